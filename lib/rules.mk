@@ -5,7 +5,7 @@ BINDIR     ?= $(PREFIX)/bin
 LIBDIR     ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR     ?= $(PREFIX)/share/man
-# The program looks for them beside its own folder: share/sqsim/traces.
+# Program and library look for them around their own folder: share/sqsim/sim/machines.
 DATADIR    := $(PREFIX)/share/sqsim
 BASHDIR    ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR     ?= $(PREFIX)/share/zsh/site-functions
@@ -44,7 +44,7 @@ $(BUILD)/%.pc: lib/%.pc.in lib/rules.mk FORCE
 # What the program reads: the embedded model and workloads, machines, sweeps, RTL and its bridge.
 DATA = $(shell git ls-files traces rtl sim/machines sim/sweeps 2>/dev/null | grep -v '/rules.mk$$' || \
           find traces rtl sim/machines sim/sweeps -type f) \
-        sim/cosim/sq_rtl.h sim/cosim/sq_bridge.h sim/sweep/sq_report.html
+        sim/cosim/sq_rtl.h sim/cosim/sq_bridge.h sim/sweep/sq_report.html $(wildcard reports/gpu/*.jsonl)
 
 ## install (packages): program, libsqsim, header, manual pages, completion; PREFIX (/usr/local), DESTDIR
 .PHONY: install
@@ -54,7 +54,7 @@ install: $(BUILD)/sqsim $(BUILD)/libsqsim.so $(BUILD)/man/sqsim.1 $(BUILD)/sqsim
 	$(Q)$(INSTALL) -D -m 644 $(BUILD)/libsqsim.so $(DESTDIR)$(LIBDIR)/libsqsim.so.$(VERSION)
 	$(Q)ln -sf libsqsim.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
 	$(Q)ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libsqsim.so
-	$(Q)$(INSTALL) -D -m 644 lib/sqsim.h $(DESTDIR)$(INCLUDEDIR)/sqsim.h
+	$(Q)$(INSTALL) -D -m 644 -t $(DESTDIR)$(INCLUDEDIR) lib/sqsim.h lib/sq_regs.h
 	$(Q)$(INSTALL) -D -m 644 -t $(DESTDIR)$(LIBDIR)/pkgconfig $(BUILD)/sqsim.pc $(BUILD)/sqsim-sysc.pc
 	$(Q)$(INSTALL) -D -m 644 $(BUILD)/libsqsim-sysc.a $(DESTDIR)$(LIBDIR)/libsqsim-sysc.a
 	$(Q)for f in $(SYSC_HEADERS); do $(INSTALL) -D -m 644 $$f $(DESTDIR)$(INCLUDEDIR)/sqsim-sysc/$$f; done
@@ -68,7 +68,7 @@ install: $(BUILD)/sqsim $(BUILD)/libsqsim.so $(BUILD)/man/sqsim.1 $(BUILD)/sqsim
 .PHONY: uninstall
 uninstall:
 	$(Q)rm -f $(addprefix $(DESTDIR),$(BINDIR)/sqsim $(LIBDIR)/libsqsim.so.$(VERSION) $(LIBDIR)/$(SONAME) \
-	  $(LIBDIR)/libsqsim.so $(INCLUDEDIR)/sqsim.h $(LIBDIR)/pkgconfig/sqsim.pc \
+	  $(LIBDIR)/libsqsim.so $(INCLUDEDIR)/sqsim.h $(INCLUDEDIR)/sq_regs.h $(LIBDIR)/pkgconfig/sqsim.pc \
 	  $(LIBDIR)/pkgconfig/sqsim-sysc.pc $(LIBDIR)/libsqsim-sysc.a $(BASHDIR)/sqsim \
 	  $(ZSHDIR)/_sqsim $(MANDIR)/man1/sqsim.1 $(MANDIR)/man1/sqsim-*.1)
 	$(Q)rm -rf $(DESTDIR)$(DATADIR) $(DESTDIR)$(INCLUDEDIR)/sqsim-sysc

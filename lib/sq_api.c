@@ -2,6 +2,8 @@
 // Errors, version, formats and figures of sqsim.h.
 #include "lib/sq_api.h"
 
+#include <dlfcn.h>
+#include <limits.h>
 #include <math.h>
 #include <omp.h>
 #include <pthread.h>
@@ -62,6 +64,20 @@ __attribute__((destructor)) static void unload(void)
 {
     if (plain)
         freelocale(plain);
+}
+
+const char *sq_api_found(const char *name, const char *pattern, char path[SQ_API_PATH])
+{
+    static const char here; // its address is in this library
+    char self[PATH_MAX] = "", home[SQ_HOME_SIZE];
+    Dl_info info;
+    if (!name)
+        return NULL;
+    if (!dladdr(&here, &info) || !realpath(info.dli_fname, self))
+        self[0] = '\0';
+    sq_home_around(self, home);
+    sq_home_find(home, name, pattern, path, SQ_API_PATH);
+    return path;
 }
 
 // ---- formats --------------------------------------------------------------------------------

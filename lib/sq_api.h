@@ -12,6 +12,7 @@
 
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_layer_file.h"
+#include "sim/io/sq_home.h"
 
 struct sqsim_format {
     enum sqsim_purpose purpose;
@@ -56,5 +57,10 @@ enum sq_status sq_api_options(const char *const *option, struct sq_given *given,
 // Appends "prefix.name", or "name" where the prefix is empty.
 enum sq_status sq_api_figure_add(struct sqsim_figures *f, const char *prefix, const char *name,
                                  double value, struct sq_error *err);
+
+// An input file as the caller names it: as it is, or as sq_home_find finds it around this library. Into path, which
+// it returns; NULL stays NULL.
+enum { SQ_API_PATH = 4096 + 512 };
+const char *sq_api_found(const char *name, const char *pattern, char path[SQ_API_PATH]);
 
 #endif

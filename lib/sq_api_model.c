@@ -16,9 +16,10 @@ struct sqsim_model {
 
 static enum sq_status open_model(struct sqsim_model *m, const char *path, struct sq_error *err)
 {
-    m->path = strdup(path);
+    char found[SQ_API_PATH];
+    m->path = strdup(sq_api_found(path, SQ_HOME_MODEL, found));
     SQ_NEED(m->path, err, "a path");
-    SQ_TRY(sq_checkpoint_open(&m->ck, path, err));
+    SQ_TRY(sq_checkpoint_open(&m->ck, m->path, err));
     if (m->ck.tensor && m->ck.is_model)
         return SQ_OK;
     return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
@@ -159,5 +160,7 @@ enum sqsim_status sqsim_tokenize(const char *model, const char *text, size_t win
 {
     SQ_API_ENTER();
     struct sq_error inner;
+    char found[SQ_API_PATH];
+    model = sq_api_found(model, SQ_HOME_MODEL, found);
     return sq_api_status(tokenize(model, text, window, path, &inner), &inner, err);
 }

@@ -54,7 +54,8 @@ static enum sq_status on_machine(const struct sq_recipe *r, const char *path,
     struct sq_machine_stats s;
     uint64_t compute, dram;
     double nbytes = 0;
-    SQ_TRY(sq_machine_load(path, &machine, err));
+    char found[SQ_API_PATH];
+    SQ_TRY(sq_machine_load(sq_api_found(path, SQ_HOME_MACHINE, found), &machine, err));
     SQ_TRY(sq_mapping_run(&machine, r, g, &plan, &s, NULL, err));
     SQ_TRY(sq_api_figure_add(f, "", "cycles", (double)s.cycles, err));
     SQ_TRY(sq_api_figure_add(f, "", "bound_cycles",
@@ -175,10 +176,14 @@ static enum sq_status evaluate(const struct evaluation *e, struct sqsim_figures 
     return sq_api_figure_add(f, "", "bits", result.stored_bits, err);
 }
 
-static enum sqsim_status evaluate_all(const struct evaluation *e, sqsim_figures **figures,
+static enum sqsim_status evaluate_all(struct evaluation *e, sqsim_figures **figures,
                                       struct sqsim_error *err)
 {
     struct sq_error inner;
+    char model[SQ_API_PATH], tokens[SQ_API_PATH], calib[SQ_API_PATH];
+    e->model = sq_api_found(e->model, SQ_HOME_MODEL, model);
+    e->tokens = sq_api_found(e->tokens, NULL, tokens);
+    e->calib = sq_api_found(e->calib, NULL, calib);
     struct sqsim_figures *f = calloc(1, sizeof *f);
     const enum sq_status status = f ? evaluate(e, f, &inner) : SQ_NO_MEMORY(&inner, "figures");
     return finish(f, status, &inner, figures, err);
@@ -207,10 +212,10 @@ enum sqsim_status sqsim_evaluate_file(const char *model, const sqsim_file *file,
                                       struct sqsim_error *err)
 {
     SQ_API_ENTER();
-    const struct evaluation e = {.model = model,
-                                 .tokens = tokens,
-                                 .sequences = sequences,
-                                 .recipe = &file->layers.recipe,
-                                 .weights = file->path};
+    struct evaluation e = {.model = model,
+                           .tokens = tokens,
+                           .sequences = sequences,
+                           .recipe = &file->layers.recipe,
+                           .weights = file->path};
     return evaluate_all(&e, figures, err);
 }

@@ -177,6 +177,8 @@ void sqsim_figures_free(sqsim_figures *figures);
 
 /* The cycle model: y[m][n] = x[m][k] w[n][k]^T on a machine, a YAML file as in sim/machines/, or,
  * where NULL, on the default core with streams that never stall (sq_w only). Sizes 1..2^24.
+ * Files that come with sqsim are found below $SQSIM_HOME, or around the library where it is unset, by their path in
+ * the sources and by a short name: "sim/machines/edge4.yaml", "edge4"; models "traces/tiny-llama", "tiny-llama".
  *
  *   cycles             what the RTL takes (core), buffers and DRAM modelled (machine)
  *   bound_cycles       the slower of the paths and the DRAM, if nothing ever waited

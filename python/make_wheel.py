@@ -19,6 +19,10 @@ info = f"sqsim-{version}.dist-info"
 here = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sqsim")
 files = {f"sqsim/{name}": os.path.join(here, name) for name in sorted(os.listdir(here)) if name.endswith(".py")}
 files["sqsim/libsqsim.so"] = library
+machines = os.path.join(here, "..", "..", "sim", "machines")  # where the library looks for "server64"
+for name in sorted(os.listdir(machines)):
+    if name.endswith(".yaml"):
+        files[f"sqsim/share/sqsim/sim/machines/{name}"] = os.path.join(machines, name)
 contents = {}
 for name, path in files.items():
     with open(path, "rb") as file:

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "sim/io/sq_cache.h"
+#include "sim/io/sq_home.h"
 #include "sim/io/sq_quote.h"
 #include "sim/io/sq_suggest.h"
 #include "sim/io/sq_version.h"
@@ -307,35 +308,14 @@ json_t *sq_cli_provenance(const char *data, const char *basis, uint64_t seed)
 
 // ---- home -----------------------------------------------------------------------------------
 
-// Whether home/traces exists; `home` then ends in `kept`.
-static bool has_traces(char *home, const char *traces, const char *kept)
-{
-    const size_t len = strlen(home);
-    memcpy(home + len, traces, strlen(traces) + 1);
-    const bool found = access(home, F_OK) == 0;
-    home[len + (found ? strlen(kept) : 0)] = '\0';
-    return found;
-}
-
 const char *sq_cli_home(void)
 {
-    static char home[4096 + 32];
-    const char *env = getenv("SQSIM_HOME");
-    if (env && *env)
-        return env;
-    if (home[0])
-        return home;
-    ssize_t n = readlink("/proc/self/exe", home, sizeof home - 32);
-    home[n > 0 ? n : 0] = '\0';
-    char *slash = strrchr(home, '/'); // build/sqsim -> build
-    while (slash) {
-        *slash = '\0';
-        if (has_traces(home, "/traces", "") ||
-            has_traces(home, "/share/sqsim/traces", "/share/sqsim"))
-            return home;
-        slash = strrchr(home, '/');
-    }
-    memcpy(home, ".", 2);
+    static char home[SQ_HOME_SIZE];
+    char self[PATH_MAX] = "";
+    if (!home[0] && readlink("/proc/self/exe", self, sizeof self - 1) < 0)
+        self[0] = '\0';
+    if (!home[0])
+        sq_home_around(self, home);
     return home;
 }
 
@@ -359,6 +339,22 @@ const char *sq_cli_cache_path(const char *relative)
     char root[4096 + 64];
     sq_cache_root(sq_cli_home(), root, sizeof root);
     return join(root, relative);
+}
+
+// Found files keep their paths until the program ends.
+const char *sq_cli_found(const char *name, const char *pattern)
+{
+    static struct found {
+        struct found *next;
+        char path[PATH_MAX];
+    } * all;
+    struct found *const f = malloc(sizeof *f);
+    if (!f)
+        return name;
+    f->next = all;
+    all = f;
+    sq_home_find(sq_cli_home(), name, pattern, f->path, sizeof f->path);
+    return strcmp(f->path, name) == 0 ? name : f->path;
 }
 
 const char *sq_cli_model(const char *given)

@@ -129,14 +129,15 @@ const char *sq_cli_number_text(double v, int decimals, char text[32]);
 json_t *sq_cli_provenance(const char *data, const char *basis, uint64_t seed);
 
 // Repository root, or share/sqsim of an install, where traces/, rtl/ and sim/machines live:
-// $SQSIM_HOME, else of the directories above the running program the nearest that has a traces/ or
-// a share/sqsim/traces (build/ and build/san/ differ). Static string.
+// sq_home_around of the running program. Static string.
 const char *sq_cli_home(void);
 
 // home/relative. Static memory, valid until the eighth call after this one; one thread.
 const char *sq_cli_home_path(const char *relative);
 // The same below where tools keep what they made (sq_cache_root): "synth".
 const char *sq_cli_cache_path(const char *relative);
+// An input file as the user names it, found as sq_home_find says.
+const char *sq_cli_found(const char *name, const char *pattern);
 // The model that was given, or, NULL, the embedded one: traces/tiny-llama.
 const char *sq_cli_model(const char *given);
 

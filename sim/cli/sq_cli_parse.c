@@ -90,6 +90,8 @@ static enum sq_status set(const struct sq_cli_item *item, const char *text, stru
     uint64_t v;
     if (r->given)
         *(bool *)(item->in + r->given) = true;
+    if (r->found)
+        text = sq_cli_found(text, r->found);
     if (r->kind == SQ_CLI_IS_OWN) {
         if (!r->name || strcmp(r->arg, "FILE") == 0)
             sq_file_protect(text);

@@ -15,6 +15,7 @@
 #define SQ_CLI_ROW_H
 
 #include "sim/cli/sq_cli.h"
+#include "sim/io/sq_home.h"
 
 enum sq_cli_kind {
     SQ_CLI_IS_END,    // behind the last row
@@ -44,9 +45,10 @@ struct sq_cli_row {
     const char *unit;          // of range and value; NULL: none
     const char *const *choice; // a NULL follows
     const char *usual;         // the default in words, where the field does not say it
-    size_t offset, nbytes;     // of the field, in the struct of the table
-    size_t given;              // offset of a bool that says whether it was given; 0: none
-    size_t count, capacity;    // a list: offset of its size_t length, most elements; 0: no list
+    const char *found;     // of an input file: where it is looked for (sq_home_find); NULL: no file
+    size_t offset, nbytes; // of the field, in the struct of the table
+    size_t given;          // offset of a bool that says whether it was given; 0: none
+    size_t count, capacity; // a list: offset of its size_t length, most elements; 0: no list
     enum sq_status (*set)(void *in, const struct sq_cli_row *row, const char *text,
                           struct sq_error *err); // `in`: the struct of the table
     // Of a part:

@@ -28,14 +28,16 @@ struct arguments {
 static const struct sq_cli_row rows[] = {
     SQ_CLI_TEXT("gpu", "RECORDS", LIST(records, n_records),
                 "measured times: CSV (also aiconfigurator's), or JSON records one per line; with "
-                "--machine, up to 16 pairs; one without: what it measured"),
+                "--machine, up to 16 pairs; one without: what it measured",
+                .found = SQ_HOME_RECORDS),
     SQ_CLI_TEXT("workload", "FILE", LIST(predict.workload, predict.n_workloads),
                 "predict: a model's config.json at each --m, or a CSV of GEMMs as it is; up to 4",
-                .usual = "Llama-2-7B, Llama-3-8B and 70B"),
+                .usual = "Llama-2-7B, Llama-3-8B and 70B", .found = SQ_HOME_CONFIG),
     SQ_CLI_UINT("m", "M", 1, 1 << 24, LIST(predict.m, predict.n_m), "predict: tokens; up to 4",
                 .usual = "4096 and 1"),
     SQ_CLI_TEXT("machine", "FILE", LIST(machine, n_machines),
-                "the GPU as a machine; predict: sim/machines/h200.yaml, unless another is given"),
+                "the GPU as a machine; predict: sim/machines/h200.yaml, unless another is given",
+                .found = SQ_HOME_MACHINE),
     SQ_CLI_UINT("min-m", "M", 1, 1 << 24, AT(min_m),
                 "rows with fewer tokens are left out; 1: none is", GIVEN(min_given)),
     SQ_CLI_UINT("worst", "N", 0, 1000, AT(worst), "how many of the worst rows are listed",
@@ -64,12 +66,14 @@ static const char doc[] =
     "rows with what decided the prediction. Rows the machine was calibrated on are left out. "
     "Records without a machine: a table of what was measured.\v"
     "Examples:\n"
-    "  sqsim compare --gpu A100.csv --machine sim/machines/a100_pcie_80g.yaml\n"
+    "  sqsim compare --gpu A100 --machine a100_pcie_80g\n"
     "  sqsim compare\n"
     "  sqsim compare --machine sim/machines/h100_pcie.yaml --workload my-model/config.json --m 16\n"
     "  sqsim compare --gpu reports/gpu/nvidia_h100_80gb_hbm3.jsonl\n"
     "  sqsim compare --gpu reports/gpu/nvidia_h100_80gb_hbm3.jsonl --machine "
     "sim/machines/h100_sxm.yaml --plot h100.svg\n"
+    "  sqsim compare --gpu traces/gpu_measured/RTX4090.csv --machine sim/machines/rtx4090.yaml "
+    "--plot rtx4090.svg\n"
     "  sqsim compare --gpu A100.csv --machine a100.yaml --calibrate a100_new.yaml\n"
     "  sqsim compare --cross\n"
     "  sqsim compare --joined\n";

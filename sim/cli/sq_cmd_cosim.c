@@ -40,8 +40,8 @@ static const char doc[] =
     "  sqsim cosim --layers --free-streams\n"
     "  sqsim cosim --layers --format gqsa --sparsity 0.4 --layer '*.up_proj'\n"
     "  sqsim cosim ~/models/my-llama --rows 4 --cols 8 --layer 'model.layers.0.*' --m 4\n"
-    "  sqsim cosim traces/gpu/sq_w.safetensors traces/gpu/gqsa.safetensors\n"
-    "  sqsim cosim --block top traces/gpu/sq_w.safetensors\n";
+    "  sqsim cosim sq_w.safetensors gqsa.safetensors\n"
+    "  sqsim cosim --block top sq_w.safetensors\n";
 
 static enum sq_status set_block(void *context, const struct sq_cli_row *row, const char *text,
                                 struct sq_error *err)
@@ -89,13 +89,14 @@ static const struct sq_cli_row rows[] = {
                 "--layers: only those whose name matches, as file names do: 'model.layers.0.*'"),
     SQ_CLI_TEXT("tokens", "FILE", AT(source.tokens),
                 "token file whose first sequences feed --layers",
-                .usual = "the model's tokens_calib.safetensors"),
+                .usual = "the model's tokens_calib.safetensors", .found = ""),
     SQ_CLI_TEXT("calib", "FILE", AT(calib), "--layers, where calibrated: calibration tokens",
-                .usual = "MODEL/tokens_calib.safetensors"),
+                .usual = "MODEL/tokens_calib.safetensors", .found = ""),
     SQ_CLI_TEXT("weights", "FILE", AT(weights),
-                "--layers: as they are in what `sqsim quantize -o` wrote of MODEL, of any format"),
+                "--layers: as they are in what `sqsim quantize -o` wrote of MODEL, of any format",
+                .found = ""),
     SQ_CLI_TEXT("text", "FILE", AT(source.text),
-                "a text in its place, by the model's own tokenizer"),
+                "a text in its place, by the model's own tokenizer", .found = ""),
     SQ_CLI_UINT("m", "M", 1, 1 << 20, AT(m), "tokens with --layers"),
     SQ_CLI_FLAG(
         "free-streams", AT(is_free),
@@ -108,7 +109,8 @@ static const struct sq_cli_row rows[] = {
                 .usual = "256"),
     SQ_CLI_TEXT("machine", "FILE", AT(machine),
                 "the same: the chip of this YAML (sim/machines/chip.yaml), so that with "
-                "--free-streams `chip_cycles` are those that `run --machine` has"),
+                "--free-streams `chip_cycles` are those that `run --machine` has",
+                .found = SQ_HOME_MACHINE),
     SQ_CLI_TEXT("output", "DIR", AT(output), "where a failing case leaves its waveform",
                 .letter = 'o', .usual = "build/cosim", .is_output = true),
     SQ_CLI_TEXT("waves", "DIR", AT(waves),
@@ -130,7 +132,7 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_FLAG("json", AT(is_json),
                 "one JSON object per point or block of a layer, the summary last",
                 .group = SQ_CLI_COMMON),
-    SQ_CLI_ARGUMENT("MODEL", LIST(file, n_files)),
+    SQ_CLI_ARGUMENT("MODEL", LIST(file, n_files), .found = SQ_HOME_MODEL),
     SQ_CLI_END};
 
 // Positional files: several are traces, one is a trace or a model.

@@ -71,18 +71,18 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_UINT("m", "M", 1, 1 << 12, AT(c.m), "tokens that the layer sees"),
     SQ_CLI_TEXT("tokens", "FILE", AT(c.source.tokens),
                 "token file whose first sequences feed the layer",
-                .usual = "the model's tokens_calib.safetensors"),
+                .usual = "the model's tokens_calib.safetensors", .found = ""),
     SQ_CLI_TEXT("text", "FILE", AT(c.source.text),
-                "a text in its place, by the model's own tokenizer"),
+                "a text in its place, by the model's own tokenizer", .found = ""),
     SQ_CLI_TEXT("calib", "FILE", AT(c.calib), "where calibrated: calibration tokens",
-                .usual = "MODEL/tokens_calib.safetensors"),
+                .usual = "MODEL/tokens_calib.safetensors", .found = ""),
     SQ_CLI_UINT("seed", "S", 0, UINT64_MAX, AT(c.seed), "seed of what is drawn"),
     SQ_CLI_FORMATS(SQ_IN_EVAL, AT(c.options)),
     SQ_CLI_CORE(AT(c.core)),
     SQ_CLI_TOOLS(AT(c.tools)),
     SQ_CLI_FLAG("json", AT(c.is_json), "one JSON object per block, the summary last",
                 .group = SQ_CLI_COMMON),
-    SQ_CLI_ARGUMENT("MODEL", LIST(c.file, c.n_files)),
+    SQ_CLI_ARGUMENT("MODEL", LIST(c.file, c.n_files), .found = SQ_HOME_MODEL),
     SQ_CLI_END};
 
 // What has been measured so far.

@@ -77,17 +77,17 @@ static enum sq_status next_format(void *context, const struct sq_cli_row *row, c
 #define AT(field) SQ_CLI_AT(struct sq_eval_args, field)
 static const struct sq_cli_row rows[] = {
     SQ_CLI_TEXT("tokens", "FILE", AT(tokens), "token file",
-                .usual = "MODEL/tokens_eval.safetensors"),
+                .usual = "MODEL/tokens_eval.safetensors", .found = ""),
     SQ_CLI_TEXT("text", "FILE", AT(source.text),
-                "a text in its place, by the model's own tokenizer"),
+                "a text in its place, by the model's own tokenizer", .found = ""),
     SQ_CLI_TEXT("calib", "FILE", AT(calib), "calibration tokens",
-                .usual = "MODEL/tokens_calib.safetensors"),
-    SQ_CLI_TEXT("calib-text", "FILE", AT(calib_text), "a text in their place"),
+                .usual = "MODEL/tokens_calib.safetensors", .found = ""),
+    SQ_CLI_TEXT("calib-text", "FILE", AT(calib_text), "a text in their place", .found = ""),
     SQ_CLI_OWN("and", "FORMAT", next_format,
                "another format in the same run, with the options of a format behind it; the pass "
                "of the model as it is, its logits and the calibration are made once"),
     SQ_CLI_OWN("weights", "FILE", set_weights,
-               "weights that `sqsim quantize -o` wrote, of any format"),
+               "weights that `sqsim quantize -o` wrote, of any format", .found = ""),
     SQ_CLI_OWN("layer-format", "RULES", set_layer_format,
                "layers in other formats, by name: PATTERN=FORMAT[:OPTION=VALUE]...,..."),
     SQ_CLI_TEXT("output", "FILE", AT(output), "sq_a_static: write the channel masks of Algorithm 2",
@@ -113,7 +113,7 @@ static const struct sq_cli_row rows[] = {
                 .group = SQ_CLI_COMMON),
     SQ_CLI_FLAG("progress", AT(is_progress), "say what is being done on stderr, terminal or not",
                 .group = SQ_CLI_COMMON),
-    SQ_CLI_ARGUMENT("MODEL", AT(model)),
+    SQ_CLI_ARGUMENT("MODEL", AT(model), .found = SQ_HOME_MODEL),
     SQ_CLI_END};
 
 // ---- work -------------------------------------------------------------------------------------

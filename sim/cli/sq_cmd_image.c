@@ -36,9 +36,9 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_UINT("depth", "N", 8, SQ_TOP_DEPTH_MAX, AT(depth),
                 "beats of half a buffer of the chip; a longer K goes in chunks", .usual = "256"),
     SQ_CLI_TEXT("tokens", "FILE", AT(source.tokens), "token file whose first sequences are read",
-                .usual = "the model's tokens_calib.safetensors"),
+                .usual = "the model's tokens_calib.safetensors", .found = ""),
     SQ_CLI_TEXT("calib", "FILE", AT(calib), "where calibrated: calibration tokens",
-                .usual = "MODEL/tokens_calib.safetensors"),
+                .usual = "MODEL/tokens_calib.safetensors", .found = ""),
     SQ_CLI_TEXT("output", "DIR", AT(output),
                 "write LAYER.bin, the memory from address 0 on, and LAYER.json there",
                 .letter = 'o', .is_output = true),
@@ -47,7 +47,7 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_FORMATS(SQ_IN_EVAL, AT(options)),
     SQ_CLI_FLAG("json", AT(is_json), "one JSON object per layer, the summary last",
                 .group = SQ_CLI_COMMON),
-    SQ_CLI_ARGUMENT("MODEL | TRACE", AT(model)),
+    SQ_CLI_ARGUMENT("MODEL | TRACE", AT(model), .found = SQ_HOME_MODEL),
     SQ_CLI_END};
 
 static const char doc[] =
@@ -66,7 +66,7 @@ static const char doc[] =
     "  sqsim image --format sq_w --layer '*.0.mlp.up_proj' -o images\n"
     "  sqsim image --format nvfp4 --layer '*.0.*' --rows 8 --depth 64 -o images\n"
     "  sqsim image --format dense --layer '*.0.mlp.up_proj' --check after.bin\n"
-    "  sqsim image traces/gpu/sq_w.safetensors -o images\n";
+    "  sqsim image sq_w.safetensors -o images\n";
 
 struct visit {
     const struct arguments *in;

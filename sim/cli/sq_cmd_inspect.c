@@ -21,7 +21,7 @@ struct arguments {
 #define AT(field) SQ_CLI_AT(struct arguments, field)
 static const struct sq_cli_row rows[] = {
     SQ_CLI_FLAG("json", AT(is_json), "one JSON object per tensor and operand, the summary last"),
-    SQ_CLI_ARGUMENT("FILE", AT(path)), SQ_CLI_END};
+    SQ_CLI_ARGUMENT("FILE", AT(path), .found = SQ_HOME_MODEL), SQ_CLI_END};
 
 static const char doc[] =
     "Lists tensors, shapes, dtypes, bytes and metadata of a safetensors file, a GGUF file or a "

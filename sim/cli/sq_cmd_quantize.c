@@ -35,9 +35,9 @@ static const struct sq_cli_row rows[] = {
                 "write the encoded layers (safetensors); without it, report only", .letter = 'o',
                 .is_output = true),
     SQ_CLI_TEXT("calib", "FILE", AT(calib.tokens), "where calibrated: calibration tokens",
-                .usual = "MODEL/tokens_calib.safetensors"),
+                .usual = "MODEL/tokens_calib.safetensors", .found = ""),
     SQ_CLI_TEXT("calib-text", "FILE", AT(calib.text),
-                "a text in their place, by the model's own tokenizer"),
+                "a text in their place, by the model's own tokenizer", .found = ""),
     SQ_CLI_UINT("calib-sequences", "N", 1, INT32_MAX, AT(n_calib_sequences),
                 "the first N sequences of the calibration tokens only"),
     SQ_CLI_FORMATS(SQ_IN_QUANTIZE, AT(options)),
@@ -48,7 +48,7 @@ static const struct sq_cli_row rows[] = {
                 .group = SQ_CLI_COMMON),
     SQ_CLI_FLAG("progress", AT(is_progress), "say what is being done on stderr, terminal or not",
                 .group = SQ_CLI_COMMON),
-    SQ_CLI_ARGUMENT("MODEL", AT(model)),
+    SQ_CLI_ARGUMENT("MODEL", AT(model), .found = SQ_HOME_MODEL),
     SQ_CLI_END};
 
 static const char doc[] =

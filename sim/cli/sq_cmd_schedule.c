@@ -19,13 +19,13 @@ struct arguments {
 #define AT(field) SQ_CLI_AT(struct arguments, field)
 static const struct sq_cli_row rows[] = {
     SQ_CLI_TEXT("model", "DIR", AT(model), "spqt: whose activations decide",
-                .usual = "the embedded traces/tiny-llama"),
+                .usual = "the embedded traces/tiny-llama", .found = SQ_HOME_MODEL),
     SQ_CLI_UINT("tokens", "N", 1, 65536, AT(tokens), "spqt: calibration tokens that are read"),
     SQ_CLI_UINT("workers", "P", 1, 65536, AT(workers), "workers that share a layer"),
     SQ_CLI_UINT("tile-rows", "R", 1, 65536, AT(tile_rows), "gqsa: rows of a slice-K tile"),
     SQ_CLI_FLAG("json", AT(is_json), "one JSON object per layer, the summary last",
                 .group = SQ_CLI_COMMON),
-    SQ_CLI_ARGUMENT("FILE", AT(path)),
+    SQ_CLI_ARGUMENT("FILE", AT(path), .found = ""),
     SQ_CLI_END};
 
 static const char doc[] =

@@ -85,7 +85,7 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_FLAG("json", AT(is_json), "one JSON object per point, the summary last",
                 .group = SQ_CLI_COMMON),
     SQ_CLI_TOOLS(AT(tools)),
-    SQ_CLI_OWN(NULL, "SPEC", add_file, NULL),
+    SQ_CLI_OWN(NULL, "SPEC", add_file, NULL, .found = SQ_HOME_SWEEP),
     SQ_CLI_END};
 
 static enum sq_status check(const struct arguments *in)

@@ -30,7 +30,7 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_FLAG("json", AT(is_json),
                 "one JSON object per row, the summary last, in place of the table",
                 .group = SQ_CLI_COMMON),
-    SQ_CLI_ARGUMENT("CONFIG", AT(config)),
+    SQ_CLI_ARGUMENT("CONFIG", AT(config), .found = SQ_HOME_CONFIG),
     SQ_CLI_END};
 
 static const char doc[] =

@@ -7,6 +7,7 @@
 
 #include "sim/block/sq_core_run.h"
 #include "sim/energy/sq_measure.h"
+#include "sim/io/sq_home.h"
 #include "sim/llm/sq_token_source.h"
 #include "sim/machine/sq_machine_run.h"
 #include "sim/machine/sq_workload.h"
@@ -84,7 +85,7 @@ static enum sq_status open_model(struct input_model *m, const char *name, const 
 {
     const bool has_eval = engines & SQ_ENGINE_EVAL;
     m->name = name;
-    sq_sweep_path(name, home, folder, m->path);
+    sq_sweep_path(name, home, folder, SQ_HOME_MODEL, m->path);
     sq_tokens_beside(m->path, "tokens_calib.safetensors", m->tokens, sizeof m->tokens);
     sq_tokens_beside(m->path, "tokens_eval.safetensors", m->eval_tokens, sizeof m->eval_tokens);
     SQ_TRY(sq_checkpoint_open(&m->ck, m->path, err));
@@ -103,7 +104,7 @@ static enum sq_status open_table(struct input_table *t, const char *name, const 
 {
     char path[SQ_SWEEP_PATH_SIZE];
     t->name = name;
-    sq_sweep_path(name, home, folder, path);
+    sq_sweep_path(name, home, folder, SQ_HOME_WORKLOAD, path);
     SQ_TRY(digest_file(path, &t->digest, err));
     return sq_workload_read(path, &t->rows, err);
 }

@@ -25,9 +25,9 @@ enum sq_status sq_sweep_collect_points(struct sq_sweep_grid *s, struct sq_error 
 // ---- files (sq_sweep_machine.c) ---------------------------------------------------------------
 
 // `name` below `home` where such a file exists, else as it is, else, where no such file exists, below
-// `folder` (NULL: none) if there is one, in path[SQ_SWEEP_PATH_SIZE].
+// `folder` (NULL: none) if there is one, else by its short name (sq_home_find), in path[SQ_SWEEP_PATH_SIZE].
 enum { SQ_SWEEP_PATH_SIZE = 1024 };
-void sq_sweep_path(const char *name, const char *home, const char *folder,
+void sq_sweep_path(const char *name, const char *home, const char *folder, const char *pattern,
                    char path[SQ_SWEEP_PATH_SIZE]);
 // s->machine and their digests, by the names of the axis.
 enum sq_status sq_sweep_read_machines(struct sq_sweep_grid *s, const char *home,

@@ -6,6 +6,7 @@
 
 #include "sim/io/sq_digest.h"
 #include "sim/io/sq_file.h"
+#include "sim/io/sq_home.h"
 #include "sim/sweep/sq_sweep_grid.h"
 
 // DIR/NAME where there is such a file.
@@ -16,14 +17,14 @@ static bool is_below(const char *dir, const char *name, char path[SQ_SWEEP_PATH_
     return n < SQ_SWEEP_PATH_SIZE && stat(path, &st) == 0;
 }
 
-void sq_sweep_path(const char *name, const char *home, const char *folder,
+void sq_sweep_path(const char *name, const char *home, const char *folder, const char *pattern,
                    char path[SQ_SWEEP_PATH_SIZE])
 {
     struct stat st;
     if (name[0] != '/' &&
         (is_below(home, name, path) || (stat(name, &st) != 0 && is_below(folder, name, path))))
         return;
-    snprintf(path, SQ_SWEEP_PATH_SIZE, "%s", name);
+    sq_home_find(home ? home : ".", name, pattern, path, SQ_SWEEP_PATH_SIZE);
 }
 
 enum sq_status sq_sweep_read_machines(struct sq_sweep_grid *s, const char *home,
@@ -38,7 +39,7 @@ enum sq_status sq_sweep_read_machines(struct sq_sweep_grid *s, const char *home,
     for (size_t i = 0; i < n; i++) {
         char path[SQ_SWEEP_PATH_SIZE];
         struct sq_file_view map;
-        sq_sweep_path(s->axis[SQ_AXIS_MACHINE].name[i], home, s->folder, path);
+        sq_sweep_path(s->axis[SQ_AXIS_MACHINE].name[i], home, s->folder, SQ_HOME_MACHINE, path);
         SQ_TRY(sq_file_map(path, &map, err));
         s->machine_digest[i] = sq_digest_of(map.data, map.nbytes);
         const enum sq_status status =

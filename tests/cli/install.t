@@ -32,6 +32,8 @@ ok "which leads to a file" [ -f "$LIB/libsqsim.so.0" ]
 ok "the header is C99" gcc -std=c99 -Wall -Wextra -pedantic -Werror -fsyntax-only -x c "$R$PREFIX/include/sqsim.h"
 ok "and C++" g++ -std=c++11 -Wall -Wextra -pedantic -Werror -fsyntax-only -x c++ "$R$PREFIX/include/sqsim.h"
 
+ok "the header for drivers" gcc -std=c99 -Wall -Werror -fsyntax-only -x c "$R$PREFIX/include/sq_regs.h"
+
 export PKG_CONFIG_LIBDIR=$LIB/pkgconfig PKG_CONFIG_SYSROOT_DIR=$R LD_LIBRARY_PATH=$LIB
 ok "version of pkg-config" [ "sqsim $(pkg-config --modversion sqsim)" = "$("$SQSIM" --version | head -1)" ]
 compile() { gcc -std=c11 -D_GNU_SOURCE -O1 -Wall -Wextra -Werror "tests/cli/$1.c" -o "$W/$1" $(pkg-config --cflags --libs sqsim) -lm; }
@@ -42,7 +44,7 @@ ok "encodes and multiplies" [ "$("$W/mine")" = "6.5000 bits a weight, y = 3.9961
 sq quantize --algorithm rtn -o w.st
 mkdir "$W/s"
 ok "a check of everything compiles" compile api_check
-model=$R$PREFIX/share/sqsim/traces/tiny-llama machine=$R$PREFIX/share/sqsim/sim/machines/edge4.yaml
+model=tiny-llama machine=edge4 # by short names, which the library finds around itself
 if "$W/api_check" "$model" "$machine" "$W/s" "$W/w.st" >"$W/api"; then ok "and runs" true; else
   ok "and runs" false; grep '^# ' "$W/api"; fi
 # Callers may have small stacks, and a locale with a decimal comma.
@@ -101,6 +103,30 @@ installed() { (cd "$W" && HOME=$W/user XDG_CACHE_HOME= "$BIN/sqsim" "$@"); }
 ok "the embedded model is found" [ "$(installed inspect --json | tail -1 | grep -c tiny-llama)" = 1 ]
 ok "and the machines" [ -n "$(installed run --m 8 --n 64 --k 64 --format dense --json)" ]
 before=$(cd "$R" && find . | sort)
+
+# What comes with it goes by its path in the sources, as --help writes it, and by a short name; a file of the current folder first.
+missing=$(for c in $("$SQSIM" --complete | cut -f1); do
+  installed "$c" --help | tr -s ' \n' ' ' | grep -oE '\b(sim|traces|reports|rtl)/[a-z0-9_./-]+' | sed 's/[.,/]*$//'
+done | sort -u | while read -r name; do [ -e "$R$PREFIX/share/sqsim/$name" ] || echo "$name"; done)
+ok "all that --help names is there $missing" [ -z "$missing" ]
+alike() { # NAME NAME COMMAND...: the command says the same with either name of the file
+  local long=$1 short=$2; shift 2
+  # but for what the host took
+  installed "$@" "$long" >"$W.out" && [ "$(sed 's/"[a-z_]*host".*//' "$W.out")" = "$(installed "$@" "$short" | sed 's/"[a-z_]*host".*//')" ]
+}
+ok "a machine" alike sim/machines/server64.yaml server64 run --m 8 --n 64 --k 64 --format dense --json --machine
+ok "a GPU" alike sim/machines/h200.yaml h200 run --m 8 --n 64 --k 64 --format dense --json --machine
+ok "a chip" alike sim/machines/chip.yaml chip run --m 8 --n 64 --k 64 --format dense --json --machine
+ok "a workload" alike traces/workloads/llama-3-8b_decode_1.csv llama-3-8b_decode_1 run --json --workload
+ok "a configuration" alike traces/workloads/llama-3-70b.json llama-3-70b workload
+ok "a specification" alike sim/sweeps/paper_grid.yaml paper_grid sweep --dry-run --json
+ok "a model" alike traces/tiny-llama tiny-llama eval --sequences 1 --json
+ok "records" alike traces/gpu_measured/A100.csv A100 compare --machine a100_pcie_80g --json --gpu
+printf 'name: own\naxes: {format: [nvfp4], workload: [llama-3-8b_decode_1], machine: [edge4]}\nmeasures: [cycles]\n' >"$W/own.yaml"
+ok "in a specification" grep -q edge4 <(installed sweep own.yaml --db own.db --json)
+cp sim/machines/edge4.yaml "$W/server64"
+ok "the current folder's file first" alike edge4 server64 run --m 8 --n 64 --k 64 --format dense --json --machine
+ok "another name stays as it is" grep -q "nowhere5" <(installed run --m 8 --n 64 --k 64 --machine nowhere5 2>&1)
 if command -v yosys >/dev/null && command -v sta >/dev/null; then
   ok "an area" [ -n "$(installed area --block mul --a-bits 2 --b-bits 2)" ]
   ok "whose cache is the user's" [ -d "$W/user/.cache/sqsim/synth" ]

@@ -3,7 +3,7 @@
 # make wheel, and the Python package out of it: tests/python by pytest, where PYTHON has numpy and
 # pytest. pip installs the wheel where it is; elsewhere it is unpacked, which for a wheel is the same.
 . "$(dirname "$0")/lib.sh"
-unset MAKEFLAGS MAKELEVEL MFLAGS
+unset SQSIM_HOME MAKEFLAGS MAKELEVEL MFLAGS
 PYTHON=${PYTHON:-python3}
 command -v "$PYTHON" >/dev/null || { echo "1..0 # SKIP no $PYTHON"; exit 0; }
 PYTHON=$(command -v "$PYTHON")
@@ -21,6 +21,7 @@ for name, digest, size in rows[:-1]:
     want = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
     assert digest == "sha256=" + want and int(size) == len(data), name
 assert "sqsim/libsqsim.so" in wheel.namelist()
+assert "sqsim/share/sqsim/sim/machines/edge4.yaml" in wheel.namelist()
 END
 if "$PYTHON" -m pip --version >/dev/null 2>&1; then
   ok "pip installs it" "$PYTHON" -m pip install -q --no-deps --no-index --root-user-action ignore --disable-pip-version-check --target "$W/site" "$wheel"

@@ -290,7 +290,7 @@ def test_cycles_are_those_of_the_program():
     _, summary = run("run", "--m", 40, "--n", 300, "--k", 1000, "--bank", 64, "--timing-only")
     assert figures["cycles"] == summary["cycles"]
     assert sum(v for k, v in figures.items() if k.startswith("low.")) == figures["cycles"]
-    machine = ROOT / "sim" / "machines" / "edge4.yaml"
+    machine = "edge4"
     figures = sqsim.cycles("gqsa", 1, 300, 1000, machine=machine)
     _, summary = run("run", "--m", 1, "--n", 300, "--k", 1000, "--format", "gqsa", "--machine", machine)
     assert (figures["cycles"], figures["bytes"]) == (summary["cycles"], summary["bytes"])
