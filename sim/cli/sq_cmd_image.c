@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // sqsim image: layers of a model, or what a CUDA kernel left, as the chip (rtl/top/sq_top.sv) reads them
 // from memory; and a memory that the chip has written, judged by the layer's outputs.
+#include <ctype.h>
+#include <errno.h>
 #include <fnmatch.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/block/top/sq_axi_memory.h"
 #include "sim/block/top/sq_top_host.h"
 #include "sim/cli/sq_cli_option.h"
 #include "sim/cli/sq_cli_row.h"
@@ -16,34 +19,64 @@
 #include "sim/io/sq_file.h"
 #include "sim/io/sq_quote.h"
 #include "sim/llm/sq_encoded_visit.h"
+#include "sim/machine/sq_chip_machine.h"
 
 struct arguments {
     struct sq_cli_options options;
     struct sq_token_source source;
     const char *model, *layer, *output, *check, *calib;
     uint64_t m, rows, cols, seed;
+    const char *machine;
+    struct sq_chip chip;
     unsigned depth;
-    bool is_json, has_m;
+    bool is_json, has_m, has_rows, has_cols, has_depth;
 };
 
+// An address, in digits or as 0x..: the host's start of a page.
+static enum sq_status set_base(void *context, const struct sq_cli_row *row, const char *text,
+                               struct sq_error *err)
+{
+    struct arguments *const in = context;
+    const bool is_hex = text[0] == '0' && text[1] == 'x' && isxdigit((unsigned char)text[2]);
+    char *end = NULL;
+    (void)row;
+    errno = 0;
+    const unsigned long long v = strtoull(text, &end, is_hex ? 16 : 10);
+    if (!isdigit((unsigned char)text[0]) || *end != '\0' || errno != 0 || v % SQ_AXI_PAGE != 0 ||
+        v > UINT32_MAX)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--base = %.40s, need a multiple of %d, 0..0xfffff000",
+                       text, SQ_AXI_PAGE);
+    in->chip.base = (uint32_t)v;
+    return SQ_OK;
+}
+
 #define AT(field) SQ_CLI_AT(struct arguments, field)
+#define GIVEN(field) .given = offsetof(struct arguments, field)
 static const struct sq_cli_row rows[] = {
     SQ_CLI_TEXT("layer", "PATTERN", AT(layer),
                 "only layers whose name matches, as file names do: 'model.layers.0.*'"),
-    SQ_CLI_UINT("m", "M", 1, 1 << 20, AT(m), "tokens", .given = offsetof(struct arguments, has_m)),
-    SQ_CLI_UINT("rows", "N", 1, 16, AT(rows), "tokens of a tile of the chip"),
-    SQ_CLI_UINT("cols", "N", 1, 16, AT(cols), "channels of a tile of the chip"),
+    SQ_CLI_UINT("m", "M", 1, 1 << 20, AT(m), "tokens", GIVEN(has_m)),
+    SQ_CLI_UINT("rows", "N", 1, 16, AT(rows), "tokens of a tile of the chip", GIVEN(has_rows)),
+    SQ_CLI_UINT("cols", "N", 1, 16, AT(cols), "channels of a tile of the chip", GIVEN(has_cols)),
     SQ_CLI_UINT("depth", "N", 8, SQ_TOP_DEPTH_MAX, AT(depth),
-                "beats of half a buffer of the chip; a longer K goes in chunks", .usual = "256"),
+                "beats of half a buffer of the chip; a longer K goes in chunks", .usual = "256",
+                GIVEN(has_depth)),
+    SQ_CLI_TEXT(
+        "machine", "FILE", AT(machine),
+        "the chip of this YAML (sim/machines/chip.yaml), in place of --rows, --cols, --depth",
+        .found = SQ_HOME_MACHINE),
+    SQ_CLI_OWN("base", "ADDRESS", set_base,
+               "where the image lies in memory, a multiple of 4096, as 0x80000000 (0)"),
     SQ_CLI_TEXT("tokens", "FILE", AT(source.tokens), "token file whose first sequences are read",
                 .usual = "the model's tokens_calib.safetensors", .found = ""),
     SQ_CLI_TEXT("calib", "FILE", AT(calib), "where calibrated: calibration tokens",
                 .usual = "MODEL/tokens_calib.safetensors", .found = ""),
     SQ_CLI_TEXT("output", "DIR", AT(output),
-                "write LAYER.bin, the memory from address 0 on, and LAYER.json there",
-                .letter = 'o', .is_output = true),
-    SQ_CLI_TEXT("check", "FILE", AT(check),
-                "the memory after the run, of the one layer: are these its outputs?"),
+                "write LAYER.bin, the memory from --base on, and LAYER.json there", .letter = 'o',
+                .is_output = true),
+    SQ_CLI_TEXT(
+        "check", "FILE", AT(check),
+        "the memory from --base on after the run, of the one layer: are these its outputs?"),
     SQ_CLI_FORMATS(SQ_IN_EVAL, AT(options)),
     SQ_CLI_FLAG("json", AT(is_json), "one JSON object per layer, the summary last",
                 .group = SQ_CLI_COMMON),
@@ -53,7 +86,7 @@ static const struct sq_cli_row rows[] = {
 static const char doc[] =
     "Writes layers of MODEL (default: the embedded traces/tiny-llama), with the activations of "
     "its first tokens, as the chip reads them from memory: operands beat after beat, and a "
-    "descriptor at address 0, which the host writes into a register. LAYER.json says what lies "
+    "descriptor at --base, which the host writes into a register. LAYER.json says what lies "
     "where, and the digest of the outputs that must come. `sqsim cosim --block top --layers` runs "
     "the same image on the RTL. TRACE is what a CUDA kernel left (make gpu-measure): it brings its "
     "format, and its file name is that of the layer. The chip runs layers of dense, sp24, sq_w, "
@@ -66,6 +99,7 @@ static const char doc[] =
     "  sqsim image --format sq_w --layer '*.0.mlp.up_proj' -o images\n"
     "  sqsim image --format nvfp4 --layer '*.0.*' --rows 8 --depth 64 -o images\n"
     "  sqsim image --format dense --layer '*.0.mlp.up_proj' --check after.bin\n"
+    "  sqsim image --format nvfp4 --machine sim/machines/chip.yaml --base 0x80000000 -o images\n"
     "  sqsim image sq_w.safetensors -o images\n";
 
 struct visit {
@@ -73,7 +107,10 @@ struct visit {
     struct sq_checkpoint ck;
     struct sq_recipe r;
     const struct sq_format_ops *format;
-    size_t n, n_wrong; // layers; words of outputs that differ
+    size_t n, n_words, n_wrong; // layers; words of outputs that --check has judged, that differ
+    struct {
+        uint32_t address, got, expected;
+    } first; // of those that differ
     uint64_t nbytes;
     json_t *json; // of the layer at hand
 };
@@ -110,6 +147,7 @@ static json_t *describe(const struct visit *v, const char *name, const struct sq
         json_object_set_new(o, w->stream->block->param[i], number(value[i]));
     json_object_set_new(o, "bytes", number(4 * (uint64_t)image->n_words));
     json_object_set_new(o, "digest", digest_of(image->word, image->n_words));
+    json_object_set_new(o, "base", number(v->in->chip.base));
     json_object_set_new(o, "descriptor", number(image->descriptor));
     for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
         json_object_set_new(at, regions[i],
@@ -175,13 +213,22 @@ static enum sq_status check_memory(struct visit *v, const struct sq_top_given *i
     if (!v->in->check)
         return SQ_OK;
     SQ_TRY(sq_file_map(v->in->check, &f, err));
-    const size_t end = image->out + 4 * (size_t)image->n_want;
+    const size_t first = image->out - v->in->chip.base, end = first + 4 * (size_t)image->n_want;
     const enum sq_status status =
         f.nbytes >= end ? SQ_OK
                         : SQ_FAIL(err, SQ_ERR_DAMAGED, "%.200s: %zu bytes, the outputs end at %zu",
                                   v->in->check, f.nbytes, end);
-    for (size_t i = 0; i < image->n_want && status == SQ_OK; i++)
-        v->n_wrong += memcmp(f.data + image->out + 4 * i, image->want + i, 4) != 0;
+    for (size_t i = 0; i < image->n_want && status == SQ_OK; i++) {
+        uint32_t got;
+        memcpy(&got, f.data + first + 4 * i, sizeof got);
+        const uint32_t expected = (uint32_t)image->want[i];
+        v->n_words++;
+        if (got != expected && v->n_wrong++ == 0) {
+            v->first.address = image->out + 4 * (uint32_t)i;
+            v->first.got = got;
+            v->first.expected = expected;
+        }
+    }
     sq_file_unmap(&f);
     return status;
 }
@@ -205,11 +252,10 @@ static enum sq_status take_product(struct visit *v, const char *name, struct sq_
     const struct sq_route *const chip = v->format->routes->chip;
     struct sq_point point = {.name = "image"};
     struct sq_case c = {.block = chip->block, .point = &point};
-    const struct sq_chip own = {.depth = v->in->depth};
     struct sq_route_work w = {.p = p,
                               .array_rows = (unsigned)v->in->rows,
                               .array_cols = (unsigned)v->in->cols,
-                              .chip = &own,
+                              .chip = &v->in->chip,
                               .point = &point,
                               .stream = &c};
     SQ_TRY(chip->make(&w, err));
@@ -286,12 +332,24 @@ static int summary(const struct visit *v, bool is_real)
         json_object_set_new(o, "layers", number(v->n));
         json_object_set_new(o, "bytes", number(v->nbytes));
         json_object_set_new(o, "wrong", v->in->check ? number(v->n_wrong) : json_null());
+        json_object_set_new(o, "words", v->in->check ? number(v->n_words) : json_null());
+        json_object_set_new(
+            o, "first_wrong",
+            v->n_wrong
+                ? json_pack("{s:I, s:I, s:I}", "address", (json_int_t)v->first.address, "got",
+                            (json_int_t)v->first.got, "expected", (json_int_t)v->first.expected)
+                : json_null());
         json_object_set_new(
             o, "provenance",
             sq_cli_provenance(is_real ? "real" : "synthetic inputs", "golden model", v->in->seed));
         sq_cli_json_line(o);
+    } else if (v->n_wrong) {
+        printf(
+            "FAIL: %zu of %zu words of outputs differ, the first at 0x%08x: got 0x%08x, expected "
+            "0x%08x\n",
+            v->n_wrong, v->n_words, v->first.address, v->first.got, v->first.expected);
     } else if (v->in->check) {
-        printf("%s: %zu words of outputs differ\n", v->n_wrong ? "FAIL" : "PASS", v->n_wrong);
+        printf("PASS: %zu words of outputs are those of the layer\n", v->n_words);
     } else {
         printf("%zu layers, %llu bytes\n", v->n, (unsigned long long)v->nbytes);
     }
@@ -314,7 +372,7 @@ static enum sq_status check_trace(const struct arguments *in, struct sq_error *e
         return SQ_OK;
     return SQ_FAIL(err, SQ_ERR_ARG,
                    "TRACE = %.60s with %s, need a trace with no options but --rows, --cols, "
-                   "--depth, --output, --check, --json",
+                   "--depth, --machine, --base, --output, --check, --json",
                    in->model, option);
 }
 
@@ -369,6 +427,27 @@ static enum sq_status run_model(struct visit *v, bool *is_real, struct sq_error 
     return status;
 }
 
+// The chip that the options describe.
+static enum sq_status take_chip(struct arguments *in, struct sq_error *err)
+{
+    const uint32_t base = in->chip.base;
+    struct sq_machine machine;
+    in->chip.depth = in->depth;
+    if (!in->machine)
+        return SQ_OK;
+    if (in->has_rows || in->has_cols || in->has_depth)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--machine with --%s, which it says itself",
+                       in->has_rows   ? "rows"
+                       : in->has_cols ? "cols"
+                                      : "depth");
+    SQ_TRY(sq_machine_load(in->machine, &machine, err));
+    SQ_TRY(sq_machine_chip(&machine, &in->chip, err));
+    in->chip.base = base;
+    in->rows = machine.core.rows;
+    in->cols = machine.core.cols;
+    return SQ_OK;
+}
+
 int sq_cmd_image(int argc, char **argv)
 {
     static const struct sq_cli_line line = {rows, "[MODEL | TRACE]", doc};
@@ -377,7 +456,7 @@ int sq_cmd_image(int argc, char **argv)
     struct sq_error err;
     struct visit v = {.in = &in};
     bool is_real = false;
-    if (sq_cli_parse(&line, argc, argv, &in, &err) != SQ_OK)
+    if (sq_cli_parse(&line, argc, argv, &in, &err) != SQ_OK || take_chip(&in, &err) != SQ_OK)
         return sq_cli_fail("image", &err);
     const bool is_trace = in.model && sq_trace_is(in.model);
     const enum sq_status status =

@@ -169,7 +169,7 @@ static enum sq_status place(const struct sq_route_work *w, const unsigned *v,
 {
     struct sq_top_layer tile = *l;
     tile.tiles[ROWS] = tile.tiles[COLS] = 1;
-    *end = SQ_AXI_PAGE;
+    *end = (uint64_t)chip_of(w)->base + SQ_AXI_PAGE;
     for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++) {
         const uint64_t rows = i < SQ_TOP_WEIGHT || i == SQ_TOP_STORE ? l->tiles[ROWS] : 1;
         const uint64_t cols = i >= SQ_TOP_WEIGHT ? l->tiles[COLS] : 1;
@@ -178,10 +178,10 @@ static enum sq_status place(const struct sq_route_work *w, const unsigned *v,
         *end += (nbytes + SQ_AXI_PAGE - 1) / SQ_AXI_PAGE * SQ_AXI_PAGE;
         if (*end > UINT32_MAX)
             return SQ_FAIL(err, SQ_ERR_RANGE,
-                           "%s: %u x %u tiles of %u banks, need operands and outputs of less than "
-                           "4 GiB on the chip",
+                           "%s: %u x %u tiles of %u banks from address 0x%x on, need operands and "
+                           "outputs below 4 GiB on the chip",
                            sq_path_tail(w->p->source), l->tiles[ROWS], l->tiles[COLS],
-                           l->groups * l->beats);
+                           l->groups * l->beats, chip_of(w)->base);
     }
     return SQ_OK;
 }
@@ -258,7 +258,7 @@ static enum sq_status operands_of(struct sq_product *p, const unsigned *v, const
 }
 
 static enum sq_status make_image(struct sq_product *p, const unsigned *v,
-                                 const struct sq_top_layer *l, uint64_t end,
+                                 const struct sq_top_layer *l, uint32_t base, uint64_t end,
                                  const struct sq_top_operands *x, struct sq_top_given *image,
                                  struct sq_error *err)
 {
@@ -266,14 +266,15 @@ static enum sq_status make_image(struct sq_product *p, const unsigned *v,
     int32_t *memory, *want;
     uint32_t *counted;
     SQ_PRODUCT_KEEP(p, counted, SQ_HOST_COUNTERS);
-    SQ_PRODUCT_KEEP(p, memory, end / 4);
+    SQ_PRODUCT_KEEP(p, memory, (end - base) / 4);
     SQ_PRODUCT_KEEP(p, want, sq_top_nbytes(v, l, SQ_TOP_STORE) / 4);
     sq_top_layer_encode(l, word);
     memcpy(memory, word, sizeof word);
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
-        sq_top_put_operand(v, l, x, (enum sq_top_part)i, memory + l->addr[i] / 4);
+        sq_top_put_operand(v, l, x, (enum sq_top_part)i, memory + (l->addr[i] - base) / 4);
     *image = (struct sq_top_given){.word = memory,
-                                   .n_words = (uint32_t)(end / 4),
+                                   .n_words = (uint32_t)((end - base) / 4),
+                                   .descriptor = base,
                                    .want = want,
                                    .counted = counted,
                                    .out = l->addr[SQ_TOP_STORE],
@@ -308,7 +309,7 @@ static enum sq_status make_chip(struct sq_route_work *w, const struct tiles *t,
     SQ_TRY(place(w, w->point->value, &l, &end, err));
     SQ_TRY(operands_of(w->p, w->point->value, t, &l, &x, err));
     SQ_PRODUCT_KEEP(w->p, image, 1);
-    SQ_TRY(make_image(w->p, w->point->value, &l, end, &x, image, err));
+    SQ_TRY(make_image(w->p, w->point->value, &l, chip_of(w)->base, end, &x, image, err));
     w->stream->env = memory_of(w);
     w->stream->env.given = image;
     return sq_case_alloc(w->stream, err);

@@ -16,6 +16,7 @@ struct sq_chip {
     unsigned depth; // beats of operands in half a buffer; usual: 256
     // Buffers of activations, of weights, of sums, both halves: depth and tiles of sums are what they hold.
     uint64_t act_nbytes, weight_nbytes, sum_nbytes;
+    uint32_t base; // of the image in memory: where its descriptor lies; a multiple of SQ_AXI_PAGE
     unsigned max_burst, outstanding; // of the DMA; usual: 32 beats, 4
     struct sq_env_choice
         memory; // kind 1 (sq_axi_memory.h); usual: as fast as the bus, 40 cycles away

@@ -19,7 +19,7 @@ def region(name, n, bits):  # n beats as numbers, without their padding
     address, nbytes = d["regions"][name]
     stride = -(-bits // (8 * bus)) * bus
     assert nbytes == n * stride
-    at = [address + i * stride for i in range(n)]
+    at = [address - d["base"] + i * stride for i in range(n)]
     return [int.from_bytes(memory[a:a + stride], "little") & ((1 << bits) - 1) for a in at]
 
 
@@ -174,5 +174,5 @@ out = b"".join(struct.pack("<f", output(r * rows + i, c * cols + j)) for r_block
                for r in r_block for c in c_block for i in range(rows) for j in range(cols))
 address, nbytes = d["regions"]["out"]
 assert len(out) == nbytes
-memory[address:address + nbytes] = out
+memory[address - d["base"]:address - d["base"] + nbytes] = out
 sys.stdout.buffer.write(memory)

@@ -16,12 +16,17 @@ judged() { # FORMAT LAYER OPTION...: image, run by the script, outputs checked; 
   ok "its outputs are those of the layer" [ "$RC$(number wrong)" = 00 ]
   python3 -c 'import json, sys
 memory = bytearray(open("after.bin", "rb").read())
-address, nbytes = json.load(open(sys.argv[1]))["regions"]["out"]
-memory[address + nbytes - 4] ^= 1
-open("wrong.bin", "wb").write(memory)' $name.json
+layer = json.load(open(sys.argv[1]))
+address, nbytes = layer["regions"]["out"]
+at, right = address + nbytes - 4 - layer["base"], lambda: int.from_bytes(memory[at:at + 4], "little")
+expected = right()
+memory[at] ^= 1
+open("wrong.bin", "wb").write(memory)
+print(f"FAIL: 1 of {nbytes // 4} words of outputs differ, the first at 0x{address + nbytes - 4:08x}: got 0x{right():08x}, expected 0x{expected:08x}")
+' $name.json >want
   sq image --format "$format" --algorithm rtn --layer "*.0.$layer" --check wrong.bin "$@"
   ok "a wrong bit in the last of them is found" [ "$RC" = 1 ]
-  ok "... and said" grep -q '^FAIL: 1 words of outputs differ$' "$W.out"
+  ok "... and said, with the word" cmp -s want <(tail -1 "$W.out")
 }
 judged dense mlp.down_proj --m 1 --rows 1 --cols 4
 judged sq_w self_attn.k_proj --m 5 --depth 10
@@ -32,6 +37,9 @@ judged dense self_attn.k_proj --weight-bits 8 --m 5
 judged nvfp4 mlp.down_proj --m 1 --rows 1 --cols 4 --depth 10
 judged sq_b self_attn.v_proj --m 3 --bank 16 --depth 10
 judged dense self_attn.q_proj --group 32 --m 5 --depth 10
+judged nvfp4 self_attn.v_proj --m 5 --machine "$ROOT/sim/machines/chip.yaml" --base 0x80000000
+ok "the array of the machine" grep -q "\"Rows\": $(sed -n 's/.*rows: *\([0-9]*\).*/\1/p' "$ROOT/sim/machines/chip.yaml" | head -1)," images/model.layers.0.self_attn.v_proj.json
+ok "the descriptor at the base" grep -q '"descriptor": 2147483648,' images/model.layers.0.self_attn.v_proj.json
 ok "K of 8 scale groups in chunks of one" grep -q '"chunk": 1,' images/model.layers.0.self_attn.q_proj.json
 
 sq image --format dense --algorithm rtn --layer '*.0.self_attn.k_proj' --weight-bits 8 --m 5 --json
@@ -44,6 +52,13 @@ refuse "check of 14 layers, need one" image --format dense --algorithm rtn --che
 refuse "bytes, the outputs end at" image --format dense --algorithm rtn --layer '*.0.mlp.up_proj' --check images/model.layers.0.self_attn.k_proj.json
 refuse "cannot write 'nowhere/model.layers.0.self_attn.q_proj.bin': No such file" image --format dense --algorithm rtn -o nowhere
 refuse "a scale group is 256 elements of K, 16 beats of 16, need at most 8 beats (half a buffer, --depth) on the chip" image --format dense --algorithm rtn --group row --depth 8
+for base in 1 4095 0x1001 -4096 0x100000000 x 0x '' 010x; do
+  refuse "--base = $base, need a multiple of 4096, 0..0xfffff000" image --format dense --base "$base"
+done
+refuse "from address 0xfffff000 on, need operands and outputs below 4 GiB" image --format dense --algorithm rtn --layer '*.0.mlp.up_proj' --base 0xfffff000
+for own in rows cols; do refuse "--machine with --$own, which it says itself" image --machine chip --$own 2; done
+refuse "--machine with --depth, which it says itself" image --machine chip --depth 64
+refuse "machine edge4 has no key 'chip'" image --machine edge4 --format dense
 refuse "need 8..4096" image --format dense --depth 7
 refuse "need at most" image --format dense --algorithm rtn --rows 16 --cols 16
 
