@@ -11,6 +11,7 @@ g++ g++
 make make
 ccache ccache
 verilator verilator
+iverilog iverilog
 yosys yosys
 bubblewrap bwrap
 gnuplot-nox gnuplot

@@ -25,7 +25,7 @@ struct arguments {
     size_t n_files;
     size_t shard, n_shards;
     unsigned jobs;
-    bool is_merge, is_dry_run, is_json;
+    bool is_merge, is_dry_run, is_json, is_measures;
     struct sq_cli_tools tools;
     struct sq_error *err;
 };
@@ -79,6 +79,7 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_FLAG("merge", AT(is_merge), "add the databases FILE... to --db instead of running"),
     SQ_CLI_FLAG("dry-run", AT(is_dry_run),
                 "check SPEC and count its points and those already in --db, compute nothing"),
+    SQ_CLI_FLAG("measures", AT(is_measures), "list the measures that SPEC may name"),
     SQ_CLI_TEXT("liberty", "FILE", AT(liberty), "standard cells for areas",
                 .usual = "qflow-tech-osu018"),
     SQ_CLI_UINT("jobs", "N", 1, 256, AT(jobs), "points computed at a time", .group = SQ_CLI_COMMON),
@@ -331,6 +332,25 @@ static enum sq_status merge(const struct arguments *in)
     return status;
 }
 
+// --measures: those that a specification may name, beside "causes".
+static enum sq_status list_measures(const struct arguments *in)
+{
+    struct sq_cli_table table = {.is_json = in->is_json};
+    if (in->n_files > 0 || in->is_merge || in->is_dry_run)
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--measures with %s, need one of them",
+                       in->is_merge     ? "--merge"
+                       : in->is_dry_run ? "--dry-run"
+                                        : "SPEC");
+    for (size_t i = 0; i < sq_n_measures; i++) {
+        const struct sq_measure *const m = &sq_measures[i];
+        const struct sq_cli_column row[] = {
+            SQ_COLUMN("measure", m->name, "measure", -24), SQ_COLUMN("unit", m->unit, "unit", -16),
+            SQ_COLUMN("basis", m->basis, "basis", -1), SQ_COLUMNS_END};
+        sq_cli_put(&table, row);
+    }
+    return SQ_OK;
+}
+
 int sq_cmd_sweep(int argc, char **argv)
 {
     struct sq_error err;
@@ -349,9 +369,11 @@ int sq_cmd_sweep(int argc, char **argv)
         status = sq_cli_parse(&line, argc, argv, &in, &err);
     if (in.jobs > (unsigned)omp_get_thread_limit())
         in.jobs = (unsigned)omp_get_thread_limit(); // what a limit of memory lets in
-    if (status == SQ_OK)
+    if (status == SQ_OK && !in.is_measures)
         status = check(&in);
-    if (status == SQ_OK && in.is_merge)
+    if (status == SQ_OK && in.is_measures)
+        status = list_measures(&in);
+    else if (status == SQ_OK && in.is_merge)
         status = merge(&in);
     else if (status == SQ_OK &&
              (status = sq_sweep_grid_load(&spec, file[0], sq_cli_home(), &err)) == SQ_OK)

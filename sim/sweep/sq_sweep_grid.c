@@ -355,9 +355,12 @@ static enum sq_status read_measures(struct sq_sweep_grid *s, const struct raw *r
         if (add_measures(s, text))
             continue;
         const char *nearest = sq_suggest(text, names, sq_n_measures + 1);
-        return SQ_FAIL(err, SQ_ERR_ARG, "unknown measure '%.40s'%s%s%s", text,
-                       nearest ? ", did you mean " : "", nearest ? nearest : "",
-                       nearest ? "?" : "");
+        return nearest ? SQ_FAIL(err, SQ_ERR_ARG, "unknown measure '%.40s', did you mean %s?", text,
+                                 nearest)
+                       : SQ_FAIL(err, SQ_ERR_ARG,
+                                 "unknown measure '%.40s', need causes or one of the %zu that "
+                                 "`sqsim sweep --measures` lists",
+                                 text, sq_n_measures);
     }
     const bool has_values = s->engines & (SQ_ENGINE_VALUES | SQ_ENGINE_EVAL);
     if (s->is_join && !(has_values && (s->engines & SQ_ENGINE_TIMING)))

@@ -4,12 +4,10 @@
 # DIR/page_390.png (in a frame of that width); DIR/page_mixed.png, the page of sim/sweeps/mixed.yaml.
 # Says in one line which tool is missing.
 set -e
-for tool in chromium convert; do
-  command -v $tool >/dev/null || {
-    echo "page-pictures: skipped $2: no $tool (Debian: chromium imagemagick)"
-    exit 0
-  }
-done
+skip() { echo "page-pictures: skipped $2: no $1 (Debian: chromium imagemagick)"; exit 0; }
+command -v chromium >/dev/null || skip chromium "$2"
+# Another program may be called convert.
+convert -version 2>/dev/null | grep -q ImageMagick || skip "ImageMagick (convert)" "$2"
 sqsim=$(realpath "$1") dir=$(realpath -m "$2") home=$(mktemp -d)
 trap 'rm -rf "$home"' EXIT
 mkdir -p "$dir"

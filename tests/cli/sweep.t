@@ -284,6 +284,10 @@ no "axis n without axis k" '  n: [64]'
 no "axis model together with n and k" '  n: [64]\n  k: [64]\n  model: [x]'
 no "axis model has 'x' twice" '  model: [x, x]'
 no "unknown measure 'cycels', did you mean cycles" '  bank: [8]' cycels
+no "unknown measure 'energy', need causes or one of the [0-9]* that .sqsim sweep --measures. lists" '  bank: [8]' energy
+accept "the list of measures" sweep --measures --json
+ok "has each of its measures, with unit and basis" [ "$(grep -c '"measure":"[a-z0-9_]*","unit":"[^"]*","basis":"[^"]' "$W.out")" -ge 28 ]
+refuse "--measures with --dry-run, need one of them" sweep --measures --dry-run
 no "a measure of values with axes n and k" '  n: [64]\n  k: [64]' relative_error
 no "of the core's PE and gather are of format sq_w, not of sp24" '  format: [sp24]\n  machine: [sim/machines/default.yaml]' pe_area_um2
 no "'bad.yaml' line 3: bank = 8, need a list, as \[A, B\]" '  bank: 8'
