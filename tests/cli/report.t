@@ -170,6 +170,38 @@ EOS
   ok "mixed: tables of each" [ "$(grep -o '<tr class="pair"><th[^>]*>workload=llama-3-8b_[a-z]*_[0-9]* machine=[a-z0-9]*<' "$W.dom" | sort -u | wc -l)" = 4 ]
   look "file://$W/mixed/index.html#mixed??pair=3&zoom=3,100,1000,0.1,1"
   ok "mixed: one pair of the address" [ "$(grep -o ' data-front="' "$W.dom" | wc -l),$(rows)" = 1,30 ]
+  # Formats with banks beside one without, of 16 pairs with long names; no measure of quality; large numbers.
+  cat >"$W/cost.yaml" <<'END'
+name: cost
+axes:
+  format: [sq_w, nvfp4]
+  bank: [16, 32]
+  sparsity: [0.5, 0.75]
+  n: [4096, 8192]
+  k: [4096, 8192]
+  m: [1, 512]
+  machine: [server64, sim/machines/edge4.yaml]
+measures: [macs, cycles, dram_bytes]
+END
+  sq sweep cost.yaml --db cost.db
+  sq report --db cost.db -o cost
+  look "file://$W/cost/index.html#cost?format=nvfp4?x=macs&y=cycles&log="
+  ok "no banks: no console errors" clean
+  ok "no banks: no maps, said so" grep -q '<div id="maps"><p>No point shown has both.' "$W.dom"
+  ok "no banks: no picture of no columns" [ -z "$(grep -o 'viewBox="0 0 50 ' "$W.dom")" ]
+  ok "no quality: said above the front" grep -q '<p id="quality">This sweep has no measure of quality' "$W.dom"
+  ok "large numbers: short at the axes" grep -Eq '<text[^>]*>[0-9.]+ G</text>' "$W.dom"
+  ok "large numbers: none whole" [ -z "$(grep -o '<g class="tick[^/]*<text[^>]*>[0-9]\{6,\}</text>' "$W.dom")" ]
+  look "file://$W/cost/index.html"
+  ok "maps of those with banks" [ "$(grep -o 'aria-label="cycles by bank and sparsity"' "$W.dom" | wc -l)" = 16 ]
+  cat >"$W/phone.html" <<'END'
+<!DOCTYPE html><body style="margin:0"><iframe src="cost/index.html" style="width:390px;height:800px;border:0"></iframe>
+<script>onload = () => setTimeout(() => { document.title = "wide " +
+  document.querySelector("iframe").contentDocument.documentElement.scrollWidth; }, 3000);</script>
+END
+  look "file://$W/phone.html"
+  wide=$(sed -n 's/.*<title>wide \([0-9]*\)<.*/\1/p' "$W.dom")
+  ok "a phone of 390 pixels shows all of its width ($wide)" [ "${wide:-999}" -le 390 ]
   look "file://$W/stale/index.html"
   ok "stale: said on the page" grep -q '52 points that the specification no longer has are left out' "$W.dom"
 
