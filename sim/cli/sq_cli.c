@@ -263,6 +263,8 @@ void sq_cli_stage(const char *label, const char *text)
 
 json_t *sq_cli_json_number(double v)
 {
+    if (fabs(v) >= 1e12 && fabs(v) < 0x1p63 && v == floor(v)) // a real has twelve digits
+        return json_integer((json_int_t)v);
     return isnan(v) ? json_null() : isinf(v) ? json_string("inf") : json_real(v);
 }
 

@@ -34,9 +34,10 @@ struct sq_cli_value sq_cli_json(json_t *v)
     return (struct sq_cli_value){SQ_CELL_JSON, .json = v};
 }
 
-struct sq_cli_value sq_cli_amount(double v)
+struct sq_cli_value sq_cli_amount(long double v)
 {
-    return fabs(v) < 9e15 && v == floor(v) ? sq_cli_whole((int64_t)v) : sq_cli_number(v);
+    return fabsl(v) < 0x1p63L && v == floorl(v) ? sq_cli_whole((int64_t)v)
+                                                : sq_cli_number((double)v);
 }
 
 struct sq_cli_value sq_cli_same(struct sq_cli_value v)

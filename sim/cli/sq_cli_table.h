@@ -56,7 +56,7 @@ struct sq_cli_column {
 struct sq_cli_value sq_cli_count(uint64_t v);
 struct sq_cli_value sq_cli_whole(int64_t v);
 struct sq_cli_value
-sq_cli_amount(double v); // a whole number below 9e15 as such, others as they are
+sq_cli_amount(long double v); // a whole number below 2^63 with all its digits, others as they are
 struct sq_cli_value sq_cli_number(double v);
 struct sq_cli_value sq_cli_truth(bool v);
 struct sq_cli_value sq_cli_string(const char *v);

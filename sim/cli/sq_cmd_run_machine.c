@@ -26,11 +26,11 @@ struct run {
 };
 
 // One GEMM, or the sum of many. A GEMM's counts pass 2^63 nowhere (sq_mapping_make); sums are
-// binary64 and cannot wrap: exact up to 2^53, to 15 digits above.
+// long double and cannot wrap: exact up to 2^64 where it has as many bits.
 struct result {
-    double macs, compute, dram, bound; // cycles of the bounds
-    double cycles, nbytes[SQ_N_STREAMS];
-    double low[SQ_N_UNIT_CAUSES], high[SQ_N_UNIT_CAUSES], index, memory;
+    long double macs, compute, dram, bound; // cycles of the bounds
+    long double cycles, nbytes[SQ_N_STREAMS];
+    long double low[SQ_N_UNIT_CAUSES], high[SQ_N_UNIT_CAUSES], index, memory;
     struct sq_mapping_use use;
     double weights, nbits; // stored
     struct sq_machine_energy energy;
@@ -66,24 +66,25 @@ static enum sq_status time_gemm(const struct run *r, const struct sq_run_layer *
     SQ_TRY(sq_mapping_run(hw, recipe, gemm, &timed->plan, &s, memo, err));
     const struct sq_mapping *p = &timed->plan;
     memset(out, 0, sizeof *out);
-    out->bound = (double)sq_mapping_bound(p, &compute, &dram);
-    out->compute = (double)compute;
-    out->dram = (double)dram;
-    out->cycles = (double)s.cycles;
-    out->macs = (double)gemm->m * (double)gemm->n * (double)gemm->k;
-    out->index = (double)s.index;
-    out->memory = (double)s.memory;
+    out->bound = (long double)sq_mapping_bound(p, &compute, &dram);
+    out->compute = (long double)compute;
+    out->dram = (long double)dram;
+    out->cycles = (long double)s.cycles;
+    out->macs = (long double)gemm->m * gemm->n * gemm->k;
+    out->index = (long double)s.index;
+    out->memory = (long double)s.memory;
     for (unsigned i = 0; i < SQ_N_STREAMS; i++)
-        out->nbytes[i] = (double)s.nbytes[i];
+        out->nbytes[i] = (long double)s.nbytes[i];
     for (unsigned i = 0; i < SQ_N_UNIT_CAUSES; i++) {
-        out->low[i] = (double)s.low[i];
-        out->high[i] = (double)s.high[i];
+        out->low[i] = (long double)s.low[i];
+        out->high[i] = (long double)s.high[i];
     }
-    out->use = sq_mapping_used(hw, p, out->cycles);
+    out->use = sq_mapping_used(hw, p, (double)out->cycles);
     if (r->request->energy) {
         struct sq_machine_accesses a;
         sq_machine_count(hw, p, &s, &a);
-        sq_machine_energy(hw, &r->energy.mac, &r->energy.memory, p, &a, out->cycles, &out->energy);
+        sq_machine_energy(hw, &r->energy.mac, &r->energy.memory, p, &a, (double)out->cycles,
+                          &out->energy);
     }
     out->weights = (double)gemm->n * (double)gemm->k;
     out->nbits = layer ? layer->nbits : sq_recipe_nbits(recipe, (size_t)gemm->n, (size_t)gemm->k);
@@ -142,9 +143,14 @@ static const char *expected_text(const struct run *r)
     return r->layer ? NULL : sq_recipe_sized_by(&r->request->recipe);
 }
 
-static double total_nbytes(const struct result *x)
+static double seconds_of(const struct run *r, const struct result *x)
 {
-    double sum = 0;
+    return (double)x->cycles / r->machine.clock_hz;
+}
+
+static long double total_nbytes(const struct result *x)
+{
+    long double sum = 0;
     for (unsigned i = 0; i < SQ_N_STREAMS; i++)
         sum += x->nbytes[i];
     return sum;
@@ -152,12 +158,12 @@ static double total_nbytes(const struct result *x)
 
 // ---- rows -----------------------------------------------------------------------------------
 
-static json_t *json_amount(double v)
+static json_t *json_amount(long double v)
 {
-    return v < 9e15 ? json_integer((json_int_t)v) : json_real(v);
+    return v < 0x1p63L ? json_integer((json_int_t)v) : json_real((double)v);
 }
 
-static json_t *json_path(const double counts[SQ_N_UNIT_CAUSES], const struct result *x)
+static json_t *json_path(const long double counts[SQ_N_UNIT_CAUSES], const struct result *x)
 {
     json_t *o = json_object();
     for (unsigned i = 0; i < SQ_N_UNIT_CAUSES; i++)
@@ -219,7 +225,7 @@ static json_t *put(const struct run *r, const struct sq_workload_row *row, const
         SQ_COLUMN("bound_cycles", sq_cli_amount(x->bound), "bound", 12, .as = "%.0f"),
         SQ_KEYS("compute_cycles", sq_cli_amount(x->compute), "dram_cycles", sq_cli_amount(x->dram)),
         SQ_COLUMN("cycles", sq_cli_amount(x->cycles), "cycles", 12, .as = "%.0f"),
-        SQ_KEYS("seconds", x->cycles / r->machine.clock_hz),
+        SQ_KEYS("seconds", seconds_of(r, x)),
         SQ_COLUMN("utilisation_low", use_low(x), "low", 7, .as = "%.1f%%", .scale = 100),
         SQ_COLUMN(NULL, use_high(x), "high", 7, .as = "%.1f%%", .scale = 100),
         SQ_KEYS("utilisation_high", has_high(x) ? use_high(x) : NAN),
@@ -230,9 +236,7 @@ static json_t *put(const struct run *r, const struct sq_workload_row *row, const
                   .is_absent = !has_energy),
         SQ_COLUMN(NULL, micro(x, SQ_CASE_HIGH), "uJ high", 12, .as = "%.3f",
                   .is_absent = !has_energy),
-        SQ_MEMBERS(has_energy && !text
-                       ? sq_run_energy_json(&x->energy, x->cycles / r->machine.clock_hz)
-                       : NULL),
+        SQ_MEMBERS(has_energy && !text ? sq_run_energy_json(&x->energy, seconds_of(r, x)) : NULL),
         SQ_KEYS("causes", text ? NULL : json_causes(x)),
         SQ_COLUMNS_END};
     if (!text)
@@ -281,19 +285,19 @@ static void print_plan(const struct sq_mapping *p)
 static void print_causes(const struct result *x)
 {
     for (unsigned path = 0; path < (has_high(x) ? 2u : 1u); path++) {
-        const double *counts = path ? x->high : x->low;
+        const long double *counts = path ? x->high : x->low;
         printf("    %-4s", path ? "high" : "low");
         for (unsigned i = 0; i < SQ_N_UNIT_CAUSES; i++)
             if (counts[i] > 0)
-                printf("  %s %.0f", sq_cause_name((enum sq_cause)i), counts[i]);
+                printf("  %s %.0Lf", sq_cause_name((enum sq_cause)i), counts[i]);
         if (x->index > 0)
-            printf("  index %.0f", x->index);
+            printf("  index %.0Lf", x->index);
         if (x->memory > 0)
-            printf("  memory %.0f", x->memory);
+            printf("  memory %.0Lf", x->memory);
         printf("\n    bytes");
         for (unsigned i = 0; i < SQ_N_STREAMS; i++)
             if (x->nbytes[i] > 0)
-                printf("  %s %.0f", sq_stream_name((enum sq_stream_id)i), x->nbytes[i]);
+                printf("  %s %.0Lf", sq_stream_name((enum sq_stream_id)i), x->nbytes[i]);
         printf("\n");
     }
 }
@@ -335,16 +339,16 @@ static void print_head(const struct run *r)
 
 static void print_sum(const struct run *r, const struct result *x, double seconds)
 {
-    printf("%.4g MAC, %.0f cycles (bound %.0f) = %.6g ms, low path %.1f %%, high path %.1f %%, "
-           "%.6g GB, %s-bound, %.4f stored bits per weight%s%s\n",
-           x->macs, x->cycles, x->bound, 1e3 * x->cycles / r->machine.clock_hz, 100 * use_low(x),
-           100 * use_high(x), total_nbytes(x) * 1e-9, bound_name(x), x->nbits / x->weights,
+    printf("%.4Lg MAC, %.0Lf cycles (bound %.0Lf) = %.6g ms, low path %.1f %%, high path %.1f %%, "
+           "%.6Lg GB, %s-bound, %.4f stored bits per weight%s%s\n",
+           x->macs, x->cycles, x->bound, 1e3 * seconds_of(r, x), 100 * use_low(x),
+           100 * use_high(x), total_nbytes(x) * 1e-9L, bound_name(x), x->nbits / x->weights,
            expected_text(r) ? ", expected by the share of " : "",
            expected_text(r) ? expected_text(r) : "");
     if (r->request->is_causes)
         print_causes(x);
     if (r->request->energy)
-        sq_run_energy_print(&x->energy, x->cycles / r->machine.clock_hz, tokens_of(r));
+        sq_run_energy_print(&x->energy, seconds_of(r, x), tokens_of(r));
     fprintf(stderr, "timed in %.2f ms\n", 1e3 * seconds);
 }
 

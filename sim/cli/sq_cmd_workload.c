@@ -57,20 +57,21 @@ static enum sq_status check(const struct arguments *in, struct sq_error *err)
 static void print_json(const struct sq_workload *w, const struct arguments *in)
 {
     struct sq_cli_table table = {.is_json = true};
-    double macs = 0, params = 0;
+    long double macs = 0, params = 0; // exact up to 2^64
     for (size_t i = 0; i < w->n; i++) {
         const struct sq_workload_row *r = &w->row[i];
-        const double weights = (double)r->gemm.n * (double)r->gemm.k * (double)r->count;
+        const long double weights = (long double)r->gemm.n * r->gemm.k * r->count;
         const struct sq_cli_column row[] = {
             SQ_KEYS("layer", r->name, "m", r->gemm.m, "n", r->gemm.n, "k", r->gemm.k),
             SQ_KEYS("count", r->count), SQ_COLUMNS_END};
         sq_cli_put(&table, row);
         params += weights;
-        macs += weights * (double)r->gemm.m;
+        macs += weights * r->gemm.m;
     }
     const struct sq_cli_column row[] = {
         SQ_KEYS("phase", phases[in->options.is_decode], "rows", w->n),
-        SQ_KEYS("parameters_used", params, "macs", macs), SQ_COLUMNS_END};
+        SQ_KEYS("parameters_used", sq_cli_amount(params), "macs", sq_cli_amount(macs)),
+        SQ_COLUMNS_END};
     sq_cli_put_summary(row, sq_cli_provenance("shapes", "config.json", 0));
 }
 

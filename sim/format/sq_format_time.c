@@ -285,21 +285,47 @@ void sq_cost_pe_core(struct sq_cost_pe *pe, const struct sq_core_config *core)
     sq_cost_pe_add(pe, 1, &block);
 }
 
+// Of the sum of 4 numbers that are uniform in 0..1: the share of sums of at most s.
+static double share_of_sums(double s)
+{
+    const double up[] = {1, -4, 6, -4};
+    double share = 0;
+    for (unsigned i = 0; i < 4 && s > i; i++)
+        share += up[i] * pow(s - i, 4) / 24;
+    return share;
+}
+
+// The least count that so large a share of n trials does not pass.
+static uint32_t quantile(uint64_t n, double p, double share)
+{
+    double sum = 0;
+    for (uint32_t count = 0; count < n; count++) {
+        double term = 1;
+        for (uint32_t i = 0; i < count; i++)
+            term *= p * (double)(n - i) / (i + 1);
+        sum += term * pow(1 - p, (double)(n - count));
+        if (sum >= share)
+            return count;
+    }
+    return (uint32_t)n;
+}
+
+// The same four numbers for any n, so that more trials never have fewer successes.
 uint32_t sq_cost_binomial(struct sq_rng *rng, uint64_t n, double p)
 {
     enum { EXACT = 16, UNIFORMS = 4 }; // the sum of 4 uniform numbers has variance 1/3
-    const double mean = (double)n * p;
-    uint32_t count = 0;
     if (!rng)
-        return (uint32_t)llround(mean);
-    for (uint64_t i = 0; n < EXACT && i < n; i++)
-        count += sq_rng_unit(rng) < p;
-    if (n < EXACT)
-        return count;
+        return (uint32_t)llround((double)n * p);
     double z = -UNIFORMS / 2.;
     for (unsigned i = 0; i < UNIFORMS; i++)
         z += sq_rng_unit(rng);
-    return (uint32_t)llround(fmin(fmax(mean + z * sqrt(3 * mean * (1 - p)), 0), (double)n));
+    const double trials = n < EXACT ? EXACT : (double)n, mean = trials * p;
+    const uint32_t count =
+        (uint32_t)llround(fmin(fmax(mean + z * sqrt(3 * mean * (1 - p)), 0), trials));
+    if (n >= EXACT)
+        return count;
+    const uint32_t few = quantile(n, p, share_of_sums(z + UNIFORMS / 2.));
+    return few < count ? few : count;
 }
 
 uint64_t sq_cost_bytes(double nbits)

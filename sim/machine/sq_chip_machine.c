@@ -164,6 +164,7 @@ enum sq_status sq_chip_mapping_run(const struct sq_machine *m, const struct sq_r
     fill_plan(m, gemm, &c, plan);
     SQ_TRY(sq_chip_run_fast(c.value, &c.memory, &c.layer, &s, err));
     plan->estimate = plan->limit = s.cycles;
+    plan->bound = plan->sum.compute > plan->sum.dram ? plan->sum.compute : plan->sum.dram;
     if (!stats)
         return SQ_OK;
     *stats = (struct sq_machine_stats){.cycles = s.cycles,

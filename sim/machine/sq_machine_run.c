@@ -2,6 +2,7 @@
 #include "sim/machine/sq_machine_run.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/machine/sq_chip_machine.h"
@@ -470,6 +471,42 @@ uint64_t sq_unit_causes_sum(const uint64_t counts[SQ_N_UNIT_CAUSES])
 
 // ---- the best plan --------------------------------------------------------------------------
 
+struct best {
+    struct sq_mapping_visitor visitor; // the first member
+    const struct sq_machine *machine;
+    struct sq_unit_memo *memo;
+    struct sq_mapping *plan;
+    struct sq_machine_stats stats;
+};
+
+// Cycles of all jobs of a plan.
+static uint64_t jobs_cycles(const struct sq_mapping *p, struct sq_unit_memo *memo)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < SQ_STEP_CLASSES; i++) {
+        const struct sq_tile_list list = sq_mapping_list(p, i);
+        const uint64_t n = sq_mapping_count(p->count_m, i & 1) *
+                           sq_mapping_count(p->count_n, i & 2) *
+                           sq_mapping_count(p->count_k, i & 4);
+        if (n > 0)
+            sum += n * sq_unit_run(&p->cost.unit, &p->step[i].job, &list, memo).cycles;
+    }
+    return sum;
+}
+
+static void try_plan(struct sq_mapping_visitor *v, const struct sq_mapping *p)
+{
+    struct best *const b = (struct best *)v;
+    if (sq_mapping_least(p, jobs_cycles(p, b->memo)) >= v->least)
+        return;
+    const struct sq_machine_stats s = sq_machine_run_next(b->machine, p, b->memo);
+    if (s.cycles >= v->least)
+        return;
+    v->least = s.cycles;
+    b->stats = s;
+    *b->plan = *p;
+}
+
 enum sq_status sq_mapping_run(const struct sq_machine *machine, const struct sq_recipe *recipe,
                               const struct sq_gemm *gemm, struct sq_mapping *plan,
                               struct sq_machine_stats *stats, struct sq_unit_memo *memo,
@@ -478,23 +515,21 @@ enum sq_status sq_mapping_run(const struct sq_machine *machine, const struct sq_
     if (machine->chip.bus_nbytes)
         return sq_chip_mapping_run(machine, recipe, gemm, plan, stats, err);
     struct sq_mapping candidate[SQ_PLANS];
-    struct sq_machine_stats best = {.cycles = 0};
-    unsigned n, at = 0;
+    struct best best = {
+        {.least = UINT64_MAX, .visit = try_plan}, machine, memo, plan, {.cycles = 0}};
+    unsigned n;
     SQ_TRY(sq_mapping_search(machine, recipe, gemm, candidate, &n, err));
-    for (unsigned i = 0; i < n; i++) {
-        uint64_t compute, dram;
-        if (i > 0 && sq_mapping_bound(&candidate[i], &compute, &dram) >= best.cycles)
-            continue;
-        const struct sq_machine_stats s = sq_machine_run_next(machine, &candidate[i], memo);
-        if (i == 0 || s.cycles < best.cycles) {
-            best = s;
-            at = i;
-        }
-    }
-    *plan = candidate[at];
+    struct sq_unit_memo *const own =
+        memo ? NULL : calloc(1, sizeof *own); // many plans have the same jobs
+    best.memo = memo ? memo : own;
+    for (unsigned i = 0; i < n; i++)
+        try_plan(&best.visitor, &candidate[i]);
+    const enum sq_status status = sq_mapping_sweep(machine, recipe, gemm, &best.visitor, err);
+    free(own);
+    plan->bound = best.visitor.bound;
     if (stats)
-        *stats = best;
-    return SQ_OK;
+        *stats = best.stats;
+    return status;
 }
 
 enum sq_status sq_mapping_make(const struct sq_machine *machine, const struct sq_recipe *recipe,

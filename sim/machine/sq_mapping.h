@@ -50,10 +50,12 @@ struct sq_step_class {
 //                     its load, and the store of the block that it ends;
 //                     half of (job + load + DRAM latency), because a buffer has two halves, of
 //                     which one is filled while the other is read
+//   turns           loads and the DRAM latency of each: half of it and of all jobs is a lower bound of the
+//                     whole, as a load waits for the job two steps before
 //   limit           cycles when nothing overlaps
 struct sq_mapping_sums {
     uint64_t nbytes[SQ_N_STREAMS];
-    uint64_t compute, dram, paced, limit;
+    uint64_t compute, dram, paced, turns, limit;
 };
 
 // The work of a tile may depend on data (kept groups, outliers, active columns). For each kind of step
@@ -74,6 +76,7 @@ struct sq_mapping {
     struct sq_step_class step[SQ_STEP_CLASSES];
     uint64_t estimate; // of the cycles, by which candidates are chosen
     uint64_t limit;    // cycles when nothing overlaps: no run takes more
+    uint64_t bound;    // of the GEMM (sq_mapping_run)
     struct sq_mapping_sums sum;
     // Random work of tiles, for each kind of step (bits 1 and 2 of it); n = 0: every tile is the
     // same.
@@ -101,6 +104,19 @@ enum sq_status sq_mapping_search(const struct sq_machine *machine, const struct 
                                  const struct sq_gemm *gemm, struct sq_mapping plan[SQ_PLANS],
                                  unsigned *n, struct sq_error *err);
 
+// Calls visit for every other plan that may take less than `least` cycles, which visit lowers: blocks of
+// all or of a power of two of tiles and slices in each direction, in both orders, with both ways to store.
+// These sizes do not depend on the GEMM, so the plan of a larger GEMM, cut to a smaller one, is among the
+// plans of the smaller one, and the least cycles never fall where a GEMM grows.
+struct sq_mapping_visitor {
+    uint64_t least;
+    uint64_t bound; // sq_mapping_bound, which sq_mapping_sweep sets
+    void (*visit)(struct sq_mapping_visitor *v, const struct sq_mapping *p);
+};
+enum sq_status sq_mapping_sweep(const struct sq_machine *machine, const struct sq_recipe *recipe,
+                                const struct sq_gemm *gemm, struct sq_mapping_visitor *visitor,
+                                struct sq_error *err);
+
 // Kind of the step of block (i, j) of rows and columns and of chunk l of K; whether this block
 // loads its operands.
 unsigned sq_mapping_class(const struct sq_mapping *p, uint64_t i, uint64_t j, uint64_t l);
@@ -117,8 +133,13 @@ static inline bool sq_mapping_loads_weight(const struct sq_mapping *p, uint64_t 
 void sq_mapping_traffic(const struct sq_mapping *p, uint64_t nbytes[SQ_N_STREAMS],
                         uint64_t *dram_cycles);
 
-// Lower bound: the slower path of the busiest core over all steps, or the DRAM, whichever is more.
+// Lower bound of the cycles of the GEMM on this machine, whatever the plan: the jobs of one block, which
+// nothing keeps waiting, on the cores as they are best split, or the DRAM if each operand crosses it once,
+// whichever is more. It never falls where a GEMM grows. compute, dram: cycles of this plan's jobs and of its
+// transfers, each a lower bound of its run.
 uint64_t sq_mapping_bound(const struct sq_mapping *p, uint64_t *compute, uint64_t *dram);
+// Lower bound of the cycles of this plan, if its jobs take so many, or sum.compute.
+uint64_t sq_mapping_least(const struct sq_mapping *p, uint64_t jobs);
 
 // Utilisation of a path, 0..1: the products that it makes over all that it could make in `cycles`
 // cycles. The low path of core and core_act also multiplies masked positions, and they count. 0

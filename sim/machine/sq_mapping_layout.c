@@ -286,24 +286,43 @@ static uint64_t tiles_drawn(const struct sq_mapping_context *c, const struct sq_
     return tiles ? tiles : p->step[2 * i + 1].job.tiles;
 }
 
+// The tiles of steps of a kind, over e elements.
+static void draw_kind(const struct sq_mapping_context *c, struct sq_mapping *p, unsigned i,
+                      uint64_t e)
+{
+    struct sq_cost_counts counts = {.all = tiles_drawn(c, p, i)};
+    double kept[SQ_TILES_DRAWN], sum = 0;
+    counts.n = counts.all < SQ_TILES_DRAWN ? (uint32_t)counts.all : SQ_TILES_DRAWN;
+    if (sq_cost_has_own(c->recipe))
+        take_own(c, p, i, e, &counts);
+    else if (!sq_cost_draw(c->recipe, &c->cost, e, 1, &counts))
+        return;
+    sq_cost_tiles(c->recipe, &c->cost, e, &counts, p->drawn[i], kept);
+    p->n_drawn[i] = counts.n;
+    for (uint32_t t = 0; t < counts.n; t++)
+        sum += kept[t] * (double)sq_cost_times(&counts, t);
+    p->kept[i] = sum / (double)counts.all;
+}
+
 void sq_mapping_draw_tiles(const struct sq_mapping_context *c, struct sq_mapping *p)
 {
     for (unsigned i = 0; i < SQ_STEP_CLASSES / 2; i++) {
-        struct sq_cost_counts counts = {.all = tiles_drawn(c, p, i)};
-        double kept[SQ_TILES_DRAWN], sum = 0;
         if (p->step[2 * i + 1].job.tiles == 0)
             continue;
-        const uint64_t e = core_elements(c, p, i & 2);
-        counts.n = counts.all < SQ_TILES_DRAWN ? (uint32_t)counts.all : SQ_TILES_DRAWN;
-        if (sq_cost_has_own(c->recipe))
-            take_own(c, p, i, e, &counts);
-        else if (!sq_cost_draw(c->recipe, &c->cost, e, 1, &counts))
+        const uint64_t e = core_elements(c, p, i & 2), all = tiles_drawn(c, p, i);
+        if (!c->draws || sq_cost_has_own(c->recipe)) { // whose tiles depend on where they are
+            draw_kind(c, p, i, e);
             continue;
-        sq_cost_tiles(c->recipe, &c->cost, e, &counts, p->drawn[i], kept);
-        p->n_drawn[i] = counts.n;
-        for (uint32_t t = 0; t < counts.n; t++)
-            sum += kept[t] * (double)sq_cost_times(&counts, t);
-        p->kept[i] = sum / (double)counts.all;
+        }
+        struct sq_mapping_draw *const d = &c->draws->slot[(e * 31 + all) % SQ_MAPPING_DRAWS];
+        if (d->e != e || d->all != all) {
+            draw_kind(c, p, i, e);
+            *d = (struct sq_mapping_draw){e, all, p->n_drawn[i], p->kept[i], {{0}}};
+            memcpy(d->tile, p->drawn[i], d->n * sizeof d->tile[0]);
+        }
+        p->n_drawn[i] = d->n;
+        p->kept[i] = d->kept;
+        memcpy(p->drawn[i], d->tile, d->n * sizeof d->tile[0]);
     }
 }
 
@@ -382,7 +401,7 @@ void sq_mapping_set_order(const struct sq_mapping_context *c,
     sq_mapping_set_estimate(c, p);
 }
 
-uint64_t sq_mapping_least_estimate(const struct sq_mapping *p)
+uint64_t sq_mapping_work(const struct sq_mapping *p, uint64_t more)
 {
     uint64_t sum = 0;
     for (unsigned i = 0; i < SQ_STEP_CLASSES; i++) {
@@ -390,8 +409,21 @@ uint64_t sq_mapping_least_estimate(const struct sq_mapping *p)
         const uint64_t n = sq_sat_mul(
             sq_sat_mul(sq_mapping_count(p->count_m, i & 1), sq_mapping_count(p->count_n, i & 2)),
             sq_mapping_count(p->count_k, i & 4));
+        const struct sq_tile_list list = sq_mapping_list(p, i);
         if (job->tiles > 0)
-            sq_sat_sum(&sum, n, sq_unit_bound(&p->cost.unit, job, NULL) + SQ_JOB_OVERHEAD);
+            sq_sat_sum(&sum, n, sq_unit_bound(&p->cost.unit, job, &list) + more);
     }
     return sum;
+}
+
+uint64_t sq_mapping_least(const struct sq_mapping *p, uint64_t jobs)
+{
+    const unsigned first = sq_mapping_class(p, 0, 0, 0);
+    const uint64_t store = p->step[SQ_STEP_CLASSES - 1].store;
+    const uint64_t steps = sq_sat_mul(sq_sat_mul(p->count_m, p->count_n), p->count_k);
+    const uint64_t one =
+        sq_sat_add(sq_sat_add(jobs, steps), p->step[first].load[1][1][1] + p->latency);
+    const uint64_t turns = sq_sat_add(sq_sat_add(p->sum.turns, jobs), steps) / 2;
+    const uint64_t work = sq_sat_add(one > turns ? one : turns, store);
+    return sq_sat_add(p->index_cycles, work > p->sum.dram ? work : p->sum.dram);
 }

@@ -15,6 +15,18 @@ struct sq_mapping_context {
     unsigned rows, cols; // of a core
     uint64_t n_slices;   // of K, of cost.step elements
     uint64_t index_cycles;
+    struct sq_mapping_draws *draws; // what was drawn, for callers that lay out many plans; or NULL
+};
+
+// Random work by elements of K and number of tiles. Zero-initialised it is empty.
+#define SQ_MAPPING_DRAWS 64u
+struct sq_mapping_draws {
+    struct sq_mapping_draw {
+        uint64_t e, all; // all = 0: empty
+        uint32_t n;
+        double kept;
+        struct sq_tile_work tile[SQ_TILES_DRAWN];
+    } slot[SQ_MAPPING_DRAWS];
 };
 
 // What a core has: tiles of rows, tiles of columns, slices of K.
@@ -61,8 +73,9 @@ void sq_mapping_set_order(const struct sq_mapping_context *c,
 void sq_mapping_draw_tiles(const struct sq_mapping_context *c, struct sq_mapping *p);
 void sq_mapping_set_estimate(const struct sq_mapping_context *c, struct sq_mapping *p);
 
-// A lower bound of the estimate for any order of the loops: the jobs alone, without waiting for the
-// DRAM. It needs no loads, and it is enough to rule out most blocks.
-uint64_t sq_mapping_least_estimate(const struct sq_mapping *p);
+// Cycles of all jobs that are laid out, each with so many more. With SQ_JOB_OVERHEAD it is a lower bound of
+// the estimate for any order of the loops, which needs no loads and rules out most blocks; with 1 one of
+// the cycles.
+uint64_t sq_mapping_work(const struct sq_mapping *p, uint64_t more);
 
 #endif

@@ -55,7 +55,7 @@ static void try_block(const struct search *s, const struct sq_mapping_extent *bl
 {
     struct sq_mapping p;
     sq_mapping_lay_out(s->c, s->cores, block, &p);
-    const uint64_t least = sq_mapping_least_estimate(&p);
+    const uint64_t least = sq_mapping_work(&p, SQ_JOB_OVERHEAD);
     if (!is_good(best, candidate_of(block->k, 0), least) &&
         !is_good(best, candidate_of(block->k, 1), least))
         return;
@@ -90,6 +90,24 @@ static void search_heights(const struct search *s, uint64_t k, struct best *best
         if (block.m == 1)
             break;
     }
+}
+
+// The next way to split so many cores; all 0: the first. False behind the last.
+static bool next_cores(unsigned n, unsigned cores[3])
+{
+    unsigned k = cores[2] ? cores[2] : 1, m = cores[0];
+    do
+        if (++m > n / k) {
+            m = 1;
+            do
+                k++;
+            while (n % k != 0 && k <= n);
+        }
+    while (k <= n && n / k % m != 0);
+    cores[0] = m;
+    cores[1] = n / k / m;
+    cores[2] = k;
+    return k <= n;
 }
 
 // Best blocks for one way to split the cores.
@@ -174,12 +192,9 @@ static enum sq_status search_own(struct sq_mapping_context *c, struct sq_mapping
     SQ_TRY(sq_mapping_settle(c, err));
     for (unsigned i = 0; i < SQ_CANDIDATES; i++)
         plan[i].count_m = 0;
-    for (unsigned k = 1; k <= machine->cores; k++)
-        for (unsigned m = 1; machine->cores % k == 0 && m <= machine->cores / k; m++)
-            if (machine->cores / k % m == 0) {
-                const unsigned cores[3] = {m, machine->cores / k / m, k};
-                search_blocks(c, cores, &best);
-            }
+    unsigned cores[3] = {0};
+    while (next_cores(machine->cores, cores))
+        search_blocks(c, cores, &best);
     for (unsigned i = 0; i < SQ_CANDIDATES; i++) {
         fits = fits || plan[i].count_m > 0;
         if (plan[i].count_m > 0 && plan[i].estimate < least)
@@ -254,5 +269,95 @@ enum sq_status sq_mapping_search(const struct sq_machine *machine, const struct 
     for (unsigned i = 0;
          recipe->format->cost->slower && recipe->format->cost->slower(recipe, i, &slower); i++)
         search_slower(&c, &slower, plan, n);
+    return SQ_OK;
+}
+
+// ---- every cut --------------------------------------------------------------------------------
+
+// Plans that may take less than the best one known so far.
+struct sweep {
+    struct search s;
+    struct sq_mapping_visitor *v;
+    struct sq_mapping p;
+};
+
+// The two orders of the loops and the two times at which a block may leave.
+static void visit_orders(struct sweep *w, const struct sq_mapping_extent *block)
+{
+    struct sq_mapping *const p = &w->p;
+    const bool one_order = w->s.all.m <= block->m || w->s.all.n <= block->n;
+    sq_mapping_fill_loads(w->s.c, p);
+    for (unsigned n_outer = one_order; n_outer < 2; n_outer++) {
+        sq_mapping_set_order(w->s.c, &w->s.whole, n_outer, p);
+        if (check_counts(p, NULL) != SQ_OK)
+            continue;
+        for (unsigned late = p->count_k == 1; late < 2; late++) {
+            p->store_late = late;
+            if (sq_mapping_least(p, p->sum.compute) < w->v->least)
+                w->v->visit(w->v, p);
+        }
+    }
+}
+
+// Whether a plan of so many cycles of jobs may be the best.
+static bool is_worth(const struct sweep *w, uint64_t work)
+{
+    return sq_sat_add(w->p.index_cycles + w->p.latency, work) < w->v->least;
+}
+
+// Blocks of one depth.
+static void sweep_blocks(struct sweep *w, uint64_t k)
+{
+    const struct sq_mapping_extent *const all = &w->s.all;
+    struct sq_mapping_extent block = {1, 1, k};
+    if (!sq_mapping_operands_fit(w->s.c, &block))
+        return;
+    for (block.m = all->m;; block.m = smaller(block.m)) {
+        for (block.n = all->n;; block.n = smaller(block.n)) {
+            if (sq_mapping_outputs_fit(w->s.c, &block) && sq_mapping_operands_fit(w->s.c, &block)) {
+                sq_mapping_lay_out(w->s.c, w->s.cores, &block, &w->p);
+                sq_mapping_draw_tiles(w->s.c, &w->p);
+                if (is_worth(w, sq_mapping_work(&w->p, 1)))
+                    visit_orders(w, &block);
+            }
+            if (block.n == 1)
+                break;
+        }
+        if (block.m == 1)
+            break;
+    }
+}
+
+enum sq_status sq_mapping_sweep(const struct sq_machine *machine, const struct sq_recipe *recipe,
+                                const struct sq_gemm *gemm, struct sq_mapping_visitor *v,
+                                struct sq_error *err)
+{
+    struct sq_mapping_draws draws = {.slot = {{0}}};
+    struct sq_mapping_context c = {
+        .machine = machine, .recipe = recipe, .gemm = *gemm, .draws = &draws};
+    const bool is_random = sq_cost_has_own(recipe) || recipe->format->cost->draw;
+    struct sweep w = {.v = v};
+    unsigned cores[3] = {0};
+    SQ_TRY(sq_mapping_settle(&c, err));
+    uint64_t compute = UINT64_MAX, dram = 0;
+    while (next_cores(machine->cores, cores)) {
+        const struct sq_mapping_extent all = sq_mapping_all(&c, cores);
+        w.s = (struct search){&c, cores, all, sq_mapping_find_residents(&c, &all)};
+        sq_mapping_lay_out(&c, cores, &all, &w.p);
+        const uint64_t work = sq_mapping_work(&w.p, 0); // of random work the mean
+        compute = work < compute ? work : compute;
+        if (dram == 0) { // no core adds to the sums of another
+            sq_mapping_fill_loads(&c, &w.p);
+            sq_mapping_set_order(&c, &w.s.whole, true, &w.p);
+            dram = w.p.sum.dram;
+        }
+        for (uint64_t k = all.k; is_random || is_worth(&w, work); k = smaller(k)) {
+            sweep_blocks(&w, k);
+            if (k == 1)
+                break;
+        }
+    }
+    compute = compute > dram ? compute : dram;
+    v->bound = compute < v->least ? compute : v->least;
     return SQ_OK;
 }

@@ -37,6 +37,7 @@ static void add_steps(const struct sq_mapping *p, const struct sq_step_class *s,
     sq_sat_sum(&sum->compute, n, job);
     sq_sat_sum(&sum->dram, n, load);
     sq_sat_sum(&sum->paced, n, longer > turn ? longer : turn);
+    sq_sat_sum(&sum->turns, n, sq_sat_add(load, load ? p->latency : 0));
     sq_sat_sum(&sum->limit, n, sq_sat_add(sq_sat_add(longest, load), load ? p->latency : 0));
 }
 
@@ -87,7 +88,7 @@ uint64_t sq_mapping_bound(const struct sq_mapping *p, uint64_t *compute, uint64_
 {
     *compute = p->sum.compute;
     *dram = p->sum.dram;
-    return *compute > *dram ? *compute : *dram;
+    return p->bound;
 }
 
 static double size_of(uint64_t total, uint64_t block, uint64_t count, bool is_last)

@@ -25,7 +25,15 @@ ok "decode: M = batch" out_has "^q_proj,3,8192,8192,80,$"
 accept "--routing skewed" workload "$T/qwen3-30b-a3b.json" --phase decode --batch 32 --routing skewed
 ok "the first expert sees all tokens" out_has "^expert_0-0.gate_proj,32,"
 accept "workload --json" workload "$T/llama-3-8b.json" --json
-ok "parameters of SPEC I" [ "$(number parameters_used)" = 6979321856.0 ]
+ok "parameters of SPEC I" [ "$(number parameters_used)" = 6979321856 ]
+accept "workload --json of 70B" workload "$T/llama-3-70b.json" --json
+ok "MACs with all their digits" [ "$(number macs)" = 140187732541440 ]
+accept "4096 sequences" workload "$T/llama-3-70b.json" --batch 4096 --json
+ok "and beyond 2^53" [ "$(number macs)" = 574208952489738240 ]
+printf 'Layer,M,N,K,Count\na,16777213,8191,8193,1\n' >"$W/exact.csv"
+run --workload exact.csv --machine "$SQSIM_HOME/sim/machines/server64.yaml" --format nvfp4
+ok "run: all digits" [ "$(number macs)" = 1125899688738819 ]
+
 accept "-o" workload "$T/llama-3-8b.json" --phase decode -o t.csv
 ok "-o writes the table" cmp "$W/t.csv" "$T/llama-3-8b_decode_1.csv"
 accept "a directory with config.json" workload "$SQSIM_HOME/traces/tiny-llama"
