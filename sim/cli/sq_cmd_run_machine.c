@@ -311,6 +311,14 @@ static int name_width(const struct sq_workload *w)
     return (int)width;
 }
 
+static bool has_lm_head(const struct sq_workload *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (strstr(w->row[i].name, "lm_head"))
+            return true;
+    return false;
+}
+
 static void print_head(const struct run *r)
 {
     const struct sq_machine *m = &r->machine;
@@ -320,11 +328,19 @@ static void print_head(const struct run *r)
         recipe->format->text(recipe, format);
     else
         snprintf(format, sizeof format, "%s A%u", recipe->format->name, sq_recipe_act_bits(recipe));
-    printf("%s on machine %s: %u cores of %ux%u PEs, L=%u, H=%u at %g GHz, DRAM %g GB/s; %s\n",
-           sq_cli_text(r->name), sq_cli_text(m->name), m->cores, m->core.rows, m->core.cols,
-           r->request->fair ? r->fair.pe.low_lanes : m->core.low_lanes,
-           r->request->fair ? r->fair.pe.high_lanes : m->core.high_lanes, m->clock_hz * 1e-9,
-           m->dram_bytes_per_s * 1e-9, format);
+    printf("%s on machine %s: ", sq_cli_text(r->name), sq_cli_text(m->name));
+    if (m->chip.bus_nbytes)
+        printf("a chip of %ux%u PEs, each with the lanes that the format needs (core.low_lanes, "
+               "high_lanes and bits say nothing here), bus of %u B",
+               m->core.rows, m->core.cols, m->chip.bus_nbytes);
+    else
+        printf("%u cores of %ux%u PEs, L=%u, H=%u", m->cores, m->core.rows, m->core.cols,
+               r->request->fair ? r->fair.pe.low_lanes : m->core.low_lanes,
+               r->request->fair ? r->fair.pe.high_lanes : m->core.high_lanes);
+    printf(" at %g GHz, DRAM %g GB/s; %s\n", m->clock_hz * 1e-9, m->dram_bytes_per_s * 1e-9,
+           format);
+    if (!r->data && r->workload.n > 1 && !has_lm_head(&r->workload))
+        printf("without lm_head, the product with the vocabulary (docs/limits.md)\n");
     sq_run_fair_text(r->request, &r->fair);
     if (m->chip.bus_nbytes)
         printf("a chip: cycles are those of the RTL (sqsim cosim --block top --machine)\n");

@@ -148,7 +148,11 @@ static void fill_plan(const struct sq_machine *m, const struct sq_gemm *g,
         nbytes += *sum;
     }
     p->sum.compute = (uint64_t)l->tiles[ROWS] * l->tiles[COLS] * p->n_slices;
+    // The memory, or the bus, on which loads and stores have channels of their own.
+    const uint64_t store = p->sum.nbytes[SQ_STREAM_OUT], load = nbytes - store;
+    const uint64_t bus = (load > store ? load : store) / m->chip.bus_nbytes;
     p->sum.dram = nbytes / m->burst_nbytes * m->burst_num / m->burst_den;
+    p->sum.dram = bus > p->sum.dram ? bus : p->sum.dram;
 }
 
 enum sq_status sq_chip_mapping_run(const struct sq_machine *m, const struct sq_recipe *recipe,

@@ -21,8 +21,17 @@ says=("" "stored bits\|bits" "KL mean" "cycles" "0 value mismatches, 0 cycle mis
 for i in $(seq "$n"); do
   ok "step $((i + 1))" follow "$(block "$i")"
   ok "step $((i + 1)) prints ${says[i]}" grep -q "${says[i]}" "$W.out"
+  [ "$i" = 3 ] && cp "$W.out" "$W/times"
 done
 ok "the page is there" [ -s "$W/page/index.html" ]
+
+# What the text of step 4 says of its four lines.
+said() { grep -q "$1" "$ROOT/docs/tutorial.md"; } # PATTERN
+used() { sed -n "$1s/.*low path \([0-9.]*\) %.*/\1/p" "$W/times"; } # LINE
+ok "all are memory-bound" [ "$(grep -c 'memory-bound, 4.5000 stored bits' "$W/times")" = 4 ]
+ok "the use of prefill is what the text says" said "multipliers work $(printf %.0f "$(used 1)") % of the time"
+ok "the use of decode, too" said "work $(used 3) % of it"
+ok "both formats take the same time" [ "$(sed 's/ MAC, \([0-9]*\) .*/ \1/' "$W/times" | sort -u | wc -l)" = 2 ]
 
 while read -r command; do
   ok "five minutes: $command" follow "$command"
