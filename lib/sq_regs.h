@@ -7,7 +7,7 @@
 
 // clang-format off
 #define SQ_REG_ID_VALUE 0x504f5453u
-#define SQ_REG_VERSION_VALUE 3u
+#define SQ_REG_VERSION_VALUE 4u
 #define SQ_DESC_KIND_VALUE 0x5351u
 #define SQ_DESC_NBYTES 64u
 
@@ -30,6 +30,7 @@
 #define SQ_REG_BLOCKED_CYCLES_OFFSET 0x4cu
 #define SQ_REG_READ_BEATS_OFFSET 0x50u
 #define SQ_REG_WRITE_BEATS_OFFSET 0x54u
+#define SQ_REG_COUNTER_HIGH_OFFSET 0x58u
 #define SQ_REG_ARRAY_ROWS_SHIFT 0u
 #define SQ_REG_ARRAY_ROWS_MASK 0xffu // rows of a tile (tokens)
 #define SQ_REG_ARRAY_COLS_SHIFT 8u

@@ -224,6 +224,30 @@ for h in "HighPerBank=0" "HighPerBank=1 High=0 Element=0 Topk=2" "HighPerBank=2 
   lint sq_act_blocks $h
 done
 lint sq_gqsa_scale TagW=5
+# refused MODULE NAME=VALUE: a parameter that a narrower field or counter would cut stops elaboration in both tools.
+refused() {
+  local top=$1 set="${2%=*} ${2#*=}"
+  "$VERILATOR" --lint-only -y . -y top -I. lint.vlt sq_pkg.sv top/sq_regs_pkg.sv "$(path "$top")" --top-module "$top" "-G$2" \
+    >"$LOG" 2>&1 && fail "verilator takes $top $2"
+  grep -q USERERROR "$LOG" || fail "verilator stops for another reason: $top $2"
+  "$YOSYS" -q -p "read_verilog -defer -nodpi -sv -I. $(sed -n "s/^$top //p" "$NEEDS"); chparam -set $set $top; hierarchy -top $top" \
+    >"$LOG" 2>&1 && fail "yosys takes $top $2"
+}
+for p in ActBeats RowScaleBeats WeightBeats ColScaleBeats OutBeats; do refused sq_sequencer $p=65536; done
+for p in Depth=65536 SumTiles=65536 DataW=48; do refused sq_sequencer $p; done
+for p in Rows=256 Cols=256 BankLen=65536 ActW=256 WeightW=256 OutKind=256 HighW=256 HighPerBank=65536 Layout=16 OnActs=2 \
+  OneAcc=2 Form=4 Element=256 Scale=256 High=256 Depth=65536 SumTiles=65536; do
+  refused sq_top_regs $p
+done
+for p in MaxBurst=257 DataW=24; do refused sq_dma $p; refused sq_dma_burst $p; refused sq_axi_check $p; done
+refused sq_top PortLen=3
+# A parameter that is cut to a fixed number of bits stands in a check.
+for f in top/*.sv; do
+  m=$(basename "$f" .sv)
+  for p in $(sed 's|//.*||' "$f" | grep -oE "\b([0-9]|[12][0-9])'\([A-Z][A-Za-z]*[a-z][A-Za-z]*" | sed "s/.*(//" | sort -u); do
+    grep -A6 "^ *if (.*\|gen_bad" "$f" | grep -q "\b$p >" || { : >"$LOG"; fail "$m cuts $p, without a check of its largest value"; }
+  done
+done
 # The blocks, at their quick points.
 "$SQSIM" cosim --block all --list --json >"$LOG.points" 2>"$LOG" || fail "no list of points: $SQSIM"
 while read -r top parameters; do

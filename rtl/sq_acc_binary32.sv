@@ -24,6 +24,9 @@ module sq_acc_binary32 #(
   output logic [31:0]            y_o       // total of the last finished group
 );
 
+  if (SumW > 255) begin : gen_bad
+    $error("SumW <= 255");
+  end
   logic signed [SumW-1:0] sum_q;
   logic [SigW-1:0] sig_q;
   logic signed [ExpW-1:0] exp_q;

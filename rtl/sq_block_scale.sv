@@ -14,6 +14,9 @@ module sq_block_scale #(
   output logic [7:0]  scale_o
 );
 
+  if (Top > 255) begin : gen_bad
+    $error("Top <= 255");
+  end
   if (Top == 0) begin : gen_ocp
     logic unused_fraction;
     assign unused_fraction = ^amax_i[6:0];

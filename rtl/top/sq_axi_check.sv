@@ -36,6 +36,9 @@ module sq_axi_check #(
 );
 
   localparam int unsigned SizeW = $clog2(DataW / 8);
+  if (DataW != 8 << SizeW || SizeW > 7 || MaxBurst < 1 || MaxBurst > 256) begin : gen_bad
+    $error("DataW = 8, 16, 32, ... 1024, MaxBurst = 1..256");
+  end
 
   // The last byte of a burst lies in the page of the first one.
   logic ar_in_page, aw_in_page, ar_whole, aw_whole;

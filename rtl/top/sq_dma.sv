@@ -83,8 +83,9 @@ module sq_dma #(
   output logic [2:0]        write_status_o
 );
 
-  if (MaxBurst < 1 || MaxBurst > 256 || Outstanding < 2 || Bytes * 8 != DataW || Quiet < 1) begin : gen_bad
-    $error("MaxBurst = 1..256, Outstanding >= 2, DataW in whole bytes, Quiet >= 1");
+  // sq_dma_burst says which DataW and MaxBurst there are.
+  if (Outstanding < 2 || Quiet < 1) begin : gen_bad
+    $error("Outstanding >= 2, Quiet >= 1");
   end
 
   localparam int unsigned QuietW = $clog2(Quiet + 1);

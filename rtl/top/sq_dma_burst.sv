@@ -20,6 +20,9 @@ module sq_dma_burst #(
   localparam int unsigned PageW = 12 - SizeW;  // bits of a beat's number in its page
   localparam int unsigned RoomW = (PageW + 1 > 9) ? PageW + 1 : 9;
   localparam int unsigned LeftW = (CountW > RoomW) ? CountW : RoomW;
+  if (DataW != 8 << SizeW || SizeW > 7 || AddrW < 12 || MaxBurst < 1 || MaxBurst > 256) begin : gen_bad
+    $error("DataW = 8, 16, 32, ... 1024, AddrW >= 12, MaxBurst = 1..256");
+  end
 
   logic [RoomW-1:0] room, limit, n;
   assign room = (RoomW'(1) << PageW) - RoomW'(addr_i[11:SizeW]);

@@ -52,6 +52,10 @@ module sq_operand_buffer #(
   output logic              out_last_o
 );
 
+  if (Depth < 2) begin : gen_bad
+    $error("Depth >= 2");
+  end
+
   // ---- halves -----------------------------------------------------------------------------------
   logic [1:0] full_q;
   logic fill_half_q, read_half_q;

@@ -5,9 +5,17 @@
 package sq_regs_pkg;
 
   localparam int unsigned ID_VALUE = 1347376211;
-  localparam int unsigned VERSION_VALUE = 3;
+  localparam int unsigned VERSION_VALUE = 4;
   localparam int unsigned DESC_KIND_VALUE = 21329;
   localparam int unsigned DESC_WORDS = 16;
+  localparam int unsigned DESC_JOB_TILES = 65535;
+  // The bits that have a name; the last word is first.
+  localparam logic [32*DESC_WORDS-1:0] DESC_NAMED = {
+    32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000,
+    32'h00000000, 32'h00000000, 32'h0000ffff, 32'hffffffff,
+    32'hffffffff, 32'hffffffff, 32'hffffffff, 32'hffffffff,
+    32'hffffffff, 32'hffffffff, 32'hffffffff, 32'h0001ffff
+  };
 
   localparam int unsigned REG_ID = 0;
   localparam int unsigned REG_VERSION = 1;
@@ -28,6 +36,7 @@ package sq_regs_pkg;
   localparam int unsigned REG_BLOCKED_CYCLES = 19;
   localparam int unsigned REG_READ_BEATS = 20;
   localparam int unsigned REG_WRITE_BEATS = 21;
+  localparam int unsigned REG_COUNTER_HIGH = 22;
   localparam int unsigned REG_ARRAY_ROWS_LOW = 0;
   localparam int unsigned REG_ARRAY_ROWS_W = 8;
   localparam int unsigned REG_ARRAY_COLS_LOW = 8;

@@ -2,8 +2,9 @@
 // Runs a layer: fetches its descriptor, looks at it, walks its blocks (sq_block_walk), and says what the
 // DMA moves and what buffers and engine work on.
 //
-//   fetch   the descriptor, by a transfer of its own to DestDescriptor. One that came with an error, or that
-//           asks for what does not fit, is refused: refused_o with done_o, and nothing else happens.
+//   fetch   the descriptor, by a transfer of its own to DestDescriptor. One that came with an error, has bits
+//           without a name that are not 0, or asks for what does not fit into the buffers or below 4 GiB, is
+//           refused: refused_o with done_o, and nothing else happens.
 //   loads   for each step (a chunk of K of a block) its activations, scales of rows, weights, scales of columns,
 //           as far as the step before had others; behind the last chunk the store of the block.
 //   jobs    for each step one to every buffer and the engine, each taken when it is ready for it. An
@@ -68,15 +69,21 @@ module sq_sequencer #(
 
   localparam int unsigned DescW = 32 * sq_regs_pkg::DESC_WORDS;
   localparam int unsigned SizeW = $clog2(DataW / 8);
-  if (DataW > DescW || DataW < 16 || Depth > 65535 || SumTiles > 65535) begin : gen_bad
-    $error("DataW = 16..512, Depth <= 65535, SumTiles <= 65535");
+  if (DataW != 8 << SizeW || DataW > DescW || DataW < 16 || Depth < 2 || Depth > 65535 || SumTiles < 1 ||
+      SumTiles > 65535) begin : gen_bad
+    $error("DataW = 16, 32, 64, ... 512, Depth = 2..65535, SumTiles = 1..65535");
+  end
+  if (ActBeats < 1 || ActBeats > 65535 || RowScaleBeats < 1 || RowScaleBeats > 65535 || WeightBeats < 1 ||
+      WeightBeats > 65535 || ColScaleBeats < 1 || ColScaleBeats > 65535 || OutBeats < 1 ||
+      OutBeats > 65535) begin : gen_bad_beats
+    $error("a beat of an operand and a tile of outputs are 1..65535 beats of the bus");
   end
   localparam logic [2:0] DestDescriptor = 3'd4, Store = 3'd4;
 
   typedef enum logic [2:0] {IDLE, ASK, FETCH, CHECK, RUN} state_e;
   state_e state_q;
   logic last_check, all_done, start_run;
-  logic [2:0] check_q;
+  logic [3:0] check_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) state_q <= IDLE;
@@ -116,9 +123,14 @@ module sq_sequencer #(
 
   // What it must be: a layer, no count of 0, whole beats of the bus; then, a product in each cycle, all
   // beats of a tile, those of a chunk, the blocks of both operands and the tiles of a job, of which there is
-  // no more than sums have room where there are several chunks.
-  logic sound_q, counts, aligned, fits;
-  logic [31:0] product, all_beats_q;
+  // no more than sums have room where there are several chunks; last, where each region ends. The beats of a
+  // tile, of 32 bits, are multiplied in two halves.
+  localparam logic [3:0] JobTiles = 4'd4, EndOut = 4'd5, EndRowScale = 4'd6, EndColScale = 4'd7, EndAct = 4'd8,
+                         EndActHigh = 4'd9, EndWeight = 4'd10, EndWeightHigh = 4'd11;
+  logic sound_q, counts, aligned, fits, is_high_half, is_far;
+  logic [31:0] product, all_beats_q, base, reach_q, reach_from, span_low;
+  logic [32:0] reach;  // beats of the bus from address 0 to the end of a region
+  logic [47:0] span;  // beats of the bus, of a transfer or a region
   logic [15:0] tile_beats_q;  // of a chunk
   assign counts = rows != '0 && cols != '0 && row_block != '0 && col_block != '0 && beats != '0 && groups != '0 &&
                   chunk != '0 && chunk <= groups;
@@ -126,28 +138,36 @@ module sq_sequencer #(
                     out[SizeW-1:0]) == '0;
   always_comb begin
     case (check_q)
-      3'd0: fits = 1'b1;
-      3'd4: fits = product <= (chunk == groups ? 32'h0ffff : 32'(SumTiles));
-      default: fits = product <= 32'(Depth);
+      4'd0: fits = 1'b1;
+      4'd1, 4'd2, 4'd3: fits = product <= 32'(Depth);
+      JobTiles: fits = product <= (chunk == groups ? sq_regs_pkg::DESC_JOB_TILES : 32'(SumTiles));
+      default: fits = !is_far && reach <= 33'd1 << (32 - SizeW);
     endcase
   end
-  assign last_check = state_q == CHECK && check_q == 3'd4;
+  assign is_high_half = check_q == EndActHigh || check_q == EndWeightHigh;
+  assign is_far = is_high_half ? |span[47:16] : |span[47:32];
+  assign span_low = is_high_half ? {span[15:0], 16'd0} : span[31:0];
+  assign reach_from = is_high_half ? reach_q : base >> SizeW;
+  assign reach = 33'(reach_from) + 33'(span_low);
+  assign last_check = state_q == CHECK && check_q == EndWeightHigh;
   assign start_run = sound_q && fits;
 
   always_ff @(posedge clk_i) begin
-    if (state_q == ASK) sound_q <= at_q[SizeW-1:0] == '0;
+    if (state_q == ASK) sound_q <= at_q[SizeW-1:0] == '0 && at_q <= 32'd0 - 32'(DescW / 8);
     else if (state_q == FETCH && in_valid_i) sound_q <= sound_q && !in_poison_i;
     else if (state_q == CHECK)
       sound_q <= sound_q && fits && counts && aligned &&
-                 kind == (32'(cols_outer) << sq_regs_pkg::DESC_KIND_COLS_OUTER_LOW | sq_regs_pkg::DESC_KIND_VALUE);
+                 32'(kind[15:0]) == sq_regs_pkg::DESC_KIND_VALUE && (desc_q & ~sq_regs_pkg::DESC_NAMED) == '0;
     check_q <= (state_q == CHECK) ? check_q + 1'b1 : '0;
-    if (state_q == CHECK && check_q == 3'd0) all_beats_q <= product;
-    if (state_q == CHECK && check_q == 3'd1) tile_beats_q <= product[15:0];
+    if (state_q == CHECK && check_q == 4'd0) all_beats_q <= product;
+    if (state_q == CHECK && check_q == 4'd1) tile_beats_q <= product[15:0];
+    reach_q <= reach[31:0];
   end
 
   // ---- loads and stores ---------------------------------------------------------------------------
-  // The transfer that is looked at: 0..3 the operands, as DMA destinations, 4 its store.
-  logic [2:0] kind_q;
+  // The transfer that is looked at: 0..3 the operands, as DMA destinations, 4 its store. part: the same, or the
+  // region that is checked.
+  logic [2:0] kind_q, part;
   logic transfer_q, free, need, issue, is_first, is_new;
   logic load_active, rows_new, cols_new, rows_first, cols_first, chunk_first, chunk_last, step;
   logic [15:0] load_rows, load_cols, load_groups, load_beats;
@@ -163,13 +183,24 @@ module sq_sequencer #(
     .groups_o(load_groups), .beats_o(load_beats), .chunk_first_o(chunk_first), .chunk_last_o(chunk_last)
   );
   logic [15:0] factor_a, factor_b;
-  logic [7:0] ratio;
+  logic [15:0] ratio;
   logic [31:0] pointer_q[5];  // behind what was moved last
   logic [31:0] start_q[4];  // the first chunk of the block at hand
-  logic [31:0] base, pointer, start, addr, length;
+  logic [31:0] pointer, start, addr, length;
 
   assign free = !transfer_q || dma_ready_i;
   assign issue = state_q == RUN && free && need;
+  always_comb begin
+    part = kind_q;
+    if (state_q == CHECK)
+      case (check_q)
+        EndOut: part = Store;
+        EndRowScale: part = 3'd1;
+        EndColScale: part = 3'd3;
+        EndWeight, EndWeightHigh: part = 3'd2;
+        default: part = 3'd0;
+      endcase
+  end
   always_comb begin
     need = load_active && (rows_new || !(chunk_first && chunk_last));
     is_first = rows_first;
@@ -179,8 +210,8 @@ module sq_sequencer #(
     start = start_q[0];
     factor_a = load_rows;
     factor_b = load_beats;
-    ratio = 8'(ActBeats);
-    case (kind_q)
+    ratio = 16'(ActBeats);
+    case (part)
       3'd0: ;
       3'd1: begin
         need = load_active && rows_new && chunk_first;
@@ -188,7 +219,7 @@ module sq_sequencer #(
         pointer = pointer_q[1];
         start = start_q[1];
         factor_b = 16'd1;
-        ratio = 8'(RowScaleBeats);
+        ratio = 16'(RowScaleBeats);
       end
       3'd2: begin
         need = load_active && (cols_new || !(chunk_first && chunk_last));
@@ -198,7 +229,7 @@ module sq_sequencer #(
         pointer = pointer_q[2];
         start = start_q[2];
         factor_a = load_cols;
-        ratio = 8'(WeightBeats);
+        ratio = 16'(WeightBeats);
       end
       3'd3: begin
         need = load_active && (ScaleOnce != 0 ? cols_new && chunk_first : cols_new || !(chunk_first && chunk_last));
@@ -209,7 +240,7 @@ module sq_sequencer #(
         start = start_q[3];
         factor_a = load_cols;
         factor_b = ScaleOnce != 0 ? 16'd1 : load_groups;
-        ratio = 8'(ColScaleBeats);
+        ratio = 16'(ColScaleBeats);
       end
       default: begin
         need = load_active && chunk_last;
@@ -218,16 +249,28 @@ module sq_sequencer #(
         base = out;
         pointer = pointer_q[4];
         factor_b = load_cols;
-        ratio = 8'(OutBeats);
+        ratio = 16'(OutBeats);
       end
     endcase
-    if (state_q == CHECK) begin
-      factor_a = (check_q < 3'd2) ? beats : (check_q == 3'd4) ? row_block : tile_beats_q;
-      factor_b = (check_q == 3'd0) ? groups : (check_q == 3'd1) ? chunk : (check_q == 3'd2) ? row_block : col_block;
-    end
+    if (state_q == CHECK)
+      case (check_q)
+        4'd0: {factor_a, factor_b} = {beats, groups};
+        4'd1: {factor_a, factor_b} = {beats, chunk};
+        4'd2: {factor_a, factor_b} = {tile_beats_q, row_block};
+        4'd3: {factor_a, factor_b} = {tile_beats_q, col_block};
+        JobTiles: {factor_a, factor_b} = {row_block, col_block};
+        EndOut: {factor_a, factor_b} = {rows, cols};
+        EndRowScale: {factor_a, factor_b} = {rows, 16'd1};
+        EndColScale: {factor_a, factor_b} = {cols, ScaleOnce != 0 ? 16'd1 : groups};
+        EndAct: {factor_a, factor_b} = {rows, all_beats_q[15:0]};
+        EndActHigh: {factor_a, factor_b} = {rows, all_beats_q[31:16]};
+        EndWeight: {factor_a, factor_b} = {cols, all_beats_q[15:0]};
+        default: {factor_a, factor_b} = {cols, all_beats_q[31:16]};
+      endcase
   end
   assign product = 32'(factor_a) * 32'(factor_b);
-  assign length = 32'(40'(product) * 40'(ratio));
+  assign span = 48'(product) * 48'(ratio);
+  assign length = span[31:0];  // of a transfer, whose product has at most 16 bits
   // The first chunk of a block lies where this block's chunks begin, or behind the block before it.
   assign addr = !chunk_first && kind_q != Store ? pointer : is_first ? base : is_new ? pointer : start;
 

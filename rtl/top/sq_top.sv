@@ -40,6 +40,7 @@ module sq_top #(
   parameter  int unsigned Element = sq_pkg::ELEMENT_INT4,  // sq_engine_scaled, as those below; of both operands
   parameter  int unsigned Scale = sq_pkg::SCALE_NONE,
   parameter  int unsigned High = sq_pkg::HIGH_SPLIT,
+  parameter  int unsigned CountStart = 0,  // where counters begin: other than 0 in tests of their carries
   localparam int unsigned Bytes = DataW / 8
 ) (
   input  logic              clk_i,
@@ -111,8 +112,9 @@ module sq_top #(
   localparam int unsigned SumW = PortLen * 32;
   localparam int unsigned Slots = Pairs * Rows * Cols / PortLen;  // beats of sums of a tile
   localparam int unsigned SumAddrW = $clog2(SumTiles * Slots);
-  if (TileW % DataW != 0 || DataW % WordW != 0 || SumTiles * Slots < 2) begin : gen_bad
-    $error("tiles of outputs in whole beats, beats of whole words, two beats of sums");
+  if (TileW % DataW != 0 || DataW % WordW != 0 || Rows * Cols % PortLen != 0 || SumTiles * Slots < 2 ||
+      Slots > 65535) begin : gen_bad
+    $error("tiles of outputs in whole beats and words, beats of whole words, two beats of sums, at most 65535 of a tile");
   end
 
   // ---- registers ----------------------------------------------------------------------------------
@@ -124,7 +126,8 @@ module sq_top #(
   sq_top_regs #(
     .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .ActW(ActW), .WeightW(WeightW), .HighW(HighW),
     .HighPerBank(HighPerBank), .Layout(Layout), .OnActs(OnActs), .OneAcc(OneAcc), .Form(Form), .OutKind(OutKind),
-    .Element(Element), .Scale(Scale), .High(High), .Depth(Depth), .SumTiles(SumTiles), .DataW(DataW)
+    .Element(Element), .Scale(Scale), .High(High), .Depth(Depth), .SumTiles(SumTiles), .DataW(DataW),
+    .CountStart(CountStart)
   ) u_regs (
     .clk_i, .rst_ni,
     .lite_aw_valid_i, .lite_aw_ready_o, .lite_aw_addr_i, .lite_w_valid_i, .lite_w_ready_o, .lite_w_data_i,

@@ -7,6 +7,8 @@
 // Each channel keeps one transfer, and no ready depends on a valid. An address that is in no row of the
 // table, a write to what can only be read, a write of less than a word, and a start while a layer runs
 // are answered with SLVERR and change nothing.
+// A counter has 64 bits. A read of its register gives the low ones and keeps the high ones of that cycle in
+// COUNTER_HIGH.
 `include "sq_assert.svh"
 
 module sq_top_regs #(
@@ -28,7 +30,8 @@ module sq_top_regs #(
   parameter int unsigned High = 0,
   parameter int unsigned Depth = 256,
   parameter int unsigned SumTiles = 16,
-  parameter int unsigned DataW = 64
+  parameter int unsigned DataW = 64,
+  parameter int unsigned CountStart = 0  // where counters begin: other than 0 in tests of their carries
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -68,10 +71,17 @@ module sq_top_regs #(
 );
 
   localparam logic [1:0] Slverr = 2'b10;
+  localparam logic [63:0] Start = 64'(CountStart);
+  if (Rows > 255 || Cols > 255 || BankLen > 65535 || ActW > 255 || WeightW > 255 || OutKind > 255 || HighW > 255 ||
+      HighPerBank > 65535 || Layout > 15 || OnActs > 1 || OneAcc > 1 || Form > 3 || Element > 255 || Scale > 255 ||
+      High > 255 || Depth > 65535 || SumTiles > 65535) begin : gen_bad
+    $error("each parameter in its field of docs/registers.md");
+  end
 
   // ---- writes -------------------------------------------------------------------------------------
   logic aw_q, w_q, write, write_ok, start;
-  logic [5:0] aw_word_q;
+  logic [7:0] aw_addr_q;
+  logic [31:0] aw_word;
   logic [31:0] w_data_q;
   logic [3:0] w_strb_q;
   logic busy_q, irq_enable_q, irq_state_q;
@@ -82,7 +92,7 @@ module sq_top_regs #(
   assign write = aw_q && w_q && !lite_b_valid_o;
 
   always_comb begin
-    case (32'(aw_word_q))
+    case (aw_word)
       sq_regs_pkg::REG_CONTROL: write_ok = !busy_q;
       sq_regs_pkg::REG_IRQ_ENABLE,
       sq_regs_pkg::REG_IRQ_STATE,
@@ -90,8 +100,10 @@ module sq_top_regs #(
       default: write_ok = 1'b0;
     endcase
     if (w_strb_q != 4'hf) write_ok = 1'b0;
+    if (aw_addr_q[1:0] != 2'b00) write_ok = 1'b0;
   end
-  assign start = write && write_ok && 32'(aw_word_q) == sq_regs_pkg::REG_CONTROL && w_data_q[0];
+  assign aw_word = 32'(aw_addr_q[7:2]);
+  assign start = write && write_ok && aw_word == sq_regs_pkg::REG_CONTROL && w_data_q[0];
   assign start_o = start;
   assign descriptor_o = descriptor_q;
 
@@ -113,16 +125,16 @@ module sq_top_regs #(
       else if (lite_b_ready_i) lite_b_valid_o <= 1'b0;
       if (start) busy_q <= 1'b1;
       else if (done_i) busy_q <= 1'b0;
-      if (write && write_ok && 32'(aw_word_q) == sq_regs_pkg::REG_IRQ_ENABLE) irq_enable_q <= w_data_q[0];
-      if (write && write_ok && 32'(aw_word_q) == sq_regs_pkg::REG_DESCRIPTOR) descriptor_q <= w_data_q;
+      if (write && write_ok && aw_word == sq_regs_pkg::REG_IRQ_ENABLE) irq_enable_q <= w_data_q[0];
+      if (write && write_ok && aw_word == sq_regs_pkg::REG_DESCRIPTOR) descriptor_q <= w_data_q;
       if (done_i) irq_state_q <= 1'b1;
-      else if (write && write_ok && 32'(aw_word_q) == sq_regs_pkg::REG_IRQ_STATE && w_data_q[0])
+      else if (write && write_ok && aw_word == sq_regs_pkg::REG_IRQ_STATE && w_data_q[0])
         irq_state_q <= 1'b0;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (lite_aw_ready_o) aw_word_q <= lite_aw_addr_i[7:2];
+    if (lite_aw_ready_o) aw_addr_q <= lite_aw_addr_i;
     if (lite_w_ready_o) begin
       w_data_q <= lite_w_data_i;
       w_strb_q <= lite_w_strb_i;
@@ -134,7 +146,7 @@ module sq_top_regs #(
   // ---- status and counters ------------------------------------------------------------------------
   logic refused_q, operand_q;
   logic [2:0] read_status_q, write_status_q, engine_q;
-  logic [31:0] cycles_q, busy_cycles_q, wait_cycles_q, blocked_cycles_q, read_beats_q, write_beats_q;
+  logic [63:0] cycles_q, busy_cycles_q, wait_cycles_q, blocked_cycles_q, read_beats_q, write_beats_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -143,24 +155,24 @@ module sq_top_regs #(
       read_status_q <= 3'd0;
       write_status_q <= 3'd0;
       engine_q <= 3'd0;
-      cycles_q <= '0;
-      busy_cycles_q <= '0;
-      wait_cycles_q <= '0;
-      blocked_cycles_q <= '0;
-      read_beats_q <= '0;
-      write_beats_q <= '0;
+      cycles_q <= Start;
+      busy_cycles_q <= Start;
+      wait_cycles_q <= Start;
+      blocked_cycles_q <= Start;
+      read_beats_q <= Start;
+      write_beats_q <= Start;
     end else if (start) begin
       refused_q <= 1'b0;
       operand_q <= 1'b0;
       read_status_q <= 3'd0;
       write_status_q <= 3'd0;
       engine_q <= 3'd0;
-      cycles_q <= '0;
-      busy_cycles_q <= '0;
-      wait_cycles_q <= '0;
-      blocked_cycles_q <= '0;
-      read_beats_q <= '0;
-      write_beats_q <= '0;
+      cycles_q <= Start;
+      busy_cycles_q <= Start;
+      wait_cycles_q <= Start;
+      blocked_cycles_q <= Start;
+      read_beats_q <= Start;
+      write_beats_q <= Start;
     end else if (busy_q) begin
       refused_q <= refused_q || refused_i;
       operand_q <= operand_q || operand_i;
@@ -177,8 +189,9 @@ module sq_top_regs #(
   end
 
   // ---- reads --------------------------------------------------------------------------------------
-  logic read_ok, ar_fire;
-  logic [31:0] read_data, status;
+  logic read_ok, is_count, ar_fire;
+  logic [31:0] read_data, status, high_q;
+  logic [63:0] count;
   assign lite_ar_ready_o = !lite_r_valid_o;
   assign ar_fire = lite_ar_valid_i && lite_ar_ready_o;
 
@@ -192,7 +205,10 @@ module sq_top_regs #(
     status[sq_regs_pkg::REG_STATUS_ENGINE_LOW +: 3] = engine_q;
   end
   always_comb begin
-    read_ok = 1'b1;
+    read_ok = lite_ar_addr_i[1:0] == 2'b00;
+    is_count = 1'b0;
+    count = '0;
+    read_data = '0;
     case (32'(lite_ar_addr_i[7:2]))
       sq_regs_pkg::REG_ID: read_data = sq_regs_pkg::ID_VALUE;
       sq_regs_pkg::REG_VERSION: read_data = sq_regs_pkg::VERSION_VALUE;
@@ -208,17 +224,17 @@ module sq_top_regs #(
       sq_regs_pkg::REG_IRQ_ENABLE: read_data = {31'd0, irq_enable_q};
       sq_regs_pkg::REG_IRQ_STATE: read_data = {31'd0, irq_state_q};
       sq_regs_pkg::REG_DESCRIPTOR: read_data = descriptor_q;
-      sq_regs_pkg::REG_CYCLES: read_data = cycles_q;
-      sq_regs_pkg::REG_BUSY_CYCLES: read_data = busy_cycles_q;
-      sq_regs_pkg::REG_WAIT_CYCLES: read_data = wait_cycles_q;
-      sq_regs_pkg::REG_BLOCKED_CYCLES: read_data = blocked_cycles_q;
-      sq_regs_pkg::REG_READ_BEATS: read_data = read_beats_q;
-      sq_regs_pkg::REG_WRITE_BEATS: read_data = write_beats_q;
-      default: begin
-        read_data = '0;
-        read_ok = 1'b0;
-      end
+      sq_regs_pkg::REG_CYCLES: {is_count, count} = {1'b1, cycles_q};
+      sq_regs_pkg::REG_BUSY_CYCLES: {is_count, count} = {1'b1, busy_cycles_q};
+      sq_regs_pkg::REG_WAIT_CYCLES: {is_count, count} = {1'b1, wait_cycles_q};
+      sq_regs_pkg::REG_BLOCKED_CYCLES: {is_count, count} = {1'b1, blocked_cycles_q};
+      sq_regs_pkg::REG_READ_BEATS: {is_count, count} = {1'b1, read_beats_q};
+      sq_regs_pkg::REG_WRITE_BEATS: {is_count, count} = {1'b1, write_beats_q};
+      sq_regs_pkg::REG_COUNTER_HIGH: read_data = high_q;
+      default: read_ok = 1'b0;
     endcase
+    if (is_count) read_data = count[31:0];
+    if (!read_ok) read_data = '0;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -226,15 +242,16 @@ module sq_top_regs #(
     else if (lite_ar_ready_o) lite_r_valid_o <= lite_ar_valid_i;
     else if (lite_r_ready_i) lite_r_valid_o <= 1'b0;
   end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) high_q <= '0;
+    else if (ar_fire && read_ok && is_count) high_q <= count[63:32];
+  end
   always_ff @(posedge clk_i) begin
     if (ar_fire) begin
       lite_r_data_o <= read_data;
       lite_r_resp_o <= read_ok ? 2'b00 : Slverr;
     end
   end
-
-  logic unused_bits;
-  assign unused_bits = ^{lite_aw_addr_i[1:0], lite_ar_addr_i[1:0]};
 
   `SQ_ASSERT_BEGIN
   `SQ_HELD(BHeld, lite_b_valid_o, lite_b_ready_i, lite_b_resp_o)

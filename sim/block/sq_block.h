@@ -21,7 +21,7 @@
 #include "sim/block/sq_core_sim.h"
 #include "sim/block/sq_env.h"
 
-enum { SQ_STREAMS_MAX = 5, SQ_FIELDS_MAX = 16, SQ_STATUS_MAX = 3, SQ_PARAMS_MAX = 23 };
+enum { SQ_STREAMS_MAX = 5, SQ_FIELDS_MAX = 16, SQ_STATUS_MAX = 3, SQ_PARAMS_MAX = 24 };
 
 struct sq_field {
     const char *name; // of the port: STREAM_name_i, out_name_o; of a status: name_o

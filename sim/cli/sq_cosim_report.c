@@ -112,7 +112,7 @@ static json_t *json_counters(const struct sq_route_outcome *out)
     const struct sq_top_given *const given = out->stream.env.given;
     json_t *const o = json_object();
     for (size_t i = 0; out->stream.block == &sq_top_block && given && i < SQ_HOST_COUNTERS; i++)
-        json_object_set_new(o, name[i], json_integer(given->counted[i]));
+        json_object_set_new(o, name[i], json_integer((json_int_t)given->counted[i]));
     return o;
 }
 

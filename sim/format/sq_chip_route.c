@@ -264,7 +264,7 @@ static enum sq_status make_image(struct sq_product *p, const unsigned *v,
 {
     uint32_t word[SQ_DESC_WORDS];
     int32_t *memory, *want;
-    uint32_t *counted;
+    uint64_t *counted;
     SQ_PRODUCT_KEEP(p, counted, SQ_HOST_COUNTERS);
     SQ_PRODUCT_KEEP(p, memory, (end - base) / 4);
     SQ_PRODUCT_KEEP(p, want, sq_top_nbytes(v, l, SQ_TOP_STORE) / 4);

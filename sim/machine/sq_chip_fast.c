@@ -39,12 +39,8 @@ struct cursor {
 static void start_cursor(const unsigned *v, const struct sq_top_layer *layer, uint32_t *checks,
                          struct cursor *c)
 {
-    uint32_t bus_beats[SQ_TOP_OPERANDS + 1];
-    const struct sq_top_room room = sq_top_room(v);
     const struct sq_sequencer_in in = {.start = false};
-    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
-        bus_beats[i] = sq_top_bus_beats(v, (enum sq_top_part)i);
-    sq_sequencer_init(&c->q, &room, bus_beats);
+    c->q.room = sq_top_room(v);
     sq_top_layer_encode(layer, c->q.word);
     c->q.state = SQ_SEQ_CHECK;
     c->q.sound = true;
@@ -591,7 +587,7 @@ static bool is_even(const struct run *r, unsigned kind)
         const uint32_t groups = i & 4 ? l->groups % l->chunk : l->chunk, beats = groups * l->beats;
         const uint32_t scales = r->setup.is_scaled ? cols : cols * groups;
         const uint32_t n[] = {rows * beats, rows, cols * beats, scales, rows * cols};
-        const uint32_t all = n[kind] * q->bus_beats[kind];
+        const uint32_t all = n[kind] * q->room.bus_beats[kind];
         unit = (uint32_t)sq_gcd(unit, all);
         longest = all > longest ? all : longest;
     }

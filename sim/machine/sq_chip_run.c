@@ -64,17 +64,15 @@ static bool is_running(const struct world *w)
     return w->chip.regs.value[SQ_REG_STATUS / 4] >> SQ_STATUS_BUSY & 1;
 }
 
-// Adds what the counters of 32 bits went on since `old`.
-static void count(const struct world *w, uint32_t old[SQ_REG_END / 4], struct sq_chip_stats *s)
+struct sq_chip_stats sq_chip_stats_of(const struct sq_top_regs_sim *regs)
 {
-    const uint32_t *const reg = w->chip.regs.value;
-    s->cycles += reg[SQ_REG_CYCLES / 4] - old[SQ_REG_CYCLES / 4];
-    s->busy += reg[SQ_REG_BUSY_CYCLES / 4] - old[SQ_REG_BUSY_CYCLES / 4];
-    s->wait += reg[SQ_REG_WAIT_CYCLES / 4] - old[SQ_REG_WAIT_CYCLES / 4];
-    s->blocked += reg[SQ_REG_BLOCKED_CYCLES / 4] - old[SQ_REG_BLOCKED_CYCLES / 4];
-    s->read_beats += reg[SQ_REG_READ_BEATS / 4] - old[SQ_REG_READ_BEATS / 4];
-    s->write_beats += reg[SQ_REG_WRITE_BEATS / 4] - old[SQ_REG_WRITE_BEATS / 4];
-    memcpy(old, reg, SQ_REG_END);
+    const uint64_t *const n = regs->count;
+    return (struct sq_chip_stats){.cycles = n[SQ_COUNT_CYCLES],
+                                  .busy = n[SQ_COUNT_BUSY],
+                                  .wait = n[SQ_COUNT_WAIT],
+                                  .blocked = n[SQ_COUNT_BLOCKED],
+                                  .read_beats = n[SQ_COUNT_READ],
+                                  .write_beats = n[SQ_COUNT_WRITE]};
 }
 
 enum sq_status sq_chip_run_step(const unsigned *value, const struct sq_env_choice *memory,
@@ -82,14 +80,12 @@ enum sq_status sq_chip_run_step(const unsigned *value, const struct sq_env_choic
                                 struct sq_error *err)
 {
     struct world *const w = calloc(1, sizeof *w);
-    uint32_t old[SQ_REG_END / 4] = {0};
     SQ_NEED(w, err, "a chip of %zu bytes", sizeof *w);
-    *stats = (struct sq_chip_stats){.cycles = 0};
     start(w, value, memory, layer);
-    do {
+    do
         cycle(w);
-        count(w, old, stats);
-    } while (is_running(w));
+    while (is_running(w));
+    *stats = sq_chip_stats_of(&w->chip.regs);
     free(w);
     return SQ_OK;
 }

@@ -6,6 +6,7 @@
 //   AddressKept        addresses and data are taken ahead of the other by one transfer at most
 //   Answered           a response is OKAY or SLVERR, and is the same until it is taken (BHeld, RHeld)
 //   PartsRefused       a write of less than a word is answered with SLVERR
+//   CrookedRefused     a read between two registers is answered with SLVERR
 //   IdRead             the first register is read, and its value is the identity
 module sq_top_regs_check #(
   parameter int unsigned Depth = 16,       // as the register BUFFER has it
@@ -75,7 +76,7 @@ module sq_top_regs_check #(
   logic [2:0] whole_q, whole;  // with a new one at its place
   logic [1:0] data_q, place;   // data taken, not yet answered
   logic b_fire;
-  logic [5:0] word_q;
+  logic [7:0] addr_q;
   assign b_fire = b_valid && b_ready_i;
   assign place = data_q - 2'(b_fire);
   always_comb begin
@@ -86,7 +87,7 @@ module sq_top_regs_check #(
     if (!rst_n) data_q <= '0;
     else data_q <= data_q + 2'(w_fire) - 2'(b_fire);
     whole_q <= whole;
-    if (ar_valid_i && ar_ready) word_q <= ar_addr_i[7:2];
+    if (ar_valid_i && ar_ready) addr_q <= ar_addr_i;
   end
 
   always_comb begin
@@ -94,7 +95,8 @@ module sq_top_regs_check #(
       AddressKept : assert (aw_q <= 2'(Ahead) && w_q <= 2'(Ahead));
       Answered : assert (!(b_valid && b_resp[0]) && !(r_valid && r_resp[0]));
       PartsRefused : assert (!b_valid || whole_q[0] || b_resp == 2'b10);
-      IdRead : assert (!r_valid || word_q != '0 || (r_resp == 2'b00 && r_data == sq_regs_pkg::ID_VALUE));
+      CrookedRefused : assert (!r_valid || addr_q[1:0] == 2'b00 || (r_resp == 2'b10 && r_data == '0));
+      IdRead : assert (!r_valid || addr_q != '0 || (r_resp == 2'b00 && r_data == sq_regs_pkg::ID_VALUE));
     end
   end
 endmodule

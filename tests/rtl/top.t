@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # sq_top, the chip, against its models: a host behind AXI4-Lite and a memory behind AXI4 are its environment, and every
 # signal of both buses and the interrupt are compared in every cycle. Exhausted: six bus faults in every beat of a short layer
-# (descriptor, operands, outputs) with four memories, and 22 descriptors that must be refused, each followed by a layer that
+# (descriptor, operands, outputs) with four memories, and 253 descriptors that must be refused (each bit without a name, regions that end a beat beyond 4 GiB), each followed by a layer that
 # must be right; an error in sums that are kept while outputs wait for the memory; a tile as long as half a buffer, of up to 4096 beats; a reset in every cycle of a short layer, behind it one that is whole. Sampled: shapes, blocks and their order, ragged blocks, chunks of K and ragged ones, illegal operands, waits of host and memory, polling and
 # interrupt, starts while a layer runs, writes that change nothing, images at address 0, across 2 GiB and up to 4 GiB, resets. A layer of the embedded model goes from its image to its outputs, with the engine busy
 # in at least 97 % of all cycles. Then faults, each of which must be found.
@@ -37,6 +37,17 @@ ok "a layer of blocks in eight chunks of K" clean 4000
 sq cosim --block top --layers --format sq_b --algorithm rtn --bank 16 --layer '*.0.self_attn.k_proj' --rows 2 --cols 2 --depth 10 --json
 ok "... with four totals of each output" clean 4000
 refuse "the chip (--block top) does not run its layers" cosim --block top --layers --format gqsa
+
+# Beats of operands longer than 255 of the bus, which no point has: the sequencer alone.
+sequencer() {
+  verilator --cc --exe --build -O1 --assert -Irtl -y rtl -y rtl/top --top-module sq_sequencer --Mdir "$W/sequencer" \
+    -GDataW=32 -GDepth=64 -GActBeats=256 -GRowScaleBeats=257 -GWeightBeats=65535 -GColScaleBeats=512 -GOutBeats=300 \
+    rtl/lint.vlt rtl/sq_pkg.sv rtl/top/sq_regs_pkg.sv rtl/top/sq_sequencer.sv "$ROOT/tests/rtl/tb_sq_sequencer.cpp" \
+    >"$W/sequencer.log" 2>&1 || { tail -5 "$W/sequencer.log" | sed 's/^/# /'; return 1; }
+  "$W/sequencer/Vsq_sequencer" | sed 's/^/# /'
+  return "${PIPESTATUS[0]}"
+}
+ok "beats of operands of up to 65535 beats of the bus" sequencer
 
 # ---- blocks -----------------------------------------------------------------------------------------
 mutate ragged_block_whole top w8a8 any rtl/top/sq_block_walk.sv "s/assign rows_o = .*/assign rows_o = row_block_i;/"
@@ -104,6 +115,14 @@ mutate block_that_does_not_fit top w8a8 any $S "s/product <= 32'(Depth)/product 
 mutate no_tiles top w8a8 any $S "s/assign counts = rows != '0 && cols != '0 &&/assign counts =/"
 mutate crooked_address top w8a8 any $S "s/ | row_scale\[SizeW-1:0\]//"
 
+mutate bit_without_a_name top w8a8 any $S "s/(desc_q & ~sq_regs_pkg::DESC_NAMED) == '0/(desc_q[479:0] \& ~sq_regs_pkg::DESC_NAMED[479:0]) == '0/"
+mutate region_a_beat_beyond_memory top w8a8 any $S "s/reach <= 33'd1 << (32 - SizeW)/reach <= (33'd1 << (32 - SizeW)) + 33'd1/"
+mutate region_up_to_the_end_refused top w8a8 any $S "s/reach <= 33'd1 << (32 - SizeW)/reach < 33'd1 << (32 - SizeW)/"
+mutate region_far_beyond_memory top w8a8 any $S "s/fits = !is_far \&\& /fits = /"
+mutate long_tile_beyond_memory top w8a8 any $S "s/assign is_high_half = .*/assign is_high_half = check_q == EndActHigh;/"
+mutate outputs_not_looked_at top w8a8 any $S "s/EndOut: part = Store;/EndOut: part = 3'd1;/"
+mutate descriptor_across_the_end top w8a8 any $S "s/ \&\& at_q <= 32'd0 - 32'(DescW \/ 8);/;/"
+
 # ---- registers --------------------------------------------------------------------------------------
 mutate interrupt_a_cycle_early top w8a8 any $R "s/assign irq_o = .*/assign irq_o = irq_enable_q \&\& (irq_state_q || done_i);/"
 mutate interrupt_cleared_by_any_write top w8a8 any $R "s/REG_IRQ_STATE \&\& w_data_q\[0\]/REG_IRQ_STATE/"
@@ -114,6 +133,11 @@ mutate descriptor_below_2_gib top w8a8 any $S "s/{at_q\[31:SizeW\], SizeW'(0)}/{
 mutate interrupt_without_leave top w8a8 any $R "s/assign irq_o = .*/assign irq_o = irq_state_q;/"
 mutate interrupt_lost top w8a8 any $R "s/if (done_i) irq_state_q <= $T;/if (done_i \&\& !lite_b_valid_o) irq_state_q <= $T;/"
 mutate start_while_a_layer_runs top w8a8 any $R "s/write_ok = !busy_q;/write_ok = $T;/"
+mutate written_between_two_registers top w8a8 any $R "s/if (aw_addr_q\[1:0\] != 2'b00) write_ok = $F;//"
+mutate read_between_two_registers top w8a8 any $R "s/read_ok = lite_ar_addr_i\[1:0\] == 2'b00;/read_ok = $T;/"
+mutate counter_of_32_bits top nvfp4 any $R "s/ cycles_q <= cycles_q + 1'b1;/ cycles_q[31:0] <= cycles_q[31:0] + 1'b1;/"
+mutate beats_of_32_bits top nvfp4 any $R "s/write_beats_q <= write_beats_q + 1'b1;/write_beats_q[31:0] <= write_beats_q[31:0] + 1'b1;/"
+mutate high_half_of_any_read top nvfp4 any $R "s/if (ar_fire && read_ok && is_count) high_q/if (ar_fire) high_q/"
 mutate half_a_word_written top w8a8 any $R "s/if (w_strb_q != 4'hf) write_ok = $F;//"
 mutate status_of_the_layer_before top w8a8 any $R "0,/read_status_q <= 3'd0;/! s/read_status_q <= 3'd0;//"
 mutate last_error_wins top w8a8 any $R "s/if (read_status_q == 3'd0) read_status_q <= read_status_i;/if (read_status_i != 3'd0) read_status_q <= read_status_i;/"

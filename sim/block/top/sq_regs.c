@@ -90,7 +90,12 @@ const struct sq_reg sq_regs[] = {
      SQ_REG_BOTH,
      "address of the descriptor of the layer, in bytes",
      {{0}}},
-    {"CYCLES", SQ_REG_CYCLES, SQ_REG_READ, "cycles of the layer; a start clears it", {{0}}},
+    {"CYCLES",
+     SQ_REG_CYCLES,
+     SQ_REG_READ,
+     "cycles of the layer; of this counter and of those below, which a start clears, the low 32 "
+     "bits of 64",
+     {{0}}},
     {"BUSY_CYCLES",
      SQ_REG_BUSY_CYCLES,
      SQ_REG_READ,
@@ -109,6 +114,11 @@ const struct sq_reg sq_regs[] = {
      {{0}}},
     {"READ_BEATS", SQ_REG_READ_BEATS, SQ_REG_READ, "beats that came from memory", {{0}}},
     {"WRITE_BEATS", SQ_REG_WRITE_BEATS, SQ_REG_READ, "beats that went to memory", {{0}}},
+    {"COUNTER_HIGH",
+     SQ_REG_COUNTER_HIGH,
+     SQ_REG_READ,
+     "the high 32 bits of the counter that was read last, of the cycle in which it was read",
+     {{0}}},
 };
 const unsigned sq_n_regs = LEN(sq_regs);
 
@@ -131,7 +141,8 @@ const struct sq_reg sq_desc[] = {
      {{"ROWS", 0, 16, "tiles of rows"}, {"COLS", 16, 16, "tiles of columns"}}},
     {"BLOCK",
      WORD(BLOCK),
-     "size of a block, whose operands fill half a buffer each at most",
+     "size of a block, whose operands fill half a buffer each at most; ROWS x COLS is at most "
+     "65535, also where TILES is less",
      {{"ROWS", 0, 16, "tiles of rows"}, {"COLS", 16, 16, "tiles of columns"}}},
     {"BEATS",
      WORD(BEATS),
@@ -144,6 +155,20 @@ const struct sq_reg sq_desc[] = {
      {{"GROUPS", 0, 16, "scale groups, at most BEATS.GROUPS"}}},
 };
 const unsigned sq_n_desc = LEN(sq_desc);
+
+uint32_t sq_desc_named(unsigned word)
+{
+    uint32_t bits = 0;
+    for (unsigned i = 0; i < sq_n_desc; i++) {
+        if (sq_desc[i].offset != 4 * word)
+            continue;
+        if (!sq_desc[i].field[0].name)
+            return UINT32_MAX;
+        for (const struct sq_reg_field *f = sq_desc[i].field; f->name; f++)
+            bits |= ((1u << f->width) - 1) << f->low;
+    }
+    return bits;
+}
 
 // ---- the three files ------------------------------------------------------------------------
 
@@ -195,7 +220,13 @@ void sq_regs_write_package(FILE *out)
     fprintf(out, "  localparam int unsigned ID_VALUE = %u;\n", (unsigned)SQ_REG_ID_VALUE);
     fprintf(out, "  localparam int unsigned VERSION_VALUE = %u;\n", (unsigned)SQ_REG_VERSION_VALUE);
     fprintf(out, "  localparam int unsigned DESC_KIND_VALUE = %u;\n", (unsigned)SQ_DESC_KIND_VALUE);
-    fprintf(out, "  localparam int unsigned DESC_WORDS = %u;\n\n", (unsigned)SQ_DESC_WORDS);
+    fprintf(out, "  localparam int unsigned DESC_WORDS = %u;\n", (unsigned)SQ_DESC_WORDS);
+    fprintf(out, "  localparam int unsigned DESC_JOB_TILES = %u;\n", (unsigned)SQ_DESC_JOB_TILES);
+    fprintf(out, "  // The bits that have a name; the last word is first.\n"
+                 "  localparam logic [32*DESC_WORDS-1:0] DESC_NAMED = {");
+    for (unsigned i = SQ_DESC_WORDS; i-- > 0;)
+        fprintf(out, "%s32'h%08x%s", i % 4 == 3 ? "\n    " : " ", sq_desc_named(i),
+                i ? "," : "\n  };\n\n");
     write_package_table(out, &tables[0], 4);
     fprintf(out, "\n");
     write_package_table(out, &tables[1], 4);
@@ -262,16 +293,19 @@ void sq_regs_write_page(FILE *out)
         out,
         "`sq_top` is the chip ([rtl/top](../rtl/top/README.md)). A host reaches its registers by "
         "AXI4-Lite, 32 bits at a time. A write\nmust set all bytes of a word (WSTRB is 1111b). "
-        "Accesses to an address that is not in the table, and writes to a\nregister that can only "
-        "be read, are answered with SLVERR and change nothing. A reset clears all registers but\n"
+        "Accesses to an address that is not in the table (one between\ntwo registers, such as "
+        "25h, is none either), and writes to a register that can only be read, are answered with\n"
+        "SLVERR and change nothing. A register that can only be written reads as 0. Bits without a "
+        "name read as 0, and\nwrites to them change nothing. A reset clears all registers but "
         "those that say what the chip is.\n\n");
     write_page_table(out, &tables[0], true);
     fprintf(out,
             "\n## The descriptor of a layer\n\n"
             "A descriptor has %u words of 32 bits, little-endian. Words and bits that are not "
-            "named are 0. All addresses are\nmultiples of a beat of the bus. "
-            "[rtl/top](../rtl/top/README.md) says how the operands lie there, and in which order\n"
-            "blocks are computed.\n\n",
+            "named are 0. All addresses are\nmultiples of a beat of the bus, and neither the "
+            "descriptor nor a region goes beyond 4 GiB. A descriptor that differs is\nrefused "
+            "(STATUS.REFUSED). [rtl/top](../rtl/top/README.md) says how the operands lie there, "
+            "and in which order\nblocks are computed.\n\n",
             (unsigned)SQ_DESC_WORDS);
     write_page_table(out, &tables[1], false);
 }

@@ -52,9 +52,21 @@ enum sq_reg_offset {
     SQ_REG_BLOCKED_CYCLES = 0x4c,
     SQ_REG_READ_BEATS = 0x50,
     SQ_REG_WRITE_BEATS = 0x54,
-    SQ_REG_END = 0x58,
+    SQ_REG_COUNTER_HIGH = 0x58,
+    SQ_REG_END = 0x5c,
 };
-enum { SQ_REG_ID_VALUE = 0x504f5453, SQ_REG_VERSION_VALUE = 3 }; // "STOP", little-endian
+enum { SQ_REG_ID_VALUE = 0x504f5453, SQ_REG_VERSION_VALUE = 4 }; // "STOP", little-endian
+
+// Counters of 64 bits, in the order of their registers from CYCLES on.
+enum sq_reg_counter {
+    SQ_COUNT_CYCLES,
+    SQ_COUNT_BUSY,
+    SQ_COUNT_WAIT,
+    SQ_COUNT_BLOCKED,
+    SQ_COUNT_READ,
+    SQ_COUNT_WRITE,
+    SQ_COUNTERS
+};
 
 // Where the fields of STATUS begin.
 enum {
@@ -81,11 +93,14 @@ enum sq_desc_word {
     SQ_DESC_WORDS = 16, // the others are 0
 };
 enum { SQ_DESC_KIND_VALUE = 0x5351, SQ_DESC_COLS_OUTER = 16 }; // low half; bit of KIND
+enum { SQ_DESC_JOB_TILES = 65535 };                            // of a block, at most
 
 extern const struct sq_reg sq_regs[];
 extern const unsigned sq_n_regs;
 extern const struct sq_reg sq_desc[]; // offsets in a descriptor
 extern const unsigned sq_n_desc;
+// The bits of a word of a descriptor that have a name; the others are 0.
+uint32_t sq_desc_named(unsigned word);
 
 void sq_regs_write_package(FILE *out);
 void sq_regs_write_header(FILE *out);

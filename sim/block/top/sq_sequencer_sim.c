@@ -79,10 +79,22 @@ void sq_top_layer_encode(const struct sq_top_layer *l, uint32_t word[SQ_DESC_WOR
     word[SQ_DESC_CHUNK] = l->chunk;
 }
 
+// Whether a region ends at 4 GiB or before: `beats` of an operand, `tiles` of it.
+static bool is_in_reach(const struct sq_top_room *room, const struct sq_top_layer *l, unsigned part)
+{
+    const uint64_t tile = (uint64_t)l->beats * l->groups;
+    const uint64_t scales = room->scale_once ? 1 : l->groups;
+    const uint64_t beats[] = {l->tiles[ROWS] * tile, l->tiles[ROWS], l->tiles[COLS] * tile,
+                              l->tiles[COLS] * scales, (uint64_t)l->tiles[ROWS] * l->tiles[COLS]};
+    const uint64_t room_left = (UINT64_C(1) << 32) - l->addr[part];
+    return beats[part] <= room_left / room->nbytes / room->bus_beats[part];
+}
+
 bool sq_top_layer_decode(const uint32_t word[SQ_DESC_WORDS], const struct sq_top_room *room,
                          struct sq_top_layer *l)
 {
-    uint32_t addresses = 0;
+    uint32_t addresses = 0, unnamed = 0;
+    bool in_reach = true;
     *l = (struct sq_top_layer){
         .tiles = {word[SQ_DESC_TILES] & 0xffff, word[SQ_DESC_TILES] >> 16},
         .block = {word[SQ_DESC_BLOCK] & 0xffff, word[SQ_DESC_BLOCK] >> 16},
@@ -91,27 +103,24 @@ bool sq_top_layer_decode(const uint32_t word[SQ_DESC_WORDS], const struct sq_top
         .chunk = word[SQ_DESC_CHUNK] & 0xffff,
         .cols_outer = word[SQ_DESC_KIND] >> SQ_DESC_COLS_OUTER & 1,
     };
-    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
+    for (unsigned i = 0; i < SQ_DESC_WORDS; i++)
+        unnamed |= word[i] & ~sq_desc_named(i);
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++) {
         addresses |= l->addr[i] = word[address_word[i]];
+        in_reach = in_reach && is_in_reach(room, l, i);
+    }
     const uint64_t tile = (uint64_t)l->beats * l->chunk;
     const uint64_t tiles = (uint64_t)l->block[0] * l->block[1];
-    return (word[SQ_DESC_KIND] & ~(1u << SQ_DESC_COLS_OUTER)) == SQ_DESC_KIND_VALUE &&
+    return (word[SQ_DESC_KIND] & 0xffff) == SQ_DESC_KIND_VALUE && unnamed == 0 && in_reach &&
            addresses % room->nbytes == 0 && tile > 0 && l->chunk <= l->groups && l->tiles[0] > 0 &&
            l->tiles[1] > 0 && tiles > 0 && tile * l->block[0] <= room->depth &&
            tile * l->block[1] <= room->depth &&
-           tiles <= (l->chunk < l->groups ? room->sum_tiles : UINT16_MAX);
+           tiles <= (l->chunk < l->groups ? room->sum_tiles : SQ_DESC_JOB_TILES);
 }
 
 // ---- a cycle ----------------------------------------------------------------------------------------
 
-enum { CHECKS = 5 }; // cycles that the RTL looks at a descriptor
-
-void sq_sequencer_init(struct sq_sequencer_sim *s, const struct sq_top_room *room,
-                       const uint32_t bus_beats[SQ_TOP_OPERANDS + 1])
-{
-    s->room = *room;
-    memcpy(s->bus_beats, bus_beats, sizeof s->bus_beats);
-}
+enum { CHECKS = 12 }; // cycles that the RTL looks at a descriptor
 
 bool sq_sequencer_transfer(const struct sq_sequencer_sim *s, int32_t transfer[SQ_DMA_JOB_LEN])
 {
@@ -208,7 +217,7 @@ static bool make_transfer(struct sq_sequencer_sim *s, int32_t transfer[SQ_DMA_JO
     const uint32_t groups = sq_block_walk_groups(&s->load), beats = groups * s->layer.beats;
     const uint32_t col_scales = s->room.scale_once ? cols : cols * groups;
     const uint32_t n_beats[] = {rows * beats, rows, cols * beats, col_scales, rows * cols};
-    const uint32_t n = n_beats[s->kind] * s->bus_beats[s->kind];
+    const uint32_t n = n_beats[s->kind] * s->room.bus_beats[s->kind];
     const uint32_t addr = address_of(s);
     s->next[s->kind] = addr + n * s->room.nbytes;
     transfer[SQ_DMA_FIRST] = false;
@@ -274,7 +283,8 @@ void sq_sequencer_clock(struct sq_sequencer_sim *s, const struct sq_sequencer_in
     switch (s->state) {
     case SQ_SEQ_IDLE:
         s->at = in->descriptor;
-        s->sound = in->descriptor % s->room.nbytes == 0;
+        s->sound = in->descriptor % s->room.nbytes == 0 &&
+                   in->descriptor <= UINT32_MAX - 4 * SQ_DESC_WORDS + 1;
         s->n_words = s->check = 0;
         s->state = in->start ? SQ_SEQ_ASK : SQ_SEQ_IDLE;
         break;

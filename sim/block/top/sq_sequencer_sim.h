@@ -52,6 +52,7 @@ void sq_top_layer_encode(const struct sq_top_layer *l, uint32_t word[SQ_DESC_WOR
 struct sq_top_room {
     uint32_t depth, sum_tiles, nbytes; // beats of operands; tiles of sums
     bool scale_once; // a tile of columns has a beat of scales, not each of its scale groups
+    uint32_t bus_beats[SQ_TOP_OPERANDS + 1]; // of a beat of each operand, of a tile
 };
 // Whether these words are a layer that such a chip runs.
 bool sq_top_layer_decode(const uint32_t word[SQ_DESC_WORDS], const struct sq_top_room *room,
@@ -59,7 +60,6 @@ bool sq_top_layer_decode(const uint32_t word[SQ_DESC_WORDS], const struct sq_top
 
 struct sq_sequencer_sim {
     struct sq_top_room room;
-    uint32_t bus_beats[SQ_TOP_OPERANDS + 1]; // of a beat of each operand, of a tile
     enum { SQ_SEQ_IDLE, SQ_SEQ_ASK, SQ_SEQ_FETCH, SQ_SEQ_CHECK, SQ_SEQ_RUN } state;
     uint32_t at; // the descriptor
     bool sound;  // came whole
@@ -81,8 +81,6 @@ struct sq_sequencer_sim {
     } of;
 };
 
-void sq_sequencer_init(struct sq_sequencer_sim *s, const struct sq_top_room *room,
-                       const uint32_t bus_beats[SQ_TOP_OPERANDS + 1]);
 // The transfer that is offered, or false.
 bool sq_sequencer_transfer(const struct sq_sequencer_sim *s, int32_t transfer[SQ_DMA_JOB_LEN]);
 bool sq_sequencer_refuses(const struct sq_sequencer_sim *s);

@@ -8,17 +8,18 @@
 
 // bus | rows, columns, bank | bits of codes | layout, high codes and their bits, coded activations, one sum, scales |
 // what leaves, outputs a word | halves of buffers: beats, tiles of sums | DMA: burst, outstanding, quiet | macro |
-// of block-scaled formats: element, scale, what stores high codes
+// of block-scaled formats: element, scale, what stores high codes | where counters begin
 #define DENSE SQ_ARRAY_DENSE, 1, 4, 0, 1, SQ_COMBINE_ONE
 #define B32 SQ_OUTPUT_BINARY32
 #define BF16 SQ_OUTPUT_BFLOAT16
+#define BELOW_CARRY 0xfffffff8u // eight below the high word of a counter
 #define SCALED(high) SQ_ARRAY_DENSE, high, 8, 0, 1, SQ_COMBINE_FLOAT
 // clang-format off
 static const struct sq_point points[] = {
     {"w8a8", true, {64, 2, 2, 4, 8, 8, DENSE, B32, 1, 32, 9, 16, 4, 400, 0}},
     {"w4a8", true, {32, 2, 1, 4, 8, 4, DENSE, BF16, 2, 4096, 8, 4, 2, 400, 0}},
     {"own", true, {64, 2, 2, 8, 8, 4, SQ_ARRAY_SENTINEL, 2, 8, 0, 0, SQ_COMBINE_TWO, B32, 2, 32, 9, 16, 4, 400, 0}},
-    {"nvfp4", true, {64, 2, 2, 16, 4, 4, SCALED(0), B32, 2, 32, 9, 16, 4, 400, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3}},
+    {"nvfp4", true, {64, 2, 2, 16, 4, 4, SCALED(0), B32, 2, 32, 9, 16, 4, 400, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3, SQ_SCALED_SPLIT, BELOW_CARRY}},
     {"sq_b", true, {32, 1, 2, 16, 4, 4, SCALED(2), BF16, 2, 32, 9, 8, 2, 400, 0, SQ_SCALED_INT4, SQ_SCALED_E4M3, SQ_SCALED_OWN}},
     {"wide", false, {128, 4, 4, 16, 8, 8, DENSE, B32, 4, 64, 16, 64, 8, 400, 0}},
     {"sp24", false, {32, 2, 1, 8, 8, 8, SQ_ARRAY_SP24, 1, 8, 0, 1, SQ_COMBINE_ONE, BF16, 2, 16, 4, 8, 2, 400, 0}},
@@ -131,10 +132,10 @@ const struct sq_block sq_top_block = {
     .name = "top",
     .top = "sq_top",
     .group = "layer",
-    .param = {"DataW",   "Rows",        "Cols",    "BankLen",  "ActW",     "WeightW",
-              "Layout",  "HighPerBank", "HighW",   "OnActs",   "OneAcc",   "Form",
-              "OutKind", "PortLen",     "Depth",   "SumTiles", "MaxBurst", "Outstanding",
-              "Quiet",   "Macro",       "Element", "Scale",    "High",     NULL},
+    .param = {"DataW",       "Rows",     "Cols",       "BankLen",     "ActW",  "WeightW", "Layout",
+              "HighPerBank", "HighW",    "OnActs",     "OneAcc",      "Form",  "OutKind", "PortLen",
+              "Depth",       "SumTiles", "MaxBurst",   "Outstanding", "Quiet", "Macro",   "Element",
+              "Scale",       "High",     "CountStart", NULL},
     .points = points,
     .n_points = SQ_LEN(points),
     .area = area,

@@ -25,7 +25,7 @@ static uint32_t smaller(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-// K beyond half a buffer comes in chunks; others may, too. Then sums limit the tiles of a block.
+// K beyond half a buffer comes in chunks; others may, too. Then sums limit the tiles of a block, else a job does.
 void sq_top_draw_shape(const unsigned *value, struct sq_rng *rng, struct sq_top_layer *l)
 {
     const uint32_t depth = value[SQ_TOP_DEPTH], k_max = SQ_DRAWN_K / value[SQ_TOP_BANK_LEN];
@@ -39,11 +39,10 @@ void sq_top_draw_shape(const unsigned *value, struct sq_rng *rng, struct sq_top_
         l->tiles[a] = up_to(rng, smaller(SQ_DRAWN_LINES / lines, 6));
         l->block[a] = up_to(rng, room < 7 ? room : sq_rng_below(rng, 8) ? 7 : room);
     }
-    if (l->chunk < l->groups) {
-        const unsigned a = sq_rng_below(rng, 2);
-        l->block[a] = smaller(l->block[a], value[SQ_TOP_SUM_TILES]);
-        l->block[!a] = smaller(l->block[!a], value[SQ_TOP_SUM_TILES] / l->block[a]);
-    }
+    const unsigned a = sq_rng_below(rng, 2);
+    const uint32_t tiles = l->chunk < l->groups ? value[SQ_TOP_SUM_TILES] : SQ_DESC_JOB_TILES;
+    l->block[a] = smaller(l->block[a], tiles);
+    l->block[!a] = smaller(l->block[!a], tiles / l->block[a]);
     l->cols_outer = sq_rng_below(rng, 2);
 }
 

@@ -20,22 +20,63 @@ enum step {
     START,
     RUN,
     STATUS,
-    COUNTER,
-    READ,
-    WRITTEN,
+    COUNTER, // the halves of each
     SPARE,
     CLEAR,
     QUIET,
     NEXT
 };
 
+// Ways in which a descriptor is wrong: one field of it, then what the enum names.
+static const struct {
+    unsigned word;
+    uint32_t mask, bits;
+} change[] = {
+    {SQ_DESC_KIND, 0xffff, SQ_DESC_KIND_VALUE + 1},
+    {SQ_DESC_TILES, 0xffff, 0},
+    {SQ_DESC_TILES, 0xffff0000u, 0},
+    {SQ_DESC_BLOCK, 0xffff, 0},
+    {SQ_DESC_BLOCK, 0xffff0000u, 0},
+    {SQ_DESC_BEATS, 0xffff, 0},
+    {SQ_DESC_BEATS, 0xffff0000u, 0},
+    {SQ_DESC_CHUNK, 0xffff, 0},
+    {SQ_DESC_ACT, 1, 1},
+    {SQ_DESC_ROW_SCALE, 2, 2},
+    {SQ_DESC_WEIGHT, 1, 1},
+    {SQ_DESC_COL_SCALE, 2, 2},
+    {SQ_DESC_OUT, 1, 1},
+};
+enum { CHANGES = sizeof change / sizeof *change, UNNAMED_BITS = 223 };
+enum way {
+    WIDE_ROWS = CHANGES, // a block that does not fit
+    WIDE_COLS,
+    MANY_SUMS,  // more tiles than sums have room for
+    LONG_CHUNK, // longer than K
+    WRAPS_TILE, // a product whose low 16 bits would fit: beats of a tile, of a block
+    WRAPS_BLOCK,
+    CROOKED, // address of the descriptor
+    ASTRIDE, // the descriptor lies across 4 GiB
+    MANY_OUT, // outputs of more than 4 GiB; operands, by their beats or by the high half of those of a tile
+    MANY_ACT,
+    LONG_ACT,
+    LONG_WEIGHT,
+    PAST_END, // a region ends a beat beyond 4 GiB: the four operands, the outputs
+    UNNAMED = PAST_END + SQ_TOP_OPERANDS + 1, // a bit without a name
+    WAYS = UNNAMED + UNNAMED_BITS
+};
+_Static_assert(2 * WAYS == SQ_HOST_N_REFUSED, "each way, and a good layer behind it");
+
 // The layer at hand.
 struct work {
     struct sq_top_given image;
     enum sq_axi_fault fault;
-    uint32_t fault_at;          // address of the beat
-    uint32_t n_read;            // beats that a layer without faults reads; 0: not known
-    bool is_refused;            // the descriptor is wrong
+    uint32_t fault_at; // address of the beat
+    uint32_t n_read;   // beats that a layer without faults reads; 0: not known
+    bool is_refused;   // the descriptor is wrong, in this way
+    enum way way;
+    struct moved {
+        uint32_t from, to, nbytes;
+    } moved;                    // a region that lies elsewhere than the image has it
     uint32_t n_written;         // words of outputs
     bool has_wrong, is_outside; // a word differed; was written elsewhere
 };
@@ -67,8 +108,8 @@ struct host {
     uint64_t waited, still; // cycles of the layer; since a beat moved
     struct access access;
     bool b_ready, r_ready;
-    uint32_t cycles[SQ_HOST_COUNTERS]; // CYCLES and its three parts, as read
-    uint32_t n_cycles;
+    uint64_t count[SQ_COUNTERS]; // as read
+    uint32_t n_read; // halves of them; before the first layer registers that a reset clears
     struct work work;
     struct sq_top_drawn drawn;
     bool written[SQ_DRAWN_OUT_WORDS];
@@ -81,52 +122,80 @@ static unsigned nbytes(const struct host *h)
 
 // ---- a layer ------------------------------------------------------------------------------------------
 
-static void spoil_descriptor(uint32_t *word, uint32_t *descriptor, uint32_t way,
-                             const struct sq_top_room *room)
+static const unsigned address_word[SQ_TOP_OPERANDS + 1] = {
+    SQ_DESC_ACT, SQ_DESC_ROW_SCALE, SQ_DESC_WEIGHT, SQ_DESC_COL_SCALE, SQ_DESC_OUT};
+
+static void set_unnamed(uint32_t *word, uint32_t number)
 {
-    static const struct {
-        unsigned word;
-        uint32_t mask, bits;
-    } change[] = {
-        {SQ_DESC_KIND, 0xffff, SQ_DESC_KIND_VALUE + 1},
-        {SQ_DESC_KIND, 0x80000000u, 0x80000000u},
-        {SQ_DESC_KIND, 0x00020000u, 0x00020000u}, // beside COLS_OUTER
-        {SQ_DESC_TILES, 0xffff, 0},
-        {SQ_DESC_TILES, 0xffff0000u, 0},
-        {SQ_DESC_BLOCK, 0xffff, 0},
-        {SQ_DESC_BLOCK, 0xffff0000u, 0},
-        {SQ_DESC_BEATS, 0xffff, 0},
-        {SQ_DESC_BEATS, 0xffff0000u, 0},
-        {SQ_DESC_CHUNK, 0xffff, 0},
-        {SQ_DESC_ACT, 1, 1},
-        {SQ_DESC_ROW_SCALE, 2, 2},
-        {SQ_DESC_WEIGHT, 1, 1},
-        {SQ_DESC_COL_SCALE, 2, 2},
-        {SQ_DESC_OUT, 1, 1},
-    };
-    const uint32_t n = sizeof change / sizeof *change;
+    for (unsigned i = 0; i < SQ_DESC_WORDS; i++)
+        for (unsigned b = 0; b < 32; b++)
+            if (!(sq_desc_named(i) >> b & 1) && number-- == 0) {
+                word[i] |= 1u << b;
+                return;
+            }
+    assert(false);
+}
+
+// So many tiles and groups, of which a beat each or two are computed at once.
+static void set_size(uint32_t *word, uint32_t rows, uint32_t cols, uint32_t groups, uint32_t beats)
+{
+    word[SQ_DESC_TILES] = cols << 16 | rows;
+    word[SQ_DESC_BLOCK] = 1u << 16 | 1;
+    word[SQ_DESC_BEATS] = groups << 16 | beats;
+    word[SQ_DESC_CHUNK] = 1;
+}
+
+// Tiles of an operand of 2^16 beats each that are 4 GiB.
+static uint32_t tiles_of_all(const struct sq_top_room *room, enum sq_top_part part)
+{
+    return (65536 / room->nbytes + room->bus_beats[part] - 1) / room->bus_beats[part];
+}
+
+static void spoil_descriptor(uint32_t *word, enum way way, const struct sq_top_room *room)
+{
     const uint32_t beats = word[SQ_DESC_BEATS] & 0xffff;
     const uint32_t fits = room->depth / (beats * word[SQ_DESC_CHUNK]);
-    if (way < n)
-        word[change[way].word] = (word[change[way].word] & ~change[way].mask) | change[way].bits;
-    else if (way == n)
+    switch (way) {
+    case WIDE_ROWS:
         word[SQ_DESC_BLOCK] = (word[SQ_DESC_BLOCK] & 0xffff0000u) | (fits + 1);
-    else if (way == n + 1)
+        break;
+    case WIDE_COLS:
         word[SQ_DESC_BLOCK] = (word[SQ_DESC_BLOCK] & 0xffff) | (fits + 1) << 16;
-    else if (way == n + 2) { // more tiles than sums have room for
+        break;
+    case MANY_SUMS:
         word[SQ_DESC_BEATS] = 2u << 16 | beats;
         word[SQ_DESC_CHUNK] = 1;
         word[SQ_DESC_BLOCK] = 1u << 16 | (room->sum_tiles + 1);
-    } else if (way == n + 3) {
+        break;
+    case LONG_CHUNK:
         word[SQ_DESC_CHUNK] = (word[SQ_DESC_BEATS] >> 16) + 1;
-    } else if (way == n + 4) { // a product whose low 16 bits would fit: beats of a tile
+        break;
+    case WRAPS_TILE:
         word[SQ_DESC_BEATS] = 2u << 16 | 0x8000;
         word[SQ_DESC_CHUNK] = 2;
-    } else if (way == n + 5) { // ... of a block
+        break;
+    case WRAPS_BLOCK:
         word[SQ_DESC_BEATS] = 1u << 16 | 2;
         word[SQ_DESC_BLOCK] = 1u << 16 | 0x8001;
-    } else {
-        *descriptor += 1;
+        break;
+    case MANY_OUT:
+        set_size(word, 0xffff, 0xffff, 1, 1);
+        break;
+    case MANY_ACT:
+        set_size(word, 0xffff, 1, 0xffff, 1);
+        break;
+    case LONG_ACT:
+        set_size(word, tiles_of_all(room, SQ_TOP_ACT), 1, 0x8000, 2);
+        break;
+    case LONG_WEIGHT:
+        set_size(word, 1, tiles_of_all(room, SQ_TOP_WEIGHT), 0x8000, 2);
+        break;
+    default:
+        if (way >= UNNAMED)
+            set_unnamed(word, way - UNNAMED);
+        else if ((unsigned)way < CHANGES)
+            word[change[way].word] =
+                (word[change[way].word] & ~change[way].mask) | change[way].bits;
     }
 }
 
@@ -205,15 +274,51 @@ static struct sq_top_layer deep_layer(const unsigned *value)
     return l;
 }
 
-static void spoil(struct host *h, uint32_t way)
+static struct sq_top_layer layer_of(const unsigned *value, const uint32_t word[SQ_DESC_WORDS])
+{
+    const struct sq_top_room room = sq_top_room(value);
+    struct sq_top_layer l;
+    (void)sq_top_layer_decode(word, &room, &l);
+    return l;
+}
+
+static struct sq_top_layer given_layer(const unsigned *value, const struct sq_top_given *given)
+{
+    return layer_of(value, (const uint32_t *)given->word + given->descriptor / 4);
+}
+
+// The words of the image's descriptor, which lies below the base that the image is moved by.
+static uint32_t *descriptor_of(struct host *h)
+{
+    return (uint32_t *)h->drawn.word + (h->work.image.descriptor - h->base) / 4;
+}
+
+// Moves a region to the end of memory, or `beyond` bytes further. One that is no longer than that gets a tile
+// more before.
+static void move_to_end(struct host *h, enum sq_top_part part, uint32_t beyond)
+{
+    uint32_t *const word = descriptor_of(h), *const addr = &word[address_word[part]];
+    struct sq_top_layer l = layer_of(h->value, word);
+    if (sq_top_nbytes(h->value, &l, part) <= beyond) {
+        word[SQ_DESC_TILES] += 1u << 16 | 1;
+        l = layer_of(h->value, word);
+    }
+    const uint32_t n = sq_top_nbytes(h->value, &l, part);
+    h->work.moved = (struct moved){.from = *addr, .to = beyond - n, .nbytes = n};
+    *addr = h->work.moved.to;
+    if (part == SQ_TOP_STORE)
+        h->work.image.out = *addr;
+}
+
+static void spoil(struct host *h, enum way way)
 {
     const struct sq_top_room room = sq_top_room(h->value);
-    uint32_t word[SQ_DESC_WORDS];
-    int32_t *const at = h->drawn.word + h->work.image.descriptor / 4;
-    memcpy(word, at, sizeof word);
-    spoil_descriptor(word, &h->work.image.descriptor, way, &room);
-    memcpy(at, word, sizeof word);
-    h->work.is_refused = true;
+    if (way >= PAST_END && way < UNNAMED)
+        move_to_end(h, (enum sq_top_part)(way - PAST_END), room.nbytes);
+    else
+        spoil_descriptor(descriptor_of(h), way, &room);
+    if (way == CROOKED)
+        h->work.image.descriptor += 1;
 }
 
 static void draw_fault(struct host *h, struct sq_rng *rng, const struct sq_top_layer *l)
@@ -222,30 +327,30 @@ static void draw_fault(struct host *h, struct sq_rng *rng, const struct sq_top_l
     h->work.fault_at = beat_at(h, l, sq_rng_below(rng, all_beats(h, l)));
 }
 
-static struct sq_top_layer given_layer(const unsigned *value, const struct sq_top_given *given)
-{
-    const struct sq_top_room room = sq_top_room(value);
-    struct sq_top_layer l;
-    const uint32_t *const word = (const uint32_t *)given->word + given->descriptor / 4;
-    (void)sq_top_layer_decode(word, &room, &l);
-    return l;
-}
-
-// The image lies at address 0, across 2 GiB, or ends at 4 GiB.
+// The image lies at address 0, across 2 GiB, ends at 4 GiB, or has its descriptor across 4 GiB.
+enum { LOW, ACROSS, HIGH, WRAPPED, BASES = WRAPPED };
 static void move_image(struct host *h, uint32_t way)
 {
-    static const unsigned address[] = {SQ_DESC_ACT, SQ_DESC_ROW_SCALE, SQ_DESC_WEIGHT,
-                                       SQ_DESC_COL_SCALE, SQ_DESC_OUT};
     struct sq_top_given *const image = &h->work.image;
     const uint32_t pages = (4 * (uint32_t)image->n_words + SQ_AXI_PAGE - 1) / SQ_AXI_PAGE + 1;
-    const uint32_t base[] = {0, 0x80000000u - pages / 2 * SQ_AXI_PAGE, 0u - pages * SQ_AXI_PAGE};
-    int32_t *const word = h->drawn.word + image->descriptor / 4;
+    const uint32_t base[] = {[LOW] = 0,
+                             [ACROSS] = 0x80000000u - pages / 2 * SQ_AXI_PAGE,
+                             [HIGH] = 0u - pages * SQ_AXI_PAGE,
+                             [WRAPPED] = 0u - 2 * SQ_DESC_WORDS - image->descriptor};
+    uint32_t *const word = descriptor_of(h);
     h->base = base[way];
-    for (unsigned i = 0; i < sizeof address / sizeof *address; i++)
-        word[address[i]] = (int32_t)((uint32_t)word[address[i]] + h->base);
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
+        word[address_word[i]] += h->base;
     image->descriptor += h->base;
     image->out += h->base;
     h->work.fault_at += h->base;
+}
+
+// Of the bits without a name one as often as any other way.
+static enum way draw_way(struct sq_rng *rng)
+{
+    const uint32_t way = sq_rng_below(rng, UNNAMED + 1);
+    return (enum way)(way + (way == UNNAMED ? sq_rng_below(rng, UNNAMED_BITS) : 0));
 }
 
 static void draw_layer(struct host *h)
@@ -260,7 +365,7 @@ static void draw_layer(struct host *h)
     (void)sq_rng_next(&rng);
     memset(&h->work, 0, sizeof h->work);
     h->step = DESCRIPTOR;
-    h->n_cycles = h->base = 0;
+    h->n_read = h->base = 0;
     if (h->choice.given) {
         h->work.image = *(const struct sq_top_given *)h->choice.given;
         l = given_layer(h->value, h->choice.given);
@@ -290,17 +395,30 @@ static void draw_layer(struct host *h)
         h->work.fault = (enum sq_axi_fault)(1 + half / n % (SQ_AXI_FAULTS - 1));
         h->work.fault_at = beat_at(h, &l, half % n);
     } else if (what == SQ_HOST_REFUSED || way == 1) {
-        spoil(h, what == SQ_HOST_REFUSED ? half : sq_rng_below(&rng, SQ_HOST_N_REFUSED / 2));
+        h->work.is_refused = true;
+        h->work.way = what == SQ_HOST_REFUSED ? (enum way)half : draw_way(&rng);
     } else if (way > 1) {
         draw_fault(h, &rng, &l);
     }
 }
 
+// Behind a layer that was refused because a region ends beyond 4 GiB one follows whose region ends there.
 static void begin_layer(struct host *h)
 {
+    const struct work before = h->work;
     draw_layer(h);
-    if (!h->choice.given)
-        move_image(h, h->number / 2 % 3);
+    const enum way way = h->work.is_refused ? h->work.way : before.way;
+    const bool has_end =
+        (h->work.is_refused || before.is_refused) && way >= PAST_END && way < UNNAMED;
+    if (h->choice.given)
+        return;
+    move_image(h, has_end                                        ? LOW
+                  : h->work.is_refused && h->work.way == ASTRIDE ? WRAPPED
+                                                                 : h->number / 2 % BASES);
+    if (h->work.is_refused)
+        spoil(h, way);
+    else if (has_end)
+        move_to_end(h, (enum sq_top_part)(way - PAST_END), 0);
 }
 
 // ---- memory -------------------------------------------------------------------------------------------
@@ -308,7 +426,9 @@ static void begin_layer(struct host *h)
 static int32_t read_word(void *ctx, uint32_t addr, unsigned i)
 {
     const struct host *const h = ctx;
-    const uint32_t at = (addr - h->base) / 4 + i;
+    const struct moved *const m = &h->work.moved;
+    const uint32_t from = addr - m->to < m->nbytes ? addr - m->to + m->from : addr;
+    const uint32_t at = (from - h->base) / 4 + i;
     return at < h->work.image.n_words ? h->work.image.word[at] : (int32_t)(at * 0x9e3779b9u);
 }
 
@@ -407,7 +527,7 @@ static void begin_access(struct host *h, bool is_write, uint32_t addr, uint32_t 
 
 // What changes nothing, and when: it is refused, or writes bits that mean nothing, or the address of the next
 // descriptor. The first ones are refused at any time.
-enum { BEFORE = 1, WHILE = 2, N_REFUSED = 7 };
+enum { BEFORE = 1, WHILE = 2, N_REFUSED = 13 };
 static const struct {
     uint32_t addr, data, strb, resp, when;
 } extra[] = {{SQ_REG_STATUS, 0xffffffffu, 15, SLVERR, BEFORE | WHILE},
@@ -417,9 +537,23 @@ static const struct {
              {0xfc, 1, 15, SLVERR, BEFORE | WHILE},
              {SQ_REG_IRQ_STATE, 1, 0, SLVERR, BEFORE | WHILE},
              {SQ_REG_DESCRIPTOR, 4, 14, SLVERR, BEFORE | WHILE},
+             {SQ_REG_COUNTER_HIGH, 1, 15, SLVERR, BEFORE | WHILE},
+             {SQ_REG_CONTROL + 1, 1, 15, SLVERR, BEFORE | WHILE},
+             {SQ_REG_CONTROL + 2, 1, 15, SLVERR, BEFORE | WHILE},
+             {SQ_REG_IRQ_STATE + 1, 1, 15, SLVERR, BEFORE | WHILE},
+             {SQ_REG_IRQ_ENABLE + 2, 0, 15, SLVERR, BEFORE | WHILE},
+             {SQ_REG_DESCRIPTOR + 3, 4, 15, SLVERR, BEFORE | WHILE},
              {SQ_REG_CONTROL, OTHERS, 15, OKAY, BEFORE},
              {SQ_REG_IRQ_STATE, OTHERS, 15, OKAY, BEFORE | WHILE},
              {SQ_REG_DESCRIPTOR, 0xa5a5a5a4u, 15, OKAY, WHILE}};
+
+static bool has_register(uint32_t addr)
+{
+    bool has = false;
+    for (unsigned i = 0; i < sq_n_regs; i++)
+        has = has || sq_regs[i].offset == addr;
+    return has;
+}
 
 // An access beside the steps.
 static void begin_extra(struct host *h)
@@ -428,8 +562,9 @@ static void begin_extra(struct host *h)
     uint32_t j = sq_rng_below(&h->rng, sizeof extra / sizeof *extra);
     const bool has_begun = h->step == RUN && h->waited < SURELY_RUNS;
     if (i < 4 && !has_begun) {
-        begin_access(h, false, 4 * sq_rng_below(&h->rng, 64), 0);
-        h->access.want_resp = UINT32_MAX;
+        const uint32_t addr = sq_rng_below(&h->rng, 256);
+        begin_access(h, false, sq_rng_below(&h->rng, 2) ? addr / 4 * 4 : addr, 0);
+        h->access.want_resp = has_register(h->access.addr) ? OKAY : SLVERR;
     } else if (has_begun) {
         begin_access(h, true, SQ_REG_CONTROL, 1);
         h->access.aw_wait = h->access.w_wait = 0;
@@ -462,12 +597,9 @@ static void begin_follower(struct host *h)
                                 .w_wait = pause(h)};
 }
 
-static const uint32_t counters[] = {SQ_REG_CYCLES, SQ_REG_BUSY_CYCLES, SQ_REG_WAIT_CYCLES,
-                                    SQ_REG_BLOCKED_CYCLES};
-
 // What a reset clears.
 static const uint32_t cleared[] = {SQ_REG_STATUS, SQ_REG_IRQ_ENABLE, SQ_REG_IRQ_STATE,
-                                   SQ_REG_DESCRIPTOR, SQ_REG_CYCLES};
+                                   SQ_REG_DESCRIPTOR, SQ_REG_COUNTER_HIGH};
 
 // The access of the next step, or none.
 static void begin_step(struct host *h)
@@ -480,7 +612,7 @@ static void begin_step(struct host *h)
     }
     switch (h->step) {
     case AFTER_RESET:
-        begin_access(h, false, cleared[h->n_cycles], 0);
+        begin_access(h, false, cleared[h->n_read], 0);
         break;
     case DESCRIPTOR:
         begin_access(h, true, SQ_REG_DESCRIPTOR, h->work.image.descriptor);
@@ -501,13 +633,9 @@ static void begin_step(struct host *h)
         begin_access(h, false, SQ_REG_STATUS, 0);
         break;
     case COUNTER:
-        begin_access(h, false, counters[h->n_cycles], 0);
-        break;
-    case READ:
-        begin_access(h, false, SQ_REG_READ_BEATS, 0);
-        break;
-    case WRITTEN:
-        begin_access(h, false, SQ_REG_WRITE_BEATS, 0);
+        begin_access(h, false,
+                     h->n_read % 2 ? (uint32_t)SQ_REG_COUNTER_HIGH : SQ_REG_CYCLES + 2 * h->n_read,
+                     0);
         break;
     case SPARE:
         begin_access(h, true, SQ_REG_IRQ_STATE, OTHERS);
@@ -523,11 +651,22 @@ static void begin_step(struct host *h)
     }
 }
 
-static void put_counters(const struct host *h)
+// All counters, as they were read.
+static const char *check_counts(struct host *h)
 {
     const struct sq_top_given *const given = h->choice.given;
+    uint64_t *const n = h->count;
+    for (unsigned i = 0; i < SQ_COUNTERS; i++)
+        n[i] -= h->value[SQ_TOP_COUNT_START];
     if (given && given->counted)
-        memcpy(given->counted, h->cycles, sizeof h->cycles);
+        memcpy(given->counted, n, SQ_HOST_COUNTERS * sizeof *n);
+    if (n[SQ_COUNT_CYCLES] != n[SQ_COUNT_BUSY] + n[SQ_COUNT_WAIT] + n[SQ_COUNT_BLOCKED])
+        return "host.counters";
+    if (h->work.n_read == 0)
+        return NULL;
+    return n[SQ_COUNT_READ] != h->work.n_read                          ? "host.beats_read"
+           : n[SQ_COUNT_WRITE] != 4 * h->work.image.n_want / nbytes(h) ? "host.beats_written"
+                                                                       : NULL;
 }
 
 // Behind an access: what was read, and the step that follows.
@@ -535,14 +674,14 @@ static const char *end_access(struct host *h, uint32_t resp, uint32_t data)
 {
     const struct access a = h->access;
     h->access.is_there = false;
-    if (a.want_resp == UINT32_MAX ? resp != OKAY && resp != SLVERR : resp != a.want_resp)
+    if (resp != a.want_resp)
         return "host.response";
     if (a.is_extra)
         return NULL;
     switch (h->step) {
     case AFTER_RESET:
-        if (++h->n_cycles == sizeof cleared / sizeof *cleared) {
-            h->n_cycles = 0;
+        if (++h->n_read == sizeof cleared / sizeof *cleared) {
+            h->n_read = 0;
             h->step = DESCRIPTOR;
         }
         return data == 0 ? NULL : "host.not_reset";
@@ -555,20 +694,14 @@ static const char *end_access(struct host *h, uint32_t resp, uint32_t data)
         h->step = COUNTER;
         return check_status(h, data);
     case COUNTER:
-        h->cycles[h->n_cycles++] = data;
-        if (h->n_cycles < SQ_HOST_COUNTERS)
+        if (h->n_read % 2)
+            h->count[h->n_read / 2] |= (uint64_t)data << 32;
+        else
+            h->count[h->n_read / 2] = data;
+        if (++h->n_read < 2 * SQ_COUNTERS)
             return NULL;
-        h->step = READ;
-        put_counters(h);
-        return h->cycles[0] == h->cycles[1] + h->cycles[2] + h->cycles[3] ? NULL : "host.counters";
-    case READ:
-        h->step = WRITTEN;
-        return h->work.n_read == 0 || data == h->work.n_read ? NULL : "host.beats_read";
-    case WRITTEN:
         h->step = SPARE;
-        return h->work.n_read == 0 || data == 4 * h->work.image.n_want / nbytes(h)
-                   ? NULL
-                   : "host.beats_written";
+        return check_counts(h);
     case QUIET:
         h->step = NEXT;
         return data == 0 ? NULL : "host.interrupt_stays";

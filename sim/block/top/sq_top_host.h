@@ -33,7 +33,7 @@ enum sq_host_what {
 };
 // Layers of FAULTS and of REFUSED.
 uint32_t sq_host_n_faults(const unsigned *value);
-enum { SQ_HOST_N_REFUSED = 2 * 22, SQ_HOST_N_KEPT = 12 };
+enum { SQ_HOST_N_REFUSED = 2 * 253, SQ_HOST_N_KEPT = 12 };
 
 enum { SQ_HOST_COUNTERS = 4 }; // CYCLES, BUSY_CYCLES, WAIT_CYCLES, BLOCKED_CYCLES
 

@@ -30,8 +30,11 @@ const struct sq_block *sq_top_engine_block(const unsigned *v)
 
 struct sq_top_room sq_top_room(const unsigned *v)
 {
-    return (struct sq_top_room){v[SQ_TOP_DEPTH], v[SQ_TOP_SUM_TILES], v[SQ_TOP_DATA_W] / 8,
-                                sq_top_is_scaled(v)};
+    struct sq_top_room room = {
+        v[SQ_TOP_DEPTH], v[SQ_TOP_SUM_TILES], v[SQ_TOP_DATA_W] / 8, sq_top_is_scaled(v), {0}};
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
+        room.bus_beats[i] = sq_top_bus_beats(v, (enum sq_top_part)i);
+    return room;
 }
 
 static void scaled_engine(const unsigned *v, unsigned engine[SQ_PARAMS_MAX])

@@ -50,6 +50,7 @@ enum {
     SQ_TOP_ELEMENT, // of block-scaled formats, as the two below
     SQ_TOP_SCALE,
     SQ_TOP_HIGH_KIND,
+    SQ_TOP_COUNT_START, // where counters begin: other than 0 in tests of their carries
     SQ_TOP_PARAMS
 };
 enum { SQ_TOP_PES_MAX = 64, SQ_TOP_WORDS_MAX = 40, SQ_TOP_DEPTH_MAX = 4096 };
@@ -124,7 +125,7 @@ struct sq_top_given {
     uint32_t n_words, descriptor, status; // status: field ENGINE that must come
     const int32_t *want;
     uint32_t out, n_want; // in words, from address `out` on
-    uint32_t *counted;    // NULL, or [SQ_HOST_COUNTERS]: what the host reads behind the layer
+    uint64_t *counted;    // NULL, or [SQ_HOST_COUNTERS]: what the host reads behind the layer
 };
 
 #endif

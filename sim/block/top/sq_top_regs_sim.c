@@ -6,7 +6,7 @@ enum { SLVERR = 2, ALL_BYTES = 15 };
 static const struct sq_reg *reg_at(uint32_t addr)
 {
     for (unsigned i = 0; i < sq_n_regs; i++)
-        if (sq_regs[i].offset == (addr & ~3u))
+        if (sq_regs[i].offset == addr)
             return &sq_regs[i];
     return NULL;
 }
@@ -39,6 +39,19 @@ bool sq_top_regs_irq(const struct sq_top_regs_sim *s)
     return s->value[SQ_REG_IRQ_ENABLE / 4] & s->value[SQ_REG_IRQ_STATE / 4] & 1;
 }
 
+static bool is_counter(const struct sq_reg *r)
+{
+    return r->offset >= SQ_REG_CYCLES && r->offset < SQ_REG_COUNTER_HIGH;
+}
+
+// The low half of a counter; the high one goes to where it is read next.
+static uint32_t read_counter(struct sq_top_regs_sim *s, const struct sq_reg *r)
+{
+    const uint64_t count = s->count[(r->offset - SQ_REG_CYCLES) / 4];
+    s->value[SQ_REG_COUNTER_HIGH / 4] = (uint32_t)(count >> 32);
+    return (uint32_t)count;
+}
+
 static void clock_reads(struct sq_top_regs_sim *s, const struct sq_top_regs_in *in)
 {
     if (s->r_valid) {
@@ -47,7 +60,7 @@ static void clock_reads(struct sq_top_regs_sim *s, const struct sq_top_regs_in *
         const struct sq_reg *const r = reg_at(in->ar_addr);
         s->r_valid = true;
         s->r_resp = r ? 0 : SLVERR;
-        s->r_data = r ? s->value[r->offset / 4] : 0;
+        s->r_data = !r ? 0 : is_counter(r) ? read_counter(s, r) : s->value[r->offset / 4];
     }
 }
 
@@ -61,19 +74,30 @@ static void count(struct sq_top_regs_sim *s, const struct sq_top_regs_in *in)
         *status |= in->read_status << SQ_STATUS_READ;
     if ((*status >> SQ_STATUS_WRITTEN & 7) == 0)
         *status |= in->write_status << SQ_STATUS_WRITTEN;
-    s->value[SQ_REG_CYCLES / 4]++;
-    s->value[SQ_REG_BUSY_CYCLES / 4] += in->busy;
-    s->value[SQ_REG_WAIT_CYCLES / 4] += in->wait;
-    s->value[SQ_REG_BLOCKED_CYCLES / 4] += !in->busy && !in->wait;
-    s->value[SQ_REG_READ_BEATS / 4] += in->read;
-    s->value[SQ_REG_WRITE_BEATS / 4] += in->write;
+    s->count[SQ_COUNT_CYCLES]++;
+    s->count[SQ_COUNT_BUSY] += in->busy;
+    s->count[SQ_COUNT_WAIT] += in->wait;
+    s->count[SQ_COUNT_BLOCKED] += !in->busy && !in->wait;
+    s->count[SQ_COUNT_READ] += in->read;
+    s->count[SQ_COUNT_WRITE] += in->write;
+}
+
+static void clear_counts(struct sq_top_regs_sim *s)
+{
+    for (unsigned i = 0; i < SQ_COUNTERS; i++)
+        s->count[i] = s->count_start;
+}
+
+void sq_top_regs_init_counts(struct sq_top_regs_sim *s, uint32_t start)
+{
+    s->count_start = start;
+    clear_counts(s);
 }
 
 static void start(struct sq_top_regs_sim *s)
 {
     s->value[SQ_REG_STATUS / 4] = 1u << SQ_STATUS_BUSY;
-    for (uint32_t r = SQ_REG_CYCLES; r < SQ_REG_END; r += 4)
-        s->value[r / 4] = 0;
+    clear_counts(s);
 }
 
 static void write(struct sq_top_regs_sim *s)

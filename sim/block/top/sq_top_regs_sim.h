@@ -10,7 +10,9 @@
 #include "sim/block/top/sq_regs.h"
 
 struct sq_top_regs_sim {
-    uint32_t value[SQ_REG_END / 4]; // of every register, as it is read; CONTROL stays 0
+    uint32_t
+        value[SQ_REG_END / 4]; // of every register but counters, as it is read; CONTROL stays 0
+    uint64_t count[SQ_COUNTERS], count_start; // what a start and a reset make of each
     bool has_aw, has_w, b_valid, r_valid;
     uint32_t aw_addr, w_data, w_strb, b_resp, r_data, r_resp;
 };
@@ -26,6 +28,7 @@ struct sq_top_regs_in {
     bool done, refused, operand, busy, wait, read, write;
     uint32_t read_status, write_status, engine;
 };
+void sq_top_regs_init_counts(struct sq_top_regs_sim *s, uint32_t start); // after a reset
 void sq_top_regs_clock(struct sq_top_regs_sim *s, const struct sq_top_regs_in *in);
 
 #endif

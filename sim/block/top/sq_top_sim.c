@@ -133,21 +133,19 @@ void sq_top_init(const unsigned *v, void *state)
 {
     struct sq_top_sim *const s = state;
     const uint32_t word_w = v[SQ_TOP_PORT_LEN] * sq_top_out_bits(v);
-    uint32_t bus_beats[SQ_TOP_OPERANDS + 1];
     memcpy(s->value, v, sizeof s->value);
-    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
-        bus_beats[i] = sq_top_bus_beats(v, (enum sq_top_part)i);
+    s->sequencer.room = sq_top_room(v);
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++) {
-        assert(bus_beats[i] * v[SQ_TOP_DATA_W] <= 32 * SQ_TOP_WORDS_MAX);
-        widen_init(&s->operand[i].widen, v[SQ_TOP_DATA_W], bus_beats[i]);
+        const uint32_t bus_beats = s->sequencer.room.bus_beats[i];
+        assert(bus_beats * v[SQ_TOP_DATA_W] <= 32 * SQ_TOP_WORDS_MAX);
+        widen_init(&s->operand[i].widen, v[SQ_TOP_DATA_W], bus_beats);
     }
     assert(v[SQ_TOP_SUM_TILES] <= SQ_TOP_SUMS_MAX);
     assert(v[SQ_TOP_DEPTH] <= SQ_TOP_DEPTH_MAX && v[SQ_TOP_MAX_BURST] <= SQ_TOP_STORE_MAX);
     widen_init(&s->widen, word_w, v[SQ_TOP_DATA_W] / word_w);
     sq_dma_init(&s->dma, v[SQ_TOP_DATA_W] / 8, v[SQ_TOP_MAX_BURST], v[SQ_TOP_OUTSTANDING],
                 v[SQ_TOP_QUIET]);
-    const struct sq_top_room room = sq_top_room(v);
-    sq_sequencer_init(&s->sequencer, &room, bus_beats);
+    sq_top_regs_init_counts(&s->regs, v[SQ_TOP_COUNT_START]);
     sq_top_engine_init(&s->engine, v);
     widen_init(&s->carry, 0, sq_top_engine_slots(&s->engine));
     uint32_t *const reg = s->regs.value;
