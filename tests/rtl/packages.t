@@ -19,6 +19,10 @@ ok "sqsim.f" diff <(echo +incdir+rtl; sed 's,^,rtl/,' rtl/files.f) sqsim.f
 ok "sqsim.core" diff rtl/files.f <(sed -n 's,^ *- rtl/\([a-z0-9_/]*\.sv\)$,\1,p' sqsim.core)
 ok "Bender.yml" diff rtl/files.f <(sed -n 's,^ *- rtl/\([a-z0-9_/]*\.sv\)$,\1,p' Bender.yml)
 ok "every module is listed" diff <(sort rtl/files.f) <(cd rtl && ls -- *.sv top/*.sv | grep -v '^synth_' | sort)
+ok "the chip is a target of sqsim.core" python3 -c '
+import yaml
+t = yaml.safe_load(open("sqsim.core"))["targets"]["lint_top"]
+assert t["toplevel"] == "sq_top" and t["filesets"] == ["rtl", "lint"], t'
 ok "version of sqsim.core" grep -q "^name: sqsim:sqsim:sqsim:$("$SQSIM" --version | sed -n '1s/sqsim //p')$" sqsim.core
 
 tool() { # DESCRIPTION COMMAND...: 77 says that something is not here
@@ -31,7 +35,7 @@ tool() { # DESCRIPTION COMMAND...: 77 says that something is not here
 }
 verilator_list() {
   command -v verilator || { echo no verilator; return 77; }
-  for top in sq_core sq_core_act sq_array_stored sq_spqr_dec; do
+  for top in sq_core sq_core_act sq_array_stored sq_spqr_dec sq_top; do
     verilator --lint-only -Wall rtl/lint.vlt -f sqsim.f --top-module $top || return 1
   done
   verilator --lint-only -Wall rtl/lint.vlt -f sqsim.f rtl/cocotb/sq_top_bus.sv --top-module sq_top_bus
@@ -48,7 +52,10 @@ tool "Icarus reads the list" icarus
 fuse() {
   command -v fusesoc || { echo no fusesoc; return 77; }
   command -v verilator || { echo no verilator; return 77; }
-  mkdir "$W/fuse" && (cd "$W/fuse" && XDG_CONFIG_HOME=$W/fuse XDG_CACHE_HOME=$W/fuse fusesoc --cores-root "$ROOT" run --target=lint sqsim:sqsim:sqsim)
+  mkdir "$W/fuse" || return 1
+  for target in lint lint_top; do
+    (cd "$W/fuse" && XDG_CONFIG_HOME=$W/fuse XDG_CACHE_HOME=$W/fuse fusesoc --cores-root "$ROOT" run --target=$target sqsim:sqsim:sqsim) || return 1
+  done
 }
 tool "FuseSoC" fuse
 tool "cocotb" "$PYTHON" rtl/cocotb/run.py "$W/cocotb"

@@ -119,6 +119,7 @@ mutate bit_without_a_name top w8a8 any $S "s/(desc_q & ~sq_regs_pkg::DESC_NAMED)
 mutate region_a_beat_beyond_memory top w8a8 any $S "s/reach <= 33'd1 << (32 - SizeW)/reach <= (33'd1 << (32 - SizeW)) + 33'd1/"
 mutate region_up_to_the_end_refused top w8a8 any $S "s/reach <= 33'd1 << (32 - SizeW)/reach < 33'd1 << (32 - SizeW)/"
 mutate region_far_beyond_memory top w8a8 any $S "s/fits = !is_far \&\& /fits = /"
+mutate long_tile_far_beyond_memory top w8a8 any $S "s/assign is_far = is_high_half ? |span\[47:16\] :/assign is_far = is_high_half ? $F :/"
 mutate long_tile_beyond_memory top w8a8 any $S "s/assign is_high_half = .*/assign is_high_half = check_q == EndActHigh;/"
 mutate outputs_not_looked_at top w8a8 any $S "s/EndOut: part = Store;/EndOut: part = 3'd1;/"
 mutate descriptor_across_the_end top w8a8 any $S "s/ \&\& at_q <= 32'd0 - 32'(DescW \/ 8);/;/"

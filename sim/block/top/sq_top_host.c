@@ -151,6 +151,15 @@ static uint32_t tiles_of_all(const struct sq_top_room *room, enum sq_top_part pa
     return (65536 / room->nbytes + room->bus_beats[part] - 1) / room->bus_beats[part];
 }
 
+// Columns with which the outputs of MANY rows are 2^32 beats of the bus and a few, or as near as it gets.
+enum { MANY = 0xc000 };
+static uint32_t cols_beyond(const struct sq_top_room *room)
+{
+    const uint64_t row = (uint64_t)MANY * room->bus_beats[SQ_TOP_STORE];
+    const uint64_t cols = ((UINT64_C(1) << 32) + row - 1) / row;
+    return cols < 0xffff ? (uint32_t)cols : 0xffff;
+}
+
 static void spoil_descriptor(uint32_t *word, enum way way, const struct sq_top_room *room)
 {
     const uint32_t beats = word[SQ_DESC_BEATS] & 0xffff;
@@ -179,10 +188,10 @@ static void spoil_descriptor(uint32_t *word, enum way way, const struct sq_top_r
         word[SQ_DESC_BLOCK] = 1u << 16 | 0x8001;
         break;
     case MANY_OUT:
-        set_size(word, 0xffff, 0xffff, 1, 1);
+        set_size(word, MANY, cols_beyond(room), 1, 1);
         break;
     case MANY_ACT:
-        set_size(word, 0xffff, 1, 0xffff, 1);
+        set_size(word, 0x8000, 1, 0x8000, 4);
         break;
     case LONG_ACT:
         set_size(word, tiles_of_all(room, SQ_TOP_ACT), 1, 0x8000, 2);
