@@ -7,6 +7,9 @@
 //       assert_int_equal(product(0, 7), 0);
 //   }
 //
+// A test that never ends fails: after SQ_TEST_SECONDS of the processor, or eight times as many on the clock if it waits. Both
+// are far above what the slowest takes, so that no verdict depends on how busy a machine is.
+//
 // The program runs its tests in the order of the file and prints TAP. Arguments are the names of
 // the tests to run, with `*` and `?` as in a shell:
 //
@@ -27,9 +30,13 @@ extern "C" {
 #include <stdint.h>
 #endif
 #include <fnmatch.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #ifdef __cplusplus
@@ -37,6 +44,9 @@ extern "C" {
 #endif
 
 enum { SQ_TESTS_MAX = 128 };
+#ifndef SQ_TEST_SECONDS
+#define SQ_TEST_SECONDS 1800
+#endif
 
 static struct {
     struct CMUnitTest test[SQ_TESTS_MAX];
@@ -44,9 +54,25 @@ static struct {
     size_t n;
     int (*before)(void **state), (*after)(void **state);
     const char *needs, *package;
+    char running[80]; // the line of TAP if it has no end
 } sq_tests;
 
 #define SQ_AT_START(name) __attribute__((constructor)) static void name(void)
+
+static inline void sq_test_has_no_end(int number)
+{
+    (void)number;
+    (void)!write(STDOUT_FILENO, sq_tests.running, strlen(sq_tests.running));
+    _exit(1);
+}
+
+static inline void sq_test_begin(const char *name)
+{
+    const struct itimerval limit = {.it_value = {.tv_sec = SQ_TEST_SECONDS}};
+    snprintf(sq_tests.running, sizeof sq_tests.running, "not ok - %.50s has no end\n", name);
+    setitimer(ITIMER_PROF, &limit, NULL);
+    alarm(8 * SQ_TEST_SECONDS);
+}
 
 // A test: its body follows.
 #define SQ_TEST(name)                                                                              \
@@ -54,6 +80,7 @@ static struct {
     static void name##_run(void **state)                                                           \
     {                                                                                              \
         (void)state;                                                                               \
+        sq_test_begin(#name);                                                                      \
         name();                                                                                    \
     }                                                                                              \
     SQ_AT_START(name##_register)                                                                   \
@@ -119,6 +146,8 @@ int main(int argc, char **argv)
             fprintf(stderr, "  %s\n", sq_tests.test[i].name);
         return 2;
     }
+    signal(SIGPROF, sq_test_has_no_end);
+    signal(SIGALRM, sq_test_has_no_end);
     cmocka_set_message_output(CM_OUTPUT_TAP);
     FILE *needed = sq_tests.needs ? fopen(sq_tests.needs, "rb") : NULL;
     if (sq_tests.needs && !needed) {

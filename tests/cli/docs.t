@@ -213,7 +213,7 @@ else
   skip "keys of area" "no yosys or sta"
 fi
 if command -v verilator >/dev/null; then
-  (cd "$W" && timeout 600 "$SQSIM" cosim --block gather --point p01 --cases 2 --json >cosim.json 2>/dev/null)
+  (cd "$W" && timeout $HANG "$SQSIM" cosim --block gather --point p01 --cases 2 --json >cosim.json 2>/dev/null)
   cat "$W/cosim.json" >>"$all"
   check cosim
 else

@@ -26,7 +26,7 @@ Y
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 faulty() { # VARIABLE=N ARGS...: as sq, under the shim
   local fault=$1; shift
-  (cd "$W/now" && timeout 120 env "$fault" LD_PRELOAD="$SHIM" "$SQSIM" "$@" >"$W.out" 2>"$W.err" </dev/null)
+  (cd "$W/now" && timeout $HANG env "$fault" LD_PRELOAD="$SHIM" "$SQSIM" "$@" >"$W.out" 2>"$W.err" </dev/null)
   RC=$?
 }
 begin() { rm -rf "$W/now"; mkdir "$W/now"; cp "$W/grid.yaml" "$W/now"; [ ! -f "$W/base.db" ] || cp "$W/base.db" "$W/now"; }

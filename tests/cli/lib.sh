@@ -13,6 +13,8 @@ FAILED=0
 # Seconds after which a command counts as hung. No verdict depends on how fast a machine is: this is
 # far above what the slowest command takes on two cores that eight other processes want as well.
 HANG=1800
+# The same for what runs without timeout, in seconds of the processor.
+ulimit -t $((4 * HANG))
 
 [ -x "$SQSIM" ] || { echo "Bail out! $SQSIM is not built"; exit 1; }
 

@@ -87,7 +87,7 @@ rm "$W/bomb.lib.gz" "$W/cells.lib"
 
 # ---- `| head`: the end of the reader is no error ----------------------------------------------
 closed() { # ARGS...: the reader takes one byte of what does not fit a pipe
-  (cd "$W" && { timeout 600 "$SQSIM" "$@" 2>"$W.err"; echo $? >"$W.rc"; } | head -c 1 >/dev/null)
+  (cd "$W" && { timeout $HANG "$SQSIM" "$@" 2>"$W.err"; echo $? >"$W.rc"; } | head -c 1 >/dev/null)
   RC=$(cat "$W.rc"); rm "$W.rc"
   [ ! -s "$W.err" ] && [ "$RC" = 141 ] && return
   echo "# exit $RC"; sed 's/^/# stderr: /' "$W.err"

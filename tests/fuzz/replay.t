@@ -6,6 +6,7 @@ REPLAY=${REPLAY:-$(dirname "$SQSIM")/tests/fuzz}
 export ASAN_OPTIONS=allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 W=$(mktemp -d "${TMPDIR:-/tmp}/sq-fuzz-XXXXXX")
 trap 'rm -rf "$W"' EXIT
+ulimit -t 7200 # seconds of the processor, as in tests/cli/lib.sh
 n=0 failed=0
 for archive in tests/fuzz/corpus/*.tar.gz; do
   name=$(basename "$archive" .tar.gz)

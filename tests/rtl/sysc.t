@@ -8,6 +8,7 @@ if [ ! -e /usr/include/systemc.h ]; then
   echo "1..0 # SKIP no SystemC (Debian: libsystemc-dev)"
   exit 0
 fi
+ulimit -t 7200 # seconds of the processor, as in tests/cli/lib.sh
 echo 1..4
 out=$(env -u MAKEFLAGS make -s sysc BUILD="$build" CASES=200 SEED="${SQ_SEED:-1}" 2>&1)
 n=0

@@ -217,14 +217,12 @@ SQ_TEST(odd_files_do_not_hang)
     struct sq_error err;
     assert_int_equal(mkfifo(fifo, 0600), 0);
     write_bytes(empty, "", 0);
-    alarm(20); // a hang ends the test
     check_refused(sq_safetensors_open(&st, fifo, &err), SQ_ERR_IO, &err, "no regular file");
     check_refused(sq_safetensors_open(&st, dir, &err), SQ_ERR_IO, &err, "a directory");
     check_refused(sq_safetensors_open(&st, "/dev/zero", &err), SQ_ERR_IO, &err, "no regular file");
     check_refused(sq_safetensors_open(&st, empty, &err), SQ_ERR_DAMAGED, &err, "0 bytes");
     check_refused(sq_safetensors_open(&st, tmpdir_path(dir, "none"), &err), SQ_ERR_IO, &err,
                   "No such file");
-    alarm(0);
     tmpdir_remove(dir);
 }
 
