@@ -8,6 +8,7 @@
 #include "sim/block/top/sq_top_image.h"
 #include "sim/cli/sq_cli_tools.h"
 #include "sim/cli/sq_cmd_cosim.h"
+#include "sim/cosim/sq_campaign.h"
 #include "sim/cosim/sq_rtl_build.h"
 #include "sim/format/sq_trace.h"
 #include "sim/machine/sq_chip_machine.h"
@@ -66,7 +67,10 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_OWN("block", "B", set_block,
                "core, gather, topk, meta24, array, act_split, array_dynamic, ... or all",
                .usual = "core"),
-    SQ_CLI_UINT("cases", "N", 1, 1000000000, AT(cases), "random cases over all points"),
+    SQ_CLI_UINT(
+        "cases", "N", 1, 1000000000, AT(cases),
+        "cases over all points; the first ones of each point are directed, and some must be "
+        "behind them"),
     SQ_CLI_UINT("case", "N", 0, 1000000000, AT(number),
                 "only case N of each point (what a failure prints to be repeated)",
                 .given = offsetof(struct sq_cosim_args, has_case)),
@@ -272,6 +276,11 @@ static int run_all(const struct sq_cosim_args *in)
             return sq_cli_fail("cosim", in->err);
         n_points += one.n_points;
     }
+    for (size_t i = 0; i < sq_n_blocks && !in->has_case; i++) // before the first of them runs
+        for (size_t p = 0; p < sq_blocks[i]->n_points; p++)
+            if (sq_campaign_check_cases(sq_blocks[i], &sq_blocks[i]->points[p], n_points, in->cases,
+                                        in->err) != SQ_OK)
+                return sq_cli_fail("cosim", in->err);
     for (size_t i = 0; i < sq_n_blocks; i++) {
         one.block = sq_blocks[i];
         (void)sq_cosim_choose_points(&one);
@@ -302,7 +311,7 @@ int sq_cmd_cosim(int argc, char **argv)
                                .core.config = sq_core_config_default(),
                                .tools = sq_cli_tools_default(),
                                .block = &sq_core_block,
-                               .cases = 2000,
+                               .cases = 5000,
                                .seed = 1,
                                .m = 8,
                                .argv = argv,

@@ -249,6 +249,7 @@ int sq_cosim_random(const struct sq_cosim_args *in, struct sq_cosim_total *total
                                          .n_points = in->n_points,
                                          .cases = in->has_case ? in->n_points : in->cases,
                                          .first = in->number,
+                                         .is_one_case = in->has_case,
                                          .seed = in->seed,
                                          .netlist = in->is_netlist,
                                          .coverage = in->coverage,

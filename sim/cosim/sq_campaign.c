@@ -85,11 +85,28 @@ static enum sq_status run_point(struct shared *s, size_t i, struct sq_outcome *o
     return status;
 }
 
+enum sq_status sq_campaign_check_cases(const struct sq_block *block, const struct sq_point *point,
+                                       size_t n_points, uint64_t cases, struct sq_error *err)
+{
+    const uint64_t fixed = sq_case_n_fixed(block, point), each = cases / n_points;
+    if (each > fixed)
+        return SQ_OK;
+    return SQ_FAIL(
+        err, SQ_ERR_ARG,
+        "cases = %llu on %zu points, need at least %llu: the first %llu of a point of %s "
+        "are directed, and a campaign must draw some at random",
+        (unsigned long long)cases, n_points, (unsigned long long)((fixed + 1) * n_points),
+        (unsigned long long)fixed, block->name);
+}
+
 enum sq_status sq_campaign_run(const struct sq_campaign *campaign, struct sq_outcome *out,
                                struct sq_error *err)
 {
     struct shared s = {campaign, 0, campaign->cases + campaign->n_points, SQ_OK};
     memset(out, 0, campaign->n_points * sizeof *out);
+    for (size_t i = 0; i < campaign->n_points && !campaign->is_one_case; i++)
+        SQ_TRY(sq_campaign_check_cases(campaign->block, campaign->points[i], campaign->n_points,
+                                       campaign->cases, err));
 #pragma omp parallel for schedule(dynamic, 1) num_threads((int)campaign->jobs)
     for (size_t i = 0; i < campaign->n_points; i++) {
         struct sq_error mine;

@@ -15,6 +15,7 @@ struct sq_campaign {
     size_t n_points;
     uint64_t cases, seed; // cases over all points, >= 1
     uint64_t first;       // number of the first one of each point
+    bool is_one_case;     // case `first` of each point, whatever it is
     bool netlist;         // the Yosys netlist in place of the RTL
     const char *coverage; // NULL, or an existing directory: <point>.dat there (sq_rtl.h)
     unsigned jobs;        // threads, 1..64
@@ -35,6 +36,11 @@ struct sq_outcome {
     struct sq_case failing;
     struct sq_result result;
 };
+
+// A campaign must run more cases of each of its n_points than the fixed ones of any of them
+// (sq_case_n_fixed): otherwise it draws nothing at random there, and is refused.
+enum sq_status sq_campaign_check_cases(const struct sq_block *block, const struct sq_point *point,
+                                       size_t n_points, uint64_t cases, struct sq_error *err);
 
 // out[n_points], zeroed here; free each `failing` even after a failure. A mismatch is a result, not
 // a failure.

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/cosim/sq_campaign.h"
+
 // ---- what Yosys left in the build directory -------------------------------------------------
 
 // "Number of cells:  123" of stat.txt.
@@ -65,11 +67,10 @@ static enum sq_status run_mutant(const struct sq_mutant_campaign *c, uint32_t nu
                                  struct sq_error *err)
 {
     const uint64_t fixed = sq_case_n_fixed(c->point.block, c->point.point);
-    const uint64_t first = fixed < c->cases ? fixed : 0;
     rtl->select_mutant(number);
     while (m->cases < c->cases && m->found.kind == SQ_MISMATCH_NONE) {
         struct sq_result r;
-        SQ_TRY(run_case(c, (first + m->cases) % c->cases, rtl, &r, err));
+        SQ_TRY(run_case(c, (fixed + m->cases) % c->cases, rtl, &r, err));
         m->cases++;
         m->cycles += r.compared.cycles;
         m->found = r.mismatch;
@@ -111,6 +112,8 @@ enum sq_status sq_mutant_run(const struct sq_mutant_campaign *campaign, struct s
     bool built;
     memset(out, 0, campaign->point.n_mutants * sizeof *out);
     memset(outcome, 0, sizeof *outcome);
+    SQ_TRY(sq_campaign_check_cases(campaign->point.block, campaign->point.point, 1, campaign->cases,
+                                   err));
     SQ_TRY(sq_rtl_load(&rtl, &campaign->point, campaign->home, &built, err));
     snprintf(outcome->dir, sizeof outcome->dir, "%s", rtl.dir);
     enum sq_status status = read_cells(rtl.dir, &outcome->n_cells, err);

@@ -23,9 +23,9 @@ sq cosim --point p01 --point p03 --cases 60 --seed "$SEED" --jobs 2 --json
 cp "$W.out" "$W/two"
 sq cosim --point p01 --point p03 --cases 60 --seed "$SEED" --jobs 1 --json
 ok "the result does not depend on --jobs" cmp -s "$W.out" "$W/two"
-sq cosim --point p01 --cases 5 --seed 99 --json
+sq cosim --point p01 --cases 6 --seed 99 --json
 beats=$(number beats)
-sq cosim --point p01 --cases 5 --seed 100 --json
+sq cosim --point p01 --cases 6 --seed 100 --json
 ok "--seed changes the cases" [ "$beats" != "$(number beats)" ]
 
 sq cosim --point p01 --case 7 --seed 5 --json
@@ -69,6 +69,8 @@ ok "--list shows at least 16 points" [ "$(grep -c '^p[0-9]' "$W.out")" -ge 16 ]
 refuse "--cases = 0, need 1\.\." cosim --cases 0
 refuse "--cases = -1" cosim --cases -1
 refuse "--cases = ten" cosim --cases ten
+refuse "cases = 5 on 1 points, need at least 6: the first 5 of a point of core are directed" cosim --point p01 --cases 5
+refuse "cases = 3000 on" cosim --block all --cases 3000
 refuse "--case = -1" cosim --case -1
 refuse "not of --layers" cosim --case 3 --layers
 refuse "--seed = x" cosim --seed x
@@ -82,7 +84,7 @@ refuse "another" cosim --point p01 --bank 8
 refuse "cannot" cosim /nonexistent
 refuse "need 1\.\." cosim --layers --m 1000000
 SQSIM_HOME_SAVED=$SQSIM_HOME
-sq_env() { (cd "$W" && env "$1" timeout $HANG "$SQSIM" cosim --point p01 --cases 1 >"$W.out" 2>"$W.err"); RC=$?; }
+sq_env() { (cd "$W" && env "$1" timeout $HANG "$SQSIM" cosim --point p01 --cases 6 >"$W.out" 2>"$W.err"); RC=$?; }
 sq_env VERILATOR=/nonexistent/verilator
 ok "without Verilator: exit 3 and the package name" bash -c "[ $RC = 3 ] && grep -q 'package verilator' '$W.err'"
 finish

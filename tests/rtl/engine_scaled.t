@@ -11,7 +11,7 @@ T="1'b1" F="1'b0"
 sq cosim --block engine_scaled --point quick --cases 90 --seed "$SEED" --json
 ok "engine_scaled at its quick points" clean 15000
 if todays "netlist of engine_scaled" 5 6; then
-  sq cosim --netlist --block engine_scaled --point mxplus --cases 4 --seed "$SEED" --json
+  sq cosim --netlist --block engine_scaled --point mxplus --cases 6 --seed "$SEED" --json
   ok "netlist of engine_scaled" clean 500
 fi
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The hang guard: of every block a copy of the RTL in which valid of the output is tied to 0. The
 # program must say that nothing moves any more and for how many cycles, with the seed of the case,
-# and leave a waveform. Sampled: the first quick point of each block.
+# and leave a waveform. Sampled: the first quick point of each block. And a test program whose model never ends, or
+# waits for ever: its own limits end it and name the test.
 . "$(dirname "$0")/lib.sh"
 
 # tie FILE: out_valid_o of the module is 0, or what it answers to its host; the value that it makes itself goes nowhere.
@@ -18,7 +19,7 @@ hang() { # BLOCK POINT
   local dir=$W/$1
   sources "$dir"
   tie "$(find "$dir/rtl" -name "sq_$1.sv")"
-  (cd "$W" && SQSIM_HOME=$dir timeout $HANG "$SQSIM" cosim --block "$1" --point "$2" --cases 2 \
+  (cd "$W" && SQSIM_HOME=$dir timeout $HANG "$SQSIM" cosim --block "$1" --point "$2" --case 1 \
     --seed "$SEED" --output "$dir/waves" >"$W.out" 2>"$W.err" </dev/null)
   RC=$?
 }
@@ -44,4 +45,28 @@ while read -r block point; do
   rm -rf "${W:?}/$block"
 done <"$W/blocks"
 ok "every block" [ "$n" -ge 15 ]
+
+cat >"$W/ends.c" <<'END'
+#include "tests/test.h"
+SQ_TEST(that_ends) {}
+SQ_TEST(model_without_end)
+{
+    for (volatile unsigned n = 0;; n++)
+        ;
+}
+SQ_TEST(that_waits)
+{
+    for (;;)
+        pause();
+}
+END
+${CC:-gcc} -std=c11 -D_GNU_SOURCE -DSQ_TEST_SECONDS=1 -I"$ROOT" "$W/ends.c" -lcmocka -o "$W/ends"
+ended() { # TEST: it fails, and says which
+  timeout $HANG "$W/ends" "$1" >"$W.out" 2>&1
+  [ $? = 1 ] && grep -q "^not ok - $1 has no end" "$W.out"
+}
+ok "a model that never ends fails its test" ended model_without_end
+ok "... and one that waits for ever" ended that_waits
+ok "... whose limits end no other" bash -c "'$W/ends' that_ends >/dev/null"
+ok "shell tests have a limit of the processor" [ "$(ulimit -t)" != unlimited ]
 finish

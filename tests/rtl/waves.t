@@ -78,7 +78,7 @@ ok "the files are there" [ -s "$W/asked/wave.fst" -a -s "$W/asked/wave.gtkw" ]
 mkdir -p "$W/broken" && cp -r "$W/bug/." "$W/broken/" && cp rtl/sq_gather.sv "$W/broken/rtl/"
 line=$(grep -n 'assign in_ready_o' rtl/sq_gather.sv | cut -d: -f1)
 sed -i "${line}s/advance;/advance +;/" "$W/broken/rtl/sq_gather.sv"
-(cd "$W" && SQSIM_HOME=$W/broken timeout $HANG "$SQSIM" cosim --block gather --point p03 --cases 1 \
+(cd "$W" && SQSIM_HOME=$W/broken timeout $HANG "$SQSIM" cosim --block gather --point p03 --cases 2 \
   >"$W.out" 2>"$W.err" </dev/null)
 RC=$?
 ok "RTL that does not build: exit 1" [ "$RC" = 1 ]
