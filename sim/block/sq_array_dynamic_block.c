@@ -12,7 +12,7 @@ enum { ROWS, COLS, BANKS, BANK, HIGH, WEIGHT_W, TOPK, GATHER };
 static const struct sq_point points[] = {
     {"rank", true, {2, 2, 1, 8, 2, 4, SQ_TOPK_RANK, 0}},
     {"radix", true, {2, 1, 1, 8, 1, 4, SQ_TOPK_RADIX, 0}},
-    {"rank_2b8", false, {1, 2, 2, 8, 1, 4, SQ_TOPK_RANK, 0}},
+    {"rank_2b8", true, {2, 2, 2, 8, 1, 4, SQ_TOPK_RANK, 0}},
     {"radix_b16", false, {1, 1, 1, 16, 2, 4, SQ_TOPK_RADIX, 0}},
     {"rank_b16", false, {1, 1, 1, 16, 2, 4, SQ_TOPK_RANK, 1}},
 };

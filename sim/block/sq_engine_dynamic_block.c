@@ -213,7 +213,7 @@ static const struct sq_timing timing = {sizeof(struct state), comb, clock};
 static const struct sq_point points[] = {
     {"rank", true, {2, 1, 1, 8, 2, 2, COMPACT, 1, 0, 4, 4, 8, 0, 1, SCALED, 0, 1, 2, 0, 7, SQ_TOPK_RANK}},
     {"radix", true, {1, 2, 1, 4, 1, 1, COMPACT, 1, 0, 4, 4, 8, 0, 1, SCALED, 0, 1, 2, 1, 5, SQ_TOPK_RADIX}},
-    {"narrow", true, {1, 2, 2, 8, 2, 2, SPLIT, 1, 1, 4, 4, 4, 0, 1, ONE, SQ_OUTPUT_BFLOAT16, 1, 3, 0, 15, SQ_TOPK_TREE}},
+    {"narrow", true, {2, 2, 2, 8, 2, 2, SPLIT, 1, 1, 4, 4, 4, 0, 1, ONE, SQ_OUTPUT_BFLOAT16, 1, 3, 0, 15, SQ_TOPK_TREE}},
     {"tied", false, {2, 2, 1, 16, 4, 4, COMPACT, 1, 1, 4, 4, 8, 0, 2, ONE, 0, 2, 2, 0, 15, SQ_TOPK_RADIX}},
 };
 

@@ -235,7 +235,7 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
 
 // ---- errors, each alone -----------------------------------------------------------------------
 
-enum { WRONG_X, WRONG_THETA, WRONG_D, WRONG_MIN, WRONG_COLUMN, WRONGS };
+enum { WRONG_X, WRONG_THETA, WRONG_ALL, WRONG_D, WRONG_MIN, WRONG_COLUMN, WRONGS };
 enum { WRONG_ACTIVE = 5, TIMES = 3 };
 
 // Two segments of which five elements are active, two rows, three workers.
@@ -272,6 +272,12 @@ static void spoil(const unsigned *v, struct sq_rng *rng, unsigned wrong, int32_t
         free(column);
     } else if (wrong == WRONG_THETA) { // all superblocks but those of other numbers go
         record[THETA] = 0x7c00 + (int32_t)sq_rng_below(rng, 2);
+    } else if (wrong ==
+               WRONG_ALL) { // no x is a number, and none is active: the sums are 0 all the same
+        record[THETA] = 0x7fff;
+        for (unsigned i = 0; i < 2 * l.seg; i++)
+            record[i / l.seg * l.len + X + i % l.seg] =
+                0x7c00 + (int32_t)sq_rng_below(rng, 0x3ff) - (sq_rng_below(rng, 2) ? 0x8000 : 0);
     } else if (wrong == WRONG_D) {
         block[l.data] = (block[l.data] & ~0xffff) | bad;
     } else if (wrong == WRONG_MIN) {
@@ -298,7 +304,7 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
         put_job(v, rng, record, c->len[g]);
         if (g % 2 == 0)
             spoil(v, rng, wrong, record);
-        if (g % 2 == 0 && wrong == WRONG_THETA)
+        if (g % 2 == 0 && (wrong == WRONG_THETA || wrong == WRONG_ALL))
             c->len[g][BLOCK] = 0;
     }
     c->n_beats = (size_t)(record - c->beats) / l.len;

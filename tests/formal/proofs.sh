@@ -172,7 +172,7 @@ fault PoisonTold top/sq_sram.sv 's/ ^ poison_i;/ ^ (poison_i \&\& 1'"'b0);/"
 
 # Any host, one that keeps the rules or not.
 proof quick top_regs sq_top_regs_check "Depth 16" \
-  "AXI4-Lite: one response for each address, and for each pair of address and data; OKAY or SLVERR, the same until it is taken"
+  "AXI4-Lite: one response for each address, and for each pair of address and data; OKAY or SLVERR, the same until it is taken; no interrupt is lost"
 tight AddressKept "Depth 16 Ahead 0"
 tight u_writes.NothingHoarded "Depth 16 WriteInside 1"
 tight u_writes.NothingLost "Depth 16 WriteWait 1"
@@ -187,6 +187,7 @@ fault u_reads.Live top/sq_top_regs.sv "s/assign lite_ar_ready_o = .*/assign lite
 fault Answered top/sq_top_regs.sv "s/lite_b_resp_o <= write_ok ? 2'b00 : Slverr/lite_b_resp_o <= write_ok ? 2'b00 : 2'b11/"
 fault PartsRefused top/sq_top_regs.sv "s/if (w_strb_q != 4'hf) write_ok = 1'b0;/if (w_strb_q == 4'h0) write_ok = 1'b0;/"
 fault CrookedRefused top/sq_top_regs.sv "s/read_ok = lite_ar_addr_i\[1:0\] == 2'b00;/read_ok = !lite_ar_addr_i[0];/"
+fault InterruptKept top/sq_top_regs.sv "s/if (done_i) irq_state_q <= 1'b1;/if (done_i \&\& !(write \&\& write_ok \&\& 32'(aw_word_q) == sq_regs_pkg::REG_IRQ_STATE)) irq_state_q <= 1'b1;/"
 fault IdRead top/sq_top_regs.sv "s/if (ar_fire) begin/if (lite_ar_valid_i) begin/"
 fault RHeld top/sq_top_regs.sv "s/if (ar_fire) begin/if (lite_ar_valid_i) begin/"
 fault BHeld top/sq_top_regs.sv "s/if (write) lite_b_resp_o/if (aw_q) lite_b_resp_o/"

@@ -7,6 +7,7 @@
 //   Answered           a response is OKAY or SLVERR, and is the same until it is taken (BHeld, RHeld)
 //   PartsRefused       a write of less than a word is answered with SLVERR
 //   CrookedRefused     a read between two registers is answered with SLVERR
+//   InterruptKept      the end of a layer sets the interrupt state, also where a write clears it in that very cycle
 //   IdRead             the first register is read, and its value is the identity
 module sq_top_regs_check #(
   parameter int unsigned Depth = 16,       // as the register BUFFER has it
@@ -77,6 +78,7 @@ module sq_top_regs_check #(
   logic [1:0] data_q, place;   // data taken, not yet answered
   logic b_fire;
   logic [7:0] addr_q;
+  logic end_q, behind_end_q;  // a layer ended a cycle ago; did when the last address was taken
   assign b_fire = b_valid && b_ready_i;
   assign place = data_q - 2'(b_fire);
   always_comb begin
@@ -88,6 +90,8 @@ module sq_top_regs_check #(
     else data_q <= data_q + 2'(w_fire) - 2'(b_fire);
     whole_q <= whole;
     if (ar_valid_i && ar_ready) addr_q <= ar_addr_i;
+    end_q <= rst_n && done_i && busy_q;
+    if (ar_valid_i && ar_ready) behind_end_q <= end_q;
   end
 
   always_comb begin
@@ -96,6 +100,7 @@ module sq_top_regs_check #(
       Answered : assert (!(b_valid && b_resp[0]) && !(r_valid && r_resp[0]));
       PartsRefused : assert (!b_valid || whole_q[0] || b_resp == 2'b10);
       CrookedRefused : assert (!r_valid || addr_q[1:0] == 2'b00 || (r_resp == 2'b10 && r_data == '0));
+      InterruptKept : assert (!r_valid || addr_q != {6'(sq_regs_pkg::REG_IRQ_STATE), 2'b00} || !behind_end_q || r_data == 32'd1);
       IdRead : assert (!r_valid || addr_q != '0 || (r_resp == 2'b00 && r_data == sq_regs_pkg::ID_VALUE));
     end
   end

@@ -7,8 +7,11 @@
 
 copy() { # NAME FILE SED_SCRIPT: a copy of the sources with one file edited
   mkdir -p "$W/$1/build"
-  cp -r "$ROOT/rtl" "$ROOT/sim" "$ROOT/models" "$ROOT/lib" "$ROOT/tests" "$ROOT/Makefile" "$W/$1/"
+  cp -a "$ROOT/rtl" "$ROOT/sim" "$ROOT/models" "$ROOT/lib" "$ROOT/tests" "$ROOT/Makefile" "$W/$1/"
   mkdir "$W/$1/traces"
+  edit "$@"
+}
+edit() { # NAME FILE SED_SCRIPT
   sed -i "$3" "$W/$1/$2"
   ! cmp -s "$ROOT/$2" "$W/$1/$2"
 }
@@ -17,8 +20,8 @@ fails() { # PATTERN: exit 1 and a MISMATCH line with it
   echo "# exit $RC"; tail -3 "$W.out" | sed 's/^/# /'; head -3 "$W.err" | sed 's/^/# /'
   return 1
 }
-run() { # NAME PROGRAM BLOCK
-  (cd "$W" && SQSIM_HOME=$W/$1 timeout $HANG "$2" cosim --block "$3" --point p03 --cases 40 \
+run() { # NAME PROGRAM BLOCK [POINT]
+  (cd "$W" && SQSIM_HOME=$W/$1 timeout $HANG "$2" cosim --block "$3" --point "${4:-p03}" --cases 40 \
     --output "$W/waves-$1" >"$W.out" 2>"$W.err" </dev/null)
   RC=$?
 }
@@ -27,10 +30,23 @@ mutate_rtl() { # NAME BLOCK PATTERN FILE SED_SCRIPT
   run "$1" "$SQSIM" "$2"
   ok "$1: found" fails "$3"
 }
-mutate_c() { # as mutate_rtl, with the program built from the copy
+# mutate_c: as mutate_rtl, with the program built from the copy: of what is built, the file that was edited.
+built() { # NAME
+  cp -a "$(dirname "$SQSIM")/obj" "$(dirname "$SQSIM")"/*.[ach] "$W/$1/build/"
+  make -s -C "$W/$1" build/sqsim
+}
+mutate_c() {
   ok "$1: the mutant differs" copy "$1" "$4" "$5"
-  ok "$1: builds" make -s -C "$W/$1" build/sqsim
+  ok "$1: builds" built "$1"
   run "$1" "$W/$1/build/sqsim" "$2"
+  ok "$1: found" fails "$3"
+}
+# In the RTL of the chip, and in its model alike: what stands around it must complain.
+mutate_both() { # NAME POINT PATTERN RTL_FILE SED_SCRIPT C_FILE SED_SCRIPT
+  ok "$1: the mutant differs" copy "$1" "$6" "$7"
+  ok "$1: ... in the RTL" edit "$1" "$4" "$5"
+  ok "$1: builds" built "$1"
+  run "$1" "$W/$1/build/sqsim" top "$2"
   ok "$1: found" fails "$3"
 }
 
@@ -49,4 +65,10 @@ mutate_rtl rtl_gather_tie gather "act\|clean\|error" rtl/sq_gather_rank.sv \
 mutate_c model_one_cycle core "ready_o\|valid_o" sim/block/sq_core_sim.c 's/d->ls_valid = s->l2_valid;/d->ls_valid = s->l1_valid;/'
 mutate_c golden_mask_is_minus_8 core "p_lo" models/sq_gather.c \
   's/lo_clean\[i\] = is_high ? 0 : lo_codes\[i\];/lo_clean[i] = lo_codes[i];/'
+mutate_both status_of_two_operands w8a8 "host.status_of_region" rtl/top/sq_top.sv \
+  's/|(wrong & valid & ready)/|(wrong[1:0] \& valid[1:0] \& ready[1:0])/' \
+  sim/block/top/sq_top_sim.c 's/in->operand |= w->valid/in->operand |= i < 2 \&\& w->valid/'
+mutate_both clear_wins_over_the_end w8a8 "no progress" rtl/top/sq_top_regs.sv \
+  "s/if (done_i) irq_state_q/if (done_i \&\& !(write \&\& write_ok \&\& 32'(aw_word_q) == sq_regs_pkg::REG_IRQ_STATE \&\& w_data_q[0])) irq_state_q/" \
+  sim/block/top/sq_top_regs_sim.c 's/s->value\[SQ_REG_IRQ_STATE \/ 4\] |= 1;/s->value[SQ_REG_IRQ_STATE \/ 4] |= !(writes_now \&\& may_write(s) \&\& s->aw_addr == SQ_REG_IRQ_STATE \&\& s->w_data \& 1);/'
 finish

@@ -2,15 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # sq_top, the chip, against its models: a host behind AXI4-Lite and a memory behind AXI4 are its environment, and every
 # signal of both buses and the interrupt are compared in every cycle. Exhausted: six bus faults in every beat of a short layer
-# (descriptor, operands, outputs) with four memories, and 253 descriptors that must be refused (each bit without a name, regions that end a beat beyond 4 GiB), each followed by a layer that
-# must be right; an error in sums that are kept while outputs wait for the memory; a tile as long as half a buffer, of up to 4096 beats; a reset in every cycle of a short layer, behind it one that is whole. Sampled: shapes, blocks and their order, ragged blocks, chunks of K and ragged ones, illegal operands, waits of host and memory, polling and
+# (descriptor, operands, outputs) with four memories, and 255 descriptors that must be refused (each bit without a name, regions that end a beat beyond 4 GiB), each followed by a layer that
+# must be right; an error in sums that are kept while outputs wait for the memory; a tile as long as half a buffer, of up to 4096 beats; the longest transfers, up to 131,072 beats of the bus; a write
+# that clears interrupts in every cycle around the end of a layer; a reset in every cycle of a short layer, behind it one that is whole. Sampled: shapes, blocks and their order, ragged blocks, chunks of K and ragged ones, illegal operands, waits of host and memory, polling and
 # interrupt, starts while a layer runs, writes that change nothing, images at address 0, across 2 GiB and up to 4 GiB, resets. A layer of the embedded model goes from its image to its outputs, with the engine busy
 # in at least 97 % of all cycles. Then faults, each of which must be found.
 . "$(dirname "$0")/lib.sh"
 T="1'b1" F="1'b0" S=rtl/top/sq_sequencer.sv R=rtl/top/sq_top_regs.sv
 
-sq cosim --block top --point quick --cases 38 --seed "$SEED" --json
-ok "five points" clean 500000
+# 24 cases of each of six points: nine are directed, the others are drawn. A campaign without those is refused.
+sq cosim --block top --point quick --cases 144 --seed "$SEED" --json
+ok "six points" clean 1500000
+ok "... each with cases that are drawn" [ "$(grep -c '"cases":24,' "$W.out")" = 6 ]
+refuse "cases = 59 on 6 points, need at least 60: the first 9 of a point of top are directed" cosim --block top --point quick --cases 59
+sq cosim --block top --point deep --case 6 --json
+ok "transfers of 131,072 beats, loads and stores" clean 280000
 
 sq cosim --block top --layers --free-streams --format dense --weight-bits 8 --layer '*.0.mlp.gate_proj' --json
 ok "a layer on the chip, behind an ideal memory" clean 15000
@@ -79,7 +85,11 @@ mutate sums_forgotten top w8a8 any rtl/sq_combine.sv "s/assign begin_y = sum_q.*
 mutate sums_of_16_bits top w8a8 any rtl/sq_combine.sv "s/out_sum_q <= y_q\[31:0\]/out_sum_q <= {y_q[31:16], 16'd0}/"
 mutate sums_times_the_token_scale top w8a8 any rtl/sq_combine.sv "s/out_sum_q <= y_q\[31:0\]/out_sum_q <= ended/"
 mutate transfers_of_12_bits top w4a8 any rtl/top/sq_top.sv "s/\.job_beats_i(dma_beats), /.job_beats_i({20'd0, dma_beats[11:0]}), /"
+mutate transfers_of_16_bits top deep any rtl/top/sq_top.sv "s/\.job_beats_i(dma_beats), /.job_beats_i({16'd0, dma_beats[15:0]}), /"
 mutate errors_kept_while_a_last_word_waits top w4a8 any rtl/top/sq_top.sv "s/((keep_valid && keep_last) ? keep_error/((keep_valid \&\& keep_last \&\& !(y_valid \&\& y_last \&\& !y_ready)) ? keep_error/"
+# Sums that are stored with wrong parity: STATUS.OPERAND tells them.
+FAULTS=1 mutate sum_with_wrong_parity top w8a8 any rtl/top/sq_top.sv "s/\.in_poison_i(1'b0), \.in_last_i(keep_last)/.in_poison_i(keep_last), .in_last_i(keep_last)/"
+ok "... by STATUS" grep -q '"signal":"host.status"\|"signal":"lite_r.data"' "$W.out"
 mutate errors_of_a_chunk_lost top w8a8 any rtl/top/sq_top.sv "s/keep_last) ? keep_error/keep_last) ? 3'd0/"
 
 # ---- operands and outputs ---------------------------------------------------------------------------
@@ -109,9 +119,13 @@ mutate column_scales_let_go top nvfp4 any $S "s/job_keep_col_scale_o <= ScaleOnc
 mutate column_scales_of_each_block top nvfp4 any $S "s/ScaleOnce != 0 ? 16'd1 : load_groups/load_groups/"
 mutate errors_of_kept_totals_lost top nvfp4 any $E "s/keep_ends_job && keep_ends;/keep_ends_job \&\& keep_ends \&\& !(|keep_error_o);/"
 
+mutate high_scale_of_activations_is_the_low_one top block any $B "s/act_i\[Rows\*HighScaleAt +: Rows\*8\]/act_i[Rows*ScaleAt +: Rows*8]/"
+
 # ---- descriptor -------------------------------------------------------------------------------------
 mutate half_a_descriptor_runs top w8a8 any $S "s/sound_q <= sound_q && !in_poison_i/sound_q <= sound_q \&\& !(in_poison_i \&\& in_last_i)/"
 mutate block_that_does_not_fit top w8a8 any $S "s/product <= 32'(Depth)/product <= 32'(Depth + 1)/"
+mutate tiles_of_one_axis top w8a8 any $S "s/(check_q == 3'd4) ? row_block : tile_beats_q/(check_q == 3'd4) ? 16'd1 : tile_beats_q/"
+mutate tiles_of_16_bits top w4a8 any $S "s/fits = product <= (chunk == groups/fits = 32'(product[15:0]) <= (chunk == groups/"
 mutate no_tiles top w8a8 any $S "s/assign counts = rows != '0 && cols != '0 &&/assign counts =/"
 mutate crooked_address top w8a8 any $S "s/ | row_scale\[SizeW-1:0\]//"
 
@@ -133,6 +147,7 @@ mutate start_by_any_write top w8a8 any $R "s/REG_CONTROL \&\& w_data_q\[0\]/REG_
 mutate descriptor_below_2_gib top w8a8 any $S "s/{at_q\[31:SizeW\], SizeW'(0)}/{1'b0, at_q[30:SizeW], SizeW'(0)}/"
 mutate interrupt_without_leave top w8a8 any $R "s/assign irq_o = .*/assign irq_o = irq_state_q;/"
 mutate interrupt_lost top w8a8 any $R "s/if (done_i) irq_state_q <= $T;/if (done_i \&\& !lite_b_valid_o) irq_state_q <= $T;/"
+mutate clear_wins_over_the_end top w8a8 any $R "s/if (done_i) irq_state_q <= $T;/if (done_i \&\& !(write \&\& write_ok \&\& 32'(aw_word_q) == sq_regs_pkg::REG_IRQ_STATE \&\& w_data_q[0])) irq_state_q <= $T;/"
 mutate start_while_a_layer_runs top w8a8 any $R "s/write_ok = !busy_q;/write_ok = $T;/"
 mutate written_between_two_registers top w8a8 any $R "s/if (aw_addr_q\[1:0\] != 2'b00) write_ok = $F;//"
 mutate read_between_two_registers top w8a8 any $R "s/read_ok = lite_ar_addr_i\[1:0\] == 2'b00;/read_ok = $T;/"

@@ -16,9 +16,9 @@ enum { PLACES = SQ_AXI_PAGE * 200 }; // bytes
 // once; cycles of silence
 static const struct sq_point points[] = {
     {"w32", true, {32, 32, 10, 3, 16, 2, 100}},
-    {"w64", true, {64, 32, 16, 2, 256, 4, 400}},
-    {"w128", false, {128, 32, 12, 1, 64, 8, 400}},
-    {"w32_single", false, {32, 32, 8, 3, 1, 3, 100}},
+    {"w64", true, {64, 32, 16, 2, 256, 4, 128}},
+    {"w128", false, {128, 32, 12, 1, 64, 8, 512}},
+    {"w32_single", false, {32, 32, 8, 3, 1, 3, 64}},
 };
 
 static unsigned nbytes(const unsigned *v)
@@ -146,18 +146,19 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
 
 // Every fault in every beat of a short piece of work, each followed by a good one: a transfer across
 // a page, then another one, so that there are bursts behind the one that fails. Case by case another
-// memory; behind them a read of more beats than 12 bits count, or as many as there can be.
+// memory; behind them a read of as many beats as there can be, or of more than 12 bits count where the memory waits.
 enum { SHORT = 7, DIRECTED = 4, LONG = 4200 };
 static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
                                     struct sq_error *err)
 {
     const unsigned *const v = c->point->value;
     const uint32_t size = nbytes(v), place = 5 * SQ_AXI_PAGE - 3 * size;
-    const uint32_t most = (UINT32_C(1) << v[COUNT_W]) - 1;
+    const uint32_t all = (UINT32_C(1) << v[COUNT_W]) - 1;
+    const uint32_t most = number == 0 || all < LONG ? all : LONG;
     const size_t n_faults = 2 * SHORT * (SQ_AXI_FAULTS - 1);
     c->n_groups = n_faults + 1;
     c->n_beats = c->n_groups * SHORT; // an upper bound
-    c->max_outputs = LONG;
+    c->max_outputs = most;
     SQ_TRY(sq_case_alloc(c, err));
     c->n_beats = 0;
     for (size_t g = 0; g < n_faults; g++) {
@@ -171,8 +172,7 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
         fill_data(v, record, c->len[g]);
         c->n_beats += sq_case_records(c, g);
     }
-    put_job(c->beats + c->n_beats++ * record_len(v), true, false, place, most < LONG ? most : LONG,
-            1);
+    put_job(c->beats + c->n_beats++ * record_len(v), true, false, place, most, 1);
     c->len[n_faults][0] = 1;
     c->env = (struct sq_env_choice){.kind = number == 1  ? 1
                                             : number > 0 ? 2

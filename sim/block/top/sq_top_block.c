@@ -17,14 +17,15 @@
 // clang-format off
 static const struct sq_point points[] = {
     {"w8a8", true, {64, 2, 2, 4, 8, 8, DENSE, B32, 1, 32, 9, 16, 4, 400, 0}},
-    {"w4a8", true, {32, 2, 1, 4, 8, 4, DENSE, BF16, 2, 4096, 8, 4, 2, 400, 0}},
+    {"w4a8", true, {32, 2, 1, 4, 8, 4, DENSE, BF16, 2, 4096, 8, 4, 2, 512, 0}},
     {"own", true, {64, 2, 2, 8, 8, 4, SQ_ARRAY_SENTINEL, 2, 8, 0, 0, SQ_COMBINE_TWO, B32, 2, 32, 9, 16, 4, 400, 0}},
     {"nvfp4", true, {64, 2, 2, 16, 4, 4, SCALED(0), B32, 2, 32, 9, 16, 4, 400, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3, SQ_SCALED_SPLIT, BELOW_CARRY}},
     {"sq_b", true, {32, 1, 2, 16, 4, 4, SCALED(2), BF16, 2, 32, 9, 8, 2, 400, 0, SQ_SCALED_INT4, SQ_SCALED_E4M3, SQ_SCALED_OWN}},
+    {"deep", false, {32, 8, 1, 16, 8, 4, DENSE, BF16, 2, 4096, 8, 256, 4, 256, 0}},
     {"wide", false, {128, 4, 4, 16, 8, 8, DENSE, B32, 4, 64, 16, 64, 8, 400, 0}},
     {"sp24", false, {32, 2, 1, 8, 8, 8, SQ_ARRAY_SP24, 1, 8, 0, 1, SQ_COMBINE_ONE, BF16, 2, 16, 4, 8, 2, 400, 0}},
     {"split", false, {32, 2, 2, 8, 8, 4, SQ_ARRAY_SPLIT, 2, 4, 0, 1, SQ_COMBINE_ONE, SQ_OUTPUT_INT8, 4, 32, 9, 16, 4, 400, 0}},
-    {"block", false, {64, 2, 1, 32, 4, 4, SCALED(4), B32, 1, 16, 4, 4, 2, 400, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3, SQ_SCALED_BLOCK}},
+    {"block", true, {64, 2, 1, 32, 4, 4, SCALED(4), B32, 1, 16, 4, 4, 2, 400, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3, SQ_SCALED_BLOCK}},
     {"nibbles", false, {32, 2, 2, 16, 4, 4, SCALED(2), SQ_OUTPUT_INT8, 4, 32, 9, 16, 4, 400, 0, SQ_SCALED_INT4, SQ_SCALED_E8M0, SQ_SCALED_SPLIT}},
     {"scaled", false, {64, 1, 2, 8, 4, 4, SQ_ARRAY_COMPACT, 2, 8, 1, 0, SQ_COMBINE_SCALED, B32, 1, 32, 9, 16, 4, 400, 0}},
 };
@@ -56,9 +57,9 @@ static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq
 }
 
 // Every fault in every beat of a short layer, with four memories; every wrong descriptor; an error of sums that
-// are kept while outputs wait for a memory that is slow to take them; a tile as long as half a buffer; a reset in every cycle of a layer, behind one
-// that was whole.
-enum { MEMORIES = 4, REFUSED = MEMORIES, KEPT, DEEP, RESETS, DIRECTED };
+// are kept while outputs wait for a memory that is slow to take them; the longest transfers; a write that clears interrupts
+// in every cycle around the end of a layer; a reset in every cycle of a layer, behind one that was whole.
+enum { MEMORIES = 4, REFUSED = MEMORIES, KEPT, DEEP, CLEARS, RESETS, DIRECTED };
 enum { RESET_EVERY = 600, N_RESETS = 400, EVERY = 80 };
 static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
                                     struct sq_error *err)
@@ -71,7 +72,8 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
                              .n = {EVERY},
                              .what = SQ_HOST_KEPT,
                              .end = SQ_HOST_N_KEPT},
-        [DEEP - MEMORIES] = {.what = SQ_HOST_DEEP, .end = 1},
+        [DEEP - MEMORIES] = {.what = SQ_HOST_DEEP, .end = SQ_HOST_N_DEEP},
+        [CLEARS - MEMORIES] = {.what = SQ_HOST_CLEARS, .end = SQ_HOST_N_CLEARS},
         [RESETS - MEMORIES] = {.what = SQ_HOST_LATE, .end = N_RESETS}};
     c->env = number < MEMORIES ? memory[number] : work[number - MEMORIES];
     c->env.seed = sq_rng_next(rng);
@@ -140,7 +142,7 @@ const struct sq_block sq_top_block = {
     .n_points = SQ_LEN(points),
     .area = area,
     .n_area = SQ_LEN(area),
-    .coverage_cases = 20,
+    .coverage_cases = 144,
     .ports = ports,
     .draw_case = draw_case,
     .n_directed = DIRECTED,

@@ -8,11 +8,11 @@
 #include "sim/block/top/sq_top_image.h"
 
 enum {
-    SQ_DRAWN_WORDS = 1 << 15, // of an image
-    SQ_DRAWN_OUT_WORDS = 1 << 12,
+    SQ_DRAWN_WORDS = 1 << 18, // of an image
+    SQ_DRAWN_OUT_WORDS = 1 << 17,
     SQ_DRAWN_LINES = 64, // rows and columns of a layer, at most
     SQ_DRAWN_K = 1024,
-    SQ_DRAWN_BEATS = SQ_DRAWN_LINES * SQ_DRAWN_K // integers of an operand
+    SQ_DRAWN_BEATS = 1 << 19 // integers of an operand
 };
 
 struct sq_top_drawn {

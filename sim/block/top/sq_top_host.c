@@ -54,6 +54,8 @@ enum way {
     LONG_CHUNK, // longer than K
     WRAPS_TILE, // a product whose low 16 bits would fit: beats of a tile, of a block
     WRAPS_BLOCK,
+    FULL_SUMS, // more tiles of a block than sums have room for, by rows and columns; than the buffers have
+    FULL_BUFFERS,
     CROOKED, // address of the descriptor
     ASTRIDE, // the descriptor lies across 4 GiB
     MANY_OUT, // outputs of more than 4 GiB; operands, by their beats or by the high half of those of a tile
@@ -86,6 +88,7 @@ struct access {
     uint32_t addr, data, strb;
     uint32_t aw_wait, w_wait; // cycles before it is offered; gone: UINT32_MAX
     bool is_extra;            // of no step: what must not disturb
+    bool had_irq;             // when the write was done
     uint32_t want_resp;
     // A write may have one behind it, which is offered before the first is answered.
     struct follower {
@@ -105,6 +108,9 @@ struct host {
     uint32_t idle;   // cycles before its first access
     enum step step;
     bool has_irq;           // enabled
+    bool irq_before;        // in the last cycle without a response to a write
+    bool is_cleared;        // the interrupt of this layer, while the host still waited for it
+    uint64_t lasted;        // cycles of the first layer
     uint64_t waited, still; // cycles of the layer; since a beat moved
     struct access access;
     bool b_ready, r_ready;
@@ -160,6 +166,14 @@ static uint32_t cols_beyond(const struct sq_top_room *room)
     return cols < 0xffff ? (uint32_t)cols : 0xffff;
 }
 
+// A tile of K in two chunks, so that sums are kept; so many tiles of a block.
+static void set_tiles(uint32_t *word, uint32_t rows, uint32_t cols)
+{
+    word[SQ_DESC_BEATS] = 2u << 16 | 1;
+    word[SQ_DESC_CHUNK] = 1;
+    word[SQ_DESC_BLOCK] = rows << 16 | cols;
+}
+
 static void spoil_descriptor(uint32_t *word, enum way way, const struct sq_top_room *room)
 {
     const uint32_t beats = word[SQ_DESC_BEATS] & 0xffff;
@@ -186,6 +200,13 @@ static void spoil_descriptor(uint32_t *word, enum way way, const struct sq_top_r
     case WRAPS_BLOCK:
         word[SQ_DESC_BEATS] = 1u << 16 | 2;
         word[SQ_DESC_BLOCK] = 1u << 16 | 0x8001;
+        break;
+    case FULL_SUMS: // fits in each direction, but has one or two tiles more than sums have room for
+        set_tiles(word, room->sum_tiles / 2 + 1, 2);
+        break;
+    case FULL_BUFFERS: // or as many as may be: of half a buffer of 256 beats the low 16 bits are 0
+        set_tiles(word, room->depth < 256 ? room->depth : 256,
+                  room->depth < 256 ? room->depth : 256);
         break;
     case MANY_OUT:
         set_size(word, MANY, cols_beyond(room), 1, 1);
@@ -275,11 +296,14 @@ static int32_t kept_layer(const unsigned *value, uint32_t number, struct sq_top_
     return (int32_t)(l->block[COLS] * before * l->groups * l->beats);
 }
 
-static struct sq_top_layer deep_layer(const unsigned *value)
+// The longest transfers: of a tile of as many beats as half a buffer holds, or of the outputs of as many tiles.
+static struct sq_top_layer deep_layer(const unsigned *value, uint32_t number)
 {
     struct sq_top_layer l = short_layer;
-    l.tiles[COLS] = l.groups = 1;
-    l.beats = value[SQ_TOP_DEPTH];
+    l.groups = 1;
+    l.beats = number == 0 ? value[SQ_TOP_DEPTH] : 1;
+    l.tiles[ROWS] = l.block[ROWS] = number == 0 ? 1 : 8;
+    l.tiles[COLS] = l.block[COLS] = number == 0 ? 1 : value[SQ_TOP_DEPTH];
     return l;
 }
 
@@ -364,9 +388,11 @@ static enum way draw_way(struct sq_rng *rng)
 
 static void draw_layer(struct host *h)
 {
-    struct sq_rng rng = {(h->choice.seed + h->number) * UINT64_C(0x9e3779b97f4a7c15)};
-    struct sq_top_layer l = short_layer;
     const uint32_t what = h->choice.what, half = h->number / 2;
+    const uint32_t which =
+        what == SQ_HOST_CLEARS ? 0 : h->number; // all alike: they last equally long
+    struct sq_rng rng = {(h->choice.seed + which) * UINT64_C(0x9e3779b97f4a7c15)};
+    struct sq_top_layer l = short_layer;
     const bool may_be_bad =
         what == SQ_HOST_WRONG || what == SQ_HOST_FAULTS || what == SQ_HOST_REFUSED;
     const bool is_bad = may_be_bad && h->number % 2 == 0;
@@ -374,6 +400,7 @@ static void draw_layer(struct host *h)
     (void)sq_rng_next(&rng);
     memset(&h->work, 0, sizeof h->work);
     h->step = DESCRIPTOR;
+    h->is_cleared = false;
     h->n_read = h->base = 0;
     if (h->choice.given) {
         h->work.image = *(const struct sq_top_given *)h->choice.given;
@@ -386,7 +413,7 @@ static void draw_layer(struct host *h)
     if (what == SQ_HOST_ANY || what == SQ_HOST_WRONG)
         sq_top_draw_shape(h->value, &rng, &l);
     if (what == SQ_HOST_DEEP)
-        l = deep_layer(h->value);
+        l = deep_layer(h->value, h->number);
     if (what == SQ_HOST_REFUSED)
         l.groups = 1; // tiles of a beat: a block may be too large by one
     const uint32_t way = sq_rng_below(&rng, 4);
@@ -490,6 +517,11 @@ static bool is_one_of(uint32_t status, enum sq_axi_fault fault)
     }
 }
 
+static bool is_of_descriptor(const struct work *w)
+{
+    return w->fault_at - w->image.descriptor < 4 * SQ_DESC_WORDS;
+}
+
 static const char *check_status(const struct host *h, uint32_t status)
 {
     const struct work *const w = &h->work;
@@ -505,6 +537,11 @@ static const char *check_status(const struct host *h, uint32_t status)
         return "host.status";
     if (!is_good && (read ? !is_one_of(read, w->fault) || written : !is_one_of(written, w->fault)))
         return "host.status_of_fault";
+    // A beat that came with an error refuses the descriptor that it is of, or is an operand that the engine takes.
+    const uint32_t is_lost =
+        read ? 1u << (is_of_descriptor(w) ? SQ_STATUS_REFUSED : SQ_STATUS_OPERAND) : 0;
+    if (!is_good && (status & (1u << SQ_STATUS_REFUSED | 1u << SQ_STATUS_OPERAND)) != is_lost)
+        return "host.status_of_region";
     if (is_good && !w->is_refused && (w->has_wrong || w->n_written != w->image.n_want))
         return "host.outputs";
     return NULL;
@@ -535,7 +572,7 @@ static void begin_access(struct host *h, bool is_write, uint32_t addr, uint32_t 
 #define OTHERS 0xfffffffeu
 
 // What changes nothing, and when: it is refused, or writes bits that mean nothing, or the address of the next
-// descriptor. The first ones are refused at any time.
+// descriptor, or clears an interrupt before there is one. The first ones are refused at any time.
 enum { BEFORE = 1, WHILE = 2, N_REFUSED = 13 };
 static const struct {
     uint32_t addr, data, strb, resp, when;
@@ -554,7 +591,8 @@ static const struct {
              {SQ_REG_DESCRIPTOR + 3, 4, 15, SLVERR, BEFORE | WHILE},
              {SQ_REG_CONTROL, OTHERS, 15, OKAY, BEFORE},
              {SQ_REG_IRQ_STATE, OTHERS, 15, OKAY, BEFORE | WHILE},
-             {SQ_REG_DESCRIPTOR, 0xa5a5a5a4u, 15, OKAY, WHILE}};
+             {SQ_REG_DESCRIPTOR, 0xa5a5a5a4u, 15, OKAY, WHILE},
+             {SQ_REG_IRQ_STATE, 1, 15, OKAY, WHILE}};
 
 static bool has_register(uint32_t addr)
 {
@@ -586,6 +624,24 @@ static void begin_extra(struct host *h)
         h->access.want_resp = extra[j].resp;
     }
     h->access.is_extra = true;
+}
+
+static void begin_clear(struct host *h)
+{
+    begin_access(h, true, SQ_REG_IRQ_STATE, 1);
+    h->access.is_extra = true;
+}
+
+// A write of a host that still waits has cleared the interrupt only if there was one when it was done: one that
+// comes in that very cycle stays.
+static void end_extra(struct host *h, const struct access *a)
+{
+    const bool clears =
+        a->is_write && a->addr == SQ_REG_IRQ_STATE && (a->data & 1) && a->strb == ALL_BYTES;
+    if (!clears || !a->had_irq || h->step != RUN)
+        return;
+    h->is_cleared = true;
+    h->step = STATUS;
 }
 
 // Now and then a write of a random host has a refused one close behind it. Not the start: its layer may end
@@ -637,6 +693,8 @@ static void begin_step(struct host *h)
     case RUN:
         if (!h->has_irq)
             begin_access(h, false, SQ_REG_STATUS, 0);
+        else if (h->choice.what == SQ_HOST_CLEARS && h->waited + h->number == h->lasted)
+            begin_clear(h);
         break;
     case STATUS:
         begin_access(h, false, SQ_REG_STATUS, 0);
@@ -685,8 +743,10 @@ static const char *end_access(struct host *h, uint32_t resp, uint32_t data)
     h->access.is_there = false;
     if (resp != a.want_resp)
         return "host.response";
-    if (a.is_extra)
+    if (a.is_extra) {
+        end_extra(h, &a);
         return NULL;
+    }
     switch (h->step) {
     case AFTER_RESET:
         if (++h->n_read == sizeof cleared / sizeof *cleared) {
@@ -809,6 +869,8 @@ static void pass_follower(struct follower *n, bool is_aw, bool is_w, const struc
 static const char *end_write(struct host *h, uint32_t resp)
 {
     struct follower *const n = &h->access.next;
+    if (!n->is_there || !n->has_turn)
+        h->access.had_irq = h->irq_before;
     if (!n->is_there)
         return end_access(h, resp, 0);
     if (!n->has_turn) {
@@ -851,12 +913,14 @@ static const char *clock_steps(struct host *h, bool irq)
 {
     if (h->step == RUN && (h->waited++, ++h->still > PATIENCE))
         return "host.no_end";
-    if (h->step == RUN && h->has_irq && irq && !h->access.is_there)
+    if (h->step == RUN && h->has_irq && irq && !h->access.is_there) {
         h->step = STATUS;
+        h->lasted = h->number == 0 ? h->waited : h->lasted;
+    }
     if (irq && (h->step < RUN || h->step == NEXT || (h->step == RUN && !h->has_irq)))
         return "host.interrupt";
-    if (!irq && h->has_irq && h->step >= STATUS && h->step <= SPARE)
-        return "host.interrupt_withdrawn";
+    if (irq == h->is_cleared && h->has_irq && h->step >= STATUS && h->step <= SPARE)
+        return irq ? "host.interrupt_stays" : "host.interrupt_withdrawn";
     if (h->step == NEXT && h->number < h->choice.end) {
         if (++h->number < h->choice.end)
             begin_layer(h);
@@ -877,6 +941,8 @@ static const char *clock(void *env, const struct sq_pins *pins)
     const char *const memory = sq_axi_memory_clock(&h->memory, pins);
     const char *const access = clock_access(h, pins);
     const char *const steps = clock_steps(h, pins->status[0]);
+    if (!pins->ask_valid[LITE_B])
+        h->irq_before = pins->status[0];
     if ((pins->reply_valid[0] && pins->reply_ready[0]) ||
         (pins->ask_valid[2] && pins->ask_ready[2]))
         h->still = 0;

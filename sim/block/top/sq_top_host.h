@@ -28,12 +28,14 @@ enum sq_host_what {
                   // that resets at equal distances come in every cycle of a layer
     SQ_HOST_KEPT, // blocks of as many tiles as sums have room for, in two chunks; the first chunk of the last
                   // block, whose sums are kept, has an error
-    SQ_HOST_DEEP, // a tile of as many beats as half a buffer holds
+    SQ_HOST_DEEP, // the longest transfers: a tile of as many beats as half a buffer holds, a block of as many tiles
+    SQ_HOST_CLEARS, // a short layer again and again; during number n, n cycles before the interrupt of the first
+                    // one, the host begins a write that clears interrupts
     SQ_HOST_WHATS,
 };
 // Layers of FAULTS and of REFUSED.
 uint32_t sq_host_n_faults(const unsigned *value);
-enum { SQ_HOST_N_REFUSED = 2 * 253, SQ_HOST_N_KEPT = 12 };
+enum { SQ_HOST_N_REFUSED = 2 * 255, SQ_HOST_N_KEPT = 12, SQ_HOST_N_DEEP = 2, SQ_HOST_N_CLEARS = 9 };
 
 enum { SQ_HOST_COUNTERS = 4 }; // CYCLES, BUSY_CYCLES, WAIT_CYCLES, BLOCKED_CYCLES
 
