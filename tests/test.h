@@ -68,7 +68,7 @@ static inline void sq_test_has_no_end(int number)
 
 static inline void sq_test_begin(const char *name)
 {
-    const struct itimerval limit = {.it_value = {.tv_sec = SQ_TEST_SECONDS}};
+    const struct itimerval limit = {.it_interval = {0, 0}, .it_value = {SQ_TEST_SECONDS, 0}};
     snprintf(sq_tests.running, sizeof sq_tests.running, "not ok - %.50s has no end\n", name);
     setitimer(ITIMER_PROF, &limit, NULL);
     alarm(8 * SQ_TEST_SECONDS);

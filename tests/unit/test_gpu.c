@@ -200,7 +200,7 @@ SQ_TEST(test_formats_without_a_kernel)
 
 // ---- records --------------------------------------------------------------------------------
 
-static enum sq_status read(const char *text, struct sq_gpu_records *g, struct sq_error *err)
+static enum sq_status parse(const char *text, struct sq_gpu_records *g, struct sq_error *err)
 {
     return sq_gpu_records_parse(text, strlen(text), "test", "A100", g, err);
 }
@@ -235,7 +235,7 @@ SQ_TEST(test_roofline)
                                (unsigned long long)gemm.m, (unsigned long long)gemm.n,
                                (unsigned long long)gemm.k, 1e6 * s);
     }
-    assert_int_equal(read(text, &g, NULL), SQ_OK);
+    assert_int_equal(parse(text, &g, NULL), SQ_OK);
     sq_gpu_roofline_fit(&g, 1, &fit);
     unsigned checked = 0;
     for (size_t i = 0; i < g.n; i++) {
@@ -256,10 +256,10 @@ SQ_TEST(test_roofline)
 SQ_TEST(test_records)
 {
     struct sq_gpu_records g;
-    assert_int_equal(read(HEAD "A100,x,2:4,BF16,BF16,q,64,128,256,12.5\n"
-                               "RTX4090,x,dense,INT8,INT32,q,64,128,256,1\n"
-                               "A100,x,dense,INT3,INT32,q,64,128,256,1\n",
-                          &g, NULL),
+    assert_int_equal(parse(HEAD "A100,x,2:4,BF16,BF16,q,64,128,256,12.5\n"
+                                "RTX4090,x,dense,INT8,INT32,q,64,128,256,1\n"
+                                "A100,x,dense,INT3,INT32,q,64,128,256,1\n",
+                           &g, NULL),
                      SQ_OK);
     assert_int_equal(g.n, 1);
     assert_int_equal(g.other_device, 1);
@@ -267,12 +267,12 @@ SQ_TEST(test_records)
     assert_true(g.r[0].gemm.is_sparse && g.r[0].gemm.dtype == SQ_GPU_BF16);
     assert_true(fabs(g.r[0].seconds - 12.5e-6) < 1e-12);
     sq_gpu_records_free(&g);
-    assert_int_equal(read(JSON("NVIDIA A100-PCIE", "measured", "dense", "s8", "7", "3.5")
-                              JSON("NVIDIA A100-PCIE", "published", "dense", "s8", "7", "3.5")
-                                  JSON("NVIDIA A100", "measured", "GQSA", "s4", "7", "3.5")
-                                      JSON("H200", "measured", "dense", "s8", "7", "3.5")
-                                          JSON("A100", "measured", "sp24", "s8", "7", "0"),
-                          &g, NULL),
+    assert_int_equal(parse(JSON("NVIDIA A100-PCIE", "measured", "dense", "s8", "7", "3.5")
+                               JSON("NVIDIA A100-PCIE", "published", "dense", "s8", "7", "3.5")
+                                   JSON("NVIDIA A100", "measured", "GQSA", "s4", "7", "3.5")
+                                       JSON("H200", "measured", "dense", "s8", "7", "3.5")
+                                           JSON("A100", "measured", "sp24", "s8", "7", "0"),
+                           &g, NULL),
                      SQ_OK);
     assert_int_equal(g.n, 1);
     assert_int_equal(g.other_source, 1);
@@ -286,7 +286,7 @@ SQ_TEST(test_records)
     "{\"schema_version\":1,\"source\":\"measured\",\"device\":{\"name\":\"A100\"},\"kernel\":"     \
     "{\"impl\":\"" impl "\"},\"problem\":{\"M\":7,\"N\":64,\"K\":32,\"format\":\"dense\","         \
     "\"dtype_w\":\"s8\",\"dtype_out\":\"s32\"},\"timing\":{\"median_us\":2}}\n"
-    assert_int_equal(read(IMPL("cublaslt") IMPL("ours") IMPL("cusparselt"), &g, NULL), SQ_OK);
+    assert_int_equal(parse(IMPL("cublaslt") IMPL("ours") IMPL("cusparselt"), &g, NULL), SQ_OK);
     assert_int_equal(g.n, 2);
     assert_int_equal(g.other_kind, 1);
     sq_gpu_records_free(&g);
@@ -307,7 +307,7 @@ SQ_TEST(test_shapes)
         at += (size_t)sprintf(text + at, "A100,x,dense,INT8,INT32,q,%u,%u,%u,%u\n", 64 + s % 7,
                               64 + s % 6, 64 + s % 50, 1000 + i * 7919 % N);
     }
-    assert_int_equal(read(text, &g, NULL), SQ_OK);
+    assert_int_equal(parse(text, &g, NULL), SQ_OK);
     assert_int_equal(g.n, N);
     for (size_t i = 0; i < N; i++) {
         const struct sq_gpu_gemm *x = &g.r[i].gemm;
@@ -332,7 +332,7 @@ SQ_TEST(test_shapes)
     at = (size_t)sprintf(text, HEAD);
     for (unsigned i = 0; i <= SQ_GPU_OF_SHAPE_MAX; i++)
         at += (size_t)sprintf(text + at, "A100,x,dense,INT8,INT32,q,64,128,256,%u\n", 1 + i);
-    assert_int_equal(read(text, &g, &err), SQ_ERR_RANGE);
+    assert_int_equal(parse(text, &g, &err), SQ_ERR_RANGE);
     assert_string_equal(err.text, "more than 1024 records of shape 64 x 128 x 256, need fewer");
     free(text);
 }
@@ -351,7 +351,7 @@ SQ_TEST(test_format_records)
     "\"l2\":\"cold_rotated\",\"t0_fit_us\":4.5},\"ceilings\":{\"bf16_tflops\":700,"                \
     "\"copy_gbps\":4000}}\n"
     assert_int_equal(
-        read(OURS("sq_a_static", "bf16+e4m3") OURS("gqsa", "s4") OURS("none", "s8"), &g, NULL),
+        parse(OURS("sq_a_static", "bf16+e4m3") OURS("gqsa", "s4") OURS("none", "s8"), &g, NULL),
         SQ_OK);
     assert_true(g.n == 1 && g.n_formats == 1 && g.other_kind == 2);
     assert_string_equal(g.format[0].format, "gqsa");
@@ -406,7 +406,7 @@ SQ_TEST(test_lies)
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct sq_gpu_records g;
         struct sq_error err = {.code = SQ_OK};
-        if (read(cases[i].text, &g, &err) == SQ_OK)
+        if (parse(cases[i].text, &g, &err) == SQ_OK)
             fail_msg("accepted: %s", cases[i].text);
         if (!strstr(err.text, cases[i].want))
             fail_msg("'%s' gave '%s'", cases[i].text, err.text);

@@ -22,7 +22,7 @@ static void load(const char *name, struct sq_gpu *gpu)
         fail_msg("%s", err.text);
 }
 
-static enum sq_status read(const char *text, struct sq_gpu_records *g, struct sq_error *err)
+static enum sq_status parse(const char *text, struct sq_gpu_records *g, struct sq_error *err)
 {
     return sq_gpu_records_parse(text, strlen(text), "test", "A100", g, err);
 }
@@ -116,7 +116,7 @@ SQ_TEST(test_int4_records)
     "{\"impl\":\"cublaslt\"},\"problem\":{\"M\":7,\"N\":64,\"K\":32,\"format\":\"dense\","         \
     "\"dtype_a\":\"" a "\",\"dtype_w\":\"" w                                                       \
     "\",\"dtype_out\":\"s32\"},\"timing\":{\"median_us\":2}}\n"
-    assert_int_equal(read(LIBRARY("s4", "s4") LIBRARY("s8", "s4") LIBRARY("s8", "s8"), &g, NULL),
+    assert_int_equal(parse(LIBRARY("s4", "s4") LIBRARY("s8", "s4") LIBRARY("s8", "s8"), &g, NULL),
                      SQ_OK);
     assert_int_equal(g.n, 3);
     assert_true(g.r[0].gemm.dtype == SQ_GPU_INT4 && !sq_gpu_is_w4a8(&g.r[0].gemm));
@@ -138,7 +138,7 @@ SQ_TEST(test_left)
                        "A100,dense,BF16,BF16,65,128,256,NaN\n"
                        "A100,dense,MXFP6,BF16,64,128,256,7\n"
                        "A100,dense,MXFP6,BF16,64,128,257,7\n";
-    assert_int_equal(read(text, &g, NULL), SQ_OK);
+    assert_int_equal(parse(text, &g, NULL), SQ_OK);
     assert_int_equal(g.n, 4);
     assert_true(g.r[0].is_repeat && !g.r[1].is_repeat && g.r[2].is_repeat && !g.r[3].is_repeat);
     assert_string_equal(g.r[1].name, "first");
