@@ -10,8 +10,8 @@ GPU_BUILD  := $(BUILD)/gpu
 GPU_INC    := -I.
 # wgmma needs the sm_90a target, and only that: files and a -gencode of their own.
 GPU_ARCHES := 80 89 90
-GPU_CU90A  := $(wildcard gpu/sq_gemm_wgmma*.cu)
-GPU_CU     := $(filter-out $(GPU_CU90A),$(wildcard gpu/*.cu))
+GPU_CU90A  := $(wildcard gpu/*/sq_gemm_wgmma*.cu)
+GPU_CU     := $(filter-out $(GPU_CU90A),$(wildcard gpu/*.cu gpu/*/*.cu))
 gencode     = -gencode=arch=compute_$(1),code=$(or $(2),sm)_$(1)
 
 NVCC_FLAGS := -O3 -std=c++17 -lineinfo --fmad=false -Werror all-warnings -Xptxas -v,-warn-spills \
@@ -24,16 +24,19 @@ GPU_LDLIBS := $(if $(filter 1,$(GPU_STATIC)),-l:liblapacke.a -l:libopenblas.a -l
                 -static-libstdc++$(,)-static-libgcc,-llapacke -lopenblas -ljansson -lxxhash -lpcre2-8 -lutf8proc -lgomp)
 
 # ---- files of plain C, needed with and without nvcc ------------------------------------------------
-GPU_C_OBJ  := $(patsubst gpu/%.c,$(BUILD)/obj/gpu/%.o,$(filter-out gpu/sq_gpu_verify.c,$(wildcard gpu/*.c)))
+GPU_C_OBJ  := $(patsubst gpu/%.c,$(BUILD)/obj/gpu/%.o,$(filter-out gpu/measure/sq_gpu_verify.c,$(wildcard gpu/*/*.c)))
 GPU_LIBS   := $(GPU_C_OBJ) $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
 
-$(GPU_BUILD)/sq_gpu_verify: $(BUILD)/obj/gpu/sq_gpu_verify.o $(GPU_LIBS)
+$(GPU_BUILD)/sq_gpu_verify: $(BUILD)/obj/gpu/measure/sq_gpu_verify.o $(GPU_LIBS)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $^ $(LDLIBS) -o $@
 
 # ---- kernels -----------------------------------------------------------------------------------------
 # --keep leaves each architecture's cubin beside the object: what the machine-code check reads.
-GPU_OBJ := $(GPU_CU:gpu/%.cu=$(GPU_BUILD)/%.o) $(GPU_CU90A:gpu/%.cu=$(GPU_BUILD)/%.o)
+# An object bears its name alone, wherever the source lies.
+vpath %.cu $(sort $(dir $(wildcard gpu/*.cu gpu/*/*.cu)))
+objects = $(patsubst %.cu,$(1)/%.o,$(notdir $(2)))
+GPU_OBJ := $(call objects,$(GPU_BUILD),$(GPU_CU) $(GPU_CU90A))
 
 define nvcc_compile
 	$(Q)mkdir -p $(GPU_BUILD)/keep/$*
@@ -44,9 +47,9 @@ define nvcc_compile
 	$(Q)mv $@.new $@
 endef
 
-$(GPU_CU90A:gpu/%.cu=$(GPU_BUILD)/%.o): $(GPU_BUILD)/%.o: gpu/%.cu
+$(call objects,$(GPU_BUILD),$(GPU_CU90A)): $(GPU_BUILD)/%.o: %.cu
 	$(call nvcc_compile,90a)
-$(GPU_CU:gpu/%.cu=$(GPU_BUILD)/%.o): $(GPU_BUILD)/%.o: gpu/%.cu
+$(call objects,$(GPU_BUILD),$(GPU_CU)): $(GPU_BUILD)/%.o: %.cu
 	$(call nvcc_compile,$(GPU_ARCHES),-gencode=arch=compute_90$(,)code=compute_90)
 $(GPU_BUILD)/sq_facts.o: $(BUILD)/sq_revision.h
 $(GPU_BUILD)/sq_facts.o: NVCC_FLAGS += -include $(BUILD)/sq_revision.h \
@@ -83,12 +86,12 @@ gpu-measure: $(GPU_BUILD)/$(GPU_PROGRAM) $(BUILD)/sqsim
 	exit $$rc
 
 # ---- the same kernels in the emulator ----------------------------------------------------------------
-EMU_JOBS := gpu/sq_layer_bench.cu $(wildcard gpu/*_jobs.cu)
-EMU_SRC := $(filter-out gpu/sq_facts.cu gpu/sq_peaks.cu gpu/sq_bench.cu gpu/sq_cublaslt.cu gpu/sq_cusparselt.cu gpu/sq_measure.cu \
-             $(EMU_JOBS),$(wildcard gpu/*.cu))
-EMU_OBJ := $(EMU_SRC:gpu/%.cu=$(BUILD)/emu/%.o) $(BUILD)/emu/emulate.o
+EMU_JOBS := gpu/measure/sq_layer_bench.cu $(wildcard gpu/measure/*_jobs.cu)
+EMU_SRC := $(filter-out gpu/measure/sq_facts.cu gpu/measure/sq_peaks.cu gpu/measure/sq_bench.cu gpu/measure/sq_cublaslt.cu gpu/measure/sq_cusparselt.cu gpu/measure/sq_measure.cu \
+             $(EMU_JOBS),$(wildcard gpu/*.cu gpu/*/*.cu))
+EMU_OBJ := $(call objects,$(BUILD)/emu,$(EMU_SRC)) $(BUILD)/emu/emulate.o
 # The measured jobs as well, for a test that stands in for the clock and the libraries.
-EMU_JOBS_OBJ := $(EMU_JOBS:gpu/%.cu=$(BUILD)/emu/%.o)
+EMU_JOBS_OBJ := $(call objects,$(BUILD)/emu,$(EMU_JOBS))
 EMU_FAKE_OBJ := $(EMU_JOBS_OBJ) $(BUILD)/emu/fake_device.o
 $(BUILD)/tests/gpu/test_jobs: EMU_OBJ += $(EMU_FAKE_OBJ)
 $(BUILD)/tests/gpu/test_jobs: $(EMU_FAKE_OBJ)
@@ -96,7 +99,7 @@ $(BUILD)/tests/gpu/test_jobs: $(EMU_FAKE_OBJ)
 EMU_CXX := $(CXX_GPU) -std=c++17 -DSQ_EMULATE -O2 -g -ffp-contract=off -Wall -Wextra -Werror \
              -Wno-unknown-pragmas -Wno-unused-function $(GPU_INC) -MMD -MP
 
-$(BUILD)/emu/%.o: gpu/%.cu
+$(BUILD)/emu/%.o: %.cu
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CCACHE) $(EMU_CXX) -x c++ -c $< -o $@
 $(BUILD)/emu/emulate.o: tests/gpu/emulate.cpp
@@ -135,13 +138,14 @@ $(GPU_TEST_CBIN): LDLIBS := $(GPU_C_OBJ) $(BUILD)/libsqsim.a $(BUILD)/libsqmodel
 # the CUDA runtime would be. Not the kernels of sm_90a.
 CUDA_INCLUDE ?= $(if $(NVCC),$(dir $(NVCC))../include)
 PTX_TESTS := test_imma test_sp24 test_gemv test_gemv_gqsa test_gemv_encode test_gpu_encode
-PTX_CU    := $(wildcard gpu/sq_gemv_[!e]*.cu) $(filter-out $(GPU_CU90A),$(wildcard gpu/sq_gemm_*.cu)) $(wildcard gpu/sq_encode*.cu)
-PTX_OBJ   := $(filter-out %_jobs.o,$(PTX_CU:gpu/%.cu=$(BUILD)/ptx/%.o))
+PTX_CU    := $(wildcard gpu/sq_gemv_[!e]*.cu gpu/*/sq_gemv_[!e]*.cu gpu/*/sq_encode*.cu) \
+             $(filter-out $(GPU_CU90A),$(wildcard gpu/*/sq_gemm_*.cu))
+PTX_OBJ   := $(filter-out %_jobs.o,$(call objects,$(BUILD)/ptx,$(PTX_CU)))
 PTX_RUN   := $(patsubst tests/gpu/%.cpp,$(BUILD)/ptx/%.o,$(wildcard tests/gpu/ptx_*.cpp))
 PTX_BIN   := $(if $(NVCC),$(PTX_TESTS:%=$(BUILD)/tests/gpu/ptx/%))
 PTX_CXX   := $(filter-out -DSQ_EMULATE,$(EMU_CXX)) -isystem $(CUDA_INCLUDE)
 
-$(PTX_OBJ): $(BUILD)/ptx/%.o: gpu/%.cu
+$(PTX_OBJ): $(BUILD)/ptx/%.o: %.cu
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CCACHE) $(NVCC) $(NVCC_FLAGS) $(call gencode,80,compute) --no-compress -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@
 $(BUILD)/ptx/ptx_cudart.o: tests/gpu/ptx_cudart.cpp

@@ -10,8 +10,8 @@
 
 #include <locale.h>
 
+#include "sim/format/file/sq_layer_file.h"
 #include "sim/format/sq_format_ops.h"
-#include "sim/format/sq_layer_file.h"
 #include "sim/io/sq_home.h"
 
 struct sqsim_format {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "lib/sq_api.h"
+#include "sim/format/file/sq_operand_file.h"
 #include "sim/format/sq_format_ops.h"
-#include "sim/format/sq_operand_file.h"
 
 enum { NAME_MAX_NBYTES = 255 };
 

@@ -6,7 +6,7 @@
 #include "lib/sq_api.h"
 #include "sim/llm/sq_checkpoint.h"
 #include "sim/llm/sq_gguf_export.h"
-#include "sim/llm/sq_token_source.h"
+#include "sim/llm/text/sq_token_source.h"
 
 struct sqsim_model {
     char *path;

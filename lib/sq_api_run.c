@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/sq_api.h"
-#include "sim/block/sq_core_run.h"
+#include "sim/block/core/sq_core_run.h"
 #include "sim/llm/sq_eval.h"
 #include "sim/machine/sq_machine_run.h"
 

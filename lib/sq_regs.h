@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // For drivers of sq_top: offsets of its registers and of the words of a descriptor, in bytes; a field
 // is (word >> _SHIFT) & _MASK. What they mean is in docs/registers.md.
-// Written from sim/block/top/sq_regs.c by tests/unit/test_regs.c (UPDATE=1).
+// Written from sim/block/top/sq_regs.c by tests/unit/top/test_regs.c (UPDATE=1).
 #ifndef SQ_REGS_DRIVER_H
 #define SQ_REGS_DRIVER_H
 

@@ -24,6 +24,9 @@ fail() { # WHAT: shows the log
 : >"$LOG.list"
 lint() { echo "$*" >>"$LOG.list"; }
 
+# The folders of the modules, for Verilator.
+FOLDERS=($(sed -n 's|/[^/]*$||p' files.f | sort -u | sed 's/^/-y /'))
+
 # path MODULE: its file, which may lie in a folder.
 path() { grep -xE "(.*/)?$1\\.sv" files.f; }
 
@@ -45,7 +48,7 @@ both() {
   local top=$1 set="" g=() p; shift
   LOG=$(mktemp "$LOG.XXXXXX")
   for p; do g+=("-G$p"); set+=" -set ${p%=*} ${p#*=}"; done
-  "$VERILATOR" --lint-only -Wall -y . -y top -I. lint.vlt sq_pkg.sv top/sq_regs_pkg.sv "$(path "$top")" --top-module "$top" \
+  "$VERILATOR" --lint-only -Wall -y . "${FOLDERS[@]}" -I. lint.vlt sq_pkg.sv top/sq_regs_pkg.sv "$(path "$top")" --top-module "$top" \
     "${g[@]}" >"$LOG" 2>&1 && [ ! -s "$LOG" ] || fail "verilator: $top $*"
   "$YOSYS" -q -e . -w 'Replacing memory' -p "
     read_verilog -defer -nodpi -sv -I. $(sed -n "s/^$top //p" "$NEEDS")
@@ -227,7 +230,7 @@ lint sq_gqsa_scale TagW=5
 # refused MODULE NAME=VALUE: a parameter that a narrower field or counter would cut stops elaboration in both tools.
 refused() {
   local top=$1 set="${2%=*} ${2#*=}"
-  "$VERILATOR" --lint-only -y . -y top -I. lint.vlt sq_pkg.sv top/sq_regs_pkg.sv "$(path "$top")" --top-module "$top" "-G$2" \
+  "$VERILATOR" --lint-only -y . "${FOLDERS[@]}" -I. lint.vlt sq_pkg.sv top/sq_regs_pkg.sv "$(path "$top")" --top-module "$top" "-G$2" \
     >"$LOG" 2>&1 && fail "verilator takes $top $2"
   grep -q USERERROR "$LOG" || fail "verilator stops for another reason: $top $2"
   "$YOSYS" -q -p "read_verilog -defer -nodpi -sv -I. $(sed -n "s/^$top //p" "$NEEDS"); chparam -set $set $top; hierarchy -top $top" \
@@ -270,7 +273,7 @@ xargs -r -d '\n' -P "${JOBS:-$(nproc)}" -I{} bash -c 'both $1' lint {} <"$LOG.li
 
 # Yosys shrinks arrays of a typedef to one element, without a word; the others of these words it
 # refuses or reads differently (comments are not looked at).
-for f in *.sv *.svh top/*.sv; do
+for f in *.sv *.svh */*.sv; do
   sed 's|//.*||' "$f" | grep -nE "_[te] +\[|\b(import|inside|unique|return)\b|parameter +type|'\{|\
 assert +property" >"$LOG" && fail "$f: leave these out, Yosys does not read them as meant"
 done

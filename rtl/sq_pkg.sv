@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constants and width functions shared by all modules. models/sq_config.h and sim/block/sq_cause.h hold
+// Constants and width functions shared by all modules. models/core/sq_config.h and sim/block/flow/sq_cause.h hold
 // the C side of the enumerations; tests/rtl/pkg.t checks that both say the same.
 package sq_pkg;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // sq_dot for speed: the same values, but the partial products of all lanes meet in one carry-save
 // tree with one adder at its end, instead of an adder per product and per node. sim/synth/sq_synth_run.c
-// reads it over rtl/sq_dot.sv where a recipe says so (sq_synth.h); the simulation never does.
-// tests/unit/test_synth proves netlists made with it equal to sq_dot.
+// reads it over rtl/number/sq_dot.sv where a recipe says so (sq_synth.h); the simulation never does.
+// tests/unit/synth/test_synth proves netlists made with it equal to sq_dot.
 //
 //   a*b = sum over i,j of pp[j][i] * 2^(i+j) + 2^(AW-1) + 2^(BW-1) - 2^(AW+BW-1)   (sq_mul.sv)
 module sq_dot #(

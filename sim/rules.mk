@@ -1,5 +1,5 @@
 # sim/: cycle model, files, commands. sim/cli is the program, the other folders are the library.
-SIM_PROG_SRC := $(wildcard sim/cli/*.c)
+SIM_PROG_SRC := $(wildcard sim/cli/*.c sim/cli/*/*.c)
 SIM_LIB_SRC  := $(filter-out $(SIM_PROG_SRC),$(wildcard sim/*/*.c sim/*/*/*.c))
 SIM_PROG_OBJ := $(SIM_PROG_SRC:%.c=$(BUILD)/obj/%.o)
 SIM_LIB_OBJ  := $(SIM_LIB_SRC:%.c=$(BUILD)/obj/%.o)
@@ -33,7 +33,7 @@ $(BUILD)/obj/sim/cli/sq_cli.o: $(BUILD)/sq_revision.h
 $(BUILD)/obj/sim/cli/sq_cli.o: CFLAGS_ALL += -include $(BUILD)/sq_revision.h
 
 # Digest of the sources that numbers come from: part of the key of every point of a sweep.
-CODE_SRC := $(sort $(MODELS_SRC) $(wildcard models/*.h models/quant/*.h sim/*/*.h sim/*/*/*.h) $(SIM_LIB_SRC))
+CODE_SRC := $(sort $(MODELS_SRC) $(wildcard models/*.h models/*/*.h sim/*/*.h sim/*/*/*.h) $(SIM_LIB_SRC))
 $(BUILD)/sq_code.h: FORCE
 	$(Q)mkdir -p $(@D)
 	$(Q)printf '#define SQ_CODE "%.16s"\n' "$$(cat $(CODE_SRC) | sha256sum)" > $@.new
@@ -53,5 +53,5 @@ include sim/sysc/rules.mk
 $(BUILD)/obj/sim/machine/sq_mapping_search.o $(BUILD)/obj/sim/machine/sq_mapping_layout.o: CFLAGS_ALL += -O3
 $(BUILD)/obj/sim/machine/sq_mapping_sums.o: CFLAGS_ALL += -O3
 $(BUILD)/obj/sim/machine/sq_machine_run.o: CFLAGS_ALL += -O3
-$(BUILD)/obj/sim/block/sq_core_sim.o $(BUILD)/obj/sim/block/sq_core_run.o: CFLAGS_ALL += -O3
-$(BUILD)/obj/sim/block/sq_unit_kinds.o $(BUILD)/obj/sim/block/sq_unit_run.o: CFLAGS_ALL += -O3
+$(BUILD)/obj/sim/block/core/sq_core_sim.o $(BUILD)/obj/sim/block/core/sq_core_run.o: CFLAGS_ALL += -O3
+$(BUILD)/obj/sim/block/flow/sq_unit_kinds.o $(BUILD)/obj/sim/block/flow/sq_unit_run.o: CFLAGS_ALL += -O3

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # One test, built if it must be: one.sh BUILD TEST [PATTERN ...], as `make t T="TEST PATTERN"` calls it.
-# TEST is a path below tests/ (unit/test_gqsa, cli/area.t) or a name that only one of them has (gqsa, area).
+# TEST is a path below tests/ (unit/gqsa/test_gqsa, cli/area.t) or a name that only one of them has (gqsa, area).
 # PATTERN, with * and ?, picks tests of a program by name; of a shell test it picks the lines to print and to
 # judge, while the whole script runs.
 set -uo pipefail
 build=$1 test=${2:-}
 shift 2 2>/dev/null || shift $#
 
-all() { (cd tests && ls */test_*.c */test_*.cpp */*.t | sed 's/\.\(c\|cpp\)$//'); }
+all() { (cd tests && ls */test_*.c unit/*/test_*.c */test_*.cpp */*.t | sed 's/\.\(c\|cpp\)$//'); }
 if [ -z "$test" ]; then
   echo 'make t T=TEST ["T=TEST PATTERN"]; TEST is one of:' >&2
   all | column -c 100 >&2

@@ -1,6 +1,6 @@
 # tests/: cmocka programs tests/<layer>/test_*.c, C++ drivers tests/rtl/tb_*.cpp and shell tests
 # tests/<layer>/*.t; all speak TAP and are run by prove.
-UNIT_SRC := $(wildcard tests/unit/test_*.c tests/sim/test_*.c)
+UNIT_SRC := $(wildcard tests/unit/*/test_*.c tests/sim/test_*.c)
 UNIT_BIN := $(UNIT_SRC:tests/%.c=$(BUILD)/tests/%)
 CLI_TEST := $(wildcard tests/cli/*.t)
 RTL_TEST := $(wildcard tests/rtl/*.t tests/formal/*.t)
@@ -24,11 +24,11 @@ $(BUILD)/tests/%: tests/%.c $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
 
 # What it tests is of the program, not of the library.
 CLI_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard sim/cli/sq_cli*.c))
-$(BUILD)/tests/unit/test_cli_table: $(CLI_OBJ)
-$(BUILD)/tests/unit/test_cli_table: LDLIBS := $(CLI_OBJ) $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a $(LDLIBS)
+$(BUILD)/tests/unit/io/test_cli_table: $(CLI_OBJ)
+$(BUILD)/tests/unit/io/test_cli_table: LDLIBS := $(CLI_OBJ) $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a $(LDLIBS)
 
 # ---- tiers: what each finds and how long it takes is in tests/README.md ---------------------------
-## t (start): run one test: make t T=unit/test_gqsa, T=cli/area.t, T="unit/test_gemm every_*"
+## t (start): run one test: make t T=unit/gqsa/test_gqsa, T=cli/area.t, T="unit/core/test_gemm every_*"
 .PHONY: t for-cli for-rtl for-formal for-fuzz for-gpu
 t:
 	$(Q)SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) SQ_DAILY=$(DAILY) tests/one.sh $(BUILD) $(T)

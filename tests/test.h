@@ -13,7 +13,7 @@
 // The program runs its tests in the order of the file and prints TAP. Arguments are the names of
 // the tests to run, with `*` and `?` as in a shell:
 //
-//   build/tests/unit/test_gemm 'every_*'         (or: make t T=unit/test_gemm ARGS="every_*")
+//   build/tests/unit/core/test_gemm 'every_*'         (or: make t T=unit/core/test_gemm ARGS="every_*")
 #ifndef SQ_TEST_H
 #define SQ_TEST_H
 

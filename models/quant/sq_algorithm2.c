@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "models/sq_codes.h"
+#include "models/number/sq_codes.h"
 
 void sq_mean_act(const double *abs_sum, size_t n_tokens, const float *sigma, size_t k, float *abar)
 {

@@ -3,7 +3,7 @@
 #ifndef SQ_CODES_ALLOC_H
 #define SQ_CODES_ALLOC_H
 
-#include "models/sq_codes.h"
+#include "models/number/sq_codes.h"
 
 // The caller has set grid, n, k, k_orig, group, and bank and high_per_bank for mixed grids; the
 // pointers are set here, to zeros. Refuses shapes that do not divide (SQ_ERR_SHAPE), grids

@@ -3,8 +3,8 @@
 #ifndef SQ_GPTQ_H
 #define SQ_GPTQ_H
 
+#include "models/number/sq_codes.h"
 #include "models/quant/sq_calibration.h"
-#include "models/sq_codes.h"
 
 // Importance of a weight, the readings of SPEC B.3.
 enum sq_score {

@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "reports/accuracy/subject.h"
-#include "sim/format/grid/sq_grid_recipe.h"
+#include "sim/format/core/sq_grid_recipe.h"
 #include "sim/format/sq_format_ops.h"
 
 // ---- one line ---------------------------------------------------------------------------------

@@ -11,8 +11,8 @@
 #include <stdio.h>
 
 #include "reports/accuracy/subject.h"
+#include "sim/format/core/sq_grid_recipe.h"
 #include "sim/format/gqsa/sq_gqsa_recipe.h"
-#include "sim/format/grid/sq_grid_recipe.h"
 #include "sim/format/sp24/sq_sp24_recipe.h"
 #include "sim/format/spqr/sq_spqr_recipe.h"
 #include "sim/format/spqt/sq_spqt_recipe.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The registers of sq_top in words of 32 bits, and the words of a descriptor. A field begins at bit _LOW
 // and has _W bits.
-// Written from sim/block/top/sq_regs.c by tests/unit/test_regs.c (UPDATE=1).
+// Written from sim/block/top/sq_regs.c by tests/unit/top/test_regs.c (UPDATE=1).
 package sq_regs_pkg;
 
   localparam int unsigned ID_VALUE = 1347376211;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "models/sq_config.h"
+#include "models/core/sq_config.h"
 #include "models/sq_status.h"
 #include "sim/io/sq_file.h" // struct sq_outfile: atomic output files
 

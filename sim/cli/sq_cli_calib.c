@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "sim/llm/sq_tokens.h"
+#include "sim/llm/text/sq_tokens.h"
 
 static bool has_tokens(const struct sq_checkpoint *ck, const char *model)
 {

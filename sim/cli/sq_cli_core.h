@@ -3,7 +3,7 @@
 #ifndef SQ_CLI_CORE_H
 #define SQ_CLI_CORE_H
 
-#include "models/sq_config.h"
+#include "models/core/sq_config.h"
 #include "sim/cli/sq_cli_row.h"
 
 // --format --high-bits --low-bits --bank --sparsity --group --act-bits: a part of a command's rows,

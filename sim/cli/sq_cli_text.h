@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// --window --stride --bos: how a text becomes sequences of tokens (sim/llm/sq_token_source.h), in
+// --window --stride --bos: how a text becomes sequences of tokens (sim/llm/text/sq_token_source.h), in
 // the commands that take --text or --calib-text.
 #ifndef SQ_CLI_TEXT_H
 #define SQ_CLI_TEXT_H
 
 #include "sim/cli/sq_cli_row.h"
-#include "sim/llm/sq_token_source.h"
+#include "sim/llm/text/sq_token_source.h"
 
 // A part of a command's rows, whose field is a struct sq_token_source: window, stride and bos are set
 // here, the text is the command's.

@@ -8,7 +8,7 @@
 
 #include "sim/cli/sq_cli_calib.h"
 #include "sim/cli/sq_cmd_eval.h"
-#include "sim/format/sq_layer_file.h"
+#include "sim/format/file/sq_layer_file.h"
 
 enum {
     FEW_TOKENS = 100,   // below which a loss says little

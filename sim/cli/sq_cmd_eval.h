@@ -6,8 +6,8 @@
 #include "sim/cli/sq_cli_option.h"
 #include "sim/cli/sq_cli_table.h"
 #include "sim/cli/sq_cli_text.h"
+#include "sim/format/file/sq_mask_file.h"
 #include "sim/format/sq_layer_rule.h"
-#include "sim/format/sq_mask_file.h"
 #include "sim/llm/sq_eval.h"
 
 struct sq_eval_args;

@@ -6,9 +6,9 @@
 
 #include "sim/cli/sq_cli_core.h"
 #include "sim/cli/sq_cli_table.h"
+#include "sim/format/file/sq_operand_file.h"
+#include "sim/format/file/sq_weight_file.h"
 #include "sim/format/sq_format_ops.h"
-#include "sim/format/sq_operand_file.h"
-#include "sim/format/sq_weight_file.h"
 #include "sim/io/sq_quote.h"
 #include "sim/llm/sq_checkpoint.h"
 #include "sim/llm/sq_gguf_model.h"

@@ -12,10 +12,10 @@
 #include "sim/cli/sq_cli_calib.h"
 #include "sim/cli/sq_cli_table.h"
 #include "sim/cli/sq_cli_text.h"
+#include "sim/format/file/sq_operand_file.h"
+#include "sim/format/file/sq_weight_file.h"
 #include "sim/format/sq_format_ops.h"
-#include "sim/format/sq_operand_file.h"
 #include "sim/format/sq_quantize.h"
-#include "sim/format/sq_weight_file.h"
 #include "sim/llm/sq_layer_scan.h"
 
 struct arguments {

@@ -4,8 +4,8 @@
 
 #include "sim/cli/sq_cli_option.h"
 #include "sim/cli/sq_cli_table.h"
+#include "sim/format/file/sq_vectors_file.h"
 #include "sim/format/sq_format_ops.h"
-#include "sim/format/sq_vectors_file.h"
 
 enum { SEED = 1 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The environment of a block (sim/block/sq_env.h) during a run in lock step: one object, which
+// The environment of a block (sim/block/flow/sq_env.h) during a run in lock step: one object, which
 // model and RTL see alike and both send requests to. For a block without an environment every
 // function does nothing.
 #ifndef SQ_ENV_RUN_H
 #define SQ_ENV_RUN_H
 
-#include "sim/block/sq_case.h"
+#include "sim/block/flow/sq_case.h"
 #include "sim/cosim/sq_port.h"
 #include "sim/cosim/sq_rtl.h"
 

@@ -4,7 +4,7 @@
 #ifndef SQ_FEED_H
 #define SQ_FEED_H
 
-#include "sim/block/sq_case.h"
+#include "sim/block/flow/sq_case.h"
 #include "sim/cosim/sq_port.h"
 
 struct sq_feed {

@@ -4,8 +4,8 @@
 #ifndef SQ_LAYER_COSIM_H
 #define SQ_LAYER_COSIM_H
 
-#include "models/sq_format.h"
-#include "sim/block/sq_core_block.h"
+#include "models/core/sq_format.h"
+#include "sim/block/core/sq_core_block.h"
 #include "sim/cosim/sq_lockstep.h"
 
 // Y[m][n] = X W^T and what was computed from it, of the caller.

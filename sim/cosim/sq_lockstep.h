@@ -8,7 +8,7 @@
 #ifndef SQ_LOCKSTEP_H
 #define SQ_LOCKSTEP_H
 
-#include "sim/block/sq_case.h"
+#include "sim/block/flow/sq_case.h"
 #include "sim/cosim/sq_rtl.h"
 
 enum sq_mismatch_kind {

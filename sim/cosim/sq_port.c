@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/sq_format.h"
+#include "models/core/sq_format.h"
 
 void sq_beat_put(uint32_t *words, size_t bit, unsigned width, uint32_t value)
 {

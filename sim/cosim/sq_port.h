@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data ports of a block, between beats of integers (sim/block/sq_block.h) and the packed words that
+// Data ports of a block, between beats of integers (sim/block/flow/sq_block.h) and the packed words that
 // its RTL has: fields of any width from bit 0 of word 0 on.
 #ifndef SQ_PORT_H
 #define SQ_PORT_H
 
-#include "sim/block/sq_block.h"
+#include "sim/block/flow/sq_block.h"
 
 // Words for a port of `bits` bits, with room for what 64-bit ports and unaligned fields touch.
 static inline size_t sq_beat_words(size_t bits)

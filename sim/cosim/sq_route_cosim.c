@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/block/sq_core_run.h"
+#include "sim/block/core/sq_core_run.h"
 #include "sim/cosim/sq_rtl_build.h"
-#include "sim/format/grid/sq_w_route.h"
+#include "sim/format/core/sq_w_route.h"
 
 // ---- core -----------------------------------------------------------------------------------
 

@@ -7,8 +7,8 @@
 #define SQ_ROUTE_COSIM_H
 
 #include "sim/cosim/sq_layer_cosim.h"
-#include "sim/format/sq_chip_route.h"
 #include "sim/format/sq_route.h"
+#include "sim/format/top/sq_chip_route.h"
 
 struct sq_route_options {
     struct sq_core_config config;    // of the core, but for what the product's format says

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "sim/block/sq_block.h"
+#include "sim/block/flow/sq_block.h"
 
 // `is_traced`: over the module below, not over the block.
 void sq_rtl_write_bridge(FILE *out, const struct sq_block *block, const struct sq_ports *ports,

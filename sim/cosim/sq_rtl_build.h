@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "sim/block/sq_block.h"
+#include "sim/block/flow/sq_block.h"
 #include "sim/cosim/sq_rtl.h"
 
 struct sq_rtl_point {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block's netlist at work on the operands of a case (sim/block/sq_case.h): 64 lanes, each at another
+// A block's netlist at work on the operands of a case (sim/block/flow/sq_case.h): 64 lanes, each at another
 // group of the case, streams never waiting. In every cycle all handshakes are compared with the
 // block's cycle model, and every beat that leaves with its golden model.
 #ifndef SQ_DRIVE_H
 #define SQ_DRIVE_H
 
-#include "sim/block/sq_case.h"
+#include "sim/block/flow/sq_case.h"
 #include "sim/energy/sq_toggle.h"
 
 struct sq_drive {

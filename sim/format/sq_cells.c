@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "models/sq_mac.h"
+#include "models/core/sq_mac.h"
 
 static enum sq_status no_memory(size_t n, size_t k, struct sq_error *err)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// INT8 weights in the layout that the fast products read (models/sq_codes.h), made once per layer,
+// INT8 weights in the layout that the fast products read (models/number/sq_codes.h), made once per layer,
 // and their product with INT8 activations that have one scale per token. Encoded layers of several
 // formats (the `state` of sq_format_values.h) hold one.
 #ifndef SQ_CELLS_H
 #define SQ_CELLS_H
 
-#include "models/sq_codes.h"
+#include "models/number/sq_codes.h"
 
 // Cells of the weights of *g on all threads, *cells = NULL where it needs none; the caller frees
 // them. g->x is read for its grid alone.

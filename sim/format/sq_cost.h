@@ -2,7 +2,7 @@
 // A format as a machine sees it: the unit of hardware that multiplies it, the jobs that this unit
 // gets for tiles of operands, and the bytes that move. Each format says so in its
 // sq_<name>_format.c. The time of a job comes from the cycle model of the unit
-// (sim/block/sq_unit.h).
+// (sim/block/flow/sq_unit.h).
 //
 // SQ on weights runs on both paths of the core, with L and H as the machine has them. All others
 // get the bit products of all low and high multipliers of a PE, re-partitioned without loss for
@@ -45,9 +45,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "models/sq_config.h"
+#include "models/core/sq_config.h"
 #include "models/sq_rng.h"
-#include "sim/block/sq_unit.h"
+#include "sim/block/flow/sq_unit.h"
 #include "sim/synth/sq_synth.h"
 
 struct sq_recipe;

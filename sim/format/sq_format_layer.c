@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/number/sq_codes.h"
 #include "models/quant/sq_algorithm2.h"
 #include "models/quant/sq_smooth.h"
-#include "models/sq_codes.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_layer_rule.h"
 #include "sim/format/sq_quantize.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/block/sq_core_run.h"
+#include "sim/block/core/sq_core_run.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/synth/sq_area_block.h"
 

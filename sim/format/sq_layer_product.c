@@ -2,8 +2,8 @@
 // Products of encoded layers: what all formats share.
 #include <string.h>
 
+#include "models/number/sq_half.h"
 #include "models/quant/sq_smooth.h"
-#include "models/sq_half.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_route.h"
 

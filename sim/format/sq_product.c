@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/sq_format.h"
+#include "models/core/sq_format.h"
 
 void sq_product_free(struct sq_product *p)
 {

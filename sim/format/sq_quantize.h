@@ -3,7 +3,7 @@
 #ifndef SQ_QUANTIZE_H
 #define SQ_QUANTIZE_H
 
-#include "sim/format/sq_operand_file.h"
+#include "sim/format/file/sq_operand_file.h"
 
 // w[n][k_orig] -> *o, allocated for it (sq_operand_alloc), round to nearest (sq_encode_rtn). `jobs`
 // threads, >= 1; the bytes do not depend on it.

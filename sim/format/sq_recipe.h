@@ -8,14 +8,14 @@
 //   sq_w, fp          fp                fp8
 //   sq_a_*            dense             own, tied, split: one mask of channels, or one per token
 //   sp24, gqsa, spqt, spqr: no grids of codes, an encoding of their own
-//   mx*, nv*, sq_b    blocks with a scale each (models/sq_bs.h), one side or both the same
+//   mx*, nv*, sq_b    blocks with a scale each (models/scaled/sq_bs.h), one side or both the same
 //
 // Results do not depend on the number of threads.
 #ifndef SQ_RECIPE_H
 #define SQ_RECIPE_H
 
+#include "models/number/sq_grid.h"
 #include "models/quant/sq_calibration.h"
-#include "models/sq_grid.h"
 
 struct sq_format_ops;
 struct sq_layer_rule;

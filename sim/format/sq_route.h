@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A route brings a product (sq_product.h) to one RTL block: it turns the operands into the input
-// beats of the block (a case, sim/block/sq_case.h), and says what the block must give. The product
+// beats of the block (a case, sim/block/flow/sq_case.h), and says what the block must give. The product
 // comes from a kernel trace or from an encoded layer with its activations.
 // sim/cosim/sq_route_cosim.h runs routes through the RTL.
 #ifndef SQ_ROUTE_H
 #define SQ_ROUTE_H
 
-#include "sim/block/sq_case.h"
+#include "sim/block/flow/sq_case.h"
 #include "sim/format/sq_product.h"
 
 struct sq_chip;

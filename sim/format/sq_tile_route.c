@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "models/sq_format.h"
-#include "sim/block/sq_output_sim.h"
+#include "models/core/sq_format.h"
+#include "sim/block/output/sq_output_sim.h"
 
 void sq_route_set_all(struct sq_route_work *w, const unsigned *value, const char *const *name)
 {

@@ -10,8 +10,8 @@
 #ifndef SQ_TILE_ROUTE_H
 #define SQ_TILE_ROUTE_H
 
-#include "models/sq_array.h"
-#include "models/sq_config.h"
+#include "models/array/sq_array.h"
+#include "models/core/sq_config.h"
 #include "sim/format/sq_route.h"
 
 // Whether the product has what the output stage reads: a layer's.

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "models/sq_ggml.h"
+#include "models/number/sq_ggml.h"
 
 // ---- dtypes ---------------------------------------------------------------------------------
 

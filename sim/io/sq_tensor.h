@@ -18,7 +18,7 @@ enum sq_dtype {
     SQ_U8,
     SQ_I32,
     SQ_I64,
-    SQ_DTYPE_COUNT, // of safetensors; what follows occurs in GGUF files only (models/sq_ggml.h)
+    SQ_DTYPE_COUNT, // of safetensors; what follows occurs in GGUF files only (models/number/sq_ggml.h)
     SQ_Q8_0 = SQ_DTYPE_COUNT,
     SQ_Q4_0,
     SQ_Q4_1,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/llm/sq_checkpoint.h"
-#include "sim/format/sq_mask_file.h"
+#include "sim/format/file/sq_mask_file.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef SQ_ENCODED_VISIT_H
 #define SQ_ENCODED_VISIT_H
 
-#include "sim/format/sq_layer_file.h"
+#include "sim/format/file/sq_layer_file.h"
 #include "sim/format/sq_recipe.h"
 #include "sim/llm/sq_layer.h"
 

@@ -4,8 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "sim/llm/sq_tokenizer.h"
-#include "sim/llm/sq_tokenizer_json.h"
+#include "sim/llm/text/sq_tokenizer.h"
+#include "sim/llm/text/sq_tokenizer_json.h"
 
 #define DAMAGED(...) SQ_FAIL(err, SQ_ERR_DAMAGED, __VA_ARGS__)
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "models/sq_mac.h"
+#include "models/core/sq_mac.h"
 #include "sim/format/sq_quantize.h"
 
 static double now(void)

@@ -5,11 +5,11 @@
 #ifndef SQ_LAYER_H
 #define SQ_LAYER_H
 
-#include "sim/block/sq_core_run.h"
-#include "sim/format/sq_operand_file.h"
+#include "sim/block/core/sq_core_run.h"
+#include "sim/format/file/sq_operand_file.h"
 #include "sim/format/sq_quantize.h"
 #include "sim/llm/sq_checkpoint.h"
-#include "sim/llm/sq_token_source.h"
+#include "sim/llm/text/sq_token_source.h"
 
 // Input of one layer and everything computed from it. Owned; sq_layer_free releases all of it.
 struct sq_layer_run {

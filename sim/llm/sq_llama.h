@@ -12,7 +12,7 @@
 #define SQ_LLAMA_H
 
 #include "sim/llm/sq_checkpoint.h"
-#include "sim/llm/sq_tokens.h"
+#include "sim/llm/text/sq_tokens.h"
 
 // One linear layer about to be computed: y[m][n] = x[m][k] w[n][k]^T, m = all tokens of the set.
 struct sq_llama_linear {

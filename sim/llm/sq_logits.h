@@ -9,7 +9,7 @@
 #define SQ_LOGITS_H
 
 #include "sim/llm/sq_checkpoint.h"
-#include "sim/llm/sq_tokens.h"
+#include "sim/llm/text/sq_tokens.h"
 
 struct sq_token_score {
     double nll; // -log p of the token that comes next, nats

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/quant/sq_spqt_calib.h"
+#include "models/spqt/sq_spqt_calib.h"
 #include "sim/format/sq_format_ops.h"
 
 // One block: its layers, what they see, and the residual stream before and after it.

@@ -4,7 +4,7 @@
 #ifndef SQ_CHIP_MACHINE_H
 #define SQ_CHIP_MACHINE_H
 
-#include "sim/format/sq_chip_route.h"
+#include "sim/format/top/sq_chip_route.h"
 #include "sim/machine/sq_machine_stats.h"
 
 // What the chip has: the bus, the DMA, half of each buffer, the DRAM. SQ_ERR_ARG: the machine is no chip;

@@ -5,7 +5,7 @@
 #ifndef SQ_CHIP_WORLD_H
 #define SQ_CHIP_WORLD_H
 
-#include "sim/block/sq_engine.h"
+#include "sim/block/flow/sq_engine.h"
 #include "sim/block/top/sq_axi_memory.h"
 #include "sim/block/top/sq_top_sim.h"
 

@@ -34,7 +34,7 @@
 
 #include <stdint.h>
 
-#include "models/sq_config.h"
+#include "models/core/sq_config.h"
 
 struct sq_machine {
     char name[64];

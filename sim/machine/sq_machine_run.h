@@ -20,7 +20,7 @@
 #ifndef SQ_MACHINE_RUN_H
 #define SQ_MACHINE_RUN_H
 
-#include "sim/block/sq_unit.h"
+#include "sim/block/flow/sq_unit.h"
 #include "sim/machine/sq_machine_stats.h"
 
 // Definition: steps every cycle of DRAM and core.

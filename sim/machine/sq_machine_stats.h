@@ -3,7 +3,7 @@
 #ifndef SQ_MACHINE_STATS_H
 #define SQ_MACHINE_STATS_H
 
-#include "sim/block/sq_unit.h"
+#include "sim/block/flow/sq_unit.h"
 #include "sim/machine/sq_machine.h"
 #include "sim/machine/sq_mapping.h"
 

@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sim/block/sq_unit.h"
+#include "sim/block/flow/sq_unit.h"
 #include "sim/format/sq_cost.h"
 #include "sim/format/sq_recipe.h"
 #include "sim/machine/sq_machine.h"

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "models/sq_format.h"
+#include "models/core/sq_format.h"
 #include "sim/format/sq_cost.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/io/sq_checked.h"

@@ -26,9 +26,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "models/sq_config.h"
+#include "models/core/sq_config.h"
 #include "models/sq_status.h"
-#include "sim/block/sq_cause.h"
+#include "sim/block/flow/sq_cause.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/io/sq_digest.h"
 #include "sim/machine/sq_fair.h"

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/block/sq_core_run.h"
+#include "sim/block/core/sq_core_run.h"
 #include "sim/energy/sq_measure.h"
 #include "sim/io/sq_home.h"
-#include "sim/llm/sq_token_source.h"
+#include "sim/llm/text/sq_token_source.h"
 #include "sim/machine/sq_machine_run.h"
 #include "sim/machine/sq_workload.h"
 #include "sim/sweep/sq_sweep_grid.h"

@@ -4,8 +4,8 @@
 #ifndef SQ_AREA_BLOCK_H
 #define SQ_AREA_BLOCK_H
 
-#include "models/sq_config.h"
-#include "sim/block/sq_block.h"
+#include "models/core/sq_config.h"
+#include "sim/block/flow/sq_block.h"
 #include "sim/synth/sq_synth.h"
 
 enum sq_area_kind {
@@ -20,7 +20,7 @@ enum sq_area_kind {
     SQ_AREA_GATHER_MUX,    // ... once per PE
     SQ_AREA_PE,            // sq_pe
     SQ_AREA_CORE,          // sq_core, without the cause counters
-    SQ_AREA_UNIT,          // a row of the blocks' tables (sim/block/sq_block.h)
+    SQ_AREA_UNIT,          // a row of the blocks' tables (sim/block/flow/sq_block.h)
     SQ_AREA_SOURCE,        // a module of somebody else
     SQ_N_AREA_KINDS
 };

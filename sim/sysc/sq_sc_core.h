@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cycle model of sq_core as an SC_MODULE with the ports of the verilated RTL: when from
-// sim/block/sq_core_sim.c, what from models/sq_gather.c.
+// sim/block/core/sq_core_sim.c, what from models/core/sq_gather.c.
 #ifndef SQ_SC_CORE_H
 #define SQ_SC_CORE_H
 

@@ -43,7 +43,7 @@ struct Gather : sc_core::sc_module {
         Out act{};
         bool error = false;
     };
-    sq_pipeline sim_{}; // three stages (sim/block/sq_gather_block.c)
+    sq_pipeline sim_{}; // three stages (sim/block/core/sq_gather_block.c)
     std::deque<Beat> beats_;
     sc_core::sc_event changed_;
 

@@ -9,10 +9,10 @@
 #include <type_traits>
 
 extern "C" {
-#include "models/sq_gather.h"
-#include "sim/block/sq_core_sim.h"
-#include "sim/block/sq_pipeline.h"
-#include "sim/block/sq_stream.h"
+#include "models/core/sq_gather.h"
+#include "sim/block/core/sq_core_sim.h"
+#include "sim/block/flow/sq_pipeline.h"
+#include "sim/block/flow/sq_stream.h"
 }
 
 namespace sq_sc

@@ -26,8 +26,8 @@
 #include <vector>
 
 extern "C" {
-#include "sim/block/sq_core_block.h"
-#include "sim/block/sq_core_run.h"
+#include "sim/block/core/sq_core_block.h"
+#include "sim/block/core/sq_core_run.h"
 }
 
 namespace sq_sc

@@ -7,8 +7,8 @@
 
 #include "sim/cosim/sq_env_run.h"
 #include "sim/cosim/sq_rtl_build.h"
-#include "sim/format/sq_chip_route.h"
 #include "sim/format/sq_format_ops.h"
+#include "sim/format/top/sq_chip_route.h"
 #include "sim/machine/sq_chip_run.h"
 #include "tests/bench/bench_recipe.h"
 

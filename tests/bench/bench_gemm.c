@@ -4,7 +4,7 @@
 // Best of a few runs, unpacking included. What evaluation runs is bench_product's.
 //
 //   bench_gemm [--quick] [M N K]
-#include "models/sq_gemm_kernels.h"
+#include "models/number/sq_gemm_kernels.h"
 #include "tests/bench/bench.h"
 
 static double best_seconds(enum sq_gemm_kernel kernel, const struct sq_matrix *w, const int8_t *act,

@@ -7,10 +7,10 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "sim/format/file/sq_operand_file.h"
+#include "sim/format/file/sq_weight_file.h"
 #include "sim/format/sp24/sq_sp24_recipe.h"
-#include "sim/format/sq_operand_file.h"
 #include "sim/format/sq_quantize.h"
-#include "sim/format/sq_weight_file.h"
 #include "tests/bench/bench.h"
 
 static char dir[] = "/tmp/sq-bench-XXXXXX";

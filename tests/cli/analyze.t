@@ -10,7 +10,7 @@ C=$W/copy
 mkdir "$C" "$C/tests"
 cp -r models sim lib "$C"
 cp -r tests/analyze "$C/tests"
-B=$C/tests/analyze/baseline.txt F=models/sq_mac.c
+B=$C/tests/analyze/baseline.txt F=models/core/sq_mac.c
 
 for tool in cppcheck gcc; do
   hold . $tool $F

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # sqsim area, on blocks of a few cells (the cache of the repository is used, so that a second run
 # takes no time): what is printed, that every option changes what it should, and the refusals.
-# tests/unit/test_synth counts cells and checks the cache; the library is osu018.
+# tests/unit/synth/test_synth counts cells and checks the cache; the library is osu018.
 . "$(dirname "$0")/lib.sh"
 
 LIB=/usr/share/qflow/tech/osu018/osu018_stdcells.lib
@@ -143,7 +143,7 @@ dma=$(value area_um2)
 accept "a source that is ours: read once" area --json --source "$ROOT/rtl/top/sq_dma.sv" --top sq_dma --clock clk_i \
   --param CountW=32 --param MaxBurst=16 --param Quiet=400
 ok "... the same area" awk "BEGIN{d=$(value area_um2)/$dma-1; exit !(d*d<1e-4)}"
-cp "$ROOT/rtl/sq_fifo.sv" "$W/mine_fifo.sv"
+cp "$ROOT/rtl/flow/sq_fifo.sv" "$W/mine_fifo.sv"
 accept "a module of ours in a file of another name" area --json --source mine_fifo.sv --top sq_fifo --clock clk_i
 echo 'module use_fifo (input clk_i, rst_ni, v, r, input [7:0] d, output [7:0] q, output o, i);
   sq_fifo u (.clk_i, .rst_ni, .in_valid_i(v), .in_ready_o(i), .in_data_i(d), .out_valid_o(o), .out_ready_i(r), .out_data_o(q));

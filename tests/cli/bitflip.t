@@ -3,7 +3,7 @@
 # One flipped bit in what sqsim stores and reads again: exit 2 with one line, or the same output;
 # never another number, never a crash. Sampled: FLIPS places of a database (60; `make bitflip-test`
 # takes 500), a third as many of each encoded file; every text of a database is altered in
-# tests/unit/test_sweep_db.c, every bit of a file in tests/unit/test_safetensors.c.
+# tests/unit/machine/test_sweep_db.c, every bit of a file in tests/unit/io/test_safetensors.c.
 . "$(dirname "$0")/lib.sh"
 FLIPS=${FLIPS:-60}
 SEED=${SQ_SEED:-1}

@@ -3,7 +3,7 @@
 # What the program keeps of its tools' work, in a home of the test's own whose path has every
 # character that a shell or make would mind: one flipped bit or a cut file is never used (FLIPS per
 # cache, `make flip-test FLIPS=500`), a complete entry needs no permission to write, nothing else is
-# left. tests/unit/test_synth has the digests of inputs.
+# left. tests/unit/synth/test_synth has the digests of inputs.
 . "$(dirname "$0")/lib.sh"
 SEED=${SQ_SEED:-1}
 FLIPS=${FLIPS:-5}
@@ -116,7 +116,7 @@ if command -v verilator >/dev/null; then
   mkdir -p "$W/bad/sim/cosim"
   cp -r "$ROOT/rtl" "$W/bad/rtl"
   cp "$ROOT"/sim/cosim/sq_{bridge,rtl}.h "$W/bad/sim/cosim"
-  echo 'module sq_topk; typo' >"$W/bad/rtl/sq_topk.sv"
+  echo 'module sq_topk; typo' >"$W/bad/rtl/core/sq_topk.sv"
   SQSIM_HOME=$W/bad sq "${cosim[@]}"
   ok "RTL that does not build: exit 1" [ "$RC" = 1 -a "$(wc -l <"$W.err")" = 1 ]
   log=$(sed 's/.*, see //' "$W.err")

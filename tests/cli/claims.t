@@ -22,7 +22,7 @@ sq $gate
 ok "it compares cycles, and none differs" grep -qE 'compared with RTL: [1-9][0-9]{5,} cycles.* 0 cycle mismatches' "$W.out"
 mkdir -p "$W/late/build" "$W/late/sim/cosim" && cp -r rtl "$W/late/" && cp sim/cosim/sq_{bridge,rtl}.h "$W/late/sim/cosim/"
 # A step that is a cycle late once in 256 banks.
-sed -i "s/assign low_blocked = /assign low_blocked = low_bank_q[7:0] == 8'd255 \&\& !bank_full_q \&\& l1_valid_q || /" "$W/late/rtl/sq_core_ctl.sv"
+sed -i "s/assign low_blocked = /assign low_blocked = low_bank_q[7:0] == 8'd255 \&\& !bank_full_q \&\& l1_valid_q || /" "$W/late/rtl/core/sq_core_ctl.sv"
 SQSIM_HOME=$W/late sq $gate
 ok "one late cycle in 256 banks exits 1" [ "$RC" = 1 ]
 

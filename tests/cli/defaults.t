@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # eval and quantize start from the same defaults: of every format that quantize writes, whatever both
 # say of its recipe is the same, and so are the stored bits. Without calibration tokens both round to
-# nearest and say so. (That an option of both is one row of its table: unit/test_formats.c.)
+# nearest and say so. (That an option of both is one row of its table: unit/format/test_formats.c.)
 . "$(dirname "$0")/lib.sh"
 
 # Keys of the last lines of two outputs: those that both have, and of them those that differ; what

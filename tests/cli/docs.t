@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # docs/ is true: every "SPEC X.n" leads to a section, links and anchors to a place, every key that
 # --json prints is documented and the other way round, the files that the glossary names exist. The
-# tables that the code holds itself (axes, measures, schema) are in tests/unit/test_docs.c.
+# tables that the code holds itself (axes, measures, schema) are in tests/unit/io/test_docs.c.
 . "$(dirname "$0")/lib.sh"
 DOCS=$ROOT/docs
 
@@ -39,10 +39,10 @@ for v in $(grep '^V' "$W/sections"); do
   tests=$(grep -E "^\| ([^|]*, )?$v(,[^|]*)? \|" "$DOCS/spec/readings.md" | grep -oE 'test_[a-z0-9_]+\.(c|cpp)|[a-z]+\.t')
   [ "$v" = V9b ] && tests=test_q4k.c
   ok "$v: $(echo $tests)" [ -n "$tests" -a -z "$(for t in $tests; do
-    grep -qsE "\b$v\b" "$ROOT"/tests/*/"$t" || echo "$t"; done)" ]
+    grep -qsE "\b$v\b" "$ROOT"/tests/{,unit/}*/"$t" || echo "$t"; done)" ]
 done
 for t in $(grep -ohE '\b(test_[a-z0-9_]+\.(c|cpp)|(cli|rtl)/[a-z0-9_]+\.t)\b' "$DOCS"/*.md "$DOCS"/spec/*.md | sort -u); do
-  ok "there is a $t" [ -n "$(ls "$ROOT"/tests/$t "$ROOT"/tests/*/$t 2>/dev/null)" ]
+  ok "there is a $t" [ -n "$(ls "$ROOT"/tests/$t "$ROOT"/tests/*/$t "$ROOT"/tests/unit/*/$t 2>/dev/null)" ]
 done
 
 # ---- links ------------------------------------------------------------------------------------
@@ -73,8 +73,8 @@ lost() { # of the words that match PATTERN, those that no file below FOLDER... i
 }
 ok "headers, modules, kernels" [ -z "$(lost '(quant/)?sq_[a-z0-9_]*\.(h|c|sv|cu|cuh)' models rtl gpu | tee >(cat >&2))" ]
 for folder in $(grep -oE '^(sim/)?[a-z]+/([a-z0-9]+/)?sq_[a-z0-9_]+\.[ch]$' "$W/words" | sed 's,^sim/,,; s,/.*,,' | sort -u); do
-  case $folder in quant | models) continue ;; esac
-  ok "sim/$folder" [ -z "$(lost "(sim/)?$folder/([a-z0-9]+/)?sq_[a-z0-9_]+\.[ch]" sim | tee >(cat >&2))" ]
+  case $folder in models) continue ;; esac
+  ok "sim/$folder" [ -z "$(lost "(sim/)?$folder/([a-z0-9]+/)?sq_[a-z0-9_]+\.[ch]" models sim | tee >(cat >&2))" ]
 done
 (cd "$ROOT" && grep -rhoE '\b(sq|SQ)_[A-Za-z0-9_]+\b' Makefile models sim rtl gpu tests/unit) | sort -u >"$W/names"
 ok "functions and modules" [ -z "$(grep -Ex '(sq|SQ)_[A-Za-z0-9_]*[a-zA-Z0-9]' "$W/words" |
@@ -177,6 +177,7 @@ sed 's/cycles/macs/' "$W/s.yaml" >"$W/t.yaml"
 json sweep s.yaml --db s.db -o s.csv
 sq sweep t.yaml --db t.db
 json sweep --merge t.db --db u.db
+json sweep --measures
 check sweep
 ok "head of the CSV" [ "$(sed -n 1p "$W/s.csv")" = "$(awk '/^<!-- csv -->/ {hit = 1} hit && /^m,/ {print; exit}' "$DOCS/files.md")" ]
 json report --db s.db -o report
@@ -256,7 +257,7 @@ ok "keys of a GPU" cmp <(machine_keys GPUs) <(yaml_keys "$M/template_gpu.yaml")
 ok "all tables are there" [ "$(for s in sq_w dense sq_a_static sq_a_dynamic sp24 gqsa spqt spqr mxfp4 mxplus nvfp4 sq_b; do table_of $s; done | wc -l),$(machine_keys GPUs | wc -l)" = 40,8 ]
 # Fields of GPU records, of which the writer has every one.
 awk '/^\| object \| fields/ {on = 1} !NF {on = 0} on' "$DOCS/files.md" | grep -o '`[a-zA-Z0-9_]*`' | tr -d '`' | sort -u >"$W/fields"
-sed -n '/^static json_t \*device_json/,/^\/\/ ---- checking/p' "$ROOT/gpu/sq_record.c" | grep -o '"[a-zA-Z][a-zA-Z0-9_]*"' | tr -d '"' | sort -u >"$W/written"
+sed -n '/^static json_t \*device_json/,/^\/\/ ---- checking/p' "$ROOT/gpu/measure/sq_record.c" | grep -o '"[a-zA-Z][a-zA-Z0-9_]*"' | tr -d '"' | sort -u >"$W/written"
 ok "fields of GPU records" [ -z "$(comm -23 "$W/fields" "$W/written" | tee >(cat >&2))" ]
 ok "all of them" [ "$(comm -13 "$W/fields" "$W/written" | tr '\n' ' ')" = \
   "cold_rotated float64 golden_traces graph_replay_events int64 measured pass warm " ]

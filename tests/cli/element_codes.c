@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The elements of models/sq_element.h as a filter, for tests/cli/elements.py.
+// The elements of models/scaled/sq_element.h as a filter, for tests/cli/elements.py.
 //
 //   element_codes ELEMENT encode   binary32 on standard input, a code byte each on standard output
 //   element_codes ELEMENT decode   code bytes in, binary32 out
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "models/sq_element.h"
+#include "models/scaled/sq_element.h"
 
 enum { CHUNK = 1 << 16 };
 

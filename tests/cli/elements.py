@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elements of models/sq_element.h against ml_dtypes, which no one of this project wrote.
+"""Elements of models/scaled/sq_element.h against ml_dtypes, which no one of this project wrote.
 
     elements.py PROGRAM          every code; every tie with its neighbours; 10^7 random binary32
     elements.py PROGRAM --all    every finite binary32, 2^32 patterns, of E2M1 and E4M3

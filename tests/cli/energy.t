@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # sqsim energy on the smallest array, and on a layer: what is printed, that parts sum up to the last
 # digit, that options change what they should and nothing else, and the refusals. The joules of single
-# cells are worked out in tests/unit/test_energy.c, changes of whole netlists are compared in
+# cells are worked out in tests/unit/synth/test_energy.c, changes of whole netlists are compared in
 # tests/sim/test_toggle.c.
 . "$(dirname "$0")/lib.sh"
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Encoded weights in files, every format of quantize and every way to store one: eval of the file is
 # eval of the recipe bit by bit (loss, KL, errors of every layer, bits), inspect finds it valid with
-# the same bits, and what no encoder writes is refused. Refusals of single codes: unit/test_codes_pack.c.
+# the same bits, and what no encoder writes is refused. Refusals of single codes: unit/number/test_codes_pack.c.
 . "$(dirname "$0")/lib.sh"
 
 few="--calib-sequences 2 --json"

@@ -369,7 +369,7 @@ else
   sq area --block pe --low-lanes 4 --high-lanes 1 --gather crossbar --json
   ok "the machine's own PE is that of sqsim area" [ "$(head -1 "$W.out" | grep -o '"area_um2":[0-9.]*' | cut -d: -f2)" = "$most" ]
   dense() {
-    sed 's/sq_pe_dense/mine/' "$SQSIM_HOME/rtl/sq_pe_dense.sv" >"$W/mine.sv"
+    sed 's/sq_pe_dense/mine/' "$SQSIM_HOME/rtl/array/sq_pe_dense.sv" >"$W/mine.sv"
     sq area --source mine.sv --top mine --param "Lanes=$1" --param AW=8 --param BW=4 --json
     grep -o '"area_um2":[0-9.]*' "$W.out" | tail -1 | cut -d: -f2
   }

@@ -38,23 +38,24 @@ none "includes point down" "$(awk -v order="$ORDER" '
   $1 !~ /^(lib|tests)\// && $2 ~ /^lib\// { print }
   $1 !~ /^tests\// && $2 ~ /^tests\// && $2 !~ /emulate/ { print }' "$T")"
 
-# A family of formats has a room, sim/format/NAME/: it includes itself and the core beside the rooms. The core includes no room.
-none "rooms of sim/format include themselves and the core" "$(awk '
-  function room(f, part, k) { k = split(f, part, "/"); return part[1] "/" part[2] != "sim/format" ? "out" : k > 3 ? part[3] : "core" }
-  room($2) != "core" && room($2) != "out" && room($1) != room($2) && room($1) != "out" { print }' "$T")"
+# A family of formats has a room, sim/format/ROOM/: it includes itself and what the formats share, which includes no room.
+ROOMS="core scaled sp24 gqsa spqt spqr"
+none "rooms of sim/format include themselves and what is shared" "$(awk -v rooms=" $ROOMS " '
+  function room(f, part, k) { k = split(f, part, "/"); return part[1] "/" part[2] != "sim/format" ? "out" : index(rooms, " " part[3] " ") ? part[3] : "shared" }
+  room($2) != "shared" && room($2) != "out" && room($1) != room($2) && room($1) != "out" { print }' "$T")"
 
 # Shared code knows no format: it says no name of one, and asks the table. Left out are the rooms, the one list, blocks (whose
 # points are named after what they multiply) and comments. "dense" is also a word for what is not 2:4; nvfp4 is a data type in
 # the files of aiconfigurator; the cosimulation of a core still makes its operands by the route of sq_w.
 NAMES=$(sed -n 's/^    FORMAT(\([a-z0-9_]*\)).*/\1/p' sim/format/sq_formats.c | paste -sd'|')
-SHARED=$(grep -E '^(sim|lib)/' <<<"$SOURCES" | grep -vE '^sim/block/|^sim/format/[a-z0-9]+/|^sim/format/sq_formats\.c')
+SHARED=$(grep -E '^(sim|lib)/' <<<"$SOURCES" | grep -vE "^sim/block/|^sim/format/(${ROOMS// /|})/|^sim/format/sq_formats\.c")
 none "the list of formats is read" "$([ -n "$NAMES" ] || echo "no FORMAT() in sim/format/sq_formats.c")"
 none "shared code names no format" "$(grep -nE "\"($NAMES)\"|\<sq_format_($NAMES)\>" $SHARED |
   sed 's#//.*##; s#/\*.*##' | grep -E "\"($NAMES)\"|\<sq_format_($NAMES)\>" | grep -v '"dense"' |
   grep -v '^sim/gpu/sq_gpu_records.c:.*{"nvfp4", SQ_GPU_NVFP4')"
-none "shared code includes no room of a format" "$(awk '
-  function room(f, part, k) { k = split(f, part, "/"); return part[1] "/" part[2] == "sim/format" && k > 3 }
-  $1 ~ /^(sim|lib)\// && !room($1) && room($2) && $1 " " $2 != "sim/cosim/sq_route_cosim.c sim/format/grid/sq_w_route.h" { print }' "$T")"
+none "shared code includes no room of a format" "$(awk -v rooms=" $ROOMS " '
+  function room(f, part) { split(f, part, "/"); return part[1] "/" part[2] == "sim/format" && index(rooms, " " part[3] " ") }
+  $1 ~ /^(sim|lib)\// && !room($1) && room($2) && $1 " " $2 != "sim/cosim/sq_route_cosim.c sim/format/core/sq_w_route.h" { print }' "$T")"
 
 # A text of others never becomes a path: each name that is put behind a folder stands here, with what makes it safe.
 #   our own words: blocks, formats, shipped files, digests, names of files that we have written
@@ -62,11 +63,11 @@ none "shared code includes no room of a format" "$(awk '
 # sq_synth_include.c reads what a source includes, by design.
 cat >"$T.allowed" <<'END'
 sim/cli/sq_cli.c relative              our own words
-sim/cli/sq_cmd_compare_input.c machine our own words
-sim/cli/sq_cmd_compare_input.c records our own words
+sim/cli/compare/sq_cmd_compare_input.c machine our own words
+sim/cli/compare/sq_cmd_compare_input.c records our own words
 sim/cli/sq_cmd_image.c ending          quoted
-sim/cli/sq_compare_formats.c name      our own words
-sim/cli/sq_cosim_report.c name         quoted
+sim/cli/compare/sq_compare_formats.c name      our own words
+sim/cli/cosim/sq_cosim_report.c name         quoted
 sim/cosim/sq_rtl_build.c after         our own words
 sim/cosim/sq_rtl_build.c depends       our own words
 sim/cosim/sq_rtl_build.c folder        our own words
@@ -74,17 +75,18 @@ sim/cosim/sq_rtl_build.c hex           our own words
 sim/cosim/sq_rtl_build.c line          our own words
 sim/cosim/sq_rtl_build.c name          our own words
 sim/cosim/sq_rtl_build.c passing       our own words
-sim/format/sq_vectors_file.c name      our own words
+sim/format/file/sq_vectors_file.c name      our own words
 sim/io/sq_cache.c d_name               listed
 sim/io/sq_cache.c name                 listed
 sim/io/sq_confine.c name               our own words
 sim/io/sq_confine.c part               our own words
 sim/io/sq_owner.c d_name               listed
+sim/io/sq_home.c return         what the user names, to read
 sim/llm/sq_checkpoint.c name           tested
 sim/llm/sq_reference.c d_name          listed
 sim/llm/sq_reference.c files           our own words
 sim/llm/sq_reference.c hex             our own words
-sim/llm/sq_tokens.c name               our own words
+sim/llm/text/sq_tokens.c name               our own words
 sim/sweep/sq_report_write.c name       tested
 sim/sweep/sq_sweep_machine.c SQ_SWEEP_PATH_SIZE the user's own specification
 sim/synth/sq_synth_cache.c name        our own words
@@ -92,6 +94,7 @@ sim/synth/sq_synth_cache.c suffix      tested
 sim/synth/sq_synth_clock.c file        our own words
 sim/synth/sq_synth_count.c mapper      our own words
 sim/synth/sq_synth_include.c name      an include
+sim/synth/sq_synth_run.c d_name        listed
 sim/synth/sq_synth_run.c log           our own words
 sim/synth/sq_synth_run.c mapper        our own words
 sim/synth/sq_synth_run.c name          our own words

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sim/llm/sq_tokenizer.h"
+#include "sim/llm/text/sq_tokenizer.h"
 
 static void must(enum sq_status status, const struct sq_error *err)
 {

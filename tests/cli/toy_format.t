@@ -13,16 +13,16 @@ case $BUILD in *san) SAN="-fsanitize=address,undefined -fno-sanitize-recover=all
 # ---- the lines
 sed 's/^    FORMAT(sq_b) .*/&\n    FORMAT(toy) \\/; s/^    FORMAT(nvint5) .*/&\n    FORMAT(nvfp6) \\\n    FORMAT(mine) \\/' "$ROOT/sim/format/sq_formats.c" >"$W/sq_formats.c"
 ok "one line more for each" [ "$(diff "$ROOT/sim/format/sq_formats.c" "$W/sq_formats.c" | grep -c '^[<>]')" = 3 ]
-{ cat "$ROOT/sim/format/bs/sq_nv_format.c"; echo 'NV(nvfp6, SQ_ELEMENT_E2M3);'
+{ cat "$ROOT/sim/format/scaled/sq_nv_format.c"; echo 'NV(nvfp6, SQ_ELEMENT_E2M3);'
   echo 'extern const struct sq_bs_kind sq_bs_mine; CHOSEN(mine, &sq_bs_mine);'; } >"$W/sq_nv_format.c"
-# the kind of tests/unit/test_bs_kind.c: a sign in the scale of a block says what a code stands for
-{ printf '#include "%s"\n' math.h models/sq_bs_kind.h models/sq_codes.h
-  sed -n '/^enum { FIFTH/,/is_scale};$/p' "$ROOT/tests/unit/test_bs_kind.c" |
+# the kind of tests/unit/scaled/test_bs_kind.c: a sign in the scale of a block says what a code stands for
+{ printf '#include "%s"\n' math.h models/scaled/sq_bs_kind.h models/number/sq_codes.h
+  sed -n '/^enum { FIFTH/,/is_scale};$/p' "$ROOT/tests/unit/scaled/test_bs_kind.c" |
     sed 's/^static const struct sq_bs_kind razer_kind = {.name = "razer"/const struct sq_bs_kind sq_bs_mine = {.name = "mine"/'
 } >"$W/mine.c"
 link() {
   local objects=
-  for c in "$ROOT"/sim/cli/*.c; do objects="$objects $BUILD/obj/sim/cli/$(basename "$c" .c).o"; done
+  for c in "$ROOT"/sim/cli/*.c "$ROOT"/sim/cli/*/*.c; do c=${c#"$ROOT/"}; objects="$objects $BUILD/obj/${c%.c}.o"; done
   gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror $SAN -fopenmp -O1 \
     -I"$ROOT" "$ROOT/tests/cli/toy_format.c" "$W/sq_formats.c" "$W/sq_nv_format.c" "$W/mine.c" $objects \
     "$BUILD/libsqsim.a" "$BUILD/libsqmodels.a" \

@@ -7,16 +7,16 @@
 # cycle or one beat sharper.
 proof quick core_ctl sq_core_ctl_check "LowSteps 2 HighSteps 1" \
   "no deadlock; every step used once, in its group; no total overwritten"
-fault Live sq_core_ctl.sv 's/if (high_fire_o \&\& high_bank_last) bank_full_q/if (low_bank_last_o \&\& high_fire_o \&\& high_bank_last) bank_full_q/; s/if (low_fire_o \&\& low_bank_last_o) bank_full_q <= 1.b1/if (low_fire_o \&\& low_bank_last_o \&\& !high_fire_o) bank_full_q <= 1'"'b1/"
-fault BeatsOfJob sq_core_ctl.sv 's/low_groups_q <= job_groups_i;/low_groups_q <= job_groups_i + 1;/'
-fault BeatsTogether sq_core_ctl.sv 's/assign lo_ready_o = low_fire_o;/assign lo_ready_o = low_left \&\& low_en_o \&\& !low_blocked;/'
-fault StepNumber sq_core_ctl.sv 's/if (low_fire_o) begin/if (low_fire_o \&\& act_valid_i \&\& !job_valid_i) begin/'
-fault BankHandedOver sq_core_ctl.sv 's/low_bank_last_o \&\& bank_full_q \&\& !(high_fire_o \&\& high_bank_last)/1'"'b0/"
-fault LowSum sq_core_ctl.sv 's/ls_last_q <= l2_last_q/ls_last_q <= l1_last_q/'
-fault HighSum sq_core_ctl.sv 's/hs_first_q <= h1_first_q/hs_first_q <= high_bank_q == 0/'
-fault LowTotalKept sq_core_ctl.sv "s/assign low_en_o = .*/assign low_en_o = 1'b1;/"
-fault HighTotalKept sq_core_ctl.sv "s/assign high_en_o = .*/assign high_en_o = 1'b1;/"
-fault TileComplete sq_core_ctl.sv 's/assign out_valid_o = low_result_q \&\& high_result_q/assign out_valid_o = high_result_q/'
+fault Live core/sq_core_ctl.sv 's/if (high_fire_o \&\& high_bank_last) bank_full_q/if (low_bank_last_o \&\& high_fire_o \&\& high_bank_last) bank_full_q/; s/if (low_fire_o \&\& low_bank_last_o) bank_full_q <= 1.b1/if (low_fire_o \&\& low_bank_last_o \&\& !high_fire_o) bank_full_q <= 1'"'b1/"
+fault BeatsOfJob core/sq_core_ctl.sv 's/low_groups_q <= job_groups_i;/low_groups_q <= job_groups_i + 1;/'
+fault BeatsTogether core/sq_core_ctl.sv 's/assign lo_ready_o = low_fire_o;/assign lo_ready_o = low_left \&\& low_en_o \&\& !low_blocked;/'
+fault StepNumber core/sq_core_ctl.sv 's/if (low_fire_o) begin/if (low_fire_o \&\& act_valid_i \&\& !job_valid_i) begin/'
+fault BankHandedOver core/sq_core_ctl.sv 's/low_bank_last_o \&\& bank_full_q \&\& !(high_fire_o \&\& high_bank_last)/1'"'b0/"
+fault LowSum core/sq_core_ctl.sv 's/ls_last_q <= l2_last_q/ls_last_q <= l1_last_q/'
+fault HighSum core/sq_core_ctl.sv 's/hs_first_q <= h1_first_q/hs_first_q <= high_bank_q == 0/'
+fault LowTotalKept core/sq_core_ctl.sv "s/assign low_en_o = .*/assign low_en_o = 1'b1;/"
+fault HighTotalKept core/sq_core_ctl.sv "s/assign high_en_o = .*/assign high_en_o = 1'b1;/"
+fault TileComplete core/sq_core_ctl.sv 's/assign out_valid_o = low_result_q \&\& high_result_q/assign out_valid_o = high_result_q/'
 proof full core_ctl sq_core_ctl_check "LowSteps 1 HighSteps 1" "the same"
 proof full core_ctl sq_core_ctl_check "LowSteps 1 HighSteps 2" "the same"
 proof full core_ctl sq_core_ctl_check "LowSteps 2 HighSteps 2" "the same"
@@ -24,10 +24,10 @@ proof full core_ctl sq_core_ctl_check "LowSteps 3 HighSteps 2" "the same"
 
 proof full core sq_core_check "LowLanes 2 HighLanes 1" "control and stream registers: all tiles of a job, no others"
 tight u_rules.NothingHoarded "LowLanes 2 HighLanes 1 Inside 1"
-fault u_rules.NothingInvented sq_core_ctl.sv "s/assign out_valid_o = .*/assign out_valid_o = 1'b1;/"
-fault u_rules.NothingLost sq_core_ctl.sv 's/else if (out_fire) low_result_q/else if (out_ready_i) low_result_q/'
-fault u_rules.Live sq_core_ctl.sv "s/bank_full_q <= 1'b1;/bank_full_q <= 1'b0;/"
-fault u_rules.OfferHeld sq_core_ctl.sv 's/assign out_valid_o = \(.*\);/assign out_valid_o = \1 \&\& hi_valid_i;/'
+fault u_rules.NothingInvented core/sq_core_ctl.sv "s/assign out_valid_o = .*/assign out_valid_o = 1'b1;/"
+fault u_rules.NothingLost core/sq_core_ctl.sv 's/else if (out_fire) low_result_q/else if (out_ready_i) low_result_q/'
+fault u_rules.Live core/sq_core_ctl.sv "s/bank_full_q <= 1'b1;/bank_full_q <= 1'b0;/"
+fault u_rules.OfferHeld core/sq_core_ctl.sv 's/assign out_valid_o = \(.*\);/assign out_valid_o = \1 \&\& hi_valid_i;/'
 
 # One beat for each, or one tile for each group: a beat too many at the ports of FILE, too few, none.
 unit() { # quick|full BLOCK FILE NUMBER LATENCY INSIDE EVERY [MORE]
@@ -44,87 +44,87 @@ unit() { # quick|full BLOCK FILE NUMBER LATENCY INSIDE EVERY [MORE]
   fault u_rules.NothingInvented "$3" "s/assign out_valid_o = .*;/assign out_valid_o = 1'b1;/"
   fault u_rules.NothingLost "$3" 's/assign out_valid_o = \(.*\);/assign out_valid_o = \1 \&\& in_valid_i;/'
   if [ "$2" = act_quant ]; then
-    fault u_rules.OfferHeld sq_act_quant.sv 's/\.out_valid_o, \.out_ready_i, \.out_code_o(low)/.out_valid_o(offer), .out_ready_i, .out_code_o(low)/; s/^  sq_requant #(/  logic offer; assign out_valid_o = offer \&\& in_valid_i;\n  sq_requant #(/'
+    fault u_rules.OfferHeld core/sq_act_quant.sv 's/\.out_valid_o, \.out_ready_i, \.out_code_o(low)/.out_valid_o(offer), .out_ready_i, .out_code_o(low)/; s/^  sq_requant #(/  logic offer; assign out_valid_o = offer \&\& in_valid_i;\n  sq_requant #(/'
   else
     fault u_rules.OfferHeld "$3" 's/assign out_valid_o = \(.*\);/assign out_valid_o = \1 \&\& in_valid_i;/'
   fi
 }
-unit quick topk sq_topk_rank.sv 0 2 2 1
-unit quick topk sq_topk_radix.sv 1 8 1 8
-unit quick meta24 sq_meta24.sv 2 2 2 1
-unit quick gather sq_gather.sv 3 3 3 1
-unit quick requant sq_requant.sv 7 3 3 1
-unit quick array sq_array.sv 4 3 3 1
-unit full array sq_array.sv 4 4 4 1 "Layout 1"
-unit full array sq_array.sv 4 4 4 1 "Layout 2"
-unit full array sq_array.sv 4 4 4 1 "Layout 3"
-unit full array_dynamic sq_array.sv 5 6 6 1
-unit full act_quant sq_topk_rank.sv 6 5 5 1
-unit full act_quant sq_topk_radix.sv 6 7 2 4
+unit quick topk core/sq_topk_rank.sv 0 2 2 1
+unit quick topk core/sq_topk_radix.sv 1 8 1 8
+unit quick meta24 sp24/sq_meta24.sv 2 2 2 1
+unit quick gather core/sq_gather.sv 3 3 3 1
+unit quick requant output/sq_requant.sv 7 3 3 1
+unit quick array array/sq_array.sv 4 3 3 1
+unit full array array/sq_array.sv 4 4 4 1 "Layout 1"
+unit full array array/sq_array.sv 4 4 4 1 "Layout 2"
+unit full array array/sq_array.sv 4 4 4 1 "Layout 3"
+unit full array_dynamic array/sq_array.sv 5 6 6 1
+unit full act_quant core/sq_topk_rank.sv 6 5 5 1
+unit full act_quant core/sq_topk_radix.sv 6 7 2 4
 
 proof quick act_buffer sq_act_buffer_check "Depth 2" \
   "two tiles at most; each whole, in order, as often as asked"
-fault TwoTiles sq_act_buffer.sv "s/assign in_ready_o = .*;/assign in_ready_o = 1'b1;/"
-fault OfferedWhenComplete sq_act_buffer.sv 's/assign out_valid_o = .*;/assign out_valid_o = full_q[write_bank_q];/'
-fault TakesWhenRoom sq_act_buffer.sv 's/assign in_ready_o = .*;/assign in_ready_o = full_q == 0;/'
-fault BeatsInOrder sq_act_buffer.sv 's/(read_bank_q ? AddressW/(write_bank_q ? AddressW/'
-fault LastOfPass sq_act_buffer.sv 's/read_q == end_q\[read_bank_q\]/read_q == end_q[write_bank_q]/'
+fault TwoTiles array/sq_act_buffer.sv "s/assign in_ready_o = .*;/assign in_ready_o = 1'b1;/"
+fault OfferedWhenComplete array/sq_act_buffer.sv 's/assign out_valid_o = .*;/assign out_valid_o = full_q[write_bank_q];/'
+fault TakesWhenRoom array/sq_act_buffer.sv 's/assign in_ready_o = .*;/assign in_ready_o = full_q == 0;/'
+fault BeatsInOrder array/sq_act_buffer.sv 's/(read_bank_q ? AddressW/(write_bank_q ? AddressW/'
+fault LastOfPass array/sq_act_buffer.sv 's/read_q == end_q\[read_bank_q\]/read_q == end_q[write_bank_q]/'
 proof full act_buffer sq_act_buffer_check "Depth 1" "the same"
 proof full act_buffer sq_act_buffer_check "Depth 3" "the same"
 
 proof full spqr_dec sq_spqr_dec_check "Words 4" \
   "a tile leaves whole, from the cycle after its last word; one tile inside"
 tight u_rules.NothingHoarded "Words 4 Inside 3"
-fault u_rules.NothingInvented sq_spqr_dec.sv "s/assign out_valid_o = .*;/assign out_valid_o = 1'b1;/"
-fault u_rules.NothingLost sq_spqr_dec.sv 's/assign out_valid_o = \(.*\);/assign out_valid_o = \1 \&\& in_valid_i;/'
-fault u_rules.OfferHeld sq_spqr_dec.sv 's/assign out_valid_o = \(.*\);/assign out_valid_o = \1 \&\& in_valid_i;/'
-fault u_rules.Live sq_spqr_dec.sv 's/write_q < read_q || (write_q == read_q \&\& out_ready_i)/0/; s/assign out_valid_o = .*/assign out_valid_o = reading_q \&\& !in_valid_i;/'
-fault LastOfTile sq_spqr_dec.sv 's/assign out_last_o = \(.*\);/assign out_last_o = \1 || in_valid_i;/'
+fault u_rules.NothingInvented spqr/sq_spqr_dec.sv "s/assign out_valid_o = .*;/assign out_valid_o = 1'b1;/"
+fault u_rules.NothingLost spqr/sq_spqr_dec.sv 's/assign out_valid_o = \(.*\);/assign out_valid_o = \1 \&\& in_valid_i;/'
+fault u_rules.OfferHeld spqr/sq_spqr_dec.sv 's/assign out_valid_o = \(.*\);/assign out_valid_o = \1 \&\& in_valid_i;/'
+fault u_rules.Live spqr/sq_spqr_dec.sv 's/write_q < read_q || (write_q == read_q \&\& out_ready_i)/0/; s/assign out_valid_o = .*/assign out_valid_o = reading_q \&\& !in_valid_i;/'
+fault LastOfTile spqr/sq_spqr_dec.sv 's/assign out_last_o = \(.*\);/assign out_last_o = \1 || in_valid_i;/'
 proof full spqr_dec sq_spqr_dec_check "Words 16" "the same"
 proof full spqr_dec sq_spqr_dec_check "Words 1" "the same"
 
 proof quick gqsa_walk sq_gqsa_walk_check "Rows 2" \
   "a step per group or empty row, no other; two rows inside at most; flags of rows"
 tight RowsInside "Rows 1"
-fault GroupsOfRows sq_gqsa_walk.sv "s/assign group_ready_o = .*;/assign group_ready_o = 1'b1;/"
-fault FlagsOfRow sq_gqsa_walk.sv 's/out_first_q <= first_q;/out_first_q <= 1;/'
-fault u_rules.NothingInvented sq_gqsa_walk.sv 's/start_q <= !in_last_i;/start_q <= 1;/' # after a matrix without rows
-fault u_rules.NothingLost sq_gqsa_walk.sv 's/assign out_valid_o = \(.*\);/assign out_valid_o = \1 \&\& !in_valid_i;/'
-fault u_rules.OfferHeld sq_gqsa_walk.sv 's/assign out_valid_o = \(.*\);/assign out_valid_o = \1 \&\& in_valid_i;/'
-fault u_rules.Live sq_gqsa_walk.sv "s/assign in_ready_o = .*;/assign in_ready_o = 1'b0;/"
-fault u_rules.NothingHoarded sq_gqsa_walk.sv "s/assign in_ready_o = .*;/assign in_ready_o = 1'b1;/"
+fault GroupsOfRows gqsa/sq_gqsa_walk.sv "s/assign group_ready_o = .*;/assign group_ready_o = 1'b1;/"
+fault FlagsOfRow gqsa/sq_gqsa_walk.sv 's/out_first_q <= first_q;/out_first_q <= 1;/'
+fault u_rules.NothingInvented gqsa/sq_gqsa_walk.sv 's/start_q <= !in_last_i;/start_q <= 1;/' # after a matrix without rows
+fault u_rules.NothingLost gqsa/sq_gqsa_walk.sv 's/assign out_valid_o = \(.*\);/assign out_valid_o = \1 \&\& !in_valid_i;/'
+fault u_rules.OfferHeld gqsa/sq_gqsa_walk.sv 's/assign out_valid_o = \(.*\);/assign out_valid_o = \1 \&\& in_valid_i;/'
+fault u_rules.Live gqsa/sq_gqsa_walk.sv "s/assign in_ready_o = .*;/assign in_ready_o = 1'b0;/"
+fault u_rules.NothingHoarded gqsa/sq_gqsa_walk.sv "s/assign in_ready_o = .*;/assign in_ready_o = 1'b1;/"
 
 proof quick spqt_idx sq_spqt_idx_check "Lanes 2" \
   "full beats but for the last, one last beat for each vector; buffer bound; never stuck"
-fault FullBeats sq_spqt_idx.sv "s/assign out_valid_o = .*;/assign out_valid_o = 1'b1;/"
-fault EndOnce sq_spqt_idx.sv "s/assign out_valid_o = .*;/assign out_valid_o = 1'b1;/; s/assign out_last_o = .*;/assign out_last_o = 1'b1;/"
-fault EndComes sq_spqt_idx.sv 's/assign out_valid_o = \(.*\);/assign out_valid_o = (\1) \&\& in_valid_i;/'
-fault Live sq_spqt_idx.sv "s/assign in_ready_o = .*;/assign in_ready_o = 1'b0;/"
+fault FullBeats spqt/sq_spqt_idx.sv "s/assign out_valid_o = .*;/assign out_valid_o = 1'b1;/"
+fault EndOnce spqt/sq_spqt_idx.sv "s/assign out_valid_o = .*;/assign out_valid_o = 1'b1;/; s/assign out_last_o = .*;/assign out_last_o = 1'b1;/"
+fault EndComes spqt/sq_spqt_idx.sv 's/assign out_valid_o = \(.*\);/assign out_valid_o = (\1) \&\& in_valid_i;/'
+fault Live spqt/sq_spqt_idx.sv "s/assign in_ready_o = .*;/assign in_ready_o = 1'b0;/"
 
 proof quick bank_steps sq_bank_steps_check "BankLen 5 Lanes 2" \
   "the steps of a bank in order, the bank taken with the last"
-fault StepPerOffer sq_bank_steps.sv "s/assign out_valid_o = .*;/assign out_valid_o = in_valid_i \&\& !last;/"
-fault TakenWithLast sq_bank_steps.sv "s/assign in_ready_o = .*;/assign in_ready_o = out_ready_i;/"
-fault ElementsInOrder sq_bank_steps.sv 's/if (step_q == StepW.(s))/if (step_q == StepW'"'"'(s) || s == 0)/; s/+: LineW\] = bank/+: LineW] = out_data_o[l*LineW +: LineW] | bank/'
+fault StepPerOffer core/sq_bank_steps.sv "s/assign out_valid_o = .*;/assign out_valid_o = in_valid_i \&\& !last;/"
+fault TakenWithLast core/sq_bank_steps.sv "s/assign in_ready_o = .*;/assign in_ready_o = out_ready_i;/"
+fault ElementsInOrder core/sq_bank_steps.sv 's/if (step_q == StepW.(s))/if (step_q == StepW'"'"'(s) || s == 0)/; s/+: LineW\] = bank/+: LineW] = out_data_o[l*LineW +: LineW] | bank/'
 proof full bank_steps sq_bank_steps_check "BankLen 4 Lanes 2" "the same"
 
 proof quick gather sq_gather_spec_check "BankLen 8" \
   "rank, select and mux = a walk of the bank (SPEC A.6, D.8); crossbar" sat
-fault Cleaned sq_gather_rank.sv 's/(lane_i\[i\] \&\& !masked\[i\])/(lane_i[i])/'
-fault Counted sq_gather_rank.sv 's/assign count_o = count/assign count_o = count | count_i/; s/count = count_i;/count = 0;/; s/+ CountW.(masked\[i\])/+ CountW'"'"'(masked[i] \&\& i != 1)/'
-fault Gathered sq_gather_sel.sv 's/slot_i\[i\] \&\& ((RankW/((RankW/'
+fault Cleaned core/sq_gather_rank.sv 's/(lane_i\[i\] \&\& !masked\[i\])/(lane_i[i])/'
+fault Counted core/sq_gather_rank.sv 's/assign count_o = count/assign count_o = count | count_i/; s/count = count_i;/count = 0;/; s/+ CountW.(masked\[i\])/+ CountW'"'"'(masked[i] \&\& i != 1)/'
+fault Gathered core/sq_gather_sel.sv 's/slot_i\[i\] \&\& ((RankW/((RankW/'
 proof quick gather sq_gather_spec_check "BankLen 8 Gather 1" "the same; log network" sat
-fault Gathered sq_gather_sel.sv 's/held\[j\] = take ||/held[j] =/'
+fault Gathered core/sq_gather_sel.sv 's/held\[j\] = take ||/held[j] =/'
 proof full gather sq_gather_spec_check "BankLen 16 HighPerBank 4 Lanes 4 LowLanes 4" "the same; crossbar, ranks in four parts" sat
 proof full gather sq_gather_spec_check "BankLen 16 HighPerBank 4 Lanes 4 Gather 1" "the same; log network" sat
 
 # Data as wide as it is: by induction, the second entry joined to the harness.
 proof quick pipe_reg sq_pipe_reg_check "Width 64" "a queue of two beats, order and data kept" induction \
   "skid=dut.skid_q skid_valid=dut.skid_valid_q"
-fault CountBound sq_pipe_reg.sv 's/assign in_ready_o = .*/assign in_ready_o = 1;/'
-fault ValidWhenHeld sq_pipe_reg.sv 's/assign out_valid_o = .*/assign out_valid_o = head_valid_q \&\& in_valid_i;/'
-fault ReadyWhenRoom sq_pipe_reg.sv 's/assign in_ready_o = .*/assign in_ready_o = !head_valid_q;/'
-fault OldestFirst sq_pipe_reg.sv 's/if (push) skid_q <= in_data_i;/skid_q <= in_data_i;/'
+fault CountBound flow/sq_pipe_reg.sv 's/assign in_ready_o = .*/assign in_ready_o = 1;/'
+fault ValidWhenHeld flow/sq_pipe_reg.sv 's/assign out_valid_o = .*/assign out_valid_o = head_valid_q \&\& in_valid_i;/'
+fault ReadyWhenRoom flow/sq_pipe_reg.sv 's/assign in_ready_o = .*/assign in_ready_o = !head_valid_q;/'
+fault OldestFirst flow/sq_pipe_reg.sv 's/if (push) skid_q <= in_data_i;/skid_q <= in_data_i;/'
 proof full pipe_reg sq_pipe_reg_check "Width 1024" "the same; the widest stream of any co-simulated core" \
   induction "skid=dut.skid_q skid_valid=dut.skid_valid_q"
 
@@ -208,6 +208,6 @@ fault ReadTaken top/sq_dma.sv "s/assign axi_r_ready_o = .*/assign axi_r_ready_o 
 fault AnswerTaken top/sq_dma.sv "s/assign axi_b_ready_o = .*/assign axi_b_ready_o = owed_q \&\& !data_q \&\& !axi_aw_valid_o \&\& !in_valid_i;/"
 fault LastUnderstood top/sq_dma.sv "s/axi_ar_len_o <= len;/axi_ar_len_o <= last_burst ? len : 8'd0;/"
 fault u_reads.NothingInvented top/sq_dma_burst.sv "s/assign next_left_o = .*/assign next_left_o = left_i;/"
-fault u_reads.OfferHeld sq_pipe_reg.sv "s/assign out_valid_o = .*/assign out_valid_o = head_valid_q \&\& in_valid_i;/"
+fault u_reads.OfferHeld flow/sq_pipe_reg.sv "s/assign out_valid_o = .*/assign out_valid_o = head_valid_q \&\& in_valid_i;/"
 fault u_writes.NothingInvented top/sq_dma.sv "s/assign axi_w_valid_o = .*/assign axi_w_valid_o = data_valid;/"
 fault u_writes.OfferHeld top/sq_dma.sv "s/assign axi_w_valid_o = .*/assign axi_w_valid_o = data_q \&\& data_valid \&\& !job_valid_i;/"

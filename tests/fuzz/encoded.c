@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/fuzz/encoded.h"
 
-#include "models/sq_element.h"
-#include "models/sq_mac.h"
+#include "models/core/sq_mac.h"
+#include "models/scaled/sq_element.h"
 #include "models/sq_rng.h"
-#include "sim/format/bs/sq_bs_recipe.h"
+#include "sim/format/core/sq_grid_recipe.h"
+#include "sim/format/file/sq_weight_file.h"
 #include "sim/format/gqsa/sq_gqsa_recipe.h"
-#include "sim/format/grid/sq_grid_recipe.h"
+#include "sim/format/scaled/sq_bs_recipe.h"
 #include "sim/format/spqr/sq_spqr_recipe.h"
 #include "sim/format/spqt/sq_spqt_recipe.h"
 #include "sim/format/sq_quantize.h"
-#include "sim/format/sq_weight_file.h"
 
 // Small, and padded in every format.
 enum { N = 3, K = 24, TOKENS = 32, SMALL = 1 << 14 };

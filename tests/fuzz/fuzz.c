@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sim/format/sq_trace.h"
+#include "sim/format/file/sq_trace.h"
 #include "sim/io/sq_file.h"
 #include "sim/io/sq_safetensors.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Static masks of activations: of a layer of 20, 32 or 64 channels. The first byte chooses.
-#include "sim/format/sq_mask_file.h"
+#include "sim/format/file/sq_mask_file.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

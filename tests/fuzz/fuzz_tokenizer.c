@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A tokenizer, from tokenizer.json or from a GGUF file, and a text by it. Input: length of the
 // tokenizer (u16), its bytes, the rest is the text.
-#include "sim/llm/sq_token_source.h"
-#include "sim/llm/sq_tokenizer.h"
+#include "sim/llm/text/sq_token_source.h"
+#include "sim/llm/text/sq_tokenizer.h"
 #include "tests/fuzz/fuzz.h"
 
 // Ids cover no more than the text, and the text by itself gives the same again.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tokenizer.json of Hugging Face: the input is the file, so that libFuzzer's changes are those of
 // JSON; a fixed text of many scripts is then cut by it, twice.
-#include "sim/llm/sq_tokenizer.h"
+#include "sim/llm/text/sq_tokenizer.h"
 #include "tests/fuzz/fuzz.h"
 
 static const char text[] = "Hello  world, it's 12345\tA\xcc\x8a \xc3\xa9\xe4\xb8\xad\xe6\x96\x87 "

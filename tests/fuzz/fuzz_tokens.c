@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Token files: a vocabulary of 48 and sequences of at most 64.
-#include "sim/llm/sq_tokens.h"
+#include "sim/llm/text/sq_tokens.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { VOCAB = 48, MAX_POSITION = 64 };

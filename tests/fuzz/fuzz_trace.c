@@ -4,7 +4,7 @@
 // An output that differs does not end a replay here, so that everything behind it runs as well;
 // outputs of the traces are zeros.
 #include "models/sq_rng.h"
-#include "sim/format/sq_trace.h"
+#include "sim/format/file/sq_trace.h"
 #include "tests/fuzz/fuzz.h"
 
 enum {

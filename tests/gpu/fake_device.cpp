@@ -9,8 +9,8 @@
 #include <string>
 #include <unistd.h>
 
-#include "gpu/sq_layer_bench.cuh"
-#include "gpu/sq_vendor.cuh"
+#include "gpu/measure/sq_layer_bench.cuh"
+#include "gpu/measure/sq_vendor.cuh"
 
 namespace
 {

@@ -12,7 +12,7 @@
 #include "tests/gpu/gpu_fixture.h"
 
 extern "C" {
-#include "models/sq_half.h"
+#include "models/number/sq_half.h"
 }
 
 #include "gpu/sq_gemv_maps.cuh"

@@ -14,9 +14,9 @@
 
 extern "C" {
 
-#include "models/sq_codes.h"
-#include "models/sq_format.h"
-#include "models/sq_mac.h"
+#include "models/core/sq_format.h"
+#include "models/core/sq_mac.h"
+#include "models/number/sq_codes.h"
 #include "models/sq_rng.h"
 }
 #include "tests/test.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <sys/stat.h>
 
-#include "gpu/sq_golden.cuh"
+#include "gpu/measure/sq_golden.cuh"
 
 int main(int argc, char **argv)
 {

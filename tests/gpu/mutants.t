@@ -33,7 +33,7 @@ build() {
   ${CXX_GPU:-g++} "$BUILD/tests/gpu/$3.o" "$M/$2.o" \
     $(find "$BUILD/emu" -maxdepth 1 -name '*.o' ! -name "$2.o" ! -name '*_jobs.o' ! -name 'sq_layer_bench.o' \
       ! -name sq_measure.o ! -name sq_facts.o ! -name sq_peaks.o ! -name fake_device.o) \
-    "$BUILD/obj/gpu/sq_record.o" "$BUILD/obj/gpu/sq_stored.o" \
+    "$BUILD/obj/gpu/measure/sq_record.o" "$BUILD/obj/gpu/measure/sq_stored.o" \
     "$BUILD/libsqsim.a" "$BUILD/libsqmodels.a" $LIBS -fopenmp -lcmocka -o "$M/mutant"
 }
 

@@ -9,9 +9,9 @@
 #include "tests/gpu/gemv_fixture.h"
 
 extern "C" {
-#include "models/sq_spqr.h"
-#include "models/sq_spqr_dec.h"
-#include "models/sq_spqt.h"
+#include "models/spqr/sq_spqr.h"
+#include "models/spqr/sq_spqr_dec.h"
+#include "models/spqt/sq_spqt.h"
 }
 
 namespace

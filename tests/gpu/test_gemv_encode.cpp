@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpu/sq_encode_q4k.cu and gpu/sq_encode_gqsa.cu in the emulator against sq_q4k_encode and
+// gpu/spqt/sq_encode_q4k.cu and gpu/gqsa/sq_encode_gqsa.cu in the emulator against sq_q4k_encode and
 // sq_gqsa_quantize_group: superblocks of 144 bytes and groups of 16 codes, every bit.
 //
 // Directed: columns of zeros, of one value, of one sign, with one large element, tiny and huge
@@ -7,9 +7,9 @@
 #include "tests/gpu/gpu_fixture.h"
 
 extern "C" {
-#include "models/sq_gqsa.h"
-#include "models/sq_half.h"
-#include "models/sq_q4k.h"
+#include "models/gqsa/sq_gqsa.h"
+#include "models/number/sq_half.h"
+#include "models/spqt/sq_q4k.h"
 }
 
 #include "gpu/sq_gemv.cuh"

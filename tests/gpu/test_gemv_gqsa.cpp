@@ -7,7 +7,7 @@
 #include "tests/gpu/gemv_fixture.h"
 
 extern "C" {
-#include "models/sq_gqsa.h"
+#include "models/gqsa/sq_gqsa.h"
 }
 
 namespace

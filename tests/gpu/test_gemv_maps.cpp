@@ -7,9 +7,9 @@
 #include "tests/gpu/gpu_fixture.h"
 
 extern "C" {
-#include "models/sq_half.h"
-#include "models/sq_q4k.h"
-#include "models/sq_spqr.h"
+#include "models/number/sq_half.h"
+#include "models/spqr/sq_spqr.h"
+#include "models/spqt/sq_q4k.h"
 }
 
 #include "gpu/sq_gemv_maps.cuh"

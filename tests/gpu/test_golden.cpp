@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bit-for-bit part of gpu-measure (gpu/sq_golden.cu) as a whole, in the emulator: real weights
+// The bit-for-bit part of gpu-measure (gpu/measure/sq_golden.cu) as a whole, in the emulator: real weights
 // and activations of the shipped model through every encoder and integer kernel, into trace files,
 // and back through the replay by the golden model. And the slow references of gpu/sq_reference.cu
 // against the kernels they judge on a GPU.
@@ -13,13 +13,13 @@
 
 #include "tests/gpu/gpu_fixture.h"
 
-#include "gpu/sq_golden.cuh"
+#include "gpu/measure/sq_golden.cuh"
 #include "gpu/sq_reference.cuh"
 
 extern "C" {
-#include "gpu/sq_stored.h"
-#include "sim/format/sq_operand_file.h"
-#include "sim/format/sq_trace.h"
+#include "gpu/measure/sq_stored.h"
+#include "sim/format/file/sq_operand_file.h"
+#include "sim/format/file/sq_trace.h"
 }
 
 namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpu/sq_encode.cu and gpu/sq_gemm_sqw.cu in the emulator against the golden model: every stream,
+// gpu/core/sq_encode.cu and gpu/core/sq_gemm_sqw.cu in the emulator against the golden model: every stream,
 // mask and scale byte for byte.
 //
 // Exhausted: the compiled (bank, k). Directed: rows of many equal magnitudes (ties), an all-zero

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpu/sq_gemm_imma.cu, the kernel text itself, in the emulator: every kind against plain loops over
+// gpu/array/sq_gemm_imma.cu, the kernel text itself, in the emulator: every kind against plain loops over
 // the codes (integers exact) and against sq_gemm_codes (Y bit for bit).
 //
 // State space: codes x shapes x kinds. Exhausted: kinds. Directed: M of 1, odd, one over a tile; N

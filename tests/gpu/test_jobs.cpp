@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The measurement without a GPU (gpu/sq_layer_bench.cu, sq_gemv_jobs.cu): the jobs of the decode
+// The measurement without a GPU (gpu/measure/sq_layer_bench.cu, sq_gemv_jobs.cu): the jobs of the decode
 // kernels and of the encoders make their operands, launch on every operand copy and pass their own
 // checks in the emulator; their records are accepted. Stand-ins: memory from the heap, times by a
 // formula, no vendor library.
@@ -9,10 +9,10 @@
 
 #include <unistd.h>
 
-#include "gpu/sq_layer_bench.cuh"
+#include "gpu/measure/sq_layer_bench.cuh"
+#include "gpu/measure/sq_vendor.cuh"
 #include "gpu/sq_quant.cuh"
 #include "gpu/sq_reference.cuh"
-#include "gpu/sq_vendor.cuh"
 
 extern "C" {
 #include "sim/io/sq_json.h"

@@ -12,7 +12,7 @@
 #include "gpu/sq_select.cuh"
 
 extern "C" {
-#include "models/sq_fp.h"
+#include "models/number/sq_fp.h"
 }
 
 namespace

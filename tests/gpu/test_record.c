@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpu/sq_record.c: a record that is written is accepted; one in which any derived number, claim or
+// gpu/measure/sq_record.c: a record that is written is accepted; one in which any derived number, claim or
 // required field was changed is refused. Directed: every rule of sq_record.h, one change each.
 #include <stddef.h>
 #include <stdint.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "gpu/sq_record.h"
+#include "gpu/measure/sq_record.h"
 #include "tests/test.h"
 
 static const struct sq_record_run run = {.ts_utc = "2026-11-20T15:30:00Z",

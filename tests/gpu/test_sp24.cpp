@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpu/sq_gemm_sp24.cu in the emulator, and the 2:4 functions of gpu/sq_maps.cuh.
+// gpu/sp24/sq_gemm_sp24.cu in the emulator, and the 2:4 functions of gpu/sq_maps.cuh.
 //
 // Exhausted: all 3^4 patterns of {0, 5, -128} in a group through compression (E.2: 6 legal nibbles,
 // canonical where fewer than two are non-zero, refusal of three and four); all 4^4 groups of
@@ -8,7 +8,7 @@
 #include "tests/gpu/gpu_fixture.h"
 
 extern "C" {
-#include "models/sq_meta24.h"
+#include "models/sp24/sq_meta24.h"
 }
 
 #include "gpu/sq_kernels.cuh"

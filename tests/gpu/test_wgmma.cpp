@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpu/sq_gemm_wgmma.cu in the emulator: copies, swizzle, ring of stages, clusters of two blocks,
+// gpu/array/sq_gemm_wgmma.cu in the emulator: copies, swizzle, ring of stages, clusters of two blocks,
 // descriptors, both data types, epilogue.
 //
 // Operands are small integers and powers of two, so that every sum is exact in FP32 and every

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpu/sq_gemm_wgmma_s8.cu in the emulator: W8A8, W4A8 and 2:4 INT8 against plain loops over the
+// gpu/array/sq_gemm_wgmma_s8.cu in the emulator: W8A8, W4A8 and 2:4 INT8 against plain loops over the
 // codes, the dense ones against the golden model as well: sums and Y bit for bit.
 //
 // State space: codes x shapes x kernels. Exhausted: kernels. Directed: tokens and channels of one,

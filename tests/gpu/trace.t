@@ -136,9 +136,9 @@ wrong_rtl() { # NAME SYSTEM FILE SED_SCRIPT OPTION...
   RC=$?
   ok "$name: found" bash -c "[ $RC = 1 ] && grep -q '^MISMATCH $system-' '$W.out'"
 }
-wrong_rtl threshold_excludes_equal spqt rtl/sq_spqt_idx.sv \
+wrong_rtl threshold_excludes_equal spqt rtl/spqt/sq_spqt_idx.sv \
   's/magnitude >= in_theta_i/magnitude > in_theta_i/'
-wrong_rtl order_kept_across_rows gqsa rtl/sq_gqsa_walk.sv \
+wrong_rtl order_kept_across_rows gqsa rtl/gqsa/sq_gqsa_walk.sv \
   's/!empty && !first_q && group/!empty \&\& group/'
 wrong_rtl words_in_the_wrong_order w8a8 rtl/top/sq_widen.sv \
   's/({in_data_i, out_data_o} >> WordW)/({out_data_o, in_data_i})/' --block top

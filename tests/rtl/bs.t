@@ -26,66 +26,66 @@ ok "netlist of the encoder" clean 300
 
 # ---- ties and scales of the encoder -----------------------------------------------------------
 T="1'b1" F="1'b0"
-mutate tie_goes_up act_scale nvint4 value rtl/sq_block_code.sv "s/sticky || units\[1\]/& || $T/"
-mutate tie_of_e2m1_goes_up act_scale nvfp4 value rtl/sq_block_code.sv "s/sticky || i % 2 == 1/& || $T/"
-mutate rest_forgotten act_scale nvfp4 value rtl/sq_block_code.sv "s/left = rest != '0;/left = $F;/"
-mutate high_code_clips_early act_scale split value rtl/sq_block_code.sv "s/8'd136/8'd119/"
-mutate scale_tie_goes_up act_scale nvfp4 value rtl/sq_block_scale.sv "s/sticky || kept\[1\]/& || $T/"
-mutate scale_truncated act_scale split value rtl/sq_block_scale.sv \
+mutate tie_goes_up act_scale nvint4 value rtl/scaled/sq_block_code.sv "s/sticky || units\[1\]/& || $T/"
+mutate tie_of_e2m1_goes_up act_scale nvfp4 value rtl/scaled/sq_block_code.sv "s/sticky || i % 2 == 1/& || $T/"
+mutate rest_forgotten act_scale nvfp4 value rtl/scaled/sq_block_code.sv "s/left = rest != '0;/left = $F;/"
+mutate high_code_clips_early act_scale split value rtl/scaled/sq_block_code.sv "s/8'd136/8'd119/"
+mutate scale_tie_goes_up act_scale nvfp4 value rtl/scaled/sq_block_scale.sv "s/sticky || kept\[1\]/& || $T/"
+mutate scale_truncated act_scale split value rtl/scaled/sq_block_scale.sv \
   "s/assign up = .*;/assign up = $F \&\& kept[0] \&\& (sticky || kept[1]);/"
-mutate subnormal_scale_flushed act_scale nvfp4 value rtl/sq_block_scale.sv \
+mutate subnormal_scale_flushed act_scale nvfp4 value rtl/scaled/sq_block_scale.sv \
   "s/assign scale_o = code > 11'h7e/assign scale_o = is_sub ? 8'd0 : code > 11'h7e/"
-mutate scale_code_7f_written act_scale nvint5 value rtl/sq_block_scale.sv "s/code > 11'h7e ? 8'h7e/code > 11'h7f ? 8'h7f/"
-mutate power_of_two_below act_scale split_pow2 value rtl/sq_block_scale.sv "s/numerator != Divisor)/numerator != Divisor \&\& $F)/"
-mutate scale_of_low_elements_alone act_scale split value rtl/sq_act_scale.sv "s/high_scale > low_scale ?/high_scale > low_scale \&\& $F ?/"
-mutate own_high_rounds_down act_scale own_b32 value rtl/sq_block_code.sv "s/units\[0\] \&\& (sticky/CodeW != 8 \&\& &/"
-mutate own_scale_in_other_units act_scale own_b16 value rtl/sq_act_scale.sv "s/120 - Shift/120 - (OwnHigh != 0 ? 3 : 0)/"
-mutate own_code_in_the_low_plane act_scale own_b16 value rtl/sq_act_scale.sv "s/OwnHigh != 0 \&\& mask_q4/OwnHigh == 2 \&\& mask_q4/"
-mutate tie_of_the_tree_goes_up topk all4x3t value rtl/sq_topk_first.sv "s/+1\] >= node/+1] > node/"
-mutate second_may_be_the_first topk all8x2t value rtl/sq_topk_tree.sv "s/{!first_q\[i\],/{$T,/"
+mutate scale_code_7f_written act_scale nvint5 value rtl/scaled/sq_block_scale.sv "s/code > 11'h7e ? 8'h7e/code > 11'h7f ? 8'h7f/"
+mutate power_of_two_below act_scale split_pow2 value rtl/scaled/sq_block_scale.sv "s/numerator != Divisor)/numerator != Divisor \&\& $F)/"
+mutate scale_of_low_elements_alone act_scale split value rtl/scaled/sq_act_scale.sv "s/high_scale > low_scale ?/high_scale > low_scale \&\& $F ?/"
+mutate own_high_rounds_down act_scale own_b32 value rtl/scaled/sq_block_code.sv "s/units\[0\] \&\& (sticky/CodeW != 8 \&\& &/"
+mutate own_scale_in_other_units act_scale own_b16 value rtl/scaled/sq_act_scale.sv "s/120 - Shift/120 - (OwnHigh != 0 ? 3 : 0)/"
+mutate own_code_in_the_low_plane act_scale own_b16 value rtl/scaled/sq_act_scale.sv "s/OwnHigh != 0 \&\& mask_q4/OwnHigh == 2 \&\& mask_q4/"
+mutate tie_of_the_tree_goes_up topk all4x3t value rtl/core/sq_topk_first.sv "s/+1\] >= node/+1] > node/"
+mutate second_may_be_the_first topk all8x2t value rtl/core/sq_topk_tree.sv "s/{!first_q\[i\],/{$T,/"
 
-mutate error_counts_beyond_127 act_scale nvint4_searched value rtl/sq_block_error.sv "s/size\[9:7\] != '0 ?/size[9:8] != '0 ?/"
-mutate error_of_the_upper_neighbour act_scale nvfp4_searched value rtl/sq_block_error.sv "s/? middle\[5\] : middle\[1\]/? middle[5] : middle[2]/"
-mutate step_beyond_reach_wraps act_scale nvint4_searched value rtl/sq_block_error.sv "s/wide\[13:10\] != '0 ? 11'd1024 :/wide[13:10] != '0 \&\& $F ? 11'd1024 :/"
-mutate equal_errors_take_the_last act_scale nvint4_searched value rtl/sq_act_scale.sv "s/SumW\] < least/SumW] <= least/"
-mutate int4_of_if4_ties_go_up act_scale if4 value rtl/sq_block_code.sv "s/units\[0\] || sticky || units\[2\]/& || $T/"
-mutate tie_to_the_fifth act_scale razer value rtl/sq_block_code.sv "s/QuotientW'(18) \&\& sticky/QuotientW'(18)/"
-mutate fifth_of_the_other_sign act_scale razer value rtl/sq_act_scale.sv "s/? negative : ~negative/? ~negative : negative/"
-mutate lowest_of_if4_counts array_scaled if4_a_fixed value rtl/sq_block_line.sv "s/is_none\[i\] ? 5'd0 : scale_i/scale_i/"
-mutate fifth_has_one_sign array_scaled razer value rtl/sq_block_line.sv "s/scale_i\[7\] ? -5'sd10 : 5'sd10/5'sd10/"
+mutate error_counts_beyond_127 act_scale nvint4_searched value rtl/scaled/sq_block_error.sv "s/size\[9:7\] != '0 ?/size[9:8] != '0 ?/"
+mutate error_of_the_upper_neighbour act_scale nvfp4_searched value rtl/scaled/sq_block_error.sv "s/? middle\[5\] : middle\[1\]/? middle[5] : middle[2]/"
+mutate step_beyond_reach_wraps act_scale nvint4_searched value rtl/scaled/sq_block_error.sv "s/wide\[13:10\] != '0 ? 11'd1024 :/wide[13:10] != '0 \&\& $F ? 11'd1024 :/"
+mutate equal_errors_take_the_last act_scale nvint4_searched value rtl/scaled/sq_act_scale.sv "s/SumW\] < least/SumW] <= least/"
+mutate int4_of_if4_ties_go_up act_scale if4 value rtl/scaled/sq_block_code.sv "s/units\[0\] || sticky || units\[2\]/& || $T/"
+mutate tie_to_the_fifth act_scale razer value rtl/scaled/sq_block_code.sv "s/QuotientW'(18) \&\& sticky/QuotientW'(18)/"
+mutate fifth_of_the_other_sign act_scale razer value rtl/scaled/sq_act_scale.sv "s/? negative : ~negative/? ~negative : negative/"
+mutate lowest_of_if4_counts array_scaled if4_a_fixed value rtl/scaled/sq_block_line.sv "s/is_none\[i\] ? 5'd0 : scale_i/scale_i/"
+mutate fifth_has_one_sign array_scaled razer value rtl/scaled/sq_block_line.sv "s/scale_i\[7\] ? -5'sd10 : 5'sd10/5'sd10/"
 
 # ---- scales, sums and order in the PE ---------------------------------------------------------
-mutate code_7f_is_a_number array_scaled nvfp4 value rtl/sq_block_line.sv "s/ || scale_i\[6:0\] == 7'h7f//"
-mutate block_of_a_bad_scale_counts array_scaled nvfp4 value rtl/sq_block_line.sv "s/error_o ? '0 : element/element/"
-mutate subnormal_scale_has_a_leading_one array_scaled nvfp4 value rtl/sq_block_line.sv \
+mutate code_7f_is_a_number array_scaled nvfp4 value rtl/scaled/sq_block_line.sv "s/ || scale_i\[6:0\] == 7'h7f//"
+mutate block_of_a_bad_scale_counts array_scaled nvfp4 value rtl/scaled/sq_block_line.sv "s/error_o ? '0 : element/element/"
+mutate subnormal_scale_has_a_leading_one array_scaled nvfp4 value rtl/scaled/sq_block_line.sv \
   "s/{scale_i\[6:3\] != '0, scale_i\[2:0\]}/{$T, scale_i[2:0]}/"
-mutate sum_one_bit_short array_scaled nvfp4 value rtl/sq_acc_binary32.sv \
+mutate sum_one_bit_short array_scaled nvfp4 value rtl/scaled/sq_acc_binary32.sv \
   "s/sum_q <= sum_i;/sum_q <= {sum_i[SumW-2] || (sum_i[SumW-1] \&\& $F), sum_i[SumW-2:0]};/"
-mutate sum_one_bit_short_exact array_scaled split_a_fixed value rtl/sq_acc_fixed.sv \
+mutate sum_one_bit_short_exact array_scaled split_a_fixed value rtl/scaled/sq_acc_fixed.sv \
   "s/sum_q <= sum_i;/sum_q <= {sum_i[SumW-2] || (sum_i[SumW-1] \&\& $F), sum_i[SumW-2:0]};/"
-mutate accumulator_one_bit_short array_scaled split_a_fixed value rtl/sq_acc_fixed.sv \
+mutate accumulator_one_bit_short array_scaled split_a_fixed value rtl/scaled/sq_acc_fixed.sv \
   "s/result_q <= acc_d;/result_q <= AccW'(\$signed(acc_d[AccW-2:0]));/"
-mutate lowest_bit_lost array_scaled nvint4 value rtl/sq_acc_binary32.sv \
+mutate lowest_bit_lost array_scaled nvint4 value rtl/scaled/sq_acc_binary32.sv \
   "s/assign product = full\[MagW-1:0\];/assign product = {full[MagW-1:1], full[0] \&\& $F};/"
-mutate two_interleaved_sums array_scaled nvfp4 value rtl/sq_acc_binary32.sv \
+mutate two_interleaved_sums array_scaled nvfp4 value rtl/scaled/sq_acc_binary32.sv \
   "s/if (acc_i) acc_q <= acc_d;/if (acc_i) begin acc_q <= first_i ? '0 : other_q; other_q <= acc_d; end/; s/result_q <= acc_d;/result_q <= both;/; s/^  logic \[31:0\] scaled, /  logic [31:0] other_q, both; sq_fp_add u_both (.a_i(acc_d), .b_i(first_i ? 32'd0 : other_q), .y_o(both));\n&/"
-mutate subnormal_sum_flushed array_scaled mxfp4 value rtl/sq_fp_round.sv "s/if (!top\[SigW-1\])/if (!top[SigW-1] || is_sub)/"
-mutate tie_of_the_sum_goes_up array_scaled nvfp4 value rtl/sq_fp_round.sv "s/sticky || moved\[1\]/& || $T/"
-mutate high_nibbles_not_shifted array_scaled split value rtl/sq_pe_scaled.sv 's/high_sum) <<< 4/high_sum)/'
-mutate exponent_one_bit_short array_scaled mxfp4 value rtl/sq_scale_pair.sv \
+mutate subnormal_sum_flushed array_scaled mxfp4 value rtl/number/sq_fp_round.sv "s/if (!top\[SigW-1\])/if (!top[SigW-1] || is_sub)/"
+mutate tie_of_the_sum_goes_up array_scaled nvfp4 value rtl/number/sq_fp_round.sv "s/sticky || moved\[1\]/& || $T/"
+mutate high_nibbles_not_shifted array_scaled split value rtl/scaled/sq_pe_scaled.sv 's/high_sum) <<< 4/high_sum)/'
+mutate exponent_one_bit_short array_scaled mxfp4 value rtl/scaled/sq_scale_pair.sv \
   "s/ExpW'(weight_exp_i) -/(ExpW'(weight_exp_i) \& ExpW'(254)) -/"
-mutate high_sum_one_bit_short array_scaled own_b32 value rtl/sq_acc.sv \
+mutate high_sum_one_bit_short array_scaled own_b32 value rtl/array/sq_acc.sv \
   "s/sum_q <= sum_i;/sum_q <= {sum_i[SumW-2] || (sum_i[SumW-1] \&\& $F), sum_i[SumW-2:0]};/"
-mutate shift_of_two_scales_one_bit_short array_scaled nvfp4_fixed value rtl/sq_pe_scaled.sv "s/SCALE_NONE) ? 4 : 5);/SCALE_NONE) ? 4 : 4);/"
-mutate second_block_at_the_scale_of_the_first array_scaled nvfp4_a_two value rtl/sq_acc_fixed.sv "s/<< shift_q\[ShiftW +: ShiftW\]/<< shift_q[0 +: ShiftW]/"
-mutate sum_of_two_blocks_two_bits_short array_scaled nvfp4_a_two value rtl/sq_acc_fixed.sv "s/= ProdW + 2 \*\* ShiftW;/= ProdW + 2 ** ShiftW - 2;/"
-mutate second_block_only_with_the_last array_scaled nvint4_a_two value rtl/sq_acc_fixed.sv "s/assign pair = first + second;/assign pair = first + (last_i ? second : '0);/"
-mutate blocks_of_a_row_swapped array_scaled nvint4_a_two value rtl/sq_array_scaled.sv "s/Block = r \* Blocks + b;/Block = r * Blocks + Blocks - 1 - b;/"
-mutate second_weight_scale_is_the_first array_scaled razer_two value rtl/sq_array_scaled.sv "s/\.scale_i(in_weight_scale_i\[Block\*8 +: 8\])/.scale_i(in_weight_scale_i[c*Blocks*8 +: 8])/"
-mutate error_of_the_third_column_lost array_scaled mxplus value rtl/sq_array_scaled.sv "s/assign weight_error\[c\] = |scale_error;/assign weight_error[c] = |scale_error \&\& c != 2;/"
-mutate error_of_the_second_block_lost array_scaled nvfp4_a_two value rtl/sq_array_scaled.sv "s/assign act_error\[r\] = |scale_error;/assign act_error[r] = scale_error[0];/"
-mutate tile_overwritten array_scaled split cycle rtl/sq_scaled_ctl.sv "s/assign in_ready_o = .*/assign in_ready_o = $T;/"
-mutate sum_of_fp8_not_rounded_first array_scaled mxfp8 value rtl/sq_acc_binary32.sv "s/top\[SumW-25\] \&\& is_odd/$F \&\& is_odd/"
-mutate largest_like_the_others array_scaled mxplus value rtl/sq_block_line.sv "s/if (is_largest) magnitude/if (is_largest \&\& $F) magnitude/"
-mutate infinity_is_a_number array_scaled mxfp8_e5m2 value rtl/sq_block_line.sv "s/code\[6:2\] == '1/code[6:0] == '1/"
+mutate shift_of_two_scales_one_bit_short array_scaled nvfp4_fixed value rtl/scaled/sq_pe_scaled.sv "s/SCALE_NONE) ? 4 : 5);/SCALE_NONE) ? 4 : 4);/"
+mutate second_block_at_the_scale_of_the_first array_scaled nvfp4_a_two value rtl/scaled/sq_acc_fixed.sv "s/<< shift_q\[ShiftW +: ShiftW\]/<< shift_q[0 +: ShiftW]/"
+mutate sum_of_two_blocks_two_bits_short array_scaled nvfp4_a_two value rtl/scaled/sq_acc_fixed.sv "s/= ProdW + 2 \*\* ShiftW;/= ProdW + 2 ** ShiftW - 2;/"
+mutate second_block_only_with_the_last array_scaled nvint4_a_two value rtl/scaled/sq_acc_fixed.sv "s/assign pair = first + second;/assign pair = first + (last_i ? second : '0);/"
+mutate blocks_of_a_row_swapped array_scaled nvint4_a_two value rtl/scaled/sq_array_scaled.sv "s/Block = r \* Blocks + b;/Block = r * Blocks + Blocks - 1 - b;/"
+mutate second_weight_scale_is_the_first array_scaled razer_two value rtl/scaled/sq_array_scaled.sv "s/\.scale_i(in_weight_scale_i\[Block\*8 +: 8\])/.scale_i(in_weight_scale_i[c*Blocks*8 +: 8])/"
+mutate error_of_the_third_column_lost array_scaled mxplus value rtl/scaled/sq_array_scaled.sv "s/assign weight_error\[c\] = |scale_error;/assign weight_error[c] = |scale_error \&\& c != 2;/"
+mutate error_of_the_second_block_lost array_scaled nvfp4_a_two value rtl/scaled/sq_array_scaled.sv "s/assign act_error\[r\] = |scale_error;/assign act_error[r] = scale_error[0];/"
+mutate tile_overwritten array_scaled split cycle rtl/scaled/sq_scaled_ctl.sv "s/assign in_ready_o = .*/assign in_ready_o = $T;/"
+mutate sum_of_fp8_not_rounded_first array_scaled mxfp8 value rtl/scaled/sq_acc_binary32.sv "s/top\[SumW-25\] \&\& is_odd/$F \&\& is_odd/"
+mutate largest_like_the_others array_scaled mxplus value rtl/scaled/sq_block_line.sv "s/if (is_largest) magnitude/if (is_largest \&\& $F) magnitude/"
+mutate infinity_is_a_number array_scaled mxfp8_e5m2 value rtl/scaled/sq_block_line.sv "s/code\[6:2\] == '1/code[6:0] == '1/"
 finish

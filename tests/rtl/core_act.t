@@ -12,12 +12,12 @@ ok "seven points ran" [ "$(number points)" -ge 7 ]
 sq cosim --netlist --block core_act --point small --cases 10 --seed "$SEED" --json
 ok "netlist" clean 500
 
-mutate ratio_of_the_other_token core_act radix value rtl/sq_act_quant.sv \
+mutate ratio_of_the_other_token core_act radix value rtl/core/sq_act_quant.sv \
   's/= mul\[l\*MulW +: MulW\]/= mul[(Lines-1-l)*MulW +: MulW]/'
-mutate magnitude_one_less core_act rank value rtl/sq_act_quant.sv \
+mutate magnitude_one_less core_act rank value rtl/core/sq_act_quant.sv \
   's/: -value\[MagW-1:0\]/: ~value[MagW-1:0]/'
-mutate last_step_first core_act few value rtl/sq_bank_steps.sv \
+mutate last_step_first core_act few value rtl/core/sq_bank_steps.sv \
   's/= bank\[s\*LineW +: LineW\]/= bank[(Steps-1-s)*LineW +: LineW]/'
-mutate bank_lost_before_the_high_path core_act rank cycle rtl/sq_core_act.sv \
+mutate bank_lost_before_the_high_path core_act rank cycle rtl/core/sq_core_act.sv \
   's/in_valid_i(high_valid), .in_ready_o(high_taken)/in_valid_i(high_valid \&\& !next_valid), .in_ready_o(high_taken)/'
 finish

@@ -15,7 +15,7 @@ if todays "netlist of engine_scaled" 5 6; then
   ok "netlist of engine_scaled" clean 500
 fi
 
-E=rtl/sq_engine_scaled.sv C=rtl/sq_engine_ctl.sv J=rtl/sq_engine_tail.sv P=rtl/sq_pe_parts.sv L=rtl/sq_parts_line.sv A=rtl/sq_act_blocks.sv
+E=rtl/scaled/sq_engine_scaled.sv C=rtl/array/sq_engine_ctl.sv J=rtl/array/sq_engine_tail.sv P=rtl/scaled/sq_pe_parts.sv L=rtl/scaled/sq_parts_line.sv A=rtl/scaled/sq_act_blocks.sv
 mutate scaled_pairs_exchanged engine_scaled own value $P "s/y_o\[Row\*32 +: 32\]/y_o[other]/; s/y_o\[32 +: 32\]/y_o[Row*32 +: 32]/; s/y_o\[other\]/y_o[32 +: 32]/"
 mutate scaled_scale_of_the_low_part_for_the_high_one engine_scaled own value $E "s/pair\[1\] ? scale_row_hi_i/pair[0] ? scale_row_hi_i/"
 mutate scaled_mask_error_of_weights_dropped engine_scaled block_fp value $L "s/= mask_error;/= mask_error \&\& Element != 2;/"

@@ -33,41 +33,41 @@ combine 200 20000 two_bf16 sums of scale groups to binary32 and bfloat16
 END
 
 # Mutants: a copy of the sources with one edit, the program is the same.
-mutate copy_not_compared spqr_dec w1 value rtl/sq_spqr_dec.sv \
+mutate copy_not_compared spqr_dec w1 value rtl/spqr/sq_spqr_dec.sv \
   's/piece != second_q\[63:56\]/1'"'"'b0/'
-mutate tile_one_beat_early spqr_dec w4 cycle rtl/sq_spqr_dec.sv \
+mutate tile_one_beat_early spqr_dec w4 cycle rtl/spqr/sq_spqr_dec.sv \
   's/assign tile_in = in_fire && write_q == Last/assign tile_in = in_fire \&\& write_q == Last - 1/'
-mutate threshold_excludes_equal spqt_idx all8 any rtl/sq_spqt_idx.sv \
+mutate threshold_excludes_equal spqt_idx all8 any rtl/spqt/sq_spqt_idx.sv \
   's/magnitude >= in_theta_i/magnitude > in_theta_i/'
-mutate end_costs_a_cycle spqt_idx long cycle rtl/sq_spqt_idx.sv \
+mutate end_costs_a_cycle spqt_idx long cycle rtl/spqt/sq_spqt_idx.sv \
   's/out_ready_i && (ends || (/out_ready_i \&\& ((/'
-mutate zero_keeps_its_exponent q4k_dec b16 value rtl/sq_q4k_scale.sv "s/product == '0 ? 31'b0 : //"
-mutate header_costs_no_cycle q4k_dec b4 cycle rtl/sq_q4k_dec.sv \
+mutate zero_keeps_its_exponent q4k_dec b16 value rtl/spqt/sq_q4k_scale.sv "s/product == '0 ? 31'b0 : //"
+mutate header_costs_no_cycle q4k_dec b4 cycle rtl/spqt/sq_q4k_dec.sv \
   's/out_valid_q <= in_valid_i && !is_head/out_valid_q <= in_valid_i/'
-mutate empty_row_swallows_a_group gqsa_walk all3x4 cycle rtl/sq_gqsa_walk.sv \
+mutate empty_row_swallows_a_group gqsa_walk all3x4 cycle rtl/gqsa/sq_gqsa_walk.sv \
   's/assign group_ready_o = row_valid_q && !empty/assign group_ready_o = row_valid_q/'
-mutate order_kept_across_rows gqsa_walk g16 value rtl/sq_gqsa_walk.sv \
+mutate order_kept_across_rows gqsa_walk g16 value rtl/gqsa/sq_gqsa_walk.sv \
   's/!empty && !first_q && group/!empty \&\& group/'
-mutate half_rounds_up requant int8 value rtl/sq_requant.sv \
+mutate half_rounds_up requant int8 value rtl/output/sq_requant.sv \
   's/(|dropped || moved\[1\])/(|dropped || 1'"'"'b1)/'
-mutate one_pass_too_few act_buffer d4 any rtl/sq_act_buffer.sv \
+mutate one_pass_too_few act_buffer d4 any rtl/array/sq_act_buffer.sv \
   's/pass_q + PassW.(1) == passes/pass_q + PassW'"'"'(2) == passes/'
-mutate weights_not_awaited array_stored radix any rtl/sq_array_stored.sv \
+mutate weights_not_awaited array_stored radix any rtl/array/sq_array_stored.sv \
   's/in_valid_i(store_valid && weight_valid_i)/in_valid_i(store_valid)/'
-mutate parts_swapped array_static b8 value rtl/sq_array_static.sv \
+mutate parts_swapped array_static b8 value rtl/array/sq_array_static.sv \
   's/{{HighPerBank{1.b1}}, {LowLen{1.b0}}}/{{LowLen{1'"'"'b0}}, {HighPerBank{1'"'"'b1}}}/'
-mutate lowest_bit_of_a_sum_is_not_sticky hadamard integer10 value rtl/sq_hadamard_integer.sv \
+mutate lowest_bit_of_a_sum_is_not_sticky hadamard integer10 value rtl/output/sq_hadamard_integer.sv \
   's/|leading\[MagW-10:0\]/|leading[MagW-10:1]/'
-mutate int_ties_up combine one value rtl/sq_fp_round.sv \
+mutate int_ties_up combine one value rtl/number/sq_fp_round.sv \
   's/sticky || moved\[1\]/sticky || moved[1] || 1'"'"'b1/'
-mutate sticky_of_subnormals_lost combine two value rtl/sq_fp_round.sv \
+mutate sticky_of_subnormals_lost combine two value rtl/number/sq_fp_round.sv \
   's/ || |(kept & ~({25{1.b1}} << down))//'
-mutate sum_not_cleared combine two value rtl/sq_combine.sv \
+mutate sum_not_cleared combine two value rtl/output/sq_combine.sv \
   's/is_first_q <= last_q\[Stages-2\]/is_first_q <= 1'"'"'b0/'
-mutate minus_zero_leaves combine two value rtl/sq_combine.sv \
+mutate minus_zero_leaves combine two value rtl/output/sq_combine.sv \
   's/product\[31\] && product\[30:0\] != .0/product[31]/'
-mutate guard_bit_short combine two value rtl/sq_fp_add.sv \
+mutate guard_bit_short combine two value rtl/number/sq_fp_add.sv \
   's/| 28.(sticky)/| 28'"'"'(sticky \&\& distance < 6)/'
-mutate output_not_awaited combine one any rtl/sq_combine.sv \
+mutate output_not_awaited combine one any rtl/output/sq_combine.sv \
   's/assign advance = !(valid_q\[Stages-1\] && last_q\[Stages-1\] && out_valid_q && !out_ready_i)/assign advance = out_ready_i || !out_valid_q/'
 finish

@@ -7,5 +7,5 @@ mkdir -p "$1/build" "$1/sim/cosim"
 cp -r rtl "$1/"
 cp sim/cosim/sq_{bridge,rtl}.h "$1/sim/cosim/"
 sed -i "s/gathered_q3 <= gathered;/gathered_q3 <= gathered \& ~((Rows*HighPerBank*ActW)'(1) << (2 * ActW + 2));/" \
-  "$1/rtl/sq_gather.sv"
-! cmp -s rtl/sq_gather.sv "$1/rtl/sq_gather.sv"
+  "$1/rtl/core/sq_gather.sv"
+! cmp -s rtl/core/sq_gather.sv "$1/rtl/core/sq_gather.sv"

@@ -26,9 +26,9 @@ mkdir -p "$OUT/done" || exit 2
 : >"$OUT/mutants.jsonl" && : >"$OUT/survivors.txt" || exit 2
 # Digest of what a result of a block depends on: of the tables of other blocks only that of core.
 code_of() {
-  cat "${SQSIM_HOME:-$ROOT}"/rtl/{*.sv,*.svh,top/*.sv} "$ROOT"/models/*.[ch] "$ROOT"/sim/cosim/*.[ch] \
-    $(ls "$ROOT"/sim/block/{,top/}*.[ch] | grep -v '_block\.c$') \
-    $(grep -l "\"$1\"" "$ROOT"/sim/block/{,top/}*_block.c) "$ROOT"/sim/block/sq_core_block.c | sha256sum | cut -c1-16
+  cat "${SQSIM_HOME:-$ROOT}"/rtl/{*.sv,*.svh,*/*.sv} "$ROOT"/models/{,*/}*.[ch] "$ROOT"/sim/cosim/*.[ch] \
+    $(ls "$ROOT"/sim/block/*/*.[ch] | grep -v '_block\.c$') \
+    $(grep -l "\"$1\"" "$ROOT"/sim/block/*/*_block.c) "$ROOT"/sim/block/core/sq_core_block.c | sha256sum | cut -c1-16
 }
 
 if [ "$LIST" = tables ]; then

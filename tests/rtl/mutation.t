@@ -50,20 +50,20 @@ mutate_both() { # NAME POINT PATTERN RTL_FILE SED_SCRIPT C_FILE SED_SCRIPT
   ok "$1: found" fails "$3"
 }
 
-mutate_rtl rtl_one_cycle core "ready_o\|valid_o" rtl/sq_core_ctl.sv \
+mutate_rtl rtl_one_cycle core "ready_o\|valid_o" rtl/core/sq_core_ctl.sv \
   's/ && !(high_fire_o && high_bank_last);/;/'
 dir=$(dirname "$(find "$W/waves-rtl_one_cycle" -name wave.fst | head -1)")
 ok "a waveform and its save file are left" [ -s "$dir/wave.fst" -a -s "$dir/wave.gtkw" ]
 ok "the case was shrunk to one job" out_has "shrunk to 1 job"
-mutate_rtl rtl_one_bit core "p_lo\|p_hi" rtl/sq_mul.sv 's/carry = major << 1;/carry = (major << 1) ^ PW'"'"'(a_i[0]);/'
+mutate_rtl rtl_one_bit core "p_lo\|p_hi" rtl/number/sq_mul.sv 's/carry = major << 1;/carry = (major << 1) ^ PW'"'"'(a_i[0]);/'
 ok "operands are printed in hex" out_has "^    act  *[0-9a-f][0-9a-f] "
-mutate_rtl rtl_counter core "filling\|wait_mask" rtl/sq_core_ctl.sv \
+mutate_rtl rtl_counter core "filling\|wait_mask" rtl/core/sq_core_ctl.sv \
   's/started_q ? sq_pkg::CAUSE_WAIT_MASK : sq_pkg::CAUSE_FILLING/started_q ? sq_pkg::CAUSE_FILLING : sq_pkg::CAUSE_WAIT_MASK/'
-mutate_rtl rtl_gather_cycle gather "valid_o\|ready_o" rtl/sq_gather.sv 's/advance = !valid_q3 || out_ready_i/advance = out_ready_i/'
-mutate_rtl rtl_gather_tie gather "act\|clean\|error" rtl/sq_gather_rank.sv \
+mutate_rtl rtl_gather_cycle gather "valid_o\|ready_o" rtl/core/sq_gather.sv 's/advance = !valid_q3 || out_ready_i/advance = out_ready_i/'
+mutate_rtl rtl_gather_tie gather "act\|clean\|error" rtl/core/sq_gather_rank.sv \
   's/count < CountW.(HighPerBank)/count < CountW'"'"'(HighPerBank - 1)/'
-mutate_c model_one_cycle core "ready_o\|valid_o" sim/block/sq_core_sim.c 's/d->ls_valid = s->l2_valid;/d->ls_valid = s->l1_valid;/'
-mutate_c golden_mask_is_minus_8 core "p_lo" models/sq_gather.c \
+mutate_c model_one_cycle core "ready_o\|valid_o" sim/block/core/sq_core_sim.c 's/d->ls_valid = s->l2_valid;/d->ls_valid = s->l1_valid;/'
+mutate_c golden_mask_is_minus_8 core "p_lo" models/core/sq_gather.c \
   's/lo_clean\[i\] = is_high ? 0 : lo_codes\[i\];/lo_clean[i] = lo_codes[i];/'
 mutate_both status_of_two_operands w8a8 "host.status_of_region" rtl/top/sq_top.sv \
   's/|(wrong & valid & ready)/|(wrong[1:0] \& valid[1:0] \& ready[1:0])/' \

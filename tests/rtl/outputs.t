@@ -31,56 +31,56 @@ sq cosim --block core_out --point one --rows 5 --cols 6 --cases 30 --seed "$SEED
 ok "the same with its output stage" clean 10000
 
 # ---- values -----------------------------------------------------------------------------------
-mutate p_of_31_bits output one value rtl/sq_output.sv \
+mutate p_of_31_bits output one value rtl/output/sq_output.sv \
   "s/\.in_p_lo_i(p_lo), /.in_p_lo_i({p_lo[Lanes*32-2] || (p_lo[Lanes*32-1] \&\& $F), p_lo[Lanes*32-2:0]}), /"
-mutate p_of_21_bits_in_array_out array_out few value rtl/sq_array_out.sv \
+mutate p_of_21_bits_in_array_out array_out few value rtl/array/sq_array_out.sv \
   "s/\.in_p_lo_i(p_lo)/.in_p_lo_i({32'(\$signed(p_lo[Rows*Cols*32-12 -: 21])), p_lo[Rows*Cols*32-33:0]})/"
-mutate token_scale_of_the_first_group gqsa_scale two value rtl/sq_gqsa_scale.sv \
+mutate token_scale_of_the_first_group gqsa_scale two value rtl/gqsa/sq_gqsa_scale.sv \
   "s/s_a_q <= in_s_a_i;/if (seen_q == 0) s_a_q <= in_s_a_i; seen_q <= in_last_i ? 0 : 1;/; s/^  logic valid_q, last_q, moves, ready;/  logic seen_q = 0;\n&/"
-mutate two_to_the_16_is_nan fp_mac half value rtl/sq_fp_to_half.sv \
+mutate two_to_the_16_is_nan fp_mac half value rtl/number/sq_fp_to_half.sv \
   "s/else if (exponent > 8'd142) y_o = .*/else if (exponent > 8'd142) y_o = a_i[30:0] == 31'h47800000 ? 16'h7e00 : {a_i[31], 15'h7c00};/"
-mutate last_that_is_no_end fp_mac whole value rtl/sq_fp_mac.sv 's/ends = end_q\[1\] || last_q\[1\]/ends = end_q[1]/'
-mutate int8_of_2_to_the_23 output int8 value rtl/sq_output.sv \
+mutate last_that_is_no_end fp_mac whole value rtl/number/sq_fp_mac.sv 's/ends = end_q\[1\] || last_q\[1\]/ends = end_q[1]/'
+mutate int8_of_2_to_the_23 output int8 value rtl/output/sq_output.sv \
   "s/exponent >= 8'd150 ? 6'd0/exponent > 8'd150 ? 6'd0 : exponent == 8'd150 ? 6'd63/"
-mutate sticky_25_places_away fp_mac whole value rtl/sq_fp_add.sv \
+mutate sticky_25_places_away fp_mac whole value rtl/number/sq_fp_add.sv \
   "s/assign sticky = |/assign sticky = distance != 8'd25 \&\& |/"
-mutate sticky_25_places_away_in_binary16 fp_mac half_1 value rtl/sq_fp_add.sv \
+mutate sticky_25_places_away_in_binary16 fp_mac half_1 value rtl/number/sq_fp_add.sv \
   "s/assign sticky = |/assign sticky = distance != 8'd25 \&\& |/"
-mutate product_of_all_ones fp_mac whole value rtl/sq_fp_mul.sv \
+mutate product_of_all_ones fp_mac whole value rtl/number/sq_fp_mul.sv \
   "s/assign unused_product = .*/&\n  logic ones; assign ones = \&a_sig \&\& \&b_sig;/; s/\.sig_i(product\[47:0\])/.sig_i(product[47:0] ^ {24'd0, ones, 23'd0})/"
-mutate zero_by_the_other_scale spqr_scale w1 value rtl/sq_spqr_scale.sv 's/\.z_i(zz)/.z_i(sz)/; s/^  localparam int unsigned Stages = 5;/&\n  logic unused_zz; assign unused_zz = ^zz;/'
-mutate minimum_of_zero_sign q4k_weight b4 value rtl/sq_q4k_weight.sv 's/{!min_q\[Block\*32+31\], /{min_q[Block*32+31], /'
+mutate zero_by_the_other_scale spqr_scale w1 value rtl/spqr/sq_spqr_scale.sv 's/\.z_i(zz)/.z_i(sz)/; s/^  localparam int unsigned Stages = 5;/&\n  logic unused_zz; assign unused_zz = ^zz;/'
+mutate minimum_of_zero_sign q4k_weight b4 value rtl/spqt/sq_q4k_weight.sv 's/{!min_q\[Block\*32+31\], /{min_q[Block*32+31], /'
 
 # ---- errors: what is malformed goes with the outputs that it spoils, and with no others --------------
-mutate mask_error_dropped_in_array_out array_out sentinel value rtl/sq_array_out.sv "s/in_tag_i(tile_error)/in_tag_i(tile_error \&\& $F)/"
-mutate mask_error_dropped_in_core_out core_out pass value rtl/sq_core_out.sv "s/= mask_error;/= mask_error \&\& $F;/"
-mutate code_error_of_activations_dropped core_out pass value rtl/sq_core.sv "s/= act_error || high_error;/= high_error;/; s/^  logic act_error, /  logic unused_act; assign unused_act = act_error;\n&/"
-mutate code_error_of_the_last_high_step core_out slow value rtl/sq_core.sv "s/bad_hs_q || (group_q \&\& !high_first)/bad_hs_q/; s/^  if (CheckHigh)/  logic unused_first; assign unused_first = high_first;\n&/"
-mutate code_error_of_a_lane_beyond_the_bank core_out int8 value rtl/sq_core.sv "s/HighLanes < HighPerBank \&\&/HighLanes < BankLen \&\&/"
-mutate scale_error_of_tokens_with_every_group core_out pass value rtl/sq_engine_scales.sv "s/((rows_i || TwoRows) \&\&/((rows_i || !TwoRows) \&\&/"
-mutate errors_of_the_core_job_before core_out one value rtl/sq_engine_tail.sv "s/job_last ? '0 : known/known/"
-mutate mask_error_of_the_last_bank_alone core_out slow value rtl/sq_core.sv "s/error_ls_q || (group_error_q \&\& !low_first)/error_ls_q || (group_error_q \&\& !low_first \&\& $F)/"
-mutate mask_error_of_the_group_before core_out slow value rtl/sq_core.sv "s/error_ls_q || (group_error_q \&\& !low_first)/error_ls_q || group_error_q/"
-mutate mask_error_a_stage_early core_out slow value rtl/sq_core.sv "s/error_ls_q <= error_l2_q;/error_ls_q <= error_l1_q;/"
-mutate error_a_beat_late q4k_weight b4 value rtl/sq_q4k_weight.sv "s/logic valid_q, valid_q2,/logic late_q; always_ff @(posedge clk_i) if (moves) late_q <= error_q2;\n  &/; s/= error_q2;\$/= late_q;/"
-mutate error_kinds_exchanged spqr_scale w1 value rtl/sq_spqr_scale.sv "s/in_error_i};/in_error_i[0], in_error_i[2:1]};/"
+mutate mask_error_dropped_in_array_out array_out sentinel value rtl/array/sq_array_out.sv "s/in_tag_i(tile_error)/in_tag_i(tile_error \&\& $F)/"
+mutate mask_error_dropped_in_core_out core_out pass value rtl/core/sq_core_out.sv "s/= mask_error;/= mask_error \&\& $F;/"
+mutate code_error_of_activations_dropped core_out pass value rtl/core/sq_core.sv "s/= act_error || high_error;/= high_error;/; s/^  logic act_error, /  logic unused_act; assign unused_act = act_error;\n&/"
+mutate code_error_of_the_last_high_step core_out slow value rtl/core/sq_core.sv "s/bad_hs_q || (group_q \&\& !high_first)/bad_hs_q/; s/^  if (CheckHigh)/  logic unused_first; assign unused_first = high_first;\n&/"
+mutate code_error_of_a_lane_beyond_the_bank core_out int8 value rtl/core/sq_core.sv "s/HighLanes < HighPerBank \&\&/HighLanes < BankLen \&\&/"
+mutate scale_error_of_tokens_with_every_group core_out pass value rtl/array/sq_engine_scales.sv "s/((rows_i || TwoRows) \&\&/((rows_i || !TwoRows) \&\&/"
+mutate errors_of_the_core_job_before core_out one value rtl/array/sq_engine_tail.sv "s/job_last ? '0 : known/known/"
+mutate mask_error_of_the_last_bank_alone core_out slow value rtl/core/sq_core.sv "s/error_ls_q || (group_error_q \&\& !low_first)/error_ls_q || (group_error_q \&\& !low_first \&\& $F)/"
+mutate mask_error_of_the_group_before core_out slow value rtl/core/sq_core.sv "s/error_ls_q || (group_error_q \&\& !low_first)/error_ls_q || group_error_q/"
+mutate mask_error_a_stage_early core_out slow value rtl/core/sq_core.sv "s/error_ls_q <= error_l2_q;/error_ls_q <= error_l1_q;/"
+mutate error_a_beat_late q4k_weight b4 value rtl/spqt/sq_q4k_weight.sv "s/logic valid_q, valid_q2,/logic late_q; always_ff @(posedge clk_i) if (moves) late_q <= error_q2;\n  &/; s/= error_q2;\$/= late_q;/"
+mutate error_kinds_exchanged spqr_scale w1 value rtl/spqr/sq_spqr_scale.sv "s/in_error_i};/in_error_i[0], in_error_i[2:1]};/"
 
 # ---- codes of floating point (SPEC A.9): sums as long as they are exact, codes of no value ---------
-mutate fp_sum_of_47_bits core_out fp value rtl/sq_core_out.sv "s/IsFp != 0 ? 48 : 32/IsFp != 0 ? 47 : 32/"
-mutate fp_largest_shift core_out fp value rtl/sq_dot_element.sv "s/<< (a_exp + b_exp)/<< (a_exp + b_exp - 6'(a_exp + b_exp == 6'd28))/"
-mutate fp_minus_zero_is_a_code core_out fp value rtl/sq_core.sv "s/HasMinusZero(1'b0)/HasMinusZero(1'b1)/"
-mutate fp_code_error_of_a_lane_beyond_the_bank core_out fp value rtl/sq_core.sv "s/HighLanes >= HighPerBank;/HighLanes >= BankLen;/"
-mutate fp_sums_a_place_off core_out fp_odd value rtl/sq_combine.sv "s/Fraction(HiFraction)/Fraction(LoFraction)/"
+mutate fp_sum_of_47_bits core_out fp value rtl/core/sq_core_out.sv "s/IsFp != 0 ? 48 : 32/IsFp != 0 ? 47 : 32/"
+mutate fp_largest_shift core_out fp value rtl/scaled/sq_dot_element.sv "s/<< (a_exp + b_exp)/<< (a_exp + b_exp - 6'(a_exp + b_exp == 6'd28))/"
+mutate fp_minus_zero_is_a_code core_out fp value rtl/core/sq_core.sv "s/HasMinusZero(1'b0)/HasMinusZero(1'b1)/"
+mutate fp_code_error_of_a_lane_beyond_the_bank core_out fp value rtl/core/sq_core.sv "s/HighLanes >= HighPerBank;/HighLanes >= BankLen;/"
+mutate fp_sums_a_place_off core_out fp_odd value rtl/output/sq_combine.sv "s/Fraction(HiFraction)/Fraction(LoFraction)/"
 if tried "core_out, codes of floating point: netlist"; then
   sq cosim --netlist --block core_out --point fp --cases 14 --seed "$SEED" --json
   ok "netlist of core_out, codes of floating point" clean 200000
 fi
 
 # ---- times, status ------------------------------------------------------------------------------
-mutate queue_that_wraps_at_another_depth output scaled any rtl/sq_fifo.sv "s/(write_q == Last) ? '0 : write_q/(write_q == Last \&\& Depth != 3) ? '0 : write_q/"
-mutate counters_of_the_other_path core_out slow cycle rtl/sq_core.sv \
+mutate queue_that_wraps_at_another_depth output scaled any rtl/flow/sq_fifo.sv "s/(write_q == Last) ? '0 : write_q/(write_q == Last \&\& Depth != 3) ? '0 : write_q/"
+mutate counters_of_the_other_path core_out slow cycle rtl/core/sq_core.sv \
   "s/\.active_i(active), \.cause_i(high_cause)/.active_i(active), .cause_i(low_cause)/"
-mutate state_that_a_reset_forgets gqsa_scale two any rtl/sq_combine.sv "s/^      is_first_q <= $T;/      is_first_q <= is_first_q;/"
+mutate state_that_a_reset_forgets gqsa_scale two any rtl/output/sq_combine.sv "s/^      is_first_q <= $T;/      is_first_q <= is_first_q;/"
 
 # ---- sizes ---------------------------------------------------------------------------------------
 large() { # NAME BLOCK FILE SED_SCRIPT: of the core of 5 x 6 PEs
@@ -92,6 +92,6 @@ large() { # NAME BLOCK FILE SED_SCRIPT: of the core of 5 x 6 PEs
   RC=$?
   ok "$1: found" fails value
 }
-large fifth_row_is_the_first core rtl/sq_core.sv 's/low_act_i(act_l2_q\[r\*/low_act_i(act_l2_q[(r%4)*/'
-large sixth_column_is_the_second core_out rtl/sq_core.sv 's/high_code_i(high_code_q\[c\*/high_code_i(high_code_q[(c%5)*/'
+large fifth_row_is_the_first core rtl/core/sq_core.sv 's/low_act_i(act_l2_q\[r\*/low_act_i(act_l2_q[(r%4)*/'
+large sixth_column_is_the_second core_out rtl/core/sq_core.sv 's/high_code_i(high_code_q\[c\*/high_code_i(high_code_q[(c%5)*/'
 finish

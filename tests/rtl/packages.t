@@ -18,7 +18,7 @@ fi
 ok "sqsim.f" diff <(echo +incdir+rtl; sed 's,^,rtl/,' rtl/files.f) sqsim.f
 ok "sqsim.core" diff rtl/files.f <(sed -n 's,^ *- rtl/\([a-z0-9_/]*\.sv\)$,\1,p' sqsim.core)
 ok "Bender.yml" diff rtl/files.f <(sed -n 's,^ *- rtl/\([a-z0-9_/]*\.sv\)$,\1,p' Bender.yml)
-ok "every module is listed" diff <(sort rtl/files.f) <(cd rtl && ls -- *.sv top/*.sv | grep -v '^synth_' | sort)
+ok "every module is listed" diff <(sort rtl/files.f) <(cd rtl && ls -- *.sv */*.sv | grep -v '^synth_\|^cocotb/' | sort)
 ok "the chip is a target of sqsim.core" python3 -c '
 import yaml
 t = yaml.safe_load(open("sqsim.core"))["targets"]["lint_top"]

@@ -5,16 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "models/sq_array.h"
-#include "models/sq_combine.h"
-#include "models/sq_config.h"
-#include "models/sq_scaled.h"
-#include "models/sq_topk.h"
-#include "sim/block/sq_cause.h"
-#include "sim/block/sq_core_sim.h"
-#include "sim/block/sq_engine.h"
-#include "sim/block/sq_engine_scaled_draw.h"
-#include "sim/block/sq_stages.h"
+#include "models/array/sq_array.h"
+#include "models/core/sq_config.h"
+#include "models/core/sq_topk.h"
+#include "models/output/sq_combine.h"
+#include "models/scaled/sq_scaled.h"
+#include "sim/block/core/sq_core_sim.h"
+#include "sim/block/flow/sq_cause.h"
+#include "sim/block/flow/sq_engine.h"
+#include "sim/block/flow/sq_stages.h"
+#include "sim/block/scaled/sq_engine_scaled_draw.h"
 
 static unsigned bits_of(uint64_t max)
 {

@@ -79,11 +79,11 @@ mutate row_scales_let_go top w8a8 any $S "s/job_keep_row_scale_o <= keep_rows ||
 mutate outputs_of_each_chunk top w8a8 any $S "s/need = load_active && chunk_last;/need = load_active;/"
 mutate more_sums_than_room top w8a8 any $S "s/32'(SumTiles))/32'(SumTiles + 1))/"
 mutate chunk_longer_than_k top w8a8 any $S "s/chunk <= groups;/$T;/"
-mutate sums_in_another_order top w8a8 any rtl/sq_engine_array.sv "s/scale_carry_i(carry && stage_first)/scale_carry_i(carry \&\& stage_last)/"
+mutate sums_in_another_order top w8a8 any rtl/array/sq_engine_array.sv "s/scale_carry_i(carry && stage_first)/scale_carry_i(carry \&\& stage_last)/"
 mutate sums_of_another_tile top w8a8 any rtl/top/sq_top.sv "s/job_col_stride_i(SumAddrW'(Slots))/job_col_stride_i(SumAddrW'(0))/"
-mutate sums_forgotten top w8a8 any rtl/sq_combine.sv "s/assign begin_y = sum_q.*/assign begin_y = 32'd0;/"
-mutate sums_of_16_bits top w8a8 any rtl/sq_combine.sv "s/out_sum_q <= y_q\[31:0\]/out_sum_q <= {y_q[31:16], 16'd0}/"
-mutate sums_times_the_token_scale top w8a8 any rtl/sq_combine.sv "s/out_sum_q <= y_q\[31:0\]/out_sum_q <= ended/"
+mutate sums_forgotten top w8a8 any rtl/output/sq_combine.sv "s/assign begin_y = sum_q.*/assign begin_y = 32'd0;/"
+mutate sums_of_16_bits top w8a8 any rtl/output/sq_combine.sv "s/out_sum_q <= y_q\[31:0\]/out_sum_q <= {y_q[31:16], 16'd0}/"
+mutate sums_times_the_token_scale top w8a8 any rtl/output/sq_combine.sv "s/out_sum_q <= y_q\[31:0\]/out_sum_q <= ended/"
 mutate transfers_of_12_bits top w4a8 any rtl/top/sq_top.sv "s/\.job_beats_i(dma_beats), /.job_beats_i({20'd0, dma_beats[11:0]}), /"
 mutate transfers_of_16_bits top deep any rtl/top/sq_top.sv "s/\.job_beats_i(dma_beats), /.job_beats_i({16'd0, dma_beats[15:0]}), /"
 mutate errors_kept_while_a_last_word_waits top w4a8 any rtl/top/sq_top.sv "s/((keep_valid && keep_last) ? keep_error/((keep_valid \&\& keep_last \&\& !(y_valid \&\& y_last \&\& !y_ready)) ? keep_error/"
@@ -103,12 +103,12 @@ mutate high_codes_of_the_channel_before top own any rtl/top/sq_top_array.sv "s/a
 mutate second_scale_is_the_first top own any rtl/top/sq_top_array.sv "s/assign col_hi = col_scale_i\[ColBits-1 -: Cols\*32\]/assign col_hi = col_scale_i[Cols*32-1:0]/"
 
 # ---- block-scaled formats ---------------------------------------------------------------------------
-B=rtl/top/sq_top_scaled.sv C=rtl/sq_engine_ctl.sv L=rtl/sq_engine_tail.sv E=rtl/sq_engine_scaled.sv
+B=rtl/top/sq_top_scaled.sv C=rtl/array/sq_engine_ctl.sv L=rtl/array/sq_engine_tail.sv E=rtl/scaled/sq_engine_scaled.sv
 mutate scales_of_the_block_before_theirs top nvfp4 any $B "s/weight_scale_i(weight_i\[Cols\*ScaleAt +: Cols\*8\])/weight_scale_i(weight_i[Cols*ScaleAt-4 +: Cols*8])/"
 mutate totals_of_another_pe top nvfp4 any $B "s/carry_y_i(tile)/carry_y_i({tile[31:0], tile[TileW-1:32]})/"
-mutate totals_forgotten top nvfp4 any rtl/sq_acc_binary32.sv "s/assign start = begin_i;/assign start = begin_i \& 32'd0;/"
+mutate totals_forgotten top nvfp4 any rtl/scaled/sq_acc_binary32.sv "s/assign start = begin_i;/assign start = begin_i \& 32'd0;/"
 mutate totals_begin_each_block top nvfp4 any $C "s/assign array_carry_o = carry_q && first_q;/assign array_carry_o = carry_q;/"
-mutate totals_not_awaited top nvfp4 any rtl/sq_scaled_ctl.sv "s/assign waits = .*/assign waits = $F;/"
+mutate totals_not_awaited top nvfp4 any rtl/scaled/sq_scaled_ctl.sv "s/assign waits = .*/assign waits = $F;/"
 mutate totals_times_their_scales top nvfp4 any $E "s/stage_keep ? {Cols{One}} : scale_col/scale_col/"
 mutate totals_of_parts_added_up top sq_b any $C "s/assign stage_last_o = is_end || stage_keep_o;/assign stage_last_o = is_end;/"
 mutate totals_kept_a_job_early top nvfp4 any $L "s/if (next_ready) side_o <= /side_o <= /"

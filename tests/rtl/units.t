@@ -30,11 +30,11 @@ sq cosim --netlist --block topk --point all4x3r --cases 5 --seed "$SEED" --json
 ok "netlist of the radix TopK, every bank" clean 8192
 
 # A row whose line has gone is told, also where only one of its commands has nothing to change.
-stale() { ! edited stale rtl/sq_topk_rank.sv "$1" >/dev/null; }
+stale() { ! edited stale rtl/core/sq_topk_rank.sv "$1" >/dev/null; }
 ok "an edit of a line that is not there" stale 's/no such line//'
 ok "... behind one that is" stale 's/ >= in_mag_i/ > in_mag_i/; s/no such line//'
 ok "... before it" stale 's/no such line//; s/ >= in_mag_i/ > in_mag_i/'
-ok "... and one of lines that are" edited stale rtl/sq_topk_rank.sv 's/ >= in_mag_i/ > in_mag_i/; s/^endmodule/\n&/'
+ok "... and one of lines that are" edited stale rtl/core/sq_topk_rank.sv 's/ >= in_mag_i/ > in_mag_i/; s/^endmodule/\n&/'
 
 # Mutants: a copy of the sources with one edit, the program is the same.
 mutate() { # NAME BLOCK POINT PATTERN FILE SED_SCRIPT
@@ -49,14 +49,14 @@ fails() { # PATTERN: exit 1 and a MISMATCH line with it
   echo "# exit $RC"; tail -3 "$W.out" | sed 's/^/# /'; head -3 "$W.err" | sed 's/^/# /'
   return 1
 }
-mutate tie_to_the_highest_index topk all4x2 mask rtl/sq_topk_rank.sv 's/ >= in_mag_i/ > in_mag_i/'
+mutate tie_to_the_highest_index topk all4x2 mask rtl/core/sq_topk_rank.sv 's/ >= in_mag_i/ > in_mag_i/'
 dir=$(dirname "$(find "$W/waves-tie_to_the_highest_index" -name wave.fst | head -1)")
 ok "a waveform and its save file are left" [ -s "$dir/wave.fst" -a -s "$dir/wave.gtkw" ]
-mutate radix_one_cycle_early topk all4x2r ready_o rtl/sq_topk_radix.sv \
+mutate radix_one_cycle_early topk all4x2r ready_o rtl/core/sq_topk_radix.sv \
   's/!busy_q || (last/!busy_q || (1'"'"'b1/'
-mutate nibble_equal_is_legal meta24 g1 'error\|act' rtl/sq_meta24_dec.sv 's/\[1:0\] >= meta/[1:0] > meta/'
-mutate high_not_shifted array split_a_2b8 p_lo rtl/sq_array.sv 's/HighShift(IsSplit ? LowW : 0)/HighShift(0)/'
-mutate tile_lost array split_a_2b8 'valid_o\|ready_o' rtl/sq_array.sv \
+mutate nibble_equal_is_legal meta24 g1 'error\|act' rtl/sp24/sq_meta24_dec.sv 's/\[1:0\] >= meta/[1:0] > meta/'
+mutate high_not_shifted array split_a_2b8 p_lo rtl/array/sq_array.sv 's/HighShift(IsSplit ? LowW : 0)/HighShift(0)/'
+mutate tile_lost array split_a_2b8 'valid_o\|ready_o' rtl/array/sq_array.sv \
   's/assign advance = .*/assign advance = 1'"'"'b1;/'
 
 sq cosim --block array --list

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "sim/block/sq_block.h"
+#include "sim/block/flow/sq_block.h"
 #include "tests/test.h"
 
 static inline const struct sq_block *block_named(const char *name)

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "sim/block/sq_case.h"
+#include "sim/block/flow/sq_case.h"
 #include "tests/sim/oracle.h"
 #include "tests/sim/oracle_core.h"
 
@@ -346,7 +346,7 @@ static void foretell_spqt_idx(const struct input *in, struct world *w)
 // SPEC F.4: a step per group, one for an empty row. An offset is read in the cycle in which the
 // last step of the row before goes, or later; the first step goes in the cycle after, each into a
 // register that is free or just being left. Malformed: a row whose offset falls is empty, and the
-// next one starts where it would have (head of rtl/sq_gqsa_walk.sv; SPEC refuses such a matrix).
+// next one starts where it would have (head of rtl/gqsa/sq_gqsa_walk.sv; SPEC refuses such a matrix).
 static void foretell_gqsa_walk(const struct input *in, struct world *w)
 {
     uint64_t read = 0, went = 0, left = 0; // first cycles for the next offset, step, register

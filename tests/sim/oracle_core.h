@@ -124,7 +124,7 @@ static inline void core_tile(struct oracle_core *c, struct world *w)
     c->tile_left = give(w, later(c->low_total, c->high_total));
 }
 
-// ---- causes (sim/block/sq_cause.h) --------------------------------------------------------------
+// ---- causes (sim/block/flow/sq_cause.h) --------------------------------------------------------------
 
 // Why the path did what it did in cycle t of a job, by the first of these that holds: all of its steps
 // were accepted; it stands still for a tile; the bank buffer is held; what it needs first, then

@@ -6,9 +6,9 @@
 // Exhausted: both TopK units, 30 pairs of low and high steps, tiles of 1 to 5 banks, 1 to 9 passes:
 // both sides of the boundary of C.4 and the boundary itself. Sampled: on the RTL two points, each
 // side of the boundary.
-#include "models/sq_requant.h"
-#include "models/sq_topk.h"
-#include "sim/block/sq_core_act_sim.h"
+#include "models/core/sq_topk.h"
+#include "models/output/sq_requant.h"
+#include "sim/block/core/sq_core_act_sim.h"
 #include "sim/cosim/sq_lockstep.h"
 #include "sim/cosim/sq_rtl_build.h"
 #include "tests/unit/fixture.h"

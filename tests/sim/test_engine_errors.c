@@ -7,8 +7,8 @@
 // Exhausted: every directed job of each engine at every point. Behind it, job by job: what a malformed beat counts as.
 #include <string.h>
 
-#include "sim/block/sq_case.h"
-#include "sim/block/sq_engine.h"
+#include "sim/block/flow/sq_case.h"
+#include "sim/block/flow/sq_engine.h"
 #include "tests/sim/block_fixture.h"
 #include "tests/test.h"
 #include "tests/unit/fixture.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/block/sq_core_run.h"
+#include "sim/block/core/sq_core_run.h"
 #include "tests/test.h"
 
 static uint64_t test_seed(void)

@@ -5,13 +5,13 @@
 //
 // Sampled: three layers of the first block, eight tiles each, on the first quick point of the
 // co-simulation with an 8/4 format. What eval computes for those layers is sq_gemm_sq_w
-// (tests/unit/test_eval.c); here its integers, the bank-wise golden model and the RTL meet.
+// (tests/unit/llm/test_eval.c); here its integers, the bank-wise golden model and the RTL meet.
 #include <unistd.h>
 
-#include "models/sq_mac.h"
+#include "models/core/sq_mac.h"
 #include "sim/cosim/sq_layer_cosim.h"
 #include "sim/cosim/sq_rtl_build.h"
-#include "sim/format/grid/sq_grid_format.h"
+#include "sim/format/core/sq_grid_format.h"
 #include "sim/llm/sq_eval.h"
 #include "sim/llm/sq_layer.h"
 #include "tests/skip.h"

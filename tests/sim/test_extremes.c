@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "models/sq_rng.h"
-#include "sim/block/sq_core_run.h"
+#include "sim/block/core/sq_core_run.h"
 #include "sim/format/gqsa/sq_gqsa_recipe.h"
 #include "sim/format/spqt/sq_spqt_recipe.h"
 #include "sim/gpu/sq_gpu_predict.h"

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "sim/format/grid/sq_grid_recipe.h"
+#include "sim/format/core/sq_grid_recipe.h"
 #include "sim/machine/sq_fair.h"
 #include "tests/sim/random_recipe.h"
 #include "tests/test.h"

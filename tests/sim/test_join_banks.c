@@ -7,11 +7,11 @@
 // test_machine_rtl.c, tests/rtl/layers.t.
 #include <string.h>
 
-#include "sim/block/sq_core_block.h"
-#include "sim/block/sq_core_run.h"
+#include "sim/block/core/sq_core_block.h"
+#include "sim/block/core/sq_core_run.h"
 #include "tests/unit/fixture.h"
 
-#include "sim/format/grid/sq_grid_recipe.h"
+#include "sim/format/core/sq_grid_recipe.h"
 #include "tests/sim/random_recipe.h"
 
 static struct sq_core_config core_of(const struct sq_format *f, unsigned low_lanes)

@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/sq_format.h"
+#include "models/core/sq_format.h"
 #include "models/sq_rng.h"
-#include "sim/format/bs/sq_bs_recipe.h"
-#include "sim/format/grid/sq_grid_recipe.h"
+#include "sim/format/core/sq_grid_recipe.h"
+#include "sim/format/scaled/sq_bs_recipe.h"
 #include "sim/format/spqr/sq_spqr_recipe.h"
 #include "sim/format/spqt/sq_spqt_recipe.h"
 #include "sim/machine/sq_machine_run.h"
@@ -143,7 +143,7 @@ SQ_TEST(test_traffic)
     assert_int_equal(n[SQ_STREAM_SCALE], 4 * g.n * g.k / 128);
 }
 
-// SpQt, one token, half of the columns, bursts of 64 bytes (tests/unit/test_machine, by hand): 7/12
+// SpQt, one token, half of the columns, bursts of 64 bytes (tests/unit/machine/test_machine, by hand): 7/12
 // of the superblocks, rows rounded up to 256; row by row all of them. Each chunk of K ends with a
 // whole byte.
 SQ_TEST(test_spqt_traffic)

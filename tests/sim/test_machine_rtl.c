@@ -7,11 +7,11 @@
 // activation SQ: every bank, sparsity and mask of sim/sweeps/act_banks.yaml, on PEs of its machine
 // and on narrow ones that take less than a bank a cycle; of these 126, six here, those of
 // a bank with SQ_BANKS=16, all with SQ_BANKS=all (`make banks-rtl`).
-#include "models/sq_topk.h"
-#include "sim/block/sq_core_block.h"
+#include "models/core/sq_topk.h"
+#include "sim/block/core/sq_core_block.h"
 #include "sim/cosim/sq_lockstep.h"
-#include "sim/format/bs/sq_bs_recipe.h"
-#include "sim/format/grid/sq_grid_recipe.h"
+#include "sim/format/core/sq_grid_recipe.h"
+#include "sim/format/scaled/sq_bs_recipe.h"
 #include "sim/format/sp24/sq_sp24_recipe.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/machine/sq_machine_run.h"

@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/sq_array.h"
-#include "models/sq_spqr.h"
-#include "sim/block/sq_core_block.h"
-#include "sim/block/sq_engine_cause.h"
-#include "sim/format/bs/sq_bs_format.h"
+#include "models/array/sq_array.h"
+#include "models/spqr/sq_spqr.h"
+#include "sim/block/core/sq_core_block.h"
+#include "sim/block/flow/sq_engine_cause.h"
+#include "sim/format/core/sq_grid_recipe.h"
 #include "sim/format/gqsa/sq_gqsa_recipe.h"
-#include "sim/format/grid/sq_grid_recipe.h"
+#include "sim/format/scaled/sq_bs_format.h"
 #include "sim/machine/sq_machine_run.h"
 #include "tests/sim/random_recipe.h"
 #include "tests/unit/fixture.h"

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/sq_array.h"
-#include "models/sq_topk.h"
-#include "sim/block/sq_case.h"
+#include "models/array/sq_array.h"
+#include "models/core/sq_topk.h"
+#include "sim/block/flow/sq_case.h"
 #include "tests/sim/oracle.h"
 #include "tests/sim/oracle_blocks.h"
 #include "tests/sim/oracle_engine_scaled.h"

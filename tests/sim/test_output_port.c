@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "sim/block/sq_output_sim.h"
+#include "sim/block/output/sq_output_sim.h"
 #include "tests/test.h"
 
 enum { FIRST = 2, CYCLES = 20000 };

@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "sim/block/sq_core_run.h"
-#include "sim/block/sq_pipeline.h"
+#include "sim/block/core/sq_core_run.h"
+#include "sim/block/flow/sq_pipeline.h"
 #include "tests/test.h"
 
 // Cycle in which beat n is accepted and its result is first offered, with free streams; every

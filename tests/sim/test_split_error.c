@@ -15,8 +15,8 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "models/sq_format.h"
-#include "models/sq_grid.h"
+#include "models/core/sq_format.h"
+#include "models/number/sq_grid.h"
 #include "models/sq_rng.h"
 #include "sim/io/sq_safetensors.h"
 #include "tests/data.h"

@@ -5,7 +5,7 @@
 // after the other. No count may differ. Of the cells only the functions are
 // shared. Delays are drawn, one rise and one fall for a net. Those that differ
 // from input to input, and changes that meet, are worked out by hand in
-// tests/unit/test_energy.c.
+// tests/unit/synth/test_energy.c.
 //
 // Sampled: dense, split, 2:4 and the core, as small as they come, in one
 // library. Skipped aloud without Icarus Verilog, Yosys or the library.

@@ -9,9 +9,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "models/sq_topk.h"
-#include "sim/block/sq_array_stored_block.h"
-#include "sim/block/sq_spqt_idx_block.h"
+#include "models/core/sq_topk.h"
+#include "sim/block/array/sq_array_stored_block.h"
+#include "sim/block/spqt/sq_spqt_idx_block.h"
 #include "tests/test.h"
 
 enum { MAG_W = 8 }; // of split codes on activations

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/core/sq_topk.h"
 #include "models/sq_rng.h"
-#include "models/sq_topk.h"
-#include "sim/block/sq_core_run.h"
-#include "sim/block/sq_output_port.h"
-#include "sim/block/sq_pipeline.h"
-#include "sim/block/sq_unit.h"
+#include "sim/block/core/sq_core_run.h"
+#include "sim/block/flow/sq_pipeline.h"
+#include "sim/block/flow/sq_unit.h"
+#include "sim/block/output/sq_output_port.h"
 #include "tests/test.h"
 
 static uint64_t test_seed(void)

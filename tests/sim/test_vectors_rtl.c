@@ -8,9 +8,9 @@
 // Exhausted: the 16 nibbles; of D.2 the last sparsity below each boundary and the first on it, for
 // r = 2, 4, 8, 16. Timing does not depend on rows and columns, so V13 runs on one PE with the lanes
 // of the vector and its tiles are scaled: the period of a group is measured on two lengths of job.
-#include "models/sq_array.h"
-#include "models/sq_topk.h"
-#include "sim/block/sq_core_block.h"
+#include "models/array/sq_array.h"
+#include "models/core/sq_topk.h"
+#include "sim/block/core/sq_core_block.h"
 #include "sim/cosim/sq_lockstep.h"
 #include "sim/cosim/sq_port.h"
 #include "sim/cosim/sq_rtl_build.h"

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/sq_scaled.h"
-#include "sim/block/sq_block.h"
-#include "sim/format/bs/sq_bs_format.h"
+#include "models/scaled/sq_scaled.h"
+#include "sim/block/flow/sq_block.h"
+#include "sim/format/scaled/sq_bs_format.h"
 #include "tests/sim/block_fixture.h"
 #include "tests/unit/fixture.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/sq_format.h"
+#include "models/core/sq_format.h"
 #include "models/sq_rng.h"
 #include "tests/test.h"
 

@@ -20,7 +20,7 @@
 #ifndef SQ_AXI_MEMORY_H
 #define SQ_AXI_MEMORY_H
 
-#include "sim/block/sq_block.h"
+#include "sim/block/flow/sq_block.h"
 
 enum { SQ_AXI_WAIT_MAX = 32, SQ_AXI_WORDS_MAX = 16 }; // cycles; words of 32 bits in a beat
 enum { SQ_AXI_LAZY = 3 };

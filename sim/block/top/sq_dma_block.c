@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "sim/block/sq_case.h"
+#include "sim/block/flow/sq_case.h"
 #include "sim/block/top/sq_axi_memory.h"
 #include "sim/block/top/sq_dma_sim.h"
 

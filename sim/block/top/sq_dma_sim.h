@@ -4,7 +4,7 @@
 #ifndef SQ_DMA_SIM_H
 #define SQ_DMA_SIM_H
 
-#include "sim/block/sq_block.h"
+#include "sim/block/flow/sq_block.h"
 
 // Fields of a transfer, as they come in.
 enum sq_dma_field {

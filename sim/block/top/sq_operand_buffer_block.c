@@ -2,7 +2,7 @@
 // sq_operand_buffer: a group is a half, filled once and read by one job or by several that keep it.
 #include <assert.h>
 
-#include "sim/block/sq_case.h"
+#include "sim/block/flow/sq_case.h"
 #include "sim/block/top/sq_operand_buffer_sim.h"
 
 enum { WIDTH, DEPTH, COUNT_W, MACRO };

@@ -174,7 +174,7 @@ uint32_t sq_desc_named(unsigned word)
 
 static const char *const licence = "// SPDX-License-Identifier: Apache-2.0\n";
 static const char *const written =
-    "Written from sim/block/top/sq_regs.c by tests/unit/test_regs.c (UPDATE=1).";
+    "Written from sim/block/top/sq_regs.c by tests/unit/top/test_regs.c (UPDATE=1).";
 
 struct table {
     const char *prefix;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The registers of sq_top and the words of a descriptor, in one table. From it are written
-// rtl/top/sq_regs_pkg.sv, lib/sq_regs.h for drivers, and docs/registers.md; tests/unit/test_regs.c
+// rtl/top/sq_regs_pkg.sv, lib/sq_regs.h for drivers, and docs/registers.md; tests/unit/top/test_regs.c
 // compares all three with the table (UPDATE=1 writes them anew).
 #ifndef SQ_REGS_H
 #define SQ_REGS_H

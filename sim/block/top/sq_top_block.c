@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // sq_top: the chip. It has no streams of its own; a host and a memory are its environment, which bring the
 // layers and look at what comes (sq_top_host.h).
-#include "models/sq_array.h"
-#include "sim/block/sq_case.h"
+#include "models/array/sq_array.h"
+#include "sim/block/flow/sq_case.h"
 #include "sim/block/top/sq_top_host.h"
 #include "sim/block/top/sq_top_sim.h"
 

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "sim/block/sq_engine.h"
+#include "sim/block/flow/sq_engine.h"
 
 enum { OPERANDS, SCALES }; // what a job waits for
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/sq_format.h"
-#include "models/sq_topk.h"
-#include "sim/block/sq_engine.h"
-#include "sim/block/sq_engine_scaled_golden.h"
+#include "models/core/sq_format.h"
+#include "models/core/sq_topk.h"
+#include "sim/block/flow/sq_engine.h"
+#include "sim/block/scaled/sq_engine_scaled_golden.h"
 
 enum { ROWS, COLS };
 

@@ -20,9 +20,9 @@
 
 #include <stdint.h>
 
-#include "models/sq_array.h"
-#include "sim/block/sq_engine_scaled_draw.h"
-#include "sim/block/sq_output_sim.h"
+#include "models/array/sq_array.h"
+#include "sim/block/output/sq_output_sim.h"
+#include "sim/block/scaled/sq_engine_scaled_draw.h"
 #include "sim/block/top/sq_sequencer_sim.h"
 
 // Parameters of the block, in this order.

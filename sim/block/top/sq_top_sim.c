@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "models/sq_array.h"
-#include "sim/block/sq_engine.h"
+#include "models/array/sq_array.h"
+#include "sim/block/flow/sq_engine.h"
 
 enum { AR, AW, W, LITE_B, LITE_R };      // asks
 enum { R, B, LITE_AW, LITE_W, LITE_AR }; // replies

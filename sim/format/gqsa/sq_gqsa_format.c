@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/quant/sq_gqsa_quant.h"
+#include "models/gqsa/sq_gqsa_quant.h"
 #include "models/quant/sq_sensitivity.h"
 #include "sim/format/gqsa/sq_gqsa_cost.h"
 #include "sim/format/gqsa/sq_gqsa_recipe.h"

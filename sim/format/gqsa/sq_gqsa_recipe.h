@@ -3,9 +3,9 @@
 #ifndef SQ_GQSA_RECIPE_H
 #define SQ_GQSA_RECIPE_H
 
+#include "models/gqsa/sq_gqsa.h"
 #include "models/quant/sq_gptq.h"
-#include "models/quant/sq_prune24.h"
-#include "models/sq_gqsa.h"
+#include "models/sp24/sq_prune24.h"
 #include "sim/format/sq_recipe.h"
 
 extern const struct sq_format_ops sq_format_gqsa;

@@ -2,14 +2,14 @@
 // The hardware of gqsa. Routes of a kernel trace: gqsa_walk, the array; of a layer: its engine.
 #include <string.h>
 
-#include "models/sq_format.h"
-#include "models/sq_fp.h"
-#include "models/sq_gqsa.h"
-#include "models/sq_mac.h"
+#include "models/core/sq_format.h"
+#include "models/core/sq_mac.h"
+#include "models/gqsa/sq_gqsa.h"
+#include "models/number/sq_fp.h"
+#include "sim/format/file/sq_trace.h"
 #include "sim/format/gqsa/sq_gqsa_recipe.h"
 #include "sim/format/sq_recipe.h"
 #include "sim/format/sq_tile_route.h"
-#include "sim/format/sq_trace.h"
 
 // The kept groups of w by the group quantizer into m, whose row_index and groups are valid.
 static enum sq_status quantize(const struct sq_gqsa *m, const float *w, struct sq_error *err)

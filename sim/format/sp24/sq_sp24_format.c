@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/quant/sq_prune24.h"
 #include "models/quant/sq_sensitivity.h"
+#include "models/sp24/sq_prune24.h"
 #include "sim/format/sp24/sq_sp24_recipe.h"
 #include "sim/format/sq_cells.h"
 #include "sim/format/sq_format_ops.h"

@@ -3,8 +3,8 @@
 #ifndef SQ_SP24_RECIPE_H
 #define SQ_SP24_RECIPE_H
 
-#include "models/quant/sq_prune24.h"
-#include "models/sq_sp24.h"
+#include "models/sp24/sq_prune24.h"
+#include "models/sp24/sq_sp24.h"
 #include "sim/format/sq_recipe.h"
 
 extern const struct sq_format_ops sq_format_sp24;

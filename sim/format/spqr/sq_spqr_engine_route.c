@@ -3,8 +3,8 @@
 // outliers as CSR.
 #include <string.h>
 
-#include "models/sq_fp.h"
-#include "models/sq_half.h"
+#include "models/number/sq_fp.h"
+#include "models/number/sq_half.h"
 #include "sim/format/spqr/sq_spqr_route.h"
 
 enum { T = SQ_SPQR_TILE, TILE_BITS_MIN = 4, OUTLIER_BITS_MIN = 6, OUTLIER_BITS_MAX = 16 };

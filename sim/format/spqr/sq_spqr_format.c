@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/quant/sq_spqr_quant.h"
-#include "models/sq_spqr_dec.h"
-#include "sim/block/sq_engine_cause.h"
+#include "models/spqr/sq_spqr_dec.h"
+#include "models/spqr/sq_spqr_quant.h"
+#include "sim/block/flow/sq_engine_cause.h"
 #include "sim/format/spqr/sq_spqr_recipe.h"
 #include "sim/format/sq_format_ops.h"
 

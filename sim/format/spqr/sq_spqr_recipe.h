@@ -3,7 +3,7 @@
 #ifndef SQ_SPQR_RECIPE_H
 #define SQ_SPQR_RECIPE_H
 
-#include "models/sq_spqr.h"
+#include "models/spqr/sq_spqr.h"
 #include "sim/format/sq_recipe.h"
 
 extern const struct sq_format_ops sq_format_spqr;

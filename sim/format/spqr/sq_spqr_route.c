@@ -3,13 +3,13 @@
 // (sq_spqr_engine_route.c).
 #include <string.h>
 
-#include "models/sq_fp.h"
-#include "models/sq_half.h"
-#include "models/sq_spqr.h"
+#include "models/number/sq_fp.h"
+#include "models/number/sq_half.h"
+#include "models/spqr/sq_spqr.h"
+#include "sim/format/file/sq_trace.h"
 #include "sim/format/spqr/sq_spqr_recipe.h"
 #include "sim/format/spqr/sq_spqr_route.h"
 #include "sim/format/sq_format_ops.h"
-#include "sim/format/sq_trace.h"
 
 static enum sq_status values(struct sq_trace *r, struct sq_error *err)
 {

@@ -3,7 +3,7 @@
 #ifndef SQ_SPQR_ROUTE_H
 #define SQ_SPQR_ROUTE_H
 
-#include "models/sq_spqr.h"
+#include "models/spqr/sq_spqr.h"
 #include "sim/format/sq_route.h"
 
 // The matrix of the product without its dense part, in buffers of the product.

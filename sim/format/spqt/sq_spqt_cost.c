@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-#include "models/sq_q4k.h"
-#include "sim/block/sq_spqt_idx_block.h"
+#include "models/spqt/sq_q4k.h"
+#include "sim/block/spqt/sq_spqt_idx_block.h"
 
 const char *const sq_spqt_layout_names[SQ_SPQT_LAYOUTS + 1] = {"zigzag", "row"};
 

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "models/sq_spqt.h"
+#include "models/spqt/sq_spqt.h"
 
 extern const char *const sq_spqt_layout_names[]; // of --layout; a NULL follows
 

@@ -3,9 +3,9 @@
 // columns as they are stored.
 #include <string.h>
 
-#include "models/sq_fp.h"
-#include "models/sq_half.h"
-#include "models/sq_spqt.h"
+#include "models/number/sq_fp.h"
+#include "models/number/sq_half.h"
+#include "models/spqt/sq_spqt.h"
 #include "sim/format/spqt/sq_spqt_route.h"
 
 enum { BYTES = 16, BEATS = SQ_Q4K_NBYTES / BYTES, LANES = 2 * BYTES, IDX_LANES = 8 };

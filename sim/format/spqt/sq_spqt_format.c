@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/quant/sq_spqt_calib.h"
-#include "models/sq_spqt.h"
-#include "sim/block/sq_engine_cause.h"
+#include "models/spqt/sq_spqt.h"
+#include "models/spqt/sq_spqt_calib.h"
+#include "sim/block/flow/sq_engine_cause.h"
 #include "sim/format/spqt/sq_spqt_cost.h"
 #include "sim/format/spqt/sq_spqt_recipe.h"
 #include "sim/format/sq_format_ops.h"

@@ -3,7 +3,7 @@
 #ifndef SQ_SPQT_RECIPE_H
 #define SQ_SPQT_RECIPE_H
 
-#include "models/sq_spqt.h"
+#include "models/spqt/sq_spqt.h"
 #include "sim/format/sq_recipe.h"
 
 extern const struct sq_format_ops sq_format_spqt;

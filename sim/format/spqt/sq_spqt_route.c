@@ -3,14 +3,14 @@
 // (sq_spqt_engine_route.c).
 #include <string.h>
 
-#include "models/sq_fp.h"
-#include "models/sq_half.h"
-#include "models/sq_spqt.h"
-#include "models/sq_spqt_idx.h"
+#include "models/number/sq_fp.h"
+#include "models/number/sq_half.h"
+#include "models/spqt/sq_spqt.h"
+#include "models/spqt/sq_spqt_idx.h"
+#include "sim/format/file/sq_trace.h"
 #include "sim/format/spqt/sq_spqt_recipe.h"
 #include "sim/format/spqt/sq_spqt_route.h"
 #include "sim/format/sq_format_ops.h"
-#include "sim/format/sq_trace.h"
 
 static enum sq_status values(struct sq_trace *r, struct sq_error *err)
 {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Writes model.json and vectors.json beside this file: a small byte-level BPE trained on the text
 # below, and what the Python package tokenizers (0.23) makes of texts under the pre-tokenizers of
-# GPT-2, Llama 3, Qwen 2 and SmolLM. tests/unit/test_tokenizer.c asks for the same ids.
+# GPT-2, Llama 3, Qwen 2 and SmolLM. tests/unit/llm/test_tokenizer.c asks for the same ids.
 import json, os
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 

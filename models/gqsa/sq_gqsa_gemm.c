@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// The product of GQSA with binary32 activations for many tokens (SPEC F.5). A lane is a token, so
+// every output adds its columns and its groups in the order of sq_gqsa_gemv.
+#include <math.h>
+#include <string.h>
+
+#include "models/gqsa/sq_gqsa.h"
+#include "models/number/sq_grid.h"
+#include "models/number/sq_half.h"
+#include "models/number/sq_lanes.h"
+
+enum { VECTORS = 4, TOKENS = VECTORS * SQ_LANES, MAX_GROUP = 128 };
+
+// A row: x is [column][token], y[token].
+SQ_LANES_BODY void row_body(const struct sq_gqsa *m, size_t row, const float *x, float *y)
+{
+    sq_lanes sum[VECTORS] = {{0}};
+    for (size_t e = m->row_index[row]; e < m->row_index[row + 1]; e++) {
+        const float *at = x + (size_t)m->groups[e] * m->group * TOKENS;
+        const float scale = sq_gqsa_scale(m, e);
+        sq_lanes inner[VECTORS] = {{0}};
+        float w[MAX_GROUP];
+        for (size_t i = 0; i < m->group; i++)
+            w[i] = (float)((int)(m->codes[(e * m->group + i) / 2] >> i % 2 * 4 & 15) - m->zero[e]);
+        for (size_t i = 0; i < m->group; i++, at += TOKENS)
+#pragma GCC unroll 4
+            for (unsigned v = 0; v < VECTORS; v++)
+                inner[v] += w[i] * *sq_lanes_from(at + v * SQ_LANES);
+#pragma GCC unroll 4
+        for (unsigned v = 0; v < VECTORS; v++)
+            sum[v] += inner[v] * scale;
+    }
+#pragma GCC unroll 4
+    for (unsigned v = 0; v < VECTORS; v++)
+        *sq_lanes_to(y + v * SQ_LANES) = sum[v] + 0.0f;
+}
+
+typedef void row_fn(const struct sq_gqsa *m, size_t row, const float *x, float *y);
+
+static void row_portable(const struct sq_gqsa *m, size_t row, const float *x, float *y)
+{
+    row_body(m, row, x, y);
+}
+
+#if defined(__x86_64__)
+SQ_LANES_AVX2 static void row_avx2(const struct sq_gqsa *m, size_t row, const float *x, float *y)
+{
+    row_body(m, row, x, y);
+}
+
+SQ_LANES_AVX512 static void row_avx512(const struct sq_gqsa *m, size_t row, const float *x,
+                                       float *y)
+{
+    row_body(m, row, x, y);
+}
+#endif
+
+static row_fn *row_of(enum sq_lanes_level level)
+{
+    switch (sq_lanes_level_of(level)) {
+#if defined(__x86_64__)
+    case SQ_LANES_OF_AVX512:
+        return row_avx512;
+    case SQ_LANES_OF_AVX2:
+        return row_avx2;
+#endif
+    default:
+        return row_portable;
+    }
+}
+
+size_t sq_gqsa_gemm_scratch(const struct sq_gqsa *m)
+{
+    return m->k * TOKENS * sizeof(float);
+}
+
+void sq_gqsa_gemm(const struct sq_gqsa *m, const float *x, size_t n_tokens, float *y, void *scratch,
+                  unsigned level)
+{
+    row_fn *const row_product = row_of((enum sq_lanes_level)level);
+    float *const columns = scratch;
+    for (size_t first = 0; first < n_tokens; first += TOKENS) {
+        const size_t n = n_tokens - first < TOKENS ? n_tokens - first : TOKENS;
+        memset(columns, 0, sq_gqsa_gemm_scratch(m));
+        for (size_t t = 0; t < n; t++)
+            for (size_t i = 0; i < m->k; i++)
+                columns[i * TOKENS + t] = x[(first + t) * m->k + i];
+        for (size_t row = 0; row < m->n; row++) {
+            float out[TOKENS];
+            row_product(m, row, columns, out);
+            for (size_t t = 0; t < n; t++)
+                y[(first + t) * m->n + row] = out[t];
+        }
+    }
+}
+
+enum sq_status sq_gqsa_load(const struct sq_gqsa *m, const float *x, size_t n_tokens, float *out,
+                            struct sq_error *err)
+{
+    for (size_t t = 0; t < n_tokens; t++, out += m->k) {
+        const float *from = x + t * m->k_orig;
+        float amax[2];
+        sq_half_round_all(from, m->k_orig, out);
+        sq_grid_amax(out, NULL, m->k_orig, amax);
+        for (size_t i = 0; !isfinite(amax[0]) && i < m->k_orig; i++)
+            if (!isfinite(out[i]))
+                return SQ_FAIL(err, SQ_ERR_OVERFLOW, "x[%zu][%zu] = %g, need at most 65504", t, i,
+                               (double)from[i]);
+        memset(out + m->k_orig, 0, (m->k - m->k_orig) * sizeof *out);
+    }
+    return SQ_OK;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/number/sq_half.h"
+
+// clang before 15 cannot ask a processor for F16C.
+#if defined(__x86_64__) && (!defined(__clang__) || __clang_major__ > 14)
+#define HAS_F16C
+#include <immintrin.h>
+#endif
+
+static void round_all_portable(const float *x, size_t n, float *out)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = sq_half_round(x[i]);
+}
+
+#ifdef HAS_F16C
+__attribute__((target("avx2,f16c"))) static void round_all_f16c(const float *x, size_t n,
+                                                                float *out)
+{
+    enum { LANES = 8 };
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        const __m128i half = _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT);
+        _mm256_storeu_ps(out + i, _mm256_cvtph_ps(half));
+    }
+    round_all_portable(x + i, n - i, out + i);
+}
+#endif
+
+void sq_half_round_all(const float *x, size_t n, float *out)
+{
+#ifdef HAS_F16C
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c")) {
+        round_all_f16c(x, n, out);
+        return;
+    }
+#endif
+    round_all_portable(x, n, out);
+}

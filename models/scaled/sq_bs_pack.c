@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/scaled/sq_bs_pack.h"
+
+#include <string.h>
+
+#include "models/core/sq_format.h"
+#include "models/number/sq_bits.h"
+#include "models/scaled/sq_bs_kind.h"
+
+enum { SENTINEL = 8, PLACE_BITS = 5 };
+
+unsigned sq_bs_stream_bits(const struct sq_bs_format *f, enum sq_bs_stream s)
+{
+    const enum sq_bs_marks marks = f->kind->marks;
+    return s == SQ_BS_CODES  ? f->block * sq_element_bits(f->element)
+           : s == SQ_BS_HIGH ? sq_bs_n_marks(f) * sq_bs_high_bits(f)
+           : s == SQ_BS_MASK ? (marks == SQ_BS_MASKED ? f->block : 0)
+                             : (marks == SQ_BS_PLACED ? PLACE_BITS : 0);
+}
+
+size_t sq_bs_row_nbytes(const struct sq_bs_format *f, size_t k, enum sq_bs_stream s)
+{
+    return sq_packed_nbytes(k / f->block, sq_bs_stream_bits(f, s));
+}
+
+double sq_bs_bits(const struct sq_bs_format *f)
+{
+    double bits = 8 * (1.0 + sq_bs_has_scale(f, 1));
+    for (enum sq_bs_stream s = 0; s < SQ_BS_STREAMS; s++)
+        bits += sq_bs_stream_bits(f, s);
+    return bits / f->block;
+}
+
+double sq_bs_stored_nbits(const struct sq_bs *c)
+{
+    const struct sq_bs_format *f = &c->f;
+    const double n = (double)c->n;
+    double bits = 0;
+    for (enum sq_bs_stream s = 0; s < SQ_BS_STREAMS; s++)
+        bits += 8 * n * (double)sq_bs_row_nbytes(f, c->k, s);
+    for (unsigned p = 0; p < SQ_BS_PARTS; p++) {
+        if (sq_bs_has_scale(f, p))
+            bits += 8 * n * (double)(c->k / f->block);
+        if (sq_bs_has_global(f, p))
+            bits += 32 * (sq_bs_has_scale(f, p) ? 1 : n);
+    }
+    return bits;
+}
+
+// ---- out ------------------------------------------------------------------------------------
+
+static void put(uint8_t *out, size_t i, unsigned bits, unsigned code)
+{
+    sq_bits_put(out, i, bits, (int8_t)code);
+}
+
+void sq_bs_pack_row(const struct sq_bs *c, size_t row, enum sq_bs_stream s, uint8_t *out)
+{
+    const struct sq_bs_format *f = &c->f;
+    const size_t first = row * c->k;
+    const bool is_sentinel = f->kind->marks == SQ_BS_SENTINEL;
+    size_t n_high = 0;
+    memset(out, 0, sq_bs_row_nbytes(f, c->k, s));
+    for (size_t i = 0; i < c->k; i++) {
+        const bool is_high = c->is_high && c->is_high[first + i];
+        if (s == SQ_BS_CODES)
+            put(out, i, sq_element_bits(f->element),
+                is_high && is_sentinel ? SENTINEL : c->code[first + i]);
+        else if (s == SQ_BS_HIGH && is_high)
+            put(out, n_high++, sq_bs_high_bits(f), c->high[first + i]);
+        else if (s == SQ_BS_MASK)
+            put(out, i, 1, is_high);
+        else if (s == SQ_BS_INDEX && is_high)
+            put(out, i / f->block, PLACE_BITS, (unsigned)(i % f->block));
+    }
+}
+
+// ---- in -------------------------------------------------------------------------------------
+
+static unsigned get(const uint8_t *in, size_t i, unsigned bits)
+{
+    return (unsigned)sq_bits_get(in, i, bits) & ((1u << bits) - 1);
+}
+
+static enum sq_status check_padding(size_t row, const uint8_t *in, size_t nbits, size_t nbytes,
+                                    struct sq_error *err)
+{
+    if (nbits % 8 && in[nbytes - 1] >> nbits % 8)
+        return SQ_FAIL(err, SQ_ERR_PADDING, "row %zu: padding bits are not zero", row);
+    return SQ_OK;
+}
+
+static enum sq_status check_streams(const struct sq_bs *c, size_t row,
+                                    const uint8_t *const in[SQ_BS_STREAMS], struct sq_error *err)
+{
+    const struct sq_bs_format *f = &c->f;
+    for (enum sq_bs_stream s = 0; s < SQ_BS_STREAMS; s++) {
+        const size_t nbytes = sq_bs_row_nbytes(f, c->k, s);
+        if (nbytes > 0)
+            SQ_TRY(
+                check_padding(row, in[s], c->k / f->block * sq_bs_stream_bits(f, s), nbytes, err));
+    }
+    return SQ_OK;
+}
+
+// Marks of block j. PLACED: in a block that has one.
+static enum sq_status mark(struct sq_bs *c, size_t row, size_t j,
+                           const uint8_t *const in[SQ_BS_STREAMS], struct sq_error *err)
+{
+    const struct sq_bs_format *f = &c->f;
+    const enum sq_bs_marks marks = f->kind->marks;
+    uint8_t *is_high = c->is_high + row * c->k + j * f->block;
+    unsigned n = 0;
+    for (size_t i = 0; i < f->block; i++) {
+        const size_t at = j * f->block + i;
+        is_high[i] = marks == SQ_BS_PLACED   ? 0
+                     : marks == SQ_BS_MASKED ? (uint8_t)get(in[SQ_BS_MASK], at, 1)
+                                             : get(in[SQ_BS_CODES], at, 4) == SENTINEL;
+        n += is_high[i];
+    }
+    if (marks != SQ_BS_PLACED && n != f->high_per_block)
+        return SQ_FAIL(err, SQ_ERR_MASK_COUNT, "row %zu, bank %zu: %u high elements, need %u", row,
+                       j, n, f->high_per_block);
+    if (marks != SQ_BS_PLACED)
+        return SQ_OK;
+    const unsigned place = get(in[SQ_BS_INDEX], j, PLACE_BITS);
+    const bool has_largest = c->scale[0][row * (c->k / f->block) + j] > 0;
+    if (has_largest ? j * f->block + place >= c->k_orig : place != 0)
+        return SQ_FAIL(err, SQ_ERR_INDEX,
+                       "row %zu, block %zu: its largest element is said to be %u", row, j, place);
+    is_high[place] = has_largest;
+    return SQ_OK;
+}
+
+enum sq_status sq_bs_unpack_row(struct sq_bs *c, size_t row, const uint8_t *const in[SQ_BS_STREAMS],
+                                struct sq_error *err)
+{
+    const struct sq_bs_format *f = &c->f;
+    const bool is_sentinel = f->kind->marks == SQ_BS_SENTINEL;
+    struct sq_bs_block b;
+    size_t n_high = 0;
+    SQ_TRY(check_streams(c, row, in, err));
+    for (size_t i = 0; i < c->k; i++) {
+        const size_t at = i % f->block;
+        if (at == 0 && c->is_high)
+            SQ_TRY(mark(c, row, i / f->block, in, err));
+        if (at == 0)
+            sq_bs_get_block(c, row, i / f->block, &b);
+        const bool is_high = b.is_high[at];
+        struct sq_bs_code code = {(uint8_t)get(in[SQ_BS_CODES], i, sq_element_bits(f->element)), 0};
+        if (is_high && is_sentinel)
+            code.code = 0;
+        if (is_high && c->high)
+            code.high = (uint8_t)get(in[SQ_BS_HIGH], n_high++, sq_bs_high_bits(f));
+        if (!sq_bs_is_legal(f, &b, at, code))
+            return SQ_FAIL(err, SQ_ERR_CODE, "row %zu, column %zu: code 0x%x is no value", row, i,
+                           is_high && c->high ? code.high : code.code);
+        if (i >= c->k_orig && (code.code || code.high))
+            return SQ_FAIL(err, SQ_ERR_PADDING, "row %zu, column %zu: padding is not zero", row, i);
+        sq_bs_put(c, row, i, code);
+    }
+    return SQ_OK;
+}
+
+// The largest code of a scale.
+static unsigned last_scale(const struct sq_bs_format *f, unsigned part)
+{
+    unsigned code = 0xff;
+    while (!sq_bs_is_scale(f, part, (uint8_t)code))
+        code--;
+    return code;
+}
+
+enum sq_status sq_bs_check_scales(const struct sq_bs *c, struct sq_error *err)
+{
+    const struct sq_bs_format *f = &c->f;
+    const size_t n = c->n * (c->k / f->block);
+    for (unsigned p = 0; p < SQ_BS_PARTS; p++) {
+        for (size_t i = 0; sq_bs_has_scale(f, p) && i < n; i++)
+            if (!sq_bs_is_scale(f, p, c->scale[p][i]))
+                return SQ_FAIL(err, SQ_ERR_SCALE, "scale[%zu] has code 0x%x, need 0..0x%x", i,
+                               c->scale[p][i], last_scale(f, p));
+        for (size_t i = 0; sq_bs_has_global(f, p) && i < c->n; i++)
+            if (!sq_scale_is_valid(c->global[p][i]))
+                return SQ_FAIL(err, SQ_ERR_SCALE, "global[%zu] = %g, need finite and > 0", i,
+                               (double)c->global[p][i]);
+    }
+    return SQ_OK;
+}

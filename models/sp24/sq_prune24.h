@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// 2:4 pruning and INT8 (SPEC E.6, E.7): which two of every four weights go, and what the others
+// become.
+//
+//   criterion, per row and aligned group of four; the two smallest go, ties: the lower index first
+//     magnitude  |w|
+//     wanda      |w| * ||X_k||_2
+//     sparsegpt  w^2 / U_kk^2 on the weights as they are when the group is reached
+//   joint    false: prune, then round what is left to INT8 on the row's scale. SparseGPT prunes
+//   with
+//            compensation in FP64 first, the other two just drop.
+//            true: one pass of E.7: prune, quantize, and compensate both errors in later columns.
+//            With magnitude or Wanda the pattern is chosen beforehand from the dense weights.
+//
+// The scale of a row is max |w| / 127 of the dense row, before pruning (E.7).
+#ifndef SQ_PRUNE24_H
+#define SQ_PRUNE24_H
+
+#include "models/quant/sq_calibration.h"
+#include "models/sp24/sq_sp24.h"
+
+enum sq_prune {
+    SQ_PRUNE_MAGNITUDE,
+    SQ_PRUNE_WANDA,
+    SQ_PRUNE_SPARSEGPT,
+    SQ_PRUNE_NONE, // the weights are 2:4 already: anything else is refused; never joint
+    SQ_PRUNES
+};
+
+struct sq_prune24 {
+    enum sq_prune criterion;
+    bool is_joint;
+    unsigned block; // of the column loop, a multiple of 4; 0: 128
+};
+
+// is_kept[4] of one group of four by score (>= 0): two ones.
+void sq_prune24_group(const double score[4], uint8_t is_kept[4]);
+
+// What of the inputs is needed: `norm`[k] for Wanda, `factor` for SparseGPT and for joint; either
+// may be NULL otherwise (SQ_ERR_ARG where it is missing).
+bool sq_prune24_needs_norm(const struct sq_prune24 *o);
+bool sq_prune24_needs_factor(const struct sq_prune24 *o);
+
+// w[n][k_orig] into *m, whose shape and buffers are set. codes: scratch of n * k_orig. *sum_e2,
+// where not NULL, receives sum e^2 of the column loop, NaN where none ran. SQ_ERR_SHAPE,
+// SQ_ERR_NON_FINITE, SQ_ERR_MEMORY.
+enum sq_status sq_prune24_encode(struct sq_sp24 *m, const float *w,
+                                 const struct sq_prune24 *options, const double *norm,
+                                 const struct sq_factor *factor, int8_t *codes, double *sum_e2,
+                                 struct sq_error *err);
+
+// A dense row in INT8 on the same scale: what a layer that stays dense is made of. Returns the
+// scale.
+float sq_dense8_encode_row(const float *w, size_t k, int8_t *codes);
+
+#endif

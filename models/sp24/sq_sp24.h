@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// A weight matrix in 2:4 INT8 (SPEC E): values and metadata as `mma.sp` and the metadata decoder
+// read them, and its product.
+//
+//   values  int8  [N][K/2]   two of every four columns, ascending, -127..127
+//   meta    bytes [N][K/8]   16-bit little-endian words, group g of 4 columns in bits 4g..4g+3 (E.3)
+//   scale   float [N]        one per row, finite and > 0
+//
+// K is the stored width, a multiple of 64 (hardware tiles of s8, E.8); columns beyond k_orig, which
+// is a multiple of 4, hold zeros. Nothing here allocates.
+#ifndef SQ_SP24_H
+#define SQ_SP24_H
+
+#include "models/sp24/sq_meta24.h"
+
+#define SQ_SP24_TILE 64u // columns of a hardware tile
+
+struct sq_sp24 {
+    size_t n, k, k_orig;
+    int8_t *value;
+    uint8_t *meta;
+    float *scale;
+};
+
+// k_orig rounded up to whole tiles.
+size_t sq_sp24_padded(size_t k_orig);
+
+// SQ_ERR_SHAPE: no rows, K % 64, k_orig % 4, k_orig outside K-63..K.
+enum sq_status sq_sp24_check_shape(const struct sq_sp24 *m, struct sq_error *err);
+
+// Row `row` from dense codes[k_orig]. SQ_ERR_MASK_COUNT for a group with more than two non-zeros,
+// SQ_ERR_CODE for -128. After sq_sp24_check_shape.
+enum sq_status sq_sp24_pack_row(struct sq_sp24 *m, size_t row, const int8_t *codes,
+                                struct sq_error *err);
+
+// The dense codes of a row, codes[m->k].
+void sq_sp24_unpack_row(const struct sq_sp24 *m, size_t row, int8_t *codes);
+
+// Everything a product relies on: shape; lengths of the two streams in bytes and of the scales
+// (SQ_ERR_STREAM_LEN); metadata ordered (SQ_ERR_INDEX); no -128 (SQ_ERR_CODE); padding columns zero
+// (SQ_ERR_PADDING); scales finite and positive (SQ_ERR_SCALE). The sentence names row and columns.
+enum sq_status sq_sp24_validate(const struct sq_sp24 *m, size_t value_nbytes, size_t meta_nbytes,
+                                size_t n_scales, struct sq_error *err);
+
+// Integer of one row and one token: sum of value * act[4g + index], exact for K up to 2^17.
+int32_t sq_sp24_dot(const struct sq_sp24 *m, size_t row, const int8_t *act);
+
+// y[t][n] = ((float)P * scale[n]) * s_a[t] for act[n_tokens][k]; a result below the smallest number
+// is +0 (SPEC 0.2). p, where not NULL, receives P[t][n].
+void sq_gemm_sp24(const struct sq_sp24 *m, const int8_t *act, const float *s_a, size_t n_tokens,
+                  float *y, int32_t *p);
+
+// The same product by sq_gemm_codes (sq_codes.h): *m as its w, without codes, and its rows; scratch
+// and cells are the caller's. sq_gemm_sp24 is the plain loop that it is held to.
+struct sq_codes;
+struct sq_codes sq_sp24_codes(const struct sq_sp24 *m);
+void sq_sp24_row(const void *from, size_t row, int16_t *plane, size_t stride, float *s_lo,
+                 float *s_hi);
+
+// Values, metadata and FP32 scales, over the n * k_orig weights of the model.
+double sq_sp24_stored_bits_per_weight(const struct sq_sp24 *m);
+
+#endif

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/spqt/sq_spqt_calib.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DROP = 13 }; // fraction bits of binary32 that a bin does not look at
+
+// ---- quantiles ------------------------------------------------------------------------------
+
+enum sq_status sq_spqt_histogram_init(struct sq_spqt_histogram *h, struct sq_error *err)
+{
+    *h = (struct sq_spqt_histogram){.count = calloc(SQ_SPQT_BINS, sizeof *h->count)};
+    SQ_NEED(h->count, err, "%u bins", SQ_SPQT_BINS);
+    return SQ_OK;
+}
+
+void sq_spqt_histogram_free(struct sq_spqt_histogram *h)
+{
+    free(h->count);
+    *h = (struct sq_spqt_histogram){0};
+}
+
+static uint32_t bin_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (bits & 0x7fffffffu) >> DROP;
+}
+
+// The smallest magnitude of a bin; of the bin behind the last one infinity.
+static float edge_of(uint32_t bin)
+{
+    const uint32_t bits = bin << DROP;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+enum sq_status sq_spqt_histogram_add(struct sq_spqt_histogram *h, const float *x, size_t n,
+                                     struct sq_error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(x[i]))
+            return SQ_FAIL(err, SQ_ERR_NON_FINITE, "activation %zu = %g, need a finite number", i,
+                           (double)x[i]);
+    for (size_t i = 0; i < n; i++)
+        h->count[bin_of(x[i])]++;
+    h->n += n;
+    return SQ_OK;
+}
+
+enum sq_status sq_spqt_threshold(const struct sq_spqt_histogram *h, double p, float *theta,
+                                 struct sq_error *err)
+{
+    if (!(p >= 0 && p < 1))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "sparsity = %g, need 0 or more and below 1", p);
+    if (h->n == 0)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "0 calibration activations, need at least 1");
+    const double below = p * (double)h->n;
+    double sum = 0;
+    uint32_t bin = 0;
+    *theta = 0;
+    if (below == 0)
+        return SQ_OK;
+    while (sum + (double)h->count[bin] < below)
+        sum += (double)h->count[bin++];
+    const double begin = (double)edge_of(bin);
+    const double end = bin + 1 < SQ_SPQT_BINS ? (double)edge_of(bin + 1) : 0x1p128;
+    *theta = (float)(begin + (end - begin) * (below - sum) / (double)h->count[bin]);
+    if (isinf(*theta))
+        *theta = edge_of(bin);
+    return SQ_OK;
+}
+
+// ---- one sparsity per matrix ----------------------------------------------------------------
+
+static enum sq_status check_greedy(size_t n, double target, double step, double limit,
+                                   struct sq_error *err)
+{
+    if (n == 0 || n > SQ_SPQT_MATRICES)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "%zu matrices, need 1..%u", n, SQ_SPQT_MATRICES);
+    if (!(limit >= 0 && limit < 1))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "limit = %g, need 0 or more and below 1", limit);
+    if (!(target >= 0 && target <= limit))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "target = %g, need 0..%g", target, limit);
+    if (!(step > 0 && step <= 1))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "step = %g, need above 0 and at most 1", step);
+    return SQ_OK;
+}
+
+static double mean_of(const double *sparsity, const double *weight_count, size_t n, double total)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += sparsity[i] * weight_count[i];
+    return sum / total;
+}
+
+enum sq_status sq_sparsity_scan(const double *weight_count, size_t n, double target, double step,
+                                double limit, sq_spqt_error_of *error_of, void *context,
+                                double *sparsity, struct sq_error *err)
+{
+    double total = 0;
+    SQ_TRY(check_greedy(n, target, step, limit, err));
+    for (size_t i = 0; i < n; i++) {
+        total += weight_count[i];
+        sparsity[i] = 0;
+    }
+    for (;;) {
+        const double missing = target - mean_of(sparsity, weight_count, n, total);
+        if (missing <= 1e-9)
+            return SQ_OK;
+        const double raise = (missing < step ? missing : step) * total;
+        double least = INFINITY, next = 0;
+        size_t best = n;
+        for (size_t i = 0; i < n; i++) {
+            const double old = sparsity[i];
+            double error;
+            if (old >= limit)
+                continue;
+            sparsity[i] = fmin(old + raise / weight_count[i], limit);
+            SQ_TRY(error_of(context, sparsity, &error, err));
+            if (best == n || error < least) {
+                least = error;
+                best = i;
+                next = sparsity[i];
+            }
+            sparsity[i] = old;
+        }
+        if (best == n)
+            return SQ_OK; // all at the limit, up to rounding
+        sparsity[best] = next;
+    }
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// sq_act_buffer: tiles of activations, each given several times.
+#include "sim/block/array/sq_buffer_sim.h"
+#include "sim/block/flow/sq_case.h"
+
+enum { WIDTH, DEPTH, PASS_W };
+enum { PASSES_MAX = 5 };
+
+// bits, beats of a tile, bits of the number of passes
+static const struct sq_point points[] = {
+    {"d4", true, {9, 4, 3}},
+    {"d1", false, {12, 1, 8}},
+    {"d7", false, {30, 7, 4}},
+};
+
+static void ports(const unsigned *v, struct sq_ports *p)
+{
+    *p = (struct sq_ports){
+        .stream = {{"in", 3}},
+        .n_in = 3,
+        .n_out = 2,
+        .in = {{"data", 1, v[WIDTH], true}, {"last", 1, 1, true}, {"passes", 1, v[PASS_W], true}},
+        .out = {{"data", 1, v[WIDTH], true}, {"last", 1, 1, true}},
+        .records = v[DEPTH],
+        .outputs = (size_t)v[DEPTH] * PASSES_MAX};
+}
+
+static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
+                       uint64_t number, int32_t *record, uint32_t *len)
+{
+    uint32_t passes;
+    (void)number;
+    len[0] = sq_buffer_draw_tile(rng, kind, v[DEPTH], PASSES_MAX, &passes);
+    for (uint32_t i = 0; i < len[0]; i++, record += 3) {
+        record[0] = sq_field_unsigned((uint32_t)sq_rng_next(rng), v[WIDTH]);
+        record[1] = i + 1 == len[0];
+        record[2] = (int32_t)(i + 1 == len[0] ? passes : sq_rng_below(rng, 1u << v[PASS_W]));
+    }
+}
+
+static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
+{
+    const int32_t *const record = in->record;
+    const uint32_t *const len = in->len;
+    const uint32_t passes = (uint32_t)record[3 * len[0] - 1];
+    (void)v;
+    for (uint32_t p = 0; p < passes; p++)
+        for (uint32_t i = 0; i < len[0]; i++) {
+            *out++ = record[3 * i];
+            *out++ = i + 1 == len[0];
+        }
+    return (size_t)passes * len[0];
+}
+
+// As many passes as the port can say: of a whole tile, of a single beat; then one pass.
+static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
+                                    struct sq_error *err)
+{
+    const unsigned *const v = c->point->value;
+    const uint32_t most = (1u << v[PASS_W]) - 1;
+    const uint32_t len[3] = {v[DEPTH], 1, v[DEPTH]}, passes[3] = {most, most, 1};
+    (void)number;
+    c->n_groups = 3;
+    c->n_beats = 2 * (size_t)v[DEPTH] + 1;
+    c->max_outputs = (size_t)v[DEPTH] * most;
+    SQ_TRY(sq_case_alloc(c, err));
+    int32_t *record = c->beats;
+    for (size_t g = 0; g < 3; g++) {
+        c->len[g][0] = len[g];
+        for (uint32_t i = 0; i < len[g]; i++, record += 3) {
+            record[0] = sq_field_unsigned((uint32_t)sq_rng_next(rng), v[WIDTH]);
+            record[1] = i + 1 == len[g];
+            record[2] = (int32_t)(record[1] ? passes[g] : 0);
+        }
+    }
+    return SQ_OK;
+}
+
+static void init(const unsigned *v, void *state)
+{
+    (void)v;
+    (void)state; // zeroed: empty
+}
+
+static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
+{
+    (void)v;
+    (void)stream;
+    o->last = record[1];
+    o->n = (uint32_t)record[2];
+}
+
+static void comb(const void *state, const struct sq_offer *in, bool out_ready,
+                 struct sq_handshake *out)
+{
+    (void)in;
+    (void)out_ready;
+    out->in_ready[0] = sq_buffer_has_place(state);
+    out->out_valid = sq_buffer_has_beat(state);
+}
+
+static void clock(void *state, const struct sq_offer *in, bool out_ready)
+{
+    const bool write = in[0].valid && sq_buffer_has_place(state);
+    sq_buffer_clock(state, write, in[0].last, in[0].n, sq_buffer_has_beat(state) && out_ready);
+}
+
+static const struct sq_timing timing = {sizeof(struct sq_buffer_sim), comb, clock};
+
+static const struct sq_faults faults[] = {{"d4", 100, 200}};
+
+static const struct sq_free act_buffer_free[] = {
+    {"Width", 1, 64, false}, {"Depth", 1, 64, false}, {NULL, 0, 0, false}};
+
+const struct sq_block sq_act_buffer_block = {
+    .name = "act_buffer",
+    .top = "sq_act_buffer",
+    .group = "tile",
+    .param = {"Width", "Depth", "PassW", NULL},
+    .free = act_buffer_free,
+    .points = points,
+    .n_points = SQ_LEN(points),
+    .coverage_cases = 60,
+    .faults = faults,
+    .n_faults = SQ_LEN(faults),
+    .ports = ports,
+    .draw_group = draw_group,
+    .n_directed = 1,
+    .draw_directed = draw_directed,
+    .golden = golden,
+    .timing = &timing,
+    .init = init,
+    .offer = offer,
+};

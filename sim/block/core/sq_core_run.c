@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/block/core/sq_core_run.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "sim/io/sq_checked.h"
+
+// Everything that evolves during a job.
+struct world {
+    struct sq_core_sim core;
+    struct sq_streams streams;
+};
+
+static void cycle(struct world *w, const struct sq_job *new_job)
+{
+    struct sq_core_in in = {.job_valid = new_job != NULL};
+    struct sq_core_out out;
+    if (new_job)
+        in.job = *new_job;
+    sq_streams_drive(&w->streams, &in);
+    sq_core_comb(&w->core, &in, &out);
+    sq_streams_clock(&w->streams, &in, &out);
+    sq_core_clock(&w->core, &in);
+}
+
+static void start(struct world *w, const struct sq_core_config *config, const struct sq_job *job,
+                  const struct sq_rates *rates)
+{
+    const struct sq_stall stall[4] = {{SQ_STALL_INTERVAL, rates->act},
+                                      {SQ_STALL_INTERVAL, rates->lo},
+                                      {SQ_STALL_INTERVAL, rates->hi},
+                                      {SQ_STALL_INTERVAL, rates->out}};
+    assert(job->groups >= 1 && job->group_banks >= 1 && job->group_banks <= SQ_JOB_GROUP_BANKS_MAX);
+    memset(w, 0, sizeof *w);
+    sq_core_reset(&w->core, config);
+    sq_streams_init(&w->streams, stall, 0);
+    sq_streams_add(&w->streams, config, job);
+    cycle(w, job);
+}
+
+struct sq_core_stats sq_core_run_step(const struct sq_core_config *config, const struct sq_job *job,
+                                      const struct sq_rates *rates)
+{
+    struct world w;
+    start(&w, config, job, rates);
+    while (sq_core_active(&w.core))
+        cycle(&w, NULL);
+    return w.core.stats;
+}
+
+// ---- fast engine ----------------------------------------------------------------------------
+//
+// Timing depends on how much work is left only through "is this the last bank of the group", "is
+// this the first", "are there groups left" and "has the source run dry". Away from those events two
+// moments with equal registers and waits, up to the progress counters, have equal futures; what
+// happened between them repeats until the next event comes near.
+
+// Beats the pipe registers and pipelines can run ahead of the accepted steps, in banks and in
+// groups: no event lies within this margin.
+enum { MARGIN_BANKS = 4, MARGIN_GROUPS = 4 };
+
+// Registers and waits, with the progress counters made relative to the low path.
+struct key {
+    struct sq_core_state state;
+    uint32_t wait[4];
+};
+
+// The moment a key was taken.
+struct mark {
+    struct key key;
+    struct world world;
+    uint64_t next; // take a new mark after this many boundaries (doubles: Brent's cycle detection)
+    uint64_t seen;
+    bool valid;
+};
+
+static struct key make_key(const struct world *w, bool within_group)
+{
+    const struct sq_core_state *s = &w->core.state;
+    struct key k;
+    memset(&k, 0, sizeof k);
+    k.state = *s;
+    k.state.high_groups = s->high_groups - s->low_groups;
+    k.state.out_groups = s->out_groups - s->low_groups;
+    if (within_group) {
+        k.state.high_bank = s->low_bank - s->high_bank;
+        k.state.low_bank = 0;
+        k.state.low_groups = s->low_groups; // same group: results of earlier ones in flight as well
+    } else {
+        k.state.low_groups = 0;
+    }
+    k.wait[0] = w->streams.act.wait;
+    k.wait[1] = w->streams.lo.wait;
+    k.wait[2] = w->streams.hi.wait;
+    k.wait[3] = w->streams.out.wait;
+    return k;
+}
+
+// Adds n times what happened since the mark to the counters and takes it off the work left.
+static void skip(struct world *w, const struct mark *m, uint64_t n)
+{
+    const struct world *old = &m->world;
+    struct sq_core_state *s = &w->core.state;
+    struct sq_core_stats *now = &w->core.stats;
+    const struct sq_core_stats *then = &old->core.stats;
+
+    now->cycles += n * (now->cycles - then->cycles);
+    for (unsigned i = 0; i < SQ_N_CAUSES; i++) {
+        now->low[i] += n * (now->low[i] - then->low[i]);
+        now->high[i] += n * (now->high[i] - then->high[i]);
+    }
+    s->low_bank += (uint32_t)n * (s->low_bank - old->core.state.low_bank);
+    s->high_bank += (uint32_t)n * (s->high_bank - old->core.state.high_bank);
+    s->low_groups -= (uint32_t)n * (old->core.state.low_groups - s->low_groups);
+    s->high_groups -= (uint32_t)n * (old->core.state.high_groups - s->high_groups);
+    s->out_groups -= (uint32_t)n * (old->core.state.out_groups - s->out_groups);
+    w->streams.act.left -= n * (old->streams.act.left - w->streams.act.left);
+    w->streams.lo.left -= n * (old->streams.lo.left - w->streams.lo.left);
+    w->streams.hi.left -= n * (old->streams.hi.left - w->streams.hi.left);
+}
+
+// At a boundary: skip if the mark's key came back, else maybe move the mark.
+static void visit(struct world *w, struct mark *m, bool within_group, uint64_t left)
+{
+    const struct key key = make_key(w, within_group);
+    if (m->valid && memcmp(&key, &m->key, sizeof key) == 0) {
+        const struct sq_core_state *then = &m->world.core.state, *now = &w->core.state;
+        uint64_t period = within_group ? now->low_bank - then->low_bank
+                                       : (uint64_t)then->low_groups - now->low_groups;
+        if (left / period > 0)
+            skip(w, m, left / period);
+        m->valid = false;
+        m->next = 1;
+        m->seen = 0;
+        return;
+    }
+    if (!m->valid || ++m->seen >= m->next) {
+        m->key = key;
+        m->world = *w;
+        m->next = m->valid ? m->next * 2 : 1;
+        m->seen = 0;
+        m->valid = true;
+    }
+}
+
+struct sq_core_stats sq_core_run_fast(const struct sq_core_config *config, const struct sq_job *job,
+                                      const struct sq_rates *rates)
+{
+    struct world w;
+    struct mark bank = {.valid = false}, group = {.valid = false};
+    start(&w, config, job, rates);
+    const struct sq_core_state *s = &w.core.state;
+
+    while (sq_core_active(&w.core)) {
+        const uint32_t old_bank = s->low_bank, old_groups = s->low_groups;
+        cycle(&w, NULL);
+        if (s->low_groups != old_groups) {
+            bank.valid = false;
+            if (s->low_groups > MARGIN_GROUPS)
+                visit(&w, &group, false, s->low_groups - MARGIN_GROUPS);
+        } else if (s->low_bank != old_bank && s->high_groups == s->low_groups && s->high_bank > 0 &&
+                   s->low_bank + MARGIN_BANKS < s->group_banks) {
+            visit(&w, &bank, true, s->group_banks - MARGIN_BANKS - s->low_bank);
+        }
+    }
+    return w.core.stats;
+}
+
+uint64_t sq_causes_sum(const uint64_t counts[SQ_N_CAUSES])
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < SQ_N_CAUSES; i++)
+        sum += counts[i];
+    return sum;
+}
+
+// ---- products -------------------------------------------------------------------------------
+
+static size_t ceil_div(size_t a, size_t b)
+{
+    return a / b + (a % b > 0); // a + b - 1 may not fit
+}
+
+unsigned sq_core_join_banks(struct sq_core_config *config, size_t group)
+{
+    unsigned banks = 1;
+    while (2 * config->bank <= config->low_lanes && 2 * config->bank <= SQ_BANK_MAX &&
+           group % (2 * config->bank) == 0) {
+        config->bank *= 2;
+        config->high_per_bank *= 2;
+        banks *= 2;
+    }
+    return banks;
+}
+
+struct sq_core_config sq_gemm_core(const struct sq_core_config *config,
+                                   const struct sq_format *format, size_t k_padded)
+{
+    struct sq_core_config core = *config;
+    (void)sq_core_join_banks(&core, sq_group_len(format, k_padded));
+    return core;
+}
+
+enum sq_status sq_gemm_job(const struct sq_core_config *config, const struct sq_format *format,
+                           size_t m, size_t n, size_t k_padded, struct sq_job *job,
+                           struct sq_error *err)
+{
+    const size_t tiles_m = ceil_div(m, config->rows), tiles_n = ceil_div(n, config->cols);
+    const size_t groups = sq_n_groups(format, k_padded);
+    const size_t banks = sq_group_len(format, k_padded) / config->bank;
+    if (banks > SQ_JOB_GROUP_BANKS_MAX)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "group of %zu banks, need <= %u", banks,
+                       SQ_JOB_GROUP_BANKS_MAX);
+    if (tiles_m > SQ_JOB_GROUPS_MAX / tiles_n || tiles_m * tiles_n > SQ_JOB_GROUPS_MAX / groups)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "%zu x %zu tiles of %zu groups, need <= %u together",
+                       tiles_m, tiles_n, groups, SQ_JOB_GROUPS_MAX);
+    *job = (struct sq_job){(uint32_t)banks, (uint32_t)(tiles_m * tiles_n * groups)};
+    return SQ_OK;
+}
+
+static double pe_cycles(const struct sq_core_config *config, uint64_t cycles)
+{
+    return (double)cycles * config->rows * config->cols;
+}
+
+double sq_utilisation_low(const struct sq_core_config *config, size_t m, size_t n, size_t k,
+                          uint64_t cycles)
+{
+    return sq_utilisation((double)m * (double)n * (double)k,
+                          pe_cycles(config, cycles) * config->low_lanes);
+}
+
+double sq_utilisation_high(const struct sq_core_config *config, size_t m, size_t n, size_t k,
+                           uint64_t cycles)
+{
+    const double high = (double)k / config->bank * config->high_per_bank;
+    return sq_utilisation((double)m * (double)n * high,
+                          pe_cycles(config, cycles) * config->high_lanes);
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/block/flow/sq_engine.h"
+
+#include <assert.h>
+#include <string.h>
+
+void sq_engine_word_fields(struct sq_field *field)
+{
+    field[0] = (struct sq_field){"last", 1, 1, true};
+    field[1] = (struct sq_field){"error", 1, SQ_SCALED_ERRORS, true};
+}
+
+bool sq_engine_wrong_scale(const struct sq_output_config *c, const int32_t *scale, bool is_last)
+{
+    const bool two = c->form == SQ_COMBINE_TWO, scaled = c->form == SQ_COMBINE_SCALED;
+    const int32_t *const row = scale + 2 * c->cols;
+    for (size_t i = 0; i < c->cols; i++)
+        if (!sq_engine_is_scale(scale[i]) || (two && !sq_engine_is_scale(scale[c->cols + i])))
+            return true;
+    for (size_t i = 0; i < c->rows && (is_last || scaled); i++)
+        if (!sq_engine_is_scale(row[i]) || (scaled && !sq_engine_is_scale(row[c->rows + i])))
+            return true;
+    return false;
+}
+
+size_t sq_engine_end(const struct sq_output_config *c, const int32_t *scale, float *y,
+                     bool ends_job, int32_t error, int32_t *out)
+{
+    const size_t words = sq_output_end(c, scale, y, out), len = c->port_len;
+    for (size_t w = words; w-- > 0;) { // spread from the back, in place
+        int32_t *const to = out + w * (len + SQ_ENGINE_WORD_FIELDS);
+        memmove(to, out + w * len, len * sizeof *out);
+        to[len] = ends_job && w + 1 == words;
+        to[len + 1] = error;
+    }
+    return words;
+}
+
+bool sq_engine_count_last(const struct sq_engine_count *c, unsigned level)
+{
+    for (unsigned i = 0; i <= level; i++)
+        if (c->at[i] + 1 != c->n[i])
+            return false;
+    return true;
+}
+
+bool sq_engine_count_ready(const struct sq_engine_count *c, bool step)
+{
+    return !c->is_busy || (step && sq_engine_count_last(c, 2));
+}
+
+void sq_engine_count_clock(struct sq_engine_count *c, const uint32_t job[3], bool step)
+{
+    if (sq_engine_count_ready(c, step)) {
+        *c = (struct sq_engine_count){.is_busy = job != NULL};
+        if (job)
+            memcpy(c->n, job, sizeof c->n);
+        return;
+    }
+    for (unsigned i = 0; step && i < 3; i++) {
+        if (++c->at[i] < c->n[i])
+            return;
+        c->at[i] = 0;
+    }
+}
+
+void sq_engine_jobs_clock(struct sq_engine_jobs *q, const uint32_t job[3], bool is_taken)
+{
+    assert(q->n > 0 || !is_taken);
+    assert(q->n < SQ_ENGINE_JOBS || !job);
+    q->n -= is_taken;
+    if (is_taken)
+        memmove(q->job, q->job + 1, q->n * sizeof *q->job);
+    if (job)
+        memcpy(q->job[q->n++], job, sizeof *q->job);
+}

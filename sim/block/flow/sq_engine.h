@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// What engines share: rtl/sq_engine_*.sv, a module for each way in which formats are stored. An engine
+// takes jobs and streams whose beats hold what is stored (codes, mask bits, scales, metadata,
+// indices), and gives words of outputs. With each word it says whether it is the last of the job, and
+// what was wrong in the job up to there.
+#ifndef SQ_ENGINE_H
+#define SQ_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "models/scaled/sq_scaled.h"
+#include "sim/block/flow/sq_block.h"
+#include "sim/block/output/sq_output_sim.h"
+
+// The fields of every word behind its outputs: last, error (enum sq_scaled_error, a bit each).
+enum { SQ_ENGINE_WORD_FIELDS = 2 };
+void sq_engine_word_fields(struct sq_field *field);
+
+// Whether scales of a tile (sq_output_scale_fields behind `last`) that its form reads hold one that is no
+// scale; a factor of the rows is read with the last scale group of an output (sq_engine_scales.sv).
+bool sq_engine_wrong_scale(const struct sq_output_config *c, const int32_t *scale, bool is_last);
+
+// sq_output_end, those fields behind the outputs of each word: out [words][port_len + 2]; ends_job: of
+// the last word. Returns the words.
+size_t sq_engine_end(const struct sq_output_config *c, const int32_t *scale, float *y,
+                     bool ends_job, int32_t error, int32_t *out);
+
+// The members of the table of a block (sq_block.h) that its file has under the same names.
+#define SQ_ENGINE_TABLES                                                                           \
+    .group = "job", .points = points, .n_points = SQ_LEN(points), .area = area,                    \
+    .n_area = SQ_LEN(area), .faults = faults, .n_faults = SQ_LEN(faults), .waves = waves,          \
+    .ports = ports, .draw_group = draw_group, .draw_directed = draw_directed, .cut = cut,          \
+    .golden = golden
+
+// Engines whose operands are found by indices have one more kind.
+enum { SQ_ENGINE_ERROR_INDEX = SQ_SCALED_ERRORS, SQ_ENGINE_INDEX_ERRORS };
+
+// A scale is a positive number (SPEC A.8): of its binary32 bits.
+static inline bool sq_engine_is_scale(int32_t bits)
+{
+    return bits > 0 && bits < 0x7f800000;
+}
+
+// ---- time of sq_engine_count.sv -------------------------------------------------------------
+
+struct sq_engine_count {
+    bool is_busy;
+    uint32_t at[3], n[3]; // inner, middle, outer
+};
+
+// The beat that goes next is the last of `level` 0 (inner), 1 (and the inner ones are the last of
+// middle), 2 (of the job).
+bool sq_engine_count_last(const struct sq_engine_count *c, unsigned level);
+bool sq_engine_count_ready(const struct sq_engine_count *c, bool step);
+// The rising edge: `job` has come (NULL: none was offered), a beat goes.
+void sq_engine_count_clock(struct sq_engine_count *c, const uint32_t job[3], bool step);
+
+// ---- a queue of two jobs (sq_fifo.sv) -------------------------------------------------------
+
+enum { SQ_ENGINE_JOBS = 2 };
+struct sq_engine_jobs {
+    unsigned n;
+    uint32_t job[SQ_ENGINE_JOBS][3];
+};
+void sq_engine_jobs_clock(struct sq_engine_jobs *q, const uint32_t job[3], bool is_taken);
+
+// ---- sums between jobs (Sums of sq_engine_array.sv and sq_engine_scaled.sv) -----------------
+
+// Carries come on stream SQ_ENGINE_CARRY of the engine's model: a beat of sums for each slot of the
+// output stage; a beat for each whole tile. A beat of sums leaves in this cycle:
+enum { SQ_ENGINE_CARRY = 4 };
+bool sq_engine_array_keeps(const void *state);
+bool sq_engine_scaled_keeps(const void *state);
+
+// ---- for who runs very many cycles (sim/machine/sq_chip_world.h) -----------------------------
+
+// comb and clock of the engine's model at once.
+void sq_engine_array_cycle(void *state, const struct sq_offer *in, bool out_ready,
+                           struct sq_handshake *out);
+void sq_engine_scaled_cycle(void *state, const struct sq_offer *in, bool out_ready,
+                            struct sq_handshake *out);
+// What counts the beats of operands, of scales of the jobs at hand.
+enum { SQ_ENGINE_COUNTS = 2 };
+void sq_engine_array_counts(void *state, struct sq_engine_count *count[SQ_ENGINE_COUNTS]);
+void sq_engine_scaled_counts(void *state, struct sq_engine_count *count[SQ_ENGINE_COUNTS]);
+
+#endif

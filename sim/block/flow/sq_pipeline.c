@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/block/flow/sq_pipeline.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "models/core/sq_topk.h"
+
+void sq_pipeline_init(struct sq_pipeline *s, enum sq_pipeline_kind kind, unsigned depth)
+{
+    assert(depth >= 1 && depth <= SQ_PIPELINE_DEPTH_MAX);
+    memset(s, 0, sizeof *s);
+    s->kind = kind;
+    s->depth = depth;
+}
+
+void sq_topk_pipeline(struct sq_pipeline *s, unsigned arch, unsigned magnitude_bits)
+{
+    assert(arch != SQ_TOPK_TREE);
+    if (arch == SQ_TOPK_RANK)
+        sq_pipeline_init(s, SQ_TIMING_PIPE, 2);
+    else
+        sq_pipeline_init(s, SQ_TIMING_SERIAL, magnitude_bits);
+}
+
+void sq_topk_tree_pipeline(struct sq_pipeline *s, unsigned k)
+{
+    sq_pipeline_init(s, SQ_TIMING_PIPE, k);
+}
+
+// All stages move in this cycle (PIPE, ARRAY).
+static bool advances(const struct sq_pipeline *s, bool out_ready)
+{
+    const unsigned end = s->depth - 1;
+    if (s->kind == SQ_TIMING_ARRAY)
+        return !(s->valid[end] && s->last[end] && s->has_result && !out_ready);
+    return !s->valid[end] || out_ready;
+}
+
+void sq_pipeline_comb(const struct sq_pipeline *s, bool out_ready, struct sq_pipeline_out *out)
+{
+    switch (s->kind) {
+    case SQ_TIMING_SERIAL:
+        out->out_valid = s->is_busy && s->step == s->depth;
+        out->in_ready = !s->is_busy || (out->out_valid && out_ready);
+        return;
+    case SQ_TIMING_ARRAY:
+        out->out_valid = s->has_result;
+        break;
+    case SQ_TIMING_PIPE:
+        out->out_valid = s->valid[s->depth - 1];
+        break;
+    }
+    out->in_ready = advances(s, out_ready);
+}
+
+static void clock_serial(struct sq_pipeline *s, bool in_valid, bool in_last, bool out_ready)
+{
+    struct sq_pipeline_out out;
+    sq_pipeline_comb(s, out_ready, &out);
+    if (in_valid && out.in_ready) {
+        s->is_busy = true;
+        s->step = 0;
+        s->held_last = in_last;
+    } else if (out.out_valid && out_ready) {
+        s->is_busy = false;
+    } else if (s->is_busy && s->step < s->depth) {
+        s->step++;
+    }
+}
+
+void sq_pipeline_clock(struct sq_pipeline *s, bool in_valid, bool in_last, bool out_ready)
+{
+    const unsigned end = s->depth - 1;
+    if (s->kind == SQ_TIMING_SERIAL) {
+        clock_serial(s, in_valid, in_last, out_ready);
+        return;
+    }
+    const bool moves = advances(s, out_ready);
+    if (moves && s->valid[end] && s->last[end])
+        s->has_result = true;
+    else if (out_ready)
+        s->has_result = false;
+    if (!moves)
+        return;
+    for (unsigned i = end; i > 0; i--) {
+        s->valid[i] = s->valid[i - 1];
+        s->last[i] = s->last[i - 1];
+    }
+    s->valid[0] = in_valid;
+    s->last[0] = in_last;
+}
+
+// ---- two in a row ---------------------------------------------------------------------------
+
+// What the front offers the back in this cycle.
+static void between(const struct sq_chain *c, bool out_ready, struct sq_pipeline_out *front,
+                    struct sq_pipeline_out *back)
+{
+    sq_pipeline_comb(&c->back, out_ready, back);
+    sq_pipeline_comb(&c->front, back->in_ready, front);
+}
+
+void sq_chain_comb(const struct sq_chain *c, bool out_ready, struct sq_pipeline_out *out)
+{
+    struct sq_pipeline_out front, back;
+    if (!c->has_front) {
+        sq_pipeline_comb(&c->back, out_ready, out);
+        return;
+    }
+    between(c, out_ready, &front, &back);
+    *out = (struct sq_pipeline_out){front.in_ready, back.out_valid};
+}
+
+void sq_chain_clock(struct sq_chain *c, bool in_valid, bool in_last, bool out_ready)
+{
+    const bool is_serial = c->front.kind == SQ_TIMING_SERIAL;
+    struct sq_pipeline_out front, back;
+    if (!c->has_front) {
+        sq_pipeline_clock(&c->back, in_valid, in_last, out_ready);
+        return;
+    }
+    between(c, out_ready, &front, &back);
+    const bool last = is_serial ? c->front.held_last : c->front.last[c->front.depth - 1];
+    sq_pipeline_clock(&c->back, front.out_valid, last, out_ready);
+    sq_pipeline_clock(&c->front, in_valid, in_last, back.in_ready);
+}
+
+static void block_comb(const void *state, const struct sq_offer *in, bool out_ready,
+                       struct sq_handshake *out)
+{
+    struct sq_pipeline_out o;
+    (void)in;
+    sq_chain_comb(state, out_ready, &o);
+    out->in_ready[0] = o.in_ready;
+    out->out_valid = o.out_valid;
+}
+
+static void block_clock(void *state, const struct sq_offer *in, bool out_ready)
+{
+    sq_chain_clock(state, in[0].valid, in[0].last, out_ready);
+}
+
+const struct sq_timing sq_timing_chain = {sizeof(struct sq_chain), block_comb, block_clock};

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bounds of jobs, and jobs that were run before (sq_unit.h).
+#include <string.h>
+
+#include "models/core/sq_topk.h"
+#include "sim/block/array/sq_split_act.h"
+#include "sim/block/flow/sq_unit_world.h"
+#include "sim/block/output/sq_output_port.h"
+#include "sim/io/sq_checked.h"
+
+// ---- bounds ---------------------------------------------------------------------------------
+
+static uint64_t max_u64(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+// Cycles of the parts of a job, each alone.
+struct parts {
+    uint64_t low, high;    // the paths; arrays: both
+    uint64_t front;        // masks
+    uint64_t reads, drain; // the output stage: its reads of tiles; the port
+};
+
+// Cycles between two banks out of the mask unit.
+static unsigned mask_interval(const struct sq_unit *u)
+{
+    struct sq_pipeline topk;
+    const bool is_core = u->kind == SQ_UNIT_CORE_ACT;
+    sq_topk_pipeline(&topk, u->topk, is_core ? u->core.high_bits - 1 : (unsigned)SQ_SPLIT_MAG_W);
+    return topk.kind == SQ_TIMING_SERIAL ? topk.depth + 1 : 1;
+}
+
+static struct parts parts_of(const struct sq_unit *u, const struct sq_unit_job *j)
+{
+    const uint64_t tiles = (uint64_t)j->tiles * j->passes;
+    const uint64_t beats = (uint64_t)j->flushes * j->beats;
+    struct parts p = {.reads = 0};
+    if (u->output.pes > 0) {
+        const uint64_t slots = sq_output_ceil(u->output.pes, u->output.lanes);
+        p.reads = sq_sat_mul(tiles * j->flushes, slots * u->output.pairs);
+        p.drain = sq_sat_mul(tiles, slots * j->words);
+    }
+    if (u->kind == SQ_UNIT_CORE || u->kind == SQ_UNIT_CORE_ACT) {
+        p.low = sq_sat_mul(tiles * beats, sq_core_low_steps(&u->core));
+        p.high = sq_sat_mul(tiles * beats, sq_core_high_steps(&u->core));
+    } else {
+        p.low = sq_sat_mul(tiles, beats);
+        p.high = p.low;
+    }
+    if (u->kind == SQ_UNIT_CORE_ACT || u->kind == SQ_UNIT_STORED)
+        p.front = sq_sat_mul(j->tiles * beats, mask_interval(u));
+    else if (u->kind == SQ_UNIT_DYNAMIC)
+        p.front = sq_sat_mul(p.low, mask_interval(u));
+    return p;
+}
+
+uint64_t sq_unit_bound(const struct sq_unit *unit, const struct sq_unit_job *job,
+                       const struct sq_tile_list *list)
+{
+    if (sq_unit_is_engines(unit->kind))
+        return sq_unit_engines_bound(unit, job, list);
+    const struct parts p = parts_of(unit, job);
+    const uint64_t paths = max_u64(max_u64(p.low, p.high), p.front);
+    return max_u64(paths, max_u64(p.reads, p.drain));
+}
+
+uint64_t sq_unit_limit(const struct sq_unit *unit, const struct sq_unit_job *job,
+                       const struct sq_tile_list *list)
+{
+    // The first bank's 128 low steps, the last one's 64 high steps, and registers between.
+    enum { PIPELINES = 512 };
+    if (sq_unit_is_engines(unit->kind))
+        return sq_unit_engines_limit(unit, job, list);
+    const struct parts p = parts_of(unit, job);
+    const uint64_t paths = unit->kind == SQ_UNIT_CORE || unit->kind == SQ_UNIT_CORE_ACT
+                               ? max_u64(p.low, p.high)
+                               : p.low;
+    return sq_sat_add(sq_sat_add(paths, sq_sat_add(p.front, p.reads)),
+                      sq_sat_add(p.drain, PIPELINES));
+}
+
+// ---- jobs that were run -----------------------------------------------------------------------
+
+static uint64_t mix(uint64_t hash, const void *data, size_t nbytes)
+{
+    const unsigned char *p = data;
+    for (size_t i = 0; i < nbytes; i++)
+        hash = (hash ^ p[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+struct sq_unit_stats sq_unit_run(const struct sq_unit *unit, const struct sq_unit_job *job,
+                                 const struct sq_tile_list *list, struct sq_unit_memo *memo)
+{
+    if (!memo)
+        return sq_unit_run_fast(unit, job, list);
+    uint64_t of_list = 0;
+    if (list && list->n > 0)
+        of_list = mix(UINT64_C(0xcbf29ce484222325), list->tile, list->n * sizeof *list->tile);
+    const uint64_t hash = mix(mix(of_list, unit, sizeof *unit), job, sizeof *job);
+    struct sq_unit_memo_slot *slot = &memo->slot[(hash ^ hash >> 32) % SQ_UNIT_MEMO_SLOTS];
+    if (slot->list != of_list || memcmp(&slot->job, job, sizeof *job) != 0 ||
+        memcmp(&slot->unit, unit, sizeof *unit) != 0) {
+        slot->unit = *unit;
+        slot->job = *job;
+        slot->list = of_list;
+        slot->stats = sq_unit_run_fast(unit, job, list);
+    }
+    return slot->stats;
+}

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kinds of units, a cycle at a time (sq_unit.h).
+
+#include <string.h>
+
+#include "sim/block/array/sq_split_act.h"
+#include "sim/block/flow/sq_unit_engine.h"
+#include "sim/block/flow/sq_unit_world.h"
+
+const char *sq_unit_name(enum sq_unit_kind kind)
+{
+    static const char *const name[SQ_UNIT_KINDS] = {"core",        "core_act",   "stored",
+                                                    "dynamic",     "array",      "engine_gqsa",
+                                                    "engine_spqt", "engine_spqr"};
+    return name[kind];
+}
+
+bool sq_unit_is_engines(enum sq_unit_kind kind)
+{
+    return kind >= SQ_UNIT_GQSA;
+}
+
+const struct sq_unit_engine *sq_unit_engine_of(enum sq_unit_kind kind)
+{
+    static const struct sq_unit_engine *const engine[] = {
+        [SQ_UNIT_GQSA - SQ_UNIT_GQSA] = &sq_engine_gqsa_unit,
+        [SQ_UNIT_SPQT - SQ_UNIT_GQSA] = &sq_engine_spqt_unit,
+        [SQ_UNIT_SPQR - SQ_UNIT_GQSA] = &sq_engine_spqr_unit,
+    };
+    return engine[kind - SQ_UNIT_GQSA];
+}
+
+uint32_t sq_unit_least_work(enum sq_unit_kind kind)
+{
+    return sq_unit_is_engines(kind) ? sq_unit_engine_of(kind)->least : 0;
+}
+
+bool sq_unit_is_of_tokens(enum sq_unit_kind kind)
+{
+    return sq_unit_is_engines(kind) && sq_unit_engine_of(kind)->is_of_tokens;
+}
+
+void sq_unit_count(struct sq_unit_stats *stats, enum sq_cause cause)
+{
+    stats->cycles++;
+    stats->low[cause]++;
+    stats->high[cause]++;
+}
+
+// ---- the output stage -----------------------------------------------------------------------
+
+static uint32_t reads_of_tile(const struct sq_unit_job_run *r)
+{
+    return r->job->flushes * (r->unit->output.pes ? r->unit->output.pairs : 1);
+}
+
+static void stage_start(struct sq_unit_job_run *r)
+{
+    const struct sq_unit_output *const o = &r->unit->output;
+    const struct sq_output_config c = {.rows = 1,
+                                       .cols = o->pes,
+                                       .lanes = o->lanes,
+                                       .form = (enum sq_combine_form)o->form,
+                                       .kind = SQ_OUTPUT_BFLOAT16,
+                                       .port_len = o->lanes,
+                                       .depth = o->depth,
+                                       .hold = o->hold};
+    r->w.outputs = r->job->tiles * r->job->passes;
+    if (o->pes == 0)
+        return;
+    sq_output_init(&r->w.stage, &c);
+    r->w.stage.words = r->job->words ? r->job->words : 1;
+}
+
+// The stage takes the tile of sums that is offered, or would.
+static bool stage_ready(const struct sq_unit_job_run *r)
+{
+    const struct sq_output_in in = {.scale_valid = true, .out_ready = true};
+    struct sq_output_out out;
+    if (r->unit->output.pes == 0)
+        return true;
+    sq_output_comb(&r->w.stage, &in, &out);
+    return out.tile_ready && r->w.pair + 1 == r->unit->output.pairs;
+}
+
+// A tile was read once more; whether that ended a tile of outputs, as far as its sums go.
+static void end_read(struct sq_unit_job_run *r)
+{
+    r->w.read = r->w.read + 1 < reads_of_tile(r) ? r->w.read + 1 : 0;
+    r->w.outputs -= r->w.read == 0 && (r->unit->output.pes == 0 || r->job->words == 0);
+    r->level = r->w.read > 0 ? SQ_LEVEL_FLUSH : SQ_LEVEL_PASS;
+}
+
+// The edge; sets the level for kinds that have no better one.
+static void stage_clock(struct sq_unit_job_run *r, bool offered)
+{
+    struct sq_output_sim *const s = &r->w.stage;
+    struct sq_output_in in = {.tile_valid = offered, .scale_valid = true, .out_ready = true};
+    struct sq_output_out out;
+    r->level = SQ_LEVEL_CYCLE;
+    if (r->unit->output.pes == 0) {
+        if (offered)
+            end_read(r);
+        return;
+    }
+    in.scale_last = r->job->words > 0 && r->w.read + 1 == reads_of_tile(r);
+    sq_output_comb(s, &in, &out);
+    if (out.out_valid && s->word + 1 == s->words && ++r->w.gone == s->slots) {
+        r->w.gone = 0;
+        r->w.outputs--;
+    }
+    sq_output_clock(s, &in);
+    if (offered && out.tile_ready)
+        r->w.pair = r->w.pair + 1 < r->unit->output.pairs ? r->w.pair + 1 : 0;
+    if (out.scale_ready)
+        end_read(r);
+}
+
+static bool outputs_done(const struct sq_unit_job_run *r)
+{
+    return r->w.outputs == 0;
+}
+
+static struct sq_unit_counter up(uint32_t *at, uint32_t end)
+{
+    return (struct sq_unit_counter){at, end, false};
+}
+
+static struct sq_unit_counter down(uint32_t *at)
+{
+    return (struct sq_unit_counter){at, 0, true};
+}
+
+static size_t stage_counters(struct sq_unit_job_run *r, enum sq_unit_level level,
+                             struct sq_unit_counter *c)
+{
+    struct sq_output_sim *const s = &r->w.stage;
+    size_t n = 0;
+    if (level == SQ_LEVEL_CYCLE) {
+        if (r->unit->output.pes == 0)
+            return 0;
+        c[n++] = up(&s->slot, s->slots);
+        c[n++] = up(&s->word, s->words);
+        c[n++] = up(&r->w.gone, s->slots);
+        return n;
+    }
+    if (level == SQ_LEVEL_FLUSH)
+        c[n++] = up(&r->w.read, reads_of_tile(r));
+    c[n++] = down(&r->w.outputs);
+    return n;
+}
+
+// ---- core -----------------------------------------------------------------------------------
+
+static struct sq_job core_job(const struct sq_unit_job_run *r)
+{
+    const struct sq_unit_job *j = r->job;
+    return (struct sq_job){j->beats, j->tiles * j->passes * j->flushes};
+}
+
+static struct sq_core_stats *core_stats(struct sq_unit_world *w)
+{
+    return &w->block.core.stats;
+}
+
+static void step_core(struct sq_unit_job_run *r, bool is_new)
+{
+    struct sq_core_sim *core = &r->w.block.core;
+    struct sq_core_in in = {.job_valid = is_new,
+                            .act_valid = true,
+                            .lo_valid = true,
+                            .hi_valid = true,
+                            .out_ready = stage_ready(r)};
+    struct sq_core_out out;
+    if (is_new)
+        in.job = core_job(r);
+    else if (!sq_core_active(core))
+        sq_unit_count(&r->stats, SQ_CAUSE_DRAINING);
+    sq_core_comb(core, &in, &out);
+    stage_clock(r, out.out_valid);
+    sq_core_clock(core, &in);
+}
+
+static void core_start(struct sq_unit_job_run *r)
+{
+    sq_core_reset(&r->w.block.core, &r->unit->core);
+    stage_start(r);
+    step_core(r, true);
+}
+
+static void core_clock(struct sq_unit_job_run *r)
+{
+    step_core(r, false);
+}
+
+static size_t path_counters(struct sq_unit_job_run *r, struct sq_core_sim *core,
+                            enum sq_unit_level level,
+                            struct sq_unit_counter c[SQ_UNIT_COUNTERS_MAX])
+{
+    struct sq_core_state *s = &core->state;
+    size_t n = stage_counters(r, level, c);
+    if (level == SQ_LEVEL_CYCLE) {
+        c[n++] = up(&s->low_bank, s->group_banks);
+        c[n++] = up(&s->high_bank, s->group_banks);
+        return n;
+    }
+    c[n++] = down(&s->low_groups);
+    c[n++] = down(&s->high_groups);
+    c[n++] = down(&s->out_groups);
+    return n;
+}
+
+static size_t core_counters(struct sq_unit_job_run *r, enum sq_unit_level level,
+                            struct sq_unit_counter c[SQ_UNIT_COUNTERS_MAX])
+{
+    return path_counters(r, &r->w.block.core, level, c);
+}
+
+// ---- core_act -------------------------------------------------------------------------------
+
+static struct sq_core_stats *act_stats(struct sq_unit_world *w)
+{
+    return &w->block.act.core.stats;
+}
+
+// A beat of the tile that goes in was taken.
+static void source_clock(struct sq_unit_job_run *r, bool fired, uint32_t beats)
+{
+    struct sq_unit_world *w = &r->w;
+    if (!fired || --w->beats > 0)
+        return;
+    w->tiles--;
+    w->beats = w->tiles > 0 ? beats : 0;
+}
+
+static enum sq_unit_level store_level(const struct sq_buffer_sim *old,
+                                      const struct sq_buffer_sim *now)
+{
+    return now->out != old->out     ? SQ_LEVEL_TILE
+           : now->pass != old->pass ? SQ_LEVEL_PASS
+                                    : SQ_LEVEL_CYCLE;
+}
+
+static void step_act(struct sq_unit_job_run *r, bool is_new)
+{
+    struct sq_core_act_sim *s = &r->w.block.act;
+    const struct sq_buffer_sim store = s->lo;
+    const uint32_t groups = s->core.state.low_groups;
+    struct sq_core_act_in in = {.act_valid =
+                                    r->w.tiles > 0 && !is_new, // an engine counts them for a job
+                                .act_last = r->w.beats == 1,
+                                .act_passes = r->job->passes,
+                                .weight_valid = true,
+                                .job_valid = is_new,
+                                .out_ready = stage_ready(r)};
+    struct sq_core_act_out out;
+    if (is_new)
+        in.job = core_job(r);
+    else if (!sq_core_active(&s->core))
+        sq_unit_count(&r->stats, SQ_CAUSE_DRAINING);
+    sq_core_act_comb(s, &in, &out);
+    stage_clock(r, out.out_valid);
+    source_clock(r, in.act_valid && out.act_ready, r->job->beats * r->job->flushes);
+    sq_core_act_clock(s, &in);
+    r->level = store_level(&store, &s->lo);
+    if (r->level == SQ_LEVEL_CYCLE && s->core.state.low_groups != groups)
+        r->level = SQ_LEVEL_FLUSH;
+}
+
+static void act_start(struct sq_unit_job_run *r)
+{
+    struct sq_pipeline topk;
+    sq_topk_pipeline(&topk, r->unit->topk, r->unit->core.high_bits - 1);
+    sq_core_act_init(&r->w.block.act, &r->unit->core, topk.kind, topk.depth);
+    stage_start(r);
+    r->w.tiles = r->job->tiles;
+    r->w.beats = r->job->beats * r->job->flushes;
+    step_act(r, true);
+}
+
+static void act_clock(struct sq_unit_job_run *r)
+{
+    step_act(r, false);
+}
+
+// A store: what is given, and what is written at the same time.
+static size_t store_counters(struct sq_buffer_sim *s, enum sq_unit_level level,
+                             struct sq_unit_counter *c)
+{
+    size_t n = 0;
+    if (level == SQ_LEVEL_TILE)
+        return 0;
+    c[n++] = up(&s->written, UINT32_MAX);
+    c[n++] =
+        level == SQ_LEVEL_PASS ? up(&s->pass, s->passes[s->out]) : up(&s->given, s->len[s->out]);
+    return n;
+}
+
+static size_t act_counters(struct sq_unit_job_run *r, enum sq_unit_level level,
+                           struct sq_unit_counter c[SQ_UNIT_COUNTERS_MAX])
+{
+    struct sq_core_act_sim *s = &r->w.block.act;
+    size_t n = path_counters(r, &s->core, level, c);
+    n += store_counters(&s->lo, level, c + n);
+    n += store_counters(&s->hi, level, c + n);
+    c[n++] = down(level == SQ_LEVEL_TILE ? &r->w.tiles : &r->w.beats);
+    return n;
+}
+
+// ---- stored ---------------------------------------------------------------------------------
+
+static void stored_start(struct sq_unit_job_run *r)
+{
+    sq_array_stored_init(&r->w.block.stored, r->unit->topk);
+    r->w.tiles = r->job->tiles;
+    r->w.beats = r->job->beats;
+    r->w.to_give = r->job->tiles * r->job->passes;
+    stage_start(r);
+}
+
+static void stored_clock(struct sq_unit_job_run *r)
+{
+    struct sq_array_stored_sim *s = &r->w.block.stored;
+    const struct sq_timing *timing = sq_array_stored_block.timing;
+    const struct sq_buffer_sim store = s->store;
+    const struct sq_offer in[2] = {
+        {.valid = r->w.tiles > 0, .last = r->w.beats == 1, .n = r->job->passes}, {.valid = true}};
+    const bool ready = stage_ready(r);
+    struct sq_handshake out;
+    timing->comb(s, in, ready, &out);
+    const enum sq_array_stored_wait wait = sq_array_stored_wait(s, in, ready);
+    sq_unit_count(&r->stats, r->w.to_give == 0                   ? SQ_CAUSE_DRAINING
+                             : wait == SQ_ARRAY_STORED_BUSY      ? SQ_CAUSE_BUSY
+                             : wait == SQ_ARRAY_STORED_WAIT_MASK ? SQ_CAUSE_WAIT_MASK
+                                                                 : SQ_CAUSE_BLOCKED_OUTPUT);
+    r->w.to_give -= wait == SQ_ARRAY_STORED_BUSY && sq_buffer_ends_pass(&s->store);
+    stage_clock(r, out.out_valid);
+    source_clock(r, in[0].valid && out.in_ready[0], r->job->beats);
+    timing->clock(s, in, ready);
+    r->level = store_level(&store, &s->store);
+}
+
+static size_t stored_counters(struct sq_unit_job_run *r, enum sq_unit_level level,
+                              struct sq_unit_counter c[SQ_UNIT_COUNTERS_MAX])
+{
+    size_t n = store_counters(&r->w.block.stored.store, level, c);
+    n += stage_counters(r, level, c + n);
+    c[n++] = down(level == SQ_LEVEL_TILE ? &r->w.tiles : &r->w.beats);
+    if (level > SQ_LEVEL_CYCLE)
+        c[n++] = down(&r->w.to_give);
+    return n;
+}
+
+// ---- array, dynamic -------------------------------------------------------------------------
+
+static void array_start(struct sq_unit_job_run *r)
+{
+    struct sq_chain *c = &r->w.block.chain;
+    c->has_front = r->unit->kind == SQ_UNIT_DYNAMIC;
+    if (c->has_front)
+        sq_topk_pipeline(&c->front, r->unit->topk, SQ_SPLIT_MAG_W);
+    sq_pipeline_init(&c->back, SQ_TIMING_ARRAY,
+                     c->has_front ? (unsigned)SQ_SPLIT_ARRAY_DEPTH : r->unit->stages);
+    r->w.tiles = r->job->tiles;
+    r->w.to_give = r->job->tiles * r->job->passes * r->job->flushes;
+    stage_start(r);
+    r->w.beats = r->job->beats;
+}
+
+// The cause of a cycle in which the array took no beat, or one.
+static enum sq_cause array_cause(const struct sq_unit_job_run *r, bool offers, bool takes)
+{
+    const struct sq_unit_world *w = &r->w;
+    if (w->to_give == 0)
+        return SQ_CAUSE_DRAINING;
+    if (takes)
+        return SQ_CAUSE_BUSY;
+    if (offers)
+        return SQ_CAUSE_BLOCKED_OUTPUT;
+    return w->block.chain.has_front ? SQ_CAUSE_WAIT_MASK : SQ_CAUSE_FILLING;
+}
+
+static void array_clock(struct sq_unit_job_run *r)
+{
+    struct sq_unit_world *w = &r->w;
+    struct sq_chain *c = &w->block.chain;
+    const bool ready = stage_ready(r), is_serial = c->front.kind == SQ_TIMING_SERIAL;
+    const bool valid = w->tiles > 0;
+    const bool last = w->beats == 1;
+    struct sq_pipeline_out out, back, front = {.out_valid = valid};
+    sq_chain_comb(c, ready, &out);
+    sq_pipeline_comb(&c->back, ready, &back);
+    if (c->has_front)
+        sq_pipeline_comb(&c->front, back.in_ready, &front);
+    const bool offers = front.out_valid;
+    const bool ends = !c->has_front ? last
+                      : is_serial   ? c->front.held_last
+                                    : c->front.last[c->front.depth - 1];
+    sq_unit_count(&r->stats, array_cause(r, offers, offers && back.in_ready));
+    w->to_give -= offers && back.in_ready && ends;
+    stage_clock(r, out.out_valid);
+    const bool fired = valid && out.in_ready;
+    sq_chain_clock(c, valid, last, ready);
+    r->level = SQ_LEVEL_CYCLE;
+    w->beats -= fired;
+    if (fired && last) {
+        w->group = w->group + 1 < r->job->flushes ? w->group + 1 : 0;
+        r->level = w->group > 0                   ? SQ_LEVEL_FLUSH
+                   : w->pass + 1 < r->job->passes ? SQ_LEVEL_PASS
+                                                  : SQ_LEVEL_TILE;
+        w->pass = r->level == SQ_LEVEL_TILE ? 0 : w->pass + (r->level == SQ_LEVEL_PASS);
+        w->tiles -= r->level == SQ_LEVEL_TILE;
+        w->beats = r->job->beats;
+    }
+}
+
+static size_t array_counters(struct sq_unit_job_run *r, enum sq_unit_level level,
+                             struct sq_unit_counter c[SQ_UNIT_COUNTERS_MAX])
+{
+    struct sq_unit_world *w = &r->w;
+    size_t n = stage_counters(r, level, c);
+    if (level == SQ_LEVEL_CYCLE) {
+        c[n++] = down(&w->beats);
+        return n;
+    }
+    if (level == SQ_LEVEL_FLUSH)
+        c[n++] = up(&w->group, r->job->flushes);
+    else if (level == SQ_LEVEL_PASS)
+        c[n++] = up(&w->pass, r->job->passes);
+    else if (level == SQ_LEVEL_TILE)
+        c[n++] = down(&w->tiles);
+    c[n++] = down(&w->to_give);
+    return n;
+}
+
+const struct sq_unit_ops sq_unit_ops[SQ_UNIT_GQSA] = {
+    [SQ_UNIT_CORE] = {core_start, core_clock, outputs_done, core_counters, core_stats},
+    [SQ_UNIT_CORE_ACT] = {act_start, act_clock, outputs_done, act_counters, act_stats},
+    [SQ_UNIT_STORED] = {stored_start, stored_clock, outputs_done, stored_counters, NULL},
+    [SQ_UNIT_DYNAMIC] = {array_start, array_clock, outputs_done, array_counters, NULL},
+    [SQ_UNIT_ARRAY] = {array_start, array_clock, outputs_done, array_counters, NULL},
+};

@@ -1,0 +1,543 @@
+// SPDX-License-Identifier: Apache-2.0
+// sq_engine_gqsa: jobs of stored groups through the walker, the array and the scale. What each of them
+// computes and when is said by their own blocks and models.
+#include <assert.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/core/sq_format.h"
+#include "models/gqsa/sq_gqsa_walk.h"
+#include "models/number/sq_half.h"
+#include "models/output/sq_combine.h"
+#include "sim/block/flow/sq_case.h"
+#include "sim/block/flow/sq_engine.h"
+#include "sim/block/flow/sq_engine_cause.h"
+#include "sim/block/flow/sq_line.h"
+#include "sim/block/flow/sq_pipeline.h"
+#include "sim/block/gqsa/sq_gqsa_walk_sim.h"
+#include "sim/block/output/sq_combine_draw.h"
+
+enum { ROWS, GROUP, GROUP_W, AT_W }; // parameters
+enum { JOB, ACT, OFFSET, KEPT };     // streams
+enum { GROUPS, OFFSETS, S_A };       // of a job, then the scales of the tokens
+enum { INDEX, CODE };                // of a kept group, then its codes, zero, scale
+enum { WALK_FIELDS = 4, WALK_OFFSETS = 13, WALK_GROUPS = 96 }; // what gqsa_walk draws at most
+enum { WALK_AT, WALK_LIMIT, WALK_LAST, WALK_INDEX };           // its records
+
+// Where the fields of the streams begin in a record.
+struct layout {
+    unsigned rows, group;
+    size_t act, offset, kept, zero, scale, len;
+};
+
+static struct layout layout_of(const unsigned *v)
+{
+    struct layout l = {.rows = v[ROWS], .group = v[GROUP]};
+    l.act = S_A + l.rows;
+    l.offset = l.act + (size_t)l.rows * l.group;
+    l.kept = l.offset + 1;
+    l.zero = l.kept + CODE + l.group;
+    l.scale = l.zero + 1;
+    l.len = l.scale + 1;
+    return l;
+}
+
+static void ports(const unsigned *v, struct sq_ports *p)
+{
+    const size_t most = (size_t)1 << v[GROUP_W];
+    *p = (struct sq_ports){.stream = {{"job", 3}, {"act", 1}, {"offset", 1}, {"kept", 4}},
+                           .n_in = 9,
+                           .n_out = 3,
+                           .in = {{"groups", 1, v[GROUP_W] + 1, true},
+                                  {"offsets", 1, 16, true},
+                                  {"s_a", v[ROWS], 32, false},
+                                  {"code", (size_t)v[ROWS] * v[GROUP], 8, false},
+                                  {"at", 1, v[AT_W], true},
+                                  {"index", 1, v[GROUP_W], true},
+                                  {"code", v[GROUP], 4, true},
+                                  {"zero", 1, 4, true},
+                                  {"scale", 1, 16, true}},
+                           .out = {{"y", v[ROWS], 32, true},
+                                   {"last", 1, 1, true},
+                                   {"error", 1, SQ_ENGINE_INDEX_ERRORS, true}},
+                           .records = most > WALK_GROUPS ? most : WALK_GROUPS,
+                           .outputs = WALK_OFFSETS,
+                           .has_jobs = true,
+                           .macs = (double)v[ROWS] * v[GROUP],
+                           .mac_stream = KEPT};
+}
+
+// ---- values ---------------------------------------------------------------------------------
+
+// The steps of a job whose matrix has n_rows rows; *n of them, to be freed.
+static struct sq_gqsa_step *walk(const struct layout *l, const int32_t *record, size_t n_rows,
+                                 uint32_t n_kept, size_t *n)
+{
+    uint32_t *const at = malloc((n_rows + 1) * sizeof *at);
+    uint16_t *const index = calloc(n_kept + 1, sizeof *index);
+    struct sq_gqsa_step *const step = malloc((n_rows + n_kept) * sizeof *step);
+    assert(at && index && step);
+    for (size_t i = 0; i <= n_rows; i++)
+        at[i] = (uint32_t)record[i * l->len + l->offset];
+    for (uint32_t i = 0; i < n_kept; i++)
+        index[i] = (uint16_t)record[i * l->len + l->kept + INDEX];
+    *n = sq_gqsa_walk(at, n_rows, index, (uint32_t)record[GROUPS], step);
+    free(at);
+    free(index);
+    return step;
+}
+
+static float as_float(int32_t bits)
+{
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+// A kept group into the sum y of token `row`; x are its activations (NULL: there are none).
+static float add_group(const struct layout *l, float y, const int32_t *kept, const int32_t *x)
+{
+    int32_t sum_qx = 0, sum_x = 0;
+    for (unsigned i = 0; x && i < l->group; i++) {
+        sum_qx += kept[l->kept + CODE + i] * x[i];
+        sum_x += x[i];
+    }
+    return sq_combine_group(SQ_COMBINE_ONE, y, sum_qx - kept[l->zero] * sum_x, 0,
+                            sq_half_to_float((uint16_t)kept[l->scale]), 1.0f, 1.0f);
+}
+
+// What is wrong in a job before its rows are walked.
+static int32_t job_errors(const struct layout *l, const int32_t *record)
+{
+    int32_t error = 0;
+    for (unsigned r = 0; r < l->rows; r++)
+        error |= !sq_engine_is_scale(record[S_A + r]) << SQ_SCALED_ERROR_SCALE;
+    for (size_t g = 0; g < (size_t)record[GROUPS]; g++)
+        for (size_t i = 0; i < (size_t)l->rows * l->group; i++)
+            error |= (record[g * l->len + l->act + i] == sq_mask_code(8)) << SQ_SCALED_ERROR_CODE;
+    return error;
+}
+
+// A binary16 that is a positive number.
+static bool is_half_scale(int32_t bits)
+{
+    return bits > 0 && bits < 0x7c00;
+}
+
+static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
+{
+    const struct layout l = layout_of(v);
+    const int32_t *const record = in->record;
+    const size_t n_rows = (size_t)record[OFFSETS] - 1;
+    const uint32_t groups = (uint32_t)record[GROUPS];
+    size_t n;
+    struct sq_gqsa_step *const step = walk(&l, record, n_rows, in->len[KEPT], &n);
+    float *const y = calloc(l.rows, sizeof *y);
+    int32_t error = job_errors(&l, record);
+    const int32_t *kept = record;
+    assert(y);
+    for (const struct sq_gqsa_step *s = step; s < step + n; s++) {
+        const int32_t *const act = record + s->group * l.len + l.act;
+        error |= (s->error != 0) << SQ_ENGINE_ERROR_INDEX;
+        if (!s->empty) {
+            error |= !is_half_scale(kept[l.scale]) << SQ_SCALED_ERROR_SCALE;
+            for (unsigned r = 0; r < l.rows; r++)
+                y[r] = add_group(&l, y[r], kept, s->group < groups ? act + r * l.group : NULL);
+            kept += l.len;
+        }
+        if (!s->last)
+            continue;
+        for (unsigned r = 0; r < l.rows; r++) {
+            const float end = sq_combine_end(SQ_COMBINE_ONE, y[r], as_float(record[S_A + r]));
+            *out++ = (int32_t)sq_combine_bits(end);
+            y[r] = 0.0f;
+        }
+        *out++ = s->end;
+        *out++ = error;
+    }
+    free(step);
+    free(y);
+    return n_rows;
+}
+
+// ---- cases ----------------------------------------------------------------------------------
+
+static void draw_act(const struct layout *l, struct sq_rng *rng, enum sq_stimulus kind,
+                     int32_t *record)
+{
+    for (size_t i = 0; i < (size_t)l->rows * l->group; i++)
+        record[l->act + i] = sq_draw_code(rng, 8, kind);
+}
+
+// A scale in binary16: of encoders, at the ends of the range, any bits.
+static int32_t draw_half(struct sq_rng *rng, enum sq_stimulus kind)
+{
+    const int32_t fraction = (int32_t)sq_rng_below(rng, 1024);
+    if (kind == SQ_STIMULUS_EXTREME)
+        return sq_rng_below(rng, 2) ? 30 << 10 | fraction : 1 + fraction;
+    if (kind == SQ_STIMULUS_ILLEGAL)
+        return sq_draw_bits(rng, 16, true);
+    return (int32_t)(6 + sq_rng_below(rng, 10)) << 10 | fraction;
+}
+
+static void draw_kept(const struct layout *l, struct sq_rng *rng, enum sq_stimulus kind,
+                      int32_t *record)
+{
+    const bool is_end = kind == SQ_STIMULUS_EXTREME;
+    for (unsigned i = 0; i < l->group; i++)
+        record[l->kept + CODE + i] =
+            is_end ? 15 * (int32_t)sq_rng_below(rng, 2) : (int32_t)sq_rng_below(rng, 16);
+    record[l->zero] = is_end ? 15 * (int32_t)sq_rng_below(rng, 2) : (int32_t)sq_rng_below(rng, 16);
+    record[l->scale] = draw_half(rng, kind);
+}
+
+// The matrix is one of gqsa_walk, drawn until it has rows from its first offset on.
+static void draw_matrix(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
+                        int32_t *record, uint32_t *len)
+{
+    const struct layout l = layout_of(v);
+    const unsigned walk_v[4] = {v[GROUP], v[GROUP_W], v[AT_W], 16};
+    int32_t matrix[(WALK_GROUPS + 1) * WALK_FIELDS];
+    uint32_t n[SQ_STREAMS_MAX];
+    do {
+        memset(matrix, 0, sizeof matrix);
+        memset(n, 0, sizeof n);
+        sq_gqsa_walk_block.draw_group(walk_v, rng, kind, 0, matrix, n);
+    } while (matrix[WALK_LAST]);
+    assert(n[0] <= WALK_OFFSETS && n[1] <= WALK_GROUPS);
+    record[GROUPS] = matrix[WALK_LIMIT];
+    record[OFFSETS] = (int32_t)n[0];
+    for (uint32_t i = 0; i < n[0]; i++)
+        record[i * l.len + l.offset] = matrix[i * WALK_FIELDS + WALK_AT];
+    for (uint32_t i = 0; i < n[1]; i++)
+        record[i * l.len + l.kept + INDEX] = matrix[i * WALK_FIELDS + WALK_INDEX];
+    len[JOB] = 1;
+    len[ACT] = (uint32_t)matrix[WALK_LIMIT];
+    len[OFFSET] = n[0];
+    len[KEPT] = n[1];
+}
+
+static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
+                       uint64_t number, int32_t *record, uint32_t *len)
+{
+    const struct layout l = layout_of(v);
+    (void)number;
+    draw_matrix(v, rng, kind, record, len);
+    for (unsigned r = 0; r < l.rows; r++)
+        record[S_A + r] = sq_combine_draw_scale(rng, kind, false, true);
+    for (uint32_t i = 0; i < len[ACT]; i++)
+        draw_act(&l, rng, kind, record + i * l.len);
+    for (uint32_t i = 0; i < len[KEPT]; i++)
+        draw_kept(&l, rng, kind, record + i * l.len);
+}
+
+// ---- errors, each alone -----------------------------------------------------------------------
+
+enum {
+    WRONG_ACT,
+    WRONG_S_A,
+    WRONG_SCALE,
+    WRONG_START,
+    WRONG_FALL,
+    WRONG_RANGE,
+    WRONG_ORDER,
+    WRONGS
+};
+enum { WRONG_ROWS = 4, WRONG_GROUPS = 6, WRONG_KEPT = 6, TIMES = 3 };
+
+// A matrix of rows of 2, 0, 3 and 1 groups.
+static void put_matrix(const struct layout *l, struct sq_rng *rng, int32_t *record, uint32_t *len)
+{
+    static const int32_t at[WRONG_ROWS + 1] = {0, 2, 2, 5, 6},
+                                         index[WRONG_KEPT] = {1, 3, 0, 2, 5, 4};
+    record[GROUPS] = WRONG_GROUPS;
+    record[OFFSETS] = WRONG_ROWS + 1;
+    for (unsigned r = 0; r < l->rows; r++)
+        record[S_A + r] = sq_combine_draw_scale(rng, SQ_STIMULUS_UNIFORM, false, true);
+    for (size_t i = 0; i < WRONG_GROUPS; i++)
+        draw_act(l, rng, SQ_STIMULUS_UNIFORM, record + i * l->len);
+    for (size_t i = 0; i <= WRONG_ROWS; i++)
+        record[i * l->len + l->offset] = at[i];
+    for (size_t i = 0; i < WRONG_KEPT; i++) {
+        draw_kept(l, rng, SQ_STIMULUS_UNIFORM, record + i * l->len);
+        record[i * l->len + l->kept + INDEX] = index[i];
+    }
+    len[JOB] = 1;
+    len[ACT] = WRONG_GROUPS;
+    len[OFFSET] = WRONG_ROWS + 1;
+    len[KEPT] = WRONG_KEPT;
+}
+
+// time: of a group of activations the last code, the first one, then any.
+static void spoil(const struct layout *l, struct sq_rng *rng, unsigned wrong, unsigned time,
+                  int32_t *record)
+{
+    const uint32_t codes = l->rows * l->group, any = sq_rng_below(rng, codes);
+    static const int32_t half[4] = {0, 0x8000 | 15 << 10, 0x7c00, 0x7e00};
+    static const int32_t single[4] = {0, INT32_MIN | 0x3f800000, 0x7f800000, 0x7fc00000};
+    const unsigned one = sq_rng_below(rng, 4), kept = sq_rng_below(rng, WRONG_KEPT);
+    if (wrong == WRONG_ACT)
+        record[sq_rng_below(rng, WRONG_GROUPS) * l->len + l->act +
+               (time == 0   ? codes - 1
+                : time == 1 ? 0
+                            : any)] = sq_mask_code(8);
+    else if (wrong == WRONG_S_A)
+        record[S_A + sq_rng_below(rng, l->rows)] = single[one];
+    else if (wrong == WRONG_SCALE)
+        record[kept * l->len + l->scale] = half[one];
+    else if (wrong == WRONG_START)
+        for (size_t i = 0; i <= WRONG_ROWS; i++)
+            record[i * l->len + l->offset] += 1;
+    else if (wrong == WRONG_FALL) // the row without groups
+        record[2 * l->len + l->offset] = 1;
+    else if (wrong == WRONG_RANGE) // of a row's last group
+        record[(size_t)(const int[]){1, 4, 5}[sq_rng_below(rng, 3)] * l->len + l->kept + INDEX] =
+            WRONG_GROUPS + (int32_t)sq_rng_below(rng, 2);
+    else // of the row of three, one that is repeated
+        record[3 * l->len + l->kept + INDEX] = 0;
+}
+
+// Each kind of error alone in a job, a right one behind it.
+static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
+                                    struct sq_error *err)
+{
+    const struct layout l = layout_of(c->point->value);
+    (void)number;
+    c->n_groups = 2 * TIMES * WRONGS;
+    c->n_beats = c->n_groups * WRONG_GROUPS;
+    SQ_TRY(sq_case_alloc(c, err));
+    for (size_t g = 0; g < c->n_groups; g++) {
+        int32_t *const record = c->beats + g * WRONG_GROUPS * l.len;
+        put_matrix(&l, rng, record, c->len[g]);
+        if (g % 2 == 0)
+            spoil(&l, rng, (unsigned)(g / 2 % WRONGS), (unsigned)(g / 2 / WRONGS), record);
+    }
+    return SQ_OK;
+}
+
+// Half as many rows, or one less, with the groups that are walked in them.
+static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
+{
+    const struct layout l = layout_of(v);
+    const uint32_t n_rows = len[OFFSET] - 1, left = way == 0 ? n_rows / 2 : n_rows - 1;
+    size_t n, kept = 0;
+    if (way > 1 || left == 0)
+        return false;
+    struct sq_gqsa_step *const step = walk(&l, record, left, len[KEPT], &n);
+    for (size_t i = 0; i < n; i++)
+        kept += !step[i].empty;
+    free(step);
+    record[OFFSETS] = (int32_t)left + 1;
+    len[OFFSET] = left + 1;
+    len[KEPT] = (uint32_t)kept;
+    return true;
+}
+
+// ---- time -----------------------------------------------------------------------------------
+
+// The array, every beat of which is a tile, and what stands beside it: whether the steps inside end
+// their row and the matrix.
+enum { INSIDE_MAX = 8 };
+struct sums {
+    struct sq_chain array;
+    unsigned n;
+    bool ends_row[INSIDE_MAX], ends_all[INSIDE_MAX];
+};
+
+static struct sq_offer tile_of(const struct sq_offer *in)
+{
+    struct sq_offer o = *in;
+    o.last = true;
+    return o;
+}
+
+static void sums_comb(const void *state, const struct sq_offer *in, bool out_ready,
+                      struct sq_handshake *out)
+{
+    const struct sums *const s = state;
+    const struct sq_offer tile = tile_of(in);
+    sq_array_block.timing->comb(&s->array, &tile, out_ready, out);
+}
+
+static void sums_clock(void *state, const struct sq_offer *in, bool out_ready)
+{
+    struct sums *const s = state;
+    const struct sq_offer tile = tile_of(in);
+    struct sq_handshake h = {.out_valid = false};
+    sums_comb(s, in, out_ready, &h);
+    if (h.out_valid && out_ready) {
+        s->n--;
+        memmove(s->ends_row, s->ends_row + 1, s->n * sizeof *s->ends_row);
+        memmove(s->ends_all, s->ends_all + 1, s->n * sizeof *s->ends_all);
+    }
+    if (in->valid && h.in_ready[0]) {
+        assert(s->n < INSIDE_MAX);
+        s->ends_row[s->n] = in->last;
+        s->ends_all[s->n++] = in->n;
+    }
+    sq_array_block.timing->clock(&s->array, &tile, out_ready);
+}
+
+static void sums_show(const void *state, struct sq_offer *out)
+{
+    const struct sums *const s = state;
+    out->last = s->ends_row[0];
+    out->n = s->ends_all[0];
+}
+
+static const struct sq_timing sums_timing = {sizeof(struct sums), sums_comb, sums_clock};
+
+struct state {
+    struct sq_line line;
+    struct sq_gqsa_walk_sim walk;
+    struct sums sums;
+    struct sq_chain scale;
+    bool is_loading, is_walking;
+    uint32_t acts, offsets; // to come
+};
+enum { WALK_PART, SUMS_PART, SCALE_PART };
+
+static void init(const unsigned *v, void *state)
+{
+    const unsigned scale_v[2] = {v[ROWS]};
+    struct state *const s = state;
+    sq_gqsa_walk_block.init(v, &s->walk);
+    sq_pipeline_init(&s->sums.array.back, SQ_TIMING_ARRAY, SQ_ARRAY_STAGES_PLAIN);
+    sq_gqsa_scale_block.init(scale_v, &s->scale);
+    sq_line_add(&s->line, &(struct sq_line_part){.timing = sq_gqsa_walk_block.timing,
+                                                 .at = offsetof(struct state, walk),
+                                                 .show = sq_gqsa_walk_show,
+                                                 .n_in = 2,
+                                                 .from = {OFFSET, KEPT}});
+    sq_line_add(&s->line, &(struct sq_line_part){.timing = &sums_timing,
+                                                 .at = offsetof(struct state, sums),
+                                                 .show = sums_show,
+                                                 .n_in = 1,
+                                                 .from = {SQ_LINE_FRONT + WALK_PART}});
+    sq_line_add(&s->line, &(struct sq_line_part){.timing = sq_gqsa_scale_block.timing,
+                                                 .at = offsetof(struct state, scale),
+                                                 .n_in = 1,
+                                                 .from = {SQ_LINE_FRONT + SUMS_PART}});
+}
+
+static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
+{
+    const struct layout l = layout_of(v);
+    if (stream == JOB)
+        o->job = (struct sq_job){.group_banks = (uint32_t)record[GROUPS],
+                                 .groups = (uint32_t)record[OFFSETS]};
+    else if (stream == OFFSET)
+        o->n = (uint32_t)record[l.offset];
+}
+
+static bool takes_offsets(const struct state *s)
+{
+    return s->is_walking && s->offsets > 0;
+}
+
+// What the walker is offered.
+static void between(const struct state *s, const struct sq_offer *in,
+                    struct sq_offer line[SQ_STREAMS_MAX])
+{
+    memcpy(line, in, SQ_STREAMS_MAX * sizeof *line);
+    line[OFFSET].valid = in[OFFSET].valid && takes_offsets(s);
+    line[OFFSET].last = s->offsets == 1;
+}
+
+static void comb(const void *state, const struct sq_offer *in, bool out_ready,
+                 struct sq_handshake *out)
+{
+    const struct state *const s = state;
+    struct sq_offer line[SQ_STREAMS_MAX];
+    between(s, in, line);
+    sq_line_comb(&s->line, line, out_ready, out);
+    out->in_ready[JOB] = !s->is_loading && !s->is_walking;
+    out->in_ready[ACT] = s->is_loading;
+    out->in_ready[OFFSET] = out->in_ready[OFFSET] && takes_offsets(s);
+}
+
+static void clock(void *state, const struct sq_offer *in, bool out_ready)
+{
+    struct state *const s = state;
+    struct sq_offer line[SQ_STREAMS_MAX];
+    struct sq_handshake h;
+    between(s, in, line);
+    comb(s, in, out_ready, &h);
+    const struct sq_line_seen sums = sq_line_see(&s->line, line, out_ready, SUMS_PART);
+    sq_line_clock(&s->line, line, out_ready);
+    s->offsets -= in[OFFSET].valid && h.in_ready[OFFSET];
+    if (sums.out.valid && sums.ready && sums.out.n)
+        s->is_walking = false;
+    if (in[ACT].valid && s->is_loading && --s->acts == 0) {
+        s->is_loading = false;
+        s->is_walking = true;
+    }
+    if (in[JOB].valid && h.in_ready[JOB]) {
+        s->is_loading = true;
+        s->acts = in[JOB].job.group_banks;
+        s->offsets = in[JOB].job.groups;
+    }
+}
+
+static const struct sq_timing timing = {sizeof(struct state), comb, clock};
+
+enum sq_cause sq_engine_gqsa_cause(const void *state, const struct sq_offer *in, bool out_ready)
+{
+    const struct state *const s = state;
+    struct sq_handshake h;
+    comb(s, in, out_ready, &h);
+    if (s->is_loading || (!s->is_walking && in[JOB].valid))
+        return SQ_CAUSE_FILLING;
+    if (!s->is_walking || (!s->walk.has_row && !takes_offsets(s)))
+        return SQ_CAUSE_DRAINING;
+    if (!s->walk.has_row || (s->walk.left == 0 && h.in_ready[OFFSET]))
+        return SQ_CAUSE_WAIT_INDEX;
+    if (s->walk.left > 0 && h.in_ready[KEPT])
+        return in[KEPT].valid ? SQ_CAUSE_BUSY : SQ_CAUSE_WAIT_WEIGHT;
+    const struct sq_line_seen step = sq_line_see(&s->line, in, out_ready, WALK_PART);
+    return step.out.valid && !step.ready ? SQ_CAUSE_BLOCKED_OUTPUT : SQ_CAUSE_WAIT_INDEX;
+}
+
+// ---- the table ------------------------------------------------------------------------------
+
+// tokens, G, bits of a group index, of an offset
+static const struct sq_point points[] = {
+    {"g4", true, {1, 4, 4, 8}},
+    {"g16", true, {2, 16, 5, 32}},
+    {"g8", false, {3, 8, 4, 24}},
+};
+
+// 16 weights a cycle for two tokens, activations of 16 groups inside.
+static const struct sq_area_unit area[] = {
+    {"engine_gqsa", "sq_engine_gqsa", 16, false, {{"GroupLen", 16}, {"GroupW", 4}}},
+};
+
+static const struct sq_faults faults[] = {{"g4", 20, 200}};
+
+static const struct sq_wave waves[] = {
+    {"jobs", NULL},
+    {"activations are loaded", "loading_q"},
+    {"rows are walked", "walking_q"},
+    {"step", NULL},
+    {"step offered", "walk_valid"},
+    {"step taken", "array_ready"},
+    {"sums", NULL},
+    {"sums offered", "tile_valid"},
+    {"sums taken", "tile_ready"},
+    {"errors", NULL},
+    {"kinds so far", "errors_q"},
+    {NULL, NULL},
+};
+
+const struct sq_block sq_engine_gqsa_block = {
+    .name = "engine_gqsa",
+    .top = "sq_engine_gqsa",
+    SQ_ENGINE_TABLES,
+    .param = {"Rows", "GroupLen", "GroupW", "AtW", NULL},
+    .coverage_cases = 100,
+    .n_directed = 1,
+    .timing = &timing,
+    .init = init,
+    .offer = offer,
+};

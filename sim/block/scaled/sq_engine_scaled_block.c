@@ -1,0 +1,601 @@
+// SPDX-License-Identifier: Apache-2.0
+// sq_engine_scaled: jobs of block-scaled operands to outputs. What is said of activations that come
+// as bfloat16, and when, is said by sq_act_scale; the product is in sq_engine_scaled_golden.c.
+#include <assert.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/core/sq_topk.h"
+#include "sim/block/flow/sq_case.h"
+#include "sim/block/flow/sq_engine.h"
+#include "sim/block/flow/sq_line.h"
+#include "sim/block/scaled/sq_engine_scaled_draw.h"
+#include "sim/block/scaled/sq_engine_scaled_golden.h"
+
+// ---- cases ----------------------------------------------------------------------------------
+
+static void put_job(uint32_t blocks, uint32_t tiles, int32_t *record, uint32_t *len)
+{
+    record[SQ_ES_BLOCKS] = (int32_t)blocks;
+    record[SQ_ES_TILES] = (int32_t)tiles;
+    len[SQ_ES_JOB] = 1;
+    len[SQ_ES_ACT] = len[SQ_ES_WEIGHT] = blocks * tiles;
+    len[SQ_ES_SCALE] = tiles;
+}
+
+static void draw_beat(const unsigned *v, const struct sq_es_layout *l, struct sq_rng *rng,
+                      enum sq_stimulus kind, int32_t *record)
+{
+    sq_es_draw_side(v, &l->act, rng, kind, record);
+    sq_es_draw_side(v, &l->weight, rng, kind, record);
+}
+
+// The scales of a tile, aimed at a cancellation or a tie of what its first pair of parts gives.
+static void draw_scale(const unsigned *v, const struct sq_es_layout *l, struct sq_rng *rng,
+                       enum sq_stimulus kind, const int32_t *first, uint32_t blocks, int32_t *scale)
+{
+    const size_t n = sq_output_scale_len(&l->c), pes = (size_t)l->c.rows * l->c.cols;
+    int32_t *const beat = calloc(n, sizeof *beat), *const sum = calloc(pes, sizeof *sum);
+    float *const y = calloc(pes, sizeof *y);
+    assert(beat && sum && y);
+    for (size_t i = 0; i < n - 1; i++) // of the first pair of parts alone
+        beat[i] =
+            i < l->c.cols || (i >= 2 * l->c.cols && i < 2 * l->c.cols + l->c.rows) ? 0x3f800000 : 0;
+    (void)sq_es_tile(v, l, first, blocks, beat, y);
+    for (size_t i = 0; i < pes; i++) {
+        sum[i] = (int32_t)sq_combine_bits(y[i]);
+        y[i] = 0;
+    }
+    sq_output_draw_scale(&l->c, rng, kind, true, beat);
+    sq_output_aim_scale(&l->c, rng, sum, sum, y, beat);
+    memcpy(scale, beat + 1, (n - 1) * sizeof *scale);
+    free(beat);
+    free(sum);
+    free(y);
+}
+
+static void draw_tile(const unsigned *v, const struct sq_es_layout *l, struct sq_rng *rng,
+                      enum sq_stimulus kind, uint32_t blocks, int32_t *first, int32_t *scale)
+{
+    for (uint32_t b = 0; b < blocks; b++)
+        draw_beat(v, l, rng, kind, first + b * l->len);
+    draw_scale(v, l, rng, kind, first, blocks, scale + l->scale);
+}
+
+// One thing wrong, of the kind: of an operand of a beat, or, for a scale, above the blocks of a
+// tile. False where the format has no such thing.
+static bool spoil(const struct sq_es_layout *l, struct sq_rng *rng, enum sq_scaled_error kind,
+                  int32_t *record, int32_t *scales)
+{
+    static const int32_t wrong_scale[4] = {0, INT32_MIN | 0x3f800000, 0x7f800000, 0x7fc00000};
+    if (kind == SQ_SCALED_ERROR_SCALE && sq_rng_below(rng, 3) == 0) {
+        const bool is_row = sq_rng_below(rng, 2), is_high = sq_rng_below(rng, 2);
+        const size_t n = is_row ? l->c.rows : l->c.cols;
+        const bool has_high = is_row ? l->pairs > 1 : l->pairs == 4;
+        scales[l->scale + (is_row ? 2 * (size_t)l->c.cols : 0) + (is_high && has_high ? n : 0) +
+               sq_rng_below(rng, (uint32_t)n)] = wrong_scale[sq_rng_below(rng, 4)];
+        return true;
+    }
+    const bool is_weight_first = sq_rng_below(rng, 2);
+    return sq_es_spoil(is_weight_first ? &l->weight : &l->act, rng, kind, record) ||
+           sq_es_spoil(is_weight_first ? &l->act : &l->weight, rng, kind, record);
+}
+
+static const enum sq_scaled_error kinds[SQ_SCALED_ERRORS] = {
+    SQ_SCALED_ERROR_MASK, SQ_SCALED_ERROR_CODE, SQ_SCALED_ERROR_SCALE};
+
+static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
+                       uint64_t number, int32_t *record, uint32_t *len)
+{
+    const struct sq_es_layout l = sq_es_layout_of(v);
+    const uint32_t blocks = 1 + sq_rng_below(rng, SQ_ES_BLOCKS_MAX);
+    const uint32_t tiles = 1 + sq_rng_below(rng, SQ_ES_TILES_MAX);
+    const bool has_one = kind == SQ_STIMULUS_ILLEGAL && sq_rng_below(rng, 4);
+    (void)number;
+    put_job(blocks, tiles, record, len);
+    for (uint32_t t = 0; t < tiles; t++)
+        draw_tile(v, &l, rng, has_one ? SQ_STIMULUS_UNIFORM : kind, blocks,
+                  record + t * blocks * l.len, record + t * l.len);
+    if (has_one) {
+        const uint32_t beat = sq_rng_below(rng, blocks * tiles);
+        (void)spoil(&l, rng, kinds[sq_rng_below(rng, SQ_SCALED_ERRORS)], record + beat * l.len,
+                    record + sq_rng_below(rng, tiles) * l.len);
+    }
+}
+
+// Every kind of error alone, or with the next kind, in each beat of a job of two tiles of two blocks;
+// behind each job one without any. Two errors are in one line often enough that none may hide the other.
+static enum sq_status draw_errors(const unsigned *v, const struct sq_es_layout *l,
+                                  struct sq_case *c, struct sq_rng *rng, bool has_two,
+                                  struct sq_error *err)
+{
+    enum { BLOCKS = 2, TILES = 2, RECORDS = BLOCKS * TILES, TIMES = 4, TIMES_TWO = 16 };
+    c->n_groups = (size_t)2 * (has_two ? TIMES_TWO : TIMES) * SQ_SCALED_ERRORS * RECORDS;
+    c->n_beats = c->n_groups * RECORDS;
+    SQ_TRY(sq_case_alloc(c, err));
+    for (size_t g = 0; g < c->n_groups; g++) {
+        int32_t *const record = c->beats + g * RECORDS * l->len;
+        const size_t beat = g / 2 % RECORDS, way = g / 2 / RECORDS;
+        put_job(BLOCKS, TILES, record, c->len[g]);
+        for (uint32_t t = 0; t < TILES; t++)
+            draw_tile(v, l, rng, SQ_STIMULUS_UNIFORM, BLOCKS, record + t * BLOCKS * l->len,
+                      record + t * l->len);
+        for (size_t i = 0; g % 2 == 0 && i < (has_two ? 2 : 1); i++)
+            (void)spoil(l, rng, kinds[(way + i) % SQ_SCALED_ERRORS], record + beat * l->len,
+                        record + beat / BLOCKS * l->len);
+    }
+    return SQ_OK;
+}
+
+// Sums of a block at both ends of their range, whole and of one pair of parts after the other, alone
+// and behind one of the other sign.
+static enum sq_status draw_ends(const struct sq_es_layout *l, struct sq_case *c, struct sq_rng *rng,
+                                struct sq_error *err)
+{
+    enum { SIGNS = 2, DROPS = 5, LARGE = 2, BLOCKS = 2 };
+    c->n_groups = BLOCKS * SIGNS * DROPS * LARGE;
+    c->n_beats = c->n_groups * (BLOCKS + 1) / 2;
+    SQ_TRY(sq_case_alloc(c, err));
+    int32_t *record = c->beats;
+    for (unsigned g = 0; g < c->n_groups; g++) {
+        int32_t *const scale = record + l->scale;
+        const unsigned blocks = 1 + g % BLOCKS, sign = g / BLOCKS % SIGNS;
+        const unsigned drop = g / BLOCKS / SIGNS % DROPS, large = g / BLOCKS / SIGNS / DROPS;
+        const size_t cols = l->c.cols, rows = l->c.rows;
+        put_job(blocks, 1, record, c->len[g]);
+        for (unsigned b = 0; b < blocks; b++, record += l->len) {
+            sq_es_fill_side(&l->act, true, large, record);
+            sq_es_fill_side(&l->weight, (sign + b) % 2, large, record);
+        }
+        for (size_t i = 0; i < 2 * (cols + rows); i++)
+            scale[i] = 0x3f800000 - (int32_t)(sq_rng_below(rng, 8) << 23);
+        if (drop < 4) { // scales of the other parts are 0
+            memset(scale + (drop % 2 ? 0 : cols), 0, cols * sizeof *scale);
+            memset(scale + 2 * cols + (drop / 2 ? 0 : rows), 0, rows * sizeof *scale);
+        }
+    }
+    return SQ_OK;
+}
+
+// Jobs of two blocks whose products almost cancel: which operand of a sum is the larger one then
+// depends on low bits.
+static enum sq_status draw_cancel(const unsigned *v, const struct sq_es_layout *l,
+                                  struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
+{
+    enum { JOBS = 96, BLOCKS = 2 };
+    const struct sq_es_side *const w = &l->weight;
+    const enum sq_element e = sq_scaled_element_of(w->element);
+    c->n_groups = JOBS;
+    c->n_beats = JOBS * BLOCKS;
+    SQ_TRY(sq_case_alloc(c, err));
+    for (size_t g = 0; g < JOBS; g++) {
+        int32_t *const record = c->beats + g * BLOCKS * l->len, *const code = record + w->code;
+        const size_t one = sq_rng_below(rng, w->bank);
+        const bool has_codes = w->k > 0 && w->high_kind != SQ_SCALED_SPLIT;
+        put_job(BLOCKS, 1, record, c->len[g]);
+        draw_beat(v, l, rng, g % 2 ? SQ_STIMULUS_EXTREME : SQ_STIMULUS_UNIFORM, record);
+        memcpy(record + l->len + SQ_ES_JOB_FIELDS, record + SQ_ES_JOB_FIELDS,
+               (l->len - SQ_ES_JOB_FIELDS) * sizeof *record);
+        for (size_t i = 0; i < (size_t)w->lines * w->bank; i++)
+            if (!(has_codes && code[i] == SQ_ES_MASK_CODE))
+                code[(size_t)l->len + i] = i % w->bank == one
+                                               ? (int32_t)sq_rng_below(rng, 2)
+                                               : sq_element_negative(e, (uint8_t)code[i]);
+        draw_scale(v, l, rng, SQ_STIMULUS_UNIFORM, record, BLOCKS, record + l->scale);
+    }
+    return SQ_OK;
+}
+
+enum { N_DIRECTED = 4 };
+
+static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
+                                    struct sq_error *err)
+{
+    const unsigned *const v = c->point->value;
+    const struct sq_es_layout l = sq_es_layout_of(v);
+    return number % 3 == 0 ? draw_errors(v, &l, c, rng, number == 3, err)
+           : number == 1   ? draw_ends(&l, c, rng, err)
+                           : draw_cancel(v, &l, c, rng, err);
+}
+
+// Half as many tiles, or one less; of one tile so with its blocks.
+static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
+{
+    uint32_t n[SQ_ES_JOB_FIELDS] = {(uint32_t)record[SQ_ES_BLOCKS], (uint32_t)record[SQ_ES_TILES]};
+    const unsigned level = n[SQ_ES_TILES] > 1 ? SQ_ES_TILES : SQ_ES_BLOCKS;
+    (void)v;
+    if (way > 1 || n[level] == 1)
+        return false;
+    n[level] = way == 0 ? n[level] / 2 : n[level] - 1;
+    put_job(n[SQ_ES_BLOCKS], n[SQ_ES_TILES], record, len);
+    return true;
+}
+
+// ---- time -----------------------------------------------------------------------------------
+
+// Operands that go together, counted by the job; streams: activations, weights, jobs.
+enum { JOIN_ACT, JOIN_WEIGHT, JOIN_JOB, JOIN_STREAMS };
+struct join {
+    struct sq_engine_count count;
+    bool carries; // the tiles of the job begin with totals of before
+};
+
+static bool joins(const struct join *j, const struct sq_offer *in)
+{
+    return j->count.is_busy && in[JOIN_ACT].valid && in[JOIN_WEIGHT].valid;
+}
+
+static void join_comb(const void *state, const struct sq_offer *in, bool out_ready,
+                      struct sq_handshake *out)
+{
+    const struct join *const j = state;
+    const bool is_busy = j->count.is_busy;
+    out->out_valid = joins(j, in);
+    out->in_ready[JOIN_ACT] = is_busy && in[JOIN_WEIGHT].valid && out_ready;
+    out->in_ready[JOIN_WEIGHT] = is_busy && in[JOIN_ACT].valid && out_ready;
+    out->in_ready[JOIN_JOB] = sq_engine_count_ready(&j->count, joins(j, in) && out_ready);
+}
+
+static void join_clock(void *state, const struct sq_offer *in, bool out_ready)
+{
+    struct join *const j = state;
+    const struct sq_offer *const o = &in[JOIN_JOB];
+    const uint32_t job[3] = {o->n, o->job.groups, 1};
+    const bool step = joins(j, in) && out_ready;
+    if (o->valid && sq_engine_count_ready(&j->count, step))
+        j->carries = o->carry;
+    sq_engine_count_clock(&j->count, o->valid ? job : NULL, step);
+}
+
+static void join_show(const void *state, struct sq_offer *out)
+{
+    const struct join *const j = state;
+    out->last = sq_engine_count_last(&j->count, 0);
+    out->carry = j->carries && j->count.at[0] == 0;
+}
+
+static const struct sq_timing join_timing = {sizeof(struct join), join_comb, join_clock};
+
+// The array, whose stages wait at the accumulator for the totals that a tile begins with; streams: beats,
+// totals.
+enum { ARRAY_IN, ARRAY_CARRY, ARRAY_STREAMS };
+struct array {
+    struct sq_pipeline pipe;
+    bool carry[SQ_PIPELINE_DEPTH_MAX]; // of the beat in each stage
+};
+
+static bool begins_with_totals(const struct array *a)
+{
+    const unsigned end = a->pipe.depth - 1;
+    return a->pipe.valid[end] && a->carry[end];
+}
+
+static void array_comb(const void *state, const struct sq_offer *in, bool out_ready,
+                       struct sq_handshake *out)
+{
+    const struct array *const a = state;
+    struct sq_pipeline_out o;
+    sq_pipeline_comb(&a->pipe, out_ready, &o);
+    out->out_valid = o.out_valid;
+    out->in_ready[ARRAY_IN] = o.in_ready && (!begins_with_totals(a) || in[ARRAY_CARRY].valid);
+    out->in_ready[ARRAY_CARRY] = out->in_ready[ARRAY_IN] && begins_with_totals(a);
+}
+
+static void array_clock(void *state, const struct sq_offer *in, bool out_ready)
+{
+    struct array *const a = state;
+    struct sq_handshake h;
+    array_comb(a, in, out_ready, &h);
+    if (!h.in_ready[ARRAY_IN]) { // the tile that is offered may still leave
+        a->pipe.has_result = a->pipe.has_result && !out_ready;
+        return;
+    }
+    sq_pipeline_clock(&a->pipe, in[ARRAY_IN].valid, in[ARRAY_IN].last, out_ready);
+    memmove(a->carry + 1, a->carry, (a->pipe.depth - 1) * sizeof *a->carry);
+    a->carry[0] = in[ARRAY_IN].carry;
+}
+
+static const struct sq_timing array_timing = {sizeof(struct array), array_comb, array_clock};
+
+// A tile that leaves a pair of parts at a time.
+struct pairs {
+    unsigned at, n;
+};
+
+static void pairs_comb(const void *state, const struct sq_offer *in, bool out_ready,
+                       struct sq_handshake *out)
+{
+    const struct pairs *const p = state;
+    out->out_valid = in[0].valid;
+    out->in_ready[0] = out_ready && p->at + 1 == p->n;
+}
+
+static void pairs_clock(void *state, const struct sq_offer *in, bool out_ready)
+{
+    struct pairs *const p = state;
+    if (in[0].valid && out_ready)
+        p->at = (p->at + 1) % p->n;
+}
+
+static const struct sq_timing pairs_timing = {sizeof(struct pairs), pairs_comb, pairs_clock};
+
+struct state {
+    struct sq_line line;
+    struct sq_chain encoder;
+    struct join in;
+    struct array array;
+    struct pairs tile, scale_pair;
+    struct sq_output_sim output;
+    struct sq_engine_count scale;    // beats of scales
+    struct sq_engine_jobs next;      // jobs on their way to the scales
+    struct sq_engine_jobs next_keep; // ... with them: their totals leave
+    bool keeps;                      // of the job at the scales
+};
+
+// The state `at` in front of a part that takes streams from[0], from[1], ...; returns its number.
+static unsigned add_part(struct state *s, const struct sq_timing *timing, size_t at, unsigned n_in,
+                         const unsigned *from, void (*show)(const void *, struct sq_offer *))
+{
+    struct sq_line_part part = {.timing = timing, .at = at, .n_in = n_in, .show = show};
+    memcpy(part.from, from, n_in * sizeof *from);
+    sq_line_add(&s->line, &part);
+    return SQ_LINE_FRONT + s->line.n - 1;
+}
+
+static void init(const unsigned *v, void *state)
+{
+    const struct sq_es_layout l = sq_es_layout_of(v);
+    struct state *const s = state;
+    unsigned act = SQ_ES_ACT;
+    sq_output_init(&s->output, &l.c);
+    s->tile.n = s->scale_pair.n = l.pairs;
+    if (v[SQ_ES_ENCODE]) {
+        unsigned value[SQ_PARAMS_MAX];
+        sq_es_encoder(v, value);
+        sq_act_scale_block.init(value, &s->encoder);
+        act = add_part(s, sq_act_scale_block.timing, offsetof(struct state, encoder), 1,
+                       (unsigned[]){SQ_ES_ACT}, NULL);
+    }
+    sq_pipeline_init(&s->array.pipe, SQ_TIMING_ARRAY,
+                     sq_array_scaled_stages(true, v[SQ_ES_HIGH_PER_BANK] > 0));
+    const unsigned both =
+        add_part(s, &join_timing, offsetof(struct state, in), JOIN_STREAMS,
+                 (unsigned[JOIN_STREAMS]){act, SQ_ES_WEIGHT, SQ_ES_JOB}, join_show);
+    const unsigned array = add_part(s, &array_timing, offsetof(struct state, array), ARRAY_STREAMS,
+                                    (unsigned[ARRAY_STREAMS]){both, SQ_ENGINE_CARRY}, NULL);
+    const unsigned tile =
+        add_part(s, &pairs_timing, offsetof(struct state, tile), 1, (unsigned[]){array}, NULL);
+    (void)add_part(s, sq_output_block.timing, offsetof(struct state, output), 2,
+                   (unsigned[]){tile, SQ_ES_SCALE}, NULL);
+}
+
+static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
+{
+    (void)v;
+    if (stream != SQ_ES_JOB)
+        return;
+    o->n = (uint32_t)record[SQ_ES_BLOCKS];
+    o->job = (struct sq_job){.groups = (uint32_t)record[SQ_ES_TILES]};
+}
+
+static bool is_last_pair(const struct state *s)
+{
+    return s->scale_pair.at + 1 == s->scale_pair.n;
+}
+
+bool sq_engine_scaled_keeps(const void *state)
+{
+    return sq_output_keeps(&((const struct state *)state)->output);
+}
+
+// What the parts are offered.
+static void offer_line(const struct state *s, const struct sq_offer *in,
+                       struct sq_offer line[SQ_STREAMS_MAX])
+{
+    memcpy(line, in, SQ_STREAMS_MAX * sizeof *line);
+    line[SQ_ES_JOB].valid = in[SQ_ES_JOB].valid && s->next.n < SQ_ENGINE_JOBS;
+    line[SQ_ES_SCALE] = (struct sq_offer){.valid = s->scale.is_busy && in[SQ_ES_SCALE].valid,
+                                          .last = s->keeps || is_last_pair(s),
+                                          .keep = s->keeps};
+}
+
+// h: what they answer.
+static void answer(const struct state *s, const struct sq_handshake *h, struct sq_handshake *out)
+{
+    *out = *h;
+    out->in_ready[SQ_ES_JOB] = h->in_ready[SQ_ES_JOB] && s->next.n < SQ_ENGINE_JOBS;
+    out->in_ready[SQ_ES_SCALE] = s->scale.is_busy && h->in_ready[SQ_ES_SCALE] && is_last_pair(s);
+}
+
+static void comb(const void *state, const struct sq_offer *in, bool out_ready,
+                 struct sq_handshake *out)
+{
+    const struct state *const s = state;
+    struct sq_offer line[SQ_STREAMS_MAX];
+    struct sq_handshake h;
+    offer_line(s, in, line);
+    sq_line_comb(&s->line, line, out_ready, &h);
+    answer(s, &h, out);
+}
+
+// Of what stands beside the parts.
+static void edge(struct state *s, const struct sq_offer *in, const struct sq_offer *line,
+                 const struct sq_handshake *h)
+{
+    const bool pair_step = line[SQ_ES_SCALE].valid && h->in_ready[SQ_ES_SCALE];
+    const bool scale_step = pair_step && is_last_pair(s);
+    const bool takes = line[SQ_ES_JOB].valid && h->in_ready[SQ_ES_JOB];
+    const bool passes = s->next.n > 0 && sq_engine_count_ready(&s->scale, scale_step);
+    const uint32_t job[3] = {in[SQ_ES_JOB].job.groups, 1, 1}, keep[3] = {in[SQ_ES_JOB].keep};
+    sq_engine_count_clock(&s->scale, passes ? s->next.job[0] : NULL, scale_step);
+    if (passes)
+        s->keeps = s->next_keep.job[0][0];
+    sq_engine_jobs_clock(&s->next, takes ? job : NULL, passes);
+    sq_engine_jobs_clock(&s->next_keep, takes ? keep : NULL, passes);
+    if (pair_step)
+        s->scale_pair.at = scale_step ? 0 : s->scale_pair.at + 1;
+}
+
+static void clock(void *state, const struct sq_offer *in, bool out_ready)
+{
+    struct sq_handshake unused;
+    sq_engine_scaled_cycle(state, in, out_ready, &unused);
+}
+
+void sq_engine_scaled_cycle(void *state, const struct sq_offer *in, bool out_ready,
+                            struct sq_handshake *out)
+{
+    struct state *const s = state;
+    struct sq_offer line[SQ_STREAMS_MAX];
+    struct sq_handshake h;
+    offer_line(s, in, line);
+    sq_line_cycle(&s->line, line, out_ready, &h);
+    answer(s, &h, out);
+    edge(s, in, line, &h);
+}
+
+void sq_engine_scaled_counts(void *state, struct sq_engine_count *count[SQ_ENGINE_COUNTS])
+{
+    struct state *const s = state;
+    count[0] = &s->in.count;
+    count[1] = &s->scale;
+}
+
+static const struct sq_timing timing = {sizeof(struct state), comb, clock};
+
+// ---- the table ------------------------------------------------------------------------------
+
+#define SPLIT SQ_SCALED_SPLIT
+#define OWN SQ_SCALED_OWN
+#define BLOCK SQ_SCALED_BLOCK
+#define INT4 SQ_SCALED_INT4
+#define INT5 SQ_SCALED_INT5
+#define E2M1 SQ_SCALED_E2M1
+#define E4M3 SQ_SCALED_E4M3
+#define E8M0 SQ_SCALED_E8M0
+#define BOTH(element, scale)                                                                       \
+    SQ_SCALED_##element, SQ_SCALED_##element, SQ_SCALED_##scale, SQ_SCALED_##scale
+#define ONE(element, scale) SQ_SCALED_##element, INT4, SQ_SCALED_##scale, SQ_SCALED_NONE
+#define CODED 0, 0
+#define ENCODED 1, SQ_TOPK_RANK
+#define TREE 1, SQ_TOPK_TREE
+#define RADIX 1, SQ_TOPK_RADIX
+#define BF16 SQ_OUTPUT_BFLOAT16
+#define INT8 SQ_OUTPUT_INT8
+#define FLOAT SQ_COMBINE_FLOAT
+// rows, cols, bank, k, what stores high elements, weights have them, elements and scales of both sides,
+// encoder | lanes, form, what leaves, outputs a word, queue, tiles held.
+// clang-format off
+static const struct sq_point points[] = {
+    {"nvfp4", true, {2, 2, 16, 0, 0, 0, BOTH(E2M1, E4M3), CODED, 2, FLOAT, BF16, 2, 2, 0}},
+    {"mxfp4", true, {1, 2, 32, 0, 0, 0, BOTH(E2M1, E8M0), ENCODED, 1, FLOAT, 0, 1, 2, 1}},
+    {"mxfp8", true, {1, 2, 32, 0, 0, 0, BOTH(E4M3_ELEMENT, E8M0), CODED, 2, FLOAT, 0, 1, 2, 0}},
+    {"mxplus", true, {2, 1, 32, 0, 0, 0, BOTH(PLUS, E8M0), CODED, 1, FLOAT, BF16, 1, 2, 0}},
+    {"nvint4_a", true, {2, 2, 16, 0, 0, 0, ONE(INT4, E4M3), ENCODED, 2, FLOAT, INT8, 1, 2, 0}},
+    {"split_a", true, {2, 2, 16, 2, SPLIT, 0, ONE(INT4, E4M3), TREE, 4, FLOAT, BF16, 2, 2, 1}},
+    {"split", true, {1, 2, 16, 2, SPLIT, 1, BOTH(INT4, E4M3), CODED, 2, FLOAT, 0, 2, 2, 0}},
+    {"own", true, {2, 2, 16, 2, OWN, 1, BOTH(INT4, E4M3), TREE, 2, FLOAT, 0, 1, 2, 0}},
+    {"block_fp", true, {1, 2, 32, 1, BLOCK, 1, BOTH(E2M1, E4M3), CODED, 1, FLOAT, BF16, 1, 2, 1}},
+    {"if4", true, {1, 2, 16, 0, 0, 0, BOTH(IF4, E4M3), CODED, 2, FLOAT, 0, 1, 2, 0}},
+    {"razer", false, {2, 1, 16, 0, 0, 0, BOTH(RAZER, E4M3), CODED, 1, FLOAT, 0, 1, 2, 0}},
+    {"mxfp6", false, {1, 2, 32, 0, 0, 0, BOTH(E2M3, E8M0), CODED, 1, FLOAT, 0, 1, 2, 0}},
+    {"mxfp6_e3m2", false, {2, 1, 32, 0, 0, 0, BOTH(E3M2, E8M0), CODED, 1, FLOAT, 0, 1, 2, 0}},
+    {"mxfp8_e5m2", false, {1, 1, 32, 0, 0, 0, BOTH(E5M2, E8M0), CODED, 1, FLOAT, 0, 1, 2, 0}},
+    {"mxint8", false, {1, 2, 32, 0, 0, 0, BOTH(MXINT8, E8M0), CODED, 1, FLOAT, BF16, 1, 2, 0}},
+    {"nvint5", false, {2, 1, 16, 0, 0, 0, BOTH(INT5, E4M3), ENCODED, 1, FLOAT, 0, 1, 3, 1}},
+    {"split_pow2", false, {1, 2, 16, 4, SPLIT, 1, BOTH(INT4, E8M0), RADIX, 1, FLOAT, 0, 1, 2, 0}},
+    {"split_b32", false, {1, 1, 32, 16, SPLIT, 1, BOTH(INT4, E4M3), ENCODED, 1, FLOAT, 0, 1, 2, 0}},
+    {"own_a", false, {2, 1, 32, 1, OWN, 0, ONE(INT4, E4M3), TREE, 2, FLOAT, BF16, 1, 2, 0}},
+    {"own_fp", false, {1, 2, 16, 4, OWN, 1, BOTH(E2M1, E4M3), CODED, 2, FLOAT, 0, 1, 2, 1}},
+    {"block", false, {2, 1, 32, 4, BLOCK, 1, BOTH(INT4, E4M3), CODED, 1, FLOAT, 0, 1, 2, 0}},
+    {"block_a", false, {1, 2, 16, 1, BLOCK, 0, BOTH(INT4, E4M3), CODED, 1, FLOAT, 0, 1, 2, 0}},
+};
+// clang-format on
+
+// Whole engines of 4 x 4 PEs: 4 outputs a cycle, a tile in the queue, bfloat16 out; `_x`: activations
+// come as bfloat16. What stores high elements, if any, stands behind the elements and scales of both
+// sides.
+// clang-format off
+#define STAGE {"Rows", 4}, {"Cols", 4}, {"Lanes", 4}, {"OutKind", BF16}, {"PortLen", 4}, {"Depth", 4}
+#define SIDES(bank, element, scale)                                                                 \
+    {"BankLen", bank}, {"ActElement", SQ_SCALED_##element}, {"WeightElement", SQ_SCALED_##element},  \
+    {"ActScale", scale}, {"WeightScale", scale}
+#define HIGH(k, high) {"HighPerBank", k}, {"High", high}, {"WeightHigh", 1}
+#define ENGINE(name, bank, ...) {name, "sq_engine_scaled", 16 * bank, false, {STAGE, __VA_ARGS__}}
+static const struct sq_area_unit area[] = {
+    ENGINE("engine_mxfp4", 32, SIDES(32, E2M1, E8M0)),
+    ENGINE("engine_mxfp4_x", 32, SIDES(32, E2M1, E8M0), {"Encode", 1}),
+    ENGINE("engine_mxfp6", 32, SIDES(32, E2M3, E8M0)),
+    ENGINE("engine_mxfp8", 32, SIDES(32, E4M3_ELEMENT, E8M0)),
+    ENGINE("engine_mxint8", 32, SIDES(32, MXINT8, E8M0)),
+    ENGINE("engine_mxplus", 32, SIDES(32, PLUS, E8M0)),
+    ENGINE("engine_nvfp4", 16, SIDES(16, E2M1, E4M3)),
+    ENGINE("engine_nvfp4_x", 16, SIDES(16, E2M1, E4M3), {"Encode", 1}),
+    ENGINE("engine_nvint4", 16, SIDES(16, INT4, E4M3)),
+    ENGINE("engine_nvint5", 16, SIDES(16, INT5, E4M3)),
+    ENGINE("engine_sq_b_own", 32, SIDES(32, INT4, E4M3), HIGH(2, OWN)),
+    ENGINE("engine_sq_b_own_x", 32, SIDES(32, INT4, E4M3), HIGH(2, OWN), {"Encode", 1}, {"Topk", SQ_TOPK_TREE}),
+    ENGINE("engine_sq_b_bank", 32, SIDES(32, INT4, E4M3), HIGH(2, BLOCK)),
+    ENGINE("engine_sq_b_split", 32, SIDES(32, INT4, E4M3), HIGH(2, SPLIT)),
+};
+// clang-format on
+
+static const struct sq_faults faults[] = {{"block_fp", 20, 60}};
+
+static const struct sq_wave waves[] = {
+    {"jobs", NULL},
+    {"operands: a job is here", "u_ctl.in_busy"},
+    {"last block of a tile", "array_last"},
+    {"scales: a job is here", "u_ctl.u_tail.busy"},
+    {"tile", NULL},
+    {"tile offered", "tile_valid"},
+    {"tile taken", "tile_ready"},
+    {"pair of parts", "pair"},
+    {"errors", NULL},
+    {"kinds so far", "u_ctl.u_tail.errors_q"},
+    {NULL, NULL},
+};
+
+static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, struct sq_error *err)
+{
+    if (v[SQ_ES_HIGH_PER_BANK] > v[SQ_ES_BANK] / 2 ||
+        (v[SQ_ES_HIGH_PER_BANK] > 0) != (old[SQ_ES_HIGH_PER_BANK] > 0))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "HighPerBank = %u, need %s", v[SQ_ES_HIGH_PER_BANK],
+                       old[SQ_ES_HIGH_PER_BANK] > 0 ? "1..BankLen / 2" : "0 as in the point");
+    return sq_output_settle(v[SQ_ES_ROWS], v[SQ_ES_COLS], v + SQ_ES_OUTPUT, old + SQ_ES_OUTPUT,
+                            given >> SQ_ES_OUTPUT, err);
+}
+
+static const struct sq_free sizes[] = {
+    {"Rows", 1, 64, false},        {"Cols", 1, 64, false}, {"BankLen", 16, 32, true},
+    {"HighPerBank", 0, 16, false}, SQ_OUTPUT_FREE,         {NULL, 0, 0, false},
+};
+
+const struct sq_block sq_engine_scaled_block = {
+    .name = "engine_scaled",
+    .top = "sq_engine_scaled",
+    .group = "job",
+    .param = {"Rows", "Cols", "BankLen", "HighPerBank", "High", "WeightHigh", "ActElement",
+              "WeightElement", "ActScale", "WeightScale", "Encode", "Topk", "Lanes", "", "OutKind",
+              "PortLen", "Depth", "Hold", NULL},
+    .free = sizes,
+    .settle = settle,
+    .points = points,
+    .n_points = SQ_LEN(points),
+    .area = area,
+    .n_area = SQ_LEN(area),
+    .coverage_cases = 100,
+    .faults = faults,
+    .n_faults = SQ_LEN(faults),
+    .ports = sq_es_ports,
+    .draw_group = draw_group,
+    .n_directed = N_DIRECTED,
+    .draw_directed = draw_directed,
+    .cut = cut,
+    .golden = sq_es_golden,
+    .timing = &timing,
+    .init = init,
+    .offer = offer,
+    .waves = waves,
+};

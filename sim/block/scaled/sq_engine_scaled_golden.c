@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+// The product of sq_engine_scaled, from its stored bits (sq_engine_scaled_golden.h).
+#include "sim/block/scaled/sq_engine_scaled_golden.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/scaled/sq_bs_plain.h"
+#include "sim/block/flow/sq_engine.h"
+
+enum { ACT_SCALE_OUT_MAX = 1 + 3 * SQ_BS_BLOCK_MAX };
+
+// ---- operands -------------------------------------------------------------------------------
+
+struct operand {
+    struct sq_bs c;
+    unsigned errors; // bits of enum sq_scaled_error
+};
+
+static struct sq_bs_format format_of(const struct sq_es_layout *l, const struct sq_es_side *s)
+{
+    const bool is_e8m0 = s->scale_kind == SQ_SCALED_E8M0;
+    const bool is_split = s->k > 0 && s->high_kind == SQ_SCALED_SPLIT;
+    return (struct sq_bs_format){.kind = l->pairs > 1                    ? SQ_BS_SQ
+                                         : is_split                      ? SQ_BS_SPLIT
+                                         : s->element == SQ_SCALED_PLUS  ? SQ_BS_PLUS
+                                         : s->element == SQ_SCALED_IF4   ? SQ_BS_IF4
+                                         : s->element == SQ_SCALED_RAZER ? SQ_BS_RAZER
+                                         : is_e8m0                       ? SQ_BS_MX
+                                                                         : SQ_BS_NV,
+                                 .element = sq_scaled_element_of(s->element),
+                                 .block = s->bank,
+                                 .high_per_block = l->act.k,
+                                 .is_high_block = s->high_kind == SQ_SCALED_BLOCK,
+                                 .is_power_of_two = is_split && is_e8m0};
+}
+
+static void alloc_operand(struct operand *o, struct sq_bs_format f, size_t n, size_t blocks)
+{
+    const size_t k = blocks * f.block;
+    *o = (struct operand){.c = {.f = f, .n = n, .k = k, .k_orig = k}};
+    o->c.code = calloc(n * k, 1);
+    o->c.high = calloc(n * k, 1);
+    o->c.is_high = calloc(n * k, 1);
+    bool ok = o->c.code && o->c.high && o->c.is_high;
+    for (unsigned p = 0; p < SQ_BS_PARTS; p++) {
+        o->c.scale[p] = calloc(n * blocks, 1);
+        o->c.global[p] = calloc(n, sizeof(float));
+        ok = ok && o->c.scale[p] && o->c.global[p];
+    }
+    if (!ok)
+        abort();
+}
+
+static void free_operand(struct operand *o)
+{
+    free(o->c.code);
+    free(o->c.high);
+    free(o->c.is_high);
+    for (unsigned p = 0; p < SQ_BS_PARTS; p++) {
+        free(o->c.scale[p]);
+        free(o->c.global[p]);
+    }
+}
+
+// A block of a line as it is stored.
+struct stored {
+    const int32_t *code, *high, *mask;
+    int32_t scale, high_scale, place;
+    int32_t encoded[ACT_SCALE_OUT_MAX], compact[SQ_BS_BLOCK_MAX];
+};
+
+// What sq_act_scale makes of a block; one with an element that is not finite is zeros at a scale
+// that is no number.
+static void encode(const unsigned *v, const struct sq_es_side *s, const int32_t *x,
+                   struct stored *b)
+{
+    unsigned value[SQ_PARAMS_MAX];
+    int32_t block[SQ_BS_BLOCK_MAX] = {0};
+    bool is_finite = true;
+    const bool is_split = s->high_kind == SQ_SCALED_SPLIT;
+    for (unsigned i = 0; i < s->bank; i++)
+        is_finite = is_finite && (x[i] & 0x7f80) != 0x7f80;
+    if (is_finite)
+        memcpy(block, x, s->bank * sizeof *x);
+    const struct sq_group in = {.record = block};
+    memset(b->encoded, 0, sizeof b->encoded);
+    sq_es_encoder(v, value);
+    (void)sq_act_scale_block.golden(value, &in, b->encoded);
+    b->scale = is_finite ? b->encoded[0] : s->scale_kind == SQ_SCALED_E8M0 ? 0xff : 0x7f;
+    b->code = b->encoded + 1;
+    b->high = b->code + s->bank;
+    b->mask = b->high + (is_split ? s->bank : s->k);
+    if (s->k == 0 || !is_split)
+        return;
+    for (unsigned i = 0, n = 0; i < s->bank; i++)
+        if (b->mask[i])
+            b->compact[n++] = b->high[i];
+    b->high = b->compact;
+}
+
+static void get_stored(const unsigned *v, const struct sq_es_side *s, const int32_t *record,
+                       unsigned r, struct stored *b)
+{
+    const int line = (int)(r * s->bank);
+    b->high_scale = b->place = 0;
+    b->high = b->mask = NULL;
+    if (s->x != SQ_ES_NONE) {
+        encode(v, s, record + s->x + line, b);
+        return;
+    }
+    b->code = record + s->code + line;
+    b->scale = record[s->scale + (int)r];
+    if (s->high != SQ_ES_NONE)
+        b->high = record + s->high + (int)(r * s->k);
+    if (s->mask != SQ_ES_NONE)
+        b->mask = record + s->mask + line;
+    if (s->high_scale != SQ_ES_NONE)
+        b->high_scale = record[s->high_scale + (int)r];
+    if (s->place != SQ_ES_NONE)
+        b->place = record[s->place + (int)r];
+}
+
+static void raise(struct operand *o, enum sq_scaled_error kind, bool is_wrong)
+{
+    o->errors |= (unsigned)is_wrong << kind;
+}
+
+// What a code counts as: of no number 0, but for the lowest integer of elements that are all integers.
+static uint8_t load_code(struct operand *o, enum sq_element e, bool is_skipped, int32_t code)
+{
+    const bool is_number = sq_element_is_number(e, (uint8_t)code);
+    raise(o, SQ_SCALED_ERROR_CODE, !is_skipped && !is_number);
+    return is_number || sq_element_is_int(e) ? (uint8_t)code : 0;
+}
+
+// A code of a scale, or one of a scale that is 1.
+static uint8_t load_scale(struct operand *o, enum sq_scaled_scale kind, int32_t code,
+                          bool *is_scale)
+{
+    *is_scale = sq_scaled_is_scale(kind, (uint8_t)code);
+    raise(o, SQ_SCALED_ERROR_SCALE, !*is_scale);
+    return *is_scale && kind != SQ_SCALED_NONE ? (uint8_t)code
+           : kind == SQ_SCALED_E8M0            ? 127
+                                               : 0x38;
+}
+
+// Which elements are high ones: the first k that are marked, but for one that stands too far up for
+// its lane (sq_gather_mux, Window).
+static void load_high(struct operand *o, const struct sq_es_side *s, const struct stored *b,
+                      size_t at, bool is_scale)
+{
+    const bool is_split = s->high_kind == SQ_SCALED_SPLIT;
+    const enum sq_element e =
+        sq_scaled_element_of(sq_scaled_high_element(s->high_kind, s->element));
+    uint8_t high[SQ_BS_BLOCK_MAX];
+    bool has_scale = is_scale;
+    if (s->high_kind == SQ_SCALED_BLOCK)
+        o->c.scale[1][at / s->bank] = load_scale(o, s->scale_kind, b->high_scale, &has_scale);
+    for (unsigned t = 0; t < s->k; t++) {
+        raise(o, SQ_SCALED_ERROR_CODE, !is_split && b->high[t] == 0x80); // -0 of E4M3
+        high[t] = load_code(o, e, is_split, b->high[t]);
+    }
+    unsigned n = 0;
+    for (unsigned i = 0; i < s->bank; i++) {
+        if (is_split ? !b->mask[i] : b->code[i] != SQ_ES_MASK_CODE)
+            continue;
+        if (!is_split)
+            o->c.code[at + i] = 0;
+        if (n < s->k && i <= s->bank - s->k + n) {
+            o->c.is_high[at + i] = 1;
+            o->c.high[at + i] = has_scale || s->high_kind == SQ_SCALED_OWN ? high[n] : 0;
+        }
+        n++;
+    }
+    raise(o, SQ_SCALED_ERROR_MASK, n != s->k);
+}
+
+static void load_block(struct operand *o, const struct sq_es_side *s, const struct stored *b,
+                       size_t at)
+{
+    // IF4, RAZER: the sign of the scale says what codes stand for.
+    const int32_t sign = sq_scaled_has_sign(s->element) ? b->scale & SQ_BS_SCALE_SIGN : 0;
+    const bool is_int4 = s->element == SQ_SCALED_IF4 && sign;
+    bool is_scale;
+    const uint8_t scale = load_scale(o, s->scale_kind, b->scale ^ sign, &is_scale);
+    o->c.scale[0][at / s->bank] = is_scale ? (uint8_t)(scale | sign) : scale;
+    for (unsigned i = 0; i < s->bank; i++) {
+        const bool is_skipped =
+            s->k > 0 && (b->mask ? b->mask[i] != 0 : b->code[i] == SQ_ES_MASK_CODE);
+        const uint8_t code =
+            load_code(o, is_int4 ? SQ_ELEMENT_INT4 : o->c.f.element, is_skipped, b->code[i]);
+        const bool is_none = is_int4 && code == SQ_ES_MASK_CODE;
+        o->c.code[at + i] = is_scale && !is_none ? code : 0;
+    }
+    if (s->k > 0)
+        load_high(o, s, b, at, is_scale);
+    if (s->place == SQ_ES_NONE)
+        return;
+    raise(o, SQ_SCALED_ERROR_MASK, b->scale == 0 && b->place != 0);
+    if (b->scale != 0 && is_scale)
+        o->c.is_high[at + (size_t)b->place] = 1;
+}
+
+static void load_operand(const unsigned *v, const struct sq_es_layout *l,
+                         const struct sq_es_side *s, const int32_t *first, uint32_t blocks,
+                         struct operand *o)
+{
+    alloc_operand(o, format_of(l, s), s->lines, blocks);
+    for (uint32_t j = 0; j < blocks; j++)
+        for (unsigned r = 0; r < s->lines; r++) {
+            struct stored b;
+            get_stored(v, s, first + j * l->len, r, &b);
+            load_block(o, s, &b, (r * (size_t)blocks + j) * s->bank);
+        }
+}
+
+// ---- values ---------------------------------------------------------------------------------
+
+// A scale that is none counts as 0.
+static float scale_of(const int32_t *bits)
+{
+    float x;
+    memcpy(&x, bits, sizeof x);
+    return sq_engine_is_scale(*bits) ? x : 0;
+}
+
+static bool are_scales(const int32_t *bits, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!sq_engine_is_scale(bits[i]))
+            return false;
+    return true;
+}
+
+static bool is_wrong_scale(const struct sq_es_layout *l, const int32_t *scale)
+{
+    const size_t cols = l->c.cols, rows = l->c.rows;
+    return !are_scales(scale, l->pairs == 4 ? 2 * cols : cols) ||
+           !are_scales(scale + 2 * cols, l->pairs > 1 ? 2 * rows : rows);
+}
+
+// y [rows][cols] of both operands, each with its scales above the blocks.
+static void multiply(const struct operand *x, const struct operand *w, float *y)
+{
+    const size_t cols = w->c.n;
+    void *const scratch = malloc(sq_bs_plain_scratch(&w->c));
+    if (!scratch)
+        abort();
+    for (size_t c0 = 0; c0 < cols; c0 += SQ_BS_PLAIN_CHANNELS) {
+        sq_bs_plain_load(&w->c, c0, scratch);
+        for (size_t r = 0; r < x->c.n; r++) {
+            float some[SQ_BS_PLAIN_CHANNELS];
+            sq_bs_plain(&w->c, c0, &x->c, r, scratch, some);
+            for (size_t c = c0; c < cols && c < c0 + SQ_BS_PLAIN_CHANNELS; c++)
+                y[r * cols + c] = some[c - c0];
+        }
+    }
+    free(scratch);
+}
+
+unsigned sq_es_tile(const unsigned *v, const struct sq_es_layout *l, const int32_t *first,
+                    uint32_t blocks, const int32_t *scale, float *y)
+{
+    const size_t cols = l->c.cols, rows = l->c.rows;
+    struct operand x, w;
+    load_operand(v, l, &l->act, first, blocks, &x);
+    load_operand(v, l, &l->weight, first, blocks, &w);
+    for (size_t c = 0; c < cols; c++) {
+        w.c.global[0][c] = scale_of(scale + c);
+        w.c.global[1][c] = l->pairs == 4 ? scale_of(scale + cols + c) : 0;
+    }
+    for (size_t r = 0; r < rows; r++) {
+        x.c.global[0][r] = scale_of(scale + 2 * cols + r);
+        x.c.global[1][r] = l->pairs > 1 ? scale_of(scale + 2 * cols + rows + r) : 0;
+    }
+    multiply(&x, &w, y);
+    const unsigned errors = x.errors | w.errors;
+    free_operand(&x);
+    free_operand(&w);
+    return errors | (unsigned)is_wrong_scale(l, scale) << SQ_SCALED_ERROR_SCALE;
+}
+
+static void set_globals(struct operand *o, bool is_high)
+{
+    for (unsigned part = 0; part < SQ_BS_PARTS; part++)
+        for (size_t i = 0; i < o->c.n; i++)
+            o->c.global[part][i] = part == is_high;
+}
+
+unsigned sq_es_block(const unsigned *v, const struct sq_es_layout *l, const int32_t *record,
+                     float *total)
+{
+    const size_t pes = (size_t)l->c.rows * l->c.cols;
+    float *const y = malloc(pes * sizeof *y);
+    struct operand x, w;
+    if (!y)
+        abort();
+    load_operand(v, l, &l->act, record, 1, &x);
+    load_operand(v, l, &l->weight, record, 1, &w);
+    for (unsigned pair = 0; pair < l->pairs; pair++) {
+        set_globals(&x, l->pairs == 4 ? pair / 2 : pair); // of the other parts 0
+        set_globals(&w, l->pairs == 4 && pair % 2);
+        multiply(&x, &w, y);
+        for (size_t i = 0; i < pes; i++)
+            total[pair * pes + i] += y[i];
+    }
+    const unsigned errors = x.errors | w.errors;
+    free(y);
+    free_operand(&x);
+    free_operand(&w);
+    return errors;
+}
+
+uint64_t sq_es_golden(const unsigned *v, const struct sq_group *in, int32_t *out)
+{
+    const struct sq_es_layout l = sq_es_layout_of(v);
+    const size_t pes = (size_t)l.c.rows * l.c.cols, words = pes / l.c.port_len;
+    const size_t word_len = l.c.port_len + SQ_ENGINE_WORD_FIELDS;
+    const uint32_t blocks = (uint32_t)in->record[SQ_ES_BLOCKS];
+    const uint32_t tiles = (uint32_t)in->record[SQ_ES_TILES];
+    float *const y = malloc(pes * sizeof *y);
+    int32_t *const bits = malloc(pes * sizeof *bits);
+    unsigned errors = 0;
+    if (!y || !bits)
+        abort();
+    for (uint32_t t = 0; t < tiles; t++) {
+        const int32_t *const scale = in->record + t * l.len + l.scale;
+        errors |= sq_es_tile(v, &l, in->record + (size_t)t * blocks * l.len, blocks, scale, y);
+        (void)sq_output_end(&l.c, scale - 1, y, bits); // FLOAT reads no scale at the end
+        for (size_t w = 0; w < words; w++, out += word_len) {
+            memcpy(out, bits + w * l.c.port_len, l.c.port_len * sizeof *out);
+            out[l.c.port_len] = t + 1 == tiles && w + 1 == words;
+            out[l.c.port_len + 1] = (int32_t)errors;
+        }
+    }
+    free(y);
+    free(bits);
+    return tiles * words;
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The golden product of sq_engine_scaled: stored blocks of both operands to outputs, as the formats
+// define it (SPEC Q.7).
+#ifndef SQ_ENGINE_SCALED_GOLDEN_H
+#define SQ_ENGINE_SCALED_GOLDEN_H
+
+#include "sim/block/flow/sq_case.h"
+#include "sim/block/scaled/sq_engine_scaled_draw.h"
+
+// A tile, y [rows * cols], from its first record; scales col_lo, col_hi, row_lo, row_hi. Returns
+// bits of enum sq_scaled_error.
+unsigned sq_es_tile(const unsigned *v, const struct sq_es_layout *l, const int32_t *first,
+                    uint32_t blocks, const int32_t *scale, float *y);
+
+// A block more into the totals of a tile, [pairs][rows * cols], before the scales above the blocks: those of
+// each pair of parts in the order of SPEC Q.7. Returns as above, but for those scales.
+unsigned sq_es_block(const unsigned *v, const struct sq_es_layout *l, const int32_t *record,
+                     float *total);
+
+// The words of a job, as struct sq_block asks for (sq_block.h).
+uint64_t sq_es_golden(const unsigned *v, const struct sq_group *in, int32_t *out);
+
+#endif

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cycle model of sq_engine_spqr: the models of its decoder, scales and sums side by side, and which step
+// goes next. It computes times and no values (those are in sq_engine_spqr_block.c).
+#ifndef SQ_ENGINE_SPQR_SIM_H
+#define SQ_ENGINE_SPQR_SIM_H
+
+#include "sim/block/flow/sq_block.h"
+
+// Parameters and streams of the block.
+enum { SQ_ENGINE_SPQR_TILE_BITS, SQ_ENGINE_SPQR_OUTLIER_BITS };
+enum {
+    SQ_ENGINE_SPQR_JOB,
+    SQ_ENGINE_SPQR_ACT,
+    SQ_ENGINE_SPQR_TILE,
+    SQ_ENGINE_SPQR_OFFSET,
+    SQ_ENGINE_SPQR_ENTRY
+};
+
+extern const struct sq_timing sq_engine_spqr_timing;
+void sq_engine_spqr_init(const unsigned *v, void *state);
+
+#endif

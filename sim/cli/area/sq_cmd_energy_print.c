@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// sqsim energy: what it prints. Joules are rounded once, part by part, to whole attojoules; every
+// total is the sum of what was rounded, so that columns add up to the last digit.
+#include <math.h>
+#include <string.h>
+
+#include "sim/cli/area/sq_cmd_energy.h"
+
+static const char basis[] = "netlist of the RTL, tables of the library";
+
+enum { N_LINES = SQ_N_PARTS + 2 }; // the parts, clock pins, leakage
+
+static long long attojoules(double joules)
+{
+    return llround(1e18 * joules);
+}
+
+// Lines of the table, of joules / `of`.
+static void add_up(const struct sq_energy *e, double of, long long line[N_LINES], long long *total)
+{
+    double sum[N_LINES] = {0};
+    for (unsigned p = 0; p < SQ_N_PARTS; p++) {
+        sum[p] = e->part[p][SQ_ENERGY_SWITCHING] + e->part[p][SQ_ENERGY_INTERNAL];
+        sum[SQ_N_PARTS] += e->part[p][SQ_ENERGY_CLOCK];
+        sum[SQ_N_PARTS + 1] += e->part[p][SQ_ENERGY_LEAKAGE];
+    }
+    *total = 0;
+    for (unsigned i = 0; i < N_LINES; i++)
+        *total += line[i] = attojoules(sum[i] / of);
+}
+
+static const char *line_name(unsigned line)
+{
+    return line < SQ_N_PARTS    ? sq_energy_part_name((enum sq_energy_part)line)
+           : line == SQ_N_PARTS ? "clock pins"
+                                : "leakage";
+}
+
+// What joules are divided by.
+static double per(const struct sq_measured *m, const char **unit)
+{
+    const double beats = m->drive.beats > 0 ? (double)m->drive.beats : 1;
+    *unit = m->drive.macs > 0 ? "MAC" : "beat";
+    return m->drive.macs > 0 ? m->drive.macs : beats;
+}
+
+static double watts(const struct sq_energy_args *in, const struct sq_measured *m, double joules)
+{
+    return joules / ((double)m->drive.cycles * 1e-9 * in->run.clock_ns);
+}
+
+static double total_of(const struct sq_energy *e)
+{
+    double sum = 0;
+    for (unsigned k = 0; k < SQ_N_ENERGIES; k++)
+        sum += e->pe[k];
+    return sum;
+}
+
+// ---- text ---------------------------------------------------------------------------------------
+
+void sq_energy_print_head(const struct sq_energy_args *in)
+{
+    if (in->c.is_json)
+        return;
+    json_t *p = sq_cli_provenance(NULL, basis, 0);
+    char digest[SQ_DIGEST_SIZE];
+    sq_digest_hex(in->synth.liberty_digest, digest);
+    printf("# %s | %s, revision %s | %s | %s, digest %s\n", sq_cli_text(in->command),
+           json_string_value(json_object_get(p, "tool")),
+           json_string_value(json_object_get(p, "revision")), in->synth.yosys_version,
+           sq_cli_text(in->liberty ? in->liberty : SQ_CLI_LIBERTY), digest);
+    json_decref(p);
+    printf("# Not counted: wires, the clock tree, memories, what ports drive outside.\n");
+}
+
+static void print_lines(const struct sq_measured *m)
+{
+    const char *unit;
+    const double of = per(m, &unit);
+    long long zero[N_LINES], delays[N_LINES], total[SQ_N_MODES];
+    add_up(&m->energy[SQ_ZERO_DELAY], of, zero, &total[SQ_ZERO_DELAY]);
+    add_up(&m->energy[SQ_WITH_DELAYS], of, delays, &total[SQ_WITH_DELAYS]);
+    printf("  fJ a %-17s %14s %14s\n", unit, "zero delay", "with delays");
+    for (unsigned i = 0; i < N_LINES; i++)
+        if (zero[i] || delays[i])
+            printf("  %-22s %14.3f %14.3f\n", line_name(i), 1e-3 * (double)zero[i],
+                   1e-3 * (double)delays[i]);
+    printf("  %-22s %14.3f %14.3f   x%.2f\n", "total", 1e-3 * (double)total[0],
+           1e-3 * (double)total[1], (double)total[1] / (double)total[0]);
+    if (total_of(&m->energy[0]) > 0)
+        printf("  %-22s %14.3f %14.3f\n", "of it inside of PEs",
+               1e15 * total_of(&m->energy[0]) / of, 1e15 * total_of(&m->energy[1]) / of);
+}
+
+static void print_text(const struct sq_energy_args *in, const struct sq_energy_row *row)
+{
+    const struct sq_measured *m = row->m;
+    const struct sq_drive *d = &m->drive;
+    printf("\n%s %s", row->block->name, row->point->name);
+    for (size_t i = 0; row->block->param[i]; i++)
+        if (*row->block->param[i])
+            printf(" %s=%u", row->block->param[i], row->point->value[i]);
+    printf("\n  %zu cells, %zu of them flip-flops, %g V\n", m->n_cells, m->n_flops, m->volts);
+    if (in->run.period_ns > 0)
+        printf("  netlist for a clock of %g ns%s; in one piece its longest path is %.3f ns\n",
+               in->run.period_ns, m->path_ns > in->run.period_ns ? ", which none meets" : "",
+               m->path_ns);
+    if (row->layer)
+        printf("  operands of %s in %s, %zu tokens\n", sq_cli_text(row->layer),
+               in->c.options.format->name, in->c.m);
+    else
+        printf("  drawn operands, of no model: seed %llu\n", (unsigned long long)in->c.seed);
+    if (d->mismatch[0] || (row->o && row->o->difference[0])) {
+        printf("MISMATCH %s: %s\n", row->block->name,
+               d->mismatch[0] ? d->mismatch : row->o->difference);
+        return;
+    }
+    printf("  %llu cycles, %llu beats, %.0f MACs; %llu outputs equal the golden model, handshakes "
+           "the cycle model\n",
+           (unsigned long long)d->cycles, (unsigned long long)d->beats, d->macs,
+           (unsigned long long)d->outputs);
+    print_lines(m);
+    printf("  %-22s %14.4g %14.4g   at %g ns\n", "W", watts(in, m, m->energy[0].total),
+           watts(in, m, m->energy[1].total), in->run.clock_ns);
+    printf("  %-22s %14.1f %14.1f\n", "changes a cycle", m->energy[0].changes / (double)d->cycles,
+           m->energy[1].changes / (double)d->cycles);
+    printf("  the slowest cycle settles in %.3f ns%s\n", 1e9 * m->settled,
+           1e9 * m->settled > in->run.clock_ns ? ": longer than the clock, which must be slower"
+                                               : "");
+    fflush(stdout);
+}
+
+// ---- JSON ---------------------------------------------------------------------------------------
+
+static json_t *json_mode(const struct sq_energy_args *in, const struct sq_measured *m,
+                         const struct sq_energy *e)
+{
+    json_t *o = json_object(), *parts = json_array(), *pes = json_object();
+    const char *unit;
+    const double of = per(m, &unit);
+    long long total = 0;
+    for (unsigned k = 0; k < SQ_N_ENERGIES; k++)
+        json_object_set_new(pes, sq_energy_kind_name((enum sq_energy_kind)k),
+                            json_integer(attojoules(e->pe[k])));
+    for (unsigned p = 0; p < SQ_N_PARTS; p++) {
+        json_t *part = json_object();
+        json_object_set_new(part, "part", json_string(sq_energy_part_name((enum sq_energy_part)p)));
+        for (unsigned k = 0; k < SQ_N_ENERGIES; k++) {
+            const long long aj = attojoules(e->part[p][k]);
+            total += aj;
+            json_object_set_new(part, sq_energy_kind_name((enum sq_energy_kind)k),
+                                json_integer(aj));
+        }
+        json_array_append_new(parts, part);
+    }
+    json_object_set_new(o, "parts_aj", parts);
+    json_object_set_new(o, "total_aj", json_integer(total));
+    json_object_set_new(o, "pes_aj", pes);
+    json_object_set_new(o, "inside_pes_aj", json_integer(attojoules(total_of(e))));
+    json_object_set_new(o, "fj_per_mac",
+                        m->drive.macs > 0 ? json_real(1e-3 * (double)total / of) : json_null());
+    json_object_set_new(o, "fj_per_beat",
+                        m->drive.beats > 0
+                            ? json_real(1e-3 * (double)total / (double)m->drive.beats)
+                            : json_null());
+    json_object_set_new(o, "watts", json_real(watts(in, m, e->total)));
+    json_object_set_new(o, "changes_per_cycle", json_real(e->changes / (double)m->drive.cycles));
+    return o;
+}
+
+static void print_json(const struct sq_energy_args *in, const struct sq_energy_row *row)
+{
+    const struct sq_measured *m = row->m;
+    const bool is_wrong = m->drive.mismatch[0] || (row->o && row->o->value_mismatches > 0);
+    json_t *o = json_object(), *parameters = json_object();
+    char digest[SQ_DIGEST_SIZE];
+    sq_digest_hex(in->synth.liberty_digest, digest);
+    for (size_t i = 0; row->block->param[i]; i++)
+        if (*row->block->param[i])
+            json_object_set_new(parameters, row->block->param[i],
+                                json_integer(row->point->value[i]));
+    json_object_set_new(o, "block", json_string(row->block->name));
+    json_object_set_new(o, "point", json_string(row->point->name));
+    json_object_set_new(o, "parameters", parameters);
+    json_object_set_new(o, "operands", json_string(row->layer ? "layer" : "drawn"));
+    json_object_set_new(o, "layer", row->layer ? sq_cli_json_text(row->layer) : json_null());
+    json_object_set_new(o, "format",
+                        row->layer ? json_string(in->c.options.format->name) : json_null());
+    json_object_set_new(o, "recipe",
+                        row->layer ? sq_cli_recipe_json(row->recipe, SQ_IN_RUN) : json_null());
+    json_object_set_new(o, "liberty_digest", json_string(digest));
+    json_object_set_new(o, "n_cells", json_integer((json_int_t)m->n_cells));
+    json_object_set_new(o, "n_flops", json_integer((json_int_t)m->n_flops));
+    json_object_set_new(o, "volts", json_real(m->volts));
+    json_object_set_new(o, "clock_ns", json_real(in->run.clock_ns));
+    json_object_set_new(o, "period_ns",
+                        in->run.period_ns > 0 ? json_real(in->run.period_ns) : json_null());
+    json_object_set_new(o, "path_ns", in->run.period_ns > 0 ? json_real(m->path_ns) : json_null());
+    json_object_set_new(o, "settled_ns", json_real(1e9 * m->settled));
+    json_object_set_new(o, "cycles", json_integer((json_int_t)m->drive.cycles));
+    json_object_set_new(o, "beats", json_integer((json_int_t)m->drive.beats));
+    json_object_set_new(o, "macs", json_real(m->drive.macs));
+    json_object_set_new(o, "outputs", json_integer((json_int_t)m->drive.outputs));
+    json_object_set_new(o, "is_golden", json_boolean(!is_wrong));
+    if (is_wrong)
+        json_object_set_new(
+            o, "difference",
+            sq_cli_json_text(m->drive.mismatch[0] ? m->drive.mismatch : row->o->difference));
+    for (unsigned i = 0; !is_wrong && i < SQ_N_MODES; i++)
+        json_object_set_new(o, sq_energy_mode_name((enum sq_energy_mode)i),
+                            json_mode(in, m, &m->energy[i]));
+    sq_cli_json_line(o);
+}
+
+void sq_energy_print_row(const struct sq_energy_args *in, const struct sq_energy_row *row)
+{
+    if (in->c.is_json)
+        print_json(in, row);
+    else
+        print_text(in, row);
+}
+
+void sq_energy_print_summary(const struct sq_energy_args *in, size_t n_rows, bool is_real)
+{
+    char digest[SQ_DIGEST_SIZE];
+    if (!in->c.is_json)
+        return;
+    json_t *o = json_object();
+    sq_digest_hex(in->synth.liberty_digest, digest);
+    json_object_set_new(o, "summary", json_true());
+    json_object_set_new(o, "command", sq_cli_json_text(in->command));
+    json_object_set_new(o, "rows", json_integer((json_int_t)n_rows));
+    json_object_set_new(o, "liberty", sq_cli_json_text(in->liberty ? in->liberty : SQ_CLI_LIBERTY));
+    json_object_set_new(o, "liberty_digest", json_string(digest));
+    json_object_set_new(o, "yosys", json_string(in->synth.yosys_version));
+    json_object_set_new(o, "provenance",
+                        sq_cli_provenance(!in->c.layer ? "drawn"
+                                          : is_real    ? "real"
+                                                       : "synthetic inputs",
+                                          basis, in->c.seed));
+    sq_cli_json_line(o);
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// sqsim cosim --layers: the layers of a checkpoint in a format, each through the blocks of it.
+#include <fnmatch.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/cli/cosim/sq_cmd_cosim.h"
+#include "sim/format/sq_format_ops.h"
+#include "sim/llm/sq_encoded_visit.h"
+
+struct visit {
+    const struct sq_cosim_args *in;
+    const struct sq_checkpoint *ck;
+    struct sq_recipe r;
+    struct sq_layer_file file; // --weights
+    struct sq_route_options options;
+    struct sq_cosim_total total; // of the format; cases: runs of a block
+    uint64_t values, cycles;     // of the format
+    size_t n_layers, done;
+    bool failed; // a failure was printed
+    struct sq_cli_table table;
+};
+
+static void print_head(const struct visit *v, const char *model)
+{
+    const struct sq_core_config *g = &v->options.config;
+    const bool is_all = v->in->options.is_all;
+    char format[96] = "every format with a route to RTL";
+    if (v->in->is_json)
+        return;
+    if (!is_all)
+        sq_recipe_heading(&v->r, format);
+    printf("%s, %s, %zu tokens; core %ux%u PEs, L=%u, H=%u, %s gather; arrays %ux%u\n", model,
+           format, v->in->m, g->rows, g->cols, g->low_lanes, g->high_lanes,
+           g->gather == SQ_GATHER_LOG ? "log" : "crossbar", v->options.array_rows,
+           v->options.array_cols);
+}
+
+// --format all: a line per format.
+static void print_format(const struct visit *v, struct sq_cli_table *table)
+{
+    const struct sq_cosim_total *t = &v->total;
+    if (v->in->is_json)
+        return;
+    const struct sq_cli_column row[] = {SQ_COLUMN(NULL, v->r.format->name, "format", -12),
+                                        SQ_COLUMN(NULL, v->done, "layers", 6),
+                                        SQ_COLUMN(NULL, t->blocks, "blocks", -38),
+                                        SQ_COLUMN(NULL, v->values, "values", 9),
+                                        SQ_COLUMN(NULL, t->compared.beats, "handshakes", 10),
+                                        SQ_COLUMN(NULL, v->cycles, "cycles", 9),
+                                        SQ_COLUMN(NULL, t->value_mismatches, "value", 5),
+                                        SQ_COLUMN(NULL, t->cycle_mismatches, "cycle", 5),
+                                        SQ_COLUMNS_END};
+    sq_cli_put(table, row);
+    fflush(stdout);
+}
+
+static void print_route(struct visit *v, const char *name, const struct sq_quant_layer *q,
+                        const struct sq_route_outcome *out)
+{
+    char size[48];
+    if (!v->in->is_json && v->in->options.is_all)
+        return;
+    snprintf(size, sizeof size, "%zux%zu", q->n, q->k_orig);
+    const struct sq_cli_column first[] = {
+        SQ_COLUMN("layer", name, "layer", -32), SQ_COLUMN(NULL, size, "NxK", 9),
+        SQ_KEYS("format", v->r.format->name, "m", v->in->m),
+        SQ_KEYS("n", q->n, "k", q->k_orig, "k_padded", q->k), SQ_COLUMNS_END};
+    sq_cosim_put_route(&v->table, first, 16, 29, out);
+}
+
+static void print_difference(struct visit *v, const char *name, const struct sq_route_outcome *out)
+{
+    char label[96];
+    if (v->in->is_json || v->failed)
+        return;
+    v->failed = *out->difference || out->result.mismatch.kind != SQ_MISMATCH_NONE;
+    snprintf(label, sizeof label, "%.60s-%s-tile%u", name, out->block, out->failing_tile);
+    sq_cosim_print_route(v->in, name, label, out);
+}
+
+static void add_route(struct visit *v, const struct sq_route_outcome *out)
+{
+    sq_cosim_add_route(&v->total, out);
+    v->values += out->values;
+    v->cycles += out->cycles;
+}
+
+static enum sq_status run_routes(struct visit *v, const char *name, const struct sq_quant_layer *q,
+                                 struct sq_product *p, struct sq_error *err)
+{
+    const struct sq_format_routes *routes = q->format->routes;
+    const bool is_chip = v->in->block == &sq_top_block;
+    for (size_t i = 0; i < (is_chip ? 1 : routes->n_routes); i++) {
+        const struct sq_route *route = is_chip ? routes->chip : &routes->route[i];
+        struct sq_route_outcome out;
+        if (route->takes && !route->takes(p))
+            continue;
+        const enum sq_status status = sq_route_cosim(route, p, &v->options, &out, err);
+        if (status == SQ_OK) {
+            print_route(v, name, q, &out);
+            print_difference(v, name, &out);
+        }
+        add_route(v, &out);
+        sq_route_outcome_free(&out);
+        SQ_TRY(status);
+    }
+    return SQ_OK;
+}
+
+static enum sq_status visit_layer(void *context, size_t index, const struct sq_quant_layer *q,
+                                  const float *x, size_t m, struct sq_error *err)
+{
+    struct visit *v = context;
+    const char *name = v->ck->layer[index].name;
+    struct sq_product p = {.source = name};
+    enum sq_status status = sq_route_product(q, &v->r, x, m, &p, err);
+    if (status == SQ_OK)
+        status = run_routes(v, name, q, &p, err);
+    sq_product_free(&p);
+    sq_cli_progress("layers", ++v->done, v->n_layers);
+    return status;
+}
+
+// ---- options --------------------------------------------------------------------------------
+
+// --block top: whole layers on the chip.
+static bool has_products(const struct sq_cosim_args *in, const struct sq_format_ops *f)
+{
+    return f->routes && f->routes->product && (in->block != &sq_top_block || f->routes->chip);
+}
+
+static enum sq_status take_recipe(struct visit *v, const struct sq_format_ops *f,
+                                  struct sq_error *err)
+{
+    const struct sq_cosim_args *in = v->in;
+    struct sq_error inner;
+    if (in->weights)
+        v->r = v->file.recipe;
+    else
+        SQ_TRY(sq_cli_recipe_of(&in->options, f, in->options.scope, &v->r, err));
+    if (!has_products(in, f))
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "--format = %s: %s", f->name,
+                       in->block == &sq_top_block ? "the chip (--block top) does not run its layers"
+                                                  : "no block takes its layers");
+    const enum sq_status status = f->routes->check ? f->routes->check(&v->r, &inner) : SQ_OK;
+    if (status != SQ_OK)
+        return SQ_FAIL(err, status, "--%.220s", inner.text);
+    if (in->calib && !sq_recipe_needs_calibration(&v->r) && !in->options.is_all)
+        sq_cli_note_calib("cosim");
+    return SQ_OK;
+}
+
+// The file says the format.
+static enum sq_status open_weights(struct visit *v, struct sq_error *err)
+{
+    const struct sq_cosim_args *in = v->in;
+    if (in->options.is_format_given || in->options.given.n > 0 || in->calib)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--weights FILE says the format and was calibrated");
+    return sq_layer_file_open(&v->file, in->weights, NULL, err);
+}
+
+// Every format takes its defaults: an option means something to some of them only.
+static enum sq_status check_all(const struct sq_cosim_args *in, struct sq_error *err)
+{
+    if (in->options.is_all && in->options.given.n > 0)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--%s with --format all, need one format",
+                       in->options.given.option[0].name);
+    return SQ_OK;
+}
+
+// Which layers --layer names.
+static enum sq_status choose(struct visit *v, uint8_t *is_wanted, struct sq_error *err)
+{
+    const char *pattern = v->in->layer;
+    for (size_t i = 0; i < v->ck->n_layers; i++) {
+        is_wanted[i] = !pattern || fnmatch(pattern, v->ck->layer[i].name, 0) == 0;
+        v->n_layers += is_wanted[i];
+    }
+    if (v->n_layers > 0)
+        return SQ_OK;
+    return SQ_FAIL(err, SQ_ERR_ARG, "--layer = %.80s, none of %zu layers, such as %.80s", pattern,
+                   v->ck->n_layers, v->ck->n_layers ? v->ck->layer[0].name : "");
+}
+
+static enum sq_status run(struct visit *v, const char *model, const uint8_t *is_wanted,
+                          bool *is_real, struct sq_error *err)
+{
+    const struct sq_encoded_options o = {.recipe = &v->r,
+                                         .model = model,
+                                         .source = &v->in->source,
+                                         .calib = v->in->calib,
+                                         .file = v->in->weights ? &v->file : NULL,
+                                         .m = v->in->m,
+                                         .seed = v->in->seed,
+                                         .is_wanted = is_wanted};
+    return sq_encoded_layers(v->ck, &o, visit_layer, v, is_real, err);
+}
+
+// Every format with a route for its defaults, in turn; v->total, v->done: of all.
+static enum sq_status run_all(struct visit *v, const char *model, const uint8_t *is_wanted,
+                              bool *is_real, struct sq_error *err)
+{
+    struct sq_cosim_total sum = {.blocks = "all"};
+    size_t done = 0;
+    for (size_t i = 0; sq_formats[i]; i++) {
+        struct visit one = *v;
+        if (!has_products(v->in, sq_formats[i]))
+            continue;
+        const enum sq_status status = take_recipe(&one, sq_formats[i], err);
+        if (status == SQ_ERR_UNSUPPORTED)
+            continue;
+        SQ_TRY(status);
+        SQ_TRY(run(&one, model, is_wanted, is_real, err));
+        print_format(&one, &v->table);
+        sum.cases += one.total.cases;
+        sq_compared_add(&sum.compared, &one.total.compared);
+        sum.value_mismatches += one.total.value_mismatches;
+        sum.cycle_mismatches += one.total.cycle_mismatches;
+        done += one.done;
+        v->failed = one.failed;
+    }
+    v->total = sum;
+    v->done = done;
+    return SQ_OK;
+}
+
+static enum sq_status run_model(struct visit *v, const char *model, bool *is_real,
+                                struct sq_error *err)
+{
+    uint8_t *is_wanted = calloc(v->ck->n_layers + 1, 1);
+    enum sq_status status =
+        is_wanted ? choose(v, is_wanted, err) : SQ_NO_MEMORY(err, "%zu layers", v->ck->n_layers);
+    if (status == SQ_OK) {
+        print_head(v, v->in->model ? v->in->model : "traces/tiny-llama");
+        status = v->in->options.is_all ? run_all(v, model, is_wanted, is_real, err)
+                                       : run(v, model, is_wanted, is_real, err);
+    }
+    free(is_wanted);
+    return status;
+}
+
+int sq_cosim_model(const struct sq_cosim_args *in)
+{
+    struct sq_checkpoint ck;
+    struct sq_error err;
+    bool is_real = false;
+    struct visit v = {.in = in, .ck = &ck, .table.is_json = in->is_json};
+    v.options = sq_cosim_route_options(in, &in->core.config);
+    if (check_all(in, &err) != SQ_OK || (in->weights && open_weights(&v, &err) != SQ_OK))
+        return sq_cli_fail("cosim", &err);
+    struct sq_cosim_args said = *in; // of what the file says
+    if (in->weights)
+        said.options.format = v.file.recipe.format;
+    v.in = &said;
+    if (take_recipe(&v, said.options.format, &err) != SQ_OK) {
+        sq_layer_file_close(&v.file);
+        return sq_cli_fail("cosim", &err);
+    }
+    omp_set_num_threads((int)in->jobs);
+    const char *model = sq_cli_model(in->model);
+    enum sq_status status = sq_checkpoint_open(&ck, model, &err);
+    if (status == SQ_OK) {
+        status = run_model(&v, model, &is_real, &err);
+        sq_checkpoint_close(&ck);
+    }
+    sq_layer_file_close(&v.file);
+    if (status != SQ_OK)
+        return sq_cli_fail("cosim", &err);
+    return sq_cosim_summary(&said, "layers", v.done, &v.total,
+                            is_real ? "real" : "synthetic inputs");
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The machine half of `sqsim run`: whole workloads on cores, buffers and DRAM. Program code.
+#ifndef SQ_CMD_RUN_H
+#define SQ_CMD_RUN_H
+
+#include "sim/cli/sq_cli_core.h"
+#include "sim/cli/sq_cli_option.h"
+#include "sim/format/sq_cost.h"
+#include "sim/gpu/sq_gpu.h"
+#include "sim/io/sq_digest.h"
+#include "sim/llm/text/sq_token_source.h"
+#include "sim/machine/sq_fair.h"
+#include "sim/machine/sq_machine.h"
+#include "sim/machine/sq_machine_energy.h"
+#include "sim/machine/sq_workload.h"
+
+struct sq_run_request {
+    const char *machine;           // path; NULL: sim/machines/default.yaml
+    const char *workload;          // path of a table; NULL: the GEMM, or the model
+    const char *model;             // path; NULL: traces/tiny-llama
+    const char *weights;           // path of encoded layers of the model; NULL: none
+    struct sq_token_source source; // what those layers see; empty: the model's own tokens
+    uint64_t seed;                 // of inputs where the model has none
+    const char *records;           // path of measured times of a GPU; NULL: none
+    struct sq_gemm gemm;           // n = 0: none; m also of the model
+    struct sq_core_config core;    // options that replace the machine's
+    struct sq_recipe recipe;       // of the format
+    enum sq_fair fair;             // which PEs each format gets
+    const char *liberty;           // standard cells for areas; NULL: the default ones
+    const char *energy;            // path of joules a MAC; NULL: time alone
+    const char *memory, *dram;     // path of joules of memory, type of DRAM; NULL: the default ones
+    const char *const *sram;       // paths of SRAM macros
+    size_t n_sram;
+    bool is_causes, is_json;
+};
+
+// Times every row and prints it, then the sum; seconds_host is what planning and timing took.
+enum sq_status sq_run_on_machine(const struct sq_run_request *request, struct sq_error *err);
+
+// The same on a GPU: predicted times, and measured ones where records have them.
+enum sq_status sq_run_on_gpu(const struct sq_run_request *request, const struct sq_gpu *gpu,
+                             const struct sq_workload *workload, const char *name,
+                             struct sq_error *err);
+
+// One row per layer of the checkpoint `model` at M tokens, or the request's one GEMM
+// (sq_cmd_run_own.c).
+enum sq_status sq_run_shapes(const struct sq_run_request *in, const char *model,
+                             struct sq_workload *w, struct sq_error *err);
+
+// One layer of an encoded file (sq_cmd_run_own.c).
+struct sq_run_layer {
+    struct sq_own own;       // before = NULL: nothing of its own
+    double nbits;            // stored, as counted
+    struct sq_recipe recipe; // with the shares that its rows have
+};
+// The layers of an encoded file: the request's model, or its `weights`, whose layers then see the
+// first gemm.m tokens of the model. Into the workload and, in the same order,
+// *layer, whose recipes point to what they own; the request's recipe gets the file's group and the
+// shares of all layers together; *data says what they are, NULL: the model is no such file. A file
+// of another format than the request's is refused. Free the layers when the workload is done; after
+// a failure there are none.
+enum sq_status sq_run_read_own(struct sq_run_request *request, struct sq_workload *workload,
+                               struct sq_run_layer **layer, const char **data,
+                               struct sq_error *err);
+void sq_run_free_own(struct sq_run_layer *layer, size_t n);
+
+// The PEs that the format gets (sq_cmd_run_fair.c).
+struct sq_run_fair {
+    struct sq_fair_pe pe;
+    char liberty[SQ_DIGEST_SIZE]; // digest of the library; empty: nothing was synthesized
+};
+// Changes the core of the machine as the request has it.
+enum sq_status sq_run_make_fair(const struct sq_run_request *request, struct sq_machine *machine,
+                                struct sq_run_fair *fair, struct sq_error *err);
+// A line under the head of the table, if machines are fair.
+void sq_run_fair_text(const struct sq_run_request *request, const struct sq_run_fair *fair);
+// Lanes, and what they are fair by.
+json_t *sq_run_fair_json(const struct sq_run_request *request, const struct sq_machine *machine,
+                         const struct sq_run_fair *fair);
+
+// Joules (sq_cmd_run_energy.c): of the request's format a MAC, and of memory.
+struct sq_run_energy {
+    struct sq_mac_energy mac;
+    struct sq_energy_memory memory;
+};
+enum sq_status sq_run_energy_open(const struct sq_run_request *request, struct sq_run_energy *e,
+                                  struct sq_error *err);
+// A line under the head of the table; the parts of the sum.
+void sq_run_energy_text(const struct sq_run_request *request, const struct sq_run_energy *e);
+void sq_run_energy_print(const struct sq_machine_energy *e, double seconds, double tokens);
+// Parts, totals and EDP; and where they come from, with joules a token.
+json_t *sq_run_energy_json(const struct sq_machine_energy *e, double seconds);
+json_t *sq_run_energy_source_json(const struct sq_run_energy *e,
+                                  const struct sq_machine_energy *sum, double tokens);
+
+// Core options that were given replace the others: 0 (gather: above SQ_GATHER_LOG) = not given.
+void sq_run_override_core(struct sq_core_config *core, const struct sq_core_config *given);
+
+#endif

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// --energy of `sqsim run` (sq_machine_energy.h).
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/cli/run/sq_cmd_run.h"
+#include "sim/cli/sq_cli_table.h"
+#include "sim/io/sq_checked.h"
+#include "sim/io/sq_json.h"
+
+// The recipe as a line of JSON gives it back: with as many digits.
+static enum sq_status read_table(const struct sq_run_request *in, struct sq_run_energy *e,
+                                 struct sq_error *err)
+{
+    char *text = sq_cli_json_dump(sq_cli_recipe_json(&in->recipe, SQ_IN_RUN));
+    json_t *recipe;
+    SQ_NEED(text, err, "a recipe");
+    enum sq_status status = sq_json_parse("recipe", text, strlen(text), &recipe, err);
+    free(text);
+    if (status != SQ_OK)
+        return status;
+    status = sq_energy_table_read(in->energy, recipe, &e->mac, err);
+    json_decref(recipe);
+    return status;
+}
+
+enum sq_status sq_run_energy_open(const struct sq_run_request *in, struct sq_run_energy *e,
+                                  struct sq_error *err)
+{
+    const char *usual = sq_cli_home_path("sim/machines/memory/default.yaml");
+    SQ_TRY(sq_energy_memory_load(in->memory ? in->memory : usual, in->dram, &e->memory, err));
+    if (in->n_sram > 0)
+        SQ_TRY(sq_energy_memory_macros(in->sram, in->n_sram, &e->memory, err));
+    return read_table(in, e, err);
+}
+
+void sq_run_energy_text(const struct sq_run_request *in, const struct sq_run_energy *e)
+{
+    printf("energy: joules a MAC of %s, %u layer%s of %s, library %.16s; DRAM %s; SRAM %s\n",
+           sq_cli_text(in->energy), e->mac.n_layers, e->mac.n_layers > 1 ? "s" : "", e->mac.block,
+           e->mac.liberty, e->memory.type, sq_cli_text(e->memory.sram_source));
+}
+
+// Of a count that may not fit.
+static json_t *json_pj(uint64_t pj)
+{
+    return pj <= SQ_COUNT_MAX ? json_integer((json_int_t)pj) : json_null();
+}
+
+static json_t *json_parts(const struct sq_machine_energy *e)
+{
+    json_t *parts = json_array();
+    for (unsigned i = 0; i < SQ_N_MACHINE_PARTS; i++) {
+        json_t *part = json_object();
+        json_object_set_new(part, "part",
+                            json_string(sq_machine_part_name((enum sq_machine_part)i)));
+        json_object_set_new(part, "low_pj", json_pj(e->pj[i][SQ_CASE_LOW]));
+        json_object_set_new(part, "gated_pj", json_pj(e->pj[i][SQ_CASE_GATED]));
+        json_object_set_new(part, "high_pj", json_pj(e->pj[i][SQ_CASE_HIGH]));
+        json_array_append_new(parts, part);
+    }
+    return parts;
+}
+
+static double joules(const struct sq_machine_energy *e, unsigned of)
+{
+    return 1e-12 * (double)sq_machine_energy_total(e, of);
+}
+
+json_t *sq_run_energy_json(const struct sq_machine_energy *e, double seconds)
+{
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("energy_parts", json_parts(e)),
+        SQ_KEYS("energy_low_pj", json_pj(sq_machine_energy_total(e, SQ_CASE_LOW))),
+        SQ_KEYS("energy_gated_pj", json_pj(sq_machine_energy_total(e, SQ_CASE_GATED))),
+        SQ_KEYS("energy_high_pj", json_pj(sq_machine_energy_total(e, SQ_CASE_HIGH))),
+        SQ_KEYS("edp_low_js", joules(e, SQ_CASE_LOW) * seconds),
+        SQ_KEYS("edp_high_js", joules(e, SQ_CASE_HIGH) * seconds),
+        SQ_COLUMNS_END};
+    return sq_cli_object(row);
+}
+
+json_t *sq_run_energy_source_json(const struct sq_run_energy *e,
+                                  const struct sq_machine_energy *sum, double tokens)
+{
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("energy_low_j_per_token", joules(sum, SQ_CASE_LOW) / tokens),
+        SQ_KEYS("energy_gated_j_per_token", joules(sum, SQ_CASE_GATED) / tokens),
+        SQ_KEYS("energy_high_j_per_token", joules(sum, SQ_CASE_HIGH) / tokens),
+        SQ_KEYS("energy_block", e->mac.block, "energy_liberty_digest", e->mac.liberty),
+        SQ_KEYS("dram_type", e->memory.type, "dram_source", e->memory.dram_source),
+        SQ_KEYS("sram_source", e->memory.sram_source),
+        SQ_COLUMNS_END};
+    return sq_cli_object(row);
+}
+
+void sq_run_energy_print(const struct sq_machine_energy *e, double seconds, double tokens)
+{
+    const double low = joules(e, SQ_CASE_LOW), gated = joules(e, SQ_CASE_GATED);
+    const double high = joules(e, SQ_CASE_HIGH);
+    printf("  %-16s %14s %14s %14s %8s\n", "uJ", "low", "high, gated", "high", "of high");
+    for (unsigned i = 0; i < SQ_N_MACHINE_PARTS; i++)
+        printf("  %-16s %14.6f %14.6f %14.6f %7.1f%%\n",
+               sq_machine_part_name((enum sq_machine_part)i), 1e-6 * (double)e->pj[i][SQ_CASE_LOW],
+               1e-6 * (double)e->pj[i][SQ_CASE_GATED], 1e-6 * (double)e->pj[i][SQ_CASE_HIGH],
+               100 * 1e-12 * (double)e->pj[i][SQ_CASE_HIGH] / high);
+    printf("  %-16s %14.6f %14.6f %14.6f\n", "total", 1e6 * low, 1e6 * gated, 1e6 * high);
+    printf("  %-16s %14.6g %14.6g %14.6g\n", "mJ a token", 1e3 * low / tokens, 1e3 * gated / tokens,
+           1e3 * high / tokens);
+    printf("  %-16s %14.6g %14.6g %14.6g\n", "W", low / seconds, gated / seconds, high / seconds);
+    printf("  %-16s %14.6g %14.6g %14.6g\n", "EDP, J s", low * seconds, gated * seconds,
+           high * seconds);
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// --fair of `sqsim run` (sq_fair.h).
+#include <math.h>
+
+#include "sim/cli/run/sq_cmd_run.h"
+#include "sim/cli/sq_cli_synth.h"
+#include "sim/cli/sq_cli_table.h"
+
+enum sq_status sq_run_make_fair(const struct sq_run_request *in, struct sq_machine *machine,
+                                struct sq_run_fair *fair, struct sq_error *err)
+{
+    struct sq_synth synth;
+    SQ_TRY(sq_cost_check(&in->recipe, err));
+    if (in->fair != SQ_FAIR_AREA)
+        return sq_fair_machine(in->fair, NULL, &in->recipe, machine, &fair->pe, err);
+    SQ_TRY(sq_cli_synth_open(&synth, in->liberty, err));
+    sq_digest_hex(synth.liberty_digest, fair->liberty);
+    const enum sq_status status =
+        sq_fair_machine(in->fair, &synth, &in->recipe, machine, &fair->pe, err);
+    sq_synth_close(&synth);
+    return status;
+}
+
+void sq_run_fair_text(const struct sq_run_request *in, const struct sq_run_fair *fair)
+{
+    const struct sq_fair_pe *pe = &fair->pe;
+    if (in->fair == SQ_FAIR_PEAK)
+        printf("fair by peak: a PE of %u bit products, where the machine's has %u\n", pe->products,
+               pe->reference);
+    if (in->fair == SQ_FAIR_AREA)
+        printf("fair by area: a PE of %.0f um2 (%u bit products), where the machine's has %.0f "
+               "(%u); library %.16s\n",
+               pe->area_um2, pe->products, pe->reference_um2, pe->reference, fair->liberty);
+}
+
+json_t *sq_run_fair_json(const struct sq_run_request *in, const struct sq_machine *machine,
+                         const struct sq_run_fair *fair)
+{
+    const bool is_fair = in->fair != SQ_FAIR_NONE;
+    const struct sq_core_config *core = &machine->core;
+    const struct sq_fair_pe *pe = &fair->pe;
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("low_lanes", is_fair ? pe->low_lanes : core->low_lanes),
+        SQ_KEYS("high_lanes", is_fair ? pe->high_lanes : core->high_lanes),
+        SQ_KEYS("fair", sq_fair_names[in->fair], "bit_products", pe->products),
+        SQ_KEYS("bit_products_reference", pe->reference, "pe_area_um2", pe->area_um2),
+        SQ_KEYS("pe_area_reference_um2", pe->reference_um2),
+        SQ_KEYS("liberty_digest", fair->liberty[0] ? fair->liberty : NULL),
+        SQ_COLUMNS_END};
+    return sq_cli_object(row);
+}

@@ -1,0 +1,539 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cli/run/sq_cmd_run.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "sim/cli/sq_cli_table.h"
+#include "sim/io/sq_checked.h"
+#include "sim/machine/sq_machine_run.h"
+
+struct run {
+    const struct sq_run_request *request;
+    bool is_gpu;
+    struct sq_machine machine; // either
+    struct sq_gpu gpu;
+    struct sq_run_fair fair; // PEs, on a machine
+    struct sq_run_energy energy;
+    struct sq_workload workload;
+    struct sq_run_layer *layer; // of the workload, from a file; NULL: shapes alone
+    const char *data;           // what that is
+    const char *name;           // of the workload
+    int name_width;             // of the column of its rows
+};
+
+// One GEMM, or the sum of many. A GEMM's counts pass 2^63 nowhere (sq_mapping_make); sums are
+// long double and cannot wrap: exact up to 2^64 where it has as many bits.
+struct result {
+    long double macs, compute, dram, bound; // cycles of the bounds
+    long double cycles, nbytes[SQ_N_STREAMS];
+    long double low[SQ_N_UNIT_CAUSES], high[SQ_N_UNIT_CAUSES], index, memory;
+    struct sq_mapping_use use;
+    double weights, nbits; // stored
+    struct sq_machine_energy energy;
+};
+
+struct timed {
+    struct result result;
+    struct sq_mapping plan;
+};
+
+static bool has_high(const struct result *x)
+{
+    return x->use.high_slots > 0;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// `layer`: of a file, NULL for shapes.
+static enum sq_status time_gemm(const struct run *r, const struct sq_run_layer *layer,
+                                const struct sq_gemm *gemm, struct sq_unit_memo *memo,
+                                struct timed *timed, struct sq_error *err)
+{
+    const struct sq_recipe *recipe = layer ? &layer->recipe : &r->request->recipe;
+    const struct sq_machine *hw = &r->machine;
+    struct result *out = &timed->result;
+    uint64_t compute, dram;
+    struct sq_machine_stats s;
+    SQ_TRY(sq_mapping_run(hw, recipe, gemm, &timed->plan, &s, memo, err));
+    const struct sq_mapping *p = &timed->plan;
+    memset(out, 0, sizeof *out);
+    out->bound = (long double)sq_mapping_bound(p, &compute, &dram);
+    out->compute = (long double)compute;
+    out->dram = (long double)dram;
+    out->cycles = (long double)s.cycles;
+    out->macs = (long double)gemm->m * gemm->n * gemm->k;
+    out->index = (long double)s.index;
+    out->memory = (long double)s.memory;
+    for (unsigned i = 0; i < SQ_N_STREAMS; i++)
+        out->nbytes[i] = (long double)s.nbytes[i];
+    for (unsigned i = 0; i < SQ_N_UNIT_CAUSES; i++) {
+        out->low[i] = (long double)s.low[i];
+        out->high[i] = (long double)s.high[i];
+    }
+    out->use = sq_mapping_used(hw, p, (double)out->cycles);
+    if (r->request->energy) {
+        struct sq_machine_accesses a;
+        sq_machine_count(hw, p, &s, &a);
+        sq_machine_energy(hw, &r->energy.mac, &r->energy.memory, p, &a, (double)out->cycles,
+                          &out->energy);
+    }
+    out->weights = (double)gemm->n * (double)gemm->k;
+    out->nbits = layer ? layer->nbits : sq_recipe_nbits(recipe, (size_t)gemm->n, (size_t)gemm->k);
+    return SQ_OK;
+}
+
+static void add_times(struct result *sum, const struct result *x, uint64_t count)
+{
+    const double n = (double)count;
+    sq_machine_energy_add(&sum->energy, &x->energy, count);
+    sum->macs += n * x->macs;
+    sum->compute += n * x->compute;
+    sum->dram += n * x->dram;
+    sum->bound += n * x->bound;
+    sum->cycles += n * x->cycles;
+    sum->index += n * x->index;
+    sum->memory += n * x->memory;
+    sum->use.low_slots += n * x->use.low_slots;
+    sum->use.low += n * x->use.low;
+    sum->use.high_slots += n * x->use.high_slots;
+    sum->use.high += n * x->use.high;
+    sum->weights += n * x->weights;
+    sum->nbits += n * x->nbits;
+    for (unsigned i = 0; i < SQ_N_STREAMS; i++)
+        sum->nbytes[i] += n * x->nbytes[i];
+    for (unsigned i = 0; i < SQ_N_UNIT_CAUSES; i++) {
+        sum->low[i] += n * x->low[i];
+        sum->high[i] += n * x->high[i];
+    }
+}
+
+static double use_low(const struct result *x)
+{
+    return sq_utilisation(x->use.low, x->use.low_slots);
+}
+
+static double use_high(const struct result *x)
+{
+    return has_high(x) ? sq_utilisation(x->use.high, x->use.high_slots) : 0;
+}
+
+static const char *bound_name(const struct result *x)
+{
+    return x->dram > x->compute ? "memory" : "compute";
+}
+
+// What is the layers' own; NULL: nothing.
+static const char *own_text(const struct run *r)
+{
+    return r->layer && r->layer[0].own.before ? r->request->recipe.format->cost->own->text : NULL;
+}
+
+// What of the weights is not counted but taken as the share that an option says; NULL: nothing.
+static const char *expected_text(const struct run *r)
+{
+    return r->layer ? NULL : sq_recipe_sized_by(&r->request->recipe);
+}
+
+static double seconds_of(const struct run *r, const struct result *x)
+{
+    return (double)x->cycles / r->machine.clock_hz;
+}
+
+static long double total_nbytes(const struct result *x)
+{
+    long double sum = 0;
+    for (unsigned i = 0; i < SQ_N_STREAMS; i++)
+        sum += x->nbytes[i];
+    return sum;
+}
+
+// ---- rows -----------------------------------------------------------------------------------
+
+static json_t *json_amount(long double v)
+{
+    return v < 0x1p63L ? json_integer((json_int_t)v) : json_real((double)v);
+}
+
+static json_t *json_path(const long double counts[SQ_N_UNIT_CAUSES], const struct result *x)
+{
+    json_t *o = json_object();
+    for (unsigned i = 0; i < SQ_N_UNIT_CAUSES; i++)
+        json_object_set_new(o, sq_cause_name((enum sq_cause)i), json_amount(counts[i]));
+    json_object_set_new(o, "index", json_amount(x->index));
+    json_object_set_new(o, "memory", json_amount(x->memory));
+    return o;
+}
+
+static json_t *json_causes(const struct result *x)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "low", json_path(x->low, x));
+    if (has_high(x))
+        json_object_set_new(o, "high", json_path(x->high, x));
+    return o;
+}
+
+static json_t *json_streams(const struct result *x)
+{
+    json_t *o = json_object();
+    for (unsigned i = 0; i < SQ_N_STREAMS; i++)
+        json_object_set_new(o, sq_stream_name((enum sq_stream_id)i), json_amount(x->nbytes[i]));
+    return o;
+}
+
+static double micro(const struct result *x, unsigned end)
+{
+    return 1e-6 * (double)sq_machine_energy_total(&x->energy, end);
+}
+
+// Tokens of a workload: rows with fewer (experts) see some of them.
+static double tokens_of(const struct run *r)
+{
+    uint64_t most = 1;
+    for (size_t i = 0; i < r->workload.n; i++)
+        most = r->workload.row[i].gemm.m > most ? r->workload.row[i].gemm.m : most;
+    return (double)most;
+}
+
+// A row of the workload, or, `row` NULL, the sum: to the table of people, or, `text` NULL, as an
+// object. By several threads at once.
+static json_t *put(const struct run *r, const struct sq_workload_row *row, const struct result *x,
+                   struct sq_cli_table *text)
+{
+    const struct sq_workload_row none = {0}, *w = row ? row : &none;
+    const bool has_energy = r->request->energy != NULL;
+    char shape[64];
+    snprintf(shape, sizeof shape, "%llux%llux%llu", (unsigned long long)w->gemm.m,
+             (unsigned long long)w->gemm.n, (unsigned long long)w->gemm.k);
+    const struct sq_cli_column columns[] = {
+        SQ_COLUMN("layer", w->name, "layer", -r->name_width, .is_absent = !row),
+        SQ_KEY_IF(row, "m", w->gemm.m),
+        SQ_KEY_IF(row, "n", w->gemm.n),
+        SQ_KEY_IF(row, "k", w->gemm.k),
+        SQ_COLUMN(NULL, shape, "MxNxK", 22),
+        SQ_COLUMN("count", w->count, "count", 6, .is_absent = !row),
+        SQ_KEYS("macs", sq_cli_amount(x->macs), "stored_bits_per_weight", x->nbits / x->weights),
+        SQ_COLUMN("bound_cycles", sq_cli_amount(x->bound), "bound", 12, .as = "%.0f"),
+        SQ_KEYS("compute_cycles", sq_cli_amount(x->compute), "dram_cycles", sq_cli_amount(x->dram)),
+        SQ_COLUMN("cycles", sq_cli_amount(x->cycles), "cycles", 12, .as = "%.0f"),
+        SQ_KEYS("seconds", seconds_of(r, x)),
+        SQ_COLUMN("utilisation_low", use_low(x), "low", 7, .as = "%.1f%%", .scale = 100),
+        SQ_COLUMN(NULL, use_high(x), "high", 7, .as = "%.1f%%", .scale = 100),
+        SQ_KEYS("utilisation_high", has_high(x) ? use_high(x) : NAN),
+        SQ_COLUMN("bytes", sq_cli_amount(total_nbytes(x)), "MB", 10, .as = "%.2f", .scale = 1e-6),
+        SQ_KEYS("bytes_by_stream", text ? NULL : json_streams(x)),
+        SQ_COLUMN("bound", bound_name(x), "bound by", 8),
+        SQ_COLUMN(NULL, micro(x, SQ_CASE_LOW), "uJ low", 12, .as = "%.3f",
+                  .is_absent = !has_energy),
+        SQ_COLUMN(NULL, micro(x, SQ_CASE_HIGH), "uJ high", 12, .as = "%.3f",
+                  .is_absent = !has_energy),
+        SQ_MEMBERS(has_energy && !text ? sq_run_energy_json(&x->energy, seconds_of(r, x)) : NULL),
+        SQ_KEYS("causes", text ? NULL : json_causes(x)),
+        SQ_COLUMNS_END};
+    if (!text)
+        return sq_cli_object(columns);
+    sq_cli_put(text, columns);
+    return NULL;
+}
+
+static void print_json_sum(const struct run *r, const struct result *sum, double seconds)
+{
+    const struct sq_machine *m = &r->machine;
+    const char *own = own_text(r), *law = own ? NULL : sq_cost_law(&r->request->recipe);
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("machine", m->name, "workload", r->name),
+        SQ_MEMBERS(sq_cli_recipe_json(&r->request->recipe, SQ_IN_RUN)),
+        SQ_KEYS("cores", m->cores, "rows", m->core.rows, "cols", m->core.cols),
+        SQ_MEMBERS(sq_run_fair_json(r->request, m, &r->fair)),
+        SQ_KEYS("drawn", law, "own", own, "stored_bits_expected", expected_text(r)),
+        SQ_MEMBERS(put(r, NULL, sum, NULL)),
+        SQ_MEMBERS(r->request->energy
+                       ? sq_run_energy_source_json(&r->energy, &sum->energy, tokens_of(r))
+                       : NULL),
+        SQ_KEYS("seconds_host", seconds),
+        SQ_COLUMNS_END};
+    const char *const basis =
+        m->chip.bus_nbytes
+            ? "modelled (cycle model of the chip, equal to RTL; DRAM modelled)"
+            : "modelled (cycle model of the core, equal to RTL; buffers and DRAM modelled)";
+    sq_cli_put_summary(row, sq_cli_provenance(r->data ? r->data : "shapes", basis, 0));
+}
+
+// ---- text -----------------------------------------------------------------------------------
+
+static void print_plan(const struct sq_mapping *p)
+{
+    printf("    plan  cores %ux%ux%u (rows x columns x K)  blocks %llux%llux%llu of %llux%llu "
+           "outputs, "
+           "%llu of K  %s outside%s%s\n",
+           p->cores_m, p->cores_n, p->cores_k, (unsigned long long)p->count_m,
+           (unsigned long long)p->count_n, (unsigned long long)p->count_k,
+           (unsigned long long)p->block_m, (unsigned long long)p->block_n,
+           (unsigned long long)(p->block_k * p->cost.step), p->n_outer ? "columns" : "rows",
+           p->act_kept ? ", activations kept" : "", p->weight_kept ? ", weights kept" : "");
+}
+
+static void print_causes(const struct result *x)
+{
+    for (unsigned path = 0; path < (has_high(x) ? 2u : 1u); path++) {
+        const long double *counts = path ? x->high : x->low;
+        printf("    %-4s", path ? "high" : "low");
+        for (unsigned i = 0; i < SQ_N_UNIT_CAUSES; i++)
+            if (counts[i] > 0)
+                printf("  %s %.0Lf", sq_cause_name((enum sq_cause)i), counts[i]);
+        if (x->index > 0)
+            printf("  index %.0Lf", x->index);
+        if (x->memory > 0)
+            printf("  memory %.0Lf", x->memory);
+        printf("\n    bytes");
+        for (unsigned i = 0; i < SQ_N_STREAMS; i++)
+            if (x->nbytes[i] > 0)
+                printf("  %s %.0Lf", sq_stream_name((enum sq_stream_id)i), x->nbytes[i]);
+        printf("\n");
+    }
+}
+
+// No name is cut: q_proj and k_proj of one layer would read the same.
+static int name_width(const struct sq_workload *w)
+{
+    size_t width = 24;
+    for (size_t i = 0; i < w->n; i++)
+        width = strlen(w->row[i].name) > width ? strlen(w->row[i].name) : width;
+    return (int)width;
+}
+
+static bool has_lm_head(const struct sq_workload *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (strstr(w->row[i].name, "lm_head"))
+            return true;
+    return false;
+}
+
+static void print_head(const struct run *r)
+{
+    const struct sq_machine *m = &r->machine;
+    const struct sq_recipe *recipe = &r->request->recipe;
+    char format[96];
+    if (recipe->format->text)
+        recipe->format->text(recipe, format);
+    else
+        snprintf(format, sizeof format, "%s A%u", recipe->format->name, sq_recipe_act_bits(recipe));
+    printf("%s on machine %s: ", sq_cli_text(r->name), sq_cli_text(m->name));
+    if (m->chip.bus_nbytes)
+        printf("a chip of %ux%u PEs, each with the lanes that the format needs (core.low_lanes, "
+               "high_lanes and bits say nothing here), bus of %u B",
+               m->core.rows, m->core.cols, m->chip.bus_nbytes);
+    else
+        printf("%u cores of %ux%u PEs, L=%u, H=%u", m->cores, m->core.rows, m->core.cols,
+               r->request->fair ? r->fair.pe.low_lanes : m->core.low_lanes,
+               r->request->fair ? r->fair.pe.high_lanes : m->core.high_lanes);
+    printf(" at %g GHz, DRAM %g GB/s; %s\n", m->clock_hz * 1e-9, m->dram_bytes_per_s * 1e-9,
+           format);
+    if (!r->data && r->workload.n > 1 && !has_lm_head(&r->workload))
+        printf("without lm_head, the product with the vocabulary (docs/limits.md)\n");
+    sq_run_fair_text(r->request, &r->fair);
+    if (m->chip.bus_nbytes)
+        printf("a chip: cycles are those of the RTL (sqsim cosim --block top --machine)\n");
+    if (r->request->energy)
+        sq_run_energy_text(r->request, &r->energy);
+    if (own_text(r))
+        printf("own: %s of the %s\n", own_text(r),
+               recipe->format->cost->own->tokens ? "model's tokens" : "file's rows");
+    else if (sq_cost_law(recipe))
+        printf("drawn: %s\n", sq_cost_law(recipe));
+}
+
+static void print_sum(const struct run *r, const struct result *x, double seconds)
+{
+    printf("%.4Lg MAC, %.0Lf cycles (bound %.0Lf) = %.6g ms, low path %.1f %%, high path %.1f %%, "
+           "%.6Lg GB, %s-bound, %.4f stored bits per weight%s%s\n",
+           x->macs, x->cycles, x->bound, 1e3 * seconds_of(r, x), 100 * use_low(x),
+           100 * use_high(x), total_nbytes(x) * 1e-9L, bound_name(x), x->nbits / x->weights,
+           expected_text(r) ? ", expected by the share of " : "",
+           expected_text(r) ? expected_text(r) : "");
+    if (r->request->is_causes)
+        print_causes(x);
+    if (r->request->energy)
+        sq_run_energy_print(&x->energy, seconds_of(r, x), tokens_of(r));
+    fprintf(stderr, "timed in %.2f ms\n", 1e3 * seconds);
+}
+
+// ---- work -----------------------------------------------------------------------------------
+
+static bool same_gemm(const struct sq_gemm *a, const struct sq_gemm *b)
+{
+    return a->m == b->m && a->n == b->n && a->k == b->k;
+}
+
+enum { N_LAST = 64, N_AHEAD = 1024 }; // layers of a model repeat within a few rows
+
+// Rows first .. first + n - 1 of the workload, timed on all processors, and put into JSON, which
+// takes about as long.
+struct block {
+    struct timed timed[N_AHEAD];
+    enum sq_status status[N_AHEAD];
+    struct sq_error err[N_AHEAD];
+    size_t same[N_AHEAD]; // the row of the block that is timed in its place
+    char *line[N_AHEAD];  // JSON
+    size_t first, n;
+    struct sq_unit_memo *memo; // of every thread
+};
+
+static void time_block(const struct run *r, struct block *b)
+{
+    const struct sq_workload_row *row = r->workload.row + b->first;
+    for (size_t i = 0; i < b->n; i++) {
+        b->same[i] = i < N_LAST ? 0 : i - N_LAST;
+        while (b->same[i] < i && (r->layer || !same_gemm(&row[b->same[i]].gemm, &row[i].gemm)))
+            b->same[i]++;
+        b->same[i] = b->same[i] == i ? i : b->same[b->same[i]];
+    }
+#pragma omp parallel for schedule(dynamic, 16)
+    for (size_t i = 0; i < b->n; i++)
+        if (b->same[i] == i)
+            b->status[i] = time_gemm(r, r->layer ? &r->layer[b->first + i] : NULL, &row[i].gemm,
+                                     &b->memo[omp_get_thread_num()], &b->timed[i], &b->err[i]);
+}
+
+static void make_lines(const struct run *r, struct block *b)
+{
+    const struct sq_workload_row *row = r->workload.row + b->first;
+#pragma omp parallel for schedule(dynamic, 16)
+    for (size_t i = 0; i < b->n; i++)
+        if (b->status[b->same[i]] == SQ_OK)
+            b->line[i] = sq_cli_json_dump(put(r, &row[i], &b->timed[b->same[i]].result, NULL));
+}
+
+static void free_lines(struct block *b)
+{
+    for (size_t i = 0; i < b->n; i++)
+        free(b->line[i]);
+    memset(b->line, 0, sizeof b->line);
+}
+
+static enum sq_status print_block(const struct run *r, const struct block *b,
+                                  struct sq_cli_table *table, struct result *sum,
+                                  struct sq_error *err)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        const struct sq_workload_row *row = &r->workload.row[b->first + i];
+        const struct timed *timed = &b->timed[b->same[i]];
+        if (b->status[b->same[i]] != SQ_OK) {
+            *err = b->err[b->same[i]];
+            return b->status[b->same[i]];
+        }
+        add_times(sum, &timed->result, row->count);
+        if (r->request->is_json && !b->line[i])
+            return SQ_NO_MEMORY(err, "row %zu", b->first + i + 1);
+        if (r->request->is_json)
+            puts(b->line[i]);
+        else
+            put(r, row, &timed->result, table);
+        if (r->request->is_causes && !r->request->is_json) {
+            print_plan(&timed->plan);
+            print_causes(&timed->result);
+        }
+    }
+    return SQ_OK;
+}
+
+static enum sq_status run_all(const struct run *r, struct sq_error *err)
+{
+    const struct sq_workload *w = &r->workload;
+    struct block *b = calloc(1, sizeof *b);
+    struct sq_cli_table table = {.is_json = r->request->is_json};
+    struct result sum;
+    double seconds = 0;
+    enum sq_status status = SQ_OK;
+    memset(&sum, 0, sizeof sum);
+    if (b)
+        b->memo = calloc((size_t)omp_get_max_threads(), sizeof *b->memo);
+    if (!b || !b->memo) {
+        free(b);
+        return SQ_NO_MEMORY(err, "%d rows", N_AHEAD);
+    }
+    if (!r->request->is_json)
+        print_head(r);
+    for (b->first = 0; b->first < w->n && status == SQ_OK; b->first += N_AHEAD) {
+        const double start = now();
+        b->n = w->n - b->first < N_AHEAD ? w->n - b->first : N_AHEAD;
+        time_block(r, b);
+        seconds += now() - start;
+        if (r->request->is_json)
+            make_lines(r, b);
+        status = print_block(r, b, &table, &sum, err);
+        free_lines(b);
+    }
+    if (status == SQ_OK && r->request->is_json)
+        print_json_sum(r, &sum, seconds);
+    else if (status == SQ_OK)
+        print_sum(r, &sum, seconds);
+    free(b->memo);
+    free(b);
+    return status;
+}
+
+// Core options that were given replace the machine's own; 0 = not given.
+void sq_run_override_core(struct sq_core_config *core, const struct sq_core_config *given)
+{
+    core->rows = given->rows ? given->rows : core->rows;
+    core->cols = given->cols ? given->cols : core->cols;
+    core->low_lanes = given->low_lanes ? given->low_lanes : core->low_lanes;
+    core->high_lanes = given->high_lanes ? given->high_lanes : core->high_lanes;
+    core->gather = given->gather <= SQ_GATHER_LOG ? given->gather : core->gather;
+}
+
+// A machine of ours, or a GPU.
+static enum sq_status load_machine(const char *path, struct run *r, struct sq_error *err)
+{
+    const enum sq_status status = sq_machine_load(path, &r->machine, err);
+    r->is_gpu = status != SQ_OK && sq_gpu_load(path, &r->gpu, NULL) == SQ_OK;
+    if (r->is_gpu && r->request->fair)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--fair has no use on a GPU");
+    if (r->is_gpu && r->request->energy)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--energy has no use on a GPU");
+    if (r->is_gpu || status != SQ_OK)
+        return r->is_gpu ? SQ_OK : status;
+    if (r->request->records)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--records has no use on machine %s, need a GPU",
+                       r->machine.name);
+    sq_run_override_core(&r->machine.core, &r->request->core);
+    return sq_run_make_fair(r->request, &r->machine, &r->fair, err);
+}
+
+enum sq_status sq_run_on_machine(const struct sq_run_request *in, struct sq_error *err)
+{
+    struct sq_run_request of_file = *in; // with what the file says of its format
+    struct run r = {.request = in, .name = in->workload};
+    const char *usual = sq_cli_home_path("sim/machines/default.yaml");
+    if (!r.name)
+        r.name = in->gemm.n ? "one GEMM" : in->model ? in->model : "traces/tiny-llama";
+    enum sq_status status = load_machine(in->machine ? in->machine : usual, &r, err);
+    if (status == SQ_OK && in->energy)
+        status = sq_run_energy_open(in, &r.energy, err);
+    if (status == SQ_OK && r.is_gpu && in->weights)
+        status = SQ_FAIL(err, SQ_ERR_ARG, "--weights has no use on a GPU");
+    if (status == SQ_OK && !r.is_gpu)
+        status = sq_run_read_own(&of_file, &r.workload, &r.layer, &r.data, err);
+    if (r.data)
+        r.request = &of_file;
+    if (status == SQ_OK && !r.data)
+        status = in->workload ? sq_workload_read(in->workload, &r.workload, err)
+                              : sq_run_shapes(in, sq_cli_model(in->model), &r.workload, err);
+    r.name_width = name_width(&r.workload);
+    if (status == SQ_OK)
+        status = r.is_gpu ? sq_run_on_gpu(in, &r.gpu, &r.workload, r.name, err) : run_all(&r, err);
+    sq_run_free_own(r.layer, r.workload.n);
+    sq_workload_free(&r.workload);
+    return status;
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dense: codes of 2 to 8 bits (on a machine to 16), a scale a group; activations of 4 to 8 bits, or
+// binary16. With 16 bits on both sides eval takes the model as it is.
+#include "sim/format/core/sq_grid_format.h"
+
+#include <stdio.h>
+
+static const char *const act_choice[] = {"4", "8", "16", NULL};
+static const char *const element_choice[] = {"int", "fp8", NULL};
+
+static const struct sq_format_option options[] = {
+    SQ_GRID_HEAD,
+    SQ_UINT("weight-bits", SQ_GRID_CODED, 0, 2, 8, 4, SQ_GRID_FIELD(weight.low_bits),
+            "bits of a weight; 16 leaves the model as it is", .also = 16,
+            .absent = SQ_NO_BANKS " of a choice"),
+    SQ_UINT("weight-bits", SQ_IN_RUN | SQ_IN_SWEEP, SQ_IN_RUN, 2, 16, 8,
+            SQ_GRID_FIELD(weight.low_bits), "bits of a weight"),
+    SQ_GRID_GROUP(SQ_GRID_CODED | SQ_IN_RUN | SQ_IN_SWEEP, SQ_GRID_SEEN | SQ_IN_RUN),
+    {.name = "bank", .kind = SQ_OPTION_UINT, .shown = SQ_GRID_SEEN, SQ_FIELD(bank)},
+    SQ_GRID_TAIL,
+    SQ_UINT("act-bits", SQ_IN_EVAL | SQ_IN_FILE, 0, 4, 8, 8, SQ_FIELD(act.low_bits),
+            "bits of an activation; 16 is binary16", .also = 16),
+    SQ_WORD("act-element", SQ_IN_EVAL, SQ_IN_EVAL, element_choice, 0, 0, SQ_GRID_FIELD(is_act_fp8),
+            "codes of activations; fp8 (E4M3, a scale a token) needs --operand act"),
+    SQ_NUMBER("act-bits", SQ_IN_RUN | SQ_IN_SWEEP, SQ_IN_RUN, act_choice, 8, SQ_FIELD(act.low_bits),
+              "bits of an activation"),
+    {0}};
+
+static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct sq_given *given,
+                             struct sq_error *err)
+{
+    const struct sq_grid_recipe *o = sq_grid_recipe(r);
+    if (scope == SQ_IN_QUANTIZE && sq_recipe_is_reference(r))
+        return SQ_FAIL(err, SQ_ERR_ARG, "weight-bits = 16 is no encoding, need 2..8");
+    if (scope == SQ_IN_EVAL && sq_recipe_is_reference(r) && (!r->is_act_f16 || r->is_smooth))
+        return SQ_FAIL(err, SQ_ERR_ARG, "weight-bits = 16 needs --act-bits 16: the model as it is");
+    if (o->is_act_fp8 && r->operand != SQ_OPERAND_ACT)
+        return SQ_FAIL(err, SQ_ERR_ARG, "act-element = fp8 needs --operand act");
+    if (o->is_act_fp8 && sq_given_text(given, "act-bits") && r->act.low_bits != 8)
+        return SQ_FAIL(err, SQ_ERR_ARG, "act-bits = %u, need 8 with --act-element fp8",
+                       r->act.low_bits);
+    if (o->is_act_fp8)
+        r->act = (struct sq_grid){SQ_GRID_FP8, 0, 8};
+    return sq_grid_settle(r, scope, given, false, err);
+}
+
+static void text(const struct sq_recipe *r, char out[96])
+{
+    const struct sq_grid_recipe *o = sq_grid_recipe(r);
+    if (r->operand == SQ_OPERAND_ACT)
+        snprintf(out, 96, "dense A%u%s", r->act.low_bits, o->is_act_fp8 ? " E4M3" : "");
+    else if (r->operand == SQ_OPERAND_WEIGHTS)
+        snprintf(out, 96, "dense W%u", o->weight.low_bits);
+    else
+        snprintf(out, 96, "dense W%uA%u", o->weight.low_bits, sq_recipe_act_bits(r));
+}
+
+static enum sq_status check_cost(const struct sq_recipe *r, struct sq_error *err)
+{
+    const struct sq_grid_recipe *o = sq_grid_recipe(r);
+    SQ_TRY(sq_cost_check_act(r, true, err));
+    if (o->weight.low_bits < 2 || o->weight.low_bits > 16)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "weight-bits = %u, need 2..16", o->weight.low_bits);
+    return SQ_OK;
+}
+
+static void unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
+                 uint64_t k, struct sq_cost_unit *u)
+{
+    (void)m, (void)k;
+    u->low_lanes = sq_cost_products(has, sq_grid_recipe(r)->weight.low_bits, sq_recipe_act_bits(r));
+    sq_cost_pieces(u, 1, u->low_lanes);
+}
+
+static enum sq_gpu_product gpu_product(const struct sq_recipe *r)
+{
+    return sq_grid_recipe(r)->weight.low_bits <= 8 && sq_recipe_act_bits(r) <= 8
+               ? SQ_GPU_PRODUCT_INT8
+               : SQ_GPU_PRODUCT_BF16;
+}
+
+static bool is_library(const struct sq_recipe *r)
+{
+    return sq_grid_recipe(r)->weight.low_bits == sq_recipe_act_bits(r);
+}
+
+static bool is_record(const struct sq_recipe *r, const struct sq_gpu_sample *s)
+{
+    return sq_grid_recipe(r)->weight.low_bits == 4 &&
+           sq_gpu_is_f16(s) == (sq_recipe_act_bits(r) == 16);
+}
+
+extern const struct sq_format_routes sq_dense_routes;
+
+static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq_cost_pe *pe)
+{
+    sq_cost_pe_dense(pe, u->low_lanes, sq_recipe_act_bits(r), sq_grid_recipe(r)->weight.low_bits);
+}
+
+static const struct sq_format_cost timed = {
+    .check = check_cost,
+    .unit = unit,
+    .pe = make_pe,
+    .weight_nbytes = sq_grid_weight_nbytes,
+    .equivalent_bits = sq_grid_equivalent_bits,
+};
+
+static const struct sq_format_gpu on_gpu = {
+    .product = gpu_product,
+    .is_library = is_library,
+    .record = "w4",
+    .is_record = is_record,
+};
+
+const struct sq_format_ops sq_format_dense = {
+    .name = "dense",
+    .option = options,
+    .uncalibrated = "--algorithm rtn",
+    .settle = settle,
+    .text = text,
+    .is_headed_by_text = true,
+    .values = &sq_grid_coded,
+    .file = &sq_grid_stored,
+    .cost = &timed,
+    .gpu = &on_gpu,
+    .routes = &sq_dense_routes,
+    .variant = &(const struct sq_grid_variant){0},
+};

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the encoded layers of a file that `sqsim quantize -o` wrote, in either of its two forms:
+// packed SQ weights (sq_operand_file.h) or any other format (sq_weight_file.h).
+#ifndef SQ_LAYER_FILE_H
+#define SQ_LAYER_FILE_H
+
+#include "sim/format/file/sq_operand_file.h"
+#include "sim/format/file/sq_weight_file.h"
+
+struct sq_layer_file {
+    bool is_packed;                // sq_w at own scales: `packed`; else `other`
+    struct sq_operand_file packed; //
+    struct sq_weight_file other;   //
+    struct sq_recipe recipe;       // of the file, and the bits of activations where they are free
+};
+
+// `given`, which may be NULL, is what was said beside the file: act-bits at most, and that only of
+// formats that leave it free. SQ_ERR_UNSUPPORTED: no encoded layers. After a failure *f is closed.
+enum sq_status sq_layer_file_open(struct sq_layer_file *f, const char *path,
+                                  const struct sq_given *given, struct sq_error *err);
+// The same on an open file, which becomes part of *f: *st is empty afterwards, whatever happens.
+enum sq_status sq_layer_file_adopt(struct sq_layer_file *f, struct sq_safetensors *st,
+                                   const struct sq_given *given, struct sq_error *err);
+void sq_layer_file_close(struct sq_layer_file *f);
+
+size_t sq_layer_file_count(const struct sq_layer_file *f);
+const char *sq_layer_file_name(const struct sq_layer_file *f, size_t i);
+// Layer i, copied and validated; free it with sq_quant_layer_free, after a failure it is empty.
+enum sq_status sq_layer_file_load(const struct sq_layer_file *f, size_t i, struct sq_quant_layer *q,
+                                  struct sq_error *err);
+// The layer of that name, which must be n x k: SQ_ERR_DAMAGED, SQ_ERR_SHAPE.
+enum sq_status sq_layer_file_find(const struct sq_layer_file *f, const char *name, size_t n,
+                                  size_t k, struct sq_quant_layer *q, struct sq_error *err);
+
+#endif

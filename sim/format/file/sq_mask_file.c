@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/format/file/sq_mask_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/quant/sq_algorithm2.h"
+#include "sim/io/sq_version.h"
+
+enum { PER_LAYER = 3, NAME_LEN = 112, TEXT_LEN = 24 };
+
+static enum sq_status check_counts(const char *name, const uint8_t *mask, size_t k, unsigned bank,
+                                   unsigned high_per_bank, struct sq_error *err)
+{
+    if (bank == 0 || k % bank != 0)
+        return SQ_FAIL(err, SQ_ERR_SHAPE, "%.80s: %zu channels in banks of %u", name, k, bank);
+    for (size_t first = 0; first < k; first += bank) {
+        unsigned count = 0;
+        for (size_t i = first; i < first + bank; i++)
+            count += mask[i];
+        if (count != high_per_bank)
+            return SQ_FAIL(err, SQ_ERR_MASK_COUNT, "%.80s bank %zu: %u channels masked, need %u",
+                           name, first / bank, count, high_per_bank);
+    }
+    return SQ_OK;
+}
+
+// ---- writing --------------------------------------------------------------------------------
+
+// Everything a file is made of, in memory at once: a few bytes a channel.
+struct output {
+    struct sq_tensor *tensor; // all perm_hi, perm_lo, then all masks: falling element size
+    struct sq_metadata *metadata;
+    char (*name)[NAME_LEN], (*key)[NAME_LEN], (*text)[TEXT_LEN];
+    uint8_t **data; // [n] perm_hi, perm_lo and bits of a layer
+    size_t n;
+};
+
+static bool output_alloc(struct output *o, size_t n)
+{
+    *o = (struct output){.n = n};
+    o->tensor = calloc(PER_LAYER * n, sizeof *o->tensor);
+    o->metadata = calloc(8 + 2 * n, sizeof *o->metadata);
+    o->name = calloc(PER_LAYER * n, sizeof *o->name);
+    o->key = calloc(2 * n, sizeof *o->key);
+    o->text = calloc(2 + 2 * n, sizeof *o->text);
+    o->data = calloc(n, sizeof *o->data);
+    return o->tensor && o->metadata && o->name && o->key && o->text && o->data;
+}
+
+static void output_free(struct output *o)
+{
+    for (size_t i = 0; o->data && i < o->n; i++)
+        free(o->data[i]);
+    free(o->tensor);
+    free(o->metadata);
+    free(o->name);
+    free(o->key);
+    free(o->text);
+    free(o->data);
+}
+
+static void put_tensor(struct output *o, size_t at, const char *layer, const char *part,
+                       enum sq_dtype dtype, size_t count, const uint8_t *data)
+{
+    snprintf(o->name[at], NAME_LEN, "%.95s.%s", layer, part);
+    o->tensor[at] = (struct sq_tensor){
+        .name = o->name[at], .dtype = dtype, .n_dims = 1, .dim = {count}, .data = data};
+}
+
+static bool put_layer(struct output *o, size_t i, const struct sq_mask *m)
+{
+    uint8_t *data = o->data[i] = calloc(m->k, 2 * sizeof(uint32_t));
+    if (!data)
+        return false;
+    uint32_t *hi = (uint32_t *)(void *)data;
+    const size_t n_hi = sq_static_order(m->mask, m->k, hi, hi + m->k);
+    // perm_lo moves up behind perm_hi; the bits follow. Indices are stored little-endian.
+    memmove(hi + n_hi, hi + m->k, (m->k - n_hi) * sizeof *hi);
+    for (size_t j = 0; j < m->k; j++) {
+        const uint32_t v = hi[j];
+        for (unsigned b = 0; b < 4; b++)
+            data[4 * j + b] = (uint8_t)(v >> 8 * b);
+    }
+    uint8_t *bits = data + 4 * m->k;
+    memset(bits, 0, 4 * m->k);
+    for (size_t j = 0; j < m->k; j++)
+        bits[j / 8] |= (uint8_t)(m->mask[j] << j % 8);
+    put_tensor(o, 2 * i, m->name, "perm_hi", SQ_I32, n_hi, data);
+    put_tensor(o, 2 * i + 1, m->name, "perm_lo", SQ_I32, m->k - n_hi, data + 4 * n_hi);
+    put_tensor(o, 2 * o->n + i, m->name, "mask", SQ_U8, (m->k + 7) / 8, bits);
+    return true;
+}
+
+static size_t fill_metadata(struct output *o, const struct sq_mask *mask, unsigned bank,
+                            unsigned high_per_bank, const char *source)
+{
+    size_t n = 0;
+    snprintf(o->text[0], TEXT_LEN, "%u", bank);
+    snprintf(o->text[1], TEXT_LEN, "%u", high_per_bank);
+    o->metadata[n++] = (struct sq_metadata){"system", SQ_MASK_SYSTEM};
+    o->metadata[n++] = (struct sq_metadata){"version", "1"};
+    o->metadata[n++] = (struct sq_metadata){"bank", o->text[0]};
+    o->metadata[n++] = (struct sq_metadata){"k", o->text[1]};
+    o->metadata[n++] = (struct sq_metadata){"producer", "golden"};
+    o->metadata[n++] = (struct sq_metadata){"source", source};
+    o->metadata[n++] = (struct sq_metadata){"tool", "sqsim " SQ_VERSION};
+    for (size_t i = 0; i < o->n; i++) {
+        snprintf(o->key[2 * i], NAME_LEN, "%.95s.K", mask[i].name);
+        snprintf(o->key[2 * i + 1], NAME_LEN, "%.95s.k_orig", mask[i].name);
+        snprintf(o->text[2 + 2 * i], TEXT_LEN, "%zu", mask[i].k);
+        snprintf(o->text[3 + 2 * i], TEXT_LEN, "%zu", mask[i].k_orig);
+        o->metadata[n++] = (struct sq_metadata){o->key[2 * i], o->text[2 + 2 * i]};
+        o->metadata[n++] = (struct sq_metadata){o->key[2 * i + 1], o->text[3 + 2 * i]};
+    }
+    return n;
+}
+
+enum sq_status sq_masks_write(const char *path, const struct sq_mask *mask, size_t n, unsigned bank,
+                              unsigned high_per_bank, const char *source, struct sq_error *err)
+{
+    struct output o;
+    for (size_t i = 0; i < n; i++)
+        SQ_TRY(check_counts(mask[i].name, mask[i].mask, mask[i].k, bank, high_per_bank, err));
+    bool has_memory = output_alloc(&o, n);
+    for (size_t i = 0; has_memory && i < n; i++)
+        has_memory = put_layer(&o, i, &mask[i]);
+    enum sq_status status = SQ_OK;
+    if (has_memory)
+        status = sq_safetensors_write(path, o.tensor, PER_LAYER * n, o.metadata,
+                                      fill_metadata(&o, mask, bank, high_per_bank, source), err);
+    else
+        status = SQ_NO_MEMORY(err, "%zu masks", n);
+    output_free(&o);
+    return status;
+}
+
+// ---- reading --------------------------------------------------------------------------------
+
+static enum sq_status find(const struct sq_safetensors *st, const char *layer, const char *part,
+                           enum sq_dtype dtype, const struct sq_tensor **t, struct sq_error *err)
+{
+    char name[NAME_LEN];
+    snprintf(name, sizeof name, "%.95s.%s", layer, part);
+    *t = sq_safetensors_find(st, name);
+    if (!*t || (*t)->dtype != dtype || (*t)->n_dims != 1)
+        return SQ_FAIL(err, SQ_ERR_DAMAGED, "tensor '%.100s' is missing or not one row of %s", name,
+                       sq_dtype_name(dtype));
+    return SQ_OK;
+}
+
+// The list must hold the channels with mask = value, ascending.
+static enum sq_status check_list(const struct sq_tensor *t, const uint8_t *mask, size_t k,
+                                 unsigned value, struct sq_error *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < k; i++) {
+        if (mask[i] != value)
+            continue;
+        uint32_t index = UINT32_MAX;
+        if (n < t->n_elements) {
+            const uint8_t *p = t->data + 4 * n;
+            index =
+                (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+        }
+        if (index != i)
+            return SQ_FAIL(err, SQ_ERR_INDEX, "%.80s[%zu] = %d, need channel %zu", t->name, n,
+                           (int)index, i);
+        n++;
+    }
+    if (n != t->n_elements)
+        return SQ_FAIL(err, SQ_ERR_INDEX, "%.80s lists %zu channels, the mask has %zu", t->name,
+                       t->n_elements, n);
+    return SQ_OK;
+}
+
+static enum sq_status read_number(const struct sq_safetensors *st, const char *key, unsigned *value,
+                                  struct sq_error *err)
+{
+    const char *text = sq_safetensors_metadata(st, key);
+    char *end;
+    const unsigned long v = text ? strtoul(text, &end, 10) : 0;
+    if (!text || end == text || *end || v == 0 || v > 128)
+        return SQ_FAIL(err, SQ_ERR_DAMAGED, "metadata '%s' = '%.20s', need 1..128", key,
+                       text ? text : "");
+    *value = (unsigned)v;
+    return SQ_OK;
+}
+
+enum sq_status sq_masks_read(const struct sq_safetensors *st, const char *name, size_t k,
+                             uint8_t *mask, struct sq_error *err)
+{
+    const struct sq_tensor *bits, *hi, *lo;
+    unsigned bank, high_per_bank;
+    SQ_TRY(read_number(st, "bank", &bank, err));
+    SQ_TRY(read_number(st, "k", &high_per_bank, err));
+    SQ_TRY(find(st, name, "mask", SQ_U8, &bits, err));
+    SQ_TRY(find(st, name, "perm_hi", SQ_I32, &hi, err));
+    SQ_TRY(find(st, name, "perm_lo", SQ_I32, &lo, err));
+    if (bits->nbytes != (k + 7) / 8)
+        return SQ_FAIL(err, SQ_ERR_DAMAGED, "%.80s has %zu bytes, need %zu for %zu channels",
+                       bits->name, bits->nbytes, (k + 7) / 8, k);
+    for (size_t i = 0; i < k; i++)
+        mask[i] = (bits->data[i / 8] >> i % 8 & 1) != 0;
+    if (k % 8 != 0 && bits->data[k / 8] >> k % 8 != 0)
+        return SQ_FAIL(err, SQ_ERR_PADDING, "%.80s: bits beyond channel %zu are not 0", bits->name,
+                       k - 1);
+    SQ_TRY(check_counts(bits->name, mask, k, bank, high_per_bank, err));
+    SQ_TRY(check_list(hi, mask, k, 1, err));
+    return check_list(lo, mask, k, 0, err);
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reader half of sq_operand_file.h.
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/format/file/sq_operand_file.h"
+#include "sim/format/sq_format_ops.h"
+
+#define DAMAGED(...) SQ_FAIL(err, SQ_ERR_DAMAGED, __VA_ARGS__)
+
+bool sq_operand_file_is_encoded(const struct sq_safetensors *st)
+{
+    const char *system = sq_safetensors_metadata(st, "system");
+    return system && strcmp(system, sq_format_of_packed()->name) == 0 &&
+           !sq_safetensors_metadata(st, "grid");
+}
+
+// ---- metadata -------------------------------------------------------------------------------
+
+// "prefix.key" or "key" as a decimal number in 1..2^31, digits only.
+static enum sq_status read_number(const struct sq_safetensors *st, const char *prefix,
+                                  const char *key, size_t *value, struct sq_error *err)
+{
+    size_t n = strlen(prefix) + strlen(key) + 2;
+    char *full = malloc(n);
+    SQ_NEED(full, err, "metadata");
+    snprintf(full, n, "%s%s%s", prefix, *prefix ? "." : "", key);
+    const char *text = sq_safetensors_metadata(st, full);
+    free(full);
+    if (!text)
+        return DAMAGED("metadata %s of '%.60s' is missing", key, prefix);
+    uint64_t v = 0;
+    size_t len = strspn(text, "0123456789");
+    for (size_t i = 0; i < len && i < 11; i++)
+        v = 10 * v + (uint64_t)(text[i] - '0');
+    if (len == 0 || len > 10 || text[len] != '\0' || v < 1 || v > UINT64_C(1) << 31)
+        return DAMAGED("metadata %s of '%.60s' is no number in 1..2^31", key, prefix);
+    *value = (size_t)v;
+    return SQ_OK;
+}
+
+static enum sq_status need_text(const struct sq_safetensors *st, const char *key, const char *want,
+                                struct sq_error *err)
+{
+    const char *text = sq_safetensors_metadata(st, key);
+    if (!text || strcmp(text, want) != 0)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "metadata %s = %.20s, need %s", key,
+                       text ? text : "(missing)", want);
+    return SQ_OK;
+}
+
+static enum sq_status read_format(const struct sq_safetensors *st, struct sq_format *f,
+                                  struct sq_error *err)
+{
+    size_t high, low, bank, k, group = 0;
+    SQ_TRY(need_text(st, "system", sq_format_of_packed()->name, err));
+    SQ_TRY(need_text(st, "version", "1", err));
+    SQ_TRY(need_text(st, "scale_type", "f32", err));
+    SQ_TRY(read_number(st, "", "h_high", &high, err));
+    SQ_TRY(read_number(st, "", "h_low", &low, err));
+    SQ_TRY(read_number(st, "", "bank", &bank, err));
+    SQ_TRY(read_number(st, "", "k", &k, err));
+    const char *text = sq_safetensors_metadata(st, "group");
+    if (!text || strcmp(text, "row") != 0)
+        SQ_TRY(read_number(st, "", "group", &group, err));
+    *f = (struct sq_format){(unsigned)high, (unsigned)low, (unsigned)bank, (unsigned)k,
+                            (unsigned)group};
+    return sq_format_check(f, err);
+}
+
+// ---- tensors --------------------------------------------------------------------------------
+
+// Tensor "prefix.part": there, of this dtype, [n][cols].
+static enum sq_status need_tensor(const struct sq_operand_file *t,
+                                  const struct sq_operand_file_entry *e, const char *part,
+                                  enum sq_dtype dtype, size_t cols, const struct sq_tensor **found,
+                                  struct sq_error *err)
+{
+    size_t len = strlen(e->name) + strlen(part) + 2;
+    char *full = malloc(len);
+    SQ_NEED(full, err, "an operand");
+    snprintf(full, len, "%s%s%s", e->name, *e->name ? "." : "", part);
+    *found = sq_safetensors_find(&t->file, full);
+    free(full);
+    if (!*found)
+        return DAMAGED("tensor %s of operand '%.60s' is missing", part, e->name);
+    if ((*found)->dtype != dtype || (*found)->n_dims != 2)
+        return SQ_FAIL(err, SQ_ERR_SHAPE, "tensor %s of operand '%.60s' is no %s matrix", part,
+                       e->name, sq_dtype_name(dtype));
+    if ((*found)->dim[0] != e->n || (*found)->dim[1] != cols)
+        return SQ_FAIL(err, SQ_ERR_STREAM_LEN,
+                       "tensor %s of operand '%.60s' is %llu x %llu, its metadata need %zu x %zu",
+                       part, e->name, (unsigned long long)(*found)->dim[0],
+                       (unsigned long long)(*found)->dim[1], e->n, cols);
+    return SQ_OK;
+}
+
+static enum sq_status read_entry(const struct sq_operand_file *t, struct sq_operand_file_entry *e,
+                                 struct sq_error *err)
+{
+    const struct sq_format *f = &t->format;
+    SQ_TRY(read_number(&t->file, e->name, "N", &e->n, err));
+    SQ_TRY(read_number(&t->file, e->name, "K", &e->k, err));
+    SQ_TRY(read_number(&t->file, e->name, "k_orig", &e->k_orig, err));
+    if (e->k != sq_k_padded(f, e->k_orig))
+        return SQ_FAIL(err, SQ_ERR_SHAPE, "operand '%.60s': K = %zu, k_orig = %zu is padded to %zu",
+                       e->name, e->k, e->k_orig, sq_k_padded(f, e->k_orig));
+    SQ_TRY(need_tensor(t, e, "lo", SQ_U8, sq_lo_row_nbytes(f, e->k), &e->lo, err));
+    SQ_TRY(need_tensor(t, e, "hi", SQ_U8, sq_hi_row_nbytes(f, e->k), &e->hi, err));
+    SQ_TRY(need_tensor(t, e, "s_lo", SQ_F32, sq_n_groups(f, e->k), &e->s_lo, err));
+    return need_tensor(t, e, "s_hi", SQ_F32, sq_n_groups(f, e->k), &e->s_hi, err);
+}
+
+// Length of the operand name in "name.lo" or "lo"; -1 for another tensor.
+static long operand_name_len(const char *tensor)
+{
+    size_t n = strlen(tensor);
+    if (strcmp(tensor, "lo") == 0)
+        return 0;
+    return n > 3 && strcmp(tensor + n - 3, ".lo") == 0 ? (long)n - 3 : -1;
+}
+
+static enum sq_status read_entries(struct sq_operand_file *t, struct sq_error *err)
+{
+    const struct sq_safetensors *st = &t->file;
+    SQ_TRY(read_format(st, &t->format, err));
+    t->entry = calloc(st->n_tensors + 1, sizeof *t->entry);
+    SQ_NEED(t->entry, err, "%zu tensors", st->n_tensors);
+    for (size_t i = 0; i < st->n_tensors; i++) {
+        long n = operand_name_len(st->tensor[i].name);
+        if (n < 0)
+            continue;
+        struct sq_operand_file_entry *e = &t->entry[t->n_operands++];
+        e->name = strndup(st->tensor[i].name, (size_t)n);
+        SQ_NEED(e->name, err, "a name");
+        SQ_TRY(read_entry(t, e, err));
+    }
+    if (t->n_operands == 0 || st->n_tensors != 4 * t->n_operands)
+        return DAMAGED("%zu tensors for %zu operands, need lo, hi, s_lo, s_hi each", st->n_tensors,
+                       t->n_operands);
+    return SQ_OK;
+}
+
+// ---- opening and loading --------------------------------------------------------------------
+
+enum sq_status sq_operand_file_open(struct sq_operand_file *t, const char *path,
+                                    struct sq_error *err)
+{
+    struct sq_safetensors st;
+    *t = (struct sq_operand_file){0};
+    SQ_TRY(sq_safetensors_open(&st, path, err));
+    return sq_operand_file_adopt(t, &st, err);
+}
+
+enum sq_status sq_operand_file_adopt(struct sq_operand_file *t, struct sq_safetensors *st,
+                                     struct sq_error *err)
+{
+    *t = (struct sq_operand_file){.file = *st};
+    *st = (struct sq_safetensors){0};
+    const enum sq_status status = read_entries(t, err);
+    if (status != SQ_OK)
+        sq_operand_file_close(t);
+    return status;
+}
+
+void sq_operand_file_close(struct sq_operand_file *t)
+{
+    for (size_t i = 0; i < t->n_operands; i++)
+        free(t->entry[i].name);
+    free(t->entry);
+    sq_safetensors_close(&t->file);
+    *t = (struct sq_operand_file){0};
+}
+
+enum sq_status sq_operand_file_load(const struct sq_operand_file *t, size_t i, struct sq_operand *o,
+                                    struct sq_error *err)
+{
+    *o = (struct sq_operand){0};
+    if (i >= t->n_operands)
+        return SQ_FAIL(err, SQ_ERR_ARG, "operand = %zu, need less than %zu", i, t->n_operands);
+    const struct sq_operand_file_entry *e = &t->entry[i];
+    SQ_TRY(sq_operand_alloc(o, &t->format, e->n, e->k_orig, err));
+    memcpy(o->m.s_lo, e->s_lo->data, e->s_lo->nbytes);
+    memcpy(o->m.s_hi, e->s_hi->data, e->s_hi->nbytes);
+    memcpy(o->m.lo, e->lo->data, e->lo->nbytes);
+    memcpy(o->m.hi, e->hi->data, e->hi->nbytes);
+    enum sq_status status =
+        sq_matrix_validate(&o->m, e->lo->nbytes, e->hi->nbytes, o->n_scales, err);
+    sq_tensor_forget(&t->file, e->lo);
+    sq_tensor_forget(&t->file, e->hi);
+    if (status != SQ_OK)
+        sq_operand_free(o);
+    return status;
+}

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/format/file/sq_weight_file.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/format/file/sq_operand_file.h"
+#include "sim/io/sq_version.h"
+
+#define DAMAGED(...) SQ_FAIL(err, SQ_ERR_DAMAGED, __VA_ARGS__)
+#define DIM_MAX (UINT64_C(1) << 31)
+
+// "layer" + "meta" -> "layer.meta"; "" + "meta" -> "meta". The caller frees; NULL without memory.
+static char *join(const char *prefix, const char *name)
+{
+    const size_t n = strlen(prefix) + strlen(name) + 2;
+    char *full = malloc(n);
+    if (full)
+        snprintf(full, n, "%s%s%s", prefix, *prefix ? "." : "", name);
+    return full;
+}
+
+// ---- writing --------------------------------------------------------------------------------
+
+// Growing lists that own their strings.
+struct content {
+    struct sq_metadata *pair;
+    struct sq_tensor *tensor;
+    size_t n_pairs, n_tensors;
+    bool failed;
+};
+
+static void add(struct content *c, char *key, char *value)
+{
+    c->failed = c->failed || !key || !value;
+    c->pair[c->n_pairs++] = (struct sq_metadata){key, value};
+}
+
+static char *number(uint64_t v)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, v);
+    return strdup(text);
+}
+
+enum { N_INFO = 6, N_PER_ITEM = 4 };
+
+static void add_info(struct content *c, const struct sq_recipe *r, const char *source)
+{
+    const struct sq_format_ops *ops = r->format;
+    struct sq_recipe copy = *r;
+    struct sq_metadata_value value[SQ_VALUES_MAX];
+    const size_t n = ops->file->numbers ? ops->file->numbers(&copy, value) : 0;
+    add(c, strdup("system"), strdup(ops->name));
+    add(c, strdup("version"), strdup("1"));
+    add(c, strdup("producer"), strdup("golden"));
+    add(c, strdup("source"), strdup(source));
+    add(c, strdup("tool"), strdup("sqsim " SQ_VERSION));
+    for (size_t i = 0; i < n; i++)
+        add(c, strdup(value[i].key), number(*value[i].number));
+    char alpha[32];
+    snprintf(alpha, sizeof alpha, "%.17g", r->alpha);
+    if (r->is_smooth)
+        add(c, strdup("smooth"), strdup(alpha));
+}
+
+static void add_item(struct content *c, const struct sq_recipe *r,
+                     const struct sq_weight_item *item)
+{
+    char digest[SQ_DIGEST_LABEL_SIZE];
+    sq_digest_label(item->input_digest, digest);
+    add(c, join(item->name, "N"), number(item->n));
+    add(c, join(item->name, "K"), number(r->format->values->padded(r, item->k_orig)));
+    add(c, join(item->name, "k_orig"), number(item->k_orig));
+    add(c, join(item->name, "input_digest"), strdup(digest));
+}
+
+size_t sq_layer_parts(const struct sq_quant_layer *q, struct sq_part part[SQ_LAYER_PARTS_MAX])
+{
+    size_t n = q->format->file->parts(q->state, part);
+    if (q->sigma)
+        part[n++] = (struct sq_part){"sigma", SQ_F32, 1, {q->k_orig}, q->sigma};
+    return n;
+}
+
+// The tensors of an item whose elements have `nbytes` bytes: files go by falling element size, so
+// that every tensor is aligned.
+static void add_tensors(struct content *c, const struct sq_weight_item *item, size_t nbytes)
+{
+    struct sq_part part[SQ_LAYER_PARTS_MAX];
+    const size_t n = sq_layer_parts(item->layer, part);
+    for (size_t i = 0; i < n; i++) {
+        if (sq_dtype_nbytes(part[i].dtype) != nbytes)
+            continue;
+        struct sq_tensor *t = &c->tensor[c->n_tensors++];
+        *t = (struct sq_tensor){.name = join(item->name, part[i].name),
+                                .dtype = part[i].dtype,
+                                .n_dims = part[i].n_dims,
+                                .data = part[i].data};
+        for (unsigned d = 0; d < part[i].n_dims; d++)
+            t->dim[d] = part[i].dim[d];
+        c->failed = c->failed || !t->name;
+    }
+}
+
+static void fill(struct content *c, const struct sq_recipe *r, const char *source,
+                 const struct sq_weight_item *item, size_t n)
+{
+    add_info(c, r, source);
+    for (size_t i = 0; i < n; i++)
+        add_item(c, r, &item[i]);
+    for (size_t nbytes = 8; nbytes > 0; nbytes /= 2)
+        for (size_t i = 0; i < n; i++)
+            add_tensors(c, &item[i], nbytes);
+}
+
+enum sq_status sq_weight_file_write(const char *path, const struct sq_recipe *r, const char *source,
+                                    const struct sq_weight_item *item, size_t n,
+                                    struct sq_error *err)
+{
+    struct content c = {
+        .pair = calloc(N_INFO + SQ_VALUES_MAX + N_PER_ITEM * n, sizeof *c.pair),
+        .tensor = calloc(SQ_LAYER_PARTS_MAX * n + 1, sizeof *c.tensor),
+    };
+    c.failed = !c.pair || !c.tensor;
+    if (!c.failed)
+        fill(&c, r, source, item, n);
+    const enum sq_status status =
+        c.failed ? SQ_NO_MEMORY(err, "%zu layers", n)
+                 : sq_safetensors_write(path, c.tensor, c.n_tensors, c.pair, c.n_pairs, err);
+    for (size_t i = 0; i < c.n_tensors; i++)
+        free((void *)(uintptr_t)c.tensor[i].name);
+    for (size_t i = 0; i < c.n_pairs; i++) {
+        free((void *)(uintptr_t)c.pair[i].key);
+        free((void *)(uintptr_t)c.pair[i].value);
+    }
+    free(c.tensor);
+    free(c.pair);
+    return status;
+}
+
+// ---- reading --------------------------------------------------------------------------------
+
+static const char *system_of(const struct sq_safetensors *st)
+{
+    return sq_safetensors_metadata(st, "system");
+}
+
+bool sq_weight_file_is(const struct sq_safetensors *st)
+{
+    const struct sq_format_ops *f = system_of(st) ? sq_format_find(system_of(st)) : NULL;
+    return f && f->file && !sq_operand_file_is_encoded(st);
+}
+
+// "prefix.key" or "key" as a decimal number, digits only.
+static enum sq_status read_number(const struct sq_safetensors *st, const char *prefix,
+                                  const char *key, uint64_t min, uint64_t max, uint64_t *value,
+                                  struct sq_error *err)
+{
+    char *full = join(prefix, key);
+    SQ_NEED(full, err, "metadata");
+    const char *text = sq_safetensors_metadata(st, full);
+    free(full);
+    if (!text)
+        return DAMAGED("metadata %s of '%.60s' is missing", key, prefix);
+    const size_t len = strspn(text, "0123456789");
+    uint64_t v = 0;
+    for (size_t i = 0; i < len && i < 11; i++)
+        v = 10 * v + (uint64_t)(text[i] - '0');
+    if (len == 0 || len > 10 || text[len] != '\0' || v < min || v > max)
+        return DAMAGED("metadata %s of '%.60s' is no number in %" PRIu64 "..%" PRIu64, key, prefix,
+                       min, max);
+    *value = v;
+    return SQ_OK;
+}
+
+// SmoothQuant's alpha, where the file is smoothed.
+static enum sq_status read_smooth(const struct sq_safetensors *st, struct sq_recipe *r,
+                                  struct sq_error *err)
+{
+    const char *text = sq_safetensors_metadata(st, "smooth");
+    char *end = NULL;
+    if (!text)
+        return SQ_OK;
+    r->is_smooth = true;
+    r->alpha = *text >= '0' && *text <= '9' ? strtod(text, &end) : NAN;
+    if (!r->format->values->has_smoothing || !end || *end || !(r->alpha >= 0 && r->alpha <= 1))
+        return DAMAGED("metadata smooth = %.20s, need 0..1, of a format that has it", text);
+    return SQ_OK;
+}
+
+static enum sq_status read_recipe(const struct sq_safetensors *st, struct sq_recipe *r,
+                                  struct sq_error *err)
+{
+    const char *version = sq_safetensors_metadata(st, "version");
+    struct sq_metadata_value value[SQ_VALUES_MAX];
+    *r = (struct sq_recipe){0};
+    if (!sq_weight_file_is(st))
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "metadata system = %.20s is not known",
+                       system_of(st) ? system_of(st) : "(missing)");
+    if (!version || strcmp(version, "1") != 0)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "metadata version = %.20s, need 1",
+                       version ? version : "(missing)");
+    *r = sq_recipe_of(sq_format_find(system_of(st)));
+    const struct sq_format_ops *ops = r->format;
+    const size_t n = ops->file->numbers ? ops->file->numbers(r, value) : 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t v;
+        SQ_TRY(read_number(st, "", value[i].key, value[i].min, value[i].max, &v, err));
+        *value[i].number = (unsigned)v;
+    }
+    SQ_TRY(read_smooth(st, r, err));
+    SQ_TRY(sq_format_settle(SQ_IN_FILE, NULL, r, err));
+    return sq_recipe_check(r, err);
+}
+
+// Length of the layer name in a key that ends in ".tail" or is "tail"; -1 otherwise.
+static long name_len(const char *key, const char *tail)
+{
+    const size_t n = strlen(key), t = strlen(tail);
+    if (strcmp(key, tail) == 0)
+        return 0;
+    return n > t + 1 && key[n - t - 1] == '.' && strcmp(key + n - t, tail) == 0 ? (long)(n - t - 1)
+                                                                                : -1;
+}
+
+static enum sq_status read_entry(const struct sq_weight_file *f, struct sq_weight_entry *e,
+                                 struct sq_error *err)
+{
+    uint64_t n, k, k_orig;
+    SQ_TRY(read_number(&f->st, e->name, "N", 1, DIM_MAX, &n, err));
+    SQ_TRY(read_number(&f->st, e->name, "K", 1, DIM_MAX, &k, err));
+    SQ_TRY(read_number(&f->st, e->name, "k_orig", 1, DIM_MAX, &k_orig, err));
+    const size_t padded = f->recipe.format->values->padded(&f->recipe, k_orig);
+    if (k != padded)
+        return SQ_FAIL(err, SQ_ERR_SHAPE,
+                       "layer '%.60s': K = %" PRIu64 ", k_orig = %" PRIu64 " is padded to %zu",
+                       e->name, k, k_orig, padded);
+    e->n = n;
+    e->k = k;
+    e->k_orig = k_orig;
+    return SQ_OK;
+}
+
+// The first n characters of a name.
+struct prefix {
+    const char *text;
+    size_t n;
+};
+
+static int by_name(const void *key, const void *entry)
+{
+    const struct prefix *p = key;
+    const struct sq_weight_entry *e = *(struct sq_weight_entry *const *)entry;
+    const int order = strncmp(p->text, e->name, p->n);
+    return order ? order : e->name[p->n] ? -1 : 0; // the entry's name is longer
+}
+
+static int by_names(const void *a, const void *b)
+{
+    return strcmp((*(struct sq_weight_entry *const *)a)->name,
+                  (*(struct sq_weight_entry *const *)b)->name);
+}
+
+// Every tensor is "<layer>.<part>" of one of the layers, or "<part>" of the layer "".
+static enum sq_status count_tensors(struct sq_weight_file *f, struct sq_error *err)
+{
+    struct sq_weight_entry **sorted = calloc(f->n_layers + 1, sizeof *sorted);
+    enum sq_status status = SQ_OK;
+    SQ_NEED(sorted, err, "%zu layers", f->n_layers);
+    for (size_t i = 0; i < f->n_layers; i++)
+        sorted[i] = &f->layer[i];
+    qsort(sorted, f->n_layers, sizeof(void *), by_names);
+    for (size_t i = 0; status == SQ_OK && i < f->st.n_tensors; i++) {
+        const char *name = f->st.tensor[i].name, *dot = strrchr(name, '.');
+        const struct prefix layer = {name, dot ? (size_t)(dot - name) : 0};
+        struct sq_weight_entry **e = bsearch(&layer, sorted, f->n_layers, sizeof(void *), by_name);
+        if (e)
+            (*e)->n_tensors++;
+        else
+            status = DAMAGED("tensor '%.80s' belongs to no layer", name);
+    }
+    free(sorted);
+    return status;
+}
+
+static enum sq_status read_entries(struct sq_weight_file *f, struct sq_error *err)
+{
+    f->layer = calloc(f->st.n_metadata + 1, sizeof *f->layer);
+    SQ_NEED(f->layer, err, "%zu layers", f->st.n_metadata);
+    for (size_t i = 0; i < f->st.n_metadata; i++) {
+        const long n = name_len(f->st.metadata[i].key, "k_orig");
+        if (n < 0)
+            continue;
+        struct sq_weight_entry *e = &f->layer[f->n_layers++];
+        e->name = strndup(f->st.metadata[i].key, (size_t)n);
+        SQ_NEED(e->name, err, "a name");
+        SQ_TRY(read_entry(f, e, err));
+    }
+    return f->n_layers > 0 ? count_tensors(f, err) : DAMAGED("the file holds no layer");
+}
+
+enum sq_status sq_weight_file_open(struct sq_weight_file *f, const char *path, struct sq_error *err)
+{
+    struct sq_safetensors st;
+    *f = (struct sq_weight_file){.n_layers = 0};
+    SQ_TRY(sq_safetensors_open(&st, path, err));
+    return sq_weight_file_adopt(f, &st, err);
+}
+
+enum sq_status sq_weight_file_adopt(struct sq_weight_file *f, struct sq_safetensors *st,
+                                    struct sq_error *err)
+{
+    *f = (struct sq_weight_file){.st = *st};
+    *st = (struct sq_safetensors){0};
+    enum sq_status status = read_recipe(&f->st, &f->recipe, err);
+    if (status == SQ_OK)
+        status = read_entries(f, err);
+    if (status != SQ_OK)
+        sq_weight_file_close(f);
+    return status;
+}
+
+void sq_weight_file_close(struct sq_weight_file *f)
+{
+    for (size_t i = 0; i < f->n_layers; i++)
+        free(f->layer[i].name);
+    free(f->layer);
+    sq_safetensors_close(&f->st);
+    *f = (struct sq_weight_file){.n_layers = 0};
+}
+
+static enum sq_status load_sigma(struct sq_quant_layer *q, const struct sq_part_source *source,
+                                 struct sq_error *err)
+{
+    const struct sq_tensor *t;
+    SQ_TRY(sq_part_find(source, "sigma", SQ_F32, 1, &q->k_orig, &t, err));
+    q->sigma = malloc(t->nbytes);
+    SQ_NEED(q->sigma, err, "%zu channels", q->k_orig);
+    memcpy(q->sigma, t->data, t->nbytes);
+    for (size_t i = 0; i < q->k_orig; i++)
+        if (!sq_scale_is_valid(q->sigma[i]))
+            return SQ_FAIL(err, SQ_ERR_SCALE, "sigma[%zu] = %g, need finite and > 0", i,
+                           (double)q->sigma[i]);
+    return SQ_OK;
+}
+
+enum sq_status sq_weight_file_load(const struct sq_weight_file *f, size_t i,
+                                   struct sq_quant_layer *q, struct sq_error *err)
+{
+    const struct sq_weight_entry *e = &f->layer[i];
+    const struct sq_part_source source = {&f->st, e->name, e->n, e->k_orig};
+    struct sq_part part[SQ_LAYER_PARTS_MAX];
+    struct sq_error why;
+    *q = (struct sq_quant_layer){
+        .format = f->recipe.format, .n = e->n, .k = e->k, .k_orig = e->k_orig};
+    enum sq_status status = q->format->file->load(&q->state, &f->recipe, &source, &why);
+    if (status == SQ_OK && f->recipe.is_smooth)
+        status = load_sigma(q, &source, &why);
+    if (status != SQ_OK) {
+        sq_quant_layer_free(q);
+        return SQ_FAIL(err, status, "layer '%.60s' is not valid: %.150s", e->name, why.text);
+    }
+    if (e->n_tensors == sq_layer_parts(q, part))
+        return SQ_OK;
+    sq_quant_layer_free(q);
+    return DAMAGED("layer '%.60s' has %zu tensors, more than its format knows", e->name,
+                   e->n_tensors);
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recipes of block-scaled formats, their time and their traffic (sq_bs_format.h).
+#include "sim/format/scaled/sq_bs_format.h"
+
+#include <stdio.h>
+
+#include "models/scaled/sq_scaled.h"
+
+const char *const sq_bs_algorithm_choice[] = {"rtn", "gptq", NULL};
+const char *const sq_bs_operand_choice[] = {"both", "weights", "act", NULL};
+const char *const sq_bs_rotation_choice[] = {"none", "16", "32", "16-integer", NULL};
+const char *const sq_bs_act_scale_choice[] = {"token", "static", "token2", NULL};
+
+// ---- the format -----------------------------------------------------------------------------
+
+static const struct sq_bs_variant *variant_of(const struct sq_recipe *r)
+{
+    return r->format->variant;
+}
+
+struct sq_bs_format sq_bs_of(const struct sq_recipe *r)
+{
+    struct sq_bs_format f = variant_of(r)->blocks;
+    f.rule = (enum sq_bs_rule)sq_bs_recipe(r)->rule;
+    f.is_searched = sq_bs_recipe(r)->scale_by != SQ_BS_BY_LARGEST;
+    if (variant_of(r)->choose)
+        variant_of(r)->choose(r, &f);
+    return f;
+}
+
+struct sq_bs_format sq_bs_act_of(const struct sq_recipe *r)
+{
+    struct sq_bs_format f = sq_bs_of(r);
+    f.is_global_power_of_two = sq_bs_recipe(r)->act_scale == SQ_BS_ACT_TOKEN2;
+    f.is_searched = sq_bs_recipe(r)->scale_by == SQ_BS_BY_ERROR;
+    f.is_error_integer = sq_bs_recipe(r)->errors == SQ_BS_ERRORS_INTEGER;
+    return f;
+}
+
+unsigned sq_bs_rotation_of(const struct sq_recipe *r)
+{
+    const struct sq_bs_recipe *o = sq_bs_recipe(r);
+    return o->rotation == SQ_BS_ROTATE_NONE ? 0 : o->rotation == SQ_BS_ROTATE_32 ? 32 : 16;
+}
+
+// ---- options --------------------------------------------------------------------------------
+
+enum sq_status sq_bs_settle(struct sq_recipe *r, unsigned scope, const struct sq_given *given,
+                            struct sq_error *err)
+{
+    const struct sq_bs_recipe *o = sq_bs_recipe(r);
+    const struct sq_bs_format f = sq_bs_of(r);
+    r->act = (struct sq_grid){SQ_GRID_DENSE, 0, sq_element_bits(f.element)};
+    if (scope == SQ_IN_FILE)
+        return SQ_OK;
+    if (sq_given_text(given, "percdamp") && r->algorithm != SQ_ALGORITHM_GPTQ)
+        return SQ_FAIL(err, SQ_ERR_ARG, "percdamp needs --algorithm gptq");
+    if (r->operand == SQ_OPERAND_ACT &&
+        (r->algorithm == SQ_ALGORITHM_GPTQ || scope == SQ_IN_QUANTIZE))
+        return SQ_FAIL(err, SQ_ERR_ARG, "operand = act leaves the weights as they are");
+    if (r->is_smooth &&
+        (o->act_scale == SQ_BS_ACT_STATIC || (r->algorithm == SQ_ALGORITHM_GPTQ && o->rotation)))
+        return SQ_FAIL(err, SQ_ERR_ARG, "smooth does not go with %s",
+                       o->act_scale == SQ_BS_ACT_STATIC ? "--act-scale static"
+                                                        : "--rotate and GPTQ");
+    if (r->operand == SQ_OPERAND_WEIGHTS && scope == SQ_IN_RUN)
+        return SQ_FAIL(err, SQ_ERR_ARG, "operand = weights: no unit takes activations as they are");
+    if (r->operand == SQ_OPERAND_WEIGHTS && o->act_scale != SQ_BS_ACT_TOKEN)
+        return SQ_FAIL(err, SQ_ERR_ARG, "act-scale = %s: --operand weights leaves activations",
+                       sq_bs_act_scale_choice[o->act_scale]);
+    return variant_of(r)->settle ? variant_of(r)->settle(r, err) : SQ_OK;
+}
+
+void sq_bs_text(const struct sq_recipe *r, char text[96])
+{
+    const struct sq_bs_format f = sq_bs_of(r);
+    if (variant_of(r)->text)
+        variant_of(r)->text(r, text);
+    else
+        snprintf(text, 96, "%s %s, blocks of %u", r->format->name, sq_element_name(f.element),
+                 f.block);
+}
+
+enum sq_status sq_bs_recipe_check(const struct sq_recipe *r, struct sq_error *err)
+{
+    const struct sq_bs_recipe *o = sq_bs_recipe(r);
+    const struct sq_bs_format f = sq_bs_of(r);
+    if (r->operand > SQ_OPERAND_ACT || o->act_scale > SQ_BS_ACT_TOKEN2)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "operand = %u, act-scale = %u, need 0..2, 0..2",
+                       r->operand, o->act_scale);
+    if (o->rotation > SQ_BS_ROTATE_16_INTEGER)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "rotate = %u, need 0..%u", o->rotation,
+                       SQ_BS_ROTATE_16_INTEGER);
+    SQ_TRY(sq_bs_check(&f, err));
+    if (o->rotation && f.block % sq_bs_rotation_of(r) != 0)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "rotate = %u, need a divisor of the block of %u",
+                       sq_bs_rotation_of(r), f.block);
+    return SQ_OK;
+}
+
+unsigned sq_bs_needs(const struct sq_recipe *r)
+{
+    const struct sq_bs_recipe *o = sq_bs_recipe(r);
+    const bool is_rotated_gptq = r->algorithm == SQ_ALGORITHM_GPTQ && o->rotation;
+    return (is_rotated_gptq                     ? SQ_NEED_HESSIAN
+            : r->algorithm == SQ_ALGORITHM_GPTQ ? SQ_NEED_FACTOR
+                                                : 0u) |
+           (o->act_scale == SQ_BS_ACT_STATIC ? SQ_NEED_SAMPLE : 0u) |
+           (r->is_smooth ? SQ_NEED_INPUTS : 0u);
+}
+
+size_t sq_bs_recipe_padded(const struct sq_recipe *r, size_t k_orig)
+{
+    const struct sq_bs_format f = sq_bs_of(r);
+    return sq_bs_padded(&f, k_orig);
+}
+
+// Numbers that say what the codes mean, and what becomes of activations.
+size_t sq_bs_numbers(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX])
+{
+    value[0] = (struct sq_metadata_value){"operand", &r->operand, 0, SQ_OPERAND_WEIGHTS};
+    value[1] =
+        (struct sq_metadata_value){"rotate", &sq_bs_set(r)->rotation, 0, SQ_BS_ROTATE_16_INTEGER};
+    return 2 + (variant_of(r)->numbers ? variant_of(r)->numbers(r, value + 2) : 0);
+}
+
+// ---- time and traffic -----------------------------------------------------------------------
+
+// With --operand act weights are INT4 with a scale a row and nothing below it, as in the arrays of
+// rtl/scaled/sq_array_scaled.sv without a scale of the weights' blocks.
+enum { PLAIN_WEIGHT_BITS = 4 };
+
+static bool is_plain_weight(const struct sq_recipe *r)
+{
+    return r->operand == SQ_OPERAND_ACT;
+}
+
+enum sq_scaled_high sq_bs_engine_high(const struct sq_bs_format *f)
+{
+    return sq_bs_n_parts(f) == 1 ? SQ_SCALED_SPLIT
+           : f->is_high_block    ? SQ_SCALED_BLOCK
+                                 : SQ_SCALED_OWN;
+}
+
+// Products of sq_b: every pair of low codes, and those with a high code on either side; split codes
+// are nibbles, so that all products are of 4 x 4 bits. Masks of both sides are taken as
+// independent.
+static void unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
+                 uint64_t k, struct sq_cost_unit *u)
+{
+    const struct sq_bs_format f = sq_bs_of(r);
+    const unsigned low = sq_element_bits(f.element), high = sq_bs_high_bits(&f);
+    const double share = high ? (double)f.high_per_block / f.block : 0;
+    const double act = low + share * high; // bits of an activation that are multiplied
+    const double cells = act * (is_plain_weight(r) ? PLAIN_WEIGHT_BITS : act);
+    (void)m;
+    u->stored = sq_bs_recipe_padded(r, (size_t)k);
+    // Every pair of parts has a sum in binary32; the output stage reads them one after the other.
+    u->unit.stages = sq_array_scaled_stages(true, share > 0);
+    u->unit.output.form = SQ_COMBINE_FLOAT;
+    if (share > 0)
+        u->unit.output.pairs = sq_scaled_pairs(sq_bs_engine_high(&f), !is_plain_weight(r));
+    u->flush = 0; // a PE scales its blocks
+    sq_cost_pieces(u, f.block, sq_cost_products(has, 1, 1) / cells);
+    u->low_lanes = (u->span + u->span_beats - 1) / u->span_beats;
+}
+
+// Blocks of both operands in FP4 or INT4 and INT5, one a cycle in each PE, accumulated in binary32.
+// No PE has high elements on both sides.
+static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq_cost_pe *pe)
+{
+    const struct sq_bs_format f = sq_bs_of(r);
+    const unsigned scale = sq_bs_is_e8m0(&f) ? SQ_SCALED_E8M0 : SQ_SCALED_E4M3;
+    const unsigned element = f.element == SQ_ELEMENT_E2M1   ? SQ_SCALED_E2M1
+                             : f.element == SQ_ELEMENT_INT5 ? SQ_SCALED_INT5
+                                                            : SQ_SCALED_INT4;
+    const bool has_element = f.element == SQ_ELEMENT_E2M1 || f.element == SQ_ELEMENT_INT4 ||
+                             f.element == SQ_ELEMENT_INT5;
+    const struct sq_synth_block block = {.top = "sq_pe_scaled",
+                                         .n_params = 7,
+                                         .param = {{"BankLen", f.block},
+                                                   {"ActElement", element},
+                                                   {"WeightElement", element},
+                                                   {"ActScale", scale},
+                                                   {"WeightScale", scale},
+                                                   {"Acc", SQ_SCALED_BINARY32},
+                                                   {"AccW", 32}}};
+    if (has_element && !is_plain_weight(r) && !sq_bs_has_scale_sign(&f) && sq_bs_n_marks(&f) == 0 &&
+        u->span_beats == 1)
+        sq_cost_pe_add(pe, u->span / f.block, &block);
+}
+
+static void weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
+                          const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS])
+{
+    const struct sq_bs_format f = sq_bs_of(r);
+    const double e = (double)t->elements, blocks = e / f.block;
+    const bool has_row_scale = sq_bs_has_global(&f, 1) && !sq_bs_has_scale(&f, 1);
+    (void)m_all;
+    if (is_plain_weight(r)) {
+        nbytes[SQ_STREAM_LO] = n * sq_cost_bytes(e * PLAIN_WEIGHT_BITS);
+        nbytes[SQ_STREAM_SCALE] = n * (t->at_end ? 4 : 0);
+        return;
+    }
+    nbytes[SQ_STREAM_LO] = n * sq_cost_bytes(e * sq_element_bits(f.element));
+    nbytes[SQ_STREAM_HI] = n * sq_cost_bytes(blocks * sq_bs_stream_bits(&f, SQ_BS_HIGH));
+    nbytes[SQ_STREAM_INDEX] = n * sq_cost_bytes(blocks * (sq_bs_stream_bits(&f, SQ_BS_MASK) +
+                                                          sq_bs_stream_bits(&f, SQ_BS_INDEX)));
+    nbytes[SQ_STREAM_SCALE] = n * (sq_cost_bytes(8 * blocks * (sq_bs_has_scale(&f, 1) ? 2 : 1)) +
+                                   (has_row_scale && t->at_end ? 4 : 0));
+}
+
+static double act_nbits(const struct sq_recipe *r)
+{
+    const struct sq_bs_format f = sq_bs_of(r);
+    return sq_bs_bits(&f);
+}
+
+// Those above the blocks; fixed ones belong to the layer.
+static unsigned n_act_scales(const struct sq_recipe *r)
+{
+    const struct sq_bs_format f = sq_bs_of(r);
+    return sq_bs_recipe(r)->act_scale == SQ_BS_ACT_STATIC
+               ? 0
+               : (unsigned)sq_bs_has_global(&f, 0) + sq_bs_has_global(&f, 1);
+}
+
+// Codes alone (SPEC A.5).
+static double equivalent_bits(const struct sq_recipe *r)
+{
+    const struct sq_bs_format f = sq_bs_of(r);
+    const unsigned high = sq_bs_stream_bits(&f, SQ_BS_HIGH); // of a block
+    if (is_plain_weight(r))
+        return PLAIN_WEIGHT_BITS;
+    return sq_element_bits(f.element) + (double)high / f.block;
+}
+
+const struct sq_format_cost sq_bs_timed = {
+    .check = sq_bs_recipe_check,
+    .unit = unit,
+    .pe = make_pe,
+    .weight_nbytes = weight_nbytes,
+    .act_nbits = act_nbits,
+    .n_act_scales = n_act_scales,
+    .equivalent_bits = equivalent_bits,
+};

@@ -1,0 +1,558 @@
+// SPDX-License-Identifier: Apache-2.0
+// One layer of a block-scaled format: encoding, product, files (sq_bs_format.h).
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/core/sq_format.h"
+#include "models/number/sq_gemm_values.h"
+#include "models/scaled/sq_bs_gptq.h"
+#include "sim/format/scaled/sq_bs_format.h"
+
+struct state {
+    size_t k;       // columns of the model
+    struct sq_bs w; // rotated; of operand act only shape and format
+    float *values;  // [n][w.k], what the product takes where one side is not encoded
+    uint8_t *stream[SQ_BS_STREAMS]; // as stored, NULL where there is none
+    void *panels;                   // of operand both, as the product takes the weights
+    unsigned rotation;
+    bool is_act_integer; // activations are rotated in integers
+    enum sq_operands operand;
+    struct sq_bs_format act; // of activations
+    bool is_act_static;
+    float act_global[SQ_BS_PARTS]; // is_act_static
+};
+
+static enum sq_status no_memory(size_t n, size_t k, struct sq_error *err)
+{
+    return SQ_NO_MEMORY(err, "a layer of %zu x %zu", n, k);
+}
+
+// ---- memory ---------------------------------------------------------------------------------
+
+void sq_bs_rows_free(struct sq_bs *c)
+{
+    free(c->code);
+    free(c->high);
+    free(c->is_high);
+    for (unsigned p = 0; p < SQ_BS_PARTS; p++) {
+        free(c->scale[p]);
+        free(c->global[p]);
+    }
+}
+
+// Zeros; shape and format are set.
+static enum sq_status bs_alloc(struct sq_bs *c, struct sq_error *err)
+{
+    const struct sq_bs_format *f = &c->f;
+    const bool has_high = sq_bs_high_bits(f) > 0, is_marked = sq_bs_n_marks(f) > 0;
+    bool is_done = true;
+    c->code = calloc(c->n, c->k);
+    c->high = has_high ? calloc(c->n, c->k) : NULL;
+    c->is_high = is_marked ? calloc(c->n, c->k) : NULL;
+    is_done = c->code && (c->high || !has_high) && (c->is_high || !is_marked);
+    for (unsigned p = 0; p < SQ_BS_PARTS; p++) {
+        c->scale[p] = sq_bs_has_scale(f, p) ? calloc(c->n, c->k / f->block) : NULL;
+        c->global[p] = p < sq_bs_n_parts(f) ? calloc(c->n, sizeof(float)) : NULL;
+        is_done = is_done && (c->scale[p] || !sq_bs_has_scale(f, p)) &&
+                  (c->global[p] || p >= sq_bs_n_parts(f));
+        for (size_t i = 0; c->global[p] && i < c->n; i++)
+            c->global[p][i] = 1;
+    }
+    return is_done ? SQ_OK : no_memory(c->n, c->k, err);
+}
+
+static void layer_free(void *state)
+{
+    struct state *s = state;
+    if (!s)
+        return;
+    sq_bs_rows_free(&s->w);
+    free(s->values);
+    free(s->panels);
+    for (unsigned i = 0; i < SQ_BS_STREAMS; i++)
+        free(s->stream[i]);
+    free(s);
+}
+
+// A rotated layer has no padding: what was added is a column as any other.
+static struct state *state_new(const struct sq_recipe *r, size_t n, size_t k)
+{
+    struct state *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->k = k;
+    s->w = (struct sq_bs){.f = sq_bs_of(r), .n = n};
+    s->act = sq_bs_act_of(r);
+    s->w.k = sq_bs_padded(&s->w.f, k);
+    s->rotation = sq_bs_rotation_of(r);
+    s->is_act_integer = sq_bs_recipe(r)->rotation == SQ_BS_ROTATE_16_INTEGER;
+    s->w.k_orig = s->rotation ? s->w.k : k;
+    s->operand = (enum sq_operands)r->operand;
+    s->is_act_static = sq_bs_recipe(r)->act_scale == SQ_BS_ACT_STATIC;
+    return s;
+}
+
+// x[m][k], padded to k_to columns and rotated, in memory the caller frees.
+static float *turned(const float *x, size_t m, size_t k, size_t k_to, unsigned rotation,
+                     bool is_integer)
+{
+    float *to = calloc(m, k_to * sizeof *to);
+    for (size_t i = 0; to && i < m; i++) {
+        memcpy(to + i * k_to, x + i * k, k * sizeof *x);
+        if (is_integer)
+            sq_bs_rotate_integer(to + i * k_to, k_to, rotation, SQ_BS_ROTATE_BITS);
+        else if (rotation)
+            sq_bs_rotate(to + i * k_to, k_to, rotation);
+    }
+    return to;
+}
+
+static float *turned_act(const struct state *s, const float *x, size_t m, size_t k)
+{
+    return turned(x, m, k, s->w.k, s->rotation, s->is_act_integer);
+}
+
+// ---- weights --------------------------------------------------------------------------------
+
+static enum sq_status encode_gptq(struct state *s, const float *w, const struct sq_quant_input *in,
+                                  double percdamp, struct sq_error *err)
+{
+    struct sq_calibration turned_inputs = {0};
+    struct sq_factor factor = {0};
+    if (!s->rotation)
+        return sq_bs_gptq_encode(&s->w, w, in->factor, err);
+    enum sq_status status =
+        sq_bs_rotate_calibration(in->calibration, s->w.k, s->rotation, &turned_inputs, err);
+    if (status == SQ_OK)
+        status = sq_factor_init(&factor, &turned_inputs, NULL, percdamp, err);
+    if (status == SQ_OK)
+        status = sq_bs_gptq_encode(&s->w, w, &factor, err);
+    sq_factor_free(&factor);
+    sq_calibration_free(&turned_inputs);
+    return status;
+}
+
+static enum sq_status encode(struct state *s, const struct sq_recipe *r, const float *w,
+                             const struct sq_quant_input *in, struct sq_error *err)
+{
+    SQ_TRY(bs_alloc(&s->w, err));
+    SQ_TRY(sq_bs_globals(&s->w, w, true, err));
+    if (r->algorithm == SQ_ALGORITHM_GPTQ)
+        return encode_gptq(s, w, in, r->percdamp, err);
+#pragma omp parallel for schedule(static)
+    for (size_t row = 0; row < s->w.n; row++)
+        sq_bs_encode_marked(&s->w, row, w + row * s->w.k_orig);
+    return SQ_OK;
+}
+
+static size_t whole_lines(size_t nbytes)
+{
+    return (nbytes + 63) / 64 * 64;
+}
+
+// The weights as the product of codes takes them, once for all of them.
+static enum sq_status lay_out(struct state *s, struct sq_error *err)
+{
+    const struct sq_bs_product g = {.w = &s->w};
+    bool is_out_of_memory = false;
+    s->panels = aligned_alloc(64, whole_lines(sq_bs_panels(&g)));
+    if (!s->panels)
+        return no_memory(s->w.n, s->w.k, err);
+#pragma omp parallel for schedule(dynamic)
+    for (size_t i = 0; i < s->w.n; i += SQ_BS_PANEL) {
+        void *scratch = aligned_alloc(64, whole_lines(sq_bs_load_scratch(&g)));
+        if (scratch) {
+            sq_bs_load(&g, i / SQ_BS_PANEL, s->panels, scratch);
+        } else {
+#pragma omp atomic write
+            is_out_of_memory = true;
+        }
+        free(scratch);
+    }
+    return is_out_of_memory ? no_memory(s->w.n, s->w.k, err) : SQ_OK;
+}
+
+// What is stored, and what the product takes.
+static enum sq_status finish(struct state *s, struct sq_error *err)
+{
+    const struct sq_bs *w = &s->w;
+    for (enum sq_bs_stream i = 0; i < SQ_BS_STREAMS; i++) {
+        const size_t nbytes = sq_bs_row_nbytes(&w->f, w->k, i);
+        s->stream[i] = nbytes ? malloc(w->n * nbytes) : NULL;
+        if (nbytes && !s->stream[i])
+            return no_memory(w->n, w->k, err);
+        for (size_t row = 0; nbytes && row < w->n; row++)
+            sq_bs_pack_row(w, row, i, s->stream[i] + row * nbytes);
+    }
+    if (s->operand == SQ_OPERAND_BOTH)
+        return lay_out(s, err);
+    s->values = malloc(w->n * w->k * sizeof *s->values);
+    if (!s->values)
+        return no_memory(w->n, w->k, err);
+    for (size_t row = 0; row < w->n; row++)
+        sq_bs_decode_row(w, row, s->values + row * w->k);
+    return SQ_OK;
+}
+
+// The largest scales above the blocks of any token of the sample.
+static enum sq_status fix_act(struct state *s, const struct sq_quant_input *in, size_t k,
+                              struct sq_error *err)
+{
+    struct sq_bs a = {.f = s->act, .n = in->n_sample, .k = s->w.k, .k_orig = s->w.k};
+    float *x = turned_act(s, in->sample, in->n_sample, k);
+    enum sq_status status = x ? bs_alloc(&a, err) : no_memory(a.n, a.k, err);
+    if (status == SQ_OK)
+        status = sq_bs_globals(&a, x, false, err);
+    for (unsigned p = 0; status == SQ_OK && p < sq_bs_n_parts(&a.f); p++)
+        for (size_t i = 0; i < a.n; i++)
+            s->act_global[p] = fmaxf(s->act_global[p], a.global[p][i]);
+    sq_bs_rows_free(&a);
+    free(x);
+    return status;
+}
+
+// Weights that stay as they are.
+static enum sq_status keep(struct state *s, const float *w, struct sq_error *err)
+{
+    for (size_t i = 0; i < s->w.n * s->w.k_orig; i++)
+        if (!isfinite(w[i]))
+            return SQ_FAIL(err, SQ_ERR_NON_FINITE, "w[%zu][%zu] = %g, need a finite number",
+                           i / s->w.k_orig, i % s->w.k_orig, (double)w[i]);
+    s->values = turned(w, s->w.n, s->w.k_orig, s->w.k, 0, false);
+    return s->values ? SQ_OK : no_memory(s->w.n, s->w.k, err);
+}
+
+static enum sq_status init(void **state, const struct sq_recipe *r, const float *w, size_t n,
+                           size_t k, const struct sq_quant_input *in, struct sq_error *err)
+{
+    struct state *s = state_new(r, n, k);
+    float *rotated = s && s->rotation ? turned(w, n, k, s->w.k, s->rotation, false) : NULL;
+    const float *from = rotated ? rotated : w;
+    enum sq_status status = s && (rotated || !s->rotation) ? SQ_OK : no_memory(n, k, err);
+    *state = NULL;
+    if (status == SQ_OK)
+        status = s->operand == SQ_OPERAND_ACT ? keep(s, from, err) : encode(s, r, from, in, err);
+    if (status == SQ_OK && s->operand != SQ_OPERAND_ACT)
+        status = finish(s, err);
+    if (status == SQ_OK && s->is_act_static)
+        status = fix_act(s, in, k, err);
+    free(rotated);
+    if (status != SQ_OK)
+        layer_free(s);
+    else
+        *state = s;
+    return status;
+}
+
+// ---- products -------------------------------------------------------------------------------
+
+static enum sq_status encode_act(const struct state *s, const float *x, struct sq_bs *a,
+                                 struct sq_error *err)
+{
+    SQ_TRY(bs_alloc(a, err));
+    SQ_TRY(sq_bs_globals(a, x, false, err));
+    for (unsigned p = 0; s->is_act_static && p < sq_bs_n_parts(&a->f); p++)
+        for (size_t t = 0; t < a->n; t++)
+            a->global[p][t] = s->act_global[p];
+    for (size_t t = 0; t < a->n; t++)
+        sq_bs_encode_marked(a, t, x + t * a->k);
+    return SQ_OK;
+}
+
+const struct sq_bs *sq_bs_layer_weights(const void *state)
+{
+    const struct state *s = state;
+    return &s->w;
+}
+
+enum sq_status sq_bs_layer_encode(const void *state, const float *x, size_t m, struct sq_bs *a,
+                                  struct sq_error *err)
+{
+    const struct state *s = state;
+    float *xs = turned_act(s, x, m, s->k);
+    *a = (struct sq_bs){.f = s->act, .n = m, .k = s->w.k, .k_orig = s->w.k};
+    const enum sq_status status = xs ? encode_act(s, xs, a, err) : no_memory(m, s->w.k, err);
+    free(xs);
+    return status;
+}
+
+// Finite operands may leave binary32 in both directions, and infinities then cancel to no number.
+static enum sq_status check_numbers(const float *y, size_t m, size_t n, struct sq_error *err)
+{
+    unsigned n_bad = 0;
+#pragma omp simd reduction(| : n_bad)
+    for (size_t i = 0; i < m * n; i++)
+        n_bad |= y[i] != y[i];
+    for (size_t i = 0; n_bad && i < m * n; i++)
+        if (isnan(y[i]))
+            return SQ_FAIL(err, SQ_ERR_NON_FINITE,
+                           "y[%zu][%zu] is no number: its terms are beyond binary32, of both signs",
+                           i / n, i % n);
+    return SQ_OK;
+}
+
+static enum sq_status multiply_codes(const struct state *s, const struct sq_bs *a, float *y,
+                                     struct sq_error *err)
+{
+    const struct sq_bs_product g = {.w = &s->w, .x = a, .panels = s->panels, .y = y};
+    void *scratch = aligned_alloc(64, whole_lines(sq_bs_gemm_scratch(&g)));
+    if (!scratch)
+        return no_memory(s->w.n, s->w.k, err);
+    sq_bs_gemm(&g, scratch);
+    free(scratch);
+    return SQ_OK;
+}
+
+static enum sq_status multiply_values(const struct state *s, const float *x, size_t m, float *y,
+                                      struct sq_error *err)
+{
+    void *scratch = aligned_alloc(64, whole_lines(sq_gemm_values_scratch(m, s->w.k)));
+    if (!scratch)
+        return no_memory(s->w.n, s->w.k, err);
+    sq_gemm_values(s->values, s->w.n, x, m, s->w.k, y, scratch);
+    free(scratch);
+    return SQ_OK;
+}
+
+// Values of encoded activations, in memory the caller frees.
+static float *decoded(const struct sq_bs *a)
+{
+    float *x = malloc(a->n * a->k * sizeof *x);
+    for (size_t t = 0; x && t < a->n; t++)
+        sq_bs_decode_row(a, t, x + t * a->k);
+    return x;
+}
+
+// Layers of one recipe and input: whether their activations have the same codes.
+static bool is_encoded_alike(const struct state *a, const struct state *b)
+{
+    return a->operand == b->operand && a->w.k == b->w.k && a->is_act_static == b->is_act_static &&
+           (!a->is_act_static || memcmp(a->act_global, b->act_global, sizeof a->act_global) == 0);
+}
+
+static enum sq_status multiply_encoded(const struct state *s, const struct sq_bs *a,
+                                       const float *values, float *y, struct sq_error *err)
+{
+    SQ_TRY(s->operand == SQ_OPERAND_BOTH ? multiply_codes(s, a, y, err)
+                                         : multiply_values(s, values, a->n, y, err));
+    return check_numbers(y, a->n, s->w.n, err);
+}
+
+// Layers whose activations are encoded alike.
+static enum sq_status encode_and_multiply(const void *const *state, size_t n, const float *x,
+                                          size_t m, float *const *y, struct sq_error *err)
+{
+    const struct state *first = state[0];
+    struct sq_bs a = {.f = first->act, .n = m, .k = first->w.k, .k_orig = first->w.k};
+    float *values = NULL;
+    enum sq_status status = encode_act(first, x, &a, err);
+    if (status == SQ_OK && first->operand == SQ_OPERAND_ACT) {
+        values = decoded(&a);
+        status = values ? SQ_OK : no_memory(m, first->w.k, err);
+    }
+    for (size_t i = 0; status == SQ_OK && i < n; i++)
+        status = multiply_encoded(state[i], &a, values, y[i], err);
+    free(values);
+    sq_bs_rows_free(&a);
+    return status;
+}
+
+static enum sq_status multiply_plain(const struct state *s, const float *x, size_t m, float *y,
+                                     struct sq_error *err)
+{
+    const size_t k = s->w.k;
+    for (size_t i = 0; i < m * k; i++)
+        if (!isfinite(x[i]))
+            return SQ_FAIL(err, SQ_ERR_NON_FINITE, "x[%zu][%zu] = %g, need a finite number", i / k,
+                           i % k, (double)x[i]);
+    SQ_TRY(multiply_values(s, x, m, y, err));
+    return check_numbers(y, m, s->w.n, err);
+}
+
+// x[m][w.k] as the product takes it.
+static enum sq_status multiply(const void *const *state, size_t n, bool is_alike, const float *x,
+                               size_t m, float *const *y, struct sq_error *err)
+{
+    const bool is_plain = ((const struct state *)state[0])->operand == SQ_OPERAND_WEIGHTS;
+    if (is_alike && !is_plain)
+        return encode_and_multiply(state, n, x, m, y, err);
+    for (size_t i = 0; i < n; i++)
+        SQ_TRY(is_plain ? multiply_plain(state[i], x, m, y[i], err)
+                        : encode_and_multiply(state + i, 1, x, m, y + i, err));
+    return SQ_OK;
+}
+
+static enum sq_status apply_shared(const void *const *state, size_t n, const struct sq_recipe *r,
+                                   const float *x, size_t m, float *const *y, struct sq_error *err)
+{
+    const struct state *s = state[0];
+    bool is_alike = true;
+    (void)r;
+    for (size_t i = 1; i < n; i++)
+        is_alike = is_alike && is_encoded_alike(s, state[i]);
+    if (!s->rotation && s->k == s->w.k)
+        return multiply(state, n, is_alike, x, m, y, err);
+    float *xs = turned_act(s, x, m, s->k);
+    const enum sq_status status =
+        xs ? multiply(state, n, is_alike, xs, m, y, err) : no_memory(m, s->w.k, err);
+    free(xs);
+    return status;
+}
+
+static enum sq_status apply(const void *state, const struct sq_recipe *r, const float *x, size_t m,
+                            float *y, struct sq_error *err)
+{
+    return apply_shared(&state, 1, r, x, m, &y, err);
+}
+
+// ---- what it stands for ---------------------------------------------------------------------
+
+static void *outline(const struct sq_recipe *r, size_t n, size_t k)
+{
+    return state_new(r, n, k);
+}
+
+// Of rotated weights what they are in the columns of the model: the rotation is its own inverse.
+static void decode_row(const void *state, size_t row, float *out)
+{
+    const struct state *s = state;
+    float block[SQ_BS_BLOCK_MAX];
+    const size_t b = s->w.f.block;
+    for (size_t first = 0; first < s->k; first += b) {
+        const size_t n = s->k - first < b ? s->k - first : b;
+        if (s->values)
+            memcpy(block, s->values + row * s->w.k + first, b * sizeof *block);
+        else
+            sq_bs_decode_block(&s->w, row, first / b, block);
+        if (s->rotation)
+            sq_bs_rotate(block, b, s->rotation);
+        memcpy(out + first, block, n * sizeof *out);
+    }
+}
+
+// ---- files ----------------------------------------------------------------------------------
+
+static const char *const stream_name[SQ_BS_STREAMS] = {"codes", "high", "mask", "place"};
+static const char *const scale_name[SQ_BS_PARTS] = {"scale", "scale_high"};
+static const char *const global_name[SQ_BS_PARTS] = {"global", "global_high"};
+
+// Scales above the blocks in a file: one, or one of each row.
+static size_t n_globals(const struct sq_bs *w, unsigned part)
+{
+    return sq_bs_has_scale(&w->f, part) ? 1 : w->n;
+}
+
+static size_t parts(const void *state, struct sq_part part[SQ_PARTS_MAX])
+{
+    const struct state *s = state;
+    const struct sq_bs *w = &s->w;
+    size_t n = 0;
+    for (unsigned p = 0; p < SQ_BS_PARTS; p++)
+        if (sq_bs_has_global(&w->f, p))
+            part[n++] =
+                (struct sq_part){global_name[p], SQ_F32, 1, {n_globals(w, p)}, w->global[p]};
+    if (s->is_act_static)
+        part[n++] =
+            (struct sq_part){"act_global", SQ_F32, 1, {sq_bs_n_parts(&w->f)}, s->act_global};
+    for (enum sq_bs_stream i = 0; i < SQ_BS_STREAMS; i++)
+        if (sq_bs_row_nbytes(&w->f, w->k, i) > 0)
+            part[n++] = (struct sq_part){
+                stream_name[i], SQ_U8, 2, {w->n, sq_bs_row_nbytes(&w->f, w->k, i)}, s->stream[i]};
+    for (unsigned p = 0; p < SQ_BS_PARTS; p++)
+        if (sq_bs_has_scale(&w->f, p))
+            part[n++] =
+                (struct sq_part){scale_name[p], SQ_U8, 2, {w->n, w->k / w->f.block}, w->scale[p]};
+    return n;
+}
+
+static enum sq_status load_scales(struct state *s, const struct sq_part_source *from,
+                                  struct sq_error *err)
+{
+    struct sq_bs *w = &s->w;
+    const struct sq_tensor *t;
+    for (unsigned p = 0; p < SQ_BS_PARTS; p++) {
+        if (sq_bs_has_scale(&w->f, p)) {
+            SQ_TRY(sq_part_find(from, scale_name[p], SQ_U8, 2, (size_t[]){w->n, w->k / w->f.block},
+                                &t, err));
+            memcpy(w->scale[p], t->data, t->nbytes);
+        }
+        if (!sq_bs_has_global(&w->f, p))
+            continue;
+        const size_t n = n_globals(w, p);
+        SQ_TRY(sq_part_find(from, global_name[p], SQ_F32, 1, &n, &t, err));
+        for (size_t row = 0; row < w->n; row++)
+            memcpy(&w->global[p][row], (const char *)t->data + (n > 1 ? row : 0) * sizeof(float),
+                   sizeof(float));
+    }
+    SQ_TRY(sq_bs_check_scales(w, err));
+    if (!s->is_act_static)
+        return SQ_OK;
+    const size_t n = sq_bs_n_parts(&w->f);
+    SQ_TRY(sq_part_find(from, "act_global", SQ_F32, 1, &n, &t, err));
+    memcpy(s->act_global, t->data, t->nbytes);
+    for (unsigned p = 0; p < n; p++)
+        if (!sq_scale_is_valid(s->act_global[p]))
+            return SQ_FAIL(err, SQ_ERR_SCALE, "act_global[%u] = %g, need finite and > 0", p,
+                           (double)s->act_global[p]);
+    return SQ_OK;
+}
+
+static enum sq_status load_codes(struct state *s, const struct sq_part_source *from,
+                                 struct sq_error *err)
+{
+    struct sq_bs *w = &s->w;
+    const uint8_t *data[SQ_BS_STREAMS] = {NULL};
+    size_t nbytes[SQ_BS_STREAMS];
+    for (enum sq_bs_stream i = 0; i < SQ_BS_STREAMS; i++) {
+        const struct sq_tensor *t;
+        nbytes[i] = sq_bs_row_nbytes(&w->f, w->k, i);
+        if (nbytes[i] == 0)
+            continue;
+        SQ_TRY(sq_part_find(from, stream_name[i], SQ_U8, 2, (size_t[]){w->n, nbytes[i]}, &t, err));
+        data[i] = t->data;
+    }
+    for (size_t row = 0; row < w->n; row++) {
+        const uint8_t *in[SQ_BS_STREAMS];
+        for (unsigned i = 0; i < SQ_BS_STREAMS; i++)
+            in[i] = data[i] ? data[i] + row * nbytes[i] : NULL;
+        SQ_TRY(sq_bs_unpack_row(w, row, in, err));
+    }
+    return finish(s, err);
+}
+
+static enum sq_status load(void **state, const struct sq_recipe *r,
+                           const struct sq_part_source *from, struct sq_error *err)
+{
+    struct state *s = state_new(r, from->n, from->k_orig);
+    *state = NULL;
+    enum sq_status status = s ? bs_alloc(&s->w, err) : no_memory(from->n, from->k_orig, err);
+    if (status == SQ_OK)
+        status = load_scales(s, from, err);
+    if (status == SQ_OK)
+        status = load_codes(s, from, err);
+    if (status != SQ_OK)
+        layer_free(s);
+    else
+        *state = s;
+    return status;
+}
+
+const struct sq_format_values sq_bs_coded = {
+    .check = sq_bs_recipe_check,
+    .needs = sq_bs_needs,
+    .has_smoothing = true,
+    .init = init,
+    .free = layer_free,
+    .apply = apply,
+    .apply_shared = apply_shared,
+    .padded = sq_bs_recipe_padded,
+    .decode_row = decode_row,
+};
+
+const struct sq_format_file sq_bs_stored = {
+    .parts = parts,
+    .outline = outline,
+    .load = load,
+    .numbers = sq_bs_numbers,
+};

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/format/top/sq_chip_plan.h"
+
+enum { ROWS, COLS, AXES };
+// Cycles between two steps where the engine is what takes long, and where the loads are; between a burst and its
+// first beat, beside the latency of the memory.
+enum { WORK_CYCLES = 1, LOAD_CYCLES = 20, BURST_CYCLES = 4 };
+
+struct costs {
+    uint32_t depth, sum_tiles;
+    uint64_t bus_beats[SQ_TOP_OPERANDS + 1], nbytes; // of a beat; of a beat of the bus
+    uint64_t latency, num, den, burst;               // of the memory (sq_axi_memory.h)
+    uint64_t max_burst, outstanding;
+    uint64_t sums; // cycles in which the sums of a tile come or go
+    bool is_scaled;
+};
+
+static struct costs costs_of(const unsigned *v, const struct sq_env_choice *memory)
+{
+    const struct sq_top_shape s = sq_top_shape(v);
+    struct costs c = {.depth = v[SQ_TOP_DEPTH],
+                      .sum_tiles = v[SQ_TOP_SUM_TILES],
+                      .nbytes = v[SQ_TOP_DATA_W] / 8,
+                      .latency = memory->n[0],
+                      .num = memory->n[1],
+                      .den = memory->n[2],
+                      .burst = memory->n[3],
+                      .max_burst = v[SQ_TOP_MAX_BURST],
+                      .outstanding = v[SQ_TOP_OUTSTANDING],
+                      .sums = s.pairs * v[SQ_TOP_ROWS] * v[SQ_TOP_COLS] / v[SQ_TOP_PORT_LEN],
+                      .is_scaled = s.is_scaled};
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
+        c.bus_beats[i] = sq_top_bus_beats(v, (enum sq_top_part)i);
+    return c;
+}
+
+static uint64_t ceil_div(uint64_t a, uint64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint32_t smaller(uint64_t a, uint64_t b)
+{
+    return (uint32_t)(a < b ? a : b);
+}
+
+// ---- a step -----------------------------------------------------------------------------------------
+
+// Cycles of the memory for n beats of a part.
+static uint64_t memory_cycles(const struct costs *c, uint64_t n, unsigned part)
+{
+    return ceil_div(n * c->bus_beats[part] * c->nbytes, c->burst) * c->num / c->den;
+}
+
+// Cycles until they are in their buffer: of the bus, of the memory, or of as many bursts as are under way.
+static uint64_t load_cycles(const struct costs *c, uint64_t n, unsigned part)
+{
+    const uint64_t beats = n * c->bus_beats[part];
+    const uint64_t bursts = ceil_div(beats, c->max_burst);
+    return larger(larger(beats, memory_cycles(c, n, part)),
+                  bursts * (c->latency + BURST_CYCLES) / c->outstanding);
+}
+
+// Tiles of a block, scale groups of a chunk.
+struct step {
+    uint64_t tiles[AXES], groups;
+    bool is_whole, is_last; // one chunk; the last one
+};
+
+static uint64_t operand_cycles(const struct costs *c, const struct sq_top_layer *l,
+                               const struct step *s, unsigned axis)
+{
+    const unsigned part = axis == ROWS ? SQ_TOP_ACT : SQ_TOP_WEIGHT, scale = part + 1;
+    const uint64_t n = s->tiles[axis];
+    const bool by_group = axis == COLS && !c->is_scaled;
+    return load_cycles(c, n * s->groups * l->beats, part) +
+           (by_group || s->is_whole ? load_cycles(c, by_group ? n * s->groups : n, scale) : 0);
+}
+
+static uint64_t step_cycles(const struct costs *c, const struct sq_top_layer *l,
+                            const struct step *s, const bool *loads)
+{
+    const uint64_t tiles = s->tiles[ROWS] * s->tiles[COLS], beats = s->groups * l->beats;
+    uint64_t load = 0, memory = s->is_last ? memory_cycles(c, tiles, SQ_TOP_STORE) : 0;
+    for (unsigned axis = 0; axis < AXES; axis++)
+        if (loads[axis]) {
+            load += operand_cycles(c, l, s, axis);
+            memory +=
+                memory_cycles(c, s->tiles[axis] * beats, axis == ROWS ? SQ_TOP_ACT : SQ_TOP_WEIGHT);
+        }
+    const uint64_t work = tiles * (s->is_whole ? beats : larger(beats, c->sums));
+    return larger(work + WORK_CYCLES, larger(load, memory) + LOAD_CYCLES);
+}
+
+// ---- a layer ----------------------------------------------------------------------------------------
+
+static uint64_t size_of(uint64_t all, uint64_t block, bool is_last)
+{
+    return is_last ? all - (ceil_div(all, block) - 1) * block : block;
+}
+
+// All blocks alike: of those of the inner operand the first one also loads the outer.
+static uint64_t blocks_cycles(const struct costs *c, const struct sq_top_layer *l,
+                              const struct step *s, const uint64_t *n, bool has_first)
+{
+    const unsigned outer = l->cols_outer ? COLS : ROWS, inner = !outer;
+    const bool all[AXES] = {true, true};
+    bool later[AXES] = {false, false}, first[AXES];
+    if (!s->is_whole)
+        return n[ROWS] * n[COLS] * step_cycles(c, l, s, all);
+    later[inner] = l->block[inner] < l->tiles[inner]; // or it is loaded once
+    first[inner] = later[inner];
+    first[outer] = true;
+    return n[outer] * ((n[inner] - has_first) * step_cycles(c, l, s, later) +
+                       (has_first ? step_cycles(c, l, s, first) : 0));
+}
+
+static uint64_t layer_cycles(const struct costs *c, const struct sq_top_layer *l)
+{
+    const unsigned outer = l->cols_outer ? COLS : ROWS, inner = !outer;
+    const uint64_t chunks = ceil_div(l->groups, l->chunk);
+    uint64_t blocks[AXES], cycles = 0;
+    for (unsigned axis = 0; axis < AXES; axis++) {
+        const uint64_t first = (uint64_t)l->block[axis] * l->chunk * l->beats;
+        blocks[axis] = ceil_div(l->tiles[axis], l->block[axis]);
+        cycles += load_cycles(c, first, axis == ROWS ? SQ_TOP_ACT : SQ_TOP_WEIGHT);
+    }
+    for (unsigned i = 0; i < 8; i++) { // the last one or not: of rows, of columns, of chunks
+        const bool is_last[AXES] = {i & 1, i & 2};
+        struct step s = {.groups = size_of(l->groups, l->chunk, i & 4),
+                         .is_whole = chunks == 1,
+                         .is_last = i & 4};
+        uint64_t n[AXES];
+        for (unsigned axis = 0; axis < AXES; axis++) {
+            n[axis] = is_last[axis] ? 1 : blocks[axis] - 1;
+            s.tiles[axis] = size_of(l->tiles[axis], l->block[axis], is_last[axis]);
+        }
+        const uint64_t times = s.is_last ? 1 : chunks - 1;
+        if (n[ROWS] > 0 && n[COLS] > 0 && times > 0)
+            cycles += times * blocks_cycles(c, l, &s, n, is_last[inner] == (blocks[inner] == 1));
+    }
+    return cycles;
+}
+
+// ---- the search -------------------------------------------------------------------------------------
+
+// The next power of two, then the most; 0: behind that.
+static uint32_t next_block(uint32_t block, uint32_t most)
+{
+    return block == most ? 0 : smaller(2 * (uint64_t)block, most);
+}
+
+struct search {
+    struct costs c;
+    struct sq_top_layer l, best;
+    uint64_t score; // of the best
+};
+
+// A power of two, or all.
+static bool is_even(uint32_t block, uint32_t all)
+{
+    return (block & (block - 1)) == 0 || block == all;
+}
+
+// The estimate; others than even blocks and chunks must be 2 % better: what repeats evenly is also quick to
+// simulate, and the estimate is no better than that.
+static uint64_t score_of(const struct search *s)
+{
+    const uint64_t cycles = layer_cycles(&s->c, &s->l);
+    const bool all_even = is_even(s->l.chunk, s->l.groups) &&
+                          is_even(s->l.block[ROWS], s->l.tiles[ROWS]) &&
+                          is_even(s->l.block[COLS], s->l.tiles[COLS]);
+    return cycles + (all_even ? 0 : cycles / 50);
+}
+
+static void try_blocks(struct search *s)
+{
+    const uint32_t fit = s->c.depth / (s->l.chunk * s->l.beats);
+    const bool is_whole = s->l.chunk == s->l.groups;
+    const uint64_t room = is_whole ? UINT16_MAX : s->c.sum_tiles;
+    const uint32_t rows = smaller(smaller(s->l.tiles[ROWS], fit), room);
+    for (uint32_t r = 1; r > 0; r = next_block(r, rows)) {
+        const uint32_t cols = smaller(smaller(s->l.tiles[COLS], fit), room / r);
+        for (uint32_t c = 1; c > 0; c = next_block(c, cols)) {
+            s->l.block[ROWS] = r;
+            s->l.block[COLS] = c;
+            const uint64_t score = score_of(s);
+            if (score >= s->score)
+                continue;
+            s->score = score;
+            s->best = s->l;
+        }
+    }
+}
+
+static void try_chunk(struct search *s, uint32_t chunk)
+{
+    const bool rows_are_more = s->l.tiles[ROWS] >= s->l.tiles[COLS],
+               is_whole = chunk == s->l.groups;
+    if ((uint64_t)chunk * s->l.beats > s->c.depth)
+        return;
+    s->l.chunk = chunk;
+    s->l.cols_outer = rows_are_more;
+    try_blocks(s);
+    s->l.cols_outer = !rows_are_more;
+    if (is_whole) // of chunks both operands are loaded for every step, whatever stays
+        try_blocks(s);
+}
+
+void sq_chip_plan(const unsigned *v, const struct sq_env_choice *memory, struct sq_top_layer *l)
+{
+    struct search s = {.c = costs_of(v, memory), .l = *l, .score = UINT64_MAX};
+    try_chunk(&s, l->groups);
+    for (uint32_t chunk = 1; chunk < l->groups; chunk *= 2)
+        try_chunk(&s, chunk);
+    // In so many chunks, each time a third more, the chunks as even as they can be.
+    for (uint32_t n = 2; n < l->groups; n += 1 + n / 3)
+        try_chunk(&s, (uint32_t)ceil_div(l->groups, n));
+    *l = s.best;
+}

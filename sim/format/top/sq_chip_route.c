@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/format/top/sq_chip_route.h"
+
+#include <string.h>
+
+#include "sim/block/top/sq_axi_memory.h"
+#include "sim/block/top/sq_top_host.h"
+#include "sim/format/sq_tile_route.h"
+#include "sim/format/top/sq_chip_plan.h"
+
+enum { DEPTH = 256, SUM_TILES = 64, ROWS = 0, COLS = 1 };
+
+static const struct sq_chip usual;
+
+static const struct sq_chip *chip_of(const struct sq_route_work *w)
+{
+    return w->chip ? w->chip : &usual;
+}
+
+static unsigned or_usual(unsigned value, unsigned as_usual)
+{
+    return value ? value : as_usual;
+}
+
+// The operands as the engine's own route makes them: tiles that hold every token and every channel.
+struct tiles {
+    struct sq_point point;
+    struct sq_case c;
+    struct sq_route_work w;
+    bool is_scaled; // blocks of sq_engine_scaled: each is a scale group
+    size_t groups, beats;
+};
+
+static enum sq_status make_tiles(const struct sq_route_work *w, const struct sq_block *engine,
+                                 sq_chip_engine_route *make, struct tiles *t, struct sq_error *err)
+{
+    *t = (struct tiles){.point = {.name = "chip"}, .is_scaled = engine == &sq_engine_scaled_block};
+    t->c = (struct sq_case){.block = engine, .point = &t->point};
+    t->w = *w;
+    t->w.is_diagonal = true;
+    t->w.point = &t->point;
+    t->w.stream = &t->c;
+    SQ_TRY(make(&t->w, err));
+    const size_t beats = w->p->k / sq_route_get(&t->w, "BankLen");
+    t->groups = beats;
+    if (!t->is_scaled)
+        SQ_TRY(sq_product_groups(w->p, &t->groups, err));
+    t->beats = beats / t->groups;
+    return SQ_OK;
+}
+
+static void set_array(const struct tiles *t, unsigned *v)
+{
+    const bool on_acts = sq_route_get(&t->w, "OnActs");
+    v[SQ_TOP_ACT_W] = sq_route_get(&t->w, on_acts ? "LowW" : "PlainW");
+    v[SQ_TOP_WEIGHT_W] = sq_route_get(&t->w, on_acts ? "PlainW" : "LowW");
+    v[SQ_TOP_LAYOUT] = sq_route_get(&t->w, "Layout");
+    v[SQ_TOP_HIGH_W] = sq_route_get(&t->w, "HighW");
+    v[SQ_TOP_ON_ACTS] = on_acts;
+    v[SQ_TOP_ONE_ACC] = sq_route_get(&t->w, "OneAcc");
+    v[SQ_TOP_FORM] = sq_route_get(&t->w, "Form");
+}
+
+static void set_scaled(const struct tiles *t, unsigned *v)
+{
+    v[SQ_TOP_ELEMENT] = sq_route_get(&t->w, "ActElement");
+    v[SQ_TOP_SCALE] = sq_route_get(&t->w, "ActScale");
+    v[SQ_TOP_HIGH_KIND] = sq_route_get(&t->w, "High");
+    const enum sq_scaled_element element = (enum sq_scaled_element)v[SQ_TOP_ELEMENT];
+    const enum sq_scaled_high high = (enum sq_scaled_high)v[SQ_TOP_HIGH_KIND];
+    v[SQ_TOP_ACT_W] = v[SQ_TOP_WEIGHT_W] = sq_scaled_code_bits(element);
+    if (v[SQ_TOP_HIGH] > 0)
+        v[SQ_TOP_HIGH_W] = sq_scaled_code_bits(sq_scaled_high_element(high, element));
+    v[SQ_TOP_ONE_ACC] = 1;
+    v[SQ_TOP_FORM] = SQ_COMBINE_FLOAT;
+}
+
+// Beats of operands, tiles of sums that half a buffer holds.
+static uint64_t held(const unsigned *v, enum sq_top_part part, uint64_t nbytes)
+{
+    const uint64_t beat =
+        part == SQ_TOP_STORE ? (uint64_t)4 * sq_top_shape(v).pairs * v[SQ_TOP_ROWS] * v[SQ_TOP_COLS]
+                             : (uint64_t)sq_top_bus_beats(v, part) * v[SQ_TOP_DATA_W] / 8;
+    return nbytes / 2 / beat;
+}
+
+static enum sq_status set_buffers(const struct sq_chip *chip, unsigned *v, struct sq_error *err)
+{
+    const struct {
+        const char *name;
+        enum sq_top_part part;
+        uint64_t nbytes;
+        unsigned least, most, parameter;
+    } of[] = {
+        {"activations", SQ_TOP_ACT, chip->act_nbytes, 2, SQ_TOP_DEPTH_MAX, SQ_TOP_DEPTH},
+        {"weights", SQ_TOP_WEIGHT, chip->weight_nbytes, 2, SQ_TOP_DEPTH_MAX, SQ_TOP_DEPTH},
+        {"sums", SQ_TOP_STORE, chip->sum_nbytes, 1, SUM_TILES, SQ_TOP_SUM_TILES},
+    };
+    const bool has_bytes = chip->act_nbytes && chip->weight_nbytes && !chip->depth;
+    v[SQ_TOP_DEPTH] = has_bytes ? SQ_TOP_DEPTH_MAX : or_usual(chip->depth, DEPTH);
+    v[SQ_TOP_SUM_TILES] = SUM_TILES;
+    for (unsigned i = 0; i < SQ_LEN(of); i++) {
+        const uint64_t n = held(v, of[i].part, of[i].nbytes);
+        if (of[i].nbytes == 0 || (of[i].parameter == SQ_TOP_DEPTH && !has_bytes))
+            continue;
+        if (n < of[i].least)
+            return SQ_FAIL(err, SQ_ERR_RANGE,
+                           "buffer of %s = %llu B: half of it holds %llu %s, need at least %u on "
+                           "the chip",
+                           of[i].name, (unsigned long long)of[i].nbytes, (unsigned long long)n,
+                           of[i].part == SQ_TOP_STORE ? "tiles" : "beats", of[i].least);
+        if (n < v[of[i].parameter])
+            v[of[i].parameter] = (unsigned)n;
+    }
+    return SQ_OK;
+}
+
+// The chip: the engine of the tiles, a bus as wide as a tile of outputs allows.
+static enum sq_status set_point(struct sq_route_work *w, const struct tiles *t,
+                                struct sq_error *err)
+{
+    unsigned *const v = w->point->value;
+    const struct sq_chip *const chip = chip_of(w);
+    const unsigned data_w =
+        8 * or_usual(chip->bus_nbytes, w->array_rows * w->array_cols % 2 == 0 ? 8 : 4);
+    v[SQ_TOP_DATA_W] = data_w;
+    v[SQ_TOP_ROWS] = w->array_rows;
+    v[SQ_TOP_COLS] = w->array_cols;
+    v[SQ_TOP_BANK_LEN] = sq_route_get(&t->w, "BankLen");
+    v[SQ_TOP_HIGH] = sq_route_get(&t->w, "HighPerBank");
+    if (t->is_scaled)
+        set_scaled(t, v);
+    else
+        set_array(t, v);
+    v[SQ_TOP_OUT_KIND] = SQ_OUTPUT_BINARY32;
+    v[SQ_TOP_PORT_LEN] = data_w / 32;
+    v[SQ_TOP_MAX_BURST] = or_usual(chip->max_burst, 32);
+    v[SQ_TOP_OUTSTANDING] = or_usual(chip->outstanding, 4);
+    v[SQ_TOP_QUIET] = 400;
+    const unsigned sums = sq_top_shape(v).pairs * w->array_rows * w->array_cols;
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++) {
+        const uint32_t bits = sq_top_bits(v, (enum sq_top_part)i);
+        if (bits > 32 * SQ_TOP_WORDS_MAX || sums > SQ_TOP_PES_MAX)
+            return SQ_FAIL(err, SQ_ERR_RANGE,
+                           "array %ux%u: %u bits of an operand a beat, %u sums of a tile, need at "
+                           "most %d and %d on the chip",
+                           w->array_rows, w->array_cols, bits, sums, 32 * SQ_TOP_WORDS_MAX,
+                           SQ_TOP_PES_MAX);
+    }
+    if (w->array_rows * w->array_cols * 32 % data_w != 0)
+        return SQ_FAIL(err, SQ_ERR_RANGE,
+                       "array %ux%u with a bus of %u B: a tile of outputs, 4 B each, need whole "
+                       "beats of the bus",
+                       w->array_rows, w->array_cols, data_w / 8);
+    return set_buffers(chip, v, err);
+}
+
+// An ideal DRAM as fast as the bus, 40 cycles away.
+static struct sq_env_choice memory_of(const struct sq_route_work *w)
+{
+    const struct sq_env_choice as_usual = {
+        .kind = 1, .n = {40, 64 / (w->point->value[SQ_TOP_DATA_W] / 8), 1, 64}, .end = 1};
+    return chip_of(w)->memory.kind ? chip_of(w)->memory : as_usual;
+}
+
+// Its regions behind the descriptor, which is at address 0, on pages of their own.
+static enum sq_status place(const struct sq_route_work *w, const unsigned *v,
+                            struct sq_top_layer *l, uint64_t *end, struct sq_error *err)
+{
+    struct sq_top_layer tile = *l;
+    tile.tiles[ROWS] = tile.tiles[COLS] = 1;
+    *end = (uint64_t)chip_of(w)->base + SQ_AXI_PAGE;
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++) {
+        const uint64_t rows = i < SQ_TOP_WEIGHT || i == SQ_TOP_STORE ? l->tiles[ROWS] : 1;
+        const uint64_t cols = i >= SQ_TOP_WEIGHT ? l->tiles[COLS] : 1;
+        const uint64_t nbytes = rows * cols * sq_top_nbytes(v, &tile, (enum sq_top_part)i);
+        l->addr[i] = (uint32_t)*end;
+        *end += (nbytes + SQ_AXI_PAGE - 1) / SQ_AXI_PAGE * SQ_AXI_PAGE;
+        if (*end > UINT32_MAX)
+            return SQ_FAIL(err, SQ_ERR_RANGE,
+                           "%s: %u x %u tiles of %u banks from address 0x%x on, need operands and "
+                           "outputs below 4 GiB on the chip",
+                           sq_path_tail(w->p->source), l->tiles[ROWS], l->tiles[COLS],
+                           l->groups * l->beats, chip_of(w)->base);
+    }
+    return SQ_OK;
+}
+
+static enum sq_status shape_of(const struct sq_route_work *w, const struct tiles *t, uint64_t m,
+                               uint64_t n, struct sq_top_layer *l, struct sq_error *err)
+{
+    const unsigned *const v = w->point->value;
+    const uint32_t depth = v[SQ_TOP_DEPTH];
+    const uint64_t tiles[2] = {(m + w->array_rows - 1) / w->array_rows,
+                               (n + w->array_cols - 1) / w->array_cols};
+    if (t->beats > depth)
+        return SQ_FAIL(err, SQ_ERR_RANGE,
+                       "%s: a scale group is %zu elements of K, %zu beats of %u, need at most %u "
+                       "beats (half a buffer, --depth) on the chip",
+                       sq_path_tail(w->p->source), w->p->k / t->groups, t->beats,
+                       v[SQ_TOP_BANK_LEN], depth);
+    if (t->groups > UINT16_MAX)
+        return SQ_FAIL(err, SQ_ERR_RANGE,
+                       "%s: K = %zu in %zu scale groups, need at most %d on the chip",
+                       sq_path_tail(w->p->source), w->p->k, t->groups, UINT16_MAX);
+    if (tiles[ROWS] > UINT16_MAX || tiles[COLS] > UINT16_MAX)
+        return SQ_FAIL(err, SQ_ERR_RANGE,
+                       "%s: %llu x %llu tiles, need at most %d of each on the chip",
+                       sq_path_tail(w->p->source), (unsigned long long)tiles[ROWS],
+                       (unsigned long long)tiles[COLS], UINT16_MAX);
+    l->groups = (uint32_t)t->groups;
+    l->beats = (uint32_t)t->beats;
+    l->tiles[ROWS] = (uint32_t)tiles[ROWS];
+    l->tiles[COLS] = (uint32_t)tiles[COLS];
+    const struct sq_env_choice memory = memory_of(w);
+    sq_chip_plan(v, &memory, l);
+    return SQ_OK;
+}
+
+// Where a field of an operand stands in a record of the engine: both operands of sq_engine_scaled have
+// fields of the same names.
+static size_t field_at(const struct tiles *t, const struct sq_top_shape *s, unsigned part,
+                       const char *name)
+{
+    const struct sq_ports *const p = &t->w.shape;
+    size_t f = p->stream[SQ_ES_JOB].n_fields;
+    if (!s->is_scaled || part % 2)
+        return sq_route_field(&t->w, name);
+    f += part == SQ_TOP_WEIGHT ? p->stream[SQ_ES_ACT].n_fields : 0;
+    while (strcmp(p->in[f].name, name) != 0)
+        f++;
+    return sq_field_offset(p->in, f);
+}
+
+// Beats of each operand, tile after tile, out of the diagonal tiles. Scales of a group stand in the record
+// that many behind the first one of its tile.
+static enum sq_status operands_of(struct sq_product *p, const unsigned *v, const struct tiles *t,
+                                  const struct sq_top_layer *l, struct sq_top_operands *x,
+                                  struct sq_error *err)
+{
+    const struct sq_top_shape s = sq_top_shape(v);
+    const uint32_t all = l->groups * l->beats;
+    for (unsigned part = 0; part < SQ_TOP_OPERANDS; part++) {
+        const uint32_t n = sq_top_beats(v, l, (enum sq_top_part)part);
+        const uint32_t of_tile = n / l->tiles[part >= SQ_TOP_WEIGHT];
+        const struct sq_top_beat_shape *const beat = &s.part[part];
+        SQ_PRODUCT_KEEP(p, x->beat[part], (size_t)n * beat->len);
+        int32_t *to = x->beat[part];
+        for (uint32_t i = 0; i < n; i++)
+            for (unsigned f = 0; f < beat->n; to += beat->field[f++].count) {
+                const size_t record = (size_t)(i / of_tile) * all + i % of_tile;
+                const char *const name = beat->field[f].name;
+                memcpy(to, t->c.beats + record * t->w.len + field_at(t, &s, part, name),
+                       beat->field[f].count * sizeof *to);
+            }
+    }
+    return SQ_OK;
+}
+
+static enum sq_status make_image(struct sq_product *p, const unsigned *v,
+                                 const struct sq_top_layer *l, uint32_t base, uint64_t end,
+                                 const struct sq_top_operands *x, struct sq_top_given *image,
+                                 struct sq_error *err)
+{
+    uint32_t word[SQ_DESC_WORDS];
+    int32_t *memory, *want;
+    uint64_t *counted;
+    SQ_PRODUCT_KEEP(p, counted, SQ_HOST_COUNTERS);
+    SQ_PRODUCT_KEEP(p, memory, (end - base) / 4);
+    SQ_PRODUCT_KEEP(p, want, sq_top_nbytes(v, l, SQ_TOP_STORE) / 4);
+    sq_top_layer_encode(l, word);
+    memcpy(memory, word, sizeof word);
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
+        sq_top_put_operand(v, l, x, (enum sq_top_part)i, memory + (l->addr[i] - base) / 4);
+    *image = (struct sq_top_given){.word = memory,
+                                   .n_words = (uint32_t)((end - base) / 4),
+                                   .descriptor = base,
+                                   .want = want,
+                                   .counted = counted,
+                                   .out = l->addr[SQ_TOP_STORE],
+                                   .n_want = sq_top_nbytes(v, l, SQ_TOP_STORE) / 4};
+    image->status = sq_top_golden(v, l, x, want);
+    return SQ_OK;
+}
+
+static enum sq_status make_layer(struct sq_route_work *w, const struct tiles *t,
+                                 struct sq_chip_layer *to, struct sq_error *err)
+{
+    uint64_t end;
+    SQ_TRY(set_point(w, t, err));
+    SQ_TRY(shape_of(w, t, to->m, to->n, &to->layer, err));
+    SQ_TRY(place(w, w->point->value, &to->layer, &end, err));
+    memcpy(to->value, w->point->value, sizeof to->value);
+    to->memory = memory_of(w);
+    return SQ_OK;
+}
+
+static enum sq_status make_chip(struct sq_route_work *w, const struct tiles *t,
+                                struct sq_error *err)
+{
+    struct sq_top_layer l;
+    struct sq_top_operands x;
+    struct sq_top_given *image;
+    uint64_t end;
+    if (w->chip_layer)
+        return make_layer(w, t, w->chip_layer, err);
+    SQ_TRY(set_point(w, t, err));
+    SQ_TRY(shape_of(w, t, w->p->m, w->p->n, &l, err));
+    SQ_TRY(place(w, w->point->value, &l, &end, err));
+    SQ_TRY(operands_of(w->p, w->point->value, t, &l, &x, err));
+    SQ_PRODUCT_KEEP(w->p, image, 1);
+    SQ_TRY(make_image(w->p, w->point->value, &l, chip_of(w)->base, end, &x, image, err));
+    w->stream->env = memory_of(w);
+    w->stream->env.given = image;
+    return sq_case_alloc(w->stream, err);
+}
+
+enum sq_status sq_chip_make(struct sq_route_work *w, const struct sq_block *engine,
+                            sq_chip_engine_route *make, struct sq_error *err)
+{
+    struct tiles t;
+    enum sq_status status = make_tiles(w, engine, make, &t, err);
+    if (status == SQ_OK)
+        status = make_chip(w, &t, err);
+    sq_case_free(&t.c);
+    return status;
+}
+
+// The golden outputs, tile after tile in their order, against y.
+enum sq_status sq_chip_check(struct sq_route_work *w, struct sq_error *err)
+{
+    const struct sq_top_given *const image = w->stream->env.given;
+    const struct sq_top_room room = sq_top_room(w->point->value);
+    const unsigned rows = w->point->value[SQ_TOP_ROWS], cols = w->point->value[SQ_TOP_COLS];
+    const int32_t *out = image->want;
+    struct sq_top_layer l;
+    struct sq_block_walk b;
+    const float *y;
+    SQ_PRODUCT_TENSOR(w->p, "y", SQ_F32, w->p->m * w->p->n, y);
+    (void)sq_top_layer_decode((const uint32_t *)image->word, &room, &l);
+    for (sq_block_walk_start(&b, &l); b.is_active; sq_block_walk_next(&b)) {
+        if (!sq_block_walk_is_last(&b))
+            continue;
+        const uint32_t wide = sq_block_walk_tiles(&b, COLS);
+        const uint32_t n = sq_block_walk_tiles(&b, ROWS) * wide;
+        for (uint32_t i = 0; i < n; i++, out += rows * cols)
+            sq_tiles_expect_y(w, y, (size_t)(b.done[ROWS] + i / wide) * rows, rows,
+                              (size_t)(b.done[COLS] + i % wide) * cols, cols, out);
+    }
+    return SQ_OK;
+}

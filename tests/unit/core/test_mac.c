@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// sq_act_quantize, sq_dot_group, sq_combine (SPEC A.7), and the traps around them.
+//
+// Exhausted: all 256 INT4 pairs and all 65536 INT8 pairs through both sums of sq_dot_group, at the
+// first and the last place of a group. Directed: V1, V2, the mask code taken for -8, an order of
+// FP32 operations that shows. Sampled: activations against the slow quantizer.
+#include <math.h>
+
+#include "models/core/sq_gather.h"
+#include "models/core/sq_mac.h"
+#include "models/core/sq_slow.h"
+#include "tests/unit/fixture.h"
+
+static const int8_t act[8] = {3, -1, 2, 4, 1, -2, 5, -3};
+
+SQ_TEST(dot_of_v1_and_v2)
+{
+    const int8_t lo1[8] = {1, -7, 0, 4, 0, 0, -2, 0}, hi1[8] = {0, 0, 0, 0, -127, 0, 0, 64};
+    const int8_t lo2[8] = {0, 0, 0, 0, 0, 0, -1, 0}, hi2[8] = {1, -2, 0, 7, -4, 0, 0, 0};
+    const float half = 0.5f, quarter = 0.25f, one = 1.0f;
+    int32_t p_lo, p_hi;
+    sq_dot_group(lo1, hi1, act, 8, &p_lo, &p_hi);
+    assert_int_equal(p_lo, 16);
+    assert_int_equal(p_hi, -319);
+    assert_true(sq_combine(&p_lo, &p_hi, &half, &quarter, 1) == -71.75f);
+    sq_dot_group(lo2, hi2, act, 8, &p_lo, &p_hi);
+    assert_int_equal(p_lo, -5);
+    assert_int_equal(p_hi, 29);
+    assert_true(sq_combine(&p_lo, &p_hi, &one, &one, 1) == 24.0f);
+}
+
+// Naive hardware multiplies the mask code as -8. On the raw codes of V1 that gives 32; the gather
+// unit's clean codes give 16; the difference is 8 times the activations at the masked places.
+SQ_TEST(mask_code_multiplies_as_zero)
+{
+    const int8_t raw[8] = {1, -7, 0, 4, -8, 0, -2, -8}, zero[8] = {0};
+    int8_t clean[8], gathered[2];
+    int32_t naive, right, none;
+    sq_dot_group(raw, zero, act, 8, &naive, &none);
+    assert_true(sq_gather_bank(raw, act, 8, 2, 4, clean, gathered));
+    sq_dot_group(clean, zero, act, 8, &right, &none);
+    assert_int_equal(naive, 32);
+    assert_int_equal(right, 16);
+    const int correction = 8 * (gathered[0] + gathered[1]);
+    assert_int_equal(correction, -16);
+    assert_int_equal(naive + correction, right);
+    const int8_t hi[2] = {-127, 64};
+    sq_dot_group(zero, hi, gathered, 2, &none, &right); // the compact high path: same P_hi
+    assert_int_equal(right, -319);
+}
+
+SQ_TEST(every_int4_and_int8_pair)
+{
+    for (int w = -128; w < 128; w++)
+        for (int a = -128; a < 128; a++) {
+            int8_t lo[9] = {0}, hi[9] = {0}, x[9] = {0};
+            int32_t p_lo, p_hi;
+            lo[0] = hi[8] = (int8_t)w;
+            x[0] = x[8] = (int8_t)a;
+            sq_dot_group(lo, hi, x, 9, &p_lo, &p_hi);
+            if (p_lo != w * a || p_hi != w * a)
+                fail_msg("%d * %d: got %d and %d", w, a, p_lo, p_hi);
+        }
+}
+
+// (t1 + t2) first, then the sum over groups: other orders give other bits for these operands.
+SQ_TEST(combine_rounds_in_the_normative_order)
+{
+    const int32_t p_lo[2] = {1, 1}, p_hi[2] = {1, -1};
+    const float s_lo[2] = {0x1p24f, 1.0f}, s_hi[2] = {1.0f, 0x1p24f};
+    // group 0: 2^24 + 1 -> 2^24; group 1: 1 - 2^24 exactly; the sum is 1. Flat order gives 0.
+    assert_true(sq_combine(p_lo, p_hi, s_lo, s_hi, 2) == 1.0f);
+    const float flat = ((0x1p24f + 1.0f) + 1.0f) - 0x1p24f;
+    assert_true(flat == 0.0f);
+    const int32_t large = 16777217; // above 2^24: the conversion itself rounds to even
+    const int32_t nothing = 0;
+    const float one = 1.0f;
+    assert_true(sq_combine(&large, &nothing, &one, &one, 1) == 16777216.0f);
+}
+
+SQ_TEST(activations_equal_slow)
+{
+    struct sq_rng rng = {fixture_seed()};
+    for (unsigned round = 0; round < 400; round++) {
+        const size_t m = 1 + sq_rng_below(&rng, 4), k_orig = 1 + sq_rng_below(&rng, 40);
+        const size_t k = k_orig + sq_rng_below(&rng, 9);
+        const unsigned bits = round % 2 ? 4 : 8;
+        float *x = fixture_exact(m * k_orig * sizeof *x), *s_a = fixture_exact(m * sizeof *s_a);
+        int8_t *codes = fixture_exact(m * k);
+        random_weights(&rng, x, m * k_orig);
+        if (round % 10 == 0)
+            memset(x, 0, k_orig * sizeof *x); // a token of zeros: scale 1
+        assert_int_equal(sq_act_quantize(x, m, k_orig, k, bits, codes, s_a, NULL), SQ_OK);
+        for (size_t t = 0; t < m; t++) {
+            float amax = 0;
+            for (size_t i = 0; i < k_orig; i++)
+                amax = fmaxf(amax, fabsf(x[t * k_orig + i]));
+            CHECK_EQ(float_bits(s_a[t]), float_bits(sq_slow_scale(amax, bits)), "%zu\n", t);
+            for (size_t i = 0; i < k; i++)
+                CHECK_EQ(codes[t * k + i],
+                         i < k_orig ? sq_slow_quantize(x[t * k_orig + i], s_a[t], bits) : 0,
+                         "token %zu element %zu of %zu\n", t, i, k_orig);
+        }
+        free(x), free(s_a), free(codes);
+    }
+}
+
+SQ_TEST(activation_refusals)
+{
+    float x[4] = {1, 2, 3, 4}, s_a[2];
+    int8_t codes[8];
+    struct sq_error err;
+    assert_int_equal(sq_act_quantize(x, 2, 2, 4, 5, codes, s_a, &err), SQ_ERR_UNSUPPORTED);
+    assert_int_equal(sq_act_quantize(x, 2, 2, 1, 8, codes, s_a, &err), SQ_ERR_SHAPE);
+    assert_int_equal(sq_act_quantize(x, 0, 2, 2, 8, codes, s_a, &err), SQ_ERR_SHAPE);
+    assert_int_equal(sq_act_quantize(x, 2, 0, 2, 8, codes, s_a, &err), SQ_ERR_SHAPE);
+    const float bad[] = {NAN, -INFINITY, INFINITY};
+    for (size_t i = 0; i < LEN(bad); i++) {
+        x[3] = bad[i];
+        assert_int_equal(sq_act_quantize(x, 2, 2, 4, 8, codes, s_a, &err), SQ_ERR_NON_FINITE);
+    }
+    assert_string_equal(err.text, "x[1][1] = inf, need a finite number");
+}

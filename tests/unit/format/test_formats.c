@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of the formats (sq_format_ops.h, sq_format_option.h), every row of every format, and
+// every option given with its default, one past its range and with a word that it does not have.
+#include <math.h>
+
+#include "sim/format/core/sq_grid_recipe.h"
+#include "sim/format/gqsa/sq_gqsa_recipe.h"
+#include "sim/format/sp24/sq_sp24_recipe.h"
+#include "sim/format/sq_format_ops.h"
+#include "tests/unit/fixture.h"
+
+static const unsigned scopes[] = {SQ_IN_EVAL, SQ_IN_QUANTIZE, SQ_IN_FILE, SQ_IN_RUN, SQ_IN_SWEEP};
+
+SQ_TEST(names_are_those_of_the_list)
+{
+    for (size_t i = 0; i < sq_n_formats(); i++) {
+        assert_string_equal(sq_formats[i]->name, sq_format_names[i]);
+        assert_ptr_equal(sq_format_find(sq_format_names[i]), sq_formats[i]);
+    }
+    assert_null(sq_formats[sq_n_formats()]);
+    assert_null(sq_format_names[sq_n_formats()]);
+    assert_null(sq_format_find("sq_x"));
+    size_t n_core = 0;
+    for (size_t i = 0; sq_formats[i]; i++)
+        if (sq_formats[i]->cost->is_core)
+            assert_string_equal(sq_core_format_names[n_core++], sq_formats[i]->name);
+    assert_null(sq_core_format_names[n_core]);
+    assert_ptr_equal(sq_format_of_packed()->values->init, sq_formats[0]->values->init);
+}
+
+// A format has everything of a part or nothing.
+SQ_TEST(parts_are_whole)
+{
+    for (size_t i = 0; sq_formats[i]; i++) {
+        const struct sq_format_ops *f = sq_formats[i];
+        const struct sq_format_values *v = f->values;
+        assert_true(v->check && v->needs && v->init && v->free && v->apply && v->padded &&
+                    v->decode_row);
+        assert_true(f->file->outline && f->file->parts && f->file->load);
+        assert_true(!f->share || (f->share->loads && f->share->unit));
+        assert_true(f->cost->check && f->cost->weight_nbytes && f->cost->equivalent_bits);
+    }
+}
+
+static bool is_number(const struct sq_format_option *o)
+{
+    return o->kind <= SQ_OPTION_FLAG;
+}
+
+SQ_TEST(rows_are_complete)
+{
+    for (size_t i = 0; sq_formats[i]; i++)
+        for (const struct sq_format_option *o = sq_formats[i]->option; o->name; o++) {
+            if (o->taken && o->kind == SQ_OPTION_REFUSED)
+                assert_non_null(o->text);
+            if (!o->taken || !is_number(o))
+                continue;
+            if (!o->help || o->nbytes == 0 || o->offset + o->nbytes > sizeof(struct sq_recipe))
+                fail_msg("%s: option %s has no help or field", sq_formats[i]->name, o->name);
+            if (o->fallback != SQ_FOLLOWS && o->kind != SQ_OPTION_FLAG &&
+                !sq_option_accepts(o, o->fallback))
+                fail_msg("%s: default %g of %s is outside its range", sq_formats[i]->name,
+                         o->fallback, o->name);
+            for (const struct sq_format_option *p = o + 1; p->name; p++)
+                if ((p->taken & o->taken) && strcmp(p->name, o->name) == 0)
+                    fail_msg("%s: option %s is taken twice", sq_formats[i]->name, o->name);
+        }
+}
+
+// No key of JSON twice in a scope.
+SQ_TEST(shown_once)
+{
+    for (size_t i = 0; sq_formats[i]; i++)
+        for (const struct sq_format_option *o = sq_formats[i]->option; o->name; o++)
+            for (const struct sq_format_option *p = o + 1; p->name; p++)
+                if ((p->shown & o->shown) &&
+                    strcmp(p->key ? p->key : p->name, o->key ? o->key : o->name) == 0)
+                    fail_msg("%s shows %s twice", sq_formats[i]->name, o->name);
+}
+
+// What is said when the default is given is what holds when nothing is.
+SQ_TEST(defaults_are_what_they_say)
+{
+    for (size_t i = 0; sq_formats[i]; i++)
+        for (size_t s = 0; s < LEN(scopes); s++) {
+            const struct sq_format_ops *f = sq_formats[i];
+            struct sq_recipe plain, given;
+            struct sq_error err;
+            const bool is_file = scopes[s] == SQ_IN_QUANTIZE || scopes[s] == SQ_IN_FILE;
+            if (scopes[s] == SQ_IN_SWEEP || (is_file && !f->file))
+                continue;
+            if (sq_format_recipe(f, scopes[s], NULL, &plain, &err) != SQ_OK)
+                fail_msg("%s: %s", f->name, err.text);
+            for (const struct sq_format_option *o = f->option; o->name; o++) {
+                char word[32];
+                struct sq_given one = {1, {{o->name, word}}};
+                if (!(o->taken & scopes[s]) || o->kind > SQ_OPTION_NAME || o->flag ||
+                    o->fallback == SQ_FOLLOWS || strcmp(o->name, "percdamp") == 0 ||
+                    strcmp(o->name, "score") == 0)
+                    continue; // those have a meaning only beside another
+                sq_option_word(o, o->fallback, word, sizeof word);
+                if (sq_format_recipe(f, scopes[s], &one, &given, &err) != SQ_OK)
+                    fail_msg("%s: %s = %s: %s", f->name, o->name, word, err.text);
+                if (memcmp(&plain, &given, sizeof plain) != 0)
+                    fail_msg("%s: %s = %s is not the default", f->name, o->name, word);
+            }
+        }
+}
+
+// eval and quantize start from the same recipe: an option of both is the same row, so that its
+// default, its range and its help cannot differ, and so is what is settled from it.
+SQ_TEST(eval_and_quantize_start_alike)
+{
+    unsigned shared = 0;
+    for (size_t i = 0; sq_formats[i]; i++) {
+        const struct sq_format_ops *f = sq_formats[i];
+        struct sq_recipe eval, quantize;
+        struct sq_error err;
+        if (!f->file)
+            continue;
+        for (const struct sq_format_option *o = f->option; o->name; o++) {
+            const struct sq_format_option *e = sq_option_find(f, SQ_IN_EVAL, o->name),
+                                          *q = sq_option_find(f, SQ_IN_QUANTIZE, o->name);
+            if (!e || !q)
+                continue;
+            if (e != q)
+                fail_msg("%s: %s has a row of its own in eval and in quantize", f->name, o->name);
+            shared++;
+        }
+        if (sq_format_recipe(f, SQ_IN_EVAL, NULL, &eval, &err) != SQ_OK ||
+            sq_format_recipe(f, SQ_IN_QUANTIZE, NULL, &quantize, &err) != SQ_OK)
+            fail_msg("%s: %s", f->name, err.text);
+        if (memcmp(&eval, &quantize, sizeof eval) != 0)
+            fail_msg("%s: eval and quantize start from different recipes", f->name);
+    }
+    assert_true(shared > 60);
+}
+
+// ---- refusals -------------------------------------------------------------------------------
+
+static void refuse(const struct sq_format_ops *f, unsigned scope, const char *name,
+                   const char *word)
+{
+    struct sq_given one = {1, {{name, word}}};
+    struct sq_recipe r;
+    struct sq_error err;
+    if (sq_format_recipe(f, scope, &one, &r, &err) == SQ_OK)
+        fail_msg("%s takes %s = %s", f->name, name, word);
+    if (strncmp(err.text, name, strlen(name)) != 0 || strchr(err.text, '\n'))
+        fail_msg("%s: %s = %s is refused by '%s'", f->name, name, word, err.text);
+}
+
+// By a sentence that begins with the option: what lies outside a range, is no number, is no word of
+// the list, or belongs to another format.
+SQ_TEST(refusals_name_the_option)
+{
+    unsigned outside = 0, foreign = 0;
+    for (size_t i = 0; sq_formats[i]; i++)
+        for (size_t j = 0; sq_formats[j]; j++)
+            for (const struct sq_format_option *o = sq_formats[j]->option; o->name; o++)
+                for (size_t s = 0; s < LEN(scopes); s++) {
+                    const struct sq_format_option *mine =
+                        sq_option_find(sq_formats[i], scopes[s], o->name);
+                    if (!(o->taken & scopes[s]) || scopes[s] == SQ_IN_SWEEP)
+                        continue;
+                    if (!mine || mine->kind == SQ_OPTION_REFUSED) {
+                        refuse(sq_formats[i], scopes[s], o->name, "1");
+                        foreign++;
+                    } else if (mine->kind != SQ_OPTION_FLAG) {
+                        char word[32];
+                        refuse(sq_formats[i], scopes[s], o->name, "x");
+                        refuse(sq_formats[i], scopes[s], o->name, "");
+                        refuse(sq_formats[i], scopes[s], o->name, "nan");
+                        refuse(sq_formats[i], scopes[s], o->name, "-1");
+                        refuse(sq_formats[i], scopes[s], o->name, "1e9x");
+                        snprintf(word, sizeof word, "%.10g", 1e7);
+                        refuse(sq_formats[i], scopes[s], o->name, word);
+                        outside++;
+                    }
+                }
+    assert_true(outside > 100 && foreign > 100);
+}
+
+SQ_TEST(sentences)
+{
+    static const struct {
+        const struct sq_format_ops *f;
+        unsigned scope;
+        const char *name, *word, *text;
+    } row[] = {
+        {&sq_format_sq_w, SQ_IN_EVAL, "prune", "wanda",
+         "prune has no use with --format sq_w; --prune needs --format sp24 or gqsa"},
+        {&sq_format_sp24, SQ_IN_EVAL, "algorithm", "lite",
+         "algorithm = lite, need rtn or gptq for sp24; lite needs --format gqsa"},
+        {&sq_format_gqsa, SQ_IN_RUN, "group", "3", "group = 3, need 4..128 for gqsa"},
+        {&sq_format_gqsa, SQ_IN_EVAL, "group", "row",
+         "group = 0, need 4, 8, 16, 32, 64 or 128 for gqsa"},
+        {&sq_format_dense, SQ_IN_EVAL, "act-bits", "3", "act-bits = 3, need 4..8 or 16 for dense"},
+        {&sq_format_gqsa, SQ_IN_EVAL, "prune", "wonda",
+         "prune = wonda, need magnitude, wanda or sparsegpt for gqsa (did you mean wanda?)"},
+    };
+    for (size_t i = 0; i < LEN(row); i++) {
+        struct sq_given one = {1, {{row[i].name, row[i].word}}};
+        struct sq_recipe r;
+        struct sq_error err;
+        assert_int_not_equal(sq_format_recipe(row[i].f, row[i].scope, &one, &r, &err), SQ_OK);
+        assert_string_equal(err.text, row[i].text);
+    }
+}
