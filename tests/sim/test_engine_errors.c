@@ -13,7 +13,7 @@
 #include "tests/test.h"
 #include "tests/unit/fixture.h"
 
-// Kinds in the order in which a block spoils its jobs, each `times` jobs long: Mask, Code, Scale, Index; '-' where the
+// Kinds in the order in which a block spoils its jobs, each `times` jobs long: Mask, Code, Scale, Both of these, Index; '-' where the
 // format has nothing of the kind. any: what may be told beside it, as drawn bits of FP8 may be no number.
 static const struct {
     const char *block, *point, *kinds;
@@ -28,10 +28,10 @@ static const struct {
     {"engine_gqsa", "g4", "CSSIIII", 1, '-'},
     {"engine_gqsa", "g16", "CSSIIII", 1, '-'},
     {"engine_gqsa", "g8", "CSSIIII", 1, '-'},
-    // x; theta, d, dmin; the superblock of another column
-    {"engine_spqt", "b4", "CSSSI", 1, '-'},
-    {"engine_spqt", "b16", "CSSSI", 1, '-'},
-    {"engine_spqt", "b8", "CSSSI", 1, '-'},
+    // x; theta, theta and all x, d, dmin; the superblock of another column
+    {"engine_spqt", "b4", "CSBSSI", 1, '-'},
+    {"engine_spqt", "b16", "CSBSSI", 1, '-'},
+    {"engine_spqt", "b8", "CSBSSI", 1, '-'},
     {"engine_array", "sp24", "MCS", 4, '-'},
     {"engine_array", "dense", "-CS", 4, '-'},
     {"engine_array", "compact", "MCS", 4, '-'},
@@ -82,6 +82,8 @@ static int32_t bit_of(char kind)
         return 1 << SQ_SCALED_ERROR_CODE;
     case 'S':
         return 1 << SQ_SCALED_ERROR_SCALE;
+    case 'B':
+        return bit_of('C') | bit_of('S');
     case 'I':
         return 1 << SQ_ENGINE_ERROR_INDEX;
     default:
