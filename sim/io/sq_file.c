@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <pthread.h>
 #include <search.h>
@@ -320,6 +321,18 @@ static int name_temp(int fd, const char *temp)
     return linkat(AT_FDCWD, link, AT_FDCWD, temp, AT_SYMLINK_FOLLOW);
 }
 
+// Whether the folder of `path` is one of the system, where a new name would take the place of a device or a stream.
+static bool is_among_devices(const char *path)
+{
+    char *const copy = strdup(path);
+    char *const folder = copy ? realpath(dirname(copy), NULL) : NULL;
+    const bool is = folder && (strcmp(folder, "/dev") == 0 || strcmp(folder, "/dev/fd") == 0 ||
+                               strncmp(folder, "/proc/", 6) == 0);
+    free(folder);
+    free(copy);
+    return is;
+}
+
 static enum sq_status refuse_target(const char *path, struct sq_error *err)
 {
     size_t n = strlen(path);
@@ -329,6 +342,9 @@ static enum sq_status refuse_target(const char *path, struct sq_error *err)
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
         return SQ_FAIL(err, SQ_ERR_IO, "cannot write '%s': it is %s", sq_path_tail(path),
                        kind_of(st.st_mode));
+    if (is_among_devices(path))
+        return SQ_FAIL(err, SQ_ERR_IO, "cannot write '%s': it lies among devices",
+                       sq_path_tail(path));
     if (path[n - 1] == '/')
         return SQ_FAIL(err, SQ_ERR_IO, "cannot write '%s': it names a directory",
                        sq_path_tail(path));

@@ -51,6 +51,7 @@ refuse "--seq with --phase decode" workload "$T/llama-3-8b.json" --phase decode 
 refuse "--json and --output" workload "$T/llama-3-8b.json" --json -o x.csv
 refuse "cannot open\|No such\|not" workload /nonexistent.json
 refuse "cannot\|No such\|not" workload "$T/llama-3-8b.json" -o no/such/x.csv
+refuse "it lies among devices" workload "$T/llama-3-8b.json" -o /dev/fd/1
 
 # ---- run ------------------------------------------------------------------------------------
 run --workload "$T/llama-3-8b_decode_1.csv"
