@@ -93,7 +93,7 @@ bool sq_cost_draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint6
 // Work of an engine in an entry of the list: where it has none it may have to do as much as for one.
 static uint64_t effort(const struct sq_cost_unit *u, uint32_t work)
 {
-    const uint32_t least = sq_unit_least_work((enum sq_unit_kind)u->unit.kind);
+    const uint32_t least = sq_unit_least_work(&u->unit);
     return work > least ? work : least;
 }
 
@@ -180,7 +180,7 @@ void sq_cost_own(const struct sq_cost_unit *u, const struct sq_own *own, uint64_
                  uint64_t first, uint64_t elements, uint32_t count[SQ_LINES_MAX])
 {
     const unsigned engines = sq_cost_counted(u);
-    const unsigned height = sq_unit_is_of_tokens((enum sq_unit_kind)u->unit.kind) ? 1 : u->lines;
+    const unsigned height = sq_unit_is_of_tokens(&u->unit) ? 1 : u->lines;
     uint64_t from = first / own->piece, to = (first + elements + own->piece - 1) / own->piece;
     to = to < own->n_pieces ? to : own->n_pieces; // padding has none
     from = from < to ? from : to;

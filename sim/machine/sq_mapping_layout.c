@@ -256,7 +256,7 @@ static void take_own(const struct sq_mapping_context *c, struct sq_mapping *p, u
                      uint64_t e, struct sq_cost_counts *counts)
 {
     const bool is_last_n = i & 1, is_last_k = i & 2;
-    const bool is_tokens = sq_unit_is_of_tokens((enum sq_unit_kind)c->cost.unit.kind);
+    const bool is_tokens = sq_unit_is_of_tokens(&c->cost.unit);
     const uint64_t row = is_last_n && !is_tokens ? (p->count_n - 1) * p->block_n : 0;
     const uint64_t rows = is_tokens   ? c->recipe->rows->n
                           : is_last_n ? c->gemm.n - row
@@ -280,7 +280,7 @@ static void take_own(const struct sq_mapping_context *c, struct sq_mapping *p, u
 static uint64_t tiles_drawn(const struct sq_mapping_context *c, const struct sq_mapping *p,
                             unsigned i)
 {
-    if (!sq_unit_is_of_tokens((enum sq_unit_kind)c->cost.unit.kind))
+    if (!sq_unit_is_of_tokens(&c->cost.unit))
         return p->step[2 * i + 1].job.passes; // the last row of blocks has it
     const uint32_t tiles = p->step[2 * i].job.tiles;
     return tiles ? tiles : p->step[2 * i + 1].job.tiles;

@@ -65,7 +65,7 @@ SQ_TEST(test_peak)
         sq_cost_unit(&r, &m.core, 64, 4096, &u);
         assert_int_equal(pe.low_lanes, u.low_lanes);
         assert_int_equal(pe.high_lanes, u.high_lanes);
-        if (u.unit.kind == SQ_UNIT_ARRAY || sq_unit_is_engines((enum sq_unit_kind)u.unit.kind)) {
+        if (u.unit.kind == SQ_UNIT_ARRAY || u.unit.engine) {
             struct sq_cost_unit was;
             sq_cost_unit(&r, &before, 64, 4096, &was);
             assert_memory_equal(&u, &was, sizeof u); // they have them all

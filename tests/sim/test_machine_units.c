@@ -360,7 +360,7 @@ static bool check_side(struct sq_rng *r, const struct sq_format_ops *f, size_t r
     const uint64_t unit = 1 + sq_unit_run_fast(&p.cost.unit, j, &list).cycles;
     if (unit > MOST)
         return false;
-    assert_string_equal(sq_unit_name((enum sq_unit_kind)p.cost.unit.kind), sides[row].block->name);
+    assert_string_equal(sq_unit_name(&p.cost.unit), sides[row].block->name);
     assert_true(p.cost.rows * p.cost.abreast >= 1 && list.n >= 1);
     struct side side = side_of(row, j, list);
     CHECK_EQ(run_side(&side, row), unit,
@@ -394,7 +394,7 @@ SQ_TEST(test_slowest)
             for (unsigned e = 0; e < sq_cost_counted(&u); e++)
                 c.count[t][e] = sq_rng_below(&r, 2) ? sq_rng_below(&r, 17) : 0;
         sq_cost_tiles(&s, &u, 256, &c, tile, kept);
-        const bool is_of_tokens = sq_unit_is_of_tokens((enum sq_unit_kind)u.unit.kind);
+        const bool is_of_tokens = sq_unit_is_of_tokens(&u.unit);
         const struct sq_unit_job j = {.tiles = is_of_tokens ? c.n : 2,
                                       .passes = is_of_tokens ? 2 : c.n,
                                       .flushes = 1,

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/block/spqr/sq_engine_spqr_sim.h"
 #include "sim/format/gqsa/sq_gqsa_recipe.h"
 #include "sim/format/spqr/sq_spqr_recipe.h"
 #include "sim/format/spqt/sq_spqt_recipe.h"
@@ -74,7 +75,7 @@ static bool is_slowest(const struct sq_mapping *p, const struct sq_own *own, boo
         for (uint32_t t = 0; t < p->n_drawn[3]; t++) {
             const uint32_t n = count_of(p, own, t, e, 0);
             of_engine += n;
-            effort += n > 0 || p->cost.unit.kind == SQ_UNIT_SPQR ? n : 1;
+            effort += n > 0 || p->cost.unit.engine == &sq_engine_spqr_unit ? n : 1;
             same += p->drawn[3][t].work == n;
         }
         most = effort > most ? effort : most;

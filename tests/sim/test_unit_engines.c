@@ -14,7 +14,10 @@
 #include "sim/block/core/sq_core_run.h"
 #include "sim/block/flow/sq_pipeline.h"
 #include "sim/block/flow/sq_unit.h"
+#include "sim/block/gqsa/sq_gqsa_walk_sim.h"
 #include "sim/block/output/sq_output_port.h"
+#include "sim/block/spqr/sq_engine_spqr_sim.h"
+#include "sim/block/spqt/sq_spqt_idx_block.h"
 #include "tests/test.h"
 
 static uint64_t test_seed(void)
@@ -58,15 +61,21 @@ static struct sq_unit_output random_output(struct sq_rng *r)
                                    .pairs = 1u << sq_rng_below(r, 3)};
 }
 
+static const struct sq_unit_engine *const engines[] = {&sq_engine_gqsa_unit, &sq_engine_spqt_unit,
+                                                       &sq_engine_spqr_unit};
+
 static struct sq_unit random_unit(struct sq_rng *r)
 {
     struct sq_unit u;
     memset(&u, 0, sizeof u);
-    u.kind = sq_rng_below(r, SQ_UNIT_KINDS);
+    u.kind = sq_rng_below(r, SQ_UNIT_ENGINES + SQ_LEN(engines));
+    u.kind = u.kind < SQ_UNIT_ENGINES ? u.kind : SQ_UNIT_ENGINES;
     u.topk = sq_rng_below(r, 2) ? SQ_TOPK_RANK : SQ_TOPK_RADIX;
     u.stages = sq_rng_below(r, 2) ? SQ_ARRAY_STAGES_PLAIN : SQ_ARRAY_STAGES_MIXED;
     u.core = random_core(r);
-    if (!sq_unit_is_engines(u.kind) && sq_rng_below(r, 4) > 0)
+    if (u.kind == SQ_UNIT_ENGINES)
+        u.engine = engines[sq_rng_below(r, SQ_LEN(engines))];
+    else if (sq_rng_below(r, 4) > 0)
         u.output = random_output(r);
     return u;
 }
@@ -77,7 +86,7 @@ static struct sq_unit_job random_job(struct sq_rng *r, const struct sq_unit *u,
                                      struct sq_tile_work tile[TILES_MAX], struct sq_tile_list *list)
 {
     const bool is_core = u->kind == SQ_UNIT_CORE || u->kind == SQ_UNIT_CORE_ACT;
-    const bool is_engines = sq_unit_is_engines(u->kind);
+    const bool is_engines = u->engine != NULL;
     struct sq_unit_job j = {.tiles = some(r, is_engines ? 4 : 12), // their models take time
                             .passes = some(r, is_engines ? 12 : 30),
                             .flushes = u->kind == SQ_UNIT_STORED || is_engines ? 1 : some(r, 8),
@@ -86,8 +95,8 @@ static struct sq_unit_job random_job(struct sq_rng *r, const struct sq_unit *u,
                             .loads = is_engines ? some(r, 20) : 0};
     *list = (struct sq_tile_list){is_engines ? sq_rng_below(r, TILES_MAX + 1) : 0, tile};
     if (is_engines && sq_rng_below(r, 4) == 0)
-        j.words = some(r, 2000); // a port that they all wait for
-    if (u->kind == SQ_UNIT_SPQT) // a token has its columns
+        j.words = some(r, 2000);           // a port that they all wait for
+    if (u->engine == &sq_engine_spqt_unit) // a token has its columns
         j.loads++;
     for (uint32_t i = 0; i < list->n; i++) {
         tile[i].work = some(r, 25) - 1;
@@ -119,7 +128,7 @@ SQ_TEST(test_random)
         if (memcmp(&a, &b, sizeof a) != 0)
             fail_msg("seed %llu case %u: %s, %u x %u tiles of %u x %u, words %u, loads %u, list "
                      "of %u: stepping %llu cycles, fast %llu",
-                     (unsigned long long)test_seed(), i, sq_unit_name(u.kind), j.tiles, j.passes,
+                     (unsigned long long)test_seed(), i, sq_unit_name(&u), j.tiles, j.passes,
                      j.flushes, j.beats, j.words, j.loads, list.n, (unsigned long long)a.cycles,
                      (unsigned long long)b.cycles);
         assert_memory_equal(&a, &c, sizeof a);
@@ -190,7 +199,7 @@ SQ_TEST(test_long)
                                 .flushes = 1,
                                 .beats = between(&r, 8, 2000),
                                 .words = sq_rng_below(&r, 9)};
-        if (sq_unit_is_engines(u.kind))
+        if (u.engine)
             j.loads = between(&r, 1, 300);
         else if (u.kind != SQ_UNIT_STORED)
             j.flushes = between(&r, 1, 60);

@@ -13,8 +13,7 @@
 // Behind these stands the output stage (sq_output_sim.h): the tile of each scale group is read through
 // `lanes` combine units, and the last group's outputs wait for the port in a queue.
 //
-//   engine_gqsa, engine_spqt, engine_spqr
-//             engines side by side, each with its share of the channels and, of the last two, of the
+//   engines   engines of a format side by side, which the format's room describes (sq_unit_engine.h), each with its share of the channels and, of some, of the
 //             tokens. Their time is that of the one that has most to do. Each gives a beat of outputs
 //             at a time; the beats wait in the output buffer, which has room for all of a job, and leave
 //             through the port, `words` cycles for a beat of all engines
@@ -35,15 +34,8 @@ enum sq_unit_kind {
     SQ_UNIT_STORED,
     SQ_UNIT_DYNAMIC,
     SQ_UNIT_ARRAY,
-    SQ_UNIT_GQSA,
-    SQ_UNIT_SPQT,
-    SQ_UNIT_SPQR,
-    SQ_UNIT_KINDS
+    SQ_UNIT_ENGINES // side by side
 };
-const char *sq_unit_name(enum sq_unit_kind kind);    // "core", ...
-bool sq_unit_is_engines(enum sq_unit_kind kind);     // side by side
-uint32_t sq_unit_least_work(enum sq_unit_kind kind); // a tile takes as long as for so much
-bool sq_unit_is_of_tokens(enum sq_unit_kind kind); // lists say the work of tokens, not of channels
 
 // The output stage of a unit.
 struct sq_unit_output {
@@ -57,12 +49,23 @@ struct sq_unit_output {
 
 // Without padding, zeroed where unused: compared by its bytes.
 struct sq_unit {
+    const struct sq_unit_engine *engine; // engines: which ones (sq_unit_engine.h); others: NULL
     uint32_t kind;
     uint32_t topk;              // core_act, stored, dynamic: enum sq_topk_arch
     uint32_t stages;            // array: of sq_stages.h
     struct sq_core_config core; // core, core_act
     struct sq_unit_output output;
+    uint32_t unused; // 0, in place of padding
 };
+_Static_assert(sizeof(struct sq_unit) == sizeof(void *) + 4 * sizeof(uint32_t) +
+                                             sizeof(struct sq_core_config) +
+                                             sizeof(struct sq_unit_output),
+               "no padding");
+
+const char *sq_unit_name(const struct sq_unit *unit); // "core", ...; of engines that of their block
+uint32_t sq_unit_least_work(const struct sq_unit *unit); // a tile takes as long as for so much
+bool sq_unit_is_of_tokens(
+    const struct sq_unit *unit); // lists say the work of tokens, not of channels
 
 struct sq_unit_job {
     uint32_t tiles, passes; // >= 1 each, tiles * passes * flushes < 2^31

@@ -58,7 +58,7 @@ static struct parts parts_of(const struct sq_unit *u, const struct sq_unit_job *
 uint64_t sq_unit_bound(const struct sq_unit *unit, const struct sq_unit_job *job,
                        const struct sq_tile_list *list)
 {
-    if (sq_unit_is_engines(unit->kind))
+    if (unit->engine)
         return sq_unit_engines_bound(unit, job, list);
     const struct parts p = parts_of(unit, job);
     const uint64_t paths = max_u64(max_u64(p.low, p.high), p.front);
@@ -70,7 +70,7 @@ uint64_t sq_unit_limit(const struct sq_unit *unit, const struct sq_unit_job *job
 {
     // The first bank's 128 low steps, the last one's 64 high steps, and registers between.
     enum { PIPELINES = 512 };
-    if (sq_unit_is_engines(unit->kind))
+    if (unit->engine)
         return sq_unit_engines_limit(unit, job, list);
     const struct parts p = parts_of(unit, job);
     const uint64_t paths = unit->kind == SQ_UNIT_CORE || unit->kind == SQ_UNIT_CORE_ACT

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an engine says of itself so that a unit may consist of several side by side (sq_unit_engines.c):
 // what its streams offer cycle by cycle, and the time of its jobs in closed form. Each stands in
-// sq_engine_<name>_unit.c; the list is in sq_unit_kinds.c.
+// the room of its format, sq_engine_<name>_unit.c, and the format puts it into its unit.
 #ifndef SQ_UNIT_ENGINE_H
 #define SQ_UNIT_ENGINE_H
 
@@ -95,10 +95,5 @@ struct sq_unit_engine {
     void (*end)(struct sq_unit_times *t);
     void (*count)(const struct sq_unit_times *t, uint64_t low[SQ_N_UNIT_CAUSES]);
 };
-
-extern const struct sq_unit_engine sq_engine_gqsa_unit, sq_engine_spqt_unit, sq_engine_spqr_unit;
-
-// Of a kind for which sq_unit_is_engines (sq_unit_kinds.c).
-const struct sq_unit_engine *sq_unit_engine_of(enum sq_unit_kind kind);
 
 #endif

@@ -32,11 +32,6 @@ static void move_offset(struct sq_unit_engine_run *r, uint32_t rows)
     r->offset++;
 }
 
-static const struct sq_unit_engine *engine_of(const struct sq_unit *unit)
-{
-    return sq_unit_engine_of((enum sq_unit_kind)unit->kind);
-}
-
 static void init(const struct sq_unit_engine *e, void *state)
 {
     unsigned value[SQ_PARAMS_MAX];
@@ -84,7 +79,7 @@ static void move_port(struct sq_unit_engine_run *r, bool is_given)
 static uint64_t idle_of(const struct sq_unit *unit, const struct sq_unit_job *job,
                         const struct sq_tile_list *list)
 {
-    const struct sq_unit_engine *const e = engine_of(unit);
+    const struct sq_unit_engine *const e = unit->engine;
     const uint64_t n = e->is_of_tokens ? job->tiles : job->passes;
     const uint64_t times =
         e->is_of_tokens ? (uint64_t)job->passes * e->outputs : (uint64_t)job->tiles;
@@ -107,7 +102,7 @@ static void take_idle(const struct sq_unit *unit, const struct sq_unit_job *job,
 struct sq_unit_stats sq_unit_engines_step(const struct sq_unit *unit, const struct sq_unit_job *job,
                                           const struct sq_tile_list *list)
 {
-    const struct sq_unit_engine *const e = engine_of(unit);
+    const struct sq_unit_engine *const e = unit->engine;
     const struct sq_timing *const timing = e->block->timing;
     struct sq_unit_stats stats = {.cycles = 0};
     union {
@@ -140,7 +135,7 @@ static struct sq_unit_times times_of(const struct sq_unit *unit, const struct sq
                                      const struct sq_tile_list *list, enum sq_unit_scan scan)
 {
     struct sq_unit_times t = {
-        .engine = engine_of(unit), .tiles = job->tiles, .passes = job->passes, .loads = job->loads};
+        .engine = unit->engine, .tiles = job->tiles, .passes = job->passes, .loads = job->loads};
     const uint32_t n = list && list->n ? list->n : 1;
     for (uint32_t i = 0; i < n; i++) {
         const uint64_t work = list && list->n ? list->tile[i].work : job->beats;

@@ -7,37 +7,21 @@
 #include "sim/block/flow/sq_unit_engine.h"
 #include "sim/block/flow/sq_unit_world.h"
 
-const char *sq_unit_name(enum sq_unit_kind kind)
+const char *sq_unit_name(const struct sq_unit *unit)
 {
-    static const char *const name[SQ_UNIT_KINDS] = {"core",        "core_act",   "stored",
-                                                    "dynamic",     "array",      "engine_gqsa",
-                                                    "engine_spqt", "engine_spqr"};
-    return name[kind];
+    static const char *const name[SQ_UNIT_ENGINES] = {"core", "core_act", "stored", "dynamic",
+                                                      "array"};
+    return unit->engine ? unit->engine->block->name : name[unit->kind];
 }
 
-bool sq_unit_is_engines(enum sq_unit_kind kind)
+uint32_t sq_unit_least_work(const struct sq_unit *unit)
 {
-    return kind >= SQ_UNIT_GQSA;
+    return unit->engine ? unit->engine->least : 0;
 }
 
-const struct sq_unit_engine *sq_unit_engine_of(enum sq_unit_kind kind)
+bool sq_unit_is_of_tokens(const struct sq_unit *unit)
 {
-    static const struct sq_unit_engine *const engine[] = {
-        [SQ_UNIT_GQSA - SQ_UNIT_GQSA] = &sq_engine_gqsa_unit,
-        [SQ_UNIT_SPQT - SQ_UNIT_GQSA] = &sq_engine_spqt_unit,
-        [SQ_UNIT_SPQR - SQ_UNIT_GQSA] = &sq_engine_spqr_unit,
-    };
-    return engine[kind - SQ_UNIT_GQSA];
-}
-
-uint32_t sq_unit_least_work(enum sq_unit_kind kind)
-{
-    return sq_unit_is_engines(kind) ? sq_unit_engine_of(kind)->least : 0;
-}
-
-bool sq_unit_is_of_tokens(enum sq_unit_kind kind)
-{
-    return sq_unit_is_engines(kind) && sq_unit_engine_of(kind)->is_of_tokens;
+    return unit->engine && unit->engine->is_of_tokens;
 }
 
 void sq_unit_count(struct sq_unit_stats *stats, enum sq_cause cause)
@@ -433,7 +417,7 @@ static size_t array_counters(struct sq_unit_job_run *r, enum sq_unit_level level
     return n;
 }
 
-const struct sq_unit_ops sq_unit_ops[SQ_UNIT_GQSA] = {
+const struct sq_unit_ops sq_unit_ops[SQ_UNIT_ENGINES] = {
     [SQ_UNIT_CORE] = {core_start, core_clock, outputs_done, core_counters, core_stats},
     [SQ_UNIT_CORE_ACT] = {act_start, act_clock, outputs_done, act_counters, act_stats},
     [SQ_UNIT_STORED] = {stored_start, stored_clock, outputs_done, stored_counters, NULL},

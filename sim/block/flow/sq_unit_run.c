@@ -41,7 +41,7 @@ struct sq_unit_stats sq_unit_run_step(const struct sq_unit *unit, const struct s
                                       const struct sq_tile_list *list)
 {
     struct sq_unit_job_run r;
-    if (sq_unit_is_engines(unit->kind))
+    if (unit->engine)
         return sq_unit_engines_step(unit, job, list);
     start(&r, unit, job);
     while (!sq_unit_ops[unit->kind].done(&r))
@@ -154,7 +154,7 @@ struct sq_unit_stats sq_unit_run_fast(const struct sq_unit *unit, const struct s
     struct mark mark[SQ_N_LEVELS];
     for (unsigned i = 0; i < SQ_N_LEVELS; i++)
         mark[i].valid = false;
-    if (sq_unit_is_engines(unit->kind))
+    if (unit->engine)
         return sq_unit_engines_run(unit, job, list);
     start(&r, unit, job);
     while (!sq_unit_ops[unit->kind].done(&r)) {

@@ -58,7 +58,7 @@ struct sq_unit_ops {
         struct sq_unit_world *w); // NULL: causes are counted in stats
 };
 
-extern const struct sq_unit_ops sq_unit_ops[SQ_UNIT_GQSA]; // all but engines side by side
+extern const struct sq_unit_ops sq_unit_ops[SQ_UNIT_ENGINES]; // all but engines side by side
 
 // A cycle of a path that has no causes of its own.
 void sq_unit_count(struct sq_unit_stats *stats, enum sq_cause cause);

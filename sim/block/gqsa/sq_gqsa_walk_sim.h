@@ -17,4 +17,7 @@ struct sq_gqsa_walk_sim {
 // `show` of a part of a line (sq_line.h): last: the step ends its row; n: 1 where it ends the matrix.
 void sq_gqsa_walk_show(const void *state, struct sq_offer *out);
 
+// The engines of this format side by side (sq_unit_engine.h).
+extern const struct sq_unit_engine sq_engine_gqsa_unit;
+
 #endif

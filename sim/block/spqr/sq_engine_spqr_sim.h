@@ -19,4 +19,7 @@ enum {
 extern const struct sq_timing sq_engine_spqr_timing;
 void sq_engine_spqr_init(const unsigned *v, void *state);
 
+// The engines of this format side by side (sq_unit_engine.h).
+extern const struct sq_unit_engine sq_engine_spqr_unit;
+
 #endif

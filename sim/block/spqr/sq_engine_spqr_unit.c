@@ -3,6 +3,7 @@
 #include "models/spqr/sq_spqr.h"
 #include "sim/block/flow/sq_engine_cause.h"
 #include "sim/block/flow/sq_unit_engine.h"
+#include "sim/block/spqr/sq_engine_spqr_sim.h"
 
 static void offer(struct sq_unit_engine_run *r)
 {

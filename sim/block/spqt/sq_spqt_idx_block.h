@@ -28,4 +28,7 @@ static inline uint64_t sq_spqt_idx_before(uint64_t segment, uint64_t segments, u
 // The same of a vector of k columns in the point that `sqsim area --block spqt_idx` prices.
 uint64_t sq_spqt_idx_cycles(uint64_t k, uint64_t n_active);
 
+// The engines of this format side by side (sq_unit_engine.h).
+extern const struct sq_unit_engine sq_engine_spqt_unit;
+
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GQSA on a machine: the unit, the groups that its channels keep, bytes (sq_cost.h).
 #include "sim/format/gqsa/sq_gqsa_cost.h"
+#include "sim/block/gqsa/sq_gqsa_walk_sim.h"
 
 #include "sim/format/sq_format_ops.h"
 
@@ -23,7 +24,8 @@ void sq_gqsa_unit(const struct sq_recipe *r, const struct sq_core_config *has, u
     (void)m, (void)k;
     u->multipliers = r->group;
     const unsigned groups = sq_cost_engines(u, has, 4, sq_recipe_act_bits(r)); // in a cycle
-    u->unit.kind = SQ_UNIT_GQSA;
+    u->unit.kind = SQ_UNIT_ENGINES;
+    u->unit.engine = &sq_engine_gqsa_unit;
     u->rows = u->weight_rows = groups < has->rows ? groups : has->rows;
     u->engines = u->rows ? groups / u->rows : 0;
     u->multipliers *= u->rows ? u->rows : 1;

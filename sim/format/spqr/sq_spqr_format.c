@@ -13,6 +13,7 @@
 #include "models/spqr/sq_spqr_dec.h"
 #include "models/spqr/sq_spqr_quant.h"
 #include "sim/block/flow/sq_engine_cause.h"
+#include "sim/block/spqr/sq_engine_spqr_sim.h"
 #include "sim/format/spqr/sq_spqr_recipe.h"
 #include "sim/format/sq_format_ops.h"
 
@@ -385,7 +386,8 @@ static void unit(const struct sq_recipe *r, const struct sq_core_config *has, ui
     (void)r, (void)k;
     u->multipliers = T;
     const unsigned engines = sq_cost_engines(u, has, BITS, BITS);
-    u->unit.kind = SQ_UNIT_SPQR;
+    u->unit.kind = SQ_UNIT_ENGINES;
+    u->unit.engine = &sq_engine_spqr_unit;
     u->rows = m < has->rows ? (unsigned)m : has->rows;
     u->rows = engines < u->rows ? engines : u->rows;
     u->engines = u->rows ? engines / u->rows : 0;

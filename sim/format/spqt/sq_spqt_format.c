@@ -15,6 +15,7 @@
 #include "models/spqt/sq_spqt.h"
 #include "models/spqt/sq_spqt_calib.h"
 #include "sim/block/flow/sq_engine_cause.h"
+#include "sim/block/spqt/sq_spqt_idx_block.h"
 #include "sim/format/spqt/sq_spqt_cost.h"
 #include "sim/format/spqt/sq_spqt_recipe.h"
 #include "sim/format/sq_format_ops.h"
@@ -332,7 +333,8 @@ static void unit(const struct sq_recipe *r, const struct sq_core_config *has, ui
     (void)k;
     u->multipliers = 2 * SQ_ENGINE_SPQT_BYTES;
     const unsigned engines = sq_cost_engines(u, has, WEIGHT, ACT), of_tokens = has->rows;
-    u->unit.kind = SQ_UNIT_SPQT;
+    u->unit.kind = SQ_UNIT_ENGINES;
+    u->unit.engine = &sq_engine_spqt_unit;
     u->rows = m < of_tokens ? (unsigned)m : of_tokens;
     u->rows = engines < u->rows ? engines : u->rows;
     u->engines = u->rows;
