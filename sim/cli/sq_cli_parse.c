@@ -93,7 +93,7 @@ static enum sq_status set(const struct sq_cli_item *item, const char *text, stru
     if (r->found)
         text = sq_cli_found(text, r->found);
     if (r->kind == SQ_CLI_IS_OWN) {
-        if (!r->name || strcmp(r->arg, "FILE") == 0)
+        if (!r->name || (r->arg && strcmp(r->arg, "FILE") == 0))
             sq_file_protect(text);
         return r->set(item->in, r, text, err);
     }
