@@ -17,7 +17,7 @@ YOSYS     ?= yosys
 GNUPLOT   ?= gnuplot
 JOBS      ?= $(shell nproc)
 SEED      ?= 1
-# Of campaigns that ask for equality alone: a new one each day, unless SEED is given.
+# The seed of campaigns that ask for equality alone: a new one each day, unless SEED is given.
 DAILY     := $(if $(filter file,$(origin SEED)),$(shell date -u +%Y%m%d),$(SEED))
 CASES     ?= 2000
 SAN       ?= 0

@@ -15,7 +15,7 @@ VERSION := $(shell sed -n 's/.*SQ_VERSION "\(.*\)"/\1/p' sim/io/sq_version.h)
 SONAME  := libsqsim.so.$(firstword $(subst ., ,$(VERSION)))
 LIB_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard lib/*.c))
 
-# Of the two archives only what is reached; everything but sqsim_* stays inside.
+# The library takes from the two archives only what is reached; it exports nothing but sqsim_*.
 $(BUILD)/libsqsim.so: $(LIB_OBJ) $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a lib/sqsim.map
 	$(Q)$(CC) $(CFLAGS_ALL) -shared -Wl,-soname,$(SONAME) -Wl,--version-script,lib/sqsim.map \
 	  -Wl,--no-undefined -Wl,--as-needed $(LIB_OBJ) $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a \

@@ -54,7 +54,7 @@ enum sq_status sq_error_set(struct sq_error *err, enum sq_status status, const c
 // return SQ_FAIL(err, SQ_ERR_RANGE, "bank = %u, need 4..128", bank);
 #define SQ_FAIL(err, status, ...) sq_error_set((err), (status), __FILE__, __LINE__, __VA_ARGS__)
 
-// Of what could not be allocated: return SQ_NO_MEMORY(err, "%zu layers", n);
+// Says what could not be allocated: return SQ_NO_MEMORY(err, "%zu layers", n);
 #define SQ_NO_MEMORY(err, ...) SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for " __VA_ARGS__)
 // SQ_OK where it could: status = SQ_HAVE(x && w, err, "layer %zu", i);
 #define SQ_HAVE(is, err, ...) ((is) ? SQ_OK : SQ_NO_MEMORY(err, __VA_ARGS__))

@@ -217,7 +217,7 @@ package sq_pkg;
     scale_sig_w = (scale == sq_pkg::SCALE_E4M3) ? 4 : 1;
   endfunction
 
-  // Of a pair of scales (sq_scale_pair): bits of its significand and of its exponent.
+  // Bits of the significand and of the exponent of a pair of scales (sq_scale_pair).
   function automatic int unsigned pair_sig_w(int unsigned a, int unsigned b);
     pair_sig_w = (a == sq_pkg::SCALE_E4M3 ? 4 : 0) + (b == sq_pkg::SCALE_E4M3 ? 4 : 0);
     if (pair_sig_w == 0) pair_sig_w = 1;
@@ -232,8 +232,8 @@ package sq_pkg;
     scaled_stages = ((acc == sq_pkg::ACC_BINARY32) ? 2 : 1) + ((k > 0) ? 1 : 0);
   endfunction
 
-  // Of a line of sq_array_parts: its high elements and their scale; the pairs of parts that have a
-  // total of their own.
+  // The kind of the high elements of a line of sq_array_parts and of their scale; how many pairs of
+  // parts have a total of their own.
   function automatic int unsigned high_element(int unsigned high, int unsigned element);
     high_element = sq_pkg::ELEMENT_INT8;
     if (element == sq_pkg::ELEMENT_E2M1) high_element = sq_pkg::ELEMENT_E4M3;

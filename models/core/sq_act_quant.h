@@ -14,8 +14,8 @@ struct sq_act_quant {
     unsigned shift, low_bits, high_bits;
 };
 
-// Of these scales. Where the ratio is out of reach it is 0: low codes that all are zero have no
-// largest one, and so no scale to be made from.
+// Makes the ratio from the two scales. Where it is out of reach it is 0: low codes that all are zero
+// have no largest one, and so no scale to be made from.
 struct sq_act_quant sq_act_quant_of(float s8, float s_lo, unsigned low_bits, unsigned high_bits);
 
 // code[bank] -> lo[bank], hi[k], the in-place layout of SPEC A.6b. Masked are the k largest |code|,

@@ -41,8 +41,8 @@ struct sq_codes_dot {
     sq_codes_dot_fn *dot;
 };
 
-// Of a supported kernel or the next one below it that can multiply these codes. is_int8: all codes
-// are -128..127; is_stepped: every n is a multiple of SQ_CODES_STEP / SQ_CODES_WORD.
+// Gives the loop of a supported kernel, or of the next one below it that can multiply these codes.
+// is_int8: all codes are -128..127; is_stepped: every n is a multiple of SQ_CODES_STEP / SQ_CODES_WORD.
 struct sq_codes_dot sq_codes_dot_of(enum sq_gemm_kernel kernel, bool is_int8, bool is_stepped);
 
 // Around the calls of d->dot in one thread: AMX is told the shape of its tiles, and lets go of

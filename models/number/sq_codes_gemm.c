@@ -17,7 +17,7 @@
 #define GROUP_MAX 65536u
 _Static_assert(136LL * 136 * GROUP_MAX <= INT32_MAX, "a group's sums fit INT32");
 
-// Of three-nibble split activations, beside weights of 8 bits: 2056 * 136 * 2^12 < 2^31.
+// The longest group of split activations of three nibbles beside weights of 8 bits: 2056 * 136 * 2^12 < 2^31.
 #define GROUP_MAX_12 4096u
 _Static_assert(2056LL * 136 * GROUP_MAX_12 <= INT32_MAX, "and those of wider codes");
 

@@ -3,7 +3,7 @@
 
 #include "models/number/sq_dot.h"
 
-// Of a block: as many sums as hide the latency of one addition.
+// A block of outputs has as many sums as hide the latency of one addition.
 enum { CHANNELS = SQ_DOT_COLUMNS, TOKENS = SQ_DOT_TOKENS };
 
 static size_t whole_blocks(size_t m)

@@ -7,7 +7,8 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-// Of every four rows, 4 x 4 numbers at a time, in each quarter of the registers; then quarters.
+// The first loop transposes 4 x 4 numbers of every four rows in each quarter of the registers; the
+// second one exchanges the quarters.
 __attribute__((target("avx512f"), always_inline)) static inline void sq_transpose16(__m512i v[16])
 {
     __m512i w[16];

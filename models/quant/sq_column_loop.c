@@ -7,7 +7,7 @@
 
 #include "models/quant/sq_blas.h"
 
-enum { ROWS = 64, BESIDE = 8 }; // of a tile, and of them side by side
+enum { ROWS = 64, BESIDE = 8 }; // rows of a tile; rows that one vector loop treats side by side
 
 struct tile {
     size_t row, n_rows;

@@ -101,8 +101,8 @@ struct sq_bs_block {
 // block in part 1, which split codes have as well); 1 where there is none, or all is 0.
 void sq_bs_globals_of(const struct sq_bs_format *f, const float amax[SQ_BS_PARTS],
                       float global[SQ_BS_PARTS]);
-// Of the n real elements x[n], finite; the others of the block are 0 and never chosen as high while
-// a real one is left.
+// Chooses the scales and the high elements of a block whose real elements are x[n], finite; the others
+// are 0 and never chosen as high while a real one is left.
 void sq_bs_choose(const struct sq_bs_format *f, const float *x, size_t n,
                   const float global[SQ_BS_PARTS], struct sq_bs_block *b);
 // The step again, from the codes of the scales.

@@ -43,9 +43,9 @@ struct sq_bs_run {
 
 typedef void sq_bs_dot_fn(const struct sq_bs_run *r);
 
-// Of a supported kernel. is_rounded: P * s_w * s_x needs more than 24 bits. is_summed, GATHER: a2
-// holds integers, the sums of high by high elements without scales (plus 128 times those of the
-// weights).
+// Gives the loop of a supported kernel for a form. is_rounded: P * s_w * s_x needs more than 24 bits.
+// is_summed, GATHER: a2 holds integers, the sums of high by high elements without scales (plus 128
+// times those of the weights).
 sq_bs_dot_fn *sq_bs_dot_of(enum sq_gemm_kernel kernel, enum sq_bs_form form, bool is_rounded,
                            bool is_summed);
 // Whether INT8, and whether SPARSE and GATHER are there.

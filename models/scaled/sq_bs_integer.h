@@ -45,7 +45,7 @@ INLINE int32_t sq_bs_error_units(float x, int32_t e)
     return (int32_t)(sig >> (down < 31 ? down : 31));
 }
 
-// Of the code of an E4M3 scale, whose sign does not count.
+// The step that the code of an E4M3 scale stands for; the sign of the code does not count.
 INLINE int32_t sq_bs_error_step(int32_t scale, int32_t e, int32_t above)
 {
     const int32_t code = scale & 0x7f, exponent = code > 7 ? code >> 3 : 1;

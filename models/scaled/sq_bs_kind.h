@@ -29,8 +29,8 @@ struct sq_bs_loops {
     // would be without a mark. NULL: marks change nothing.
     void (*marked)(const uint8_t *code, const uint8_t *high, const uint8_t *is_high, size_t n,
                    int16_t *x);
-    // Of a kind whose values depend on the scale of their block: x[n_blocks][block] is what the codes
-    // are of f->element. NULL: they depend on nothing else.
+    // Corrects x[n_blocks][block], which holds what the codes are of f->element, in a kind whose values
+    // depend on the scale of their block. NULL: they depend on nothing else.
     void (*scaled)(const uint8_t *code, const uint8_t *scale, size_t n_blocks, size_t block,
                    int16_t *x);
 };

@@ -167,7 +167,7 @@ static integers_fn *const integers_at[SQ_BS_LEVELS] = {integers_portable, intege
                                                        integers_avx512};
 static bytes_fn *const bytes_at[SQ_BS_LEVELS] = {bytes_portable, bytes_avx2, bytes_avx512};
 
-// Of a kind without loops: element by element, by part.
+// Reads the integers of a kind that has no loops, element by element and part by part.
 static void integers_by_element(const struct sq_bs *c, size_t row, const struct sq_bs_tables *t,
                                 struct sq_bs_lane *l)
 {

@@ -2,11 +2,11 @@
 // One row of a block-scaled operand as the loops need it: integers in units of its format, sums and
 // scales of its blocks. sq_bs_panel.h lays such rows out in panels. Internal to models/.
 //
-// A row's reach says with which rows the loops may multiply it: with those whose reach and its own
-// are at most SQ_BS_REACH together. A reach is large where a product needs the plain loops: scales
-// of E8M0 so far from 1 that a product might leave the normal numbers of binary32; blocks of E5M2
-// that span so many binades that a sum needs more than the 53 bits of binary64; more marks in a
-// block than its format has.
+// The reach of a row is a number. The fast loops may multiply two rows if the sum of their reaches is at
+// most SQ_BS_REACH; other rows need the plain loops. Three things make a reach large:
+//   - scales of E8M0 so far from 1 that a product might leave the normal numbers of binary32
+//   - blocks of E5M2 that span so many binades that a sum needs more than the 53 bits of binary64
+//   - more marks in a block than its format allows
 #ifndef SQ_BS_LANE_H
 #define SQ_BS_LANE_H
 

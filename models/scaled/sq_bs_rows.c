@@ -137,7 +137,7 @@ void sq_bs_rotate(float *x, size_t k, unsigned n)
     }
 }
 
-// Of all elements alike: to the nearest integer, halves away from zero.
+// Rounds to the nearest integer, halves away from zero, at most `limit`.
 static int32_t nearest(float x, int32_t limit)
 {
     const int32_t twice = (int32_t)(fabsf(x) * 2), q = (twice + 1) / 2;

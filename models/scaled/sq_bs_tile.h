@@ -196,7 +196,7 @@ INLINE void sq_bs_tile_scales(struct sq_bs_tile *t, unsigned part, float top, fl
 
 // ---- the candidate with the smallest squared error --------------------------------------------
 
-// Of each lane the best so far.
+// The best candidate so far, for each lane.
 struct sq_bs_least {
     double error[LANES];
     int32_t scale[LANES];

@@ -34,7 +34,8 @@ unsigned sq_scaled_code_bits(enum sq_scaled_element e)
     return type(e)->bits;
 }
 
-// Of two's complement; E4M3 and E5M2: a signed significand of 4 and of 3 bits, a shift of 4 and of 5.
+// The bits of what is multiplied: an integer in two's complement. E4M3 and E5M2 take 9, a signed
+// significand of 4 and of 3 bits and a shift of 4 and of 5 bits.
 unsigned sq_scaled_element_bits(enum sq_scaled_element e)
 {
     unsigned bits = 1;

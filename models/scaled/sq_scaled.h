@@ -68,7 +68,7 @@ unsigned sq_scaled_element_max(enum sq_scaled_element e);
 unsigned sq_scaled_element_fraction(enum sq_scaled_element e);
 // Whether the sign bit of a block's scale, E4M3, says what its elements stand for (SQ_BS_SCALE_SIGN).
 bool sq_scaled_has_sign(enum sq_scaled_element e);
-// Of the codes of an element the one of the largest magnitude, of either sign.
+// The code of the largest magnitude that an element has, of either sign.
 uint8_t sq_scaled_element_end(enum sq_scaled_element e, bool is_negative);
 
 // Whether a byte is a scale of this kind: E4M3 without sign and NaN, E8M0 without NaN, 0..15.

@@ -38,8 +38,8 @@ enum sq_status sq_spqr_ptcsr_validate(const struct sq_spqr_ptcsr *p, size_t n_of
 // Words that a valid CSR takes as PTCSR; entries that a valid PTCSR takes as CSR.
 size_t sq_spqr_ptcsr_words(const struct sq_spqr_csr *c);
 size_t sq_spqr_csr_entries(const struct sq_spqr_ptcsr *p);
-// Of valid operands, into buffers of those sizes; all fields of the result but the pointers are
-// set. SQ_ERR_RANGE where the words pass 2^32-1.
+// Converts valid operands into buffers of those sizes; it sets all fields of the result but the
+// pointers. SQ_ERR_RANGE where the words pass 2^32-1.
 enum sq_status sq_spqr_to_ptcsr(const struct sq_spqr_csr *c, struct sq_spqr_ptcsr *p,
                                 struct sq_error *err);
 void sq_spqr_to_csr(const struct sq_spqr_ptcsr *p, struct sq_spqr_csr *c);

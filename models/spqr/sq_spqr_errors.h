@@ -20,7 +20,7 @@ static inline double sq_spqr_rounded_code(double r)
     return (r + magic) - magic;
 }
 
-// Of equal numbers the second one, as minsd has it.
+// The smaller number; of equal ones the second, as the instruction minsd has it.
 static inline double sq_spqr_least(double a, double b)
 {
     return a < b ? a : b;

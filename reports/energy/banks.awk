@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Of energy.csv: the core of SQ on weights by its bank, and the share of what selects the high elements.
+# Prints from energy.csv the core of SQ on weights by its bank, and the share of what selects the high elements.
 BEGIN { FS = "," }
 $2 != "banks" { next }
 {

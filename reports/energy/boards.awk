@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Of energy.csv and gpu_energy_per_mac.csv (whole-board pJ a MAC of GPUs by format): joules a MAC of NVFP4 over those of
-# FP8, of the boards and of the PEs nvfp4 and mxfp8. A ratio is "inside" if it lies between the least and the largest median of
+# Prints from energy.csv and gpu_energy_per_mac.csv (whole-board pJ a MAC of GPUs by format) the joules a MAC of NVFP4 over
+# those of FP8, of the boards and of the PEs nvfp4 and mxfp8. A ratio is "inside" if it lies between the least and the largest median of
 # the boards. There is no PE for BF16.
 BEGIN { FS = "," }
 /^#/ || $1 == "library" || $1 == "gpu" { next }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Of pes.txt, formats.txt and energy.csv: tables of the PEs and of the formats' blocks, and which of two burns less. That is
+# Prints from pes.txt, formats.txt and energy.csv tables of the PEs and of the formats' blocks, and which of two burns less. That is
 # decided where it is so in every library that has both, without delays and with them; everything else is undecided.
 # A table stands between "<!-- table: NAME -->" and "<!-- end -->", for reports/area/page.sh.
 BEGIN { FS = "," }
@@ -55,7 +55,7 @@ function orders(of, table,  i, j) {
   }
   print "<!-- end -->\n"
 }
-# Of a PE: what the clock takes and what leaks at 10 ns, whether anything changes or not.
+# Prints what the clock of a PE takes and what a PE leaks at 10 ns, whether anything changes or not.
 function fixed(  i, j, k) {
   printf "<!-- table: fixed -->\n| PE |"
   for (j = 1; j <= n_libraries["pes"]; j++) printf " %s: clock pins | leakage |", library["pes", j]

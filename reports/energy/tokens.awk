@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Of tokens.csv: energy of a token (low, high with one gate for the clock of the array, high), and which of two formats needs less. Each part of both lies at the same
+# Prints from tokens.csv the energy of a token (low, high with one gate for the clock of the array, high), and which of two formats needs less. Each part of both lies at the same
 # place of its range, so that the difference is least, or largest, at one end of every part. It is decided
 # where it has one sign in every library and with every type of DRAM.
 BEGIN { FS = "," }

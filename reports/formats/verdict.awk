@@ -100,8 +100,8 @@ function quickest(u,   k, least) {
   for (k = 1; k <= netlists[u]; k++) if (!least || net_path[u, k] + 0 < least) least = net_path[u, k] + 0
   return least + 0
 }
-# Of a unit in front of a row, one that meets the period, or two that take turns and meet twice the period. Those have registers, six
-# NAND2 a bit, that hold the 16 bits of each element. N*unit: N of them share the elements of a row.
+# The area of a unit in front of a row: of one that meets the period, or of two that take turns and meet twice the period. Two have
+# registers, six NAND2 a bit, that hold the 16 bits of each element. N*unit: N of them share the elements of a row.
 function front(i, u, period,   one_of, pair, n) {
   n = times(u); u = name_of(u)
   one_of = at(u, period); pair = at(u, 2 * period)

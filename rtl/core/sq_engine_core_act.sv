@@ -135,8 +135,8 @@ module sq_engine_core_act #(
   end
 
   // ---- errors, the end of the job -----------------------------------------------------------------
-  // Of a tile of tokens, from its last bank to its first scales: more tiles than these are not on the
-  // way, a bank each in TopK (at most 2) and requantisation (3), the stores (2), the core (6).
+  // No more tiles of tokens than these are on the way from their last bank to their first scales: a bank
+  // each in TopK (at most 2) and requantisation (3), the stores (2), the core (6).
   localparam int unsigned TilesOnTheWay = 16;
   logic [Rows*BankLen-1:0] bad_act;
   logic act_error, act_before_q, tile_room, tile_error_valid, tile_error, first_scales, scale_fire;

@@ -216,7 +216,7 @@ module sq_act_scale #(
   end
 
   // ---- S5 ---------------------------------------------------------------------------------------
-  // Of E4M3, with its leading one in place also where it is subnormal: sig * 2^(exp - 130).
+  // The scale is sig * 2^(exp - 130). A subnormal E4M3 is shifted until its leading one is in place, too.
   localparam logic [7:0] ExpMin = 8'(120 - Shift);  // of the smallest normal one
   logic [3:0] sig;
   logic [7:0] exp;

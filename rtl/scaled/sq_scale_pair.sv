@@ -41,7 +41,7 @@ module sq_scale_pair #(
     assign sig_o = 1'b1;
   end
 
-  // Of a code 0, in two's complement: what the exponents of the scales and the elements count from.
+  // Base is what the exponents of the scales and the elements count from.
   localparam int unsigned Base = scale_base(ActScale) + scale_base(WeightScale) + Fraction;
   if (ExpW == 10) begin : gen_wide
     assign exp_o = ExpW'(act_exp_i) + ExpW'(weight_exp_i) - ExpW'(Base);

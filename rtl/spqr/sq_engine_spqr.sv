@@ -237,7 +237,7 @@ module sq_engine_spqr #(
   end
 
   // ---- steps -----------------------------------------------------------------------------------------------
-  // Of a share the tiles, then of each row its outliers, and zeros.
+  // A share is its tiles, then the outliers of each row, then zeros.
   logic [4:0] scan_row_q;
   logic [CountW:0] scan_q, row_end;
   logic has_outlier, outlier_fire, scan_next;

@@ -81,7 +81,7 @@ module sq_q4k_dec #(
     assign min[(j+4)*6 +: 6] = {head_q[64+8*j+6 +: 2], head_q[96+8*j+4 +: 4]};
   end
 
-  // Of the two blocks of this beat.
+  // Scales and minima of the two blocks of this beat.
   logic [3:0] pair;  // one-hot
   logic [11:0] scales, mins;
   for (genvar u = 0; u < 4; u++) begin : gen_pair

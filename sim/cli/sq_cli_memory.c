@@ -24,7 +24,7 @@ enum {
     BUFFER_MIB = 160   // of the one thread that is always there, and some
 };
 
-// Of OpenBLAS, which exports them without a header: a buffer of a thread, and back into its store.
+// OpenBLAS exports these two without a header: they take the buffer of a thread and put it back.
 void *blas_memory_alloc(int position);
 void blas_memory_free(void *buffer);
 

@@ -51,7 +51,7 @@ struct sq_cli_row {
     size_t count, capacity; // a list: offset of its size_t length, most elements; 0: no list
     enum sq_status (*set)(void *in, const struct sq_cli_row *row, const char *text,
                           struct sq_error *err); // `in`: the struct of the table
-    // Of a part:
+    // A row that stands for a part has also:
     const struct sq_cli_row *rows; // NULL: those of all formats in `scope` (sq_cli_option.h)
     enum sq_status (*end)(void *in, struct sq_error *err); // once all was read; NULL: nothing
     unsigned scope; // also of each row that comes from the formats, else 0

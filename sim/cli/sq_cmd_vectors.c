@@ -73,7 +73,7 @@ static void print_case(const struct sq_vector_rule *r, const struct sq_vector_ve
     printf("\n");
 }
 
-// Of a suite alone d is NULL.
+// Prints a line of the table; d is NULL where there is a suite and no unit's answers.
 static void print_rule(struct sq_cli_table *table, const struct sq_vector_rule *r,
                        const struct sq_vector_verdict *d)
 {

@@ -62,7 +62,7 @@ template <class Port> void get(const Port &port, uint32_t *words)
 // The assertion that failed first since the last edge; empty: none.
 inline thread_local char failed[128];
 
-// Of what the RTL prints only the path in "... Assertion failed in TOP.path" is kept.
+// Keeps only the path in "... Assertion failed in TOP.path" of what the RTL prints.
 inline void take_message(const char *text)
 {
     const char *at = std::strstr(text, "failed in ");

@@ -51,7 +51,7 @@ static double group_energy(const struct sum *s, const struct sq_gate *g, unsigne
     return sq_lib_table_at(&p->table[edge], slew, load) * (is_twice ? .5 : 1);
 }
 
-// Of the changes of an output, each costs what the groups of its causes do in the mean.
+// Each change of an output costs the mean of what the groups of its causes cost.
 static double output_energy(const struct sum *s, const struct sq_gate *g, unsigned pin,
                             const uint64_t *count, unsigned edge, unsigned supply)
 {

@@ -29,8 +29,9 @@ struct sq_energy_memory {
     struct sq_memory_range dram, read, write, leak;
 };
 
-// `type`: one of the file's, NULL: its first. Refuses what is no such file, a range that descends, a
-// type that is not there, with those that are.
+// Reads the file. `type` names one of its types of DRAM; NULL takes the first. Refused are a file of another
+// form, a range whose low end is above its high end, and a type that the file does not have; the
+// refusal then names the types that it has.
 enum sq_status sq_energy_memory_load(const char *path, const char *type,
                                      struct sq_energy_memory *memory, struct sq_error *err);
 

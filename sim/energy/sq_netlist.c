@@ -102,8 +102,8 @@ static enum sq_status read_ports(struct reader *r)
 
 // ---- names ------------------------------------------------------------------------------------
 
-// Of several names of a net that of what drives it: of a register, else the deepest that is no input
-// of a part, and no number of Yosys.
+// How good a name is among several of a net. The best is the name of the register that drives it, then
+// the deepest that is no input of a part; a number of Yosys is no name.
 static int rank(const char *name)
 {
     const char *last = strrchr(name, '.'), *leaf = last ? last + 1 : name;

@@ -23,7 +23,7 @@ struct sq_toggle {
     uint64_t (*net)[2]; // [n_nets] rises and falls; of the clock: 0
     uint64_t cycles;    // counted, of one lane
     double settled;     // with delays: seconds from the edge of the clock to the last change of all
-    // Of gate g, from count + at[g] on: rises and falls of each internal_power group, pin by pin;
+    // The counts of gate g, from count + at[g] on: rises and falls of each internal_power group, pin by pin;
     // then cycles in which each leakage state held, with the clock high and with it low.
     uint64_t *count;
     size_t *at;
@@ -37,7 +37,7 @@ enum sq_status sq_toggle_open(struct sq_toggle *t, const struct sq_netlist *n, b
                               struct sq_error *err);
 void sq_toggle_close(struct sq_toggle *t);
 
-// Of an input port, in the next cycle.
+// Sets a net of an input port for the next cycle.
 static inline void sq_toggle_set(struct sq_toggle *t, uint32_t net, uint64_t lanes)
 {
     t->next[net] = lanes;

@@ -30,7 +30,7 @@ struct sq_events {
     uint32_t *pending; // [n_nets] events of the net
     uint64_t *owed;    // [n_nets] lanes of them
     uint64_t number;
-    // Of gate g, from delay + at[g] on: [output pin][input pin][edge of input][edge of output].
+    // The delays of gate g, from delay + at[g] on: [output pin][input pin][edge of input][edge of output].
     int64_t *delay;
     size_t *at;
     bool is_full;

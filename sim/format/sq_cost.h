@@ -72,7 +72,7 @@ struct sq_stretch {
     bool at_end;           // holds the end of the row
     unsigned burst_nbytes; // of the DRAM; 0: what is needed, not what is fetched
 };
-// Of the recipe's format. Refuses a field outside its range, by the name of its option.
+// Refuses a field of the recipe outside the range of its format, by the name of its option.
 enum sq_status sq_cost_check(const struct sq_recipe *r, struct sq_error *err);
 
 // Whether a core alone can run it, without a machine (sq_w).
@@ -125,7 +125,7 @@ static inline uint64_t sq_cost_times(const struct sq_cost_counts *c, uint32_t i)
 {
     return c->all / c->n + (i < c->all % c->n);
 }
-// Of engines that have work of their own: how many of them are counted.
+// How many engines are counted, where each has work of its own.
 static inline unsigned sq_cost_counted(const struct sq_cost_unit *u)
 {
     return u->engines < SQ_LINES_MAX ? u->engines : SQ_LINES_MAX;
@@ -177,7 +177,7 @@ double sq_cost_act_nbits(const struct sq_recipe *r);
 void sq_cost_nbytes(const struct sq_recipe *r, uint64_t m, uint64_t n, uint64_t m_all,
                     const struct sq_stretch *stretch, uint64_t nbytes[SQ_N_STREAMS]);
 
-// Of those that sq_cost_nbytes says, the bytes of weights.
+// The bytes of weights among those that sq_cost_nbytes gives.
 uint64_t sq_cost_weight_nbytes(const uint64_t nbytes[SQ_N_STREAMS]);
 
 // ---- for the formats ------------------------------------------------------------------------

@@ -39,7 +39,7 @@ struct sq_metadata_value {
     unsigned min, max;
 };
 
-// Of the one format that also has a file of its own form: the packed SQ-format.
+// What the one format has whose files also have a form of their own, the packed SQ-format.
 struct sq_operand;
 struct sq_operand_file;
 struct sq_format_packed {

@@ -9,7 +9,7 @@
 struct sq_recipe;
 
 enum sq_gpu_product { SQ_GPU_PRODUCT_BF16, SQ_GPU_PRODUCT_INT8 };
-// Of formats that always take the one or the other.
+// The `product` of formats that always take the one or the other.
 enum sq_gpu_product sq_gpu_product_bf16(const struct sq_recipe *r);
 enum sq_gpu_product sq_gpu_product_int8(const struct sq_recipe *r);
 

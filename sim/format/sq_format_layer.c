@@ -157,7 +157,7 @@ static bool is_derived(const struct sq_format_ops *f, const char *name)
     return false;
 }
 
-// Of the tensors of an encoding, or of its outline.
+// Counts the bits of the tensors of an encoding, or of its outline.
 static double count_parts(const struct sq_format_ops *f, const void *state)
 {
     struct sq_part part[SQ_PARTS_MAX];

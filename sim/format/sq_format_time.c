@@ -285,7 +285,7 @@ void sq_cost_pe_core(struct sq_cost_pe *pe, const struct sq_core_config *core)
     sq_cost_pe_add(pe, 1, &block);
 }
 
-// Of the sum of 4 numbers that are uniform in 0..1: the share of sums of at most s.
+// The probability that the sum of 4 numbers that are uniform in 0..1 is at most s.
 static double share_of_sums(double s)
 {
     const double up[] = {1, -4, 6, -4};

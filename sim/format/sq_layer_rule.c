@@ -15,7 +15,7 @@ const struct sq_recipe *sq_recipe_of_layer(const struct sq_recipe *r, const char
     return r;
 }
 
-// Of the options of the whole those that the format takes.
+// The options given for all layers that this format takes.
 static struct sq_given taken(const struct sq_given *given, const struct sq_format_ops *f)
 {
     struct sq_given own = {0};

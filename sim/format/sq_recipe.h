@@ -128,7 +128,7 @@ void sq_quant_layer_free(struct sq_quant_layer *q);
 //
 // A weight of the model is what they are divided by: n times k_orig, padding is no weight.
 
-// Of an encoded layer, counted. NaN for --operand act, whose weights are those of the model.
+// Counts the bits of an encoded layer. NaN for --operand act, whose weights are those of the model.
 double sq_quant_layer_nbits(const struct sq_quant_layer *q);
 // The same of shape and options alone, as the layer would be encoded: the same tensors, without
 // data. Exact, unless sq_recipe_sized_by says what the weights decide.

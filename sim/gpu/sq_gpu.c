@@ -60,7 +60,7 @@ bool sq_gpu_is_speedup(const struct sq_gpu_gemm *fast, const struct sq_gpu_gemm 
 
 // ---- bytes ----------------------------------------------------------------------------------
 
-// Of an activation, or of a weight, where parts of K have two data types.
+// A figure of an activation or a weight, where parts of K have two data types.
 static double mixed(double high, double low, double low_share)
 {
     return (1 - low_share) * high + low_share * low;
@@ -132,7 +132,7 @@ static enum sq_status add_part(const struct sq_gpu *gpu, const struct sq_gpu_gem
     return SQ_OK;
 }
 
-// Of the kernel that reads activations of 16 bits and writes them as they are multiplied.
+// Seconds of the kernel that reads activations of 16 bits and writes them as they are multiplied.
 static double quantize_seconds(const struct sq_gpu *gpu, const struct sq_gpu_gemm *g,
                                const struct sq_gpu_time *t)
 {

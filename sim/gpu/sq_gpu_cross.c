@@ -127,7 +127,7 @@ static enum sq_status add_pair(struct table *t, size_t fast, size_t slow, struct
     return SQ_OK;
 }
 
-// Of the rows from `begin` on, which are those of one file.
+// Adds the speedups between rows from `begin` on, which are those of one file.
 static enum sq_status pair_up(struct table *t, size_t begin, struct sq_error *err)
 {
     const size_t n = t->n - begin;

@@ -21,7 +21,7 @@ enum { SQ_GPU_CROSS_MAX = 16 }; // files
 
 enum { SQ_GPU_MODEL, SQ_GPU_ROOFLINE, SQ_GPU_N_PREDICTORS };
 
-// Of one predictor.
+// How good one predictor is.
 struct sq_gpu_score {
     double error;   // median of |predicted / measured - 1|
     double speedup; // median of predicted speedups (sq_gpu_is_speedup); NaN where there is none
@@ -76,8 +76,8 @@ enum sq_status sq_gpu_cross(const struct sq_gpu gpu[], const struct sq_gpu_recor
                             void (*progress)(size_t done, size_t total), struct sq_gpu_cross *cross,
                             struct sq_error *err);
 
-// Of a product on the GPU of a file; 0 where the predictor has no such kind, and for an SQ split by
-// the roofline. is_own: calibrated.
+// Seconds of a product on the GPU of a file; 0 where the predictor has no such kind, and for an SQ split
+// by the roofline. is_own: calibrated.
 double sq_gpu_cross_seconds(const struct sq_gpu_cross_file *file, bool is_own, unsigned predictor,
                             const struct sq_gpu_gemm *gemm);
 void sq_gpu_cross_free(struct sq_gpu_cross *cross);

@@ -166,7 +166,7 @@ static double by_roofline(const struct sq_gpu_cross_file *f, const struct produc
 
 // ---- lines ----------------------------------------------------------------------------------
 
-// Of a GEMM, or sums: how many times the format is faster, or the seconds of both.
+// The figures of a GEMM, or of sums: how many times the format is faster, or the seconds of both.
 enum { SIMULATED, MEASURED, ROOFLINE, FIRST_STEP, N_FIGURES = FIRST_STEP + SQ_GPU_STEP_LIBRARY };
 
 struct work {

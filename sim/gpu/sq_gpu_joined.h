@@ -65,9 +65,9 @@ struct sq_gpu_joined {
     struct sq_gpu_joined_point *point; // owned
 };
 
-// Of n_files files, gpu[i] the machine of records g[i], as given to `cross`. A line for every row
-// and file that has both times; where no file of a machine has them, one for the machine, unless it
-// lacks a kind. Refusals of sq_mapping_run.
+// Makes a line for every row and file that has both times; where no file of a machine has them, one for
+// the machine, unless it lacks a kind. gpu[i] is the machine of records g[i], as given to `cross`. Refusals of
+// sq_mapping_run.
 enum sq_status sq_gpu_joined(const struct sq_gpu_joined_row row[], size_t n_rows,
                              const struct sq_machine *accelerator, const struct sq_gpu_cross *cross,
                              const struct sq_gpu_records g[], struct sq_gpu_joined *joined,

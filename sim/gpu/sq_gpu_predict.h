@@ -57,7 +57,7 @@ enum sq_status sq_gpu_total_recipe(const struct sq_gpu *gpu, const struct sq_rec
                                    const struct sq_gpu_records *records, struct sq_gpu_total *total,
                                    struct sq_error *err);
 
-// Of the rows of a workload, one after the other: the total of all of them.
+// Adds the totals of the rows of a workload, one after the other, to their sum.
 void sq_gpu_total_add(struct sq_gpu_total *sum, const struct sq_gpu_total *t);
 
 // The fastest record of a GEMM, NULL where there is none.

@@ -58,7 +58,7 @@ struct sq_gpu_records {
     size_t other_device, other_kind, other_source, no_time;
     struct sq_gpu_lefts
         left; // the last but other devices and sources, and repeats, with their reasons
-    // Of r and of format, by shape; owned.
+    // Indices of r and of format by shape; owned.
     struct sq_gpu_place *place, *format_place;
 };
 

@@ -39,7 +39,7 @@ enum sq_status sq_json_check_depth(const char *what, struct sq_json_text text, s
     return SQ_OK;
 }
 
-// Of this thread: malloc refused jansson something. Its lexer then names a token that is good.
+// Whether malloc refused jansson something in this thread. Jansson's lexer then blames a token that is good.
 static _Thread_local bool is_refused;
 
 void *sq_json_malloc(size_t nbytes)

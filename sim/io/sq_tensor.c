@@ -149,7 +149,8 @@ static void widen(const struct sq_tensor *t, float *out)
     }
 }
 
-// Of magnitudes as integers the largest says it; vectors compare no floats here.
+// Whether all numbers are finite. The largest magnitude, taken as an integer, decides: compilers make
+// vector code of integer maxima.
 static bool all_finite(const float *x, size_t n)
 {
     uint32_t largest = 0;

@@ -41,7 +41,8 @@ static const struct sq_tensor *find_stored(const struct sq_checkpoint *ck, const
     return NULL;
 }
 
-// Of two names of one tensor safetensors stores the first by the alphabet, which is the head.
+// Finds a tensor. Where a tensor has two names, safetensors stores the one that is first in the alphabet,
+// which is the head's.
 const struct sq_tensor *sq_checkpoint_find(const struct sq_checkpoint *ck, const char *name)
 {
     const struct sq_tensor *t = find_stored(ck, name);

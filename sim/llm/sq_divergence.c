@@ -89,7 +89,8 @@ static void bootstrap(const struct sums *sequence, size_t n, double *difference,
     d->kl_mean_95 = interval(kl);
 }
 
-// Of the ratio sum(difference) / sum(n), linearized: what a sequence is off its share.
+// The standard error of the ratio sum(difference) / sum(n), linearized: each sequence adds the square of what it
+// is off its share.
 static double standard_error(const struct sums *sequence, size_t n, const struct sums *all)
 {
     double squares = 0;

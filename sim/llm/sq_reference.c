@@ -67,7 +67,7 @@ static void add_rope(struct sq_digest *d, const struct sq_rope *r)
         add_number(d, number[i]);
 }
 
-// Of all that decides on a bit of the states.
+// A digest of all that decides on a bit of the states.
 static struct sq_digest key_of(const struct sq_checkpoint *ck, const struct sq_tokens *tokens)
 {
     const struct sq_model_config *c = &ck->config;

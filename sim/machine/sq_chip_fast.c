@@ -32,7 +32,7 @@ struct cursor {
     struct sq_chip_load load;  // of it, in a cursor of loads
     struct sq_chip_job job;    // ... of jobs
     uint32_t number;           // of that; SQ_POOL_NONE: behind the last step
-    // Of a cursor of loads: where the transfers of a kind since the mark end at most, from the begin of a page.
+    // Where the transfers of a kind since the mark end at most, from the begin of a page; of a cursor of loads.
     uint32_t end[N_LEVELS][SQ_TOP_OPERANDS + 1];
 };
 

@@ -61,7 +61,7 @@ static enum sq_stream_id stream_of(unsigned part)
     return of[part];
 }
 
-// Of a stretch of the layer: tiles of rows, of columns, scale groups.
+// Bytes of a stretch of the layer, which has so many tiles of rows, of columns, and scale groups.
 static uint64_t nbytes_of(const struct sq_chip_layer *c, unsigned part, uint64_t rows,
                           uint64_t cols, uint64_t groups)
 {

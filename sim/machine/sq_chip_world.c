@@ -422,7 +422,7 @@ static void settle_reads(const struct sq_chip_setup *c, struct sq_chip_world *w,
     }
     memset(w->start + w->n_reads, 0, (SQ_AXI_READS_MAX - w->n_reads) * sizeof *w->start);
     memset(w->beats + w->n_reads, 0, (SQ_AXI_READS_MAX - w->n_reads) * sizeof *w->beats);
-    // Of the first one the beats that have gone: all, or whole bursts of the memory.
+    // The beats of the first read that have gone: all, or whole bursts of the memory.
     const uint32_t gone = w->start[0] == long_ago(c) ? w->beat : w->beat / c->unit * c->unit;
     w->beat -= gone;
     if (w->n_reads > 0) {

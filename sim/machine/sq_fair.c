@@ -104,7 +104,7 @@ static enum sq_status reference_area(const struct sq_synth *synth, const struct 
     return area_of(synth, &pe, area, err);
 }
 
-// Of the PE with so many bit products; 0: there is none of so few.
+// The area of the PE with so many bit products; 0: no PE has so few.
 static enum sq_status format_area(const struct sq_synth *synth, const struct sq_machine *machine,
                                   const struct sq_recipe *r, unsigned products, double *area,
                                   struct sq_error *err)

@@ -133,7 +133,7 @@ static enum sq_status check_gemm(const struct sq_gemm *g, struct sq_error *err)
     return SQ_OK;
 }
 
-// Nothing that a run of this plan counts passes SQ_COUNT_MAX.
+// Refuses a plan whose run may count more cycles or bytes than SQ_COUNT_MAX.
 static enum sq_status check_counts(const struct sq_mapping *p, struct sq_error *err)
 {
     const struct sq_gemm *g = &p->gemm;
@@ -151,7 +151,7 @@ static enum sq_status check_counts(const struct sq_mapping *p, struct sq_error *
                    is_time ? "more multipliers or bandwidth" : "larger buffers");
 }
 
-// Of the candidates those that may be the best, the best estimate first, with what is drawn.
+// Keeps the candidates that may be the best, the best estimate first, and draws their tiles.
 static enum sq_status choose(const struct sq_mapping_context *c,
                              struct sq_mapping plan[SQ_CANDIDATES], uint64_t least, unsigned *n,
                              struct sq_error *err)

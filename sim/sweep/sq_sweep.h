@@ -14,10 +14,10 @@
 // A point multiplies a model's layers (`model`) or one GEMM (`n` and `k`) by m tokens, or takes the
 // GEMMs of a table (`workload`). With both a model and a table, times are those of the table, and
 // losses and errors, at m tokens, those of the model in the same options of its format. `machine`
-// adds buffers and DRAM (sq_machine.h); its core is the one that rows, cols, low_lanes, high_lanes
-// and gather change where they are axes, as cores, clock, bandwidth, port and buffers. Without a
-// machine, cycles are of one core with free streams, which only format sq_w has. Combinations that
-// no legal format or core has (SPEC A.2, A.8) are dropped and counted. An axis that a format does
+// names a machine with buffers and DRAM (sq_machine.h). The axes rows, cols, low_lanes, high_lanes and
+// gather change its core; the axes cores, clock, bandwidth, port and buffers change the rest of it.
+// Without a machine, cycles are of one core with free streams, which only format sq_w has. Combinations
+// that no legal format or core has (SPEC A.2, A.8) are dropped and counted. An axis that a format does
 // not have (bank of dense) does not multiply its points.
 #ifndef SQ_SWEEP_H
 #define SQ_SWEEP_H

@@ -28,8 +28,8 @@ static double weight_sqnr_db(point *p, result *r, unsigned index)
     return sq_sqnr_db(&(struct sq_sqnr){r->weight_signal, r->weight_noise});
 }
 
-// Of what was encoded, where the weights decide it; else of the shapes, which is the same number. A
-// table's layers are not those of the model that was encoded beside it.
+// Whether bits were counted while layers were encoded, which is needed where the weights decide the size;
+// else the shapes give the same number. A table's layers are not those of the model that was encoded beside it.
 static bool is_counted(point *p, result *r)
 {
     return sq_recipe_sized_by(&p->recipe) && r->evaluated_bits > 0 && !p->workload;
@@ -61,7 +61,7 @@ static double macs(point *p, result *r, unsigned index)
     return r->macs;
 }
 
-// Of all layers together: products made over all multipliers and cycles.
+// The utilisation over all layers together: products made, over all multipliers and cycles.
 static double utilisation_low(point *p, result *r, unsigned index)
 {
     (void)p, (void)index;

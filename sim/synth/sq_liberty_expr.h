@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Of a level of parentheses three values wait at most: one each for `or`, `and` and `xor`.
+// Bounds of an expression. A level of parentheses leaves at most three values waiting: one each for `or`,
+// `and` and `xor`.
 enum { SQ_LIB_EXPR_LEN = 255, SQ_LIB_EXPR_NESTED = 64, SQ_LIB_EXPR_DEPTH = 4 * SQ_LIB_EXPR_NESTED };
 
 // An operation: the number of a variable, or one of these.
@@ -35,7 +36,7 @@ struct sq_lib_expr {
 bool sq_lib_expr_parse(const char *text, const char *const *name, size_t n,
                        struct sq_lib_expr *out);
 
-// Of an expression that was parsed: value[i] is variable i.
+// Evaluates an expression that was parsed; value[i] is variable i.
 uint64_t sq_lib_expr_eval(const struct sq_lib_expr *e, const uint64_t *value);
 
 #endif

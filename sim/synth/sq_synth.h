@@ -54,7 +54,7 @@ struct sq_synth_block {
     // With keeps_parts, those of the stages around an array as well: floating-point operators,
     // requantization, top-k, encoders, decoders, the tail of an engine.
     bool keeps_stages;
-    // Of the sources that sq_synth_add_source added, with the modules of ours that they name.
+    // The module is in the sources that sq_synth_add_source added, which may name modules of ours.
     bool is_foreign;
     const char *clock; // of such a module: the input port; NULL: the only one there is
     enum sq_synth_recipe recipe;

@@ -20,7 +20,7 @@ struct visit {
     struct sq_synth *synth;
     const char *folder; // of the source
     char real[PATH_MAX];
-    // Of each source, as it was found below this folder.
+    // What is known of each source that was found below this folder.
     struct file {
         enum { NOT_SEEN, IS_OPEN, IS_DONE } state; // open: includes what is read now
         bool has_guard;

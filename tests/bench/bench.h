@@ -74,7 +74,7 @@ static inline int bench_ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// Of v[n], n >= 1, which is sorted.
+// The median of v[n], n >= 1; it sorts v.
 static inline double bench_median(double *v, size_t n)
 {
     qsort(v, n, sizeof *v, bench_ascending);

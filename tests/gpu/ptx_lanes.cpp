@@ -73,7 +73,7 @@ template <class T> T larger(T a, T b)
 {
     return a < b ? b : a;
 }
-// Of a number and a NaN the number; -0 is below +0.
+// The smaller of two numbers; of a number and a NaN it is the number, and -0 is below +0.
 f32 smaller_f32(f32 a, f32 b)
 {
     return a == b ? (std::signbit(a) ? a : b) : std::fmin(a, b);

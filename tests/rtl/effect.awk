@@ -8,7 +8,7 @@
 # for the inputs of this cycle. The registers are those of the netlist without faults: if it is
 # 0 in every state that they reach, they are always the same with the fault, and no input shows it.
 # own: each fault has registers of its own, and only outputs count.
-# Of a stream, out_<name>_o, only what out_valid_o says to be there counts.
+# Only what out_valid_o says to be there counts on the outputs out_<name>_o of a stream.
 BEGIN {
   n_faults = split(faults, fault, " ")
   while ((getline line < map) > 0) {

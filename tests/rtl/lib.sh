@@ -3,7 +3,7 @@
 # are the JSON lines of `sqsim cosim`, and a mutant is a copy of the sources with one edit.
 . "$(dirname "${BASH_SOURCE[0]}")/../cli/lib.sh"
 SEED=${SQ_SEED:-1}
-# Of the faults put in by hand one in so many is tried, by the seed which; `make mutation` tries all (1).
+# One in so many of the faults put in by hand is tried; the seed says which; `make mutation` tries all (1).
 FAULTS=${SQ_FAULTS:-12}
 FAULT=0
 tried() { # NAME: whether the next fault is, else a skipped test says so

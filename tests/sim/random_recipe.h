@@ -10,7 +10,7 @@
 #include "sim/format/sq_format_ops.h"
 #include "tests/test.h"
 
-// Of the defaults on a machine.
+// The recipe of the defaults on a machine.
 static inline struct sq_recipe default_of(const struct sq_format_ops *f)
 {
     struct sq_recipe r;

@@ -254,8 +254,8 @@ static void fail_static(const struct sq_recipe *s, unsigned cores, const struct 
              (unsigned long long)a, (unsigned long long)b);
 }
 
-// Of the dynamic recipe's plans, `best` among them, the fewest cycles, its masks free: the core without the
-// unit that makes them.
+// The fewest cycles of the dynamic recipe's plans, `best` among them, where masks are free: the core is
+// without the unit that makes them.
 static uint64_t free_masks(const struct sq_machine *m, const struct sq_recipe *d,
                            const struct sq_gemm *g, const struct sq_mapping *best)
 {

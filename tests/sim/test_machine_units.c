@@ -4,7 +4,7 @@
 // (cosim --layers; held to the RTL in every cycle), all its streams free. The engine takes its job in one
 // cycle, which a machine charges as filling; the last word must leave in the cycle in which sq_unit_run
 // says that the job ends.
-// Of engines side by side (gqsa, spqt, spqr) it is the one that has most to do, with what the plan says of
+// Where engines stand side by side (gqsa, spqt, spqr), the test runs the one that has most to do, with what the plan says of
 // it; behind it its share of the port. That this one is the slowest of them all is a test of its own.
 // Sampled: for each format 100 machines (rows and columns 1..8, lanes, port) x recipes (bank, sparsity,
 // scale group, element, both sides or activations alone) x GEMMs with ragged edges. The queue and the

@@ -183,7 +183,7 @@ static size_t list_inputs(uint32_t *input)
     return n;
 }
 
-// Of the cycles of the fill, half are in reset.
+// Draws the lanes of an input. The first half of the cycles of the fill are in reset.
 static uint64_t draw(struct sq_rng *rng, uint32_t input, unsigned cycle)
 {
     const uint32_t reset = sq_netlist_port(&net, "rst_ni")->net[0];

@@ -353,7 +353,7 @@ static enum sq_status fixed_settle(unsigned *v, const unsigned *old, uint32_t gi
     return settle_out(&sq_array_static_block, v, old, given, err);
 }
 
-// Of both: the sizes of the array and of the stage.
+// The sizes of the array and of the stage, of both blocks.
 static const struct sq_free sizes[] = {
     {"Rows", 1, 64, false},    {"Cols", 1, 64, false},         {"Banks", 1, 16, false},
     {"BankLen", 4, 128, true}, {"HighPerBank", 1, 127, false}, SQ_OUTPUT_FREE,

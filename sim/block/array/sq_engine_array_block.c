@@ -83,7 +83,7 @@ static void ports_of(const struct parts *s, struct sq_ports *p)
 
 // ---- values ---------------------------------------------------------------------------------
 
-// Of an operand, whether -2^(w-1) is a code that no encoder writes (SPEC 0.3).
+// Whether -2^(w-1) is a code of operand f that no encoder writes (SPEC 0.3).
 static bool is_checked(const struct parts *s, size_t f)
 {
     if (!s->has_mask)

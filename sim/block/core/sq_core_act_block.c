@@ -195,7 +195,7 @@ struct operands {
     int8_t *weight, *lo, *hi;
 };
 
-// Of a tile of `banks` banks; free weight.
+// Allocates the operands of a tile of `banks` banks in one piece; the caller frees `weight`.
 static struct operands operands_of(const unsigned *v, size_t banks)
 {
     const size_t weights = v[ROWS] * v[BANK] * banks, codes = v[COLS] * v[BANK] * banks;

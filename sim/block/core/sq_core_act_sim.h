@@ -41,8 +41,8 @@ void sq_core_act_comb(const struct sq_core_act_sim *s, const struct sq_core_act_
                       struct sq_core_act_out *out);
 void sq_core_act_clock(struct sq_core_act_sim *s, const struct sq_core_act_in *in);
 
-// Of the block core_act, whose parameters are v: the activations of a beat of `in` drawn into its record,
-// behind `last` and `passes`.
+// Draws the activations of a beat of `in` into its record, behind `last` and `passes`; v: the parameters
+// of the block core_act.
 void sq_core_act_draw_bank(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
                            int32_t *record);
 

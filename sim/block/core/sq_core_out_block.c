@@ -103,7 +103,7 @@ static bool has_illegal(const struct codes *k, const int32_t *record, uint64_t s
     return false;
 }
 
-// Of one of the two streams, in the banks of scale group g.
+// Whether one of the two streams has an illegal code in the banks of scale group g.
 static bool group_has_illegal(const unsigned *v, const struct sq_group *in, unsigned stream,
                               uint32_t g)
 {

@@ -84,7 +84,7 @@ size_t sq_field_offset(const struct sq_field *field, size_t f)
     return n;
 }
 
-// Of a parameter of the RTL; 0: there is none.
+// The value of a parameter of the RTL; 0: there is none.
 static unsigned parameter(const struct sq_block *block, const unsigned *value, const char *name)
 {
     for (size_t i = 0; block->param[i]; i++)

@@ -52,8 +52,8 @@ struct sq_ports {
     uint64_t n_all;          // > 0: so many groups are all there are (SQ_STIMULUS_ALL)
     bool has_last;           // field 0 is set with the last beat of a group of 1 to 24
     bool has_jobs;           // stream 0 carries jobs, which are not counted as beats
-    // Of a block that multiplies matrices: elements of K times rows times columns that a beat of stream
-    // mac_stream stands for, zeros and elements that the format leaves out among them; 0: none.
+    // Multiplications that a beat of stream mac_stream stands for, where the block multiplies matrices:
+    // elements of K times rows times columns, those that are 0 or that the format leaves out among them; 0: none.
     double macs;
     unsigned mac_stream;
 };
@@ -150,8 +150,8 @@ struct sq_block {
     size_t n_points;
     // Up to a NULL name; NULL: the block has the points of its table and no others.
     const struct sq_free *free;
-    // Of a point in which the parameters of `given` (bit i: parameter i) replaced those of `old`:
-    // the others that follow from them, and what the RTL refuses, in a sentence. May be NULL.
+    // Completes a point in which the parameters of `given` (bit i: parameter i) replaced those of `old`: it
+    // sets the others that follow from them, and refuses what the RTL refuses, in a sentence. May be NULL.
     enum sq_status (*settle)(unsigned *value, const unsigned *old, uint32_t given,
                              struct sq_error *err);
     const struct sq_area_unit *area;
@@ -249,7 +249,7 @@ const struct sq_area_unit *sq_area_unit(size_t i);
 enum sq_status sq_point_own(const struct sq_block *block, const struct sq_point *base,
                             const unsigned *value, uint32_t given, struct sq_point *own,
                             struct sq_error *err);
-// Of the parameters of a block: the number of this one, SQ_PARAMS_MAX where it has none.
+// The number of a parameter of a block by its name; SQ_PARAMS_MAX where the block has none.
 size_t sq_param_find(const struct sq_block *block, const char *name);
 
 // ports() with the defaults of records and outputs.

@@ -124,7 +124,7 @@ static void draw_stalls(struct sq_rng *r, struct sq_stall *in, struct sq_stall *
     }
 }
 
-// Of an input stream behind the first one.
+// Draws how an input stream behind the first one stalls.
 static struct sq_stall draw_other_stall(const struct sq_port *port, struct sq_rng *r)
 {
     struct sq_stall stall = {SQ_STALL_FREE, 1};
@@ -143,7 +143,7 @@ static enum sq_stimulus draw_kind(struct sq_rng *r, bool is_all)
     return is_mixed ? SQ_STIMULUS_MIXED : (enum sq_stimulus)sq_rng_below(r, SQ_STIMULUS_RANDOM);
 }
 
-// Of one beat or group.
+// The kind of one beat or group.
 static enum sq_stimulus kind_of(struct sq_rng *r, enum sq_stimulus kind)
 {
     return kind == SQ_STIMULUS_MIXED ? (enum sq_stimulus)sq_rng_below(r, SQ_STIMULUS_RANDOM) : kind;
@@ -194,7 +194,7 @@ static enum sq_status draw_groups(struct sq_case *c, const struct sq_ports *p, s
     return SQ_OK;
 }
 
-// Of the block and the values of its parameters (FNV-1a).
+// A hash of the block's name and of the values of its parameters (FNV-1a).
 static uint64_t hash_of(const struct sq_block *block, const struct sq_point *point)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);

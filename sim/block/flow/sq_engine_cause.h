@@ -17,7 +17,7 @@ enum sq_cause sq_engine_gqsa_cause(const void *state, const struct sq_offer *in,
 enum sq_cause sq_engine_spqt_cause(const void *state, const struct sq_offer *in, bool out_ready);
 enum sq_cause sq_engine_spqr_cause(const void *state, const struct sq_offer *in, bool out_ready);
 
-// Of the point of sq_engine_spqt that machines have: elements of a segment, columns that are found in a
+// The point of sq_engine_spqt that machines have: elements of a segment, columns that are found in a
 // cycle, bytes of a beat.
 enum { SQ_ENGINE_SPQT_SEG = 16, SQ_ENGINE_SPQT_LANES = 8, SQ_ENGINE_SPQT_BYTES = 16 };
 #define SQ_ENGINE_SPQT_POINT "b16"

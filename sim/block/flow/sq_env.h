@@ -33,8 +33,8 @@ struct sq_pins {
 struct sq_env_choice {
     uint32_t kind, n[4];
     uint64_t seed;
-    // Of an environment that brings the work itself: which, and the numbers of the first piece and of
-    // the one behind the last. A reset loses the piece at hand.
+    // For an environment that brings the work itself: `what` is the number of the work, `begin` that of its
+    // first piece, `end` that of the piece behind the last. A reset loses the piece that is being done.
     uint32_t what, begin, end;
     const void *given; // a work of the caller's, or NULL
 };

@@ -20,8 +20,8 @@ struct sq_line {
         // What its output tells of a beat, as far as the part behind asks (last, n). NULL: nothing.
         void (*show)(const void *state, struct sq_offer *out);
         unsigned n_in;
-        // Of each of its input streams: the stream of the block, or SQ_LINE_FRONT + the part whose
-        // output it is.
+        // Where each of its input streams comes from: a stream of the block, or SQ_LINE_FRONT + the part
+        // whose output it is.
         unsigned from[SQ_STREAMS_MAX];
     } part[SQ_LINE_PARTS_MAX];
 };

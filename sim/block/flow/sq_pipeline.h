@@ -54,8 +54,8 @@ struct sq_chain {
 void sq_chain_comb(const struct sq_chain *c, bool out_ready, struct sq_pipeline_out *out);
 void sq_chain_clock(struct sq_chain *c, bool in_valid, bool in_last, bool out_ready);
 
-// Of a block whose state is a struct sq_chain; init fills in `back`, and `front` where there is
-// one.
+// The timing of a block whose state is a struct sq_chain; its init fills in `back`, and `front` where
+// there is one.
 extern const struct sq_timing sq_timing_chain;
 
 #endif

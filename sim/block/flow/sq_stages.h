@@ -10,8 +10,8 @@ enum {
     SQ_ARRAY_STAGES_MIXED = 3, // operands of two parts
 };
 
-// Of sq_array_scaled: operands, sums of low and high nibbles in split codes, the scaled sum, its
-// addition in binary32.
+// The stages of sq_array_scaled: operands, sums of low and high nibbles in split codes, the scaled sum,
+// its addition in binary32.
 static inline unsigned sq_array_scaled_stages(bool is_binary32, bool is_split)
 {
     return 2u + is_split + is_binary32;

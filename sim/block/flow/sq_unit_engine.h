@@ -66,7 +66,7 @@ enum sq_unit_scan { SQ_SCAN_LEAST, SQ_SCAN_STEPPED, SQ_SCAN_MOST };
 
 struct sq_unit_engine;
 
-// Of a job. Engines whose lists are of tokens have the second line, the others the third.
+// The times of a job. Engines whose lists are of tokens have the second line, the others the third.
 struct sq_unit_times {
     const struct sq_unit_engine *engine;
     uint64_t tiles, passes, loads;

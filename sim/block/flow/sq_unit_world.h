@@ -46,7 +46,7 @@ struct sq_unit_counter {
 };
 enum { SQ_UNIT_COUNTERS_MAX = 16 };
 
-// Of one kind of unit.
+// What a kind of unit does in a run.
 struct sq_unit_ops {
     void (*start)(struct sq_unit_job_run *r);
     void (*clock)(struct sq_unit_job_run *r);

@@ -120,7 +120,7 @@ static void offer(const unsigned *v, unsigned stream, const int32_t *record, str
     o->last = record[0];
 }
 
-// Of a token: a group per cycle.
+// The unit that `sqsim area` prices serves one token: a group per cycle.
 static const struct sq_area_unit area[] = {
     {"gqsa_scale", "sq_gqsa_scale", 16, false, {{"Lanes", 1}, {"SumW", 24}}},
 };

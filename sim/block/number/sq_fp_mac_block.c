@@ -106,7 +106,7 @@ static void draw_rows(const unsigned *v, struct sq_rng *rng, enum sq_stimulus ki
                       uint32_t *len)
 {
     const size_t stride = FLAGS + 2 * (size_t)v[LANES];
-    // Of one step, since NaN hides what follows: a number that one bit tells from infinity.
+    // A NaN hides what follows, so its case has one step; one bit tells that NaN from infinity.
     const bool is_nan = sq_rng_below(rng, kind == SQ_STIMULUS_ILLEGAL ? 2 : 16) == 0;
     const bool is_tiny = v[IS_HALF] && kind == SQ_STIMULUS_EXTREME && sq_rng_below(rng, 2);
     const bool is_alone = is_nan || is_tiny;

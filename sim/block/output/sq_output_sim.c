@@ -184,7 +184,7 @@ static int32_t steps_from(double x, int ulps, int32_t scale)
     return (int32_t)sq_combine_bits((float)x) + ulps;
 }
 
-// Of output `pe`, whose sums are lo and hi.
+// Draws scales that take output `pe`, whose sums are lo and hi, to about 0 or to a tie.
 static void aim(const struct sq_output_config *c, struct sq_rng *rng, size_t pe, float lo, float hi,
                 const float *y, int32_t *beat)
 {

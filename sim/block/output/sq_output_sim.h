@@ -85,7 +85,7 @@ struct sq_output_sim {
     unsigned slots, words, depth;
     unsigned slot, word, count; // of the tile, of the beat on the port, beats in the queue
     bool held;                  // Hold: a tile is inside
-    // Of the last slots on their way through combine, the oldest first: their sums are kept.
+    // Whether the sums of the last slots on their way through combine are kept, the oldest slot first.
     bool keep[SQ_PIPELINE_DEPTH_MAX + 1];
     unsigned n_last;
 };

@@ -419,7 +419,7 @@ static void comb(const void *state, const struct sq_offer *in, bool out_ready,
     answer(s, &h, out);
 }
 
-// Of what stands beside the parts.
+// The rising edge of what stands beside the parts.
 static void edge(struct state *s, const struct sq_offer *in, const struct sq_offer *line,
                  const struct sq_handshake *h)
 {

@@ -84,7 +84,7 @@ void sq_engine_spqr_init(const unsigned *v, void *state)
                                                  .from = {SQ_LINE_FRONT + 1}});
 }
 
-// Of a cycle: whether a step may go, and what the parts say.
+// What a cycle shows: whether a step may go, and what the parts say.
 struct seen {
     bool moves;
     struct sq_handshake line, mac;

@@ -133,7 +133,7 @@ static void init(const unsigned *v, void *state)
     sq_pipeline_init(&c->back, SQ_TIMING_PIPE, STAGES);
 }
 
-// Of a tile row: 16 weights per cycle.
+// The unit that `sqsim area` prices serves one tile row: 16 weights per cycle.
 static const struct sq_area_unit area[] = {
     {"spqr_scale", "sq_spqr_scale", 16, false, {{"Words", 1}}},
 };

@@ -20,7 +20,7 @@ void sq_spqt_idx_show(const void *state, struct sq_offer *out);
 // Cycles in which a unit of `lanes` scans a vector of `segments`, n_active of whose columns are active
 // and spread evenly: from the first segment in to the last indices out.
 uint64_t sq_spqt_idx_scan(unsigned lanes, uint64_t segments, uint64_t n_active);
-// Of that vector, the columns that are active before a segment.
+// How many columns of that vector are active before a segment.
 static inline uint64_t sq_spqt_idx_before(uint64_t segment, uint64_t segments, uint64_t n_active)
 {
     return segment * n_active / segments;

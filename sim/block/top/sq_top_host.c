@@ -379,7 +379,7 @@ static void move_image(struct host *h, uint32_t way)
     h->work.fault_at += h->base;
 }
 
-// Of the bits without a name one as often as any other way.
+// Draws a way to spoil; one of the bits without a name comes as often as any other way.
 static enum way draw_way(struct sq_rng *rng)
 {
     const uint32_t way = sq_rng_below(rng, UNNAMED + 1);

@@ -261,7 +261,7 @@ static void print_json_points(const struct sq_gpu *gpu, const struct sq_gpu_comp
     }
 }
 
-// Of one machine, or of all together ("all").
+// Prints the summary of one machine, or of all together ("all").
 static void print_json_summary(const char *machine, const char *records, size_t skipped,
                                const struct sq_gpu_lefts *left, const struct sq_gpu_comparison *c)
 {

@@ -80,7 +80,7 @@ static enum sq_status set_bank(struct own *o, const char *name, const char *text
                          o->in->block->name);
 }
 
-// Of the bank that is there by now.
+// Sets the high elements of the bank that is there by now.
 static enum sq_status set_sparsity(struct own *o, const char *text)
 {
     const size_t bank = sq_param_find(o->in->block, "BankLen");

@@ -12,7 +12,7 @@ enum { POINT_NBYTES = 400 };
 
 // ---- points ---------------------------------------------------------------------------------
 
-// Of a core by its sizes; of another block, with values, by its parameters as in the RTL.
+// The name of a point: a core's sizes; with values, the parameters of another block as in the RTL.
 static const char *point_text(const struct sq_block *b, const struct sq_point *p, bool has_values,
                               char text[POINT_NBYTES])
 {

@@ -104,7 +104,7 @@ static json_t *json_parameters(const struct sq_route_outcome *out)
     return o;
 }
 
-// Of the chip: its own counters of the layer, as the host read them.
+// The chip's own counters of the layer, as the host read them.
 static json_t *json_counters(const struct sq_route_outcome *out)
 {
     static const char *const name[SQ_HOST_COUNTERS] = {"chip_cycles", "chip_busy", "chip_wait",

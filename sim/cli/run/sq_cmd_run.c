@@ -203,7 +203,7 @@ static enum sq_status visit_layer(void *context, size_t index, const char *name,
     return SQ_OK;
 }
 
-// Of a whole row as the scale group: the most, in rows that so many divide.
+// Banks of a beat; where the scale group is a whole row, the most, in rows that so many divide.
 static unsigned banks_per_beat(const struct visit *v)
 {
     struct sq_core_config core = v->options.config;

@@ -41,7 +41,7 @@ void sq_run_energy_text(const struct sq_run_request *in, const struct sq_run_ene
            e->mac.liberty, e->memory.type, sq_cli_text(e->memory.sram_source));
 }
 
-// Of a count that may not fit.
+// A number, or null where the count does not fit.
 static json_t *json_pj(uint64_t pj)
 {
     return pj <= SQ_COUNT_MAX ? json_integer((json_int_t)pj) : json_null();

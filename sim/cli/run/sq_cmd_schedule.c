@@ -80,7 +80,7 @@ struct printer {
     struct sq_cli_table table;
 };
 
-// Of every figure its value and, for people, by how much it exceeds the ideal.
+// Adds the value of every figure and, for people, by how much it exceeds the ideal.
 static void add_columns(const struct line *l, char text[COLUMNS_MAX][32], struct sq_cli_column *row)
 {
     for (unsigned c = 0; c < l->n_columns; c++) {

@@ -239,7 +239,7 @@ static enum sq_status make_static(struct sq_route_work *w, struct sq_error *err)
 
 // ---- engine_dynamic: codes, and the magnitudes that its masks are made of --------------------------
 
-// Of every beat, for each token; zeros behind the last one.
+// Puts the magnitudes of each token into every beat; zeros behind the last token.
 static enum sq_status put_magnitudes(struct sq_route_work *w, struct sq_error *err)
 {
     const size_t k = w->p->k, bank = sq_route_get(w, "BankLen"), rows = sq_route_get(w, "Rows");

@@ -2,7 +2,7 @@
 // Layers of sq_a_dynamic whose low codes an integer multiplier made of INT8 codes (--select
 // int8_mul): the engine of core_act, which makes masks and low codes itself.
 //
-// Of the product it reads, beside weights and scales:
+// The route reads from the product, beside weights and scales:
 //   x8 I8 [m][k]          INT8 codes
 //   mul, shift I32 [m]    by what they become low codes (sq_act_quant.h)
 #ifndef SQ_A_ROUTE_H

@@ -24,7 +24,7 @@ struct sq_grid_layer {
     uint32_t *perm; // [2][w.k]: the n_high channels of the mask; from w.k on the others
     size_t n_high;
 };
-// Of a layer of one of these formats.
+// The state of a layer of one of these formats.
 struct sq_grid_layer *sq_grid_layer_of(const struct sq_quant_layer *q);
 extern const char *const sq_group_choice[],
     *const sq_operand_choice[], *const sq_rotation_choice[], *const sq_algorithm_choice[],

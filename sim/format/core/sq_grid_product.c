@@ -140,7 +140,7 @@ static enum sq_status encode_act(const struct sq_codes *w, const struct sq_recip
     return status;
 }
 
-// Of codes that are not packed.
+// Makes the product of codes that are not packed.
 static enum sq_status codes_product(const struct sq_codes *w, const struct sq_recipe *r,
                                     const uint8_t *mask, const float *x, struct sq_product *p,
                                     struct sq_error *err)

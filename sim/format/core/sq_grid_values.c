@@ -184,7 +184,7 @@ static bool is_of_codes(const struct sq_grid_layer *q, const struct sq_recipe *r
     return !q->values && !q->packed.buffer && !r->is_act_f16;
 }
 
-// Of one recipe: whether activations have the same codes.
+// Whether activations have the same codes in two layers of one recipe.
 static bool is_encoded_alike(const struct sq_grid_layer *a, const struct sq_grid_layer *b,
                              const struct sq_recipe *r)
 {

@@ -32,7 +32,8 @@ static enum sq_status alloc_banks(struct sq_product *p, struct core_banks *b, st
     return SQ_OK;
 }
 
-// Column c of tile t, whose row codes are lo[k], hi; NULL: none of the product's, masks of zeros.
+// Puts column c of tile t into the banks: a row of weights whose codes are lo[k] and hi. NULL: the product has
+// no such row, so the column gets masks and zeros.
 static void put_column(const struct core_banks *b, size_t t, unsigned c, const int8_t *lo,
                        const int8_t *hi)
 {

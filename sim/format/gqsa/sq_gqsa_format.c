@@ -455,7 +455,7 @@ static enum sq_status own(const void *state, struct sq_own *out, struct sq_recip
     return SQ_OK;
 }
 
-// Of the array of an engine; its walker and its scales are not in it.
+// The PE of the array of an engine; the engine's walker and scales are not in it.
 static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq_cost_pe *pe)
 {
     sq_cost_pe_dense(pe, u->low_lanes, sq_recipe_act_bits(r), 4);

@@ -413,7 +413,7 @@ static void *outline(const struct sq_recipe *r, size_t n, size_t k)
     return state_new(r, n, k);
 }
 
-// Of rotated weights what they are in the columns of the model: the rotation is its own inverse.
+// Decodes a row in the columns of the model; rotated weights are rotated again, which undoes the rotation.
 static void decode_row(const void *state, size_t row, float *out)
 {
     const struct state *s = state;

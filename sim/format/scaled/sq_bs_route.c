@@ -3,7 +3,7 @@
 // come coded; in bfloat16 where sq_act_scale is the format's encoder: nothing stands above the
 // blocks of the token, or a power of two (SPEC Q.5b).
 //
-// Of the product: streams of rows as they are stored (sq_bs_pack.h), bytes of scales, [lines][..] as
+// The product holds streams of rows as they are stored (sq_bs_pack.h), bytes of scales, [lines][..] as
 // "w_codes" and so on, `x_` of activations; "w_global" F32 [2][n], "x_global" F32 [2][m], by part;
 // "x" F32 [m][k], activations over what stands above their blocks, where the engine encodes them.
 #include <assert.h>

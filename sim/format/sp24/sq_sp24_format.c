@@ -205,7 +205,7 @@ static size_t padded(const struct sq_recipe *r, size_t k_orig)
     return sq_sp24_padded(k_orig);
 }
 
-// Of a pruned layer: which ones stay dense, the sensitivity of all of a model says.
+// Outlines a pruned layer: which layers stay dense is known only from the sensitivity of all of them.
 static void *outline(const struct sq_recipe *r, size_t n, size_t k)
 {
     struct state *s = calloc(1, sizeof *s);

@@ -319,7 +319,7 @@ static double active(const struct sq_recipe *r, uint64_t m)
     return 1 - pow(sq_spqt_recipe(r)->sparsity, (double)m);
 }
 
-// Of all tokens together.
+// The share of columns that are active for any of all tokens.
 static double active_of_all(const struct sq_recipe *r, uint64_t m)
 {
     return r->rows ? sq_spqt_recipe(r)->of_all : active(r, m);

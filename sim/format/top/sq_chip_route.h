@@ -29,8 +29,9 @@ struct sq_chip_layer {
     struct sq_top_layer layer;
     struct sq_env_choice memory;
 };
-// Of m tokens, n channels, k columns in this recipe, on tiles of rows x cols. It is what sq_chip_make makes of
-// such a layer, without its values: a layer of one channel and one token is encoded and asked.
+// Makes the descriptor of a layer of m tokens, n channels, k columns in this recipe, on tiles of rows x cols.
+// It is what sq_chip_make makes of such a layer, without its values: a layer of one channel and one token is
+// encoded and asked.
 // SQ_ERR_UNSUPPORTED: the chip does not run the format, or not these options of it; SQ_ERR_RANGE: too large.
 enum sq_status sq_chip_layer_of(const struct sq_recipe *r, const struct sq_chip *chip,
                                 unsigned rows, unsigned cols, const uint64_t mnk[3],

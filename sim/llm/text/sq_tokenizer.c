@@ -5,7 +5,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
-// Of added tokens, at one byte of the text, on average.
+// LOOKS_A_BYTE bounds how many added tokens are compared at one byte of the text, on average.
 enum { MAX_PIECE = 1 << 30, LOOKS_A_BYTE = 64 };
 
 // ---- tables ---------------------------------------------------------------------------------

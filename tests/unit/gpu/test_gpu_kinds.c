@@ -126,7 +126,7 @@ SQ_TEST(test_int4_records)
     sq_gpu_records_free(&g);
 }
 
-// Of repeats the fastest counts, of equal ones the first; what is left aside has reason and line.
+// The fastest of repeats counts, the first of equal ones; what is left aside has reason and line.
 SQ_TEST(test_left)
 {
     struct sq_gpu_records g;

@@ -45,7 +45,7 @@ static void slow_linear(const struct slow *s, const char *name, size_t n, size_t
     free(w);
 }
 
-// Of n numbers; Gemma stores its gains less one.
+// Normalizes n numbers by the gains of a tensor; Gemma stores its gains less one.
 static void slow_norm_of(const struct slow *s, const char *name, const double *h, size_t n,
                          double *x)
 {

@@ -196,7 +196,7 @@ SQ_TEST(by_hand)
     assert_true(d.top1_agreement == 4.0 / 5);
     // Off their shares: 1.5 - 0.2 * 3 = 0.9 and -0.5 - 0.2 * 2 = -0.9.
     assert_true(fabs(d.loss_difference_se - sqrt(2 * (0.81 + 0.81)) / 5) < 1e-12);
-    // Of two sequences a resample is one of three: their means are 0.5, 0.2, -0.25.
+    // A resample of two sequences is one of three: their means are 0.5, 0.2, -0.25.
     assert_true(fabs(d.loss_difference_95.low + .25) < 1e-12);
     assert_true(fabs(d.loss_difference_95.high - .5) < 1e-12);
     assert_true(fabs(d.kl_mean_95.low - .2) < 1e-12 && fabs(d.kl_mean_95.high - .45) < 1e-12);
