@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Names the status codes and fills in struct sq_error (sq_status.h).
 #include "models/sq_status.h"
 
 #include <stdarg.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Chooses the largest codes of a bank, splits every code into two nibbles and clamps the others
+// (sq_act_split.h).
 #include "models/array/sq_act_split.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Expands the coded line of a bank by its mask or metadata and sums the products (sq_array.h).
 #include "models/array/sq_array.h"
 
 #include <assert.h>

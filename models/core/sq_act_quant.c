@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Chooses the largest activations of a bank and requantises the others (sq_act_quant.h).
 #include "models/core/sq_act_quant.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks formats and cores, and derives what follows from their fields (sq_config.h).
 #include "models/core/sq_config.h"
 
 struct sq_format sq_format_default(void)

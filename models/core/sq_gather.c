@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Picks the activations at the masked positions of a bank and clears the mask codes (sq_gather.h).
 #include "models/core/sq_gather.h"
 
 #include <assert.h>

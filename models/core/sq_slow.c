@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes each rule of SQ down once more, one bit and one element at a time (sq_slow.h).
 #include "models/core/sq_slow.h"
 
 #include <math.h>

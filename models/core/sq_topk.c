@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Ranks the magnitudes that hardware compares by the model's own choice, sq_topk (sq_topk.h).
 #include "models/core/sq_topk.h"
 
 #include <assert.h>

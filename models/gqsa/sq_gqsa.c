@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Packs, checks, decodes and multiplies GQSA weights (sq_gqsa.h).
 #include "models/gqsa/sq_gqsa.h"
 
 #include <math.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Prunes groups by their score and encodes the kept ones, row by row or column by column
+// (sq_gqsa_quant.h).
 #include "models/gqsa/sq_gqsa_quant.h"
 
 #include <math.h>

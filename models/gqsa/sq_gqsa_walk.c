@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Turns the offsets and indices of a BSR matrix into steps (sq_gqsa_walk.h).
 #include "models/gqsa/sq_gqsa_walk.h"
 
 #include <assert.h>

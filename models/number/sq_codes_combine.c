@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Rounds the sums of groups to FP32 outputs, in plain C, AVX2 or AVX-512 (sq_codes_combine.h).
 #include "models/number/sq_codes_combine.h"
 
 #include "models/output/sq_combine.h"

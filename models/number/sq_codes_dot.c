@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Multiplies a tile of tokens by a block of channels, in plain C, AVX2, VNNI or AMX
+// (sq_codes_dot.h).
 #include "models/number/sq_codes_dot.h"
 
 #include <assert.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Packs rows of codes into bit streams, and refuses streams that no packing gives
+// (sq_codes_pack.h).
 #include "models/number/sq_codes_pack.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Sums products in binary64, in plain C or AVX-512 (sq_dot.h).
 #include "models/number/sq_dot.h"
 
 #if defined(__x86_64__)

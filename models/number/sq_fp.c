@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Rounds binary32 to the small floats, to nearest with ties to even, and decodes them (sq_fp.h).
 #include "models/number/sq_fp.h"
 
 #include <math.h>

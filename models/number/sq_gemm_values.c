@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Widens both operands to binary64 and multiplies them block by block (sq_gemm_values.h).
 #include "models/number/sq_gemm_values.h"
 
 #include "models/number/sq_dot.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Decodes a block of each of ggml's formats (sq_ggml.h).
 #include "models/number/sq_ggml.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Chooses scales and codes for each kind of grid, and says what the codes stand for (sq_grid.h).
 #include "models/number/sq_grid.h"
 
 #include <assert.h>

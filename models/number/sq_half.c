@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Rounds arrays of binary32 to binary16, with F16C where the processor has it (sq_half.h).
 #include "models/number/sq_half.h"
 
 // clang before 15 cannot ask a processor for F16C.

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Multiplies by the ratio, shifts with rounding and saturates; finds the ratio of two scales
+// (sq_requant.h).
 #include "models/output/sq_requant.h"
 
 #include <assert.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Scores each channel by its mean activation times its mean weight and marks the best of a bank
+// (sq_algorithm2.h).
 #include "models/quant/sq_algorithm2.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs each BLAS call on one thread over blocks of a fixed size (sq_blas.h).
 #include "models/quant/sq_blas.h"
 
 #include <cblas.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Adds up channel magnitudes and X^T X over tokens, and factors the inverse of the damped Hessian
+// (sq_calibration.h).
 #include "models/quant/sq_calibration.h"
 
 #include <cblas.h>

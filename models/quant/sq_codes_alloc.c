@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks the shape of codes and allocates their buffers (sq_codes_alloc.h).
 #include "models/quant/sq_codes_alloc.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs the loop over tiles of rows; its vectors round as plain C does (sq_column_loop.h).
 #include "models/quant/sq_column_loop.h"
 
 #include <cblas.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Computes the energy that an error of the weights has at the output, and ranks layers by it
+// (sq_sensitivity.h).
 #include "models/quant/sq_sensitivity.h"
 
 #include <cblas.h>

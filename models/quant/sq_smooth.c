@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Computes sigma, multiplies weights by it and divides activations by it (sq_smooth.h).
 #include "models/quant/sq_smooth.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Holds the loop of each form of plane for plain C, AVX2 and AVX-512 (sq_bs_dot.h).
 #include "models/scaled/sq_bs_dot.h"
 
 #include <assert.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Gives the column loop of GPTQ the block-scaled encoders, and rotates what calibration has seen
+// (sq_bs_gptq.h).
 #include "models/scaled/sq_bs_gptq.h"
 
 #include <math.h>

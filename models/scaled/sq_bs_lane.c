@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Loads the integers, scales and marks of a row, and computes its reach (sq_bs_lane.h).
 #include "models/scaled/sq_bs_lane.h"
 
 #include <math.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Packs block-scaled rows into bit streams, and refuses streams that no packing gives
+// (sq_bs_pack.h).
 #include "models/scaled/sq_bs_pack.h"
 
 #include <string.h>

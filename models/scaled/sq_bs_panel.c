@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Plans which planes and passes a product needs, and fills panels and groups (sq_bs_panel.h).
 #include "models/scaled/sq_bs_panel.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Holds the table of element types, and encodes and decodes their codes (sq_element.h).
 #include "models/scaled/sq_element.h"
 
 #include <math.h>

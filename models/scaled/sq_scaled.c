@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Looks up what the numbers of sq_array_scaled mean, and bounds its integer sums (sq_scaled.h).
 #include "models/scaled/sq_scaled.h"
 
 #include <assert.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Scores and prunes each group of four and encodes the rest in INT8, directly or by the column loop
+// (sq_prune24.h).
 #include "models/sp24/sq_prune24.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Packs, checks and multiplies weights in 2:4 INT8 (sq_sp24.h).
 #include "models/sp24/sq_sp24.h"
 
 #include <math.h>

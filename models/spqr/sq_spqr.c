@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Packs, checks, decodes and multiplies SpQR weights (sq_spqr.h).
 #include "models/spqr/sq_spqr.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Takes the codes and the numbers of second order out of the words of a tile (sq_spqr_dec.h).
 #include "models/spqr/sq_spqr_dec.h"
 
 static unsigned bits(uint64_t word, unsigned from, unsigned n)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Multiplies the superblock's two halves by the 6-bit factors of each block (sq_q4k_dec.h).
 #include "models/spqt/sq_q4k_dec.h"
 
 #include <math.h>

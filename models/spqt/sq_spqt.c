@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Encodes, checks and decodes SpQt weights, and multiplies their active columns (sq_spqt.h).
 #include "models/spqt/sq_spqt.h"
 
 #include <assert.h>

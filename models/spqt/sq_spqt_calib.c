@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Counts |x| in a histogram, reads thresholds from it, and hands out sparsity greedily
+// (sq_spqt_calib.h).
 #include "models/spqt/sq_spqt_calib.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Keeps columns by their magnitude and packs their indices into beats (sq_spqt_idx.h).
 #include "models/spqt/sq_spqt_idx.h"
 
 #include <assert.h>
