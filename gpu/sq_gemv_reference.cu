@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Unpacks each format and multiplies in binary64, one thread per element (sq_gemv_reference.cuh).
 #include "gpu/sq_gemv_reference.cuh"
 
 #include "gpu/sq_gemv_maps.cuh"

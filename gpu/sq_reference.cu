@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Makes random inputs, and multiplies them with one plain thread per output (sq_reference.cuh).
 #include "gpu/sq_reference.cuh"
 
 #include "gpu/sq_maps.cuh"

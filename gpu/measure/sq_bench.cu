@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Hands out device memory, reads the clocks of the device, and times candidates by graph replay
+// (sq_bench.cuh).
 #include "gpu/measure/sq_bench.cuh"
 
 #include <algorithm>

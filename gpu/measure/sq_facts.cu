@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Asks device, driver, libraries and compiler for what all records of a run share (sq_facts.cuh).
 #include "gpu/measure/sq_facts.cuh"
 
 #include <cstdio>

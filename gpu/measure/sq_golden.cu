@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Takes one layer of a model, and runs every system's trace on it (sq_golden.cuh).
 #include "gpu/measure/sq_golden_trace.cuh"
 
 #include <cinttypes>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Makes the operands of a layer, checks every kernel on them, then times the kernels
+// (sq_layer_bench.cuh).
 #include "gpu/measure/sq_layer_bench.cuh"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Computes the derived numbers of a record, writes it as JSON, and checks lines that were written
+// (sq_record.h).
 #include "gpu/measure/sq_record.h"
 
 #include <inttypes.h>

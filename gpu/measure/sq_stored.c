@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks each record by its numbers and each trace by the golden model (sq_stored.h).
 #include "gpu/measure/sq_stored.h"
 
 #include <dirent.h>
