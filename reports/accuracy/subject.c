@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Loads a model or makes synthetic layers, and measures a recipe on them (subject.h).
 #include "reports/accuracy/subject.h"
 
 #include <math.h>
