@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Steps an activation buffer and the mask units in front of it (sq_buffer_sim.h).
 #include "sim/block/array/sq_buffer_sim.h"
 
 #include <assert.h>

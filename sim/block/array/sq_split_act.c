@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Draws biased codes, splits them as the mask unit does and adds up the sums of an array
+// (sq_split_act.h).
 #include "sim/block/array/sq_split_act.h"
 
 #include "models/array/sq_act_split.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Connects the models of mask unit, stores and core (sq_core_act_sim.h).
 #include "sim/block/core/sq_core_act_sim.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs a job by stepping or by skipping, and computes jobs and utilisation of a GEMM
+// (sq_core_run.h).
 #include "sim/block/core/sq_core_run.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Computes handshakes, causes and next state of the two paths of the core (sq_core_sim.h).
 #include "sim/block/core/sq_core_sim.h"
 
 #include <assert.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Draws cases from a seed and a number, and makes those whose sums reach the ends of 32 bits
+// (sq_case.h).
 #include "sim/block/flow/sq_case.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Names the causes (sq_cause.h).
 #include "sim/block/flow/sq_cause.h"
 
 const char *sq_cause_name(enum sq_cause cause)

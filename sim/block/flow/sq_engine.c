@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks scales, forms words of outputs, and counts the jobs and steps of an engine (sq_engine.h).
 #include "sim/block/flow/sq_engine.h"
 
 #include <assert.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Evaluates the parts of a line: valid from the first to the last, ready from the last to the first
+// (sq_line.h).
 #include "sim/block/flow/sq_line.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Steps the shared pipelines, alone and two in a row (sq_pipeline.h).
 #include "sim/block/flow/sq_pipeline.h"
 
 #include <assert.h>

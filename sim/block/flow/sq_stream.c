@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Draws waiting cycles, and steps sources and sinks (sq_stream.h).
 #include "sim/block/flow/sq_stream.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Computes outputs with the golden model, aims scales at edges of rounding, and steps the stage
+// (sq_output_sim.h).
 #include "sim/block/output/sq_output_sim.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Draws operands of sq_array_scaled, and spoils them for cases with errors.
 #include "sim/block/scaled/sq_array_scaled_draw.h"
 
 #include <assert.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Lays out the beats of sq_engine_scaled, draws what they hold, and spoils it for cases with
+// errors.
 #include "sim/block/scaled/sq_engine_scaled_draw.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Decides which step of sq_engine_spqr goes next, and steps its parts (sq_engine_spqr_sim.h).
 #include "sim/block/spqr/sq_engine_spqr_sim.h"
 
 #include <stddef.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Answers each burst at the times of the memory's kind, and spoils one where a fault is wanted
+// (sq_axi_memory.h).
 #include "sim/block/top/sq_axi_memory.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Steps the bursts, beats, words and responses of sq_dma (sq_dma_sim.h).
 #include "sim/block/top/sq_dma_sim.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Steps the two halves of an operand buffer and the job that reads them (sq_operand_buffer_sim.h).
 #include "sim/block/top/sq_operand_buffer_sim.h"
 
 bool sq_operand_buffer_reads(const struct sq_operand_buffer_sim *s)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Holds the table of registers, and writes the package, the C header and the page from it
+// (sq_regs.h).
 #include "sim/block/top/sq_regs.h"
 
 #include <stdbool.h>

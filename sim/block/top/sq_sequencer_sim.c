@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks a descriptor, walks the blocks of its layer, and steps transfers and jobs
+// (sq_sequencer_sim.h).
 #include "sim/block/top/sq_sequencer_sim.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Draws the shape of a layer, its operands, and where they lie in memory (sq_top_draw.h).
 #include "sim/block/top/sq_top_draw.h"
 
 #include <assert.h>

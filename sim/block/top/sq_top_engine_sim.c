@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Adds up the sums of each output slot and combines them with scales to outputs
+// (sq_top_engine_sim.h).
 #include "sim/block/top/sq_top_engine_sim.h"
 
 #include <assert.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Draws layers, spoils some, starts them as a driver does, and checks all that the chip answers
+// (sq_top_host.h).
 #include "sim/block/top/sq_top_host.h"
 
 #include <assert.h>

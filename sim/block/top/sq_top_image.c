@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Packs operands and scales into words, and computes the outputs that the chip must write
+// (sq_top_image.h).
 #include "sim/block/top/sq_top_image.h"
 
 #include <assert.h>

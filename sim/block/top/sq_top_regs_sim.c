@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Steps the registers, counters and interrupt of sq_top_regs (sq_top_regs_sim.h).
 #include "sim/block/top/sq_top_regs_sim.h"
 
 enum { SLVERR = 2, ALL_BYTES = 15 };

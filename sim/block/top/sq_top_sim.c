@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Connects the models of the parts of sq_top and moves data between them (sq_top_sim.h).
 #include "sim/block/top/sq_top_sim.h"
 
 #include <assert.h>
