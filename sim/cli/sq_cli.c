@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses numbers and names, finds files, and prints errors, progress and JSON (sq_cli.h).
 #include "sim/cli/sq_cli.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Takes RTN instead of GPTQ where a model has no calibration tokens, and says so (sq_cli_calib.h).
 #include "sim/cli/sq_cli_calib.h"
 
 #include <unistd.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Holds the options of core and banks, checks them together, and writes them as JSON
+// (sq_cli_core.h).
 #include "sim/cli/sq_cli_core.h"
 
 #include "sim/cli/sq_cli_table.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Makes rows of options, their help and their JSON from the tables of all formats
+// (sq_cli_option.h).
 #include "sim/cli/sq_cli_option.h"
 
 #include <math.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Opens the synthesis with the default library, and says which package has that library
+// (sq_cli_synth.h).
 #include "sim/cli/sq_cli_synth.h"
 
 #include <unistd.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Prints a row as a line of a table or as a JSON object (sq_cli_table.h).
 #include "sim/cli/sq_cli_table.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Makes a token source of the options of a text, and writes it as JSON (sq_cli_text.h).
 #include "sim/cli/sq_cli_text.h"
 
 static const char *const bos[] = {"none", "first", "each", NULL};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Sets the limits of tools, and notes where tools run without bubblewrap (sq_cli_tools.h).
 #include "sim/cli/sq_cli_tools.h"
 
 #include "sim/io/sq_confine.h"

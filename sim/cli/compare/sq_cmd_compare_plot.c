@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Keeps a gnuplot script in memory, runs gnuplot on it, and keeps the picture if it succeeds
+// (sq_cmd_compare.h).
 #include <string.h>
 #include <sys/mman.h>
 

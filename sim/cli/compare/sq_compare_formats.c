@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads and checks the table of formats row by row (sq_compare_formats.h).
 #include "sim/cli/compare/sq_compare_formats.h"
 
 #include <math.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Prints divergences with operands and stalls, and summaries, for people and as JSON
+// (sq_cosim_report.h).
 #include "sim/cli/cosim/sq_cosim_report.h"
 
 #include <stdlib.h>

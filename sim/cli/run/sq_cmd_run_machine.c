@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Times each different GEMM of a workload once, on several threads, and prints lines and totals
+// (sq_cmd_run.h).
 #include "sim/cli/run/sq_cmd_run.h"
 
 #include <math.h>
