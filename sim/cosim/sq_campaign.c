@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs the cases of all points on several threads and adds up what they counted (sq_campaign.h).
 #include "sim/cosim/sq_campaign.h"
 
 #include <omp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Calls the environment of a block, and compares what model and RTL ask of it (sq_env_run.h).
 #include "sim/cosim/sq_env_run.h"
 
 #include <stdio.h>

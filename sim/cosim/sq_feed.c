@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Puts the beats of a stream on the ports of a block, one after the other (sq_feed.h).
 #include "sim/cosim/sq_feed.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Cuts a product into pieces, and runs each piece in lock step (sq_layer_cosim.h).
 #include "sim/cosim/sq_layer_cosim.h"
 
 #include <assert.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Steps model and RTL together, compares them in every cycle, and stops at the first difference
+// (sq_lockstep.h).
 #include "sim/cosim/sq_lockstep.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads the list of faults that Yosys made, and runs each one until it shows (sq_mutant.h).
 #include "sim/cosim/sq_mutant.h"
 
 #include <errno.h>

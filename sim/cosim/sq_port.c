@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Packs integers into the words of a port, and takes them out again (sq_port.h).
 #include "sim/cosim/sq_port.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes the C++ and the SystemVerilog that join a block to the simulator (sq_rtl_bridge.h).
 #include "sim/cosim/sq_rtl_bridge.h"
 
 static void write_comb(FILE *out, const struct sq_ports *p)

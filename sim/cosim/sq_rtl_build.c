@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes the scripts of Yosys, Verilator and make, runs them in the cache, and loads the object
+// (sq_rtl_build.h).
 #include "sim/cosim/sq_rtl_build.h"
 
 #include <dlfcn.h>

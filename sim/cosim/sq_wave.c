@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs a case again with a trace, and writes the view for GTKWave (sq_wave.h).
 #include "sim/cosim/sq_wave.h"
 
 #include <errno.h>
