@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Puts the beats of 64 groups on a netlist, and compares what leaves it (sq_drive.h).
 #include "sim/energy/sq_drive.h"
 
 #include <assert.h>

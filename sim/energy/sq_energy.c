@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Adds up switching, internal energy and leakage over nets and gates (sq_energy.h).
 #include "sim/energy/sq_energy.h"
 
 #include <string.h>

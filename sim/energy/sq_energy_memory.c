@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads the file of memories; sq_energy_memory_macros is in a file of its own (sq_energy_memory.h).
 #include "sim/energy/sq_energy_memory.h"
 
 #include <math.h>

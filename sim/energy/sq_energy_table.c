@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Sums the lines of the recipe that is asked for, and divides them by their MACs
+// (sq_energy_table.h).
 #include "sim/energy/sq_energy_table.h"
 
 #include <stdbool.h>

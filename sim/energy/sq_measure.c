@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs a netlist without delays and with them, on the same operands, and prices both
+// (sq_measure.h).
 #include "sim/energy/sq_measure.h"
 
 #include <stdlib.h>

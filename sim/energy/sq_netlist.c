@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads the netlist that Yosys wrote, sorts its gates, and finds slews and loads (sq_netlist.h).
 #include "sim/energy/sq_netlist.h"
 
 #include <stdlib.h>

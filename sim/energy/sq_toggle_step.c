@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Steps a netlist through a cycle and counts its changes; delays are in sq_toggle_delay.c
+// (sq_toggle.h).
 #include "sim/energy/sq_toggle.h"
 
 #include <stdlib.h>
