@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Makes the fast layout of INT8 weights, and multiplies activations by it (sq_cells.h).
 #include "sim/format/sq_cells.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads the rules of layers, and finds the recipe of a layer by its name (sq_layer_rule.h).
 #include "sim/format/sq_layer_rule.h"
 
 #include <fnmatch.h>

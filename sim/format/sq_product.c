@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Keeps the tensors and numbers of a product, and finds them by their names (sq_product.h).
 #include "sim/format/sq_product.h"
 
 #include <assert.h>

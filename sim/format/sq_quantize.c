@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Encodes the rows of a layer on several threads, and adds up signal and noise (sq_quantize.h).
 #include "sim/format/sq_quantize.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Sets the parameters of a block, makes room for its case, and compares integers (sq_route.h).
 #include "sim/format/sq_route.h"
 
 #include <assert.h>

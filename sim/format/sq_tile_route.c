@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Cuts products into tiles, and puts codes, masks, scales and outputs into records
+// (sq_tile_route.h).
 #include "sim/format/sq_tile_route.h"
 
 #include <string.h>

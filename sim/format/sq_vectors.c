@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads, writes and compares the fields of a suite (sq_vectors.h).
 #include "sim/format/sq_vectors.h"
 
 #include <stdlib.h>

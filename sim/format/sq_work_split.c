@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Shares groups out to workers by each rule, and finds the slowest worker (sq_work_split.h).
 #include "sim/format/sq_work_split.h"
 
 #include <stdbool.h>

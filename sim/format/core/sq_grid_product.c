@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Encodes activations, multiplies codes, and puts operands and sums into a product
+// (sq_grid_product.h).
 #include "sim/format/core/sq_grid_product.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds out which of the two forms a file has, and loads layers from either (sq_layer_file.h).
 #include "sim/format/file/sq_layer_file.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes and reads files of static activation masks (sq_mask_file.h).
 #include "sim/format/file/sq_mask_file.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes files of packed SQ weights, one layer after the other (sq_operand_file.h).
 #include "sim/format/file/sq_operand_file.h"
 
 #include "sim/format/sq_format_ops.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes a suite as JSON lines and as tensors, and judges the answers of a unit
+// (sq_vectors_file.h).
 #include "sim/format/file/sq_vectors_file.h"
 
 #include <stdio.h>

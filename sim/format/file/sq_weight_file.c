@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes the tensors and the metadata of encoded layers, and reads them back (sq_weight_file.h).
 #include "sim/format/file/sq_weight_file.h"
 
 #include <inttypes.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Computes from the share of active columns which bursts are fetched and how long the index unit
+// scans (sq_spqt_cost.h).
 #include "sim/format/spqt/sq_spqt_cost.h"
 #include "sim/io/sq_checked.h"
 

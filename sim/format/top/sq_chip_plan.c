@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tries blocks, orders and chunks, and keeps the cut with the lowest estimate (sq_chip_plan.h).
 #include "sim/format/top/sq_chip_plan.h"
 
 enum { ROWS, COLS, AXES };

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Chooses the chip's parameters for a product, makes its image, and checks what the run wrote
+// (sq_chip_route.h).
 #include "sim/format/top/sq_chip_route.h"
 
 #include <string.h>
