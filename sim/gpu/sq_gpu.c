@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Computes the time of a GEMM from its bytes, its tiles and the constants of its kind (sq_gpu.h).
 #include "sim/gpu/sq_gpu.h"
 
 #include <math.h>

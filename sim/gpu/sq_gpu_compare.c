@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Predicts each record, pairs records to speedups, and sums up errors and ranks (sq_gpu_compare.h).
 #include "sim/gpu/sq_gpu_compare.h"
 
 #include <math.h>

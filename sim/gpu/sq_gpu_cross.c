@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Fits laws and rooflines without each GPU in turn, predicts its times, and scores the predictors
+// (sq_gpu_cross.h).
 #include "sim/gpu/sq_gpu_cross.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Moves one constant at a time, up or down, until the error shrinks no more (sq_gpu_fit.h).
 #include "sim/gpu/sq_gpu_fit.h"
 
 #include <math.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Times a format and its base on the accelerator and on each GPU, and makes the lines
+// (sq_gpu_joined.h).
 #include "sim/gpu/sq_gpu_joined.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Computes the constants of a GPU from its data sheet and the ten numbers (sq_gpu_law.h).
 #include "sim/gpu/sq_gpu_law.h"
 
 #include <math.h>

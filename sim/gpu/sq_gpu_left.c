@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Counts rows that are left aside, and keeps the first line of each reason (sq_gpu_left.h).
 #include "sim/gpu/sq_gpu_left.h"
 
 #include <stdarg.h>

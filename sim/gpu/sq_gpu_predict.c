@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds the kernels of a recipe, adds up their times, and looks for measured ones
+// (sq_gpu_predict.h).
 #include "sim/gpu/sq_gpu_predict.h"
 
 #include <math.h>

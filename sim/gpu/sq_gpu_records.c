@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads measured times from both forms of CSV and from JSON lines (sq_gpu_records.h).
 #include "sim/gpu/sq_gpu_records.h"
 
 #include <ctype.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Fits the three constants by trying factors up and down, and predicts with them
+// (sq_gpu_roofline.h).
 #include "sim/gpu/sq_gpu_roofline.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Sorts records by shape, and finds those of a shape by halving (sq_gpu_shape.h).
 #include "sim/gpu/sq_gpu_shape.h"
 
 #include <stdbool.h>
