@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Fills, locks, checks and removes the entries of a cache (sq_cache.h).
 #include "sim/io/sq_cache.h"
 
 #include <dirent.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds the command line of bubblewrap, and runs tools within limits, inside it where it works
+// (sq_confine.h).
 #include "sim/io/sq_confine.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Hashes pieces with XXH3, and writes and reads digests in hex (sq_digest.h).
 #include "sim/io/sq_digest.h"
 
 #include <inttypes.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Maps inputs, renames outputs when they are complete, and protects inputs from being overwritten
+// (sq_file.h).
 #include "sim/io/sq_file.h"
 
 #include <dirent.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads metadata and tensors of a GGUF file, and checks that the tensors fill it (sq_gguf.h).
 #include "sim/io/sq_gguf.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses JSON within bounds, and takes fields out of it with their ranges (sq_json.h).
 #include "sim/io/sq_json.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Follows a path through folders and links, and asks of each who could change it (sq_owner.h).
 #include "sim/io/sq_owner.h"
 
 #include <dirent.h>

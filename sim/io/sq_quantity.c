@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses a number with its unit (sq_quantity.h).
 #include "sim/io/sq_quantity.h"
 
 #include <math.h>

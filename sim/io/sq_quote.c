@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests names, and quotes text for terminals, gnuplot, YAML, scripts and JSON (sq_quote.h).
 #include "sim/io/sq_quote.h"
 
 #include <stdint.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses the header of a safetensors file, and checks that the tensors fill the buffer
+// (sq_safetensors.h).
 #include "sim/io/sq_safetensors.h"
 
 #include <jansson.h>

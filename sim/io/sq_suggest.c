@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds the name that begins with the text, or has the smallest edit distance to it (sq_suggest.h).
 #include "sim/io/sq_suggest.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Holds the sizes of the data types, and widens values to binary32 (sq_tensor.h).
 #include "sim/io/sq_tensor.h"
 
 #include <math.h>

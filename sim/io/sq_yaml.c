@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs libcyaml on a file, and makes one sentence of what it refuses (sq_yaml.h).
 #include "sim/io/sq_yaml.h"
 
 #include <stdarg.h>
