@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Collects the inputs of a block's layers, encodes the layers, and runs the block with them
+// (sq_blockwise.h).
 #include "sim/llm/sq_blockwise.h"
 
 #include <math.h>

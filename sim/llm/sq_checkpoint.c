@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Opens the files of a model, checks its tensors, and reads them in binary32 (sq_checkpoint.h).
 #include "sim/llm/sq_checkpoint.h"
 #include "sim/format/file/sq_mask_file.h"
 

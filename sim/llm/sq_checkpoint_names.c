@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Compares names of tensors with those that a Llama block has (sq_checkpoint_names.h).
 #include "sim/llm/sq_checkpoint_names.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Sums losses and KL over sequences, and draws the resamples of the intervals (sq_divergence.h).
 #include "sim/llm/sq_divergence.h"
 
 #include <math.h>

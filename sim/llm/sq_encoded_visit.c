@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Calibrates and encodes a model block by block, and hands each layer to the caller
+// (sq_encoded_visit.h).
 #include "sim/llm/sq_encoded_visit.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Calibrates, encodes, runs and scores a model under one recipe or several (sq_eval.h).
 #include "sim/llm/sq_eval.h"
 
 #include <math.h>

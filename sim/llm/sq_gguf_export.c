@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes config and tokenizer of a GGUF file as the JSON files of Hugging Face (sq_gguf_export.h).
 #include "sim/llm/sq_gguf_export.h"
 
 #include <ctype.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Translates keys and tensor names of GGUF into those of Hugging Face, and refuses what has none
+// (sq_gguf_model.h).
 #include "sim/llm/sq_gguf_model.h"
 
 #include <stdlib.h>

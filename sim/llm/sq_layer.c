@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Multiplies a layer with the golden model, and times it on the cycle model (sq_layer.h).
 #include "sim/llm/sq_layer.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs the scan that the recipe's format asks for (sq_layer_scan.h).
 #include "sim/llm/sq_layer_scan.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs embedding, blocks, norm and loss of a decoder (sq_llama.h).
 #include "sim/llm/sq_llama.h"
 
 #include <cblas.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Multiplies hidden states by blocks of lm_head, and keeps the running sums of each token
+// (sq_logits.h).
 #include "sim/llm/sq_logits.h"
 
 #include <math.h>

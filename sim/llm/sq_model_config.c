@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads config.json, and refuses models whose blocks the forward pass does not know
+// (sq_model_config.h).
 #include "sim/llm/sq_model_config.h"
 
 #include <math.h>

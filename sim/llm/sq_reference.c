@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Computes the last hidden states of a model, or reads them from the cache (sq_reference.h).
 #include "sim/llm/sq_reference.h"
 
 #include <cblas.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Computes softmax and gates in plain C or in vectors of AVX2 and AVX-512 (sq_softmax.h).
 #include "sim/llm/sq_softmax.h"
 
 #include <math.h>

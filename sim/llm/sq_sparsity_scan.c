@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs a block at trial sparsities, and shares its budget out by the error of its output
+// (sq_sparsity_scan.h).
 #include "sim/llm/sq_sparsity_scan.h"
 
 #include <stdlib.h>

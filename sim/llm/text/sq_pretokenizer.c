@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Rewrites Oniguruma's expressions for PCRE2, and cuts texts by them within a bound of time
+// (sq_pretokenizer.h).
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "sim/llm/text/sq_pretokenizer.h"
 

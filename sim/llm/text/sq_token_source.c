@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads a token file, or encodes a text and cuts it into windows (sq_token_source.h).
 #include "sim/llm/text/sq_token_source.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds added tokens in a text, and merges the pieces between them by rank (sq_tokenizer.h).
 #include "sim/llm/text/sq_tokenizer.h"
 
 #include <stdlib.h>

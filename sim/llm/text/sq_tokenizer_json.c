@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads normalizer, pre-tokenizer and BOS of tokenizer.json (sq_tokenizer_json.h).
 #include "sim/llm/text/sq_tokenizer_json.h"
 
 #include <string.h>

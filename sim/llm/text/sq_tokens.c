@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads and checks token files, and counts the tokens that are predicted (sq_tokens.h).
 #include "sim/llm/text/sq_tokens.h"
 
 #include <stdio.h>
