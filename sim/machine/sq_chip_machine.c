@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Plans a GEMM on the chip, runs it, and counts bytes and steps (sq_chip_machine.h).
 #include "sim/machine/sq_chip_machine.h"
 
 #include <assert.h>

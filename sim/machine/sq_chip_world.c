@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Steps chip and memory by a cycle, and settles their state so that equal states compare equal
+// (sq_chip_world.h).
 #include "sim/machine/sq_chip_world.h"
 #include "sim/io/sq_checked.h"
 

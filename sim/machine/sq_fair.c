@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Rebuilds the PEs of a machine for one format, by bit products or by area (sq_fair.h).
 #include "sim/machine/sq_fair.h"
 
 #include <math.h>

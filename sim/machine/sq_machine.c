@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads a machine from YAML, and derives its rates (sq_machine.h).
 #include "sim/machine/sq_machine.h"
 #include "sim/io/sq_checked.h"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Multiplies what a plan and its run count by the measured joules, part by part
+// (sq_machine_energy.h).
 #include "sim/machine/sq_machine_energy.h"
 
 #include <math.h>

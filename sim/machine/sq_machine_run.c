@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs a plan cycle by cycle or from event to event, and skips what repeats (sq_machine_run.h).
 #include "sim/machine/sq_machine_run.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Fills in the jobs, loads and bytes of a mapping, and estimates its cycles (sq_mapping_layout.h).
 #include "sim/machine/sq_mapping_layout.h"
 
 #include <stddef.h>

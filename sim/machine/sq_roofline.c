@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Computes the closed forms (sq_roofline.h).
 #include "sim/machine/sq_roofline.h"
 
 #include <math.h>
