@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes and reads points in SQLite, and refuses files that are no such database (sq_sweep_db.h).
 #include "sim/sweep/sq_sweep_db.h"
 
 #include <errno.h>

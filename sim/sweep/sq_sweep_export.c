@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes rows as CSV, with a JSON object beside it, or as lines of JSON (sq_sweep_export.h).
 #include "sim/sweep/sq_sweep_export.h"
 
 #include <jansson.h>
