@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Names the blocks that are priced, and makes module and parameters of each (sq_area_block.h).
 #include "sim/synth/sq_area_block.h"
 
 #include <assert.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads a Liberty file group by group for cells, areas, the reference gate and the full adder
+// (sq_liberty.h).
 #include "sim/synth/sq_liberty.h"
 
 #include <ctype.h>

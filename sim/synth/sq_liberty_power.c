@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads functions, delays and powers of cells, and converts their units (sq_liberty_power.h).
 #include "sim/synth/sq_liberty_power.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses a group into nodes, and finds statements among them (sq_liberty_tree.h).
 #include "sim/synth/sq_liberty_tree.h"
 
 #include <ctype.h>
