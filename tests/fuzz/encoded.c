@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes a small layer in every format, then decodes and multiplies what a fuzzer made of it
+// (encoded.h).
 #include "tests/fuzz/encoded.h"
 
 #include "models/core/sq_mac.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Keeps files in memory, and takes the place of the calls that would touch the disk (fuzz.h).
 #include "tests/fuzz/fuzz.h"
 
 #include <errno.h>

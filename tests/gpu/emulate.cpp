@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs the fibers of a block in turn; the last one at a barrier does the work for all (emulate.h).
 #include "tests/gpu/emulate.h"
 
 #include <csetjmp>
