@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "models/number/sq_codes.h"
 #include "models/number/sq_gemm_kernels.h"
 #include "models/scaled/sq_bs_kind.h"
 
@@ -19,12 +18,6 @@ enum sq_bs_level sq_bs_level(void)
         return SQ_BS_AVX2;
 #endif
     return SQ_BS_PORTABLE;
-}
-
-void sq_bs_mark_row(struct sq_bs *c, size_t row, const float *x)
-{
-    if (c->is_high)
-        sq_mask_row(x, c->k, c->k_orig, c->f.block, sq_bs_n_marks(&c->f), c->is_high + row * c->k);
 }
 
 // A block of scale code 0 has no place.

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "models/number/sq_grid.h"
-#include "models/scaled/sq_bs.h"
+#include "models/number/sq_codes.h"
+#include "models/scaled/sq_bs_kind.h"
 
 size_t sq_bs_padded(const struct sq_bs_format *f, size_t k_orig)
 {
@@ -13,6 +13,12 @@ size_t sq_bs_padded(const struct sq_bs_format *f, size_t k_orig)
 }
 
 // ---- globals --------------------------------------------------------------------------------
+
+void sq_bs_mark_row(struct sq_bs *c, size_t row, const float *x)
+{
+    if (c->is_high)
+        sq_mask_row(x, c->k, c->k_orig, c->f.block, sq_bs_n_marks(&c->f), c->is_high + row * c->k);
+}
 
 // Marks the high elements. Numbers that are not finite have the largest magnitudes, so that the
 // largest tell of them.

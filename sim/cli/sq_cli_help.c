@@ -65,6 +65,14 @@ static void put_range(const struct sq_cli_row *r, char *text)
         put(text, "; may repeat");
 }
 
+uint64_t sq_cli_field(const struct sq_cli_item *item)
+{
+    const void *field = item->in + item->row->offset;
+    return item->row->nbytes == sizeof(bool)       ? *(const bool *)field
+           : item->row->nbytes == sizeof(uint32_t) ? *(const uint32_t *)field
+                                                   : *(const uint64_t *)field;
+}
+
 // " (32)": the field as it is before anything is read, if that is a value.
 static void put_default(const struct sq_cli_item *item, char *text)
 {

@@ -30,14 +30,6 @@ static void collect(const struct sq_cli_row *row, char *in, struct sq_cli_rows *
 
 // ---- fields -------------------------------------------------------------------------------------
 
-uint64_t sq_cli_field(const struct sq_cli_item *item)
-{
-    const void *field = item->in + item->row->offset;
-    return item->row->nbytes == sizeof(bool)       ? *(const bool *)field
-           : item->row->nbytes == sizeof(uint32_t) ? *(const uint32_t *)field
-                                                   : *(const uint64_t *)field;
-}
-
 static void put(void *field, size_t nbytes, uint64_t v)
 {
     if (nbytes == sizeof(bool))

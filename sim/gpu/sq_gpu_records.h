@@ -15,8 +15,22 @@
 #include <stddef.h>
 
 #include "sim/gpu/sq_gpu.h"
-#include "sim/gpu/sq_gpu_left.h"
 #include "sim/gpu/sq_gpu_shape.h"
+
+// Rows that a reader or a comparison leaves aside, counted by reason, each with its first line.
+enum { SQ_GPU_LEFT_MAX = 24 };
+struct sq_gpu_left {
+    char reason[96]; // may hold text of the file: quote it
+    size_t n;
+    unsigned line; // of the first, 0: unknown
+};
+struct sq_gpu_lefts {
+    size_t n, more; // reasons; rows whose reason found no room
+    struct sq_gpu_left item[SQ_GPU_LEFT_MAX];
+};
+// One row more of this reason.
+__attribute__((format(printf, 3, 4))) void sq_gpu_leave(struct sq_gpu_lefts *left, unsigned line,
+                                                        const char *format, ...);
 
 // What the run that made a record measured of its GPU; 0: not there.
 struct sq_gpu_ceilings {

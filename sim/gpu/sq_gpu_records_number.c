@@ -1,8 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order among records: places by shape, numbers of shapes, repeats.
+// The order among records: places by shape, numbers of shapes, repeats; and what is left aside.
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/gpu/sq_gpu_records.h"
+
+void sq_gpu_leave(struct sq_gpu_lefts *left, unsigned line, const char *format, ...)
+{
+    struct sq_gpu_left item = {.n = 1, .line = line};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(item.reason, sizeof item.reason, format, args);
+    va_end(args);
+    for (size_t i = 0; i < left->n; i++)
+        if (strcmp(left->item[i].reason, item.reason) == 0) {
+            left->item[i].n++;
+            return;
+        }
+    if (left->n < SQ_GPU_LEFT_MAX)
+        left->item[left->n++] = item;
+    else
+        left->more++;
+}
 
 // What looks at all records of a shape for each of them stays linear in the file.
 static enum sq_status check_repeats(const struct sq_gpu_place *place, size_t n,

@@ -1,12 +1,83 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the scan that the recipe's format asks for (sq_layer_scan.h).
+// Runs the scan that the recipe's format asks for: how much the output of each layer suffers, or a
+// sparsity for each layer (sq_layer_scan.h).
 #include "sim/llm/sq_layer_scan.h"
 
+#include <math.h>
 #include <stdlib.h>
 
+#include "models/quant/sq_sensitivity.h"
 #include "sim/format/sq_format_ops.h"
-#include "sim/llm/sq_sensitivity_scan.h"
 #include "sim/llm/sq_sparsity_scan.h"
+
+// Relative output error of an encoded layer on its calibration inputs; w is overwritten.
+static enum sq_status relative_error(const struct sq_quant_layer *q, float *w,
+                                     const struct sq_calibration *c, double *error,
+                                     struct sq_error *err)
+{
+    const size_t n = q->n, k = q->k_orig;
+    double signal, noise;
+    float *row = malloc(k * sizeof *row);
+    SQ_NEED(row, err, "a row of %zu", k);
+    enum sq_status status = sq_output_energy(c, w, n, &signal, err);
+    for (size_t i = 0; status == SQ_OK && i < n; i++) {
+        q->format->values->decode_row(q->state, i, row);
+        for (size_t j = 0; j < k; j++)
+            w[i * k + j] -= row[j];
+    }
+    if (status == SQ_OK)
+        status = sq_output_energy(c, w, n, &noise, err);
+    free(row);
+    SQ_TRY(status);
+    *error = signal > 0 ? sqrt(noise / signal) : 0;
+    return SQ_OK;
+}
+
+static enum sq_status measure_block(const struct sq_checkpoint *ck, size_t block,
+                                    const struct sq_eval_inputs *in,
+                                    const struct sq_quant_layer *layer, double *error,
+                                    struct sq_error *err)
+{
+    enum sq_status status = SQ_OK;
+    for (size_t i = 0; status == SQ_OK && i < SQ_BLOCK_LAYERS; i++) {
+        const size_t l = block * SQ_BLOCK_LAYERS + i;
+        float *w = malloc(ck->layer[l].n * ck->layer[l].k * sizeof *w);
+        status = w ? sq_checkpoint_read_layer(ck, l, w, err)
+                   : SQ_NO_MEMORY(err, "layer %.60s", ck->layer[l].name);
+        if (status == SQ_OK)
+            status = relative_error(&layer[i], w, &in->calibration[sq_block_input_of(i)], &error[l],
+                                    err);
+        free(w);
+    }
+    return status;
+}
+
+// Selective sparsity: error[n_layers] of every layer under r->format with nothing dense (relative
+// output error on its calibration inputs), and which round(dense_fraction * n_layers) stay
+// dense.
+static enum sq_status find_sensitive(const struct sq_checkpoint *ck, const struct sq_tokens *calib,
+                                     const struct sq_recipe *r, double dense_fraction,
+                                     double *error, uint8_t *is_dense, struct sq_error *err)
+{
+    struct sq_llama s;
+    SQ_TRY(sq_llama_init(&s, ck, calib, err));
+    enum sq_status status = SQ_OK;
+    for (size_t b = 0; status == SQ_OK && b < ck->config.n_layers; b++) {
+        struct sq_eval_inputs in = {0};
+        struct sq_quant_layer layer[SQ_BLOCK_LAYERS] = {0};
+        status = sq_eval_collect(&s, b, sq_recipe_needs(r) | SQ_NEED_HESSIAN, &in, err);
+        if (status == SQ_OK)
+            status = sq_eval_encode(ck, b, r, &in, NULL, layer, err);
+        if (status == SQ_OK)
+            status = measure_block(ck, b, &in, layer, error, err);
+        sq_eval_inputs_free(&in);
+        for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++)
+            sq_quant_layer_free(&layer[i]);
+    }
+    sq_llama_free(&s);
+    SQ_TRY(status);
+    return sq_sensitive_layers(error, ck->n_layers, dense_fraction, is_dense, err);
+}
 
 static enum sq_scan scan_of(const struct sq_recipe *r, double *share)
 {
@@ -37,7 +108,7 @@ enum sq_status sq_layer_scan(const struct sq_checkpoint *ck, const struct sq_tok
     if (status == SQ_OK && scan == SQ_SCAN_DENSE) {
         choice->is_dense = calloc(ck->n_layers, 1);
         status = choice->is_dense
-                     ? sq_eval_sensitive(ck, calib, r, share, number, choice->is_dense, err)
+                     ? find_sensitive(ck, calib, r, share, number, choice->is_dense, err)
                      : no_memory(ck, err);
     }
     if (status == SQ_OK && scan == SQ_SCAN_SPARSITY) {

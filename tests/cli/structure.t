@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The shape of the sources, by grep: sim/ is its folders and no more, includes are spelled from the
-# root and point down, no module includes itself over others, a file over 700 lines is named. gpu/ is left out: its headers are
-# written for what includes them.
+# root and point down, no module includes itself over others, comments are sentences, folders are small, a file over 700 lines is
+# named. Includes of gpu/ are left out: its headers are written for what includes them.
 cd "$(dirname "$0")/../.." || exit 1
 N=0 FAILED=0
 none() { # DESCRIPTION LINES: ok when there are no lines
@@ -114,6 +114,28 @@ none "files are written by sq_outfile" "$(grep -nE '\<fopen\([^)]*"[wa]|\<creat\
 # A module is x.c, x.h and the like; tsort names the modules of a circle.
 none "no circle of includes" "$(sed -E 's/\.(c|h|cu|cuh|cpp)( |$)/ /g' "$T" |
   awk '$1 != $2 { print $1, $2 }' | sort -u | tsort 2>&1 >/dev/null)"
+
+# A comment has a subject, the name below it: none begins with "Of". Every source says at its top what it does.
+WRITTEN=$(find models sim lib gpu rtl tests reports python Makefile -type f ! -path 'tests/cli/*' ! -path '*/corpus/*' \
+  \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' -o -name '*.sv' -o -name '*.svh' -o -name '*.sh' \
+  -o -name '*.t' -o -name '*.awk' -o -name '*.py' -o -name '*.mk' -o -name Makefile \) | sort)
+none "no comment begins with \"Of\"" "$(grep -nE '^[[:space:]]*(//|#|/\*)<?[[:space:]]*Of ' $WRITTEN)"
+none "a sentence stands at the top of every source" "$(awk '
+  FNR == 1 { if (file && !said) print file; file = FILENAME; said = 0; top = 1; next }
+  top && /^\/\/.*[.:]$/ { said = 1 }
+  !/^\/\// { top = 0 }
+  END { if (!said) print file }' $(grep -E '\.(c|cpp|cu|sv)$' <<<"$WRITTEN"))"
+
+# A folder has at most 40 files; pictures, data and corpora are not counted. LARGE is to be split.
+LARGE="tests/cli tests/rtl"
+none "no folder has more than 40 files" "$(find models sim lib gpu rtl tests reports docs python -type f ! -path '*/corpus/*' \
+  ! -path '*/__pycache__/*' ! -name '*.svg' ! -name '*.png' ! -name '*.csv' ! -name '*.jsonl' ! -name '*.safetensors' |
+  sed 's#/[^/]*$##' | sort | uniq -c | awk -v large=" $LARGE " '$1 > 40 && !index(large, " " $2 " ") { print $2 ": " $1 }')"
+
+# rtl/files.f is the one list of RTL files that is written by hand: packages.t makes three of it, tools the reports.
+none "one list of RTL files" "$(grep -roE '\<sq_[a-z0-9_]+\.sv\>' --exclude-dir=corpus *.f *.yml *.core rtl sim tests lib python docs |
+  sort -u | cut -d: -f1 | uniq -c | awk -v half=$(($(wc -l <rtl/files.f) / 2)) '$1 > half { print $2 }' |
+  grep -vxE 'rtl/files\.f|sqsim\.f|sqsim\.core|Bender\.yml')"
 
 # A file is one idea, however long: above 700 lines it is worth a second look.
 wc -l $SOURCES | awk '$1 > 700 && $2 != "total" { print "# warning: " $2 " has " $1 " lines" }'
