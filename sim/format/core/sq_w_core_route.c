@@ -5,8 +5,61 @@
 
 #include "models/core/sq_mac.h"
 #include "sim/block/core/sq_core_block.h"
+#include "sim/block/core/sq_core_run.h"
 #include "sim/format/core/sq_w_route.h"
 #include "sim/format/sq_tile_route.h"
+
+// ---- what the core takes ------------------------------------------------------------------------
+
+static enum sq_status copy_operand(struct sq_product *p, struct sq_operand *w, struct sq_error *err)
+{
+    const uint8_t *lo, *hi;
+    const float *s_lo, *s_hi;
+    SQ_PRODUCT_TENSOR(p, "lo", SQ_U8, w->lo_nbytes, lo);
+    SQ_PRODUCT_TENSOR(p, "hi", SQ_U8, w->hi_nbytes, hi);
+    SQ_PRODUCT_TENSOR(p, "s_lo", SQ_F32, w->n_scales, s_lo);
+    SQ_PRODUCT_TENSOR(p, "s_hi", SQ_F32, w->n_scales, s_hi);
+    memcpy(w->m.lo, lo, w->lo_nbytes);
+    memcpy(w->m.hi, hi, w->hi_nbytes);
+    memcpy(w->m.s_lo, s_lo, w->n_scales * sizeof *s_lo);
+    memcpy(w->m.s_hi, s_hi, w->n_scales * sizeof *s_hi);
+    return sq_matrix_validate(&w->m, w->lo_nbytes, w->hi_nbytes, w->n_scales, err);
+}
+
+enum sq_status sq_w_operand(struct sq_product *p, struct sq_operand *w, struct sq_error *err)
+{
+    struct sq_format f;
+    SQ_TRY(sq_product_format(p, &f, err));
+    SQ_TRY(sq_operand_alloc(w, &f, p->n, p->k, err));
+    const enum sq_status status = copy_operand(p, w, err);
+    if (status != SQ_OK)
+        sq_operand_free(w);
+    return status;
+}
+
+enum sq_status sq_w_config(const struct sq_product *p, const struct sq_core_config *core,
+                           struct sq_core_config *config, struct sq_error *err)
+{
+    struct sq_format f;
+    size_t act_bits;
+    SQ_TRY(sq_product_format(p, &f, err));
+    SQ_TRY(sq_product_option(p, "act_bits", 4, 8, 8, &act_bits, err));
+    *config = *core;
+    config->act_bits = (unsigned)act_bits;
+    config->high_bits = f.high_bits;
+    config->low_bits = f.low_bits;
+    config->bank = f.bank;
+    config->high_per_bank = f.high_per_bank;
+    SQ_TRY(sq_core_config_check(config, err));
+    *config = sq_gemm_core(config, &f, p->k);
+    return SQ_OK;
+}
+
+bool sq_w_is_fp(const struct sq_product *p)
+{
+    size_t is_fp;
+    return sq_product_option(p, "is_fp", 0, 1, 0, &is_fp, NULL) == SQ_OK && is_fp;
+}
 
 // Operands of the tiles of a product, banks in order: a row of tiles is a whole row of W.
 struct core_banks {
