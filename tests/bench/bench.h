@@ -95,13 +95,13 @@ static inline bool bench_is_quick(int *argc, char **argv)
 
 struct bench_figure {
     const char *key; // "gmac_s"
-    double value;    // NaN: there is none; "-" in text, null in JSON
+    double value;    // no number, also where a clock saw no time: "-" in text, null in JSON
 };
 
 // Three significant digits; whole numbers from 1000 on.
 static inline void bench_number(double v, char text[32])
 {
-    if (isnan(v))
+    if (!isfinite(v))
         snprintf(text, 32, "-");
     else
         snprintf(text, 32, fabs(v) >= 1000 ? "%.0f" : "%.3g", v);
@@ -136,7 +136,7 @@ static inline void bench_row(const char *part, const char *name, size_t n,
         return;
     fprintf(json, "{\"part\":\"%s\",\"name\":\"%s\"", part, name);
     for (size_t i = 0; i < n; i++)
-        if (isnan(figure[i].value))
+        if (!isfinite(figure[i].value))
             fprintf(json, ",\"%s\":null", figure[i].key);
         else
             fprintf(json, ",\"%s\":%.9g", figure[i].key, figure[i].value);

@@ -40,7 +40,7 @@ ok "leakage of 24576 slots" [ "$(value 'abs(part("array_leakage", "low") - $r->{
 ok "lines: changes 2 fJ and clock 1 fJ a MAC, shared by 32" [ "$(value 'part("lines", "low")')" = 49 ]
 ok "output: 1 fJ a MAC" [ "$(value 'part("output", "low")')" = 524 ]
 # Activations twice, weights once; weights hold codes and a scale for 128. Sums of 4 bytes for every chunk of K.
-chunks=$("$SQSIM" "${gemm[@]/--json/--causes}" 2>/dev/null | sed -n 's/.*blocks 1x1x\([0-9]*\) .*/\1/p')
+chunks=$("$SQSIM" "${gemm[@]/--json/--causes}" 2>/dev/null | sed -n 's/.*blocks 1x[0-9]*x\([0-9]*\) .*/\1/p')
 act=$((32 * 256 * 8 * 2)) sums=$((32 * 64 * 32 * chunks))
 weight() { value '8 * ($r->{bytes_by_stream}{lo} + $r->{bytes_by_stream}{hi} + $r->{bytes_by_stream}{index} + $r->{bytes_by_stream}{scale})'; }
 ok "SRAM: bits that the array reads, and sums" [ "$(value 'part("sram_read", "low") . " " . part("sram_read", "high")')" = "$(((act + $(weight) + sums))) $(((act + $(weight) + sums) * 2))" ]
