@@ -87,9 +87,9 @@ struct sq_axis {
     const char *const *choice; // names, NULL-terminated; NULL: numbers
     bool is_path;              // names of files instead, the specification's own
     const char *fallback; // the value where the specification leaves the axis out; "": the first
-                          // of `choice`; NULL: none
+                          // of `choice`; NULL: none, or with `option` the default of the format
     const char *option;   // formats have it that take this option in a sweep; NULL: all
-    bool is_optional;     // left out: no axis, and the option's own default
+    bool is_optional;     // left out: no axis; with `option` the default of the format, too
 };
 extern const struct sq_axis sq_axes[SQ_N_AXES];
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The axes of a sweep and the point that one value of each makes (sq_sweep.h).
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,17 +29,17 @@ const struct sq_axis sq_axes[SQ_N_AXES] = {
     [SQ_AXIS_FORMAT] = {"format", 0, 0, false, sq_format_names, false, ""},
     [SQ_AXIS_WEIGHT_BITS] = {"weight_bits", 2, 16, true, NULL, false, NULL,
                              .option = "weight-bits"},
-    [SQ_AXIS_PRECISION] = {"precision", 0, 0, false, precisions, false, "8/4",
+    [SQ_AXIS_PRECISION] = {"precision", 0, 0, false, precisions, false, NULL,
                            .option = "high-bits"},
-    [SQ_AXIS_BANK] = {"bank", SQ_BANK_MIN, SQ_BANK_MAX, true, NULL, false, "32", .option = "bank"},
+    [SQ_AXIS_BANK] = {"bank", SQ_BANK_MIN, SQ_BANK_MAX, true, NULL, false, NULL, .option = "bank"},
     [SQ_AXIS_HIGH_PER_BANK] = {"high_per_bank", 1, 16, true, NULL, false, NULL,
                                .option = "high-per-bank", .is_optional = true},
     [SQ_AXIS_CODES] = {"codes", 0, 0, false, sq_b_codes_choice, false, NULL, .option = "codes",
                        .is_optional = true},
-    [SQ_AXIS_SPARSITY] = {"sparsity", 0, .99, false, NULL, false, "0.75", .option = "sparsity"},
-    [SQ_AXIS_GROUP] = {"group", 0, 128, true, NULL, false, "128", .option = "group"},
-    [SQ_AXIS_ACT_BITS] = {"act_bits", 4, 16, true, NULL, false, "8", .option = "act-bits"},
-    [SQ_AXIS_ALGORITHM] = {"algorithm", 0, 0, false, algorithms, false, "rtn",
+    [SQ_AXIS_SPARSITY] = {"sparsity", 0, .99, false, NULL, false, NULL, .option = "sparsity"},
+    [SQ_AXIS_GROUP] = {"group", 0, 128, true, NULL, false, NULL, .option = "group"},
+    [SQ_AXIS_ACT_BITS] = {"act_bits", 4, 16, true, NULL, false, NULL, .option = "act-bits"},
+    [SQ_AXIS_ALGORITHM] = {"algorithm", 0, 0, false, algorithms, false, NULL,
                            .option = "algorithm"},
     [SQ_AXIS_TOPK] = {"topk", 0, 0, false, sq_topk_choice, false, NULL, .option = "topk",
                       .is_optional = true},
@@ -133,24 +134,40 @@ bool sq_sweep_point_at(const struct sq_sweep_grid *s, uint64_t at, struct sq_swe
 
 // ---- what follows from the axes -------------------------------------------------------------
 
+// The pair of a format's defaults.
+static double pair_of(const struct sq_format_option *high, const struct sq_format_option *low)
+{
+    size_t i = 0;
+    while (precision_bits[i].high != high->fallback || precision_bits[i].low != low->fallback) {
+        i++;
+        assert(i < sizeof precision_bits / sizeof precision_bits[0]); // a test asks every format
+    }
+    return (double)i;
+}
+
+// Axes that are left out (NaN) become what the format takes without them, in every command.
 static bool settle_format(const struct sq_sweep_grid *s, struct sq_sweep_point *p)
 {
-    const double *q = p->quantity;
-    const size_t format = (size_t)q[SQ_AXIS_FORMAT], pair = (size_t)q[SQ_AXIS_PRECISION];
+    double *q = p->quantity;
+    const size_t format = (size_t)q[SQ_AXIS_FORMAT];
     const struct sq_sweep_format *of = &s->of_format[format];
     struct sq_recipe *r = &p->recipe;
-    sq_format_defaults(sq_formats[format], SQ_IN_EVAL, r);
+    sq_format_defaults(sq_formats[format], SQ_IN_EVAL | SQ_IN_RUN | SQ_IN_SWEEP, r);
     for (unsigned a = 0; a < SQ_N_AXES; a++) {
-        const double v = a == SQ_AXIS_PRECISION ? precision_bits[pair].high : q[a];
-        if (s->axis[a].n == 0 && sq_axes[a].is_optional)
+        const struct sq_format_option *o = of->option[a];
+        if (!o || s->axis[a].n == 0)
             continue;
-        if (of->option[a] && !sq_option_accepts(of->option[a], v))
+        if (isnan(q[a])) {
+            q[a] = a == SQ_AXIS_PRECISION ? pair_of(o, of->second) : o->fallback;
+            continue;
+        }
+        const double v = a == SQ_AXIS_PRECISION ? precision_bits[(size_t)q[a]].high : q[a];
+        if (!sq_option_accepts(o, v))
             return false;
-        if (of->option[a])
-            sq_option_put(of->option[a], v, r);
+        sq_option_put(o, v, r);
+        if (a == SQ_AXIS_PRECISION)
+            sq_option_put(of->second, precision_bits[(size_t)q[a]].low, r);
     }
-    if (of->second)
-        sq_option_put(of->second, precision_bits[pair].low, r);
     if (sq_format_settle(SQ_IN_SWEEP, NULL, r, NULL) != SQ_OK)
         return false;
     p->format = of->option[SQ_AXIS_PRECISION] ? sq_recipe_banks(r) : (struct sq_format){0};

@@ -115,7 +115,7 @@ static enum sq_status add_value(struct sq_sweep_grid *s, unsigned a, double v, c
     if (n == AXIS_MAX_VALUES)
         return SQ_FAIL(err, SQ_ERR_RANGE, "axis %s has more than %d values", sq_axes[a].name,
                        AXIS_MAX_VALUES);
-    if (!sq_axes[a].choice && !sq_axes[a].is_path)
+    if (!sq_axes[a].choice && !sq_axes[a].is_path && !isnan(v))
         SQ_TRY(check_number(s, a, v, text, err));
     if ((n & (n + 1)) == 0) { // 0, 1, 3, 7, ..: room for twice as many
         double *grown = realloc(s->axis[a].value, (2 * n + 1) * sizeof *grown);
@@ -250,6 +250,15 @@ static bool has_default(const struct raw *raw, unsigned a)
     return sq_axes[a].fallback && !(is_core && raw->axes.axis[SQ_AXIS_MACHINE].n > 0);
 }
 
+// Whether an axis that is left out has the default of each format that has it.
+static bool is_of_formats(const struct sq_sweep_grid *s, unsigned a)
+{
+    bool has = false;
+    for (size_t i = 0; i < s->axis[SQ_AXIS_FORMAT].n; i++)
+        has = has || s->of_format[(size_t)s->axis[SQ_AXIS_FORMAT].value[i]].option[a];
+    return has && !sq_axes[a].is_optional;
+}
+
 static enum sq_status check_sources(const struct raw *raw, struct sq_error *err)
 {
     const struct raw_list *axis = raw->axes.axis;
@@ -263,19 +272,6 @@ static enum sq_status check_sources(const struct raw *raw, struct sq_error *err)
     if (has_table && (has_n || (axis[SQ_AXIS_M].n && !axis[SQ_AXIS_MODEL].n)))
         return SQ_FAIL(err, SQ_ERR_ARG, "axis workload together with %s, need one of them",
                        has_n ? "n and k" : "m");
-    return SQ_OK;
-}
-
-// What a format cannot do without: its axes that have no value of their own.
-static enum sq_status check_formats(const struct sq_sweep_grid *s, struct sq_error *err)
-{
-    for (size_t i = 0; i < s->axis[SQ_AXIS_FORMAT].n; i++) {
-        const size_t format = (size_t)s->axis[SQ_AXIS_FORMAT].value[i];
-        for (unsigned a = 0; a < SQ_N_AXES; a++)
-            if (s->of_format[format].option[a] && s->axis[a].n == 0 && !sq_axes[a].is_optional)
-                return SQ_FAIL(err, SQ_ERR_ARG, "format %s needs axis %s", sq_format_names[format],
-                               sq_axes[a].name);
-    }
     return SQ_OK;
 }
 
@@ -294,12 +290,14 @@ static enum sq_status read_axes(struct sq_sweep_grid *s, const struct raw *raw,
             continue;
         for (unsigned i = 0; i < axis[a].n; i++)
             SQ_TRY(add_text(s, a, axis[a].entry[i], err));
-        if (axis[a].n == 0 && has_default(raw, a))
+        if (axis[a].n == 0 && is_of_formats(s, a))
+            SQ_TRY(add_value(s, a, NAN, "", err)); // what each has
+        else if (axis[a].n == 0 && has_default(raw, a))
             SQ_TRY(add_text(s, a, *sq_axes[a].fallback ? sq_axes[a].fallback : sq_axes[a].choice[0],
                             err));
         SQ_TRY(refuse_twice(s, a, err));
     }
-    return check_formats(s, err);
+    return SQ_OK;
 }
 
 // ---- measures, constraints, points --------------------------------------------------------------

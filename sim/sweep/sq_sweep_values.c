@@ -136,9 +136,11 @@ static enum sq_status of_tensors(struct task *t, struct sq_error *err)
     for (size_t i = 0; i < t->memo->n_m; i++)
         most = fmax(most, t->memo->m[i]);
     if (sq_recipe_needs_calibration(t->r))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "values of format %s need a model with calibration tokens, not '%.60s'",
-                       t->r->format->name, sq_path_tail(t->source->path));
+        return SQ_FAIL(
+            err, SQ_ERR_UNSUPPORTED,
+            "values of format %s need a model with calibration tokens, not '%.60s'%s",
+            t->r->format->name, sq_path_tail(t->source->path),
+            t->r->algorithm == SQ_ALGORITHM_GPTQ ? ", or where it has axis algorithm: [rtn]" : "");
     return sq_model_visit(t->source->ck, t->source->path, NULL, (size_t)most, 1, visit_tensor, t,
                           &is_real, err);
 }

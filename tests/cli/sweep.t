@@ -63,7 +63,7 @@ ok "is unharmed" cmp "$W/a.csv" "$W/again.csv"
 # The values are those of `sqsim run`.
 accept "run" run --m 8 --n 1000 --k 512 --bank 32 --sparsity 0.875 --low-lanes 16 --high-lanes 2 \
   --timing-only --json
-ok "sweep = run" [ "$(grep '^8,1000,512,sq_w,8/4,32,0.875,128,8,rtn,crossbar,32,32,16,2,' "$W/a.csv" |
+ok "sweep = run" [ "$(grep '^8,1000,512,sq_w,8/4,32,0.875,128,8,gptq,crossbar,32,32,16,2,' "$W/a.csv" |
   cut -d, -f16)" = "$(number cycles)" ]
 
 # A database of somebody else: whatever its schema has beside ours could drop rows, so that nothing is written to it.
@@ -370,7 +370,7 @@ same_as_run() { # FORMAT MACHINE SPARSITY WEIGHT_BITS OPTION...
 same_as_run sq_w default 0.75 "" --sparsity 0.75
 same_as_run dense server64 "" 4 --weight-bits 4
 same_as_run sq_a_dynamic server64 0.5 4 --sparsity 0.5 --weight-bits 4
-same_as_run gqsa default 0.5 "" --sparsity 0.5 --group 128
+same_as_run gqsa default 0.5 "" --sparsity 0.5
 same_as_run spqt server64 0.75 "" --sparsity 0.75
 same_as_run sp24 default "" ""
 same_as_run spqr server64 "" ""
@@ -454,7 +454,7 @@ if [ -f "$SQSIM_HOME/traces/tiny-llama/config.json" ]; then
   ok "a larger bank is more accurate, more sparsity less" awk -F, '
     NR > 1 {e[NR] = $15}
     END {exit !(e[4] < e[2] && e[5] < e[3] && e[3] > e[2] && e[2] > 0 && e[3] < 0.2)}' "$W/v1.csv"
-  accept "quantize" quantize --algorithm rtn --bank 64 --sparsity 0.875 --json
+  accept "quantize" quantize --bank 64 --sparsity 0.875 --json
   ok "its SQNR is the sweep's" awk \
     "BEGIN{d = $(tail -1 "$W/v1.csv" | cut -d, -f16) - $(number sqnr_db); exit !(d * d < 1e-12)}"
   ok "so are the stored bits" [ "$(tail -1 "$W/v1.csv" | cut -d, -f17)" = \

@@ -10,8 +10,6 @@ axes:
   machine: [sim/machines/default.yaml, sim/machines/server64.yaml]
   m: [4, 8]
   format: [dense, gqsa, nvfp4]
-  weight_bits: [4]
-  sparsity: [0.5]
   group: [32]
   rows: [16, 32]
 measures: [relative_error, weight_sqnr_db, loss, stored_bits, cycles]
@@ -24,7 +22,7 @@ at() { # FORMAT COLUMN: its values, each once
 }
 same() { awk -v a="$1" -v b="$2" 'BEGIN {d = a - b; exit !(a != "" && b != "" && a != 0 && d * d <= 1e-20 * a * a)}'; }
 for f in dense gqsa nvfp4; do
-  case $f in dense) o="--weight-bits 4 --group 32 --algorithm rtn" ;; gqsa) o="--sparsity 0.5 --group 32" ;; *) o="--algorithm rtn" ;; esac
+  case $f in dense | gqsa) o="--group 32" ;; *) o="" ;; esac
   ok "$f: one loss for all machines and tokens" [ "$(at $f loss | wc -l)" = 1 ]
   ok "$f: an error for each number of tokens" [ "$(at $f relative_error | wc -l)" = 2 ]
   sq eval --format $f $o --summary --json

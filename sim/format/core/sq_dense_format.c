@@ -13,7 +13,7 @@ static const struct sq_format_option options[] = {
     SQ_UINT("weight-bits", SQ_GRID_CODED, 0, 2, 8, 4, SQ_GRID_FIELD(weight.low_bits),
             "bits of a weight; 16 leaves the model as it is", .also = 16,
             .absent = SQ_NO_BANKS " of a choice"),
-    SQ_UINT("weight-bits", SQ_IN_RUN | SQ_IN_SWEEP, SQ_IN_RUN, 2, 16, 8,
+    SQ_UINT("weight-bits", SQ_IN_RUN | SQ_IN_SWEEP, SQ_IN_RUN, 2, 16, 4,
             SQ_GRID_FIELD(weight.low_bits), "bits of a weight"),
     SQ_GRID_GROUP(SQ_GRID_CODED | SQ_IN_RUN | SQ_IN_SWEEP, SQ_GRID_SEEN | SQ_IN_RUN),
     {.name = "bank", .kind = SQ_OPTION_UINT, .shown = SQ_GRID_SEEN, SQ_FIELD(bank)},

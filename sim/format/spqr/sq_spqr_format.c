@@ -86,7 +86,7 @@ static const struct sq_format_option options[] = {
     SQ_NUMBER("act-bits", SQ_IN_EVAL, 0, act_choice, 16, SQ_FIELD(act.low_bits),
               "activations are binary16"),
     SQ_REFUSED("act-bits", SQ_IN_FILE, "spqr has binary16 activations"),
-    SQ_NUMBER("act-bits", TIMED, SQ_IN_RUN, timed_act_choice, 8, SQ_FIELD(act.low_bits),
+    SQ_NUMBER("act-bits", TIMED, SQ_IN_RUN, timed_act_choice, 16, SQ_FIELD(act.low_bits),
               "bits of an activation"),
     SQ_REFUSED("sparsity", CODED, "spqr has --outliers"),
     SQ_REFUSED("algorithm", CODED, "spqr has one algorithm"),
@@ -102,8 +102,6 @@ static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct s
         r->is_act_f16 = true;
         r->act.low_bits = 16;
     }
-    if (scope == SQ_IN_SWEEP)
-        sq_spqr_set(r)->outlier_share = 0.01;
     return SQ_OK;
 }
 

@@ -82,7 +82,7 @@ static const struct sq_format_option options[] = {
             "fraction of the activations that is skipped"),
     SQ_WORD("layout", SQ_IN_RUN, SQ_IN_RUN, sq_spqt_layout_names, 0, 0, OWN(layout),
             "superblocks down the columns (zigzag) or along the rows"),
-    SQ_NUMBER("act-bits", TIMED, SQ_IN_RUN, timed_act_choice, 8, SQ_FIELD(act.low_bits),
+    SQ_NUMBER("act-bits", TIMED, SQ_IN_RUN, timed_act_choice, 16, SQ_FIELD(act.low_bits),
               "bits of an activation"),
     SQ_REFUSED("act-bits", SQ_IN_EVAL, "spqt multiplies binary32 activations"),
     SQ_REFUSED("act-bits", SQ_IN_FILE, "spqt has binary32 activations"),

@@ -7,6 +7,7 @@
 #include "sim/format/gqsa/sq_gqsa_recipe.h"
 #include "sim/format/sp24/sq_sp24_recipe.h"
 #include "sim/format/sq_format_ops.h"
+#include "sim/sweep/sq_sweep_grid.h"
 #include "tests/unit/fixture.h"
 
 static const unsigned scopes[] = {SQ_IN_EVAL, SQ_IN_QUANTIZE, SQ_IN_FILE, SQ_IN_RUN, SQ_IN_SWEEP};
@@ -134,6 +135,68 @@ SQ_TEST(eval_and_quantize_start_alike)
             fail_msg("%s: eval and quantize start from different recipes", f->name);
     }
     assert_true(shared > 60);
+}
+
+// An option has one default, whatever command takes it: its rows agree, in their fields and their
+// defaults; and so do the recipes that eval, quantize, run and a sweep without axes start from.
+// cosim --layers, image and energy take the recipe of eval, vectors that of quantize
+// (cli/defaults.t). `outliers` of spqr is a threshold of errors for an encoder, a share in time.
+SQ_TEST(one_default_in_every_command)
+{
+    unsigned shared = 0;
+    for (size_t i = 0; sq_formats[i]; i++)
+        for (const struct sq_format_option *o = sq_formats[i]->option; o->name; o++)
+            for (const struct sq_format_option *p = o + 1; p->name; p++) {
+                if (!o->taken || !p->taken || !is_number(o) || !is_number(p) ||
+                    strcmp(o->name, p->name) != 0 || strcmp(o->name, "outliers") == 0)
+                    continue;
+                if (o->offset != p->offset || o->fallback != p->fallback)
+                    fail_msg("%s: %s is %g in one command and %g in another", sq_formats[i]->name,
+                             o->name, o->fallback, p->fallback);
+                shared++;
+            }
+    assert_true(shared > 4);
+}
+
+static void compare_sweep(const char *format, const char *where, const char *measure)
+{
+    char text[200];
+    struct sq_sweep_grid s;
+    struct sq_sweep_point p;
+    struct sq_recipe from;
+    struct sq_error err;
+    snprintf(text, sizeof text, "name: d\naxes: {format: [%s]%s}\nmeasures: [%s]\n", format, where,
+             measure);
+    if (sq_sweep_grid_parse(&s, text, strlen(text), "test", ".", &err) != SQ_OK)
+        fail_msg("%s: %s", format, err.text);
+    assert_int_equal(s.n_points, 1);
+    sq_sweep_grid_point(&s, 0, &p);
+    for (size_t c = 0; c < LEN(scopes); c++) {
+        const unsigned scope = scopes[c];
+        if (scope == SQ_IN_SWEEP || scope == SQ_IN_FILE || // a file says its own
+            sq_format_recipe(p.recipe.format, scope, NULL, &from, &err) != SQ_OK)
+            continue;
+        for (const struct sq_format_option *o = p.recipe.format->option; o->name; o++) {
+            if (!(o->taken & scope) || !is_number(o))
+                continue;
+            const double got = sq_option_get(o, &p.recipe), want = sq_option_get(o, &from);
+            const bool is_on = o->flag && *((const bool *)&p.recipe + o->flag),
+                       must_be = o->flag && *((const bool *)&from + o->flag);
+            if (got != want || is_on != must_be)
+                fail_msg("%s: %s = %g (%d) in a sweep of %s, %g (%d) elsewhere", format, o->name,
+                         got, is_on, measure, want, must_be);
+        }
+    }
+    sq_sweep_grid_free(&s);
+}
+
+SQ_TEST(sweeps_start_like_other_commands)
+{
+    for (size_t i = 0; sq_formats[i]; i++) {
+        compare_sweep(sq_formats[i]->name, "", "loss");
+        compare_sweep(sq_formats[i]->name,
+                      ", machine: [sim/machines/server64.yaml], n: [64], k: [256]", "time_ms");
+    }
 }
 
 // ---- refusals -------------------------------------------------------------------------------

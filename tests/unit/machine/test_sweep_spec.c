@@ -67,7 +67,7 @@ SQ_TEST(test_defaults)
     assert_string_equal(
         text, "{\"model\":\"traces/tiny-llama\",\"m\":32,\"format\":\"sq_w\",\"precision\":\"8/4\","
               "\"bank\":32,\"sparsity\":0.75,\"group\":128,\"act_bits\":8,"
-              "\"algorithm\":\"rtn\",\"gather\":\"crossbar\",\"rows\":32,"
+              "\"algorithm\":\"gptq\",\"gather\":\"crossbar\",\"rows\":32,"
               "\"cols\":32,\"low_lanes\":16,\"high_lanes\":4}");
     sq_sweep_grid_free(&s);
 }
@@ -124,7 +124,7 @@ SQ_TEST(test_formats)
         text,
         "{\"machine\":\"sim/machines/default.yaml\",\"m\":32,\"n\":64,"
         "\"k\":64,\"format\":\"dense\",\"weight_bits\":4,\"precision\":null,"
-        "\"bank\":null,\"sparsity\":null,\"group\":128,\"act_bits\":8,\"algorithm\":\"rtn\"}");
+        "\"bank\":null,\"sparsity\":null,\"group\":128,\"act_bits\":8,\"algorithm\":\"gptq\"}");
     sq_sweep_grid_free(&s);
 }
 
@@ -133,7 +133,6 @@ SQ_TEST(test_format_refusals)
     static const struct {
         const char *axes, *measure, *text;
     } bad[] = {
-        {"format: [dense], n: [8], k: [8]", "macs", "format dense needs axis weight_bits"},
         {"format: [dens], n: [8], k: [8]", "macs", "did you mean dense"},
         {"format: [sp24], n: [8], k: [8]", "cycles", "need axis machine"},
         {"n: [8], k: [8]", "time_ms", "need axis machine"},
