@@ -4,6 +4,7 @@
 #include "sim/energy/sq_energy_table.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "sim/energy/sq_measure.h"
@@ -94,6 +95,35 @@ static enum sq_status same(const struct sums *s, const json_t *line, const char 
                    s->what, key, known, text);
 }
 
+// Nodes of known libraries; Liberty has no word for it.
+static const char *node_of(const char *library)
+{
+    static const char *const known[][2] = {
+        {"osu018", "180 nm"}, {"gf180", "180 nm"}, {"sg13g2", "130 nm"}, {"sky130", "130 nm"},
+        {"Nangate", "45 nm"}, {"saed32", "32 nm"}, {"asap7", "7 nm"}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcasestr(library, known[i][0]))
+            return known[i][1];
+    return "node unknown";
+}
+
+static enum sq_status add_netlist(struct sums *s, const json_t *line)
+{
+    static const char *const key[] = {"settled_ns", "path_ns"};
+    const char *library = json_string_value(json_object_get(line, "liberty"));
+    struct sq_mac_energy *out = s->out;
+    if (library && out->n_layers == 0) {
+        const char *slash = strrchr(library, '/'), *name = slash ? slash + 1 : library;
+        snprintf(out->library, sizeof out->library, "%.120s, %s", name, node_of(name));
+    }
+    for (size_t i = 0; i < sizeof key / sizeof key[0]; i++) {
+        double ns;
+        SQ_TRY(sq_json_double(line, s->what, key[i], 0, 1e9, 0, &ns, s->err));
+        out->needs_ns = ns > out->needs_ns ? ns : out->needs_ns;
+    }
+    return SQ_OK;
+}
+
 static enum sq_status add_line(struct sums *s, const json_t *line)
 {
     double macs, beats, cycles, clock_ns;
@@ -110,6 +140,7 @@ static enum sq_status add_line(struct sums *s, const json_t *line)
     SQ_TRY(number(s, line, "beats", 1, &beats));
     SQ_TRY(number(s, line, "cycles", 1, &cycles));
     SQ_TRY(number(s, line, "clock_ns", 1e-3, &clock_ns));
+    SQ_TRY(add_netlist(s, line));
     s->macs += macs;
     s->beats += beats;
     s->cycles += cycles;

@@ -25,6 +25,8 @@ struct sq_mac_energy {
     double slots; // of a PE and cycle, in the blocks that were measured
     char block[64];
     char liberty[SQ_DIGEST_SIZE]; // digest of the library
+    char library[160];            // its file, without folders, and node; "": the lines do not say
+    double needs_ns; // shortest period of the netlists, by changes and paths; 0: likewise
     unsigned n_layers;
 };
 

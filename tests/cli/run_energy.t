@@ -40,7 +40,7 @@ ok "leakage of 24576 slots" [ "$(value 'abs(part("array_leakage", "low") - $r->{
 ok "lines: changes 2 fJ and clock 1 fJ a MAC, shared by 32" [ "$(value 'part("lines", "low")')" = 49 ]
 ok "output: 1 fJ a MAC" [ "$(value 'part("output", "low")')" = 524 ]
 # Activations twice, weights once; weights hold codes and a scale for 128. Sums of 4 bytes for every chunk of K.
-chunks=$("$SQSIM" "${gemm[@]/--json/--causes}" 2>/dev/null | sed -n 's/.*blocks 1x[0-9]*x\([0-9]*\) .*/\1/p')
+chunks=$("$SQSIM" "${gemm[@]/--json/--causes}" 2>/dev/null | sed -n 's/.*blocks [0-9]*x[0-9]*x\([0-9]*\) .*/\1/p')
 act=$((32 * 256 * 8 * 2)) sums=$((32 * 64 * 32 * chunks))
 weight() { value '8 * ($r->{bytes_by_stream}{lo} + $r->{bytes_by_stream}{hi} + $r->{bytes_by_stream}{index} + $r->{bytes_by_stream}{scale})'; }
 ok "SRAM: bits that the array reads, and sums" [ "$(value 'part("sram_read", "low") . " " . part("sram_read", "high")')" = "$(((act + $(weight) + sums))) $(((act + $(weight) + sums) * 2))" ]
@@ -113,6 +113,21 @@ if [ -d "$DATA/liberty/sram_sg13g2" ]; then
 else
   skip "SRAM macros" "no SQ_DATA with liberty/sram_sg13g2"
 fi
+
+# Library, node and the clock that the netlist reaches; the machine has 1 GHz.
+note='^sqsim run: note: the netlist of these joules needs 8.66 ns a cycle, the clock of 1 GHz has 1 ns'
+sed 's/"is_golden"/"liberty":"pdk\/osu018_stdcells.lib","settled_ns":8.66,"path_ns":null,&/' "$W/t.jsonl" >"$W/slow.jsonl"
+sq_all "${gemm[@]}" --energy slow.jsonl --memory m.yaml
+ok "a slow netlist: a note" [ "$RC$(grep -c "$note" "$W.err")" = 01 ]
+ok "... and in the summary" grep -q '"energy_library":"osu018_stdcells.lib, 180 nm",.*"energy_needs_ns":8.66' "$W.out"
+sq_all "${gemm[@]/--json/--causes}" --energy slow.jsonl --memory m.yaml
+ok "... and node in the head" out_has "layer of engine_array, library osu018_stdcells.lib, 180 nm;"
+sed 's/8.66,"path_ns":null/0.5,"path_ns":8.66/; s/osu018/mine/' "$W/slow.jsonl" >"$W/path.jsonl"
+sq_all "${gemm[@]}" --energy path.jsonl --memory m.yaml
+ok "a long path: a note" [ "$RC$(grep -c "$note" "$W.err")" = 01 ]
+ok "... of a node that no list has" grep -q '"energy_library":"mine_stdcells.lib, node unknown"' "$W.out"
+sed -i 's/8.66/0.99/' "$W/path.jsonl"
+accept "a fast netlist: no note" "${gemm[@]}" --energy path.jsonl --memory m.yaml
 
 refuse "\-\-memory needs --energy" run --m 1 --n 64 --k 64 --memory m.yaml
 refuse "\-\-dram needs --energy" run --m 1 --n 64 --k 64 --dram lpddr4

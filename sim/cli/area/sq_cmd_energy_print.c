@@ -189,6 +189,7 @@ static void print_json(const struct sq_energy_args *in, const struct sq_energy_r
                         row->layer ? json_string(in->c.options.format->name) : json_null());
     json_object_set_new(o, "recipe",
                         row->layer ? sq_cli_recipe_json(row->recipe, SQ_IN_RUN) : json_null());
+    json_object_set_new(o, "liberty", sq_cli_json_text(in->liberty ? in->liberty : SQ_CLI_LIBERTY));
     json_object_set_new(o, "liberty_digest", json_string(digest));
     json_object_set_new(o, "n_cells", json_integer((json_int_t)m->n_cells));
     json_object_set_new(o, "n_flops", json_integer((json_int_t)m->n_flops));

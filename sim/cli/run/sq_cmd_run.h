@@ -87,6 +87,8 @@ enum sq_status sq_run_energy_open(const struct sq_run_request *request, struct s
                                   struct sq_error *err);
 // A line under the head of the table; the parts of the sum.
 void sq_run_energy_text(const struct sq_run_request *request, const struct sq_run_energy *e);
+// On standard error, where the netlist does not reach the clock.
+void sq_run_energy_note(const struct sq_run_energy *e, double clock_hz);
 void sq_run_energy_print(const struct sq_machine_energy *e, double seconds, double tokens);
 // Parts, totals and EDP; and where they come from, with joules a token.
 json_t *sq_run_energy_json(const struct sq_machine_energy *e, double seconds);

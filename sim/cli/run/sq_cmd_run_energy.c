@@ -36,9 +36,20 @@ enum sq_status sq_run_energy_open(const struct sq_run_request *in, struct sq_run
 
 void sq_run_energy_text(const struct sq_run_request *in, const struct sq_run_energy *e)
 {
-    printf("energy: joules a MAC of %s, %u layer%s of %s, library %.16s; DRAM %s; SRAM %s\n",
+    printf("energy: joules a MAC of %s, %u layer%s of %s, library %s%.16s; DRAM %s; SRAM %s\n",
            sq_cli_text(in->energy), e->mac.n_layers, e->mac.n_layers > 1 ? "s" : "", e->mac.block,
-           e->mac.liberty, e->memory.type, sq_cli_text(e->memory.sram_source));
+           *e->mac.library ? sq_cli_text(e->mac.library) : "without a name: digest ",
+           *e->mac.library ? "" : e->mac.liberty, e->memory.type,
+           sq_cli_text(e->memory.sram_source));
+}
+
+void sq_run_energy_note(const struct sq_run_energy *e, double clock_hz)
+{
+    if (e->mac.needs_ns > 1e9 / clock_hz)
+        fprintf(stderr,
+                "sqsim run: note: the netlist of these joules needs %.3g ns a cycle, the clock of "
+                "%g GHz has %.3g ns: joules and time are not of one machine\n",
+                e->mac.needs_ns, clock_hz * 1e-9, 1e9 / clock_hz);
 }
 
 // A number, or null where the count does not fit.
@@ -87,7 +98,10 @@ json_t *sq_run_energy_source_json(const struct sq_run_energy *e,
         SQ_KEYS("energy_low_j_per_token", joules(sum, SQ_CASE_LOW) / tokens),
         SQ_KEYS("energy_gated_j_per_token", joules(sum, SQ_CASE_GATED) / tokens),
         SQ_KEYS("energy_high_j_per_token", joules(sum, SQ_CASE_HIGH) / tokens),
-        SQ_KEYS("energy_block", e->mac.block, "energy_liberty_digest", e->mac.liberty),
+        SQ_KEYS("energy_block", e->mac.block, "energy_library",
+                *e->mac.library ? sq_cli_json_text(e->mac.library) : json_null(),
+                "energy_liberty_digest", e->mac.liberty, "energy_needs_ns",
+                e->mac.needs_ns > 0 ? json_real(e->mac.needs_ns) : json_null()),
         SQ_KEYS("dram_type", e->memory.type, "dram_source", e->memory.dram_source),
         SQ_KEYS("sram_source", e->memory.sram_source),
         SQ_COLUMNS_END};

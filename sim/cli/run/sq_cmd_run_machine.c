@@ -535,6 +535,8 @@ enum sq_status sq_run_on_machine(const struct sq_run_request *in, struct sq_erro
     r.name_width = name_width(&r.workload);
     if (status == SQ_OK)
         status = r.is_gpu ? sq_run_on_gpu(in, &r.gpu, &r.workload, r.name, err) : run_all(&r, err);
+    if (status == SQ_OK && in->energy)
+        sq_run_energy_note(&r.energy, r.machine.clock_hz);
     sq_run_free_own(r.layer, r.workload.n);
     sq_workload_free(&r.workload);
     return status;
