@@ -181,7 +181,7 @@ void sqsim_figures_free(sqsim_figures *figures);
  * the sources and by a short name: "sim/machines/edge4.yaml", "edge4"; models "traces/tiny-llama", "tiny-llama".
  *
  *   cycles             what the RTL takes (core), buffers and DRAM modelled (machine)
- *   bound_cycles       the slower of the paths and the DRAM, if nothing ever waited
+ *   bound_cycles       below every plan: all products, or each operand from DRAM once
  *   low.busy, ...      cycles of each path by cause; they sum to `cycles`, on a machine with
  *   high.busy, ...     `index` and `memory`; high.* of sq_w only
  *   seconds, bytes, bytes.lo, ...   machine only

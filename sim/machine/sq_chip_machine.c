@@ -10,6 +10,16 @@
 
 enum { ROWS = 0, COLS = 1, PARTS_MAX = 1000, LATENCY_MAX = 10000 };
 
+static enum sq_status time_layer(const unsigned *value, const struct sq_env_choice *memory,
+                                 const struct sq_top_layer *layer, uint64_t *cycles,
+                                 struct sq_error *err)
+{
+    struct sq_chip_stats s;
+    SQ_TRY(sq_chip_run_fast(value, memory, layer, &s, err));
+    *cycles = s.cycles;
+    return SQ_OK;
+}
+
 enum sq_status sq_machine_chip(const struct sq_machine *m, struct sq_chip *chip,
                                struct sq_error *err)
 {
@@ -24,7 +34,8 @@ enum sq_status sq_machine_chip(const struct sq_machine *m, struct sq_chip *chip,
     if (m->dram_latency > LATENCY_MAX)
         return SQ_FAIL(err, SQ_ERR_RANGE, "dram.latency = %llu cycles, need 0..%d with chip",
                        (unsigned long long)m->dram_latency, LATENCY_MAX);
-    *chip = (struct sq_chip){.bus_nbytes = m->chip.bus_nbytes,
+    *chip = (struct sq_chip){.time = time_layer,
+                             .bus_nbytes = m->chip.bus_nbytes,
                              .act_nbytes = m->act_nbytes,
                              .weight_nbytes = m->weight_nbytes,
                              .sum_nbytes = m->out_nbytes,
@@ -112,6 +123,14 @@ static void fill_steps(const struct sq_chip_layer *c, struct sq_mapping *p)
     }
 }
 
+// The memory, or the bus, on which loads and stores have channels of their own.
+static uint64_t dram_cycles(const struct sq_machine *m, uint64_t load, uint64_t store)
+{
+    const uint64_t bus = (load > store ? load : store) / m->chip.bus_nbytes;
+    const uint64_t dram = (load + store) / m->burst_nbytes * m->burst_num / m->burst_den;
+    return bus > dram ? bus : dram;
+}
+
 static void fill_plan(const struct sq_machine *m, const struct sq_gemm *g,
                       const struct sq_chip_layer *c, struct sq_mapping *p)
 {
@@ -149,11 +168,21 @@ static void fill_plan(const struct sq_machine *m, const struct sq_gemm *g,
         nbytes += *sum;
     }
     p->sum.compute = (uint64_t)l->tiles[ROWS] * l->tiles[COLS] * p->n_slices;
-    // The memory, or the bus, on which loads and stores have channels of their own.
-    const uint64_t store = p->sum.nbytes[SQ_STREAM_OUT], load = nbytes - store;
-    const uint64_t bus = (load > store ? load : store) / m->chip.bus_nbytes;
-    p->sum.dram = nbytes / m->burst_nbytes * m->burst_num / m->burst_den;
-    p->sum.dram = bus > p->sum.dram ? bus : p->sum.dram;
+    const uint64_t store = p->sum.nbytes[SQ_STREAM_OUT];
+    p->sum.dram = dram_cycles(m, nbytes - store, store);
+}
+
+// Every multiplication, and every part once, whatever the plan.
+static uint64_t bound_of(const struct sq_machine *m, const struct sq_chip_layer *c)
+{
+    const struct sq_top_layer *const l = &c->layer;
+    const uint64_t compute = (uint64_t)l->tiles[ROWS] * l->tiles[COLS] * l->groups * l->beats;
+    uint64_t load = 0;
+    for (unsigned part = 0; part < SQ_TOP_STORE; part++)
+        load += nbytes_of(c, part, l->tiles[ROWS], l->tiles[COLS], l->groups);
+    const uint64_t store = nbytes_of(c, SQ_TOP_STORE, l->tiles[ROWS], l->tiles[COLS], l->groups);
+    const uint64_t cycles = dram_cycles(m, load, store);
+    return compute > cycles ? compute : cycles;
 }
 
 enum sq_status sq_chip_mapping_run(const struct sq_machine *m, const struct sq_recipe *recipe,
@@ -169,7 +198,7 @@ enum sq_status sq_chip_mapping_run(const struct sq_machine *m, const struct sq_r
     fill_plan(m, gemm, &c, plan);
     SQ_TRY(sq_chip_run_fast(c.value, &c.memory, &c.layer, &s, err));
     plan->estimate = plan->limit = s.cycles;
-    plan->bound = plan->sum.compute > plan->sum.dram ? plan->sum.compute : plan->sum.dram;
+    plan->bound = bound_of(m, &c);
     if (!stats)
         return SQ_OK;
     *stats = (struct sq_machine_stats){.cycles = s.cycles,

@@ -16,8 +16,7 @@
 
 // Numbers are read as text and parsed here: libcyaml takes "4.5" for 4.
 struct raw_core {
-    char *rows, *cols, *low_lanes, *high_lanes, *low_bits, *high_bits, *act_bits, *output;
-    int gather;
+    char *rows, *cols, *low_lanes, *high_lanes, *low_bits, *high_bits, *act_bits, *gather, *output;
 };
 
 struct raw_machine {
@@ -34,22 +33,21 @@ struct raw_machine {
     } * chip; // NULL: none
 };
 
-static const cyaml_strval_t gathers[] = {{"crossbar", SQ_GATHER_CROSSBAR}, {"log", SQ_GATHER_LOG}};
-
+#define MAY_TEXT(key, type, member)                                                                \
+    CYAML_FIELD_STRING_PTR(key, CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, type, member, 1, 63)
 #define TEXT_FIELD(key, type, member)                                                              \
     CYAML_FIELD_STRING_PTR(key, CYAML_FLAG_POINTER, type, member, 1, 63)
 
 static const cyaml_schema_field_t core_fields[] = {
     TEXT_FIELD("rows", struct raw_core, rows),
     TEXT_FIELD("cols", struct raw_core, cols),
-    TEXT_FIELD("low_lanes", struct raw_core, low_lanes),
-    TEXT_FIELD("high_lanes", struct raw_core, high_lanes),
-    TEXT_FIELD("low_bits", struct raw_core, low_bits),
-    TEXT_FIELD("high_bits", struct raw_core, high_bits),
-    TEXT_FIELD("act_bits", struct raw_core, act_bits),
-    CYAML_FIELD_ENUM("gather", CYAML_FLAG_STRICT, struct raw_core, gather, gathers, 2),
-    CYAML_FIELD_STRING_PTR("output", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct raw_core,
-                           output, 1, 63),
+    MAY_TEXT("low_lanes", struct raw_core, low_lanes), // of no chip, and needed by all others
+    MAY_TEXT("high_lanes", struct raw_core, high_lanes),
+    MAY_TEXT("low_bits", struct raw_core, low_bits),
+    MAY_TEXT("high_bits", struct raw_core, high_bits),
+    MAY_TEXT("act_bits", struct raw_core, act_bits),
+    MAY_TEXT("gather", struct raw_core, gather),
+    MAY_TEXT("output", struct raw_core, output),
     CYAML_FIELD_END};
 
 static const cyaml_schema_field_t buffer_fields[] = {
@@ -104,12 +102,48 @@ static enum sq_status read_count(const char *what, const char *text, unsigned mi
     return SQ_OK;
 }
 
-static enum sq_status read_core(const struct raw_core *raw, struct sq_core_config *core,
-                                struct sq_error *err)
+static enum sq_status read_gather(const char *text, enum sq_gather_arch *gather,
+                                  struct sq_error *err)
 {
-    *core = (struct sq_core_config){.gather = (enum sq_gather_arch)raw->gather};
+    *gather = strcmp(text, "log") == 0 ? SQ_GATHER_LOG : SQ_GATHER_CROSSBAR;
+    if (strcmp(text, "log") != 0 && strcmp(text, "crossbar") != 0)
+        return SQ_FAIL(err, SQ_ERR_ARG, "core.gather = %.40s, need crossbar or log", text);
+    return SQ_OK;
+}
+
+// The PEs of a chip follow from the format that it runs: it has none of the keys about lanes.
+static enum sq_status check_keys(const struct raw_core *raw, bool is_chip, struct sq_error *err)
+{
+    const struct {
+        const char *name, *text;
+        bool is_optional;
+    } key[] = {{"low_lanes", raw->low_lanes, false}, {"high_lanes", raw->high_lanes, false},
+               {"low_bits", raw->low_bits, false},   {"high_bits", raw->high_bits, false},
+               {"act_bits", raw->act_bits, false},   {"gather", raw->gather, false},
+               {"output", raw->output, true}};
+    for (size_t i = 0; i < sizeof key / sizeof key[0]; i++) {
+        if (is_chip && key[i].text)
+            return SQ_FAIL(err, SQ_ERR_ARG,
+                           "core.%s = %.40s, need no such key with chip: its PEs are those of the "
+                           "format",
+                           key[i].name, key[i].text);
+        if (!is_chip && !key[i].text && !key[i].is_optional)
+            return SQ_FAIL(err, SQ_ERR_ARG, "core.%s is missing, need it without chip",
+                           key[i].name);
+    }
+    return SQ_OK;
+}
+
+static enum sq_status read_core(const struct raw_core *raw, bool is_chip,
+                                struct sq_core_config *core, struct sq_error *err)
+{
+    *core = is_chip ? sq_core_config_default() : (struct sq_core_config){0};
+    SQ_TRY(check_keys(raw, is_chip, err));
     SQ_TRY(read_count("core.rows", raw->rows, 1, 64, &core->rows, err));
     SQ_TRY(read_count("core.cols", raw->cols, 1, 64, &core->cols, err));
+    if (is_chip)
+        return SQ_OK;
+    SQ_TRY(read_gather(raw->gather, &core->gather, err));
     SQ_TRY(read_count("core.low_lanes", raw->low_lanes, 1, 128, &core->low_lanes, err));
     SQ_TRY(read_count("core.high_lanes", raw->high_lanes, 1, 64, &core->high_lanes, err));
     SQ_TRY(read_count("core.low_bits", raw->low_bits, 2, 4, &core->low_bits, err));
@@ -155,7 +189,7 @@ static enum sq_status read_all(const struct raw_machine *raw, struct sq_machine 
     snprintf(m->name, sizeof m->name, "%.63s", raw->name);
     SQ_TRY(sq_quantity_parse("clock", raw->clock, SQ_DIM_FREQUENCY, 1e6, 1e10, &m->clock_hz, err));
     SQ_TRY(read_count("cores", raw->cores, 1, 1024, &m->cores, err));
-    SQ_TRY(read_core(&raw->core, &m->core, err));
+    SQ_TRY(read_core(&raw->core, raw->chip, &m->core, err));
     SQ_TRY(read_size("core.output", raw->core.output ? raw->core.output : "64 B", 1, 8192, &port,
                      err));
     m->port_nbits = 8 * (unsigned)port;

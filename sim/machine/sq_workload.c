@@ -272,6 +272,14 @@ static void put_name(const char *name, FILE *out)
         fputs(name, out);
 }
 
+bool sq_workload_has_lm_head(const struct sq_workload *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (strstr(w->row[i].name, "lm_head"))
+            return true;
+    return false;
+}
+
 void sq_workload_write(const struct sq_workload *w, FILE *out)
 {
     fprintf(out, "Layer,M,N,K,Count,\n");

@@ -49,6 +49,10 @@ void sq_workload_name(struct sq_workload_row *row, const char *name);
 
 void sq_workload_write(const struct sq_workload *w, FILE *out);
 
+// Whether a row is the product with the vocabulary, which sq_workload_from_config leaves out.
+bool sq_workload_has_lm_head(const struct sq_workload *w);
+#define SQ_WITHOUT_LM_HEAD "without lm_head, the product with the vocabulary (docs/limits.md)"
+
 // ---- from a model ---------------------------------------------------------------------------
 
 enum sq_routing {

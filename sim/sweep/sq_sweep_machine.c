@@ -27,6 +27,20 @@ void sq_sweep_path(const char *name, const char *home, const char *folder, const
     sq_home_find(home ? home : ".", name, pattern, path, SQ_SWEEP_PATH_SIZE);
 }
 
+// A chip has the PEs of the format.
+static enum sq_status check_chip(const struct sq_sweep_grid *s, const struct sq_machine *m,
+                                 struct sq_error *err)
+{
+    static const enum sq_quantity of_cores[] = {SQ_AXIS_GATHER, SQ_AXIS_LOW_LANES,
+                                                SQ_AXIS_HIGH_LANES, SQ_AXIS_OUTPUT};
+    for (size_t i = 0; m->chip.bus_nbytes && i < sizeof of_cores / sizeof of_cores[0]; i++)
+        if (s->axis[of_cores[i]].n > 0)
+            return SQ_FAIL(err, SQ_ERR_ARG,
+                           "axis %s: the PEs of a chip (machine %.40s) are those of the format",
+                           sq_quantity_name(of_cores[i]), m->name);
+    return SQ_OK;
+}
+
 enum sq_status sq_sweep_read_machines(struct sq_sweep_grid *s, const char *home,
                                       struct sq_error *err)
 {
@@ -46,6 +60,7 @@ enum sq_status sq_sweep_read_machines(struct sq_sweep_grid *s, const char *home,
             sq_machine_parse((const char *)map.data, map.nbytes, path, &s->machine[i], err);
         sq_file_unmap(&map);
         SQ_TRY(status);
+        SQ_TRY(check_chip(s, &s->machine[i], err));
     }
     return SQ_OK;
 }

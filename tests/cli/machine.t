@@ -60,6 +60,16 @@ ok "decode runs" [ "$RC" = 0 ]
 ok "decode is memory-bound" grep -q '"summary".*"bound":"memory"' "$W.out"
 ok "the sum counts rows Count times" [ "$(number macs)" = 6979321856 ]
 ok "default machine" grep -q '"machine":"default"' "$W.out"
+ok "run --json: no lm_head" grep -q '"summary".*"has_lm_head":false' "$W.out"
+without='^without lm_head, the product with the vocabulary (docs/limits.md)$'
+{ cat "$T/llama-3-8b_decode_1.csv"; echo lm_head,1,128256,4096,1,; } >"$W/head.csv"
+for m in default h200; do
+  sq run --workload "$T/llama-3-8b_decode_1.csv" --machine "$M/$m.yaml" --format dense; ok "$m: the head says so" out_has "$without"
+  sq run --workload head.csv --machine "$M/$m.yaml" --format dense; ok "$m: not of a table with one" [ "$RC$(grep -c "$without" "$W.out")" = 00 ]
+  run --workload head.csv --machine "$M/$m.yaml" --format dense; ok "$m: --json of it" grep -q '"summary".*"has_lm_head":true' "$W.out"
+done
+sq workload "$T/llama-3-8b.json" --json; ok "workload --json" grep -q '"summary".*"has_lm_head":false' "$W.out"
+sq workload --help; ok "workload --help" out_has "lm_head"
 run --workload "$T/llama-3-8b_decode_1.csv" --machine "$M/server64.yaml"
 ok "--machine: a faster one" less "$(cycles)" "$decode"
 run --workload "$T/llama-3-8b_prefill_2048.csv"
@@ -73,7 +83,7 @@ w4=$(cycles)
 ok "dense W4A8 is faster than SQ" less "$w4" "$sq_w"
 # Decode is bound by memory: cycles are bytes over bandwidth, in the order of the stored bits.
 previous=0
-for f in "spqt --sparsity 0.65" spqt gqsa "sq_a_static --weight-bits 4" "spqr --outliers 0.01" sp24 sq_w dense; do
+for f in "spqt --sparsity 0.65" spqt gqsa "sq_a_static --weight-bits 4" "spqr --outliers 0.01" sp24 sq_w "dense --weight-bits 8"; do
   run --workload "$T/llama-3-8b_decode_1.csv" --format $f
   ok "decode: --format $f is slower than the one before" less "$previous" "$(cycles)"
   previous=$(cycles)
@@ -155,7 +165,7 @@ ok "other formats have no index unit" [ "$(number index)" = 0 ]
 run --workload "$T/llama-3-8b_decode_1.csv" --format spqr --outliers 0.02 --act-bits 16
 ok "--outliers costs bytes" grep -q '"summary".*"outliers":0.02' "$W.out"
 run --workload "$T/llama-3-8b_prefill_2048.csv" --format dense
-ok "--weight-bits is 8 by default" [ "$(cycles)" = "$w8" ]
+ok "--weight-bits is 4 by default, as in eval" [ "$(cycles)" = "$w4" ]
 run --m 1 --n 256 --k 256 --format dense
 alone=$(cycles)
 run --m 1 --n 256 --k 256 --format dense --machine "$M/default.yaml"
@@ -302,20 +312,20 @@ fi
 
 # ---- a machine that is a chip: tests/rtl/chip_counters.t holds its cycles to the RTL ----------------
 chip() { sed "$1" "$M/chip.yaml" >"$W/chip.yaml"; }
-run --m 8 --n 64 --k 512 --machine "$M/chip.yaml" --format dense; whole=$(cycles)
+run --m 8 --n 64 --k 512 --machine "$M/chip.yaml" --format dense --weight-bits 8; whole=$(cycles)
 ok "it says what its cycles are" grep -q '"basis":"modelled (cycle model of the chip, equal to RTL; DRAM modelled)"' "$W.out"
 ok "a tile of 2x4 outputs takes 32 beats of 16" [ "$(low busy)" = $((4 * 16 * 32)) ]
 ok "its cycles are busy, waiting and blocked" [ $(($(low busy) + $(low memory) + $(low blocked_output))) = "$whole" ]
 chip 's/bandwidth: .*/bandwidth: 2 GB\/s/'
-run --m 8 --n 64 --k 512 --machine chip.yaml --format dense
+run --m 8 --n 64 --k 512 --machine chip.yaml --format dense --weight-bits 8
 ok "a slower DRAM takes longer" less "$whole" "$(cycles)"
 chip 's/latency: .*/latency: 400 ns/'
-run --m 8 --n 64 --k 512 --machine chip.yaml --format dense
+run --m 8 --n 64 --k 512 --machine chip.yaml --format dense --weight-bits 8
 ok "... and one that is further away" less "$whole" "$(cycles)"
 chip 's/activation: .*/activation: 2 KiB/'
-run --m 8 --n 64 --k 512 --machine chip.yaml --format dense
+run --m 8 --n 64 --k 512 --machine chip.yaml --format dense --weight-bits 8
 ok "... and smaller buffers: K in chunks" less "$whole" "$(cycles)"
-run --workload "$T/llama-3-70b_prefill_2048.csv" --machine "$M/chip.yaml" --format dense
+run --workload "$T/llama-3-70b_prefill_2048.csv" --machine "$M/chip.yaml" --format dense --weight-bits 8
 ok "a model of 70 G weights" [ "$RC,$(low busy)" = "0,$(($(number macs) / 128))" ]
 run --machine "$M/chip.yaml" --m 2048 --n 4096 --k 4096 --format dense --weight-bits 8
 ok "K that fills half a buffer goes in chunks: the engine is busy in 60 % of the cycles" less "$(cycles)" $((2048 * 4096 / 8 * 256 * 10 / 6))
@@ -333,8 +343,18 @@ chip 's/outstanding/outstandin/'; refuse "did you mean outstanding" run --machin
 chip 's/cores: 1/cores: 2/'; refuse "cores = 2, need 1 with chip" run --machine chip.yaml --m 1 --n 1 --k 1
 chip 's/bandwidth: .*/bandwidth: 8.0001 GB\/s/'; refuse "a fraction of at most 1/1000" run --machine chip.yaml --m 8 --n 64 --k 512 --format dense
 chip 's/latency: .*/latency: 11 us/'; refuse "dram.latency = 11000 cycles, need 0..10000 with chip" run --machine chip.yaml --m 8 --n 64 --k 512 --format dense
-chip 's/rows: .*/rows: 1/; s/cols: .*/cols: 1/'; refuse "need whole beats of the bus" run --machine chip.yaml --m 8 --n 64 --k 512 --format dense
-chip 's/weight: .*/weight: 64 B/'; refuse "half of it holds 0 beats, need at least 2" run --machine chip.yaml --m 8 --n 64 --k 512 --format dense
+for key in "low_lanes: 16" "high_lanes: 4" "low_bits: 4" "high_bits: 8" "act_bits: 8" "gather: crossbar" "output: 64 B"; do
+  chip "s/  cols: .*/&\n  $key/"; refuse "core.${key%%:*} = ${key#*: }, need no such key with chip" run --machine chip.yaml --m 8 --n 64 --k 512 --format dense
+done
+sed '/low_bits/d' "$M/default.yaml" >"$W/bare.yaml"; refuse "core.low_bits is missing" run --machine bare.yaml --m 8 --n 64 --k 512
+for o in "--low-lanes 8" "--high-lanes 2" "--gather log"; do refuse "the PEs of a chip" run --machine "$M/chip.yaml" --m 8 --n 64 --k 512 --format dense $o; done
+for a in "low_lanes: [8]" "high_lanes: [2]" "gather: [log]" "output_bytes: [8]"; do
+  printf '%s\n' 'name: c' 'axes:' "  $a" '  format: [sq_w]' '  n: [64]' '  k: [512]' "  machine: [$M/chip.yaml]" 'measures: [cycles]' >"$W/c.yaml"
+  refuse "axis ${a%%:*}: the PEs of a chip" sweep c.yaml --db c.db
+done
+chip 's/output: .*/output: 8 KiB/'; refuse "buffers.output = 8192 B: half of it holds 128 tiles, need at most 64 on the chip" run --machine chip.yaml --m 8 --n 64 --k 512 --format dense
+chip 's/rows: .*/rows: 1/; s/cols: .*/cols: 1/; s/output: .*/output: 512 B/'; refuse "need whole beats of the bus" run --machine chip.yaml --m 8 --n 64 --k 512 --format dense
+chip 's/weight: .*/weight: 64 B/'; refuse "half of it holds 0 beats, need at least 2" run --machine chip.yaml --m 8 --n 64 --k 512 --format dense --weight-bits 8
 refuse "format gqsa: the chip does not run its layers" run --machine "$M/chip.yaml" --m 8 --n 64 --k 512 --format gqsa
 refuse "no block multiplies" run --machine "$M/chip.yaml" --m 8 --n 64 --k 512 --format dense --act-bits 16
 refuse "tiles, need at most 65535 of each on the chip" run --machine "$M/chip.yaml" --m 262144 --n 64 --k 512 --format dense

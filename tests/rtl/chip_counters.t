@@ -35,7 +35,7 @@ chip() { # MACHINE OPTION...
 }
 small() { # BUFFER OPTION...: 1x2 PEs, half a buffer of activations of so much is 256 beats
   local buffer=$1; shift
-  sed "s/rows: 2/rows: 1/; s/cols: 4/cols: 2/; s/activation: .*/activation: $buffer/; s/weight: .*/weight: 1 MiB/" \
+  sed "s/rows: 2/rows: 1/; s/cols: 4/cols: 2/; s/activation: .*/activation: $buffer/; s/weight: .*/weight: 1 MiB/; s/output: .*/output: 1 KiB/" \
     "$ROOT/sim/machines/chip.yaml" >small.yaml
   chip small.yaml "$@"
 }

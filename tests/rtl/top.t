@@ -33,7 +33,7 @@ for format in sq_w sp24 sq_a_static sq_a_dynamic nvfp4 if4 mxplus sq_b "sq_b --c
 done
 # Counters and those of `run`: chip_counters.t.
 cd "$W" || exit 1
-sed 's/rows: 2/rows: 1/; s/cols: 4/cols: 2/' "$ROOT/sim/machines/chip.yaml" >one.yaml
+sed 's/rows: 2/rows: 1/; s/cols: 4/cols: 2/; s/output: .*/output: 1 KiB/' "$ROOT/sim/machines/chip.yaml" >one.yaml
 refuse "--machine needs --block top --layers" cosim --machine one.yaml --layers
 refuse "--machine with --depth" cosim --block top --layers --machine one.yaml --depth 9
 refuse "machine default has no key 'chip'" cosim --block top --layers --machine "$ROOT/sim/machines/default.yaml"

@@ -29,6 +29,7 @@ enum {
     SHAPES = 200,
     LOOPS = 1000,
     GEMMS = 400,
+    NEIGHBOURS = 40,
     PLANS = 60,
     DRAWS = 20000,
     CUTS = 20,
@@ -323,14 +324,15 @@ SQ_TEST(test_nested)
 
 static struct sq_machine draw_machine(struct sq_rng *r)
 {
+    const unsigned rows = 1u << sq_rng_below(r, 2);
     struct sq_machine m = {
         .name = "drawn",
-        .core = {.rows = 1u << sq_rng_below(r, 2), .cols = 2},
+        .core = {.rows = rows, .cols = 2},
         .cores = 1,
         .clock_hz = 1e9,
         .act_nbytes = 1u << between(r, 9, 14),
         .weight_nbytes = 1u << between(r, 9, 15),
-        .out_nbytes = 1u << between(r, 6, 12),
+        .out_nbytes = (uint64_t)rows << between(r, 6, 10), // a tile has 8 B a row
         .dram_bytes_per_s = 1e9 * between(r, 1, 20),
         .burst_nbytes = 16u << sq_rng_below(r, 3),
         .dram_latency_ns = sq_rng_below(r, 80),
@@ -460,6 +462,55 @@ SQ_TEST(test_plan)
             worst);
     assert_true(sum / PLANS <= 1.03);
     assert_true(worst <= 1.35);
+}
+
+static uint64_t cycles_on(const struct sq_machine *m, const struct sq_recipe *r,
+                          const struct sq_gemm *g, uint64_t *bound)
+{
+    struct sq_machine_stats s;
+    struct sq_mapping p;
+    if (sq_mapping_run(m, r, g, &p, &s, NULL, NULL) != SQ_OK)
+        return 0;
+    *bound = p.bound;
+    return s.cycles;
+}
+
+// More work takes no fewer cycles: zero padding is legal, so the plan of a larger GEMM is one of the smaller.
+SQ_TEST(test_more_work)
+{
+    struct sq_rng r = {fixture_seed() + 5};
+    double worst = 0;
+    unsigned falls = 0;
+    for (unsigned i = 0; i < NEIGHBOURS;) {
+        const struct sq_machine m = draw_machine(&r);
+        const struct sq_gemm g = {between(&r, 1, 100), between(&r, 1, 120),
+                                  32 * between(&r, 1, 40)};
+        struct sq_gemm more = g;
+        uint64_t bound, bound_more;
+        struct sq_recipe recipe;
+        const unsigned axis = sq_rng_below(&r, 3), by = between(&r, 1, 12);
+        *(axis == 0 ? &more.m : axis == 1 ? &more.n : &more.k) += axis == 2 ? 32 * by : by;
+        if (sq_format_recipe(sq_formats[sq_rng_below(&r, (uint32_t)sq_n_formats())], SQ_IN_RUN,
+                             NULL, &recipe, NULL) != SQ_OK)
+            continue;
+        const uint64_t cycles = cycles_on(&m, &recipe, &g, &bound);
+        const uint64_t with_more = cycles ? cycles_on(&m, &recipe, &more, &bound_more) : 0;
+        if (!with_more)
+            continue;
+        assert_true(bound <= bound_more);
+        const double fall = 1 - (double)with_more / (double)cycles;
+        worst = fall > worst ? fall : worst;
+        falls += fall > 0.001;
+        if (fall > 0.001)
+            fprintf(stderr, "# %s %llux%llux%llu takes %llu cycles, axis %u more by %u %llu\n",
+                    recipe.format->name, (unsigned long long)g.m, (unsigned long long)g.n,
+                    (unsigned long long)g.k, (unsigned long long)cycles, axis, by,
+                    (unsigned long long)with_more);
+        i++;
+    }
+    fprintf(stderr, "# %u of %d neighbours fall by more than .1 %%, at worst %.3f %%\n", falls,
+            NEIGHBOURS, 100 * worst);
+    assert_true(falls == 0);
 }
 
 SQ_TEST(test_busy)

@@ -33,6 +33,11 @@ void sq_run_fair_text(const struct sq_run_request *in, const struct sq_run_fair 
                pe->area_um2, pe->products, pe->reference_um2, pe->reference, fair->liberty);
 }
 
+static json_t *lanes(const struct sq_machine *machine, unsigned n)
+{
+    return machine->chip.bus_nbytes ? json_null() : json_integer(n);
+}
+
 json_t *sq_run_fair_json(const struct sq_run_request *in, const struct sq_machine *machine,
                          const struct sq_run_fair *fair)
 {
@@ -40,8 +45,8 @@ json_t *sq_run_fair_json(const struct sq_run_request *in, const struct sq_machin
     const struct sq_core_config *core = &machine->core;
     const struct sq_fair_pe *pe = &fair->pe;
     const struct sq_cli_column row[] = {
-        SQ_KEYS("low_lanes", is_fair ? pe->low_lanes : core->low_lanes),
-        SQ_KEYS("high_lanes", is_fair ? pe->high_lanes : core->high_lanes),
+        SQ_KEYS("low_lanes", lanes(machine, is_fair ? pe->low_lanes : core->low_lanes)),
+        SQ_KEYS("high_lanes", lanes(machine, is_fair ? pe->high_lanes : core->high_lanes)),
         SQ_KEYS("fair", sq_fair_names[in->fair], "bit_products", pe->products),
         SQ_KEYS("bit_products_reference", pe->reference, "pe_area_um2", pe->area_um2),
         SQ_KEYS("pe_area_reference_um2", pe->reference_um2),

@@ -37,13 +37,14 @@ static void print_row(struct sq_cli_table *table, const struct sq_workload_row *
 }
 
 static void print_sum(const struct sq_run_request *in, const struct sq_gpu *gpu, const char *name,
-                      const struct sq_gpu_total *t)
+                      bool has_lm_head, const struct sq_gpu_total *t)
 {
     const bool is_measured = t->measured > 0;
     const char *basis = is_measured ? "modelled, against measured times" : "modelled, not measured";
     if (in->is_json) {
         const struct sq_cli_column row[] = {
             SQ_KEYS("summary", json_true(), "machine", gpu->name, "workload", name),
+            SQ_KEYS("has_lm_head", json_boolean(has_lm_head)),
             SQ_KEYS("format", in->recipe.format->name, "shapes", t->shapes),
             SQ_KEYS("measured_shapes", t->measured),
             SQ_KEYS("provenance", sq_cli_provenance("shapes", basis, 0)),
@@ -68,11 +69,13 @@ static void print_all(const struct sq_run_request *in, const struct sq_gpu *gpu,
     if (!in->is_json)
         printf("%s on %s: format %s, cold operands\n", sq_cli_text(name), sq_cli_text(gpu->name),
                in->recipe.format->name);
+    if (!in->is_json && !in->gemm.n && !sq_workload_has_lm_head(w))
+        printf("%s\n", SQ_WITHOUT_LM_HEAD);
     for (size_t i = 0; i < w->n; i++) {
         print_row(&table, &w->row[i], &row[i]);
         sq_gpu_total_add(&sum, &row[i]);
     }
-    print_sum(in, gpu, name, &sum);
+    print_sum(in, gpu, name, sq_workload_has_lm_head(w), &sum);
 }
 
 // Nothing is printed before every row has passed.

@@ -253,6 +253,7 @@ static void print_json_sum(const struct run *r, const struct result *sum, double
     const char *own = own_text(r), *law = own ? NULL : sq_cost_law(&r->request->recipe);
     const struct sq_cli_column row[] = {
         SQ_KEYS("machine", m->name, "workload", r->name),
+        SQ_KEYS("has_lm_head", json_boolean(sq_workload_has_lm_head(&r->workload))),
         SQ_MEMBERS(sq_cli_recipe_json(&r->request->recipe, SQ_IN_RUN)),
         SQ_KEYS("cores", m->cores, "rows", m->core.rows, "cols", m->core.cols),
         SQ_MEMBERS(sq_run_fair_json(r->request, m, &r->fair)),
@@ -313,14 +314,6 @@ static int name_width(const struct sq_workload *w)
     return (int)width;
 }
 
-static bool has_lm_head(const struct sq_workload *w)
-{
-    for (size_t i = 0; i < w->n; i++)
-        if (strstr(w->row[i].name, "lm_head"))
-            return true;
-    return false;
-}
-
 static void print_head(const struct run *r)
 {
     const struct sq_machine *m = &r->machine;
@@ -332,8 +325,7 @@ static void print_head(const struct run *r)
         snprintf(format, sizeof format, "%s A%u", recipe->format->name, sq_recipe_act_bits(recipe));
     printf("%s on machine %s: ", sq_cli_text(r->name), sq_cli_text(m->name));
     if (m->chip.bus_nbytes)
-        printf("a chip of %ux%u PEs, each with the lanes that the format needs (core.low_lanes, "
-               "high_lanes and bits say nothing here), bus of %u B",
+        printf("a chip of %ux%u PEs, each with the lanes that the format needs, bus of %u B",
                m->core.rows, m->core.cols, m->chip.bus_nbytes);
     else
         printf("%u cores of %ux%u PEs, L=%u, H=%u", m->cores, m->core.rows, m->core.cols,
@@ -341,8 +333,8 @@ static void print_head(const struct run *r)
                r->request->fair ? r->fair.pe.high_lanes : m->core.high_lanes);
     printf(" at %g GHz, DRAM %g GB/s; %s\n", m->clock_hz * 1e-9, m->dram_bytes_per_s * 1e-9,
            format);
-    if (!r->data && r->workload.n > 1 && !has_lm_head(&r->workload))
-        printf("without lm_head, the product with the vocabulary (docs/limits.md)\n");
+    if (!r->request->gemm.n && !sq_workload_has_lm_head(&r->workload))
+        printf("%s\n", SQ_WITHOUT_LM_HEAD);
     sq_run_fair_text(r->request, &r->fair);
     if (m->chip.bus_nbytes)
         printf("a chip: cycles are those of the RTL (sqsim cosim --block top --machine)\n");
@@ -509,7 +501,14 @@ static enum sq_status load_machine(const char *path, struct run *r, struct sq_er
     if (r->request->records)
         return SQ_FAIL(err, SQ_ERR_ARG, "--records has no use on machine %s, need a GPU",
                        r->machine.name);
-    sq_run_override_core(&r->machine.core, &r->request->core);
+    const struct sq_core_config *given = &r->request->core;
+    if (r->machine.chip.bus_nbytes &&
+        (given->low_lanes || given->high_lanes || given->gather <= SQ_GATHER_LOG))
+        return SQ_FAIL(err, SQ_ERR_ARG,
+                       "--low-lanes, --high-lanes, --gather: the PEs of a chip (machine %s) are "
+                       "those of the format",
+                       r->machine.name);
+    sq_run_override_core(&r->machine.core, given);
     return sq_run_make_fair(r->request, &r->machine, &r->fair, err);
 }
 

@@ -36,7 +36,8 @@ static const struct sq_cli_row rows[] = {
 static const char doc[] =
     "Lists the linear layers of a decoder by its Hugging Face config.json (or the directory that "
     "holds it) as Layer,M,N,K,Count: the form that `sqsim run --workload` and, but for Count, "
-    "SCALE-Sim read.\v"
+    "SCALE-Sim read. The product with the vocabulary, lm_head, is not among them, nor in times of "
+    "these tables: add a row of tokens x vocabulary x hidden size for it.\v"
     "Examples:\n"
     "  sqsim workload traces/workloads/llama-3-70b.json -o llama-3-70b_prefill_2048.csv\n"
     "  sqsim workload ~/models/my-llama --phase decode --batch 8\n"
@@ -70,6 +71,7 @@ static void print_json(const struct sq_workload *w, const struct arguments *in)
     }
     const struct sq_cli_column row[] = {
         SQ_KEYS("phase", phases[in->options.is_decode], "rows", w->n),
+        SQ_KEYS("has_lm_head", json_boolean(sq_workload_has_lm_head(w))),
         SQ_KEYS("parameters_used", sq_cli_amount(params), "macs", sq_cli_amount(macs)),
         SQ_COLUMNS_END};
     sq_cli_put_summary(row, sq_cli_provenance("shapes", "config.json", 0));

@@ -156,10 +156,16 @@ static uint32_t next_block(uint32_t block, uint32_t most)
     return block == most ? 0 : smaller(2 * (uint64_t)block, most);
 }
 
+// The cuts of the least estimates, in their order.
+enum { CANDIDATES = 48 };
 struct search {
     struct costs c;
-    struct sq_top_layer l, best;
-    uint64_t score; // of the best
+    struct sq_top_layer l;
+    unsigned n;
+    struct candidate {
+        struct sq_top_layer l;
+        uint64_t score;
+    } best[CANDIDATES];
 };
 
 // A power of two, or all.
@@ -179,6 +185,17 @@ static uint64_t score_of(const struct search *s)
     return cycles + (all_even ? 0 : cycles / 50);
 }
 
+// Among the best; of the same score the first stays in front.
+static void keep(struct search *s, uint64_t score)
+{
+    if (s->n == CANDIDATES && score >= s->best[CANDIDATES - 1].score)
+        return;
+    unsigned at = s->n < CANDIDATES ? s->n++ : CANDIDATES - 1;
+    for (; at > 0 && s->best[at - 1].score > score; at--)
+        s->best[at] = s->best[at - 1];
+    s->best[at] = (struct candidate){s->l, score};
+}
+
 static void try_blocks(struct search *s)
 {
     const uint32_t fit = s->c.depth / (s->l.chunk * s->l.beats);
@@ -190,11 +207,7 @@ static void try_blocks(struct search *s)
         for (uint32_t c = 1; c > 0; c = next_block(c, cols)) {
             s->l.block[ROWS] = r;
             s->l.block[COLS] = c;
-            const uint64_t score = score_of(s);
-            if (score >= s->score)
-                continue;
-            s->score = score;
-            s->best = s->l;
+            keep(s, score_of(s));
         }
     }
 }
@@ -213,14 +226,31 @@ static void try_chunk(struct search *s, uint32_t chunk)
         try_blocks(s);
 }
 
-void sq_chip_plan(const unsigned *v, const struct sq_env_choice *memory, struct sq_top_layer *l)
+// The candidate that takes the fewest cycles.
+static enum sq_status time_all(const struct search *s, const unsigned *v,
+                               const struct sq_env_choice *memory, sq_chip_time *time,
+                               struct sq_top_layer *l, struct sq_error *err)
 {
-    struct search s = {.c = costs_of(v, memory), .l = *l, .score = UINT64_MAX};
+    uint64_t least = UINT64_MAX, cycles;
+    for (unsigned i = 0; i < s->n && s->best[i].score / 3 * 2 <= s->best[0].score; i++) {
+        SQ_TRY(time(v, memory, &s->best[i].l, &cycles, err));
+        if (cycles < least)
+            *l = s->best[i].l;
+        least = cycles < least ? cycles : least;
+    }
+    return SQ_OK;
+}
+
+enum sq_status sq_chip_plan(const unsigned *v, const struct sq_env_choice *memory,
+                            sq_chip_time *time, struct sq_top_layer *l, struct sq_error *err)
+{
+    struct search s = {.c = costs_of(v, memory), .l = *l};
     try_chunk(&s, l->groups);
     for (uint32_t chunk = 1; chunk < l->groups; chunk *= 2)
         try_chunk(&s, chunk);
     // In so many chunks, each time a third more, the chunks as even as they can be.
     for (uint32_t n = 2; n < l->groups; n += 1 + n / 3)
         try_chunk(&s, (uint32_t)ceil_div(l->groups, n));
-    *l = s.best;
+    *l = s.best[0].l;
+    return time ? time_all(&s, v, memory, time, l, err) : SQ_OK;
 }

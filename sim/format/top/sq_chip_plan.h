@@ -5,12 +5,13 @@
 #ifndef SQ_CHIP_PLAN_H
 #define SQ_CHIP_PLAN_H
 
-#include "sim/block/top/sq_top_image.h"
+#include "sim/format/top/sq_chip_route.h"
 
 // Sets block, chunk and cols_outer of a layer whose tiles, groups and beats are set, a scale group of which
-// fits half a buffer: those of the least estimate among blocks of powers of two and chunks of K. value: the
-// parameters of sq_top; memory: of kind 1 (sq_axi_memory.h).
-void sq_chip_plan(const unsigned *value, const struct sq_env_choice *memory,
-                  struct sq_top_layer *layer);
+// fits half a buffer, among blocks of powers of two and chunks of K: of the best estimates the one of the fewest
+// cycles by `time`, where not NULL, else the best estimate. value: the parameters of sq_top; memory: of kind 1
+// (sq_axi_memory.h). Errors are those of `time`.
+enum sq_status sq_chip_plan(const unsigned *value, const struct sq_env_choice *memory,
+                            sq_chip_time *time, struct sq_top_layer *layer, struct sq_error *err);
 
 #endif

@@ -94,9 +94,9 @@ static enum sq_status set_buffers(const struct sq_chip *chip, unsigned *v, struc
         uint64_t nbytes;
         unsigned least, most, parameter;
     } of[] = {
-        {"activations", SQ_TOP_ACT, chip->act_nbytes, 2, SQ_TOP_DEPTH_MAX, SQ_TOP_DEPTH},
-        {"weights", SQ_TOP_WEIGHT, chip->weight_nbytes, 2, SQ_TOP_DEPTH_MAX, SQ_TOP_DEPTH},
-        {"sums", SQ_TOP_STORE, chip->sum_nbytes, 1, SUM_TILES, SQ_TOP_SUM_TILES},
+        {"activation", SQ_TOP_ACT, chip->act_nbytes, 2, SQ_TOP_DEPTH_MAX, SQ_TOP_DEPTH},
+        {"weight", SQ_TOP_WEIGHT, chip->weight_nbytes, 2, SQ_TOP_DEPTH_MAX, SQ_TOP_DEPTH},
+        {"output", SQ_TOP_STORE, chip->sum_nbytes, 1, SUM_TILES, SQ_TOP_SUM_TILES},
     };
     const bool has_bytes = chip->act_nbytes && chip->weight_nbytes && !chip->depth;
     v[SQ_TOP_DEPTH] = has_bytes ? SQ_TOP_DEPTH_MAX : or_usual(chip->depth, DEPTH);
@@ -105,12 +105,14 @@ static enum sq_status set_buffers(const struct sq_chip *chip, unsigned *v, struc
         const uint64_t n = held(v, of[i].part, of[i].nbytes);
         if (of[i].nbytes == 0 || (of[i].parameter == SQ_TOP_DEPTH && !has_bytes))
             continue;
-        if (n < of[i].least)
+        const bool is_sums = of[i].part == SQ_TOP_STORE; // of which more than the most has no use
+        if (n < of[i].least || (is_sums && n > of[i].most))
             return SQ_FAIL(err, SQ_ERR_RANGE,
-                           "buffer of %s = %llu B: half of it holds %llu %s, need at least %u on "
-                           "the chip",
+                           "buffers.%s = %llu B: half of it holds %llu %s, need at %s %u on the "
+                           "chip",
                            of[i].name, (unsigned long long)of[i].nbytes, (unsigned long long)n,
-                           of[i].part == SQ_TOP_STORE ? "tiles" : "beats", of[i].least);
+                           is_sums ? "tiles" : "beats", n < of[i].least ? "least" : "most",
+                           n < of[i].least ? of[i].least : of[i].most);
         if (n < v[of[i].parameter])
             v[of[i].parameter] = (unsigned)n;
     }
@@ -215,8 +217,7 @@ static enum sq_status shape_of(const struct sq_route_work *w, const struct tiles
     l->tiles[ROWS] = (uint32_t)tiles[ROWS];
     l->tiles[COLS] = (uint32_t)tiles[COLS];
     const struct sq_env_choice memory = memory_of(w);
-    sq_chip_plan(v, &memory, l);
-    return SQ_OK;
+    return sq_chip_plan(v, &memory, chip_of(w)->time, l, err);
 }
 
 // Where a field of an operand stands in a record of the engine: both operands of sq_engine_scaled have

@@ -9,8 +9,14 @@
 #include "sim/block/top/sq_top_image.h"
 #include "sim/format/sq_route.h"
 
+// Cycles of a layer on the chip, for the choice of a plan; its regions need no place.
+typedef enum sq_status sq_chip_time(const unsigned *value, const struct sq_env_choice *memory,
+                                    const struct sq_top_layer *layer, uint64_t *cycles,
+                                    struct sq_error *err);
+
 // A chip, but for what the format says of it. 0: as it is usual.
 struct sq_chip {
+    sq_chip_time *time; // times the best plans; NULL: by an estimate
     unsigned
         bus_nbytes; // of a beat of memory: 4, 8 or 16; usual: 8, or 4 where a tile of outputs is not whole
     unsigned depth; // beats of operands in half a buffer; usual: 256
