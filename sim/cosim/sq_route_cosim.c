@@ -119,13 +119,15 @@ static void name_point(const struct sq_block *b, struct sq_point *p)
             p->name = b->points[i].name;
 }
 
+// Parameters by name but for those that are 0 and those without a name.
 static void describe(struct sq_route_outcome *out)
 {
     const struct sq_block *b = out->stream.block;
     size_t at = 0;
     for (size_t i = 0; b->param[i] && at < sizeof out->shape; i++)
-        at += (size_t)snprintf(out->shape + at, sizeof out->shape - at, "%s%u", i ? "," : "",
-                               out->point.value[i]);
+        if (*b->param[i] && out->point.value[i] != 0)
+            at += (size_t)snprintf(out->shape + at, sizeof out->shape - at, "%s%s=%u",
+                                   at ? " " : "", b->param[i], out->point.value[i]);
 }
 
 static enum sq_status run_stream(const struct sq_route_options *o, struct sq_route_outcome *out,

@@ -22,7 +22,7 @@ struct sq_route_options {
 
 struct sq_route_outcome {
     const char *block; // of the block
-    char shape[64];    // of the block: its parameters that the product or the options chose
+    char shape[400];   // of the block: its parameters, NAME=N, that the product or options chose
     struct sq_compared compared;
     uint64_t cycles; // of the RTL, equal to the model's
     uint64_t values; // integers of the product compared with the block's

@@ -30,6 +30,7 @@ for format in sq_w sp24 sq_a_static sq_a_dynamic nvfp4 if4 mxplus sq_b "sq_b --c
   # shellcheck disable=SC2086
   sq cosim --block top --layers --format $format --layer '*.0.self_attn.k_proj' --json
   ok "a layer of $format on the chip" clean 2500
+  ok "... of parameters with names" grep -q '"shape":"DataW=[0-9]* Rows=[0-9]* Cols=' "$W.out"
 done
 # Counters and those of `run`: chip_counters.t.
 cd "$W" || exit 1

@@ -483,8 +483,7 @@ SQ_TEST(test_more_work)
     unsigned falls = 0;
     for (unsigned i = 0; i < NEIGHBOURS;) {
         const struct sq_machine m = draw_machine(&r);
-        const struct sq_gemm g = {between(&r, 1, 100), between(&r, 1, 120),
-                                  32 * between(&r, 1, 40)};
+        const struct sq_gemm g = {between(&r, 1, 40), between(&r, 1, 60), 32 * between(&r, 1, 24)};
         struct sq_gemm more = g;
         uint64_t bound, bound_more;
         struct sq_recipe recipe;

@@ -31,10 +31,13 @@ static void print_head(const struct visit *v, const char *model)
         return;
     if (!is_all)
         sq_recipe_heading(&v->r, format);
-    printf("%s, %s, %zu tokens; core %ux%u PEs, L=%u, H=%u, %s gather; arrays %ux%u\n", model,
-           format, v->in->m, g->rows, g->cols, g->low_lanes, g->high_lanes,
-           g->gather == SQ_GATHER_LOG ? "log" : "crossbar", v->options.array_rows,
-           v->options.array_cols);
+    printf("%s, %s, %zu tokens; ", model, format, v->in->m);
+    if (v->in->block == &sq_top_block)
+        printf("chip of %ux%u PEs\n", v->options.array_rows, v->options.array_cols);
+    else
+        printf("core %ux%u PEs, L=%u, H=%u, %s gather; arrays %ux%u\n", g->rows, g->cols,
+               g->low_lanes, g->high_lanes, g->gather == SQ_GATHER_LOG ? "log" : "crossbar",
+               v->options.array_rows, v->options.array_cols);
 }
 
 // --format all: a line per format.
