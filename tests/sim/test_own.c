@@ -92,7 +92,7 @@ SQ_TEST(test_tiles)
 {
     struct sq_rng rng = {11};
     unsigned checked = 0;
-    for (unsigned i = 0; i < 200; i++) {
+    for (unsigned i = 0; i < 300; i++) {
         const bool is_gqsa = i % 2;
         const unsigned cores = 1 + sq_rng_below(&rng, 3);
         struct sq_machine m = machine_of(&rng, cores, 1 << 24);
