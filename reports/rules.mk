@@ -33,8 +33,7 @@ area-clock: $(BUILD)/sqsim
 	$(Q)reports/area/clock.sh $< $(JOBS) $(CLOCK) $(LIBERTIES)
 	$(Q)if [ -f $(CLOCK)/nangate45.period.txt ]; then \
 	  awk -f reports/area/figures.awk $(CLOCK)/*.txt > $(CLOCK)/clock.md && \
-	  $(GNUPLOT) -e "table='$(CLOCK)/nangate45.period.txt'; svg='$(CLOCK)/clock.svg'" reports/area/clock.gp && \
-	  { head -1 $(CLOCK)/clock.md; sed 1d $(CLOCK)/clock.svg; } > reports/area/clock.svg && \
+	  $(GNUPLOT) -e "table='$(CLOCK)/nangate45.period.txt'; svg='reports/area/clock.svg'" reports/area/clock.gp && \
 	  cp $(CLOCK)/clock.md reports/area/clock.md && \
 	  reports/area/page.sh reports/area/clock.md reports/area/README.md; else \
 	  echo "area-clock: skipped: no nangate45 library, LIBERTIES=\"FILE ...\" names some; the page stays as it is"; fi
@@ -88,8 +87,7 @@ energy-page:
 	  awk -f $(ENERGY)/banks.awk $(ENERGY)/energy.csv && $(if $(wildcard $(BOARDS)),awk -f $(ENERGY)/boards.awk $(BOARDS) $(ENERGY)/energy.csv &&) \
 	  awk -f $(ENERGY)/tokens.awk $(ENERGY)/tokens.csv; } > $(ENERGY)/table.md.new
 	$(Q)mv $(ENERGY)/table.md.new $(ENERGY)/table.md
-	$(Q)$(GNUPLOT) -e "csv='$(ENERGY)/energy.csv'; svg='$(BUILD)/energy.svg'" $(ENERGY)/energy.gp
-	$(Q){ head -1 $(ENERGY)/table.md; sed 1d $(BUILD)/energy.svg; } > $(ENERGY)/energy.svg
+	$(Q)$(GNUPLOT) -e "csv='$(ENERGY)/energy.csv'; svg='$(ENERGY)/energy.svg'" $(ENERGY)/energy.gp
 	$(Q)reports/area/page.sh $(ENERGY)/table.md $(ENERGY)/README.md
 
 # sweep: bank x sparsity of the embedded model into reports/sweep, a page into build/report
@@ -108,9 +106,7 @@ sweep: $(BUILD)/sqsim
 	    --screenshot=$(SWEEP).png "file://$(abspath build/report/index.html)#paper_grid" 2> /dev/null; \
 	  else echo "sweep: skipped $(SWEEP).png: no Chromium"; fi
 	$(Q)$< sweep sim/sweeps/act_banks.yaml --db build/sweep.db --jobs $(JOBS) -o reports/sweep/act_banks.csv
-	$(Q)$(GNUPLOT) -e "csv='reports/sweep/act_banks.csv'; svg='build/act_banks.svg'" sim/sweeps/act_banks.gp
-	$(Q){ echo "<!-- act_banks.csv.json says what made this -->"; sed 1d build/act_banks.svg; } \
-	  > reports/sweep/act_banks.svg
+	$(Q)$(GNUPLOT) -e "csv='reports/sweep/act_banks.csv'; svg='reports/sweep/act_banks.svg'" sim/sweeps/act_banks.gp
 	$(Q)echo "$(SWEEP).{csv,txt,svg,png} build/report/index.html"
 
 include reports/accuracy/rules.mk

@@ -51,10 +51,8 @@ mv $(FORMATS)/sheet.csv.new $(FORMATS)/sheet.csv && \
 { echo "<!-- $$head -->" && cat $(FORMATS)/sheet_head.md && awk -f $(FORMATS)/sheet.awk $(FORMATS)/sheet.csv; } \
   > $(FORMATS)/sheet.md.new && mv $(FORMATS)/sheet.md.new $(FORMATS)/sheet.md && \
 $(BUILD)/sqsim explain table10 --json | awk -f $(FORMATS)/paper.awk $(FORMATS)/paper.csv - > $(BUILD)/paper_points.csv && \
-$(GNUPLOT) -e "csv='$(FORMATS)/sheet.csv'; paper='$(BUILD)/paper_points.csv'; svg='$(BUILD)/pareto.svg'" $(FORMATS)/pareto.gp && \
-$(GNUPLOT) -e "csv='$(ACCURACY)/smollm2.csv'; svg='$(BUILD)/banks.svg'" $(FORMATS)/banks.gp && \
-for f in pareto banks; do { echo "<!-- $$head -->"; sed 1d $(BUILD)/$$f.svg; } > $(FORMATS)/$$f.svg.new && \
-  mv $(FORMATS)/$$f.svg.new $(FORMATS)/$$f.svg || exit 1; done && cat $(FORMATS)/sheet.md
+$(GNUPLOT) -e "csv='$(FORMATS)/sheet.csv'; paper='$(BUILD)/paper_points.csv'; svg='$(FORMATS)/pareto.svg'" $(FORMATS)/pareto.gp && \
+$(GNUPLOT) -e "csv='$(ACCURACY)/smollm2.csv'; svg='$(FORMATS)/banks.svg'" $(FORMATS)/banks.gp && cat $(FORMATS)/sheet.md
 endef
 
 # sheet: the sheet of all formats and its pictures from what reports/ holds; needs no model
@@ -88,6 +86,5 @@ verdict-page:
 	$(Q)mv $(VERDICT).md.new $(VERDICT).md
 	$(Q)for l in nangate45 sg13g2 osu018; do awk -v library=$$l -v points=16 -f $(VERDICT).awk reports/area/scaled.csv \
 	  $(VERDICT)_area.csv $(VERDICT).txt $(VERDICT)_smollm2.csv $(VERDICT)_tiny.csv > $(BUILD)/verdict_$$l.csv || exit 1; done
-	$(Q)$(GNUPLOT) -e "folder='$(BUILD)'; svg='$(BUILD)/verdict.svg'" $(VERDICT).gp
-	$(Q){ head -1 $(VERDICT).md; sed 1d $(BUILD)/verdict.svg; } > $(VERDICT).svg.new && mv $(VERDICT).svg.new $(VERDICT).svg
+	$(Q)$(GNUPLOT) -e "folder='$(BUILD)'; svg='$(VERDICT).svg'" $(VERDICT).gp
 	$(Q)cat $(VERDICT).md

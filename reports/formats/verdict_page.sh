@@ -9,7 +9,7 @@ printf '# The verdict\n\nBy the rule of [RULE.md](RULE.md). Areas: %s; KL: %s (S
   "$(head -1 reports/area/scaled.csv | sed 's/^# //')" "$(sed -n '1s/^# kl_grid: \(.*\), inputs.*/\1/p' $f/verdict_smollm2.csv)" \
   "$(sed -n '1s/^# kl_grid: \(.*\), inputs.*/\1/p' $f/verdict_tiny.csv)" \
   "$(sed -n '1s/^# kl_grid: \(.*\), inputs.*/\1/p' $f/verdict_gemma3.csv)"
-printf '\n![KL against um2 a product](verdict.svg)\n'
+printf '\n`make verdict-page` draws KL against um2 a product into `verdict.svg`.\n'
 for library in $(sed -n 's/^array_nvint4_a_1x2,\([^,]*\),.*/\1/p' $f/verdict_area.csv); do
   printf '\n## %s\n' "$library"
   awk -v library="$library" -v clocks=$f/verdict_clock.csv -v energy=$energy -f $f/verdict.awk reports/area/scaled.csv $f/verdict_area.csv $f/verdict.txt $f/verdict_smollm2.csv $f/verdict_tiny.csv $f/verdict_gemma3.csv

@@ -19,7 +19,8 @@ section() { # MACHINE
   fi
   printf '\n```text\n'
   "$SQSIM" compare --machine "$1" ${records:+--gpu "$records"} --m 4096 --m 1 --plot "$to/$name.svg"
-  printf '```\n\n![predicted speedups of %s](%s.svg)\n' "$name" "$name"
+  printf '```\n'
+  [ "$name" != h100_sxm ] || printf '\n![predicted speedups of %s](%s.svg)\n' "$name" "$name"
   if [ -n "$records" ]; then
     printf '\nEvery kernel, ours and those of the libraries:\n\n```text\n'
     "$SQSIM" compare --gpu "$records"
@@ -35,7 +36,8 @@ cat <<'TEXT'
 
 This page has the times that the model of a GPU (`sim/gpu/sq_gpu.h`) predicts for the linear layers of whole models. Beside them stand
 the times of the kernels in [gpu](../../gpu/README.md), if `make gpu-measure` has left its records here. The lines are the output of
-`sqsim compare`. A ceiling (the highest rate of large products or copies) is `measured` on such a GPU, `fitted` to measured times,
+`sqsim compare`; `make gpu-report` also draws pictures of the other machines (NAME.svg), of all formats (speedups.png) and of a GPU
+left out (unseen.png) here. A ceiling (the highest rate of large products or copies) is `measured` on such a GPU, `fitted` to measured times,
 `published`, or `expected` by a law from the data sheet. No library has a kernel for 2:4 with one token.
 TEXT
 section sim/machines/h100_sxm.yaml
@@ -52,7 +54,7 @@ for pair in A100:a100_pcie_80g RTX4090:rtx4090; do
   "$SQSIM" compare --gpu "traces/gpu_measured/${pair%:*}.csv" --machine "sim/machines/${pair#*:}.yaml" \
     --plot "$to/${pair#*:}.svg"
 done
-printf '```\n\n![A100](a100_pcie_80g.svg)\n![RTX 4090](rtx4090.svg)\n'
+printf '```\n'
 cat <<'TEXT'
 
 ## Formats on accelerator and GPU
@@ -78,8 +80,6 @@ cat <<'TEXT'
 
 ### All formats, all GPUs
 
-![predicted over measured speedups](speedups.png)
-
 <!-- joined -->
 ```text
 TEXT
@@ -94,8 +94,6 @@ How far can you trust a prediction for a GPU without measured times? For each GP
 of the times of all *other* GPUs and tried on this one (left columns). The right columns show the errors after a fit to one shape in ten of
 its own times. Each row gives the median error of the times by model and by roofline, and the rank correlation of predicted and measured
 speedups by model (`rank`) and by roofline (`roof`). `kernels` are times of the kernel alone; `all` includes times with quantizing and host time.
-
-![predicted over measured times of GPUs left out of the fit](unseen.png)
 
 ```text
 TEXT
