@@ -1,24 +1,9 @@
-# reports/accuracy: the grid of formats on models and outlier-profile inputs. Two to six minutes a
-# model on two idle cores; STORIES and PROFILE are not shipped.
+# reports/accuracy: the grid of formats on models. Two to six minutes a model on two idle cores.
 ACCURACY := reports/accuracy
-STORIES  ?= $(SQ_DATA)/models/stories260K
-PROFILE  ?= $(SQ_DATA)/act_scales/opt-125m.act_scales.safetensors
 
 $(BUILD)/accuracy_grid: $(ACCURACY)/accuracy_grid.c $(ACCURACY)/subject.c $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $^ $(LDLIBS) -o $@
-
-# $(call accuracy,NAME,ARGUMENTS,AXIS): CSV, tables and plot of one subject.
-define accuracy
-{ printf '# make accuracy: accuracy_grid on %s; revision %s; %s\n' "$(1)" \
-    "$$(reports/revision.sh)" "$$($(CC) --version | head -1)" && \
-  $(BUILD)/accuracy_grid $(2); } > $(ACCURACY)/$(1).csv.new && \
-mv $(ACCURACY)/$(1).csv.new $(ACCURACY)/$(1).csv && \
-{ sed -n '1s/^# \(.*\)/<!-- \1 -->/p' $(ACCURACY)/$(1).csv && \
-  awk -F, -f $(ACCURACY)/tables.awk $(ACCURACY)/$(1).csv; } > $(ACCURACY)/$(1).md && \
-$(GNUPLOT) -e "csv='$(ACCURACY)/$(1).csv'; svg='$(ACCURACY)/$(1).svg'; what='$(3)'" \
-  $(ACCURACY)/plot.gp
-endef
 
 $(BUILD)/kl_grid $(BUILD)/kl_table: $(BUILD)/%: $(ACCURACY)/%.c $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
 	$(Q)mkdir -p $(@D)
@@ -55,6 +40,7 @@ accuracy-smollm2: smollm2 $(BUILD)/kl_grid $(BUILD)/kl_table
 	  $(call kl,$(SMOLLM2_DIR)/model.gguf,$(SMOLLM2_DIR),$(SMOLLM2_SEQUENCES),$(SMOLLM2_LISTS),$(ACCURACY)/smollm2.csv); fi
 	$(Q)$(call kl_page,smollm2,$(SMOLLM2_LISTS),make accuracy SUBJECT=smollm2)
 
+TINY_GRID := $(ACCURACY)/tiny-llama
 # The tables of weights, and the claims on them, on the model that is trained here.
 TINY_KL := $(BUILD)/tiny-llama-kl
 .PHONY: accuracy-tiny
@@ -72,9 +58,9 @@ ifeq ($(SUBJECT),smollm2)
 accuracy: accuracy-smollm2
 else
 accuracy: $(BUILD)/accuracy_grid accuracy-tiny
-	$(Q)$(call accuracy,tiny-llama,traces/tiny-llama 8,nats per token)
-	$(Q)if [ -d "$(STORIES)" ]; then $(call accuracy,stories260k,$(STORIES),nats per token); \
-	  else echo "accuracy: skipped stories260K: no $(STORIES)"; fi
-	$(Q)if [ -f "$(PROFILE)" ]; then $(call accuracy,opt-125m-profile,--profile $(PROFILE),relative output error); \
-	  else echo "accuracy: skipped outlier profiles: no $(PROFILE)"; fi
+	$(Q){ printf '# make accuracy: accuracy_grid on tiny-llama; revision %s; %s\n' \
+	    "$$(reports/revision.sh)" "$$($(CC) --version | head -1)" && \
+	  $(BUILD)/accuracy_grid traces/tiny-llama 8; } > $(TINY_GRID).csv.new && mv $(TINY_GRID).csv.new $(TINY_GRID).csv
+	$(Q){ sed -n '1s/^# \(.*\)/<!-- \1 -->/p' $(TINY_GRID).csv && awk -F, -f $(ACCURACY)/tables.awk $(TINY_GRID).csv; } > $(TINY_GRID).md
+	$(Q)$(GNUPLOT) -e "csv='$(TINY_GRID).csv'; svg='$(TINY_GRID).svg'; what='nats per token'" $(ACCURACY)/plot.gp
 endif

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # CSV of accuracy_grid -> Markdown tables. A cell is nats per token, or a relative output error.
-#   awk -F, -f tables.awk stories260k.csv
+#   awk -F, -f tables.awk tiny-llama.csv
 BEGIN { split("4 8 16 32 64 128", banks, " "); split("0.5 0.75 0.875 0.9375", sparsities, " ") }
 /^#/ || $1 == "family" { next }
 {

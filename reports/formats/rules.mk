@@ -1,4 +1,6 @@
-# reports/formats: all systems on one sheet. STORIES and PROFILE as for reports/accuracy.
+# reports/formats: all systems on one sheet. STORIES and PROFILE are not shipped.
+STORIES ?= $(SQ_DATA)/models/stories260K
+PROFILE ?= $(SQ_DATA)/act_scales/opt-125m.act_scales.safetensors
 FORMATS := reports/formats
 
 $(BUILD)/format_sheet: $(FORMATS)/format_sheet.c $(ACCURACY)/subject.c $(BUILD)/libsqsim.a \
