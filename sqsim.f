@@ -29,8 +29,6 @@ rtl/array/sq_pe_24.sv
 rtl/array/sq_pe_mixed.sv
 rtl/array/sq_array_code.sv
 rtl/array/sq_array.sv
-rtl/array/sq_act_split.sv
-rtl/array/sq_array_dynamic.sv
 rtl/spqr/sq_spqr_dec.sv
 rtl/spqt/sq_spqt_idx.sv
 rtl/spqt/sq_q4k_scale.sv
@@ -38,7 +36,6 @@ rtl/spqt/sq_q4k_dec.sv
 rtl/gqsa/sq_gqsa_walk.sv
 rtl/output/sq_requant.sv
 rtl/array/sq_act_buffer.sv
-rtl/array/sq_array_stored.sv
 rtl/array/sq_array_static.sv
 rtl/core/sq_bank_steps.sv
 rtl/core/sq_act_quant.sv
@@ -66,8 +63,6 @@ rtl/scaled/sq_block_scale.sv
 rtl/scaled/sq_block_code.sv
 rtl/scaled/sq_block_error.sv
 rtl/scaled/sq_act_scale.sv
-rtl/array/sq_array_out.sv
-rtl/array/sq_array_static_out.sv
 rtl/flow/sq_engine_count.sv
 rtl/array/sq_engine_scales.sv
 rtl/flow/sq_engine_words.sv

@@ -28,8 +28,6 @@ array/sq_pe_24.sv
 array/sq_pe_mixed.sv
 array/sq_array_code.sv
 array/sq_array.sv
-array/sq_act_split.sv
-array/sq_array_dynamic.sv
 spqr/sq_spqr_dec.sv
 spqt/sq_spqt_idx.sv
 spqt/sq_q4k_scale.sv
@@ -37,7 +35,6 @@ spqt/sq_q4k_dec.sv
 gqsa/sq_gqsa_walk.sv
 output/sq_requant.sv
 array/sq_act_buffer.sv
-array/sq_array_stored.sv
 array/sq_array_static.sv
 core/sq_bank_steps.sv
 core/sq_act_quant.sv
@@ -65,8 +62,6 @@ scaled/sq_block_scale.sv
 scaled/sq_block_code.sv
 scaled/sq_block_error.sv
 scaled/sq_act_scale.sv
-array/sq_array_out.sv
-array/sq_array_static_out.sv
 flow/sq_engine_count.sv
 array/sq_engine_scales.sv
 flow/sq_engine_words.sv

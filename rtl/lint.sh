@@ -125,9 +125,6 @@ for f in 0 1 2 3 4; do lint sq_array_code BankLen=8 HighPerBank=2 Layout=$f; don
 lint sq_array_code BankLen=8 HighPerBank=1 HighLen=8
 lint sq_pe_mixed Banks=2 BankLen=8 LowLanes=8 HighLanes=1 "OneAcc=1'b1" HighShift=4
 lint sq_pe_mixed BankLen=8 LowLanes=6 HighLanes=2 "LowGather=1'b1" "OneAcc=1'b0"
-for t in 0 1; do
-  lint sq_array_dynamic Rows=2 Cols=1 BankLen=8 HighPerBank=1 Banks=2 Topk=$t
-done
 for w in 1 2 16; do lint sq_spqr_dec Words=$w; done
 lint sq_spqt_idx SegLen=8 Lanes=3 IndexW=6
 lint sq_spqt_idx SegLen=64 Lanes=16 Fp16=1
@@ -173,7 +170,6 @@ for e in "Element=0" "Element=1" "Element=0 HasHigh=1" "Scale=2" "Element=0 Scal
 done
 for e in "Element=0" "Element=2" "Element=2 HasFifth=1"; do lint sq_block_error $e; done
 for d in 1 5; do lint sq_act_buffer Depth=$d; done
-for t in 0 1; do lint sq_array_stored Rows=2 Cols=1 BankLen=8 HighPerBank=1 Banks=2 Gather=$t Topk=$t; done
 for b in "Lanes=4 BankLen=8" "Lanes=3 BankLen=8 Lines=2" "Lanes=8 BankLen=4"; do
   lint sq_bank_steps $b
 done

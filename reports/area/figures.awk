@@ -144,7 +144,7 @@ END {
   close_table()
 
   open_table("array8", "array of 8 x 8 in one piece, per PE"); over_libs()
-  n = split("int4x6 int4x8 split_a_k2 split_a_k2_radix split_a_k2_rank", name, " ")
+  n = split("int4x6 int4x8 split_a_k2", name, " ")
   for (j = 1; j <= n; j++) {
     printf "| %s |", name[j]
     for (i = 1; i <= n_libs; i++) printf " %s |", size8(libs[i], "array_" name[j] " Rows=8")
@@ -154,7 +154,7 @@ END {
 
   print "<!-- table: array32 -->"
   print "| array of 32 x 32 in one piece | library | per PE | by the law | against INT4x8 | against INT4x6 |\n|---|---|---|---|---|---|"
-  n = split("int4x6 int4x8 split_a_k2 split_a_k2_radix split_a_k2_rank", name, " ")
+  n = split("int4x6 int4x8 split_a_k2", name, " ")
   for (i = 1; i <= n_libs; i++) {
     l = libs[i]
     for (j = 1; j <= n; j++) {
@@ -168,20 +168,16 @@ END {
 
   open_table("law", "n x n arrays by the law, k = 2"); over_libs()
   m = split("16 32 64 128", sizes, " ")
-  split("static radix rank", masks, " ")
-  for (t = 1; t <= 3; t++) {
-    unit = "array_split_a_k2" (t > 1 ? "_" masks[t] : "")
-    for (b = 1; b <= 2; b++) {
-      base = b == 1 ? "array_int4x8" : "array_int4x6"
-      for (j = 1; j <= m; j++) {
-        printf "| %s, n = %s, against %s |", masks[t], sizes[j], b == 1 ? "INT4x8" : "INT4x6"
-        for (i = 1; i <= n_libs; i++) printf " %s |", ratio(law(libs[i], unit, sizes[j]), law(libs[i], base, sizes[j]))
-        print ""
-      }
-      printf "| %s, %s from n = |", masks[t], b == 1 ? "25 % below INT4x8" : "below INT4x6"
-      for (i = 1; i <= n_libs; i++) printf " %s |", from_size(libs[i], unit, base, b == 1 ? 0.75 : 1)
+  for (b = 1; b <= 2; b++) {
+    unit = "array_split_a_k2"; base = b == 1 ? "array_int4x8" : "array_int4x6"
+    for (j = 1; j <= m; j++) {
+      printf "| static, n = %s, against %s |", sizes[j], b == 1 ? "INT4x8" : "INT4x6"
+      for (i = 1; i <= n_libs; i++) printf " %s |", ratio(law(libs[i], unit, sizes[j]), law(libs[i], base, sizes[j]))
       print ""
     }
+    printf "| static, %s from n = |", b == 1 ? "25 % below INT4x8" : "below INT4x6"
+    for (i = 1; i <= n_libs; i++) printf " %s |", from_size(libs[i], unit, base, b == 1 ? 0.75 : 1)
+    print ""
   }
   close_table()
 

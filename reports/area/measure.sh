@@ -16,8 +16,8 @@ rm -f "$out"/*.txt
 
 blocks() { local b; for b; do printf -- '--block %s ' "$b"; done; }
 pes=$(blocks pe_int4x6 pe_int4x8 pe_int6x6 pe_int6x8 pe_sentinel pe_split_w pe_split_a pe_split_a_k2)
-arrays=$(blocks array_int4x8 array_int4x6 array_split_a_k2 array_split_a_k2_radix array_split_a_k2_rank)
-large=$(blocks array_int4x8 array_int4x6 array_split_a_k2_radix)
+arrays=$(blocks array_int4x8 array_int4x6 array_split_a_k2)
+large=$(blocks array_int4x8 array_int4x6 array_split_a_k2)
 more=$(blocks pe_int4x4 pe_int8x8 pe_tied pe_split_w_2b8)
 parts=$(blocks mul dot mac_high gather_rank gather_select gather_mux)
 

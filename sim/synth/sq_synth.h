@@ -47,8 +47,8 @@ struct sq_synth_block {
     const char *top; // module, e.g. "sq_pe"
     size_t n_params;
     struct sq_synth_param param[SQ_SYNTH_MAX_PARAMS]; // others keep their default
-    // PEs, lines and mask units (sq_pe*, sq_array_code, sq_act_split) are synthesized once each and
-    // stay modules of the netlist; cells are counted over all instances, no delay. For arrays too
+    // PEs and lines (sq_pe*, sq_array_code) are synthesized once each and stay
+    // modules of the netlist; cells are counted over all instances, no delay. For arrays too
     // large otherwise.
     bool keeps_parts;
     // With keeps_parts, those of the stages around an array as well: floating-point operators,

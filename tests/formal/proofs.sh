@@ -58,9 +58,8 @@ unit quick array array/sq_array.sv 4 3 3 1
 unit full array array/sq_array.sv 4 4 4 1 "Layout 1"
 unit full array array/sq_array.sv 4 4 4 1 "Layout 2"
 unit full array array/sq_array.sv 4 4 4 1 "Layout 3"
-unit full array_dynamic array/sq_array.sv 5 6 6 1
-unit full act_quant core/sq_topk_rank.sv 6 5 5 1
-unit full act_quant core/sq_topk_radix.sv 6 7 2 4
+unit full act_quant core/sq_topk_rank.sv 5 5 5 1
+unit full act_quant core/sq_topk_radix.sv 5 7 2 4
 
 proof quick act_buffer sq_act_buffer_check "Depth 2" \
   "two tiles at most; each whole, in order, as often as asked"

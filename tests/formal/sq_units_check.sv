@@ -20,7 +20,7 @@ module sq_units_check #(
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
   logic in_ready, out_valid, owe;
-  assign owe = (Unit == 4 || Unit == 5) ? in_last_i : 1'b1;
+  assign owe = Unit == 4 ? in_last_i : 1'b1;
   sq_stream_rules #(.Inside(Inside), .LostWait(Latency), .LiveWait(Every)) u_rules (
     .clk_i, .rst_ni(rst_n), .offered_i(in_valid_i), .needed_i(1'b1),
     .in_fire_i(in_valid_i && in_ready), .owe_i(owe), .out_valid_i(out_valid), .out_ready_i
@@ -75,18 +75,7 @@ module sq_units_check #(
         .out_p_lo_o(p_lo), .out_p_hi_o(p_hi), .out_error_o(error)
       );
     end
-    5: begin : gen_array_dynamic
-      logic [15:0] p;
-      sq_array_dynamic #(
-        .Rows(1), .Cols(1), .BankLen(4), .HighPerBank(1), .WeightW(2), .AccW(16),
-        .Topk(Every == 1 ? sq_pkg::TOPK_RANK : sq_pkg::TOPK_RADIX)
-      ) dut (
-        .clk_i, .rst_ni(rst_n), .in_valid_i, .in_ready_o(in_ready), .in_last_i,
-        .in_act_i(data_i[31:0]), .in_weight_i(data_i[39:32]), .out_valid_o(out_valid),
-        .out_ready_i, .out_p_o(p)
-      );
-    end
-    6: begin : gen_act_quant
+    5: begin : gen_act_quant
       logic flags;
       logic [7:0] low;
       logic [3:0] high;

@@ -39,6 +39,7 @@ mutate array_mask_error_dropped engine_array sp24 value $E "s/= mask_error;/= ma
 mutate array_code_error_of_the_last_beat_lost engine_array dense value $E "s/{code_q\[Stages-1:0\], code_error}/{code_q[Stages-1:0], before_q}/"
 mutate array_scale_error_of_one_side engine_array compact value rtl/array/sq_engine_scales.sv "s/= |bad_col_lo || |bad_col_hi || (/= (/; s/^  assign error_o/  logic unused_col; assign unused_col = ^{bad_col_lo, bad_col_hi};\n&/"
 mutate array_beat_lost_under_a_stall engine_array sp24 any $E "s/assign plain_ready_o = array_ready \&\& in_busy \&\& coded_valid_i;/assign plain_ready_o = array_ready \&\& in_busy;/"
+mutate array_weights_not_awaited engine_array sp24 any $E "s/in_valid_i(in_busy \&\& plain_valid_i \&\& coded_valid_i)/in_valid_i(in_busy \&\& coded_valid_i)/"
 mutate array_counts_exchanged engine_array sp24 any $E "s/job_inner_i(job_groups_i), .job_middle_i(16'd1), .job_outer_i(job_tiles_i)/job_inner_i(job_tiles_i), .job_middle_i(16'd1), .job_outer_i(job_groups_i)/"
 mutate array_errors_of_the_job_before engine_array sp24 value $L "s/job_last ? '0 : known/known/"
 mutate array_held_tile_counted_early engine_array dense value $L "s/scale_error_i | ((Hold != 0) ? '0 : tile_error_i)/scale_error_i | tile_error_i/"

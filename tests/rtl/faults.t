@@ -45,7 +45,7 @@ mutate high_sum_of_one_bit_less core p03 value rtl/core/sq_pe.sv \
   "s/high_sum_q <= high_sum;/high_sum_q <= (high_sum[HighSumW-1] ^ high_sum[HighSumW-2]) ? ~high_sum : high_sum;/"
 mutate first_offset_of_16_bits gqsa_walk g16 value rtl/gqsa/sq_gqsa_walk.sv \
   "s/offset_error_q <= in_offset_i != '0/offset_error_q <= in_offset_i[15:0] != '0/"
-mutate high_sums_of_15_bits_passed_on array_static_out b8 value rtl/array/sq_array_static_out.sv \
+mutate high_sums_of_15_bits_passed_on engine_static b8 value rtl/array/sq_engine_array.sv \
   "s/\.in_p_hi_i(p_hi)/.in_p_hi_i({32'(\$signed(p_hi[110:96])), 32'(\$signed(p_hi[78:64])), 32'(\$signed(p_hi[46:32])), 32'(\$signed(p_hi[14:0]))})/; s/^endmodule/  logic unused_high; assign unused_high = ^p_hi; endmodule/"
 mutate matrix_without_rows gqsa_walk g16 any rtl/gqsa/sq_gqsa_walk.sv "s/start_q <= !in_last_i/start_q <= $T/"
 
@@ -63,8 +63,7 @@ mutate zero_times_infinity combine two value rtl/number/sq_fp_mul.sv "s/(a_top &
 mutate comparison_without_bit_11 fp_mac whole value rtl/number/sq_fp_add.sv \
   "s/swap = b_i\[30:0\] > a_i\[30:0\]/swap = {b_i[30:12], b_i[10:0]} > {a_i[30:12], a_i[10:0]}/"
 mutate half_of_the_least fp_mac half_1 value rtl/number/sq_fp_to_half.sv "s/exponent < 8'd102/exponent < 8'd103/"
-mutate largest_magnitude_less act_split b8 value rtl/array/sq_act_split.sv \
-  "s/value\[8\] ? 8'(-value)/value[8] ? 8'(-value) - 8'(value == -9'sd136)/"
+mutate largest_magnitude_less core_act rank value rtl/core/sq_act_quant.sv "s/value\[MagW-1:0\] == '0 ? '1 :/value[MagW-1:0] == '0 ? ~MagW'(1) :/"
 mutate nan_of_low_bits_is_infinity fp_mac whole value rtl/number/sq_fp_mul.sv "s/a_i\[22:0\] != '0/a_i[22:4] != '0/"
 mutate masked_zero_is_zero act_scale own_b16 value rtl/scaled/sq_act_scale.sv \
   "s/OwnHigh != 0 && mask_q4\[i\])/OwnHigh != 0 \&\& mask_q4[i] \&\& x_q4[i*16 +: 15] != '0)/"

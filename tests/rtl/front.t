@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Co-simulation of what stands around the arrays: decoders and walkers of SpQR, SpQt and GQSA, the
-# requantiser, the combine unit, the store of masked activations and the arrays with it. Exhausted: every mask of two
+# requantiser, the combine unit, the store of masked activations, the array of reordered channels. Exhausted: every mask of two
 # segments of 8, every matrix of 3 rows of 4 groups. Sampled: the rest, malformed input and stalls
 # on all sides. Then mutants, each of which must be found; of those and the netlists, see lib.sh.
 . "$(dirname "$0")/lib.sh"
@@ -26,7 +26,6 @@ q4k_dec 200 4000 b16 superblocks to codes, steps and minima
 gqsa_walk 200 100000 all3x4 steps of a BSR matrix
 requant 100 8000 narrow sums to codes
 act_buffer 120 5000 d4 tiles given several times
-array_stored 40 3000 radix stored masks in front of an array
 array_static 60 5000 b8 static mask, both parts compact
 hadamard 60 3000 two activations to rotated ones
 combine 200 20000 two_bf16 sums of scale groups to binary32 and bfloat16
@@ -52,8 +51,6 @@ mutate half_rounds_up requant int8 value rtl/output/sq_requant.sv \
   's/(|dropped || moved\[1\])/(|dropped || 1'"'"'b1)/'
 mutate one_pass_too_few act_buffer d4 any rtl/array/sq_act_buffer.sv \
   's/pass_q + PassW.(1) == passes/pass_q + PassW'"'"'(2) == passes/'
-mutate weights_not_awaited array_stored radix any rtl/array/sq_array_stored.sv \
-  's/in_valid_i(store_valid && weight_valid_i)/in_valid_i(store_valid)/'
 mutate parts_swapped array_static b8 value rtl/array/sq_array_static.sv \
   's/{{HighPerBank{1.b1}}, {LowLen{1.b0}}}/{{LowLen{1'"'"'b0}}, {HighPerBank{1'"'"'b1}}}/'
 mutate lowest_bit_of_a_sum_is_not_sticky hadamard integer10 value rtl/output/sq_hadamard_integer.sv \

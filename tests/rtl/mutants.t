@@ -23,12 +23,12 @@ ok "a reason without a survivor is an error" [ "$RC" = 1 ]
 ok "it is named" out_has "unused reason: topk all4x2r"
 
 # Faults that one case leaves and two cases find: the proof must not call them equal.
-echo "act_split b8 12 1" >"$W/one"
-"$ROOT/tests/rtl/mutants.sh" "$SQSIM" "$W/one" "$W/none" "$W/mutants" 2 1 >"$W.out" 2>&1; RC=$?
+echo "topk b8 12 1" >"$W/one"
+"$ROOT/tests/rtl/mutants.sh" "$SQSIM" "$W/one" "$W/none" "$W/mutants" 4 1 >"$W.out" 2>&1; RC=$?
 open=$(sed -n 's/.* \([0-9]*\) open, seed.*/\1/p' "$W.out")
 ok "one case leaves faults open" [ "$RC" = 1 -a "$open" -ge 1 ]
 ok "an input shows each" [ "$(grep -c 'OPEN: an input shows it in cycle [0-9]' "$W.out")" = "$open" ]
-(cd "$W" && "$SQSIM" cosim --block act_split --point b8 --mutants 12 --cases 20 --seed 2 --json \
+(cd "$W" && "$SQSIM" cosim --block topk --point b8 --mutants 12 --cases 20 --seed 4 --json \
   >"$W.out" 2>"$W.err"); RC=$?
 ok "more cases find them all" [ "$RC" = 0 -a "$(number killed)" = 12 ]
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Random campaigns of the blocks that end in numbers: the output stage, core and arrays with it, the
+# Random campaigns of the blocks that end in numbers: the output stage, the core with it, the
 # scaling behind sums of GQSA and SpQR, the weights of Q4_K and the accumulators in binary32. Sampled
 # at their quick points. Directed: sums of numbers 22 to 28 places apart, which the sticky bit alone
 # rounds, and products of significands of nothing but ones; a core, with and without its stage, of
@@ -17,8 +17,6 @@ while read -r block cases beats; do
   ok "$block at its quick points" clean "$beats"
 done <<'END'
 output 180 10000
-array_out 120 200000
-array_static_out 30 200000
 core_out 120 200000
 gqsa_scale 60 2500
 spqr_scale 40 6000
@@ -33,7 +31,7 @@ ok "the same with its output stage" clean 10000
 # ---- values -----------------------------------------------------------------------------------
 mutate p_of_31_bits output one value rtl/output/sq_output.sv \
   "s/\.in_p_lo_i(p_lo), /.in_p_lo_i({p_lo[Lanes*32-2] || (p_lo[Lanes*32-1] \&\& $F), p_lo[Lanes*32-2:0]}), /"
-mutate p_of_21_bits_in_array_out array_out few value rtl/array/sq_array_out.sv \
+mutate p_of_21_bits_in_an_engine engine_array dense value rtl/array/sq_engine_array.sv \
   "s/\.in_p_lo_i(p_lo)/.in_p_lo_i({32'(\$signed(p_lo[Rows*Cols*32-12 -: 21])), p_lo[Rows*Cols*32-33:0]})/"
 mutate token_scale_of_the_first_group gqsa_scale two value rtl/gqsa/sq_gqsa_scale.sv \
   "s/s_a_q <= in_s_a_i;/if (seen_q == 0) s_a_q <= in_s_a_i; seen_q <= in_last_i ? 0 : 1;/; s/^  logic valid_q, last_q, moves, ready;/  logic seen_q = 0;\n&/"
@@ -52,7 +50,6 @@ mutate zero_by_the_other_scale spqr_scale w1 value rtl/spqr/sq_spqr_scale.sv 's/
 mutate minimum_of_zero_sign q4k_weight b4 value rtl/spqt/sq_q4k_weight.sv 's/{!min_q\[Block\*32+31\], /{min_q[Block*32+31], /'
 
 # ---- errors: what is malformed goes with the outputs that it spoils, and with no others --------------
-mutate mask_error_dropped_in_array_out array_out sentinel value rtl/array/sq_array_out.sv "s/in_tag_i(tile_error)/in_tag_i(tile_error \&\& $F)/"
 mutate mask_error_dropped_in_core_out core_out pass value rtl/core/sq_core_out.sv "s/= mask_error;/= mask_error \&\& $F;/"
 mutate code_error_of_activations_dropped core_out pass value rtl/core/sq_core.sv "s/= act_error || high_error;/= high_error;/; s/^  logic act_error, /  logic unused_act; assign unused_act = act_error;\n&/"
 mutate code_error_of_the_last_high_step core_out slow value rtl/core/sq_core.sv "s/bad_hs_q || (group_q \&\& !high_first)/bad_hs_q/; s/^  if (CheckHigh)/  logic unused_first; assign unused_first = high_first;\n&/"

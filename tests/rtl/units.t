@@ -20,10 +20,6 @@ ok "all 16 nibbles and all 256 pairs" exhausted 2
 sq cosim --block array --point quick --cases 200 --seed "$SEED" --json
 ok "arrays: baselines, SQ, tied, split codes, compact, 2:4" clean 20000
 ok "ten points ran" [ "$(number points)" -ge 10 ]
-sq cosim --block act_split --point quick --cases 40 --seed "$SEED" --json
-ok "dynamic mask unit" clean 1500
-sq cosim --block array_dynamic --point quick --cases 40 --seed "$SEED" --json
-ok "array behind it, rank and radix" clean 3000
 sq cosim --netlist --block array --point split_a_2b8 --cases 20 --seed "$SEED" --json
 ok "netlist of an array" clean 500
 sq cosim --netlist --block topk --point all4x3r --cases 5 --seed "$SEED" --json
@@ -66,7 +62,7 @@ refuse "only the points" cosim --block spqr_dec --bank 16
 
 # Sizes of one's own: Rows * Cols that the lanes of the stage do not divide, exact sums of another bank.
 while read -r block more; do
-  sq cosim --block "$block" $more --cases 8 --seed "$SEED" --json
+  sq cosim --block "$block" $more --cases 16 --seed "$SEED" --json
   ok "$block $more" clean 100
   ok "is that point" [ "$(grep -c '"point":"custom"' "$W.out")" = 1 ]
 done <<'END'
@@ -74,10 +70,10 @@ core_out --rows 3 --cols 5 --bank 16 --low-lanes 5 --parameter Depth=3
 array_scaled --point split_a_fixed --rows 1 --cols 3 --bank 32
 array_scaled --point razer_two --rows 2 --cols 3
 topk --bank 64 --high-per-bank 3 --parameter MagW=5
-array_out --point split --rows 3 --cols 5 --bank 16 --sparsity 0.5
+engine_array --point split --rows 3 --cols 5 --bank 16 --sparsity 0.5
 END
-ok "the parameters are those that were asked for" out_has '"Rows":3,"Cols":5,"Banks":1,"BankLen":16,"HighPerBank":8'
-refuse "rows = 65, need 1..64" cosim --block array_out --rows 65
+ok "the parameters are those that were asked for" out_has '"Rows":3,"Cols":5,"Banks":2,"BankLen":16,"HighPerBank":8'
+refuse "rows = 65, need 1..64" cosim --block engine_array --rows 65
 refuse "BankLen = 12, need one of 4, 8, 16, 32, 64, 128" cosim --block core_out --bank 12
 refuse "HighPerBank = 8, need less than BankLen = 8" cosim --block array --point split_a --bank 8 --high-per-bank 8
 refuse "Lanes = 4, need a divisor of Rows \\* Cols = 15" cosim --block core_out --rows 3 --cols 5 --parameter Lanes=4

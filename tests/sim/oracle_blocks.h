@@ -107,17 +107,6 @@ static void foretell_topk(const struct input *in, struct world *w)
     foretell_unit(w, mask_unit(in, param(in, "MagW")));
 }
 
-// Codes of 8 bits in -136..119 (C, A.11): 8 bits of magnitude.
-static struct unit split_unit(const struct input *in)
-{
-    return topk_unit(param(in, "Topk") == SQ_TOPK_RADIX, 8);
-}
-
-static void foretell_act_split(const struct input *in, struct world *w)
-{
-    foretell_unit(w, split_unit(in));
-}
-
 // An array, behind `front` if there is one.
 static void foretell_tail(const struct input *in, struct world *w, struct tail a,
                           struct unit *front)
@@ -153,12 +142,6 @@ static void foretell_array(const struct input *in, struct world *w)
 static void foretell_array_static(const struct input *in, struct world *w)
 {
     foretell_tail(in, w, (struct tail){.depth = 3}, NULL);
-}
-
-static void foretell_array_dynamic(const struct input *in, struct world *w)
-{
-    struct unit front = split_unit(in);
-    foretell_tail(in, w, (struct tail){.depth = 3}, &front);
 }
 
 // R.1: integers, products, [their sum, [times s_g,]] the sum over groups; then the output. Binary32
@@ -252,32 +235,6 @@ static void store_tile(struct world *w, unsigned stream, uint64_t from, struct u
         unit_leave(stages, shown, stored);
         tile[t].complete = stored + 1;
     }
-}
-
-static void foretell_array_stored(const struct input *in, struct world *w)
-{
-    struct tile *tile = calloc(w->in[0].n + 1, sizeof *tile);
-    const size_t n = tiles_of(in, w, tile);
-    struct unit mask = split_unit(in), rank = {.depth = 1};
-    struct tail a = {.depth = 3};
-    size_t weight = 0;
-    uint64_t given = 0;
-    for (size_t t = 0; t < n; t++) {
-        store_tile(w, 0, 0, &mask, &rank, tile, t);
-        for (uint32_t pass = 0; pass < tile[t].passes; pass++)
-            for (size_t i = 0; i < tile[t].n && given < w->end; i++, weight++) {
-                const uint64_t met = tail_enter(&a, later(tile[t].complete, offered(w, 1, weight)));
-                taken(w, 1, weight, met);
-                given = met;
-                if (i + 1 == tile[t].n && met < w->end)
-                    a.tile_left = give(w, tail_show(&a, met));
-            }
-        tile[t].free = given < w->end ? given + 1 : NEVER;
-    }
-    free_stalls(&mask.stalls);
-    free_stalls(&rank.stalls);
-    free_stalls(&a.stalls);
-    free(tile);
 }
 
 // ---- decoders and walkers ----------------------------------------------------------------------

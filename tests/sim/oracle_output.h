@@ -105,24 +105,6 @@ static uint64_t oracle_next_tile(void *to, struct world *w, uint64_t t)
     return left;
 }
 
-static void foretell_array_out(const struct input *in, struct world *w)
-{
-    struct oracle_tiles tiles = {.in = in, .stream = 1, .o = oracle_output(in)};
-    const bool is_static = strcmp(in->c->block->name, "array_static_out") == 0;
-    const unsigned layout = is_static ? SQ_ARRAY_COMPACT : param(in, "Layout");
-    const bool plain = layout == SQ_ARRAY_DENSE || layout == SQ_ARRAY_SP24;
-    struct tail a = {.depth = plain ? 2 : 3};
-    for (size_t i = 0; i < w->in[0].n; i++) {
-        const uint64_t t = w->in[0].taken[i] = tail_enter(&a, w->in[0].offered[i]);
-        if (t >= w->end)
-            break;
-        if (*field(in, 0, i, "last"))
-            a.tile_left = oracle_next_tile(&tiles, w, tail_show(&a, t));
-    }
-    free_stalls(&a.stalls);
-    oracle_output_free(&tiles.o);
-}
-
 static void foretell_core_out(const struct input *in, struct world *w)
 {
     struct oracle_tiles tiles = {.in = in, .stream = 4, .o = oracle_output(in)};

@@ -2,8 +2,7 @@
 // Jobs of machines on verilated RTL: random small machines and GEMMs are planned, and the job of
 // their core goes through the block that the unit stands for, beat by beat in lock step with its
 // cycle model. The last output must leave in the cycle in which sq_unit_run_fast says it does.
-// Sampled: 96 jobs, six machines and GEMMs for each of thirteen points of blocks; of array_stored
-// and array_dynamic, which no format takes by default, jobs of their own. Then the bank sweep of
+// Sampled: 78 jobs, six machines and GEMMs for each of thirteen points of blocks. Then the bank sweep of
 // activation SQ: every bank, sparsity and mask of sim/sweeps/act_banks.yaml, on PEs of its machine
 // and on narrow ones that take less than a bank a cycle; of these 126, six here, those of
 // a bank with SQ_BANKS=16, all with SQ_BANKS=all (`make banks-rtl`).
@@ -25,7 +24,7 @@ enum { MACHINES = 6 };
 // A point of a block, and the multipliers of a machine that makes a unit of just that size of it.
 static const struct {
     const char *block, *point;
-    const struct sq_format_ops *format;                 // NULL: a unit of kind, with TopK of own
+    const struct sq_format_ops *format;
     unsigned kind, own, bank, k, depth, passes;         // own: TopK; of sq_b 1, split codes
     unsigned low_lanes, high_lanes, low_bits, act_bits; // of the machine; high bits 8
     unsigned exact; // stages that the engine has more: it sums in binary32, the block exactly
@@ -44,10 +43,6 @@ static const struct {
     {"array_scaled", "nvint4", &sq_format_nvint4, SQ_UNIT_ARRAY, 0, 16, 0, 12, 8, 14, 1, 4, 4, 0},
     {"array_scaled", "split", &sq_format_sq_b, SQ_UNIT_ARRAY, 1, 16, 2, 12, 8, 19, 1, 4, 4, 0},
     {"array_scaled", "own_b16", &sq_format_sq_b, SQ_UNIT_ARRAY, 0, 16, 2, 12, 8, 24, 1, 4, 4, 1},
-    {"array_stored", "radix", NULL, SQ_UNIT_STORED, SQ_TOPK_RADIX, 8, 2, 4, 12, 0, 0, 0, 0, 0},
-    {"array_stored", "rank", NULL, SQ_UNIT_STORED, SQ_TOPK_RANK, 8, 2, 3, 12, 0, 0, 0, 0, 0},
-    {"array_dynamic", "rank", NULL, SQ_UNIT_DYNAMIC, SQ_TOPK_RANK, 8, 2, 9, 8, 0, 0, 0, 0, 0},
-    {"array_dynamic", "radix", NULL, SQ_UNIT_DYNAMIC, SQ_TOPK_RADIX, 8, 1, 9, 8, 0, 0, 0, 0, 0},
 };
 
 // The unit and the job of a core of a random machine.
@@ -87,19 +82,6 @@ static void plan(struct sq_rng *r, size_t row, unsigned tile_rows, unsigned tile
     memset(&unit->output, 0, sizeof unit->output); // the block alone
     unit->stages -= rows[row].exact;
     *job = p.step[SQ_STEP_CLASSES - 1].job;
-}
-
-static void own_job(struct sq_rng *r, size_t row, struct sq_unit *unit, struct sq_unit_job *job)
-{
-    memset(unit, 0, sizeof *unit);
-    unit->kind = rows[row].kind;
-    unit->topk = rows[row].own;
-    *job = (struct sq_unit_job){1 + sq_rng_below(r, 4),
-                                1 + sq_rng_below(r, rows[row].passes),
-                                1,
-                                1 + sq_rng_below(r, rows[row].depth),
-                                0,
-                                0};
 }
 
 // ---- the job as beats -----------------------------------------------------------------------
@@ -169,14 +151,6 @@ static void make_case(const struct sq_unit *unit, const struct sq_unit_job *j, s
         c->beats[offset_of(&p, "groups")] = (int32_t)(all * j->flushes);
         return;
     }
-    case SQ_UNIT_STORED:
-        alloc(c, j->tiles, (size_t)all * beats, j->passes);
-        for (uint32_t t = 0; t < j->tiles; t++) {
-            put_tiles(&p, j, 1, beats, c->beats + (size_t)t * j->passes * beats * len);
-            c->len[t][0] = beats;
-            c->len[t][1] = beats * j->passes;
-        }
-        return;
     default: // the last beat of each scale group says so
         alloc(c, all * j->flushes, (size_t)all * beats, 1);
         for (uint32_t g = 0; g < all * j->flushes; g++) {
@@ -218,13 +192,11 @@ static void run_jobs(struct sq_rng *r, size_t row)
     for (unsigned i = 0; i < MACHINES; i++) {
         struct sq_unit unit;
         struct sq_unit_job job;
-        if (rows[row].format && rows[row].kind == SQ_UNIT_CORE)
+        if (rows[row].kind == SQ_UNIT_CORE)
             plan(r, row, 1, 2, &unit, &job);
-        else if (rows[row].format) // core_act has channels in its rows
+        else // core_act has channels in its rows
             plan(r, row, point.value[rows[row].kind == SQ_UNIT_CORE_ACT],
                  point.value[rows[row].kind != SQ_UNIT_CORE_ACT], &unit, &job);
-        else
-            own_job(r, row, &unit, &job);
         assert_int_equal(unit.kind, rows[row].kind);
         if (unit.kind == SQ_UNIT_CORE)
             point = sq_core_point(&unit.core);

@@ -3,18 +3,13 @@
 // The RTL is held to the same models by co-simulation (tests/rtl/units.t), so each claim is one
 // about both.
 //
-// Exhausted: every number of words a beat; every matrix of 3 rows of 4 groups; both TopK units with
-// 1 to 16 passes over tiles of 1 to 8 banks, on either side of the boundary of SPEC C.4.
+// Exhausted: every number of words a beat; every matrix of 3 rows of 4 groups.
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "models/core/sq_topk.h"
-#include "sim/block/array/sq_array_stored_block.h"
 #include "sim/block/spqt/sq_spqt_idx_block.h"
 #include "tests/test.h"
-
-enum { MAG_W = 8 }; // of split codes on activations
 
 // A block at a point of these parameters, reset.
 static void *start(const struct sq_block *block, const unsigned *value)
@@ -102,47 +97,4 @@ SQ_TEST(walk_costs_a_cycle_per_group_or_empty_row)
         assert_int_equal(n_out, steps);
         assert_int_equal(last_out, steps + 2);
     }
-}
-
-// Cycles in which the array waits for masks, over `tiles` tiles of n banks used `passes` times
-// each, from the first bank on that it is given; all else is free.
-static unsigned waits_for_masks(enum sq_topk_arch arch, unsigned tiles, uint32_t banks,
-                                uint32_t passes)
-{
-    const struct sq_timing *const timing = sq_array_stored_block.timing;
-    struct sq_array_stored_sim *const s =
-        start(&sq_array_stored_block, (unsigned[]){1, 1, 1, 8, 2, 4, arch, 0, 8, 8});
-    unsigned waits = 0, given = 0, taken = 0;
-    for (unsigned cycle = 0; given < tiles * banks * passes; cycle++) {
-        const struct sq_offer in[2] = {
-            {.valid = true, .last = (taken + 1) % banks == 0, .n = passes}, {.valid = true}};
-        struct sq_handshake out;
-        timing->comb(s, in, true, &out);
-        const enum sq_array_stored_wait wait = sq_array_stored_wait(s, in, true);
-        assert_true(wait != SQ_ARRAY_STORED_WAIT_OTHER);
-        waits += wait == SQ_ARRAY_STORED_WAIT_MASK && given > 0;
-        given += wait == SQ_ARRAY_STORED_BUSY;
-        taken += out.in_ready[0];
-        timing->clock(s, in, true);
-        assert_true(cycle < 1000000);
-    }
-    free(s);
-    return waits;
-}
-
-// SPEC C.4: the mask unit makes a bank every II cycles (rank 1, radix 9); it is hidden iff a bank
-// is used at least II times.
-SQ_TEST(masks_are_hidden_from_the_interval_of_their_unit)
-{
-    for (uint32_t banks = 1; banks <= 8; banks++)
-        for (uint32_t passes = 1; passes <= 16; passes++) {
-            const unsigned rank = waits_for_masks(SQ_TOPK_RANK, 50, banks, passes);
-            const unsigned radix = waits_for_masks(SQ_TOPK_RADIX, 50, banks, passes);
-            assert_int_equal(rank, 0);
-            assert_true((radix == 0) == (passes >= MAG_W + 1));
-            // Below it, what is missing per tile; the last tiles were ahead by a few cycles.
-            if (passes < MAG_W + 1)
-                assert_in_range(radix, 47 * banks * (MAG_W + 1 - passes),
-                                50 * banks * (MAG_W + 1 - passes));
-        }
 }

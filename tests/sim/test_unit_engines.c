@@ -89,7 +89,7 @@ static struct sq_unit_job random_job(struct sq_rng *r, const struct sq_unit *u,
     const bool is_engines = u->engine != NULL;
     struct sq_unit_job j = {.tiles = some(r, is_engines ? 4 : 12), // their models take time
                             .passes = some(r, is_engines ? 12 : 30),
-                            .flushes = u->kind == SQ_UNIT_STORED || is_engines ? 1 : some(r, 8),
+                            .flushes = is_engines ? 1 : some(r, 8),
                             .beats = some(r, is_core || is_engines ? 24 : 60),
                             .words = sq_rng_below(r, 4) ? some(r, 12) : 0,
                             .loads = is_engines ? some(r, 20) : 0};
@@ -201,7 +201,7 @@ SQ_TEST(test_long)
                                 .words = sq_rng_below(&r, 9)};
         if (u.engine)
             j.loads = between(&r, 1, 300);
-        else if (u.kind != SQ_UNIT_STORED)
+        else
             j.flushes = between(&r, 1, 60);
         const struct sq_unit_stats s = sq_unit_run_fast(&u, &j, NULL);
         assert_int_equal(sum(s.low), s.cycles);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cycle models of sq_act_buffer and of the mask units in front of it (sq_array_stored,
-// sq_core_act). They compute times and no values.
+// Cycle models of sq_act_buffer and of the mask units in front of it
+// (sq_core_act). They compute times and no values.
 #ifndef SQ_STORE_SIM_H
 #define SQ_STORE_SIM_H
 

@@ -16,15 +16,12 @@
     X(topk)          \
     X(meta24)        \
     X(array)         \
-    X(act_split)     \
-    X(array_dynamic) \
     X(spqr_dec)      \
     X(spqt_idx)      \
     X(q4k_dec)       \
     X(gqsa_walk)     \
     X(requant)       \
     X(act_buffer)    \
-    X(array_stored)  \
     X(array_static)  \
     X(core_act)      \
     X(array_scaled)  \
@@ -32,8 +29,6 @@
     X(hadamard)      \
     X(combine)       \
     X(output)        \
-    X(array_out)     \
-    X(array_static_out) \
     X(core_out)      \
     X(gqsa_scale)    \
     X(spqr_scale)    \

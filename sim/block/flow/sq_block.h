@@ -234,8 +234,7 @@ extern const struct sq_block *const sq_blocks[];
 extern const size_t sq_n_blocks;
 extern const struct sq_block sq_core_block, sq_gather_block, sq_topk_block, sq_meta24_block,
     sq_array_block, sq_spqr_dec_block, sq_spqt_idx_block, sq_q4k_dec_block, sq_gqsa_walk_block,
-    sq_requant_block, sq_array_stored_block, sq_array_static_block, sq_core_act_block,
-    sq_combine_block, sq_output_block, sq_array_out_block, sq_array_static_out_block,
+    sq_requant_block, sq_array_static_block, sq_core_act_block, sq_combine_block, sq_output_block,
     sq_core_out_block, sq_gqsa_scale_block, sq_spqr_scale_block, sq_fp_mac_block,
     sq_q4k_weight_block, sq_engine_array_block, sq_engine_static_block, sq_engine_gqsa_block,
     sq_engine_spqt_block, sq_engine_dynamic_block, sq_engine_spqr_block, sq_engine_scaled_block,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cycle models that several blocks share, and two of them in a row (sq_array_dynamic). They compute
+// Cycle models that several blocks share, and two of them in a row (sq_act_scale). They compute
 // times and no values: those of the g-th beat that leaves come from the golden model.
 //
 //   PIPE    `depth` stages that move together, unless the last one holds a beat that is not taken

@@ -6,8 +6,6 @@
 //   core      sq_core: low and high path (sq_core_sim.h)
 //   core_act  sq_core_act: a mask unit, stores, the core. Masks of a tile of tokens are made once,
 //             and used for every tile of channels
-//   stored    sq_array_stored: the same in front of an array of split codes
-//   dynamic   sq_array_dynamic: the mask unit in front of the array, for every tile again
 //   array     sq_array, sq_array_static: a beat a cycle
 //
 // Behind these stands the output stage (sq_output_sim.h): the tile of each scale group is read through
@@ -31,8 +29,6 @@
 enum sq_unit_kind {
     SQ_UNIT_CORE,
     SQ_UNIT_CORE_ACT,
-    SQ_UNIT_STORED,
-    SQ_UNIT_DYNAMIC,
     SQ_UNIT_ARRAY,
     SQ_UNIT_ENGINES // side by side
 };
@@ -51,7 +47,7 @@ struct sq_unit_output {
 struct sq_unit {
     const struct sq_unit_engine *engine; // engines: which ones (sq_unit_engine.h); others: NULL
     uint32_t kind;
-    uint32_t topk;              // core_act, stored, dynamic: enum sq_topk_arch
+    uint32_t topk;              // core_act: enum sq_topk_arch
     uint32_t stages;            // array: of sq_stages.h
     struct sq_core_config core; // core, core_act
     struct sq_unit_output output;
@@ -69,7 +65,7 @@ bool sq_unit_is_of_tokens(
 
 struct sq_unit_job {
     uint32_t tiles, passes; // >= 1 each, tiles * passes * flushes < 2^31
-    uint32_t flushes;       // scale groups of a tile; of stored and of engines: 1
+    uint32_t flushes;       // scale groups of a tile; of engines: 1
     uint32_t beats;         // core, core_act: banks of a group, <= SQ_JOB_GROUP_BANKS_MAX; array:
                             // beats of a group; engines: work of a tile, where no list says it
     uint32_t words;         // cycles of the port for `lanes` outputs; 0: tiles stay inside, as

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "models/core/sq_topk.h"
-#include "sim/block/array/sq_split_act.h"
 #include "sim/block/flow/sq_unit_world.h"
 #include "sim/block/output/sq_output_port.h"
 #include "sim/io/sq_checked.h"
@@ -26,8 +25,7 @@ struct parts {
 static unsigned mask_interval(const struct sq_unit *u)
 {
     struct sq_pipeline topk;
-    const bool is_core = u->kind == SQ_UNIT_CORE_ACT;
-    sq_topk_pipeline(&topk, u->topk, is_core ? u->core.high_bits - 1 : (unsigned)SQ_SPLIT_MAG_W);
+    sq_topk_pipeline(&topk, u->topk, u->core.high_bits - 1);
     return topk.kind == SQ_TIMING_SERIAL ? topk.depth + 1 : 1;
 }
 
@@ -48,10 +46,8 @@ static struct parts parts_of(const struct sq_unit *u, const struct sq_unit_job *
         p.low = sq_sat_mul(tiles, beats);
         p.high = p.low;
     }
-    if (u->kind == SQ_UNIT_CORE_ACT || u->kind == SQ_UNIT_STORED)
+    if (u->kind == SQ_UNIT_CORE_ACT)
         p.front = sq_sat_mul(j->tiles * beats, mask_interval(u));
-    else if (u->kind == SQ_UNIT_DYNAMIC)
-        p.front = sq_sat_mul(p.low, mask_interval(u));
     return p;
 }
 

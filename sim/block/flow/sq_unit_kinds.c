@@ -3,14 +3,12 @@
 
 #include <string.h>
 
-#include "sim/block/array/sq_split_act.h"
 #include "sim/block/flow/sq_unit_engine.h"
 #include "sim/block/flow/sq_unit_world.h"
 
 const char *sq_unit_name(const struct sq_unit *unit)
 {
-    static const char *const name[SQ_UNIT_ENGINES] = {"core", "core_act", "stored", "dynamic",
-                                                      "array"};
+    static const char *const name[SQ_UNIT_ENGINES] = {"core", "core_act", "array"};
     return unit->engine ? unit->engine->block->name : name[unit->kind];
 }
 
@@ -291,100 +289,28 @@ static size_t act_counters(struct sq_unit_job_run *r, enum sq_unit_level level,
     return n;
 }
 
-// ---- stored ---------------------------------------------------------------------------------
-
-static void stored_start(struct sq_unit_job_run *r)
-{
-    sq_array_stored_init(&r->w.block.stored, r->unit->topk);
-    r->w.tiles = r->job->tiles;
-    r->w.beats = r->job->beats;
-    r->w.to_give = r->job->tiles * r->job->passes;
-    stage_start(r);
-}
-
-static void stored_clock(struct sq_unit_job_run *r)
-{
-    struct sq_array_stored_sim *s = &r->w.block.stored;
-    const struct sq_timing *timing = sq_array_stored_block.timing;
-    const struct sq_buffer_sim store = s->store;
-    const struct sq_offer in[2] = {
-        {.valid = r->w.tiles > 0, .last = r->w.beats == 1, .n = r->job->passes}, {.valid = true}};
-    const bool ready = stage_ready(r);
-    struct sq_handshake out;
-    timing->comb(s, in, ready, &out);
-    const enum sq_array_stored_wait wait = sq_array_stored_wait(s, in, ready);
-    sq_unit_count(&r->stats, r->w.to_give == 0                   ? SQ_CAUSE_DRAINING
-                             : wait == SQ_ARRAY_STORED_BUSY      ? SQ_CAUSE_BUSY
-                             : wait == SQ_ARRAY_STORED_WAIT_MASK ? SQ_CAUSE_WAIT_MASK
-                                                                 : SQ_CAUSE_BLOCKED_OUTPUT);
-    r->w.to_give -= wait == SQ_ARRAY_STORED_BUSY && sq_buffer_ends_pass(&s->store);
-    stage_clock(r, out.out_valid);
-    source_clock(r, in[0].valid && out.in_ready[0], r->job->beats);
-    timing->clock(s, in, ready);
-    r->level = store_level(&store, &s->store);
-}
-
-static size_t stored_counters(struct sq_unit_job_run *r, enum sq_unit_level level,
-                              struct sq_unit_counter c[SQ_UNIT_COUNTERS_MAX])
-{
-    size_t n = store_counters(&r->w.block.stored.store, level, c);
-    n += stage_counters(r, level, c + n);
-    c[n++] = down(level == SQ_LEVEL_TILE ? &r->w.tiles : &r->w.beats);
-    if (level > SQ_LEVEL_CYCLE)
-        c[n++] = down(&r->w.to_give);
-    return n;
-}
-
-// ---- array, dynamic -------------------------------------------------------------------------
+// ---- array ----------------------------------------------------------------------------------
 
 static void array_start(struct sq_unit_job_run *r)
 {
-    struct sq_chain *c = &r->w.block.chain;
-    c->has_front = r->unit->kind == SQ_UNIT_DYNAMIC;
-    if (c->has_front)
-        sq_topk_pipeline(&c->front, r->unit->topk, SQ_SPLIT_MAG_W);
-    sq_pipeline_init(&c->back, SQ_TIMING_ARRAY,
-                     c->has_front ? (unsigned)SQ_SPLIT_ARRAY_DEPTH : r->unit->stages);
+    sq_pipeline_init(&r->w.block.array, SQ_TIMING_ARRAY, r->unit->stages);
     r->w.tiles = r->job->tiles;
-    r->w.to_give = r->job->tiles * r->job->passes * r->job->flushes;
     stage_start(r);
     r->w.beats = r->job->beats;
-}
-
-// The cause of a cycle in which the array took no beat, or one.
-static enum sq_cause array_cause(const struct sq_unit_job_run *r, bool offers, bool takes)
-{
-    const struct sq_unit_world *w = &r->w;
-    if (w->to_give == 0)
-        return SQ_CAUSE_DRAINING;
-    if (takes)
-        return SQ_CAUSE_BUSY;
-    if (offers)
-        return SQ_CAUSE_BLOCKED_OUTPUT;
-    return w->block.chain.has_front ? SQ_CAUSE_WAIT_MASK : SQ_CAUSE_FILLING;
 }
 
 static void array_clock(struct sq_unit_job_run *r)
 {
     struct sq_unit_world *w = &r->w;
-    struct sq_chain *c = &w->block.chain;
-    const bool ready = stage_ready(r), is_serial = c->front.kind == SQ_TIMING_SERIAL;
-    const bool valid = w->tiles > 0;
-    const bool last = w->beats == 1;
-    struct sq_pipeline_out out, back, front = {.out_valid = valid};
-    sq_chain_comb(c, ready, &out);
-    sq_pipeline_comb(&c->back, ready, &back);
-    if (c->has_front)
-        sq_pipeline_comb(&c->front, back.in_ready, &front);
-    const bool offers = front.out_valid;
-    const bool ends = !c->has_front ? last
-                      : is_serial   ? c->front.held_last
-                                    : c->front.last[c->front.depth - 1];
-    sq_unit_count(&r->stats, array_cause(r, offers, offers && back.in_ready));
-    w->to_give -= offers && back.in_ready && ends;
-    stage_clock(r, out.out_valid);
+    const bool ready = stage_ready(r), valid = w->tiles > 0, last = w->beats == 1;
+    struct sq_pipeline_out out;
+    sq_pipeline_comb(&w->block.array, ready, &out);
     const bool fired = valid && out.in_ready;
-    sq_chain_clock(c, valid, last, ready);
+    sq_unit_count(&r->stats, !valid  ? SQ_CAUSE_DRAINING
+                             : fired ? SQ_CAUSE_BUSY
+                                     : SQ_CAUSE_BLOCKED_OUTPUT);
+    stage_clock(r, out.out_valid);
+    sq_pipeline_clock(&w->block.array, valid, last, ready);
     r->level = SQ_LEVEL_CYCLE;
     w->beats -= fired;
     if (fired && last) {
@@ -413,14 +339,11 @@ static size_t array_counters(struct sq_unit_job_run *r, enum sq_unit_level level
         c[n++] = up(&w->pass, r->job->passes);
     else if (level == SQ_LEVEL_TILE)
         c[n++] = down(&w->tiles);
-    c[n++] = down(&w->to_give);
     return n;
 }
 
 const struct sq_unit_ops sq_unit_ops[SQ_UNIT_ENGINES] = {
     [SQ_UNIT_CORE] = {core_start, core_clock, outputs_done, core_counters, core_stats},
     [SQ_UNIT_CORE_ACT] = {act_start, act_clock, outputs_done, act_counters, act_stats},
-    [SQ_UNIT_STORED] = {stored_start, stored_clock, outputs_done, stored_counters, NULL},
-    [SQ_UNIT_DYNAMIC] = {array_start, array_clock, outputs_done, array_counters, NULL},
     [SQ_UNIT_ARRAY] = {array_start, array_clock, outputs_done, array_counters, NULL},
 };

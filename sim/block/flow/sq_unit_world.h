@@ -5,7 +5,6 @@
 
 #include <stddef.h>
 
-#include "sim/block/array/sq_array_stored_block.h"
 #include "sim/block/core/sq_core_act_sim.h"
 #include "sim/block/flow/sq_unit.h"
 #include "sim/block/output/sq_output_sim.h"
@@ -15,14 +14,12 @@ struct sq_unit_world {
     union {
         struct sq_core_sim core;
         struct sq_core_act_sim act;
-        struct sq_array_stored_sim stored;
-        struct sq_chain chain;
+        struct sq_pipeline array;
     } block;
     struct sq_output_sim stage;
-    // In front: tiles of rows not yet in, beats left of the one that goes in; dynamic and array:
+    // In front: tiles of rows not yet in, beats left of the one that goes in; array:
     // beats of the scale group, groups and passes done.
     uint32_t tiles, beats, group, pass;
-    uint32_t to_give; // dynamic, array: groups, stored: tiles that the array has not taken all of
     // Behind: pairs read of the tile that is offered, reads of the tile in the stage that are done,
     // beats of outputs of the tile that leaves; tiles that have not left.
     uint32_t pair, read, gone, outputs;

@@ -46,7 +46,7 @@ static const char doc[] =
     "Examples:\n"
     "  sqsim area --jobs 2\n"
     "  sqsim area --block gather --bank 64 --sparsity 0.875 --gather log\n"
-    "  sqsim area --block array_split_a_k2_rank --rows 16 --cols 16 --keep-parts\n"
+    "  sqsim area --block array_split_a_k2 --rows 16 --cols 16 --keep-parts\n"
     "  sqsim area --block mul --a-bits 6 --b-bits 6 --json\n"
     "  sqsim area --block pe_split_a_k2 --block pe_int4x8 --period 6,4.5 --jobs 2\n"
     "  sqsim area --source my_mac.sv --top my_mac --param W=8 --block pe_int4x8\n"

@@ -65,8 +65,7 @@ static enum sq_status set_block(void *context, const struct sq_cli_row *row, con
 #define LIST(field, n) SQ_CLI_LIST_AT(struct sq_cosim_args, field, n)
 static const struct sq_cli_row rows[] = {
     SQ_CLI_OWN("block", "B", set_block,
-               "core, gather, topk, meta24, array, act_split, array_dynamic, ... or all",
-               .usual = "core"),
+               "core, gather, topk, meta24, array, array_static, ... or all", .usual = "core"),
     SQ_CLI_UINT(
         "cases", "N", 1, 1000000000, AT(cases),
         "cases over all points; the first ones of each point are directed, and some must be "

@@ -3,7 +3,6 @@
 // through sq_grid (code times operand), sentinels and compact parts through sq_slow_gather and the
 // plain sums of SPEC A.7, 2:4 through the dense row it encodes. Sampled: 3000 banks per format over
 // bank, k, widths. Exhausted: all 256 split codes. Directed: V5, malformed banks.
-#include "models/array/sq_act_split.h"
 #include "models/array/sq_array.h"
 #include "models/core/sq_slow.h"
 #include "models/number/sq_grid.h"
@@ -156,28 +155,4 @@ SQ_TEST(v5_and_malformed)
     const int32_t one[8] = {1}, three[8] = {1, 1, 1};
     assert_false(sq_array_bank(&c, &(struct sq_array_line){low, high, one}, w, &p_lo, &p_hi));
     assert_false(sq_array_bank(&c, &(struct sq_array_line){low, high, three}, w, &p_lo, &p_hi));
-}
-
-SQ_TEST(dynamic_masks_keep_the_high_codes_and_clamp_the_others)
-{
-    struct sq_rng rng = {fixture_seed()};
-    for (unsigned n = 0; n < ROUNDS; n++) {
-        const unsigned bank = 4u << sq_rng_below(&rng, 4), k = 1 + sq_rng_below(&rng, bank / 2);
-        int32_t code[32], low[32], high[32], mask[32];
-        float score[32];
-        uint8_t want[32];
-        for (unsigned i = 0; i < bank; i++) {
-            code[i] =
-                sq_rng_below(&rng, 3) ? draw_signed(&rng, 4) : (int)sq_rng_below(&rng, 256) - 136;
-            score[i] = (float)abs(code[i]);
-        }
-        sq_slow_topk_sort(score, bank, k, want);
-        sq_act_split_bank(code, bank, k, low, high, mask);
-        for (unsigned i = 0; i < bank; i++) {
-            const int clamped = code[i] > 7 ? 7 : code[i] < -7 ? -7 : code[i];
-            CHECK_EQ(mask[i], want[i], "bank %u k %u element %u\n", bank, k, i);
-            CHECK_EQ(mask[i] ? 16 * high[i] + low[i] : low[i], mask[i] ? code[i] : clamped,
-                     "bank %u k %u element %u code %d\n", bank, k, i, code[i]);
-        }
-    }
 }
