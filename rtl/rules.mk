@@ -1,5 +1,5 @@
 # rtl/: lint. Verilated objects are built by the program (sim/cosim/sq_rtl_build.c), netlists by sim/synth.
-## lint (test): read every RTL module alone by Verilator -Wall and Yosys; clang-format
+## lint (test): read every RTL module alone by Verilator -Wall and Yosys (SHORT=1: that at one point each); clang-format
 .PHONY: lint
 lint: format-check $(BUILD)/sqsim
-	$(Q)SQSIM="$(abspath $(BUILD)/sqsim)" VERILATOR="$(VERILATOR)" YOSYS="$(YOSYS)" rtl/lint.sh
+	$(Q)SHORT="$(SHORT)" SQSIM="$(abspath $(BUILD)/sqsim)" VERILATOR="$(VERILATOR)" YOSYS="$(YOSYS)" rtl/lint.sh

@@ -4,8 +4,11 @@ UNIT_SRC := $(wildcard tests/unit/*/test_*.c tests/sim/test_*.c)
 UNIT_BIN := $(UNIT_SRC:tests/%.c=$(BUILD)/tests/%)
 CLI_TEST := $(wildcard tests/cli/*.t)
 RTL_TEST := $(wildcard tests/rtl/*.t tests/formal/*.t)
-# Only in test-all: five minutes for the measuring program on a device that is not there, and faults in kernels.
-LONG_TEST := tests/gpu/measure.t tests/gpu/mutants.t
+# Not in test: five minutes for the measuring program on a device that is not there, faults in kernels, new seeds,
+# what cppcheck says of all sources.
+LONG_TEST := tests/gpu/measure.t tests/gpu/mutants.t tests/rtl/daily.t tests/cli/analyze.t
+# What has a part that test leaves to test-daily (tests/cli/lib.sh), and that.
+DAILY_TEST = $(LONG_TEST) $(filter-out $(LONG_TEST),$(shell grep -lE "(^ *(if )?|[|&] )(daily|todays|tried|mutate) |SQ_TIER" tests/*/*.t))
 # In quick: the programs of tests but for those that build RTL, the commands' refusals, documents and structure.
 QUICK_BIN  = $(filter-out $(addprefix $(BUILD)/tests/,sim/test_machine_rtl sim/test_vectors_rtl sim/test_eval_rtl),$(filter $(BUILD)/tests/unit/% $(BUILD)/tests/sim/%,$(UNIT_BIN)))
 QUICK_TEST := $(addprefix tests/cli/,$(addsuffix .t,main docs structure inspect))
@@ -42,20 +45,27 @@ quick: all $(TEST_TOOLS) $(BUILD)/man/sqsim.1
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) format-check $(QUICK_BIN)
 	$(Q)$(PROVE) $(QUICK_BIN) $(QUICK_TEST)
 
-## test (start): set up, build, and run every test that finds its faults in minutes; what CI runs
+## test (start): set up, build, and run what finds a fault in a change: ten minutes on two quiet cores; what CI runs
 .PHONY: test test-build test-run
 test: setup
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) test-build
 	$(Q)$(MAKE) --no-print-directory test-run
 test-build: all $(UNIT_BIN) $(TEST_TOOLS) $(FUZZ_BIN) $(BENCH_BIN) $(BUILD)/man/sqsim.1
 test-run:
-	$(Q)$(MAKE) --no-print-directory lint
-	$(Q)$(PROVE) $(UNIT_BIN) $(filter-out $(LONG_TEST),$(CLI_TEST) $(BENCH_TEST) $(RTL_TEST) $(FUZZ_TEST))
+	$(Q)$(MAKE) --no-print-directory lint SHORT=1
+	$(Q)SQ_TIER=test $(PROVE) $(UNIT_BIN) $(filter-out $(LONG_TEST),$(CLI_TEST) $(BENCH_TEST) $(RTL_TEST) $(FUZZ_TEST))
 
-## test-all (test): test, then the sanitizers, whole fault lists and long campaigns; hours
+## test-daily (test): what test leaves out: new seeds, every point, a twelfth of the faults, netlists; an hour
+.PHONY: test-daily
+test-daily: setup
+	$(Q)$(MAKE) --no-print-directory -j$(JOBS) test-build
+	$(Q)$(MAKE) --no-print-directory lint
+	$(Q)$(PROVE) $(DAILY_TEST)
+
+## test-all (test): test and test-daily, then the sanitizers, whole fault lists and long campaigns; hours
 .PHONY: test-all san-build
 test-all: test
-	$(Q)$(PROVE) $(LONG_TEST)
+	$(Q)$(MAKE) --no-print-directory test-daily
 	$(Q)SQ_CHIP=all SQ_FAULTS=1 $(PROVE) tests/rtl/chip_counters.t tests/cli/energy.t tests/fuzz/build.t
 	$(Q)$(MAKE) --no-print-directory analyze
 	$(Q)$(MAKE) --no-print-directory SAN=1 -j$(JOBS) san-build

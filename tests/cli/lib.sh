@@ -32,10 +32,14 @@ skip() { # DESCRIPTION REASON
   echo "ok $N - $1 # SKIP $2"
 }
 
-# What takes minutes and changes rarely, such as the netlists of engines by Yosys, is done one of OF a day, by its
-# seed; `make test-all` does all of it.
+# `make test` sets SQ_TIER=test: what differs from another part of a test in parameters alone, or takes minutes and
+# changes rarely, is for `make test-daily`. Some of that is done one of OF a day, by its seed; `make test-all` does all.
 DAY=${SQ_DAILY:-${SQ_SEED:-1}}
+daily() { # NAME: whether it is done
+  [ "$SQ_TIER" != test ] || { skip "$1" "make test-daily"; return 1; }
+}
 todays() { # NAME NUMBER OF: whether NUMBER is the one of this day
+  daily "$1" || return
   [ "$SQ_FAULTS" = 1 ] || [ $((DAY % $3)) = "$2" ] || { skip "$1" "one of $3 a day; make test-all takes all"; return 1; }
 }
 

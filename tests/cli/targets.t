@@ -11,7 +11,7 @@
 . tests/cli/lib.sh
 declare -A elsewhere=([sysc]=tests/rtl/sysc.t [install]=tests/cli/install.t [uninstall]=tests/cli/install.t
   [deb]=tests/cli/deb.t [wheel]=tests/cli/python.t [dist]=tests/rtl/packages.t)
-long=" demo setup clean lint quick test test-all test-unit test-cli test-rtl test-san test-gpu t \
+long=" demo setup clean lint quick test test-daily test-all test-unit test-cli test-rtl test-san test-gpu t \
  cosim cosim-all banks-rtl kill-test flip-test bitflip-test element-check coverage formal mutation mutants \
  fuzz fuzz-afl fuzz-corpus bench bench-check bench-peers analyze gpu gpu-measure area area-clock area-engines area-scaled area-flow \
  doc-pictures energy sweep accuracy smollm2 gemma3 formats verdict verification verification-coverage verification-mutants verification-cosim "

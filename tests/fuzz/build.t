@@ -5,6 +5,7 @@
 # the time, and the sanitizers see all that an optimiser would take away. Two minutes of two cores: on one day of six.
 skipped() { echo "ok 1 - harnesses for libFuzzer # SKIP $1"; echo 1..1; exit; }
 command -v "${CLANG:-clang}" >/dev/null || skipped "no ${CLANG:-clang}"
+[ "$SQ_TIER" != test ] || skipped "make test-daily, on one day of six"
 [ "$SQ_FAULTS" = 1 ] || [ $((${SQ_DAILY:-${SQ_SEED:-1}} % 6)) = 1 ] || skipped "on one day of six; make test-all and make fuzz build them"
 export ASAN_OPTIONS=allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 W=$(mktemp -d "${TMPDIR:-/tmp}/sq-fuzz-XXXXXX")

@@ -15,14 +15,12 @@ if [ -n "$SQ_BS_CASES" ]; then
   sq cosim --block act_scale --cases "$SQ_BS_CASES" --seed "$SEED" --json
   ok "encoder at every point" clean 25000
 fi
-sq cosim --block array_scaled --point quick --cases 180 --seed "$SEED" --json
+sq cosim --block array_scaled $(points array_scaled) --cases 180 --seed "$SEED" --json
 ok "arrays: NVFP4, NVINT4, MXFP4, split codes, own high scale, exact sums" clean 30000
-sq cosim --block act_scale --point quick --cases 270 --seed "$SEED" --json
+sq cosim --block act_scale $(points act_scale) --cases 270 --seed "$SEED" --json
 ok "encoder: scale, mask and codes" clean 15000
-sq cosim --netlist --block array_scaled --point split_a_pow4 --cases 8 --seed "$SEED" --json
-ok "netlist of an array" clean 300
-sq cosim --netlist --block act_scale --point own_b16 --cases 10 --seed "$SEED" --json
-ok "netlist of the encoder" clean 300
+netlist array_scaled split_a_pow4 8 300
+netlist act_scale own_b16 10 300
 
 # ---- ties and scales of the encoder -----------------------------------------------------------
 T="1'b1" F="1'b0"

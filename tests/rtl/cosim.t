@@ -2,20 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Co-simulation on the unchanged sources: quick points of both blocks, the netlist, whole layers of
 # real models; every option of `sqsim cosim`. SQ_SEED sets the seed.
-. "$(dirname "$0")/../cli/lib.sh"
-SEED=${SQ_SEED:-1}
+. "$(dirname "$0")/lib.sh"
 
-# clean MIN_BEATS: no mismatch, exit 0, and at least that many transfers were compared.
-clean() {
-  [ "$RC" = 0 ] && [ "$(number value_mismatches)" = 0 ] && [ "$(number cycle_mismatches)" = 0 ] &&
-    [ "$(number beats)" -ge "$1" ] && return
-  echo "# exit $RC, beats $(number beats)"; head -3 "$W.err" | sed 's/^/# /'
-  return 1
-}
-
-sq cosim --point quick --cases 180 --seed "$SEED" --json
+sq cosim $(points core) --cases 180 --seed "$SEED" --json
 ok "quick points, core" clean 100000
-ok "six points ran" [ "$(number points)" -ge 6 ]
+daily "six points ran" && ok "six points ran" [ "$(number points)" -ge 6 ]
 ok "all cases ran" [ "$(number cases)" = 180 ]
 ok "the seed is reported" [ "$(number seed)" = "$SEED" ]
 cp "$W.out" "$W/first"
@@ -41,21 +32,22 @@ sq cosim --block gather --point p03 --point p11 --cases 60 --seed "$SEED" --json
 ok "gather, crossbar" clean 5000
 sq cosim --block gather --point p15 --cases 30 --seed "$SEED" --json
 ok "gather, log" clean 2000
-sq cosim --netlist --point p01 --cases 20 --seed "$SEED" --json
-ok "netlist of the core" clean 10000
-sq cosim --netlist --block gather --point p07 --cases 20 --seed "$SEED" --json
-ok "netlist of the gather" clean 1000
+netlist core p01 20 10000
+netlist gather p07 20 1000
 
 sq cosim --bank 8 --sparsity 0.5 --low-bits 2 --act-bits 4 --rows 1 --cols 1 --low-lanes 3 \
   --high-lanes 2 --gather log --cases 20 --json
 ok "a point of one's own" clean 5000
 ok "it is the one that was asked for" grep -q '"rows":1,"cols":1,"low_lanes":3,"high_lanes":2,"act_bits":4,"gather":"log","bank":8' "$W.out"
 
-sq cosim --layers --json
-ok "every layer of the embedded model" clean 200000
-ok "14 layers" [ "$(number layers)" = 14 ]
-sq cosim "$ROOT/traces/tiny-llama" --m 3 --tokens "$ROOT/traces/tiny-llama/tokens_eval.safetensors" --json
-ok "other tokens, M not a multiple of the rows" clean 100000
+# Those of one half of the model with its own tokens, those of the other with others.
+ONE='*.0.*' OTHER='*.1.*'
+daily "each half with all tokens" && ONE='*' OTHER='*'
+sq cosim --layers --layer "$ONE" --json
+ok "layers of the embedded model" clean 100000
+ok "all of them" [ "$(number layers)" = $([ "$ONE" = '*' ] && echo 14 || echo 7) ]
+sq cosim "$ROOT/traces/tiny-llama" --layer "$OTHER" --m 3 --tokens "$ROOT/traces/tiny-llama/tokens_eval.safetensors" --json
+ok "other tokens, M not a multiple of the rows" clean 50000
 real=$DATA/models/stories260K
 if [ -d "$real" ]; then
   sq cosim "$real" --m 2 --bank 4 --sparsity 0.5 --group 32 --json

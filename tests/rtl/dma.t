@@ -10,10 +10,9 @@
 . "$(dirname "$0")/lib.sh"
 T="1'b1" F="1'b0" D=rtl/top/sq_dma.sv
 
-sq cosim --block dma --point quick --cases 60 --seed "$SEED" --json
+sq cosim --block dma $(points dma) --cases 60 --seed "$SEED" --json
 ok "two points" clean 50000
-sq cosim --netlist --block dma --point w32 --cases 8 --seed "$SEED" --json
-ok "netlist" clean 15000
+netlist dma w32 8 15000
 
 # ---- bursts -----------------------------------------------------------------------------------------
 mutate page_crossed_by_a_beat dma w32 any rtl/top/sq_dma_burst.sv "s/- RoomW'(addr_i\[11:SizeW\])/& + RoomW'(addr_i[11:SizeW] != '0)/"

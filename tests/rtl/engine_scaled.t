@@ -8,12 +8,9 @@
 . "$(dirname "$0")/lib.sh"
 T="1'b1" F="1'b0"
 
-sq cosim --block engine_scaled --point quick --cases 90 --seed "$SEED" --json
+sq cosim --block engine_scaled $(points engine_scaled) --cases 90 --seed "$SEED" --json
 ok "engine_scaled at its quick points" clean 15000
-if todays "netlist of engine_scaled" 5 6; then
-  sq cosim --netlist --block engine_scaled --point mxplus --cases 6 --seed "$SEED" --json
-  ok "netlist of engine_scaled" clean 500
-fi
+todays "netlist of engine_scaled" 5 6 && netlist engine_scaled mxplus 6 500
 
 E=rtl/scaled/sq_engine_scaled.sv C=rtl/array/sq_engine_ctl.sv J=rtl/array/sq_engine_tail.sv P=rtl/scaled/sq_pe_parts.sv L=rtl/scaled/sq_parts_line.sv A=rtl/scaled/sq_act_blocks.sv
 mutate scaled_pairs_exchanged engine_scaled own value $P "s/y_o\[Row\*32 +: 32\]/y_o[other]/; s/y_o\[32 +: 32\]/y_o[Row*32 +: 32]/; s/y_o\[other\]/y_o[32 +: 32]/"

@@ -9,7 +9,7 @@ T="1'b1" F="1'b0"
 
 # BLOCK CASES MIN_BEATS
 while read -r block cases beats; do
-  sq cosim --block "$block" --point quick --cases "$cases" --seed "$SEED" --json
+  sq cosim --block "$block" $(points "$block") --cases "$cases" --seed "$SEED" --json
   ok "$block at its quick points" clean "$beats"
 done <<'END'
 engine_array 60 200000
@@ -23,9 +23,7 @@ END
 # Those of spqt and spqr take Yosys many minutes: `make mutants` builds them. Number 5 is in engine_scaled.t.
 # NUMBER BLOCK POINT MIN_BEATS
 while read -r number block point beats; do
-  todays "netlist of $block" "$number" 6 || continue
-  sq cosim --netlist --block "$block" --point "$point" --cases 6 --seed "$SEED" --json
-  ok "netlist of $block" clean "$beats"
+  todays "netlist of $block" "$number" 6 && netlist "$block" "$point" 6 "$beats"
 done <<'END'
 0 engine_array dense 1000
 1 engine_static b4_tied 1000

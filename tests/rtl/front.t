@@ -10,15 +10,13 @@ exhausted() { [ "$(grep -c '"exhausted":true' "$W.out")" -ge "$1" ]; }
 
 # BLOCK CASES MIN_BEATS WHAT NETLIST_POINT
 while read -r block cases beats point what; do
-  sq cosim --block "$block" --point quick --cases "$cases" --seed "$SEED" --json
+  sq cosim --block "$block" $(points "$block") --cases "$cases" --seed "$SEED" --json
   ok "$block: $what" clean "$beats"
   case $block in
     spqt_idx) ok "every mask of two segments" exhausted 1 ;;
     gqsa_walk) ok "every matrix of 3 rows of 4 groups" exhausted 1 ;;
   esac
-  tried "$block: netlist" || continue
-  sq cosim --netlist --block "$block" --point "$point" --cases 10 --seed "$SEED" --json
-  ok "$block: netlist" clean 50
+  daily "netlist of $block" && tried "netlist of $block" && netlist "$block" "$point" 10 50
 done <<'END'
 spqr_dec 200 20000 w4 words to codes, scale, zero and second order
 spqt_idx 150 200000 long threshold, prefix sum, packed indices

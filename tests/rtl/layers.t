@@ -13,6 +13,8 @@ blocks() { grep -o '"block":"[a-z0-9_]*"' | cut -d'"' -f4 | tr '\n' ,; }
 # ---- no difference
 # OPTIONS : BLOCKS : BEATS at least
 while IFS=: read -r options blocks beats; do
+  case $options in *"--low-lanes 8"* | *split* | *tied* | *"--bank 16 --weight-bits 8"* | *ptcsr*)
+    daily "$options: no difference" || continue ;; esac
   # shellcheck disable=SC2086
   sq cosim --layers $ONE $options --json
   ok "$options: no difference" clean "$beats"
@@ -154,6 +156,7 @@ fault sq_b cycle "--bank 16 --high-per-bank 1 --algorithm rtn" sq_scaled_ctl.sv 
 
 # ---- from a file: the same layer, the same beats and cycles
 for f in sq_w "sq_w --variant tied" "sq_w --variant fp --algorithm rtn" dense "sq_a_static --smooth 0.5" "sq_a_dynamic --algorithm rtn" sp24 mxplus "sq_b --codes split --bank 16"; do
+  case $f in *smooth* | *codes*) ;; *" "* | sp24) daily "$f: layers of a file" || continue ;; esac
   sq quantize --format $f -o f.st
   sq cosim --layers $ONE --format $f --json
   sed 's/"provenance".*//' "$W.out" >"$W/encoded"

@@ -3,12 +3,29 @@
 # are the JSON lines of `sqsim cosim`, and a mutant is a copy of the sources with one edit.
 . "$(dirname "${BASH_SOURCE[0]}")/../cli/lib.sh"
 SEED=${SQ_SEED:-1}
-# One in so many of the faults put in by hand is tried; the seed says which; `make mutation` tries all (1).
-FAULTS=${SQ_FAULTS:-12}
-FAULT=0
+# One in so many of the faults put in by hand is tried; the day says which; `make mutation` tries all (1), `make test`
+# one of each list, by the seed. It runs the campaigns that find them all the same.
+FAULTS=${SQ_FAULTS:-12} FAULT=0 OFFSET=$DAY
+[ "$SQ_TIER" != test ] || FAULTS=$(grep -cE '^ *(mutate|fault) ' "$0") OFFSET=$SEED
+[ "$FAULTS" != 0 ] || FAULTS=40 # hang.t has a fault for each block
 tried() { # NAME: whether the next fault is, else a skipped test says so
   FAULT=$((FAULT + 1))
-  [ $(((FAULT + SEED) % FAULTS)) = 0 ] || { skip "$1" "make mutation tries every fault"; return 1; }
+  [ $(((FAULT + OFFSET) % FAULTS)) = 0 ] || { skip "$1" "make mutation tries every fault"; return 1; }
+}
+
+# points BLOCK: options for its quick points; in `make test` for its first one and those of the faults of any list.
+points() {
+  [ "$SQ_TIER" = test ] || { echo "--point quick"; return; }
+  { echo; sed -nE "s/^(FAULTS=1 )?mutate [^ ]+ $1 ([^ ]+) .*/\2/p" "$ROOT"/tests/rtl/*.t; } >"$W/named"
+  "$SQSIM" cosim --block "$1" --list --json | sed -n 's/.*"point":"\([^"]*\)","quick":true.*/\1/p' |
+    awk 'NR == FNR { named[$1]; next } FNR == 1 || $1 in named { print "--point", $1 }' "$W/named" -
+  rm "$W/named"
+}
+
+netlist() { # BLOCK POINT CASES MIN_BEATS: gates of Yosys in the place of the RTL
+  daily "netlist of $1" || return 0
+  sq cosim --netlist --block "$1" --point "$2" --cases "$3" --seed "$SEED" --json
+  ok "netlist of $1" clean "$4"
 }
 
 clean() { # MIN_BEATS: no mismatch, exit 0, and at least that many transfers were compared

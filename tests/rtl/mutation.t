@@ -57,18 +57,18 @@ ok "a waveform and its save file are left" [ -s "$dir/wave.fst" -a -s "$dir/wave
 ok "the case was shrunk to one job" out_has "shrunk to 1 job"
 mutate_rtl rtl_one_bit core "p_lo\|p_hi" rtl/number/sq_mul.sv 's/carry = major << 1;/carry = (major << 1) ^ PW'"'"'(a_i[0]);/'
 ok "operands are printed in hex" out_has "^    act  *[0-9a-f][0-9a-f] "
-mutate_rtl rtl_counter core "filling\|wait_mask" rtl/core/sq_core_ctl.sv \
+daily rtl_counter && mutate_rtl rtl_counter core "filling\|wait_mask" rtl/core/sq_core_ctl.sv \
   's/started_q ? sq_pkg::CAUSE_WAIT_MASK : sq_pkg::CAUSE_FILLING/started_q ? sq_pkg::CAUSE_FILLING : sq_pkg::CAUSE_WAIT_MASK/'
 mutate_rtl rtl_gather_cycle gather "valid_o\|ready_o" rtl/core/sq_gather.sv 's/advance = !valid_q3 || out_ready_i/advance = out_ready_i/'
-mutate_rtl rtl_gather_tie gather "act\|clean\|error" rtl/core/sq_gather_rank.sv \
+daily rtl_gather_tie && mutate_rtl rtl_gather_tie gather "act\|clean\|error" rtl/core/sq_gather_rank.sv \
   's/count < CountW.(HighPerBank)/count < CountW'"'"'(HighPerBank - 1)/'
 mutate_c model_one_cycle core "ready_o\|valid_o" sim/block/core/sq_core_sim.c 's/d->ls_valid = s->l2_valid;/d->ls_valid = s->l1_valid;/'
-mutate_c golden_mask_is_minus_8 core "p_lo" models/core/sq_gather.c \
+daily golden_mask_is_minus_8 && mutate_c golden_mask_is_minus_8 core "p_lo" models/core/sq_gather.c \
   's/lo_clean\[i\] = is_high ? 0 : lo_codes\[i\];/lo_clean[i] = lo_codes[i];/'
 mutate_both status_of_two_operands w8a8 "host.status_of_region" rtl/top/sq_top.sv \
   's/|(wrong & valid & ready)/|(wrong[1:0] \& valid[1:0] \& ready[1:0])/' \
   sim/block/top/sq_top_sim.c 's/in->operand |= w->valid/in->operand |= i < 2 \&\& w->valid/'
-mutate_both clear_wins_over_the_end w8a8 "no progress" rtl/top/sq_top_regs.sv \
+daily clear_wins_over_the_end && mutate_both clear_wins_over_the_end w8a8 "no progress" rtl/top/sq_top_regs.sv \
   "s/if (done_i) irq_state_q/if (done_i \&\& !(write \&\& write_ok \&\& 32'(aw_word_q) == sq_regs_pkg::REG_IRQ_STATE \&\& w_data_q[0])) irq_state_q/" \
   sim/block/top/sq_top_regs_sim.c 's/s->value\[SQ_REG_IRQ_STATE \/ 4\] |= 1;/s->value[SQ_REG_IRQ_STATE \/ 4] |= !(writes_now \&\& may_write(s) \&\& s->aw_addr == SQ_REG_IRQ_STATE \&\& s->w_data \& 1);/'
 finish

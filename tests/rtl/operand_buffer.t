@@ -7,10 +7,9 @@
 . "$(dirname "$0")/lib.sh"
 T="1'b1"
 
-sq cosim --block operand_buffer --point quick --cases 80 --seed "$SEED" --json
+sq cosim --block operand_buffer $(points operand_buffer) --cases 80 --seed "$SEED" --json
 ok "two points" clean 4000
-sq cosim --netlist --block operand_buffer --point w16 --cases 20 --seed "$SEED" --json
-ok "netlist" clean 1000
+netlist operand_buffer w16 20 1000
 
 M=$W/macros
 mkdir -p "$M/build" "$M/sim/cosim"

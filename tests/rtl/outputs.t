@@ -13,7 +13,7 @@ T="1'b1" F="1'b0"
 
 # BLOCK CASES MIN_BEATS: more than a block has directed ones at each of its points
 while read -r block cases beats; do
-  sq cosim --block "$block" --point quick --cases "$cases" --seed "$SEED" --json
+  sq cosim --block "$block" $(points "$block") --cases "$cases" --seed "$SEED" --json
   ok "$block at its quick points" clean "$beats"
 done <<'END'
 output 180 10000
@@ -68,7 +68,7 @@ mutate fp_largest_shift core_out fp value rtl/scaled/sq_dot_element.sv "s/<< (a_
 mutate fp_minus_zero_is_a_code core_out fp value rtl/core/sq_core.sv "s/HasMinusZero(1'b0)/HasMinusZero(1'b1)/"
 mutate fp_code_error_of_a_lane_beyond_the_bank core_out fp value rtl/core/sq_core.sv "s/HighLanes >= HighPerBank;/HighLanes >= BankLen;/"
 mutate fp_sums_a_place_off core_out fp_odd value rtl/output/sq_combine.sv "s/Fraction(HiFraction)/Fraction(LoFraction)/"
-if tried "core_out, codes of floating point: netlist"; then
+if todays "netlist of core_out, codes of floating point" 0 6; then
   sq cosim --netlist --block core_out --point fp --cases 14 --seed "$SEED" --json
   ok "netlist of core_out, codes of floating point" clean 200000
 fi

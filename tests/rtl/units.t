@@ -17,11 +17,10 @@ ok "the result does not depend on --jobs" cmp -s "$W.out" "$W/first"
 sq cosim --block meta24 --point quick --cases 60 --seed "$SEED" --json
 ok "2:4 select" clean 3000
 ok "all 16 nibbles and all 256 pairs" exhausted 2
-sq cosim --block array --point quick --cases 200 --seed "$SEED" --json
+sq cosim --block array $(points array) --cases 200 --seed "$SEED" --json
 ok "arrays: baselines, SQ, tied, split codes, compact, 2:4" clean 20000
-ok "ten points ran" [ "$(number points)" -ge 10 ]
-sq cosim --netlist --block array --point split_a_2b8 --cases 20 --seed "$SEED" --json
-ok "netlist of an array" clean 500
+daily "ten points ran" && ok "ten points ran" [ "$(number points)" -ge 10 ]
+netlist array split_a_2b8 20 500
 sq cosim --netlist --block topk --point all4x3r --cases 5 --seed "$SEED" --json
 ok "netlist of the radix TopK, every bank" clean 8192
 
