@@ -45,7 +45,7 @@ quick: all $(TEST_TOOLS) $(BUILD)/man/sqsim.1
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) format-check $(QUICK_BIN)
 	$(Q)$(PROVE) $(QUICK_BIN) $(QUICK_TEST)
 
-## test (start): set up, build, and run what finds a fault in a change: ten minutes on two quiet cores; what CI runs
+## test (start): set up, build, and run what finds a fault in a change; what CI runs
 .PHONY: test test-build test-run
 test: setup
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) test-build
@@ -55,7 +55,7 @@ test-run:
 	$(Q)$(MAKE) --no-print-directory lint SHORT=1
 	$(Q)SQ_TIER=test $(PROVE) $(UNIT_BIN) $(filter-out $(LONG_TEST),$(CLI_TEST) $(BENCH_TEST) $(RTL_TEST) $(FUZZ_TEST))
 
-## test-daily (test): what test leaves out: new seeds, every point, a twelfth of the faults, netlists; an hour
+## test-daily (test): what test leaves out: new seeds, every point, a twelfth of the faults, netlists
 .PHONY: test-daily
 test-daily: setup
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) test-build

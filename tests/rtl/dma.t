@@ -11,7 +11,7 @@
 T="1'b1" F="1'b0" D=rtl/top/sq_dma.sv
 
 sq cosim --block dma $(points dma) --cases 60 --seed "$SEED" --json
-ok "two points" clean 50000
+ok "quick points" clean 50000
 netlist dma w32 8 15000
 
 # ---- bursts -----------------------------------------------------------------------------------------

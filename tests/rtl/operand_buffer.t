@@ -8,7 +8,7 @@
 T="1'b1"
 
 sq cosim --block operand_buffer $(points operand_buffer) --cases 80 --seed "$SEED" --json
-ok "two points" clean 4000
+ok "quick points" clean 4000
 netlist operand_buffer w16 20 1000
 
 M=$W/macros
