@@ -5,7 +5,13 @@
 #ifndef SQ_CHIP_PLAN_H
 #define SQ_CHIP_PLAN_H
 
-#include "sim/format/top/sq_chip_route.h"
+#include "sim/block/flow/sq_env.h"
+#include "sim/block/top/sq_top_image.h"
+
+// Cycles of a layer on the chip, for the choice of a plan; its regions need no place.
+typedef enum sq_status sq_chip_time(const unsigned *value, const struct sq_env_choice *memory,
+                                    const struct sq_top_layer *layer, uint64_t *cycles,
+                                    struct sq_error *err);
 
 // Sets block, chunk and cols_outer of a layer whose tiles, groups and beats are set, a scale group of which
 // fits half a buffer, among blocks of powers of two and chunks of K: of the best estimates the one of the fewest

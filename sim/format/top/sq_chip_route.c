@@ -8,7 +8,6 @@
 #include "sim/block/top/sq_axi_memory.h"
 #include "sim/block/top/sq_top_host.h"
 #include "sim/format/sq_tile_route.h"
-#include "sim/format/top/sq_chip_plan.h"
 
 enum { DEPTH = 256, SUM_TILES = 64, ROWS = 0, COLS = 1 };
 

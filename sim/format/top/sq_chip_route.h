@@ -6,13 +6,8 @@
 #ifndef SQ_CHIP_ROUTE_H
 #define SQ_CHIP_ROUTE_H
 
-#include "sim/block/top/sq_top_image.h"
 #include "sim/format/sq_route.h"
-
-// Cycles of a layer on the chip, for the choice of a plan; its regions need no place.
-typedef enum sq_status sq_chip_time(const unsigned *value, const struct sq_env_choice *memory,
-                                    const struct sq_top_layer *layer, uint64_t *cycles,
-                                    struct sq_error *err);
+#include "sim/format/top/sq_chip_plan.h"
 
 // A chip, but for what the format says of it. 0: as it is usual.
 struct sq_chip {
