@@ -157,7 +157,7 @@ static uint32_t next_block(uint32_t block, uint32_t most)
 }
 
 // The cuts of the least estimates, in their order.
-enum { CANDIDATES = 48 };
+enum { CANDIDATES = 16 };
 struct search {
     struct costs c;
     struct sq_top_layer l;
@@ -232,7 +232,7 @@ static enum sq_status time_all(const struct search *s, const unsigned *v,
                                struct sq_top_layer *l, struct sq_error *err)
 {
     uint64_t least = UINT64_MAX, cycles;
-    for (unsigned i = 0; i < s->n && s->best[i].score / 3 * 2 <= s->best[0].score; i++) {
+    for (unsigned i = 0; i < s->n && s->best[i].score / 4 * 3 <= s->best[0].score; i++) {
         SQ_TRY(time(v, memory, &s->best[i].l, &cycles, err));
         if (cycles < least)
             *l = s->best[i].l;
