@@ -62,6 +62,12 @@ endef
 sheet: $(BUILD)/sqsim
 	$(Q)$(sheet)
 
+# results: the first table of README.md, from what reports/ holds
+.PHONY: results
+results:
+	$(Q)mkdir -p $(BUILD) && $(FORMATS)/sheet.sh results > $(BUILD)/results.md
+	$(Q)reports/area/page.sh $(BUILD)/results.md README.md
+
 # What is measured already is not measured again: a run that was stopped goes on. SEQ: sequences of SmolLM2, at most 32; for
 # another number remove verdict_smollm2.csv. Areas of reports/area (make area-scaled), and what it lacks, where LIBERTIES has a library.
 # verdict: KL, um2 and cycles of the same things by reports/formats/RULE.md, into verdict.md and verdict.svg; SEQ=32

@@ -52,5 +52,5 @@ END {
   for (k in notes) if (k ~ /^area: /) order[++m] = k
   for (i = 1; i <= m; i++) for (j = i + 1; j <= m; j++) if (order[j] < order[i]) { t = order[i]; order[i] = order[j]; order[j] = t }
   for (i = 1; i <= m; i++) print "* " order[i] ": " notes[order[i]] "."
-  print "* paper: no speedup of it that stands in [make joined](../../README.md), or no perplexity that its paper prints for this setting."
+  print "* paper: no speedup of it that stands in [make joined](../gpu/README.md#beside-the-claims-of-papers), or no perplexity that its paper prints for this setting."
 }

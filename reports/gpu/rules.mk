@@ -8,7 +8,7 @@ gpu-report: $(BUILD)/sqsim
 	$(Q)mv $(GPU_REPORT)/README.md.new $(GPU_REPORT)/README.md
 	$(Q)cat $(GPU_REPORT)/README.md
 
-# joined: the table of formats in README.md: simulated accelerator, GPU, papers
+# joined: print speedups of formats side by side: simulated accelerator, GPU, papers
 .PHONY: joined
 joined: $(BUILD)/sqsim
-	$(Q)$(GPU_REPORT)/joined.sh $< README.md
+	$(Q)$(GPU_REPORT)/joined.sh $<

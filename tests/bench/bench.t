@@ -23,7 +23,7 @@ P
 done
 # formats NAME PART: every format of the program has a row.
 formats() {
-  python3 - "$W/$1.json" "$2" $(sed -n '/^<!-- formats -->/,/^$/s/^| `\([^`]*\)` .*/\1/p' README.md) <<'P'
+  python3 - "$W/$1.json" "$2" $(sed -n '/^<!-- formats -->/,/^$/s/^| `\([^`]*\)` .*/\1/p' sim/format/README.md) <<'P'
 import json, sys
 rows = json.load(open(sys.argv[1]))["rows"]
 names = {r["name"].split()[0] for r in rows if r["part"].startswith(sys.argv[2])}

@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What the project says of itself: every section and point of README.md has tests (tests/README.md), its
-# table of formats is what the program does, the tables of sim/sweeps/README.md are those of docs/, one
+# What the project says of itself: every section and point of README.md has tests (tests/README.md), it fits one sitting, the
+# table of formats in sim/format/README.md is what the program does, the tables of sim/sweeps/README.md are those of docs/, one
 # version and one licence everywhere. UPDATE=1 copies the tables.
 . "$(dirname "$0")/lib.sh"
 
 # ---- README.md --------------------------------------------------------------------------------
-{ sed -n 's/^## //p' README.md; sed '/^## /q' README.md | grep -oE '\*\*[^*]+\*\*'; } | sort >"$W/said"
+{ sed -n 's/^## //p' README.md; grep -oiE '\*\*[^*]+\*\*' README.md; } | sort >"$W/said"
 rows() { awk -v mark="<!-- $2 -->" '$0 == mark {on = 1; next} on && /^\|/ {print; next} on {exit}' "$1" | sed 1,2d; }
 rows tests/README.md claims >"$W/claims"
 ok "sections and points are those of tests/README.md" diff "$W/said" <(sed 's/^| \([^|]*\) |.*/\1/' "$W/claims" | sort)
+ok "README.md has at most 160 lines and 12 kB" [ "$(wc -l <README.md)" -le 160 -a "$(wc -c <README.md)" -le 12288 ]
 ok "there are some" [ "$(wc -l <"$W/claims")" -ge 15 ]
 ok "their tests exist" [ -z "$(grep -oE '`[a-z]+/[a-z_0-9]+\.(c|t)`' "$W/claims" | tr -d '`' | while read -r t; do
   [ -f "tests/$t" ] || echo "# no tests/$t"; done | tee >(cat >&2))" ]
@@ -27,10 +28,11 @@ SQSIM_HOME=$W/late sq $gate
 ok "one late cycle in 256 banks exits 1" [ "$RC" = 1 ]
 
 # ---- formats ----------------------------------------------------------------------------------
-rows README.md formats >"$W/formats"
+rows sim/format/README.md formats >"$W/formats"
 all=$(sed -n 's/^| `\([a-z0-9_]*\)` .*/\1/p' "$W/formats")
-ok "formats of README.md" diff <(sort <<<"$all") <("$SQSIM" run --complete |
+ok "formats of sim/format/README.md" diff <(sort <<<"$all") <("$SQSIM" run --complete |
   awk -F '\t' '$1 == "--format" {print $3}' | tr ' ' '\n' | sort)
+ok "families of README.md" diff <(sort <<<"$all") <(sed -n '/^| family /,/^$/s/^|[^|]*|\([^|]*\)|.*/\1/p' README.md | grep -o '`[^`]*`' | tr -d '`' | sort)
 ok "README.md counts them" grep -q "\b$(wc -l <<<"$all") formats are built in" README.md
 blocks=$("$SQSIM" cosim --block all --list --json 2>/dev/null | grep -o '"block":"[a-z_0-9]*"' | cut -d'"' -f4 | sort -u)
 while IFS='|' read -r _ name _ _ files rtl _; do

@@ -257,7 +257,7 @@ accept "--cross in words" compare --cross
 ok "a line of headings, the files, a law" [ "$(grep -c ' on [a-z0-9_]*$' "$W.out")" = 9 ]
 ok "the law of sqsim is the one that the files give" [ "$(sed -n 's/^law of [a-z ]*: //p' "$W.out" | uniq | wc -l)" = 1 ]
 says() { grep "$1" "$W.out" | sed 's/[^|]*|//; s/|.*//' | awk '{print $1, $3}' | tail -1; } # model, roofline
-ok "README.md: kernels of unseen GPUs" grep -q "within $(says '^  kernels   >=128' | sed 's/ / %.*/')" <(tr '\n' ' ' <"$ROOT/README.md")
+ok "reports/gpu: kernels of unseen GPUs" grep -q "within $(says '^  kernels   >=128' | sed 's/ / %.*/')" <(tr '\n' ' ' <"$ROOT/reports/gpu/README.md")
 accept "--cross of two files" compare --cross --gpu "$D/A100.csv" --machine "$A" --gpu "$D/RTX4090.csv" --machine "$M/rtx4090.yaml"
 ok "INT8 2:4 of both" [ "$(grep -c '^  INT8 2:4  >=128 ' "$W.out")" = 2 ]
 refuse "one machine, need at least two" compare --cross --gpu "$D/A100.csv" --machine "$A"

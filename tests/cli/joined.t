@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # `sqsim compare --joined`: its figures are those of the files, of `run` and of `explain table10`; each
-# difference is the product of its steps; a made file gives numbers known beforehand; README.md and
-# reports/gpu print what the command says now, and the findings there are true of it.
+# difference is the product of its steps; a made file gives numbers known beforehand;
+# reports/gpu prints what the command says now, and the findings there are true of it.
 . "$(dirname "$0")/lib.sh"
 M=$SQSIM_HOME/sim/machines
 D=$SQSIM_HOME/traces/gpu_measured
@@ -118,7 +118,7 @@ refuse "one machine, need at least two" compare --joined --gpu "$D/A100.csv" --m
 # ---- the documents -----------------------------------------------------------------------------------
 between() { awk -v m="$2" '$0 == "<!-- /" m " -->" {on = 0} on {print} $0 == "<!-- " m " -->" {on = 1}' "$1"; }
 (cd "$ROOT" && reports/gpu/joined.sh "$SQSIM" >"$W/table" 2>"$W.err")
-ok "README.md has the table (make joined)" cmp "$W/table" <(between "$ROOT/README.md" joined)
+ok "reports/gpu has the table (make joined)" cmp "$W/table" <(between "$ROOT/reports/gpu/README.md" papers)
 ok "a row for every format that a paper has" [ "$(grep -c '^| [A-Z].* | [0-9.]* | ' "$W/table")" = "$(grep -cE ',[0-9]\.[0-9]+,' "$F")" ]
 (cd "$ROOT" && reports/gpu/findings.sh "$SQSIM" >"$W/findings" 2>"$W.err")
 ok "five findings" [ "$(grep -c '^\*\*' "$W/findings")" = 5 ]

@@ -48,7 +48,7 @@ while IFS='|' read -r label variant small run from row paper engine; do
   [ "$variant" = reference ] || grep -qF "$variant${small:+ $small}," "$F/kl-tiny-llama.csv" || lost+=" $label: variant;"
   [ "${from%% *}" = - ] || awk -F, -v l="$label" '$1 == l && $(NF - 8) $(NF - 6) == "" {exit 1}' <(grep -v '^#' "$F/sheet.csv") || lost+=" $label: area;"
   [ -z "$engine" ] || grep -q "^$engine,nangate45," reports/area/engines.csv || lost+=" $label: $engine;"
-  [ -z "$row" ] || grep -qF "| $row |" README.md || lost+=" $label: $row;"
+  [ -z "$row" ] || grep -qF "| $row |" reports/gpu/README.md || lost+=" $label: $row;"
   [ -z "$paper" ] || grep -qF "Llama-3-8B,$paper," "$F/paper.csv" || lost+=" $label: $paper;"
 done <"$W/rows"
 ok "variants, areas, rows of make joined and lines of the paper are there$lost" [ -z "$lost" ]
@@ -60,5 +60,10 @@ ok "cycles are those of run" [ "$(at NVFP4 prefill_cycles)" = "$(number cycles)"
 ok "KL is that of smollm2.csv" [ "$(at W4A4 smollm2_kl)" = "$(awk -F, '$1 == "dense weight-bits=4 act-bits=4" {print $7}' reports/accuracy/smollm2.csv)" ]
 "$F/sheet.sh" "$SQSIM" >"$W/now.csv"
 ok "sheet.csv is what its sources and the program say (make sheet)" cmp <(grep -v '^#' "$F/sheet.csv") "$W/now.csv"
+"$F/sheet.sh" results >"$W/results.md"
+ok "the first table of README.md is what reports/ say (make results)" reports/area/page.sh --check "$W/results.md" README.md
+ok "... nine rows, in each the stored bits, KL with its interval, and RTL that agrees" [ "$(grep -cE '^[|] [^|]+ [|] [0-9.]+ [|] [0-9.]+ \[[0-9.]+, [0-9.]+\] [|].* 0 of [0-9]{5,} [|]$' README.md)" = 9 ]
+ok "... its verdict has its figures" grep -qE 'have 0\.[0-9]+ \[.*of the KL of NVFP4' README.md
+ok "... and the GPU three" grep -qE '^[0-9.]+, [0-9.]+, [0-9.]+ times as fast as BF16' README.md
 ok "sheet.md is what sheet.csv says" cmp <(awk -f "$F/sheet.awk" "$F/sheet.csv") <(sed -n '/^| format/,$p' "$F/sheet.md")
 finish

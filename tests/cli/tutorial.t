@@ -35,6 +35,6 @@ ok "both formats take the same time" [ "$(sed 's/ MAC, \([0-9]*\) .*/ \1/' "$W/t
 
 while read -r command; do
   ok "five minutes: $command" follow "$command"
-done < <(sed -n '/^## Five minutes/,/^## Formats/s/^    \(build\/sqsim .*[^ ]\) *# .*/\1/p' "$ROOT/README.md")
+done < <(sed -n '/^## Five minutes/,/^## Questions/s/^    \(build\/sqsim .*[^ ]\) *# .*/\1/p' "$ROOT/README.md")
 ok "their page is there" [ -s "$W/page/results.json" ]
 finish
