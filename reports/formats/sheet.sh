@@ -18,7 +18,7 @@ results() {
       about[v[1]] = sprintf("%.2f | %.2f [%.2f, %.2f] | %s | %s", v[at["smollm2_weight_bits"]], v[at["smollm2_kl"]], v[at["smollm2_kl_low"]],
         v[at["smollm2_kl_high"]], dash(v[at["pe_nangate45"]]), dash(v[at["engine_nangate45"]]))}
     file == 3 && /^<!-- / {on = /table: tokens llama-3-8b decode_1/}
-    file == 3 && on && split($3, v, ", ") == 3 {token[$2] = sprintf("%.1f | %s to %s", $4 / 1000, v[1], v[3])}
+    file == 3 && on && split($3, v, ", ") == 3 {token[$2] = sprintf("%.0f | %s to %s", $4 / 1000, v[1], v[3])}
     file == 4 && /^<!-- / {on = /cosim --layers/}
     file == 4 && on && /^[a-z0-9_]+ +[0-9]+ / {columns = split($0, v, " +"); same[v[1]] = v[columns - 1] + v[columns] " of " v[columns - 2]}
     file == 5 && /^## / {on = $0}

@@ -63,7 +63,7 @@ ok "sheet.csv is what its sources and the program say (make sheet)" cmp <(grep -
 "$F/sheet.sh" results >"$W/results.md"
 ok "the first table of README.md is what reports/ say (make results)" reports/area/page.sh --check "$W/results.md" README.md
 ok "... nine rows, in each the stored bits, KL with its interval, and RTL that agrees" [ "$(grep -cE '^[|] [^|]+ [|] [0-9.]+ [|] [0-9.]+ \[[0-9.]+, [0-9.]+\] [|].* 0 of [0-9]{5,} [|]$' README.md)" = 9 ]
-ok "... its verdict has its figures" grep -qE 'have 0\.[0-9]+ \[.*of the KL of NVFP4' README.md
-ok "... and the GPU three" grep -qE '^[0-9.]+, [0-9.]+, [0-9.]+ times as fast as BF16' README.md
+ok "... its verdict has its figures" grep -qE 'has 0\.[0-9]+ \[.*times the KL of `nvfp4`' README.md
+ok "... and the GPU three" grep -qE 'in BF16 is [0-9.]+, [0-9.]+, [0-9.]+$' README.md
 ok "sheet.md is what sheet.csv says" cmp <(awk -f "$F/sheet.awk" "$F/sheet.csv") <(sed -n '/^| format/,$p' "$F/sheet.md")
 finish
