@@ -44,6 +44,15 @@ none "rooms of sim/format include themselves and what is shared" "$(awk -v rooms
   function room(f, part, k) { k = split(f, part, "/"); return part[1] "/" part[2] != "sim/format" ? "out" : index(rooms, " " part[3] " ") ? part[3] : "shared" }
   room($2) != "shared" && room($2) != "out" && room($1) != room($2) && room($1) != "out" { print }' "$T")"
 
+# Rooms have the same names on every floor: the table of docs/architecture.md has each, and no other. A floor is a column.
+sed -n '/^<!-- rooms -->/,/^$/p' docs/architecture.md | awk -F'|' '/^[|] room/ {for (i = 3; i < NF; i++) {floor[i] = $i; gsub(/[ `]/, "", floor[i])}; n = NF}
+  /^[|] `/ {gsub(/[ `]/, "", $2); k = split($2, room, ","); for (r = 1; r <= k; r++) for (i = 3; i < n; i++) if ($i ~ /[^ ]/) print floor[i] "/" room[r]}' |
+  sort >"$T.table"
+for d in models sim/block sim/format rtl gpu tests/unit; do find "$d" -mindepth 1 -maxdepth 1 -type d; done | sort >"$T.rooms"
+none "every room is in the table of docs/architecture.md, and the other way round" "$(comm -3 "$T.table" "$T.rooms")"
+none "no other folder has such rooms" "$(find models sim rtl gpu tests -mindepth 1 -type d |
+  grep -E '/(number|flow|core|array|scaled|sp24|gqsa|spqt|spqr|output|top)$' | sort | comm -13 "$T.rooms" -)"
+
 # Shared code knows no format: it says no name of one, and asks the table. Left out are the rooms, the one list, blocks (whose
 # points are named after what they multiply) and comments. "dense" is also a word for what is not 2:4; nvfp4 is a data type in
 # the files of aiconfigurator; the cosimulation of a core still makes its operands by the route of sq_w.
