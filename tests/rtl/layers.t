@@ -8,6 +8,7 @@
 # embedded model in the default format is in cosim.t, in every format in `make cosim-all`.
 . "$(dirname "$0")/lib.sh"
 ONE="--layer model.layers.0.self_attn.k_proj --m 2 --rows 1 --cols 1"
+file() { (cd "$ROOT" && ls rtl/*/"$1"); } # NAME: where a module lies
 blocks() { grep -o '"block":"[a-z0-9_]*"' | cut -d'"' -f4 | tr '\n' ,; }
 
 # ---- no difference
@@ -77,7 +78,7 @@ refuse "--free-streams needs --layers" cosim --free-streams
 # streams.
 hidden() { # NAME FILE SED_SCRIPT
   local home=$W/$1 status
-  FAULTS=1 mutant "$1" "rtl/$2" "$3"
+  FAULTS=1 mutant "$1" "$(file "$2")" "$3"
   ln -sfn "$ROOT/traces" "$home/traces"
   for streams in "" --free-streams; do
     (cd "$W" && SQSIM_HOME=$home timeout $HANG "$SQSIM" cosim --layers $ONE --format dense --algorithm rtn \
@@ -96,9 +97,9 @@ fault() { # FORMAT value|cycle|both OPTIONS FILE SED_SCRIPT [FILE SED_SCRIPT]
   local home=$W/$1_$2 what="$1, a $2" command="cosim --layers $ONE --format $1 $3 --json"
   [ "$2" = both ] && what="$1, a cycle and a value"
   [ "$2" = any ] && what="$1, a cycle or a value"
-  [ "$2" != both ] || ok "$what: $6 differs" edited second "rtl/$6" "$7"
-  mutant "$1_$2" "rtl/$4" "$5" || return
-  [ "$2" != both ] || mv "$W/second.edited" "$home/rtl/$6"
+  [ "$2" != both ] || ok "$what: $6 differs" edited second "$(file "$6")" "$7"
+  mutant "$1_$2" "$(file "$4")" "$5" || return
+  [ "$2" != both ] || mv "$W/second.edited" "$home/$(file "$6")"
   ln -sfn "$ROOT/traces" "$home/traces"
   # shellcheck disable=SC2086
   (cd "$W" && SQSIM_HOME=$home timeout $HANG "$SQSIM" $command >"$W.out" 2>"$W.err" </dev/null)

@@ -39,7 +39,7 @@ clean() { # MIN_BEATS: no mismatch, exit 0, and at least that many transfers wer
 # before it left: one whose line has gone would leave a smaller fault than its name says, or none.
 edited() {
   local to=$W/$1.edited command
-  cp "$ROOT/$2" "$to"
+  cp "$ROOT/$2" "$to" || return 1
   while IFS= read -r -d '' command; do
     cp "$to" "$to.before"
     sed -i "$command" "$to"
