@@ -2,18 +2,18 @@
 # tests/<layer>/*.t; all speak TAP and are run by prove.
 UNIT_SRC := $(wildcard tests/unit/*/test_*.c tests/sim/test_*.c)
 UNIT_BIN := $(UNIT_SRC:tests/%.c=$(BUILD)/tests/%)
-CLI_TEST := $(wildcard tests/cli/*.t)
+CLI_TEST := $(foreach d,cli docs package llm analyze,$(wildcard tests/$(d)/*.t))
 RTL_TEST := $(wildcard tests/rtl/*.t tests/formal/*.t)
 # Not in test: five minutes for the measuring program on a device that is not there, faults in kernels, new seeds,
 # what cppcheck says of all sources.
-LONG_TEST := tests/gpu/measure.t tests/gpu/mutants.t tests/rtl/daily.t tests/cli/analyze.t
+LONG_TEST := tests/gpu/measure.t tests/gpu/mutants.t tests/rtl/daily.t tests/analyze/analyze.t
 # What has a part that test leaves to test-daily (tests/cli/lib.sh), and that.
 DAILY_TEST = $(LONG_TEST) $(filter-out $(LONG_TEST),$(shell grep -lE "(^ *(if )?|[|&] )(daily|todays|tried|mutate) |SQ_TIER" tests/*/*.t))
 # In quick: the programs of tests but for those that build RTL, the commands' refusals, documents and structure.
 QUICK_BIN  = $(filter-out $(addprefix $(BUILD)/tests/,sim/test_machine_rtl sim/test_vectors_rtl sim/test_eval_rtl),$(filter $(BUILD)/tests/unit/% $(BUILD)/tests/sim/%,$(UNIT_BIN)))
-QUICK_TEST := $(addprefix tests/cli/,$(addsuffix .t,main docs structure inspect))
+QUICK_TEST := tests/cli/main.t tests/docs/docs.t tests/docs/structure.t tests/cli/inspect.t
 # Programs that shell tests run.
-TEST_TOOLS := $(BUILD)/tests/rtl/pkg_check $(BUILD)/tests/cli/redigest $(BUILD)/tests/cli/element_codes $(BUILD)/tests/cli/gguf_dump $(BUILD)/tests/cli/token_dump $(BUILD)/kl_grid $(BUILD)/kl_table
+TEST_TOOLS := $(BUILD)/tests/rtl/pkg_check $(BUILD)/tests/cli/redigest $(BUILD)/tests/cli/element_codes $(BUILD)/tests/llm/gguf_dump $(BUILD)/tests/llm/token_dump $(BUILD)/kl_grid $(BUILD)/kl_table
 # JOBS tests at a time, each on one thread unless it asks for more: on small matrices the threads of
 # BLAS and OpenMP spend ten times the work waiting for one another.
 PROVE    := SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) SQ_DAILY=$(DAILY) OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
@@ -32,11 +32,11 @@ $(BUILD)/tests/unit/io/test_cli_table: LDLIBS := $(CLI_OBJ) $(BUILD)/libsqsim.a 
 
 # ---- tiers: what each finds and how long it takes is in tests/README.md ---------------------------
 ## t (start): run one test: make t T=unit/gqsa/test_gqsa, T=cli/area.t, T="unit/core/test_gemm every_*"
-.PHONY: t for-cli for-rtl for-formal for-fuzz for-gpu
+.PHONY: t for-cli for-docs for-package for-llm for-analyze for-rtl for-formal for-fuzz for-gpu
 t:
 	$(Q)SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) SQ_DAILY=$(DAILY) tests/one.sh $(BUILD) $(T)
 # What a shell test of a folder needs before it runs (for-gpu: gpu/rules.mk).
-for-cli for-rtl for-formal for-fuzz: all $(TEST_TOOLS) $(BUILD)/man/sqsim.1
+for-cli for-docs for-package for-llm for-analyze for-rtl for-formal for-fuzz: all $(TEST_TOOLS) $(BUILD)/man/sqsim.1
 for-fuzz: $(FUZZ_BIN)
 
 ## quick (start): what one runs before a commit: two minutes from a warm build
@@ -89,7 +89,7 @@ test-rtl: $(BUILD)/sqsim $(TEST_TOOLS)
 	$(Q)$(PROVE) $(RTL_TEST)
 
 # Under the sanitizers: what reads, encodes, simulates; not what builds RTL, installs, kills, or holds documents.
-SAN_CLI := $(filter-out $(addprefix tests/cli/,$(addsuffix .t,analyze area cache claims confine deb defaults docs fault install joined kill owner \
+SAN_CLI := $(filter-out $(addprefix %/,$(addsuffix .t,analyze area cache claims confine deb defaults docs fault install joined kill owner \
   python readme reports sheet structure sweep_values targets toy_format verdict)),$(CLI_TEST))
 test-san: $(UNIT_BIN) $(TEST_TOOLS) $(FUZZ_BIN) $(BUILD)/sqsim
 	$(Q)$(PROVE) $(FUZZ_TEST) $(UNIT_BIN) $(SAN_CLI)
@@ -132,7 +132,7 @@ element-check: $(BUILD)/tests/cli/element_codes
 ## coverage (verify): lines and toggled bits of rtl/ under the co-simulation, into build/coverage
 .PHONY: coverage
 coverage: $(BUILD)/sqsim
-	$(Q)tests/rtl/coverage.sh $(BUILD)/sqsim build/coverage $(SEED) $(JOBS)
+	$(Q)tests/rtl/coverage/coverage.sh $(BUILD)/sqsim build/coverage $(SEED) $(JOBS)
 
 ## formal (verify): all proofs of tests/formal/proofs.sh, their table into reports/verification/formal.md
 .PHONY: formal
@@ -159,7 +159,7 @@ waves-picture: $(BUILD)/sqsim
 ## page-pictures (reports): the page of a sweep in a browser, 1280 and 390 pixels wide, into docs/pictures
 .PHONY: page-pictures
 page-pictures: $(BUILD)/sqsim
-	$(Q)tests/cli/page_pictures.sh $< docs/pictures
+	$(Q)tests/docs/page_pictures.sh $< docs/pictures
 
 ## bitflip-test (verify): single flipped bits in databases and encoded files, FLIPS of them (500)
 .PHONY: bitflip-test

@@ -103,6 +103,6 @@ cosim() {
   printf '\n## Sums\n\n'
   printf 'The highest |sum| that left, of the smaller one of both signs, over the largest that it must\n'
   printf 'hold; the least of all points.\n\n'
-  awk -v markdown=1 -f tests/rtl/reach.awk "$FROM"
+  awk -v markdown=1 -f tests/rtl/coverage/reach.awk "$FROM"
 }
 case $PART in coverage | mutants | cosim) "$PART" ;; *) echo "tables.sh: no part $PART" >&2; exit 2 ;; esac

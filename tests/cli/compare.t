@@ -109,7 +109,7 @@ out=$((32 * (5 * 4096 + 2 * 11008))) in=$((io - 32 * (5 * 4096 + 2 * 11008)))
 ok "M = 1, FP8: bytes" near "$(cell FP8 1 dram_seconds)" "$(awk "BEGIN {printf \"%.12g\", ($weights + $in + 2 * $out) / 4.3e12}")"
 ok "M = 1, half in FP8: bytes" near "$(cell "SQ BF16+FP8 s=0.5" 1 dram_seconds)" \
   "$(awk "BEGIN {printf \"%.12g\", (1.5 * ($weights + $in) + 2 * $out) / 4.3e12}")"
-# Of the products only the tail of the busiest SM takes time: less than the bytes.
+# Only the tail of the busiest SM takes time of the products: less than the bytes.
 ok "M = 1 waits for bytes" awk -v s="$(cell BF16 1 seconds)" -v d="$(cell BF16 1 dram_seconds)" \
   -v l="$(cell BF16 1 launch_seconds)" 'BEGIN { exit !(s > d + l && s < 1.06 * (d + l)) }'
 for m in 1 4096; do

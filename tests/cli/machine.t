@@ -111,7 +111,7 @@ ok "and every scale" [ "$(number scale)" = $((256 * 3072 / 16)) ]
 ok "and takes longer" less "$zigzag" "$(cycles)"
 spqt --layout row --sparsity 0.99
 ok "--layout row saves where whole bursts are inactive" less "$(number lo)" $((256 * 3072 / 2))
-# Of several tokens one has more active columns than others.
+# One of several tokens has more active columns than the others.
 run --m 32 --n 256 --k 3072 --machine "$M/default.yaml" --format spqt
 ok "engines of other tokens wait" less 0 "$(number imbalance)"
 # Engines of GQSA that share the groups evenly take the mean; else the one whose channels have most decides.

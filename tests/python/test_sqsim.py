@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python package as its users have it: installed from the wheel (tests/cli/python.t). Judged by
+"""The Python package as its users have it: installed from the wheel (tests/package/python.t). Judged by
 arithmetic in numpy, by `sqsim` ($SQSIM) on the same files, and by the safetensors package."""
 import ctypes
 import gc

@@ -23,7 +23,7 @@ sq cosim --point p01 --case 7 --seed 5 --json
 ok "--case runs one case" [ "$(number cases)" = 1 -a "$(number beats)" -gt 0 ]
 sq cosim --point p01 --point p03 --case 7 --seed 5 --json
 ok "cases of two points differ" bash -c '[ "$(sed -n "s/.*\"cycles\":\([0-9]*\).*/\1/p" "$1" | head -2 | sort -u | wc -l)" = 2 ]' - "$W.out"
-awk -f "$ROOT/tests/rtl/reach.awk" "$W/first" >"$W/reach"
+awk -f "$ROOT/tests/rtl/coverage/reach.awk" "$W/first" >"$W/reach"
 ok "every sum of the quick points reaches its end" [ $? = 0 ]
 ok "both sums of the core" [ "$(grep -c '^core p_' "$W/reach")" = 2 ]
 rm "$W/reach"

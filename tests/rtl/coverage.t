@@ -13,7 +13,7 @@ clock_counts() { grep -a "o"$'\x02'"clk_i"$'\x01' "$W"/points/*.dat | sed 's/.* 
 ok "the counter of the clock, which tied bits have too, is 0" [ "$(clock_counts)" = 0 ]
 judge() { # WAIVERS GOAL CONSTANTS
   awk -v json=0 -v constants="$3" -v waivers="$1" -v rtl="$ROOT/rtl" -v line_goal="$2" \
-    -v toggle_goal="$2" -f "$ROOT/tests/rtl/coverage_point.awk" -f "$ROOT/tests/rtl/coverage.awk" \
+    -v toggle_goal="$2" -f "$ROOT/tests/rtl/coverage/coverage_point.awk" -f "$ROOT/tests/rtl/coverage/coverage.awk" \
     "$W"/points/*.dat >"$W.out" 2>"$W.err"
   RC=$?
 }
@@ -33,7 +33,7 @@ judge "$W/all" 100.5 "$W/none"
 ok "a goal that is missed is an error" [ "$RC" = 1 -a "$(grep -c 'need 100.5' "$W.err")" = 1 ]
 
 # Constants of that point, of a run of a case: what more cases toggle must not be among them.
-constants() { "$ROOT/tests/rtl/constants.sh" "$SQSIM" "$W" 1 >"$W.out" 2>"$W.err"; RC=$?; }
+constants() { "$ROOT/tests/rtl/coverage/constants.sh" "$SQSIM" "$W" 1 >"$W.out" 2>"$W.err"; RC=$?; }
 cp "$W/points/topk_all4x2r_coverage.dat" "$W/merged.dat"
 constants
 ok "constants are proven" [ "$RC" = 0 -a -s "$W/constants.txt" ]
@@ -43,7 +43,7 @@ ok "they have their column" out_has "^total .* $(wc -l <"$W/constants.txt") "
 mkdir "$W/more"
 (cd "$W" && "$SQSIM" cosim --block topk --point all4x2r --cases 200 \
   --coverage "$W/more" >"$W.out" 2>"$W.err")
-n_never() { awk -f "$ROOT/tests/rtl/coverage_point.awk" -f <(echo 'kind_of($0) == "toggle" && !is_covered("toggle", $NF)') "$1" | wc -l; }
+n_never() { awk -f "$ROOT/tests/rtl/coverage/coverage_point.awk" -f <(echo 'kind_of($0) == "toggle" && !is_covered("toggle", $NF)') "$1" | wc -l; }
 ok "more cases toggle more bits" [ "$(n_never "$W"/more/*.dat)" -lt "$(n_never "$W/merged.dat")" ]
 cp "$W"/more/*.dat "$W/points"
 constants

@@ -3,7 +3,7 @@
 // texts of spaces, digits, contractions, marks, scripts, emoji and added tokens under the
 // pre-tokenizers of GPT-2, Llama 3, Qwen 2 and SmolLM (tokenizer/make.py); they must come out of
 // tokenizer.json and of the same vocabulary in GGUF. Exhausted: every refusal of both.
-// tests/cli/text.t compares with the package itself.
+// tests/llm/text.t compares with the package itself.
 #include "sim/llm/text/sq_tokenizer.h"
 #include "tests/unit/llm/gguf_fixture.h"
 #include "tests/unit/llm/tokenizer_fixture.h"

@@ -2,7 +2,7 @@
 // ggml's block formats (models/number/sq_ggml.h) through sq_tensor_read_f32. Sampled: 64 blocks of every
 // type with free bits, whose binary16 scales are kept below 2; their values have the digest
 // that those of the Python package gguf (0.19, numpy) have. Exhausted: every dtype's sizes.
-// tests/cli/gguf.t compares with the package itself where that is installed.
+// tests/llm/gguf.t compares with the package itself where that is installed.
 #include "sim/io/sq_tensor.h"
 #include "tests/unit/fixture.h"
 

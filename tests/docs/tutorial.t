@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # docs/tutorial.md and the five minutes of README.md, followed as they stand: every command exits 0, and prints what the text
 # says of it.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../cli/lib.sh"
 mkdir -p "$W/bin" "$W/build"
 ln -s "$SQSIM" "$W/bin/sqsim"
 ln -s "$SQSIM" "$W/build/sqsim"

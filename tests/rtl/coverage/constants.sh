@@ -22,7 +22,7 @@ FRAMES=30            # that the invariant of a bit may need
 SECONDS_OF_POINT=300 # of processor time, for what is constant
 SECONDS_OF_INVARIANTS=100
 ANDS=30000 # gates of a point of which all bits are asked, at most
-mkdir -p "$WORK" && cd "$HERE/../.." || exit 2
+mkdir -p "$WORK" && cd "$HERE/../../.." || exit 2
 
 # toggles DAT: "file signal[bit] 1", or 0 where it never toggled; a bit of all modules of a file.
 toggles() {

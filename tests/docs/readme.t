@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The documents are true: every output in a README is what its command prints, every link leads
 # somewhere, every make target that is named exists.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../cli/lib.sh"
 
 # Blocks "<!-- run: sqsim ... -->" followed by a text fence. With UPDATE=1 they are rewritten.
 check_block() { # FILE COMMAND

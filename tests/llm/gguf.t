@@ -3,12 +3,12 @@
 # GGUF where a model directory is taken: the embedded model written as GGUF gives what its directory
 # gives, in every command; and every value of every type of tensor is that of the Python package
 # gguf, where PYTHON (python3) has it. GGUF_MODEL names a real file to compare as well.
-. "$(dirname "$0")/lib.sh"
-DUMP=${DUMP:-$(dirname "$SQSIM")/tests/cli/gguf_dump}
+. "$(dirname "$0")/../cli/lib.sh"
+DUMP=${DUMP:-$(dirname "$SQSIM")/tests/llm/gguf_dump}
 PYTHON=${PYTHON:-python3}
 MODEL=$SQSIM_HOME/traces/tiny-llama
 cp "$MODEL"/tokens_*.safetensors "$W"
-python3 "$ROOT/tests/cli/gguf_write.py" "$MODEL" "$W/m.gguf" || { echo "Bail out! gguf_write.py"; exit 1; }
+python3 "$ROOT/tests/llm/gguf_write.py" "$MODEL" "$W/m.gguf" || { echo "Bail out! gguf_write.py"; exit 1; }
 
 # same DESCRIPTION ARGS...: MODEL in ARGS is the directory, then the file; the output must not differ.
 same() {
@@ -47,7 +47,7 @@ ok "total" out_has '^GGUF version 3: 20 tensors'
 accept "--json" inspect m.gguf --json
 ok "config as JSON" [ "$(number kind),$(number num_hidden_layers),$(number version)" = '"gguf",2,3' ]
 
-python3 "$ROOT/tests/cli/gguf_write.py" "$MODEL" "$W/other.gguf" general.architecture=$'mamba\e[31m'
+python3 "$ROOT/tests/llm/gguf_write.py" "$MODEL" "$W/other.gguf" general.architecture=$'mamba\e[31m'
 accept "a model of another kind is shown" inspect other.gguf
 ok "and why it does not run, visibly" out_has 'no model that sqsim runs: .*mamba\\u001b'
 refuse "mamba.*need LlamaForCausalLM" eval other.gguf

@@ -3,7 +3,7 @@
 # What the project says of itself: every section and point of README.md has tests (tests/README.md), it fits one sitting, the
 # table of formats in sim/format/README.md is what the program does, the tables of sim/sweeps/README.md are those of docs/, one
 # version and one licence everywhere. UPDATE=1 copies the tables.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../cli/lib.sh"
 
 # ---- README.md --------------------------------------------------------------------------------
 { sed -n 's/^## //p' README.md; grep -oiE '\*\*[^*]+\*\*' README.md; } | sort >"$W/said"

@@ -4,7 +4,7 @@
 # objects of the program as they are, is a format of quantize, inspect, eval, run, compare's GPUs and
 # sweep, with its own options, refusals and help. A block-scaled format of a kind that models/ has
 # costs two: its table and its name. One of a kind of its own costs the file of the kind, too; no RTL has it.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../cli/lib.sh"
 
 BUILD=$(dirname "$SQSIM")
 SAN=
@@ -24,7 +24,7 @@ link() {
   local objects=
   for c in "$ROOT"/sim/cli/*.c "$ROOT"/sim/cli/*/*.c; do c=${c#"$ROOT/"}; objects="$objects $BUILD/obj/${c%.c}.o"; done
   gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror $SAN -fopenmp -O1 \
-    -I"$ROOT" "$ROOT/tests/cli/toy_format.c" "$W/sq_formats.c" "$W/sq_nv_format.c" "$W/mine.c" $objects \
+    -I"$ROOT" "$ROOT/tests/package/toy_format.c" "$W/sq_formats.c" "$W/sq_nv_format.c" "$W/mine.c" $objects \
     "$BUILD/libsqsim.a" "$BUILD/libsqmodels.a" \
     $(sed -n 's/^LDLIBS *[:+]*= *//p' "$ROOT/Makefile") -o "$W/sqsim" >"$W.out" 2>&1 || ! sed 's/^/# /' "$W.out"
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # docs/gpu.md, followed as it stands: the template is refused until it is filled, the filled machine predicts, compares
 # and is fitted, and the fit is better than the data sheet.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../cli/lib.sh"
 mkdir "$W/bin"
 ln -s "$SQSIM" "$W/bin/sqsim"
 ln -s "$ROOT/sim" "$ROOT/traces" "$W"

@@ -3,7 +3,7 @@
 # docs/ is true: every "SPEC X.n" leads to a section, links and anchors to a place, every key that
 # --json prints is documented and the other way round, the files that the glossary names exist. The
 # tables that the code holds itself (axes, measures, schema) are in tests/unit/io/test_docs.c.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../cli/lib.sh"
 DOCS=$ROOT/docs
 
 # ---- references -------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ for f in dense sq_a_static sq_a_dynamic; do json quantize --format $f --smooth n
 check quantize
 json inspect
 json inspect w.safetensors
-python3 "$ROOT/tests/cli/gguf_write.py" "$SQSIM_HOME/traces/tiny-llama" "$W/m.gguf" general.architecture=x
+python3 "$ROOT/tests/llm/gguf_write.py" "$SQSIM_HOME/traces/tiny-llama" "$W/m.gguf" general.architecture=x
 json inspect m.gguf
 json inspect gqsa.safetensors
 check inspect
@@ -159,7 +159,7 @@ for f in sq_w dense sq_a_static sq_a_dynamic sp24 gqsa spqt spqr mxfp4 nvfp4 sq_
   json run --m 8 --n 64 --k 128 --format $f --machine "$M/default.yaml"
 done
 json run --m 8 --n 64 --k 128 --format dense --machine "$M/h200.yaml"
-. "$ROOT/tests/cli/energy_table.sh"
+. "$ROOT/tests/docs/energy_table.sh"
 table 320000 640000 >"$W/energy.jsonl"
 json run --m 8 --n 64 --k 128 --format dense --weight-bits 4 --energy energy.jsonl
 check run

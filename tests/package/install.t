@@ -3,7 +3,7 @@
 # make install, as others meet it: the tree, a program of ten lines by pkg-config, everything that
 # sqsim.h promises from outside (api_check.c) against what the program says, manual pages and
 # completion against the options, the installed program away from the sources.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../cli/lib.sh"
 unset SQSIM_HOME MAKEFLAGS MAKELEVEL MFLAGS
 R=$W/root PREFIX=/opt/sq
 # What is built is installed as it is: other tests use it meanwhile.
@@ -36,8 +36,8 @@ ok "the header for drivers" gcc -std=c99 -Wall -Werror -fsyntax-only -x c "$R$PR
 
 export PKG_CONFIG_LIBDIR=$LIB/pkgconfig PKG_CONFIG_SYSROOT_DIR=$R LD_LIBRARY_PATH=$LIB
 ok "version of pkg-config" [ "sqsim $(pkg-config --modversion sqsim)" = "$("$SQSIM" --version | head -1)" ]
-compile() { gcc -std=c11 -D_GNU_SOURCE -O1 -Wall -Wextra -Werror "tests/cli/$1.c" -o "$W/$1" $(pkg-config --cflags --libs sqsim) -lm; }
-ok "main() of ten lines" [ "$(sed -n '/^int main/,$p' tests/cli/mine.c | wc -l)" -le 11 ]
+compile() { gcc -std=c11 -D_GNU_SOURCE -O1 -Wall -Wextra -Werror "tests/package/$1.c" -o "$W/$1" $(pkg-config --cflags --libs sqsim) -lm; }
+ok "main() of ten lines" [ "$(sed -n '/^int main/,$p' tests/package/mine.c | wc -l)" -le 11 ]
 ok "compiles" compile mine
 ok "encodes and multiplies" [ "$("$W/mine")" = "6.5000 bits a weight, y = 3.99614 ... 86.8086" ]
 
@@ -77,17 +77,17 @@ ok "a damaged file is one for the program too" grep -q "digest\|damaged" "$W.err
 
 # ---- SystemC ------------------------------------------------------------------------------------
 if [ -e /usr/include/systemc.h ]; then
-  ok "sc_main() of ten lines" [ "$(sed -n '/^int sc_main/,$p' tests/cli/mine_platform.cpp | wc -l)" -le 11 ]
-  ok "a platform of one's own by pkg-config" g++ -std=c++17 -O1 -Wall -Wextra tests/cli/mine_platform.cpp \
+  ok "sc_main() of ten lines" [ "$(sed -n '/^int sc_main/,$p' tests/package/mine_platform.cpp | wc -l)" -le 11 ]
+  ok "a platform of one's own by pkg-config" g++ -std=c++17 -O1 -Wall -Wextra tests/package/mine_platform.cpp \
     -o "$W/platform" $(pkg-config --cflags --libs sqsim-sysc)
   ok "runs a job: 24 x 3 x 1 and 8 x 3 x 100" grep -qx "done: 72 and 2400, [0-9]* ns, " \
     <(SYSTEMC_DISABLE_COPYRIGHT_MESSAGE=1 "$W/platform")
-  sed 's/lo\[i\] = -8/lo[i] = 1/' tests/cli/mine_platform.cpp >"$W/maskless.cpp"
+  sed 's/lo\[i\] = -8/lo[i] = 1/' tests/package/mine_platform.cpp >"$W/maskless.cpp"
   g++ -std=c++17 -O0 "$W/maskless.cpp" -o "$W/maskless" $(pkg-config --cflags --libs sqsim-sysc)
   ok "a job that is none is answered with its reason" grep -q \
     "^refused: 0 and 0, .* ns, lo: a bank of group 0 has not exactly 8 mask codes$" \
     <(SYSTEMC_DISABLE_COPYRIGHT_MESSAGE=1 "$W/maskless")
-  sed 's/sq_core_config_default()/sq_core_config{}/' tests/cli/mine_platform.cpp >"$W/unset.cpp"
+  sed 's/sq_core_config_default()/sq_core_config{}/' tests/package/mine_platform.cpp >"$W/unset.cpp"
   ok "an unset configuration compiles" g++ -std=c++17 -O0 "$W/unset.cpp" -o "$W/unset" $(pkg-config --cflags --libs sqsim-sysc)
   SYSTEMC_DISABLE_COPYRIGHT_MESSAGE=1 "$W/unset" >"$W.out" 2>&1
   RC=$?

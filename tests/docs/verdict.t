@@ -3,7 +3,7 @@
 # The page of reports/formats/RULE.md from numbers alone: what beats what, ties and trades said to be such, shapes of the
 # array, rotations, an area that is a lower bound, three clocks, two models that must agree; and that the committed page and its cycles
 # are what rows, areas, losses and the program say.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../cli/lib.sh"
 
 # PE 1000; array of 1 x 1: 1320; a column 128, so that a row has 192 of its own; encoders of 320 and 3200; combine 0, no bits.
 cat >"$W/area" <<'CSV'

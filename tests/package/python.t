@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # make wheel, and the Python package out of it: tests/python by pytest, where PYTHON has numpy and
 # pytest. pip installs the wheel where it is; elsewhere it is unpacked, which for a wheel is the same.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../cli/lib.sh"
 unset SQSIM_HOME MAKEFLAGS MAKELEVEL MFLAGS
 PYTHON=${PYTHON:-python3}
 command -v "$PYTHON" >/dev/null || { echo "1..0 # SKIP no $PYTHON"; exit 0; }

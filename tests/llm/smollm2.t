@@ -37,7 +37,7 @@ head = json.dumps({'offsets': {'dtype': 'I64', 'shape': [2], 'data_offsets': [0,
 head += b' ' * (-len(head) % 8)
 open(sys.argv[1], 'wb').write(struct.pack('<Q', len(head)) + head + data)
 E
-"$PYTHON" tests/cli/smollm2.py "$SMOLLM2" "$W/t.safetensors" >"$W/numpy" || { echo "Bail out! smollm2.py"; exit 1; }
+"$PYTHON" tests/llm/smollm2.py "$SMOLLM2" "$W/t.safetensors" >"$W/numpy" || { echo "Bail out! smollm2.py"; exit 1; }
 compare() { # NAME OPTIONS...
   local name=$1 want; shift
   want=$(awk -v n="$name" '$1 == n {print $2}' "$W/numpy")
@@ -54,7 +54,7 @@ compare sq --format sq_w $RTN
 compare nvfp4 --format nvfp4 $RTN
 compare split --format sq_b --codes split --bank 16 --high-per-bank 2 $RTN
 if "$PYTHON" -c 'import transformers.models.llama.modeling_flax_llama' 2>/dev/null; then
-  want=$("$PYTHON" tests/cli/smollm2_transformers.py "$SMOLLM2" "$W/t.safetensors" 2>/dev/null)
+  want=$("$PYTHON" tests/llm/smollm2_transformers.py "$SMOLLM2" "$W/t.safetensors" 2>/dev/null)
   sq eval "$SMOLLM2" --tokens t.safetensors --format dense --weight-bits 16 --act-bits 16 --summary --json
   echo "# $(number loss), transformers $want"
   ok "the loss of transformers" awk -v a="$(number loss)" -v b="$want" \

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The sheet of all formats (make sheet): every format of the program is on it, every name in sheet.txt leads to a figure, a
 # missing figure is a dash with its reason, and the committed page is what the program and its sources say now.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../cli/lib.sh"
 F=$ROOT/reports/formats
 cd "$ROOT" || exit 1
 

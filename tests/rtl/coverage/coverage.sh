@@ -14,7 +14,7 @@
 # point builds.
 SQSIM=$1 OUT=$2 SEED=${3:-1} JOBS=${4:-1}
 HERE=$(realpath "$(dirname "$0")")
-RTL=$(realpath "$HERE/../../rtl")
+RTL=$(realpath "$HERE/../../../rtl")
 VERILATOR_COVERAGE=${VERILATOR_COVERAGE:-verilator_coverage}
 FAILED=0
 mkdir -p "$OUT/points" && rm -f "$OUT"/points/*.dat || exit 2

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # make deb: packages that lintian finds nothing in, and that work where they are unpacked.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../cli/lib.sh"
 unset SQSIM_HOME MAKEFLAGS MAKELEVEL MFLAGS
 for tool in help2man dpkg-shlibdeps dpkg-deb; do
   command -v $tool >/dev/null || { echo "1..0 # SKIP no $tool"; exit 0; }
@@ -23,7 +23,7 @@ ok "unpacked, the program runs" grep -q 'cycles' <("$W/root/usr/bin/sqsim" run -
 lib=$(dirname "$(find "$W/root/usr/lib" -name 'libsqsim.so.0')")
 export PKG_CONFIG_LIBDIR=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$W/root
 if command -v pkg-config >/dev/null; then
-  ok "a program compiles" gcc tests/cli/mine.c -o "$W/mine" $(pkg-config --cflags --libs sqsim)
+  ok "a program compiles" gcc tests/package/mine.c -o "$W/mine" $(pkg-config --cflags --libs sqsim)
   ok "and runs" grep -q '^6.5000 bits' <(LD_LIBRARY_PATH=$lib "$W/mine")
 else
   skip "a program compiles" "no pkg-config"

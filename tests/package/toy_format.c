@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The format of tests/cli/toy_format.t and sim/format/README.md: a weight is a sign times the scale
+// The format of tests/package/toy_format.t and sim/format/README.md: a weight is a sign times the scale
 // of its row. Linked beside a list of formats with one line more; nothing else of sim/ knows it.
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # sqsim eval and quantize --algorithm gptq: every flag changes what it says, a file of weights gives
 # the loss of the same recipe, every bad value and every option without meaning is refused.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../cli/lib.sh"
 
 # One short sequence of the embedded model is enough to tell recipes apart.
 e() { sq eval --sequences 1 --summary --json "$@"; }
@@ -328,7 +328,7 @@ sq eval --algorithm rtn --sequences 1 --summary --json --calib x.safetensors
 ok "calibration tokens that nothing needs change nothing" cmp "$W.out" "$W/plain"
 ok "and a note says so" grep -q "note: calibration tokens are not used" "$W.err"
 refuse "--sequences = 0, need 1.." eval --sequences 0
-# Of encoded weights nothing is said that their file does not have.
+# A file of encoded weights says nothing that is not in it.
 for f in gqsa sp24; do
   sq quantize --format $f --algorithm rtn -o $f.safetensors
   sq eval --weights $f.safetensors --sequences 1 --summary --json

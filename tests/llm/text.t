@@ -3,8 +3,8 @@
 # --text: windows, strides and BOS printed with every perplexity, the same figures as from a token
 # file of the same ids; and ids against the Python package tokenizers on English text and on every
 # character of Unicode, where PYTHON (python3) has it.
-. "$(dirname "$0")/lib.sh"
-DUMP=${DUMP:-$(dirname "$SQSIM")/tests/cli/token_dump}
+. "$(dirname "$0")/../cli/lib.sh"
+DUMP=${DUMP:-$(dirname "$SQSIM")/tests/llm/token_dump}
 PYTHON=${PYTHON:-python3}
 MODEL=$SQSIM_HOME/traces/tiny-llama
 EVAL="--format dense --weight-bits 16 --act-bits 16 --summary"
