@@ -28,9 +28,10 @@ static void copy_file(const char *from, const char *to)
 static const char *make_rtl(char path[128], const char *name)
 {
     static const char *const copied[] = {
-        "synth_front.ys", "synth_map.ys",      "synth_speed.ys", "synth_alu.v", "synth_prefix.v",
-        "synth_dot.sv",   "synth_mul_star.sv", "sq_assert.svh",  "sq_pkg.sv",   "sq_mul.sv",
-        "sq_dot.sv",      "sq_acc.sv",         "sq_pe_dense.sv"};
+        "synth_front.ys",      "synth_map.ys",     "synth_speed.ys",    "synth_alu.v",
+        "synth_prefix.v",      "synth_dot.sv",     "synth_mul_star.sv", "sq_assert.svh",
+        "sq_pkg.sv",           "number/sq_mul.sv", "number/sq_dot.sv",  "array/sq_acc.sv",
+        "array/sq_pe_dense.sv"};
     static const char list[] = "sq_pkg.sv\nsq_mul.sv\nsq_dot.sv\nsq_acc.sv\nsq_pe_dense.sv\n"
                                "tiny_and.sv\ntiny_nand.sv\n"
                                "tiny_add.sv\ntiny_top.sv\ntiny_flop.sv\nsq_pe_tiny.sv\n"
@@ -40,7 +41,8 @@ static const char *make_rtl(char path[128], const char *name)
     assert_int_equal(mkdir(path, 0777), 0);
     for (size_t i = 0; i < LEN(copied); i++) {
         snprintf(from, sizeof from, "rtl/%s", copied[i]);
-        copy_file(from, tmpdir_path(path, copied[i]));
+        const char *slash = strchr(copied[i], '/');
+        copy_file(from, tmpdir_path(path, slash ? slash + 1 : copied[i]));
     }
     write_bytes(tmpdir_path(path, "files.f"), list, sizeof list - 1);
     for (size_t i = 0; i < LEN(modules); i++)
