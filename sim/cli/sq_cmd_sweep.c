@@ -78,7 +78,9 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_OWN("shard", "I/N", set_shard, "only part I of N parts, 1/N .. N/N (1/1)"),
     SQ_CLI_FLAG("merge", AT(is_merge), "add the databases FILE... to --db instead of running"),
     SQ_CLI_FLAG("dry-run", AT(is_dry_run),
-                "check SPEC and count its points and those already in --db, compute nothing"),
+                "check SPEC, list what is no legal format or core, count the points and those "
+                "already in --db; "
+                "compute nothing"),
     SQ_CLI_FLAG("measures", AT(is_measures), "list the measures that SPEC may name"),
     SQ_CLI_TEXT("liberty", "FILE", AT(liberty), "standard cells for areas",
                 .usual = "qflow-tech-osu018"),
@@ -171,6 +173,19 @@ static double now_s(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// --dry-run: the combinations that the grid has and no format or core can be.
+static void print_illegal(const struct arguments *in, const struct sq_sweep_grid *spec)
+{
+    for (size_t i = 0; i < spec->n_illegal; i++) {
+        struct sq_sweep_point p;
+        char parameters[SQ_PARAMETERS_SIZE];
+        sq_sweep_grid_illegal(spec, i, &p);
+        sq_sweep_parameters(&p, parameters);
+        printf(in->is_json ? "{\"illegal\":%s}\n" : "no legal format or core: %s\n",
+               in->is_json ? parameters : sq_cli_text(parameters));
+    }
 }
 
 static void print_summary(const struct arguments *in, const struct sq_sweep_grid *spec,
@@ -301,6 +316,8 @@ static enum sq_status run(const struct arguments *in, struct sq_sweep_grid *spec
     const double seconds = now_s() - start;
     if (status == SQ_OK && !in->is_dry_run)
         status = export(in, spec);
+    if (status == SQ_OK && in->is_dry_run)
+        print_illegal(in, spec);
     if (status == SQ_OK)
         print_summary(in, spec, &count, seconds);
     free(members);

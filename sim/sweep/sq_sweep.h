@@ -184,6 +184,8 @@ struct sq_sweep_grid {
     // the points that are legal and satisfy the constraints, as indices into the whole grid
     size_t n_points;
     uint32_t *point;
+    uint32_t
+        *last; // of `point`, as long as the grid: combinations that are not legal, from here down
     size_t n_illegal, n_excluded, n_repeated; // dropped: see above
 };
 
@@ -211,6 +213,8 @@ struct sq_sweep_point {
 };
 // Point i < s->n_points, in the order of the axes, the last one fastest.
 void sq_sweep_grid_point(const struct sq_sweep_grid *s, size_t i, struct sq_sweep_point *p);
+// Combination i < s->n_illegal without legal format or core, for a list of them.
+void sq_sweep_grid_illegal(const struct sq_sweep_grid *s, size_t i, struct sq_sweep_point *p);
 
 // The point's parameters as one flat JSON object, with the same keys for every point of a sweep:
 // what identifies its row in the database.

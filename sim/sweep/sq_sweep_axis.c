@@ -269,6 +269,12 @@ void sq_sweep_grid_point(const struct sq_sweep_grid *s, size_t i, struct sq_swee
     (void)sq_sweep_point_settle(s, p); // legal: it was kept
 }
 
+void sq_sweep_grid_illegal(const struct sq_sweep_grid *s, size_t i, struct sq_sweep_point *p)
+{
+    (void)sq_sweep_point_at(s, s->last[-(ptrdiff_t)i], p);
+    (void)sq_sweep_point_settle(s, p);
+}
+
 void sq_sweep_parameters(const struct sq_sweep_point *p, char text[SQ_PARAMETERS_SIZE])
 {
     const char *const path[] = {[SQ_AXIS_MODEL] = p->model,

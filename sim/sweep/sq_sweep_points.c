@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The points of a sweep: those of the grid that are legal and satisfy the constraints (sq_sweep.h).
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "sim/sweep/sq_sweep_grid.h"
@@ -23,6 +24,7 @@ enum sq_status sq_sweep_collect_points(struct sq_sweep_grid *s, struct sq_error 
                        SQ_SWEEP_POINTS_MAX);
     s->point = malloc((size_t)total * sizeof *s->point);
     SQ_NEED(s->point, err, "%.0f points", total);
+    s->last = s->point + (size_t)total - 1;
     for (uint32_t at = 0; at < (uint32_t)total; at++) {
         struct sq_sweep_point p;
         if (!sq_sweep_point_at(s, at, &p)) {
@@ -33,7 +35,8 @@ enum sq_status sq_sweep_collect_points(struct sq_sweep_grid *s, struct sq_error 
         bool holds = true;
         for (size_t c = 0; is_legal && c < s->n_constraints; c++)
             holds = holds && sq_constraint_holds(&s->constraint[c], p.quantity);
-        s->n_illegal += !is_legal;
+        if (!is_legal)
+            s->last[-(ptrdiff_t)s->n_illegal++] = at;
         s->n_excluded += is_legal && !holds;
         if (is_legal && holds) {
             s->point[s->n_points++] = at;

@@ -275,7 +275,7 @@ def tensors(p):
     run("mask file", "eval", "--weights", "masks", "--summary")
 
 # ---- GGUF ---------------------------------------------------------------------------------------
-sys.path.insert(0, os.environ["ROOT"] + "/tests/cli")
+sys.path.insert(0, os.environ["ROOT"] + "/tests/llm")
 sys.dont_write_bytecode = True
 import gguf_write
 

@@ -9,7 +9,7 @@ value() { perl -MJSON::PP -e 'local $/ = "\n"; my @r = map decode_json($_), <STD
   sub sum { my $e = shift; my $s = 0; $s += $_->{"${e}_pj"} for @{$r->{energy_parts}}; $s }
   print eval $ARGV[0]' "$@" <"$W.out"; }
 
-. "$(dirname "$0")/energy_table.sh"
+. "$ROOT/tests/docs/energy_table.sh"
 table 320000 640000 >"$W/t.jsonl"
 memory() { # DRAM_LOW
   cat <<END

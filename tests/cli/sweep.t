@@ -26,6 +26,15 @@ points=1440
 # ---- flags ------------------------------------------------------------------------------------
 accept "--dry-run" sweep fast.yaml --dry-run
 ok "counts the points" out_has "^fast: $points points (0 combinations without legal format or core, 480 excl"
+cat >"$W/banks.yaml" <<'EOF'
+name: banks
+axes: {format: [sq_w], bank: [4, 32], sparsity: [.5, .875], m: [4], n: [64], k: [256], high_lanes: [4], low_lanes: [16]}
+measures: [stored_bits]
+EOF
+accept "a grid with combinations that no format has" sweep banks.yaml --dry-run
+ok "they are listed: 4 weights do not hold half a high one" out_has '^no legal format or core: {.*"sparsity":0.875.*"bank":4\|^no legal format or core: {.*"bank":4.*"sparsity":0.875'
+accept "... as JSON" sweep banks.yaml --dry-run --json
+ok "each an object" [ "$(grep -c '^{"illegal":{' "$W.out")" = "$(number illegal)" ]
 ok "--dry-run writes nothing" [ ! -e "$W/sweep.db" ]
 accept "a sweep" sweep fast.yaml --db a.db -o a.csv
 ok "computed all" out_has "$points computed, 0 already there"

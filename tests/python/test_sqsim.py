@@ -372,7 +372,7 @@ def letters():
 @pytest.fixture(scope="module")
 def gguf(tmp_path_factory):
     """The embedded model as GGUF, with a byte-level tokenizer: one merge, one control token."""
-    spec = importlib.util.spec_from_file_location("gguf_write", ROOT / "tests" / "cli" / "gguf_write.py")
+    spec = importlib.util.spec_from_file_location("gguf_write", ROOT / "tests" / "llm" / "gguf_write.py")
     writer = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(writer)
     tokens = letters()
@@ -452,7 +452,7 @@ def test_tokenizer_of_gguf_is_exported(gguf, weights_alone, tmp_path):
 
 
 def test_what_gguf_does_not_hold_is_said(weights_alone, tmp_path):
-    subprocess.run([sys.executable, ROOT / "tests" / "cli" / "gguf_write.py", MODEL, tmp_path / "m.gguf",
+    subprocess.run([sys.executable, ROOT / "tests" / "llm" / "gguf_write.py", MODEL, tmp_path / "m.gguf",
                     "tokenizer.ggml.model=llama"], check=True)
     with pytest.warns(UserWarning) as said:
         sqsim.export_huggingface(tmp_path / "m.gguf", weights_alone, tmp_path / "e")
