@@ -16,6 +16,7 @@ axes:
   bank: [32]
   sparsity: [0.5]
   group: [32]
+  algorithm: [rtn]
 measures: [stored_bits, cycles]
 EOF
 accept "a sweep of every format" sweep s.yaml --db s.db -o s.csv --json
