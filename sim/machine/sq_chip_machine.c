@@ -20,7 +20,8 @@ static enum sq_status time_layer(const unsigned *value, const struct sq_env_choi
     struct sq_chip_stats s;
     memset(at_zero.addr, 0, sizeof at_zero.addr);
     sq_top_layer_encode(&at_zero, word);
-    *cycles = UINT64_MAX; // of a layer that the chip refuses, as one beyond 4 GiB: who plans it will say so
+    *cycles =
+        UINT64_MAX; // of a layer that the chip refuses, as one beyond 4 GiB: who plans it will say so
     if (!sq_top_layer_decode(word, &room, &legal))
         return SQ_OK;
     SQ_TRY(sq_chip_run_fast(value, memory, &at_zero, &s, err));

@@ -19,13 +19,16 @@
 extern const unsigned char sq_d3[];
 extern const size_t sq_d3_nbytes;
 
+// A text as a string of the page's data, without memory of its own: it cannot be lost.
 static void put_string(FILE *out, const char *text)
 {
-    json_t *string = json_string(text ? text : "");
-    char *json = json_dumps(string, JSON_ENCODE_ANY);
-    sq_put_script_json(out, json ? json : "\"\"");
-    free(json);
-    json_decref(string);
+    fputc('"', out);
+    for (const char *c = text ? text : ""; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == '"' || *c == '\\' || *c == '<')
+            fprintf(out, "\\u%04x", (unsigned)(unsigned char)*c);
+        else
+            fputc(*c, out);
+    fputc('"', out);
 }
 
 static void put_row(FILE *out, const struct sq_report_row *row, size_t pair,
