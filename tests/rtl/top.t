@@ -125,7 +125,7 @@ mutate high_scale_of_activations_is_the_low_one top block any $B "s/act_i\[Rows\
 # ---- descriptor -------------------------------------------------------------------------------------
 mutate half_a_descriptor_runs top w8a8 any $S "s/sound_q <= sound_q && !in_poison_i/sound_q <= sound_q \&\& !(in_poison_i \&\& in_last_i)/"
 mutate block_that_does_not_fit top w8a8 any $S "s/product <= 32'(Depth)/product <= 32'(Depth + 1)/"
-mutate tiles_of_one_axis top w8a8 any $S "s/(check_q == 3'd4) ? row_block : tile_beats_q/(check_q == 3'd4) ? 16'd1 : tile_beats_q/"
+mutate tiles_of_one_axis top w8a8 any $S "s/JobTiles: {factor_a, factor_b} = {row_block, col_block}/JobTiles: {factor_a, factor_b} = {16'd1, col_block}/"
 mutate tiles_of_16_bits top w4a8 any $S "s/fits = product <= (chunk == groups/fits = 32'(product[15:0]) <= (chunk == groups/"
 mutate no_tiles top w8a8 any $S "s/assign counts = rows != '0 && cols != '0 &&/assign counts =/"
 mutate crooked_address top w8a8 any $S "s/ | row_scale\[SizeW-1:0\]//"

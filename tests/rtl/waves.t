@@ -50,10 +50,10 @@ fi
 # ---- what is left of a case -------------------------------------------------------------------
 # The activations of the core's high path lose bit 0, which is then used by nothing: lint would say so, the
 # co-simulation builds it and shrinks the first case that fails, hundreds of equal banks, to one.
-mkdir -p "$W/core" && cp -r "$W/bug/." "$W/core/" && cp rtl/core/sq_gather.sv "$W/core/rtl/"
+mkdir -p "$W/core" && cp -r "$W/bug/." "$W/core/" && cp rtl/core/sq_gather.sv "$W/core/rtl/core/"
 sed -i "s/gathered_q <= gathered;/gathered_q <= {gathered[HighLanes*ActW-1:1], 1'b0};/" "$W/core/rtl/core/sq_pe.sv"
 core() { (cd "$W" && SQSIM_HOME=$W/core timeout $HANG "$SQSIM" cosim "$@" >"$W.out" 2>"$W.err" </dev/null); RC=$?; }
-core --point p03 --cases 3 -o "$W/waves-core"
+core --point p03 --cases 6 -o "$W/waves-core"
 ok "a bug that leaves a bit unused is found: exit 1" [ "$RC" = 1 ]
 ok "shrunk to one bank of one job" out_has "shrunk to 1 job(s), 1 input beat(s); stalls job=free/1 act=free/1 lo=free/1 hi=free/1 out=free/1"
 ok "which fails in the first ten cycles" out_has "MISMATCH core-p03-seed1-case1: cycle [0-9], beat 0: p_hi"
@@ -75,7 +75,7 @@ ok "no difference" out_has '"kind":"none"'
 ok "the files are there" [ -s "$W/asked/wave.fst" -a -s "$W/asked/wave.gtkw" ]
 
 # ---- RTL that does not build ------------------------------------------------------------------
-mkdir -p "$W/broken" && cp -r "$W/bug/." "$W/broken/" && cp rtl/core/sq_gather.sv "$W/broken/rtl/"
+mkdir -p "$W/broken" && cp -r "$W/bug/." "$W/broken/" && cp rtl/core/sq_gather.sv "$W/broken/rtl/core/"
 line=$(grep -n 'assign in_ready_o' rtl/core/sq_gather.sv | cut -d: -f1)
 sed -i "${line}s/advance;/advance +;/" "$W/broken/rtl/core/sq_gather.sv"
 (cd "$W" && SQSIM_HOME=$W/broken timeout $HANG "$SQSIM" cosim --block gather --point p03 --cases 2 \
