@@ -10,6 +10,7 @@
 
 enum { ROWS = 0, COLS = 1, PARTS_MAX = 1000, LATENCY_MAX = 10000 };
 
+// Cycles of a layer wherever it lies; UINT64_MAX where the chip would refuse it, which who plans it then says.
 static enum sq_status time_layer(const unsigned *value, const struct sq_env_choice *memory,
                                  const struct sq_top_layer *layer, uint64_t *cycles,
                                  struct sq_error *err)
@@ -20,9 +21,8 @@ static enum sq_status time_layer(const unsigned *value, const struct sq_env_choi
     struct sq_chip_stats s;
     memset(at_zero.addr, 0, sizeof at_zero.addr);
     sq_top_layer_encode(&at_zero, word);
-    *cycles =
-        UINT64_MAX; // of a layer that the chip refuses, as one beyond 4 GiB: who plans it will say so
-    if (!sq_top_layer_decode(word, &room, &legal))
+    *cycles = UINT64_MAX;
+    if (!sq_top_layer_decode(word, &room, &legal)) // the chip refuses it, as one beyond 4 GiB
         return SQ_OK;
     SQ_TRY(sq_chip_run_fast(value, memory, &at_zero, &s, err));
     *cycles = s.cycles;

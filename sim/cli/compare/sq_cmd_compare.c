@@ -149,7 +149,7 @@ static enum sq_status check(const struct arguments *in, struct sq_error *err)
     return SQ_OK;
 }
 
-static const char *base_name(const char *path)
+const char *sq_compare_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
@@ -160,7 +160,8 @@ static const char *base_name(const char *path)
 static enum sq_status calibrate(const struct arguments *in, const struct sq_gpu_records *g,
                                 struct sq_gpu *gpu, struct sq_error *err)
 {
-    const char *records = base_name(in->records[0]), *machine = base_name(in->machine[0]);
+    const char *records = sq_compare_name(in->records[0]),
+               *machine = sq_compare_name(in->machine[0]);
     struct sq_outfile out;
     char comment[320];
     double error;
@@ -389,7 +390,7 @@ static enum sq_status print_text(const struct arguments *in, size_t index, const
     SQ_NEED(scratch, err, "%zu rows", c->n);
     printf("%s on %s: %zu rows (left out: %zu of the calibration, %zu with M < %llu, %zu of other "
            "devices, kinds or sources)\n",
-           sq_cli_text(base_name(in->records[index])), sq_cli_text(gpu->name), c->n,
+           sq_cli_text(sq_compare_name(in->records[index])), sq_cli_text(gpu->name), c->n,
            c->n_calibration, c->n_below, (unsigned long long)in->min_m, left_out(g));
     sq_compare_print_left(&g->left);
     sq_compare_print_left(&c->left);
@@ -407,7 +408,7 @@ static enum sq_status compare_one(const struct arguments *in, size_t index,
                                   struct sq_gpu_comparison *all, struct sq_error *err)
 {
     struct sq_gpu_comparison c;
-    const char *records = base_name(in->records[index]);
+    const char *records = sq_compare_name(in->records[index]);
     const bool same_file = strcmp(gpu->calibration, records) == 0;
     enum sq_status status = SQ_OK;
     SQ_TRY(sq_gpu_compare(gpu, g, same_file, in->min_m, &c, err));
@@ -495,7 +496,8 @@ int sq_cmd_compare(int argc, char **argv)
     if (status == SQ_OK && !in.calibrate)
         print_all(&in, &all, skipped);
     if (status == SQ_OK && in.plot)
-        status = plot(in.plot, in.n_records > 1 ? "all" : base_name(in.machine[0]), &all, &err);
+        status =
+            plot(in.plot, in.n_records > 1 ? "all" : sq_compare_name(in.machine[0]), &all, &err);
     sq_gpu_comparison_free(&all);
     return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("compare", &err);
 }

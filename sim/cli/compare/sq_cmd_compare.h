@@ -26,6 +26,7 @@ enum sq_status sq_compare_plot_close(struct sq_compare_plot *p, struct sq_error 
 
 // ---- rows -----------------------------------------------------------------------------------
 
+const char *sq_compare_name(const char *path);                // the file's name without its folders
 const char *sq_compare_sparsity(const struct sq_gpu_gemm *g); // "dense", "2:4", "split"
 // A line for each reason; the same as [{"rows", "line", "reason"}].
 void sq_compare_print_left(const struct sq_gpu_lefts *left);

@@ -134,13 +134,12 @@ enum sq_status sq_compare_measured(const char *path, bool is_json, struct sq_err
     struct list l = {.n = 0};
     struct sq_file_view map;
     SQ_TRY(sq_file_map(path, &map, err));
-    const char *slash = strrchr(path, '/');
     enum sq_status status =
         sq_json_lines(path, map.data ? (const char *)map.data : "", map.nbytes, add, &l, err);
     if (status == SQ_OK && l.n == 0)
         status = SQ_FAIL(err, SQ_ERR_DAMAGED, "'%s' holds no measured record", sq_path_tail(path));
     if (status == SQ_OK)
-        status = print(&l, slash ? slash + 1 : path, is_json, err);
+        status = print(&l, sq_compare_name(path), is_json, err);
     sq_file_unmap(&map);
     free(l.r);
     return status;
