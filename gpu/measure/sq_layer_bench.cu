@@ -336,7 +336,9 @@ enum sq_status SqLayerBench::run(SqBenchWhat what, int samples, FILE *out, int *
     add_baselines(&list);
     for (size_t i = 0; i < list.size(); i++)
         jobs_[i].candidate.record = list[i].record;
-    for (const SqJob &j : jobs_) {
+    for (SqJob &j : jobs_) {
+        if (what == SQ_BENCH_ENCODE)
+            j.candidate.record.notes = "beside encoders";
         SQ_TRY(write_record(b_.run, j.candidate.record, out, err));
         if (what == SQ_BENCH_DECODE)
             b_.decode.push_back(j.candidate.record);

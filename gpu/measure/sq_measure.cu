@@ -162,23 +162,23 @@ const char *name_of(SqBenchWhat what)
     return what == SQ_BENCH_DECODE ? "decode" : what == SQ_BENCH_ENCODE ? "encode" : "product";
 }
 
-// The work of plan() that the file has no records of yet. A record with an encoder in its time stands
-// for the encoding of its shape, any other for the product.
+// The work of plan() that the file has no records of yet. A record with a note or an encoder in its
+// time stands for the encoding of its shape, any other for the product.
 std::vector<Work> left_over(const char *family, const char *path)
 {
     std::set<std::string> stored;
     std::ifstream in(path);
     for (std::string line; std::getline(in, line);) {
-        const char *kernel, *model, *layer, *includes;
+        const char *kernel, *model, *layer, *includes, *notes;
         int m;
         json_t *record = json_loads(line.c_str(), 0, nullptr);
         if (record &&
-            json_unpack(record, "{s:{s:s},s:{s:s,s:s,s:i},s:{s:s}}", "kernel", "name", &kernel,
+            json_unpack(record, "{s:{s:s},s:{s:s,s:s,s:i},s:{s:s},s:s}", "kernel", "name", &kernel,
                         "problem", "model", &model, "layer", &layer, "M", &m, "timing", "includes",
-                        &includes) == 0 &&
+                        &includes, "notes", &notes) == 0 &&
             strncmp(kernel, "cu", 2) != 0 && strcmp(sq_family_of(kernel), family) == 0)
-            stored.insert(std::string(strstr(includes, "encode") ? "encode " : "") + model + " " +
-                          layer + " " + std::to_string(m));
+            stored.insert(std::string(*notes || strstr(includes, "encode") ? "encode " : "") +
+                          model + " " + layer + " " + std::to_string(m));
         json_decref(record);
     }
     std::vector<Work> work = plan(family);

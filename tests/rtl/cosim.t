@@ -41,13 +41,13 @@ ok "a point of one's own" clean 5000
 ok "it is the one that was asked for" grep -q '"rows":1,"cols":1,"low_lanes":3,"high_lanes":2,"act_bits":4,"gather":"log","bank":8' "$W.out"
 
 # Those of one half of the model with its own tokens, those of the other with others.
-ONE='*.0.*' OTHER='*.1.*'
-daily "each half with all tokens" && ONE='*' OTHER='*'
+ONE='*.0.*' OTHER='*.1.*' PARTS=2
+daily "each half with all tokens" && ONE='*' OTHER='*' PARTS=1
 sq cosim --layers --layer "$ONE" --json
-ok "layers of the embedded model" clean 100000
+ok "layers of the embedded model" clean $((200000 / PARTS))
 ok "all of them" [ "$(number layers)" = $([ "$ONE" = '*' ] && echo 14 || echo 7) ]
 sq cosim "$ROOT/traces/tiny-llama" --layer "$OTHER" --m 3 --tokens "$ROOT/traces/tiny-llama/tokens_eval.safetensors" --json
-ok "other tokens, M not a multiple of the rows" clean 50000
+ok "other tokens, M not a multiple of the rows" clean $((100000 / PARTS))
 real=$DATA/models/stories260K
 if [ -d "$real" ]; then
   sq cosim "$real" --m 2 --bank 4 --sparsity 0.5 --group 32 --json
