@@ -149,12 +149,6 @@ static enum sq_status check(const struct arguments *in, struct sq_error *err)
     return SQ_OK;
 }
 
-const char *sq_compare_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 // ---- calibration ----------------------------------------------------------------------------
 
 static enum sq_status calibrate(const struct arguments *in, const struct sq_gpu_records *g,

@@ -21,14 +21,19 @@ static const struct {
 };
 enum { N_USUAL = sizeof usual / sizeof usual[0] };
 
+const char *sq_compare_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 static enum sq_status add_file(struct sq_compare_input *in, const char *records,
                                const char *machine, struct sq_error *err)
 {
-    const char *slash = strrchr(records, '/');
     struct sq_gpu *gpu = &in->gpu[in->n];
     SQ_TRY(sq_gpu_load(machine, gpu, err));
     SQ_TRY(sq_gpu_records_read(records, gpu->device, &in->g[in->n], err));
-    snprintf(in->name[in->n++], sizeof in->name[0], "%.63s", slash ? slash + 1 : records);
+    snprintf(in->name[in->n++], sizeof in->name[0], "%.63s", sq_compare_name(records));
     return SQ_OK;
 }
 
