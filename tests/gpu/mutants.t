@@ -13,17 +13,17 @@ M=$BUILD/emu/mutant # a lasting place, for the compiler cache
 mkdir -p "$M"
 LIBS="-llapacke -lopenblas -ljansson -lcyaml -lsqlite3 -lcsv -lxxhash -lpcre2-8 -lutf8proc -lz -lm -ldl -lpthread"
 
-# FILE KERNEL TEST SED: the program $M/mutant, of gpu/KERNEL.cu with gpu/FILE (itself, or a header that
+# FILE KERNEL TEST SED: the program $M/mutant, of gpu/array/KERNEL.cu with gpu/array/FILE (itself, or a header that
 # it includes by name) changed. A header is found beside the copy; the compiler cache is not to
 # remember where it was the time before.
 build() {
   rm -rf "$M/gpu"
-  mkdir -p "$M/gpu"
-  cp "$ROOT/gpu/$2.cu" "$M/$2.cu"
-  local to=$M/gpu/$1
+  mkdir -p "$M/gpu/array"
+  cp "$ROOT/gpu/array/$2.cu" "$M/$2.cu"
+  local to=$M/gpu/array/$1
   [ "$1" = "$2.cu" ] && to=$M/$1
-  sed -e "$4" "$ROOT/gpu/$1" >"$to"
-  if [ -n "$4" ] && cmp -s "$to" "$ROOT/gpu/$1"; then
+  sed -e "$4" "$ROOT/gpu/array/$1" >"$to"
+  if [ -n "$4" ] && cmp -s "$to" "$ROOT/gpu/array/$1"; then
     echo "# nothing was changed by: $4"
     return 1
   fi
