@@ -69,6 +69,6 @@ mutate_both status_of_two_operands w8a8 "host.status_of_region" rtl/top/sq_top.s
   's/|(wrong & valid & ready)/|(wrong[1:0] \& valid[1:0] \& ready[1:0])/' \
   sim/block/top/sq_top_sim.c 's/in->operand |= w->valid/in->operand |= i < 2 \&\& w->valid/'
 daily clear_wins_over_the_end && mutate_both clear_wins_over_the_end w8a8 "no progress" rtl/top/sq_top_regs.sv \
-  "s/if (done_i) irq_state_q/if (done_i \&\& !(write \&\& write_ok \&\& 32'(aw_word_q) == sq_regs_pkg::REG_IRQ_STATE \&\& w_data_q[0])) irq_state_q/" \
+  "s/if (done_i) irq_state_q/if (done_i \&\& !(write \&\& write_ok \&\& aw_word == sq_regs_pkg::REG_IRQ_STATE \&\& w_data_q[0])) irq_state_q/" \
   sim/block/top/sq_top_regs_sim.c 's/s->value\[SQ_REG_IRQ_STATE \/ 4\] |= 1;/s->value[SQ_REG_IRQ_STATE \/ 4] |= !(writes_now \&\& may_write(s) \&\& s->aw_addr == SQ_REG_IRQ_STATE \&\& s->w_data \& 1);/'
 finish
