@@ -101,12 +101,12 @@ done
 
 # ---- balance ----------------------------------------------------------------------------------
 all_layers() { # WORKERS: the sum over the layers of GQSA
-  "$SQSIM" schedule "$work/gqsa.st" --workers "$1" | grep '^all layers'
+  "$SQSIM" run --share "$work/gqsa.st" --workers "$1" | grep '^all layers'
 }
 for f in gqsa spqt spqr; do
   "$SQSIM" quantize --format $f --output "$work/$f.st" >/dev/null
   printf '\n## Balance of %s on tiny-llama, 16 workers\n\n```text\n' $f
-  "$SQSIM" schedule "$work/$f.st" --workers 16
+  "$SQSIM" run --share "$work/$f.st" --workers 16
   printf '```\n'
 done
 printf '\n## GQSA with other numbers of workers\n\n```text\n'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# sqsim explain table10 --json | awk -f paper.awk paper.csv -: the points of the paper's Figure 5, model,format,speedup,loss more.
+# sqsim run --explain table10 --json | awk -f paper.awk paper.csv -: the points of the paper's Figure 5, model,format,speedup,loss more.
 FILENAME != "-" { split($0, c, ","); p[c[1], c[2]] = c[3]; next }
 function value(key,   v) {
   if (!match($0, "\"" key "\":\"?[^,\"}]*")) return ""

@@ -52,7 +52,7 @@ head="$$(printf 'make sheet; revision %s' "$$(reports/revision.sh)")" && \
 mv $(FORMATS)/sheet.csv.new $(FORMATS)/sheet.csv && \
 { echo "<!-- $$head -->" && cat $(FORMATS)/sheet_head.md && awk -f $(FORMATS)/sheet.awk $(FORMATS)/sheet.csv; } \
   > $(FORMATS)/sheet.md.new && mv $(FORMATS)/sheet.md.new $(FORMATS)/sheet.md && \
-$(BUILD)/sqsim explain table10 --json | awk -f $(FORMATS)/paper.awk $(FORMATS)/paper.csv - > $(BUILD)/paper_points.csv && \
+$(BUILD)/sqsim run --explain table10 --json | awk -f $(FORMATS)/paper.awk $(FORMATS)/paper.csv - > $(BUILD)/paper_points.csv && \
 $(GNUPLOT) -e "csv='$(FORMATS)/sheet.csv'; paper='$(BUILD)/paper_points.csv'; svg='$(FORMATS)/pareto.svg'" $(FORMATS)/pareto.gp && \
 $(GNUPLOT) -e "csv='$(ACCURACY)/smollm2.csv'; svg='$(FORMATS)/banks.svg'" $(FORMATS)/banks.gp && cat $(FORMATS)/sheet.md
 endef

@@ -112,6 +112,8 @@ static void show_item(const struct sq_cli_item *item)
 {
     const struct sq_cli_row *r = item->row;
     char help[HELP_NBYTES] = "";
+    if (item->needs)
+        put(help, "with --%s: ", item->needs);
     put(help, "%s", r->help);
     if (r->kind != SQ_CLI_IS_OWN)
         put_range(r, help);

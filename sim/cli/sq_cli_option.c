@@ -251,6 +251,16 @@ enum sq_status sq_cli_recipe(const struct sq_cli_options *in, struct sq_recipe *
     return sq_cli_recipe_of(in, in->format, in->scope, r, err);
 }
 
+const char *sq_cli_formats_with(size_t part, char list[200])
+{
+    static const void *const none;
+    *list = '\0';
+    for (size_t i = 0, at = 0; sq_formats[i] && at < 200; i++)
+        if (memcmp((const char *)sq_formats[i] + part, &none, sizeof none) != 0)
+            at += (size_t)snprintf(list + at, 200 - at, "%s%s", at ? "|" : "", sq_formats[i]->name);
+    return list;
+}
+
 // ---- what is said -------------------------------------------------------------------------------
 
 static json_t *json_grid(const struct sq_grid *g)

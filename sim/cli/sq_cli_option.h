@@ -37,6 +37,9 @@ enum sq_status sq_cli_recipe(const struct sq_cli_options *in, struct sq_recipe *
 enum sq_status sq_cli_recipe_of(const struct sq_cli_options *in, const struct sq_format_ops *f,
                                 unsigned scope, struct sq_recipe *r, struct sq_error *err);
 
+// "gqsa|spqt": the formats whose table has a part, a pointer at this offset of struct sq_format_ops.
+const char *sq_cli_formats_with(size_t part, char list[200]);
+
 // An object of key format, and of those that the format's table shows in this scope.
 json_t *sq_cli_recipe_json(const struct sq_recipe *r, unsigned scope);
 

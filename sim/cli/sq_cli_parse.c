@@ -17,15 +17,18 @@ struct reading {
     struct sq_error *err;
 };
 
-static void collect(const struct sq_cli_row *row, char *in, struct sq_cli_rows *all)
+static void collect(const struct sq_cli_row *row, char *in, unsigned modes, struct sq_cli_rows *all)
 {
-    for (; row->kind != SQ_CLI_IS_END; row++)
-        if (row->kind == SQ_CLI_IS_PART)
-            collect(row->rows ? row->rows : sq_cli_options_rows(row->scope), in + row->offset, all);
-        else {
-            assert(all->n < SQ_CLI_ROWS_MAX);
-            all->item[all->n++] = (struct sq_cli_item){row, in};
+    for (; row->kind != SQ_CLI_IS_END; row++) {
+        const unsigned own = row->modes ? row->modes : modes;
+        if (row->kind == SQ_CLI_IS_PART) {
+            collect(row->rows ? row->rows : sq_cli_options_rows(row->scope), in + row->offset, own,
+                    all);
+            continue;
         }
+        assert(all->n < SQ_CLI_ROWS_MAX);
+        all->item[all->n++] = (struct sq_cli_item){.row = row, .in = in, .modes = own};
+    }
 }
 
 // ---- fields -------------------------------------------------------------------------------------
@@ -74,12 +77,13 @@ static enum sq_status set_word(const struct sq_cli_row *r, const char *option, c
     return SQ_OK;
 }
 
-static enum sq_status set(const struct sq_cli_item *item, const char *text, struct sq_error *err)
+static enum sq_status set(struct sq_cli_item *item, const char *text, struct sq_error *err)
 {
     const struct sq_cli_row *r = item->row;
     char option[48];
     void *field;
     uint64_t v;
+    item->given = true;
     if (r->given)
         *(bool *)(item->in + r->given) = true;
     if (r->found)
@@ -112,8 +116,7 @@ static enum sq_status set(const struct sq_cli_item *item, const char *text, stru
 
 // ---- words --------------------------------------------------------------------------------------
 
-static const struct sq_cli_item *find_long(const struct sq_cli_rows *all, const char *name,
-                                           size_t n)
+static struct sq_cli_item *find_long(struct sq_cli_rows *all, const char *name, size_t n)
 {
     for (size_t i = 0; i < all->n; i++) {
         const char *known = all->item[i].row->name;
@@ -123,7 +126,7 @@ static const struct sq_cli_item *find_long(const struct sq_cli_rows *all, const 
     return NULL;
 }
 
-static const struct sq_cli_item *find_letter(const struct sq_cli_rows *all, char letter)
+static struct sq_cli_item *find_letter(struct sq_cli_rows *all, char letter)
 {
     for (size_t i = 0; i < all->n; i++)
         if (all->item[i].row->letter == letter)
@@ -171,7 +174,7 @@ static enum sq_status take_long(struct reading *r, const char *name, const char 
         help(r);
     if (strcmp(name, "complete") == 0)
         sq_cli_complete_and_exit(&r->all, r->argv[0]);
-    const struct sq_cli_item *item = find_long(&r->all, name, n);
+    struct sq_cli_item *item = find_long(&r->all, name, n);
     if (!item)
         return unknown_long(&r->all, name, n, r->err);
     const bool has_value = name[n] == '=', takes = item->row->arg;
@@ -190,7 +193,7 @@ static enum sq_status take_letters(struct reading *r, const char *letters, const
     for (const char *c = letters; *c; c++) {
         if (strcmp(letters, "h") == 0)
             help(r);
-        const struct sq_cli_item *item = find_letter(&r->all, *c);
+        struct sq_cli_item *item = find_letter(&r->all, *c);
         if (!item)
             return SQ_FAIL(r->err, SQ_ERR_ARG, "unknown option -%c, see --help", *c);
         const bool takes = item->row->arg;
@@ -269,6 +272,47 @@ static void protect_inputs(const struct sq_cli_rows *all)
     }
 }
 
+// ---- modes --------------------------------------------------------------------------------------
+
+// Finds the option that chooses one of these modes; NULL for SQ_CLI_PLAIN.
+static const char *mode_name(const struct sq_cli_rows *all, unsigned modes)
+{
+    for (size_t i = 0; i < all->n; i++)
+        if (all->item[i].row->mode & modes)
+            return all->item[i].row->name;
+    return NULL;
+}
+
+static void name_modes(struct sq_cli_rows *all)
+{
+    for (size_t i = 0; i < all->n; i++)
+        if (!all->item[i].row->mode && !(all->item[i].modes & SQ_CLI_PLAIN))
+            all->item[i].needs = mode_name(all, all->item[i].modes);
+}
+
+static enum sq_status check_modes(const struct sq_cli_rows *all, struct sq_error *err)
+{
+    const struct sq_cli_row *chosen = NULL;
+    for (size_t i = 0; i < all->n; i++) {
+        const struct sq_cli_item *item = &all->item[i];
+        if (!item->given || !item->row->mode)
+            continue;
+        if (chosen)
+            return SQ_FAIL(err, SQ_ERR_ARG, "--%s and --%s given, need one of them", chosen->name,
+                           item->row->name);
+        chosen = item->row;
+    }
+    for (size_t i = 0; i < all->n; i++) {
+        const struct sq_cli_item *item = &all->item[i];
+        const struct sq_cli_row *r = item->row;
+        if (item->given && !r->mode && !(item->modes & (chosen ? chosen->mode : SQ_CLI_PLAIN)))
+            return SQ_FAIL(err, SQ_ERR_ARG, "%s%s %s --%s", r->name ? "--" : "",
+                           r->name ? r->name : r->arg, chosen ? "has no use with" : "needs",
+                           chosen ? chosen->name : item->needs);
+    }
+    return SQ_OK;
+}
+
 static enum sq_status end_parts(const struct sq_cli_row *row, char *in, struct sq_error *err)
 {
     for (; row->kind != SQ_CLI_IS_END; row++)
@@ -281,10 +325,12 @@ enum sq_status sq_cli_parse(const struct sq_cli_line *line, int argc, char **arg
                             struct sq_error *err)
 {
     struct reading r = {.line = line, .argc = argc, .argv = argv, .err = err};
-    collect(line->rows, in, &r.all);
+    collect(line->rows, in, SQ_CLI_PLAIN, &r.all);
+    name_modes(&r.all);
     SQ_TRY(take_words(&r));
     r.is_setting = true;
     SQ_TRY(take_words(&r));
+    SQ_TRY(check_modes(&r.all, err));
     protect_inputs(&r.all);
     return end_parts(line->rows, in, err);
 }

@@ -32,6 +32,9 @@ enum sq_cli_kind {
 // Where --help shows an option.
 enum sq_cli_group { SQ_CLI_MAIN, SQ_CLI_OF_FORMAT, SQ_CLI_OF_CORE, SQ_CLI_COMMON, SQ_CLI_OF_TOOLS };
 
+// Modes of a command: PLAIN where no option chooses another.
+enum { SQ_CLI_PLAIN = 1, SQ_CLI_ALL = 0xff };
+
 struct sq_cli_row {
     const char *name; // "bank": --bank; NULL: an argument without an option
     const char *arg;  // its value in --help and --complete: "N", "FILE", "DIR", ...
@@ -48,6 +51,8 @@ struct sq_cli_row {
     const char *found;     // of an input file: where it is looked for (sq_home_find); NULL: no file
     size_t offset, nbytes; // of the field, in the struct of the table
     size_t given;          // offset of a bool that says whether it was given; 0: none
+    unsigned mode;         // bit of the mode that the option chooses; 0: none
+    unsigned modes;        // bits of those in which it, or a part, has a use; 0: SQ_CLI_PLAIN
     size_t count, capacity; // a list: offset of its size_t length, most elements; 0: no list
     enum sq_status (*set)(void *in, const struct sq_cli_row *row, const char *text,
                           struct sq_error *err); // `in`: the struct of the table
@@ -126,8 +131,9 @@ struct sq_cli_line {
 // silently means another option; an unknown one is refused with the nearest that there is. --help
 // (-h) prints on stdout and exits 0; --complete prints what completion scripts want, a line each:
 // "--name", argument or nothing, words it may be; separated by tabs. Refusals are one sentence with
-// option, value and range. Every file that a row names, given or default, is then protected from
-// outputs (sq_file_protect) unless the row says .is_output.
+// option, value and range; so are those of an option that has no use in the mode. Every file that a
+// row names, given or default, is then protected from outputs (sq_file_protect) unless the row says
+// .is_output.
 enum sq_status sq_cli_parse(const struct sq_cli_line *line, int argc, char **argv, void *in,
                             struct sq_error *err);
 
@@ -139,6 +145,9 @@ struct sq_cli_rows {
     struct sq_cli_item {
         const struct sq_cli_row *row;
         char *in;
+        unsigned modes;
+        const char *needs; // the option that chooses its mode; NULL: it is of use without
+        bool given;
     } item[SQ_CLI_ROWS_MAX];
     size_t n;
 };

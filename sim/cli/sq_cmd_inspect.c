@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sqsim inspect: what a safetensors or GGUF file, an encoded model or a model directory holds.
+// sqsim inspect: what a safetensors or GGUF file, an encoded model or a model directory holds, or
+// which GEMMs a config.json means.
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,27 +13,57 @@
 #include "sim/io/sq_quote.h"
 #include "sim/llm/sq_checkpoint.h"
 #include "sim/llm/sq_gguf_model.h"
+#include "sim/machine/sq_workload.h"
+
+enum { GEMMS = 2 };
 
 struct arguments {
     const char *path; // NULL: the embedded model
-    bool is_json;
+    const char *output;
+    struct sq_workload_options options;
+    bool is_gemms, has_seq, is_json;
 };
+
+static const char *const phases[] = {"prefill", "decode", NULL};
+static const char *const routings[] = {"balanced", "skewed", NULL};
 
 #define AT(field) SQ_CLI_AT(struct arguments, field)
 static const struct sq_cli_row rows[] = {
-    SQ_CLI_FLAG("json", AT(is_json), "one JSON object per tensor and operand, the summary last"),
-    SQ_CLI_ARGUMENT("FILE", AT(path), .found = SQ_HOME_MODEL), SQ_CLI_END};
+    SQ_CLI_FLAG("gemms", AT(is_gemms), "the linear layers as a table of GEMMs, by config.json",
+                .mode = GEMMS),
+    SQ_CLI_WORD("phase", "P", phases, AT(options.is_decode),
+                "batch x seq tokens (prefill) or one token a sequence", .modes = GEMMS),
+    SQ_CLI_UINT("batch", "N", 1, SQ_GEMM_MAX, AT(options.batch), "sequences", .modes = GEMMS),
+    SQ_CLI_UINT("seq", "N", 1, SQ_GEMM_MAX, AT(options.seq), "tokens of a sequence in prefill",
+                .given = offsetof(struct arguments, has_seq), .modes = GEMMS),
+    SQ_CLI_WORD("routing", "R", routings, AT(options.routing),
+                "tokens of experts: balanced, or skewed (expert r proportional to 1/(r+1))",
+                .modes = GEMMS),
+    SQ_CLI_TEXT("output", "FILE", AT(output), "write the table here", .letter = 'o',
+                .usual = "standard output", .group = SQ_CLI_COMMON, .is_output = true,
+                .modes = GEMMS),
+    SQ_CLI_FLAG("json", AT(is_json),
+                "one JSON object per tensor and operand, or row of GEMMs, the summary last",
+                .group = SQ_CLI_COMMON, .modes = SQ_CLI_ALL),
+    SQ_CLI_ARGUMENT("FILE", AT(path), .found = SQ_HOME_MODEL, .modes = SQ_CLI_ALL),
+    SQ_CLI_END};
 
 static const char doc[] =
     "Lists tensors, shapes, dtypes, bytes and metadata of a safetensors file, a GGUF file or a "
     "Hugging Face model directory (default: the embedded traces/tiny-llama). An encoded file is "
-    "validated as well: "
-    "format, stored bits per weight, every bank.\v"
+    "validated as well: format, stored bits per weight, every bank. With --gemms: the linear "
+    "layers of a decoder by its config.json (or the directory that holds it) as "
+    "Layer,M,N,K,Count: the form that `sqsim run --workload` and, but for Count, SCALE-Sim read. "
+    "The product with the vocabulary, lm_head, is not among them, nor in times of these tables: "
+    "add a row of tokens x vocabulary x hidden size for it.\v"
     "Examples:\n"
     "  sqsim inspect\n"
     "  sqsim inspect llama.sq.safetensors\n"
     "  sqsim inspect ~/models/Llama-3.2-1B --json\n"
-    "  sqsim inspect SmolLM2-135M-Instruct.Q4_1.gguf\n";
+    "  sqsim inspect SmolLM2-135M-Instruct.Q4_1.gguf\n"
+    "  sqsim inspect --gemms traces/workloads/llama-3-70b.json -o llama-3-70b_prefill_2048.csv\n"
+    "  sqsim inspect --gemms ~/models/my-llama --phase decode --batch 8\n"
+    "  sqsim inspect --gemms traces/workloads/qwen3-30b-a3b.json --seq 128 --routing skewed\n";
 
 // ---- tensors and metadata -------------------------------------------------------------------
 
@@ -324,15 +355,78 @@ static enum sq_status inspect(const struct arguments *in, const char *path, stru
     return SQ_OK;
 }
 
+// ---- GEMMs ----------------------------------------------------------------------------------
+
+static void print_gemms(const struct sq_workload *w, const struct arguments *in)
+{
+    struct sq_cli_table table = {.is_json = true};
+    long double macs = 0, params = 0; // exact up to 2^64
+    for (size_t i = 0; i < w->n; i++) {
+        const struct sq_workload_row *r = &w->row[i];
+        const long double weights = (long double)r->gemm.n * r->gemm.k * r->count;
+        const struct sq_cli_column row[] = {
+            SQ_KEYS("layer", r->name, "m", r->gemm.m, "n", r->gemm.n, "k", r->gemm.k),
+            SQ_KEYS("count", r->count), SQ_COLUMNS_END};
+        sq_cli_put(&table, row);
+        params += weights;
+        macs += weights * r->gemm.m;
+    }
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("phase", phases[in->options.is_decode], "rows", w->n),
+        SQ_KEYS("has_lm_head", json_boolean(sq_workload_has_lm_head(w))),
+        SQ_KEYS("parameters_used", sq_cli_amount(params), "macs", sq_cli_amount(macs)),
+        SQ_COLUMNS_END};
+    sq_cli_put_summary(row, sq_cli_provenance("shapes", "config.json", 0));
+}
+
+static enum sq_status write_table(const struct sq_workload *w, const char *path,
+                                  struct sq_error *err)
+{
+    struct sq_outfile out;
+    if (!path) {
+        sq_workload_write(w, stdout);
+        return SQ_OK;
+    }
+    SQ_TRY(sq_outfile_open(&out, path, err));
+    sq_workload_write(w, out.stream);
+    return sq_outfile_commit(&out, err);
+}
+
+static enum sq_status list_gemms(const struct arguments *in, struct sq_error *err)
+{
+    const char *path = sq_cli_model(in->path ? sq_cli_found(in->path, SQ_HOME_CONFIG) : NULL);
+    struct sq_workload w;
+    struct stat st;
+    char inside[4200];
+    if (in->has_seq && in->options.is_decode)
+        return SQ_FAIL(err, SQ_ERR_ARG,
+                       "--seq with --phase decode: a sequence has one token there");
+    if (in->is_json && in->output)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--json and --output given, need one of them");
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        snprintf(inside, sizeof inside, "%.4096s/config.json", path);
+        path = inside;
+    }
+    SQ_TRY(sq_workload_from_config(path, &in->options, &w, err));
+    enum sq_status status = SQ_OK;
+    if (in->is_json)
+        print_gemms(&w, in);
+    else
+        status = write_table(&w, in->output, err);
+    sq_workload_free(&w);
+    return status;
+}
+
 int sq_cmd_inspect(int argc, char **argv)
 {
     static const struct sq_cli_line line = {rows, "[FILE|MODEL_DIR]", doc};
-    struct arguments in = {0};
+    struct arguments in = {.options = {.batch = 1, .seq = 2048}};
     struct sq_error err;
     if (sq_cli_parse(&line, argc, argv, &in, &err) != SQ_OK)
         return sq_cli_fail("inspect", &err);
     struct totals total = {.metadata = json_object()};
-    enum sq_status status = inspect(&in, sq_cli_model(in.path), &total, &err);
+    const enum sq_status status =
+        in.is_gemms ? list_gemms(&in, &err) : inspect(&in, sq_cli_model(in.path), &total, &err);
     json_decref(total.metadata);
     return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("inspect", &err);
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// sqsim quantize: every linear layer of a checkpoint in a format. Layers of sq_w go to the file one
-// by one; those of other formats stay in memory, encoded, until it is written, since their sizes
-// are known only then.
+// sqsim quantize: every linear layer of a checkpoint in a format, or the format itself as a suite
+// (sq_cmd_quantize_vectors.c). Layers of sq_w go to the file one by one; those of other formats stay
+// in memory, encoded, until it is written, since their sizes are known only then.
+#include "sim/cli/sq_cmd_quantize.h"
+
 #include <errno.h>
 #include <math.h>
 #include <omp.h>
@@ -18,34 +20,44 @@
 #include "sim/format/sq_quantize.h"
 #include "sim/llm/sq_layer_scan.h"
 
+enum { VECTORS = 2 };
+
 struct arguments {
     struct sq_cli_options options;
     struct sq_recipe r;           // of the options
     const char *model;            // NULL: the embedded one
     const char *output;           // NULL: report only
+    const char *answers;          // of a unit; NULL: none
     struct sq_token_source calib; // a token file or a text, or the file beside the model
     uint64_t n_calib_sequences;   // 0: all
     unsigned jobs;
-    bool is_json, is_progress;
+    bool is_vectors, is_json, is_progress;
 };
 
 #define AT(field) SQ_CLI_AT(struct arguments, field)
 static const struct sq_cli_row rows[] = {
     SQ_CLI_TEXT("output", "FILE", AT(output),
-                "write the encoded layers (safetensors); without it, report only", .letter = 'o',
-                .is_output = true),
+                "write the encoded layers (safetensors); without it, report only; with --vectors "
+                "the directory of FORMAT.jsonl and FORMAT.safetensors",
+                .letter = 'o', .is_output = true, .modes = SQ_CLI_ALL),
+    SQ_CLI_FLAG("vectors", AT(is_vectors),
+                "a block-scaled format as conformance vectors, in place of a model",
+                .mode = VECTORS),
+    SQ_CLI_TEXT("check", "ANSWERS", AT(answers),
+                "judge what a unit answered: JSON lines, or a file NAME.safetensors",
+                .modes = VECTORS),
     SQ_CLI_TEXT("calib", "FILE", AT(calib.tokens), "where calibrated: calibration tokens",
                 .usual = "MODEL/tokens_calib.safetensors", .found = ""),
     SQ_CLI_TEXT("calib-text", "FILE", AT(calib.text),
                 "a text in their place, by the model's own tokenizer", .found = ""),
     SQ_CLI_UINT("calib-sequences", "N", 1, INT32_MAX, AT(n_calib_sequences),
                 "the first N sequences of the calibration tokens only"),
-    SQ_CLI_FORMATS(SQ_IN_QUANTIZE, AT(options)),
+    SQ_CLI_FORMATS(SQ_IN_QUANTIZE, AT(options), .modes = SQ_CLI_ALL),
     SQ_CLI_PART(sq_cli_text_rows, AT(calib)),
     SQ_CLI_UINT("jobs", "N", 1, 1024, AT(jobs), "threads; the result does not depend on it",
                 .usual = "all processors", .group = SQ_CLI_COMMON),
-    SQ_CLI_FLAG("json", AT(is_json), "one JSON object per layer, the summary last",
-                .group = SQ_CLI_COMMON),
+    SQ_CLI_FLAG("json", AT(is_json), "one JSON object per layer or rule, the summary last",
+                .group = SQ_CLI_COMMON, .modes = SQ_CLI_ALL),
     SQ_CLI_FLAG("progress", AT(is_progress), "say what is being done on stderr, terminal or not",
                 .group = SQ_CLI_COMMON),
     SQ_CLI_ARGUMENT("MODEL", AT(model), .found = SQ_HOME_MODEL),
@@ -56,14 +68,20 @@ static const char doc[] =
     "bits per weight and SQNR. MODEL is a Hugging Face directory (config.json, model.safetensors "
     "or "
     "shards), a GGUF file, or one .safetensors file, whose 2-D float tensors are taken; default: "
-    "the embedded "
-    "traces/tiny-llama.\v"
+    "the embedded traces/tiny-llama. With --vectors: the golden model of a block-scaled format "
+    "(SPEC Q) as cases for those who build a unit for it: every element code, ties and the numbers "
+    "beside them, masks, scales with their edge cases, codes of blocks, exact sums, scaled sums, "
+    "accumulation; options that do not touch a block have no effect. With --check the rules go in "
+    "this order, and the first broken one is named with its first case; exit 1 where one is broken "
+    "or not answered.\v"
     "Examples:\n"
     "  sqsim quantize\n"
     "  sqsim quantize ~/models/Llama-3.2-1B -o llama.sq.safetensors\n"
     "  sqsim quantize -o w.safetensors && sqsim eval --weights w.safetensors\n"
     "  sqsim quantize --format gqsa --algorithm lite --sparsity 0.4 -o g.safetensors\n"
-    "  sqsim quantize layer.safetensors --bank 16 --sparsity 0.875 --json\n";
+    "  sqsim quantize layer.safetensors --bank 16 --sparsity 0.875 --json\n"
+    "  sqsim quantize --vectors --format sq_b --codes split --step pow2 -o /tmp\n"
+    "  sqsim quantize --vectors --format nvfp4 --check answers.jsonl\n";
 
 // ---- what is printed ------------------------------------------------------------------------
 
@@ -363,6 +381,14 @@ int sq_cmd_quantize(int argc, char **argv)
     bool is_rtn = false;
     if (status != SQ_OK)
         return sq_cli_fail("quantize", &err);
+    if (in.is_vectors) {
+        const struct sq_vectors_request request = {&in.r, in.output, in.answers, in.is_json};
+        bool is_kept;
+        status = sq_vectors_request(&request, &is_kept, &err);
+        return status != SQ_OK ? sq_cli_fail("quantize", &err)
+               : is_kept       ? SQ_EXIT_OK
+                               : SQ_EXIT_CHECK_FAILED;
+    }
     if (is_calib && !sq_recipe_needs_calibration(&in.r))
         sq_cli_note_calib("quantize");
     const char *model = sq_cli_model(in.model);

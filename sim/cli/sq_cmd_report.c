@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sqsim report: a sweep database as HTML, CSV, JSON and text. sqsim compare-runs: two of them.
+// sqsim report: a sweep database as HTML, CSV, JSON and text; or what changed between two of them.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,35 +8,44 @@
 #include "sim/cli/sq_cli_table.h"
 #include "sim/sweep/sq_report.h"
 
+enum { CHANGES = 2 };
+
 struct arguments {
     const char *db, *output, *sweep;
     const char *file[2];
     size_t n_files;
-    bool is_json;
+    bool is_changes, is_json;
 };
 
 #define AT(field) SQ_CLI_AT(struct arguments, field)
-
-// ---- report -------------------------------------------------------------------------------------
-
-static const struct sq_cli_row report_rows[] = {
+static const struct sq_cli_row rows[] = {
     SQ_CLI_TEXT("db", "FILE", AT(db), "database of sqsim sweep", .usual = "sweep.db"),
     SQ_CLI_TEXT("output", "DIR", AT(output),
                 "write index.html, results.json and a CSV per sweep there", .letter = 'o',
                 .is_output = true),
-    SQ_CLI_TEXT("sweep", "NAME", AT(sweep), "only this sweep of the database", .usual = "all"),
-    SQ_CLI_FLAG("json", AT(is_json), "one JSON object per sweep, the summary last",
-                .group = SQ_CLI_COMMON),
+    SQ_CLI_FLAG("changes", AT(is_changes), "what changed between two databases, A and B",
+                .mode = CHANGES),
+    SQ_CLI_TEXT("sweep", "NAME", AT(sweep), "only this sweep of a database", .usual = "all",
+                .modes = SQ_CLI_ALL),
+    SQ_CLI_FLAG("json", AT(is_json),
+                "one JSON object per sweep, or measure that changed, the summary last",
+                .group = SQ_CLI_COMMON, .modes = SQ_CLI_ALL),
+    SQ_CLI_ARGUMENT("A B", SQ_CLI_LIST_AT(struct arguments, file, n_files), .modes = CHANGES),
     SQ_CLI_END};
-static const char report_doc[] =
+static const char doc[] =
     "Shows what a sweep found: Pareto fronts, bank against sparsity, where the cycles go, of each "
     "workload and machine by itself. Prints a summary; -o also writes one self-contained HTML page "
     "(no network) with CSV and JSON beside it. Points that the specification, as it was last run, "
-    "no longer has are left out of all of them, and counted.\v"
+    "no longer has are left out of all of them, and counted. With --changes: points that only one "
+    "of two databases has, and for every measure how many points differ and where most; exit "
+    "status 0: no difference, 1: some.\v"
     "Examples:\n"
     "  sqsim report --db grid.db\n"
     "  sqsim report --db grid.db -o report\n"
-    "  sqsim report --db all.db --sweep paper_grid --json\n";
+    "  sqsim report --db all.db --sweep paper_grid --json\n"
+    "  sqsim report --changes before.db after.db\n";
+
+// ---- one database -------------------------------------------------------------------------------
 
 static void print_json(const struct arguments *in, const struct sq_report *r)
 {
@@ -56,45 +65,24 @@ static void print_json(const struct arguments *in, const struct sq_report *r)
     sq_cli_put_summary(row, sq_cli_provenance(NULL, NULL, 1));
 }
 
-int sq_cmd_report(int argc, char **argv)
+static enum sq_status report(const struct arguments *in, struct sq_error *err)
 {
-    struct sq_error err;
-    struct arguments in = {.db = "sweep.db"};
-    static const struct sq_cli_line line = {report_rows, "", report_doc};
-    struct sq_report report;
-    if (sq_cli_parse(&line, argc, argv, &in, &err) != SQ_OK)
-        return sq_cli_fail("report", &err);
-    if (in.output && !*in.output) {
-        (void)SQ_FAIL(&err, SQ_ERR_ARG, "--output = '', need the name of a directory");
-        return sq_cli_fail("report", &err);
-    }
-    if (sq_report_load(&report, in.db, in.sweep, &err) != SQ_OK)
-        return sq_cli_fail("report", &err);
-    enum sq_status status = sq_report_hide_stale(&report, sq_cli_home(), &err);
-    if (status == SQ_OK && in.output)
-        status =
-            sq_report_write(&report, in.output, sq_cli_home_path("sim/sweep/sq_report.html"), &err);
-    if (status == SQ_OK && in.is_json)
-        print_json(&in, &report);
+    struct sq_report r;
+    if (in->output && !*in->output)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--output = '', need the name of a directory");
+    SQ_TRY(sq_report_load(&r, in->db, in->sweep, err));
+    enum sq_status status = sq_report_hide_stale(&r, sq_cli_home(), err);
+    if (status == SQ_OK && in->output)
+        status = sq_report_write(&r, in->output, sq_cli_home_path("sim/sweep/sq_report.html"), err);
+    if (status == SQ_OK && in->is_json)
+        print_json(in, &r);
     else if (status == SQ_OK)
-        status = sq_report_text(&report, stdout, &err);
-    sq_report_free(&report);
-    return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("report", &err);
+        status = sq_report_text(&r, stdout, err);
+    sq_report_free(&r);
+    return status;
 }
 
-// ---- compare-runs -------------------------------------------------------------------------------
-
-static const struct sq_cli_row compare_rows[] = {
-    SQ_CLI_TEXT("sweep", "NAME", AT(sweep), "only this sweep", .usual = "all"),
-    SQ_CLI_FLAG("json", AT(is_json), "one JSON object per measure that changed, the summary last",
-                .group = SQ_CLI_COMMON),
-    SQ_CLI_ARGUMENT("A B", SQ_CLI_LIST_AT(struct arguments, file, n_files)), SQ_CLI_END};
-static const char compare_doc[] =
-    "Shows what changed between two sweep databases: points that only one has, and for every "
-    "measure how many points differ and where most. Exit status 0: no difference, 1: some.\v"
-    "Examples:\n"
-    "  sqsim compare-runs before.db after.db\n"
-    "  sqsim compare-runs before.db after.db --sweep paper_grid --json\n";
+// ---- two databases ------------------------------------------------------------------------------
 
 static void print_changes(const struct arguments *in, const struct sq_changes *c)
 {
@@ -126,29 +114,34 @@ static void print_changes(const struct arguments *in, const struct sq_changes *c
                in->file[1]);
 }
 
-int sq_cmd_compare_runs(int argc, char **argv)
+static enum sq_status compare(const struct arguments *in, bool *differ, struct sq_error *err)
 {
-    struct sq_error err;
-    struct arguments in = {0};
-    static const struct sq_cli_line line = {compare_rows, "A B", compare_doc};
     struct sq_report a, b = {0};
     static struct sq_changes changes; // large
-    if (sq_cli_parse(&line, argc, argv, &in, &err) != SQ_OK)
-        return sq_cli_fail("compare-runs", &err);
-    if (in.n_files < 2) {
-        (void)SQ_FAIL(&err, SQ_ERR_ARG, "needs two databases of sqsim sweep");
-        return sq_cli_fail("compare-runs", &err);
-    }
-    if (sq_report_load(&a, in.file[0], in.sweep, &err) != SQ_OK)
-        return sq_cli_fail("compare-runs", &err);
-    enum sq_status status = sq_report_load(&b, in.file[1], in.sweep, &err);
+    if (in->n_files < 2)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--changes needs two databases of sqsim sweep");
+    SQ_TRY(sq_report_load(&a, in->file[0], in->sweep, err));
+    enum sq_status status = sq_report_load(&b, in->file[1], in->sweep, err);
     if (status == SQ_OK)
-        status = sq_report_compare(&a, &b, &changes, &err);
+        status = sq_report_compare(&a, &b, &changes, err);
     if (status == SQ_OK)
-        print_changes(&in, &changes);
+        print_changes(in, &changes);
     sq_report_free(&a);
     sq_report_free(&b);
-    if (status != SQ_OK)
-        return sq_cli_fail("compare-runs", &err);
-    return changes.changed || changes.only_a || changes.only_b ? SQ_EXIT_CHECK_FAILED : SQ_EXIT_OK;
+    *differ = changes.changed || changes.only_a || changes.only_b;
+    return status;
+}
+
+int sq_cmd_report(int argc, char **argv)
+{
+    struct sq_error err;
+    struct arguments in = {.db = "sweep.db"};
+    static const struct sq_cli_line line = {rows, "[A B]", doc};
+    bool differ = false;
+    enum sq_status status = sq_cli_parse(&line, argc, argv, &in, &err);
+    if (status == SQ_OK)
+        status = in.is_changes ? compare(&in, &differ, &err) : report(&in, &err);
+    return status != SQ_OK ? sq_cli_fail("report", &err)
+           : differ        ? SQ_EXIT_CHECK_FAILED
+                           : SQ_EXIT_OK;
 }

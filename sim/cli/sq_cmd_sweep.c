@@ -30,6 +30,8 @@ struct arguments {
     struct sq_error *err;
 };
 
+enum { MERGE = 2, MEASURES = 4 };
+
 static const char doc[] =
     "Computes every point of the grid that SPEC spans and that the database lacks. May be killed "
     "at any moment and started again; several may work on one database. The results do not depend "
@@ -71,34 +73,31 @@ static enum sq_status add_file(void *context, const struct sq_cli_row *row, cons
 #define AT(field) SQ_CLI_AT(struct arguments, field)
 static const struct sq_cli_row rows[] = {
     SQ_CLI_TEXT("db", "FILE", AT(db), "database of the results, created where missing",
-                .usual = "sweep.db"),
+                .usual = "sweep.db", .modes = SQ_CLI_PLAIN | MERGE),
     SQ_CLI_TEXT("output", "FILE", AT(output),
                 "when done, all points of SPEC as CSV; provenance in FILE.json", .letter = 'o',
                 .is_output = true),
     SQ_CLI_OWN("shard", "I/N", set_shard, "only part I of N parts, 1/N .. N/N (1/1)"),
-    SQ_CLI_FLAG("merge", AT(is_merge), "add the databases FILE... to --db instead of running"),
+    SQ_CLI_FLAG("merge", AT(is_merge), "add the databases FILE... to --db instead of running",
+                .mode = MERGE),
     SQ_CLI_FLAG("dry-run", AT(is_dry_run),
                 "check SPEC, list what is no legal format or core, count the points and those "
                 "already in --db; "
                 "compute nothing"),
-    SQ_CLI_FLAG("measures", AT(is_measures), "list the measures that SPEC may name"),
+    SQ_CLI_FLAG("measures", AT(is_measures), "list the measures that SPEC may name",
+                .mode = MEASURES),
     SQ_CLI_TEXT("liberty", "FILE", AT(liberty), "standard cells for areas",
                 .usual = "qflow-tech-osu018"),
     SQ_CLI_UINT("jobs", "N", 1, 256, AT(jobs), "points computed at a time", .group = SQ_CLI_COMMON),
     SQ_CLI_FLAG("json", AT(is_json), "one JSON object per point, the summary last",
-                .group = SQ_CLI_COMMON),
+                .group = SQ_CLI_COMMON, .modes = SQ_CLI_ALL),
     SQ_CLI_TOOLS(AT(tools)),
-    SQ_CLI_OWN(NULL, "SPEC", add_file, NULL, .found = SQ_HOME_SWEEP),
+    SQ_CLI_OWN(NULL, "SPEC", add_file, NULL, .found = SQ_HOME_SWEEP, .modes = SQ_CLI_PLAIN | MERGE),
     SQ_CLI_END};
 
 static enum sq_status check(const struct arguments *in)
 {
     struct sq_error *err = in->err;
-    if (in->is_merge && (in->output || in->is_dry_run || in->n_shards > 1))
-        return SQ_FAIL(err, SQ_ERR_ARG, "--merge together with --%s, need one of them",
-                       in->output       ? "output"
-                       : in->is_dry_run ? "dry-run"
-                                        : "shard");
     if (in->is_merge && in->n_files == 0)
         return SQ_FAIL(err, SQ_ERR_ARG, "--merge needs the databases to add");
     if (!in->is_merge && in->n_files == 0)
@@ -353,11 +352,6 @@ static enum sq_status merge(const struct arguments *in)
 static enum sq_status list_measures(const struct arguments *in)
 {
     struct sq_cli_table table = {.is_json = in->is_json};
-    if (in->n_files > 0 || in->is_merge || in->is_dry_run)
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "--measures with %s, need one of them",
-                       in->is_merge     ? "--merge"
-                       : in->is_dry_run ? "--dry-run"
-                                        : "SPEC");
     for (size_t i = 0; i < sq_n_measures; i++) {
         const struct sq_measure *const m = &sq_measures[i];
         const struct sq_cli_column row[] = {

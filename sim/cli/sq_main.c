@@ -13,24 +13,21 @@
 
 // One line per command; a command lives in sq_cmd_NAME.c.
 static const struct sq_command commands[] = {
-    {"quantize", "encode a checkpoint (Hugging Face, GGUF) or a safetensors file", sq_cmd_quantize},
+    {"quantize", "encode a checkpoint (Hugging Face, GGUF); conformance vectors of a format",
+     sq_cmd_quantize},
     {"eval", "perplexity and layer errors of a model in the bit-exact integers of a format",
      sq_cmd_eval},
-    {"run", "cycles, utilisation and values of a GEMM or a model", sq_cmd_run},
+    {"run", "cycles and values of a GEMM or a model, shares of workers, where numbers come from",
+     sq_cmd_run},
     {"cosim", "verilated RTL against golden values and cycle model", sq_cmd_cosim},
     {"area", "area and delay of the blocks by synthesis", sq_cmd_area},
     {"energy", "joules of a block's netlist on operands, by part", sq_cmd_energy},
     {"sweep", "a grid of points into a database, resumable", sq_cmd_sweep},
-    {"report", "what a sweep found: text, and a page with plots", sq_cmd_report},
-    {"compare-runs", "what changed between two sweep databases", sq_cmd_compare_runs},
-    {"workload", "the GEMMs of a model as a table, from its config.json", sq_cmd_workload},
+    {"report", "what a sweep found, or what changed between two: text, and a page with plots",
+     sq_cmd_report},
     {"compare", "predicted against measured times and speedups of a GPU", sq_cmd_compare},
-    {"explain", "where a number comes from: closed forms beside the cycle model", sq_cmd_explain},
-    {"schedule", "how evenly the work of a real sparse layer falls on workers", sq_cmd_schedule},
     {"image", "layers as the chip reads them from memory", sq_cmd_image},
-    {"inspect", "show what a file or a model directory holds", sq_cmd_inspect},
-    {"vectors", "conformance vectors of a block-scaled format, and a unit judged by them",
-     sq_cmd_vectors},
+    {"inspect", "what a file or a model holds; the GEMMs of a model as a table", sq_cmd_inspect},
 };
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -39,7 +36,7 @@ static int help(void)
     printf("Usage: sqsim COMMAND [OPTION...]\n"
            "Cycle-level simulator and RTL co-design testbench for sparse-quantized formats.\n\n");
     for (size_t i = 0; i < N_COMMANDS; i++)
-        printf("  %-12s %s\n", commands[i].name, commands[i].summary);
+        printf("  %-9s %s\n", commands[i].name, commands[i].summary);
     printf("\n`sqsim COMMAND --help` lists the options with examples; `sqsim --version`.\n"
            "docs/SPEC.md says what each format is, docs/json.md what --json prints.\n"
            "Exit status: 0 done, 1 a check failed, 2 bad input, 3 a tool or device is missing.\n");
@@ -106,6 +103,7 @@ int main(int argc, char **argv)
         printf("sqsim %s\nrevision %s\n", SQ_VERSION, sq_cli_revision());
         return sq_cli_finish("version", SQ_EXIT_OK);
     }
+    sq_cli_old_name(&argc, &argv);
     for (size_t i = 0; i < N_COMMANDS; i++)
         if (strcmp(argv[1], commands[i].name) == 0) {
             if (sq_cli_check_memory(&err) != SQ_OK)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of a format's table that `sqsim schedule` reads: how evenly the work of an encoded layer
+// The part of a format's table that `sqsim run --share` reads: how evenly the work of an encoded layer
 // can be shared out.
 #ifndef SQ_FORMAT_SHARE_H
 #define SQ_FORMAT_SHARE_H

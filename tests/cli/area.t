@@ -154,8 +154,8 @@ accept "... used by another source" area --json --source use.sv --source mine_fi
 refuse "did you mean gather_mux" area --block gather_mix
 refuse "need one of [0-9]* names of area --list" area --block frobnicate
 refuse "did you mean sequencer" area --block seqencer
-refuse "list and --block: leave one out" area --list --block mul
-refuse "list and --period: leave one out" area --list --period 2
+refuse "--block has no use with --list" area --list --block mul
+refuse "--period has no use with --list" area --list --period 2
 refuse "bits = 1, need 2..16" area --block mul --a-bits 1
 refuse "bits = 17, need 2..16" area --block mul --b-bits 17
 refuse "bits = x, need 2..16" area --block mul --b-bits x

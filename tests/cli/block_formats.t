@@ -155,7 +155,7 @@ refuse "smooth does not go with --rotate and GPTQ" eval --format nvfp4 --rotate 
 accept "SmoothQuant before blocks" eval --format nvfp4 --operand act --smooth 0.5 --sequences 2 --calib-sequences 4 --summary
 refuse "only --act-bits is free" eval --weights mxfp4.st --rule ceil
 refuse "calibration needs a model directory" quantize w.safetensors --format nvfp4 --act-scale static
-refuse "has the same work in every row" schedule mxfp4.st
+refuse "has the same work in every row" run --share mxfp4.st
 # ---- time and traffic -----------------------------------------------------------------------------
 r() { sq run --m 32 --n 4096 --k 4096 --machine "$SQSIM_HOME/sim/machines/default.yaml" --json "$@"; }
 stream() { grep -o '"bytes_by_stream":{[^}]*}' "$W.out" | tail -1 | grep -o "\"$1\":[0-9]*" | cut -d: -f2; }

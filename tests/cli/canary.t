@@ -179,7 +179,7 @@ def databases(p):
         subprocess.run([os.environ["REDIGEST"], W + "/in/d.db"], stderr=subprocess.DEVNULL)
         run("database " + field, "report", "--db", "d.db", "-o", "d")
         run("database " + field, "report", "--db", "d.db", "--json")
-        run("database " + field, "compare-runs", "good.db", "d.db")
+        run("database " + field, "report", "--changes", "good.db", "d.db")
         run("database " + field, "sweep", "d.yaml", "--db", "d.db", "--json")
 
 # ---- tables -------------------------------------------------------------------------------------
@@ -322,7 +322,7 @@ def models(p):
         write("model/config.json", json.dumps(bad))
         write("model/model.safetensors", safetensors({"x": entry("BF16", [2, 64], 256)}, b"\x3c" * 256))
         field = "config " + ("key" if key == p else key)
-        run(field, "workload", "model")
+        run(field, "inspect", "--gemms", "model")
         run(field, "inspect", "model")
     write("model/config.json", json.dumps(good))
     os.unlink(W + "/in/model/model.safetensors")
@@ -334,7 +334,7 @@ def models(p):
     there = W + "/in/" + file_name(p) + ".model"
     os.makedirs(there)
     shutil.copy(W + "/in/model/config.json", there)
-    run("model directory", "workload", "./" + file_name(p) + ".model", "-o", "./" + file_name(p) + ".w")
+    run("model directory", "inspect", "--gemms", "./" + file_name(p) + ".model", "-o", "./" + file_name(p) + ".w")
     run("model directory", "inspect", "./" + file_name(p) + ".model")
     run("option", "run", "--format", p)
     run("option", "area", "--block", p)

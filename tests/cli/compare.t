@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# sqsim compare and explain: every flag does something, bad input is refused; on the measured times
+# sqsim compare and run --explain: every flag does something, bad input is refused; on the measured times
 # of two GPUs, where they are there, the errors stay within the stated goals.
 . "$(dirname "$0")/lib.sh"
 M=$SQSIM_HOME/sim/machines
@@ -262,7 +262,7 @@ accept "--cross of two files" compare --cross --gpu "$D/A100.csv" --machine "$A"
 ok "INT8 2:4 of both" [ "$(grep -c '^  INT8 2:4  >=128 ' "$W.out")" = 2 ]
 refuse "one machine, need at least two" compare --cross --gpu "$D/A100.csv" --machine "$A"
 refuse "1 --gpu and 0 --machine given" compare --cross --gpu "$D/A100.csv"
-refuse "--cross prints its table: no --calibrate" compare --cross --worst 3
+refuse "--worst has no use with --cross" compare --cross --worst 3
 if [ -d "$DATA/gpu_measured" ]; then # all of what others measured, not the shipped cut
   X=$DATA/gpu_measured X2=$X/aiconfigurator
   accept "--cross of all measured times" compare --cross --json \
@@ -336,25 +336,25 @@ ok "are left out with their reason" out_has "^  left out: [0-9]* from line [0-9]
 refuse "p10_us = 9 is above p90_us = 4" compare --gpu spread.csv --machine "$A"
 rm -f "$W/bad.yaml" "$W/part.csv" "$W/part.yaml" "$W/A100.csv"
 
-# ---- explain --------------------------------------------------------------------------------
-accept "explain cycles" explain cycles --m 512 --n 512 --k 512 --json
+# ---- run --explain --------------------------------------------------------------------------------
+accept "--explain cycles" run --explain cycles --m 512 --n 512 --k 512 --json
 ok "bound" [ "$(number bound_cycles)" = 8192 ]
 ok "cycle model above its bound" at_most 8192 "$(number cycles)"
 ok "SCALE-Sim's closed form" [ "$(number scalesim_os_cycles)" = 146943 ]
-accept "explain cycles, one lane" explain cycles --low-lanes 1 --bank 4 --json
+accept "--explain cycles, one lane" run --explain cycles --low-lanes 1 --bank 4 --json
 ok "core options count" [ "$(number bound_cycles)" = 2048 ]
-accept "explain cycles in words" explain cycles
+accept "--explain cycles in words" run --explain cycles
 ok "it names the skew" out_has "systolic skew"
-accept "explain table10" explain table10 --json
+accept "--explain table10" run --explain table10 --json
 ok "Table 10 within 0.06, 70B within 0.02" at_most "$(number worst_difference)" 0.06
 ok "70B" awk -F'[:,{}]' '/70B/ {for (i = 1; i < NF; i++) v[$i] = $(i + 1)
   d = v["\"speedup\""] - v["\"paper_speedup\""]; if (d * d > .0004) bad = 1; n++} END {exit bad || n != 3}' "$W.out"
-accept "explain v13" explain v13 --json
+accept "--explain v13" run --explain v13 --json
 ok "V13" grep -q '"weight_parallel":\[16777216,8388608,8388608,8388608\]' "$W.out"
-accept "explain roofline" explain roofline
+accept "--explain roofline" run --explain roofline
 ok "W4 g128 is 3.88x at most" out_has "W4 g128 .* 3.88x"
-refuse "no topic given" explain
-refuse "did you mean cycles" explain cycle
-refuse "only go with cycles" explain table10 --m 3
-refuse "--m = 0" explain cycles --m 0
+refuse "--explain needs a value" run --explain
+refuse "did you mean cycles" run --explain cycle
+refuse "only go with cycles" run --explain table10 --m 3
+refuse "--m = 0" run --explain cycles --m 0
 finish

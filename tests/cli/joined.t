@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# `sqsim compare --joined`: its figures are those of the files, of `run` and of `explain table10`; each
+# `sqsim compare --joined`: its figures are those of the files, of `run` and of `run --explain table10`; each
 # difference is the product of its steps; a made file gives numbers known beforehand;
 # reports/gpu prints what the command says now, and the findings there are true of it.
 . "$(dirname "$0")/lib.sh"
@@ -46,13 +46,13 @@ for s in 0.5 0.75 0.875; do
     END {for (i in t) {split(i, x, SUBSEP); if (x[1] == "BF16" && ("FP8", x[2]) in t) print t[i] / ((1 - s) * t[i] + s * t["FP8", x[2]])}}' "$D/RTX4090.csv" | geomean)"
 done
 
-# ---- against run and explain ----------------------------------------------------------------------
+# ---- against run -----------------------------------------------------------------------------------
 seconds() { # OPTIONS...: on the accelerator
   "$SQSIM" run --machine "$M/default.yaml" --workload "$SQSIM_HOME/traces/workloads/llama-2-7b_decode_1.csv" "$@" --json | tail -1 | grep -o '"seconds":[^,}]*' | cut -d: -f2
 }
 ok "GQSA, as run times it" near "$(of "GQSA W4S50 over W4A8" 1 null simulated_speedup | tail -1)" \
   "$(awk -v a="$(seconds --format dense --weight-bits 4 --act-bits 8)" -v b="$(seconds --format gqsa)" 'BEGIN {printf "%.9g", a / b}')"
-sq explain table10 --json
+sq run --explain table10 --json
 for paper in $(grep -o '"paper_speedup":[0-9.]*' "$W.out" | cut -d: -f2); do
   ok "Table 10: $paper" grep -q "\"format\":\"SQ INT8+INT4 .*\"paper_speedup\":$paper[,}]" "$W/json"
 done
@@ -110,9 +110,9 @@ cp "$W/made.csv" "$W/bad.csv"
 refuse "line 1: need the columns name,m_min" compare --joined --formats bad.csv
 refuse "holds no format" compare --joined --formats one.csv
 refuse "absent.csv" compare --joined --formats absent.csv
-refuse "no use without --joined" compare --cross --formats one.csv
+refuse "--formats has no use with --cross" compare --cross --formats one.csv
 refuse "need one" compare --cross --joined
-refuse "--joined prints its table: no --calibrate" compare --joined --worst 3
+refuse "--worst has no use with --joined" compare --joined --worst 3
 refuse "one machine, need at least two" compare --joined --gpu "$D/A100.csv" --machine "$M/a100_pcie_80g.yaml"
 
 # ---- the documents -----------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# sqsim run on machines, sqsim workload: every flag does something, every bad file is refused.
+# sqsim run on machines, sqsim inspect --gemms: every flag does something, every bad file is refused.
 . "$(dirname "$0")/lib.sh"
 T=$SQSIM_HOME/traces/workloads
 M=$SQSIM_HOME/sim/machines
@@ -13,45 +13,45 @@ for l in q k v o; do echo "model.layers.10.self_attn.${l}_proj,1,64,64"; done | 
 sq run --workload long.csv
 ok "names longer than the column are not cut to the same text" [ "$RC,$(grep -cE '^model.layers.10.self_attn.[qkvo]_proj  *1x64x64 ' "$W.out")" = 0,4 ]
 
-# ---- workload -------------------------------------------------------------------------------
-accept "workload on stdout" workload "$T/llama-3-70b.json"
+# ---- inspect --gemms -------------------------------------------------------------------------------
+accept "GEMMs on stdout" inspect --gemms "$T/llama-3-70b.json"
 ok "default: prefill of 2048" out_has "^q_proj,2048,8192,8192,80,$"
-accept "--seq" workload "$T/llama-3-70b.json" --seq 128
+accept "--seq" inspect --gemms "$T/llama-3-70b.json" --seq 128
 ok "--seq sets M" out_has "^q_proj,128,8192,8192,80,$"
-accept "--batch" workload "$T/llama-3-70b.json" --seq 128 --batch 3
+accept "--batch" inspect --gemms "$T/llama-3-70b.json" --seq 128 --batch 3
 ok "--batch multiplies M" out_has "^q_proj,384,8192,8192,80,$"
-accept "--phase decode" workload "$T/llama-3-70b.json" --phase decode --batch 3
+accept "--phase decode" inspect --gemms "$T/llama-3-70b.json" --phase decode --batch 3
 ok "decode: M = batch" out_has "^q_proj,3,8192,8192,80,$"
-accept "--routing skewed" workload "$T/qwen3-30b-a3b.json" --phase decode --batch 32 --routing skewed
+accept "--routing skewed" inspect --gemms "$T/qwen3-30b-a3b.json" --phase decode --batch 32 --routing skewed
 ok "the first expert sees all tokens" out_has "^expert_0-0.gate_proj,32,"
-accept "workload --json" workload "$T/llama-3-8b.json" --json
+accept "--gemms --json" inspect --gemms "$T/llama-3-8b.json" --json
 ok "parameters of SPEC I" [ "$(number parameters_used)" = 6979321856 ]
-accept "workload --json of 70B" workload "$T/llama-3-70b.json" --json
+accept "--gemms --json of 70B" inspect --gemms "$T/llama-3-70b.json" --json
 ok "MACs with all their digits" [ "$(number macs)" = 140187732541440 ]
-accept "4096 sequences" workload "$T/llama-3-70b.json" --batch 4096 --json
+accept "4096 sequences" inspect --gemms "$T/llama-3-70b.json" --batch 4096 --json
 ok "and beyond 2^53" [ "$(number macs)" = 574208952489738240 ]
 printf 'Layer,M,N,K,Count\na,16777213,8191,8193,1\n' >"$W/exact.csv"
 run --workload exact.csv --machine "$SQSIM_HOME/sim/machines/server64.yaml" --format nvfp4
 ok "run: all digits" [ "$(number macs)" = 1125899688738819 ]
 
-accept "-o" workload "$T/llama-3-8b.json" --phase decode -o t.csv
+accept "-o" inspect --gemms "$T/llama-3-8b.json" --phase decode -o t.csv
 ok "-o writes the table" cmp "$W/t.csv" "$T/llama-3-8b_decode_1.csv"
-accept "a directory with config.json" workload "$SQSIM_HOME/traces/tiny-llama"
+accept "a directory with config.json" inspect --gemms "$SQSIM_HOME/traces/tiny-llama"
+ok "the embedded model by default" cmp "$W.out" <("$SQSIM" inspect --gemms)
 for csv in "$T"/*.csv; do
   [ -e "$W/all" ] || { mkdir "$W/all"; SQSIM=$SQSIM "$T/make.sh" "$W/all"; }
   ok "shipped $(basename "$csv") is what make.sh makes" cmp "$csv" "$W/all/$(basename "$csv")"
 done
 rm -rf "$W/all"
-refuse "no config.json" workload
-refuse "need prefill or decode" workload "$T/llama-3-8b.json" --phase train
-refuse "batch = 0" workload "$T/llama-3-8b.json" --batch 0
-refuse "seq = 1099511627776" workload "$T/llama-3-8b.json" --seq 1099511627776
-refuse "need 1..16777216 together" workload "$T/llama-3-8b.json" --seq 16777216 --batch 2
-refuse "--seq with --phase decode" workload "$T/llama-3-8b.json" --phase decode --seq 3
-refuse "--json and --output" workload "$T/llama-3-8b.json" --json -o x.csv
-refuse "cannot open\|No such\|not" workload /nonexistent.json
-refuse "cannot\|No such\|not" workload "$T/llama-3-8b.json" -o no/such/x.csv
-refuse "it lies among devices" workload "$T/llama-3-8b.json" -o /dev/fd/1
+refuse "need prefill or decode" inspect --gemms "$T/llama-3-8b.json" --phase train
+refuse "batch = 0" inspect --gemms "$T/llama-3-8b.json" --batch 0
+refuse "seq = 1099511627776" inspect --gemms "$T/llama-3-8b.json" --seq 1099511627776
+refuse "need 1..16777216 together" inspect --gemms "$T/llama-3-8b.json" --seq 16777216 --batch 2
+refuse "--seq with --phase decode" inspect --gemms "$T/llama-3-8b.json" --phase decode --seq 3
+refuse "--json and --output" inspect --gemms "$T/llama-3-8b.json" --json -o x.csv
+refuse "cannot open\|No such\|not" inspect --gemms /nonexistent.json
+refuse "cannot\|No such\|not" inspect --gemms "$T/llama-3-8b.json" -o no/such/x.csv
+refuse "it lies among devices" inspect --gemms "$T/llama-3-8b.json" -o /dev/fd/1
 
 # ---- run ------------------------------------------------------------------------------------
 run --workload "$T/llama-3-8b_decode_1.csv"
@@ -68,8 +68,8 @@ for m in default h200; do
   sq run --workload head.csv --machine "$M/$m.yaml" --format dense; ok "$m: not of a table with one" [ "$RC$(grep -c "$without" "$W.out")" = 00 ]
   run --workload head.csv --machine "$M/$m.yaml" --format dense; ok "$m: --json of it" grep -q '"summary".*"has_lm_head":true' "$W.out"
 done
-sq workload "$T/llama-3-8b.json" --json; ok "workload --json" grep -q '"summary".*"has_lm_head":false' "$W.out"
-sq workload --help; ok "workload --help" out_has "lm_head"
+sq inspect --gemms "$T/llama-3-8b.json" --json; ok "--gemms --json" grep -q '"summary".*"has_lm_head":false' "$W.out"
+sq inspect --gemms --help; ok "--gemms --help" out_has "lm_head"
 run --workload "$T/llama-3-8b_decode_1.csv" --machine "$M/server64.yaml"
 ok "--machine: a faster one" less "$(cycles)" "$decode"
 run --workload "$T/llama-3-8b_prefill_2048.csv"
@@ -148,7 +148,7 @@ bank() { run --m 256 --n 1024 --k 4096 --machine "$M/default.yaml" --bank "$1" -
 ok "four banks of 4 in a beat of 16" [ "$(bank 4)" = "$(bank 16)" ]
 alone() { sq "$1" "${@:3}" --m 256 --n 1024 --k 4096 --sparsity 0.75 --bank "$2" --json && number cycles; }
 ok "of a core alone as well" [ "$(alone run 4 --timing-only)" = "$(alone run 16 --timing-only)" ]
-ok "and explained" [ "$(alone explain 4 cycles)" = "$(alone run 4 --timing-only)" ]
+ok "and explained" [ "$(alone run 4 --explain cycles)" = "$(alone run 4 --timing-only)" ]
 ok "which says how many" [ "$(alone run 4 --timing-only > /dev/null; number banks_per_beat)" = 4 ]
 sq run --m 256 --n 1024 --k 4096 --timing-only --bank 4
 ok "in its first line" grep -q 'L=16, H=4, 4 banks a beat$' "$W.out"

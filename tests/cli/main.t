@@ -7,7 +7,7 @@
 accept "--help" --help
 ok "--help names the exit codes" out_has "Exit status: 0 done, 1 a check failed, 2 bad input"
 commands=$(awk '/^  [a-z-]+ /{print $1}' "$W.out")
-ok "--help lists commands" [ "$(wc -w <<<"$commands")" -ge 2 ]
+ok "--help lists commands, none by its old name" [ "$(wc -w <<<"$commands"),$(grep -cxE 'compare-runs|workload|vectors|explain|schedule' <<<"$commands")" = 11,0 ]
 accept "--version" --version
 ok "version is a number" grep -Eq '^sqsim [0-9]+\.[0-9]+\.[0-9]+$' "$W.out"
 
@@ -66,7 +66,7 @@ done
 
 # With a format --help begins with its options and what they mean for it; no option is left out.
 options_of() { grep -oE '^  (    |-[a-z], )--[a-z0-9-]+' "$W.out" | grep -oE -e '--[a-z0-9-]+' | sort; }
-for c in eval quantize run cosim vectors; do
+for c in eval quantize run cosim; do
   sq "$c" --help; options_of >"$W/all"
   for words in "--format sq_b --help" "--help --format=sq_b"; do
     accept "$c $words" "$c" $words
@@ -82,11 +82,55 @@ sq area --complete
 ok "--complete has the words of a command's own options" grep -qx -- $'--gather\tA\tcrossbar log' "$W.out"
 sq area --help
 ok "--help has the default of the command" grep -q -- '--rows=N .*1..64 (2)$' "$W.out"
-sq explain --help
+sq cosim --help
 ok "which differs" grep -q -- '--rows=N .*1..64 (32)$' "$W.out"
 ok "--help has headings" [ "$(grep -c '^ Format:$\|^ Core:$\|^ Output and work:$' "$W.out")" = 3 ]
 refuse "--point given more than 64 times" cosim $(printf -- '--point all %.0s' {1..65})
-refuse '--act-bits = 5, need 4 or 8$' explain cycles --act-bits 5
+refuse '--act-bits = 5, need 4 or 8$' area --act-bits 5
+# ---- modes ------------------------------------------------------------------------------------------
+refuse "--share and --explain given, need one of them" run --share --explain cycles
+refuse "--machine has no use with --share" run --share x --machine default
+refuse "--bank has no use with --share" run --share x --bank 16
+refuse "MODEL has no use with --explain" run --explain v13 x
+refuse "--workers needs --share" run --workers 4
+refuse "--phase needs --gemms" inspect --phase decode
+refuse "MODEL has no use with --vectors" quantize --vectors --format nvfp4 x
+refuse "--window has no use with --vectors" quantize --vectors --format nvfp4 --window 16
+refuse "--db has no use with --changes" report --changes a b --db c
+refuse "A B needs --changes" report a b
+
+# ---- old names --------------------------------------------------------------------------------------
+# They work for one version: a line says the new spelling, and the same happens.
+old() { # OLD NEW: words
+  sq $2; local rc=$RC; mv "$W.out" "$W/new"; { echo "sqsim: ${1%% *} is now: sqsim $3"; cat "$W.err"; } >"$W/said"
+  sq $1
+  ok "$1: as $2" [ "$RC" = "$rc" ] && cmp "$W.out" "$W/new"
+  ok "... and says so" cmp "$W.err" "$W/said"
+}
+printf 'name: s\naxes: {n: [64], k: [128], m: [1, 8]}\nmeasures: [cycles]\n' >"$W/s.yaml"
+sed 's/cycles/macs/' "$W/s.yaml" >"$W/t.yaml"
+for s in s t; do accept "a database" sweep $s.yaml --db $s.db; done
+for words in "s.db t.db --json" "s.db s.db" "s.db" "--sweep=s none.db s.db"; do
+  old "compare-runs $words" "report --changes $words" "report --changes A B"
+done
+for words in "llama-3-8b --phase decode" "qwen3-30b-a3b --json --seq 16" "--seq 0 x"; do
+  old "workload $words" "inspect --gemms $words" "inspect --gemms CONFIG"
+done
+for words in "--json --format sq_b --step pow2" "--format nvfp4 --OUT ." "--format nvfp4 --check nvfp4.jsonl" "--format mxfp4 --check nvfp4.jsonl" --OUT=.; do
+  old "vectors ${words/OUT/out}" "quantize --vectors ${words/OUT/output}" "quantize --vectors, with --output for --out"
+done
+for words in "" "cycles --m 8 --json" v13 "roofline --json" "table10 --m 3" cycle; do
+  old "explain $words" "run --explain $words" "run --explain TOPIC"
+done
+old "explain --json --bank 16 cycles" "run --json --bank 16 --explain cycles" "run --explain TOPIC"
+for f in gqsa spqt; do accept "a file of $f" quantize --format $f -o $f.st; done
+share="run --share --weights FILE, with --m for --tokens and MODEL for --model"
+old "schedule gqsa.st --workers 7 --tile-rows 4 --json" "run --share gqsa.st --workers 7 --tile-rows 4 --json" "$share"
+old "schedule --tokens=4 spqt.st --model tiny-llama" "run --share --weights spqt.st --m 4 tiny-llama" "$share"
+old "schedule --tokens 0 spqt.st" "run --share --m 0 spqt.st" "$share"
+old "schedule --help" "run --share --help" "$share"
+rm -f "$W"/*
+
 # OpenBLAS maps a buffer for each of its threads before main, for ever where there is no room: the
 # program could not end.
 if ! san; then

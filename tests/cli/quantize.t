@@ -60,8 +60,8 @@ ln -s own/model.safetensors "$W/soft"
 for file in "$W"/own/*; do refuse "it is an input" quantize own --algorithm rtn -o "own/${file##*/}"; done
 for file in hard soft ./own/../own/model.safetensors; do refuse "'$file': it is an input" quantize own --algorithm rtn -o $file; done
 refuse "'own/model.safetensors': it is an input" quantize own/model.safetensors --algorithm rtn -o own/model.safetensors
-refuse "it is an input" workload own/config.json -o own/config.json
-refuse "it is an input" workload own -o own/config.json
+refuse "it is an input" inspect --gemms own/config.json -o own/config.json
+refuse "it is an input" inspect --gemms own -o own/config.json
 accept "a new file in that folder" quantize own --algorithm rtn -o own/encoded
 rm -r "$W/own" "$W/hard" "$W/soft"
 

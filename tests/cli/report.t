@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# sqsim report and compare-runs: every flag changes what it says, every bad database is refused, the
+# sqsim report, of one database and of two: every flag changes what it says, every bad database is refused, the
 # files hold all points, and the page works in a real browser (headless Chromium, where installed).
 . "$(dirname "$0")/lib.sh"
 REDIGEST=${REDIGEST:-$(dirname "$SQSIM")/tests/cli/redigest}
@@ -272,29 +272,28 @@ else
   skip "the page in a browser" "no Chromium"
 fi
 
-# ---- compare-runs -------------------------------------------------------------------------------
+# ---- two databases ------------------------------------------------------------------------------
 cp "$W/a.db" "$W/b.db"
-accept "compare-runs of equals" compare-runs a.db b.db
+accept "the changes of equals" report --changes a.db b.db
 ok "8213 equal" out_has "^8213 points equal, 0 changed, 0 only in a.db, 0 only in b.db"
-accept "--sweep" compare-runs a.db sweep.db --sweep one --json
+accept "--sweep" report --changes a.db sweep.db --sweep one --json
 ok "84 equal" [ "$(number same),$(number only_a)" = 84,0 ]
-sq compare-runs a.db sweep.db --json
+sq report --changes a.db sweep.db --json
 ok "exit 1 where points are missing" [ "$RC,$(number only_a),$(number only_b)" = 1,8129,0 ]
 sed 's/stored_bits, //; s/high_lanes: .*/high_lanes: [4]/' "$W/one.yaml" >"$W/changed.yaml"
 sq sweep changed.yaml --db b.db
-sq compare-runs a.db b.db
+sq report --changes a.db b.db
 ok "a measure that went away" [ "$RC" = 1 ]
 ok "is named with its points" out_has "^stored_bits  *42 "
 ok "and counted" out_has "^8171 points equal, 42 changed, 0 only"
-sq compare-runs a.db b.db --json
+sq report --changes a.db b.db --json
 ok "JSON" out_has '^{"measure":"stored_bits","points":42,"was":[0-9.]*,"is":null'
-for f in a.db b.db; do refuse "cannot open database 'none.db'" compare-runs $f none.db; done
-refuse "cannot open database 'none.db'" compare-runs none.db a.db
-refuse "needs two databases" compare-runs a.db
-refuse "unexpected argument 'c'" compare-runs a.db b.db c
-refuse "did you mean --json" compare-runs a.db b.db --jsn
-refuse "holds no sweep 'three'" compare-runs a.db b.db --sweep three
-accept "--help" compare-runs --help
+for f in a.db b.db; do refuse "cannot open database 'none.db'" report --changes $f none.db; done
+refuse "cannot open database 'none.db'" report --changes none.db a.db
+refuse "needs two databases" report --changes a.db
+refuse "unexpected argument 'c'" report --changes a.db b.db c
+refuse "did you mean --json" report --changes a.db b.db --jsn
+refuse "holds no sweep 'three'" report --changes a.db b.db --sweep three
 
 # ---- refusals -----------------------------------------------------------------------------------
 refuse "cannot open database 'none.db': No such file" report --db none.db
@@ -316,7 +315,7 @@ if command -v sqlite3 >/dev/null; then
     "$REDIGEST" "$W/name.db"
     refuse "sweep name = '.*, need letters, digits, _ and -" report --db name.db -o none
     refuse "sweep name = '" report --db name.db --json
-    refuse "sweep name = '" compare-runs name.db sweep.db
+    refuse "sweep name = '" report --changes name.db sweep.db
   done
   # Texts that broke results.json, the page and the first line of the CSV file.
   evil() { # TEXT COLUMN...: of the points

@@ -83,7 +83,7 @@ if python3 -c 'import sqlite3' 2>/dev/null; then
     cp "$W/small.db" "$W/foreign.db"
     change foreign.db "$2"
     rm -f "$W"/foreign.db-*
-    for c in "sweep small.yaml --db foreign.db" "report --db foreign.db" "compare-runs small.db foreign.db"; do
+    for c in "sweep small.yaml --db foreign.db" "report --db foreign.db" "report --changes small.db foreign.db"; do
       sq $c
       ok "a database with $1: $c" [ "$RC$(wc -l <"$W.err")$(grep -cE "another schema than sqsim writes: $3;|$3" "$W.err")" = 211 ]
     done
@@ -296,7 +296,7 @@ no "unknown measure 'cycels', did you mean cycles" '  bank: [8]' cycels
 no "unknown measure 'energy', need causes or one of the [0-9]* that .sqsim sweep --measures. lists" '  bank: [8]' energy
 accept "the list of measures" sweep --measures --json
 ok "has each of its measures, with unit and basis" [ "$(grep -c '"measure":"[a-z0-9_]*","unit":"[^"]*","basis":"[^"]' "$W.out")" -ge 28 ]
-refuse "--measures with --dry-run, need one of them" sweep --measures --dry-run
+refuse "--dry-run has no use with --measures" sweep --measures --dry-run
 no "a measure of values with axes n and k" '  n: [64]\n  k: [64]' relative_error
 no "of the core's PE and gather are of format sq_w, not of sp24" '  format: [sp24]\n  machine: [sim/machines/default.yaml]' pe_area_um2
 no "'bad.yaml' line 3: bank = 8, need a list, as \[A, B\]" '  bank: 8'
@@ -352,9 +352,9 @@ refuse "fast.yaml': file is not a database" sweep small.yaml --db fast.yaml
 refuse "No such file or directory" sweep small.yaml --db none.db -o no/such/x.csv
 refuse "--merge needs the databases" sweep --merge --db none.db
 refuse "cannot open database 'none.db': No such file" sweep --merge none.db --db none2.db
-refuse "--merge together with --output" sweep --merge a.db --db none.db -o x
-refuse "--merge together with --shard" sweep --merge a.db --db none.db --shard 1/2
-refuse "--merge together with --dry-run" sweep --merge a.db --db none.db --dry-run
+refuse "--output has no use with --merge" sweep --merge a.db --db none.db -o x
+refuse "--shard has no use with --merge" sweep --merge a.db --db none.db --shard 1/2
+refuse "--dry-run has no use with --merge" sweep --merge a.db --db none.db --dry-run
 
 # Machines, workloads and formats: the values are those of `sqsim run` on the same machine.
 T=traces/workloads/llama-3-8b_decode_32.csv

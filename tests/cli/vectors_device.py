@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A unit for NVFP4, IF4 or RaZeR that knows nothing of sqsim: rationals, and one rounding function.
 
-vectors_device.py FORMAT SUITE ANSWERS [DEFECT]: reads the cases of `sqsim vectors --format FORMAT`, looks at
+vectors_device.py FORMAT SUITE ANSWERS [DEFECT]: reads the cases of `sqsim quantize --vectors --format FORMAT`, looks at
 their "in" only, and writes its own "out". DEFECT is one of the faults that people report of such units:
   roundtrip  the code of 3 encodes as that of 4        away   ties go away from zero
   lsb        a block's sum loses its last bit          wide   blocks are added in binary64

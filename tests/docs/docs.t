@@ -105,12 +105,13 @@ documented() { # COMMAND
       if (c[3] ~ /L/) print "L", c[2]; if (c[3] ~ /S/) print "S", c[2]}' "$DOCS/json.md" | sort -u
 }
 all=$W/all.json
-json() { # COMMAND ARGS...: adds what it prints to $W/COMMAND.json
-  local command=$1; shift
+json() { # COMMAND ARGS...: adds what it prints to $W/COMMAND.json; a mode, as its first option, belongs to the name
+  local command=$1 name=$1; shift
+  case $1 in --vectors | --gemms | --share | --explain | --changes) name="$command $1" ;; esac
   sq "$command" "$@" --json
-  cat "$W.out" >>"$W/$command.json"
+  cat "$W.out" >>"$W/$name.json"
   cat "$W.out" >>"$all"
-  [ "$RC" = 0 ] || [ "$command$RC" = compare-runs1 ] || { sed 's/^/# /' "$W.err"; ok "$command $*" false; }
+  [ "$RC" = 0 ] || [ "$1$RC" = --changes1 ] || { sed 's/^/# /' "$W.err"; ok "$command $*" false; }
 }
 check() { # COMMAND
   printed <"$W/$1.json" >"$W/printed"
@@ -131,13 +132,19 @@ json quantize --format spqt -o spqt.safetensors
 json quantize --format spqr -o spqr.safetensors
 for f in mxfp4 mxfp8 mxplus nvint5 sq_b; do json quantize --format $f -o $f.safetensors; done
 for f in dense sq_a_static sq_a_dynamic; do json quantize --format $f --smooth none --calib-sequences 1 -o $f.safetensors; done
+mkdir "$W/vectors" # quantize has written files of these names here
+for f in nvfp4 sq_b mxfp8; do json quantize --vectors --format $f -o vectors; done
+json quantize --vectors --format nvfp4 --check vectors/nvfp4.jsonl
 check quantize
+check "quantize --vectors"
 json inspect
 json inspect w.safetensors
 python3 "$ROOT/tests/llm/gguf_write.py" "$SQSIM_HOME/traces/tiny-llama" "$W/m.gguf" general.architecture=x
 json inspect m.gguf
 json inspect gqsa.safetensors
+json inspect --gemms "$SQSIM_HOME/traces/workloads/llama-2-7b.json"
 check inspect
+check "inspect --gemms"
 json image --format dense --algorithm rtn --layer '*.0.self_attn.k_proj'
 check image
 json eval --algorithm rtn --sequences 1
@@ -148,12 +155,7 @@ for f in spqt spqr; do json eval --format $f --sequences 1 --calib-sequences 2; 
 for f in gqsa sp24; do json eval --format $f --algorithm rtn --sequences 1; done
 for f in mxfp6 nvint4 sq_b; do json eval --format $f --sequences 1; done
 check eval
-mkdir "$W/vectors" # quantize has written files of these names here
-for f in nvfp4 sq_b mxfp8; do json vectors --format $f --out vectors; done
-json vectors --format nvfp4 --check vectors/nvfp4.jsonl
-check vectors
-for f in gqsa spqt spqr; do json schedule $f.safetensors; done
-check schedule
+for f in gqsa spqt spqr; do json run --share $f.safetensors; done
 json run --m 8 --n 64 --k 128
 for f in sq_w dense sq_a_static sq_a_dynamic sp24 gqsa spqt spqr mxfp4 nvfp4 sq_b; do
   json run --m 8 --n 64 --k 128 --format $f --machine "$M/default.yaml"
@@ -162,11 +164,8 @@ json run --m 8 --n 64 --k 128 --format dense --machine "$M/h200.yaml"
 . "$ROOT/tests/docs/energy_table.sh"
 table 320000 640000 >"$W/energy.jsonl"
 json run --m 8 --n 64 --k 128 --format dense --weight-bits 4 --energy energy.jsonl
-check run
-for topic in cycles table10 v13 roofline; do json explain $topic; done
-check explain
-json workload "$SQSIM_HOME/traces/workloads/llama-2-7b.json"
-check workload
+for topic in cycles table10 v13 roofline; do json run --explain $topic; done
+for mode in "" " --share" " --explain"; do check "run$mode"; done
 
 cat >"$W/s.yaml" <<'END'
 name: s
@@ -180,11 +179,11 @@ json sweep --merge t.db --db u.db
 json sweep --measures
 check sweep
 ok "head of the CSV" [ "$(sed -n 1p "$W/s.csv")" = "$(awk '/^<!-- csv -->/ {hit = 1} hit && /^m,/ {print; exit}' "$DOCS/files.md")" ]
+json report --changes s.db t.db
 json report --db s.db -o report
 ok "files of a report" [ "$(ls "$W/report" | tr '\n' ' ')" = "index.html results.json s.csv " ]
 check report
-json compare-runs s.db t.db
-check compare-runs
+check "report --changes"
 
 echo gpu,sparsity,dtype_in,dtype_out,M,N,K,lat_us,p10_us,p90_us,kernel >"$W/a.csv"
 for m in 128 256 512 1024; do for n in 1024 2048 4096; do for s in dense 2:4; do

@@ -86,7 +86,7 @@ hammer() {
 hammer tokens_eval.safetensors inspect @
 hammer sq_w.safetensors inspect @ --json
 hammer sp24.safetensors inspect @
-hammer gqsa.safetensors schedule @ --workers 4
+hammer gqsa.safetensors run --share @ --workers 4
 hammer spqt.safetensors inspect @
 hammer weights.safetensors quantize @ --bank 16 -o new/out.safetensors
 hammer weights.safetensors quantize @ --format sp24 --prune magnitude -o new/out.safetensors
@@ -94,14 +94,14 @@ hammer weights.safetensors run @ --m 8
 hammer default.yaml run --m 8 --n 64 --k 64 --machine @
 hammer h200.yaml run --m 8 --n 64 --k 64 --machine @ --json
 hammer llama-2-7b_decode_1.csv run --workload @ --machine default.yaml
-hammer qwen3-30b-a3b.json workload @ --seq 16 --routing skewed
-hammer config.json workload @ --phase decode
+hammer qwen3-30b-a3b.json inspect --gemms @ --seq 16 --routing skewed
+hammer config.json inspect --gemms @ --phase decode
 hammer records.csv compare @ --machine h200.yaml
 hammer h200.yaml compare records.csv --machine @ --calibrate new/out.yaml
 hammer spec.yaml sweep @ --db new/out.db -o new/out.csv
 hammer sweep.db report --db @ -o new/page
-hammer sweep.db compare-runs @ sweep.db
+hammer sweep.db report --changes @ sweep.db
 hammer sweep.db sweep export --db @
-hammer - explain cycles --m 8 --n 64 --k 64 --low-lanes 8 --json
-hammer - explain roofline
+hammer - run --explain cycles --m 8 --n 64 --k 64 --low-lanes 8 --json
+hammer - run --explain roofline
 finish

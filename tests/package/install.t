@@ -118,7 +118,7 @@ ok "a machine" alike sim/machines/server64.yaml server64 run --m 8 --n 64 --k 64
 ok "a GPU" alike sim/machines/h200.yaml h200 run --m 8 --n 64 --k 64 --format dense --json --machine
 ok "a chip" alike sim/machines/chip.yaml chip run --m 8 --n 64 --k 64 --format dense --json --machine
 ok "a workload" alike traces/workloads/llama-3-8b_decode_1.csv llama-3-8b_decode_1 run --json --workload
-ok "a configuration" alike traces/workloads/llama-3-70b.json llama-3-70b workload
+ok "a configuration" alike traces/workloads/llama-3-70b.json llama-3-70b inspect --gemms
 ok "a specification" alike sim/sweeps/paper_grid.yaml paper_grid sweep --dry-run --json
 ok "a model" alike traces/tiny-llama tiny-llama eval --sequences 1 --json
 ok "records" alike traces/gpu_measured/A100.csv A100 compare --machine a100_pcie_80g --json --gpu

@@ -54,7 +54,7 @@ accept "quantize --format nvfp6" quantize --format nvfp6 --json -o "$W/r.st"
 ok "two bits more of a fraction" awk "BEGIN { exit !($(value sqnr_db) > $nvfp4 + 6) }"
 accept "inspect of nvfp6" inspect "$W/r.st" --json
 ok "inspect knows nvfp6" [ "$(value format)" = '"nvfp6"' ]
-accept "vectors of nvfp6" vectors --format nvfp6 --json
+accept "vectors of nvfp6" quantize --vectors --format nvfp6 --json
 
 accept "eval of a kind of one's own" eval --format mine --sequences 1
 for command in "cosim --layers" "cosim --layers --block top" image "run --m 1 --n 16 --k 16 --machine $SQSIM_HOME/sim/machines/chip.yaml"; do
@@ -86,7 +86,7 @@ refuse "--toy-scale = least, need mean or max for toy" eval --format toy --toy-s
 refuse "sq_b or toy" eval --format tory
 refuse "--format = toy: no block takes its layers" cosim --layers --format toy
 refuse "act-bits = 16, need 4 or 8 for toy" run --format toy --m 1 --n 1 --k 1 --act-bits 16
-refuse "format toy has the same work in every row" schedule t.st
+refuse "format toy has the same work in every row" run --share t.st
 sq eval --help
 ok "--help tells of its option" grep -q "toy: scale of a row" "$W.out"
 

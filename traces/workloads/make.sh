@@ -7,10 +7,10 @@ to=${1:-$here}
 sqsim=${SQSIM:-$here/../../build/sqsim}
 for config in "$here"/*.json; do
     model=$(basename "$config" .json)
-    "$sqsim" workload "$config" --phase prefill --seq 2048 -o "$to/${model}_prefill_2048.csv"
+    "$sqsim" inspect --gemms "$config" --phase prefill --seq 2048 -o "$to/${model}_prefill_2048.csv"
     for batch in 1 32; do
-        "$sqsim" workload "$config" --phase decode --batch $batch -o "$to/${model}_decode_$batch.csv"
+        "$sqsim" inspect --gemms "$config" --phase decode --batch $batch -o "$to/${model}_decode_$batch.csv"
     done
 done
-"$sqsim" workload "$here/qwen3-30b-a3b.json" --phase decode --batch 32 --routing skewed \
+"$sqsim" inspect --gemms "$here/qwen3-30b-a3b.json" --phase decode --batch 32 --routing skewed \
     -o "$to/qwen3-30b-a3b_decode_32_skewed.csv"

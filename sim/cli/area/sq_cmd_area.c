@@ -15,7 +15,7 @@
 // Both gather architectures, until --gather names one.
 #define GATHER_BOTH ((enum sq_gather_arch)2)
 
-enum { MAX_BLOCKS = 64, MAX_NAMES = 512, MAX_PERIODS = 32 };
+enum { LIST = 2, MAX_BLOCKS = 64, MAX_NAMES = 512, MAX_PERIODS = 32 };
 
 struct arguments {
     struct sq_cli_banks banks;
@@ -112,7 +112,8 @@ static const struct sq_cli_row rows[] = {
         .usual = "all but core and units"),
     SQ_CLI_FLAG("list", AT(is_list),
                 "list the names that --block takes, by group; with --json one "
-                "object for each"),
+                "object for each",
+                .mode = LIST),
     SQ_CLI_TEXT("liberty", "FILE", AT(liberty), "standard cells, plain or .gz",
                 .usual = "qflow-tech-osu018"),
     SQ_CLI_UINT("a-bits", "N", 2, 16, AT(a_bits), "first factor of mul, mul_star and dot"),
@@ -131,9 +132,9 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_TOOLS(AT(tools)),
     SQ_CLI_UINT("jobs", "N", 1, 64, AT(jobs), "synthesis runs at a time", .group = SQ_CLI_COMMON),
     SQ_CLI_FLAG("json", AT(is_json), "one JSON object per block, the summary last",
-                .group = SQ_CLI_COMMON),
+                .group = SQ_CLI_COMMON, .modes = SQ_CLI_ALL),
     SQ_CLI_TEXT("output", "FILE", AT(output), "write there instead of standard output",
-                .letter = 'o', .group = SQ_CLI_COMMON, .is_output = true),
+                .letter = 'o', .group = SQ_CLI_COMMON, .is_output = true, .modes = SQ_CLI_ALL),
     SQ_CLI_END};
 
 // ---- the table --------------------------------------------------------------------------------
@@ -285,13 +286,6 @@ static enum sq_status check_arguments(const struct arguments *in, struct sq_core
                                       struct sq_error *err)
 {
     bool has_product = false;
-    const char *more = in->n_blocks        ? "--block"
-                       : in->files.n > 0   ? "--source"
-                       : in->n_periods > 0 ? "--period"
-                       : in->keeps_parts   ? "--keep-parts"
-                                           : NULL;
-    if (in->is_list && more)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--list and %s: leave one out", more);
     SQ_TRY(sq_area_files_check(&in->files, err));
     for (size_t i = 0; i < in->n_blocks; i++)
         has_product = has_product || is_product(in->block[i].kind);

@@ -13,6 +13,8 @@
 
 enum { MAX_GPUS = 16 };
 
+enum { CROSS = 2, JOINED = 4 };
+
 struct arguments {
     const char *records[MAX_GPUS], *machine[MAX_GPUS]; // in pairs
     size_t n_records, n_machines;
@@ -29,7 +31,7 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_TEXT("gpu", "RECORDS", LIST(records, n_records),
                 "measured times: CSV (also aiconfigurator's), or JSON records one per line; with "
                 "--machine, up to 16 pairs; one without: what it measured",
-                .found = SQ_HOME_RECORDS),
+                .found = SQ_HOME_RECORDS, .modes = SQ_CLI_ALL),
     SQ_CLI_TEXT("workload", "FILE", LIST(predict.workload, predict.n_workloads),
                 "predict: a model's config.json at each --m, or a CSV of GEMMs as it is; up to 4",
                 .usual = "Llama-2-7B, Llama-3-8B and 70B", .found = SQ_HOME_CONFIG),
@@ -37,27 +39,29 @@ static const struct sq_cli_row rows[] = {
                 .usual = "4096 and 1"),
     SQ_CLI_TEXT("machine", "FILE", LIST(machine, n_machines),
                 "the GPU as a machine; predict: sim/machines/h200.yaml, unless another is given",
-                .found = SQ_HOME_MACHINE),
+                .found = SQ_HOME_MACHINE, .modes = SQ_CLI_ALL),
     SQ_CLI_UINT("min-m", "M", 1, 1 << 24, AT(min_m),
                 "rows with fewer tokens are left out; 1: none is", GIVEN(min_given)),
     SQ_CLI_UINT("worst", "N", 0, 1000, AT(worst), "how many of the worst rows are listed",
                 GIVEN(worst_given)),
     SQ_CLI_TEXT("plot", "FILE", AT(plot), "scatter plot of latencies and speedups, .svg or .png",
-                .is_output = true),
+                .is_output = true, .modes = SQ_CLI_ALL),
     SQ_CLI_TEXT("calibrate", "FILE", AT(calibrate),
                 "fit the machine's constants to one shape in ten and write the machine here",
                 .is_output = true),
     SQ_CLI_FLAG("cross", AT(is_cross),
                 "leave one GPU out: fit model and roofline to all others, print both errors on it; "
-                "without --gpu the measured times of the repository"),
+                "without --gpu the measured times of the repository",
+                .mode = CROSS),
     SQ_CLI_FLAG("joined", AT(is_joined),
                 "formats on the simulated accelerator, on each GPU as measured and as predicted by "
-                "the fit to the others, and in their papers; files as with --cross"),
-    SQ_CLI_TEXT(
-        "formats", "FILE", AT(formats),
-        "--joined: which formats beside which kernels, CSV as traces/gpu_measured/formats.csv"),
+                "the fit to the others, and in their papers; files as with --cross",
+                .mode = JOINED),
+    SQ_CLI_TEXT("formats", "FILE", AT(formats),
+                "which formats beside which kernels, CSV as traces/gpu_measured/formats.csv",
+                .modes = JOINED),
     SQ_CLI_FLAG("json", AT(is_json), "one JSON object per row, the summary last",
-                .group = SQ_CLI_COMMON),
+                .group = SQ_CLI_COMMON, .modes = SQ_CLI_ALL),
     SQ_CLI_END};
 
 static const char doc[] =
@@ -104,32 +108,12 @@ static enum sq_status check_predict(const struct arguments *in, struct sq_error 
     return SQ_OK;
 }
 
-// --cross and --joined
-static enum sq_status check_files(const struct arguments *in, struct sq_error *err)
-{
-    if (in->is_cross && in->is_joined)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--cross and --joined given, need one");
-    if (in->n_records != in->n_machines)
-        return SQ_FAIL(err, SQ_ERR_ARG, "%zu --gpu and %zu --machine given, need pairs",
-                       in->n_records, in->n_machines);
-    if (in->calibrate || in->worst_given || in->min_given || in->predict.n_workloads > 0 ||
-        in->predict.n_m > 0)
-        return SQ_FAIL(err, SQ_ERR_ARG,
-                       "--%s prints its table: no --calibrate, --worst, --min-m, --workload, "
-                       "--m with it",
-                       in->is_cross ? "cross" : "joined");
-    return SQ_OK;
-}
-
 static enum sq_status check(const struct arguments *in, struct sq_error *err)
 {
-    if (in->formats && !in->is_joined)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--formats %.60s has no use without --joined", in->formats);
-    if (in->is_cross || in->is_joined)
-        return check_files(in, err);
-    if (is_predict(in))
+    const bool is_table = in->is_cross || in->is_joined;
+    if (!is_table && is_predict(in))
         return check_predict(in, err);
-    if (is_measured(in)) {
+    if (!is_table && is_measured(in)) {
         const char *unused = in->calibrate     ? "calibrate"
                              : in->min_given   ? "min-m"
                              : in->worst_given ? "worst"

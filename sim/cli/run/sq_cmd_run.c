@@ -11,74 +11,81 @@
 #include "sim/io/sq_checked.h"
 #include "sim/llm/sq_layer.h"
 
+enum { SHARE = 2, EXPLAIN = 4 };
+
 struct arguments {
     struct sq_cli_options options;
-    struct sq_recipe recipe;   // of the options
-    struct sq_cli_banks banks; // its banks, on a core
+    struct sq_cli_banks banks; // of the recipe, on a core
     struct sq_cli_core core;
-    const char *model;             // NULL: the embedded one, unless n and k are given
-    struct sq_token_source source; // a token file or a text, or the model's own
-    const char *machine, *workload, *weights, *records; // NULL: not given
-    enum sq_fair fair;
-    const char *liberty;                // NULL: not given
-    const char *energy, *memory, *dram; // NULL: not given
-    const char *sram[8];
-    size_t n_sram;
-    uint64_t m, n, k; // 0 = not given
-    uint64_t seed;
+    struct sq_run_request r; // 0 or NULL: not given
+    enum sq_run_topic topic;
     unsigned jobs; // 0 = not given
-    bool seed_given;
-    bool timing_only, is_causes, is_json;
+    bool has_seed, timing_only, is_share;
 };
 
 #define AT(field) SQ_CLI_AT(struct arguments, field)
 #define LIST(field, n) SQ_CLI_LIST_AT(struct arguments, field, n)
 static const struct sq_cli_row rows[] = {
-    SQ_CLI_UINT("m", "M", 1, 1 << 20, AT(m), "rows of X = tokens", .usual = "32"),
-    SQ_CLI_UINT("n", "N", 1, 1 << 20, AT(n),
-                "output channels of one synthetic GEMM, in place of a model"),
-    SQ_CLI_UINT("k", "K", 1, 1 << 20, AT(k), "input channels of it"),
-    SQ_CLI_TEXT("tokens", "FILE", AT(source.tokens), "token file",
-                .usual = "the model's tokens_calib.safetensors", .found = ""),
-    SQ_CLI_TEXT("text", "FILE", AT(source.text),
-                "a text in its place, by the model's own tokenizer", .found = ""),
+    SQ_CLI_UINT("m", "M", 1, 1 << 20, AT(r.gemm.m), "rows of X = tokens",
+                .usual = "32; with --share 64", .modes = SQ_CLI_ALL),
+    SQ_CLI_UINT("n", "N", 1, 1 << 20, AT(r.gemm.n),
+                "output channels of one synthetic GEMM, in place of a model",
+                .modes = SQ_CLI_PLAIN | EXPLAIN),
+    SQ_CLI_UINT("k", "K", 1, 1 << 20, AT(r.gemm.k), "input channels of it",
+                .modes = SQ_CLI_PLAIN | EXPLAIN),
+    SQ_CLI_TEXT("tokens", "FILE", AT(r.source.tokens), "token file",
+                .usual = "the model's tokens_calib.safetensors", .found = "",
+                .modes = SQ_CLI_PLAIN | SHARE),
+    SQ_CLI_TEXT("text", "FILE", AT(r.source.text),
+                "a text in its place, by the model's own tokenizer", .found = "",
+                .modes = SQ_CLI_PLAIN | SHARE),
     SQ_CLI_FLAG("timing-only", AT(timing_only), "cycles without values: nothing is encoded"),
-    SQ_CLI_TEXT("machine", "FILE", AT(machine),
+    SQ_CLI_TEXT("machine", "FILE", AT(r.machine),
                 "time on this machine, or GPU: cores, buffers, DRAM",
                 .usual = "sim/machines/default.yaml", .found = SQ_HOME_MACHINE),
-    SQ_CLI_TEXT("workload", "CSV", AT(workload),
-                "GEMMs of a SCALE-Sim table or of `sqsim workload`", .found = SQ_HOME_WORKLOAD),
-    SQ_CLI_TEXT("weights", "FILE", AT(weights),
+    SQ_CLI_TEXT("workload", "CSV", AT(r.workload),
+                "GEMMs of a SCALE-Sim table or of `sqsim inspect --gemms`",
+                .found = SQ_HOME_WORKLOAD),
+    SQ_CLI_TEXT("weights", "FILE", AT(r.weights),
                 "on a machine: the layers of MODEL as quantize wrote them there, and what they see "
                 "of M tokens",
-                .found = ""),
-    SQ_CLI_WORD("fair", "WORD", sq_fair_names, AT(fair),
+                .found = "", .modes = SQ_CLI_PLAIN | SHARE),
+    SQ_CLI_WORD("fair", "WORD", sq_fair_names, AT(r.fair),
                 "on a machine: PEs of the format that have no more bit products (peak) or um2 "
                 "(area) than the machine's own"),
-    SQ_CLI_TEXT("liberty", "FILE", AT(liberty), "standard cells of --fair area",
+    SQ_CLI_TEXT("liberty", "FILE", AT(r.liberty), "standard cells of --fair area",
                 .usual = "qflow-tech-osu018"),
-    SQ_CLI_TEXT("records", "FILE", AT(records),
+    SQ_CLI_TEXT("records", "FILE", AT(r.records),
                 "on a GPU: measured times beside the predicted ones", .found = ""),
-    SQ_CLI_TEXT("energy", "FILE", AT(energy),
+    SQ_CLI_TEXT("energy", "FILE", AT(r.energy),
                 "on a machine: joules by part, with those a MAC that `sqsim energy --layer --json` "
                 "has written for the format",
                 .found = ""),
-    SQ_CLI_TEXT("memory", "FILE", AT(memory), "with --energy: joules of SRAM and DRAM",
+    SQ_CLI_TEXT("memory", "FILE", AT(r.memory), "with --energy: joules of SRAM and DRAM",
                 .usual = "sim/machines/memory/default.yaml", .found = ""),
-    SQ_CLI_TEXT("dram", "TYPE", AT(dram), "with --energy: a type of that file",
+    SQ_CLI_TEXT("dram", "TYPE", AT(r.dram), "with --energy: a type of that file",
                 .usual = "the first, lpddr4"),
-    SQ_CLI_TEXT("sram", "LIBERTY", LIST(sram, n_sram),
+    SQ_CLI_TEXT("sram", "LIBERTY", LIST(r.sram, r.n_sram),
                 "with --energy: an SRAM macro; several span a range", .usual = "that of --memory"),
-    SQ_CLI_FLAG("causes", AT(is_causes), "also print where the cycles of both paths went"),
-    SQ_CLI_FORMATS(SQ_IN_RUN, AT(options)),
-    SQ_CLI_CORE(AT(core)),
-    SQ_CLI_UINT("seed", "S", 0, UINT64_MAX, AT(seed), "seed of synthetic operands",
-                .given = offsetof(struct arguments, seed_given), .group = SQ_CLI_COMMON),
+    SQ_CLI_FLAG("causes", AT(r.is_causes), "also print where the cycles of both paths went"),
+    SQ_CLI_FLAG("share", AT(is_share),
+                "how evenly the work of an encoded file's layers falls on workers", .mode = SHARE),
+    SQ_CLI_UINT("workers", "P", 1, 65536, AT(r.workers), "workers that share a layer",
+                .modes = SHARE),
+    SQ_CLI_UINT("tile-rows", "R", 1, 65536, AT(r.tile_rows), "gqsa: rows of a slice-K tile",
+                .modes = SHARE),
+    SQ_CLI_WORD("explain", "TOPIC", sq_run_topics, AT(topic), "where a number comes from",
+                .min = SQ_RUN_CYCLES, .mode = EXPLAIN),
+    SQ_CLI_FORMATS(SQ_IN_RUN, AT(options), .modes = SQ_CLI_PLAIN | EXPLAIN),
+    SQ_CLI_CORE(AT(core), .modes = SQ_CLI_PLAIN | EXPLAIN),
+    SQ_CLI_UINT("seed", "S", 0, UINT64_MAX, AT(r.seed), "seed of synthetic operands",
+                .given = offsetof(struct arguments, has_seed), .group = SQ_CLI_COMMON,
+                .modes = SQ_CLI_PLAIN | SHARE),
     SQ_CLI_UINT("jobs", "N", 1, 64, AT(jobs), "threads of the encoder", .usual = "1",
                 .group = SQ_CLI_COMMON),
-    SQ_CLI_FLAG("json", AT(is_json), "one JSON object per layer, the summary last",
-                .group = SQ_CLI_COMMON),
-    SQ_CLI_ARGUMENT("MODEL", AT(model), .found = SQ_HOME_MODEL),
+    SQ_CLI_FLAG("json", AT(r.is_json), "one JSON object per layer or row, the summary last",
+                .group = SQ_CLI_COMMON, .modes = SQ_CLI_ALL),
+    SQ_CLI_ARGUMENT("MODEL", AT(r.model), .found = SQ_HOME_MODEL, .modes = SQ_CLI_PLAIN | SHARE),
     SQ_CLI_END};
 
 static const char doc[] =
@@ -92,7 +99,15 @@ static const char doc[] =
     "and "
     "outliers (spqr) are those of its rows, and with --weights active columns (spqt) those of the "
     "model's tokens, else they are drawn. On a GPU: the time that its "
-    "model predicts for the format's kernel.\v"
+    "model predicts for the format's kernel. "
+    "With --share: what the slowest of P workers has of every layer of a file, MODEL or --weights: "
+    "gqsa, groups by slice-K (a tile of rows to a worker, round robin or to the first that is "
+    "free) and Stream-K (equal ranges of the list of groups); spqt, active columns in equal shares "
+    "and in fixed slices of K, on M tokens of the model; spqr, the outliers of a row as CSR and as "
+    "PTCSR. With --explain: cycles (the ladder of one GEMM, of 128 in each direction: bound, cycle "
+    "model, and SCALE-Sim's closed form), table10 (the paper's speedups from its own end points), "
+    "v13 (closed-form cycles of vector V13, docs/SPEC.md) or roofline (what memory and peaks allow "
+    "in decode and prefill).\v"
     "Examples:\n"
     "  sqsim run\n"
     "  sqsim run --m 512 --n 512 --k 512\n"
@@ -110,7 +125,11 @@ static const char doc[] =
     "  sqsim run --format gqsa my.sq.safetensors\n"
     "  sqsim run --format spqt --weights my.sq.safetensors --m 1 ~/models/my-llama\n"
     "  sqsim run --machine sim/machines/h200.yaml --workload "
-    "traces/workloads/llama-2-7b_decode_1.csv --format gqsa\n";
+    "traces/workloads/llama-2-7b_decode_1.csv --format gqsa\n"
+    "  sqsim run --share my.sq.safetensors --workers 32\n"
+    "  sqsim run --share --weights my.sq.safetensors --m 16 ~/models/my-llama\n"
+    "  sqsim run --explain cycles --m 512 --n 512 --k 512\n"
+    "  sqsim run --explain table10 --json\n";
 
 // ---- what is printed ------------------------------------------------------------------------
 
@@ -173,7 +192,7 @@ static void print_layer(struct visit *v, const struct sq_layer_run *r)
         SQ_KEYS("weight_sqnr_db", r->weight_sqnr_db, "causes", json_causes(&r->stats)),
         SQ_COLUMNS_END};
     sq_cli_put(&v->table, row);
-    if (v->in->is_causes && !v->in->is_json)
+    if (v->in->r.is_causes && !v->in->r.is_json)
         print_causes(&r->stats);
 }
 
@@ -189,7 +208,7 @@ static enum sq_status visit_layer(void *context, size_t index, const char *name,
     v->n_layers++;
     v->macs += (double)m * (double)n * (double)k;
     v->weights += (double)n * (double)k;
-    v->nbits += sq_recipe_nbits(&v->in->recipe, n, k);
+    v->nbits += sq_recipe_nbits(&v->in->r.recipe, n, k);
     v->seconds += r.seconds_values;
     v->cycles = sq_sat_add(v->cycles, r.stats.cycles);
     v->bound += sq_job_bound(&r.core, &r.job);
@@ -216,7 +235,7 @@ static void print_summary(const struct visit *v, const char *data)
     const double pe = (double)v->cycles * g->rows * g->cols;
     const double low = sq_utilisation(v->macs, pe * g->low_lanes);
     const double high = sq_utilisation(v->macs * g->high_per_bank / g->bank, pe * g->high_lanes);
-    if (!v->in->is_json) {
+    if (!v->in->r.is_json) {
         printf("%zu GEMM, %.0f MAC, %llu cycles (bound %llu), low path %.1f %%, high path "
                "%.1f %%, %.4f stored bits per weight\n",
                v->n_layers, v->macs, (unsigned long long)v->cycles, (unsigned long long)v->bound,
@@ -235,18 +254,18 @@ static void print_summary(const struct visit *v, const char *data)
         SQ_KEYS("causes", json_causes(&v->stats), "seconds_host", v->seconds),
         SQ_COLUMNS_END};
     sq_cli_put_summary(
-        row, sq_cli_provenance(data, "modelled (cycle model, equal to RTL)", v->in->seed));
+        row, sq_cli_provenance(data, "modelled (cycle model, equal to RTL)", v->in->r.seed));
 }
 
 static void print_head(const struct visit *v, const char *what)
 {
     char format[64];
     const struct sq_core_config *g = &v->options.config;
-    if (v->in->is_json)
+    if (v->in->r.is_json)
         return;
     sq_cli_banks_text(&v->in->banks.format, format);
     printf("%s, M=%llu, %s, INT%u activations; core %ux%u PEs, L=%u, H=%u", what,
-           (unsigned long long)v->in->m, format, g->act_bits, g->rows, g->cols, g->low_lanes,
+           (unsigned long long)v->in->r.gemm.m, format, g->act_bits, g->rows, g->cols, g->low_lanes,
            g->high_lanes);
     if (banks_per_beat(v) > 1)
         printf(", %s%u banks a beat", v->options.format.group ? "" : "up to ", banks_per_beat(v));
@@ -272,14 +291,14 @@ static enum sq_status run_gemm(struct visit *v, struct sq_error *err)
     enum sq_status status = SQ_OK;
     print_head(v, "synthetic GEMM");
     if (!in->timing_only) {
-        x = random_matrix(in->m * in->k, in->seed);
-        w = random_matrix(in->n * in->k, in->seed + 1);
+        x = random_matrix(in->r.gemm.m * in->r.gemm.k, in->r.seed);
+        w = random_matrix(in->r.gemm.n * in->r.gemm.k, in->r.seed + 1);
         if (!x || !w)
-            status = SQ_NO_MEMORY(err, "%llu x %llu weights", (unsigned long long)in->n,
-                                  (unsigned long long)in->k);
+            status = SQ_NO_MEMORY(err, "%llu x %llu weights", (unsigned long long)in->r.gemm.n,
+                                  (unsigned long long)in->r.gemm.k);
     }
     if (status == SQ_OK)
-        status = visit_layer(v, 0, "gemm", x, w, in->m, in->n, in->k, err);
+        status = visit_layer(v, 0, "gemm", x, w, in->r.gemm.m, in->r.gemm.n, in->r.gemm.k, err);
     free(x);
     free(w);
     return status;
@@ -290,16 +309,16 @@ static enum sq_status run_model(struct visit *v, const char **data, struct sq_er
     const struct arguments *in = v->in;
     struct sq_checkpoint ck;
     bool is_real = true;
-    const char *model = sq_cli_model(in->model);
+    const char *model = sq_cli_model(in->r.model);
     SQ_TRY(sq_checkpoint_open(&ck, model, err));
-    print_head(v, in->model ? in->model : "traces/tiny-llama");
+    print_head(v, in->r.model ? in->r.model : "traces/tiny-llama");
     enum sq_status status = SQ_OK;
     for (size_t i = 0; in->timing_only && i < ck.n_layers && status == SQ_OK; i++)
-        status = visit_layer(v, i, ck.layer[i].name, NULL, NULL, in->m, ck.layer[i].n,
+        status = visit_layer(v, i, ck.layer[i].name, NULL, NULL, in->r.gemm.m, ck.layer[i].n,
                              ck.layer[i].k, err);
     if (!in->timing_only)
-        status =
-            sq_model_visit(&ck, model, &in->source, in->m, in->seed, visit_layer, v, &is_real, err);
+        status = sq_model_visit(&ck, model, &in->r.source, in->r.gemm.m, in->r.seed, visit_layer, v,
+                                &is_real, err);
     *data = is_real ? "real" : "real weights, synthetic inputs";
     sq_checkpoint_close(&ck);
     return status;
@@ -310,79 +329,111 @@ static enum sq_status run_model(struct visit *v, const char **data, struct sq_er
 // A core alone knows SQ on weights; other formats run on a machine, by default the default one.
 static bool is_on_machine(const struct arguments *in)
 {
-    return in->machine || in->workload || in->fair || in->weights || in->energy ||
-           !sq_cost_is_core(&in->recipe);
+    return in->r.machine || in->r.workload || in->r.fair || in->r.weights || in->r.energy ||
+           !sq_cost_is_core(&in->r.recipe);
 }
 
 static enum sq_status check_machine_arguments(const struct arguments *in, struct sq_error *err)
 {
-    const bool has_inputs = in->weights != NULL;
-    const char *unused = in->source.tokens && !has_inputs ? "--tokens"
-                         : in->source.text && !has_inputs ? "--text"
-                         : in->seed_given && !has_inputs  ? "--seed"
-                         : in->jobs                       ? "--jobs"
-                                                          : NULL;
+    const bool has_inputs = in->r.weights != NULL;
+    const char *unused = in->r.source.tokens && !has_inputs ? "--tokens"
+                         : in->r.source.text && !has_inputs ? "--text"
+                         : in->has_seed && !has_inputs      ? "--seed"
+                         : in->jobs                         ? "--jobs"
+                                                            : NULL;
     if (unused)
         return SQ_FAIL(err, SQ_ERR_ARG, "%s has no use on a machine: nothing is encoded", unused);
-    if (in->weights && (in->workload || in->n))
+    if (in->r.weights && (in->r.workload || in->r.gemm.n))
         return SQ_FAIL(err, SQ_ERR_ARG, "--weights and %s given, need one of them",
-                       in->workload ? "--workload" : "--n and --k");
-    if (in->workload && (in->model || in->n || in->m))
+                       in->r.workload ? "--workload" : "--n and --k");
+    if (in->r.workload && (in->r.model || in->r.gemm.n || in->r.gemm.m))
         return SQ_FAIL(err, SQ_ERR_ARG, "--workload and %s given, need one of them",
-                       in->model ? "a model" : "--m, --n or --k");
+                       in->r.model ? "a model" : "--m, --n or --k");
+    return SQ_OK;
+}
+
+static enum sq_status take_recipe(struct arguments *in, struct sq_error *err)
+{
+    SQ_TRY(sq_cli_recipe(&in->options, &in->r.recipe, err));
+    in->banks.format = sq_recipe_banks(&in->r.recipe);
+    in->banks.act_bits = sq_recipe_act_bits(&in->r.recipe);
+    in->r.core = in->core.config;
     return SQ_OK;
 }
 
 static enum sq_status check_arguments(struct arguments *in, struct sq_error *err)
 {
-    SQ_TRY(sq_cli_recipe(&in->options, &in->recipe, err));
+    SQ_TRY(take_recipe(in, err));
     const bool on_machine = is_on_machine(in);
-    in->banks.format = sq_recipe_banks(&in->recipe);
-    in->banks.act_bits = sq_recipe_act_bits(&in->recipe);
-    if ((in->n == 0) != (in->k == 0))
-        return SQ_FAIL(err, SQ_ERR_ARG, "--%s given without --%s", in->n ? "n" : "k",
-                       in->n ? "k" : "n");
-    if (in->n && (in->model || in->source.tokens || in->source.text))
+    if ((in->r.gemm.n == 0) != (in->r.gemm.k == 0))
+        return SQ_FAIL(err, SQ_ERR_ARG, "--%s given without --%s", in->r.gemm.n ? "n" : "k",
+                       in->r.gemm.n ? "k" : "n");
+    if (in->r.gemm.n && (in->r.model || in->r.source.tokens || in->r.source.text))
         return SQ_FAIL(err, SQ_ERR_ARG, "a model and --n --k given, need one of them");
-    if (in->liberty && in->fair != SQ_FAIR_AREA)
+    if (in->r.liberty && in->r.fair != SQ_FAIR_AREA)
         return SQ_FAIL(err, SQ_ERR_ARG, "--liberty needs --fair area");
-    const char *of_energy = in->memory ? "memory" : in->dram ? "dram" : in->n_sram ? "sram" : NULL;
-    if (of_energy && !in->energy)
+    const char *of_energy = in->r.memory   ? "memory"
+                            : in->r.dram   ? "dram"
+                            : in->r.n_sram ? "sram"
+                                           : NULL;
+    if (of_energy && !in->r.energy)
         return SQ_FAIL(err, SQ_ERR_ARG, "--%s needs --energy", of_energy);
-    if (!on_machine && in->records)
+    if (!on_machine && in->r.records)
         return SQ_FAIL(err, SQ_ERR_ARG, "--records needs --machine");
     if (on_machine)
         SQ_TRY(check_machine_arguments(in, err));
-    in->m = in->m ? in->m : 32;
+    in->r.gemm.m = in->r.gemm.m ? in->r.gemm.m : 32;
     in->jobs = in->jobs ? in->jobs : 1;
     return SQ_OK;
 }
 
-static int run_machine(const struct arguments *in, struct sq_error *err)
+// Puts the options of a core over its defaults, not over those of a machine.
+static enum sq_status core_of(const struct arguments *in, struct sq_core_config *config,
+                              struct sq_error *err)
 {
-    const struct sq_run_request request = {
-        .machine = in->machine,
-        .workload = in->workload,
-        .model = in->model,
-        .weights = in->weights,
-        .source = in->source,
-        .seed = in->seed,
-        .records = in->records,
-        .gemm = {in->m, in->n, in->k},
-        .core = in->core.config,
-        .recipe = in->recipe,
-        .fair = in->fair,
-        .liberty = in->liberty,
-        .energy = in->energy,
-        .memory = in->memory,
-        .dram = in->dram,
-        .sram = in->sram,
-        .n_sram = in->n_sram,
-        .is_causes = in->is_causes,
-        .is_json = in->is_json,
-    };
-    const enum sq_status status = sq_run_on_machine(&request, err);
-    return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("run", err);
+    struct sq_cli_core core = {.config = sq_core_config_default()};
+    sq_run_override_core(&core.config, &in->core.config);
+    return sq_cli_core_config(&core, &in->banks, config, err);
+}
+
+static enum sq_status run_core(const struct arguments *in, struct sq_error *err)
+{
+    struct visit v = {.in = in, .table.is_json = in->r.is_json};
+    const char *data = "synthetic";
+    SQ_TRY(core_of(in, &v.options.config, err));
+    v.options.format = in->banks.format;
+    v.options.jobs = in->jobs;
+    v.options.no_values = in->timing_only;
+    v.options.reference = in->r.gemm.n == 0;
+    SQ_TRY(in->r.gemm.n ? run_gemm(&v, err) : run_model(&v, &data, err));
+    print_summary(&v, data);
+    return SQ_OK;
+}
+
+static enum sq_status explain(struct arguments *in, struct sq_error *err)
+{
+    struct sq_gemm *g = &in->r.gemm;
+    struct sq_core_config core;
+    SQ_TRY(take_recipe(in, err));
+    if (in->topic != SQ_RUN_CYCLES && (g->m || g->n || g->k || in->core.given ||
+                                       in->options.is_format_given || in->options.given.n))
+        return SQ_FAIL(err, SQ_ERR_ARG, "options of shape, core and format only go with cycles");
+    if (!sq_cost_is_core(&in->r.recipe))
+        return SQ_FAIL(err, SQ_ERR_ARG, "--format = %s, need %s with --explain",
+                       in->r.recipe.format->name, sq_formats[0]->name);
+    SQ_TRY(core_of(in, &core, err));
+    *g = (struct sq_gemm){g->m ? g->m : 128, g->n ? g->n : 128, g->k ? g->k : 128};
+    return sq_run_explain(in->topic, &in->r, &in->banks.format, &core, err);
+}
+
+static enum sq_status run(struct arguments *in, struct sq_error *err)
+{
+    if (in->topic)
+        return explain(in, err);
+    if (in->is_share)
+        return sq_run_share(&in->r, err);
+    SQ_TRY(check_arguments(in, err));
+    return is_on_machine(in) ? sq_run_on_machine(&in->r, err) : run_core(in, err);
 }
 
 int sq_cmd_run(int argc, char **argv)
@@ -390,27 +441,9 @@ int sq_cmd_run(int argc, char **argv)
     struct sq_error err;
     struct arguments in = {.options = sq_cli_options_default(SQ_IN_RUN),
                            .core.config.gather = SQ_GATHER_LOG + 1,
-                           .seed = 1};
+                           .r = {.seed = 1, .workers = 64, .tile_rows = 16}};
     static const struct sq_cli_line line = {rows, "[MODEL]", doc};
-    struct visit v = {.in = &in};
-    const char *data = "synthetic";
-
-    if (sq_cli_parse(&line, argc, argv, &in, &err) != SQ_OK || check_arguments(&in, &err) != SQ_OK)
+    if (sq_cli_parse(&line, argc, argv, &in, &err) != SQ_OK || run(&in, &err) != SQ_OK)
         return sq_cli_fail("run", &err);
-    if (is_on_machine(&in))
-        return run_machine(&in, &err);
-    struct sq_cli_core core = {.config = sq_core_config_default()};
-    sq_run_override_core(&core.config, &in.core.config);
-    if (sq_cli_core_config(&core, &in.banks, &v.options.config, &err) != SQ_OK)
-        return sq_cli_fail("run", &err);
-    v.options.format = in.banks.format;
-    v.table.is_json = in.is_json;
-    v.options.jobs = in.jobs;
-    v.options.no_values = in.timing_only;
-    v.options.reference = in.n == 0;
-    const enum sq_status status = in.n ? run_gemm(&v, &err) : run_model(&v, &data, &err);
-    if (status != SQ_OK)
-        return sq_cli_fail("run", &err);
-    print_summary(&v, data);
     return SQ_EXIT_OK;
 }

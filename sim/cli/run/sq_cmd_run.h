@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine half of `sqsim run`: whole workloads on cores, buffers and DRAM. Program code.
+// What the modes of `sqsim run` share: a core, whole workloads on a machine (cores, buffers and
+// DRAM), shares of workers, where a number comes from. Program code.
 #ifndef SQ_CMD_RUN_H
 #define SQ_CMD_RUN_H
 
@@ -29,8 +30,9 @@ struct sq_run_request {
     const char *liberty;           // standard cells for areas; NULL: the default ones
     const char *energy;            // path of joules a MAC; NULL: time alone
     const char *memory, *dram;     // path of joules of memory, type of DRAM; NULL: the default ones
-    const char *const *sram;       // paths of SRAM macros
+    const char *sram[8];           // paths of SRAM macros
     size_t n_sram;
+    uint64_t workers, tile_rows; // of --share
     bool is_causes, is_json;
 };
 
@@ -94,6 +96,18 @@ void sq_run_energy_print(const struct sq_machine_energy *e, double seconds, doub
 json_t *sq_run_energy_json(const struct sq_machine_energy *e, double seconds);
 json_t *sq_run_energy_source_json(const struct sq_run_energy *e,
                                   const struct sq_machine_energy *sum, double tokens);
+
+// Prints how evenly the work of each layer of the encoded file `weights`, or else `model`, falls on
+// the workers (sq_cmd_run_share.c).
+enum sq_status sq_run_share(const struct sq_run_request *request, struct sq_error *err);
+
+// What --explain takes (sq_cmd_run_explain.c).
+enum sq_run_topic { SQ_RUN_NO_TOPIC, SQ_RUN_CYCLES, SQ_RUN_TABLE10, SQ_RUN_V13, SQ_RUN_ROOFLINE };
+extern const char *const sq_run_topics[]; // from SQ_RUN_CYCLES on
+// Prints where a number comes from; SQ_RUN_CYCLES takes the request's GEMM in the format on the core.
+enum sq_status sq_run_explain(enum sq_run_topic topic, const struct sq_run_request *request,
+                              const struct sq_format *format, const struct sq_core_config *core,
+                              struct sq_error *err);
 
 // Core options that were given replace the others: 0 (gather: above SQ_GATHER_LOG) = not given.
 void sq_run_override_core(struct sq_core_config *core, const struct sq_core_config *given);

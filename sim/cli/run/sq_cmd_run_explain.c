@@ -1,57 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// sqsim explain: where a number comes from.
+// sqsim run --explain: where a number comes from.
 #include <math.h>
 #include <string.h>
 
-#include "sim/cli/sq_cli_core.h"
+#include "sim/cli/run/sq_cmd_run.h"
 #include "sim/cli/sq_cli_table.h"
 #include "sim/llm/sq_layer.h"
 #include "sim/machine/sq_roofline.h"
 
-enum topic { CYCLES, TABLE10, V13, ROOFLINE, N_TOPICS };
-static const char *const topics[] = {"cycles", "table10", "v13", "roofline", NULL};
-
-struct arguments {
-    struct sq_cli_banks banks;
-    struct sq_cli_core core;
-    enum topic topic;
-    bool has_topic, has_shape, is_json;
-    uint64_t m, n, k;
-};
-
-#define AT(field) SQ_CLI_AT(struct arguments, field)
-#define SIZE(field) AT(field), .given = offsetof(struct arguments, has_shape)
-static const struct sq_cli_row rows[] = {
-    SQ_CLI_UINT("m", "M", 1, 1 << 20, SIZE(m), "cycles: rows of X"),
-    SQ_CLI_UINT("n", "N", 1, 1 << 20, SIZE(n), "cycles: output channels"),
-    SQ_CLI_UINT("k", "K", 1, 1 << 20, SIZE(k), "cycles: input channels"),
-    SQ_CLI_BANKS(AT(banks)),
-    SQ_CLI_CORE(AT(core)),
-    SQ_CLI_FLAG("json", AT(is_json), "one JSON object per line, the summary last",
-                .group = SQ_CLI_COMMON),
-    SQ_CLI_WORD(NULL, "topic", topics, AT(topic), NULL,
-                .given = offsetof(struct arguments, has_topic)),
-    SQ_CLI_END};
-
-static const char doc[] =
-    "Shows where a number comes from. TOPIC is cycles (the ladder of one GEMM: bound, cycle model, "
-    "and SCALE-Sim's closed form), table10 (the paper's speedups from its own end points), v13 "
-    "(closed-form cycles of vector V13, docs/SPEC.md) or roofline (what memory and peaks allow in "
-    "decode and prefill).\v"
-    "Examples:\n"
-    "  sqsim explain cycles --m 512 --n 512 --k 512\n"
-    "  sqsim explain cycles --low-lanes 1 --high-lanes 1\n"
-    "  sqsim explain table10 --json\n"
-    "  sqsim explain roofline\n";
-
-static enum sq_status check(const struct arguments *in, struct sq_error *err)
-{
-    if (!in->has_topic)
-        return SQ_FAIL(err, SQ_ERR_ARG, "no topic given, need cycles, table10, v13 or roofline");
-    if (in->topic != CYCLES && (in->has_shape || in->core.given))
-        return SQ_FAIL(err, SQ_ERR_ARG, "shape and core options only go with cycles");
-    return SQ_OK;
-}
+const char *const sq_run_topics[] = {"cycles", "table10", "v13", "roofline", NULL};
 
 static void put_summary(const struct sq_cli_column *row, const char *basis)
 {
@@ -60,25 +17,24 @@ static void put_summary(const struct sq_cli_column *row, const char *basis)
 
 // ---- cycles ---------------------------------------------------------------------------------
 
-static enum sq_status explain_cycles(const struct arguments *in, struct sq_error *err)
+static enum sq_status explain_cycles(const struct sq_run_request *in, const struct sq_format *f,
+                                     const struct sq_core_config *core, struct sq_error *err)
 {
     static const struct sq_rates free_streams = {1, 1, 1, 1};
-    const struct sq_format *f = &in->banks.format;
-    struct sq_core_config g;
+    const uint64_t m = in->gemm.m, n = in->gemm.n, k = in->gemm.k;
     struct sq_job job;
-    SQ_TRY(sq_cli_core_config(&in->core, &in->banks, &g, err));
-    const size_t k_padded = sq_k_padded(f, in->k);
-    g = sq_gemm_core(&g, f, k_padded);
-    SQ_TRY(sq_gemm_job(&g, f, in->m, in->n, k_padded, &job, err));
+    const size_t k_padded = sq_k_padded(f, k);
+    const struct sq_core_config g = sq_gemm_core(core, f, k_padded);
+    SQ_TRY(sq_gemm_job(&g, f, m, n, k_padded, &job, err));
     const uint64_t bound = sq_job_bound(&g, &job);
     const struct sq_core_stats s = sq_core_run_fast(&g, &job, &free_streams);
-    const uint64_t tiles = (in->m + g.rows - 1) / g.rows * ((in->n + g.cols - 1) / g.cols);
-    const uint64_t scalesim = sq_scalesim_os_cycles(in->m, in->n, in->k, g.rows, g.cols);
+    const uint64_t tiles = (m + g.rows - 1) / g.rows * ((n + g.cols - 1) / g.cols);
+    const uint64_t scalesim = sq_scalesim_os_cycles(m, n, k, g.rows, g.cols);
     const unsigned low = sq_core_low_steps(&g), high = sq_core_high_steps(&g);
-    const double ideal = (double)in->m * (double)in->n * (double)in->k / g.rows / g.cols;
+    const double ideal = (double)m * (double)n * (double)k / g.rows / g.cols;
     const uint64_t skew = g.rows + g.cols - 2;
     const struct sq_cli_column row[] = {
-        SQ_KEYS("m", in->m, "n", in->n, "k", in->k),
+        SQ_KEYS("m", m, "n", n, "k", k),
         SQ_KEYS("ideal_cycles", sq_cli_amount(ideal / g.low_lanes), "bound_cycles", bound),
         SQ_KEYS("cycles", s.cycles, "scalesim_os_cycles", scalesim),
         SQ_KEYS("scalesim_skew_cycles", skew * tiles), SQ_COLUMNS_END};
@@ -87,8 +43,8 @@ static enum sq_status explain_cycles(const struct arguments *in, struct sq_error
         return SQ_OK;
     }
     printf("Y[%llu][%llu] = X W^T, K = %llu (stored %zu), core %ux%u, L = %u, H = %u\n",
-           (unsigned long long)in->m, (unsigned long long)in->n, (unsigned long long)in->k,
-           k_padded, g.rows, g.cols, g.low_lanes, g.high_lanes);
+           (unsigned long long)m, (unsigned long long)n, (unsigned long long)k, k_padded, g.rows,
+           g.cols, g.low_lanes, g.high_lanes);
     printf("ideal        %12.1f  M N K / (rows cols L)\n", ideal / g.low_lanes);
     printf("bound        %12llu  = %llu tiles x %llu groups x %u banks x max(ceil(b/L) = %u, "
            "ceil(k/H) = %u)\n",
@@ -106,18 +62,18 @@ static enum sq_status explain_cycles(const struct arguments *in, struct sq_error
            "tile,\n  and the last -1 counts from zero. This core broadcasts rows and columns: no "
            "skew, tiles follow\n  each other without a gap, and L multipliers of a PE take %u "
            "elements of K per cycle.\n",
-           (unsigned long long)(in->k * tiles), (unsigned long long)(skew * tiles), g.low_lanes);
+           (unsigned long long)(k * tiles), (unsigned long long)(skew * tiles), g.low_lanes);
     printf("  With L = 1 the bound is K per tile as well: what is left is skew against drain.\n");
     return SQ_OK;
 }
 
 // ---- table 10 -------------------------------------------------------------------------------
 
-static void explain_table10(const struct arguments *in)
+static void explain_table10(bool is_json)
 {
-    struct sq_cli_table table = {.is_json = in->is_json};
+    struct sq_cli_table table = {.is_json = is_json};
     double worst = 0;
-    if (!in->is_json)
+    if (!is_json)
         printf("T / T(W4A8) = (1-s) + s/r, r = T(W4A8) / T(W4A4) of the paper's end points\n");
     for (unsigned i = 0; i < SQ_TABLE10_MODELS; i++)
         for (unsigned j = 0; j < 3; j++) {
@@ -139,7 +95,7 @@ static void explain_table10(const struct arguments *in)
         }
     const struct sq_cli_column row[] = {SQ_KEYS("worst_difference", sq_cli_amount(worst)),
                                         SQ_COLUMNS_END};
-    if (in->is_json)
+    if (is_json)
         put_summary(row, "closed form; paper figures quoted");
     else
         printf("No constant is taken from the rows that are predicted. 8B comes out slower in the "
@@ -149,13 +105,13 @@ static void explain_table10(const struct arguments *in)
 
 // ---- V13 ------------------------------------------------------------------------------------
 
-static void explain_v13(const struct arguments *in)
+static void explain_v13(bool is_json)
 {
     static const double s[] = {.5, .75, .875, .9375};
     const uint64_t m = 2048, n = 4096, k = 4096, lo = 4096, hi = 1024;
     struct sq_cli_table table = {0};
     json_t *weight = json_array(), *act = json_array();
-    if (!in->is_json)
+    if (!is_json)
         printf("M=2048, N=K=4096, 4096 low and 1024 high MAC per cycle\nW8A8 %26llu\n",
                (unsigned long long)sq_roof_dense_cycles(m, n, k, hi));
     for (unsigned i = 0; i < 4; i++) {
@@ -166,14 +122,14 @@ static void explain_v13(const struct arguments *in)
         const struct sq_cli_column row[] = {
             SQ_COLUMN(NULL, s[i], "s", -8, .as = "%g"), SQ_COLUMN(NULL, w, "weights, parallel", 22),
             SQ_COLUMN(NULL, a, "activations, serial", 22), SQ_COLUMNS_END};
-        if (!in->is_json)
+        if (!is_json)
             sq_cli_put(&table, row);
     }
     const struct sq_cli_column row[] = {
         SQ_KEYS("weight_parallel", weight, "activation_serial", act),
         SQ_KEYS("w8a8", sq_roof_dense_cycles(m, n, k, hi)), SQ_COLUMNS_END};
     json_t *o = sq_cli_summary(row, sq_cli_provenance("shapes", "closed form", 0));
-    if (in->is_json)
+    if (is_json)
         sq_cli_json_line(o);
     else
         json_decref(o);
@@ -193,7 +149,7 @@ static const struct {
     {"SQ(8,4) s=.875", 5.25},
 };
 
-static void explain_roofline(const struct arguments *in)
+static void explain_roofline(bool is_json)
 {
     // Linear parameters of SPEC I; 4.3 TB/s is a copy measured on an H200.
     static const double params[] = {6476005376.0, 6979321856.0}, rate = 4.3e12;
@@ -201,8 +157,8 @@ static void explain_roofline(const struct arguments *in)
                         tutorial[] = {1.45, 1.78, 2.15, 2.42, 2.55};
     static const double fp16_peak = 989e12, sp24_peak = 3958e12, bandwidth = 3.35e12;
     const double n = 4096, k = 4096;
-    struct sq_cli_table decode = {.is_json = in->is_json}, prefill = decode;
-    if (!in->is_json)
+    struct sq_cli_table decode = {.is_json = is_json}, prefill = decode;
+    if (!is_json)
         printf(
             "Decode, batch 1: every weight is read once, 2 operations each (1 per byte in FP16): "
             "time = bytes / 4.3 TB/s\n");
@@ -219,7 +175,7 @@ static void explain_roofline(const struct arguments *in)
             SQ_COLUMNS_END};
         sq_cli_put(&decode, row);
     }
-    if (!in->is_json)
+    if (!is_json)
         printf("\n2:4 INT8 over dense FP16, 4096x4096 on H100 SXM data-sheet figures (989 and 3958 "
                "T, 3.35 TB/s),\nbeside the tutorial's claims (quoted):\n");
     for (unsigned i = 0; i < 5; i++) {
@@ -238,39 +194,28 @@ static void explain_roofline(const struct arguments *in)
         sq_cli_put(&prefill, row);
     }
     const struct sq_cli_column none[] = {SQ_COLUMNS_END};
-    if (in->is_json)
+    if (is_json)
         put_summary(none, "closed form; tutorial figures quoted");
     else
         printf("The tutorial's figures rise with the batch. A roofline does not: the bytes already "
                "say 3.2x at batch 1.\n");
 }
 
-int sq_cmd_explain(int argc, char **argv)
+enum sq_status sq_run_explain(enum sq_run_topic topic, const struct sq_run_request *in,
+                              const struct sq_format *f, const struct sq_core_config *core,
+                              struct sq_error *err)
 {
-    struct sq_error err;
-    struct arguments in = {.banks = sq_cli_banks_default(),
-                           .core.config = sq_core_config_default(),
-                           .m = 128,
-                           .n = 128,
-                           .k = 128};
-    static const struct sq_cli_line line = {rows, "TOPIC", doc};
-    if (sq_cli_parse(&line, argc, argv, &in, &err) != SQ_OK || check(&in, &err) != SQ_OK)
-        return sq_cli_fail("explain", &err);
-    enum sq_status status = SQ_OK;
-    switch (in.topic) {
-    case CYCLES:
-        status = explain_cycles(&in, &err);
+    switch (topic) {
+    case SQ_RUN_CYCLES:
+        return explain_cycles(in, f, core, err);
+    case SQ_RUN_TABLE10:
+        explain_table10(in->is_json);
         break;
-    case TABLE10:
-        explain_table10(&in);
+    case SQ_RUN_V13:
+        explain_v13(in->is_json);
         break;
-    case V13:
-        explain_v13(&in);
-        break;
-    case ROOFLINE:
-    case N_TOPICS:
-        explain_roofline(&in);
-        break;
+    default:
+        explain_roofline(in->is_json);
     }
-    return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("explain", &err);
+    return SQ_OK;
 }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# sqsim schedule: Stream-K and balanced columns are ideal on real patterns, slices are not.
+# sqsim run --share: Stream-K and balanced columns are ideal on real patterns, slices are not.
 . "$(dirname "$0")/lib.sh"
 
 for f in gqsa spqt spqr; do accept "a file of $f" quantize --format $f -o $f.st; done
@@ -9,29 +9,29 @@ each() { # CONDITION of awk over the layers, whose fields are in v[]
     n++; if (!('"$1"')) {print "# " $0; bad = 1}} END {exit bad || n != 14}'
 }
 for p in 1 7 32 64 1024; do
-  accept "gqsa, $p workers" schedule gqsa.st --workers $p --json
+  accept "gqsa, $p workers" run --share gqsa.st --workers $p --json
   ok "Stream-K within one group of ideal" each 'v["stream_k"] >= v["ideal"] && v["stream_k"] <= v["ideal"] + 1'
   ok "slices never beat it" each 'v["slice_k"] >= v["stream_k"] && v["slice_k_dynamic"] >= v["stream_k"]'
 done
-accept "one worker" schedule gqsa.st --workers 1 --json
+accept "one worker" run --share gqsa.st --workers 1 --json
 ok "has all groups either way" each 'v["slice_k"] == v["ideal"] && v["stream_k"] == v["ideal"]'
-accept "tiles of one row" schedule gqsa.st --workers 16 --tile-rows 1 --json
+accept "tiles of one row" run --share gqsa.st --workers 16 --tile-rows 1 --json
 one=$(number slice_k)
-accept "tiles of 64 rows" schedule gqsa.st --workers 16 --tile-rows 64 --json
+accept "tiles of 64 rows" run --share gqsa.st --workers 16 --tile-rows 64 --json
 ok "are coarser" [ "$(number slice_k)" -gt "$one" ]
 for p in 3 16 64; do
-  accept "spqt, $p workers" schedule spqt.st --workers $p --tokens 16 --json
+  accept "spqt, $p workers" run --share spqt.st --workers $p --m 16 --json
   ok "balanced is ideal" each 'v["balanced"] == v["ideal"]'
   ok "fixed slices are not" [ "$(number static)" -gt "$(number balanced)" ]
 done
-accept "fewer tokens" schedule spqt.st --tokens 8 --json; few=$(number ideal)
-accept "more tokens" schedule spqt.st --tokens 16 --json
+accept "fewer tokens" run --share spqt.st --m 8 --json; few=$(number ideal)
+accept "more tokens" run --share spqt.st --m 16 --json
 ok "have more work" [ "$(number ideal)" -gt "$few" ]
-accept "spqr" schedule spqr.st --json
+accept "spqr" run --share spqr.st --json
 ok "PTCSR pads" each 'v["ptcsr"] >= v["outlier_bytes"] && v["csr"] == v["outlier_bytes"] + 4 * (v["n"] + 1)'
-accept "as text" schedule spqr.st
+accept "as text" run --share spqr.st
 ok "says what is counted" out_has "^bytes of the outliers"
-accept "the default output" schedule gqsa.st
+accept "the default output" run --share gqsa.st
 ok "a line per layer and the sum" [ "$(grep -c '%' "$W.out")" = 15 ]
 python3 - "$W/long" <<'EOS'
 import json, struct, sys
@@ -43,25 +43,24 @@ data = b"".join(struct.pack("<f", (i * 37 % 101) / 101 - .4) for i in range(2 * 
 open(sys.argv[1], "wb").write(struct.pack("<Q", len(text)) + text + data)
 EOS
 accept "layers of long names" quantize long --format gqsa --algorithm rtn -o long.st
-sq schedule long.st
+sq run --share long.st
 ok "are told apart" [ "$(grep -cE 'self_attn.(q|k)_proj(.weight)? ' "$W.out")" = 2 ]
-accept "--help" schedule --help
 
 accept "a file of sp24" quantize --format sp24 -o sp24.st
-refuse "format sp24 has the same work in every row" schedule sp24.st
+refuse "format sp24 has the same work in every row" run --share sp24.st
 accept "a file of spqr, PTCSR" quantize --format spqr --outlier-layout ptcsr -o ptcsr.st
-refuse "holds PTCSR, need CSR" schedule ptcsr.st
-refuse "no file given" schedule
-refuse "workers = 0, need 1..65536" schedule gqsa.st --workers 0
-refuse "tile-rows = 0" schedule gqsa.st --tile-rows 0
-refuse "tokens = 0" schedule spqt.st --tokens 0
-refuse "unexpected argument" schedule gqsa.st spqt.st
-refuse "absent" schedule absent.st
-refuse "absent" schedule spqt.st --model absent
-head -c 3000 "$W/gqsa.st" >"$W/cut.st"; refuse "cut.st" schedule cut.st
+refuse "holds PTCSR, need CSR" run --share ptcsr.st
+refuse "no file given" run --share
+refuse "workers = 0, need 1..65536" run --share gqsa.st --workers 0
+refuse "tile-rows = 0" run --share gqsa.st --tile-rows 0
+refuse "m = 0" run --share spqt.st --m 0
+refuse "unexpected argument" run --share gqsa.st spqt.st
+refuse "absent" run --share absent.st
+refuse "absent" run --share --weights spqt.st absent
+head -c 3000 "$W/gqsa.st" >"$W/cut.st"; refuse "cut.st" run --share cut.st
 D=$DATA/models/stories260K
 if [ -d "$D" ]; then
-  refuse "is not in the file" schedule spqt.st --model "$D"
+  refuse "is not in the file" run --share --weights spqt.st "$D"
 else
   skip "another model" "SQ_DATA has no models/stories260K"
 fi
