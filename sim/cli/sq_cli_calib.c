@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes RTN instead of GPTQ where a model has no calibration tokens, and says so (sq_cli_calib.h).
+// Takes RTN instead of GPTQ where a model has no calibration tokens, and says so; finds layers by name
+// (sq_cli_calib.h).
 #include "sim/cli/sq_cli_calib.h"
 
+#include <fnmatch.h>
+#include <stdlib.h>
 #include <unistd.h>
 
+#include "sim/format/sq_route.h"
 #include "sim/llm/text/sq_tokens.h"
 
 static bool has_tokens(const struct sq_checkpoint *ck, const char *model)
@@ -42,4 +46,27 @@ void sq_cli_note_rtn(const char *command)
             "sqsim %.40s: note: no calibration tokens here, weights by --algorithm rtn (gptq where "
             "there are)\n",
             command);
+}
+
+enum sq_status sq_cli_layers(const struct sq_checkpoint *ck, const char *pattern,
+                             uint8_t **is_wanted, size_t *n, struct sq_error *err)
+{
+    *n = 0;
+    *is_wanted = calloc(ck->n_layers + 1, 1);
+    SQ_NEED(*is_wanted, err, "%zu layers", ck->n_layers);
+    for (size_t i = 0; i < ck->n_layers; i++)
+        *n += (*is_wanted)[i] = !pattern || fnmatch(pattern, ck->layer[i].name, 0) == 0;
+    if (*n > 0)
+        return SQ_OK;
+    free(*is_wanted);
+    return SQ_FAIL(err, SQ_ERR_ARG, "--layer = %.80s, none of %zu layers, such as %.80s",
+                   pattern ? pattern : "", ck->n_layers, ck->n_layers ? ck->layer[0].name : "");
+}
+
+enum sq_status sq_cli_routes_check(const struct sq_recipe *r, struct sq_error *err)
+{
+    const struct sq_format_routes *routes = r->format->routes;
+    struct sq_error inner;
+    const enum sq_status status = routes->check ? routes->check(r, &inner) : SQ_OK;
+    return status == SQ_OK ? SQ_OK : SQ_FAIL(err, status, "--%.220s", inner.text);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recipe of `eval` and `quantize`, which start from the same defaults (sq_format_option.h),
-// where calibration may be impossible.
+// What commands share that take layers of a model: the recipe of `eval` and `quantize`, which start from
+// the same defaults (sq_format_option.h), where calibration may be impossible; and which layers.
 #ifndef SQ_CLI_CALIB_H
 #define SQ_CLI_CALIB_H
 
@@ -15,5 +15,12 @@ enum sq_status sq_cli_recipe_calibrated(struct sq_cli_options *in, const struct 
                                         const char *model, bool is_calib, struct sq_recipe *r,
                                         bool *is_rtn, struct sq_error *err);
 void sq_cli_note_rtn(const char *command);
+
+// Marks in *is_wanted, which the caller frees, the layers whose names match the pattern of --layer (NULL:
+// all), and counts them. A pattern of none is refused.
+enum sq_status sq_cli_layers(const struct sq_checkpoint *ck, const char *pattern,
+                             uint8_t **is_wanted, size_t *n, struct sq_error *err);
+// Refuses a recipe that the format's blocks do not take.
+enum sq_status sq_cli_routes_check(const struct sq_recipe *r, struct sq_error *err);
 
 #endif

@@ -107,3 +107,12 @@ json_t *sq_cli_core_json(const struct sq_core_config *c)
         SQ_COLUMNS_END};
     return sq_cli_object(row);
 }
+
+json_t *sq_cli_parameters_json(const struct sq_block *b, const unsigned *value)
+{
+    json_t *o = json_object();
+    for (size_t i = 0; b->param[i]; i++)
+        if (*b->param[i])
+            json_object_set_new(o, b->param[i], json_integer(value[i]));
+    return o;
+}

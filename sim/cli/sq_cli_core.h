@@ -4,6 +4,7 @@
 #define SQ_CLI_CORE_H
 
 #include "models/core/sq_config.h"
+#include "sim/block/flow/sq_block.h"
 #include "sim/cli/sq_cli_row.h"
 
 // --format --high-bits --low-bits --bank --sparsity --group --act-bits: a part of a command's rows,
@@ -42,6 +43,8 @@ enum sq_status sq_cli_core_config(const struct sq_cli_core *core, const struct s
                                   struct sq_core_config *config, struct sq_error *err);
 // Keys rows, cols, low_lanes, high_lanes, act_bits, gather.
 json_t *sq_cli_core_json(const struct sq_core_config *config);
+// An object of a block's parameters at a point, by their names in the RTL.
+json_t *sq_cli_parameters_json(const struct sq_block *block, const unsigned *value);
 
 #define SQ_CLI_BANKS(...) SQ_CLI_PART(sq_cli_banks_rows, __VA_ARGS__, .end = sq_cli_banks_end)
 #define SQ_CLI_CORE(...) SQ_CLI_PART(sq_cli_core_rows, __VA_ARGS__, .end = sq_cli_core_end)

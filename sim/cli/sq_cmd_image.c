@@ -3,15 +3,15 @@
 // from memory; and a memory that the chip has written, judged by the layer's outputs.
 #include <ctype.h>
 #include <errno.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/block/top/sq_axi_memory.h"
 #include "sim/block/top/sq_top_host.h"
-#include "sim/cli/sq_cli_option.h"
-#include "sim/cli/sq_cli_row.h"
+#include "sim/cli/sq_cli_calib.h"
+#include "sim/cli/sq_cli_core.h"
+#include "sim/cli/sq_cli_table.h"
 #include "sim/format/file/sq_trace.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/top/sq_chip_route.h"
@@ -117,9 +117,9 @@ struct visit {
 
 static const char *const regions[] = {"act", "row_scale", "weight", "col_scale", "out"};
 
-static json_t *number(uint64_t n)
+static json_t *pair(uint64_t a, uint64_t b)
 {
-    return json_integer((json_int_t)n);
+    return json_pack("[I,I]", (json_int_t)a, (json_int_t)b);
 }
 
 static json_t *digest_of(const int32_t *word, size_t n)
@@ -135,35 +135,24 @@ static json_t *describe(const struct visit *v, const char *name, const struct sq
 {
     const unsigned *const value = w->point->value;
     struct sq_top_layer l;
-    json_t *const o = json_object(), *const at = json_object();
+    json_t *const at = json_object();
     const struct sq_top_room room = sq_top_room(value);
     (void)sq_top_layer_decode((const uint32_t *)image->word, &room, &l);
-    json_object_set_new(o, "layer", sq_cli_json_text(name));
-    json_object_set_new(o, "format", json_string(v->format->name));
-    json_object_set_new(o, "m", number(w->p->m));
-    json_object_set_new(o, "n", number(w->p->n));
-    json_object_set_new(o, "k", number(w->p->k));
-    for (size_t i = 0; w->stream->block->param[i]; i++)
-        json_object_set_new(o, w->stream->block->param[i], number(value[i]));
-    json_object_set_new(o, "bytes", number(4 * (uint64_t)image->n_words));
-    json_object_set_new(o, "digest", digest_of(image->word, image->n_words));
-    json_object_set_new(o, "base", number(v->in->chip.base));
-    json_object_set_new(o, "descriptor", number(image->descriptor));
     for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
         json_object_set_new(at, regions[i],
-                            json_pack("[I,I]", (json_int_t)l.addr[i],
-                                      (json_int_t)sq_top_nbytes(value, &l, (enum sq_top_part)i)));
-    json_object_set_new(o, "regions", at);
-    json_object_set_new(o, "tiles",
-                        json_pack("[I,I]", (json_int_t)l.tiles[0], (json_int_t)l.tiles[1]));
-    json_object_set_new(o, "block",
-                        json_pack("[I,I]", (json_int_t)l.block[0], (json_int_t)l.block[1]));
-    json_object_set_new(o, "groups", number(l.groups));
-    json_object_set_new(o, "chunk", number(l.chunk));
-    json_object_set_new(o, "beats", number(l.beats));
-    json_object_set_new(o, "cols_outer", json_boolean(l.cols_outer));
-    json_object_set_new(o, "outputs", digest_of(image->want, image->n_want));
-    return o;
+                            pair(l.addr[i], sq_top_nbytes(value, &l, (enum sq_top_part)i)));
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("layer", name, "format", v->format->name, "m", w->p->m, "n", w->p->n, "k", w->p->k),
+        SQ_MEMBERS(sq_cli_parameters_json(w->stream->block, value)),
+        SQ_KEYS("bytes", 4 * (uint64_t)image->n_words),
+        SQ_KEYS("digest", digest_of(image->word, image->n_words), "base", v->in->chip.base),
+        SQ_KEYS("descriptor", image->descriptor, "regions", at),
+        SQ_KEYS("tiles", pair(l.tiles[0], l.tiles[1]), "block", pair(l.block[0], l.block[1])),
+        SQ_KEYS("groups", l.groups, "chunk", l.chunk, "beats", l.beats),
+        SQ_KEYS("cols_outer", (bool)l.cols_outer),
+        SQ_KEYS("outputs", digest_of(image->want, image->n_want)),
+        SQ_COLUMNS_END};
+    return sq_cli_object(row);
 }
 
 // ---- files --------------------------------------------------------------------------------------
@@ -289,26 +278,11 @@ static enum sq_status visit_layer(void *context, size_t index, const struct sq_q
     return status;
 }
 
-static enum sq_status choose(struct visit *v, uint8_t *is_wanted, struct sq_error *err)
-{
-    const char *const pattern = v->in->layer;
-    size_t n = 0;
-    for (size_t i = 0; i < v->ck.n_layers; i++) {
-        is_wanted[i] = !pattern || fnmatch(pattern, v->ck.layer[i].name, 0) == 0;
-        n += is_wanted[i];
-    }
-    if (n == 0)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--layer = %.80s, none of %zu layers, such as %.80s",
-                       pattern ? pattern : "", v->ck.n_layers,
-                       v->ck.n_layers ? v->ck.layer[0].name : "");
-    if (v->in->check && n != 1)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--check of %zu layers, need one (--layer)", n);
-    return SQ_OK;
-}
-
 static enum sq_status run(struct visit *v, const char *model, bool *is_real, struct sq_error *err)
 {
-    uint8_t *const is_wanted = calloc(v->ck.n_layers + 1, 1);
+    uint8_t *is_wanted;
+    size_t n;
+    SQ_TRY(sq_cli_layers(&v->ck, v->in->layer, &is_wanted, &n, err));
     const struct sq_encoded_options o = {.recipe = &v->r,
                                          .model = model,
                                          .source = &v->in->source,
@@ -316,10 +290,10 @@ static enum sq_status run(struct visit *v, const char *model, bool *is_real, str
                                          .m = v->in->m,
                                          .seed = v->in->seed,
                                          .is_wanted = is_wanted};
-    enum sq_status status =
-        is_wanted ? choose(v, is_wanted, err) : SQ_NO_MEMORY(err, "%zu layers", v->ck.n_layers);
-    if (status == SQ_OK)
-        status = sq_encoded_layers(&v->ck, &o, visit_layer, v, is_real, err);
+    const enum sq_status status =
+        v->in->check && n != 1
+            ? SQ_FAIL(err, SQ_ERR_ARG, "--check of %zu layers, need one (--layer)", n)
+            : sq_encoded_layers(&v->ck, &o, visit_layer, v, is_real, err);
     free(is_wanted);
     return status;
 }
@@ -327,22 +301,20 @@ static enum sq_status run(struct visit *v, const char *model, bool *is_real, str
 static int summary(const struct visit *v, bool is_real)
 {
     if (v->in->is_json) {
-        json_t *const o = json_object();
-        json_object_set_new(o, "summary", json_true());
-        json_object_set_new(o, "layers", number(v->n));
-        json_object_set_new(o, "bytes", number(v->nbytes));
-        json_object_set_new(o, "wrong", v->in->check ? number(v->n_wrong) : json_null());
-        json_object_set_new(o, "words", v->in->check ? number(v->n_words) : json_null());
-        json_object_set_new(
-            o, "first_wrong",
-            v->n_wrong
-                ? json_pack("{s:I, s:I, s:I}", "address", (json_int_t)v->first.address, "got",
-                            (json_int_t)v->first.got, "expected", (json_int_t)v->first.expected)
-                : json_null());
-        json_object_set_new(
-            o, "provenance",
-            sq_cli_provenance(is_real ? "real" : "synthetic inputs", "golden model", v->in->seed));
-        sq_cli_json_line(o);
+        const bool is_checked = v->in->check != NULL;
+        const struct sq_cli_value none = sq_cli_string(NULL);
+        const struct sq_cli_column row[] = {
+            SQ_KEYS("layers", v->n, "bytes", v->nbytes),
+            SQ_KEYS("wrong", is_checked ? sq_cli_count(v->n_wrong) : none),
+            SQ_KEYS("words", is_checked ? sq_cli_count(v->n_words) : none),
+            SQ_KEYS("first_wrong", v->n_wrong ? json_pack("{s:I, s:I, s:I}", "address",
+                                                          (json_int_t)v->first.address, "got",
+                                                          (json_int_t)v->first.got, "expected",
+                                                          (json_int_t)v->first.expected)
+                                              : json_null()),
+            SQ_COLUMNS_END};
+        sq_cli_put_summary(row, sq_cli_provenance(is_real ? "real" : "synthetic inputs",
+                                                  "golden model", v->in->seed));
     } else if (v->n_wrong) {
         printf(
             "FAIL: %zu of %zu words of outputs differ, the first at 0x%08x: got 0x%08x, expected "
@@ -416,11 +388,7 @@ static enum sq_status run_model(struct visit *v, bool *is_real, struct sq_error 
     if (!v->format->routes || !v->format->routes->chip)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "--format = %s: the chip does not run its layers",
                        v->format->name);
-    struct sq_error inner;
-    const enum sq_status checked =
-        v->format->routes->check ? v->format->routes->check(&v->r, &inner) : SQ_OK;
-    if (checked != SQ_OK)
-        return SQ_FAIL(err, checked, "--%.220s", inner.text);
+    SQ_TRY(sq_cli_routes_check(&v->r, err));
     SQ_TRY(sq_checkpoint_open(&v->ck, model, err));
     const enum sq_status status = run(v, model, is_real, err);
     sq_checkpoint_close(&v->ck);

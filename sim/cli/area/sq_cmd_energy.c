@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // sqsim energy: joules of a block's netlist on operands (sim/energy).
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/cli/area/sq_cmd_energy.h"
+#include "sim/cli/sq_cli_calib.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/io/sq_quote.h"
 #include "sim/llm/sq_encoded_visit.h"
@@ -168,36 +168,23 @@ static enum sq_status take_recipe(struct work *w, struct sq_error *err)
 {
     const struct sq_cli_options *options = &w->in->c.options;
     const struct sq_format_ops *f = options->format;
-    struct sq_error inner;
     SQ_TRY(sq_cli_recipe(options, &w->r, err));
     if (!f->routes || !f->routes->product)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "--format = %s: no block takes its layers",
                        f->name);
-    const enum sq_status status = f->routes->check ? f->routes->check(&w->r, &inner) : SQ_OK;
-    if (status != SQ_OK)
-        return SQ_FAIL(err, status, "--%.220s", inner.text);
+    SQ_TRY(sq_cli_routes_check(&w->r, err));
     if (w->in->c.calib && !sq_recipe_needs_calibration(&w->r))
         sq_cli_note_calib("energy");
     return SQ_OK;
-}
-
-static enum sq_status choose(const struct work *w, uint8_t *is_wanted, struct sq_error *err)
-{
-    const char *pattern = w->in->c.layer;
-    size_t n = 0;
-    for (size_t i = 0; i < w->ck.n_layers; i++)
-        n += is_wanted[i] = fnmatch(pattern, w->ck.layer[i].name, 0) == 0;
-    if (n > 0)
-        return SQ_OK;
-    return SQ_FAIL(err, SQ_ERR_ARG, "--layer = %.80s, none of %zu layers, such as %.80s", pattern,
-                   w->ck.n_layers, w->ck.n_layers ? w->ck.layer[0].name : "");
 }
 
 static enum sq_status run_checkpoint(struct work *w, const char *model, bool *is_real,
                                      struct sq_error *err)
 {
     const struct sq_cosim_args *c = &w->in->c;
-    uint8_t *is_wanted = calloc(w->ck.n_layers + 1, 1);
+    uint8_t *is_wanted;
+    size_t n;
+    SQ_TRY(sq_cli_layers(&w->ck, c->layer, &is_wanted, &n, err));
     const struct sq_encoded_options o = {.recipe = &w->r,
                                          .model = model,
                                          .source = &c->source,
@@ -205,11 +192,7 @@ static enum sq_status run_checkpoint(struct work *w, const char *model, bool *is
                                          .m = c->m,
                                          .seed = c->seed,
                                          .is_wanted = is_wanted};
-    enum sq_status status =
-        is_wanted ? choose(w, is_wanted, err)
-                  : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", w->ck.n_layers);
-    if (status == SQ_OK)
-        status = sq_encoded_layers(&w->ck, &o, visit_layer, w, is_real, err);
+    const enum sq_status status = sq_encoded_layers(&w->ck, &o, visit_layer, w, is_real, err);
     free(is_wanted);
     if (status == SQ_OK && w->n_rows == 0 && !c->has_block)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
@@ -229,11 +212,9 @@ static enum sq_status run_layers(struct work *w, bool *is_real, struct sq_error 
     w->options.array_rows = in->c.core.config.rows;
     w->options.array_cols = in->c.core.config.cols;
     const char *model = sq_cli_model(in->c.n_files > 0 ? in->c.file[0] : NULL);
-    enum sq_status status = sq_checkpoint_open(&w->ck, model, err);
-    if (status == SQ_OK) {
-        status = run_checkpoint(w, model, is_real, err);
-        sq_checkpoint_close(&w->ck);
-    }
+    SQ_TRY(sq_checkpoint_open(&w->ck, model, err));
+    const enum sq_status status = run_checkpoint(w, model, is_real, err);
+    sq_checkpoint_close(&w->ck);
     return status;
 }
 

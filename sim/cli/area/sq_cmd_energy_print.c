@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/cli/area/sq_cmd_energy.h"
+#include "sim/cli/sq_cli_table.h"
 
 static const char basis[] = "netlist of the RTL, tables of the library";
 
@@ -136,9 +137,7 @@ static void print_text(const struct sq_energy_args *in, const struct sq_energy_r
 static json_t *json_mode(const struct sq_energy_args *in, const struct sq_measured *m,
                          const struct sq_energy *e)
 {
-    json_t *o = json_object(), *parts = json_array(), *pes = json_object();
-    const char *unit;
-    const double of = per(m, &unit);
+    json_t *parts = json_array(), *pes = json_object();
     long long total = 0;
     for (unsigned k = 0; k < SQ_N_ENERGIES; k++)
         json_object_set_new(pes, sq_energy_kind_name((enum sq_energy_kind)k),
@@ -154,64 +153,48 @@ static json_t *json_mode(const struct sq_energy_args *in, const struct sq_measur
         }
         json_array_append_new(parts, part);
     }
-    json_object_set_new(o, "parts_aj", parts);
-    json_object_set_new(o, "total_aj", json_integer(total));
-    json_object_set_new(o, "pes_aj", pes);
-    json_object_set_new(o, "inside_pes_aj", json_integer(attojoules(total_of(e))));
-    json_object_set_new(o, "fj_per_mac",
-                        m->drive.macs > 0 ? json_real(1e-3 * (double)total / of) : json_null());
-    json_object_set_new(o, "fj_per_beat",
-                        m->drive.beats > 0
-                            ? json_real(1e-3 * (double)total / (double)m->drive.beats)
-                            : json_null());
-    json_object_set_new(o, "watts", json_real(watts(in, m, e->total)));
-    json_object_set_new(o, "changes_per_cycle", json_real(e->changes / (double)m->drive.cycles));
-    return o;
+    const double fj = 1e-3 * (double)total, macs = m->drive.macs, beats = (double)m->drive.beats;
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("parts_aj", parts, "total_aj", sq_cli_whole(total), "pes_aj", pes),
+        SQ_KEYS("inside_pes_aj", sq_cli_whole(attojoules(total_of(e)))),
+        SQ_KEYS("fj_per_mac", macs > 0 ? fj / macs : NAN),
+        SQ_KEYS("fj_per_beat", beats > 0 ? fj / beats : NAN, "watts", watts(in, m, e->total)),
+        SQ_KEYS("changes_per_cycle", e->changes / (double)m->drive.cycles),
+        SQ_COLUMNS_END};
+    return sq_cli_object(row);
 }
 
 static void print_json(const struct sq_energy_args *in, const struct sq_energy_row *row)
 {
     const struct sq_measured *m = row->m;
-    const bool is_wrong = m->drive.mismatch[0] || (row->o && row->o->value_mismatches > 0);
-    json_t *o = json_object(), *parameters = json_object();
+    const struct sq_drive *d = &m->drive;
+    const bool is_wrong = d->mismatch[0] || (row->o && row->o->value_mismatches > 0);
+    const bool has_period = in->run.period_ns > 0;
+    json_t *modes = json_object();
     char digest[SQ_DIGEST_SIZE];
     sq_digest_hex(in->synth.liberty_digest, digest);
-    for (size_t i = 0; row->block->param[i]; i++)
-        if (*row->block->param[i])
-            json_object_set_new(parameters, row->block->param[i],
-                                json_integer(row->point->value[i]));
-    json_object_set_new(o, "block", json_string(row->block->name));
-    json_object_set_new(o, "point", json_string(row->point->name));
-    json_object_set_new(o, "parameters", parameters);
-    json_object_set_new(o, "operands", json_string(row->layer ? "layer" : "drawn"));
-    json_object_set_new(o, "layer", row->layer ? sq_cli_json_text(row->layer) : json_null());
-    json_object_set_new(o, "format",
-                        row->layer ? json_string(in->c.options.format->name) : json_null());
-    json_object_set_new(o, "recipe",
-                        row->layer ? sq_cli_recipe_json(row->recipe, SQ_IN_RUN) : json_null());
-    json_object_set_new(o, "liberty", sq_cli_json_text(in->liberty ? in->liberty : SQ_CLI_LIBERTY));
-    json_object_set_new(o, "liberty_digest", json_string(digest));
-    json_object_set_new(o, "n_cells", json_integer((json_int_t)m->n_cells));
-    json_object_set_new(o, "n_flops", json_integer((json_int_t)m->n_flops));
-    json_object_set_new(o, "volts", json_real(m->volts));
-    json_object_set_new(o, "clock_ns", json_real(in->run.clock_ns));
-    json_object_set_new(o, "period_ns",
-                        in->run.period_ns > 0 ? json_real(in->run.period_ns) : json_null());
-    json_object_set_new(o, "path_ns", in->run.period_ns > 0 ? json_real(m->path_ns) : json_null());
-    json_object_set_new(o, "settled_ns", json_real(1e9 * m->settled));
-    json_object_set_new(o, "cycles", json_integer((json_int_t)m->drive.cycles));
-    json_object_set_new(o, "beats", json_integer((json_int_t)m->drive.beats));
-    json_object_set_new(o, "macs", json_real(m->drive.macs));
-    json_object_set_new(o, "outputs", json_integer((json_int_t)m->drive.outputs));
-    json_object_set_new(o, "is_golden", json_boolean(!is_wrong));
-    if (is_wrong)
-        json_object_set_new(
-            o, "difference",
-            sq_cli_json_text(m->drive.mismatch[0] ? m->drive.mismatch : row->o->difference));
     for (unsigned i = 0; !is_wrong && i < SQ_N_MODES; i++)
-        json_object_set_new(o, sq_energy_mode_name((enum sq_energy_mode)i),
+        json_object_set_new(modes, sq_energy_mode_name((enum sq_energy_mode)i),
                             json_mode(in, m, &m->energy[i]));
-    sq_cli_json_line(o);
+    const struct sq_cli_column columns[] = {
+        SQ_KEYS("block", row->block->name, "point", row->point->name),
+        SQ_KEYS("parameters", sq_cli_parameters_json(row->block, row->point->value)),
+        SQ_KEYS("operands", row->layer ? "layer" : "drawn", "layer", row->layer),
+        SQ_KEYS("format", row->layer ? in->c.options.format->name : NULL),
+        SQ_KEYS("recipe", row->layer ? sq_cli_recipe_json(row->recipe, SQ_IN_RUN) : json_null()),
+        SQ_KEYS("liberty", in->liberty ? in->liberty : SQ_CLI_LIBERTY, "liberty_digest", digest),
+        SQ_KEYS("n_cells", m->n_cells, "n_flops", m->n_flops, "volts", m->volts),
+        SQ_KEYS("clock_ns", in->run.clock_ns, "period_ns", has_period ? in->run.period_ns : NAN),
+        SQ_KEYS("path_ns", has_period ? m->path_ns : NAN, "settled_ns", 1e9 * m->settled),
+        SQ_KEYS("cycles", d->cycles, "beats", d->beats, "macs", d->macs, "outputs", d->outputs),
+        SQ_KEYS("is_golden", (bool)!is_wrong),
+        SQ_KEY_IF(is_wrong, "difference",
+                  d->mismatch[0] ? d->mismatch
+                  : row->o       ? row->o->difference
+                                 : NULL),
+        SQ_MEMBERS(modes),
+        SQ_COLUMNS_END};
+    sq_cli_json_line(sq_cli_object(columns));
 }
 
 void sq_energy_print_row(const struct sq_energy_args *in, const struct sq_energy_row *row)
@@ -225,20 +208,13 @@ void sq_energy_print_row(const struct sq_energy_args *in, const struct sq_energy
 void sq_energy_print_summary(const struct sq_energy_args *in, size_t n_rows, bool is_real)
 {
     char digest[SQ_DIGEST_SIZE];
+    const char *data = !in->c.layer ? "drawn" : is_real ? "real" : "synthetic inputs";
     if (!in->c.is_json)
         return;
-    json_t *o = json_object();
     sq_digest_hex(in->synth.liberty_digest, digest);
-    json_object_set_new(o, "summary", json_true());
-    json_object_set_new(o, "command", sq_cli_json_text(in->command));
-    json_object_set_new(o, "rows", json_integer((json_int_t)n_rows));
-    json_object_set_new(o, "liberty", sq_cli_json_text(in->liberty ? in->liberty : SQ_CLI_LIBERTY));
-    json_object_set_new(o, "liberty_digest", json_string(digest));
-    json_object_set_new(o, "yosys", json_string(in->synth.yosys_version));
-    json_object_set_new(o, "provenance",
-                        sq_cli_provenance(!in->c.layer ? "drawn"
-                                          : is_real    ? "real"
-                                                       : "synthetic inputs",
-                                          basis, in->c.seed));
-    sq_cli_json_line(o);
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("command", in->command, "rows", n_rows),
+        SQ_KEYS("liberty", in->liberty ? in->liberty : SQ_CLI_LIBERTY, "liberty_digest", digest),
+        SQ_KEYS("yosys", in->synth.yosys_version), SQ_COLUMNS_END};
+    sq_cli_put_summary(row, sq_cli_provenance(data, basis, in->c.seed));
 }

@@ -7,6 +7,7 @@
 
 #include "sim/cli/compare/sq_cmd_compare.h"
 #include "sim/cli/compare/sq_compare_formats.h"
+#include "sim/cli/sq_cli_table.h"
 #include "sim/gpu/sq_gpu_joined.h"
 #include "sim/io/sq_quote.h"
 
@@ -119,9 +120,9 @@ static void print_text(const struct joined *j)
 
 // ---- JSON -----------------------------------------------------------------------------------
 
-static json_t *json_number(double v)
+static double known(double v)
 {
-    return isfinite(v) ? json_real(v) : json_null();
+    return isfinite(v) ? v : NAN;
 }
 
 static void print_json_line(const struct joined *j, const struct sq_gpu_joined_line *l)
@@ -129,43 +130,34 @@ static void print_json_line(const struct joined *j, const struct sq_gpu_joined_l
     const struct sq_compare_format *f = &j->formats.item[l->row];
     enum sq_gpu_step step = SQ_GPU_STEP_SHEET;
     char m[48];
-    json_t *o = json_object(), *steps = json_object();
+    json_t *steps = json_object();
     for (unsigned s = 0; s < SQ_GPU_N_STEPS; s++)
-        json_object_set_new(steps, sq_gpu_step_name((enum sq_gpu_step)s), json_number(l->step[s]));
-    json_object_set_new(o, "format", sq_cli_json_text(f->name));
-    json_object_set_new(o, "m", json_string(tokens_of(f, m)));
-    json_object_set_new(o, "records",
-                        l->shapes ? sq_cli_json_text(j->in->name[l->file]) : json_null());
-    json_object_set_new(o, "machine", sq_cli_json_text(j->in->gpu[l->file].name));
-    json_object_set_new(o, "rows", json_integer((json_int_t)l->shapes));
-    json_object_set_new(o, "simulated_speedup", json_number(l->simulated));
-    json_object_set_new(o, "measured_speedup", json_number(l->measured));
-    json_object_set_new(o, "speedup", json_number(l->predicted));
-    json_object_set_new(o, "roofline_speedup", json_number(l->roofline));
-    json_object_set_new(o, "steps", steps);
-    json_object_set_new(o, "reason",
-                        largest_step(l, &step) ? json_string(sq_gpu_step_name(step)) : json_null());
-    json_object_set_new(o, "paper_speedup", f->paper > 0 ? json_real(f->paper) : json_null());
-    json_object_set_new(o, "paper", f->source[0] ? sq_cli_json_text(f->source) : json_null());
-    json_object_set_new(o, "note", f->note[0] ? sq_cli_json_text(f->note) : json_null());
-    json_object_set_new(o, "parts_rows", json_integer((json_int_t)l->parts.shapes));
-    json_object_set_new(o, "one_kernel_speedup", json_number(l->parts.one_kernel));
-    json_object_set_new(o, "two_kernels_speedup", json_number(l->parts.two_kernels));
-    sq_cli_json_line(o);
+        json_object_set_new(steps, sq_gpu_step_name((enum sq_gpu_step)s),
+                            sq_cli_json_number(known(l->step[s])));
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("format", f->name, "m", tokens_of(f, m)),
+        SQ_KEYS("records", l->shapes ? j->in->name[l->file] : NULL),
+        SQ_KEYS("machine", j->in->gpu[l->file].name, "rows", l->shapes),
+        SQ_KEYS("simulated_speedup", known(l->simulated)),
+        SQ_KEYS("measured_speedup", known(l->measured), "speedup", known(l->predicted)),
+        SQ_KEYS("roofline_speedup", known(l->roofline), "steps", steps),
+        SQ_KEYS("reason", largest_step(l, &step) ? sq_gpu_step_name(step) : NULL),
+        SQ_KEYS("paper_speedup", f->paper > 0 ? f->paper : NAN),
+        SQ_KEYS("paper", f->source[0] ? f->source : NULL, "note", f->note[0] ? f->note : NULL),
+        SQ_KEYS("parts_rows", l->parts.shapes, "one_kernel_speedup", known(l->parts.one_kernel)),
+        SQ_KEYS("two_kernels_speedup", known(l->parts.two_kernels)),
+        SQ_COLUMNS_END};
+    sq_cli_json_line(sq_cli_object(row));
 }
 
 static void print_json(const struct joined *j)
 {
     for (size_t i = 0; i < j->joined.n; i++)
         print_json_line(j, &j->joined.line[i]);
-    json_t *o = json_object();
-    json_object_set_new(o, "summary", json_true());
-    json_object_set_new(o, "files", json_integer((json_int_t)j->in->n));
-    json_object_set_new(o, "formats", json_integer((json_int_t)j->formats.n));
-    json_object_set_new(o, "machine", sq_cli_json_text(j->machine.name));
-    json_object_set_new(o, "provenance",
-                        sq_cli_provenance("real", "modelled, against measured times", 0));
-    sq_cli_json_line(o);
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("files", j->in->n, "formats", j->formats.n, "machine", j->machine.name),
+        SQ_COLUMNS_END};
+    sq_cli_put_summary(row, sq_cli_provenance("real", "modelled, against measured times", 0));
 }
 
 // ---- plot -----------------------------------------------------------------------------------

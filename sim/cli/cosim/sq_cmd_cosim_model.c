@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // sqsim cosim --layers: the layers of a checkpoint in a format, each through the blocks of it.
-#include <fnmatch.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/cli/cosim/sq_cmd_cosim.h"
+#include "sim/cli/sq_cli_calib.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/llm/sq_encoded_visit.h"
 
@@ -138,7 +138,6 @@ static enum sq_status take_recipe(struct visit *v, const struct sq_format_ops *f
                                   struct sq_error *err)
 {
     const struct sq_cosim_args *in = v->in;
-    struct sq_error inner;
     if (in->weights)
         v->r = v->file.recipe;
     else
@@ -147,9 +146,7 @@ static enum sq_status take_recipe(struct visit *v, const struct sq_format_ops *f
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "--format = %s: %s", f->name,
                        in->block == &sq_top_block ? "the chip (--block top) does not run its layers"
                                                   : "no block takes its layers");
-    const enum sq_status status = f->routes->check ? f->routes->check(&v->r, &inner) : SQ_OK;
-    if (status != SQ_OK)
-        return SQ_FAIL(err, status, "--%.220s", inner.text);
+    SQ_TRY(sq_cli_routes_check(&v->r, err));
     if (in->calib && !sq_recipe_needs_calibration(&v->r) && !in->options.is_all)
         sq_cli_note_calib("cosim");
     return SQ_OK;
@@ -171,20 +168,6 @@ static enum sq_status check_all(const struct sq_cosim_args *in, struct sq_error 
         return SQ_FAIL(err, SQ_ERR_ARG, "--%s with --format all, need one format",
                        in->options.given.option[0].name);
     return SQ_OK;
-}
-
-// Which layers --layer names.
-static enum sq_status choose(struct visit *v, uint8_t *is_wanted, struct sq_error *err)
-{
-    const char *pattern = v->in->layer;
-    for (size_t i = 0; i < v->ck->n_layers; i++) {
-        is_wanted[i] = !pattern || fnmatch(pattern, v->ck->layer[i].name, 0) == 0;
-        v->n_layers += is_wanted[i];
-    }
-    if (v->n_layers > 0)
-        return SQ_OK;
-    return SQ_FAIL(err, SQ_ERR_ARG, "--layer = %.80s, none of %zu layers, such as %.80s", pattern,
-                   v->ck->n_layers, v->ck->n_layers ? v->ck->layer[0].name : "");
 }
 
 static enum sq_status run(struct visit *v, const char *model, const uint8_t *is_wanted,
@@ -232,14 +215,11 @@ static enum sq_status run_all(struct visit *v, const char *model, const uint8_t 
 static enum sq_status run_model(struct visit *v, const char *model, bool *is_real,
                                 struct sq_error *err)
 {
-    uint8_t *is_wanted = calloc(v->ck->n_layers + 1, 1);
-    enum sq_status status =
-        is_wanted ? choose(v, is_wanted, err) : SQ_NO_MEMORY(err, "%zu layers", v->ck->n_layers);
-    if (status == SQ_OK) {
-        print_head(v, v->in->model ? v->in->model : "traces/tiny-llama");
-        status = v->in->options.is_all ? run_all(v, model, is_wanted, is_real, err)
-                                       : run(v, model, is_wanted, is_real, err);
-    }
+    uint8_t *is_wanted;
+    SQ_TRY(sq_cli_layers(v->ck, v->in->layer, &is_wanted, &v->n_layers, err));
+    print_head(v, v->in->model ? v->in->model : "traces/tiny-llama");
+    const enum sq_status status = v->in->options.is_all ? run_all(v, model, is_wanted, is_real, err)
+                                                        : run(v, model, is_wanted, is_real, err);
     free(is_wanted);
     return status;
 }

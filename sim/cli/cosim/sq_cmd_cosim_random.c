@@ -35,18 +35,18 @@ static const char *point_text(const struct sq_block *b, const struct sq_point *p
 
 static json_t *point_json(const struct sq_block *b, const struct sq_point *p)
 {
+    const bool is_core = b->get_core != NULL;
     struct sq_core_config c = {0};
-    json_t *o = json_pack("{s:s, s:s}", "block", b->name, "point", p->name);
-    for (size_t i = 0; !b->get_core && b->param[i]; i++)
-        if (*b->param[i])
-            json_object_set_new(o, b->param[i], json_integer(p->value[i]));
-    if (!b->get_core)
-        return o;
-    b->get_core(p->value, &c);
+    if (is_core)
+        b->get_core(p->value, &c);
     const struct sq_cli_column row[] = {
-        SQ_MEMBERS(o), SQ_MEMBERS(sq_cli_core_json(&c)),
-        SQ_KEYS("bank", c.bank, "high_per_bank", c.high_per_bank, "high_bits", c.high_bits),
-        SQ_KEYS("low_bits", c.low_bits), SQ_COLUMNS_END};
+        SQ_KEYS("block", b->name, "point", p->name),
+        SQ_MEMBERS(is_core ? sq_cli_core_json(&c) : sq_cli_parameters_json(b, p->value)),
+        SQ_KEY_IF(is_core, "bank", c.bank),
+        SQ_KEY_IF(is_core, "high_per_bank", c.high_per_bank),
+        SQ_KEY_IF(is_core, "high_bits", c.high_bits),
+        SQ_KEY_IF(is_core, "low_bits", c.low_bits),
+        SQ_COLUMNS_END};
     return sq_cli_object(row);
 }
 
@@ -67,11 +67,7 @@ static void put_listed(struct sq_cli_table *table, const struct sq_block *b,
                        const struct sq_point *p)
 {
     const struct sq_faults *faults = NULL;
-    json_t *parameters = json_object();
     char text[POINT_NBYTES];
-    for (size_t i = 0; b->param[i]; i++)
-        if (*b->param[i])
-            json_object_set_new(parameters, b->param[i], json_integer(p->value[i]));
     for (size_t i = 0; i < b->n_faults; i++)
         if (strcmp(b->faults[i].point, p->name) == 0)
             faults = &b->faults[i];
@@ -79,7 +75,7 @@ static void put_listed(struct sq_cli_table *table, const struct sq_block *b,
         SQ_COLUMN(NULL, point_text(b, p, true, text), "point", 0),
         SQ_COLUMN(NULL, p->is_quick ? " quick" : "", "", 0),
         SQ_KEYS("block", b->name, "top", b->top, "point", p->name, "quick", p->is_quick),
-        SQ_KEYS("parameters", parameters),
+        SQ_KEYS("parameters", sq_cli_parameters_json(b, p->value)),
         SQ_KEYS("coverage_cases", is_covered(b, p) ? b->coverage_cases : 0),
         SQ_KEY_IF(faults, "mutants", faults ? faults->n : 0),
         SQ_KEY_IF(faults, "mutant_cases", faults ? faults->cases : 0),

@@ -95,17 +95,6 @@ struct sq_route_options sq_cosim_route_options(const struct sq_cosim_args *in,
         .home = sq_cli_home()};
 }
 
-// Parameters of a block that is no core.
-static json_t *json_parameters(const struct sq_route_outcome *out)
-{
-    const struct sq_block *b = out->stream.block;
-    json_t *o = json_object();
-    for (size_t i = 0; b && !b->get_core && b->param[i]; i++)
-        if (*b->param[i])
-            json_object_set_new(o, b->param[i], json_integer(out->point.value[i]));
-    return o;
-}
-
 // The chip's own counters of the layer, as the host read them.
 static json_t *json_counters(const struct sq_route_outcome *out)
 {
@@ -121,11 +110,13 @@ static json_t *json_counters(const struct sq_route_outcome *out)
 void sq_cosim_put_route(struct sq_cli_table *table, const struct sq_cli_column *first,
                         int block_width, int shape_width, const struct sq_route_outcome *out)
 {
+    const struct sq_block *b = out->stream.block;
+    const bool has_parameters = b && !b->get_core;
     const struct sq_cli_column row[] = {
         SQ_ROW(first),
         SQ_COLUMN("block", out->block, "block", -block_width),
         SQ_COLUMN("shape", out->shape, "shape", -shape_width),
-        SQ_MEMBERS(json_parameters(out)),
+        SQ_MEMBERS(has_parameters ? sq_cli_parameters_json(b, out->point.value) : NULL),
         SQ_MEMBERS(json_counters(out)),
         SQ_COLUMN("values", out->values, "values", 9),
         SQ_COLUMN(NULL, out->compared.beats, "handshakes", 10),
