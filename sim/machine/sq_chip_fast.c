@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/block/flow/sq_skip.h"
 #include "sim/io/sq_checked.h"
 #include "sim/machine/sq_chip_run.h"
 #include "sim/machine/sq_pool.h"
@@ -83,25 +84,6 @@ struct record {
     bool has_come; // sq_chip_world_has_come
 };
 
-// A turn, and what came behind it up to here.
-struct lap {
-    bool valid;
-    uint32_t exact;       // counters that came near their end
-    uint32_t until, seen; // as of a mark
-    struct turn at;
-    struct sq_chip_stats stats;
-};
-
-// A block that begins.
-struct mark {
-    bool valid;
-    struct sq_chain_key key;
-    struct sq_block_walk job, load;
-    uint32_t next[SQ_TOP_OPERANDS + 1], start[SQ_TOP_OPERANDS];
-    struct sq_chip_stats stats;
-    uint64_t until, seen; // the mark moves after `until` visits, doubling
-};
-
 struct run {
     struct sq_chip_setup setup;
     bool is_even[SQ_TOP_OPERANDS + 1]; // no burst of this kind is cut short by a page
@@ -114,18 +96,14 @@ struct run {
     struct piece *piece;
     uint32_t n_pieces, piece_room;
     struct record record;
-    struct lap lap;
+    struct sq_skip_mark lap;   // of turns
+    uint32_t exact;            // counters that came near their end since then
     struct cursor loads, jobs; // the step that is loaded; whose job comes next
     struct cursor posted;      // whose job was posted
     struct sq_chip_stats stats;
-    struct mark mark[N_LEVELS];
+    struct sq_skip_mark mark[N_LEVELS]; // of blocks that begin
     struct sq_chip_world world;
 };
-
-static uint32_t smaller(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
 
 static uint32_t larger(uint32_t a, uint32_t b)
 {
@@ -254,40 +232,19 @@ static struct piece piece_of(const struct run *r, const struct turn *to,
 
 // ---- laps -------------------------------------------------------------------------------------------
 
-// Laps that are left until a counter is near its end.
-static uint32_t laps_left(const struct lap *l, const struct sq_chip_far *now)
+// At a turn. Counters that came near their end since the mark must have their values of then.
+static void visit_turn(struct run *r, struct turn *at, struct sq_chip_stats *stats)
 {
-    uint32_t n = UINT32_MAX;
+    struct sq_skip_here here;
+    sq_skip_begin(&here, &at->world, sizeof at->world);
+    sq_skip_add(&here, SQ_COUNTS(stats->cycles, *stats));
     for (unsigned i = 0; i < SQ_CHIP_COUNTERS; i++) {
-        const uint32_t by = l->at.far.by[i] - now->by[i];
-        n = by > 0 ? smaller(n, now->by[i] / by) : n;
+        struct sq_skip_counter c = SQ_COUNTS_DOWN(at->far.by[i]);
+        c.kind = r->exact >> i & 1 ? SQ_SKIP_FIXED : SQ_SKIP_DOWN;
+        sq_skip_add(&here, c);
     }
-    assert(n < UINT32_MAX); // the chip does not stand still
-    return n;
-}
-
-// At the world of the mark; counters that came near their end meanwhile have their values of then.
-static bool is_lap(const struct lap *l, const struct turn *at)
-{
-    bool is = l->valid && at->world == l->at.world;
-    for (unsigned i = 0; is && i < SQ_CHIP_COUNTERS; i++)
-        is = !(l->exact >> i & 1) || at->far.by[i] == l->at.far.by[i];
-    return is;
-}
-
-static void visit_turn(struct lap *l, struct turn *at, struct sq_chip_stats *stats)
-{
-    if (is_lap(l, at)) {
-        const struct sq_chip_stats one = since(stats, &l->stats);
-        const uint32_t n = laps_left(l, &at->far);
-        add(stats, &one, n);
-        for (unsigned i = 0; i < SQ_CHIP_COUNTERS; i++)
-            at->far.by[i] -= n * (l->at.far.by[i] - at->far.by[i]);
-        l->valid = false;
-    } else if (!l->valid || ++l->seen >= l->until) {
-        *l = (struct lap){
-            .valid = true, .until = l->valid ? 2 * l->until : 1, .at = *at, .stats = *stats};
-    }
+    if (sq_skip_visit(&r->lap, &here))
+        r->exact = 0;
 }
 
 // ---- turns ------------------------------------------------------------------------------------------
@@ -335,12 +292,12 @@ static bool turn(struct run *r, struct sq_chip_feed *f)
         return false;
     if (rec->valid) {
         const struct piece p = piece_of(r, &at, f);
-        r->lap.exact |= p.exact;
+        r->exact |= p.exact;
         if (!keep_piece(r, &p))
             return false;
     }
     for (uint32_t i;;) {
-        visit_turn(&r->lap, &at, &f->stats);
+        visit_turn(r, &at, &f->stats);
         const struct sq_chain_key key = {at.world, r->posted.number, r->loads.number};
         const uint32_t *const first = sq_chains_first(&r->turns, &key);
         rec->key = key;
@@ -350,7 +307,7 @@ static bool turn(struct run *r, struct sq_chip_feed *f)
             break;
         go(&r->piece[i], &at);
         add(&f->stats, &r->piece[i].stats, 1);
-        r->lap.exact |= r->piece[i].exact;
+        r->exact |= r->piece[i].exact;
     }
     if (at.world != here)
         memcpy(&r->world, sq_pool_at(&r->cut, at.world), r->cut.nbytes);
@@ -478,98 +435,77 @@ static bool is_within(const struct run *r, unsigned axis, enum level level)
            (level == OUTER || r->loads.at.done[outer] == r->posted.at.done[outer]);
 }
 
-static uint32_t shift_of(const struct run *r, const struct mark *m, unsigned kind)
+// What a block begins with, apart from its position on the axis.
+struct begin {
+    struct sq_chain_key key;
+    uint32_t ahead, other, groups, is_new[2]; // of the step that is loaded
+};
+
+// The counters that blocks_here adds first: addresses.
+enum { NEXT = 0, START = SQ_TOP_OPERANDS + 1 };
+
+static void blocks_here(struct run *r, struct begin *b, unsigned axis, struct sq_skip_here *here)
 {
-    return r->loads.q.next[kind] - m->next[kind];
+    struct sq_sequencer_sim *const q = &r->loads.q;
+    struct sq_block_walk *const load = &r->loads.at, *const job = &r->posted.at;
+    const uint32_t tiles = q->layer.tiles[axis], end = tiles - 3 * q->layer.block[axis] + 2;
+    b->ahead = load->done[axis] - job->done[axis];
+    b->other = load->done[!axis];
+    b->groups = load->groups;
+    b->is_new[ROWS] = load->is_new[ROWS];
+    b->is_new[COLS] = load->is_new[COLS];
+    sq_skip_begin(here, b, sizeof *b);
+    sq_skip_add(here, SQ_COUNTS(q->next[0], q->next));
+    sq_skip_add(here, SQ_COUNTS(q->start[0], q->start));
+    sq_skip_add(here, SQ_COUNTS(r->stats.cycles, r->stats));
+    sq_skip_add(here, SQ_COUNTS_UP(job->done[axis], end));
+    sq_skip_add(here, SQ_COUNTS_UP(load->done[axis], end));
+    sq_skip_add(here, SQ_COUNTS(r->jobs.at.done[axis], uint32_t));
+    sq_skip_add(here, SQ_COUNTS(r->jobs.q.job.done[axis], uint32_t));
+    sq_skip_add(here, SQ_COUNTS(q->load.done[axis], uint32_t));
+}
+
+static uint32_t shift_of(const struct run *r, enum level level, unsigned kind)
+{
+    return r->loads.q.next[kind] - (uint32_t)r->mark[level].number[NEXT + kind];
 }
 
 // Periods in which transfers of a kind are cut into bursts as they were since the mark.
-static uint32_t periods_of(const struct run *r, const struct mark *m, enum level level,
-                           unsigned kind)
+static uint32_t periods_of(const struct run *r, enum level level, unsigned kind)
 {
-    const uint32_t by = shift_of(r, m, kind), end = r->loads.end[level][kind];
-    const uint32_t start_by = kind == SQ_TOP_STORE ? by : r->loads.q.start[kind] - m->start[kind];
+    const uint32_t by = shift_of(r, level, kind), end = r->loads.end[level][kind];
+    const uint32_t start_by =
+        kind == SQ_TOP_STORE
+            ? by
+            : r->loads.q.start[kind] - (uint32_t)r->mark[level].number[START + kind];
     if (r->is_even[kind] || (by % PAGE == 0 && start_by % PAGE == 0))
         return UINT32_MAX;
     return by == start_by && end <= PAGE ? (PAGE - end) / by : 0;
 }
 
-static uint32_t periods_alike(const struct run *r, const struct mark *m, enum level level)
-{
-    uint32_t n = UINT32_MAX;
-    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
-        n = smaller(n, periods_of(r, m, level, i));
-    return n;
-}
-
-// Whether what comes is what came behind the mark, apart from the position on the axis.
-static bool is_alike(const struct run *r, const struct mark *m, const struct sq_chain_key *key,
-                     unsigned axis)
-{
-    const struct sq_block_walk *const load = &r->loads.at, *const job = &r->posted.at;
-    return memcmp(key, &m->key, sizeof *key) == 0 &&
-           load->done[axis] - job->done[axis] == m->load.done[axis] - m->job.done[axis] &&
-           load->done[!axis] == m->load.done[!axis] && load->groups == m->load.groups &&
-           load->is_new[ROWS] == m->load.is_new[ROWS] && load->is_new[COLS] == m->load.is_new[COLS];
-}
-
-static void set_mark(struct run *r, enum level level, const struct sq_chain_key *key)
-{
-    struct mark *const m = &r->mark[level];
-    memset(r->loads.end[level], 0, sizeof r->loads.end[level]);
-    m->until = m->valid ? 2 * m->until : 1;
-    m->seen = 0;
-    m->valid = true;
-    m->key = *key;
-    m->job = r->posted.at;
-    m->load = r->loads.at;
-    memcpy(m->next, r->loads.q.next, sizeof m->next);
-    memcpy(m->start, r->loads.q.start, sizeof m->start);
-    m->stats = r->stats;
-}
-
-// Periods like that since the mark: as many as lie within the loop, at most `most`.
-static void skip(struct run *r, enum level level, uint32_t most)
-{
-    const struct mark *const m = &r->mark[level];
-    const unsigned axis = axis_of(r, level);
-    const uint32_t job = r->posted.at.done[axis], load = r->loads.at.done[axis];
-    const uint32_t block = r->loads.q.layer.block[axis], length = job - m->job.done[axis];
-    const uint32_t ahead = (load > job ? load : job) + block;
-    const uint32_t n = smaller((r->loads.q.layer.tiles[axis] - ahead - 2 * block) / length, most);
-    const struct sq_chip_stats period = since(&r->stats, &m->stats);
-    struct sq_sequencer_sim *const q = &r->loads.q;
-    add(&r->stats, &period, n);
-    r->posted.at.done[axis] += n * length;
-    r->jobs.at.done[axis] += n * length;
-    r->jobs.q.job.done[axis] += n * length;
-    r->loads.at.done[axis] += n * length;
-    q->load.done[axis] += n * length;
-    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++) {
-        uint32_t *const end = &r->loads.end[OUTER][i];
-        *end = larger(*end, r->loads.end[level][i] + n * (shift_of(r, m, i) % PAGE));
-        q->next[i] += n * shift_of(r, m, i);
-    }
-    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
-        q->start[i] += n * (q->start[i] - m->start[i]);
-}
-
 // A block begins (OUTER: the first of a row of blocks).
 static void visit(struct run *r, const struct sq_chain_key *key, enum level level)
 {
-    struct mark *const m = &r->mark[level];
+    struct sq_skip_mark *const mark = &r->mark[level];
     const unsigned axis = axis_of(r, level);
+    struct sq_skip_here here;
+    struct begin b = {.key = *key};
     if (!is_within(r, axis, level)) {
-        m->valid = false;
+        mark->valid = false;
         return;
     }
-    const uint32_t most = m->valid && is_alike(r, m, key, axis) ? periods_alike(r, m, level) : 0;
-    if (most > 0) {
-        skip(r, level, most);
-        m->valid = false;
-    } else if (!m->valid || ++m->seen >= m->until) {
-        set_mark(r, level, key);
+    blocks_here(r, &b, axis, &here);
+    uint64_t n = sq_skip_periods(mark, &here);
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS && n > 0; i++) {
+        const uint32_t most = periods_of(r, level, i);
+        n = most < n ? most : n;
     }
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS && n > 0; i++) {
+        uint32_t *const end = &r->loads.end[OUTER][i];
+        *end = larger(*end, r->loads.end[level][i] + (uint32_t)n * (shift_of(r, level, i) % PAGE));
+    }
+    if (sq_skip_go(mark, &here, n))
+        memset(r->loads.end[level], 0, sizeof r->loads.end[level]);
 }
 
 // ---- a layer ----------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/block/flow/sq_skip.h"
 #include "sim/machine/sq_chip_machine.h"
 
 // Position in the loop nest; outer, inner and chunk count in the order of the plan.
@@ -50,11 +51,18 @@ static uint64_t load_cycles(const struct sq_mapping *p, const struct cursor *c)
 
 // ---- what decides in a cycle ----------------------------------------------------------------
 //
-// Times are absolute cycles. Shared by both engines: they differ in how a job passes, and in how
-// time advances.
+// Shared by both engines: they differ in how a job passes, and in how time advances.
 
-enum { HALVES = 2, NEVER_LOADED = 0 };
+enum { HALVES = 2 };
 
+// The outputs of a finished block, which have yet to be stored: `longer` parts of a cycle more than
+// `part`, and the rest of `part` cycles.
+struct store {
+    uint64_t part, longer, parts;
+    uint64_t before; // loads that go before the next part and have not begun
+};
+
+// Times are cycles from now on. Zeroed with its padding before, and where it is not in use.
 struct world {
     const struct sq_machine *machine;
     const struct sq_mapping *plan;
@@ -63,16 +71,15 @@ struct world {
     unsigned ahead;                 // steps loaded or being loaded, not finished: 0..2
     unsigned ready;                 // entries of arrival[]
     uint64_t arrival[HALVES];       // when the operands of the next steps can be used, in order
-    uint64_t dram_free;             // the DRAM is free from this cycle on
-    uint64_t store[HALVES];         // DRAM cycles that finished blocks have yet to be stored in
-    uint64_t parts[HALVES];         // in so many parts
-    uint64_t before[HALVES];        // loads that go before the next one and have not begun
+    uint64_t dram_left;             // the DRAM is free then
+    struct store store[HALVES];     //
     unsigned n_store;               //
     unsigned out_used;              // output halves: of the block in work, waiting or being stored
-    uint64_t store_end;             // the transfer that frees an output half, 0 = none runs
+    bool is_storing;                // a transfer runs that frees an output half
+    uint64_t store_left;            // when it ends
     bool core_busy;                 //
     unsigned core_class;            //
-    uint64_t core_end;              // the job's result is complete before this cycle
+    uint64_t core_left;             // the job's result is complete then
     uint64_t jobs[SQ_STEP_CLASSES]; // started, by class
     uint64_t dram_busy;
 };
@@ -82,31 +89,50 @@ static void start(struct world *w, const struct sq_machine *machine, const struc
     memset(w, 0, sizeof *w);
     w->machine = machine;
     w->plan = plan;
-    w->dram_free = plan->index_cycles;
+    w->dram_left = plan->index_cycles;
 }
 
 static bool finished(const struct world *w)
 {
-    return w->work.done && !w->core_busy && w->n_store == 0 && w->store_end == 0;
+    return w->work.done && !w->core_busy && w->n_store == 0 && !w->is_storing;
 }
 
-// The job of the core has ended before this cycle.
+static uint64_t less(uint64_t t, uint64_t cycles)
+{
+    return t > cycles ? t - cycles : 0;
+}
+
+static void advance_time(struct world *w, uint64_t cycles)
+{
+    w->now += cycles;
+    for (unsigned i = 0; i < HALVES; i++)
+        w->arrival[i] = less(w->arrival[i], cycles);
+    w->dram_left = less(w->dram_left, cycles);
+    w->store_left = less(w->store_left, cycles);
+    w->core_left = less(w->core_left, cycles);
+}
+
 static void finish_job(struct world *w)
 {
+    if (!w->core_busy || w->core_left > 0)
+        return;
     w->core_busy = false;
     w->ahead--;
-    if (w->core_class & 4) { // last chunk: the block is complete
-        w->store[w->n_store] = w->plan->step[w->core_class].store;
-        w->parts[w->n_store] = w->plan->store_late ? 1 : w->plan->count_k;
-        w->before[w->n_store++] =
-            HALVES - w->ahead + (w->plan->store_late ? w->plan->count_k - 1 : 0);
-    }
+    if (!(w->core_class & 4)) // not the last chunk of its block
+        return;
+    const uint64_t cycles = w->plan->step[w->core_class].store;
+    const uint64_t parts = w->plan->store_late ? 1 : w->plan->count_k;
+    w->store[w->n_store++] = (struct store){
+        .part = cycles / parts,
+        .longer = cycles % parts,
+        .parts = parts,
+        .before = HALVES - w->ahead + (w->plan->store_late ? w->plan->count_k - 1 : 0)};
 }
 
 static void free_output(struct world *w)
 {
-    if (w->store_end && w->now >= w->store_end) {
-        w->store_end = 0;
+    if (w->is_storing && w->store_left == 0) {
+        w->is_storing = false;
         w->out_used--;
     }
 }
@@ -114,43 +140,39 @@ static void free_output(struct world *w)
 static void load(struct world *w)
 {
     const uint64_t cycles = load_cycles(w->plan, &w->load);
-    w->dram_free = w->now + cycles;
-    w->arrival[w->ready++] = cycles ? w->dram_free + w->machine->dram_latency : w->now;
+    w->dram_left = cycles;
+    w->arrival[w->ready++] = cycles ? cycles + w->machine->dram_latency : 0;
     w->dram_busy += cycles;
     w->ahead++;
     for (unsigned i = 0; i < w->n_store; i++)
-        w->before[i] -= w->before[i] > 0;
+        w->store[i].before -= w->store[i].before > 0;
     advance(w->plan, &w->load);
 }
 
-// DRAM cycles of the next part; the first ones are the longer ones, by a cycle.
-static uint64_t part_cycles(const struct world *w)
-{
-    return (w->store[0] + w->parts[0] - 1) / w->parts[0];
-}
-
+// The next part; the longer ones come first.
 static void store(struct world *w)
 {
-    const uint64_t cycles = part_cycles(w);
-    w->dram_free = w->now + cycles;
+    struct store *const s = w->store;
+    const uint64_t cycles = s->part + (s->longer > 0);
+    w->dram_left = cycles;
     w->dram_busy += cycles;
-    w->store[0] -= cycles;
-    w->parts[0]--;
-    w->before[0] = 1;
-    if (w->store[0] > 0)
+    s->longer -= s->longer > 0;
+    s->parts--;
+    s->before = 1;
+    if (s->parts > 0 && s->part + s->longer > 0)
         return;
-    w->store_end = w->dram_free;
-    w->store[0] = w->store[1];
-    w->parts[0] = w->parts[1];
-    w->before[0] = w->before[1];
+    w->is_storing = true;
+    w->store_left = cycles;
+    s[0] = s[1];
+    s[1] = (struct store){.parts = 0};
     w->n_store--;
 }
 
 // Starts transfers as long as the DRAM is free in this cycle, in the order of the plan.
 static void drive_dram(struct world *w)
 {
-    while (w->now >= w->dram_free) {
-        if (w->n_store > 0 && (w->before[0] == 0 || w->load.done))
+    while (w->dram_left == 0) {
+        if (w->n_store > 0 && (w->store[0].before == 0 || w->load.done))
             store(w);
         else if (!w->load.done && w->ahead < HALVES)
             load(w);
@@ -162,7 +184,7 @@ static void drive_dram(struct world *w)
 // Takes the next job if it can; true then.
 static bool take_job(struct world *w)
 {
-    if (w->core_busy || w->work.done || w->ready == 0 || w->arrival[0] > w->now)
+    if (w->core_busy || w->work.done || w->ready == 0 || w->arrival[0] > 0)
         return false;
     if (w->work.chunk == 0) {
         if (w->out_used == HALVES)
@@ -173,6 +195,7 @@ static bool take_job(struct world *w)
     w->core_class = class_at(w->plan, &w->work);
     w->jobs[w->core_class]++;
     w->arrival[0] = w->arrival[1];
+    w->arrival[1] = 0;
     w->ready--;
     advance(w->plan, &w->work);
     return true;
@@ -209,9 +232,8 @@ struct sq_machine_stats sq_machine_run_step(const struct sq_machine *machine,
     bool known[SQ_STEP_CLASSES] = {false};
     struct world w;
     start(&w, machine, plan);
-    for (;; w.now++) {
-        if (w.core_busy && w.now >= w.core_end)
-            finish_job(&w);
+    for (;; advance_time(&w, 1)) {
+        finish_job(&w);
         free_output(&w);
         drive_dram(&w);
         if (finished(&w))
@@ -222,7 +244,7 @@ struct sq_machine_stats sq_machine_run_step(const struct sq_machine *machine,
             if (!known[c])
                 core[c] = sq_unit_run_step(&plan->cost.unit, &plan->step[c].job, &list);
             known[c] = true;
-            w.core_end = w.now + 1 + core[c].cycles;
+            w.core_left = 1 + core[c].cycles;
             add_causes(&stats, &core[c], 1);
         }
         if (!w.core_busy)
@@ -237,118 +259,9 @@ struct sq_machine_stats sq_machine_run_step(const struct sq_machine *machine,
 // The loop that repeats: chunks of one block, inner blocks of one outer block, or outer blocks.
 enum level { CHUNK, INNER, OUTER, N_LEVELS };
 
-// State relative to `now` and, in the loop that repeats, to the position: what the future depends
-// on as long as steps of the same kind follow.
-struct key {
-    uint64_t arrival[HALVES], dram_free, store[HALVES], store_end, core_end;
-    uint64_t load_outer, load_inner, load_chunk, work_inner;
-    uint64_t parts[HALVES], before[HALVES];
-    unsigned ahead, ready, n_store, out_used, core_busy, core_class;
-};
-
-static uint64_t after(uint64_t t, uint64_t now)
-{
-    return t > now ? t - now : 0;
-}
-
-static struct key make_key(const struct world *w, enum level level)
-{
-    struct key k;
-    memset(&k, 0, sizeof k); // padding too: keys are compared with memcmp
-    for (unsigned i = 0; i < w->ready; i++)
-        k.arrival[i] = after(w->arrival[i], w->now);
-    for (unsigned i = 0; i < w->n_store; i++) {
-        k.store[i] = w->store[i];
-        k.parts[i] = w->parts[i];
-        k.before[i] = w->before[i];
-    }
-    if (level == CHUNK) { // what only counts down, chunk by chunk, is alike: see most_periods
-        for (unsigned i = 0; i < w->n_store; i++)
-            k.before[i] = w->before[i] > 0;
-        k.store[0] = w->n_store > 0 ? part_cycles(w) : 0;
-        k.parts[0] = 0;
-    }
-    k.dram_free = after(w->dram_free, w->now);
-    k.store_end = w->store_end ? after(w->store_end, w->now) + 1 : 0;
-    k.core_end = w->core_busy ? after(w->core_end, w->now) : 0;
-    k.load_outer = w->load.outer - w->work.outer;
-    k.load_inner = level == OUTER ? w->load.inner : w->load.inner - w->work.inner;
-    k.load_chunk = level == CHUNK ? w->load.chunk - w->work.chunk : w->load.chunk;
-    k.work_inner = level == OUTER ? w->work.inner : 0;
-    k.ahead = w->ahead;
-    k.ready = w->ready;
-    k.n_store = w->n_store;
-    k.out_used = w->out_used;
-    k.core_busy = w->core_busy;
-    k.core_class = w->core_class;
-    return k;
-}
-
-struct mark {
-    bool valid;
-    struct key key;
-    struct world world;
-    uint64_t next, seen; // the mark moves after `next` visits, doubling
-};
-
-static void shift(uint64_t *t, uint64_t by)
-{
-    if (*t)
-        *t += by;
-}
-
 static uint64_t *position(struct cursor *c, enum level level)
 {
     return level == CHUNK ? &c->chunk : level == INNER ? &c->inner : &c->outer;
-}
-
-// At most n periods like that since `then`, of chunks: parts of the first store are of one length
-// and not its last, and loads that go before a store are not the last of those. Other stores cannot
-// have come or gone: their number is in the key, and within a block none comes.
-static uint64_t most_periods(const struct world *w, const struct world *then, uint64_t n)
-{
-    for (unsigned i = 0; i < w->n_store; i++) {
-        const uint64_t went = then->before[i] - w->before[i];
-        if (went > 0 && n > (w->before[i] - 1) / went)
-            n = (w->before[i] - 1) / went;
-    }
-    const uint64_t parts = w->n_store > 0 ? then->parts[0] - w->parts[0] : 0;
-    if (parts > 0) {
-        const uint64_t longer = w->store[0] % w->parts[0], same = longer ? longer : w->parts[0];
-        if (n > (same - 1) / parts)
-            n = (same - 1) / parts;
-    }
-    return n;
-}
-
-// What counts down in n periods of chunks.
-static void count_down(struct world *w, const struct world *then, uint64_t n)
-{
-    for (unsigned i = 0; i < w->n_store; i++)
-        w->before[i] -= n * (then->before[i] - w->before[i]);
-    if (w->n_store > 0) {
-        const uint64_t parts = n * (then->parts[0] - w->parts[0]);
-        w->store[0] -= parts * part_cycles(w);
-        w->parts[0] -= parts;
-    }
-}
-
-// n periods of `length` chunks or blocks at once.
-static void skip(struct world *w, const struct world *then, enum level level, uint64_t length,
-                 uint64_t n)
-{
-    const uint64_t by = n * (w->now - then->now);
-    *position(&w->work, level) += n * length;
-    *position(&w->load, level) += n * length;
-    for (unsigned i = 0; i < SQ_STEP_CLASSES; i++)
-        w->jobs[i] += n * (w->jobs[i] - then->jobs[i]);
-    w->dram_busy += n * (w->dram_busy - then->dram_busy);
-    w->now += by;
-    for (unsigned i = 0; i < w->ready; i++)
-        w->arrival[i] += by;
-    w->dram_free += by;
-    shift(&w->store_end, by);
-    w->core_end += by;
 }
 
 // One past the last position of the next load with only steps of the same kind before it: the last
@@ -369,50 +282,41 @@ static bool is_within(const struct world *w, enum level level)
                             : w->work.outer > 0;
 }
 
-// After a job was taken (INNER, OUTER: the first of a block, of an outer block): skips if the
-// mark's key came back, else maybe moves the mark.
-static void visit(struct world *w, struct mark *m, enum level level)
+// After a job was taken (INNER, OUTER: the first of a block, of an outer block). Within a block no store
+// comes, and what only counts down in it, chunk by chunk, is alike.
+static void visit(struct world *w, struct sq_skip_mark *mark, enum level level)
 {
-    const uint64_t end = same_until(w->plan, level), load = *position(&w->load, level);
-    if (load + 1 >= end || !is_within(w, level)) {
-        m->valid = false;
+    const uint64_t end = same_until(w->plan, level);
+    struct sq_skip_here here;
+    if (*position(&w->load, level) + 1 >= end || !is_within(w, level)) {
+        mark->valid = false;
         return;
     }
-    const struct key key = make_key(w, level);
-    if (m->valid && memcmp(&key, &m->key, sizeof key) == 0) {
-        const uint64_t length = load - *position(&m->world.load, level);
-        uint64_t n = (end - 1 - load) / length;
-        if (level == CHUNK) {
-            n = most_periods(w, &m->world, n);
-            count_down(w, &m->world, n);
-        }
-        skip(w, &m->world, level, length, n);
-        m->valid = false;
-        return;
+    sq_skip_begin(&here, w, sizeof *w);
+    sq_skip_add(&here, SQ_COUNTS(w->now, w->now));
+    sq_skip_add(&here, SQ_COUNTS(w->jobs[0], w->jobs));
+    sq_skip_add(&here, SQ_COUNTS(w->dram_busy, w->dram_busy));
+    sq_skip_add(&here, SQ_COUNTS_UP(*position(&w->work, level), end));
+    sq_skip_add(&here, SQ_COUNTS_UP(*position(&w->load, level), end));
+    if (level == CHUNK) {
+        sq_skip_add(&here, SQ_COUNTS_DOWN(w->store[0].longer));
+        sq_skip_add(&here, SQ_COUNTS_DOWN(w->store[0].parts));
+        sq_skip_add(&here, SQ_COUNTS_DOWN(w->store[0].before));
+        sq_skip_add(&here, SQ_COUNTS_DOWN(w->store[1].before));
     }
-    if (!m->valid || ++m->seen >= m->next) {
-        m->next = m->valid ? m->next * 2 : 1;
-        m->seen = 0;
-        m->key = key;
-        m->world = *w;
-        m->valid = true;
-    }
+    (void)sq_skip_visit(mark, &here);
 }
 
-// The next cycle in which anything can happen.
+// Cycles until the next one in which anything can happen.
 static uint64_t next_event(const struct world *w)
 {
-    uint64_t t = UINT64_MAX;
-    if (w->core_busy && w->core_end < t)
-        t = w->core_end;
-    if (w->store_end && w->store_end < t)
-        t = w->store_end;
-    if (w->dram_free > w->now && w->dram_free < t)
-        t = w->dram_free;
-    if (!w->core_busy && w->ready > 0 && w->arrival[0] > w->now && w->arrival[0] < t)
-        t = w->arrival[0];
-    assert(t != UINT64_MAX && t > w->now);
-    return t;
+    const uint64_t t[] = {w->core_busy ? w->core_left : 0, w->is_storing ? w->store_left : 0,
+                          w->dram_left, !w->core_busy && w->ready > 0 ? w->arrival[0] : 0};
+    uint64_t least = UINT64_MAX;
+    for (unsigned i = 0; i < SQ_LEN(t); i++)
+        least = t[i] > 0 && t[i] < least ? t[i] : least;
+    assert(least < UINT64_MAX);
+    return least;
 }
 
 struct sq_machine_stats sq_machine_run_next(const struct sq_machine *machine,
@@ -422,12 +326,13 @@ struct sq_machine_stats sq_machine_run_next(const struct sq_machine *machine,
     struct sq_unit_stats core[SQ_STEP_CLASSES];
     bool known[SQ_STEP_CLASSES] = {false};
     struct sq_machine_stats stats = {.cycles = 0};
-    struct mark mark[N_LEVELS] = {{.valid = false}};
+    struct sq_skip_mark mark[N_LEVELS];
     struct world w;
+    for (unsigned i = 0; i < N_LEVELS; i++)
+        mark[i].valid = false;
     start(&w, machine, plan);
-    for (;; w.now = next_event(&w)) {
-        if (w.core_busy && w.now >= w.core_end)
-            finish_job(&w);
+    for (;; advance_time(&w, next_event(&w))) {
+        finish_job(&w);
         free_output(&w);
         drive_dram(&w);
         if (finished(&w))
@@ -439,7 +344,7 @@ struct sq_machine_stats sq_machine_run_next(const struct sq_machine *machine,
             if (!known[c])
                 core[c] = sq_unit_run(&plan->cost.unit, &plan->step[c].job, &list, memo);
             known[c] = true;
-            w.core_end = w.now + 1 + core[c].cycles;
+            w.core_left = 1 + core[c].cycles;
             if (at.chunk == 0 && at.inner == 0)
                 visit(&w, &mark[OUTER], OUTER);
             if (at.chunk == 0)

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "sim/block/flow/sq_skip.h"
 #include "sim/io/sq_checked.h"
 
 // Everything that evolves during a job.
@@ -54,103 +55,34 @@ struct sq_core_stats sq_core_run_step(const struct sq_core_config *config, const
 // ---- fast engine ----------------------------------------------------------------------------
 //
 // Timing depends on how much work is left only through "is this the last bank of the group", "is
-// this the first", "are there groups left" and "has the source run dry". Away from those events two
-// moments with equal registers and waits, up to the progress counters, have equal futures; what
-// happened between them repeats until the next event comes near.
+// this the first", "are there groups left" and "has the source run dry".
 
-// Beats the pipe registers and pipelines can run ahead of the accepted steps, in banks and in
-// groups: no event lies within this margin.
-enum { MARGIN_BANKS = 4, MARGIN_GROUPS = 4 };
-
-// Registers and waits, with the progress counters made relative to the low path.
-struct key {
-    struct sq_core_state state;
-    uint32_t wait[4];
-};
-
-// The moment a key was taken.
-struct mark {
-    struct key key;
-    struct world world;
-    uint64_t next; // take a new mark after this many boundaries (doubles: Brent's cycle detection)
-    uint64_t seen;
-    bool valid;
-};
-
-static struct key make_key(const struct world *w, bool within_group)
+static void visit(struct world *w, struct sq_skip_mark *mark, bool within_group)
 {
-    const struct sq_core_state *s = &w->core.state;
-    struct key k;
-    memset(&k, 0, sizeof k);
-    k.state = *s;
-    k.state.high_groups = s->high_groups - s->low_groups;
-    k.state.out_groups = s->out_groups - s->low_groups;
+    struct sq_core_state *const s = &w->core.state;
+    struct sq_skip_here here;
+    sq_skip_begin(&here, w, sizeof *w);
+    sq_skip_add(&here, SQ_COUNTS(w->core.stats.cycles, w->core.stats));
+    sq_skip_add(&here, SQ_COUNTS_DOWN(w->streams.act.left));
+    sq_skip_add(&here, SQ_COUNTS_DOWN(w->streams.lo.left));
+    sq_skip_add(&here, SQ_COUNTS_DOWN(w->streams.hi.left));
     if (within_group) {
-        k.state.high_bank = s->low_bank - s->high_bank;
-        k.state.low_bank = 0;
-        k.state.low_groups = s->low_groups; // same group: results of earlier ones in flight as well
+        sq_skip_add(&here, SQ_COUNTS_UP(s->low_bank, s->group_banks));
+        sq_skip_add(&here, SQ_COUNTS_UP(s->high_bank, s->group_banks));
     } else {
-        k.state.low_groups = 0;
+        sq_skip_add(&here, SQ_COUNTS_DOWN(s->low_groups));
+        sq_skip_add(&here, SQ_COUNTS_DOWN(s->high_groups));
+        sq_skip_add(&here, SQ_COUNTS_DOWN(s->out_groups));
     }
-    k.wait[0] = w->streams.act.wait;
-    k.wait[1] = w->streams.lo.wait;
-    k.wait[2] = w->streams.hi.wait;
-    k.wait[3] = w->streams.out.wait;
-    return k;
-}
-
-// Adds n times what happened since the mark to the counters and takes it off the work left.
-static void skip(struct world *w, const struct mark *m, uint64_t n)
-{
-    const struct world *old = &m->world;
-    struct sq_core_state *s = &w->core.state;
-    struct sq_core_stats *now = &w->core.stats;
-    const struct sq_core_stats *then = &old->core.stats;
-
-    now->cycles += n * (now->cycles - then->cycles);
-    for (unsigned i = 0; i < SQ_N_CAUSES; i++) {
-        now->low[i] += n * (now->low[i] - then->low[i]);
-        now->high[i] += n * (now->high[i] - then->high[i]);
-    }
-    s->low_bank += (uint32_t)n * (s->low_bank - old->core.state.low_bank);
-    s->high_bank += (uint32_t)n * (s->high_bank - old->core.state.high_bank);
-    s->low_groups -= (uint32_t)n * (old->core.state.low_groups - s->low_groups);
-    s->high_groups -= (uint32_t)n * (old->core.state.high_groups - s->high_groups);
-    s->out_groups -= (uint32_t)n * (old->core.state.out_groups - s->out_groups);
-    w->streams.act.left -= n * (old->streams.act.left - w->streams.act.left);
-    w->streams.lo.left -= n * (old->streams.lo.left - w->streams.lo.left);
-    w->streams.hi.left -= n * (old->streams.hi.left - w->streams.hi.left);
-}
-
-// At a boundary: skip if the mark's key came back, else maybe move the mark.
-static void visit(struct world *w, struct mark *m, bool within_group, uint64_t left)
-{
-    const struct key key = make_key(w, within_group);
-    if (m->valid && memcmp(&key, &m->key, sizeof key) == 0) {
-        const struct sq_core_state *then = &m->world.core.state, *now = &w->core.state;
-        uint64_t period = within_group ? now->low_bank - then->low_bank
-                                       : (uint64_t)then->low_groups - now->low_groups;
-        if (left / period > 0)
-            skip(w, m, left / period);
-        m->valid = false;
-        m->next = 1;
-        m->seen = 0;
-        return;
-    }
-    if (!m->valid || ++m->seen >= m->next) {
-        m->key = key;
-        m->world = *w;
-        m->next = m->valid ? m->next * 2 : 1;
-        m->seen = 0;
-        m->valid = true;
-    }
+    (void)sq_skip_visit(mark, &here);
 }
 
 struct sq_core_stats sq_core_run_fast(const struct sq_core_config *config, const struct sq_job *job,
                                       const struct sq_rates *rates)
 {
     struct world w;
-    struct mark bank = {.valid = false}, group = {.valid = false};
+    struct sq_skip_mark bank, group;
+    bank.valid = group.valid = false;
     start(&w, config, job, rates);
     const struct sq_core_state *s = &w.core.state;
 
@@ -159,11 +91,9 @@ struct sq_core_stats sq_core_run_fast(const struct sq_core_config *config, const
         cycle(&w, NULL);
         if (s->low_groups != old_groups) {
             bank.valid = false;
-            if (s->low_groups > MARGIN_GROUPS)
-                visit(&w, &group, false, s->low_groups - MARGIN_GROUPS);
-        } else if (s->low_bank != old_bank && s->high_groups == s->low_groups && s->high_bank > 0 &&
-                   s->low_bank + MARGIN_BANKS < s->group_banks) {
-            visit(&w, &bank, true, s->group_banks - MARGIN_BANKS - s->low_bank);
+            visit(&w, &group, false);
+        } else if (s->low_bank != old_bank) {
+            visit(&w, &bank, true);
         }
     }
     return w.core.stats;

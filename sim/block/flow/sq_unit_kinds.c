@@ -103,33 +103,20 @@ static bool outputs_done(const struct sq_unit_job_run *r)
     return r->w.outputs == 0;
 }
 
-static struct sq_unit_counter up(uint32_t *at, uint32_t end)
-{
-    return (struct sq_unit_counter){at, end, false};
-}
-
-static struct sq_unit_counter down(uint32_t *at)
-{
-    return (struct sq_unit_counter){at, 0, true};
-}
-
-static size_t stage_counters(struct sq_unit_job_run *r, enum sq_unit_level level,
-                             struct sq_unit_counter *c)
+static void stage_counters(struct sq_unit_job_run *r, struct sq_skip_here *h)
 {
     struct sq_output_sim *const s = &r->w.stage;
-    size_t n = 0;
-    if (level == SQ_LEVEL_CYCLE) {
+    if (r->level == SQ_LEVEL_CYCLE) {
         if (r->unit->output.pes == 0)
-            return 0;
-        c[n++] = up(&s->slot, s->slots);
-        c[n++] = up(&s->word, s->words);
-        c[n++] = up(&r->w.gone, s->slots);
-        return n;
+            return;
+        sq_skip_add(h, SQ_COUNTS_UP(s->slot, s->slots));
+        sq_skip_add(h, SQ_COUNTS_UP(s->word, s->words));
+        sq_skip_add(h, SQ_COUNTS_UP(r->w.gone, s->slots));
+        return;
     }
-    if (level == SQ_LEVEL_FLUSH)
-        c[n++] = up(&r->w.read, reads_of_tile(r));
-    c[n++] = down(&r->w.outputs);
-    return n;
+    if (r->level == SQ_LEVEL_FLUSH)
+        sq_skip_add(h, SQ_COUNTS_UP(r->w.read, reads_of_tile(r)));
+    sq_skip_add(h, SQ_COUNTS_DOWN(r->w.outputs));
 }
 
 // ---- core -----------------------------------------------------------------------------------
@@ -175,27 +162,24 @@ static void core_clock(struct sq_unit_job_run *r)
     step_core(r, false);
 }
 
-static size_t path_counters(struct sq_unit_job_run *r, struct sq_core_sim *core,
-                            enum sq_unit_level level,
-                            struct sq_unit_counter c[SQ_UNIT_COUNTERS_MAX])
+static void path_counters(struct sq_unit_job_run *r, struct sq_core_sim *core,
+                          struct sq_skip_here *h)
 {
     struct sq_core_state *s = &core->state;
-    size_t n = stage_counters(r, level, c);
-    if (level == SQ_LEVEL_CYCLE) {
-        c[n++] = up(&s->low_bank, s->group_banks);
-        c[n++] = up(&s->high_bank, s->group_banks);
-        return n;
+    stage_counters(r, h);
+    if (r->level == SQ_LEVEL_CYCLE) {
+        sq_skip_add(h, SQ_COUNTS_UP(s->low_bank, s->group_banks));
+        sq_skip_add(h, SQ_COUNTS_UP(s->high_bank, s->group_banks));
+        return;
     }
-    c[n++] = down(&s->low_groups);
-    c[n++] = down(&s->high_groups);
-    c[n++] = down(&s->out_groups);
-    return n;
+    sq_skip_add(h, SQ_COUNTS_DOWN(s->low_groups));
+    sq_skip_add(h, SQ_COUNTS_DOWN(s->high_groups));
+    sq_skip_add(h, SQ_COUNTS_DOWN(s->out_groups));
 }
 
-static size_t core_counters(struct sq_unit_job_run *r, enum sq_unit_level level,
-                            struct sq_unit_counter c[SQ_UNIT_COUNTERS_MAX])
+static void core_counters(struct sq_unit_job_run *r, struct sq_skip_here *h)
 {
-    return path_counters(r, &r->w.block.core, level, c);
+    path_counters(r, &r->w.block.core, h);
 }
 
 // ---- core_act -------------------------------------------------------------------------------
@@ -266,27 +250,28 @@ static void act_clock(struct sq_unit_job_run *r)
 }
 
 // A store: what is given, and what is written at the same time.
-static size_t store_counters(struct sq_buffer_sim *s, enum sq_unit_level level,
-                             struct sq_unit_counter *c)
+static void store_counters(struct sq_buffer_sim *s, enum sq_unit_level level,
+                           struct sq_skip_here *h)
 {
-    size_t n = 0;
     if (level == SQ_LEVEL_TILE)
-        return 0;
-    c[n++] = up(&s->written, UINT32_MAX);
-    c[n++] =
-        level == SQ_LEVEL_PASS ? up(&s->pass, s->passes[s->out]) : up(&s->given, s->len[s->out]);
-    return n;
+        return;
+    sq_skip_add(h, SQ_COUNTS_UP(s->written, UINT32_MAX));
+    if (level == SQ_LEVEL_PASS)
+        sq_skip_add(h, SQ_COUNTS_UP(s->pass, s->passes[s->out]));
+    else
+        sq_skip_add(h, SQ_COUNTS_UP(s->given, s->len[s->out]));
 }
 
-static size_t act_counters(struct sq_unit_job_run *r, enum sq_unit_level level,
-                           struct sq_unit_counter c[SQ_UNIT_COUNTERS_MAX])
+static void act_counters(struct sq_unit_job_run *r, struct sq_skip_here *h)
 {
     struct sq_core_act_sim *s = &r->w.block.act;
-    size_t n = path_counters(r, &s->core, level, c);
-    n += store_counters(&s->lo, level, c + n);
-    n += store_counters(&s->hi, level, c + n);
-    c[n++] = down(level == SQ_LEVEL_TILE ? &r->w.tiles : &r->w.beats);
-    return n;
+    path_counters(r, &s->core, h);
+    store_counters(&s->lo, r->level, h);
+    store_counters(&s->hi, r->level, h);
+    if (r->level == SQ_LEVEL_TILE)
+        sq_skip_add(h, SQ_COUNTS_DOWN(r->w.tiles));
+    else
+        sq_skip_add(h, SQ_COUNTS_DOWN(r->w.beats));
 }
 
 // ---- array ----------------------------------------------------------------------------------
@@ -324,22 +309,20 @@ static void array_clock(struct sq_unit_job_run *r)
     }
 }
 
-static size_t array_counters(struct sq_unit_job_run *r, enum sq_unit_level level,
-                             struct sq_unit_counter c[SQ_UNIT_COUNTERS_MAX])
+static void array_counters(struct sq_unit_job_run *r, struct sq_skip_here *h)
 {
     struct sq_unit_world *w = &r->w;
-    size_t n = stage_counters(r, level, c);
-    if (level == SQ_LEVEL_CYCLE) {
-        c[n++] = down(&w->beats);
-        return n;
+    stage_counters(r, h);
+    if (r->level == SQ_LEVEL_CYCLE) {
+        sq_skip_add(h, SQ_COUNTS_DOWN(w->beats));
+        return;
     }
-    if (level == SQ_LEVEL_FLUSH)
-        c[n++] = up(&w->group, r->job->flushes);
-    else if (level == SQ_LEVEL_PASS)
-        c[n++] = up(&w->pass, r->job->passes);
-    else if (level == SQ_LEVEL_TILE)
-        c[n++] = down(&w->tiles);
-    return n;
+    if (r->level == SQ_LEVEL_FLUSH)
+        sq_skip_add(h, SQ_COUNTS_UP(w->group, r->job->flushes));
+    else if (r->level == SQ_LEVEL_PASS)
+        sq_skip_add(h, SQ_COUNTS_UP(w->pass, r->job->passes));
+    else if (r->level == SQ_LEVEL_TILE)
+        sq_skip_add(h, SQ_COUNTS_DOWN(w->tiles));
 }
 
 const struct sq_unit_ops sq_unit_ops[SQ_UNIT_ENGINES] = {

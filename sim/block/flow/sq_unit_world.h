@@ -3,9 +3,8 @@
 #ifndef SQ_UNIT_WORLD_H
 #define SQ_UNIT_WORLD_H
 
-#include <stddef.h>
-
 #include "sim/block/core/sq_core_act_sim.h"
+#include "sim/block/flow/sq_skip.h"
 #include "sim/block/flow/sq_unit.h"
 #include "sim/block/output/sq_output_sim.h"
 
@@ -36,21 +35,13 @@ struct sq_unit_job_run {
     enum sq_unit_level level;   // of the last edge
 };
 
-// A counter on its way to `end`. Nothing depends on it but whether it is there.
-struct sq_unit_counter {
-    uint32_t *at, end;
-    bool is_down;
-};
-enum { SQ_UNIT_COUNTERS_MAX = 16 };
-
 // What a kind of unit does in a run.
 struct sq_unit_ops {
     void (*start)(struct sq_unit_job_run *r);
     void (*clock)(struct sq_unit_job_run *r);
     bool (*done)(const struct sq_unit_job_run *r);
-    // The counters that move on while the state comes back at every boundary of a level.
-    size_t (*counters)(struct sq_unit_job_run *r, enum sq_unit_level level,
-                       struct sq_unit_counter c[SQ_UNIT_COUNTERS_MAX]);
+    // Adds the counters that move on while the state comes back at every boundary of a level.
+    void (*counters)(struct sq_unit_job_run *r, struct sq_skip_here *here);
     struct sq_core_stats *(*core_stats)(
         struct sq_unit_world *w); // NULL: causes are counted in stats
 };
