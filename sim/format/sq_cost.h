@@ -46,7 +46,6 @@
 #include <stdint.h>
 
 #include "models/core/sq_config.h"
-#include "models/sq_rng.h"
 #include "sim/block/flow/sq_unit.h"
 #include "sim/synth/sq_synth.h"
 
@@ -69,8 +68,7 @@ const char *sq_stream_name(enum sq_stream_id id); // "act", "act_scale", "lo", .
 // A stretch of K: `elements` of it, with `banks` banks and the ends of `groups` scale groups.
 struct sq_stretch {
     uint64_t elements, banks, groups;
-    bool at_end;           // holds the end of the row
-    unsigned burst_nbytes; // of the DRAM; 0: what is needed, not what is fetched
+    bool at_end; // holds the end of the row
 };
 // Refuses a field of the recipe outside the range of its format, by the name of its option.
 enum sq_status sq_cost_check(const struct sq_recipe *r, struct sq_error *err);
@@ -92,22 +90,17 @@ struct sq_cost_unit {
     unsigned abreast;               // tiles of channels that are multiplied at the same time
     // Engines side by side; 0: none.
     unsigned
-        engines;    // that differ in what they have to do: abreast, with `lines` channels each, or
-                    // (sq_unit_is_of_tokens) those of the tokens of a tile
-    unsigned load;  // elements of a token in a beat of activations
-    unsigned depth; // elements of K that a job may have
+        engines; // that differ in what they have to do: abreast, with `lines` channels each, or
+                 // (is_of_tokens) those of the tokens of a tile
+    bool is_of_tokens;
+    uint32_t least;       // a tile takes no less than for so much work
+    unsigned load;        // elements of a token in a beat of activations
+    unsigned depth;       // elements of K that a job may have
     unsigned multipliers; // of one engine
     unsigned reads;       // channels for which it reads an activation once from its own memory
     unsigned weight_rows; // tokens for which weights are read once from the buffer
     double weight_share;  // of the bytes in the buffer that these reads take
 };
-// `has` is the core of the machine, m and k are of the GEMM; the recipe has passed sq_cost_check.
-void sq_cost_unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
-                  uint64_t k, struct sq_cost_unit *u);
-
-// flushes, beats and loads of the job of a tile over `elements` of K; their mean where they are random.
-void sq_cost_job(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t elements,
-                 struct sq_unit_job *job);
 
 // The work of engines side by side in some of the tiles of a job, which has `all`: of n <=
 // SQ_TILES_DRAWN entries, in each the work of every engine; of more than SQ_LINES_MAX engines that of as
@@ -130,14 +123,6 @@ static inline unsigned sq_cost_counted(const struct sq_cost_unit *u)
 {
     return u->engines < SQ_LINES_MAX ? u->engines : SQ_LINES_MAX;
 }
-// Random work over `elements` of K, of c->n entries. False where every tile is the same.
-bool sq_cost_draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t elements,
-                  uint64_t seed, struct sq_cost_counts *c);
-// What the engine does that has most to do; kept: the share of the products of each entry, of all
-// engines, that is made.
-void sq_cost_tiles(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t elements,
-                   const struct sq_cost_counts *c, struct sq_tile_work tile[SQ_TILES_DRAWN],
-                   double kept[SQ_TILES_DRAWN]);
 // The real work of an encoded layer, in place of random work: how many groups or outliers each row
 // of weights has, in pieces of K. Of formats in which tokens decide (active columns), a row is a
 // token.
@@ -146,11 +131,6 @@ struct sq_own {
     unsigned piece;   // elements
     uint32_t *before; // [n][n_pieces + 1]: number in the first 0, 1, ... pieces of a row
 };
-// sq_cost_has_own: whether the recipe has such rows. sq_cost_own: the work of the engines in the tile
-// from `row` on, over `elements` of K from `first` on.
-bool sq_cost_has_own(const struct sq_recipe *r);
-void sq_cost_own(const struct sq_cost_unit *u, const struct sq_own *own, uint64_t row,
-                 uint64_t first, uint64_t elements, uint32_t count[SQ_LINES_MAX]);
 // For formats: sq_cost_own_new makes counts of 0 (SQ_ERR_MEMORY), sq_cost_own_count adds one in a
 // piece, and sq_cost_own_sum ends the counting and returns the number of all.
 enum sq_status sq_cost_own_new(struct sq_own *own, size_t n, size_t n_pieces, unsigned piece,
@@ -164,20 +144,12 @@ double sq_cost_own_sum(struct sq_own *own);
 // The law of the random work, for people; NULL where nothing is random.
 const char *sq_cost_law(const struct sq_recipe *r);
 
-// Cycles before anything can be fetched: spqt, the index unit over one token; else 0.
-uint64_t sq_cost_lead_in(const struct sq_recipe *r, uint64_t k);
-
 // Stored bits of an activation, masks and scales of blocks among them, scales of tokens left out
 // (SPEC A.6b); 32 where activations stay binary32. The one definition of what eval, quantize and
 // run call the bits of an activation.
 double sq_cost_act_nbits(const struct sq_recipe *r);
 
-// Bytes of m tokens and n output channels over the stretch, of `m_all` tokens in the GEMM; streams
-// from SQ_STREAM_OUT on are left alone.
-void sq_cost_nbytes(const struct sq_recipe *r, uint64_t m, uint64_t n, uint64_t m_all,
-                    const struct sq_stretch *stretch, uint64_t nbytes[SQ_N_STREAMS]);
-
-// The bytes of weights among those that sq_cost_nbytes gives.
+// The bytes of weights among those of all streams.
 uint64_t sq_cost_weight_nbytes(const uint64_t nbytes[SQ_N_STREAMS]);
 
 // ---- for the formats ------------------------------------------------------------------------
@@ -203,15 +175,10 @@ void sq_cost_pe_dense(struct sq_cost_pe *pe, unsigned lanes, unsigned a, unsigne
 void sq_cost_pe_fp_mac(struct sq_cost_pe *pe, unsigned lanes, bool is_half);
 // Both paths of a core.
 void sq_cost_pe_core(struct sq_cost_pe *pe, const struct sq_core_config *core);
-uint64_t sq_cost_beats(const struct sq_cost_unit *u, uint64_t elements);
-// Successes of n trials; rng = NULL: their mean. From 16 trials on about a normal distribution.
-uint32_t sq_cost_binomial(struct sq_rng *rng, uint64_t n, double p);
 // Engines of u->multipliers each, of the PEs' multipliers of a x b bits (u->low_lanes): how many; 0: there
 // are fewer multipliers.
 unsigned sq_cost_engines(struct sq_cost_unit *u, const struct sq_core_config *has, unsigned a,
                          unsigned b);
-// Whole bytes of some bits.
-uint64_t sq_cost_bytes(double nbits);
 // SQ_ERR_RANGE unless act-bits are 4, 8 or, with has_16, 16.
 enum sq_status sq_cost_check_act(const struct sq_recipe *r, bool has_16, struct sq_error *err);
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time and traffic, through the table of the format (sq_cost.h).
-#include "sim/format/sq_cost.h"
+// The demand of a recipe, and what else machines read, through the table of the format (sq_cost.h, sq_demand.h).
+#include "sim/format/sq_demand.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/block/core/sq_core_run.h"
+#include "sim/block/flow/sq_unit_engine.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/synth/sq_area_block.h"
 
@@ -29,32 +30,6 @@ bool sq_cost_is_core(const struct sq_recipe *r)
 
 // ---- jobs -----------------------------------------------------------------------------------
 
-void sq_cost_unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
-                  uint64_t k, struct sq_cost_unit *u)
-{
-    memset(u, 0, sizeof *u); // with the padding: units are compared by their bytes
-    u->unit.kind = SQ_UNIT_ARRAY;
-    u->unit.stages = SQ_ARRAY_STAGES_PLAIN;
-    u->unit.output.form = SQ_COMBINE_ONE;
-    u->unit.output.pairs = 1;
-    u->stored = k;
-    u->flush = r->group;
-    u->span_beats = 1;
-    u->low = 1;
-    u->rows = u->weight_rows = has->rows;
-    u->lines = has->cols;
-    u->abreast = 1;
-    u->weight_share = 1;
-    r->format->cost->unit(r, has, m, k, u);
-    if (u->step == 0)
-        u->step = u->flush ? u->flush : SQ_BANK_MAX;
-}
-
-uint64_t sq_cost_beats(const struct sq_cost_unit *u, uint64_t elements)
-{
-    return (elements + u->span - 1) / u->span * u->span_beats;
-}
-
 unsigned sq_cost_engines(struct sq_cost_unit *u, const struct sq_core_config *has, unsigned a,
                          unsigned b)
 {
@@ -62,94 +37,41 @@ unsigned sq_cost_engines(struct sq_cost_unit *u, const struct sq_core_config *ha
     return has->rows * has->cols * u->low_lanes / u->multipliers;
 }
 
-void sq_cost_job(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t elements,
-                 struct sq_unit_job *job)
-{
-    const uint64_t flush = u->flush ? u->flush : elements;
-    job->flushes = (uint32_t)((elements + flush - 1) / flush);
-    if (u->multipliers > 0) {
-        job->flushes = 1;
-        job->beats = r->format->cost->draw(r, u, elements, NULL);
-        job->loads = (uint32_t)((elements + u->load - 1) / u->load);
-        return;
-    }
-    job->beats = (uint32_t)sq_cost_beats(u, flush);
-}
-
-// ---- engines side by side -------------------------------------------------------------------
-
-bool sq_cost_draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t elements,
-                  uint64_t seed, struct sq_cost_counts *c)
-{
-    struct sq_rng rng = {seed};
-    if (!r->format->cost->draw)
-        return false;
-    for (uint32_t i = 0; i < c->n; i++)
-        for (unsigned e = 0; e < sq_cost_counted(u); e++)
-            c->count[i][e] = r->format->cost->draw(r, u, elements, &rng);
-    return true;
-}
-
-// Work of an engine in an entry of the list: where it has none it may have to do as much as for one.
-static uint64_t effort(const struct sq_cost_unit *u, uint32_t work)
-{
-    const uint32_t least = sq_unit_least_work(&u->unit);
-    return work > least ? work : least;
-}
-
-// What engine e has in so many turns, in each of which it takes the work of the next engine.
-static uint64_t turns_of(const uint64_t *work, unsigned engines, unsigned e, uint64_t times)
-{
-    uint64_t round = 0, rest = 0;
-    for (unsigned t = 0; t < engines; t++)
-        round += work[t];
-    for (unsigned t = 0; t < times % engines; t++)
-        rest += work[(e + t) % engines];
-    return times / engines * round + rest;
-}
-
-static unsigned slowest(const struct sq_cost_unit *u, const struct sq_cost_counts *c)
-{
-    const unsigned engines = sq_cost_counted(u);
-    uint64_t sum[2][SQ_LINES_MAX] = {{0}}; // of entries that are taken once more, of the others
-    uint64_t most = 0;
-    unsigned at = 0;
-    for (uint32_t i = 0; i < c->n; i++)
-        for (unsigned e = 0; e < engines; e++)
-            sum[i >= c->all % c->n][e] += effort(u, c->count[i][e]);
-    for (unsigned e = 0; e < engines; e++) {
-        const uint64_t all = turns_of(sum[0], engines, e, c->all / c->n + 1) +
-                             turns_of(sum[1], engines, e, c->all / c->n);
-        at = all > most ? e : at;
-        most = all > most ? all : most;
-    }
-    return at;
-}
-
-void sq_cost_tiles(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t elements,
-                   const struct sq_cost_counts *c, struct sq_tile_work tile[SQ_TILES_DRAWN],
-                   double kept[SQ_TILES_DRAWN])
+void sq_demand_of(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
+                  uint64_t k, unsigned burst_nbytes, struct sq_demand *d)
 {
     const struct sq_format_cost *const cost = r->format->cost;
-    const bool is_even = cost->is_even && cost->is_even(r);
-    const unsigned engines = sq_cost_counted(u), e = is_even ? 0 : slowest(u, c);
-    uint64_t ahead = 0, behind = 0; // of the mean, `engines` times
-    for (uint32_t i = 0; i < c->n; i++) {
-        const uint64_t times = sq_cost_times(c, i);
-        uint64_t all = 0, of[SQ_LINES_MAX];
-        for (unsigned j = 0; j < engines; j++)
-            all += of[j] = c->count[i][j];
-        const double mean = (double)all / engines;
-        const uint64_t work = is_even ? (all + engines - 1) / engines
-                                      : (turns_of(of, engines, e, times) + times / 2) / times;
-        ahead += is_even ? all : work * engines;
-        behind += all;
-        uint64_t idle = ahead > behind ? (ahead - behind) / engines : 0;
-        idle = idle < work ? idle : work;
-        behind += idle * engines;
-        tile[i] = (struct sq_tile_work){(uint32_t)work, (uint32_t)idle};
-        kept[i] = cost->kept ? cost->kept(r, elements, mean) : 1;
+    struct sq_cost_unit *const u = &d->cost;
+    memset(d, 0, sizeof *d); // with the padding: units are compared by their bytes
+    d->format = r->format->name;
+    d->m = m;
+    d->k = k;
+    d->burst_nbytes = burst_nbytes;
+    d->is_core = cost->is_core;
+    d->banks = sq_recipe_banks(r);
+    d->act_bits = sq_recipe_act_bits(r);
+    d->group = r->group;
+    d->bank = r->bank;
+    d->act_nbits = sq_cost_act_nbits(r);
+    d->n_act_scales = d->channels = 1;
+    d->own = cost->own ? r->rows : NULL;
+    u->unit.kind = SQ_UNIT_ARRAY;
+    u->unit.stages = SQ_ARRAY_STAGES_PLAIN;
+    u->unit.output.form = SQ_COMBINE_ONE;
+    u->unit.output.pairs = 1;
+    u->stored = k;
+    u->flush = r->group;
+    u->span_beats = u->abreast = 1;
+    u->low = u->weight_share = 1;
+    u->rows = u->weight_rows = has->rows;
+    u->lines = has->cols;
+    cost->demand(r, has, d);
+    if (u->unit.engine) {
+        u->is_of_tokens = u->unit.engine->is_of_tokens;
+        u->least = u->unit.engine->least;
     }
+    if (u->step == 0)
+        u->step = u->flush ? u->flush : SQ_BANK_MAX;
 }
 
 enum sq_status sq_cost_own_new(struct sq_own *own, size_t n, size_t n_pieces, unsigned piece,
@@ -171,37 +93,9 @@ double sq_cost_own_sum(struct sq_own *own)
     return sum;
 }
 
-bool sq_cost_has_own(const struct sq_recipe *r)
-{
-    return r->rows && r->format->cost->own;
-}
-
-void sq_cost_own(const struct sq_cost_unit *u, const struct sq_own *own, uint64_t row,
-                 uint64_t first, uint64_t elements, uint32_t count[SQ_LINES_MAX])
-{
-    const unsigned engines = sq_cost_counted(u);
-    const unsigned height = sq_unit_is_of_tokens(&u->unit) ? 1 : u->lines;
-    uint64_t from = first / own->piece, to = (first + elements + own->piece - 1) / own->piece;
-    to = to < own->n_pieces ? to : own->n_pieces; // padding has none
-    from = from < to ? from : to;
-    for (unsigned e = 0; e < engines; e++) {
-        const uint64_t at = row + (uint64_t)e * u->engines / engines * height;
-        count[e] = 0;
-        for (uint64_t i = at; i < at + height && i < own->n; i++) {
-            const uint32_t *const before = own->before + i * (own->n_pieces + 1);
-            count[e] += before[to] - before[from];
-        }
-    }
-}
-
 const char *sq_cost_law(const struct sq_recipe *r)
 {
-    return r->format->cost->draw ? r->format->cost->law : NULL;
-}
-
-uint64_t sq_cost_lead_in(const struct sq_recipe *r, uint64_t k)
-{
-    return r->format->cost->lead_in ? r->format->cost->lead_in(r, k) : 0;
+    return r->format->cost->law;
 }
 
 double sq_cost_act_nbits(const struct sq_recipe *r)
@@ -209,18 +103,6 @@ double sq_cost_act_nbits(const struct sq_recipe *r)
     if (r->operand == SQ_OPERAND_WEIGHTS)
         return 32; // they stay as they are
     return r->format->cost->act_nbits ? r->format->cost->act_nbits(r) : sq_recipe_act_bits(r);
-}
-
-void sq_cost_nbytes(const struct sq_recipe *r, uint64_t m, uint64_t n, uint64_t m_all,
-                    const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS])
-{
-    const struct sq_format_ops *f = r->format;
-    for (unsigned id = SQ_STREAM_LO; id <= SQ_STREAM_SCALE; id++)
-        nbytes[id] = 0;
-    f->cost->weight_nbytes(r, n, m_all, t, nbytes);
-    nbytes[SQ_STREAM_ACT] = m * sq_cost_bytes((double)t->elements * sq_cost_act_nbits(r));
-    const unsigned n_scales = f->cost->n_act_scales ? f->cost->n_act_scales(r) : 1;
-    nbytes[SQ_STREAM_ACT_SCALE] = 4 * n_scales * m;
 }
 
 uint64_t sq_cost_weight_nbytes(const uint64_t nbytes[SQ_N_STREAMS])
@@ -283,54 +165,6 @@ void sq_cost_pe_core(struct sq_cost_pe *pe, const struct sq_core_config *core)
     const struct sq_area_item item = {.kind = SQ_AREA_PE, .config = *core};
     const struct sq_synth_block block = sq_area_synth(&item);
     sq_cost_pe_add(pe, 1, &block);
-}
-
-// The probability that the sum of 4 numbers that are uniform in 0..1 is at most s.
-static double share_of_sums(double s)
-{
-    const double up[] = {1, -4, 6, -4};
-    double share = 0;
-    for (unsigned i = 0; i < 4 && s > i; i++)
-        share += up[i] * pow(s - i, 4) / 24;
-    return share;
-}
-
-// The least count that so large a share of n trials does not pass.
-static uint32_t quantile(uint64_t n, double p, double share)
-{
-    double sum = 0;
-    for (uint32_t count = 0; count < n; count++) {
-        double term = 1;
-        for (uint32_t i = 0; i < count; i++)
-            term *= p * (double)(n - i) / (i + 1);
-        sum += term * pow(1 - p, (double)(n - count));
-        if (sum >= share)
-            return count;
-    }
-    return (uint32_t)n;
-}
-
-// The same four numbers for any n, so that more trials never have fewer successes.
-uint32_t sq_cost_binomial(struct sq_rng *rng, uint64_t n, double p)
-{
-    enum { EXACT = 16, UNIFORMS = 4 }; // the sum of 4 uniform numbers has variance 1/3
-    if (!rng)
-        return (uint32_t)llround((double)n * p);
-    double z = -UNIFORMS / 2.;
-    for (unsigned i = 0; i < UNIFORMS; i++)
-        z += sq_rng_unit(rng);
-    const double trials = n < EXACT ? EXACT : (double)n, mean = trials * p;
-    const uint32_t count =
-        (uint32_t)llround(fmin(fmax(mean + z * sqrt(3 * mean * (1 - p)), 0), trials));
-    if (n >= EXACT)
-        return count;
-    const uint32_t few = quantile(n, p, share_of_sums(z + UNIFORMS / 2.));
-    return few < count ? few : count;
-}
-
-uint64_t sq_cost_bytes(double nbits)
-{
-    return (uint64_t)ceil(nbits / 8 - 1e-6);
 }
 
 enum sq_status sq_cost_check_act(const struct sq_recipe *r, bool has_16, struct sq_error *err)

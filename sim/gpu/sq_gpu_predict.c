@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sim/format/sq_format_ops.h"
+#include "sim/machine/sq_work.h"
 
 // ---- kernels --------------------------------------------------------------------------------
 
@@ -117,8 +118,9 @@ struct sq_gpu_gemm sq_gpu_of_recipe(const struct sq_recipe *r, const struct sq_g
     const struct sq_stretch row = {.elements = size->k,
                                    .banks = r->bank ? (size->k + r->bank - 1) / r->bank : 0,
                                    .groups = r->group ? (size->k + r->group - 1) / r->group : 1,
-                                   .at_end = true,
-                                   .burst_nbytes = SECTOR};
+                                   .at_end = true};
+    const struct sq_core_config core = sq_core_config_default(); // bytes of a row depend on none,
+    struct sq_demand demand;                                     // nor on K
     struct sq_gpu_gemm g = {.m = size->m,
                             .n = size->n,
                             .k = size->k,
@@ -129,7 +131,8 @@ struct sq_gpu_gemm sq_gpu_of_recipe(const struct sq_recipe *r, const struct sq_g
                             .out_nbytes = 2,
                             .is_cold = true};
     uint64_t nbytes[SQ_N_STREAMS], sum = 0;
-    sq_cost_nbytes(r, 1, size->n, size->m, &row, nbytes);
+    sq_demand_of(r, &core, size->m, 1, SECTOR, &demand);
+    sq_work_nbytes(&demand, 1, size->n, &row, nbytes);
     for (unsigned id = SQ_STREAM_LO; id <= SQ_STREAM_SCALE; id++)
         sum += nbytes[id];
     g.weight_bits = 8. * (double)sum / ((double)size->n * (double)size->k);

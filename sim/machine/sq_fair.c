@@ -24,9 +24,9 @@ static unsigned products_of(const struct sq_core_config *core)
 
 static struct sq_cost_unit unit_of(const struct sq_recipe *r, const struct sq_core_config *core)
 {
-    struct sq_cost_unit u;
-    sq_cost_unit(r, core, ANY_M, ANY_K, &u);
-    return u;
+    struct sq_demand d;
+    sq_demand_of(r, core, ANY_M, ANY_K, 0, &d);
+    return d.cost;
 }
 
 static bool has_both_paths(const struct sq_cost_unit *u)

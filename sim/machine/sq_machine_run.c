@@ -203,11 +203,10 @@ static bool take_job(struct world *w)
 
 static void put_totals(const struct world *w, struct sq_machine_stats *s)
 {
-    uint64_t dram;
     s->cycles = w->now;
     s->dram_busy = w->dram_busy;
-    sq_mapping_traffic(w->plan, s->nbytes, &dram);
-    assert(dram == w->dram_busy);
+    memcpy(s->nbytes, w->plan->sum.nbytes, sizeof s->nbytes);
+    assert(w->plan->sum.dram == w->dram_busy);
     assert(w->now <= w->plan->limit); // else sums may have wrapped
     s->steps = w->plan->count_m * w->plan->count_n * w->plan->count_k;
 }
@@ -421,16 +420,19 @@ enum sq_status sq_mapping_run(const struct sq_machine *machine, const struct sq_
     if (machine->chip.bus_nbytes)
         return sq_chip_mapping_run(machine, recipe, gemm, plan, stats, err);
     struct sq_mapping candidate[SQ_PLANS];
+    struct sq_demands demands;
     struct best best = {
         {.least = UINT64_MAX, .visit = try_plan}, machine, memo, plan, {.cycles = 0}};
     unsigned n;
-    SQ_TRY(sq_mapping_search(machine, recipe, gemm, candidate, &n, err));
+    SQ_TRY(sq_mapping_demand(machine, recipe, gemm, &demands, err));
+    SQ_TRY(sq_mapping_search(machine, &demands, gemm, candidate, &n, err));
     struct sq_unit_memo *const own =
         memo ? NULL : calloc(1, sizeof *own); // many plans have the same jobs
     best.memo = memo ? memo : own;
     for (unsigned i = 0; i < n; i++)
         try_plan(&best.visitor, &candidate[i]);
-    const enum sq_status status = sq_mapping_sweep(machine, recipe, gemm, &best.visitor, err);
+    const enum sq_status status =
+        sq_mapping_sweep(machine, demands.demand, gemm, &best.visitor, err);
     free(own);
     plan->bound = best.visitor.bound;
     if (stats)

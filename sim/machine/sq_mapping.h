@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "sim/block/flow/sq_unit.h"
-#include "sim/format/sq_cost.h"
+#include "sim/format/sq_demand.h"
 #include "sim/format/sq_recipe.h"
 #include "sim/machine/sq_machine.h"
 
@@ -42,9 +42,9 @@ struct sq_step_class {
     uint64_t store;
 };
 
-// Sums over the steps of a plan, saturating.
+// Sums over the steps of a plan, saturating: bytes of every stream over the whole GEMM, and
 //
-//   compute, dram   cycles of all jobs; cycles of all transfers
+//   compute, dram   cycles of all jobs; cycles of all transfers, each a lower bound of the run
 //   paced           an estimate of the whole: each step takes the largest of
 //                     its job;
 //                     its load, and the store of the block that it ends;
@@ -66,7 +66,7 @@ struct sq_mapping {
     struct sq_cost_unit cost; // what multiplies
     uint64_t n_slices;        // of K: cost.step elements each, the last one what is left
     uint64_t latency;         // of the DRAM
-    uint64_t index_cycles;    // before the first load (sq_cost_lead_in)
+    uint64_t index_cycles;    // before the first load (lead_in of the demand)
     unsigned cores_m, cores_n, cores_k;
     uint64_t block_m, block_n, block_k; // rows, columns, slices
     uint64_t count_m, count_n, count_k; // blocks in each direction
@@ -76,7 +76,10 @@ struct sq_mapping {
     struct sq_step_class step[SQ_STEP_CLASSES];
     uint64_t estimate; // of the cycles, by which candidates are chosen
     uint64_t limit;    // cycles when nothing overlaps: no run takes more
-    uint64_t bound;    // of the GEMM (sq_mapping_run)
+    // Lower bound of the cycles of the GEMM on this machine, whatever the plan (sq_mapping_run): the jobs of one
+    // block, which nothing keeps waiting, on the cores as they are best split, or the DRAM if each operand
+    // crosses it once, whichever is more. It never falls where a GEMM grows.
+    uint64_t bound;
     struct sq_mapping_sums sum;
     // Random work of tiles, for each kind of step (bits 1 and 2 of it); n = 0: every tile is the
     // same.
@@ -89,18 +92,28 @@ static inline struct sq_tile_list sq_mapping_list(const struct sq_mapping *p, un
     return (struct sq_tile_list){p->n_drawn[index / 2], p->drawn[index / 2]};
 }
 
+// What a recipe demands of the machine for a GEMM; behind it the demands of those whose jobs and transfers are never
+// shorter (`slower` of sq_format_cost.h): it takes their plans as well. Refused: sizes outside 1..2^24, and what
+// sq_cost_check refuses.
+#define SQ_SLOWER_MAX 2u
+struct sq_demands {
+    unsigned n;
+    struct sq_demand demand[1 + SQ_SLOWER_MAX];
+};
+enum sq_status sq_mapping_demand(const struct sq_machine *machine, const struct sq_recipe *recipe,
+                                 const struct sq_gemm *gemm, struct sq_demands *demands,
+                                 struct sq_error *err);
+
 // The candidates among which sq_mapping_make chooses, *n >= 1 of them, the best by estimate first.
 // For every depth of a block and order of the loops there is one, the best by a closed-form
 // estimate, unless it is far worse than the first. Behind them come the candidates of those formats
-// that are never faster (`slower` of sq_format_ops), so that a format never takes longer than they
-// do. Refused: sizes outside 1..2^24, a format that does not fit the multipliers, buffers that do
-// not hold one tile, a GEMM whose cycles or bytes could pass SQ_COUNT_MAX = 2^63 - 1
+// that are never faster (sq_mapping_demand), so that a format never takes longer than they
+// do. Refused: a format that does not fit the multipliers, buffers that do not hold one tile, a GEMM whose cycles or bytes could pass SQ_COUNT_MAX = 2^63 - 1
 // (sq_checked.h). What is not refused overflows in no count of a plan or its run. sq_mapping_make
 // (sq_machine_run.h) takes the best.
 #define SQ_CANDIDATES 20u // of one format
-#define SQ_SLOWER_MAX 2u  // such formats
 #define SQ_PLANS ((1u + SQ_SLOWER_MAX) * SQ_CANDIDATES)
-enum sq_status sq_mapping_search(const struct sq_machine *machine, const struct sq_recipe *recipe,
+enum sq_status sq_mapping_search(const struct sq_machine *machine, const struct sq_demands *demands,
                                  const struct sq_gemm *gemm, struct sq_mapping plan[SQ_PLANS],
                                  unsigned *n, struct sq_error *err);
 
@@ -110,10 +123,10 @@ enum sq_status sq_mapping_search(const struct sq_machine *machine, const struct 
 // plans of the smaller one, and the least cycles never fall where a GEMM grows.
 struct sq_mapping_visitor {
     uint64_t least;
-    uint64_t bound; // sq_mapping_bound, which sq_mapping_sweep sets
+    uint64_t bound; // of the GEMM, which sq_mapping_sweep sets
     void (*visit)(struct sq_mapping_visitor *v, const struct sq_mapping *p);
 };
-enum sq_status sq_mapping_sweep(const struct sq_machine *machine, const struct sq_recipe *recipe,
+enum sq_status sq_mapping_sweep(const struct sq_machine *machine, const struct sq_demand *demand,
                                 const struct sq_gemm *gemm, struct sq_mapping_visitor *visitor,
                                 struct sq_error *err);
 
@@ -129,15 +142,6 @@ static inline bool sq_mapping_loads_weight(const struct sq_mapping *p, uint64_t 
     return !(p->weight_kept && i > 0);
 }
 
-// Bytes of every stream over the whole GEMM, and the DRAM cycles they occupy.
-void sq_mapping_traffic(const struct sq_mapping *p, uint64_t nbytes[SQ_N_STREAMS],
-                        uint64_t *dram_cycles);
-
-// Lower bound of the cycles of the GEMM on this machine, whatever the plan: the jobs of one block, which
-// nothing keeps waiting, on the cores as they are best split, or the DRAM if each operand crosses it once,
-// whichever is more. It never falls where a GEMM grows. compute, dram: cycles of this plan's jobs and of its
-// transfers, each a lower bound of its run.
-uint64_t sq_mapping_bound(const struct sq_mapping *p, uint64_t *compute, uint64_t *dram);
 // Lower bound of the cycles of this plan, if its jobs take so many, or sum.compute.
 uint64_t sq_mapping_least(const struct sq_mapping *p, uint64_t jobs);
 

@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "models/core/sq_format.h"
-#include "sim/format/sq_cost.h"
-#include "sim/format/sq_format_ops.h"
 #include "sim/io/sq_checked.h"
+#include "sim/machine/sq_work.h"
 
 static uint64_t ceil_div(uint64_t a, uint64_t b)
 {
@@ -49,7 +48,7 @@ static void size_output(const struct sq_mapping_context *c, uint64_t group_cycle
 static uint64_t group_cycles(const struct sq_cost_unit *u)
 {
     const bool is_core = u->unit.kind == SQ_UNIT_CORE || u->unit.kind == SQ_UNIT_CORE_ACT;
-    const uint64_t beats = sq_cost_beats(u, u->flush ? u->flush : u->step);
+    const uint64_t beats = sq_work_beats(u, u->flush ? u->flush : u->step);
     const unsigned low = is_core ? sq_core_low_steps(&u->unit.core) : 1;
     const unsigned high = is_core ? sq_core_high_steps(&u->unit.core) : 1;
     return beats * (low > high ? low : high);
@@ -59,23 +58,21 @@ enum sq_status sq_mapping_settle(struct sq_mapping_context *c, struct sq_error *
 {
     const struct sq_core_config *has = &c->machine->core;
     struct sq_core_config core;
-    const struct sq_format banks = sq_recipe_banks(c->recipe);
-    if (sq_cost_is_core(c->recipe))
-        SQ_TRY(sq_machine_core(c->machine, &banks, sq_recipe_act_bits(c->recipe), &core, err));
-    sq_cost_unit(c->recipe, has, c->gemm.m, c->gemm.k, &c->cost);
+    if (c->demand->is_core)
+        SQ_TRY(sq_machine_core(c->machine, &c->demand->banks, c->demand->act_bits, &core, err));
+    c->cost = c->demand->cost;
     if (c->cost.multipliers > 0 && c->cost.engines == 0)
         return SQ_FAIL(
             err, SQ_ERR_RANGE,
             "a core of machine %.40s has %u multipliers of the width that %s needs, need "
             "%u for one engine",
-            c->machine->name, has->rows * has->cols * c->cost.low_lanes, c->recipe->format->name,
+            c->machine->name, has->rows * has->cols * c->cost.low_lanes, c->demand->format,
             c->cost.multipliers);
     c->rows = c->cost.rows;
     c->cols = c->cost.lines;
     if (c->cost.multipliers == 0)
         size_output(c, group_cycles(&c->cost), &c->cost.unit.output);
     c->n_slices = ceil_div(c->cost.stored, c->cost.step);
-    c->index_cycles = sq_cost_lead_in(c->recipe, c->gemm.k);
     return SQ_OK;
 }
 
@@ -88,7 +85,7 @@ static uint64_t elements(const struct sq_mapping_context *c, uint64_t first, uin
 // Scale groups that end within the stretch.
 static uint64_t groups(const struct sq_mapping_context *c, uint64_t first_slice, uint64_t n_slices)
 {
-    const uint64_t group = c->recipe->group, first = first_slice * c->cost.step;
+    const uint64_t group = c->demand->group, first = first_slice * c->cost.step;
     const uint64_t end = first + elements(c, first_slice, n_slices);
     const bool at_end = end == c->cost.stored;
     if (group == 0)
@@ -100,13 +97,12 @@ static uint64_t groups(const struct sq_mapping_context *c, uint64_t first_slice,
 static void count_nbytes(const struct sq_mapping_context *c, uint64_t m, uint64_t n, uint64_t first,
                          uint64_t n_slices, unsigned cores_k, uint64_t nbytes[SQ_N_STREAMS])
 {
-    const uint64_t e = elements(c, first, n_slices), bank = c->recipe->bank;
+    const uint64_t e = elements(c, first, n_slices), bank = c->demand->bank;
     const struct sq_stretch stretch = {.elements = e,
                                        .banks = bank ? ceil_div(e, bank) : 0,
                                        .groups = groups(c, first, n_slices),
-                                       .at_end = first * c->cost.step + e == c->cost.stored,
-                                       .burst_nbytes = c->machine->burst_nbytes};
-    sq_cost_nbytes(c->recipe, m, n, c->gemm.m, &stretch, nbytes);
+                                       .at_end = first * c->cost.step + e == c->cost.stored};
+    sq_work_nbytes(c->demand, m, n, &stretch, nbytes);
     nbytes[SQ_STREAM_OUT] = 2 * m * n;
     nbytes[SQ_STREAM_PARTIAL] = cores_k > 1 ? 8 * m * n * cores_k : 0;
 }
@@ -187,7 +183,7 @@ bool sq_mapping_outputs_fit(const struct sq_mapping_context *c,
     const uint64_t rows = block->m * c->rows, cols = block->n * c->cols;
     const uint64_t e = elements(c, 0, min_u64(block->k, c->n_slices));
     struct sq_unit_job job;
-    sq_cost_job(c->recipe, &c->cost, e, &job);
+    sq_work_job(c->demand, e, &job);
     return 4 * rows * cols <= c->machine->out_nbytes / 2 && job.beats <= SQ_JOB_GROUP_BANKS_MAX &&
            block->m * block->n < (UINT64_C(1) << 31) / job.flushes &&
            (c->cost.depth == 0 || block->n < UINT64_C(1) << 16); // rows that an engine counts
@@ -239,7 +235,7 @@ static void fill_jobs(const struct sq_mapping_context *c, struct sq_mapping *p)
         cols[is_last] = ceil_div(ceil_div(n, c->cols), p->cores_n);
         abreast[is_last] = min_u64(cols[is_last], c->cost.abreast);
         tile[is_last] = (struct sq_unit_job){.tiles = 0};
-        sq_cost_job(c->recipe, &c->cost, core_elements(c, p, is_last), &tile[is_last]);
+        sq_work_job(c->demand, core_elements(c, p, is_last), &tile[is_last]);
     }
     for (unsigned i = 0; i < SQ_STEP_CLASSES; i++)
         if (sq_mapping_count(p->count_m, i & 1) && sq_mapping_count(p->count_n, i & 2) &&
@@ -257,9 +253,9 @@ static void take_own(const struct sq_mapping_context *c, struct sq_mapping *p, u
                      uint64_t e, struct sq_cost_counts *counts)
 {
     const bool is_last_n = i & 1, is_last_k = i & 2;
-    const bool is_tokens = sq_unit_is_of_tokens(&c->cost.unit);
+    const bool is_tokens = c->cost.is_of_tokens;
     const uint64_t row = is_last_n && !is_tokens ? (p->count_n - 1) * p->block_n : 0;
-    const uint64_t rows = is_tokens   ? c->recipe->rows->n
+    const uint64_t rows = is_tokens   ? c->demand->own->n
                           : is_last_n ? c->gemm.n - row
                                       : (p->count_n - 1) * p->block_n;
     const unsigned lines = is_tokens ? c->rows : c->cols * c->cost.abreast;
@@ -272,7 +268,7 @@ static void take_own(const struct sq_mapping_context *c, struct sq_mapping *p, u
         const uint64_t first = (chunk + part / p->cores_k) * p->block_k +
                                part % p->cores_k * ceil_div(slices, p->cores_k);
         const uint64_t at = row + (2 * t + 1) * tiles / (2 * counts->n) * lines;
-        sq_cost_own(&c->cost, c->recipe->rows, at, first * c->cost.step, e, counts->count[t]);
+        sq_work_own(c->demand, at, first * c->cost.step, e, counts->count[t]);
     }
 }
 
@@ -281,7 +277,7 @@ static void take_own(const struct sq_mapping_context *c, struct sq_mapping *p, u
 static uint64_t tiles_drawn(const struct sq_mapping_context *c, const struct sq_mapping *p,
                             unsigned i)
 {
-    if (!sq_unit_is_of_tokens(&c->cost.unit))
+    if (!c->cost.is_of_tokens)
         return p->step[2 * i + 1].job.passes; // the last row of blocks has it
     const uint32_t tiles = p->step[2 * i].job.tiles;
     return tiles ? tiles : p->step[2 * i + 1].job.tiles;
@@ -294,11 +290,11 @@ static void draw_kind(const struct sq_mapping_context *c, struct sq_mapping *p, 
     struct sq_cost_counts counts = {.all = tiles_drawn(c, p, i)};
     double kept[SQ_TILES_DRAWN], sum = 0;
     counts.n = counts.all < SQ_TILES_DRAWN ? (uint32_t)counts.all : SQ_TILES_DRAWN;
-    if (sq_cost_has_own(c->recipe))
+    if (c->demand->own)
         take_own(c, p, i, e, &counts);
-    else if (!sq_cost_draw(c->recipe, &c->cost, e, 1, &counts))
+    else if (!sq_work_draw(c->demand, e, 1, &counts))
         return;
-    sq_cost_tiles(c->recipe, &c->cost, e, &counts, p->drawn[i], kept);
+    sq_work_tiles(c->demand, e, &counts, p->drawn[i], kept);
     p->n_drawn[i] = counts.n;
     for (uint32_t t = 0; t < counts.n; t++)
         sum += kept[t] * (double)sq_cost_times(&counts, t);
@@ -311,7 +307,7 @@ void sq_mapping_draw_tiles(const struct sq_mapping_context *c, struct sq_mapping
         if (p->step[2 * i + 1].job.tiles == 0)
             continue;
         const uint64_t e = core_elements(c, p, i & 2), all = tiles_drawn(c, p, i);
-        if (!c->draws || sq_cost_has_own(c->recipe)) { // whose tiles depend on where they are
+        if (!c->draws || c->demand->own) { // whose tiles depend on where they are
             draw_kind(c, p, i, e);
             continue;
         }
@@ -336,7 +332,7 @@ void sq_mapping_lay_out(const struct sq_mapping_context *c, const unsigned cores
     p->cost = c->cost;
     p->n_slices = c->n_slices;
     p->latency = c->machine->dram_latency;
-    p->index_cycles = c->index_cycles;
+    p->index_cycles = c->demand->lead_in;
     p->cores_m = cores[0];
     p->cores_n = cores[1];
     p->cores_k = cores[2];

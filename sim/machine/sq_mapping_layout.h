@@ -6,15 +6,14 @@
 
 #include "sim/machine/sq_mapping.h"
 
-// Format and machine, with what follows from them.
+// Machine and demand, with what follows from them.
 struct sq_mapping_context {
     const struct sq_machine *machine;
-    const struct sq_recipe *recipe;
+    const struct sq_demand *demand;
     struct sq_gemm gemm;
-    struct sq_cost_unit cost;
-    unsigned rows, cols; // of a core
-    uint64_t n_slices;   // of K, of cost.step elements
-    uint64_t index_cycles;
+    struct sq_cost_unit cost;       // of the demand, with its output stage
+    unsigned rows, cols;            // of a core
+    uint64_t n_slices;              // of K, of cost.step elements
     struct sq_mapping_draws *draws; // what was drawn, for callers that lay out many plans; or NULL
 };
 
@@ -39,7 +38,7 @@ struct sq_mapping_residents {
     bool act, weight;
 };
 
-// The rest of a context that has machine, recipe and GEMM. Refuses a format that does not fit the
+// The rest of a context that has machine, demand and GEMM. Refuses a format that does not fit the
 // multipliers.
 enum sq_status sq_mapping_settle(struct sq_mapping_context *c, struct sq_error *err);
 

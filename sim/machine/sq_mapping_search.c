@@ -123,13 +123,24 @@ static void search_blocks(const struct sq_mapping_context *c, const unsigned cor
     }
 }
 
-static enum sq_status check_gemm(const struct sq_gemm *g, struct sq_error *err)
+enum sq_status sq_mapping_demand(const struct sq_machine *machine, const struct sq_recipe *recipe,
+                                 const struct sq_gemm *g, struct sq_demands *demands,
+                                 struct sq_error *err)
 {
     const uint64_t size[3] = {g->m, g->n, g->k};
     for (unsigned i = 0; i < 3; i++)
         if (size[i] < 1 || size[i] > SQ_GEMM_MAX)
             return SQ_FAIL(err, SQ_ERR_RANGE, "%c = %llu, need 1..%llu", "MNK"[i],
                            (unsigned long long)size[i], (unsigned long long)SQ_GEMM_MAX);
+    const struct sq_format_cost *const cost = recipe->format->cost;
+    struct sq_recipe slower;
+    SQ_TRY(sq_cost_check(recipe, err));
+    sq_demand_of(recipe, &machine->core, g->m, g->k, machine->burst_nbytes, demands->demand);
+    demands->n = 1;
+    for (unsigned i = 0; i < SQ_SLOWER_MAX && cost->slower && cost->slower(recipe, i, &slower); i++)
+        if (sq_cost_check(&slower, NULL) == SQ_OK)
+            sq_demand_of(&slower, &machine->core, g->m, g->k, machine->burst_nbytes,
+                         &demands->demand[demands->n++]);
     return SQ_OK;
 }
 
@@ -179,7 +190,7 @@ static enum sq_status choose(const struct sq_mapping_context *c,
     return SQ_OK;
 }
 
-// The candidates of one recipe.
+// The candidates of one demand.
 static enum sq_status search_own(struct sq_mapping_context *c, struct sq_mapping plan[],
                                  unsigned *n, struct sq_error *err)
 {
@@ -187,8 +198,6 @@ static enum sq_status search_own(struct sq_mapping_context *c, struct sq_mapping
     struct best best = {plan};
     uint64_t least = SQ_COUNT_OVER;
     bool fits = false;
-    SQ_TRY(check_gemm(&c->gemm, err));
-    SQ_TRY(sq_cost_check(c->recipe, err));
     SQ_TRY(sq_mapping_settle(c, err));
     for (unsigned i = 0; i < SQ_CANDIDATES; i++)
         plan[i].count_m = 0;
@@ -242,11 +251,11 @@ static bool take_over(const struct sq_mapping_context *c, const struct sq_mappin
     return check_counts(p, NULL) == SQ_OK;
 }
 
-// Adds the plans of a slower recipe to the *n there are. Where it has none, none are added.
-static void search_slower(const struct sq_mapping_context *c, const struct sq_recipe *slower,
+// Adds the plans of a slower demand to the *n there are. Where it has none, none are added.
+static void search_slower(const struct sq_mapping_context *c, const struct sq_demand *slower,
                           struct sq_mapping plan[SQ_PLANS], unsigned *n)
 {
-    struct sq_mapping_context of = {.machine = c->machine, .recipe = slower, .gemm = c->gemm};
+    struct sq_mapping_context of = {.machine = c->machine, .demand = slower, .gemm = c->gemm};
     struct sq_mapping other[SQ_CANDIDATES];
     unsigned n_other;
     if (search_own(&of, other, &n_other, NULL) != SQ_OK)
@@ -259,16 +268,14 @@ static void search_slower(const struct sq_mapping_context *c, const struct sq_re
     }
 }
 
-enum sq_status sq_mapping_search(const struct sq_machine *machine, const struct sq_recipe *recipe,
+enum sq_status sq_mapping_search(const struct sq_machine *machine, const struct sq_demands *demands,
                                  const struct sq_gemm *gemm, struct sq_mapping plan[SQ_PLANS],
                                  unsigned *n, struct sq_error *err)
 {
-    struct sq_mapping_context c = {.machine = machine, .recipe = recipe, .gemm = *gemm};
-    struct sq_recipe slower;
+    struct sq_mapping_context c = {.machine = machine, .demand = demands->demand, .gemm = *gemm};
     SQ_TRY(search_own(&c, plan, n, err));
-    for (unsigned i = 0;
-         recipe->format->cost->slower && recipe->format->cost->slower(recipe, i, &slower); i++)
-        search_slower(&c, &slower, plan, n);
+    for (unsigned i = 1; i < demands->n; i++)
+        search_slower(&c, &demands->demand[i], plan, n);
     return SQ_OK;
 }
 
@@ -328,14 +335,14 @@ static void sweep_blocks(struct sweep *w, uint64_t k)
     }
 }
 
-enum sq_status sq_mapping_sweep(const struct sq_machine *machine, const struct sq_recipe *recipe,
+enum sq_status sq_mapping_sweep(const struct sq_machine *machine, const struct sq_demand *demand,
                                 const struct sq_gemm *gemm, struct sq_mapping_visitor *v,
                                 struct sq_error *err)
 {
     struct sq_mapping_draws draws = {.slot = {{0}}};
     struct sq_mapping_context c = {
-        .machine = machine, .recipe = recipe, .gemm = *gemm, .draws = &draws};
-    const bool is_random = sq_cost_has_own(recipe) || recipe->format->cost->draw;
+        .machine = machine, .demand = demand, .gemm = *gemm, .draws = &draws};
+    const bool is_random = demand->own || demand->work.times > 0;
     struct sweep w = {.v = v};
     unsigned cores[3] = {0};
     SQ_TRY(sq_mapping_settle(&c, err));

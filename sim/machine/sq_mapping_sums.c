@@ -76,20 +76,7 @@ void sq_mapping_sum(const struct sq_mapping *p, struct sq_mapping_sums *sum)
     }
 }
 
-void sq_mapping_traffic(const struct sq_mapping *p, uint64_t nbytes[SQ_N_STREAMS], uint64_t *dram)
-{
-    memcpy(nbytes, p->sum.nbytes, sizeof p->sum.nbytes);
-    *dram = p->sum.dram;
-}
-
 // ---- figures --------------------------------------------------------------------------------
-
-uint64_t sq_mapping_bound(const struct sq_mapping *p, uint64_t *compute, uint64_t *dram)
-{
-    *compute = p->sum.compute;
-    *dram = p->sum.dram;
-    return p->bound;
-}
 
 static double size_of(uint64_t total, uint64_t block, uint64_t count, bool is_last)
 {

@@ -204,8 +204,7 @@ struct sq_sweep_point {
     uint32_t absent;  // bit per axis: not one of this specification
     uint32_t foreign; // bit per axis: not one of this format; null in the row
     struct sq_recipe recipe;
-    struct sq_format format;      // its banks, 0 where it has none
-    struct sq_core_config config; // sq_w
+    struct sq_core_config config; // of a recipe that a core alone can run: that core
     const char *model, *workload; // NULL where the source is another; both: a join
     const char *machine_name;     // NULL: one core with free streams
     struct sq_machine machine;    // as the axes changed it

@@ -170,7 +170,6 @@ static bool settle_format(const struct sq_sweep_grid *s, struct sq_sweep_point *
     }
     if (sq_format_settle(SQ_IN_SWEEP, NULL, r, NULL) != SQ_OK)
         return false;
-    p->format = of->option[SQ_AXIS_PRECISION] ? sq_recipe_banks(r) : (struct sq_format){0};
     return sq_cost_check(r, NULL) == SQ_OK;
 }
 
@@ -225,14 +224,15 @@ static bool settle_core(const struct sq_sweep_grid *s, struct sq_sweep_point *p)
     q[SQ_AXIS_HIGH_LANES] = core.high_lanes;
     if (!sq_cost_is_core(&p->recipe))
         return true;
+    const struct sq_format banks = sq_recipe_banks(&p->recipe);
     p->config = core;
     p->config.act_bits = sq_recipe_act_bits(&p->recipe);
-    p->config.high_bits = p->format.high_bits;
-    p->config.low_bits = p->format.low_bits;
-    p->config.bank = p->format.bank;
-    p->config.high_per_bank = p->format.high_per_bank;
+    p->config.high_bits = banks.high_bits;
+    p->config.low_bits = banks.low_bits;
+    p->config.bank = banks.bank;
+    p->config.high_per_bank = banks.high_per_bank;
     if (s->machine &&
-        sq_machine_core(&p->machine, &p->format, p->config.act_bits, &p->config, NULL) != SQ_OK)
+        sq_machine_core(&p->machine, &banks, p->config.act_bits, &p->config, NULL) != SQ_OK)
         return false;
     return sq_core_config_check(&p->config, NULL) == SQ_OK;
 }
@@ -246,21 +246,23 @@ bool sq_sweep_point_settle(const struct sq_sweep_grid *s, struct sq_sweep_point 
     p->k = s->is_gemm ? (size_t)q[SQ_AXIS_K] : 0;
     if (!settle_format(s, p) || !settle_core(s, p))
         return false;
-    q[SQ_HIGH_BITS] = p->format.high_bits;
-    q[SQ_LOW_BITS] = p->format.low_bits;
+    const struct sq_format banks = sq_recipe_banks(&p->recipe);
+    const bool has_banks = s->of_format[(size_t)q[SQ_AXIS_FORMAT]].option[SQ_AXIS_PRECISION];
+    q[SQ_HIGH_BITS] = has_banks ? banks.high_bits : 0;
+    q[SQ_LOW_BITS] = has_banks ? banks.low_bits : 0;
     q[SQ_AXIS_HIGH_PER_BANK] = p->recipe.high_per_bank;
     q[SQ_EQUIVALENT_BITS] = p->recipe.format->cost->equivalent_bits(&p->recipe);
     if (!sq_cost_is_core(&p->recipe))
         return true;
     struct sq_core_config core = p->config;
-    (void)sq_core_join_banks(&core, p->format.group);
+    (void)sq_core_join_banks(&core, banks.group);
     q[SQ_LOW_STEPS] = sq_core_low_steps(&core);
     q[SQ_HIGH_STEPS] = sq_core_high_steps(&core);
     if (!s->is_gemm || s->machine)
         return true;
-    const size_t k_padded = sq_k_padded(&p->format, p->k);
-    core = sq_gemm_core(&p->config, &p->format, k_padded);
-    return sq_gemm_job(&core, &p->format, p->m, p->n, k_padded, &job, NULL) == SQ_OK;
+    const size_t k_padded = sq_k_padded(&banks, p->k);
+    core = sq_gemm_core(&p->config, &banks, k_padded);
+    return sq_gemm_job(&core, &banks, p->m, p->n, k_padded, &job, NULL) == SQ_OK;
 }
 
 void sq_sweep_grid_point(const struct sq_sweep_grid *s, size_t i, struct sq_sweep_point *p)

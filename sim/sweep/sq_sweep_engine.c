@@ -276,15 +276,15 @@ static enum sq_status time_on_core(const struct sq_sweep_point *p, const struct 
 {
     static const struct sq_rates free_streams = {1, 1, 1, 1};
     struct sq_job job;
-    const size_t k_padded = sq_k_padded(&p->format, (size_t)g->size.k);
-    const struct sq_core_config core = sq_gemm_core(&p->config, &p->format, k_padded);
-    SQ_TRY(
-        sq_gemm_job(&core, &p->format, (size_t)g->size.m, (size_t)g->size.n, k_padded, &job, err));
+    const struct sq_format banks = sq_recipe_banks(&p->recipe);
+    const size_t k_padded = sq_k_padded(&banks, (size_t)g->size.k);
+    const struct sq_core_config core = sq_gemm_core(&p->config, &banks, k_padded);
+    SQ_TRY(sq_gemm_job(&core, &banks, (size_t)g->size.m, (size_t)g->size.n, k_padded, &job, err));
     const struct sq_core_stats stats = sq_core_run_fast(&core, &job, &free_streams);
     const double macs = (double)g->size.m * (double)g->size.n * (double)g->size.k;
     const double pe = (double)stats.cycles * p->config.rows * p->config.cols;
     const struct sq_mapping_use use = {pe * p->config.low_lanes, macs, pe * p->config.high_lanes,
-                                       macs * p->format.high_per_bank / p->format.bank};
+                                       macs * banks.high_per_bank / banks.bank};
     add_gemm(p, g, g->count * (double)stats.cycles, &use, r);
     add_causes(stats.low, stats.high, SQ_N_CAUSES, g->count, r);
     r->bound += g->count * (double)sq_job_bound(&core, &job);
@@ -298,12 +298,11 @@ static enum sq_status time_on_machine(const struct sq_sweep_point *p,
 {
     struct sq_mapping plan;
     struct sq_machine_stats stats;
-    uint64_t compute, dram;
     SQ_TRY(sq_mapping_run(machine, &p->recipe, &g->size, &plan, &stats, memo, err));
     const struct sq_mapping_use use = sq_mapping_used(machine, &plan, (double)stats.cycles);
     add_gemm(p, g, g->count * (double)stats.cycles, &use, r);
     add_causes(stats.low, stats.high, SQ_N_UNIT_CAUSES, g->count, r);
-    r->bound += g->count * (double)sq_mapping_bound(&plan, &compute, &dram);
+    r->bound += g->count * (double)plan.bound;
     r->memory += g->count * (double)stats.memory;
     r->index += g->count * (double)stats.index;
     for (unsigned i = 0; i < SQ_N_STREAMS; i++)
@@ -377,7 +376,7 @@ static enum sq_status run_pe(const struct sq_sweep_inputs *in, const struct sq_s
                              struct sq_sweep_result *r, struct sq_error *err)
 {
     struct sq_core_config g = p->config;
-    (void)sq_core_join_banks(&g, p->format.group);
+    (void)sq_core_join_banks(&g, p->recipe.group);
     const struct sq_synth_block block = {.top = "sq_pe",
                                          .n_params = 7,
                                          .param = {{"LowLanes", g.low_lanes},

@@ -170,20 +170,13 @@ static enum sq_status check_cost(const struct sq_recipe *r, struct sq_error *err
     return sq_cost_check_act(r, false, err);
 }
 
-static void unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
-                 uint64_t k, struct sq_cost_unit *u)
+static void demand(const struct sq_recipe *r, const struct sq_core_config *has, struct sq_demand *d)
 {
-    (void)m, (void)k;
+    struct sq_cost_unit *const u = &d->cost;
     u->low_lanes = sq_cost_products(has, 1, sq_recipe_act_bits(r));
     sq_cost_pieces(u, 1, u->low_lanes);
-}
-
-static void weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
-                          const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS])
-{
-    (void)r, (void)m_all;
-    nbytes[SQ_STREAM_LO] = n * sq_cost_bytes((double)t->elements);
-    nbytes[SQ_STREAM_SCALE] = n * 4 * t->groups;
+    d->of[SQ_STREAM_LO].element = 1;
+    d->of[SQ_STREAM_SCALE].group = 4;
 }
 
 static double equivalent_bits(const struct sq_recipe *r)
@@ -210,8 +203,7 @@ static const struct sq_format_file stored = {
 
 static const struct sq_format_cost timed = {
     .check = check_cost,
-    .unit = unit,
-    .weight_nbytes = weight_nbytes,
+    .demand = demand,
     .equivalent_bits = equivalent_bits,
 };
 

@@ -355,7 +355,7 @@ SQ_TEST(test_machine)
         struct sq_chip chip;
         struct sq_chip_layer c;
         struct sq_chip_stats step;
-        uint64_t compute, dram, nbytes = 0;
+        uint64_t nbytes = 0;
         if (sq_format_recipe(sq_formats[f], SQ_IN_RUN, NULL, &recipe, NULL) != SQ_OK ||
             sq_mapping_run(&m, &recipe, &g, &p, &s, NULL, NULL) != SQ_OK)
             continue;
@@ -371,8 +371,8 @@ SQ_TEST(test_machine)
         assert_int_equal(s.low[SQ_CAUSE_BLOCKED_OUTPUT], step.blocked);
         assert_int_equal(nbytes + 4 * SQ_DESC_WORDS, step.read_beats * m.chip.bus_nbytes);
         assert_int_equal(s.nbytes[SQ_STREAM_OUT], step.write_beats * m.chip.bus_nbytes);
-        assert_true(sq_mapping_bound(&p, &compute, &dram) <= s.cycles);
-        assert_int_equal(compute, step.busy);
+        assert_true(p.bound <= s.cycles);
+        assert_int_equal(p.sum.compute, step.busy);
         ran++;
         of_format[f]++;
     }

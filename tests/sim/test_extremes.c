@@ -94,11 +94,9 @@ static void check_run(const struct sq_machine *m, const struct sq_recipe *s,
 {
     const struct sq_gemm *g = &p->gemm;
     const struct sq_machine_stats a = sq_machine_run_fast(m, p);
-    uint64_t compute, dram;
-    const uint64_t bound = sq_mapping_bound(p, &compute, &dram);
     long double nbytes = 0;
-    assert_true((wide)compute == compute_of(p));
-    assert_true(a.cycles >= bound && a.cycles <= p->limit && p->limit <= SQ_COUNT_MAX);
+    assert_true((wide)p->sum.compute == compute_of(p));
+    assert_true(a.cycles >= p->bound && a.cycles <= p->limit && p->limit <= SQ_COUNT_MAX);
     assert_int_equal(sq_unit_causes_sum(a.low) + a.index + a.memory, a.cycles);
     assert_int_equal(sq_unit_causes_sum(a.high) + a.index + a.memory, a.cycles);
     const double low = sq_mapping_use_low(m, p, (double)a.cycles);
@@ -114,7 +112,7 @@ static void check_run(const struct sq_machine *m, const struct sq_recipe *s,
         nbytes += (long double)a.nbytes[i];
     const long double per_cycle =
         (long double)m->burst_nbytes * (long double)m->burst_den / (long double)m->burst_num;
-    assert_true((long double)dram * per_cycle >= nbytes * (1 - 1e-15L));
+    assert_true((long double)p->sum.dram * per_cycle >= nbytes * (1 - 1e-15L));
 }
 
 SQ_TEST(test_machine)
@@ -154,8 +152,8 @@ SQ_TEST(test_limits_together)
     m.core.rows = m.core.cols = m.core.low_lanes = m.core.high_lanes = 1;
     for (size_t i = 0; sq_formats[i]; i++) {
         const struct sq_recipe s = default_of(sq_formats[i]);
-        m.core.rows = m.core.cols = s.format->cost->draw ? 3 : 1; // multipliers of one engine
-        m.core.low_lanes = s.format->cost->draw ? 128 : 1;
+        m.core.rows = m.core.cols = s.format->cost->law ? 3 : 1; // multipliers of one engine
+        m.core.low_lanes = s.format->cost->law ? 128 : 1;
         assert_int_equal(sq_mapping_make(&m, &s, &huge, &p, &err), SQ_ERR_RANGE);
         assert_non_null(strstr(err.text, "more than 9223372036854775807"));
     }

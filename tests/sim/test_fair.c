@@ -21,8 +21,9 @@ static unsigned products(const struct sq_core_config *c)
 
 static double pace(const struct sq_recipe *r, const struct sq_core_config *c)
 {
-    struct sq_cost_unit u;
-    sq_cost_unit(r, c, 64, 4096, &u);
+    struct sq_demand demand;
+    sq_demand_of(r, c, 64, 4096, 0, &demand);
+    const struct sq_cost_unit u = demand.cost;
     const unsigned low = sq_core_low_steps(&u.unit.core), high = sq_core_high_steps(&u.unit.core);
     return (double)(low > high ? low : high) / u.unit.core.bank;
 }
@@ -53,7 +54,7 @@ SQ_TEST(test_peak)
         const struct sq_core_config before = m.core;
         struct sq_fair_pe pe;
         struct sq_error err;
-        struct sq_cost_unit u;
+        struct sq_demand now, was;
         if (sq_fair_machine(SQ_FAIR_PEAK, NULL, &r, &m, &pe, &err) != SQ_OK) {
             assert_true(products(&before) < 2 * 8 * 8); // no room for one multiplier of each path
             continue;
@@ -62,13 +63,13 @@ SQ_TEST(test_peak)
         assert_int_equal(pe.products, products(&m.core));
         assert_true(pe.products <= pe.reference);
         assert_true(isnan(pe.area_um2));
-        sq_cost_unit(&r, &m.core, 64, 4096, &u);
+        sq_demand_of(&r, &m.core, 64, 4096, 0, &now);
+        const struct sq_cost_unit u = now.cost;
         assert_int_equal(pe.low_lanes, u.low_lanes);
         assert_int_equal(pe.high_lanes, u.high_lanes);
         if (u.unit.kind == SQ_UNIT_ARRAY || u.unit.engine) {
-            struct sq_cost_unit was;
-            sq_cost_unit(&r, &before, 64, 4096, &was);
-            assert_memory_equal(&u, &was, sizeof u); // they have them all
+            sq_demand_of(&r, &before, 64, 4096, 0, &was);
+            assert_memory_equal(&now, &was, sizeof now); // they have them all
             continue;
         }
         check_best(&r, &m.core, pe.reference);

@@ -85,8 +85,9 @@ static void visit_machine(const struct sq_format *f)
     r.group = f->group;
     for (unsigned lanes = 4; lanes <= 128; lanes++) {
         const struct sq_core_config has = core_of(f, lanes);
-        struct sq_cost_unit u;
-        sq_cost_unit(&r, &has, 64, 5 * 128, &u);
+        struct sq_demand demand;
+        sq_demand_of(&r, &has, 64, 5 * 128, 0, &demand);
+        const struct sq_cost_unit u = demand.cost;
         const struct sq_core_config alone = sq_gemm_core(&has, f, 5 * 128);
         assert_int_equal(u.unit.core.bank, alone.bank);
         assert_int_equal(u.unit.core.high_per_bank, alone.high_per_bank);

@@ -68,12 +68,12 @@ static void check(const struct sq_machine *m, const struct sq_mapping *p, unsign
     static struct sq_unit_memo memo; // of all machines in turn, several jobs to a slot
     const struct sq_machine_stats c = sq_machine_run_next(m, p, &memo);
     assert_memory_equal(&a, &c, sizeof a);
-    uint64_t compute, dram, nbytes = 0;
-    assert_true(a.cycles >= sq_mapping_bound(p, &compute, &dram));
+    uint64_t nbytes = 0;
+    assert_true(a.cycles >= p->bound);
     assert_int_equal(sq_unit_causes_sum(a.low) + a.index + a.memory, a.cycles);
     assert_int_equal(sq_unit_causes_sum(a.high) + a.index + a.memory, a.cycles);
     assert_int_equal(a.index, p->index_cycles);
-    assert_int_equal(a.dram_busy, dram);
+    assert_int_equal(a.dram_busy, p->sum.dram);
     assert_true(a.dram_busy <= a.cycles && a.memory < a.cycles);
     assert_true(sq_mapping_use_low(m, p, (double)a.cycles) <= 1);
     assert_true(sq_mapping_use_high(m, p, (double)a.cycles) <= 1);
@@ -102,12 +102,11 @@ SQ_TEST(test_random)
         struct sq_error err;
         if (sq_mapping_make(&m, &s, &g, &p, &err) != SQ_OK) {
             assert_true(strstr(err.text, "does not hold one tile") ||
-                        (s.format->cost->draw && strstr(err.text, "for one engine")));
+                        (s.format->cost->law && strstr(err.text, "for one engine")));
             refused++;
             continue;
         }
-        uint64_t compute, dram;
-        if (sq_mapping_bound(&p, &compute, &dram) > 400000)
+        if (p.bound > 400000)
             continue; // stepping it would take too long
         check(&m, &p, checked++);
     }
@@ -127,9 +126,8 @@ SQ_TEST(test_traffic)
     sq_grid_set(&w4)->weight.low_bits = 4;
     const struct sq_gemm g = {96, 160, 1024};
     struct sq_mapping p;
-    uint64_t n[SQ_N_STREAMS], dram;
+    const uint64_t *const n = p.sum.nbytes;
     assert_int_equal(sq_mapping_make(&m, &s, &g, &p, NULL), SQ_OK);
-    sq_mapping_traffic(&p, n, &dram);
     assert_int_equal(n[SQ_STREAM_LO] + n[SQ_STREAM_HI], g.n * g.k * 6 / 8);
     assert_int_equal(n[SQ_STREAM_SCALE], 8 * g.n * g.k / 128);
     assert_int_equal(n[SQ_STREAM_ACT], g.m * g.k);
@@ -137,7 +135,6 @@ SQ_TEST(test_traffic)
     assert_int_equal(n[SQ_STREAM_OUT], 2 * g.m * g.n);
     assert_int_equal(n[SQ_STREAM_PARTIAL], 0);
     assert_int_equal(sq_mapping_make(&m, &w4, &g, &p, NULL), SQ_OK);
-    sq_mapping_traffic(&p, n, &dram);
     assert_int_equal(n[SQ_STREAM_LO], g.n * g.k / 2);
     assert_int_equal(n[SQ_STREAM_HI], 0);
     assert_int_equal(n[SQ_STREAM_SCALE], 4 * g.n * g.k / 128);
@@ -157,21 +154,18 @@ SQ_TEST(test_spqt_traffic)
     struct sq_recipe s = default_of(&sq_format_spqt);
     struct sq_gemm g = {1, 512, 3072};
     struct sq_mapping p;
-    uint64_t n[SQ_N_STREAMS], dram;
+    const uint64_t *const n = p.sum.nbytes;
     assert_int_equal(sq_mapping_make(&m, &s, &g, &p, NULL), SQ_OK);
-    sq_mapping_traffic(&p, n, &dram);
     assert_in_range(n[SQ_STREAM_LO], g.n * g.k / 2 * 7 / 12,
                     g.n * g.k / 2 * 7 / 12 + p.count_k - 1);
     assert_in_range(n[SQ_STREAM_SCALE], g.n * g.k / 16 * 7 / 12,
                     g.n * g.k / 16 * 7 / 12 + p.count_k - 1);
     g.n = 257;
     assert_int_equal(sq_mapping_make(&m, &s, &g, &p, NULL), SQ_OK);
-    sq_mapping_traffic(&p, n, &dram);
     assert_in_range(n[SQ_STREAM_LO], 512 * g.k / 2 * 7 / 12,
                     512 * g.k / 2 * 7 / 12 + p.count_k - 1);
     sq_spqt_set(&s)->layout = SQ_SPQT_ROW;
     assert_int_equal(sq_mapping_make(&m, &s, &g, &p, NULL), SQ_OK);
-    sq_mapping_traffic(&p, n, &dram);
     assert_int_equal(n[SQ_STREAM_LO], g.n * g.k / 2);
     assert_int_equal(n[SQ_STREAM_SCALE], g.n * g.k / 16);
 }
@@ -190,20 +184,17 @@ SQ_TEST(test_limits)
     const struct sq_recipe s = default_of(&sq_format_sq_w);
     const struct sq_gemm g = {256, 1024, 2048};
     struct sq_mapping p;
-    uint64_t compute, dram;
     m.dram_bytes_per_s = 1e8;
     sq_machine_derive(&m);
     assert_int_equal(sq_mapping_make(&m, &s, &g, &p, NULL), SQ_OK);
     struct sq_machine_stats slow = sq_machine_run_fast(&m, &p);
-    (void)sq_mapping_bound(&p, &compute, &dram);
-    assert_true((double)slow.cycles < 1.01 * (double)dram);
+    assert_true((double)slow.cycles < 1.01 * (double)p.sum.dram);
     m.dram_bytes_per_s = 1e13;
     sq_machine_derive(&m);
     assert_int_equal(sq_mapping_make(&m, &s, &g, &p, NULL), SQ_OK);
     struct sq_machine_stats fast = sq_machine_run_fast(&m, &p);
-    (void)sq_mapping_bound(&p, &compute, &dram);
-    assert_int_equal(compute, g.m / 32 * (g.n / 32) * (g.k / 16));
-    assert_true((double)fast.cycles < 1.01 * (double)compute);
+    assert_int_equal(p.sum.compute, g.m / 32 * (g.n / 32) * (g.k / 16));
+    assert_true((double)fast.cycles < 1.01 * (double)p.sum.compute);
 }
 
 // Transfers go in an order that no time changes: a plan of shorter jobs and transfers never ends
@@ -217,8 +208,10 @@ SQ_TEST(test_monotone)
         const struct sq_recipe s = random_recipe(&r);
         const struct sq_gemm g = {between(&r, 1, 400), between(&r, 1, 400), between(&r, 1, 3000)};
         struct sq_mapping plan[SQ_PLANS];
+        struct sq_demands d;
         unsigned n;
-        if (sq_mapping_search(&m, &s, &g, plan, &n, NULL) != SQ_OK)
+        if (sq_mapping_demand(&m, &s, &g, &d, NULL) != SQ_OK ||
+            sq_mapping_search(&m, &d, &g, plan, &n, NULL) != SQ_OK)
             continue;
         struct sq_mapping p = plan[sq_rng_below(&r, n)];
         const uint64_t before = sq_machine_run_fast(&m, &p).cycles;
@@ -262,7 +255,9 @@ static uint64_t free_masks(const struct sq_machine *m, const struct sq_recipe *d
     struct sq_mapping plan[SQ_PLANS + 1];
     uint64_t least = UINT64_MAX;
     unsigned n;
-    assert_int_equal(sq_mapping_search(m, d, g, plan, &n, NULL), SQ_OK);
+    struct sq_demands demands;
+    assert_int_equal(sq_mapping_demand(m, d, g, &demands, NULL), SQ_OK);
+    assert_int_equal(sq_mapping_search(m, &demands, g, plan, &n, NULL), SQ_OK);
     plan[n++] = *best;
     for (unsigned i = 0; i < n; i++) {
         plan[i].cost.unit.kind = SQ_UNIT_CORE;
@@ -383,7 +378,6 @@ SQ_TEST(test_neighbours)
         struct sq_gemm g = {any_size(&r), any_size(&r), any_size(&r)};
         struct sq_mapping p, q;
         struct sq_machine_stats a, b;
-        uint64_t of[2];
         g.k = sq_rng_below(&r, 2) ? (g.k + 255) / 256 * 256 : g.k;
         struct sq_gemm h = g;
         grow(&r, &h);
@@ -391,8 +385,7 @@ SQ_TEST(test_neighbours)
             continue;
         assert_int_equal(sq_mapping_run(on, &s, &g, &p, &a, &memo, NULL), SQ_OK);
         assert_int_equal(sq_mapping_run(on, &s, &h, &q, &b, &memo, NULL), SQ_OK);
-        const uint64_t bound[2] = {sq_mapping_bound(&p, &of[0], &of[1]),
-                                   sq_mapping_bound(&q, &of[0], &of[1])};
+        const uint64_t bound[2] = {p.bound, q.bound};
         if ((double)a.cycles > 1.001 * (double)b.cycles ||
             (double)bound[0] > 1.001 * (double)bound[1])
             fail_msg("seed %llu, %s on %s: %llu x %llu x %llu takes %llu cycles (bound %llu), "

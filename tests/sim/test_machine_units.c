@@ -21,6 +21,7 @@
 #include "sim/format/gqsa/sq_gqsa_recipe.h"
 #include "sim/format/scaled/sq_bs_format.h"
 #include "sim/machine/sq_machine_run.h"
+#include "sim/machine/sq_work.h"
 #include "tests/sim/random_recipe.h"
 #include "tests/unit/fixture.h"
 
@@ -378,7 +379,7 @@ SQ_TEST(test_slowest)
     for (unsigned i = 0; i < 300; i++) {
         const size_t row = sq_rng_below(&r, 3);
         struct sq_cost_counts c = {.n = between(&r, 1, SQ_TILES_DRAWN)};
-        struct sq_cost_unit u;
+        struct sq_demand d;
         struct sq_tile_work tile[SQ_TILES_DRAWN];
         double kept[SQ_TILES_DRAWN];
         struct sq_recipe s = default_of(sq_format_find(sides[row].format));
@@ -386,15 +387,16 @@ SQ_TEST(test_slowest)
         uint64_t slowest = 0, idle = 0, slack = 0;
         if (row == 0)
             sq_gqsa_set(&s)->is_slice_k = 1;
-        sq_cost_unit(&s, &m.core, between(&r, 1, 8), 256, &u);
+        sq_demand_of(&s, &m.core, between(&r, 1, 8), 256, m.burst_nbytes, &d);
+        const struct sq_cost_unit u = d.cost;
         if (u.engines == 0)
             continue;
         c.all = c.n;
         for (uint32_t t = 0; t < c.n; t++)
             for (unsigned e = 0; e < sq_cost_counted(&u); e++)
                 c.count[t][e] = sq_rng_below(&r, 2) ? sq_rng_below(&r, 17) : 0;
-        sq_cost_tiles(&s, &u, 256, &c, tile, kept);
-        const bool is_of_tokens = sq_unit_is_of_tokens(&u.unit);
+        sq_work_tiles(&d, 256, &c, tile, kept);
+        const bool is_of_tokens = u.is_of_tokens;
         const struct sq_unit_job j = {.tiles = is_of_tokens ? c.n : 2,
                                       .passes = is_of_tokens ? 2 : c.n,
                                       .flushes = 1,

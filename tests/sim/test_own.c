@@ -136,8 +136,9 @@ SQ_TEST(test_fullest)
     struct sq_rng rng = {12};
     struct sq_machine m = machine_of(&rng, 1, 1 << 16);
     struct sq_recipe r = default_of(&sq_format_gqsa);
-    struct sq_cost_unit unit;
-    sq_cost_unit(&r, &m.core, 64, 4096, &unit);
+    struct sq_demand demand;
+    sq_demand_of(&r, &m.core, 64, 4096, 0, &demand);
+    const struct sq_cost_unit unit = demand.cost;
     const unsigned lines = unit.abreast;
     const struct sq_gemm g = {64, SQ_TILES_DRAWN * lines, 4096};
     struct sq_own own;

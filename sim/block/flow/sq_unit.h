@@ -59,9 +59,6 @@ _Static_assert(sizeof(struct sq_unit) == sizeof(void *) + 4 * sizeof(uint32_t) +
                "no padding");
 
 const char *sq_unit_name(const struct sq_unit *unit); // "core", ...; of engines that of their block
-uint32_t sq_unit_least_work(const struct sq_unit *unit); // a tile takes as long as for so much
-bool sq_unit_is_of_tokens(
-    const struct sq_unit *unit); // lists say the work of tokens, not of channels
 
 struct sq_unit_job {
     uint32_t tiles, passes; // >= 1 each, tiles * passes * flushes < 2^31

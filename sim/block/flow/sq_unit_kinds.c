@@ -12,16 +12,6 @@ const char *sq_unit_name(const struct sq_unit *unit)
     return unit->engine ? unit->engine->block->name : name[unit->kind];
 }
 
-uint32_t sq_unit_least_work(const struct sq_unit *unit)
-{
-    return unit->engine ? unit->engine->least : 0;
-}
-
-bool sq_unit_is_of_tokens(const struct sq_unit *unit)
-{
-    return unit->engine && unit->engine->is_of_tokens;
-}
-
 void sq_unit_count(struct sq_unit_stats *stats, enum sq_cause cause)
 {
     stats->cycles++;

@@ -63,14 +63,13 @@ static enum sq_status time_gemm(const struct run *r, const struct sq_run_layer *
     const struct sq_recipe *recipe = layer ? &layer->recipe : &r->request->recipe;
     const struct sq_machine *hw = &r->machine;
     struct result *out = &timed->result;
-    uint64_t compute, dram;
     struct sq_machine_stats s;
     SQ_TRY(sq_mapping_run(hw, recipe, gemm, &timed->plan, &s, memo, err));
     const struct sq_mapping *p = &timed->plan;
     memset(out, 0, sizeof *out);
-    out->bound = (long double)sq_mapping_bound(p, &compute, &dram);
-    out->compute = (long double)compute;
-    out->dram = (long double)dram;
+    out->bound = (long double)p->bound;
+    out->compute = (long double)p->sum.compute;
+    out->dram = (long double)p->sum.dram;
     out->cycles = (long double)s.cycles;
     out->macs = (long double)gemm->m * gemm->n * gemm->k;
     out->index = (long double)s.index;

@@ -103,13 +103,13 @@ static unsigned ceil_div(unsigned a, unsigned b)
 }
 
 // Channels are in the order of the mask: a beat holds whole banks, or the same part of one.
-static void static_unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
-                        uint64_t k, struct sq_cost_unit *u)
+static void static_demand(const struct sq_recipe *r, const struct sq_core_config *has,
+                          struct sq_demand *d)
 {
+    struct sq_cost_unit *const u = &d->cost;
     const unsigned high = r->high_per_bank, low = r->bank - high, all = all_cells(has);
     const unsigned banks = all / cells(r, low, high);
     unsigned parts = 1;
-    (void)m, (void)k;
     while (banks == 0 && parts < r->bank &&
            cells(r, ceil_div(low, parts), ceil_div(high, parts)) > all)
         parts++;
@@ -121,6 +121,8 @@ static void static_unit(const struct sq_recipe *r, const struct sq_core_config *
     u->high_lanes = banks > 0 ? banks * high : ceil_div(high, parts);
     u->low = 1 - high_share(r);
     u->high = high_share(r);
+    sq_grid_demand(r, d);
+    d->n_act_scales = 2;
 }
 
 static unsigned lanes(double n, unsigned most)
@@ -129,14 +131,14 @@ static unsigned lanes(double n, unsigned most)
 }
 
 // Low codes stay in place, with the mask code at the high ones: whole banks on both paths.
-static void dynamic_unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
-                         uint64_t k, struct sq_cost_unit *u)
+static void dynamic_demand(const struct sq_recipe *r, const struct sq_core_config *has,
+                           struct sq_demand *d)
 {
+    struct sq_cost_unit *const u = &d->cost;
     const struct sq_grid_recipe *o = sq_grid_recipe(r);
     const struct sq_format f = sq_recipe_banks(r);
     const double times =
         (double)all_cells(has) / cells(r, has->low_lanes, has->high_lanes) * (1 + 1e-9);
-    (void)m;
     u->low_lanes = lanes(times * has->low_lanes, 128);
     u->high_lanes = lanes(times * has->high_lanes, 64);
     u->unit.kind = SQ_UNIT_CORE_ACT;
@@ -147,8 +149,10 @@ static void dynamic_unit(const struct sq_recipe *r, const struct sq_core_config 
     u->unit.core.low_bits = f.low_bits;
     u->unit.core.high_bits = f.high_bits;
     u->unit.core.act_bits = o->weight.low_bits <= 4 ? 4 : 8;
-    u->stored = sq_k_padded(&f, (size_t)k);
+    u->stored = sq_k_padded(&f, (size_t)d->k);
     sq_cost_banks(u, &f);
+    sq_grid_demand(r, d);
+    d->n_act_scales = 2;
 }
 
 // Masks of its own for every token: as many high codes, a product more at each, masks to be made
@@ -192,19 +196,13 @@ static bool is_record(const struct sq_recipe *r, const struct sq_gpu_sample *s)
     return strstr(s->dtype_w, "s4") && sq_gpu_is_share(s, sq_format_sparsity(&f));
 }
 
-static unsigned n_act_scales(const struct sq_recipe *r)
-{
-    (void)r;
-    return 2;
-}
-
 #define TIMED                                                                                      \
-    .check = check_cost, .weight_nbytes = sq_grid_weight_nbytes, .act_nbits = act_nbits,           \
-    .n_act_scales = n_act_scales, .equivalent_bits = sq_grid_equivalent_bits
+    .check = check_cost, .act_nbits = act_nbits, .equivalent_bits = sq_grid_equivalent_bits
 
-static const struct sq_format_cost static_timed = {TIMED, .unit = static_unit, .slower = slower,
+static const struct sq_format_cost static_timed = {TIMED, .demand = static_demand, .slower = slower,
                                                    .pe = static_pe};
-static const struct sq_format_cost dynamic_timed = {TIMED, .unit = dynamic_unit, .pe = dynamic_pe};
+static const struct sq_format_cost dynamic_timed = {TIMED, .demand = dynamic_demand,
+                                                    .pe = dynamic_pe};
 static const struct sq_format_gpu static_on_gpu = {
     .is_split = true, .product = sq_gpu_product_int8, .is_record = is_record};
 static const struct sq_format_gpu dynamic_on_gpu = {.product = sq_gpu_product_int8,

@@ -64,12 +64,12 @@ static enum sq_status check_cost(const struct sq_recipe *r, struct sq_error *err
     return SQ_OK;
 }
 
-static void unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
-                 uint64_t k, struct sq_cost_unit *u)
+static void demand(const struct sq_recipe *r, const struct sq_core_config *has, struct sq_demand *d)
 {
-    (void)m, (void)k;
-    u->low_lanes = sq_cost_products(has, sq_grid_recipe(r)->weight.low_bits, sq_recipe_act_bits(r));
-    sq_cost_pieces(u, 1, u->low_lanes);
+    d->cost.low_lanes =
+        sq_cost_products(has, sq_grid_recipe(r)->weight.low_bits, sq_recipe_act_bits(r));
+    sq_cost_pieces(&d->cost, 1, d->cost.low_lanes);
+    sq_grid_demand(r, d);
 }
 
 static enum sq_gpu_product gpu_product(const struct sq_recipe *r)
@@ -99,9 +99,8 @@ static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, str
 
 static const struct sq_format_cost timed = {
     .check = check_cost,
-    .unit = unit,
     .pe = make_pe,
-    .weight_nbytes = sq_grid_weight_nbytes,
+    .demand = demand,
     .equivalent_bits = sq_grid_equivalent_bits,
 };
 

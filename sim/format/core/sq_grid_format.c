@@ -167,13 +167,10 @@ double sq_grid_equivalent_bits(const struct sq_recipe *r)
     return sq_grid_recipe(r)->weight.low_bits;
 }
 
-void sq_grid_weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
-                           const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS])
+void sq_grid_demand(const struct sq_recipe *r, struct sq_demand *d)
 {
-    (void)m_all;
-    nbytes[SQ_STREAM_LO] =
-        n * sq_cost_bytes((double)t->elements * sq_grid_recipe(r)->weight.low_bits);
-    nbytes[SQ_STREAM_SCALE] = n * 4 * t->groups;
+    d->of[SQ_STREAM_LO].element = sq_grid_recipe(r)->weight.low_bits;
+    d->of[SQ_STREAM_SCALE].group = 4;
 }
 
 // ---- quantizing -----------------------------------------------------------------------------

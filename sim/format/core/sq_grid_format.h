@@ -58,8 +58,7 @@ enum sq_status sq_grid_apply_shared(const void *const *state, size_t n, const st
                                     struct sq_error *err);
 size_t sq_grid_padded(const struct sq_recipe *r, size_t k_orig);
 double sq_grid_equivalent_bits(const struct sq_recipe *r);
-void sq_grid_weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
-                           const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS]);
+void sq_grid_demand(const struct sq_recipe *r, struct sq_demand *d); // of dense weights
 
 // ---- sides that stay as they are, rotations (sq_grid_values.c) ---------------------------------
 

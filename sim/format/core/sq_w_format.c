@@ -67,11 +67,10 @@ static enum sq_status check_cost(const struct sq_recipe *r, struct sq_error *err
     return sq_format_check(&f, err);
 }
 
-static void unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
-                 uint64_t k, struct sq_cost_unit *u)
+static void demand(const struct sq_recipe *r, const struct sq_core_config *has, struct sq_demand *d)
 {
+    struct sq_cost_unit *const u = &d->cost;
     const struct sq_format f = sq_recipe_banks(r);
-    (void)m;
     u->low_lanes = has->low_lanes;
     u->high_lanes = has->high_lanes;
     u->unit.kind = SQ_UNIT_CORE;
@@ -81,18 +80,12 @@ static void unit(const struct sq_recipe *r, const struct sq_core_config *has, ui
     u->unit.core.low_bits = f.low_bits;
     u->unit.core.high_bits = f.high_bits;
     u->unit.core.act_bits = sq_recipe_act_bits(r);
-    u->stored = sq_k_padded(&f, (size_t)k);
+    u->stored = sq_k_padded(&f, (size_t)d->k);
     sq_cost_banks(u, &f);
-}
-
-static void weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
-                          const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS])
-{
     const struct sq_grid *g = &sq_grid_recipe(r)->weight;
-    (void)m_all;
-    nbytes[SQ_STREAM_LO] = n * sq_cost_bytes((double)t->elements * g->low_bits);
-    nbytes[SQ_STREAM_HI] = n * sq_cost_bytes((double)t->banks * r->high_per_bank * g->high_bits);
-    nbytes[SQ_STREAM_SCALE] = n * 8 * t->groups;
+    d->of[SQ_STREAM_LO].element = g->low_bits;
+    d->of[SQ_STREAM_HI].bank = r->high_per_bank * g->high_bits;
+    d->of[SQ_STREAM_SCALE].group = 8;
 }
 
 static double equivalent_bits(const struct sq_recipe *r)
@@ -124,9 +117,8 @@ static const struct sq_format_cost timed = {
     .mixed = mixed,
     .check = check_cost,
     .is_core = true,
-    .unit = unit,
     .pe = make_pe,
-    .weight_nbytes = weight_nbytes,
+    .demand = demand,
     .equivalent_bits = equivalent_bits,
 };
 

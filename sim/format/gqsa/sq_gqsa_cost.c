@@ -18,10 +18,12 @@ enum sq_status sq_gqsa_check_cost(const struct sq_recipe *r, struct sq_error *er
 }
 
 // As many tokens as the array has rows, if that leaves multipliers for one engine.
-void sq_gqsa_unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
-                  uint64_t k, struct sq_cost_unit *u)
+// F.6: 4 bits, and per kept group 16 of index, 16 + 4 of scale and zero; row_index, 32 a row. An engine
+// steps through the kept groups.
+void sq_gqsa_demand(const struct sq_recipe *r, const struct sq_core_config *has,
+                    struct sq_demand *d)
 {
-    (void)m, (void)k;
+    struct sq_cost_unit *const u = &d->cost;
     u->multipliers = r->group;
     const unsigned groups = sq_cost_engines(u, has, 4, sq_recipe_act_bits(r)); // in a cycle
     u->unit.kind = SQ_UNIT_ENGINES;
@@ -35,36 +37,18 @@ void sq_gqsa_unit(const struct sq_recipe *r, const struct sq_core_config *has, u
     u->depth = r->group << 16; // an index has 16 bits (F.4)
     u->flush = 0;
     u->unit.output.lanes = u->rows;
-}
-
-uint32_t sq_gqsa_draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t elements,
-                      struct sq_rng *rng)
-{
     const struct sq_gqsa_recipe *o = sq_gqsa_recipe(r);
-    (void)u;
-    return sq_cost_binomial(o->is_row_balanced ? NULL : rng, (elements + r->group - 1) / r->group,
-                            1 - o->sparsity);
-}
-
-double sq_gqsa_kept(const struct sq_recipe *r, uint64_t elements, double mean)
-{
-    return mean / (double)((elements + r->group - 1) / r->group);
-}
-
-bool sq_gqsa_is_even(const struct sq_recipe *r)
-{
-    return !sq_gqsa_recipe(r)->is_slice_k;
-}
-
-// F.6: 4 bits, and per kept group 16 of index, 16 + 4 of scale and zero; row_index, 32 a row.
-void sq_gqsa_weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
-                           const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS])
-{
-    const double kept = (1 - sq_gqsa_recipe(r)->sparsity) * (double)t->elements;
-    (void)m_all;
-    nbytes[SQ_STREAM_LO] = n * sq_cost_bytes(4 * kept);
-    nbytes[SQ_STREAM_INDEX] = n * (sq_cost_bytes(16 * kept / r->group) + (t->at_end ? 4 : 0));
-    nbytes[SQ_STREAM_SCALE] = n * sq_cost_bytes(20 * kept / r->group);
+    const double kept = 1 - o->sparsity;
+    d->of[SQ_STREAM_LO].element = 4 * kept;
+    d->of[SQ_STREAM_INDEX] = (struct sq_demand_bytes){.element = 16 * kept / r->group, .end = 4};
+    d->of[SQ_STREAM_SCALE].element = 20 * kept / r->group;
+    d->work = (struct sq_demand_work){.piece = r->group,
+                                      .times = 1,
+                                      .p = kept,
+                                      .is_even = !o->is_slice_k,
+                                      .is_fixed = o->is_row_balanced,
+                                      .is_share = true,
+                                      .full = 1};
 }
 
 double sq_gqsa_equivalent_bits(const struct sq_recipe *r)

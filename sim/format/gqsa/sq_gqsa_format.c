@@ -497,13 +497,9 @@ static const struct sq_format_own of_layer = {
 
 static const struct sq_format_cost timed = {
     .check = sq_gqsa_check_cost,
-    .unit = sq_gqsa_unit,
     .pe = make_pe,
-    .draw = sq_gqsa_draw,
-    .kept = sq_gqsa_kept,
-    .is_even = sq_gqsa_is_even,
+    .demand = sq_gqsa_demand,
     .law = "groups of a row binomial (scope row: the same in all), tiles of columns drawn by seed",
-    .weight_nbytes = sq_gqsa_weight_nbytes,
     .equivalent_bits = sq_gqsa_equivalent_bits,
     .own = &of_layer,
 };

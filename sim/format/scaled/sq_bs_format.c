@@ -145,16 +145,16 @@ enum sq_scaled_high sq_bs_engine_high(const struct sq_bs_format *f)
 // Products of sq_b: every pair of low codes, and those with a high code on either side; split codes
 // are nibbles, so that all products are of 4 x 4 bits. Masks of both sides are taken as
 // independent.
-static void unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
-                 uint64_t k, struct sq_cost_unit *u)
+static void demand(const struct sq_recipe *r, const struct sq_core_config *has, struct sq_demand *d)
 {
     const struct sq_bs_format f = sq_bs_of(r);
     const unsigned low = sq_element_bits(f.element), high = sq_bs_high_bits(&f);
-    const double share = high ? (double)f.high_per_block / f.block : 0;
+    const double block = f.block, share = high ? f.high_per_block / block : 0;
     const double act = low + share * high; // bits of an activation that are multiplied
     const double cells = act * (is_plain_weight(r) ? PLAIN_WEIGHT_BITS : act);
-    (void)m;
-    u->stored = sq_bs_recipe_padded(r, (size_t)k);
+    const bool has_row_scale = sq_bs_has_global(&f, 1) && !sq_bs_has_scale(&f, 1);
+    struct sq_cost_unit *const u = &d->cost;
+    u->stored = sq_bs_recipe_padded(r, (size_t)d->k);
     // Every pair of parts has a sum in binary32; the output stage reads them one after the other.
     u->unit.stages = sq_array_scaled_stages(true, share > 0);
     u->unit.output.form = SQ_COMBINE_FLOAT;
@@ -163,6 +163,22 @@ static void unit(const struct sq_recipe *r, const struct sq_core_config *has, ui
     u->flush = 0; // a PE scales its blocks
     sq_cost_pieces(u, f.block, sq_cost_products(has, 1, 1) / cells);
     u->low_lanes = (u->span + u->span_beats - 1) / u->span_beats;
+
+    // Scales of activations above the blocks; fixed ones belong to the layer.
+    d->n_act_scales = sq_bs_recipe(r)->act_scale == SQ_BS_ACT_STATIC
+                          ? 0
+                          : (unsigned)sq_bs_has_global(&f, 0) + sq_bs_has_global(&f, 1);
+    if (is_plain_weight(r)) {
+        d->of[SQ_STREAM_LO].element = PLAIN_WEIGHT_BITS;
+        d->of[SQ_STREAM_SCALE].end = 4;
+        return;
+    }
+    d->of[SQ_STREAM_LO].element = low;
+    d->of[SQ_STREAM_HI].element = sq_bs_stream_bits(&f, SQ_BS_HIGH) / block;
+    d->of[SQ_STREAM_INDEX].element =
+        (sq_bs_stream_bits(&f, SQ_BS_MASK) + sq_bs_stream_bits(&f, SQ_BS_INDEX)) / block;
+    d->of[SQ_STREAM_SCALE] = (struct sq_demand_bytes){
+        .element = 8 * (sq_bs_has_scale(&f, 1) ? 2 : 1) / block, .end = has_row_scale ? 4 : 0};
 }
 
 // Blocks of both operands in FP4 or INT4 and INT5, one a cycle in each PE, accumulated in binary32.
@@ -190,39 +206,10 @@ static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, str
         sq_cost_pe_add(pe, u->span / f.block, &block);
 }
 
-static void weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
-                          const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS])
-{
-    const struct sq_bs_format f = sq_bs_of(r);
-    const double e = (double)t->elements, blocks = e / f.block;
-    const bool has_row_scale = sq_bs_has_global(&f, 1) && !sq_bs_has_scale(&f, 1);
-    (void)m_all;
-    if (is_plain_weight(r)) {
-        nbytes[SQ_STREAM_LO] = n * sq_cost_bytes(e * PLAIN_WEIGHT_BITS);
-        nbytes[SQ_STREAM_SCALE] = n * (t->at_end ? 4 : 0);
-        return;
-    }
-    nbytes[SQ_STREAM_LO] = n * sq_cost_bytes(e * sq_element_bits(f.element));
-    nbytes[SQ_STREAM_HI] = n * sq_cost_bytes(blocks * sq_bs_stream_bits(&f, SQ_BS_HIGH));
-    nbytes[SQ_STREAM_INDEX] = n * sq_cost_bytes(blocks * (sq_bs_stream_bits(&f, SQ_BS_MASK) +
-                                                          sq_bs_stream_bits(&f, SQ_BS_INDEX)));
-    nbytes[SQ_STREAM_SCALE] = n * (sq_cost_bytes(8 * blocks * (sq_bs_has_scale(&f, 1) ? 2 : 1)) +
-                                   (has_row_scale && t->at_end ? 4 : 0));
-}
-
 static double act_nbits(const struct sq_recipe *r)
 {
     const struct sq_bs_format f = sq_bs_of(r);
     return sq_bs_bits(&f);
-}
-
-// Those above the blocks; fixed ones belong to the layer.
-static unsigned n_act_scales(const struct sq_recipe *r)
-{
-    const struct sq_bs_format f = sq_bs_of(r);
-    return sq_bs_recipe(r)->act_scale == SQ_BS_ACT_STATIC
-               ? 0
-               : (unsigned)sq_bs_has_global(&f, 0) + sq_bs_has_global(&f, 1);
 }
 
 // Codes alone (SPEC A.5).
@@ -237,10 +224,8 @@ static double equivalent_bits(const struct sq_recipe *r)
 
 const struct sq_format_cost sq_bs_timed = {
     .check = sq_bs_recipe_check,
-    .unit = unit,
     .pe = make_pe,
-    .weight_nbytes = weight_nbytes,
+    .demand = demand,
     .act_nbits = act_nbits,
-    .n_act_scales = n_act_scales,
     .equivalent_bits = equivalent_bits,
 };

@@ -376,17 +376,18 @@ static enum sq_status check_cost(const struct sq_recipe *r, struct sq_error *err
     return SQ_OK;
 }
 
-// Tokens side by side, as many as there are and the machine has rows, all with the same channels.
-static void unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
-                 uint64_t k, struct sq_cost_unit *u)
+// Tokens side by side, as many as there are and the machine has rows, all with the same channels. An engine
+// steps through the outliers of its 16 rows. H.6: 64 bits per 16, and 32 an outlier; row_offsets, 32 a row.
+static void demand(const struct sq_recipe *r, const struct sq_core_config *has, struct sq_demand *d)
 {
     enum { BITS = 11 }; // of what binary16 multiplies
-    (void)r, (void)k;
+    const double share = sq_spqr_recipe(r)->outlier_share;
+    struct sq_cost_unit *const u = &d->cost;
     u->multipliers = T;
     const unsigned engines = sq_cost_engines(u, has, BITS, BITS);
     u->unit.kind = SQ_UNIT_ENGINES;
     u->unit.engine = &sq_engine_spqr_unit;
-    u->rows = m < has->rows ? (unsigned)m : has->rows;
+    u->rows = d->m < has->rows ? (unsigned)d->m : has->rows;
     u->rows = engines < u->rows ? engines : u->rows;
     u->engines = u->rows ? engines / u->rows : 0;
     u->abreast = u->engines;
@@ -395,13 +396,10 @@ static void unit(const struct sq_recipe *r, const struct sq_core_config *has, ui
     u->depth = (1 << SQ_ENGINE_SPQR_OUTLIER_W) / T; // whatever its 16 rows have
     u->flush = 0;
     u->unit.output.lanes = u->rows * T;
-}
 
-static uint32_t draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t elements,
-                     struct sq_rng *rng)
-{
-    (void)u;
-    return sq_cost_binomial(rng, T * elements, sq_spqr_recipe(r)->outlier_share);
+    d->of[SQ_STREAM_LO].element = 4;
+    d->of[SQ_STREAM_INDEX] = (struct sq_demand_bytes){.element = 32 * share, .end = 4};
+    d->work = (struct sq_demand_work){.piece = 1, .times = T, .p = share};
 }
 
 static enum sq_status own(const void *state, struct sq_own *out, struct sq_recipe *r,
@@ -414,17 +412,6 @@ static enum sq_status own(const void *state, struct sq_own *out, struct sq_recip
             sq_cost_own_count(out, row, (m->outliers.col_val[e] & 0xffffu) / T);
     sq_spqr_set(r)->outlier_share = sq_cost_own_sum(out) / (double)(m->n * m->k);
     return SQ_OK;
-}
-
-// H.6: 64 bits per 16, and 32 an outlier; row_offsets, 32 a row.
-static void weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
-                          const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS])
-{
-    const double e = (double)t->elements;
-    (void)m_all;
-    nbytes[SQ_STREAM_LO] = n * sq_cost_bytes(4 * e);
-    nbytes[SQ_STREAM_INDEX] =
-        n * (sq_cost_bytes(32 * sq_spqr_recipe(r)->outlier_share * e) + (t->at_end ? 4 : 0));
 }
 
 static double equivalent_bits(const struct sq_recipe *r)
@@ -479,11 +466,9 @@ static const struct sq_format_own of_layer = {
 
 static const struct sq_format_cost timed = {
     .check = check_cost,
-    .unit = unit,
     .pe = make_pe,
-    .draw = draw,
+    .demand = demand,
     .law = "outliers of 16 rows binomial, tiles of columns drawn by seed",
-    .weight_nbytes = weight_nbytes,
     .equivalent_bits = equivalent_bits,
     .own = &of_layer,
 };

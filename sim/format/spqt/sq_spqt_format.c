@@ -325,17 +325,20 @@ static double active_of_all(const struct sq_recipe *r, uint64_t m)
     return r->rows ? sq_spqt_recipe(r)->of_all : active(r, m);
 }
 
-// Tokens side by side, as many as there are and the machine has rows; each has engines of its own.
-static void unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
-                 uint64_t k, struct sq_cost_unit *u)
+// Tokens side by side, as many as there are and the machine has rows; each has engines of its own, which step
+// through its active columns. 4 + 0.5 bits a weight, of the columns any token has, in whole superblocks (G.3);
+// zigzag has 256 output channels in one, and rounds them up.
+static void demand(const struct sq_recipe *r, const struct sq_core_config *has, struct sq_demand *d)
 {
     enum { WEIGHT = 24, ACT = 11 }; // bits of what binary32 and binary16 multiply
-    (void)k;
+    const struct sq_spqt_recipe *const o = sq_spqt_recipe(r);
+    struct sq_cost_unit *const u = &d->cost;
+    const double one = active(r, 1), all = active_of_all(r, d->m);
     u->multipliers = 2 * SQ_ENGINE_SPQT_BYTES;
     const unsigned engines = sq_cost_engines(u, has, WEIGHT, ACT), of_tokens = has->rows;
     u->unit.kind = SQ_UNIT_ENGINES;
     u->unit.engine = &sq_engine_spqt_unit;
-    u->rows = m < of_tokens ? (unsigned)m : of_tokens;
+    u->rows = d->m < of_tokens ? (unsigned)d->m : of_tokens;
     u->rows = engines < u->rows ? engines : u->rows;
     u->engines = u->rows;
     u->abreast = u->rows ? engines / u->rows : 0;
@@ -344,23 +347,18 @@ static void unit(const struct sq_recipe *r, const struct sq_core_config *has, ui
     u->load = u->step = SQ_ENGINE_SPQT_SEG;
     u->depth = 1 << 16;
     u->flush = 0;
-    u->low = active(r, 1);
-    const double all = active_of_all(r, m);
-    u->weight_share = all > 0 ? u->low / all : 1;
+    u->low = one;
+    u->weight_share = all > 0 ? one / all : 1;
     u->unit.output.lanes = u->rows * u->multipliers;
-}
 
-static uint32_t draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t elements,
-                     struct sq_rng *rng)
-{
-    (void)r;
-    return sq_cost_binomial(rng, elements, u->low);
-}
-
-static double kept(const struct sq_recipe *r, uint64_t elements, double mean)
-{
-    const double one = active(r, 1);
-    return one > 0 ? mean / ((double)elements * one) : 0;
+    const double fetched = sq_spqt_fetched(o->layout, d->burst_nbytes, all);
+    d->channels = o->layout == SQ_SPQT_ZIGZAG ? SQ_Q4K_LEN : 1;
+    d->is_joint = true;
+    d->of[SQ_STREAM_LO].element = 4 * fetched;
+    d->of[SQ_STREAM_SCALE].element = 0.5 * fetched;
+    d->work =
+        (struct sq_demand_work){.piece = 1, .times = 1, .p = one, .is_share = true, .full = one};
+    d->lead_in = sq_spqt_index_cycles(d->k, one);
 }
 
 static enum sq_status own_tokens(const void *state, const float *x, size_t m, struct sq_own *out,
@@ -393,25 +391,6 @@ static enum sq_status own_tokens(const void *state, const float *x, size_t m, st
     free(idx);
     free(any);
     return status;
-}
-
-static uint64_t lead_in(const struct sq_recipe *r, uint64_t k)
-{
-    return sq_spqt_index_cycles(k, active(r, 1));
-}
-
-// 4 + 0.5 bits a weight, of the columns any token has, in whole superblocks (G.3); zigzag has 256
-// output channels in one, and rounds them up.
-static void weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
-                          const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS])
-{
-    const struct sq_spqt_recipe *o = sq_spqt_recipe(r);
-    const uint64_t rows = o->layout == SQ_SPQT_ZIGZAG ? (n + 255) / 256 * 256 : n;
-    const double share = active_of_all(r, m_all);
-    const double fetched =
-        sq_spqt_fetched(o->layout, t->burst_nbytes, share) * (double)t->elements * (double)rows;
-    nbytes[SQ_STREAM_LO] = sq_cost_bytes(4 * fetched);
-    nbytes[SQ_STREAM_SCALE] = sq_cost_bytes(0.5 * fetched);
 }
 
 static double equivalent_bits(const struct sq_recipe *r)
@@ -479,13 +458,9 @@ static const struct sq_format_own of_layer = {
 
 static const struct sq_format_cost timed = {
     .check = check_cost,
-    .unit = unit,
     .pe = make_pe,
-    .draw = draw,
-    .kept = kept,
+    .demand = demand,
     .law = "active columns of a token binomial, tokens independent, drawn by seed",
-    .lead_in = lead_in,
-    .weight_nbytes = weight_nbytes,
     .equivalent_bits = equivalent_bits,
     .own = &of_layer,
 };

@@ -39,7 +39,7 @@ SQ_TEST(parts_are_whole)
                     v->decode_row);
         assert_true(f->file->outline && f->file->parts && f->file->load);
         assert_true(!f->share || (f->share->loads && f->share->unit));
-        assert_true(f->cost->check && f->cost->weight_nbytes && f->cost->equivalent_bits);
+        assert_true(f->cost->check && f->cost->demand && f->cost->equivalent_bits);
     }
 }
 

@@ -22,6 +22,7 @@
 #include "sim/io/sq_quantity.h"
 #include "sim/machine/sq_machine.h"
 #include "sim/machine/sq_machine_run.h"
+#include "sim/machine/sq_work.h"
 #include "tests/test.h"
 
 static const char good[] = "name: test\n"
@@ -229,17 +230,17 @@ SQ_TEST(test_schemes)
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         const struct sq_recipe s = timed(row[i].format, row[i].act_bits, row[i].weight_bits,
                                          row[i].group, row[i].sparsity, row[i].outliers);
-        const struct sq_stretch whole = {4096, 0, s.group ? 4096 / s.group : 1, true, 0};
+        const struct sq_stretch whole = {4096, 0, s.group ? 4096 / s.group : 1, true};
         uint64_t nbytes[SQ_N_STREAMS], sum = 0;
         assert_int_equal(sq_cost_check(&s, NULL), SQ_OK);
-        struct sq_cost_unit unit;
+        struct sq_demand demand;
         struct sq_unit_job job;
-        sq_cost_unit(&s, &core, 1, 4096, &unit);
-        sq_cost_job(&s, &unit, 4096, &job);
-        assert_int_equal(unit.low_lanes, row[i].lanes);
+        sq_demand_of(&s, &core, 1, 4096, 0, &demand);
+        sq_work_job(&demand, 4096, &job);
+        assert_int_equal(demand.cost.low_lanes, row[i].lanes);
         assert_int_equal(job.flushes, row[i].groups);
         assert_int_equal(job.beats, row[i].beats);
-        sq_cost_nbytes(&s, 1, R, 1, &whole, nbytes);
+        sq_work_nbytes(&demand, 1, R, &whole, nbytes);
         for (unsigned id = SQ_STREAM_LO; id <= SQ_STREAM_SCALE; id++)
             sum += nbytes[id];
         if (s.format == &sq_format_gqsa) // F.6 has 16 + 16 + 4 bits a group: 0.5 (4 + 36/16)
@@ -260,8 +261,9 @@ SQ_TEST(test_schemes)
     large.rows = large.cols = 32;
     for (size_t i = 0; i < sizeof side / sizeof side[0]; i++) {
         const struct sq_recipe s = timed(side[i].format, 8, 0, 16, 0.5, 0.01);
-        struct sq_cost_unit u;
-        sq_cost_unit(&s, &large, side[i].m, 4096, &u);
+        struct sq_demand demand;
+        sq_demand_of(&s, &large, side[i].m, 4096, 0, &demand);
+        const struct sq_cost_unit u = demand.cost;
         assert_int_equal(u.rows, side[i].rows);
         assert_int_equal(u.lines, side[i].lines);
         assert_int_equal(u.abreast, side[i].abreast);
@@ -424,7 +426,6 @@ SQ_TEST(test_extremes)
     struct sq_machine m;
     struct sq_mapping p;
     struct sq_error err;
-    uint64_t compute, dram;
     assert_int_equal(parse(good, &m, NULL), SQ_OK);
     m.cores = 1;
     assert_int_equal(sq_mapping_make(&m, &s, &huge, &p, &err), SQ_ERR_RANGE);
@@ -442,8 +443,8 @@ SQ_TEST(test_extremes)
     sq_machine_derive(&m);
     assert_int_equal(sq_mapping_make(&m, &s, &huge, &p, NULL), SQ_OK);
     const struct sq_machine_stats stats = sq_machine_run_fast(&m, &p);
-    assert_true(stats.cycles >= sq_mapping_bound(&p, &compute, &dram));
-    assert_true(compute > UINT64_C(1) << 40 && dram > UINT64_C(1) << 50);
+    assert_true(stats.cycles >= p.bound);
+    assert_true(p.sum.compute > UINT64_C(1) << 40 && p.sum.dram > UINT64_C(1) << 50);
 }
 
 // More cores never make a GEMM slower than the bound of fewer, and a matrix-vector product with
