@@ -21,7 +21,7 @@ rtl/core/sq_topk_radix.sv
 rtl/core/sq_topk_first.sv
 rtl/core/sq_topk_tree.sv
 rtl/core/sq_topk.sv
-rtl/sp24/sq_meta24_dec.sv
+rtl/array/sq_meta24_dec.sv
 rtl/sp24/sq_meta24.sv
 rtl/array/sq_acc.sv
 rtl/array/sq_pe_dense.sv

@@ -20,7 +20,7 @@ core/sq_topk_radix.sv
 core/sq_topk_first.sv
 core/sq_topk_tree.sv
 core/sq_topk.sv
-sp24/sq_meta24_dec.sv
+array/sq_meta24_dec.sv
 sp24/sq_meta24.sv
 array/sq_acc.sv
 array/sq_pe_dense.sv

@@ -7,7 +7,7 @@
 
 extern "C" {
 #include "models/gqsa/sq_gqsa.h"
-#include "models/spqt/sq_q4k.h"
+#include "models/number/sq_q4k.h"
 }
 
 // Judged by the golden model on superblocks spread over the matrix.

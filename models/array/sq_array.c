@@ -5,8 +5,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "models/array/sq_meta24.h"
 #include "models/core/sq_format.h"
-#include "models/sp24/sq_meta24.h"
 
 unsigned sq_array_low_lanes(const struct sq_array_config *c)
 {

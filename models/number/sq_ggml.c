@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "models/number/sq_half.h"
-#include "models/spqt/sq_q4k.h"
+#include "models/number/sq_q4k.h"
 
 enum { LEN = SQ_GGML_LEN, HALF = LEN / 2 };
 

@@ -15,6 +15,15 @@ enum sq_score {
     SQ_SCORES
 };
 
+// Which weights are pruned, of the formats that prune: the smallest |w|, |w| ||X||_2 or w^2 / U_jj^2.
+enum sq_prune {
+    SQ_PRUNE_MAGNITUDE,
+    SQ_PRUNE_WANDA,
+    SQ_PRUNE_SPARSEGPT,
+    SQ_PRUNE_NONE, // they have been pruned before
+    SQ_PRUNES
+};
+
 // weight_of[f->k]: the importance of w in column j is (|w| * weight_of[j])^2.
 void sq_score_weights(const struct sq_factor *f, enum sq_score score, float *weight_of);
 

@@ -11,21 +11,14 @@
 //            compensation in FP64 first, the other two just drop.
 //            true: one pass of E.7: prune, quantize, and compensate both errors in later columns.
 //            With magnitude or Wanda the pattern is chosen beforehand from the dense weights.
+//   none     the weights are 2:4 already: anything else is refused; never joint
 //
 // The scale of a row is max |w| / 127 of the dense row, before pruning (E.7).
 #ifndef SQ_PRUNE24_H
 #define SQ_PRUNE24_H
 
-#include "models/quant/sq_calibration.h"
+#include "models/quant/sq_gptq.h"
 #include "models/sp24/sq_sp24.h"
-
-enum sq_prune {
-    SQ_PRUNE_MAGNITUDE,
-    SQ_PRUNE_WANDA,
-    SQ_PRUNE_SPARSEGPT,
-    SQ_PRUNE_NONE, // the weights are 2:4 already: anything else is refused; never joint
-    SQ_PRUNES
-};
 
 struct sq_prune24 {
     enum sq_prune criterion;

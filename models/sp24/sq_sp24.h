@@ -11,7 +11,7 @@
 #ifndef SQ_SP24_H
 #define SQ_SP24_H
 
-#include "models/sp24/sq_meta24.h"
+#include "models/array/sq_meta24.h"
 
 #define SQ_SP24_TILE 64u // columns of a hardware tile
 

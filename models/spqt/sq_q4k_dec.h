@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "models/spqt/sq_q4k.h"
+#include "models/number/sq_q4k.h"
 
 struct sq_q4k_dec {
     uint8_t code[SQ_Q4K_LEN];                         // 0..15

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "models/spqt/sq_q4k.h"
+#include "models/number/sq_q4k.h"
 
 #define SQ_SPQT_SEGMENT 1024u // columns that one prefix sum covers
 #define SQ_SPQT_WORKERS 64u   // 32 threadgroups of 2 simdgroups

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/spqt/sq_spqt_calib.h"
+#include "models/quant/sq_threshold.h"
 #include "sim/format/sq_format_ops.h"
 
 // One block: its layers, what they see, and the residual stream before and after it.
@@ -16,7 +16,7 @@ struct block {
     const struct sq_recipe *r;
     struct sq_layer_choice none; // no thresholds of their own
     struct sq_quant_layer layer[SQ_BLOCK_LAYERS];
-    struct sq_spqt_histogram histogram[SQ_BLOCK_INPUTS];
+    struct sq_histogram histogram[SQ_BLOCK_INPUTS];
     float *before, *after;
 };
 
@@ -26,7 +26,7 @@ static enum sq_status error_of(void *context, const double *sparsity, double *er
     struct block *b = context;
     float theta[SQ_BLOCK_INPUTS];
     for (size_t i = 0; i < SQ_BLOCK_INPUTS; i++)
-        SQ_TRY(sq_spqt_threshold(&b->histogram[i], sparsity[i], &theta[i], err));
+        SQ_TRY(sq_threshold(&b->histogram[i], sparsity[i], &theta[i], err));
     for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++)
         b->r->format->values->set_threshold(b->layer[i].state, theta[sq_block_input_of(i)]);
     memcpy(b->s->h, b->before, b->n * sizeof *b->before);
@@ -51,10 +51,10 @@ static enum sq_status prepare(struct block *b, struct sq_error *err)
         status = sq_eval_encode(b->s->ck, b->index, b->r, NULL, &b->none, b->layer, err);
     }
     for (size_t i = 0; status == SQ_OK && i < SQ_BLOCK_INPUTS; i++) {
-        status = sq_spqt_histogram_init(&b->histogram[i], err);
+        status = sq_histogram_init(&b->histogram[i], err);
         if (status == SQ_OK)
-            status = sq_spqt_histogram_add(&b->histogram[i], in.sample[i],
-                                           in.n_sample * in.calibration[i].k, err);
+            status = sq_histogram_add(&b->histogram[i], in.sample[i],
+                                      in.n_sample * in.calibration[i].k, err);
     }
     sq_eval_inputs_free(&in);
     return status;
@@ -70,15 +70,15 @@ static enum sq_status do_block(struct block *b, double target, double *sparsity,
         weight_count[sq_block_input_of(i)] += (double)l->n * (double)l->k;
     }
     if (status == SQ_OK)
-        status = sq_sparsity_scan(weight_count, SQ_BLOCK_INPUTS, target, SQ_SPQT_STEP,
-                                  SQ_SPQT_LIMIT, error_of, b, of_input, err);
+        status = sq_sparsity_scan(weight_count, SQ_BLOCK_INPUTS, target, SQ_SCAN_STEP,
+                                  SQ_SCAN_LIMIT, error_of, b, of_input, err);
     for (size_t i = 0; status == SQ_OK && i < SQ_BLOCK_LAYERS; i++)
         sparsity[i] = of_input[sq_block_input_of(i)];
     memcpy(b->s->h, b->after, b->n * sizeof *b->after);
     for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++)
         sq_quant_layer_free(&b->layer[i]);
     for (size_t i = 0; i < SQ_BLOCK_INPUTS; i++)
-        sq_spqt_histogram_free(&b->histogram[i]);
+        sq_histogram_free(&b->histogram[i]);
     return status;
 }
 
@@ -88,7 +88,7 @@ enum sq_status sq_sparsity_scan_layers(const struct sq_checkpoint *ck,
 {
     struct sq_tokens few = *calib;
     struct sq_llama s;
-    while (few.n_sequences > 1 && sq_tokens_count(&few) > SQ_SPQT_TOKENS)
+    while (few.n_sequences > 1 && sq_tokens_count(&few) > SQ_SCAN_TOKENS)
         few.n_sequences--;
     SQ_TRY(sq_llama_init(&s, ck, &few, err));
     struct block b = {.s = &s, .n = sq_tokens_count(&few) * ck->config.hidden_size, .r = r};

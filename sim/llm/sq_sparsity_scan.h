@@ -7,13 +7,13 @@
 
 #include "sim/llm/sq_blockwise.h"
 
-#define SQ_SPQT_STEP 0.01 // of a block's weights, per step
-#define SQ_SPQT_LIMIT 0.95
-#define SQ_SPQT_TOKENS 256
+#define SQ_SCAN_STEP 0.01 // of a block's weights, per step
+#define SQ_SCAN_LIMIT 0.95
+#define SQ_SCAN_TOKENS 256
 
 // sparsity[ck->n_layers], of mean `target` in each block, weighted by the layers' sizes. Errors
 // are squared differences of the block's output to the unquantized block, over the first sequences
-// of `calib` that hold SQ_SPQT_TOKENS, at least one sequence; the layers are Q4_K. Calibration
+// of `calib` that hold SQ_SCAN_TOKENS, at least one sequence; the layers are Q4_K. Calibration
 // inputs are those of the unquantized model.
 enum sq_status sq_sparsity_scan_layers(const struct sq_checkpoint *ck,
                                        const struct sq_tokens *calib, const struct sq_recipe *r,

@@ -9,7 +9,7 @@
 extern "C" {
 #include "models/gqsa/sq_gqsa.h"
 #include "models/number/sq_half.h"
-#include "models/spqt/sq_q4k.h"
+#include "models/number/sq_q4k.h"
 }
 
 #include "gpu/sq_gemv.cuh"

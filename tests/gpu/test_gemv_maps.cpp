@@ -8,8 +8,8 @@
 
 extern "C" {
 #include "models/number/sq_half.h"
+#include "models/number/sq_q4k.h"
 #include "models/spqr/sq_spqr.h"
-#include "models/spqt/sq_q4k.h"
 }
 
 #include "gpu/sq_gemv_maps.cuh"

@@ -8,7 +8,7 @@
 #include "tests/gpu/gpu_fixture.h"
 
 extern "C" {
-#include "models/sp24/sq_meta24.h"
+#include "models/array/sq_meta24.h"
 }
 
 #include "gpu/sq_kernels.cuh"

@@ -109,13 +109,13 @@ const struct sq_block sq_toy_block = {
 };
 END
 echo sq_toy.sv >>"$D/rtl/files.f"
-sed -i 's/^    X(\([a-z0-9_]*\))$/    X(\1) X(toy)/' "$D/sim/block/flow/sq_block.c"
+sed -i 's/^    X(\([a-z0-9_]*\))$/    X(\1) X(toy)/' "$D/sim/block/flow/sq_block.h"
 
 changed() { diff -rq "$ROOT/$1" "$D/$1" | grep -v '^Only in'; }
 lines() { diff "$ROOT/$1" "$D/$1" | grep -c '^>'; }
 ok "two existing files are edited" \
   [ "$(for d in rtl sim models; do changed $d; done | wc -l)" = 2 ]
-ok "a line each" [ "$(lines rtl/files.f)" = 1 -a "$(lines sim/block/flow/sq_block.c)" = 1 ]
+ok "a line each" [ "$(lines rtl/files.f)" = 1 -a "$(lines sim/block/flow/sq_block.h)" = 1 ]
 ok "the program builds" make -s -C "$D" build/sqsim
 SQSIM=$D/build/sqsim
 export SQSIM_HOME=$D

@@ -49,7 +49,7 @@ dir=$(dirname "$(find "$W/waves-tie_to_the_highest_index" -name wave.fst | head 
 ok "a waveform and its save file are left" [ -s "$dir/wave.fst" -a -s "$dir/wave.gtkw" ]
 mutate radix_one_cycle_early topk all4x2r ready_o rtl/core/sq_topk_radix.sv \
   's/!busy_q || (last/!busy_q || (1'"'"'b1/'
-mutate nibble_equal_is_legal meta24 g1 'error\|act' rtl/sp24/sq_meta24_dec.sv 's/\[1:0\] >= meta/[1:0] > meta/'
+mutate nibble_equal_is_legal meta24 g1 'error\|act' rtl/array/sq_meta24_dec.sv 's/\[1:0\] >= meta/[1:0] > meta/'
 mutate high_not_shifted array split_a_2b8 p_lo rtl/array/sq_array.sv 's/HighShift(IsSplit ? LowW : 0)/HighShift(0)/'
 mutate tile_lost array split_a_2b8 'valid_o\|ready_o' rtl/array/sq_array.sv \
   's/assign advance = .*/assign advance = 1'"'"'b1;/'

@@ -16,7 +16,6 @@
 #include "models/array/sq_array.h"
 #include "models/spqr/sq_spqr.h"
 #include "sim/block/core/sq_core_block.h"
-#include "sim/block/flow/sq_engine_cause.h"
 #include "sim/format/core/sq_grid_recipe.h"
 #include "sim/format/gqsa/sq_gqsa_recipe.h"
 #include "sim/format/scaled/sq_bs_format.h"

@@ -8,49 +8,8 @@
 
 #include "models/core/sq_format.h"
 
-// clang-format off
-// A line per block; NAME is sq_NAME_block of sq_NAME_block.c.
-#define BLOCKS(X)    \
-    X(core)          \
-    X(gather)        \
-    X(topk)          \
-    X(meta24)        \
-    X(array)         \
-    X(spqr_dec)      \
-    X(spqt_idx)      \
-    X(q4k_dec)       \
-    X(gqsa_walk)     \
-    X(requant)       \
-    X(act_buffer)    \
-    X(array_static)  \
-    X(core_act)      \
-    X(array_scaled)  \
-    X(act_scale)     \
-    X(hadamard)      \
-    X(combine)       \
-    X(output)        \
-    X(core_out)      \
-    X(gqsa_scale)    \
-    X(spqr_scale)    \
-    X(fp_mac)        \
-    X(q4k_weight)    \
-    X(operand_buffer) \
-    X(dma)           \
-    X(top)           \
-    X(engine_array)   \
-    X(engine_static)  \
-    X(engine_dynamic) \
-    X(engine_core_act) \
-    X(engine_gqsa)    \
-    X(engine_spqt)    \
-    X(engine_spqr)    \
-    X(engine_scaled)
-// clang-format on
-
-#define DECLARE(name) extern const struct sq_block sq_##name##_block;
 #define ENTRY(name) &sq_##name##_block,
-BLOCKS(DECLARE)
-const struct sq_block *const sq_blocks[] = {BLOCKS(ENTRY)};
+const struct sq_block *const sq_blocks[] = {SQ_BLOCKS(ENTRY)};
 const size_t sq_n_blocks = SQ_LEN(sq_blocks);
 
 const struct sq_area_unit *sq_area_unit(size_t i)

@@ -2,7 +2,7 @@
 // An RTL block, described by one table: its ports and parameters, its random inputs, what it
 // computes and in which cycle, and which rows of `sqsim area` it has. Everything that runs blocks
 // (sim/cosim, sqsim cosim, sqsim area) goes over these tables. To add a block, write its table in
-// sq_NAME_block.c and add a line to sq_block.c.
+// sq_NAME_block.c and add a line to the list below.
 //
 // A beat is an array of 32-bit integers, its fields one after the other; a field is `count`
 // elements of `width` bits each. Input comes in groups: what comes between two resets of the
@@ -229,16 +229,48 @@ enum { SQ_K_MAX = 28672, SQ_SUM_FULL = 1 << 30 };
 // The largest matrix that gqsa_walk, and the most columns that spqt_idx takes as given operands.
 enum { SQ_WALK_ROWS_MAX = 4096, SQ_WALK_GROUPS_MAX = 16384, SQ_SPQT_COLUMNS_MAX = 16384 };
 
-// All blocks, as listed in sq_block.c; those that something else names.
+// clang-format off
+// All blocks, a line each; NAME is sq_NAME_block of sq_NAME_block.c.
+#define SQ_BLOCKS(X)    \
+    X(core)          \
+    X(gather)        \
+    X(topk)          \
+    X(meta24)        \
+    X(array)         \
+    X(spqr_dec)      \
+    X(spqt_idx)      \
+    X(q4k_dec)       \
+    X(gqsa_walk)     \
+    X(requant)       \
+    X(act_buffer)    \
+    X(array_static)  \
+    X(core_act)      \
+    X(array_scaled)  \
+    X(act_scale)     \
+    X(hadamard)      \
+    X(combine)       \
+    X(output)        \
+    X(core_out)      \
+    X(gqsa_scale)    \
+    X(spqr_scale)    \
+    X(fp_mac)        \
+    X(q4k_weight)    \
+    X(operand_buffer) \
+    X(dma)           \
+    X(top)           \
+    X(engine_array)   \
+    X(engine_static)  \
+    X(engine_dynamic) \
+    X(engine_core_act) \
+    X(engine_gqsa)    \
+    X(engine_spqt)    \
+    X(engine_spqr)    \
+    X(engine_scaled)
+// clang-format on
 extern const struct sq_block *const sq_blocks[];
 extern const size_t sq_n_blocks;
-extern const struct sq_block sq_core_block, sq_gather_block, sq_topk_block, sq_meta24_block,
-    sq_array_block, sq_spqr_dec_block, sq_spqt_idx_block, sq_q4k_dec_block, sq_gqsa_walk_block,
-    sq_requant_block, sq_array_static_block, sq_core_act_block, sq_combine_block, sq_output_block,
-    sq_core_out_block, sq_gqsa_scale_block, sq_spqr_scale_block, sq_fp_mac_block,
-    sq_q4k_weight_block, sq_engine_array_block, sq_engine_static_block, sq_engine_gqsa_block,
-    sq_engine_spqt_block, sq_engine_dynamic_block, sq_engine_spqr_block, sq_engine_scaled_block,
-    sq_act_scale_block, sq_top_block, sq_engine_core_act_block;
+#define SQ_DECLARE_BLOCK(name) extern const struct sq_block sq_##name##_block;
+SQ_BLOCKS(SQ_DECLARE_BLOCK)
 // Row i of the area tables of all blocks; NULL behind the last.
 const struct sq_area_unit *sq_area_unit(size_t i);
 

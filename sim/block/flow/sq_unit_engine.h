@@ -84,6 +84,12 @@ struct sq_unit_engine {
     const char *widest; // NULL: a parameter that is widest_value and not as at the point
     unsigned widest_value;
     void (*offer)(struct sq_unit_engine_run *r);
+    // What its multipliers do in a cycle: `state` is that of its cycle model, `in` what its streams offer.
+    //   BUSY            a step of products is taken; FILLING a job or its activations
+    //   WAIT_INDEX      what says which products come next: offsets, active columns, outliers on their way
+    //                   in, the way to the next one, steps without products
+    //   WAIT_WEIGHT     headers of superblocks; words of the first tile
+    //   BLOCKED_OUTPUT  a step waits for those before it; DRAINING nothing is left to be taken
     enum sq_cause (*cause)(const void *state, const struct sq_offer *in, bool out_ready);
     unsigned offsets, rows; // the stream of row offsets, 0: none; rows in a pass
     unsigned outputs;       // beats of a pass

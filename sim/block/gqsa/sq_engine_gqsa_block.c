@@ -12,7 +12,6 @@
 #include "models/output/sq_combine.h"
 #include "sim/block/flow/sq_case.h"
 #include "sim/block/flow/sq_engine.h"
-#include "sim/block/flow/sq_engine_cause.h"
 #include "sim/block/flow/sq_line.h"
 #include "sim/block/flow/sq_pipeline.h"
 #include "sim/block/gqsa/sq_gqsa_walk_sim.h"

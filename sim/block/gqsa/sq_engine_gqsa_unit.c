@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Engines of sq_engine_gqsa side by side: what their streams offer, and the time of their jobs.
-#include "sim/block/flow/sq_engine_cause.h"
 #include "sim/block/flow/sq_unit_engine.h"
 #include "sim/block/gqsa/sq_gqsa_walk_sim.h"
 

@@ -4,6 +4,7 @@
 #define SQ_GQSA_WALK_SIM_H
 
 #include "sim/block/flow/sq_block.h"
+#include "sim/block/flow/sq_cause.h"
 
 // One row at a time, a step per group, one step for a row without groups; an output register.
 struct sq_gqsa_walk_sim {
@@ -19,5 +20,6 @@ void sq_gqsa_walk_show(const void *state, struct sq_offer *out);
 
 // The engines of this format side by side (sq_unit_engine.h).
 extern const struct sq_unit_engine sq_engine_gqsa_unit;
+enum sq_cause sq_engine_gqsa_cause(const void *state, const struct sq_offer *in, bool out_ready);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // sq_meta24: 2:4 metadata selects activations.
-#include "models/sp24/sq_meta24.h"
+#include "models/array/sq_meta24.h"
 #include "sim/block/flow/sq_pipeline.h"
 
 enum { ROWS, GROUPS, ACT_W };

@@ -5,7 +5,6 @@
 #include <stddef.h>
 
 #include "models/spqr/sq_spqr.h"
-#include "sim/block/flow/sq_engine_cause.h"
 #include "sim/block/flow/sq_line.h"
 #include "sim/block/flow/sq_pipeline.h"
 #include "sim/block/spqr/sq_spqr_dec_sim.h"

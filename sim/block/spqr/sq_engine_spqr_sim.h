@@ -5,6 +5,7 @@
 #define SQ_ENGINE_SPQR_SIM_H
 
 #include "sim/block/flow/sq_block.h"
+#include "sim/block/flow/sq_cause.h"
 
 // Parameters and streams of the block.
 enum { SQ_ENGINE_SPQR_TILE_BITS, SQ_ENGINE_SPQR_OUTLIER_BITS };
@@ -21,5 +22,8 @@ void sq_engine_spqr_init(const unsigned *v, void *state);
 
 // The engines of this format side by side (sq_unit_engine.h).
 extern const struct sq_unit_engine sq_engine_spqr_unit;
+enum sq_cause sq_engine_spqr_cause(const void *state, const struct sq_offer *in, bool out_ready);
+// Outliers that 16 rows of a job have at most, at its widest.
+enum { SQ_ENGINE_SPQR_OUTLIER_W = 16 };
 
 #endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Engines of sq_engine_spqr side by side: what their streams offer, and the time of their jobs.
 #include "models/spqr/sq_spqr.h"
-#include "sim/block/flow/sq_engine_cause.h"
 #include "sim/block/flow/sq_unit_engine.h"
 #include "sim/block/spqr/sq_engine_spqr_sim.h"
 

@@ -14,7 +14,6 @@
 #include "models/spqt/sq_spqt_idx.h"
 #include "sim/block/flow/sq_case.h"
 #include "sim/block/flow/sq_engine.h"
-#include "sim/block/flow/sq_engine_cause.h"
 #include "sim/block/flow/sq_line.h"
 #include "sim/block/flow/sq_pipeline.h"
 #include "sim/block/spqt/sq_q4k_dec_sim.h"

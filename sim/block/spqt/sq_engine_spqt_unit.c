@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Engines of sq_engine_spqt side by side: what their streams offer, and the time of their jobs.
-#include "models/spqt/sq_q4k.h"
-#include "sim/block/flow/sq_engine_cause.h"
+#include "models/number/sq_q4k.h"
 #include "sim/block/flow/sq_unit_engine.h"
 #include "sim/block/spqt/sq_spqt_idx_block.h"
 

@@ -4,6 +4,7 @@
 #define SQ_SPQT_IDX_BLOCK_H
 
 #include "sim/block/flow/sq_block.h"
+#include "sim/block/flow/sq_cause.h"
 
 // Two stages (thresholds, ranks), each moves where the next one is free, then a buffer that gives
 // `lanes` indices a beat and takes a segment when fewer than `lanes` stay.
@@ -30,5 +31,10 @@ uint64_t sq_spqt_idx_cycles(uint64_t k, uint64_t n_active);
 
 // The engines of this format side by side (sq_unit_engine.h).
 extern const struct sq_unit_engine sq_engine_spqt_unit;
+enum sq_cause sq_engine_spqt_cause(const void *state, const struct sq_offer *in, bool out_ready);
+// The point of the engine that machines have: elements of a segment, columns that are found in a
+// cycle, bytes of a beat.
+enum { SQ_ENGINE_SPQT_SEG = 16, SQ_ENGINE_SPQT_LANES = 8, SQ_ENGINE_SPQT_BYTES = 16 };
+#define SQ_ENGINE_SPQT_POINT "b16"
 
 #endif

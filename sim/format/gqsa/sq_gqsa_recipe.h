@@ -5,7 +5,6 @@
 
 #include "models/gqsa/sq_gqsa.h"
 #include "models/quant/sq_gptq.h"
-#include "models/sp24/sq_prune24.h"
 #include "sim/format/sq_recipe.h"
 
 extern const struct sq_format_ops sq_format_gqsa;

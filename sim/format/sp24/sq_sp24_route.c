@@ -2,9 +2,9 @@
 // The hardware of sp24. Routes: meta24, the array; for layers its engine.
 #include <string.h>
 
+#include "models/array/sq_meta24.h"
 #include "models/core/sq_mac.h"
 #include "models/output/sq_combine.h"
-#include "models/sp24/sq_meta24.h"
 #include "sim/format/file/sq_trace.h"
 #include "sim/format/sp24/sq_sp24_recipe.h"
 #include "sim/format/sq_tile_route.h"

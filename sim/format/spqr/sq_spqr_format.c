@@ -12,7 +12,6 @@
 
 #include "models/spqr/sq_spqr_dec.h"
 #include "models/spqr/sq_spqr_quant.h"
-#include "sim/block/flow/sq_engine_cause.h"
 #include "sim/block/spqr/sq_engine_spqr_sim.h"
 #include "sim/format/spqr/sq_spqr_recipe.h"
 #include "sim/format/sq_format_ops.h"

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "models/spqt/sq_q4k.h"
+#include "models/number/sq_q4k.h"
 #include "sim/block/spqt/sq_spqt_idx_block.h"
 
 const char *const sq_spqt_layout_names[SQ_SPQT_LAYOUTS + 1] = {"zigzag", "row"};

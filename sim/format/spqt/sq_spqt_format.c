@@ -12,9 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/quant/sq_threshold.h"
 #include "models/spqt/sq_spqt.h"
-#include "models/spqt/sq_spqt_calib.h"
-#include "sim/block/flow/sq_engine_cause.h"
 #include "sim/block/spqt/sq_spqt_idx_block.h"
 #include "sim/format/spqt/sq_spqt_cost.h"
 #include "sim/format/spqt/sq_spqt_recipe.h"
@@ -143,16 +142,16 @@ static enum sq_status fill_theta(struct state *s, const struct sq_recipe *r,
                                  const struct sq_quant_input *in, struct sq_error *err)
 {
     const double sparsity = in->sparsity ? *in->sparsity : sq_spqt_recipe(r)->sparsity;
-    struct sq_spqt_histogram h;
+    struct sq_histogram h;
     if (sparsity == 0)
         return SQ_OK;
     if (!in->sample)
         return SQ_FAIL(err, SQ_ERR_ARG, "spqt needs a calibration sample for its threshold");
-    SQ_TRY(sq_spqt_histogram_init(&h, err));
-    enum sq_status status = sq_spqt_histogram_add(&h, in->sample, in->n_sample * s->m.k, err);
+    SQ_TRY(sq_histogram_init(&h, err));
+    enum sq_status status = sq_histogram_add(&h, in->sample, in->n_sample * s->m.k, err);
     if (status == SQ_OK)
-        status = sq_spqt_threshold(&h, sparsity, &s->theta, err);
-    sq_spqt_histogram_free(&h);
+        status = sq_threshold(&h, sparsity, &s->theta, err);
+    sq_histogram_free(&h);
     return status;
 }
 

@@ -4,9 +4,9 @@
 // plain sums of SPEC A.7, 2:4 through the dense row it encodes. Sampled: 3000 banks per format over
 // bank, k, widths. Exhausted: all 256 split codes. Directed: V5, malformed banks.
 #include "models/array/sq_array.h"
+#include "models/array/sq_meta24.h"
 #include "models/core/sq_slow.h"
 #include "models/number/sq_grid.h"
-#include "models/sp24/sq_meta24.h"
 #include "tests/unit/fixture.h"
 
 enum { ROUNDS = 3000 };

@@ -5,8 +5,8 @@
 #include <math.h>
 
 #include "models/number/sq_lanes.h"
+#include "models/quant/sq_threshold.h"
 #include "models/spqt/sq_spqt.h"
-#include "models/spqt/sq_spqt_calib.h"
 #include "tests/unit/fixture.h"
 
 // ---- indices --------------------------------------------------------------------------------
@@ -293,41 +293,41 @@ SQ_TEST(thresholds)
 {
     enum { N = 20000 };
     struct sq_rng r = {fixture_seed()};
-    struct sq_spqt_histogram h;
+    struct sq_histogram h;
     struct sq_error err;
     static float x[N];
     float theta;
-    assert_int_equal(sq_spqt_histogram_init(&h, &err), SQ_OK);
-    assert_int_equal(sq_spqt_threshold(&h, .5, &theta, &err), SQ_ERR_RANGE);
+    assert_int_equal(sq_histogram_init(&h, &err), SQ_OK);
+    assert_int_equal(sq_threshold(&h, .5, &theta, &err), SQ_ERR_RANGE);
     for (size_t i = 0; i < N; i++)
         x[i] = (float)((sq_rng_unit(&r) - .5) * exp(6 * sq_rng_unit(&r)));
-    assert_int_equal(sq_spqt_histogram_add(&h, x, N / 3, &err), SQ_OK);
-    assert_int_equal(sq_spqt_histogram_add(&h, x + N / 3, N - N / 3, &err), SQ_OK);
+    assert_int_equal(sq_histogram_add(&h, x, N / 3, &err), SQ_OK);
+    assert_int_equal(sq_histogram_add(&h, x + N / 3, N - N / 3, &err), SQ_OK);
     for (double p = 0; p < 1; p += .05) {
         size_t below = 0;
-        assert_int_equal(sq_spqt_threshold(&h, p, &theta, &err), SQ_OK);
+        assert_int_equal(sq_threshold(&h, p, &theta, &err), SQ_OK);
         for (size_t i = 0; i < N; i++)
             below += fabsf(x[i]) < theta;
         if (fabs((double)below / N - p) > 1e-3)
             fail_msg("p = %g: theta = %g leaves %zu of %d below", p, (double)theta, below, N);
     }
-    struct sq_spqt_histogram one; // all in one bin: interpolated
-    assert_int_equal(sq_spqt_histogram_init(&one, &err), SQ_OK);
+    struct sq_histogram one; // all in one bin: interpolated
+    assert_int_equal(sq_histogram_init(&one, &err), SQ_OK);
     for (unsigned i = 0; i < 1000; i++) {
         const float value = (i % 2 ? 1 : -1) * (1 + 0x1p-10f * (float)i / 1000);
-        assert_int_equal(sq_spqt_histogram_add(&one, &value, 1, &err), SQ_OK);
+        assert_int_equal(sq_histogram_add(&one, &value, 1, &err), SQ_OK);
     }
-    assert_int_equal(sq_spqt_threshold(&one, .25, &theta, &err), SQ_OK);
+    assert_int_equal(sq_threshold(&one, .25, &theta, &err), SQ_OK);
     assert_true(fabsf(theta - (1 + 0x1p-12f)) < 0x1p-18f);
-    sq_spqt_histogram_free(&one);
-    assert_int_equal(sq_spqt_threshold(&h, 0, &theta, &err), SQ_OK);
+    sq_histogram_free(&one);
+    assert_int_equal(sq_threshold(&h, 0, &theta, &err), SQ_OK);
     assert_true(theta == 0);
-    assert_int_equal(sq_spqt_threshold(&h, 1, &theta, &err), SQ_ERR_RANGE);
-    assert_int_equal(sq_spqt_threshold(&h, -.1, &theta, &err), SQ_ERR_RANGE);
+    assert_int_equal(sq_threshold(&h, 1, &theta, &err), SQ_ERR_RANGE);
+    assert_int_equal(sq_threshold(&h, -.1, &theta, &err), SQ_ERR_RANGE);
     x[5] = INFINITY;
-    assert_int_equal(sq_spqt_histogram_add(&h, x, 6, &err), SQ_ERR_NON_FINITE);
+    assert_int_equal(sq_histogram_add(&h, x, 6, &err), SQ_ERR_NON_FINITE);
     CHECK_EQ(h.n, N, "refused values do not count\n");
-    sq_spqt_histogram_free(&h);
+    sq_histogram_free(&h);
 }
 
 struct cost {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packs and decodes superblocks; the encoder tries steps for each block of 32 and keeps the best
 // fit (sq_q4k.h).
-#include "models/spqt/sq_q4k.h"
+#include "models/number/sq_q4k.h"
 
 #include <math.h>
 

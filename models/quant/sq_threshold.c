@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts |x| in a histogram, reads thresholds from it, and hands out sparsity greedily
-// (sq_spqt_calib.h).
-#include "models/spqt/sq_spqt_calib.h"
+// (sq_threshold.h).
+#include "models/quant/sq_threshold.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,17 +11,17 @@ enum { DROP = 13 }; // fraction bits of binary32 that a bin does not look at
 
 // ---- quantiles ------------------------------------------------------------------------------
 
-enum sq_status sq_spqt_histogram_init(struct sq_spqt_histogram *h, struct sq_error *err)
+enum sq_status sq_histogram_init(struct sq_histogram *h, struct sq_error *err)
 {
-    *h = (struct sq_spqt_histogram){.count = calloc(SQ_SPQT_BINS, sizeof *h->count)};
-    SQ_NEED(h->count, err, "%u bins", SQ_SPQT_BINS);
+    *h = (struct sq_histogram){.count = calloc(SQ_HISTOGRAM_BINS, sizeof *h->count)};
+    SQ_NEED(h->count, err, "%u bins", SQ_HISTOGRAM_BINS);
     return SQ_OK;
 }
 
-void sq_spqt_histogram_free(struct sq_spqt_histogram *h)
+void sq_histogram_free(struct sq_histogram *h)
 {
     free(h->count);
-    *h = (struct sq_spqt_histogram){0};
+    *h = (struct sq_histogram){0};
 }
 
 static uint32_t bin_of(float x)
@@ -40,8 +40,8 @@ static float edge_of(uint32_t bin)
     return x;
 }
 
-enum sq_status sq_spqt_histogram_add(struct sq_spqt_histogram *h, const float *x, size_t n,
-                                     struct sq_error *err)
+enum sq_status sq_histogram_add(struct sq_histogram *h, const float *x, size_t n,
+                                struct sq_error *err)
 {
     for (size_t i = 0; i < n; i++)
         if (!isfinite(x[i]))
@@ -53,8 +53,8 @@ enum sq_status sq_spqt_histogram_add(struct sq_spqt_histogram *h, const float *x
     return SQ_OK;
 }
 
-enum sq_status sq_spqt_threshold(const struct sq_spqt_histogram *h, double p, float *theta,
-                                 struct sq_error *err)
+enum sq_status sq_threshold(const struct sq_histogram *h, double p, float *theta,
+                            struct sq_error *err)
 {
     if (!(p >= 0 && p < 1))
         return SQ_FAIL(err, SQ_ERR_RANGE, "sparsity = %g, need 0 or more and below 1", p);
@@ -69,7 +69,7 @@ enum sq_status sq_spqt_threshold(const struct sq_spqt_histogram *h, double p, fl
     while (sum + (double)h->count[bin] < below)
         sum += (double)h->count[bin++];
     const double begin = (double)edge_of(bin);
-    const double end = bin + 1 < SQ_SPQT_BINS ? (double)edge_of(bin + 1) : 0x1p128;
+    const double end = bin + 1 < SQ_HISTOGRAM_BINS ? (double)edge_of(bin + 1) : 0x1p128;
     *theta = (float)(begin + (end - begin) * (below - sum) / (double)h->count[bin]);
     if (isinf(*theta))
         *theta = edge_of(bin);
@@ -81,8 +81,8 @@ enum sq_status sq_spqt_threshold(const struct sq_spqt_histogram *h, double p, fl
 static enum sq_status check_greedy(size_t n, double target, double step, double limit,
                                    struct sq_error *err)
 {
-    if (n == 0 || n > SQ_SPQT_MATRICES)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "%zu matrices, need 1..%u", n, SQ_SPQT_MATRICES);
+    if (n == 0 || n > SQ_SCAN_MATRICES)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "%zu matrices, need 1..%u", n, SQ_SCAN_MATRICES);
     if (!(limit >= 0 && limit < 1))
         return SQ_FAIL(err, SQ_ERR_RANGE, "limit = %g, need 0 or more and below 1", limit);
     if (!(target >= 0 && target <= limit))
@@ -101,7 +101,7 @@ static double mean_of(const double *sparsity, const double *weight_count, size_t
 }
 
 enum sq_status sq_sparsity_scan(const double *weight_count, size_t n, double target, double step,
-                                double limit, sq_spqt_error_of *error_of, void *context,
+                                double limit, sq_scan_error_of *error_of, void *context,
                                 double *sparsity, struct sq_error *err)
 {
     double total = 0;

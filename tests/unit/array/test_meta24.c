@@ -2,7 +2,7 @@
 // 2:4 metadata (SPEC E.1-E.3). Exhausted: all 16 nibbles, and every group of four values out of
 // {-128, -1, 0, 1, 127} (625), judged by the rules written down once more here. Directed: V6, the
 // refusals of section M.
-#include "models/sp24/sq_meta24.h"
+#include "models/array/sq_meta24.h"
 #include "tests/unit/fixture.h"
 
 SQ_TEST(six_legal_and_ten_illegal_nibbles)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Encodes and decodes metadata nibbles, and selects activations by them (sq_meta24.h).
-#include "models/sp24/sq_meta24.h"
+#include "models/array/sq_meta24.h"
 
 bool sq_meta24_decode(unsigned nibble, unsigned *i0, unsigned *i1)
 {
