@@ -20,10 +20,17 @@ PROVE    := SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) SQ_DAILY=$(DAILY) OP
             OMP_WAIT_POLICY=passive prove --timer -j $(JOBS)
 include tests/fuzz/rules.mk tests/bench/rules.mk tests/analyze/rules.mk
 
-$(BUILD)/tests/%: tests/%.c $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
+# A program of tests may have a part in each room, tests/unit/ROOM/PROGRAM.h, and includes those that are there as SQ_PARTS.
+$(BUILD)/tests/%.parts.h: FORCE
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CCACHE) $(CC) $(CFLAGS_ALL) -c $< -o $@.o
+	$(Q)printf '%s\n' '' $(patsubst %,'#include "%"',$(wildcard tests/unit/*/$(notdir $*).h)) > $@.new
+	$(Q)cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
+$(BUILD)/tests/%: tests/%.c $(BUILD)/tests/%.parts.h $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CCACHE) $(CC) $(CFLAGS_ALL) -DSQ_PARTS='"$@.parts.h"' -c $< -o $@.o
 	$(Q)$(CC) $(CFLAGS_ALL) $@.o $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a $(LDLIBS) -lcmocka -o $@
+.PRECIOUS: $(BUILD)/tests/%.parts.h
 
 # What it tests is of the program, not of the library.
 CLI_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard sim/cli/sq_cli*.c))
@@ -44,6 +51,12 @@ for-fuzz: $(FUZZ_BIN)
 quick: all $(TEST_TOOLS) $(BUILD)/man/sqsim.1
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) format-check $(QUICK_BIN)
 	$(Q)$(PROVE) $(QUICK_BIN) $(QUICK_TEST)
+
+## without (verify): a copy of the sources without a room, R=gqsa (sp24, spqt, spqr): it builds, lints, passes quick
+.PHONY: without
+R ?= gqsa
+without:
+	$(Q)JOBS=$(JOBS) SHORT="$(SHORT)" tests/without.sh $(R)
 
 ## test (start): set up, build, and run what finds a fault in a change; what CI runs
 .PHONY: test test-build test-run
@@ -90,7 +103,7 @@ test-rtl: $(BUILD)/sqsim $(TEST_TOOLS)
 
 # Under the sanitizers: what reads, encodes, simulates; not what builds RTL, installs, kills, or holds documents.
 SAN_CLI := $(filter-out $(addprefix %/,$(addsuffix .t,analyze area cache claims confine deb defaults docs fault install joined kill owner \
-  python readme reports sheet structure sweep_values targets toy_format verdict)),$(CLI_TEST))
+  python readme reports sheet structure sweep_values targets toy_format verdict without)),$(CLI_TEST))
 test-san: $(UNIT_BIN) $(TEST_TOOLS) $(FUZZ_BIN) $(BUILD)/sqsim
 	$(Q)$(PROVE) $(FUZZ_TEST) $(UNIT_BIN) $(SAN_CLI)
 

@@ -13,4 +13,11 @@
         return;                                                                                    \
     } while (0)
 
+// Leaves the test where this copy of the sources is without the room (make without).
+#define SQ_NEED_ROOM(room)                                                                         \
+    do {                                                                                           \
+        if (sq_is_without(room))                                                                   \
+            SQ_SKIP("no %s here", room);                                                           \
+    } while (0)
+
 #endif

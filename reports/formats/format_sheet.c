@@ -9,13 +9,11 @@
 // weight, every index and scale counted; `value` as subject_measure.
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "models/quant/sq_gptq.h"
 #include "reports/accuracy/subject.h"
 #include "sim/format/core/sq_grid_recipe.h"
-#include "sim/format/gqsa/sq_gqsa_recipe.h"
-#include "sim/format/sp24/sq_sp24_recipe.h"
-#include "sim/format/spqr/sq_spqr_recipe.h"
-#include "sim/format/spqt/sq_spqt_recipe.h"
 #include "sim/format/sq_format_ops.h"
 
 static const struct subject *subject;
@@ -83,18 +81,29 @@ static void put_sq_a(const char *class, enum sq_select select)
 
 // ---- the other formats ------------------------------------------------------------------------
 
-static struct sq_recipe of_format(const struct sq_format_ops *format)
+// False where there is no format of that name: its lines are left out.
+static bool of_format(const char *name, struct sq_recipe *r)
 {
-    struct sq_recipe r = sq_recipe_of(format);
-    r.algorithm = SQ_ALGORITHM_GPTQ;
-    r.group = format == &sq_format_gqsa ? 16 : 0;
-    return r;
+    const struct sq_format_ops *const format = sq_format_find(name);
+    if (!format)
+        return false;
+    *r = sq_recipe_of(format);
+    r->algorithm = SQ_ALGORITHM_GPTQ;
+    r->group = strcmp(name, "gqsa") == 0 ? 16 : 0;
+    return true;
+}
+
+static void set(struct sq_recipe *r, const char *option, double value)
+{
+    sq_option_put(sq_option_find(r->format, SQ_IN_EVAL, option), value, r);
 }
 
 static void put_sp24(const char *class, enum sq_prune prune, bool is_joint, const char *how)
 {
-    struct sq_recipe r = of_format(&sq_format_sp24);
-    sq_sp24_set(&r)->prune = prune;
+    struct sq_recipe r;
+    if (!of_format("sp24", &r))
+        return;
+    set(&r, "prune", prune);
     r.algorithm = is_joint ? SQ_ALGORITHM_GPTQ : SQ_ALGORITHM_RTN;
     put(class, "sp24", how, "int8", &r);
 }
@@ -102,31 +111,37 @@ static void put_sp24(const char *class, enum sq_prune prune, bool is_joint, cons
 static void put_gqsa(const char *class, double sparsity, bool is_gptq, bool is_lite,
                      const char *how)
 {
-    struct sq_recipe r = of_format(&sq_format_gqsa);
+    struct sq_recipe r;
     char name[32];
+    if (!of_format("gqsa", &r))
+        return;
     r.algorithm = is_lite ? SQ_ALGORITHM_LITE : is_gptq ? SQ_ALGORITHM_GPTQ : SQ_ALGORITHM_RTN;
-    sq_gqsa_set(&r)->sparsity = sparsity;
-    sq_gqsa_set(&r)->prune = SQ_PRUNE_SPARSEGPT;
+    set(&r, "sparsity", sparsity);
+    set(&r, "prune", SQ_PRUNE_SPARSEGPT);
     snprintf(name, sizeof name, "gqsa g16 s=%g", sparsity);
     put(class, name, how, "int8", &r);
 }
 
 static void put_spqt(const char *class, double sparsity)
 {
-    struct sq_recipe r = of_format(&sq_format_spqt);
+    struct sq_recipe r;
     char name[32];
-    sq_spqt_set(&r)->sparsity = sparsity == 0 ? 0.5 : sparsity;
-    sq_spqt_set(&r)->is_prefill_dense = sparsity == 0;
+    if (!of_format("spqt", &r))
+        return;
+    set(&r, "sparsity", sparsity == 0 ? 0.5 : sparsity);
+    set(&r, "prefill", sparsity == 0);
     snprintf(name, sizeof name, "spqt s=%g", sparsity);
     put(class, name, "q4_k", "fp32", &r);
 }
 
 static void put_spqr(const char *class, double outliers, bool is_absolute, const char *how)
 {
-    struct sq_recipe r = of_format(&sq_format_spqr);
+    struct sq_recipe r;
+    if (!of_format("spqr", &r))
+        return;
     r.percdamp = 1;
-    sq_spqr_set(&r)->outliers = outliers;
-    sq_spqr_set(&r)->is_absolute = is_absolute;
+    set(&r, "outliers", outliers);
+    set(&r, "outlier-form", is_absolute);
     put(class, "spqr", how, "fp16", &r);
 }
 

@@ -9,7 +9,7 @@
 
 #include "sim/format/file/sq_operand_file.h"
 #include "sim/format/file/sq_weight_file.h"
-#include "sim/format/sp24/sq_sp24_recipe.h"
+#include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_quantize.h"
 #include "tests/bench/bench.h"
 
@@ -74,7 +74,7 @@ static void write_trace(size_t n)
 
 static void write_sp24(size_t n)
 {
-    struct sq_recipe r = sq_recipe_of(&sq_format_sp24);
+    struct sq_recipe r = sq_recipe_of(sq_format_find("sp24"));
     const struct sq_quant_input in = {.calibration = NULL};
     struct sq_weight_item *item = calloc(n, sizeof *item);
     char(*name)[48] = layer_names(n);

@@ -5,6 +5,10 @@
 # tables that the code holds itself (axes, measures, schema) are in tests/unit/io/test_docs.c.
 . "$(dirname "$0")/../cli/lib.sh"
 DOCS=$ROOT/docs
+# A copy without a room (make without) has the documents of the whole tree, which name it: names are looked up there, and
+# what the program prints is asked of the formats that are left.
+WHOLE=${SQ_WHOLE:-$ROOT} WITHOUT=${SQ_WITHOUT:-}
+left() { for f; do [ "$f" = "$WITHOUT" ] || echo "$f"; done; }
 
 # ---- references -------------------------------------------------------------------------------
 # Headings "### A.7 ...", rows "| K3 | ...", words in bold: what can be referred to.
@@ -39,10 +43,10 @@ for v in $(grep '^V' "$W/sections"); do
   tests=$(grep -E "^\| ([^|]*, )?$v(,[^|]*)? \|" "$DOCS/spec/readings.md" | grep -oE 'test_[a-z0-9_]+\.(c|cpp)|[a-z]+\.t')
   [ "$v" = V9b ] && tests=test_q4k.c
   ok "$v: $(echo $tests)" [ -n "$tests" -a -z "$(for t in $tests; do
-    grep -qsE "\b$v\b" "$ROOT"/tests/{,unit/}*/"$t" || echo "$t"; done)" ]
+    grep -qsE "\b$v\b" "$WHOLE"/tests/{,unit/}*/"$t" || echo "$t"; done)" ]
 done
 for t in $(grep -ohE '\b(test_[a-z0-9_]+\.(c|cpp)|(cli|rtl)/[a-z0-9_]+\.t)\b' "$DOCS"/*.md "$DOCS"/spec/*.md | sort -u); do
-  ok "there is a $t" [ -n "$(ls "$ROOT"/tests/$t "$ROOT"/tests/*/$t "$ROOT"/tests/unit/*/$t 2>/dev/null)" ]
+  ok "there is a $t" [ -n "$(ls "$WHOLE"/tests/$t "$WHOLE"/tests/*/$t "$WHOLE"/tests/unit/*/$t 2>/dev/null)" ]
 done
 
 # ---- links ------------------------------------------------------------------------------------
@@ -68,7 +72,7 @@ cat "$DOCS"/*.md "$DOCS"/spec/*.md | grep -o '`[^`]*`' | tr -d '`' | sort -u >"$
 lost() { # of the words that match PATTERN, those that no file below FOLDER... is called
   local pattern=$1; shift
   grep -Ex "$pattern" "$W/words" | while read -r name; do
-    [ -n "$(cd "$ROOT" && find "$@" -path "*/$name" -o -path "$name" 2>/dev/null)" ] || echo "# no file $name" >&2
+    [ -n "$(cd "$WHOLE" && find "$@" -path "*/$name" -o -path "$name" 2>/dev/null)" ] || echo "# no file $name" >&2
   done 2>&1
 }
 ok "headers, modules, kernels" [ -z "$(lost '(quant/)?sq_[a-z0-9_]*\.(h|c|sv|cu|cuh)' models rtl gpu | tee >(cat >&2))" ]
@@ -76,7 +80,7 @@ for folder in $(grep -oE '^(sim/)?[a-z]+/([a-z0-9]+/)?sq_[a-z0-9_]+\.[ch]$' "$W/
   case $folder in models) continue ;; esac
   ok "sim/$folder" [ -z "$(lost "(sim/)?$folder/([a-z0-9]+/)?sq_[a-z0-9_]+\.[ch]" models sim | tee >(cat >&2))" ]
 done
-(cd "$ROOT" && grep -rhoE '\b(sq|SQ)_[A-Za-z0-9_]+\b' Makefile models sim rtl gpu tests/unit) | sort -u >"$W/names"
+(cd "$WHOLE" && grep -rhoE '\b(sq|SQ)_[A-Za-z0-9_]+\b' Makefile models sim rtl gpu tests/unit) | sort -u >"$W/names"
 ok "functions and modules" [ -z "$(grep -Ex '(sq|SQ)_[A-Za-z0-9_]*[a-zA-Z0-9]' "$W/words" |
   grep -vxFf "$W/names" | sed 's/^/# nobody is called /' | tee >(cat >&2))" ]
 
@@ -86,6 +90,7 @@ unknown=
 for b in $(cd "$ROOT" && { git ls-files '*.md' 2>/dev/null || find . -name '*.md'; } |
   xargs grep -ohP -- '--block \K[a-z][a-z0-9_]*(?![a-zA-Z0-9_*])' | sort -u); do
   case $blocks in *" $b "*) continue ;; esac
+  [ -n "$WITHOUT" ] && grep -rqs "\b$b\b" "$WHOLE/sim/block/$WITHOUT" && continue
   sq area --block "$b" --liberty /nonexistent
   grep -q "'/nonexistent'" "$W.err" || unknown="$unknown $b"
 done
@@ -119,18 +124,15 @@ check() { # COMMAND
   [ "$1" != sweep ] || { awk '/^<!-- (axes|measures) -->/ {on = 1} !NF {on = 0} on && /^\| `/ {gsub(/[`|]/, ""); print "L " $1}' \
     "$DOCS/files.md" | grep -vxFf - "$W/printed" >"$W/rest"; mv "$W/rest" "$W/printed"; }
   documented "$1" >"$W/documented"
-  comm -3 "$W/printed" "$W/documented" >"$W/difference"
+  comm -3 ${WITHOUT:+-2} "$W/printed" "$W/documented" >"$W/difference"
   ok "keys of $1 ($(wc -l <"$W/printed")), L of lines and S of the summary" [ ! -s "$W/difference" ]
   sed "s/^\t/# documented only: /; t; s/^/# printed only: /" "$W/difference"
 }
 M=$SQSIM_HOME/sim/machines
 json quantize --smooth none -o w.safetensors
 json quantize -o smoothed.safetensors
-json quantize --format sp24 --prune magnitude --algorithm rtn -o sp24.safetensors
-json quantize --format gqsa --prune magnitude --algorithm rtn -o gqsa.safetensors
-json quantize --format spqt -o spqt.safetensors
-json quantize --format spqr -o spqr.safetensors
-for f in mxfp4 mxfp8 mxplus nvint5 sq_b; do json quantize --format $f -o $f.safetensors; done
+for f in $(left sp24 gqsa); do json quantize --format $f --prune magnitude --algorithm rtn -o $f.safetensors; done
+for f in $(left spqt spqr) mxfp4 mxfp8 mxplus nvint5 sq_b; do json quantize --format $f -o $f.safetensors; done
 for f in dense sq_a_static sq_a_dynamic; do json quantize --format $f --smooth none --calib-sequences 1 -o $f.safetensors; done
 mkdir "$W/vectors" # quantize has written files of these names here
 for f in nvfp4 sq_b mxfp8; do json quantize --vectors --format $f -o vectors; done
@@ -141,7 +143,7 @@ json inspect
 json inspect w.safetensors
 python3 "$ROOT/tests/llm/gguf_write.py" "$SQSIM_HOME/traces/tiny-llama" "$W/m.gguf" general.architecture=x
 json inspect m.gguf
-json inspect gqsa.safetensors
+for f in $(left gqsa); do json inspect $f.safetensors; done
 json inspect --gemms "$SQSIM_HOME/traces/workloads/llama-2-7b.json"
 check inspect
 check "inspect --gemms"
@@ -150,14 +152,14 @@ check image
 json eval --algorithm rtn --sequences 1
 json eval --format sq_a_dynamic --algorithm rtn --sequences 1
 json eval --format dense --algorithm rtn --sequences 1
-for f in sp24 gqsa; do json eval --weights $f.safetensors --sequences 1; done
-for f in spqt spqr; do json eval --format $f --sequences 1 --calib-sequences 2; done
-for f in gqsa sp24; do json eval --format $f --algorithm rtn --sequences 1; done
+for f in $(left sp24 gqsa); do json eval --weights $f.safetensors --sequences 1; done
+for f in $(left spqt spqr); do json eval --format $f --sequences 1 --calib-sequences 2; done
+for f in $(left gqsa sp24); do json eval --format $f --algorithm rtn --sequences 1; done
 for f in mxfp6 nvint4 sq_b; do json eval --format $f --sequences 1; done
 check eval
-for f in gqsa spqt spqr; do json run --share $f.safetensors; done
+for f in $(left gqsa spqt spqr); do json run --share $f.safetensors; done
 json run --m 8 --n 64 --k 128
-for f in sq_w dense sq_a_static sq_a_dynamic sp24 gqsa spqt spqr mxfp4 nvfp4 sq_b; do
+for f in $(left sq_w dense sq_a_static sq_a_dynamic sp24 gqsa spqt spqr mxfp4 nvfp4 sq_b); do
   json run --m 8 --n 64 --k 128 --format $f --machine "$M/default.yaml"
 done
 json run --m 8 --n 64 --k 128 --format dense --machine "$M/h200.yaml"
@@ -237,7 +239,7 @@ keys_of() { # SYSTEM: metadata, layers without their names
   awk -v want="$1" -F'|' '/^\| metadata \| in / {on = 1} !NF {on = 0} on && /^\| `/ && $3 ~ "all|" want {
     n = split($2, key, ","); for (i = 1; i <= n; i++) {gsub(/[ `]|<layer>./, "", key[i]); print key[i]}}' "$DOCS/files.md" | sort -u
 }
-for f in w dense sq_a_static sq_a_dynamic sp24 gqsa spqt spqr mxfp4 mxfp8 mxplus nvint5 sq_b; do
+for f in $(left w dense sq_a_static sq_a_dynamic sp24 gqsa spqt spqr mxfp4 mxfp8 mxplus nvint5 sq_b); do
   system=$f
   [ $f = w ] && system=sq_w
   sq inspect $f.safetensors --json

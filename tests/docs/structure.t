@@ -44,6 +44,11 @@ none "rooms of sim/format include themselves and what is shared" "$(awk -v rooms
   function room(f, part, k) { k = split(f, part, "/"); return part[1] "/" part[2] != "sim/format" ? "out" : index(rooms, " " part[3] " ") ? part[3] : "shared" }
   room($2) != "shared" && room($2) != "out" && room($1) != room($2) && room($1) != "out" { print }' "$T")"
 
+# A paper is in its room and nowhere else: `make without R=gqsa` takes it out. gpu/ is left out: the measuring program names all.
+none "no file outside includes a file of the rooms sp24, gqsa, spqt and spqr" "$(awk '
+  function room(f) { return match(f, "/(sp24|gqsa|spqt|spqr)/") ? substr(f, RSTART, RLENGTH) : "" }
+  room($2) != "" && room($1) != room($2)' "$T" | grep -v '^tests/gpu/')"
+
 # Rooms have the same names on every floor: the table of docs/architecture.md has each, and no other. A floor is a column.
 sed -n '/^<!-- rooms -->/,/^$/p' docs/architecture.md | awk -F'|' '/^[|] room/ {for (i = 3; i < NF; i++) {floor[i] = $i; gsub(/[ `]/, "", floor[i])}; n = NF}
   /^[|] `/ {gsub(/[ `]/, "", $2); k = split($2, room, ","); for (r = 1; r <= k; r++) for (i = 3; i < n; i++) if ($i ~ /[^ ]/) print floor[i] "/" room[r]}' |

@@ -10,7 +10,7 @@
 # A target that nobody put into a table is run, so that a new one is tested from its first day.
 . tests/cli/lib.sh
 declare -A elsewhere=([sysc]=tests/rtl/sysc.t [install]=tests/package/install.t [uninstall]=tests/package/install.t
-  [deb]=tests/package/deb.t [wheel]=tests/package/python.t [dist]=tests/rtl/packages.t)
+  [deb]=tests/package/deb.t [wheel]=tests/package/python.t [dist]=tests/rtl/packages.t [without]=tests/docs/without.t)
 long=" demo setup clean lint quick test test-daily test-all test-unit test-cli test-rtl test-san test-gpu t \
  cosim cosim-all banks-rtl kill-test flip-test bitflip-test element-check coverage formal mutation mutants \
  fuzz fuzz-afl fuzz-corpus bench bench-check bench-peers analyze gpu gpu-measure area area-clock area-engines area-scaled area-flow \

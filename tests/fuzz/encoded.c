@@ -8,10 +8,7 @@
 #include "models/sq_rng.h"
 #include "sim/format/core/sq_grid_recipe.h"
 #include "sim/format/file/sq_weight_file.h"
-#include "sim/format/gqsa/sq_gqsa_recipe.h"
 #include "sim/format/scaled/sq_bs_recipe.h"
-#include "sim/format/spqr/sq_spqr_recipe.h"
-#include "sim/format/spqt/sq_spqt_recipe.h"
 #include "sim/format/sq_quantize.h"
 
 // Small, and padded in every format.
@@ -72,6 +69,12 @@ static void write_layer(const char *path, const struct sq_recipe *r, const float
     sq_calibration_free(&c);
 }
 
+static void set(struct sq_recipe *r, const char *format, const char *option, double value)
+{
+    if (strcmp(r->format->name, format) == 0)
+        sq_option_put(sq_option_find(r->format, SQ_IN_QUANTIZE, option), value, r);
+}
+
 static void write_template(unsigned i, const char *path)
 {
     static const struct sq_format formats[] = {
@@ -130,12 +133,9 @@ static void write_template(unsigned i, const char *path)
     r.bank = 32;
     r.high_per_bank = 2;
     r.group = 16;
-    if (r.format == &sq_format_gqsa)
-        sq_gqsa_set(&r)->sparsity = 0.5;
-    if (r.format == &sq_format_spqt)
-        sq_spqt_set(&r)->sparsity = 0.5;
-    if (r.format == &sq_format_spqr)
-        sq_spqr_set(&r)->is_ptcsr = i == 7;
+    set(&r, "gqsa", "sparsity", 0.5);
+    set(&r, "spqt", "sparsity", 0.5);
+    set(&r, "spqr", "outlier-layout", i == 7);
     if (r.format->values == sq_format_mxfp4.values)
         *sq_bs_set(&r) = system[i - ENCODED_SQ_W].bs;
     if (r.format->file->load == sq_format_dense.file->load) {

@@ -72,7 +72,8 @@ static void foretell_gather(const struct input *in, struct world *w)
     foretell_unit(w, (struct unit){.depth = 3}); // D.8: latency 3, a bank per cycle
 }
 
-static void foretell_meta24(const struct input *in, struct world *w)
+// A beat per cycle, latency 2.
+static void foretell_two_stages(const struct input *in, struct world *w)
 {
     (void)in;
     foretell_unit(w, (struct unit){.depth = 2});
@@ -156,20 +157,6 @@ static void foretell_combine(const struct input *in, struct world *w)
     foretell_tail(in, w, (struct tail){.depth = combine_depth(in)}, NULL);
 }
 
-// G.3: 16 bytes of a superblock of 144 are kept and give nothing; the others leave a cycle later.
-// One place, which everything waits for.
-static void foretell_q4k_dec(const struct input *in, struct world *w)
-{
-    const size_t bytes = param(in, "Bytes");
-    uint64_t came = 0, left = 0;
-    for (size_t i = 0; i < w->in[0].n && came < w->end; i++) {
-        w->in[0].taken[i] = later(w->in[0].offered[i], later(came, left));
-        came = w->in[0].taken[i] + 1;
-        if (i * bytes % 144 >= 16)
-            left = give(w, came);
-    }
-}
-
 // ---- tiles kept and given again ----------------------------------------------------------------
 
 // A tile is read from the cycle after its last beat came; its place is free from the cycle after
@@ -234,105 +221,6 @@ static void store_tile(struct world *w, unsigned stream, uint64_t from, struct u
         const uint64_t stored = later(shown, place_of(tile, t));
         unit_leave(stages, shown, stored);
         tile[t].complete = stored + 1;
-    }
-}
-
-// ---- decoders and walkers ----------------------------------------------------------------------
-
-// SPEC H.3: the second order is known after the last word of a tile, so it leaves from the cycle
-// after on, a beat a cycle; and a beat may take the place that the same beat of the tile before
-// leaves in that cycle.
-static void foretell_spqr_dec(const struct input *in, struct world *w)
-{
-    const size_t beats = 16 / param(in, "Words");
-    uint64_t came = 0, went = 0, *left = calloc(beats, sizeof *left);
-    for (size_t i = 0; i + beats <= w->in[0].n && came < w->end; i += beats) {
-        for (size_t b = 0; b < beats; b++) {
-            w->in[0].taken[i + b] = later(w->in[0].offered[i + b], later(came, left[b]));
-            came = w->in[0].taken[i + b] + 1;
-        }
-        for (size_t b = 0; b < beats; b++) {
-            left[b] = give(w, later(went, came));
-            went = left[b] + 1;
-        }
-    }
-    free(left);
-}
-
-static uint32_t kept(const struct input *in, size_t i)
-{
-    const unsigned n = param(in, "SegLen");
-    const bool fp16 = param(in, "Fp16");
-    const int32_t *x = field(in, 0, i, "x");
-    const int32_t theta = *field(in, 0, i, "theta");
-    uint32_t sum = 0;
-    for (unsigned e = 0; e < n; e++)
-        sum += (fp16 ? x[e] & 0x7fff : abs(x[e])) >= theta;
-    return sum;
-}
-
-// SPEC G.6: threshold and ranks, two stages, each moves where the next one is free; then a buffer
-// that takes a segment when fewer than Lanes indices stay, and gives Lanes a beat, at the end of a
-// vector what is left, in at least one beat.
-static void foretell_spqt_idx(const struct input *in, struct world *w)
-{
-    const uint32_t lanes = param(in, "Lanes");
-    uint64_t ranked = 0, buffered = 0, room = 0, went = 0;
-    uint32_t stay = 0;
-    for (size_t i = 0; i < w->in[0].n; i++) {
-        const uint64_t t = w->in[0].taken[i] =
-            later(w->in[0].offered[i], later(i > 0 ? w->in[0].taken[i - 1] + 1 : 0, ranked));
-        if (t >= w->end)
-            break;
-        ranked = later(t + 1, buffered);
-        buffered = later(ranked + 1, room);
-        uint32_t held = stay + kept(in, i);
-        const bool last = *field(in, 0, i, "last");
-        room = buffered + 1;
-        for (bool ends = last; held >= lanes || ends;) {
-            const uint32_t beat = held < lanes ? held : lanes;
-            went = give(w, later(went, buffered + 1));
-            room = later(room, went++);
-            held -= beat;
-            ends = ends && held > 0;
-        }
-        stay = held;
-    }
-}
-
-// SPEC F.4: a step per group, one for an empty row. An offset is read in the cycle in which the
-// last step of the row before goes, or later; the first step goes in the cycle after, each into a
-// register that is free or just being left. Malformed: a row whose offset falls is empty, and the
-// next one starts where it would have (head of rtl/gqsa/sq_gqsa_walk.sv; SPEC refuses such a matrix).
-static void foretell_gqsa_walk(const struct input *in, struct world *w)
-{
-    uint64_t read = 0, went = 0, left = 0; // first cycles for the next offset, step, register
-    size_t group = 0;
-    uint32_t start = 0;
-    bool opens = true; // row_index[0] comes next
-    for (size_t i = 0; i < w->in[0].n && read < w->end; i++) {
-        const uint32_t offset = (uint32_t)*field(in, 0, i, "offset");
-        const uint64_t t = w->in[0].taken[i] = later(w->in[0].offered[i], read);
-        const uint32_t n = opens || offset < start ? 0 : offset - start;
-        read = t + 1;
-        const uint32_t steps = opens ? 0 : n ? n : 1;
-        for (uint32_t k = 0; k < steps; k++) {
-            uint64_t step = later(t + 1, later(went, left));
-            if (n > 0)
-                step = later(step, offered(w, 1, group));
-            if (step >= w->end) { // and so are all that follow
-                read = NEVER;
-                break;
-            }
-            if (n > 0)
-                taken(w, 1, group++, step);
-            left = give(w, step + 1);
-            went = step + 1;
-            read = step;
-        }
-        if (opens || offset > start)
-            start = offset; // after a row whose offset falls the next one starts where it did
-        opens = *field(in, 0, i, "last"); // of a matrix without rows row_index[0] is the last
     }
 }
 

@@ -128,20 +128,6 @@ static void foretell_output(const struct input *in, struct world *w)
 
 // ---- steps in floating point -------------------------------------------------------------------
 
-// F.5: the zero, a stage of its own; then integers, products, the sum over groups; then the output.
-static void foretell_gqsa_scale(const struct input *in, struct world *w)
-{
-    struct unit zero = {.depth = 1};
-    foretell_tail(in, w, (struct tail){.depth = 3}, &zero);
-}
-
-// H.2: differences, products; differences, products; select.
-static void foretell_spqr_scale(const struct input *in, struct world *w)
-{
-    (void)in;
-    foretell_unit(w, (struct unit){.depth = 5});
-}
-
 // H.7: product, sum of a share, sum of shares; then the output.
 static void foretell_fp_mac(const struct input *in, struct world *w)
 {

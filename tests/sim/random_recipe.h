@@ -18,6 +18,20 @@ static inline struct sq_recipe default_of(const struct sq_format_ops *f)
     return r;
 }
 
+// An option by its name, where the format has it.
+static inline void set_option(struct sq_recipe *r, const char *name, double value)
+{
+    const struct sq_format_option *o = sq_option_find(r->format, SQ_IN_RUN, name);
+    if (o)
+        sq_option_put(o, value, r);
+}
+
+// The value of an option that it has.
+static inline double option_of(const struct sq_recipe *r, const char *name)
+{
+    return sq_option_get(sq_option_find(r->format, SQ_IN_RUN, name), r);
+}
+
 // Within what the format's options may be.
 static inline struct sq_recipe random_recipe_of(struct sq_rng *rng, const struct sq_format_ops *f)
 {

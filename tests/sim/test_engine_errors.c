@@ -5,6 +5,7 @@
 // next one nothing: the last word must tell this kind and no other, and no word takes back what one before it told.
 //
 // Exhausted: every directed job of each engine at every point. Behind it, job by job: what a malformed beat counts as.
+#include <assert.h>
 #include <string.h>
 
 #include "sim/block/flow/sq_case.h"
@@ -15,23 +16,13 @@
 
 // Kinds in the order in which a block spoils its jobs, each `times` jobs long: Mask, Code, Scale, Both of these, Index; '-' where the
 // format has nothing of the kind. any: what may be told beside it, as drawn bits of FP8 may be no number.
-static const struct {
+// Behind the last a room's part adds its own.
+enum { CASES_MAX = 128 };
+static struct {
     const char *block, *point, *kinds;
     unsigned times;
     char any;
-} cases[] = {
-    // x, value of an outlier, an outlier of 0 in column 0, bits 63:62, a copy that differs; second order; offsets that
-    // fall, too many outliers, a column that is not there, columns that do not ascend
-    {"engine_spqr", "t4", "CCCCCSIIII", 1, '-'},
-    {"engine_spqr", "t16", "CCCCCSIIII", 1, '-'},
-    // -128; scale of a token, of a group; first offset, offsets that fall, an index beyond the groups, order
-    {"engine_gqsa", "g4", "CSSIIII", 1, '-'},
-    {"engine_gqsa", "g16", "CSSIIII", 1, '-'},
-    {"engine_gqsa", "g8", "CSSIIII", 1, '-'},
-    // x; theta, theta and all x, d, dmin; the superblock of another column
-    {"engine_spqt", "b4", "CSBSSI", 1, '-'},
-    {"engine_spqt", "b16", "CSBSSI", 1, '-'},
-    {"engine_spqt", "b8", "CSBSSI", 1, '-'},
+} cases[CASES_MAX + 1] = {
     {"engine_array", "sp24", "MCS", 4, '-'},
     {"engine_array", "dense", "-CS", 4, '-'},
     {"engine_array", "compact", "MCS", 4, '-'},
@@ -73,6 +64,17 @@ static const struct {
     {"engine_scaled", "block_a", "MCS", 4, 'C'},
 };
 
+#define ENGINE_ERRORS(block_, point_, kinds_)                                                      \
+    SQ_AT_START(errors_of_##block_##_##point_)                                                     \
+    {                                                                                              \
+        size_t i = 0;                                                                              \
+        while (cases[i].block)                                                                     \
+            i++;                                                                                   \
+        assert(i < CASES_MAX);                                                                     \
+        cases[i].block = #block_, cases[i].point = #point_, cases[i].kinds = kinds_;               \
+        cases[i].times = 1, cases[i].any = '-';                                                    \
+    }
+
 static int32_t bit_of(char kind)
 {
     switch (kind) {
@@ -107,7 +109,7 @@ static int32_t told(const struct sq_ports *p, const int32_t *out, uint64_t words
 
 SQ_TEST(every_kind_is_told)
 {
-    for (size_t i = 0; i < SQ_LEN(cases); i++) {
+    for (size_t i = 0; cases[i].block; i++) {
         const struct sq_block *const block = block_named(cases[i].block);
         struct sq_case c = {.block = block, .point = point_named(block, cases[i].point)};
         struct sq_rng rng = {fixture_seed()};
@@ -140,7 +142,7 @@ SQ_TEST(every_engine_is_there)
                                                               sq_blocks[b]->points[p].name;
             bool is_there =
                 strncmp(block, "engine_", 7) != 0 || strcmp(block, "engine_dynamic") == 0;
-            for (size_t i = 0; i < SQ_LEN(cases); i++)
+            for (size_t i = 0; cases[i].block; i++)
                 is_there = is_there || (strcmp(cases[i].block, block) == 0 &&
                                         strcmp(cases[i].point, point) == 0);
             if (!is_there)
@@ -215,63 +217,7 @@ static int32_t *at(const struct job *j, size_t i, const char *name)
     return j->record + i * sq_field_offset(j->p.in, j->p.n_in) + sq_field_offset(j->p.in, f);
 }
 
-// An index of K/G or more finds zeros: the output is that of a group whose codes are its zero.
-SQ_TEST(gqsa_index_beyond_the_groups)
-{
-    enum { RANGE = 5 };
-    struct job a = job_of("engine_gqsa", "g4", 2 * RANGE),
-               b = job_of("engine_gqsa", "g4", 2 * RANGE);
-    const int32_t groups = *at(&b, 0, "groups");
-    size_t n = 0;
-    for (size_t i = 0; i < b.group.len[3]; i++)
-        if (*at(&b, i, "index") >= groups) {
-            *at(&b, i, "index") = groups - 1;
-            for (unsigned e = 0; e < 4; e++) // the first field of that name is that of activations
-                at(&b, i, "index")[1 + e] = *at(&b, i, "zero");
-            n++;
-        }
-    assert_int_equal(n, 1);
-    end_alike(&a, &b);
-}
-
-// An outlier in a column that the token does not have is 0.
-SQ_TEST(spqr_column_that_is_not_there)
-{
-    enum { COLUMN = 8 };
-    struct job a = job_of("engine_spqr", "t4", 2 * COLUMN),
-               b = job_of("engine_spqr", "t4", 2 * COLUMN);
-    size_t n = 0;
-    for (size_t i = 0; i < b.group.len[4]; i++)
-        if (*at(&b, i, "column") >= 16 * *at(&b, 0, "tiles")) {
-            *at(&b, i, "column") = 0;
-            *at(&b, i, "value") = 0;
-            n++;
-        }
-    assert_int_equal(n, 1);
-    end_alike(&a, &b);
-}
-
-// Offsets 0, 1, 0, 1, 1, ...: the third counts as the one before, which INDEX says; the only outlier is row 0's.
-SQ_TEST(spqr_offset_that_falls)
-{
-    enum { RIGHT = 1, ROWS = 16 };
-    struct job a = job_of("engine_spqr", "t4", RIGHT), b = job_of("engine_spqr", "t4", RIGHT);
-    struct job *const both[] = {&a, &b};
-    for (size_t i = 0; i < 2; i++) {
-        *at(both[i], 0, "rows") = 1;
-        for (size_t r = 0; r <= ROWS; r++)
-            *at(both[i], r, "at") = r > 0;
-        both[i]->c.len[RIGHT][4] = 1;
-    }
-    *at(&b, 2, "at") = 0;
-    compute(&a);
-    compute(&b);
-    assert_int_equal(told(&a.p, a.out, a.words), 0);
-    assert_int_equal(told(&b.p, b.out, b.words), bit_of('I'));
-    check_outputs(&a, &b);
-    free_job(&a);
-    free_job(&b);
-}
+#include SQ_PARTS
 
 // A factor of the rows is read with the last scale group of an output alone: a wrong one before it is not told.
 SQ_TEST(factor_of_rows_before_the_last_group)

@@ -9,15 +9,15 @@
 // Sampled: for each format 100 machines (rows and columns 1..8, lanes, port) x recipes (bank, sparsity,
 // scale group, element, both sides or activations alone) x GEMMs with ragged edges. The queue and the
 // combine units are those that the machine's stage has.
+#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "models/array/sq_array.h"
-#include "models/spqr/sq_spqr.h"
 #include "sim/block/core/sq_core_block.h"
+#include "sim/block/flow/sq_unit_engine.h"
 #include "sim/format/core/sq_grid_recipe.h"
-#include "sim/format/gqsa/sq_gqsa_recipe.h"
 #include "sim/format/scaled/sq_bs_format.h"
 #include "sim/machine/sq_machine_run.h"
 #include "sim/machine/sq_work.h"
@@ -178,7 +178,7 @@ struct side {
     struct sq_tile_list list;
     uint32_t taken[SQ_STREAMS_MAX]; // of the job at hand; jobs: of all
     uint32_t at, end[16];           // row offsets: before the rows of a tile; of those rows
-    int32_t x[SQ_ENGINE_SPQT_SEG];
+    int32_t x[SQ_UNIT_BEAT_MAX];    // of the activations, where their values count
     struct sq_rng rng;
 };
 
@@ -194,57 +194,23 @@ static void job_of_side(const struct side *s, uint32_t groups, uint32_t n, struc
     o->n = n;
 }
 
-static void offer_gqsa(struct side *s, struct sq_offer in[SQ_STREAMS_MAX])
-{
-    enum { OFFSET = 2 };
-    uint32_t at = 0;
-    for (uint32_t row = 0; row < s->taken[OFFSET]; row++)
-        at += work(s, row);
-    job_of_side(s, s->job->passes + 1, 0, &in[0]);
-    in[OFFSET].n = at;
-}
-
-// The outliers are anywhere in the 16 rows.
-static void offer_spqr(struct side *s, struct sq_offer in[SQ_STREAMS_MAX])
-{
-    enum { OFFSET = 3, T = SQ_SPQR_TILE };
-    const uint32_t taken = s->taken[OFFSET];
-    job_of_side(s, s->job->passes, sq_spqr_workers((size_t)s->job->loads * T), &in[0]);
-    if (taken == 0) {
-        s->at = 0;
-        s->end[0] = UINT32_MAX;
-    }
-    if (taken > 0 && (taken - 1) % T == 0 && s->end[0] == UINT32_MAX) {
-        const uint32_t n = work(s, (taken - 1) / T);
-        uint32_t count[T] = {0};
-        for (uint32_t i = 0; i < n; i++)
-            count[sq_rng_below(&s->rng, T)]++;
-        for (uint32_t r = 0, sum = s->at; r < T; r++)
-            s->end[r] = sum += count[r];
-    }
-    in[OFFSET].n = taken == 0 ? 0 : s->end[(taken - 1) % T];
-}
-
-static void offer_spqt(struct side *s, struct sq_offer in[SQ_STREAMS_MAX])
-{
-    enum { ONE = 0x3c00 };
-    const uint64_t n = work(s, s->taken[0] - 1), all = s->job->loads, at = s->taken[1];
-    job_of_side(s, s->job->passes, ONE, &in[0]);
-    for (uint64_t i = 0; i < SQ_ENGINE_SPQT_SEG; i++)
-        s->x[i] = at < all && i < (at + 1) * n / all - at * n / all ? ONE : 0;
-    in[1].beat = s->x;
-}
-
-static const struct {
+enum { SIDES_MAX = 16 };
+static struct {
     const char *format;
-    const struct sq_block *block;
     void (*offer)(struct side *s, struct sq_offer in[SQ_STREAMS_MAX]);
     unsigned outputs; // beats of a tile
-} sides[] = {
-    {"gqsa", &sq_engine_gqsa_block, offer_gqsa, 1},
-    {"spqr", &sq_engine_spqr_block, offer_spqr, 1},
-    {"spqt", &sq_engine_spqt_block, offer_spqt, 8},
-};
+} sides[SIDES_MAX];
+static size_t n_sides;
+
+// A format whose engines stand side by side: in a part of its room, behind offer_FORMAT.
+#define SIDE(format_, outputs_)                                                                    \
+    SQ_AT_START(side_of_##format_)                                                                 \
+    {                                                                                              \
+        assert(n_sides < SIDES_MAX);                                                               \
+        sides[n_sides].format = #format_, sides[n_sides].outputs = outputs_;                       \
+        sides[n_sides++].offer = offer_##format_;                                                  \
+    }
+#include SQ_PARTS
 
 // Cycles up to and with the last word.
 static uint64_t run_side(struct side *s, size_t row)
@@ -284,15 +250,16 @@ static uint64_t run_side(struct side *s, size_t row)
     return cycles;
 }
 
-static struct side side_of(size_t row, const struct sq_unit_job *job, struct sq_tile_list list)
+static struct side side_of(const struct sq_unit_engine *engine, const struct sq_unit_job *job,
+                           struct sq_tile_list list)
 {
-    struct side s = {.block = sides[row].block, .job = job, .list = list, .rng = {1}};
+    struct side s = {.block = engine->block, .job = job, .list = list, .rng = {1}};
     const struct sq_point *p = s.block->points;
-    while (s.block == &sq_engine_spqt_block && strcmp(p->name, SQ_ENGINE_SPQT_POINT) != 0)
+    while (engine->point && strcmp(p->name, engine->point) != 0)
         p++;
     memcpy(s.value, p->value, sizeof s.value);
-    if (s.block == &sq_engine_spqr_block)
-        set(s.block, s.value, "OutlierW", SQ_ENGINE_SPQR_OUTLIER_W);
+    if (engine->widest)
+        set(s.block, s.value, engine->widest, engine->widest_value);
     return s;
 }
 
@@ -360,9 +327,9 @@ static bool check_side(struct sq_rng *r, const struct sq_format_ops *f, size_t r
     const uint64_t unit = 1 + sq_unit_run_fast(&p.cost.unit, j, &list).cycles;
     if (unit > MOST)
         return false;
-    assert_string_equal(sq_unit_name(&p.cost.unit), sides[row].block->name);
+    assert_string_equal(strrchr(sq_unit_name(&p.cost.unit), '_') + 1, f->name);
     assert_true(p.cost.rows * p.cost.abreast >= 1 && list.n >= 1);
-    struct side side = side_of(row, j, list);
+    struct side side = side_of(p.cost.unit.engine, j, list);
     CHECK_EQ(run_side(&side, row), unit,
              "%s on %ux%u, %u x %u tiles of %u beats, words %u: the engine, the machine\n", f->name,
              m.core.rows, m.core.cols, j->tiles, j->passes, j->loads, j->words);
@@ -376,7 +343,7 @@ SQ_TEST(test_slowest)
 {
     struct sq_rng r = {fixture_seed()};
     for (unsigned i = 0; i < 300; i++) {
-        const size_t row = sq_rng_below(&r, 3);
+        const size_t row = sq_rng_below(&r, (uint32_t)n_sides);
         struct sq_cost_counts c = {.n = between(&r, 1, SQ_TILES_DRAWN)};
         struct sq_demand d;
         struct sq_tile_work tile[SQ_TILES_DRAWN];
@@ -384,8 +351,7 @@ SQ_TEST(test_slowest)
         struct sq_recipe s = default_of(sq_format_find(sides[row].format));
         const struct sq_machine m = small_machine(&r);
         uint64_t slowest = 0, idle = 0, slack = 0;
-        if (row == 0)
-            sq_gqsa_set(&s)->is_slice_k = 1;
+        set_option(&s, "schedule", 1); // gqsa: each has its own
         sq_demand_of(&s, &m.core, between(&r, 1, 8), 256, m.burst_nbytes, &d);
         const struct sq_cost_unit u = d.cost;
         if (u.engines == 0)
@@ -404,7 +370,7 @@ SQ_TEST(test_slowest)
             struct sq_tile_work own[SQ_TILES_DRAWN] = {{0, 0}};
             for (uint32_t t = 0; t < c.n; t++)
                 own[t].work = c.count[t][e];
-            struct side side = side_of(row, &j, (struct sq_tile_list){c.n, own});
+            struct side side = side_of(u.unit.engine, &j, (struct sq_tile_list){c.n, own});
             const uint64_t cycles = run_side(&side, row);
             slowest = cycles > slowest ? cycles : slowest;
         }
@@ -439,11 +405,11 @@ SQ_TEST(test_units)
             if (strcmp(sq_formats[f]->name, rows[i].format) == 0)
                 make = rows[i].make;
         size_t side = 0;
-        while (side < LEN(sides) && strcmp(sq_formats[f]->name, sides[side].format) != 0)
+        while (side < n_sides && strcmp(sq_formats[f]->name, sides[side].format) != 0)
             side++;
         if (sq_formats[f]->cost == &sq_bs_timed)
             make = make_scaled;
-        assert_true(make || side < LEN(sides));
+        assert_true(make || side < n_sides);
         for (unsigned jobs = 0; jobs < JOBS;)
             jobs += make ? check(&r, sq_formats[f], make) : check_side(&r, sq_formats[f], side);
         n_formats++;

@@ -10,12 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/block/spqr/sq_engine_spqr_sim.h"
-#include "sim/format/gqsa/sq_gqsa_recipe.h"
-#include "sim/format/spqr/sq_spqr_recipe.h"
-#include "sim/format/spqt/sq_spqt_recipe.h"
 #include "sim/machine/sq_machine_run.h"
 #include "tests/sim/random_recipe.h"
+#include "tests/skip.h"
 #include "tests/test.h"
 
 enum { PIECE = 16 };
@@ -64,7 +61,9 @@ static uint32_t count_of(const struct sq_mapping *p, const struct sq_own *own, u
 }
 
 // Whether the tiles that were taken are those of the slowest engine: it is there, and none has more.
-static bool is_slowest(const struct sq_mapping *p, const struct sq_own *own, bool is_even)
+// is_counted: what has nothing takes a cycle all the same.
+static bool is_slowest(const struct sq_mapping *p, const struct sq_own *own, bool is_even,
+                       bool is_counted)
 {
     uint64_t got = 0, most = 0, sum = 0;
     bool is_one = false;
@@ -75,7 +74,7 @@ static bool is_slowest(const struct sq_mapping *p, const struct sq_own *own, boo
         for (uint32_t t = 0; t < p->n_drawn[3]; t++) {
             const uint32_t n = count_of(p, own, t, e, 0);
             of_engine += n;
-            effort += n > 0 || p->cost.unit.engine == &sq_engine_spqr_unit ? n : 1;
+            effort += n > 0 || !is_counted ? n : 1;
             same += p->drawn[3][t].work == n;
         }
         most = effort > most ? effort : most;
@@ -88,54 +87,61 @@ static bool is_slowest(const struct sq_mapping *p, const struct sq_own *own, boo
     return is_one && got <= most;
 }
 
+// Returns whether the slowest engine was looked at. is_gqsa: groups are kept, else outliers counted.
+static bool check_tiles(struct sq_rng *rng, bool is_gqsa)
+{
+    const unsigned cores = 1 + sq_rng_below(rng, 3);
+    bool is_checked = false;
+    struct sq_machine m = machine_of(rng, cores, 1 << 24);
+    struct sq_recipe r = default_of(sq_format_find(is_gqsa ? "gqsa" : "spqr"));
+    const struct sq_gemm g = {8, 1 + sq_rng_below(rng, 16 * m.core.cols),
+                              128 * (1 + sq_rng_below(rng, 12))};
+    struct sq_own own = random_rows(rng, g.n, g.k, is_gqsa);
+    struct sq_mapping p;
+    const double sum = sq_cost_own_sum(&own);
+    r.rows = &own;
+    if (is_gqsa) {
+        const double sparsity = 1 - sum / (double)(own.n * own.n_pieces);
+        set_option(&r, "sparsity", sparsity < 0.99 ? sparsity : 0.99);
+        set_option(&r, "schedule", sq_rng_below(rng, 2));
+    }
+    assert_int_equal(sq_mapping_make(&m, &r, &g, &p, NULL), SQ_OK);
+    const struct sq_machine_stats a = sq_machine_run_step(&m, &p);
+    const struct sq_machine_stats b = sq_machine_run_fast(&m, &p);
+    assert_memory_equal(&a, &b, sizeof a);
+    const uint64_t lines = p.cost.lines * p.cost.abreast, tiles = (g.n + lines - 1) / lines;
+    if (p.count_n == 1 && p.count_k == 1 && p.cores_n == 1 && tiles <= SQ_TILES_DRAWN) {
+        assert_int_equal(p.n_drawn[3], tiles);
+        if (p.cores_k == 1 && p.cost.abreast <= SQ_LINES_MAX) {
+            assert_true(is_slowest(&p, &own, is_gqsa && option_of(&r, "schedule") == 0, is_gqsa));
+            is_checked = true;
+        }
+        if (is_gqsa && cores == 1 && g.n % lines == 0)
+            assert_true(
+                sq_mapping_used(&m, &p, (double)a.cycles).low > 0.999 * sum * PIECE * (double)g.m &&
+                sq_mapping_used(&m, &p, (double)a.cycles).low < 1.001 * sum * PIECE * (double)g.m);
+    }
+    free(own.before);
+    return is_checked;
+}
+
 SQ_TEST(test_tiles)
 {
     struct sq_rng rng = {11};
     unsigned checked = 0;
-    for (unsigned i = 0; i < 300; i++) {
-        const bool is_gqsa = i % 2;
-        const unsigned cores = 1 + sq_rng_below(&rng, 3);
-        struct sq_machine m = machine_of(&rng, cores, 1 << 24);
-        struct sq_recipe r = default_of(is_gqsa ? &sq_format_gqsa : &sq_format_spqr);
-        const struct sq_gemm g = {8, 1 + sq_rng_below(&rng, 16 * m.core.cols),
-                                  128 * (1 + sq_rng_below(&rng, 12))};
-        struct sq_own own = random_rows(&rng, g.n, g.k, is_gqsa);
-        struct sq_mapping p;
-        const double sum = sq_cost_own_sum(&own);
-        r.rows = &own;
-        if (is_gqsa) {
-            const double sparsity = 1 - sum / (double)(own.n * own.n_pieces);
-            sq_gqsa_set(&r)->sparsity = sparsity < 0.99 ? sparsity : 0.99;
-            sq_gqsa_set(&r)->is_slice_k = sq_rng_below(&rng, 2);
-        }
-        assert_int_equal(sq_mapping_make(&m, &r, &g, &p, NULL), SQ_OK);
-        const struct sq_machine_stats a = sq_machine_run_step(&m, &p);
-        const struct sq_machine_stats b = sq_machine_run_fast(&m, &p);
-        assert_memory_equal(&a, &b, sizeof a);
-        const uint64_t lines = p.cost.lines * p.cost.abreast, tiles = (g.n + lines - 1) / lines;
-        if (p.count_n == 1 && p.count_k == 1 && p.cores_n == 1 && tiles <= SQ_TILES_DRAWN) {
-            assert_int_equal(p.n_drawn[3], tiles);
-            if (p.cores_k == 1 && p.cost.abreast <= SQ_LINES_MAX) {
-                assert_true(is_slowest(&p, &own, is_gqsa && !sq_gqsa_recipe(&r)->is_slice_k));
-                checked++;
-            }
-            if (is_gqsa && cores == 1 && g.n % lines == 0)
-                assert_true(sq_mapping_used(&m, &p, (double)a.cycles).low >
-                                0.999 * sum * PIECE * (double)g.m &&
-                            sq_mapping_used(&m, &p, (double)a.cycles).low <
-                                1.001 * sum * PIECE * (double)g.m);
-        }
-        free(own.before);
-    }
+    for (unsigned i = 0; i < 300; i++)
+        if (!sq_is_without(i % 2 ? "gqsa" : "spqr"))
+            checked += check_tiles(&rng, i % 2);
     assert_true(checked > 25);
 }
 
 // An engine whose rows are full decides what the job takes where each has its own channels.
 SQ_TEST(test_fullest)
 {
+    SQ_NEED_ROOM("gqsa");
     struct sq_rng rng = {12};
     struct sq_machine m = machine_of(&rng, 1, 1 << 16);
-    struct sq_recipe r = default_of(&sq_format_gqsa);
+    struct sq_recipe r = default_of(sq_format_find("gqsa"));
     struct sq_demand demand;
     sq_demand_of(&r, &m.core, 64, 4096, 0, &demand);
     const struct sq_cost_unit unit = demand.cost;
@@ -144,7 +150,7 @@ SQ_TEST(test_fullest)
     struct sq_own own;
     struct sq_mapping p;
     struct sq_machine_stats even, uneven;
-    sq_gqsa_set(&r)->is_slice_k = 1;
+    set_option(&r, "schedule", 1);
     for (unsigned is_uneven = 0; is_uneven < 2; is_uneven++) {
         assert_int_equal(sq_cost_own_new(&own, g.n, g.k / PIECE, PIECE, NULL), SQ_OK);
         for (size_t row = 0; row < g.n; row++)
@@ -166,6 +172,8 @@ SQ_TEST(test_fullest)
 // slowest of them is the unit.
 SQ_TEST(test_tokens)
 {
+    SQ_NEED_ROOM("spqt");
+    const struct sq_format_ops *const spqt = sq_format_find("spqt");
     struct sq_rng rng = {14};
     for (unsigned i = 0; i < 60; i++) {
         struct sq_machine m = machine_of(&rng, 1, 1 << 24);
@@ -173,19 +181,18 @@ SQ_TEST(test_tokens)
         const size_t tokens = 1 + sq_rng_below(&rng, 3 * m.core.rows);
         const float theta = 0.05f * (float)(1 + sq_rng_below(&rng, 19));
         float *const w = calloc(n * k, sizeof *w), *const x = malloc(tokens * k * sizeof *x);
-        struct sq_recipe r = default_of(&sq_format_spqt), coded = r;
+        struct sq_recipe r = default_of(spqt), coded = r;
         struct sq_own own = {.before = NULL};
         void *layer;
         uint32_t active = 0;
-        sq_spqt_set(&coded)->sparsity = 0;
+        set_option(&coded, "sparsity", 0);
         assert_true(w && x);
         for (size_t e = 0; e < tokens * k; e++)
             x[e] = (float)(2 * sq_rng_unit(&rng) - 1);
         assert_int_equal(
-            sq_format_spqt.values->init(&layer, &coded, w, n, k, &(struct sq_quant_input){0}, NULL),
-            SQ_OK);
-        sq_format_spqt.values->set_threshold(layer, theta);
-        assert_int_equal(sq_format_spqt.cost->own->tokens(layer, x, tokens, &own, &r, NULL), SQ_OK);
+            spqt->values->init(&layer, &coded, w, n, k, &(struct sq_quant_input){0}, NULL), SQ_OK);
+        spqt->values->set_threshold(layer, theta);
+        assert_int_equal(spqt->cost->own->tokens(layer, x, tokens, &own, &r, NULL), SQ_OK);
         assert_int_equal(own.n, tokens);
         r.rows = &own;
         const struct sq_gemm g = {tokens, n, k};
@@ -207,12 +214,12 @@ SQ_TEST(test_tokens)
         if (p.count_m == 1 && p.count_k == 1 &&
             (tokens + p.cost.rows - 1) / p.cost.rows == p.n_drawn[3])
             assert_int_equal(got, most);
-        assert_true(fabs(1 - sq_spqt_recipe(&r)->sparsity - (double)active / (double)(tokens * k)) <
+        assert_true(fabs(1 - option_of(&r, "sparsity") - (double)active / (double)(tokens * k)) <
                     1e-12);
         const struct sq_machine_stats a = sq_machine_run_step(&m, &p);
         const struct sq_machine_stats b = sq_machine_run_fast(&m, &p);
         assert_memory_equal(&a, &b, sizeof a);
-        sq_format_spqt.values->free(layer);
+        spqt->values->free(layer);
         free(own.before);
         free(w);
         free(x);

@@ -13,11 +13,9 @@
 #include "models/sq_rng.h"
 #include "sim/block/core/sq_core_run.h"
 #include "sim/block/flow/sq_pipeline.h"
-#include "sim/block/flow/sq_unit.h"
-#include "sim/block/gqsa/sq_gqsa_walk_sim.h"
+#include "sim/block/flow/sq_unit_engine.h"
 #include "sim/block/output/sq_output_port.h"
-#include "sim/block/spqr/sq_engine_spqr_sim.h"
-#include "sim/block/spqt/sq_spqt_idx_block.h"
+#include "tests/sim/random_recipe.h"
 #include "tests/test.h"
 
 static uint64_t test_seed(void)
@@ -61,20 +59,37 @@ static struct sq_unit_output random_output(struct sq_rng *r)
                                    .pairs = 1u << sq_rng_below(r, 3)};
 }
 
-static const struct sq_unit_engine *const engines[] = {&sq_engine_gqsa_unit, &sq_engine_spqt_unit,
-                                                       &sq_engine_spqr_unit};
+// The engines that formats put side by side.
+enum { ENGINES_MAX = 16 };
+static const struct sq_unit_engine *engines[ENGINES_MAX];
+static uint32_t n_engines;
+
+static int find_engines(void **state)
+{
+    const struct sq_core_config core = sq_core_config_default();
+    (void)state;
+    for (size_t i = 0; i < sq_n_formats(); i++) {
+        const struct sq_recipe r = default_of(sq_formats[i]);
+        struct sq_cost_unit u;
+        sq_cost_unit(&r, &core, 8, 256, &u);
+        if (u.unit.engine)
+            engines[n_engines++] = u.unit.engine;
+    }
+    return n_engines > 0 && n_engines < ENGINES_MAX ? 0 : -1;
+}
+SQ_BEFORE_ALL(find_engines)
 
 static struct sq_unit random_unit(struct sq_rng *r)
 {
     struct sq_unit u;
     memset(&u, 0, sizeof u);
-    u.kind = sq_rng_below(r, SQ_UNIT_ENGINES + SQ_LEN(engines));
+    u.kind = sq_rng_below(r, SQ_UNIT_ENGINES + n_engines);
     u.kind = u.kind < SQ_UNIT_ENGINES ? u.kind : SQ_UNIT_ENGINES;
     u.topk = sq_rng_below(r, 2) ? SQ_TOPK_RANK : SQ_TOPK_RADIX;
     u.stages = sq_rng_below(r, 2) ? SQ_ARRAY_STAGES_PLAIN : SQ_ARRAY_STAGES_MIXED;
     u.core = random_core(r);
     if (u.kind == SQ_UNIT_ENGINES)
-        u.engine = engines[sq_rng_below(r, SQ_LEN(engines))];
+        u.engine = engines[sq_rng_below(r, n_engines)];
     else if (sq_rng_below(r, 4) > 0)
         u.output = random_output(r);
     return u;
@@ -95,8 +110,8 @@ static struct sq_unit_job random_job(struct sq_rng *r, const struct sq_unit *u,
                             .loads = is_engines ? some(r, 20) : 0};
     *list = (struct sq_tile_list){is_engines ? sq_rng_below(r, TILES_MAX + 1) : 0, tile};
     if (is_engines && sq_rng_below(r, 4) == 0)
-        j.words = some(r, 2000);           // a port that they all wait for
-    if (u->engine == &sq_engine_spqt_unit) // a token has its columns
+        j.words = some(r, 2000);               // a port that they all wait for
+    if (is_engines && u->engine->is_of_tokens) // a token has its columns
         j.loads++;
     for (uint32_t i = 0; i < list->n; i++) {
         tile[i].work = some(r, 25) - 1;

@@ -152,6 +152,7 @@ static const int32_t v6_meta[4] = {0xd, 0xc, 0xc, 0x4};
 
 SQ_TEST(v6)
 {
+    SQ_NEED_ROOM("sp24");
     static const struct sq_point select = {"v6", false, {1, 4, 8}};
     static const struct sq_point products = {
         "v6", false, {1, 1, 2, 8, 1, 1, SQ_ARRAY_SP24, 0, 1, 8, 8, 8, 0}};
@@ -173,10 +174,11 @@ SQ_TEST(v6)
 // SPEC E.2 spelled out: six nibbles are legal, ten raise the flag and select nothing.
 SQ_TEST(every_nibble)
 {
+    SQ_NEED_ROOM("sp24");
     static const int8_t pair[16][2] = {{-1},   {-1},   {-1}, {-1}, {0, 1}, {-1},   {-1},   {-1},
                                        {0, 2}, {1, 2}, {-1}, {-1}, {0, 3}, {1, 3}, {2, 3}, {-1}};
     static const struct sq_point point = {"nibbles", false, {1, 1, 8}};
-    const struct sq_rtl_point p = {.block = &sq_meta24_block, .point = &point};
+    const struct sq_rtl_point p = {.block = block_named("meta24"), .point = &point};
     const struct sq_ports s = sq_ports_of(p.block, point.value);
     struct sq_rtl rtl;
     unsigned n_illegal = 0;

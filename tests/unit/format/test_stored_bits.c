@@ -8,7 +8,6 @@
 
 #include "sim/format/file/sq_operand_file.h"
 #include "sim/format/file/sq_weight_file.h"
-#include "sim/format/spqr/sq_spqr_recipe.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/sweep/sq_sweep_grid.h"
 #include "tests/unit/tmpdir.h"
@@ -191,8 +190,9 @@ static bool check_encoded(const struct sq_format_ops *f, struct sq_rng *rng)
         if (f->cost->own && f->cost->own->weights)
             assert_int_equal(f->cost->own->weights(q.state, &own, &as_is, &err), SQ_OK);
         free(own.before);
-        if (!(sq_recipe_sized_by(&r) && f == &sq_format_spqr &&
-              sq_spqr_recipe(&r)->is_ptcsr)) // padded to the fullest row
+        if (!(sq_recipe_sized_by(&r) && strcmp(f->name, "spqr") == 0 &&
+              sq_option_get(sq_option_find(f, SQ_IN_QUANTIZE, "outlier-layout"), &r) !=
+                  0)) // padded to the fullest row
             CHECK_EQ(sq_recipe_nbits(&as_is, l.n, l.k), nbits, "%s: its shape\n", what);
         if (!sq_recipe_sized_by(&r))
             CHECK_EQ(sq_recipe_nbits(&r, l.n, l.k), nbits, "%s: exact by shape\n", what);
@@ -240,6 +240,14 @@ static void check_equal(const struct sq_recipe *a, const struct sq_recipe *b, co
              a->format->name, text, n, k);
 }
 
+// spqr: outliers are a share in run, a threshold in quantize.
+static void take_outliers(const struct sq_recipe *run, struct sq_recipe *quantize)
+{
+    const struct sq_format_option *o = sq_option_find(run->format, SQ_IN_RUN, "outliers");
+    if (o)
+        sq_option_put(o, sq_option_get(o, run), quantize);
+}
+
 static bool check_run(const struct sq_format_ops *f, struct sq_rng *rng)
 {
     struct words w = {0};
@@ -257,8 +265,7 @@ static bool check_run(const struct sq_format_ops *f, struct sq_rng *rng)
         give(&w, "algorithm", "rtn"); // which run has: nothing is compensated
     if (!quantize_recipe(f, &w, &quantize))
         return false;
-    if (f == &sq_format_spqr) // a share in run, a threshold in quantize
-        sq_spqr_set(&quantize)->outlier_share = sq_spqr_recipe(&run)->outlier_share;
+    take_outliers(&run, &quantize);
     check_equal(&run, &quantize, &w, "run", rng);
     return true;
 }
@@ -314,8 +321,7 @@ static bool check_sweep(const struct sq_format_ops *f, struct sq_rng *rng)
         return false;
     sq_sweep_grid_point(&s, 0, &p);
     const bool is_done = quantize_recipe(f, &w, &quantize);
-    if (f == &sq_format_spqr)
-        sq_spqr_set(&quantize)->outlier_share = sq_spqr_recipe(&p.recipe)->outlier_share;
+    take_outliers(&p.recipe, &quantize);
     if (is_done)
         check_equal(&p.recipe, &quantize, &w, "sweep", rng);
     sq_sweep_grid_free(&s);

@@ -13,10 +13,6 @@
 
 #include "models/sq_rng.h"
 #include "sim/format/core/sq_grid_recipe.h"
-#include "sim/format/gqsa/sq_gqsa_recipe.h"
-#include "sim/format/sp24/sq_sp24_recipe.h"
-#include "sim/format/spqr/sq_spqr_recipe.h"
-#include "sim/format/spqt/sq_spqt_recipe.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/gpu/sq_gpu_compare.h"
 #include "sim/gpu/sq_gpu_fit.h"
@@ -139,28 +135,31 @@ SQ_TEST(test_formats)
 {
     const struct sq_gemm size = {1, 4096, 4096};
     const struct {
-        const struct sq_format_ops *format;
+        const char *format;
         unsigned weight_bits, act_bits; // 0: the default
         enum sq_gpu_dtype dtype;
         bool is_sparse;
         double bits;
     } row[] = {
-        {&sq_format_dense, 16, 16, SQ_GPU_BF16, false, 16},
-        {&sq_format_dense, 4, 8, SQ_GPU_INT8, false, 4.25},
-        {&sq_format_sp24, 0, 8, SQ_GPU_INT8, true, 5},
-        {&sq_format_sq_w, 0, 8, SQ_GPU_BF16, false, 6.5},
-        {&sq_format_gqsa, 0, 8, SQ_GPU_BF16, false, 3.125},
+        {"dense", 16, 16, SQ_GPU_BF16, false, 16},
+        {"dense", 4, 8, SQ_GPU_INT8, false, 4.25},
+        {"sp24", 0, 8, SQ_GPU_INT8, true, 5},
+        {"sq_w", 0, 8, SQ_GPU_BF16, false, 6.5},
+        {"gqsa", 0, 8, SQ_GPU_BF16, false, 3.125},
         // 32 bytes are the least that is fetched: 8 of 9 sectors hold one column, the last one two.
-        {&sq_format_spqt, 0, 16, SQ_GPU_BF16, false, 4.5 * (8 * 0.5 + 0.75) / 9},
-        {&sq_format_spqr, 0, 16, SQ_GPU_BF16, false, 4.25},
+        {"spqt", 0, 16, SQ_GPU_BF16, false, 4.5 * (8 * 0.5 + 0.75) / 9},
+        {"spqr", 0, 16, SQ_GPU_BF16, false, 4.25},
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         struct sq_recipe r;
-        assert_int_equal(sq_format_recipe(row[i].format, SQ_IN_RUN, NULL, &r, NULL), SQ_OK);
+        if (sq_is_without(row[i].format))
+            continue;
+        assert_int_equal(sq_format_recipe(sq_format_find(row[i].format), SQ_IN_RUN, NULL, &r, NULL),
+                         SQ_OK);
         r.is_act_f16 = row[i].act_bits == 16;
         r.act.low_bits = row[i].act_bits;
-        if (r.format == &sq_format_spqr)
-            sq_spqr_set(&r)->outlier_share = 1. / 128;
+        if (strcmp(row[i].format, "spqr") == 0)
+            sq_option_put(sq_option_find(r.format, SQ_IN_RUN, "outliers"), 1. / 128, &r);
         if (row[i].weight_bits)
             sq_grid_set(&r)->weight.low_bits = row[i].weight_bits;
         if (row[i].weight_bits == 16)

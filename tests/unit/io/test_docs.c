@@ -48,9 +48,12 @@ static void check_row(const char *name, size_t i, const char *want)
     const char *at = table(name);
     for (size_t n = 0; n < i && *at == '|'; n++)
         at = strchr(at, '\n') + 1;
+    char line[1000];
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
+    if (sq_is_without(line)) // the documents are of the whole tree
+        return;
     if (strncmp(at, want, strlen(want)) != 0)
-        fail_msg("docs/, table %s, row %zu is\n%.*s, need\n%s", name, i + 1, (int)strcspn(at, "\n"),
-                 at, want);
+        fail_msg("docs/, table %s, row %zu is\n%s, need\n%s", name, i + 1, line, want);
 }
 
 static void check_end(const char *name, size_t n)

@@ -12,7 +12,6 @@
 #include "models/core/sq_mac.h"
 #include "models/quant/sq_codes_alloc.h"
 #include "sim/format/core/sq_grid_recipe.h"
-#include "sim/format/spqt/sq_spqt_recipe.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/llm/sq_eval.h"
 #include "sim/llm/sq_sparsity_scan.h"
@@ -135,11 +134,12 @@ SQ_TEST(padding_is_told_apart)
 // SpQt: projections of one input have one sparsity, and a block's weights the mean that was asked.
 SQ_TEST(thresholds_are_of_inputs)
 {
+    SQ_NEED_ROOM("spqt");
     struct model m;
     struct sq_recipe r;
     struct sq_error err = {.text = ""};
     model_open(&m, tiny_llama, 1, 1);
-    assert_int_equal(sq_format_recipe(&sq_format_spqt, SQ_IN_EVAL, NULL, &r, NULL), SQ_OK);
+    assert_int_equal(sq_format_recipe(sq_format_find("spqt"), SQ_IN_EVAL, NULL, &r, NULL), SQ_OK);
     double s[14];
     assert_int_equal(m.ck.n_layers, 14);
     CHECK_EQ(sq_sparsity_scan_layers(&m.ck, &m.calib, &r, 0.2, s, &err), SQ_OK, "%s\n", err.text);

@@ -12,17 +12,13 @@
 #include "models/core/sq_format.h"
 #include "models/sq_rng.h"
 #include "sim/format/core/sq_grid_recipe.h"
-#include "sim/format/gqsa/sq_gqsa_recipe.h"
-#include "sim/format/sp24/sq_sp24_recipe.h"
-#include "sim/format/spqr/sq_spqr_recipe.h"
-#include "sim/format/spqt/sq_spqt_cost.h"
-#include "sim/format/spqt/sq_spqt_recipe.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_work_split.h"
 #include "sim/io/sq_quantity.h"
 #include "sim/machine/sq_machine.h"
 #include "sim/machine/sq_machine_run.h"
 #include "sim/machine/sq_work.h"
+#include "tests/skip.h"
 #include "tests/test.h"
 
 static const char good[] = "name: test\n"
@@ -185,10 +181,10 @@ static void put(struct sq_recipe *r, const char *name, double value)
 }
 
 // A recipe on a machine; what the format does not have is left alone. Banks of 8/4, 32, s = 3/4.
-static struct sq_recipe timed(const struct sq_format_ops *f, unsigned act_bits,
-                              unsigned weight_bits, unsigned group, double sparsity,
-                              double outliers)
+static struct sq_recipe timed(const char *format, unsigned act_bits, unsigned weight_bits,
+                              unsigned group, double sparsity, double outliers)
 {
+    const struct sq_format_ops *const f = sq_format_find(format);
     struct sq_recipe r;
     assert_int_equal(sq_format_recipe(f, SQ_IN_RUN, NULL, &r, NULL), SQ_OK);
     if (sq_option_find(f, SQ_IN_RUN, "act-bits")) {
@@ -208,7 +204,7 @@ SQ_TEST(test_schemes)
 {
     static const unsigned R = 256; // output channels of K = 4096, batch 1
     const struct {
-        const struct sq_format_ops *format;
+        const char *format;
         unsigned act_bits, weight_bits, group;
         double sparsity, outliers;
         unsigned lanes, groups, beats; // products a cycle of a PE; groups of a tile over 4096
@@ -216,18 +212,19 @@ SQ_TEST(test_schemes)
                                        // groups of a row, active columns, outliers of 16 rows
         double weight, act;            // bits, scales of tokens left out
     } row[] = {
-        {&sq_format_dense, 8, 8, 128, 0, 0, 12, 32, 11, 8 + 32. / 128, 8},
-        {&sq_format_dense, 16, 16, 0, 0, 0, 3, 1, 1366, 16 + 32. / 4096, 16},
-        {&sq_format_sq_a_static, 8, 4, 128, 0, 0, 24, 32, 4, 4 + 32. / 128, 5},
-        {&sq_format_sq_a_dynamic, 8, 4, 128, 0, 0, 32, 32, 4, 4 + 32. / 128, 6},
-        {&sq_format_sp24, 8, 0, 0, 0, 0, 12, 1, 171, 5 + 32. / 4096, 8},
-        {&sq_format_gqsa, 8, 0, 16, 0.5, 0, 24, 1, 128, 3.125 + 32. / 4096, 8},
-        {&sq_format_spqt, 8, 0, 0, 0.5, 0, 2, 1, 2048, 4.5 / 2, 8}, // 24 x 11 bits
-        {&sq_format_spqr, 8, 0, 0, 0, 1. / 128, 6, 1, 512, 4 + 32. / 128 + 32. / 4096,
-         8}, // 11 x 11
+        {"dense", 8, 8, 128, 0, 0, 12, 32, 11, 8 + 32. / 128, 8},
+        {"dense", 16, 16, 0, 0, 0, 3, 1, 1366, 16 + 32. / 4096, 16},
+        {"sq_a_static", 8, 4, 128, 0, 0, 24, 32, 4, 4 + 32. / 128, 5},
+        {"sq_a_dynamic", 8, 4, 128, 0, 0, 32, 32, 4, 4 + 32. / 128, 6},
+        {"sp24", 8, 0, 0, 0, 0, 12, 1, 171, 5 + 32. / 4096, 8},
+        {"gqsa", 8, 0, 16, 0.5, 0, 24, 1, 128, 3.125 + 32. / 4096, 8},
+        {"spqt", 8, 0, 0, 0.5, 0, 2, 1, 2048, 4.5 / 2, 8},                        // 24 x 11 bits
+        {"spqr", 8, 0, 0, 0, 1. / 128, 6, 1, 512, 4 + 32. / 128 + 32. / 4096, 8}, // 11 x 11
     };
     const struct sq_core_config core = sq_core_config_default();
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        if (sq_is_without(row[i].format))
+            continue;
         const struct sq_recipe s = timed(row[i].format, row[i].act_bits, row[i].weight_bits,
                                          row[i].group, row[i].sparsity, row[i].outliers);
         const struct sq_stretch whole = {4096, 0, s.group ? 4096 / s.group : 1, true};
@@ -243,7 +240,7 @@ SQ_TEST(test_schemes)
         sq_work_nbytes(&demand, 1, R, &whole, nbytes);
         for (unsigned id = SQ_STREAM_LO; id <= SQ_STREAM_SCALE; id++)
             sum += nbytes[id];
-        if (s.format == &sq_format_gqsa) // F.6 has 16 + 16 + 4 bits a group: 0.5 (4 + 36/16)
+        if (strcmp(row[i].format, "gqsa") == 0) // F.6 has 16 + 16 + 4 bits a group: 0.5 (4 + 36/16)
             assert_int_equal(nbytes[SQ_STREAM_INDEX], R * (256 / 2 * 2 + 4));
         assert_true(fabs(8. * (double)sum / (R * 4096.) - row[i].weight) < 1e-12);
         assert_true(8. * (double)nbytes[SQ_STREAM_ACT] / 4096 == row[i].act);
@@ -251,15 +248,17 @@ SQ_TEST(test_schemes)
     // Engines of one token: as many tokens side by side as there are, the rest in the direction of the
     // channels. Engines of gqsa take as many tokens as the array has rows.
     static const struct {
-        const struct sq_format_ops *format;
+        const char *format;
         unsigned m, rows, lines, abreast, multipliers;
-    } side[] = {{&sq_format_spqt, 1, 1, 256, 64, 32},  {&sq_format_spqt, 3, 3, 256, 21, 32},
-                {&sq_format_spqt, 99, 32, 256, 2, 32}, {&sq_format_spqr, 1, 1, 16, 384, 16},
-                {&sq_format_spqr, 99, 32, 16, 12, 16}, {&sq_format_gqsa, 1, 32, 1, 48, 512},
-                {&sq_format_gqsa, 99, 32, 1, 48, 512}};
+    } side[] = {{"spqt", 1, 1, 256, 64, 32},  {"spqt", 3, 3, 256, 21, 32},
+                {"spqt", 99, 32, 256, 2, 32}, {"spqr", 1, 1, 16, 384, 16},
+                {"spqr", 99, 32, 16, 12, 16}, {"gqsa", 1, 32, 1, 48, 512},
+                {"gqsa", 99, 32, 1, 48, 512}};
     struct sq_core_config large = core;
     large.rows = large.cols = 32;
     for (size_t i = 0; i < sizeof side / sizeof side[0]; i++) {
+        if (sq_is_without(side[i].format))
+            continue;
         const struct sq_recipe s = timed(side[i].format, 8, 0, 16, 0.5, 0.01);
         struct sq_demand demand;
         sq_demand_of(&s, &large, side[i].m, 4096, 0, &demand);
@@ -273,29 +272,33 @@ SQ_TEST(test_schemes)
 
 SQ_TEST(test_scheme_refusals)
 {
-    struct sq_recipe r[] = {
-        timed(&sq_format_dense, 8, 1, 0, 0, 0),       timed(&sq_format_dense, 6, 8, 0, 0, 0),
-        timed(&sq_format_sp24, 16, 0, 0, 0, 0),       timed(&sq_format_gqsa, 8, 0, 0, 0.5, 0),
-        timed(&sq_format_spqt, 8, 0, 0, 1, 0),        timed(&sq_format_spqr, 8, 0, 0, 0, NAN),
-        timed(&sq_format_sq_a_static, 8, 4, 0, 0, 0),
-    };
-    static const char *const text[] = {
-        "weight-bits = 1, need 2..16",
-        "act-bits = 6, need 4, 8 or 16",
-        "act-bits = 16, need 4 or 8 for sp24",
-        "group = 0, need 4..128",
-        "sparsity = 1",
-        "outliers = nan",
-        "high-bits/low-bits = 0/0",
+    static const struct {
+        const char *format;
+        unsigned act_bits, weight_bits;
+        double sparsity, outliers;
+        const char *text;
+    } row[] = {
+        {"dense", 8, 1, 0, 0, "weight-bits = 1, need 2..16"},
+        {"dense", 6, 8, 0, 0, "act-bits = 6, need 4, 8 or 16"},
+        {"sp24", 16, 0, 0, 0, "act-bits = 16, need 4 or 8 for sp24"},
+        {"gqsa", 8, 0, 0.5, 0, "group = 0, need 4..128"},
+        {"spqt", 8, 0, 1, 0, "sparsity = 1"},
+        {"spqr", 8, 0, 0, NAN, "outliers = nan"},
+        {"sq_a_static", 0, 4, 0, 0, "high-bits/low-bits = 0/0"},
     };
     struct sq_error err;
-    r[6].act.high_bits = r[6].act.low_bits = 0;
-    for (size_t i = 0; i < sizeof r / sizeof r[0]; i++) {
-        assert_int_not_equal(sq_cost_check(&r[i], &err), SQ_OK);
-        if (!strstr(err.text, text[i]))
-            fail_msg("'%s' does not say '%s'", err.text, text[i]);
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        if (sq_is_without(row[i].format))
+            continue;
+        struct sq_recipe r = timed(row[i].format, row[i].act_bits, row[i].weight_bits, 0,
+                                   row[i].sparsity, row[i].outliers);
+        if (row[i].act_bits == 0)
+            r.act.low_bits = r.act.high_bits = 0;
+        assert_int_not_equal(sq_cost_check(&r, &err), SQ_OK);
+        if (!strstr(err.text, row[i].text))
+            fail_msg("'%s' does not say '%s'", err.text, row[i].text);
     }
-    const struct sq_recipe w9 = timed(&sq_format_sq_a_dynamic, 8, 9, 0, 0, 0);
+    const struct sq_recipe w9 = timed("sq_a_dynamic", 8, 9, 0, 0, 0);
     assert_int_equal(sq_cost_check(&w9, &err), SQ_ERR_RANGE);
 }
 
@@ -304,7 +307,8 @@ SQ_TEST(test_scheme_refusals)
 SQ_TEST(test_spqt_buffer)
 {
     enum { SUPERBLOCK = 144 };
-    const struct sq_recipe s = timed(&sq_format_spqt, 8, 0, 0, 0, 0);
+    SQ_NEED_ROOM("spqt");
+    const struct sq_recipe s = timed("spqt", 8, 0, 0, 0, 0);
     const struct sq_gemm g = {16, 256, 1024};
     struct sq_machine m;
     struct sq_mapping p;
@@ -321,75 +325,6 @@ SQ_TEST(test_spqt_buffer)
     assert_non_null(strstr(err.text, "18 multipliers of the width that spqt needs, need 32"));
 }
 
-// Expected active columns of the busiest of `workers` >= 1 that own fixed slices of ceil(k / workers)
-// columns (G.8, B2): sum over t of 1 - P(Binomial(slice, active) <= t)^workers.
-static double spqt_busiest(uint64_t k, uint64_t workers, double active)
-{
-    const uint64_t slice = (k + workers - 1) / workers;
-    if (active <= 0 || active >= 1)
-        return active <= 0 ? 0 : (double)slice;
-    // P(count = t) by its ratio to the one before, in logarithms: the first ones are tiny.
-    const double odds = log(active) - log1p(-active);
-    double log_p = (double)slice * log1p(-active), cumulative = 0, sum = 0;
-    for (uint64_t t = 0; t < slice; t++) {
-        cumulative += exp(log_p);
-        sum += 1 - pow(fmin(cumulative, 1), (double)workers);
-        log_p += odds + log((double)(slice - t) / (double)(t + 1));
-    }
-    return sum;
-}
-
-// SPEC P10 and G.8. By hand, half of the columns active and bursts of 64: four superblocks of 144
-// bytes are nine bursts, of which three hold the end of one superblock and the start of the next.
-SQ_TEST(test_spqt_cost)
-{
-    static const double p = 0.5;
-    assert_true(fabs(sq_spqt_fetched(SQ_SPQT_ZIGZAG, 64, p) - (6 * p + 3 * 0.75) / 9) < 1e-12);
-    // 144 = 9 x 16: no burst holds two superblocks, and none is half needed.
-    assert_true(sq_spqt_fetched(SQ_SPQT_ZIGZAG, 16, p) == p);
-    assert_true(sq_spqt_fetched(SQ_SPQT_ZIGZAG, 0, 0.3) == 1 - 0.7);
-    // Row: the first of nine bursts of 16 holds the scales of 256 columns, the others 32 columns.
-    assert_true(fabs(sq_spqt_fetched(SQ_SPQT_ROW, 16, 0.01) -
-                     (1 - pow(0.99, 256) + 8 * (1 - pow(0.99, 32))) / 9) < 1e-12);
-    assert_true(fabs(sq_spqt_fetched(SQ_SPQT_ROW, 0, p) - 1) < 1e-15);
-    for (unsigned layout = 0; layout < SQ_SPQT_LAYOUTS; layout++)
-        for (unsigned burst = 0; burst <= 4096; burst = burst < 300 ? burst + 1 : burst + 97) {
-            const enum sq_spqt_layout l = (enum sq_spqt_layout)layout;
-            double last = 0;
-            for (unsigned i = 0; i <= 20; i++) { // more columns, more bytes, none left out
-                const double a = i / 20., now = sq_spqt_fetched(l, burst, a);
-                assert_true(now >= a - 1e-12 && now <= 1 && now >= last);
-                last = now;
-            }
-            assert_true(sq_spqt_fetched(l, burst, 0) == 0 && sq_spqt_fetched(l, burst, 1) == 1);
-        }
-    // K = 4096, 64 workers, 50 %: the sum in exact integers; SPEC G.8 has 41.4 of 64.
-    assert_true(fabs(spqt_busiest(4096, 64, 0.5) - 41.31159398719409) < 1e-9);
-    assert_true(fabs(spqt_busiest(4096, 1, 0.25) - 1024) < 1e-6); // the mean
-    assert_true(fabs(spqt_busiest(2, 2, 0.5) - 0.75) < 1e-12);    // 1 - 1/4
-    assert_true(fabs(spqt_busiest(4, 2, 0.5) - (0.4375 + 15. / 16)) < 1e-12);
-    assert_true(spqt_busiest(4096, 64, 1) == 64 && spqt_busiest(4096, 64, 0) == 0);
-    // The same from masks, by the definition of sq_work_split.h.
-    struct sq_rng r = {1};
-    double sum = 0;
-    enum { K = 4096, MASKS = 1000 };
-    for (unsigned i = 0; i < MASKS; i++) {
-        static uint32_t idx[K];
-        size_t n = 0;
-        for (uint32_t c = 0; c < K; c++)
-            if (sq_rng_below(&r, 2))
-                idx[n++] = c;
-        sum += (double)sq_work_split_columns(idx, n, K, 64, true);
-    }
-    assert_true(fabs(sum / MASKS - spqt_busiest(K, 64, 0.5)) < 0.2); // 4 sigma
-    // 128 segments of 32 with 16 columns each, 8 a beat: 256 beats, the first after 3 cycles.
-    assert_int_equal(sq_spqt_index_cycles(4096, 0.5), 3 + 256);
-    assert_int_equal(sq_spqt_index_cycles(4096, 0.25), 3 + 128);
-    // Nothing active: the segments pass, one a cycle, and an empty beat ends the vector.
-    assert_int_equal(sq_spqt_index_cycles(4096, 0), 3 + 128);
-    assert_int_equal(sq_spqt_index_cycles(4096, 1), 3 + 512);
-}
-
 SQ_TEST(test_plan_refusals)
 {
     static const struct sq_gemm bad[] = {{0, 1, 1},
@@ -398,7 +333,7 @@ SQ_TEST(test_plan_refusals)
                                          {UINT64_C(1) << 40, 1, 1},
                                          {1, UINT64_C(1) << 40, 1},
                                          {1, 1, UINT64_MAX}};
-    struct sq_recipe s = timed(&sq_format_sq_w, 8, 0, 128, 0, 0);
+    struct sq_recipe s = timed("sq_w", 8, 0, 128, 0, 0);
     struct sq_machine m;
     struct sq_error err;
     struct sq_mapping p;
@@ -422,7 +357,7 @@ SQ_TEST(test_plan_refusals)
 SQ_TEST(test_extremes)
 {
     const struct sq_gemm huge = {SQ_GEMM_MAX, SQ_GEMM_MAX, SQ_GEMM_MAX};
-    const struct sq_recipe s = timed(&sq_format_sq_w, 8, 0, 128, 0, 0);
+    const struct sq_recipe s = timed("sq_w", 8, 0, 128, 0, 0);
     struct sq_machine m;
     struct sq_mapping p;
     struct sq_error err;
@@ -451,7 +386,7 @@ SQ_TEST(test_extremes)
 // few columns splits K.
 SQ_TEST(test_cores)
 {
-    const struct sq_recipe s = timed(&sq_format_sq_w, 8, 0, 128, 0, 0);
+    const struct sq_recipe s = timed("sq_w", 8, 0, 128, 0, 0);
     const struct sq_gemm wide = {512, 2048, 2048}, narrow = {1, 64, 16384};
     struct sq_machine m;
     struct sq_mapping p;
