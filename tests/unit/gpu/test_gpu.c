@@ -270,7 +270,7 @@ SQ_TEST(test_records)
                                JSON("NVIDIA A100-PCIE", "published", "dense", "s8", "7", "3.5")
                                    JSON("NVIDIA A100", "measured", "GQSA", "s4", "7", "3.5")
                                        JSON("H200", "measured", "dense", "s8", "7", "3.5")
-                                           JSON("A100", "measured", "sp24", "s8", "7", "0"),
+                                           JSON("A100", "measured", "2:4", "s8", "7", "0"),
                            &g, NULL),
                      SQ_OK);
     assert_int_equal(g.n, 1);
