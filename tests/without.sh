@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # make without R=gqsa: the tracked files in build/without/gqsa, without the room gqsa on any floor and its lines in the
-# lists of blocks, formats, RTL files and rooms. What is left builds, lints (SHORT=1: in short) and passes `make quick`,
+# lists of blocks, formats, RTL files, rooms and measured formats. What is left builds, lints (SHORT=1: in short) and passes `make quick`,
 # and the room's formats are unknown. A room that others include stays: this says what holds it.
 set -eo pipefail
 cd "$(dirname "$0")/.."
@@ -29,6 +29,7 @@ drop sim/block/flow/sq_block.h "^ +X\\(($blocks)\\) *\\\\"
 drop sim/format/sq_formats.c "^ +FORMAT\\(($formats)\\) *\\\\"
 drop rtl/files.f "^$R/"
 drop docs/architecture.md "^\\| \`$R\` "
+drop traces/gpu_measured/formats.csv "--format ($formats)[ ,]"
 echo "without $R: $n lines of lists outside the room"
 grep -lE "^#include \"(${FLOORS// /|})/$R/" "$D"/tests/gpu/*.cpp | xargs -r rm # tests of its kernels
 for f in sqsim.f sqsim.core Bender.yml; do sed -i "\\#rtl/$R/#d" "$D/$f"; done # made of files.f
