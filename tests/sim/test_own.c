@@ -132,7 +132,7 @@ SQ_TEST(test_tiles)
     for (unsigned i = 0; i < 300; i++)
         if (!sq_is_without(i % 2 ? "gqsa" : "spqr"))
             checked += check_tiles(&rng, i % 2);
-    assert_true(checked > 25);
+    assert_true(checked > 25 || sq_is_without("spqr")); // nearly all of them are of spqr
 }
 
 // An engine whose rows are full decides what the job takes where each has its own channels.
