@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// A block-scaled format that a table describes (SPEC Q.9): the kind SQ_BS_TABLE of sq_bs.h. What differs
+// between formats of this kind is data: grids of at most 32 values, a tree of blocks, the type of the
+// scale, and the rule that chooses scale and grid.
+//
+//   element   value[grid][code] * 2^(exponents of its sub-blocks) * 2^-fraction: what is multiplied
+//   step      (float)scale * global, rounded once; where the scale is E8M0 the scale alone
+//
+// A block of `length` elements has one code of a scale of 8 bits, and one grid. A sub-block (a level) has
+// an exponent 0 .. 2^bits - 1 of its own. The byte sub[] of each smallest sub-block holds what is stored
+// beside the codes: bits 0..1 the exponent of the first level, bits 2..3 that of the second, bits 4..5 the
+// grid where it is not in the sign of the scale. A level that covers several smallest sub-blocks is the
+// same in all of them.
+#ifndef SQ_BS_TABLE_H
+#define SQ_BS_TABLE_H
+
+#include "models/scaled/sq_bs.h"
+
+enum {
+    SQ_BS_TABLE_NAME = 32,   // bytes of a name
+    SQ_BS_TABLE_BITS = 5,    // of a code, at most
+    SQ_BS_TABLE_CODES = 32,  //
+    SQ_BS_TABLE_GRIDS = 4,   // of a format, at most
+    SQ_BS_TABLE_LEVELS = 2,  // below the blocks
+    SQ_BS_TABLE_TRIES = 8,   // pairs of grid and divisor
+    SQ_BS_TABLE_NEAR = 16,   // neighbours of a scale's code on either side, at most
+    SQ_BS_TABLE_MOST = 127,  // largest magnitude of what is multiplied, in units of 2^-fraction
+    SQ_BS_NO_VALUE = -32768, // of a code that stands for nothing
+};
+
+// What the code of a block's scale stands for. The code is 8 bits; with is_sign_grid the uppermost bit is
+// the grid, and of E4M3 alone it is free for that.
+//   E4M3   as in sq_fp.h, without a sign: 2^-9 .. 448, 0x7f is no number
+//   E8M0   2^(code - 127), 0xff is no number
+//   UE5M3  5 exponent bits, bias 15, 3 fraction bits, subnormals: 2^-17 .. 114688, 0xff is no number
+//   E6M2   6 exponent bits, bias 48, 2 fraction bits, no subnormals and no zero: 2^-48 .. 1.5 * 2^15,
+//          0xff is no number
+enum sq_bs_scale_type {
+    SQ_BS_SCALE_E4M3,
+    SQ_BS_SCALE_E8M0,
+    SQ_BS_SCALE_UE5M3,
+    SQ_BS_SCALE_E6M2,
+    SQ_BS_SCALE_TYPES
+};
+
+// How a scale of E8M0 follows from the largest magnitude: emax is floor(log2(divisor)).
+enum sq_bs_exponent_rule {
+    SQ_BS_FLOOR,    // floor(log2 amax) - emax
+    SQ_BS_CEILING,  // the smallest exponent with divisor * 2^exponent >= amax
+    SQ_BS_EVEN,     // floor(log2 amax') - emax; amax' is amax rounded (half up in magnitude) to as many
+                    // fraction bits as the grid has in the binade of its divisor
+};
+
+struct sq_bs_level {
+    unsigned length; // elements; divides the length above it
+    unsigned bits;   // of its exponent, 1 or 2
+    float at;        // its exponent is the smallest e with amax / step / 2^(exponents) < at, or the largest
+};
+
+// A pair that the rule tries.
+struct sq_bs_try {
+    unsigned grid;
+    float divisor; // the scale is amax / divisor / global, rounded to its type
+};
+
+struct sq_bs_table {
+    char name[SQ_BS_TABLE_NAME];
+    unsigned bits, n_grids; // of a code, 2..5; 1, 2 or 4
+    char grid_name[SQ_BS_TABLE_GRIDS][SQ_BS_TABLE_NAME];
+    unsigned fraction;                                      // 0..7
+    int16_t value[SQ_BS_TABLE_GRIDS][SQ_BS_TABLE_CODES];    // in units of 2^-fraction
+    bool is_signed[SQ_BS_TABLE_GRIDS];                      // the grid: its uppermost code bit is a sign
+    unsigned length;                                        // of a block: 8, 16, 32, 64, 128, 256
+    enum sq_bs_scale_type scale;
+    enum sq_bs_exponent_rule rule; // E8M0
+    unsigned n_tries;              // in this order; of equal errors the first is taken
+    struct sq_bs_try tries[SQ_BS_TABLE_TRIES];
+    unsigned below, above;         // each try again at codes of the scale next to its own: a search
+    bool is_absolute;              // errors are sums of magnitudes, else of squares
+    bool is_sign_grid;             // two grids: the uppermost bit of the scale's code says which
+    unsigned n_levels;
+    struct sq_bs_level level[SQ_BS_TABLE_LEVELS];
+    bool has_global; // a binary32 above the blocks: one of the tensor of weights, one of each token
+    // ---- derived by sq_bs_table_settle
+    unsigned leaf;             // elements of the smallest sub-block; without levels `length`
+    unsigned sub_bits;         // stored bits of a block beside codes and scale
+    unsigned n_sorted[SQ_BS_TABLE_GRIDS];                    // distinct magnitudes or values
+    int16_t sorted[SQ_BS_TABLE_GRIDS][SQ_BS_TABLE_CODES];    // ascending; of a signed grid magnitudes
+    uint8_t code[SQ_BS_TABLE_GRIDS][SQ_BS_TABLE_CODES];      // of them
+    bool is_upper[SQ_BS_TABLE_GRIDS][SQ_BS_TABLE_CODES];     // halfway between i and i + 1 becomes i + 1
+    unsigned most;             // the largest magnitude of what is multiplied, exponents and all
+    enum sq_scaled_element element; // of rtl/scaled, where all of it is one of those; else SQ_SCALED_TABLE
+};
+
+// Checks the fields above the line and derives those below. SQ_ERR_RANGE and SQ_ERR_UNSUPPORTED with field,
+// value and range: lengths that do not divide, grids without zero or with a value twice (but for zero),
+// values beyond SQ_BS_TABLE_MOST with their exponents, scales without a free bit for a grid.
+enum sq_status sq_bs_table_settle(struct sq_bs_table *t, struct sq_error *err);
+
+// The byte of sub[] taken apart.
+static inline unsigned sq_bs_sub_exponent(uint8_t sub)
+{
+    return (sub & 3u) + (sub >> 2 & 3u);
+}
+
+static inline unsigned sq_bs_sub_grid(uint8_t sub)
+{
+    return sub >> 4 & 3u;
+}
+
+#endif
