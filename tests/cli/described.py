@@ -1,0 +1,655 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Formats as data (SPEC Q.9) a second time: slow, and written from SPEC alone.
+
+    described.py random PROGRAM DIR FIRST COUNT SEED   so many random descriptions, of the numbers from FIRST
+    described.py files PROGRAM DIR FILE...             these descriptions, on random weights
+    described.py authors PROGRAM DIR hif4|mxfp4 FILE   a description against its authors' arithmetic, restated here
+
+Each encodes random weights by PROGRAM and by the model here, and compares codes, scales, exponents and the scale
+above the blocks byte for byte; with LIBRARY (libsqsim.so) in the environment the decoded weights too. A line on
+what differs first; exit 1 where something does.
+
+Numbers are Python floats. One operation of binary32 is one of binary64, rounded to binary32: that is the one rounding
+that SPEC asks for, since a product of two binary32 is exact in binary64, and a quotient in binary64 lies exactly halfway
+between two binary32 only where it is exact (53 bits are more than 2 * 24 + 1). Sums and multiples by powers of two that
+SPEC calls exact are exact in binary64.
+"""
+import bisect
+import ctypes
+import json
+import math
+import os
+import random
+import re
+import struct
+import subprocess
+import sys
+from fractions import Fraction
+
+
+def fl(x):
+    """The nearest binary32 of a binary64, ties to even."""
+    try:
+        return struct.unpack("<f", struct.pack("<f", x))[0]
+    except OverflowError:
+        return math.copysign(math.inf, x)
+
+
+def bf(x):
+    """The nearest bfloat16 of a normal binary64, ties to even."""
+    m, e = math.frexp(x)
+    return math.ldexp(round(m * 256), e - 8)
+
+
+# ---- the description: as much of YAML as it needs --------------------------------------------------------------
+class Reader:
+    """Mappings and lists, in blocks or in flow; scalars stay text, ~ is None."""
+
+    def __init__(self, text):
+        self.lines = []
+        for line in text.splitlines():
+            line = re.sub(r"(^|\s)#.*", "", line).rstrip()
+            if line.strip() and not line.startswith("---"):
+                self.lines.append((len(line) - len(line.lstrip()), line.strip()))
+        # A list or mapping in flow may go on in the next lines.
+        joined = []
+        for indent, line in self.lines:
+            if joined and sum(joined[-1][1].count(c) for c in "[{") > sum(joined[-1][1].count(c) for c in "]}"):
+                joined[-1] = (joined[-1][0], joined[-1][1] + " " + line)
+            else:
+                joined.append((indent, line))
+        self.lines = joined
+
+    def read(self):
+        return self.block(self.lines[0][0])
+
+    def block(self, indent):
+        if self.lines[0][1].startswith("- "):
+            items = []
+            while self.lines and self.lines[0][0] == indent and self.lines[0][1].startswith("- "):
+                first, line = self.lines[0]
+                rest = line[2:].lstrip()
+                self.lines[0] = (first + len(line) - len(rest), rest)
+                items.append(self.value() if rest[0] in "[{" else self.block(self.lines[0][0]))
+            return items
+        pairs = {}
+        while self.lines and self.lines[0][0] == indent and not self.lines[0][1].startswith("- "):
+            key, rest = re.match(r"([^:]+):\s*(.*)", self.lines[0][1]).groups()
+            if rest:
+                self.lines[0] = (indent, rest)
+                pairs[key] = self.value()
+            else:
+                self.lines.pop(0)
+                pairs[key] = self.block(self.lines[0][0])
+        return pairs
+
+    def value(self):
+        text = self.lines.pop(0)[1]
+        if text[0] not in "[{":
+            return self.scalar(text)
+        self.tokens = re.findall(r"[\[\]{},]|[^\[\]{},]+", text)
+        return self.flow()
+
+    @staticmethod
+    def scalar(text):
+        text = text.strip()
+        return None if text == "~" else text.strip("'\"")
+
+    def flow(self):
+        token = self.tokens.pop(0).strip()
+        close = {"[": "]", "{": "}"}[token]
+        items, key = [], None
+        pending = None
+        while True:
+            token = self.tokens.pop(0)
+            if token == close:
+                break
+            if token in "[{":
+                self.tokens.insert(0, token)
+                pending = self.flow()
+            elif token == ",":
+                items.append((key, pending))
+                key = pending = None
+            elif token.strip():
+                if close == "}":
+                    key, rest = re.match(r"\s*([^:]+):\s*(.*)", token).groups()
+                    pending = self.scalar(rest) if rest.strip() else None
+                else:
+                    pending = self.scalar(token)
+            else:
+                continue
+            filled = token != ","
+        if filled:
+            items.append((key, pending))
+        return dict(items) if close == "}" else [v for _, v in items]
+
+
+# ---- types of scales: their values by ascending code -----------------------------------------------------------------
+def float_values(exponent_bits, fraction_bits, bias, has_subnormals):
+    values = []
+    for code in range(1 << (exponent_bits + fraction_bits)):
+        e, m = code >> fraction_bits, code & ((1 << fraction_bits) - 1)
+        if e == 0 and has_subnormals:
+            values.append(math.ldexp(m, 1 - bias - fraction_bits))
+        else:
+            values.append(math.ldexp((1 << fraction_bits) + m, e - bias - fraction_bits))
+    return values[:-1]  # the uppermost code is no number
+
+
+SCALES = {
+    "e4m3": float_values(4, 3, 7, True),
+    "ue5m3": float_values(5, 3, 15, True),
+    "e6m2": float_values(6, 2, 48, False),
+    "e8m0": [math.ldexp(1, c - 127) for c in range(255)],
+}
+
+
+def scale_code(values, x):
+    """The nearest, ties to the even code, held to the ends."""
+    i = bisect.bisect_left(values, x)
+    if i == 0 or i == len(values):
+        return min(i, len(values) - 1)
+    below, above = x - values[i - 1], values[i] - x
+    if below == above:
+        return i if i % 2 == 0 else i - 1
+    return i if above < below else i - 1
+
+
+def floor_log2(x):
+    """Of a positive rational."""
+    x = Fraction(x)
+    e = x.numerator.bit_length() - x.denominator.bit_length()
+    return e if Fraction(2) ** e <= x else e - 1
+
+
+# ---- grids -----------------------------------------------------------------------------------------------------------
+class Grid:
+    def __init__(self, name, texts, bits, is_away):
+        self.name, self.bits, self.is_away = name, bits, is_away
+        given = [None if t is None else float(Fraction(t)) for t in texts]
+        self.is_signed = len(given) == 1 << (bits - 1)
+        assert self.is_signed or len(given) == 1 << bits, f"{name} has {len(given)} values"
+        self.value = {c: v for c, v in enumerate(given) if v is not None}
+        if self.is_signed:
+            self.value.update({c | 1 << (bits - 1): -v for c, v in list(self.value.items())})
+        # What a quotient is compared with: of magnitudes those without a sign; of two zeros the lower code.
+        self.sorted = []
+        for c, v in sorted((c, v) for c, v in enumerate(given) if v is not None):
+            if v not in [u for u, _ in self.sorted]:
+                self.sorted.append((v, c))
+        self.sorted.sort()
+        self.given = given
+
+    def code(self, q):
+        if self.is_signed:
+            return self.nearest(abs(q)) | (int(math.copysign(1, q) < 0) << (self.bits - 1))
+        return self.nearest(q)
+
+    def nearest(self, q):
+        q = min(max(q, self.sorted[0][0]), self.sorted[-1][0])
+        best = min(abs(q - v) for v, _ in self.sorted)  # exact where two may be equal
+        near = [c for v, c in self.sorted if abs(q - v) == best]
+        if len(near) == 1:
+            return near[0]
+        if self.is_away:
+            return max((abs(self.value[c]), -c) for c in near)[1] * -1
+        even = [c for c in near if c % 2 == 0]
+        if near[0] >> (self.bits - 1) == near[1] >> (self.bits - 1) and len(even) == 1:
+            return even[0]
+        return min(near)
+
+    def zero(self):
+        return self.nearest(0.0)
+
+
+# ---- the format ------------------------------------------------------------------------------------------------------
+class Format:
+    def __init__(self, text):
+        self.text = text
+        d = Reader(text).read()
+        self.name = d["name"]
+        self.bits = int(d["elements"]["bits"])
+        is_away = d["elements"].get("ties") == "away"
+        self.grids = [Grid(n, v, self.bits, is_away) for n, v in d["elements"]["grids"].items()]
+        top, *levels = d["blocks"]
+        self.length, self.scale = int(top["length"]), top["scale"]
+        self.values = SCALES[self.scale]
+        rules = top["rule"] if isinstance(top["rule"], list) else [top["rule"]]
+        parts = [re.fullmatch(r"(?:(floor|ceil|even)\()?\s*amax\s*/\s*([^)\s]+)\s*\)?", r).groups() for r in rules]
+        self.exponent_rule = parts[0][0]
+        divisors = [fl(float(Fraction(c))) for _, c in parts]
+        if len(divisors) == 1:
+            self.tries = [(g, divisors[0]) for g in range(len(self.grids))]
+        elif len(self.grids) == 1:
+            self.tries = [(0, c) for c in divisors]
+        else:
+            assert len(divisors) == len(self.grids)
+            self.tries = list(enumerate(divisors))
+        self.below, self.above = [int(n) for n in top.get("search", [0, 0])]
+        self.is_searched = "search" in top
+        self.is_absolute = top.get("by") == "absolute_error"
+        self.is_sign = top.get("stored") == "scale_sign"
+        self.grid_bits = 0 if self.is_sign else {1: 0, 2: 1, 4: 2}[len(self.grids)]
+        self.levels = [(int(l["length"]), int(l["bits"]), fl(float(Fraction(l["at"])))) for l in levels]
+        self.has_global = d.get("tensor_scale", "none") != "none"
+        self.is_bfloat16 = top.get("divide") == "bfloat16"
+
+    def above_blocks(self, rows):
+        """The binary32 above the blocks of weights."""
+        amax = max(abs(x) for row in rows for x in row)
+        if not self.has_global or amax == 0:
+            return 1.0
+        return fl(amax / fl(self.values[-1] * self.tries[0][1])) or 1.0
+
+    def first_code(self, grid, c, amax, g):
+        if self.is_bfloat16:
+            return scale_code(self.values, bf(amax * bf(1 / c)))
+        if self.scale != "e8m0":
+            return scale_code(self.values, fl(fl(amax / c) / g))
+        if self.exponent_rule == "ceil":
+            e = floor_log2(Fraction(amax) / Fraction(c))
+            e += Fraction(c) * Fraction(2) ** e < Fraction(amax)
+        else:
+            x = Fraction(amax)
+            if self.exponent_rule == "even":
+                low = Fraction(2) ** floor_log2(c)
+                m = sum(low <= v < 2 * low for v, _ in self.grids[grid].sorted).bit_length() - 1
+                unit = Fraction(2) ** (floor_log2(x) - m)
+                x = math.floor(x / unit + Fraction(1, 2)) * unit
+            e = floor_log2(x) - floor_log2(c)
+        return min(max(e + 127, 0), 254)
+
+    def step(self, code, g):
+        s = self.values[code]
+        return s if self.scale == "e8m0" else fl(s * g)
+
+    def quotient(self, x, step):
+        return x * bf(1 / step) if self.is_bfloat16 else fl(x / step)
+
+    def attempt(self, x, grid, code, g):
+        """Exponents of the levels, codes, and what they stand for, of the real elements of a block."""
+        step = self.step(code, g)
+        exponents, outer = [], [0] * self.length
+        for length, bits, at in self.levels:
+            mine = []
+            for i in range(0, self.length, length):
+                amax = max([abs(v) for v in x[i:i + length]], default=0.0)
+                e = 0
+                if step > 0:
+                    q = math.ldexp(self.quotient(amax, step), -outer[i])
+                    while e < (1 << bits) - 1 and math.ldexp(q, -e) >= at:
+                        e += 1
+                mine.append(e)
+            exponents.append(mine)
+            outer = [o + mine[i // length] for i, o in enumerate(outer)]
+        codes, values = [], []
+        for i in range(self.length):
+            v = x[i] if i < len(x) else 0.0
+            code = self.grids[grid].zero() if step == 0 else self.grids[grid].code(self.quotient(v, fl(math.ldexp(step, outer[i]))))
+            codes.append(code)
+            values.append(fl(math.ldexp(self.grids[grid].value[code], outer[i]) * step))
+        return exponents, codes, values
+
+    def block(self, x, g):
+        """Of real elements x: grid, code of the scale, exponents, codes, values."""
+        amax = max([abs(v) for v in x], default=0.0)
+        if amax == 0:
+            return (self.tries[0][0], 0) + self.attempt(x, self.tries[0][0], 0, g)
+        best = None
+        for grid, c in self.tries:
+            first = self.first_code(grid, c, amax, g)
+            near = range(first - self.below, first + self.above + 1) if self.is_searched else []
+            for code in [first] + [min(max(n, 0), len(self.values) - 1) for n in near]:
+                got = self.attempt(x, grid, code, g)
+                error = 0.0
+                for v, w in zip(x, got[2]):
+                    error += abs(v - w) if self.is_absolute else (v - w) * (v - w)
+                if best is None or error < best[0]:
+                    best = (error, (grid, code) + got)
+        return best[1]
+
+    def encode(self, rows):
+        """The tensors of a file, as bytes by name, and the decoded rows."""
+        g = self.above_blocks(rows)
+        out = {"codes": b"", "scale": b""}
+        if self.has_global:
+            out["global"] = struct.pack("<f", g)
+        if self.grid_bits or self.levels:
+            out["sub"] = b""
+        decoded = []
+        for row in rows:
+            codes, sub, back = Bits(), Bits(), []
+            for first in range(0, len(row), self.length):
+                grid, scale, exponents, block, values = self.block(row[first:first + self.length], g)
+                out["scale"] += bytes([scale | (grid << 7 if self.is_sign else 0)])
+                sub.put(grid, self.grid_bits)
+                for (_, bits, _), level in zip(self.levels, exponents):
+                    for e in level:
+                        sub.put(e, bits)
+                for c in block:
+                    codes.put(c, self.bits)
+                back += [v + 0.0 for v in values]
+            out["codes"] += codes.bytes()
+            if "sub" in out:
+                out["sub"] += sub.bytes()
+            decoded.append(back[:len(row)])
+        return out, decoded
+
+
+class Bits:
+    """A stream, least significant bit first."""
+
+    def __init__(self):
+        self.value, self.n = 0, 0
+
+    def put(self, x, n):
+        self.value |= x << self.n
+        self.n += n
+
+    def bytes(self):
+        return self.value.to_bytes((self.n + 7) // 8, "little")
+
+
+# ---- files and the program -----------------------------------------------------------------------------------------
+def write_weights(path, rows):
+    data = b"".join(struct.pack(f"<{len(r)}f", *r) for r in rows)
+    header = json.dumps({"w.weight": {"dtype": "F32", "shape": [len(rows), len(rows[0])], "data_offsets": [0, len(data)]}})
+    with open(path, "wb") as f:
+        f.write(struct.pack("<Q", len(header)) + header.encode() + data)
+
+
+def read_tensors(path):
+    with open(path, "rb") as f:
+        header = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
+        data = f.read()
+    at = {n: t["data_offsets"] for n, t in header.items() if n != "__metadata__"}
+    return {n.split(".")[-1]: data[a:b] for n, (a, b) in at.items()}, header.get("__metadata__", {})
+
+
+def decode(path, n, k):
+    """The rows that the library decodes from a file; None without LIBRARY."""
+    if "LIBRARY" not in os.environ:
+        return None
+    lib = ctypes.CDLL(os.environ["LIBRARY"])
+    error, file, layer = ctypes.create_string_buffer(512), ctypes.c_void_p(), ctypes.c_void_p()
+    out = (ctypes.c_float * (n * k))()
+    for rc in (lib.sqsim_file_open(path.encode(), None, ctypes.byref(file), error),
+               lib.sqsim_file_load(file, ctypes.c_size_t(0), ctypes.byref(layer), error),
+               lib.sqsim_decode(layer, out, error)):
+        if rc:
+            raise AssertionError(error.raw[4:].split(b"\0")[0].decode())
+    lib.sqsim_layer_free(layer)
+    lib.sqsim_file_close(file)
+    return [list(out[i * k:(i + 1) * k]) for i in range(n)]
+
+
+def compare(program, where, text, rows):
+    """None, or a sentence on what differs between program and model."""
+    yaml, weights, encoded = (os.path.join(where, n) for n in ("d.yaml", "w.safetensors", "e.st"))
+    with open(yaml, "w") as f:
+        f.write(text)
+    write_weights(weights, rows)
+    for command in (["quantize", weights, "--format", yaml, "-o", encoded], ["inspect", encoded]):
+        done = subprocess.run([program] + command, capture_output=True, text=True)
+        if done.returncode:
+            return f"{command[0]}: exit {done.returncode}: {done.stderr.strip()}"
+    want, back = Format(text).encode(rows)
+    got, metadata = read_tensors(encoded)
+    if set(got) != set(want):
+        return f"tensors {sorted(got)}, want {sorted(want)}"
+    for name in ("global", "scale", "sub", "codes"):
+        if got.get(name) != want.get(name):
+            a, b = got[name], want[name]
+            if len(a) != len(b):
+                return f"{name}: {len(a)} bytes, want {len(b)}"
+            i = next(i for i in range(len(a)) if a[i] != b[i])
+            return f"{name}: byte {i} of {len(a)} is {a[i]:#04x}, want {b[i]:#04x}"
+    if "description" not in metadata:
+        return "the file has no description"
+    read = decode(encoded, len(rows), len(rows[0]))
+    if read is not None:
+        for i, (a, b) in enumerate(zip(read, back)):
+            for j, (v, w) in enumerate(zip(a, b)):
+                if struct.pack("<f", v) != struct.pack("<f", w):
+                    return f"decoded [{i}][{j}] is {v!r}, want {w!r}"
+    return None
+
+
+# ---- random descriptions and weights ---------------------------------------------------------------------------------
+def number(rng, x):
+    """A multiple of 2^-7 as text."""
+    text = f"{x:.7f}".rstrip("0").rstrip(".") if x % 1 else str(int(x))
+    return re.sub(r"^(-?)0\.", r"\1.", text) if rng.random() < .5 else text
+
+
+def random_grid(rng, bits, unit, most):
+    """A list of values in the order of their codes: signed or not, with codes of no value, and 0 somewhere."""
+    is_signed = rng.random() < .6
+    n = 1 << (bits - is_signed)
+    pool = [i for i in range(0 if is_signed else -most, most + 1) if i]
+    kept = rng.sample(pool, min(n - 1, len(pool)))
+    order = rng.random()
+    values = [0] + (sorted(kept) if order < .4 else sorted(kept, key=lambda v: (v < 0, abs(v))) if order < .7 else kept)
+    if order > .9:
+        rng.shuffle(values)
+    holes = n - len(values)
+    if n > 4 and rng.random() < .2:
+        holes += rng.randrange(n // 4)
+    while len([v for v in values if v is not None]) + holes > n:
+        values.remove(rng.choice([v for v in values if v]))
+    for _ in range(holes):
+        values.insert(rng.randrange(len(values) + 1), None)
+    if not is_signed and rng.random() < .2:  # a second code of zero
+        values[rng.choice([i for i, v in enumerate(values) if v != 0])] = 0
+    if not any(values):
+        return random_grid(rng, bits, unit, most)
+    return [None if v is None else v * unit for v in values]
+
+
+def random_description(rng, name):
+    levels = rng.choice([0, 0, 0, 1, 2])
+    length = rng.choice([8, 16, 16, 32, 32, 64, 128, 256] if not levels else [16, 32, 64])
+    level, inner, exponents = [], length, 0
+    for _ in range(levels):
+        inner = rng.choice([l for l in (2, 4, 8, 16, 32) if l < inner] or [0])
+        if inner:
+            bits = rng.choice([1, 1, 2])
+            level.append({"length": inner, "scale": "pow2", "bits": bits, "at": number(rng, rng.choice([1, 1.75, 2, 3.5, 4, 6]))})
+            exponents += (1 << bits) - 1
+    if (127 >> exponents) < 3:
+        return random_description(rng, name)
+    bits, n_grids = rng.choice([2, 3, 4, 4, 4, 5]), rng.choice([1, 1, 1, 2, 2, 4])
+    unit, most = 2.0 ** -rng.choice([0, 1, 1, 2, 3, 7]), min(127 >> exponents, rng.choice([6, 12, 31, 127]))
+    grids = {f"g{i}": random_grid(rng, bits, unit, most) for i in range(n_grids)}
+    scale = rng.choice(["e4m3", "e4m3", "e8m0", "ue5m3", "e6m2"])
+    tops = [max(abs(v) for v in g if v) for g in grids.values()]
+
+    def divisor(top):
+        return number(rng, top if rng.random() < .6 else rng.choice([.5, 1, 3, 3.7, 6, 7, 100 * top]))
+
+    shared = rng.random()
+    if n_grids == 1:
+        divisors = [divisor(tops[0]) for _ in range(1 if shared < .6 else rng.randrange(2, 9))]
+    else:
+        divisors = [divisor(max(tops))] if shared < .3 else [divisor(t) for t in tops]
+    divisors = list(dict.fromkeys(divisors)) if n_grids == 1 else divisors
+    rules = [f"amax / {c}" for c in divisors]
+    if scale == "e8m0":
+        word = rng.choice(["floor", "ceil", "even"])
+        tries = zip(list(grids.values()) * (len(divisors) if n_grids == 1 else 1), divisors * (n_grids if len(divisors) == 1 else 1))
+        for g, c in tries:
+            low = 2.0 ** floor_log2(Fraction(c))
+            n = len({abs(v) if min(u or 0 for u in g) < 0 else v for v in g if v is not None and low <= v < 2 * low})
+            if word == "even" and (n == 0 or n & (n - 1)):
+                word = "ceil"
+        rules = [f"{word}({r})" for r in rules]
+    top = {"length": length, "scale": scale, "rule": rules[0] if len(rules) == 1 else rules}
+    if scale != "e8m0" and rng.random() < .4:
+        top["search"] = [str(rng.randrange(0, 17)), str(rng.randrange(0, 17))]
+        if top["search"] == ["0", "0"]:
+            top["search"] = ["1", "0"]
+    if n_grids > 1 or len(rules) > 1 or "search" in top:
+        top["by"] = rng.choice(["squared_error", "squared_error", "absolute_error"])
+    if n_grids > 1:
+        top["stored"] = "scale_sign" if n_grids == 2 and scale == "e4m3" and rng.random() < .7 else "bits"
+    tensor = "none" if scale == "e8m0" else rng.choice(["none", "token", "token2", "tensor"])
+    return {"name": name, "elements": {"bits": bits, "grids": grids}, "blocks": [top] + level,
+            "tensor_scale": tensor, "operands": rng.choice(["both", "weights"])}
+
+
+def as_text(rng, d):
+    """The description as YAML, in blocks or in flow."""
+    def scalar(v):
+        return "~" if v is None else v if isinstance(v, str) else number(rng, v)
+
+    def flow(v):
+        if isinstance(v, dict):
+            return "{" + ", ".join(f"{k}: {flow(u)}" for k, u in v.items()) + "}"
+        return "[" + ", ".join(flow(u) for u in v) + "]" if isinstance(v, list) else scalar(v)
+
+    out = [f"name: {d['name']}  # of a test"]
+    if rng.random() < .5:
+        out.append("source: nobody, nowhere")
+    if rng.random() < .3:
+        out.append(f"elements: {flow(d['elements'])}")
+    else:
+        out += ["elements:", f"  bits: {d['elements']['bits']}"]
+        if rng.random() < .3:
+            out.append(f"  grids: {flow(d['elements']['grids'])}")
+        else:
+            out += ["  grids:"] + [f"    {n}: {flow(v)}" for n, v in d["elements"]["grids"].items()]
+    out.append("blocks:")
+    for b in d["blocks"]:
+        if rng.random() < .5:
+            out.append(f"  - {flow(b)}")
+        else:
+            out += [("  - " if i == 0 else "    ") + f"{k}: {flow(v)}" for i, (k, v) in enumerate(b.items())]
+    if d["tensor_scale"] != "none" or rng.random() < .5:
+        out.append(f"tensor_scale: {d['tensor_scale']}")
+    out.append(f"operands: {d['operands']}")
+    return "\n".join(out) + "\n"
+
+
+def random_weights(rng, f):
+    """Rows with what is hard: ties, zeros of both signs, blocks far apart, numbers next to ties."""
+    n, k = rng.randrange(1, 4), rng.choice([f.length, 2 * f.length, 2 * f.length + rng.randrange(1, f.length), rng.randrange(1, f.length + 1)])
+    spread, base, rows = rng.choice([0, 2, 10, 30]), rng.choice([0, 0, 0, -20, 20, -100]), []
+    values = sorted({abs(v) for g in f.grids for v in g.value.values()})
+    halves = values + [(a + b) / 2 for a, b in zip(values, values[1:])]
+    for _ in range(n):
+        row = []
+        for first in range(0, k, f.length):
+            kind, e = rng.random(), base + rng.randrange(-spread, spread + 1)
+            for _ in range(min(f.length, k - first)):
+                x = rng.gauss(0, 1) if kind < .5 else rng.choice(halves) if kind < .85 else 0.0
+                if kind < .1 and rng.random() < .1:
+                    x *= 30
+                x = fl(math.ldexp(x * rng.choice([1, -1]), e))
+                if .5 <= kind < .85 and rng.random() < .2:
+                    x = struct.unpack("<f", struct.pack("<I", max(0, struct.unpack("<I", struct.pack("<f", x))[0] + rng.choice([1, -1]))))[0]
+                row.append(x if math.isfinite(x) else 1.0)
+        rows.append(row)
+    return rows
+
+
+# ---- the arithmetic of a format's authors ----------------------------------------------------------------------------
+def hif4_by_authors(x):
+    """64 values as the numpy reference of HiFloat4 leaves them: rational but for its bfloat16 steps."""
+    def bf16(v):
+        v = Fraction(v)
+        unit = Fraction(2) ** (floor_log2(v) - 7)
+        return round(v / unit) * unit
+    mags = [Fraction(abs(v)) for v in x]
+    scale = max(mags) * bf16(Fraction(1, 7))
+    scale = min(max(bf16(scale), Fraction(2) ** -48) if scale else Fraction(2) ** -48, Fraction(49152))
+    unit = Fraction(2) ** (floor_log2(scale) - 2)
+    scale = round(scale / unit) * unit
+    inverse, out = bf16(1 / scale), []
+    for i in range(64):
+        eight, four = i // 8 * 8, i // 4 * 4
+        e = int(max(mags[eight:eight + 8]) * inverse >= 4)
+        e += max(mags[four:four + 4]) * inverse / 2 ** e >= 2
+        m = min(math.floor(mags[i] * inverse / 2 ** e * 4 + Fraction(1, 2)), 7)
+        out.append(float(Fraction(m, 4) * 2 ** e * scale) * (-1 if x[i] < 0 else 1))
+    return out
+
+
+def mxfp4_by_authors(x):
+    """32 values by the integer arithmetic of compressed-tensors' scales, on bfloat16, and its table of boundaries of E2M1."""
+    bits = struct.unpack("<I", struct.pack("<f", max(abs(v) for v in x)))[0] >> 16
+    e = (bits + (1 << 5) >> 7) - 2
+    if bits == 0:
+        return [0.0] * 32
+    out = []
+    for v in x:
+        q = abs(v) / 2.0 ** (e - 127)
+        for top, is_in, value in ((.25, 1, 0), (.75, 0, .5), (1.25, 1, 1), (1.75, 0, 1.5), (2.5, 1, 2), (3.5, 0, 3), (5, 1, 4)):
+            if q < top or (q == top and is_in):
+                break
+        else:
+            value = 6
+        out.append(math.copysign(value * 2.0 ** (e - 127), v) + 0.0)
+    return out
+
+
+def authors(program, where, which, path):
+    """100 tensors: the program equals the model, and the model's values are those of the authors."""
+    with open(path) as f:
+        text = f.read()
+    rule, length = {"hif4": (hif4_by_authors, 64), "mxfp4": (mxfp4_by_authors, 32)}[which]
+    for t in range(100):
+        rng = random.Random(f"{which} {t}")
+        e, spread = rng.randrange(-12, 13), rng.choice([0, 0, 3, 8])
+        rows = [[fl(math.ldexp(rng.gauss(0, 1), e + rng.randrange(-spread, spread + 1))) for _ in range(2 * length)] for _ in range(2)]
+        if which == "mxfp4" or t % 3 == 0:  # weights of real files
+            rows = [[struct.unpack("<f", struct.pack("<I", struct.unpack("<I", struct.pack("<f", v))[0] & 0xFFFF0000))[0]
+                     for v in row] for row in rows]
+        if t % 10 == 3:
+            rows[0][:length] = [0.0] * length
+        said = compare(program, where, text, rows)
+        want = [[v for i in range(0, len(row), length) for v in rule(row[i:i + length])] for row in rows]
+        if said is None and Format(text).encode(rows)[1] != want:
+            said = "the authors have other values"
+        if said:
+            print(f"tensor {t}: {said}")
+            return 1
+    print(f"{which}: 100 tensors")
+    return 0
+
+
+# ---- ways to call it ---------------------------------------------------------------------------------------------------
+def random_ones(program, where, first, count, seed):
+    failed = 0
+    for i in range(int(first), int(first) + int(count)):
+        rng = random.Random(f"{seed} {i}")
+        text = as_text(rng, random_description(rng, f"random_{i}"))
+        said = compare(program, where, text, random_weights(rng, Format(text)))
+        if said:
+            failed += 1
+            print(f"description {i} of seed {seed}: {said}")
+            with open(os.path.join(where, f"failed_{i}.yaml"), "w") as f:
+                f.write(text)
+    print(f"{count} descriptions, {failed} differ")
+    return failed
+
+
+def given_ones(program, where, *files):
+    failed = 0
+    for path in files:
+        with open(path) as f:
+            text = f.read()
+        rng = random.Random(path.rsplit("/", 1)[-1])
+        for _ in range(3):
+            said = compare(program, where, text, random_weights(rng, Format(text)))
+            if said:
+                failed += 1
+                print(f"{path}: {said}")
+                break
+    print(f"{len(files)} files, {failed} differ")
+    return failed
+
+
+if __name__ == "__main__":
+    ways = {"random": random_ones, "files": given_ones, "authors": authors}
+    sys.exit(1 if ways[sys.argv[1]](*sys.argv[2:]) else 0)
