@@ -18,6 +18,7 @@
 //          each block
 //   RAZER  E2M1 and a fifth    16     E4M3; its sign is that of   the same                 [R] Q.5c
 //          value, +5 or -5            the fifth value
+//   TABLE  what sq_bs_table.h says: grids, lengths of 8 to 256, exponents of sub-blocks          Q.9
 //
 // What a kind decides about a block is a table of functions (sq_bs_kind.h): all else is the same
 // for all kinds. So a further kind is one file.
@@ -37,7 +38,7 @@
 
 struct sq_bs_kind;
 extern const struct sq_bs_kind sq_bs_mx, sq_bs_plus, sq_bs_nv, sq_bs_four_six, sq_bs_sq,
-    sq_bs_split, sq_bs_if4, sq_bs_razer;
+    sq_bs_split, sq_bs_if4, sq_bs_razer, sq_bs_of_table;
 #define SQ_BS_MX (&sq_bs_mx)
 #define SQ_BS_PLUS (&sq_bs_plus)
 #define SQ_BS_NV (&sq_bs_nv)
@@ -46,14 +47,16 @@ extern const struct sq_bs_kind sq_bs_mx, sq_bs_plus, sq_bs_nv, sq_bs_four_six, s
 #define SQ_BS_SPLIT (&sq_bs_split)
 #define SQ_BS_IF4 (&sq_bs_if4)
 #define SQ_BS_RAZER (&sq_bs_razer)
+#define SQ_BS_TABLE (&sq_bs_of_table)
 
 enum sq_bs_rule { SQ_BS_OCP, SQ_BS_CEIL };
-enum { SQ_BS_BLOCK_MAX = 32, SQ_BS_PARTS = 2 };
+enum { SQ_BS_BLOCK_MAX = 256, SQ_BS_PARTS = 2, SQ_BS_SUBS = 64 };
 
 struct sq_bs_format {
     const struct sq_bs_kind *kind;
-    enum sq_element element; // SQ, SPLIT: the low one
-    unsigned block;          // 16 or 32
+    const struct sq_bs_table *table; // TABLE: settled; the caller's
+    enum sq_element element;         // SQ, SPLIT: the low one; not of TABLE
+    unsigned block;                  // 16 or 32; TABLE: its length
     enum sq_bs_rule rule;    // MX
     unsigned high_per_block; // SQ, SPLIT: 1..block/2
     bool is_high_block;      // SQ: high elements at a scale of their block, else of the row
@@ -72,6 +75,9 @@ struct sq_bs_format {
 enum sq_status sq_bs_check(const struct sq_bs_format *f, struct sq_error *err);
 unsigned sq_bs_n_parts(const struct sq_bs_format *f);   // 1 or 2
 unsigned sq_bs_n_marks(const struct sq_bs_format *f);   // marked elements of a block, is_high
+unsigned sq_bs_code_bits(const struct sq_bs_format *f); // of an element in the dense plane
+unsigned sq_bs_sub_bits(const struct sq_bs_format *f);  // of a block beside codes and scale; TABLE
+unsigned sq_bs_n_subs(const struct sq_bs_format *f);    // bytes of sub[] of a block, 0 without sub bits
 unsigned sq_bs_high_bits(const struct sq_bs_format *f); // of what a marked one has in `high`, or 0
 enum sq_element sq_bs_high_element(const struct sq_bs_format *f); // SQ: INT8 or E4M3
 bool sq_bs_is_e8m0(const struct sq_bs_format *f);                 // the scale of a block; else E4M3
@@ -95,6 +101,7 @@ struct sq_bs_block {
     uint8_t scale[SQ_BS_PARTS];       // codes
     float step[SQ_BS_PARTS];          // 0: all elements of the part are 0
     uint8_t is_high[SQ_BS_BLOCK_MAX]; // SQ, SPLIT: k of them; PLUS: the largest; else zeros
+    uint8_t sub[SQ_BS_SUBS];          // TABLE: of each smallest sub-block (sq_bs_table.h)
 };
 
 // The scales above the blocks from the largest magnitudes by part (those of the k highest of a
@@ -134,6 +141,7 @@ struct sq_bs {
     uint8_t *code;               // [n][k]
     uint8_t *high;               // [n][k]; NULL without high bits
     uint8_t *is_high;            // [n][k]; NULL without marks
+    uint8_t *sub;                // [n][k / block][sq_bs_n_subs]; NULL without sub bits
     uint8_t *scale[SQ_BS_PARTS]; // [n][k / block]; part 1: NULL unless of the block
     float *global[SQ_BS_PARTS];  // [n]; part 1: NULL where there is one part
 };

@@ -221,16 +221,20 @@ VNNI static void int8_exact(const struct sq_bs_run *r)
 {
     if (r->block == 16)
         int8_body(r, 4, false);
-    else
+    else if (r->block == 32)
         int8_body(r, 8, false);
+    else
+        int8_body(r, r->block / 4, false);
 }
 
 VNNI static void int8_rounded(const struct sq_bs_run *r)
 {
     if (r->block == 16)
         int8_body(r, 4, true);
-    else
+    else if (r->block == 32)
         int8_body(r, 8, true);
+    else
+        int8_body(r, r->block / 4, true);
 }
 
 VNNI static void int16_vnni(const struct sq_bs_run *r)

@@ -42,11 +42,12 @@ enum sq_status sq_bs_gptq_encode(struct sq_bs *c, const float *w, const struct s
                        f->k);
     const struct sq_column_loop loop = {.factor = f,
                                         .n = c->n,
-                                        .block = SQ_COLUMN_BLOCK,
+                                        .block = SQ_COLUMN_BLOCK < c->f.block ? c->f.block
+                                                                              : SQ_COLUMN_BLOCK,
                                         .column = do_column,
                                         .context = c,
                                         .scratch_nbytes = sizeof(struct sq_bs_block)};
-    _Static_assert(SQ_COLUMN_BLOCK % SQ_BS_BLOCK_MAX == 0, "whole blocks");
+    _Static_assert(SQ_BS_BLOCK_MAX % SQ_COLUMN_BLOCK == 0, "whole blocks");
     return sq_column_loop_run(&loop, w, NULL, err);
 }
 

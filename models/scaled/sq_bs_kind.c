@@ -7,12 +7,13 @@
 
 #include "models/number/sq_codes.h"
 #include "models/scaled/sq_bs_integer.h"
+#include "models/scaled/sq_bs_table.h"
 
 // ---- the format -----------------------------------------------------------------------------
 
 enum sq_status sq_bs_check(const struct sq_bs_format *f, struct sq_error *err)
 {
-    if (f->block != 16 && f->block != 32)
+    if (f->block != 16 && f->block != 32 && f->kind != SQ_BS_TABLE)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "bank = %u, need 16 or 32", f->block);
     if (!f->kind || (unsigned)f->element >= SQ_ELEMENTS || (unsigned)f->rule > SQ_BS_CEIL)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "kind, element or rule is unknown");
@@ -31,6 +32,21 @@ unsigned sq_bs_n_marks(const struct sq_bs_format *f)
                                             : f->high_per_block;
 }
 
+unsigned sq_bs_code_bits(const struct sq_bs_format *f)
+{
+    return f->table ? f->table->bits : sq_element_bits(f->element);
+}
+
+unsigned sq_bs_sub_bits(const struct sq_bs_format *f)
+{
+    return f->table ? f->table->sub_bits : 0;
+}
+
+unsigned sq_bs_n_subs(const struct sq_bs_format *f)
+{
+    return sq_bs_sub_bits(f) > 0 ? f->table->length / f->table->leaf : 0;
+}
+
 unsigned sq_bs_high_bits(const struct sq_bs_format *f)
 {
     return f->kind->high_bits;
@@ -43,12 +59,13 @@ enum sq_element sq_bs_high_element(const struct sq_bs_format *f)
 
 bool sq_bs_is_e8m0(const struct sq_bs_format *f)
 {
-    return f->kind->is_e8m0 || f->is_power_of_two;
+    return f->kind->is_e8m0 || f->is_power_of_two ||
+           (f->table && f->table->scale == SQ_BS_SCALE_E8M0);
 }
 
 bool sq_bs_has_global(const struct sq_bs_format *f, unsigned part)
 {
-    return part < sq_bs_n_parts(f) && !sq_bs_is_e8m0(f);
+    return part < sq_bs_n_parts(f) && !sq_bs_is_e8m0(f) && (!f->table || f->table->has_global);
 }
 
 bool sq_bs_has_scale(const struct sq_bs_format *f, unsigned part)
@@ -74,7 +91,8 @@ bool sq_bs_is_scale(const struct sq_bs_format *f, unsigned part, uint8_t code)
 
 bool sq_bs_has_scale_sign(const struct sq_bs_format *f)
 {
-    return f->kind->is_scale && f->kind->is_scale(f, 0, SQ_BS_SCALE_SIGN);
+    return f->table ? f->table->is_sign_grid
+                    : f->kind->is_scale && f->kind->is_scale(f, 0, SQ_BS_SCALE_SIGN);
 }
 
 float sq_bs_top(const struct sq_bs_format *f, unsigned part)
@@ -108,7 +126,7 @@ void sq_bs_globals_of(const struct sq_bs_format *f, const float amax[SQ_BS_PARTS
     const float sixteenth = 1.0f / 16;
     float limit[SQ_BS_PARTS] = {SQ_E4M3_MAX * sq_bs_top(f, 0), 0};
     global[0] = global[1] = 1;
-    if (sq_bs_is_e8m0(f))
+    if (!sq_bs_has_global(f, 0))
         return;
     if (f->kind->limits)
         f->kind->limits(f, limit);
@@ -231,7 +249,9 @@ struct sq_bs_code sq_bs_encode(const struct sq_bs_format *f, const struct sq_bs_
                                float x)
 {
     const float step = step_of(f, b, i);
-    return step > 0 ? f->kind->encode(f, b, i, x, x / step) : (struct sq_bs_code){0, 0};
+    return step > 0   ? f->kind->encode(f, b, i, x, x / step)
+           : f->table ? f->kind->encode(f, b, i, 0, 0)
+                      : (struct sq_bs_code){0, 0};
 }
 
 float sq_bs_element(const struct sq_bs_format *f, const struct sq_bs_block *b, size_t i,

@@ -29,12 +29,12 @@ struct sq_bs_loops {
     // would be without a mark. NULL: marks change nothing.
     void (*marked)(const uint8_t *code, const uint8_t *high, const uint8_t *is_high, size_t n,
                    int16_t *x);
-    // Corrects x[n_blocks][block], which holds what the codes are of f->element, in a kind whose values
-    // depend on the scale of their block. NULL: they depend on nothing else.
-    void (*scaled)(const uint8_t *code, const uint8_t *scale, size_t n_blocks, size_t block,
-                   int16_t *x);
+    // The integers x[k] of a row of a kind whose values depend on the scale of their block, or on a
+    // table. NULL: they are those of f->element.
+    void (*scaled)(const struct sq_bs *c, size_t row, int16_t *x);
 };
 enum sq_bs_level { SQ_BS_PORTABLE, SQ_BS_AVX2, SQ_BS_AVX512, SQ_BS_LEVELS };
+extern const struct sq_bs_loops sq_bs_table_loops[SQ_BS_LEVELS]; // TABLE
 enum sq_bs_level sq_bs_level(void); // the highest that this processor has
 
 struct sq_bs_kind {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "models/scaled/sq_bs_kind.h"
+#include "models/scaled/sq_bs_table.h"
 #include "models/scaled/sq_bs_tile.h"
 
 enum { EXPONENT_MAX = 40 }; // of a scale of E8M0 that is not far from 1
@@ -21,12 +22,14 @@ static enum sq_element element_of(const struct sq_bs_format *f, unsigned part)
 bool sq_bs_is_wide(const struct sq_bs_format *f, unsigned part)
 {
     const enum sq_element e = element_of(f, part);
-    return e == SQ_ELEMENT_E4M3 || e == SQ_ELEMENT_E5M2;
+    return !f->table && (e == SQ_ELEMENT_E4M3 || e == SQ_ELEMENT_E5M2);
 }
 
 int64_t sq_bs_most(const struct sq_bs_format *f, unsigned part)
 {
-    return f->kind->most ? f->kind->most : sq_element_type(element_of(f, part))->lowest;
+    return f->table        ? f->table->most
+           : f->kind->most ? f->kind->most
+                           : sq_element_type(element_of(f, part))->lowest;
 }
 
 void sq_bs_tables_of(const struct sq_bs_format *f, struct sq_bs_tables *t)
@@ -34,8 +37,9 @@ void sq_bs_tables_of(const struct sq_bs_format *f, struct sq_bs_tables *t)
     for (unsigned p = 0; p < sq_bs_n_parts(f); p++) {
         for (unsigned i = 0; i < 256; i++)
             t->scale[p][i] = sq_bs_scale(f, p, (uint8_t)i);
-        t->unit[p] =
-            sq_bs_is_wide(f, p) ? 1 : ldexpf(1, -(int)sq_element_type(element_of(f, p))->fraction);
+        t->unit[p] = sq_bs_is_wide(f, p) ? 1
+                     : f->table          ? ldexpf(1, -(int)f->table->fraction)
+                                : ldexpf(1, -(int)sq_element_type(element_of(f, p))->fraction);
         for (unsigned i = 0; sq_bs_is_wide(f, p) && i < 256; i++)
             t->value[p][i] = (double)sq_element_decode(element_of(f, p), (uint8_t)i);
     }
@@ -126,17 +130,19 @@ INLINE void integers_body(const struct sq_bs *c, size_t row, struct sq_bs_lane *
     for (unsigned p = 0; p < sq_bs_n_parts(&c->f); p++) {
         if (sq_bs_is_wide(&c->f, p))
             continue;
-        load_integers(c, row, p, l->x[p]);
+        if (!c->f.table)
+            load_integers(c, row, p, l->x[p]);
         if (own->marked)
             own->marked(c->code + at, c->high ? c->high + at : NULL, c->is_high + at, c->k,
                         l->x[p]);
         if (own->scaled)
-            own->scaled(c->code + at, c->scale[0] + at / c->f.block, c->k / c->f.block, c->f.block,
-                        l->x[p]);
+            own->scaled(c, row, l->x[p]);
         if (c->f.block == 16)
             sums_of(l->x[p], c->k / 16, 16, l->sum[p]);
-        else
+        else if (c->f.block == 32)
             sums_of(l->x[p], c->k / 32, 32, l->sum[p]);
+        else
+            sums_of(l->x[p], c->k / c->f.block, c->f.block, l->sum[p]);
     }
 }
 

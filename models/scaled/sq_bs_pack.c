@@ -8,14 +8,16 @@
 #include "models/core/sq_format.h"
 #include "models/number/sq_bits.h"
 #include "models/scaled/sq_bs_kind.h"
+#include "models/scaled/sq_bs_table.h"
 
 enum { SENTINEL = 8, PLACE_BITS = 5 };
 
 unsigned sq_bs_stream_bits(const struct sq_bs_format *f, enum sq_bs_stream s)
 {
     const enum sq_bs_marks marks = f->kind->marks;
-    return s == SQ_BS_CODES  ? f->block * sq_element_bits(f->element)
+    return s == SQ_BS_CODES  ? f->block * sq_bs_code_bits(f)
            : s == SQ_BS_HIGH ? sq_bs_n_marks(f) * sq_bs_high_bits(f)
+           : s == SQ_BS_SUB  ? sq_bs_sub_bits(f)
            : s == SQ_BS_MASK ? (marks == SQ_BS_MASKED ? f->block : 0)
                              : (marks == SQ_BS_PLACED ? PLACE_BITS : 0);
 }
@@ -49,6 +51,49 @@ double sq_bs_stored_nbits(const struct sq_bs *c)
     return bits;
 }
 
+// ---- sub-blocks -----------------------------------------------------------------------------
+
+// The next field of the sub bits of a block: `width` bits from bit `shift` of the bytes of `n` leaves from
+// `leaf` on. Fields follow from their number.
+struct field {
+    unsigned leaf, n, shift, width;
+};
+
+static bool field_of(const struct sq_bs_table *t, unsigned i, struct field *to)
+{
+    const unsigned leaves = t->length / t->leaf, has_grid = t->n_grids > 1 && !t->is_sign_grid;
+    *to = (struct field){0, leaves, 4, t->n_grids / 2};
+    if (has_grid && i == 0)
+        return true;
+    i -= has_grid;
+    for (unsigned l = 0; l < t->n_levels; l++) {
+        const unsigned n = t->length / t->level[l].length;
+        *to = (struct field){i * (leaves / n), leaves / n, 2 * l, t->level[l].bits};
+        if (i < n)
+            return true;
+        i -= n;
+    }
+    return false;
+}
+
+static void put_sub(const struct sq_bs_table *t, const uint8_t *sub, size_t at, uint8_t *out)
+{
+    struct field f;
+    for (unsigned i = 0; field_of(t, i, &f); i++)
+        for (unsigned b = 0; b < f.width; b++, at++)
+            out[at / 8] |= (uint8_t)((sub[f.leaf] >> (f.shift + b) & 1u) << at % 8);
+}
+
+static void get_sub(const struct sq_bs_table *t, const uint8_t *in, size_t at, uint8_t *sub)
+{
+    struct field f;
+    memset(sub, 0, t->length / t->leaf);
+    for (unsigned i = 0; field_of(t, i, &f); i++)
+        for (unsigned b = 0; b < f.width; b++, at++)
+            for (unsigned l = 0; l < f.n; l++)
+                sub[f.leaf + l] |= (uint8_t)((in[at / 8] >> at % 8 & 1u) << (f.shift + b));
+}
+
 // ---- out ------------------------------------------------------------------------------------
 
 static void put(uint8_t *out, size_t i, unsigned bits, unsigned code)
@@ -63,11 +108,13 @@ void sq_bs_pack_row(const struct sq_bs *c, size_t row, enum sq_bs_stream s, uint
     const bool is_sentinel = f->kind->marks == SQ_BS_SENTINEL;
     size_t n_high = 0;
     memset(out, 0, sq_bs_row_nbytes(f, c->k, s));
+    const size_t blocks = c->k / f->block, subs = sq_bs_n_subs(f);
+    for (size_t j = 0; s == SQ_BS_SUB && j < blocks; j++)
+        put_sub(f->table, c->sub + (row * blocks + j) * subs, j * sq_bs_sub_bits(f), out);
     for (size_t i = 0; i < c->k; i++) {
         const bool is_high = c->is_high && c->is_high[first + i];
         if (s == SQ_BS_CODES)
-            put(out, i, sq_element_bits(f->element),
-                is_high && is_sentinel ? SENTINEL : c->code[first + i]);
+            put(out, i, sq_bs_code_bits(f), is_high && is_sentinel ? SENTINEL : c->code[first + i]);
         else if (s == SQ_BS_HIGH && is_high)
             put(out, n_high++, sq_bs_high_bits(f), c->high[first + i]);
         else if (s == SQ_BS_MASK)
@@ -140,8 +187,11 @@ enum sq_status sq_bs_unpack_row(struct sq_bs *c, size_t row, const uint8_t *cons
     const struct sq_bs_format *f = &c->f;
     const bool is_sentinel = f->kind->marks == SQ_BS_SENTINEL;
     struct sq_bs_block b;
+    const size_t blocks = c->k / f->block, subs = sq_bs_n_subs(f);
     size_t n_high = 0;
     SQ_TRY(check_streams(c, row, in, err));
+    for (size_t j = 0; subs > 0 && j < blocks; j++)
+        get_sub(f->table, in[SQ_BS_SUB], j * sq_bs_sub_bits(f), c->sub + (row * blocks + j) * subs);
     for (size_t i = 0; i < c->k; i++) {
         const size_t at = i % f->block;
         if (at == 0 && c->is_high)
@@ -149,7 +199,7 @@ enum sq_status sq_bs_unpack_row(struct sq_bs *c, size_t row, const uint8_t *cons
         if (at == 0)
             sq_bs_get_block(c, row, i / f->block, &b);
         const bool is_high = b.is_high[at];
-        struct sq_bs_code code = {(uint8_t)get(in[SQ_BS_CODES], i, sq_element_bits(f->element)), 0};
+        struct sq_bs_code code = {(uint8_t)get(in[SQ_BS_CODES], i, sq_bs_code_bits(f)), 0};
         if (is_high && is_sentinel)
             code.code = 0;
         if (is_high && c->high)
@@ -157,7 +207,8 @@ enum sq_status sq_bs_unpack_row(struct sq_bs *c, size_t row, const uint8_t *cons
         if (!sq_bs_is_legal(f, &b, at, code))
             return SQ_FAIL(err, SQ_ERR_CODE, "row %zu, column %zu: code 0x%x is no value", row, i,
                            is_high && c->high ? code.high : code.code);
-        if (i >= c->k_orig && (code.code || code.high))
+        if (i >= c->k_orig &&
+            (code.high || code.code != (f->table ? sq_bs_encode(f, &b, at, 0).code : 0)))
             return SQ_FAIL(err, SQ_ERR_PADDING, "row %zu, column %zu: padding is not zero", row, i);
         sq_bs_put(c, row, i, code);
     }

@@ -6,6 +6,7 @@
 //   HIGH   the high codes, ascending position: SQ 8 bits; SPLIT H, 4 bits
 //   MASK   SPLIT: K bits, 1 where an element is high
 //   INDEX  PLUS: 5 bits a block, the place of its largest element; 0 in a block of scale code 0
+//   SUB    TABLE: of a block its grid, where the scale does not say it, then the exponents by level
 //
 // Scales are bytes as they stand in struct sq_bs.
 #ifndef SQ_BS_PACK_H
@@ -13,7 +14,7 @@
 
 #include "models/scaled/sq_bs.h"
 
-enum sq_bs_stream { SQ_BS_CODES, SQ_BS_HIGH, SQ_BS_MASK, SQ_BS_INDEX, SQ_BS_STREAMS };
+enum sq_bs_stream { SQ_BS_CODES, SQ_BS_HIGH, SQ_BS_MASK, SQ_BS_INDEX, SQ_BS_SUB, SQ_BS_STREAMS };
 
 // Bits of a block; 0 where the format has no such stream.
 unsigned sq_bs_stream_bits(const struct sq_bs_format *f, enum sq_bs_stream s);

@@ -114,9 +114,10 @@ INLINE void tile(const struct sq_bs_format *f, struct sq_bs_tile *t, unsigned bl
         }
 }
 
-INLINE void scaled(const uint8_t *code, const uint8_t *scale_code, size_t n_blocks, size_t block,
-                   int16_t *x)
+INLINE void scaled(const struct sq_bs *c, size_t row, int16_t *x)
 {
+    const size_t block = c->f.block, n_blocks = c->k / block;
+    const uint8_t *code = c->code + row * c->k, *scale_code = c->scale[0] + row * n_blocks;
     for (size_t j = 0; j < n_blocks; j++)
         for (size_t i = 0; i < block; i++) {
             const size_t at = j * block + i;

@@ -64,6 +64,8 @@ void sq_bs_get_block(const struct sq_bs *c, size_t row, size_t j, struct sq_bs_b
     for (unsigned p = 0; p < SQ_BS_PARTS; p++)
         if (sq_bs_has_scale(&c->f, p))
             b->scale[p] = c->scale[p][at];
+    if (c->sub)
+        memcpy(b->sub, c->sub + at * sq_bs_n_subs(&c->f), sq_bs_n_subs(&c->f));
     if (c->is_high)
         memcpy(b->is_high, c->is_high + row * c->k + j * block, block);
 }
@@ -74,6 +76,8 @@ void sq_bs_put_block(struct sq_bs *c, size_t row, size_t j, const struct sq_bs_b
     for (unsigned p = 0; p < SQ_BS_PARTS; p++)
         if (sq_bs_has_scale(&c->f, p))
             c->scale[p][at] = b->scale[p];
+    if (c->sub)
+        memcpy(c->sub + at * sq_bs_n_subs(&c->f), b->sub, sq_bs_n_subs(&c->f));
     if (c->is_high)
         memcpy(c->is_high + row * c->k + j * block, b->is_high, block);
 }

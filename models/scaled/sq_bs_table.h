@@ -45,16 +45,17 @@ enum sq_bs_scale_type {
 
 // How a scale of E8M0 follows from the largest magnitude: emax is floor(log2(divisor)).
 enum sq_bs_exponent_rule {
-    SQ_BS_FLOOR,    // floor(log2 amax) - emax
-    SQ_BS_CEILING,  // the smallest exponent with divisor * 2^exponent >= amax
-    SQ_BS_EVEN,     // floor(log2 amax') - emax; amax' is amax rounded (half up in magnitude) to as many
-                    // fraction bits as the grid has in the binade of its divisor
+    SQ_BS_FLOOR,   // floor(log2 amax) - emax
+    SQ_BS_CEILING, // the smallest exponent with divisor * 2^exponent >= amax
+    SQ_BS_EVEN, // floor(log2 amax') - emax; amax' is amax rounded (half up in magnitude) to as many
+                // fraction bits as the grid has in the binade of its divisor
 };
 
-struct sq_bs_level {
+struct sq_bs_sub_level {
     unsigned length; // elements; divides the length above it
     unsigned bits;   // of its exponent, 1 or 2
-    float at;        // its exponent is the smallest e with amax / step / 2^(exponents) < at, or the largest
+    float
+        at; // its exponent is the smallest e with amax / step / 2^(exponents) < at, or the largest
 };
 
 // A pair that the rule tries.
@@ -67,45 +68,60 @@ struct sq_bs_table {
     char name[SQ_BS_TABLE_NAME];
     unsigned bits, n_grids; // of a code, 2..5; 1, 2 or 4
     char grid_name[SQ_BS_TABLE_GRIDS][SQ_BS_TABLE_NAME];
-    unsigned fraction;                                      // 0..7
-    int16_t value[SQ_BS_TABLE_GRIDS][SQ_BS_TABLE_CODES];    // in units of 2^-fraction
-    bool is_signed[SQ_BS_TABLE_GRIDS];                      // the grid: its uppermost code bit is a sign
-    unsigned length;                                        // of a block: 8, 16, 32, 64, 128, 256
+    unsigned fraction;                                   // 0..7
+    int16_t value[SQ_BS_TABLE_GRIDS][SQ_BS_TABLE_CODES]; // in units of 2^-fraction
+    bool is_signed[SQ_BS_TABLE_GRIDS]; // the grid: its uppermost code bit is a sign
+    unsigned length;                   // of a block: 8, 16, 32, 64, 128, 256
     enum sq_bs_scale_type scale;
     enum sq_bs_exponent_rule rule; // E8M0
     unsigned n_tries;              // in this order; of equal errors the first is taken
     struct sq_bs_try tries[SQ_BS_TABLE_TRIES];
-    unsigned below, above;         // each try again at codes of the scale next to its own: a search
-    bool is_absolute;              // errors are sums of magnitudes, else of squares
-    bool is_sign_grid;             // two grids: the uppermost bit of the scale's code says which
+    unsigned below, above; // each try again at codes of the scale next to its own: a search
+    bool is_absolute;      // errors are sums of magnitudes, else of squares
+    bool is_sign_grid;     // two grids: the uppermost bit of the scale's code says which
     unsigned n_levels;
-    struct sq_bs_level level[SQ_BS_TABLE_LEVELS];
+    struct sq_bs_sub_level level[SQ_BS_TABLE_LEVELS];
     bool has_global; // a binary32 above the blocks: one of the tensor of weights, one of each token
     // ---- derived by sq_bs_table_settle
-    unsigned leaf;             // elements of the smallest sub-block; without levels `length`
-    unsigned sub_bits;         // stored bits of a block beside codes and scale
-    unsigned n_sorted[SQ_BS_TABLE_GRIDS];                    // distinct magnitudes or values
-    int16_t sorted[SQ_BS_TABLE_GRIDS][SQ_BS_TABLE_CODES];    // ascending; of a signed grid magnitudes
-    uint8_t code[SQ_BS_TABLE_GRIDS][SQ_BS_TABLE_CODES];      // of them
-    bool is_upper[SQ_BS_TABLE_GRIDS][SQ_BS_TABLE_CODES];     // halfway between i and i + 1 becomes i + 1
-    unsigned most;             // the largest magnitude of what is multiplied, exponents and all
-    enum sq_scaled_element element; // of rtl/scaled, where all of it is one of those; else SQ_SCALED_TABLE
+    unsigned leaf;     // elements of the smallest sub-block; without levels `length`
+    unsigned sub_bits; // stored bits of a block beside codes and scale
+    unsigned most;     // the largest magnitude of what is multiplied, exponents and all
+    // The values of a grid as its encoder takes them, ascending; magnitudes where it is signed. A quotient
+    // above above[i] is nearer to value[i + 1] than to value[i].
+    struct sq_bs_sorted {
+        unsigned n;
+        float value[SQ_BS_TABLE_CODES], above[SQ_BS_TABLE_CODES];
+        uint8_t code[SQ_BS_TABLE_CODES];
+    } sorted[SQ_BS_TABLE_GRIDS];
 };
 
-// Checks the fields above the line and derives those below. SQ_ERR_RANGE and SQ_ERR_UNSUPPORTED with field,
+// Checks the fields above the line and derives those below it. SQ_ERR_RANGE and SQ_ERR_UNSUPPORTED with field,
 // value and range: lengths that do not divide, grids without zero or with a value twice (but for zero),
 // values beyond SQ_BS_TABLE_MOST with their exponents, scales without a free bit for a grid.
 enum sq_status sq_bs_table_settle(struct sq_bs_table *t, struct sq_error *err);
 
-// The byte of sub[] taken apart.
+// The largest scale, the code of the scale nearest to x >= 0, and what a code stands for.
+float sq_bs_scale_max(enum sq_bs_scale_type type);
+uint8_t sq_bs_scale_encode(enum sq_bs_scale_type type, float x);
+float sq_bs_scale_decode(enum sq_bs_scale_type type, uint8_t code);
+uint8_t sq_bs_scale_last(enum sq_bs_scale_type type); // the code of the largest
+const char *sq_bs_scale_name(enum sq_bs_scale_type type);
+
+// Internal: the code of neighbour i of a scale's code, i = 0 itself; fraction bits of a grid in the binade
+// of the divisor of try i.
+uint8_t sq_bs_near_code(const struct sq_bs_table *t, int code, unsigned i);
+unsigned sq_bs_binade_bits(const struct sq_bs_table *t, unsigned i);
+
+// The grid of a block.
+static inline unsigned sq_bs_grid_of(const struct sq_bs_table *t, uint8_t scale, uint8_t sub)
+{
+    return t->is_sign_grid ? scale >> 7 : sub >> 4 & 3u;
+}
+
+// The sum of the exponents of the byte sub[].
 static inline unsigned sq_bs_sub_exponent(uint8_t sub)
 {
     return (sub & 3u) + (sub >> 2 & 3u);
-}
-
-static inline unsigned sq_bs_sub_grid(uint8_t sub)
-{
-    return sub >> 4 & 3u;
 }
 
 #endif

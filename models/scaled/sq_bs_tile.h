@@ -12,6 +12,7 @@
 #include "models/number/sq_transpose.h"
 #include "models/scaled/sq_bs_integer.h"
 #include "models/scaled/sq_bs_kind.h"
+#include "models/scaled/sq_bs_table.h"
 
 enum { LANES = 16 };
 
@@ -22,6 +23,7 @@ struct sq_bs_tile {
     int32_t code[SQ_BS_BLOCK_MAX][LANES], high[SQ_BS_BLOCK_MAX][LANES];
     float amax[SQ_BS_PARTS][LANES], step[SQ_BS_PARTS][LANES];
     int32_t scale[SQ_BS_PARTS][LANES]; // codes
+    int32_t sub[SQ_BS_SUBS][LANES];    // TABLE
 };
 
 // ---- one number -----------------------------------------------------------------------------
@@ -92,6 +94,32 @@ INLINE float sq_bs_e8m0_value(int32_t code)
     float v;
     memcpy(&v, &bits, sizeof v);
     return v;
+}
+
+// The same of every type of scale.
+INLINE int32_t sq_bs_scale_code(enum sq_bs_scale_type type, float x)
+{
+    const uint32_t bits = sq_bs_bits_of(x),
+                   rounded = bits + (UINT32_C(1) << 20) - 1 + (bits >> 21 & 1);
+    const int32_t e6m2 = (int32_t)(rounded >> 21) - ((127 - 48) << 2);
+    return type == SQ_BS_SCALE_UE5M3  ? sq_bs_magnitude_code(x, 3, 15, 0xfe)
+           : type == SQ_BS_SCALE_E4M3 ? sq_bs_e4m3_code(x)
+           : e6m2 < 0                 ? 0
+           : e6m2 > 0xfe              ? 0xfe
+                                      : e6m2;
+}
+
+INLINE float sq_bs_scale_value(enum sq_bs_scale_type type, int32_t code)
+{
+    const uint32_t ue5m3 = ((uint32_t)code << 20) + (UINT32_C(112) << 23);
+    const uint32_t e6m2 = ((uint32_t)code << 21) + (UINT32_C(79) << 23);
+    const uint32_t bits = type == SQ_BS_SCALE_UE5M3 ? ue5m3 : e6m2;
+    float v;
+    memcpy(&v, &bits, sizeof v);
+    return type == SQ_BS_SCALE_E4M3                ? sq_bs_e4m3_value(code)
+           : type == SQ_BS_SCALE_E8M0              ? sq_bs_e8m0_value(code)
+           : type == SQ_BS_SCALE_UE5M3 && code < 8 ? (float)code * 0x1p-17f
+                                                   : v;
 }
 
 // The value of a code of E2M1, without a table.
@@ -423,6 +451,9 @@ INLINE void sq_bs_tile_of_row(sq_bs_tile_body *body, sq_bs_tile_in *in, sq_bs_ti
         sq_bs_tile_load_some(c, row, j, n, x, &t);
     body(&c->f, &t, (unsigned)b, global);
     out(c, row, j, n, b, &t);
+    for (size_t i = 0, subs = sq_bs_n_subs(&c->f); c->sub && i < subs; i++)
+        for (size_t l = 0; l < n; l++)
+            c->sub[(row * blocks + j + l) * subs + i] = (uint8_t)t.sub[i][l];
     for (unsigned p = 0; p < SQ_BS_PARTS; p++)
         for (size_t l = 0; c->scale[p] && l < n; l++)
             c->scale[p][row * blocks + j + l] = (uint8_t)t.scale[p][l];
@@ -434,8 +465,11 @@ INLINE void sq_bs_tile_of_row(sq_bs_tile_body *body, sq_bs_tile_in *in, sq_bs_ti
     {                                                                                              \
         if (c->f.block == 16)                                                                      \
             sq_bs_tile_of_row(body, in, out, c, row, j, n, 16, x, global);                         \
-        else                                                                                       \
+        else if (c->f.block == 32)                                                                 \
             sq_bs_tile_of_row(body, in, out, c, row, j, n, 32, x, global);                         \
+        else                                                                                       \
+            sq_bs_tile_of_row(body, sq_bs_tile_load, sq_bs_tile_store, c, row, j, n, c->f.block,   \
+                              x, global);                                                          \
     }
 #define SQ_BS_TILES(body)                                                                          \
     SQ_BS_TILE_AT(body, portable, sq_bs_tile_load, sq_bs_tile_store, )                             \
@@ -465,10 +499,9 @@ INLINE void sq_bs_tile_of_row(sq_bs_tile_body *body, sq_bs_tile_in *in, sq_bs_ti
         {body##_avx2, marked##_avx2, NULL},                                                        \
         {body##_avx512, marked##_avx512, NULL}};
 #define SQ_BS_SCALED_AT(body, level, target)                                                       \
-    target static void body##_##level(const uint8_t *code, const uint8_t *scale, size_t n_blocks,  \
-                                      size_t block, int16_t *x)                                    \
+    target static void body##_##level(const struct sq_bs *c, size_t row, int16_t *x)               \
     {                                                                                              \
-        body(code, scale, n_blocks, block, x);                                                     \
+        body(c, row, x);                                                                           \
     }
 // And of an inline function for values that depend on the scale.
 #define SQ_BS_LOOPS_SCALED(name, body, scaled)                                                     \

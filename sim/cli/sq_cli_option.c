@@ -6,6 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "sim/io/sq_home.h"
 
 enum { HELP_NBYTES = 1200, FORMATS_MAX = 64, WORDS_MAX = FORMATS_MAX };
 
@@ -102,7 +105,7 @@ bool sq_cli_options_help(const struct sq_cli_row *row, const char *format, char 
                          size_t nbytes)
 {
     const struct sq_format_ops *f = sq_format_find(format);
-    const struct sq_format_option *o = taken(row->scope, f, row->name);
+    const struct sq_format_option *o = f ? taken(row->scope, f, row->name) : NULL;
     char text[HELP_NBYTES];
     if (o) {
         describe(o, text);
@@ -139,7 +142,16 @@ static enum sq_status choose(struct sq_cli_options *in, const char *option, cons
     const char *name[FORMATS_MAX + 1];
     size_t index;
     const size_t n = offered(in->scope, name);
+    const char *const path = sq_cli_found(text, SQ_HOME_FORMAT);
     name[n] = "all";
+    if (!sq_format_find(text) && access(path, F_OK) == 0) {
+        struct sq_error inner;
+        in->is_all = false;
+        in->is_format_given = true;
+        return sq_format_open(path, &in->format, &inner) == SQ_OK
+                   ? SQ_OK
+                   : SQ_FAIL(err, SQ_ERR_ARG, "%s %.200s", option, inner.text);
+    }
     SQ_TRY(sq_cli_name(option, text, name, n + in->takes_all, &index, err));
     in->is_all = index == n;
     in->format = in->is_all ? sq_formats[0] : sq_format_find(name[index]);

@@ -20,6 +20,7 @@ struct sq_vectors;
 
 struct sq_format_ops {
     const char *name; // "sp24": of --format, files, records and sweeps; never changes
+    const char *description; // the text that the format was read from; NULL: it is one of sq_formats[]
     // Its options (sq_format_option.h), up to a NULL name.
     const struct sq_format_option *option;
     const char *padding;      // what it pads besides K, for people; NULL: nothing
@@ -54,6 +55,13 @@ extern const char *const sq_core_format_names[]; // those that `run` can time on
 size_t sq_n_formats(void);
 // NULL where there is none of that name.
 const struct sq_format_ops *sq_format_find(const char *name);
+// A format that is data (SPEC Q.9); `what` names the text in errors. The same text gives the same table, which
+// lives as long as the program. Not for several threads at a time.
+enum sq_status sq_format_described(const char *text, size_t nbytes, const char *what,
+                                   const struct sq_format_ops **f, struct sq_error *err);
+// The same of a file.
+enum sq_status sq_format_open(const char *path, const struct sq_format_ops **f,
+                              struct sq_error *err);
 // The format whose layers are stored in the packed SQ-format (struct sq_format_packed).
 const struct sq_format_ops *sq_format_of_packed(void);
 

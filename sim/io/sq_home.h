@@ -22,6 +22,7 @@ void sq_home_find(const char *home, const char *name, const char *pattern, char 
 #define SQ_HOME_CONFIG "traces/workloads/*.json"
 #define SQ_HOME_RECORDS "traces/gpu_measured/*.csv"
 #define SQ_HOME_SWEEP "sim/sweeps/*.yaml"
+#define SQ_HOME_FORMAT "sim/format/scaled/formats/*.yaml"
 #define SQ_HOME_MODEL "traces/*"
 
 #endif

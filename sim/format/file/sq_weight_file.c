@@ -46,7 +46,7 @@ static char *number(uint64_t v)
     return strdup(text);
 }
 
-enum { N_INFO = 6, N_PER_ITEM = 4 };
+enum { N_INFO = 7, N_PER_ITEM = 4 };
 
 static void add_info(struct content *c, const struct sq_recipe *r, const char *source)
 {
@@ -59,6 +59,8 @@ static void add_info(struct content *c, const struct sq_recipe *r, const char *s
     add(c, strdup("producer"), strdup("golden"));
     add(c, strdup("source"), strdup(source));
     add(c, strdup("tool"), strdup("sqsim " SQ_VERSION));
+    if (r->format->description)
+        add(c, strdup("description"), strdup(r->format->description));
     for (size_t i = 0; i < n; i++)
         add(c, strdup(value[i].key), number(*value[i].number));
     char alpha[32];
@@ -152,7 +154,24 @@ static const char *system_of(const struct sq_safetensors *st)
 bool sq_weight_file_is(const struct sq_safetensors *st)
 {
     const struct sq_format_ops *f = system_of(st) ? sq_format_find(system_of(st)) : NULL;
-    return f && f->file && !sq_operand_file_is_encoded(st);
+    return (sq_safetensors_metadata(st, "description") || (f && f->file)) &&
+           !sq_operand_file_is_encoded(st);
+}
+
+// The format of a file: the one of its name, or what the description in it says.
+static enum sq_status format_of(const struct sq_safetensors *st, const struct sq_format_ops **f,
+                                struct sq_error *err)
+{
+    const char *const text = sq_safetensors_metadata(st, "description");
+    if (!text) {
+        *f = sq_format_find(system_of(st));
+        return SQ_OK;
+    }
+    SQ_TRY(sq_format_described(text, strlen(text), "metadata description", f, err));
+    if (!system_of(st) || strcmp((*f)->name, system_of(st)) != 0)
+        return DAMAGED("metadata system = %.31s, its description has the name %s",
+                       system_of(st) ? system_of(st) : "(missing)", (*f)->name);
+    return SQ_OK;
 }
 
 // "prefix.key" or "key" as a decimal number, digits only.
@@ -204,8 +223,9 @@ static enum sq_status read_recipe(const struct sq_safetensors *st, struct sq_rec
     if (!version || strcmp(version, "1") != 0)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "metadata version = %.20s, need 1",
                        version ? version : "(missing)");
-    *r = sq_recipe_of(sq_format_find(system_of(st)));
-    const struct sq_format_ops *ops = r->format;
+    const struct sq_format_ops *ops;
+    SQ_TRY(format_of(st, &ops, err));
+    *r = sq_recipe_of(ops);
     const size_t n = ops->file->numbers ? ops->file->numbers(r, value) : 0;
     for (size_t i = 0; i < n; i++) {
         uint64_t v;

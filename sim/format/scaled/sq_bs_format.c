@@ -50,7 +50,7 @@ enum sq_status sq_bs_settle(struct sq_recipe *r, unsigned scope, const struct sq
 {
     const struct sq_bs_recipe *o = sq_bs_recipe(r);
     const struct sq_bs_format f = sq_bs_of(r);
-    r->act = (struct sq_grid){SQ_GRID_DENSE, 0, sq_element_bits(f.element)};
+    r->act = (struct sq_grid){SQ_GRID_DENSE, 0, sq_bs_code_bits(&f)};
     if (scope == SQ_IN_FILE)
         return SQ_OK;
     if (sq_given_text(given, "percdamp") && r->algorithm != SQ_ALGORITHM_GPTQ)
@@ -77,8 +77,8 @@ void sq_bs_text(const struct sq_recipe *r, char text[96])
     if (variant_of(r)->text)
         variant_of(r)->text(r, text);
     else
-        snprintf(text, 96, "%s %s, blocks of %u", r->format->name, sq_element_name(f.element),
-                 f.block);
+        snprintf(text, 96, "%s %s, blocks of %u", r->format->name,
+                 f.table ? f.table->grid_name[0] : sq_element_name(f.element), f.block);
 }
 
 enum sq_status sq_bs_recipe_check(const struct sq_recipe *r, struct sq_error *err)
@@ -148,7 +148,7 @@ enum sq_scaled_high sq_bs_engine_high(const struct sq_bs_format *f)
 static void demand(const struct sq_recipe *r, const struct sq_core_config *has, struct sq_demand *d)
 {
     const struct sq_bs_format f = sq_bs_of(r);
-    const unsigned low = sq_element_bits(f.element), high = sq_bs_high_bits(&f);
+    const unsigned low = sq_bs_code_bits(&f), high = sq_bs_high_bits(&f);
     const double block = f.block, share = high ? f.high_per_block / block : 0;
     const double act = low + share * high; // bits of an activation that are multiplied
     const double cells = act * (is_plain_weight(r) ? PLAIN_WEIGHT_BITS : act);
@@ -176,7 +176,9 @@ static void demand(const struct sq_recipe *r, const struct sq_core_config *has, 
     d->of[SQ_STREAM_LO].element = low;
     d->of[SQ_STREAM_HI].element = sq_bs_stream_bits(&f, SQ_BS_HIGH) / block;
     d->of[SQ_STREAM_INDEX].element =
-        (sq_bs_stream_bits(&f, SQ_BS_MASK) + sq_bs_stream_bits(&f, SQ_BS_INDEX)) / block;
+        (sq_bs_stream_bits(&f, SQ_BS_MASK) + sq_bs_stream_bits(&f, SQ_BS_INDEX) +
+         sq_bs_sub_bits(&f)) /
+        block;
     d->of[SQ_STREAM_SCALE] = (struct sq_demand_bytes){
         .element = 8 * (sq_bs_has_scale(&f, 1) ? 2 : 1) / block, .end = has_row_scale ? 4 : 0};
 }
@@ -219,7 +221,7 @@ static double equivalent_bits(const struct sq_recipe *r)
     const unsigned high = sq_bs_stream_bits(&f, SQ_BS_HIGH); // of a block
     if (is_plain_weight(r))
         return PLAIN_WEIGHT_BITS;
-    return sq_element_bits(f.element) + (double)high / f.block;
+    return sq_bs_code_bits(&f) + (double)high / f.block;
 }
 
 const struct sq_format_cost sq_bs_timed = {

@@ -11,6 +11,7 @@
 #define SQ_BS_FORMAT_H
 
 #include "models/scaled/sq_bs_pack.h"
+#include "models/scaled/sq_bs_table.h"
 #include "models/scaled/sq_scaled.h"
 #include "sim/format/scaled/sq_bs_recipe.h"
 #include "sim/format/sq_format_ops.h"
@@ -29,18 +30,13 @@ struct sq_bs_variant {
 // The whole table of one: SQ_BS_FORMAT(mxfp4, options, .blocks = {...}, ...members of the kind).
 #define SQ_BS_FORMAT(name_, option_, ...)                                                          \
     const struct sq_format_ops sq_format_##name_ = {                                               \
-        .name = #name_,                                                                            \
-        .option = (option_),                                                                       \
-        .uncalibrated = "--algorithm rtn",                                                         \
-        .settle = sq_bs_settle,                                                                    \
-        .text = sq_bs_text,                                                                        \
-        .values = &sq_bs_coded,                                                                    \
-        .file = &sq_bs_stored,                                                                     \
-        .vectors = sq_bs_vectors,                                                                  \
-        .routes = &sq_bs_routes,                                                                   \
-        .cost = &sq_bs_timed,                                                                      \
+        SQ_BS_FORMAT_MEMBERS(#name_, option_),                                                     \
         .variant = &(const struct sq_bs_variant){__VA_ARGS__},                                     \
     }
+#define SQ_BS_FORMAT_MEMBERS(name_, option_)                                                       \
+    .name = (name_), .option = (option_), .uncalibrated = "--algorithm rtn",                       \
+    .settle = sq_bs_settle, .text = sq_bs_text, .values = &sq_bs_coded, .file = &sq_bs_stored,     \
+    .vectors = sq_bs_vectors, .routes = &sq_bs_routes, .cost = &sq_bs_timed
 
 // The format of the blocks of weights: that of the kind, with what the options say.
 struct sq_bs_format sq_bs_of(const struct sq_recipe *r);

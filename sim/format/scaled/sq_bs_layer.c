@@ -35,6 +35,7 @@ void sq_bs_rows_free(struct sq_bs *c)
     free(c->code);
     free(c->high);
     free(c->is_high);
+    free(c->sub);
     for (unsigned p = 0; p < SQ_BS_PARTS; p++) {
         free(c->scale[p]);
         free(c->global[p]);
@@ -50,7 +51,9 @@ static enum sq_status bs_alloc(struct sq_bs *c, struct sq_error *err)
     c->code = calloc(c->n, c->k);
     c->high = has_high ? calloc(c->n, c->k) : NULL;
     c->is_high = is_marked ? calloc(c->n, c->k) : NULL;
-    is_done = c->code && (c->high || !has_high) && (c->is_high || !is_marked);
+    c->sub = sq_bs_sub_bits(f) ? calloc(c->n * (c->k / f->block), sq_bs_n_subs(f)) : NULL;
+    is_done = c->code && (c->sub || !sq_bs_sub_bits(f)) && (c->high || !has_high) &&
+              (c->is_high || !is_marked);
     for (unsigned p = 0; p < SQ_BS_PARTS; p++) {
         c->scale[p] = sq_bs_has_scale(f, p) ? calloc(c->n, c->k / f->block) : NULL;
         c->global[p] = p < sq_bs_n_parts(f) ? calloc(c->n, sizeof(float)) : NULL;
@@ -433,7 +436,7 @@ static void decode_row(const void *state, size_t row, float *out)
 
 // ---- files ----------------------------------------------------------------------------------
 
-static const char *const stream_name[SQ_BS_STREAMS] = {"codes", "high", "mask", "place"};
+static const char *const stream_name[SQ_BS_STREAMS] = {"codes", "high", "mask", "place", "sub"};
 static const char *const scale_name[SQ_BS_PARTS] = {"scale", "scale_high"};
 static const char *const global_name[SQ_BS_PARTS] = {"global", "global_high"};
 

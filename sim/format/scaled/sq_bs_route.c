@@ -22,8 +22,8 @@
 enum { SCALE = SQ_BS_STREAMS, HIGH_SCALE, PLANES }; // behind enum sq_bs_stream
 
 static const char *const plane_name[2][PLANES] = {
-    {"x_codes", "x_high", "x_mask", "x_place", "x_scale", "x_scale_high"},
-    {"w_codes", "w_high", "w_mask", "w_place", "w_scale", "w_scale_high"}};
+    {"x_codes", "x_high", "x_mask", "x_place", "x_sub", "x_scale", "x_scale_high"},
+    {"w_codes", "w_high", "w_mask", "w_place", "w_sub", "w_scale", "w_scale_high"}};
 static const char *const global_name[2] = {"x_global", "w_global"};
 
 // ---- points ---------------------------------------------------------------------------------

@@ -1,0 +1,557 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a description of a block-scaled format (sq_bs_describe.h). Keys of a grid are names that the
+// description chooses, so that no fixed schema can say them: libyaml gives the nodes.
+#include "sim/format/scaled/sq_bs_describe.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "sim/format/scaled/sq_bs_format.h"
+#include "sim/io/sq_quote.h"
+
+enum { TEXT = 80 };
+
+struct reader {
+    yaml_document_t document;
+    const char *what;
+    struct sq_error *err;
+};
+
+typedef const yaml_node_t node;
+
+static node *at(struct reader *r, int index)
+{
+    return yaml_document_get_node(&r->document, index);
+}
+
+// A refusal at a node.
+__attribute__((format(printf, 3, 4))) static enum sq_status refuse(struct reader *r, node *n,
+                                                                   const char *form, ...)
+{
+    char text[200];
+    va_list list;
+    va_start(list, form);
+    vsnprintf(text, sizeof text, form, list);
+    va_end(list);
+    return SQ_FAIL(r->err, SQ_ERR_ARG, "%.60s: line %zu: %s", r->what,
+                   n ? n->start_mark.line + 1 : 1, text);
+}
+
+#define NEED(condition, ...)                                                                       \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            return refuse(__VA_ARGS__);                                                            \
+    } while (0)
+
+// ---- scalars --------------------------------------------------------------------------------
+
+static const char *text_of(node *n)
+{
+    return n && n->type == YAML_SCALAR_NODE ? (const char *)n->data.scalar.value : NULL;
+}
+
+static enum sq_status read_text(struct reader *r, node *n, const char *key, char to[TEXT])
+{
+    const char *text = text_of(n);
+    NEED(text && strlen(text) == n->data.scalar.length && strlen(text) < TEXT, r, n,
+         "%s: need a word of at most %d characters", key, TEXT - 1);
+    snprintf(to, TEXT, "%s", text);
+    return SQ_OK;
+}
+
+// A decimal number and nothing behind it.
+static bool is_number(const char *text, double *value)
+{
+    char *end;
+    if (*text == '\0' || strspn(text, "0123456789+-.eE") != strlen(text))
+        return false;
+    *value = strtod(text, &end);
+    return *end == '\0' && isfinite(*value);
+}
+
+static enum sq_status read_uint(struct reader *r, node *n, const char *key, unsigned max,
+                                unsigned *to)
+{
+    char text[TEXT];
+    double v;
+    SQ_TRY(read_text(r, n, key, text));
+    NEED(is_number(text, &v) && v >= 0 && v <= max && v == floor(v), r, n,
+         "%s = %.30s, need a whole number up to %u", key, text, max);
+    *to = (unsigned)v;
+    return SQ_OK;
+}
+
+static enum sq_status read_choice(struct reader *r, node *n, const char *key,
+                                  const char *const *choice, unsigned *to)
+{
+    char text[TEXT], list[120] = "";
+    SQ_TRY(read_text(r, n, key, text));
+    for (*to = 0; choice[*to]; ++*to) {
+        if (strcmp(choice[*to], text) == 0)
+            return SQ_OK;
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", *to ? ", " : "",
+                 choice[*to]);
+    }
+    return refuse(r, n, "%s = %.30s, need one of %s", key, text, list);
+}
+
+// a-z, 0-9 and _, a letter first: names become parts of files and modules.
+static enum sq_status read_name(struct reader *r, node *n, const char *key,
+                                char to[SQ_BS_TABLE_NAME])
+{
+    char text[TEXT];
+    SQ_TRY(read_text(r, n, key, text));
+    const bool is_name = *text >= 'a' && *text <= 'z' && strlen(text) < SQ_BS_TABLE_NAME &&
+                         strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(text);
+    NEED(is_name, r, n, "%s = %.40s, need 1 to %d of a-z, 0-9 and _, a letter first", key, text,
+         SQ_BS_TABLE_NAME - 1);
+    snprintf(to, SQ_BS_TABLE_NAME, "%s", text);
+    return SQ_OK;
+}
+
+// ---- mappings -------------------------------------------------------------------------------
+
+// A key of a mapping, and where its value goes.
+struct key {
+    const char *name;
+    node **to;
+    bool is_needed;
+};
+
+static enum sq_status read_keys(struct reader *r, node *n, const char *what, const struct key *key)
+{
+    char list[160] = "";
+    NEED(n && n->type == YAML_MAPPING_NODE, r, n, "%s: need keys with values", what);
+    for (const struct key *k = key; k->name; k++) {
+        *k->to = NULL;
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", *list ? ", " : "",
+                 k->name);
+    }
+    for (const yaml_node_pair_t *p = n->data.mapping.pairs.start; p < n->data.mapping.pairs.top;
+         p++) {
+        node *const name = at(r, p->key);
+        const struct key *k = key;
+        const char *const text = text_of(name) ? text_of(name) : "";
+        while (k->name && strcmp(k->name, text) != 0)
+            k++;
+        NEED(k->name, r, name, "%s: unknown key '%.30s', need one of %s", what, text, list);
+        NEED(!*k->to, r, name, "%s: key %s stands twice", what, k->name);
+        *k->to = at(r, p->value);
+    }
+    for (const struct key *k = key; k->name; k++)
+        NEED(*k->to || !k->is_needed, r, n, "%s: key %s is missing", what, k->name);
+    return SQ_OK;
+}
+
+static size_t length_of(node *n)
+{
+    return n && n->type == YAML_SEQUENCE_NODE
+               ? (size_t)(n->data.sequence.items.top - n->data.sequence.items.start)
+               : 0;
+}
+
+// ---- elements -------------------------------------------------------------------------------
+
+// The values of all grids as they stand, NaN where a code stands for nothing.
+struct grids {
+    double value[SQ_BS_TABLE_GRIDS][SQ_BS_TABLE_CODES];
+    size_t n[SQ_BS_TABLE_GRIDS];
+};
+
+static enum sq_status read_values(struct reader *r, node *n, struct sq_bs_table *t, unsigned grid,
+                                  struct grids *g)
+{
+    const char *const name = t->grid_name[grid];
+    const size_t codes = (size_t)1 << t->bits;
+    g->n[grid] = length_of(n);
+    NEED(g->n[grid] == codes || g->n[grid] == codes / 2, r, n,
+         "grid %s: %zu values, need %zu magnitudes or %zu values of codes of %u bits", name,
+         g->n[grid], codes / 2, codes, t->bits);
+    t->is_signed[grid] = g->n[grid] < codes;
+    for (size_t i = 0; i < g->n[grid]; i++) {
+        node *const v = at(r, n->data.sequence.items.start[i]);
+        const char *const text = text_of(v) ? text_of(v) : "(a list)";
+        g->value[grid][i] = NAN;
+        if (strcmp(text, "~") == 0 || strcmp(text, "null") == 0)
+            continue;
+        NEED(is_number(text, &g->value[grid][i]) && fabs(g->value[grid][i]) <= 128, r, v,
+             "grid %s: value %.30s of code %zu, need a number of at most 128, or ~", name, text, i);
+    }
+    return SQ_OK;
+}
+
+// Values as integers in units of the finest.
+static enum sq_status set_units(struct reader *r, node *n, const struct grids *g,
+                                struct sq_bs_table *t)
+{
+    bool is_whole = false;
+    for (t->fraction = 0; !is_whole; t->fraction += !is_whole) {
+        NEED(t->fraction <= 7, r, n, "elements.grids: a value is no multiple of 2^-7");
+        is_whole = true;
+        for (unsigned i = 0; i < t->n_grids; i++)
+            for (size_t c = 0; c < g->n[i]; c++) {
+                const double v = ldexp(g->value[i][c], (int)t->fraction);
+                is_whole = is_whole && (isnan(v) || v == floor(v));
+                t->value[i][c] = isnan(v) || fabs(v) > INT16_MAX ? SQ_BS_NO_VALUE : (int16_t)v;
+            }
+    }
+    for (unsigned i = 0; i < t->n_grids; i++)
+        for (size_t c = 0; t->is_signed[i] && c < g->n[i]; c++)
+            t->value[i][c + g->n[i]] =
+                (int16_t)(t->value[i][c] == SQ_BS_NO_VALUE ? SQ_BS_NO_VALUE : -t->value[i][c]);
+    return SQ_OK;
+}
+
+static enum sq_status read_elements(struct reader *r, node *n, struct sq_bs_table *t)
+{
+    node *bits, *grids;
+    struct grids g;
+    const struct key keys[] = {{"bits", &bits, true}, {"grids", &grids, true}, {NULL, NULL, false}};
+    SQ_TRY(read_keys(r, n, "elements", keys));
+    SQ_TRY(read_uint(r, bits, "elements.bits", 255, &t->bits));
+    NEED(t->bits >= 2 && t->bits <= SQ_BS_TABLE_BITS, r, bits, "elements.bits = %u, need 2..%d",
+         t->bits, SQ_BS_TABLE_BITS);
+    NEED(grids->type == YAML_MAPPING_NODE, r, grids, "elements.grids: need names with values");
+    const yaml_node_pair_t *p = grids->data.mapping.pairs.start;
+    for (; p < grids->data.mapping.pairs.top; p++, t->n_grids++) {
+        NEED(t->n_grids < SQ_BS_TABLE_GRIDS, r, grids, "elements.grids: more than %d grids",
+             SQ_BS_TABLE_GRIDS);
+        SQ_TRY(read_name(r, at(r, p->key), "elements.grids", t->grid_name[t->n_grids]));
+        for (unsigned i = 0; i < t->n_grids; i++)
+            NEED(strcmp(t->grid_name[i], t->grid_name[t->n_grids]) != 0, r, at(r, p->key),
+                 "elements.grids: key %s stands twice", t->grid_name[i]);
+        SQ_TRY(read_values(r, at(r, p->value), t, t->n_grids, &g));
+    }
+    return set_units(r, grids, &g, t);
+}
+
+// ---- blocks ---------------------------------------------------------------------------------
+
+static double largest(const struct sq_bs_table *t)
+{
+    int most = 0;
+    for (unsigned g = 0; g < t->n_grids; g++)
+        for (unsigned c = 0; c < SQ_BS_TABLE_CODES && c < 1u << t->bits; c++)
+            if (t->value[g][c] != SQ_BS_NO_VALUE && abs(t->value[g][c]) > most)
+                most = abs(t->value[g][c]);
+    return ldexp(most, -(int)t->fraction);
+}
+
+// Reads "amax / 6", of e8m0 "floor(amax / 6)" or a word alone; 0: no divisor is given.
+static enum sq_status read_rule(struct reader *r, node *n, struct sq_bs_table *t, double *divisor)
+{
+    static const char *const word[] = {"floor", "ceil", "even", NULL};
+    char text[TEXT], squeezed[TEXT], *from = squeezed, *to = squeezed;
+    bool has_word = false;
+    SQ_TRY(read_text(r, n, "blocks.0.rule", text));
+    for (const char *c = text; *c; c++)
+        if (*c != ' ')
+            *to++ = *c;
+    *to = '\0';
+    for (unsigned i = 0; word[i] && !has_word; i++)
+        if (strncmp(from, word[i], strlen(word[i])) == 0) {
+            has_word = true;
+            t->rule = (enum sq_bs_exponent_rule)i;
+            from += strlen(word[i]);
+        }
+    const size_t len = strlen(from);
+    *divisor = 0;
+    if (has_word && *from == '(' && from[len - 1] == ')') {
+        from[len - 1] = '\0';
+        from++;
+    }
+    const bool is_amax = strncmp(from, "amax/", 5) == 0 && is_number(from + 5, divisor);
+    NEED(is_amax || (has_word && *from == '\0'), r, n,
+         "blocks.0.rule = %.40s, need amax / NUMBER, of e8m0 floor, ceil or even of it", text);
+    NEED(has_word == (t->scale == SQ_BS_SCALE_E8M0), r, n,
+         "blocks.0.rule = %.40s, need %s with scale %s", text,
+         has_word ? "amax / NUMBER" : "floor, ceil or even", sq_bs_scale_name(t->scale));
+    return SQ_OK;
+}
+
+// One divisor for all grids, one for each, or those that the one grid tries.
+static enum sq_status read_rules(struct reader *r, node *n, struct sq_bs_table *t)
+{
+    const bool is_list = n && n->type == YAML_SEQUENCE_NODE;
+    const size_t n_rules = is_list ? length_of(n) : 1;
+    NEED(n_rules == 1 || n_rules == t->n_grids || (t->n_grids == 1 && n_rules <= SQ_BS_TABLE_TRIES),
+         r, n,
+         "blocks.0.rule: %zu divisors of %u grids, need one, one for each grid, or up to %d of one",
+         n_rules, t->n_grids, SQ_BS_TABLE_TRIES);
+    t->n_tries = n_rules > t->n_grids ? (unsigned)n_rules : t->n_grids;
+    for (unsigned i = 0; i < t->n_tries; i++) {
+        double divisor = 0;
+        node *const one = is_list ? at(r, n->data.sequence.items.start[n_rules > 1 ? i : 0]) : n;
+        if (one)
+            SQ_TRY(read_rule(r, one, t, &divisor));
+        t->tries[i] = (struct sq_bs_try){t->n_grids > 1 ? i : 0, (float)divisor};
+    }
+    return SQ_OK;
+}
+
+static enum sq_status read_search(struct reader *r, node *n, struct sq_bs_table *t)
+{
+    if (!n)
+        return SQ_OK;
+    NEED(length_of(n) == 2, r, n, "blocks.0.search: need [below, above]");
+    SQ_TRY(read_uint(r, at(r, n->data.sequence.items.start[0]), "blocks.0.search", SQ_BS_TABLE_NEAR,
+                     &t->below));
+    return read_uint(r, at(r, n->data.sequence.items.start[1]), "blocks.0.search", SQ_BS_TABLE_NEAR,
+                     &t->above);
+}
+
+static enum sq_status read_block(struct reader *r, node *n, struct sq_bs_table *t)
+{
+    static const char *const scales[] = {"e4m3", "e8m0", "ue5m3", "e6m2", NULL},
+                             *const errors[] = {"squared_error", "absolute_error", NULL},
+                             *const stored[] = {"bits", "scale_sign", NULL},
+                             *const chosen[] = {"grids", "scales", NULL};
+    node *length, *scale, *rule, *choose, *by, *store, *search;
+    unsigned word;
+    const struct key keys[] = {{"length", &length, true},  {"scale", &scale, true},
+                               {"rule", &rule, false},     {"search", &search, false},
+                               {"choose", &choose, false}, {"by", &by, false},
+                               {"stored", &store, false},  {NULL, NULL, false}};
+    SQ_TRY(read_keys(r, n, "blocks.0", keys));
+    SQ_TRY(read_uint(r, length, "blocks.0.length", 1 << 20, &t->length));
+    SQ_TRY(read_choice(r, scale, "blocks.0.scale", scales, &word));
+    t->scale = (enum sq_bs_scale_type)word;
+    SQ_TRY(read_rules(r, rule, t));
+    SQ_TRY(read_search(r, search, t));
+    if (choose)
+        SQ_TRY(read_choice(r, choose, "blocks.0.choose", chosen, &word));
+    NEED(!choose || word != 0 || t->n_grids > 1, r, choose,
+         "blocks.0.choose = grids, need more than one grid");
+    NEED(by || t->n_tries * (1 + t->below + t->above) == 1, r, n,
+         "blocks.0: key by is missing, need squared_error or absolute_error");
+    if (by) {
+        SQ_TRY(read_choice(r, by, "blocks.0.by", errors, &word));
+        t->is_absolute = word == 1;
+    }
+    NEED(!store == (t->n_grids == 1), r, n,
+         t->n_grids == 1 ? "blocks.0.stored: there is one grid, need none"
+                         : "blocks.0: key stored is missing, need scale_sign or bits");
+    if (store) {
+        SQ_TRY(read_choice(r, store, "blocks.0.stored", stored, &word));
+        t->is_sign_grid = word == 1;
+    }
+    return SQ_OK;
+}
+
+static enum sq_status read_level(struct reader *r, node *n, unsigned i, struct sq_bs_table *t)
+{
+    static const char *const scales[] = {"pow2", NULL};
+    node *length, *scale, *bits, *limit;
+    struct sq_bs_sub_level *const l = &t->level[i];
+    char name[TEXT];
+    double v = 0;
+    unsigned word;
+    const struct key keys[] = {{"length", &length, true},
+                               {"scale", &scale, true},
+                               {"bits", &bits, true},
+                               {"at", &limit, false},
+                               {NULL, NULL, false}};
+    snprintf(name, sizeof name, "blocks.%u", i + 1);
+    SQ_TRY(read_keys(r, n, name, keys));
+    SQ_TRY(read_uint(r, length, "length of a sub-block", 1 << 20, &l->length));
+    SQ_TRY(read_choice(r, scale, "scale of a sub-block", scales, &word));
+    SQ_TRY(read_uint(r, bits, "bits of a sub-block", 255, &l->bits));
+    if (limit) {
+        SQ_TRY(read_text(r, limit, "at", name));
+        NEED(is_number(name, &v) && v > 0, r, limit, "blocks.%u.at = %.30s, need a number > 0",
+             i + 1, name);
+    }
+    l->at = (float)v;
+    return SQ_OK;
+}
+
+// What was not said: the divisor is the largest value there is; a level begins where the levels below it
+// end, at a power of two.
+static void set_defaults(struct sq_bs_table *t)
+{
+    double most = largest(t);
+    for (unsigned i = t->n_levels; i-- > 0;) {
+        int e;
+        if (t->level[i].at == 0) {
+            (void)frexp(most, &e);
+            t->level[i].at = ldexpf(1, e);
+        }
+        most = ldexp(most, t->level[i].bits < 8 ? (1 << t->level[i].bits) - 1 : 0);
+    }
+    for (unsigned i = 0; i < t->n_tries; i++)
+        if (t->tries[i].divisor == 0)
+            t->tries[i].divisor = (float)most;
+}
+
+static enum sq_status read_blocks(struct reader *r, node *n, struct sq_bs_table *t)
+{
+    const size_t n_levels = length_of(n);
+    NEED(n_levels >= 1 && n_levels <= 1 + SQ_BS_TABLE_LEVELS, r, n,
+         "blocks: %zu levels, need 1..%d", n_levels, 1 + SQ_BS_TABLE_LEVELS);
+    SQ_TRY(read_block(r, at(r, n->data.sequence.items.start[0]), t));
+    t->n_levels = (unsigned)n_levels - 1;
+    for (unsigned i = 0; i < t->n_levels; i++)
+        SQ_TRY(read_level(r, at(r, n->data.sequence.items.start[i + 1]), i, t));
+    set_defaults(t);
+    return SQ_OK;
+}
+
+// ---- all of it ------------------------------------------------------------------------------
+
+static enum sq_status read_all(struct reader *r, struct sq_bs_description *d)
+{
+    static const char *const tensor[] = {"none", "token", "token2", "tensor", NULL},
+                             *const operands[] = {"both", "weights", "act", NULL};
+    static const unsigned act_scale[] = {SQ_BS_ACT_TOKEN, SQ_BS_ACT_TOKEN, SQ_BS_ACT_TOKEN2,
+                                         SQ_BS_ACT_STATIC};
+    node *name, *source, *elements, *blocks, *scale, *operand;
+    struct sq_bs_table *const t = &d->table;
+    struct sq_error inner;
+    unsigned word = 0;
+    const struct key keys[] = {
+        {"name", &name, true},     {"source", &source, false},     {"elements", &elements, true},
+        {"blocks", &blocks, true}, {"tensor_scale", &scale, true}, {"operands", &operand, false},
+        {NULL, NULL, false}};
+    memset(d, 0, sizeof *d);
+    SQ_TRY(read_keys(r, yaml_document_get_root_node(&r->document), "a description", keys));
+    SQ_TRY(read_name(r, name, "name", t->name));
+    NEED(!source || text_of(source), r, source, "source: need a line of text");
+    SQ_TRY(read_elements(r, elements, t));
+    SQ_TRY(read_blocks(r, blocks, t));
+    SQ_TRY(read_choice(r, scale, "tensor_scale", tensor, &word));
+    t->has_global = word > 0;
+    d->act_scale = act_scale[word];
+    if (operand)
+        SQ_TRY(read_choice(r, operand, "operands", operands, &d->operand));
+    const enum sq_status status = sq_bs_table_settle(t, &inner);
+    return status == SQ_OK ? SQ_OK : SQ_FAIL(r->err, status, "%.60s: %s", r->what, inner.text);
+}
+
+// The events of the text hold no anchor and no alias, so that the nodes are a tree of at most its length.
+static bool has_alias(const void *text, size_t nbytes)
+{
+    yaml_parser_t parser;
+    yaml_token_t token;
+    bool has = false, is_end = false;
+    if (!yaml_parser_initialize(&parser))
+        return true;
+    yaml_parser_set_input_string(&parser, text, nbytes);
+    while (!has && !is_end && yaml_parser_scan(&parser, &token)) {
+        has = token.type == YAML_ALIAS_TOKEN || token.type == YAML_ANCHOR_TOKEN ||
+              token.type == YAML_TAG_TOKEN;
+        is_end = token.type == YAML_STREAM_END_TOKEN;
+        yaml_token_delete(&token);
+    }
+    yaml_parser_delete(&parser);
+    return has;
+}
+
+enum sq_status sq_bs_describe(const void *text, size_t nbytes, const char *what,
+                              struct sq_bs_description *d, struct sq_error *err)
+{
+    struct reader r = {.what = sq_path_tail(what), .err = err};
+    yaml_parser_t parser;
+    if (nbytes > SQ_BS_DESCRIPTION_MAX)
+        return SQ_FAIL(err, SQ_ERR_ARG, "%.60s: %zu bytes, need at most %d", r.what, nbytes,
+                       SQ_BS_DESCRIPTION_MAX);
+    if (has_alias(text, nbytes))
+        return SQ_FAIL(err, SQ_ERR_ARG, "%.60s: anchors, aliases and tags are not read", r.what);
+    if (!yaml_parser_initialize(&parser))
+        return SQ_NO_MEMORY(err, "%.60s", r.what);
+    yaml_parser_set_input_string(&parser, text, nbytes);
+    enum sq_status status = SQ_OK;
+    if (!yaml_parser_load(&parser, &r.document)) {
+        status = SQ_FAIL(err, SQ_ERR_ARG, "%.60s: line %zu: no YAML: %.80s", r.what,
+                         parser.problem_mark.line + 1, parser.problem ? parser.problem : "");
+        yaml_parser_delete(&parser);
+        return status;
+    }
+    status = yaml_document_get_root_node(&r.document)
+                 ? read_all(&r, d)
+                 : SQ_FAIL(err, SQ_ERR_ARG, "%.60s: empty, need a description", r.what);
+    yaml_document_delete(&r.document);
+    yaml_parser_delete(&parser);
+    return status;
+}
+
+// ---- formats --------------------------------------------------------------------------------
+
+// A format that was read, with its text.
+struct described {
+    struct described *next;
+    char *text;
+    size_t nbytes;
+    struct sq_bs_description d;
+    struct sq_bs_variant variant;
+    struct sq_format_option option[12];
+    struct sq_format_ops ops;
+};
+static struct described *all;
+
+static const struct sq_format_option usual[] = {SQ_BS_HEAD, SQ_BS_ACT_SCALE, SQ_BS_TAIL, {0}};
+
+static size_t act_scale_number(struct sq_recipe *r, struct sq_metadata_value *value)
+{
+    value[0] =
+        (struct sq_metadata_value){"act_scale", &sq_bs_set(r)->act_scale, 0, SQ_BS_ACT_TOKEN2};
+    return 1;
+}
+
+static void fill(struct described *f)
+{
+    const struct sq_bs_table *const t = &f->d.table;
+    size_t n = 0;
+    _Static_assert(sizeof usual <= sizeof f->option, "room for all options");
+    for (const struct sq_format_option *o = usual; o->name; o++) {
+        const bool is_scale = strcmp(o->name, "act-scale") == 0;
+        if (is_scale && !t->has_global)
+            continue;
+        f->option[n] = *o;
+        f->option[n].fallback = is_scale                          ? (double)f->d.act_scale
+                                : strcmp(o->name, "operand") == 0 ? (double)f->d.operand
+                                                                  : o->fallback;
+        n++;
+    }
+    f->variant =
+        (struct sq_bs_variant){.blocks = {.kind = SQ_BS_TABLE, .table = t, .block = t->length},
+                               .numbers = t->has_global ? act_scale_number : NULL};
+    f->ops = (struct sq_format_ops){SQ_BS_FORMAT_MEMBERS(t->name, f->option),
+                                    .description = f->text, .variant = &f->variant};
+}
+
+enum sq_status sq_format_described(const char *text, size_t nbytes, const char *what,
+                                   const struct sq_format_ops **f, struct sq_error *err)
+{
+    struct described *one = all;
+    while (one && !(one->nbytes == nbytes && memcmp(one->text, text, nbytes) == 0))
+        one = one->next;
+    if (one) {
+        *f = &one->ops;
+        return SQ_OK;
+    }
+    one = calloc(1, sizeof *one);
+    char *const copy = malloc(nbytes + 1);
+    enum sq_status status = one && copy ? sq_bs_describe(text, nbytes, what, &one->d, err)
+                                        : SQ_NO_MEMORY(err, "a format");
+    if (status == SQ_OK && sq_format_find(one->d.table.name))
+        status = SQ_FAIL(err, SQ_ERR_ARG, "%.60s: name = %s is a format of sqsim, need another",
+                         sq_path_tail(what), one->d.table.name);
+    if (status != SQ_OK) {
+        free(one);
+        free(copy);
+        return status;
+    }
+    memcpy(copy, text, nbytes);
+    copy[nbytes] = '\0';
+    one->text = copy;
+    one->nbytes = nbytes;
+    fill(one);
+    one->next = all;
+    all = one;
+    *f = &one->ops;
+    return SQ_OK;
+}
