@@ -62,7 +62,7 @@ struct field {
 static bool field_of(const struct sq_bs_table *t, unsigned i, struct field *to)
 {
     const unsigned leaves = t->length / t->leaf, has_grid = t->n_grids > 1 && !t->is_sign_grid;
-    *to = (struct field){0, leaves, 4, t->n_grids / 2};
+    *to = (struct field){0, leaves, 4, sq_bs_grid_bits(t)};
     if (has_grid && i == 0)
         return true;
     i -= has_grid;

@@ -86,6 +86,11 @@ static void set_limits(struct sq_bs_table *t, unsigned grid)
 {
     struct sq_bs_sorted *s = &t->sorted[grid];
     for (unsigned i = 0; i + 1 < s->n; i++) {
+        if (t->is_away) {
+            const float middle = (s->value[i] + s->value[i + 1]) / 2;
+            s->above[i] = middle > 0 ? nextafterf(middle, -INFINITY) : middle;
+            continue;
+        }
         const unsigned low = s->code[i], high = s->code[i + 1], top = t->bits - 1;
         const float half = (s->value[i] + s->value[i + 1]) / 2;
         const bool is_even = low >> top == high >> top && (low ^ high) & 1u;
@@ -100,11 +105,14 @@ static enum sq_status settle_grids(struct sq_bs_table *t, struct sq_error *err)
 {
     if (t->bits < 2 || t->bits > SQ_BS_TABLE_BITS)
         return RANGE("elements.bits = %u, need 2..%d", t->bits, SQ_BS_TABLE_BITS);
-    if (t->n_grids != 1 && t->n_grids != 2 && t->n_grids != 4)
-        return RANGE("elements.grids: %u, need 1, 2 or 4", t->n_grids);
+    if (t->n_grids < 1 || t->n_grids > SQ_BS_TABLE_GRIDS)
+        return RANGE("elements.grids: %u, need 1..%d", t->n_grids, SQ_BS_TABLE_GRIDS);
     if (t->fraction > 7)
         return RANGE("elements.grids: values in units of 2^-%u, need at most 2^-7", t->fraction);
     t->most = 0;
+    for (unsigned g = t->n_grids; g < SQ_BS_TABLE_GRIDS; g++)
+        for (unsigned c = 0; c < SQ_BS_TABLE_CODES; c++)
+            t->value[g][c] = SQ_BS_NO_VALUE;
     for (unsigned g = 0; g < t->n_grids; g++) {
         SQ_TRY(sort(t, g, err));
         set_limits(t, g);
@@ -148,6 +156,16 @@ static enum sq_status settle_levels(struct sq_bs_table *t, struct sq_error *err)
     return SQ_OK;
 }
 
+// Values of a grid in the binade of the divisor of try i.
+static unsigned n_in_binade(const struct sq_bs_table *t, unsigned i)
+{
+    const struct sq_bs_sorted *s = &t->sorted[t->tries[i].grid];
+    unsigned n = 0;
+    for (unsigned v = 0; v < s->n; v++)
+        n += s->value[v] > 0 && sq_floor_log2(s->value[v]) == sq_floor_log2(t->tries[i].divisor);
+    return n;
+}
+
 static enum sq_status settle_scale(struct sq_bs_table *t, struct sq_error *err)
 {
     const bool is_e8m0 = t->scale == SQ_BS_SCALE_E8M0;
@@ -159,6 +177,9 @@ static enum sq_status settle_scale(struct sq_bs_table *t, struct sq_error *err)
     if (is_e8m0 && (t->has_global || t->below + t->above > 0))
         return RANGE("%s of scale e8m0, need none",
                      t->has_global ? "tensor_scale" : "blocks.0.search");
+    if (t->is_reciprocal && (t->has_global || is_e8m0))
+        return RANGE("blocks.0.divide = bfloat16 with %s, need tensor_scale none and no e8m0",
+                     is_e8m0 ? "scale e8m0" : "a tensor_scale");
     if (t->below > SQ_BS_TABLE_NEAR || t->above > SQ_BS_TABLE_NEAR)
         return RANGE("blocks.0.search = [%u, %u], need 0..%d each", t->below, t->above,
                      SQ_BS_TABLE_NEAR);
@@ -169,6 +190,12 @@ static enum sq_status settle_scale(struct sq_bs_table *t, struct sq_error *err)
             t->tries[i].grid >= t->n_grids)
             return RANGE("blocks.0.rule: divisor %g of grid %u, need 2^-10..2^10 and 0..%u",
                          (double)t->tries[i].divisor, t->tries[i].grid, t->n_grids - 1);
+    for (unsigned i = 0; is_e8m0 && t->rule == SQ_BS_EVEN && i < t->n_tries; i++)
+        if (!is_power_of_two(n_in_binade(t, i)))
+            return RANGE("blocks.0.rule = even: grid %s has %u values in the binade of %g, need a "
+                         "power of two",
+                         t->grid_name[t->tries[i].grid], n_in_binade(t, i),
+                         (double)t->tries[i].divisor);
     return SQ_OK;
 }
 
@@ -178,7 +205,7 @@ enum sq_status sq_bs_table_settle(struct sq_bs_table *t, struct sq_error *err)
     if (t->length < 8 || t->length > SQ_BS_BLOCK_MAX || !is_power_of_two(t->length))
         return RANGE("blocks.0.length = %u, need 8, 16, 32, 64, 128 or 256", t->length);
     SQ_TRY(settle_scale(t, err));
-    t->sub_bits = t->is_sign_grid ? 0 : t->n_grids / 2; // 1, 2, 4 grids: 0, 1, 2 bits
+    t->sub_bits = sq_bs_grid_bits(t);
     return settle_levels(t, err);
 }
 
@@ -201,21 +228,35 @@ static int exponent_of(const struct sq_bs_table *t, unsigned i, float amax)
 
 unsigned sq_bs_binade_bits(const struct sq_bs_table *t, unsigned i)
 {
-    const struct sq_bs_sorted *s = &t->sorted[t->tries[i].grid];
-    const int emax = sq_floor_log2(t->tries[i].divisor);
-    unsigned n = 0, bits = 0;
-    for (unsigned v = 0; v < s->n; v++)
-        n += s->value[v] > 0 && sq_floor_log2(s->value[v]) == emax;
-    while (2u << bits <= n)
+    unsigned bits = 0;
+    while (2u << bits <= n_in_binade(t, i))
         bits++;
     return bits;
 }
 
-static uint8_t first_code(const struct sq_bs_table *t, unsigned i, float amax, float global)
+// The nearest bfloat16, ties to even.
+static float bfloat16(double x)
 {
-    return t->scale == SQ_BS_SCALE_E8M0
-               ? sq_e8m0_encode(exponent_of(t, i, amax))
-               : sq_bs_scale_encode(t->scale, amax / t->tries[i].divisor / global);
+    int e;
+    (void)frexp(x, &e);
+    const int last = e - 8 > -133 ? e - 8 : -133; // the exponent of the last bit
+    return (float)ldexp(rint(ldexp(x, -last)), last);
+}
+
+float sq_bs_reciprocal(float step)
+{
+    return bfloat16(1 / (double)step);
+}
+
+uint8_t sq_bs_first_code(const struct sq_bs_table *t, unsigned i, float amax, float global)
+{
+    const float divisor = t->tries[i].divisor;
+    if (t->scale == SQ_BS_SCALE_E8M0)
+        return sq_e8m0_encode(exponent_of(t, i, amax));
+    if (t->is_reciprocal)
+        return sq_bs_scale_encode(t->scale,
+                                  bfloat16((double)amax * (double)sq_bs_reciprocal(divisor)));
+    return sq_bs_scale_encode(t->scale, amax / divisor / global);
 }
 
 static float amax_of(const float *x, size_t n)
@@ -235,7 +276,9 @@ static void set_exponents(const struct sq_bs_table *t, unsigned level, const flo
     for (size_t first = 0; first < t->length; first += l->length, sub += leaves) {
         const size_t left = first < n ? n - first : 0;
         const float amax = amax_of(x + first, left < l->length ? left : l->length);
-        const float reach = ldexpf(amax / step, -(int)sq_bs_sub_exponent(*sub));
+        const float own =
+            t->is_reciprocal ? sq_bs_product_odd(amax, sq_bs_reciprocal(step)) : amax / step;
+        const float reach = ldexpf(own, -(int)sq_bs_sub_exponent(*sub));
         unsigned e = 0;
         while (e < (1u << l->bits) - 1 && !(ldexpf(reach, -(int)e) < l->at))
             e++;
@@ -285,7 +328,7 @@ static void choose(const struct sq_bs_format *f, const float *x, size_t n,
     if (amax[0] == 0)
         return;
     for (unsigned i = 0; i < t->n_tries; i++) {
-        const uint8_t code = first_code(t, i, amax[0], global[0]);
+        const uint8_t code = sq_bs_first_code(t, i, amax[0], global[0]);
         for (unsigned j = 0; j < near; j++) {
             struct sq_bs_block one = *b;
             set_block(f, x, n, t->tries[i].grid, sq_bs_near_code(t, code, j), global, &one);
@@ -312,9 +355,11 @@ static struct sq_bs_code encode(const struct sq_bs_format *f, const struct sq_bs
     const uint8_t sub = b->sub[leaf_of(t, i)];
     const unsigned grid = sq_bs_grid_of(t, b->scale[0], sub);
     const struct sq_bs_sorted *s = &t->sorted[grid];
-    const float own = t->n_levels > 0 && b->step[0] > 0
-                          ? x / ldexpf(b->step[0], (int)sq_bs_sub_exponent(sub))
-                          : q;
+    const float step = ldexpf(b->step[0], (int)sq_bs_sub_exponent(sub));
+    const float own = !(step > 0)        ? 0
+                      : t->is_reciprocal ? sq_bs_product_odd(x, sq_bs_reciprocal(step))
+                      : t->n_levels > 0  ? x / step
+                                         : q;
     const float m = t->is_signed[grid] ? fabsf(own) : own;
     unsigned v = 0;
     while (v + 1 < s->n && m > s->above[v])

@@ -66,7 +66,8 @@ struct sq_bs_try {
 
 struct sq_bs_table {
     char name[SQ_BS_TABLE_NAME];
-    unsigned bits, n_grids; // of a code, 2..5; 1, 2 or 4
+    unsigned bits, n_grids; // of a code, 2..5; 1..4
+    bool is_away; // halfway between two values: to the larger magnitude; else by their codes
     char grid_name[SQ_BS_TABLE_GRIDS][SQ_BS_TABLE_NAME];
     unsigned fraction;                                   // 0..7
     int16_t value[SQ_BS_TABLE_GRIDS][SQ_BS_TABLE_CODES]; // in units of 2^-fraction
@@ -74,7 +75,8 @@ struct sq_bs_table {
     unsigned length;                   // of a block: 8, 16, 32, 64, 128, 256
     enum sq_bs_scale_type scale;
     enum sq_bs_exponent_rule rule; // E8M0
-    unsigned n_tries;              // in this order; of equal errors the first is taken
+    bool is_reciprocal; // quotients are products with the nearest bfloat16 of the reciprocal
+    unsigned n_tries;   // in this order; of equal errors the first is taken
     struct sq_bs_try tries[SQ_BS_TABLE_TRIES];
     unsigned below, above; // each try again at codes of the scale next to its own: a search
     bool is_absolute;      // errors are sums of magnitudes, else of squares
@@ -107,8 +109,10 @@ float sq_bs_scale_decode(enum sq_bs_scale_type type, uint8_t code);
 uint8_t sq_bs_scale_last(enum sq_bs_scale_type type); // the code of the largest
 const char *sq_bs_scale_name(enum sq_bs_scale_type type);
 
-// Internal: the code of neighbour i of a scale's code, i = 0 itself; fraction bits of a grid in the binade
+// Internal: the code of the scale of try i, amax > 0; that of neighbour i of a scale's code, i = 0 itself; fraction bits of a grid in the binade
 // of the divisor of try i.
+uint8_t sq_bs_first_code(const struct sq_bs_table *t, unsigned i, float amax, float global);
+float sq_bs_reciprocal(float step); // the nearest bfloat16 of 1 / step
 uint8_t sq_bs_near_code(const struct sq_bs_table *t, int code, unsigned i);
 unsigned sq_bs_binade_bits(const struct sq_bs_table *t, unsigned i);
 
@@ -116,6 +120,12 @@ unsigned sq_bs_binade_bits(const struct sq_bs_table *t, unsigned i);
 static inline unsigned sq_bs_grid_of(const struct sq_bs_table *t, uint8_t scale, uint8_t sub)
 {
     return t->is_sign_grid ? scale >> 7 : sub >> 4 & 3u;
+}
+
+// Bits that say the grid of a block, where the scale does not.
+static inline unsigned sq_bs_grid_bits(const struct sq_bs_table *t)
+{
+    return t->is_sign_grid ? 0 : t->n_grids > 2 ? 2 : t->n_grids - 1;
 }
 
 // The sum of the exponents of the byte sub[].

@@ -19,6 +19,11 @@ INLINE void first_codes(const struct sq_bs_table *t, unsigned i, const struct sq
     const bool is_ceiling = t->rule == SQ_BS_CEILING;
     const uint32_t half = t->rule == SQ_BS_EVEN ? UINT32_C(1) << (22 - sq_bs_binade_bits(t, i)) : 0;
     const int32_t less = (int32_t)(bits >> 23) - SQ_E8M0_BIAS;
+    if (t->is_reciprocal) {
+        for (unsigned l = 0; l < LANES; l++)
+            code[l] = sq_bs_first_code(t, i, tile->amax[0][l], global);
+        return;
+    }
     if (t->scale != SQ_BS_SCALE_E8M0) {
         for (unsigned l = 0; l < LANES; l++)
             code[l] = sq_bs_scale_code(t->scale, tile->amax[0][l] / divisor / global);
@@ -36,9 +41,21 @@ INLINE void first_codes(const struct sq_bs_table *t, unsigned i, const struct sq
 
 // ---- sub-blocks -----------------------------------------------------------------------------
 
+// x over step; where the table says so x times `by`, the bfloat16 of 1 / step.
+INLINE float quotient(const struct sq_bs_table *t, float x, float step, float by)
+{
+    return t->is_reciprocal ? sq_bs_product_odd(x, by) : sq_bs_quotient(x, step);
+}
+
+INLINE void reciprocals(const struct sq_bs_table *t, const float step[LANES], float by[LANES])
+{
+    for (unsigned l = 0; t->is_reciprocal && l < LANES; l++)
+        by[l] = step[l] > 0 ? sq_bs_reciprocal(step[l]) : 0;
+}
+
 // Exponents of all sub-blocks at step[], level after level.
 INLINE void exponents(const struct sq_bs_table *t, const struct sq_bs_tile *tile,
-                      const float step[LANES], int32_t sub[][LANES])
+                      const float step[LANES], const float by[LANES], int32_t sub[][LANES])
 {
     for (unsigned i = 0; i < t->length / t->leaf; i++)
         for (unsigned l = 0; l < LANES; l++)
@@ -58,7 +75,7 @@ INLINE void exponents(const struct sq_bs_table *t, const struct sq_bs_tile *tile
             for (unsigned l = 0; l < LANES; l++) {
                 const int32_t outer = sub[u][l] & 3;
                 const float down = outer == 0 ? 1 : outer == 1 ? .5f : outer == 2 ? .25f : .125f;
-                const float reach = sq_bs_quotient(amax[l], step[l]) * down;
+                const float reach = quotient(t, amax[l], step[l], by[l]) * down;
                 const float r1 = reach * .5f, r2 = reach * .25f;
                 const int32_t own = reach < at ? 0 : r1 < at ? 1 : r2 < at ? 2 : 3;
                 e[l] = step[l] > 0 ? (own < last ? own : last) : 0;
@@ -108,26 +125,29 @@ INLINE void nearest(const struct sq_bs_table *t, unsigned grid, const float q[LA
     }
 }
 
-// Steps of the sub-block of element i.
-INLINE void steps_of(const struct sq_bs_table *t, unsigned i, const float step[LANES],
-                     int32_t sub[][LANES], float to[LANES])
+// Steps of the sub-block of element i, and its quotients.
+INLINE void quotients(const struct sq_bs_table *t, unsigned i, const struct sq_bs_tile *tile,
+                      const float step[LANES], const float by[LANES], int32_t sub[][LANES],
+                      float own[LANES], float q[LANES])
 {
-    for (unsigned l = 0; l < LANES; l++)
-        to[l] = t->n_levels ? step[l] * up_of(sub[i / t->leaf][l]) : step[l];
+    for (unsigned l = 0; l < LANES; l++) {
+        const float up = t->n_levels ? up_of(sub[i / t->leaf][l]) : 1;
+        own[l] = step[l] * up;
+        q[l] = quotient(t, tile->x[i][l], own[l], by[l] / up);
+    }
 }
 
 // The error of the tile by ascending index, in binary64.
 INLINE void error_of(const struct sq_bs_table *t, unsigned grid, const struct sq_bs_tile *tile,
-                     const float step[LANES], int32_t sub[][LANES], double error[LANES])
+                     const float step[LANES], const float by[LANES], int32_t sub[][LANES],
+                     double error[LANES])
 {
     for (unsigned l = 0; l < LANES; l++)
         error[l] = 0;
     for (unsigned i = 0; i < t->length; i++) {
         float own[LANES], q[LANES], value[LANES];
         int32_t code[LANES];
-        steps_of(t, i, step, sub, own);
-        for (unsigned l = 0; l < LANES; l++)
-            q[l] = sq_bs_quotient(tile->x[i][l], own[l]);
+        quotients(t, i, tile, step, by, sub, own, q);
         nearest(t, grid, q, value, code);
         for (unsigned l = 0; l < LANES; l++) {
             const float v = own[l] > 0 ? value[l] * own[l] + 0.0f : 0;
@@ -140,12 +160,14 @@ INLINE void error_of(const struct sq_bs_table *t, unsigned grid, const struct sq
 INLINE void codes_of(const struct sq_bs_table *t, struct sq_bs_tile *tile,
                      const int32_t grid[LANES], int32_t sub[][LANES])
 {
+    float by[LANES] = {0};
+    reciprocals(t, tile->step[0], by);
     for (unsigned i = 0; i < t->length; i++) {
         float own[LANES], q[LANES], value[LANES];
         int32_t code[LANES];
-        steps_of(t, i, tile->step[0], sub, own);
+        quotients(t, i, tile, tile->step[0], by, sub, own, q);
         for (unsigned l = 0; l < LANES; l++)
-            q[l] = own[l] > 0 ? sq_bs_quotient(tile->x[i][l], own[l]) : 0;
+            q[l] = own[l] > 0 ? q[l] : 0;
         for (unsigned g = 0; g < t->n_grids; g++) {
             nearest(t, g, q, value, code);
             for (unsigned l = 0; l < LANES; l++)
@@ -172,21 +194,22 @@ INLINE void table_tile(const struct sq_bs_format *f, struct sq_bs_tile *tile, un
         int32_t first[LANES];
         first_codes(t, i, tile, global[0], first);
         for (unsigned j = 0; j < near; j++) {
-            const int32_t to = (int32_t)j - 1 - (int32_t)t->below, by = j ? to + (to >= 0) : 0;
+            const int32_t to = (int32_t)j - 1 - (int32_t)t->below, near_by = j ? to + (to >= 0) : 0;
             const unsigned g = t->tries[i].grid;
             int32_t code[LANES];
-            float step[LANES];
+            float step[LANES], by[LANES] = {0};
             double error[LANES] = {0};
             for (unsigned l = 0; l < LANES; l++) {
-                const int32_t c = first[l] + by;
+                const int32_t c = first[l] + near_by;
                 code[l] = c < 0 ? 0 : c > last ? last : c;
                 step[l] = sq_bs_scale_value(t->scale, code[l]) *
                           (t->scale == SQ_BS_SCALE_E8M0 ? 1 : global[0]);
             }
+            reciprocals(t, step, by);
             if (t->n_levels)
-                exponents(t, tile, step, sub);
+                exponents(t, tile, step, by, sub);
             if (is_chosen)
-                error_of(t, g, tile, step, sub, error);
+                error_of(t, g, tile, step, by, sub, error);
             int32_t is_less[LANES];
             for (unsigned l = 0; l < LANES; l++) {
                 is_less[l] = error[l] < least[l] || i + j == 0;

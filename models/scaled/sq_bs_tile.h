@@ -135,6 +135,19 @@ INLINE float sq_bs_quotient(float x, float step)
     return x / (step > 0 ? step : 1);
 }
 
+// x * by, rounded to odd: it compares to numbers of fewer bits as the exact product does. by: a bfloat16.
+INLINE float sq_bs_product_odd(float x, float by)
+{
+    const double exact = (double)x * (double)by;
+    const float near = (float)exact;
+    const bool is_exact = (double)near == exact;
+    const bool is_beyond = fabs((double)near) > fabs(exact);
+    const uint32_t bits = (sq_bs_bits_of(near) - is_beyond) | (is_exact ? 0 : 1u);
+    float odd;
+    memcpy(&odd, &bits, sizeof odd);
+    return odd;
+}
+
 // ---- one element at a time: what most kinds do ------------------------------------------------
 
 INLINE struct sq_bs_code sq_bs_plain_encode(const struct sq_bs_format *f,

@@ -49,16 +49,22 @@ __attribute__((format(printf, 3, 4))) static enum sq_status refuse(struct reader
 
 // ---- scalars --------------------------------------------------------------------------------
 
+// The text of a scalar of one line without control characters; else NULL.
 static const char *text_of(node *n)
 {
-    return n && n->type == YAML_SCALAR_NODE ? (const char *)n->data.scalar.value : NULL;
+    if (!n || n->type != YAML_SCALAR_NODE)
+        return NULL;
+    for (size_t i = 0; i < n->data.scalar.length; i++)
+        if (n->data.scalar.value[i] < ' ' || n->data.scalar.value[i] == 0x7f)
+            return NULL;
+    return (const char *)n->data.scalar.value;
 }
 
 static enum sq_status read_text(struct reader *r, node *n, const char *key, char to[TEXT])
 {
     const char *text = text_of(n);
-    NEED(text && strlen(text) == n->data.scalar.length && strlen(text) < TEXT, r, n,
-         "%s: need a word of at most %d characters", key, TEXT - 1);
+    NEED(text && strlen(text) < TEXT, r, n, "%s: need one line of at most %d characters", key,
+         TEXT - 1);
     snprintf(to, TEXT, "%s", text);
     return SQ_OK;
 }
@@ -189,8 +195,14 @@ static enum sq_status set_units(struct reader *r, node *n, const struct grids *g
                                 struct sq_bs_table *t)
 {
     bool is_whole = false;
+    for (unsigned i = 0; i < t->n_grids; i++)
+        for (size_t c = 0; c < g->n[i]; c++) {
+            const double v = ldexp(g->value[i][c], 7);
+            NEED(isnan(v) || v == floor(v), r, n,
+                 "grid %s: value %g of code %zu, need a multiple of 2^-7", t->grid_name[i],
+                 g->value[i][c], c);
+        }
     for (t->fraction = 0; !is_whole; t->fraction += !is_whole) {
-        NEED(t->fraction <= 7, r, n, "elements.grids: a value is no multiple of 2^-7");
         is_whole = true;
         for (unsigned i = 0; i < t->n_grids; i++)
             for (size_t c = 0; c < g->n[i]; c++) {
@@ -208,13 +220,21 @@ static enum sq_status set_units(struct reader *r, node *n, const struct grids *g
 
 static enum sq_status read_elements(struct reader *r, node *n, struct sq_bs_table *t)
 {
-    node *bits, *grids;
+    static const char *const tie[] = {"even", "away", NULL};
+    node *bits, *grids, *ties;
     struct grids g;
-    const struct key keys[] = {{"bits", &bits, true}, {"grids", &grids, true}, {NULL, NULL, false}};
+    unsigned word = 0;
+    const struct key keys[] = {{"bits", &bits, true},
+                               {"grids", &grids, true},
+                               {"ties", &ties, false},
+                               {NULL, NULL, false}};
     SQ_TRY(read_keys(r, n, "elements", keys));
     SQ_TRY(read_uint(r, bits, "elements.bits", 255, &t->bits));
     NEED(t->bits >= 2 && t->bits <= SQ_BS_TABLE_BITS, r, bits, "elements.bits = %u, need 2..%d",
          t->bits, SQ_BS_TABLE_BITS);
+    if (ties)
+        SQ_TRY(read_choice(r, ties, "elements.ties", tie, &word));
+    t->is_away = word == 1;
     NEED(grids->type == YAML_MAPPING_NODE, r, grids, "elements.grids: need names with values");
     const yaml_node_pair_t *p = grids->data.mapping.pairs.start;
     for (; p < grids->data.mapping.pairs.top; p++, t->n_grids++) {
@@ -242,19 +262,20 @@ static double largest(const struct sq_bs_table *t)
 }
 
 // Reads "amax / 6", of e8m0 "floor(amax / 6)" or a word alone; 0: no divisor is given.
-static enum sq_status read_rule(struct reader *r, node *n, struct sq_bs_table *t, double *divisor)
+static enum sq_status read_rule(struct reader *r, node *n, bool is_first, struct sq_bs_table *t,
+                                double *divisor)
 {
     static const char *const word[] = {"floor", "ceil", "even", NULL};
-    char text[TEXT], squeezed[TEXT], *from = squeezed, *to = squeezed;
+    char text[TEXT], copy[TEXT], *from = text, *number;
     bool has_word = false;
     SQ_TRY(read_text(r, n, "blocks.0.rule", text));
-    for (const char *c = text; *c; c++)
-        if (*c != ' ')
-            *to++ = *c;
-    *to = '\0';
+    snprintf(copy, sizeof copy, "%s", text);
     for (unsigned i = 0; word[i] && !has_word; i++)
         if (strncmp(from, word[i], strlen(word[i])) == 0) {
             has_word = true;
+            NEED(is_first || t->rule == (enum sq_bs_exponent_rule)i, r, n,
+                 "blocks.0.rule = %.40s behind %s of another grid, need one of floor, ceil, even",
+                 text, word[t->rule]);
             t->rule = (enum sq_bs_exponent_rule)i;
             from += strlen(word[i]);
         }
@@ -264,11 +285,15 @@ static enum sq_status read_rule(struct reader *r, node *n, struct sq_bs_table *t
         from[len - 1] = '\0';
         from++;
     }
-    const bool is_amax = strncmp(from, "amax/", 5) == 0 && is_number(from + 5, divisor);
+    // amax, a slash and a number, with or without spaces between them
+    const bool is_ratio = strncmp(from, "amax", 4) == 0 && (number = strchr(from, '/')) &&
+                          strspn(from + 4, " ") == (size_t)(number - from - 4);
+    const bool is_amax =
+        is_ratio && is_number(number + 1 + strspn(number + 1, " "), divisor) && *divisor > 0;
     NEED(is_amax || (has_word && *from == '\0'), r, n,
-         "blocks.0.rule = %.40s, need amax / NUMBER, of e8m0 floor, ceil or even of it", text);
+         "blocks.0.rule = %.40s, need amax / NUMBER > 0, of e8m0 floor, ceil or even of it", copy);
     NEED(has_word == (t->scale == SQ_BS_SCALE_E8M0), r, n,
-         "blocks.0.rule = %.40s, need %s with scale %s", text,
+         "blocks.0.rule = %.40s, need %s with scale %s", copy,
          has_word ? "amax / NUMBER" : "floor, ceil or even", sq_bs_scale_name(t->scale));
     return SQ_OK;
 }
@@ -287,7 +312,7 @@ static enum sq_status read_rules(struct reader *r, node *n, struct sq_bs_table *
         double divisor = 0;
         node *const one = is_list ? at(r, n->data.sequence.items.start[n_rules > 1 ? i : 0]) : n;
         if (one)
-            SQ_TRY(read_rule(r, one, t, &divisor));
+            SQ_TRY(read_rule(r, one, i == 0, t, &divisor));
         t->tries[i] = (struct sq_bs_try){t->n_grids > 1 ? i : 0, (float)divisor};
     }
     return SQ_OK;
@@ -309,13 +334,14 @@ static enum sq_status read_block(struct reader *r, node *n, struct sq_bs_table *
     static const char *const scales[] = {"e4m3", "e8m0", "ue5m3", "e6m2", NULL},
                              *const errors[] = {"squared_error", "absolute_error", NULL},
                              *const stored[] = {"bits", "scale_sign", NULL},
-                             *const chosen[] = {"grids", "scales", NULL};
-    node *length, *scale, *rule, *choose, *by, *store, *search;
-    unsigned word;
-    const struct key keys[] = {{"length", &length, true},  {"scale", &scale, true},
-                               {"rule", &rule, false},     {"search", &search, false},
-                               {"choose", &choose, false}, {"by", &by, false},
-                               {"stored", &store, false},  {NULL, NULL, false}};
+                             *const chosen[] = {"grids", "scales", NULL},
+                             *const divided[] = {"binary32", "bfloat16", NULL};
+    node *length, *scale, *rule, *choose, *by, *store, *search, *divide;
+    unsigned word, divided_by = 0;
+    const struct key keys[] = {
+        {"length", &length, true},  {"scale", &scale, true},    {"rule", &rule, false},
+        {"search", &search, false}, {"choose", &choose, false}, {"by", &by, false},
+        {"stored", &store, false},  {"divide", &divide, false}, {NULL, NULL, false}};
     SQ_TRY(read_keys(r, n, "blocks.0", keys));
     SQ_TRY(read_uint(r, length, "blocks.0.length", 1 << 20, &t->length));
     SQ_TRY(read_choice(r, scale, "blocks.0.scale", scales, &word));
@@ -324,6 +350,9 @@ static enum sq_status read_block(struct reader *r, node *n, struct sq_bs_table *
     SQ_TRY(read_search(r, search, t));
     if (choose)
         SQ_TRY(read_choice(r, choose, "blocks.0.choose", chosen, &word));
+    if (divide)
+        SQ_TRY(read_choice(r, divide, "blocks.0.divide", divided, &divided_by));
+    t->is_reciprocal = divided_by == 1;
     NEED(!choose || word != 0 || t->n_grids > 1, r, choose,
          "blocks.0.choose = grids, need more than one grid");
     NEED(by || t->n_tries * (1 + t->below + t->above) == 1, r, n,
@@ -424,25 +453,28 @@ static enum sq_status read_all(struct reader *r, struct sq_bs_description *d)
     SQ_TRY(read_blocks(r, blocks, t));
     SQ_TRY(read_choice(r, scale, "tensor_scale", tensor, &word));
     t->has_global = word > 0;
-    d->act_scale = act_scale[word];
     if (operand)
         SQ_TRY(read_choice(r, operand, "operands", operands, &d->operand));
+    d->act_scale = d->operand == SQ_OPERAND_WEIGHTS ? SQ_BS_ACT_TOKEN : act_scale[word];
     const enum sq_status status = sq_bs_table_settle(t, &inner);
     return status == SQ_OK ? SQ_OK : SQ_FAIL(r->err, status, "%.60s: %s", r->what, inner.text);
 }
 
-// The events of the text hold no anchor and no alias, so that the nodes are a tree of at most its length.
-static bool has_alias(const void *text, size_t nbytes)
+// Whether the text is more than one tree of at most its length.
+static bool is_no_tree(const void *text, size_t nbytes)
 {
     yaml_parser_t parser;
     yaml_token_t token;
     bool has = false, is_end = false;
+    size_t n_tokens = 0;
     if (!yaml_parser_initialize(&parser))
         return true;
     yaml_parser_set_input_string(&parser, text, nbytes);
     while (!has && !is_end && yaml_parser_scan(&parser, &token)) {
         has = token.type == YAML_ALIAS_TOKEN || token.type == YAML_ANCHOR_TOKEN ||
-              token.type == YAML_TAG_TOKEN;
+              token.type == YAML_TAG_TOKEN || token.type == YAML_DOCUMENT_END_TOKEN ||
+              (token.type == YAML_DOCUMENT_START_TOKEN && n_tokens > 1);
+        n_tokens++;
         is_end = token.type == YAML_STREAM_END_TOKEN;
         yaml_token_delete(&token);
     }
@@ -458,8 +490,9 @@ enum sq_status sq_bs_describe(const void *text, size_t nbytes, const char *what,
     if (nbytes > SQ_BS_DESCRIPTION_MAX)
         return SQ_FAIL(err, SQ_ERR_ARG, "%.60s: %zu bytes, need at most %d", r.what, nbytes,
                        SQ_BS_DESCRIPTION_MAX);
-    if (has_alias(text, nbytes))
-        return SQ_FAIL(err, SQ_ERR_ARG, "%.60s: anchors, aliases and tags are not read", r.what);
+    if (is_no_tree(text, nbytes))
+        return SQ_FAIL(err, SQ_ERR_ARG,
+                       "%.60s: need one document without anchors, aliases and tags", r.what);
     if (!yaml_parser_initialize(&parser))
         return SQ_NO_MEMORY(err, "%.60s", r.what);
     yaml_parser_set_input_string(&parser, text, nbytes);
