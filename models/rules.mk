@@ -19,6 +19,6 @@ $(BUILD)/obj/models/scaled/sq_bs_gemm.o $(BUILD)/obj/models/scaled/sq_bs_dot.o $
 $(BUILD)/obj/models/scaled/sq_bs_plain.o $(BUILD)/obj/models/number/sq_gemm_values.o $(BUILD)/obj/models/number/sq_dot.o: CFLAGS_ALL += -O3
 $(BUILD)/obj/models/sp24/sq_sp24.o $(BUILD)/obj/models/gqsa/sq_gqsa.o: CFLAGS_ALL += -O3
 $(BUILD)/obj/models/spqt/sq_spqt_gemm.o $(BUILD)/obj/models/spqr/sq_spqr_gemm.o $(BUILD)/obj/models/gqsa/sq_gqsa_gemm.o: CFLAGS_ALL += -O3
-$(BUILD)/obj/models/scaled/sq_bs_mx.o $(BUILD)/obj/models/scaled/sq_bs_nv.o $(BUILD)/obj/models/scaled/sq_bs_sq.o $(BUILD)/obj/models/scaled/sq_bs_razer.o $(BUILD)/obj/models/scaled/sq_bs_if4.o: CFLAGS_ALL += -O3 -fno-trapping-math
+$(BUILD)/obj/models/scaled/sq_bs_mx.o $(BUILD)/obj/models/scaled/sq_bs_nv.o $(BUILD)/obj/models/scaled/sq_bs_sq.o $(BUILD)/obj/models/scaled/sq_bs_table_rows.o: CFLAGS_ALL += -O3 -fno-trapping-math
 $(BUILD)/obj/models/spqr/sq_spqr_errors.o: CFLAGS_ALL += -O3 -fno-trapping-math
 $(BUILD)/obj/models/quant/sq_column_loop.o $(BUILD)/obj/models/quant/sq_calibration.o $(BUILD)/obj/models/quant/sq_smooth.o $(BUILD)/obj/models/quant/sq_algorithm2.o: CFLAGS_ALL += -O3 -fno-trapping-math

@@ -18,10 +18,10 @@
 
 #define INLINE static inline __attribute__((always_inline, unused))
 
-enum { SQ_BS_ERROR_BITS = 8, SQ_BS_ERROR_UP = 10, SQ_BS_ERROR_MOST = 127, SQ_BS_ERROR_FIFTH = 10 };
+enum { SQ_BS_ERROR_BITS = 8, SQ_BS_ERROR_UP = 10, SQ_BS_ERROR_MOST = 127 };
 
 // What an element may stand for.
-enum sq_bs_values { SQ_BS_OF_E2M1, SQ_BS_OF_INT4, SQ_BS_OF_RAZER };
+enum sq_bs_values { SQ_BS_OF_E2M1, SQ_BS_OF_INT4 };
 
 INLINE uint32_t sq_bs_bits_of(float x)
 {
@@ -60,21 +60,18 @@ INLINE int32_t sq_bs_error_nearer(int32_t least, int32_t q, int32_t v, int32_t s
     return m < least ? m : least;
 }
 
-// has_fifth: of RAZER, whether the fifth value has the sign of the element.
-INLINE int32_t sq_bs_error_of(enum sq_bs_values of, int32_t q, int32_t step, bool has_fifth)
+INLINE int32_t sq_bs_error_held(int32_t least)
+{
+    return least > SQ_BS_ERROR_MOST ? SQ_BS_ERROR_MOST : least;
+}
+
+INLINE int32_t sq_bs_error_of(enum sq_bs_values of, int32_t q, int32_t step)
 {
     static const int8_t e2m1[] = {1, 2, 3, 4, 6, 8, 12};
     int32_t least = 2 * q;
     for (int32_t i = 0; i < 7; i++)
         least = sq_bs_error_nearer(least, q, of == SQ_BS_OF_INT4 ? 2 * (i + 1) : e2m1[i], step);
-    const int32_t fifth = sq_bs_error_nearer(least, q, SQ_BS_ERROR_FIFTH, step);
-    least = of == SQ_BS_OF_RAZER && has_fifth ? fifth : least;
-    return least > SQ_BS_ERROR_MOST ? SQ_BS_ERROR_MOST : least;
-}
-
-INLINE bool sq_bs_error_has_fifth(float x, int32_t scale)
-{
-    return (sq_bs_bits_of(x) >> 31) == ((uint32_t)scale >> 7 & 1u);
+    return sq_bs_error_held(least);
 }
 
 #endif

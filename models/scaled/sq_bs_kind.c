@@ -34,17 +34,17 @@ unsigned sq_bs_n_marks(const struct sq_bs_format *f)
 
 unsigned sq_bs_code_bits(const struct sq_bs_format *f)
 {
-    return f->table ? f->table->bits : sq_element_bits(f->element);
+    return sq_bs_table_of(f) ? sq_bs_table_of(f)->bits : sq_element_bits(f->element);
 }
 
 unsigned sq_bs_sub_bits(const struct sq_bs_format *f)
 {
-    return f->table ? f->table->sub_bits : 0;
+    return sq_bs_table_of(f) ? sq_bs_table_of(f)->sub_bits : 0;
 }
 
 unsigned sq_bs_n_subs(const struct sq_bs_format *f)
 {
-    return sq_bs_sub_bits(f) > 0 ? f->table->length / f->table->leaf : 0;
+    return sq_bs_sub_bits(f) > 0 ? sq_bs_table_of(f)->length / sq_bs_table_of(f)->leaf : 0;
 }
 
 unsigned sq_bs_high_bits(const struct sq_bs_format *f)
@@ -60,12 +60,13 @@ enum sq_element sq_bs_high_element(const struct sq_bs_format *f)
 bool sq_bs_is_e8m0(const struct sq_bs_format *f)
 {
     return f->kind->is_e8m0 || f->is_power_of_two ||
-           (f->table && f->table->scale == SQ_BS_SCALE_E8M0);
+           (sq_bs_table_of(f) && sq_bs_table_of(f)->scale == SQ_BS_SCALE_E8M0);
 }
 
 bool sq_bs_has_global(const struct sq_bs_format *f, unsigned part)
 {
-    return part < sq_bs_n_parts(f) && !sq_bs_is_e8m0(f) && (!f->table || f->table->has_global);
+    return part < sq_bs_n_parts(f) && !sq_bs_is_e8m0(f) &&
+           (!sq_bs_table_of(f) || sq_bs_table_of(f)->has_global);
 }
 
 bool sq_bs_has_scale(const struct sq_bs_format *f, unsigned part)
@@ -91,8 +92,8 @@ bool sq_bs_is_scale(const struct sq_bs_format *f, unsigned part, uint8_t code)
 
 bool sq_bs_has_scale_sign(const struct sq_bs_format *f)
 {
-    return f->table ? f->table->is_sign_grid
-                    : f->kind->is_scale && f->kind->is_scale(f, 0, SQ_BS_SCALE_SIGN);
+    const struct sq_bs_table *t = sq_bs_table_of(f);
+    return t ? t->is_sign_grid : f->kind->is_scale && f->kind->is_scale(f, 0, SQ_BS_SCALE_SIGN);
 }
 
 float sq_bs_top(const struct sq_bs_format *f, unsigned part)
@@ -181,19 +182,14 @@ static double error_of(const struct sq_bs_format *f, const float *x, size_t n,
 static double integer_error_of(const struct sq_bs_format *f, const float *x, size_t n,
                                uint8_t scale, const float global[SQ_BS_PARTS])
 {
-    const enum sq_bs_values of =
-        f->kind == SQ_BS_RAZER ? SQ_BS_OF_RAZER
-        : f->element == SQ_ELEMENT_INT4 || (f->kind == SQ_BS_IF4 && scale & SQ_BS_SCALE_SIGN)
-            ? SQ_BS_OF_INT4
-            : SQ_BS_OF_E2M1;
+    const enum sq_bs_values of = f->element == SQ_ELEMENT_INT4 ? SQ_BS_OF_INT4 : SQ_BS_OF_E2M1;
     float amax = 0;
     int32_t sum = 0;
     for (size_t i = 0; i < n; i++)
         amax = fmaxf(amax, fabsf(x[i]));
     const int32_t e = sq_bs_exponent_of(amax), step = sq_bs_error_step(scale, e, ilogbf(global[0]));
     for (size_t i = 0; i < n; i++) {
-        const int32_t d = sq_bs_error_of(of, sq_bs_error_units(x[i], e), step,
-                                         sq_bs_error_has_fifth(x[i], scale));
+        const int32_t d = sq_bs_error_of(of, sq_bs_error_units(x[i], e), step);
         sum += d * d;
     }
     return sum;
@@ -249,9 +245,9 @@ struct sq_bs_code sq_bs_encode(const struct sq_bs_format *f, const struct sq_bs_
                                float x)
 {
     const float step = step_of(f, b, i);
-    return step > 0   ? f->kind->encode(f, b, i, x, x / step)
-           : f->table ? f->kind->encode(f, b, i, 0, 0)
-                      : (struct sq_bs_code){0, 0};
+    return step > 0            ? f->kind->encode(f, b, i, x, x / step)
+           : sq_bs_table_of(f) ? f->kind->encode(f, b, i, 0, 0)
+                               : (struct sq_bs_code){0, 0};
 }
 
 float sq_bs_element(const struct sq_bs_format *f, const struct sq_bs_block *b, size_t i,

@@ -38,7 +38,9 @@ extern const struct sq_bs_loops sq_bs_table_loops[SQ_BS_LEVELS]; // TABLE
 enum sq_bs_level sq_bs_level(void); // the highest that this processor has
 
 struct sq_bs_kind {
-    const char *name;   // in messages
+    const char *name; // in messages
+    // FOUR_SIX, IF4, RAZER: the table that says it (sq_bs_table.h); TABLE: that of the format; others: NULL
+    const struct sq_bs_table *table;
     bool has_two_parts; // marked elements have a scale of their own, and only a code in `high`
     bool is_e8m0;       // scales of blocks, as is_power_of_two makes them too; default: E4M3
     enum sq_bs_marks marks;
@@ -73,6 +75,12 @@ struct sq_bs_kind {
     // By level; NULL: element by element.
     const struct sq_bs_loops *loops;
 };
+
+// The table of a format; NULL: its kind is code.
+static inline const struct sq_bs_table *sq_bs_table_of(const struct sq_bs_format *f)
+{
+    return f->kind->table ? f->kind->table : f->table;
+}
 
 // ---- what kinds share -----------------------------------------------------------------------
 

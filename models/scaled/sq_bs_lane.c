@@ -22,14 +22,14 @@ static enum sq_element element_of(const struct sq_bs_format *f, unsigned part)
 bool sq_bs_is_wide(const struct sq_bs_format *f, unsigned part)
 {
     const enum sq_element e = element_of(f, part);
-    return !f->table && (e == SQ_ELEMENT_E4M3 || e == SQ_ELEMENT_E5M2);
+    return !sq_bs_table_of(f) && (e == SQ_ELEMENT_E4M3 || e == SQ_ELEMENT_E5M2);
 }
 
 int64_t sq_bs_most(const struct sq_bs_format *f, unsigned part)
 {
-    return f->table        ? f->table->most
-           : f->kind->most ? f->kind->most
-                           : sq_element_type(element_of(f, part))->lowest;
+    return sq_bs_table_of(f) ? sq_bs_table_of(f)->most
+           : f->kind->most   ? f->kind->most
+                             : sq_element_type(element_of(f, part))->lowest;
 }
 
 void sq_bs_tables_of(const struct sq_bs_format *f, struct sq_bs_tables *t)
@@ -38,8 +38,9 @@ void sq_bs_tables_of(const struct sq_bs_format *f, struct sq_bs_tables *t)
         for (unsigned i = 0; i < 256; i++)
             t->scale[p][i] = sq_bs_scale(f, p, (uint8_t)i);
         t->unit[p] = sq_bs_is_wide(f, p) ? 1
-                     : f->table          ? ldexpf(1, -(int)f->table->fraction)
-                                : ldexpf(1, -(int)sq_element_type(element_of(f, p))->fraction);
+                     : sq_bs_table_of(f)
+                         ? ldexpf(1, -(int)sq_bs_table_of(f)->fraction)
+                         : ldexpf(1, -(int)sq_element_type(element_of(f, p))->fraction);
         for (unsigned i = 0; sq_bs_is_wide(f, p) && i < 256; i++)
             t->value[p][i] = (double)sq_element_decode(element_of(f, p), (uint8_t)i);
     }
@@ -130,7 +131,7 @@ INLINE void integers_body(const struct sq_bs *c, size_t row, struct sq_bs_lane *
     for (unsigned p = 0; p < sq_bs_n_parts(&c->f); p++) {
         if (sq_bs_is_wide(&c->f, p))
             continue;
-        if (!c->f.table)
+        if (!sq_bs_table_of(&c->f))
             load_integers(c, row, p, l->x[p]);
         if (own->marked)
             own->marked(c->code + at, c->high ? c->high + at : NULL, c->is_high + at, c->k,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks of 16 at an E4M3 scale (SPEC Q.3): NV, whose largest element becomes the largest of its
-// format, or whose scale is searched for (Q.5c); and FOUR_SIX, where the largest becomes 6 or 4.
+// format, or whose scale is searched for (Q.5c).
 #include <math.h>
 
 #include "models/scaled/sq_bs_kind.h"
@@ -123,58 +123,4 @@ const struct sq_bs_kind sq_bs_nv = {
     .encode = sq_bs_plain_encode,
     .element = sq_bs_plain_element,
     .loops = nv_loops,
-};
-
-// ---- 4/6 ------------------------------------------------------------------------------------
-
-static enum sq_status four_six_check(const struct sq_bs_format *f, struct sq_error *err)
-{
-    if (f->element != SQ_ELEMENT_E2M1)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "element = %s, need e2m1",
-                       sq_element_name(f->element));
-    return SQ_OK;
-}
-
-// The scale at which the largest element is 6, and that at which it is 4.
-static void four_six_choose(const struct sq_bs_format *f, const float *x, size_t n,
-                            const float amax[SQ_BS_PARTS], const float global[SQ_BS_PARTS],
-                            struct sq_bs_block *b)
-{
-    const uint8_t candidate[2] = {sq_e4m3_encode(amax[0] / 6.0f / global[0]),
-                                  sq_e4m3_encode(amax[0] / 4.0f / global[0])};
-    sq_bs_least_error(f, x, n, global, candidate, 2, b);
-}
-
-INLINE void four_six_tile(const struct sq_bs_format *f, struct sq_bs_tile *t, unsigned block,
-                          const float *global)
-{
-    static const float top[2] = {6, 4};
-    struct sq_bs_least best;
-    sq_bs_tile_amax(t, block, false);
-    for (unsigned i = 0; i < 2; i++) {
-        int32_t scale[LANES];
-        float step[LANES];
-        for (unsigned l = 0; l < LANES; l++) {
-            scale[l] = sq_bs_e4m3_code(t->amax[0][l] / top[i] / global[0]);
-            step[l] = sq_bs_e4m3_value(scale[l]) * global[0];
-        }
-        sq_bs_least_start(&best, i, scale, step);
-        if (f->is_error_integer)
-            sq_bs_integer_try(t, block, SQ_BS_OF_E2M1, scale, step, ilogbf(global[0]), &best);
-        else
-            sq_bs_least_try(t, block, nv_e2m1, scale, step, &best);
-    }
-    sq_bs_least_take(t, &best);
-    sq_bs_tile_codes(t, block, SQ_ELEMENT_E2M1);
-}
-
-SQ_BS_LOOPS(four_six_loops, four_six_tile)
-
-const struct sq_bs_kind sq_bs_four_six = {
-    .name = "four_six",
-    .check = four_six_check,
-    .choose = four_six_choose,
-    .encode = sq_bs_plain_encode,
-    .element = sq_bs_plain_element,
-    .loops = four_six_loops,
 };

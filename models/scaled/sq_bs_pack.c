@@ -110,7 +110,7 @@ void sq_bs_pack_row(const struct sq_bs *c, size_t row, enum sq_bs_stream s, uint
     memset(out, 0, sq_bs_row_nbytes(f, c->k, s));
     const size_t blocks = c->k / f->block, subs = sq_bs_n_subs(f);
     for (size_t j = 0; s == SQ_BS_SUB && j < blocks; j++)
-        put_sub(f->table, c->sub + (row * blocks + j) * subs, j * sq_bs_sub_bits(f), out);
+        put_sub(sq_bs_table_of(f), c->sub + (row * blocks + j) * subs, j * sq_bs_sub_bits(f), out);
     for (size_t i = 0; i < c->k; i++) {
         const bool is_high = c->is_high && c->is_high[first + i];
         if (s == SQ_BS_CODES)
@@ -191,7 +191,8 @@ enum sq_status sq_bs_unpack_row(struct sq_bs *c, size_t row, const uint8_t *cons
     size_t n_high = 0;
     SQ_TRY(check_streams(c, row, in, err));
     for (size_t j = 0; subs > 0 && j < blocks; j++)
-        get_sub(f->table, in[SQ_BS_SUB], j * sq_bs_sub_bits(f), c->sub + (row * blocks + j) * subs);
+        get_sub(sq_bs_table_of(f), in[SQ_BS_SUB], j * sq_bs_sub_bits(f),
+                c->sub + (row * blocks + j) * subs);
     for (size_t i = 0; i < c->k; i++) {
         const size_t at = i % f->block;
         if (at == 0 && c->is_high)
@@ -208,7 +209,7 @@ enum sq_status sq_bs_unpack_row(struct sq_bs *c, size_t row, const uint8_t *cons
             return SQ_FAIL(err, SQ_ERR_CODE, "row %zu, column %zu: code 0x%x is no value", row, i,
                            is_high && c->high ? code.high : code.code);
         if (i >= c->k_orig &&
-            (code.high || code.code != (f->table ? sq_bs_encode(f, &b, at, 0).code : 0)))
+            (code.high || code.code != (sq_bs_table_of(f) ? sq_bs_encode(f, &b, at, 0).code : 0)))
             return SQ_FAIL(err, SQ_ERR_PADDING, "row %zu, column %zu: padding is not zero", row, i);
         sq_bs_put(c, row, i, code);
     }

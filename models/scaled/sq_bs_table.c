@@ -291,7 +291,7 @@ static void set_exponents(const struct sq_bs_table *t, unsigned level, const flo
 static void set_block(const struct sq_bs_format *f, const float *x, size_t n, unsigned grid,
                       uint8_t code, const float global[SQ_BS_PARTS], struct sq_bs_block *b)
 {
-    const struct sq_bs_table *t = f->table;
+    const struct sq_bs_table *t = sq_bs_table_of(f);
     memset(b->sub, t->is_sign_grid ? 0 : (int)(grid << 4), sizeof b->sub);
     b->scale[0] = code | (uint8_t)(t->is_sign_grid && grid ? SQ_BS_SCALE_SIGN : 0);
     sq_bs_steps(f, global, b);
@@ -299,14 +299,42 @@ static void set_block(const struct sq_bs_format *f, const float *x, size_t n, un
         set_exponents(t, i, x, n, b->step[0], b->sub);
 }
 
-static double error_of(const struct sq_bs_format *f, const float *x, size_t n,
-                       const struct sq_bs_block *b)
+// The error of an element in integers (SPEC Q.5d), |x| of q units: of the values with its sign.
+static int32_t integer_error(const struct sq_bs_table *t, unsigned grid, int32_t q,
+                             bool is_negative, int32_t step)
+{
+    const struct sq_bs_sorted *s = &t->sorted[grid];
+    int32_t least = 2 * q;
+    for (unsigned v = 0; v < s->n; v++)
+        if (t->is_signed[grid] || (s->value[v] < 0) == is_negative)
+            least = sq_bs_error_nearer(least, q, (int32_t)(2 * fabsf(s->value[v])), step);
+    return sq_bs_error_held(least);
+}
+
+static double integer_error_of(const struct sq_bs_format *f, const float *x, size_t n,
+                               unsigned grid, const float global[SQ_BS_PARTS], uint8_t scale)
+{
+    const int32_t e = sq_bs_exponent_of(amax_of(x, n));
+    const int32_t step = sq_bs_error_step(scale, e, ilogbf(global[0]));
+    int32_t sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        const int32_t d =
+            integer_error(sq_bs_table_of(f), grid, sq_bs_error_units(x[i], e), signbit(x[i]), step);
+        sum += d * d;
+    }
+    return sum;
+}
+
+static double error_of(const struct sq_bs_format *f, const float *x, size_t n, unsigned grid,
+                       const float global[SQ_BS_PARTS], const struct sq_bs_block *b)
 {
     double sum = 0;
+    if (f->is_error_integer)
+        return integer_error_of(f, x, n, grid, global, b->scale[0]);
     for (size_t i = 0; i < n; i++) {
         const float value = sq_bs_value(f, b, i, sq_bs_encode(f, b, i, x[i]));
         const double e = (double)x[i] - (double)value;
-        sum += f->table->is_absolute ? fabs(e) : e * e;
+        sum += sq_bs_table_of(f)->is_absolute ? fabs(e) : e * e;
     }
     return sum;
 }
@@ -322,7 +350,7 @@ static void choose(const struct sq_bs_format *f, const float *x, size_t n,
                    const float amax[SQ_BS_PARTS], const float global[SQ_BS_PARTS],
                    struct sq_bs_block *b)
 {
-    const struct sq_bs_table *t = f->table;
+    const struct sq_bs_table *t = sq_bs_table_of(f);
     const unsigned near = 1 + t->below + t->above;
     double least = INFINITY;
     if (amax[0] == 0)
@@ -332,7 +360,8 @@ static void choose(const struct sq_bs_format *f, const float *x, size_t n,
         for (unsigned j = 0; j < near; j++) {
             struct sq_bs_block one = *b;
             set_block(f, x, n, t->tries[i].grid, sq_bs_near_code(t, code, j), global, &one);
-            const double e = t->n_tries * near > 1 ? error_of(f, x, n, &one) : 0;
+            const double e =
+                t->n_tries * near > 1 ? error_of(f, x, n, t->tries[i].grid, global, &one) : 0;
             if (e < least || i + j == 0) {
                 least = e;
                 *b = one;
@@ -351,7 +380,7 @@ static unsigned leaf_of(const struct sq_bs_table *t, size_t i)
 static struct sq_bs_code encode(const struct sq_bs_format *f, const struct sq_bs_block *b, size_t i,
                                 float x, float q)
 {
-    const struct sq_bs_table *t = f->table;
+    const struct sq_bs_table *t = sq_bs_table_of(f);
     const uint8_t sub = b->sub[leaf_of(t, i)];
     const unsigned grid = sq_bs_grid_of(t, b->scale[0], sub);
     const struct sq_bs_sorted *s = &t->sorted[grid];
@@ -371,7 +400,7 @@ static struct sq_bs_code encode(const struct sq_bs_format *f, const struct sq_bs
 static float element(const struct sq_bs_format *f, const struct sq_bs_block *b, size_t i,
                      struct sq_bs_code c)
 {
-    const struct sq_bs_table *t = f->table;
+    const struct sq_bs_table *t = sq_bs_table_of(f);
     const uint8_t sub = b->sub[leaf_of(t, i)];
     const int v = t->value[sq_bs_grid_of(t, b->scale[0], sub)][c.code];
     return ldexpf((float)v, (int)sq_bs_sub_exponent(sub) - (int)t->fraction);
@@ -380,7 +409,7 @@ static float element(const struct sq_bs_format *f, const struct sq_bs_block *b, 
 static bool is_legal(const struct sq_bs_format *f, const struct sq_bs_block *b, size_t i,
                      struct sq_bs_code c)
 {
-    const struct sq_bs_table *t = f->table;
+    const struct sq_bs_table *t = sq_bs_table_of(f);
     const uint8_t sub = b->sub[leaf_of(t, i)];
     return c.code < 1u << t->bits &&
            t->value[sq_bs_grid_of(t, b->scale[0], sub)][c.code] != SQ_BS_NO_VALUE;
@@ -389,36 +418,95 @@ static bool is_legal(const struct sq_bs_format *f, const struct sq_bs_block *b, 
 static float scale(const struct sq_bs_format *f, unsigned part, uint8_t code)
 {
     (void)part;
-    return sq_bs_scale_decode(f->table->scale, f->table->is_sign_grid ? code & 0x7fu : code);
+    return sq_bs_scale_decode(sq_bs_table_of(f)->scale,
+                              sq_bs_table_of(f)->is_sign_grid ? code & 0x7fu : code);
 }
 
 static bool is_scale(const struct sq_bs_format *f, unsigned part, uint8_t code)
 {
     (void)part;
-    return (f->table->is_sign_grid ? code & 0x7fu : code) <= sq_bs_scale_last(f->table->scale);
+    return (sq_bs_table_of(f)->is_sign_grid ? code & 0x7fu : code) <=
+           sq_bs_scale_last(sq_bs_table_of(f)->scale);
 }
 
 static void limits(const struct sq_bs_format *f, float limit[SQ_BS_PARTS])
 {
-    limit[0] = sq_bs_scale_max(f->table->scale) * f->table->tries[0].divisor;
+    limit[0] = sq_bs_scale_max(sq_bs_table_of(f)->scale) * sq_bs_table_of(f)->tries[0].divisor;
 }
 
 static enum sq_status check(const struct sq_bs_format *f, struct sq_error *err)
 {
-    if (!f->table || f->table->length != f->block)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "block = %u, need that of the table", f->block);
+    const struct sq_bs_table *t = sq_bs_table_of(f);
+    if (f->kind->table && f->element != SQ_ELEMENT_E2M1)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "element = %s, need e2m1",
+                       sq_element_name(f->element));
+    if (!t || t->length != f->block)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "block = %u, need %u", f->block, t ? t->length : 0);
     return SQ_OK;
 }
 
-const struct sq_bs_kind sq_bs_of_table = {
-    .name = "table",
-    .check = check,
-    .limits = limits,
-    .choose = choose,
-    .encode = encode,
-    .element = element,
-    .is_legal = is_legal,
-    .scale = scale,
-    .is_scale = is_scale,
-    .loops = sq_bs_table_loops,
-};
+// ---- kinds ----------------------------------------------------------------------------------
+
+#define E2M1_MAGNITUDES 0, 1, 2, 3, 4, 6, 8, 12 // in halves
+#define RAZER_VALUES(fifth)                                                                        \
+    {                                                                                              \
+        E2M1_MAGNITUDES, fifth, -1, -2, -3, -4, -6, -8, -12                                        \
+    }
+
+static struct sq_bs_table
+    // SPEC Q.3: the largest element is 6 or 4.
+    four_six = {.name = "nvfp4_46",
+                .bits = 4,
+                .n_grids = 1,
+                .grid_name = {"e2m1"},
+                .fraction = 1,
+                .value = {{E2M1_MAGNITUDES, 0, -1, -2, -3, -4, -6, -8, -12}},
+                .is_signed = {true},
+                .length = 16,
+                .n_tries = 2,
+                .tries = {{0, 6}, {0, 4}},
+                .has_global = true},
+    // Q.5c: E2M1 or INT4 by block.
+    if4 = {.name = "if4",
+           .bits = 4,
+           .n_grids = 2,
+           .grid_name = {"e2m1", "int4"},
+           .fraction = 1,
+           .value = {{E2M1_MAGNITUDES, 0, -1, -2, -3, -4, -6, -8, -12},
+                     {0, 2, 4, 6, 8, 10, 12, 14, SQ_BS_NO_VALUE, -14, -12, -10, -8, -6, -4, -2}},
+           .is_signed = {true, false},
+           .length = 16,
+           .n_tries = 2,
+           .tries = {{0, 6}, {1, 7}},
+           .is_sign_grid = true,
+           .has_global = true},
+    // Q.5c: the code of -0 is a fifth value, +5 or -5 by block.
+    razer = {.name = "razer",
+             .bits = 4,
+             .n_grids = 2,
+             .grid_name = {"plus", "minus"},
+             .fraction = 1,
+             .value = {RAZER_VALUES(10), RAZER_VALUES(-10)},
+             .length = 16,
+             .n_tries = 2,
+             .tries = {{0, 6}, {1, 6}},
+             .is_sign_grid = true,
+             .has_global = true};
+
+// Runs before main, so that no thread sees a table that is not settled.
+__attribute__((constructor)) static void settle_own(void)
+{
+    struct sq_bs_table *const own[] = {&four_six, &if4, &razer};
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        if (sq_bs_table_settle(own[i], NULL) != SQ_OK)
+            abort();
+}
+
+#define KIND(name_, table_)                                                                        \
+    {                                                                                              \
+        .name = (name_), .table = (table_), .check = check, .limits = limits, .choose = choose,    \
+        .encode = encode, .element = element, .is_legal = is_legal, .scale = scale,                \
+        .is_scale = is_scale, .loops = sq_bs_table_loops,                                          \
+    }
+const struct sq_bs_kind sq_bs_four_six = KIND("four_six", &four_six), sq_bs_if4 = KIND("if4", &if4),
+                        sq_bs_razer = KIND("razer", &razer), sq_bs_of_table = KIND("table", NULL);

@@ -157,6 +157,38 @@ INLINE void error_of(const struct sq_bs_table *t, unsigned grid, const struct sq
     }
 }
 
+// The same in integers; the scale above the blocks is 2^above.
+INLINE void integer_error_of(const struct sq_bs_table *t, unsigned grid,
+                             const struct sq_bs_tile *tile, const int32_t scale[LANES],
+                             int32_t above, double error[LANES])
+{
+    int32_t sum[LANES] = {0}, e[LANES], step[LANES];
+    for (unsigned l = 0; l < LANES; l++) {
+        e[l] = sq_bs_exponent_of(tile->amax[0][l]);
+        step[l] = sq_bs_error_step(scale[l], e[l], above);
+    }
+    for (unsigned i = 0; i < t->length; i++) {
+        int32_t q[LANES], least[LANES], sign[LANES];
+        for (unsigned l = 0; l < LANES; l++) {
+            sign[l] = (int32_t)(sq_bs_bits_of(tile->x[i][l]) >> 31);
+            q[l] = sq_bs_error_units(tile->x[i][l], e[l]);
+            least[l] = 2 * q[l];
+        }
+        for (unsigned v = 0; v < t->sorted[grid].n; v++) {
+            const float value = t->sorted[grid].value[v];
+            const int32_t halves = (int32_t)(2 * fabsf(value)), own = value < 0;
+            for (unsigned l = 0; l < LANES; l++) {
+                const int32_t near = sq_bs_error_nearer(least[l], q[l], halves, step[l]);
+                least[l] = t->is_signed[grid] || own == sign[l] ? near : least[l];
+            }
+        }
+        for (unsigned l = 0; l < LANES; l++)
+            sum[l] += sq_bs_error_held(least[l]) * sq_bs_error_held(least[l]);
+    }
+    for (unsigned l = 0; l < LANES; l++)
+        error[l] = sum[l];
+}
+
 INLINE void codes_of(const struct sq_bs_table *t, struct sq_bs_tile *tile,
                      const int32_t grid[LANES], int32_t sub[][LANES])
 {
@@ -181,7 +213,7 @@ INLINE void codes_of(const struct sq_bs_table *t, struct sq_bs_tile *tile,
 INLINE void table_tile(const struct sq_bs_format *f, struct sq_bs_tile *tile, unsigned block,
                        const float *global)
 {
-    const struct sq_bs_table *const t = f->table;
+    const struct sq_bs_table *const t = sq_bs_table_of(f);
     const unsigned near = 1 + t->below + t->above;
     const int32_t last = sq_bs_scale_last(t->scale);
     const bool is_chosen = t->n_tries * near > 1;
@@ -208,7 +240,9 @@ INLINE void table_tile(const struct sq_bs_format *f, struct sq_bs_tile *tile, un
             reciprocals(t, step, by);
             if (t->n_levels)
                 exponents(t, tile, step, by, sub);
-            if (is_chosen)
+            if (is_chosen && f->is_error_integer)
+                integer_error_of(t, g, tile, code, ilogbf(global[0]), error);
+            else if (is_chosen)
                 error_of(t, g, tile, step, by, sub, error);
             int32_t is_less[LANES];
             for (unsigned l = 0; l < LANES; l++) {
@@ -245,7 +279,7 @@ INLINE void table_tile(const struct sq_bs_format *f, struct sq_bs_tile *tile, un
 // The integers of a row, code by code.
 INLINE void integers(const struct sq_bs *c, size_t row, int16_t *x)
 {
-    const struct sq_bs_table *const t = c->f.table;
+    const struct sq_bs_table *const t = sq_bs_table_of(&c->f);
     const size_t block = c->f.block, blocks = c->k / block, subs = sq_bs_n_subs(&c->f);
     const uint8_t *code = c->code + row * c->k;
     for (size_t j = row * blocks; j < (row + 1) * blocks; j++)
@@ -265,7 +299,7 @@ SQ_BS_SCALED_AT(integers, avx2, SQ_BS_AVX2_TARGET)
 // The same, 32 codes at a time: the table of a grid is one vector.
 SQ_BS_AVX512_TARGET static void integers_avx512(const struct sq_bs *c, size_t row, int16_t *x)
 {
-    const struct sq_bs_table *const t = c->f.table;
+    const struct sq_bs_table *const t = sq_bs_table_of(&c->f);
     const size_t block = c->f.block, blocks = c->k / block;
     const uint8_t *code = c->code + row * c->k;
     if (t->sub_bits || block < 16) {

@@ -290,8 +290,7 @@ INLINE void sq_bs_integer_try(const struct sq_bs_tile *t, unsigned block, enum s
     for (unsigned i = 0; i < block; i++)
         for (unsigned l = 0; l < LANES; l++) {
             const float x = t->x[i][l];
-            const int32_t d = sq_bs_error_of(of, sq_bs_error_units(x, e[l]), s[l],
-                                             sq_bs_error_has_fifth(x, scale[l]));
+            const int32_t d = sq_bs_error_of(of, sq_bs_error_units(x, e[l]), s[l]);
             sum[l] += d * d;
         }
     for (unsigned l = 0; l < LANES; l++)
@@ -516,15 +515,5 @@ INLINE void sq_bs_tile_of_row(sq_bs_tile_body *body, sq_bs_tile_in *in, sq_bs_ti
     {                                                                                              \
         body(c, row, x);                                                                           \
     }
-// And of an inline function for values that depend on the scale.
-#define SQ_BS_LOOPS_SCALED(name, body, scaled)                                                     \
-    SQ_BS_TILES(body)                                                                              \
-    SQ_BS_SCALED_AT(scaled, portable, )                                                            \
-    SQ_BS_SCALED_AT(scaled, avx2, SQ_BS_AVX2_TARGET)                                               \
-    SQ_BS_SCALED_AT(scaled, avx512, SQ_BS_AVX512_TARGET)                                           \
-    static const struct sq_bs_loops name[SQ_BS_LEVELS] = {                                         \
-        {body##_portable, NULL, scaled##_portable},                                                \
-        {body##_avx2, NULL, scaled##_avx2},                                                        \
-        {body##_avx512, NULL, scaled##_avx512}};
 
 #endif
