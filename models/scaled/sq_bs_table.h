@@ -15,6 +15,7 @@
 #define SQ_BS_TABLE_H
 
 #include "models/scaled/sq_bs.h"
+#include "models/scaled/sq_bs_scale.h"
 
 enum {
     SQ_BS_TABLE_NAME = 32,   // bytes of a name
@@ -26,21 +27,6 @@ enum {
     SQ_BS_TABLE_NEAR = 16,   // neighbours of a scale's code on either side, at most
     SQ_BS_TABLE_MOST = 127,  // largest magnitude of what is multiplied, in units of 2^-fraction
     SQ_BS_NO_VALUE = -32768, // of a code that stands for nothing
-};
-
-// What the code of a block's scale stands for. The code is 8 bits; with is_sign_grid the uppermost bit is
-// the grid, and of E4M3 alone it is free for that.
-//   E4M3   as in sq_fp.h, without a sign: 2^-9 .. 448, 0x7f is no number
-//   E8M0   2^(code - 127), 0xff is no number
-//   UE5M3  5 exponent bits, bias 15, 3 fraction bits, subnormals: 2^-17 .. 114688, 0xff is no number
-//   E6M2   6 exponent bits, bias 48, 2 fraction bits, no subnormals and no zero: 2^-48 .. 1.5 * 2^15,
-//          0xff is no number
-enum sq_bs_scale_type {
-    SQ_BS_SCALE_E4M3,
-    SQ_BS_SCALE_E8M0,
-    SQ_BS_SCALE_UE5M3,
-    SQ_BS_SCALE_E6M2,
-    SQ_BS_SCALE_TYPES
 };
 
 // How a scale of E8M0 follows from the largest magnitude: emax is floor(log2(divisor)).

@@ -12,7 +12,7 @@
 #include "models/number/sq_transpose.h"
 #include "models/scaled/sq_bs_integer.h"
 #include "models/scaled/sq_bs_kind.h"
-#include "models/scaled/sq_bs_table.h"
+#include "models/scaled/sq_bs_scale.h"
 
 enum { LANES = 16 };
 
@@ -27,19 +27,6 @@ struct sq_bs_tile {
 };
 
 // ---- one number -----------------------------------------------------------------------------
-
-// Magnitude code of m >= 0 (sq_fp_encode), without branches.
-INLINE int32_t sq_bs_magnitude_code(float m, unsigned fraction, int bias, int32_t last)
-{
-    const float least = bias == 1 ? 1.0f : bias == 3 ? 0x1p-2f : bias == 7 ? 0x1p-6f : 0x1p-14f;
-    const float steps = (float)(1 << fraction) / least; // a step below the normal numbers
-    const unsigned drop = 23 - fraction;
-    const int32_t below = (int32_t)rintf((m < least ? m : least) * steps);
-    const uint32_t bits = sq_bs_bits_of(m);
-    const uint32_t rounded = bits + (UINT32_C(1) << (drop - 1)) - 1 + (bits >> drop & 1u);
-    const int32_t above = (int32_t)(rounded >> drop) - ((127 - bias) << fraction);
-    return m < least ? below : above > last ? last : above;
-}
 
 // A code with its sign; of SQ zero has none.
 INLINE int32_t sq_bs_signed_code(int32_t magnitude, float x, int32_t sign, bool has_zero_sign)
@@ -71,55 +58,6 @@ INLINE int32_t sq_bs_code_of(enum sq_element e, float q, bool is_sq)
            : e == SQ_ELEMENT_INT5 ? sq_bs_integer_code(q, 15, 0x1f)
            : e == SQ_ELEMENT_INT8 ? sq_bs_integer_code(q, 127, 0xff)
                                   : sq_bs_integer_code(q * 64, 127, 0xff); // MXINT8
-}
-
-// The scale of x >= 0 as E4M3, and its value: a normal number's bits, or multiples of 2^-9.
-INLINE int32_t sq_bs_e4m3_code(float x)
-{
-    return sq_bs_magnitude_code(x, 3, 7, 0x7e);
-}
-
-INLINE float sq_bs_e4m3_value(int32_t code)
-{
-    const uint32_t bits = ((uint32_t)code << 20) + (UINT32_C(120) << 23);
-    float v;
-    memcpy(&v, &bits, sizeof v);
-    return code < 8 ? (float)code * 0x1p-9f : v;
-}
-
-// The value of a scale as E8M0: a normal number's bits, or 2^-127.
-INLINE float sq_bs_e8m0_value(int32_t code)
-{
-    const uint32_t bits = code > 0 ? (uint32_t)code << 23 : UINT32_C(1) << 22;
-    float v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
-}
-
-// The same of every type of scale.
-INLINE int32_t sq_bs_scale_code(enum sq_bs_scale_type type, float x)
-{
-    const uint32_t bits = sq_bs_bits_of(x),
-                   rounded = bits + (UINT32_C(1) << 20) - 1 + (bits >> 21 & 1);
-    const int32_t e6m2 = (int32_t)(rounded >> 21) - ((127 - 48) << 2);
-    return type == SQ_BS_SCALE_UE5M3  ? sq_bs_magnitude_code(x, 3, 15, 0xfe)
-           : type == SQ_BS_SCALE_E4M3 ? sq_bs_e4m3_code(x)
-           : e6m2 < 0                 ? 0
-           : e6m2 > 0xfe              ? 0xfe
-                                      : e6m2;
-}
-
-INLINE float sq_bs_scale_value(enum sq_bs_scale_type type, int32_t code)
-{
-    const uint32_t ue5m3 = ((uint32_t)code << 20) + (UINT32_C(112) << 23);
-    const uint32_t e6m2 = ((uint32_t)code << 21) + (UINT32_C(79) << 23);
-    const uint32_t bits = type == SQ_BS_SCALE_UE5M3 ? ue5m3 : e6m2;
-    float v;
-    memcpy(&v, &bits, sizeof v);
-    return type == SQ_BS_SCALE_E4M3                ? sq_bs_e4m3_value(code)
-           : type == SQ_BS_SCALE_E8M0              ? sq_bs_e8m0_value(code)
-           : type == SQ_BS_SCALE_UE5M3 && code < 8 ? (float)code * 0x1p-17f
-                                                   : v;
 }
 
 // The value of a code of E2M1, without a table.

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/io/sq_file.h"
-
 // clang-format off
 #define FORMATS(FORMAT)  \
     FORMAT(sq_w)         \
@@ -60,17 +58,6 @@ const struct sq_format_ops *sq_format_find(const char *name)
         if (strcmp(sq_formats[i]->name, name) == 0)
             return sq_formats[i];
     return NULL;
-}
-
-enum sq_status sq_format_open(const char *path, const struct sq_format_ops **f,
-                              struct sq_error *err)
-{
-    struct sq_file_view map;
-    SQ_TRY(sq_file_map(path, &map, err));
-    const enum sq_status status =
-        sq_format_described(map.data ? (const char *)map.data : "", map.nbytes, path, f, err);
-    sq_file_unmap(&map);
-    return status;
 }
 
 const struct sq_format_ops *sq_format_of_packed(void)

@@ -11,6 +11,7 @@
 #include <yaml.h>
 
 #include "sim/format/scaled/sq_bs_format.h"
+#include "sim/io/sq_file.h"
 #include "sim/io/sq_quote.h"
 
 enum { TEXT = 80 };
@@ -587,4 +588,15 @@ enum sq_status sq_format_described(const char *text, size_t nbytes, const char *
     all = one;
     *f = &one->ops;
     return SQ_OK;
+}
+
+enum sq_status sq_format_open(const char *path, const struct sq_format_ops **f,
+                              struct sq_error *err)
+{
+    struct sq_file_view map;
+    SQ_TRY(sq_file_map(path, &map, err));
+    const enum sq_status status =
+        sq_format_described(map.data ? (const char *)map.data : "", map.nbytes, path, f, err);
+    sq_file_unmap(&map);
+    return status;
 }

@@ -108,7 +108,7 @@ static void draw(struct sq_rng *r, struct sq_bs *c, bool is_tensor)
     free(x);
 }
 
-// The table of models/ (sq_bs_table.c), whose rows go through loops over vectors: the same codes.
+// The table of models/ (sq_bs_table_kind.c), whose rows go through loops over vectors: the same codes.
 SQ_TEST(equals_the_kind_of_models)
 {
     enum { N = 5, K = 1000 };
