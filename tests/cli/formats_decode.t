@@ -104,14 +104,6 @@ done
 refuse "--act-bits: spqt has binary32 activations" eval --weights spqt --act-bits 8
 refuse "only --act-bits is free" eval --weights spqt --workers 3
 
-# place FILE TENSOR: the offset of its first byte in the file.
-place() {
-  local len off
-  len=$(od -An -t u8 -N 8 "$1" | tr -d ' ')
-  off=$(tail -c +9 "$1" | head -c "$len" | grep -o "\"$2\":{[^}]*}" |
-    grep -o '"data_offsets":\[[0-9]*' | grep -o '[0-9]*$')
-  echo $((8 + len + off))
-}
 # bad PATTERN FILE TENSOR OFFSET BYTES: one tensor changed; inspect and eval must both refuse it.
 bad() {
   cp "$W/$2" "$W/bad"

@@ -90,6 +90,12 @@ accepted() {
 
 out_has() { grep -q -- "$1" "$W.out" || { sed 's/^/# stdout: /' "$W.out" | head -5; return 1; }; }
 
+# files_of DOCUMENT: the files that it shows, "<!-- file: NAME -->" and a fence, into $W.
+files_of() {
+  (cd "$W" && awk '/^<!-- file: [a-z0-9_.]+ -->$/ {name = $3; next}
+    name && /^```/ {if (on) name = ""; on = !on; next} on {print >name}' "$1")
+}
+
 # number KEY: its last value in the last JSON line of the output.
 number() { tail -1 "$W.out" | grep -o "\"$1\":[^,}]*" | tail -1 | cut -d: -f2-; }
 
@@ -100,6 +106,15 @@ finish() {
 
 # undigested FILE...: renames the digest of our safetensors files: what reads behind it is tested.
 undigested() { LC_ALL=C sed -i 's/"sq_digest"/"no_digest"/' "$@"; }
+
+# place FILE TENSOR: the offset of its first byte in a safetensors file.
+place() {
+  local len off
+  len=$(od -An -t u8 -N 8 "$1" | tr -d ' ')
+  off=$(tail -c +9 "$1" | head -c "$len" | grep -o "\"$2\":{[^}]*}" |
+    grep -o '"data_offsets":\[[0-9]*' | grep -o '[0-9]*$')
+  echo $((8 + len + off))
+}
 
 # tensor FILE HEADER DATA_BYTES: a safetensors file with this header, and data of 0x3c bytes (every
 # F32, F16, BF16 value is then a small positive number).

@@ -193,7 +193,11 @@ class Grid:
         if len(near) == 1:
             return near[0]
         if self.is_away:
-            return max((abs(self.value[c]), -c) for c in near)[1] * -1
+            return max(near, key=lambda c: (abs(self.value[c]), -c))
+        lone = 1 << (self.bits - 1)  # where two's complement has no value, and what has no sign of its own
+        if lone in near and self.value[lone] != 0:
+            near.remove(lone)
+            return near[0]
         even = [c for c in near if c % 2 == 0]
         if near[0] >> (self.bits - 1) == near[1] >> (self.bits - 1) and len(even) == 1:
             return even[0]
@@ -215,10 +219,11 @@ class Format:
         top, *levels = d["blocks"]
         self.length, self.scale = int(top["length"]), top["scale"]
         self.values = SCALES[self.scale]
-        rules = top["rule"] if isinstance(top["rule"], list) else [top["rule"]]
-        parts = [re.fullmatch(r"(?:(floor|ceil|even)\()?\s*amax\s*/\s*([^)\s]+)\s*\)?", r).groups() for r in rules]
+        self.levels = self.read_levels(levels)
+        rules = top.get("rule", "") if isinstance(top.get("rule", ""), list) else [top.get("rule", "")]
+        parts = [re.fullmatch(r"(floor|ceil|even)?\s*\(?\s*(?:amax\s*/\s*([^)\s]+))?\s*\)?", r).groups() for r in rules]
         self.exponent_rule = parts[0][0]
-        divisors = [fl(float(Fraction(c))) for _, c in parts]
+        divisors = [fl(float(Fraction(c)) if c else self.largest * 2.0 ** self.reach) for _, c in parts]
         if len(divisors) == 1:
             self.tries = [(g, divisors[0]) for g in range(len(self.grids))]
         elif len(self.grids) == 1:
@@ -230,10 +235,20 @@ class Format:
         self.is_searched = "search" in top
         self.is_absolute = top.get("by") == "absolute_error"
         self.is_sign = top.get("stored") == "scale_sign"
-        self.grid_bits = 0 if self.is_sign else {1: 0, 2: 1, 4: 2}[len(self.grids)]
-        self.levels = [(int(l["length"]), int(l["bits"]), fl(float(Fraction(l["at"])))) for l in levels]
+        self.grid_bits = 0 if self.is_sign else {1: 0, 2: 1, 3: 2, 4: 2}[len(self.grids)]
         self.has_global = d.get("tensor_scale", "none") != "none"
         self.is_bfloat16 = top.get("divide") == "bfloat16"
+
+    def read_levels(self, levels):
+        """(length, bits, at) from the outer one; `at` not given: the power of two above the largest value with the exponents below."""
+        self.largest = max(abs(v) for g in self.grids for v in g.value.values())
+        self.reach, read = 0, []
+        for level in reversed(levels):
+            bits = int(level["bits"])
+            at = float(Fraction(level["at"])) if "at" in level else 2.0 ** (floor_log2(self.largest * 2.0 ** self.reach) + 1)
+            read.insert(0, (int(level["length"]), bits, fl(at)))
+            self.reach += (1 << bits) - 1
+        return read
 
     def above_blocks(self, rows):
         """The binary32 above the blocks of weights."""
@@ -344,7 +359,7 @@ class Bits:
         self.value, self.n = 0, 0
 
     def put(self, x, n):
-        self.value |= x << self.n
+        self.value |= (x & (1 << n) - 1) << self.n
         self.n += n
 
     def bytes(self):
@@ -390,7 +405,8 @@ def compare(program, where, text, rows):
     with open(yaml, "w") as f:
         f.write(text)
     write_weights(weights, rows)
-    for command in (["quantize", weights, "--format", yaml, "-o", encoded], ["inspect", encoded]):
+    static = ["--act-scale", "token"] if "tensor_scale: tensor" in text else []  # of activations, which need calibration
+    for command in (["quantize", weights, "--format", yaml, "-o", encoded] + static, ["inspect", encoded]):
         done = subprocess.run([program] + command, capture_output=True, text=True)
         if done.returncode:
             return f"{command[0]}: exit {done.returncode}: {done.stderr.strip()}"
@@ -452,21 +468,23 @@ def random_description(rng, name):
     length = rng.choice([8, 16, 16, 32, 32, 64, 128, 256] if not levels else [16, 32, 64])
     level, inner, exponents = [], length, 0
     for _ in range(levels):
-        inner = rng.choice([l for l in (2, 4, 8, 16, 32) if l < inner] or [0])
+        inner = rng.choice([l for l in (4, 8, 16, 32) if l < inner] or [0])
         if inner:
             bits = rng.choice([1, 1, 2])
-            level.append({"length": inner, "scale": "pow2", "bits": bits, "at": number(rng, rng.choice([1, 1.75, 2, 3.5, 4, 6]))})
+            level.append({"length": inner, "scale": "pow2", "bits": bits})
+            if rng.random() < .7:
+                level[-1]["at"] = number(rng, rng.choice([1, 1.75, 2, 3.5, 4, 6]))
             exponents += (1 << bits) - 1
     if (127 >> exponents) < 3:
         return random_description(rng, name)
-    bits, n_grids = rng.choice([2, 3, 4, 4, 4, 5]), rng.choice([1, 1, 1, 2, 2, 4])
+    bits, n_grids = rng.choice([2, 3, 4, 4, 4, 5]), rng.choice([1, 1, 1, 2, 2, 3, 4])
     unit, most = 2.0 ** -rng.choice([0, 1, 1, 2, 3, 7]), min(127 >> exponents, rng.choice([6, 12, 31, 127]))
     grids = {f"g{i}": random_grid(rng, bits, unit, most) for i in range(n_grids)}
     scale = rng.choice(["e4m3", "e4m3", "e8m0", "ue5m3", "e6m2"])
     tops = [max(abs(v) for v in g if v) for g in grids.values()]
 
     def divisor(top):
-        return number(rng, top if rng.random() < .6 else rng.choice([.5, 1, 3, 3.7, 6, 7, 100 * top]))
+        return number(rng, top if rng.random() < .6 else rng.choice([.5, 1, 3, 3.7, 6, 7, min(1024, 100 * top)]))
 
     shared = rng.random()
     if n_grids == 1:
@@ -485,6 +503,11 @@ def random_description(rng, name):
                 word = "ceil"
         rules = [f"{word}({r})" for r in rules]
     top = {"length": length, "scale": scale, "rule": rules[0] if len(rules) == 1 else rules}
+    if len(rules) == 1 and rng.random() < .1:
+        if scale == "e8m0":
+            top["rule"] = rng.choice(["floor", "ceil"])
+        else:
+            del top["rule"]
     if scale != "e8m0" and rng.random() < .4:
         top["search"] = [str(rng.randrange(0, 17)), str(rng.randrange(0, 17))]
         if top["search"] == ["0", "0"]:
@@ -494,8 +517,13 @@ def random_description(rng, name):
     if n_grids > 1:
         top["stored"] = "scale_sign" if n_grids == 2 and scale == "e4m3" and rng.random() < .7 else "bits"
     tensor = "none" if scale == "e8m0" else rng.choice(["none", "token", "token2", "tensor"])
-    return {"name": name, "elements": {"bits": bits, "grids": grids}, "blocks": [top] + level,
-            "tensor_scale": tensor, "operands": rng.choice(["both", "weights"])}
+    operands = rng.choice(["both", "weights"]) if tensor in ("none", "token") else "both"
+    elements = {"bits": bits, "grids": grids}
+    if rng.random() < .2:
+        elements["ties"] = rng.choice(["away", "even"])
+    if tensor == "none" and scale != "e8m0" and rng.random() < .4:
+        top["divide"] = rng.choice(["bfloat16", "bfloat16", "binary32"])
+    return {"name": name, "elements": elements, "blocks": [top] + level, "tensor_scale": tensor, "operands": operands}
 
 
 def as_text(rng, d):
@@ -514,7 +542,7 @@ def as_text(rng, d):
     if rng.random() < .3:
         out.append(f"elements: {flow(d['elements'])}")
     else:
-        out += ["elements:", f"  bits: {d['elements']['bits']}"]
+        out += ["elements:"] + [f"  {k}: {v}" for k, v in d["elements"].items() if k != "grids"]
         if rng.random() < .3:
             out.append(f"  grids: {flow(d['elements']['grids'])}")
         else:
@@ -525,9 +553,7 @@ def as_text(rng, d):
             out.append(f"  - {flow(b)}")
         else:
             out += [("  - " if i == 0 else "    ") + f"{k}: {flow(v)}" for i, (k, v) in enumerate(b.items())]
-    if d["tensor_scale"] != "none" or rng.random() < .5:
-        out.append(f"tensor_scale: {d['tensor_scale']}")
-    out.append(f"operands: {d['operands']}")
+    out += [f"tensor_scale: {d['tensor_scale']}", f"operands: {d['operands']}"][:1 + (rng.random() < .7)]
     return "\n".join(out) + "\n"
 
 

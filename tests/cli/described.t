@@ -1,0 +1,216 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Formats that a description says (SPEC Q.9): random ones and those of sim/format/scaled/formats encode random weights byte for
+# byte as tests/unit/scaled/described.py does, which was written from SPEC alone; HiFloat4 and MXFP4 even give the values of their
+# authors' arithmetic; a file is read back and decodes to the same numbers; a description that cannot be is refused in one line.
+. "$(dirname "$0")/lib.sh"
+FORMATS=$ROOT/sim/format/scaled/formats
+san || export LIBRARY=$(dirname "$SQSIM")/libsqsim.so
+model() { # ARGS...: described.py with the program, in a folder of its own
+  local way=$1; shift
+  mkdir -p "$W/d"
+  timeout $HANG python3 "$ROOT/tests/unit/scaled/described.py" "$way" "$SQSIM" "$W/d" "$@" >"$W.out" 2>&1 || { sed 's/^/# /' "$W.out"; return 1; }
+}
+ok "30 random descriptions" model random 0 30 "${SQ_SEED:-1}"
+daily "270 more" && ok "270 more" model random 30 270 "${SQ_SEED:-1}"
+ok "the descriptions that come with sqsim" model files "$FORMATS"/*.yaml
+ok "HiFloat4: 100 tensors as its authors encode them" model authors hif4 "$FORMATS/hif4.yaml"
+ok "MXFP4 even: 100 tensors as compressed-tensors encodes them" model authors mxfp4 "$FORMATS/mxfp4_even.yaml"
+
+# ---- through files ------------------------------------------------------------------------------------------------
+loss() { number loss; }
+e() { sq eval --sequences 1 --summary --json "$@"; }
+for f in hif4 mixfp4 nf4; do
+  [ $f = hif4 ] || daily "$f through files" || continue
+  e --format $f; base=$(loss)
+  ok "$f: a loss" [ "$RC" = 0 ]
+  accept "$f: quantize" quantize --format $f -o $f.st --json
+  e --weights $f.st; ok "$f: eval reads what quantize wrote" [ "$(loss)" = "$base" ]
+  cp "$FORMATS/$f.yaml" "$W/mine.yaml"
+  e --format mine.yaml; ok "$f: by its path" [ "$(loss)" = "$base" ]
+done
+rm -f "$W/mine.yaml"
+
+# ---- files that cannot be ---------------------------------------------------------------------------------------
+python3 - "$W/w.safetensors" <<'E'
+import json, math, struct, sys
+x = struct.pack("<62f", *(math.sin(i * i) for i in range(62)))
+header = json.dumps({"w.weight": {"dtype": "F32", "shape": [1, 62], "data_offsets": [0, len(x)]}})
+open(sys.argv[1], "wb").write(struct.pack("<Q", len(header)) + header.encode() + x)
+E
+lie() { # PATTERN FORMAT TENSOR OFFSET BYTES: one tensor of a file changed so is refused
+  [ -e "$W/$2.s" ] || accept "quantize $2" quantize w.safetensors --format $2 -o $2.s
+  cp "$W/$2.s" "$W/lie"
+  printf "$5" | dd of="$W/lie" bs=1 seek=$(($(place "$W/lie" "w.$3") + $4)) conv=notrunc status=none
+  undigested "$W/lie"
+  refuse "$1" inspect lie
+}
+lie "scale\[0\] has code 0xff, need 0..0xfe" hif4 scale 0 '\xff'
+lie "padding is not zero" hif4 codes 31 '\x10'
+lie "scale\[0\] has code 0x7f, need 0..0x7e" sfp4 scale 0 '\x7f'
+lie "code 0x8 is no value" sfp4 codes 0 '\x08'
+lie "is no value" sfp4 sub 0 '\xff' # of three grids the fourth
+edit() { # PATTERN FROM TO: the description of a file changed so is refused
+  sed "s/name: hif4/name: mine/" "$FORMATS/hif4.yaml" >"$W/mine.yaml"
+  [ -e "$W/mine.s" ] || accept "quantize mine.yaml" quantize w.safetensors --format mine.yaml -o mine.s
+  LC_ALL=C sed "s|$2|$3|" "$W/mine.s" >"$W/lie"
+  undigested "$W/lie"
+  refuse "$1" inspect lie
+}
+edit "dimension 1 is 1, its metadata need 2" "length: 64" "length: 32"
+edit "grid s1p2: 8 values, need 16" "bits: 4" "bits: 5"
+edit "rule = amax / 0" "amax / 7" "amax / 0"
+edit "has the name othr" "name: mine" "name: othr"
+
+# ---- descriptions that cannot be ------------------------------------------------------------------------------------
+cat >"$W/two" <<'Y'
+name: two
+source: nobody
+elements:
+  bits: 4
+  grids:
+    a: [0, .5, 1, 1.5, 2, 3, 4, 6]
+    b: [0, 1, 2, 3, 4, 5, 6, 7, ~, -7, -6, -5, -4, -3, -2, -1]
+blocks:
+  - length: 16
+    scale: e4m3
+    rule: [amax / 6, amax / 7]
+    search: [2, 2]
+    by: squared_error
+    stored: scale_sign
+tensor_scale: token
+operands: both
+Y
+cat >"$W/one" <<'Y'
+name: one
+elements: {bits: 4, grids: {s1p2: [0, .25, .5, .75, 1, 1.25, 1.5, 1.75]}}
+blocks:
+  - {length: 64, scale: e6m2, rule: amax / 7}
+  - {length: 8, scale: pow2, bits: 1, at: 4}
+  - {length: 4, scale: pow2, bits: 1, at: 2}
+tensor_scale: none
+Y
+cat >"$W/mx" <<'Y'
+name: mx
+elements: {bits: 4, grids: {e2m1: [0, .5, 1, 1.5, 2, 3, 4, 6]}}
+blocks: [{length: 32, scale: e8m0, rule: even(amax / 6)}]
+tensor_scale: none
+Y
+take() { sq quantize w.safetensors --format d.yaml; }
+for base in two one mx; do
+  cp "$W/$base" "$W/d.yaml"
+  take
+  ok "$base is one" [ "$RC" = 0 ]
+done
+# hostile BASE SED PATTERN: the description changed so is refused in a line that matches.
+hostile() {
+  sed "$2" "$W/$1" >"$W/d.yaml"
+  ok "$1: $2 changes it" [ "$(cmp "$W/$1" "$W/d.yaml" 2>&1 | wc -l)" = 1 ]
+  refuse "$3" quantize w.safetensors --format d.yaml
+}
+while IFS='|' read -r base change pattern; do
+  hostile "$base" "$change" "$pattern"
+done <<'END'
+two|/^name/d|name
+two|s/^name: two/name: 9two/|name.*9two
+two|s/^name: two/name: Two/|name.*Two
+two|s/^name: two/name: two words/|name
+two|s/^name: two/name: abcdefghijabcdefghijabcdefghijkl/|name.*31
+two|s/^name: two/name: $(touch x)/|name
+two|s/^name: two/name: ""/|name
+two|s/nobody/"a\\x07b"/|source
+two|s/^source.*/colour: red/|colour
+two|s/^operands.*/&\nname: three/|name
+two|/^elements/,/^ *b:/d|elements
+two|s/bits: 4/bits: 1/|bits = 1, need 2\.\.5
+two|s/bits: 4/bits: 6/|bits = 6, need 2\.\.5
+two|s/bits: 4/bits: -4/|bits
+two|s/bits: 4/bits: four/|bits
+two|s/bits: 4/bits: 3/|grid.* 8 values\|grid.* 16 values\|values
+two|/bits: 4/d|bits
+two|/^ *[ab]:/d|grids
+two|s/^ *b:.*/&\n    c: [0, 1, 2, 3, 4, 5, 6, 7]\n    d: [0, 1, 2, 3, 4, 5, 6, 7]\n    e: [0, 1, 2, 3, 4, 5, 6, 7]/|grids
+two|s/^    b:/    a:/|a
+two|s/ 4, 6\]/ 4]/|7 values
+two|s/, -1\]/, -1, 1]/|17 values
+two|s/a: \[0, /a: [.25, /|grid a: no value 0
+two|s/a: \[0, .5, 1,/a: [0, .5, .5,/|grid a: value 0.5 .*need it once
+two|s/, 4, 6\]/, 4, 6.3]/|2^-7
+two|s/, 4, 6\]/, 4, 128]/|128.*127\|127
+two|s/a: \[0, .5/a: [0, .03125/|127
+two|s/, 4, 6\]/, 4, -6]/|-6
+two|s/, 4, 6\]/, 4, nan]/|nan
+two|s/, 4, 6\]/, 4, .inf]/|inf
+two|s/, 4, 6\]/, 4, 1e400]/|1e400\|inf
+two|s/, 4, 6\]/, 4, six]/|six
+two|s/, 4, 6\]/, 4, 0x6]/|0x6
+two|s/a: .*/a: [~, ~, ~, ~, ~, ~, ~, ~]/|a
+two|s/a: .*/a: []/|a
+two|s/a: .*/a: 6/|a
+two|s/length: 16/length: 12/|length = 12
+two|s/length: 16/length: 4/|length = 4
+two|s/length: 16/length: 512/|length = 512
+two|s/length: 16/length: 0/|length
+two|s/length: 16/length: 4294967312/|length
+two|s/scale: e4m3/scale: fp16/|fp16
+two|s/scale: e4m3/scale: pow2/|pow2
+two|/ scale: e4m3/d|scale
+two|s/amax . 6,/amax \/ 0,/|0
+two|s/amax . 6,/amax \/ -6,/|-6
+two|s/amax . 6,/amax \/ nan,/|nan
+two|s/amax . 6,/amax \/ 1e39,/|1e39\|inf
+two|s/amax . 6,/amax * 6,/|amax \* 6
+two|s/amax . 6,/mean \/ 6,/|mean
+two|s/amax . 6,/amax \/ 6 7,/|6 7
+two|s/amax . 6,/floor(amax \/ 6),/|floor
+two|s/rule: .*/rule: []/|rule
+two|s/amax . 6,/amax \/ 6, amax \/ 5,/|3 
+two|s/search: .*/search: [17, 0]/|17.*16
+two|s/search: .*/search: [-1, 0]/|search
+two|s/search: .*/search: [1]/|search
+two|s/search: .*/search: [1, 2, 3]/|search
+two|s/search: .*/search: wide/|search
+two|/ by:/d|by
+two|s/by: .*/by: cosine/|cosine
+two|/stored/d|stored
+two|s/stored: .*/stored: nowhere/|nowhere
+two|s/scale: e4m3/scale: ue5m3/|scale_sign
+two|s/^ *b:.*/&\n    c: [0, 1, 2, 3, 4, 5, 6, 8]\n    d: [0, 1, 2, 3, 4, 5, 7, 8]/; s/rule: .*/rule: amax \/ 6/|scale_sign
+two|s/tensor_scale: token/tensor_scale: row/|row
+two|s/operands: both/operands: none/|none
+two|s/^blocks:/blocks: []\nother:/|other\|blocks
+two|/^blocks/,$d|blocks
+two|s/.*//|empty\|no \|missing\|YAML
+two|1s/^/x: \&x [1]\ny: *x\n/|alias\|unknown\|x
+one|s/rule: amax . 7/rule: amax \/ 7, stored: scale_sign/|stored
+one|s/length: 8/length: 24/|length = 24
+one|s/length: 8/length: 64/|length = 64
+one|s/length: 4,/length: 8,/|length = 8
+one|s/bits: 1, at: 4/bits: 3, at: 4/|bits = 3
+one|s/bits: 1, at: 4/bits: 0, at: 4/|bits = 0
+one|s/at: 4/at: 0/|at = 0
+one|s/at: 4/at: -1/|at
+one|s/at: 4/at: nan/|at
+one|s/length: 8, scale: pow2/length: 8, scale: e4m3/|e4m3
+one|s/length: 8, scale: pow2/length: 8, scale: pow2, rule: amax \/ 2/|rule
+one|s/ *- .length: 4.*/&\n  - {length: 2, scale: pow2, bits: 1, at: 1}/|4\|blocks
+one|s/bits: 1, at/bits: 2, at/; s/1.75\]/10]/|127
+mx|s/even(amax . 6)/amax \/ 6/|amax \/ 6
+mx|s/even(amax . 6)/even(amax \/ 6/|even(amax
+mx|s/even(amax . 6)/round(amax \/ 6)/|round
+mx|s/even(amax . 6)/[even(amax \/ 6), floor(amax \/ 6)], by: squared_error/|even\|floor\|rule
+mx|s/3, 4, 6\]/3, 4, 5]/; s/even(amax . 6)/even(amax \/ 2)/; s/2, 3, 4/2, 2.5, 3/|even\|2
+mx|s/even(amax . 6)/ceil(amax \/ 6), search: [1, 1], by: squared_error/|search
+mx|s/tensor_scale: none/tensor_scale: token/|tensor_scale
+mx|/tensor_scale/d|tensor_scale
+mx|s/tensor_scale: none/&\n---\nname: other/|document
+mx|s/e2m1:/"e2\\e[31mm1":/|grids
+mx|s/e8m0/"e8\\e[31mm0"/|blocks.0.scale: need one line
+mx|s/even(amax . 6)/even(amax \/ 1025)/|1025
+END
+printf 'name: x\nelements: \x00\x01\xff' >"$W/d.yaml"; refuse "d.yaml" quantize w.safetensors --format d.yaml
+{ cat "$W/one"; head -c 1100000 /dev/zero | tr '\0' '#'; } >"$W/d.yaml"; refuse "d.yaml" quantize w.safetensors --format d.yaml
+rm "$W/d.yaml"; refuse "d.yaml" quantize w.safetensors --format d.yaml
+mkdir "$W/d.yaml"; refuse "d.yaml" quantize w.safetensors --format d.yaml
+rmdir "$W/d.yaml"
+finish
