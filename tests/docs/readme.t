@@ -22,6 +22,7 @@ check_block() { # FILE COMMAND
 }
 ln -s "$ROOT/traces" "$ROOT/sim" "$W" # the paths that commands name
 for doc in $(git -C "$ROOT" ls-files '*.md' 2>/dev/null || find . -name '*.md'); do
+  files_of "$ROOT/$doc"
   while read -r command; do
     [[ $command != *"--format all"* ]] || daily "$doc: $command" || continue
     ok "$doc: $command" check_block "$ROOT/$doc" "$command"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# docs/tutorial.md and the five minutes of README.md, followed as they stand: every command exits 0, and prints what the text
-# says of it.
+# docs/tutorial.md, docs/describe.md and the five minutes of README.md, followed as they stand: every command exits 0, and prints
+# what the text says of it.
 . "$(dirname "$0")/../cli/lib.sh"
 mkdir -p "$W/bin" "$W/build"
 ln -s "$SQSIM" "$W/bin/sqsim"
@@ -13,7 +13,9 @@ follow() { # COMMANDS: in $W
   [ $RC = 0 ] || sed 's/^/# /' "$W.err"
   return $RC
 }
-block() { awk '/^```sh/ {n++; on = 1; next} /^```/ {on = 0} on && n == want' want="$1" "$ROOT/docs/tutorial.md"; }
+block() { # NUMBER [DOCUMENT]
+  awk '/^```sh/ {n++; on = 1; next} /^```/ {on = 0} on && n == want' want="$1" "$ROOT/docs/${2:-tutorial.md}"
+}
 
 n=$(grep -c '^```sh' "$ROOT/docs/tutorial.md")
 ok "the tutorial has its steps" [ "$n" = 6 ]
@@ -32,6 +34,13 @@ ok "all are memory-bound" [ "$(grep -c 'memory-bound, 4.5000 stored bits' "$W/ti
 ok "the use of prefill is what the text says" said "multipliers work $(printf %.0f "$(used 1)") % of the time"
 ok "the use of decode, too" said "work $(used 3) % of it"
 ok "both formats take the same time" [ "$(sed 's/ MAC, \([0-9]*\) .*/ \1/' "$W/times" | sort -u | wc -l)" = 2 ]
+
+files_of "$ROOT/docs/describe.md"
+ok "the format of the guide is no part of sqsim" [ ! -e "$ROOT/sim/format/scaled/formats/if3.yaml" ]
+for i in $(seq "$(grep -c '^```sh' "$ROOT/docs/describe.md")"); do
+  ok "your format, command $i" follow "$(block "$i" describe.md)"
+done
+ok "your format: four lengths, other bits each" [ "$(grep -o '[0-9.]* stored' "$W.out" | sort -u | wc -l)" = 4 ]
 
 while read -r command; do
   ok "five minutes: $command" follow "$command"
