@@ -3,11 +3,12 @@
 """Formats as data (SPEC Q.9) a second time: slow, and written from SPEC alone.
 
     described.py random PROGRAM DIR FIRST COUNT SEED   so many random descriptions, of the numbers from FIRST
+    described.py cases PROGRAM DIR FIRST COUNT SEED    what `sqsim vectors` asks of a unit for them
     described.py files PROGRAM DIR FILE...             these descriptions, on random weights
     described.py authors PROGRAM DIR hif4|mxfp4 FILE   a description against its authors' arithmetic, restated here
 
 Each encodes random weights by PROGRAM and by the model here, and compares codes, scales, exponents and the scale
-above the blocks byte for byte; with LIBRARY (libsqsim.so) in the environment the decoded weights too. A line on
+above the blocks byte for byte; with LIBRARY (libsqsim.so) in the environment the decoded weights and products too. A line on
 what differs first; exit 1 where something does.
 
 Numbers are Python floats. One operation of binary32 is one of binary64, rounded to binary32: that is the one rounding
@@ -34,6 +35,20 @@ def fl(x):
         return struct.unpack("<f", struct.pack("<f", x))[0]
     except OverflowError:
         return math.copysign(math.inf, x)
+
+
+def fl_exact(x):
+    """The nearest binary32 of a rational, ties to even."""
+    if x == 0:
+        return 0.0
+    unit = Fraction(2) ** max(floor_log2(abs(x)) - 23, -149)
+    return fl(float(round(x / unit) * unit)) if abs(x) < Fraction(2) ** 128 else math.copysign(math.inf, x)
+
+
+def to_24_bits(x):
+    """A rational rounded to 24 bits, whatever its exponent."""
+    unit = Fraction(2) ** (floor_log2(x) - 23)
+    return round(x / unit) * unit
 
 
 def bf(x):
@@ -236,7 +251,8 @@ class Format:
         self.is_absolute = top.get("by") == "absolute_error"
         self.is_sign = top.get("stored") == "scale_sign"
         self.grid_bits = 0 if self.is_sign else {1: 0, 2: 1, 3: 2, 4: 2}[len(self.grids)]
-        self.has_global = d.get("tensor_scale", "none") != "none"
+        self.tensor_scale, self.operands = d["tensor_scale"], d.get("operands", "both")
+        self.has_global = self.tensor_scale != "none"
         self.is_bfloat16 = top.get("divide") == "bfloat16"
 
     def read_levels(self, levels):
@@ -256,6 +272,15 @@ class Format:
         if not self.has_global or amax == 0:
             return 1.0
         return fl(amax / fl(self.values[-1] * self.tries[0][1])) or 1.0
+
+    def above_token(self, token):
+        """That of a token of activations: `token2` the smallest power of two at which nothing is out of reach."""
+        amax, limit = max(map(abs, token)), fl(self.values[-1] * self.tries[0][1])
+        if self.tensor_scale != "token2" or amax == 0:
+            return self.above_blocks([token])
+        e = floor_log2(Fraction(amax) / Fraction(limit))
+        e += Fraction(2) ** e * Fraction(limit) < Fraction(amax)
+        return fl(2.0 ** e) or 1.0
 
     def first_code(self, grid, c, amax, g):
         if self.is_bfloat16:
@@ -352,6 +377,42 @@ class Format:
         return out, decoded
 
 
+    def integers(self, row, g):
+        """A row as products take it: of each block its scale and its elements."""
+        for first in range(0, len(row), self.length):
+            grid, code, exponents, codes, _ = self.block(row[first:first + self.length], g)
+            up = [sum(level[i // length] for (length, _, _), level in zip(self.levels, exponents)) for i in range(self.length)]
+            yield Fraction(self.values[code]), [Fraction(self.grids[grid].value[c]) * 2 ** u for c, u in zip(codes, up)]
+
+    def product(self, rows, tokens):
+        """y[m][n] by SPEC Q.7."""
+        y, g_w = [], self.above_blocks(rows)
+        weights = [list(self.integers(row, g_w)) for row in rows]
+        for token in tokens:
+            if self.operands == "weights":
+                back = self.encode(rows)[1]
+                y.append([fl(sum_in_order(v * x for v, x in zip(row, token))) + 0.0 for row in back])
+                continue
+            g = self.above_token(token)
+            both, line = to_24_bits(Fraction(g_w) * Fraction(g)), []
+            x = list(self.integers(token, g))
+            for w in weights:
+                total = 0.0
+                for (s_w, a), (s_x, b) in zip(w, x):
+                    p = fl_exact(sum(u * v for u, v in zip(a, b)))
+                    total = fl(total + fl_exact(Fraction(p) * s_w * s_x))
+                line.append(fl_exact(Fraction(total) * both) + 0.0)
+            y.append(line)
+        return y
+
+
+def sum_in_order(terms):
+    total = 0.0
+    for t in terms:
+        total += t
+    return total
+
+
 class Bits:
     """A stream, least significant bit first."""
 
@@ -382,24 +443,33 @@ def read_tensors(path):
     return {n.split(".")[-1]: data[a:b] for n, (a, b) in at.items()}, header.get("__metadata__", {})
 
 
-def decode(path, n, k):
-    """The rows that the library decodes from a file; None without LIBRARY."""
+def by_library(path, n, k, tokens):
+    """What the library makes of a file: its decoded rows, and the product with tokens. None without LIBRARY."""
     if "LIBRARY" not in os.environ:
         return None
-    lib = ctypes.CDLL(os.environ["LIBRARY"])
+    lib, m = ctypes.CDLL(os.environ["LIBRARY"]), len(tokens)
     error, file, layer = ctypes.create_string_buffer(512), ctypes.c_void_p(), ctypes.c_void_p()
-    out = (ctypes.c_float * (n * k))()
-    for rc in (lib.sqsim_file_open(path.encode(), None, ctypes.byref(file), error),
-               lib.sqsim_file_load(file, ctypes.c_size_t(0), ctypes.byref(layer), error),
-               lib.sqsim_decode(layer, out, error)):
-        if rc:
+    w, x, y = (ctypes.c_float * (n * k))(), (ctypes.c_float * (m * k))(*sum(tokens, [])), (ctypes.c_float * (m * n))()
+    for call in (lambda: lib.sqsim_file_open(path.encode(), None, ctypes.byref(file), error),
+                 lambda: lib.sqsim_file_load(file, ctypes.c_size_t(0), ctypes.byref(layer), error),
+                 lambda: lib.sqsim_decode(layer, w, error),
+                 lambda: lib.sqsim_product(layer, x, ctypes.c_size_t(m), y, error)):
+        if call():
             raise AssertionError(error.raw[4:].split(b"\0")[0].decode())
     lib.sqsim_layer_free(layer)
     lib.sqsim_file_close(file)
-    return [list(out[i * k:(i + 1) * k]) for i in range(n)]
+    return [list(w[i * k:(i + 1) * k]) for i in range(n)], [list(y[i * n:(i + 1) * n]) for i in range(m)]
 
 
-def compare(program, where, text, rows):
+def first_difference(what, got, want):
+    for i, (a, b) in enumerate(zip(got, want)):
+        for j, (v, u) in enumerate(zip(a, b)):
+            if struct.pack("<f", v) != struct.pack("<f", u):
+                return f"{what}[{i}][{j}] is {v!r}, want {u!r}"
+    return None
+
+
+def compare(program, where, text, rows, tokens):
     """None, or a sentence on what differs between program and model."""
     yaml, weights, encoded = (os.path.join(where, n) for n in ("d.yaml", "w.safetensors", "e.st"))
     with open(yaml, "w") as f:
@@ -410,7 +480,8 @@ def compare(program, where, text, rows):
         done = subprocess.run([program] + command, capture_output=True, text=True)
         if done.returncode:
             return f"{command[0]}: exit {done.returncode}: {done.stderr.strip()}"
-    want, back = Format(text).encode(rows)
+    f = Format(text)
+    want, back = f.encode(rows)
     got, metadata = read_tensors(encoded)
     if set(got) != set(want):
         return f"tensors {sorted(got)}, want {sorted(want)}"
@@ -423,12 +494,60 @@ def compare(program, where, text, rows):
             return f"{name}: byte {i} of {len(a)} is {a[i]:#04x}, want {b[i]:#04x}"
     if "description" not in metadata:
         return "the file has no description"
-    read = decode(encoded, len(rows), len(rows[0]))
-    if read is not None:
-        for i, (a, b) in enumerate(zip(read, back)):
-            for j, (v, w) in enumerate(zip(a, b)):
-                if struct.pack("<f", v) != struct.pack("<f", w):
-                    return f"decoded [{i}][{j}] is {v!r}, want {w!r}"
+    read = by_library(encoded, len(rows), len(rows[0]), tokens)
+    return read and (first_difference("decoded", read[0], back) or
+                     first_difference("product", read[1], f.product(rows, tokens)))
+
+
+# ---- cases of a unit ------------------------------------------------------------------------------------------------
+def real(bits):
+    return struct.unpack("<f", struct.pack("<I", bits))[0]
+
+
+def answer(f, rule, i):
+    """What the case i of `sqsim vectors` asks of a unit for the format f."""
+    def grid(scale):
+        return f.grids[scale >> 7 if f.is_sign else 0]
+
+    def value(scale):
+        return f.values[scale & 127 if f.is_sign else scale]
+
+    if rule == "decode":
+        return {"value": [struct.unpack("<I", struct.pack("<f", grid(i.get("scale", [0])[0]).value[i["code"][0]] + 0.0))[0]]}
+    if rule in ("encode", "tie"):
+        return {"code": [grid(i.get("scale", [0])[0]).code(real(i["x"][0]))]}
+    if rule == "scale":
+        chosen, code = f.block([real(x) for x in i["x"]], real(i["global"][0]) if f.has_global else 1.0)[:2]
+        return {"scale": [code | (chosen << 7 if f.is_sign else 0)]}
+    if rule == "code":
+        scale = i["scale"][0]
+        which = scale >> 7 if f.is_sign else 0
+        g = real(i["global"][0]) if f.has_global else 1.0
+        return {"code": f.attempt([real(x) for x in i["x"]], which, scale & 127 if f.is_sign else scale, g)[1]}
+    total = 0.0
+    for j in range(len(i["w_scale"])):
+        w, x = i["w_scale"][j], i["x_scale"][j]
+        at = slice(j * f.length, (j + 1) * f.length)
+        p = sum(Fraction(grid(w).value[a]) * Fraction(grid(x).value[b]) for a, b in zip(i["w_code"][at], i["x_code"][at]))
+        both = Fraction(value(w)) * Fraction(value(x))  # exact: exponents of e8m0 are added
+        total = fl(total + fl_exact(Fraction(fl_exact(p)) * both))
+    return {"y": [struct.unpack("<I", struct.pack("<f", total))[0]]}
+
+
+def cases(program, where, text):
+    """None, or the first case of the suite of a format whose answer is another here."""
+    with open(os.path.join(where, "d.yaml"), "w") as yaml:
+        yaml.write(text)
+    done = subprocess.run([program, "vectors", "--format", yaml.name, "--out", where], capture_output=True, text=True)
+    if done.returncode:
+        return f"vectors: exit {done.returncode}: {done.stderr.strip()}"
+    f = Format(text)
+    with open(os.path.join(where, f"{f.name}.jsonl")) as suite:
+        for line in suite:
+            case = json.loads(line)
+            got = answer(f, case["rule"], case["in"])
+            if got != case["out"]:
+                return f"rule {case['rule']}, case {case['case']}: {case['out']}, want {got}"
     return None
 
 
@@ -557,9 +676,10 @@ def as_text(rng, d):
     return "\n".join(out) + "\n"
 
 
-def random_weights(rng, f):
+def random_weights(rng, f, k=None):
     """Rows with what is hard: ties, zeros of both signs, blocks far apart, numbers next to ties."""
-    n, k = rng.randrange(1, 4), rng.choice([f.length, 2 * f.length, 2 * f.length + rng.randrange(1, f.length), rng.randrange(1, f.length + 1)])
+    n = rng.randrange(1, 4)
+    k = k or rng.choice([f.length, 2 * f.length, 2 * f.length + rng.randrange(1, f.length), rng.randrange(1, f.length + 1)])
     spread, base, rows = rng.choice([0, 2, 10, 30]), rng.choice([0, 0, 0, -20, 20, -100]), []
     values = sorted({abs(v) for g in f.grids for v in g.value.values()})
     halves = values + [(a + b) / 2 for a, b in zip(values, values[1:])]
@@ -620,25 +740,27 @@ def mxfp4_by_authors(x):
 
 
 def authors(program, where, which, path):
-    """100 tensors: the program equals the model, and the model's values are those of the authors."""
+    """100 tensors, ten in a file: the program equals the model, and the model's values are those of the authors."""
     with open(path) as f:
         text = f.read()
     rule, length = {"hif4": (hif4_by_authors, 64), "mxfp4": (mxfp4_by_authors, 32)}[which]
-    for t in range(100):
-        rng = random.Random(f"{which} {t}")
-        e, spread = rng.randrange(-12, 13), rng.choice([0, 0, 3, 8])
-        rows = [[fl(math.ldexp(rng.gauss(0, 1), e + rng.randrange(-spread, spread + 1))) for _ in range(2 * length)] for _ in range(2)]
-        if which == "mxfp4" or t % 3 == 0:  # weights of real files
-            rows = [[struct.unpack("<f", struct.pack("<I", struct.unpack("<I", struct.pack("<f", v))[0] & 0xFFFF0000))[0]
-                     for v in row] for row in rows]
-        if t % 10 == 3:
-            rows[0][:length] = [0.0] * length
-        said = compare(program, where, text, rows)
+    for t in range(10):
+        rng, rows = random.Random(f"{which} {t}"), []
+        for tensor in range(10):
+            e, spread = rng.randrange(-12, 13), rng.choice([0, 0, 3, 8])
+            row = [fl(math.ldexp(rng.gauss(0, 1), e + rng.randrange(-spread, spread + 1))) for _ in range(4 * length)]
+            if which == "mxfp4" or tensor % 3 == 0:  # bfloat16, as weights of real files
+                row = [struct.unpack("<f", struct.pack("<I", struct.unpack("<I", struct.pack("<f", v))[0] & 0xFFFF0000))[0]
+                       for v in row]
+            if tensor == 3:
+                row[:length] = [0.0] * length
+            rows += [row[:2 * length], row[2 * length:]]
+        said = compare(program, where, text, rows, rows[:1])
         want = [[v for i in range(0, len(row), length) for v in rule(row[i:i + length])] for row in rows]
         if said is None and Format(text).encode(rows)[1] != want:
             said = "the authors have other values"
         if said:
-            print(f"tensor {t}: {said}")
+            print(f"tensors {10 * t}..: {said}")
             return 1
     print(f"{which}: 100 tensors")
     return 0
@@ -650,13 +772,28 @@ def random_ones(program, where, first, count, seed):
     for i in range(int(first), int(first) + int(count)):
         rng = random.Random(f"{seed} {i}")
         text = as_text(rng, random_description(rng, f"random_{i}"))
-        said = compare(program, where, text, random_weights(rng, Format(text)))
+        f = Format(text)
+        rows = random_weights(rng, f)
+        said = compare(program, where, text, rows, random_weights(rng, f, len(rows[0])))
         if said:
             failed += 1
             print(f"description {i} of seed {seed}: {said}")
             with open(os.path.join(where, f"failed_{i}.yaml"), "w") as f:
                 f.write(text)
     print(f"{count} descriptions, {failed} differ")
+    return failed
+
+
+def random_cases(program, where, first, count, seed):
+    failed = 0
+    for i in range(int(first), int(first) + int(count)):
+        rng = random.Random(f"{seed} {i}")
+        text = as_text(rng, random_description(rng, f"random_{i}"))
+        said = cases(program, where, text)
+        if said:
+            failed += 1
+            print(f"description {i} of seed {seed}: {said}"[:400])
+    print(f"cases of {count} descriptions, {failed} differ")
     return failed
 
 
@@ -667,7 +804,9 @@ def given_ones(program, where, *files):
             text = f.read()
         rng = random.Random(path.rsplit("/", 1)[-1])
         for _ in range(3):
-            said = compare(program, where, text, random_weights(rng, Format(text)))
+            f = Format(text)
+            rows = random_weights(rng, f)
+            said = compare(program, where, text, rows, random_weights(rng, f, len(rows[0])))
             if said:
                 failed += 1
                 print(f"{path}: {said}")
@@ -677,5 +816,5 @@ def given_ones(program, where, *files):
 
 
 if __name__ == "__main__":
-    ways = {"random": random_ones, "files": given_ones, "authors": authors}
+    ways = {"random": random_ones, "cases": random_cases, "files": given_ones, "authors": authors}
     sys.exit(1 if ways[sys.argv[1]](*sys.argv[2:]) else 0)
