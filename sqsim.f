@@ -51,6 +51,7 @@ rtl/output/sq_hadamard.sv
 rtl/output/sq_combine.sv
 rtl/flow/sq_fifo.sv
 rtl/output/sq_output.sv
+rtl/scaled/sq_element_table.sv
 rtl/scaled/sq_block_line.sv
 rtl/scaled/sq_dot_element.sv
 rtl/scaled/sq_scale_pair.sv

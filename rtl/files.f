@@ -50,6 +50,7 @@ output/sq_hadamard.sv
 output/sq_combine.sv
 flow/sq_fifo.sv
 output/sq_output.sv
+scaled/sq_element_table.sv
 scaled/sq_block_line.sv
 scaled/sq_dot_element.sv
 scaled/sq_scale_pair.sv

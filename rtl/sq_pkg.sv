@@ -43,12 +43,22 @@ package sq_pkg;
   localparam int unsigned ELEMENT_PLUS = 9;  // E2M1; the largest of a block is 1.3 fixed point
   localparam int unsigned ELEMENT_IF4 = 10;  // E2M1, or INT4 where the scale of the block has a sign
   localparam int unsigned ELEMENT_RAZER = 11;  // E2M1; -0 is 5 with the sign of the scale
+  localparam int unsigned ELEMENT_TABLE = 12;  // what sq_element_table decodes
+
+  // A table (SPEC Q.9) is a number of these fields, from the lowest bit on:
+  //   0  ELEMENT_TABLE                         5  bits of a code, less 2     7  fraction bits
+  //   10 the sign of the scale is the grid     11 stored bits of the grid
+  //   13, 15  bits of the exponent of each sub-block of the first and of the second level
+  //   17 log2 of the sub-blocks of the first level in a block, 20 of the second in one of the first
+  //   23 largest magnitude of what is multiplied, 1..127
 
   // The scale of a block: enum sq_scaled_scale.
   localparam int unsigned SCALE_NONE = 0;
   localparam int unsigned SCALE_E4M3 = 1;
   localparam int unsigned SCALE_E8M0 = 2;
   localparam int unsigned SCALE_POW4 = 3;  // 2^0 .. 2^15 times what the row has in common
+  localparam int unsigned SCALE_UE5M3 = 4;  // 2^-17 .. 114688
+  localparam int unsigned SCALE_E6M2 = 5;  // 2^-48 .. 1.5 * 2^15, no zero
 
   // How sq_act_scale finds the scale of a block: enum sq_scaled_choose.
   localparam int unsigned CHOOSE_LARGEST = 0;  // from its largest element
@@ -136,11 +146,42 @@ package sq_pkg;
     endcase
   endfunction
 
+  // Bits at..at + width - 1 of the number of a table; what a number says apart from them.
+  function automatic int unsigned field(int unsigned element, int unsigned at, int unsigned width);
+    field = (element >> at) & ((32'd1 << width) - 1);
+  endfunction
+
+  function automatic int unsigned element_kind(int unsigned element);
+    element_kind = field(element, 0, 5);
+  endfunction
+
+  // Whether the sign of a block's scale says what its elements stand for.
+  function automatic int unsigned element_has_sign(int unsigned element);
+    case (element_kind(element))
+      sq_pkg::ELEMENT_TABLE: element_has_sign = field(element, 10, 1);
+      sq_pkg::ELEMENT_IF4, sq_pkg::ELEMENT_RAZER: element_has_sign = 1;
+      default: element_has_sign = 0;
+    endcase
+  endfunction
+
+  // Bits of a block beside codes and scale, as they are stored: of its grid, then the exponents of its sub-blocks.
+  function automatic int unsigned element_sub_w(int unsigned element);
+    element_sub_w = field(element, 11, 2) + (field(element, 13, 2) << field(element, 17, 3)) +
+        (field(element, 15, 2) << (field(element, 17, 3) + field(element, 20, 3)));
+    if (element_kind(element) != sq_pkg::ELEMENT_TABLE) element_sub_w = 0;
+  endfunction
+
+  // Width of a port for them: one unused bit without.
+  function automatic int unsigned sub_port_w(int unsigned element);
+    sub_port_w = (element_sub_w(element) > 0) ? element_sub_w(element) : 1;
+  endfunction
+
   // Bits of an element as it is stored and, signed, as it is multiplied; fraction bits of the latter:
   // E2M1 is counted in halves, -12 .. 12. Of E4M3 and E5M2 a significand and, above it, a shift are
   // multiplied (element_exp_w bits); the largest magnitude is that of the shifted one.
   function automatic int unsigned element_code_w(int unsigned element);
-    case (element)
+    case (element_kind(element))
+      sq_pkg::ELEMENT_TABLE: element_code_w = 2 + field(element, 5, 2);
       sq_pkg::ELEMENT_INT5: element_code_w = 5;
       sq_pkg::ELEMENT_E2M3, sq_pkg::ELEMENT_E3M2: element_code_w = 6;
       sq_pkg::ELEMENT_E4M3, sq_pkg::ELEMENT_E5M2, sq_pkg::ELEMENT_INT8, sq_pkg::ELEMENT_MXINT8:
@@ -150,7 +191,8 @@ package sq_pkg;
   endfunction
 
   function automatic int unsigned element_w(int unsigned element);
-    case (element)
+    case (element_kind(element))
+      sq_pkg::ELEMENT_TABLE: element_w = $clog2(element_max(element) + 1) + 1;
       sq_pkg::ELEMENT_INT4: element_w = 4;
       sq_pkg::ELEMENT_E2M3: element_w = 7;
       sq_pkg::ELEMENT_INT8, sq_pkg::ELEMENT_MXINT8: element_w = 8;
@@ -169,7 +211,8 @@ package sq_pkg;
   endfunction
 
   function automatic int unsigned element_fraction(int unsigned element);
-    case (element)
+    case (element_kind(element))
+      sq_pkg::ELEMENT_TABLE: element_fraction = field(element, 7, 3);
       sq_pkg::ELEMENT_E2M1, sq_pkg::ELEMENT_PLUS, sq_pkg::ELEMENT_IF4, sq_pkg::ELEMENT_RAZER:
         element_fraction = 1;
       sq_pkg::ELEMENT_E2M3: element_fraction = 3;
@@ -182,7 +225,8 @@ package sq_pkg;
   endfunction
 
   function automatic int unsigned element_max(int unsigned element);  // the largest magnitude
-    case (element)
+    case (element_kind(element))
+      sq_pkg::ELEMENT_TABLE: element_max = field(element, 23, 7);
       sq_pkg::ELEMENT_INT5: element_max = 16;
       sq_pkg::ELEMENT_E2M1, sq_pkg::ELEMENT_RAZER: element_max = 12;
       sq_pkg::ELEMENT_IF4: element_max = 14;
@@ -212,19 +256,33 @@ package sq_pkg;
     endcase
   endfunction
 
-  // Bits of a scale: its significand as an integer, and the largest shift of that integer.
+  // Bits of a scale: of its significand as an integer, and of the exponent.
   function automatic int unsigned scale_sig_w(int unsigned scale);
-    scale_sig_w = (scale == sq_pkg::SCALE_E4M3) ? 4 : 1;
+    case (scale)
+      sq_pkg::SCALE_E4M3, sq_pkg::SCALE_UE5M3: scale_sig_w = 4;
+      sq_pkg::SCALE_E6M2: scale_sig_w = 3;
+      default: scale_sig_w = 1;
+    endcase
+  endfunction
+
+  function automatic int unsigned scale_exp_w(int unsigned scale);
+    case (scale)
+      sq_pkg::SCALE_E8M0: scale_exp_w = 8;
+      sq_pkg::SCALE_UE5M3: scale_exp_w = 5;
+      sq_pkg::SCALE_E6M2: scale_exp_w = 6;
+      default: scale_exp_w = 4;
+    endcase
   endfunction
 
   // Bits of the significand and of the exponent of a pair of scales (sq_scale_pair).
   function automatic int unsigned pair_sig_w(int unsigned a, int unsigned b);
-    pair_sig_w = (a == sq_pkg::SCALE_E4M3 ? 4 : 0) + (b == sq_pkg::SCALE_E4M3 ? 4 : 0);
+    pair_sig_w = (scale_sig_w(a) > 1 ? scale_sig_w(a) : 0) + (scale_sig_w(b) > 1 ? scale_sig_w(b) : 0);
     if (pair_sig_w == 0) pair_sig_w = 1;
   endfunction
 
   function automatic int unsigned pair_exp_w(int unsigned a, int unsigned b);
-    pair_exp_w = (a == sq_pkg::SCALE_E8M0 || b == sq_pkg::SCALE_E8M0) ? 10 : 7;
+    pair_exp_w = (a == sq_pkg::SCALE_E8M0 || b == sq_pkg::SCALE_E8M0) ? 10 :
+        (a == sq_pkg::SCALE_E6M2 || b == sq_pkg::SCALE_E6M2) ? 8 : 7;
   endfunction
 
   // Register stages of sq_array_scaled between its operands and the accumulator.
@@ -248,10 +306,10 @@ package sq_pkg;
     parts_pairs = (high == sq_pkg::HIGH_SPLIT) ? 1 : (weight_high != 0) ? 4 : 2;
   endfunction
 
-  // Bits of a block of a line as it is stored: codes, high codes, mask, scales, place.
+  // Bits of a block of a line as it is stored: codes, high codes, mask, scales, place, bits of sub-blocks.
   function automatic int unsigned scaled_line_w(int unsigned b, int unsigned k, int unsigned high,
                                                 int unsigned element);
-    scaled_line_w = b * element_code_w(element) + 8;
+    scaled_line_w = b * element_code_w(element) + 8 + element_sub_w(element);
     if (k > 0) scaled_line_w = scaled_line_w + k * element_code_w(high_element(high, element));
     if (k > 0 && high == sq_pkg::HIGH_SPLIT) scaled_line_w = scaled_line_w + b;
     if (k > 0 && high == sq_pkg::HIGH_BLOCK) scaled_line_w = scaled_line_w + 8;

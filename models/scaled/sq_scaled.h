@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "models/scaled/sq_bs.h"
+#include "models/scaled/sq_bs_table.h"
 
 enum sq_scaled_element {
     SQ_SCALED_INT4 = 0,
@@ -26,6 +26,7 @@ enum sq_scaled_element {
     SQ_SCALED_PLUS = 9,   // E2M1; the largest of a block is 1.3 fixed point
     SQ_SCALED_IF4 = 10,   // E2M1, or INT4 where the scale of the block has a sign
     SQ_SCALED_RAZER = 11, // E2M1; -0 is 5 with the sign of the scale
+    SQ_SCALED_TABLE = 12, // what sq_element_table decodes; a number of fields (SQ_SCALED_TABLE_OF)
     SQ_SCALED_ELEMENTS
 };
 enum sq_scaled_scale {
@@ -33,6 +34,8 @@ enum sq_scaled_scale {
     SQ_SCALED_E4M3 = 1,
     SQ_SCALED_E8M0 = 2,
     SQ_SCALED_POW4 = 3, // 2^0..2^15; what the row has in common is above the blocks
+    SQ_SCALED_UE5M3 = 4,
+    SQ_SCALED_E6M2 = 5,
 };
 // What stores the high elements of a block (SPEC Q.5): codes are those of the low ones and high_per_block
 // high ones, in ascending position.
@@ -58,8 +61,8 @@ enum sq_scaled_error {
     SQ_SCALED_ERRORS = 3
 };
 
-enum sq_element
-sq_scaled_element_of(enum sq_scaled_element e); // models/scaled/sq_element.h has its numbers
+enum sq_element sq_scaled_element_of(
+    enum sq_scaled_element e); // models/scaled/sq_element.h has its numbers; not of a table
 // Stored bits of an element; bits, largest magnitude (of any code) and fraction bits of what is
 // multiplied: an integer (E2M1 is counted in halves), of E4M3 and E5M2 a significand and a shift.
 unsigned sq_scaled_code_bits(enum sq_scaled_element e);
@@ -68,12 +71,53 @@ unsigned sq_scaled_element_max(enum sq_scaled_element e);
 unsigned sq_scaled_element_fraction(enum sq_scaled_element e);
 // Whether the sign bit of a block's scale, E4M3, says what its elements stand for (SQ_BS_SCALE_SIGN).
 bool sq_scaled_has_sign(enum sq_scaled_element e);
-// The code of the largest magnitude that an element has, of either sign.
+// The code of the largest magnitude that an element has, of either sign. Not of a table.
 uint8_t sq_scaled_element_end(enum sq_scaled_element e, bool is_negative);
 
-// Whether a byte is a scale of this kind: E4M3 without sign and NaN, E8M0 without NaN, 0..15.
+// ---- tables ---------------------------------------------------------------------------------
+// A table (SPEC Q.9) is an element by a number of fields (rtl/sq_pkg.sv), which says all but what its
+// codes stand for. Those are bytes, two's complement: code c of grid g is byte 32 g + c, the lowest byte
+// of a word first. They stand behind the parameters of a block (SQ_PARAMS_MAX).
+
+enum { SQ_SCALED_TABLE_WORDS = 32, SQ_SCALED_NO_VALUE = -128 };
+
+// Without sub-blocks: bits of a code, fraction bits, whether the sign of the scale is the grid, the largest
+// magnitude.
+#define SQ_SCALED_TABLE_OF(bits, fraction, has_sign, most)                                         \
+    (SQ_SCALED_TABLE | ((bits)-2u) << 5 | (fraction) << 7 | (has_sign) << 10 | (most) << 23)
+#define SQ_SCALED_FOUR(a, b, c, d)                                                                 \
+    (((unsigned)(a)&0xffu) | ((unsigned)(b)&0xffu) << 8 | ((unsigned)(c)&0xffu) << 16 |            \
+     ((unsigned)(d)&0xffu) << 24)
+
+struct sq_scaled_table {
+    unsigned code_bits, fraction, most, n_grids;
+    bool has_sign;
+    unsigned grid_bits,
+        exponent_bits[SQ_BS_TABLE_LEVELS];  // stored bits, of a block and of a sub-block
+    unsigned log2_subs[SQ_BS_TABLE_LEVELS]; // sub-blocks of that level in a block
+};
+
+bool sq_scaled_is_table(enum sq_scaled_element e);
+struct sq_scaled_table sq_scaled_table(enum sq_scaled_element e); // of a table
+// The element that multiplies what the description says: a built-in one where all its codes are those of it, else
+// a table; and into words what the codes of a table stand for.
+enum sq_scaled_element sq_scaled_element_of_table(const struct sq_bs_table *t,
+                                                  unsigned words[SQ_SCALED_TABLE_WORDS]);
+enum sq_scaled_scale sq_scaled_scale_of_table(const struct sq_bs_table *t);
+// Whether only a description says what blocks stand for; it, with what decodes blocks of `bank` codes, none of 32 values
+// or more, and nothing of how they are encoded.
+bool sq_scaled_is_described(enum sq_scaled_element e, enum sq_scaled_scale scale);
+struct sq_bs_table sq_scaled_description(enum sq_scaled_element e, const unsigned *words,
+                                         enum sq_scaled_scale scale, unsigned bank);
+// What a code stands for without exponents, or SQ_SCALED_NO_VALUE.
+int sq_scaled_table_value(const unsigned *words, unsigned grid, unsigned code);
+// Stored bits of a block beside codes and scale: of the grid, then of the exponents; 0 of other elements.
+unsigned sq_scaled_sub_bits(enum sq_scaled_element e);
+
+// Whether a byte is a scale of this kind: E4M3 without sign and NaN, 0..15, the others without NaN.
 bool sq_scaled_is_scale(enum sq_scaled_scale s, uint8_t code);
-// The scale as an integer, in units of the smallest one: E4M3 of 2^-9. Not of E8M0.
+uint8_t sq_scaled_one(enum sq_scaled_scale s); // the code of 1; of NONE and POW4 that of E4M3
+// The scale as an integer, in units of the smallest one: E4M3 of 2^-9. Of E4M3, POW4 and NONE.
 uint32_t sq_scaled_units(enum sq_scaled_scale s, uint8_t code);
 
 // High elements beside low ones: INT4 (upper nibbles), INT8, or E4M3 beside E2M1.

@@ -163,7 +163,7 @@ module sq_core #(
       .HasMinusZero(1'b0)
     ) u_act_line (
       .code_i(act), .skip_i(~{Rows{lane_used}}), .scale_i(8'd0),
-      .place_i({sq_pkg::index_w(Rows * LowLanes){1'b0}}), .element_o(act_element),
+      .place_i({sq_pkg::index_w(Rows * LowLanes){1'b0}}), .sub_i(1'b0), .element_o(act_element),
       .sig_o(), .exp_o(), .error_o(), .code_error_o(act_bad), .place_error_o()
     );
     sq_block_line #(
@@ -171,7 +171,7 @@ module sq_core #(
       .HasMinusZero(1'b0)
     ) u_hi_line (
       .code_i(hi), .skip_i(hi_surplus), .scale_i(8'd0),
-      .place_i({sq_pkg::index_w(Cols * HighLanes){1'b0}}), .element_o(hi_element),
+      .place_i({sq_pkg::index_w(Cols * HighLanes){1'b0}}), .sub_i(1'b0), .element_o(hi_element),
       .sig_o(), .exp_o(), .error_o(), .code_error_o(hi_bad), .place_error_o()
     );
   end else begin : gen_integer
@@ -243,7 +243,7 @@ module sq_core #(
         .BankLen(LowLanes), .Element(sq_pkg::ELEMENT_E2M1), .Scale(sq_pkg::SCALE_NONE)
       ) u_line (
         .code_i(clean), .skip_i({LowLanes{1'b0}}), .scale_i(8'd0),
-        .place_i({sq_pkg::index_w(LowLanes){1'b0}}), .element_o(low_element),
+        .place_i({sq_pkg::index_w(LowLanes){1'b0}}), .sub_i(1'b0), .element_o(low_element),
         .sig_o(), .exp_o(), .error_o(), .code_error_o(), .place_error_o()
       );
     end else begin : gen_low_integer

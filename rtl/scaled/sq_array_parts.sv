@@ -161,7 +161,7 @@ module sq_array_parts #(
       sq_block_line #(.BankLen(BankLen), .Element(WeightElement), .Scale(WeightScale)) u_line (
         .code_i(in_weight_i[c*BankLen*WeightCodeW +: BankLen*WeightCodeW]),
         .skip_i({BankLen{1'b0}}), .scale_i(in_weight_scale_i[c*8 +: 8]),
-        .place_i({sq_pkg::index_w(BankLen){1'b0}}),
+        .place_i({sq_pkg::index_w(BankLen){1'b0}}), .sub_i(1'b0),
         .element_o(column[c*ColumnW +: WeightLineW]),
         .sig_o(column[c*ColumnW+WeightLineW +: WeightSigW]),
         .exp_o(column[c*ColumnW+WeightLineW+WeightSigW +: 8]), .error_o(scale_error),

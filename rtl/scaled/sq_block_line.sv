@@ -9,14 +9,17 @@
 //   IF4                2 times the value: of E2M1, or of INT4 where the scale of the block has a sign
 //   RAZER              2 times the value of E2M1; -0 is 5 with the sign of the scale
 //   E4M3, E5M2         a signed significand in the low bits and a shift above it
+//   TABLE              what sq_element_table makes of it, and of the bits of its sub-blocks
 // Scales:
 //   E4M3  value = sig_o * 2^(exp_o - 9), exp_o = 0 for subnormals and the smallest normals
 //   E8M0  value = 2^(exp_o - 127), sig_o = 1
 //   POW4  value = 2^exp_o, sig_o = 1
+//   UE5M3 value = sig_o * 2^(exp_o - 17), as E4M3
+//   E6M2  value = sig_o * 2^(exp_o - 50)
 // A scale that is no number, or has a sign that says nothing, is an error; its block is taken as zeros. So is a code
 // of no value, but where skip_i says that it is none (mask codes, low nibbles of split codes): the
-// lowest integer is taken as it is, of IF4 and what is no number in E4M3 or E5M2 as zero. So is a place in a
-// block whose scale code is 0.
+// lowest integer is taken as it is, of IF4, a table and what is no number in E4M3 or E5M2 as zero. So is a place in
+// a block whose scale code is 0.
 module sq_block_line #(
   parameter  int unsigned BankLen = 16,
   parameter  int unsigned Element = sq_pkg::ELEMENT_E2M1,
@@ -25,12 +28,15 @@ module sq_block_line #(
   localparam int unsigned CodeW = sq_pkg::element_code_w(Element),
   localparam int unsigned ElementW = sq_pkg::element_w(Element),
   localparam int unsigned PlaceW = sq_pkg::index_w(BankLen),
+  localparam int unsigned SubW = sq_pkg::element_sub_w(Element),
+  localparam int unsigned SubPortW = sq_pkg::sub_port_w(Element),
   localparam int unsigned SigW = sq_pkg::scale_sig_w(Scale)
 ) (
   input  logic [BankLen*CodeW-1:0]    code_i,  // element 0 in the low bits
   input  logic [BankLen-1:0]          skip_i,
   input  logic [7:0]                  scale_i,
   input  logic [PlaceW-1:0]           place_i,  // PLUS
+  input  logic [SubPortW-1:0]         sub_i,    // TABLE: stored bits of the grid, of exponents of sub-blocks
   output logic [BankLen*ElementW-1:0] element_o,
   output logic [SigW-1:0]             sig_o,
   output logic [7:0]                  exp_o,
@@ -39,7 +45,7 @@ module sq_block_line #(
   output logic                        place_error_o
 );
 
-  localparam bit HasSign = Element == sq_pkg::ELEMENT_IF4 || Element == sq_pkg::ELEMENT_RAZER;
+  localparam bit HasSign = sq_pkg::element_has_sign(Element) != 0;
   if (HasSign && Scale != sq_pkg::SCALE_E4M3) begin : gen_bad_sign
     $error("elements that the scale's sign tells apart have scales of E4M3");
   end
@@ -51,6 +57,14 @@ module sq_block_line #(
     assign error_o = scale_i == 8'hff;
     assign sig_o = 1'b1;
     assign exp_o = scale_i;
+  end else if (Scale == sq_pkg::SCALE_UE5M3) begin : gen_ue5m3
+    assign error_o = scale_i == 8'hff;
+    assign sig_o = {scale_i[7:3] != '0, scale_i[2:0]};
+    assign exp_o = {3'd0, scale_i[7:3] == '0 ? 5'd0 : scale_i[7:3] - 5'd1};
+  end else if (Scale == sq_pkg::SCALE_E6M2) begin : gen_e6m2
+    assign error_o = scale_i == 8'hff;
+    assign sig_o = {1'b1, scale_i[1:0]};
+    assign exp_o = {2'd0, scale_i[7:2]};
   end else if (Scale == sq_pkg::SCALE_POW4) begin : gen_pow4
     assign error_o = scale_i[7:4] != '0;
     assign sig_o = 1'b1;
@@ -73,11 +87,55 @@ module sq_block_line #(
     assign place_error_o = 1'b0;
   end
 
+  // The grid of the block and, for each element, the sum of the exponents of its sub-blocks; of a table.
+  logic [1:0] grid;
+  logic [BankLen*3-1:0] shift;
+  if (SubW > 0) begin : gen_sub
+    localparam int unsigned GridW = sq_pkg::field(Element, 11, 2);
+    localparam int unsigned UpperW = sq_pkg::field(Element, 13, 2);
+    localparam int unsigned LowerW = sq_pkg::field(Element, 15, 2);
+    localparam int unsigned Uppers = 1 << sq_pkg::field(Element, 17, 3);
+    localparam int unsigned Lowers = Uppers << sq_pkg::field(Element, 20, 3);
+    if (BankLen % Lowers != 0) begin : gen_bad_sub
+      $error("sub-blocks divide a block");
+    end
+    if (GridW > 0) begin : gen_grid
+      assign grid = 2'(sub_i[GridW-1:0]);
+    end else begin : gen_sign
+      assign grid = {1'b0, HasSign && scale_i[7]};
+    end
+    for (genvar i = 0; i < BankLen; i++) begin : gen_shift
+      logic [2:0] upper, lower;
+      if (UpperW > 0) begin : gen_upper
+        assign upper = 3'(sub_i[GridW+i*Uppers/BankLen*UpperW +: UpperW]);
+      end else begin : gen_no_upper
+        assign upper = '0;
+      end
+      if (LowerW > 0) begin : gen_lower
+        assign lower = 3'(sub_i[GridW+Uppers*UpperW+i*Lowers/BankLen*LowerW +: LowerW]);
+      end else begin : gen_no_lower
+        assign lower = '0;
+      end
+      assign shift[i*3 +: 3] = upper + lower;
+    end
+  end else begin : gen_no_sub
+    logic unused_sub;
+    assign unused_sub = ^{sub_i, grid, shift};
+    assign grid = {1'b0, HasSign && scale_i[7]};
+    assign shift = '0;
+  end
+
   for (genvar i = 0; i < BankLen; i++) begin : gen_element
     logic [ElementW-1:0] element;
     logic [CodeW-1:0] code;
     assign code = code_i[i*CodeW +: CodeW];
-    if (Element == sq_pkg::ELEMENT_E2M1 || Element == sq_pkg::ELEMENT_PLUS || HasSign) begin : gen_e2m1
+    if (sq_pkg::element_kind(Element) == sq_pkg::ELEMENT_TABLE) begin : gen_table
+      logic unused_skip;
+      assign unused_skip = skip_i[i];
+      sq_element_table #(.Element(Element)) u_table (
+        .code_i(code), .grid_i(grid), .shift_i(shift[i*3 +: 3]), .element_o(element), .none_o(is_none[i])
+      );
+    end else if (Element == sq_pkg::ELEMENT_E2M1 || Element == sq_pkg::ELEMENT_PLUS || HasSign) begin : gen_e2m1
       logic [3:0] magnitude;  // 0, 1, 2, 3, 4, 6, 8, 12
       logic signed [4:0] e2m1;
       logic is_largest, unused_skip;

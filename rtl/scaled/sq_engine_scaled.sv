@@ -49,6 +49,8 @@ module sq_engine_scaled #(
   localparam int unsigned HighLanes = HasHigh ? HighPerBank : 1,
   localparam int unsigned MaskW = (HasHigh && IsSplit) ? BankLen : 1,
   localparam int unsigned PlaceW = sq_pkg::index_w(BankLen),
+  localparam int unsigned ActSubW = sq_pkg::sub_port_w(ActElement),
+  localparam int unsigned WeightSubW = sq_pkg::sub_port_w(WeightElement),
   localparam int unsigned XW = (Encode != 0) ? Rows * BankLen * 16 : 1,
   localparam int unsigned ActLineW = BankLen * sq_pkg::element_code_w(ActElement),
   localparam int unsigned WeightLineW = BankLen * sq_pkg::element_code_w(WeightElement),
@@ -80,6 +82,7 @@ module sq_engine_scaled #(
   input  logic [Rows*8-1:0]           act_scale_i,
   input  logic [Rows*8-1:0]           act_high_scale_i,  // BLOCK
   input  logic [Rows*PlaceW-1:0]      act_place_i,       // PLUS
+  input  logic [Rows*ActSubW-1:0]     act_sub_i,         // TABLE
   // ... and of every column; high elements with WeightHigh
   input  logic                        weight_valid_i,
   output logic                        weight_ready_o,
@@ -89,6 +92,7 @@ module sq_engine_scaled #(
   input  logic [Cols*8-1:0]           weight_scale_i,
   input  logic [Cols*8-1:0]           weight_high_scale_i,
   input  logic [Cols*PlaceW-1:0]      weight_place_i,
+  input  logic [Cols*WeightSubW-1:0]  weight_sub_i,
   // scales above the blocks of a tile, of low and of high elements
   input  logic                        scale_valid_i,
   output logic                        scale_ready_o,
@@ -112,6 +116,9 @@ module sq_engine_scaled #(
   output logic [sq_pkg::N_ERRORS-1:0] keep_error_o
 );
 
+  if (sq_pkg::element_kind(ActElement) == sq_pkg::ELEMENT_TABLE && (Encode != 0 || HasHigh)) begin : gen_bad
+    $error("blocks of a table come coded, without high elements");
+  end
   localparam int unsigned PairW = sq_pkg::index_w(Pairs);
   localparam int unsigned ErrorW = sq_pkg::N_ERRORS;
 
@@ -178,7 +185,7 @@ module sq_engine_scaled #(
     logic unused_place;
     logic [Rows*BankLen-1:0] row_mask;
     logic [Cols*BankLen-1:0] col_mask;
-    assign unused_place = ^{act_place_i, weight_place_i};
+    assign unused_place = ^{act_place_i, weight_place_i, act_sub_i, weight_sub_i};
     if (IsSplit) begin : gen_mask
       assign row_mask = act_mask;
       assign col_mask = weight_mask_i;
@@ -214,8 +221,8 @@ module sq_engine_scaled #(
       .clk_i, .rst_ni, .in_valid_i(array_valid), .in_ready_o(array_ready), .in_last_i(array_last),
       .in_carry_i(array_carry), .carry_valid_i, .carry_ready_o, .carry_y_i,
       .in_act_i(act_code), .in_high_i(act_high), .in_mask_i(act_mask), .in_act_scale_i(act_scale),
-      .in_act_place_i(act_place_i), .in_weight_i(weight_code_i),
-      .in_weight_scale_i(weight_scale_i), .in_weight_place_i(weight_place_i),
+      .in_act_place_i(act_place_i), .in_act_sub_i(act_sub_i), .in_weight_i(weight_code_i),
+      .in_weight_scale_i(weight_scale_i), .in_weight_place_i(weight_place_i), .in_weight_sub_i(weight_sub_i),
       .out_valid_o(tile_valid), .out_ready_i(tile_ready), .out_y_o(total),
       .out_y_top_o(unused_top), .out_y_high_o(unused_high), .out_error_o(tile_error)
     );

@@ -70,7 +70,7 @@ module sq_parts_line #(
   end
 
   sq_block_line #(.BankLen(BankLen), .Element(Element), .Scale(Scale)) u_low (
-    .code_i, .skip_i(mask), .scale_i, .place_i({sq_pkg::index_w(BankLen){1'b0}}),
+    .code_i, .skip_i(mask), .scale_i, .place_i({sq_pkg::index_w(BankLen){1'b0}}), .sub_i(1'b0),
     .element_o(element), .sig_o(sig), .exp_o(exp), .error_o(scale_error),
     .code_error_o(code_error), .place_error_o(unused_place)
   );
@@ -78,7 +78,7 @@ module sq_parts_line #(
     .BankLen(HighPerBank), .Element(HighElement), .Scale(HighScale), .HasMinusZero(1'b0)
   ) u_high (
     .code_i(high_i), .skip_i({HighPerBank{IsSplit}}), .scale_i(high_scale_i),
-    .place_i({sq_pkg::index_w(HighPerBank){1'b0}}),
+    .place_i({sq_pkg::index_w(HighPerBank){1'b0}}), .sub_i(1'b0),
     .element_o(high_element), .sig_o(high_sig), .exp_o(high_exp), .error_o(high_scale_error),
     .code_error_o(high_code_error), .place_error_o(unused_high_place)
   );

@@ -57,6 +57,10 @@ module sq_pe_scaled #(
   if (TwoBlocks != 0 && (HighLanes > 0 || Acc != sq_pkg::ACC_FIXED)) begin : gen_bad_two
     $error("TwoBlocks needs exact sums and no high lanes");
   end
+  if (Acc == sq_pkg::ACC_FIXED &&
+      (sq_pkg::scale_exp_w(ActScale) > 4 || sq_pkg::scale_exp_w(WeightScale) > 4)) begin : gen_bad_scale
+    $error("exact sums need scales of E4M3 or POW4");
+  end
 
   localparam int unsigned LowSumW =
       sq_pkg::element_dot_w(ActElement, WeightElement, BankLen);

@@ -46,15 +46,19 @@ module sq_scale_pair #(
   if (ExpW == 10) begin : gen_wide
     assign exp_o = ExpW'(act_exp_i) + ExpW'(weight_exp_i) - ExpW'(Base);
   end else begin : gen_narrow
+    localparam int unsigned ActExpW = sq_pkg::scale_exp_w(ActScale);
+    localparam int unsigned WeightExpW = sq_pkg::scale_exp_w(WeightScale);
     logic unused_exp;
-    assign unused_exp = ^{act_exp_i[7:4], weight_exp_i[7:4]};
-    assign exp_o = ExpW'(act_exp_i[3:0]) + ExpW'(weight_exp_i[3:0]) - ExpW'(Base);
+    assign unused_exp = ^{act_exp_i >> ActExpW, weight_exp_i >> WeightExpW};
+    assign exp_o = ExpW'(act_exp_i[ActExpW-1:0]) + ExpW'(weight_exp_i[WeightExpW-1:0]) - ExpW'(Base);
   end
 
   function automatic int unsigned scale_base(int unsigned scale);
     case (scale)
       sq_pkg::SCALE_E4M3: scale_base = 9;
       sq_pkg::SCALE_E8M0: scale_base = 127;
+      sq_pkg::SCALE_UE5M3: scale_base = 17;
+      sq_pkg::SCALE_E6M2: scale_base = 50;
       default: scale_base = 0;
     endcase
   endfunction

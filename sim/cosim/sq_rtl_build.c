@@ -52,9 +52,20 @@ static bool has_netlist(const struct sq_rtl_point *p)
     return p->netlist || p->n_mutants > 0;
 }
 
-// The sources of files.f, each between `before` and `after`.
-static enum sq_status write_sources(FILE *out, const char *home, const char *before,
-                                    const char *after, struct sq_error *err)
+// The source that a point has in place of one in the tree is in this folder of the build, so that Verilator finds no other
+// by its name.
+#define OWN "own"
+
+// A line of files.f without its folder.
+static const char *module_file(const char *line)
+{
+    const char *const slash = strrchr(line, '/');
+    return slash ? slash + 1 : line;
+}
+
+// The sources of files.f, each between `before` and `after`; `own`, one of them, is that of the point.
+static enum sq_status write_sources(FILE *out, const char *home, const char *own,
+                                    const char *before, const char *after, struct sq_error *err)
 {
     char path[PATH_NBYTES], line[256];
     snprintf(path, sizeof path, "%s/rtl/files.f", home);
@@ -63,7 +74,9 @@ static enum sq_status write_sources(FILE *out, const char *home, const char *bef
         return SQ_FAIL(err, SQ_ERR_IO, "cannot read %s: %s", sq_path_tail(path), strerror(errno));
     while (fgets(line, sizeof line, list)) {
         line[strcspn(line, "\n")] = '\0';
-        fprintf(out, "%srtl/%s%s", before, line, after);
+        const bool is_own = own && strcmp(line, own) == 0;
+        fprintf(out, "%s%s/%s%s", before, is_own ? OWN : "rtl", is_own ? module_file(own) : line,
+                after);
     }
     fclose(list);
     return SQ_OK;
@@ -73,10 +86,10 @@ static enum sq_status write_sources(FILE *out, const char *home, const char *bef
 static bool is_found(const char *home, const char *line)
 {
     char path[PATH_NBYTES], module[300];
-    const char *slash = strrchr(line, '/'), *at;
+    const char *at;
     struct sq_file_view map;
     snprintf(path, sizeof path, "%s/rtl/%s", home, line);
-    snprintf(module, sizeof module, "\nmodule %s", slash ? slash + 1 : line);
+    snprintf(module, sizeof module, "\nmodule %s", module_file(line));
     char *dot = strrchr(module, '.');
     if (!dot || sq_file_map(path, &map, NULL) != SQ_OK)
         return false;
@@ -92,7 +105,7 @@ static bool is_found(const char *home, const char *line)
 // package. The others it looks for in their folders as it needs them (reading all of them takes half
 // a second of each build).
 static enum sq_status write_tops(FILE *out, const struct sq_rtl_point *p, const char *home,
-                                 struct sq_error *err)
+                                 const char *own, struct sq_error *err)
 {
     char path[PATH_NBYTES], line[256], top[PATH_NBYTES], folder[256] = "";
     snprintf(path, sizeof path, "%s/rtl/files.f", home);
@@ -104,7 +117,9 @@ static enum sq_status write_tops(FILE *out, const struct sq_rtl_point *p, const 
         line[strcspn(line, "\n")] = '\0';
         const char *const slash = strrchr(line, '/');
         const size_t n = slash ? (size_t)(slash - line) : 0;
-        if (strcmp(slash ? slash + 1 : line, top) == 0 || !is_found(home, line))
+        if (own && strcmp(line, own) == 0)
+            fprintf(out, OWN "/%s\n", module_file(own));
+        else if (strcmp(module_file(line), top) == 0 || !is_found(home, line))
             fprintf(out, "rtl/%s\n", line);
         if (n > 0 && (strlen(folder) != n || strncmp(folder, line, n) != 0)) {
             snprintf(folder, sizeof folder, "%.*s", (int)n, line);
@@ -118,11 +133,11 @@ static enum sq_status write_tops(FILE *out, const struct sq_rtl_point *p, const 
 // The Yosys script that makes netlist.v: gates of synth, or one word-level module in which input
 // mutsel = i turns on mutation i of mutants.txt. For proofs that one is kept without the mutations.
 static enum sq_status write_script(FILE *out, const struct sq_rtl_point *p, const char *home,
-                                   struct sq_error *err)
+                                   const char *own, struct sq_error *err)
 {
     const char *top = p->block->top;
     fprintf(out, "read_verilog -nodpi -sv -I rtl");
-    SQ_TRY(write_sources(out, home, " ", "", err));
+    SQ_TRY(write_sources(out, home, own, " ", "", err));
     fprintf(out, "\nhierarchy -check -top %s", top);
     write_parameters(out, p, " -chparam %s %u");
     if (p->n_mutants == 0) {
@@ -146,7 +161,7 @@ static enum sq_status write_script(FILE *out, const struct sq_rtl_point *p, cons
 
 // The arguments of Verilator, a line each.
 static enum sq_status write_verilator(FILE *out, const struct sq_rtl_point *p, const char *home,
-                                      struct sq_error *err)
+                                      const char *own, struct sq_error *err)
 {
     const char *top = p->block->top;
     fprintf(out,
@@ -169,7 +184,7 @@ static enum sq_status write_verilator(FILE *out, const struct sq_rtl_point *p, c
         fprintf(out, "netlist.v\n");
     } else {
         fprintf(out, "-y\nrtl\nrtl/lint.vlt\nrtl/verilate.vlt\n");
-        SQ_TRY(write_tops(out, p, home, err));
+        SQ_TRY(write_tops(out, p, home, own, err));
     }
     if (p->trace)
         fprintf(out, SQ_RTL_VIEW ".sv\n");
@@ -201,6 +216,9 @@ struct job {
     char *script;             // of Yosys; "" where it is not run
     char *verilator, *make, *bridge;
     char *view; // "" without tracing
+    const char
+        *own; // the source of rtl/ that the point has in place of the one in the tree; NULL: none
+    char *own_source; // its text
 };
 
 static void free_job(struct job *j)
@@ -210,30 +228,34 @@ static void free_job(struct job *j)
     free(j->make);
     free(j->bridge);
     free(j->view);
+    free(j->own_source);
 }
 
 static enum sq_status write_job(struct job *j, const struct sq_rtl_point *p, struct sq_error *err)
 {
     const struct sq_ports ports = sq_ports_of(p->block, p->point->value);
-    size_t n[5];
+    size_t n[6];
     FILE *script = open_memstream(&j->script, &n[0]);
     FILE *verilator = open_memstream(&j->verilator, &n[1]);
     FILE *make = open_memstream(&j->make, &n[2]);
     FILE *bridge = open_memstream(&j->bridge, &n[3]);
     FILE *view = open_memstream(&j->view, &n[4]);
-    enum sq_status status =
-        SQ_HAVE(script && verilator && make && bridge && view, err, "the arguments of a build");
+    FILE *own = open_memstream(&j->own_source, &n[5]);
+    enum sq_status status = SQ_HAVE(script && verilator && make && bridge && view && own, err,
+                                    "the arguments of a build");
+    if (status == SQ_OK && p->block->source)
+        j->own = p->block->source(p->point->value, own);
     if (status == SQ_OK && has_netlist(p))
-        status = write_script(script, p, j->home, err);
+        status = write_script(script, p, j->home, j->own, err);
     if (status == SQ_OK)
-        status = write_verilator(verilator, p, j->home, err);
+        status = write_verilator(verilator, p, j->home, j->own, err);
     if (status == SQ_OK) {
         write_make(make, p);
         sq_rtl_write_bridge(bridge, p->block, &ports, p->trace);
         if (p->trace)
             sq_rtl_write_view(view, p->block, has_netlist(p) ? NULL : p->point->value, &ports);
     }
-    FILE *const out[] = {script, verilator, make, bridge, view};
+    FILE *const out[] = {script, verilator, make, bridge, view, own};
     for (size_t i = 0; i < sizeof out / sizeof out[0]; i++)
         if (out[i])
             fclose(out[i]);
@@ -372,6 +394,15 @@ static enum sq_status write_file(const char *work, const char *name, const char 
     return SQ_OK;
 }
 
+static enum sq_status write_own(const struct job *j, const char *work, struct sq_error *err)
+{
+    char dir[PATH_NBYTES];
+    snprintf(dir, sizeof dir, "%s/" OWN, work);
+    if (mkdir(dir, 0700) != 0)
+        return SQ_FAIL(err, SQ_ERR_IO, "cannot make %s: %s", sq_path_tail(dir), strerror(errno));
+    return write_file(dir, module_file(j->own), j->own_source, err);
+}
+
 static enum sq_status run_yosys(const struct job *j, const char *work, struct sq_error *err)
 {
     SQ_TRY(write_file(work, "netlist.ys", j->script, err));
@@ -396,7 +427,7 @@ static enum sq_status run_make(struct job *j, const char *work, struct sq_error 
 // Leaves model.so, and of a netlist what made it.
 static enum sq_status build(void *context, const char *work, struct sq_error *err)
 {
-    static const char *const passing[] = {"obj", "rtl", "sim"};
+    static const char *const passing[] = {"obj", "rtl", "sim", OWN};
     struct job *j = context;
     char path[PATH_NBYTES + 16];
     snprintf(path, sizeof path, "%s.log", j->entry);
@@ -405,6 +436,8 @@ static enum sq_status build(void *context, const char *work, struct sq_error *er
     SQ_TRY(link_home(j, work, "sim", err));
     SQ_TRY(write_file(work, "bridge.cpp", j->bridge, err));
     SQ_TRY(write_file(work, SQ_RTL_VIEW ".sv", j->view, err));
+    if (j->own)
+        SQ_TRY(write_own(j, work, err));
     if (*j->script)
         SQ_TRY(run_yosys(j, work, err));
     SQ_TRY(run_tool(j, work, sq_process_tool("VERILATOR", "verilator"), j->verilator, err));
@@ -443,6 +476,7 @@ static enum sq_status digest_job(const struct job *j, const struct sq_rtl_point 
     sq_digest_add(digest, j->make, strlen(j->make));
     sq_digest_add(digest, j->bridge, strlen(j->bridge));
     sq_digest_add(digest, j->view, strlen(j->view));
+    sq_digest_add(digest, j->own_source, strlen(j->own_source));
     return SQ_OK;
 }
 

@@ -88,6 +88,7 @@ sim/cosim/sq_rtl_build.c folder        our own words
 sim/cosim/sq_rtl_build.c hex           our own words
 sim/cosim/sq_rtl_build.c line          our own words
 sim/cosim/sq_rtl_build.c name          our own words
+sim/cosim/sq_rtl_build.c own           our own words
 sim/cosim/sq_rtl_build.c passing       our own words
 sim/format/file/sq_vectors_file.c name      our own words
 sim/io/sq_cache.c d_name               listed

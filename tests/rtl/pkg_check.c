@@ -83,6 +83,7 @@ static void constants(void)
     require("sq_pkg::ELEMENT_PLUS", SQ_SCALED_PLUS);
     require("sq_pkg::ELEMENT_IF4", SQ_SCALED_IF4);
     require("sq_pkg::ELEMENT_RAZER", SQ_SCALED_RAZER);
+    require("sq_pkg::ELEMENT_TABLE", SQ_SCALED_TABLE);
     require("sq_pkg::ERROR_CODE", SQ_SCALED_ERROR_CODE);
     require("sq_pkg::ERROR_SCALE", SQ_SCALED_ERROR_SCALE);
     require("sq_pkg::ERROR_MASK", SQ_SCALED_ERROR_MASK);
@@ -93,6 +94,8 @@ static void constants(void)
     require("sq_pkg::SCALE_E4M3", SQ_SCALED_E4M3);
     require("sq_pkg::SCALE_E8M0", SQ_SCALED_E8M0);
     require("sq_pkg::SCALE_POW4", SQ_SCALED_POW4);
+    require("sq_pkg::SCALE_UE5M3", SQ_SCALED_UE5M3);
+    require("sq_pkg::SCALE_E6M2", SQ_SCALED_E6M2);
     require("sq_pkg::CHOOSE_LARGEST", SQ_SCALED_LARGEST);
     require("sq_pkg::CHOOSE_SEARCH", SQ_SCALED_SEARCH);
     require("sq_pkg::CHOOSE_FOUR_SIX", SQ_SCALED_FOUR_SIX);
@@ -117,6 +120,29 @@ static void constants(void)
     require("sq_pkg::GROUPS_W", bits_of(SQ_JOB_GROUPS_MAX));
 }
 
+static void element(unsigned number)
+{
+    const enum sq_scaled_element e = (enum sq_scaled_element)number;
+    const unsigned subs = sq_scaled_sub_bits(e);
+    const struct {
+        const char *function;
+        unsigned value;
+    } of[] = {{"code_w", sq_scaled_code_bits(e)},
+              {"w", sq_scaled_element_bits(e)},
+              {"max", sq_scaled_element_max(e)},
+              {"fraction", sq_scaled_element_fraction(e)},
+              {"has_sign", sq_scaled_has_sign(e)},
+              {"sub_w", subs},
+              {"kind", sq_scaled_is_table(e) ? SQ_SCALED_TABLE : number}};
+    char text[96];
+    for (size_t i = 0; i < SQ_LEN(of); i++) {
+        snprintf(text, sizeof text, "sq_pkg::element_%s(%u)", of[i].function, number);
+        require(text, of[i].value);
+    }
+    snprintf(text, sizeof text, "sq_pkg::sub_port_w(%u)", number);
+    require(text, subs ? subs : 1);
+}
+
 static void functions(void)
 {
     char text[96];
@@ -135,16 +161,12 @@ static void functions(void)
                 else if (layout == SQ_ARRAY_SPLIT || layout == SQ_ARRAY_COMPACT)
                     require(text, mask_len);
             }
-    for (unsigned e = SQ_SCALED_INT4; e < SQ_SCALED_ELEMENTS; e++) {
-        snprintf(text, sizeof text, "sq_pkg::element_code_w(%u)", e);
-        require(text, sq_scaled_code_bits((enum sq_scaled_element)e));
-        snprintf(text, sizeof text, "sq_pkg::element_w(%u)", e);
-        require(text, sq_scaled_element_bits((enum sq_scaled_element)e));
-        snprintf(text, sizeof text, "sq_pkg::element_max(%u)", e);
-        require(text, sq_scaled_element_max((enum sq_scaled_element)e));
-        snprintf(text, sizeof text, "sq_pkg::element_fraction(%u)", e);
-        require(text, sq_scaled_element_fraction((enum sq_scaled_element)e));
-    }
+    for (unsigned e = SQ_SCALED_INT4; e < SQ_SCALED_ELEMENTS; e++)
+        element(e);
+    for (unsigned bits = 2; bits <= 5; bits++) // tables; each field with every value it has
+        for (unsigned i = 0; i < 8; i++)
+            element(SQ_SCALED_TABLE_OF(bits, i, i % 2, 127u >> i | 1u) | (i % 3) << 11 |
+                    (i % 3) << 13 | (i / 3) << 15 | i << 17 | (7 - i) << 20);
     for (unsigned high = SQ_SCALED_SPLIT; high <= SQ_SCALED_BLOCK; high++)
         for (unsigned i = 0; i < 2; i++) { // INT4, E2M1; high elements on one side, on both
             const enum sq_scaled_element e = i ? SQ_SCALED_E2M1 : SQ_SCALED_INT4;
@@ -160,6 +182,8 @@ static void functions(void)
         }
     snprintf(text, sizeof text, "sq_pkg::scaled_line_w(32, 0, 0, %u)", SQ_SCALED_PLUS);
     require(text, line_bits(32, 0, SQ_SCALED_SPLIT, SQ_SCALED_PLUS));
+    snprintf(text, sizeof text, "sq_pkg::scaled_line_w(64, 0, 0, %u)", SQ_HIF4);
+    require(text, line_bits(64, 0, SQ_SCALED_SPLIT, (enum sq_scaled_element)SQ_HIF4));
     for (unsigned acc = SQ_SCALED_BINARY32; acc <= SQ_SCALED_FIXED; acc++)
         for (unsigned k = 0; k <= 2; k++) { // the stage of the operands is not in the RTL's
             snprintf(text, sizeof text, "sq_pkg::scaled_stages(%u, %u)", acc, k);

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "models/core/sq_config.h"
 #include "models/sq_rng.h"
@@ -22,6 +23,7 @@
 #include "sim/block/flow/sq_env.h"
 
 enum { SQ_STREAMS_MAX = 5, SQ_FIELDS_MAX = 16, SQ_STATUS_MAX = 3, SQ_PARAMS_MAX = 24 };
+enum { SQ_TABLE_WORDS = 32 };
 
 struct sq_field {
     const char *name; // of the port: STREAM_name_i, out_name_o; of a status: name_o
@@ -61,7 +63,9 @@ struct sq_ports {
 struct sq_point {
     const char *name;
     bool is_quick;
-    unsigned value[SQ_PARAMS_MAX]; // in the order of the block's parameters
+    // In the order of the block's parameters; from SQ_PARAMS_MAX on what is no parameter: the table of an element
+    // (sq_scaled.h), which is in a source of its own.
+    unsigned value[SQ_PARAMS_MAX + SQ_TABLE_WORDS];
 };
 
 // A parameter of the RTL that a point of one's own may set, in place of that of a point of the
@@ -154,6 +158,9 @@ struct sq_block {
     // sets the others that follow from them, and refuses what the RTL refuses, in a sentence. May be NULL.
     enum sq_status (*settle)(unsigned *value, const unsigned *old, uint32_t given,
                              struct sq_error *err);
+    // Writes the source of rtl/ that a point has in place of the one in the tree, and returns its name in files.f; NULL
+    // where it has none such. NULL: no point has.
+    const char *(*source)(const unsigned *value, FILE *out);
     const struct sq_area_unit *area;
     size_t n_area;
     unsigned coverage_cases;     // of `make coverage`, over its points

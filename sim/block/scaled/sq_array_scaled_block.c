@@ -24,6 +24,8 @@
 #define E8(element) SQ_SCALED_##element, SQ_SCALED_##element, SQ_SCALED_E8M0, SQ_SCALED_E8M0
 #define E8M0 SQ_SCALED_E8M0
 #define POW4 SQ_SCALED_POW4
+#define UE5M3 SQ_SCALED_UE5M3
+#define E6M2 SQ_SCALED_E6M2
 #define FLOAT SQ_SCALED_BINARY32, 32
 #define FIXED(bits) SQ_SCALED_FIXED, bits
 // rows, cols, bank, k of split codes, elements, scales, accumulator and its bits, high codes at
@@ -60,6 +62,17 @@ static const struct sq_point points[] = {
     {"nvfp4_a_two", true, {1, 2, 16, 0, E2M1, INT4, E4M3, NONE, FIXED(41), 0, 0, 1}},
     {"nvint4_a_two", false, {2, 1, 16, 0, INT4, INT4, E4M3, NONE, FIXED(40), 0, 0, 1}},
     {"razer_two", false, {1, 2, 16, 0, RAZER, RAZER, E4M3, E4M3, FIXED(59), 0, 0, 1}},
+    {"mixfp4",
+     true,
+     {2, 2, 16, 0, SQ_MIXFP4, SQ_MIXFP4, E4M3, E4M3, FLOAT, [SQ_PARAMS_MAX] = SQ_MIXFP4_WORDS}},
+    {"mixfp4_a_two",
+     false,
+     {1, 2, 16, 0, SQ_MIXFP4, INT4, E4M3, NONE, FIXED(41), 0, 0,
+      1, [SQ_PARAMS_MAX] = SQ_MIXFP4_WORDS}},
+    {"ue5m3", true, {1, 2, 16, 0, E2M1, E2M1, UE5M3, UE5M3, FLOAT}},
+    {"hif4",
+     true,
+     {1, 2, 64, 0, SQ_HIF4, SQ_HIF4, E6M2, E6M2, FLOAT, [SQ_PARAMS_MAX] = SQ_HIF4_WORDS}},
     {"split_a_b32", false, {1, 2, 32, 8, INT4, INT4, POW4, NONE, FIXED(40)}},
 };
 
@@ -71,6 +84,9 @@ static struct sq_bs_format format_of(const unsigned *v, bool is_act)
     const bool is_e8m0 = v[is_act ? ACT_SCALE : WEIGHT_SCALE] == E8M0;
     const bool is_split = is_act && sq_array_scaled_has_mask(v);
     const unsigned element = v[is_act ? ACT_ELEMENT : WEIGHT_ELEMENT];
+    if (sq_scaled_is_described((enum sq_scaled_element)element,
+                               (enum sq_scaled_scale)v[is_act ? ACT_SCALE : WEIGHT_SCALE]))
+        return (struct sq_bs_format){.kind = SQ_BS_TABLE, .block = v[BANK]};
     return (struct sq_bs_format){.kind = is_split                       ? SQ_BS_SPLIT
                                          : element == IF4               ? SQ_BS_IF4
                                          : element == RAZER             ? SQ_BS_RAZER
@@ -85,16 +101,26 @@ static struct sq_bs_format format_of(const unsigned *v, bool is_act)
 
 struct side {
     struct sq_bs c;
-    uint8_t *units;  // [n][blocks] scales as they came, 0 of blocks that are none
-    int8_t *own;     // [n][k] high codes at an own scale
-    unsigned errors; // bits of enum sq_scaled_error
+    struct sq_scaled_codes e;
+    struct sq_bs_table table; // where the element is one
+    uint8_t *units;           // [n][blocks] scales as they came, 0 of blocks that are none
+    int8_t *own;              // [n][k] high codes at an own scale
+    unsigned errors;          // bits of enum sq_scaled_error
 };
 
-static bool alloc_side(struct side *s, struct sq_bs_format f, size_t n, size_t blocks)
+static bool alloc_side(const unsigned *v, bool is_act, struct side *s, size_t n, size_t blocks)
 {
-    const size_t k = blocks * f.block;
+    const size_t k = blocks * v[BANK];
     s->errors = 0;
-    s->c = (struct sq_bs){.f = f, .n = n, .k = k, .k_orig = k};
+    s->e = sq_scaled_codes(v, v[is_act ? ACT_ELEMENT : WEIGHT_ELEMENT]);
+    s->c = (struct sq_bs){.f = format_of(v, is_act), .n = n, .k = k, .k_orig = k};
+    if (s->c.f.kind == SQ_BS_TABLE) {
+        s->table = sq_scaled_description(s->e.element, s->e.words,
+                                         (enum sq_scaled_scale)v[is_act ? ACT_SCALE : WEIGHT_SCALE],
+                                         v[BANK]);
+        s->c.f.table = &s->table;
+    }
+    s->c.sub = calloc(n * blocks * SQ_BS_SUBS, 1);
     s->c.code = calloc(n * k, 1);
     s->c.high = calloc(n * k, 1);
     s->c.is_high = calloc(n * k, 1);
@@ -102,12 +128,13 @@ static bool alloc_side(struct side *s, struct sq_bs_format f, size_t n, size_t b
     s->c.global[0] = calloc(n, sizeof(float));
     s->units = calloc(n * blocks, 1);
     s->own = calloc(n * k, 1);
-    return s->c.code && s->c.high && s->c.is_high && s->c.scale[0] && s->c.global[0] && s->units &&
-           s->own;
+    return s->c.sub && s->c.code && s->c.high && s->c.is_high && s->c.scale[0] && s->c.global[0] &&
+           s->units && s->own;
 }
 
 static void free_side(struct side *s)
 {
+    free(s->c.sub);
     free(s->c.code);
     free(s->c.high);
     free(s->c.is_high);
@@ -135,36 +162,29 @@ static bool place_high(const unsigned *v, const int32_t *high, const int32_t *ma
     return n == v[HIGH];
 }
 
-// What a code stands for: that of no number counts as 0, the lowest integer as itself.
-static uint8_t load_code(struct side *s, enum sq_element e, bool is_skipped, int32_t code)
-{
-    if (is_skipped || sq_element_is_number(e, (uint8_t)code))
-        return (uint8_t)code;
-    s->errors |= 1u << SQ_SCALED_ERROR_CODE;
-    return sq_element_is_int(e) ? (uint8_t)code : 0;
-}
-
 // Block j of row `row` from its place in a beat. skip: where no code is looked at; NULL: nowhere.
+// sub: its bits beside codes and scale, of tables.
 static void load_block(const unsigned *v, struct side *s, enum sq_scaled_scale kind, size_t row,
-                       size_t j, const int32_t *code, const int32_t *scale, const int32_t *skip)
+                       size_t j, const int32_t *code, const int32_t *scale, const int32_t *sub,
+                       const int32_t *skip)
 {
-    static const uint8_t one[] = {[NONE] = 0x38, [E4M3] = 0x38, [E8M0] = 127, [POW4] = 0x38};
     const size_t blocks = s->c.k / v[BANK], at = row * blocks + j;
-    const bool has_sign = sq_bs_has_scale_sign(&s->c.f);
+    const bool has_sign = sq_scaled_has_sign(s->e.element);
     const uint8_t unsigned_scale = (uint8_t)(has_sign ? *scale & ~SQ_BS_SCALE_SIGN : *scale);
     const bool is_scale = sq_scaled_is_scale(kind, unsigned_scale);
-    const bool is_int4 = s->c.f.kind == SQ_BS_IF4 && *scale & SQ_BS_SCALE_SIGN;
-    const bool is_stored = kind == E4M3 || kind == E8M0;
+    const bool is_stored = kind != NONE && kind != POW4;
     if (!is_scale)
         s->errors |= 1u << SQ_SCALED_ERROR_SCALE;
     s->units[at] = is_scale ? unsigned_scale : 0;
-    s->c.scale[0][at] = is_scale && is_stored ? (uint8_t)*scale : one[kind];
+    s->c.scale[0][at] = is_scale && is_stored ? (uint8_t)*scale : sq_scaled_one(kind);
+    if (sub)
+        sq_scaled_load_subs(s->e, sub, s->c.sub + at * sq_bs_n_subs(&s->c.f));
+    const unsigned grid = sq_scaled_grid(s->e, *scale, sub);
+    const uint8_t zero = sq_scaled_zero(s->e, sq_scaled_grid(s->e, 0, sub));
     for (unsigned i = 0; i < v[BANK]; i++) {
-        uint8_t to =
-            load_code(s, is_int4 ? SQ_ELEMENT_INT4 : s->c.f.element, skip && skip[i], code[i]);
-        if (is_int4 && to == MASK_CODE) // of IF4 the lowest integer is none
-            to = 0;
-        s->c.code[at * v[BANK] + i] = is_scale ? to : 0;
+        if (!(skip && skip[i]) && !sq_scaled_is_code(s->e, grid, code[i]))
+            s->errors |= 1u << SQ_SCALED_ERROR_CODE;
+        s->c.code[at * v[BANK] + i] = is_scale ? sq_scaled_taken(s->e, grid, code[i]) : zero;
     }
 }
 
@@ -200,6 +220,18 @@ static bool place_own(const unsigned *v, const int32_t *high, uint8_t *code, int
     return n == v[HIGH];
 }
 
+// The bits of a block of a beat beside its codes and scale.
+static const int32_t *sub_of(const unsigned *v, const struct side *s, bool is_act,
+                             const int32_t *beat, size_t block)
+{
+    struct sq_ports p;
+    const size_t f = sq_array_scaled_sub(v, is_act);
+    if (f == 0)
+        return NULL;
+    sq_array_scaled_ports(v, &p);
+    return beat + sq_field_offset(p.in, f) + block * sq_scaled_sub_bits(s->e.element);
+}
+
 static void load(const unsigned *v, const struct sq_group *in, struct side *x, struct side *w)
 {
     struct sq_ports p;
@@ -220,6 +252,7 @@ static void load(const unsigned *v, const struct sq_group *in, struct side *x, s
             for (size_t b = 0; b < blocks; b++)
                 load_block(v, x, v[ACT_SCALE], r, j * blocks + b,
                            beat + at[1] + (r * blocks + b) * bank, scale + b,
+                           sub_of(v, x, true, beat, r * blocks + b),
                            v[OWN]                        ? all
                            : sq_array_scaled_has_mask(v) ? beat + at[3] + r * bank
                                                          : NULL);
@@ -229,7 +262,8 @@ static void load(const unsigned *v, const struct sq_group *in, struct side *x, s
                 continue;
             int32_t high[SQ_BANK_MAX] = {0};
             for (size_t t = 0; t < v[HIGH] && v[OWN]; t++)
-                (void)load_code(x, SQ_ELEMENT_INT8, false, beat[at[2] + r * v[HIGH] + t]);
+                if (!sq_element_is_number(SQ_ELEMENT_INT8, (uint8_t)beat[at[2] + r * v[HIGH] + t]))
+                    x->errors |= 1u << SQ_SCALED_ERROR_CODE;
             if (sq_scaled_is_scale(v[ACT_SCALE], (uint8_t)*scale))
                 memcpy(high, beat + at[2] + r * v[HIGH], v[HIGH] * sizeof *high);
             if (v[OWN]) {
@@ -243,7 +277,8 @@ static void load(const unsigned *v, const struct sq_group *in, struct side *x, s
             const int32_t *scale = beat + at[6] + c * blocks;
             for (size_t b = 0; b < blocks; b++)
                 load_block(v, w, v[WEIGHT_SCALE], c, j * blocks + b,
-                           beat + at[5] + (c * blocks + b) * bank, scale + b, NULL);
+                           beat + at[5] + (c * blocks + b) * bank, scale + b,
+                           sub_of(v, w, false, beat, c * blocks + b), NULL);
             if (sq_array_scaled_has_place(v))
                 load_place(v, w, c, j, *scale, beat[at[SQ_ARRAY_SCALED_WEIGHT_PLACE] + c]);
         }
@@ -266,13 +301,14 @@ static void product_binary32(const unsigned *v, const struct side *x, const stru
     free(scratch);
 }
 
-static int64_t integer(const struct sq_bs *c, size_t row, size_t i)
+static int64_t integer(const struct side *s, size_t row, size_t i)
 {
+    const struct sq_bs *const c = &s->c;
     const size_t b = c->f.block;
     struct sq_bs_block block;
     sq_bs_get_block(c, row, i / b, &block);
     const float v = sq_bs_element(&c->f, &block, i % b, sq_bs_get(c, row, i));
-    return (int64_t)ldexpf(v, (int)sq_element_type(c->f.element)->fraction);
+    return (int64_t)ldexpf(v, (int)sq_scaled_element_fraction(s->e.element));
 }
 
 static void product_fixed(const unsigned *v, const struct side *x, const struct side *w,
@@ -285,8 +321,8 @@ static void product_fixed(const unsigned *v, const struct side *x, const struct 
         for (size_t j = 0; j < blocks; j++) {
             int64_t p = 0;
             for (size_t i = j * v[BANK]; i < (j + 1) * v[BANK]; i++) {
-                p += integer(&x->c, r, i) * integer(&w->c, c, i);
-                y_high += x->own[r * x->c.k + i] * integer(&w->c, c, i);
+                p += integer(x, r, i) * integer(w, c, i);
+                y_high += x->own[r * x->c.k + i] * integer(w, c, i);
             }
             y += p * sq_scaled_units(v[ACT_SCALE], x->units[r * blocks + j]) *
                  sq_scaled_units(v[WEIGHT_SCALE], w->units[c * blocks + j]);
@@ -301,8 +337,7 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
 {
     struct side x, w;
     const size_t blocks = in->len[0] * sq_array_scaled_blocks(v);
-    if (!alloc_side(&x, format_of(v, true), v[ROWS], blocks) ||
-        !alloc_side(&w, format_of(v, false), v[COLS], blocks))
+    if (!alloc_side(v, true, &x, v[ROWS], blocks) || !alloc_side(v, false, &w, v[COLS], blocks))
         abort();
     for (size_t r = 0; r < v[ROWS]; r++)
         x.c.global[0][r] = 1;
@@ -349,6 +384,9 @@ static void init(const unsigned *v, void *state)
     {name, "sq_array_scaled", bank, true,                                                           \
      {{"BankLen", bank}, {"HighPerBank", k}, {"ActElement", act}, {"WeightElement", INT4},          \
       {"ActScale", scale}, {"WeightScale", NONE}, acc, {"OwnHigh", own}, {"HighAccW", own_bits}}}
+// The decoders of a line at the edge of an array.
+#define LINE(name, element)                                                                         \
+    {name, "sq_block_line", 16, false, {{"BankLen", 16}, {"Element", element}, {"Scale", E4M3}}}
 // Two blocks of 16 a beat.
 #define ARRAY_TWO(name, act, bits)                                                                  \
     {name, "sq_array_scaled", 32, true,                                                             \
@@ -383,6 +421,14 @@ static const struct sq_area_unit area[] = {
     {"pe_nvint4_a_two_fixed", "sq_pe_scaled", 32, false, {PE(16, 0, INT4, INT4, E4M3, NONE, FIXED(40)), {"TwoBlocks", 1}}},
     {"pe_if4_a_fixed", "sq_pe_scaled", 16, false, {PE(16, 0, IF4, INT4, E4M3, NONE, FIXED(41))}},
     {"pe_razer_a_fixed", "sq_pe_scaled", 16, false, {PE(16, 0, RAZER, INT4, E4M3, NONE, FIXED(41))}},
+    {"pe_mixfp4", "sq_pe_scaled", 16, false, {PE(16, 0, SQ_MIXFP4, SQ_MIXFP4, E4M3, E4M3, FLOAT)}},
+    {"pe_mixfp4_a_fixed", "sq_pe_scaled", 16, false, {PE(16, 0, SQ_MIXFP4, INT4, E4M3, NONE, FIXED(41))}},
+    LINE("line_nvfp4", E2M1),
+    LINE("line_nvint4", INT4),
+    LINE("line_if4", IF4),
+    LINE("line_razer", RAZER),
+    LINE("line_mixfp4", SQ_MIXFP4),
+    ARRAY("array_mixfp4_a", 16, 0, SQ_MIXFP4, E4M3, 41, 0, 32),
     ARRAY("array_if4_a", 16, 0, IF4, E4M3, 41, 0, 32),
     ARRAY("array_razer_a", 16, 0, RAZER, E4M3, 41, 0, 32),
     ARRAY("array_nvfp4_a", 16, 0, E2M1, E4M3, 41, 0, 32),
@@ -406,6 +452,11 @@ static const struct sq_area_unit area[] = {
 // clang-format on
 
 static const struct sq_faults faults[] = {{"nvfp4", 20, 60}, {"split_a_pow4", 20, 60}};
+
+static const char *source(const unsigned *v, FILE *out)
+{
+    return sq_scaled_write_source(v, v[ACT_ELEMENT], v[WEIGHT_ELEMENT], out);
+}
 
 // Bits of a signed sum that may be `limit` in both signs.
 static unsigned signed_bits(uint64_t limit)
@@ -450,6 +501,7 @@ const struct sq_block sq_array_scaled_block = {
               "WeightScale", "Acc", "AccW", "OwnHigh", "HighAccW", "TwoBlocks", NULL},
     .free = array_scaled_free,
     .settle = settle,
+    .source = source,
     .points = points,
     .n_points = SQ_LEN(points),
     .area = area,

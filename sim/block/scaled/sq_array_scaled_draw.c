@@ -29,6 +29,21 @@ bool sq_array_scaled_has_place(const unsigned *v)
     return v[ACT_ELEMENT] == SQ_SCALED_PLUS;
 }
 
+static struct sq_scaled_codes act(const unsigned *v)
+{
+    return sq_scaled_codes(v, v[ACT_ELEMENT]);
+}
+
+static struct sq_scaled_codes weight(const unsigned *v)
+{
+    return sq_scaled_codes(v, v[WEIGHT_ELEMENT]);
+}
+
+static unsigned sub_bits(const unsigned *v, bool is_act)
+{
+    return sq_scaled_sub_bits((is_act ? act(v) : weight(v)).element);
+}
+
 static unsigned place_bits(const unsigned *v)
 {
     return v[BANK] == 32 ? 5 : 4;
@@ -55,12 +70,25 @@ void sq_array_scaled_ports(const unsigned *v, struct sq_ports *p)
                 {"y_top", pes, 32, true},
                 {"y_high", pes, 32, true},
                 {"error", 1, SQ_SCALED_ERRORS, true}}};
-    if (!sq_array_scaled_has_place(v))
-        return;
-    p->in[SQ_ARRAY_SCALED_ACT_PLACE] = (struct sq_field){"act_place", rows, place_bits(v), true};
-    p->in[SQ_ARRAY_SCALED_WEIGHT_PLACE] =
-        (struct sq_field){"weight_place", cols, place_bits(v), true};
-    p->stream[0].n_fields = p->n_in = SQ_ARRAY_SCALED_WEIGHT_PLACE + 1;
+    if (sq_array_scaled_has_place(v)) {
+        p->in[p->n_in++] = (struct sq_field){"act_place", rows, place_bits(v), true};
+        p->in[p->n_in++] = (struct sq_field){"weight_place", cols, place_bits(v), true};
+    }
+    if (sub_bits(v, true) > 0)
+        p->in[p->n_in++] = (struct sq_field){"act_sub", rows * blocks * sub_bits(v, true), 1, true};
+    if (sub_bits(v, false) > 0)
+        p->in[p->n_in++] =
+            (struct sq_field){"weight_sub", cols * blocks * sub_bits(v, false), 1, true};
+    p->stream[0].n_fields = p->n_in;
+}
+
+size_t sq_array_scaled_sub(const unsigned *v, bool is_act)
+{
+    struct sq_ports p;
+    if (sub_bits(v, is_act) == 0)
+        return 0;
+    sq_array_scaled_ports(v, &p);
+    return p.n_in - 1 - (is_act && sub_bits(v, false) > 0);
 }
 
 // ---- input ----------------------------------------------------------------------------------
@@ -76,27 +104,31 @@ int32_t sq_scaled_draw_scale(enum sq_scaled_scale s, struct sq_rng *rng, enum sq
         return kind == SQ_STIMULUS_EXTREME ? (int32_t[]){0, 1, 30, 62, 64, 127, 190, 254}[i]
                : kind == SQ_STIMULUS_FEW   ? (int32_t)(126 + (i & 1))
                                            : (int32_t)(96 + sq_rng_below(rng, 64));
+    const bool is_whole = s == SQ_SCALED_UE5M3 || s == SQ_SCALED_E6M2; // without a bit for a sign
     // Zero, subnormals, the largest; powers of two, whose sums meet ties; all of them.
     return kind == SQ_STIMULUS_EXTREME
-               ? (int32_t[]){0x00, 0x01, 0x07, 0x08, 0x38, 0x7e, 0x7d, 0x03}[i]
-           : kind == SQ_STIMULUS_FEW ? (int32_t)(0x30 + 8 * (i & 3))
-                                     : (int32_t)sq_rng_below(rng, 0x7f);
+               ? (int32_t[]){0x00, 0x01, 0x07, 0x08, 0x38, 0x7e, 0x7d, 0x03}[i] +
+                     (is_whole ? 0x80 * (i > 3) : 0)
+           : kind == SQ_STIMULUS_FEW ? (int32_t)((is_whole ? 0x70 : 0x30) + 8 * (i & 3))
+                                     : (int32_t)sq_rng_below(rng, is_whole ? 0xff : 0x7f);
 }
 
-int32_t sq_scaled_draw_element(enum sq_scaled_element e, struct sq_rng *rng, enum sq_stimulus kind)
+int32_t sq_scaled_draw_element(struct sq_scaled_codes e, struct sq_rng *rng, enum sq_stimulus kind)
 {
-    const unsigned bits = sq_scaled_code_bits(e);
+    const unsigned bits = sq_scaled_code_bits(e.element);
+    unsigned grid;
     if (kind == SQ_STIMULUS_FEW)
         return (int32_t)sq_rng_below(rng, 3);
     const bool is_negative = kind == SQ_STIMULUS_EXTREME && sq_rng_below(rng, 2);
-    const int32_t code = kind == SQ_STIMULUS_EXTREME ? sq_scaled_element_end(e, is_negative)
+    const int32_t code = kind == SQ_STIMULUS_EXTREME ? sq_scaled_end(e, is_negative, &grid)
                                                      : sq_draw_bits(rng, bits, true);
-    if (kind == SQ_STIMULUS_ILLEGAL || sq_element_is_number(sq_scaled_element_of(e), (uint8_t)code))
+    if (kind == SQ_STIMULUS_ILLEGAL || sq_scaled_is_table(e.element) ||
+        sq_scaled_is_code(e, 0, code))
         return code;
-    return sq_scaled_element_end(e, false) ^ (int32_t)sq_rng_below(rng, 2);
+    return sq_scaled_end(e, false, &grid) ^ (int32_t)sq_rng_below(rng, 2);
 }
 
-int32_t *sq_scaled_draw_elements(enum sq_scaled_element e, struct sq_rng *rng,
+int32_t *sq_scaled_draw_elements(struct sq_scaled_codes e, struct sq_rng *rng,
                                  enum sq_stimulus kind, size_t n, int32_t *x)
 {
     const bool are_equal = sq_rng_below(rng, 8) == 0;
@@ -159,15 +191,33 @@ static void draw_places(const unsigned *v, struct sq_rng *rng, enum sq_stimulus 
             scale[i] == 0 && kind != SQ_STIMULUS_ILLEGAL ? 0 : (int32_t)sq_rng_below(rng, v[BANK]);
 }
 
-void sq_scaled_draw_signs(enum sq_scaled_element e, unsigned bank, struct sq_rng *rng,
-                          enum sq_stimulus kind, size_t n, int32_t *scale, int32_t *code)
+void sq_scaled_draw_signs(struct sq_scaled_codes e, unsigned bank, struct sq_rng *rng,
+                          enum sq_stimulus kind, size_t n, int32_t *scale, int32_t *sub,
+                          int32_t *code)
 {
-    for (size_t i = 0; i < n && sq_scaled_has_sign(e); i++) {
-        scale[i] ^= sq_rng_below(rng, 2) ? SQ_BS_SCALE_SIGN : 0;
-        const bool is_int4 = e == SQ_SCALED_IF4 && scale[i] & SQ_BS_SCALE_SIGN;
-        for (size_t j = i * bank; j < (i + 1) * bank; j++)
-            code[j] = is_int4 && code[j] == MASK_CODE && kind != SQ_STIMULUS_ILLEGAL ? 7 : code[j];
+    const bool has_sign = sq_scaled_has_sign(e.element);
+    const unsigned bits = sq_scaled_sub_bits(e.element);
+    if (!has_sign && !sq_scaled_is_table(e.element))
+        return;
+    for (size_t i = 0; i < n; i++, sub += sub ? bits : 0) {
+        scale[i] ^= has_sign && sq_rng_below(rng, 2) ? SQ_BS_SCALE_SIGN : 0;
+        for (unsigned b = 0; b < bits; b++)
+            sub[b] = (int32_t)sq_rng_below(rng, 2);
+        const unsigned grid = sq_scaled_grid(e, scale[i], sub);
+        unsigned of;
+        for (size_t j = i * bank; j < (i + 1) * bank && kind != SQ_STIMULUS_ILLEGAL; j++)
+            if (!sq_scaled_is_code(e, grid, code[j]))
+                code[j] = e.element == SQ_SCALED_IF4 ? sq_scaled_end(e, false, &of)
+                                                     : sq_scaled_zero(e, grid);
     }
+}
+
+static int32_t *field_of_subs(const unsigned *v, bool is_act, int32_t *beat)
+{
+    struct sq_ports p;
+    const size_t f = sq_array_scaled_sub(v, is_act);
+    sq_array_scaled_ports(v, &p);
+    return f > 0 ? beat + sq_field_offset(p.in, f) : NULL;
 }
 
 void sq_array_scaled_draw(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
@@ -179,22 +229,25 @@ void sq_array_scaled_draw(const unsigned *v, struct sq_rng *rng, enum sq_stimulu
     int32_t *field[SQ_FIELDS_MAX];
     for (size_t f = 0; f < p.n_in; f++)
         field[f] = beat + sq_field_offset(p.in, f);
-    sq_scaled_draw_elements(v[ACT_ELEMENT], rng, kind, p.in[1].count, field[1]);
+    sq_scaled_draw_elements(act(v), rng, kind, p.in[1].count, field[1]);
     for (unsigned line = 0; line < v[ROWS] && v[OWN]; line++)
         draw_mask_codes(v, rng, kind, field[1] + line * v[BANK]);
     for (size_t i = 0; i < p.in[2].count; i++)
-        field[2][i] = sq_scaled_draw_element(v[OWN] ? SQ_SCALED_INT8 : SQ_SCALED_INT4, rng, kind);
+        field[2][i] = sq_scaled_draw_element(
+            sq_scaled_codes(v, v[OWN] ? SQ_SCALED_INT8 : SQ_SCALED_INT4), rng, kind);
     for (unsigned r = 0; r < v[ROWS]; r++)
         draw_mask(v, rng, kind, field[3] + r * (p.in[3].count / v[ROWS]));
     if (sq_array_scaled_has_mask(v))
         draw_nibbles(v, rng, field[1], field[2], field[3]);
     for (size_t i = 0; i < p.in[4].count; i++)
         field[4][i] = sq_scaled_draw_scale(v[ACT_SCALE], rng, kind);
-    sq_scaled_draw_elements(v[WEIGHT_ELEMENT], rng, kind, p.in[5].count, field[5]);
+    sq_scaled_draw_elements(weight(v), rng, kind, p.in[5].count, field[5]);
     for (size_t i = 0; i < p.in[6].count; i++)
         field[6][i] = sq_scaled_draw_scale(v[WEIGHT_SCALE], rng, kind);
-    sq_scaled_draw_signs(v[ACT_ELEMENT], v[BANK], rng, kind, p.in[4].count, field[4], field[1]);
-    sq_scaled_draw_signs(v[WEIGHT_ELEMENT], v[BANK], rng, kind, p.in[6].count, field[6], field[5]);
+    sq_scaled_draw_signs(act(v), v[BANK], rng, kind, p.in[4].count, field[4],
+                         field_of_subs(v, true, beat), field[1]);
+    sq_scaled_draw_signs(weight(v), v[BANK], rng, kind, p.in[6].count, field[6],
+                         field_of_subs(v, false, beat), field[5]);
     if (!sq_array_scaled_has_place(v))
         return;
     draw_places(v, rng, kind, v[ROWS], field[4], field[SQ_ARRAY_SCALED_ACT_PLACE]);
@@ -203,28 +256,39 @@ void sq_array_scaled_draw(const unsigned *v, struct sq_rng *rng, enum sq_stimulu
 
 // ---- the ends of the sums -------------------------------------------------------------------
 
+static int32_t end_scale(unsigned kind, struct sq_scaled_codes e, unsigned grid)
+{
+    return kind == SQ_SCALED_POW4
+               ? 15
+               : 0x7e | (sq_scaled_has_sign(e.element) && grid ? SQ_BS_SCALE_SIGN : 0);
+}
+
 static void fill(const unsigned *v, int sign, int32_t *beat)
 {
     struct sq_ports p;
+    unsigned act_grid, weight_grid;
+    const uint8_t act_end = sq_scaled_end(act(v), true, &act_grid);
+    const uint8_t weight_end = sq_scaled_end(weight(v), sign > 0, &weight_grid);
     sq_array_scaled_ports(v, &p);
     int32_t *x = beat + 1;
     for (size_t i = 0; i < p.in[1].count; i++)
         *x++ = v[OWN] && i % v[BANK] >= v[HIGH] ? 9 // -7: 1000 is the mask code
-                                                : sq_scaled_element_end(v[ACT_ELEMENT], true);
+                                                : act_end;
     for (size_t i = 0; i < p.in[2].count; i++)
         *x++ = v[OWN] ? 128 : 8;
     for (size_t i = 0; i < p.in[3].count; i++)
         *x++ = sq_array_scaled_has_mask(v) && i % v[BANK] < v[HIGH];
     for (size_t i = 0; i < p.in[4].count; i++)
-        *x++ = v[ACT_SCALE] == SQ_SCALED_POW4    ? 15
-               : v[ACT_ELEMENT] == SQ_SCALED_IF4 ? 0x7e | SQ_BS_SCALE_SIGN
-                                                 : 0x7e;
+        *x++ = end_scale(v[ACT_SCALE], act(v), act_grid);
     for (size_t i = 0; i < p.in[5].count; i++)
-        *x++ = sq_scaled_element_end(v[WEIGHT_ELEMENT], sign > 0);
+        *x++ = weight_end;
     for (size_t i = 0; i < p.in[6].count; i++)
-        *x++ = v[WEIGHT_SCALE] == SQ_SCALED_POW4    ? 15
-               : v[WEIGHT_ELEMENT] == SQ_SCALED_IF4 ? 0x7e | SQ_BS_SCALE_SIGN
-                                                    : 0x7e;
+        *x++ = end_scale(v[WEIGHT_SCALE], weight(v), weight_grid);
+    for (size_t i = 0; i < (size_t)v[ROWS] * sq_array_scaled_blocks(v); i++, x += sub_bits(v, true))
+        sq_scaled_end_subs(act(v), act_grid, x);
+    for (size_t i = 0; i < (size_t)v[COLS] * sq_array_scaled_blocks(v);
+         i++, x += sub_bits(v, false))
+        sq_scaled_end_subs(weight(v), weight_grid, x);
 }
 
 // Groups of two beats whose sums almost cancel: of the second all weights have the other sign, one
@@ -244,16 +308,20 @@ static enum sq_status draw_cancel(struct sq_case *c, struct sq_rng *rng, struct 
         const size_t one = sq_rng_below(rng, v[BANK]);
         sq_array_scaled_draw(v, rng, SQ_STIMULUS_UNIFORM, g, first);
         for (size_t i = 0; i < p.in[5].count && g % 2; i++) // large sums
-            first[weights + i] =
-                sq_scaled_draw_element(v[WEIGHT_ELEMENT], rng, SQ_STIMULUS_EXTREME);
+            first[weights + i] = sq_scaled_draw_element(weight(v), rng, SQ_STIMULUS_EXTREME);
         for (size_t i = one; i < p.in[1].count && !v[OWN]; i += v[BANK])
             first[1 + i] = 1;
         for (size_t i = one; i < p.in[5].count; i += v[BANK])
             first[weights + i] = 1;
         memcpy(second, first, len * sizeof *first);
-        for (size_t i = 0; i < p.in[5].count; i++)
-            second[weights + i] = sq_element_negative(sq_scaled_element_of(v[WEIGHT_ELEMENT]),
-                                                      (uint8_t)first[weights + i]);
+        const size_t scales = sq_field_offset(p.in, 6);
+        const int32_t *const sub = field_of_subs(v, false, first);
+        for (size_t i = 0; i < p.in[5].count; i++) {
+            const size_t block = i / v[BANK];
+            const unsigned grid = sq_scaled_grid(weight(v), first[scales + block],
+                                                 sub ? sub + block * sub_bits(v, false) : NULL);
+            second[weights + i] = sq_scaled_negative(weight(v), grid, first[weights + i]);
+        }
         for (size_t i = one; i < p.in[5].count; i += v[BANK])
             second[weights + i] = (int32_t)sq_rng_below(rng, 2);
         second[0] = 1;
@@ -266,8 +334,8 @@ static enum sq_status draw_cancel(struct sq_case *c, struct sq_rng *rng, struct 
 
 // Fields of a beat of the array: of the rows, of the columns.
 struct line_fields {
-    int32_t *code, *high, *mask, *scale, *place; // of the line; NULL: there is none
-    enum sq_scaled_element element;
+    int32_t *code, *high, *mask, *scale, *place, *sub; // of the line; NULL: there is none
+    struct sq_scaled_codes e;
     enum sq_scaled_scale kind;
 };
 
@@ -281,21 +349,39 @@ static struct line_fields fields_of(const unsigned *v, unsigned line, int32_t *b
     int32_t *at[SQ_FIELDS_MAX] = {NULL};
     for (size_t f = 0; f < p.n_in; f++)
         at[f] = beat + sq_field_offset(p.in, f);
+    int32_t *const sub = field_of_subs(v, is_row, beat);
     return (struct line_fields){.code = at[is_row ? 1 : 5] + i * blocks * v[BANK],
                                 .high = is_row && v[OWN] ? at[2] + i * v[HIGH] : NULL,
                                 .mask = is_row && sq_array_scaled_has_mask(v) ? at[3] + i * v[BANK]
                                                                               : NULL,
                                 .scale = at[is_row ? 4 : 6] + i * blocks,
                                 .place = sq_array_scaled_has_place(v) ? at[place] + i : NULL,
-                                .element = v[is_row ? ACT_ELEMENT : WEIGHT_ELEMENT],
+                                .sub = sub ? sub + i * blocks * sub_bits(v, is_row) : NULL,
+                                .e = is_row ? act(v) : weight(v),
                                 .kind = v[is_row ? ACT_SCALE : WEIGHT_SCALE]};
+}
+
+bool sq_scaled_spoil_code(struct sq_scaled_codes e, struct sq_rng *rng, int32_t *scale,
+                          int32_t *sub, int32_t *code)
+{
+    const uint32_t n = 1u << sq_scaled_code_bits(e.element), first = sq_rng_below(rng, n);
+    const uint32_t sign = sq_scaled_has_sign(e.element) ? SQ_BS_SCALE_SIGN : 0;
+    for (uint32_t t = 0; t < 2 * n; t++) { // of either grid
+        const int32_t of = (int32_t)((first + t) % n);
+        const int32_t s = (int32_t)(t < n ? (uint32_t)*scale | sign : (uint32_t)*scale & ~sign);
+        if (!sq_scaled_is_code(e, sq_scaled_grid(e, s, sub), of)) {
+            *scale = s;
+            *code = of;
+            return true;
+        }
+    }
+    return false;
 }
 
 // A code that stands for no number, in place of a random one; false where the element has none.
 static bool spoil_code(const unsigned *v, struct sq_rng *rng, const struct line_fields *l)
 {
     const uint32_t b = sq_rng_below(rng, sq_array_scaled_blocks(v));
-    const uint32_t n = 1u << sq_scaled_code_bits(l->element);
     uint32_t i = sq_rng_below(rng, v[BANK]);
     while (l->mask && l->mask[i]) // a low element
         i = (i + 1) % v[BANK];
@@ -303,22 +389,15 @@ static bool spoil_code(const unsigned *v, struct sq_rng *rng, const struct line_
         l->high[sq_rng_below(rng, v[HIGH])] = 0x80;
         return true;
     }
-    if (l->element == SQ_SCALED_IF4)
-        l->scale[b] |= SQ_BS_SCALE_SIGN;
-    const enum sq_element e =
-        l->element == SQ_SCALED_IF4 ? SQ_ELEMENT_INT4 : sq_scaled_element_of(l->element);
-    for (uint32_t t = 0, code = sq_rng_below(rng, n); t < n; t++, code = (code + 1) % n)
-        if (!sq_element_is_number(e, (uint8_t)code)) {
-            l->code[b * v[BANK] + i] = (int32_t)code;
-            return true;
-        }
-    return false;
+    return sq_scaled_spoil_code(l->e, rng, l->scale + b,
+                                l->sub ? l->sub + b * sq_scaled_sub_bits(l->e.element) : NULL,
+                                l->code + b * v[BANK] + i);
 }
 
 static bool spoil_scale(const unsigned *v, struct sq_rng *rng, const struct line_fields *l)
 {
     const uint32_t b = sq_rng_below(rng, sq_array_scaled_blocks(v));
-    const uint32_t sign = sq_scaled_has_sign(l->element) ? SQ_BS_SCALE_SIGN : 0;
+    const uint32_t sign = sq_scaled_has_sign(l->e.element) ? SQ_BS_SCALE_SIGN : 0;
     for (uint32_t t = 0, code = sq_rng_below(rng, 256); t < 256; t++, code = (code + 1) % 256)
         if (!sq_scaled_is_scale(l->kind, (uint8_t)(code & ~sign))) {
             l->scale[b] = (int32_t)code;

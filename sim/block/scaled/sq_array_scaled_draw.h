@@ -3,8 +3,8 @@
 #ifndef SQ_ARRAY_SCALED_DRAW_H
 #define SQ_ARRAY_SCALED_DRAW_H
 
-#include "models/scaled/sq_scaled.h"
 #include "sim/block/flow/sq_block.h"
+#include "sim/block/scaled/sq_scaled_codes.h"
 
 enum {
     ROWS,
@@ -30,15 +30,22 @@ bool sq_array_scaled_has_mask(const unsigned *v);
 // Fields of its ports from the places of MX+ on, which are there with PLUS alone.
 enum { SQ_ARRAY_SCALED_ACT_PLACE = 7, SQ_ARRAY_SCALED_WEIGHT_PLACE = 8 };
 bool sq_array_scaled_has_place(const unsigned *v);
+// The field of a side's bits beside codes and scales; 0: it has none.
+size_t sq_array_scaled_sub(const unsigned *v, bool is_act);
 // An element, of ILLEGAL any code, else one that is a number; n of them, at times all the same,
 // returns x + n; a scale.
-int32_t sq_scaled_draw_element(enum sq_scaled_element e, struct sq_rng *rng, enum sq_stimulus kind);
-int32_t *sq_scaled_draw_elements(enum sq_scaled_element e, struct sq_rng *rng,
+int32_t sq_scaled_draw_element(struct sq_scaled_codes e, struct sq_rng *rng, enum sq_stimulus kind);
+int32_t *sq_scaled_draw_elements(struct sq_scaled_codes e, struct sq_rng *rng,
                                  enum sq_stimulus kind, size_t n, int32_t *x);
 int32_t sq_scaled_draw_scale(enum sq_scaled_scale s, struct sq_rng *rng, enum sq_stimulus kind);
-// A sign to some of n scales that have one, each of a block of codes; of a block of INT4 1000 is none.
-void sq_scaled_draw_signs(enum sq_scaled_element e, unsigned bank, struct sq_rng *rng,
-                          enum sq_stimulus kind, size_t n, int32_t *scale, int32_t *code);
+// A sign to some of n scales that have one, each of a block of codes, and the bits beside codes and scale (sub; NULL:
+// there are none); but for ILLEGAL a code that stands for nothing, as 1000 in a block of INT4, becomes another.
+void sq_scaled_draw_signs(struct sq_scaled_codes e, unsigned bank, struct sq_rng *rng,
+                          enum sq_stimulus kind, size_t n, int32_t *scale, int32_t *sub,
+                          int32_t *code);
+// A code of no value in place of *code of a block, of a table or IF4; false where there is none.
+bool sq_scaled_spoil_code(struct sq_scaled_codes e, struct sq_rng *rng, int32_t *scale,
+                          int32_t *sub, int32_t *code);
 void sq_array_scaled_ports(const unsigned *v, struct sq_ports *p);
 // struct sq_block: draw_beat, draw_directed.
 void sq_array_scaled_draw(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,

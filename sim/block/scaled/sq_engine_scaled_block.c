@@ -165,7 +165,6 @@ static enum sq_status draw_cancel(const unsigned *v, const struct sq_es_layout *
 {
     enum { JOBS = 96, BLOCKS = 2 };
     const struct sq_es_side *const w = &l->weight;
-    const enum sq_element e = sq_scaled_element_of(w->element);
     c->n_groups = JOBS;
     c->n_beats = JOBS * BLOCKS;
     SQ_TRY(sq_case_alloc(c, err));
@@ -178,10 +177,14 @@ static enum sq_status draw_cancel(const unsigned *v, const struct sq_es_layout *
         memcpy(record + l->len + SQ_ES_JOB_FIELDS, record + SQ_ES_JOB_FIELDS,
                (l->len - SQ_ES_JOB_FIELDS) * sizeof *record);
         for (size_t i = 0; i < (size_t)w->lines * w->bank; i++)
-            if (!(has_codes && code[i] == SQ_ES_MASK_CODE))
+            if (!(has_codes && code[i] == SQ_ES_MASK_CODE)) {
+                const size_t r = i / w->bank;
+                const unsigned grid = sq_scaled_grid(sq_es_codes(w), record[(size_t)w->scale + r],
+                                                     sq_es_subs(w, record, r));
                 code[(size_t)l->len + i] = i % w->bank == one
                                                ? (int32_t)sq_rng_below(rng, 2)
-                                               : sq_element_negative(e, (uint8_t)code[i]);
+                                               : sq_scaled_negative(sq_es_codes(w), grid, code[i]);
+            }
         draw_scale(v, l, rng, SQ_STIMULUS_UNIFORM, record, BLOCKS, record + l->scale);
     }
     return SQ_OK;
@@ -476,6 +479,7 @@ static const struct sq_timing timing = {sizeof(struct state), comb, clock};
 #define E8M0 SQ_SCALED_E8M0
 #define BOTH(element, scale)                                                                       \
     SQ_SCALED_##element, SQ_SCALED_##element, SQ_SCALED_##scale, SQ_SCALED_##scale
+#define BOTH_TABLE(element, scale) element, element, scale, scale
 #define ONE(element, scale) SQ_SCALED_##element, INT4, SQ_SCALED_##scale, SQ_SCALED_NONE
 #define CODED 0, 0
 #define ENCODED 1, SQ_TOPK_RANK
@@ -509,6 +513,8 @@ static const struct sq_point points[] = {
     {"own_a", false, {2, 1, 32, 1, OWN, 0, ONE(INT4, E4M3), TREE, 2, FLOAT, BF16, 1, 2, 0}},
     {"own_fp", false, {1, 2, 16, 4, OWN, 1, BOTH(E2M1, E4M3), CODED, 2, FLOAT, 0, 1, 2, 1}},
     {"block", false, {2, 1, 32, 4, BLOCK, 1, BOTH(INT4, E4M3), CODED, 1, FLOAT, 0, 1, 2, 0}},
+    {"mixfp4", true, {2, 1, 16, 0, 0, 0, BOTH_TABLE(SQ_MIXFP4, E4M3), CODED, 1, FLOAT, 0, 1, 2, 0, [SQ_PARAMS_MAX] = SQ_MIXFP4_WORDS}},
+    {"hif4", true, {1, 2, 64, 0, 0, 0, BOTH_TABLE(SQ_HIF4, SQ_SCALED_E6M2), CODED, 1, FLOAT, 0, 1, 2, 0, [SQ_PARAMS_MAX] = SQ_HIF4_WORDS}},
     {"block_a", false, {1, 2, 16, 1, BLOCK, 0, BOTH(INT4, E4M3), CODED, 1, FLOAT, 0, 1, 2, 0}},
 };
 // clang-format on
@@ -557,6 +563,11 @@ static const struct sq_wave waves[] = {
     {NULL, NULL},
 };
 
+static const char *source(const unsigned *v, FILE *out)
+{
+    return sq_scaled_write_source(v, v[SQ_ES_ACT_ELEMENT], v[SQ_ES_WEIGHT_ELEMENT], out);
+}
+
 static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, struct sq_error *err)
 {
     if (v[SQ_ES_HIGH_PER_BANK] > v[SQ_ES_BANK] / 2 ||
@@ -581,6 +592,7 @@ const struct sq_block sq_engine_scaled_block = {
               "PortLen", "Depth", "Hold", NULL},
     .free = sizes,
     .settle = settle,
+    .source = source,
     .points = points,
     .n_points = SQ_LEN(points),
     .area = area,

@@ -26,7 +26,7 @@ static void add_side(struct sq_ports *p, unsigned stream, bool is_encoded, struc
 {
     const size_t lines = s->lines, bank = s->bank;
     const unsigned place_bits = bank == 32 ? 5 : 4;
-    s->x = s->code = s->high = s->mask = s->scale = s->high_scale = s->place = SQ_ES_NONE;
+    s->x = s->code = s->high = s->mask = s->scale = s->high_scale = s->place = s->sub = SQ_ES_NONE;
     if (is_encoded) {
         s->x = add(p, stream, "x", lines * bank, 16);
         return;
@@ -42,6 +42,19 @@ static void add_side(struct sq_ports *p, unsigned stream, bool is_encoded, struc
         s->high_scale = add(p, stream, "high_scale", lines, 8);
     if (s->element == SQ_SCALED_PLUS)
         s->place = add(p, stream, "place", lines, place_bits);
+    if (sq_scaled_sub_bits(s->element) > 0)
+        s->sub = add(p, stream, "sub", lines * sq_scaled_sub_bits(s->element), 1);
+}
+
+struct sq_scaled_codes sq_es_codes(const struct sq_es_side *s)
+{
+    return (struct sq_scaled_codes){s->element, s->words};
+}
+
+const int32_t *sq_es_subs(const struct sq_es_side *s, const int32_t *record, size_t r)
+{
+    return s->sub == SQ_ES_NONE ? NULL
+                                : record + (size_t)s->sub + r * sq_scaled_sub_bits(s->element);
 }
 
 static struct sq_es_layout lay_out(const unsigned *v, struct sq_ports *p)
@@ -55,12 +68,14 @@ static struct sq_es_layout lay_out(const unsigned *v, struct sq_ports *p)
                                      .k = k,
                                      .high_kind = high,
                                      .element = (enum sq_scaled_element)v[SQ_ES_ACT_ELEMENT],
+                                     .words = v + SQ_PARAMS_MAX,
                                      .scale_kind = (enum sq_scaled_scale)v[SQ_ES_ACT_SCALE]},
                              .weight = {.lines = v[SQ_ES_COLS],
                                         .bank = v[SQ_ES_BANK],
                                         .k = v[SQ_ES_WEIGHT_HIGH] ? k : 0,
                                         .high_kind = high,
                                         .element = (enum sq_scaled_element)v[SQ_ES_WEIGHT_ELEMENT],
+                                        .words = v + SQ_PARAMS_MAX,
                                         .scale_kind = (enum sq_scaled_scale)v[SQ_ES_WEIGHT_SCALE]}};
     struct sq_field scale[SQ_OUTPUT_SCALE_FIELDS];
     const size_t words = (size_t)l.c.rows * l.c.cols / l.c.port_len;
@@ -148,7 +163,7 @@ static void draw_line_marks(const struct sq_es_side *s, struct sq_rng *rng, enum
 static void draw_high(const struct sq_es_side *s, struct sq_rng *rng, enum sq_stimulus kind,
                       int32_t *high)
 {
-    const enum sq_scaled_element e = sq_scaled_high_element(s->high_kind, s->element);
+    const struct sq_scaled_codes e = {sq_scaled_high_element(s->high_kind, s->element), NULL};
     for (size_t i = 0; i < (size_t)s->lines * s->k; i++) {
         high[i] = sq_scaled_draw_element(e, rng, kind);
         if (!is_sentinel(s) && sq_rng_below(rng, 4))
@@ -178,7 +193,7 @@ void sq_es_draw_side(const unsigned *v, const struct sq_es_side *s, struct sq_rn
         draw_encoded(v, s, rng, kind, record + s->x);
         return;
     }
-    (void)sq_scaled_draw_elements(s->element, rng, kind, (size_t)s->lines * s->bank,
+    (void)sq_scaled_draw_elements(sq_es_codes(s), rng, kind, (size_t)s->lines * s->bank,
                                   record + s->code);
     for (unsigned r = 0; r < s->lines; r++) {
         record[s->scale + (int)r] = sq_scaled_draw_scale(s->scale_kind, rng, kind);
@@ -195,15 +210,17 @@ void sq_es_draw_side(const unsigned *v, const struct sq_es_side *s, struct sq_rn
     }
     if (s->k > 0)
         draw_high(s, rng, kind, record + s->high);
-    sq_scaled_draw_signs(s->element, s->bank, rng, kind, s->lines, record + s->scale,
-                         record + s->code);
+    sq_scaled_draw_signs(sq_es_codes(s), s->bank, rng, kind, s->lines, record + s->scale,
+                         s->sub == SQ_ES_NONE ? NULL : record + s->sub, record + s->code);
 }
 
 void sq_es_fill_side(const struct sq_es_side *s, bool is_negative, bool is_large, int32_t *record)
 {
     const enum sq_scaled_element e = sq_scaled_high_element(s->high_kind, s->element);
-    const bool is_float = !sq_element_is_int(sq_scaled_element_of(s->element));
-    const int32_t end = sq_scaled_element_end(s->element, is_negative);
+    const bool is_float =
+        sq_scaled_is_table(s->element) || !sq_element_is_int(sq_scaled_element_of(s->element));
+    unsigned grid;
+    const int32_t end = sq_scaled_end(sq_es_codes(s), is_negative, &grid);
     if (s->x != SQ_ES_NONE) {
         for (unsigned i = 0; i < s->lines * s->bank; i++)
             record[s->x + (int)i] = (is_negative ? 0xc000 : 0x4000) + (is_large ? 0x0300 : 0);
@@ -221,11 +238,15 @@ void sq_es_fill_side(const struct sq_es_side *s, bool is_negative, bool is_large
         record[s->high + (int)i] =
             sq_scaled_element_end(e, is_negative) + (e == SQ_SCALED_INT8 && is_negative);
     for (unsigned r = 0; r < s->lines; r++) {
-        const int32_t scale = s->scale_kind == SQ_SCALED_E8M0 ? 127 + 7 * is_large
-                              : is_large                      ? 0x7e
-                                                              : 0x38;
-        // The end of IF4 is one of INT4.
-        record[s->scale + (int)r] = s->element == SQ_SCALED_IF4 ? scale | SQ_BS_SCALE_SIGN : scale;
+        const int32_t one = sq_scaled_one(s->scale_kind);
+        const int32_t scale = s->scale_kind == SQ_SCALED_E8M0 ? one + 7 * is_large
+                              : is_large                      ? (one > 0xb8 ? 0xfe : one + 0x46)
+                                                              : one;
+        record[s->scale + (int)r] =
+            sq_scaled_has_sign(s->element) && grid ? scale | SQ_BS_SCALE_SIGN : scale;
+        if (s->sub != SQ_ES_NONE)
+            sq_scaled_end_subs(sq_es_codes(s), grid,
+                               record + s->sub + r * sq_scaled_sub_bits(s->element));
         if (s->high_scale != SQ_ES_NONE)
             record[s->high_scale + (int)r] = scale;
         if (s->place != SQ_ES_NONE)
@@ -266,13 +287,18 @@ static bool spoil_code(const struct sq_es_side *s, struct sq_rng *rng, int32_t *
             e == SQ_SCALED_INT8 ? 0x80 : no_code(e, rng, false);
         return true;
     }
-    const int32_t code = no_code(s->element, rng, true);
+    const int32_t code = sq_scaled_is_table(s->element) ? -1 : no_code(s->element, rng, true);
     while (s->mask != SQ_ES_NONE && record[s->mask + (int)i])
         i = sq_rng_below(rng, s->lines * s->bank);
     if (code >= 0)
         record[s->code + (int)i] = code;
     if (s->element == SQ_SCALED_IF4) // of INT4 alone
         record[s->scale + (int)(i / s->bank)] |= SQ_BS_SCALE_SIGN;
+    if (sq_scaled_is_table(s->element)) {
+        int32_t *const sub = record + s->sub + i / s->bank * sq_scaled_sub_bits(s->element);
+        return sq_scaled_spoil_code(sq_es_codes(s), rng, record + s->scale + i / s->bank,
+                                    s->sub == SQ_ES_NONE ? NULL : sub, record + s->code + i);
+    }
     return code >= 0;
 }
 
@@ -299,7 +325,7 @@ static bool spoil_scale(const struct sq_es_side *s, struct sq_rng *rng, int32_t 
 {
     const int r = (int)sq_rng_below(rng, s->lines);
     const int at = s->high_scale != SQ_ES_NONE && sq_rng_below(rng, 2) ? s->high_scale : s->scale;
-    if (s->scale_kind == SQ_SCALED_E8M0)
+    if (!sq_scaled_is_scale(s->scale_kind, 0xff) && s->scale_kind != SQ_SCALED_E4M3)
         record[at + r] = 0xff;
     else if (sq_scaled_has_sign(s->element))
         record[at + r] |= 0x7f; // with its sign, which says what the codes stand for

@@ -5,6 +5,7 @@
 
 #include "models/scaled/sq_scaled.h"
 #include "sim/block/output/sq_output_sim.h"
+#include "sim/block/scaled/sq_scaled_codes.h"
 
 // Parameters; behind them those of the output stage. Its form is FLOAT, and is none of the RTL.
 enum {
@@ -33,7 +34,8 @@ struct sq_es_side {
     enum sq_scaled_high high_kind;
     enum sq_scaled_element element;
     enum sq_scaled_scale scale_kind;
-    int x, code, high, mask, scale, high_scale, place;
+    const unsigned *words; // of a table: those of the point
+    int x, code, high, mask, scale, high_scale, place, sub;
 };
 struct sq_es_layout {
     struct sq_output_config c;
@@ -42,6 +44,9 @@ struct sq_es_layout {
     unsigned pairs;
 };
 struct sq_es_layout sq_es_layout_of(const unsigned *v);
+// What codes of a side stand for; where the bits of line r beside its codes and scale are, NULL where there are none.
+struct sq_scaled_codes sq_es_codes(const struct sq_es_side *s);
+const int32_t *sq_es_subs(const struct sq_es_side *s, const int32_t *record, size_t r);
 void sq_es_ports(const unsigned *v, struct sq_ports *p);
 
 // The point of sq_act_scale that encodes the activations.

@@ -15,13 +15,16 @@ enum { ACT_SCALE_OUT_MAX = 1 + 3 * SQ_BS_BLOCK_MAX };
 
 struct operand {
     struct sq_bs c;
-    unsigned errors; // bits of enum sq_scaled_error
+    struct sq_bs_table table; // where the element is one
+    unsigned errors;          // bits of enum sq_scaled_error
 };
 
 static struct sq_bs_format format_of(const struct sq_es_layout *l, const struct sq_es_side *s)
 {
     const bool is_e8m0 = s->scale_kind == SQ_SCALED_E8M0;
     const bool is_split = s->k > 0 && s->high_kind == SQ_SCALED_SPLIT;
+    if (sq_scaled_is_described(s->element, s->scale_kind))
+        return (struct sq_bs_format){.kind = SQ_BS_TABLE, .block = s->bank};
     return (struct sq_bs_format){.kind = l->pairs > 1                    ? SQ_BS_SQ
                                          : is_split                      ? SQ_BS_SPLIT
                                          : s->element == SQ_SCALED_PLUS  ? SQ_BS_PLUS
@@ -36,14 +39,20 @@ static struct sq_bs_format format_of(const struct sq_es_layout *l, const struct 
                                  .is_power_of_two = is_split && is_e8m0};
 }
 
-static void alloc_operand(struct operand *o, struct sq_bs_format f, size_t n, size_t blocks)
+static void alloc_operand(struct operand *o, const struct sq_es_layout *l,
+                          const struct sq_es_side *s, size_t blocks)
 {
-    const size_t k = blocks * f.block;
-    *o = (struct operand){.c = {.f = f, .n = n, .k = k, .k_orig = k}};
+    const size_t n = s->lines, k = blocks * s->bank;
+    *o = (struct operand){.c = {.f = format_of(l, s), .n = n, .k = k, .k_orig = k}};
+    if (o->c.f.kind == SQ_BS_TABLE) {
+        o->table = sq_scaled_description(s->element, s->words, s->scale_kind, s->bank);
+        o->c.f.table = &o->table;
+    }
+    o->c.sub = calloc(n * blocks * SQ_BS_SUBS, 1);
     o->c.code = calloc(n * k, 1);
     o->c.high = calloc(n * k, 1);
     o->c.is_high = calloc(n * k, 1);
-    bool ok = o->c.code && o->c.high && o->c.is_high;
+    bool ok = o->c.sub && o->c.code && o->c.high && o->c.is_high;
     for (unsigned p = 0; p < SQ_BS_PARTS; p++) {
         o->c.scale[p] = calloc(n * blocks, 1);
         o->c.global[p] = calloc(n, sizeof(float));
@@ -55,6 +64,7 @@ static void alloc_operand(struct operand *o, struct sq_bs_format f, size_t n, si
 
 static void free_operand(struct operand *o)
 {
+    free(o->c.sub);
     free(o->c.code);
     free(o->c.high);
     free(o->c.is_high);
@@ -66,7 +76,7 @@ static void free_operand(struct operand *o)
 
 // A block of a line as it is stored.
 struct stored {
-    const int32_t *code, *high, *mask;
+    const int32_t *code, *high, *mask, *sub;
     int32_t scale, high_scale, place;
     int32_t encoded[ACT_SCALE_OUT_MAX], compact[SQ_BS_BLOCK_MAX];
 };
@@ -106,6 +116,7 @@ static void get_stored(const unsigned *v, const struct sq_es_side *s, const int3
     const int line = (int)(r * s->bank);
     b->high_scale = b->place = 0;
     b->high = b->mask = NULL;
+    b->sub = sq_es_subs(s, record, r);
     if (s->x != SQ_ES_NONE) {
         encode(v, s, record + s->x + line, b);
         return;
@@ -127,12 +138,12 @@ static void raise(struct operand *o, enum sq_scaled_error kind, bool is_wrong)
     o->errors |= (unsigned)is_wrong << kind;
 }
 
-// What a code counts as: of no number 0, but for the lowest integer of elements that are all integers.
-static uint8_t load_code(struct operand *o, enum sq_element e, bool is_skipped, int32_t code)
+// What a code counts as.
+static uint8_t load_code(struct operand *o, struct sq_scaled_codes e, unsigned grid,
+                         bool is_skipped, int32_t code)
 {
-    const bool is_number = sq_element_is_number(e, (uint8_t)code);
-    raise(o, SQ_SCALED_ERROR_CODE, !is_skipped && !is_number);
-    return is_number || sq_element_is_int(e) ? (uint8_t)code : 0;
+    raise(o, SQ_SCALED_ERROR_CODE, !is_skipped && !sq_scaled_is_code(e, grid, code));
+    return sq_scaled_taken(e, grid, code);
 }
 
 // A code of a scale, or one of a scale that is 1.
@@ -141,9 +152,7 @@ static uint8_t load_scale(struct operand *o, enum sq_scaled_scale kind, int32_t 
 {
     *is_scale = sq_scaled_is_scale(kind, (uint8_t)code);
     raise(o, SQ_SCALED_ERROR_SCALE, !*is_scale);
-    return *is_scale && kind != SQ_SCALED_NONE ? (uint8_t)code
-           : kind == SQ_SCALED_E8M0            ? 127
-                                               : 0x38;
+    return *is_scale && kind != SQ_SCALED_NONE ? (uint8_t)code : sq_scaled_one(kind);
 }
 
 // Which elements are high ones: the first k that are marked, but for one that stands too far up for
@@ -152,15 +161,14 @@ static void load_high(struct operand *o, const struct sq_es_side *s, const struc
                       size_t at, bool is_scale)
 {
     const bool is_split = s->high_kind == SQ_SCALED_SPLIT;
-    const enum sq_element e =
-        sq_scaled_element_of(sq_scaled_high_element(s->high_kind, s->element));
+    const struct sq_scaled_codes e = {sq_scaled_high_element(s->high_kind, s->element), NULL};
     uint8_t high[SQ_BS_BLOCK_MAX];
     bool has_scale = is_scale;
     if (s->high_kind == SQ_SCALED_BLOCK)
         o->c.scale[1][at / s->bank] = load_scale(o, s->scale_kind, b->high_scale, &has_scale);
     for (unsigned t = 0; t < s->k; t++) {
         raise(o, SQ_SCALED_ERROR_CODE, !is_split && b->high[t] == 0x80); // -0 of E4M3
-        high[t] = load_code(o, e, is_split, b->high[t]);
+        high[t] = load_code(o, e, 0, is_split, b->high[t]);
     }
     unsigned n = 0;
     for (unsigned i = 0; i < s->bank; i++) {
@@ -180,20 +188,21 @@ static void load_high(struct operand *o, const struct sq_es_side *s, const struc
 static void load_block(struct operand *o, const struct sq_es_side *s, const struct stored *b,
                        size_t at)
 {
-    // IF4, RAZER: the sign of the scale says what codes stand for.
+    // IF4, RAZER, a table: the sign of the scale may say what codes stand for.
+    const struct sq_scaled_codes e = sq_es_codes(s);
     const int32_t sign = sq_scaled_has_sign(s->element) ? b->scale & SQ_BS_SCALE_SIGN : 0;
-    const bool is_int4 = s->element == SQ_SCALED_IF4 && sign;
+    const unsigned grid = sq_scaled_grid(e, b->scale, b->sub);
     bool is_scale;
     const uint8_t scale = load_scale(o, s->scale_kind, b->scale ^ sign, &is_scale);
     o->c.scale[0][at / s->bank] = is_scale ? (uint8_t)(scale | sign) : scale;
     for (unsigned i = 0; i < s->bank; i++) {
         const bool is_skipped =
             s->k > 0 && (b->mask ? b->mask[i] != 0 : b->code[i] == SQ_ES_MASK_CODE);
-        const uint8_t code =
-            load_code(o, is_int4 ? SQ_ELEMENT_INT4 : o->c.f.element, is_skipped, b->code[i]);
-        const bool is_none = is_int4 && code == SQ_ES_MASK_CODE;
-        o->c.code[at + i] = is_scale && !is_none ? code : 0;
+        const uint8_t code = load_code(o, e, grid, is_skipped, b->code[i]);
+        o->c.code[at + i] = is_scale ? code : sq_scaled_zero(e, sq_scaled_grid(e, 0, b->sub));
     }
+    if (b->sub)
+        sq_scaled_load_subs(e, b->sub, o->c.sub + at / s->bank * sq_bs_n_subs(&o->c.f));
     if (s->k > 0)
         load_high(o, s, b, at, is_scale);
     if (s->place == SQ_ES_NONE)
@@ -207,7 +216,7 @@ static void load_operand(const unsigned *v, const struct sq_es_layout *l,
                          const struct sq_es_side *s, const int32_t *first, uint32_t blocks,
                          struct operand *o)
 {
-    alloc_operand(o, format_of(l, s), s->lines, blocks);
+    alloc_operand(o, l, s, blocks);
     for (uint32_t j = 0; j < blocks; j++)
         for (unsigned r = 0; r < s->lines; r++) {
             struct stored b;

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the codes of a side of sq_array_scaled and sq_engine_scaled stand for: of an element that is built in, or of a
+// table, whose values stand behind the parameters of the point. A block has a grid: of a table as its scale or its
+// bits beside the codes say, of IF4 and RAZER the sign of its scale, else 0.
+#ifndef SQ_SCALED_CODES_H
+#define SQ_SCALED_CODES_H
+
+#include <stdio.h>
+
+#include "models/scaled/sq_scaled.h"
+
+struct sq_scaled_codes {
+    enum sq_scaled_element element;
+    const unsigned *words; // of a table
+};
+// Those of a point with this element.
+struct sq_scaled_codes sq_scaled_codes(const unsigned *v, unsigned element);
+
+// `sub`: bits beside codes and scale (sq_scaled_sub_bits), one an integer; NULL: there are none.
+unsigned sq_scaled_grid(struct sq_scaled_codes e, int32_t scale, const int32_t *sub);
+bool sq_scaled_is_code(struct sq_scaled_codes e, unsigned grid, int32_t code);
+// The code that a block counts as this one: one of no value is 0, but the lowest integer, of IF4 alone.
+uint8_t sq_scaled_taken(struct sq_scaled_codes e, unsigned grid, int32_t code);
+uint8_t sq_scaled_zero(struct sq_scaled_codes e, unsigned grid);
+uint8_t sq_scaled_negative(struct sq_scaled_codes e, unsigned grid, int32_t code);
+// The code of the largest magnitude of a sign, and its grid.
+uint8_t sq_scaled_end(struct sq_scaled_codes e, bool is_negative, unsigned *grid);
+// The bits beside the codes, in which every exponent is the largest.
+void sq_scaled_end_subs(struct sq_scaled_codes e, unsigned grid, int32_t *sub);
+
+// The byte of each smallest sub-block of a table, as models have it (sq_bs_table.h).
+void sq_scaled_load_subs(struct sq_scaled_codes e, const int32_t *sub, uint8_t *to);
+
+// The source of rtl/ that decodes a table, with the table as its comment; its name in files.f.
+const char *sq_scaled_write_decoder(struct sq_scaled_codes e, FILE *out);
+// The same of a point with these elements (struct sq_block): NULL where neither is a table, or it is the one in the
+// tree, that of mixfp4: grids E2M1 and E1M2, in halves, chosen by the sign of the scale.
+const char *sq_scaled_write_source(const unsigned *v, unsigned act, unsigned weight, FILE *out);
+#define SQ_MIXFP4 SQ_SCALED_TABLE_OF(4u, 1u, 1u, 12u)
+#define SQ_MIXFP4_WORDS                                                                            \
+    SQ_SCALED_FOUR(0, 1, 2, 3), SQ_SCALED_FOUR(4, 6, 8, 12), SQ_SCALED_FOUR(0, -1, -2, -3),        \
+        SQ_SCALED_FOUR(-4, -6, -8, -12), 0, 0, 0, 0, SQ_SCALED_FOUR(0, 1, 2, 3),                   \
+        SQ_SCALED_FOUR(4, 5, 6, 7), SQ_SCALED_FOUR(0, -1, -2, -3), SQ_SCALED_FOUR(-4, -5, -6, -7)
+
+// S1P2, blocks of 64 with exponents of a bit of 8 and of 4 elements.
+#define SQ_HIF4 (SQ_SCALED_TABLE_OF(4u, 2u, 0u, 28u) | 1u << 13 | 1u << 15 | 3u << 17 | 1u << 20)
+#define SQ_HIF4_WORDS                                                                              \
+    SQ_SCALED_FOUR(0, 1, 2, 3), SQ_SCALED_FOUR(4, 5, 6, 7), SQ_SCALED_FOUR(0, -1, -2, -3),         \
+        SQ_SCALED_FOUR(-4, -5, -6, -7)
+
+#endif
