@@ -2,7 +2,9 @@
 // Recipes of block-scaled formats, their time and their traffic (sq_bs_format.h).
 #include "sim/format/scaled/sq_bs_format.h"
 
+#include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "models/scaled/sq_scaled.h"
 
@@ -142,6 +144,31 @@ enum sq_scaled_high sq_bs_engine_high(const struct sq_bs_format *f)
                                  : SQ_SCALED_OWN;
 }
 
+enum sq_scaled_element sq_bs_engine_element(const struct sq_bs_format *f,
+                                            unsigned words[SQ_SCALED_TABLE_WORDS])
+{
+    const bool has_place = sq_bs_row_nbytes(f, f->block, SQ_BS_INDEX) > 0;
+    unsigned e = SQ_SCALED_INT4;
+    memset(words, 0, SQ_SCALED_TABLE_WORDS * sizeof *words);
+    if (f->kind == SQ_BS_TABLE)
+        return sq_scaled_element_of_table(f->table, words);
+    if (f->kind == SQ_BS_IF4)
+        return SQ_SCALED_IF4;
+    if (f->kind == SQ_BS_RAZER)
+        return SQ_SCALED_RAZER;
+    assert(!sq_bs_has_scale_sign(f));
+    while (sq_scaled_element_of((enum sq_scaled_element)e) != f->element)
+        e++;
+    return has_place ? SQ_SCALED_PLUS : (enum sq_scaled_element)e;
+}
+
+enum sq_scaled_scale sq_bs_engine_scale(const struct sq_bs_format *f)
+{
+    return f->kind == SQ_BS_TABLE ? sq_scaled_scale_of_table(f->table)
+           : sq_bs_is_e8m0(f)     ? SQ_SCALED_E8M0
+                                  : SQ_SCALED_E4M3;
+}
+
 // Products of sq_b: every pair of low codes, and those with a high code on either side; split codes
 // are nibbles, so that all products are of 4 x 4 bits. Masks of both sides are taken as
 // independent.
@@ -188,12 +215,10 @@ static void demand(const struct sq_recipe *r, const struct sq_core_config *has, 
 static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq_cost_pe *pe)
 {
     const struct sq_bs_format f = sq_bs_of(r);
-    const unsigned scale = sq_bs_is_e8m0(&f) ? SQ_SCALED_E8M0 : SQ_SCALED_E4M3;
-    const unsigned element = f.element == SQ_ELEMENT_E2M1   ? SQ_SCALED_E2M1
-                             : f.element == SQ_ELEMENT_INT5 ? SQ_SCALED_INT5
-                                                            : SQ_SCALED_INT4;
-    const bool has_element = f.element == SQ_ELEMENT_E2M1 || f.element == SQ_ELEMENT_INT4 ||
-                             f.element == SQ_ELEMENT_INT5;
+    unsigned words[SQ_SCALED_TABLE_WORDS];
+    const unsigned scale = sq_bs_engine_scale(&f), element = sq_bs_engine_element(&f, words);
+    const bool has_element = element == SQ_SCALED_E2M1 || element == SQ_SCALED_INT4 ||
+                             element == SQ_SCALED_INT5 || f.kind == SQ_BS_TABLE;
     const struct sq_synth_block block = {.top = "sq_pe_scaled",
                                          .n_params = 7,
                                          .param = {{"BankLen", f.block},
@@ -203,8 +228,7 @@ static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, str
                                                    {"WeightScale", scale},
                                                    {"Acc", SQ_SCALED_BINARY32},
                                                    {"AccW", 32}}};
-    if (has_element && !is_plain_weight(r) && !sq_bs_has_scale_sign(&f) && sq_bs_n_marks(&f) == 0 &&
-        u->span_beats == 1)
+    if (has_element && !is_plain_weight(r) && sq_bs_n_marks(&f) == 0 && u->span_beats == 1)
         sq_cost_pe_add(pe, u->span / f.block, &block);
 }
 

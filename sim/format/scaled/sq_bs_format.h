@@ -44,6 +44,11 @@ struct sq_bs_format sq_bs_act_of(const struct sq_recipe *r); // of activations
 unsigned sq_bs_rotation_of(const struct sq_recipe *r);       // 0, 16 or 32
 // What the engine takes for the scales of high elements.
 enum sq_scaled_high sq_bs_engine_high(const struct sq_bs_format *f);
+// How the engine multiplies an element, and what its codes stand for where it is a table; its scale. A kind whose blocks
+// say by a sign what codes stand for is an element of its own.
+enum sq_scaled_element sq_bs_engine_element(const struct sq_bs_format *f,
+                                            unsigned words[SQ_SCALED_TABLE_WORDS]);
+enum sq_scaled_scale sq_bs_engine_scale(const struct sq_bs_format *f);
 
 // ---- the tables -----------------------------------------------------------------------------
 

@@ -6,7 +6,6 @@
 // The product holds streams of rows as they are stored (sq_bs_pack.h), bytes of scales, [lines][..] as
 // "w_codes" and so on, `x_` of activations; "w_global" F32 [2][n], "x_global" F32 [2][m], by part;
 // "x" F32 [m][k], activations over what stands above their blocks, where the engine encodes them.
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -30,8 +29,9 @@ static const char *const global_name[2] = {"x_global", "w_global"};
 
 // The kinds whose codes and scales the engine reads. What codes of another kind stand for, only its table
 // says.
-static const struct sq_bs_kind *const engine_kinds[] = {
-    SQ_BS_MX, SQ_BS_PLUS, SQ_BS_NV, SQ_BS_FOUR_SIX, SQ_BS_SQ, SQ_BS_SPLIT, SQ_BS_IF4, SQ_BS_RAZER};
+static const struct sq_bs_kind *const engine_kinds[] = {SQ_BS_MX,       SQ_BS_PLUS,  SQ_BS_NV,
+                                                        SQ_BS_FOUR_SIX, SQ_BS_SQ,    SQ_BS_SPLIT,
+                                                        SQ_BS_IF4,      SQ_BS_RAZER, SQ_BS_TABLE};
 
 static bool has_engine(const struct sq_bs_kind *kind)
 {
@@ -39,21 +39,6 @@ static bool has_engine(const struct sq_bs_kind *kind)
     while (i < SQ_LEN(engine_kinds) && engine_kinds[i] != kind)
         i++;
     return i < SQ_LEN(engine_kinds);
-}
-
-// How the engine multiplies an element. A kind whose blocks say by a sign what codes stand for is an
-// element of its own.
-static enum sq_scaled_element engine_element(const struct sq_bs_format *f, bool has_place)
-{
-    unsigned e = SQ_SCALED_INT4;
-    if (f->kind == SQ_BS_IF4)
-        return SQ_SCALED_IF4;
-    if (f->kind == SQ_BS_RAZER)
-        return SQ_SCALED_RAZER;
-    assert(!sq_bs_has_scale_sign(f));
-    while (sq_scaled_element_of((enum sq_scaled_element)e) != f->element)
-        e++;
-    return has_place ? SQ_SCALED_PLUS : (enum sq_scaled_element)e;
 }
 
 // Whether sq_act_scale gives the codes of the format: of magnitudes that are those of the tokens
@@ -73,14 +58,20 @@ static bool is_encoder(const struct sq_recipe *r, const struct sq_bs_format *f)
     return f->kind == SQ_BS_NV && !f->is_searched;
 }
 
-static void put_numbers(struct sq_product *p, const struct sq_bs_format *f)
+static enum sq_status put_numbers(struct sq_product *p, const struct sq_bs_format *f,
+                                  struct sq_error *err)
 {
-    const bool has_place = sq_bs_row_nbytes(f, f->block, SQ_BS_INDEX) > 0;
+    int32_t *table;
+    unsigned words[SQ_SCALED_TABLE_WORDS];
     sq_product_put_number(p, "bank", f->block);
     sq_product_put_number(p, "k", sq_bs_high_bits(f) > 0 ? f->high_per_block : 0);
     sq_product_put_number(p, "high", sq_bs_engine_high(f));
-    sq_product_put_number(p, "element", engine_element(f, has_place));
-    sq_product_put_number(p, "scale", sq_bs_is_e8m0(f) ? SQ_SCALED_E8M0 : SQ_SCALED_E4M3);
+    sq_product_put_number(p, "element", sq_bs_engine_element(f, words));
+    sq_product_put_number(p, "scale", sq_bs_engine_scale(f));
+    SQ_PRODUCT_KEEP(p, table, SQ_LEN(words));
+    memcpy(table, words, sizeof words);
+    sq_product_put(p, "table", SQ_I32, SQ_LEN(words), table);
+    return SQ_OK;
 }
 
 static enum sq_status set_point(struct sq_route_work *w, struct sq_error *err)
@@ -88,8 +79,10 @@ static enum sq_status set_point(struct sq_route_work *w, struct sq_error *err)
     static const char *const name[] = {"bank", "k", "high", "element", "scale"};
     const bool is_encoded = !w->is_diagonal && sq_product_count(w->p, "x") != SIZE_MAX;
     size_t value[5];
+    const int32_t *table;
     for (unsigned i = 0; i < 5; i++)
-        SQ_TRY(sq_product_number(w->p, name[i], 0, SQ_BS_BLOCK_MAX, &value[i], err));
+        SQ_TRY(sq_product_number(w->p, name[i], 0, INT32_MAX, &value[i], err));
+    SQ_PRODUCT_TENSOR(w->p, "table", SQ_I32, SQ_SCALED_TABLE_WORDS, table);
     const unsigned bank = (unsigned)value[0], k = (unsigned)value[1], high = (unsigned)value[2];
     const unsigned element = (unsigned)value[3], scale = (unsigned)value[4];
     const unsigned rows = w->array_rows, cols = w->array_cols;
@@ -112,6 +105,7 @@ static enum sq_status set_point(struct sq_route_work *w, struct sq_error *err)
                               rows < 2 ? 2 : rows,
                               0};
     memcpy(w->point->value, point, sizeof point);
+    memcpy(w->point->value + SQ_PARAMS_MAX, table, SQ_SCALED_TABLE_WORDS * sizeof *table);
     return SQ_OK;
 }
 
@@ -160,6 +154,8 @@ static void take_bits(const struct rows *r, unsigned plane, size_t row, size_t f
 // A block of a line that is not there: zeros, with as many high elements as there have to be.
 static void put_nothing(const struct sq_es_side *s, size_t line, int32_t *record)
 {
+    for (size_t i = 0; i < s->bank && s->code != SQ_ES_NONE; i++)
+        record[(size_t)s->code + line * s->bank + i] = sq_scaled_zero(sq_es_codes(s), 0);
     for (size_t i = 0; i < s->k; i++)
         if (s->mask != SQ_ES_NONE)
             record[(size_t)s->mask + line * s->bank + i] = 1;
@@ -190,6 +186,9 @@ static void put_block(const struct sq_es_side *s, const struct rows *r, size_t r
         record[(size_t)s->high_scale + line] = r->plane[HIGH_SCALE][row * blocks + j];
     if (s->place != SQ_ES_NONE)
         take_bits(r, SQ_BS_INDEX, row, j, 5, 1, record + (size_t)s->place + line);
+    const unsigned subs = sq_scaled_sub_bits(s->element);
+    if (s->sub != SQ_ES_NONE)
+        take_bits(r, SQ_BS_SUB, row, j * subs, 1, subs, record + (size_t)s->sub + line * subs);
 }
 
 // Block j of all lines from row `first` on.
@@ -279,6 +278,12 @@ static const struct sq_route routes[] = {{&sq_engine_scaled_block, make, check, 
 
 static enum sq_status make_chip(struct sq_route_work *w, struct sq_error *err)
 {
+    size_t element;
+    SQ_TRY(sq_product_number(w->p, "element", 0, INT32_MAX, &element, err));
+    if (sq_scaled_is_table((enum sq_scaled_element)element))
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "%s: elements are a table, need a format with built-in elements on the chip",
+                       sq_path_tail(w->p->source));
     return sq_chip_make(w, &sq_engine_scaled_block, make, err);
 }
 
@@ -295,7 +300,7 @@ static enum sq_status check_recipe(const struct sq_recipe *r, struct sq_error *e
     if (!has_engine(sq_bs_of(r).kind))
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "format = %s: no block multiplies codes of kind %s, need one of the kinds "
-                       "mx, plus, nv, four_six, sq, split, if4, razer",
+                       "mx, plus, nv, four_six, sq, split, if4, razer, table",
                        r->format->name, sq_bs_of(r).kind->name);
     return SQ_OK;
 }
@@ -378,7 +383,7 @@ static enum sq_status put_all(const struct sq_quant_layer *q, const struct sq_re
     const struct sq_bs *const w = sq_bs_layer_weights(q->state);
     p->n = w->n;
     p->k = w->k;
-    put_numbers(p, &w->f);
+    SQ_TRY(put_numbers(p, &w->f, err));
     SQ_TRY(put_rows(p, w, true, err));
     SQ_TRY(put_rows(p, a, false, err));
     if (is_encoder(r, &a->f))
