@@ -18,7 +18,8 @@ const char *sq_energy_mode_name(enum sq_energy_mode mode)
 
 struct sq_synth_block sq_measure_block(const struct sq_block *block, const struct sq_point *point)
 {
-    struct sq_synth_block b = {.top = block->top, .keeps_parts = true};
+    struct sq_synth_block b = {
+        .top = block->top, .keeps_parts = true, .source = block->source, .value = point->value};
     for (size_t i = 0; block->param[i]; i++)
         if (*block->param[i])
             b.param[b.n_params++] = (struct sq_synth_param){block->param[i], point->value[i]};

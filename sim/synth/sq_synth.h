@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "models/sq_status.h"
 #include "sim/io/sq_digest.h"
@@ -57,6 +58,10 @@ struct sq_synth_block {
     // The module is in the sources that sq_synth_add_source added, which may name modules of ours.
     bool is_foreign;
     const char *clock; // of such a module: the input port; NULL: the only one there is
+    // Writes the source of rtl/ that the block has in place of the one there, from `value`, and returns its name in
+    // files.f; NULL: it has none such (struct sq_block).
+    const char *(*source)(const unsigned *value, FILE *out);
+    const unsigned *value;
     enum sq_synth_recipe recipe;
     unsigned target_ps; // what ABC is asked for, from SQ_SYNTH_NF on; 0 before
 };

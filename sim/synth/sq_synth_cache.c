@@ -102,10 +102,12 @@ static enum sq_status entry_path(const struct sq_synth *s, const struct sq_synth
     char *job;
     SQ_TRY(sq_synth_print_job(s, b, &job, used, err));
     char hex[SQ_DIGEST_SIZE];
-    struct sq_digest digest = sq_synth_digest_sources(s, used);
+    struct sq_digest digest;
+    const enum sq_status status = sq_synth_digest_sources(s, b, used, &digest, err);
     sq_digest_add(&digest, job, strlen(job));
     sq_digest_hex(digest, hex);
     free(job);
+    SQ_TRY(status);
     snprintf(path, SQ_SYNTH_PATH_LEN, "%s/%s-%s%s", s->cache_dir, b->top, hex, suffix);
     return SQ_OK;
 }

@@ -196,7 +196,7 @@ static enum sq_status write_sources(const struct sq_synth *s, const struct sq_sy
     char *job;
     SQ_TRY(sq_synth_print_job(s, b, &job, used, err));
     free(job);
-    return sq_synth_write_sources(s, used, work, err);
+    return sq_synth_write_sources(s, b, used, work, err);
 }
 
 static enum sq_status synthesize(const struct sq_synth *s, const struct sq_synth_block *b,

@@ -46,14 +46,15 @@ enum sq_status sq_synth_select(const struct sq_synth *s, const struct sq_synth_b
 // Marks, besides, those that a script names.
 void sq_synth_select_named(const struct sq_synth *s, const char *script,
                            bool used[SQ_SYNTH_MAX_SOURCES]);
-struct sq_digest sq_synth_digest_sources(const struct sq_synth *s,
-                                         const bool used[SQ_SYNTH_MAX_SOURCES]);
+enum sq_status sq_synth_digest_sources(const struct sq_synth *s, const struct sq_synth_block *block,
+                                       const bool used[SQ_SYNTH_MAX_SOURCES],
+                                       struct sq_digest *digest, struct sq_error *err);
 // Their names for read_verilog, "rtl/a.sv rtl/b.sv ".
 void sq_synth_print_files(const struct sq_synth *s, const bool used[SQ_SYNTH_MAX_SOURCES],
                           FILE *out);
-// Makes work/rtl/ of them, as they were read. Paths are relative to `work`: names of cells hold
+// Makes work/rtl/ of them, as they were read, but for the one that the block has in place of another. Paths are relative to `work`: names of cells hold
 // them, so that an absolute path would change results from one machine to the next.
-enum sq_status sq_synth_write_sources(const struct sq_synth *s,
+enum sq_status sq_synth_write_sources(const struct sq_synth *s, const struct sq_synth_block *block,
                                       const bool used[SQ_SYNTH_MAX_SOURCES], const char *work,
                                       struct sq_error *err);
 

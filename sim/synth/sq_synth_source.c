@@ -273,21 +273,37 @@ static enum sq_status make_folders(char *path, size_t from, struct sq_error *err
     return SQ_OK;
 }
 
+// The text of a source as the block has it, which the caller frees.
+static enum sq_status text_of(const struct sq_synth_block *b, const struct sq_synth_source *f,
+                              char **text, struct sq_error *err)
+{
+    size_t n;
+    FILE *const out = open_memstream(text, &n);
+    SQ_NEED(out, err, "a source");
+    const char *const name = b->source ? b->source(b->value, out) : NULL;
+    fclose(out);
+    if (!name || strcmp(name, f->name) != 0) {
+        free(*text);
+        *text = strdup(f->text);
+    }
+    return SQ_HAVE(*text, err, "a source");
+}
+
 static enum sq_status write_source(const char *work, const struct sq_synth_source *f,
-                                   struct sq_error *err)
+                                   const char *text, struct sq_error *err)
 {
     char path[SQ_SYNTH_PATH_LEN + 128];
     snprintf(path, sizeof path, "%s/rtl/%s", work, f->name);
     SQ_TRY(make_folders(path, strlen(work) + strlen("/rtl/"), err));
     FILE *out = fopen(path, "w");
-    bool bad = !out || fputs(f->text, out) < 0;
+    bool bad = !out || fputs(text, out) < 0;
     bad = (out && fclose(out) != 0) || bad;
     return bad ? SQ_FAIL(err, SQ_ERR_IO, "cannot write '%s': %s", sq_path_tail(path),
                          strerror(errno))
                : SQ_OK;
 }
 
-enum sq_status sq_synth_write_sources(const struct sq_synth *s,
+enum sq_status sq_synth_write_sources(const struct sq_synth *s, const struct sq_synth_block *block,
                                       const bool used[SQ_SYNTH_MAX_SOURCES], const char *work,
                                       struct sq_error *err)
 {
@@ -295,22 +311,33 @@ enum sq_status sq_synth_write_sources(const struct sq_synth *s,
     snprintf(path, sizeof path, "%s/rtl", work);
     if (mkdir(path, 0777) != 0)
         return SQ_FAIL(err, SQ_ERR_IO, "cannot make '%s': %s", sq_path_tail(path), strerror(errno));
-    for (size_t i = 0; i < s->n_sources; i++)
-        if (used[i])
-            SQ_TRY(write_source(work, &s->source[i], err));
+    for (size_t i = 0; i < s->n_sources; i++) {
+        char *text = NULL;
+        if (!used[i])
+            continue;
+        SQ_TRY(text_of(block, &s->source[i], &text, err));
+        const enum sq_status status = write_source(work, &s->source[i], text, err);
+        free(text);
+        SQ_TRY(status);
+    }
     return SQ_OK;
 }
 
-struct sq_digest sq_synth_digest_sources(const struct sq_synth *s,
-                                         const bool used[SQ_SYNTH_MAX_SOURCES])
+enum sq_status sq_synth_digest_sources(const struct sq_synth *s, const struct sq_synth_block *block,
+                                       const bool used[SQ_SYNTH_MAX_SOURCES],
+                                       struct sq_digest *digest, struct sq_error *err)
 {
-    struct sq_digest digest = s->base_digest;
-    for (size_t i = 0; i < s->n_sources; i++)
-        if (used[i]) {
-            sq_digest_add(&digest, s->source[i].name, strlen(s->source[i].name));
-            sq_digest_add(&digest, s->source[i].text, strlen(s->source[i].text));
-        }
-    return digest;
+    *digest = s->base_digest;
+    for (size_t i = 0; i < s->n_sources; i++) {
+        char *text = NULL;
+        if (!used[i])
+            continue;
+        SQ_TRY(text_of(block, &s->source[i], &text, err));
+        sq_digest_add(digest, s->source[i].name, strlen(s->source[i].name));
+        sq_digest_add(digest, text, strlen(text));
+        free(text);
+    }
+    return SQ_OK;
 }
 
 void sq_synth_print_files(const struct sq_synth *s, const bool used[SQ_SYNTH_MAX_SOURCES],
