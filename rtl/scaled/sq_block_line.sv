@@ -45,6 +45,7 @@ module sq_block_line #(
   output logic                        place_error_o
 );
 
+  localparam bit IsTable = sq_pkg::element_kind(Element) == sq_pkg::ELEMENT_TABLE;
   localparam bit HasSign = sq_pkg::element_has_sign(Element) != 0;
   if (HasSign && Scale != sq_pkg::SCALE_E4M3) begin : gen_bad_sign
     $error("elements that the scale's sign tells apart have scales of E4M3");
@@ -90,19 +91,21 @@ module sq_block_line #(
   // The grid of the block and, for each element, the sum of the exponents of its sub-blocks; of a table.
   logic [1:0] grid;
   logic [BankLen*3-1:0] shift;
+  localparam int unsigned GridW = IsTable ? sq_pkg::field(Element, 11, 2) : 0;
+  if (GridW > 0) begin : gen_grid
+    assign grid = 2'(sub_i[GridW-1:0]);
+  end else if (IsTable && HasSign) begin : gen_sign
+    assign grid = {1'b0, scale_i[7]};
+  end else begin : gen_one_grid
+    assign grid = '0;
+  end
   if (SubW > 0) begin : gen_sub
-    localparam int unsigned GridW = sq_pkg::field(Element, 11, 2);
     localparam int unsigned UpperW = sq_pkg::field(Element, 13, 2);
     localparam int unsigned LowerW = sq_pkg::field(Element, 15, 2);
     localparam int unsigned Uppers = 1 << sq_pkg::field(Element, 17, 3);
     localparam int unsigned Lowers = Uppers << sq_pkg::field(Element, 20, 3);
     if (BankLen % Lowers != 0) begin : gen_bad_sub
       $error("sub-blocks divide a block");
-    end
-    if (GridW > 0) begin : gen_grid
-      assign grid = 2'(sub_i[GridW-1:0]);
-    end else begin : gen_sign
-      assign grid = {1'b0, HasSign && scale_i[7]};
     end
     for (genvar i = 0; i < BankLen; i++) begin : gen_shift
       logic [2:0] upper, lower;
@@ -121,7 +124,6 @@ module sq_block_line #(
   end else begin : gen_no_sub
     logic unused_sub;
     assign unused_sub = ^{sub_i, grid, shift};
-    assign grid = {1'b0, HasSign && scale_i[7]};
     assign shift = '0;
   end
 
@@ -129,7 +131,7 @@ module sq_block_line #(
     logic [ElementW-1:0] element;
     logic [CodeW-1:0] code;
     assign code = code_i[i*CodeW +: CodeW];
-    if (sq_pkg::element_kind(Element) == sq_pkg::ELEMENT_TABLE) begin : gen_table
+    if (IsTable) begin : gen_table
       logic unused_skip;
       assign unused_skip = skip_i[i];
       sq_element_table #(.Element(Element)) u_table (

@@ -49,7 +49,7 @@ module sq_scale_pair #(
     localparam int unsigned ActExpW = sq_pkg::scale_exp_w(ActScale);
     localparam int unsigned WeightExpW = sq_pkg::scale_exp_w(WeightScale);
     logic unused_exp;
-    assign unused_exp = ^{act_exp_i >> ActExpW, weight_exp_i >> WeightExpW};
+    assign unused_exp = ^{act_exp_i[7:ActExpW], weight_exp_i[7:WeightExpW]};
     assign exp_o = ExpW'(act_exp_i[ActExpW-1:0]) + ExpW'(weight_exp_i[WeightExpW-1:0]) - ExpW'(Base);
   end
 

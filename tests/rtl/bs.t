@@ -11,12 +11,12 @@
 if [ -n "$SQ_BS_CASES" ]; then
   sq cosim --block array_scaled --cases "$SQ_BS_CASES" --seed "$SEED" --json
   ok "arrays at every point" clean 60000
-  ok "thirty-two points ran" [ "$(number points)" = 32 ]
+  ok "thirty-six points ran" [ "$(number points)" = 36 ]
   sq cosim --block act_scale --cases "$SQ_BS_CASES" --seed "$SEED" --json
   ok "encoder at every point" clean 25000
 fi
 sq cosim --block array_scaled $(points array_scaled) --cases 180 --seed "$SEED" --json
-ok "arrays: NVFP4, NVINT4, MXFP4, split codes, own high scale, exact sums" clean 30000
+ok "arrays: NVFP4, NVINT4, MXFP4, split codes, own high scale, tables, exact sums" clean 30000
 sq cosim --block act_scale $(points act_scale) --cases 270 --seed "$SEED" --json
 ok "encoder: scale, mask and codes" clean 15000
 netlist array_scaled split_a_pow4 8 300
@@ -51,6 +51,17 @@ mutate tie_to_the_fifth act_scale razer value rtl/scaled/sq_block_code.sv "s/Quo
 mutate fifth_of_the_other_sign act_scale razer value rtl/scaled/sq_act_scale.sv "s/? negative : ~negative/? ~negative : negative/"
 mutate lowest_of_if4_counts array_scaled if4_a_fixed value rtl/scaled/sq_block_line.sv "s/is_none\[i\] ? 5'd0 : scale_i/scale_i/"
 mutate fifth_has_one_sign array_scaled razer value rtl/scaled/sq_block_line.sv "s/scale_i\[7\] ? -5'sd10 : 5'sd10/5'sd10/"
+
+# ---- tables: their decoder, grids, exponents of sub-blocks, scales of more than E4M3's bits ------
+LINE=rtl/scaled/sq_block_line.sv
+mutate value_of_a_table_off array_scaled mixfp4 value rtl/scaled/sq_element_table.sv "s/4'b1_101: value = 4'd5/4'b1_101: value = 4'd6/"
+mutate grid_of_a_table_ignored array_scaled mixfp4 value $LINE "s/grid = {1'b0, scale_i\[7\]};/grid = 2'd0;/"
+mutate exponents_of_the_wrong_level array_scaled hif4 value $LINE "s/i\*Lowers\/BankLen/i*Uppers\/BankLen/"
+mutate exponent_of_one_level_alone array_scaled hif4 value $LINE "s/upper + lower;/upper;/"
+mutate e6m2_has_subnormals array_scaled hif4 value $LINE "s/{1'b1, scale_i\[1:0\]}/{scale_i[7:2] != '0, scale_i[1:0]}/"
+mutate exponent_of_e6m2_cut array_scaled hif4 value rtl/sq_pkg.sv "s/SCALE_E6M2: scale_exp_w = 6/SCALE_E6M2: scale_exp_w = 5/"
+mutate ue5m3_in_other_units array_scaled ue5m3 value rtl/scaled/sq_scale_pair.sv "s/scale_base = 17/scale_base = 16/"
+mutate scale_ff_of_e6m2_counts array_scaled hif4 value $LINE "s/error_o = scale_i == 8'hff;/error_o = 1'b0;/"
 
 # ---- scales, sums and order in the PE ---------------------------------------------------------
 mutate code_7f_is_a_number array_scaled nvfp4 value rtl/scaled/sq_block_line.sv "s/ || scale_i\[6:0\] == 7'h7f//"

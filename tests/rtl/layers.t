@@ -39,6 +39,8 @@ done <<'END'
 --format sq_a_dynamic --select int8_mul --bank 16 --weight-bits 8 --low-lanes 5 --high-lanes 3:engine_dynamic,engine_core_act:8000
 --format spqr --outlier-layout ptcsr:engine_spqr:4000
 --format mxplus:engine_scaled:4000
+--format mixfp4:engine_scaled:4000
+--format hif4:engine_scaled:2000
 --format sq_b --bank 16 --high-per-bank 1 --act-scale token2:engine_scaled:8000
 --format sq_b --codes split --bank 16:engine_scaled:8000
 END

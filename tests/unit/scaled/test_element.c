@@ -4,10 +4,12 @@
 // Exhausted: every code of every element and of E8M0; every tie between neighbours, the numbers
 // next to it, both signs; every byte as a code that may or may not be one. Sampled: 10^7 binary32
 // patterns against the nearest of all values, searched. Committed vectors: SPEC Q.1, Q.8. The
-// oracle by other people, ml_dtypes, is in tests/cli/elements.t.
+// oracle by other people, ml_dtypes, is in tests/cli/elements.t. Tables (Q.9) as hardware knows them: built-in elements,
+// which have to be found again, and each of their codes changed.
 #include <math.h>
 
-#include "models/scaled/sq_element.h"
+#include "models/scaled/sq_scaled.h"
+#include "sim/block/scaled/sq_scaled_codes.h"
 #include "tests/unit/fixture.h"
 
 // The values of magnitude codes 0, 1, ..: ascending, all of one sign.
@@ -176,5 +178,72 @@ SQ_TEST(table_of_types)
         }
         assert_true(is_odd && most == (double)t->most && lowest == (double)t->lowest);
         assert_false(sq_element_is_number(e, (uint8_t)(1u << (t->bits - 1))) == t->is_int);
+    }
+}
+
+// The description of a built-in element, in which its lowest integer is no value, with finer units.
+static struct sq_bs_table described(enum sq_scaled_element e, unsigned finer)
+{
+    struct sq_bs_table t = sq_scaled_description(e, NULL, SQ_SCALED_E4M3, 16);
+    t.fraction += finer;
+    t.most <<= finer;
+    for (unsigned g = 0; g < t.n_grids; g++)
+        for (unsigned c = 0; c < 1u << t.bits; c++)
+            if (e != SQ_SCALED_INT4 && e != SQ_SCALED_INT5)
+                t.value[g][c] =
+                    (int16_t)(t.value[g][c] == SQ_BS_NO_VALUE ? SQ_BS_NO_VALUE
+                                                              : t.value[g][c] * (1 << finer));
+            else
+                t.value[g][c] = (int16_t)(c == 1u << (t.bits - 1) ? SQ_BS_NO_VALUE
+                                                                  : t.value[g][c] * (1 << finer));
+    return t;
+}
+
+SQ_TEST(a_table_of_a_built_in_element_is_that_element)
+{
+    static const enum sq_scaled_element elements[] = {
+        SQ_SCALED_INT4, SQ_SCALED_INT5, SQ_SCALED_E2M1, SQ_SCALED_IF4, SQ_SCALED_RAZER};
+    unsigned words[SQ_SCALED_TABLE_WORDS];
+    for (size_t i = 0; i < sizeof elements / sizeof elements[0]; i++)
+        for (unsigned finer = 0; finer < 3; finer++) {
+            struct sq_bs_table t = described(elements[i], finer);
+            assert_int_equal(sq_scaled_element_of_table(&t, words), elements[i]);
+            for (unsigned g = 0; g < t.n_grids; g++)
+                for (unsigned c = 0; c < 1u << t.bits; c++) {
+                    t.value[g][c]++;
+                    assert_true(sq_scaled_is_table(sq_scaled_element_of_table(&t, words)));
+                    t.value[g][c]--;
+                }
+            t.n_levels = 1;
+            t.level[0].length = 8;
+            t.level[0].bits = 1;
+            assert_true(sq_scaled_is_table(sq_scaled_element_of_table(&t, words)));
+        }
+}
+
+SQ_TEST(a_table_comes_back_from_its_number_and_words)
+{
+    static const unsigned hif4[SQ_SCALED_TABLE_WORDS] = {SQ_HIF4_WORDS};
+    unsigned words[SQ_SCALED_TABLE_WORDS];
+    const struct sq_bs_table t = sq_scaled_description(SQ_HIF4, hif4, SQ_SCALED_E6M2, 64);
+    assert_int_equal(sq_scaled_element_of_table(&t, words), SQ_HIF4);
+    assert_memory_equal(words, hif4, sizeof words);
+    assert_int_equal(sq_scaled_scale_of_table(&t), SQ_SCALED_E6M2);
+    assert_int_equal(t.leaf, 4);
+    assert_int_equal(t.sub_bits, 8 + 16);
+    assert_int_equal(t.value[0][0xf], -7);
+}
+
+SQ_TEST(sub_blocks_of_hif4_have_both_exponents)
+{
+    static const unsigned hif4[SQ_SCALED_TABLE_WORDS] = {SQ_HIF4_WORDS};
+    const struct sq_scaled_codes e = {SQ_HIF4, hif4};
+    for (unsigned bit = 0; bit < 24; bit++) {
+        int32_t sub[24] = {0};
+        uint8_t byte[16];
+        sub[bit] = 1;
+        sq_scaled_load_subs(e, sub, byte);
+        for (unsigned i = 0; i < 16; i++)
+            assert_int_equal(byte[i], bit < 8 ? i / 2 == bit : i == bit - 8 ? 4 : 0);
     }
 }
