@@ -6,9 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#include "sim/io/sq_home.h"
 
 enum { HELP_NBYTES = 1200, FORMATS_MAX = 64, WORDS_MAX = FORMATS_MAX };
 
@@ -142,15 +139,14 @@ static enum sq_status choose(struct sq_cli_options *in, const char *option, cons
     const char *name[FORMATS_MAX + 1];
     size_t index;
     const size_t n = offered(in->scope, name);
-    const char *const path = sq_cli_found(text, SQ_HOME_FORMAT);
+    struct sq_error inner;
     name[n] = "all";
-    if (!sq_format_find(text) && access(path, F_OK) == 0) {
-        struct sq_error inner;
+    if (sq_format_named(text, sq_cli_home(), &in->format, &inner) != SQ_OK)
+        return SQ_FAIL(err, SQ_ERR_ARG, "%s %.200s", option, inner.text);
+    if (in->format && in->format->description) {
         in->is_all = false;
         in->is_format_given = true;
-        return sq_format_open(path, &in->format, &inner) == SQ_OK
-                   ? SQ_OK
-                   : SQ_FAIL(err, SQ_ERR_ARG, "%s %.200s", option, inner.text);
+        return SQ_OK;
     }
     SQ_TRY(sq_cli_name(option, text, name, n + in->takes_all, &index, err));
     in->is_all = index == n;

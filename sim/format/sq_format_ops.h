@@ -20,7 +20,8 @@ struct sq_vectors;
 
 struct sq_format_ops {
     const char *name; // "sp24": of --format, files, records and sweeps; never changes
-    const char *description; // the text that the format was read from; NULL: it is one of sq_formats[]
+    const char
+        *description; // the text that the format was read from; NULL: it is one of sq_formats[]
     // Its options (sq_format_option.h), up to a NULL name.
     const struct sq_format_option *option;
     const char *padding;      // what it pads besides K, for people; NULL: nothing
@@ -48,20 +49,26 @@ struct sq_format_ops {
     const void *variant;                   // read by the files of its own folder only
 };
 
-// Every format, in the order in which commands name them; a NULL follows. The first is the default.
-extern const struct sq_format_ops *const sq_formats[];
-extern const char *const sq_format_names[];
+// Every format, in the order in which commands name them, then those that descriptions added; a NULL follows.
+// The first is the default.
+enum { SQ_FORMATS_MORE = 40 };
+extern const struct sq_format_ops *sq_formats[];
+extern const char *sq_format_names[];
 extern const char *const sq_core_format_names[]; // those that `run` can time on a core alone
 size_t sq_n_formats(void);
 // NULL where there is none of that name.
 const struct sq_format_ops *sq_format_find(const char *name);
 // A format that is data (SPEC Q.9); `what` names the text in errors. The same text gives the same table, which
-// lives as long as the program. Not for several threads at a time.
+// lives as long as the program and stands in sq_formats[]. Not for several threads at a time.
 enum sq_status sq_format_described(const char *text, size_t nbytes, const char *what,
                                    const struct sq_format_ops **f, struct sq_error *err);
-// The same of a file.
-enum sq_status sq_format_open(const char *path, const struct sq_format_ops **f,
-                              struct sq_error *err);
+// The format that a user names: one of the list, a file with a description, or the short name of one below `home`.
+// "FILE@KEY=VALUE@.." takes other values of scalars of the file, "my.yaml@blocks.0.length=32", and the name
+// that follows from them. *f is NULL where there is no such name and no such file.
+enum sq_status sq_format_named(const char *name, const char *home, const struct sq_format_ops **f,
+                               struct sq_error *err);
+// One more format, of the list from then on.
+enum sq_status sq_format_add(const struct sq_format_ops *f, struct sq_error *err);
 // The format whose layers are stored in the packed SQ-format (struct sq_format_packed).
 const struct sq_format_ops *sq_format_of_packed(void);
 

@@ -35,9 +35,12 @@
 #define DECLARE(name) extern const struct sq_format_ops sq_format_##name;
 #define ADDRESS(name) &sq_format_##name,
 #define NAME(name) #name,
+#define ONE(name) 1 +
 FORMATS(DECLARE)
-const struct sq_format_ops *const sq_formats[] = {FORMATS(ADDRESS) NULL};
-const char *const sq_format_names[] = {FORMATS(NAME) NULL};
+enum { N_OWN = FORMATS(ONE) 0 };
+const struct sq_format_ops *sq_formats[N_OWN + SQ_FORMATS_MORE + 1] = {FORMATS(ADDRESS) NULL};
+const char *sq_format_names[N_OWN + SQ_FORMATS_MORE + 1] = {FORMATS(NAME) NULL};
+static size_t n_formats = N_OWN;
 const char *const sq_core_format_names[] = {"sq_w", NULL};
 
 struct sq_recipe sq_recipe_default(void)
@@ -49,7 +52,20 @@ struct sq_recipe sq_recipe_default(void)
 
 size_t sq_n_formats(void)
 {
-    return sizeof sq_formats / sizeof sq_formats[0] - 1;
+    return n_formats;
+}
+
+enum sq_status sq_format_add(const struct sq_format_ops *f, struct sq_error *err)
+{
+    if (n_formats == N_OWN + SQ_FORMATS_MORE)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "format %s: more than %d descriptions", f->name,
+                       SQ_FORMATS_MORE);
+    if (sq_format_find(f->name))
+        return SQ_FAIL(err, SQ_ERR_ARG, "name = %s is that of another format, need another",
+                       f->name);
+    sq_format_names[n_formats] = f->name;
+    sq_formats[n_formats++] = f;
+    return SQ_OK;
 }
 
 const struct sq_format_ops *sq_format_find(const char *name)

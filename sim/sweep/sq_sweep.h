@@ -166,6 +166,7 @@ struct sq_sweep_format {
 struct sq_sweep_grid {
     char *name, *title, *text; // text: the file as it was
     char *folder;              // of the file; NULL: there is none
+    const char *home;          // the caller's, while the file is read
     struct {
         size_t n;
         double *value; // of names: the index

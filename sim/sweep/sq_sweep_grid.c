@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/io/sq_file.h"
+#include "sim/io/sq_home.h"
 #include "sim/io/sq_quote.h"
 #include "sim/io/sq_suggest.h"
 #include "sim/io/sq_yaml.h"
@@ -157,8 +158,18 @@ static enum sq_status add_choice(struct sq_sweep_grid *s, unsigned a, const char
                                  struct sq_error *err)
 {
     const char *const *choice = sq_axes[a].choice;
+    const struct sq_format_ops *f = NULL;
+    char file[SQ_SWEEP_PATH_SIZE], path[SQ_SWEEP_PATH_SIZE], named[2 * SQ_SWEEP_PATH_SIZE];
+    const size_t len = strcspn(text, "@"); // a description, and other values in it
     size_t n = 0;
     char list[80] = "";
+    if (a == SQ_AXIS_FORMAT && len < sizeof file) {
+        snprintf(file, sizeof file, "%.*s", (int)len, text);
+        sq_sweep_path(file, s->home, s->folder, SQ_HOME_FORMAT, path);
+        snprintf(named, sizeof named, "%s%s", sq_format_find(text) ? file : path, text + len);
+        SQ_TRY(sq_format_named(named, s->home ? s->home : ".", &f, err));
+    }
+    text = f ? f->name : text;
     for (; choice[n]; n++) {
         if (strcmp(choice[n], text) == 0)
             return add_value(s, a, (double)n, text, err);
@@ -280,7 +291,6 @@ static enum sq_status read_axes(struct sq_sweep_grid *s, const struct raw *raw,
 {
     const struct raw_list *axis = raw->axes.axis;
     SQ_TRY(check_sources(raw, err));
-    SQ_TRY(sq_sweep_resolve_formats(s, err));
     s->is_gemm = axis[SQ_AXIS_N].n > 0;
     s->is_workload = axis[SQ_AXIS_WORKLOAD].n > 0;
     s->is_join = s->is_workload && axis[SQ_AXIS_MODEL].n > 0;
@@ -296,6 +306,8 @@ static enum sq_status read_axes(struct sq_sweep_grid *s, const struct raw *raw,
             SQ_TRY(add_text(s, a, *sq_axes[a].fallback ? sq_axes[a].fallback : sq_axes[a].choice[0],
                             err));
         SQ_TRY(refuse_twice(s, a, err));
+        if (a == SQ_AXIS_FORMAT) // it may have added some
+            SQ_TRY(sq_sweep_resolve_formats(s, err));
     }
     return SQ_OK;
 }
@@ -413,7 +425,7 @@ static enum sq_status parse(struct sq_sweep_grid *s, const char *text, size_t nb
     struct sq_error inner;
     void *raw = NULL;
     make_schema(&schema);
-    *s = (struct sq_sweep_grid){.folder = folder};
+    *s = (struct sq_sweep_grid){.folder = folder, .home = home};
     enum sq_status status = sq_yaml_parse(text, nbytes, what, &schema.file, &raw, err);
     if (status != SQ_OK) {
         sq_sweep_grid_free(s);

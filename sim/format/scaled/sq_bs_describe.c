@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <yaml.h>
 
 #include "sim/format/scaled/sq_bs_format.h"
 #include "sim/io/sq_file.h"
+#include "sim/io/sq_home.h"
 #include "sim/io/sq_quote.h"
 
 enum { TEXT = 80 };
@@ -571,9 +573,6 @@ enum sq_status sq_format_described(const char *text, size_t nbytes, const char *
     char *const copy = malloc(nbytes + 1);
     enum sq_status status = one && copy ? sq_bs_describe(text, nbytes, what, &one->d, err)
                                         : SQ_NO_MEMORY(err, "a format");
-    if (status == SQ_OK && sq_format_find(one->d.table.name))
-        status = SQ_FAIL(err, SQ_ERR_ARG, "%.60s: name = %s is a format of sqsim, need another",
-                         sq_path_tail(what), one->d.table.name);
     if (status != SQ_OK) {
         free(one);
         free(copy);
@@ -584,19 +583,132 @@ enum sq_status sq_format_described(const char *text, size_t nbytes, const char *
     one->text = copy;
     one->nbytes = nbytes;
     fill(one);
+    status = sq_format_add(&one->ops, err);
+    if (status != SQ_OK) {
+        free(copy);
+        free(one);
+        return status;
+    }
     one->next = all;
     all = one;
     *f = &one->ops;
     return SQ_OK;
 }
 
-enum sq_status sq_format_open(const char *path, const struct sq_format_ops **f,
+// ---- files ----------------------------------------------------------------------------------
+
+// The scalar at a path of keys and numbers, "blocks.0.length"; NULL: there is none.
+static node *scalar_at(struct reader *r, const char *path)
+{
+    node *n = yaml_document_get_root_node(&r->document);
+    while (n && *path) {
+        const size_t len = strcspn(path, ".");
+        node *next = NULL;
+        if (n->type == YAML_MAPPING_NODE)
+            for (yaml_node_pair_t *p = n->data.mapping.pairs.start; p < n->data.mapping.pairs.top;
+                 p++) {
+                const char *const key = text_of(at(r, p->key));
+                if (key && strlen(key) == len && strncmp(key, path, len) == 0)
+                    next = at(r, p->value);
+            }
+        else if (strspn(path, "0123456789") == len && len > 0 && len < 4 &&
+                 (size_t)atoi(path) < length_of(n))
+            next = at(r, n->data.sequence.items.start[atoi(path)]);
+        n = next;
+        path += len + (path[len] == '.');
+    }
+    return n && n->type == YAML_SCALAR_NODE ? n : NULL;
+}
+
+// *text with `value` in place of the scalar at `path`; of the name `value` is put behind it.
+static enum sq_status put(char **text, const char *what, const char *path, const char *value,
+                          bool is_name, struct sq_error *err)
+{
+    struct reader r = {.what = sq_path_tail(what), .err = err};
+    yaml_parser_t parser;
+    char *to = NULL;
+    size_t nbytes = strlen(*text);
+    for (const char *c = *text; *c; c++)
+        if ((unsigned char)*c >= 0x80)
+            return SQ_FAIL(err, SQ_ERR_ARG, "%.60s: other values are only put into ASCII texts",
+                           r.what);
+    if (!yaml_parser_initialize(&parser))
+        return SQ_NO_MEMORY(err, "%.60s", r.what);
+    yaml_parser_set_input_string(&parser, (const unsigned char *)*text, nbytes);
+    const bool is_loaded = yaml_parser_load(&parser, &r.document);
+    node *const n = is_loaded ? scalar_at(&r, path) : NULL;
+    if (n) {
+        const size_t from = is_name ? n->end_mark.index : n->start_mark.index;
+        to = malloc(nbytes + strlen(value) + 1);
+        if (to)
+            sprintf(to, "%.*s%s%s", (int)from, *text, value, *text + n->end_mark.index);
+    }
+    if (is_loaded)
+        yaml_document_delete(&r.document);
+    yaml_parser_delete(&parser);
+    if (!n)
+        return SQ_FAIL(err, SQ_ERR_ARG, "%.60s has no value at %.40s", r.what, path);
+    SQ_NEED(to, err, "%.60s", r.what);
+    free(*text);
+    *text = to;
+    return SQ_OK;
+}
+
+// "KEY=VALUE" into the text, and into its name: "_length_32".
+static enum sq_status put_set(char **text, const char *what, const char *set, size_t len,
                               struct sq_error *err)
+{
+    char path[TEXT], value[TEXT], name[TEXT];
+    const char *const equals = memchr(set, '=', len);
+    const size_t n = equals ? (size_t)(equals - set) : 0;
+    if (n == 0 || n >= TEXT || len - n - 1 == 0 || len - n - 1 >= TEXT / 2)
+        return SQ_FAIL(err, SQ_ERR_ARG, "%.60s: @%.40s, need @KEY=VALUE", sq_path_tail(what), set);
+    snprintf(path, sizeof path, "%.*s", (int)n, set);
+    snprintf(value, sizeof value, "%.*s", (int)(len - n - 1), equals + 1);
+    if (strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789_.+- /()") != strlen(value))
+        return SQ_FAIL(err, SQ_ERR_ARG, "%.60s: %s = %s, need a word or a number",
+                       sq_path_tail(what), path, value);
+    const char *const dot = strrchr(path, '.');
+    snprintf(name, sizeof name, "_%.30s_%.39s", dot ? dot + 1 : path, value);
+    for (char *c = name; *c; c++)
+        *c = strchr(" .+-/()", *c) ? '_' : *c;
+    SQ_TRY(put(text, what, path, value, false, err));
+    return put(text, what, "name", name, true, err);
+}
+
+static enum sq_status open_file(const char *path, const char *sets, const struct sq_format_ops **f,
+                                struct sq_error *err)
 {
     struct sq_file_view map;
     SQ_TRY(sq_file_map(path, &map, err));
-    const enum sq_status status =
-        sq_format_described(map.data ? (const char *)map.data : "", map.nbytes, path, f, err);
+    char *text = strndup(map.data ? (const char *)map.data : "",
+                         map.nbytes <= SQ_BS_DESCRIPTION_MAX ? map.nbytes : 0);
+    const bool is_whole = text && strlen(text) == map.nbytes;
+    enum sq_status status = text ? SQ_OK : SQ_NO_MEMORY(err, "%.60s", sq_path_tail(path));
+    if (status == SQ_OK && !is_whole)
+        status = SQ_FAIL(err, SQ_ERR_ARG, "%.60s: %zu bytes, need a text of at most %d",
+                         sq_path_tail(path), map.nbytes, SQ_BS_DESCRIPTION_MAX);
     sq_file_unmap(&map);
+    while (status == SQ_OK && *sets == '@') {
+        const size_t len = strcspn(sets + 1, "@");
+        status = put_set(&text, path, sets + 1, len, err);
+        sets += len + 1;
+    }
+    if (status == SQ_OK)
+        status = sq_format_described(text, strlen(text), path, f, err);
+    free(text);
     return status;
+}
+
+enum sq_status sq_format_named(const char *name, const char *home, const struct sq_format_ops **f,
+                               struct sq_error *err)
+{
+    char file[512], path[SQ_HOME_SIZE];
+    const size_t len = strcspn(name, "@");
+    *f = sq_format_find(name);
+    if (*f || len >= sizeof file)
+        return SQ_OK;
+    snprintf(file, sizeof file, "%.*s", (int)len, name);
+    sq_home_find(home, file, SQ_HOME_FORMAT, path, sizeof path);
+    return access(path, F_OK) == 0 ? open_file(path, name + len, f, err) : SQ_OK;
 }
