@@ -57,12 +57,12 @@ struct sq_bs_format {
     const struct sq_bs_table *table; // TABLE: settled; the caller's
     enum sq_element element;         // SQ, SPLIT: the low one; not of TABLE
     unsigned block;                  // 16 or 32; TABLE: its length
-    enum sq_bs_rule rule;    // MX
-    unsigned high_per_block; // SQ, SPLIT: 1..block/2
-    bool is_high_block;      // SQ: high elements at a scale of their block, else of the row
-    bool is_power_of_two;    // SPLIT: the step
-    bool is_by_maximum;      // SPLIT: the smallest step at which nothing clips, else by error
-    bool is_searched;        // NV: the scale of a block by squared error, Q.5c; else by its largest
+    enum sq_bs_rule rule;            // MX
+    unsigned high_per_block;         // SQ, SPLIT: 1..block/2
+    bool is_high_block;              // SQ: high elements at a scale of their block, else of the row
+    bool is_power_of_two;            // SPLIT: the step
+    bool is_by_maximum; // SPLIT: the smallest step at which nothing clips, else by error
+    bool is_searched;   // NV: the scale of a block by squared error, Q.5c; else by its largest
     // Scales above the blocks are powers of two (Q.5b, token2), so that an encoder subtracts
     // exponents where it would divide.
     bool is_global_power_of_two;
@@ -77,7 +77,8 @@ unsigned sq_bs_n_parts(const struct sq_bs_format *f);   // 1 or 2
 unsigned sq_bs_n_marks(const struct sq_bs_format *f);   // marked elements of a block, is_high
 unsigned sq_bs_code_bits(const struct sq_bs_format *f); // of an element in the dense plane
 unsigned sq_bs_sub_bits(const struct sq_bs_format *f);  // of a block beside codes and scale; TABLE
-unsigned sq_bs_n_subs(const struct sq_bs_format *f);    // bytes of sub[] of a block, 0 without sub bits
+unsigned
+sq_bs_n_subs(const struct sq_bs_format *f); // bytes of sub[] of a block, 0 without sub bits
 unsigned sq_bs_high_bits(const struct sq_bs_format *f); // of what a marked one has in `high`, or 0
 enum sq_element sq_bs_high_element(const struct sq_bs_format *f); // SQ: INT8 or E4M3
 bool sq_bs_is_e8m0(const struct sq_bs_format *f);                 // the scale of a block; else E4M3

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 // ---- scales ---------------------------------------------------------------------------------
 
 const char *sq_bs_scale_name(enum sq_bs_scale_type type)

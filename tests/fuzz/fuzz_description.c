@@ -12,11 +12,15 @@ static void set_block(unsigned kind, size_t n, float *x)
 {
     for (size_t i = 0; i < n; i++) {
         const float sign = i % 3 == 1 ? -1.0f : 1.0f, v = (float)(i * 37 % 101) / 16;
-        x[i] = sign * (kind == 0 ? 0 : kind == 1 && i == n / 2 ? 1e30f : kind == 2 ? v * 0x1p-130f : v);
+        x[i] = sign * (kind == 0                 ? 0
+                       : kind == 1 && i == n / 2 ? 1e30f
+                       : kind == 2               ? v * 0x1p-130f
+                                                 : v);
     }
 }
 
-static void encode(const struct sq_bs_format *f, const float *x, size_t n, float global, float *decoded)
+static void encode(const struct sq_bs_format *f, const float *x, size_t n, float global,
+                   float *decoded)
 {
     const float globals[SQ_BS_PARTS] = {global, 1};
     struct sq_bs_block b;

@@ -202,10 +202,9 @@ static void demand(const struct sq_recipe *r, const struct sq_core_config *has, 
     }
     d->of[SQ_STREAM_LO].element = low;
     d->of[SQ_STREAM_HI].element = sq_bs_stream_bits(&f, SQ_BS_HIGH) / block;
-    d->of[SQ_STREAM_INDEX].element =
-        (sq_bs_stream_bits(&f, SQ_BS_MASK) + sq_bs_stream_bits(&f, SQ_BS_INDEX) +
-         sq_bs_sub_bits(&f)) /
-        block;
+    d->of[SQ_STREAM_INDEX].element = (sq_bs_stream_bits(&f, SQ_BS_MASK) +
+                                      sq_bs_stream_bits(&f, SQ_BS_INDEX) + sq_bs_sub_bits(&f)) /
+                                     block;
     d->of[SQ_STREAM_SCALE] = (struct sq_demand_bytes){
         .element = 8 * (sq_bs_has_scale(&f, 1) ? 2 : 1) / block, .end = has_row_scale ? 4 : 0};
 }
