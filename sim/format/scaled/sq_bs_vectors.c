@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The conformance suite of a block-scaled format (sq_vectors.h, SPEC Q).
 //
-//   decode       every code that is a number; where the scale of a block has a sign that says what codes
-//                stand for (if4, razer), with it       -> its value
+//   decode       every code that is a number; where a block says what its codes stand for, by the sign
+//                of its scale (if4, razer) or by a grid, with it     -> its value
 //   encode       that value                            -> the code again
 //   tie          halves between neighbours, and the binary32 next to them on both sides;
 //                beyond the largest                    -> code
@@ -18,13 +18,15 @@
 //                                                         the sum gives another bit
 //
 // A high element of two parts, or the upper nibble of a split code, has its code in the field
-// `high`.
+// `high`. What a block of a described format stores beside codes and scale is in the field `sub`, a byte of
+// each smallest sub-block (sq_bs_table.h).
 #include "sim/format/sq_vectors.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/scaled/sq_bs_table.h"
 #include "models/sq_rng.h"
 #include "sim/format/scaled/sq_bs_format.h"
 
@@ -41,7 +43,7 @@ struct maker {
     const struct sq_bs_format *f;
     struct sq_vectors *v;
     struct sq_rng rng;
-    bool is_code[2][2][CODES]; // [is high][sign of the scale]; most of what is drawn is none
+    bool is_code[2][SQ_BS_TABLE_GRIDS][CODES]; // [is high][choice]; most of what is drawn is none
     bool failed;
 };
 
@@ -65,39 +67,58 @@ static struct sq_vector_field *add(struct maker *m, struct sq_vector_rule *r, co
 
 // ---- elements -------------------------------------------------------------------------------
 
-// The codes of the low elements, or the high ones where they have a code of their own.
-static bool is_code(const struct sq_bs_format *f, bool is_high, uint8_t sign, unsigned code)
+// What codes stand for in a block can be a choice: of the sign of its scale, or of a grid.
+static unsigned n_choices(const struct sq_bs_format *f)
 {
+    return sq_bs_has_scale_sign(f) ? 2 : f->table ? f->table->n_grids : 1;
+}
+
+// A block of a choice, at step 1.
+static struct sq_bs_block block_of(const struct sq_bs_format *f, bool is_high, unsigned choice)
+{
+    struct sq_bs_block b = {.step = {1, 1}, .is_high = {is_high}};
+    if (sq_bs_has_scale_sign(f))
+        b.scale[0] = (uint8_t)(choice * SQ_BS_SCALE_SIGN);
+    else
+        memset(b.sub, (int)(choice << 4), sizeof b.sub);
+    return b;
+}
+
+// The codes of the low elements, or the high ones where they have a code of their own.
+static bool is_code(const struct sq_bs_format *f, bool is_high, unsigned choice, unsigned code)
+{
+    const struct sq_bs_block b = block_of(f, false, choice);
+    if (f->table)
+        return code < 1u << f->table->bits &&
+               sq_bs_is_legal(f, &b, 0, (struct sq_bs_code){(uint8_t)code, 0});
     const enum sq_element e = is_high ? sq_bs_high_element(f) : f->element;
     const bool is_negative_zero = code == 1u << (sq_element_bits(e) - 1);
-    const struct sq_bs_block b = {.scale = {sign}};
     return sq_element_is_number(e, (uint8_t)code) &&
            !(sq_bs_high_bits(f) > 0 && !sq_element_is_int(e) && is_negative_zero) &&
            (is_high || sq_bs_is_legal(f, &b, 0, (struct sq_bs_code){(uint8_t)code, 0}));
 }
 
-static float value_of(const struct sq_bs_format *f, bool is_high, uint8_t sign, unsigned code)
+static float value_of(const struct sq_bs_format *f, bool is_high, unsigned choice, unsigned code)
 {
     const struct sq_bs_code c = {is_high ? 0 : (uint8_t)code, is_high ? (uint8_t)code : 0};
-    const struct sq_bs_block b = {.scale = {sign}, .is_high = {is_high}};
+    const struct sq_bs_block b = block_of(f, is_high, choice);
     return sq_bs_element(f, &b, 0, c);
 }
 
-static uint32_t code_of(const struct sq_bs_format *f, bool is_high, uint8_t sign, float x)
+static uint32_t code_of(const struct sq_bs_format *f, bool is_high, unsigned choice, float x)
 {
-    struct sq_bs_block b = {.scale = {sign}, .step = {1, 1}};
-    b.is_high[0] = is_high;
+    const struct sq_bs_block b = block_of(f, is_high, choice);
     const struct sq_bs_code c = sq_bs_encode(f, &b, 0, x);
     return is_high ? c.high : c.code;
 }
 
 // The largest value of a code.
-static float most_of(const struct sq_bs_format *f, bool is_high, uint8_t sign)
+static float most_of(const struct sq_bs_format *f, bool is_high, unsigned choice)
 {
     float most = 0;
     for (unsigned c = 0; c < CODES; c++)
-        if (is_code(f, is_high, sign, c))
-            most = fmaxf(most, value_of(f, is_high, sign, c));
+        if (is_code(f, is_high, choice, c))
+            most = fmaxf(most, value_of(f, is_high, choice, c));
     return most;
 }
 
@@ -107,9 +128,9 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// The rules of elements, one after another; `scale` of the code 1.0 with the sign where that matters.
+// The rules of elements, one after another; `chosen`: the scale of the code 1.0 with its sign, or the grid.
 struct elements {
-    struct sq_vector_field *scale[3], *in[3], *out[3];
+    struct sq_vector_field *chosen[3], *in[3], *out[3];
 };
 
 static void open_elements(struct maker *m, bool is_high, const size_t n[3], struct elements *e)
@@ -122,20 +143,22 @@ static void open_elements(struct maker *m, bool is_high, const size_t n[3], stru
         "code, beyond the largest the largest"};
     for (unsigned i = 0; i < 3; i++) {
         const bool has_sign = sq_bs_has_scale_sign(m->f), is_decode = i == 0;
+        const char *const chosen = has_sign ? "scale" : "grid";
         struct sq_vector_rule *r = begin(m, name[is_high][i], says[i], n[i]);
-        e->scale[i] = has_sign ? add(m, r, "scale", SQ_U8, 1) : NULL;
+        e->chosen[i] = n_choices(m->f) > 1 ? add(m, r, chosen, SQ_U8, 1) : NULL;
         e->in[i] = add(m, r, is_decode ? "code" : "x", is_decode ? SQ_U8 : SQ_F32, 1);
         r->n_in = r->n_fields;
         e->out[i] = add(m, r, is_decode ? "value" : "code", is_decode ? SQ_F32 : SQ_U8, 1);
     }
 }
 
-static void put_element(const struct elements *e, unsigned rule, size_t at, uint8_t sign,
-                        uint32_t in, uint32_t out)
+static void put_element(const struct sq_bs_format *f, const struct elements *e, unsigned rule,
+                        size_t at, unsigned choice, uint32_t in, uint32_t out)
 {
     enum { ONE = 0x38 }; // of E4M3
-    if (e->scale[rule])
-        sq_vector_put(e->scale[rule], at, 0, ONE | sign);
+    if (e->chosen[rule])
+        sq_vector_put(e->chosen[rule], at, 0,
+                      sq_bs_has_scale_sign(f) ? ONE | choice * SQ_BS_SCALE_SIGN : choice);
     sq_vector_put(e->in[rule], at, 0, in);
     sq_vector_put(e->out[rule], at, 0, out);
 }
@@ -152,12 +175,12 @@ static float tie(const float *value, size_t n, size_t i, size_t n_ties)
                         : nextafterf(half, INFINITY);
 }
 
-static size_t codes_of(const struct sq_bs_format *f, bool is_high, uint8_t sign,
+static size_t codes_of(const struct sq_bs_format *f, bool is_high, unsigned choice,
                        unsigned code[CODES])
 {
     size_t n = 0;
     for (unsigned c = 0; c < CODES; c++)
-        if (is_code(f, is_high, sign, c))
+        if (is_code(f, is_high, choice, c))
             code[n++] = c;
     return n;
 }
@@ -165,30 +188,28 @@ static size_t codes_of(const struct sq_bs_format *f, bool is_high, uint8_t sign,
 static void element_rules(struct maker *m, bool is_high)
 {
     const struct sq_bs_format *f = m->f;
-    const unsigned n_signs = 1u + sq_bs_has_scale_sign(f);
     unsigned code[CODES];
     struct elements e;
     size_t n[3] = {0, 0, 0}, at = 0, at_tie = 0;
-    for (unsigned s = 0; s < n_signs; s++) {
-        const size_t n_codes = codes_of(f, is_high, (uint8_t)(s * SQ_BS_SCALE_SIGN), code);
+    for (unsigned s = 0; s < n_choices(f); s++) {
+        const size_t n_codes = codes_of(f, is_high, s, code);
         n[0] += n_codes;
         n[1] += n_codes;
         n[2] += 3 * (n_codes - 1) + 4;
     }
     open_elements(m, is_high, n, &e);
-    for (unsigned s = 0; s < n_signs && !m->failed; s++) {
-        const uint8_t sign = (uint8_t)(s * SQ_BS_SCALE_SIGN);
-        const size_t n_codes = codes_of(f, is_high, sign, code), n_ties = 3 * (n_codes - 1) + 4;
+    for (unsigned s = 0; s < n_choices(f) && !m->failed; s++) {
+        const size_t n_codes = codes_of(f, is_high, s, code), n_ties = 3 * (n_codes - 1) + 4;
         float value[CODES] = {0};
         for (size_t i = 0; i < n_codes; i++, at++) {
-            value[i] = value_of(f, is_high, sign, code[i]);
-            put_element(&e, 0, at, sign, code[i], bits_of(value[i]));
-            put_element(&e, 1, at, sign, bits_of(value[i]), code_of(f, is_high, sign, value[i]));
+            value[i] = value_of(f, is_high, s, code[i]);
+            put_element(f, &e, 0, at, s, code[i], bits_of(value[i]));
+            put_element(f, &e, 1, at, s, bits_of(value[i]), code_of(f, is_high, s, value[i]));
         }
         qsort(value, n_codes, sizeof *value, ascending);
         for (size_t i = 0; i < n_ties; i++, at_tie++) {
             const float x = tie(value, n_codes, i, n_ties);
-            put_element(&e, 2, at_tie, sign, bits_of(x), code_of(f, is_high, sign, x));
+            put_element(f, &e, 2, at_tie, s, bits_of(x), code_of(f, is_high, s, x));
         }
     }
 }
@@ -214,7 +235,7 @@ static void draw_block(struct maker *m, size_t i, float *x)
 }
 
 struct blocks {
-    struct sq_vector_field *x, *global, *mask, *scale, *code, *high;
+    struct sq_vector_field *x, *global, *mask, *scale, *sub, *code, *high;
 };
 
 static bool has_mask(const struct sq_bs_format *f)
@@ -234,7 +255,7 @@ static struct blocks block_rule(struct maker *m, const char *name, const char *s
     struct sq_vector_rule *r = begin(m, name, says, RANDOM + 128);
     struct blocks b = {.x = add(m, r, "x", SQ_F32, f->block)};
     const bool asks_mask = strcmp(name, "mask") == 0, asks_scale = strcmp(name, "scale") == 0;
-    if (!asks_mask)
+    if (!asks_mask && (sq_bs_is_e8m0(f) || sq_bs_has_global(f, 0)))
         b.global = add(m, r, "global", SQ_F32, sq_bs_n_parts(f));
     r->n_in = r->n_fields;
     if (has_mask(f)) {
@@ -243,7 +264,9 @@ static struct blocks block_rule(struct maker *m, const char *name, const char *s
     }
     if (!asks_mask)
         b.scale = add(m, r, "scale", SQ_U8, n_scales(f));
-    r->n_in += !asks_mask && !asks_scale;
+    if (sq_bs_n_subs(f) > 0)
+        b.sub = add(m, r, "sub", SQ_U8, sq_bs_n_subs(f));
+    r->n_in += asks_mask || asks_scale ? 0 : 1u + (b.sub != NULL);
     if (!asks_mask && !asks_scale) {
         b.code = add(m, r, "code", SQ_U8, f->block);
         if (sq_bs_high_bits(f) > 0)
@@ -269,6 +292,8 @@ static void put_block(const struct sq_bs_format *f, struct blocks *to, size_t at
         sq_vector_put(to->global, at, p, bits_of(global[p]));
     for (size_t p = 0; to->scale && p < to->scale->count; p++)
         sq_vector_put(to->scale, at, p, b->scale[p]);
+    for (size_t i = 0; to->sub && i < to->sub->count; i++)
+        sq_vector_put(to->sub, at, i, b->sub[i]);
 }
 
 static void block_rules(struct maker *m)
@@ -288,8 +313,8 @@ static void block_rules(struct maker *m)
     struct blocks code = block_rule(m, "code", "an element over its step gets another code");
     for (size_t i = 0; i < RANDOM + 128 && !m->failed; i++) {
         float x[SQ_BS_BLOCK_MAX];
-        const float g = i < 128 ? 1.0f : 0.37f;
-        const float global[SQ_BS_PARTS] = {sq_bs_is_e8m0(f) ? 1 : g, sq_bs_is_e8m0(f) ? 1 : g / 3};
+        const float g = i < 128 || !sq_bs_has_global(f, 0) ? 1.0f : 0.37f;
+        const float global[SQ_BS_PARTS] = {g, sq_bs_has_global(f, 0) ? g / 3 : 1};
         struct sq_bs_block b;
         draw_block(m, i, x);
         sq_bs_choose(f, x, f->block, global, &b);
@@ -306,7 +331,7 @@ static void block_rules(struct maker *m)
 struct row {
     struct sq_bs c;
     uint8_t code[BLOCKS * SQ_BS_BLOCK_MAX], high[BLOCKS * SQ_BS_BLOCK_MAX],
-        mask[BLOCKS * SQ_BS_BLOCK_MAX], scale[SQ_BS_PARTS][BLOCKS];
+        mask[BLOCKS * SQ_BS_BLOCK_MAX], sub[BLOCKS * SQ_BS_SUBS], scale[SQ_BS_PARTS][BLOCKS];
     float global[SQ_BS_PARTS];
 };
 
@@ -317,6 +342,7 @@ static void open_row(struct row *r, const struct sq_bs_format *f, size_t n)
     r->c.code = r->code;
     r->c.high = sq_bs_high_bits(f) > 0 ? r->high : NULL;
     r->c.is_high = has_mask(f) ? r->mask : NULL;
+    r->c.sub = sq_bs_n_subs(f) > 0 ? r->sub : NULL;
     for (unsigned p = 0; p < SQ_BS_PARTS; p++) {
         r->c.scale[p] = sq_bs_has_scale(f, p) ? r->scale[p] : NULL;
         r->c.global[p] = p < sq_bs_n_parts(f) ? &r->global[p] : NULL;
@@ -324,25 +350,56 @@ static void open_row(struct row *r, const struct sq_bs_format *f, size_t n)
     }
 }
 
-static uint8_t draw_code(struct maker *m, bool is_high, uint8_t sign)
+static uint8_t draw_code(struct maker *m, bool is_high, unsigned choice)
 {
     unsigned code;
     do
         code = sq_rng_below(&m->rng, CODES);
-    while (!m->is_code[is_high][sign != 0][code]);
+    while (!m->is_code[is_high][choice][code]);
     return (uint8_t)code;
 }
 
+// What the elements of block j can be: a sign of the scale, or a grid and exponents, the same in all
+// sub-blocks of a level.
+static unsigned draw_choice(struct maker *m, struct row *r, size_t j)
+{
+    const struct sq_bs_table *const t = m->f->table;
+    const unsigned choice = n_choices(m->f) > 1 ? sq_rng_below(&m->rng, n_choices(m->f)) : 0;
+    uint8_t *const sub = r->sub + j * sq_bs_n_subs(m->f);
+    if (sq_bs_has_scale_sign(m->f))
+        r->scale[0][j] = (uint8_t)(choice * SQ_BS_SCALE_SIGN);
+    else
+        memset(sub, (int)(choice << 4), sq_bs_n_subs(m->f));
+    for (unsigned l = 0; t && l < t->n_levels; l++)
+        for (unsigned i = 0, e = 0; i < t->length / t->leaf; i++) {
+            e = i * t->leaf % t->level[l].length ? e
+                                                 : sq_rng_below(&m->rng, 1u << t->level[l].bits);
+            sub[i] |= (uint8_t)(e << 2 * l);
+        }
+    return choice;
+}
+
+// A code of the smallest number above 0.
+static uint8_t small_code(const struct sq_bs_format *f, unsigned choice)
+{
+    unsigned small = 1;
+    for (unsigned c = 0; f->table && c < CODES; c++)
+        if (is_code(f, false, choice, c) && value_of(f, false, choice, c) > 0 &&
+            !(is_code(f, false, choice, small) && value_of(f, false, choice, small) > 0 &&
+              value_of(f, false, choice, small) <= value_of(f, false, choice, c)))
+            small = c;
+    return (uint8_t)small;
+}
+
 // Elements of block j: all of them at random; or (`which` 0..3) extremes beside the smallest.
-static void draw_elements(struct maker *m, struct row *r, size_t j, unsigned which)
+static void draw_elements(struct maker *m, struct row *r, size_t j, unsigned choice, unsigned which)
 {
     const struct sq_bs_format *f = m->f;
     const size_t b = f->block, n_high = sq_bs_n_marks(f);
     const bool has_own = sq_bs_n_parts(f) == 2;
-    const uint8_t sign = r->scale[0][j];
     const bool is_extreme = which < 4;
-    const float most[SQ_BS_PARTS] = {is_extreme ? most_of(f, false, sign) : 0,
-                                     is_extreme && has_own ? most_of(f, true, sign) : 0};
+    const float most[SQ_BS_PARTS] = {is_extreme ? most_of(f, false, choice) : 0,
+                                     is_extreme && has_own ? most_of(f, true, choice) : 0};
     for (size_t t = 0; t < n_high;) {
         const size_t i = j * b + sq_rng_below(&m->rng, (uint32_t)b);
         t += !r->mask[i];
@@ -353,17 +410,17 @@ static void draw_elements(struct maker *m, struct row *r, size_t j, unsigned whi
         const bool is_high = has_own && r->mask[i];
         const bool is_small = k == (which & 1 ? b - 1 : 0);
         const float end = most[is_high];
-        uint8_t c = draw_code(m, is_high, sign);
+        uint8_t c = draw_code(m, is_high, choice);
         if (is_extreme) // one of the smallest numbers beside largest ones, all of one sign or not
-            c = (uint8_t)code_of(f, is_high, sign, which < 2 || k % 2 ? end : -end);
+            c = (uint8_t)code_of(f, is_high, choice, which < 2 || k % 2 ? end : -end);
         if (is_extreme && is_small)
-            c = 1;
+            c = small_code(f, choice);
         if (is_high)
             r->high[i] = c;
         else
             r->code[i] = c;
         if (r->c.high && !has_own && r->mask[i])
-            r->high[i] = draw_code(m, false, sign);
+            r->high[i] = draw_code(m, false, choice);
     }
 }
 
@@ -406,13 +463,14 @@ static void reverse(const struct row *from, struct row *to, const struct sq_bs_f
         memcpy(to->code + j * b, from->code + k * b, b);
         memcpy(to->high + j * b, from->high + k * b, b);
         memcpy(to->mask + j * b, from->mask + k * b, b);
+        memcpy(to->sub + j * sq_bs_n_subs(f), from->sub + k * sq_bs_n_subs(f), sq_bs_n_subs(f));
         for (unsigned p = 0; p < SQ_BS_PARTS; p++)
             to->scale[p][j] = from->scale[p][k];
     }
 }
 
 struct side {
-    struct sq_vector_field *code, *high, *mask, *scale;
+    struct sq_vector_field *code, *high, *mask, *sub, *scale;
 };
 
 static struct side add_side(struct maker *m, struct sq_vector_rule *r, size_t blocks, bool is_w)
@@ -423,6 +481,8 @@ static struct side add_side(struct maker *m, struct sq_vector_rule *r, size_t bl
         s.high = add(m, r, is_w ? "w_high" : "x_high", SQ_U8, blocks * f->block);
     if (has_mask(f))
         s.mask = add(m, r, is_w ? "w_mask" : "x_mask", SQ_U8, blocks * f->block);
+    if (sq_bs_n_subs(f) > 0)
+        s.sub = add(m, r, is_w ? "w_sub" : "x_sub", SQ_U8, blocks * sq_bs_n_subs(f));
     s.scale = add(m, r, is_w ? "w_scale" : "x_scale", SQ_U8, blocks * n_scales(f));
     return s;
 }
@@ -437,6 +497,8 @@ static void put_side(const struct sq_bs_format *f, const struct side *s, size_t 
         if (s->mask)
             sq_vector_put(s->mask, at, i, r->mask[i]);
     }
+    for (size_t i = 0; s->sub && i < s->sub->count; i++)
+        sq_vector_put(s->sub, at, i, r->sub[i]);
     for (size_t j = 0; j < blocks; j++)
         for (size_t p = 0; p < n_scales(f); p++)
             sq_vector_put(s->scale, at, j * n_scales(f) + p, r->scale[p][j]);
@@ -447,9 +509,7 @@ static void draw_row(struct maker *m, struct row *r, size_t blocks, bool is_one,
 {
     open_row(r, m->f, blocks);
     for (size_t j = 0; j < blocks; j++) {
-        if (sq_bs_has_scale_sign(m->f)) // what elements can be
-            r->scale[0][j] = sq_rng_below(&m->rng, 2) ? SQ_BS_SCALE_SIGN : 0;
-        draw_elements(m, r, j, which);
+        draw_elements(m, r, j, draw_choice(m, r, j), which);
         draw_scales(m, r, j, is_one, blocks > 1 ? CODES : at);
     }
 }
@@ -487,8 +547,10 @@ enum sq_status sq_bs_vectors(const struct sq_recipe *recipe, uint64_t seed, stru
     const struct sq_bs_format format = sq_bs_of(recipe), *f = &format;
     struct maker m = {.f = f, .v = v, .rng = {seed}};
     for (unsigned c = 0; c < CODES; c++)
-        for (unsigned i = 0; i < 4; i++)
-            m.is_code[i / 2][i % 2][c] = is_code(f, i / 2, (uint8_t)(i % 2 * SQ_BS_SCALE_SIGN), c);
+        for (unsigned i = 0; i < n_choices(f); i++) {
+            m.is_code[0][i][c] = is_code(f, false, i, c);
+            m.is_code[1][i][c] = !f->table && is_code(f, true, i, c);
+        }
     memset(v, 0, sizeof *v);
     element_rules(&m, false);
     if (sq_bs_n_parts(f) == 2 && !m.failed)

@@ -504,33 +504,47 @@ def real(bits):
     return struct.unpack("<f", struct.pack("<I", bits))[0]
 
 
+def taken_apart(f, scale, sub):
+    """Grid, code of the scale, and the exponents of elements, from what is stored beside the codes."""
+    grid = scale >> 7 if f.is_sign else sub[0] >> 4 if sub else 0
+    leaf = f.length // len(sub) if sub else f.length
+    up = [sum(sub[e // leaf] >> 2 * l & 3 for l in range(len(f.levels))) for e in range(f.length)]
+    return grid, scale & 127 if f.is_sign else scale, up
+
+
+def put_together(f, grid, code, exponents):
+    leaf = f.levels[-1][0] if f.levels else f.length
+    sub = [(0 if f.is_sign else grid << 4) | sum(level[at // length] << 2 * l for l, ((length, _, _), level)
+                                                 in enumerate(zip(f.levels, exponents))) for at in range(0, f.length, leaf)]
+    out = {"scale": [code | (grid << 7 if f.is_sign else 0)]}
+    return {**out, "sub": sub} if f.grid_bits or f.levels else out
+
+
 def answer(f, rule, i):
     """What the case i of `sqsim vectors` asks of a unit for the format f."""
-    def grid(scale):
-        return f.grids[scale >> 7 if f.is_sign else 0]
-
-    def value(scale):
-        return f.values[scale & 127 if f.is_sign else scale]
-
-    if rule == "decode":
-        return {"value": [struct.unpack("<I", struct.pack("<f", grid(i.get("scale", [0])[0]).value[i["code"][0]] + 0.0))[0]]}
-    if rule in ("encode", "tie"):
-        return {"code": [grid(i.get("scale", [0])[0]).code(real(i["x"][0]))]}
-    if rule == "scale":
-        chosen, code = f.block([real(x) for x in i["x"]], real(i["global"][0]) if f.has_global else 1.0)[:2]
-        return {"scale": [code | (chosen << 7 if f.is_sign else 0)]}
-    if rule == "code":
-        scale = i["scale"][0]
-        which = scale >> 7 if f.is_sign else 0
-        g = real(i["global"][0]) if f.has_global else 1.0
-        return {"code": f.attempt([real(x) for x in i["x"]], which, scale & 127 if f.is_sign else scale, g)[1]}
-    total = 0.0
-    for j in range(len(i["w_scale"])):
-        w, x = i["w_scale"][j], i["x_scale"][j]
-        at = slice(j * f.length, (j + 1) * f.length)
-        p = sum(Fraction(grid(w).value[a]) * Fraction(grid(x).value[b]) for a, b in zip(i["w_code"][at], i["x_code"][at]))
-        both = Fraction(value(w)) * Fraction(value(x))  # exact: exponents of e8m0 are added
-        total = fl(total + fl_exact(Fraction(fl_exact(p)) * both))
+    if rule in ("decode", "encode", "tie"):
+        grid = f.grids[i["grid"][0] if "grid" in i else i["scale"][0] >> 7 if "scale" in i else 0]
+        if rule == "decode":
+            return {"value": [struct.unpack("<I", struct.pack("<f", grid.value[i["code"][0]] + 0.0))[0]]}
+        return {"code": [grid.code(real(i["x"][0]))]}
+    if rule in ("scale", "code"):
+        x, g = [real(bits) for bits in i["x"]], real(i["global"][0]) if "global" in i else 1.0
+        if rule == "scale":
+            return put_together(f, *f.block(x, g)[:3])
+        grid, code, _ = taken_apart(f, i["scale"][0], i.get("sub", []))
+        return {"code": f.attempt(x, grid, code, g)[1]}
+    total, blocks = 0.0, len(i["w_scale"])
+    for j in range(blocks):
+        sides = []
+        for side in "wx":
+            sub = i.get(side + "_sub", [])
+            sub = sub[len(sub) // blocks * j:len(sub) // blocks * (j + 1)]
+            grid, code, up = taken_apart(f, i[side + "_scale"][j], sub)
+            codes = i[side + "_code"][j * f.length:(j + 1) * f.length]
+            sides.append((Fraction(f.values[code]), [Fraction(f.grids[grid].value[c]) * 2 ** u for c, u in zip(codes, up)]))
+        (s_w, a), (s_x, b) = sides
+        p = fl_exact(sum(u * v for u, v in zip(a, b)))
+        total = fl(total + fl_exact(Fraction(p) * s_w * s_x))
     return {"y": [struct.unpack("<I", struct.pack("<f", total))[0]]}
 
 
