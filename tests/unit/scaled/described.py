@@ -3,7 +3,7 @@
 """Formats as data (SPEC Q.9) a second time: slow, and written from SPEC alone.
 
     described.py random PROGRAM DIR FIRST COUNT SEED   so many random descriptions, of the numbers from FIRST
-    described.py cases PROGRAM DIR FIRST COUNT SEED    what `sqsim vectors` asks of a unit for them
+    described.py cases PROGRAM DIR FIRST COUNT SEED    what `sqsim quantize --vectors` asks of a unit for them
     described.py files PROGRAM DIR FILE...             these descriptions, on random weights
     described.py authors PROGRAM DIR hif4|mxfp4 FILE   a description against its authors' arithmetic, restated here
 
@@ -521,7 +521,7 @@ def put_together(f, grid, code, exponents):
 
 
 def answer(f, rule, i):
-    """What the case i of `sqsim vectors` asks of a unit for the format f."""
+    """What the case i of `sqsim quantize --vectors` asks of a unit for the format f."""
     if rule in ("decode", "encode", "tie"):
         grid = f.grids[i["grid"][0] if "grid" in i else i["scale"][0] >> 7 if "scale" in i else 0]
         if rule == "decode":
@@ -552,7 +552,7 @@ def cases(program, where, text):
     """None, or the first case of the suite of a format whose answer is another here."""
     with open(os.path.join(where, "d.yaml"), "w") as yaml:
         yaml.write(text)
-    done = subprocess.run([program, "vectors", "--format", yaml.name, "--out", where], capture_output=True, text=True)
+    done = subprocess.run([program, "quantize", "--vectors", "--format", yaml.name, "--output", where], capture_output=True, text=True)
     if done.returncode:
         return f"vectors: exit {done.returncode}: {done.stderr.strip()}"
     f = Format(text)
