@@ -166,9 +166,12 @@ package sq_pkg;
 
   // Bits of a block beside codes and scale, as they are stored: of its grid, then the exponents of its sub-blocks.
   function automatic int unsigned element_sub_w(int unsigned element);
-    element_sub_w = field(element, 11, 2) + (field(element, 13, 2) << field(element, 17, 3)) +
-        (field(element, 15, 2) << (field(element, 17, 3) + field(element, 20, 3)));
-    if (element_kind(element) != sq_pkg::ELEMENT_TABLE) element_sub_w = 0;
+    case (element_kind(element))
+      sq_pkg::ELEMENT_TABLE:
+        element_sub_w = field(element, 11, 2) + (field(element, 13, 2) << field(element, 17, 3)) +
+            (field(element, 15, 2) << (field(element, 17, 3) + field(element, 20, 3)));
+      default: element_sub_w = 0;
+    endcase
   endfunction
 
   // Width of a port for them: one unused bit without.

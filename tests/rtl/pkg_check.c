@@ -127,13 +127,13 @@ static void element(unsigned number)
     const struct {
         const char *function;
         unsigned value;
-    } of[] = {{"code_w", sq_scaled_code_bits(e)},
+    } of[] = {{"kind", sq_scaled_is_table(e) ? SQ_SCALED_TABLE : number},
+              {"code_w", sq_scaled_code_bits(e)},
               {"w", sq_scaled_element_bits(e)},
               {"max", sq_scaled_element_max(e)},
               {"fraction", sq_scaled_element_fraction(e)},
               {"has_sign", sq_scaled_has_sign(e)},
-              {"sub_w", subs},
-              {"kind", sq_scaled_is_table(e) ? SQ_SCALED_TABLE : number}};
+              {"sub_w", subs}};
     char text[96];
     for (size_t i = 0; i < SQ_LEN(of); i++) {
         snprintf(text, sizeof text, "sq_pkg::element_%s(%u)", of[i].function, number);

@@ -62,6 +62,9 @@ static struct {
     {"engine_scaled", "own_fp", "MCS", 4, 'C'},
     {"engine_scaled", "block", "MCS", 4, 'C'},
     {"engine_scaled", "block_a", "MCS", 4, 'C'},
+    {"engine_scaled", "mixfp4", "--S", 4, '-'},
+    {"engine_scaled", "hif4", "--S", 4, '-'},
+    {"engine_scaled", "three_grids", "-CS", 4, '-'},
 };
 
 #define ENGINE_ERRORS(block_, point_, kinds_)                                                      \

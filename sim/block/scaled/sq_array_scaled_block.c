@@ -69,6 +69,10 @@ static const struct sq_point points[] = {
      false,
      {1, 2, 16, 0, SQ_MIXFP4, INT4, E4M3, NONE, FIXED(41), 0, 0,
       1, [SQ_PARAMS_MAX] = SQ_MIXFP4_WORDS}},
+    {"three_grids",
+     true,
+     {2, 1, 32, 0, SQ_THREE_GRIDS, SQ_THREE_GRIDS, UE5M3, E8M0,
+      FLOAT, [SQ_PARAMS_MAX] = SQ_THREE_GRIDS_WORDS}},
     {"ue5m3", true, {1, 2, 16, 0, E2M1, E2M1, UE5M3, UE5M3, FLOAT}},
     {"hif4",
      true,
@@ -115,9 +119,8 @@ static bool alloc_side(const unsigned *v, bool is_act, struct side *s, size_t n,
     s->e = sq_scaled_codes(v, v[is_act ? ACT_ELEMENT : WEIGHT_ELEMENT]);
     s->c = (struct sq_bs){.f = format_of(v, is_act), .n = n, .k = k, .k_orig = k};
     if (s->c.f.kind == SQ_BS_TABLE) {
-        s->table = sq_scaled_description(s->e.element, s->e.words,
-                                         (enum sq_scaled_scale)v[is_act ? ACT_SCALE : WEIGHT_SCALE],
-                                         v[BANK]);
+        s->table = sq_scaled_decoded(
+            s->e, (enum sq_scaled_scale)v[is_act ? ACT_SCALE : WEIGHT_SCALE], v[BANK]);
         s->c.f.table = &s->table;
     }
     s->c.sub = calloc(n * blocks * SQ_BS_SUBS, 1);

@@ -203,6 +203,11 @@ void sq_scaled_draw_signs(struct sq_scaled_codes e, unsigned bank, struct sq_rng
         scale[i] ^= has_sign && sq_rng_below(rng, 2) ? SQ_BS_SCALE_SIGN : 0;
         for (unsigned b = 0; b < bits; b++)
             sub[b] = (int32_t)sq_rng_below(rng, 2);
+        const unsigned drawn = sq_scaled_grid(e, scale[i], sub);
+        const bool is_grid =
+            kind == SQ_STIMULUS_ILLEGAL || sq_scaled_is_code(e, drawn, sq_scaled_zero(e, drawn));
+        for (unsigned b = 0; !is_grid && b < sq_scaled_table(e.element).grid_bits; b++)
+            sub[b] = 0; // three grids have two bits
         const unsigned grid = sq_scaled_grid(e, scale[i], sub);
         unsigned of;
         for (size_t j = i * bank; j < (i + 1) * bank && kind != SQ_STIMULUS_ILLEGAL; j++)

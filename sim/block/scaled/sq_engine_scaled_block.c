@@ -514,6 +514,7 @@ static const struct sq_point points[] = {
     {"own_fp", false, {1, 2, 16, 4, OWN, 1, BOTH(E2M1, E4M3), CODED, 2, FLOAT, 0, 1, 2, 1}},
     {"block", false, {2, 1, 32, 4, BLOCK, 1, BOTH(INT4, E4M3), CODED, 1, FLOAT, 0, 1, 2, 0}},
     {"mixfp4", true, {2, 1, 16, 0, 0, 0, BOTH_TABLE(SQ_MIXFP4, E4M3), CODED, 1, FLOAT, 0, 1, 2, 0, [SQ_PARAMS_MAX] = SQ_MIXFP4_WORDS}},
+    {"three_grids", true, {1, 2, 32, 0, 0, 0, BOTH_TABLE(SQ_THREE_GRIDS, SQ_SCALED_UE5M3), CODED, 2, FLOAT, 0, 1, 2, 0, [SQ_PARAMS_MAX] = SQ_THREE_GRIDS_WORDS}},
     {"hif4", true, {1, 2, 64, 0, 0, 0, BOTH_TABLE(SQ_HIF4, SQ_SCALED_E6M2), CODED, 1, FLOAT, 0, 1, 2, 0, [SQ_PARAMS_MAX] = SQ_HIF4_WORDS}},
     {"block_a", false, {1, 2, 16, 1, BLOCK, 0, BOTH(INT4, E4M3), CODED, 1, FLOAT, 0, 1, 2, 0}},
 };

@@ -45,7 +45,7 @@ static void alloc_operand(struct operand *o, const struct sq_es_layout *l,
     const size_t n = s->lines, k = blocks * s->bank;
     *o = (struct operand){.c = {.f = format_of(l, s), .n = n, .k = k, .k_orig = k}};
     if (o->c.f.kind == SQ_BS_TABLE) {
-        o->table = sq_scaled_description(s->element, s->words, s->scale_kind, s->bank);
+        o->table = sq_scaled_decoded(sq_es_codes(s), s->scale_kind, s->bank);
         o->c.f.table = &o->table;
     }
     o->c.sub = calloc(n * blocks * SQ_BS_SUBS, 1);

@@ -92,6 +92,17 @@ void sq_scaled_end_subs(struct sq_scaled_codes e, unsigned grid, int32_t *sub)
         sub[i] = i < sq_scaled_table(e.element).grid_bits ? (int32_t)(grid >> i & 1) : 1;
 }
 
+struct sq_bs_table sq_scaled_decoded(struct sq_scaled_codes e, enum sq_scaled_scale scale,
+                                     unsigned bank)
+{
+    struct sq_bs_table t = sq_scaled_description(e.element, e.words, scale, bank);
+    for (unsigned g = 0; g < t.n_grids; g++)
+        for (unsigned c = 0; c < 1u << t.bits; c++)
+            if (t.value[g][c] == SQ_BS_NO_VALUE)
+                t.value[g][c] = 0;
+    return t;
+}
+
 void sq_scaled_load_subs(struct sq_scaled_codes e, const int32_t *sub, uint8_t *to)
 {
     const struct sq_scaled_table t = sq_scaled_table(e.element);

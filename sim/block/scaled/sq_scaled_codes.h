@@ -28,7 +28,10 @@ uint8_t sq_scaled_end(struct sq_scaled_codes e, bool is_negative, unsigned *grid
 // The bits beside the codes, in which every exponent is the largest.
 void sq_scaled_end_subs(struct sq_scaled_codes e, unsigned grid, int32_t *sub);
 
-// The byte of each smallest sub-block of a table, as models have it (sq_bs_table.h).
+// The description of blocks of `bank` codes that a model decodes as hardware does: a code of no value is 0. And the byte
+// of each smallest sub-block of a table, as models have it (sq_bs_table.h).
+struct sq_bs_table sq_scaled_decoded(struct sq_scaled_codes e, enum sq_scaled_scale scale,
+                                     unsigned bank);
 void sq_scaled_load_subs(struct sq_scaled_codes e, const int32_t *sub, uint8_t *to);
 
 // The source of rtl/ that decodes a table, with the table as its comment; its name in files.f.
@@ -47,5 +50,13 @@ const char *sq_scaled_write_source(const unsigned *v, unsigned act, unsigned wei
 #define SQ_HIF4_WORDS                                                                              \
     SQ_SCALED_FOUR(0, 1, 2, 3), SQ_SCALED_FOUR(4, 5, 6, 7), SQ_SCALED_FOUR(0, -1, -2, -3),         \
         SQ_SCALED_FOUR(-4, -5, -6, -7)
+
+// Three grids of three bits, in halves, with codes of no value; blocks of 32 with an exponent of two bits of 8 elements.
+#define SQ_THREE_GRIDS (SQ_SCALED_TABLE_OF(3u, 1u, 0u, 56u) | 2u << 11 | 2u << 13 | 2u << 17)
+#define SQ_THREE_GRIDS_WORDS                                                                       \
+    SQ_SCALED_FOUR(1, 0, -1, 2), SQ_SCALED_FOUR(-2, 3, SQ_SCALED_NO_VALUE, 7), 0, 0, 0, 0, 0, 0,   \
+        SQ_SCALED_FOUR(0, 1, 2, 3), SQ_SCALED_FOUR(4, 5, SQ_SCALED_NO_VALUE, 6), 0, 0, 0, 0, 0, 0, \
+        SQ_SCALED_FOUR(0, -1, -2, -3), SQ_SCALED_FOUR(-4, -5, -6, SQ_SCALED_NO_VALUE), 0, 0, 0, 0, \
+        0, 0, 0x80808080, 0x80808080
 
 #endif
