@@ -70,10 +70,10 @@ static int find_engines(void **state)
     (void)state;
     for (size_t i = 0; i < sq_n_formats(); i++) {
         const struct sq_recipe r = default_of(sq_formats[i]);
-        struct sq_cost_unit u;
-        sq_cost_unit(&r, &core, 8, 256, &u);
-        if (u.unit.engine)
-            engines[n_engines++] = u.unit.engine;
+        struct sq_demand d;
+        sq_demand_of(&r, &core, 8, 256, 0, &d);
+        if (d.cost.unit.engine)
+            engines[n_engines++] = d.cost.unit.engine;
     }
     return n_engines > 0 && n_engines < ENGINES_MAX ? 0 : -1;
 }

@@ -38,10 +38,11 @@ SQ_TEST(test_every_format)
     for (size_t i = 0; i < s.n_points; i++) {
         struct sq_sweep_point p;
         sq_sweep_grid_point(&s, i, &p);
-        assert_int_equal(sq_format_check(&p.format, NULL), SQ_OK);
+        const struct sq_format banks = sq_recipe_banks(&p.recipe);
+        assert_int_equal(sq_format_check(&banks, NULL), SQ_OK);
         assert_int_equal(sq_core_config_check(&p.config, NULL), SQ_OK);
-        assert_int_equal(p.config.bank, p.format.bank);
-        assert_true(p.quantity[SQ_EQUIVALENT_BITS] == sq_format_equivalent_bits(&p.format));
+        assert_int_equal(p.config.bank, banks.bank);
+        assert_true(p.quantity[SQ_EQUIVALENT_BITS] == sq_format_equivalent_bits(&banks));
         sq_sweep_parameters(&p, text[i]);
         for (size_t j = 0; j < i; j++)
             assert_string_not_equal(text[i], text[j]);
@@ -60,9 +61,9 @@ SQ_TEST(test_defaults)
     assert_int_equal(s.n_measures, 1 + 2 * SQ_N_UNIT_CAUSES); // named twice: once
     sq_sweep_grid_point(&s, 0, &p);
     const struct sq_core_config core = sq_core_config_default();
-    const struct sq_format format = sq_format_default();
+    const struct sq_format format = sq_format_default(), banks = sq_recipe_banks(&p.recipe);
     assert_memory_equal(&p.config, &core, sizeof core);
-    assert_memory_equal(&p.format, &format, sizeof format);
+    assert_memory_equal(&banks, &format, sizeof format);
     sq_sweep_parameters(&p, text);
     assert_string_equal(
         text, "{\"model\":\"traces/tiny-llama\",\"m\":32,\"format\":\"sq_w\",\"precision\":\"8/4\","
