@@ -40,6 +40,9 @@ static struct sq_digest key_of(const struct run *run, const struct task *t)
     sq_digest_add(&d, run->options->code, strlen(run->options->code));
     for (size_t i = 0; i < s->n_measures; i++)
         sq_digest_add(&d, s->measure[i]->name, strlen(s->measure[i]->name));
+    const char *const description = t->point.recipe.format->description;
+    if (description)
+        sq_digest_add(&d, description, strlen(description));
     sq_sweep_inputs_digest(run->inputs, &t->point, &d);
     return d;
 }

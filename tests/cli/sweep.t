@@ -482,6 +482,23 @@ if [ -f "$SQSIM_HOME/traces/tiny-llama/config.json" ]; then
 else
   skip "values" "traces/tiny-llama does not exist"
 fi
+# A description as a format of the axis, with another value, and again after it has changed.
+cat >"$W/mine.yaml" <<'EOF'
+name: mine
+elements: {bits: 3, grids: {fp3: [0, 1, 2, 4]}}
+blocks: [{length: 16, scale: e4m3, rule: amax / 4}]
+tensor_scale: token
+EOF
+printf '%s\n' 'name: own' 'axes:' '  machine: [sim/machines/default.yaml]' '  m: [4]' '  n: [64]' '  k: [64]' \
+  '  format: [nvfp4, hif4, mine.yaml, mine.yaml@blocks.0.length=8@blocks.0.scale=ue5m3]' 'measures: [stored_bits, dram_bytes]' >"$W/own.yaml"
+accept "descriptions in a sweep" sweep own.yaml --db own.db -o own.csv
+ok "their names and bits" [ "$(cut -d, -f5,7 "$W/own.csv" | tail -4 | tr '\n' ' ')" = \
+  "nvfp4,4.5078125 hif4,4.5 mine,3.5078125 mine_length_8_scale_ue5m3,4.0078125 " ]
+sed -i 's/length: 16/length: 32/' "$W/mine.yaml"
+accept "a description that changed" sweep own.yaml --db own.db -o own.csv
+ok "is computed again" out_has "1 computed, 3 already there" # the variant has its own length
+refuse "has no value at blocks.1.length" run --format "$W/mine.yaml@blocks.1.length=8" --m 1 --n 32 --k 32
+refuse "length = 12, need" run --format "$W/mine.yaml@blocks.0.length=12" --m 1 --n 32 --k 32
 cat >"$W/area.yaml" <<'EOF'
 name: area
 axes:
