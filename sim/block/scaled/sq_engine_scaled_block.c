@@ -599,6 +599,8 @@ const struct sq_block sq_engine_scaled_block = {
     .area = area,
     .n_area = SQ_LEN(area),
     .coverage_cases = 100,
+    // Those whose decoder is in the tree.
+    .coverage_points = "nvfp4 mxfp4 mxfp8 mxplus nvint4_a split_a split own block_fp if4 mixfp4",
     .faults = faults,
     .n_faults = SQ_LEN(faults),
     .ports = sq_es_ports,
