@@ -21,6 +21,8 @@ struct sq_format_own {
                              struct sq_recipe *r, struct sq_error *err);
 };
 
+struct sq_format_unit; // sq_format_unit.h
+
 struct sq_format_cost {
     // Refuses a recipe that cannot be timed, by the name of the option.
     enum sq_status (*check)(const struct sq_recipe *r, struct sq_error *err);
@@ -35,6 +37,9 @@ struct sq_format_cost {
     // The RTL modules of a PE with the lanes of *u, into *pe, which is all 0. It stays without
     // parts if RTL has no PE of so many lanes. NULL: RTL has no PE of the format.
     void (*pe)(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq_cost_pe *pe);
+    // The modules of RTL that a block of both operands passes, for prices, into unit[SQ_FORMAT_UNITS]; returns how
+    // many. NULL, or 0: none is of this format alone.
+    size_t (*units)(const struct sq_recipe *r, struct sq_format_unit *unit);
     const char *law;                 // the law of random work, for people; NULL: nothing is random
     const struct sq_format_own *own; // NULL: all layers of a shape take the same time
     // The i-th recipe, of two at most, whose jobs and transfers are never shorter than those of r,

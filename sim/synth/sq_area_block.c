@@ -133,6 +133,8 @@ struct sq_synth_block sq_area_synth(const struct sq_area_item *block)
         break;
     case SQ_AREA_UNIT:
         add_unit(&b, block->unit, c);
+        b.source = block->source_of;
+        b.value = block->value;
         break;
     case SQ_AREA_SOURCE:
         add_source(&b, block->source);

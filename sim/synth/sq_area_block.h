@@ -36,9 +36,12 @@ struct sq_area_source {
 
 struct sq_area_item {
     enum sq_area_kind kind;
-    struct sq_core_config config;        // what the kind does not have is ignored
-    unsigned a_bits, b_bits;             // SQ_AREA_MUL, _MUL_STAR, _DOT only
-    const struct sq_area_unit *unit;     // SQ_AREA_UNIT only; arrays take rows and cols of config
+    struct sq_core_config config;    // what the kind does not have is ignored
+    unsigned a_bits, b_bits;         // SQ_AREA_MUL, _MUL_STAR, _DOT only
+    const struct sq_area_unit *unit; // SQ_AREA_UNIT only; arrays take rows and cols of config
+    // of a unit whose source is written (struct sq_synth_block); NULL: it lies in rtl/
+    const char *(*source_of)(const unsigned *value, FILE *out);
+    const unsigned *value;
     const struct sq_area_source *source; // SQ_AREA_SOURCE only
 };
 

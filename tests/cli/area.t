@@ -357,6 +357,18 @@ sed '/^| split_a_k2 |/s/[0-9]/7/' "$ROOT/reports/area/README.md" >"$W/page.md"
 ok "... and a changed digit is found" bash -c "! '$ROOT/reports/area/page.sh' --check '$ROOT/reports/area/figures.md' '$W/page.md' >/dev/null"
 
 # ---- missing tools
+# The hardware of a description: a ternary element costs a fraction of the line of E2M1.
+cat >"$W/tern8.yaml" <<'EOF'
+name: tern8
+elements: {bits: 2, grids: {t: [0, 1]}}
+blocks: [{length: 8, scale: e8m0, rule: floor}]
+tensor_scale: none
+EOF
+accept "--units-of a description" area --units-of tern8.yaml --rows 1 --cols 1 --json
+ok "PE, line and array" [ "$(grep -o '"block":"[a-z0-9_]*"' "$W.out" | cut -d'"' -f4 | tr '\n' ' ')" = "pe_tern8 line_tern8 array_tern8 " ]
+ok "the line is the decoder of the table" awk "BEGIN{exit !($(grep line_tern8 "$W.out" | grep -o '"area_um2":[0-9.]*' | cut -d: -f2) < 2000)}"
+refuse "need a format whose blocks have one part" area --units-of sq_b
+refuse "need a format or a description" area --units-of none.yaml
 mkdir "$W/bin"
 YOSYS=/nonexistent/yosys sq area --block mul
 ok "no yosys: exit 3, one line with its package" \

@@ -9,6 +9,8 @@
 #include "sim/cli/sq_cli_core.h"
 #include "sim/cli/sq_cli_synth.h"
 #include "sim/cli/sq_cli_tools.h"
+#include "sim/format/sq_format_ops.h"
+#include "sim/format/sq_format_unit.h"
 #include "sim/io/sq_quote.h"
 #include "sim/io/sq_suggest.h"
 
@@ -49,6 +51,7 @@ static const char doc[] =
     "  sqsim area --block array_split_a_k2 --rows 16 --cols 16 --keep-parts\n"
     "  sqsim area --block mul --a-bits 6 --b-bits 6 --json\n"
     "  sqsim area --block pe_split_a_k2 --block pe_int4x8 --period 6,4.5 --jobs 2\n"
+    "  sqsim area --units-of nvfp4 --units-of my.yaml --rows 1 --cols 1\n"
     "  sqsim area --source my_mac.sv --top my_mac --param W=8 --block pe_int4x8\n"
     "  sqsim area --block pe --liberty ~/pdk/sky130_fd_sc_hd__tt_025C_1v80.lib\n";
 
@@ -81,6 +84,43 @@ static enum sq_status add_block(void *context, const struct sq_cli_row *option, 
     return SQ_OK;
 }
 
+// The units of a format, kept until the program ends.
+static enum sq_status add_format(void *context, const struct sq_cli_row *option, const char *text,
+                                 struct sq_error *err)
+{
+    struct arguments *in = context;
+    struct sq_format_unit *const unit = calloc(SQ_FORMAT_UNITS, sizeof *unit);
+    const struct sq_format_ops *f;
+    struct sq_recipe r;
+    (void)option;
+    SQ_NEED(unit, err, "units");
+    enum sq_status status = sq_format_named(text, sq_cli_home(), &f, err);
+    if (status == SQ_OK && !f)
+        status =
+            SQ_FAIL(err, SQ_ERR_ARG, "--units-of = %.40s, need a format or a description", text);
+    if (status == SQ_OK)
+        status = sq_format_recipe(f, SQ_IN_RUN, NULL, &r, err);
+    const size_t n = status == SQ_OK && f->cost->units ? f->cost->units(&r, unit) : 0;
+    if (status == SQ_OK && n == 0)
+        status = SQ_FAIL(
+            err, SQ_ERR_ARG,
+            "--units-of = %.40s, need a format whose blocks have one part, both encoded", text);
+    if (status == SQ_OK && in->n_blocks + n > MAX_BLOCKS)
+        status = SQ_FAIL(err, SQ_ERR_RANGE, "more than %d blocks", MAX_BLOCKS);
+    if (status != SQ_OK) {
+        free(unit);
+        return status;
+    }
+    for (size_t i = 0; i < n; i++) {
+        unit[i].area.name = unit[i].name;
+        in->block[in->n_blocks++] = (struct sq_area_item){.kind = SQ_AREA_UNIT,
+                                                          .unit = &unit[i].area,
+                                                          .source_of = unit[i].source,
+                                                          .value = unit[i].value};
+    }
+    return SQ_OK;
+}
+
 static enum sq_status add_periods(void *context, const struct sq_cli_row *option, const char *text,
                                   struct sq_error *err)
 {
@@ -110,6 +150,9 @@ static const struct sq_cli_row rows[] = {
         "gather_select, gather_mux, pe, core, or a unit of --list: pe_*, line_*, mask_*, "
         "array_*, topk_*, engine_*, meta24, of the chip dma, sequencer and others; may repeat",
         .usual = "all but core and units"),
+    SQ_CLI_OWN("units-of", "F", add_format,
+               "PE, decoder of a line and array of a block-scaled format, or of a description in "
+               "YAML; may repeat"),
     SQ_CLI_FLAG("list", AT(is_list),
                 "list the names that --block takes, by group; with --json one "
                 "object for each",
@@ -249,7 +292,11 @@ static enum sq_status list_rows(struct sq_area_table *t, const struct arguments 
     for (size_t i = 0; i < n; i++) {
         const enum sq_area_kind kind = in->n_blocks ? in->block[i].kind : all[i];
         struct sq_area_item block = {.kind = kind, .config = *config};
-        block.unit = in->n_blocks ? in->block[i].unit : NULL;
+        if (in->n_blocks) {
+            block.unit = in->block[i].unit;
+            block.source_of = in->block[i].source_of;
+            block.value = in->block[i].value;
+        }
         if (is_product(kind))
             SQ_TRY(append_products(t, block, in, err));
         else if (kind == SQ_AREA_GATHER)

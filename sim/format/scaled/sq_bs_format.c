@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "models/scaled/sq_scaled.h"
+#include "sim/block/scaled/sq_scaled_codes.h"
+#include "sim/format/sq_format_unit.h"
 
 const char *const sq_bs_algorithm_choice[] = {"rtn", "gptq", NULL};
 const char *const sq_bs_operand_choice[] = {"both", "weights", "act", NULL};
@@ -231,6 +233,58 @@ static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, str
         sq_cost_pe_add(pe, u->span / f.block, &block);
 }
 
+static const char *source_of(const unsigned *value, FILE *out)
+{
+    return sq_scaled_write_source(value, value[0], value[0], out);
+}
+
+// PE and line as make_pe has them, and an array of both operands.
+static size_t units(const struct sq_recipe *r, struct sq_format_unit *unit)
+{
+    static const char *const kind[] = {"pe", "line", "array"};
+    const struct sq_bs_format f = sq_bs_of(r);
+    unsigned words[SQ_SCALED_TABLE_WORDS] = {0};
+    if (is_plain_weight(r) || sq_bs_n_parts(&f) > 1 || sq_bs_n_marks(&f) > 0)
+        return 0;
+    const unsigned scale = sq_bs_engine_scale(&f), element = sq_bs_engine_element(&f, words);
+    const struct sq_area_unit of[] = {
+        {NULL,
+         "sq_pe_scaled",
+         f.block,
+         false,
+         {{"BankLen", f.block},
+          {"ActElement", element},
+          {"WeightElement", element},
+          {"ActScale", scale},
+          {"WeightScale", scale},
+          {"Acc", SQ_SCALED_BINARY32},
+          {"AccW", 32}}},
+        {NULL,
+         "sq_block_line",
+         f.block,
+         false,
+         {{"BankLen", f.block}, {"Element", element}, {"Scale", scale}}},
+        {NULL,
+         "sq_array_scaled",
+         f.block,
+         true,
+         {{"BankLen", f.block},
+          {"ActElement", element},
+          {"WeightElement", element},
+          {"ActScale", scale},
+          {"WeightScale", scale},
+          {"Acc", SQ_SCALED_BINARY32},
+          {"AccW", 32}}}};
+    for (size_t i = 0; i < SQ_LEN(of); i++) {
+        snprintf(unit[i].name, sizeof unit[i].name, "%s_%.38s", kind[i], r->format->name);
+        unit[i].area = of[i];
+        unit[i].source = source_of;
+        unit[i].value[0] = element;
+        memcpy(unit[i].value + SQ_PARAMS_MAX, words, sizeof words);
+    }
+    return SQ_LEN(of);
+}
+
 static double act_nbits(const struct sq_recipe *r)
 {
     const struct sq_bs_format f = sq_bs_of(r);
@@ -250,6 +304,7 @@ static double equivalent_bits(const struct sq_recipe *r)
 const struct sq_format_cost sq_bs_timed = {
     .check = sq_bs_recipe_check,
     .pe = make_pe,
+    .units = units,
     .demand = demand,
     .act_nbits = act_nbits,
     .equivalent_bits = equivalent_bits,
