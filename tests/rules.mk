@@ -54,9 +54,8 @@ quick: all $(TEST_TOOLS) $(BUILD)/man/sqsim.1
 
 ## without (verify): a copy of the sources without a room, R=gqsa (sp24, spqt, spqr): it builds, lints, passes quick
 .PHONY: without
-R ?= gqsa
 without:
-	$(Q)JOBS=$(JOBS) SHORT="$(SHORT)" tests/without.sh $(R)
+	$(Q)JOBS=$(JOBS) SHORT="$(SHORT)" tests/without.sh $(or $(R),gqsa)
 
 ## test (start): set up, build, and run what finds a fault in a change; what CI runs
 .PHONY: test test-build test-run

@@ -56,7 +56,7 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_PART(sq_cli_text_rows, AT(calib)),
     SQ_CLI_UINT("jobs", "N", 1, 1024, AT(jobs), "threads; the result does not depend on it",
                 .usual = "all processors", .group = SQ_CLI_COMMON),
-    SQ_CLI_FLAG("json", AT(is_json), "one JSON object per layer or rule, the summary last",
+    SQ_CLI_FLAG("json", AT(is_json), "one JSON object per layer, the summary last",
                 .group = SQ_CLI_COMMON, .modes = SQ_CLI_ALL),
     SQ_CLI_FLAG("progress", AT(is_progress), "say what is being done on stderr, terminal or not",
                 .group = SQ_CLI_COMMON),
