@@ -1,9 +1,9 @@
 # reports/formats: all systems on one sheet. STORIES and PROFILE are not shipped.
 STORIES ?= $(SQ_DATA)/models/stories260K
 PROFILE ?= $(SQ_DATA)/act_scales/opt-125m.act_scales.safetensors
-FORMATS := reports/formats
+FORMATS_DIR := reports/formats
 
-$(BUILD)/format_sheet: $(FORMATS)/format_sheet.c $(ACCURACY)/subject.c $(BUILD)/libsqsim.a \
+$(BUILD)/format_sheet: $(FORMATS_DIR)/format_sheet.c $(ACCURACY)/subject.c $(BUILD)/libsqsim.a \
                        $(BUILD)/libsqmodels.a
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) -I$(ACCURACY) $^ $(LDLIBS) -o $@
@@ -12,21 +12,21 @@ $(BUILD)/format_sheet: $(FORMATS)/format_sheet.c $(ACCURACY)/subject.c $(BUILD)/
 define format_accuracy
 { printf '# make formats: format_sheet on %s; revision %s; %s\n' "$(1)" \
     "$$(reports/revision.sh)" "$$($(CC) --version | head -1)" && \
-  $(BUILD)/format_sheet $(2); } > $(FORMATS)/$(1).csv.new && \
-mv $(FORMATS)/$(1).csv.new $(FORMATS)/$(1).csv
+  $(BUILD)/format_sheet $(2); } > $(FORMATS_DIR)/$(1).csv.new && \
+mv $(FORMATS_DIR)/$(1).csv.new $(FORMATS_DIR)/$(1).csv
 endef
 
 # KL of the sheet's rows on a small model: $(call format_kl,NAME,MODEL_DIR)
 SHEET_SEQUENCES ?= 16
 SHEET_VARIANTS  := $(BUILD)/sheet_variants.txt
 define format_kl
-rm -f $(FORMATS)/kl-$(1).csv.new && \
+rm -f $(FORMATS_DIR)/kl-$(1).csv.new && \
 $(BUILD)/kl_grid $(2) $(2)/tokens_eval.safetensors $(2)/tokens_calib.safetensors $(SHEET_SEQUENCES) \
-  $(SHEET_VARIANTS) $(FORMATS)/kl-$(1).csv.new "$$(reports/revision.sh)" && \
-mv $(FORMATS)/kl-$(1).csv.new $(FORMATS)/kl-$(1).csv
+  $(SHEET_VARIANTS) $(FORMATS_DIR)/kl-$(1).csv.new "$$(reports/revision.sh)" && \
+mv $(FORMATS_DIR)/kl-$(1).csv.new $(FORMATS_DIR)/kl-$(1).csv
 endef
 
-$(SHEET_VARIANTS): $(FORMATS)/sheet.txt
+$(SHEET_VARIANTS): $(FORMATS_DIR)/sheet.txt
 	$(Q)mkdir -p $(@D)
 	$(Q)awk -F' *[|] *' '!/^#/ && $$2 != "reference" {print $$1 " | " $$2 ($$3 ? " " $$3 : "")}' $< > $@
 
@@ -40,21 +40,21 @@ formats: $(BUILD)/format_sheet $(BUILD)/kl_grid $(BUILD)/sqsim $(SHEET_VARIANTS)
 	  else echo "formats: skipped stories260K: no $(STORIES)"; fi
 	$(Q)if [ -f "$(PROFILE)" ]; then $(call format_accuracy,opt-125m-profile,--profile $(PROFILE)); \
 	  else echo "formats: skipped outlier profiles: no $(PROFILE)"; fi
-	$(Q)$(FORMATS)/formats.sh $(BUILD)/sqsim > $(FORMATS)/tables.md.new
-	$(Q)mv $(FORMATS)/tables.md.new $(FORMATS)/tables.md
-	$(Q)cat $(FORMATS)/tables.md
+	$(Q)$(FORMATS_DIR)/formats.sh $(BUILD)/sqsim > $(FORMATS_DIR)/tables.md.new
+	$(Q)mv $(FORMATS_DIR)/tables.md.new $(FORMATS_DIR)/tables.md
+	$(Q)cat $(FORMATS_DIR)/tables.md
 	$(Q)$(sheet)
 
 # What was measured before (losses, areas) beside what the program says now (cycles, predictions of the GPU).
 define sheet
 head="$$(printf 'make sheet; revision %s' "$$(reports/revision.sh)")" && \
-{ echo "# $$head" && $(FORMATS)/sheet.sh $(BUILD)/sqsim; } > $(FORMATS)/sheet.csv.new && \
-mv $(FORMATS)/sheet.csv.new $(FORMATS)/sheet.csv && \
-{ echo "<!-- $$head -->" && cat $(FORMATS)/sheet_head.md && awk -f $(FORMATS)/sheet.awk $(FORMATS)/sheet.csv; } \
-  > $(FORMATS)/sheet.md.new && mv $(FORMATS)/sheet.md.new $(FORMATS)/sheet.md && \
-$(BUILD)/sqsim run --explain table10 --json | awk -f $(FORMATS)/paper.awk $(FORMATS)/paper.csv - > $(BUILD)/paper_points.csv && \
-$(GNUPLOT) -e "csv='$(FORMATS)/sheet.csv'; paper='$(BUILD)/paper_points.csv'; svg='$(FORMATS)/pareto.svg'" $(FORMATS)/pareto.gp && \
-$(GNUPLOT) -e "csv='$(ACCURACY)/smollm2.csv'; svg='$(FORMATS)/banks.svg'" $(FORMATS)/banks.gp && cat $(FORMATS)/sheet.md
+{ echo "# $$head" && $(FORMATS_DIR)/sheet.sh $(BUILD)/sqsim; } > $(FORMATS_DIR)/sheet.csv.new && \
+mv $(FORMATS_DIR)/sheet.csv.new $(FORMATS_DIR)/sheet.csv && \
+{ echo "<!-- $$head -->" && cat $(FORMATS_DIR)/sheet_head.md && awk -f $(FORMATS_DIR)/sheet.awk $(FORMATS_DIR)/sheet.csv; } \
+  > $(FORMATS_DIR)/sheet.md.new && mv $(FORMATS_DIR)/sheet.md.new $(FORMATS_DIR)/sheet.md && \
+$(BUILD)/sqsim run --explain table10 --json | awk -f $(FORMATS_DIR)/paper.awk $(FORMATS_DIR)/paper.csv - > $(BUILD)/paper_points.csv && \
+$(GNUPLOT) -e "csv='$(FORMATS_DIR)/sheet.csv'; paper='$(BUILD)/paper_points.csv'; svg='$(FORMATS_DIR)/pareto.svg'" $(FORMATS_DIR)/pareto.gp && \
+$(GNUPLOT) -e "csv='$(ACCURACY)/smollm2.csv'; svg='$(FORMATS_DIR)/banks.svg'" $(FORMATS_DIR)/banks.gp && cat $(FORMATS_DIR)/sheet.md
 endef
 
 # sheet: the sheet of all formats and its pictures from what reports/ holds; needs no model
@@ -65,16 +65,21 @@ sheet: $(BUILD)/sqsim
 # results: the first table of README.md, from what reports/ holds
 .PHONY: results
 results:
-	$(Q)mkdir -p $(BUILD) && $(FORMATS)/sheet.sh results > $(BUILD)/results.md
+	$(Q)mkdir -p $(BUILD) && $(FORMATS_DIR)/sheet.sh results > $(BUILD)/results.md
 	$(Q)reports/area/page.sh $(BUILD)/results.md README.md
 
 # What is measured already is not measured again: a run that was stopped goes on. SEQ: sequences of SmolLM2, at most 32; for
 # another number remove verdict_smollm2.csv. Areas of reports/area (make area-scaled), and what it lacks, where LIBERTIES has a library.
-# verdict: KL, um2 and cycles of the same things by reports/formats/RULE.md, into verdict.md and verdict.svg; SEQ=32
+# verdict: KL, um2 and cycles of the same things by reports/formats/RULE.md, into verdict.md and verdict.svg; SEQ=32;
+# FORMATS="nvfp4 hif4 my.yaml": a table of these alone, descriptions too, on the screen; MODEL=DIR, the embedded one
 SEQ := 32
-VERDICT := $(FORMATS)/verdict
+VERDICT := $(FORMATS_DIR)/verdict
 VERDICT_LIBRARIES = $(filter %nangate45_typ.lib.gz %sg13g2_stdcell_typ_1p20V_25C.lib,$(LIBERTIES)) osu018
 .PHONY: verdict verdict-page
+ifneq ($(FORMATS),)
+verdict: $(BUILD)/sqsim
+	$(Q)$(FORMATS_DIR)/rank.sh $(BUILD)/sqsim $(or $(MODEL),traces/tiny-llama) $(SEQ) $(FORMATS)
+else
 verdict: smollm2 gemma3 $(BUILD)/kl_grid $(BUILD)/sqsim
 	$(Q)$(BUILD)/kl_grid traces/tiny-llama traces/tiny-llama/tokens_eval.safetensors traces/tiny-llama/tokens_calib.safetensors 64 \
 	  $(VERDICT)_kl.txt $(VERDICT)_tiny.csv "$$(reports/revision.sh)"
@@ -87,6 +92,7 @@ verdict: smollm2 gemma3 $(BUILD)/kl_grid $(BUILD)/sqsim
 	$(Q)awk -F' *[|] *' 'NR == FNR {if (!/^#/) wanted[$$2]; next} $$2 in wanted' $(VERDICT).txt $(VERDICT)_kl.txt > $(BUILD)/verdict_gemma3.txt
 	$(Q)if [ -f $(GEMMA3_DIR)/model.gguf ]; then $(call kl,$(GEMMA3_DIR)/model.gguf,$(GEMMA3_DIR),8,$(BUILD)/verdict_gemma3,$(VERDICT)_gemma3.csv); fi
 	$(Q)$(MAKE) --no-print-directory verdict-page
+endif
 
 # The page and its picture from what is measured.
 verdict-page:
