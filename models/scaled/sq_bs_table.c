@@ -97,6 +97,40 @@ static void set_limits(struct sq_bs_table *t, unsigned grid)
     }
 }
 
+// Whether codes and limits are those that rounding to an integer gives.
+static bool is_integers(const struct sq_bs_table *t, unsigned grid)
+{
+    const struct sq_bs_sorted *s = &t->sorted[grid];
+    const int most = (int)s->n / 2, mask = (1 << t->bits) - 1;
+    const float unit = s->value[s->n - 1] / (float)most;
+    bool is = !t->is_signed[grid] && s->n % 2 == 1 && frexpf(unit, &(int){0}) == 0.5f;
+    for (int i = 0; is && i < (int)s->n; i++) {
+        const float half = (s->value[i] + s->value[i + (i + 1 < (int)s->n)]) / 2;
+        const float above = (i - most) % 2 ? nextafterf(half, -INFINITY) : half; // ties to even
+        is = s->value[i] == (float)(i - most) * unit && s->code[i] == ((i - most) & mask) &&
+             (i + 1 == (int)s->n || s->above[i] == above);
+    }
+    return is;
+}
+
+static bool is_e2m1(const struct sq_bs_table *t, unsigned grid)
+{
+    static const float value[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+    bool is = t->is_signed[grid] && t->sorted[grid].n == 8 && t->bits == 4 && !t->is_away;
+    for (unsigned i = 0; is && i < 8; i++)
+        is = t->sorted[grid].value[i] == value[i] && t->sorted[grid].code[i] == i;
+    return is;
+}
+
+static void set_shape(struct sq_bs_table *t, unsigned grid)
+{
+    struct sq_bs_sorted *s = &t->sorted[grid];
+    s->shape = is_e2m1(t, grid)       ? SQ_BS_SHAPE_E2M1
+               : is_integers(t, grid) ? SQ_BS_SHAPE_INTEGERS
+                                      : SQ_BS_SHAPE_ANY;
+    s->unit = s->value[s->n - 1] / (float)(s->n / 2);
+}
+
 static enum sq_status settle_grids(struct sq_bs_table *t, struct sq_error *err)
 {
     if (t->bits < 2 || t->bits > SQ_BS_TABLE_BITS)
@@ -112,6 +146,7 @@ static enum sq_status settle_grids(struct sq_bs_table *t, struct sq_error *err)
     for (unsigned g = 0; g < t->n_grids; g++) {
         SQ_TRY(sort(t, g, err));
         set_limits(t, g);
+        set_shape(t, g);
         for (unsigned c = 0; c < 1u << t->bits; c++)
             if (t->value[g][c] != SQ_BS_NO_VALUE && (unsigned)abs(t->value[g][c]) > t->most)
                 t->most = (unsigned)abs(t->value[g][c]);

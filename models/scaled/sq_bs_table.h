@@ -50,6 +50,13 @@ struct sq_bs_try {
     float divisor; // the scale is amax / divisor / global, rounded to its type
 };
 
+// Grids that loops know by arithmetic, with the results of any grid.
+enum sq_bs_shape {
+    SQ_BS_SHAPE_ANY,
+    SQ_BS_SHAPE_E2M1,
+    SQ_BS_SHAPE_INTEGERS, // -n .. n times a unit, two's complement
+};
+
 struct sq_bs_table {
     char name[SQ_BS_TABLE_NAME];
     unsigned bits, n_grids; // of a code, 2..5; 1..4
@@ -80,6 +87,8 @@ struct sq_bs_table {
         unsigned n;
         float value[SQ_BS_TABLE_CODES], above[SQ_BS_TABLE_CODES];
         uint8_t code[SQ_BS_TABLE_CODES];
+        enum sq_bs_shape shape;
+        float unit; // of INTEGERS
     } sorted[SQ_BS_TABLE_GRIDS];
 };
 

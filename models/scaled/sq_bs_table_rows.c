@@ -39,22 +39,27 @@ INLINE void first_codes(const struct sq_bs_table *t, unsigned i, const struct sq
     }
 }
 
+// ---- what loops are compiled for --------------------------------------------------------------
+
+// How quotients are made: one block at one step; with exponents of sub-blocks; with reciprocals too.
+enum how { PLAIN, LEVELS, RECIPROCAL };
+
 // ---- sub-blocks -----------------------------------------------------------------------------
 
 // x over step; where the table says so x times `by`, the bfloat16 of 1 / step.
-INLINE float quotient(const struct sq_bs_table *t, float x, float step, float by)
+INLINE float quotient(enum how how, float x, float step, float by)
 {
-    return t->is_reciprocal ? sq_bs_product_odd(x, by) : sq_bs_quotient(x, step);
+    return how == RECIPROCAL ? sq_bs_product_odd(x, by) : sq_bs_quotient(x, step);
 }
 
-INLINE void reciprocals(const struct sq_bs_table *t, const float step[LANES], float by[LANES])
+INLINE void reciprocals(enum how how, const float step[LANES], float by[LANES])
 {
-    for (unsigned l = 0; t->is_reciprocal && l < LANES; l++)
+    for (unsigned l = 0; how == RECIPROCAL && l < LANES; l++)
         by[l] = step[l] > 0 ? sq_bs_reciprocal(step[l]) : 0;
 }
 
 // Exponents of all sub-blocks at step[], level after level.
-INLINE void exponents(const struct sq_bs_table *t, const struct sq_bs_tile *tile,
+INLINE void exponents(const struct sq_bs_table *t, enum how how, const struct sq_bs_tile *tile,
                       const float step[LANES], const float by[LANES], int32_t sub[][LANES])
 {
     for (unsigned i = 0; i < t->length / t->leaf; i++)
@@ -75,7 +80,7 @@ INLINE void exponents(const struct sq_bs_table *t, const struct sq_bs_tile *tile
             for (unsigned l = 0; l < LANES; l++) {
                 const int32_t outer = sub[u][l] & 3;
                 const float down = outer == 0 ? 1 : outer == 1 ? .5f : outer == 2 ? .25f : .125f;
-                const float reach = quotient(t, amax[l], step[l], by[l]) * down;
+                const float reach = quotient(how, amax[l], step[l], by[l]) * down;
                 const float r1 = reach * .5f, r2 = reach * .25f;
                 const int32_t own = reach < at ? 0 : r1 < at ? 1 : r2 < at ? 2 : 3;
                 e[l] = step[l] > 0 ? (own < last ? own : last) : 0;
@@ -99,62 +104,104 @@ INLINE float up_of(int32_t sub)
 // ---- elements -------------------------------------------------------------------------------
 
 // The nearest value of a grid to the quotients of element i, and its code.
-INLINE void nearest(const struct sq_bs_table *t, unsigned grid, const float q[LANES],
-                    float value[LANES], int32_t code[LANES])
+INLINE void nearest(const struct sq_bs_table *t, unsigned grid, enum sq_bs_shape shape,
+                    const float q[LANES], float value[LANES], int32_t code[LANES])
 {
     const struct sq_bs_sorted *s = &t->sorted[grid];
     const bool is_signed = t->is_signed[grid];
+    const float unit = s->unit, most = s->value[s->n - 1];
+    const int32_t mask = (1 << t->bits) - 1;
     float m[LANES];
+    if (shape == SQ_BS_SHAPE_E2M1)
+        for (unsigned l = 0; l < LANES; l++) {
+            code[l] = sq_bs_code_of(SQ_ELEMENT_E2M1, q[l], false);
+            value[l] = sq_bs_e2m1_value(code[l]);
+        }
+    if (shape == SQ_BS_SHAPE_INTEGERS)
+        for (unsigned l = 0; l < LANES; l++) {
+            const float near = rintf(q[l] / unit) * unit;
+            value[l] = near > most ? most : near < -most ? -most : near;
+            code[l] = (int32_t)(value[l] / unit) & mask;
+        }
+    if (shape != SQ_BS_SHAPE_ANY)
+        return;
+    int32_t at[LANES] = {0};
+    const uint32_t magnitude = is_signed ? 0x7fffffffu : 0xffffffffu;
     for (unsigned l = 0; l < LANES; l++) {
-        m[l] = is_signed ? fabsf(q[l]) : q[l];
-        value[l] = s->value[0];
-        code[l] = s->code[0];
+        const uint32_t bits = sq_bs_bits_of(q[l]) & magnitude;
+        memcpy(&m[l], &bits, sizeof bits);
     }
     for (unsigned v = 0; v + 1 < s->n; v++) {
-        const float above = s->above[v], next = s->value[v + 1];
-        const int32_t next_code = s->code[v + 1];
-        for (unsigned l = 0; l < LANES; l++) {
-            value[l] = m[l] > above ? next : value[l];
-            code[l] = m[l] > above ? next_code : code[l];
-        }
+        const float above = s->above[v];
+#pragma GCC unroll 1 // it becomes a vector, where it is not unrolled before
+        for (unsigned l = 0; l < LANES; l++)
+            at[l] += m[l] > above;
     }
-    for (unsigned l = 0; is_signed && l < LANES; l++) {
-        const uint32_t sign = sq_bs_bits_of(q[l]) >> 31;
-        value[l] = sign ? -value[l] : value[l];
-        code[l] |= (int32_t)(sign << (t->bits - 1));
+#pragma GCC unroll 1
+    for (unsigned l = 0; l < LANES; l++)
+        value[l] = s->value[at[l]];
+#pragma GCC unroll 1
+    for (unsigned l = 0; l < LANES; l++)
+        code[l] = s->code[at[l]];
+    const uint32_t sign_of = is_signed ? UINT32_C(1) << 31 : 0;
+    for (unsigned l = 0; l < LANES; l++) {
+        const uint32_t sign = sq_bs_bits_of(q[l]) & sign_of, bits = sq_bs_bits_of(value[l]) ^ sign;
+        memcpy(&value[l], &bits, sizeof bits);
+        code[l] |= (int32_t)(sign >> (32 - t->bits));
     }
 }
 
 // Steps of the sub-block of element i, and its quotients.
-INLINE void quotients(const struct sq_bs_table *t, unsigned i, const struct sq_bs_tile *tile,
-                      const float step[LANES], const float by[LANES], int32_t sub[][LANES],
-                      float own[LANES], float q[LANES])
+INLINE void quotients(const struct sq_bs_table *t, enum how how, unsigned i,
+                      const struct sq_bs_tile *tile, const float step[LANES], const float by[LANES],
+                      int32_t sub[][LANES], float own[LANES], float q[LANES])
 {
     for (unsigned l = 0; l < LANES; l++) {
-        const float up = t->n_levels ? up_of(sub[i / t->leaf][l]) : 1;
+        const float up = how == PLAIN ? 1 : up_of(sub[i / t->leaf][l]);
         own[l] = step[l] * up;
-        q[l] = quotient(t, tile->x[i][l], own[l], by[l] / up);
+        q[l] = quotient(how, tile->x[i][l], own[l], by[l] / up);
     }
 }
 
 // The error of the tile by ascending index, in binary64.
-INLINE void error_of(const struct sq_bs_table *t, unsigned grid, const struct sq_bs_tile *tile,
+INLINE void error_as(const struct sq_bs_table *t, enum how how, unsigned grid,
+                     enum sq_bs_shape shape, const struct sq_bs_tile *tile, unsigned block,
                      const float step[LANES], const float by[LANES], int32_t sub[][LANES],
                      double error[LANES])
 {
-    for (unsigned l = 0; l < LANES; l++)
-        error[l] = 0;
-    for (unsigned i = 0; i < t->length; i++) {
+    const bool is_absolute = t->is_absolute;
+    double sum[LANES] = {0};
+    for (unsigned i = 0; i < block; i++) {
         float own[LANES], q[LANES], value[LANES];
         int32_t code[LANES];
-        quotients(t, i, tile, step, by, sub, own, q);
-        nearest(t, grid, q, value, code);
-        for (unsigned l = 0; l < LANES; l++) {
-            const float v = own[l] > 0 ? value[l] * own[l] + 0.0f : 0;
-            const double e = (double)tile->x[i][l] - (double)v;
-            error[l] += t->is_absolute ? fabs(e) : e * e;
-        }
+        quotients(t, how, i, tile, step, by, sub, own, q);
+        nearest(t, grid, shape, q, value, code);
+        // Separate loops: each becomes vectors.
+        float v[LANES];
+        double e[LANES];
+        for (unsigned l = 0; l < LANES; l++)
+            v[l] = value[l] * own[l] + 0.0f; // of a step of 0: 0
+        for (unsigned l = 0; l < LANES; l++)
+            e[l] = (double)tile->x[i][l] - (double)v[l];
+        for (unsigned l = 0; l < LANES; l++)
+            e[l] = is_absolute ? fabs(e[l]) : e[l] * e[l];
+        for (unsigned l = 0; l < LANES; l++)
+            sum[l] += e[l];
     }
+    memcpy(error, sum, sizeof sum);
+}
+
+INLINE void error_of(const struct sq_bs_table *t, enum how how, unsigned grid,
+                     const struct sq_bs_tile *tile, unsigned block, const float step[LANES],
+                     const float by[LANES], int32_t sub[][LANES], double error[LANES])
+{
+    const enum sq_bs_shape shape = t->sorted[grid].shape;
+    if (shape == SQ_BS_SHAPE_E2M1)
+        error_as(t, how, grid, SQ_BS_SHAPE_E2M1, tile, block, step, by, sub, error);
+    else if (shape == SQ_BS_SHAPE_INTEGERS)
+        error_as(t, how, grid, SQ_BS_SHAPE_INTEGERS, tile, block, step, by, sub, error);
+    else
+        error_as(t, how, grid, SQ_BS_SHAPE_ANY, tile, block, step, by, sub, error);
 }
 
 // The same in integers; the scale above the blocks is 2^above.
@@ -189,29 +236,43 @@ INLINE void integer_error_of(const struct sq_bs_table *t, unsigned grid,
         error[l] = sum[l];
 }
 
-INLINE void codes_of(const struct sq_bs_table *t, struct sq_bs_tile *tile,
-                     const int32_t grid[LANES], int32_t sub[][LANES])
+// Codes of the blocks that have the grid.
+INLINE void codes_as(const struct sq_bs_table *t, enum how how, unsigned grid,
+                     enum sq_bs_shape shape, struct sq_bs_tile *tile, unsigned block,
+                     const float by[LANES], const int32_t of[LANES])
 {
-    float by[LANES] = {0};
-    reciprocals(t, tile->step[0], by);
-    for (unsigned i = 0; i < t->length; i++) {
+    for (unsigned i = 0; i < block; i++) {
         float own[LANES], q[LANES], value[LANES];
         int32_t code[LANES];
-        quotients(t, i, tile, tile->step[0], by, sub, own, q);
+        quotients(t, how, i, tile, tile->step[0], by, tile->sub, own, q);
         for (unsigned l = 0; l < LANES; l++)
             q[l] = own[l] > 0 ? q[l] : 0;
-        for (unsigned g = 0; g < t->n_grids; g++) {
-            nearest(t, g, q, value, code);
-            for (unsigned l = 0; l < LANES; l++)
-                tile->code[i][l] = g == (unsigned)grid[l] ? code[l] : tile->code[i][l];
-        }
+        nearest(t, grid, shape, q, value, code);
+        for (unsigned l = 0; l < LANES; l++)
+            tile->code[i][l] = of[l] == (int32_t)grid ? code[l] : tile->code[i][l];
+    }
+}
+
+INLINE void codes_of(const struct sq_bs_table *t, enum how how, struct sq_bs_tile *tile,
+                     unsigned block, const int32_t of[LANES])
+{
+    float by[LANES] = {0};
+    reciprocals(how, tile->step[0], by);
+    for (unsigned g = 0; g < t->n_grids; g++) {
+        const enum sq_bs_shape shape = t->sorted[g].shape;
+        if (shape == SQ_BS_SHAPE_E2M1)
+            codes_as(t, how, g, SQ_BS_SHAPE_E2M1, tile, block, by, of);
+        else if (shape == SQ_BS_SHAPE_INTEGERS)
+            codes_as(t, how, g, SQ_BS_SHAPE_INTEGERS, tile, block, by, of);
+        else
+            codes_as(t, how, g, SQ_BS_SHAPE_ANY, tile, block, by, of);
     }
 }
 
 // ---- a tile ---------------------------------------------------------------------------------
 
-INLINE void table_tile(const struct sq_bs_format *f, struct sq_bs_tile *tile, unsigned block,
-                       const float *global)
+INLINE void tile_as(const struct sq_bs_format *f, enum how how, struct sq_bs_tile *tile,
+                    unsigned block, const float *global)
 {
     const struct sq_bs_table *const t = sq_bs_table_of(f);
     const unsigned near = 1 + t->below + t->above;
@@ -237,13 +298,13 @@ INLINE void table_tile(const struct sq_bs_format *f, struct sq_bs_tile *tile, un
                 step[l] = sq_bs_scale_value(t->scale, code[l]) *
                           (t->scale == SQ_BS_SCALE_E8M0 ? 1 : global[0]);
             }
-            reciprocals(t, step, by);
-            if (t->n_levels)
-                exponents(t, tile, step, by, sub);
+            reciprocals(how, step, by);
+            if (how != PLAIN)
+                exponents(t, how, tile, step, by, sub);
             if (is_chosen && f->is_error_integer)
                 integer_error_of(t, g, tile, code, ilogbf(global[0]), error);
             else if (is_chosen)
-                error_of(t, g, tile, step, by, sub, error);
+                error_of(t, how, g, tile, block, step, by, sub, error);
             int32_t is_less[LANES];
             for (unsigned l = 0; l < LANES; l++) {
                 is_less[l] = error[l] < least[l] || i + j == 0;
@@ -252,7 +313,7 @@ INLINE void table_tile(const struct sq_bs_format *f, struct sq_bs_tile *tile, un
                 tile->scale[0][l] = is_less[l] ? code[l] : tile->scale[0][l];
                 tile->step[0][l] = is_less[l] ? step[l] : tile->step[0][l];
             }
-            for (unsigned u = 0; t->n_levels && u < t->length / t->leaf; u++)
+            for (unsigned u = 0; how != PLAIN && u < t->length / t->leaf; u++)
                 for (unsigned l = 0; l < LANES; l++)
                     tile->sub[u][l] = is_less[l] ? sub[u][l] : tile->sub[u][l];
         }
@@ -263,15 +324,26 @@ INLINE void table_tile(const struct sq_bs_format *f, struct sq_bs_tile *tile, un
         tile->scale[0][l] = is_zero ? 0 : tile->scale[0][l];
         grid[l] = is_zero ? (int32_t)t->tries[0].grid : grid[l];
     }
-    for (unsigned u = 0; t->n_levels && u < t->length / t->leaf; u++)
+    for (unsigned u = 0; how != PLAIN && u < t->length / t->leaf; u++)
         for (unsigned l = 0; l < LANES; l++)
             tile->sub[u][l] = tile->amax[0][l] > 0 ? tile->sub[u][l] : 0;
-    codes_of(t, tile, grid, tile->sub);
+    codes_of(t, how, tile, block, grid);
     for (unsigned l = 0; t->is_sign_grid && l < LANES; l++)
         tile->scale[0][l] |= grid[l] ? SQ_BS_SCALE_SIGN : 0;
     for (unsigned u = 0; !t->is_sign_grid && t->sub_bits && u < t->length / t->leaf; u++)
         for (unsigned l = 0; l < LANES; l++)
-            tile->sub[u][l] = (t->n_levels ? tile->sub[u][l] : 0) | grid[l] << 4;
+            tile->sub[u][l] = (how != PLAIN ? tile->sub[u][l] : 0) | grid[l] << 4;
+}
+
+INLINE void table_tile(const struct sq_bs_format *f, struct sq_bs_tile *tile, unsigned block,
+                       const float *global)
+{
+    if (sq_bs_table_of(f)->is_reciprocal)
+        tile_as(f, RECIPROCAL, tile, block, global);
+    else if (sq_bs_table_of(f)->n_levels > 0)
+        tile_as(f, LEVELS, tile, block, global);
+    else
+        tile_as(f, PLAIN, tile, block, global);
 }
 
 // ---- products -------------------------------------------------------------------------------

@@ -9,6 +9,12 @@
 
 enum { HELP_NBYTES = 1200, FORMATS_MAX = 64, WORDS_MAX = FORMATS_MAX };
 
+// Whether there is a format i that no description added: those that help and tables name.
+static bool is_own(size_t i)
+{
+    return sq_formats[i] && !sq_formats[i]->description;
+}
+
 static bool offers(unsigned scope, const struct sq_format_ops *f)
 {
     return scope == SQ_IN_QUANTIZE ? f->file != NULL : scope == SQ_IN_RUN || f->values;
@@ -17,7 +23,7 @@ static bool offers(unsigned scope, const struct sq_format_ops *f)
 static size_t offered(unsigned scope, const char *name[FORMATS_MAX])
 {
     size_t n = 0;
-    for (size_t i = 0; sq_formats[i] && n < FORMATS_MAX; i++)
+    for (size_t i = 0; is_own(i) && n < FORMATS_MAX; i++)
         if (offers(scope, sq_formats[i]))
             name[n++] = sq_formats[i]->name;
     return n;
@@ -63,14 +69,14 @@ static void help_of(unsigned scope, const char *name, char help[HELP_NBYTES])
     char mine[HELP_NBYTES], other[HELP_NBYTES];
     bool is_done[FORMATS_MAX] = {false};
     *help = '\0';
-    for (size_t i = 0; sq_formats[i]; i++) {
+    for (size_t i = 0; is_own(i); i++) {
         const struct sq_format_option *o = taken(scope, sq_formats[i], name);
         char who[HELP_NBYTES] = "";
         size_t n = 0;
         if (!o || is_done[i])
             continue;
         describe(o, mine);
-        for (size_t j = i; sq_formats[j]; j++) {
+        for (size_t j = i; is_own(j); j++) {
             const struct sq_format_option *p = taken(scope, sq_formats[j], name);
             if (!p)
                 continue;
@@ -205,7 +211,7 @@ static void add_row(size_t table, unsigned scope, const struct sq_format_option 
         if (strcmp(tables[table].row[i].name, o->name) == 0)
             return;
     help_of(scope, o->name, help);
-    for (size_t i = 0; sq_formats[i]; i++)
+    for (size_t i = 0; is_own(i); i++)
         for (const struct sq_format_option *p = sq_formats[i]->option; p->name; p++)
             for (size_t c = 0; strcmp(p->name, o->name) == 0 && p->choice && p->choice[c]; c++)
                 add_word(words, p->choice[c]);
@@ -236,7 +242,7 @@ const struct sq_cli_row *sq_cli_options_rows(unsigned scope)
                                                                .choice = name,
                                                                .set = set_format,
                                                                .scope = scope};
-    for (size_t i = 0; sq_formats[i]; i++)
+    for (size_t i = 0; is_own(i); i++)
         for (const struct sq_format_option *o = sq_formats[i]->option; o->name; o++)
             if (taken(scope, sq_formats[i], o->name) && tables[table].n + 1 < SQ_OPTIONS_MAX)
                 add_row(table, scope, o);

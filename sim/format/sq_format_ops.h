@@ -51,7 +51,7 @@ struct sq_format_ops {
 
 // Every format, in the order in which commands name them, then those that descriptions added; a NULL follows.
 // The first is the default.
-enum { SQ_FORMATS_MORE = 40 };
+enum { SQ_FORMATS_MORE = 1000 };
 extern const struct sq_format_ops *sq_formats[];
 extern const char *sq_format_names[];
 extern const char *const sq_core_format_names[]; // those that `run` can time on a core alone

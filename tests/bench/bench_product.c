@@ -186,6 +186,13 @@ int main(int argc, char **argv)
         if (size[i - 1] < 256 || size[i - 1] > 8192 || size[i - 1] % 256 != 0)
             bench_die("SIZE is a multiple of 256 in 256..8192");
     }
+    // formats that a description says, behind those of the list
+    for (const char *const *d = (const char *const[]){"mixfp4", "hif4", "nvfp4_search", NULL}; *d;
+         d++) {
+        const struct sq_format_ops *f;
+        if (sq_format_named(*d, ".", &f, NULL) != SQ_OK || !f)
+            bench_die("a description of sim/format/scaled/formats is not read");
+    }
     omp_set_num_threads(1);
     openblas_set_num_threads(1);
     const double limit = integer_limit(&limit_name, is_quick);
