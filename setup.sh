@@ -34,6 +34,7 @@ libutf8proc-dev /usr/include/utf8proc.h
 nettle-dev /usr/include/nettle/sha2.h
 libcsv-dev /usr/include/csv.h
 libcyaml-dev /usr/include/cyaml/cyaml.h
+libyaml-dev /usr/include/yaml.h
 libsystemc-dev /usr/include/systemc.h
 libjs-d3 /usr/share/javascript/d3/d3.min.js
 qflow-tech-osu018 /usr/share/qflow/tech/osu018/osu018_stdcells.lib

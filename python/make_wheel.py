@@ -4,7 +4,7 @@
 
 A wheel is a ZIP with three files of metadata: the standard library writes it, so that `make wheel`
 needs nothing but Python. The tag names this machine (linux_x86_64): the library inside needs the
-system's OpenBLAS, LAPACKE, jansson, libcyaml, SQLite and xxhash, as the Debian package libsqsim0 lists them.
+system's OpenBLAS, LAPACKE, jansson, libcyaml, libyaml, SQLite and xxhash, as the Debian package libsqsim0 lists them.
 """
 import base64
 import hashlib

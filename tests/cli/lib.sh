@@ -6,6 +6,8 @@ export SQSIM_HOME=${SQSIM_HOME:-$PWD}
 ROOT=$PWD
 # Files that others made (docs/data.md); a folder that does not exist where SQ_DATA is not set.
 DATA=${SQ_DATA:-/SQ_DATA is not set}
+# left NAME...: the formats that a copy without a room has (make without).
+left() { for f; do [ "$f" = "${SQ_WITHOUT:-}" ] || echo "$f"; done; }
 W=$(mktemp -d "${TMPDIR:-/tmp}/sq-cli-XXXXXX")
 trap 'chmod -R u+w "$W"; rm -rf "$W" "$W.out" "$W.err"' EXIT
 N=0

@@ -123,10 +123,10 @@ for words in "" "cycles --m 8 --json" v13 "roofline --json" "table10 --m 3" cycl
   old "explain $words" "run --explain $words" "run --explain TOPIC"
 done
 old "explain --json --bank 16 cycles" "run --json --bank 16 --explain cycles" "run --explain TOPIC"
-for f in gqsa spqt; do accept "a file of $f" quantize --format $f -o $f.st; done
+for f in $(left gqsa spqt); do accept "a file of $f" quantize --format $f -o $f.st; done
 share="run --share --weights FILE, with --m for --tokens and MODEL for --model"
-old "schedule gqsa.st --workers 7 --tile-rows 4 --json" "run --share gqsa.st --workers 7 --tile-rows 4 --json" "$share"
-old "schedule --tokens=4 spqt.st --model tiny-llama" "run --share --weights spqt.st --m 4 tiny-llama" "$share"
+[ -z "$(left gqsa)" ] || old "schedule gqsa.st --workers 7 --tile-rows 4 --json" "run --share gqsa.st --workers 7 --tile-rows 4 --json" "$share"
+[ -z "$(left spqt)" ] || old "schedule --tokens=4 spqt.st --model tiny-llama" "run --share --weights spqt.st --m 4 tiny-llama" "$share"
 old "schedule --tokens 0 spqt.st" "run --share --m 0 spqt.st" "$share"
 old "schedule --help" "run --share --help" "$share"
 rm -f "$W"/*

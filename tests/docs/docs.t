@@ -8,7 +8,6 @@ DOCS=$ROOT/docs
 # A copy without a room (make without) has the documents of the whole tree, which name it: names are looked up there, and
 # what the program prints is asked of the formats that are left.
 WHOLE=${SQ_WHOLE:-$ROOT} WITHOUT=${SQ_WITHOUT:-}
-left() { for f; do [ "$f" = "$WITHOUT" ] || echo "$f"; done; }
 
 # ---- references -------------------------------------------------------------------------------
 # Headings "### A.7 ...", rows "| K3 | ...", words in bold: what can be referred to.

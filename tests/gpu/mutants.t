@@ -11,7 +11,7 @@ command -v ccache >/dev/null && CXX="ccache $CXX"
 
 M=$BUILD/emu/mutant # a lasting place, for the compiler cache
 mkdir -p "$M"
-LIBS="-llapacke -lopenblas -ljansson -lcyaml -lsqlite3 -lcsv -lxxhash -lpcre2-8 -lutf8proc -lz -lm -ldl -lpthread"
+LIBS="-llapacke -lopenblas -ljansson -lcyaml -lyaml -lsqlite3 -lcsv -lxxhash -lpcre2-8 -lutf8proc -lz -lm -ldl -lpthread"
 
 # FILE KERNEL TEST SED: the program $M/mutant, of gpu/array/KERNEL.cu with gpu/array/FILE (itself, or a header that
 # it includes by name) changed. A header is found beside the copy; the compiler cache is not to
