@@ -211,6 +211,14 @@ static void demand(const struct sq_recipe *r, const struct sq_core_config *has, 
         .element = 8 * (sq_bs_has_scale(&f, 1) ? 2 : 1) / block, .end = has_row_scale ? 4 : 0};
 }
 
+// Parameters of a PE and of an array of them whose operands are both of `element` at `scale`, added in binary32.
+#define BOTH(bank, element, scale)                                                                 \
+    {"BankLen", bank}, {"ActElement", element}, {"WeightElement", element}, {"ActScale", scale},   \
+        {"WeightScale", scale}, {"Acc", SQ_SCALED_BINARY32},                                       \
+    {                                                                                              \
+        "AccW", 32                                                                                 \
+    }
+
 // Blocks of both operands in FP4 or INT4 and INT5, one a cycle in each PE, accumulated in binary32.
 // No PE has high elements on both sides.
 static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq_cost_pe *pe)
@@ -220,15 +228,8 @@ static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, str
     const unsigned scale = sq_bs_engine_scale(&f), element = sq_bs_engine_element(&f, words);
     const bool has_element = element == SQ_SCALED_E2M1 || element == SQ_SCALED_INT4 ||
                              element == SQ_SCALED_INT5 || f.kind == SQ_BS_TABLE;
-    const struct sq_synth_block block = {.top = "sq_pe_scaled",
-                                         .n_params = 7,
-                                         .param = {{"BankLen", f.block},
-                                                   {"ActElement", element},
-                                                   {"WeightElement", element},
-                                                   {"ActScale", scale},
-                                                   {"WeightScale", scale},
-                                                   {"Acc", SQ_SCALED_BINARY32},
-                                                   {"AccW", 32}}};
+    const struct sq_synth_block block = {
+        .top = "sq_pe_scaled", .n_params = 7, .param = {BOTH(f.block, element, scale)}};
     if (has_element && !is_plain_weight(r) && sq_bs_n_marks(&f) == 0 && u->span_beats == 1)
         sq_cost_pe_add(pe, u->span / f.block, &block);
 }
@@ -238,7 +239,7 @@ static const char *source_of(const unsigned *value, FILE *out)
     return sq_scaled_write_source(value, value[0], value[0], out);
 }
 
-// PE and line as make_pe has them, and an array of both operands.
+// The PE of make_pe, the decoder of a line, and an array of both operands.
 static size_t units(const struct sq_recipe *r, struct sq_format_unit *unit)
 {
     static const char *const kind[] = {"pe", "line", "array"};
@@ -248,33 +249,13 @@ static size_t units(const struct sq_recipe *r, struct sq_format_unit *unit)
         return 0;
     const unsigned scale = sq_bs_engine_scale(&f), element = sq_bs_engine_element(&f, words);
     const struct sq_area_unit of[] = {
-        {NULL,
-         "sq_pe_scaled",
-         f.block,
-         false,
-         {{"BankLen", f.block},
-          {"ActElement", element},
-          {"WeightElement", element},
-          {"ActScale", scale},
-          {"WeightScale", scale},
-          {"Acc", SQ_SCALED_BINARY32},
-          {"AccW", 32}}},
+        {NULL, "sq_pe_scaled", f.block, false, {BOTH(f.block, element, scale)}},
         {NULL,
          "sq_block_line",
          f.block,
          false,
          {{"BankLen", f.block}, {"Element", element}, {"Scale", scale}}},
-        {NULL,
-         "sq_array_scaled",
-         f.block,
-         true,
-         {{"BankLen", f.block},
-          {"ActElement", element},
-          {"WeightElement", element},
-          {"ActScale", scale},
-          {"WeightScale", scale},
-          {"Acc", SQ_SCALED_BINARY32},
-          {"AccW", 32}}}};
+        {NULL, "sq_array_scaled", f.block, true, {BOTH(f.block, element, scale)}}};
     for (size_t i = 0; i < SQ_LEN(of); i++) {
         snprintf(unit[i].name, sizeof unit[i].name, "%s_%.38s", kind[i], r->format->name);
         unit[i].area = of[i];
