@@ -81,7 +81,7 @@ rtl/top/sq_operand_buffer.sv
 rtl/top/sq_dma_burst.sv
 rtl/top/sq_axi_check.sv
 rtl/top/sq_dma.sv
-rtl/top/sq_widen.sv
+rtl/top/sq_gear.sv
 rtl/top/sq_block_walk.sv
 rtl/top/sq_top_regs.sv
 rtl/top/sq_sequencer.sv

@@ -7,7 +7,7 @@
 
 // clang-format off
 #define SQ_REG_ID_VALUE 0x504f5453u
-#define SQ_REG_VERSION_VALUE 4u
+#define SQ_REG_VERSION_VALUE 5u
 #define SQ_DESC_KIND_VALUE 0x5351u
 #define SQ_DESC_NBYTES 64u
 
@@ -31,6 +31,8 @@
 #define SQ_REG_READ_BEATS_OFFSET 0x50u
 #define SQ_REG_WRITE_BEATS_OFFSET 0x54u
 #define SQ_REG_COUNTER_HIGH_OFFSET 0x58u
+#define SQ_REG_SCALES_OFFSET 0x5cu
+#define SQ_REG_SUMS_OFFSET 0x60u
 #define SQ_REG_ARRAY_ROWS_SHIFT 0u
 #define SQ_REG_ARRAY_ROWS_MASK 0xffu // rows of a tile (tokens)
 #define SQ_REG_ARRAY_COLS_SHIFT 8u
@@ -43,10 +45,10 @@
 #define SQ_REG_CODES_WEIGHT_MASK 0xffu // bits of a weight
 #define SQ_REG_CODES_OUT_SHIFT 16u
 #define SQ_REG_CODES_OUT_MASK 0xffu // 0 binary32, 1 bfloat16, 2 INT8
-#define SQ_REG_BUFFER_BEATS_SHIFT 0u
-#define SQ_REG_BUFFER_BEATS_MASK 0xffffu // beats of operands
-#define SQ_REG_BUFFER_SUMS_SHIFT 16u
-#define SQ_REG_BUFFER_SUMS_MASK 0xffffu // tiles of sums, between chunks of K
+#define SQ_REG_BUFFER_ACT_SHIFT 0u
+#define SQ_REG_BUFFER_ACT_MASK 0xffffu // beats of activations
+#define SQ_REG_BUFFER_WEIGHT_SHIFT 16u
+#define SQ_REG_BUFFER_WEIGHT_MASK 0xffffu // beats of weights
 #define SQ_REG_ENGINE_LAYOUT_SHIFT 0u
 #define SQ_REG_ENGINE_LAYOUT_MASK 0xfu // 0 dense, 1 mask codes, 2 split codes, 3 compact, 4 two of four
 #define SQ_REG_ENGINE_ON_ACTS_SHIFT 4u
@@ -83,6 +85,12 @@
 #define SQ_REG_IRQ_ENABLE_DONE_MASK 0x1u // 1: the interrupt output is IRQ_STATE.DONE
 #define SQ_REG_IRQ_STATE_DONE_SHIFT 0u
 #define SQ_REG_IRQ_STATE_DONE_MASK 0x1u // a layer has ended, with an error or without
+#define SQ_REG_SCALES_ROWS_SHIFT 0u
+#define SQ_REG_SCALES_ROWS_MASK 0xffffu // beats of the scales of rows
+#define SQ_REG_SCALES_COLS_SHIFT 16u
+#define SQ_REG_SCALES_COLS_MASK 0xffffu // beats of the scales of columns
+#define SQ_REG_SUMS_TILES_SHIFT 0u
+#define SQ_REG_SUMS_TILES_MASK 0xffffu // tiles of outputs
 
 #define SQ_DESC_KIND_OFFSET 0x00u
 #define SQ_DESC_ACT_OFFSET 0x04u

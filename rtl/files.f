@@ -80,7 +80,7 @@ top/sq_operand_buffer.sv
 top/sq_dma_burst.sv
 top/sq_axi_check.sv
 top/sq_dma.sv
-top/sq_widen.sv
+top/sq_gear.sv
 top/sq_block_walk.sv
 top/sq_top_regs.sv
 top/sq_sequencer.sv

@@ -186,7 +186,7 @@ for d in "DataW=8 MaxBurst=1" "DataW=64" "DataW=1024 MaxBurst=16 CountW=4"; do
 done
 lint sq_axi_check DataW=8
 lint sq_axi_check
-for r in 1 2 3; do lint sq_widen WordW=16 Ratio=$r; done
+for g in "InW=32 OutW=40" "InW=64 OutW=16" "InW=32 OutW=96" "InW=32 OutW=64 Flush=1'b1" "InW=8 OutW=8"; do lint sq_gear $g; done
 lint sq_block_walk
 lint sq_top_regs
 for d in 16 64 512; do lint sq_sequencer DataW=$d; done
@@ -233,10 +233,12 @@ refused() {
   "$YOSYS" -q -p "read_verilog -defer -nodpi -sv -I. $(sed -n "s/^$top //p" "$NEEDS"); chparam -set $set $top; hierarchy -top $top" \
     >"$LOG" 2>&1 && fail "yosys takes $top $2"
 }
-for p in ActBeats RowScaleBeats WeightBeats ColScaleBeats OutBeats; do refused sq_sequencer $p=65536; done
-for p in Depth=65536 SumTiles=65536 DataW=48; do refused sq_sequencer $p; done
+for p in Act Row Weight Col; do refused sq_sequencer ${p}Bytes=65536; refused sq_sequencer ${p}Depth=65536; refused sq_sequencer ${p}Depth=1; done
+for p in OutBytes=65536 SumTiles=65536 DataW=48; do refused sq_sequencer $p; done
+refused sq_gear OutW=12
 for p in Rows=256 Cols=256 BankLen=65536 ActW=256 WeightW=256 OutKind=256 HighW=256 HighPerBank=65536 Layout=16 OnActs=2 \
-  OneAcc=2 Form=4 Element=256 Scale=256 High=256 Depth=65536 SumTiles=65536; do
+  OneAcc=2 Form=4 Element=256 Scale=256 High=256 ActDepth=65536 RowDepth=65536 \
+  WeightDepth=65536 ColDepth=65536 SumTiles=65536; do
   refused sq_top_regs $p
 done
 for p in MaxBurst=257 DataW=24; do refused sq_dma $p; refused sq_dma_burst $p; refused sq_axi_check $p; done

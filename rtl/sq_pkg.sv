@@ -103,6 +103,18 @@ package sq_pkg;
     ceil_div = (a + b - 1) / b;
   endfunction
 
+  function automatic int unsigned gcd(int unsigned a, int unsigned b);
+    int unsigned rest, next;
+    gcd = a;
+    rest = b;
+    for (int unsigned i = 0; i < 64; i++)  // more steps than numbers of 32 bits take
+      if (rest != 0) begin
+        next = gcd % rest;
+        gcd = rest;
+        rest = next;
+      end
+  endfunction
+
   // Bits of an index 0..n-1, at least 1.
   function automatic int unsigned index_w(int unsigned n);
     index_w = (n > 1) ? $clog2(n) : 1;

@@ -17,7 +17,10 @@ module sq_top_bus #(
   parameter  int unsigned Form = sq_pkg::COMBINE_ONE,
   parameter  int unsigned OutKind = sq_pkg::OUT_BINARY32,
   parameter  int unsigned PortLen = 1,
-  parameter  int unsigned Depth = 64,
+  parameter  int unsigned ActDepth = 64,
+  parameter  int unsigned RowDepth = 64,
+  parameter  int unsigned WeightDepth = 64,
+  parameter  int unsigned ColDepth = 64,
   parameter  int unsigned SumTiles = 16,
   parameter  int unsigned MaxBurst = 16,
   parameter  int unsigned Outstanding = 4,
@@ -84,7 +87,7 @@ module sq_top_bus #(
   sq_top #(
     .DataW(DataW), .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .ActW(ActW), .WeightW(WeightW), .Layout(Layout),
     .HighPerBank(HighPerBank), .HighW(HighW), .OnActs(OnActs), .OneAcc(OneAcc), .Form(Form), .OutKind(OutKind),
-    .PortLen(PortLen), .Depth(Depth), .SumTiles(SumTiles), .MaxBurst(MaxBurst), .Outstanding(Outstanding),
+    .PortLen(PortLen), .ActDepth(ActDepth), .RowDepth(RowDepth), .WeightDepth(WeightDepth), .ColDepth(ColDepth), .SumTiles(SumTiles), .MaxBurst(MaxBurst), .Outstanding(Outstanding),
     .Quiet(Quiet), .Macro(Macro), .Element(Element), .Scale(Scale), .High(High)
   ) u_top (
     .clk_i(clk), .rst_ni(rst_n),

@@ -33,12 +33,30 @@ TILES, DESCRIPTOR_BYTES = 6, 64
 assert d["chunk"] == d["groups"], "this test takes images whose K is not cut into chunks"
 
 
-def order(rows, cols):
+def blocks(rows, cols):
     """Tiles of a layer as they are computed (rtl/top/README.md): block after block, each row after row."""
     r_blocks, c_blocks = ([tiles[i:i + n] for i in range(0, len(tiles), n)] for tiles, n in zip((rows, cols), d["block"]))
-    blocks = [(r, c) for c in c_blocks for r in r_blocks] if d["cols_outer"] else \
-        [(r, c) for r in r_blocks for c in c_blocks]
-    return [(r, c) for r_block, c_block in blocks for r in r_block for c in c_block]
+    of = [(r, c) for c in c_blocks for r in r_blocks] if d["cols_outer"] else [(r, c) for r in r_blocks for c in c_blocks]
+    return [[(r, c) for r in r_block for c in c_block] for r_block, c_block in of]
+
+
+def lines(tiles, axis):
+    """Tiles of an operand, in its blocks."""
+    return [tiles[i:i + d["block"][axis]] for i in range(0, len(tiles), d["block"][axis])]
+
+
+def parts(name, n_beats, blocked, memory):
+    """{tile: its bytes}: tiles lie packed, each block of them padded to whole beats of the bus. K comes whole."""
+    size, at, out = n_beats * d["beat_bytes"][name], d["regions"][name][0], {}
+    for block in blocked:
+        out.update((tile, memory[at + i * size:at + (i + 1) * size]) for i, tile in enumerate(block))
+        at += -(-len(block) * size // BUS) * BUS
+    return out
+
+
+def packed(part, blocked, pad=b"\0"):
+    whole = [b"".join(part[tile] for tile in block) for block in blocked]
+    return b"".join(w + pad * (-len(w) % BUS) for w in whole)
 
 
 class Layer:
@@ -56,15 +74,13 @@ class Layer:
             self.before[at:at + len(data)] = data
             self.region[name] = range(at, at + len(data))
 
-        def tiles_of(memory, name, n):  # K comes whole: an operand lies tile after tile
-            at, nbytes = d["regions"][name]
-            return [memory[at + i * nbytes // n:at + (i + 1) * nbytes // n] for i in range(n)]
-        for name, axis in (("act", 0), ("row_scale", 0), ("weight", 1), ("col_scale", 1)):
-            part = tiles_of(image, name, d["tiles"][axis])
-            put(name, b"".join(part[i] for i in (rows, cols)[axis]))
-        outputs = dict(zip(order(range(d["tiles"][0]), range(d["tiles"][1])),
-                           tiles_of(want, "out", d["tiles"][0] * d["tiles"][1])))
-        self.out = b"".join(outputs[tile] for tile in order(rows, cols))
+        all_rows, all_cols = (range(n) for n in d["tiles"])
+        beats, groups = d["beats"] * d["groups"], d["groups"] if d["Form"] != 3 else 1
+        for name, axis, n in (("act", 0, beats), ("row_scale", 0, 1), ("weight", 1, beats), ("col_scale", 1, groups)):
+            part = parts(name, n, lines((all_rows, all_cols)[axis], axis), image)
+            put(name, packed(part, lines((rows, cols)[axis], axis), b"\xa5"))
+        outputs = parts("out", 1, blocks(all_rows, all_cols), want)
+        self.out = packed(outputs, blocks(rows, cols))
         put("out", rng.randbytes(len(self.out)))
         word = [int.from_bytes(image[d["descriptor"] + 4 * i:][:4], "little") for i in range(16)]
         for name, i in WORDS.items():

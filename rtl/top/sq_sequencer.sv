@@ -17,16 +17,21 @@
 `include "sq_assert.svh"
 
 module sq_sequencer #(
-  parameter int unsigned DataW = 64,
-  parameter int unsigned Depth = 256,  // beats of operands in half a buffer
-  parameter int unsigned SumTiles = 16,  // tiles of outputs in half the buffer of sums
-  // bus beats of a beat of each operand, and of a tile of outputs
-  parameter int unsigned ActBeats = 1,
-  parameter int unsigned RowScaleBeats = 1,
-  parameter int unsigned WeightBeats = 1,
-  parameter int unsigned ColScaleBeats = 1,
-  parameter int unsigned OutBeats = 1,
-  parameter int unsigned ScaleOnce = 0  // 1: a tile of columns has a beat of scales, not each of its scale groups
+  parameter  int unsigned DataW = 64,
+  // beats in half a buffer, of each operand
+  parameter  int unsigned ActDepth = 256,
+  parameter  int unsigned RowDepth = 256,
+  parameter  int unsigned WeightDepth = 256,
+  parameter  int unsigned ColDepth = 256,
+  parameter  int unsigned SumTiles = 16,  // tiles of outputs in half the buffer of sums
+  // bytes of a beat of each operand, and of a tile of outputs
+  parameter  int unsigned ActBytes = 8,
+  parameter  int unsigned RowBytes = 8,
+  parameter  int unsigned WeightBytes = 8,
+  parameter  int unsigned ColBytes = 8,
+  parameter  int unsigned OutBytes = 8,
+  parameter  int unsigned ScaleOnce = 0,  // 1: a tile of columns has a beat of scales, not each of its scale groups
+  localparam int unsigned SizeW = $clog2(DataW / 8)
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,
@@ -43,6 +48,7 @@ module sq_sequencer #(
   output logic [31:0]      dma_addr_o,
   output logic [31:0]      dma_beats_o,
   output logic [2:0]       dma_dest_o,
+  output logic [SizeW-1:0] dma_tail_o,  // bytes that count of its last beat, 0: all
   input  logic             write_done_i,
   // beats of the descriptor
   input  logic             in_valid_i,
@@ -68,15 +74,16 @@ module sq_sequencer #(
 );
 
   localparam int unsigned DescW = 32 * sq_regs_pkg::DESC_WORDS;
-  localparam int unsigned SizeW = $clog2(DataW / 8);
-  if (DataW != 8 << SizeW || DataW > DescW || DataW < 16 || Depth < 2 || Depth > 65535 || SumTiles < 1 ||
-      SumTiles > 65535) begin : gen_bad
-    $error("DataW = 16, 32, 64, ... 512, Depth = 2..65535, SumTiles = 1..65535");
+  if (DataW != 8 << SizeW || DataW > DescW || DataW < 16 || SumTiles < 1 || SumTiles > 65535) begin : gen_bad
+    $error("DataW = 16, 32, 64, ... 512, SumTiles = 1..65535");
   end
-  if (ActBeats < 1 || ActBeats > 65535 || RowScaleBeats < 1 || RowScaleBeats > 65535 || WeightBeats < 1 ||
-      WeightBeats > 65535 || ColScaleBeats < 1 || ColScaleBeats > 65535 || OutBeats < 1 ||
-      OutBeats > 65535) begin : gen_bad_beats
-    $error("a beat of an operand and a tile of outputs are 1..65535 beats of the bus");
+  if (ActDepth < 2 || ActDepth > 65535 || RowDepth < 2 || RowDepth > 65535 || WeightDepth < 2 ||
+      WeightDepth > 65535 || ColDepth < 2 || ColDepth > 65535) begin : gen_bad_depth
+    $error("half a buffer holds 2..65535 beats");
+  end
+  if (ActBytes < 1 || ActBytes > 65535 || RowBytes < 1 || RowBytes > 65535 || WeightBytes < 1 ||
+      WeightBytes > 65535 || ColBytes < 1 || ColBytes > 65535 || OutBytes < 1 || OutBytes > 65535) begin : gen_bad_bytes
+    $error("a beat of an operand and a tile of outputs are 1..65535 bytes");
   end
   localparam logic [2:0] DestDescriptor = 3'd4, Store = 3'd4;
 
@@ -122,15 +129,15 @@ module sq_sequencer #(
   end
 
   // What it must be: a layer, no count of 0, whole beats of the bus; then, a product in each cycle, all
-  // beats of a tile, those of a chunk, the blocks of both operands and the tiles of a job, of which there is
-  // no more than sums have room where there are several chunks; last, where each region ends. The beats of a
-  // tile, of 32 bits, are multiplied in two halves.
-  localparam logic [3:0] JobTiles = 4'd4, EndOut = 4'd5, EndRowScale = 4'd6, EndColScale = 4'd7, EndAct = 4'd8,
-                         EndActHigh = 4'd9, EndWeight = 4'd10, EndWeightHigh = 4'd11;
+  // beats of a tile, those of a chunk, the blocks of all operands and the tiles of a job, of which there is
+  // no more than sums have room where there are several chunks; last, where each region ends, were each of its beats
+  // on beats of the bus of its own. The beats of a tile, of 32 bits, are multiplied in two halves.
+  localparam logic [3:0] JobTiles = 4'd6, EndOut = 4'd7, EndRowScale = 4'd8, EndColScale = 4'd9, EndAct = 4'd10,
+                         EndActHigh = 4'd11, EndWeight = 4'd12, EndWeightHigh = 4'd13;
   logic sound_q, counts, aligned, fits, is_high_half, is_far;
   logic [31:0] product, all_beats_q, base, reach_q, reach_from, span_low;
   logic [32:0] reach;  // beats of the bus from address 0 to the end of a region
-  logic [47:0] span;  // beats of the bus, of a transfer or a region
+  logic [47:0] span;  // bytes of a transfer, beats of the bus of a region
   logic [15:0] tile_beats_q;  // of a chunk
   assign counts = rows != '0 && cols != '0 && row_block != '0 && col_block != '0 && beats != '0 && groups != '0 &&
                   chunk != '0 && chunk <= groups;
@@ -139,7 +146,11 @@ module sq_sequencer #(
   always_comb begin
     case (check_q)
       4'd0: fits = 1'b1;
-      4'd1, 4'd2, 4'd3: fits = product <= 32'(Depth);
+      4'd1: fits = product <= 32'd65535;
+      4'd2: fits = product <= 32'(ActDepth);
+      4'd3: fits = product <= 32'(WeightDepth);
+      4'd4: fits = product <= 32'(RowDepth);
+      4'd5: fits = product <= 32'(ColDepth);
       JobTiles: fits = product <= (chunk == groups ? sq_regs_pkg::DESC_JOB_TILES : 32'(SumTiles));
       default: fits = !is_far && reach <= 33'd1 << (32 - SizeW);
     endcase
@@ -183,10 +194,10 @@ module sq_sequencer #(
     .groups_o(load_groups), .beats_o(load_beats), .chunk_first_o(chunk_first), .chunk_last_o(chunk_last)
   );
   logic [15:0] factor_a, factor_b;
-  logic [15:0] ratio;
+  logic [15:0] nbytes, ratio, of_beat;  // of a beat; beats of the bus that it needs
   logic [31:0] pointer_q[5];  // behind what was moved last
   logic [31:0] start_q[4];  // the first chunk of the block at hand
-  logic [31:0] pointer, start, addr, length;
+  logic [31:0] pointer, start, addr, length;  // length: of a transfer
 
   assign free = !transfer_q || dma_ready_i;
   assign issue = state_q == RUN && free && need;
@@ -210,7 +221,7 @@ module sq_sequencer #(
     start = start_q[0];
     factor_a = load_rows;
     factor_b = load_beats;
-    ratio = 16'(ActBeats);
+    {nbytes, ratio} = {16'(ActBytes), 16'(sq_pkg::ceil_div(ActBytes, DataW / 8))};
     case (part)
       3'd0: ;
       3'd1: begin
@@ -219,7 +230,7 @@ module sq_sequencer #(
         pointer = pointer_q[1];
         start = start_q[1];
         factor_b = 16'd1;
-        ratio = 16'(RowScaleBeats);
+        {nbytes, ratio} = {16'(RowBytes), 16'(sq_pkg::ceil_div(RowBytes, DataW / 8))};
       end
       3'd2: begin
         need = load_active && (cols_new || !(chunk_first && chunk_last));
@@ -229,7 +240,7 @@ module sq_sequencer #(
         pointer = pointer_q[2];
         start = start_q[2];
         factor_a = load_cols;
-        ratio = 16'(WeightBeats);
+        {nbytes, ratio} = {16'(WeightBytes), 16'(sq_pkg::ceil_div(WeightBytes, DataW / 8))};
       end
       3'd3: begin
         need = load_active && (ScaleOnce != 0 ? cols_new && chunk_first : cols_new || !(chunk_first && chunk_last));
@@ -240,7 +251,7 @@ module sq_sequencer #(
         start = start_q[3];
         factor_a = load_cols;
         factor_b = ScaleOnce != 0 ? 16'd1 : load_groups;
-        ratio = 16'(ColScaleBeats);
+        {nbytes, ratio} = {16'(ColBytes), 16'(sq_pkg::ceil_div(ColBytes, DataW / 8))};
       end
       default: begin
         need = load_active && chunk_last;
@@ -249,7 +260,7 @@ module sq_sequencer #(
         base = out;
         pointer = pointer_q[4];
         factor_b = load_cols;
-        ratio = 16'(OutBeats);
+        {nbytes, ratio} = {16'(OutBytes), 16'(sq_pkg::ceil_div(OutBytes, DataW / 8))};
       end
     endcase
     if (state_q == CHECK)
@@ -258,6 +269,8 @@ module sq_sequencer #(
         4'd1: {factor_a, factor_b} = {beats, chunk};
         4'd2: {factor_a, factor_b} = {tile_beats_q, row_block};
         4'd3: {factor_a, factor_b} = {tile_beats_q, col_block};
+        4'd4: {factor_a, factor_b} = {row_block, 16'd1};
+        4'd5: {factor_a, factor_b} = {col_block, ScaleOnce != 0 ? 16'd1 : chunk};
         JobTiles: {factor_a, factor_b} = {row_block, col_block};
         EndOut: {factor_a, factor_b} = {rows, cols};
         EndRowScale: {factor_a, factor_b} = {rows, 16'd1};
@@ -269,8 +282,9 @@ module sq_sequencer #(
       endcase
   end
   assign product = 32'(factor_a) * 32'(factor_b);
-  assign span = 48'(product) * 48'(ratio);
-  assign length = span[31:0];  // of a transfer, whose product has at most 16 bits
+  assign of_beat = state_q == CHECK ? ratio : nbytes;
+  assign span = 48'(product) * 48'(of_beat);
+  assign length = 32'((span + {{(48 - SizeW){1'b0}}, {SizeW{1'b1}}}) >> SizeW);
   // The first chunk of a block lies where this block's chunks begin, or behind the block before it.
   assign addr = !chunk_first && kind_q != Store ? pointer : is_first ? base : is_new ? pointer : start;
 
@@ -312,12 +326,14 @@ module sq_sequencer #(
   logic write_q;
   logic [2:0] dest_q;
   logic [31:0] addr_q, beats_q;
+  logic [SizeW-1:0] tail_q;
   always_ff @(posedge clk_i) begin
     if (issue) begin
       write_q <= kind_q == Store;
       dest_q <= kind_q;
       addr_q <= addr;
       beats_q <= length;
+      tail_q <= span[SizeW-1:0];
     end
   end
   assign dma_valid_o = state_q == ASK || transfer_q;
@@ -326,6 +342,7 @@ module sq_sequencer #(
   assign dma_addr_o = (state_q == ASK) ? {at_q[31:SizeW], SizeW'(0)} : addr_q;
   assign dma_beats_o = (state_q == ASK) ? 32'(DescW / DataW) : beats_q;
   assign dma_dest_o = (state_q == ASK) ? DestDescriptor : dest_q;
+  assign dma_tail_o = (state_q == ASK) ? '0 : tail_q;
 
   logic [2:0] owed_q;  // stores without their response
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -377,7 +394,8 @@ module sq_sequencer #(
   assign unused_bits = ^{unused_load, unused_job, unused_first};
 
   `SQ_ASSERT_BEGIN
-  `SQ_HELD(TransferHeld, dma_valid_o, dma_ready_i, {dma_first_o, dma_write_o, dma_addr_o, dma_beats_o, dma_dest_o})
+  `SQ_HELD(TransferHeld, dma_valid_o, dma_ready_i, {dma_first_o, dma_write_o, dma_addr_o, dma_beats_o, dma_dest_o,
+           dma_tail_o})
   `SQ_ASSERT(StartWhenIdle, !start_i || state_q == IDLE)
   `SQ_ASSERT(ResponseOfStore, !write_done_i || owed_q != '0)
 

@@ -4,7 +4,7 @@
 // (docs/registers.md).
 //
 //   lite  registers, AXI4-Lite            sq_top_regs -> sq_sequencer -> jobs, transfers
-//   axi   memory, AXI4 manager            sq_dma -> sq_top_operand (4) -> engine -> sq_widen -> sq_fifo -> sq_dma
+//   axi   memory, AXI4 manager            sq_dma -> sq_top_operand (4) -> engine -> sq_gear -> sq_fifo -> sq_dma
 // Form says which engine: FLOAT is sq_engine_scaled, both operands in blocks with Element, Scale, High and
 // HighPerBank. All others are sq_engine_array: one operand as it is stored in Layout (OnActs: the activations, else the
 // weights), the other one in plain codes, ActW and WeightW bits; codes of more bits have HighW. Scales are
@@ -31,7 +31,10 @@ module sq_top #(
   parameter  int unsigned Form = sq_pkg::COMBINE_ONE,
   parameter  int unsigned OutKind = sq_pkg::OUT_BINARY32,
   parameter  int unsigned PortLen = 1,  // outputs that leave the engine together
-  parameter  int unsigned Depth = 64,  // beats of half a buffer
+  parameter  int unsigned ActDepth = 64,  // beats of half a buffer, of each operand
+  parameter  int unsigned RowDepth = 64,
+  parameter  int unsigned WeightDepth = 64,
+  parameter  int unsigned ColDepth = 64,
   parameter  int unsigned SumTiles = 16,  // tiles of outputs whose sums half a buffer holds between chunks of K
   parameter  int unsigned MaxBurst = 16,
   parameter  int unsigned Outstanding = 4,
@@ -108,13 +111,16 @@ module sq_top #(
   localparam int unsigned ColBits = Cols * 32 * ((Form == sq_pkg::COMBINE_TWO || Pairs == 4) ? 2 : 1);
   localparam int unsigned WordW = PortLen * sq_pkg::out_w(OutKind);
   localparam int unsigned TileW = Rows * Cols * sq_pkg::out_w(OutKind);
-  localparam int unsigned AddrW = $clog2(Depth);
+  localparam int unsigned ActAddrW = $clog2(ActDepth);
+  localparam int unsigned RowAddrW = $clog2(RowDepth);
+  localparam int unsigned WeightAddrW = $clog2(WeightDepth);
+  localparam int unsigned ColAddrW = $clog2(ColDepth);
+  localparam int unsigned SizeW = $clog2(Bytes);
   localparam int unsigned SumW = PortLen * 32;
   localparam int unsigned Slots = Pairs * Rows * Cols / PortLen;  // beats of sums of a tile
   localparam int unsigned SumAddrW = $clog2(SumTiles * Slots);
-  if (TileW % DataW != 0 || DataW % WordW != 0 || Rows * Cols % PortLen != 0 || SumTiles * Slots < 2 ||
-      Slots > 65535) begin : gen_bad
-    $error("tiles of outputs in whole beats and words, beats of whole words, two beats of sums, at most 65535 of a tile");
+  if (DataW % WordW != 0 || Rows * Cols % PortLen != 0 || SumTiles * Slots < 2 || Slots > 65535) begin : gen_bad
+    $error("tiles of outputs in whole words, beats of whole words, two beats of sums, at most 65535 of a tile");
   end
 
   // ---- registers ----------------------------------------------------------------------------------
@@ -126,7 +132,8 @@ module sq_top #(
   sq_top_regs #(
     .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .ActW(ActW), .WeightW(WeightW), .HighW(HighW),
     .HighPerBank(HighPerBank), .Layout(Layout), .OnActs(OnActs), .OneAcc(OneAcc), .Form(Form), .OutKind(OutKind),
-    .Element(Element), .Scale(Scale), .High(High), .Depth(Depth), .SumTiles(SumTiles), .DataW(DataW),
+    .Element(Element), .Scale(Scale), .High(High), .ActDepth(ActDepth), .RowDepth(RowDepth),
+    .WeightDepth(WeightDepth), .ColDepth(ColDepth), .SumTiles(SumTiles), .DataW(DataW),
     .CountStart(CountStart)
   ) u_regs (
     .clk_i, .rst_ni,
@@ -149,17 +156,19 @@ module sq_top #(
   logic load_valid, load_ready, load_poison, load_last;
   logic [DataW-1:0] load;
   logic [2:0] load_dest, load_status;
+  logic [SizeW-1:0] dma_tail, load_tail;
 
   sq_sequencer #(
-    .DataW(DataW), .Depth(Depth), .SumTiles(SumTiles), .ActBeats(sq_pkg::ceil_div(ActBits, DataW)),
-    .RowScaleBeats(sq_pkg::ceil_div(RowBits, DataW)), .WeightBeats(sq_pkg::ceil_div(WeightBits, DataW)),
-    .ColScaleBeats(sq_pkg::ceil_div(ColBits, DataW)), .OutBeats(TileW / DataW),
+    .DataW(DataW), .ActDepth(ActDepth), .RowDepth(RowDepth), .WeightDepth(WeightDepth), .ColDepth(ColDepth),
+    .SumTiles(SumTiles), .ActBytes(sq_pkg::ceil_div(ActBits, 8)), .RowBytes(RowBits / 8),
+    .WeightBytes(sq_pkg::ceil_div(WeightBits, 8)), .ColBytes(ColBits / 8), .OutBytes(TileW / 8),
     .ScaleOnce(IsScaled ? 1 : 0)
   ) u_sequencer (
     .clk_i, .rst_ni,
     .start_i(start), .descriptor_i(descriptor), .done_o(done), .refused_o(refused),
     .dma_valid_o(dma_valid), .dma_ready_i(dma_ready), .dma_first_o(dma_first), .dma_write_o(dma_write),
-    .dma_addr_o(dma_addr), .dma_beats_o(dma_beats), .dma_dest_o(dma_dest), .write_done_i(write_done),
+    .dma_addr_o(dma_addr), .dma_beats_o(dma_beats), .dma_dest_o(dma_dest),
+    .dma_tail_o(dma_tail), .write_done_i(write_done),
     .in_valid_i(load_valid && load_dest == 3'd4), .in_data_i(load), .in_poison_i(load_poison),
     .in_last_i(load_last),
     .job_valid_o(job_valid), .job_ready_i(job_ready), .job_rows_o(job_rows), .job_cols_o(job_cols),
@@ -174,14 +183,14 @@ module sq_top #(
   logic [DataW-1:0] store;
 
   sq_dma #(
-    .DataW(DataW), .AddrW(32), .CountW(32), .DestW(3), .MaxBurst(MaxBurst), .Outstanding(Outstanding),
+    .DataW(DataW), .AddrW(32), .CountW(32), .DestW(SizeW + 3), .MaxBurst(MaxBurst), .Outstanding(Outstanding),
     .Quiet(Quiet)
   ) u_dma (
     .clk_i, .rst_ni,
     .job_valid_i(dma_valid), .job_ready_o(dma_ready), .job_first_i(dma_first), .job_write_i(dma_write),
-    .job_addr_i(dma_addr), .job_beats_i(dma_beats), .job_dest_i(dma_dest),
+    .job_addr_i(dma_addr), .job_beats_i(dma_beats), .job_dest_i({dma_tail, dma_dest}),
     .in_valid_i(store_valid), .in_ready_o(store_ready), .in_data_i(store),
-    .out_valid_o(load_valid), .out_ready_i(load_ready), .out_data_o(load), .out_dest_o(load_dest),
+    .out_valid_o(load_valid), .out_ready_i(load_ready), .out_data_o(load), .out_dest_o({load_tail, load_dest}),
     .out_poison_o(load_poison), .out_last_o(load_last), .out_status_o(load_status),
     .axi_ar_valid_o, .axi_ar_ready_i, .axi_ar_addr_o, .axi_ar_len_o, .axi_ar_size_o, .axi_ar_burst_o,
     .axi_r_valid_i, .axi_r_ready_o, .axi_r_data_i, .axi_r_resp_i, .axi_r_last_i,
@@ -208,35 +217,35 @@ module sq_top #(
     endcase
   end
 
-  sq_top_operand #(.DataW(DataW), .Width(ActBits), .Depth(Depth), .Macro(Macro)) u_act (
+  sq_top_operand #(.DataW(DataW), .Width(ActBits), .Depth(ActDepth), .Macro(Macro)) u_act (
     .clk_i, .rst_ni, .job_valid_i(job_valid[0]), .job_ready_o(job_ready[0]), .job_rows_i(job_rows),
-    .job_cols_i(job_cols), .job_beats_i(job_tile_beats), .job_row_stride_i(AddrW'(job_tile_beats)),
-    .job_col_stride_i({AddrW{1'b0}}), .job_beat_stride_i(AddrW'(1)), .job_keep_i(keep_rows),
-    .in_valid_i(load_valid && load_dest == 3'd0), .in_ready_o(in_ready[0]), .in_data_i(load),
+    .job_cols_i(job_cols), .job_beats_i(job_tile_beats), .job_row_stride_i(ActAddrW'(job_tile_beats)),
+    .job_col_stride_i({ActAddrW{1'b0}}), .job_beat_stride_i(ActAddrW'(1)), .job_keep_i(keep_rows),
+    .in_valid_i(load_valid && load_dest == 3'd0), .in_ready_o(in_ready[0]), .in_data_i(load), .in_tail_i(load_tail),
     .in_poison_i(load_poison), .in_last_i(load_last),
     .out_valid_o(valid[0]), .out_ready_i(ready[0]), .out_data_o(act), .out_error_o(wrong[0])
   );
-  sq_top_operand #(.DataW(DataW), .Width(RowBits), .Depth(Depth), .Macro(Macro)) u_row_scale (
+  sq_top_operand #(.DataW(DataW), .Width(RowBits), .Depth(RowDepth), .Macro(Macro)) u_row_scale (
     .clk_i, .rst_ni, .job_valid_i(job_valid[1]), .job_ready_o(job_ready[1]), .job_rows_i(job_rows),
-    .job_cols_i(job_cols), .job_beats_i(job_scale_beats), .job_row_stride_i(AddrW'(1)),
-    .job_col_stride_i({AddrW{1'b0}}), .job_beat_stride_i({AddrW{1'b0}}), .job_keep_i(keep_row_scale),
-    .in_valid_i(load_valid && load_dest == 3'd1), .in_ready_o(in_ready[1]), .in_data_i(load),
+    .job_cols_i(job_cols), .job_beats_i(job_scale_beats), .job_row_stride_i(RowAddrW'(1)),
+    .job_col_stride_i({RowAddrW{1'b0}}), .job_beat_stride_i({RowAddrW{1'b0}}), .job_keep_i(keep_row_scale),
+    .in_valid_i(load_valid && load_dest == 3'd1), .in_ready_o(in_ready[1]), .in_data_i(load), .in_tail_i(load_tail),
     .in_poison_i(load_poison), .in_last_i(load_last),
     .out_valid_o(valid[1]), .out_ready_i(ready[1]), .out_data_o(row_scale), .out_error_o(wrong[1])
   );
-  sq_top_operand #(.DataW(DataW), .Width(WeightBits), .Depth(Depth), .Macro(Macro)) u_weight (
+  sq_top_operand #(.DataW(DataW), .Width(WeightBits), .Depth(WeightDepth), .Macro(Macro)) u_weight (
     .clk_i, .rst_ni, .job_valid_i(job_valid[2]), .job_ready_o(job_ready[2]), .job_rows_i(job_rows),
-    .job_cols_i(job_cols), .job_beats_i(job_tile_beats), .job_row_stride_i({AddrW{1'b0}}),
-    .job_col_stride_i(AddrW'(job_tile_beats)), .job_beat_stride_i(AddrW'(1)), .job_keep_i(keep_cols),
-    .in_valid_i(load_valid && load_dest == 3'd2), .in_ready_o(in_ready[2]), .in_data_i(load),
+    .job_cols_i(job_cols), .job_beats_i(job_tile_beats), .job_row_stride_i({WeightAddrW{1'b0}}),
+    .job_col_stride_i(WeightAddrW'(job_tile_beats)), .job_beat_stride_i(WeightAddrW'(1)), .job_keep_i(keep_cols),
+    .in_valid_i(load_valid && load_dest == 3'd2), .in_ready_o(in_ready[2]), .in_data_i(load), .in_tail_i(load_tail),
     .in_poison_i(load_poison), .in_last_i(load_last),
     .out_valid_o(valid[2]), .out_ready_i(ready[2]), .out_data_o(weight), .out_error_o(wrong[2])
   );
-  sq_top_operand #(.DataW(DataW), .Width(ColBits), .Depth(Depth), .Macro(Macro)) u_col_scale (
+  sq_top_operand #(.DataW(DataW), .Width(ColBits), .Depth(ColDepth), .Macro(Macro)) u_col_scale (
     .clk_i, .rst_ni, .job_valid_i(job_valid[3]), .job_ready_o(job_ready[3]), .job_rows_i(job_rows),
-    .job_cols_i(job_cols), .job_beats_i(job_scale_beats), .job_row_stride_i({AddrW{1'b0}}),
-    .job_col_stride_i(AddrW'(job_scale_beats)), .job_beat_stride_i(AddrW'(1)), .job_keep_i(keep_col_scale),
-    .in_valid_i(load_valid && load_dest == 3'd3), .in_ready_o(in_ready[3]), .in_data_i(load),
+    .job_cols_i(job_cols), .job_beats_i(job_scale_beats), .job_row_stride_i({ColAddrW{1'b0}}),
+    .job_col_stride_i(ColAddrW'(job_scale_beats)), .job_beat_stride_i(ColAddrW'(1)), .job_keep_i(keep_col_scale),
+    .in_valid_i(load_valid && load_dest == 3'd3), .in_ready_o(in_ready[3]), .in_data_i(load), .in_tail_i(load_tail),
     .in_poison_i(load_poison), .in_last_i(load_last),
     .out_valid_o(valid[3]), .out_ready_i(ready[3]), .out_data_o(col_scale), .out_error_o(wrong[3])
   );
@@ -304,8 +313,8 @@ module sq_top #(
   logic wide_valid, wide_ready;
   logic [1:0] unused_flags;
   logic [DataW-1:0] wide;
-  sq_widen #(.WordW(WordW), .Ratio(DataW / WordW)) u_widen (
-    .clk_i, .rst_ni, .in_valid_i(y_valid), .in_ready_o(y_ready), .in_data_i(y), .in_poison_i(1'b0),
+  sq_gear #(.InW(WordW), .OutW(DataW), .Flush(1'b1)) u_gear (
+    .clk_i, .rst_ni, .in_valid_i(y_valid), .in_ready_o(y_ready), .in_data_i(y), .in_tail_i('0), .in_poison_i(1'b0),
     .in_last_i(y_last), .out_valid_o(wide_valid), .out_ready_i(wide_ready), .out_data_o(wide),
     .out_poison_o(unused_flags[0]), .out_last_o(unused_flags[1])
   );

@@ -135,18 +135,20 @@ static json_t *describe(const struct visit *v, const char *name, const struct sq
 {
     const unsigned *const value = w->point->value;
     struct sq_top_layer l;
-    json_t *const at = json_object();
+    json_t *const at = json_object(), *const beat = json_object();
     const struct sq_top_room room = sq_top_room(value);
     (void)sq_top_layer_decode((const uint32_t *)image->word, &room, &l);
-    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++) {
         json_object_set_new(at, regions[i],
                             pair(l.addr[i], sq_top_nbytes(value, &l, (enum sq_top_part)i)));
+        json_object_set_new(beat, regions[i], json_integer(room.beat_nbytes[i]));
+    }
     const struct sq_cli_column row[] = {
         SQ_KEYS("layer", name, "format", v->format->name, "m", w->p->m, "n", w->p->n, "k", w->p->k),
         SQ_MEMBERS(sq_cli_parameters_json(w->stream->block, value)),
         SQ_KEYS("bytes", 4 * (uint64_t)image->n_words),
         SQ_KEYS("digest", digest_of(image->word, image->n_words), "base", v->in->chip.base),
-        SQ_KEYS("descriptor", image->descriptor, "regions", at),
+        SQ_KEYS("descriptor", image->descriptor, "regions", at, "beat_bytes", beat),
         SQ_KEYS("tiles", pair(l.tiles[0], l.tiles[1]), "block", pair(l.block[0], l.block[1])),
         SQ_KEYS("groups", l.groups, "chunk", l.chunk, "beats", l.beats),
         SQ_KEYS("cols_outer", (bool)l.cols_outer),

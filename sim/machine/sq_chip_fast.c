@@ -126,6 +126,7 @@ static bool next_load(struct run *r, struct cursor *c)
         const uint32_t addr = (uint32_t)q->transfer[SQ_DMA_ADDR];
         struct sq_chip_transfer *const t = &c->load.transfer[i];
         t->kind = i;
+        t->tail = (uint32_t)q->transfer[SQ_DMA_DEST] >> SQ_TOP_DEST_BITS;
         t->beats = (uint32_t)q->transfer[SQ_DMA_BEATS];
         t->room = sq_chip_room(&r->setup, t->beats, (PAGE - addr % PAGE) / r->setup.nbytes);
         for (unsigned level = 0; level < N_LEVELS; level++)
@@ -523,7 +524,7 @@ static bool is_even(const struct run *r, unsigned kind)
         const uint32_t groups = i & 4 ? l->groups % l->chunk : l->chunk, beats = groups * l->beats;
         const uint32_t scales = r->setup.is_scaled ? cols : cols * groups;
         const uint32_t n[] = {rows * beats, rows, cols * beats, scales, rows * cols};
-        const uint32_t all = n[kind] * q->room.bus_beats[kind];
+        const uint32_t all = (uint32_t)sq_top_transfer(&q->room, kind, n[kind]);
         unit = (uint32_t)sq_gcd(unit, all);
         longest = all > longest ? all : longest;
     }

@@ -47,6 +47,7 @@ enum sq_status sq_machine_chip(const struct sq_machine *m, struct sq_chip *chip,
                              .bus_nbytes = m->chip.bus_nbytes,
                              .act_nbytes = m->act_nbytes,
                              .weight_nbytes = m->weight_nbytes,
+                             .scale_nbytes = m->scale_nbytes,
                              .sum_nbytes = m->out_nbytes,
                              .max_burst = m->chip.max_burst,
                              .outstanding = m->chip.outstanding,
@@ -82,16 +83,19 @@ static enum sq_stream_id stream_of(unsigned part)
     return of[part];
 }
 
-// Bytes of a stretch of the layer, which has so many tiles of rows, of columns, and scale groups.
-static uint64_t nbytes_of(const struct sq_chip_layer *c, unsigned part, uint64_t rows,
-                          uint64_t cols, uint64_t groups)
+// Bytes of the transfer of a step, which has so many tiles of rows, of columns, and scale groups.
+static uint64_t step_nbytes(const struct sq_chip_layer *c, unsigned part, uint64_t rows,
+                            uint64_t cols, uint64_t groups)
 {
-    struct sq_top_layer one = c->layer;
-    const bool is_row = part < SQ_TOP_WEIGHT, is_store = part == SQ_TOP_STORE;
-    one.tiles[ROWS] = one.tiles[COLS] = 1;
-    one.groups = (uint32_t)groups;
-    return (is_row || is_store ? rows : 1) * (is_row ? 1 : cols) *
-           sq_top_nbytes(c->value, &one, (enum sq_top_part)part);
+    const struct sq_top_room room = sq_top_room(c->value);
+    const uint64_t beats = groups * c->layer.beats, scales = room.scale_once ? 1 : groups;
+    const uint64_t n[] = {rows * beats, rows, cols * beats, cols * scales, rows * cols};
+    return sq_top_transfer(&room, part, n[part]) * room.nbytes;
+}
+
+static uint64_t whole_nbytes(const struct sq_chip_layer *c, unsigned part)
+{
+    return sq_top_nbytes(c->value, &c->layer, (enum sq_top_part)part);
 }
 
 // How often a part is loaded whole (sq_sequencer_sim.h).
@@ -128,7 +132,7 @@ static void fill_steps(const struct sq_chip_layer *c, struct sq_mapping *p)
                                       .beats = l->beats,
                                       .words = i & 4 ? 1 : 0};
         for (unsigned part = 0; part <= SQ_TOP_STORE; part++)
-            s->nbytes[stream_of(part)] = nbytes_of(c, part, rows, cols, groups);
+            s->nbytes[stream_of(part)] = step_nbytes(c, part, rows, cols, groups);
     }
 }
 
@@ -173,7 +177,7 @@ static void fill_plan(const struct sq_machine *m, const struct sq_gemm *g,
     uint64_t nbytes = 0;
     for (unsigned part = 0; part <= SQ_TOP_STORE; part++) {
         uint64_t *const sum = &p->sum.nbytes[stream_of(part)];
-        *sum = times(c, part) * nbytes_of(c, part, l->tiles[ROWS], l->tiles[COLS], l->groups);
+        *sum = times(c, part) * whole_nbytes(c, part);
         nbytes += *sum;
     }
     p->sum.compute = (uint64_t)l->tiles[ROWS] * l->tiles[COLS] * p->n_slices;
@@ -188,9 +192,8 @@ static uint64_t bound_of(const struct sq_machine *m, const struct sq_chip_layer 
     const uint64_t compute = (uint64_t)l->tiles[ROWS] * l->tiles[COLS] * l->groups * l->beats;
     uint64_t load = 0;
     for (unsigned part = 0; part < SQ_TOP_STORE; part++)
-        load += nbytes_of(c, part, l->tiles[ROWS], l->tiles[COLS], l->groups);
-    const uint64_t store = nbytes_of(c, SQ_TOP_STORE, l->tiles[ROWS], l->tiles[COLS], l->groups);
-    const uint64_t cycles = dram_cycles(m, load, store);
+        load += whole_nbytes(c, part);
+    const uint64_t cycles = dram_cycles(m, load, whole_nbytes(c, SQ_TOP_STORE));
     return compute > cycles ? compute : cycles;
 }
 

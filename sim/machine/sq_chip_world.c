@@ -18,10 +18,10 @@ void sq_chip_setup(const unsigned *v, const struct sq_env_choice *memory, struct
     *c = (struct sq_chip_setup){.n_slots = v[SQ_TOP_OUTSTANDING],
                                 .max_burst = v[SQ_TOP_MAX_BURST],
                                 .page = PAGE / nbytes,
-                                .out_ratio =
-                                    v[SQ_TOP_DATA_W] / (v[SQ_TOP_PORT_LEN] * sq_top_out_bits(v)),
+                                .word = v[SQ_TOP_PORT_LEN] * sq_top_out_bits(v) / 8,
                                 .store_room = v[SQ_TOP_MAX_BURST] < 2 ? 2 : v[SQ_TOP_MAX_BURST],
                                 .tile_slots = sq_top_shape(v).pairs * o.rows * o.cols / o.lanes,
+                                .tile_words = o.rows * o.cols / o.port_len,
                                 .fetch = 4 * SQ_DESC_WORDS / nbytes,
                                 .nbytes = nbytes,
                                 .latency = memory->n[0],
@@ -32,7 +32,7 @@ void sq_chip_setup(const unsigned *v, const struct sq_env_choice *memory, struct
         c->occupies[i] = (int64_t)((i * nbytes + memory->n[3] - 1) / memory->n[3]) * memory->n[1];
     c->unit = memory->n[3] / (uint32_t)sq_gcd(memory->n[3], nbytes);
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
-        c->ratio[i] = sq_top_bus_beats(v, (enum sq_top_part)i);
+        c->beat[i] = sq_top_room(v).beat_nbytes[i];
 }
 
 void sq_chip_world_init(const unsigned *v, struct sq_chip_world *w)
@@ -146,6 +146,7 @@ static void clock_dma(const struct sq_chip_setup *c, struct sq_chip_world *w,
     }
     if (d->gives) {
         w->out[w->n_out].kind = w->slot[0].kind;
+        w->out[w->n_out].tail = w->slot[0].tail;
         w->out[w->n_out++].last = w->slot[0].is_last && w->slot[0].left == 1;
         if (--w->slot[0].left == 0) {
             w->n_used--;
@@ -158,6 +159,7 @@ static void clock_dma(const struct sq_chip_setup *c, struct sq_chip_world *w,
         w->ar = next_burst(c, &w->next);
         w->slot[w->n_used].left = w->ar;
         w->slot[w->n_used].is_last = w->next.beats == 0;
+        w->slot[w->n_used].tail = w->next.tail;
         w->slot[w->n_used++].kind = w->next.kind;
     }
     w->done = d->responds && w->to.beats == 0;
@@ -181,52 +183,63 @@ static void clock_dma(const struct sq_chip_setup *c, struct sq_chip_world *w,
 
 // ---- the whole --------------------------------------------------------------------------------------
 
-static bool widen_takes(const struct sq_chip_widen *w, bool out_ready)
+static uint32_t gear_left(const struct sq_chip_gear *g, uint32_t out, bool out_ready)
 {
-    return !w->full || out_ready;
+    return g->level - (g->level >= out && out_ready ? out : 0);
 }
 
-static void widen_clock(struct sq_chip_widen *w, uint32_t ratio, bool comes, bool last,
-                        bool out_ready)
+static bool gear_takes(const struct sq_chip_gear *g, uint32_t out, bool out_ready)
 {
-    if (!widen_takes(w, out_ready))
+    return gear_left(g, out, out_ready) < (g->has_begun ? out : 1);
+}
+
+// come: bytes that come, 0: none; the last of them end with a multiple of `pad`.
+static void gear_clock(struct sq_chip_gear *g, uint32_t out, uint32_t come, uint32_t pad, bool last,
+                       bool out_ready)
+{
+    const bool takes = come > 0 && gear_takes(g, out, out_ready);
+    g->level = gear_left(g, out, out_ready);
+    if (!takes)
         return;
-    w->full = false;
-    if (!comes)
-        return;
-    w->last = last;
-    w->full = ++w->count == ratio;
-    if (w->full)
-        w->count = 0;
+    g->level = (g->level + come + pad - 1) / pad * pad;
+    g->has_begun = !last;
 }
 
 static void clock_operand(const struct sq_chip_setup *c, struct sq_chip_world *w, unsigned i,
-                          const struct sq_chip_job *job, bool comes, bool last, bool out_ready)
+                          const struct sq_chip_job *job, uint32_t come, bool last, bool out_ready)
 {
     struct sq_operand_buffer_sim *const b = &w->buffer[i];
+    struct sq_chip_gear *const g = &w->gear[i];
     const bool has_room = sq_operand_buffer_has_room(b);
     sq_operand_buffer_clock(b, w->pending[i] ? job->places[i] : 0, job->keep[i],
-                            w->widen[i].full && w->widen[i].last, out_ready);
-    widen_clock(&w->widen[i], c->ratio[i], comes, last, has_room);
+                            !g->has_begun && g->level == c->beat[i], out_ready);
+    gear_clock(g, c->beat[i], come, 1, last, has_room);
+}
+
+// A beat of those that the oldest job has yet to give; whether it is its last.
+static bool give(uint32_t left[8], uint32_t *n)
+{
+    assert(*n > 0);
+    if (--left[0] > 0)
+        return false;
+    --*n;
+    memmove(left, left + 1, *n * sizeof *left);
+    left[*n] = 0;
+    return true;
 }
 
 static void clock_sums(const struct sq_chip_setup *c, struct sq_chip_world *w,
                        const struct sq_chip_job *job, bool keeps, bool carry_ready)
 {
     const bool is_last = keeps && w->kept[0] == 1, offers = sq_operand_buffer_offers(&w->sums);
-    const bool is_taken = c->is_scaled ? widen_takes(&w->carry, carry_ready) : carry_ready;
+    const bool is_taken =
+        c->is_scaled ? gear_takes(&w->carry, c->tile_slots, carry_ready) : carry_ready;
     sq_operand_buffer_clock(&w->sums, w->pending[SQ_TOP_SUMS] ? job->places[SQ_TOP_SUMS] : 0, false,
                             is_last, is_taken);
     if (c->is_scaled)
-        widen_clock(&w->carry, c->tile_slots, offers, false, carry_ready);
-    if (!keeps)
-        return;
-    assert(w->n_kept > 0);
-    if (--w->kept[0] > 0)
-        return;
-    w->n_kept--;
-    memmove(w->kept, w->kept + 1, w->n_kept * sizeof *w->kept);
-    w->kept[w->n_kept] = 0;
+        gear_clock(&w->carry, c->tile_slots, offers, 1, false, carry_ready);
+    if (keeps)
+        (void)give(w->kept, &w->n_kept);
 }
 
 static void clock_transfers(struct sq_chip_world *w, struct sq_chip_feed *f, bool dma_ready)
@@ -298,7 +311,8 @@ static void offer_engine(const struct sq_chip_setup *c, const struct sq_chip_wor
     in[WEIGHT].valid = sq_operand_buffer_offers(&w->buffer[SQ_TOP_WEIGHT]);
     in[SCALE].valid = sq_operand_buffer_offers(&w->buffer[SQ_TOP_ROW_SCALE]) &&
                       sq_operand_buffer_offers(&w->buffer[SQ_TOP_COL_SCALE]);
-    in[SQ_ENGINE_CARRY].valid = c->is_scaled ? w->carry.full : sq_operand_buffer_offers(&w->sums);
+    in[SQ_ENGINE_CARRY].valid =
+        c->is_scaled ? w->carry.level >= c->tile_slots : sq_operand_buffer_offers(&w->sums);
 }
 
 static void count(struct sq_chip_stats *s, const struct sq_offer *in, const struct sq_handshake *h,
@@ -318,7 +332,7 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
                          struct sq_chip_feed *f)
 {
     const struct sq_chip_job *const job = f->job;
-    const struct sq_chip_transfer fetch = {SQ_TOP_DESCRIPTOR, c->fetch, 0};
+    const struct sq_chip_transfer fetch = {.kind = SQ_TOP_DESCRIPTOR, .beats = c->fetch};
     struct sq_offer in[SQ_STREAMS_MAX];
     struct sq_handshake h;
 
@@ -328,12 +342,14 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
     const bool word_fires = w->data_left > 0 && w->n_in > 0 && !w->w_ended && !w->b_valid;
     const bool read_fires = w->r_valid && w->n_used > 0 && w->n_out < 2;
     const bool response_fires = w->b_valid && w->is_owed && w->data_left == 0 && w->aw == 0;
-    const bool wide_ready = w->n_store < c->store_room, y_ready = widen_takes(&w->wide, wide_ready);
+    const bool wide_ready = w->n_store < c->store_room,
+               y_ready = gear_takes(&w->wide, c->nbytes, wide_ready);
     const bool has_load = w->n_out > 0, is_fetch = has_load && w->out[0].kind == SQ_TOP_DESCRIPTOR;
     const uint32_t kind = w->out[0].kind, last = w->out[0].last;
+    const uint32_t come = last && w->out[0].tail > 0 ? w->out[0].tail : c->nbytes;
     const bool load_ready =
-        has_load &&
-        (is_fetch || widen_takes(&w->widen[kind], sq_operand_buffer_has_room(&w->buffer[kind])));
+        has_load && (is_fetch || gear_takes(&w->gear[kind], c->beat[kind],
+                                            sq_operand_buffer_has_room(&w->buffer[kind])));
     offer_engine(c, w, job, in);
     const bool keeps =
         c->is_scaled ? sq_engine_scaled_keeps(w->engine) : sq_engine_array_keeps(w->engine);
@@ -378,14 +394,19 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
     if (in[JOB].valid && h.in_ready[JOB] && job->keeps) {
         assert(w->n_kept < SQ_LEN(w->kept));
         w->kept[w->n_kept++] = job->tiles * c->tile_slots;
+    } else if (in[JOB].valid && h.in_ready[JOB]) {
+        assert(w->n_words < SQ_LEN(w->words));
+        w->words[w->n_words++] = job->tiles * c->tile_words;
     }
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
-        clock_operand(c, w, i, job, has_load && kind == i && !is_fetch, last, ready[i]);
+        clock_operand(c, w, i, job, has_load && kind == i && !is_fetch ? come : 0, last, ready[i]);
     const struct sq_chip_transfer taken = *offered;
     clock_sequencer(c, w, f, !has_next, done, is_fetch && last, job_ready);
     clock_dma(c, w, &d, &taken, ar_fires, aw_fires);
-    w->n_store += (uint32_t)(w->wide.full && wide_ready) - d.takes_word;
-    widen_clock(&w->wide, c->out_ratio, h.out_valid && y_ready, false, wide_ready);
+    w->n_store += (uint32_t)(w->wide.level >= c->nbytes && wide_ready) - d.takes_word;
+    const bool y_fires = h.out_valid && y_ready, y_last = y_fires && give(w->words, &w->n_words);
+    gear_clock(&w->wide, c->nbytes, y_fires ? c->word : 0, y_last ? c->nbytes : 1, y_last,
+               wide_ready);
     clock_memory(c, w, ar_fires, read, aw_fires, write, read_fires, word_fires, word_ends,
                  response_fires);
 }
@@ -473,10 +494,8 @@ void sq_chip_world_settle(const struct sq_chip_setup *c, struct sq_chip_world *w
         memset(&w->shown, 0, sizeof w->shown);
     w->aw_beats = w->has_aw ? w->aw_beats : 0;
     settle_buffer(&w->sums);
-    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++) {
-        w->widen[i].last = w->widen[i].full && w->widen[i].last;
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
         settle_buffer(&w->buffer[i]);
-    }
     find_counts(c, w, counts);
     for (unsigned i = 0; i < SQ_ENGINE_COUNTS; i++)
         settle_count(counts[i]);
@@ -507,6 +526,7 @@ static void find_counters(const struct sq_chip_setup *c, struct sq_chip_world *w
         *counter++ = (struct counter){&w->buffer[i].left, 2};
     *counter++ = (struct counter){&w->sums.left, 2};
     *counter++ = (struct counter){&w->kept[0], 2};
+    *counter++ = (struct counter){&w->words[0], 2};
     find_counts(c, w, count);
     for (unsigned i = 0; i < SQ_ENGINE_COUNTS; i++) {
         const unsigned k = outermost(count[i]);
@@ -533,8 +553,8 @@ void sq_chip_most(const struct sq_chip_setup *c, const struct sq_chip_stats *sta
     const uint32_t cycles = (uint32_t)stats->cycles, beats = (uint32_t)stats->read_beats;
     *most =
         (struct sq_chip_far){{read, read, written, written, taken + 2, moves->scales + 2, taken + 2,
-                              moves->scales + 2, cycles, cycles, taken, moves->scales, beats,
-                              came ? UINT32_MAX : beats, (uint32_t)stats->write_beats}};
+                              moves->scales + 2, cycles, cycles, cycles, taken, moves->scales,
+                              beats, came ? UINT32_MAX : beats, (uint32_t)stats->write_beats}};
 }
 
 void sq_chip_world_cut(const struct sq_chip_setup *c, struct sq_chip_world *w,

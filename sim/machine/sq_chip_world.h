@@ -21,6 +21,7 @@ struct sq_chip_stats {
 // A transfer by what its bursts depend on.
 struct sq_chip_transfer {
     uint32_t kind;  // enum sq_top_part
+    uint32_t tail;  // bytes that count of its last beat
     uint32_t beats; // of the bus; 0: there is none
     uint32_t room;  // beats up to the end of the page, 0: it cuts no burst short
 };
@@ -39,9 +40,9 @@ enum { SQ_CHIP_BURST_MAX = 256 }; // beats
 // What never changes in a run.
 struct sq_chip_setup {
     uint32_t n_slots, max_burst, page; // of the DMA; beats of a page
-    uint32_t ratio[SQ_TOP_OPERANDS];   // beats of the bus in a beat of an operand
-    uint32_t out_ratio, store_room;    // words of outputs in a beat; beats in front of the DMA
-    uint32_t tile_slots;               // beats of sums of a tile
+    uint32_t beat[SQ_TOP_OPERANDS];    // bytes of a beat of an operand
+    uint32_t word, store_room;         // bytes of a word of outputs; beats in front of the DMA
+    uint32_t tile_slots, tile_words;   // beats of sums of a tile, words of outputs
     uint32_t fetch, checks;            // beats of a descriptor; cycles in which it is looked at
     uint32_t nbytes;                   // of a beat
     int64_t latency, den;              // of the memory (sq_axi_memory.h)
@@ -54,8 +55,8 @@ struct sq_chip_setup {
 void sq_chip_setup(const unsigned *value, const struct sq_env_choice *memory,
                    struct sq_chip_setup *c);
 
-struct sq_chip_widen {
-    uint32_t count, full, last;
+struct sq_chip_gear { // as struct sq_gear_sim
+    uint32_t level, has_begun;
 };
 
 enum sq_chip_phase { SQ_CHIP_ASK, SQ_CHIP_FETCH, SQ_CHIP_CHECK, SQ_CHIP_RUN, SQ_CHIP_END };
@@ -74,17 +75,18 @@ struct sq_chip_world {
     struct sq_chip_transfer next, to;
     uint32_t ar, aw;
     struct {
-        uint32_t left, is_last, kind;
+        uint32_t left, is_last, kind, tail;
     } slot[SQ_DMA_SLOTS_MAX];
     uint32_t n_used;
     struct {
-        uint32_t kind, last;
+        uint32_t kind, last, tail;
     } out[2];
     uint32_t n_out, data_left, is_owed, done, n_in;
     // operands, sums, outputs
-    struct sq_chip_widen widen[SQ_TOP_OPERANDS], wide, carry;
+    struct sq_chip_gear gear[SQ_TOP_OPERANDS], wide, carry;
     struct sq_operand_buffer_sim buffer[SQ_TOP_OPERANDS], sums;
-    uint32_t kept[8], n_kept; // beats of sums that jobs have yet to give, the oldest first
+    uint32_t kept[8], n_kept;   // beats of sums that jobs have yet to give, the oldest first
+    uint32_t words[8], n_words; // of outputs, the same
     uint32_t n_store;
     _Alignas(16) unsigned char engine[SQ_TOP_ENGINE_NBYTES]; // last: as long as setup.engine says
 };
@@ -117,7 +119,7 @@ void sq_chip_world_settle(const struct sq_chip_setup *c, struct sq_chip_world *w
 // Counters that go down to the end of a job, of a transfer, of the bursts at hand: what happens does not
 // depend on one before it is near its end. cut: each that is far from its end, of a settled world, becomes one that
 // is near, *far says by how much; uncut: the other way round.
-enum { SQ_CHIP_COUNTERS = SQ_TOP_OPERANDS + SQ_ENGINE_COUNTS + 9 };
+enum { SQ_CHIP_COUNTERS = SQ_TOP_OPERANDS + SQ_ENGINE_COUNTS + 10 };
 struct sq_chip_far {
     uint32_t by[SQ_CHIP_COUNTERS];
 };

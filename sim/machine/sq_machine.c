@@ -23,7 +23,7 @@ struct raw_machine {
     char *name, *clock, *cores;
     struct raw_core core;
     struct {
-        char *activation, *weight, *output;
+        char *activation, *weight, *scale, *output;
     } buffers;
     struct {
         char *bandwidth, *latency, *burst;
@@ -53,6 +53,7 @@ static const cyaml_schema_field_t core_fields[] = {
 static const cyaml_schema_field_t buffer_fields[] = {
     TEXT_FIELD("activation", struct raw_machine, buffers.activation),
     TEXT_FIELD("weight", struct raw_machine, buffers.weight),
+    MAY_TEXT("scale", struct raw_machine, buffers.scale), // of a chip
     TEXT_FIELD("output", struct raw_machine, buffers.output), CYAML_FIELD_END};
 
 static const cyaml_schema_field_t dram_fields[] = {
@@ -169,9 +170,9 @@ static enum sq_status read_chip(const struct raw_chip *raw, const struct sq_mach
                                 struct sq_machine_chip *chip, struct sq_error *err)
 {
     uint64_t bus;
-    SQ_TRY(read_size("chip.bus", raw->bus, 4, 16, &bus, err));
-    if (bus != 4 && bus != 8 && bus != 16)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "chip.bus = %llu B, need 4, 8 or 16 B",
+    SQ_TRY(read_size("chip.bus", raw->bus, 4, 64, &bus, err));
+    if ((bus & (bus - 1)) != 0)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "chip.bus = %llu B, need 4, 8, 16, 32 or 64 B",
                        (unsigned long long)bus);
     chip->bus_nbytes = (unsigned)bus;
     SQ_TRY(read_count("chip.burst", raw->burst, 1, 256, &chip->max_burst, err));
@@ -198,6 +199,12 @@ static enum sq_status read_all(const struct raw_machine *raw, struct sq_machine 
     SQ_TRY(
         read_size("buffers.weight", raw->buffers.weight, 64, 1073741824, &m->weight_nbytes, err));
     SQ_TRY(read_size("buffers.output", raw->buffers.output, 64, 1073741824, &m->out_nbytes, err));
+    if (raw->buffers.scale && !raw->chip)
+        return SQ_FAIL(err, SQ_ERR_ARG, "buffers.scale = %.40s, need no such key without chip",
+                       raw->buffers.scale);
+    if (raw->buffers.scale)
+        SQ_TRY(
+            read_size("buffers.scale", raw->buffers.scale, 64, 1073741824, &m->scale_nbytes, err));
     SQ_TRY(sq_quantity_parse("dram.bandwidth", raw->dram.bandwidth, SQ_DIM_RATE, 1e6, 1e15,
                              &m->dram_bytes_per_s, err));
     SQ_TRY(sq_quantity_parse("dram.latency", raw->dram.latency, SQ_DIM_TIME, 0, 1e6,

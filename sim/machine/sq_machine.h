@@ -44,6 +44,8 @@ struct sq_machine {
     unsigned cores;
     double clock_hz;
     uint64_t act_nbytes, weight_nbytes, out_nbytes; // buffers of one core
+    uint64_t
+        scale_nbytes; // of a chip, for scales of rows and as much for those of columns; 0: as is usual
     double dram_bytes_per_s;
     unsigned burst_nbytes;
     double dram_latency_ns;

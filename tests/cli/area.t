@@ -136,7 +136,7 @@ names=$(grep -o '"block":"[a-z0-9_]*"' "$W.out" | cut -d'"' -f4)
 ok "... no name twice" [ -z "$(sort <<<"$names" | uniq -d)" ]
 
 # ---- parts of the chip
-accept "parts of the chip" area --json --block dma --block sequencer --block block_walk --block widen --block fifo
+accept "parts of the chip" area --json --block dma --block sequencer --block block_walk --block gear --block fifo
 ok "... take no weights" [ "$(grep -c '"weights_per_cycle":null' "$W.out")" = 5 ]
 ok "... have modules of rtl/top" out_has '"block":"sequencer","module":"sq_sequencer"'
 dma=$(value area_um2)

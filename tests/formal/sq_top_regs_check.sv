@@ -36,7 +36,7 @@ module sq_top_regs_check #(
   logic aw_ready, w_ready, b_valid, ar_ready, r_valid, start, busy_q;
   logic [1:0] b_resp, r_resp;
   logic [31:0] r_data;
-  sq_top_regs #(.Depth(Depth)) dut (
+  sq_top_regs #(.ActDepth(Depth)) dut (
     .clk_i, .rst_ni(rst_n),
     .lite_aw_valid_i(aw_valid_i), .lite_aw_ready_o(aw_ready), .lite_aw_addr_i(aw_addr_i),
     .lite_w_valid_i(w_valid_i), .lite_w_ready_o(w_ready), .lite_w_data_i(w_data_i), .lite_w_strb_i(w_strb_i),

@@ -143,8 +143,8 @@ wrong_rtl threshold_excludes_equal spqt rtl/spqt/sq_spqt_idx.sv \
   's/magnitude >= in_theta_i/magnitude > in_theta_i/'
 wrong_rtl order_kept_across_rows gqsa rtl/gqsa/sq_gqsa_walk.sv \
   's/!empty && !first_q && group/!empty \&\& group/'
-wrong_rtl words_in_the_wrong_order w8a8 rtl/top/sq_widen.sv \
-  's/({in_data_i, out_data_o} >> WordW)/({out_data_o, in_data_i})/' --block top
+wrong_rtl words_over_each_other w8a8 rtl/top/sq_gear.sv \
+  "s/(left == LevelW'(u) || left == '0)/(left != '0 || left == '0)/" --block top
 wrong_rtl scales_of_one_group sq_w rtl/top/sq_sequencer.sv \
   's/16.d1 : load_groups;/16'"'d1 : 16'"'d1;/' --block top --free-streams
 wrong_rtl response_not_awaited w4a8 rtl/top/sq_sequencer.sv \

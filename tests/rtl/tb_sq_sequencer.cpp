@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// sq_sequencer with beats of operands far longer than one of the bus: a layer of two blocks of rows. Each transfer must
-// have as many beats as its operand, and lie behind the one before it. top.t sets the parameters: `ratio`, by destination.
+// sq_sequencer with beats of operands far longer than one of the bus, of 4 bytes: a layer of two blocks of rows. Each
+// transfer must have as many bytes as its operand, packed, and lie behind the one before it. top.t sets the parameters:
+// `nbytes` of a beat, by destination.
 #include <cstdint>
 #include <cstdio>
 
 #include "Vsq_sequencer.h"
 
-static const uint32_t ratio[5] = {256, 257, 65535, 512, 300},
+static const uint32_t nbytes[5] = {1023, 1026, 65535, 512, 301},
                       start[5] = {0x1000, 0x200000, 0x400000, 0x40000000, 0x80000000};
 enum { TILE = 3, ROWS = 2 }; // beats of a tile; blocks of a tile each
 
@@ -23,9 +24,9 @@ static void tick()
 
 static void check(unsigned row, unsigned dest)
 {
-    const uint32_t beats = (dest == 0 || dest == 2 ? TILE : 1) * ratio[dest];
-    const uint32_t addr = start[dest] + row * beats * 4;
-    if (top.dma_beats_o == beats && top.dma_addr_o == addr)
+    const uint32_t all = (dest == 0 || dest == 2 ? TILE : 1) * nbytes[dest];
+    const uint32_t beats = (all + 3) / 4, addr = start[dest] + row * beats * 4;
+    if (top.dma_beats_o == beats && top.dma_addr_o == addr && top.dma_tail_o == all % 4)
         return;
     mismatches++;
     std::printf("# row %u, destination %u: %u beats at 0x%x, want %u at 0x%x\n", row, dest,

@@ -45,16 +45,16 @@ sq cosim --block top --layers --format sq_b --algorithm rtn --bank 16 --layer '*
 ok "... with four totals of each output" clean 4000
 refuse "the chip (--block top) does not run its layers" cosim --block top --layers --format gqsa
 
-# Beats of operands longer than 255 of the bus, which no point has: the sequencer alone.
+# Beats of operands of thousands of bytes, which no point has: the sequencer alone.
 sequencer() {
   verilator --cc --exe --build -O1 --assert -Irtl -y rtl -y rtl/top --top-module sq_sequencer --Mdir "$W/sequencer" \
-    -GDataW=32 -GDepth=64 -GActBeats=256 -GRowScaleBeats=257 -GWeightBeats=65535 -GColScaleBeats=512 -GOutBeats=300 \
+    -GDataW=32 -GActDepth=64 -GWeightDepth=64 -GActBytes=1023 -GRowBytes=1026 -GWeightBytes=65535 -GColBytes=512 -GOutBytes=301 \
     rtl/lint.vlt rtl/sq_pkg.sv rtl/top/sq_regs_pkg.sv rtl/top/sq_sequencer.sv "$ROOT/tests/rtl/tb_sq_sequencer.cpp" \
     >"$W/sequencer.log" 2>&1 || { tail -5 "$W/sequencer.log" | sed 's/^/# /'; return 1; }
   "$W/sequencer/Vsq_sequencer" | sed 's/^/# /'
   return "${PIPESTATUS[0]}"
 }
-ok "beats of operands of up to 65535 beats of the bus" sequencer
+ok "beats of operands of up to 65535 bytes" sequencer
 
 # ---- blocks -----------------------------------------------------------------------------------------
 mutate ragged_block_whole top w8a8 any rtl/top/sq_block_walk.sv "s/assign rows_o = .*/assign rows_o = row_block_i;/"
@@ -94,10 +94,18 @@ ok "... by STATUS" grep -q '"signal":"\(host.status\|lite_r_data\)' "$W.out"
 mutate errors_of_a_chunk_lost top w8a8 any rtl/top/sq_top.sv "s/keep_last) ? keep_error/keep_last) ? 3'd0/"
 
 # ---- operands and outputs ---------------------------------------------------------------------------
-mutate poison_of_the_first_word_only top w4a8 any rtl/top/sq_widen.sv "s/in_poison_i || (count_q/(in_poison_i \&\& count_q == '0) || (count_q/"
-mutate words_in_the_wrong_order top w8a8 any rtl/top/sq_widen.sv "s/({in_data_i, out_data_o} >> WordW)/({out_data_o, in_data_i})/"
+G=rtl/top/sq_gear.sv
+mutate poison_of_the_first_word_only top w4a8 any $G "s/poison_q <= in_poison_i || (left/poison_q <= (in_poison_i \&\& left == '0) || (left/"
+mutate poison_of_the_rest_lost top nvfp4 any $G "s/(leave ? last_poison_q : poison_q)/(!leave \&\& poison_q)/"
+mutate poison_that_stays top w4a8 any $G "s/end else if (leave) begin/end else if (leave \&\& $F) begin/"
+mutate words_over_each_other top nvfp4 any $G "s/(RoomW'(in_data_i) << shift)/RoomW'(in_data_i)/"
+mutate padding_that_counts top w4a8 any $G "s/assign come = in_last_i \&\& in_tail_i != '0 ?/assign come = in_last_i \&\& in_tail_i == '1 ?/"
+mutate padding_of_what_was_before top nvfp4 any $G "s/(ended_q ? {RoomW{1'b0}} : rest)/rest/"
+mutate outputs_without_their_end top block any $G "s/assign come = in_last_i ? LevelW'(Out) - left : LevelW'(In);/assign come = LevelW'(In);/"
+mutate tail_of_the_transfer_before top nvfp4 any $S "s/tail_q <= span\[SizeW-1:0\];/if (kind_q[0]) &/"
+mutate beats_cut_down top nvfp4 any $S "s/(span + {{(48 - SizeW){1'b0}}, {SizeW{1'b1}}}) >> SizeW/span >> SizeW/"
 mutate scales_of_columns_alone_go top w4a8 any rtl/top/sq_top.sv "s/assign ready\[3\] = .*/assign ready[3] = scale_ready;/"
-mutate replay_of_a_row_too_few top w8a8 any rtl/top/sq_top.sv "s/job_row_stride_i(AddrW'(1))/job_row_stride_i(AddrW'(0))/"
+mutate replay_of_a_row_too_few top w8a8 any rtl/top/sq_top.sv "s/job_row_stride_i(RowAddrW'(1))/job_row_stride_i(RowAddrW'(0))/"
 mutate errors_of_the_engine_lost top w8a8 any rtl/top/sq_top.sv "s/y_ready && y_last) ? y_error/y_ready \&\& y_last \&\& !store_valid) ? y_error/"
 
 mutate high_codes_of_the_channel_before top own any rtl/top/sq_top_array.sv "s/assign high = coded\[HighAt +: HighBits\]/assign high = HighBits'({coded[HighAt +: HighBits], coded[HighAt +: HighW]})/"
@@ -124,7 +132,8 @@ mutate high_scale_of_activations_is_the_low_one top block any $B "s/act_i\[Rows\
 
 # ---- descriptor -------------------------------------------------------------------------------------
 mutate half_a_descriptor_runs top w8a8 any $S "s/sound_q <= sound_q && !in_poison_i/sound_q <= sound_q \&\& !(in_poison_i \&\& in_last_i)/"
-mutate block_that_does_not_fit top w8a8 any $S "s/product <= 32'(Depth)/product <= 32'(Depth + 1)/"
+mutate block_that_does_not_fit top w8a8 any $S "s/product <= 32'(ActDepth)/product <= 32'(ActDepth + 1)/"
+mutate scales_that_do_not_fit top own any $S "s/product <= 32'(ColDepth)/product <= 32'(ColDepth + 64)/"
 mutate tiles_of_one_axis top w8a8 any $S "s/JobTiles: {factor_a, factor_b} = {row_block, col_block}/JobTiles: {factor_a, factor_b} = {16'd1, col_block}/"
 mutate tiles_of_16_bits top w4a8 any $S "s/fits = product <= (chunk == groups/fits = 32'(product[15:0]) <= (chunk == groups/"
 mutate no_tiles top w8a8 any $S "s/assign counts = rows != '0 && cols != '0 &&/assign counts =/"

@@ -20,6 +20,7 @@
 #include "sim/block/top/sq_top_draw.h"
 #include "sim/block/top/sq_top_host.h"
 #include "sim/format/sq_format_ops.h"
+#include "sim/io/sq_checked.h"
 #include "sim/machine/sq_chip_machine.h"
 #include "sim/machine/sq_chip_run.h"
 #include "sim/machine/sq_machine_run.h"
@@ -79,9 +80,9 @@ static void draw_scaled(struct sq_rng *r, unsigned *v)
 static void draw_chip(struct sq_rng *r, unsigned *v)
 {
     const struct coding *const c = &codings[sq_rng_below(r, SQ_LEN(codings))];
-    v[SQ_TOP_ROWS] = 1u << sq_rng_below(r, 3);
-    v[SQ_TOP_COLS] = 2u << sq_rng_below(r, 2);
-    v[SQ_TOP_DATA_W] = 32u << sq_rng_below(r, 2);
+    v[SQ_TOP_ROWS] = between(r, 1, 16);
+    v[SQ_TOP_COLS] = 2u << sq_rng_below(r, 4);
+    v[SQ_TOP_DATA_W] = 32u << sq_rng_below(r, 5);
     v[SQ_TOP_BANK_LEN] = c->layout == SQ_ARRAY_SP24 ? 8 : 4u << sq_rng_below(r, 2);
     v[SQ_TOP_ACT_W] = c->act;
     v[SQ_TOP_WEIGHT_W] = c->weight;
@@ -92,8 +93,9 @@ static void draw_chip(struct sq_rng *r, unsigned *v)
     v[SQ_TOP_ONE_ACC] = c->one_acc;
     v[SQ_TOP_FORM] = c->form;
     v[SQ_TOP_OUT_KIND] = sq_rng_below(r, 3);
-    v[SQ_TOP_PORT_LEN] = v[SQ_TOP_DATA_W] / 32;
-    v[SQ_TOP_DEPTH] = 16u << sq_rng_below(r, 4);
+    v[SQ_TOP_PORT_LEN] = (unsigned)sq_gcd(v[SQ_TOP_DATA_W] / 32, v[SQ_TOP_ROWS] * v[SQ_TOP_COLS]);
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
+        v[SQ_TOP_DEPTH + i] = 16u << sq_rng_below(r, 4);
     v[SQ_TOP_SUM_TILES] = 4u << sq_rng_below(r, 3);
     v[SQ_TOP_MAX_BURST] = 4u << sq_rng_below(r, 4);
     v[SQ_TOP_OUTSTANDING] = between(r, 1, 4);
@@ -110,19 +112,10 @@ static void place(struct sq_rng *r, struct work *w)
     for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++) {
         w->end = sq_rng_below(r, 2) ? (w->end + 4095) / 4096 * 4096
                                     : w->end + nbytes * sq_rng_below(r, 600);
+        w->end = (w->end + nbytes - 1) / nbytes * nbytes;
         w->layer.addr[i] = w->end;
-        w->end += sq_top_nbytes(w->value, &w->layer, (enum sq_top_part)i);
+        w->end += (uint32_t)sq_top_nbytes(w->value, &w->layer, (enum sq_top_part)i);
     }
-}
-
-// A beat of an operand, or a tile of outputs that is no whole beat of the bus.
-static bool is_too_wide(const unsigned *v)
-{
-    bool is = v[SQ_TOP_ROWS] * v[SQ_TOP_COLS] * sq_top_out_bits(v) % v[SQ_TOP_DATA_W] != 0 ||
-              sq_top_shape(v).pairs * v[SQ_TOP_ROWS] * v[SQ_TOP_COLS] > SQ_TOP_PES_MAX;
-    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
-        is = is || sq_top_bits(v, (enum sq_top_part)i) > 32 * SQ_TOP_WORDS_MAX;
-    return is;
 }
 
 static struct work draw(struct sq_rng *r, uint32_t most)
@@ -133,18 +126,18 @@ static struct work draw(struct sq_rng *r, uint32_t most)
     struct sq_top_layer unused;
     struct sq_top_room room;
     do {
-        do
-            draw_chip(r, w.value);
-        while (is_too_wide(w.value));
+        draw_chip(r, w.value);
         room = sq_top_room(w.value);
         memset(l, 0, sizeof *l);
         l->groups = between(r, 1, 4);
-        l->beats = between(r, 1, room.depth / 4);
+        l->beats = between(r, 1, room.depth[SQ_TOP_ACT] / 4);
         l->chunk = sq_rng_below(r, 2) ? l->groups : between(r, 1, l->groups);
         l->cols_outer = sq_rng_below(r, 2);
         for (unsigned a = 0; a < 2; a++) {
             l->tiles[a] = between(r, 1, most);
-            l->block[a] = between(r, 1, room.depth / (l->beats * l->chunk) + 1);
+            l->block[a] = between(
+                r, 1,
+                room.depth[a == ROWS ? SQ_TOP_ACT : SQ_TOP_WEIGHT] / (l->beats * l->chunk) + 1);
         }
         place(r, &w);
         sq_top_layer_encode(l, word);
@@ -190,7 +183,7 @@ static struct sq_chip_stats run_whole(struct sq_rng *r, const struct work *w)
     struct sq_top_given image = {.word = memory,
                                  .n_words = w->end / 4,
                                  .out = l->addr[SQ_TOP_STORE],
-                                 .n_want = sq_top_nbytes(v, l, SQ_TOP_STORE) / 4};
+                                 .n_want = (uint32_t)sq_top_nbytes(v, l, SQ_TOP_STORE) / 4};
     int32_t *const want = calloc(image.n_want, sizeof *want);
     struct sq_top_sim *const chip = calloc(1, sizeof *chip);
     void *const host = calloc(1, sq_top_host.nbytes);
@@ -296,6 +289,9 @@ SQ_TEST(test_nested)
                                SQ_COMBINE_ONE,
                                SQ_OUTPUT_BINARY32,
                                2,
+                               256,
+                               256,
+                               256,
                                256,
                                64,
                                32,
@@ -517,6 +513,9 @@ SQ_TEST(test_busy)
                                SQ_COMBINE_ONE,
                                SQ_OUTPUT_BINARY32,
                                4,
+                               256,
+                               256,
+                               256,
                                256,
                                64,
                                32,

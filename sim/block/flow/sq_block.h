@@ -22,7 +22,7 @@
 #include "sim/block/core/sq_core_sim.h"
 #include "sim/block/flow/sq_env.h"
 
-enum { SQ_STREAMS_MAX = 5, SQ_FIELDS_MAX = 16, SQ_STATUS_MAX = 3, SQ_PARAMS_MAX = 24 };
+enum { SQ_STREAMS_MAX = 5, SQ_FIELDS_MAX = 16, SQ_STATUS_MAX = 3, SQ_PARAMS_MAX = 32 };
 enum { SQ_TABLE_WORDS = 32 };
 
 struct sq_field {

@@ -31,9 +31,8 @@ const struct sq_reg sq_regs[] = {
     {"BUFFER",
      SQ_REG_BUFFER,
      SQ_REG_READ,
-     "what the halves of buffers hold",
-     {{"BEATS", 0, 16, "beats of operands"},
-      {"SUMS", 16, 16, "tiles of sums, between chunks of K"}}},
+     "what half a buffer of operands holds",
+     {{"ACT", 0, 16, "beats of activations"}, {"WEIGHT", 16, 16, "beats of weights"}}},
     {"BUS", SQ_REG_BUS, SQ_REG_READ, "bytes of a beat on the memory bus", {{0}}},
     {"ENGINE",
      SQ_REG_ENGINE,
@@ -121,6 +120,17 @@ const struct sq_reg sq_regs[] = {
      SQ_REG_READ,
      "the high 32 bits of the counter that was read last, of the cycle in which it was read",
      {{0}}},
+    {"SCALES",
+     SQ_REG_SCALES,
+     SQ_REG_READ,
+     "what half a buffer of scales holds",
+     {{"ROWS", 0, 16, "beats of the scales of rows"},
+      {"COLS", 16, 16, "beats of the scales of columns"}}},
+    {"SUMS",
+     SQ_REG_SUMS,
+     SQ_REG_READ,
+     "what half the buffer of sums holds, between chunks of K",
+     {{"TILES", 0, 16, "tiles of outputs"}}},
 };
 const unsigned sq_n_regs = LEN(sq_regs);
 
@@ -153,7 +163,7 @@ const struct sq_reg sq_desc[] = {
     {"CHUNK",
      WORD(CHUNK),
      "of K, that half a buffer holds for a block; with fewer than all groups a block has at most "
-     "BUFFER.SUMS tiles",
+     "SUMS.TILES tiles",
      {{"GROUPS", 0, 16, "scale groups, at most BEATS.GROUPS"}}},
 };
 const unsigned sq_n_desc = LEN(sq_desc);

@@ -53,9 +53,11 @@ enum sq_reg_offset {
     SQ_REG_READ_BEATS = 0x50,
     SQ_REG_WRITE_BEATS = 0x54,
     SQ_REG_COUNTER_HIGH = 0x58,
-    SQ_REG_END = 0x5c,
+    SQ_REG_SCALES = 0x5c,
+    SQ_REG_SUMS = 0x60,
+    SQ_REG_END = 0x64,
 };
-enum { SQ_REG_ID_VALUE = 0x504f5453, SQ_REG_VERSION_VALUE = 4 }; // "STOP", little-endian
+enum { SQ_REG_ID_VALUE = 0x504f5453, SQ_REG_VERSION_VALUE = 5 }; // "STOP", little-endian
 
 // Counters of 64 bits, in the order of their registers from CYCLES on.
 enum sq_reg_counter {

@@ -81,7 +81,12 @@ void sq_top_layer_encode(const struct sq_top_layer *l, uint32_t word[SQ_DESC_WOR
     word[SQ_DESC_CHUNK] = l->chunk;
 }
 
-// Whether a region ends at 4 GiB or before: `beats` of an operand, `tiles` of it.
+uint64_t sq_top_transfer(const struct sq_top_room *room, unsigned part, uint64_t n)
+{
+    return (n * room->beat_nbytes[part] + room->nbytes - 1) / room->nbytes;
+}
+
+// Whether a region ends at 4 GiB or before, were each of its beats on beats of the bus of its own.
 static bool is_in_reach(const struct sq_top_room *room, const struct sq_top_layer *l, unsigned part)
 {
     const uint64_t tile = (uint64_t)l->beats * l->groups;
@@ -89,7 +94,7 @@ static bool is_in_reach(const struct sq_top_room *room, const struct sq_top_laye
     const uint64_t beats[] = {l->tiles[ROWS] * tile, l->tiles[ROWS], l->tiles[COLS] * tile,
                               l->tiles[COLS] * scales, (uint64_t)l->tiles[ROWS] * l->tiles[COLS]};
     const uint64_t room_left = (UINT64_C(1) << 32) - l->addr[part];
-    return beats[part] <= room_left / room->nbytes / room->bus_beats[part];
+    return beats[part] <= room_left / room->nbytes / sq_top_transfer(room, part, 1);
 }
 
 bool sq_top_layer_decode(const uint32_t word[SQ_DESC_WORDS], const struct sq_top_room *room,
@@ -115,14 +120,17 @@ bool sq_top_layer_decode(const uint32_t word[SQ_DESC_WORDS], const struct sq_top
     const uint64_t tiles = (uint64_t)l->block[0] * l->block[1];
     return (word[SQ_DESC_KIND] & 0xffff) == SQ_DESC_KIND_VALUE && unnamed == 0 && in_reach &&
            addresses % room->nbytes == 0 && tile > 0 && l->chunk <= l->groups && l->tiles[0] > 0 &&
-           l->tiles[1] > 0 && tiles > 0 && tile * l->block[0] <= room->depth &&
-           tile * l->block[1] <= room->depth &&
+           l->tiles[1] > 0 && tiles > 0 && tile * l->block[0] <= room->depth[SQ_TOP_ACT] &&
+           tile * l->block[1] <= room->depth[SQ_TOP_WEIGHT] &&
+           l->block[0] <= room->depth[SQ_TOP_ROW_SCALE] &&
+           (uint64_t)l->block[1] * (room->scale_once ? 1 : l->chunk) <=
+               room->depth[SQ_TOP_COL_SCALE] &&
            tiles <= (l->chunk < l->groups ? room->sum_tiles : SQ_DESC_JOB_TILES);
 }
 
 // ---- a cycle ----------------------------------------------------------------------------------------
 
-enum { CHECKS = 12 }; // cycles that the RTL looks at a descriptor
+enum { CHECKS = 14 }; // cycles that the RTL looks at a descriptor
 
 bool sq_sequencer_transfer(const struct sq_sequencer_sim *s, int32_t transfer[SQ_DMA_JOB_LEN])
 {
@@ -219,14 +227,15 @@ static bool make_transfer(struct sq_sequencer_sim *s, int32_t transfer[SQ_DMA_JO
     const uint32_t groups = sq_block_walk_groups(&s->load), beats = groups * s->layer.beats;
     const uint32_t col_scales = s->room.scale_once ? cols : cols * groups;
     const uint32_t n_beats[] = {rows * beats, rows, cols * beats, col_scales, rows * cols};
-    const uint32_t n = n_beats[s->kind] * s->room.bus_beats[s->kind];
+    const uint32_t n = (uint32_t)sq_top_transfer(&s->room, s->kind, n_beats[s->kind]);
+    const uint32_t tail = n_beats[s->kind] * s->room.beat_nbytes[s->kind] % s->room.nbytes;
     const uint32_t addr = address_of(s);
     s->next[s->kind] = addr + n * s->room.nbytes;
     transfer[SQ_DMA_FIRST] = false;
     transfer[SQ_DMA_WRITE] = is_store;
     transfer[SQ_DMA_ADDR] = (int32_t)addr;
     transfer[SQ_DMA_BEATS] = (int32_t)n;
-    transfer[SQ_DMA_DEST] = (int32_t)s->kind;
+    transfer[SQ_DMA_DEST] = (int32_t)(s->kind | tail << SQ_TOP_DEST_BITS);
     return true;
 }
 

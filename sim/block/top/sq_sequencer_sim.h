@@ -23,6 +23,8 @@ enum sq_top_part {
     SQ_TOP_SUMS, // job of the buffer of sums, for chunks behind the first of a block
     SQ_TOP_JOBS
 };
+// A destination is a part and, above these bits, the bytes that count of its last beat; 0: all.
+enum { SQ_TOP_DEST_BITS = 3 };
 
 // A layer as its descriptor says it: [0] rows, [1] columns.
 struct sq_top_layer {
@@ -50,10 +52,12 @@ void sq_block_walk_next(struct sq_block_walk *w);
 void sq_top_layer_encode(const struct sq_top_layer *l, uint32_t word[SQ_DESC_WORDS]);
 // What the halves of buffers hold, bytes of a beat of the bus, and beats of scales.
 struct sq_top_room {
-    uint32_t depth, sum_tiles, nbytes; // beats of operands; tiles of sums
+    uint32_t depth[SQ_TOP_OPERANDS], sum_tiles, nbytes; // beats of each operand; tiles of sums
     bool scale_once; // a tile of columns has a beat of scales, not each of its scale groups
-    uint32_t bus_beats[SQ_TOP_OPERANDS + 1]; // of a beat of each operand, of a tile
+    uint32_t beat_nbytes[SQ_TOP_OPERANDS + 1]; // of a beat of each operand, of a tile of outputs
 };
+// Beats of the bus of a transfer of `n` beats of an operand, which lie packed, or tiles of outputs.
+uint64_t sq_top_transfer(const struct sq_top_room *room, unsigned part, uint64_t n);
 // Whether these words are a layer that such a chip runs.
 bool sq_top_layer_decode(const uint32_t word[SQ_DESC_WORDS], const struct sq_top_room *room,
                          struct sq_top_layer *l);

@@ -16,18 +16,19 @@
 #define SCALED(high) SQ_ARRAY_DENSE, high, 8, 0, 1, SQ_COMBINE_FLOAT
 // clang-format off
 static const struct sq_point points[] = {
-    {"w8a8", true, {64, 2, 2, 4, 8, 8, DENSE, B32, 1, 32, 9, 16, 4, 400, 0}},
-    {"w4a8", true, {32, 2, 1, 4, 8, 4, DENSE, BF16, 2, 4096, 8, 4, 2, 512, 0}},
-    {"own", true, {64, 2, 2, 8, 8, 4, SQ_ARRAY_SENTINEL, 2, 8, 0, 0, SQ_COMBINE_TWO, B32, 2, 32, 9, 16, 4, 400, 0}},
-    {"nvfp4", true, {64, 2, 2, 16, 4, 4, SCALED(0), B32, 2, 32, 9, 16, 4, 400, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3, SQ_SCALED_SPLIT, BELOW_CARRY}},
-    {"sq_b", true, {32, 1, 2, 16, 4, 4, SCALED(2), BF16, 2, 32, 9, 8, 2, 400, 0, SQ_SCALED_INT4, SQ_SCALED_E4M3, SQ_SCALED_OWN}},
-    {"deep", false, {32, 8, 1, 16, 8, 4, DENSE, BF16, 2, 4096, 8, 256, 4, 256, 0}},
-    {"wide", false, {128, 4, 4, 16, 8, 8, DENSE, B32, 4, 64, 16, 64, 8, 400, 0}},
-    {"sp24", false, {32, 2, 1, 8, 8, 8, SQ_ARRAY_SP24, 1, 8, 0, 1, SQ_COMBINE_ONE, BF16, 2, 16, 4, 8, 2, 400, 0}},
-    {"split", false, {32, 2, 2, 8, 8, 4, SQ_ARRAY_SPLIT, 2, 4, 0, 1, SQ_COMBINE_ONE, SQ_OUTPUT_INT8, 4, 32, 9, 16, 4, 400, 0}},
-    {"block", true, {64, 2, 1, 32, 4, 4, SCALED(4), B32, 1, 16, 4, 4, 2, 400, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3, SQ_SCALED_BLOCK}},
-    {"nibbles", false, {32, 2, 2, 16, 4, 4, SCALED(2), SQ_OUTPUT_INT8, 4, 32, 9, 16, 4, 400, 0, SQ_SCALED_INT4, SQ_SCALED_E8M0, SQ_SCALED_SPLIT}},
-    {"scaled", false, {64, 1, 2, 8, 4, 4, SQ_ARRAY_COMPACT, 2, 8, 1, 0, SQ_COMBINE_SCALED, B32, 1, 32, 9, 16, 4, 400, 0}},
+    {"w8a8", true, {64, 2, 2, 4, 8, 8, DENSE, B32, 1, 32, 32, 32, 32, 9, 16, 4, 400, 0}},
+    {"w4a8", true, {32, 2, 1, 4, 8, 4, DENSE, BF16, 2, 4096, 4096, 4096, 4096, 8, 4, 2, 512, 0}},
+    {"own", true, {64, 2, 2, 8, 8, 4, SQ_ARRAY_SENTINEL, 2, 8, 0, 0, SQ_COMBINE_TWO, B32, 2, 32, 9, 24, 20, 9, 16, 4, 400, 0}},
+    {"nvfp4", true, {64, 2, 2, 16, 4, 4, SCALED(0), B32, 2, 32, 32, 32, 32, 9, 16, 4, 400, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3, SQ_SCALED_SPLIT, BELOW_CARRY}},
+    {"sq_b", true, {32, 1, 2, 16, 4, 4, SCALED(2), BF16, 2, 32, 32, 32, 32, 9, 8, 2, 400, 0, SQ_SCALED_INT4, SQ_SCALED_E4M3, SQ_SCALED_OWN}},
+    {"deep", false, {32, 8, 1, 16, 8, 4, DENSE, BF16, 2, 4096, 4096, 4096, 4096, 8, 256, 4, 256, 0}},
+    {"wide", false, {128, 4, 4, 16, 8, 8, DENSE, B32, 4, 64, 64, 64, 64, 16, 64, 8, 400, 0}},
+    {"broad", false, {512, 4, 4, 16, 8, 4, DENSE, BF16, 4, 64, 16, 128, 16, 16, 8, 4, 400, 0}},
+    {"sp24", false, {32, 2, 1, 8, 8, 8, SQ_ARRAY_SP24, 1, 8, 0, 1, SQ_COMBINE_ONE, BF16, 2, 16, 16, 16, 16, 4, 8, 2, 400, 0}},
+    {"split", false, {32, 2, 2, 8, 8, 4, SQ_ARRAY_SPLIT, 2, 4, 0, 1, SQ_COMBINE_ONE, SQ_OUTPUT_INT8, 4, 32, 32, 32, 32, 9, 16, 4, 400, 0}},
+    {"block", true, {64, 3, 1, 32, 4, 4, SCALED(4), B32, 1, 16, 16, 16, 16, 4, 4, 2, 400, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3, SQ_SCALED_BLOCK}},
+    {"nibbles", false, {32, 2, 2, 16, 4, 4, SCALED(2), SQ_OUTPUT_INT8, 4, 32, 32, 32, 32, 9, 16, 4, 400, 0, SQ_SCALED_INT4, SQ_SCALED_E8M0, SQ_SCALED_SPLIT}},
+    {"scaled", false, {64, 1, 2, 8, 4, 4, SQ_ARRAY_COMPACT, 2, 8, 1, 0, SQ_COMBINE_SCALED, B32, 1, 32, 32, 32, 32, 9, 16, 4, 400, 0}},
 };
 // clang-format on
 
@@ -121,11 +122,11 @@ static const struct sq_timing timing = {sizeof(struct sq_top_sim), comb, sq_top_
 // clang-format off
 // Parts of the chip of the defaults of sq_top, a part of a line; they take no weights.
 static const struct sq_area_unit area[] = {
-    {"sequencer", "sq_sequencer", 0, false, {{"DataW", 64}, {"Depth", 64}}},
+    {"sequencer", "sq_sequencer", 0, false, {{"DataW", 64}, {"ActDepth", 64}}},
     {"block_walk", "sq_block_walk", 0, false, {{0}}},
-    {"top_regs", "sq_top_regs", 0, false, {{"BankLen", 4}, {"Depth", 64}}},
+    {"top_regs", "sq_top_regs", 0, false, {{"BankLen", 4}, {"ActDepth", 64}}},
     {"top_operand", "sq_top_operand", 0, false, {{"DataW", 64}, {"Width", 64}, {"Depth", 16}}},
-    {"widen", "sq_widen", 0, false, {{"WordW", 32}, {"Ratio", 2}}},
+    {"gear", "sq_gear", 0, false, {{"InW", 64}, {"OutW", 144}}},
     {"fifo", "sq_fifo", 0, false, {{"Width", 64}, {"Depth", 16}}},
 };
 // clang-format on
@@ -134,10 +135,11 @@ const struct sq_block sq_top_block = {
     .name = "top",
     .top = "sq_top",
     .group = "layer",
-    .param = {"DataW",       "Rows",     "Cols",       "BankLen",     "ActW",  "WeightW", "Layout",
-              "HighPerBank", "HighW",    "OnActs",     "OneAcc",      "Form",  "OutKind", "PortLen",
-              "Depth",       "SumTiles", "MaxBurst",   "Outstanding", "Quiet", "Macro",   "Element",
-              "Scale",       "High",     "CountStart", NULL},
+    .param = {"DataW",    "Rows",        "Cols",        "BankLen",  "ActW",        "WeightW",
+              "Layout",   "HighPerBank", "HighW",       "OnActs",   "OneAcc",      "Form",
+              "OutKind",  "PortLen",     "ActDepth",    "RowDepth", "WeightDepth", "ColDepth",
+              "SumTiles", "MaxBurst",    "Outstanding", "Quiet",    "Macro",       "Element",
+              "Scale",    "High",        "CountStart",  NULL},
     .points = points,
     .n_points = SQ_LEN(points),
     .area = area,

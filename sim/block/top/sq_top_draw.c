@@ -29,13 +29,19 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 // K beyond half a buffer comes in chunks; others may, too. Then sums limit the tiles of a block, else a job does.
 void sq_top_draw_shape(const unsigned *value, struct sq_rng *rng, struct sq_top_layer *l)
 {
-    const uint32_t depth = value[SQ_TOP_DEPTH], k_max = SQ_DRAWN_K / value[SQ_TOP_BANK_LEN];
+    const uint32_t *const of = value + SQ_TOP_DEPTH;
+    const uint32_t depth = smaller(of[SQ_TOP_ACT], of[SQ_TOP_WEIGHT]),
+                   k_max = SQ_DRAWN_K / value[SQ_TOP_BANK_LEN];
     l->groups = up_to(rng, sq_rng_below(rng, 2) ? 1 : 6);
     l->chunk = sq_rng_below(rng, 2) ? l->groups : up_to(rng, l->groups);
+    l->chunk = smaller(l->chunk, sq_top_is_scaled(value) ? l->chunk : of[SQ_TOP_COL_SCALE]);
     const uint32_t most = smaller(depth / l->chunk, smaller(k_max, 2 * depth) / l->groups);
     l->beats = up_to(rng, sq_rng_below(rng, 4) ? smaller(4, most) : most);
-    const uint32_t room = depth / (l->beats * l->chunk);
+    const uint32_t scales = sq_top_is_scaled(value) ? 1 : l->chunk;
     for (unsigned a = 0; a < 2; a++) {
+        const uint32_t fit = of[a == ROWS ? SQ_TOP_ACT : SQ_TOP_WEIGHT] / (l->beats * l->chunk);
+        const uint32_t room =
+            smaller(fit, a == ROWS ? of[SQ_TOP_ROW_SCALE] : of[SQ_TOP_COL_SCALE] / scales);
         const uint32_t lines = value[a == ROWS ? SQ_TOP_ROWS : SQ_TOP_COLS];
         l->tiles[a] = up_to(rng, smaller(SQ_DRAWN_LINES / lines, 6));
         l->block[a] = up_to(rng, room < 7 ? room : sq_rng_below(rng, 8) ? 7 : room);
@@ -168,7 +174,7 @@ struct sq_top_given sq_top_draw_image(const unsigned *value, struct sq_rng *rng,
     struct sq_top_given image = {.word = to->word, .want = to->want};
     image.descriptor = place(value, rng, &at, 4 * SQ_DESC_WORDS);
     for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
-        l->addr[i] = place(value, rng, &at, sq_top_nbytes(value, l, (enum sq_top_part)i));
+        l->addr[i] = place(value, rng, &at, (uint32_t)sq_top_nbytes(value, l, (enum sq_top_part)i));
     assert(at <= 4 * SQ_DRAWN_WORDS);
     for (uint32_t i = 0; i < at / 4; i++)
         to->word[i] = (int32_t)(uint32_t)sq_rng_next(rng); // also padding
@@ -177,7 +183,7 @@ struct sq_top_given sq_top_draw_image(const unsigned *value, struct sq_rng *rng,
     memcpy(to->word + image.descriptor / 4, word, sizeof word);
     image.n_words = at / 4;
     image.out = l->addr[SQ_TOP_STORE];
-    image.n_want = sq_top_nbytes(value, l, SQ_TOP_STORE) / 4;
+    image.n_want = (uint32_t)sq_top_nbytes(value, l, SQ_TOP_STORE) / 4;
     assert(image.n_want <= SQ_DRAWN_OUT_WORDS);
     image.status = draw_want(value, rng, l, &x, wrong, to);
     return image;

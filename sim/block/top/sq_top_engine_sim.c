@@ -57,15 +57,16 @@ static bool end_group(struct sq_top_engine *e, unsigned side)
 
 static void push_kept(struct sq_top_engine *e, const float *sums)
 {
-    assert(e->n_kept < 2 * SQ_TOP_SUMS_MAX);
-    memcpy(e->kept[e->n_kept++], sums, sizeof *e->kept);
+    assert(e->n_kept < SQ_LEN(e->kept));
+    memcpy(e->kept[(e->first_kept + e->n_kept++) % SQ_LEN(e->kept)], sums, sizeof *e->kept);
 }
 
 static void pop_kept(struct sq_top_engine *e, float *sums)
 {
     assert(e->n_kept > 0);
-    memcpy(sums, e->kept[0], sizeof *e->kept);
-    memmove(e->kept, e->kept + 1, --e->n_kept * sizeof *e->kept);
+    memcpy(sums, e->kept[e->first_kept], sizeof *e->kept);
+    e->first_kept = (e->first_kept + 1) % SQ_LEN(e->kept);
+    e->n_kept--;
 }
 
 // ---- operands ---------------------------------------------------------------------------------------
@@ -119,10 +120,24 @@ static void put_outputs(struct sq_top_engine *e)
     (void)sq_output_end(&e->c, e->scale[0].beat, e->y, y);
     for (uint32_t w = 0; w < n; w++) {
         assert(e->n_words < SQ_TOP_OUTPUTS_AHEAD);
-        struct sq_top_output_word *const word = &e->word[e->n_words++];
+        struct sq_top_output_word *const word =
+            &e->word[(e->first_word + e->n_words++) % SQ_TOP_OUTPUTS_AHEAD];
         memcpy(word->y, y + w * len, len * sizeof *y);
-        word->errors = e->scale[0].ends_job && w + 1 == n ? e->errors : 0;
+        word->ends_job = e->scale[0].ends_job && w + 1 == n;
+        word->errors = word->ends_job ? e->errors : 0;
     }
+}
+
+const struct sq_top_output_word *sq_top_engine_word(const struct sq_top_engine *e)
+{
+    assert(e->n_words > 0);
+    return &e->word[e->first_word];
+}
+
+void sq_top_engine_word_leaves(struct sq_top_engine *e)
+{
+    e->first_word = (e->first_word + 1) % SQ_TOP_OUTPUTS_AHEAD;
+    e->n_words--;
 }
 
 static void put_keeps(struct sq_top_engine *e)
@@ -181,7 +196,7 @@ static void combine(struct sq_top_engine *e)
         e->errors = 0;
     e->n_sums--;
     e->n_scales--;
-    memmove(e->sums, e->sums + 1, (SQ_TOP_GROUPS_AHEAD - 1) * sizeof *e->sums);
+    memmove(e->sums, e->sums + 1, (e->n_sums + (e->beats > 0)) * sizeof *e->sums);
     memmove(e->scale, e->scale + 1, e->n_scales * sizeof *e->scale);
 }
 

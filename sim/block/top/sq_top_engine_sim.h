@@ -8,7 +8,7 @@
 
 enum {
     SQ_TOP_GROUPS_AHEAD = 16,
-    SQ_TOP_OUTPUTS_AHEAD = 1024,
+    SQ_TOP_OUTPUTS_AHEAD = 4096,
     SQ_TOP_SUMS_MAX = 64, // tiles of a half
     SQ_TOP_ENGINE_NBYTES = 4096
 };
@@ -37,14 +37,15 @@ struct sq_top_engine {
     } job[2][4];
     uint32_t n_jobs[2], done[2];
     float y[SQ_TOP_PES_MAX];
-    float kept[2 * SQ_TOP_SUMS_MAX][SQ_TOP_PES_MAX]; // tiles between chunks, the oldest first
-    uint32_t n_kept;
+    float kept[2 * SQ_TOP_SUMS_MAX][SQ_TOP_PES_MAX]; // tiles between chunks, around
+    uint32_t first_kept, n_kept;
     uint32_t errors; // of the job up to here
     struct sq_top_output_word {
-        int32_t y[SQ_TOP_PES_MAX];
+        int32_t y[SQ_TOP_PORT_MAX];
         uint32_t errors; // with the last word of a job
-    } word[SQ_TOP_OUTPUTS_AHEAD];
-    uint32_t n_words;
+        bool ends_job;
+    } word[SQ_TOP_OUTPUTS_AHEAD]; // around
+    uint32_t first_word, n_words;
     struct sq_top_keep {
         uint32_t errors; // the same of beats of sums
         bool last;
@@ -52,6 +53,9 @@ struct sq_top_engine {
     uint32_t n_keeps;
 };
 
+// The word of outputs that leaves next, and is gone then.
+const struct sq_top_output_word *sq_top_engine_word(const struct sq_top_engine *e);
+void sq_top_engine_word_leaves(struct sq_top_engine *e);
 void sq_top_engine_init(struct sq_top_engine *e, const unsigned *value);
 uint32_t sq_top_engine_slots(const struct sq_top_engine *e); // beats of sums of a tile
 bool sq_top_engine_keeps(const struct sq_top_engine *e);     // one leaves in this cycle

@@ -156,14 +156,15 @@ static void set_size(uint32_t *word, uint32_t rows, uint32_t cols, uint32_t grou
 // Tiles of an operand of 2^16 beats each that are 4 GiB.
 static uint32_t tiles_of_all(const struct sq_top_room *room, enum sq_top_part part)
 {
-    return (65536 / room->nbytes + room->bus_beats[part] - 1) / room->bus_beats[part];
+    const uint32_t beats = (uint32_t)sq_top_transfer(room, part, 1);
+    return (65536 / room->nbytes + beats - 1) / beats;
 }
 
 // Columns with which the outputs of MANY rows are 2^32 beats of the bus and a few, or as near as it gets.
 enum { MANY = 0xc000 };
 static uint32_t cols_beyond(const struct sq_top_room *room)
 {
-    const uint64_t row = (uint64_t)MANY * room->bus_beats[SQ_TOP_STORE];
+    const uint64_t row = MANY * sq_top_transfer(room, SQ_TOP_STORE, 1);
     const uint64_t cols = ((UINT64_C(1) << 32) + row - 1) / row;
     return cols < 0xffff ? (uint32_t)cols : 0xffff;
 }
@@ -176,16 +177,22 @@ static void set_tiles(uint32_t *word, uint32_t rows, uint32_t cols)
     word[SQ_DESC_BLOCK] = rows << 16 | cols;
 }
 
+static uint32_t at_most_256(uint32_t n)
+{
+    return n < 256 ? n : 256;
+}
+
 static void spoil_descriptor(uint32_t *word, enum way way, const struct sq_top_room *room)
 {
     const uint32_t beats = word[SQ_DESC_BEATS] & 0xffff;
-    const uint32_t fits = room->depth / (beats * word[SQ_DESC_CHUNK]);
+    const uint32_t chunk = beats * (word[SQ_DESC_CHUNK] & 0xffff);
+    const uint32_t fits[2] = {room->depth[SQ_TOP_ACT] / chunk, room->depth[SQ_TOP_WEIGHT] / chunk};
     switch (way) {
     case WIDE_ROWS:
-        word[SQ_DESC_BLOCK] = (word[SQ_DESC_BLOCK] & 0xffff0000u) | (fits + 1);
+        word[SQ_DESC_BLOCK] = (word[SQ_DESC_BLOCK] & 0xffff0000u) | (fits[ROWS] + 1);
         break;
     case WIDE_COLS:
-        word[SQ_DESC_BLOCK] = (word[SQ_DESC_BLOCK] & 0xffff) | (fits + 1) << 16;
+        word[SQ_DESC_BLOCK] = (word[SQ_DESC_BLOCK] & 0xffff) | (fits[COLS] + 1) << 16;
         break;
     case MANY_SUMS:
         word[SQ_DESC_BEATS] = 2u << 16 | beats;
@@ -207,8 +214,8 @@ static void spoil_descriptor(uint32_t *word, enum way way, const struct sq_top_r
         set_tiles(word, room->sum_tiles / 2 + 1, 2);
         break;
     case FULL_BUFFERS: // or as many as may be: of half a buffer of 256 beats the low 16 bits are 0
-        set_tiles(word, room->depth < 256 ? room->depth : 256,
-                  room->depth < 256 ? room->depth : 256);
+        set_tiles(word, at_most_256(room->depth[SQ_TOP_ACT]),
+                  at_most_256(room->depth[SQ_TOP_WEIGHT]));
         break;
     case MANY_OUT:
         set_size(word, MANY, cols_beyond(room), 1, 1);
@@ -233,7 +240,8 @@ static void spoil_descriptor(uint32_t *word, enum way way, const struct sq_top_r
 
 static uint32_t region_beats(const struct host *h, const struct sq_top_layer *l, unsigned i)
 {
-    return (i == 0 ? 4 * SQ_DESC_WORDS : sq_top_nbytes(h->value, l, (enum sq_top_part)(i - 1))) /
+    return (uint32_t)(i == 0 ? 4 * SQ_DESC_WORDS
+                             : sq_top_nbytes(h->value, l, (enum sq_top_part)(i - 1))) /
            nbytes(h);
 }
 
@@ -303,9 +311,13 @@ static struct sq_top_layer deep_layer(const unsigned *value, uint32_t number)
 {
     struct sq_top_layer l = short_layer;
     l.groups = 1;
-    l.beats = number == 0 ? value[SQ_TOP_DEPTH] : 1;
+    const unsigned *const depth = value + SQ_TOP_DEPTH;
+    const bool is_act_short = depth[SQ_TOP_ACT] < depth[SQ_TOP_WEIGHT];
+    l.beats = number == 0 ? depth[is_act_short ? SQ_TOP_ACT : SQ_TOP_WEIGHT] : 1;
     l.tiles[ROWS] = l.block[ROWS] = number == 0 ? 1 : 8;
-    l.tiles[COLS] = l.block[COLS] = number == 0 ? 1 : value[SQ_TOP_DEPTH];
+    const bool has_fewer = depth[SQ_TOP_COL_SCALE] < depth[SQ_TOP_WEIGHT];
+    l.tiles[COLS] = l.block[COLS] =
+        number == 0 ? 1 : depth[has_fewer ? SQ_TOP_COL_SCALE : SQ_TOP_WEIGHT];
     return l;
 }
 
@@ -328,17 +340,24 @@ static uint32_t *descriptor_of(struct host *h)
     return (uint32_t *)h->drawn.word + (h->work.image.descriptor - h->base) / 4;
 }
 
-// Moves a region to the end of memory, or `beyond` bytes further. One that is no longer than that gets a tile
-// more before.
+// Bytes of a region whose beats lie on beats of the bus of their own.
+static uint32_t reach(const struct host *h, const struct sq_top_layer *l, enum sq_top_part part)
+{
+    const struct sq_top_room room = sq_top_room(h->value);
+    return sq_top_beats(h->value, l, part) * (uint32_t)sq_top_transfer(&room, part, 1) * nbytes(h);
+}
+
+// Moves a region to the end of memory, or `beyond` bytes further, were it that long. One that is no longer than that
+// gets a tile more before.
 static void move_to_end(struct host *h, enum sq_top_part part, uint32_t beyond)
 {
     uint32_t *const word = descriptor_of(h), *const addr = &word[address_word[part]];
     struct sq_top_layer l = layer_of(h->value, word);
-    if (sq_top_nbytes(h->value, &l, part) <= beyond) {
+    if (reach(h, &l, part) <= beyond) {
         word[SQ_DESC_TILES] += 1u << 16 | 1;
         l = layer_of(h->value, word);
     }
-    const uint32_t n = sq_top_nbytes(h->value, &l, part);
+    const uint32_t n = reach(h, &l, part);
     h->work.moved = (struct moved){.from = *addr, .to = beyond - n, .nbytes = n};
     *addr = h->work.moved.to;
     if (part == SQ_TOP_STORE)

@@ -32,10 +32,13 @@ const struct sq_block *sq_top_engine_block(const unsigned *v)
 
 struct sq_top_room sq_top_room(const unsigned *v)
 {
-    struct sq_top_room room = {
-        v[SQ_TOP_DEPTH], v[SQ_TOP_SUM_TILES], v[SQ_TOP_DATA_W] / 8, sq_top_is_scaled(v), {0}};
+    struct sq_top_room room = {.sum_tiles = v[SQ_TOP_SUM_TILES],
+                               .nbytes = v[SQ_TOP_DATA_W] / 8,
+                               .scale_once = sq_top_is_scaled(v)};
     for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
-        room.bus_beats[i] = sq_top_bus_beats(v, (enum sq_top_part)i);
+        room.beat_nbytes[i] = (sq_top_bits(v, (enum sq_top_part)i) + 7) / 8;
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
+        room.depth[i] = v[SQ_TOP_DEPTH + i];
     return room;
 }
 
@@ -179,11 +182,6 @@ uint32_t sq_top_bits(const unsigned *v, enum sq_top_part part)
                                 : s.part[part].bits;
 }
 
-uint32_t sq_top_bus_beats(const unsigned *v, enum sq_top_part part)
-{
-    return (sq_top_bits(v, part) + v[SQ_TOP_DATA_W] - 1) / v[SQ_TOP_DATA_W];
-}
-
 uint32_t sq_top_beats(const unsigned *v, const struct sq_top_layer *l, enum sq_top_part part)
 {
     const uint32_t tile = l->beats * l->groups, scales = sq_top_is_scaled(v) ? 1 : l->groups;
@@ -192,9 +190,40 @@ uint32_t sq_top_beats(const unsigned *v, const struct sq_top_layer *l, enum sq_t
     return beats[part];
 }
 
-uint32_t sq_top_nbytes(const unsigned *v, const struct sq_top_layer *l, enum sq_top_part part)
+// n in pieces of at most `most`: how many of the whole ones [0] and of the last one [1], and their sizes.
+struct pieces {
+    uint32_t n[2], size[2];
+};
+static struct pieces pieces_of(uint32_t n, uint32_t most)
 {
-    return sq_top_beats(v, l, part) * sq_top_bus_beats(v, part) * (v[SQ_TOP_DATA_W] / 8);
+    const uint32_t whole = (n - 1) / most;
+    return (struct pieces){{whole, 1}, {most, n - whole * most}};
+}
+
+// Beats of an operand in a tile, along K; of scales one for each scale group, or one.
+static struct pieces beats_along(const struct sq_top_room *room, const struct sq_top_layer *l,
+                                 enum sq_top_part part)
+{
+    const bool is_once = part == SQ_TOP_ROW_SCALE || (part == SQ_TOP_COL_SCALE && room->scale_once);
+    struct pieces p = pieces_of(is_once ? 1 : l->groups, is_once ? 1 : l->chunk);
+    for (unsigned i = 0; i < 2; i++)
+        p.size[i] *= part & 1 ? 1 : l->beats;
+    return p;
+}
+
+uint64_t sq_top_nbytes(const unsigned *v, const struct sq_top_layer *l, enum sq_top_part part)
+{
+    const struct sq_top_room room = sq_top_room(v);
+    const struct pieces rows = pieces_of(l->tiles[ROWS], l->block[ROWS]);
+    const struct pieces cols = pieces_of(l->tiles[COLS], l->block[COLS]);
+    const struct pieces *const blocks = part >= SQ_TOP_WEIGHT ? &cols : &rows;
+    const struct pieces of = part == SQ_TOP_STORE ? rows : beats_along(&room, l, part);
+    uint64_t n = 0;
+    for (unsigned i = 0; i < 4;
+         i++) // of blocks, of what each consists of: the whole ones and the last
+        n += (uint64_t)blocks->n[i & 1] * of.n[i >> 1] *
+             sq_top_transfer(&room, part, (uint64_t)blocks->size[i & 1] * of.size[i >> 1]);
+    return n * room.nbytes;
 }
 
 void sq_top_put_bits(int32_t *word, uint32_t at, unsigned width, int32_t value)
@@ -231,42 +260,38 @@ void sq_top_unpack(const struct sq_top_beat_shape *s, const int32_t *word, int32
     }
 }
 
-static void pack(const struct sq_top_beat_shape *s, const int32_t *beat, int32_t *word)
+static void pack(const struct sq_top_beat_shape *s, const int32_t *beat, int32_t *word, uint32_t at)
 {
-    uint32_t at = 0;
     for (unsigned f = 0; f < s->n; f++)
         for (size_t i = 0; i < s->field[f].count; i++, at += s->field[f].width)
             sq_top_put_bits(word, at, s->field[f].width, *beat++);
 }
 
-// Which beat of its region group `group` of a tile begins at, where a group has `len` of them.
-static uint32_t place_of(const struct sq_top_layer *l, unsigned axis, uint32_t tile, uint32_t group,
-                         uint32_t len)
+static uint32_t smaller(uint32_t a, uint32_t b)
 {
-    const uint32_t first = tile - tile % l->block[axis], left = l->tiles[axis] - first;
-    const uint32_t n = left < l->block[axis] ? left : l->block[axis]; // tiles of the block
-    const uint32_t chunk = group - group % l->chunk, rest = l->groups - chunk;
-    const uint32_t groups = rest < l->chunk ? rest : l->chunk;
-    return (first * l->groups + n * chunk + tile % l->block[axis] * groups + group % l->chunk) *
-           len;
+    return a < b ? a : b;
 }
 
 void sq_top_put_operand(const unsigned *v, const struct sq_top_layer *l,
                         const struct sq_top_operands *x, enum sq_top_part part, int32_t *word)
 {
-    const struct sq_top_shape s = sq_top_shape(v);
-    const uint32_t words = sq_top_bus_beats(v, part) * v[SQ_TOP_DATA_W] / 32;
-    const uint32_t n = sq_top_beats(v, l, part), len = part & 1 ? 1 : l->beats; // of a group
+    const struct sq_top_shape shape = sq_top_shape(v);
+    const struct sq_top_beat_shape *const s = &shape.part[part];
+    const struct sq_top_room room = sq_top_room(v);
+    const struct pieces along = beats_along(&room, l, part);
     const unsigned axis = part >= SQ_TOP_WEIGHT;
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t group = i / len;
-        const uint32_t place =
-            part == SQ_TOP_ROW_SCALE || (part == SQ_TOP_COL_SCALE && s.is_scaled)
-                ? i
-                : place_of(l, axis, group / l->groups, group % l->groups, len) + i % len;
-        pack(&s.part[part], x->beat[part] + (size_t)i * s.part[part].len,
-             word + (size_t)place * words);
-    }
+    const uint32_t all = along.n[0] * along.size[0] + along.size[1];
+    for (uint32_t first = 0; first < l->tiles[axis]; first += l->block[axis])
+        for (uint32_t chunk = 0; chunk < all; chunk += along.size[0]) {
+            const uint32_t tiles = smaller(l->block[axis], l->tiles[axis] - first);
+            const uint32_t beats = smaller(along.size[0], all - chunk);
+            for (uint32_t i = 0; i < tiles * beats; i++) {
+                const size_t beat = (size_t)(first + i / beats) * all + chunk + i % beats;
+                const uint64_t at = (uint64_t)i * room.beat_nbytes[part];
+                pack(s, x->beat[part] + beat * s->len, word + at / 4, at % 4 * 8);
+            }
+            word += sq_top_transfer(&room, part, (uint64_t)tiles * beats) * (room.nbytes / 4);
+        }
 }
 
 // ---- values -----------------------------------------------------------------------------------------
@@ -397,7 +422,8 @@ static void golden_groups(struct golden *g, uint32_t row_tile, uint32_t col_tile
     }
 }
 
-static void golden_tile(struct golden *g, uint32_t row_tile, uint32_t col_tile, int32_t *word)
+static void golden_tile(struct golden *g, uint32_t row_tile, uint32_t col_tile, int32_t *word,
+                        uint32_t at)
 {
     const unsigned n = g->s.output.rows * g->s.output.cols, bits = sq_top_out_bits(g->v);
     int32_t scale[1 + 4 * SQ_TOP_PES_MAX], out[SQ_TOP_PES_MAX];
@@ -408,20 +434,25 @@ static void golden_tile(struct golden *g, uint32_t row_tile, uint32_t col_tile, 
         golden_groups(g, row_tile, col_tile, scale, y);
     (void)sq_output_end(&g->s.output, scale, y, out);
     for (unsigned i = 0; i < n; i++)
-        sq_top_put_bits(word, i * bits, bits, out[i]);
+        sq_top_put_bits(word, at + i * bits, bits, out[i]);
 }
 
 uint32_t sq_top_golden(const unsigned *v, const struct sq_top_layer *l,
                        const struct sq_top_operands *x, int32_t *word)
 {
     struct golden g = {.v = v, .l = l, .x = x, .s = sq_top_shape(v)};
+    const struct sq_top_room room = sq_top_room(v);
     struct sq_block_walk w;
     for (sq_block_walk_start(&w, l); w.is_active; sq_block_walk_next(&w)) {
         if (!sq_block_walk_is_last(&w))
             continue;
         const uint32_t rows = sq_block_walk_tiles(&w, ROWS), cols = sq_block_walk_tiles(&w, COLS);
-        for (uint32_t i = 0; i < rows * cols; i++, word += sq_top_bits(v, SQ_TOP_STORE) / 32)
-            golden_tile(&g, w.done[ROWS] + i / cols, w.done[COLS] + i % cols, word);
+        for (uint32_t i = 0; i < rows * cols; i++) {
+            const uint64_t at = (uint64_t)i * room.beat_nbytes[SQ_TOP_STORE];
+            golden_tile(&g, w.done[ROWS] + i / cols, w.done[COLS] + i % cols, word + at / 4,
+                        at % 4 * 8);
+        }
+        word += sq_top_transfer(&room, SQ_TOP_STORE, rows * cols) * (room.nbytes / 4);
     }
     return g.errors;
 }

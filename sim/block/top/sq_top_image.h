@@ -10,7 +10,8 @@
 //   out        tile after tile in the order in which they are computed: [rows][cols] outputs
 // A beat of the plain operand is [lines of a tile][bank] codes; of the coded one [lines] low codes, [lines] high
 // codes, [lines] mask bits or nibbles, as far as the layout has them (sq_array.h). The first lies in the low
-// bits; a beat of an operand is padded to whole beats of the bus.
+// bits. A beat is padded to whole bytes, and beats lie packed, one behind the other; what a transfer of the DMA
+// reads or writes, a chunk of a block, is padded to whole beats of the bus.
 // On a chip of block-scaled formats (its form is FLOAT) a scale group is a block. A beat of either operand is a
 // block of all lines as sq_engine_scaled takes it: [lines] codes, high codes, mask bits, scales, scales of high
 // codes, places, as far as the format has them. What stands above the blocks is row_scale and col_scale: a
@@ -41,7 +42,8 @@ enum {
     SQ_TOP_FORM,
     SQ_TOP_OUT_KIND,
     SQ_TOP_PORT_LEN,
-    SQ_TOP_DEPTH,
+    SQ_TOP_DEPTH, // of each operand, as enum sq_top_part has them
+    SQ_TOP_DEPTH_END = SQ_TOP_DEPTH + SQ_TOP_OPERANDS - 1,
     SQ_TOP_SUM_TILES,
     SQ_TOP_MAX_BURST,
     SQ_TOP_OUTSTANDING,
@@ -53,7 +55,13 @@ enum {
     SQ_TOP_COUNT_START, // where counters begin: other than 0 in tests of their carries
     SQ_TOP_PARAMS
 };
-enum { SQ_TOP_PES_MAX = 64, SQ_TOP_WORDS_MAX = 40, SQ_TOP_DEPTH_MAX = 4096 };
+enum {
+    SQ_TOP_PES_MAX = 1024, // sums of a tile
+    SQ_TOP_WORDS_MAX = 144,
+    SQ_TOP_DEPTH_MAX = 32768,
+    SQ_TOP_HALF_NBYTES = 1 << 19, // of half a buffer
+    SQ_TOP_PORT_MAX = 64          // outputs of a word, of 8 bits at least
+};
 enum { SQ_TOP_BEAT_MAX = 32 * SQ_TOP_WORDS_MAX }; // integers of a beat, of a bit at least
 
 unsigned sq_top_out_bits(const unsigned *value);
@@ -61,10 +69,9 @@ struct sq_top_room sq_top_room(const unsigned *value);
 struct sq_output_config sq_top_output(const unsigned *value);
 // Bits of a beat of an operand; of a tile of outputs.
 uint32_t sq_top_bits(const unsigned *value, enum sq_top_part part);
-uint32_t sq_top_bus_beats(const unsigned *value, enum sq_top_part part);
 // Beats of an operand in the whole layer; tiles of outputs.
 uint32_t sq_top_beats(const unsigned *value, const struct sq_top_layer *l, enum sq_top_part part);
-uint32_t sq_top_nbytes(const unsigned *value, const struct sq_top_layer *l, enum sq_top_part part);
+uint64_t sq_top_nbytes(const unsigned *value, const struct sq_top_layer *l, enum sq_top_part part);
 
 // The engine in it and its parameters: sq_engine_array_block, sq_engine_scaled_block.
 const struct sq_block *sq_top_engine_block(const unsigned *value);

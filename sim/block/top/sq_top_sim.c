@@ -13,35 +13,63 @@ enum { R, B, LITE_AW, LITE_W, LITE_AR }; // replies
 enum { JOB, ACT, WEIGHT, SCALE };        // of the engine
 enum { ROW, COL, BEAT };                 // counters of a buffer
 
-// ---- words put together -----------------------------------------------------------------------------
+// ---- words of another width -------------------------------------------------------------------------
 
-static bool widen_takes(const struct sq_widen_sim *w, bool out_ready)
+static bool gear_offers(const struct sq_gear_sim *g)
 {
-    return !w->full || out_ready;
+    return g->level >= g->out;
 }
 
-static void widen_clock(struct sq_widen_sim *w, const int32_t *in, bool poison, bool last,
-                        bool out_ready)
+static bool gear_ends(const struct sq_gear_sim *g) // with the word that it offers
 {
-    if (!widen_takes(w, out_ready))
+    return !g->has_begun && g->level == g->out;
+}
+
+static uint32_t gear_left(const struct sq_gear_sim *g, bool out_ready)
+{
+    return g->level - (gear_offers(g) && out_ready ? g->out : 0);
+}
+
+static bool gear_takes(const struct sq_gear_sim *g, bool out_ready)
+{
+    return gear_left(g, out_ready) < (g->has_begun ? g->out : 1);
+}
+
+// in: a word that comes, `nbytes` of it count and end with a multiple of `pad` bytes; NULL: none. data: NULL, it
+// has no value.
+struct gear_in {
+    const void *data;
+    uint32_t nbytes, pad;
+    bool poison, last;
+};
+
+static void gear_clock(struct sq_gear_sim *g, const struct gear_in *in, bool out_ready)
+{
+    const uint32_t left = gear_left(g, out_ready);
+    const bool leaves = left < g->level, takes = in && gear_takes(g, out_ready);
+    if (leaves) {
+        memmove(g->data, g->data + g->out, left);
+        g->poison = g->last_poison;
+    }
+    g->level = left;
+    if (!takes)
         return;
-    w->full = false;
-    if (!in)
+    g->poison = in->poison || (left > 0 && g->poison);
+    g->last_poison = in->poison;
+    g->has_begun = !in->last;
+    g->level = (left + in->nbytes + in->pad - 1) / in->pad * in->pad;
+    assert(g->level <= sizeof g->data || !in->data);
+    if (!in->data)
         return;
-    w->poison = poison || (w->count > 0 && w->poison);
-    w->last = last;
-    for (uint32_t i = 0; i < w->bits; i += 8)
-        sq_top_put_bits(w->word, w->count * w->bits + i, 8, sq_top_get_bits(in, i, 8));
-    w->count++;
-    w->full = w->count == w->ratio;
-    w->count = w->full ? 0 : w->count;
+    memcpy(g->data + left, in->data, in->nbytes);
+    memset(g->data + left + in->nbytes, 0, g->level - left - in->nbytes);
 }
 
 // ---- an operand -------------------------------------------------------------------------------------
 
 static bool operand_takes(const struct sq_operand_sim *o)
 {
-    return widen_takes(&o->widen, sq_operand_buffer_has_room(&o->buffer));
+    return gear_takes(&o->gear, sq_operand_buffer_has_room(&o->buffer));
 }
 
 // The place that is read goes into a queue, before the half may be filled again.
@@ -55,7 +83,8 @@ static void read_place(struct sq_operand_sim *o, bool leaves)
     if (!sq_operand_buffer_reads(&o->buffer))
         return;
     assert(place < SQ_TOP_DEPTH_MAX && left < 2);
-    o->out[left] = o->half[o->buffer.read][place];
+    memcpy(o->out[left].word, o->half[o->buffer.read].data + place * o->gear.out, o->gear.out);
+    o->out[left].poison = o->half[o->buffer.read].poison[place];
     for (int i = BEAT; i >= ROW; i--) {
         if (++o->at[i] < o->n[i])
             return;
@@ -65,13 +94,12 @@ static void read_place(struct sq_operand_sim *o, bool leaves)
 
 static void fill_place(struct sq_operand_sim *o)
 {
-    if (!o->widen.full || !sq_operand_buffer_has_room(&o->buffer))
+    if (!gear_offers(&o->gear) || !sq_operand_buffer_has_room(&o->buffer))
         return;
-    assert(o->fill < SQ_TOP_DEPTH_MAX);
-    struct sq_top_beat *const beat = &o->half[o->buffer.fill][o->fill];
-    memcpy(beat->word, o->widen.word, sizeof beat->word);
-    beat->poison = o->widen.poison;
-    o->fill = o->widen.last ? 0 : o->fill + 1;
+    assert(o->fill < SQ_TOP_DEPTH_MAX && (o->fill + 1) * o->gear.out <= SQ_TOP_HALF_NBYTES);
+    memcpy(o->half[o->buffer.fill].data + o->fill * o->gear.out, o->gear.data, o->gear.out);
+    o->half[o->buffer.fill].poison[o->fill] = o->gear.poison;
+    o->fill = gear_ends(&o->gear) ? 0 : o->fill + 1;
 }
 
 // What a buffer is told: the job of `s`, as sq_top.sv wires it.
@@ -85,13 +113,16 @@ static void operand_clock(struct sq_operand_sim *o, const struct sq_sequencer_si
     const uint32_t step = part == SQ_TOP_ROW_SCALE ? 1 : beats;
     const uint32_t stride[3] = {is_row ? step : 0, is_row ? 0 : step, part != SQ_TOP_ROW_SCALE};
     const bool has_room = sq_operand_buffer_has_room(&o->buffer);
-    const bool offers_last = o->widen.full && o->widen.last;
+    const bool offers_last = gear_ends(&o->gear);
+    const uint32_t tail = in && in->last ? (uint32_t)in->dest >> SQ_TOP_DEST_BITS : 0;
+    const struct gear_in word = {in ? in->word : NULL, tail > 0 ? tail : o->gear.in, 1,
+                                 in && in->poison, in && in->last};
     const bool takes = s->pending[part] && sq_operand_buffer_takes_job(&o->buffer);
     read_place(o, o->buffer.ahead > 0 && out_ready);
     fill_place(o);
     sq_operand_buffer_clock(&o->buffer, s->pending[part] ? n[0] * n[1] * n[2] : 0, s->of.keep[part],
                             offers_last, out_ready);
-    widen_clock(&o->widen, in ? in->word : NULL, in && in->poison, in && in->last, has_room);
+    gear_clock(&o->gear, in ? &word : NULL, has_room);
     if (!takes)
         return;
     memcpy(o->n, n, sizeof n);
@@ -124,12 +155,6 @@ static struct sq_top_engine_job job_of(const struct sq_top_sim *s)
 
 // ---- the whole --------------------------------------------------------------------------------------
 
-static void widen_init(struct sq_widen_sim *w, uint32_t bits, uint32_t ratio)
-{
-    w->bits = bits;
-    w->ratio = ratio;
-}
-
 void sq_top_init(const unsigned *v, void *state)
 {
     struct sq_top_sim *const s = state;
@@ -137,18 +162,20 @@ void sq_top_init(const unsigned *v, void *state)
     memcpy(s->value, v, sizeof s->value);
     s->sequencer.room = sq_top_room(v);
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++) {
-        const uint32_t bus_beats = s->sequencer.room.bus_beats[i];
-        assert(bus_beats * v[SQ_TOP_DATA_W] <= 32 * SQ_TOP_WORDS_MAX);
-        widen_init(&s->operand[i].widen, v[SQ_TOP_DATA_W], bus_beats);
+        struct sq_gear_sim *const g = &s->operand[i].gear;
+        *g = (struct sq_gear_sim){.in = v[SQ_TOP_DATA_W] / 8,
+                                  .out = s->sequencer.room.beat_nbytes[i]};
+        assert(g->out <= 4 * SQ_TOP_WORDS_MAX && v[SQ_TOP_DEPTH + i] <= SQ_TOP_DEPTH_MAX);
     }
-    assert(v[SQ_TOP_SUM_TILES] <= SQ_TOP_SUMS_MAX);
-    assert(v[SQ_TOP_DEPTH] <= SQ_TOP_DEPTH_MAX && v[SQ_TOP_MAX_BURST] <= SQ_TOP_STORE_MAX);
-    widen_init(&s->widen, word_w, v[SQ_TOP_DATA_W] / word_w);
+    assert(v[SQ_TOP_SUM_TILES] <= SQ_TOP_SUMS_MAX && v[SQ_TOP_MAX_BURST] <= SQ_TOP_STORE_MAX);
+    s->wide.in = word_w / 8;
+    s->wide.out = v[SQ_TOP_DATA_W] / 8;
     sq_dma_init(&s->dma, v[SQ_TOP_DATA_W] / 8, v[SQ_TOP_MAX_BURST], v[SQ_TOP_OUTSTANDING],
                 v[SQ_TOP_QUIET]);
     sq_top_regs_init_counts(&s->regs, v[SQ_TOP_COUNT_START]);
     sq_top_engine_init(&s->engine, v);
-    widen_init(&s->carry, 0, sq_top_engine_slots(&s->engine));
+    s->carry.in = 1; // a beat of sums
+    s->carry.out = sq_top_engine_slots(&s->engine);
     uint32_t *const reg = s->regs.value;
     reg[SQ_REG_ID / 4] = SQ_REG_ID_VALUE;
     reg[SQ_REG_VERSION / 4] = SQ_REG_VERSION_VALUE;
@@ -157,7 +184,10 @@ void sq_top_init(const unsigned *v, void *state)
     reg[SQ_REG_ENGINE / 4] = v[SQ_TOP_HIGH] << 16 | v[SQ_TOP_HIGH_W] << 8 | v[SQ_TOP_FORM] << 6 |
                              v[SQ_TOP_ONE_ACC] << 5 | v[SQ_TOP_ON_ACTS] << 4 | v[SQ_TOP_LAYOUT];
     reg[SQ_REG_SCALED / 4] = v[SQ_TOP_HIGH_KIND] << 16 | v[SQ_TOP_SCALE] << 8 | v[SQ_TOP_ELEMENT];
-    reg[SQ_REG_BUFFER / 4] = v[SQ_TOP_SUM_TILES] << 16 | v[SQ_TOP_DEPTH];
+    const unsigned *const depth = v + SQ_TOP_DEPTH;
+    reg[SQ_REG_BUFFER / 4] = depth[SQ_TOP_WEIGHT] << 16 | depth[SQ_TOP_ACT];
+    reg[SQ_REG_SCALES / 4] = depth[SQ_TOP_COL_SCALE] << 16 | depth[SQ_TOP_ROW_SCALE];
+    reg[SQ_REG_SUMS / 4] = v[SQ_TOP_SUM_TILES];
     reg[SQ_REG_BUS / 4] = v[SQ_TOP_DATA_W] / 8;
 }
 
@@ -190,6 +220,7 @@ void sq_top_ask(const void *state, struct sq_pins *pins)
 // What stands between the parts in a cycle.
 struct wires {
     const struct sq_dma_beat *load; // NULL: none
+    uint32_t dest;                  // of it, without the tail
     bool load_ready, valid[SQ_TOP_OPERANDS], ready[SQ_TOP_OPERANDS];
     struct sq_offer engine[SQ_STREAMS_MAX];
     struct sq_handshake shake;
@@ -202,8 +233,8 @@ static void find_wires(const struct sq_top_sim *s, struct wires *w)
     const struct sq_sequencer_sim *const q = &s->sequencer;
     const uint32_t room = s->value[SQ_TOP_MAX_BURST] < 2 ? 2 : s->value[SQ_TOP_MAX_BURST];
     *w = (struct wires){.load = s->dma.out > 0 ? &s->dma.beat[0] : NULL};
-    w->load_ready =
-        w->load && (w->load->dest >= SQ_TOP_OPERANDS || operand_takes(&s->operand[w->load->dest]));
+    w->dest = w->load ? (uint32_t)w->load->dest % (1u << SQ_TOP_DEST_BITS) : 0;
+    w->load_ready = w->load && (w->dest >= SQ_TOP_OPERANDS || operand_takes(&s->operand[w->dest]));
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
         w->valid[i] = sq_operand_buffer_offers(&s->operand[i].buffer);
     w->engine[JOB].valid = q->pending[SQ_TOP_ENGINE];
@@ -215,16 +246,16 @@ static void find_wires(const struct sq_top_sim *s, struct wires *w)
     w->engine[JOB].carry = job.carries;
     w->engine[JOB].keep = job.keeps;
     w->engine[SQ_ENGINE_CARRY].valid =
-        is_scaled ? s->carry.full : sq_operand_buffer_offers(&s->sums);
+        is_scaled ? gear_offers(&s->carry) : sq_operand_buffer_offers(&s->sums);
     w->engine[ACT].valid = w->valid[SQ_TOP_ACT];
     w->engine[WEIGHT].valid = w->valid[SQ_TOP_WEIGHT];
     w->engine[SCALE].valid = w->valid[SQ_TOP_ROW_SCALE] && w->valid[SQ_TOP_COL_SCALE];
     w->wide_ready = s->n_store < room;
-    w->y_ready = widen_takes(&s->widen, w->wide_ready);
+    w->y_ready = gear_takes(&s->wide, w->wide_ready);
     s->engine.block->timing->comb(s->engine.time, w->engine, w->y_ready, &w->shake);
     w->keeps = sq_top_engine_keeps(&s->engine);
     const bool carry_ready = w->shake.in_ready[SQ_ENGINE_CARRY];
-    w->sums_ready = is_scaled ? widen_takes(&s->carry, carry_ready) : carry_ready;
+    w->sums_ready = is_scaled ? gear_takes(&s->carry, carry_ready) : carry_ready;
     w->scale_fires = w->engine[SCALE].valid && w->shake.in_ready[SCALE];
     w->ready[SQ_TOP_ACT] = w->shake.in_ready[ACT];
     w->ready[SQ_TOP_WEIGHT] = w->shake.in_ready[WEIGHT];
@@ -260,7 +291,7 @@ static void find_events(const struct sq_top_sim *s, const struct wires *w,
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
         in->operand |= w->valid[i] && w->ready[i] && s->operand[i].out[0].poison;
     if (w->shake.out_valid && w->y_ready)
-        in->engine = s->engine.word[0].errors;
+        in->engine = sq_top_engine_word(&s->engine)->errors;
     if (w->keeps)
         in->engine |= s->engine.keep[0].errors;
 }
@@ -298,40 +329,39 @@ static void clock_sums(struct sq_top_sim *s, const struct wires *w)
     assert(!w->keeps || (e->n_keeps > 0 && sq_operand_buffer_has_room(&s->sums)));
     sq_operand_buffer_clock(&s->sums, s->sequencer.pending[SQ_TOP_SUMS] ? places : 0, false,
                             w->keeps && e->keep[0].last, w->sums_ready);
-    widen_clock(&s->carry, offers ? s->carry.word : NULL, false, false,
-                w->shake.in_ready[SQ_ENGINE_CARRY]);
+    const struct gear_in sum = {.nbytes = 1, .pad = 1};
+    gear_clock(&s->carry, offers ? &sum : NULL, w->shake.in_ready[SQ_ENGINE_CARRY]);
     if (w->keeps)
         memmove(e->keep, e->keep + 1, --e->n_keeps * sizeof *e->keep);
 }
 
 // A word of outputs as the port has it.
-static void pack_word(const struct sq_top_sim *s, int32_t word[SQ_TOP_WORDS_MAX])
+static void pack_word(const struct sq_top_sim *s, int32_t word[SQ_DMA_WORDS_MAX])
 {
     const unsigned bits = sq_top_out_bits(s->value);
-    memset(word, 0, SQ_TOP_WORDS_MAX * sizeof *word);
+    memset(word, 0, SQ_DMA_WORDS_MAX * sizeof *word);
     for (unsigned i = 0; i < s->value[SQ_TOP_PORT_LEN]; i++)
-        sq_top_put_bits(word, i * bits, bits, s->engine.word[0].y[i]);
+        sq_top_put_bits(word, i * bits, bits, sq_top_engine_word(&s->engine)->y[i]);
 }
 
 static void clock_outputs(struct sq_top_sim *s, const struct wires *w, bool store_taken)
 {
     struct sq_top_engine *const e = &s->engine;
-    int32_t word[SQ_TOP_WORDS_MAX];
+    int32_t word[SQ_DMA_WORDS_MAX];
     const bool fires = w->shake.out_valid && w->y_ready;
-    if (s->widen.full && w->wide_ready)
-        memcpy(s->store[s->n_store++], s->widen.word, sizeof *s->store);
+    if (gear_offers(&s->wide) && w->wide_ready)
+        memcpy(s->store[s->n_store++], s->wide.data, s->wide.out);
     if (store_taken) {
         s->n_store--;
         memmove(s->store, s->store + 1, s->n_store * sizeof *s->store);
     }
     if (fires)
         pack_word(s, word);
-    widen_clock(&s->widen, fires ? word : NULL, false, false, w->wide_ready);
-    if (fires) {
-        assert(e->n_words > 0);
-        e->n_words--;
-        memmove(e->word, e->word + 1, e->n_words * sizeof *e->word);
-    }
+    const bool last = fires && sq_top_engine_word(e)->ends_job;
+    const struct gear_in in = {word, s->wide.in, last ? s->wide.out : 1, false, last};
+    gear_clock(&s->wide, fires ? &in : NULL, w->wide_ready);
+    if (fires)
+        sq_top_engine_word_leaves(e);
 }
 
 void sq_top_clock(void *state, const struct sq_offer *unused, bool out_ready)
@@ -354,7 +384,7 @@ void sq_top_clock(void *state, const struct sq_offer *unused, bool out_ready)
         .descriptor = s->regs.value[SQ_REG_DESCRIPTOR / 4],
         .dma_ready = !s->dma.next.is_there,
         .write_done = s->dma.done,
-        .beat = w.load && w.load->dest == SQ_TOP_DESCRIPTOR ? w.load : NULL,
+        .beat = w.load && w.dest == SQ_TOP_DESCRIPTOR ? w.load : NULL,
     };
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
         in.job_ready[i] = sq_operand_buffer_takes_job(&s->operand[i].buffer);
@@ -366,8 +396,8 @@ void sq_top_clock(void *state, const struct sq_offer *unused, bool out_ready)
     clock_sums(s, &w);
     clock_engine(s, &w);
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
-        operand_clock(&s->operand[i], &s->sequencer, i,
-                      w.load && w.load->dest == (int32_t)i ? &load : NULL, w.ready[i]);
+        operand_clock(&s->operand[i], &s->sequencer, i, w.load && w.dest == i ? &load : NULL,
+                      w.ready[i]);
     sq_sequencer_clock(&s->sequencer, &in);
     s->dma.pins = s->pins;
     sq_dma_clock(&s->dma, dma, w.load_ready);

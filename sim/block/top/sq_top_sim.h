@@ -9,12 +9,12 @@
 #include "sim/block/top/sq_top_engine_sim.h"
 #include "sim/block/top/sq_top_regs_sim.h"
 
-// Words that are put together (sq_widen). words: of a part; wide: of the whole.
-struct sq_widen_sim {
-    uint32_t bits, ratio; // of a part
-    uint32_t count;
-    bool full, poison, last;
-    int32_t word[SQ_TOP_WORDS_MAX];
+// Words that become words of another width (sq_gear), in bytes.
+struct sq_gear_sim {
+    uint32_t in, out;
+    uint32_t level;                      // bytes that wait
+    bool has_begun, poison, last_poison; // its last word has not come; as in sq_gear
+    unsigned char data[4 * (SQ_TOP_WORDS_MAX + SQ_DMA_WORDS_MAX)];
 };
 
 struct sq_top_beat {
@@ -23,12 +23,15 @@ struct sq_top_beat {
 };
 
 struct sq_operand_sim {
-    struct sq_widen_sim widen;
+    struct sq_gear_sim gear;
     struct sq_operand_buffer_sim buffer;
-    uint32_t fill;                                // place of the next beat
-    struct sq_top_beat half[2][SQ_TOP_DEPTH_MAX]; // what lies there
-    struct sq_top_beat out[2];                    // on its way; as many as buffer.ahead
-    uint32_t n[3], at[3], stride[3];              // of the job: rows, columns, beats
+    uint32_t fill; // place of the next beat
+    struct {       // what lies there
+        unsigned char data[SQ_TOP_HALF_NBYTES];
+        bool poison[SQ_TOP_DEPTH_MAX];
+    } half[2];
+    struct sq_top_beat out[2];       // on its way; as many as buffer.ahead
+    uint32_t n[3], at[3], stride[3]; // of the job: rows, columns, beats
 };
 
 enum { SQ_TOP_STORE_MAX = 256 }; // sq_fifo in front of the DMA
@@ -42,9 +45,9 @@ struct sq_top_sim {
     struct sq_operand_sim operand[SQ_TOP_OPERANDS];
     struct sq_top_engine engine;
     struct sq_operand_buffer_sim sums; // when; what is in engine.kept
-    struct sq_widen_sim carry;         // sums to tiles, for sq_engine_scaled; when
-    struct sq_widen_sim widen;         // outputs to beats
-    int32_t store[SQ_TOP_STORE_MAX][SQ_TOP_WORDS_MAX];
+    struct sq_gear_sim carry;          // sums to tiles, for sq_engine_scaled; when
+    struct sq_gear_sim wide;           // outputs to beats
+    int32_t store[SQ_TOP_STORE_MAX][SQ_DMA_WORDS_MAX];
     uint32_t n_store;
     bool
         has_no_values; // operands are zeros: nothing is multiplied, all signals but words are right

@@ -8,9 +8,8 @@ enum { ROWS, COLS, AXES };
 enum { WORK_CYCLES = 1, LOAD_CYCLES = 20, BURST_CYCLES = 4 };
 
 struct costs {
-    uint32_t depth, sum_tiles;
-    uint64_t bus_beats[SQ_TOP_OPERANDS + 1], nbytes; // of a beat; of a beat of the bus
-    uint64_t latency, num, den, burst;               // of the memory (sq_axi_memory.h)
+    struct sq_top_room room;
+    uint64_t latency, num, den, burst; // of the memory (sq_axi_memory.h)
     uint64_t max_burst, outstanding;
     uint64_t sums; // cycles in which the sums of a tile come or go
     bool is_scaled;
@@ -19,20 +18,15 @@ struct costs {
 static struct costs costs_of(const unsigned *v, const struct sq_env_choice *memory)
 {
     const struct sq_top_shape s = sq_top_shape(v);
-    struct costs c = {.depth = v[SQ_TOP_DEPTH],
-                      .sum_tiles = v[SQ_TOP_SUM_TILES],
-                      .nbytes = v[SQ_TOP_DATA_W] / 8,
-                      .latency = memory->n[0],
-                      .num = memory->n[1],
-                      .den = memory->n[2],
-                      .burst = memory->n[3],
-                      .max_burst = v[SQ_TOP_MAX_BURST],
-                      .outstanding = v[SQ_TOP_OUTSTANDING],
-                      .sums = s.pairs * v[SQ_TOP_ROWS] * v[SQ_TOP_COLS] / v[SQ_TOP_PORT_LEN],
-                      .is_scaled = s.is_scaled};
-    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
-        c.bus_beats[i] = sq_top_bus_beats(v, (enum sq_top_part)i);
-    return c;
+    return (struct costs){.room = sq_top_room(v),
+                          .latency = memory->n[0],
+                          .num = memory->n[1],
+                          .den = memory->n[2],
+                          .burst = memory->n[3],
+                          .max_burst = v[SQ_TOP_MAX_BURST],
+                          .outstanding = v[SQ_TOP_OUTSTANDING],
+                          .sums = s.pairs * v[SQ_TOP_ROWS] * v[SQ_TOP_COLS] / v[SQ_TOP_PORT_LEN],
+                          .is_scaled = s.is_scaled};
 }
 
 static uint64_t ceil_div(uint64_t a, uint64_t b)
@@ -55,15 +49,16 @@ static uint32_t smaller(uint64_t a, uint64_t b)
 // Cycles of the memory for n beats of a part.
 static uint64_t memory_cycles(const struct costs *c, uint64_t n, unsigned part)
 {
-    return ceil_div(n * c->bus_beats[part] * c->nbytes, c->burst) * c->num / c->den;
+    return ceil_div(sq_top_transfer(&c->room, part, n) * c->room.nbytes, c->burst) * c->num /
+           c->den;
 }
 
 // Cycles until they are in their buffer: of the bus, of the memory, or of as many bursts as are under way.
 static uint64_t load_cycles(const struct costs *c, uint64_t n, unsigned part)
 {
-    const uint64_t beats = n * c->bus_beats[part];
+    const uint64_t beats = sq_top_transfer(&c->room, part, n);
     const uint64_t bursts = ceil_div(beats, c->max_burst);
-    return larger(larger(beats, memory_cycles(c, n, part)),
+    return larger(larger(larger(beats, n), memory_cycles(c, n, part)),
                   bursts * (c->latency + BURST_CYCLES) / c->outstanding);
 }
 
@@ -198,12 +193,18 @@ static void keep(struct search *s, uint64_t score)
 
 static void try_blocks(struct search *s)
 {
-    const uint32_t fit = s->c.depth / (s->l.chunk * s->l.beats);
+    const struct sq_top_room *const has = &s->c.room;
+    const uint32_t beats = s->l.chunk * s->l.beats, scales = has->scale_once ? 1 : s->l.chunk;
     const bool is_whole = s->l.chunk == s->l.groups;
-    const uint64_t room = is_whole ? UINT16_MAX : s->c.sum_tiles;
-    const uint32_t rows = smaller(smaller(s->l.tiles[ROWS], fit), room);
+    const uint64_t room = is_whole ? UINT16_MAX : has->sum_tiles;
+    const uint32_t fit[AXES] = {
+        smaller(has->depth[SQ_TOP_ACT] / beats, has->depth[SQ_TOP_ROW_SCALE]),
+        smaller(has->depth[SQ_TOP_WEIGHT] / beats, has->depth[SQ_TOP_COL_SCALE] / scales)};
+    const uint32_t rows = smaller(smaller(s->l.tiles[ROWS], fit[ROWS]), room);
+    if (fit[ROWS] == 0 || fit[COLS] == 0)
+        return;
     for (uint32_t r = 1; r > 0; r = next_block(r, rows)) {
-        const uint32_t cols = smaller(smaller(s->l.tiles[COLS], fit), room / r);
+        const uint32_t cols = smaller(smaller(s->l.tiles[COLS], fit[COLS]), room / r);
         for (uint32_t c = 1; c > 0; c = next_block(c, cols)) {
             s->l.block[ROWS] = r;
             s->l.block[COLS] = c;
@@ -216,7 +217,7 @@ static void try_chunk(struct search *s, uint32_t chunk)
 {
     const bool rows_are_more = s->l.tiles[ROWS] >= s->l.tiles[COLS],
                is_whole = chunk == s->l.groups;
-    if ((uint64_t)chunk * s->l.beats > s->c.depth)
+    if ((uint64_t)chunk * s->l.beats > UINT16_MAX)
         return;
     s->l.chunk = chunk;
     s->l.cols_outer = rows_are_more;

@@ -8,6 +8,7 @@
 #include "sim/block/top/sq_axi_memory.h"
 #include "sim/block/top/sq_top_host.h"
 #include "sim/format/sq_tile_route.h"
+#include "sim/io/sq_checked.h"
 
 enum { DEPTH = 256, SUM_TILES = 64, ROWS = 0, COLS = 1 };
 
@@ -76,46 +77,43 @@ static void set_scaled(const struct tiles *t, unsigned *v)
     v[SQ_TOP_FORM] = SQ_COMBINE_FLOAT;
 }
 
-// Beats of operands, tiles of sums that half a buffer holds.
+// Beats of an operand, tiles of sums that half a buffer holds.
 static uint64_t held(const unsigned *v, enum sq_top_part part, uint64_t nbytes)
 {
-    const uint64_t beat =
-        part == SQ_TOP_STORE ? (uint64_t)4 * sq_top_shape(v).pairs * v[SQ_TOP_ROWS] * v[SQ_TOP_COLS]
-                             : (uint64_t)sq_top_bus_beats(v, part) * v[SQ_TOP_DATA_W] / 8;
-    return nbytes / 2 / beat;
+    const struct sq_top_room room = sq_top_room(v);
+    const uint64_t sums = (uint64_t)4 * sq_top_shape(v).pairs * v[SQ_TOP_ROWS] * v[SQ_TOP_COLS];
+    return nbytes / 2 / (part == SQ_TOP_STORE ? sums : room.beat_nbytes[part]);
+}
+
+// Half a buffer of nbytes, 0: as much as is usual.
+static enum sq_status set_buffer(const char *name, enum sq_top_part part, uint64_t nbytes,
+                                 unsigned as_usual, unsigned *v, struct sq_error *err)
+{
+    const bool is_sums = part == SQ_TOP_STORE;
+    const uint64_t most = is_sums ? SUM_TILES : held(v, part, 2 * (uint64_t)SQ_TOP_HALF_NBYTES);
+    const uint64_t cap = is_sums || most < SQ_TOP_DEPTH_MAX ? most : SQ_TOP_DEPTH_MAX;
+    const uint64_t n = nbytes ? held(v, part, nbytes) : as_usual, least = is_sums ? 1 : 2;
+    if (n < least || n > cap)
+        return SQ_FAIL(err, SQ_ERR_RANGE,
+                       "buffers.%s = %llu B: half of it holds %llu %s, need %llu..%llu on the chip",
+                       name, (unsigned long long)nbytes, (unsigned long long)n,
+                       is_sums ? "tiles" : "beats", (unsigned long long)least,
+                       (unsigned long long)cap);
+    v[is_sums ? SQ_TOP_SUM_TILES : SQ_TOP_DEPTH + part] = (unsigned)n;
+    return SQ_OK;
 }
 
 static enum sq_status set_buffers(const struct sq_chip *chip, unsigned *v, struct sq_error *err)
 {
-    const struct {
-        const char *name;
-        enum sq_top_part part;
-        uint64_t nbytes;
-        unsigned least, most, parameter;
-    } of[] = {
-        {"activation", SQ_TOP_ACT, chip->act_nbytes, 2, SQ_TOP_DEPTH_MAX, SQ_TOP_DEPTH},
-        {"weight", SQ_TOP_WEIGHT, chip->weight_nbytes, 2, SQ_TOP_DEPTH_MAX, SQ_TOP_DEPTH},
-        {"output", SQ_TOP_STORE, chip->sum_nbytes, 1, SUM_TILES, SQ_TOP_SUM_TILES},
-    };
-    const bool has_bytes = chip->act_nbytes && chip->weight_nbytes && !chip->depth;
-    v[SQ_TOP_DEPTH] = has_bytes ? SQ_TOP_DEPTH_MAX : or_usual(chip->depth, DEPTH);
-    v[SQ_TOP_SUM_TILES] = SUM_TILES;
-    for (unsigned i = 0; i < SQ_LEN(of); i++) {
-        const uint64_t n = held(v, of[i].part, of[i].nbytes);
-        if (of[i].nbytes == 0 || (of[i].parameter == SQ_TOP_DEPTH && !has_bytes))
-            continue;
-        const bool is_sums = of[i].part == SQ_TOP_STORE; // of which more than the most has no use
-        if (n < of[i].least || (is_sums && n > of[i].most))
-            return SQ_FAIL(err, SQ_ERR_RANGE,
-                           "buffers.%s = %llu B: half of it holds %llu %s, need at %s %u on the "
-                           "chip",
-                           of[i].name, (unsigned long long)of[i].nbytes, (unsigned long long)n,
-                           is_sums ? "tiles" : "beats", n < of[i].least ? "least" : "most",
-                           n < of[i].least ? of[i].least : of[i].most);
-        if (n < v[of[i].parameter])
-            v[of[i].parameter] = (unsigned)n;
-    }
-    return SQ_OK;
+    const uint64_t act = chip->depth ? 0 : chip->act_nbytes;
+    const uint64_t weight = chip->depth ? 0 : chip->weight_nbytes;
+    const uint64_t scale = chip->depth ? 0 : chip->scale_nbytes;
+    const unsigned depth = or_usual(chip->depth, DEPTH);
+    SQ_TRY(set_buffer("activation", SQ_TOP_ACT, act, depth, v, err));
+    SQ_TRY(set_buffer("weight", SQ_TOP_WEIGHT, weight, depth, v, err));
+    SQ_TRY(set_buffer("scale", SQ_TOP_ROW_SCALE, scale, depth, v, err));
+    SQ_TRY(set_buffer("scale", SQ_TOP_COL_SCALE, scale, depth, v, err));
+    return set_buffer("output", SQ_TOP_STORE, chip->sum_nbytes, SUM_TILES, v, err);
 }
 
 // The chip: the engine of the tiles, a bus as wide as a tile of outputs allows.
@@ -124,8 +122,7 @@ static enum sq_status set_point(struct sq_route_work *w, const struct tiles *t,
 {
     unsigned *const v = w->point->value;
     const struct sq_chip *const chip = chip_of(w);
-    const unsigned data_w =
-        8 * or_usual(chip->bus_nbytes, w->array_rows * w->array_cols % 2 == 0 ? 8 : 4);
+    const unsigned data_w = 8 * or_usual(chip->bus_nbytes, 8);
     v[SQ_TOP_DATA_W] = data_w;
     v[SQ_TOP_ROWS] = w->array_rows;
     v[SQ_TOP_COLS] = w->array_cols;
@@ -136,7 +133,7 @@ static enum sq_status set_point(struct sq_route_work *w, const struct tiles *t,
     else
         set_array(t, v);
     v[SQ_TOP_OUT_KIND] = SQ_OUTPUT_BINARY32;
-    v[SQ_TOP_PORT_LEN] = data_w / 32;
+    v[SQ_TOP_PORT_LEN] = (unsigned)sq_gcd(data_w / 32, w->array_rows * w->array_cols);
     v[SQ_TOP_MAX_BURST] = or_usual(chip->max_burst, 32);
     v[SQ_TOP_OUTSTANDING] = or_usual(chip->outstanding, 4);
     v[SQ_TOP_QUIET] = 400;
@@ -150,11 +147,6 @@ static enum sq_status set_point(struct sq_route_work *w, const struct tiles *t,
                            w->array_rows, w->array_cols, bits, sums, 32 * SQ_TOP_WORDS_MAX,
                            SQ_TOP_PES_MAX);
     }
-    if (w->array_rows * w->array_cols * 32 % data_w != 0)
-        return SQ_FAIL(err, SQ_ERR_RANGE,
-                       "array %ux%u with a bus of %u B: a tile of outputs, 4 B each, need whole "
-                       "beats of the bus",
-                       w->array_rows, w->array_cols, data_w / 8);
     return set_buffers(chip, v, err);
 }
 
@@ -170,13 +162,9 @@ static struct sq_env_choice memory_of(const struct sq_route_work *w)
 static enum sq_status place(const struct sq_route_work *w, const unsigned *v,
                             struct sq_top_layer *l, uint64_t *end, struct sq_error *err)
 {
-    struct sq_top_layer tile = *l;
-    tile.tiles[ROWS] = tile.tiles[COLS] = 1;
     *end = (uint64_t)chip_of(w)->base + SQ_AXI_PAGE;
     for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++) {
-        const uint64_t rows = i < SQ_TOP_WEIGHT || i == SQ_TOP_STORE ? l->tiles[ROWS] : 1;
-        const uint64_t cols = i >= SQ_TOP_WEIGHT ? l->tiles[COLS] : 1;
-        const uint64_t nbytes = rows * cols * sq_top_nbytes(v, &tile, (enum sq_top_part)i);
+        const uint64_t nbytes = sq_top_nbytes(v, l, (enum sq_top_part)i);
         l->addr[i] = (uint32_t)*end;
         *end += (nbytes + SQ_AXI_PAGE - 1) / SQ_AXI_PAGE * SQ_AXI_PAGE;
         if (*end > UINT32_MAX)
@@ -193,7 +181,8 @@ static enum sq_status shape_of(const struct sq_route_work *w, const struct tiles
                                uint64_t n, struct sq_top_layer *l, struct sq_error *err)
 {
     const unsigned *const v = w->point->value;
-    const uint32_t depth = v[SQ_TOP_DEPTH];
+    const unsigned *const of = v + SQ_TOP_DEPTH;
+    const uint32_t depth = of[SQ_TOP_ACT] < of[SQ_TOP_WEIGHT] ? of[SQ_TOP_ACT] : of[SQ_TOP_WEIGHT];
     const uint64_t tiles[2] = {(m + w->array_rows - 1) / w->array_rows,
                                (n + w->array_cols - 1) / w->array_cols};
     if (t->beats > depth)
@@ -269,7 +258,8 @@ static enum sq_status make_image(struct sq_product *p, const unsigned *v,
     uint64_t *counted;
     SQ_PRODUCT_KEEP(p, counted, SQ_HOST_COUNTERS);
     SQ_PRODUCT_KEEP(p, memory, (end - base) / 4);
-    SQ_PRODUCT_KEEP(p, want, sq_top_nbytes(v, l, SQ_TOP_STORE) / 4);
+    const uint32_t n_want = (uint32_t)sq_top_nbytes(v, l, SQ_TOP_STORE) / 4;
+    SQ_PRODUCT_KEEP(p, want, n_want);
     sq_top_layer_encode(l, word);
     memcpy(memory, word, sizeof word);
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
@@ -280,7 +270,7 @@ static enum sq_status make_image(struct sq_product *p, const unsigned *v,
                                    .want = want,
                                    .counted = counted,
                                    .out = l->addr[SQ_TOP_STORE],
-                                   .n_want = sq_top_nbytes(v, l, SQ_TOP_STORE) / 4};
+                                   .n_want = n_want};
     image->status = sq_top_golden(v, l, x, want);
     return SQ_OK;
 }
@@ -345,9 +335,11 @@ enum sq_status sq_chip_check(struct sq_route_work *w, struct sq_error *err)
             continue;
         const uint32_t wide = sq_block_walk_tiles(&b, COLS);
         const uint32_t n = sq_block_walk_tiles(&b, ROWS) * wide;
-        for (uint32_t i = 0; i < n; i++, out += rows * cols)
+        for (uint32_t i = 0; i < n; i++)
             sq_tiles_expect_y(w, y, (size_t)(b.done[ROWS] + i / wide) * rows, rows,
-                              (size_t)(b.done[COLS] + i % wide) * cols, cols, out);
+                              (size_t)(b.done[COLS] + i % wide) * cols, cols,
+                              out + (size_t)i * rows * cols);
+        out += sq_top_transfer(&room, SQ_TOP_STORE, n) * (room.nbytes / 4);
     }
     return SQ_OK;
 }

@@ -11,12 +11,11 @@
 
 // A chip, but for what the format says of it. 0: as it is usual.
 struct sq_chip {
-    sq_chip_time *time; // times the best plans; NULL: by an estimate
-    unsigned
-        bus_nbytes; // of a beat of memory: 4, 8 or 16; usual: 8, or 4 where a tile of outputs is not whole
-    unsigned depth; // beats of operands in half a buffer; usual: 256
-    // Buffers of activations, of weights, of sums, both halves: depth and tiles of sums are what they hold.
-    uint64_t act_nbytes, weight_nbytes, sum_nbytes;
+    sq_chip_time *time;  // times the best plans; NULL: by an estimate
+    unsigned bus_nbytes; // of a beat of memory: 4, 8, ... 64; usual: 8
+    unsigned depth;      // beats of operands in half a buffer; usual: 256
+    // Buffers of activations, of weights, of the scales of rows and of columns (each so much), of sums, both halves.
+    uint64_t act_nbytes, weight_nbytes, scale_nbytes, sum_nbytes;
     uint32_t base; // of the image in memory: where its descriptor lies; a multiple of SQ_AXI_PAGE
     unsigned max_burst, outstanding; // of the DMA; usual: 32 beats, 4
     struct sq_env_choice
