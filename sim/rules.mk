@@ -16,7 +16,18 @@ $(BUILD)/obj/sq_d3.o: $(BUILD)/sq_d3.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CCACHE) $(CC) $(CFLAGS_ALL) -c $< -o $@
 
-$(BUILD)/libsqsim.a: $(SIM_LIB_OBJ) $(BUILD)/obj/sq_d3.o
+# Timings of DRAM devices, inside the library: a machine names one, and no path (sq_dram_device.h).
+DRAM_DEVICES := $(sort $(wildcard sim/dram/devices/*.yaml))
+$(BUILD)/sq_dram_devices.c: $(DRAM_DEVICES)
+	$(Q)mkdir -p $(@D)
+	$(Q){ echo 'extern const char *const sq_dram_devices[][2];'; echo 'const char *const sq_dram_devices[][2] = {'; \
+	  for f in $(DRAM_DEVICES); do printf '{"%s",\n' "$$(basename $$f .yaml)"; \
+	    sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $$f; echo '},'; done; echo '{0, 0}};'; } > $@
+$(BUILD)/obj/sq_dram_devices.o: $(BUILD)/sq_dram_devices.c
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CCACHE) $(CC) $(CFLAGS_ALL) -c $< -o $@
+
+$(BUILD)/libsqsim.a: $(SIM_LIB_OBJ) $(BUILD)/obj/sq_d3.o $(BUILD)/obj/sq_dram_devices.o
 	$(Q)rm -f $@
 	$(Q)ar rcs $@ $^
 
@@ -33,7 +44,7 @@ $(BUILD)/obj/sim/cli/sq_cli.o: $(BUILD)/sq_revision.h
 $(BUILD)/obj/sim/cli/sq_cli.o: CFLAGS_ALL += -include $(BUILD)/sq_revision.h
 
 # Digest of the sources that numbers come from: part of the key of every point of a sweep.
-CODE_SRC := $(sort $(MODELS_SRC) $(wildcard models/*.h models/*/*.h sim/*/*.h sim/*/*/*.h) $(SIM_LIB_SRC))
+CODE_SRC := $(sort $(MODELS_SRC) $(wildcard models/*.h models/*/*.h sim/*/*.h sim/*/*/*.h) $(SIM_LIB_SRC) $(DRAM_DEVICES))
 $(BUILD)/sq_code.h: FORCE
 	$(Q)mkdir -p $(@D)
 	$(Q)printf '#define SQ_CODE "%.16s"\n' "$$(cat $(CODE_SRC) | sha256sum)" > $@.new

@@ -160,6 +160,17 @@ ok "a narrow port blocks outputs" less $((2 * wide)) "$(cycles)"
 ok "and says so" less 100000 "$(number blocked_output)"
 sed -i 's/output: 4 B/output: 0 B/' "$W/port.yaml"
 refuse "core.output = 0 B, need 1..8192 B" run --machine port.yaml --m 1 --n 32 --k 32
+# A DRAM alone.
+run --device ddr4-2400
+ok "a device: a line for each measure" [ "$(grep -c '"measure"' "$W.out")" = 13 ]
+ok "... its row hit takes CL and a burst" grep -q '"measure":"row hit","refresh_policy":null,"clocks":20,"ns":16.66' "$W.out"
+run --device gddr6-14 --channels 2 --refresh none
+ok "a device of ranges: both ends" [ "$(grep -c '"end":"slow"' "$W.out"),$(grep -c '"end":"fast"' "$W.out")" = 8,8 ]
+refuse "device = ddr9, need one of: ddr4-2400" run --device ddr9
+refuse "refresh = bank, need all or none" run --device ddr4-2400 --refresh bank
+refuse "map = row, need a field channel" run --device ddr4-2400 --map row
+refuse "channels = 3, need a power of two" run --device hbm2 --channels 3
+refuse "--map needs --device" run --map xor
 run --workload "$T/llama-3-8b_decode_1.csv" --format gqsa
 ok "other formats have no index unit" [ "$(number index)" = 0 ]
 run --workload "$T/llama-3-8b_decode_1.csv" --format spqr --outliers 0.02 --act-bits 16

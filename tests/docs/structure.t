@@ -14,13 +14,13 @@ none() { # DESCRIPTION LINES: ok when there are no lines
   FAILED=1
 }
 # From the bottom: a folder includes itself and what stands before it.
-ORDER="io block synth format cosim energy machine llm gpu sweep cli"
+ORDER="io dram block synth format cosim energy machine llm gpu sweep cli"
 SOURCES=$(find models sim lib tests reports -name '*.[ch]' -o -name '*.cpp' | sort)
 
 T=$(mktemp) || exit 1
 trap 'rm -f "$T" "$T".*' EXIT
 
-none "sim/ holds its eleven folders" \
+none "sim/ holds its twelve folders" \
   "$(ls sim | grep -vxE "${ORDER// /|}|machines|sweeps|sysc|rules.mk|README.md")"
 
 # FROM TO of every include. Verilated classes have no place of their own; the bridge is compiled where

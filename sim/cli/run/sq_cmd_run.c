@@ -11,7 +11,7 @@
 #include "sim/io/sq_checked.h"
 #include "sim/llm/sq_layer.h"
 
-enum { SHARE = 2, EXPLAIN = 4 };
+enum { SHARE = 2, EXPLAIN = 4, DRAM = 8 };
 
 struct arguments {
     struct sq_cli_options options;
@@ -76,6 +76,23 @@ static const struct sq_cli_row rows[] = {
                 .modes = SHARE),
     SQ_CLI_WORD("explain", "TOPIC", sq_run_topics, AT(topic), "where a number comes from",
                 .min = SQ_RUN_CYCLES, .mode = EXPLAIN),
+    SQ_CLI_TEXT("device", "NAME", AT(r.device),
+                "latencies and bandwidths of a DRAM: ddr4-2400, ..., or a file", .found = "",
+                .mode = DRAM),
+    SQ_CLI_UINT("channels", "N", 1, SQ_DRAM_CHANNELS_MAX, AT(r.timed.channels),
+                "with --device: channels", .usual = "1", .modes = DRAM),
+    SQ_CLI_TEXT(
+        "map", "MAP", AT(r.timed.map),
+        "with --device: groups, xor, banks, pages, or fields from the highest address bits on",
+        .usual = "groups", .modes = DRAM),
+    SQ_CLI_WORD("page", "WORD", sq_dram_page_names, AT(r.timed.page),
+                "with --device: rows stay open, or are closed behind the last burst",
+                .usual = "open", .modes = DRAM),
+    SQ_CLI_WORD("refresh", "WORD", sq_dram_refresh_names, AT(r.timed.refresh),
+                "with --device: all banks of a rank, or one bank at a time", .usual = "all",
+                .modes = DRAM),
+    SQ_CLI_UINT("queue", "N", 1, SQ_DRAM_QUEUE_MAX, AT(r.timed.queue),
+                "with --device: bursts that a bank's queue holds", .usual = "8", .modes = DRAM),
     SQ_CLI_FORMATS(SQ_IN_RUN, AT(options), .modes = SQ_CLI_PLAIN | EXPLAIN),
     SQ_CLI_CORE(AT(core), .modes = SQ_CLI_PLAIN | EXPLAIN),
     SQ_CLI_UINT("seed", "S", 0, UINT64_MAX, AT(r.seed), "seed of synthetic operands",
@@ -107,7 +124,11 @@ static const char doc[] =
     "PTCSR. With --explain: cycles (the ladder of one GEMM, of 128 in each direction: bound, cycle "
     "model, and SCALE-Sim's closed form), table10 (the paper's speedups from its own end points), "
     "v13 (closed-form cycles of vector V13, docs/SPEC.md) or roofline (what memory and peaks allow "
-    "in decode and prefill).\v"
+    "in decode and prefill). With --device: what a DRAM gives, as the machines' key dram.device "
+    "has it: "
+    "the time of a read of an idle device, and streams of 20000 bursts, without and with refresh; "
+    "of a device "
+    "with ranges its fast and its slow end.\v"
     "Examples:\n"
     "  sqsim run\n"
     "  sqsim run --m 512 --n 512 --k 512\n"
@@ -129,7 +150,9 @@ static const char doc[] =
     "  sqsim run --share my.sq.safetensors --workers 32\n"
     "  sqsim run --share --weights my.sq.safetensors --m 16 ~/models/my-llama\n"
     "  sqsim run --explain cycles --m 512 --n 512 --k 512\n"
-    "  sqsim run --explain table10 --json\n";
+    "  sqsim run --explain table10 --json\n"
+    "  sqsim run --device ddr4-2400\n"
+    "  sqsim run --device hbm3 --channels 16 --map xor --json\n";
 
 // ---- what is printed ------------------------------------------------------------------------
 
@@ -430,6 +453,8 @@ static enum sq_status run(struct arguments *in, struct sq_error *err)
 {
     if (in->topic)
         return explain(in, err);
+    if (in->r.device)
+        return sq_run_dram(&in->r, err);
     if (in->is_share)
         return sq_run_share(&in->r, err);
     SQ_TRY(check_arguments(in, err));

@@ -6,6 +6,7 @@
 
 #include "sim/cli/sq_cli_core.h"
 #include "sim/cli/sq_cli_option.h"
+#include "sim/dram/sq_dram.h"
 #include "sim/format/sq_cost.h"
 #include "sim/gpu/sq_gpu.h"
 #include "sim/io/sq_digest.h"
@@ -33,6 +34,8 @@ struct sq_run_request {
     const char *sram[8];           // paths of SRAM macros
     size_t n_sram;
     uint64_t workers, tile_rows; // of --share
+    const char *device;          // a DRAM: a name, or a path of YAML; of --device
+    struct sq_dram_options timed;
     bool is_causes, is_json;
 };
 
@@ -100,6 +103,9 @@ json_t *sq_run_energy_source_json(const struct sq_run_energy *e,
 // Prints how evenly the work of each layer of the encoded file `weights`, or else `model`, falls on
 // the workers (sq_cmd_run_share.c).
 enum sq_status sq_run_share(const struct sq_run_request *request, struct sq_error *err);
+
+// Prints latencies and bandwidths of the DRAM `device` (sq_cmd_run_dram.c).
+enum sq_status sq_run_dram(const struct sq_run_request *request, struct sq_error *err);
 
 // What --explain takes (sq_cmd_run_explain.c).
 enum sq_run_topic { SQ_RUN_NO_TOPIC, SQ_RUN_CYCLES, SQ_RUN_TABLE10, SQ_RUN_V13, SQ_RUN_ROOFLINE };
