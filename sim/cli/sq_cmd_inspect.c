@@ -25,7 +25,6 @@ struct arguments {
 };
 
 static const char *const phases[] = {"prefill", "decode", NULL};
-static const char *const routings[] = {"balanced", "skewed", NULL};
 
 #define AT(field) SQ_CLI_AT(struct arguments, field)
 static const struct sq_cli_row rows[] = {
@@ -36,7 +35,7 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_UINT("batch", "N", 1, SQ_GEMM_MAX, AT(options.batch), "sequences", .modes = GEMMS),
     SQ_CLI_UINT("seq", "N", 1, SQ_GEMM_MAX, AT(options.seq), "tokens of a sequence in prefill",
                 .given = offsetof(struct arguments, has_seq), .modes = GEMMS),
-    SQ_CLI_WORD("routing", "R", routings, AT(options.routing),
+    SQ_CLI_WORD("routing", "R", sq_routing_names, AT(options.routing),
                 "tokens of experts: balanced, or skewed (expert r proportional to 1/(r+1))",
                 .modes = GEMMS),
     SQ_CLI_TEXT("output", "FILE", AT(output), "write the table here", .letter = 'o',

@@ -26,6 +26,13 @@ struct sq_demand_work {
     double full;
 };
 
+// The product of an attention, whose W lies in a cache and whose other operands need not cross the DRAM.
+struct sq_cached {
+    double nbits;   // stored, of an element of W with all of its scales
+    bool act_stays; // X comes from another unit of the chip
+    bool out_stays; // Y goes to another unit of the chip
+};
+
 struct sq_demand {
     const char *format;       // its name, for messages
     uint64_t m, k;            // of the GEMM
@@ -40,6 +47,7 @@ struct sq_demand {
     unsigned channels;        // that are stored as one: any number is rounded up to that
     bool is_joint;            // whole bytes of all channels together, not of each
     struct sq_demand_bytes of[SQ_N_STREAMS]; // of weights: SQ_STREAM_LO to SQ_STREAM_SCALE
+    bool act_stays, out_stays;               // operands that cross no DRAM (struct sq_cached)
     struct sq_demand_work work;              // of engines side by side
     uint64_t lead_in;                        // cycles before anything can be fetched
     const struct sq_own

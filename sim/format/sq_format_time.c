@@ -37,6 +37,15 @@ unsigned sq_cost_engines(struct sq_cost_unit *u, const struct sq_core_config *ha
     return has->rows * has->cols * u->low_lanes / u->multipliers;
 }
 
+static void take_cached(const struct sq_cached *cached, struct sq_demand *d)
+{
+    memset(d->of, 0, sizeof d->of);
+    d->of[SQ_STREAM_LO].element = cached->nbits;
+    d->is_joint = true;
+    d->act_stays = cached->act_stays;
+    d->out_stays = cached->out_stays;
+}
+
 void sq_demand_of(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
                   uint64_t k, unsigned burst_nbytes, struct sq_demand *d)
 {
@@ -72,6 +81,8 @@ void sq_demand_of(const struct sq_recipe *r, const struct sq_core_config *has, u
     }
     if (u->step == 0)
         u->step = u->flush ? u->flush : SQ_BANK_MAX;
+    if (r->cached)
+        take_cached(r->cached, d);
 }
 
 enum sq_status sq_cost_own_new(struct sq_own *own, size_t n, size_t n_pieces, unsigned piece,

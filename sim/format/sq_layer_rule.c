@@ -20,7 +20,7 @@ const struct sq_recipe *sq_recipe_of_layer(const struct sq_recipe *r, const char
 static struct sq_given taken(const struct sq_given *given, const struct sq_format_ops *f)
 {
     struct sq_given own = {0};
-    for (size_t i = 0; i < given->n; i++) {
+    for (size_t i = 0; given && i < given->n; i++) {
         const struct sq_format_option *o = sq_option_find(f, SQ_IN_EVAL, given->option[i].name);
         if (o && o->kind != SQ_OPTION_REFUSED)
             own.option[own.n++] = given->option[i];
@@ -28,27 +28,35 @@ static struct sq_given taken(const struct sq_given *given, const struct sq_forma
     return own;
 }
 
-// "FORMAT:OPTION=VALUE:..."; cuts the text.
-static enum sq_status read_recipe(char *text, const struct sq_given *given, struct sq_recipe *r,
-                                  struct sq_error *err)
+enum sq_status sq_recipe_read(char *text, const char *what, unsigned scope,
+                              const struct sq_given *given, struct sq_recipe *r,
+                              struct sq_error *err)
 {
     struct sq_error why;
     const char *name = strsep(&text, ":");
     const struct sq_format_ops *f = sq_format_find(name);
     if (!f || !f->values)
-        return SQ_FAIL(err, SQ_ERR_ARG, "layer-format: '%.40s' is no format with values", name);
+        return SQ_FAIL(err, SQ_ERR_ARG, "%s: '%.40s' is no format with values", what, name);
     struct sq_given own = taken(given, f);
     for (char *option; (option = strsep(&text, ":"));) {
         char *value = strchr(option, '=');
         if (own.n == SQ_OPTIONS_MAX)
-            return SQ_FAIL(err, SQ_ERR_ARG, "layer-format: more than %d options", SQ_OPTIONS_MAX);
+            return SQ_FAIL(err, SQ_ERR_ARG, "%s: more than %d options", what, SQ_OPTIONS_MAX);
         if (value)
             *value++ = '\0';
         own.option[own.n].name = option;
         own.option[own.n++].text = value ? value : "";
     }
-    if (sq_format_recipe(f, SQ_IN_EVAL, &own, r, &why) != SQ_OK)
-        return SQ_FAIL(err, why.code, "layer-format: %.200s", why.text);
+    return sq_format_recipe(f, scope, &own, r, &why) == SQ_OK
+               ? SQ_OK
+               : SQ_FAIL(err, why.code, "%s: %.200s", what, why.text);
+}
+
+// One that is an encoding.
+static enum sq_status read_recipe(char *text, const struct sq_given *given, struct sq_recipe *r,
+                                  struct sq_error *err)
+{
+    SQ_TRY(sq_recipe_read(text, "layer-format", SQ_IN_EVAL, given, r, err));
     if (sq_recipe_is_reference(r))
         return SQ_FAIL(err, SQ_ERR_ARG, "layer-format: weight-bits = 16 is no encoding, need 2..8");
     return SQ_OK;

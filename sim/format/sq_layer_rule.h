@@ -24,6 +24,12 @@ enum sq_status sq_layer_rules_read(const char *text, const struct sq_given *give
                                    struct sq_layer_rule rule[SQ_LAYER_RULES_MAX], size_t *n,
                                    struct sq_error *err);
 
+// The recipe of "FORMAT:OPTION=VALUE:..." in a scope; cuts the text. Options of `given`, which may be NULL,
+// come after those, where the format takes them. Sentences begin with `what`.
+enum sq_status sq_recipe_read(char *text, const char *what, unsigned scope,
+                              const struct sq_given *given, struct sq_recipe *r,
+                              struct sq_error *err);
+
 // The recipe of the layer of that name: of a rule of *r, or *r itself.
 const struct sq_recipe *sq_recipe_of_layer(const struct sq_recipe *r, const char *name);
 

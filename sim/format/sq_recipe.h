@@ -20,6 +20,7 @@
 struct sq_format_ops;
 struct sq_layer_rule;
 struct sq_own;
+struct sq_cached;
 
 enum sq_algorithm { SQ_ALGORITHM_RTN, SQ_ALGORITHM_GPTQ, SQ_ALGORITHM_LITE };
 
@@ -45,6 +46,8 @@ struct sq_recipe {
     size_t n_rules;
     // on a machine: what the rows of the very layer have (sq_cost.h), of the caller; NULL: drawn
     const struct sq_own *rows;
+    // on a machine: W is a cache (sq_demand.h), of the caller; NULL: W is a layer
+    const struct sq_cached *cached;
     // Everything else is the format's own: the bytes of a struct that its room declares
     // (sq_<family>_recipe.h) and only getters read. They lie in the recipe and not behind a
     // pointer, so that a recipe is copied by assignment and nobody has to free one.

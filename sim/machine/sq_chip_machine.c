@@ -133,6 +133,7 @@ static void fill_steps(const struct sq_chip_layer *c, struct sq_mapping *p)
                                       .words = i & 4 ? 1 : 0};
         for (unsigned part = 0; part <= SQ_TOP_STORE; part++)
             s->nbytes[stream_of(part)] = step_nbytes(c, part, rows, cols, groups);
+        s->act_nbytes = s->nbytes[SQ_STREAM_ACT];
     }
 }
 

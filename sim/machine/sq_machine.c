@@ -28,6 +28,10 @@ struct raw_machine {
     struct {
         char *bandwidth, *latency, *burst;
     } dram;
+    char *capacity;
+    struct raw_vector {
+        char *lanes;
+    } * vector; // NULL: the usual one
     struct raw_chip {
         char *bus, *burst, *outstanding;
     } * chip; // NULL: none
@@ -61,6 +65,9 @@ static const cyaml_schema_field_t dram_fields[] = {
     TEXT_FIELD("latency", struct raw_machine, dram.latency),
     TEXT_FIELD("burst", struct raw_machine, dram.burst), CYAML_FIELD_END};
 
+static const cyaml_schema_field_t vector_fields[] = {TEXT_FIELD("lanes", struct raw_vector, lanes),
+                                                     CYAML_FIELD_END};
+
 static const cyaml_schema_field_t chip_fields[] = {
     TEXT_FIELD("bus", struct raw_chip, bus), TEXT_FIELD("burst", struct raw_chip, burst),
     TEXT_FIELD("outstanding", struct raw_chip, outstanding), CYAML_FIELD_END};
@@ -83,6 +90,9 @@ static const cyaml_schema_field_t machine_fields[] = {
     CYAML_FIELD_MAPPING("core", CYAML_FLAG_DEFAULT, struct raw_machine, core, core_fields),
     SECTION("buffers", buffer_fields),
     SECTION("dram", dram_fields),
+    MAY_TEXT("capacity", struct raw_machine, capacity),
+    CYAML_FIELD_MAPPING_PTR("vector", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct raw_machine,
+                            vector, vector_fields),
     CYAML_FIELD_MAPPING_PTR("chip", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct raw_machine,
                             chip, chip_fields),
     CYAML_FIELD_END};
@@ -211,6 +221,11 @@ static enum sq_status read_all(const struct raw_machine *raw, struct sq_machine 
                              &m->dram_latency_ns, err));
     SQ_TRY(read_size("dram.burst", raw->dram.burst, 16, 4096, &burst, err));
     m->burst_nbytes = (unsigned)burst;
+    if (raw->capacity)
+        SQ_TRY(read_size("capacity", raw->capacity, 1, 1e15, &m->capacity_nbytes, err));
+    m->vector_lanes = m->core.cols;
+    if (raw->vector)
+        SQ_TRY(read_count("vector.lanes", raw->vector->lanes, 1, 4096, &m->vector_lanes, err));
     if (raw->chip)
         SQ_TRY(read_chip(raw->chip, m, &m->chip, err));
     sq_machine_set_clock(m, m->clock_hz);

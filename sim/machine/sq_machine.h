@@ -24,6 +24,9 @@
 //     bandwidth: 64 GB/s
 //     latency: 100 ns
 //     burst: 64 B            every transfer is rounded up to it
+//   capacity: 16 GiB         optional: of the DRAM; a model and its cache that need more are refused
+//   vector:                  optional: what computes element by element (sq_pass.h); modelled, no RTL
+//     lanes: 32              of one core, 1..4096; as many as the core has columns where it is left out
 //   chip:                    optional: the RTL rtl/top/sq_top.sv with this array and these buffers is the
 //                            machine (sq_chip_machine.h); it has one core
 //     bus: 8 B               of a beat between chip and DRAM: 4, 8 or 16 B
@@ -52,6 +55,8 @@ struct sq_machine {
     // In clock cycles: one burst occupies the DRAM for burst_num/burst_den of them (lowest terms).
     uint64_t dram_latency;
     uint64_t burst_num, burst_den;
+    uint64_t capacity_nbytes; // of the DRAM; 0: any
+    unsigned vector_lanes;    // of one core
     struct sq_machine_chip {
         unsigned bus_nbytes; // 0: the machine is no chip
         unsigned max_burst, outstanding;

@@ -41,7 +41,7 @@ static void count_step(const struct sq_mapping *p, unsigned index, double kept,
     const double steps = (double)sq_mapping_count(p->count_m, index & 1) *
                          (double)sq_mapping_count(p->count_n, index & 2) *
                          (double)sq_mapping_count(p->count_k, index & 4);
-    const double act = 8 * (double)s->nbytes[SQ_STREAM_ACT] * steps;
+    const double act = 8 * (double)s->act_nbytes * steps;
     const struct sq_cost_unit *const u = &p->cost;
     const double once = u->reads ? act : act * tiles_of(n, u->lines); // an engine keeps them
     a->act_nbits[SQ_LOW] += once;

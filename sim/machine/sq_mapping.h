@@ -34,8 +34,9 @@ struct sq_gemm {
 // One kind of step: full or last block in each direction (bit 0 rows, bit 1 columns, bit 2 K).
 #define SQ_STEP_CLASSES 8
 struct sq_step_class {
-    struct sq_unit_job job; // of every core, alike; tiles = 0: no step is of this kind
-    uint64_t nbytes[SQ_N_STREAMS];
+    struct sq_unit_job job;        // of every core, alike; tiles = 0: no step is of this kind
+    uint64_t nbytes[SQ_N_STREAMS]; // that cross the DRAM
+    uint64_t act_nbytes;           // of activations, whether they do or not
     // DRAM cycles of the load of a step: [are weights loaded][are activations loaded][is it the
     // first chunk of K, which also brings the token scales]; and of the store of a finished block.
     uint64_t load[2][2][2]; // [weights][activations][first chunk]

@@ -140,6 +140,11 @@ static void fill_class(const struct sq_mapping_context *c, struct sq_mapping *p,
     const uint64_t banks = size_of(p->n_slices, p->block_k, p->count_k, index & 4);
     const uint64_t first = index & 4 ? (p->count_k - 1) * p->block_k : 0;
     count_nbytes(c, m, n, first, banks, p->cores_k, s->nbytes);
+    s->act_nbytes = s->nbytes[SQ_STREAM_ACT];
+    if (c->demand->act_stays)
+        s->nbytes[SQ_STREAM_ACT] = s->nbytes[SQ_STREAM_ACT_SCALE] = 0;
+    if (c->demand->out_stays)
+        s->nbytes[SQ_STREAM_OUT] = 0;
     uint64_t weight = 0;
     for (unsigned id = SQ_STREAM_LO; id <= SQ_STREAM_SCALE; id++)
         weight += bursts(c, s->nbytes[id]);
@@ -152,6 +157,7 @@ static void fill_class(const struct sq_mapping_context *c, struct sq_mapping *p,
     }
     s->store = dram_cycles(c, bursts(c, s->nbytes[SQ_STREAM_OUT]) +
                                   bursts(c, s->nbytes[SQ_STREAM_PARTIAL]));
+    s->store += s->store == 0; // handed over on the chip
 }
 
 // ---- blocks ---------------------------------------------------------------------------------

@@ -5,11 +5,12 @@
 // Our tables are SCALE-Sim GEMM files with one more column:
 //   Layer,M,N,K,Count,
 //   q_proj,2048,8192,8192,80,
-// Y[M][N] = X[M][K] W[N][K]^T, Count times. Attention scores, embedding and lm_head are no part of
-// it: their operands are not quantised weights.
+// Y[M][N] = X[M][K] W[N][K]^T, Count times. Such a table has the linear layers alone; a whole pass over a
+// model has lm_head, attention and what no product computes as well (is_whole).
 #ifndef SQ_WORKLOAD_H
 #define SQ_WORKLOAD_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -18,15 +19,42 @@
 #define SQ_WORKLOAD_ROWS_MAX 1000000u
 #define SQ_WORKLOAD_COUNT_MAX 1000000u
 
+// What a row multiplies by: weights, those of lm_head, or what the KV cache holds.
+enum sq_workload_part { SQ_ROW_LINEAR, SQ_ROW_HEAD, SQ_ROW_SCORES, SQ_ROW_VALUES };
+
 struct sq_workload_row {
     char name[64];
     struct sq_gemm gemm;
     uint64_t count;
+    enum sq_workload_part part;
+    uint64_t idle; // further weights of this shape that lie in memory without work (experts)
+};
+
+// What is computed element by element (sq_pass.h says how long each takes).
+enum sq_vector_op {
+    SQ_VECTOR_NORM,
+    SQ_VECTOR_ROTARY,
+    SQ_VECTOR_SOFTMAX,
+    SQ_VECTOR_GATE, // activation of the MLP, times the other half where it has one
+    SQ_VECTOR_ADD,  // to the residual stream
+    SQ_N_VECTOR_OPS
+};
+
+// What a whole pass has besides its rows. Counts of elements are doubles: exact up to 2^53.
+struct sq_workload_rest {
+    double element[SQ_N_VECTOR_OPS];
+    double embedding;             // elements of its rows that are read
+    double query;                 // elements of queries that attention reads
+    uint64_t cache_width;         // elements of a row of the KV cache: a head of a token
+    double cache_new, cache_held; // rows that are written; that are held afterwards
+    double embedding_held;        // elements of the embedding that lie in memory
+    uint64_t tokens, sequences, layers, hidden;
 };
 
 struct sq_workload {
     size_t n;
-    struct sq_workload_row *row; // owned
+    struct sq_workload_row *row;  // owned
+    struct sq_workload_rest rest; // zeros unless is_whole
 };
 
 // Reads a CSV file: the GEMM form (columns named M, N, K, maybe Count; the first is the name), or
@@ -60,19 +88,36 @@ enum sq_routing {
     SQ_ROUTING_SKEWED,   // expert r gets a share proportional to 1 / (r + 1), at most every token
 };
 
+extern const char *const sq_routing_names[]; // "balanced", "skewed", NULL
+
 struct sq_workload_options {
     bool is_decode;          // one token per sequence, else `seq` tokens
     uint64_t batch;          // sequences, >= 1
     uint64_t seq;            // prefill: tokens of a sequence, >= 1
     enum sq_routing routing; // of experts
+    bool is_whole;           // lm_head of a sequence's last token, attention and the rest as well
+    uint64_t context;        // is_whole: tokens in the cache; decode: with the new one, >= 1
 };
+
+// The queries of a prompt come in so many steps, each with the keys that its queries see on average: attention
+// multiplies the triangle below the diagonal, and no masked product.
+enum { SQ_CAUSAL_STEPS = 4 };
 
 // The linear layers of a decoder by its config.json: Llama, Mistral, Qwen2, Qwen3, Mixtral,
 // Qwen3-MoE, DeepSeek-V3 (latent attention, shared and routed experts) and OPT. Experts with the
 // same number of tokens share a row; experts without tokens do no work. Refuses other model types
 // by name, fields out of range, more than 2^24 tokens, and rows that sq_workload_parse would
 // refuse.
+//
+// Attention of a layer is two products. The heads and sequences lie side by side in N: scores of the
+// queries of a group of heads, N = keys of all of them, K = a head; values, N = a head of all of them, K =
+// keys. Decode of latent attention multiplies the latent rows themselves, which all heads share (kv_b_proj
+// is then that of the queries and of the outputs); its prefill multiplies heads that kv_b_proj has made.
 enum sq_status sq_workload_from_config(const char *path, const struct sq_workload_options *o,
                                        struct sq_workload *w, struct sq_error *err);
+// The same on an object in memory, which stays the caller's; `what` names it in sentences.
+enum sq_status sq_workload_of_config(const json_t *root, const char *what,
+                                     const struct sq_workload_options *o, struct sq_workload *w,
+                                     struct sq_error *err);
 
 #endif

@@ -1,131 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The linear layers of a decoder from its config.json (sq_workload.h).
+// The linear layers of a decoder by its sizes, and all that a pass does besides (sq_workload.h).
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/io/sq_file.h"
 #include "sim/io/sq_json.h"
+#include "sim/machine/sq_model_shape.h"
 #include "sim/machine/sq_workload.h"
 
-enum { CONFIG_MAX_NBYTES = 16 << 20, MAX_EXPERTS = 4096 };
+enum { CONFIG_MAX_NBYTES = 16 << 20 };
 
-enum kind { LLAMA, MOE, DEEPSEEK, OPT };
-
-// With the defaults of the classes in transformers; 0: as many KV heads as heads, heads that share
-// hidden_size.
-static const struct known {
-    const char *model_type;
-    enum kind kind;
-    uint64_t kv_heads, head_dim;
-} known[] = {
-    {"llama", LLAMA, 0, 0},          {"mistral", LLAMA, 8, 0}, {"qwen2", LLAMA, 32, 0},
-    {"qwen3", LLAMA, 32, 128},       {"mixtral", MOE, 8, 0},   {"qwen3_moe", MOE, 4, 0},
-    {"deepseek_v3", DEEPSEEK, 0, 0}, {"opt", OPT, 0, 0},
-};
-enum { N_KNOWN = sizeof known / sizeof known[0] };
-
-struct shape {
-    enum kind kind;
-    uint64_t hidden, layers, heads, kv_heads, head_dim, intermediate;
-    uint64_t experts, top_k, expert_size, shared, dense_layers; // mixtures of experts
-    uint64_t q_rank, kv_rank, nope, rope, v_dim;                // latent attention
-};
+const char *const sq_routing_names[] = {"balanced", "skewed", NULL};
 
 struct builder {
-    const struct shape *shape;
+    const struct sq_model_shape *shape;
     struct sq_workload *w;
     size_t room;
     uint64_t m;
 };
-
-// ---- the file -------------------------------------------------------------------------------
-
-struct source {
-    const json_t *root;
-    const char *what;
-    struct sq_error *err;
-};
-
-static enum sq_status get(const struct source *s, const char *key, uint64_t min, uint64_t max,
-                          uint64_t fallback, uint64_t *value)
-{
-    return sq_json_uint(s->root, s->what, key, min, max, fallback, value, s->err);
-}
-
-static enum sq_status read_kind(const struct source *s, const struct known **found)
-{
-    const char *type;
-    char names[160] = "";
-    SQ_TRY(sq_json_string(s->root, s->what, "model_type", &type, s->err));
-    for (size_t i = 0; i < N_KNOWN; i++) {
-        if (type && strcmp(type, known[i].model_type) == 0) {
-            *found = &known[i];
-            return SQ_OK;
-        }
-        const size_t at = strlen(names);
-        snprintf(names + at, sizeof names - at, "%s%s", i ? ", " : "", known[i].model_type);
-    }
-    return SQ_FAIL(s->err, SQ_ERR_UNSUPPORTED, "%s: model_type = %.40s, need one of %s", s->what,
-                   type ? type : "(missing)", names);
-}
-
-static enum sq_status read_experts(const struct source *s, struct shape *c)
-{
-    // Mixtral, Qwen3 and DeepSeek name the same thing differently.
-    const char *experts = json_object_get(s->root, "num_local_experts")  ? "num_local_experts"
-                          : json_object_get(s->root, "n_routed_experts") ? "n_routed_experts"
-                                                                         : "num_experts";
-    const json_t *dense = json_object_get(s->root, "mlp_only_layers");
-    uint64_t step;
-    SQ_TRY(get(s, experts, 2, MAX_EXPERTS, 0, &c->experts));
-    SQ_TRY(get(s, "num_experts_per_tok", 1, c->experts, 0, &c->top_k));
-    SQ_TRY(get(s, "moe_intermediate_size", 1, 1u << 20, c->intermediate, &c->expert_size));
-    SQ_TRY(get(s, "n_shared_experts", 0, 64, 0, &c->shared));
-    SQ_TRY(get(s, "first_k_dense_replace", 0, c->layers, 0, &c->dense_layers));
-    SQ_TRY(
-        get(s, c->kind == DEEPSEEK ? "moe_layer_freq" : "decoder_sparse_step", 1, 1024, 1, &step));
-    if (step != 1 || json_array_size(dense) != 0)
-        return SQ_FAIL(s->err, SQ_ERR_UNSUPPORTED,
-                       "%s: experts in some layers only (step %llu, %zu dense layers listed)",
-                       s->what, (unsigned long long)step, json_array_size(dense));
-    return SQ_OK;
-}
-
-static enum sq_status read_attention(const struct source *s, const struct known *k, struct shape *c)
-{
-    const bool has_kv = json_object_get(s->root, "num_key_value_heads"); // null: one of each head
-    SQ_TRY(get(s, "num_attention_heads", 1, 4096, 0, &c->heads));
-    if (c->kind == DEEPSEEK) {
-        SQ_TRY(get(s, "q_lora_rank", 1, 1u << 20, 0, &c->q_rank));
-        SQ_TRY(get(s, "kv_lora_rank", 1, 1u << 20, 0, &c->kv_rank));
-        SQ_TRY(get(s, "qk_nope_head_dim", 1, 4096, 0, &c->nope));
-        SQ_TRY(get(s, "qk_rope_head_dim", 1, 4096, 0, &c->rope));
-        return get(s, "v_head_dim", 1, 4096, 0, &c->v_dim);
-    }
-    SQ_TRY(get(s, "num_key_value_heads", 1, c->heads,
-               has_kv || !k->kv_heads ? c->heads : k->kv_heads, &c->kv_heads));
-    if (c->heads % c->kv_heads != 0)
-        return SQ_FAIL(s->err, SQ_ERR_SHAPE,
-                       "%s: num_key_value_heads = %llu, need a divisor of num_attention_heads = "
-                       "%llu",
-                       s->what, (unsigned long long)c->kv_heads, (unsigned long long)c->heads);
-    return get(s, "head_dim", 1, 4096, k->head_dim ? k->head_dim : c->hidden / c->heads,
-               &c->head_dim);
-}
-
-static enum sq_status read_shape(const struct source *s, struct shape *c)
-{
-    const struct known *k = NULL;
-    memset(c, 0, sizeof *c);
-    SQ_TRY(read_kind(s, &k));
-    c->kind = k->kind;
-    SQ_TRY(get(s, "hidden_size", 1, 1u << 20, 0, &c->hidden));
-    SQ_TRY(get(s, "num_hidden_layers", 1, 1024, 0, &c->layers));
-    SQ_TRY(
-        get(s, c->kind == OPT ? "ffn_dim" : "intermediate_size", 1, 1u << 22, 0, &c->intermediate));
-    SQ_TRY(read_attention(s, k, c));
-    return c->kind == MOE || c->kind == DEEPSEEK ? read_experts(s, c) : SQ_OK;
-}
 
 // ---- rows -----------------------------------------------------------------------------------
 
@@ -133,8 +26,15 @@ static void add(struct builder *b, const char *name, uint64_t m, uint64_t n, uin
                 uint64_t count)
 {
     struct sq_workload_row *row = &b->w->row[b->w->n];
-    if (m == 0 || count == 0)
+    if (count == 0)
         return;
+    if (m == 0) { // weights without work: of the shape of the row that add_mlp made last
+        while (row > b->w->row && (row[-1].gemm.n != n || row[-1].gemm.k != k))
+            row--;
+        if (row > b->w->row)
+            row[-1].idle += count;
+        return;
+    }
     if (b->w->n == b->room)
         abort(); // build() reserves enough
     memset(row, 0, sizeof *row);
@@ -146,8 +46,8 @@ static void add(struct builder *b, const char *name, uint64_t m, uint64_t n, uin
 
 static void add_attention(struct builder *b)
 {
-    const struct shape *c = b->shape;
-    if (c->kind == DEEPSEEK) {
+    const struct sq_model_shape *c = b->shape;
+    if (c->kind == SQ_MODEL_DEEPSEEK) {
         add(b, "q_a_proj", b->m, c->q_rank, c->hidden, c->layers);
         add(b, "q_b_proj", b->m, c->heads * (c->nope + c->rope), c->q_rank, c->layers);
         add(b, "kv_a_proj", b->m, c->kv_rank + c->rope, c->hidden, c->layers);
@@ -201,9 +101,9 @@ static void route(enum sq_routing routing, uint64_t m, uint64_t total, size_t n,
 
 static void add_experts(struct builder *b, enum sq_routing routing)
 {
-    const struct shape *c = b->shape;
+    const struct sq_model_shape *c = b->shape;
     const uint64_t layers = c->layers - c->dense_layers;
-    uint64_t tokens[MAX_EXPERTS];
+    uint64_t tokens[SQ_EXPERTS_MAX];
     add(b, "router", b->m, c->experts, c->hidden, layers);
     if (c->shared)
         add_mlp(b, "shared_expert.", b->m, c->shared * c->expert_size, layers);
@@ -215,6 +115,122 @@ static void add_experts(struct builder *b, enum sq_routing routing)
         snprintf(prefix, sizeof prefix, "expert_%zu-%zu.", r, r + same - 1);
         add_mlp(b, prefix, tokens[r], c->expert_size, same * layers);
     }
+}
+
+// ---- attention, lm_head, the rest -------------------------------------------------------------
+
+// Queries first..last of each sequence, counted from 0, and what a layer sees.
+struct queries {
+    uint64_t first, last; // positions, those in the cache before them counted
+    uint64_t window;      // 0: none
+    uint64_t layers;
+};
+
+// Sums of keys over the queries: the triangle, cut by the window.
+static double pairs(const struct queries *q)
+{
+    const double first = (double)q->first + 1, last = (double)q->last + 1;
+    const double window = q->window > 0 ? (double)q->window : last;
+    const double below = last < window ? last : window; // of queries that see all before them
+    const double rise = below >= first ? (first + below) * (below - first + 1) / 2 : 0;
+    const double flat = last - (below >= first ? below : first - 1);
+    return rise + flat * window;
+}
+
+// A product with the cache of `sides` heads side by side, in as few GEMMs as the largest N allows.
+static void add_cached(struct builder *b, enum sq_workload_part part, uint64_t m, uint64_t n,
+                       uint64_t k, uint64_t sides, uint64_t layers)
+{
+    const uint64_t most = SQ_GEMM_MAX / n, pieces = (sides + most - 1) / most;
+    const uint64_t mine = sides / pieces, longer = sides % pieces; // so many have one more
+    for (unsigned more = 0; more < 2; more++) {
+        const uint64_t count = layers * (more ? longer : pieces - longer);
+        if (count == 0)
+            continue;
+        add(b, part == SQ_ROW_SCORES ? "scores" : "values", m, n * (mine + more), k, count);
+        b->w->row[b->w->n - 1].part = part;
+    }
+}
+
+static void add_queries(struct builder *b, const struct sq_workload_options *o,
+                        const struct queries *q)
+{
+    const struct sq_model_shape *c = b->shape;
+    const bool is_latent = c->kind == SQ_MODEL_DEEPSEEK;
+    const uint64_t n = q->last - q->first + 1, keys = (uint64_t)ceil(pairs(q) / (double)n);
+    const uint64_t latent = c->kv_rank + c->rope;
+    if (is_latent && o->is_decode) {
+        add_cached(b, SQ_ROW_SCORES, c->heads * n, keys, latent, o->batch, q->layers);
+        add_cached(b, SQ_ROW_VALUES, c->heads * n, c->kv_rank, keys, o->batch, q->layers);
+    } else if (is_latent) {
+        add_cached(b, SQ_ROW_SCORES, n, keys, c->nope + c->rope, c->heads * o->batch, q->layers);
+        add_cached(b, SQ_ROW_VALUES, n, c->v_dim, keys, c->heads * o->batch, q->layers);
+    } else {
+        const uint64_t group = c->heads / c->kv_heads, sides = c->kv_heads * o->batch;
+        add_cached(b, SQ_ROW_SCORES, group * n, keys, c->head_dim, sides, q->layers);
+        add_cached(b, SQ_ROW_VALUES, group * n, c->head_dim, keys, sides, q->layers);
+    }
+    b->w->rest.element[SQ_VECTOR_SOFTMAX] +=
+        pairs(q) * (double)c->heads * (double)o->batch * (double)q->layers;
+}
+
+// All queries of the pass in layers of one kind, step by step.
+static void add_attention_of(struct builder *b, const struct sq_workload_options *o,
+                             uint64_t window, uint64_t layers)
+{
+    const uint64_t tokens = o->is_decode ? 1 : o->seq;
+    const uint64_t before = o->is_decode ? o->context - 1 : o->context;
+    const uint64_t steps = tokens < SQ_CAUSAL_STEPS ? tokens : SQ_CAUSAL_STEPS;
+    for (uint64_t i = 0; layers > 0 && i < steps; i++)
+        add_queries(b, o,
+                    &(struct queries){before + tokens * i / steps,
+                                      before + tokens * (i + 1) / steps - 1, window, layers});
+    const uint64_t all = before + tokens, held = window > 0 && window < all ? window : all;
+    const double rows = b->shape->kind == SQ_MODEL_DEEPSEEK ? 1 : 2 * (double)b->shape->kv_heads;
+    b->w->rest.cache_held += rows * (double)(held * o->batch) * (double)layers;
+    b->w->rest.cache_new += rows * (double)(tokens * o->batch) * (double)layers;
+}
+
+static void count_elements(struct builder *b, const struct sq_workload_options *o)
+{
+    const struct sq_model_shape *c = b->shape;
+    struct sq_workload_rest *r = &b->w->rest;
+    const bool is_latent = c->kind == SQ_MODEL_DEEPSEEK;
+    const double tokens = (double)b->m, layers = (double)c->layers, hidden = (double)c->hidden;
+    const double heads = (double)(c->heads * (is_latent ? c->nope + c->rope : c->head_dim));
+    const double keys = is_latent ? (double)c->rope : (double)(c->kv_heads * c->head_dim);
+    const double normed = is_latent        ? (double)(c->q_rank + c->kv_rank)
+                          : c->has_qk_norm ? heads + keys
+                                           : 0;
+    const double sparse = c->experts ? layers - (double)c->dense_layers : 0;
+    const double experts =
+        (double)(c->top_k + c->shared) * (double)c->expert_size + (double)c->experts;
+    r->tokens = b->m;
+    r->sequences = o->batch;
+    r->layers = c->layers;
+    r->hidden = c->hidden;
+    r->element[SQ_VECTOR_NORM] +=
+        tokens * ((double)c->norms * hidden + normed) * layers + tokens * hidden;
+    if (c->kind != SQ_MODEL_OPT) // whose positions are embedded
+        r->element[SQ_VECTOR_ROTARY] +=
+            tokens * layers * ((is_latent ? (double)(c->heads * c->rope) : heads) + keys);
+    r->element[SQ_VECTOR_GATE] +=
+        tokens * ((layers - sparse) * (double)c->intermediate + sparse * experts);
+    r->element[SQ_VECTOR_ADD] += tokens * hidden * (2 * layers + sparse * (double)c->top_k);
+    r->query = tokens * heads * layers;
+    r->embedding = tokens * hidden;
+    r->embedding_held = c->is_tied ? 0 : (double)c->vocab * hidden;
+    r->cache_width = is_latent ? c->kv_rank + c->rope : c->head_dim;
+}
+
+static void add_whole(struct builder *b, const struct sq_workload_options *o)
+{
+    const struct sq_model_shape *c = b->shape;
+    add_attention_of(b, o, 0, c->layers - c->window_layers);
+    add_attention_of(b, o, c->window, c->window_layers);
+    add(b, "lm_head", o->batch, c->vocab, c->hidden, 1);
+    b->w->row[b->w->n - 1].part = SQ_ROW_HEAD;
+    count_elements(b, o);
 }
 
 // What sq_workload_parse would take: heads x head size, experts x layers can pass it.
@@ -236,7 +252,7 @@ static enum sq_status check_rows(const struct sq_workload *w, const char *what,
     return SQ_OK;
 }
 
-static enum sq_status build(const struct shape *c, const struct sq_workload_options *o,
+static enum sq_status build(const struct sq_model_shape *c, const struct sq_workload_options *o,
                             const char *what, struct sq_workload *w, struct sq_error *err)
 {
     const uint64_t tokens = o->is_decode ? 1 : o->seq;
@@ -245,11 +261,14 @@ static enum sq_status build(const struct shape *c, const struct sq_workload_opti
                        "%s: %llu sequences of %llu tokens, need 1..%llu together", what,
                        (unsigned long long)o->batch, (unsigned long long)tokens,
                        (unsigned long long)SQ_GEMM_MAX);
-    struct builder b = {.shape = c, .w = w, .room = 16 + 3 * c->experts, .m = o->batch * tokens};
+    struct builder b = {.shape = c,
+                        .w = w,
+                        .room = 24 + 3 * c->experts + 8 * SQ_CAUSAL_STEPS,
+                        .m = o->batch * tokens};
     w->row = calloc(b.room, sizeof *w->row);
     SQ_NEED(w->row, err, "%zu rows", b.room);
     add_attention(&b);
-    if (c->kind == OPT) {
+    if (c->kind == SQ_MODEL_OPT) {
         add(&b, "fc1", b.m, c->intermediate, c->hidden, c->layers);
         add(&b, "fc2", b.m, c->hidden, c->intermediate, c->layers);
     } else if (c->experts == 0) {
@@ -258,22 +277,46 @@ static enum sq_status build(const struct shape *c, const struct sq_workload_opti
         add_mlp(&b, "", b.m, c->intermediate, c->dense_layers);
         add_experts(&b, o->routing);
     }
+    if (o->is_whole)
+        add_whole(&b, o);
     return check_rows(w, what, err);
+}
+
+static enum sq_status check_context(const struct sq_workload_options *o, const char *what,
+                                    struct sq_error *err)
+{
+    const uint64_t tokens = o->is_decode ? 0 : o->seq;
+    if (o->context < o->is_decode || o->context > SQ_GEMM_MAX - tokens)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "%s: context = %llu, need %d..%llu", what,
+                       (unsigned long long)o->context, o->is_decode,
+                       (unsigned long long)(SQ_GEMM_MAX - tokens));
+    return SQ_OK;
+}
+
+enum sq_status sq_workload_of_config(const json_t *root, const char *what,
+                                     const struct sq_workload_options *o, struct sq_workload *w,
+                                     struct sq_error *err)
+{
+    struct sq_model_shape shape;
+    memset(w, 0, sizeof *w);
+    SQ_TRY(sq_model_shape_of(root, what, &shape, err));
+    if (o->is_whole) {
+        SQ_TRY(sq_model_vocabulary(root, what, &shape, err));
+        SQ_TRY(check_context(o, what, err));
+    }
+    const enum sq_status status = build(&shape, o, what, w, err);
+    if (status != SQ_OK)
+        sq_workload_free(w);
+    return status;
 }
 
 enum sq_status sq_workload_from_config(const char *path, const struct sq_workload_options *o,
                                        struct sq_workload *w, struct sq_error *err)
 {
     json_t *root;
-    struct shape shape;
     memset(w, 0, sizeof *w);
     SQ_TRY(sq_json_load(path, CONFIG_MAX_NBYTES, &root, err));
-    const struct source s = {root, sq_path_tail(path), err};
-    enum sq_status status = read_shape(&s, &shape);
-    if (status == SQ_OK)
-        status = build(&shape, o, s.what, w, err);
-    if (status != SQ_OK)
-        sq_workload_free(w);
+    const enum sq_status status = sq_workload_of_config(root, sq_path_tail(path), o, w, err);
     json_decref(root);
     return status;
 }

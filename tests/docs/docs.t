@@ -111,7 +111,7 @@ documented() { # COMMAND
 all=$W/all.json
 json() { # COMMAND ARGS...: adds what it prints to $W/COMMAND.json; a mode, as its first option, belongs to the name
   local command=$1 name=$1; shift
-  case $1 in --vectors | --gemms | --share | --explain | --changes) name="$command $1" ;; esac
+  case $1 in --vectors | --gemms | --share | --phase | --explain | --changes) name="$command $1" ;; esac
   sq "$command" "$@" --json
   cat "$W.out" >>"$W/$name.json"
   cat "$W.out" >>"$all"
@@ -157,6 +157,7 @@ for f in $(left gqsa sp24); do json eval --format $f --algorithm rtn --sequences
 for f in mxfp6 nvint4 sq_b; do json eval --format $f --sequences 1; done
 check eval
 for f in $(left gqsa spqt spqr); do json run --share $f.safetensors; done
+json run --phase decode --context 16
 json run --m 8 --n 64 --k 128
 for f in $(left sq_w dense sq_a_static sq_a_dynamic sp24 gqsa spqt spqr mxfp4 nvfp4 sq_b); do
   json run --m 8 --n 64 --k 128 --format $f --machine "$M/default.yaml"

@@ -25,7 +25,9 @@ static void read_workload(unsigned options)
         .is_decode = options & 1,
         .batch = options & 4 ? 32 : 1,
         .seq = options & 4 ? 2048 : UINT64_C(1) << (options >> 3) % 25,
-        .routing = options & 2 ? SQ_ROUTING_SKEWED : SQ_ROUTING_BALANCED};
+        .routing = options & 2 ? SQ_ROUTING_SKEWED : SQ_ROUTING_BALANCED,
+        .is_whole = options & 128,
+        .context = options & 64 ? 1 << 24 : 1};
     const enum sq_status status = sq_workload_from_config(FUZZ_FILE, &o, &w, &err);
     fuzz_status(status, &err);
     if (status != SQ_OK)

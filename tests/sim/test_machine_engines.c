@@ -52,7 +52,9 @@ static struct sq_machine small_machine(struct sq_rng *r)
     return m;
 }
 
-static void check(const struct sq_machine *m, const struct sq_mapping *p, unsigned index)
+// cached: what of the operands crosses no DRAM; NULL: all cross it.
+static void check(const struct sq_machine *m, const struct sq_mapping *p,
+                  const struct sq_cached *cached, unsigned index)
 {
     const struct sq_machine_stats a = sq_machine_run_step(m, p);
     const struct sq_machine_stats b = sq_machine_run_fast(m, p);
@@ -83,8 +85,15 @@ static void check(const struct sq_machine *m, const struct sq_mapping *p, unsign
                 (double)a.dram_busy * (double)m->burst_den * (double)m->burst_nbytes >=
                     (double)nbytes * (double)m->burst_num * (1 - 1e-9));
     // Every output leaves once; every operand is read at least once.
-    assert_int_equal(a.nbytes[SQ_STREAM_OUT], 2 * p->gemm.m * p->gemm.n);
-    assert_true(a.nbytes[SQ_STREAM_ACT] >= p->gemm.m * p->gemm.k / 2);
+    const uint64_t out = 2 * p->gemm.m * p->gemm.n, act = p->gemm.m * p->gemm.k / 2;
+    assert_int_equal(a.nbytes[SQ_STREAM_OUT], cached && cached->out_stays ? 0 : out);
+    if (cached && cached->act_stays)
+        assert_int_equal(a.nbytes[SQ_STREAM_ACT] + a.nbytes[SQ_STREAM_ACT_SCALE], 0);
+    else
+        assert_true(a.nbytes[SQ_STREAM_ACT] >= act);
+    if (cached) // W is read at least once, in the bits that the cache has
+        assert_true((double)sq_cost_weight_nbytes(a.nbytes) * 8 >=
+                    cached->nbits * (double)p->gemm.n * (double)p->gemm.k - 1e-3);
 }
 
 SQ_TEST(test_random)
@@ -93,7 +102,10 @@ SQ_TEST(test_random)
     unsigned refused = 0;
     for (unsigned checked = 0; checked < 10000;) {
         const struct sq_machine m = small_machine(&r);
-        const struct sq_recipe s = random_recipe(&r);
+        struct sq_recipe s = random_recipe(&r);
+        const struct sq_cached cached = {between(&r, 8, 64) / 4.0, sq_rng_below(&r, 2),
+                                         sq_rng_below(&r, 2)};
+        s.cached = sq_rng_below(&r, 4) ? NULL : &cached;
         const uint32_t most = sq_rng_below(&r, 4) ? 40 : 400;
         const struct sq_gemm g = {between(&r, 1, most), between(&r, 1, most),
                                   between(&r, 1, sq_rng_below(&r, 4) ? 300 : 3000)};
@@ -107,7 +119,7 @@ SQ_TEST(test_random)
         }
         if (p.bound > 400000)
             continue; // stepping it would take too long
-        check(&m, &p, checked++);
+        check(&m, &p, s.cached, checked++);
     }
     assert_true(refused > 0);
 }

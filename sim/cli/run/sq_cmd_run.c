@@ -11,7 +11,7 @@
 #include "sim/io/sq_checked.h"
 #include "sim/llm/sq_layer.h"
 
-enum { SHARE = 2, EXPLAIN = 4, DRAM = 8 };
+enum { SHARE = 2, EXPLAIN = 4, DRAM = 8, PHASE = 16 };
 
 struct arguments {
     struct sq_cli_options options;
@@ -20,14 +20,14 @@ struct arguments {
     struct sq_run_request r; // 0 or NULL: not given
     enum sq_run_topic topic;
     unsigned jobs; // 0 = not given
-    bool has_seed, timing_only, is_share;
+    bool has_seed, timing_only, is_share, has_context, has_seq;
 };
 
 #define AT(field) SQ_CLI_AT(struct arguments, field)
 #define LIST(field, n) SQ_CLI_LIST_AT(struct arguments, field, n)
 static const struct sq_cli_row rows[] = {
     SQ_CLI_UINT("m", "M", 1, 1 << 20, AT(r.gemm.m), "rows of X = tokens",
-                .usual = "32; with --share 64", .modes = SQ_CLI_ALL),
+                .usual = "32; with --share 64", .modes = SQ_CLI_PLAIN | SHARE | EXPLAIN),
     SQ_CLI_UINT("n", "N", 1, 1 << 20, AT(r.gemm.n),
                 "output channels of one synthetic GEMM, in place of a model",
                 .modes = SQ_CLI_PLAIN | EXPLAIN),
@@ -42,7 +42,8 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_FLAG("timing-only", AT(timing_only), "cycles without values: nothing is encoded"),
     SQ_CLI_TEXT("machine", "FILE", AT(r.machine),
                 "time on this machine, or GPU: cores, buffers, DRAM",
-                .usual = "sim/machines/default.yaml", .found = SQ_HOME_MACHINE),
+                .usual = "sim/machines/default.yaml", .found = SQ_HOME_MACHINE,
+                .modes = SQ_CLI_PLAIN | PHASE),
     SQ_CLI_TEXT("workload", "CSV", AT(r.workload),
                 "GEMMs of a SCALE-Sim table or of `sqsim inspect --gemms`",
                 .found = SQ_HOME_WORKLOAD),
@@ -52,21 +53,24 @@ static const struct sq_cli_row rows[] = {
                 .found = "", .modes = SQ_CLI_PLAIN | SHARE),
     SQ_CLI_WORD("fair", "WORD", sq_fair_names, AT(r.fair),
                 "on a machine: PEs of the format that have no more bit products (peak) or um2 "
-                "(area) than the machine's own"),
+                "(area) than the machine's own",
+                .modes = SQ_CLI_PLAIN | PHASE),
     SQ_CLI_TEXT("liberty", "FILE", AT(r.liberty), "standard cells of --fair area",
-                .usual = "qflow-tech-osu018"),
+                .usual = "qflow-tech-osu018", .modes = SQ_CLI_PLAIN | PHASE),
     SQ_CLI_TEXT("records", "FILE", AT(r.records),
                 "on a GPU: measured times beside the predicted ones", .found = ""),
     SQ_CLI_TEXT("energy", "FILE", AT(r.energy),
                 "on a machine: joules by part, with those a MAC that `sqsim energy --layer --json` "
                 "has written for the format",
-                .found = ""),
+                .found = "", .modes = SQ_CLI_PLAIN | PHASE),
     SQ_CLI_TEXT("memory", "FILE", AT(r.memory), "with --energy: joules of SRAM and DRAM",
-                .usual = "sim/machines/memory/default.yaml", .found = ""),
+                .usual = "sim/machines/memory/default.yaml", .found = "",
+                .modes = SQ_CLI_PLAIN | PHASE),
     SQ_CLI_TEXT("dram", "TYPE", AT(r.dram), "with --energy: a type of that file",
-                .usual = "the first, lpddr4"),
+                .usual = "the first, lpddr4", .modes = SQ_CLI_PLAIN | PHASE),
     SQ_CLI_TEXT("sram", "LIBERTY", LIST(r.sram, r.n_sram),
-                "with --energy: an SRAM macro; several span a range", .usual = "that of --memory"),
+                "with --energy: an SRAM macro; several span a range", .usual = "that of --memory",
+                .modes = SQ_CLI_PLAIN | PHASE),
     SQ_CLI_FLAG("causes", AT(r.is_causes), "also print where the cycles of both paths went"),
     SQ_CLI_FLAG("share", AT(is_share),
                 "how evenly the work of an encoded file's layers falls on workers", .mode = SHARE),
@@ -93,8 +97,30 @@ static const struct sq_cli_row rows[] = {
                 .modes = DRAM),
     SQ_CLI_UINT("queue", "N", 1, SQ_DRAM_QUEUE_MAX, AT(r.timed.queue),
                 "with --device: bursts that a bank's queue holds", .usual = "8", .modes = DRAM),
-    SQ_CLI_FORMATS(SQ_IN_RUN, AT(options), .modes = SQ_CLI_PLAIN | EXPLAIN),
-    SQ_CLI_CORE(AT(core), .modes = SQ_CLI_PLAIN | EXPLAIN),
+    SQ_CLI_WORD("phase", "WORD", sq_run_phases, AT(r.phase),
+                "a whole pass of MODEL on a machine, with lm_head, attention and KV cache: of a "
+                "prompt, or of the next token",
+                .min = SQ_RUN_PREFILL, .mode = PHASE),
+    SQ_CLI_UINT("context", "C", 0, 1 << 24, AT(r.pass.context),
+                "tokens of a sequence in the cache: decode, with the new one; prefill, before the "
+                "prompt",
+                .given = offsetof(struct arguments, has_context), .usual = "decode 2048, prefill 0",
+                .modes = PHASE),
+    SQ_CLI_UINT("batch", "B", 1, 1 << 20, AT(r.pass.batch), "sequences", .modes = PHASE),
+    SQ_CLI_UINT("seq", "P", 1, 1 << 24, AT(r.pass.seq), "tokens of a prompt",
+                .given = offsetof(struct arguments, has_seq), .modes = PHASE),
+    SQ_CLI_WORD("routing", "WORD", sq_routing_names, AT(r.pass.routing),
+                "tokens of experts: all alike, or shares of 1 / (rank + 1)", .modes = PHASE),
+    SQ_CLI_TEXT("kv-format", "FORMAT", AT(r.kv_format),
+                "the cache: bf16, int8, int4 or a format with options behind colons, mxfp8 or "
+                "dense:weight-bits=6",
+                .modes = PHASE),
+    SQ_CLI_TEXT("kv-energy", "FILE", AT(r.kv_energy),
+                "with --energy: joules a MAC of the cache's format; without it attention has those "
+                "of memory alone",
+                .found = "", .modes = PHASE),
+    SQ_CLI_FORMATS(SQ_IN_RUN, AT(options), .modes = SQ_CLI_PLAIN | EXPLAIN | PHASE),
+    SQ_CLI_CORE(AT(core), .modes = SQ_CLI_PLAIN | EXPLAIN | PHASE),
     SQ_CLI_UINT("seed", "S", 0, UINT64_MAX, AT(r.seed), "seed of synthetic operands",
                 .given = offsetof(struct arguments, has_seed), .group = SQ_CLI_COMMON,
                 .modes = SQ_CLI_PLAIN | SHARE),
@@ -102,7 +128,8 @@ static const struct sq_cli_row rows[] = {
                 .group = SQ_CLI_COMMON),
     SQ_CLI_FLAG("json", AT(r.is_json), "one JSON object per layer or row, the summary last",
                 .group = SQ_CLI_COMMON, .modes = SQ_CLI_ALL),
-    SQ_CLI_ARGUMENT("MODEL", AT(r.model), .found = SQ_HOME_MODEL, .modes = SQ_CLI_PLAIN | SHARE),
+    SQ_CLI_ARGUMENT("MODEL", AT(r.model), .found = SQ_HOME_MODEL,
+                    .modes = SQ_CLI_PLAIN | SHARE | PHASE),
     SQ_CLI_END};
 
 static const char doc[] =
@@ -117,6 +144,12 @@ static const char doc[] =
     "outliers (spqr) are those of its rows, and with --weights active columns (spqt) those of the "
     "model's tokens, else they are drawn. On a GPU: the time that its "
     "model predicts for the format's kernel. "
+    "With --phase: a whole pass of MODEL (a folder or file with its config.json, a GGUF file, or a "
+    "short name of traces/workloads), by part: linear layers, lm_head, attention over the KV "
+    "cache, "
+    "the vector unit, and what else crosses the DRAM; tokens a second, the time to the first "
+    "token, "
+    "bytes, and with --energy joules. "
     "With --share: what the slowest of P workers has of every layer of a file, MODEL or --weights: "
     "gqsa, groups by slice-K (a tile of rows to a worker, round robin or to the first that is "
     "free) and Stream-K (equal ranges of the list of groups); spqt, active columns in equal shares "
@@ -143,6 +176,8 @@ static const char doc[] =
     "  sqsim energy --format nvfp4 --layer '*.0.mlp.up_proj' --json > nvfp4.jsonl\n"
     "  sqsim run --workload traces/workloads/llama-3-8b_decode_1.csv --format nvfp4 --energy "
     "nvfp4.jsonl --dram hbm2\n"
+    "  sqsim run llama-3-8b --phase decode --context 8192 --batch 32 --format nvfp4 --kv-format "
+    "int8\n"
     "  sqsim run --format gqsa my.sq.safetensors\n"
     "  sqsim run --format spqt --weights my.sq.safetensors --m 1 ~/models/my-llama\n"
     "  sqsim run --machine sim/machines/h200.yaml --workload "
@@ -384,6 +419,20 @@ static enum sq_status take_recipe(struct arguments *in, struct sq_error *err)
     return SQ_OK;
 }
 
+// Options that have a use beside another one only.
+static enum sq_status check_needs(const struct arguments *in, struct sq_error *err)
+{
+    const char *of_energy = in->r.memory   ? "memory"
+                            : in->r.dram   ? "dram"
+                            : in->r.n_sram ? "sram"
+                                           : NULL;
+    if (in->r.liberty && in->r.fair != SQ_FAIR_AREA)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--liberty needs --fair area");
+    if (of_energy && !in->r.energy)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--%s needs --energy", of_energy);
+    return SQ_OK;
+}
+
 static enum sq_status check_arguments(struct arguments *in, struct sq_error *err)
 {
     SQ_TRY(take_recipe(in, err));
@@ -393,14 +442,7 @@ static enum sq_status check_arguments(struct arguments *in, struct sq_error *err
                        in->r.gemm.n ? "k" : "n");
     if (in->r.gemm.n && (in->r.model || in->r.source.tokens || in->r.source.text))
         return SQ_FAIL(err, SQ_ERR_ARG, "a model and --n --k given, need one of them");
-    if (in->r.liberty && in->r.fair != SQ_FAIR_AREA)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--liberty needs --fair area");
-    const char *of_energy = in->r.memory   ? "memory"
-                            : in->r.dram   ? "dram"
-                            : in->r.n_sram ? "sram"
-                                           : NULL;
-    if (of_energy && !in->r.energy)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--%s needs --energy", of_energy);
+    SQ_TRY(check_needs(in, err));
     if (!on_machine && in->r.records)
         return SQ_FAIL(err, SQ_ERR_ARG, "--records needs --machine");
     if (on_machine)
@@ -449,8 +491,26 @@ static enum sq_status explain(struct arguments *in, struct sq_error *err)
     return sq_run_explain(in->topic, &in->r, &in->banks.format, &core, err);
 }
 
+static enum sq_status run_pass(struct arguments *in, struct sq_error *err)
+{
+    const bool is_decode = in->r.phase == SQ_RUN_DECODE;
+    SQ_TRY(take_recipe(in, err));
+    SQ_TRY(check_needs(in, err));
+    if (in->has_seq && is_decode)
+        return SQ_FAIL(err, SQ_ERR_ARG,
+                       "--seq with --phase decode: a sequence has one token there");
+    if (in->r.kv_energy && !in->r.energy)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--kv-energy needs --energy");
+    in->r.pass.is_decode = is_decode;
+    if (!in->has_context)
+        in->r.pass.context = is_decode ? 2048 : 0;
+    return sq_run_pass(&in->r, err);
+}
+
 static enum sq_status run(struct arguments *in, struct sq_error *err)
 {
+    if (in->r.phase)
+        return run_pass(in, err);
     if (in->topic)
         return explain(in, err);
     if (in->r.device)
@@ -466,7 +526,11 @@ int sq_cmd_run(int argc, char **argv)
     struct sq_error err;
     struct arguments in = {.options = sq_cli_options_default(SQ_IN_RUN),
                            .core.config.gather = SQ_GATHER_LOG + 1,
-                           .r = {.seed = 1, .workers = 64, .tile_rows = 16}};
+                           .r = {.seed = 1,
+                                 .workers = 64,
+                                 .tile_rows = 16,
+                                 .kv_format = "bf16",
+                                 .pass = {.batch = 1, .seq = 2048, .is_whole = true}}};
     static const struct sq_cli_line line = {rows, "[MODEL]", doc};
     if (sq_cli_parse(&line, argc, argv, &in, &err) != SQ_OK || run(&in, &err) != SQ_OK)
         return sq_cli_fail("run", &err);

@@ -16,6 +16,9 @@
 #include "sim/machine/sq_machine_energy.h"
 #include "sim/machine/sq_workload.h"
 
+enum sq_run_phase { SQ_RUN_NO_PHASE, SQ_RUN_PREFILL, SQ_RUN_DECODE };
+extern const char *const sq_run_phases[]; // from SQ_RUN_PREFILL on
+
 struct sq_run_request {
     const char *machine;           // path; NULL: sim/machines/default.yaml
     const char *workload;          // path of a table; NULL: the GEMM, or the model
@@ -36,6 +39,9 @@ struct sq_run_request {
     uint64_t workers, tile_rows; // of --share
     const char *device;          // a DRAM: a name, or a path of YAML; of --device
     struct sq_dram_options timed;
+    unsigned phase;              // of a whole pass: enum sq_run_phase
+    struct sq_workload_options pass;
+    const char *kv_format, *kv_energy; // of the cache; path of joules of its products, NULL: none
     bool is_causes, is_json;
 };
 
@@ -46,6 +52,21 @@ enum sq_status sq_run_on_machine(const struct sq_run_request *request, struct sq
 enum sq_status sq_run_on_gpu(const struct sq_run_request *request, const struct sq_gpu *gpu,
                              const struct sq_workload *workload, const char *name,
                              struct sq_error *err);
+
+// The PEs that the format gets.
+struct sq_run_fair {
+    struct sq_fair_pe pe;
+    char liberty[SQ_DIGEST_SIZE]; // digest of the library; empty: nothing was synthesized
+};
+
+// A whole pass of the request's model: time, bytes and joules by part (sq_cmd_run_pass.c, sq_pass.h).
+enum sq_status sq_run_pass(const struct sq_run_request *request, struct sq_error *err);
+
+// The machine that the request names, or the default one, with the core options that were given and the
+// PEs of --fair; SQ_ERR_DAMAGED and the like where it is none.
+enum sq_status sq_run_load_machine(const struct sq_run_request *request, const char *path,
+                                   struct sq_machine *machine, struct sq_run_fair *fair,
+                                   struct sq_error *err);
 
 // One row per layer of the checkpoint `model` at M tokens, or the request's one GEMM
 // (sq_cmd_run_own.c).
@@ -70,10 +91,6 @@ enum sq_status sq_run_read_own(struct sq_run_request *request, struct sq_workloa
 void sq_run_free_own(struct sq_run_layer *layer, size_t n);
 
 // The PEs that the format gets (sq_cmd_run_fair.c).
-struct sq_run_fair {
-    struct sq_fair_pe pe;
-    char liberty[SQ_DIGEST_SIZE]; // digest of the library; empty: nothing was synthesized
-};
 // Changes the core of the machine as the request has it.
 enum sq_status sq_run_make_fair(const struct sq_run_request *request, struct sq_machine *machine,
                                 struct sq_run_fair *fair, struct sq_error *err);

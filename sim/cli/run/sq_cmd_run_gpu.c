@@ -87,7 +87,7 @@ static enum sq_status time_all(const struct sq_run_request *in, const struct sq_
     enum sq_status status = SQ_OK;
     SQ_NEED(row, err, "%zu rows", w->n);
     for (size_t i = 0; i < w->n && status == SQ_OK; i++) {
-        const struct sq_workload one = {1, &w->row[i]};
+        const struct sq_workload one = {.n = 1, .row = &w->row[i]};
         status = sq_gpu_total_recipe(gpu, &in->recipe, &one, records, &row[i], err);
     }
     if (status == SQ_OK)

@@ -500,15 +500,23 @@ static enum sq_status load_machine(const char *path, struct run *r, struct sq_er
     if (r->request->records)
         return SQ_FAIL(err, SQ_ERR_ARG, "--records has no use on machine %s, need a GPU",
                        r->machine.name);
-    const struct sq_core_config *given = &r->request->core;
-    if (r->machine.chip.bus_nbytes &&
+    return sq_run_load_machine(r->request, path, &r->machine, &r->fair, err);
+}
+
+enum sq_status sq_run_load_machine(const struct sq_run_request *in, const char *path,
+                                   struct sq_machine *machine, struct sq_run_fair *fair,
+                                   struct sq_error *err)
+{
+    const struct sq_core_config *given = &in->core;
+    SQ_TRY(sq_machine_load(path, machine, err));
+    if (machine->chip.bus_nbytes &&
         (given->low_lanes || given->high_lanes || given->gather <= SQ_GATHER_LOG))
         return SQ_FAIL(err, SQ_ERR_ARG,
                        "--low-lanes, --high-lanes, --gather: the PEs of a chip (machine %s) are "
                        "those of the format",
-                       r->machine.name);
-    sq_run_override_core(&r->machine.core, given);
-    return sq_run_make_fair(r->request, &r->machine, &r->fair, err);
+                       machine->name);
+    sq_run_override_core(&machine->core, given);
+    return sq_run_make_fair(in, machine, fair, err);
 }
 
 enum sq_status sq_run_on_machine(const struct sq_run_request *in, struct sq_error *err)

@@ -182,7 +182,8 @@ SQ_TEST(test_truncated)
 static void from(const char *model, bool is_decode, uint64_t batch, uint64_t seq,
                  enum sq_routing routing, struct sq_workload *w)
 {
-    const struct sq_workload_options o = {is_decode, batch, seq, routing};
+    const struct sq_workload_options o = {
+        .is_decode = is_decode, .batch = batch, .seq = seq, .routing = routing};
     char path[128];
     struct sq_error err = {.code = SQ_OK};
     snprintf(path, sizeof path, "%s%s", strchr(model, '/') ? "" : "traces/workloads/", model);
@@ -258,7 +259,8 @@ SQ_TEST(test_many_tokens)
         "\"num_hidden_layers\":1,\"num_attention_heads\":4,\"num_key_value_heads\":4,"
         "\"num_local_experts\":4096,"
         "\"num_experts_per_tok\":4000}";
-    const struct sq_workload_options o = {false, 1, SQ_GEMM_MAX, SQ_ROUTING_SKEWED};
+    const struct sq_workload_options o = {
+        .is_decode = false, .batch = 1, .seq = SQ_GEMM_MAX, .routing = SQ_ROUTING_SKEWED};
     char path[] = "/tmp/sq-config-XXXXXX";
     const int fd = mkstemp(path);
     assert_true(fd >= 0 && write(fd, config, strlen(config)) == (ssize_t)strlen(config));
@@ -309,7 +311,8 @@ SQ_TEST(test_defaults)
              {"qwen2", ",\"num_key_value_heads\":10", 640, 160},
              {"qwen3", ",\"num_key_value_heads\":10", 5120, 1280}, // heads of 128
              {"qwen3", ",\"num_key_value_heads\":10,\"head_dim\":32", 1280, 320}};
-    const struct sq_workload_options o = {false, 1, 16, SQ_ROUTING_BALANCED};
+    const struct sq_workload_options o = {
+        .is_decode = false, .batch = 1, .seq = 16, .routing = SQ_ROUTING_BALANCED};
     char path[] = "/tmp/sq-config-XXXXXX";
     const int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -352,7 +355,8 @@ SQ_TEST(test_bad_configs)
          "\"num_experts_per_tok\":2,\"mlp_only_layers\":[0]}",
          "experts in some layers only"},
     };
-    const struct sq_workload_options o = {false, 1, 16, SQ_ROUTING_BALANCED};
+    const struct sq_workload_options o = {
+        .is_decode = false, .batch = 1, .seq = 16, .routing = SQ_ROUTING_BALANCED};
     char path[] = "/tmp/sq-config-XXXXXX";
     const int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -370,7 +374,8 @@ SQ_TEST(test_bad_configs)
     close(fd);
     unlink(path);
     struct sq_workload w;
-    const struct sq_workload_options many = {false, 1 << 20, 1 << 20, SQ_ROUTING_BALANCED};
+    const struct sq_workload_options many = {
+        .is_decode = false, .batch = 1 << 20, .seq = 1 << 20, .routing = SQ_ROUTING_BALANCED};
     assert_int_equal(sq_workload_from_config("traces/workloads/llama-3-8b.json", &many, &w, NULL),
                      SQ_ERR_RANGE);
 }

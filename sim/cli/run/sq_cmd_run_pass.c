@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+// --phase of `sqsim run`: a whole pass of a model by part (sq_pass.h).
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "sim/cli/run/sq_cmd_run.h"
+#include "sim/cli/sq_cli_table.h"
+#include "sim/format/sq_cache_format.h"
+#include "sim/gpu/sq_gpu.h"
+#include "sim/io/sq_file.h"
+#include "sim/io/sq_json.h"
+#include "sim/llm/sq_checkpoint.h"
+#include "sim/machine/sq_pass.h"
+
+const char *const sq_run_phases[] = {"prefill", "decode", NULL};
+
+enum { CONFIG_MAX_NBYTES = 16 << 20 };
+
+struct run {
+    const struct sq_run_request *request;
+    const char *name; // of the model
+    json_t *config;   // owned
+    struct sq_machine machine;
+    struct sq_run_fair fair;
+    struct sq_recipe cache;
+    struct sq_run_energy energy, cache_energy;
+    struct sq_workload workload;
+    struct sq_pass_result result;
+    double first_s;      // to the first token
+    double seconds_host; // planning and timing
+};
+
+// ---- the model ------------------------------------------------------------------------------
+
+// A GGUF file has these numbers under other names: the config that its model had.
+static enum sq_status config_of_checkpoint(const char *path, json_t **config, struct sq_error *err)
+{
+    struct sq_checkpoint ck;
+    SQ_TRY(sq_checkpoint_open(&ck, path, err));
+    const struct sq_model_config *c = &ck.config;
+    const bool is_model = ck.is_model;
+    json_t *types = c->local_window ? json_array() : json_null();
+    for (size_t i = 0; c->local_window && i < c->n_layers; i++)
+        json_array_append_new(types,
+                              json_string(c->is_local[i] ? "sliding_attention" : "full_attention"));
+    *config =
+        json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:I, s:o}", "model_type",
+                  c->has_post_norm ? "gemma3_text"
+                  : c->has_qk_norm ? "qwen3"
+                                   : "llama",
+                  "hidden_size", (json_int_t)c->hidden_size, "intermediate_size",
+                  (json_int_t)c->intermediate_size, "num_hidden_layers", (json_int_t)c->n_layers,
+                  "num_attention_heads", (json_int_t)c->n_heads, "num_key_value_heads",
+                  (json_int_t)c->n_kv_heads, "head_dim", (json_int_t)c->head_dim, "vocab_size",
+                  (json_int_t)c->vocab_size, "tie_word_embeddings", c->tie_word_embeddings,
+                  "sliding_window", (json_int_t)c->local_window, "layer_types", types);
+    sq_checkpoint_close(&ck);
+    if (!is_model)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "MODEL must be a directory with config.json, a config.json or a GGUF file");
+    return SQ_HAVE(*config, err, "a config");
+}
+
+static enum sq_status read_config(struct run *r, struct sq_error *err)
+{
+    const char *given = r->request->model;
+    const char *path = sq_cli_model(given ? sq_cli_found(given, SQ_HOME_CONFIG) : NULL);
+    const char *end = strrchr(path, '.');
+    struct stat st;
+    char inside[4200];
+    r->name = given ? given : "traces/tiny-llama";
+    if (end && strcmp(end, ".gguf") == 0)
+        return config_of_checkpoint(path, &r->config, err);
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        snprintf(inside, sizeof inside, "%.4096s/config.json", path);
+        path = inside;
+    }
+    return sq_json_load(path, CONFIG_MAX_NBYTES, &r->config, err);
+}
+
+// ---- the pass -------------------------------------------------------------------------------
+
+static struct sq_pass_request pass_of(const struct run *r)
+{
+    const struct sq_run_request *in = r->request;
+    return (struct sq_pass_request){.machine = &r->machine,
+                                    .recipe = &in->recipe,
+                                    .cache = &r->cache,
+                                    .mac = in->energy ? &r->energy.mac : NULL,
+                                    .cache_mac = in->kv_energy ? &r->cache_energy.mac : NULL,
+                                    .memory = &r->energy.memory};
+}
+
+// The time of one prompt of as many tokens as the cache of a sequence has.
+static enum sq_status time_prompt(struct run *r, struct sq_error *err)
+{
+    const struct sq_workload_options o = {
+        .batch = 1, .seq = r->request->pass.context, .is_whole = true};
+    struct sq_pass_request request = pass_of(r);
+    struct sq_pass_result result;
+    struct sq_workload w;
+    request.mac = NULL;
+    SQ_TRY(sq_workload_of_config(r->config, r->name, &o, &w, err));
+    const enum sq_status status = sq_pass_run(&request, &w, &result, err);
+    sq_workload_free(&w);
+    if (status != SQ_OK)
+        return status;
+    r->first_s = result.total_seconds;
+    sq_pass_free(&result);
+    return SQ_OK;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static enum sq_status time_pass(struct run *r, struct sq_error *err)
+{
+    const struct sq_pass_request request = pass_of(r);
+    const double start = now();
+    SQ_TRY(sq_workload_of_config(r->config, sq_path_tail(r->name), &r->request->pass, &r->workload,
+                                 err));
+    SQ_TRY(sq_pass_run(&request, &r->workload, &r->result, err));
+    r->first_s = r->result.total_seconds;
+    if (r->request->pass.is_decode)
+        SQ_TRY(time_prompt(r, err));
+    r->seconds_host = now() - start;
+    return SQ_OK;
+}
+
+static enum sq_status open_energy(struct run *r, struct sq_error *err)
+{
+    struct sq_run_request of_cache = *r->request;
+    if (!r->request->energy)
+        return SQ_OK;
+    SQ_TRY(sq_run_energy_open(r->request, &r->energy, err));
+    of_cache.recipe = r->cache;
+    of_cache.energy = r->request->kv_energy;
+    return of_cache.energy ? sq_run_energy_open(&of_cache, &r->cache_energy, err) : SQ_OK;
+}
+
+static enum sq_status load_machine(struct run *r, struct sq_error *err)
+{
+    const char *usual = sq_cli_home_path("sim/machines/default.yaml");
+    const char *path = r->request->machine ? r->request->machine : usual;
+    struct sq_gpu gpu;
+    const enum sq_status status = sq_run_load_machine(r->request, path, &r->machine, &r->fair, err);
+    if (status != SQ_OK && sq_gpu_load(path, &gpu, NULL) == SQ_OK)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "--phase has no use on a GPU, need a machine");
+    return status;
+}
+
+// ---- what is printed ------------------------------------------------------------------------
+
+static void recipe_text(const struct sq_recipe *r, char text[96])
+{
+    if (r->format->text)
+        r->format->text(r, text);
+    else
+        snprintf(text, 96, "%s A%u", r->format->name, sq_recipe_act_bits(r));
+}
+
+// What takes the longest, if each alone took time.
+static const char *binds(const struct sq_pass_result *x)
+{
+    const double vector = x->seconds[SQ_PASS_VECTOR], link = x->seconds[SQ_PASS_LINK];
+    if (link > x->compute && link > x->dram && link > vector)
+        return "link";
+    if (vector > x->compute && vector > x->dram)
+        return "the vector unit";
+    return x->dram > x->compute ? "memory" : "the multipliers";
+}
+
+static double tokens_of(const struct run *r)
+{
+    return (double)r->workload.rest.tokens;
+}
+
+static void print_head(const struct run *r)
+{
+    const struct sq_run_request *in = r->request;
+    const struct sq_machine *m = &r->machine;
+    char format[96], cache[96];
+    recipe_text(&in->recipe, format);
+    recipe_text(&r->cache, cache);
+    printf("%s on machine %s: %u core%s of %ux%u PEs, L=%u, H=%u, %u vector lanes each, at %g GHz, "
+           "DRAM "
+           "%g GB/s; %s\n",
+           sq_cli_text(r->name), sq_cli_text(m->name), m->cores, m->cores > 1 ? "s" : "",
+           m->core.rows, m->core.cols, in->fair ? r->fair.pe.low_lanes : m->core.low_lanes,
+           in->fair ? r->fair.pe.high_lanes : m->core.high_lanes, m->vector_lanes,
+           m->clock_hz * 1e-9, m->dram_bytes_per_s * 1e-9, format);
+    if (in->fair == SQ_FAIR_NONE)
+        printf("PEs as the machine has them, re-partitioned for the format: not of one area with "
+               "other "
+               "formats (--fair area)\n");
+    sq_run_fair_text(in, &r->fair);
+    printf("KV cache: %s, %.4f stored bits an element, on the same multipliers\n",
+           sq_recipe_is_reference(&r->cache) ? "16 bits" : cache,
+           r->result.cache_row_nbits / (double)r->workload.rest.cache_width);
+    printf("the clock is the machine's: %g GHz is decreed, no netlist was asked; vector unit: "
+           "modelled, no RTL\n",
+           m->clock_hz * 1e-9);
+    if (in->energy)
+        sq_run_energy_text(in, &r->energy);
+    if (in->energy && !in->kv_energy)
+        printf("energy: attention has joules of memory alone (--kv-energy); none of the vector "
+               "unit\n");
+    if (in->pass.is_decode)
+        printf("decode: a token of each of %llu sequence%s, %llu tokens in the cache of each\n",
+               (unsigned long long)in->pass.batch, in->pass.batch > 1 ? "s" : "",
+               (unsigned long long)in->pass.context);
+    else
+        printf("prefill: %llu sequence%s of %llu tokens, %llu tokens in the cache before them\n",
+               (unsigned long long)in->pass.batch, in->pass.batch > 1 ? "s" : "",
+               (unsigned long long)in->pass.seq, (unsigned long long)in->pass.context);
+}
+
+static void put_part(const struct run *r, const char *name, double seconds, double nbytes,
+                     double macs, struct sq_cli_table *table)
+{
+    const struct sq_cli_column row[] = {SQ_COLUMN("part", name, "part", -12),
+                                        SQ_COLUMN("ms", 1e3 * seconds, "ms", 14, .as = "%.6f"),
+                                        SQ_COLUMN("share", seconds / r->result.total_seconds,
+                                                  "share", 8, .as = "%.1f%%", .scale = 100),
+                                        SQ_COLUMN("bytes", sq_cli_amount((long double)nbytes), "GB",
+                                                  12, .as = "%.6f", .scale = 1e-9),
+                                        SQ_COLUMN("macs", sq_cli_amount((long double)macs), "GMAC",
+                                                  14, .as = "%.6f", .scale = 1e-9),
+                                        SQ_COLUMNS_END};
+    sq_cli_put(table, row);
+}
+
+static void put_row(const struct run *r, size_t i, struct sq_cli_table *table)
+{
+    const struct sq_workload_row *w = &r->workload.row[i];
+    const struct sq_pass_row *x = &r->result.row[i];
+    const struct sq_cli_column row[] = {SQ_KEYS("layer", w->name, "m", w->gemm.m, "n", w->gemm.n,
+                                                "k", w->gemm.k, "count", w->count, "macs", x->macs),
+                                        SQ_KEYS("cycles", x->cycles, "compute_cycles", x->compute,
+                                                "dram_cycles", x->dram, "bytes",
+                                                sq_cli_amount((long double)x->nbytes)),
+                                        SQ_COLUMNS_END};
+    sq_cli_put(table, row);
+}
+
+static void put_parts(const struct run *r, struct sq_cli_table *table)
+{
+    const struct sq_pass_result *x = &r->result;
+    for (unsigned i = 0; i < SQ_N_PASS_PARTS; i++)
+        put_part(r, sq_pass_part_name((enum sq_pass_part)i), x->seconds[i], x->nbytes[i],
+                 x->macs[i], table);
+}
+
+static json_t *json_ops(const struct run *r)
+{
+    json_t *o = json_object();
+    for (unsigned i = 0; i < SQ_N_VECTOR_OPS; i++)
+        json_object_set_new(o, sq_vector_op_name((enum sq_vector_op)i),
+                            json_real(1e3 * r->result.op_seconds[i]));
+    return o;
+}
+
+// As `run` says them of a workload; null without --energy.
+static json_t *json_energy(const struct run *r)
+{
+    const struct sq_machine_energy *e = &r->result.energy;
+    if (!r->request->energy)
+        return json_null();
+    json_t *all = sq_run_energy_json(e, r->result.total_seconds);
+    json_t *source = sq_run_energy_source_json(&r->energy, e, tokens_of(r));
+    json_object_update(all, source);
+    json_decref(source);
+    return all;
+}
+
+static json_t *json_sum(const struct run *r)
+{
+    const struct sq_run_request *in = r->request;
+    const struct sq_pass_result *x = &r->result;
+    const double tokens = tokens_of(r);
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("machine", r->machine.name, "model", r->name, "phase",
+                sq_run_phases[in->phase - SQ_RUN_PREFILL]),
+        SQ_KEYS("context", in->pass.context, "batch", in->pass.batch, "tokens",
+                r->workload.rest.tokens),
+        SQ_KEYS("recipe", sq_cli_recipe_json(&in->recipe, SQ_IN_RUN), "kv_recipe",
+                sq_cli_recipe_json(&r->cache, SQ_IN_RUN), "kv_stored_bits",
+                x->cache_row_nbits / (double)r->workload.rest.cache_width),
+        SQ_KEYS("cores", r->machine.cores, "rows", r->machine.core.rows, "cols",
+                r->machine.core.cols, "vector_lanes", r->machine.vector_lanes),
+        SQ_KEYS("clock_ghz", 1e-9 * r->machine.clock_hz, "clock_from", "machine"),
+        SQ_KEYS("pe", sq_run_fair_json(in, &r->machine, &r->fair)),
+        SQ_KEYS("stored_bits_per_weight", x->nbits / x->weights, "weights_bytes",
+                sq_cli_amount((long double)x->weights_nbytes), "kv_bytes",
+                sq_cli_amount((long double)x->cache_nbytes)),
+        SQ_KEYS("capacity_bytes", r->machine.capacity_nbytes),
+        SQ_KEYS("ms", 1e3 * x->total_seconds, "compute_ms", 1e3 * x->compute, "dram_ms",
+                1e3 * x->dram, "vector_ms_by_op", json_ops(r)),
+        SQ_KEYS("bytes", sq_cli_amount((long double)x->total_nbytes), "binds", binds(x)),
+        SQ_KEYS("tokens_per_second", tokens / x->total_seconds, "ttft_ms", 1e3 * r->first_s),
+        SQ_KEYS("energy", json_energy(r)),
+        SQ_KEYS("seconds_host", r->seconds_host),
+        SQ_COLUMNS_END};
+    return sq_cli_object(row);
+}
+
+static void print_sum(const struct run *r)
+{
+    const struct sq_pass_result *x = &r->result;
+    const double capacity = (double)r->machine.capacity_nbytes;
+    printf("%.6g ms, %.6g tokens/s, first token after %.6g ms%s; bound by %s\n",
+           1e3 * x->total_seconds, tokens_of(r) / x->total_seconds, 1e3 * r->first_s,
+           r->request->pass.is_decode ? " (one prompt as long as the context)" : "", binds(x));
+    printf("in memory: weights %.4f GB (%.4f stored bits each), KV cache %.4f GB",
+           1e-9 * x->weights_nbytes, x->nbits / x->weights, 1e-9 * x->cache_nbytes);
+    printf(capacity > 0 ? ", of %.4f GB\n" : "\n", 1e-9 * capacity);
+    if (r->request->energy)
+        sq_run_energy_print(&x->energy, x->total_seconds, tokens_of(r));
+}
+
+static void print(const struct run *r)
+{
+    struct sq_cli_table table = {.is_json = r->request->is_json}, rows = table;
+    if (!table.is_json)
+        print_head(r);
+    for (size_t i = 0; table.is_json && i < r->workload.n; i++)
+        put_row(r, i, &rows);
+    put_parts(r, &table);
+    if (!table.is_json) {
+        put_part(r, "all", r->result.total_seconds, r->result.total_nbytes, NAN, &table);
+        print_sum(r);
+        return;
+    }
+    const struct sq_cli_column row[] = {SQ_MEMBERS(json_sum(r)), SQ_COLUMNS_END};
+    sq_cli_put_summary(
+        row,
+        sq_cli_provenance("shapes",
+                          "modelled (cycle model of the cores, equal to RTL; buffers, DRAM and "
+                          "vector unit modelled)",
+                          0));
+}
+
+enum sq_status sq_run_pass(const struct sq_run_request *in, struct sq_error *err)
+{
+    struct run r = {.request = in};
+    enum sq_status status = sq_cache_recipe(in->kv_format, SQ_IN_RUN, &r.cache, err);
+    if (status == SQ_OK)
+        status = load_machine(&r, err);
+    if (status == SQ_OK)
+        status = read_config(&r, err);
+    if (status == SQ_OK)
+        status = open_energy(&r, err);
+    if (status == SQ_OK)
+        status = time_pass(&r, err);
+    if (status == SQ_OK)
+        print(&r);
+    if (status == SQ_OK && in->energy)
+        sq_run_energy_note(&r.energy, r.machine.clock_hz);
+    sq_pass_free(&r.result);
+    sq_workload_free(&r.workload);
+    json_decref(r.config);
+    return status;
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times the rows of a whole pass, and adds up its parts (sq_pass.h).
+#include "sim/machine/sq_pass.h"
+
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/format/sq_cache_format.h"
+#include "sim/machine/sq_machine_run.h"
+
+const char *sq_pass_part_name(enum sq_pass_part part)
+{
+    static const char *const names[SQ_N_PASS_PARTS] = {"linear", "head",   "attention",
+                                                       "vector", "memory", "link"};
+    return names[part];
+}
+
+const unsigned sq_pass_ops[SQ_N_VECTOR_OPS] = {3, 3, 5, 5, 1};
+
+const char *sq_vector_op_name(enum sq_vector_op op)
+{
+    static const char *const names[SQ_N_VECTOR_OPS] = {"norm", "rotary", "softmax", "gate", "add"};
+    return names[op];
+}
+
+enum { PLAIN_NBITS = 16 }; // of an element that no format encodes
+
+// ---- rows -----------------------------------------------------------------------------------
+
+// What all rows share, and what was found of each.
+struct pass {
+    const struct sq_pass_request *in;
+    const struct sq_workload *w;
+    struct sq_recipe cache[2]; // of scores, of values
+    struct sq_cached cached[2];
+    struct sq_pass_result *out;
+    struct sq_machine_energy *energy; // of each row
+    enum sq_status *status;
+    struct sq_error *err; // of each row
+};
+
+static bool is_attention(const struct sq_workload_row *row)
+{
+    return row->part == SQ_ROW_SCORES || row->part == SQ_ROW_VALUES;
+}
+
+static enum sq_status time_row(const struct pass *p, size_t i, struct sq_unit_memo *memo,
+                               struct sq_error *err)
+{
+    static const struct sq_mac_energy none = {.slots = 1};
+    const struct sq_workload_row *row = &p->w->row[i];
+    const struct sq_pass_request *in = p->in;
+    const struct sq_machine *hw = in->machine;
+    const struct sq_recipe *r =
+        is_attention(row) ? &p->cache[row->part == SQ_ROW_VALUES] : in->recipe;
+    struct sq_pass_row *out = &p->out->row[i];
+    struct sq_machine_stats s;
+    struct sq_mapping *plan = malloc(sizeof *plan);
+    SQ_NEED(plan, err, "a plan");
+    const enum sq_status status = sq_mapping_run(hw, r, &row->gemm, plan, &s, memo, err);
+    if (status == SQ_OK) {
+        *out = (struct sq_pass_row){.cycles = (double)s.cycles,
+                                    .compute = (double)plan->sum.compute,
+                                    .dram = (double)plan->sum.dram,
+                                    .macs = (double)row->gemm.m * (double)row->gemm.n *
+                                            (double)row->gemm.k};
+        for (unsigned id = 0; id < SQ_N_STREAMS; id++)
+            out->nbytes += (double)s.nbytes[id];
+    }
+    if (status == SQ_OK && in->mac) {
+        const struct sq_mac_energy *mac = is_attention(row) ? in->cache_mac : in->mac;
+        struct sq_machine_accesses a;
+        sq_machine_count(hw, plan, &s, &a);
+        sq_machine_energy(hw, mac ? mac : &none, in->memory, plan, &a, out->cycles, &p->energy[i]);
+    }
+    free(plan);
+    return status;
+}
+
+// The first row that takes the same time.
+static size_t same_row(const struct sq_workload *w, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (memcmp(&w->row[j].gemm, &w->row[i].gemm, sizeof w->row[i].gemm) == 0 &&
+            (w->row[j].part == w->row[i].part ||
+             (!is_attention(&w->row[j]) && !is_attention(&w->row[i]))))
+            return j;
+    return i;
+}
+
+static enum sq_status time_rows(struct pass *p, struct sq_error *err)
+{
+    const size_t n = p->w->n;
+    struct sq_unit_memo *memo = calloc((size_t)omp_get_max_threads(), sizeof *memo);
+    SQ_NEED(memo, err, "%d threads", omp_get_max_threads());
+#pragma omp parallel for schedule(dynamic, 1)
+    for (size_t i = 0; i < n; i++)
+        if (same_row(p->w, i) == i)
+            p->status[i] = time_row(p, i, &memo[omp_get_thread_num()], &p->err[i]);
+    free(memo);
+    for (size_t i = 0; i < n; i++) {
+        const size_t j = same_row(p->w, i);
+        if (p->status[j] != SQ_OK) {
+            *err = p->err[j];
+            return p->status[j];
+        }
+        p->out->row[i] = p->out->row[j];
+        p->energy[i] = p->energy[j];
+    }
+    return SQ_OK;
+}
+
+// ---- parts ----------------------------------------------------------------------------------
+
+static enum sq_pass_part part_of(const struct sq_workload_row *row)
+{
+    return is_attention(row)          ? SQ_PASS_ATTENTION
+           : row->part == SQ_ROW_HEAD ? SQ_PASS_HEAD
+                                      : SQ_PASS_LINEAR;
+}
+
+static void add_row(struct pass *p, size_t i)
+{
+    const struct sq_workload_row *row = &p->w->row[i];
+    const struct sq_pass_row *x = &p->out->row[i];
+    const enum sq_pass_part part = part_of(row);
+    const double count = (double)row->count, hz = p->in->machine->clock_hz;
+    p->out->seconds[part] += count * x->cycles / hz;
+    p->out->compute += count * x->compute / hz;
+    p->out->dram += count * x->dram / hz;
+    p->out->nbytes[part] += count * x->nbytes;
+    p->out->macs[part] += count * x->macs;
+    sq_machine_energy_add(&p->out->energy, &p->energy[i], row->count);
+}
+
+static void add_rest(struct pass *p)
+{
+    const struct sq_workload_rest *rest = &p->w->rest;
+    const struct sq_machine *hw = p->in->machine;
+    struct sq_pass_result *out = p->out;
+    const double lanes = (double)hw->vector_lanes * hw->cores * hw->clock_hz;
+    for (unsigned op = 0; op < SQ_N_VECTOR_OPS; op++) {
+        out->op_seconds[op] = sq_pass_ops[op] * rest->element[op] / lanes;
+        out->seconds[SQ_PASS_VECTOR] += out->op_seconds[op];
+    }
+    const double moved = PLAIN_NBITS / 8 * rest->embedding +
+                         sq_cost_act_nbits(p->in->cache) / 8 * rest->query +
+                         rest->cache_new * out->cache_row_nbits / 8;
+    out->nbytes[SQ_PASS_MEMORY] = moved;
+    out->seconds[SQ_PASS_MEMORY] = moved / hw->dram_bytes_per_s;
+    out->dram += out->seconds[SQ_PASS_MEMORY];
+    if (p->in->mac)
+        for (unsigned of = 0; of < SQ_N_CASES; of++)
+            out->energy.pj[SQ_MACHINE_DRAM][of] +=
+                (uint64_t)(1e12 * 8 * moved *
+                           p->in->memory->dram.end[of == SQ_CASE_LOW ? SQ_LOW : SQ_HIGH]);
+}
+
+// ---- what lies in memory --------------------------------------------------------------------
+
+static enum sq_status count_held(const struct pass *p, struct sq_error *err)
+{
+    const struct sq_workload_rest *rest = &p->w->rest;
+    const uint64_t capacity = p->in->machine->capacity_nbytes;
+    struct sq_pass_result *out = p->out;
+    out->cache_row_nbits = sq_cache_row_nbits(p->in->cache, rest->cache_width);
+    out->cache_nbytes = rest->cache_held * out->cache_row_nbits / 8;
+    out->weights_nbytes = PLAIN_NBITS / 8 * rest->embedding_held;
+    for (size_t i = 0; i < p->w->n; i++) {
+        const struct sq_workload_row *row = &p->w->row[i];
+        if (is_attention(row))
+            continue;
+        const double times = (double)(row->count + row->idle);
+        const double nbits =
+            sq_recipe_nbits(p->in->recipe, (size_t)row->gemm.n, (size_t)row->gemm.k);
+        out->weights_nbytes += times * nbits / 8;
+        if (row->part == SQ_ROW_LINEAR) {
+            out->weights += times * (double)row->gemm.n * (double)row->gemm.k;
+            out->nbits += times * nbits;
+        }
+    }
+    const double all = out->weights_nbytes + out->cache_nbytes;
+    if (capacity > 0 && all > (double)capacity)
+        return SQ_FAIL(err, SQ_ERR_RANGE,
+                       "weights of %.2f GB and a cache of %.2f GB are %.2f GB more than the "
+                       "capacity of machine %.40s, %.2f GB",
+                       1e-9 * out->weights_nbytes, 1e-9 * out->cache_nbytes,
+                       1e-9 * (all - (double)capacity), p->in->machine->name,
+                       1e-9 * (double)capacity);
+    return SQ_OK;
+}
+
+static enum sq_status run(struct pass *p, struct sq_error *err)
+{
+    SQ_TRY(count_held(p, err));
+    for (unsigned i = 0; i < 2; i++) {
+        p->cached[i] =
+            (struct sq_cached){.nbits = p->out->cache_row_nbits / (double)p->w->rest.cache_width,
+                               .act_stays = true,
+                               .out_stays = i == 0};
+        p->cache[i] = *p->in->cache;
+        p->cache[i].cached = &p->cached[i];
+    }
+    SQ_TRY(time_rows(p, err));
+    for (size_t i = 0; i < p->w->n; i++)
+        add_row(p, i);
+    add_rest(p);
+    for (unsigned i = 0; i < SQ_N_PASS_PARTS; i++) {
+        p->out->total_seconds += p->out->seconds[i];
+        p->out->total_nbytes += p->out->nbytes[i];
+    }
+    return SQ_OK;
+}
+
+enum sq_status sq_pass_run(const struct sq_pass_request *in, const struct sq_workload *w,
+                           struct sq_pass_result *out, struct sq_error *err)
+{
+    struct pass p = {.in = in,
+                     .w = w,
+                     .out = out,
+                     .energy = calloc(w->n + 1, sizeof *p.energy),
+                     .status = calloc(w->n + 1, sizeof *p.status),
+                     .err = calloc(w->n + 1, sizeof *p.err)};
+    *out = (struct sq_pass_result){.row = calloc(w->n + 1, sizeof *out->row)};
+    enum sq_status status =
+        SQ_HAVE(out->row && p.energy && p.status && p.err, err, "%zu rows", w->n);
+    if (status == SQ_OK)
+        status = run(&p, err);
+    free(p.energy);
+    free(p.status);
+    free(p.err);
+    if (status != SQ_OK)
+        sq_pass_free(out);
+    return status;
+}
+
+void sq_pass_free(struct sq_pass_result *result)
+{
+    free(result->row);
+    result->row = NULL;
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// A whole pass of a model over tokens on a machine: its linear layers in their format, lm_head, attention on
+// the same arrays in the format of the KV cache, what a vector unit computes, and what crosses the DRAM
+// besides. The parts follow one another, so that they add up.
+//
+//   part        what takes the time
+//   linear      products of the linear layers (sq_machine_run.h)
+//   head        product with the vocabulary
+//   attention   scores and values: K and V come from the DRAM in the format of the cache; scores stay on the
+//               chip, where the vector unit makes probabilities of them
+//   vector      element by element: `lanes` of the machine, each an operation a cycle, nothing else
+//               meanwhile. Modelled: there is no RTL of it
+//   memory      rows of the embedding (16 bits), queries, and what is written into the cache
+//   link        between chips; none on one
+//
+// Operations of an element: sq_pass_ops. What lies between DRAM and buffers passes the vector unit, which has
+// no bytes of its own.
+#ifndef SQ_PASS_H
+#define SQ_PASS_H
+
+#include "sim/machine/sq_machine_energy.h"
+#include "sim/machine/sq_workload.h"
+
+enum sq_pass_part {
+    SQ_PASS_LINEAR,
+    SQ_PASS_HEAD,
+    SQ_PASS_ATTENTION,
+    SQ_PASS_VECTOR,
+    SQ_PASS_MEMORY,
+    SQ_PASS_LINK,
+    SQ_N_PASS_PARTS
+};
+const char *sq_pass_part_name(enum sq_pass_part part);
+
+// Operations of a lane for an element: norm 3 (square and add; times 1 / rms; times gain), rotary 3 (two products
+// and a sum), softmax 5 (largest; difference; exponential; sum; product), gate 5 (exponential, sum, quotient, two
+// products), add 1. An exponential and a quotient are taken as one operation each.
+extern const unsigned sq_pass_ops[SQ_N_VECTOR_OPS];
+const char *sq_vector_op_name(enum sq_vector_op op);
+
+struct sq_pass_request {
+    const struct sq_machine *machine;
+    const struct sq_recipe *recipe;        // of the linear layers and lm_head
+    const struct sq_recipe *cache;         // of the KV cache and of what it is multiplied by
+    const struct sq_mac_energy *mac;       // of `recipe`; NULL: no joules
+    const struct sq_mac_energy *cache_mac; // of `cache`; NULL: attention has joules of memory alone
+    const struct sq_energy_memory *memory;
+};
+
+// One row of the workload, which the workload has Count times.
+struct sq_pass_row {
+    double cycles, compute, dram; // the whole; least of the multipliers, of the DRAM
+    double nbytes, macs;
+};
+
+struct sq_pass_result {
+    struct sq_pass_row *row; // owned: as many as the workload has
+    double seconds[SQ_N_PASS_PARTS], nbytes[SQ_N_PASS_PARTS], macs[SQ_N_PASS_PARTS];
+    double op_seconds[SQ_N_VECTOR_OPS];
+    double compute, dram; // seconds of the products if either alone took time
+    double total_seconds, total_nbytes;
+    double cache_row_nbits; // stored, with its scales
+    double cache_nbytes;    // of all that is held
+    double weights_nbytes;  // of linear layers, lm_head and embedding, with experts that do no work
+    double weights, nbits;  // of the linear layers: their number, and stored bits
+    struct sq_machine_energy energy;
+};
+
+// SQ_ERR_RANGE, by how much, where weights and cache do not fit the machine's capacity. Frees nothing of
+// the request; free the result with sq_pass_free.
+enum sq_status sq_pass_run(const struct sq_pass_request *request, const struct sq_workload *w,
+                           struct sq_pass_result *result, struct sq_error *err);
+void sq_pass_free(struct sq_pass_result *result);
+
+#endif

@@ -1,0 +1,105 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# sqsim run --phase: a whole pass of a model. Bytes of the cache equal a count by hand, the parts are those of the
+# same products alone and add up, each option does something, what does not fit is refused by how much.
+. "$(dirname "$0")/../cli/lib.sh"
+T=$SQSIM_HOME/traces/workloads
+M=$SQSIM_HOME/sim/machines
+sed 's/capacity: .*/capacity: 900000 GB/' "$M/server64.yaml" >"$W/large.yaml"
+run() { sq run --json "$@"; [ "$RC" = 0 ] || sed 's/^/# stderr: /' "$W.err"; }
+part() { grep "\"part\":\"$1\"" "$W.out" | grep -o "\"$2\":[0-9.e+-]*" | cut -d: -f2; }
+near() { awk -v a="$1" -v b="$2" -v by="${3:-1e-9}" 'BEGIN { d = a - b; exit !((d < 0 ? -d : d) <= by * b) }' || { echo "# $1 is not $2"; return 1; }; }
+more() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > b) }' || { echo "# $1 is not above $2"; return 1; }; }
+decode() { run "$1" --machine large.yaml --phase decode --format dense "${@:2}"; }
+
+# ---- bytes of the cache by hand: K and V, layers, heads, elements of a head, bytes, tokens, sequences -------
+decode llama-3-8b --context 4096 --batch 32
+ok "llama-3-8b, 16 bits" [ "$(number kv_bytes)" = $((2 * 32 * 8 * 128 * 2 * 4096 * 32)) ]
+ok "attention reads all of it" near "$(part attention bytes)" $((2 * 32 * 8 * 128 * 2 * 4096 * 32)) 1e-3
+ok "and writes a row of each" near "$(part memory bytes)" $((32 * 4096 * 2 + 32 * 32 * 32 * 128 * 2 + 2 * 32 * 8 * 128 * 2 * 32))
+ok "products of attention" [ "$(part attention macs)" = $((2 * 32 * 32 * 128 * 4096 * 32)) ]
+decode llama-3-8b --context 4096 --batch 32 --kv-format int8
+ok "int8: a scale of 32 bits a row" [ "$(number kv_bytes)" = $((2 * 32 * 8 * (128 + 4) * 4096 * 32)) ]
+decode llama-3-70b --context 131072 --kv-format int4
+ok "llama-3-70b, int4" [ "$(number kv_bytes)" = $((2 * 80 * 8 * (64 + 4) * 131072)) ]
+decode qwen3-30b-a3b --context 128 --batch 64
+ok "qwen3-30b-a3b" [ "$(number kv_bytes)" = $((2 * 48 * 4 * 128 * 2 * 128 * 64)) ]
+decode deepseek-v3 --context 8192 --batch 2
+ok "deepseek-v3: latent rows, which all heads share" [ "$(number kv_bytes)" = $((61 * (512 + 64) * 2 * 8192 * 2)) ]
+ok "its products" [ "$(part attention macs)" = $((61 * 128 * (576 + 512) * 8192 * 2)) ]
+decode smollm2-135m --context 8192 --kv-format mxfp8
+ok "smollm2, mxfp8" [ "$(number kv_bytes)" = $((2 * 30 * 3 * (64 + 2) * 8192)) ]
+
+# Weights in memory: all experts, though few work; the embedding in 16 bits, unless lm_head is it.
+decode qwen3-30b-a3b --weight-bits 8 --group row
+linear=$((48 * (2048 * (32 + 4 + 4 + 32) * 128 + 2048 * 128 + 128 * 3 * 768 * 2048)))
+ok "qwen3-30b-a3b: 8 bits of 30 billion" near "$(number weights_bytes)" $((linear + 3 * 151936 * 2048)) 0.01
+
+# ---- windows ------------------------------------------------------------------------------------
+sed 's/"llama"/"mistral"/; s/"vocab/"sliding_window": 1024, "vocab/' "$T/llama-3-8b.json" >"$W/window.json"
+decode window.json --context 4096
+ok "a window bounds the cache" [ "$(number kv_bytes)" = $((2 * 32 * 8 * 128 * 2 * 1024)) ]
+ok "and the products" [ "$(part attention macs)" = $((2 * 32 * 32 * 128 * 1024)) ]
+sed -i 's/"mistral"/"gemma3_text"/; s/"vocab/"head_dim": 128, "sliding_window_pattern": 4, "vocab/' "$W/window.json"
+decode window.json --context 4096
+ok "one layer in four has none" [ "$(number kv_bytes)" = $((2 * 8 * 128 * 2 * (24 * 1024 + 8 * 4096))) ]
+
+# ---- prefill: the triangle -----------------------------------------------------------------------
+run llama-3-8b --machine large.yaml --phase prefill --seq 2048 --format dense
+ok "a prompt multiplies the triangle" near "$(part attention macs)" $((2 * 32 * 32 * 128 * 2048 * 2049 / 2)) 1e-3
+alone=$(number ms)
+run llama-3-8b --machine large.yaml --phase prefill --seq 512 --context 1536 --format dense
+ok "the last chunk of it the rest" near "$(part attention macs)" $((2 * 32 * 32 * 128 * 512 * (1536 + 2048 + 1) / 2)) 1e-3
+decode llama-3-8b --context 2048
+ok "the first token comes after the prompt" near "$(number ttft_ms)" "$alone"
+
+# ---- the parts are the same products alone, and add up --------------------------------------------
+run llama-3-8b --phase decode --batch 32 --context 128 --format dense
+ms=$(number ms)
+linear=$(part linear ms); head=$(part head ms)
+ok "parts add up" near "$ms" "$(grep -o '"ms":[0-9.e+-]*' "$W.out" | head -6 | cut -d: -f2 | paste -sd+ | bc -l)" 1e-8
+run --workload "$T/llama-3-8b_decode_32.csv" --format dense
+ok "linear layers as in the table" near "$linear" "$(awk -v c="$(number cycles)" 'BEGIN { printf "%.9f", c * 1e-6 }')"
+printf 'Layer,M,N,K,\nlm_head,32,128256,4096,\n' >"$W/head.csv"
+run --workload head.csv --format dense
+ok "and lm_head" near "$head" "$(awk -v c="$(number cycles)" 'BEGIN { printf "%.9f", c * 1e-6 }')"
+for m in default edge4 large.yaml; do
+  run smollm2-135m --machine "$m" --phase decode --context 128 --format dense; few=$(number tokens_per_second)
+  run smollm2-135m --machine "$m" --phase decode --context 131072 --format dense; many=$(number tokens_per_second)
+  ok "$m: a longer context is slower" more "$few" "$many"
+  run smollm2-135m --machine "$m" --phase decode --context 131072 --format dense --kv-format int4
+  ok "$m: fewer bits of the cache are faster" more "$(number tokens_per_second)" "$many"
+done
+run qwen3-30b-a3b --machine large.yaml --phase decode --batch 32 --format dense; balanced=$(part linear ms)
+run qwen3-30b-a3b --machine large.yaml --phase decode --batch 32 --format dense --routing skewed
+ok "skewed routing reads fewer experts" more "$balanced" "$(part linear ms)"
+sed 's/lanes: 32/lanes: 64/' "$W/large.yaml" >"$W/lanes.yaml"
+decode llama-3-8b; vector=$(part vector ms)
+run llama-3-8b --machine lanes.yaml --phase decode --format dense
+ok "twice the lanes take half the time" near "$vector" "$(part vector ms | awk '{ print 2 * $1 }')"
+
+# ---- models ------------------------------------------------------------------------------------
+accept "the embedded model" run --phase decode --context 64
+ok "what is modelled is said" out_has "vector unit: modelled, no RTL"
+ok "whose clock it is" out_has "1 GHz is decreed, no netlist was asked"
+ok "that other formats have other areas" out_has "not of one area with other formats (--fair area)"
+accept "a folder" run --phase prefill --seq 16 "$SQSIM_HOME/traces/tiny-llama"
+
+# ---- refusals ------------------------------------------------------------------------------------
+refuse "weights of 5.04 GB and a cache of 68.72 GB are 56.58 GB more than the capacity of machine default, 17.18 GB" \
+  run llama-3-8b --phase decode --context 16384 --batch 32 --format dense
+refuse "context = 0, need 1" run llama-3-8b --phase decode --context 0
+refuse "--seq with --phase decode" run llama-3-8b --phase decode --seq 4
+refuse "need prefill or decode" run llama-3-8b --phase train
+refuse "kv-format: 'int5' is no format with values" run llama-3-8b --phase decode --kv-format int5
+refuse "kv-format: group = 3" run llama-3-8b --phase decode --kv-format dense:group=3
+refuse "on a GPU, need a machine" run llama-3-8b --phase decode --machine h200
+refuse "needs --energy" run llama-3-8b --phase decode --kv-energy "$W/head.csv"
+refuse "needs --phase\|no use without" run llama-3-8b --batch 3
+sed 's/lanes: 32/lanes: 0/' "$M/default.yaml" >"$W/lanes.yaml"
+sed 's/16 GiB/16/' "$M/default.yaml" >"$W/large.yaml"
+sed 's/"vocab_size": [0-9]*/"x": 1/' "$T/llama-3-8b.json" >"$W/window.json"
+refuse "vector.lanes = 0, need 1..4096" run llama-3-8b --phase decode --machine lanes.yaml
+refuse "capacity = 16, need a unit" run llama-3-8b --phase decode --machine large.yaml
+refuse "vocab_size is missing" run --phase decode window.json
+finish
