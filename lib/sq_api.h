@@ -10,9 +10,9 @@
 
 #include <locale.h>
 
-#include "sim/format/file/sq_layer_file.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/io/sq_home.h"
+#include "sim/llm/sq_layer_file.h"
 
 struct sqsim_format {
     enum sqsim_purpose purpose;

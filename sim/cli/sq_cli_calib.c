@@ -5,6 +5,7 @@
 
 #include <fnmatch.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "sim/format/sq_route.h"
@@ -46,6 +47,75 @@ void sq_cli_note_rtn(const char *command)
             "sqsim %.40s: note: no calibration tokens here, weights by --algorithm rtn (gptq where "
             "there are)\n",
             command);
+}
+
+static void note(const char *command, const char *text)
+{
+    sq_cli_settle();
+    sq_cli_progress_end();
+    fprintf(stderr, "sqsim %.40s: note: %s\n", command, sq_cli_text(text));
+}
+
+static void note_all(const char *command, const struct sq_checkpoint *ck)
+{
+    for (size_t i = 0; i < ck->notes.n; i++)
+        note(command, ck->notes.text[i]);
+}
+
+// The first layer that is quantized, as people call it.
+static const char *kind_of(const struct sq_checkpoint *ck)
+{
+    for (size_t i = 0; i < ck->n_layers; i++)
+        if (ck->layer[i].foreign)
+            return ck->layer[i].foreign->what;
+    return "plain weights";
+}
+
+void sq_cli_note_weights(const char *command, const struct sq_layer_file *f)
+{
+    char text[480], format[96];
+    if (!f->is_checkpoint)
+        return;
+    note_all(command, &f->ck);
+    const size_t n = f->ck.n_layers - f->n_as_stored;
+    sq_recipe_heading(&f->recipe, format);
+    if (n > 0) {
+        snprintf(text, sizeof text, "%s: %zu of %zu layers are held code by code, by %s (%s)",
+                 kind_of(&f->ck), n, f->ck.n_layers, format,
+                 f->recipe.operand == SQ_OPERAND_BOTH ? "both operands" : "weights alone");
+        note(command, text);
+    }
+    if (f->n_as_stored == 0)
+        return;
+    snprintf(text, sizeof text,
+             "%s: %zu of %zu layers are multiplied as the values they stand for; %s",
+             kind_of(&f->ck), f->n_as_stored, f->ck.n_layers, f->why);
+    note(command, text);
+}
+
+void sq_cli_note_quantized(const char *command, const struct sq_checkpoint *ck)
+{
+    char text[200];
+    if (!sq_checkpoint_is_quantized(ck))
+        return;
+    note_all(command, ck);
+    snprintf(text, sizeof text,
+             "the weights are quantized already (%s): their values are encoded again", kind_of(ck));
+    note(command, text);
+}
+
+bool sq_cli_leaves_format(const struct sq_cli_options *in)
+{
+    bool is_free = !in->is_format_given && !in->is_all;
+    for (size_t i = 0; i < in->given.n; i++)
+        is_free = is_free && (strcmp(in->given.option[i].name, "act-bits") == 0 ||
+                              strcmp(in->given.option[i].name, "operand") == 0);
+    return is_free;
+}
+
+bool sq_cli_has_own_weights(const struct sq_cli_options *in, const char *model)
+{
+    return model && sq_cli_leaves_format(in) && sq_layer_file_is_checkpoint(model);
 }
 
 enum sq_status sq_cli_layers(const struct sq_checkpoint *ck, const char *pattern,

@@ -6,6 +6,7 @@
 
 #include "sim/cli/sq_cli_option.h"
 #include "sim/llm/sq_checkpoint.h"
+#include "sim/llm/sq_layer_file.h"
 
 // sq_cli_recipe; but where nobody chose an --algorithm, the default one needs calibration tokens,
 // none were named (`is_calib`) and there are none by default (the checkpoint is no model, or no
@@ -15,6 +16,17 @@ enum sq_status sq_cli_recipe_calibrated(struct sq_cli_options *in, const struct 
                                         const char *model, bool is_calib, struct sq_recipe *r,
                                         bool *is_rtn, struct sq_error *err);
 void sq_cli_note_rtn(const char *command);
+
+// Says of weights that another program quantized, on standard error: what they are, which format holds them, which
+// layers none does, what in the file contradicts itself. Says nothing of other files.
+void sq_cli_note_weights(const char *command, const struct sq_layer_file *f);
+// Says so where the values of such weights are encoded once more.
+void sq_cli_note_quantized(const char *command, const struct sq_checkpoint *ck);
+// Whether the options leave the format to a file: none, or what becomes of activations.
+bool sq_cli_leaves_format(const struct sq_cli_options *in);
+// Whether nothing was said of a format and the model was quantized by another program: then its own layers are
+// taken, as --weights MODEL.
+bool sq_cli_has_own_weights(const struct sq_cli_options *in, const char *model);
 
 // Marks in *is_wanted, which the caller frees, the layers whose names match the pattern of --layer (NULL:
 // all), and counts them. A pattern of none is refused.

@@ -8,7 +8,6 @@
 
 #include "sim/cli/sq_cli_calib.h"
 #include "sim/cli/sq_cmd_eval.h"
-#include "sim/format/file/sq_layer_file.h"
 
 enum {
     FEW_TOKENS = 100,   // below which a loss says little
@@ -86,8 +85,11 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_OWN("and", "FORMAT", next_format,
                "another format in the same run, with the options of a format behind it; the pass "
                "of the model as it is, its logits and the calibration are made once"),
-    SQ_CLI_OWN("weights", "FILE", set_weights,
-               "weights that `sqsim quantize -o` wrote, of any format", .found = ""),
+    SQ_CLI_OWN(
+        "weights", "FILE", set_weights,
+        "weights that `sqsim quantize -o` wrote, of any format, or a checkpoint that another "
+        "program quantized",
+        .found = ""),
     SQ_CLI_OWN("layer-format", "RULES", set_layer_format,
                "layers in other formats, by name: PATTERN=FORMAT[:OPTION=VALUE]...,..."),
     SQ_CLI_TEXT("output", "FILE", AT(output), "sq_a_static: write the channel masks of Algorithm 2",
@@ -340,19 +342,17 @@ static enum sq_status check_output(const struct sq_eval_args *in, struct sq_erro
 // --weights says the format itself.
 static enum sq_status recipe_of_weights(struct sq_eval_format *f, struct sq_error *err)
 {
-    struct sq_layer_file file;
     struct sq_error why;
-    bool is_free = !f->options.is_format_given && !f->layer_format;
-    for (size_t i = 0; i < f->options.given.n; i++)
-        is_free = is_free && strcmp(f->options.given.option[i].name, "act-bits") == 0;
-    if (!is_free)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--weights FILE says the format; only --act-bits is free");
-    const enum sq_status status = sq_layer_file_open(&file, f->weights, &f->options.given, &why);
+    if (!sq_cli_leaves_format(&f->options) || f->layer_format)
+        return SQ_FAIL(
+            err, SQ_ERR_ARG,
+            "--weights FILE says the format; only --act-bits is free, and --operand beside "
+            "a checkpoint");
+    const enum sq_status status = sq_layer_file_open(&f->file, f->weights, &f->options.given, &why);
     if (status != SQ_OK)
         return SQ_FAIL(err, status, "%s%.280s", strncmp(why.text, "act-bits", 8) ? "" : "--",
                        why.text);
-    f->r = file.recipe;
-    sq_layer_file_close(&file);
+    f->r = f->file.recipe;
     return SQ_OK;
 }
 
@@ -361,6 +361,8 @@ static enum sq_status read_recipes(struct sq_eval_args *in, struct sq_error *err
 {
     for (size_t i = 0; i < in->n_formats; i++) {
         struct sq_eval_format *f = &in->format[i];
+        if (!f->weights && !f->layer_format && sq_cli_has_own_weights(&f->options, in->model))
+            f->weights = in->model;
         SQ_TRY(f->weights ? recipe_of_weights(f, err) : sq_cli_recipe(&f->options, &f->r, err));
     }
     return check_output(in, err);
@@ -376,10 +378,29 @@ static enum sq_status settle_recipes(struct sq_eval_args *in, const struct sq_ch
         if (!f->weights)
             SQ_TRY(
                 sq_cli_recipe_calibrated(&f->options, ck, model, is_calib, &f->r, &f->is_rtn, err));
-        SQ_TRY(read_rules(f, ck, err));
+        if (f->layer_format)
+            SQ_TRY(read_rules(f, ck, err));
         f->r.is_sequential = in->is_sequential;
     }
     return SQ_OK;
+}
+
+static void note_weights(const struct sq_eval_args *in, const struct sq_checkpoint *ck)
+{
+    bool is_encoded = false;
+    for (size_t i = 0; i < in->n_formats; i++) {
+        sq_cli_note_weights("eval", &in->format[i].file);
+        is_encoded = is_encoded || (!in->format[i].weights && sq_eval_recipe(&in->format[i]));
+    }
+    if (is_encoded)
+        sq_cli_note_quantized("eval", ck);
+}
+
+static void close_formats(struct sq_eval_args *in)
+{
+    for (size_t i = 0; in->format && i < in->n_formats; i++)
+        sq_layer_file_close(&in->format[i].file);
+    free(in->format);
 }
 
 int sq_cmd_eval(int argc, char **argv)
@@ -404,7 +425,7 @@ int sq_cmd_eval(int argc, char **argv)
     if (status == SQ_OK)
         status = read_recipes(&in, &err);
     if (status != SQ_OK) {
-        free(in.format);
+        close_formats(&in);
         return sq_cli_fail("eval", &err);
     }
     const char *model = sq_cli_model(in.model);
@@ -413,6 +434,8 @@ int sq_cmd_eval(int argc, char **argv)
         status = settle_recipes(&in, &ck, model, &err);
         if (status == SQ_OK)
             status = evaluate(&in, model, &ck, &tokens, &calib, &err);
+        if (status == SQ_OK)
+            note_weights(&in, &ck);
         sq_checkpoint_close(&ck);
     }
     bool is_rtn = false;
@@ -422,6 +445,6 @@ int sq_cmd_eval(int argc, char **argv)
         sq_cli_note_rtn("eval");
     sq_tokens_free(&tokens);
     sq_tokens_free(&calib);
-    free(in.format);
+    close_formats(&in);
     return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("eval", &err);
 }

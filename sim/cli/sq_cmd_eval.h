@@ -9,6 +9,7 @@
 #include "sim/format/file/sq_mask_file.h"
 #include "sim/format/sq_layer_rule.h"
 #include "sim/llm/sq_eval.h"
+#include "sim/llm/sq_layer_file.h"
 
 struct sq_eval_args;
 
@@ -16,8 +17,9 @@ struct sq_eval_args;
 struct sq_eval_format {
     const struct sq_eval_args *in;
     struct sq_cli_options options;
-    const char *weights;      // NULL: quantized here
-    const char *layer_format; // NULL: none
+    const char *weights;       // NULL: quantized here
+    struct sq_layer_file file; // open where there are weights
+    const char *layer_format;  // NULL: none
     struct sq_layer_rule rule[SQ_LAYER_RULES_MAX];
     struct sq_recipe r;
     bool is_rtn;               // in place of gptq, without calibration tokens

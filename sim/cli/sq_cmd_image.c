@@ -14,17 +14,19 @@
 #include "sim/cli/sq_cli_table.h"
 #include "sim/format/file/sq_trace.h"
 #include "sim/format/sq_format_ops.h"
+#include "sim/format/sq_layer_rule.h"
 #include "sim/format/top/sq_chip_route.h"
 #include "sim/io/sq_digest.h"
 #include "sim/io/sq_file.h"
 #include "sim/io/sq_quote.h"
+#include "sim/llm/foreign/sq_as_stored.h"
 #include "sim/llm/sq_encoded_visit.h"
 #include "sim/machine/sq_chip_machine.h"
 
 struct arguments {
     struct sq_cli_options options;
     struct sq_token_source source;
-    const char *model, *layer, *output, *check, *calib;
+    const char *model, *layer, *output, *check, *calib, *weights;
     uint64_t m, rows, cols, seed;
     const char *machine;
     struct sq_chip chip;
@@ -71,6 +73,10 @@ static const struct sq_cli_row rows[] = {
                 .usual = "the model's tokens_calib.safetensors", .found = ""),
     SQ_CLI_TEXT("calib", "FILE", AT(calib), "where calibrated: calibration tokens",
                 .usual = "MODEL/tokens_calib.safetensors", .found = ""),
+    SQ_CLI_TEXT("weights", "FILE", AT(weights),
+                "layers that `sqsim quantize -o` wrote, or a checkpoint that another program "
+                "quantized (MODEL itself where it is one)",
+                .found = ""),
     SQ_CLI_TEXT("output", "DIR", AT(output),
                 "write LAYER.bin, the memory from --base on, and LAYER.json there", .letter = 'o',
                 .is_output = true),
@@ -106,6 +112,8 @@ struct visit {
     const struct arguments *in;
     struct sq_checkpoint ck;
     struct sq_recipe r;
+    struct sq_layer_file file; // --weights
+    const char *weights;       // NULL: encoded here
     const struct sq_format_ops *format;
     size_t n, n_words, n_wrong; // layers; words of outputs that --check has judged, that differ
     struct {
@@ -273,7 +281,14 @@ static enum sq_status visit_layer(void *context, size_t index, const struct sq_q
     struct visit *const v = context;
     const char *const name = v->ck.layer[index].name;
     struct sq_product p = {.source = name};
-    enum sq_status status = sq_route_product(q, &v->r, x, m, &p, err);
+    if (!q->format->routes || !q->format->routes->chip)
+        return SQ_FAIL(
+            err, SQ_ERR_UNSUPPORTED,
+            "layer %.60s is kept as the values that its file stores, which the chip does not "
+            "take: --layer leaves it out",
+            name);
+    v->format = q->format;
+    enum sq_status status = sq_route_product(q, sq_recipe_of_layer(&v->r, name), x, m, &p, err);
     if (status == SQ_OK)
         status = take_product(v, name, &p, err);
     sq_product_free(&p);
@@ -289,6 +304,7 @@ static enum sq_status run(struct visit *v, const char *model, bool *is_real, str
                                          .model = model,
                                          .source = &v->in->source,
                                          .calib = v->in->calib,
+                                         .file = v->weights ? &v->file : NULL,
                                          .m = v->in->m,
                                          .seed = v->in->seed,
                                          .is_wanted = is_wanted};
@@ -339,6 +355,7 @@ static enum sq_status check_trace(const struct arguments *in, struct sq_error *e
                                : in->has_m         ? "--m"
                                : in->source.tokens ? "--tokens"
                                : in->calib         ? "--calib"
+                               : in->weights       ? "--weights"
                                : in->options.is_format_given || in->options.given.n > 0
                                    ? "a format option"
                                    : NULL;
@@ -382,10 +399,33 @@ static enum sq_status run_trace(struct visit *v, bool *is_real, struct sq_error 
 
 // ---- a model --------------------------------------------------------------------------------------
 
+// The recipe of the options, or of the file.
+static enum sq_status take_recipe(struct visit *v, struct sq_error *err)
+{
+    if (!v->weights)
+        return sq_cli_recipe(&v->in->options, &v->r, err);
+    if (!sq_cli_leaves_format(&v->in->options) || v->in->calib)
+        return SQ_FAIL(
+            err, SQ_ERR_ARG,
+            "--weights FILE says the format and was calibrated; only --act-bits is free, and "
+            "--operand beside a checkpoint");
+    SQ_TRY(sq_layer_file_open(&v->file, v->weights, &v->in->options.given, err));
+    v->r = v->file.recipe;
+    return !sq_is_as_stored(&v->r)
+               ? SQ_OK
+               : SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                         "no format holds the codes of '%.60s' (%.150s): the chip "
+                         "does not take them",
+                         v->weights, v->file.why);
+}
+
 static enum sq_status run_model(struct visit *v, bool *is_real, struct sq_error *err)
 {
     const char *const model = sq_cli_model(v->in->model);
-    SQ_TRY(sq_cli_recipe(&v->in->options, &v->r, err));
+    v->weights = v->in->weights                                          ? v->in->weights
+                 : sq_cli_has_own_weights(&v->in->options, v->in->model) ? v->in->model
+                                                                         : NULL;
+    SQ_TRY(take_recipe(v, err));
     v->format = v->r.format;
     if (!v->format->routes || !v->format->routes->chip)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "--format = %s: the chip does not run its layers",
@@ -393,6 +433,10 @@ static enum sq_status run_model(struct visit *v, bool *is_real, struct sq_error 
     SQ_TRY(sq_cli_routes_check(&v->r, err));
     SQ_TRY(sq_checkpoint_open(&v->ck, model, err));
     const enum sq_status status = run(v, model, is_real, err);
+    if (status == SQ_OK && !v->weights)
+        sq_cli_note_quantized("image", &v->ck);
+    if (status == SQ_OK)
+        sq_cli_note_weights("image", &v->file);
     sq_checkpoint_close(&v->ck);
     return status;
 }
@@ -431,5 +475,6 @@ int sq_cmd_image(int argc, char **argv)
     const bool is_trace = in.model && sq_trace_is(in.model);
     const enum sq_status status =
         is_trace ? run_trace(&v, &is_real, &err) : run_model(&v, &is_real, &err);
+    sq_layer_file_close(&v.file);
     return status == SQ_OK ? summary(&v, is_real) : sq_cli_fail("image", &err);
 }

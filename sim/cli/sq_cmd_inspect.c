@@ -5,13 +5,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "sim/cli/sq_cli_calib.h"
 #include "sim/cli/sq_cli_core.h"
 #include "sim/cli/sq_cli_table.h"
 #include "sim/format/file/sq_operand_file.h"
 #include "sim/format/file/sq_weight_file.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/io/sq_quote.h"
-#include "sim/llm/sq_checkpoint.h"
+#include "sim/llm/foreign/sq_as_stored.h"
 #include "sim/llm/sq_gguf_model.h"
 #include "sim/machine/sq_workload.h"
 
@@ -259,6 +260,39 @@ static void print_config(const struct arguments *in, json_t *config)
     }
 }
 
+// What the layers of a checkpoint are that another program quantized, and which format holds them. NULL of others.
+static enum sq_status quantization_json(const struct arguments *in, const char *path, json_t **json,
+                                        struct sq_error *err)
+{
+    struct sq_layer_file f;
+    char format[96];
+    *json = NULL;
+    if (!sq_layer_file_is_checkpoint(path))
+        return SQ_OK;
+    SQ_TRY(sq_layer_file_open(&f, path, NULL, err));
+    json_t *notes = json_array(), *layers = json_array();
+    for (size_t i = 0; i < f.ck.n_layers; i++) {
+        const struct sq_layer *l = &f.ck.layer[i];
+        const struct sq_recipe *r = sq_recipe_of_layer(&f.recipe, l->name);
+        const bool is_held = !sq_is_as_stored(r);
+        sq_recipe_heading(r, format);
+        const struct sq_cli_column row[] = {
+            SQ_KEYS("layer", l->name, "convention", l->foreign ? l->foreign->what : "plain"),
+            SQ_KEYS("format", is_held ? sq_cli_string(format) : sq_cli_string(NULL)),
+            SQ_COLUMNS_END};
+        json_array_append_new(layers, sq_cli_object(row));
+        if (!in->is_json)
+            printf("  %-36s %-40s %s\n", l->name, l->foreign ? l->foreign->what : "plain",
+                   is_held ? format : "values");
+    }
+    for (size_t i = 0; i < f.ck.notes.n; i++)
+        json_array_append_new(notes, json_string(f.ck.notes.text[i]));
+    *json = json_pack("{s:s?, s:o, s:o}", "method", f.ck.method, "layers", layers, "notes", notes);
+    sq_cli_note_weights("inspect", &f);
+    sq_layer_file_close(&f);
+    return SQ_HAVE(*json, err, "%s", sq_path_tail(path));
+}
+
 static enum sq_status inspect_directory(const struct arguments *in, const char *path,
                                         struct totals *total, struct sq_error *err)
 {
@@ -266,14 +300,20 @@ static enum sq_status inspect_directory(const struct arguments *in, const char *
     SQ_TRY(sq_checkpoint_open(&ck, path, err));
     for (size_t i = 0; i < ck.n_shards; i++)
         print_file(in, &ck.shard[i], total);
-    json_t *config = config_json(&ck.config);
+    json_t *config = config_json(&ck.config), *quantization;
     print_config(in, config);
+    const enum sq_status status = quantization_json(in, path, &quantization, err);
+    if (status != SQ_OK) {
+        json_decref(config);
+        sq_checkpoint_close(&ck);
+        return status;
+    }
     char kind[96];
     snprintf(kind, sizeof kind, "model of %zu blocks, %zu linear layers, %zu file%s",
              ck.config.n_layers, ck.n_layers, ck.n_shards, ck.n_shards == 1 ? "" : "s");
     const struct sq_cli_column extra[] = {
         SQ_KEYS("linear_layers", ck.n_layers, "shards", ck.n_shards, "config", config),
-        SQ_COLUMNS_END};
+        SQ_KEY_IF(quantization, "quantization", quantization), SQ_COLUMNS_END};
     print_summary(in, in->is_json ? "model" : kind, total, sq_cli_object(extra));
     sq_checkpoint_close(&ck);
     return SQ_OK;
@@ -349,9 +389,14 @@ static enum sq_status inspect(const struct arguments *in, const char *path, stru
     if (sq_weight_file_is(&file))
         return inspect_system(in, &file, total, err);
     print_file(in, &file, total);
-    print_summary(in, "safetensors", total, json_object());
+    json_t *quantization;
+    const enum sq_status status = quantization_json(in, path, &quantization, err);
+    const struct sq_cli_column extra[] = {SQ_KEY_IF(quantization, "quantization", quantization),
+                                          SQ_COLUMNS_END};
+    if (status == SQ_OK)
+        print_summary(in, "safetensors", total, sq_cli_object(extra));
     sq_safetensors_close(&file);
-    return SQ_OK;
+    return status;
 }
 
 // ---- GEMMs ----------------------------------------------------------------------------------

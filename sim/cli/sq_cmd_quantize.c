@@ -24,10 +24,11 @@ enum { VECTORS = 2 };
 
 struct arguments {
     struct sq_cli_options options;
-    struct sq_recipe r;           // of the options
-    const char *model;            // NULL: the embedded one
-    const char *output;           // NULL: report only
-    const char *answers;          // of a unit; NULL: none
+    struct sq_recipe r;        // of the options, or of `file`
+    struct sq_layer_file file; // MODEL, where another program quantized it and no format was said
+    const char *model;         // NULL: the embedded one
+    const char *output;        // NULL: report only
+    const char *answers;       // of a unit; NULL: none
     struct sq_token_source calib; // a token file or a text, or the file beside the model
     uint64_t n_calib_sequences;   // 0: all
     unsigned jobs;
@@ -68,7 +69,10 @@ static const char doc[] =
     "bits per weight and SQNR. MODEL is a Hugging Face directory (config.json, model.safetensors "
     "or "
     "shards), a GGUF file, or one .safetensors file, whose 2-D float tensors are taken; default: "
-    "the embedded traces/tiny-llama. With --vectors: the golden model of a block-scaled format "
+    "the embedded traces/tiny-llama. The codes of a MODEL that another program quantized are taken "
+    "as "
+    "they are, unless --format says what their values become. With --vectors: the golden model of "
+    "a block-scaled format "
     "(SPEC Q) as cases for those who build a unit for it: every element code, ties and the numbers "
     "beside them, masks, scales with their edge cases, codes of blocks, exact sums, scaled sums, "
     "accumulation; options that do not touch a block have no effect. With --check the rules go in "
@@ -120,7 +124,7 @@ static void print_layer(struct work *work, size_t i, double bits, double db)
         SQ_COLUMN("layer", l->name, "layer", -36),
         SQ_KEYS("n", l->n, "k", l->k),
         SQ_COLUMN(NULL, shape, "N x K     ", 15),
-        SQ_COLUMN("k_padded", sq_recipe_padded(&work->r, l->k), "k_padded", 8),
+        SQ_COLUMN("k_padded", q->k, "k_padded", 8),
         SQ_COLUMN("stored_bits_per_weight", bits, "bits", 8, .as = "%.4f"),
         SQ_COLUMN("sqnr_db", db, "SQNR", 9, .unit = "dB", .as = "%.3f"),
         SQ_COLUMN(NULL, is_dense(work, i) ? "dense" : "", "", 0),
@@ -213,6 +217,18 @@ static enum sq_status do_layer(struct work *work, size_t i, struct sq_error *err
         if (status != SQ_OK)
             (void)SQ_FAIL(err, status, "layer %.60s: %.160s", l->name, why.text);
     }
+    if (status == SQ_OK)
+        status = finish_layer(work, i, w, err);
+    free(w);
+    return status;
+}
+
+// Layer i as MODEL has it.
+static enum sq_status take_layer(struct work *work, size_t i, struct sq_error *err)
+{
+    float *w;
+    SQ_TRY(sq_layer_file_load(&work->in->file, i, &work->layer[i], err));
+    enum sq_status status = read_layer(work, i, &w, err);
     if (status == SQ_OK)
         status = finish_layer(work, i, w, err);
     free(w);
@@ -318,10 +334,10 @@ static enum sq_status encode(struct work *work, const char *model, struct sq_err
     if (!work->in->is_json)
         printf("%s\n", format);
     sq_cli_progress("quantize: layers", 0, work->ck->n_layers);
-    if (sq_recipe_needs_calibration(&work->r))
+    if (!work->in->file.is_checkpoint && sq_recipe_needs_calibration(&work->r))
         return do_model(work, model, err);
     for (size_t i = 0; i < work->ck->n_layers; i++)
-        SQ_TRY(do_layer(work, i, err));
+        SQ_TRY(work->in->file.is_checkpoint ? take_layer(work, i, err) : do_layer(work, i, err));
     return SQ_OK;
 }
 
@@ -364,6 +380,28 @@ static enum sq_status quantize(const struct arguments *in, const struct sq_check
     return status;
 }
 
+// The codes of MODEL itself: all layers of one kind, which a file of ours has.
+static enum sq_status take_own(struct arguments *in, struct sq_error *err)
+{
+    SQ_TRY(sq_layer_file_open(&in->file, in->model, &in->options.given, err));
+    in->r = in->file.recipe;
+    if (!in->output || (in->file.n_as_stored == 0 && in->r.n_rules == 0))
+        return SQ_OK;
+    const enum sq_status status =
+        in->file.n_as_stored ? SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                                       "--output: %zu of %zu layers are in no format of ours "
+                                       "(%.150s); need --format, which "
+                                       "encodes their values again",
+                                       in->file.n_as_stored, in->file.ck.n_layers, in->file.why)
+                             : SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                                       "--output: layers of %.60s are of another kind than the "
+                                       "first; need --format, which "
+                                       "encodes their values again",
+                                       in->r.rule[0].pattern);
+    sq_layer_file_close(&in->file);
+    return status;
+}
+
 int sq_cmd_quantize(int argc, char **argv)
 {
     static const struct sq_cli_line line = {rows, "[MODEL]", doc};
@@ -392,13 +430,23 @@ int sq_cmd_quantize(int argc, char **argv)
     if (is_calib && !sq_recipe_needs_calibration(&in.r))
         sq_cli_note_calib("quantize");
     const char *model = sq_cli_model(in.model);
-    status = sq_checkpoint_open(&ck, model, &err);
+    if (sq_cli_has_own_weights(&in.options, in.model))
+        status = take_own(&in, &err);
+    if (status == SQ_OK)
+        status = sq_checkpoint_open(&ck, model, &err);
     if (status == SQ_OK) {
-        status = sq_cli_recipe_calibrated(&in.options, &ck, model, is_calib, &in.r, &is_rtn, &err);
+        if (!in.file.is_checkpoint)
+            status =
+                sq_cli_recipe_calibrated(&in.options, &ck, model, is_calib, &in.r, &is_rtn, &err);
         if (status == SQ_OK)
             status = quantize(&in, &ck, model, &err);
+        if (status == SQ_OK && !in.file.is_checkpoint)
+            sq_cli_note_quantized("quantize", &ck);
+        if (status == SQ_OK)
+            sq_cli_note_weights("quantize", &in.file);
         sq_checkpoint_close(&ck);
     }
+    sq_layer_file_close(&in.file);
     if (status == SQ_OK && is_rtn)
         sq_cli_note_rtn("quantize");
     return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("quantize", &err);

@@ -21,9 +21,11 @@ struct sq_part {
 
 // A layer in a file on its way in.
 struct sq_part_source {
-    const struct sq_safetensors *file;
+    const struct sq_safetensors *file; // NULL: `part` has all of it, under the names of parts
     const char *layer;
     size_t n, k_orig;
+    const struct sq_tensor *part;
+    size_t n_parts;
 };
 
 // "<layer>.<part>" of a source with this dtype and shape (SQ_ERR_DAMAGED where it is missing,
@@ -53,6 +55,15 @@ struct sq_format_packed {
     const struct sq_operand *(*operand)(const void *state); // what is written
 };
 
+// How weights that another program encoded become the parts of a format (sq_adopted.h).
+struct sq_adopted;
+struct sq_format_adopts {
+    // Whether layers of this kind are layers of the format, code by code; sets the format's numbers in *r.
+    // Looks at the kind alone and not at the data.
+    bool (*takes)(const struct sq_adopted *a, struct sq_recipe *r);
+    const char *code, *scale, *global, *act_global; // names of parts; NULL: it has none
+};
+
 struct sq_format_file {
     // The tensors, valid as long as the state; returns how many.
     size_t (*parts)(const void *state, struct sq_part part[SQ_PARTS_MAX]);
@@ -71,6 +82,7 @@ struct sq_format_file {
     // metadata keys. They are stored and set through `value`; NULL where there are none.
     size_t (*numbers)(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX]);
     const struct sq_format_packed *packed; // NULL: no file of another form
+    const struct sq_format_adopts *adopts; // NULL: weights are encoded here alone
 };
 
 #endif

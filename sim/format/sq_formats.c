@@ -106,16 +106,30 @@ bool sq_gpu_is_share(const struct sq_gpu_sample *s, double share)
     return fabs(s->sparsity - share) < 0.02;
 }
 
-enum sq_status sq_part_find(const struct sq_part_source *s, const char *part, enum sq_dtype dtype,
-                            unsigned n_dims, const size_t *dim, const struct sq_tensor **t,
-                            struct sq_error *err)
+// "<layer>.<part>" of a file, or the part of a layer in memory; NULL where there is none.
+static enum sq_status part_named(const struct sq_part_source *s, const char *part,
+                                 const struct sq_tensor **t, struct sq_error *err)
 {
     const size_t nbytes = strlen(s->layer) + strlen(part) + 2;
+    *t = NULL;
+    for (size_t i = 0; i < s->n_parts; i++)
+        if (strcmp(s->part[i].name, part) == 0)
+            *t = &s->part[i];
+    if (!s->file)
+        return SQ_OK;
     char *full = malloc(nbytes);
     SQ_NEED(full, err, "a name");
     snprintf(full, nbytes, "%s%s%s", s->layer, *s->layer ? "." : "", part);
     *t = sq_safetensors_find(s->file, full);
     free(full);
+    return SQ_OK;
+}
+
+enum sq_status sq_part_find(const struct sq_part_source *s, const char *part, enum sq_dtype dtype,
+                            unsigned n_dims, const size_t *dim, const struct sq_tensor **t,
+                            struct sq_error *err)
+{
+    SQ_TRY(part_named(s, part, t, err));
     if (!*t)
         return SQ_FAIL(err, SQ_ERR_DAMAGED, "tensor %s of layer '%.60s' is missing", part,
                        s->layer);

@@ -34,7 +34,8 @@ static enum sq_status read_dtype(const char *what, const json_t *entry, struct s
         }
     SQ_TRY(check_name(what, text, err));
     return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                   "%s: dtype of tensor '%.60s' = '%.16s', need F32, F16, BF16, I8, U8, I32 or I64",
+                   "%s: dtype of tensor '%.60s' = '%.16s', need F32, F16, BF16, I8, U8, I32, I64 "
+                   "or F8_E4M3, F8_E5M2, F8_E8M0",
                    what, t->name, text);
 }
 

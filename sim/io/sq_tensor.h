@@ -18,6 +18,9 @@ enum sq_dtype {
     SQ_U8,
     SQ_I32,
     SQ_I64,
+    SQ_F8_E4M3,     // codes: what they stand for needs the scale of another tensor
+    SQ_F8_E5M2,     //
+    SQ_F8_E8M0,     //
     SQ_DTYPE_COUNT, // of safetensors; what follows occurs in GGUF files only (models/number/sq_ggml.h)
     SQ_Q8_0 = SQ_DTYPE_COUNT,
     SQ_Q4_0,

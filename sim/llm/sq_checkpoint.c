@@ -11,10 +11,12 @@
 #include <unistd.h>
 
 #include "sim/io/sq_json.h"
+#include "sim/llm/foreign/sq_as_stored.h"
 #include "sim/llm/sq_gguf_model.h"
 
 #define INDEX_MAX_NBYTES (64u << 20)
 #define MAX_SHARDS 4096u
+#define CONFIG_MAX_NBYTES (16u << 20)
 #define DAMAGED(...) SQ_FAIL(err, SQ_ERR_DAMAGED, __VA_ARGS__)
 
 static enum sq_status no_memory(struct sq_error *err)
@@ -307,6 +309,28 @@ static enum sq_status need(const struct sq_checkpoint *ck, const char *name, siz
     return SQ_OK;
 }
 
+// The layer as another program quantized it; *is_foreign: it has.
+static enum sq_status add_foreign(struct sq_checkpoint *ck, struct sq_layer *l, bool *is_foreign,
+                                  struct sq_error *err)
+{
+    struct sq_foreign_layer *f = &ck->foreign_layer[ck->n_layers];
+    SQ_TRY(sq_foreign_open(&ck->foreign, l->name, l->n, l->k, f, is_foreign, err));
+    l->foreign = *is_foreign ? f : NULL;
+    l->weight = *is_foreign ? f->used[0] : NULL;
+    return SQ_OK;
+}
+
+// Writers of GPTQ leave biases of zeros beside layers that have none.
+static bool is_zero_bias(const struct sq_layer *l, const struct sq_tensor *t)
+{
+    const size_t n = strlen(l->name);
+    bool is_zero =
+        l->foreign && strncmp(t->name, l->name, n) == 0 && strcmp(t->name + n, ".bias") == 0;
+    for (size_t i = 0; is_zero && i < t->nbytes; i++)
+        is_zero = t->data[i] == 0;
+    return is_zero;
+}
+
 enum { LAYER_NAME_MAX = 64 }; // "model.layers.1023.self_attn.q_proj.weight" and a terminator
 
 static enum sq_status add_block(struct sq_checkpoint *ck, size_t block, struct sq_error *err)
@@ -337,14 +361,19 @@ static enum sq_status add_block(struct sq_checkpoint *ck, size_t block, struct s
                                .n_interleaved_heads = is_interleaved ? linear[i].n_rotated : 0};
         snprintf(full, sizeof full, "%.50s.bias", name);
         const bool has_bias = c->has_qkv_bias && i < 3;
+        bool is_foreign = false;
+        if (ck->n_shards)
+            SQ_TRY(add_foreign(ck, l, &is_foreign, err));
         if (has_bias)
             SQ_TRY(need(ck, full, l->n, 0, &l->bias, err));
-        if (!has_bias && sq_checkpoint_find(ck, full))
+        const struct sq_tensor *bias = has_bias ? NULL : sq_checkpoint_find(ck, full);
+        if (bias && !is_zero_bias(l, bias))
             return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                            "tensor '%s': biases are not supported, but of q, k and v of Qwen2",
                            full);
         snprintf(full, sizeof full, "%.50s.weight", name);
-        SQ_TRY(need(ck, full, l->n, l->k, &l->weight, err));
+        if (!is_foreign)
+            SQ_TRY(need(ck, full, l->n, l->k, &l->weight, err));
         ck->n_layers++;
     }
     const struct {
@@ -384,15 +413,51 @@ static enum sq_status check_tied(const struct sq_checkpoint *ck, const struct sq
                           head, embedding);
 }
 
+static bool is_of_foreign(const struct sq_checkpoint *ck, const struct sq_tensor *t)
+{
+    for (size_t i = 0; i < ck->n_layers; i++)
+        for (size_t j = 0; ck->layer[i].foreign && ck->layer[i].foreign->used[j]; j++)
+            if (ck->layer[i].foreign->used[j] == t)
+                return true;
+    for (size_t i = 0; i < ck->n_layers; i++)
+        if (is_zero_bias(&ck->layer[i], t))
+            return true;
+    return false;
+}
+
+// Scales of a KV cache in a quantized checkpoint: what runs the model decides on its cache.
+static bool is_of_cache(struct sq_checkpoint *ck, const char *name)
+{
+    static const char *const part[] = {
+        ".k_scale", ".v_scale", ".k_zero_point", ".v_zero_point", ".kv_scale", ".q_scale", NULL};
+    for (size_t i = 0; ck->method && part[i]; i++)
+        if (strlen(name) > strlen(part[i]) &&
+            strcmp(name + strlen(name) - strlen(part[i]), part[i]) == 0) {
+            sq_foreign_note(&ck->notes,
+                            "scales of the KV cache ('%.60s' and the like) are not used",
+                            part[i] + 1);
+            return true;
+        }
+    return false;
+}
+
 // A tensor that is left out without a word makes another model of it.
-static enum sq_status check_names(const struct sq_checkpoint *ck, struct sq_error *err)
+static enum sq_status check_names(struct sq_checkpoint *ck, struct sq_error *err)
 {
     for (size_t i = 0; ck->tensor && i < ck->gguf.n_tensors; i++)
         SQ_TRY(check_name(&ck->config, true, ck->tensor[i].name, err));
     for (size_t s = 0; s < ck->n_shards; s++)
-        for (size_t i = 0; i < ck->shard[s].n_tensors; i++)
-            SQ_TRY(check_name(&ck->config, false, ck->shard[s].tensor[i].name, err));
+        for (size_t i = 0; i < ck->shard[s].n_tensors; i++) {
+            const struct sq_tensor *t = &ck->shard[s].tensor[i];
+            if (!is_of_foreign(ck, t) && !is_of_cache(ck, t->name))
+                SQ_TRY(check_name(&ck->config, false, t->name, err));
+        }
     return SQ_OK;
+}
+
+static void link_foreign(struct sq_checkpoint *ck)
+{
+    ck->foreign = (struct sq_foreign){ck->shard, ck->n_shards, ck->quantization, &ck->notes};
 }
 
 static enum sq_status list_model(struct sq_checkpoint *ck, struct sq_error *err)
@@ -401,8 +466,10 @@ static enum sq_status list_model(struct sq_checkpoint *ck, struct sq_error *err)
     const struct sq_model_config *c = &ck->config;
     ck->layer = calloc(c->n_layers * 7, sizeof *ck->layer);
     ck->names = calloc(c->n_layers * 7, LAYER_NAME_MAX);
-    if (!ck->layer || !ck->names)
+    ck->foreign_layer = calloc(c->n_layers * 7, sizeof *ck->foreign_layer);
+    if (!ck->layer || !ck->names || !ck->foreign_layer)
         return no_memory(err);
+    link_foreign(ck);
     SQ_TRY(need(ck, embedding, c->vocab_size, c->hidden_size, &embed, err));
     SQ_TRY(need(ck, "model.norm.weight", c->hidden_size, 0, NULL, err));
     SQ_TRY(c->tie_word_embeddings ? check_tied(ck, embed, err)
@@ -412,35 +479,113 @@ static enum sq_status list_model(struct sq_checkpoint *ck, struct sq_error *err)
     return check_names(ck, err);
 }
 
-// Every 2-D float tensor that is not empty.
+// The name of a layer of which the tensor holds the codes, in out, which holds strlen(name) + 1 bytes.
+static bool stem_of(const char *name, char *out)
+{
+    static const char *const part[] = {".weight_packed", ".qweight", "_blocks", ".weight", NULL};
+    for (size_t i = 0; part[i]; i++) {
+        const size_t n = strlen(name), tail = strlen(part[i]);
+        if (n > tail && strcmp(name + n - tail, part[i]) == 0) {
+            memcpy(out, name, n - tail);
+            out[n - tail] = '\0';
+            return true;
+        }
+    }
+    strcpy(out, name);
+    return false;
+}
+
+// Where the next layer of a bag goes.
+struct bag {
+    struct sq_checkpoint *ck;
+    char *name, *end;
+    size_t room; // layers
+};
+
+// The layers of which tensor t holds the codes; none where it is no tensor of quantized weights.
+static enum sq_status add_quantized(struct bag *b, const struct sq_tensor *t, struct sq_error *err)
+{
+    struct sq_checkpoint *ck = b->ck;
+    struct sq_foreign_size size;
+    char *stem = malloc(strlen(t->name) + 1);
+    if (!stem)
+        return no_memory(err);
+    enum sq_status status = SQ_OK;
+    const bool is_codes = stem_of(t->name, stem) && !sq_dtype_is_float(t->dtype) &&
+                          sq_foreign_size(&ck->foreign, stem, &size);
+    for (size_t e = 0; is_codes && status == SQ_OK && e < size.n_layers; e++) {
+        const size_t room = (size_t)(b->end - b->name);
+        bool is_foreign;
+        if (ck->n_layers == b->room)
+            status = SQ_FAIL(err, SQ_ERR_RANGE, "more than %zu quantized layers", b->room);
+        const int n = size.n_layers > 1 ? snprintf(b->name, room, "%s.%zu", stem, e)
+                                        : snprintf(b->name, room, "%s", stem);
+        if (status == SQ_OK && (n < 0 || (size_t)n >= room))
+            status = no_memory(err);
+        if (status != SQ_OK)
+            break;
+        struct sq_layer *l = &ck->layer[ck->n_layers];
+        *l = (struct sq_layer){.name = b->name, .n = size.n, .k = size.k};
+        status = add_foreign(ck, l, &is_foreign, err);
+        if (status == SQ_OK && is_foreign) {
+            ck->n_layers++;
+            b->name += n + 1;
+        }
+    }
+    free(stem);
+    return status;
+}
+
+// A plain 2-D tensor of floats that is not empty.
+static enum sq_status add_plain(struct bag *b, const struct sq_tensor *t, struct sq_error *err)
+{
+    struct sq_checkpoint *ck = b->ck;
+    if (is_of_foreign(ck, t))
+        return SQ_OK;
+    if (is_beside_weights(t->name))
+        return SQ_FAIL(
+            err, SQ_ERR_UNSUPPORTED,
+            "tensor '%.80s' belongs to weights that are quantized already, in a way that is not "
+            "read, or to an adapter, need plain weights or a method of docs/files.md",
+            t->name);
+    if (t->n_dims != 2 || t->n_elements == 0 || !sq_dtype_is_float(t->dtype))
+        return SQ_OK;
+    size_t n = strlen(t->name);
+    if (n > 7 && strcmp(t->name + n - 7, ".weight") == 0)
+        n -= 7;
+    memcpy(b->name, t->name, n);
+    ck->layer[ck->n_layers++] = (struct sq_layer){
+        .name = b->name, .n = (size_t)t->dim[0], .k = (size_t)t->dim[1], .weight = t};
+    b->name += n + 1;
+    return SQ_OK;
+}
+
+// Experts of one tensor are at most so many layers.
+enum { EXPERTS_MAX = 1024 };
+
+// Every layer that is quantized, then every 2-D float tensor.
 static enum sq_status list_bag(struct sq_checkpoint *ck, const char *path, struct sq_error *err)
 {
     const struct sq_safetensors *st = &ck->shard[0];
-    size_t names_nbytes = 1;
-    for (size_t i = 0; i < st->n_tensors; i++)
-        names_nbytes += strlen(st->tensor[i].name) + 1;
-    ck->layer = calloc(st->n_tensors + 1, sizeof *ck->layer);
-    ck->names = calloc(names_nbytes, 1);
-    if (!ck->layer || !ck->names)
-        return no_memory(err);
-    char *name = ck->names;
+    size_t names_nbytes = 1, n_layers = st->n_tensors + 1;
+    link_foreign(ck);
     for (size_t i = 0; i < st->n_tensors; i++) {
         const struct sq_tensor *t = &st->tensor[i];
-        if (is_beside_weights(t->name))
-            return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                           "tensor '%.80s' belongs to weights that are quantized already or have "
-                           "an adapter, need plain weights without it",
-                           t->name);
-        if (t->n_dims != 2 || t->n_elements == 0 || !sq_dtype_is_float(t->dtype))
-            continue;
-        size_t n = strlen(t->name);
-        if (n > 7 && strcmp(t->name + n - 7, ".weight") == 0)
-            n -= 7;
-        memcpy(name, t->name, n);
-        ck->layer[ck->n_layers++] =
-            (struct sq_layer){name, (size_t)t->dim[0], (size_t)t->dim[1], t, NULL, 0};
-        name += n + 1;
+        const bool is_experts = t->n_dims == 4 && t->dim[0] <= EXPERTS_MAX;
+        const size_t n = is_experts ? (size_t)t->dim[0] : 1;
+        names_nbytes += n * (strlen(t->name) + 8);
+        n_layers += n;
     }
+    ck->layer = calloc(n_layers, sizeof *ck->layer);
+    ck->foreign_layer = calloc(n_layers, sizeof *ck->foreign_layer);
+    ck->names = calloc(names_nbytes, 1);
+    if (!ck->layer || !ck->names || !ck->foreign_layer)
+        return no_memory(err);
+    struct bag b = {ck, ck->names, ck->names + names_nbytes, n_layers};
+    for (size_t i = 0; i < st->n_tensors; i++)
+        SQ_TRY(add_quantized(&b, &st->tensor[i], err));
+    for (size_t i = 0; i < st->n_tensors; i++)
+        SQ_TRY(add_plain(&b, &st->tensor[i], err));
     if (ck->n_layers == 0)
         return SQ_FAIL(err, SQ_ERR_SHAPE, "%s: no two-dimensional F32, F16 or BF16 tensor",
                        sq_path_tail(path));
@@ -462,18 +607,39 @@ static enum sq_status open_weights(struct sq_checkpoint *ck, const char *dir, co
                    sq_path_tail(dir));
 }
 
+// The config, and what it says of quantized weights.
+static enum sq_status read_config(struct sq_checkpoint *ck, const char *path, const char *beside,
+                                  struct sq_error *err)
+{
+    json_t *root;
+    SQ_TRY(sq_json_load(path, CONFIG_MAX_NBYTES, &root, err));
+    enum sq_status status = sq_model_config_of(root, sq_path_tail(path), &ck->config, err);
+    const json_t *q = json_object_get(root, "quantization_config");
+    if (!json_is_object(q))
+        q = json_object_get(root, "compression_config");
+    ck->quantization = json_is_object(q) ? json_incref((json_t *)(uintptr_t)q) : NULL;
+    json_decref(root);
+    if (status == SQ_OK && !ck->quantization && access(beside, F_OK) == 0)
+        status = sq_json_load(beside, CONFIG_MAX_NBYTES, &ck->quantization, err);
+    return status == SQ_OK
+               ? sq_foreign_check_config(ck->quantization, sq_path_tail(path), &ck->method, err)
+               : status;
+}
+
 static enum sq_status open_directory(struct sq_checkpoint *ck, const char *dir,
                                      struct sq_error *err)
 {
     char *config = join(dir, "config.json"), *single = join(dir, "model.safetensors");
     char *index = join(dir, "model.safetensors.index.json");
+    char *beside = join(dir, "hf_quant_config.json"); // of modelopt, beside older configs
     enum sq_status status =
-        config && single && index ? sq_model_config_read(config, &ck->config, err) : no_memory(err);
+        config && single && index && beside ? read_config(ck, config, beside, err) : no_memory(err);
     if (status == SQ_OK)
         status = open_weights(ck, dir, single, index, err);
     if (status == SQ_OK)
         status = list_model(ck, err);
     ck->is_model = true;
+    free(beside);
     free(config);
     free(single);
     free(index);
@@ -516,6 +682,10 @@ void sq_checkpoint_close(struct sq_checkpoint *ck)
     if (ck->tensor)
         sq_gguf_model_free(ck->tensor, ck->gguf.n_tensors);
     sq_gguf_close(&ck->gguf);
+    for (size_t i = 0; ck->foreign_layer && i < ck->n_layers; i++)
+        sq_foreign_free(&ck->foreign_layer[i]);
+    json_decref(ck->quantization);
+    free(ck->foreign_layer);
     free(ck->shard);
     free(ck->layer);
     free(ck->names);
@@ -547,6 +717,8 @@ static enum sq_status read_rows(const struct sq_layer *l, size_t first, size_t e
                                 struct sq_error *err)
 {
     const size_t at_once = l->n_interleaved_heads ? 1 : end - first;
+    if (l->foreign)
+        return sq_foreign_read(l->foreign, first, end, out + first * l->k, err);
     for (size_t r = first; r < end; r += at_once) {
         const struct sq_tensor rows = sq_tensor_rows(l->weight, r, at_once);
         SQ_TRY(sq_tensor_read_f32(&rows, out + place_of(l, r) * l->k, err));
@@ -567,10 +739,48 @@ enum sq_status sq_checkpoint_read_layer(const struct sq_checkpoint *ck, size_t i
         is_good = read_rows(l, r, r + ROWS < l->n ? r + ROWS : l->n, out, NULL) == SQ_OK && is_good;
     // Once more in order for the sentence: that of the first row, with its place in the tensor.
     const enum sq_status status = is_good ? SQ_OK
-                                  : l->n_interleaved_heads
+                                  : l->n_interleaved_heads || l->foreign
                                       ? read_rows(l, 0, l->n, out, err)
                                       : sq_tensor_read_f32(l->weight, out, err);
     sq_checkpoint_forget(ck, l->weight);
+    return status;
+}
+
+// ---- as it is stored --------------------------------------------------------------------------
+
+bool sq_checkpoint_is_quantized(const struct sq_checkpoint *ck)
+{
+    for (size_t i = 0; i < ck->n_layers; i++)
+        if (ck->layer[i].foreign)
+            return true;
+    return false;
+}
+
+enum sq_status sq_checkpoint_recipe(const struct sq_checkpoint *ck, size_t i, struct sq_recipe *r,
+                                    const char **why, struct sq_error *err)
+{
+    if (ck->layer[i].foreign)
+        return sq_foreign_recipe(ck->layer[i].foreign, r, why, err);
+    *r = sq_as_stored_recipe();
+    *why = "it is not quantized";
+    return SQ_OK;
+}
+
+enum sq_status sq_checkpoint_encoded(const struct sq_checkpoint *ck, size_t i,
+                                     const struct sq_recipe *r, struct sq_quant_layer *q,
+                                     struct sq_error *err)
+{
+    const struct sq_layer *l = &ck->layer[i];
+    *q = (struct sq_quant_layer){0};
+    if (l->foreign)
+        return sq_foreign_encoded(l->foreign, r, q, err);
+    float *w = malloc(l->n * l->k * sizeof *w);
+    if (!w)
+        return no_memory(err);
+    const enum sq_status status = sq_checkpoint_read_layer(ck, i, w, err);
+    if (status == SQ_OK)
+        return sq_as_stored_layer(w, l->n, l->k, 8 * (double)l->weight->nbytes, q, err);
+    free(w);
     return status;
 }
 

@@ -13,17 +13,19 @@
 
 #include "sim/io/sq_gguf.h"
 #include "sim/io/sq_safetensors.h"
+#include "sim/llm/foreign/sq_foreign.h"
 #include "sim/llm/sq_model_config.h"
 
 // One linear layer Y = X W^T: weights [n][k], k contiguous (SPEC 0.1).
 struct sq_layer {
     const char *name; // "model.layers.0.self_attn.q_proj": the tensor without ".weight"
     size_t n, k;
-    const struct sq_tensor *weight; // as stored: dtype, bytes, digest
+    const struct sq_tensor *weight; // as stored: dtype, bytes, digest; of a foreign layer its codes
     const struct sq_tensor *bias;   // [n], added in binary32 to every product; NULL: none
     // > 0: rows of so many heads are stored as pairs (sq_gguf_model.h). sq_checkpoint_read_layer
     // gives them in the order of Hugging Face.
     size_t n_interleaved_heads;
+    const struct sq_foreign_layer *foreign; // quantized by another program; NULL: `weight` says all
 };
 
 struct sq_checkpoint {
@@ -39,6 +41,11 @@ struct sq_checkpoint {
     struct sq_gguf gguf;      // zeros where it is none
     struct sq_tensor *tensor; // [gguf.n_tensors] under their names of Hugging Face, ascending
     char *names;              // private: storage of layer[].name
+    json_t *quantization;     // the quantization_config; NULL: none
+    const char *method;       // its quant_method; NULL: none
+    struct sq_foreign foreign;
+    struct sq_foreign_notes notes;          // what people should know of the quantized layers
+    struct sq_foreign_layer *foreign_layer; // private: storage of layer[].foreign, [n_layers]
 };
 
 // *ck is closed by sq_checkpoint_close; after a failure it is closed already. `path` is a directory
@@ -48,13 +55,23 @@ struct sq_checkpoint {
 // that is not the embedding where tie_word_embeddings is true. So is, by its name, every tensor of
 // a model that the forward pass would leave out (scales, adapters, blocks beyond num_hidden_layers)
 // but for the frequencies of the rotary embedding (inv_freq), which follow from the config; and in
-// a bag every tensor that says that weights are quantized or have an adapter.
+// a bag every tensor that says that weights have an adapter, or are quantized in a way that is not read.
 enum sq_status sq_checkpoint_open(struct sq_checkpoint *ck, const char *path, struct sq_error *err);
 void sq_checkpoint_close(struct sq_checkpoint *ck);
 
 // Any tensor by its full name ("model.norm.weight"), NULL where there is none. The embedding of a
 // tied model whose file holds lm_head.weight only is that.
 const struct sq_tensor *sq_checkpoint_find(const struct sq_checkpoint *ck, const char *name);
+
+// Whether some layer is stored as codes that a format of ours may hold.
+bool sq_checkpoint_is_quantized(const struct sq_checkpoint *ck);
+// The recipe of layer i as it is stored, and why no format holds it (sq_foreign_recipe).
+enum sq_status sq_checkpoint_recipe(const struct sq_checkpoint *ck, size_t i, struct sq_recipe *r,
+                                    const char **why, struct sq_error *err);
+// Layer i by that recipe, without encoding anything; free it with sq_quant_layer_free.
+enum sq_status sq_checkpoint_encoded(const struct sq_checkpoint *ck, size_t i,
+                                     const struct sq_recipe *r, struct sq_quant_layer *q,
+                                     struct sq_error *err);
 
 // Layer i as binary32 into out[n][k]; refuses NaN and infinity. The pages read are given back.
 enum sq_status sq_checkpoint_read_layer(const struct sq_checkpoint *ck, size_t i, float *out,

@@ -4,9 +4,9 @@
 #ifndef SQ_ENCODED_VISIT_H
 #define SQ_ENCODED_VISIT_H
 
-#include "sim/format/file/sq_layer_file.h"
 #include "sim/format/sq_recipe.h"
 #include "sim/llm/sq_layer.h"
+#include "sim/llm/sq_layer_file.h"
 
 struct sq_encoded_options {
     const struct sq_recipe *recipe;

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/format/file/sq_layer_file.h"
 #include "sim/format/sq_cost.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_layer_rule.h"
+#include "sim/llm/sq_layer_file.h"
 #include "sim/llm/sq_layer_scan.h"
 
 // One format on its way through the blocks.

@@ -11,7 +11,6 @@
 #include "sim/io/sq_json.h"
 
 #define UNSUPPORTED(...) SQ_FAIL(err, SQ_ERR_UNSUPPORTED, __VA_ARGS__)
-#define CONFIG_MAX_NBYTES (16u << 20)
 
 struct reader {
     const json_t *root;
@@ -170,8 +169,6 @@ static enum sq_status check_plain(const struct reader *r, enum decoder decoder,
     SQ_TRY(sq_json_string(r->root, r->what, key, &act, err));
     if (act && strcmp(act, plain) != 0)
         return UNSUPPORTED("%s: %s = %.40s, need %s", r->what, key, act, plain);
-    if (get(r->root, "quantization_config"))
-        return UNSUPPORTED("%s: quantization_config is set, need unquantised weights", r->what);
     return SQ_OK;
 }
 
@@ -426,14 +423,4 @@ enum sq_status sq_model_config_of(const json_t *root, const char *what, struct s
 {
     const struct reader r = {root, what};
     return read_all(&r, c, err);
-}
-
-enum sq_status sq_model_config_read(const char *path, struct sq_model_config *c,
-                                    struct sq_error *err)
-{
-    json_t *root;
-    SQ_TRY(sq_json_load(path, CONFIG_MAX_NBYTES, &root, err));
-    const enum sq_status status = sq_model_config_of(root, sq_path_tail(path), c, err);
-    json_decref(root);
-    return status;
 }

@@ -59,16 +59,14 @@ struct sq_model_config {
     struct sq_rope local_rope;
 };
 
-// Reads and checks the file. Accepted are LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM,
-// Qwen3ForCausalLM and Gemma3ForCausalLM; the sliding window of the first four bounds the sequences.
+// Reads and checks the object of the file, which stays the caller's; `what` names it in sentences.
+// Accepted are LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM and
+// Gemma3ForCausalLM; the sliding window of the first four bounds the sequences.
 // A missing field has the default of the architecture's own class in transformers (Gemma 3:
 // rope_theta 1000000), not one of all architectures.
 // What would need another forward pass (other biases, other activations, other rotary scalings,
-// partial rotation, factors of embeddings or logits, quantised weights) is SQ_ERR_UNSUPPORTED with
-// one sentence that names the field.
-enum sq_status sq_model_config_read(const char *path, struct sq_model_config *c,
-                                    struct sq_error *err);
-// The same on an object in memory, which stays the caller's; `what` names it in sentences.
+// partial rotation, factors of embeddings or logits) is SQ_ERR_UNSUPPORTED with one sentence that
+// names the field.
 enum sq_status sq_model_config_of(const json_t *root, const char *what, struct sq_model_config *c,
                                   struct sq_error *err);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // config.json of a model: for the forward pass and as a workload. Input: phase, routing, batch
 // and the number of tokens in the first byte, then the file.
+#include "sim/io/sq_json.h"
 #include "sim/llm/sq_model_config.h"
 #include "sim/machine/sq_workload.h"
 #include "tests/fuzz/fuzz.h"
@@ -9,7 +10,12 @@ static void read_config(void)
 {
     struct sq_model_config c;
     struct sq_error err;
-    const enum sq_status status = sq_model_config_read(FUZZ_FILE, &c, &err);
+    json_t *root;
+    enum sq_status status = sq_json_load(FUZZ_FILE, 1u << 24, &root, &err);
+    if (status == SQ_OK) {
+        status = sq_model_config_of(root, "config", &c, &err);
+        json_decref(root);
+    }
     fuzz_status(status, &err);
     if (status == SQ_OK)
         FUZZ_CHECK(c.n_heads % c.n_kv_heads == 0 && c.head_dim % 2 == 0 && c.rope.theta >= 1);

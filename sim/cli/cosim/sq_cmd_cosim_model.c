@@ -7,6 +7,7 @@
 #include "sim/cli/cosim/sq_cmd_cosim.h"
 #include "sim/cli/sq_cli_calib.h"
 #include "sim/format/sq_format_ops.h"
+#include "sim/llm/foreign/sq_as_stored.h"
 #include "sim/llm/sq_encoded_visit.h"
 
 struct visit {
@@ -118,7 +119,14 @@ static enum sq_status visit_layer(void *context, size_t index, const struct sq_q
     struct visit *v = context;
     const char *name = v->ck->layer[index].name;
     struct sq_product p = {.source = name};
-    enum sq_status status = sq_route_product(q, &v->r, x, m, &p, err);
+    const struct sq_recipe *r = sq_recipe_of_layer(&v->r, name);
+    if (!q->format->routes || !q->format->routes->product)
+        return SQ_FAIL(
+            err, SQ_ERR_UNSUPPORTED,
+            "layer %.60s is kept as the values that its file stores, which no block takes: "
+            "--layer leaves it out",
+            name);
+    enum sq_status status = sq_route_product(q, r, x, m, &p, err);
     if (status == SQ_OK)
         status = run_routes(v, name, q, &p, err);
     sq_product_free(&p);
@@ -142,6 +150,10 @@ static enum sq_status take_recipe(struct visit *v, const struct sq_format_ops *f
         v->r = v->file.recipe;
     else
         SQ_TRY(sq_cli_recipe_of(&in->options, f, in->options.scope, &v->r, err));
+    if (in->weights && sq_is_as_stored(&v->r))
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "no format holds the codes of '%.60s' (%.150s): no block takes them",
+                       in->weights, v->file.why);
     if (!has_products(in, f))
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "--format = %s: %s", f->name,
                        in->block == &sq_top_block ? "the chip (--block top) does not run its layers"
@@ -156,9 +168,12 @@ static enum sq_status take_recipe(struct visit *v, const struct sq_format_ops *f
 static enum sq_status open_weights(struct visit *v, struct sq_error *err)
 {
     const struct sq_cosim_args *in = v->in;
-    if (in->options.is_format_given || in->options.given.n > 0 || in->calib)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--weights FILE says the format and was calibrated");
-    return sq_layer_file_open(&v->file, in->weights, NULL, err);
+    if (!sq_cli_leaves_format(&in->options) || in->calib)
+        return SQ_FAIL(
+            err, SQ_ERR_ARG,
+            "--weights FILE says the format and was calibrated; only --act-bits is free, and "
+            "--operand beside a checkpoint");
+    return sq_layer_file_open(&v->file, in->weights, &in->options.given, err);
 }
 
 // Every format takes its defaults: an option means something to some of them only.
@@ -231,12 +246,14 @@ int sq_cosim_model(const struct sq_cosim_args *in)
     bool is_real = false;
     struct visit v = {.in = in, .ck = &ck, .table.is_json = in->is_json};
     v.options = sq_cosim_route_options(in, &in->core.config);
-    if (check_all(in, &err) != SQ_OK || (in->weights && open_weights(&v, &err) != SQ_OK))
-        return sq_cli_fail("cosim", &err);
-    struct sq_cosim_args said = *in; // of what the file says
-    if (in->weights)
-        said.options.format = v.file.recipe.format;
+    struct sq_cosim_args said = *in; // with what the file says
+    if (!in->weights && sq_cli_has_own_weights(&in->options, in->model))
+        said.weights = in->model;
     v.in = &said;
+    if (check_all(in, &err) != SQ_OK || (said.weights && open_weights(&v, &err) != SQ_OK))
+        return sq_cli_fail("cosim", &err);
+    if (said.weights)
+        said.options.format = v.file.recipe.format;
     if (take_recipe(&v, said.options.format, &err) != SQ_OK) {
         sq_layer_file_close(&v.file);
         return sq_cli_fail("cosim", &err);
@@ -246,8 +263,12 @@ int sq_cosim_model(const struct sq_cosim_args *in)
     enum sq_status status = sq_checkpoint_open(&ck, model, &err);
     if (status == SQ_OK) {
         status = run_model(&v, model, &is_real, &err);
+        if (status == SQ_OK && !said.weights)
+            sq_cli_note_quantized("cosim", &ck);
         sq_checkpoint_close(&ck);
     }
+    if (status == SQ_OK)
+        sq_cli_note_weights("cosim", &v.file);
     sq_layer_file_close(&v.file);
     if (status != SQ_OK)
         return sq_cli_fail("cosim", &err);

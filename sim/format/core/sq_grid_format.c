@@ -15,6 +15,7 @@
 #include "models/quant/sq_smooth.h"
 #include "models/scaled/sq_bs.h"
 #include "sim/format/core/sq_grid_format.h"
+#include "sim/format/sq_adopted.h"
 #include "sim/format/sq_quantize.h"
 
 const char *const sq_group_choice[] = {"32", "64", "128", "row", NULL};
@@ -584,6 +585,24 @@ static const struct sq_operand *operand_of(const void *state)
     return &((const struct sq_grid_layer *)state)->packed;
 }
 
+// ---- weights of other programs ----------------------------------------------------------------
+
+// Symmetric integers: dense weights.
+static bool takes(const struct sq_adopted *a, struct sq_recipe *r)
+{
+    const bool is_act = a->act == SQ_ADOPTED_ACT_INTEGER;
+    sq_grid_set(r)->weight = (struct sq_grid){SQ_GRID_DENSE, 0, a->bits};
+    r->group = a->has_row_scale ? 0 : (unsigned)a->group;
+    r->operand = is_act ? SQ_OPERAND_BOTH : SQ_OPERAND_WEIGHTS;
+    if (is_act)
+        r->act = (struct sq_grid){SQ_GRID_DENSE, 0, a->act_bits};
+    return !variant_of(r)->mixes_weights && !variant_of(r)->mixes_act && a->is_integer &&
+           !a->has_zero && !a->has_global && a->scale_type == SQ_ADOPTED_BINARY32 &&
+           a->act != SQ_ADOPTED_ACT_LIKE;
+}
+
+static const struct sq_format_adopts adopts = {.takes = takes, .code = "lo", .scale = "s_lo"};
+
 // ---- the tables -------------------------------------------------------------------------------
 
 #define VALUES                                                                                     \
@@ -603,7 +622,8 @@ static const struct sq_format_packed packed = {
 };
 
 #define STORED                                                                                     \
-    .parts = parts, .derived = derived, .outline = outline, .load = load_layer, .numbers = numbers
+    .parts = parts, .derived = derived, .outline = outline, .load = load_layer,                    \
+    .numbers = numbers, .adopts = &adopts
 
 const struct sq_format_file sq_grid_stored = {STORED};
 const struct sq_format_file sq_grid_packed = {STORED, .packed = &packed};

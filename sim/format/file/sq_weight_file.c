@@ -372,7 +372,8 @@ enum sq_status sq_weight_file_load(const struct sq_weight_file *f, size_t i,
                                    struct sq_quant_layer *q, struct sq_error *err)
 {
     const struct sq_weight_entry *e = &f->layer[i];
-    const struct sq_part_source source = {&f->st, e->name, e->n, e->k_orig};
+    const struct sq_part_source source = {
+        .file = &f->st, .layer = e->name, .n = e->n, .k_orig = e->k_orig};
     struct sq_part part[SQ_LAYER_PARTS_MAX];
     struct sq_error why;
     *q = (struct sq_quant_layer){

@@ -8,6 +8,7 @@
 #include "models/number/sq_gemm_values.h"
 #include "models/scaled/sq_bs_gptq.h"
 #include "sim/format/scaled/sq_bs_format.h"
+#include "sim/format/sq_adopted.h"
 
 struct state {
     size_t k;       // columns of the model
@@ -553,9 +554,30 @@ const struct sq_format_values sq_bs_coded = {
     .decode_row = decode_row,
 };
 
+// Blocks with nothing beside codes, a scale and what is above it. An option may choose the element.
+static bool takes(const struct sq_adopted *a, struct sq_recipe *r)
+{
+    struct sq_metadata_value value[SQ_VALUES_MAX];
+    sq_bs_set(r)->element = a->element;
+    sq_bs_set(r)->act_scale = a->act_global > 0 ? SQ_BS_ACT_STATIC : SQ_BS_ACT_TOKEN;
+    r->operand = a->act == SQ_ADOPTED_ACT_NONE ? SQ_OPERAND_WEIGHTS : SQ_OPERAND_BOTH;
+    const struct sq_bs_format f = sq_bs_of(r);
+    for (size_t n = sq_bs_numbers(r, value); n-- > 0;)
+        if (*value[n].number < value[n].min || *value[n].number > value[n].max)
+            return false;
+    return (f.kind == SQ_BS_MX || f.kind == SQ_BS_NV) && !a->is_integer &&
+           f.element == a->element && f.block == a->group && a->bits == sq_bs_code_bits(&f) &&
+           !a->has_zero && a->act != SQ_ADOPTED_ACT_INTEGER &&
+           a->scale_type == (sq_bs_is_e8m0(&f) ? SQ_ADOPTED_E8M0 : SQ_ADOPTED_E4M3) &&
+           a->has_global == sq_bs_has_global(&f, 0) && (a->has_global || a->act_global == 0);
+}
+
+static const struct sq_format_adopts adopts = {takes, "codes", "scale", "global", "act_global"};
+
 const struct sq_format_file sq_bs_stored = {
     .parts = parts,
     .outline = outline,
     .load = load,
     .numbers = sq_bs_numbers,
+    .adopts = &adopts,
 };

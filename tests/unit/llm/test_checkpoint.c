@@ -493,7 +493,7 @@ SQ_TEST(no_field_is_passed_over)
         {"is_encoder_decoder", "true", false},
         {"add_cross_attention", "true", false},
         {"pruned_heads", "{\"0\":[1]}", false},
-        {"quantization_config", "{}", false},
+        {"quantization_config", "{}", true}, // sq_foreign_check_config reads it
         {"use_sliding_window", "true", false},
         {"sliding_window", "9", false},
         {"sliding_window_pattern", "2", false},

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights that another program encoded, as codes, scales and what is above them, whatever its files look
+// like; and the format of ours that holds the very same codes. Nothing is encoded again.
+//
+// The value of column j of row i is code * scale[i][j / group] * global, where a zero point is subtracted
+// from the code first.
+#ifndef SQ_ADOPTED_H
+#define SQ_ADOPTED_H
+
+#include "models/scaled/sq_element.h"
+#include "sim/format/sq_recipe.h"
+
+enum sq_adopted_scale {
+    SQ_ADOPTED_BINARY32, // values
+    SQ_ADOPTED_E4M3,     // codes
+    SQ_ADOPTED_E8M0,     //
+};
+
+// What the other program makes of activations.
+enum sq_adopted_act {
+    SQ_ADOPTED_ACT_NONE,    // they stay as they are
+    SQ_ADOPTED_ACT_LIKE,    // the element, the block and the scale of the weights
+    SQ_ADOPTED_ACT_INTEGER, // integers of act_bits, a scale a token
+};
+
+struct sq_adopted {
+    // The kind, which decides on the format.
+    bool is_integer; // codes are integers in two's complement, `bits` of them; else `element`
+    enum sq_element element; //
+    unsigned bits;           // of a code, 2..8
+    size_t n, k;             // k is a multiple of group
+    size_t group;            // columns that share a scale
+    bool has_row_scale;      // a row has one, however long it is; group = k
+    enum sq_adopted_scale scale_type;
+    bool has_zero, has_global;
+    enum sq_adopted_act act;
+    unsigned act_bits;
+    float act_global; // > 0: the constant scale above the blocks of activations; 0: of each token
+
+    // The data, of the caller.
+    const uint8_t *code;       // [n][k], a byte each
+    const float *scale;        // [n][k / group], SQ_ADOPTED_BINARY32
+    const uint8_t *scale_code; // [n][k / group], the others
+    float global;              // where has_global
+};
+
+// The recipe of the first format that holds such layers; false where none does.
+bool sq_adopted_recipe(const struct sq_adopted *a, struct sq_recipe *r);
+
+// The layer itself, by a recipe of sq_adopted_recipe, validated as one from a file is. Free it with
+// sq_quant_layer_free; after a failure it is empty.
+enum sq_status sq_adopted_layer(const struct sq_adopted *a, const struct sq_recipe *r,
+                                struct sq_quant_layer *q, struct sq_error *err);
+
+#endif

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a quantization_config says of a layer. Internal to sim/llm/foreign/.
+#ifndef SQ_FOREIGN_CONFIG_H
+#define SQ_FOREIGN_CONFIG_H
+
+#include "sim/llm/foreign/sq_foreign.h"
+
+struct sq_foreign_scheme {
+    unsigned bits;   // of a weight; 0: it says nothing
+    bool is_float;   // where it says bits
+    bool has_type;   // is_float is said
+    size_t group;    // columns that share a scale; SIZE_MAX: all; 0: it says nothing
+    size_t block[2]; // rows and columns of a tile; 0: it says nothing
+    bool is_act,
+        is_weights_only; // activations are quantized, or said not to be; neither: it says nothing
+    unsigned act_bits;   // 0: it says nothing
+    bool is_act_static;  // activations have constant scales
+    bool is_gptq, is_gptq_v2, is_awq;
+};
+
+// What it says of the layer `name`: the first group whose targets name it.
+enum sq_status sq_foreign_scheme(const struct sq_foreign *f, const char *name,
+                                 struct sq_foreign_scheme *s, struct sq_error *err);
+// Refuses a layer whose tensors are of another width or another kind than the config says.
+enum sq_status sq_foreign_agrees(const struct sq_foreign_scheme *s,
+                                 const struct sq_foreign_layer *l, struct sq_error *err);
+const struct sq_tensor *sq_foreign_tensor(const struct sq_foreign *f, const char *name);
+
+#endif

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the format of ours for a layer of another program, and makes the layer of the same codes (sq_foreign.h).
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/llm/foreign/sq_as_stored.h"
+#include "sim/llm/foreign/sq_foreign_parts.h"
+
+static bool is_power_of_two(float v)
+{
+    int exponent;
+    return v > 0 && frexpf(v, &exponent) == 0.5f && exponent > -127 && exponent <= 128;
+}
+
+static size_t n_scales(const struct sq_foreign_layer *l)
+{
+    return (l->n + l->scale_rows - 1) / l->scale_rows * sq_foreign_groups(l);
+}
+
+// Whether scales of 8-bit floats can be those of blocks of 32.
+static bool fits_blocks(const struct sq_foreign_layer *l)
+{
+    bool is_good =
+        l->code == SQ_FOREIGN_ELEMENT && l->bits == 8 && l->group % 32 == 0 && l->k % 32 == 0;
+    for (size_t i = 0; is_good && i < n_scales(l); i++)
+        is_good = is_power_of_two(sq_foreign_number(l->scale, l->scale_at + i));
+    return is_good;
+}
+
+// Whether any integer is the lowest of its bits.
+static enum sq_status has_lowest(const struct sq_foreign_layer *l, bool *is_there,
+                                 struct sq_error *err)
+{
+    const uint8_t lowest = (uint8_t)(0u - (1u << (l->bits - 1)));
+    uint8_t *code = malloc(l->k);
+    *is_there = false;
+    SQ_NEED(code, err, "a row of %zu", l->k);
+    for (size_t row = 0; !*is_there && row < l->n; row++) {
+        sq_foreign_codes(l, row, code);
+        *is_there = memchr(code, lowest, l->k) != NULL;
+    }
+    free(code);
+    return SQ_OK;
+}
+
+// The kind of layer, or why it is none (a phrase).
+static enum sq_status kind_of(const struct sq_foreign_layer *l, struct sq_adopted *a,
+                              const char **why, struct sq_error *err)
+{
+    const bool is_integer = l->code == SQ_FOREIGN_INTEGER;
+    const bool is_eight = l->code == SQ_FOREIGN_ELEMENT && l->bits == 8;
+    const enum sq_dtype scale = l->scale ? l->scale->dtype : SQ_F32;
+    bool is_lowest = false;
+    *why = l->code == SQ_FOREIGN_TABLE   ? "its values are a table of floats"
+           : l->order                    ? "its columns are in groups by g_idx, not by their place"
+           : l->zero                     ? "it has zero points"
+           : is_eight && !fits_blocks(l) ? "its scales are no powers of two of blocks of 32 columns"
+           : l->scale_rows > 1 && !is_eight ? "rows share a scale"
+                                            : NULL;
+    if (*why)
+        return SQ_OK;
+    if (is_integer)
+        SQ_TRY(has_lowest(l, &is_lowest, err));
+    if (is_lowest && l->bits == 8) {
+        *why = "a code is -128, and integers of 8 bits are -127..127 here";
+        return SQ_OK;
+    }
+    *a = (struct sq_adopted){
+        .is_integer = is_integer,
+        .element = l->element,
+        .bits = l->bits + (is_lowest ? 1 : 0),
+        .n = l->n,
+        .k = l->k,
+        .group = is_eight ? 32 : l->group,
+        .has_row_scale = l->has_row_scale && !is_eight,
+        .scale_type = is_eight                                ? SQ_ADOPTED_E8M0
+                      : is_integer                            ? SQ_ADOPTED_BINARY32
+                      : scale == SQ_F8_E4M3                   ? SQ_ADOPTED_E4M3
+                      : scale == SQ_U8 || scale == SQ_F8_E8M0 ? SQ_ADOPTED_E8M0
+                                                              : SQ_ADOPTED_BINARY32,
+        .has_global = l->has_global,
+        .act = l->act,
+        .act_bits = l->act_bits,
+        .act_global = l->act == SQ_ADOPTED_ACT_LIKE && l->has_global ? l->act_global : 0,
+        .global = l->is_global_divisor ? 1 / l->global : l->global};
+    return SQ_OK;
+}
+
+enum sq_status sq_foreign_recipe(const struct sq_foreign_layer *l, struct sq_recipe *r,
+                                 const char **why, struct sq_error *err)
+{
+    struct sq_adopted a;
+    const char *reason;
+    SQ_TRY(kind_of(l, &a, &reason, err));
+    if (!reason && !sq_adopted_recipe(&a, r))
+        reason = "no format has such blocks";
+    if (reason)
+        *r = sq_as_stored_recipe();
+    if (why)
+        *why = reason;
+    return SQ_OK;
+}
+
+// Codes and scales of all rows, in memory of the caller.
+static void take(const struct sq_foreign_layer *l, const struct sq_adopted *a, uint8_t *code,
+                 float *scale, uint8_t *scale_code)
+{
+    const size_t groups = a->k / a->group;
+    for (size_t row = 0; row < l->n; row++) {
+        sq_foreign_codes(l, row, code + row * l->k);
+        for (size_t g = 0; g < groups; g++) {
+            const size_t of = g * a->group / l->group, at = row * groups + g;
+            const size_t place = sq_foreign_scale_place(l, row, of);
+            const enum sq_dtype dtype = l->scale->dtype;
+            int exponent;
+            if (a->scale_type == SQ_ADOPTED_BINARY32)
+                scale[at] = sq_foreign_number(l->scale, place);
+            else if (dtype == SQ_U8 || dtype == SQ_F8_E8M0 || dtype == SQ_F8_E4M3)
+                scale_code[at] = l->scale->data[place];
+            else // a power of two
+                scale_code[at] = (uint8_t)(frexpf(sq_foreign_number(l->scale, place), &exponent),
+                                           exponent + 126);
+        }
+    }
+}
+
+static enum sq_status adopted(const struct sq_foreign_layer *l, struct sq_adopted *a,
+                              const struct sq_recipe *r, struct sq_quant_layer *q,
+                              struct sq_error *err)
+{
+    const size_t n = a->n * (a->k / a->group);
+    uint8_t *code = malloc(a->n * a->k), *scale_code = malloc(n);
+    float *scale = malloc(n * sizeof *scale);
+    enum sq_status status =
+        SQ_HAVE(code && scale && scale_code, err, "a layer of %zu x %zu", a->n, a->k);
+    if (status == SQ_OK) {
+        take(l, a, code, scale, scale_code);
+        a->code = code;
+        a->scale = scale;
+        a->scale_code = scale_code;
+        status = sq_adopted_layer(a, r, q, err);
+    }
+    free(code);
+    free(scale);
+    free(scale_code);
+    return status;
+}
+
+static enum sq_status stored(const struct sq_foreign_layer *l, struct sq_quant_layer *q,
+                             struct sq_error *err)
+{
+    double nbytes = 0;
+    float *w = malloc(l->n * l->k * sizeof *w);
+    SQ_NEED(w, err, "a layer of %zu x %zu", l->n, l->k);
+    const enum sq_status status = sq_foreign_read(l, 0, l->n, w, err);
+    if (status != SQ_OK) {
+        free(w);
+        return status;
+    }
+    for (size_t i = 0; i < SQ_FOREIGN_TENSORS && l->used[i]; i++)
+        nbytes += (double)l->used[i]->nbytes;
+    return sq_as_stored_layer(w, l->n, l->k, 8 * nbytes, q, err);
+}
+
+enum sq_status sq_foreign_encoded(const struct sq_foreign_layer *l, const struct sq_recipe *r,
+                                  struct sq_quant_layer *q, struct sq_error *err)
+{
+    struct sq_adopted a;
+    const char *why;
+    *q = (struct sq_quant_layer){0};
+    if (sq_is_as_stored(r))
+        return stored(l, q, err);
+    SQ_TRY(kind_of(l, &a, &why, err));
+    return why ? SQ_FAIL(err, SQ_ERR_INTERNAL, "tensor '%.80s': %s", l->used[0]->name, why)
+               : adopted(l, &a, r, q, err);
+}

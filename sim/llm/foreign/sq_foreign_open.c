@@ -1,0 +1,679 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the tensors of a quantized layer by their names, checks their shapes, and holds the config against them
+// (sq_foreign.h).
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/io/sq_json.h"
+#include "sim/llm/foreign/sq_foreign_config.h"
+#include "sim/llm/foreign/sq_foreign_parts.h"
+
+enum { NAME_SIZE = 320 };
+
+// A layer on its way in.
+struct opening {
+    const struct sq_foreign *f;
+    const char *name;
+    struct sq_foreign_layer *l;
+    size_t n_used;
+    struct sq_foreign_scheme scheme; // of the config; zeros where it says nothing
+    struct sq_error *err;
+};
+
+const struct sq_tensor *sq_foreign_tensor(const struct sq_foreign *f, const char *name)
+{
+    const struct sq_tensor *t = NULL;
+    for (size_t i = 0; !t && i < f->n_shards; i++)
+        t = sq_safetensors_find(&f->shard[i], name);
+    return t;
+}
+
+static const struct sq_tensor *peek(const struct sq_foreign *f, const char *name, const char *part)
+{
+    char full[NAME_SIZE];
+    return snprintf(full, sizeof full, "%s%s", name, part) < (int)sizeof full
+               ? sq_foreign_tensor(f, full)
+               : NULL;
+}
+
+// A tensor of the layer; NULL where there is none.
+static const struct sq_tensor *find(struct opening *o, const char *part)
+{
+    const struct sq_tensor *t = peek(o->f, o->name, part);
+    if (t && o->n_used < SQ_FOREIGN_TENSORS - 1)
+        o->l->used[o->n_used++] = t;
+    return t;
+}
+
+static size_t up(size_t a, size_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static bool has_shape(const struct sq_tensor *t, size_t rows, size_t columns)
+{
+    return t->n_dims == 2 && t->dim[0] == rows && t->dim[1] == columns;
+}
+
+static bool is_plain(enum sq_dtype d)
+{
+    return d == SQ_F32 || d == SQ_F16 || d == SQ_BF16;
+}
+
+static void shape_text(const struct sq_tensor *t, char text[64])
+{
+    int at = snprintf(text, 64, "%s [", sq_dtype_name(t->dtype));
+    for (unsigned i = 0; i < t->n_dims && at < 48; i++)
+        at += snprintf(text + at, 64 - (size_t)at, "%s%llu", i ? ", " : "",
+                       (unsigned long long)t->dim[i]);
+    snprintf(text + at, 64 - (size_t)at, "]");
+}
+
+// "tensor 'X' is U8 [3, 4], need ...".
+static enum sq_status wrong(const struct sq_tensor *t, struct sq_error *err, const char *need, ...)
+    __attribute__((format(printf, 3, 4)));
+static enum sq_status wrong(const struct sq_tensor *t, struct sq_error *err, const char *need, ...)
+{
+    char shape[64], text[200];
+    va_list list;
+    va_start(list, need);
+    vsnprintf(text, sizeof text, need, list);
+    va_end(list);
+    shape_text(t, shape);
+    return SQ_FAIL(err, SQ_ERR_SHAPE, "tensor '%.80s' is %s, need %s", t->name, shape, text);
+}
+
+static enum sq_status missing(const struct opening *o, const char *part, const char *beside)
+{
+    return SQ_FAIL(o->err, SQ_ERR_DAMAGED, "tensor '%.80s%s' is missing beside %s", o->name, part,
+                   beside);
+}
+
+void sq_foreign_note(struct sq_foreign_notes *notes, const char *format, ...)
+{
+    va_list list;
+    size_t i = 0;
+    while (notes && i < notes->n && notes->kind[i] != format)
+        i++;
+    if (!notes || i < notes->n || i == SQ_FOREIGN_NOTES)
+        return;
+    va_start(list, format);
+    vsnprintf(notes->text[i], sizeof notes->text[i], format, list);
+    va_end(list);
+    notes->kind[notes->n++] = format;
+}
+
+// The one number of a tensor, finite and > 0.
+static enum sq_status one_number(struct opening *o, const struct sq_tensor *t, float *v)
+{
+    if (!is_plain(t->dtype) || t->n_elements != 1)
+        return wrong(t, o->err, "one F32");
+    *v = sq_foreign_number(t, 0);
+    return isfinite(*v) && *v > 0
+               ? SQ_OK
+               : SQ_FAIL(o->err, SQ_ERR_SCALE, "tensor '%.80s' = %g, need a finite number > 0",
+                         t->name, (double)*v);
+}
+
+// ---- scales -----------------------------------------------------------------------------------
+
+// Every scale is a finite number, not below 0.
+static enum sq_status check_scales(struct opening *o)
+{
+    const struct sq_foreign_layer *l = o->l;
+    const size_t n = up(l->n, l->scale_rows) * sq_foreign_groups(l);
+    for (size_t i = 0; i < n; i++) {
+        const float v = sq_foreign_number(l->scale, l->scale_at + i);
+        if (!isfinite(v) || v < 0)
+            return SQ_FAIL(o->err, SQ_ERR_SCALE,
+                           "element %zu of tensor '%.80s' is %g, need a "
+                           "finite number, not below 0",
+                           l->scale_at + i, l->scale->name, (double)v);
+    }
+    return SQ_OK;
+}
+
+// The largest number that the layer can stand for.
+static double reach(const struct opening *o, bool is_divisor)
+{
+    const struct sq_foreign_layer *l = o->l;
+    const size_t n = up(l->n, l->scale_rows) * sq_foreign_groups(l);
+    const double global = (double)l->global;
+    float most = 0;
+    for (size_t i = 0; i < n; i++)
+        most = fmaxf(most, sq_foreign_number(l->scale, l->scale_at + i));
+    return (double)most * 6 * (is_divisor ? 1 / global : global);
+}
+
+// Whether weights so large occur in a model.
+static bool is_likely(double most)
+{
+    return most > 1e-4 && most < 1e3;
+}
+
+// The two conventions of the scale above the blocks are each other's reciprocal.
+static void judge_global(struct opening *o, const struct sq_tensor *global)
+{
+    const double as_is = reach(o, o->l->is_global_divisor),
+                 other = reach(o, !o->l->is_global_divisor);
+    if (is_likely(other) && !is_likely(as_is))
+        sq_foreign_note(
+            o->f->notes,
+            "tensor '%.80s' = %g: %s by it, as %s has it, the largest weight may be %.3g; "
+            "%s by it, %.3g: the file may hold the reciprocal",
+            global->name, (double)o->l->global, o->l->is_global_divisor ? "divided" : "multiplied",
+            o->l->is_global_divisor ? "compressed-tensors" : "modelopt", as_is,
+            o->l->is_global_divisor ? "multiplied" : "divided", other);
+}
+
+// A scale of each block of `group` columns, in the tensor that is to hold [n][k / group] of them.
+static enum sq_status block_scales(struct opening *o, const struct sq_tensor *scale, size_t group)
+{
+    struct sq_foreign_layer *l = o->l;
+    if (!has_shape(scale, l->n, l->k / group) || l->k % group != 0)
+        return wrong(scale, o->err, "[%zu, %g]: one of each %zu of %zu columns, not swizzled", l->n,
+                     (double)l->k / (double)group, group, l->k);
+    l->scale = scale;
+    l->scale_rows = 1;
+    l->group = group;
+    return check_scales(o);
+}
+
+// ---- FP4 --------------------------------------------------------------------------------------
+
+// Activations like the weights, where the config does not say that they have other bits.
+static enum sq_adopted_act act_like(struct opening *o, bool is_said)
+{
+    const struct sq_foreign_scheme *s = &o->scheme;
+    if (!is_said || s->is_weights_only)
+        return SQ_ADOPTED_ACT_NONE;
+    if (!s->act_bits || s->act_bits == o->l->bits)
+        return SQ_ADOPTED_ACT_LIKE;
+    sq_foreign_note(
+        o->f->notes,
+        "the file has activations of %u bits beside weights of %u: no format here has both, "
+        "activations stay as they are",
+        s->act_bits, o->l->bits);
+    return SQ_ADOPTED_ACT_NONE;
+}
+
+static enum sq_adopted_act act_integer(struct opening *o)
+{
+    const struct sq_foreign_scheme *s = &o->scheme;
+    if (!s->is_act)
+        return SQ_ADOPTED_ACT_NONE;
+    if (s->is_act_static)
+        sq_foreign_note(o->f->notes,
+                        "the file has a constant scale of integer activations; here each "
+                        "token has its own");
+    o->l->act_bits = s->act_bits;
+    return SQ_ADOPTED_ACT_INTEGER;
+}
+
+// Blocks of 16 below one scale, or of 32: what the scales' dtype says.
+static enum sq_status open_fp4(struct opening *o, const struct sq_tensor *codes,
+                               bool is_packed_name)
+{
+    struct sq_foreign_layer *l = o->l;
+    const struct sq_tensor *scale = find(o, ".weight_scale"), *global, *act;
+    if (!scale)
+        return missing(o, ".weight_scale", codes->name);
+    if (!has_shape(codes, l->n, l->k / 2) || l->k % 2 != 0)
+        return wrong(codes, o->err, "U8 [%zu, %g], two codes of 4 bits a byte", l->n,
+                     (double)l->k / 2);
+    l->layout = SQ_FOREIGN_ROWS;
+    l->code = SQ_FOREIGN_ELEMENT;
+    l->element = SQ_ELEMENT_E2M1;
+    l->bits = 4;
+    l->data = codes->data;
+    if (scale->dtype == SQ_U8 || scale->dtype == SQ_F8_E8M0) {
+        l->what = is_packed_name ? "compressed-tensors MXFP4" : "MXFP4 of quark and modelopt";
+        l->act = act_like(o, o->scheme.is_act);
+        return block_scales(o, scale, 32);
+    }
+    if (scale->dtype != SQ_F8_E4M3)
+        return wrong(scale, o->err, "F8_E4M3 (NVFP4) or U8 (MXFP4)");
+    l->is_global_divisor = is_packed_name;
+    l->what = is_packed_name ? "compressed-tensors NVFP4" : "modelopt NVFP4";
+    global = find(o, is_packed_name ? ".weight_global_scale" : ".weight_scale_2");
+    if (!global)
+        return missing(o, is_packed_name ? ".weight_global_scale" : ".weight_scale_2", scale->name);
+    SQ_TRY(block_scales(o, scale, 16));
+    SQ_TRY(one_number(o, global, &l->global));
+    l->has_global = true;
+    judge_global(o, global);
+    act = find(o, is_packed_name ? ".input_global_scale" : ".input_scale");
+    l->act = act_like(o, act || o->scheme.is_act);
+    if (!act || l->act == SQ_ADOPTED_ACT_NONE)
+        return SQ_OK;
+    SQ_TRY(one_number(o, act, &l->act_global));
+    if (is_packed_name)
+        l->act_global = 1 / l->act_global;
+    return SQ_OK;
+}
+
+// ---- FP8 and INT8 -----------------------------------------------------------------------------
+
+// Scales of the tensor, of a row, of a row's blocks or of tiles, as their shape says.
+static enum sq_status open_eight(struct opening *o, const struct sq_tensor *codes)
+{
+    struct sq_foreign_layer *l = o->l;
+    const size_t n = l->n, k = l->k;
+    const struct sq_tensor *scale = find(o, ".weight_scale");
+    const struct sq_tensor *inverse = scale ? NULL : find(o, ".weight_scale_inv");
+    const struct sq_tensor *zero = find(o, ".weight_zero_point");
+    (void)find(o, ".input_scale");
+    (void)find(o, ".input_zero_point");
+    if (!scale)
+        scale = inverse ? inverse : find(o, ".scale");
+    if (!scale)
+        return missing(o, ".weight_scale", codes->name);
+    if (!has_shape(codes, n, k))
+        return wrong(codes, o->err, "[%zu, %zu]", n, k);
+    l->layout = SQ_FOREIGN_ROWS;
+    l->bits = 8;
+    l->data = codes->data;
+    l->scale = scale;
+    l->zero = zero;
+    const bool is_e8m0 = scale->dtype == SQ_U8 || scale->dtype == SQ_F8_E8M0;
+    if (!is_e8m0 && !is_plain(scale->dtype))
+        return wrong(scale, o->err, "F32, F16, BF16 or bytes of E8M0");
+    const size_t rows = scale->n_dims == 2 ? (size_t)scale->dim[0] : scale->n_elements;
+    const size_t columns = scale->n_dims == 2 ? (size_t)scale->dim[1] : 1;
+    const size_t *tile = o->scheme.block;
+    l->scale_rows = scale->n_elements == 1 ? n : 1;
+    l->group = k;
+    l->has_row_scale = true;
+    if (scale->n_elements != 1 && !(scale->n_dims <= 2 && rows == n && columns == 1)) {
+        const bool is_given = tile[0] && tile[1];
+        l->has_row_scale = false;
+        l->scale_rows = is_given ? tile[0] : rows == n ? 1 : 128;
+        l->group = is_given ? tile[1] : rows == n ? up(k, columns ? columns : 1) : 128;
+        if (scale->n_dims != 2 || rows != up(n, l->scale_rows) || columns != up(k, l->group))
+            return wrong(scale, o->err,
+                         "one scale, one of each of %zu rows, or [%zu, %zu] of tiles of %zu x %zu",
+                         n, up(n, l->scale_rows), up(k, l->group), l->scale_rows, l->group);
+    }
+    SQ_TRY(check_scales(o));
+    if (codes->dtype == SQ_I8) {
+        if (zero && (zero->dtype != SQ_I8 || zero->n_elements != up(n, l->scale_rows)))
+            return wrong(zero, o->err, "I8, one of each of %zu rows", n);
+        if (zero && l->scale_rows != 1)
+            return wrong(zero, o->err, "none: zero points of a whole tensor are not read");
+        l->code = SQ_FOREIGN_INTEGER;
+        l->is_signed = true;
+        l->what = "compressed-tensors INT8";
+        l->act = act_integer(o);
+        return SQ_OK;
+    }
+    if (zero)
+        return wrong(zero, o->err, "no zero point of FP8");
+    l->code = SQ_FOREIGN_ELEMENT;
+    l->element = codes->dtype == SQ_F8_E5M2 ? SQ_ELEMENT_E5M2 : SQ_ELEMENT_E4M3;
+    // Beside tiles the other program has activations in blocks of their size, which no format here has.
+    l->act = act_like(o, o->scheme.is_act && l->group == 32);
+    l->what = is_e8m0 && l->group == 32 && l->scale_rows == 1 ? "MXFP8"
+              : l->scale_rows == n                            ? "FP8, a scale a tensor"
+              : l->group == k && l->scale_rows == 1           ? "FP8, a scale a channel"
+                                                              : "FP8, a scale a tile";
+    return SQ_OK;
+}
+
+// ---- integers in words ------------------------------------------------------------------------
+
+// The group of each column, where it is not its place that says it.
+static enum sq_status open_order(struct opening *o, const struct sq_tensor *order)
+{
+    struct sq_foreign_layer *l = o->l;
+    bool is_order = false;
+    if (order->dtype != SQ_I32 || order->n_elements != l->k)
+        return wrong(order, o->err, "I32 [%zu]", l->k);
+    for (size_t j = 0; j < l->k; j++) {
+        const uint32_t g = sq_foreign_word(order->data, j);
+        if (g >= sq_foreign_groups(l))
+            return SQ_FAIL(o->err, SQ_ERR_INDEX, "element %zu of tensor '%.80s' is %u, need 0..%zu",
+                           j, order->name, g, sq_foreign_groups(l) - 1);
+        is_order = is_order || g != j / l->group;
+    }
+    l->order = is_order ? order : NULL;
+    return SQ_OK;
+}
+
+static enum sq_status open_words(struct opening *o, const struct sq_tensor *codes)
+{
+    struct sq_foreign_layer *l = o->l;
+    const struct sq_tensor *scale = find(o, ".weight_scale"), *zero = find(o, ".weight_zero_point");
+    const struct sq_tensor *order = find(o, ".weight_g_idx");
+    (void)find(o, ".weight_shape");
+    const size_t bits = o->scheme.bits       ? o->scheme.bits
+                        : codes->n_dims == 2 ? codes->dim[1] * 32 / l->k
+                                             : 0;
+    if (!scale)
+        return missing(o, ".weight_scale", codes->name);
+    if (bits < 2 || bits > 8)
+        return wrong(codes, o->err, "codes of 2..8 bits, not of %zu (num_bits)", bits);
+    const size_t dense = up(l->k * bits, 32), loose = up(l->k, 32 / bits);
+    l->layout = has_shape(codes, l->n, dense) ? SQ_FOREIGN_ROWS : SQ_FOREIGN_WORDS;
+    if (!has_shape(codes, l->n, dense) && !has_shape(codes, l->n, loose))
+        return wrong(codes, o->err, "I32 [%zu, %zu] for codes of %zu bits (num_bits)", l->n, dense,
+                     bits);
+    if ((bits == 4 || bits == 8) && l->k * bits % 32 != 0)
+        return wrong(codes, o->err, "rows of whole words, K = %zu is none", l->k);
+    if (!is_plain(scale->dtype) || scale->n_dims != 2 || scale->dim[0] != l->n ||
+        scale->dim[1] == 0 || l->k % scale->dim[1] != 0)
+        return wrong(scale, o->err, "F32, F16 or BF16 [%zu, groups], groups a divisor of %zu", l->n,
+                     l->k);
+    l->code = SQ_FOREIGN_INTEGER;
+    l->bits = (unsigned)bits;
+    l->data = codes->data;
+    l->scale = scale;
+    l->scale_rows = 1;
+    l->group = l->k / (size_t)scale->dim[1];
+    l->has_row_scale = scale->dim[1] == 1 && (!o->scheme.group || o->scheme.group == SIZE_MAX);
+    l->zero = zero;
+    l->what = "compressed-tensors integers in words";
+    l->act = act_integer(o);
+    if (o->scheme.group && o->scheme.group != l->group &&
+        !(o->scheme.group == SIZE_MAX && l->group == l->k))
+        return SQ_FAIL(
+            o->err, SQ_ERR_SHAPE,
+            "tensor '%.80s' has a scale of each %zu columns, group_size of the config is %zd",
+            scale->name, l->group, (ssize_t)o->scheme.group);
+    if (zero &&
+        (zero->dtype != SQ_I32 || !has_shape(zero, up(l->n * bits, 32), (size_t)scale->dim[1])))
+        return wrong(zero, o->err, "I32 [%zu, %zu]", up(l->n * bits, 32), (size_t)scale->dim[1]);
+    SQ_TRY(check_scales(o));
+    return order ? open_order(o, order) : SQ_OK;
+}
+
+// ---- GPTQ and AWQ -----------------------------------------------------------------------------
+
+// Whether all zero points are `z`.
+static bool all_zeros_are(const struct sq_foreign_layer *l, unsigned z)
+{
+    for (size_t g = 0; g < sq_foreign_groups(l); g++)
+        for (size_t row = 0; row < l->n; row++)
+            if (sq_foreign_zero(l, row, g) != z)
+                return false;
+    return true;
+}
+
+// The first version of GPTQ stores a zero point less one; a symmetric file tells which version it is of.
+static void judge_zeros(struct opening *o)
+{
+    struct sq_foreign_layer *l = o->l;
+    const unsigned middle = 1u << (l->bits - 1);
+    const bool is_v2 = o->scheme.is_gptq_v2;
+    l->zero_more = is_v2 ? 0 : 1;
+    if (all_zeros_are(l, middle)) {
+        l->zero = NULL; // symmetric
+        return;
+    }
+    l->zero_more = is_v2 ? 1 : 0;
+    if (all_zeros_are(l, middle)) {
+        sq_foreign_note(
+            o->f->notes,
+            "tensor '%.80s.qzeros': every zero point is stored as %u, which %s (checkpoint_format) "
+            "would make %u: the file is of %s, and %u is taken",
+            o->name, middle - (is_v2 ? 1 : 0), is_v2 ? "gptq_v2" : "gptq",
+            is_v2 ? middle - 1 : middle + 1, is_v2 ? "gptq" : "gptq_v2", middle);
+        l->zero = NULL;
+        return;
+    }
+    l->zero_more = is_v2 ? 0 : 1;
+}
+
+static enum sq_status open_qweight(struct opening *o, const struct sq_tensor *codes)
+{
+    struct sq_foreign_layer *l = o->l;
+    const struct sq_tensor *scale = find(o, ".scales"), *zero = find(o, ".qzeros");
+    const struct sq_tensor *order = find(o, ".g_idx");
+    const bool is_awq = has_shape(codes, l->k, up(l->n, 8)) &&
+                        (o->scheme.is_awq || !o->scheme.is_gptq) &&
+                        codes->dim[0] != codes->dim[1] * 8;
+    const size_t rows = codes->n_dims == 2 ? (size_t)codes->dim[0] : 0;
+    const size_t bits = is_awq || o->scheme.is_awq ? 4
+                        : o->scheme.bits           ? o->scheme.bits
+                                                   : rows * 32 / l->k;
+    const bool is_columns = !o->scheme.is_awq &&
+                            (bits == 2 || bits == 3 || bits == 4 || bits == 8) &&
+                            has_shape(codes, up(l->k * bits, 32), l->n) && l->k * bits % 32 == 0;
+    if (codes->dtype != SQ_I32 || (!is_columns && !has_shape(codes, l->k, up(l->n, 8))))
+        return wrong(codes, o->err, "I32 [%zu, %zu] (gptq, %zu bits) or [%zu, %zu] (awq)",
+                     up(l->k * bits, 32), l->n, bits, l->k, up(l->n, 8));
+    if (!scale || !zero)
+        return missing(o, scale ? ".qzeros" : ".scales", codes->name);
+    if (!is_plain(scale->dtype) || scale->n_dims != 2 || scale->dim[1] != l->n ||
+        scale->dim[0] == 0 || l->k % scale->dim[0] != 0 || l->n * bits % 32 != 0)
+        return wrong(scale, o->err,
+                     "F16 [groups, %zu], groups a divisor of %zu, and N of whole words", l->n,
+                     l->k);
+    l->layout = is_columns ? SQ_FOREIGN_COLUMNS : SQ_FOREIGN_AWQ;
+    l->code = SQ_FOREIGN_INTEGER;
+    l->bits = (unsigned)bits;
+    l->data = codes->data;
+    l->scale = scale;
+    l->is_scale_across = true;
+    l->scale_rows = 1;
+    l->group = l->k / (size_t)scale->dim[0];
+    l->has_row_scale = scale->dim[0] == 1 && (!o->scheme.group || o->scheme.group == SIZE_MAX);
+    l->zero = zero;
+    l->what = is_columns ? "GPTQ" : "AWQ";
+    if (zero->dtype != SQ_I32 || !has_shape(zero, (size_t)scale->dim[0], l->n * bits / 32))
+        return wrong(zero, o->err, "I32 [%zu, %zu]", (size_t)scale->dim[0], l->n * bits / 32);
+    if (o->scheme.group && o->scheme.group != l->group &&
+        !(o->scheme.group == SIZE_MAX && l->group == l->k))
+        return SQ_FAIL(
+            o->err, SQ_ERR_SHAPE,
+            "tensor '%.80s' has a scale of each %zu columns, group_size of the config is %zd",
+            scale->name, l->group, (ssize_t)o->scheme.group);
+    SQ_TRY(check_scales(o));
+    if (is_columns)
+        judge_zeros(o);
+    else if (all_zeros_are(l, 8))
+        l->zero = NULL;
+    return order ? open_order(o, order) : SQ_OK;
+}
+
+// ---- bitsandbytes -----------------------------------------------------------------------------
+
+static enum sq_status bytes_of(struct opening *o, const struct sq_tensor *t, json_t **root)
+{
+    if (t->dtype != SQ_U8)
+        return wrong(t, o->err, "U8, a text in JSON");
+    return sq_json_parse(t->name, t->data, t->nbytes, root, o->err);
+}
+
+// absmax of each block, which may itself be codes.
+static enum sq_status open_absmax(struct opening *o, const struct sq_tensor *absmax,
+                                  const json_t *state, size_t block)
+{
+    struct sq_foreign_layer *l = o->l;
+    const size_t n = up(l->n * l->k, block);
+    double offset, nested;
+    if (absmax->n_elements != n || (absmax->dtype != SQ_F32 && absmax->dtype != SQ_U8))
+        return wrong(absmax, o->err, "F32 or U8 [%zu], one of each %zu weights", n, block);
+    l->scales = malloc(n * sizeof *l->scales);
+    SQ_NEED(l->scales, o->err, "%zu scales", n);
+    if (absmax->dtype == SQ_F32) {
+        for (size_t i = 0; i < n; i++)
+            l->scales[i] = sq_foreign_number(absmax, i);
+        return SQ_OK;
+    }
+    const struct sq_tensor *above = find(o, ".weight.nested_absmax"),
+                           *table = find(o, ".weight.nested_quant_map");
+    if (!above || !table)
+        return missing(o, ".weight.nested_absmax", absmax->name);
+    SQ_TRY(sq_json_double(state, o->name, "nested_offset", -1e30, 1e30, 0, &offset, o->err));
+    SQ_TRY(sq_json_double(state, o->name, "nested_blocksize", 1, 1 << 20, 256, &nested, o->err));
+    const size_t length = (size_t)nested;
+    if (above->dtype != SQ_F32 || above->n_elements != up(n, length))
+        return wrong(above, o->err, "F32 [%zu]", up(n, length));
+    if (table->dtype != SQ_F32 || table->n_elements != 256)
+        return wrong(table, o->err, "F32 [256]");
+    for (size_t i = 0; i < n; i++)
+        l->scales[i] =
+            sq_foreign_number(table, absmax->data[i]) * sq_foreign_number(above, i / length) +
+            (float)offset;
+    return SQ_OK;
+}
+
+static enum sq_status open_table(struct opening *o, const struct sq_tensor *codes,
+                                 const struct sq_tensor *absmax)
+{
+    struct sq_foreign_layer *l = o->l;
+    const struct sq_tensor *map = find(o, ".weight.quant_map");
+    const struct sq_tensor *text = find(o, ".weight.quant_state.bitsandbytes__nf4");
+    json_t *state;
+    uint64_t block;
+    l->what = text ? "bitsandbytes NF4" : "bitsandbytes FP4";
+    if (!text)
+        text = find(o, ".weight.quant_state.bitsandbytes__fp4");
+    if (!map || !text)
+        return missing(o, map ? ".weight.quant_state.bitsandbytes__nf4" : ".weight.quant_map",
+                       absmax->name);
+    if (codes->dtype != SQ_U8 || codes->n_elements != up(l->n * l->k, 2))
+        return wrong(codes, o->err, "U8 of %zu bytes, two codes a byte", up(l->n * l->k, 2));
+    if (map->dtype != SQ_F32 || map->n_elements != 16)
+        return wrong(map, o->err, "F32 [16]");
+    l->layout = SQ_FOREIGN_HIGH;
+    l->code = SQ_FOREIGN_TABLE;
+    l->bits = 4;
+    l->data = codes->data;
+    l->scale_rows = 1;
+    for (size_t i = 0; i < 16; i++)
+        l->table[i] = sq_foreign_number(map, i);
+    SQ_TRY(bytes_of(o, text, &state));
+    enum sq_status status =
+        sq_json_uint(state, o->name, "blocksize", 1, 1 << 20, 64, &block, o->err);
+    if (status == SQ_OK && l->k % block != 0)
+        status =
+            SQ_FAIL(o->err, SQ_ERR_SHAPE, "tensor '%.80s': blocksize = %llu, need a divisor of %zu",
+                    text->name, (unsigned long long)block, l->k);
+    l->group = (size_t)block;
+    if (status == SQ_OK)
+        status = open_absmax(o, absmax, state, (size_t)block);
+    json_decref(state);
+    return status;
+}
+
+// ---- experts of gpt-oss -----------------------------------------------------------------------
+
+// The name of the tensors and which of the experts, from NAME.E.
+static bool split_expert(const char *name, char stem[NAME_SIZE], size_t *expert)
+{
+    const char *dot = strrchr(name, '.');
+    char *end;
+    if (!dot || dot == name || (size_t)(dot - name) >= NAME_SIZE || dot[1] < '0' || dot[1] > '9')
+        return false;
+    *expert = strtoul(dot + 1, &end, 10);
+    snprintf(stem, NAME_SIZE, "%.*s", (int)(dot - name), name);
+    return *end == '\0';
+}
+
+static enum sq_status open_expert(struct opening *o, const char *stem, size_t expert)
+{
+    struct sq_foreign_layer *l = o->l;
+    o->name = stem;
+    const struct sq_tensor *codes = find(o, "_blocks"), *scale = find(o, "_scales");
+    if (!scale)
+        return missing(o, "_scales", codes->name);
+    const bool is_good = codes->dtype == SQ_U8 && codes->n_dims == 4 && codes->dim[3] == 16 &&
+                         codes->dim[1] == l->n && codes->dim[2] * 32 == l->k &&
+                         expert < codes->dim[0];
+    if (!is_good)
+        return wrong(codes, o->err, "U8 [experts, %zu, %zu, 16]", l->n, l->k / 32);
+    if (scale->dtype != SQ_U8 || scale->n_dims != 3 || scale->dim[0] != codes->dim[0] ||
+        scale->dim[1] != l->n || scale->dim[2] != l->k / 32)
+        return wrong(scale, o->err, "U8 [%zu, %zu, %zu]", (size_t)codes->dim[0], l->n, l->k / 32);
+    l->what = "MXFP4 of gpt-oss";
+    l->layout = SQ_FOREIGN_ROWS;
+    l->code = SQ_FOREIGN_ELEMENT;
+    l->element = SQ_ELEMENT_E2M1;
+    l->bits = 4;
+    l->data = codes->data + expert * l->n * (l->k / 2);
+    l->scale = scale;
+    l->scale_rows = 1;
+    l->group = 32;
+    l->scale_at = expert * l->n * (l->k / 32);
+    return check_scales(o);
+}
+
+// ---- any --------------------------------------------------------------------------------------
+
+static enum sq_status open_any(struct opening *o, bool *is_there)
+{
+    char stem[NAME_SIZE];
+    size_t expert;
+    const struct sq_tensor *t = find(o, ".weight_packed");
+    *is_there = true;
+    if (t)
+        return t->dtype == SQ_U8    ? open_fp4(o, t, true)
+               : t->dtype == SQ_I32 ? open_words(o, t)
+                                    : wrong(t, o->err, "U8 (FP4) or I32 (integers)");
+    t = find(o, ".qweight");
+    if (t)
+        return open_qweight(o, t);
+    t = find(o, ".weight");
+    const struct sq_tensor *absmax = t ? find(o, ".weight.absmax") : NULL;
+    if (absmax)
+        return open_table(o, t, absmax);
+    if (t && !o->f->config && !peek(o->f, o->name, ".weight_scale") &&
+        !peek(o->f, o->name, ".weight_scale_inv") && !peek(o->f, o->name, ".scale"))
+        t = NULL; // nothing says that it is quantized
+    if (t && t->dtype == SQ_U8)
+        return open_fp4(o, t, false);
+    if (t && (t->dtype == SQ_F8_E4M3 || t->dtype == SQ_F8_E5M2 || t->dtype == SQ_I8))
+        return open_eight(o, t);
+    if (!t && split_expert(o->name, stem, &expert) && peek(o->f, stem, "_blocks"))
+        return open_expert(o, stem, expert);
+    *is_there = false;
+    return SQ_OK;
+}
+
+enum sq_status sq_foreign_open(const struct sq_foreign *f, const char *name, size_t n, size_t k,
+                               struct sq_foreign_layer *l, bool *is_there, struct sq_error *err)
+{
+    struct opening o = {.f = f, .name = name, .l = l, .err = err};
+    *l = (struct sq_foreign_layer){.n = n, .k = k, .global = 1};
+    SQ_TRY(sq_foreign_scheme(f, name, &o.scheme, err));
+    enum sq_status status = open_any(&o, is_there);
+    if (status == SQ_OK && *is_there)
+        status = sq_foreign_agrees(&o.scheme, l, err);
+    if (status != SQ_OK || !*is_there)
+        sq_foreign_free(l);
+    return status;
+}
+
+bool sq_foreign_size(const struct sq_foreign *f, const char *name, struct sq_foreign_size *size)
+{
+    const struct sq_tensor *t = peek(f, name, ".weight_packed"),
+                           *scale = peek(f, name, ".weight_scale");
+    const struct sq_tensor *shape = peek(f, name, ".weight_shape"), *map;
+    *size = (struct sq_foreign_size){.n_layers = 1};
+    if (t && t->n_dims == 2 && t->dtype == SQ_U8) {
+        size->n = (size_t)t->dim[0];
+        size->k = 2 * (size_t)t->dim[1];
+    } else if (t && t->n_dims == 2 && shape && shape->n_elements == 2 && shape->dtype == SQ_I64) {
+        size->n = sq_foreign_word(shape->data, 0);
+        size->k = sq_foreign_word(shape->data, 2);
+    } else if ((t = peek(f, name, ".qweight")) && t->n_dims == 2) {
+        scale = peek(f, name, ".scales");
+        size->n = scale && scale->n_dims == 2 ? (size_t)scale->dim[1] : 0;
+        map = peek(f, name, ".g_idx");
+        size->k = map                    ? map->n_elements
+                  : t->dim[1] == size->n ? (size_t)t->dim[0] * 8
+                                         : (size_t)t->dim[0];
+    } else if ((t = peek(f, name, "_blocks")) && t->n_dims == 4) {
+        size->n_layers = (size_t)t->dim[0];
+        size->n = (size_t)t->dim[1];
+        size->k = 32 * (size_t)t->dim[2];
+    } else if ((t = peek(f, name, ".weight")) && t->n_dims == 2 && scale) {
+        size->n = (size_t)t->dim[0];
+        size->k = (size_t)t->dim[1] * (t->dtype == SQ_U8 ? 2 : 1);
+    }
+    return size->n > 0 && size->k > 0 && size->n <= UINT32_MAX && size->k <= UINT32_MAX;
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Single numbers of a layer that another program quantized. Internal to sim/llm/foreign/.
+#ifndef SQ_FOREIGN_PARTS_H
+#define SQ_FOREIGN_PARTS_H
+
+#include "sim/llm/foreign/sq_foreign.h"
+
+// Codes of a row into code[k]: bits, or integers in two's complement without their zero point, or with it.
+void sq_foreign_codes(const struct sq_foreign_layer *l, size_t row, uint8_t *code);
+// The zero point of an unsigned code.
+unsigned sq_foreign_zero(const struct sq_foreign_layer *l, size_t row, size_t group);
+size_t sq_foreign_groups(const struct sq_foreign_layer *l);
+// The place of a scale in its tensor, and the scale as a value.
+size_t sq_foreign_scale_place(const struct sq_foreign_layer *l, size_t row, size_t group);
+float sq_foreign_scale(const struct sq_foreign_layer *l, size_t row, size_t group);
+// Element i of a float tensor, of E4M3 or of E8M0 in bytes.
+float sq_foreign_number(const struct sq_tensor *t, size_t i);
+uint32_t sq_foreign_word(const uint8_t *data, size_t i);
+
+#endif

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Unpacks codes, zero points and scales of other programs, and computes values of them (sq_foreign.h).
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/scaled/sq_bs_scale.h"
+#include "sim/llm/foreign/sq_foreign_parts.h"
+
+uint32_t sq_foreign_word(const uint8_t *data, size_t i)
+{
+    const uint8_t *p = data + 4 * i;
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+float sq_foreign_number(const struct sq_tensor *t, size_t i)
+{
+    const uint8_t *p = t->data;
+    uint32_t word;
+    float v;
+    switch (t->dtype) {
+    case SQ_F16:
+        return sq_f16_to_f32((uint16_t)(p[2 * i] | p[2 * i + 1] << 8));
+    case SQ_BF16:
+        return sq_bf16_to_f32((uint16_t)(p[2 * i] | p[2 * i + 1] << 8));
+    case SQ_F8_E4M3:
+        return sq_element_decode(SQ_ELEMENT_E4M3, p[i]);
+    case SQ_U8:
+    case SQ_F8_E8M0:
+        return p[i] == 0xff ? NAN : sq_bs_e8m0_value(p[i]);
+    default:
+        word = sq_foreign_word(p, i);
+        memcpy(&v, &word, sizeof v);
+        return v;
+    }
+}
+
+// ---- codes ------------------------------------------------------------------------------------
+
+// `bits` bits from bit `at` of a stream on, in which byte i is data[i * step + i % 4 ..]: bytes of words that lie
+// `stride` words apart.
+static unsigned stream_bits(const uint8_t *data, size_t stride, size_t at, unsigned bits)
+{
+    unsigned code = 0;
+    for (unsigned b = 0; b < bits;) {
+        const size_t byte = (at + b) / 8;
+        const unsigned shift = (unsigned)((at + b) % 8), here = 8 - shift;
+        code |= (unsigned)(data[byte / 4 * 4 * stride + byte % 4] >> shift) << b;
+        b += here;
+    }
+    return code & ((1u << bits) - 1);
+}
+
+// AWQ's place of column i of eight in a word.
+static unsigned awq_shift(size_t i)
+{
+    return (unsigned)(4 * (i % 8 / 2 + i % 2 * 4));
+}
+
+static unsigned code_of(const struct sq_foreign_layer *l, size_t row, size_t column)
+{
+    const size_t n = l->n, k = l->k, row_nbytes = (k * l->bits + 31) / 32 * 4;
+    const size_t a_word = 32 / l->bits;
+    switch (l->layout) {
+    case SQ_FOREIGN_ROWS:
+        if (l->bits == 8)
+            return l->data[row * k + column];
+        if (l->bits == 4)
+            return l->data[(row * k + column) / 2] >> 4 * (column % 2) & 15u;
+        return stream_bits(l->data + row * row_nbytes, 1, column * l->bits, l->bits);
+    case SQ_FOREIGN_WORDS:
+        return sq_foreign_word(l->data, row * ((k + a_word - 1) / a_word) + column / a_word) >>
+                   (column % a_word * l->bits) &
+               ((1u << l->bits) - 1);
+    case SQ_FOREIGN_COLUMNS:
+        return stream_bits(l->data + 4 * row, n, column * l->bits, l->bits);
+    case SQ_FOREIGN_AWQ:
+        return sq_foreign_word(l->data, column * (n / 8) + row / 8) >> awq_shift(row) & 15u;
+    case SQ_FOREIGN_HIGH:
+        break;
+    }
+    const size_t i = row * k + column;
+    return l->data[i / 2] >> (i % 2 ? 0 : 4) & 15u;
+}
+
+size_t sq_foreign_groups(const struct sq_foreign_layer *l)
+{
+    return (l->k + l->group - 1) / l->group;
+}
+
+unsigned sq_foreign_zero(const struct sq_foreign_layer *l, size_t row, size_t group)
+{
+    const struct sq_tensor *z = l->zero;
+    const size_t n = l->n, groups = sq_foreign_groups(l);
+    if (!z)
+        return 1u << (l->bits - 1);
+    if (z->dtype == SQ_I8) // compressed-tensors, beside signed codes
+        return (unsigned)(int)(int8_t)z->data[row * groups + group];
+    if (l->layout == SQ_FOREIGN_AWQ)
+        return sq_foreign_word(z->data, group * (n / 8) + row / 8) >> awq_shift(row) & 15u;
+    if (l->layout == SQ_FOREIGN_COLUMNS) // [groups][n * bits / 32]
+        return stream_bits(z->data + group * (n * l->bits / 8), 1, row * l->bits, l->bits) +
+               l->zero_more;
+    return stream_bits(z->data + 4 * group, groups, row * l->bits, l->bits); // down the rows
+}
+
+void sq_foreign_codes(const struct sq_foreign_layer *l, size_t row, uint8_t *code)
+{
+    const unsigned middle =
+        l->code == SQ_FOREIGN_INTEGER && !l->is_signed ? 1u << (l->bits - 1) : 0;
+    for (size_t j = 0; j < l->k; j++)
+        code[j] = (uint8_t)(code_of(l, row, j) - middle);
+}
+
+// ---- scales -----------------------------------------------------------------------------------
+
+size_t sq_foreign_scale_place(const struct sq_foreign_layer *l, size_t row, size_t group)
+{
+    const size_t groups = sq_foreign_groups(l);
+    return l->scale_at +
+           (l->is_scale_across ? group * l->n + row : row / l->scale_rows * groups + group);
+}
+
+float sq_foreign_scale(const struct sq_foreign_layer *l, size_t row, size_t group)
+{
+    const size_t at = sq_foreign_scale_place(l, row, group);
+    const float scale = l->scales ? l->scales[at] : sq_foreign_number(l->scale, at);
+    return !l->has_global ? scale : l->is_global_divisor ? scale / l->global : scale * l->global;
+}
+
+// ---- values -----------------------------------------------------------------------------------
+
+static size_t group_of(const struct sq_foreign_layer *l, size_t column)
+{
+    return l->order ? sq_foreign_word(l->order->data, column) : column / l->group;
+}
+
+static float value_of(const struct sq_foreign_layer *l, size_t row, size_t group, unsigned code)
+{
+    if (l->code == SQ_FOREIGN_TABLE)
+        return l->table[code];
+    if (l->code == SQ_FOREIGN_ELEMENT)
+        return sq_element_decode(l->element, (uint8_t)code);
+    if (l->is_signed)
+        return (float)((int)(int8_t)code - (l->zero ? (int)sq_foreign_zero(l, row, group) : 0));
+    return (float)((int)code - (int)sq_foreign_zero(l, row, group));
+}
+
+enum sq_status sq_foreign_read(const struct sq_foreign_layer *l, size_t first, size_t end,
+                               float *out, struct sq_error *err)
+{
+    const size_t groups = sq_foreign_groups(l);
+    float *scale = malloc(groups * sizeof *scale);
+    SQ_NEED(scale, err, "%zu groups", groups);
+    for (size_t row = first; row < end; row++) {
+        float *v = out + (row - first) * l->k;
+        for (size_t g = 0; g < groups; g++)
+            scale[g] = sq_foreign_scale(l, row, g);
+        for (size_t j = 0; j < l->k; j++) {
+            const size_t g = group_of(l, j);
+            v[j] = value_of(l, row, g, code_of(l, row, j)) * scale[g];
+            if (!isfinite(v[j])) {
+                free(scale);
+                return SQ_FAIL(err, SQ_ERR_NON_FINITE,
+                               "row %zu, column %zu of tensor '%.80s' is %s", row, j,
+                               l->used[0]->name, isnan(v[j]) ? "NaN" : "infinite");
+            }
+        }
+    }
+    free(scale);
+    return SQ_OK;
+}
+
+void sq_foreign_free(struct sq_foreign_layer *l)
+{
+    free(l->scales);
+    *l = (struct sq_foreign_layer){0};
+}

@@ -1,0 +1,148 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Checkpoints that other programs quantized. Each method of foreign_write.py, which computes the values of its random
+# codes by itself: the model as it is has the loss of the same weights as plain floats to the last digit; a format
+# of ours holds the codes where one can, and its loss is that of a file of ours with the same codes. 47 damaged and
+# contradictory files are refused, each by name. Bits of the file go through RTL.
+. "$(dirname "$0")/../cli/lib.sh"
+WRITE="python3 $ROOT/tests/llm/foreign_write.py"
+trap 'chmod -R u+w "$W"; rm -rf "$W" "$W".*' EXIT
+# Notes aside: what is said of the weights is in $W.notes.
+sq() {
+  sq_all "$@"
+  grep ': note: ' "$W.err" >"$W.notes"
+  sed -i '/: note: /d; /^sqsim: bubblewrap (bwrap) does not run here/d' "$W.err"
+}
+AS_IT_IS="--format dense --weight-bits 16 --act-bits 16 --json"
+
+# method NAME HELD: a part of what is said of it.
+method() {
+  local name=$1 held=$2
+  $WRITE "$name" "$W/$name" || { echo "Bail out! foreign_write.py $name"; exit 1; }
+  sq eval "$name/q" $AS_IT_IS
+  got=$(number loss)
+  sq eval "$name/f" $AS_IT_IS
+  ok "$name: the values of its definition" [ -n "$got" -a "$got" = "$(number loss)" ]
+  sq eval "$name/q" --summary --json
+  loss=$(number loss)
+  ok "$name: $held" grep -qF "$held" "$W.notes"
+}
+# ours NAME: its codes in a file of ours.
+ours() {
+  sq quantize "$1/q" -o "$1.st"
+  sq eval "$1/q" --weights "$1.st" --summary --json
+  ok "$1: the same loss from a file of ours" [ "$(number loss)" = "$loss" ]
+}
+while read -r name held; do
+  method "$name" "$held"
+  case $held in *held*) ours "$name" ;; esac
+done <<'END'
+ct-nvfp4 held code by code, by nvfp4 (both operands)
+ct-nvfp4-a16 held code by code, by nvfp4 (weights alone)
+ct-mxfp4 held code by code, by mxfp4 (weights alone)
+ct-w8a8 held code by code, by dense W8A8 (both operands)
+ct-w4a16 held code by code, by dense W4 (weights alone)
+ct-w4a8 held code by code, by dense W4A8 (both operands)
+modelopt-nvfp4 held code by code, by nvfp4 (both operands)
+fp8-block its scales are no powers of two
+fp8-ue8m0 held code by code, by mxfp8 (weights alone)
+gptq held code by code, by dense W5 (weights alone)
+gptq-mislabelled every zero point is stored as 8, which gptq (checkpoint_format) would make 9
+gptq-order its columns are in groups by g_idx
+awq it has zero points
+bnb-nf4-double its values are a table of floats
+END
+if daily "the other variants"; then
+  while read -r name held; do
+    method "$name" "$held"
+  done <<'END'
+ct-fp8-channel its scales are no powers of two
+ct-w3-loose held code by code, by dense W4 (weights alone)
+quark-mxfp4 held code by code, by mxfp4 (weights alone)
+ct-mxfp8 held code by code, by mxfp8 (both operands)
+ct-fp8-block its scales are no powers of two
+ct-w4a16-zero it has zero points
+ct-fp8-tensor its scales are no powers of two
+ct-w8a8-lowest a code is -128
+ct-w4a16-lowest held code by code, by dense W5
+ct-w4a16-order its columns are in groups by g_idx
+ct-w3 held code by code, by dense W4
+ct-w8a16 held code by code, by dense W8
+modelopt-fp8 its scales are no powers of two
+fp8-power held code by code, by mxfp8 (weights alone)
+fp8-e5m2 its scales are no powers of two
+gptq-zero it has zero points
+gptq-v2 it has zero points
+gptq-8 a code is -128
+gptq-3 held code by code, by dense W4
+bnb-nf4 its values are a table of floats
+END
+fi
+
+# The bytes of the file are those that our file holds.
+ok "codes and scales are the bytes of the file" python3 - "$W/ct-nvfp4/q/model.safetensors" "$W/ct-nvfp4.st" <<'END'
+import json, struct, sys
+def load(path):
+    data = open(path, "rb").read()
+    n, = struct.unpack("<Q", data[:8])
+    head = json.loads(data[8:8 + n])
+    head.pop("__metadata__", None)
+    return {k: data[8 + n + v["data_offsets"][0]:8 + n + v["data_offsets"][1]] for k, v in head.items()}
+a, b = load(sys.argv[1]), load(sys.argv[2])
+layers = [k[:-6] for k in b if k.endswith(".codes")]
+g = lambda x: struct.unpack("<f", x)[0]
+sys.exit(not (len(layers) == 7 and all(
+    b[n + ".codes"] == a[n + ".weight_packed"] and b[n + ".scale"] == a[n + ".weight_scale"] and
+    b[n + ".global"] == struct.pack("<f", 1 / g(a[n + ".weight_global_scale"])) and
+    b[n + ".act_global"] == struct.pack("<f", 1 / g(a[n + ".input_global_scale"])) for n in layers)))
+END
+sq inspect ct-nvfp4/q --json
+ok "inspect names convention and format" [ "$(grep -o '"convention":"compressed-tensors NVFP4","format":"nvfp4"' "$W.out" | wc -l)" = 7 ]
+$WRITE ct-nvfp4-reciprocal "$W/r"
+sq inspect r/q
+ok "a reciprocal scale is noticed" grep -q 'weight_global_scale. = 0.0001: divided by it, as compressed-tensors has it, .* the file may hold the reciprocal' "$W.notes"
+sq eval ct-mxfp4/q --format nvfp4 --summary
+ok "values that are encoded again are said to be" grep -q 'quantized already (compressed-tensors MXFP4): their values are encoded again' "$W.notes"
+
+# A model that is quantized in part.
+$WRITE modelopt-nvfp4 "$W/part" model.layers.0.self_attn.o_proj model.layers.0.mlp.down_proj
+sq eval part/q --summary --json
+ok "a layer that is not quantized stays as it is" grep -q 'held code by code, by nvfp4' "$W.notes"
+ok "and is named" grep -q '2 of 7 layers are multiplied as the values they stand for; model.layers.0.self_attn.o_proj: it is not quantized' "$W.notes"
+refuse "o_proj is kept as the values that its file stores" cosim --layers part/q --m 1 --layer '*o_proj'
+refuse "2 of 7 layers are in no format of ours" quantize part/q -o x
+refuse "no format holds the codes of 'awq/q' .model.layers.0.self_attn.q_proj: it has zero points" cosim --layers awq/q --m 1
+refuse "no format holds the codes of 'awq/q'" image awq/q
+refuse "weights FILE says the format" eval ct-nvfp4/f --weights ct-nvfp4/q --bank 32
+refuse "holds plain weights, need encoded layers" eval ct-nvfp4/f --weights ct-nvfp4/f
+
+# Experts of gpt-oss in a file without a config.
+$WRITE gpt-oss "$W/oss.safetensors"
+accept "experts of gpt-oss" quantize oss.safetensors -o oss.st
+ok "are layers of MXFP4" [ "$(grep -c 'gate_up_proj.[012] .*4.2500' "$W.out")" = 3 ]
+
+# ---- refusals -------------------------------------------------------------------------------
+mkdir "$W/damaged"
+$WRITE damaged "$W/damaged" >"$W.list" || { echo "Bail out! foreign_write.py damaged"; exit 1; }
+while read -r dir words; do
+  refuse "$words" quantize "${dir#"$W/"}"
+done <"$W.list"
+ok "so many were" [ "$(wc -l <"$W.list")" -ge 40 ]
+
+# ---- RTL ------------------------------------------------------------------------------------
+if command -v verilator >/dev/null; then
+  accept "its own bits through the engine" cosim --layers ct-nvfp4/q --m 2 --layer '*k_proj'
+  ok "without a mismatch" out_has '^PASS: 1 layers.* 0 value mismatches, 0 cycle mismatches'
+  accept "and through the chip" cosim --block top --layers ct-nvfp4/q --m 2 --layer '*k_proj'
+  ok "without a mismatch" out_has '^PASS: 1 layers.* 0 value mismatches, 0 cycle mismatches'
+  accept "integers of four bits beside eight" cosim --block top --layers ct-w4a8/q --m 2 --layer '*k_proj'
+  ok "without a mismatch" out_has '^PASS: 1 layers.* 0 value mismatches, 0 cycle mismatches'
+  accept "weights alone, with activations of the same format" cosim --layers ct-mxfp4/q --operand both --m 2 --layer '*k_proj'
+  ok "without a mismatch" out_has '^PASS: 1 layers.* 0 value mismatches, 0 cycle mismatches'
+else
+  skip "co-simulation" "no verilator"
+fi
+mkdir "$W/images"
+accept "an image of the chip" image ct-nvfp4/q --layer '*k_proj' -o images
+refuse "need both in RTL" image ct-mxfp4/q --layer '*k_proj'
+finish
