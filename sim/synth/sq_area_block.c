@@ -135,6 +135,8 @@ struct sq_synth_block sq_area_synth(const struct sq_area_item *block)
         add_unit(&b, block->unit, c);
         b.source = block->source_of;
         b.value = block->value;
+        b.macro = block->macro;
+        b.keeps_parts = b.keeps_chip = block->is_chip;
         break;
     case SQ_AREA_SOURCE:
         add_source(&b, block->source);

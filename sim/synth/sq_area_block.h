@@ -42,6 +42,8 @@ struct sq_area_item {
     // of a unit whose source is written (struct sq_synth_block); NULL: it lies in rtl/
     const char *(*source_of)(const unsigned *value, FILE *out);
     const unsigned *value;
+    bool is_chip;                        // of a unit that is sq_top: its parts stay, and have paths
+    const struct sq_synth_macro *macro;  // its memories; NULL: flip-flops
     const struct sq_area_source *source; // SQ_AREA_SOURCE only
 };
 

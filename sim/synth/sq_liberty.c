@@ -367,7 +367,8 @@ const struct sq_lib_cell *sq_liberty_find(const struct sq_liberty *lib, const ch
     return bsearch(&key, lib->cell, lib->n_cells, sizeof key, by_name);
 }
 
-static enum sq_status read_text(struct sq_liberty *lib, const char *path, struct sq_error *err)
+static enum sq_status read_text(struct sq_liberty *lib, const char *path, bool is_logic,
+                                struct sq_error *err)
 {
     struct reader r = {.path = path, .text = lib->text, .at = lib->text, .lib = lib, .err = err};
     struct scan s;
@@ -386,19 +387,19 @@ static enum sq_status read_text(struct sq_liberty *lib, const char *path, struct
     skip_blank(&r, true);
     if (*r.at != '\0')
         return damaged(&r, "text after the end of the library");
-    if (!r.has_flop)
+    if (is_logic && !r.has_flop)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "'%s' holds %zu cells but no flip-flop; of a library in parts, merge those "
                        "of one corner into one file",
                        sq_path_tail(path), lib->n_cells);
-    if (r.nand2_area <= 0)
+    if (is_logic && r.nand2_area <= 0)
         return SQ_FAIL(
             err, SQ_ERR_UNSUPPORTED,
             "'%s' holds %zu cells but no 2-input NAND, the unit of area; of a library in "
             "parts, merge those of one corner into one file",
             sq_path_tail(path), lib->n_cells);
     qsort(lib->cell, lib->n_cells, sizeof *lib->cell, by_name);
-    lib->nand2 = sq_liberty_find(lib, r.nand2);
+    lib->nand2 = is_logic ? sq_liberty_find(lib, r.nand2) : NULL;
     return SQ_OK;
 }
 
@@ -470,15 +471,27 @@ static enum sq_status load(struct sq_liberty *lib, const char *path, struct sq_e
     return status;
 }
 
-enum sq_status sq_liberty_read(struct sq_liberty *lib, const char *path, struct sq_error *err)
+static enum sq_status read_file(struct sq_liberty *lib, const char *path, bool is_logic,
+                                struct sq_error *err)
 {
     *lib = (struct sq_liberty){0};
     enum sq_status status = load(lib, path, err);
     if (status == SQ_OK)
-        status = read_text(lib, path, err);
+        status = read_text(lib, path, is_logic, err);
     if (status != SQ_OK)
         sq_liberty_free(lib);
     return status;
+}
+
+enum sq_status sq_liberty_read(struct sq_liberty *lib, const char *path, struct sq_error *err)
+{
+    return read_file(lib, path, true, err);
+}
+
+enum sq_status sq_liberty_read_macros(struct sq_liberty *lib, const char *path,
+                                      struct sq_error *err)
+{
+    return read_file(lib, path, false, err);
 }
 
 void sq_liberty_free(struct sq_liberty *lib)

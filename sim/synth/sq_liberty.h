@@ -49,6 +49,9 @@ struct sq_liberty {
 // flip-flop or 2-input NAND (SQ_ERR_UNSUPPORTED). Cells marked dont_use serve neither as nand2 nor
 // as adder. The caller frees; after a failure there is nothing to free.
 enum sq_status sq_liberty_read(struct sq_liberty *lib, const char *path, struct sq_error *err);
+// A library of memories, which has neither flip-flop nor NAND: the same refusals but for these.
+enum sq_status sq_liberty_read_macros(struct sq_liberty *lib, const char *path,
+                                      struct sq_error *err);
 void sq_liberty_free(struct sq_liberty *lib);
 
 // NULL where there is none.

@@ -24,7 +24,7 @@
 #include "sim/io/sq_digest.h"
 #include "sim/synth/sq_liberty.h"
 
-enum { SQ_SYNTH_MAX_PARAMS = 20, SQ_SYNTH_PART_LEN = 48 };
+enum { SQ_SYNTH_MAX_PARAMS = 32, SQ_SYNTH_PART_LEN = 48 };
 
 struct sq_synth_param {
     const char *name; // as the module declares it, e.g. "BankLen"
@@ -44,6 +44,12 @@ enum sq_synth_recipe {
     SQ_SYNTH_N_RECIPES
 };
 
+// A memory of a library, which modules name by itself: it stays a cell.
+struct sq_synth_macro {
+    unsigned words;        // 0: none of that size
+    struct sq_liberty lib; // of this cell alone
+};
+
 struct sq_synth_block {
     const char *top; // module, e.g. "sq_pe"
     size_t n_params;
@@ -55,6 +61,10 @@ struct sq_synth_block {
     // With keeps_parts, those of the stages around an array as well: floating-point operators,
     // requantization, top-k, encoders, decoders, the tail of an engine.
     bool keeps_stages;
+    // With keeps_parts, those of a chip as well: engine, DMA, buffers, memories, sequencer, registers. Such a
+    // netlist has delays, and each part the longest path that ends in it.
+    bool keeps_chip;
+    const struct sq_synth_macro *macro; // NULL: the block has none
     // The module is in the sources that sq_synth_add_source added, which may name modules of ours.
     bool is_foreign;
     const char *clock; // of such a module: the input port; NULL: the only one there is
@@ -71,6 +81,8 @@ struct sq_synth_part {
     char name[SQ_SYNTH_PART_LEN];
     unsigned count; // instances in the block
     double area;    // of all of them; square micrometres
+    double
+        path_ns; // of a chip: the longest that ends in a flip-flop or memory of its own; else NAN
 };
 
 // What is common to all blocks of a run.
@@ -95,6 +107,17 @@ struct sq_synth {
 enum sq_status sq_synth_open(struct sq_synth *s, const char *rtl_dir, const char *liberty,
                              const char *cache_dir, struct sq_error *err);
 void sq_synth_close(struct sq_synth *s);
+
+// The memories of sq_sram.sv in the Liberty files of a folder (RM_IHPSG13_1P_<words>x64_c2_bm_bist*.lib), ascending;
+// words = 0 behind the last. SQ_ERR_IO, SQ_ERR_ARG where there is none, those of sq_liberty_read_macros. The
+// caller frees, after a failure too.
+enum { SQ_SYNTH_MACROS = 5 };
+enum sq_status sq_synth_macros_read(struct sq_synth_macro macro[SQ_SYNTH_MACROS], const char *dir,
+                                    struct sq_error *err);
+void sq_synth_macros_free(struct sq_synth_macro macro[SQ_SYNTH_MACROS]);
+// The smallest that holds so many words, else the largest.
+const struct sq_synth_macro *sq_synth_macro_for(const struct sq_synth_macro macro[SQ_SYNTH_MACROS],
+                                                unsigned words);
 
 // A file of somebody else, for blocks with is_foreign; before the first of these is synthesized. It
 // may use modules and headers of rtl/ by name, and include files below its own folder by a path in

@@ -134,8 +134,9 @@ static enum sq_status damaged(const char *entry, struct sq_error *err)
 }
 
 // Cells and areas from the counts of an entry and the areas of the library.
-static enum sq_status sum_cells(const struct sq_synth *s, const json_t *cells,
-                                struct sq_synth_result *r, struct sq_error *err)
+static enum sq_status sum_cells(const struct sq_synth *s, const struct sq_synth_block *b,
+                                const json_t *cells, struct sq_synth_result *r,
+                                struct sq_error *err)
 {
     const char *name;
     json_t *count;
@@ -143,9 +144,9 @@ static enum sq_status sum_cells(const struct sq_synth *s, const json_t *cells,
     SQ_NEED(r->cell, err, "the cells");
     json_object_foreach((json_t *)(uintptr_t)cells, name, count)
     {
-        const struct sq_lib_cell *cell = sq_liberty_find(&s->lib, name);
+        const struct sq_lib_cell *cell = sq_synth_cell(s, b, name);
         const unsigned n = (unsigned)json_integer_value(count);
-        if (!cell || cell->area < 0)
+        if (!cell)
             return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "the library gives no area for a %.40s", name);
         struct sq_synth_cells *c = &r->cell[r->n_types++];
         memcpy(c->name, cell->name, sizeof c->name);
@@ -171,12 +172,15 @@ static enum sq_status load_parts(const json_t *parts, struct sq_synth_result *r,
         snprintf(p->name, sizeof p->name, "%s", name);
         p->count = (unsigned)json_integer_value(json_object_get(part, "count"));
         p->area = json_number_value(json_object_get(part, "area"));
+        const json_t *path = json_object_get(part, "path_ns");
+        p->path_ns = path ? json_number_value(path) : NAN;
     }
     return SQ_OK;
 }
 
-static enum sq_status load_result(const struct sq_synth *s, const char *entry,
-                                  struct sq_synth_result *r, struct sq_error *err)
+static enum sq_status load_result(const struct sq_synth *s, const struct sq_synth_block *b,
+                                  const char *entry, struct sq_synth_result *r,
+                                  struct sq_error *err)
 {
     char path[SQ_SYNTH_PATH_LEN + 16];
     json_t *root;
@@ -197,7 +201,7 @@ static enum sq_status load_result(const struct sq_synth *s, const char *entry,
         r->has_delay = json_is_real(delay) && json_is_real(period);
         r->critical_path_ns = r->has_delay ? json_real_value(delay) : NAN;
         r->min_period_ns = r->has_delay ? json_real_value(period) : NAN;
-        status = sum_cells(s, cells, r, err);
+        status = sum_cells(s, b, cells, r, err);
     }
     if (status == SQ_OK)
         status = load_parts(json_object_get(root, "parts"), r, err);
@@ -220,7 +224,7 @@ enum sq_status sq_synth_area(const struct sq_synth *s, const struct sq_synth_blo
     bool is_filled;
     SQ_TRY(sq_cache_get(entry, result_files, fill_entry, &fill, &is_filled, err));
     result->is_cached = !is_filled;
-    enum sq_status status = load_result(s, entry, result, err);
+    enum sq_status status = load_result(s, block, entry, result, err);
     if (status != SQ_OK)
         sq_synth_result_free(result);
     return status;

@@ -77,8 +77,16 @@ static json_int_t instances(json_t *modules, const char *name)
     return is_top ? 1 : n;
 }
 
-// "$paramod$<digest>\\sq_pe", "$paramod\\sq_pe\\W=8" and "\\sq_pe" -> "sq_pe"
-static void part_name(const char *module, char name[SQ_SYNTH_PART_LEN])
+const struct sq_lib_cell *sq_synth_cell(const struct sq_synth *s,
+                                        const struct sq_synth_block *block, const char *name)
+{
+    const struct sq_lib_cell *cell = sq_liberty_find(&s->lib, name);
+    if (!cell && block->macro)
+        cell = sq_liberty_find(&block->macro->lib, name);
+    return cell && cell->area >= 0 ? cell : NULL;
+}
+
+void sq_synth_part_name(const char *module, char name[SQ_SYNTH_PART_LEN])
 {
     const char *from = strchr(module, '\\');
     from = from ? from + 1 : module;
@@ -89,7 +97,7 @@ static void part_name(const char *module, char name[SQ_SYNTH_PART_LEN])
 static void add_part(json_t *parts, const char *module, json_int_t n, double area)
 {
     char name[SQ_SYNTH_PART_LEN];
-    part_name(module, name);
+    sq_synth_part_name(module, name);
     const json_t *same = json_object_get(parts, name);
     n += json_integer_value(json_object_get(same, "count"));
     area += json_number_value(json_object_get(same, "area"));
@@ -97,8 +105,9 @@ static void add_part(json_t *parts, const char *module, json_int_t n, double are
 }
 
 // The cells of one module, as often as it is there.
-static enum sq_status add_module(const struct sq_synth *s, json_t *modules, const char *key,
-                                 struct sq_synth_count *c, struct sq_error *err)
+static enum sq_status add_module(const struct sq_synth *s, const struct sq_synth_block *b,
+                                 json_t *modules, const char *key, struct sq_synth_count *c,
+                                 struct sq_error *err)
 {
     const json_int_t n = instances(modules, key);
     const char *name;
@@ -108,8 +117,8 @@ static enum sq_status add_module(const struct sq_synth *s, json_t *modules, cons
     {
         if (is_module(modules, name))
             continue;
-        const struct sq_lib_cell *cell = sq_liberty_find(&s->lib, name);
-        if (!cell || cell->area < 0)
+        const struct sq_lib_cell *cell = sq_synth_cell(s, b, name);
+        if (!cell)
             return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                            "the library has no cell, or no area, for %.60s", name);
         const json_int_t all = n * json_integer_value(count);
@@ -122,8 +131,9 @@ static enum sq_status add_module(const struct sq_synth *s, json_t *modules, cons
     return SQ_OK;
 }
 
-enum sq_status sq_synth_count(const struct sq_synth *s, const char *top, const char *work,
-                              const char *mapper, struct sq_synth_count *c, struct sq_error *err)
+enum sq_status sq_synth_count(const struct sq_synth *s, const struct sq_synth_block *block,
+                              const char *work, const char *mapper, struct sq_synth_count *c,
+                              struct sq_error *err)
 {
     const char *key;
     const json_t *module;
@@ -134,11 +144,11 @@ enum sq_status sq_synth_count(const struct sq_synth *s, const char *top, const c
     json_object_foreach(modules, key, module)
     {
         if (status == SQ_OK)
-            status = add_module(s, modules, key, c, err);
+            status = add_module(s, block, modules, key, c, err);
     }
     json_decref(modules);
     if (status == SQ_OK && json_object_size(c->cells) == 0)
         status = SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "%.40s has no cells: nothing in it does anything",
-                         top);
+                         block->top);
     return status;
 }

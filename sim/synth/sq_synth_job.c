@@ -87,6 +87,8 @@ static enum sq_status expand_front(FILE *out, const struct sq_synth *s,
          only_if(recipe->has_tree && !(b->is_foreign && sq_synth_is_replaced(s, "sq_dot")))},
         {"PARTS", only_if(b->keeps_parts)},
         {"STAGES", only_if(b->keeps_parts && b->keeps_stages)},
+        {"CHIP", only_if(b->keeps_chip)},
+        {"MACRO", only_if(b->macro)},
         {"PREFIX", only_if(recipe->max_ripple > 0)},
         {"RIPPLE", ripple}};
     enum sq_status status = expand(out, s->script_front, fill, sizeof fill / sizeof fill[0], err);
@@ -138,6 +140,7 @@ static enum sq_status expand_map(FILE *out, const struct sq_synth *s,
     const char *adders = "extract_fa -d 4 -fa\nopt_clean\ntechmap -map adder.v\ntechmap\n";
     const struct sq_synth_recipe_text *recipe = sq_synth_recipe_text(b->recipe);
     const char mapper = recipe->mapper;
+    const bool has_paths = !b->keeps_parts || b->keeps_chip;
     char target[16];
     snprintf(target, sizeof target, "%u", b->target_ps);
     const struct fill fill[] = {
@@ -149,8 +152,8 @@ static enum sq_status expand_map(FILE *out, const struct sq_synth *s,
         {"UPSIZE", recipe->is_sized ? "upsize;" : ""},
         {"TARGET", target},
         {"WRITE net", WRITE_NETLIST("net")},
-        {"WRITE nf", b->keeps_parts ? COUNT_CELLS("nf") : WRITE_NETLIST("nf")},
-        {"WRITE amap", b->keeps_parts ? COUNT_CELLS("amap") : WRITE_NETLIST("amap")}};
+        {"WRITE nf", has_paths ? WRITE_NETLIST("nf") : COUNT_CELLS("nf")},
+        {"WRITE amap", has_paths ? WRITE_NETLIST("amap") : COUNT_CELLS("amap")}};
     const char *script = b->recipe == SQ_SYNTH_AREA ? s->script_map : s->script_speed;
     return expand(out, script, fill, sizeof fill / sizeof fill[0], err);
 }
@@ -208,7 +211,7 @@ void sq_synth_print_sta(FILE *out, const struct sq_synth *s, const struct sq_syn
                         const char *netlist, const char *clock)
 {
     fprintf(out,
-            "read_liberty %s\nread_verilog %s\nlink_design %s\n"
+            "read_liberty %s\n%sread_verilog %s\nlink_design %s\n"
             "set_cmd_units -time ns\n"
             "%s%s%s"
             "if {[llength $port] > 0} {\n"
@@ -218,7 +221,7 @@ void sq_synth_print_sta(FILE *out, const struct sq_synth *s, const struct sq_syn
             "}\n"
             "set_input_transition 0.05 [all_inputs]\n"
             "set_load %.9g [all_outputs]\n",
-            SQ_SYNTH_LIBERTY, netlist, b->top,
+            SQ_SYNTH_LIBERTY, b->macro ? "read_liberty " SQ_SYNTH_MACRO "\n" : "", netlist, b->top,
             *clock ? "set port [get_ports -quiet " : "set port {", clock, *clock ? "]\n" : "}\n",
             4 * s->lib.nand2_input_cap);
     fputs(sta_paths, out);
@@ -256,6 +259,11 @@ enum sq_status sq_synth_print_job(const struct sq_synth *s, const struct sq_synt
         sq_synth_print_adder(out, &s->lib.adder);
         sq_synth_print_sta(out, s, b, "", b->clock ? b->clock : b->is_foreign ? "any" : "clk_i");
         sq_synth_print_flatten(out, b, "");
+    }
+    if (b->macro) { // what the script reads as SQ_SYNTH_MACRO
+        char hex[SQ_DIGEST_SIZE];
+        sq_digest_hex(sq_digest_of(b->macro->lib.text, b->macro->lib.nbytes), hex);
+        fprintf(out, "# %s\n", hex);
     }
     enum sq_status status = sq_synth_print_script(out, s, b, err);
     fclose(out);

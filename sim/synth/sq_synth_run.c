@@ -32,11 +32,13 @@ static enum sq_status write_text(const char *dir, const char *name, const void *
     return sq_outfile_commit(&out, err); // reports what failed
 }
 
-static enum sq_status write_liberty(const struct sq_synth *s, const char *work,
-                                    struct sq_error *err)
+static enum sq_status write_liberty(const struct sq_synth *s, const struct sq_synth_block *b,
+                                    const char *work, struct sq_error *err)
 {
     if (!s->lib.nand2)
         return SQ_OK;
+    if (b->macro)
+        SQ_TRY(write_text(work, SQ_SYNTH_MACRO, b->macro->lib.text, b->macro->lib.nbytes, err));
     return write_text(work, SQ_SYNTH_LIBERTY, s->lib.text, s->lib.nbytes, err);
 }
 
@@ -162,8 +164,10 @@ static enum sq_status find_delay(const struct sq_synth *s, const struct sq_synth
     FILE *out = open_memstream(&tcl, &n);
     SQ_NEED(out, err, "a synthesis");
     sq_synth_print_sta(out, s, b, netlist, clock);
+    const enum sq_status status =
+        b->keeps_chip ? sq_synth_print_part_paths(out, b, work, err) : SQ_OK;
     fclose(out);
-    SQ_TRY(save(work, "sta.tcl", tcl, n, SQ_OK, err));
+    SQ_TRY(save(work, "sta.tcl", tcl, n, status, err));
     char sta[SQ_SYNTH_PATH_LEN], quiet[] = "-no_splash", quit[] = "-exit", script[] = "sta.tcl";
     char own[] = "-no_init"; // no ~/.sta
     snprintf(sta, sizeof sta, "%s", sq_process_tool("STA", "sta"));
@@ -172,8 +176,11 @@ static enum sq_status find_delay(const struct sq_synth *s, const struct sq_synth
     const struct sq_confine confine = {.dir = work};
     SQ_TRY(sq_confine_run(&confine, argv, log, &code, err));
     find_line(work, SQ_SYNTH_DELAY, "", text, sizeof text);
-    const bool is_known = sscanf(text, "%lf %lf", &d->path_ns, &d->period_ns) == 2;
-    if (code == 0 && strcmp(text, "unclocked") == 0)
+    bool is_known = sscanf(text, "%lf %lf", &d->path_ns, &d->period_ns) == 2;
+    const bool is_unclocked = strcmp(text, "unclocked") == 0;
+    find_line(work, "path.txt", "Error: " SQ_SYNTH_MACRO, text, sizeof text);
+    is_known = is_known && !text[0]; // else paths through the memory are missing
+    if (code == 0 && is_unclocked)
         return SQ_FAIL(err, SQ_ERR_ARG,
                        *clock ? "%.40s has flip-flops that the clock %.60s does not reach: no path "
                                 "is known"
@@ -280,17 +287,19 @@ enum sq_status sq_synth_make_area(const struct sq_synth *s, const struct sq_synt
     char clock[SQ_LIB_NAME_LEN] = "clk_i";
     struct delay delay = {0};
     (void)entry;
-    SQ_TRY(write_liberty(s, work, err));
+    SQ_TRY(write_liberty(s, b, work, err));
     SQ_TRY(synthesize(s, b, work, err));
-    enum sq_status status = sq_synth_count(s, b->top, work, made[0], &count[0], err);
+    enum sq_status status = sq_synth_count(s, b, work, made[0], &count[0], err);
     if (status == SQ_OK && has_two)
-        status = sq_synth_count(s, b->top, work, made[1], &count[1], err);
+        status = sq_synth_count(s, b, work, made[1], &count[1], err);
     const int best = status == SQ_OK && has_two && count[1].area < count[0].area;
-    const bool is_timed = s->sta_version[0] && !b->keeps_parts;
+    const bool is_timed = s->sta_version[0] && (!b->keeps_parts || b->keeps_chip);
     if (status == SQ_OK && b->is_foreign)
         status = sq_synth_find_clock(b, work, clock, err);
     if (status == SQ_OK && is_timed)
         status = find_delay(s, b, work, made[best], clock, &delay, err);
+    if (status == SQ_OK && is_timed && b->keeps_chip)
+        status = sq_synth_read_part_paths(count[best].parts, work, err);
     if (status == SQ_OK)
         status = write_result(work, count[best].cells, b->keeps_parts ? count[best].parts : NULL,
                               has_two ? made[best] : sq_synth_recipe_name(b->recipe),
@@ -327,7 +336,7 @@ enum sq_status sq_synth_make_netlist(const struct sq_synth *s, const struct sq_s
     size_t n = 0;
     enum sq_status status = SQ_OK;
     SQ_TRY(write_sources(s, b, work, err));
-    SQ_TRY(write_liberty(s, work, err));
+    SQ_TRY(write_liberty(s, b, work, err));
     FILE *out = open_memstream(&text, &n);
     SQ_NEED(out, err, "a synthesis");
     if (s->lib.nand2)

@@ -74,6 +74,7 @@ const struct sq_synth_recipe_text *sq_synth_recipe_text(enum sq_synth_recipe rec
 
 // The library as the tools read it, unpacked in the working directory while they run.
 #define SQ_SYNTH_LIBERTY "liberty.lib"
+#define SQ_SYNTH_MACRO "macro.lib" // the memory of a block that has one
 
 // Techmap of $fa to the full adder of the library.
 void sq_synth_print_adder(FILE *out, const struct sq_lib_adder *adder);
@@ -115,9 +116,25 @@ struct sq_synth_count {
     double area;   // of the cells, and the sum of the parts
 };
 // What Yosys printed of one netlist in `work`; the caller drops both references, after a failure too.
-enum sq_status sq_synth_count(const struct sq_synth *s, const char *top, const char *work,
-                              const char *mapper, struct sq_synth_count *count,
+enum sq_status sq_synth_count(const struct sq_synth *s, const struct sq_synth_block *block,
+                              const char *work, const char *mapper, struct sq_synth_count *count,
                               struct sq_error *err);
+// A cell of the library, or the memory of the block; NULL where there is none with an area.
+const struct sq_lib_cell *sq_synth_cell(const struct sq_synth *s,
+                                        const struct sq_synth_block *block, const char *name);
+// "$paramod$<digest>\\sq_pe", "$paramod\\sq_pe\\W=8" and "\\sq_pe" -> "sq_pe"
+void sq_synth_part_name(const char *module, char name[SQ_SYNTH_PART_LEN]);
+
+// ---- paths of the parts of a chip (sq_synth_parts.c) ---------------------------------------------
+
+// Yosys writes which module has which instances to SQ_SYNTH_INSTANCES; from there come the commands of OpenSTA
+// that write the longest path that ends in each part to SQ_SYNTH_PART_PATHS, "name ns" a line, behind the
+// script of sq_synth_print_sta; and from there each part of `parts` gets "path_ns".
+#define SQ_SYNTH_INSTANCES "instances.il"
+#define SQ_SYNTH_PART_PATHS "parts.txt"
+enum sq_status sq_synth_print_part_paths(FILE *out, const struct sq_synth_block *block,
+                                         const char *work, struct sq_error *err);
+enum sq_status sq_synth_read_part_paths(json_t *parts, const char *work, struct sq_error *err);
 
 // ---- cache entries (sq_synth_run.c) ------------------------------------------------------------
 

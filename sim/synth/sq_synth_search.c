@@ -66,7 +66,7 @@ enum sq_status sq_synth_at_period(const struct sq_synth *s, struct sq_synth_bloc
                        SQ_SYNTH_MIN_PERIOD, SQ_SYNTH_MAX_PERIOD);
     if (!s->sta_version[0])
         return SQ_FAIL(err, SQ_ERR_TOOL, "sta does not run: a period needs OpenSTA");
-    if (block->keeps_parts)
+    if (block->keeps_parts && !block->keeps_chip)
         return SQ_FAIL(err, SQ_ERR_ARG, "%.40s keeps its parts: no delays", block->top);
     for (int r = SQ_SYNTH_AREA; r < SQ_SYNTH_NF && status == SQ_OK; r++)
         status = try_one(&f, *block, (enum sq_synth_recipe)r, 0, &ns, err);

@@ -42,6 +42,18 @@ sum=$(value cells >/dev/null; head -1 "$W.out" | grep -o '"cells":{[^}]*}' | gre
   done | paste -sd+ | sed 's/^$/0/' | awk '{n=split($0,t,"+"); for(i=1;i<=n;i++){split(t[i],f,"*"); s+=f[1]*f[2]} print s}')
 ok "the area is that of the cells ($sum)" awk "BEGIN{exit !($sum==$area)}"
 
+# ---- the chip: refusals; tests/unit/synth/test_synth counts parts and paths of a small one
+refuse_chip() { # WHAT SENTENCE OPTIONS...
+  sq area "${@:3}"
+  ok "$1: exit 2" [ "$RC" = 2 ]
+  ok "... and says why" grep -q -- "$2" "$W.err"
+}
+refuse_chip "a chip without memories" "buffers of 53248 B, need at most 8192 B as flip-flops" --block top
+refuse_chip "a machine that is no chip" "has no key 'chip'" --block top --machine sim/machines/default.yaml
+refuse_chip "a format that the chip does not run" "the chip does not run" --block top --of gqsa
+refuse_chip "a folder without memories" "holds no memory of sq_sram" --block top --sram /usr/share/qflow
+refuse_chip "--sram without the chip" "--sram needs --block top" --block mul --sram sim/machines
+
 # ---- options
 change() { # WHAT BASE... -- OPTIONS...: the option changes the area
   local what=$1 before; shift

@@ -92,7 +92,7 @@ struct sq_area_unit {
     struct sq_area_param {
         const char *name;
         unsigned value;
-    } param[16];
+    } param[SQ_PARAMS_MAX];
 };
 
 enum sq_stimulus {

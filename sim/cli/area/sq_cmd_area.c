@@ -17,13 +17,14 @@
 // Both gather architectures, until --gather names one.
 #define GATHER_BOTH ((enum sq_gather_arch)2)
 
-enum { LIST = 2, MAX_BLOCKS = 64, MAX_NAMES = 512, MAX_PERIODS = 32 };
+enum { LIST = 2, MAX_BLOCKS = 65, MAX_NAMES = 512, MAX_PERIODS = 32 };
 
 struct arguments {
     struct sq_cli_banks banks;
     struct sq_cli_core core;
     struct sq_cli_tools tools;
     struct sq_area_files files;
+    struct sq_area_chip chip;
     size_t n_blocks;
     struct sq_area_item block[MAX_BLOCKS]; // kind and unit
     const char *liberty;                   // NULL: SQ_CLI_LIBERTY
@@ -32,6 +33,7 @@ struct arguments {
     size_t n_periods;
     double period_ns[MAX_PERIODS];
     unsigned jobs;
+    bool has_chip; // --block top
     bool keeps_parts;
     bool is_list;
     bool is_json;
@@ -49,6 +51,8 @@ static const char doc[] =
     "  sqsim area --jobs 2\n"
     "  sqsim area --block gather --bank 64 --sparsity 0.875 --gather log\n"
     "  sqsim area --block array_split_a_k2 --rows 16 --cols 16 --keep-parts\n"
+    "  sqsim area --block top --machine chip.yaml --of nvfp4 --sram ~/pdk/sg13g2_sram/lib "
+    "--liberty sg13g2.lib\n"
     "  sqsim area --block mul --a-bits 6 --b-bits 6 --json\n"
     "  sqsim area --block pe_split_a_k2 --block pe_int4x8 --period 6,4.5 --jobs 2\n"
     "  sqsim area --units-of nvfp4 --units-of my.yaml --rows 1 --cols 1\n"
@@ -68,6 +72,9 @@ static enum sq_status add_block(void *context, const struct sq_cli_row *option, 
         names[SQ_AREA_UNIT + n_units] = u->name;
     }
     (void)option;
+    in->has_chip = in->has_chip || strcmp(text, sq_top_block.name) == 0;
+    if (strcmp(text, sq_top_block.name) == 0)
+        return SQ_OK;
     const size_t n = SQ_AREA_UNIT + n_units;
     for (index = 0; index < n && strcmp(text, names[index]) != 0;)
         index++;
@@ -76,8 +83,8 @@ static enum sq_status add_block(void *context, const struct sq_cli_row *option, 
         return SQ_FAIL(
             err, SQ_ERR_ARG, "--block = %.40s, need one of %zu names of area --list%s%s%s", text, n,
             nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "");
-    if (in->n_blocks == MAX_BLOCKS)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "--block given more than %d times", MAX_BLOCKS);
+    if (in->n_blocks == MAX_BLOCKS - 1) // the last one is the chip's
+        return SQ_FAIL(err, SQ_ERR_RANGE, "--block given more than %d times", MAX_BLOCKS - 1);
     struct sq_area_item *b = &in->block[in->n_blocks++];
     b->kind = index < SQ_AREA_UNIT ? (enum sq_area_kind)index : SQ_AREA_UNIT;
     b->unit = index < SQ_AREA_UNIT ? NULL : sq_area_unit(index - SQ_AREA_UNIT);
@@ -105,8 +112,8 @@ static enum sq_status add_format(void *context, const struct sq_cli_row *option,
         status = SQ_FAIL(
             err, SQ_ERR_ARG,
             "--units-of = %.40s, need a format whose blocks have one part, both encoded", text);
-    if (status == SQ_OK && in->n_blocks + n > MAX_BLOCKS)
-        status = SQ_FAIL(err, SQ_ERR_RANGE, "more than %d blocks", MAX_BLOCKS);
+    if (status == SQ_OK && in->n_blocks + n > MAX_BLOCKS - 1)
+        status = SQ_FAIL(err, SQ_ERR_RANGE, "more than %d blocks", MAX_BLOCKS - 1);
     if (status != SQ_OK) {
         free(unit);
         return status;
@@ -144,15 +151,23 @@ static enum sq_status add_periods(void *context, const struct sq_cli_row *option
 
 #define AT(field) SQ_CLI_AT(struct arguments, field)
 static const struct sq_cli_row rows[] = {
-    SQ_CLI_OWN(
-        "block", "B", add_block,
-        "one block: mul, mul_star, dot, mac_low, mac_high, gather, gather_rank, "
-        "gather_select, gather_mux, pe, core, or a unit of --list: pe_*, line_*, mask_*, "
-        "array_*, topk_*, engine_*, meta24, of the chip dma, sequencer and others; may repeat",
-        .usual = "all but core and units"),
+    SQ_CLI_OWN("block", "B", add_block,
+               "one block: mul, mul_star, dot, mac_low, mac_high, gather, gather_rank, "
+               "gather_select, gather_mux, pe, core, or a unit of --list: pe_*, line_*, mask_*, "
+               "array_*, topk_*, engine_*, meta24, of the chip dma, sequencer and others, or all "
+               "of it: top; may repeat",
+               .usual = "all but core and units"),
     SQ_CLI_OWN("units-of", "F", add_format,
                "PE, decoder of a line and array of a block-scaled format, or of a description in "
                "YAML; may repeat"),
+    SQ_CLI_TEXT("machine", "FILE", AT(chip.machine), "of --block top: the chip of this YAML",
+                .usual = "sim/machines/chip.yaml", .found = SQ_HOME_MACHINE),
+    SQ_CLI_TEXT("of", "F", AT(chip.format), "of --block top: the chip for this format",
+                .usual = "dense"),
+    SQ_CLI_TEXT(
+        "sram", "DIR", AT(chip.sram),
+        "of --block top: memories of the library, the Liberty files of this folder (IHP SG13G2)",
+        .usual = "flip-flops"),
     SQ_CLI_FLAG("list", AT(is_list),
                 "list the names that --block takes, by group; with --json one "
                 "object for each",
@@ -197,7 +212,7 @@ static enum sq_status append(struct sq_area_table *t, const struct sq_area_item 
                              struct sq_error *err)
 {
     struct sq_synth_block synth = sq_area_synth(block);
-    synth.keeps_parts = t->keeps_parts;
+    synth.keeps_parts = t->keeps_parts || block->is_chip;
     for (size_t i = 0; i < t->n; i++) { // given twice, or in both series
         const struct sq_synth_block *other = &t->row[i].synth;
         bool same = block->unit == t->row[i].block.unit && strcmp(other->top, synth.top) == 0 &&
@@ -296,6 +311,8 @@ static enum sq_status list_rows(struct sq_area_table *t, const struct arguments 
             block.unit = in->block[i].unit;
             block.source_of = in->block[i].source_of;
             block.value = in->block[i].value;
+            block.is_chip = in->block[i].is_chip;
+            block.macro = in->block[i].macro;
         }
         if (is_product(kind))
             SQ_TRY(append_products(t, block, in, err));
@@ -336,6 +353,12 @@ static enum sq_status check_arguments(const struct arguments *in, struct sq_core
     SQ_TRY(sq_area_files_check(&in->files, err));
     for (size_t i = 0; i < in->n_blocks; i++)
         has_product = has_product || is_product(in->block[i].kind);
+    const char *of_chip = in->chip.machine  ? "--machine"
+                          : in->chip.format ? "--of"
+                          : in->chip.sram   ? "--sram"
+                                            : NULL;
+    if (of_chip && !in->has_chip)
+        return SQ_FAIL(err, SQ_ERR_ARG, "%s needs --block top", of_chip);
     if ((in->a_bits || in->b_bits) && !has_product)
         return SQ_FAIL(err, SQ_ERR_ARG, "--%c-bits needs --block mul, mul_star or dot",
                        in->a_bits ? 'a' : 'b');
@@ -421,6 +444,10 @@ static enum sq_status run(struct arguments *in, struct sq_area_table *t, struct 
     if (in->is_list)
         return write_table(in, t, err);
     t->keeps_parts = in->keeps_parts;
+    if (in->has_chip) {
+        in->block[in->n_blocks] = (struct sq_area_item){.kind = SQ_AREA_UNIT};
+        SQ_TRY(sq_area_chip_find(&in->chip, &in->block[in->n_blocks++], err));
+    }
     SQ_TRY(list_rows(t, in, &config, err));
     SQ_TRY(repeat_rows(t, in, err));
     t->liberty = in->liberty ? in->liberty : SQ_CLI_LIBERTY;
@@ -458,6 +485,7 @@ int sq_cmd_area(int argc, char **argv)
         sq_synth_result_free(&table.row[i].result);
     free(table.row);
     sq_area_files_free(&in.files);
+    sq_synth_macros_free(in.chip.memory);
     free(table.command);
     return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("area", &err);
 }

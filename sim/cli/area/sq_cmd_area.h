@@ -42,6 +42,19 @@ enum sq_status sq_area_files_add(const struct sq_area_files *f, struct sq_synth 
                                  struct sq_error *err);
 void sq_area_files_free(struct sq_area_files *f);
 
+// ---- a chip (sq_cmd_area_chip.c) ----------------------------------------------------------------
+
+struct sq_area_chip {
+    const char *machine, *format; // NULL: sim/machines/chip.yaml, dense
+    const char *sram;             // folder of Liberty files of memories; NULL: flip-flops
+    struct sq_area_unit unit;
+    struct sq_synth_macro memory[SQ_SYNTH_MACROS];
+};
+// Makes *item the unit of this chip, which must outlive it. SQ_ERR_ARG: the machine is no chip, its buffers are
+// too large to be flip-flops; SQ_ERR_UNSUPPORTED: the chip does not run the format.
+enum sq_status sq_area_chip_find(struct sq_area_chip *chip, struct sq_area_item *item,
+                                 struct sq_error *err);
+
 // Both write to `out`: the table, or one JSON object per row and a summary.
 void sq_area_print_text(FILE *out, const struct sq_area_table *t);
 void sq_area_print_json(FILE *out, const struct sq_area_table *t);

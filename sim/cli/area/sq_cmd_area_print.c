@@ -114,15 +114,16 @@ static void put_row(struct sq_cli_table *out, const struct sq_area_table *t,
     for (size_t i = 0; i < r->n_parts; i++)
         json_object_set_new(
             parts, r->part[i].name,
-            json_pack("{s:i, s:f}", "count", r->part[i].count, "um2", r->part[i].area));
+            json_pack("{s:i, s:f, s:o*}", "count", r->part[i].count, "um2", r->part[i].area,
+                      "path_ns", isnan(r->part[i].path_ns) ? NULL : json_real(r->part[i].path_ns)));
     const struct sq_cli_column columns[] = {
         SQ_COLUMN(NULL, row->period_ns, "period", 9, .unit = "ns", .as = "%.3f", .is_absent = !has),
         SQ_COLUMN(NULL, meets(row), "met", -3, .is_absent = !has),
         SQ_COLUMN("block", sq_area_title(&row->block), "block", -22),
         SQ_KEYS("module", row->synth.top, "parameters", parameters),
         SQ_KEY_IF(row->synth.is_foreign, "clock", *r->clock ? r->clock : NULL),
-        SQ_KEYS("keep_parts", t->keeps_parts),
-        SQ_KEY_IF(t->keeps_parts, "parts", parts),
+        SQ_KEYS("keep_parts", row->synth.keeps_parts),
+        SQ_KEY_IF(row->synth.keeps_parts, "parts", parts),
         SQ_COLUMN("area_um2", r->area, "area", 12, .unit = "um2", .as = "%.2f"),
         SQ_COLUMN("nand2_equivalents", r->nand2_equivalents, "NAND2", 10, .as = "%.1f"),
         SQ_COLUMN(NULL, r->n_cells, "cells", 7),
@@ -193,6 +194,30 @@ static void print_gathers(FILE *out, const struct sq_area_table *t)
     }
 }
 
+// The parts of a chip, their own cells each: they add up to the area.
+static void print_chip(FILE *out, const struct sq_area_row *row)
+{
+    const struct sq_synth_result *const r = &row->result;
+    struct sq_cli_table table = {.out = out};
+    fprintf(out,
+            "\nParts of %s, each with its own cells and not those of parts in it; the path is the "
+            "longest that ends in one of them:\n",
+            row->synth.top);
+    for (size_t i = 0; i < r->n_parts; i++) {
+        const struct sq_synth_part *const p = &r->part[i];
+        const struct sq_cli_column columns[] = {
+            SQ_COLUMN(NULL, p->name, "part", -24),
+            SQ_COLUMN(NULL, p->count, "count", 6),
+            SQ_COLUMN(NULL, p->area, "area", 12, .unit = "um2", .as = "%.2f"),
+            SQ_COLUMN(NULL, p->area / r->area, "share", 7, .as = "%.1f%%", .scale = 100),
+            SQ_COLUMN(NULL, p->path_ns, "path", 8, .unit = "ns", .as = "%.2f"),
+            SQ_COLUMNS_END};
+        sq_cli_put(&table, columns);
+    }
+    if (r->has_delay)
+        fprintf(out, "The clock of this netlist: %.1f MHz.\n", 1e3 / r->min_period_ns);
+}
+
 void sq_area_print_text(FILE *out, const struct sq_area_table *t)
 {
     json_t *p = sq_cli_provenance(NULL, basis, 0);
@@ -213,6 +238,9 @@ void sq_area_print_text(FILE *out, const struct sq_area_table *t)
         put_row(&table, t, &t->row[i]);
     if (!t->has_periods)
         print_gathers(out, t);
+    for (size_t i = 0; i < t->n; i++)
+        if (t->row[i].block.is_chip)
+            print_chip(out, &t->row[i]);
 }
 
 void sq_area_print_json(FILE *out, const struct sq_area_table *t)

@@ -36,8 +36,48 @@ static const struct {
      "    sq_pe_tiny u_pe (.a_i, .b_i, .y_o(y_o[i]));\n"
      "  end\n"
      "endmodule\n"},
+    {"sq_dma_tiny.sv",
+     "module sq_dma_tiny (input logic clk_i, input logic d_i, output logic q_o);\n"
+     "  always_ff @(posedge clk_i) q_o <= d_i;\n"
+     "endmodule\n"},
+    {"sq_sram_tiny.sv",
+     "module sq_sram_tiny (input logic clk_i, input logic d_i, output logic q_o);\n"
+     "  RM_IHPSG13_1P_64x64_c2_bm_bist u_macro (.A_CLK(clk_i), .A_DIN(d_i), .A_DOUT(q_o));\n"
+     "endmodule\n"},
+    {"tiny_chip.sv", "module tiny_chip (input logic clk_i, input logic d_i, output logic q_o);\n"
+                     "  logic asked, read;\n"
+                     "  sq_dma_tiny u_dma (.clk_i, .d_i, .q_o(asked));\n"
+                     "  sq_sram_tiny u_sram (.clk_i, .d_i(!asked), .q_o(read));\n"
+                     "  always_ff @(posedge clk_i) q_o <= !read;\n"
+                     "endmodule\n"},
     {"tiny_bad.sv", ""},
 };
+
+// A memory: 3 ns to its output, 0.5 ns of setup.
+static const char macro[] =
+    "library (memories) {\n"
+    "  delay_model : table_lookup;\n"
+    "  time_unit : \"1ns\"; voltage_unit : \"1V\"; current_unit : \"1mA\";\n"
+    "  capacitive_load_unit (1, pf);\n"
+    "  input_threshold_pct_rise : 50; output_threshold_pct_rise : 50;\n"
+    "  input_threshold_pct_fall : 50; output_threshold_pct_fall : 50;\n"
+    "  slew_lower_threshold_pct_rise : 20; slew_upper_threshold_pct_rise : 80;\n"
+    "  slew_lower_threshold_pct_fall : 20; slew_upper_threshold_pct_fall : 80;\n"
+    "  cell (RM_IHPSG13_1P_64x64_c2_bm_bist) {\n"
+    "    area : 1000;\n"
+    "    pin (A_CLK) { direction : input; clock : true; capacitance : 0.01; }\n"
+    "    pin (A_DIN) { direction : input; capacitance : 0.01;\n"
+    "      timing () { related_pin : \"A_CLK\"; timing_type : setup_rising;\n"
+    "        rise_constraint (scalar) { values (\"0.5\"); }\n"
+    "        fall_constraint (scalar) { values (\"0.5\"); } } }\n"
+    "    pin (A_DOUT) { direction : output;\n"
+    "      timing () { related_pin : \"A_CLK\"; timing_type : rising_edge;\n"
+    "        cell_rise (scalar) { values (\"3\"); } rise_transition (scalar) { values (\"0.1\"); "
+    "}\n"
+    "        cell_fall (scalar) { values (\"3\"); } fall_transition (scalar) { values (\"0.1\"); } "
+    "} }\n"
+    "  }\n"
+    "}\n";
 
 // What must be refused, one at a time as tiny_bad.sv.
 static const char latch[] =

@@ -5,6 +5,7 @@
 // flip-flop, and of the design a 4x4 product and small PEs of every recipe, whose netlists are
 // proven equal to their sources by SAT. The cache: hit, miss by parameter, by source, by library;
 // three processes at once; refusals.
+#include <math.h>
 #include <sys/wait.h>
 
 #include "sim/io/sq_process.h"
@@ -32,10 +33,11 @@ static const char *make_rtl(char path[128], const char *name)
         "synth_prefix.v",      "synth_dot.sv",     "synth_mul_star.sv", "sq_assert.svh",
         "sq_pkg.sv",           "number/sq_mul.sv", "number/sq_dot.sv",  "array/sq_acc.sv",
         "array/sq_pe_dense.sv"};
-    static const char list[] = "sq_pkg.sv\nsq_mul.sv\nsq_dot.sv\nsq_acc.sv\nsq_pe_dense.sv\n"
-                               "tiny_and.sv\ntiny_nand.sv\n"
-                               "tiny_add.sv\ntiny_top.sv\ntiny_flop.sv\nsq_pe_tiny.sv\n"
-                               "tiny_twins.sv\ntiny_bad.sv\n";
+    static const char list[] =
+        "sq_pkg.sv\nsq_mul.sv\nsq_dot.sv\nsq_acc.sv\nsq_pe_dense.sv\n"
+        "tiny_and.sv\ntiny_nand.sv\n"
+        "tiny_add.sv\ntiny_top.sv\ntiny_flop.sv\nsq_pe_tiny.sv\n"
+        "tiny_twins.sv\nsq_dma_tiny.sv\nsq_sram_tiny.sv\ntiny_chip.sv\ntiny_bad.sv\n";
     char from[128];
     snprintf(path, 128, "%.64s/%s", dir, name);
     assert_int_equal(mkdir(path, 0777), 0);
@@ -219,6 +221,56 @@ SQ_TEST(test_keeps_parts)
     sq_synth_close(&s);
 }
 
+// Parts of a chip: their areas are the whole, the memory is a cell of its own library, and each path lies with
+// the part that it ends in.
+SQ_TEST(test_keeps_chip)
+{
+    char rtl[128];
+    struct sq_error err;
+    struct sq_synth_macro memory[SQ_SYNTH_MACROS];
+    const char *const lib = tmpdir_path(dir, "RM_IHPSG13_1P_64x64_c2_bm_bist_typ.lib");
+    check_refused(sq_synth_macros_read(memory, dir, &err), SQ_ERR_ARG, &err,
+                  "no memory of sq_sram");
+    write_bytes(lib, macro, sizeof macro - 1);
+    assert_int_equal(sq_synth_macros_read(memory, dir, &err), SQ_OK);
+    assert_true(memory[0].words == 64 && memory[1].words == 0);
+    assert_ptr_equal(sq_synth_macro_for(memory, 5000), &memory[0]);
+    struct sq_synth s = open_synth(make_rtl(rtl, "rtl20"), "cache20");
+    const struct sq_synth_block chip = {
+        .top = "tiny_chip", .keeps_parts = true, .keeps_chip = true, .macro = &memory[0]};
+    struct sq_synth_result r = synthesize(&s, chip);
+    double sum = 0;
+    assert_int_equal(r.n_parts, 3);
+    for (size_t i = 0; i < r.n_parts; i++)
+        sum += r.part[i].area;
+    assert_true(fabs(sum - r.area) < 1e-9 * sum);
+    const struct sq_synth_part *const dma = &r.part[0], *const sram = &r.part[1],
+                                      *const own = &r.part[2];
+    assert_string_equal(dma->name, "sq_dma_tiny");
+    assert_string_equal(sram->name, "sq_sram_tiny");
+    assert_string_equal(own->name, "tiny_chip");
+    assert_true(sram->area == 1000 && dma->area > 0 && own->area > dma->area);
+    if (r.has_delay) { // flip-flop to memory, memory to flip-flop
+        assert_true(dma->path_ns > 0 && dma->path_ns < 0.5);
+        assert_true(sram->path_ns > 0.5 && sram->path_ns < 2);
+        assert_true(own->path_ns > 3 && own->path_ns < 4);
+        assert_true(fabs(r.critical_path_ns - own->path_ns) < 1e-6);
+    }
+    sq_synth_result_free(&r);
+    sq_synth_macros_free(memory);
+
+    // A memory that OpenSTA does not read would be one without paths.
+    edit(dir, "RM_IHPSG13_1P_64x64_c2_bm_bist_typ.lib", "slew_upper_threshold_pct_fall",
+         "slew_upper_threshold_pct_none");
+    assert_int_equal(sq_synth_macros_read(memory, dir, &err), SQ_OK);
+    if (s.sta_version[0])
+        check_refused(sq_synth_area(&s, &chip, &r, &err), SQ_ERR_UNSUPPORTED, &err,
+                      "one or more thresholds");
+    sq_synth_close(&s);
+    sq_synth_macros_free(memory);
+    assert_int_equal(remove(lib), 0);
+}
+
 // Proves a netlist equal to the source of its block. With registers, which keep their names (*_q):
 // those of the same name hold the same values, by induction.
 static void prove(const char *rtl, const struct sq_synth_block *b, const char *path,
@@ -294,7 +346,7 @@ SQ_TEST(test_product)
 SQ_TEST(test_recipes)
 {
     char rtl[128];
-    struct sq_synth s = open_synth(make_rtl(rtl, "rtl10"), "cache10");
+    struct sq_synth s = open_synth(make_rtl(rtl, "rtl21"), "cache21");
     for (int wide = 0; wide < 2; wide++) {
         struct sq_synth_block b = {
             .top = "sq_pe_dense", .n_params = 4, .param = {{"Lanes", 3}, {"AccW", wide ? 22 : 8}}};
