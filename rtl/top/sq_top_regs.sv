@@ -76,7 +76,7 @@ module sq_top_regs #(
   localparam logic [1:0] Slverr = 2'b10;
   localparam logic [63:0] Start = 64'(CountStart);
   if (Rows > 255 || Cols > 255 || BankLen > 65535 || ActW > 255 || WeightW > 255 || OutKind > 255 || HighW > 255 ||
-      HighPerBank > 65535 || Layout > 15 || OnActs > 1 || OneAcc > 1 || Form > 3 || Element > 255 || Scale > 255 ||
+      HighPerBank > 65535 || Layout > 15 || OnActs > 1 || OneAcc > 1 || Form > 3 || Scale > 255 ||
       High > 255 || ActDepth > 65535 || RowDepth > 65535 || WeightDepth > 65535 || ColDepth > 65535 ||
       SumTiles > 65535) begin : gen_bad
     $error("each parameter in its field of docs/registers.md");
@@ -220,7 +220,7 @@ module sq_top_regs #(
       sq_regs_pkg::REG_CODES: read_data = {8'd0, 8'(OutKind), 8'(WeightW), 8'(ActW)};
       sq_regs_pkg::REG_ENGINE:
         read_data = {16'(HighPerBank), 8'(HighW), 2'(Form), 1'(OneAcc), 1'(OnActs), 4'(Layout)};
-      sq_regs_pkg::REG_SCALED: read_data = {8'd0, 8'(High), 8'(Scale), 8'(Element)};
+      sq_regs_pkg::REG_SCALED: read_data = {8'd0, 8'(High), 8'(Scale), 8'(sq_pkg::element_kind(Element))};
       sq_regs_pkg::REG_BUFFER: read_data = {16'(WeightDepth), 16'(ActDepth)};
       sq_regs_pkg::REG_SCALES: read_data = {16'(ColDepth), 16'(RowDepth)};
       sq_regs_pkg::REG_SUMS: read_data = {16'd0, 16'(SumTiles)};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sq_engine_scaled behind the buffers of sq_top: beats as they lie in memory become blocks. Both operands are
 // stored in the same way: of all lines the codes, the high codes, the mask, the scales of the block, its scales of
-// high codes and its places, as far as Element and High have them. Of scales above the blocks a beat is the low
+// high codes, its places and its sub-blocks' bits, as far as Element and High have them. Of scales above the blocks a beat is the low
 // ones of all lines, then the high ones where parts have their own. Sums that come in are put together to tiles.
 module sq_top_scaled #(
   parameter  int unsigned Rows = 2,
@@ -68,6 +68,9 @@ module sq_top_scaled #(
   localparam int unsigned ScaleAt = MaskAt + ((HasHigh && High == sq_pkg::HIGH_SPLIT) ? BankLen : 0);
   localparam int unsigned HighScaleAt = ScaleAt + 8;
   localparam int unsigned PlaceAt = HighScaleAt + ((HasHigh && High == sq_pkg::HIGH_BLOCK) ? 8 : 0);
+  localparam int unsigned SubAt = PlaceAt + ((Element == sq_pkg::ELEMENT_PLUS) ? PlaceW : 0);
+  localparam int unsigned SubW = sq_pkg::element_sub_w(Element);
+  localparam int unsigned SubPortW = sq_pkg::sub_port_w(Element);
   logic [Rows*HighLineW-1:0] act_high;
   logic [Rows*MaskW-1:0] act_mask;
   logic [Rows*8-1:0] act_high_scale;
@@ -76,6 +79,8 @@ module sq_top_scaled #(
   logic [Cols*MaskW-1:0] weight_mask;
   logic [Cols*8-1:0] weight_high_scale;
   logic [Cols*PlaceW-1:0] weight_place;
+  logic [Rows*SubPortW-1:0] act_sub;
+  logic [Cols*SubPortW-1:0] weight_sub;
   logic [Rows*32-1:0] row_hi;
   logic [Cols*32-1:0] col_hi;
   if (HasHigh) begin : gen_high
@@ -106,6 +111,13 @@ module sq_top_scaled #(
     assign act_place = {(Rows * PlaceW){1'b0}};
     assign weight_place = {(Cols * PlaceW){1'b0}};
   end
+  if (SubW > 0) begin : gen_sub
+    assign act_sub = act_i[Rows*SubAt +: Rows*SubPortW];
+    assign weight_sub = weight_i[Cols*SubAt +: Cols*SubPortW];
+  end else begin : gen_no_sub
+    assign act_sub = {(Rows * SubPortW){1'b0}};
+    assign weight_sub = {(Cols * SubPortW){1'b0}};
+  end
   if (Pairs > 1) begin : gen_row_hi
     assign row_hi = row_scale_i[RowBits-1 -: Rows*32];
   end else begin : gen_no_row_hi
@@ -135,9 +147,9 @@ module sq_top_scaled #(
     .clk_i, .rst_ni, .job_valid_i, .job_ready_o, .job_blocks_i, .job_tiles_i, .job_carry_i, .job_keep_i,
     .act_valid_i, .act_ready_o, .act_x_i(1'b0), .act_code_i(act_i[Rows*CodeLineW-1:0]), .act_high_i(act_high),
     .act_mask_i(act_mask), .act_scale_i(act_i[Rows*ScaleAt +: Rows*8]), .act_high_scale_i(act_high_scale),
-    .act_place_i(act_place), .act_sub_i({Rows{1'b0}}), .weight_valid_i, .weight_ready_o, .weight_code_i(weight_i[Cols*CodeLineW-1:0]),
+    .act_place_i(act_place), .act_sub_i(act_sub), .weight_valid_i, .weight_ready_o, .weight_code_i(weight_i[Cols*CodeLineW-1:0]),
     .weight_high_i(weight_high), .weight_mask_i(weight_mask), .weight_scale_i(weight_i[Cols*ScaleAt +: Cols*8]),
-    .weight_high_scale_i(weight_high_scale), .weight_place_i(weight_place), .weight_sub_i({Cols{1'b0}}),
+    .weight_high_scale_i(weight_high_scale), .weight_place_i(weight_place), .weight_sub_i(weight_sub),
     .scale_valid_i, .scale_ready_o, .scale_col_lo_i(col_scale_i[Cols*32-1:0]), .scale_col_hi_i(col_hi),
     .scale_row_lo_i(row_scale_i[Rows*32-1:0]), .scale_row_hi_i(row_hi),
     .out_valid_o, .out_ready_i, .out_y_o, .out_last_o, .out_error_o,

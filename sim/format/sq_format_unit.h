@@ -13,7 +13,7 @@ struct sq_format_unit {
     char name[48]; // "pe_mixfp4"
     struct sq_area_unit area;
     const char *(*source)(const unsigned *value, FILE *out);
-    unsigned value[SQ_PARAMS_MAX + SQ_TABLE_WORDS];
+    unsigned value[SQ_POINT_VALUES];
 };
 
 #endif

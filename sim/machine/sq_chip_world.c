@@ -37,7 +37,7 @@ void sq_chip_setup(const unsigned *v, const struct sq_env_choice *memory, struct
 
 void sq_chip_world_init(const unsigned *v, struct sq_chip_world *w)
 {
-    unsigned engine[SQ_PARAMS_MAX];
+    unsigned engine[SQ_POINT_VALUES];
     sq_top_engine(v, engine);
     sq_top_engine_block(v)->init(engine, w->engine);
 }

@@ -23,7 +23,7 @@
 #include "sim/block/flow/sq_env.h"
 
 enum { SQ_STREAMS_MAX = 5, SQ_FIELDS_MAX = 16, SQ_STATUS_MAX = 3, SQ_PARAMS_MAX = 32 };
-enum { SQ_TABLE_WORDS = 32 };
+enum { SQ_TABLE_WORDS = 32, SQ_POINT_VALUES = SQ_PARAMS_MAX + SQ_TABLE_WORDS };
 
 struct sq_field {
     const char *name; // of the port: STREAM_name_i, out_name_o; of a status: name_o
@@ -65,7 +65,7 @@ struct sq_point {
     bool is_quick;
     // In the order of the block's parameters; from SQ_PARAMS_MAX on what is no parameter: the table of an element
     // (sq_scaled.h), which is in a source of its own.
-    unsigned value[SQ_PARAMS_MAX + SQ_TABLE_WORDS];
+    unsigned value[SQ_POINT_VALUES];
 };
 
 // A parameter of the RTL that a point of one's own may set, in place of that of a point of the

@@ -3,6 +3,7 @@
 // layers and look at what comes (sq_top_host.h).
 #include "models/array/sq_array.h"
 #include "sim/block/flow/sq_case.h"
+#include "sim/block/scaled/sq_scaled_codes.h"
 #include "sim/block/top/sq_top_host.h"
 #include "sim/block/top/sq_top_sim.h"
 
@@ -28,6 +29,7 @@ static const struct sq_point points[] = {
     {"split", false, {32, 2, 2, 8, 8, 4, SQ_ARRAY_SPLIT, 2, 4, 0, 1, SQ_COMBINE_ONE, SQ_OUTPUT_INT8, 4, 32, 32, 32, 32, 9, 16, 4, 400, 0}},
     {"block", true, {64, 3, 1, 32, 4, 4, SCALED(4), B32, 1, 16, 16, 16, 16, 4, 4, 2, 400, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3, SQ_SCALED_BLOCK}},
     {"nibbles", false, {32, 2, 2, 16, 4, 4, SCALED(2), SQ_OUTPUT_INT8, 4, 32, 32, 32, 32, 9, 16, 4, 400, 0, SQ_SCALED_INT4, SQ_SCALED_E8M0, SQ_SCALED_SPLIT}},
+    {"hif4", false, {64, 1, 2, 64, 4, 4, SCALED(0), B32, 2, 32, 32, 32, 32, 9, 16, 4, 400, 0, SQ_HIF4, SQ_SCALED_E6M2, SQ_SCALED_SPLIT, 0, [SQ_PARAMS_MAX] = SQ_HIF4_WORDS}},
     {"scaled", false, {64, 1, 2, 8, 4, 4, SQ_ARRAY_COMPACT, 2, 8, 1, 0, SQ_COMBINE_SCALED, B32, 1, 32, 32, 32, 32, 9, 16, 4, 400, 0}},
 };
 // clang-format on
@@ -117,6 +119,12 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     return 0; // nothing leaves but to the environment
 }
 
+static const char *source(const unsigned *v, FILE *out)
+{
+    const unsigned element = v[SQ_TOP_ELEMENT];
+    return sq_top_is_scaled(v) ? sq_scaled_write_source(v, element, element, out) : NULL;
+}
+
 static const struct sq_timing timing = {sizeof(struct sq_top_sim), comb, sq_top_clock};
 
 // clang-format off
@@ -145,6 +153,7 @@ const struct sq_block sq_top_block = {
     .area = area,
     .n_area = SQ_LEN(area),
     .coverage_cases = 144,
+    .source = source,
     .ports = ports,
     .draw_case = draw_case,
     .n_directed = DIRECTED,

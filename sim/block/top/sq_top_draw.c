@@ -96,7 +96,7 @@ static void draw_side(const unsigned *value, struct sq_rng *rng, const struct sq
         draw_blocks(rng, s, part, kind, to);
         return;
     }
-    unsigned engine[SQ_PARAMS_MAX];
+    unsigned engine[SQ_POINT_VALUES];
     int32_t beat[4 * SQ_TOP_BEAT_MAX] = {0};
     sq_top_engine(value, engine);
     const struct sq_ports array = sq_ports_of(&sq_array_block, engine);

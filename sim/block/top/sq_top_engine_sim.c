@@ -12,7 +12,7 @@ enum { OPERANDS, SCALES }; // what a job waits for
 
 void sq_top_engine_init(struct sq_top_engine *e, const unsigned *v)
 {
-    unsigned engine[SQ_PARAMS_MAX];
+    unsigned engine[SQ_POINT_VALUES];
     e->block = sq_top_engine_block(v);
     e->shape = sq_top_shape(v);
     e->c = e->shape.output;

@@ -42,7 +42,7 @@ struct sq_top_room sq_top_room(const unsigned *v)
     return room;
 }
 
-static void scaled_engine(const unsigned *v, unsigned engine[SQ_PARAMS_MAX])
+static void scaled_engine(const unsigned *v, unsigned engine[SQ_POINT_VALUES])
 {
     const unsigned value[] = {v[SQ_TOP_ROWS],
                               v[SQ_TOP_COLS],
@@ -63,9 +63,10 @@ static void scaled_engine(const unsigned *v, unsigned engine[SQ_PARAMS_MAX])
                               2,
                               1};
     memcpy(engine, value, sizeof value);
+    memcpy(engine + SQ_PARAMS_MAX, v + SQ_PARAMS_MAX, SQ_TABLE_WORDS * sizeof *v);
 }
 
-static void array_engine(const unsigned *v, unsigned engine[SQ_PARAMS_MAX])
+static void array_engine(const unsigned *v, unsigned engine[SQ_POINT_VALUES])
 {
     const bool on_acts = v[SQ_TOP_ON_ACTS];
     const unsigned value[] = {v[SQ_TOP_ROWS],
@@ -90,9 +91,9 @@ static void array_engine(const unsigned *v, unsigned engine[SQ_PARAMS_MAX])
     memcpy(engine, value, sizeof value);
 }
 
-void sq_top_engine(const unsigned *v, unsigned engine[SQ_PARAMS_MAX])
+void sq_top_engine(const unsigned *v, unsigned engine[SQ_POINT_VALUES])
 {
-    memset(engine, 0, SQ_PARAMS_MAX * sizeof *engine);
+    memset(engine, 0, SQ_POINT_VALUES * sizeof *engine);
     if (sq_top_is_scaled(v))
         scaled_engine(v, engine);
     else
@@ -132,6 +133,7 @@ static struct sq_top_shape scaled_shape(const unsigned *v)
     struct sq_ports ports;
     sq_top_engine(v, s.engine);
     s.scaled = sq_es_layout_of(s.engine);
+    s.scaled.act.words = s.scaled.weight.words = v + SQ_PARAMS_MAX; // s is copied
     s.pairs = s.scaled.pairs;
     sq_es_ports(s.engine, &ports);
     const struct sq_field *f = ports.in + ports.stream[SQ_ES_JOB].n_fields;

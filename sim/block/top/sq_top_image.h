@@ -76,7 +76,7 @@ uint64_t sq_top_nbytes(const unsigned *value, const struct sq_top_layer *l, enum
 // The engine in it and its parameters: sq_engine_array_block, sq_engine_scaled_block.
 const struct sq_block *sq_top_engine_block(const unsigned *value);
 bool sq_top_is_scaled(const unsigned *value);
-void sq_top_engine(const unsigned *value, unsigned engine[SQ_PARAMS_MAX]);
+void sq_top_engine(const unsigned *value, unsigned engine[SQ_POINT_VALUES]);
 
 // What a beat of each operand holds.
 enum { SQ_TOP_FIELDS = 6 };
@@ -84,7 +84,7 @@ struct sq_top_shape {
     struct sq_array_config array; // of sq_engine_array
     bool on_acts;
     bool is_scaled;
-    unsigned engine[SQ_PARAMS_MAX]; // of sq_engine_scaled
+    unsigned engine[SQ_POINT_VALUES]; // of sq_engine_scaled
     struct sq_es_layout scaled;
     unsigned pairs; // totals of a PE
     struct sq_output_config output;
@@ -93,6 +93,7 @@ struct sq_top_shape {
         struct sq_field field[SQ_TOP_FIELDS];
     } part[SQ_TOP_OPERANDS];
 };
+// With a table of elements it points into value.
 struct sq_top_shape sq_top_shape(const unsigned *value);
 
 // Beats as integers, [sq_top_beats][len of a beat], tile after tile, group after group.

@@ -183,7 +183,8 @@ void sq_top_init(const unsigned *v, void *state)
     reg[SQ_REG_CODES / 4] = v[SQ_TOP_OUT_KIND] << 16 | v[SQ_TOP_WEIGHT_W] << 8 | v[SQ_TOP_ACT_W];
     reg[SQ_REG_ENGINE / 4] = v[SQ_TOP_HIGH] << 16 | v[SQ_TOP_HIGH_W] << 8 | v[SQ_TOP_FORM] << 6 |
                              v[SQ_TOP_ONE_ACC] << 5 | v[SQ_TOP_ON_ACTS] << 4 | v[SQ_TOP_LAYOUT];
-    reg[SQ_REG_SCALED / 4] = v[SQ_TOP_HIGH_KIND] << 16 | v[SQ_TOP_SCALE] << 8 | v[SQ_TOP_ELEMENT];
+    reg[SQ_REG_SCALED / 4] =
+        v[SQ_TOP_HIGH_KIND] << 16 | v[SQ_TOP_SCALE] << 8 | v[SQ_TOP_ELEMENT] % 32;
     const unsigned *const depth = v + SQ_TOP_DEPTH;
     reg[SQ_REG_BUFFER / 4] = depth[SQ_TOP_WEIGHT] << 16 | depth[SQ_TOP_ACT];
     reg[SQ_REG_SCALES / 4] = depth[SQ_TOP_COL_SCALE] << 16 | depth[SQ_TOP_ROW_SCALE];

@@ -39,7 +39,7 @@ struct sq_run_request {
     uint64_t workers, tile_rows; // of --share
     const char *device;          // a DRAM: a name, or a path of YAML; of --device
     struct sq_dram_options timed;
-    unsigned phase;              // of a whole pass: enum sq_run_phase
+    unsigned phase; // of a whole pass: enum sq_run_phase
     struct sq_workload_options pass;
     const char *kv_format, *kv_energy; // of the cache; path of joules of its products, NULL: none
     bool is_causes, is_json;

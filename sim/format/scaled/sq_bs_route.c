@@ -278,12 +278,6 @@ static const struct sq_route routes[] = {{&sq_engine_scaled_block, make, check, 
 
 static enum sq_status make_chip(struct sq_route_work *w, struct sq_error *err)
 {
-    size_t element;
-    SQ_TRY(sq_product_number(w->p, "element", 0, INT32_MAX, &element, err));
-    if (sq_scaled_is_table((enum sq_scaled_element)element))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "%s: elements are a table, need a format with built-in elements on the chip",
-                       sq_path_tail(w->p->source));
     return sq_chip_make(w, &sq_engine_scaled_block, make, err);
 }
 

@@ -75,6 +75,7 @@ static void set_scaled(const struct tiles *t, unsigned *v)
         v[SQ_TOP_HIGH_W] = sq_scaled_code_bits(sq_scaled_high_element(high, element));
     v[SQ_TOP_ONE_ACC] = 1;
     v[SQ_TOP_FORM] = SQ_COMBINE_FLOAT;
+    memcpy(v + SQ_PARAMS_MAX, t->w.point->value + SQ_PARAMS_MAX, SQ_TABLE_WORDS * sizeof *v);
 }
 
 // Beats of an operand, tiles of sums that half a buffer holds.

@@ -25,7 +25,7 @@ struct sq_chip {
 // A layer on it: parameters of sq_top, the layer with its regions in memory.
 struct sq_chip_layer {
     uint64_t m, n; // given
-    unsigned value[SQ_PARAMS_MAX];
+    unsigned value[SQ_POINT_VALUES];
     struct sq_top_layer layer;
     struct sq_env_choice memory;
 };
