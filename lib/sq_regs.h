@@ -91,6 +91,8 @@
 #define SQ_REG_SCALES_COLS_MASK 0xffffu // beats of the scales of columns
 #define SQ_REG_SUMS_TILES_SHIFT 0u
 #define SQ_REG_SUMS_TILES_MASK 0xffffu // tiles of outputs
+#define SQ_REG_SUMS_PARTS_SHIFT 16u
+#define SQ_REG_SUMS_PARTS_MASK 0x1u // integers of a scale group that goes on wait beside the sums; else in their place, so that CHUNK.PART needs a layer of one group and one sum of a PE. Without meaning where ENGINE.FORM is 3, which takes CHUNK.PART
 
 #define SQ_DESC_KIND_OFFSET 0x00u
 #define SQ_DESC_ACT_OFFSET 0x04u
@@ -120,5 +122,7 @@
 #define SQ_DESC_BEATS_GROUPS_MASK 0xffffu // scale groups
 #define SQ_DESC_CHUNK_GROUPS_SHIFT 0u
 #define SQ_DESC_CHUNK_GROUPS_MASK 0xffffu // scale groups, at most BEATS.GROUPS
+#define SQ_DESC_CHUNK_PART_SHIFT 16u
+#define SQ_DESC_CHUNK_PART_MASK 0xffffu // 0, or with GROUPS = 1 beats of a scale group that is longer than a chunk, fewer than BEATS.BEATS
 
 #endif

@@ -138,6 +138,8 @@ lint sq_fp_half_ops
 for d in 2 5; do lint sq_fifo Depth=$d; done
 for f in 0 1 2 3; do lint sq_output Rows=2 Cols=3 Lanes=2 Form=$f OutKind=$((f % 3)) Hold=1 TagW=3 Sums=$((f % 2)); done
 for f in 0 1 2 3; do lint sq_combine Lanes=1 Slots=3 Form=$f IsBf16=1 Sums=1; done
+lint sq_output Rows=2 Cols=3 Form=0 Sums=3
+for f in 0 1 2; do lint sq_output Rows=2 Cols=3 Hold=1 Form=$f Sums=2; done
 lint sq_output SumW=48 LoFraction=10 HiFraction=18
 for h in 0 1; do lint sq_output Rows=2 Cols=3 Lanes=3 Form=2 SumW=40 HiFraction=9 Hold=$h; done
 lint sq_combine Slots=2 SumW=48 LoFraction=10 HiFraction=18
@@ -191,6 +193,7 @@ lint sq_block_walk
 lint sq_top_regs
 for d in 16 64 512; do lint sq_sequencer DataW=$d; done
 lint sq_sequencer ScaleOnce=1
+for p in 0 1; do lint sq_sequencer PartGroups=$p; done
 lint sq_top_array
 lint sq_top_scaled
 for h in 0 1 2; do lint sq_top_scaled Rows=1 HighPerBank=2 High=$h Element=0; done
@@ -238,7 +241,7 @@ for p in OutBytes=65536 SumTiles=65536 DataW=48; do refused sq_sequencer $p; don
 refused sq_gear OutW=12
 for p in Rows=256 Cols=256 BankLen=65536 ActW=256 WeightW=256 OutKind=256 HighW=256 HighPerBank=65536 Layout=16 OnActs=2 \
   OneAcc=2 Form=4 Element=256 Scale=256 High=256 ActDepth=65536 RowDepth=65536 \
-  WeightDepth=65536 ColDepth=65536 SumTiles=65536; do
+  WeightDepth=65536 ColDepth=65536 SumTiles=65536 Parts=2; do
   refused sq_top_regs $p
 done
 for p in MaxBurst=257 DataW=24; do refused sq_dma $p; refused sq_dma_burst $p; refused sq_axi_check $p; done

@@ -149,6 +149,20 @@ package sq_pkg;
     combine_stages = ((form == sq_pkg::COMBINE_FLOAT) ? 0 : form) + 3;
   endfunction
 
+  // sq_output: integers of an output with Form; words that wait of it between two stretches of K.
+  function automatic int unsigned kept_parts(int unsigned form);
+    kept_parts = (form == COMBINE_TWO || form == COMBINE_SCALED) ? 2 : 1;
+  endfunction
+
+  function automatic int unsigned kept_words(int unsigned sums, int unsigned form);
+    kept_words = sums == 2 ? 1 + kept_parts(form) : 1;
+  endfunction
+
+  // Sums of the engine in sq_top.
+  function automatic int unsigned top_sums(int unsigned parts, int unsigned form);
+    top_sums = form == COMBINE_FLOAT ? 1 : parts != 0 ? 2 : form == COMBINE_ONE ? 3 : 1;
+  endfunction
+
   // Bits of an output.
   function automatic int unsigned out_w(int unsigned kind);
     case (kind)

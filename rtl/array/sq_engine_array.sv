@@ -11,6 +11,8 @@
 // Sums = 1: outputs may come of several jobs along K. The tiles of a job with job_carry_i begin with the sums
 // that come on `carry`; those of one with job_keep_i leave as sums on `keep`, Lanes a beat in the order in
 // which they come back, and take no word of outputs. Whoever listens has room for them.
+// Sums = 2: such a job may be part of a scale group. With job_part_i[0] it goes on with a group, with [1] the group goes
+// on behind it (a job of one group a tile): the group's integers come and go beside the sums, or with Sums = 3 in their place.
 //
 // A beat that is malformed counts as it stands; its kind comes out with the outputs of its tile and
 // all later ones of the job, complete with the last word: MASK (sq_array), CODE (a code of -2^(w-1)
@@ -46,7 +48,8 @@ module sq_engine_array #(
   localparam int unsigned Plain = PlainLines * Banks * BankLen,
   localparam int unsigned Low = CodedLines * Banks * LowLanes,
   localparam int unsigned High = CodedLines * Banks * HighLen,
-  localparam int unsigned OutW = sq_pkg::out_w(OutKind)
+  localparam int unsigned OutW = sq_pkg::out_w(OutKind),
+  localparam int unsigned KeptW = 32 * sq_pkg::kept_words(Sums, Form)
 ) (
   input  logic                               clk_i,
   input  logic                               rst_ni,
@@ -58,6 +61,7 @@ module sq_engine_array #(
   input  logic [15:0]                        job_tiles_i,
   input  logic                               job_carry_i,  // Sums, also the next one
   input  logic                               job_keep_i,
+  input  logic [1:0]                         job_part_i,  // Sums = 2, 3
   // Banks banks of all lines of the plain operand
   input  logic                               plain_valid_i,
   output logic                               plain_ready_o,
@@ -81,12 +85,12 @@ module sq_engine_array #(
   output logic [PortLen*OutW-1:0]            out_y_o,
   output logic                               out_last_o,   // of the job
   output logic [sq_pkg::N_ERRORS-1:0]         out_error_o,
-  // sums of outputs, binary32: of jobs before, for later ones
+  // sums of outputs: of jobs before, for later ones (sq_output)
   input  logic                               carry_valid_i,
   output logic                               carry_ready_o,
-  input  logic [Lanes*32-1:0]                carry_sum_i,
+  input  logic [Lanes*KeptW-1:0]             carry_sum_i,
   output logic                               keep_valid_o,
-  output logic [Lanes*32-1:0]                keep_sum_o,
+  output logic [Lanes*KeptW-1:0]             keep_sum_o,
   output logic                               keep_last_o,  // of the job
   output logic [sq_pkg::N_ERRORS-1:0]        keep_error_o
 );
@@ -125,6 +129,7 @@ module sq_engine_array #(
 
   // ---- outputs -----------------------------------------------------------------------------------
   logic stage_valid, stage_ready, stage_first, stage_last, keep, carry, keep_ends_job, keep_ends;
+  logic [1:0] part;
   logic [sq_pkg::N_ERRORS:0] stage_tag, word_tag;
 
   sq_output #(
@@ -136,7 +141,7 @@ module sq_engine_array #(
     .in_tag_i({(sq_pkg::N_ERRORS + 1){1'b0}}),  // a sized zero: Yosys reads the module again for '0
     .scale_valid_i(stage_valid), .scale_ready_o(stage_ready), .scale_last_i(stage_last),
     .scale_col_lo_i, .scale_col_hi_i, .scale_row_lo_i, .scale_row_hi_i, .scale_tag_i(stage_tag),
-    .scale_carry_i(carry && stage_first), .scale_keep_i(keep && stage_last),
+    .scale_carry_i(carry && stage_first), .scale_keep_i(keep && stage_last), .scale_part_i(part),
     .carry_valid_i, .carry_ready_o, .carry_sum_i, .keep_valid_o, .keep_sum_o,
     .keep_tag_o({keep_ends_job, keep_error_o}),
     .out_valid_o, .out_ready_i, .out_y_o, .out_tag_o(word_tag)
@@ -205,14 +210,14 @@ module sq_engine_array #(
     .rows_i(stage_last), .col_lo_i(scale_col_lo_i), .col_hi_i(scale_col_hi_i),
     .row_lo_i(scale_row_lo_i), .row_hi_i(scale_row_hi_i), .error_o(wrong_scale)
   );
-  sq_engine_tail #(.Words(Rows * Cols / PortLen), .Hold(Hold), .SideW(2)) u_tail (
+  sq_engine_tail #(.Words(Rows * Cols / PortLen), .Hold(Hold), .SideW(4)) u_tail (
     .clk_i, .rst_ni,
     .job_valid_i(job_valid_i && job_ready_o), .job_ready_o(scale_job_ready),
     .job_inner_i(job_groups_i), .job_middle_i(16'd1), .job_outer_i(job_tiles_i),
-    .job_side_i({job_keep_i, job_carry_i}),
+    .job_side_i({job_part_i, job_keep_i, job_carry_i}),
     .tile_fire_i(tile_valid && tile_ready), .tile_error_i(tile_error),
     .scale_valid_i, .scale_ready_o, .scale_error_i(scale_error),
-    .stage_valid_o(stage_valid), .stage_ready_i(stage_ready), .side_o({keep, carry}),
+    .stage_valid_o(stage_valid), .stage_ready_i(stage_ready), .side_o({part, keep, carry}),
     .stage_first_o(stage_first), .stage_last_o(stage_last), .stage_tag_o(stage_tag),
     .word_fire_i(out_valid_o && out_ready_i), .word_tag_i(word_tag), .word_last_o(out_last_o),
     .word_error_o(out_error_o)

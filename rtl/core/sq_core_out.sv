@@ -151,7 +151,7 @@ module sq_core_out #(
     .in_tag_i({(sq_pkg::N_ERRORS + 1){1'b0}}),  // a sized zero: Yosys reads the module again for '0
     .scale_valid_i(stage_valid), .scale_ready_o(stage_ready), .scale_last_i,
     .scale_col_lo_i, .scale_col_hi_i, .scale_row_lo_i, .scale_row_hi_i, .scale_tag_i(stage_tag),
-    .scale_carry_i(1'b0), .scale_keep_i(1'b0),
+    .scale_carry_i(1'b0), .scale_keep_i(1'b0), .scale_part_i(2'b00),
     .carry_valid_i(1'b0), .carry_ready_o(), .carry_sum_i({(Lanes * 32){1'b0}}),
     .keep_valid_o(), .keep_sum_o(), .keep_tag_o(),
     .out_valid_o, .out_ready_i, .out_y_o, .out_tag_o(word_tag)

@@ -22,6 +22,10 @@
 // the tiles of an output, or'ed, leave with each of its words. The queue of Depth beats keeps outputs
 // while the port takes them, as the next tile comes; with a beat for each cycle of a tile only a port
 // that is too slow over all groups stops the PEs.
+// Sums = 1: binary32 sums come in and go out, so that outputs may come of several stretches of K. Sums = 2: also integers,
+// so that a stretch may end inside a scale group: beside each sum lie P_lo and, where Form reads it, P_hi of the group
+// up to there. Those that come in are added to the tile; those that go out are not combined. Sums = 3: P_lo stands in the
+// place of the sum, which is 0 then: all of K is one group.
 `include "sq_assert.svh"
 
 module sq_output #(
@@ -38,7 +42,8 @@ module sq_output #(
   parameter  int unsigned SumW = 32,
   parameter  int unsigned LoFraction = 0,
   parameter  int unsigned HiFraction = 0,
-  localparam int unsigned OutW = sq_pkg::out_w(OutKind)
+  localparam int unsigned OutW = sq_pkg::out_w(OutKind),
+  localparam int unsigned KeptW = 32 * sq_pkg::kept_words(Sums, Form)  // of an output, between two stretches
 ) (
   input  logic                      clk_i,
   input  logic                      rst_ni,
@@ -59,12 +64,13 @@ module sq_output #(
   input  logic [TagW-1:0]           scale_tag_i,  // or'ed to that of the tile
   input  logic                      scale_carry_i,  // with the first group; Sums
   input  logic                      scale_keep_i,  // with the last group; Sums
-  // sums in, out: binary32; Sums
+  input  logic [1:0]                scale_part_i,  // Sums = 2, 3: integers come [0], go [1]
+  // sums in, out: of all lanes binary32, then P_lo, P_hi; Sums
   input  logic                      carry_valid_i,
   output logic                      carry_ready_o,
-  input  logic [Lanes*32-1:0]       carry_sum_i,
+  input  logic [Lanes*KeptW-1:0]    carry_sum_i,
   output logic                      keep_valid_o,
-  output logic [Lanes*32-1:0]       keep_sum_o,
+  output logic [Lanes*KeptW-1:0]    keep_sum_o,
   output logic [TagW-1:0]           keep_tag_o,
   // outputs
   output logic                      out_valid_o,
@@ -78,6 +84,9 @@ module sq_output #(
   localparam int unsigned SlotW = sq_pkg::index_w(Slots);
   if (Slots * Lanes != Tile || Lanes % PortLen != 0) begin : gen_bad
     $error("Lanes divides Rows * Cols, PortLen divides Lanes");
+  end
+  if (Sums > 3 || (Sums > 1 && SumW != 32) || (Sums == 3 && Form != sq_pkg::COMBINE_ONE)) begin : gen_bad_sums
+    $error("Sums 0..3, integers of 32 bits with 2 and 3, one sum of a PE with 3");
   end
 
   // ---- a tile, slot by slot ---------------------------------------------------------------------
@@ -193,6 +202,46 @@ module sq_output #(
     assign s_a = row_lo;
   end
 
+  // ---- integers of a group of which more comes --------------------------------------------------
+  localparam int unsigned PartW = Sums > 1 ? 32 * sq_pkg::kept_parts(Form) : 0;  // of an output
+  localparam int unsigned UnitTagW = TagW + 2 + Lanes * PartW;
+  logic [Lanes*SumW-1:0] whole_lo, whole_hi;
+  logic [Lanes*32-1:0] carry_y, keep_y;
+  logic [UnitTagW-1:0] tag_in, tag_out;
+  logic goes_on;
+  assign goes_on = Sums > 1 && scale_part_i[1];
+  assign tag_in[TagW+1:0] = {goes_on, Sums != 0 && scale_keep_i, all_tags};
+  assign carry_y = carry_sum_i[Lanes*32-1:0] & {(Lanes * 32){scale_carry_i && !(Sums == 3 && scale_part_i[0])}};
+  if (Sums > 1) begin : gen_parts
+    localparam int unsigned At = Sums == 3 ? 0 : Lanes * 32;  // of P_lo
+    for (genvar l = 0; l < Lanes; l++) begin : gen_lane
+      assign whole_lo[l*32 +: 32] = p_lo[l*32 +: 32] + (carry_sum_i[At+l*32 +: 32] & {32{scale_part_i[0]}});
+      if (PartW == 64) begin : gen_hi
+        assign whole_hi[l*32 +: 32] = p_hi[l*32 +: 32] +
+                                      (carry_sum_i[At+(Lanes+l)*32 +: 32] & {32{scale_part_i[0]}});
+        assign tag_in[TagW+2+(Lanes+l)*32 +: 32] = whole_hi[l*32 +: 32];
+      end else begin : gen_no_hi
+        assign whole_hi[l*32 +: 32] = p_hi[l*32 +: 32];
+      end
+      assign tag_in[TagW+2+l*32 +: 32] = whole_lo[l*32 +: 32];
+    end
+    if (Sums == 3) begin : gen_one
+      assign keep_sum_o = tag_out[TagW+1] ? tag_out[UnitTagW-1:TagW+2] : keep_y;
+    end else begin : gen_both
+      assign keep_sum_o = {tag_out[UnitTagW-1:TagW+2], keep_y};
+    end
+  end else begin : gen_no_parts
+    assign whole_lo = p_lo;
+    assign whole_hi = p_hi;
+    assign keep_sum_o = keep_y;
+    logic unused_part;
+    assign unused_part = ^{scale_part_i, tag_out[TagW+1]};
+  end
+  if (Sums == 2) begin : gen_flag
+    logic unused_flag;
+    assign unused_flag = tag_out[TagW+1];
+  end
+
   // ---- outputs ----------------------------------------------------------------------------------
   localparam int unsigned UnitW = OutKind == sq_pkg::OUT_BFLOAT16 ? 16 : 32;
   logic unit_valid, unit_keep, y_valid, y_ready, queue_valid, queue_ready, beat_valid, beat_ready;
@@ -203,15 +252,17 @@ module sq_output #(
   sq_combine #(
     .Lanes(Lanes), .Slots(Slots), .Form(Form),
     .IsBf16(OutKind == sq_pkg::OUT_BFLOAT16 ? 1 : 0), .Sums(Sums), .SumW(SumW),
-    .LoFraction(LoFraction), .HiFraction(HiFraction), .TagW(TagW + 1)
+    .LoFraction(LoFraction), .HiFraction(HiFraction), .TagW(UnitTagW)
   ) u_combine (
     .clk_i, .rst_ni,
     .in_valid_i(slot_valid), .in_ready_o(slot_ready), .in_last_i(scale_last_i),
-    .in_p_lo_i(p_lo), .in_p_hi_i(p_hi), .in_s_lo_i(s_lo), .in_s_hi_i(s_hi), .in_s_a_i(s_a),
-    .in_sum_i(carry_sum_i & {(Lanes * 32){scale_carry_i}}), .in_tag_i({Sums != 0 && scale_keep_i, all_tags}),
-    .out_valid_o(unit_valid), .out_ready_i(unit_keep || y_ready), .out_y_o(unit_y), .out_sum_o(keep_sum_o),
-    .out_tag_o({unit_keep, unit_tag})
+    .in_p_lo_i(whole_lo & {(Lanes * SumW){!goes_on}}), .in_p_hi_i(whole_hi & {(Lanes * SumW){!goes_on}}),
+    .in_s_lo_i(s_lo & {(Lanes * 32){!goes_on}}), .in_s_hi_i(s_hi & {(Lanes * 32){!goes_on}}),
+    .in_s_a_i(s_a & {(Lanes * 32){!goes_on}}), .in_sum_i(carry_y),
+    .in_tag_i(tag_in), .out_valid_o(unit_valid), .out_ready_i(unit_keep || y_ready), .out_y_o(unit_y),
+    .out_sum_o(keep_y), .out_tag_o(tag_out)
   );
+  assign {unit_keep, unit_tag} = tag_out[TagW:0];
   assign keep_valid_o = unit_valid && unit_keep;
   assign keep_tag_o = unit_tag;
   assign y_valid = unit_valid && !unit_keep;

@@ -268,7 +268,7 @@ module sq_engine_scaled #(
     .scale_valid_i(stage_valid), .scale_ready_o(stage_ready), .scale_last_i(stage_last),
     .scale_col_lo_i(stage_keep ? {Cols{One}} : scale_col), .scale_col_hi_i({(Cols * 32){1'b0}}),
     .scale_row_lo_i(stage_keep ? {Rows{One}} : scale_row), .scale_row_hi_i({(Rows * 32){1'b0}}), .scale_tag_i(stage_tag),
-    .scale_carry_i(1'b0), .scale_keep_i(stage_keep),
+    .scale_carry_i(1'b0), .scale_keep_i(stage_keep), .scale_part_i(2'b00),
     .carry_valid_i(1'b0), .carry_ready_o(), .carry_sum_i({(Lanes * 32){1'b0}}),
     .keep_valid_o, .keep_sum_o, .keep_tag_o({keep_ends_job, keep_error_o}),
     .out_valid_o, .out_ready_i, .out_y_o, .out_tag_o(word_tag)

@@ -2,8 +2,9 @@
 // The steps of a layer in the order in which they are worked on: a matrix of rows_i x cols_i tiles,
 // cut into blocks of at most row_block_i x col_block_i tiles. With cols_outer_i = 0 the columns are
 // walked for each block of rows; otherwise the rows for each block of columns. A step is a chunk of K of
-// a block: of the layer's groups_i scale groups (beats_i beats) at most group_chunk_i (beat_chunk_i). It moves
-// on when advance_i is high, and is behind the last step when active_o is low.
+// a block: of the layer's groups_i scale groups (beats_i beats) at most group_chunk_i (beat_chunk_i). With part_i it is
+// at most beat_chunk_i beats of one group of group_beats_i. It moves on when advance_i is high, and is behind the last
+// step when active_o is low.
 `include "sq_assert.svh"
 
 module sq_block_walk (
@@ -19,6 +20,8 @@ module sq_block_walk (
   input  logic [31:0] beats_i,
   input  logic [15:0] group_chunk_i,
   input  logic [15:0] beat_chunk_i,
+  input  logic        part_i,
+  input  logic [15:0] group_beats_i,
   input  logic        start_i,
   input  logic        advance_i,
   // the block
@@ -35,13 +38,15 @@ module sq_block_walk (
   output logic [15:0] groups_o,
   output logic [15:0] beats_o,  // of a tile
   output logic        chunk_first_o,
-  output logic        chunk_last_o
+  output logic        chunk_last_o,
+  output logic        group_first_o,  // no group began before it
+  output logic        group_last_o  // none goes on behind it
 );
 
   logic [15:0] row_left_q, col_left_q;  // tiles from this block on
   logic [15:0] group_left_q;  // groups and beats from this chunk on
-  logic [31:0] beat_left_q;
-  logic rows_end, cols_end, chunk_move, move;
+  logic [31:0] beat_left_q;  // with part_i those of the group
+  logic rows_end, cols_end, groups_end, chunk_move, move;
 
   assign rows_end = row_left_q <= row_block_i;
   assign cols_end = col_left_q <= col_block_i;
@@ -50,9 +55,11 @@ module sq_block_walk (
   // The outer ones stay until the inner ones end; the inner ones, if they are a single block.
   assign rows_keep_o = cols_outer_i ? rows_first_o && rows_end && !cols_end : !cols_end;
   assign cols_keep_o = cols_outer_i ? !rows_end : cols_first_o && cols_end && !rows_end;
-  assign chunk_last_o = group_left_q <= group_chunk_i;
-  assign groups_o = chunk_last_o ? group_left_q : group_chunk_i;
-  assign beats_o = chunk_last_o ? beat_left_q[15:0] : beat_chunk_i;
+  assign groups_end = group_left_q <= group_chunk_i;
+  assign group_last_o = !part_i || beat_left_q <= 32'(beat_chunk_i);
+  assign chunk_last_o = groups_end && group_last_o;
+  assign groups_o = groups_end ? group_left_q : group_chunk_i;
+  assign beats_o = (part_i ? group_last_o : groups_end) ? beat_left_q[15:0] : beat_chunk_i;
   assign chunk_move = active_o && advance_i;
   assign move = chunk_move && chunk_last_o;
 
@@ -65,12 +72,14 @@ module sq_block_walk (
   always_ff @(posedge clk_i) begin
     if (start_i || move) begin
       group_left_q <= groups_i;
-      beat_left_q <= beats_i;
+      beat_left_q <= part_i ? 32'(group_beats_i) : beats_i;
       chunk_first_o <= 1'b1;
+      group_first_o <= 1'b1;
     end else if (chunk_move) begin
-      group_left_q <= group_left_q - group_chunk_i;
-      beat_left_q <= beat_left_q - 32'(beat_chunk_i);
+      if (group_last_o) group_left_q <= group_left_q - group_chunk_i;
+      beat_left_q <= part_i && group_last_o ? 32'(group_beats_i) : beat_left_q - 32'(beat_chunk_i);
       chunk_first_o <= 1'b0;
+      group_first_o <= group_last_o;
     end
     if (start_i) begin
       row_left_q <= rows_i;

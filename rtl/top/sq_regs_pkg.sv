@@ -12,7 +12,7 @@ package sq_regs_pkg;
   // The bits that have a name; the last word is first.
   localparam logic [32*DESC_WORDS-1:0] DESC_NAMED = {
     32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000,
-    32'h00000000, 32'h00000000, 32'h0000ffff, 32'hffffffff,
+    32'h00000000, 32'h00000000, 32'hffffffff, 32'hffffffff,
     32'hffffffff, 32'hffffffff, 32'hffffffff, 32'hffffffff,
     32'hffffffff, 32'hffffffff, 32'hffffffff, 32'h0001ffff
   };
@@ -97,6 +97,8 @@ package sq_regs_pkg;
   localparam int unsigned REG_SCALES_COLS_W = 16;
   localparam int unsigned REG_SUMS_TILES_LOW = 0;
   localparam int unsigned REG_SUMS_TILES_W = 16;
+  localparam int unsigned REG_SUMS_PARTS_LOW = 16;
+  localparam int unsigned REG_SUMS_PARTS_W = 1;
 
   localparam int unsigned DESC_KIND = 0;
   localparam int unsigned DESC_ACT = 1;
@@ -126,5 +128,7 @@ package sq_regs_pkg;
   localparam int unsigned DESC_BEATS_GROUPS_W = 16;
   localparam int unsigned DESC_CHUNK_GROUPS_LOW = 0;
   localparam int unsigned DESC_CHUNK_GROUPS_W = 16;
+  localparam int unsigned DESC_CHUNK_PART_LOW = 16;
+  localparam int unsigned DESC_CHUNK_PART_W = 16;
 
 endpackage

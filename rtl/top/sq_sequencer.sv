@@ -31,6 +31,7 @@ module sq_sequencer #(
   parameter  int unsigned ColBytes = 8,
   parameter  int unsigned OutBytes = 8,
   parameter  int unsigned ScaleOnce = 0,  // 1: a tile of columns has a beat of scales, not each of its scale groups
+  parameter  int unsigned PartGroups = 2,  // chunks that are parts of a group: 0 none, 1 of layers of one group, 2 of any
   localparam int unsigned SizeW = $clog2(DataW / 8)
 ) (
   input  logic             clk_i,
@@ -70,7 +71,8 @@ module sq_sequencer #(
   output logic             job_keep_cols_o,
   output logic             job_keep_col_scale_o,
   output logic             job_first_o,  // chunk of its block
-  output logic             job_last_o
+  output logic             job_last_o,
+  output logic [1:0]       job_part_o  // it goes on with a scale group [0], that goes on behind it [1]
 );
 
   localparam int unsigned DescW = 32 * sq_regs_pkg::DESC_WORDS;
@@ -109,8 +111,8 @@ module sq_sequencer #(
   // ---- the descriptor -----------------------------------------------------------------------------
   logic [DescW-1:0] desc_q;
   logic [31:0] at_q, kind, act, row_scale, weight, col_scale, out;
-  logic [15:0] rows, cols, row_block, col_block, beats, groups, chunk;
-  logic cols_outer;
+  logic [15:0] rows, cols, row_block, col_block, beats, groups, chunk, part_beats;
+  logic cols_outer, is_part;
   assign kind = desc_q[sq_regs_pkg::DESC_KIND*32 +: 32];
   assign act = desc_q[sq_regs_pkg::DESC_ACT*32 +: 32];
   assign weight = desc_q[sq_regs_pkg::DESC_WEIGHT*32 +: 32];
@@ -120,7 +122,8 @@ module sq_sequencer #(
   assign {cols, rows} = desc_q[sq_regs_pkg::DESC_TILES*32 +: 32];
   assign {col_block, row_block} = desc_q[sq_regs_pkg::DESC_BLOCK*32 +: 32];
   assign {groups, beats} = desc_q[sq_regs_pkg::DESC_BEATS*32 +: 32];
-  assign chunk = desc_q[sq_regs_pkg::DESC_CHUNK*32 +: 16];
+  assign {part_beats, chunk} = desc_q[sq_regs_pkg::DESC_CHUNK*32 +: 32];
+  assign is_part = part_beats != '0;
   assign cols_outer = kind[sq_regs_pkg::DESC_KIND_COLS_OUTER_LOW];
 
   always_ff @(posedge clk_i) begin
@@ -140,7 +143,9 @@ module sq_sequencer #(
   logic [47:0] span;  // bytes of a transfer, beats of the bus of a region
   logic [15:0] tile_beats_q;  // of a chunk
   assign counts = rows != '0 && cols != '0 && row_block != '0 && col_block != '0 && beats != '0 && groups != '0 &&
-                  chunk != '0 && chunk <= groups;
+                  chunk != '0 && chunk <= groups &&
+                  (!is_part || (chunk == 16'd1 && part_beats < beats &&
+                               (PartGroups > 1 || (PartGroups == 1 && groups == 16'd1))));
   assign aligned = (act[SizeW-1:0] | row_scale[SizeW-1:0] | weight[SizeW-1:0] | col_scale[SizeW-1:0] |
                     out[SizeW-1:0]) == '0;
   always_comb begin
@@ -151,7 +156,7 @@ module sq_sequencer #(
       4'd3: fits = product <= 32'(WeightDepth);
       4'd4: fits = product <= 32'(RowDepth);
       4'd5: fits = product <= 32'(ColDepth);
-      JobTiles: fits = product <= (chunk == groups ? sq_regs_pkg::DESC_JOB_TILES : 32'(SumTiles));
+      JobTiles: fits = product <= (chunk == groups && !is_part ? sq_regs_pkg::DESC_JOB_TILES : 32'(SumTiles));
       default: fits = !is_far && reach <= 33'd1 << (32 - SizeW);
     endcase
   end
@@ -183,15 +188,18 @@ module sq_sequencer #(
   logic load_active, rows_new, cols_new, rows_first, cols_first, chunk_first, chunk_last, step;
   logic [15:0] load_rows, load_cols, load_groups, load_beats;
   logic [1:0] unused_load;
+  logic group_first, unused_last;
   assign step = state_q == RUN && load_active && free && kind_q == Store;
 
   sq_block_walk u_load (
     .clk_i, .rst_ni, .cols_outer_i(cols_outer), .rows_i(rows), .cols_i(cols), .row_block_i(row_block),
     .col_block_i(col_block), .groups_i(groups), .beats_i(all_beats_q), .group_chunk_i(chunk),
-    .beat_chunk_i(tile_beats_q), .start_i(last_check && start_run), .advance_i(step), .active_o(load_active),
+    .beat_chunk_i(tile_beats_q), .part_i(is_part), .group_beats_i(beats),
+    .start_i(last_check && start_run), .advance_i(step), .active_o(load_active),
     .rows_o(load_rows), .cols_o(load_cols), .rows_first_o(rows_first), .cols_first_o(cols_first),
     .rows_new_o(rows_new), .cols_new_o(cols_new), .rows_keep_o(unused_load[0]), .cols_keep_o(unused_load[1]),
-    .groups_o(load_groups), .beats_o(load_beats), .chunk_first_o(chunk_first), .chunk_last_o(chunk_last)
+    .groups_o(load_groups), .beats_o(load_beats), .chunk_first_o(chunk_first), .chunk_last_o(chunk_last),
+    .group_first_o(group_first), .group_last_o(unused_last)
   );
   logic [15:0] factor_a, factor_b;
   logic [15:0] nbytes, ratio, of_beat;  // of a beat; beats of the bus that it needs
@@ -243,7 +251,8 @@ module sq_sequencer #(
         {nbytes, ratio} = {16'(WeightBytes), 16'(sq_pkg::ceil_div(WeightBytes, DataW / 8))};
       end
       3'd3: begin
-        need = load_active && (ScaleOnce != 0 ? cols_new && chunk_first : cols_new || !(chunk_first && chunk_last));
+        need = load_active && (ScaleOnce != 0 ? cols_new && chunk_first :
+                               group_first && (cols_new || !(chunk_first && chunk_last)));
         is_first = cols_first;
         is_new = cols_new;
         base = col_scale;
@@ -266,7 +275,7 @@ module sq_sequencer #(
     if (state_q == CHECK)
       case (check_q)
         4'd0: {factor_a, factor_b} = {beats, groups};
-        4'd1: {factor_a, factor_b} = {beats, chunk};
+        4'd1: {factor_a, factor_b} = {is_part ? part_beats : beats, chunk};
         4'd2: {factor_a, factor_b} = {tile_beats_q, row_block};
         4'd3: {factor_a, factor_b} = {tile_beats_q, col_block};
         4'd4: {factor_a, factor_b} = {row_block, 16'd1};
@@ -352,7 +361,7 @@ module sq_sequencer #(
   assign all_done = !load_active && owed_q == '0;
 
   // ---- jobs ---------------------------------------------------------------------------------------
-  logic job_active, next_job, keep_rows, keep_cols, job_first, job_last;
+  logic job_active, next_job, keep_rows, keep_cols, job_first, job_last, job_group_first, job_group_last;
   logic [15:0] job_rows, job_cols, job_groups, job_tile_beats;
   logic [1:0] unused_first, unused_job;
   logic [5:0] pending_q;
@@ -361,10 +370,12 @@ module sq_sequencer #(
   sq_block_walk u_job (
     .clk_i, .rst_ni, .cols_outer_i(cols_outer), .rows_i(rows), .cols_i(cols), .row_block_i(row_block),
     .col_block_i(col_block), .groups_i(groups), .beats_i(all_beats_q), .group_chunk_i(chunk),
-    .beat_chunk_i(tile_beats_q), .start_i(last_check && start_run), .advance_i(next_job), .active_o(job_active),
+    .beat_chunk_i(tile_beats_q), .part_i(is_part), .group_beats_i(beats),
+    .start_i(last_check && start_run), .advance_i(next_job), .active_o(job_active),
     .rows_o(job_rows), .cols_o(job_cols), .rows_first_o(unused_first[0]), .cols_first_o(unused_first[1]),
     .rows_new_o(unused_job[0]), .cols_new_o(unused_job[1]), .rows_keep_o(keep_rows), .cols_keep_o(keep_cols),
-    .groups_o(job_groups), .beats_o(job_tile_beats), .chunk_first_o(job_first), .chunk_last_o(job_last)
+    .groups_o(job_groups), .beats_o(job_tile_beats), .chunk_first_o(job_first), .chunk_last_o(job_last),
+    .group_first_o(job_group_first), .group_last_o(job_group_last)
   );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -381,17 +392,19 @@ module sq_sequencer #(
       job_keep_rows_o <= keep_rows && job_first && job_last;
       job_keep_row_scale_o <= keep_rows || !job_last;
       job_keep_cols_o <= keep_cols && job_first && job_last;
-      job_keep_col_scale_o <= ScaleOnce != 0 ? keep_cols || !job_last : keep_cols && job_first && job_last;
+      job_keep_col_scale_o <= ScaleOnce != 0 ? keep_cols || !job_last :
+                              !job_group_last || (keep_cols && job_first && job_last);
       job_first_o <= job_first;
       job_last_o <= job_last;
+      job_part_o <= {!job_group_last, !job_group_first};
     end
   end
   assign job_valid_o = pending_q;
-  assign job_beats_o = beats;
+  assign job_beats_o = is_part ? job_tile_beats_o : beats;
   assign job_scale_beats_o = ScaleOnce != 0 ? 16'd1 : job_groups_o;
 
   logic unused_bits;
-  assign unused_bits = ^{unused_load, unused_job, unused_first};
+  assign unused_bits = ^{unused_load, unused_job, unused_first, unused_last};
 
   `SQ_ASSERT_BEGIN
   `SQ_HELD(TransferHeld, dma_valid_o, dma_ready_i, {dma_first_o, dma_write_o, dma_addr_o, dma_beats_o, dma_dest_o,

@@ -9,9 +9,9 @@
 // HighPerBank. All others are sq_engine_array: one operand as it is stored in Layout (OnActs: the activations, else the
 // weights), the other one in plain codes, ActW and WeightW bits; codes of more bits have HighW. Scales are
 // those that Form reads. How operands and outputs lie in memory is said in README.md beside this file.
-// A layer whose K is too long for the buffers is worked on in chunks of scale groups. Between them the binary32
-// sums of a block's outputs wait in a buffer of their own (u_sums), and each goes on from where it was, so that
-// the bits are those of a whole K.
+// A layer whose K is too long for the buffers is worked on in chunks of scale groups, or of parts of one. Between them
+// the binary32 sums of a block's outputs, and the integer ones of a group that goes on, wait in a buffer of their own
+// (u_sums), and each goes on from where it was, so that the bits are those of a whole K.
 // An error ends nothing early: as many beats move as without one, the outputs of the layer hold no meaning,
 // STATUS says what happened, and the next layer is right.
 `include "sq_assert.svh"
@@ -43,6 +43,7 @@ module sq_top #(
   parameter  int unsigned Element = sq_pkg::ELEMENT_INT4,  // sq_engine_scaled, as those below; of both operands
   parameter  int unsigned Scale = sq_pkg::SCALE_NONE,
   parameter  int unsigned High = sq_pkg::HIGH_SPLIT,
+  parameter  int unsigned Parts = 1,  // 1: room for sums and integers of each output between chunks of K; 0: for one of them
   parameter  int unsigned CountStart = 0,  // where counters begin: other than 0 in tests of their carries
   localparam int unsigned Bytes = DataW / 8
 ) (
@@ -116,7 +117,7 @@ module sq_top #(
   localparam int unsigned WeightAddrW = $clog2(WeightDepth);
   localparam int unsigned ColAddrW = $clog2(ColDepth);
   localparam int unsigned SizeW = $clog2(Bytes);
-  localparam int unsigned SumW = PortLen * 32;
+  localparam int unsigned SumW = PortLen * 32 * sq_pkg::kept_words(sq_pkg::top_sums(Parts, Form), Form);
   localparam int unsigned Slots = Pairs * Rows * Cols / PortLen;  // beats of sums of a tile
   localparam int unsigned SumAddrW = $clog2(SumTiles * Slots);
   if (DataW % WordW != 0 || Rows * Cols % PortLen != 0 || SumTiles * Slots < 2 || Slots > 65535) begin : gen_bad
@@ -133,7 +134,7 @@ module sq_top #(
     .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .ActW(ActW), .WeightW(WeightW), .HighW(HighW),
     .HighPerBank(HighPerBank), .Layout(Layout), .OnActs(OnActs), .OneAcc(OneAcc), .Form(Form), .OutKind(OutKind),
     .Element(Element), .Scale(Scale), .High(High), .ActDepth(ActDepth), .RowDepth(RowDepth),
-    .WeightDepth(WeightDepth), .ColDepth(ColDepth), .SumTiles(SumTiles), .DataW(DataW),
+    .WeightDepth(WeightDepth), .ColDepth(ColDepth), .SumTiles(SumTiles), .Parts(Parts), .DataW(DataW),
     .CountStart(CountStart)
   ) u_regs (
     .clk_i, .rst_ni,
@@ -153,6 +154,7 @@ module sq_top #(
   logic [5:0] job_valid, job_ready;
   logic [15:0] job_rows, job_cols, job_tiles, job_beats, job_groups, job_tile_beats, job_scale_beats;
   logic keep_rows, keep_row_scale, keep_cols, keep_col_scale, job_first, job_last;
+  logic [1:0] job_part;
   logic load_valid, load_ready, load_poison, load_last;
   logic [DataW-1:0] load;
   logic [2:0] load_dest, load_status;
@@ -162,7 +164,7 @@ module sq_top #(
     .DataW(DataW), .ActDepth(ActDepth), .RowDepth(RowDepth), .WeightDepth(WeightDepth), .ColDepth(ColDepth),
     .SumTiles(SumTiles), .ActBytes(sq_pkg::ceil_div(ActBits, 8)), .RowBytes(RowBits / 8),
     .WeightBytes(sq_pkg::ceil_div(WeightBits, 8)), .ColBytes(ColBits / 8), .OutBytes(TileW / 8),
-    .ScaleOnce(IsScaled ? 1 : 0)
+    .ScaleOnce(IsScaled ? 1 : 0), .PartGroups((IsScaled || Parts != 0) ? 2 : (Form == sq_pkg::COMBINE_ONE) ? 1 : 0)
   ) u_sequencer (
     .clk_i, .rst_ni,
     .start_i(start), .descriptor_i(descriptor), .done_o(done), .refused_o(refused),
@@ -175,7 +177,7 @@ module sq_top #(
     .job_tiles_o(job_tiles), .job_beats_o(job_beats), .job_groups_o(job_groups),
     .job_tile_beats_o(job_tile_beats), .job_scale_beats_o(job_scale_beats), .job_keep_rows_o(keep_rows),
     .job_keep_row_scale_o(keep_row_scale), .job_keep_cols_o(keep_cols), .job_keep_col_scale_o(keep_col_scale),
-    .job_first_o(job_first), .job_last_o(job_last)
+    .job_first_o(job_first), .job_last_o(job_last), .job_part_o(job_part)
   );
 
   // ---- memory -------------------------------------------------------------------------------------
@@ -291,15 +293,15 @@ module sq_top #(
       .keep_valid_o(keep_valid), .keep_sum_o(keep_sum), .keep_last_o(keep_last), .keep_error_o(keep_error)
     );
     logic unused_counts;
-    assign unused_counts = ^{job_beats, job_groups};
+    assign unused_counts = ^{job_beats, job_groups, job_part};
   end else begin : gen_array
     sq_top_array #(
       .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .ActW(ActW), .WeightW(WeightW), .Layout(Layout),
       .HighPerBank(HighPerBank), .HighW(HighW), .OnActs(OnActs), .OneAcc(OneAcc), .Form(Form), .OutKind(OutKind),
-      .PortLen(PortLen)
+      .PortLen(PortLen), .Parts(Parts)
     ) u_engine (
       .clk_i, .rst_ni, .job_valid_i(job_valid[4]), .job_ready_o(job_ready[4]), .job_beats_i(job_beats), .job_groups_i(job_groups),
-      .job_tiles_i(job_tiles), .job_carry_i(!job_first), .job_keep_i(!job_last),
+      .job_tiles_i(job_tiles), .job_carry_i(!job_first), .job_keep_i(!job_last), .job_part_i(job_part),
       .act_valid_i(valid[0]), .act_ready_o(ready[0]), .act_i(act), .weight_valid_i(valid[2]),
       .weight_ready_o(ready[2]), .weight_i(weight), .scale_valid_i(valid[1] && valid[3]),
       .scale_ready_o(scale_ready), .row_scale_i(row_scale), .col_scale_i(col_scale),

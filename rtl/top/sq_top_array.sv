@@ -16,6 +16,7 @@ module sq_top_array #(
   parameter  int unsigned Form = sq_pkg::COMBINE_ONE,
   parameter  int unsigned OutKind = sq_pkg::OUT_BINARY32,
   parameter  int unsigned PortLen = 1,
+  parameter  int unsigned Parts = 1,  // sq_top
   localparam bit          HasHigh = Layout != sq_pkg::LAYOUT_DENSE && Layout != sq_pkg::LAYOUT_SP24,
   localparam bit          HasMask = Layout != sq_pkg::LAYOUT_DENSE && Layout != sq_pkg::LAYOUT_SENTINEL,
   localparam int unsigned CodedLines = (OnActs != 0) ? Rows : Cols,
@@ -32,7 +33,9 @@ module sq_top_array #(
   localparam int unsigned WeightBits = (OnActs != 0) ? PlainBits : CodedBits,
   localparam int unsigned RowBits = Rows * 32 * (Form == sq_pkg::COMBINE_SCALED ? 2 : 1),
   localparam int unsigned ColBits = Cols * 32 * (Form == sq_pkg::COMBINE_TWO ? 2 : 1),
-  localparam int unsigned OutW = sq_pkg::out_w(OutKind)
+  localparam int unsigned OutW = sq_pkg::out_w(OutKind),
+  localparam int unsigned Sums = sq_pkg::top_sums(Parts, Form),
+  localparam int unsigned KeptW = 32 * sq_pkg::kept_words(Sums, Form)
 ) (
   input  logic                        clk_i,
   input  logic                        rst_ni,
@@ -44,6 +47,7 @@ module sq_top_array #(
   input  logic [15:0]                 job_tiles_i,
   input  logic                        job_carry_i,
   input  logic                        job_keep_i,
+  input  logic [1:0]                  job_part_i,
   // beats of the buffers
   input  logic                        act_valid_i,
   output logic                        act_ready_o,
@@ -63,9 +67,9 @@ module sq_top_array #(
   output logic [sq_pkg::N_ERRORS-1:0] out_error_o,
   input  logic                        carry_valid_i,
   output logic                        carry_ready_o,
-  input  logic [PortLen*32-1:0]       carry_sum_i,
+  input  logic [PortLen*KeptW-1:0]    carry_sum_i,
   output logic                        keep_valid_o,
-  output logic [PortLen*32-1:0]       keep_sum_o,
+  output logic [PortLen*KeptW-1:0]    keep_sum_o,
   output logic                        keep_last_o,
   output logic [sq_pkg::N_ERRORS-1:0] keep_error_o
 );
@@ -112,10 +116,10 @@ module sq_top_array #(
   sq_engine_array #(
     .Rows(Rows), .Cols(Cols), .Banks(1), .BankLen(BankLen), .HighPerBank(HighPerBank), .HighLen(HighPerBank),
     .Layout(Layout), .OnActs(OnActs), .OneAcc(OneAcc), .PlainW(PlainW), .LowW(LowW), .HighW(HighW),
-    .Lanes(PortLen), .Form(Form), .OutKind(OutKind), .PortLen(PortLen), .Depth(2), .Hold(1), .Sums(1)
+    .Lanes(PortLen), .Form(Form), .OutKind(OutKind), .PortLen(PortLen), .Depth(2), .Hold(1), .Sums(Sums)
   ) u_engine (
     .clk_i, .rst_ni,
-    .job_valid_i, .job_ready_o, .job_beats_i, .job_groups_i, .job_tiles_i, .job_carry_i, .job_keep_i,
+    .job_valid_i, .job_ready_o, .job_beats_i, .job_groups_i, .job_tiles_i, .job_carry_i, .job_keep_i, .job_part_i,
     .plain_valid_i(plain_valid), .plain_ready_o(plain_ready), .plain_code_i(plain),
     .coded_valid_i(coded_valid), .coded_ready_o(coded_ready), .coded_low_i(coded[LowBits-1:0]),
     .coded_high_i(high), .coded_mask_i(mask), .scale_valid_i, .scale_ready_o,

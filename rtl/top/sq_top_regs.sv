@@ -33,6 +33,7 @@ module sq_top_regs #(
   parameter int unsigned WeightDepth = 256,
   parameter int unsigned ColDepth = 256,
   parameter int unsigned SumTiles = 16,
+  parameter int unsigned Parts = 1,
   parameter int unsigned DataW = 64,
   parameter int unsigned CountStart = 0  // where counters begin: other than 0 in tests of their carries
 ) (
@@ -78,7 +79,7 @@ module sq_top_regs #(
   if (Rows > 255 || Cols > 255 || BankLen > 65535 || ActW > 255 || WeightW > 255 || OutKind > 255 || HighW > 255 ||
       HighPerBank > 65535 || Layout > 15 || OnActs > 1 || OneAcc > 1 || Form > 3 || Scale > 255 ||
       High > 255 || ActDepth > 65535 || RowDepth > 65535 || WeightDepth > 65535 || ColDepth > 65535 ||
-      SumTiles > 65535) begin : gen_bad
+      SumTiles > 65535 || Parts > 1) begin : gen_bad
     $error("each parameter in its field of docs/registers.md");
   end
 
@@ -223,7 +224,7 @@ module sq_top_regs #(
       sq_regs_pkg::REG_SCALED: read_data = {8'd0, 8'(High), 8'(Scale), 8'(sq_pkg::element_kind(Element))};
       sq_regs_pkg::REG_BUFFER: read_data = {16'(WeightDepth), 16'(ActDepth)};
       sq_regs_pkg::REG_SCALES: read_data = {16'(ColDepth), 16'(RowDepth)};
-      sq_regs_pkg::REG_SUMS: read_data = {16'd0, 16'(SumTiles)};
+      sq_regs_pkg::REG_SUMS: read_data = {15'd0, 1'(Parts), 16'(SumTiles)};
       sq_regs_pkg::REG_BUS: read_data = DataW / 8;
       sq_regs_pkg::REG_CONTROL: read_data = '0;
       sq_regs_pkg::REG_STATUS: read_data = status;

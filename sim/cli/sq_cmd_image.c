@@ -158,7 +158,7 @@ static json_t *describe(const struct visit *v, const char *name, const struct sq
         SQ_KEYS("digest", digest_of(image->word, image->n_words), "base", v->in->chip.base),
         SQ_KEYS("descriptor", image->descriptor, "regions", at, "beat_bytes", beat),
         SQ_KEYS("tiles", pair(l.tiles[0], l.tiles[1]), "block", pair(l.block[0], l.block[1])),
-        SQ_KEYS("groups", l.groups, "chunk", l.chunk, "beats", l.beats),
+        SQ_KEYS("groups", l.groups, "chunk", l.chunk, "beats", l.beats, "part", l.part),
         SQ_KEYS("cols_outer", (bool)l.cols_outer),
         SQ_KEYS("outputs", digest_of(image->want, image->n_want)),
         SQ_COLUMNS_END};

@@ -148,7 +148,7 @@ static bool next_job(struct run *r)
     if (!q->job.is_active)
         return true;
     sq_sequencer_clock_jobs(q, &in);
-    const uint32_t beats = q->of.groups * q->layer.beats;
+    const uint32_t beats = q->of.beats;
     c->job.tiles = q->of.tiles[ROWS] * q->of.tiles[COLS];
     c->job.groups = r->setup.is_scaled ? 1 : q->of.groups; // the whole tile is a group
     c->job.beats = beats / c->job.groups;
@@ -439,7 +439,7 @@ static bool is_within(const struct run *r, unsigned axis, enum level level)
 // What a block begins with, apart from its position on the axis.
 struct begin {
     struct sq_chain_key key;
-    uint32_t ahead, other, groups, is_new[2]; // of the step that is loaded
+    uint32_t ahead, other, groups, beats, is_new[2]; // of the step that is loaded
 };
 
 // The counters that blocks_here adds first: addresses.
@@ -453,6 +453,7 @@ static void blocks_here(struct run *r, struct begin *b, unsigned axis, struct sq
     b->ahead = load->done[axis] - job->done[axis];
     b->other = load->done[!axis];
     b->groups = load->groups;
+    b->beats = load->beats;
     b->is_new[ROWS] = load->is_new[ROWS];
     b->is_new[COLS] = load->is_new[COLS];
     sq_skip_begin(here, b, sizeof *b);
@@ -521,8 +522,9 @@ static bool is_even(const struct run *r, unsigned kind)
     for (unsigned i = 0; i < 8; i++) {
         const uint32_t rows = i & 1 ? l->tiles[ROWS] % l->block[ROWS] : l->block[ROWS];
         const uint32_t cols = i & 2 ? l->tiles[COLS] % l->block[COLS] : l->block[COLS];
-        const uint32_t groups = i & 4 ? l->groups % l->chunk : l->chunk, beats = groups * l->beats;
-        const uint32_t scales = r->setup.is_scaled ? cols : cols * groups;
+        const uint32_t groups = i & 4 ? l->groups % l->chunk : l->chunk;
+        const uint32_t beats = !l->part ? groups * l->beats : i & 4 ? l->beats % l->part : l->part;
+        const uint32_t scales = r->setup.is_scaled ? cols : cols * (l->part ? 1 : groups);
         const uint32_t n[] = {rows * beats, rows, cols * beats, scales, rows * cols};
         const uint32_t all = (uint32_t)sq_top_transfer(&q->room, kind, n[kind]);
         unit = (uint32_t)sq_gcd(unit, all);
@@ -573,11 +575,12 @@ static bool run_layer(struct run *r)
         const struct sq_chain_key key = {state, r->posted.number, r->loads.number};
         const struct sq_block_walk *const at = &r->posted.at;
         const unsigned inner = axis_of(r, INNER);
-        if (at->groups == 0 && at->done[inner] == 0) {
+        const bool begins = at->groups == 0 && at->beats == 0;
+        if (begins && at->done[inner] == 0) {
             visit(r, &key, OUTER);
             r->mark[INNER].valid = false;
         }
-        if (at->groups == 0)
+        if (begins)
             visit(r, &key, INNER);
         ok = pass(r, &key, &state) && post(r);
     }

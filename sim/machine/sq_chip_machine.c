@@ -83,12 +83,12 @@ static enum sq_stream_id stream_of(unsigned part)
     return of[part];
 }
 
-// Bytes of the transfer of a step, which has so many tiles of rows, of columns, and scale groups.
+// Bytes of the transfer of a step, which has so many tiles of rows, of columns, scale groups and beats of a tile.
 static uint64_t step_nbytes(const struct sq_chip_layer *c, unsigned part, uint64_t rows,
-                            uint64_t cols, uint64_t groups)
+                            uint64_t cols, uint64_t groups, uint64_t beats)
 {
     const struct sq_top_room room = sq_top_room(c->value);
-    const uint64_t beats = groups * c->layer.beats, scales = room.scale_once ? 1 : groups;
+    const uint64_t scales = room.scale_once ? 1 : groups;
     const uint64_t n[] = {rows * beats, rows, cols * beats, cols * scales, rows * cols};
     return sq_top_transfer(&room, part, n[part]) * room.nbytes;
 }
@@ -108,7 +108,7 @@ static uint64_t times(const struct sq_chip_layer *c, unsigned part)
         part == SQ_TOP_ROW_SCALE || (part == SQ_TOP_COL_SCALE && sq_top_is_scaled(c->value));
     if (part == SQ_TOP_STORE)
         return 1;
-    if (l->chunk < l->groups && !serves_chunks)
+    if (!sq_block_walk_is_whole(l) && !serves_chunks)
         return blocks;
     return axis == outer || l->block[axis] >= l->tiles[axis] ? 1 : blocks;
 }
@@ -125,14 +125,15 @@ static void fill_steps(const struct sq_chip_layer *c, struct sq_mapping *p)
             continue;
         const uint64_t rows = size_of(l->tiles[ROWS], l->block[ROWS], i & 1);
         const uint64_t cols = size_of(l->tiles[COLS], l->block[COLS], i & 2);
-        const uint64_t groups = size_of(l->groups, l->chunk, i & 4);
+        const uint64_t groups = l->part ? 1 : size_of(l->groups, l->chunk, i & 4);
+        const uint64_t beats = l->part ? size_of(l->beats, l->part, i & 4) : groups * l->beats;
         s->job = (struct sq_unit_job){.tiles = (uint32_t)rows,
                                       .passes = (uint32_t)cols,
                                       .flushes = (uint32_t)groups,
-                                      .beats = l->beats,
+                                      .beats = (uint32_t)(beats / groups),
                                       .words = i & 4 ? 1 : 0};
         for (unsigned part = 0; part <= SQ_TOP_STORE; part++)
-            s->nbytes[stream_of(part)] = step_nbytes(c, part, rows, cols, groups);
+            s->nbytes[stream_of(part)] = step_nbytes(c, part, rows, cols, groups, beats);
         s->act_nbytes = s->nbytes[SQ_STREAM_ACT];
     }
 }
@@ -149,7 +150,7 @@ static void fill_plan(const struct sq_machine *m, const struct sq_gemm *g,
                       const struct sq_chip_layer *c, struct sq_mapping *p)
 {
     const struct sq_top_layer *const l = &c->layer;
-    const bool is_whole = l->chunk == l->groups;
+    const bool is_whole = sq_block_walk_is_whole(l);
     memset(p, 0, sizeof *p);
     p->gemm = *g;
     p->cost = (struct sq_cost_unit){.unit = {.kind = SQ_UNIT_ARRAY},
@@ -166,10 +167,10 @@ static void fill_plan(const struct sq_machine *m, const struct sq_gemm *g,
     p->cores_m = p->cores_n = p->cores_k = 1;
     p->block_m = smaller((uint64_t)l->block[ROWS] * c->value[SQ_TOP_ROWS], g->m);
     p->block_n = smaller((uint64_t)l->block[COLS] * c->value[SQ_TOP_COLS], g->n);
-    p->block_k = (uint64_t)l->chunk * l->beats;
+    p->block_k = l->part ? l->part : (uint64_t)l->chunk * l->beats;
     p->count_m = ceil_div(l->tiles[ROWS], l->block[ROWS]);
     p->count_n = ceil_div(l->tiles[COLS], l->block[COLS]);
-    p->count_k = ceil_div(l->groups, l->chunk);
+    p->count_k = l->part ? l->groups * ceil_div(l->beats, l->part) : ceil_div(l->groups, l->chunk);
     p->n_outer = l->cols_outer;
     p->act_kept = is_whole && (!l->cols_outer || p->count_m == 1);
     p->weight_kept = is_whole && (l->cols_outer || p->count_n == 1);

@@ -51,7 +51,8 @@ refuse "none of 14 layers, such as model.layers.0.self_attn.q_proj" image --form
 refuse "check of 14 layers, need one" image --format dense --algorithm rtn --check after.bin
 refuse "bytes, the outputs end at" image --format dense --algorithm rtn --layer '*.0.mlp.up_proj' --check images/model.layers.0.self_attn.k_proj.json
 refuse "cannot write 'nowhere/model.layers.0.self_attn.q_proj.bin': No such file" image --format dense --algorithm rtn -o nowhere
-refuse "a scale group is 256 elements of K, 16 beats of 16, need at most 8 beats (half a buffer, --depth) on the chip" image --format dense --algorithm rtn --group row --depth 8
+sq image --format dense --algorithm rtn --group row --depth 8 --layer '*.0.self_attn.k_proj' --json
+ok "a scale group of 16 beats in parts of at most 8" grep -qE '"part":[1-8],' "$W.out"
 for base in 1 4095 0x1001 -4096 0x100000000 x 0x '' 010x; do
   refuse "--base = $base, need a multiple of 4096, 0..0xfffff000" image --format dense --base "$base"
 done

@@ -346,7 +346,7 @@ printf '%s\n' 'name: s' 'axes:' '  format: [dense]' '  weight_bits: [8]' '  act_
   "  machine: [$M/chip.yaml]" 'measures: [cycles]' >"$W/s.yaml"
 sq sweep s.yaml --db s.db -o s.csv
 ok "a sweep" grep -q ",$whole," "$W/s.csv"
-chip 's/bus: .*/bus: 6 B/'; refuse "chip.bus = 6 B, need 4, 8 or 16 B" run --machine chip.yaml --m 1 --n 1 --k 1
+chip 's/bus: .*/bus: 6 B/'; refuse "chip.bus = 6 B, need 4, 8, 16, 32 or 64 B" run --machine chip.yaml --m 1 --n 1 --k 1
 chip 's/bus: .*/bus: 8/'; refuse "chip.bus = 8, need a unit" run --machine chip.yaml --m 1 --n 1 --k 1
 chip 's/  burst: 32/  burst: 0/'; refuse "chip.burst = 0, need 1..256" run --machine chip.yaml --m 1 --n 1 --k 1
 chip 's/outstanding: .*/outstanding: 17/'; refuse "chip.outstanding = 17, need 2..16" run --machine chip.yaml --m 1 --n 1 --k 1
@@ -363,9 +363,15 @@ for a in "low_lanes: [8]" "high_lanes: [2]" "gather: [log]" "output_bytes: [8]";
   printf '%s\n' 'name: c' 'axes:' "  $a" '  format: [sq_w]' '  n: [64]' '  k: [512]' "  machine: [$M/chip.yaml]" 'measures: [cycles]' >"$W/c.yaml"
   refuse "axis ${a%%:*}: the PEs of a chip" sweep c.yaml --db c.db
 done
-chip 's/output: .*/output: 8 KiB/'; refuse "buffers.output = 8192 B: half of it holds 128 tiles, need at most 64 on the chip" run --machine chip.yaml --m 8 --n 64 --k 512 --format dense
-chip 's/rows: .*/rows: 1/; s/cols: .*/cols: 1/; s/output: .*/output: 512 B/'; refuse "need whole beats of the bus" run --machine chip.yaml --m 8 --n 64 --k 512 --format dense
-chip 's/weight: .*/weight: 64 B/'; refuse "half of it holds 0 beats, need at least 2" run --machine chip.yaml --m 8 --n 64 --k 512 --format dense --weight-bits 8
+chip 's/output: .*/output: 8 KiB/'; refuse "buffers.output = 8192 B: half of it holds 128 tiles, need 1..64 on the chip" run --machine chip.yaml --m 8 --n 64 --k 512 --format dense
+chip 's/rows: .*/rows: 1/; s/cols: .*/cols: 3/; s/output: .*/output: 512 B/'; sq run --machine chip.yaml --m 8 --n 64 --k 512 --format dense
+ok "a tile of 12 bytes behind a bus of 8" out_has "1 GEMM"
+for b in activation weight scale; do
+  chip "s/$b: .*/$b: 2 MiB/"; refuse "buffers.$b = 2097152 B: half of it holds" run --machine chip.yaml --m 8 --n 64 --k 512 --format dense
+done
+sed 's/  weight: .*/&\n  scale: 1 KiB/' "$M/default.yaml" >"$W/scale.yaml"; refuse "buffers.scale = 1 KiB, need no such key without chip" run --machine scale.yaml --m 8 --n 64 --k 512
+chip 's/rows: .*/rows: 32/; s/cols: .*/cols: 64/'; refuse "need at most 4608 and 1024 on the chip" run --machine chip.yaml --m 8 --n 64 --k 512 --format dense
+chip 's/weight: .*/weight: 64 B/'; refuse "half of it holds 0 beats, need 2.." run --machine chip.yaml --m 8 --n 64 --k 512 --format dense --weight-bits 8
 refuse "format gqsa: the chip does not run its layers" run --machine "$M/chip.yaml" --m 8 --n 64 --k 512 --format gqsa
 refuse "no block multiplies" run --machine "$M/chip.yaml" --m 8 --n 64 --k 512 --format dense --act-bits 16
 refuse "tiles, need at most 65535 of each on the chip" run --machine "$M/chip.yaml" --m 262144 --n 64 --k 512 --format dense

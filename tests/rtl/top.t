@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # sq_top, the chip, against its models: a host behind AXI4-Lite and a memory behind AXI4 are its environment, and every
 # signal of both buses and the interrupt are compared in every cycle. Exhausted: six bus faults in every beat of a short layer
-# (descriptor, operands, outputs) with four memories, and 255 descriptors that must be refused (each bit without a name, regions that end a beat beyond 4 GiB), each followed by a layer that
+# (descriptor, operands, outputs) with four memories, and 242 descriptors that must be refused (each bit without a name, regions that end a beat beyond 4 GiB), each followed by a layer that
 # must be right; an error in sums that are kept while outputs wait for the memory; a tile as long as half a buffer, of up to 4096 beats; the longest transfers, up to 131,072 beats of the bus; a write
 # that clears interrupts in every cycle around the end of a layer; a reset in every cycle of a short layer, behind it one that is whole. Sampled: shapes, blocks and their order, ragged blocks, chunks of K and ragged ones, illegal operands, waits of host and memory, polling and
 # interrupt, starts while a layer runs, writes that change nothing, images at address 0, across 2 GiB and up to 4 GiB, resets. A layer of the embedded model goes from its image to its outputs, with the engine busy
@@ -77,6 +77,16 @@ mutate ragged_chunk_whole top w8a8 any rtl/top/sq_block_walk.sv "s/assign beats_
 mutate chunks_of_the_block_before top w8a8 any $S "s/is_new ? pointer : start;/is_new ? pointer : base;/"
 mutate row_scales_loaded_for_each_chunk top w8a8 any $S "s/need = load_active && rows_new && chunk_first;/need = load_active \&\& rows_new;/"
 mutate row_scales_let_go top w8a8 any $S "s/job_keep_row_scale_o <= keep_rows || !job_last;/job_keep_row_scale_o <= keep_rows;/"
+mutate integers_of_a_part_lost top w8a8 any rtl/output/sq_output.sv "s/(carry_sum_i\[At+l\*32 +: 32\] & {32{scale_part_i\[0\]}})/(carry_sum_i[At+l*32 +: 32] \& {32{scale_part_i[0] \&\& $F}})/"
+mutate high_integers_are_the_low_ones top own any rtl/output/sq_output.sv "s/carry_sum_i\[At+(Lanes+l)\*32 +: 32\]/carry_sum_i[At+l*32 +: 32]/"
+mutate part_combined_too_early top w4a8 any rtl/output/sq_output.sv "s/assign goes_on = .*/assign goes_on = $F;/"
+mutate sum_of_a_part_as_its_sum top w8a8 any rtl/output/sq_output.sv "s/ \&\& !(Sums == 3 \&\& scale_part_i\[0\])//"
+mutate part_over_the_end_of_its_group top own any rtl/top/sq_block_walk.sv "s/beat_left_q <= part_i \&\& group_last_o ? 32'(group_beats_i) :/beat_left_q <=/"
+mutate scales_of_a_part_let_go top own any $S "s/!job_group_last || (keep_cols/(keep_cols/"
+mutate scales_of_a_part_loaded_again top own any $S "s/group_first \&\& (cols_new/(cols_new/"
+mutate part_as_long_as_its_group top w8a8 any $S "s/part_beats < beats/part_beats <= beats/"
+mutate part_of_two_groups top w4a8 any $S "s/(chunk == 16'd1 \&\& part_beats/(part_beats/"
+mutate parts_that_it_has_no_room_for top w8a8 any $S "s/PartGroups == 1 \&\& groups == 16'd1/PartGroups == 1/"
 mutate outputs_of_each_chunk top w8a8 any $S "s/need = load_active && chunk_last;/need = load_active;/"
 mutate more_sums_than_room top w8a8 any $S "s/32'(SumTiles))/32'(SumTiles + 1))/"
 mutate chunk_longer_than_k top w8a8 any $S "s/chunk <= groups;/$T;/"

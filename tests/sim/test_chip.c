@@ -100,6 +100,7 @@ static void draw_chip(struct sq_rng *r, unsigned *v)
     v[SQ_TOP_MAX_BURST] = 4u << sq_rng_below(r, 4);
     v[SQ_TOP_OUTSTANDING] = between(r, 1, 4);
     v[SQ_TOP_QUIET] = 400;
+    v[SQ_TOP_PARTS] = sq_rng_below(r, 2);
     if (sq_rng_below(r, 2))
         draw_scaled(r, v);
 }
@@ -129,15 +130,19 @@ static struct work draw(struct sq_rng *r, uint32_t most)
         draw_chip(r, w.value);
         room = sq_top_room(w.value);
         memset(l, 0, sizeof *l);
-        l->groups = between(r, 1, 4);
+        l->groups = sq_rng_below(r, 3) ? between(r, 1, 4) : 1;
         l->beats = between(r, 1, room.depth[SQ_TOP_ACT] / 4);
         l->chunk = sq_rng_below(r, 2) ? l->groups : between(r, 1, l->groups);
         l->cols_outer = sq_rng_below(r, 2);
+        if (sq_rng_below(r, 3) == 0 && l->beats > 1 && l->groups <= room.part_groups) {
+            l->chunk = 1;
+            l->part = between(r, 1, l->beats - 1);
+        }
+        const uint32_t beats = l->part ? l->part : l->beats * l->chunk;
         for (unsigned a = 0; a < 2; a++) {
             l->tiles[a] = between(r, 1, most);
-            l->block[a] = between(
-                r, 1,
-                room.depth[a == ROWS ? SQ_TOP_ACT : SQ_TOP_WEIGHT] / (l->beats * l->chunk) + 1);
+            l->block[a] =
+                between(r, 1, room.depth[a == ROWS ? SQ_TOP_ACT : SQ_TOP_WEIGHT] / beats + 1);
         }
         place(r, &w);
         sq_top_layer_encode(l, word);
@@ -417,7 +422,10 @@ static struct sq_top_layer cut(struct sq_rng *r, const struct sq_chip_layer *c)
     struct sq_top_layer l = c->layer, unused;
     uint32_t word[SQ_DESC_WORDS];
     do {
-        l.chunk = between(r, 1, l.groups);
+        l.part = l.beats > 1 && l.groups <= room.part_groups && sq_rng_below(r, 2)
+                     ? between(r, 1, l.beats - 1)
+                     : 0;
+        l.chunk = l.part ? 1 : between(r, 1, l.groups);
         l.cols_outer = sq_rng_below(r, 2);
         for (unsigned axis = 0; axis < 2; axis++)
             l.block[axis] = between(r, 1, between(r, 1, l.tiles[axis]));

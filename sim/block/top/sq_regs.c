@@ -130,7 +130,11 @@ const struct sq_reg sq_regs[] = {
      SQ_REG_SUMS,
      SQ_REG_READ,
      "what half the buffer of sums holds, between chunks of K",
-     {{"TILES", 0, 16, "tiles of outputs"}}},
+     {{"TILES", 0, 16, "tiles of outputs"},
+      {"PARTS", 16, 1,
+       "integers of a scale group that goes on wait beside the sums; else in their place, so that "
+       "CHUNK.PART needs a layer of one group and one sum of a PE. Without meaning where "
+       "ENGINE.FORM is 3, which takes CHUNK.PART"}}},
 };
 const unsigned sq_n_regs = LEN(sq_regs);
 
@@ -164,7 +168,10 @@ const struct sq_reg sq_desc[] = {
      WORD(CHUNK),
      "of K, that half a buffer holds for a block; with fewer than all groups a block has at most "
      "SUMS.TILES tiles",
-     {{"GROUPS", 0, 16, "scale groups, at most BEATS.GROUPS"}}},
+     {{"GROUPS", 0, 16, "scale groups, at most BEATS.GROUPS"},
+      {"PART", 16, 16,
+       "0, or with GROUPS = 1 beats of a scale group that is longer than a chunk, fewer than "
+       "BEATS.BEATS"}}},
 };
 const unsigned sq_n_desc = LEN(sq_desc);
 

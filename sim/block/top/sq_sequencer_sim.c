@@ -35,9 +35,26 @@ uint32_t sq_block_walk_groups(const struct sq_block_walk *w)
     return rest < w->layer->chunk ? rest : w->layer->chunk;
 }
 
+uint32_t sq_block_walk_beats(const struct sq_block_walk *w)
+{
+    const struct sq_top_layer *const l = w->layer;
+    const uint32_t rest = l->beats - w->beats;
+    return l->part == 0 ? sq_block_walk_groups(w) * l->beats : rest < l->part ? rest : l->part;
+}
+
+bool sq_block_walk_is_whole(const struct sq_top_layer *layer)
+{
+    return layer->chunk == layer->groups && layer->part == 0;
+}
+
+bool sq_block_walk_ends_group(const struct sq_block_walk *w)
+{
+    return w->layer->part == 0 || w->beats + w->layer->part >= w->layer->beats;
+}
+
 bool sq_block_walk_is_last(const struct sq_block_walk *w)
 {
-    return w->groups + w->layer->chunk >= w->layer->groups;
+    return w->groups + w->layer->chunk >= w->layer->groups && sq_block_walk_ends_group(w);
 }
 
 bool sq_block_walk_keeps(const struct sq_block_walk *w, unsigned axis)
@@ -51,11 +68,15 @@ bool sq_block_walk_keeps(const struct sq_block_walk *w, unsigned axis)
 void sq_block_walk_next(struct sq_block_walk *w)
 {
     const bool keeps[2] = {sq_block_walk_keeps(w, ROWS), sq_block_walk_keeps(w, COLS)};
-    if (!sq_block_walk_is_last(w)) {
-        w->groups += w->layer->chunk;
+    const bool is_last = sq_block_walk_is_last(w);
+    if (!sq_block_walk_ends_group(w)) {
+        w->beats += w->layer->part;
         return;
     }
-    w->groups = 0;
+    w->beats = 0;
+    w->groups = is_last ? 0 : w->groups + w->layer->chunk;
+    if (!is_last)
+        return;
     w->is_active = !(is_end(w, ROWS) && is_end(w, COLS));
     for (unsigned a = 0; a < 2; a++) {
         w->is_new[a] = !keeps[a];
@@ -78,7 +99,7 @@ void sq_top_layer_encode(const struct sq_top_layer *l, uint32_t word[SQ_DESC_WOR
     word[SQ_DESC_TILES] = l->tiles[COLS] << 16 | l->tiles[ROWS];
     word[SQ_DESC_BLOCK] = l->block[COLS] << 16 | l->block[ROWS];
     word[SQ_DESC_BEATS] = l->groups << 16 | l->beats;
-    word[SQ_DESC_CHUNK] = l->chunk;
+    word[SQ_DESC_CHUNK] = l->part << 16 | l->chunk;
 }
 
 uint64_t sq_top_transfer(const struct sq_top_room *room, unsigned part, uint64_t n)
@@ -108,6 +129,7 @@ bool sq_top_layer_decode(const uint32_t word[SQ_DESC_WORDS], const struct sq_top
         .beats = word[SQ_DESC_BEATS] & 0xffff,
         .groups = word[SQ_DESC_BEATS] >> 16,
         .chunk = word[SQ_DESC_CHUNK] & 0xffff,
+        .part = word[SQ_DESC_CHUNK] >> 16,
         .cols_outer = word[SQ_DESC_KIND] >> SQ_DESC_COLS_OUTER & 1,
     };
     for (unsigned i = 0; i < SQ_DESC_WORDS; i++)
@@ -116,16 +138,19 @@ bool sq_top_layer_decode(const uint32_t word[SQ_DESC_WORDS], const struct sq_top
         addresses |= l->addr[i] = word[address_word[i]];
         in_reach = in_reach && is_in_reach(room, l, i);
     }
-    const uint64_t tile = (uint64_t)l->beats * l->chunk;
+    const uint64_t tile = (uint64_t)(l->part ? l->part : l->beats) * l->chunk;
+    const bool is_part_right =
+        l->part == 0 || (l->chunk == 1 && l->part < l->beats && l->groups <= room->part_groups);
     const uint64_t tiles = (uint64_t)l->block[0] * l->block[1];
     return (word[SQ_DESC_KIND] & 0xffff) == SQ_DESC_KIND_VALUE && unnamed == 0 && in_reach &&
-           addresses % room->nbytes == 0 && tile > 0 && l->chunk <= l->groups && l->tiles[0] > 0 &&
-           l->tiles[1] > 0 && tiles > 0 && tile * l->block[0] <= room->depth[SQ_TOP_ACT] &&
+           addresses % room->nbytes == 0 && is_part_right && l->beats > 0 && tile > 0 &&
+           l->chunk <= l->groups && l->tiles[0] > 0 && l->tiles[1] > 0 && tiles > 0 &&
+           tile * l->block[0] <= room->depth[SQ_TOP_ACT] &&
            tile * l->block[1] <= room->depth[SQ_TOP_WEIGHT] &&
            l->block[0] <= room->depth[SQ_TOP_ROW_SCALE] &&
            (uint64_t)l->block[1] * (room->scale_once ? 1 : l->chunk) <=
                room->depth[SQ_TOP_COL_SCALE] &&
-           tiles <= (l->chunk < l->groups ? room->sum_tiles : SQ_DESC_JOB_TILES);
+           tiles <= (sq_block_walk_is_whole(l) ? SQ_DESC_JOB_TILES : room->sum_tiles);
 }
 
 // ---- a cycle ----------------------------------------------------------------------------------------
@@ -195,12 +220,14 @@ static bool is_for_all_chunks(const struct sq_sequencer_sim *s, unsigned part)
 static bool is_needed(const struct sq_sequencer_sim *s)
 {
     const struct sq_block_walk *const w = &s->load;
-    const bool is_first = w->groups == 0, is_last = sq_block_walk_is_last(w);
+    const bool is_first = w->groups == 0 && w->beats == 0, is_last = sq_block_walk_is_last(w);
     if (!w->is_active)
         return false;
     if (s->kind == SQ_TOP_STORE)
         return is_last;
     const bool is_new = w->is_new[s->kind >= SQ_TOP_WEIGHT];
+    if (s->kind == SQ_TOP_COL_SCALE && w->beats > 0)
+        return false; // they are those of the chunk before
     return is_for_all_chunks(s, s->kind) ? is_new && is_first : is_new || !is_first || !is_last;
 }
 
@@ -208,7 +235,7 @@ static uint32_t address_of(struct sq_sequencer_sim *s)
 {
     const struct sq_block_walk *const w = &s->load;
     const unsigned k = s->kind, axis = k >= SQ_TOP_WEIGHT;
-    if (k == SQ_TOP_STORE || w->groups > 0)
+    if (k == SQ_TOP_STORE || w->groups > 0 || w->beats > 0)
         return s->next[k];
     if (w->done[axis] == 0)
         s->start[k] = s->layer.addr[k];
@@ -224,7 +251,7 @@ static bool make_transfer(struct sq_sequencer_sim *s, int32_t transfer[SQ_DMA_JO
         return false;
     const uint32_t rows = sq_block_walk_tiles(&s->load, ROWS);
     const uint32_t cols = sq_block_walk_tiles(&s->load, COLS);
-    const uint32_t groups = sq_block_walk_groups(&s->load), beats = groups * s->layer.beats;
+    const uint32_t groups = sq_block_walk_groups(&s->load), beats = sq_block_walk_beats(&s->load);
     const uint32_t col_scales = s->room.scale_once ? cols : cols * groups;
     const uint32_t n_beats[] = {rows * beats, rows, cols * beats, col_scales, rows * cols};
     const uint32_t n = (uint32_t)sq_top_transfer(&s->room, s->kind, n_beats[s->kind]);
@@ -263,16 +290,21 @@ void sq_sequencer_clock_jobs(struct sq_sequencer_sim *s, const struct sq_sequenc
     if (any || !s->job.is_active)
         return;
     const bool keeps[2] = {sq_block_walk_keeps(&s->job, ROWS), sq_block_walk_keeps(&s->job, COLS)};
-    const bool is_first = s->job.groups == 0, is_last = sq_block_walk_is_last(&s->job);
-    const bool is_whole = is_first && is_last;
+    const bool is_first = s->job.groups == 0 && s->job.beats == 0;
+    const bool is_last = sq_block_walk_is_last(&s->job), is_whole = is_first && is_last;
+    const bool goes_on = !sq_block_walk_ends_group(&s->job);
     s->of = (struct sq_top_job){
         .tiles = {sq_block_walk_tiles(&s->job, ROWS), sq_block_walk_tiles(&s->job, COLS)},
         .groups = sq_block_walk_groups(&s->job),
+        .beats = sq_block_walk_beats(&s->job),
+        .part = {s->job.beats > 0, goes_on},
         .is_first = is_first,
         .is_last = is_last};
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++) {
         const bool keep = keeps[i >= SQ_TOP_WEIGHT];
-        s->of.keep[i] = is_for_all_chunks(s, i) ? keep || !is_last : keep && is_whole;
+        s->of.keep[i] = is_for_all_chunks(s, i)
+                            ? keep || !is_last
+                            : (keep && is_whole) || (i == SQ_TOP_COL_SCALE && goes_on);
     }
     s->pending[SQ_TOP_SUMS] = !is_first;
     sq_block_walk_next(&s->job);

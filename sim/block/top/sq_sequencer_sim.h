@@ -31,6 +31,7 @@ struct sq_top_layer {
     uint32_t addr[SQ_TOP_OPERANDS + 1]; // of the operands, of the outputs
     uint32_t tiles[2], block[2];
     uint32_t beats, groups, chunk; // beats of a scale group; groups of a tile, of a chunk of K
+    uint32_t part;                 // 0, or beats of a chunk, which is a part of one group
     bool cols_outer;
 };
 
@@ -40,11 +41,15 @@ struct sq_block_walk {
     bool is_active;
     uint32_t done[2]; // tiles before this block
     bool is_new[2];   // not those of the block before
-    uint32_t groups;  // before this chunk
+    uint32_t groups;  // before this chunk, and beats of the group that it is of
+    uint32_t beats;
 };
 void sq_block_walk_start(struct sq_block_walk *w, const struct sq_top_layer *layer);
 uint32_t sq_block_walk_tiles(const struct sq_block_walk *w, unsigned axis);
-uint32_t sq_block_walk_groups(const struct sq_block_walk *w);           // of the chunk
+uint32_t sq_block_walk_groups(const struct sq_block_walk *w);  // of the chunk
+uint32_t sq_block_walk_beats(const struct sq_block_walk *w);   // of the chunk, of a tile
+bool sq_block_walk_is_whole(const struct sq_top_layer *layer); // one chunk
+bool sq_block_walk_ends_group(const struct sq_block_walk *w);
 bool sq_block_walk_is_last(const struct sq_block_walk *w);              // chunk of its block
 bool sq_block_walk_keeps(const struct sq_block_walk *w, unsigned axis); // for the next block
 void sq_block_walk_next(struct sq_block_walk *w);
@@ -53,7 +58,8 @@ void sq_top_layer_encode(const struct sq_top_layer *l, uint32_t word[SQ_DESC_WOR
 // What the halves of buffers hold, bytes of a beat of the bus, and beats of scales.
 struct sq_top_room {
     uint32_t depth[SQ_TOP_OPERANDS], sum_tiles, nbytes; // beats of each operand; tiles of sums
-    bool scale_once; // a tile of columns has a beat of scales, not each of its scale groups
+    bool scale_once;      // a tile of columns has a beat of scales, not each of its scale groups
+    uint32_t part_groups; // scale groups of a layer whose chunks may be parts of one, at most
     uint32_t beat_nbytes[SQ_TOP_OPERANDS + 1]; // of a beat of each operand, of a tile of outputs
 };
 // Beats of the bus of a transfer of `n` beats of an operand, which lie packed, or tiles of outputs.
@@ -79,9 +85,10 @@ struct sq_sequencer_sim {
 
     bool pending[SQ_TOP_JOBS];
     struct sq_top_job {
-        uint32_t tiles[2], groups; // rows, columns; of the chunk
+        uint32_t tiles[2], groups, beats; // rows, columns; of the chunk, of a tile of it
         bool keep[SQ_TOP_OPERANDS];
         bool is_first, is_last; // chunk of its block
+        bool part[2];           // goes on with a group, which goes on behind it
     } of;
 };
 

@@ -18,8 +18,8 @@
 // clang-format off
 static const struct sq_point points[] = {
     {"w8a8", true, {64, 2, 2, 4, 8, 8, DENSE, B32, 1, 32, 32, 32, 32, 9, 16, 4, 400, 0}},
-    {"w4a8", true, {32, 2, 1, 4, 8, 4, DENSE, BF16, 2, 4096, 4096, 4096, 4096, 8, 4, 2, 512, 0}},
-    {"own", true, {64, 2, 2, 8, 8, 4, SQ_ARRAY_SENTINEL, 2, 8, 0, 0, SQ_COMBINE_TWO, B32, 2, 32, 9, 24, 20, 9, 16, 4, 400, 0}},
+    {"w4a8", true, {32, 2, 1, 4, 8, 4, DENSE, BF16, 2, 4096, 4096, 4096, 4096, 8, 4, 2, 512, 0, 0, 0, 0, 0, 1}},
+    {"own", true, {64, 2, 2, 8, 8, 4, SQ_ARRAY_SENTINEL, 2, 8, 0, 0, SQ_COMBINE_TWO, B32, 2, 32, 9, 24, 20, 9, 16, 4, 400, 0, 0, 0, 0, 0, 1}},
     {"nvfp4", true, {64, 2, 2, 16, 4, 4, SCALED(0), B32, 2, 32, 32, 32, 32, 9, 16, 4, 400, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3, SQ_SCALED_SPLIT, BELOW_CARRY}},
     {"sq_b", true, {32, 1, 2, 16, 4, 4, SCALED(2), BF16, 2, 32, 32, 32, 32, 9, 8, 2, 400, 0, SQ_SCALED_INT4, SQ_SCALED_E4M3, SQ_SCALED_OWN}},
     {"deep", false, {32, 8, 1, 16, 8, 4, DENSE, BF16, 2, 4096, 4096, 4096, 4096, 8, 256, 4, 256, 0}},
@@ -30,7 +30,7 @@ static const struct sq_point points[] = {
     {"block", true, {64, 3, 1, 32, 4, 4, SCALED(4), B32, 1, 16, 16, 16, 16, 4, 4, 2, 400, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3, SQ_SCALED_BLOCK}},
     {"nibbles", false, {32, 2, 2, 16, 4, 4, SCALED(2), SQ_OUTPUT_INT8, 4, 32, 32, 32, 32, 9, 16, 4, 400, 0, SQ_SCALED_INT4, SQ_SCALED_E8M0, SQ_SCALED_SPLIT}},
     {"hif4", false, {64, 1, 2, 64, 4, 4, SCALED(0), B32, 2, 32, 32, 32, 32, 9, 16, 4, 400, 0, SQ_HIF4, SQ_SCALED_E6M2, SQ_SCALED_SPLIT, 0, [SQ_PARAMS_MAX] = SQ_HIF4_WORDS}},
-    {"scaled", false, {64, 1, 2, 8, 4, 4, SQ_ARRAY_COMPACT, 2, 8, 1, 0, SQ_COMBINE_SCALED, B32, 1, 32, 32, 32, 32, 9, 16, 4, 400, 0}},
+    {"scaled", false, {64, 1, 2, 8, 4, 4, SQ_ARRAY_COMPACT, 2, 8, 1, 0, SQ_COMBINE_SCALED, B32, 1, 32, 32, 32, 32, 9, 16, 4, 400, 0, 0, 0, 0, 0, 1}},
 };
 // clang-format on
 
@@ -147,7 +147,7 @@ const struct sq_block sq_top_block = {
               "Layout",   "HighPerBank", "HighW",       "OnActs",   "OneAcc",      "Form",
               "OutKind",  "PortLen",     "ActDepth",    "RowDepth", "WeightDepth", "ColDepth",
               "SumTiles", "MaxBurst",    "Outstanding", "Quiet",    "Macro",       "Element",
-              "Scale",    "High",        "CountStart",  NULL},
+              "Scale",    "High",        "CountStart",  "Parts",    NULL},
     .points = points,
     .n_points = SQ_LEN(points),
     .area = area,

@@ -26,6 +26,14 @@ static uint32_t smaller(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
+// Chunks that are parts of a scale group, of up to `most` beats.
+static void draw_parts(struct sq_rng *rng, uint32_t depth, uint32_t most, struct sq_top_layer *l)
+{
+    l->beats = 1 + up_to(rng, most - 1);
+    l->chunk = 1;
+    l->part = up_to(rng, smaller(depth, l->beats - 1));
+}
+
 // K beyond half a buffer comes in chunks; others may, too. Then sums limit the tiles of a block, else a job does.
 void sq_top_draw_shape(const unsigned *value, struct sq_rng *rng, struct sq_top_layer *l)
 {
@@ -37,9 +45,16 @@ void sq_top_draw_shape(const unsigned *value, struct sq_rng *rng, struct sq_top_
     l->chunk = smaller(l->chunk, sq_top_is_scaled(value) ? l->chunk : of[SQ_TOP_COL_SCALE]);
     const uint32_t most = smaller(depth / l->chunk, smaller(k_max, 2 * depth) / l->groups);
     l->beats = up_to(rng, sq_rng_below(rng, 4) ? smaller(4, most) : most);
+    const uint32_t groups = sq_top_room(value).part_groups;
+    if (sq_rng_below(rng, 4) == 0 && groups == 1)
+        l->groups = l->chunk = 1;
+    if (sq_rng_below(rng, 4) == 0 && l->groups <= groups &&
+        smaller(k_max, 2 * depth) / l->groups > 1)
+        draw_parts(rng, depth, smaller(k_max, 2 * depth) / l->groups, l);
     const uint32_t scales = sq_top_is_scaled(value) ? 1 : l->chunk;
     for (unsigned a = 0; a < 2; a++) {
-        const uint32_t fit = of[a == ROWS ? SQ_TOP_ACT : SQ_TOP_WEIGHT] / (l->beats * l->chunk);
+        const uint32_t beats = l->part ? l->part : l->beats * l->chunk;
+        const uint32_t fit = of[a == ROWS ? SQ_TOP_ACT : SQ_TOP_WEIGHT] / beats;
         const uint32_t room =
             smaller(fit, a == ROWS ? of[SQ_TOP_ROW_SCALE] : of[SQ_TOP_COL_SCALE] / scales);
         const uint32_t lines = value[a == ROWS ? SQ_TOP_ROWS : SQ_TOP_COLS];
@@ -47,7 +62,7 @@ void sq_top_draw_shape(const unsigned *value, struct sq_rng *rng, struct sq_top_
         l->block[a] = up_to(rng, room < 7 ? room : sq_rng_below(rng, 8) ? 7 : room);
     }
     const unsigned a = sq_rng_below(rng, 2);
-    const uint32_t tiles = l->chunk < l->groups ? value[SQ_TOP_SUM_TILES] : SQ_DESC_JOB_TILES;
+    const uint32_t tiles = sq_block_walk_is_whole(l) ? SQ_DESC_JOB_TILES : value[SQ_TOP_SUM_TILES];
     l->block[a] = smaller(l->block[a], tiles);
     l->block[!a] = smaller(l->block[!a], tiles / l->block[a]);
     l->cols_outer = sq_rng_below(rng, 2);

@@ -55,16 +55,28 @@ static bool end_group(struct sq_top_engine *e, unsigned side)
 
 // ---- sums between chunks ----------------------------------------------------------------------------
 
-static void push_kept(struct sq_top_engine *e, const float *sums)
+// part: the integers of a group that goes on, or NULL.
+static void push_kept(struct sq_top_engine *e, const float *y, const struct sq_top_group *part)
 {
     assert(e->n_kept < SQ_LEN(e->kept));
-    memcpy(e->kept[(e->first_kept + e->n_kept++) % SQ_LEN(e->kept)], sums, sizeof *e->kept);
+    struct sq_top_kept *const to = &e->kept[(e->first_kept + e->n_kept++) % SQ_LEN(e->kept)];
+    memcpy(to->y, y, sizeof to->y);
+    if (!part)
+        return;
+    memcpy(to->p_lo, part->p_lo, sizeof to->p_lo);
+    memcpy(to->p_hi, part->p_hi, sizeof to->p_hi);
 }
 
-static void pop_kept(struct sq_top_engine *e, float *sums)
+// Adds the integers to those of `part`, if not NULL.
+static void pop_kept(struct sq_top_engine *e, float *y, struct sq_top_group *part)
 {
     assert(e->n_kept > 0);
-    memcpy(sums, e->kept[e->first_kept], sizeof *e->kept);
+    const struct sq_top_kept *const from = &e->kept[e->first_kept];
+    memcpy(y, from->y, sizeof from->y);
+    for (unsigned i = 0; part && i < SQ_TOP_PES_MAX; i++) {
+        part->p_lo[i] += from->p_lo[i];
+        part->p_hi[i] += from->p_hi[i];
+    }
     e->first_kept = (e->first_kept + 1) % SQ_LEN(e->kept);
     e->n_kept--;
 }
@@ -83,7 +95,7 @@ static void add_beat(struct sq_top_engine *e, const int32_t *act, const int32_t 
     }
     struct sq_top_group *const g = &e->sums[e->n_sums];
     if (e->beats == 0 && e->shape.is_scaled && job.carries)
-        pop_kept(e, g->total);
+        pop_kept(e, g->total, NULL);
     if (act)
         g->errors |= e->shape.is_scaled ? sq_top_add_block(&e->shape, act, weight, g->total)
                                         : sq_top_multiply(&e->shape, act, weight, g->p_lo, g->p_hi);
@@ -92,7 +104,7 @@ static void add_beat(struct sq_top_engine *e, const int32_t *act, const int32_t 
     e->beats = 0;
     e->n_sums++;
     if (e->shape.is_scaled && job.keeps)
-        push_kept(e, g->total);
+        push_kept(e, g->total, NULL);
     (void)end_group(e, OPERANDS);
 }
 
@@ -106,7 +118,8 @@ static void add_scale(struct sq_top_engine *e, const int32_t *row, const int32_t
     const uint32_t group = e->done[SCALES] % job->groups;
     const bool is_last = group + 1 == job->groups;
     *to = (struct sq_top_scales){.carries = job->carries && group == 0,
-                                 .keeps = job->keeps && is_last};
+                                 .keeps = job->keeps && is_last,
+                                 .part = {job->part[0], job->part[1]}};
     to->errors = sq_top_scales(&e->shape, is_last, row, col, to->beat);
     to->ends_job = end_group(e, SCALES);
 }
@@ -153,12 +166,13 @@ static void put_keeps(struct sq_top_engine *e)
 static void combine_array(struct sq_top_engine *e)
 {
     const struct sq_top_scales *const scale = &e->scale[0];
+    struct sq_top_group *const g = &e->sums[0];
     if (scale->carries)
-        pop_kept(e, e->y);
-    sq_output_add(&e->c, (const int32_t *)e->sums[0].p_lo, (const int32_t *)e->sums[0].p_hi,
-                  scale->beat, e->y);
+        pop_kept(e, e->y, scale->part[0] ? g : NULL);
+    if (!scale->part[1])
+        sq_output_add(&e->c, (const int32_t *)g->p_lo, (const int32_t *)g->p_hi, scale->beat, e->y);
     if (scale->keeps) {
-        push_kept(e, e->y);
+        push_kept(e, e->y, scale->part[1] ? g : NULL);
         memset(e->y, 0, sizeof e->y);
     }
 }

@@ -26,6 +26,7 @@ struct sq_top_engine {
     struct sq_top_scales {
         int32_t beat[1 + 4 * SQ_TOP_PES_MAX]; // as sq_output has it: last of its tile
         bool carries, keeps, ends_job;        // begins with sums, leaves as sums
+        bool part[2];                         // ... and with integers
         uint32_t errors;
     } scale[SQ_TOP_GROUPS_AHEAD];
     uint32_t n_sums, n_scales, beats; // come; of the group at hand
@@ -33,11 +34,14 @@ struct sq_top_engine {
     // Jobs whose operands [0], whose scales [1] have not all come, and groups of the first that have.
     struct sq_top_engine_job {
         uint32_t beats, tiles, groups; // beats of a group
-        bool carries, keeps;
+        bool carries, keeps, part[2];  // part: with integers, too
     } job[2][4];
     uint32_t n_jobs[2], done[2];
     float y[SQ_TOP_PES_MAX];
-    float kept[2 * SQ_TOP_SUMS_MAX][SQ_TOP_PES_MAX]; // tiles between chunks, around
+    struct sq_top_kept { // tiles between chunks, around
+        float y[SQ_TOP_PES_MAX];
+        uint32_t p_lo[SQ_TOP_PES_MAX], p_hi[SQ_TOP_PES_MAX];
+    } kept[2 * SQ_TOP_SUMS_MAX];
     uint32_t first_kept, n_kept;
     uint32_t errors; // of the job up to here
     struct sq_top_output_word {

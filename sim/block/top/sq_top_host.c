@@ -42,19 +42,22 @@ static const struct {
     {SQ_DESC_BEATS, 0xffff, 0},
     {SQ_DESC_BEATS, 0xffff0000u, 0},
     {SQ_DESC_CHUNK, 0xffff, 0},
+    {SQ_DESC_CHUNK, 0xffff0000u, 0xffff0000u},
     {SQ_DESC_ACT, 1, 1},
     {SQ_DESC_ROW_SCALE, 2, 2},
     {SQ_DESC_WEIGHT, 1, 1},
     {SQ_DESC_COL_SCALE, 2, 2},
     {SQ_DESC_OUT, 1, 1},
 };
-enum { CHANGES = sizeof change / sizeof *change, UNNAMED_BITS = 223 };
+enum { CHANGES = sizeof change / sizeof *change, UNNAMED_BITS = 207 };
 enum way {
     WIDE_ROWS = CHANGES, // a block that does not fit
     WIDE_COLS,
-    MANY_SUMS,  // more tiles than sums have room for
-    LONG_CHUNK, // longer than K
-    WRAPS_TILE, // a product whose low 16 bits would fit: beats of a tile, of a block
+    MANY_SUMS,   // more tiles than sums have room for
+    LONG_CHUNK,  // longer than K
+    PART_OF_TWO, // a part of two groups
+    WHOLE_PART,  // ... of all beats
+    WRAPS_TILE,  // a product whose low 16 bits would fit: beats of a tile, of a block
     WRAPS_BLOCK,
     FULL_SUMS, // more tiles of a block than sums have room for, by rows and columns; than the buffers have
     FULL_BUFFERS,
@@ -185,7 +188,8 @@ static uint32_t at_most_256(uint32_t n)
 static void spoil_descriptor(uint32_t *word, enum way way, const struct sq_top_room *room)
 {
     const uint32_t beats = word[SQ_DESC_BEATS] & 0xffff;
-    const uint32_t chunk = beats * (word[SQ_DESC_CHUNK] & 0xffff);
+    const uint32_t part = word[SQ_DESC_CHUNK] >> 16;
+    const uint32_t chunk = part ? part : beats * (word[SQ_DESC_CHUNK] & 0xffff);
     const uint32_t fits[2] = {room->depth[SQ_TOP_ACT] / chunk, room->depth[SQ_TOP_WEIGHT] / chunk};
     switch (way) {
     case WIDE_ROWS:
@@ -201,6 +205,14 @@ static void spoil_descriptor(uint32_t *word, enum way way, const struct sq_top_r
         break;
     case LONG_CHUNK:
         word[SQ_DESC_CHUNK] = (word[SQ_DESC_BEATS] >> 16) + 1;
+        break;
+    case PART_OF_TWO:
+        set_size(word, 1, 1, 2, 2);
+        word[SQ_DESC_CHUNK] = 1u << 16 | 2;
+        break;
+    case WHOLE_PART:
+        set_size(word, 1, 1, 1, 2);
+        word[SQ_DESC_CHUNK] = 2u << 16 | 1;
         break;
     case WRAPS_TILE:
         word[SQ_DESC_BEATS] = 2u << 16 | 0x8000;
@@ -272,7 +284,7 @@ static uint32_t blocks_of(uint32_t n, uint32_t block)
 // one for every block unless it has only one; in chunks of K both for every step, scales that serve all of them once.
 static uint32_t beats_to_read(const struct host *h, const struct sq_top_layer *l)
 {
-    const bool has_chunks = l->chunk < l->groups, scale_once = sq_top_is_scaled(h->value);
+    const bool has_chunks = !sq_block_walk_is_whole(l), scale_once = sq_top_is_scaled(h->value);
     uint32_t n = region_beats(h, l, 0);
     for (unsigned p = 0; p < SQ_TOP_OPERANDS; p++) {
         const unsigned axis = p >= SQ_TOP_WEIGHT ? COLS : ROWS, other = axis == COLS ? ROWS : COLS;

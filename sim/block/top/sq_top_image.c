@@ -35,6 +35,9 @@ struct sq_top_room sq_top_room(const unsigned *v)
     struct sq_top_room room = {.sum_tiles = v[SQ_TOP_SUM_TILES],
                                .nbytes = v[SQ_TOP_DATA_W] / 8,
                                .scale_once = sq_top_is_scaled(v)};
+    room.part_groups = room.scale_once || v[SQ_TOP_PARTS] ? UINT16_MAX
+                       : v[SQ_TOP_FORM] == SQ_COMBINE_ONE ? 1
+                                                          : 0;
     for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
         room.beat_nbytes[i] = (sq_top_bits(v, (enum sq_top_part)i) + 7) / 8;
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
@@ -105,6 +108,12 @@ struct sq_output_config sq_top_output(const unsigned *v)
     const unsigned stage[SQ_OUTPUT_PARAMS] = {
         v[SQ_TOP_PORT_LEN], v[SQ_TOP_FORM], v[SQ_TOP_OUT_KIND], v[SQ_TOP_PORT_LEN], 2, 1};
     return sq_output_config(v[SQ_TOP_ROWS], v[SQ_TOP_COLS], stage);
+}
+
+unsigned sq_top_kept_words(const unsigned *v)
+{
+    const bool has_two = v[SQ_TOP_FORM] == SQ_COMBINE_TWO || v[SQ_TOP_FORM] == SQ_COMBINE_SCALED;
+    return sq_top_is_scaled(v) ? sq_top_shape(v).pairs : v[SQ_TOP_PARTS] == 0 ? 1 : has_two ? 3 : 2;
 }
 
 static void add_field(struct sq_top_beat_shape *s, const char *name, size_t count, unsigned width,
@@ -202,15 +211,22 @@ static struct pieces pieces_of(uint32_t n, uint32_t most)
     return (struct pieces){{whole, 1}, {most, n - whole * most}};
 }
 
-// Beats of an operand in a tile, along K; of scales one for each scale group, or one.
-static struct pieces beats_along(const struct sq_top_room *room, const struct sq_top_layer *l,
-                                 enum sq_top_part part)
+// Beats of an operand in a tile, along K: chunks of them, which no stretch of `run` beats shares with the next. Of
+// scales one for each scale group, or one.
+struct along {
+    uint32_t all, run, chunk;
+};
+static struct along beats_along(const struct sq_top_room *room, const struct sq_top_layer *l,
+                                enum sq_top_part part)
 {
     const bool is_once = part == SQ_TOP_ROW_SCALE || (part == SQ_TOP_COL_SCALE && room->scale_once);
-    struct pieces p = pieces_of(is_once ? 1 : l->groups, is_once ? 1 : l->chunk);
-    for (unsigned i = 0; i < 2; i++)
-        p.size[i] *= part & 1 ? 1 : l->beats;
-    return p;
+    const uint32_t all = l->groups * l->beats;
+    if (is_once)
+        return (struct along){1, 1, 1};
+    if (part == SQ_TOP_COL_SCALE)
+        return (struct along){l->groups, l->groups, l->chunk};
+    return l->part ? (struct along){all, l->beats, l->part}
+                   : (struct along){all, all, l->chunk * l->beats};
 }
 
 uint64_t sq_top_nbytes(const unsigned *v, const struct sq_top_layer *l, enum sq_top_part part)
@@ -219,13 +235,14 @@ uint64_t sq_top_nbytes(const unsigned *v, const struct sq_top_layer *l, enum sq_
     const struct pieces rows = pieces_of(l->tiles[ROWS], l->block[ROWS]);
     const struct pieces cols = pieces_of(l->tiles[COLS], l->block[COLS]);
     const struct pieces *const blocks = part >= SQ_TOP_WEIGHT ? &cols : &rows;
-    const struct pieces of = part == SQ_TOP_STORE ? rows : beats_along(&room, l, part);
+    const struct along along = beats_along(&room, l, part);
+    const struct pieces of = part == SQ_TOP_STORE ? rows : pieces_of(along.run, along.chunk);
     uint64_t n = 0;
     for (unsigned i = 0; i < 4;
          i++) // of blocks, of what each consists of: the whole ones and the last
         n += (uint64_t)blocks->n[i & 1] * of.n[i >> 1] *
              sq_top_transfer(&room, part, (uint64_t)blocks->size[i & 1] * of.size[i >> 1]);
-    return n * room.nbytes;
+    return n * room.nbytes * (part == SQ_TOP_STORE ? 1 : along.all / along.run);
 }
 
 void sq_top_put_bits(int32_t *word, uint32_t at, unsigned width, int32_t value)
@@ -280,13 +297,14 @@ void sq_top_put_operand(const unsigned *v, const struct sq_top_layer *l,
     const struct sq_top_shape shape = sq_top_shape(v);
     const struct sq_top_beat_shape *const s = &shape.part[part];
     const struct sq_top_room room = sq_top_room(v);
-    const struct pieces along = beats_along(&room, l, part);
+    const struct along along = beats_along(&room, l, part);
     const unsigned axis = part >= SQ_TOP_WEIGHT;
-    const uint32_t all = along.n[0] * along.size[0] + along.size[1];
+    const uint32_t all = along.all;
+    uint32_t beats;
     for (uint32_t first = 0; first < l->tiles[axis]; first += l->block[axis])
-        for (uint32_t chunk = 0; chunk < all; chunk += along.size[0]) {
+        for (uint32_t chunk = 0; chunk < all; chunk += beats) {
             const uint32_t tiles = smaller(l->block[axis], l->tiles[axis] - first);
-            const uint32_t beats = smaller(along.size[0], all - chunk);
+            beats = smaller(along.chunk, along.run - chunk % along.run);
             for (uint32_t i = 0; i < tiles * beats; i++) {
                 const size_t beat = (size_t)(first + i / beats) * all + chunk + i % beats;
                 const uint64_t at = (uint64_t)i * room.beat_nbytes[part];

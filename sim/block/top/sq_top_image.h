@@ -53,6 +53,7 @@ enum {
     SQ_TOP_SCALE,
     SQ_TOP_HIGH_KIND,
     SQ_TOP_COUNT_START, // where counters begin: other than 0 in tests of their carries
+    SQ_TOP_PARTS,       // integers beside the sums between chunks of K, else in their place
     SQ_TOP_PARAMS
 };
 enum {
@@ -67,6 +68,8 @@ enum { SQ_TOP_BEAT_MAX = 32 * SQ_TOP_WORDS_MAX }; // integers of a beat, of a bi
 unsigned sq_top_out_bits(const unsigned *value);
 struct sq_top_room sq_top_room(const unsigned *value);
 struct sq_output_config sq_top_output(const unsigned *value);
+// Words of 32 bits that wait of an output between two chunks of K.
+unsigned sq_top_kept_words(const unsigned *value);
 // Bits of a beat of an operand; of a tile of outputs.
 uint32_t sq_top_bits(const unsigned *value, enum sq_top_part part);
 // Beats of an operand in the whole layer; tiles of outputs.

@@ -108,7 +108,7 @@ static void operand_clock(struct sq_operand_sim *o, const struct sq_sequencer_si
 {
     const bool is_row = part <= SQ_TOP_ROW_SCALE, is_scale = part & 1;
     const uint32_t scales = s->room.scale_once ? 1 : s->of.groups;
-    const uint32_t beats = is_scale ? scales : s->of.groups * s->layer.beats;
+    const uint32_t beats = is_scale ? scales : s->of.beats;
     const uint32_t n[3] = {s->of.tiles[0], s->of.tiles[1], beats};
     const uint32_t step = part == SQ_TOP_ROW_SCALE ? 1 : beats;
     const uint32_t stride[3] = {is_row ? step : 0, is_row ? 0 : step, part != SQ_TOP_ROW_SCALE};
@@ -144,10 +144,11 @@ static const int32_t *unpacked(const struct sq_top_sim *s, enum sq_top_part part
 static struct sq_top_engine_job job_of(const struct sq_top_sim *s)
 {
     const struct sq_top_job *const of = &s->sequencer.of;
-    const uint32_t beats = s->sequencer.layer.beats, tiles = of->tiles[0] * of->tiles[1];
-    const bool is_scaled = s->engine.shape.is_scaled; // a group is the whole tile
-    return (struct sq_top_engine_job){.beats = is_scaled ? of->groups * beats : beats,
-                                      .groups = is_scaled ? 1 : of->groups,
+    const uint32_t tiles = of->tiles[0] * of->tiles[1];
+    const uint32_t groups = s->engine.shape.is_scaled ? 1 : of->groups; // 1: the whole tile
+    return (struct sq_top_engine_job){.beats = groups > 0 ? of->beats / groups : 0,
+                                      .groups = groups,
+                                      .part = {of->part[0], of->part[1]},
                                       .tiles = tiles,
                                       .carries = !of->is_first,
                                       .keeps = !of->is_last};
@@ -188,7 +189,7 @@ void sq_top_init(const unsigned *v, void *state)
     const unsigned *const depth = v + SQ_TOP_DEPTH;
     reg[SQ_REG_BUFFER / 4] = depth[SQ_TOP_WEIGHT] << 16 | depth[SQ_TOP_ACT];
     reg[SQ_REG_SCALES / 4] = depth[SQ_TOP_COL_SCALE] << 16 | depth[SQ_TOP_ROW_SCALE];
-    reg[SQ_REG_SUMS / 4] = v[SQ_TOP_SUM_TILES];
+    reg[SQ_REG_SUMS / 4] = v[SQ_TOP_PARTS] << 16 | v[SQ_TOP_SUM_TILES];
     reg[SQ_REG_BUS / 4] = v[SQ_TOP_DATA_W] / 8;
 }
 

@@ -66,6 +66,7 @@ static uint64_t load_cycles(const struct costs *c, uint64_t n, unsigned part)
 struct step {
     uint64_t tiles[AXES], groups;
     bool is_whole, is_last; // one chunk; the last one
+    bool is_part;           // of a group, so that most chunks load no scales
 };
 
 static uint64_t operand_cycles(const struct costs *c, const struct sq_top_layer *l,
@@ -73,7 +74,7 @@ static uint64_t operand_cycles(const struct costs *c, const struct sq_top_layer 
 {
     const unsigned part = axis == ROWS ? SQ_TOP_ACT : SQ_TOP_WEIGHT, scale = part + 1;
     const uint64_t n = s->tiles[axis];
-    const bool by_group = axis == COLS && !c->is_scaled;
+    const bool by_group = axis == COLS && !c->is_scaled && !s->is_part;
     return load_cycles(c, n * s->groups * l->beats, part) +
            (by_group || s->is_whole ? load_cycles(c, by_group ? n * s->groups : n, scale) : 0);
 }
@@ -116,8 +117,14 @@ static uint64_t blocks_cycles(const struct costs *c, const struct sq_top_layer *
                        (has_first ? step_cycles(c, l, s, first) : 0));
 }
 
-static uint64_t layer_cycles(const struct costs *c, const struct sq_top_layer *l)
+// Parts of groups count as chunks of groups of a beat.
+static uint64_t layer_cycles(const struct costs *c, const struct sq_top_layer *of)
 {
+    struct sq_top_layer by_beat = *of;
+    const struct sq_top_layer *const l = of->part ? &by_beat : of;
+    by_beat.groups = of->groups * of->beats;
+    by_beat.beats = 1;
+    by_beat.chunk = of->part;
     const unsigned outer = l->cols_outer ? COLS : ROWS, inner = !outer;
     const uint64_t chunks = ceil_div(l->groups, l->chunk);
     uint64_t blocks[AXES], cycles = 0;
@@ -130,6 +137,7 @@ static uint64_t layer_cycles(const struct costs *c, const struct sq_top_layer *l
         const bool is_last[AXES] = {i & 1, i & 2};
         struct step s = {.groups = size_of(l->groups, l->chunk, i & 4),
                          .is_whole = chunks == 1,
+                         .is_part = of->part > 0,
                          .is_last = i & 4};
         uint64_t n[AXES];
         for (unsigned axis = 0; axis < AXES; axis++) {
@@ -174,7 +182,7 @@ static bool is_even(uint32_t block, uint32_t all)
 static uint64_t score_of(const struct search *s)
 {
     const uint64_t cycles = layer_cycles(&s->c, &s->l);
-    const bool all_even = is_even(s->l.chunk, s->l.groups) &&
+    const bool all_even = is_even(s->l.chunk, s->l.groups) && is_even(s->l.part, s->l.beats) &&
                           is_even(s->l.block[ROWS], s->l.tiles[ROWS]) &&
                           is_even(s->l.block[COLS], s->l.tiles[COLS]);
     return cycles + (all_even ? 0 : cycles / 50);
@@ -194,8 +202,9 @@ static void keep(struct search *s, uint64_t score)
 static void try_blocks(struct search *s)
 {
     const struct sq_top_room *const has = &s->c.room;
-    const uint32_t beats = s->l.chunk * s->l.beats, scales = has->scale_once ? 1 : s->l.chunk;
-    const bool is_whole = s->l.chunk == s->l.groups;
+    const uint32_t beats = s->l.part ? s->l.part : s->l.chunk * s->l.beats;
+    const uint32_t scales = has->scale_once ? 1 : s->l.chunk;
+    const bool is_whole = sq_block_walk_is_whole(&s->l);
     const uint64_t room = is_whole ? UINT16_MAX : has->sum_tiles;
     const uint32_t fit[AXES] = {
         smaller(has->depth[SQ_TOP_ACT] / beats, has->depth[SQ_TOP_ROW_SCALE]),
@@ -213,13 +222,15 @@ static void try_blocks(struct search *s)
     }
 }
 
-static void try_chunk(struct search *s, uint32_t chunk)
+// part: 0, or beats of a group.
+static void try_chunk(struct search *s, uint32_t chunk, uint32_t part)
 {
-    const bool rows_are_more = s->l.tiles[ROWS] >= s->l.tiles[COLS],
-               is_whole = chunk == s->l.groups;
-    if ((uint64_t)chunk * s->l.beats > UINT16_MAX)
+    const bool rows_are_more = s->l.tiles[ROWS] >= s->l.tiles[COLS];
+    const bool is_whole = chunk == s->l.groups && part == 0;
+    if (part == 0 && (uint64_t)chunk * s->l.beats > UINT16_MAX)
         return;
     s->l.chunk = chunk;
+    s->l.part = part;
     s->l.cols_outer = rows_are_more;
     try_blocks(s);
     s->l.cols_outer = !rows_are_more;
@@ -246,12 +257,22 @@ enum sq_status sq_chip_plan(const unsigned *v, const struct sq_env_choice *memor
                             sq_chip_time *time, struct sq_top_layer *l, struct sq_error *err)
 {
     struct search s = {.c = costs_of(v, memory), .l = *l};
-    try_chunk(&s, l->groups);
+    s.l.part = 0;
+    try_chunk(&s, l->groups, 0);
     for (uint32_t chunk = 1; chunk < l->groups; chunk *= 2)
-        try_chunk(&s, chunk);
+        try_chunk(&s, chunk, 0);
     // In so many chunks, each time a third more, the chunks as even as they can be.
     for (uint32_t n = 2; n < l->groups; n += 1 + n / 3)
-        try_chunk(&s, (uint32_t)ceil_div(l->groups, n));
+        try_chunk(&s, (uint32_t)ceil_div(l->groups, n), 0);
+    // Parts of a group, where K is one or half a buffer is too short for one.
+    const uint32_t *const depth = s.c.room.depth;
+    if (l->groups <= s.c.room.part_groups &&
+        (l->groups == 1 || l->beats > smaller(depth[SQ_TOP_ACT], depth[SQ_TOP_WEIGHT]))) {
+        for (uint32_t part = 1; part < l->beats; part *= 2)
+            try_chunk(&s, 1, part);
+        for (uint32_t n = 2; n < l->beats; n += 1 + n / 3)
+            try_chunk(&s, 1, (uint32_t)ceil_div(l->beats, n));
+    }
     *l = s.best[0].l;
     return time ? time_all(&s, v, memory, time, l, err) : SQ_OK;
 }

@@ -13,8 +13,7 @@ typedef enum sq_status sq_chip_time(const unsigned *value, const struct sq_env_c
                                     const struct sq_top_layer *layer, uint64_t *cycles,
                                     struct sq_error *err);
 
-// Sets block, chunk and cols_outer of a layer whose tiles, groups and beats are set, a scale group of which
-// fits half of each buffer, among blocks of powers of two and chunks of K: of the best estimates the one of the fewest
+// Sets block, chunk, part and cols_outer of a layer whose tiles, groups and beats are set, among blocks of powers of two and chunks of K: of the best estimates the one of the fewest
 // cycles by `time`, where not NULL, else the best estimate. value: the parameters of sq_top; memory: of kind 1
 // (sq_axi_memory.h). Errors are those of `time`.
 enum sq_status sq_chip_plan(const unsigned *value, const struct sq_env_choice *memory,

@@ -82,7 +82,7 @@ static void set_scaled(const struct tiles *t, unsigned *v)
 static uint64_t held(const unsigned *v, enum sq_top_part part, uint64_t nbytes)
 {
     const struct sq_top_room room = sq_top_room(v);
-    const uint64_t sums = (uint64_t)4 * sq_top_shape(v).pairs * v[SQ_TOP_ROWS] * v[SQ_TOP_COLS];
+    const uint64_t sums = (uint64_t)4 * sq_top_kept_words(v) * v[SQ_TOP_ROWS] * v[SQ_TOP_COLS];
     return nbytes / 2 / (part == SQ_TOP_STORE ? sums : room.beat_nbytes[part]);
 }
 
@@ -104,7 +104,9 @@ static enum sq_status set_buffer(const char *name, enum sq_top_part part, uint64
     return SQ_OK;
 }
 
-static enum sq_status set_buffers(const struct sq_chip *chip, unsigned *v, struct sq_error *err)
+// Integers of a group wait beside the sums only where one does not fit half a buffer and is not all of K.
+static enum sq_status set_buffers(const struct sq_chip *chip, const struct tiles *t, unsigned *v,
+                                  struct sq_error *err)
 {
     const uint64_t act = chip->depth ? 0 : chip->act_nbytes;
     const uint64_t weight = chip->depth ? 0 : chip->weight_nbytes;
@@ -114,6 +116,10 @@ static enum sq_status set_buffers(const struct sq_chip *chip, unsigned *v, struc
     SQ_TRY(set_buffer("weight", SQ_TOP_WEIGHT, weight, depth, v, err));
     SQ_TRY(set_buffer("scale", SQ_TOP_ROW_SCALE, scale, depth, v, err));
     SQ_TRY(set_buffer("scale", SQ_TOP_COL_SCALE, scale, depth, v, err));
+    v[SQ_TOP_PARTS] = 0;
+    const struct sq_top_room room = sq_top_room(v);
+    const bool fits = t->beats <= room.depth[SQ_TOP_ACT] && t->beats <= room.depth[SQ_TOP_WEIGHT];
+    v[SQ_TOP_PARTS] = !fits && t->groups > room.part_groups;
     return set_buffer("output", SQ_TOP_STORE, chip->sum_nbytes, SUM_TILES, v, err);
 }
 
@@ -148,7 +154,7 @@ static enum sq_status set_point(struct sq_route_work *w, const struct tiles *t,
                            w->array_rows, w->array_cols, bits, sums, 32 * SQ_TOP_WORDS_MAX,
                            SQ_TOP_PES_MAX);
     }
-    return set_buffers(chip, v, err);
+    return set_buffers(chip, t, v, err);
 }
 
 // An ideal DRAM as fast as the bus, 40 cycles away.
@@ -182,16 +188,14 @@ static enum sq_status shape_of(const struct sq_route_work *w, const struct tiles
                                uint64_t n, struct sq_top_layer *l, struct sq_error *err)
 {
     const unsigned *const v = w->point->value;
-    const unsigned *const of = v + SQ_TOP_DEPTH;
-    const uint32_t depth = of[SQ_TOP_ACT] < of[SQ_TOP_WEIGHT] ? of[SQ_TOP_ACT] : of[SQ_TOP_WEIGHT];
     const uint64_t tiles[2] = {(m + w->array_rows - 1) / w->array_rows,
                                (n + w->array_cols - 1) / w->array_cols};
-    if (t->beats > depth)
+    if (t->beats > UINT16_MAX)
         return SQ_FAIL(err, SQ_ERR_RANGE,
-                       "%s: a scale group is %zu elements of K, %zu beats of %u, need at most %u "
-                       "beats (half a buffer, --depth) on the chip",
+                       "%s: a scale group is %zu elements of K, %zu beats of %u, need at most %d "
+                       "beats on the chip",
                        sq_path_tail(w->p->source), w->p->k / t->groups, t->beats,
-                       v[SQ_TOP_BANK_LEN], depth);
+                       v[SQ_TOP_BANK_LEN], UINT16_MAX);
     if (t->groups > UINT16_MAX)
         return SQ_FAIL(err, SQ_ERR_RANGE,
                        "%s: K = %zu in %zu scale groups, need at most %d on the chip",

@@ -40,7 +40,7 @@ enum sq_status sq_chip_layer_of(const struct sq_recipe *r, const struct sq_chip 
 // make of struct sq_route for the engine; sq_route_work.is_diagonal is set.
 typedef enum sq_status sq_chip_engine_route(struct sq_route_work *w, struct sq_error *err);
 
-// make and check of struct sq_route. SQ_ERR_RANGE where a scale group does not fit half a buffer.
+// make and check of struct sq_route.
 enum sq_status sq_chip_make(struct sq_route_work *w, const struct sq_block *engine,
                             sq_chip_engine_route *make, struct sq_error *err);
 enum sq_status sq_chip_check(struct sq_route_work *w, struct sq_error *err);
