@@ -29,8 +29,8 @@ $(BUILD)/man/sqsim.1: $(BUILD)/sqsim lib/man.sh
 	$(Q)lib/man.sh $(BUILD)/sqsim $(@D)
 
 # For platforms in SystemC: headers, and of the models and blocks what they reach, without the rest.
-SYSC_HEADERS = $(wildcard models/*.h models/*/*.h sim/block/*/*.h sim/sysc/sq_tlm_*.h)
-SYSC_OBJ = $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard sim/block/*/*.c)) $(BUILD)/libsqmodels.a
+SYSC_HEADERS = $(wildcard models/*.h models/*/*.h sim/block/*/*.h sim/dram/*.h sim/sysc/sq_tlm_*.h)
+SYSC_OBJ = $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard sim/block/*/*.c) sim/dram/sq_dram.c sim/dram/sq_dram_map.c sim/dram/sq_dram_rules.c) $(BUILD)/libsqmodels.a
 $(BUILD)/libsqsim-sysc.a: $(SYSC_OBJ)
 	$(Q)rm -rf $@ $(BUILD)/sysc-objects && mkdir -p $(BUILD)/sysc-objects
 	$(Q)cd $(BUILD)/sysc-objects && ar x ../libsqmodels.a

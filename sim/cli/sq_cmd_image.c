@@ -456,6 +456,7 @@ static enum sq_status take_chip(struct arguments *in, struct sq_error *err)
                                       : "depth");
     SQ_TRY(sq_machine_load(in->machine, &machine, err));
     SQ_TRY(sq_machine_chip(&machine, &in->chip, err));
+    in->chip.memory.dram = NULL; // the plan has what it needs
     in->chip.base = base;
     in->rows = machine.core.rows;
     in->cols = machine.core.cols;

@@ -461,9 +461,10 @@ bool sq_dram_run(struct sq_dram *d, uint64_t until)
                 clock_channel(d, ch);
             next = ch->wake < next ? ch->wake : next;
         }
-        next = d->n_done > 0 ? d->now + 1 : next; // there is a place in a queue
+        const bool stops = d->n_done > 0 || (!was_empty && d->n_front == 0);
+        next = stops ? d->now + 1 : next;
         d->now = next < until ? next : until;
-        if (d->n_done > 0 || (!was_empty && d->n_front == 0))
+        if (stops)
             break;
     }
     return d->now == until;

@@ -29,12 +29,19 @@ static enum sq_status time_layer(const unsigned *value, const struct sq_env_choi
     return SQ_OK;
 }
 
+static uint64_t ceil_div(uint64_t a, uint64_t b)
+{
+    return (a + b - 1) / b;
+}
+
 enum sq_status sq_machine_chip(const struct sq_machine *m, struct sq_chip *chip,
                                struct sq_error *err)
 {
     if (!m->chip.bus_nbytes)
         return SQ_FAIL(err, SQ_ERR_ARG, "machine %.40s has no key 'chip'", m->name);
-    if (m->burst_num > PARTS_MAX * m->burst_den || m->burst_den > PARTS_MAX)
+    const bool is_timed = m->timed.is_timed;
+    const bool is_simple = m->burst_num <= PARTS_MAX * m->burst_den && m->burst_den <= PARTS_MAX;
+    if (!is_simple && (!is_timed || m->burst_num > PARTS_MAX * m->burst_den))
         return SQ_FAIL(err, SQ_ERR_RANGE,
                        "dram: a burst of %u B takes %llu / %llu cycles, need at most %d cycles and "
                        "a fraction of at most 1/%d of them with chip",
@@ -55,12 +62,18 @@ enum sq_status sq_machine_chip(const struct sq_machine *m, struct sq_chip *chip,
                                         .n = {(uint32_t)m->dram_latency, (uint32_t)m->burst_num,
                                               (uint32_t)m->burst_den, m->burst_nbytes},
                                         .end = 1}};
+    if (!is_timed)
+        return SQ_OK;
+    struct sq_env_choice *const memory =
+        &chip->memory; // n: for plans, in hundredths of a cycle at least
+    memory->kind = SQ_AXI_TIMED;
+    memory->dram = &m->timed.end[m->timed.at];
+    memory->clock = sq_dram_clock_of(&memory->dram->rules.device, m->clock_hz);
+    if (!is_simple) {
+        memory->n[1] = (uint32_t)ceil_div(100 * m->burst_num, m->burst_den);
+        memory->n[2] = 100;
+    }
     return SQ_OK;
-}
-
-static uint64_t ceil_div(uint64_t a, uint64_t b)
-{
-    return (a + b - 1) / b;
 }
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -210,7 +223,9 @@ enum sq_status sq_chip_mapping_run(const struct sq_machine *m, const struct sq_r
     SQ_TRY(sq_machine_chip(m, &chip, err));
     SQ_TRY(sq_chip_layer_of(recipe, &chip, m->core.rows, m->core.cols, mnk, &c, err));
     fill_plan(m, gemm, &c, plan);
-    SQ_TRY(sq_chip_run_fast(c.value, &c.memory, &c.layer, &s, err));
+    struct sq_dram_stats dram = {.hits = 0};
+    SQ_TRY(m->timed.is_timed ? sq_chip_run_timed(c.value, &c.memory, &c.layer, &s, &dram, err)
+                             : sq_chip_run_fast(c.value, &c.memory, &c.layer, &s, err));
     plan->estimate = plan->limit = s.cycles;
     plan->bound = bound_of(m, &c);
     if (!stats)
@@ -218,6 +233,7 @@ enum sq_status sq_chip_mapping_run(const struct sq_machine *m, const struct sq_r
     *stats = (struct sq_machine_stats){.cycles = s.cycles,
                                        .steps = plan->count_m * plan->count_n * plan->count_k,
                                        .memory = s.wait,
+                                       .dram = dram,
                                        .dram_busy = plan->sum.dram};
     stats->low[SQ_CAUSE_BUSY] = stats->high[SQ_CAUSE_BUSY] = s.busy;
     stats->low[SQ_CAUSE_BLOCKED_OUTPUT] = stats->high[SQ_CAUSE_BLOCKED_OUTPUT] = s.blocked;

@@ -8,7 +8,7 @@
 #include "sim/machine/sq_machine_stats.h"
 
 // What the chip has: the bus, the DMA, half of each buffer, the DRAM. SQ_ERR_ARG: the machine is no chip;
-// SQ_ERR_RANGE: a DRAM whose burst is no simple fraction of a cycle, or too far away.
+// SQ_ERR_RANGE: an ideal DRAM whose burst is no simple fraction of a cycle, or too far away.
 enum sq_status sq_machine_chip(const struct sq_machine *machine, struct sq_chip *chip,
                                struct sq_error *err);
 

@@ -75,9 +75,9 @@ struct sq_chip_stats sq_chip_stats_of(const struct sq_top_regs_sim *regs)
                                   .write_beats = n[SQ_COUNT_WRITE]};
 }
 
-enum sq_status sq_chip_run_step(const unsigned *value, const struct sq_env_choice *memory,
-                                const struct sq_top_layer *layer, struct sq_chip_stats *stats,
-                                struct sq_error *err)
+enum sq_status sq_chip_run_timed(const unsigned *value, const struct sq_env_choice *memory,
+                                 const struct sq_top_layer *layer, struct sq_chip_stats *stats,
+                                 struct sq_dram_stats *dram, struct sq_error *err)
 {
     struct world *const w = calloc(1, sizeof *w);
     SQ_NEED(w, err, "a chip of %zu bytes", sizeof *w);
@@ -86,6 +86,16 @@ enum sq_status sq_chip_run_step(const unsigned *value, const struct sq_env_choic
         cycle(w);
     while (is_running(w));
     *stats = sq_chip_stats_of(&w->chip.regs);
+    if (memory->kind == SQ_AXI_TIMED)
+        *dram = sq_dram_stats_of(&w->memory.dram);
     free(w);
     return SQ_OK;
+}
+
+enum sq_status sq_chip_run_step(const unsigned *value, const struct sq_env_choice *memory,
+                                const struct sq_top_layer *layer, struct sq_chip_stats *stats,
+                                struct sq_error *err)
+{
+    struct sq_dram_stats dram;
+    return sq_chip_run_timed(value, memory, layer, stats, &dram, err);
 }

@@ -14,6 +14,10 @@
 enum sq_status sq_chip_run_step(const unsigned *value, const struct sq_env_choice *memory,
                                 const struct sq_top_layer *layer, struct sq_chip_stats *stats,
                                 struct sq_error *err);
+// The same, with a memory that keeps time (SQ_AXI_TIMED) as well, whose account goes to *dram.
+enum sq_status sq_chip_run_timed(const unsigned *value, const struct sq_env_choice *memory,
+                                 const struct sq_top_layer *layer, struct sq_chip_stats *stats,
+                                 struct sq_dram_stats *dram, struct sq_error *err);
 // What the counters of the chip are.
 struct sq_chip_stats sq_chip_stats_of(const struct sq_top_regs_sim *regs);
 // The same in every counter. From one job to the next, what happens follows from the state of the chip and

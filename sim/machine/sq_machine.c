@@ -26,7 +26,7 @@ struct raw_machine {
         char *activation, *weight, *scale, *output;
     } buffers;
     struct {
-        char *bandwidth, *latency, *burst;
+        char *bandwidth, *latency, *burst, *device, *channels, *map, *page, *refresh, *queue;
     } dram;
     char *capacity;
     struct raw_vector {
@@ -61,9 +61,16 @@ static const cyaml_schema_field_t buffer_fields[] = {
     TEXT_FIELD("output", struct raw_machine, buffers.output), CYAML_FIELD_END};
 
 static const cyaml_schema_field_t dram_fields[] = {
-    TEXT_FIELD("bandwidth", struct raw_machine, dram.bandwidth),
-    TEXT_FIELD("latency", struct raw_machine, dram.latency),
-    TEXT_FIELD("burst", struct raw_machine, dram.burst), CYAML_FIELD_END};
+    MAY_TEXT("bandwidth", struct raw_machine, dram.bandwidth),
+    MAY_TEXT("latency", struct raw_machine, dram.latency),
+    MAY_TEXT("burst", struct raw_machine, dram.burst),
+    MAY_TEXT("device", struct raw_machine, dram.device),
+    MAY_TEXT("channels", struct raw_machine, dram.channels),
+    MAY_TEXT("map", struct raw_machine, dram.map),
+    MAY_TEXT("page", struct raw_machine, dram.page),
+    MAY_TEXT("refresh", struct raw_machine, dram.refresh),
+    MAY_TEXT("queue", struct raw_machine, dram.queue),
+    CYAML_FIELD_END};
 
 static const cyaml_schema_field_t vector_fields[] = {TEXT_FIELD("lanes", struct raw_vector, lanes),
                                                      CYAML_FIELD_END};
@@ -192,10 +199,102 @@ static enum sq_status read_chip(const struct raw_chip *raw, const struct sq_mach
     return SQ_OK;
 }
 
+static enum sq_status read_word(const char *what, const char *text, const char *const words[],
+                                unsigned *value, struct sq_error *err)
+{
+    char known[64] = "";
+    *value = 0;
+    if (!text)
+        return SQ_OK;
+    for (; words[*value]; ++*value) {
+        const size_t n = strlen(known);
+        if (strcmp(text, words[*value]) == 0)
+            return SQ_OK;
+        snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", words[*value]);
+    }
+    return SQ_FAIL(err, SQ_ERR_ARG, "%s = %.40s, need one of: %s", what, text, known);
+}
+
+// Either the keys of an ideal DRAM, or those of one that keeps time.
+static enum sq_status check_dram(const struct raw_machine *raw, struct sq_error *err)
+{
+    const struct {
+        const char *name, *text;
+        bool is_ideal, is_needed;
+    } key[] = {{"bandwidth", raw->dram.bandwidth, true, true},
+               {"latency", raw->dram.latency, true, true},
+               {"burst", raw->dram.burst, true, true},
+               {"channels", raw->dram.channels, false, false},
+               {"map", raw->dram.map, false, false},
+               {"page", raw->dram.page, false, false},
+               {"refresh", raw->dram.refresh, false, false},
+               {"queue", raw->dram.queue, false, false}};
+    const bool is_ideal = !raw->dram.device;
+    for (size_t i = 0; i < sizeof key / sizeof key[0]; i++) {
+        if (is_ideal && key[i].is_needed && !key[i].text)
+            return SQ_FAIL(err, SQ_ERR_ARG, "dram.%s is missing, need it without dram.device",
+                           key[i].name);
+        if (is_ideal != key[i].is_ideal && key[i].text)
+            return SQ_FAIL(err, SQ_ERR_ARG, "dram.%s = %.40s, need no such key %s dram.device",
+                           key[i].name, key[i].text, is_ideal ? "without" : "with");
+    }
+    return SQ_OK;
+}
+
+enum sq_status sq_machine_set_dram(struct sq_machine *m, const char *device,
+                                   const struct sq_dram_options *o, struct sq_error *err)
+{
+    for (unsigned end = SQ_DRAM_FAST; end <= SQ_DRAM_SLOW; end++) {
+        struct sq_dram_device d;
+        SQ_TRY(sq_dram_device_named(device, (enum sq_dram_end)end, &d, err));
+        SQ_TRY(sq_dram_setup_init(&d, o, &m->timed.end[end], err));
+        if (end == SQ_DRAM_SLOW)
+            break;
+        m->timed.is_timed = true;
+        m->timed.is_range = d.is_range;
+        m->burst_nbytes = sq_dram_burst_nbytes(&d);
+        m->dram_bytes_per_s = m->timed.end[0].channels * sq_dram_peak(&d);
+        m->dram_latency_ns = 1e-3 * d.clock_ps * m->timed.end[0].rules.read_ends;
+    }
+    m->timed.at = SQ_DRAM_FAST;
+    sq_machine_set_clock(m, m->clock_hz);
+    return SQ_OK;
+}
+
+static enum sq_status read_timed(const struct raw_machine *raw, struct sq_machine *m,
+                                 struct sq_error *err)
+{
+    struct sq_dram_options o = {.map = raw->dram.map};
+    unsigned page, refresh;
+    if (raw->dram.channels)
+        SQ_TRY(read_count("dram.channels", raw->dram.channels, 1, SQ_DRAM_CHANNELS_MAX, &o.channels,
+                          err));
+    if (raw->dram.queue)
+        SQ_TRY(read_count("dram.queue", raw->dram.queue, 1, SQ_DRAM_QUEUE_MAX, &o.queue, err));
+    SQ_TRY(read_word("dram.page", raw->dram.page, sq_dram_page_names, &page, err));
+    SQ_TRY(read_word("dram.refresh", raw->dram.refresh, sq_dram_refresh_names, &refresh, err));
+    o.page = (enum sq_dram_page)page;
+    o.refresh = (enum sq_dram_refresh)refresh;
+    return sq_machine_set_dram(m, raw->dram.device, &o, err);
+}
+
+static enum sq_status read_ideal(const struct raw_machine *raw, struct sq_machine *m,
+                                 struct sq_error *err)
+{
+    uint64_t burst;
+    SQ_TRY(sq_quantity_parse("dram.bandwidth", raw->dram.bandwidth, SQ_DIM_RATE, 1e6, 1e15,
+                             &m->dram_bytes_per_s, err));
+    SQ_TRY(sq_quantity_parse("dram.latency", raw->dram.latency, SQ_DIM_TIME, 0, 1e6,
+                             &m->dram_latency_ns, err));
+    SQ_TRY(read_size("dram.burst", raw->dram.burst, 16, 4096, &burst, err));
+    m->burst_nbytes = (unsigned)burst;
+    return SQ_OK;
+}
+
 static enum sq_status read_all(const struct raw_machine *raw, struct sq_machine *m,
                                struct sq_error *err)
 {
-    uint64_t burst, port;
+    uint64_t port;
     memset(m, 0, sizeof *m);
     snprintf(m->name, sizeof m->name, "%.63s", raw->name);
     SQ_TRY(sq_quantity_parse("clock", raw->clock, SQ_DIM_FREQUENCY, 1e6, 1e10, &m->clock_hz, err));
@@ -209,18 +308,14 @@ static enum sq_status read_all(const struct raw_machine *raw, struct sq_machine 
     SQ_TRY(
         read_size("buffers.weight", raw->buffers.weight, 64, 1073741824, &m->weight_nbytes, err));
     SQ_TRY(read_size("buffers.output", raw->buffers.output, 64, 1073741824, &m->out_nbytes, err));
+    SQ_TRY(check_dram(raw, err));
+    SQ_TRY(raw->dram.device ? read_timed(raw, m, err) : read_ideal(raw, m, err));
     if (raw->buffers.scale && !raw->chip)
         return SQ_FAIL(err, SQ_ERR_ARG, "buffers.scale = %.40s, need no such key without chip",
                        raw->buffers.scale);
     if (raw->buffers.scale)
         SQ_TRY(
             read_size("buffers.scale", raw->buffers.scale, 64, 1073741824, &m->scale_nbytes, err));
-    SQ_TRY(sq_quantity_parse("dram.bandwidth", raw->dram.bandwidth, SQ_DIM_RATE, 1e6, 1e15,
-                             &m->dram_bytes_per_s, err));
-    SQ_TRY(sq_quantity_parse("dram.latency", raw->dram.latency, SQ_DIM_TIME, 0, 1e6,
-                             &m->dram_latency_ns, err));
-    SQ_TRY(read_size("dram.burst", raw->dram.burst, 16, 4096, &burst, err));
-    m->burst_nbytes = (unsigned)burst;
     if (raw->capacity)
         SQ_TRY(read_size("capacity", raw->capacity, 1, 1e15, &m->capacity_nbytes, err));
     m->vector_lanes = m->core.cols;

@@ -24,6 +24,13 @@
 //     bandwidth: 64 GB/s
 //     latency: 100 ns
 //     burst: 64 B            every transfer is rounded up to it
+//   dram:                    or one that keeps time (sim/dram/), in place of these three
+//     device: ddr5-4800      one of those that come with sqsim
+//     channels: 2            1..16, a power of two; this key and those below may be left out: 1
+//     map: groups            sq_dram_map.h
+//     page: open             or closed
+//     refresh: all           bank or none
+//     queue: 8               bursts of a bank, 1..16
 //   capacity: 16 GiB         optional: of the DRAM; a model and its cache that need more are refused
 //   vector:                  optional: what computes element by element (sq_pass.h); modelled, no RTL
 //     lanes: 32              of one core, 1..4096; as many as the core has columns where it is left out
@@ -38,6 +45,7 @@
 #include <stdint.h>
 
 #include "models/core/sq_config.h"
+#include "sim/dram/sq_dram.h"
 
 struct sq_machine {
     char name[64];
@@ -55,6 +63,13 @@ struct sq_machine {
     // In clock cycles: one burst occupies the DRAM for burst_num/burst_den of them (lowest terms).
     uint64_t dram_latency;
     uint64_t burst_num, burst_den;
+    // A DRAM that keeps time: then the numbers above are its peak, its latency of an open row and its burst, with which
+    // plans are chosen, and of which bounds are made. `at` says which end of its ranges is run.
+    struct sq_machine_dram {
+        bool is_timed, is_range;
+        enum sq_dram_end at;
+        struct sq_dram_setup end[2];
+    } timed;
     uint64_t capacity_nbytes; // of the DRAM; 0: any
     unsigned vector_lanes;    // of one core
     struct sq_machine_chip {
@@ -75,6 +90,10 @@ void sq_machine_derive(struct sq_machine *machine);
 // Another clock for the cores and buffers: the DRAM keeps its bandwidth and its latency, in other
 // numbers of cycles.
 void sq_machine_set_clock(struct sq_machine *machine, double hz);
+
+// Another DRAM, which keeps time: a device that comes with sqsim, by its name. SQ_ERR_ARG, SQ_ERR_RANGE.
+enum sq_status sq_machine_set_dram(struct sq_machine *machine, const char *device,
+                                   const struct sq_dram_options *options, struct sq_error *err);
 
 // The core as one format uses it. A format wider than the multipliers is refused; a narrower one
 // leaves their upper bits unused.

@@ -8,6 +8,7 @@
 
 #include "sim/block/flow/sq_skip.h"
 #include "sim/machine/sq_chip_machine.h"
+#include "sim/machine/sq_machine_timed.h"
 
 // Position in the loop nest; outer, inner and chunk count in the order of the plan.
 struct cursor {
@@ -82,14 +83,47 @@ struct world {
     uint64_t core_left;             // the job's result is complete then
     uint64_t jobs[SQ_STEP_CLASSES]; // started, by class
     uint64_t dram_busy;
+    struct sq_machine_timed
+        *timed; // NULL: the DRAM is ideal; else times of arrival and of stores are its
+    struct {    // of the job at hand, of the outputs that wait: block, class, parts
+        uint64_t i, j, parts;
+        unsigned class;
+    } job, out[HALVES];
+    unsigned n_storing; // blocks that are on their way, timed
 };
 
-static void start(struct world *w, const struct sq_machine *machine, const struct sq_mapping *plan)
+// `timed` is for a DRAM that keeps time.
+static void start(struct world *w, const struct sq_machine *machine, const struct sq_mapping *plan,
+                  struct sq_machine_timed *timed)
 {
     memset(w, 0, sizeof *w);
     w->machine = machine;
     w->plan = plan;
     w->dram_left = plan->index_cycles;
+    if (machine->timed.is_timed) {
+        sq_machine_timed_begin(timed, machine, plan);
+        w->timed = timed;
+    }
+}
+
+// Block of rows and columns of a cursor.
+static void block_at(const struct sq_mapping *p, const struct cursor *c, uint64_t *i, uint64_t *j)
+{
+    *i = p->n_outer ? c->inner : c->outer;
+    *j = p->n_outer ? c->outer : c->inner;
+}
+
+static bool dram_is_free(const struct world *w)
+{
+    return w->timed ? w->now >= w->plan->index_cycles && sq_machine_timed_is_free(w->timed)
+                    : w->dram_left == 0;
+}
+
+// Whether the operands of the next step are there.
+static bool has_arrived(const struct world *w)
+{
+    return w->ready > 0 &&
+           (w->timed ? sq_machine_timed_loaded(w->timed) <= w->now : w->arrival[0] == 0);
 }
 
 static bool finished(const struct world *w)
@@ -127,10 +161,23 @@ static void finish_job(struct world *w)
         .longer = cycles % parts,
         .parts = parts,
         .before = HALVES - w->ahead + (w->plan->store_late ? w->plan->count_k - 1 : 0)};
+    if (!w->timed) // states are compared
+        return;
+    w->out[w->n_store - 1].i = w->job.i;
+    w->out[w->n_store - 1].j = w->job.j;
+    w->out[w->n_store - 1].parts = parts;
+    w->out[w->n_store - 1].class = w->core_class;
 }
 
 static void free_output(struct world *w)
 {
+    while (w->timed && w->n_storing > 0 && sq_machine_timed_stored(w->timed) <= w->now) {
+        sq_machine_timed_free(w->timed);
+        w->out_used--;
+        w->is_storing = --w->n_storing > 0;
+    }
+    if (w->timed)
+        return;
     if (w->is_storing && w->store_left == 0) {
         w->is_storing = false;
         w->out_used--;
@@ -142,6 +189,11 @@ static void load(struct world *w)
     const uint64_t cycles = load_cycles(w->plan, &w->load);
     w->dram_left = cycles;
     w->arrival[w->ready++] = cycles ? cycles + w->machine->dram_latency : 0;
+    if (w->timed) {
+        uint64_t i, j;
+        block_at(w->plan, &w->load, &i, &j);
+        sq_machine_timed_load(w->timed, class_at(w->plan, &w->load), i, j, w->load.chunk);
+    }
     w->dram_busy += cycles;
     w->ahead++;
     for (unsigned i = 0; i < w->n_store; i++)
@@ -156,13 +208,21 @@ static void store(struct world *w)
     const uint64_t cycles = s->part + (s->longer > 0);
     w->dram_left = cycles;
     w->dram_busy += cycles;
+    const uint64_t part = w->out[0].parts - s->parts;
     s->longer -= s->longer > 0;
     s->parts--;
     s->before = 1;
-    if (s->parts > 0 && s->part + s->longer > 0)
+    const bool is_last = s->parts == 0 || s->part + s->longer == 0;
+    if (w->timed)
+        sq_machine_timed_store(w->timed, w->out[0].class, w->out[0].i, w->out[0].j, part,
+                               w->out[0].parts, is_last);
+    if (!is_last)
         return;
     w->is_storing = true;
+    w->n_storing += w->timed != NULL;
     w->store_left = cycles;
+    if (w->timed)
+        w->out[0] = w->out[1];
     s[0] = s[1];
     s[1] = (struct store){.parts = 0};
     w->n_store--;
@@ -171,7 +231,7 @@ static void store(struct world *w)
 // Starts transfers as long as the DRAM is free in this cycle, in the order of the plan.
 static void drive_dram(struct world *w)
 {
-    while (w->dram_left == 0) {
+    while (dram_is_free(w)) {
         if (w->n_store > 0 && (w->store[0].before == 0 || w->load.done))
             store(w);
         else if (!w->load.done && w->ahead < HALVES)
@@ -184,7 +244,7 @@ static void drive_dram(struct world *w)
 // Takes the next job if it can; true then.
 static bool take_job(struct world *w)
 {
-    if (w->core_busy || w->work.done || w->ready == 0 || w->arrival[0] > 0)
+    if (w->core_busy || w->work.done || !has_arrived(w))
         return false;
     if (w->work.chunk == 0) {
         if (w->out_used == HALVES)
@@ -193,6 +253,10 @@ static bool take_job(struct world *w)
     }
     w->core_busy = true;
     w->core_class = class_at(w->plan, &w->work);
+    if (w->timed) {
+        sq_machine_timed_take(w->timed);
+        block_at(w->plan, &w->work, &w->job.i, &w->job.j);
+    }
     w->jobs[w->core_class]++;
     w->arrival[0] = w->arrival[1];
     w->arrival[1] = 0;
@@ -207,7 +271,9 @@ static void put_totals(const struct world *w, struct sq_machine_stats *s)
     s->dram_busy = w->dram_busy;
     memcpy(s->nbytes, w->plan->sum.nbytes, sizeof s->nbytes);
     assert(w->plan->sum.dram == w->dram_busy);
-    assert(w->now <= w->plan->limit); // else sums may have wrapped
+    assert(w->timed || w->now <= w->plan->limit); // else sums may have wrapped
+    if (w->timed)
+        s->dram = sq_dram_stats_of(&w->timed->dram);
     s->steps = w->plan->count_m * w->plan->count_n * w->plan->count_k;
 }
 
@@ -229,9 +295,12 @@ struct sq_machine_stats sq_machine_run_step(const struct sq_machine *machine,
     struct sq_machine_stats stats = {.cycles = 0};
     struct sq_unit_stats core[SQ_STEP_CLASSES]; // the same job takes the same
     bool known[SQ_STEP_CLASSES] = {false};
+    struct sq_machine_timed timed; // half a megabyte, untouched where the DRAM is ideal
     struct world w;
-    start(&w, machine, plan);
+    start(&w, machine, plan, &timed);
     for (;; advance_time(&w, 1)) {
+        if (w.timed)
+            sq_machine_timed_run(w.timed, w.now);
         finish_job(&w);
         free_output(&w);
         drive_dram(&w);
@@ -318,6 +387,14 @@ static uint64_t next_event(const struct world *w)
     return least;
 }
 
+// The same where the DRAM keeps time.
+static uint64_t next_timed(const struct world *w)
+{
+    const uint64_t core = w->core_busy && w->core_left > 0 ? w->now + w->core_left : UINT64_MAX;
+    const uint64_t index = w->now < w->plan->index_cycles ? w->plan->index_cycles : UINT64_MAX;
+    return sq_machine_timed_leap(w->timed, w->now, core < index ? core : index) - w->now;
+}
+
 struct sq_machine_stats sq_machine_run_next(const struct sq_machine *machine,
                                             const struct sq_mapping *plan,
                                             struct sq_unit_memo *memo)
@@ -326,11 +403,12 @@ struct sq_machine_stats sq_machine_run_next(const struct sq_machine *machine,
     bool known[SQ_STEP_CLASSES] = {false};
     struct sq_machine_stats stats = {.cycles = 0};
     struct sq_skip_mark mark[N_LEVELS];
+    struct sq_machine_timed timed;
     struct world w;
     for (unsigned i = 0; i < N_LEVELS; i++)
         mark[i].valid = false;
-    start(&w, machine, plan);
-    for (;; advance_time(&w, next_event(&w))) {
+    start(&w, machine, plan, &timed);
+    for (;; advance_time(&w, w.timed ? next_timed(&w) : next_event(&w))) {
         finish_job(&w);
         free_output(&w);
         drive_dram(&w);
@@ -344,6 +422,8 @@ struct sq_machine_stats sq_machine_run_next(const struct sq_machine *machine,
                 core[c] = sq_unit_run(&plan->cost.unit, &plan->step[c].job, &list, memo);
             known[c] = true;
             w.core_left = 1 + core[c].cycles;
+            if (w.timed) // rows and refreshes do not repeat with the loops
+                continue;
             if (at.chunk == 0 && at.inner == 0)
                 visit(&w, &mark[OUTER], OUTER);
             if (at.chunk == 0)
@@ -419,10 +499,12 @@ enum sq_status sq_mapping_run(const struct sq_machine *machine, const struct sq_
 {
     if (machine->chip.bus_nbytes)
         return sq_chip_mapping_run(machine, recipe, gemm, plan, stats, err);
+    struct sq_machine ideal = *machine; // plans are those of an ideal DRAM of the same peak
+    ideal.timed.is_timed = false;
     struct sq_mapping candidate[SQ_PLANS];
     struct sq_demands demands;
     struct best best = {
-        {.least = UINT64_MAX, .visit = try_plan}, machine, memo, plan, {.cycles = 0}};
+        {.least = UINT64_MAX, .visit = try_plan}, &ideal, memo, plan, {.cycles = 0}};
     unsigned n;
     SQ_TRY(sq_mapping_demand(machine, recipe, gemm, &demands, err));
     SQ_TRY(sq_mapping_search(machine, &demands, gemm, candidate, &n, err));
@@ -433,10 +515,11 @@ enum sq_status sq_mapping_run(const struct sq_machine *machine, const struct sq_
         try_plan(&best.visitor, &candidate[i]);
     const enum sq_status status =
         sq_mapping_sweep(machine, demands.demand, gemm, &best.visitor, err);
-    free(own);
     plan->bound = best.visitor.bound;
-    if (stats)
-        *stats = best.stats;
+    if (stats && status == SQ_OK)
+        *stats =
+            machine->timed.is_timed ? sq_machine_run_next(machine, plan, best.memo) : best.stats;
+    free(own);
     return status;
 }
 

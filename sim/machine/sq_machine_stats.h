@@ -18,6 +18,7 @@ struct sq_machine_stats {
     uint64_t index, memory;
     uint64_t dram_busy; // cycles in which the DRAM moved something
     uint64_t nbytes[SQ_N_STREAMS];
+    struct sq_dram_stats dram; // of a DRAM that keeps time; else zeros
 };
 
 #endif

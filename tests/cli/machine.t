@@ -167,6 +167,24 @@ ok "... its row hit takes CL and a burst" grep -q '"measure":"row hit","refresh_
 run --device gddr6-14 --channels 2 --refresh none
 ok "a device of ranges: both ends" [ "$(grep -c '"end":"slow"' "$W.out"),$(grep -c '"end":"fast"' "$W.out")" = 8,8 ]
 refuse "device = ddr9, need one of: ddr4-2400" run --device ddr9
+timed() { sed '/^dram:/,$d' "$M/edge4.yaml" >"$W/timed.yaml"; printf 'dram:\n' >>"$W/timed.yaml"; printf '  %s\n' "$@" >>"$W/timed.yaml"; }
+small() { run --machine timed.yaml --m 4 --n 512 --k 512 --format nvfp4 --causes; }
+timed "device: ddr4-2400"; small; ddr4=$(cycles)
+ok "a machine with DDR4" grep -q '"dram_clocks":{"peak":' "$W.out"
+timed "device: ddr4-2400" "channels: 4"; small
+ok "four channels take less" less "$(cycles)" "$ddr4"
+timed "device: ddr4-2400" "map: pages"; small
+ok "a map that stays in a bank group takes more" less "$ddr4" "$(cycles)"
+timed "device: lpddr5-6400"; small
+ok "a device of ranges has two ends" less "$(cycles)" "$(number cycles_slow)"
+timed "device: ddr4-2400" "latency: 9 ns"
+refuse "dram.latency = 9 ns, need no such key with dram.device" run --machine timed.yaml --m 1 --n 32 --k 32
+timed "channels: 2" "bandwidth: 9 GB/s" "latency: 9 ns" "burst: 64 B"
+refuse "dram.channels = 2, need no such key without dram.device" run --machine timed.yaml --m 1 --n 32 --k 32
+timed "bandwidth: 9 GB/s"
+refuse "dram.latency is missing, need it without dram.device" run --machine timed.yaml --m 1 --n 32 --k 32
+timed "device: ddr9"; refuse "device = ddr9, need one of" run --machine timed.yaml --m 1 --n 32 --k 32
+timed "device: hbm2" "page: ajar"; refuse "dram.page = ajar, need one of: open, closed" run --machine timed.yaml --m 1 --n 32 --k 32
 refuse "refresh = bank, need all or none" run --device ddr4-2400 --refresh bank
 refuse "map = row, need a field channel" run --device ddr4-2400 --map row
 refuse "channels = 3, need a power of two" run --device hbm2 --channels 3

@@ -125,6 +125,45 @@ SQ_TEST(test_random)
 }
 
 // Buffers that hold everything: every operand crosses the DRAM once, in the bytes of SPEC D.9.
+// The same with a DRAM that keeps time: leaps from event to event end where steps do, its own counts too; no bound is
+// passed, and its clocks add up to those of the run.
+SQ_TEST(test_timed)
+{
+    struct sq_rng r = {test_seed() + 77};
+    const char *const n_cases = getenv("SQ_TIMED");
+    for (unsigned checked = 0, n = n_cases ? (unsigned)atoi(n_cases) : 300; checked < n;) {
+        struct sq_machine m = small_machine(&r);
+        const struct sq_recipe s = random_recipe(&r);
+        const struct sq_gemm g = {between(&r, 1, 100), between(&r, 1, 100),
+                                  between(&r, 1, sq_rng_below(&r, 4) ? 300 : 1000)};
+        const struct sq_dram_options o = {.channels = 1u << sq_rng_below(&r, 3),
+                                          .queue = between(&r, 1, 16),
+                                          .map = sq_dram_map_name(sq_rng_below(&r, 4)),
+                                          .page = sq_rng_below(&r, 2),
+                                          .refresh = 2 * sq_rng_below(&r, 2)};
+        unsigned device = 0;
+        while (sq_dram_device_name(device))
+            device++;
+        m.clock_hz = 1e6 * between(&r, 100, 3000);
+        assert_int_equal(
+            sq_machine_set_dram(&m, sq_dram_device_name(sq_rng_below(&r, device)), &o, NULL),
+            SQ_OK);
+        m.timed.at = sq_rng_below(&r, 2);
+        struct sq_mapping p;
+        if (sq_mapping_make(&m, &s, &g, &p, NULL) != SQ_OK || p.bound > 200000)
+            continue;
+        check(&m, &p, checked++);
+        const struct sq_machine_stats a = sq_machine_run_fast(&m, &p);
+        const struct sq_dram_setup *const d = &m.timed.end[m.timed.at];
+        const struct sq_dram_clock c = sq_dram_clock_of(&d->rules.device, m.clock_hz);
+        uint64_t clocks = 0;
+        for (unsigned i = 0; i < SQ_DRAM_CAUSES; i++)
+            clocks += a.dram.clocks[i];
+        assert_int_equal(clocks,
+                         sq_dram_clock_at(&c, a.cycles) * d->channels * d->rules.device.pseudo);
+    }
+}
+
 SQ_TEST(test_traffic)
 {
     struct sq_rng r = {test_seed()};

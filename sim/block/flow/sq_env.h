@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "models/sq_rng.h"
+#include "sim/dram/sq_dram.h"
 
 enum { SQ_ASKS_MAX = 5, SQ_REPLIES_MAX = 5, SQ_ASK_LEN_MAX = 48, SQ_REPLY_LEN_MAX = 40 };
 
@@ -37,6 +38,9 @@ struct sq_env_choice {
     // first piece, `end` that of the piece behind the last. A reset loses the piece that is being done.
     uint32_t what, begin, end;
     const void *given; // a work of the caller's, or NULL
+    // A memory that keeps time: its setup, which lives as long, and the block's clock beside its own; NULL: none.
+    const struct sq_dram_setup *dram;
+    struct sq_dram_clock clock;
 };
 
 struct sq_env {

@@ -143,6 +143,62 @@ static uint32_t gap(struct sq_axi_memory *m)
     return sq_rng_below(&m->rng, sq_rng_below(&m->rng, 8) == 0 ? SQ_AXI_WAIT_MAX : 4);
 }
 
+// ---- timed ------------------------------------------------------------------------------------------
+
+enum { WRITE_TAG = SQ_AXI_READS_MAX };
+
+// All that the DRAM does before cycle m->now + 1 begins.
+static void run_dram(struct sq_axi_memory *m)
+{
+    bool is_there = m->began == 0;
+    while (!is_there) {
+        is_there = sq_dram_run(&m->dram, sq_dram_clock_at(&m->choice.clock, m->now + 1 - m->began));
+        for (uint32_t i = 0; i < m->dram.n_done; i++) {
+            const struct sq_dram_done *const d = &m->dram.done[i];
+            const uint64_t cycle = m->began + sq_dram_cycle_at(&m->choice.clock, d->time);
+            if (d->tag == WRITE_TAG) {
+                m->w_left--;
+                m->w_over = cycle > m->w_over ? cycle : m->w_over;
+            } else
+                m->over[d->tag][d->burst] = cycle;
+        }
+    }
+}
+
+// What comes in the cycle that ends is worked on from the next one on.
+static void ask_dram(struct sq_axi_memory *m, uint32_t addr, uint32_t beats, bool is_write,
+                     uint32_t tag)
+{
+    m->began = m->began ? m->began : m->now + 1;
+    sq_dram_ask(&m->dram, addr, (uint64_t)beats * m->nbytes, is_write, tag);
+}
+
+static void ask_read(struct sq_axi_memory *m, const struct sq_axi_read *r)
+{
+    const uint32_t tag = (m->first_read + m->n_reads) % SQ_AXI_READS_MAX;
+    memset(m->over[tag], 0, sizeof m->over[tag]);
+    ask_dram(m, r->addr, r->beats, false, tag);
+}
+
+static void ask_write(struct sq_axi_memory *m)
+{
+    m->w_left = sq_dram_n_bursts(m->choice.dram, m->aw_addr, (uint64_t)m->aw_beats * m->nbytes);
+    m->w_over = 0;
+    ask_dram(m, m->aw_addr, m->aw_beats, true, WRITE_TAG);
+}
+
+// Whether the bursts of bytes from .. to of the first read are over. Those of beats before have been asked for already.
+static bool have_come(const struct sq_axi_memory *m, uint32_t from, uint32_t to)
+{
+    const uint32_t below = m->choice.dram->map.below, base = m->read[0].addr >> below;
+    for (uint32_t i = (from >> below) - base; i <= (to >> below) - base; i++) {
+        const uint64_t over = m->over[m->first_read % SQ_AXI_READS_MAX][i];
+        if (over == 0 || over > m->now)
+            return false;
+    }
+    return true;
+}
+
 static void set_ready(struct sq_axi_memory *m)
 {
     for (unsigned i = 0; i < SQ_AXI_ASKS; i++)
@@ -165,6 +221,8 @@ void sq_axi_memory_init(struct sq_axi_memory *m, unsigned data_bits,
     m->rng.state = choice->seed;
     m->words = data_bits / 32;
     m->nbytes = data_bits / 8;
+    if (choice->kind == SQ_AXI_TIMED)
+        sq_dram_init(&m->dram, choice->dram);
     assert(m->words >= 1 && m->words <= SQ_AXI_WORDS_MAX);
     set_ready(m);
 }
@@ -229,9 +287,12 @@ static void show_beat(struct sq_axi_memory *m)
 
 static bool is_due(const struct sq_axi_memory *m)
 {
-    if (m->choice.kind != IDEAL)
+    if (m->choice.kind != IDEAL && m->choice.kind != SQ_AXI_TIMED)
         return true;
     const uint32_t beats = m->beat < m->read[0].beats ? m->beat + 1 : m->read[0].beats;
+    if (m->choice.kind == SQ_AXI_TIMED)
+        return have_come(m, m->read[0].addr + (beats - 1) * m->nbytes,
+                         m->read[0].addr + beats * m->nbytes - 1);
     return m->now >= cycle_of(m, m->read[0].start + occupies(m, beats)) + m->choice.n[0];
 }
 
@@ -254,14 +315,18 @@ static void clock_reads(struct sq_axi_memory *m, const struct sq_pins *p)
         m->r_wait = gap(m);
         if (m->r_ends) {
             m->n_reads--;
+            m->first_read++;
             memmove(m->read, m->read + 1, m->n_reads * sizeof *m->read);
             m->beat = m->extra = 0;
         }
     }
     if (p->ask_valid[AR] && m->ready[AR]) {
         const uint32_t beats = (uint32_t)p->ask[LEN] + 1;
-        m->read[m->n_reads++] = (struct sq_axi_read){
-            (uint32_t)p->ask[ADDR], beats, m->choice.kind == IDEAL ? reserve(m, beats) : 0};
+        m->read[m->n_reads] = (struct sq_axi_read){(uint32_t)p->ask[ADDR], beats,
+                                                   m->choice.kind == IDEAL ? reserve(m, beats) : 0};
+        if (m->choice.kind == SQ_AXI_TIMED)
+            ask_read(m, &m->read[m->n_reads]);
+        m->n_reads++;
         if (m->choice.kind == RANDOM && is_spoilt(m, (uint32_t)p->ask[ADDR], beats) &&
             sq_rng_below(&m->rng, 2))
             m->ar_wait = LONG_WAIT; // the next address stands there while beats are lost
@@ -292,7 +357,7 @@ static const char *clock_writes(struct sq_axi_memory *m, const struct sq_pins *p
 {
     const char *complaint = NULL;
     if (m->b_valid && p->reply_ready[B]) {
-        m->b_valid = m->has_aw = m->w_ended = false;
+        m->b_valid = m->has_aw = m->w_ended = m->w_asked = false;
         m->w_beats = 0;
     }
     if (m->choice.kind == SQ_AXI_LAZY &&
@@ -308,7 +373,12 @@ static const char *clock_writes(struct sq_axi_memory *m, const struct sq_pins *p
         m->aw_addr = (uint32_t)p->ask[N_ADDR + ADDR];
         m->aw_beats = (uint32_t)p->ask[N_ADDR + LEN] + 1;
     }
-    if (m->has_aw && m->w_ended && !m->b_valid && m->b_due == 0) {
+    if (m->choice.kind == SQ_AXI_TIMED && m->has_aw && m->w_ended && !m->b_valid) {
+        if (!m->w_asked)
+            ask_write(m);
+        m->w_asked = true;
+        m->b_due = m->w_left == 0 ? m->w_over : 0;
+    } else if (m->has_aw && m->w_ended && !m->b_valid && m->b_due == 0) {
         m->b_wait = gap(m);
         m->b_due = m->choice.kind == IDEAL
                        ? cycle_of(m, reserve(m, m->aw_beats) + occupies(m, m->aw_beats))
@@ -329,6 +399,8 @@ const char *sq_axi_memory_clock(struct sq_axi_memory *m, const struct sq_pins *p
 {
     const bool are_addresses = (!p->ask_valid[AR] || is_address(m, p->ask)) &&
                                (!p->ask_valid[AW] || is_address(m, p->ask + N_ADDR));
+    if (m->choice.kind == SQ_AXI_TIMED)
+        run_dram(m);
     clock_reads(m, p);
     const char *complaint = clock_writes(m, p);
     m->now++;

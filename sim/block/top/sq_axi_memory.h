@@ -8,6 +8,10 @@
 //           n[0] latency, n[1] num, n[2] den, n[3] burst in bytes
 //   kind 2  random: any wait states on every channel, n[0] = 0 few .. 3 many; between two beats that
 //           are read at most SQ_AXI_WAIT_MAX
+//   kind SQ_AXI_TIMED  a DRAM that keeps time (sim/dram/): reads and writes go to its front in the order in which they
+//           come, a write with its last beat. A beat comes when the last burst that it lies in is over. Clock 0
+//           of the DRAM, from which refreshes are counted, is that of the first transfer
+//           dram, clock; n[0..3] as of an ideal one of the same peak, for plans
 //   kind SQ_AXI_LAZY  as kind 0, but of a write it takes a beat only every n[0] cycles; in directed cases alone
 //
 // What memory holds, and how it fails, is said by its content (struct sq_axi_content). The block sq_dma has a
@@ -23,8 +27,9 @@
 #include "sim/block/flow/sq_block.h"
 
 enum { SQ_AXI_WAIT_MAX = 32, SQ_AXI_WORDS_MAX = 16 }; // cycles; words of 32 bits in a beat
-enum { SQ_AXI_LAZY = 3 };
-enum { SQ_AXI_PAGE = 4096 }; // bytes; no burst goes over the end of one
+enum { SQ_AXI_LAZY = 3, SQ_AXI_TIMED = 4 };
+enum { SQ_AXI_PAGE = 4096 };      // bytes; no burst goes over the end of one
+enum { SQ_AXI_BURSTS_MAX = 256 }; // of the DRAM in a page: of 16 bytes or more
 enum { SQ_AXI_ASKS = 3, SQ_AXI_REPLIES = 2, SQ_AXI_READS_MAX = 32 };
 
 enum sq_axi_fault {
@@ -69,9 +74,17 @@ struct sq_axi_memory {
 
     bool has_aw;
     uint32_t aw_addr, aw_beats, w_beats;
-    bool w_ended, b_valid;
+    bool w_ended, w_asked, b_valid;
     uint32_t b_wait;
-    uint64_t b_due; // ideal
+    uint64_t b_due; // ideal, timed
+
+    // timed: of each read, by its number, the cycle in which a burst is over (0: not known); of the write the bursts
+    // that have not gone, the cycle in which the last is over.
+    uint64_t over[SQ_AXI_READS_MAX][SQ_AXI_BURSTS_MAX], w_over;
+    uint64_t
+        began; // the cycle that is clock 0 of the DRAM: of the first transfer; 0: none has come
+    uint32_t first_read, w_left;
+    struct sq_dram dram;
 };
 
 // As struct sq_env has them, for environments that are a memory and more.

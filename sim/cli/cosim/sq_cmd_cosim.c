@@ -296,7 +296,7 @@ static int run_all(const struct sq_cosim_args *in)
 
 static enum sq_status load_chip(struct sq_cosim_args *in)
 {
-    struct sq_machine machine;
+    static struct sq_machine machine; // its DRAM is that of every case
     SQ_TRY(sq_machine_load(in->machine, &machine, in->err));
     in->array[0] = machine.core.rows;
     in->array[1] = machine.core.cols;

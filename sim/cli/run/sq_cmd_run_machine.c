@@ -33,6 +33,8 @@ struct result {
     long double macs, compute, dram, bound; // cycles of the bounds
     long double cycles, nbytes[SQ_N_STREAMS];
     long double low[SQ_N_UNIT_CAUSES], high[SQ_N_UNIT_CAUSES], index, memory;
+    long double slow;                        // cycles at the slow end of the DRAM's ranges
+    long double dram_clocks[SQ_DRAM_CAUSES]; // of the data buses of one that keeps time
     struct sq_mapping_use use;
     double weights, nbits; // stored
     struct sq_machine_energy energy;
@@ -55,6 +57,23 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+// The same machine with all that is slow in the DRAM's ranges: *cycles; 0 where nothing is a range.
+static enum sq_status time_slow(const struct sq_machine *m, const struct sq_recipe *recipe,
+                                const struct sq_gemm *gemm, struct sq_unit_memo *memo,
+                                long double *cycles, struct sq_error *err)
+{
+    struct sq_machine slow = *m;
+    struct sq_machine_stats s;
+    struct sq_mapping plan;
+    *cycles = 0;
+    if (!m->timed.is_timed || !m->timed.is_range)
+        return SQ_OK;
+    slow.timed.at = SQ_DRAM_SLOW;
+    SQ_TRY(sq_mapping_run(&slow, recipe, gemm, &plan, &s, memo, err));
+    *cycles = (long double)s.cycles;
+    return SQ_OK;
+}
+
 // `layer`: of a file, NULL for shapes.
 static enum sq_status time_gemm(const struct run *r, const struct sq_run_layer *layer,
                                 const struct sq_gemm *gemm, struct sq_unit_memo *memo,
@@ -72,6 +91,9 @@ static enum sq_status time_gemm(const struct run *r, const struct sq_run_layer *
     out->dram = (long double)p->sum.dram;
     out->cycles = (long double)s.cycles;
     out->macs = (long double)gemm->m * gemm->n * gemm->k;
+    SQ_TRY(time_slow(hw, recipe, gemm, memo, &out->slow, err));
+    for (unsigned i = 0; i < SQ_DRAM_CAUSES; i++)
+        out->dram_clocks[i] = (long double)s.dram.clocks[i];
     out->index = (long double)s.index;
     out->memory = (long double)s.memory;
     for (unsigned i = 0; i < SQ_N_STREAMS; i++)
@@ -101,6 +123,9 @@ static void add_times(struct result *sum, const struct result *x, uint64_t count
     sum->dram += n * x->dram;
     sum->bound += n * x->bound;
     sum->cycles += n * x->cycles;
+    sum->slow += n * x->slow;
+    for (unsigned i = 0; i < SQ_DRAM_CAUSES; i++)
+        sum->dram_clocks[i] += n * x->dram_clocks[i];
     sum->index += n * x->index;
     sum->memory += n * x->memory;
     sum->use.low_slots += n * x->use.low_slots;
@@ -183,6 +208,18 @@ static json_t *json_causes(const struct result *x)
     return o;
 }
 
+// Clocks of the data buses of a DRAM that keeps time; of an ideal one null.
+static json_t *json_dram(const struct run *r, const struct result *x)
+{
+    if (!r->machine.timed.is_timed)
+        return json_null();
+    json_t *o = json_object();
+    for (unsigned i = 0; i < SQ_DRAM_CAUSES; i++)
+        json_object_set_new(o, sq_dram_cause_name((enum sq_dram_cause)i),
+                            json_amount(x->dram_clocks[i]));
+    return o;
+}
+
 static json_t *json_streams(const struct result *x)
 {
     json_t *o = json_object();
@@ -226,6 +263,8 @@ static json_t *put(const struct run *r, const struct sq_workload_row *row, const
         SQ_COLUMN("bound_cycles", sq_cli_amount(x->bound), "bound", 12, .as = "%.0f"),
         SQ_KEYS("compute_cycles", sq_cli_amount(x->compute), "dram_cycles", sq_cli_amount(x->dram)),
         SQ_COLUMN("cycles", sq_cli_amount(x->cycles), "cycles", 12, .as = "%.0f"),
+        SQ_COLUMN("cycles_slow", sq_cli_amount(x->slow), "slow", 12, .as = "%.0f",
+                  .is_absent = !r->machine.timed.is_range),
         SQ_KEYS("seconds", seconds_of(r, x)),
         SQ_COLUMN("utilisation_low", use_low(x), "low", 7, .as = "%.1f%%", .scale = 100),
         SQ_COLUMN(NULL, use_high(x), "high", 7, .as = "%.1f%%", .scale = 100),
@@ -239,6 +278,7 @@ static json_t *put(const struct run *r, const struct sq_workload_row *row, const
                   .is_absent = !has_energy),
         SQ_MEMBERS(has_energy && !text ? sq_run_energy_json(&x->energy, seconds_of(r, x)) : NULL),
         SQ_KEYS("causes", text ? NULL : json_causes(x)),
+        SQ_KEY_IF(r->machine.timed.is_timed, "dram_clocks", text ? NULL : json_dram(r, x)),
         SQ_COLUMNS_END};
     if (!text)
         return sq_cli_object(columns);
@@ -284,6 +324,21 @@ static void print_plan(const struct sq_mapping *p)
            p->act_kept ? ", activations kept" : "", p->weight_kept ? ", weights kept" : "");
 }
 
+// Where the clocks of the data buses went.
+static void print_dram(const struct result *x)
+{
+    long double sum = 0;
+    for (unsigned i = 0; i < SQ_DRAM_CAUSES; i++)
+        sum += x->dram_clocks[i];
+    if (sum == 0)
+        return;
+    printf("    dram");
+    for (unsigned i = 0; i < SQ_DRAM_CAUSES; i++)
+        printf("  %s %.1Lf%%", sq_dram_cause_name((enum sq_dram_cause)i),
+               100 * x->dram_clocks[i] / sum);
+    printf("\n");
+}
+
 static void print_causes(const struct result *x)
 {
     for (unsigned path = 0; path < (has_high(x) ? 2u : 1u); path++) {
@@ -302,6 +357,7 @@ static void print_causes(const struct result *x)
                 printf("  %s %.0Lf", sq_stream_name((enum sq_stream_id)i), x->nbytes[i]);
         printf("\n");
     }
+    print_dram(x);
 }
 
 // No name is cut: q_proj and k_proj of one layer would read the same.
@@ -330,8 +386,11 @@ static void print_head(const struct run *r)
         printf("%u cores of %ux%u PEs, L=%u, H=%u", m->cores, m->core.rows, m->core.cols,
                r->request->fair ? r->fair.pe.low_lanes : m->core.low_lanes,
                r->request->fair ? r->fair.pe.high_lanes : m->core.high_lanes);
-    printf(" at %g GHz, DRAM %g GB/s; %s\n", m->clock_hz * 1e-9, m->dram_bytes_per_s * 1e-9,
-           format);
+    printf(" at %g GHz, DRAM %g GB/s", m->clock_hz * 1e-9, m->dram_bytes_per_s * 1e-9);
+    if (m->timed.is_timed)
+        printf(" (%u x %s, timed%s)", m->timed.end[0].channels, m->timed.end[0].rules.device.name,
+               m->timed.is_range ? "; slow: all that is slow in its ranges" : "");
+    printf("; %s\n", format);
     if (!r->request->gemm.n && !sq_workload_has_lm_head(&r->workload))
         printf("%s\n", SQ_WITHOUT_LM_HEAD);
     sq_run_fair_text(r->request, &r->fair);
@@ -354,6 +413,9 @@ static void print_sum(const struct run *r, const struct result *x, double second
            100 * use_high(x), total_nbytes(x) * 1e-9L, bound_name(x), x->nbits / x->weights,
            expected_text(r) ? ", expected by the share of " : "",
            expected_text(r) ? expected_text(r) : "");
+    if (r->machine.timed.is_range)
+        printf("at the slow end of the DRAM's ranges %.0Lf cycles = %.6g ms\n", x->slow,
+               1e3 * (double)x->slow / r->machine.clock_hz);
     if (r->request->is_causes)
         print_causes(x);
     if (r->request->energy)

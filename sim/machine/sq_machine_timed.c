@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// Places the streams of a plan in memory and follows its transfers (sq_machine_timed.h).
+#include "sim/machine/sq_machine_timed.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { PAGE = 4096, LEAP = 1 << 20 };
+
+static bool is_act(unsigned stream)
+{
+    return stream == SQ_STREAM_ACT || stream == SQ_STREAM_ACT_SCALE;
+}
+
+static bool is_out(unsigned stream)
+{
+    return stream == SQ_STREAM_OUT || stream == SQ_STREAM_PARTIAL;
+}
+
+// Number of a block of a stream.
+static uint64_t block_of(const struct sq_mapping *p, unsigned stream, uint64_t i, uint64_t j,
+                         uint64_t l)
+{
+    return is_out(stream) ? i * p->count_n + j : (is_act(stream) ? i : j) * p->count_k + l;
+}
+
+void sq_machine_timed_begin(struct sq_machine_timed *t, const struct sq_machine *m,
+                            const struct sq_mapping *p)
+{
+    const struct sq_dram_setup *const setup = &m->timed.end[m->timed.at];
+    uint64_t end = 0;
+    memset(t, 0, sizeof *t);
+    t->plan = p;
+    t->clock = sq_dram_clock_of(&setup->rules.device, m->clock_hz);
+    for (unsigned s = 0; s < SQ_N_STREAMS; s++) {
+        for (unsigned c = 0; c < SQ_STEP_CLASSES; c++)
+            if (p->step[c].nbytes[s] > t->unit[s])
+                t->unit[s] = p->step[c].nbytes[s];
+        t->unit[s] = (t->unit[s] + m->burst_nbytes - 1) / m->burst_nbytes * m->burst_nbytes;
+        t->base[s] = end;
+        end += t->unit[s] * (block_of(p, s, p->count_m - 1, p->count_n - 1, p->count_k - 1) + 1);
+        end = (end + PAGE - 1) / PAGE * PAGE;
+    }
+    sq_dram_init(&t->dram, setup);
+}
+
+bool sq_machine_timed_is_free(const struct sq_machine_timed *t)
+{
+    return t->dram.n_front == 0;
+}
+
+// ---- what is under way --------------------------------------------------------------------------
+
+static void begin(struct sq_flight *f)
+{
+    assert(f->n < SQ_UNDER_WAY);
+    f->of[(f->first + f->n) % SQ_UNDER_WAY].left = 0;
+    f->of[(f->first + f->n) % SQ_UNDER_WAY].over = 0;
+    f->n++;
+}
+
+static void end(struct sq_flight *f)
+{
+    assert(f->n > 0);
+    f->first++;
+    f->n--;
+}
+
+static void ask(struct sq_machine_timed *t, struct sq_flight *f, uint64_t addr, uint64_t nbytes)
+{
+    const uint32_t number = f->first + f->n - 1;
+    if (nbytes == 0)
+        return;
+    f->of[number % SQ_UNDER_WAY].left += sq_dram_n_bursts(t->dram.setup, addr, nbytes);
+    sq_dram_ask(&t->dram, addr, nbytes, f == &t->store, number << 1 | (f == &t->store));
+}
+
+static uint64_t over(const struct sq_flight *f)
+{
+    const unsigned at = f->first % SQ_UNDER_WAY;
+    return f->n == 0 || f->of[at].left > 0 ? UINT64_MAX : f->of[at].over;
+}
+
+uint64_t sq_machine_timed_loaded(const struct sq_machine_timed *t)
+{
+    return over(&t->load);
+}
+
+uint64_t sq_machine_timed_stored(const struct sq_machine_timed *t)
+{
+    return over(&t->store);
+}
+
+void sq_machine_timed_take(struct sq_machine_timed *t)
+{
+    end(&t->load);
+}
+
+void sq_machine_timed_free(struct sq_machine_timed *t)
+{
+    end(&t->store);
+}
+
+// ---- transfers ----------------------------------------------------------------------------------
+
+void sq_machine_timed_load(struct sq_machine_timed *t, unsigned step, uint64_t i, uint64_t j,
+                           uint64_t l)
+{
+    const struct sq_mapping *const p = t->plan;
+    begin(&t->load);
+    for (unsigned s = 0; s < SQ_N_STREAMS; s++) {
+        const bool comes = is_out(s) ? false
+                           : is_act(s)
+                               ? sq_mapping_loads_act(p, j) && (s == SQ_STREAM_ACT || l == 0)
+                               : sq_mapping_loads_weight(p, i);
+        if (comes)
+            ask(t, &t->load, t->base[s] + t->unit[s] * block_of(p, s, i, j, l),
+                p->step[step].nbytes[s]);
+    }
+}
+
+void sq_machine_timed_store(struct sq_machine_timed *t, unsigned step, uint64_t i, uint64_t j,
+                            uint64_t part, uint64_t parts, bool is_last)
+{
+    const struct sq_mapping *const p = t->plan;
+    const uint64_t burst = sq_dram_burst_nbytes(&t->dram.setup->rules.device);
+    if (part == 0)
+        begin(&t->store);
+    for (unsigned s = SQ_STREAM_OUT; s < SQ_N_STREAMS; s++) {
+        const uint64_t n = is_out(s) ? p->step[step].nbytes[s] : 0,
+                       each = n / burst / parts * burst;
+        const uint64_t from = part * each;
+        ask(t, &t->store, t->base[s] + t->unit[s] * block_of(p, s, i, j, 0) + from,
+            is_last ? n - from : each);
+    }
+}
+
+// ---- time ---------------------------------------------------------------------------------------
+
+static void note_done(struct sq_machine_timed *t)
+{
+    for (uint32_t i = 0; i < t->dram.n_done; i++) {
+        const struct sq_dram_done *const d = &t->dram.done[i];
+        struct sq_flight *const f = d->tag & 1 ? &t->store : &t->load;
+        const uint64_t cycle = sq_dram_cycle_at(&t->clock, d->time);
+        const unsigned at = (d->tag >> 1) % SQ_UNDER_WAY;
+        f->of[at].left--;
+        f->of[at].over = cycle > f->of[at].over ? cycle : f->of[at].over;
+    }
+}
+
+void sq_machine_timed_run(struct sq_machine_timed *t, uint64_t now)
+{
+    bool is_there;
+    do {
+        is_there = sq_dram_run(&t->dram, sq_dram_clock_at(&t->clock, now));
+        note_done(t);
+    } while (!is_there);
+}
+
+static uint64_t sooner(uint64_t a, uint64_t b, uint64_t now)
+{
+    return b > now && b < a ? b : a;
+}
+
+uint64_t sq_machine_timed_leap(struct sq_machine_timed *t, uint64_t now, uint64_t until)
+{
+    const bool was_free = sq_machine_timed_is_free(t);
+    assert(until < UINT64_MAX || !was_free || t->load.n > 0 || t->store.n > 0);
+    for (;;) {
+        uint64_t next = sooner(until, sq_machine_timed_loaded(t), now);
+        next = sooner(next, sq_machine_timed_stored(t), now);
+        if (!was_free &&
+            sq_machine_timed_is_free(t)) { // the first cycle that begins behind the clock
+            const uint64_t clock = t->dram.now - 1;
+            const uint64_t cycle = sq_dram_cycle_at(&t->clock, clock);
+            next = sooner(next, cycle + (sq_dram_clock_at(&t->clock, cycle) <= clock), now);
+            until = next;
+        }
+        const uint64_t clock =
+            next == UINT64_MAX ? t->dram.now + LEAP : sq_dram_clock_at(&t->clock, next);
+        const bool is_there = sq_dram_run(&t->dram, clock);
+        note_done(t);
+        if (is_there && next < UINT64_MAX &&
+            sooner(next, sq_machine_timed_loaded(t), now) == next &&
+            sooner(next, sq_machine_timed_stored(t), now) == next)
+            return next;
+    }
+}
