@@ -152,7 +152,7 @@ SQ_TEST(test_timed)
         struct sq_mapping p;
         if (sq_mapping_make(&m, &s, &g, &p, NULL) != SQ_OK || p.bound > 200000)
             continue;
-        check(&m, &p, checked++);
+        check(&m, &p, s.cached, checked++);
         const struct sq_machine_stats a = sq_machine_run_fast(&m, &p);
         const struct sq_dram_setup *const d = &m.timed.end[m.timed.at];
         const struct sq_dram_clock c = sq_dram_clock_of(&d->rules.device, m.clock_hz);

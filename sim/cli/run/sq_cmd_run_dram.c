@@ -45,7 +45,7 @@ static void put(struct sq_cli_table *table, const struct ended *e, const char *w
         SQ_KEYS("device", e->setup.rules.device.name),
         SQ_COLUMN("end", e->end, "end", -4, .is_absent = e->end[0] == '\0'),
         SQ_COLUMN("measure", what, "", -24),
-        SQ_COLUMN("refresh_policy", rate ? sq_dram_refresh_names[refresh] : "-", "refresh", -7),
+        SQ_COLUMN("refresh_policy", rate ? sq_dram_refresh_names[refresh] : NULL, "refresh", -7),
         SQ_COLUMN("clocks", clocks, "clocks", 9),
         SQ_COLUMN("ns", ns, "ns", 10, .as = "%.2f"),
         SQ_COLUMN("bytes_per_second", rate ? rate->nbytes_per_s : NAN, "GB/s", 9, .as = "%.3f",
