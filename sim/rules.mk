@@ -18,11 +18,13 @@ $(BUILD)/obj/sq_d3.o: $(BUILD)/sq_d3.c
 
 # Timings of DRAM devices, inside the library: a machine names one, and no path (sq_dram_device.h).
 DRAM_DEVICES := $(sort $(wildcard sim/dram/devices/*.yaml))
-$(BUILD)/sq_dram_devices.c: $(DRAM_DEVICES)
+$(BUILD)/sq_dram_devices.c: $(DRAM_DEVICES) sim/rules.mk
 	$(Q)mkdir -p $(@D)
 	$(Q){ echo 'extern const char *const sq_dram_devices[][2];'; echo 'const char *const sq_dram_devices[][2] = {'; \
 	  for f in $(DRAM_DEVICES); do printf '{"%s",\n' "$$(basename $$f .yaml)"; \
-	    sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $$f; echo '},'; done; echo '{0, 0}};'; } > $@
+	    sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $$f; echo '},'; done; echo '{0, 0}};'; \
+	  echo 'extern const char *const sq_dram_device_names[];'; echo 'const char *const sq_dram_device_names[] = {'; \
+	  for f in $(DRAM_DEVICES); do printf '"%s", ' "$$(basename $$f .yaml)"; done; echo '0};'; } > $@
 $(BUILD)/obj/sq_dram_devices.o: $(BUILD)/sq_dram_devices.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CCACHE) $(CC) $(CFLAGS_ALL) -c $< -o $@

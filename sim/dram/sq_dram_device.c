@@ -246,11 +246,6 @@ enum sq_status sq_dram_device_parse(const char *text, size_t nbytes, const char 
 // Made from sim/dram/devices/ when sqsim is built: name and text of each, NULL behind the last.
 extern const char *const sq_dram_devices[][2];
 
-const char *sq_dram_device_name(unsigned i)
-{
-    return sq_dram_devices[i][0];
-}
-
 enum sq_status sq_dram_device_named(const char *name, enum sq_dram_end end,
                                     struct sq_dram_device *device, struct sq_error *err)
 {

@@ -118,7 +118,7 @@ enum sq_status sq_dram_device_parse(const char *text, size_t nbytes, const char 
 enum sq_status sq_dram_device_named(const char *name, enum sq_dram_end end,
                                     struct sq_dram_device *device, struct sq_error *err);
 // The devices that come with sqsim; NULL behind the last.
-const char *sq_dram_device_name(unsigned i);
+extern const char *const sq_dram_device_names[];
 
 // Clocks of a burst on the data bus; bytes of a burst; banks of a channel.
 static inline uint32_t sq_dram_burst_clocks(const struct sq_dram_device *d)

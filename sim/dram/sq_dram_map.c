@@ -7,16 +7,10 @@
 static const char *const fields[SQ_DRAM_FIELDS] = {"channel", "pseudo", "rank",  "group",
                                                    "bank",    "row",    "column"};
 
-static const char *const usual[][2] = {{"groups", "row-rank-bank-column-group-pseudo-channel"},
-                                       {"xor", "row-rank-bank-column-group-pseudo-channel+xor"},
-                                       {"banks", "row-column-rank-bank-group-pseudo-channel"},
-                                       {"pages", "row-rank-bank-group-column-pseudo-channel"},
-                                       {NULL, NULL}};
-
-const char *sq_dram_map_name(unsigned i)
-{
-    return usual[i][0];
-}
+const char *const sq_dram_map_names[] = {"groups", "xor", "banks", "pages", NULL};
+static const char *const usual[] = {
+    "row-rank-bank-column-group-pseudo-channel", "row-rank-bank-column-group-pseudo-channel+xor",
+    "row-column-rank-bank-group-pseudo-channel", "row-rank-bank-group-column-pseudo-channel"};
 
 static uint32_t log2_of(uint32_t n)
 {
@@ -90,9 +84,9 @@ enum sq_status sq_dram_map_parse(const char *text, const struct sq_dram_device *
                                             log2_of(d->rows),
                                             log2_of(d->columns / d->burst)};
     const char *whole = text;
-    for (unsigned i = 0; usual[i][0]; i++)
-        if (strcmp(text, usual[i][0]) == 0)
-            whole = usual[i][1];
+    for (unsigned i = 0; sq_dram_map_names[i]; i++)
+        if (strcmp(text, sq_dram_map_names[i]) == 0)
+            whole = usual[i];
     const size_t n = strlen(whole);
     const bool is_xor = n > 4 && strcmp(whole + n - 4, "+xor") == 0;
     *map = (struct sq_dram_map){.below = log2_of(sq_dram_burst_nbytes(d)),

@@ -46,7 +46,7 @@ enum { SQ_DRAM_CHANNELS_MAX = 16 };
 enum sq_status sq_dram_map_parse(const char *text, const struct sq_dram_device *device,
                                  unsigned channels, struct sq_dram_map *map, struct sq_error *err);
 // Names of usual maps, NULL behind the last.
-const char *sq_dram_map_name(unsigned i);
+extern const char *const sq_dram_map_names[];
 
 // Addresses beyond the last one begin at the first again.
 struct sq_dram_place sq_dram_map_place(const struct sq_dram_map *map, uint64_t address);

@@ -64,6 +64,10 @@ enum sq_quantity {
     SQ_AXIS_CORES, // from here to the last: of a machine, in place of its own
     SQ_AXIS_CLOCK,
     SQ_AXIS_BANDWIDTH,
+    SQ_AXIS_DEVICE, // of a DRAM that keeps time, in place of the machine's; the next three need it
+    SQ_AXIS_CHANNELS,
+    SQ_AXIS_MAP,
+    SQ_AXIS_PAGE,
     SQ_AXIS_OUTPUT,
     SQ_AXIS_ACT_BUFFER,
     SQ_AXIS_WEIGHT_BUFFER,
@@ -159,7 +163,7 @@ enum { SQ_MEASURES_MAX = 64 };
 #define SQ_SWEEP_POINTS_MAX 10000000u // of the whole grid, before constraints
 
 struct sq_sweep_format {
-    uint32_t axes;                                             // bits
+    uint64_t axes;                                             // bits
     const struct sq_format_option *option[SQ_N_AXES], *second; // NULL; second: of precision
 };
 
@@ -202,8 +206,8 @@ void sq_sweep_grid_free(struct sq_sweep_grid *s); // harmless after a failure
 
 struct sq_sweep_point {
     double quantity[SQ_N_QUANTITIES];
-    uint32_t absent;  // bit per axis: not one of this specification
-    uint32_t foreign; // bit per axis: not one of this format; null in the row
+    uint64_t absent;  // bit per axis: not one of this specification
+    uint64_t foreign; // bit per axis: not one of this format; null in the row
     struct sq_recipe recipe;
     struct sq_core_config config; // of a recipe that a core alone can run: that core
     const char *model, *workload; // NULL where the source is another; both: a join

@@ -52,6 +52,12 @@ const struct sq_axis sq_axes[SQ_N_AXES] = {
     [SQ_AXIS_CLOCK] = {"clock_ghz", .001, 10, false, NULL, false, NULL, .is_optional = true},
     [SQ_AXIS_BANDWIDTH] = {"bandwidth_gb_s", .001, 1e6, false, NULL, false, NULL,
                            .is_optional = true},
+    [SQ_AXIS_DEVICE] = {"device", 0, 0, false, sq_dram_device_names, false, NULL,
+                        .is_optional = true},
+    [SQ_AXIS_CHANNELS] = {"channels", 1, SQ_DRAM_CHANNELS_MAX, true, NULL, false, NULL,
+                          .is_optional = true},
+    [SQ_AXIS_MAP] = {"map", 0, 0, false, sq_dram_map_names, false, NULL, .is_optional = true},
+    [SQ_AXIS_PAGE] = {"page", 0, 0, false, sq_dram_page_names, false, NULL, .is_optional = true},
     [SQ_AXIS_OUTPUT] = {"output_bytes", 1, 8192, true, NULL, false, NULL, .is_optional = true},
     [SQ_AXIS_ACT_BUFFER] = {"act_buffer_kib", 1, 1 << 20, true, NULL, false, NULL,
                             .is_optional = true},
@@ -77,8 +83,8 @@ static unsigned to_uint(double v)
 
 // ---- which axes a point has -----------------------------------------------------------------
 
-#define BIT(axis) (UINT32_C(1) << (axis))
-_Static_assert(SQ_N_AXES <= 32, "a wider set");
+#define BIT(axis) (UINT64_C(1) << (axis))
+_Static_assert(SQ_N_AXES <= 64, "a wider set");
 
 enum sq_status sq_sweep_resolve_formats(struct sq_sweep_grid *s, struct sq_error *err)
 {
@@ -98,9 +104,9 @@ enum sq_status sq_sweep_resolve_formats(struct sq_sweep_grid *s, struct sq_error
     return SQ_OK;
 }
 
-static uint32_t absent_axes(const struct sq_sweep_grid *s)
+static uint64_t absent_axes(const struct sq_sweep_grid *s)
 {
-    uint32_t absent = 0;
+    uint64_t absent = 0;
     for (unsigned a = 0; a < SQ_N_AXES; a++)
         if (s->axis[a].n == 0)
             absent |= BIT(a);
@@ -109,7 +115,7 @@ static uint32_t absent_axes(const struct sq_sweep_grid *s)
 
 bool sq_sweep_point_at(const struct sq_sweep_grid *s, uint64_t at, struct sq_sweep_point *p)
 {
-    uint32_t not_first = 0;
+    uint64_t not_first = 0;
     memset(p, 0, sizeof *p);
     for (unsigned a = SQ_N_AXES; a-- > 0;) {
         const size_t n = s->axis[a].n;
@@ -186,6 +192,22 @@ static void take_size(const struct sq_sweep_point *p, unsigned axis, uint64_t *n
         *nbytes = 1024 * (uint64_t)p->quantity[axis];
 }
 
+// False: so many channels are no power of two.
+static bool settle_dram(struct sq_sweep_point *p)
+{
+    const double *q = p->quantity;
+    struct sq_dram_options o = {.channels = 1, .map = sq_dram_map_names[0]};
+    if (p->absent & BIT(SQ_AXIS_DEVICE))
+        return true;
+    take(p, SQ_AXIS_CHANNELS, &o.channels);
+    if (!(p->absent & BIT(SQ_AXIS_MAP)))
+        o.map = sq_dram_map_names[to_uint(q[SQ_AXIS_MAP])];
+    if (!(p->absent & BIT(SQ_AXIS_PAGE)))
+        o.page = (enum sq_dram_page)q[SQ_AXIS_PAGE];
+    return sq_machine_set_dram(&p->machine, sq_dram_device_names[to_uint(q[SQ_AXIS_DEVICE])], &o,
+                               NULL) == SQ_OK;
+}
+
 // What is around the cores.
 static void settle_machine(struct sq_sweep_point *p)
 {
@@ -209,6 +231,9 @@ static bool settle_core(const struct sq_sweep_grid *s, struct sq_sweep_point *p)
     if (s->machine) {
         p->machine = s->machine[p->machine_index];
         settle_machine(p);
+        const bool has_rate = !(p->absent & BIT(SQ_AXIS_BANDWIDTH));
+        if (!settle_dram(p) || (has_rate && p->machine.timed.is_timed))
+            return false;
         core = p->machine.core;
     }
     take(p, SQ_AXIS_ROWS, &core.rows);

@@ -388,6 +388,12 @@ static enum sq_status read_measures(struct sq_sweep_grid *s, const struct raw *r
     for (unsigned a = SQ_AXIS_CORES; !s->machine && a < SQ_N_AXES; a++)
         if (s->axis[a].n > 0)
             return SQ_FAIL(err, SQ_ERR_ARG, "axis %s needs axis machine", sq_axes[a].name);
+    const bool has_device = s->axis[SQ_AXIS_DEVICE].n > 0;
+    for (unsigned a = SQ_AXIS_CHANNELS; !has_device && a <= SQ_AXIS_PAGE; a++)
+        if (s->axis[a].n > 0)
+            return SQ_FAIL(err, SQ_ERR_ARG, "axis %s needs axis device", sq_axes[a].name);
+    if (has_device && s->axis[SQ_AXIS_BANDWIDTH].n > 0)
+        return SQ_FAIL(err, SQ_ERR_ARG, "axes bandwidth_gb_s and device given, need one of them");
     return check_engines(s, err);
 }
 

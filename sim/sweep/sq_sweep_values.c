@@ -264,7 +264,7 @@ static struct sq_digest key_of(const struct sq_sweep_source *source, const struc
                                     SQ_AXIS_CODES};
     struct sq_digest d = source->digest;
     for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++)
-        if (!((p->absent | p->foreign) & (UINT32_C(1) << axes[i]))) {
+        if (!((p->absent | p->foreign) & (UINT64_C(1) << axes[i]))) {
             sq_digest_add(&d, &axes[i], sizeof axes[i]);
             sq_digest_add(&d, &p->quantity[axes[i]], sizeof p->quantity[axes[i]]);
         }

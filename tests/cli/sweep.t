@@ -427,6 +427,15 @@ for v in "1 0.5 64 16 1 sentinel" "4 1 128 64 2 split" "4 0.5 128 16 2 sentinel"
   sq run --machine like.yaml --m 64 --n 512 --k 512 --format sq_b --high-per-bank $5 --codes $6 --json
   ok "$v: cycles and stored bits of run" [ "$(around $v)" = "$(number cycles),$(number stored_bits_per_weight)" ]
 done
+# ---- a DRAM that keeps time ----------------------------------------------------------------------
+printf '%s\n' 'name: drams' 'axes: {machine: [mine.yaml], m: [4], n: [256], k: [256], format: [nvfp4, dense], weight_bits: [4],' \
+  '  device: [ddr4-2400, hbm2], channels: [1, 2, 3], map: [groups, pages], page: [open, closed]}' 'measures: [cycles]' >"$W/below/drams.yaml"
+accept "axes of a DRAM" sweep below/drams.yaml --db drams.db -o drams.csv --json
+ok "32 points: three channels are none" [ "$(number points)" = 32 ]
+sed '/^dram:/,$d' "$W/below/mine.yaml" >"$W/drams.m.yaml"
+printf 'dram:\n  device: hbm2\n  channels: 2\n  map: pages\n  page: closed\n' >>"$W/drams.m.yaml"
+sq run --machine drams.m.yaml --m 4 --n 256 --k 256 --format nvfp4 --json
+ok "cycles of run" grep -q ",nvfp4,.*,hbm2,2,pages,closed,$(number cycles)," "$W/drams.csv"
 ok "a blank measure says why" grep -q ',dense,.*,,utilisation_high: dense has no high path$' "$W/around.csv"
 accept "as text" report --db around.db
 ok "so does the text" grep -qx 'of [0-9]* points: utilisation_high: dense has no high path' "$W.out"

@@ -28,7 +28,7 @@ alike() { # of both, so many lines that are the same
 chip() { # MACHINE OPTION...
   local machine=$1; shift
   sq cosim --block top --layers --free-streams --machine "$machine" --layer "$LAYERS" "$@" --json
-  ok "$(basename "$machine"), $*: $N_LAYERS layers on the RTL" clean 20000
+  ok "$(basename "$machine"), $*: $N_LAYERS layers on the RTL" clean $((2800 * N_LAYERS))
   counters "$W.out" >rtl.counters
   sq run --machine "$machine" --m 8 "$@" --json
   ok "... the four counters of each are those of run" alike
@@ -60,7 +60,7 @@ done
 # The same behind a DRAM that keeps time: an answer of the RTL's memory in another cycle would show in every counter. One
 # is slow enough to be waited for, with rows that conflict; on a device of ranges cosim and run take the fast end.
 timed() { # NAME KEYS FORMAT...
-  sed "s/^  bandwidth:.*/  $2/; /^  latency:/d; /^dram:/,/^[a-z]*:/{/^  burst: [0-9]* B/d}" "$ROOT/sim/machines/chip.yaml" >"$1.yaml"
+  sed "s/^clock: .*/clock: ${CLOCK:-1 GHz}/; s/^  bandwidth:.*/  $2/; /^  latency:/d; /^dram:/,/^[a-z]*:/{/^  burst: [0-9]* B/d}" "$ROOT/sim/machines/chip.yaml" >"$1.yaml"
   local name=$1; shift 2
   chip "$name.yaml" --format "$@"
 }
@@ -69,6 +69,26 @@ timed lpddr4 'device: lpddr4-3200\n  map: pages\n  page: closed\n  queue: 2\n  r
 daily "counters behind other devices" && for device in ddr5-4800 hbm3 gddr6-14; do
   timed "$device" "device: $device\n  channels: 2\n  map: xor" nvfp4
 done
+
+# Random memories by the seed, one layer each: SQ_DRAMS=200.
+random_memory() { # NUMBER: keys of a machine
+  python3 - "$SEED" "$1" <<'EOS'
+import random, sys
+r = random.Random(sys.argv[1] + "." + sys.argv[2])
+devices = "ddr4-2400 ddr4-3200 ddr5-4800 gddr6-14 hbm2 hbm2e hbm3 lpddr4-3200 lpddr5-6400".split()
+device = r.choice(devices)
+refresh = ["all", "none"] + (["bank"] if device[:3] not in ("ddr",) else [])
+print(f"device: {device}", f"channels: {r.choice([1, 2, 4])}", f"map: {r.choice(['groups', 'xor', 'banks', 'pages'])}",
+      f"page: {r.choice(['open', 'closed'])}", f"refresh: {r.choice(refresh)}", f"queue: {r.randint(1, 16)}", sep="\\n  ")
+EOS
+}
+if daily "random memories"; then
+  LAYERS='model.layers.0.self_attn.k_proj' N_LAYERS=1
+  for ((i = 0; i < ${SQ_DRAMS:-6}; i++)); do
+    CLOCK="$((200 + 137 * i % 1800)) MHz" timed random "$(random_memory $i)" nvfp4
+  done
+  LAYERS='model.layers.0.*' N_LAYERS=7
+fi
 
 # ---- the check itself: a memory that is a cycle further away takes other cycles
 sed 's/latency: 40 ns/latency: 41 ns/' chip.yaml >far.yaml

@@ -138,15 +138,15 @@ SQ_TEST(test_timed)
                                   between(&r, 1, sq_rng_below(&r, 4) ? 300 : 1000)};
         const struct sq_dram_options o = {.channels = 1u << sq_rng_below(&r, 3),
                                           .queue = between(&r, 1, 16),
-                                          .map = sq_dram_map_name(sq_rng_below(&r, 4)),
+                                          .map = sq_dram_map_names[sq_rng_below(&r, 4)],
                                           .page = sq_rng_below(&r, 2),
                                           .refresh = 2 * sq_rng_below(&r, 2)};
         unsigned device = 0;
-        while (sq_dram_device_name(device))
+        while (sq_dram_device_names[device])
             device++;
         m.clock_hz = 1e6 * between(&r, 100, 3000);
         assert_int_equal(
-            sq_machine_set_dram(&m, sq_dram_device_name(sq_rng_below(&r, device)), &o, NULL),
+            sq_machine_set_dram(&m, sq_dram_device_names[sq_rng_below(&r, device)], &o, NULL),
             SQ_OK);
         m.timed.at = sq_rng_below(&r, 2);
         struct sq_mapping p;

@@ -22,11 +22,11 @@ static uint64_t seed(void)
 static void for_devices(void (*call)(const struct sq_dram_device *d))
 {
     unsigned n = 0;
-    for (unsigned i = 0; sq_dram_device_name(i); i++)
+    for (unsigned i = 0; sq_dram_device_names[i]; i++)
         for (unsigned end = SQ_DRAM_FAST; end <= SQ_DRAM_SLOW; end++) {
             struct sq_dram_device d;
             struct sq_error err;
-            if (sq_dram_device_named(sq_dram_device_name(i), end, &d, &err) != SQ_OK)
+            if (sq_dram_device_named(sq_dram_device_names[i], end, &d, &err) != SQ_OK)
                 fail_msg("%s", err.text);
             if (end == SQ_DRAM_FAST || d.is_range)
                 call(&d), n++;
@@ -331,8 +331,8 @@ static void judge_map(const struct sq_dram_device *d, const char *text, unsigned
 static void judge_maps(const struct sq_dram_device *d)
 {
     for (unsigned channels = 1; channels <= SQ_DRAM_CHANNELS_MAX; channels *= 4) {
-        for (unsigned i = 0; sq_dram_map_name(i); i++)
-            judge_map(d, sq_dram_map_name(i), channels);
+        for (unsigned i = 0; sq_dram_map_names[i]; i++)
+            judge_map(d, sq_dram_map_names[i], channels);
         judge_map(d, "channel-pseudo-row-column-rank-bank-group-column2+xor", channels);
     }
 }
@@ -451,7 +451,7 @@ static void judge_traffic(uint64_t s)
 {
     struct sq_rng rng = {s};
     struct sq_dram_device device = draw_device(&rng);
-    const char *const map = sq_dram_map_name(sq_rng_below(&rng, 4));
+    const char *const map = sq_dram_map_names[sq_rng_below(&rng, 4)];
     const struct sq_dram_options o = {.channels = power(&rng, 2),
                                       .queue = draw(&rng, 1, 16),
                                       .age = draw(&rng, 1, 3) == 1 ? draw(&rng, 1, 400) : 0,
