@@ -36,6 +36,7 @@ static const char doc[] =
     "  sqsim eval SmolLM2-135M-Instruct.Q4_1.gguf --text wiki.test.raw --window 512 --bank 32\n"
     "  sqsim eval --format sp24 --prune wanda --algorithm rtn\n"
     "  sqsim eval --format nvfp4 --and mxfp4 --and sq_b --bank 32\n"
+    "  sqsim eval --format nvfp4 --kv-format int8 --and nvfp4 --kv-format int4\n"
     "  sqsim eval --format gqsa --sparsity 0.4 --algorithm lite\n"
     "  sqsim eval --format sq_a_static --layer-format '*.down_proj=sq_a_dynamic'\n"
     "  sqsim quantize -o w.safetensors && sqsim eval --weights w.safetensors\n";
@@ -55,6 +56,32 @@ static enum sq_status set_layer_format(void *context, const struct sq_cli_row *r
     struct sq_eval_args *in = context;
     (void)row, (void)err;
     in->format[in->n_formats - 1].layer_format = text;
+    return SQ_OK;
+}
+
+static enum sq_status set_kv_format(void *context, const struct sq_cli_row *row, const char *text,
+                                    struct sq_error *err)
+{
+    struct sq_eval_args *in = context;
+    struct sq_eval_format *f = &in->format[in->n_formats - 1];
+    struct sq_error why;
+    (void)row;
+    f->kv_format = text;
+    const enum sq_status status = sq_cache_recipe(text, SQ_IN_EVAL, &f->cache, &why);
+    return status == SQ_OK ? SQ_OK : SQ_FAIL(err, status, "--%.250s", why.text);
+}
+
+static enum sq_status set_kv_keys(void *context, const struct sq_cli_row *row, const char *text,
+                                  struct sq_error *err)
+{
+    struct sq_eval_args *in = context;
+    struct sq_eval_format *f = &in->format[in->n_formats - 1];
+    (void)row;
+    f->is_before = strcmp(text, "before") == 0;
+    if (!f->is_before && strcmp(text, "after") != 0)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--kv-keys = %.40s, need after or before", text);
+    if (!f->kv_format)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--kv-keys needs --kv-format before it");
     return SQ_OK;
 }
 
@@ -92,6 +119,12 @@ static const struct sq_cli_row rows[] = {
         .found = ""),
     SQ_CLI_OWN("layer-format", "RULES", set_layer_format,
                "layers in other formats, by name: PATTERN=FORMAT[:OPTION=VALUE]...,..."),
+    SQ_CLI_OWN("kv-format", "FORMAT", set_kv_format,
+               "the KV cache in a format: bf16, int8, int4 or one with options behind colons; a "
+               "head of a token is a row"),
+    SQ_CLI_OWN(
+        "kv-keys", "WHERE", set_kv_keys,
+        "after or before: keys go into the cache after their rotary embedding, or before it"),
     SQ_CLI_TEXT("output", "FILE", AT(output), "sq_a_static: write the channel masks of Algorithm 2",
                 .letter = 'o', .is_output = true),
     SQ_CLI_UINT("sequences", "N", 1, INT32_MAX, AT(n_sequences),
@@ -249,6 +282,9 @@ static enum sq_status run_jobs(struct sq_eval_args *in, const struct sq_checkpoi
         job[i] = (struct sq_eval_job){
             .r = sq_eval_recipe(f),
             .path = f->weights,
+            .cache = sq_eval_cache(f),
+            .is_cached_before = f->is_before,
+            .pair = {NAN, NAN, {NAN, NAN}, {NAN, NAN}},
             .report = in->is_summary ? NULL : sq_eval_print_layer,
             .context = f,
             .divergence = {NAN, NAN, NAN, {NAN, NAN}, NAN, NAN, NAN, {NAN, NAN}, NAN}};
@@ -288,13 +324,14 @@ static enum sq_status evaluate(struct sq_eval_args *in, const char *model, struc
     free(in->mask);
     sq_cli_progress_end();
     for (size_t i = 0; status == SQ_OK && i < in->n_formats; i++)
-        sq_eval_print_summary(&in->format[i], &job[i], tokens);
+        sq_eval_print_summary(&in->format[i], &job[i], ck, tokens);
     close_outputs(in, status == SQ_OK);
     if (status == SQ_OK && job[0].result.n_tokens < FEW_TOKENS)
         note_few(job[0].result.n_tokens);
     bool is_compared = false;
     for (size_t i = 0; i < in->n_formats; i++)
-        is_compared = is_compared || sq_eval_recipe(&in->format[i]);
+        is_compared =
+            is_compared || sq_eval_recipe(&in->format[i]) || sq_eval_cache(&in->format[i]);
     if (status == SQ_OK && is_compared && tokens->n_sequences < FEW_SEQUENCES)
         note_intervals(tokens->n_sequences);
     return status;

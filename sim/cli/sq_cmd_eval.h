@@ -20,6 +20,9 @@ struct sq_eval_format {
     const char *weights;       // NULL: quantized here
     struct sq_layer_file file; // open where there are weights
     const char *layer_format;  // NULL: none
+    const char *kv_format;     // of the KV cache; NULL: keys and values stay as they are
+    bool is_before;            // keys are encoded before their rotation
+    struct sq_recipe cache;
     struct sq_layer_rule rule[SQ_LAYER_RULES_MAX];
     struct sq_recipe r;
     bool is_rtn;               // in place of gptq, without calibration tokens
@@ -45,11 +48,13 @@ struct sq_eval_args {
 
 // NULL for the model as it is.
 const struct sq_recipe *sq_eval_recipe(const struct sq_eval_format *f);
+// The same of the KV cache: NULL where it stays as it is.
+const struct sq_recipe *sq_eval_cache(const struct sq_eval_format *f);
 // What stands before the layers of a format: its name, where there are several.
 void sq_eval_print_head(const struct sq_eval_format *f);
 // A sq_eval_report; context is the struct sq_eval_format, whose masks it collects.
 void sq_eval_print_layer(void *context, const struct sq_layer_metrics *m);
 void sq_eval_print_summary(struct sq_eval_format *f, const struct sq_eval_job *job,
-                           const struct sq_tokens *tokens);
+                           const struct sq_checkpoint *ck, const struct sq_tokens *tokens);
 
 #endif

@@ -24,6 +24,18 @@ const struct sq_recipe *sq_eval_recipe(const struct sq_eval_format *f)
     return sq_recipe_is_reference(&f->r) ? NULL : &f->r;
 }
 
+const struct sq_recipe *sq_eval_cache(const struct sq_eval_format *f)
+{
+    return f->kv_format && !sq_recipe_is_reference(&f->cache) ? &f->cache : NULL;
+}
+
+// Stored bits of an element of the KV cache.
+static double cache_bits(const struct sq_eval_format *f, const struct sq_checkpoint *ck)
+{
+    const size_t width = ck->config.head_dim;
+    return f->kv_format ? sq_cache_row_nbits(&f->cache, width) / (double)width : NAN;
+}
+
 static void print_name(const struct sq_eval_format *f)
 {
     const struct sq_recipe *r = sq_eval_recipe(f);
@@ -116,8 +128,21 @@ static void print_bits(FILE *out, const struct sq_recipe *r, const struct sq_eva
     fprintf(out, "\n");
 }
 
+static void print_pair(FILE *out, const struct sq_divergence_pair *p)
+{
+    if (isnan(p->ratio))
+        return;
+    fprintf(out, "against the first format: KL times %.4f", p->ratio);
+    if (!isnan(p->ratio_95.low))
+        fprintf(out, ", 95 %% %.4f..%.4f", p->ratio_95.low, p->ratio_95.high);
+    fprintf(out, "; %+.6f", p->difference);
+    if (!isnan(p->difference_95.low))
+        fprintf(out, ", 95 %% %+.6f..%+.6f", p->difference_95.low, p->difference_95.high);
+    fprintf(out, " (in pairs over the same sequences)\n");
+}
+
 void sq_eval_print_summary(struct sq_eval_format *f, const struct sq_eval_job *job,
-                           const struct sq_tokens *tokens)
+                           const struct sq_checkpoint *ck, const struct sq_tokens *tokens)
 {
     const struct sq_eval_args *in = f->in;
     const struct sq_eval_result *e = &job->result;
@@ -129,8 +154,13 @@ void sq_eval_print_summary(struct sq_eval_format *f, const struct sq_eval_job *j
             print_bits(f->table.out, r, e);
         fprintf(f->table.out, "loss %.6f nats per token, perplexity %.4f, %zu tokens, %s\n",
                 e->loss, e->perplexity, e->n_tokens, cuts);
-        if (r)
+        if (f->kv_format)
+            fprintf(f->table.out, "KV cache in %s, %.4f stored bits an element, keys %s rotation\n",
+                    sq_cli_text(f->kv_format), cache_bits(f, ck),
+                    f->is_before ? "before" : "after");
+        if (r || sq_eval_cache(f))
             print_divergence(f->table.out, &job->divergence);
+        print_pair(f->table.out, &job->pair);
         return;
     }
     const struct sq_cli_column row[] = {
@@ -146,6 +176,11 @@ void sq_eval_print_summary(struct sq_eval_format *f, const struct sq_eval_job *j
                      : json_pack("{s:s}", "format", "reference")),
         SQ_KEY_IF(r, "sequential", f->r.is_sequential),
         SQ_KEY_IF(r, "layer_format", f->layer_format),
+        SQ_KEYS("kv_format", f->kv_format, "kv_stored_bits", cache_bits(f, ck), "kv_keys",
+                f->kv_format ? (f->is_before ? "before" : "after") : NULL),
+        SQ_KEYS("kl_ratio", job->pair.ratio, "kl_ratio_95", json_interval(&job->pair.ratio_95)),
+        SQ_KEYS("kl_difference", job->pair.difference, "kl_difference_95",
+                json_interval(&job->pair.difference_95)),
         SQ_KEYS("provenance", sq_cli_provenance("real", r ? "golden model" : "binary32 model", 0)),
         SQ_COLUMNS_END};
     sq_cli_put(&f->table, row);

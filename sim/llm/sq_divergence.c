@@ -150,3 +150,64 @@ enum sq_status sq_divergence_of(const struct sq_tokens *tokens, const struct sq_
     free(scratch);
     return status;
 }
+
+// ---- two formats --------------------------------------------------------------------------------
+
+struct both {
+    struct sums a, b; // of one sequence
+};
+
+static int compare_both(const void *x, const void *y)
+{
+    const struct both *p = x, *q = y;
+    const int order = compare_sums(&p->a, &q->a);
+    return order ? order : compare_sums(&p->b, &q->b);
+}
+
+static void draw_pairs(const struct both *sequence, size_t n, double *ratio, double *difference)
+{
+    struct sq_rng rng = {SQ_DIVERGENCE_SEED};
+    for (size_t i = 0; i < SQ_DIVERGENCE_RESAMPLES; i++) {
+        struct both drawn = {.a = {0}};
+        for (size_t j = 0; j < n; j++) {
+            const struct both *one = &sequence[sq_rng_below(&rng, (uint32_t)n)];
+            add(&drawn.a, &one->a);
+            add(&drawn.b, &one->b);
+        }
+        ratio[i] = drawn.b.kl / drawn.a.kl;
+        difference[i] = (drawn.b.kl - drawn.a.kl) / drawn.a.n;
+    }
+}
+
+enum sq_status sq_divergence_compare(const struct sq_tokens *tokens, const struct sq_token_score *a,
+                                     const struct sq_token_score *b,
+                                     struct sq_divergence_pair *pair, struct sq_error *err)
+{
+    const size_t n = tokens->n_sequences;
+    struct both *sequence = calloc(n, sizeof *sequence), all = {.a = {0}};
+    double *kl = calloc(sq_tokens_count(tokens), sizeof *kl);
+    double *scratch = calloc(SQ_DIVERGENCE_RESAMPLES, 2 * sizeof *scratch);
+    const enum sq_status status =
+        SQ_HAVE(sequence && kl && scratch, err, "the scores of %zu sequences", n);
+    for (size_t i = 0; status == SQ_OK && i < n; i++) {
+        double *at = kl;
+        sequence[i].a = sums_of(tokens, i, a, &at);
+        at = kl;
+        sequence[i].b = sums_of(tokens, i, b, &at);
+        add(&all.a, &sequence[i].a);
+        add(&all.b, &sequence[i].b);
+    }
+    if (status == SQ_OK)
+        *pair = (struct sq_divergence_pair){
+            all.b.kl / all.a.kl, (all.b.kl - all.a.kl) / all.a.n, {NAN, NAN}, {NAN, NAN}};
+    if (status == SQ_OK && n > 1) {
+        qsort(sequence, n, sizeof *sequence, compare_both);
+        draw_pairs(sequence, n, scratch, scratch + SQ_DIVERGENCE_RESAMPLES);
+        pair->ratio_95 = interval(scratch);
+        pair->difference_95 = interval(scratch + SQ_DIVERGENCE_RESAMPLES);
+    }
+    free(sequence);
+    free(kl);
+    free(scratch);
+    return status;
+}

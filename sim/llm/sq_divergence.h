@@ -33,4 +33,13 @@ struct sq_divergence {
 enum sq_status sq_divergence_of(const struct sq_tokens *tokens, const struct sq_token_score *score,
                                 struct sq_divergence *d, struct sq_error *err);
 
+// KL of b against KL of a, both from the model as it is over the same tokens: the same resamples count for both.
+struct sq_divergence_pair {
+    double ratio, difference;                   // mean KL of b over that of a; minus that of a
+    struct sq_interval ratio_95, difference_95; // NaN of one sequence
+};
+enum sq_status sq_divergence_compare(const struct sq_tokens *tokens, const struct sq_token_score *a,
+                                     const struct sq_token_score *b,
+                                     struct sq_divergence_pair *pair, struct sq_error *err);
+
 #endif

@@ -46,6 +46,12 @@ static void say(const struct sq_eval_watch *watch, enum sq_eval_stage stage, siz
         watch->begins(watch->context, stage, block, n_blocks);
 }
 
+// Whether it differs from the model as it is.
+static bool is_compared(const struct sq_eval_job *job)
+{
+    return job->r || job->cache;
+}
+
 static bool is_calibrated(const struct run *run)
 {
     return run->r && !run->is_from_file && sq_recipe_needs_calibration(run->r);
@@ -154,8 +160,11 @@ static enum sq_status score(struct evaluation *e, struct sq_error *err)
         struct sq_eval_result *result = &run->job->result;
         double nll;
         SQ_TRY(sq_logits_nll(e->tokens, run->score, &nll, err));
-        if (run->r && e->reference)
+        if (is_compared(run->job) && e->reference)
             SQ_TRY(sq_divergence_of(e->tokens, run->score, &run->job->divergence, err));
+        if (j > 0 && is_compared(run->job) && is_compared(e->run[0].job) && e->reference)
+            SQ_TRY(sq_divergence_compare(e->tokens, e->run[0].score, run->score, &run->job->pair,
+                                         err));
         result->n_tokens = sq_tokens_predicted(e->tokens);
         result->loss = nll / (double)result->n_tokens;
         result->perplexity = exp(result->loss);
@@ -209,6 +218,10 @@ static enum sq_status evaluate(struct evaluation *e, struct sq_error *err)
     for (size_t j = 0; j < e->n_runs; j++)
         SQ_TRY(j ? sq_llama_init_beside(&e->run[j].eval, &e->run[0].eval, err)
                  : sq_llama_init(&e->run[0].eval, e->ck, e->tokens, err));
+    for (size_t j = 0; j < e->n_runs; j++) {
+        e->run[j].eval.cache = e->run[j].job->cache;
+        e->run[j].eval.is_cached_before = e->run[j].job->is_cached_before;
+    }
     for (size_t i = 0; i < e->ck->config.n_layers; i++)
         SQ_TRY(step_all(e, i, err));
     say(e->watch, SQ_EVAL_SCORES, n_blocks, n_blocks);
@@ -282,13 +295,13 @@ enum sq_status sq_eval_jobs(const struct sq_checkpoint *ck, const struct sq_toke
                             const struct sq_eval_watch *watch, struct sq_error *err)
 {
     float *x = NULL;
-    bool is_compared = false;
+    bool has_reference = false;
     if (n_jobs < 1 || n_jobs > SQ_EVAL_JOBS)
         return SQ_FAIL(err, SQ_ERR_RANGE, "%zu formats, need 1..%d", n_jobs, SQ_EVAL_JOBS);
     for (size_t j = 0; j < n_jobs; j++)
-        is_compared = is_compared || job[j].r;
+        has_reference = has_reference || is_compared(&job[j]);
     enum sq_status status =
-        is_compared ? sq_reference_states(ck, tokens, cache, watch, &x, err) : SQ_OK;
+        has_reference ? sq_reference_states(ck, tokens, cache, watch, &x, err) : SQ_OK;
     if (status == SQ_OK)
         status = evaluate_jobs(ck, calib, tokens, job, n_jobs, x, watch, err);
     free(x);

@@ -38,10 +38,16 @@ enum sq_status sq_eval_file(const struct sq_checkpoint *ck, const char *path,
 struct sq_eval_job {
     const struct sq_recipe *r; // NULL: the model as it is
     const char *path;          // weights from a file, as sq_eval_file; NULL: quantized here
-    sq_eval_report *report;    // may be NULL
+    const struct sq_recipe
+        *cache;             // of the KV cache (sq_llama.h); NULL: keys and values as they are
+    bool is_cached_before;  // keys before their rotation
+    sq_eval_report *report; // may be NULL
     void *context;
     struct sq_eval_result result;
-    struct sq_divergence divergence; // from the model as it is; left as it was where r is NULL
+    // From the model as it is, and its KL against that of the first job; both left as they were where
+    // r and cache are NULL, the second also where the first job's are, and of the first job.
+    struct sq_divergence divergence;
+    struct sq_divergence_pair pair;
 };
 
 enum { SQ_EVAL_JOBS = 16 }; // at most

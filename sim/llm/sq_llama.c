@@ -255,6 +255,30 @@ static void rotate_all(struct sq_llama *s, const float *table)
         }
 }
 
+// Keys, or values, as the cache gives them back: each head of a token is a row.
+static enum sq_status through_cache(const struct sq_llama *s, float *kv, struct sq_error *err)
+{
+    const struct sq_model_config *c = &s->ck->config;
+    enum sq_status status = SQ_OK;
+    if (!s->cache)
+        return SQ_OK;
+#pragma omp parallel for schedule(dynamic, 16)
+    for (size_t i = 0; i < sq_tokens_count(s->tokens) * c->n_kv_heads; i++) {
+        struct sq_error why;
+        const enum sq_status mine =
+            sq_cache_round(s->cache, kv + i * c->head_dim, c->head_dim, &why);
+        if (mine != SQ_OK) {
+#pragma omp critical
+            {
+                status = mine;
+                if (err)
+                    *err = why;
+            }
+        }
+    }
+    return status;
+}
+
 static void soft_cap(float *x, size_t n, double cap)
 {
     for (size_t i = 0; i < n; i++)
@@ -441,7 +465,12 @@ static enum sq_status attention_half(const struct pass *p, struct sq_error *err)
         SQ_TRY(norm(p, "self_attn.q_norm", s->q, n * c->n_heads, c->head_dim, s->q, err));
         SQ_TRY(norm(p, "self_attn.k_norm", s->k, n * c->n_kv_heads, c->head_dim, s->k, err));
     }
+    if (s->is_cached_before)
+        SQ_TRY(through_cache(s, s->k, err));
     rotate_all(s, is_local ? s->local : s->rotation);
+    if (!s->is_cached_before)
+        SQ_TRY(through_cache(s, s->k, err));
+    SQ_TRY(through_cache(s, s->v, err));
     SQ_TRY(attention(s, is_local ? c->local_window : SIZE_MAX, err));
     SQ_TRY(linear(p, O, s->x, s->q, err));
     return add_normed(p, "post_attention_layernorm", s->q, err);

@@ -11,6 +11,7 @@
 #ifndef SQ_LLAMA_H
 #define SQ_LLAMA_H
 
+#include "sim/format/sq_cache_format.h"
 #include "sim/llm/sq_checkpoint.h"
 #include "sim/llm/text/sq_tokens.h"
 
@@ -44,6 +45,10 @@ struct sq_llama {
     const struct sq_tokens *tokens;
     float *h; // the residual stream [tokens][hidden_size]
     float *x; // [tokens][hidden_size] after sq_llama_norm, private before
+    // What attention reads of keys and values is what a cache in this format gives back, the caller's; NULL, as
+    // sq_llama_init leaves it: they stay as they are. Keys are encoded after their rotation, or before it.
+    const struct sq_recipe *cache;
+    bool is_cached_before;
     // private
     float *q, *k, *v, *gate, *up, *w;
     bool is_beside;  // all but h is another's

@@ -210,6 +210,25 @@ SQ_TEST(by_hand)
     assert_true(fabs(d.kl_mean - (.1 + .2 + .3 + .5) / 4) < 1e-12);
 }
 
+// KL of b is three times that of a in the first sequence and equal in the second, of means 0.2 and 0.45: a
+// resample of two sequences has sums of .6 + .6, .6 + .9 and .9 + .9 against 1.8 + 1.8, 1.8 + .9, .9 + .9.
+SQ_TEST(pair_by_hand)
+{
+    const struct sq_token_score a[] = {{.kl = .1}, {.kl = .2}, {.kl = .3}, {.kl = 9},
+                                       {.kl = .4}, {.kl = .5}, {.kl = 9}};
+    const struct sq_token_score b[] = {{.kl = .3}, {.kl = .6}, {.kl = .9}, {.kl = 1},
+                                       {.kl = .4}, {.kl = .5}, {.kl = 1}};
+    int32_t id[7] = {0};
+    const struct sq_tokens t = {2, (size_t[]){0, 4, 7}, id, 0}, one = {1, (size_t[]){0, 4}, id, 0};
+    struct sq_divergence_pair p;
+    assert_int_equal(sq_divergence_compare(&t, a, b, &p, NULL), SQ_OK);
+    assert_true(fabs(p.ratio - 2.7 / 1.5) < 1e-12 && fabs(p.difference - 1.2 / 5) < 1e-12);
+    assert_true(fabs(p.ratio_95.low - 1) < 1e-12 && fabs(p.ratio_95.high - 3) < 1e-12);
+    assert_true(fabs(p.difference_95.low) < 1e-12 && fabs(p.difference_95.high - .4) < 1e-12);
+    assert_int_equal(sq_divergence_compare(&one, a, b, &p, NULL), SQ_OK);
+    assert_true(fabs(p.ratio - 3) < 1e-12 && isnan(p.ratio_95.low) && isnan(p.difference_95.high));
+}
+
 enum { MADE_UP = 40, LONGEST = 12 };
 
 static void make_up(struct sq_rng *rng, struct sq_token_score *score, size_t n)
