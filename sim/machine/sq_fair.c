@@ -3,9 +3,12 @@
 #include "sim/machine/sq_fair.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "sim/format/sq_cost.h"
 #include "sim/format/sq_format_ops.h"
+#include "sim/format/sq_format_unit.h"
+#include "sim/synth/sq_area_block.h"
 
 const char *const sq_fair_names[] = {"none", "peak", "area", NULL};
 
@@ -80,14 +83,17 @@ static bool rebuild(const struct sq_machine *machine, const struct sq_recipe *r,
 
 // ---- area -----------------------------------------------------------------------------------
 
+// period: the longest of all parts, NULL: nobody asks.
 static enum sq_status area_of(const struct sq_synth *synth, const struct sq_cost_pe *pe,
-                              double *area, struct sq_error *err)
+                              double *area, double *period, struct sq_error *err)
 {
     *area = 0;
     for (unsigned i = 0; i < pe->n_parts; i++) {
         struct sq_synth_result result;
         SQ_TRY(sq_synth_area(synth, &pe->part[i], &result, err));
         *area += pe->count[i] * result.area;
+        if (period)
+            *period = result.has_delay ? fmax(*period, result.min_period_ns) : NAN;
         sq_synth_result_free(&result);
     }
     return SQ_OK;
@@ -102,7 +108,7 @@ static enum sq_status reference_area(const struct sq_synth *synth, const struct 
     core.bank = defaults.bank;
     core.high_per_bank = defaults.high_per_bank;
     sq_cost_pe_core(&pe, &core);
-    return area_of(synth, &pe, area, err);
+    return area_of(synth, &pe, area, NULL, err);
 }
 
 // The area of the PE with so many bit products; 0: no PE has so few.
@@ -117,20 +123,48 @@ static enum sq_status format_area(const struct sq_synth *synth, const struct sq_
         return SQ_OK;
     const struct sq_cost_unit u = unit_of(r, &core);
     r->format->cost->pe(r, &u, &pe);
-    return area_of(synth, &pe, area, err);
+    return area_of(synth, &pe, area, NULL, err);
 }
 
-enum sq_status sq_fair_area(const struct sq_synth *synth, const struct sq_recipe *r,
-                            const struct sq_machine *machine, double *um2, struct sq_error *err)
+// The decoder of a line takes as many blocks as a beat has.
+static enum sq_status line_of(const struct sq_synth *synth, const struct sq_recipe *r,
+                              const struct sq_cost_unit *u, struct sq_fair_silicon *silicon,
+                              struct sq_error *err)
+{
+    struct sq_format_unit unit[SQ_FORMAT_UNITS];
+    struct sq_synth_result result;
+    memset(unit, 0, sizeof unit);
+    const size_t n = r->format->cost->units ? r->format->cost->units(r, unit) : 0;
+    if (n < 2)
+        return SQ_OK;
+    unit[1].area.name = unit[1].name;
+    const struct sq_area_item item = {.kind = SQ_AREA_UNIT,
+                                      .unit = &unit[1].area,
+                                      .source_of = unit[1].source,
+                                      .value = unit[1].value};
+    const struct sq_synth_block block = sq_area_synth(&item);
+    SQ_TRY(sq_synth_area(synth, &block, &result, err));
+    const unsigned blocks = u->low_lanes / unit[1].area.weights;
+    silicon->line_um2 = (blocks > 1 ? blocks : 1) * result.area;
+    silicon->period_ns = result.has_delay ? fmax(silicon->period_ns, result.min_period_ns) : NAN;
+    sq_synth_result_free(&result);
+    return SQ_OK;
+}
+
+enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_recipe *r,
+                                  const struct sq_machine *machine, struct sq_fair_silicon *silicon,
+                                  struct sq_error *err)
 {
     const struct sq_cost_unit u = unit_of(r, &machine->core);
     struct sq_cost_pe pe = {.n_parts = 0};
+    *silicon = (struct sq_fair_silicon){NAN, NAN, NAN};
     if (r->format->cost->pe)
         r->format->cost->pe(r, &u, &pe);
-    SQ_TRY(area_of(synth, &pe, um2, err));
     if (pe.n_parts == 0)
-        *um2 = NAN;
-    return SQ_OK;
+        return SQ_OK;
+    silicon->period_ns = 0;
+    SQ_TRY(area_of(synth, &pe, &silicon->pe_um2, &silicon->period_ns, err));
+    return line_of(synth, r, &u, silicon, err);
 }
 
 // The most bit products whose PE is no larger than `limit`: by the rule of three, then by halves.

@@ -36,9 +36,17 @@ enum sq_status sq_fair_machine(enum sq_fair fair, const struct sq_synth *synth,
                                const struct sq_recipe *r, struct sq_machine *machine,
                                struct sq_fair_pe *pe, struct sq_error *err);
 
-// Square micrometres of the PE of r with the lanes that `machine`, fair or not, gives it; NAN where
-// RTL has none of so many. Errors as above.
-enum sq_status sq_fair_area(const struct sq_synth *synth, const struct sq_recipe *r,
-                            const struct sq_machine *machine, double *um2, struct sq_error *err);
+// What the PE of r is in silicon with the lanes that `machine`, fair or not, gives it, and what stands beside it
+// once a row or column; the smallest netlists, before placement. NAN where RTL has none, of the period without
+// OpenSTA. Errors as above.
+struct sq_fair_silicon {
+    double pe_um2;
+    double
+        line_um2; // decoder of a row or a column, for a beat; of formats that have one of their own
+    double period_ns; // the shortest clock period of both
+};
+enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_recipe *r,
+                                  const struct sq_machine *machine, struct sq_fair_silicon *silicon,
+                                  struct sq_error *err);
 
 #endif

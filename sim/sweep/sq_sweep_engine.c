@@ -331,8 +331,9 @@ static enum sq_status run_timing(const struct sq_sweep_inputs *in, const struct 
                                in->has_synth ? &in->synth : NULL, &p->recipe, &machine, &r->pe,
                                err));
     if (in->engines & SQ_ENGINE_ARRAY) {
-        SQ_TRY(sq_fair_area(&in->synth, &p->recipe, &machine, &r->array_um2, err));
-        r->array_um2 *= (double)machine.cores * machine.core.rows * machine.core.cols;
+        struct sq_fair_silicon silicon;
+        SQ_TRY(sq_fair_silicon_of(&in->synth, &p->recipe, &machine, &silicon, err));
+        r->array_um2 = silicon.pe_um2 * machine.cores * machine.core.rows * machine.core.cols;
     }
     for (size_t i = 0; t && i < t->rows.n; i++) {
         const struct gemm g = {t->rows.row[i].gemm, (double)t->rows.row[i].count};

@@ -85,6 +85,37 @@ ok "whose clock it is" out_has "1 GHz is decreed, no netlist was asked"
 ok "that other formats have other areas" out_has "not of one area with other formats (--fair area)"
 accept "a folder" run --phase prefill --seq 16 "$SQSIM_HOME/traces/tiny-llama"
 
+# ---- a row of formats: each figure is that of its own command ------------------------------------------
+accept "formats as they are" run --phase decode --context 16 --format dense --and sq_w --fair none
+ok "the heading says so" out_has "^formats not of equal silicon"
+refuse "--kl needs --and" run --phase decode --kl "$W/head.csv"
+refuse "and: 'int9' is no format with values" run --phase decode --fair none --and int9
+if command -v yosys >/dev/null && [ -r /usr/share/qflow/tech/osu018/osu018_stdcells.lib ]; then
+  . "$ROOT/tests/docs/energy_table.sh"
+  table 320000 640000 >"$W/energy.jsonl"
+  sed 's/low_lanes: 16/low_lanes: 4/; s/high_lanes: 4/high_lanes: 1/' "$M/default.yaml" >"$W/small.yaml"
+  (cd "$W" && "$SQSIM" eval --sequences 2 --format dense --algorithm rtn --and sq_w --algorithm rtn --summary --json >kl.jsonl 2>/dev/null)
+  sq run smollm2-135m --machine small.yaml --phase decode --context 512 --format dense --and sq_w --and spqr --kl kl.jsonl --energy energy.jsonl --json
+  of() { sed -n "$1p" "$W/rows" | grep -o "\"$2\":[^,}]*" | cut -d: -f2; }
+  cp "$W.out" "$W/rows"
+  ok "two rows, and why a third has none" [ "$(grep -c netlist_ns "$W/rows")" = 2 -a "$(grep -c '"refused":\[{"format":"spqr","why":"fair = area: the smallest PE' "$W/rows")" = 1 ]
+  for row in 1 2; do
+    ok "row $row: KL is that of eval" [ "$(of $row kl_mean)" = "$(sed -n "${row}p" "$W/kl.jsonl" | grep -o '"kl_mean":[^,]*' | cut -d: -f2)" ]
+  done
+  sq area --block pe --low-lanes "$(of 2 low_lanes)" --high-lanes "$(of 2 high_lanes)" --json
+  ok "mm2 is that of area" near "$(of 2 pe_mm2)" "$(awk -v a="$(head -1 "$W.out" | grep -o '"area_um2":[^,]*' | cut -d: -f2)" 'BEGIN { print a * 1024e-6 }')" 1e-4
+  if [ "$(of 2 netlist_ns)" != null ]; then
+    ok "the period, too" near "$(of 2 netlist_ns)" "$(head -1 "$W.out" | grep -o '"min_period_ns":[^,]*' | cut -d: -f2)"
+    ok "the clock is its inverse" near "$(of 2 clock_ghz)" "$(awk -v t="$(of 2 netlist_ns)" 'BEGIN { printf "%.12g", 1 / t }')"
+    sed -i "s/clock: .*/clock: $(of 1 clock_ghz) GHz/" "$W/small.yaml"
+    run smollm2-135m --machine small.yaml --phase decode --context 512 --format dense --fair area --energy energy.jsonl
+    ok "time and tokens a second" near "$(of 1 tokens_per_second)" "$(number tokens_per_second)" 1e-4
+    ok "joules" near "$(of 1 energy_high_j_per_token)" "$(grep -o '"energy_high_j_per_token":[^,]*' "$W.out" | cut -d: -f2)" 1e-4
+  fi
+else
+  skip "a row of formats" "yosys or qflow-tech-osu018 is not installed"
+fi
+
 # ---- refusals ------------------------------------------------------------------------------------
 refuse "weights of 5.04 GB and a cache of 68.72 GB are 56.58 GB more than the capacity of machine default, 17.18 GB" \
   run llama-3-8b --phase decode --context 16384 --batch 32 --format dense

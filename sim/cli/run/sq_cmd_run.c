@@ -20,7 +20,7 @@ struct arguments {
     struct sq_run_request r; // 0 or NULL: not given
     enum sq_run_topic topic;
     unsigned jobs; // 0 = not given
-    bool has_seed, timing_only, is_share, has_context, has_seq;
+    bool has_seed, timing_only, is_share, has_context, has_seq, has_fair;
 };
 
 #define AT(field) SQ_CLI_AT(struct arguments, field)
@@ -54,6 +54,7 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_WORD("fair", "WORD", sq_fair_names, AT(r.fair),
                 "on a machine: PEs of the format that have no more bit products (peak) or um2 "
                 "(area) than the machine's own",
+                .usual = "none; with --and area", .given = offsetof(struct arguments, has_fair),
                 .modes = SQ_CLI_PLAIN | PHASE),
     SQ_CLI_TEXT("liberty", "FILE", AT(r.liberty), "standard cells of --fair area",
                 .usual = "qflow-tech-osu018", .modes = SQ_CLI_PLAIN | PHASE),
@@ -119,6 +120,20 @@ static const struct sq_cli_row rows[] = {
                 "with --energy: joules a MAC of the cache's format; without it attention has those "
                 "of memory alone",
                 .found = "", .modes = PHASE),
+    SQ_CLI_TEXT("and", "FORMAT", LIST(r.and, r.n_and),
+                "another format, with options behind colons: a row for each, by default of equal "
+                "area (--fair) at the clock that its netlist reaches",
+                .modes = PHASE),
+    SQ_CLI_FLAG("machine-clock", AT(r.is_clock_machine),
+                "with --and: the clock of the machine, whatever the netlists reach",
+                .modes = PHASE),
+    SQ_CLI_TEXT("kl", "FILE", AT(r.kl),
+                "with --and: KL from the summaries that `sqsim eval --json` wrote for the formats",
+                .found = "", .modes = PHASE),
+    SQ_CLI_TEXT("sram-area", "DIR", AT(r.sram_area),
+                "with --and: um2 of the buffers by memories of the library, the Liberty files of "
+                "this folder (IHP SG13G2)",
+                .modes = PHASE),
     SQ_CLI_FORMATS(SQ_IN_RUN, AT(options), .modes = SQ_CLI_PLAIN | EXPLAIN | PHASE),
     SQ_CLI_CORE(AT(core), .modes = SQ_CLI_PLAIN | EXPLAIN | PHASE),
     SQ_CLI_UINT("seed", "S", 0, UINT64_MAX, AT(r.seed), "seed of synthetic operands",
@@ -149,7 +164,7 @@ static const char doc[] =
     "cache, "
     "the vector unit, and what else crosses the DRAM; tokens a second, the time to the first "
     "token, "
-    "bytes, and with --energy joules. "
+    "bytes, and with --energy joules. With --and: a row for each format. "
     "With --share: what the slowest of P workers has of every layer of a file, MODEL or --weights: "
     "gqsa, groups by slice-K (a tile of rows to a worker, round robin or to the first that is "
     "free) and Stream-K (equal ranges of the list of groups); spqt, active columns in equal shares "
@@ -178,6 +193,7 @@ static const char doc[] =
     "nvfp4.jsonl --dram hbm2\n"
     "  sqsim run llama-3-8b --phase decode --context 8192 --batch 32 --format nvfp4 --kv-format "
     "int8\n"
+    "  sqsim run llama-3-8b --phase decode --format nvfp4 --and mxfp4 --and dense:weight-bits=8\n"
     "  sqsim run --format gqsa my.sq.safetensors\n"
     "  sqsim run --format spqt --weights my.sq.safetensors --m 1 ~/models/my-llama\n"
     "  sqsim run --machine sim/machines/h200.yaml --workload "
@@ -494,8 +510,17 @@ static enum sq_status explain(struct arguments *in, struct sq_error *err)
 static enum sq_status run_pass(struct arguments *in, struct sq_error *err)
 {
     const bool is_decode = in->r.phase == SQ_RUN_DECODE;
+    const char *of_rows = in->r.kl                 ? "kl"
+                          : in->r.sram_area        ? "sram-area"
+                          : in->r.is_clock_machine ? "machine-clock"
+                                                   : NULL;
     SQ_TRY(take_recipe(in, err));
-    SQ_TRY(check_needs(in, err));
+    if (of_rows && in->r.n_and == 0)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--%s needs --and", of_rows);
+    if (in->r.n_and > 0 && !in->has_fair)
+        in->r.fair = SQ_FAIR_AREA;
+    if (!in->r.n_and)
+        SQ_TRY(check_needs(in, err));
     if (in->has_seq && is_decode)
         return SQ_FAIL(err, SQ_ERR_ARG,
                        "--seq with --phase decode: a sequence has one token there");
@@ -504,7 +529,7 @@ static enum sq_status run_pass(struct arguments *in, struct sq_error *err)
     in->r.pass.is_decode = is_decode;
     if (!in->has_context)
         in->r.pass.context = is_decode ? 2048 : 0;
-    return sq_run_pass(&in->r, err);
+    return in->r.n_and > 0 ? sq_run_rows(&in->r, err) : sq_run_pass(&in->r, err);
 }
 
 static enum sq_status run(struct arguments *in, struct sq_error *err)

@@ -42,6 +42,11 @@ struct sq_run_request {
     unsigned phase; // of a whole pass: enum sq_run_phase
     struct sq_workload_options pass;
     const char *kv_format, *kv_energy; // of the cache; path of joules of its products, NULL: none
+    const char *and[16];               // further formats, a row for each: FORMAT:OPTION=VALUE
+    size_t n_and;
+    const char *kl;        // path of lines of `eval --json`; NULL: none
+    const char *sram_area; // folder of Liberty files of memories; NULL: none
+    bool is_clock_machine; // rows: the machine's clock, not that of each netlist
     bool is_causes, is_json;
 };
 
@@ -61,6 +66,8 @@ struct sq_run_fair {
 
 // A whole pass of the request's model: time, bytes and joules by part (sq_cmd_run_pass.c, sq_pass.h).
 enum sq_status sq_run_pass(const struct sq_run_request *request, struct sq_error *err);
+// A row for each format of the request (sq_cmd_run_rows.c).
+enum sq_status sq_run_rows(const struct sq_run_request *request, struct sq_error *err);
 
 // The machine that the request names, or the default one, with the core options that were given and the
 // PEs of --fair; SQ_ERR_DAMAGED and the like where it is none.
@@ -90,7 +97,6 @@ enum sq_status sq_run_read_own(struct sq_run_request *request, struct sq_workloa
                                struct sq_error *err);
 void sq_run_free_own(struct sq_run_layer *layer, size_t n);
 
-// The PEs that the format gets (sq_cmd_run_fair.c).
 // Changes the core of the machine as the request has it.
 enum sq_status sq_run_make_fair(const struct sq_run_request *request, struct sq_machine *machine,
                                 struct sq_run_fair *fair, struct sq_error *err);

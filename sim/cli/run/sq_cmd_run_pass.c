@@ -6,32 +6,17 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "sim/cli/run/sq_cmd_run.h"
+#include "sim/cli/run/sq_cmd_run_pass.h"
 #include "sim/cli/sq_cli_table.h"
 #include "sim/format/sq_cache_format.h"
 #include "sim/gpu/sq_gpu.h"
 #include "sim/io/sq_file.h"
 #include "sim/io/sq_json.h"
 #include "sim/llm/sq_checkpoint.h"
-#include "sim/machine/sq_pass.h"
 
 const char *const sq_run_phases[] = {"prefill", "decode", NULL};
 
 enum { CONFIG_MAX_NBYTES = 16 << 20 };
-
-struct run {
-    const struct sq_run_request *request;
-    const char *name; // of the model
-    json_t *config;   // owned
-    struct sq_machine machine;
-    struct sq_run_fair fair;
-    struct sq_recipe cache;
-    struct sq_run_energy energy, cache_energy;
-    struct sq_workload workload;
-    struct sq_pass_result result;
-    double first_s;      // to the first token
-    double seconds_host; // planning and timing
-};
 
 // ---- the model ------------------------------------------------------------------------------
 
@@ -64,7 +49,7 @@ static enum sq_status config_of_checkpoint(const char *path, json_t **config, st
     return SQ_HAVE(*config, err, "a config");
 }
 
-static enum sq_status read_config(struct run *r, struct sq_error *err)
+static enum sq_status read_config(struct sq_run_one *r, struct sq_error *err)
 {
     const char *given = r->request->model;
     const char *path = sq_cli_model(given ? sq_cli_found(given, SQ_HOME_CONFIG) : NULL);
@@ -83,7 +68,7 @@ static enum sq_status read_config(struct run *r, struct sq_error *err)
 
 // ---- the pass -------------------------------------------------------------------------------
 
-static struct sq_pass_request pass_of(const struct run *r)
+static struct sq_pass_request pass_of(const struct sq_run_one *r)
 {
     const struct sq_run_request *in = r->request;
     return (struct sq_pass_request){.machine = &r->machine,
@@ -95,7 +80,7 @@ static struct sq_pass_request pass_of(const struct run *r)
 }
 
 // The time of one prompt of as many tokens as the cache of a sequence has.
-static enum sq_status time_prompt(struct run *r, struct sq_error *err)
+static enum sq_status time_prompt(struct sq_run_one *r, struct sq_error *err)
 {
     const struct sq_workload_options o = {
         .batch = 1, .seq = r->request->pass.context, .is_whole = true};
@@ -120,7 +105,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static enum sq_status time_pass(struct run *r, struct sq_error *err)
+static enum sq_status time_pass(struct sq_run_one *r, struct sq_error *err)
 {
     const struct sq_pass_request request = pass_of(r);
     const double start = now();
@@ -134,7 +119,7 @@ static enum sq_status time_pass(struct run *r, struct sq_error *err)
     return SQ_OK;
 }
 
-static enum sq_status open_energy(struct run *r, struct sq_error *err)
+static enum sq_status open_energy(struct sq_run_one *r, struct sq_error *err)
 {
     struct sq_run_request of_cache = *r->request;
     if (!r->request->energy)
@@ -145,7 +130,7 @@ static enum sq_status open_energy(struct run *r, struct sq_error *err)
     return of_cache.energy ? sq_run_energy_open(&of_cache, &r->cache_energy, err) : SQ_OK;
 }
 
-static enum sq_status load_machine(struct run *r, struct sq_error *err)
+static enum sq_status load_machine(struct sq_run_one *r, struct sq_error *err)
 {
     const char *usual = sq_cli_home_path("sim/machines/default.yaml");
     const char *path = r->request->machine ? r->request->machine : usual;
@@ -177,12 +162,12 @@ static const char *binds(const struct sq_pass_result *x)
     return x->dram > x->compute ? "memory" : "the multipliers";
 }
 
-static double tokens_of(const struct run *r)
+static double tokens_of(const struct sq_run_one *r)
 {
     return (double)r->workload.rest.tokens;
 }
 
-static void print_head(const struct run *r)
+static void print_head(const struct sq_run_one *r)
 {
     const struct sq_run_request *in = r->request;
     const struct sq_machine *m = &r->machine;
@@ -222,7 +207,7 @@ static void print_head(const struct run *r)
                (unsigned long long)in->pass.seq, (unsigned long long)in->pass.context);
 }
 
-static void put_part(const struct run *r, const char *name, double seconds, double nbytes,
+static void put_part(const struct sq_run_one *r, const char *name, double seconds, double nbytes,
                      double macs, struct sq_cli_table *table)
 {
     const struct sq_cli_column row[] = {SQ_COLUMN("part", name, "part", -12),
@@ -237,7 +222,7 @@ static void put_part(const struct run *r, const char *name, double seconds, doub
     sq_cli_put(table, row);
 }
 
-static void put_row(const struct run *r, size_t i, struct sq_cli_table *table)
+static void put_row(const struct sq_run_one *r, size_t i, struct sq_cli_table *table)
 {
     const struct sq_workload_row *w = &r->workload.row[i];
     const struct sq_pass_row *x = &r->result.row[i];
@@ -250,7 +235,7 @@ static void put_row(const struct run *r, size_t i, struct sq_cli_table *table)
     sq_cli_put(table, row);
 }
 
-static void put_parts(const struct run *r, struct sq_cli_table *table)
+static void put_parts(const struct sq_run_one *r, struct sq_cli_table *table)
 {
     const struct sq_pass_result *x = &r->result;
     for (unsigned i = 0; i < SQ_N_PASS_PARTS; i++)
@@ -258,7 +243,7 @@ static void put_parts(const struct run *r, struct sq_cli_table *table)
                  x->macs[i], table);
 }
 
-static json_t *json_ops(const struct run *r)
+static json_t *json_ops(const struct sq_run_one *r)
 {
     json_t *o = json_object();
     for (unsigned i = 0; i < SQ_N_VECTOR_OPS; i++)
@@ -268,7 +253,7 @@ static json_t *json_ops(const struct run *r)
 }
 
 // As `run` says them of a workload; null without --energy.
-static json_t *json_energy(const struct run *r)
+static json_t *json_energy(const struct sq_run_one *r)
 {
     const struct sq_machine_energy *e = &r->result.energy;
     if (!r->request->energy)
@@ -280,7 +265,7 @@ static json_t *json_energy(const struct run *r)
     return all;
 }
 
-static json_t *json_sum(const struct run *r)
+static json_t *json_sum(const struct sq_run_one *r)
 {
     const struct sq_run_request *in = r->request;
     const struct sq_pass_result *x = &r->result;
@@ -311,7 +296,7 @@ static json_t *json_sum(const struct run *r)
     return sq_cli_object(row);
 }
 
-static void print_sum(const struct run *r)
+static void print_sum(const struct sq_run_one *r)
 {
     const struct sq_pass_result *x = &r->result;
     const double capacity = (double)r->machine.capacity_nbytes;
@@ -325,7 +310,7 @@ static void print_sum(const struct run *r)
         sq_run_energy_print(&x->energy, x->total_seconds, tokens_of(r));
 }
 
-static void print(const struct run *r)
+static void print(const struct sq_run_one *r)
 {
     struct sq_cli_table table = {.is_json = r->request->is_json}, rows = table;
     if (!table.is_json)
@@ -347,24 +332,38 @@ static void print(const struct run *r)
                           0));
 }
 
+enum sq_status sq_run_one_open(const struct sq_run_request *in, struct sq_run_one *r,
+                               struct sq_error *err)
+{
+    *r = (struct sq_run_one){.request = in};
+    SQ_TRY(sq_cache_recipe(in->kv_format, SQ_IN_RUN, &r->cache, err));
+    SQ_TRY(load_machine(r, err));
+    return read_config(r, err);
+}
+
+enum sq_status sq_run_one_time(struct sq_run_one *r, struct sq_error *err)
+{
+    SQ_TRY(open_energy(r, err));
+    return time_pass(r, err);
+}
+
+void sq_run_one_free(struct sq_run_one *r)
+{
+    sq_pass_free(&r->result);
+    sq_workload_free(&r->workload);
+    json_decref(r->config);
+}
+
 enum sq_status sq_run_pass(const struct sq_run_request *in, struct sq_error *err)
 {
-    struct run r = {.request = in};
-    enum sq_status status = sq_cache_recipe(in->kv_format, SQ_IN_RUN, &r.cache, err);
+    struct sq_run_one r;
+    enum sq_status status = sq_run_one_open(in, &r, err);
     if (status == SQ_OK)
-        status = load_machine(&r, err);
-    if (status == SQ_OK)
-        status = read_config(&r, err);
-    if (status == SQ_OK)
-        status = open_energy(&r, err);
-    if (status == SQ_OK)
-        status = time_pass(&r, err);
+        status = sq_run_one_time(&r, err);
     if (status == SQ_OK)
         print(&r);
     if (status == SQ_OK && in->energy)
         sq_run_energy_note(&r.energy, r.machine.clock_hz);
-    sq_pass_free(&r.result);
-    sq_workload_free(&r.workload);
-    json_decref(r.config);
+    sq_run_one_free(&r);
     return status;
 }

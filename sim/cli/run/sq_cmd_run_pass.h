@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// One whole pass of `sqsim run --phase`: what is timed, and what comes of it. Program code.
+#ifndef SQ_CMD_RUN_PASS_H
+#define SQ_CMD_RUN_PASS_H
+
+#include "sim/cli/run/sq_cmd_run.h"
+#include "sim/machine/sq_pass.h"
+
+struct sq_run_one {
+    const struct sq_run_request *request;
+    const char *name; // of the model
+    json_t *config;   // owned
+    struct sq_machine machine;
+    struct sq_run_fair fair;
+    struct sq_recipe cache;
+    struct sq_run_energy energy, cache_energy;
+    struct sq_workload workload;
+    struct sq_pass_result result;
+    double first_s;      // to the first token
+    double seconds_host; // planning and timing
+};
+
+// Reads the model and the machine, whose clock may then be changed; plans and times. Freed in any case.
+enum sq_status sq_run_one_open(const struct sq_run_request *request, struct sq_run_one *one,
+                               struct sq_error *err);
+enum sq_status sq_run_one_time(struct sq_run_one *one, struct sq_error *err);
+void sq_run_one_free(struct sq_run_one *one);
+
+#endif

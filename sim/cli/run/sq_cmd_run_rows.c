@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// --phase with --and of `sqsim run`: a row for each format, every figure of it of one design.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/cli/run/sq_cmd_run_pass.h"
+#include "sim/cli/sq_cli_synth.h"
+#include "sim/cli/sq_cli_table.h"
+#include "sim/format/sq_layer_rule.h"
+#include "sim/io/sq_file.h"
+#include "sim/io/sq_json.h"
+
+enum { SRAM_WIDTH = 64 }; // bits of a word of sq_sram.sv
+
+// What all rows share.
+struct rows {
+    const struct sq_run_request *request; // with the PEs that rows get
+    struct sq_synth synth;
+    double sram_um2;  // of a bit; NAN: no memories
+    json_t *measured; // array of summaries of eval; NULL: none
+    json_t *refused;  // array: formats without a row, and why
+    struct sq_cli_table table;
+};
+
+// ---- KL -------------------------------------------------------------------------------------
+
+static enum sq_status keep_summary(const json_t *object, unsigned line, void *user,
+                                   struct sq_error *err)
+{
+    (void)line;
+    if (json_object_get(object, "summary") && json_object_get(object, "kl_mean"))
+        json_array_append(user, (json_t *)(uintptr_t)object);
+    return SQ_HAVE(user, err, "summaries");
+}
+
+static enum sq_status read_kl(struct rows *r, struct sq_error *err)
+{
+    struct sq_file_view map;
+    if (!r->request->kl)
+        return SQ_OK;
+    r->measured = json_array();
+    SQ_TRY(sq_file_map(r->request->kl, &map, err));
+    const enum sq_status status =
+        sq_json_lines(r->request->kl, map.data ? (const char *)map.data : "", map.nbytes,
+                      keep_summary, r->measured, err);
+    sq_file_unmap(&map);
+    return status;
+}
+
+// Whether the summary is of the recipe. A run does not say how weights are rounded, only what it can show and
+// what codes there are, which are objects.
+static bool is_of(const json_t *summary, const json_t *evaluated, const json_t *run)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)evaluated, key, value)
+    {
+        const json_t *other = json_object_get(summary, key);
+        const bool is_known = json_is_object(value) || json_object_get(run, key);
+        if (is_known && !(other && json_equal(other, value)))
+            return false;
+    }
+    return true;
+}
+
+// The first summary of the recipe; NULL: none.
+static const json_t *summary_of(const struct rows *r, const struct sq_recipe *recipe)
+{
+    json_t *run = sq_cli_recipe_json(recipe, SQ_IN_RUN);
+    json_t *evaluated = sq_cli_recipe_json(recipe, SQ_IN_EVAL), *summary;
+    const json_t *found = NULL;
+    size_t i;
+    json_array_foreach(r->measured, i, summary)
+    {
+        if (!found && is_of(summary, evaluated, run))
+            found = summary;
+    }
+    json_decref(run);
+    json_decref(evaluated);
+    return found;
+}
+
+static double figure(const json_t *summary, const char *key)
+{
+    const json_t *v = json_object_get(summary, key);
+    return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+// ---- a row ----------------------------------------------------------------------------------
+
+static const char *source_of(double v, const char *name)
+{
+    return isnan(v) ? NULL : name;
+}
+
+static void put(struct rows *r, const struct sq_run_one *one, const struct sq_fair_silicon *s)
+{
+    const struct sq_machine *m = &one->machine;
+    const struct sq_recipe *recipe = &one->request->recipe;
+    const struct sq_pass_result *x = &one->result;
+    const double tokens = (double)one->workload.rest.tokens, ms = 1e3 * x->total_seconds;
+    const double pes = 1e-6 * s->pe_um2 * m->cores * m->core.rows * m->core.cols;
+    const double lines = 1e-6 * s->line_um2 * m->cores * (m->core.rows + m->core.cols);
+    const double nbits =
+        8 * m->cores * ((double)m->act_nbytes + (double)m->weight_nbytes + (double)m->out_nbytes);
+    const double sram = 1e-6 * r->sram_um2 * nbits;
+    const double mm2 = pes + (isnan(lines) ? 0 : lines) + (isnan(sram) ? 0 : sram);
+    const bool has_energy = one->request->energy;
+    const double low = 1e-12 * (double)sq_machine_energy_total(&x->energy, SQ_CASE_LOW) / tokens;
+    const double high = 1e-12 * (double)sq_machine_energy_total(&x->energy, SQ_CASE_HIGH) / tokens;
+    const json_t *summary = r->measured ? summary_of(r, recipe) : NULL;
+    char text[96];
+    if (recipe->format->text)
+        recipe->format->text(recipe, text);
+    else
+        snprintf(text, sizeof text, "%s", recipe->format->name);
+    const struct sq_cli_column row[] = {
+        SQ_COLUMN(NULL, text, "format", -30),
+        SQ_KEYS("recipe", r->table.is_json ? sq_cli_recipe_json(recipe, SQ_IN_RUN) : NULL),
+        SQ_COLUMN("stored_bits_per_weight", x->nbits / x->weights, "bits", 8, .as = "%.4f"),
+        SQ_COLUMN("kl_mean", figure(summary, "kl_mean"), "KL", 10, .as = "%.6f"),
+        SQ_KEYS("kl_loss_reference", figure(summary, "loss_reference")),
+        SQ_KEYS("low_lanes", one->fair.pe.low_lanes, "high_lanes", one->fair.pe.high_lanes),
+        SQ_COLUMN("netlist_ns", s->period_ns, "needs ns", 9, .as = "%.3f"),
+        SQ_COLUMN("clock_ghz", 1e-9 * m->clock_hz, "GHz", 8, .as = "%.4f"),
+        SQ_KEYS("clock_from",
+                r->request->is_clock_machine || isnan(s->period_ns) ? "machine" : "netlist"),
+        SQ_COLUMN("mm2", mm2, "mm2", 10, .as = "%.4f"),
+        SQ_KEYS("pe_mm2", pes, "line_mm2", lines, "sram_mm2", sram),
+        SQ_COLUMN("ms", ms, "ms", 12, .as = "%.4f"),
+        SQ_COLUMN("tokens_per_second", tokens / x->total_seconds, "tokens/s", 12, .as = "%.3f"),
+        SQ_COLUMN("ttft_ms", 1e3 * one->first_s, "TTFT ms", 12, .as = "%.2f"),
+        SQ_COLUMN("energy_low_j_per_token", has_energy ? low : NAN, "J/token", 10, .as = "%.4g"),
+        SQ_COLUMN("energy_high_j_per_token", has_energy ? high : NAN, "to", 10, .as = "%.4g"),
+        SQ_COLUMN("ms_mm2", ms * mm2, "ms x mm2", 12, .as = "%.2f"),
+        SQ_KEYS("energy_block", source_of(has_energy ? 1 : NAN, one->energy.mac.block)),
+        SQ_COLUMNS_END};
+    sq_cli_put(&r->table, row);
+}
+
+static enum sq_status price(const struct rows *r, struct sq_run_one *one, struct sq_fair_silicon *s,
+                            struct sq_error *err)
+{
+    if (r->request->fair != SQ_FAIR_AREA) {
+        *s = (struct sq_fair_silicon){NAN, NAN, NAN};
+        return SQ_OK;
+    }
+    SQ_TRY(sq_fair_silicon_of(&r->synth, &one->request->recipe, &one->machine, s, err));
+    if (!r->request->is_clock_machine && s->period_ns > 0)
+        sq_machine_set_clock(&one->machine, 1e9 / s->period_ns);
+    return SQ_OK;
+}
+
+static enum sq_status time_design(struct rows *r, const struct sq_run_request *request,
+                                  struct sq_error *err)
+{
+    struct sq_run_one one;
+    struct sq_fair_silicon silicon;
+    enum sq_status status = sq_run_one_open(request, &one, err);
+    if (status == SQ_OK)
+        status = price(r, &one, &silicon, err);
+    if (status == SQ_OK)
+        status = sq_run_one_time(&one, err);
+    if (status == SQ_OK)
+        put(r, &one, &silicon);
+    sq_run_one_free(&one);
+    return status;
+}
+
+// A format whose joules nobody measured has none; one that cannot be such a design is named at the end.
+static enum sq_status time_row(struct rows *r, const struct sq_run_request *request,
+                               struct sq_error *err)
+{
+    struct sq_run_request other = *request;
+    other.energy = other.kv_energy = NULL;
+    enum sq_status status = time_design(r, request, err);
+    if (status == SQ_ERR_UNSUPPORTED && request->energy)
+        status = time_design(r, &other, err);
+    if (status != SQ_ERR_UNSUPPORTED)
+        return status;
+    json_array_append_new(r->refused, json_pack("{s:s, s:s}", "format",
+                                                request->recipe.format->name, "why", err->text));
+    return SQ_OK;
+}
+
+// ---- all of them ----------------------------------------------------------------------------
+
+static enum sq_status open_silicon(struct rows *r, struct sq_error *err)
+{
+    struct sq_synth_macro macro[SQ_SYNTH_MACROS];
+    const char *dir = r->request->sram_area;
+    r->sram_um2 = NAN;
+    if (r->request->fair == SQ_FAIR_AREA)
+        SQ_TRY(sq_cli_synth_open(&r->synth, r->request->liberty, err));
+    if (!dir)
+        return SQ_OK;
+    const enum sq_status status = sq_synth_macros_read(macro, dir, err);
+    for (unsigned i = 0; status == SQ_OK && i < SQ_SYNTH_MACROS && macro[i].words; i++) {
+        const double bit = macro[i].lib.cell[0].area / (double)macro[i].words / SRAM_WIDTH;
+        r->sram_um2 = fmin(isnan(r->sram_um2) ? INFINITY : r->sram_um2, bit);
+    }
+    sq_synth_macros_free(macro);
+    return status;
+}
+
+static void print_head(const struct rows *r)
+{
+    const struct sq_run_request *in = r->request;
+    static const char *const fair[] = {
+        [SQ_FAIR_NONE] = "not of equal silicon: PEs as the machine has them, re-partitioned",
+        [SQ_FAIR_PEAK] = "of equal bit products, not of equal silicon",
+        [SQ_FAIR_AREA] = "of equal silicon: PEs no larger than the machine's own"};
+    if (in->is_json)
+        return;
+    printf("formats %s; KV cache %s; clock of %s\n", fair[in->fair], sq_cli_text(in->kv_format),
+           in->fair == SQ_FAIR_AREA && !in->is_clock_machine
+               ? "each netlist (smallest netlist, before placement)"
+               : "the machine, decreed: no netlist was asked");
+    printf("mm2: PEs%s%s; vector unit modelled, no RTL, no area\n",
+           in->fair == SQ_FAIR_AREA ? ", and decoders of rows and columns of formats that have them"
+                                    : " are not priced without --fair area",
+           in->sram_area ? ", buffers by the densest memory given" : ", no buffers (--sram-area)");
+    if (in->kl)
+        printf("KL: %s, of the model that was evaluated there\n", sq_cli_text(in->kl));
+}
+
+static enum sq_status time_rows(struct rows *r, struct sq_error *err)
+{
+    SQ_TRY(open_silicon(r, err));
+    SQ_TRY(read_kl(r, err));
+    print_head(r);
+    SQ_TRY(time_row(r, r->request, err));
+    for (size_t i = 0; i < r->request->n_and; i++) {
+        struct sq_run_request one = *r->request;
+        char *text = strdup(r->request->and[i]);
+        SQ_NEED(text, err, "a format");
+        enum sq_status status = sq_recipe_read(text, "--and", SQ_IN_RUN, NULL, &one.recipe, err);
+        free(text);
+        SQ_TRY(status);
+        SQ_TRY(time_row(r, &one, err));
+    }
+    return SQ_OK;
+}
+
+enum sq_status sq_run_rows(const struct sq_run_request *in, struct sq_error *err)
+{
+    struct rows r = {.request = in, .table.is_json = in->is_json};
+    r.refused = json_array();
+    const enum sq_status status = time_rows(&r, err);
+    json_t *one;
+    size_t i;
+    json_array_foreach(r.refused, i, one)
+    {
+        if (status == SQ_OK)
+            fprintf(stderr, "sqsim run: note: no row of %s: %s\n",
+                    json_string_value(json_object_get(one, "format")),
+                    json_string_value(json_object_get(one, "why")));
+    }
+    if (in->is_json && status == SQ_OK) {
+        const struct sq_cli_column row[] = {
+            SQ_KEYS("formats", 1 + in->n_and, "fair", sq_fair_names[in->fair], "kv_format",
+                    in->kv_format, "context", in->pass.context, "batch", in->pass.batch),
+            SQ_KEYS("refused", json_incref(r.refused)), SQ_COLUMNS_END};
+        sq_cli_put_summary(
+            row,
+            sq_cli_provenance("shapes", "synthesis by Yosys, paths by OpenSTA; time modelled", 0));
+    }
+    if (in->fair == SQ_FAIR_AREA)
+        sq_synth_close(&r.synth);
+    json_decref(r.measured);
+    json_decref(r.refused);
+    return status;
+}
