@@ -13,6 +13,17 @@
 //                       bits, bit j of byte l for value 32j + l; nibbles     D q - Mn
 //   Q6_K   256   210    128 bytes of nibbles, 64 bytes of upper bits,
 //                       16 scales of 8 bits, d f16                           (d sc) (q - 32)
+//   Q2_K   256    84    16 bytes: scale below minimum; 64 bytes of codes of
+//                       2 bits; d, dmin f16                                  (d sc) q - (dmin m)
+//   Q3_K   256   110    32 bytes of third bits, 64 bytes of two bits, 12 of
+//                       scales of 6 bits, d f16                              (d (sc - 32)) (q - 4)
+//   TQ1_0  256    54    52 bytes of up to five digits of base 3, d f16       d (q - 1)
+//   TQ2_0  256    66    64 bytes of codes of 2 bits, d f16                   d (q - 1)
+//   IQ4_NL  32    18    d f16; 16 bytes of nibbles                           d table[q]
+//   IQ4_XS 256   136    d f16; upper, lower bits of 8 scales; nibbles        (d (sc - 32)) table[q]
+//   MXFP4   32    17    E8M0; 16 bytes of nibbles, E2M1                      2^(e - 128) (2 v)
+//   NVFP4   64    36    4 scales of E4M3 without sign; of each block of 16
+//                       8 bytes of nibbles, value 8 + l in the high one      (s / 2) (2 v)
 //
 // Nibbles of the blocks of 32: value l in the low nibble of byte l, value 16 + l in the high one.
 // Each operation is one binary32 rounding, in the order written: equal to ggml and to the Python
@@ -33,11 +44,25 @@ enum {
     SQ_GGML_Q4_K_NBYTES = 144,
     SQ_GGML_Q5_K_NBYTES = 176,
     SQ_GGML_Q6_K_NBYTES = 210,
+    SQ_GGML_Q2_K_NBYTES = 84,
+    SQ_GGML_Q3_K_NBYTES = 110,
+    SQ_GGML_TQ1_0_NBYTES = 54,
+    SQ_GGML_TQ2_0_NBYTES = 66,
+    SQ_GGML_IQ4_NL_NBYTES = 18,
+    SQ_GGML_IQ4_XS_NBYTES = 136,
+    SQ_GGML_MXFP4_NBYTES = 17,
+    SQ_GGML_NVFP4_NBYTES = 36,
+    SQ_GGML_NVFP4_LEN = 64,
 };
 
-// One block at `in` into its 32 or 256 values.
+// One block at `in` into its 32, 64 or 256 values.
 typedef void sq_ggml_decode(const uint8_t *in, float *v);
 sq_ggml_decode sq_ggml_q8_0, sq_ggml_q4_0, sq_ggml_q4_1, sq_ggml_q5_0, sq_ggml_q5_1;
-sq_ggml_decode sq_ggml_q4_k, sq_ggml_q5_k, sq_ggml_q6_k;
+sq_ggml_decode sq_ggml_q4_k, sq_ggml_q5_k, sq_ggml_q6_k, sq_ggml_q2_k, sq_ggml_q3_k;
+sq_ggml_decode sq_ggml_tq1_0, sq_ggml_tq2_0, sq_ggml_iq4_nl, sq_ggml_iq4_xs;
+sq_ggml_decode sq_ggml_mxfp4, sq_ggml_nvfp4;
+
+// Code i of a block whose nibbles are stored half a block apart, the first half in the low bits.
+unsigned sq_ggml_nibble(const uint8_t *nibbles, unsigned length, unsigned i);
 
 #endif

@@ -40,12 +40,14 @@ static const struct {
     const char *name;
     enum sq_dtype dtype; // SQ_DTYPE_END: not read
 } tensor_types[] = {
-    {0, "F32", SQ_F32},           {1, "F16", SQ_F16},         {2, "Q4_0", SQ_Q4_0},
-    {3, "Q4_1", SQ_Q4_1},         {6, "Q5_0", SQ_Q5_0},       {7, "Q5_1", SQ_Q5_1},
-    {8, "Q8_0", SQ_Q8_0},         {9, "Q8_1", SQ_DTYPE_END},  {10, "Q2_K", SQ_DTYPE_END},
-    {11, "Q3_K", SQ_DTYPE_END},   {12, "Q4_K", SQ_Q4_K},      {13, "Q5_K", SQ_Q5_K},
-    {14, "Q6_K", SQ_Q6_K},        {15, "Q8_K", SQ_DTYPE_END}, {20, "IQ4_NL", SQ_DTYPE_END},
-    {23, "IQ4_XS", SQ_DTYPE_END}, {30, "BF16", SQ_BF16},      {39, "MXFP4", SQ_DTYPE_END},
+    {0, "F32", SQ_F32},         {1, "F16", SQ_F16},         {2, "Q4_0", SQ_Q4_0},
+    {3, "Q4_1", SQ_Q4_1},       {6, "Q5_0", SQ_Q5_0},       {7, "Q5_1", SQ_Q5_1},
+    {8, "Q8_0", SQ_Q8_0},       {9, "Q8_1", SQ_DTYPE_END},  {10, "Q2_K", SQ_Q2_K},
+    {11, "Q3_K", SQ_Q3_K},      {12, "Q4_K", SQ_Q4_K},      {13, "Q5_K", SQ_Q5_K},
+    {14, "Q6_K", SQ_Q6_K},      {15, "Q8_K", SQ_DTYPE_END}, {20, "IQ4_NL", SQ_IQ4_NL},
+    {23, "IQ4_XS", SQ_IQ4_XS},  {30, "BF16", SQ_BF16},      {34, "TQ1_0", SQ_TQ1_0},
+    {35, "TQ2_0", SQ_TQ2_0},    {39, "MXFP4", SQ_MXFP4},    {40, "NVFP4", SQ_NVFP4},
+    {41, "Q1_0", SQ_DTYPE_END}, {42, "Q2_0", SQ_DTYPE_END},
 };
 
 // ---- bytes ----------------------------------------------------------------------------------
@@ -193,9 +195,11 @@ static enum sq_status find_dtype(const char *what, struct sq_tensor *t, uint64_t
             name = tensor_types[i].name;
         }
     if (t->dtype == SQ_DTYPE_END)
-        return UNSUPPORTED("%s: type of tensor '%.60s' = %llu%s%s, need F32, F16, BF16, Q8_0, "
-                           "Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K or Q6_K",
-                           what, t->name, (unsigned long long)code, *name ? " " : "", name);
+        return UNSUPPORTED(
+            "%s: type of tensor '%.60s' = %llu%s%s, need F32, F16, BF16, Q8_0, "
+            "Q4_0, Q4_1, Q5_0, Q5_1, Q2_K .. Q6_K, IQ4_NL, IQ4_XS, TQ1_0, TQ2_0, MXFP4 "
+            "or NVFP4",
+            what, t->name, (unsigned long long)code, *name ? " " : "", name);
     return SQ_OK;
 }
 

@@ -32,6 +32,14 @@ static const struct {
     [SQ_Q4_K] = {"Q4_K", SQ_GGML_Q4_K_NBYTES, SQ_GGML_K_LEN, sq_ggml_q4_k},
     [SQ_Q5_K] = {"Q5_K", SQ_GGML_Q5_K_NBYTES, SQ_GGML_K_LEN, sq_ggml_q5_k},
     [SQ_Q6_K] = {"Q6_K", SQ_GGML_Q6_K_NBYTES, SQ_GGML_K_LEN, sq_ggml_q6_k},
+    [SQ_Q2_K] = {"Q2_K", SQ_GGML_Q2_K_NBYTES, SQ_GGML_K_LEN, sq_ggml_q2_k},
+    [SQ_Q3_K] = {"Q3_K", SQ_GGML_Q3_K_NBYTES, SQ_GGML_K_LEN, sq_ggml_q3_k},
+    [SQ_TQ1_0] = {"TQ1_0", SQ_GGML_TQ1_0_NBYTES, SQ_GGML_K_LEN, sq_ggml_tq1_0},
+    [SQ_TQ2_0] = {"TQ2_0", SQ_GGML_TQ2_0_NBYTES, SQ_GGML_K_LEN, sq_ggml_tq2_0},
+    [SQ_IQ4_NL] = {"IQ4_NL", SQ_GGML_IQ4_NL_NBYTES, SQ_GGML_LEN, sq_ggml_iq4_nl},
+    [SQ_IQ4_XS] = {"IQ4_XS", SQ_GGML_IQ4_XS_NBYTES, SQ_GGML_K_LEN, sq_ggml_iq4_xs},
+    [SQ_MXFP4] = {"MXFP4", SQ_GGML_MXFP4_NBYTES, SQ_GGML_LEN, sq_ggml_mxfp4},
+    [SQ_NVFP4] = {"NVFP4", SQ_GGML_NVFP4_NBYTES, SQ_GGML_NVFP4_LEN, sq_ggml_nvfp4},
 };
 
 const char *sq_dtype_name(enum sq_dtype dtype)

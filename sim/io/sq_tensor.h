@@ -30,12 +30,20 @@ enum sq_dtype {
     SQ_Q4_K,
     SQ_Q5_K,
     SQ_Q6_K,
+    SQ_Q2_K,
+    SQ_Q3_K,
+    SQ_TQ1_0,
+    SQ_TQ2_0,
+    SQ_IQ4_NL,
+    SQ_IQ4_XS,
+    SQ_MXFP4,
+    SQ_NVFP4,
     SQ_DTYPE_END
 };
 
 const char *sq_dtype_name(enum sq_dtype dtype);    // "F32", ...
 size_t sq_dtype_nbytes(enum sq_dtype dtype);       // of an element, or of a block of them
-size_t sq_dtype_block_length(enum sq_dtype dtype); // 1, 32 or 256 elements
+size_t sq_dtype_block_length(enum sq_dtype dtype); // 1, 32, 64 or 256 elements
 bool sq_dtype_is_float(enum sq_dtype dtype);       // has values that sq_tensor_read_f32 gives
 
 #define SQ_TENSOR_MAX_DIMS 8u

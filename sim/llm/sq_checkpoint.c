@@ -320,6 +320,27 @@ static enum sq_status add_foreign(struct sq_checkpoint *ck, struct sq_layer *l, 
     return SQ_OK;
 }
 
+// The same in a GGUF file.
+static enum sq_status add_blocks(struct sq_checkpoint *ck, struct sq_layer *l, bool *is_foreign,
+                                 struct sq_error *err)
+{
+    static const char *const part[] = {".weight", ".scale", ".input_scale"};
+    struct sq_foreign_layer *f = &ck->foreign_layer[ck->n_layers];
+    const struct sq_tensor *t[3];
+    char full[96];
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(full, sizeof full, "%.64s%s", l->name, part[i]);
+        t[i] = sq_checkpoint_find(ck, full);
+    }
+    *is_foreign = t[0] && t[0]->n_dims == 2 && t[0]->dim[0] == l->n && t[0]->dim[1] == l->k;
+    if (*is_foreign)
+        SQ_TRY(
+            sq_foreign_open_blocks(t[0], t[1], t[2], l->n_interleaved_heads, f, is_foreign, err));
+    l->foreign = *is_foreign ? f : NULL;
+    l->weight = *is_foreign ? t[0] : NULL;
+    return SQ_OK;
+}
+
 // Writers of GPTQ leave biases of zeros beside layers that have none.
 static bool is_zero_bias(const struct sq_layer *l, const struct sq_tensor *t)
 {
@@ -362,8 +383,8 @@ static enum sq_status add_block(struct sq_checkpoint *ck, size_t block, struct s
         snprintf(full, sizeof full, "%.50s.bias", name);
         const bool has_bias = c->has_qkv_bias && i < 3;
         bool is_foreign = false;
-        if (ck->n_shards)
-            SQ_TRY(add_foreign(ck, l, &is_foreign, err));
+        SQ_TRY(ck->n_shards ? add_foreign(ck, l, &is_foreign, err)
+                            : add_blocks(ck, l, &is_foreign, err));
         if (has_bias)
             SQ_TRY(need(ck, full, l->n, 0, &l->bias, err));
         const struct sq_tensor *bias = has_bias ? NULL : sq_checkpoint_find(ck, full);
@@ -445,7 +466,8 @@ static bool is_of_cache(struct sq_checkpoint *ck, const char *name)
 static enum sq_status check_names(struct sq_checkpoint *ck, struct sq_error *err)
 {
     for (size_t i = 0; ck->tensor && i < ck->gguf.n_tensors; i++)
-        SQ_TRY(check_name(&ck->config, true, ck->tensor[i].name, err));
+        if (!is_of_foreign(ck, &ck->tensor[i]))
+            SQ_TRY(check_name(&ck->config, true, ck->tensor[i].name, err));
     for (size_t s = 0; s < ck->n_shards; s++)
         for (size_t i = 0; i < ck->shard[s].n_tensors; i++) {
             const struct sq_tensor *t = &ck->shard[s].tensor[i];
@@ -762,7 +784,8 @@ enum sq_status sq_checkpoint_recipe(const struct sq_checkpoint *ck, size_t i, st
     if (ck->layer[i].foreign)
         return sq_foreign_recipe(ck->layer[i].foreign, r, why, err);
     *r = sq_as_stored_recipe();
-    *why = "it is not quantized";
+    *why = sq_dtype_block_length(ck->layer[i].weight->dtype) > 1 ? "no format has its blocks"
+                                                                 : "it is not quantized";
     return SQ_OK;
 }
 

@@ -489,7 +489,7 @@ bool sq_gguf_model_is_interleaved(const struct sq_gguf *g)
 
 // ---- tensors --------------------------------------------------------------------------------
 
-// Parts of names, without ".weight" and ".bias", up to a NULL. Gemma has two norms more in a block, so
+// Parts of names, without ".weight", ".bias", ".scale" and ".input_scale", up to a NULL. Gemma has two norms more in a block, so
 // that the norm in front of the MLP has another name.
 struct part {
     const char *gguf, *name;
@@ -542,7 +542,11 @@ static void rename_tensor(const char *name, bool is_gemma, char out[NAME_SIZE])
     const char *part = name + skip, *kind = strrchr(part, '.');
     const size_t n = kind ? (size_t)(kind - part) : 0;
     snprintf(out, NAME_SIZE, "%s", name);
-    if (!kind || (strcmp(kind, ".weight") != 0 && strcmp(kind, ".bias") != 0))
+    static const char *const kinds[] = {".weight", ".bias", ".scale", ".input_scale", NULL};
+    size_t i = 0;
+    while (kind && kinds[i] && strcmp(kind, kinds[i]) != 0)
+        i++;
+    if (!kind || !kinds[i])
         return;
     const char *new_part = find_part(skip ? of_block : whole, part, n);
     if (skip && !new_part)

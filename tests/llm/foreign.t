@@ -19,18 +19,23 @@ AS_IT_IS="--format dense --weight-bits 16 --act-bits 16 --json"
 method() {
   local name=$1 held=$2
   $WRITE "$name" "$W/$name" || { echo "Bail out! foreign_write.py $name"; exit 1; }
-  sq eval "$name/q" $AS_IT_IS
+  Q=$name/q
+  if [[ $name == gguf-* ]]; then
+    python3 "$ROOT/tests/llm/gguf_write.py" "$W/$Q" "$W/$Q/m.gguf" || { echo "Bail out! gguf_write.py"; exit 1; }
+    Q=$Q/m.gguf
+  fi
+  sq eval "$Q" $AS_IT_IS
   got=$(number loss)
   sq eval "$name/f" $AS_IT_IS
   ok "$name: the values of its definition" [ -n "$got" -a "$got" = "$(number loss)" ]
-  sq eval "$name/q" --summary --json
+  sq eval "$Q" --summary --json
   loss=$(number loss)
   ok "$name: $held" grep -qF "$held" "$W.notes"
 }
 # ours NAME: its codes in a file of ours.
 ours() {
-  sq quantize "$1/q" -o "$1.st"
-  sq eval "$1/q" --weights "$1.st" --summary --json
+  sq quantize "$Q" -o "$1.st"
+  sq eval "$Q" --weights "$1.st" --summary --json
   ok "$1: the same loss from a file of ours" [ "$(number loss)" = "$loss" ]
 }
 while read -r name held; do
@@ -51,6 +56,8 @@ gptq-mislabelled every zero point is stored as 8, which gptq (checkpoint_format)
 gptq-order its columns are in groups by g_idx
 awq it has zero points
 bnb-nf4-double its values are a table of floats
+gguf-mxfp4 held code by code, by mxfp4 (weights alone)
+gguf-nvfp4 held code by code, by nvfp4 (weights alone)
 END
 if daily "the other variants"; then
   while read -r name held; do
@@ -77,6 +84,24 @@ gptq-8 a code is -128
 gptq-3 held code by code, by dense W4
 bnb-nf4 its values are a table of floats
 END
+fi
+
+# What the package compressed-tensors itself writes, of the embedded model.
+if daily "files of the package compressed-tensors"; then
+  if "${PYTHON:-python3}" -c 'import compressed_tensors, safetensors, torch' 2>/dev/null; then
+    "${PYTHON:-python3}" "$ROOT/tests/llm/foreign_packages.py" "$ROOT/traces/tiny-llama" "$W/package" >"$W.list" || { echo "Bail out! foreign_packages.py"; exit 1; }
+    while read -r name; do
+      cp "$ROOT"/traces/tiny-llama/tokens_* "$W/package/$name/q"
+      cp "$ROOT"/traces/tiny-llama/tokens_* "$W/package/$name/f"
+      sq eval "package/$name/q" $AS_IT_IS --sequences 4
+      got=$(number loss)
+      sq eval "package/$name/f" $AS_IT_IS --sequences 4
+      ok "$name: the values of the package's own decoder" [ -n "$got" -a "$got" = "$(number loss)" ]
+    done <"$W.list"
+    rm -rf "$W/package"
+  else
+    skip "values of the package's own decoder" "${PYTHON:-python3} has no compressed_tensors: pip install compressed-tensors torch"
+  fi
 fi
 
 # The bytes of the file are those that our file holds.

@@ -192,6 +192,21 @@ def bnb(double):
         return {"quant_method": "bitsandbytes", "load_in_4bit": True, "bnb_4bit_quant_type": "nf4"}, parts, v
     return write
 
+# Blocks of GGUF, under names that gguf_write.py takes; nibbles half a block apart.
+def apart(codes):
+    h = len(codes) // 2
+    return bytes(a | b << 4 for a, b in zip(codes[:h], codes[h:]))
+
+def gguf_mxfp4(r, n, k):
+    codes, scale, v = fp4(r, n, k, 32, range(117, 122), lambda s: 2.0 ** (s - 127))
+    return {}, {"weight": ("MXFP4", [n, k], b"".join(bytes([scale[i][j]]) + apart(codes[i][32 * j:32 * j + 32]) for i in range(n) for j in range(k // 32)))}, v
+
+def gguf_nvfp4(r, n, k):
+    g = f32(r.uniform(.2, .4) / 2688)
+    codes, scale, v = fp4(r, n, k, 16, range(32, 127), e4m3)
+    blocks = [bytes(scale[i][4 * j:4 * j + 4]) + b"".join(apart(codes[i][64 * j + 16 * b:][:16]) for b in range(4)) for i in range(n) for j in range(k // 64)]
+    return {}, {"weight": ("NVFP4", [n, k], b"".join(blocks)), "scale": tensor("F32", [1], [g])}, [f32(x * g) for x in v]
+
 INT8 = {"num_bits": 8, "type": "int", "strategy": "token", "dynamic": True}
 METHODS = {
     "ct-nvfp4": ct_nvfp4, "ct-nvfp4-a16": lambda r, n, k: ct_nvfp4(r, n, k, False), "ct-mxfp4": ct_mxfp4,
@@ -212,6 +227,7 @@ METHODS = {
     "quark-mxfp4": quark, "gptq": gptq(4, -1, None), "gptq-zero": gptq(4, -1, "gptq", False), "gptq-v2": gptq(4, 0, "gptq_v2", False),
     "gptq-order": gptq(4, -1, "gptq", order=True), "gptq-8": gptq(8, -1, "gptq"), "gptq-3": gptq(3, -1, "gptq"), "gptq-mislabelled": gptq(4, 0, "gptq"),
     "awq": write_awq, "bnb-nf4": bnb(False), "bnb-nf4-double": bnb(True), "ct-nvfp4-reciprocal": reciprocal,
+    "gguf-mxfp4": gguf_mxfp4, "gguf-nvfp4": gguf_nvfp4,
 }
 
 # ---- files --------------------------------------------------------------------------------------

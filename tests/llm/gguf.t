@@ -75,11 +75,15 @@ def write(path):
         x = normal(6, 512) * np.exp2(r.integers(-20, 12, (6, 1)).astype(np.float32))
         w.add_tensor(t.name, gguf.quantize(x, t), raw_dtype=t)
     for t, half in ((T.Q4_K, (0, 2)), (T.Q5_K, (0, 2)), (T.Q6_K, (208,)), (T.Q8_0, (0,)),
-                    (T.Q4_0, (0,)), (T.Q4_1, (0, 2)), (T.Q5_0, (0,)), (T.Q5_1, (0, 2))):
+                    (T.Q4_0, (0,)), (T.Q4_1, (0, 2)), (T.Q5_0, (0,)), (T.Q5_1, (0, 2)), (T.Q2_K, (80, 82)),
+                    (T.Q3_K, (108,)), (T.TQ1_0, (52,)), (T.TQ2_0, (64,)), (T.IQ4_NL, (0,)), (T.IQ4_XS, (0,)),
+                    (T.MXFP4, ()), (T.NVFP4, ())):
         length, nbytes = gguf.GGML_QUANT_SIZES[t]
         x = r.integers(0, 256, (500, nbytes), dtype=np.uint8)  # every bit free
         for h in half:
             x[(x[:, h + 1] & 0x7c) == 0x7c, h + 1] ^= 0x40  # but neither NaN nor infinity
+        if t is T.MXFP4:
+            x[:, 0] &= 0xbf
         w.add_tensor(t.name + ".bits", x, raw_dtype=t)
     w.write_header_to_file(), w.write_kv_data_to_file(), w.write_tensors_to_file(), w.close()
 

@@ -10,7 +10,7 @@ WHOLE = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_he
 BLOCK = {"input_layernorm": "attn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k",
          "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate",
          "post_attention_layernorm": "ffn_norm", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}
-TYPES = {"F32": 0, "F16": 1, "BF16": 30}
+TYPES = {"F32": 0, "F16": 1, "BF16": 30, "MXFP4": 39, "NVFP4": 40}
 
 def value(v):
     if isinstance(v, str):
@@ -52,7 +52,7 @@ def main(directory, out, *more):
         part, kind = name.rsplit(".", 1)
         if part.startswith("model.layers."):
             block, part = part[len("model.layers."):].split(".", 1)
-            if BLOCK[part] in ("attn_q", "attn_k"):
+            if BLOCK[part] in ("attn_q", "attn_k") and kind != "scale":
                 heads = c["num_attention_heads" if BLOCK[part] == "attn_q" else "num_key_value_heads"]
                 data = paired(data, t["shape"][0], heads)
             part = f"blk.{block}.{BLOCK[part]}"

@@ -8,6 +8,7 @@
 //   fp8                  weight, weight_scale_inv (multiplies), blocks of 128 x 128 or any other
 //   quark, gpt-oss       weight or *_blocks, weight_scale or *_scales: MXFP4
 //   gptq, awq            qweight, qzeros, scales, g_idx
+//   GGUF                 blk.N.*.weight of MXFP4 and NVFP4; .scale and .input_scale (multiply)
 //   bitsandbytes         weight, weight.absmax, weight.quant_map, weight.quant_state.*: nf4, fp4
 //
 // Names and shapes of tensors decide; the quantization_config says what they leave open and is held against them.
@@ -53,6 +54,7 @@ enum sq_foreign_layout {
     SQ_FOREIGN_COLUMNS, // as ROWS down the columns, in words of 32 bits: [k * bits / 32][n]
     SQ_FOREIGN_AWQ,     // [k][n / 8] words, nibbles in the order 0 2 4 6 1 3 5 7
     SQ_FOREIGN_HIGH, // nibbles, the first of two in the upper half of its byte, rows without a break
+    SQ_FOREIGN_GGML, // blocks of a GGUF file with their scales inside (models/number/sq_ggml.h)
 };
 
 enum sq_foreign_code { SQ_FOREIGN_INTEGER, SQ_FOREIGN_ELEMENT, SQ_FOREIGN_TABLE };
@@ -73,6 +75,7 @@ struct sq_foreign_layer {
     bool has_row_scale;       // a row or the tensor has one, however long rows are
     const struct sq_tensor *scale; // binary32, binary16, bfloat16, E4M3, or E8M0 in bytes
     size_t scale_at;               // element of it at which the layer begins
+    size_t n_interleaved_heads;    // GGML: as in struct sq_layer
     bool is_scale_across;          // [groups][n], else [n / scale_rows][groups]
     float *scales;                 // in place of them, owned: bitsandbytes
     const struct sq_tensor *zero;  // NULL: 2^(bits - 1)
@@ -93,6 +96,12 @@ struct sq_foreign_layer {
 enum sq_status sq_foreign_open(const struct sq_foreign *f, const char *name, size_t n, size_t k,
                                struct sq_foreign_layer *l, bool *is_there, struct sq_error *err);
 void sq_foreign_free(struct sq_foreign_layer *l);
+// A layer of blocks in a GGUF file: MXFP4, or NVFP4 with the scale above its blocks and that of
+// activations, which may be NULL (1, and none). *is_there: whether they are blocks of that kind.
+enum sq_status sq_foreign_open_blocks(const struct sq_tensor *t, const struct sq_tensor *global,
+                                      const struct sq_tensor *act, size_t n_interleaved_heads,
+                                      struct sq_foreign_layer *l, bool *is_there,
+                                      struct sq_error *err);
 
 // A layer of a file without config: sizes from the tensors of that name.
 struct sq_foreign_size {

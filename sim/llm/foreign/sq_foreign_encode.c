@@ -50,7 +50,10 @@ static enum sq_status kind_of(const struct sq_foreign_layer *l, struct sq_adopte
 {
     const bool is_integer = l->code == SQ_FOREIGN_INTEGER;
     const bool is_eight = l->code == SQ_FOREIGN_ELEMENT && l->bits == 8;
-    const enum sq_dtype scale = l->scale ? l->scale->dtype : SQ_F32;
+    const bool is_ggml = l->layout == SQ_FOREIGN_GGML;
+    const enum sq_dtype scale = is_ggml    ? l->has_global ? SQ_F8_E4M3 : SQ_F8_E8M0
+                                : l->scale ? l->scale->dtype
+                                           : SQ_F32;
     bool is_lowest = false;
     *why = l->code == SQ_FOREIGN_TABLE   ? "its values are a table of floats"
            : l->order                    ? "its columns are in groups by g_idx, not by their place"
@@ -112,12 +115,12 @@ static void take(const struct sq_foreign_layer *l, const struct sq_adopted *a, u
         for (size_t g = 0; g < groups; g++) {
             const size_t of = g * a->group / l->group, at = row * groups + g;
             const size_t place = sq_foreign_scale_place(l, row, of);
-            const enum sq_dtype dtype = l->scale->dtype;
+            const enum sq_dtype dtype = l->scale ? l->scale->dtype : SQ_U8; // in blocks of GGUF
             int exponent;
             if (a->scale_type == SQ_ADOPTED_BINARY32)
                 scale[at] = sq_foreign_number(l->scale, place);
             else if (dtype == SQ_U8 || dtype == SQ_F8_E8M0 || dtype == SQ_F8_E4M3)
-                scale_code[at] = l->scale->data[place];
+                scale_code[at] = sq_foreign_scale_byte(l, row, of);
             else // a power of two
                 scale_code[at] = (uint8_t)(frexpf(sq_foreign_number(l->scale, place), &exponent),
                                            exponent + 126);

@@ -602,6 +602,40 @@ static enum sq_status open_expert(struct opening *o, const char *stem, size_t ex
     return check_scales(o);
 }
 
+// ---- GGUF -------------------------------------------------------------------------------------
+
+enum sq_status sq_foreign_open_blocks(const struct sq_tensor *t, const struct sq_tensor *global,
+                                      const struct sq_tensor *act, size_t n_interleaved_heads,
+                                      struct sq_foreign_layer *l, bool *is_there,
+                                      struct sq_error *err)
+{
+    struct opening o = {.l = l, .err = err};
+    *is_there = t->n_dims == 2 && (t->dtype == SQ_MXFP4 || t->dtype == SQ_NVFP4);
+    *l = (struct sq_foreign_layer){.global = 1};
+    if (!*is_there)
+        return SQ_OK;
+    *l = (struct sq_foreign_layer){.what = t->dtype == SQ_MXFP4 ? "GGUF MXFP4" : "GGUF NVFP4",
+                                   .n = (size_t)t->dim[0],
+                                   .k = (size_t)t->dim[1],
+                                   .layout = SQ_FOREIGN_GGML,
+                                   .code = SQ_FOREIGN_ELEMENT,
+                                   .element = SQ_ELEMENT_E2M1,
+                                   .bits = 4,
+                                   .data = t->data,
+                                   .scale_rows = 1,
+                                   .group = t->dtype == SQ_MXFP4 ? 32 : 16,
+                                   .n_interleaved_heads = n_interleaved_heads,
+                                   .global = 1,
+                                   .has_global = t->dtype == SQ_NVFP4,
+                                   .act = act ? SQ_ADOPTED_ACT_LIKE : SQ_ADOPTED_ACT_NONE,
+                                   .used = {t, global ? global : act, global ? act : NULL}};
+    if (t->dtype == SQ_MXFP4 && (global || act))
+        return wrong(global ? global : act, err, "none beside MXFP4");
+    if (global)
+        SQ_TRY(one_number(&o, global, &l->global));
+    return act ? one_number(&o, act, &l->act_global) : SQ_OK;
+}
+
 // ---- any --------------------------------------------------------------------------------------
 
 static enum sq_status open_any(struct opening *o, bool *is_there)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/number/sq_ggml.h"
 #include "models/scaled/sq_bs_scale.h"
 #include "sim/llm/foreign/sq_foreign_parts.h"
 
@@ -57,6 +58,35 @@ static unsigned awq_shift(size_t i)
     return (unsigned)(4 * (i % 8 / 2 + i % 2 * 4));
 }
 
+// Block b of a row in a GGUF file. Rows of heads that are stored in pairs stand in the order of
+// Hugging Face.
+static const uint8_t *block_at(const struct sq_foreign_layer *l, size_t row, size_t b)
+{
+    const enum sq_dtype dtype = l->used[0]->dtype;
+    if (l->n_interleaved_heads) {
+        const size_t dim = l->n / l->n_interleaved_heads, in_head = row % dim, half = dim / 2;
+        row = row - in_head + (in_head < half ? 2 * in_head : 2 * (in_head - half) + 1);
+    }
+    return l->data + (row * (l->k / sq_dtype_block_length(dtype)) + b) * sq_dtype_nbytes(dtype);
+}
+
+static unsigned ggml_code(const struct sq_foreign_layer *l, size_t row, size_t column)
+{
+    const size_t length = sq_dtype_block_length(l->used[0]->dtype);
+    const uint8_t *block = block_at(l, row, column / length);
+    const unsigned i = (unsigned)(column % length);
+    return length == 32 ? sq_ggml_nibble(block + 1, 32, i)
+                        : sq_ggml_nibble(block + 4 + i / 16 * 8, 16, i % 16);
+}
+
+uint8_t sq_foreign_scale_byte(const struct sq_foreign_layer *l, size_t row, size_t group)
+{
+    if (l->layout != SQ_FOREIGN_GGML)
+        return l->scale->data[sq_foreign_scale_place(l, row, group)];
+    const size_t a_block = sq_dtype_block_length(l->used[0]->dtype) / l->group;
+    return block_at(l, row, group / a_block)[group % a_block];
+}
+
 static unsigned code_of(const struct sq_foreign_layer *l, size_t row, size_t column)
 {
     const size_t n = l->n, k = l->k, row_nbytes = (k * l->bits + 31) / 32 * 4;
@@ -76,6 +106,8 @@ static unsigned code_of(const struct sq_foreign_layer *l, size_t row, size_t col
         return stream_bits(l->data + 4 * row, n, column * l->bits, l->bits);
     case SQ_FOREIGN_AWQ:
         return sq_foreign_word(l->data, column * (n / 8) + row / 8) >> awq_shift(row) & 15u;
+    case SQ_FOREIGN_GGML:
+        return ggml_code(l, row, column);
     case SQ_FOREIGN_HIGH:
         break;
     }
@@ -146,29 +178,53 @@ static float value_of(const struct sq_foreign_layer *l, size_t row, size_t group
     return (float)((int)code - (int)sq_foreign_zero(l, row, group));
 }
 
+// A row of blocks, as llama.cpp computes them, times what is above them.
+static void read_blocks(const struct sq_foreign_layer *l, size_t row, float *v)
+{
+    const size_t length = sq_dtype_block_length(l->used[0]->dtype);
+    for (size_t b = 0; b < l->k / length; b++) {
+        if (length == 32)
+            sq_ggml_mxfp4(block_at(l, row, b), v + b * length);
+        else
+            sq_ggml_nvfp4(block_at(l, row, b), v + b * length);
+    }
+    for (size_t j = 0; l->has_global && j < l->k; j++)
+        v[j] *= l->global;
+}
+
+// A row of codes at scale[groups].
+static void read_codes(const struct sq_foreign_layer *l, size_t row, float *scale, float *v)
+{
+    for (size_t g = 0; g < sq_foreign_groups(l); g++)
+        scale[g] = sq_foreign_scale(l, row, g);
+    for (size_t j = 0; j < l->k; j++) {
+        const size_t g = group_of(l, j);
+        v[j] = value_of(l, row, g, code_of(l, row, j)) * scale[g];
+    }
+}
+
 enum sq_status sq_foreign_read(const struct sq_foreign_layer *l, size_t first, size_t end,
                                float *out, struct sq_error *err)
 {
     const size_t groups = sq_foreign_groups(l);
     float *scale = malloc(groups * sizeof *scale);
     SQ_NEED(scale, err, "%zu groups", groups);
-    for (size_t row = first; row < end; row++) {
+    enum sq_status status = SQ_OK;
+    for (size_t row = first; status == SQ_OK && row < end; row++) {
         float *v = out + (row - first) * l->k;
-        for (size_t g = 0; g < groups; g++)
-            scale[g] = sq_foreign_scale(l, row, g);
-        for (size_t j = 0; j < l->k; j++) {
-            const size_t g = group_of(l, j);
-            v[j] = value_of(l, row, g, code_of(l, row, j)) * scale[g];
-            if (!isfinite(v[j])) {
-                free(scale);
-                return SQ_FAIL(err, SQ_ERR_NON_FINITE,
-                               "row %zu, column %zu of tensor '%.80s' is %s", row, j,
-                               l->used[0]->name, isnan(v[j]) ? "NaN" : "infinite");
-            }
-        }
+        size_t j = 0;
+        if (l->layout == SQ_FOREIGN_GGML)
+            read_blocks(l, row, v);
+        else
+            read_codes(l, row, scale, v);
+        while (j < l->k && isfinite(v[j]))
+            j++;
+        if (j < l->k)
+            status = SQ_FAIL(err, SQ_ERR_NON_FINITE, "row %zu, column %zu of tensor '%.80s' is %s",
+                             row, j, l->used[0]->name, isnan(v[j]) ? "NaN" : "infinite");
     }
     free(scale);
-    return SQ_OK;
+    return status;
 }
 
 void sq_foreign_free(struct sq_foreign_layer *l)
