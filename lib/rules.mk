@@ -13,7 +13,7 @@ INSTALL    ?= install
 
 VERSION := $(shell sed -n 's/.*SQ_VERSION "\(.*\)"/\1/p' sim/io/sq_version.h)
 SONAME  := libsqsim.so.$(firstword $(subst ., ,$(VERSION)))
-LIB_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard lib/*.c))
+LIB_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out lib/sq_driver.c,$(wildcard lib/*.c)))
 
 # The library takes from the two archives only what is reached; it exports nothing but sqsim_*.
 $(BUILD)/libsqsim.so: $(LIB_OBJ) $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a lib/sqsim.map
@@ -41,10 +41,11 @@ $(BUILD)/%.pc: lib/%.pc.in lib/rules.mk FORCE
 	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
 	  $< > $@
 
-# What the program reads: the embedded model and workloads, machines, sweeps, RTL and its bridge.
+# What the program reads: the embedded model and workloads, machines, sweeps, RTL and its bridge; the driver to compile.
 DATA = $(shell git ls-files traces rtl sim/machines sim/sweeps 2>/dev/null | grep -v '/rules.mk$$' || \
           find traces rtl sim/machines sim/sweeps -type f) \
-        sim/cosim/sq_rtl.h sim/cosim/sq_bridge.h sim/sweep/sq_report.html $(wildcard reports/gpu/*.jsonl)
+        sim/cosim/sq_rtl.h sim/cosim/sq_bridge.h sim/sweep/sq_report.html \
+        lib/sq_driver.c lib/sq_driver.h lib/sq_regs.h $(wildcard reports/gpu/*.jsonl)
 
 ## install (packages): program, libsqsim, header, manual pages, completion; PREFIX (/usr/local), DESTDIR
 .PHONY: install
@@ -54,7 +55,7 @@ install: $(BUILD)/sqsim $(BUILD)/libsqsim.so $(BUILD)/man/sqsim.1 $(BUILD)/sqsim
 	$(Q)$(INSTALL) -D -m 644 $(BUILD)/libsqsim.so $(DESTDIR)$(LIBDIR)/libsqsim.so.$(VERSION)
 	$(Q)ln -sf libsqsim.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
 	$(Q)ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libsqsim.so
-	$(Q)$(INSTALL) -D -m 644 -t $(DESTDIR)$(INCLUDEDIR) lib/sqsim.h lib/sq_regs.h
+	$(Q)$(INSTALL) -D -m 644 -t $(DESTDIR)$(INCLUDEDIR) lib/sqsim.h lib/sq_regs.h lib/sq_driver.h
 	$(Q)$(INSTALL) -D -m 644 -t $(DESTDIR)$(LIBDIR)/pkgconfig $(BUILD)/sqsim.pc $(BUILD)/sqsim-sysc.pc
 	$(Q)$(INSTALL) -D -m 644 $(BUILD)/libsqsim-sysc.a $(DESTDIR)$(LIBDIR)/libsqsim-sysc.a
 	$(Q)for f in $(SYSC_HEADERS); do $(INSTALL) -D -m 644 $$f $(DESTDIR)$(INCLUDEDIR)/sqsim-sysc/$$f; done

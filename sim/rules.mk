@@ -2,7 +2,8 @@
 SIM_PROG_SRC := $(wildcard sim/cli/*.c sim/cli/*/*.c)
 SIM_LIB_SRC  := $(filter-out $(SIM_PROG_SRC),$(wildcard sim/*/*.c sim/*/*/*.c))
 SIM_PROG_OBJ := $(SIM_PROG_SRC:%.c=$(BUILD)/obj/%.o)
-SIM_LIB_OBJ  := $(SIM_LIB_SRC:%.c=$(BUILD)/obj/%.o)
+# The driver is freestanding: models of a host call it as firmware does.
+SIM_LIB_OBJ  := $(SIM_LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/lib/sq_driver.o
 
 # The plotting library of the page of `sqsim report`, inside the program.
 D3 ?= /usr/share/javascript/d3/d3.min.js
@@ -58,7 +59,7 @@ $(SEES_CODE): CFLAGS_ALL += -include $(BUILD)/sq_code.h
 -include $(SIM_LIB_OBJ:.o=.d) $(SIM_PROG_OBJ:.o=.d)
 
 # Values stay the same; without it no comparison of floats inside a loop becomes a vector operation.
-$(BUILD)/obj/sim/llm/sq_llama.o $(BUILD)/obj/sim/llm/sq_softmax.o: CFLAGS_ALL += -O3 -fno-trapping-math
+$(addprefix $(BUILD)/obj/sim/llm/,sq_llama.o sq_softmax.o sq_attention.o): CFLAGS_ALL += -O3 -fno-trapping-math
 
 include sim/sysc/rules.mk
 

@@ -31,6 +31,7 @@ struct sq_command {
 
 int sq_cmd_quantize(int argc, char **argv);
 int sq_cmd_eval(int argc, char **argv);
+int sq_cmd_generate(int argc, char **argv);
 int sq_cmd_run(int argc, char **argv);
 int sq_cmd_cosim(int argc, char **argv);
 int sq_cmd_compare(int argc, char **argv);

@@ -17,6 +17,7 @@ static const struct sq_command commands[] = {
      sq_cmd_quantize},
     {"eval", "perplexity and layer errors of a model in the bit-exact integers of a format",
      sq_cmd_eval},
+    {"generate", "text from a model, its layers by golden model, chip or RTL", sq_cmd_generate},
     {"run", "cycles and values of a GEMM or a model, shares of workers, where numbers come from",
      sq_cmd_run},
     {"cosim", "verilated RTL against golden values and cycle model", sq_cmd_cosim},

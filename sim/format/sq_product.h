@@ -14,6 +14,9 @@ enum { SQ_PRODUCT_OWNED_MAX = 64, SQ_PRODUCT_TENSORS_MAX = 20, SQ_PRODUCT_NUMBER
 struct sq_product {
     const char *source; // what errors begin with: a file or a layer; of the caller
     size_t m, n, k;     // k: as the blocks take it, padded
+    // The product of a layer gives codes alone, as a chip reads them: x keeps its bits and is no tensor; else it is rounded to
+    // what the encoder in front of the first block reads.
+    bool is_coded;
     // What was not put is looked for here, numbers in the metadata; NULL: nowhere.
     const struct sq_safetensors *file;
     struct sq_product_tensor {

@@ -127,16 +127,6 @@ void sq_tile_scales_put(const struct sq_tile_scales *s, const struct sq_product 
     }
 }
 
-void sq_tiles_expect_y(struct sq_route_work *w, const float *y, size_t token, size_t rows,
-                       size_t channel, size_t cols, const int32_t *out)
-{
-    for (size_t pe = 0; pe < rows * cols; pe++) {
-        const size_t t = token + pe / cols, c = channel + pe % cols, at = t * w->p->n + c;
-        if (t < w->p->m && c < w->p->n)
-            sq_route_expect(w, "y", at, bits_of(y[at]), out[pe]);
-    }
-}
-
 void sq_tiles_expect_words(struct sq_route_work *w, const float *y, size_t token, size_t rows,
                            size_t channel, size_t cols, const int32_t *out)
 {

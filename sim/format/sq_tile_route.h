@@ -35,11 +35,8 @@ enum sq_status sq_tile_scales_of(struct sq_product *p, struct sq_tile_scales *s,
                                  struct sq_error *err);
 void sq_tile_scales_put(const struct sq_tile_scales *s, const struct sq_product *p, size_t token,
                         size_t rows, size_t channel, size_t cols, size_t group, int32_t *scale);
-// Outputs of a tile, out [rows][cols], against the product's y.
-void sq_tiles_expect_y(struct sq_route_work *w, const float *y, size_t token, size_t rows,
-                       size_t channel, size_t cols, const int32_t *out);
-// The same where `out` are output beats of the block, words of outputs, with an error behind each where
-// the block has one, which must be none.
+// Outputs of a tile against the product's y: `out` are output beats of the block, words of outputs, with an error
+// behind each where the block has one, which must be none.
 void sq_tiles_expect_words(struct sq_route_work *w, const float *y, size_t token, size_t rows,
                            size_t channel, size_t cols, const int32_t *out);
 

@@ -2,17 +2,16 @@
 // Runs embedding, blocks, norm and loss of a decoder (sq_llama.h).
 #include "sim/llm/sq_llama.h"
 
-#include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "models/quant/sq_blas.h"
+#include "sim/llm/sq_attention.h"
 #include "sim/llm/sq_logits.h"
 #include "sim/llm/sq_softmax.h"
 
 enum {
-    QUERY_BLOCK = 64, // queries of one attention block
     NORM_TOKENS = 8,
     NAME_MAX_LEN = 80,
 };
@@ -117,6 +116,12 @@ static size_t longest_sequence(const struct sq_tokens *t)
     return longest;
 }
 
+// Positions that a token may have.
+static size_t n_positions(const struct sq_llama *s)
+{
+    return s->capacity > 0 ? s->capacity : longest_sequence(s->tokens);
+}
+
 static enum sq_status allocate(struct sq_llama *s, struct sq_error *err)
 {
     const struct sq_model_config *c = &s->ck->config;
@@ -128,40 +133,73 @@ static enum sq_status allocate(struct sq_llama *s, struct sq_error *err)
     s->h = calloc(n, c->hidden_size * sizeof(float));
     s->x = calloc(n, max_size(q, c->hidden_size) * sizeof(float));
     s->q = calloc(n, max_size(q, c->hidden_size) * sizeof(float));
-    s->k = calloc(n, kv * sizeof(float));
-    s->v = calloc(n, kv * sizeof(float));
+    if (s->capacity > 0)
+        s->cache = calloc(2 * c->n_layers * s->capacity, kv * sizeof(float));
+    else {
+        s->k = calloc(n, kv * sizeof(float));
+        s->v = calloc(n, kv * sizeof(float));
+    }
     s->gate = calloc(n, c->intermediate_size * sizeof(float));
     s->up = calloc(n, c->intermediate_size * sizeof(float));
     s->w = calloc(max_size(largest, c->hidden_size), sizeof(float));
-    s->rotation = calloc(longest_sequence(s->tokens), c->head_dim * sizeof(float));
+    s->rotation = calloc(n_positions(s), c->head_dim * sizeof(float));
     if (c->local_window > 0)
-        s->local = calloc(longest_sequence(s->tokens), c->head_dim * sizeof(float));
-    if (!s->h || !s->x || !s->q || !s->k || !s->v || !s->gate || !s->up || !s->w || !s->rotation ||
+        s->local = calloc(n_positions(s), c->head_dim * sizeof(float));
+    const bool has_keys = s->capacity > 0 ? s->cache != NULL : s->k && s->v;
+    if (!s->h || !s->x || !s->q || !has_keys || !s->gate || !s->up || !s->w || !s->rotation ||
         (c->local_window > 0 && !s->local))
         return SQ_NO_MEMORY(err, "the activations of %zu tokens", n);
     return SQ_OK;
+}
+
+static enum sq_status set_up(struct sq_llama *s, struct sq_error *err)
+{
+    if (s->ck->is_model && n_positions(s) > s->ck->config.window)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "a sequence of %zu tokens is longer than sliding_window = %zu; only full "
+                       "attention is supported",
+                       n_positions(s), s->ck->config.window);
+    if (!s->ck->is_model)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "a forward pass needs a model directory with config.json, or GGUF");
+    SQ_TRY(allocate(s, err));
+    return fill_rotations(s, n_positions(s), err);
 }
 
 enum sq_status sq_llama_init(struct sq_llama *s, const struct sq_checkpoint *ck,
                              const struct sq_tokens *tokens, struct sq_error *err)
 {
     *s = (struct sq_llama){.ck = ck, .tokens = tokens, .held = SIZE_MAX};
-    if (ck->is_model && longest_sequence(tokens) > ck->config.window)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "a sequence of %zu tokens is longer than sliding_window = %zu; only full "
-                       "attention is supported",
-                       longest_sequence(tokens), ck->config.window);
-    if (!ck->is_model)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "a forward pass needs a model directory with config.json, or GGUF");
-    enum sq_status status = allocate(s, err);
-    if (status == SQ_OK)
-        status = fill_rotations(s, longest_sequence(tokens), err);
+    enum sq_status status = set_up(s, err);
     if (status == SQ_OK)
         status = embed(s, err);
     if (status != SQ_OK)
         sq_llama_free(s);
     return status;
+}
+
+enum sq_status sq_llama_init_cached(struct sq_llama *s, const struct sq_checkpoint *ck,
+                                    const struct sq_tokens *tokens, size_t capacity,
+                                    struct sq_error *err)
+{
+    *s = (struct sq_llama){.ck = ck, .tokens = tokens, .held = SIZE_MAX, .capacity = capacity};
+    const enum sq_status status = set_up(s, err);
+    if (status != SQ_OK)
+        sq_llama_free(s);
+    return status;
+}
+
+enum sq_status sq_llama_next(struct sq_llama *s, const struct sq_tokens *tokens,
+                             struct sq_error *err)
+{
+    const size_t n = sq_tokens_count(tokens);
+    if (s->past + s->fed + n > s->capacity)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "%zu tokens, need at most %zu", s->past + s->fed + n,
+                       s->capacity);
+    s->past += s->fed;
+    s->fed = n;
+    s->tokens = tokens;
+    return embed(s, err);
 }
 
 enum sq_status sq_llama_init_beside(struct sq_llama *s, const struct sq_llama *of,
@@ -180,8 +218,9 @@ enum sq_status sq_llama_init_beside(struct sq_llama *s, const struct sq_llama *o
 
 void sq_llama_free(struct sq_llama *s)
 {
-    float *const buffer[] = {s->h,    s->x,  s->q, s->k,        s->v,
-                             s->gate, s->up, s->w, s->rotation, s->local};
+    float *const keys = s->capacity ? NULL : s->k, *const values = s->capacity ? NULL : s->v;
+    float *const buffer[] = {s->h,  s->x, s->q,        keys,     values,  s->gate,
+                             s->up, s->w, s->rotation, s->local, s->cache};
     const size_t n_owned = s->is_beside ? 1 : sizeof buffer / sizeof buffer[0];
     for (size_t i = 0; i < n_owned; i++)
         free(buffer[i]);
@@ -249,9 +288,9 @@ static void rotate_all(struct sq_llama *s, const float *table)
 #pragma omp parallel for schedule(dynamic)
     for (size_t i = 0; i < s->tokens->n_sequences; i++)
         for (size_t t = s->tokens->offset[i]; t < s->tokens->offset[i + 1]; t++) {
-            const float *rotation = table + (t - s->tokens->offset[i]) * c->head_dim;
+            const float *rotation = table + (s->past + t - s->tokens->offset[i]) * c->head_dim;
             rotate(s->q + t * q, c->n_heads, c->head_dim, rotation);
-            rotate(s->k + t * kv, c->n_kv_heads, c->head_dim, rotation);
+            rotate(s->k + (s->past + t) * kv, c->n_kv_heads, c->head_dim, rotation);
         }
 }
 
@@ -291,43 +330,35 @@ static size_t first_key(size_t i, size_t window)
     return i + 1 > window ? i + 1 - window : 0;
 }
 
-// One head of one sequence into s->x; score is scratch of QUERY_BLOCK * length floats.
+// One head of one sequence into s->x; score is scratch of as many floats as there are keys.
 static void attend(struct sq_llama *s, size_t sequence, size_t head, size_t window, float *score)
 {
     const struct sq_model_config *c = &s->ck->config;
     const size_t d = c->head_dim, ld_q = c->n_heads * d, ld_kv = c->n_kv_heads * d;
     const size_t kv_head = head / (c->n_heads / c->n_kv_heads);
     const size_t begin = s->tokens->offset[sequence];
-    const size_t length = s->tokens->offset[sequence + 1] - begin;
+    const size_t length = s->past + s->tokens->offset[sequence + 1] - begin;
     const float *k = s->k + begin * ld_kv + kv_head * d, *v = s->v + begin * ld_kv + kv_head * d;
-    for (size_t i = 0; i < length; i += QUERY_BLOCK) {
-        const size_t rows = min_size(QUERY_BLOCK, length - i), first = first_key(i, window);
-        const size_t keys = i + rows - first, at = (begin + i) * ld_q + head * d;
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)keys, (int)d,
-                    1 / sqrtf((float)c->query_scale), s->q + at, (int)ld_q, k + first * ld_kv,
-                    (int)ld_kv, 0, score, (int)keys);
+    const float scale = 1 / sqrtf((float)c->query_scale);
+    for (size_t i = s->past; i < length; i++) {
+        const size_t first = first_key(i, window), keys = i + 1 - first;
+        const size_t at = (begin + i - s->past) * ld_q + head * d;
+        sq_attention_scores(s->q + at, k + first * ld_kv, ld_kv, keys, d, scale, score);
         if (c->attention_cap > 0)
-            soft_cap(score, rows * keys, c->attention_cap);
-        for (size_t r = 0; r < rows; r++) {
-            const size_t skip = first_key(i + r, window) - first;
-            float *row = score + r * keys;
-            memset(row, 0, skip * sizeof *row);
-            sq_softmax_prefix(row + skip, i + r + 1 - first - skip, keys - skip);
-        }
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)d, (int)keys, 1,
-                    score, (int)keys, v + first * ld_kv, (int)ld_kv, 0, s->x + at, (int)ld_q);
+            soft_cap(score, keys, c->attention_cap);
+        sq_softmax(score, keys);
+        sq_attention_sum(score, v + first * ld_kv, ld_kv, keys, d, s->x + at);
     }
 }
 
 // Causal attention of every head over s->q, s->k, s->v into s->x.
 static enum sq_status attention(struct sq_llama *s, size_t window, struct sq_error *err)
 {
-    const size_t longest = longest_sequence(s->tokens);
+    const size_t longest = s->past + longest_sequence(s->tokens);
     bool is_out_of_memory = false;
-    sq_blas_serial();
 #pragma omp parallel
     {
-        float *score = malloc(QUERY_BLOCK * longest * sizeof *score);
+        float *score = malloc(longest * sizeof *score);
         if (!score) {
 #pragma omp atomic write
             is_out_of_memory = true;
@@ -406,20 +437,22 @@ static enum sq_status linear(const struct pass *p, unsigned part, const float *x
     struct sq_llama *s = p->s;
     const size_t layer = p->block * N_LINEAR + part;
     const struct sq_layer *l = &s->ck->layer[layer];
+    const size_t past = s->past * s->ck->config.n_kv_heads * s->ck->config.head_dim;
     const float *w;
     while (part + n_shared < N_LINEAR && shared[part + n_shared] == part)
         n_shared++;
-    const struct sq_llama_linear call = {.layer = layer,
-                                         .name = l->name,
-                                         .shared = p->block * N_LINEAR + shared[part],
-                                         .m = sq_tokens_count(s->tokens),
-                                         .n = l->n,
-                                         .k = l->k,
-                                         .x = x,
-                                         .y = y,
-                                         .n_shared = n_shared,
-                                         .shared_y = {y, part == Q ? s->k : s->up, s->v},
-                                         .model = s};
+    const struct sq_llama_linear call = {
+        .layer = layer,
+        .name = l->name,
+        .shared = p->block * N_LINEAR + shared[part],
+        .m = sq_tokens_count(s->tokens),
+        .n = l->n,
+        .k = l->k,
+        .x = x,
+        .y = y,
+        .n_shared = n_shared,
+        .shared_y = {y, part == Q ? s->k + past : s->up, s->v + past},
+        .model = s};
     bool is_done = false;
     if (p->hook)
         SQ_TRY(p->hook(p->context, &call, &is_done, err));
@@ -457,13 +490,19 @@ static enum sq_status attention_half(const struct pass *p, struct sq_error *err)
     const struct sq_model_config *c = &s->ck->config;
     const size_t n = sq_tokens_count(s->tokens);
     const bool is_local = c->is_local[p->block];
+    const size_t kv = c->n_kv_heads * c->head_dim;
+    if (s->capacity > 0) {
+        s->k = s->cache + 2 * p->block * s->capacity * kv;
+        s->v = s->k + s->capacity * kv;
+    }
+    float *const k = s->k + s->past * kv, *const v = s->v + s->past * kv;
     SQ_TRY(norm(p, "input_layernorm", s->h, n, c->hidden_size, s->x, err));
     SQ_TRY(linear(p, Q, s->x, s->q, err));
-    SQ_TRY(linear(p, K, s->x, s->k, err));
-    SQ_TRY(linear(p, V, s->x, s->v, err));
+    SQ_TRY(linear(p, K, s->x, k, err));
+    SQ_TRY(linear(p, V, s->x, v, err));
     if (c->has_qk_norm) {
         SQ_TRY(norm(p, "self_attn.q_norm", s->q, n * c->n_heads, c->head_dim, s->q, err));
-        SQ_TRY(norm(p, "self_attn.k_norm", s->k, n * c->n_kv_heads, c->head_dim, s->k, err));
+        SQ_TRY(norm(p, "self_attn.k_norm", k, n * c->n_kv_heads, c->head_dim, k, err));
     }
     if (s->is_cached_before)
         SQ_TRY(through_cache(s, s->k, err));

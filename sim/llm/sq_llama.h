@@ -52,6 +52,10 @@ struct sq_llama {
     // private
     float *q, *k, *v, *gate, *up, *w;
     bool is_beside;  // all but h is another's
+    size_t past;     // tokens before these, whose keys and values are in cache
+    size_t fed;      // of the piece at hand
+    size_t capacity; // of cache, in tokens; 0: there is none, k and v are of these tokens
+    float *cache;    // [blocks][keys, values][capacity][key heads * head_dim]
     size_t held;     // the layer whose weights w holds; SIZE_MAX: none
     float *rotation; // [positions][head_dim]: cosines, then sines, of the head_dim/2 angles
     float *local;    // the same of the blocks with a window; NULL: there are none
@@ -65,6 +69,15 @@ enum sq_status sq_llama_init(struct sq_llama *s, const struct sq_checkpoint *ck,
 // the residual stream: blocks of the two may take turns, *of must live longer.
 enum sq_status sq_llama_init_beside(struct sq_llama *s, const struct sq_llama *of,
                                     struct sq_error *err);
+// A pass over one sequence, piece after piece: keys and values of up to `capacity` tokens are kept, and every
+// token computes what it computes in a pass over all of them. sq_llama_next comes before each piece, blocks and
+// norm after it. tokens: of the longest piece, one sequence; it is not embedded.
+enum sq_status sq_llama_init_cached(struct sq_llama *s, const struct sq_checkpoint *ck,
+                                    const struct sq_tokens *tokens, size_t capacity,
+                                    struct sq_error *err);
+// The next piece, no longer than the longest. SQ_ERR_RANGE where the capacity ends; SQ_ERR_INDEX as above.
+enum sq_status sq_llama_next(struct sq_llama *s, const struct sq_tokens *tokens,
+                             struct sq_error *err);
 void sq_llama_free(struct sq_llama *s);
 
 // Decoder block `block`, to be called for 0, 1, .. n_layers-1 in order; hook may be NULL.

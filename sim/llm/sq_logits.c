@@ -277,13 +277,18 @@ static enum sq_status allocate(struct blocks *b, struct sq_error *err)
     return SQ_OK;
 }
 
+static const struct sq_tensor *head_of(const struct sq_checkpoint *ck)
+{
+    return sq_checkpoint_find(ck, ck->config.tie_word_embeddings ? "model.embed_tokens.weight"
+                                                                 : "lm_head.weight");
+}
+
 enum sq_status sq_logits_score_all(const struct sq_checkpoint *ck, const struct sq_tokens *tokens,
                                    const float *const *x, size_t n_models, const float *x_reference,
                                    struct sq_token_score *const *score, struct sq_error *err)
 {
     const struct sq_model_config *c = &ck->config;
-    const struct sq_tensor *head = sq_checkpoint_find(
-        ck, c->tie_word_embeddings ? "model.embed_tokens.weight" : "lm_head.weight");
+    const struct sq_tensor *head = head_of(ck);
     struct blocks b = {.tokens = tokens,
                        .n_models = n_models,
                        .x = x,
@@ -307,6 +312,27 @@ enum sq_status sq_logits_score_all(const struct sq_checkpoint *ck, const struct 
     free(b.w);
     free(b.logit);
     free(b.logit_reference);
+    return status;
+}
+
+enum sq_status sq_logits_of(const struct sq_checkpoint *ck, const float *x, float *logit,
+                            struct sq_error *err)
+{
+    const struct sq_model_config *c = &ck->config;
+    const struct sq_tensor *head = head_of(ck);
+    struct blocks b = {.width = c->hidden_size, .cap = c->logit_cap};
+    enum sq_status status = SQ_OK;
+    b.w = calloc(VOCAB_BLOCK, b.width * sizeof *b.w);
+    SQ_NEED(b.w, err, "the logits of a token");
+    for (size_t first = 0; status == SQ_OK && first < c->vocab_size; first += VOCAB_BLOCK) {
+        const size_t n = min_size(VOCAB_BLOCK, c->vocab_size - first);
+        const struct sq_tensor rows = sq_tensor_rows(head, first, n);
+        status = sq_tensor_read_f32(&rows, b.w, err);
+        if (status == SQ_OK)
+            multiply(&b, x, 1, n, logit + first);
+    }
+    sq_checkpoint_forget(ck, head);
+    free(b.w);
     return status;
 }
 

@@ -32,6 +32,10 @@ enum sq_status sq_logits_score_all(const struct sq_checkpoint *ck, const struct 
                                    const float *const *x, size_t n_models, const float *x_reference,
                                    struct sq_token_score *const *score, struct sq_error *err);
 
+// The logits of one state x[hidden size] into logit[vocab_size].
+enum sq_status sq_logits_of(const struct sq_checkpoint *ck, const float *x, float *logit,
+                            struct sq_error *err);
+
 // The sum of nll over all tokens that are predicted, by ascending index. SQ_ERR_NON_FINITE where a
 // logit was NaN or infinite.
 enum sq_status sq_logits_nll(const struct sq_tokens *tokens, const struct sq_token_score *score,

@@ -26,8 +26,8 @@ static inline __attribute__((always_inline)) float exp_nonpositive(float x)
     return p * scale;
 }
 
-// Softmax of row[0..n), the rest of the row 0.
-static inline __attribute__((always_inline)) void softmax_body(float *row, size_t n, size_t width)
+// Softmax of row[0..n).
+static inline __attribute__((always_inline)) void softmax_body(float *row, size_t n)
 {
     float max = row[0], sum = 0;
 #pragma omp simd reduction(max : max)
@@ -41,25 +41,24 @@ static inline __attribute__((always_inline)) void softmax_body(float *row, size_
 #pragma omp simd
     for (size_t i = 0; i < n; i++)
         row[i] /= sum;
-    memset(row + n, 0, (width - n) * sizeof *row);
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) static void softmax_avx2(float *row, size_t n, size_t width)
+__attribute__((target("avx2"))) static void softmax_avx2(float *row, size_t n)
 {
-    softmax_body(row, n, width);
+    softmax_body(row, n);
 }
 #endif
 
-void sq_softmax_prefix(float *row, size_t n, size_t width)
+void sq_softmax(float *row, size_t n)
 {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2")) {
-        softmax_avx2(row, n, width);
+        softmax_avx2(row, n);
         return;
     }
 #endif
-    softmax_body(row, n, width);
+    softmax_body(row, n);
 }
 
 // g / (1 + e^-x)

@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-// Softmax of row[0..n), n >= 1; the rest of row[width] becomes 0.
-void sq_softmax_prefix(float *row, size_t n, size_t width);
+// Softmax of row[0..n), n >= 1.
+void sq_softmax(float *row, size_t n);
 
 // gate = silu(gate) * up, silu(g) = g / (1 + e^-g), of n elements.
 void sq_swiglu(float *gate, const float *up, size_t n);

@@ -265,9 +265,8 @@ int32_t sq_top_get_bits(const int32_t *word, uint32_t at, unsigned width)
     return (int32_t)(uint32_t)(bits >> at % 32 & ((UINT64_C(1) << width) - 1));
 }
 
-void sq_top_unpack(const struct sq_top_beat_shape *s, const int32_t *word, int32_t *beat)
+static void unpack(const struct sq_top_beat_shape *s, int32_t *beat, int32_t *word, uint32_t at)
 {
-    uint32_t at = 0;
     for (unsigned f = 0; f < s->n; f++) {
         const unsigned width = s->field[f].width;
         for (size_t i = 0; i < s->field[f].count; i++, at += width) {
@@ -279,7 +278,12 @@ void sq_top_unpack(const struct sq_top_beat_shape *s, const int32_t *word, int32
     }
 }
 
-static void pack(const struct sq_top_beat_shape *s, const int32_t *beat, int32_t *word, uint32_t at)
+void sq_top_unpack(const struct sq_top_beat_shape *s, const int32_t *word, int32_t *beat)
+{
+    unpack(s, beat, (int32_t *)(uintptr_t)word, 0);
+}
+
+static void pack(const struct sq_top_beat_shape *s, int32_t *beat, int32_t *word, uint32_t at)
 {
     for (unsigned f = 0; f < s->n; f++)
         for (size_t i = 0; i < s->field[f].count; i++, at += s->field[f].width)
@@ -291,8 +295,11 @@ static uint32_t smaller(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-void sq_top_put_operand(const unsigned *v, const struct sq_top_layer *l,
-                        const struct sq_top_operands *x, enum sq_top_part part, int32_t *word)
+// Every beat of a region between its place in memory, where it begins at bit `at`, and integers.
+typedef void move_beat(const struct sq_top_beat_shape *s, int32_t *beat, int32_t *word,
+                       uint32_t at);
+static void move_operand(const unsigned *v, const struct sq_top_layer *l, enum sq_top_part part,
+                         move_beat *move, int32_t *beats_of_all, int32_t *word)
 {
     const struct sq_top_shape shape = sq_top_shape(v);
     const struct sq_top_beat_shape *const s = &shape.part[part];
@@ -308,10 +315,22 @@ void sq_top_put_operand(const unsigned *v, const struct sq_top_layer *l,
             for (uint32_t i = 0; i < tiles * beats; i++) {
                 const size_t beat = (size_t)(first + i / beats) * all + chunk + i % beats;
                 const uint64_t at = (uint64_t)i * room.beat_nbytes[part];
-                pack(s, x->beat[part] + beat * s->len, word + at / 4, at % 4 * 8);
+                move(s, beats_of_all + beat * s->len, word + at / 4, at % 4 * 8);
             }
             word += sq_top_transfer(&room, part, (uint64_t)tiles * beats) * (room.nbytes / 4);
         }
+}
+
+void sq_top_put_operand(const unsigned *v, const struct sq_top_layer *l,
+                        const struct sq_top_operands *x, enum sq_top_part part, int32_t *word)
+{
+    move_operand(v, l, part, pack, x->beat[part], word);
+}
+
+void sq_top_get_operand(const unsigned *v, const struct sq_top_layer *l, const int32_t *word,
+                        enum sq_top_part part, int32_t *beat)
+{
+    move_operand(v, l, part, unpack, beat, (int32_t *)(uintptr_t)word); // which it only reads
 }
 
 // ---- values -----------------------------------------------------------------------------------------

@@ -125,6 +125,9 @@ void sq_top_unpack(const struct sq_top_beat_shape *s, const int32_t *word, int32
 // A whole region, sq_top_nbytes long, zeroed before.
 void sq_top_put_operand(const unsigned *value, const struct sq_top_layer *l,
                         const struct sq_top_operands *x, enum sq_top_part part, int32_t *word);
+// The same the other way round: beats [sq_top_beats][len of a beat] of a region.
+void sq_top_get_operand(const unsigned *value, const struct sq_top_layer *l, const int32_t *word,
+                        enum sq_top_part part, int32_t *beat);
 // The outputs that must come, by models/; returns what is wrong with the operands (field ENGINE of
 // STATUS).
 uint32_t sq_top_golden(const unsigned *value, const struct sq_top_layer *l,

@@ -343,6 +343,8 @@ static enum sq_status dynamic_product(const struct sq_quant_layer *q, const stru
     const size_t m = p->m, n = m * q->k;
     int8_t *code;
     float *wide, *scale;
+    if (p->is_coded)
+        return sq_grid_product(q, r, x, p, err);
     for (size_t i = 0; i < m * q->k_orig && o->select == SQ_SELECT_DYNAMIC_FP; i++)
         x[i] = bf16_round(x[i]);
     SQ_TRY(sq_grid_product(q, r, x, p, err));

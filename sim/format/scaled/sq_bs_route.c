@@ -380,7 +380,7 @@ static enum sq_status put_all(const struct sq_quant_layer *q, const struct sq_re
     SQ_TRY(put_numbers(p, &w->f, err));
     SQ_TRY(put_rows(p, w, true, err));
     SQ_TRY(put_rows(p, a, false, err));
-    if (is_encoder(r, &a->f))
+    if (!p->is_coded && is_encoder(r, &a->f))
         SQ_TRY(put_x(p, a, x, q->k_orig, err));
     return multiply(p, w, a, err);
 }
@@ -390,7 +390,7 @@ static enum sq_status product(const struct sq_quant_layer *q, const struct sq_re
 {
     struct sq_bs a;
     const struct sq_bs_format f = sq_bs_act_of(r);
-    for (size_t i = 0; is_encoder(r, &f) && i < p->m * q->k_orig; i++)
+    for (size_t i = 0; !p->is_coded && is_encoder(r, &f) && i < p->m * q->k_orig; i++)
         x[i] = bfloat16(x[i]);
     enum sq_status status = sq_bs_layer_encode(q->state, x, p->m, &a, err);
     if (status == SQ_OK)

@@ -323,28 +323,41 @@ enum sq_status sq_chip_make(struct sq_route_work *w, const struct sq_block *engi
     return status;
 }
 
-// The golden outputs, tile after tile in their order, against y.
+void sq_chip_outputs(const unsigned *value, const struct sq_top_layer *l, const int32_t *out,
+                     size_t m, size_t n, float *y)
+{
+    const struct sq_top_room room = sq_top_room(value);
+    const unsigned rows = value[SQ_TOP_ROWS], cols = value[SQ_TOP_COLS];
+    struct sq_block_walk b;
+    for (sq_block_walk_start(&b, l); b.is_active; sq_block_walk_next(&b)) {
+        if (!sq_block_walk_is_last(&b))
+            continue;
+        const uint32_t wide = sq_block_walk_tiles(&b, COLS);
+        const uint32_t tiles = sq_block_walk_tiles(&b, ROWS) * wide;
+        for (uint32_t i = 0; i < tiles; i++)
+            for (size_t pe = 0; pe < rows * cols; pe++) {
+                const size_t t = (size_t)(b.done[ROWS] + i / wide) * rows + pe / cols;
+                const size_t c = (size_t)(b.done[COLS] + i % wide) * cols + pe % cols;
+                if (t < m && c < n)
+                    memcpy(&y[t * n + c], &out[(size_t)i * rows * cols + pe], sizeof *y);
+            }
+        out += sq_top_transfer(&room, SQ_TOP_STORE, tiles) * (room.nbytes / 4);
+    }
+}
+
 enum sq_status sq_chip_check(struct sq_route_work *w, struct sq_error *err)
 {
     const struct sq_top_given *const image = w->stream->env.given;
     const struct sq_top_room room = sq_top_room(w->point->value);
-    const unsigned rows = w->point->value[SQ_TOP_ROWS], cols = w->point->value[SQ_TOP_COLS];
-    const int32_t *out = image->want;
+    const size_t n = w->p->m * w->p->n;
     struct sq_top_layer l;
-    struct sq_block_walk b;
-    const float *y;
-    SQ_PRODUCT_TENSOR(w->p, "y", SQ_F32, w->p->m * w->p->n, y);
+    const int32_t *want;
+    int32_t *got;
+    SQ_PRODUCT_TENSOR(w->p, "y", SQ_F32, n, want);
+    SQ_PRODUCT_KEEP(w->p, got, n);
     (void)sq_top_layer_decode((const uint32_t *)image->word, &room, &l);
-    for (sq_block_walk_start(&b, &l); b.is_active; sq_block_walk_next(&b)) {
-        if (!sq_block_walk_is_last(&b))
-            continue;
-        const uint32_t wide = sq_block_walk_tiles(&b, COLS);
-        const uint32_t n = sq_block_walk_tiles(&b, ROWS) * wide;
-        for (uint32_t i = 0; i < n; i++)
-            sq_tiles_expect_y(w, y, (size_t)(b.done[ROWS] + i / wide) * rows, rows,
-                              (size_t)(b.done[COLS] + i % wide) * cols, cols,
-                              out + (size_t)i * rows * cols);
-        out += sq_top_transfer(&room, SQ_TOP_STORE, n) * (room.nbytes / 4);
-    }
+    sq_chip_outputs(w->point->value, &l, image->want, w->p->m, w->p->n, (float *)(void *)got);
+    for (size_t i = 0; i < n; i++)
+        sq_route_expect(w, "y", i, got[i], want[i]);
     return SQ_OK;
 }

@@ -40,7 +40,11 @@ enum sq_status sq_chip_layer_of(const struct sq_recipe *r, const struct sq_chip 
 // make of struct sq_route for the engine; sq_route_work.is_diagonal is set.
 typedef enum sq_status sq_chip_engine_route(struct sq_route_work *w, struct sq_error *err);
 
-// make and check of struct sq_route.
+// Outputs of the chip that are binary32, tile after tile as they lie in memory, as y[m][n].
+void sq_chip_outputs(const unsigned *value, const struct sq_top_layer *layer, const int32_t *out,
+                     size_t m, size_t n, float *y);
+
+// make and check of struct sq_route: the golden outputs against `y`.
 enum sq_status sq_chip_make(struct sq_route_work *w, const struct sq_block *engine,
                             sq_chip_engine_route *make, struct sq_error *err);
 enum sq_status sq_chip_check(struct sq_route_work *w, struct sq_error *err);

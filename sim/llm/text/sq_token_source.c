@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "sim/io/sq_json.h"
-#include "sim/llm/text/sq_tokenizer.h"
 
 enum { DEFAULT_WINDOW = 2048, MAX_CONFIG_NBYTES = 16 << 20, PATH_SIZE = 4096 };
 
@@ -51,9 +50,8 @@ static bool is_of_bytes(const struct sq_checkpoint *ck, const char *model, const
     return is;
 }
 
-// *is_bytes: *t has no tokens, only what is said of BOS, which such token files put first.
-static enum sq_status open_tokenizer(const struct sq_checkpoint *ck, const char *model,
-                                     const char *beside, struct sq_tokenizer *t, bool *is_bytes,
+enum sq_status sq_tokenizer_of_model(struct sq_tokenizer *t, const struct sq_checkpoint *ck,
+                                     const char *model, const char *beside, bool *is_bytes,
                                      struct sq_error *err)
 {
     char path[PATH_SIZE];
@@ -207,7 +205,7 @@ enum sq_status sq_token_source_read(struct sq_token_source *s, const struct sq_c
                               ck->config.max_position, err);
     }
     bool is_bytes;
-    SQ_TRY(open_tokenizer(ck, model, beside, &t, &is_bytes, err));
+    SQ_TRY(sq_tokenizer_of_model(&t, ck, model, beside, &is_bytes, err));
     const enum sq_status status = read_text(s, ck, &t, is_bytes, tokens, err);
     sq_tokenizer_free(&t);
     return status;

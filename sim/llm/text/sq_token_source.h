@@ -11,6 +11,7 @@
 #define SQ_TOKEN_SOURCE_H
 
 #include "sim/llm/sq_checkpoint.h"
+#include "sim/llm/text/sq_tokenizer.h"
 #include "sim/llm/text/sq_tokens.h"
 
 enum sq_bos { SQ_BOS_DEFAULT, SQ_BOS_NONE, SQ_BOS_FIRST, SQ_BOS_EACH, SQ_BOS_COUNT };
@@ -34,5 +35,11 @@ struct sq_token_source {
 enum sq_status sq_token_source_read(struct sq_token_source *source, const struct sq_checkpoint *ck,
                                     const char *model, const char *beside, struct sq_tokens *tokens,
                                     struct sq_error *err);
+
+// The tokenizer of a model, found as above; free with sq_tokenizer_free. *is_bytes: a token is a byte, and *t has no
+// tokens, only what is said of BOS, which such token files put first.
+enum sq_status sq_tokenizer_of_model(struct sq_tokenizer *t, const struct sq_checkpoint *ck,
+                                     const char *model, const char *beside, bool *is_bytes,
+                                     struct sq_error *err);
 
 #endif

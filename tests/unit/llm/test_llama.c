@@ -238,6 +238,79 @@ SQ_TEST(batched_equals_one_at_a_time)
     tmpdir_remove(dir);
 }
 
+// Products whose sums have one order, as those of a format have.
+static enum sq_status plain_products(void *context, const struct sq_llama_linear *l, bool *is_done,
+                                     struct sq_error *err)
+{
+    const float *w;
+    (void)context;
+    SQ_TRY(sq_llama_weights(l, &w, err));
+    for (size_t t = 0; t < l->m; t++)
+        for (size_t i = 0; i < l->n; i++) {
+            float sum = 0;
+            for (size_t j = 0; j < l->k; j++)
+                sum += l->x[t * l->k + j] * w[i * l->k + j];
+            l->y[t * l->n + i] = sum;
+        }
+    *is_done = true;
+    return SQ_OK;
+}
+
+static void run_blocks(struct sq_llama *l)
+{
+    struct sq_error err = {.text = ""};
+    for (size_t b = 0; b < l->ck->config.n_layers; b++)
+        CHECK_EQ(sq_llama_block(l, b, plain_products, NULL, &err), SQ_OK, "%s\n", err.text);
+    assert_int_equal(sq_llama_norm(l, NULL), SQ_OK);
+}
+
+// Piece after piece with kept keys and values, a sequence has the states, to the bit, that it has at once.
+SQ_TEST(pieces_equal_the_whole)
+{
+    enum { LENGTH = 200 };
+    struct sq_rng r = {fixture_seed()};
+    for (size_t i = 0; i < LEN(shapes); i++) {
+        const size_t length = shapes[i].window && !shapes[i].other ? shapes[i].window : LENGTH;
+        size_t offset[] = {0, length}, longest[] = {0, 70}, own[2] = {0};
+        int32_t id[LENGTH];
+        const struct sq_tokens all = {1, offset, id, 0}, most = {1, longest, id, 0};
+        const size_t width = shapes[i].hidden;
+        struct sq_checkpoint ck;
+        struct sq_llama whole, pieces;
+        struct sq_error err = {.text = ""};
+        char dir[64];
+        write_model(tmpdir_make(dir), &shapes[i], &r);
+        for (size_t j = 0; j < length; j++)
+            id[j] = (int32_t)sq_rng_below(&r, (uint32_t)shapes[i].vocab);
+        assert_int_equal(sq_checkpoint_open(&ck, dir, NULL), SQ_OK);
+        CHECK_EQ(sq_llama_init(&whole, &ck, &all, &err), SQ_OK, "%s\n", err.text);
+        run_blocks(&whole);
+        CHECK_EQ(sq_llama_init_cached(&pieces, &ck, &most, length, &err), SQ_OK, "%s\n", err.text);
+        for (size_t at = 0; at < length; at += own[1]) {
+            own[1] = sq_rng_below(&r, 4) ? 1 : 1 + sq_rng_below(&r, 70);
+            own[1] = own[1] < length - at ? own[1] : length - at;
+            const struct sq_tokens next = {1, own, id + at, 0};
+            CHECK_EQ(sq_llama_next(&pieces, &next, &err), SQ_OK, "%s\n", err.text);
+            run_blocks(&pieces);
+            for (size_t j = 0; j < own[1] * width; j++)
+                if (memcmp(&pieces.x[j], &whole.x[at * width + j], sizeof(float)) != 0)
+                    fail_msg(
+                        "seed %llu shape %zu token %zu of a piece of %zu from %zu: %a, want %a",
+                        (unsigned long long)fixture_seed(), i, j / width, own[1], at,
+                        (double)pieces.x[j], (double)whole.x[at * width + j]);
+        }
+        own[1] = 1;
+        const struct sq_tokens over = {1, own, id, 0};
+        char want[80];
+        snprintf(want, sizeof want, "%zu tokens, need at most %zu", length + 1, length);
+        check_refused(sq_llama_next(&pieces, &over, &err), SQ_ERR_RANGE, &err, want);
+        sq_llama_free(&pieces);
+        sq_llama_free(&whole);
+        sq_checkpoint_close(&ck);
+        tmpdir_remove(dir);
+    }
+}
+
 // A window of sixteen takes sequences of sixteen, and no longer ones.
 SQ_TEST(windows_bound_sequences)
 {

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Probes the chip, runs a layer and says how it ended (sq_driver.h). It needs the two headers and no library.
+#include "lib/sq_driver.h"
+
+#include "lib/sq_regs.h"
+
+#define FIELD(word, name) ((word) >> name##_SHIFT & name##_MASK)
+#define PUT(value, name) (((uint32_t)(value)&name##_MASK) << name##_SHIFT)
+
+static uint32_t get(const struct sq_driver *d, uint32_t offset)
+{
+    return d->read(d->ctx, offset);
+}
+
+enum sq_driver_result sq_driver_probe(const struct sq_driver *d, struct sq_driver_chip *chip)
+{
+    if (get(d, SQ_REG_ID_OFFSET) != SQ_REG_ID_VALUE)
+        return SQ_DRIVER_NO_CHIP;
+    if (get(d, SQ_REG_VERSION_OFFSET) != SQ_REG_VERSION_VALUE)
+        return SQ_DRIVER_VERSION;
+    if (!chip)
+        return SQ_DRIVER_OK;
+    const uint32_t array = get(d, SQ_REG_ARRAY_OFFSET), codes = get(d, SQ_REG_CODES_OFFSET);
+    const uint32_t buffer = get(d, SQ_REG_BUFFER_OFFSET);
+    chip->rows = FIELD(array, SQ_REG_ARRAY_ROWS);
+    chip->cols = FIELD(array, SQ_REG_ARRAY_COLS);
+    chip->bank = FIELD(array, SQ_REG_ARRAY_BANK);
+    chip->act_bits = FIELD(codes, SQ_REG_CODES_ACT);
+    chip->weight_bits = FIELD(codes, SQ_REG_CODES_WEIGHT);
+    chip->out_kind = FIELD(codes, SQ_REG_CODES_OUT);
+    chip->act_beats = FIELD(buffer, SQ_REG_BUFFER_ACT);
+    chip->weight_beats = FIELD(buffer, SQ_REG_BUFFER_WEIGHT);
+    chip->sum_tiles = FIELD(get(d, SQ_REG_SUMS_OFFSET), SQ_REG_SUMS_TILES);
+    chip->bus_nbytes = get(d, SQ_REG_BUS_OFFSET);
+    return SQ_DRIVER_OK;
+}
+
+void sq_driver_describe(const struct sq_driver_layer *l, uint32_t word[SQ_DRIVER_DESCRIPTOR_WORDS])
+{
+    for (unsigned i = 0; i < SQ_DRIVER_DESCRIPTOR_WORDS; i++)
+        word[i] = 0;
+    word[SQ_DESC_KIND_OFFSET / 4] = PUT(SQ_DESC_KIND_VALUE, SQ_DESC_KIND_KIND) |
+                                    PUT(l->cols_outer != 0, SQ_DESC_KIND_COLS_OUTER);
+    word[SQ_DESC_ACT_OFFSET / 4] = l->act;
+    word[SQ_DESC_WEIGHT_OFFSET / 4] = l->weight;
+    word[SQ_DESC_ROW_SCALE_OFFSET / 4] = l->row_scale;
+    word[SQ_DESC_COL_SCALE_OFFSET / 4] = l->col_scale;
+    word[SQ_DESC_OUT_OFFSET / 4] = l->out;
+    word[SQ_DESC_TILES_OFFSET / 4] =
+        PUT(l->rows, SQ_DESC_TILES_ROWS) | PUT(l->cols, SQ_DESC_TILES_COLS);
+    word[SQ_DESC_BLOCK_OFFSET / 4] =
+        PUT(l->block_rows, SQ_DESC_BLOCK_ROWS) | PUT(l->block_cols, SQ_DESC_BLOCK_COLS);
+    word[SQ_DESC_BEATS_OFFSET / 4] =
+        PUT(l->beats, SQ_DESC_BEATS_BEATS) | PUT(l->groups, SQ_DESC_BEATS_GROUPS);
+    word[SQ_DESC_CHUNK_OFFSET / 4] = PUT(l->chunk, SQ_DESC_CHUNK_GROUPS);
+}
+
+static int is_busy(const struct sq_driver *d)
+{
+    return (int)FIELD(get(d, SQ_REG_STATUS_OFFSET), SQ_REG_STATUS_BUSY);
+}
+
+enum sq_driver_result sq_driver_start(const struct sq_driver *d, uint32_t descriptor)
+{
+    if (is_busy(d))
+        return SQ_DRIVER_BUSY;
+    d->write(d->ctx, SQ_REG_DESCRIPTOR_OFFSET, descriptor);
+    d->write(d->ctx, SQ_REG_IRQ_ENABLE_OFFSET, PUT(d->wait != NULL, SQ_REG_IRQ_ENABLE_DONE));
+    d->write(d->ctx, SQ_REG_CONTROL_OFFSET, PUT(1, SQ_REG_CONTROL_START));
+    return SQ_DRIVER_OK;
+}
+
+// Reading the low half leaves the high one in COUNTER_HIGH.
+static uint64_t counter(const struct sq_driver *d, uint32_t offset)
+{
+    const uint32_t low = get(d, offset);
+    return (uint64_t)get(d, SQ_REG_COUNTER_HIGH_OFFSET) << 32 | low;
+}
+
+enum sq_driver_result sq_driver_finish(const struct sq_driver *d, struct sq_driver_done *done)
+{
+    while (is_busy(d))
+        if (d->wait && !d->wait(d->ctx))
+            return done->result = SQ_DRIVER_TIMEOUT;
+    done->status = get(d, SQ_REG_STATUS_OFFSET);
+    done->cycles = counter(d, SQ_REG_CYCLES_OFFSET);
+    done->busy = counter(d, SQ_REG_BUSY_CYCLES_OFFSET);
+    done->wait = counter(d, SQ_REG_WAIT_CYCLES_OFFSET);
+    done->blocked = counter(d, SQ_REG_BLOCKED_CYCLES_OFFSET);
+    done->read_beats = counter(d, SQ_REG_READ_BEATS_OFFSET);
+    done->write_beats = counter(d, SQ_REG_WRITE_BEATS_OFFSET);
+    d->write(d->ctx, SQ_REG_IRQ_STATE_OFFSET, PUT(1, SQ_REG_IRQ_STATE_DONE));
+    return done->result = done->status ? SQ_DRIVER_FAILED : SQ_DRIVER_OK;
+}
+
+enum sq_driver_result sq_driver_run(const struct sq_driver *d, uint32_t descriptor,
+                                    struct sq_driver_done *done)
+{
+    done->status = 0;
+    done->cycles = done->busy = done->wait = done->blocked = done->read_beats = done->write_beats =
+        0;
+    done->result = sq_driver_start(d, descriptor);
+    return done->result == SQ_DRIVER_OK ? sq_driver_finish(d, done) : done->result;
+}
+
+// ---- a sentence -----------------------------------------------------------------------------------
+
+struct line {
+    char *text;
+    size_t n, size;
+};
+
+static void add(struct line *l, const char *words)
+{
+    while (*words && l->n + 1 < l->size)
+        l->text[l->n++] = *words++;
+    if (l->size > 0)
+        l->text[l->n] = '\0';
+}
+
+// The bits of `words` that are set, one after the other.
+static void add_each(struct line *l, uint32_t bits, const char *const *words, unsigned n)
+{
+    const char *between = "";
+    for (unsigned i = 0; i < n; i++)
+        if (bits >> i & 1) {
+            add(l, between);
+            add(l, words[i]);
+            between = ", ";
+        }
+}
+
+static void add_status(struct line *l, uint32_t status)
+{
+    static const char *const bus[] = {"",
+                                      "",
+                                      "slave error",
+                                      "decode error",
+                                      "last beat too early",
+                                      "last beat too late",
+                                      "unknown error",
+                                      "unknown error"};
+    static const char *const engine[] = {"a code that stands for no value",
+                                         "a scale that is no positive number", "a malformed mask"};
+    const uint32_t read = FIELD(status, SQ_REG_STATUS_READ);
+    const uint32_t written = FIELD(status, SQ_REG_STATUS_WRITTEN);
+    const uint32_t wrong = FIELD(status, SQ_REG_STATUS_ENGINE);
+    const char *between = "";
+    if (FIELD(status, SQ_REG_STATUS_REFUSED)) {
+        add(l, "the descriptor cannot be run, and nothing was written");
+        between = "; ";
+    }
+    if (read) {
+        add(l, between);
+        add(l, "a read of memory failed: ");
+        add(l, bus[read]);
+        between = "; ";
+    }
+    if (written) {
+        add(l, between);
+        add(l, "a write of memory failed: ");
+        add(l, bus[written]);
+        between = "; ";
+    }
+    if (FIELD(status, SQ_REG_STATUS_OPERAND)) {
+        add(l, between);
+        add(l, "an operand with wrong parity was multiplied");
+        between = "; ";
+    }
+    if (wrong) {
+        add(l, between);
+        add(l, "operands hold ");
+        add_each(l, wrong, engine, 3);
+    }
+}
+
+const char *sq_driver_text(const struct sq_driver_done *done, char *text, size_t size)
+{
+    struct line l = {text, 0, size};
+    switch (done->result) {
+    case SQ_DRIVER_OK:
+        add(&l, "the layer is done");
+        break;
+    case SQ_DRIVER_NO_CHIP:
+        add(&l, "there is no sq_top at this address");
+        break;
+    case SQ_DRIVER_VERSION:
+        add(&l, "the registers are of another version than the driver");
+        break;
+    case SQ_DRIVER_BUSY:
+        add(&l, "a layer runs already");
+        break;
+    case SQ_DRIVER_TIMEOUT:
+        add(&l, "the layer has not ended in time");
+        break;
+    default:
+        add_status(&l, done->status);
+    }
+    return text;
+}

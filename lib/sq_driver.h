@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// A driver of the chip sq_top: freestanding C99, without allocation, without an operating system. Its registers
+// are those of sq_regs.h (docs/registers.md); what lies in memory is that of `sqsim image`.
+//
+//     struct sq_driver chip = {.ctx = base, .read = read32, .write = write32, .wait = sleep_until_irq};
+//     struct sq_driver_done done;
+//     if (sq_driver_probe(&chip, NULL) != SQ_DRIVER_OK || sq_driver_run(&chip, descriptor, &done) != SQ_DRIVER_OK)
+//         puts(sq_driver_text(&done, text, sizeof text));
+//
+// One thread at a time calls it. Memory that the chip reads is written, and visible to it, before a start; what it
+// has written is there behind sq_driver_finish.
+#ifndef SQ_DRIVER_H
+#define SQ_DRIVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// How the driver reaches the chip; the caller's.
+struct sq_driver {
+    void *ctx; // first argument of the three
+    uint32_t (*read)(void *ctx, uint32_t offset);
+    void (*write)(void *ctx, uint32_t offset, uint32_t value);
+    // Lets time pass: until the interrupt, or a while where the caller polls. Returns 0 to wait no longer. NULL: the
+    // driver asks STATUS again and again, and the interrupt stays off.
+    int (*wait)(void *ctx);
+};
+
+enum sq_driver_result {
+    SQ_DRIVER_OK,
+    SQ_DRIVER_NO_CHIP, // ID is not that of sq_top
+    SQ_DRIVER_VERSION, // registers of another version than this driver's
+    SQ_DRIVER_BUSY,    // a layer runs
+    SQ_DRIVER_TIMEOUT, // `wait` gave up; the layer still runs
+    SQ_DRIVER_FAILED,  // the layer has ended with an error, which done.status says
+};
+
+// What the chip is.
+struct sq_driver_chip {
+    uint32_t rows, cols;              // of a tile: tokens, channels
+    uint32_t bank;                    // elements of K in a beat
+    uint32_t act_bits, weight_bits;   // of a code
+    uint32_t out_kind;                // 0 binary32, 1 bfloat16, 2 INT8
+    uint32_t act_beats, weight_beats; // of half a buffer
+    uint32_t sum_tiles;               // of sums, between chunks of K
+    uint32_t bus_nbytes;              // of a beat of memory
+};
+
+// A layer that has ended.
+struct sq_driver_done {
+    enum sq_driver_result result;
+    uint32_t status; // register STATUS
+    // From the start to the last response; busy + wait + blocked = cycles.
+    uint64_t cycles, busy, wait, blocked, read_beats, write_beats;
+};
+
+// The words of a descriptor, in memory at a multiple of the bus: `sqsim image` writes them, and so may a program.
+// Addresses are those that the chip sees. rows, cols: tiles; block_*: tiles of a block; chunk: scale groups.
+struct sq_driver_layer {
+    uint32_t act, weight, row_scale, col_scale, out;
+    uint32_t rows, cols, block_rows, block_cols, beats, groups, chunk;
+    int cols_outer;
+};
+enum { SQ_DRIVER_DESCRIPTOR_WORDS = 16 };
+void sq_driver_describe(const struct sq_driver_layer *layer,
+                        uint32_t word[SQ_DRIVER_DESCRIPTOR_WORDS]);
+
+// Looks whether the chip is there. chip may be NULL. OK, NO_CHIP, VERSION.
+enum sq_driver_result sq_driver_probe(const struct sq_driver *d, struct sq_driver_chip *chip);
+// Starts the layer whose descriptor lies at that address. OK, BUSY.
+enum sq_driver_result sq_driver_start(const struct sq_driver *d, uint32_t descriptor);
+// Waits for its end, reads status and counters, and takes the interrupt back. OK, TIMEOUT, FAILED.
+enum sq_driver_result sq_driver_finish(const struct sq_driver *d, struct sq_driver_done *done);
+// Both. done->result is what it returns.
+enum sq_driver_result sq_driver_run(const struct sq_driver *d, uint32_t descriptor,
+                                    struct sq_driver_done *done);
+
+// One sentence that says how it ended, cut to size - 1 characters; returns text.
+const char *sq_driver_text(const struct sq_driver_done *done, char *text, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

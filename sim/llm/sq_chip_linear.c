@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes the image of a layer, runs it by the driver, and reads its outputs (sq_chip_linear.h).
+#include "sim/llm/sq_chip_linear.h"
+
+#include <string.h>
+
+#include "sim/block/top/sq_top_host.h"
+#include "sim/format/sq_format_ops.h"
+
+void sq_chip_cost_add(struct sq_chip_cost *sum, const struct sq_chip_cost *more)
+{
+    sum->layers += more->layers;
+    sum->cycles += more->cycles;
+    sum->busy += more->busy;
+    sum->wait += more->wait;
+    sum->blocked += more->blocked;
+    sum->read_nbytes += more->read_nbytes;
+    sum->write_nbytes += more->write_nbytes;
+}
+
+// ---- memory -----------------------------------------------------------------------------------------
+
+static bool holds(const struct sq_chip_image *m, uint32_t addr, unsigned n)
+{
+    const uint32_t at = (addr - m->base) / 4;
+    return at < m->n_words && n <= m->n_words - at;
+}
+
+static int32_t read_word(void *ctx, uint32_t addr, unsigned i)
+{
+    const struct sq_chip_image *const m = ctx;
+    return holds(m, addr + 4 * i, 1) ? m->word[(addr - m->base) / 4 + i] : 0;
+}
+
+static const char *write_words(void *ctx, uint32_t addr, const int32_t *word, unsigned n)
+{
+    const struct sq_chip_image *const m = ctx;
+    if (!holds(m, addr, n))
+        return "a write outside of the image";
+    memcpy(m->word + (addr - m->base) / 4, word, n * sizeof *word);
+    return NULL;
+}
+
+static enum sq_axi_fault fault_at(void *ctx, uint32_t addr, unsigned nbytes)
+{
+    return holds(ctx, addr, nbytes / 4) ? SQ_AXI_GOOD : SQ_AXI_DECERR;
+}
+
+static const struct sq_axi_content content = {read_word, write_words, fault_at};
+
+// ---- a layer ------------------------------------------------------------------------------------------
+
+// The device of this point: that of the layer before, where it is the same chip.
+static enum sq_status open_device(struct sq_chip_linear *c, const struct sq_case *stream,
+                                  struct sq_error *err)
+{
+    const struct sq_env_choice *const memory = &stream->env;
+    if (c->device && memcmp(c->value, stream->point->value, sizeof c->value) == 0 &&
+        memcmp(c->memory.n, memory->n, sizeof memory->n) == 0)
+        return SQ_OK;
+    sq_device_close(c->device);
+    memcpy(c->value, stream->point->value, sizeof c->value);
+    c->memory = *memory;
+    const struct sq_device_setup setup = {.body = c->body,
+                                          .value = c->value,
+                                          .memory = *memory,
+                                          .content = &content,
+                                          .ctx = &c->image,
+                                          .home = c->home,
+                                          .seed = c->seed};
+    return sq_device_open(&c->device, &setup, err);
+}
+
+static enum sq_status run(struct sq_chip_linear *c, const char *name, uint32_t descriptor,
+                          struct sq_chip_cost *cost, struct sq_error *err)
+{
+    const struct sq_driver driver = {c->device, sq_device_read, sq_device_write, sq_device_wait};
+    struct sq_driver_chip chip;
+    struct sq_driver_done done = {.result = sq_driver_probe(&driver, &chip)};
+    char text[160];
+    if (done.result != SQ_DRIVER_OK || sq_driver_run(&driver, descriptor, &done) != SQ_DRIVER_OK)
+        return SQ_FAIL(err, SQ_ERR_INTERNAL, "layer %.60s on the chip: %.160s", name,
+                       sq_driver_text(&done, text, sizeof text));
+    if (sq_device_complaint(c->device))
+        return SQ_FAIL(err, SQ_ERR_INTERNAL, "layer %.60s on the chip: %.60s", name,
+                       sq_device_complaint(c->device));
+    *cost = (struct sq_chip_cost){.layers = 1,
+                                  .cycles = done.cycles,
+                                  .busy = done.busy,
+                                  .wait = done.wait,
+                                  .blocked = done.blocked,
+                                  .read_nbytes = done.read_beats * chip.bus_nbytes,
+                                  .write_nbytes = done.write_beats * chip.bus_nbytes};
+    return SQ_OK;
+}
+
+// The product is encoded; its image is made, run and read.
+static enum sq_status run_product(struct sq_chip_linear *c, const struct sq_route *route,
+                                  struct sq_product *p, float *y, struct sq_chip_cost *cost,
+                                  struct sq_error *err)
+{
+    struct sq_point point = {.name = "linear"};
+    struct sq_case stream = {.block = route->block, .point = &point};
+    struct sq_route_work w = {.p = p,
+                              .array_rows = c->rows,
+                              .array_cols = c->cols,
+                              .chip = &c->chip,
+                              .point = &point,
+                              .stream = &stream};
+    if (route->takes && !route->takes(p))
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "layer %.80s: the chip does not run such layers",
+                       p->source);
+    enum sq_status status = route->make(&w, err);
+    if (status == SQ_OK)
+        status = open_device(c, &stream, err);
+    if (status == SQ_OK) {
+        const struct sq_top_given *const given = stream.env.given;
+        const struct sq_top_room room = sq_top_room(c->value);
+        struct sq_top_layer l;
+        c->image = (struct sq_chip_image){.word = (int32_t *)(uintptr_t)given->word, // of *p
+                                          .base = c->chip.base,
+                                          .n_words = given->n_words};
+        (void)sq_top_layer_decode((const uint32_t *)given->word, &room, &l);
+        status = run(c, p->source, given->descriptor, cost, err);
+        if (status == SQ_OK)
+            sq_chip_outputs(c->value, &l, given->word + (given->out - c->chip.base) / 4, p->m, p->n,
+                            y);
+    }
+    sq_case_free(&stream);
+    return status;
+}
+
+enum sq_status sq_chip_linear_apply(struct sq_chip_linear *c, const struct sq_quant_layer *q,
+                                    const struct sq_recipe *r, const char *name, const float *x,
+                                    size_t m, float *y, struct sq_chip_cost *cost,
+                                    struct sq_error *err)
+{
+    const struct sq_format_routes *const routes = q->format->routes;
+    struct sq_product p = {.source = name, .is_coded = true};
+    if (!routes || !routes->chip)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "format %s: the chip does not run its layers",
+                       q->format->name);
+    enum sq_status status = sq_route_product(q, r, x, m, &p, err);
+    if (status == SQ_OK)
+        status = run_product(c, routes->chip, &p, y, cost, err);
+    sq_product_free(&p);
+    return status;
+}
+
+void sq_chip_linear_close(struct sq_chip_linear *c)
+{
+    sq_device_close(c->device);
+    c->device = NULL;
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Linear layers on the chip, as a host runs them: the image of a layer is put into memory, the driver
+// (lib/sq_driver.h) starts it, and the outputs are read from memory.
+#ifndef SQ_CHIP_LINEAR_H
+#define SQ_CHIP_LINEAR_H
+
+#include "lib/sq_driver.h"
+#include "sim/format/top/sq_chip_route.h"
+#include "sim/machine/sq_device.h"
+
+// What layers took, by the counters of the chip.
+struct sq_chip_cost {
+    uint64_t layers, cycles, busy, wait, blocked;
+    uint64_t read_nbytes, write_nbytes;
+};
+void sq_chip_cost_add(struct sq_chip_cost *sum, const struct sq_chip_cost *more);
+
+// The chip and its memory. Set the first fields, zeros behind them; sq_chip_linear_close at the end.
+struct sq_chip_linear {
+    enum sq_device_body body;
+    struct sq_chip chip;
+    unsigned rows, cols; // of its array
+    const char *home;    // RTL (sq_device.h)
+    uint64_t seed;
+    // private
+    struct sq_device *device;
+    unsigned value[SQ_TOP_PARAMS]; // of the device
+    struct sq_env_choice memory;
+    struct sq_chip_image {
+        int32_t *word;
+        uint32_t base, n_words;
+    } image; // of the layer at hand
+};
+
+// y[m][q->n] of x[m][q->k_orig]; *cost is of this layer. `name` is for refusals. SQ_ERR_UNSUPPORTED for a layer that
+// the chip does not run, SQ_ERR_RANGE for one too large for it; SQ_ERR_INTERNAL where it ended with an error.
+enum sq_status sq_chip_linear_apply(struct sq_chip_linear *c, const struct sq_quant_layer *q,
+                                    const struct sq_recipe *r, const char *name, const float *x,
+                                    size_t m, float *y, struct sq_chip_cost *cost,
+                                    struct sq_error *err);
+void sq_chip_linear_close(struct sq_chip_linear *c);
+
+#endif

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs register accesses and layers on one of the bodies (sq_device.h).
+#include "sim/machine/sq_device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/block/top/sq_top_sim.h"
+#include "sim/cosim/sq_env_run.h"
+#include "sim/cosim/sq_rtl_build.h"
+#include "sim/machine/sq_chip_run.h"
+
+enum { LITE_B = SQ_AXI_ASKS, LITE_R };
+enum { LITE_AW = SQ_AXI_REPLIES, LITE_W, LITE_AR };
+enum { PATIENCE = 1000000, ALL_BYTES = 15 }; // cycles in which no beat moves
+
+// The access at hand.
+struct access {
+    bool is_there, is_write, has_addr, has_data; // both: they have gone
+    uint32_t addr, data, response;
+};
+
+struct sq_device {
+    enum sq_device_body body;
+    unsigned value[SQ_PARAMS_MAX];
+    struct sq_env_choice choice;
+    const struct sq_axi_content *content;
+    void *ctx;
+    struct sq_axi_memory memory;
+    struct access access;
+    uint64_t cycles, still; // since a beat moved
+    const char *complaint;
+    struct sq_top_sim *chip; // FAST, STEPPING
+    // RTL
+    struct sq_rtl rtl;
+    void *model;
+    struct sq_block block; // sq_top with the device in place of its host
+    struct sq_point point;
+    struct sq_case c;
+    struct sq_ports ports;
+    struct sq_env_run env;
+    struct sq_pins pins;
+    struct sq_port_words status;
+    bool irq;
+};
+
+// ---- the side of the environment ------------------------------------------------------------------
+
+static void drive(const struct sq_device *d, struct sq_pins *pins)
+{
+    const struct access *const a = &d->access;
+    int32_t *const reply = pins->reply + d->value[SQ_TOP_DATA_W] / 32 + 3;
+    sq_axi_memory_drive(&d->memory, pins);
+    pins->ask_ready[LITE_B] = pins->ask_ready[LITE_R] = true;
+    pins->reply_valid[LITE_AW] = a->is_there && a->is_write && !a->has_addr;
+    pins->reply_valid[LITE_W] = a->is_there && a->is_write && !a->has_data;
+    pins->reply_valid[LITE_AR] = a->is_there && !a->is_write && !a->has_addr;
+    reply[0] = pins->reply_valid[LITE_AW] ? (int32_t)a->addr : 0;
+    reply[1] = pins->reply_valid[LITE_W] ? (int32_t)a->data : 0;
+    reply[2] = pins->reply_valid[LITE_W] ? ALL_BYTES : 0;
+    reply[3] = pins->reply_valid[LITE_AR] ? (int32_t)a->addr : 0;
+}
+
+static bool moves(const struct sq_pins *p, unsigned reply)
+{
+    return p->reply_valid[reply] && p->reply_ready[reply];
+}
+
+static const char *clock_env(struct sq_device *d, const struct sq_pins *p)
+{
+    const int32_t *const ask = p->ask + 8 + 2 * d->value[SQ_TOP_DATA_W] / 32 + 1;
+    struct access *const a = &d->access;
+    const char *const complaint = sq_axi_memory_clock(&d->memory, p);
+    d->complaint = d->complaint ? d->complaint : complaint;
+    d->cycles++;
+    d->still++;
+    if (moves(p, 0) || (p->ask_valid[2] && p->ask_ready[2]))
+        d->still = 0;
+    a->has_addr = a->has_addr || moves(p, a->is_write ? LITE_AW : LITE_AR);
+    a->has_data = a->has_data || moves(p, LITE_W);
+    if (!p->ask_valid[LITE_B] && !p->ask_valid[LITE_R])
+        return complaint;
+    a->is_there = false;
+    a->response = (uint32_t)ask[p->ask_valid[LITE_B] ? 0 : 2];
+    a->data = p->ask_valid[LITE_B] ? 0 : (uint32_t)ask[1];
+    return complaint;
+}
+
+// As the environment of a block: its state is a pointer.
+static void env_init(const unsigned *value, const struct sq_env_choice *choice, void *env)
+{
+    struct sq_device *const d = (void *)(uintptr_t)choice->given;
+    *(struct sq_device **)env = d;
+    sq_axi_memory_init(&d->memory, value[SQ_TOP_DATA_W], &d->choice, d->content, d->ctx);
+}
+
+static void env_drive(const void *env, struct sq_pins *pins)
+{
+    drive(*(struct sq_device *const *)env, pins);
+}
+
+static const char *env_clock(void *env, const struct sq_pins *pins)
+{
+    return clock_env(*(struct sq_device *const *)env, pins);
+}
+
+static const struct sq_env environment = {
+    .nbytes = sizeof(struct sq_device *), .init = env_init, .drive = env_drive, .clock = env_clock};
+
+// ---- a cycle ------------------------------------------------------------------------------------------
+
+static void step_model(struct sq_device *d)
+{
+    struct sq_pins pins;
+    memset(&pins, 0, sizeof pins);
+    drive(d, &pins);
+    d->chip->pins = pins;
+    sq_top_ask(d->chip, &pins);
+    d->chip->pins = pins;
+    sq_top_clock(d->chip, NULL, false);
+    (void)clock_env(d, &pins);
+    d->irq = sq_top_regs_irq(&d->chip->regs);
+}
+
+static void step_rtl(struct sq_device *d)
+{
+    uint8_t answer[SQ_STREAMS_MAX + 1] = {0};
+    int32_t irq;
+    sq_env_run_drive(&d->env, &d->pins);
+    sq_env_run_drive_rtl(&d->env, d->model);
+    d->rtl.api->comb(d->model, answer, 0, (const uint32_t *const *)d->status.word, answer);
+    sq_env_run_read_rtl(&d->env, d->model);
+    (void)d->rtl.api->clock(d->model);
+    (void)sq_env_run_clock_alone(&d->env);
+    d->rtl.api->status(d->model, d->status.word);
+    sq_port_get(&d->status, &irq);
+    d->irq = irq != 0;
+}
+
+static void step(struct sq_device *d)
+{
+    if (d->body == SQ_DEVICE_RTL)
+        step_rtl(d);
+    else
+        step_model(d);
+}
+
+// ---- a layer at once ------------------------------------------------------------------------------
+
+struct region {
+    uint64_t first, end;
+};
+
+static bool overlap(const struct region *a, const struct region *b)
+{
+    return a->first < b->end && b->first < a->end;
+}
+
+// Words of a region; false where a beat of it has a fault.
+static bool fetch(const struct sq_device *d, const struct region *r, int32_t *word)
+{
+    const unsigned nbytes = d->value[SQ_TOP_DATA_W] / 8;
+    for (uint64_t at = r->first; at < r->end; at += nbytes) {
+        if (d->content->fault(d->ctx, (uint32_t)at, nbytes) != SQ_AXI_GOOD)
+            return false;
+        for (unsigned i = 0; word && i < nbytes / 4; i++)
+            *word++ = d->content->read(d->ctx, (uint32_t)at, i);
+    }
+    return true;
+}
+
+// Whether the descriptor is that of a plain layer; its regions, the last one the descriptor's.
+enum { REGIONS = SQ_TOP_OPERANDS + 2 };
+static bool take_layer(const struct sq_device *d, struct sq_top_layer *l, struct region *r)
+{
+    const uint32_t at = d->chip->regs.value[SQ_REG_DESCRIPTOR / 4];
+    const struct sq_top_room room = sq_top_room(d->value);
+    uint32_t word[SQ_DESC_WORDS];
+    r[REGIONS - 1] = (struct region){at, (uint64_t)at + sizeof word};
+    // The fast engine knows a descriptor that is read in one piece.
+    if (at % room.nbytes != 0 || at % SQ_AXI_PAGE + sizeof word > SQ_AXI_PAGE ||
+        !fetch(d, &r[REGIONS - 1], (int32_t *)word) || !sq_top_layer_decode(word, &room, l))
+        return false;
+    for (unsigned i = 0; i <= SQ_TOP_STORE; i++)
+        r[i] = (struct region){l->addr[i], (uint64_t)l->addr[i] +
+                                               sq_top_nbytes(d->value, l, (enum sq_top_part)i)};
+    bool is_plain = fetch(d, &r[SQ_TOP_STORE], NULL);
+    for (unsigned i = 0; i < REGIONS; i++)
+        is_plain = is_plain && (i == SQ_TOP_STORE || !overlap(&r[i], &r[SQ_TOP_STORE]));
+    return is_plain;
+}
+
+// Beats of every operand; false without memory, or where one has a fault.
+static bool take_operands(const struct sq_device *d, const struct sq_top_layer *l,
+                          const struct region *r, struct sq_top_operands *x)
+{
+    const struct sq_top_shape s = sq_top_shape(d->value);
+    bool is_good = true;
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++) {
+        const enum sq_top_part part = (enum sq_top_part)i;
+        int32_t *const word = malloc(r[i].end - r[i].first);
+        x->beat[i] = malloc(sq_top_beats(d->value, l, part) * sizeof(int32_t) * s.part[i].len);
+        is_good = is_good && word && x->beat[i] && fetch(d, &r[i], word);
+        if (is_good)
+            sq_top_get_operand(d->value, l, word, part, x->beat[i]);
+        free(word);
+    }
+    return is_good;
+}
+
+static void put_outputs(struct sq_device *d, const struct region *r, const int32_t *word)
+{
+    const unsigned nbytes = d->value[SQ_TOP_DATA_W] / 8;
+    for (uint64_t at = r->first; at < r->end; at += nbytes, word += nbytes / 4) {
+        const char *const complaint = d->content->write(d->ctx, (uint32_t)at, word, nbytes / 4);
+        d->complaint = d->complaint ? d->complaint : complaint;
+    }
+}
+
+static void end_layer(struct sq_device *d, const struct sq_chip_stats *s, uint32_t errors)
+{
+    struct sq_top_regs_sim *const regs = &d->chip->regs;
+    const uint64_t count[SQ_COUNTERS] = {
+        [SQ_COUNT_CYCLES] = s->cycles,   [SQ_COUNT_BUSY] = s->busy,
+        [SQ_COUNT_WAIT] = s->wait,       [SQ_COUNT_BLOCKED] = s->blocked,
+        [SQ_COUNT_READ] = s->read_beats, [SQ_COUNT_WRITE] = s->write_beats};
+    for (unsigned i = 0; i < SQ_COUNTERS; i++)
+        regs->count[i] = regs->count_start + count[i];
+    regs->value[SQ_REG_STATUS / 4] = errors << SQ_STATUS_ENGINE;
+    regs->value[SQ_REG_IRQ_STATE / 4] |= 1;
+    d->cycles += s->cycles;
+    d->irq = sq_top_regs_irq(regs);
+}
+
+// The layer of DESCRIPTOR, if it is a plain one.
+static bool run_at_once(struct sq_device *d)
+{
+    struct sq_top_layer l;
+    struct region r[REGIONS];
+    struct sq_top_operands x = {{NULL}};
+    struct sq_chip_stats s;
+    int32_t *out = NULL;
+    if (!take_layer(d, &l, r))
+        return false;
+    bool is_done = take_operands(d, &l, r, &x);
+    is_done = is_done && (out = calloc(1, r[SQ_TOP_STORE].end - r[SQ_TOP_STORE].first)) &&
+              sq_chip_run_fast(d->value, &d->choice, &l, &s, NULL) == SQ_OK;
+    if (is_done) {
+        const uint32_t errors = sq_top_golden(d->value, &l, &x, out);
+        put_outputs(d, &r[SQ_TOP_STORE], out);
+        end_layer(d, &s, errors);
+    }
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
+        free(x.beat[i]);
+    free(out);
+    return is_done;
+}
+
+// ---- accesses -----------------------------------------------------------------------------------------
+
+static uint32_t reach(struct sq_device *d, const struct access *a, unsigned *response)
+{
+    d->access = *a;
+    while (d->access.is_there)
+        step(d);
+    if (response)
+        *response = d->access.response;
+    return d->access.data;
+}
+
+uint32_t sq_device_read_at(struct sq_device *d, uint32_t offset, unsigned *response)
+{
+    const struct access a = {.is_there = true, .addr = offset};
+    return reach(d, &a, response);
+}
+
+void sq_device_write_at(struct sq_device *d, uint32_t offset, uint32_t value, unsigned *response)
+{
+    const struct access a = {.is_there = true, .is_write = true, .addr = offset, .data = value};
+    const bool starts = offset == SQ_REG_CONTROL && (value & 1);
+    if (d->body == SQ_DEVICE_FAST && starts &&
+        !(d->chip->regs.value[SQ_REG_STATUS / 4] >> SQ_STATUS_BUSY & 1) && run_at_once(d)) {
+        if (response)
+            *response = 0;
+        return;
+    }
+    (void)reach(d, &a, response);
+}
+
+uint32_t sq_device_read(void *device, uint32_t offset)
+{
+    return sq_device_read_at(device, offset, NULL);
+}
+
+void sq_device_write(void *device, uint32_t offset, uint32_t value)
+{
+    sq_device_write_at(device, offset, value, NULL);
+}
+
+int sq_device_wait(void *device)
+{
+    struct sq_device *const d = device;
+    for (d->still = 0; !d->irq && d->still < PATIENCE;)
+        step(d);
+    return d->irq;
+}
+
+bool sq_device_irq(const struct sq_device *d)
+{
+    return d->irq;
+}
+
+uint64_t sq_device_cycles(const struct sq_device *d)
+{
+    return d->cycles;
+}
+
+const char *sq_device_complaint(const struct sq_device *d)
+{
+    return d->complaint;
+}
+
+// ---- open, close ----------------------------------------------------------------------------------
+
+// The point of the table with these parameters lends its name, and with it the compiled RTL.
+static const char *name_of(const unsigned *value)
+{
+    for (size_t i = 0; i < sq_top_block.n_points; i++)
+        if (memcmp(sq_top_block.points[i].value, value, SQ_TOP_PARAMS * sizeof *value) == 0)
+            return sq_top_block.points[i].name;
+    return "device";
+}
+
+static enum sq_status open_rtl(struct sq_device *d, const struct sq_device_setup *setup,
+                               struct sq_error *err)
+{
+    bool built;
+    d->block = sq_top_block;
+    d->block.env = &environment;
+    d->point.name = name_of(d->value);
+    memcpy(d->point.value, d->value, sizeof d->value);
+    d->c = (struct sq_case){.block = &d->block, .point = &d->point, .env = {.given = d}};
+    d->ports = sq_ports_of(&d->block, d->value);
+    const struct sq_rtl_point point = {.block = &sq_top_block, .point = &d->point};
+    SQ_TRY(sq_rtl_load(&d->rtl, &point, setup->home, &built, err));
+    SQ_NEED(sq_env_run_alloc(&d->env, &d->c, &d->ports, d->rtl.api) &&
+                sq_port_alloc(&d->status, d->ports.status, d->ports.n_status),
+            err, "the pins of the chip");
+    d->model = d->rtl.api->create(setup->seed, NULL, 0, 0);
+    SQ_NEED(d->model, err, "a verilated chip");
+    return SQ_OK;
+}
+
+static enum sq_status open_model(struct sq_device *d, struct sq_error *err)
+{
+    d->chip = calloc(1, sizeof *d->chip);
+    SQ_NEED(d->chip, err, "a chip of %zu bytes", sizeof *d->chip);
+    sq_top_init(d->value, d->chip);
+    sq_axi_memory_init(&d->memory, d->value[SQ_TOP_DATA_W], &d->choice, d->content, d->ctx);
+    return SQ_OK;
+}
+
+enum sq_status sq_device_open(struct sq_device **device, const struct sq_device_setup *setup,
+                              struct sq_error *err)
+{
+    struct sq_device *const d = calloc(1, sizeof *d);
+    *device = NULL;
+    SQ_NEED(d, err, "a device of %zu bytes", sizeof *d);
+    d->body = setup->body;
+    d->choice = setup->memory;
+    d->choice.given = NULL;
+    d->content = setup->content;
+    d->ctx = setup->ctx;
+    memcpy(d->value, setup->value, SQ_TOP_PARAMS * sizeof *d->value);
+    const enum sq_status status =
+        d->body == SQ_DEVICE_RTL ? open_rtl(d, setup, err) : open_model(d, err);
+    if (status == SQ_OK)
+        *device = d;
+    else
+        sq_device_close(d);
+    return status;
+}
+
+void sq_device_close(struct sq_device *d)
+{
+    if (!d)
+        return;
+    if (d->model)
+        d->rtl.api->destroy(d->model);
+    if (d->rtl.api)
+        sq_rtl_unload(&d->rtl);
+    if (d->body == SQ_DEVICE_RTL) {
+        sq_env_run_free(&d->env);
+        sq_port_free(&d->status);
+    }
+    free(d->chip);
+    free(d);
+}

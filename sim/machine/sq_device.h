@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The chip sq_top as a device: registers that a driver (lib/sq_driver.h) reads and writes, and a memory that the
+// chip reads and writes, by one of three bodies that agree in every word and, at the end of a layer, in every
+// counter.
+#ifndef SQ_DEVICE_H
+#define SQ_DEVICE_H
+
+#include "sim/block/top/sq_axi_memory.h"
+#include "sim/block/top/sq_top_image.h"
+
+enum sq_device_body {
+    SQ_DEVICE_FAST, // a layer at once: values by models/, cycles by sq_chip_run_fast. What is no plain layer (an
+                    // illegal descriptor, a fault of the bus, regions that overlap) is stepped.
+    SQ_DEVICE_STEPPING, // the chip's cycle model, sim/block/top/sq_top_sim.h
+    SQ_DEVICE_RTL,      // rtl/top/sq_top.sv through Verilator
+};
+
+struct sq_device_setup {
+    enum sq_device_body body;
+    const unsigned *value;       // parameters of sq_top
+    struct sq_env_choice memory; // its time: of kind 1 (sq_axi_memory.h)
+    // What is in memory, and ctx of its functions: the caller's, as long as the device lives. A complaint of
+    // `write` is kept for sq_device_complaint.
+    const struct sq_axi_content *content;
+    void *ctx;
+    const char *home; // RTL: the folder with rtl/ (sq_rtl_build.h)
+    uint64_t seed;    // RTL: of registers without a reset
+};
+
+struct sq_device;
+// Behind a reset. SQ_ERR_MEMORY; RTL: what sq_rtl_load says.
+enum sq_status sq_device_open(struct sq_device **device, const struct sq_device_setup *setup,
+                              struct sq_error *err);
+void sq_device_close(struct sq_device *d); // may be NULL
+
+// Accesses of the register port; `device` is a struct sq_device, as struct sq_driver has it. An access takes as many
+// cycles as the chip takes for it. *response, where not NULL: that of AXI4-Lite, 0 or 2 (SLVERR).
+uint32_t sq_device_read_at(struct sq_device *d, uint32_t offset, unsigned *response);
+void sq_device_write_at(struct sq_device *d, uint32_t offset, uint32_t value, unsigned *response);
+uint32_t sq_device_read(void *device, uint32_t offset);
+void sq_device_write(void *device, uint32_t offset, uint32_t value);
+// Lets cycles pass until the interrupt; 0: no beat moved on the bus of memory for longer than any layer waits.
+int sq_device_wait(void *device);
+
+bool sq_device_irq(const struct sq_device *d);
+uint64_t sq_device_cycles(const struct sq_device *d);       // since the reset, accesses among them
+const char *sq_device_complaint(const struct sq_device *d); // the first of `write`, or NULL
+
+#endif

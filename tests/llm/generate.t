@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# sqsim generate: the golden model, both bodies of the cycle model and the RTL write the same text with the same
+# logits, in the cycles of `sqsim run`; options change what they say; refusals. tests/unit/llm/test_generate.c has formats
+# and the comparison with eval.
+. "$(dirname "$0")/../cli/lib.sh"
+
+export OMP_NUM_THREADS=1
+g() { sq generate --prompt 'The ' --json "$@"; }
+logits() { tail -1 "$W.out" | sed 's/.*"logits":"\([^"]*\)".*/\1/'; }
+text() { tail -1 "$W.out" | sed 's/.*"text":"\([^"]*\)".*/\1/'; }
+
+g --format nvfp4 --tokens 24
+ok "the model goes on" [ "$(text)" = "little girl was so happy" ]
+g --format nvfp4 --tokens 3
+golden=$(logits)
+for on in chip stepping rtl; do
+  g --format nvfp4 --tokens 3 --on $on
+  ok "$on: the logits of the golden model" [ "$RC$(logits)" = "0$golden" ]
+  ok "$on: the same cycles" [ "$(number cycles)" = "${cycles:=$(number cycles)}" ]
+done
+second=$(sed -n 2p "$W.out" | sed 's/.*"cycles":\([0-9]*\).*/\1/')
+sq run --machine chip --format nvfp4 --m 1 --json
+ok "a token takes the cycles of run" [ "$(number cycles)" = "$second" ]
+g --format sq_a_dynamic --algorithm rtn --tokens 2
+golden=$(logits)
+g --format sq_a_dynamic --algorithm rtn --tokens 2 --on chip
+ok "calibrated, by codes: the logits of the golden model" [ "$(logits)" = "$golden" ]
+
+g --tokens 12 --temperature 3 --format mxfp4
+first=$(text)
+g --tokens 12 --temperature 3 --format mxfp4 --seed 1
+ok "a seed draws the same text" [ "$(text)" = "$first" ]
+g --tokens 12 --temperature 3 --format mxfp4 --seed 2
+ok "another seed another one" [ "$(text)" != "$first" ]
+g --tokens 12 --temperature 1e-3 --format mxfp4
+cold=$(text)
+g --tokens 12 --format mxfp4
+ok "without heat the most likely one" [ "$(text)" = "$cold" ]
+accept "for people" generate --prompt 'The ' --format nvfp4 --tokens 2 --on chip
+ok "... text" out_has '^The li$'
+ok "... where the cycles went" out_has '28 layers of a chip with 2 x 4 PEs (chip), [0-9]* cycles: the engine multiplies in'
+ok "... and whose clock it is" out_has 'tokens a second behind the prompt at 1000 MHz, a clock that chip says and no netlist'
+accept "the model as it is" generate --prompt '' --format dense --weight-bits 16 --act-bits 16 --tokens 2
+
+refuse "--prompt" generate
+refuse "--tokens = 0" generate --prompt a --tokens 0
+refuse "--on = gpu" generate --prompt a --on gpu
+refuse "a prompt of 2 tokens and 256 more, need at most 257 together" generate --prompt a --tokens 256
+refuse "gqsa: the chip does not run its layers" generate --prompt a --format gqsa --on chip
+refuse "has no key 'chip'" generate --prompt a --on chip --format nvfp4 --machine default
+refuse "--machine has no use" generate --prompt a --machine chip
+refuse "sqsim generate: " generate --prompt a "$ROOT/traces/tiny-llama/model.safetensors"
+finish

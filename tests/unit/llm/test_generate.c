@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text from a model (sq_generate), and its layers on the chip (sq_chip_linear, sq_device, lib/sq_driver).
+//
+// Judges: a pass over all tokens at once with the layers as eval encodes them, for states and so for logits, to the
+// bit; the golden model for the chip's outputs; the chip's cycle model for its fast body. tests/llm/generate.t has
+// the RTL. Sampled: formats, prompts, wrong descriptors, faults of the bus.
+#include <math.h>
+
+#include "sim/block/top/sq_top_draw.h"
+#include "sim/block/top/sq_top_host.h"
+#include "sim/format/sq_format_ops.h"
+#include "sim/format/sq_format_option.h"
+#include "sim/llm/sq_blockwise.h"
+#include "sim/llm/sq_generate.h"
+#include "sim/llm/sq_logits.h"
+#include "tests/unit/fixture.h"
+#include "tests/unit/tmpdir.h"
+
+static const char tiny_llama[] = "traces/tiny-llama";
+enum { N_TOKENS = 3, N_PROMPT = 7, VOCABULARY = 256 };
+static const int32_t prompt[N_PROMPT] = {0, 'O', 'n', 'c', 'e', ' ', 'a'};
+
+struct written {
+    size_t n;
+    int32_t id[N_TOKENS];
+    float logit[N_TOKENS][VOCABULARY];
+    struct sq_chip_cost cost;
+};
+
+static void keep(void *context, const struct sq_generate_token *t)
+{
+    struct written *const w = context;
+    assert_int_equal(t->number, w->n);
+    assert_int_equal(t->m, w->n ? 1 : N_PROMPT);
+    assert_true(t->nll >= 0 && isfinite(t->nll));
+    memcpy(w->logit[w->n], t->logit, sizeof w->logit[0]);
+    w->id[w->n++] = t->id;
+    sq_chip_cost_add(&w->cost, &t->cost);
+}
+
+static struct sq_recipe recipe_of(const char *format)
+{
+    const bool has_algorithm =
+        strcmp(format, "dense") == 0 || strcmp(format, "sq_w") == 0 || strcmp(format, "sp24") == 0;
+    const struct sq_given given = {.option = {{.name = "algorithm", .text = "rtn"}},
+                                   .n = has_algorithm};
+    struct sq_recipe r;
+    struct sq_error err = {.text = ""};
+    const struct sq_format_ops *ops = NULL;
+    for (size_t i = 0; sq_formats[i]; i++)
+        if (strcmp(sq_formats[i]->name, format) == 0)
+            ops = sq_formats[i];
+    assert_non_null(ops);
+    CHECK_EQ(sq_format_recipe(ops, SQ_IN_EVAL, &given, &r, &err), SQ_OK, "%s\n", err.text);
+    return r;
+}
+
+static void generate(const struct sq_checkpoint *ck, const struct sq_recipe *r, double temperature,
+                     struct sq_chip_linear *chip, struct written *w)
+{
+    const struct sq_generate_options o = {.recipe = r,
+                                          .prompt = prompt,
+                                          .n_prompt = N_PROMPT,
+                                          .n_tokens = N_TOKENS,
+                                          .temperature = temperature,
+                                          .seed = fixture_seed(),
+                                          .chip = chip};
+    const struct sq_generate_watch watch = {NULL, keep, w};
+    struct sq_error err = {.text = ""};
+    memset(w, 0, sizeof *w);
+    CHECK_EQ(sq_generate(ck, &o, &watch, &err), SQ_OK, "%s\n", err.text);
+    assert_int_equal(w->n, N_TOKENS);
+}
+
+// The same tokens at once, as eval runs them.
+static void check_at_once(const struct sq_checkpoint *ck, const struct sq_recipe *r,
+                          const struct written *w)
+{
+    int32_t id[N_PROMPT + N_TOKENS];
+    size_t offset[] = {0, N_PROMPT + N_TOKENS - 1};
+    const struct sq_tokens all = {1, offset, id, 0};
+    struct sq_llama l;
+    float logit[VOCABULARY];
+    memcpy(id, prompt, sizeof prompt);
+    memcpy(id + N_PROMPT, w->id, sizeof w->id);
+    assert_int_equal(sq_llama_init(&l, ck, &all, NULL), SQ_OK);
+    for (size_t b = 0; b < ck->config.n_layers; b++) {
+        struct sq_quant_layer layer[SQ_BLOCK_LAYERS];
+        assert_int_equal(sq_eval_encode(ck, b, r, NULL, NULL, layer, NULL), SQ_OK);
+        assert_int_equal(sq_eval_block(&l, b, r, layer, NULL, NULL, NULL, NULL), SQ_OK);
+        for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++)
+            sq_quant_layer_free(&layer[i]);
+    }
+    assert_int_equal(sq_llama_norm(&l, NULL), SQ_OK);
+    for (size_t i = 0; i < N_TOKENS; i++) {
+        const float *const x = l.x + (N_PROMPT - 1 + i) * ck->config.hidden_size;
+        assert_int_equal(sq_logits_of(ck, x, logit, NULL), SQ_OK);
+        assert_memory_equal(logit, w->logit[i], sizeof logit);
+    }
+    sq_llama_free(&l);
+}
+
+SQ_TEST(every_body_has_the_logits_of_eval)
+{
+    static const char *const formats[] = {"nvfp4", "dense", "mxfp4"};
+    struct sq_checkpoint ck;
+    assert_int_equal(sq_checkpoint_open(&ck, tiny_llama, NULL), SQ_OK);
+    for (size_t i = 0; i < LEN(formats); i++) {
+        const struct sq_recipe r = recipe_of(formats[i]);
+        const double temperature = i % 2 ? 0.9 : 0;
+        struct written golden, chip;
+        struct sq_chip_cost cost = {0};
+        generate(&ck, &r, temperature, NULL, &golden);
+        check_at_once(&ck, &r, &golden);
+        for (int body = SQ_DEVICE_FAST; body <= SQ_DEVICE_STEPPING; body++) {
+            struct sq_chip_linear c = {.body = (enum sq_device_body)body, .rows = 2, .cols = 4};
+            generate(&ck, &r, temperature, &c, &chip);
+            assert_memory_equal(chip.id, golden.id, sizeof chip.id);
+            assert_memory_equal(chip.logit, golden.logit, sizeof chip.logit);
+            assert_true(chip.cost.layers == N_TOKENS * ck.n_layers && chip.cost.cycles > 0);
+            if (body == SQ_DEVICE_STEPPING)
+                CHECK_EQ(memcmp(&chip.cost, &cost, sizeof cost), 0, "%s: %llu cycles, %llu\n",
+                         formats[i], (unsigned long long)cost.cycles,
+                         (unsigned long long)chip.cost.cycles);
+            cost = chip.cost;
+            sq_chip_linear_close(&c);
+        }
+    }
+    sq_checkpoint_close(&ck);
+}
+
+SQ_TEST(refusals)
+{
+    struct sq_checkpoint ck;
+    struct sq_error err;
+    const struct sq_recipe r = recipe_of("nvfp4");
+    struct written w = {0};
+    const struct sq_generate_watch watch = {NULL, keep, &w};
+    struct sq_generate_options o = {
+        .recipe = &r, .prompt = prompt, .n_prompt = N_PROMPT, .n_tokens = 251};
+    assert_int_equal(sq_checkpoint_open(&ck, tiny_llama, NULL), SQ_OK);
+    check_refused(sq_generate(&ck, &o, &watch, &err), SQ_ERR_RANGE, &err,
+                  "a prompt of 7 tokens and 251 more, need at most 257 together");
+    assert_int_equal(w.n, 0);
+    sq_checkpoint_close(&ck);
+}
+
+// ---- the device -------------------------------------------------------------------------------------
+
+// A memory from base on, with a fault of the bus in one beat.
+struct memory {
+    int32_t *word;
+    uint32_t base, n_words, fault_at;
+    enum sq_axi_fault fault;
+};
+
+static int32_t read_word(void *ctx, uint32_t addr, unsigned i)
+{
+    const struct memory *const m = ctx;
+    const uint32_t at = (addr - m->base) / 4 + i;
+    return at < m->n_words ? m->word[at] : 0;
+}
+
+static const char *write_words(void *ctx, uint32_t addr, const int32_t *word, unsigned n)
+{
+    struct memory *const m = ctx;
+    const uint32_t at = (addr - m->base) / 4;
+    if (at >= m->n_words || n > m->n_words - at)
+        return "outside";
+    memcpy(m->word + at, word, n * sizeof *word);
+    return NULL;
+}
+
+static enum sq_axi_fault fault_at(void *ctx, uint32_t addr, unsigned nbytes)
+{
+    const struct memory *const m = ctx;
+    return m->fault != SQ_AXI_GOOD && addr / nbytes == m->fault_at / nbytes ? m->fault
+                                                                            : SQ_AXI_GOOD;
+}
+
+static const struct sq_axi_content content = {read_word, write_words, fault_at};
+
+// Layers one after the other on fast and stepping body: a good one, one with a fault, one with a descriptor that is
+// refused; all that a driver sees is equal, and so is memory.
+SQ_TEST(fast_body_equals_stepping)
+{
+    struct sq_rng r = {fixture_seed()};
+    for (unsigned i = 0; i < 40; i++) {
+        const struct sq_point *const p =
+            &sq_top_block.points[sq_rng_below(&r, (uint32_t)sq_top_block.n_points)];
+        struct sq_top_drawn *drawn = calloc(1, sizeof *drawn);
+        struct sq_top_layer l;
+        sq_top_draw_shape(p->value, &r, &l);
+        const struct sq_top_given image =
+            sq_top_draw_image(p->value, &r, &l, SQ_DRAWN_RIGHT, drawn);
+        struct memory m[2];
+        struct sq_device *d[2];
+        for (unsigned body = 0; body < 2; body++) {
+            m[body] = (struct memory){.word = calloc(image.n_words, 4), .n_words = image.n_words};
+            memcpy(m[body].word, image.word, 4 * (size_t)image.n_words);
+            const struct sq_device_setup setup = {.body = (enum sq_device_body)body,
+                                                  .value = p->value,
+                                                  .memory = {.kind = 1, .n = {40, 1, 1, 64}},
+                                                  .content = &content,
+                                                  .ctx = &m[body]};
+            assert_int_equal(sq_device_open(&d[body], &setup, NULL), SQ_OK);
+        }
+        const uint32_t fault_at_word = sq_rng_below(&r, image.n_words);
+        for (unsigned job = 0; job < 4; job++) {
+            struct sq_driver_done done[2];
+            char text[2][200];
+            for (unsigned body = 0; body < 2; body++) {
+                const struct sq_driver driver = {d[body], sq_device_read, sq_device_write,
+                                                 job % 2 ? NULL : sq_device_wait};
+                struct sq_driver_chip chip;
+                m[body].fault = job == 1 ? SQ_AXI_SLVERR : SQ_AXI_GOOD;
+                m[body].fault_at = 4 * fault_at_word;
+                assert_int_equal(sq_driver_probe(&driver, &chip), SQ_DRIVER_OK);
+                assert_true(chip.rows == p->value[SQ_TOP_ROWS] &&
+                            chip.cols == p->value[SQ_TOP_COLS] &&
+                            chip.bank == p->value[SQ_TOP_BANK_LEN] &&
+                            chip.act_bits == p->value[SQ_TOP_ACT_W] &&
+                            chip.weight_bits == p->value[SQ_TOP_WEIGHT_W] &&
+                            chip.act_beats == p->value[SQ_TOP_DEPTH] &&
+                            chip.sum_tiles == p->value[SQ_TOP_SUM_TILES] &&
+                            chip.bus_nbytes == p->value[SQ_TOP_DATA_W] / 8);
+                const uint32_t at = image.descriptor + (job == 2);
+                const enum sq_driver_result result = sq_driver_run(&driver, at, &done[body]);
+                CHECK_EQ(result, done[body].result, "job %u\n", job);
+                sq_driver_text(&done[body], text[body], sizeof text[body]);
+                assert_false(sq_device_irq(d[body]));
+            }
+            // A layer that ended well says so, whatever the bodies.
+            CHECK_EQ(done[0].result, done[1].result, "point %s job %u\n", p->name, job);
+            assert_string_equal(text[0], text[1]);
+            if (memcmp(&done[0], &done[1], sizeof done[0]) != 0)
+                fail_msg(
+                    "seed %llu layer %u, point %s, job %u: status %x, cycles %llu, stepped %llu",
+                    (unsigned long long)fixture_seed(), i, p->name, job, done[0].status,
+                    (unsigned long long)done[0].cycles, (unsigned long long)done[1].cycles);
+            if (job == 0 || job == 3) {
+                assert_string_equal(text[0], "the layer is done");
+                assert_memory_equal(m[0].word + image.out / 4, image.want, 4 * image.n_want);
+            }
+            if (job == 2)
+                assert_string_equal(text[0],
+                                    "the descriptor cannot be run, and nothing was written");
+            assert_memory_equal(m[0].word, m[1].word, 4 * (size_t)image.n_words);
+        }
+        for (unsigned body = 0; body < 2; body++) {
+            assert_null(sq_device_complaint(d[body]));
+            sq_device_close(d[body]);
+            free(m[body].word);
+        }
+        free(drawn);
+    }
+}
+
+// A layer as fields makes the words that the model of the chip reads.
+SQ_TEST(descriptors_are_those_of_the_model)
+{
+    struct sq_rng r = {fixture_seed()};
+    for (unsigned i = 0; i < 200; i++) {
+        uint32_t want[SQ_DESC_WORDS], got[SQ_DRIVER_DESCRIPTOR_WORDS], n[12];
+        for (unsigned j = 0; j < LEN(n); j++)
+            n[j] = (uint32_t)sq_rng_next(&r) & (j < 5 ? UINT32_MAX : 0xffff);
+        const struct sq_top_layer l = {.addr = {n[0], n[1], n[2], n[3], n[4]},
+                                       .tiles = {n[5], n[6]},
+                                       .block = {n[7], n[8]},
+                                       .beats = n[9],
+                                       .groups = n[10],
+                                       .chunk = n[11],
+                                       .cols_outer = i % 2};
+        const struct sq_driver_layer mine = {n[0], n[2], n[1], n[3],  n[4],  n[5],        n[6],
+                                             n[7], n[8], n[9], n[10], n[11], (int)(i % 2)};
+        sq_top_layer_encode(&l, want);
+        sq_driver_describe(&mine, got);
+        assert_memory_equal(got, want, sizeof want);
+    }
+}
+
+// What each bit of STATUS says, and a text that is too long.
+SQ_TEST(status_in_one_sentence)
+{
+    static const struct {
+        enum sq_driver_result result;
+        uint32_t status;
+        const char *text;
+    } row[] = {
+        {SQ_DRIVER_OK, 0, "the layer is done"},
+        {SQ_DRIVER_NO_CHIP, 0, "there is no sq_top at this address"},
+        {SQ_DRIVER_VERSION, 0, "the registers are of another version than the driver"},
+        {SQ_DRIVER_BUSY, 0, "a layer runs already"},
+        {SQ_DRIVER_TIMEOUT, 0, "the layer has not ended in time"},
+        {SQ_DRIVER_FAILED, 2 << 4 | 1 << 2,
+         "a read of memory failed: slave error; an operand with wrong parity was multiplied"},
+        {SQ_DRIVER_FAILED, 3 << 8, "a write of memory failed: decode error"},
+        {SQ_DRIVER_FAILED, 5 << 12,
+         "operands hold a code that stands for no value, a malformed mask"},
+    };
+    char text[200];
+    for (size_t i = 0; i < LEN(row); i++) {
+        const struct sq_driver_done done = {.result = row[i].result, .status = row[i].status};
+        assert_string_equal(sq_driver_text(&done, text, sizeof text), row[i].text);
+        assert_int_equal(strlen(sq_driver_text(&done, text, 8)), 7);
+    }
+}
