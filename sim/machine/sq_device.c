@@ -41,7 +41,7 @@ struct sq_device {
     struct sq_env_run env;
     struct sq_pins pins;
     struct sq_port_words status;
-    bool irq;
+    bool irq, is_running;
 };
 
 // ---- the side of the environment ------------------------------------------------------------------
@@ -156,15 +156,15 @@ static bool overlap(const struct region *a, const struct region *b)
     return a->first < b->end && b->first < a->end;
 }
 
-// Words of a region; false where a beat of it has a fault.
+// Words of a region; false where a beat of it has a fault, which may be known only once it was read.
 static bool fetch(const struct sq_device *d, const struct region *r, int32_t *word)
 {
     const unsigned nbytes = d->value[SQ_TOP_DATA_W] / 8;
     for (uint64_t at = r->first; at < r->end; at += nbytes) {
-        if (d->content->fault(d->ctx, (uint32_t)at, nbytes) != SQ_AXI_GOOD)
-            return false;
         for (unsigned i = 0; word && i < nbytes / 4; i++)
             *word++ = d->content->read(d->ctx, (uint32_t)at, i);
+        if (d->content->fault(d->ctx, (uint32_t)at, nbytes) != SQ_AXI_GOOD)
+            return false;
     }
     return true;
 }
@@ -248,7 +248,9 @@ static bool run_at_once(struct sq_device *d)
     if (is_done) {
         const uint32_t errors = sq_top_golden(d->value, &l, &x, out);
         put_outputs(d, &r[SQ_TOP_STORE], out);
-        end_layer(d, &s, errors);
+        is_done = fetch(d, &r[SQ_TOP_STORE], NULL); // else the stepped chip tells it
+        if (is_done)
+            end_layer(d, &s, errors);
     }
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
         free(x.beat[i]);
@@ -271,7 +273,10 @@ static uint32_t reach(struct sq_device *d, const struct access *a, unsigned *res
 uint32_t sq_device_read_at(struct sq_device *d, uint32_t offset, unsigned *response)
 {
     const struct access a = {.is_there = true, .addr = offset};
-    return reach(d, &a, response);
+    const uint32_t data = reach(d, &a, response);
+    if (offset == SQ_REG_STATUS)
+        d->is_running = data >> SQ_STATUS_BUSY & 1;
+    return data;
 }
 
 void sq_device_write_at(struct sq_device *d, uint32_t offset, uint32_t value, unsigned *response)
@@ -285,6 +290,7 @@ void sq_device_write_at(struct sq_device *d, uint32_t offset, uint32_t value, un
         return;
     }
     (void)reach(d, &a, response);
+    d->is_running = d->is_running || (starts && d->access.response == 0);
 }
 
 uint32_t sq_device_read(void *device, uint32_t offset)
@@ -305,9 +311,22 @@ int sq_device_wait(void *device)
     return d->irq;
 }
 
+uint64_t sq_device_step(struct sq_device *d, uint64_t cycles)
+{
+    uint64_t n = 0;
+    for (; n < cycles && !d->irq; n++)
+        step(d);
+    return n;
+}
+
 bool sq_device_irq(const struct sq_device *d)
 {
     return d->irq;
+}
+
+bool sq_device_is_running(const struct sq_device *d)
+{
+    return d->is_running && !d->irq;
 }
 
 uint64_t sq_device_cycles(const struct sq_device *d)

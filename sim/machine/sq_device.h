@@ -42,7 +42,12 @@ void sq_device_write(void *device, uint32_t offset, uint32_t value);
 // Lets cycles pass until the interrupt; 0: no beat moved on the bus of memory for longer than any layer waits.
 int sq_device_wait(void *device);
 
+// Lets that many cycles pass, fewer where the interrupt comes; how many have passed.
+uint64_t sq_device_step(struct sq_device *d, uint64_t cycles);
+
 bool sq_device_irq(const struct sq_device *d);
+bool sq_device_is_running(
+    const struct sq_device *d); // started, and neither interrupt nor STATUS has said the end
 uint64_t sq_device_cycles(const struct sq_device *d);       // since the reset, accesses among them
 const char *sq_device_complaint(const struct sq_device *d); // the first of `write`, or NULL
 

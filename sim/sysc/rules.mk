@@ -29,8 +29,14 @@ $(SYSC_DIR)/sq_tlm_platform: sim/sysc/sq_tlm_platform.cpp sim/sysc/sq_tlm_core.h
 	$(Q)mkdir -p $(@D)
 	$(Q)$(SYSC_CXX) $< $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a -lsystemc $(LDLIBS) -o $@
 
-## sysc (verify): SystemC: C models and RTL in lock step, and the TLM-2.0 platform
+$(SYSC_DIR)/sq_chip_platform: sim/sysc/sq_chip_platform.cpp sim/sysc/sq_chip.h sim/machine/sq_device.h lib/sq_driver.h \
+    $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
+	$(Q)mkdir -p $(@D)
+	$(Q)$(SYSC_CXX) $< $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a -lsystemc $(LDLIBS) -fopenmp -o $@
+
+## sysc (verify): SystemC: C models and RTL in lock step, and the TLM-2.0 platform; the chip in three speeds
 .PHONY: sysc
-sysc: $(SYSC_DIR)/sq_sc_lockstep $(SYSC_DIR)/sq_tlm_platform
+sysc: $(SYSC_DIR)/sq_sc_lockstep $(SYSC_DIR)/sq_tlm_platform $(SYSC_DIR)/sq_chip_platform
+	$(Q)SYSTEMC_DISABLE_COPYRIGHT_MESSAGE=1 $(SYSC_DIR)/sq_chip_platform $(CURDIR) 200 $(SEED)
 	$(Q)SYSTEMC_DISABLE_COPYRIGHT_MESSAGE=1 $(SYSC_DIR)/sq_sc_lockstep $(CASES) $(SEED)
 	$(Q)SYSTEMC_DISABLE_COPYRIGHT_MESSAGE=1 $(SYSC_DIR)/sq_tlm_platform $(SEED)
