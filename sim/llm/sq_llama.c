@@ -134,7 +134,7 @@ static enum sq_status allocate(struct sq_llama *s, struct sq_error *err)
     s->x = calloc(n, max_size(q, c->hidden_size) * sizeof(float));
     s->q = calloc(n, max_size(q, c->hidden_size) * sizeof(float));
     if (s->capacity > 0)
-        s->cache = calloc(2 * c->n_layers * s->capacity, kv * sizeof(float));
+        s->kept = calloc(2 * c->n_layers * s->capacity, kv * sizeof(float));
     else {
         s->k = calloc(n, kv * sizeof(float));
         s->v = calloc(n, kv * sizeof(float));
@@ -145,7 +145,7 @@ static enum sq_status allocate(struct sq_llama *s, struct sq_error *err)
     s->rotation = calloc(n_positions(s), c->head_dim * sizeof(float));
     if (c->local_window > 0)
         s->local = calloc(n_positions(s), c->head_dim * sizeof(float));
-    const bool has_keys = s->capacity > 0 ? s->cache != NULL : s->k && s->v;
+    const bool has_keys = s->capacity > 0 ? s->kept != NULL : s->k && s->v;
     if (!s->h || !s->x || !s->q || !has_keys || !s->gate || !s->up || !s->w || !s->rotation ||
         (c->local_window > 0 && !s->local))
         return SQ_NO_MEMORY(err, "the activations of %zu tokens", n);
@@ -220,7 +220,7 @@ void sq_llama_free(struct sq_llama *s)
 {
     float *const keys = s->capacity ? NULL : s->k, *const values = s->capacity ? NULL : s->v;
     float *const buffer[] = {s->h,  s->x, s->q,        keys,     values,  s->gate,
-                             s->up, s->w, s->rotation, s->local, s->cache};
+                             s->up, s->w, s->rotation, s->local, s->kept};
     const size_t n_owned = s->is_beside ? 1 : sizeof buffer / sizeof buffer[0];
     for (size_t i = 0; i < n_owned; i++)
         free(buffer[i]);
@@ -492,7 +492,7 @@ static enum sq_status attention_half(const struct pass *p, struct sq_error *err)
     const bool is_local = c->is_local[p->block];
     const size_t kv = c->n_kv_heads * c->head_dim;
     if (s->capacity > 0) {
-        s->k = s->cache + 2 * p->block * s->capacity * kv;
+        s->k = s->kept + 2 * p->block * s->capacity * kv;
         s->v = s->k + s->capacity * kv;
     }
     float *const k = s->k + s->past * kv, *const v = s->v + s->past * kv;
@@ -505,11 +505,11 @@ static enum sq_status attention_half(const struct pass *p, struct sq_error *err)
         SQ_TRY(norm(p, "self_attn.k_norm", k, n * c->n_kv_heads, c->head_dim, k, err));
     }
     if (s->is_cached_before)
-        SQ_TRY(through_cache(s, s->k, err));
+        SQ_TRY(through_cache(s, k, err));
     rotate_all(s, is_local ? s->local : s->rotation);
     if (!s->is_cached_before)
-        SQ_TRY(through_cache(s, s->k, err));
-    SQ_TRY(through_cache(s, s->v, err));
+        SQ_TRY(through_cache(s, k, err));
+    SQ_TRY(through_cache(s, v, err));
     SQ_TRY(attention(s, is_local ? c->local_window : SIZE_MAX, err));
     SQ_TRY(linear(p, O, s->x, s->q, err));
     return add_normed(p, "post_attention_layernorm", s->q, err);

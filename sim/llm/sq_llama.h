@@ -52,10 +52,10 @@ struct sq_llama {
     // private
     float *q, *k, *v, *gate, *up, *w;
     bool is_beside;  // all but h is another's
-    size_t past;     // tokens before these, whose keys and values are in cache
+    size_t past;     // tokens before these, whose keys and values are kept
     size_t fed;      // of the piece at hand
-    size_t capacity; // of cache, in tokens; 0: there is none, k and v are of these tokens
-    float *cache;    // [blocks][keys, values][capacity][key heads * head_dim]
+    size_t capacity; // of kept, in tokens; 0: there is none, k and v are of these tokens
+    float *kept;     // [blocks][keys, values][capacity][key heads * head_dim]
     size_t held;     // the layer whose weights w holds; SIZE_MAX: none
     float *rotation; // [positions][head_dim]: cosines, then sines, of the head_dim/2 angles
     float *local;    // the same of the blocks with a window; NULL: there are none
