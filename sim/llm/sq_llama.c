@@ -219,7 +219,7 @@ enum sq_status sq_llama_init_beside(struct sq_llama *s, const struct sq_llama *o
 void sq_llama_free(struct sq_llama *s)
 {
     float *const keys = s->capacity ? NULL : s->k, *const values = s->capacity ? NULL : s->v;
-    float *const buffer[] = {s->h,  s->x, s->q,        keys,     values,  s->gate,
+    float *const buffer[] = {s->h,  s->x, s->q,        keys,     values, s->gate,
                              s->up, s->w, s->rotation, s->local, s->kept};
     const size_t n_owned = s->is_beside ? 1 : sizeof buffer / sizeof buffer[0];
     for (size_t i = 0; i < n_owned; i++)
