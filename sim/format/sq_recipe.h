@@ -14,6 +14,8 @@
 #ifndef SQ_RECIPE_H
 #define SQ_RECIPE_H
 
+#include <stdalign.h>
+
 #include "models/number/sq_grid.h"
 #include "models/quant/sq_calibration.h"
 
@@ -51,7 +53,7 @@ struct sq_recipe {
     // Everything else is the format's own: the bytes of a struct that its room declares
     // (sq_<family>_recipe.h) and only getters read. They lie in the recipe and not behind a
     // pointer, so that a recipe is copied by assignment and nobody has to free one.
-    _Alignas(double) unsigned char options[SQ_OPTIONS_NBYTES];
+    alignas(double) unsigned char options[SQ_OPTIONS_NBYTES];
 };
 
 // The getters of struct NAME_recipe: NAME_recipe(r) to read, NAME_set(r) to write.

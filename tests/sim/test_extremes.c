@@ -202,7 +202,7 @@ SQ_TEST(test_gpu)
         const struct sq_recipe s = random_recipe(&r);
         struct sq_workload_row row = {.gemm = {random_size(&r), random_size(&r), random_size(&r)},
                                       .count = 1 + spread(&r, 19)};
-        const struct sq_workload w = {1, &row};
+        const struct sq_workload w = {.n = 1, .row = &row};
         struct sq_gpu_total t;
         struct sq_error err;
         const enum sq_status status = sq_gpu_total_recipe(&gpu, &s, &w, NULL, &t, &err);

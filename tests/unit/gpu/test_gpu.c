@@ -175,7 +175,7 @@ SQ_TEST(test_formats)
 SQ_TEST(test_formats_without_a_kernel)
 {
     const struct sq_workload_row row = {.gemm = {2048, 4096, 4096}, .count = 1};
-    const struct sq_workload w = {1, (struct sq_workload_row *)&row};
+    const struct sq_workload w = {.n = 1, .row = (struct sq_workload_row *)&row};
     struct sq_gpu gpu;
     unsigned refused = 0;
     assert_int_equal(sq_gpu_load("sim/machines/h200.yaml", &gpu, NULL), SQ_OK);
