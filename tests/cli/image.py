@@ -15,12 +15,16 @@ def single(x):
     return struct.unpack("<f", struct.pack("<f", x))[0]
 
 
-def region(name, n, bits):  # n beats as numbers, without their padding
+def region(name, axis, along, bits):  # {tile, place along K: a beat as a number}: packed, what one transfer moves padded
     address, nbytes = d["regions"][name]
-    stride = -(-bits // (8 * bus)) * bus
-    assert nbytes == n * stride
-    at = [address - d["base"] + i * stride for i in range(n)]
-    return [int.from_bytes(memory[a:a + stride], "little") & ((1 << bits) - 1) for a in at]
+    at, size, out = address - d["base"], -(-bits // 8), {}
+    for block in blocks(tiles[axis], d["block"][axis]):
+        for chunk in along:
+            for i, where in enumerate((t, k) for t in block for k in chunk):
+                out[where] = int.from_bytes(memory[at + i * size:at + (i + 1) * size], "little") & ((1 << bits) - 1)
+            at += -(-len(block) * len(chunk) * size // bus) * bus
+    assert at == address - d["base"] + nbytes
+    return out
 
 
 def fields(beat, n, width):
@@ -31,20 +35,20 @@ def blocks(n, size):
     return [range(i, min(i + size, n)) for i in range(0, n, size)]
 
 
-def order_of(axis):  # (tile, group) as they lie in memory
-    return [(t, g) for block in blocks(tiles[axis], d["block"][axis]) for c in blocks(groups, chunk)
-            for t in block for g in c]
+def chunks():  # of K, in beats
+    if d["part"]:
+        return [range(g * d["beats"] + c.start, g * d["beats"] + c.stop)
+                for g in range(groups) for c in blocks(d["beats"], d["part"])]
+    return blocks(beats, chunk * d["beats"])
 
 
 def beats_of(name, axis, widths):  # {tile: its beats along K}, a beat is a list of fields, each [n] of a width
     out = {t: [None] * beats for t in range(tiles[axis])}
-    for i, beat in enumerate(region(name, tiles[axis] * beats, sum(n * w for n, w in widths))):
-        tile, group = order_of_axis[axis][i // d["beats"]]
-        parts = []
+    for (tile, k), beat in region(name, axis, chunks(), sum(n * w for n, w in widths)).items():
+        out[tile][k] = []
         for n, width in widths:
-            parts.append(fields(beat, n, width))
+            out[tile][k].append(fields(beat, n, width))
             beat >>= n * width
-        out[tile][group * d["beats"] + i % d["beats"]] = parts
     return out
 
 
@@ -112,28 +116,27 @@ def blocks_of(name, axis, lines):  # [lines of all tiles][blocks]: a part each, 
     return out
 
 
-def scales(name, n, lines, parts=1):  # a beat: lines, those of the second part behind those of the first
-    return [[struct.unpack("<f", struct.pack("<I", v))[0] for v in fields(b, parts * lines, 32)]
-            for b in region(name, n, parts * lines * 32)]
+def scales(name, axis, lines, parts=1, along=(range(1),)):  # a beat: lines, those of the second part behind those of the first
+    return {where: [struct.unpack("<f", struct.pack("<I", v))[0] for v in fields(beat, parts * lines, 32)]
+            for where, beat in region(name, axis, along, parts * lines * 32).items()}
 
 
 # Forms of scales: one of the channel, two of the channel, one above the blocks of both sides.
 ONE, TWO, BLOCKS = 0, 1, 3
-order_of_axis = order_of(0), order_of(1)
 step = d["beats"] * bank
 if d["Form"] == BLOCKS:
     parts = 2 if d["HighPerBank"] else 1  # E2M1; INT4 with INT8 at a scale of the line: scales are E4M3
     assert (d["Element"], d["Scale"], d["High"]) in ([(e, 1, 0) for e in (2, IF4, RAZER)], [(0, 1, 1)])[parts - 1]
     act, weight = blocks_of("act", 0, rows), blocks_of("weight", 1, cols)
-    col = scales("col_scale", tiles[1], cols, parts)
+    col = scales("col_scale", 1, cols, parts)
 else:
     assert not d["OnActs"] and (d["Form"], d["Layout"]) in ((ONE, 0), (TWO, 1))  # plain, mask codes
     act = plain("act", 0, rows, d["ActW"])
     weight = plain("weight", 1, cols, d["WeightW"]) if d["Form"] == ONE else None
     low, high = marked("weight", 1, cols, d["WeightW"]) if d["Form"] == TWO else (weight, None)
     n_scales = 2 if d["Form"] == TWO else 1
-    col = dict(zip(order_of_axis[1], scales("col_scale", tiles[1] * groups, cols, n_scales)))
-row = scales("row_scale", tiles[0], rows, parts if d["Form"] == BLOCKS else 1)
+    col = scales("col_scale", 1, cols, n_scales, blocks(groups, chunk))
+row = scales("row_scale", 0, rows, parts if d["Form"] == BLOCKS else 1)
 
 
 def output_of_blocks(r, c):  # the part of the weights goes faster
@@ -144,7 +147,7 @@ def output_of_blocks(r, c):  # the part of the weights goes faster
             for x, w in zip(act[r], weight[c]):
                 (s, a), (t, b) = x[i], w[j]
                 total = single(total + single(single(sum(p * q for p, q in zip(a, b))) * (s * t)))
-            above = single(row[r // rows][i * rows + r % rows] * col[c // cols][j * cols + c % cols])
+            above = single(row[r // rows, 0][i * rows + r % rows] * col[c // cols, 0][j * cols + c % cols])
             y = single(y + single(total * above))
     return y + 0.0
 
@@ -164,14 +167,17 @@ def output(r, c):
         if high:
             t = single(t + product(high, s[cols + c % cols]))
         y = single(y + t)
-    return single(y * row[r // rows][r % rows]) + 0.0
+    return single(y * row[r // rows, 0][r % rows]) + 0.0
 
 
 r_blocks, c_blocks = blocks(tiles[0], d["block"][0]), blocks(tiles[1], d["block"][1])
 order = [(r, c) for c in c_blocks for r in r_blocks] if d["cols_outer"] else \
     [(r, c) for r in r_blocks for c in c_blocks]
-out = b"".join(struct.pack("<f", output(r * rows + i, c * cols + j)) for r_block, c_block in order
-               for r in r_block for c in c_block for i in range(rows) for j in range(cols))
+out = b""
+for r_block, c_block in order:
+    out += b"".join(struct.pack("<f", output(r * rows + i, c * cols + j)) for r in r_block for c in c_block
+                    for i in range(rows) for j in range(cols))
+    out += bytes(-len(out) % bus)
 address, nbytes = d["regions"]["out"]
 assert len(out) == nbytes
 memory[address - d["base"]:address - d["base"] + nbytes] = out

@@ -37,6 +37,8 @@ judged dense self_attn.k_proj --weight-bits 8 --m 5
 judged nvfp4 mlp.down_proj --m 1 --rows 1 --cols 4 --depth 10
 judged sq_b self_attn.v_proj --m 3 --bank 16 --depth 10
 judged dense self_attn.q_proj --group 32 --m 5 --depth 10
+judged dense self_attn.v_proj --group row --m 5 --depth 9
+ok "K, a scale group, in parts" grep -qE '"part": [1-9],' images/model.layers.0.self_attn.v_proj.json
 judged nvfp4 self_attn.v_proj --m 5 --machine "$ROOT/sim/machines/chip.yaml" --base 0x80000000
 ok "the array of the machine" grep -q "\"Rows\": $(sed -n 's/.*rows: *\([0-9]*\).*/\1/p' "$ROOT/sim/machines/chip.yaml" | head -1)," images/model.layers.0.self_attn.v_proj.json
 ok "the descriptor at the base" grep -q '"descriptor": 2147483648,' images/model.layers.0.self_attn.v_proj.json
@@ -60,8 +62,8 @@ refuse "from address 0xfffff000 on, need operands and outputs below 4 GiB" image
 for own in rows cols; do refuse "--machine with --$own, which it says itself" image --machine chip --$own 2; done
 refuse "--machine with --depth, which it says itself" image --machine chip --depth 64
 refuse "machine edge4 has no key 'chip'" image --machine edge4 --format dense
-refuse "need 8..4096" image --format dense --depth 7
-refuse "need at most" image --format dense --algorithm rtn --rows 16 --cols 16
+refuse "need 8..32768" image --format dense --depth 7
+refuse "need at most 4608 and 1024 on the chip" image --format mxint8 --algorithm rtn --rows 32 --cols 32
 
 # ---- a tensor's name is no path --------------------------------------------------------------------------------------------
 # Every odd name gives two files of its own inside the folder, and nothing outside changes.
