@@ -64,7 +64,7 @@ module sq_engine_static #(
   ) u_engine (
     .clk_i, .rst_ni,
     .job_valid_i, .job_ready_o, .job_beats_i, .job_groups_i, .job_tiles_i,
-    .job_carry_i(1'b0), .job_keep_i(1'b0),
+    .job_carry_i(1'b0), .job_keep_i(1'b0), .job_part_i(2'b00),
     .plain_valid_i(weight_valid_i), .plain_ready_o(weight_ready_o), .plain_code_i(weight_code_i),
     .coded_valid_i(act_valid_i), .coded_ready_o(act_ready_o), .coded_low_i(act_low_i),
     .coded_high_i(act_high_i), .coded_mask_i({(Rows * Banks){Mask}}),

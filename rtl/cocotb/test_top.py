@@ -101,8 +101,8 @@ async def watch(dut, name, valid, ready, data):
     """What is offered is known and stays, with what belongs to it, until it is taken."""
     held = None
     while True:
-        await RisingEdge(dut.clk)
-        if not int(dut.rst_n.value):
+        await RisingEdge(dut.clk_i)
+        if not int(dut.rst_ni.value):
             held = None
             continue
         offered, taken = valid.value.binstr, ready.value.binstr
@@ -120,11 +120,11 @@ class Bench:
 
     def __init__(self, dut, seed, share=0.0):
         self.dut, self.share, self.rng = dut, share, random.Random(f"{SEED} {seed}")
-        cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
-        reset = {"reset": dut.rst_n, "reset_active_level": False}
-        dut.rst_n.value = 0
-        self.host = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, **reset)
-        self.ram = AxiRam(AxiBus.from_prefix(dut, "m_axi"), dut.clk, **reset, mem=bytearray(SIZE))
+        cocotb.start_soon(Clock(dut.clk_i, 10, "ns").start())
+        reset = {"reset": dut.rst_ni, "reset_active_level": False}
+        dut.rst_ni.value = 0
+        self.host = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk_i, **reset)
+        self.ram = AxiRam(AxiBus.from_prefix(dut, "m_axi"), dut.clk_i, **reset, mem=bytearray(SIZE))
         write, read = self.ram.write_if, self.ram.read_if
         for channel in (write.aw_channel, write.w_channel, write.b_channel, read.ar_channel, read.r_channel,
                         self.host.write_if.aw_channel, self.host.write_if.w_channel, self.host.write_if.b_channel,
@@ -174,11 +174,11 @@ class Bench:
         channel.send = send_kind
 
     async def reset(self):
-        self.dut.rst_n.value = 0
+        self.dut.rst_ni.value = 0
         for _ in range(3):
-            await FallingEdge(self.dut.clk)
-        self.dut.rst_n.value = 1
-        await FallingEdge(self.dut.clk)
+            await FallingEdge(self.dut.clk_i)
+        self.dut.rst_ni.value = 1
+        await FallingEdge(self.dut.clk_i)
 
     async def write(self, address, value, nbytes=4):
         return (await self.host.write(address, value.to_bytes(4, "little")[:nbytes])).resp
@@ -198,14 +198,14 @@ class Bench:
         """Waits for the interrupt and takes it back; returns STATUS."""
         beats = sum(len(r) for r in self.layer.region.values()) // BUS
         cycles = int((2000 + 8 * beats) * (1 + 30 * self.share))
-        if not self.dut.irq.value:
-            await with_timeout(RisingEdge(self.dut.irq), 10 * cycles, "ns")
+        if not self.dut.irq_o.value:
+            await with_timeout(RisingEdge(self.dut.irq_o), 10 * cycles, "ns")
         status, resp = await self.read(STATUS)
         assert resp == OKAY
         assert await self.write(IRQ_STATE, 1) == OKAY
         await ReadOnly()
-        assert not self.dut.irq.value, "the interrupt stays after it was taken back"
-        await FallingEdge(self.dut.clk)
+        assert not self.dut.irq_o.value, "the interrupt stays after it was taken back"
+        await FallingEdge(self.dut.clk_i)
         assert not self.stray, f"outside the layer: {', '.join(self.stray[:4])}"
         return status
 
@@ -282,7 +282,7 @@ async def registers(dut):
     array = d["Rows"] | d["Cols"] << 8 | d["BankLen"] << 16
     assert await bench.read(ARRAY) == (array, OKAY)
     assert await bench.read(REG_BUS) == (BUS, OKAY)
-    assert (await bench.read(0x34))[1] == SLVERR and (await bench.read(0x58))[1] == SLVERR
+    assert (await bench.read(0x34))[1] == SLVERR and (await bench.read(0x64))[1] == SLVERR
     assert await bench.write(STATUS, 1) == SLVERR and await bench.write(0x3C, 1) == SLVERR
     assert await bench.write(DESCRIPTOR, 0x12345678) == OKAY
     assert await bench.write(DESCRIPTOR, 0, nbytes=2) == SLVERR
@@ -317,7 +317,7 @@ async def reset_while_a_layer_runs(dut):
     for cycles in (20, 100, 400):
         await bench.start(Layer(bench.rng))
         for _ in range(bench.rng.randrange(cycles)):
-            await FallingEdge(dut.clk)
+            await FallingEdge(dut.clk_i)
         await bench.reset()
         assert await bench.read(STATUS) == (0, OKAY)
         await bench.run(Layer(bench.rng))

@@ -35,10 +35,9 @@ tool() { # DESCRIPTION COMMAND...: 77 says that something is not here
 }
 verilator_list() {
   command -v verilator || { echo no verilator; return 77; }
-  for top in sq_core sq_core_act sq_engine_dynamic sq_spqr_dec sq_top; do
+  for top in sq_core sq_core_act sq_engine_dynamic sq_spqr_dec sq_top sq_chip; do
     verilator --lint-only -Wall rtl/lint.vlt -f sqsim.f --top-module $top || return 1
   done
-  verilator --lint-only -Wall rtl/lint.vlt -f sqsim.f rtl/cocotb/sq_top_bus.sv --top-module sq_top_bus
 }
 tool "Verilator reads the list" verilator_list
 tool "slang finds nothing" "$PYTHON" rtl/slang.py

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # sq_top, the chip, against its models: a host behind AXI4-Lite and a memory behind AXI4 are its environment, and every
 # signal of both buses and the interrupt are compared in every cycle. Exhausted: six bus faults in every beat of a short layer
-# (descriptor, operands, outputs) with four memories, and 242 descriptors that must be refused (each bit without a name, regions that end a beat beyond 4 GiB), each followed by a layer that
+# (descriptor, operands, outputs) with four memories, and 244 descriptors that must be refused (each bit without a name, regions that end a beat beyond 4 GiB), each followed by a layer that
 # must be right; an error in sums that are kept while outputs wait for the memory; a tile as long as half a buffer, of up to 4096 beats; the longest transfers, up to 131,072 beats of the bus; a write
 # that clears interrupts in every cycle around the end of a layer; a reset in every cycle of a short layer, behind it one that is whole. Sampled: shapes, blocks and their order, ragged blocks, chunks of K and ragged ones, illegal operands, waits of host and memory, polling and
 # interrupt, starts while a layer runs, writes that change nothing, images at address 0, across 2 GiB and up to 4 GiB, resets. A layer of the embedded model goes from its image to its outputs, with the engine busy
@@ -89,7 +89,7 @@ mutate part_of_two_groups top w4a8 any $S "s/(chunk == 16'd1 \&\& part_beats/(pa
 mutate parts_that_it_has_no_room_for top w8a8 any $S "s/PartGroups == 1 \&\& groups == 16'd1/PartGroups == 1/"
 mutate outputs_of_each_chunk top w8a8 any $S "s/need = load_active && chunk_last;/need = load_active;/"
 mutate more_sums_than_room top w8a8 any $S "s/32'(SumTiles))/32'(SumTiles + 1))/"
-mutate chunk_longer_than_k top w8a8 any $S "s/chunk <= groups;/$T;/"
+mutate chunk_longer_than_k top w8a8 any $S "s/chunk <= groups \&\& *$/$T \&\&/"
 mutate sums_in_another_order top w8a8 any rtl/array/sq_engine_array.sv "s/scale_carry_i(carry && stage_first)/scale_carry_i(carry \&\& stage_last)/"
 mutate sums_of_another_tile top w8a8 any rtl/top/sq_top.sv "s/job_col_stride_i(SumAddrW'(Slots))/job_col_stride_i(SumAddrW'(0))/"
 mutate sums_forgotten top w8a8 any rtl/output/sq_combine.sv "s/assign begin_y = sum_q.*/assign begin_y = 32'd0;/"
@@ -106,8 +106,6 @@ mutate errors_of_a_chunk_lost top w8a8 any rtl/top/sq_top.sv "s/keep_last) ? kee
 # ---- operands and outputs ---------------------------------------------------------------------------
 G=rtl/top/sq_gear.sv
 mutate poison_of_the_first_word_only top w4a8 any $G "s/poison_q <= in_poison_i || (left/poison_q <= (in_poison_i \&\& left == '0) || (left/"
-mutate poison_of_the_rest_lost top nvfp4 any $G "s/(leave ? last_poison_q : poison_q)/(!leave \&\& poison_q)/"
-mutate poison_that_stays top w4a8 any $G "s/end else if (leave) begin/end else if (leave \&\& $F) begin/"
 mutate words_over_each_other top nvfp4 any $G "s/(RoomW'(in_data_i) << shift)/RoomW'(in_data_i)/"
 mutate padding_that_counts top w4a8 any $G "s/assign come = in_last_i \&\& in_tail_i != '0 ?/assign come = in_last_i \&\& in_tail_i == '1 ?/"
 mutate padding_of_what_was_before top nvfp4 any $G "s/(ended_q ? {RoomW{1'b0}} : rest)/rest/"

@@ -57,6 +57,8 @@ enum way {
     LONG_CHUNK,  // longer than K
     PART_OF_TWO, // a part of two groups
     WHOLE_PART,  // ... of all beats
+    MANY_PARTS,  // ... of a layer of more groups than integers have room for
+    MANY_SCALES, // scales of columns that do not fit
     WRAPS_TILE,  // a product whose low 16 bits would fit: beats of a tile, of a block
     WRAPS_BLOCK,
     FULL_SUMS, // more tiles of a block than sums have room for, by rows and columns; than the buffers have
@@ -206,9 +208,16 @@ static void spoil_descriptor(uint32_t *word, enum way way, const struct sq_top_r
     case LONG_CHUNK:
         word[SQ_DESC_CHUNK] = (word[SQ_DESC_BEATS] >> 16) + 1;
         break;
+    case MANY_SCALES:
+        set_size(word, 1, 1, room->scale_once ? 1 : room->depth[SQ_TOP_COL_SCALE] + 1, 1);
+        word[SQ_DESC_CHUNK] = word[SQ_DESC_BEATS] >> 16;
+        if (room->scale_once)
+            word[SQ_DESC_BLOCK] = (room->depth[SQ_TOP_COL_SCALE] + 1) << 16 | 1;
+        break;
+    case MANY_PARTS:
     case PART_OF_TWO:
-        set_size(word, 1, 1, 2, 2);
-        word[SQ_DESC_CHUNK] = 1u << 16 | 2;
+        set_size(word, 1, 1, 2, 2); // chips with room for parts of any group run the first
+        word[SQ_DESC_CHUNK] = 1u << 16 | (way == MANY_PARTS && room->part_groups < 2 ? 1 : 2);
         break;
     case WHOLE_PART:
         set_size(word, 1, 1, 1, 2);

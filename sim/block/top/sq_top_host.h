@@ -35,7 +35,7 @@ enum sq_host_what {
 };
 // Layers of FAULTS and of REFUSED.
 uint32_t sq_host_n_faults(const unsigned *value);
-enum { SQ_HOST_N_REFUSED = 2 * 242, SQ_HOST_N_KEPT = 12, SQ_HOST_N_DEEP = 2, SQ_HOST_N_CLEARS = 9 };
+enum { SQ_HOST_N_REFUSED = 2 * 244, SQ_HOST_N_KEPT = 12, SQ_HOST_N_DEEP = 2, SQ_HOST_N_CLEARS = 9 };
 
 enum { SQ_HOST_COUNTERS = 4 }; // CYCLES, BUSY_CYCLES, WAIT_CYCLES, BLOCKED_CYCLES
 
