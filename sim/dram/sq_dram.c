@@ -470,6 +470,23 @@ bool sq_dram_run(struct sq_dram *d, uint64_t until)
     return d->now == until;
 }
 
+// ---- joules ---------------------------------------------------------------------------------------
+
+void sq_dram_picojoules(const struct sq_dram_setup *setup, const struct sq_dram_stats *s,
+                        double seconds, double pj[2])
+{
+    const struct sq_dram_energy *const e = &setup->rules.device.energy;
+    const uint64_t *const n = s->command;
+    const double work = (double)n[SQ_DRAM_ACT] * e->act_pj +
+                        (double)(n[SQ_DRAM_RD] + n[SQ_DRAM_RDA]) * e->read_pj +
+                        (double)(n[SQ_DRAM_WR] + n[SQ_DRAM_WRA]) * e->write_pj +
+                        (double)n[SQ_DRAM_REFA] * e->refresh_pj +
+                        (double)n[SQ_DRAM_REFB] * e->refresh_pj / (double)banks_of_rank(setup);
+    assert(e->is_there);
+    for (unsigned i = 0; i < 2; i++)
+        pj[i] = work + 1e9 * e->background_mw[i] * seconds * setup->channels;
+}
+
 // ---- another clock --------------------------------------------------------------------------------
 
 struct sq_dram_clock sq_dram_clock_of(const struct sq_dram_device *device, double hz)

@@ -133,6 +133,11 @@ uint32_t sq_dram_n_bursts(const struct sq_dram_setup *setup, uint64_t addr, uint
 // The sum of all channels, up to now.
 struct sq_dram_stats sq_dram_stats_of(const struct sq_dram *d);
 
+// Picojoules of what `s` counts in so many seconds on so many channels: commands, and standby with all banks closed (low) or open
+// (high). The device has energies.
+void sq_dram_picojoules(const struct sq_dram_setup *setup, const struct sq_dram_stats *s,
+                        double seconds, double pj[2]);
+
 // Another clock's cycles: a chip of `hz` has its cycle n, from 0 on, at the clock n * num / den of the DRAM.
 struct sq_dram_clock {
     uint64_t num, den;

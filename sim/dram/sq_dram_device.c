@@ -121,9 +121,14 @@ static const char *const shapes[] = {
 #undef ROW
 };
 
+static const char *const energies[] = {"Eact", "Eread", "Ewrite", "Erefresh", "background"};
+enum { N_ENERGIES = sizeof energies / sizeof energies[0], ENERGY_MAX = 10000000 };
+
 static bool is_known(const char *key)
 {
     bool known = strcmp(key, "clock") == 0;
+    for (size_t i = 0; i < N_ENERGIES; i++)
+        known = known || strcmp(key, energies[i]) == 0;
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
         known = known || strcmp(key, shapes[i]) == 0;
     for (size_t i = 0; i < SQ_DRAM_N_TIMES; i++)
@@ -163,6 +168,38 @@ static enum sq_status read_times(const struct raw_device *raw, enum sq_dram_end 
             SQ_TRY(read_value(v, d->clock_ps, (end == SQ_DRAM_SLOW) == (times[i].sense > 0),
                               &d->is_range, &d->t[i], err));
     }
+    return SQ_OK;
+}
+
+static enum sq_status read_energies(const struct raw_device *raw, struct sq_dram_energy *e,
+                                    struct sq_error *err)
+{
+    double *const to[N_ENERGIES] = {&e->act_pj, &e->read_pj, &e->write_pj, &e->refresh_pj,
+                                    e->background_mw};
+    unsigned n = 0;
+    for (unsigned i = 0; i < N_ENERGIES; i++) {
+        const struct raw_value *const v = find(raw, energies[i]);
+        const bool is_power = i == N_ENERGIES - 1;
+        const char *const dots = v && is_power ? strstr(v->value, "..") : NULL;
+        char *end = NULL;
+        if (!v)
+            continue;
+        to[i][0] = strtod(v->value, &end);
+        const bool first = v->value[0] >= '0' && v->value[0] <= '9' && to[i][0] <= ENERGY_MAX;
+        if (is_power)
+            to[i][1] = dots ? strtod(dots + 2, &end) : to[i][0];
+        if (!first || strcmp(end, is_power ? " mW" : " pJ") != 0 ||
+            (is_power && (to[i][1] < to[i][0] || to[i][1] > ENERGY_MAX)))
+            return SQ_FAIL(err, SQ_ERR_RANGE, "%.15s = %.31s, need 0..%d %s%s", v->key, v->value,
+                           ENERGY_MAX, is_power ? "mW" : "pJ", is_power ? ", or FROM..TO" : "");
+        n++;
+    }
+    e->is_there = n > 0;
+    if (n > 0 && n < N_ENERGIES)
+        return SQ_FAIL(err, SQ_ERR_ARG,
+                       "values has %u of Eact, Eread, Ewrite, Erefresh and background, need all or "
+                       "none",
+                       n);
     return SQ_OK;
 }
 
@@ -213,6 +250,7 @@ static enum sq_status read_all(const struct raw_device *raw, enum sq_dram_end en
     SQ_DRAM_SHAPES(ROW)
 #undef ROW
     SQ_TRY(read_times(raw, end, d, err));
+    SQ_TRY(read_energies(raw, &d->energy, err));
     return check_device(d, err);
 }
 

@@ -93,6 +93,15 @@
 enum sq_dram_time { SQ_DRAM_TIMES(SQ_DRAM_TIME_ENUM) SQ_DRAM_N_TIMES, SQ_DRAM_ZERO };
 #undef SQ_DRAM_TIME_ENUM
 
+// Energies of a channel, where the source gives currents or energies; all of them or none.
+//   Eact         an activate and its precharge, above standby; Eread, Ewrite: a burst; Erefresh: of all banks, of one bank
+//                its share. "1475 pJ"
+//   background   standby: with all banks closed .. open. "367..422 mW"
+struct sq_dram_energy {
+    bool is_there;
+    double act_pj, read_pj, write_pj, refresh_pj, background_mw[2];
+};
+
 enum sq_dram_end { SQ_DRAM_FAST, SQ_DRAM_SLOW };
 
 struct sq_dram_device {
@@ -103,6 +112,7 @@ struct sq_dram_device {
     SQ_DRAM_SHAPES(SQ_DRAM_SHAPE_MEMBER)
 #undef SQ_DRAM_SHAPE_MEMBER
     uint32_t t[SQ_DRAM_N_TIMES];
+    struct sq_dram_energy energy;
 };
 
 // One end of the device. Refused in one sentence with file and field: see sq_yaml.h; keys given twice, missing,

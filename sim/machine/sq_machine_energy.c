@@ -68,6 +68,13 @@ void sq_machine_count(const struct sq_machine *machine, const struct sq_mapping 
              (double)sq_cost_weight_nbytes(stats->nbytes));
     for (unsigned i = 0; i < SQ_N_STREAMS; i++)
         a->dram_nbits += 8 * (double)stats->nbytes[i];
+    const struct sq_dram_setup *const dram = &machine->timed.end[machine->timed.at];
+    if (!machine->timed.is_timed || !dram->rules.device.energy.is_there)
+        return;
+    sq_dram_picojoules(dram, &stats->dram, (double)stats->cycles / machine->clock_hz,
+                       a->dram_joules);
+    for (unsigned i = 0; i < SQ_N_ENDS; i++)
+        a->dram_joules[i] *= 1e-12;
 }
 
 // ---- joules -------------------------------------------------------------------------------------
@@ -130,7 +137,8 @@ void sq_machine_energy(const struct sq_machine *machine, const struct sq_mac_ene
                 (a->act_nbits[end] + a->weight_nbits + a->out_nbits) * memory->read.end[end],
             [SQ_MACHINE_SRAM_WRITE] = (a->load_nbits + a->out_nbits) * memory->write.end[end],
             [SQ_MACHINE_SRAM_LEAKAGE] = sram * memory->leak.end[end] * seconds,
-            [SQ_MACHINE_DRAM] = a->dram_nbits * memory->dram.end[end]};
+            [SQ_MACHINE_DRAM] = a->dram_joules[end] > 0 ? a->dram_joules[end]
+                                                        : a->dram_nbits * memory->dram.end[end]};
         for (unsigned i = 0; i < SQ_N_MACHINE_PARTS; i++)
             e->pj[i][of] = picojoules(joules[i]);
     }

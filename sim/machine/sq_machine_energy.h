@@ -15,7 +15,8 @@
 //                                                              K read activations for each column
 //   sram write      bits loaded, and sums of tiles             by the other macro
 //   sram leakage    of all bits of the buffers, all the time
-//   dram            bytes moved, joules a bit of its type
+//   dram            bytes moved, joules a bit of its type; of a DRAM that keeps time and has energies (sq_dram_device.h)
+//                   its commands, refreshes and standby, low with banks closed, high with banks open
 //
 // A third figure, gated, is high with clocks that stop for the whole array while it waits for memory:
 // clock pins count in cycles in which the array has a job.
@@ -51,7 +52,8 @@ struct sq_machine_accesses {
     double out_nbits;                          // sums of tiles, written; read as many times
     double load_nbits;                         // written into both operand buffers
     double dram_nbits;
-    double busy; // share of the cycles in which the array has a job
+    double dram_joules[SQ_N_ENDS]; // by its commands; 0: it has no energies
+    double busy;                   // share of the cycles in which the array has a job
 };
 void sq_machine_count(const struct sq_machine *machine, const struct sq_mapping *plan,
                       const struct sq_machine_stats *stats, struct sq_machine_accesses *a);

@@ -57,6 +57,15 @@ table 640000 1280000 >"$W/t2.jsonl"
 accept "twice the joules of a PE" "${gemm[@]}" --energy t2.jsonl --memory m.yaml
 ok "... twice the products" [ "$(value 'part("products", "low") . " " . part("products", "high")')" = "10486 20972" ]
 ok "... and nothing else" [ "$(others products)" = "$was_p" ]
+# A DRAM that keeps time: commands in place of bits. 4494 pJ a read of 64 B; standby of 367 mW, with banks open 422.
+sed '/^dram:/,/^  burst/d' "$ROOT/sim/machines/default.yaml" >"$W/timed.yaml"
+printf 'dram:\n  device: ddr4-2400\n' >>"$W/timed.yaml"
+accept "a DRAM that keeps time" "${gemm[@]}" --machine timed.yaml --energy t.jsonl --memory m.yaml
+ok "its standby is the range" [ "$(value 'abs(part("dram", "high") - part("dram", "low") - 55 * $r->{seconds} * 1e9) < 2')" = 1 ]
+ok "its reads are in it" [ "$(value 'my $b = $r->{bytes_by_stream}; my $n = ($b->{act} + $b->{lo}) / 64; my $w = part("dram", "low") - 367e9 * $r->{seconds}; $w > 4494 * $n && $w < 2 * 4494 * $n + 16 * 11814 + 3990 * $b->{out} / 32')" = 1 ]
+ok "it says so" grep -q '"dram_type":"ddr4-2400","dram_source":"commands' "$W.out"
+accept "--dram counts bits" "${gemm[@]}" --machine timed.yaml --energy t.jsonl --memory m.yaml --dram two
+ok "... 20 pJ each" [ "$(value 'my $s = 0; $s += $_ for values %{$r->{bytes_by_stream}}; abs(part("dram", "low") - 160 * $s) < 2')" = 1 ]
 accept "another type of DRAM" "${gemm[@]}" --energy t.jsonl --memory m.yaml --dram two
 ok "... 20 pJ a bit" [ "$(value 'part("dram", "low") == 160 * $r->{bytes} && $r->{dram_type} eq "two"')" = 1 ]
 ok "... and nothing else" [ "$(others dram)" = "$was_d" ]

@@ -106,6 +106,8 @@ static enum sq_status time_gemm(const struct run *r, const struct sq_run_layer *
     if (r->request->energy) {
         struct sq_machine_accesses a;
         sq_machine_count(hw, p, &s, &a);
+        if (r->request->dram) // of that type
+            memset(a.dram_joules, 0, sizeof a.dram_joules);
         sq_machine_energy(hw, &r->energy.mac, &r->energy.memory, p, &a, (double)out->cycles,
                           &out->energy);
     }
@@ -591,6 +593,13 @@ enum sq_status sq_run_on_machine(const struct sq_run_request *in, struct sq_erro
     enum sq_status status = load_machine(in->machine ? in->machine : usual, &r, err);
     if (status == SQ_OK && in->energy)
         status = sq_run_energy_open(in, &r.energy, err);
+    const struct sq_dram_device *const dram = &r.machine.timed.end[0].rules.device;
+    if (status == SQ_OK && in->energy && !r.is_gpu && r.machine.timed.is_timed && !in->dram &&
+        dram->energy.is_there) { // its commands are counted, not bits
+        snprintf(r.energy.memory.type, sizeof r.energy.memory.type, "%s", dram->name);
+        snprintf(r.energy.memory.dram_source, sizeof r.energy.memory.dram_source,
+                 "commands, refreshes and standby of sim/dram/devices/%s.yaml", dram->name);
+    }
     if (status == SQ_OK && r.is_gpu && in->weights)
         status = SQ_FAIL(err, SQ_ERR_ARG, "--weights has no use on a GPU");
     if (status == SQ_OK && !r.is_gpu)

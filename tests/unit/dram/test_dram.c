@@ -4,6 +4,7 @@
 // less refresh; one bank; the window of four activates; turns. Random devices, maps, policies and traffic: a second judge
 // (oracle_dram.h) reads every trace, nothing waits for ever, clocks add up. Maps: bijections, by linear algebra. Then the
 // files of devices: every damage is refused.
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -608,7 +609,7 @@ static const char good[] =
 static enum sq_status parse_with(const char *from, const char *to, enum sq_dram_end end,
                                  struct sq_dram_device *d, struct sq_error *err)
 {
-    char text[sizeof good + 200];
+    char text[sizeof good + 400];
     const char *const at = strstr(good, from);
     assert_non_null(at);
     const int n =
@@ -634,32 +635,54 @@ SQ_TEST(a_device_is_read_at_both_ends)
     assert_int_equal(fast.clock_ps, 833);
 }
 
+static const char with_energy[] =
+    "- {key: Eact, value: 100 pJ, source: A}\n- {key: Eread, value: 20 pJ, source: A}\n"
+    "- {key: Ewrite, value: 30 pJ, source: A}\n- {key: Erefresh, value: 1600 pJ, source: A}\n"
+    "- {key: background, value: 2..3.5 mW, source: A}\n- {key: CL, ";
+
+SQ_TEST(energies_count_commands_and_time)
+{
+    struct sq_dram_device d;
+    const struct sq_dram_options o = {.channels = 2};
+    assert_int_equal(parse_with("- {key: CL, ", with_energy, SQ_DRAM_FAST, &d, NULL), SQ_OK);
+    const struct sq_dram_setup setup = setup_of(&d, &o);
+    const struct sq_dram_stats s = {.command = {1, 9, 9, 10, 100, 1000, 10000, 2, 16}};
+    double pj[2];
+    sq_dram_picojoules(&setup, &s, 1e-6, pj);
+    const double work = 100 + 110 * 20 + 11000 * 30 + 2 * 1600 + 16 * 100;
+    assert_true(fabs(pj[0] - work - 4000) < 1e-6 && fabs(pj[1] - work - 7000) < 1e-6);
+}
+
 SQ_TEST(damaged_devices_are_refused)
 {
-    static const char *const bad[][2] = {{"833 ps", "833"},
-                                         {"833 ps", "99 ps"},
-                                         {"833 ps", "700..833 ps"},
-                                         {"key: CL, ", "key: CR, "},
-                                         {"key: CL, ", "key: RP, "},
-                                         {"- {key: CL, value: 16, source: A}\n", ""},
-                                         {"- {key: rows, value: 32768, source: A}\n", ""},
-                                         {"CL, value: 16, source: A", "CL, value: 16, source: B"},
-                                         {"CL, value: 16, source: A", "CL, value: 16, sauce: A"},
-                                         {"CL, value: 16", "CL, value: -16"},
-                                         {"CL, value: 16", "CL, value: 16 mm"},
-                                         {"CL, value: 16", "CL, value: 18..16"},
-                                         {"CL, value: 16", "CL, value: 16..16"},
-                                         {"CL, value: 16", "CL, value: 16.."},
-                                         {"CL, value: 16", "CL, value: 1e9"},
-                                         {"width, value: 64", "width, value: 60"},
-                                         {"groups, value: 4", "groups, value: 3"},
-                                         {"banks, value: 4", "banks, value: 0"},
-                                         {"rows, value: 32768", "rows, value: 4..8"},
-                                         {"CCDS, value: 4", "CCDS, value: 3"},
-                                         {"RTW, value: 6", "RTW, value: 3"},
-                                         {"RFC, value: 312", "RFC, value: 9400"},
-                                         {"RFC, value: 312", "RFCpb, value: 312"},
-                                         {"columns, value: 1024", "columns, value: 1000"}};
+    static const char *const bad[][2] = {
+        {"833 ps", "833"},
+        {"833 ps", "99 ps"},
+        {"833 ps", "700..833 ps"},
+        {"key: CL, ", "key: CR, "},
+        {"key: CL, ", "key: RP, "},
+        {"- {key: CL, value: 16, source: A}\n", ""},
+        {"- {key: rows, value: 32768, source: A}\n", ""},
+        {"CL, value: 16, source: A", "CL, value: 16, source: B"},
+        {"CL, value: 16, source: A", "CL, value: 16, sauce: A"},
+        {"CL, value: 16", "CL, value: -16"},
+        {"CL, value: 16", "CL, value: 16 mm"},
+        {"CL, value: 16", "CL, value: 18..16"},
+        {"CL, value: 16", "CL, value: 16..16"},
+        {"CL, value: 16", "CL, value: 16.."},
+        {"CL, value: 16", "CL, value: 1e9"},
+        {"width, value: 64", "width, value: 60"},
+        {"groups, value: 4", "groups, value: 3"},
+        {"banks, value: 4", "banks, value: 0"},
+        {"rows, value: 32768", "rows, value: 4..8"},
+        {"CCDS, value: 4", "CCDS, value: 3"},
+        {"RTW, value: 6", "RTW, value: 3"},
+        {"RFC, value: 312", "RFC, value: 9400"},
+        {"RFC, value: 312", "RFCpb, value: 312"},
+        {"columns, value: 1024", "columns, value: 1000"},
+        {"- {key: CL, ", "- {key: Eact, value: 9 pJ, source: A}\n- {key: CL, "},
+        {"- {key: CL, ", "- {key: Eact, value: 9, source: A}\n- {key: CL, "},
+        {"- {key: CL, ", "- {key: background, value: 9..2 mW, source: A}\n- {key: CL, "}};
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct sq_dram_device d;
         struct sq_error err = {.text = ""};
