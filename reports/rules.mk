@@ -1,7 +1,7 @@
 # reports/: generated; the committed ones are reference results.
 ## report (reports): regenerate one report: make report R=NAME, which is the same as make NAME
 # Each NAME is a target, described where it is built; make report alone lists them.
-REPORTS := accuracy area area-clock area-engines area-flow area-scaled energy energy-page formats fuzz-report gpu-report joined results sheet sweep \
+REPORTS := accuracy area area-clock area-engines area-flow area-scaled dram-report energy energy-page formats fuzz-report gpu-report joined results sheet sweep \
            verdict verification
 .PHONY: report
 report:
@@ -108,6 +108,16 @@ sweep: $(BUILD)/sqsim
 	$(Q)$< sweep sim/sweeps/act_banks.yaml --db build/sweep.db --jobs $(JOBS) -o reports/sweep/act_banks.csv
 	$(Q)$(GNUPLOT) -e "csv='reports/sweep/act_banks.csv'; svg='reports/sweep/act_banks.svg'" sim/sweeps/act_banks.gp
 	$(Q)echo "$(SWEEP).{csv,txt,svg,png} build/report/index.html"
+
+# dram-report: what a DRAM that keeps time costs against bandwidth and latency, reports/dram/timing.csv and a table of its page
+.PHONY: dram-report
+DRAM_REPORT := reports/dram/timing
+dram-report: $(BUILD)/sqsim
+	$(Q){ printf '# make dram-report; revision %s\n' "$$(reports/revision.sh)" && $(DRAM_REPORT).sh $<; } > $(DRAM_REPORT).csv.new && \
+	  mv $(DRAM_REPORT).csv.new $(DRAM_REPORT).csv
+	$(Q){ head -1 $(DRAM_REPORT).csv | sed 's/^# \(.*\)/<!-- \1 -->/' && grep -v '^#' $(DRAM_REPORT).csv > $(BUILD)/dram_timing.csv && \
+	  $(DRAM_REPORT).sh $< $(BUILD)/dram_timing.csv; } > $(DRAM_REPORT).md
+	$(Q)echo $(DRAM_REPORT).csv $(DRAM_REPORT).md
 
 include reports/accuracy/rules.mk
 include reports/formats/rules.mk

@@ -598,7 +598,7 @@ enum sq_status sq_run_on_machine(const struct sq_run_request *in, struct sq_erro
         dram->energy.is_there) { // its commands are counted, not bits
         snprintf(r.energy.memory.type, sizeof r.energy.memory.type, "%s", dram->name);
         snprintf(r.energy.memory.dram_source, sizeof r.energy.memory.dram_source,
-                 "commands, refreshes and standby of sim/dram/devices/%s.yaml", dram->name);
+                 "commands, refreshes and standby of the device %s", dram->name);
     }
     if (status == SQ_OK && r.is_gpu && in->weights)
         status = SQ_FAIL(err, SQ_ERR_ARG, "--weights has no use on a GPU");
