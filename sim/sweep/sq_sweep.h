@@ -73,6 +73,9 @@ enum sq_quantity {
     SQ_AXIS_WEIGHT_BUFFER,
     SQ_AXIS_OUT_BUFFER,
     SQ_AXIS_FAIR,
+    SQ_AXIS_CONTEXT, // these three: of whole passes (sq_pass.h)
+    SQ_AXIS_BATCH,
+    SQ_AXIS_KV_BITS,
     SQ_N_AXES,
     SQ_HIGH_BITS = SQ_N_AXES,
     SQ_LOW_BITS,
@@ -125,7 +128,13 @@ struct sq_sweep_result {
     double cycles, bound, low[SQ_N_UNIT_CAUSES], high[SQ_N_UNIT_CAUSES];
     double clock_hz, memory, index, nbytes;
     struct sq_fair_pe pe; // of the format, where it was made fair
-    double array_um2;     // SQ_ENGINE_ARRAY: the PEs of the format, all of them; NaN: RTL has none
+    // SQ_ENGINE_ARRAY: the PEs of the format, all of them, NaN: RTL has none; decoders of rows and columns, 0
+    // where the format has none of its own
+    double array_um2, lines_um2;
+    // Of a whole pass, a workload that is a config.json: its tokens, 0 of other workloads, -1: weights and
+    // cache do not fit the DRAM; seconds of it, and
+    // of one prompt as long as the context.
+    double tokens, pass_s, first_s;
     // SQ_ENGINE_VALUES: sums of squares over the layers. One pass with SQ_ENGINE_EVAL, which
     // encodes once, whatever machine or m a point has
     double weight_signal, weight_noise, output_signal, output_noise;

@@ -66,6 +66,9 @@ const struct sq_axis sq_axes[SQ_N_AXES] = {
     [SQ_AXIS_OUT_BUFFER] = {"out_buffer_kib", 1, 1 << 20, true, NULL, false, NULL,
                             .is_optional = true},
     [SQ_AXIS_FAIR] = {"fair", 0, 0, false, sq_fair_names, false, NULL, .is_optional = true},
+    [SQ_AXIS_CONTEXT] = {"context", 1, 1 << 24, true, NULL, false, NULL, .is_optional = true},
+    [SQ_AXIS_BATCH] = {"batch", 1, 1 << 20, true, NULL, false, NULL, .is_optional = true},
+    [SQ_AXIS_KV_BITS] = {"kv_bits", 4, 16, true, NULL, false, NULL, .is_optional = true},
 };
 
 static const char *const derived[] = {"high_bits", "low_bits", "equivalent_bits", "low_steps",

@@ -7,15 +7,19 @@
 
 #include "sim/block/core/sq_core_run.h"
 #include "sim/energy/sq_measure.h"
+#include "sim/format/sq_cache_format.h"
 #include "sim/io/sq_home.h"
+#include "sim/io/sq_json.h"
 #include "sim/llm/text/sq_token_source.h"
 #include "sim/machine/sq_machine_run.h"
+#include "sim/machine/sq_pass.h"
 #include "sim/machine/sq_workload.h"
 #include "sim/sweep/sq_sweep_grid.h"
 #include "sim/synth/sq_synth.h"
 
-// The engines that read weights and tokens; of them those whose measures are values.
 enum {
+    CONFIG_MAX_NBYTES = 16 << 20,
+    // The engines that read weights and tokens; of them those whose measures are values.
     VALUES = SQ_ENGINE_VALUES | SQ_ENGINE_EVAL,
     ENCODING = VALUES | SQ_ENGINE_SIZE,
 };
@@ -31,6 +35,7 @@ struct input_model {
 struct input_table {
     const char *name;
     struct sq_workload rows;
+    json_t *config; // of a model, for whole passes; NULL: it has rows
     struct sq_digest digest;
 };
 
@@ -106,7 +111,31 @@ static enum sq_status open_table(struct input_table *t, const char *name, const 
     t->name = name;
     sq_sweep_path(name, home, folder, SQ_HOME_WORKLOAD, path);
     SQ_TRY(digest_file(path, &t->digest, err));
+    const char *end = strrchr(path, '.');
+    if (end && strcmp(end, ".json") == 0)
+        return sq_json_load(path, CONFIG_MAX_NBYTES, &t->config, err);
     return sq_workload_read(path, &t->rows, err);
+}
+
+// Whole passes need a machine, and axes of theirs a whole pass.
+static enum sq_status check_passes(const struct sq_sweep_inputs *in, const struct sq_sweep_grid *s,
+                                   struct sq_error *err)
+{
+    for (unsigned a = SQ_AXIS_CONTEXT; a <= SQ_AXIS_KV_BITS; a++)
+        for (size_t i = 0; s->axis[a].n > 0 && i < in->n_tables + (in->n_tables == 0); i++)
+            if (in->n_tables == 0 || !in->table[i].config)
+                return SQ_FAIL(err, SQ_ERR_ARG, "axis %s needs a workload that is a config.json",
+                               sq_quantity_name((enum sq_quantity)a));
+    for (size_t i = 0; i < s->axis[SQ_AXIS_KV_BITS].n; i++) {
+        const double bits = s->axis[SQ_AXIS_KV_BITS].value[i];
+        if (bits != 4 && bits != 8 && bits != 16)
+            return SQ_FAIL(err, SQ_ERR_RANGE, "kv_bits = %g, need 4, 8 or 16", bits);
+    }
+    for (size_t i = 0; i < in->n_tables; i++)
+        if (in->table[i].config && !s->machine)
+            return SQ_FAIL(err, SQ_ERR_ARG, "workload %.60s is a config.json, need a machine",
+                           in->table[i].name);
+    return SQ_OK;
 }
 
 static void describe(struct sq_sweep_inputs *in, const struct sq_sweep_grid *s)
@@ -149,6 +178,7 @@ static enum sq_status open_all(struct sq_sweep_inputs *in, const struct sq_sweep
     for (; in->n_tables < n_tables; in->n_tables++)
         SQ_TRY(open_table(&in->table[in->n_tables], s->axis[SQ_AXIS_WORKLOAD].name[in->n_tables],
                           o->home, s->folder, err));
+    SQ_TRY(check_passes(in, s, err));
     if (in->engines & ENCODING)
         SQ_TRY(sq_sweep_memo_open(&in->memo, s, err));
     if ((in->engines & (SQ_ENGINE_PE | SQ_ENGINE_GATHER | SQ_ENGINE_ARRAY | SQ_ENGINE_ENERGY)) ||
@@ -182,8 +212,10 @@ void sq_sweep_inputs_close(struct sq_sweep_inputs *in)
         return;
     for (size_t i = 0; i < in->n_models; i++)
         sq_checkpoint_close(&in->model[i].ck);
-    for (size_t i = 0; i < in->n_tables; i++)
+    for (size_t i = 0; i < in->n_tables; i++) {
         sq_workload_free(&in->table[i].rows);
+        json_decref(in->table[i].config);
+    }
     free(in->model);
     free(in->table);
     sq_sweep_memo_close(in->memo);
@@ -320,6 +352,68 @@ static enum sq_status time_gemm(const struct sq_sweep_point *p, const struct sq_
                            : time_on_core(p, g, r, err);
 }
 
+// An axis of the point, or what stands for it.
+static double axis_or(const struct sq_sweep_point *p, enum sq_quantity axis, double other)
+{
+    return p->absent >> axis & 1 ? other : p->quantity[axis];
+}
+
+static enum sq_status time_pass(const struct sq_pass_request *request, const json_t *config,
+                                const char *name, const struct sq_workload_options *o,
+                                struct sq_workload *w, struct sq_pass_result *x,
+                                struct sq_error *err)
+{
+    SQ_TRY(sq_workload_of_config(config, name, o, w, err));
+    const enum sq_status status = sq_pass_run(request, w, x, err);
+    if (status != SQ_OK)
+        sq_workload_free(w);
+    return status;
+}
+
+// A token of each sequence, and the prompt before it.
+static enum sq_status run_pass(const struct input_table *t, const struct sq_sweep_point *p,
+                               const struct sq_machine *machine, struct sq_sweep_result *r,
+                               struct sq_error *err)
+{
+    const double bits = axis_or(p, SQ_AXIS_KV_BITS, 16);
+    struct sq_workload_options o = {.is_decode = true,
+                                    .batch = (uint64_t)axis_or(p, SQ_AXIS_BATCH, 1),
+                                    .seq = (uint64_t)axis_or(p, SQ_AXIS_CONTEXT, 2048),
+                                    .is_whole = true};
+    struct sq_recipe cache;
+    struct sq_workload w;
+    struct sq_pass_result x;
+    struct sq_machine any = *machine; // what does not fit has a time, but no tokens
+    any.capacity_nbytes = 0;
+    const struct sq_pass_request request = {.machine = &any, .recipe = &p->recipe, .cache = &cache};
+    o.context = o.seq;
+    SQ_TRY(sq_cache_recipe(bits == 4   ? "int4"
+                           : bits == 8 ? "int8"
+                                       : "bf16",
+                           SQ_IN_RUN, &cache, err));
+    SQ_TRY(time_pass(&request, t->config, t->name, &o, &w, &x, err));
+    const bool fits = machine->capacity_nbytes == 0 ||
+                      x.weights_nbytes + x.cache_nbytes <= (double)machine->capacity_nbytes;
+    r->tokens = fits ? (double)w.rest.tokens : -1;
+    r->pass_s = x.total_seconds;
+    r->clock_hz = machine->clock_hz;
+    r->cycles = x.total_seconds * machine->clock_hz;
+    r->bound = (x.compute > x.dram ? x.compute : x.dram) * machine->clock_hz;
+    r->nbytes = x.total_nbytes;
+    r->weights = x.weights;
+    r->stored_nbits = x.nbits;
+    for (unsigned i = 0; i < SQ_N_PASS_PARTS; i++)
+        r->macs += x.macs[i];
+    sq_pass_free(&x);
+    sq_workload_free(&w);
+    o = (struct sq_workload_options){.batch = 1, .seq = o.seq, .is_whole = true};
+    SQ_TRY(time_pass(&request, t->config, t->name, &o, &w, &x, err));
+    r->first_s = x.total_seconds;
+    sq_pass_free(&x);
+    sq_workload_free(&w);
+    return SQ_OK;
+}
+
 static enum sq_status run_timing(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
                                  struct sq_sweep_result *r, struct sq_error *err)
 {
@@ -334,7 +428,12 @@ static enum sq_status run_timing(const struct sq_sweep_inputs *in, const struct 
         struct sq_fair_silicon silicon;
         SQ_TRY(sq_fair_silicon_of(&in->synth, &p->recipe, &machine, &silicon, err));
         r->array_um2 = silicon.pe_um2 * machine.cores * machine.core.rows * machine.core.cols;
+        r->lines_um2 = isnan(silicon.line_um2) ? 0
+                                               : silicon.line_um2 * machine.cores *
+                                                     (machine.core.rows + machine.core.cols);
     }
+    if (t && t->config)
+        return run_pass(t, p, &machine, r, err);
     for (size_t i = 0; t && i < t->rows.n; i++) {
         const struct gemm g = {t->rows.row[i].gemm, (double)t->rows.row[i].count};
         SQ_TRY(time_gemm(p, &machine, &g, r, err));

@@ -65,7 +65,7 @@ static double macs(point *p, result *r, unsigned index)
 static double utilisation_low(point *p, result *r, unsigned index)
 {
     (void)p, (void)index;
-    return sq_utilisation(r->low_macs, r->low_slots);
+    return r->low_slots > 0 ? sq_utilisation(r->low_macs, r->low_slots) : NAN;
 }
 
 static double utilisation_high(point *p, result *r, unsigned index)
@@ -132,6 +132,24 @@ static double array_area_um2(point *p, result *r, unsigned index)
 {
     (void)p, (void)index;
     return r->array_um2;
+}
+
+static double area_mm2(point *p, result *r, unsigned index)
+{
+    (void)p, (void)index;
+    return 1e-6 * (r->array_um2 + r->lines_um2);
+}
+
+static double tokens_per_second(point *p, result *r, unsigned index)
+{
+    (void)p, (void)index;
+    return r->tokens > 0 ? r->tokens / r->pass_s : NAN;
+}
+
+static double ttft_ms(point *p, result *r, unsigned index)
+{
+    (void)p, (void)index;
+    return r->tokens > 0 ? 1e3 * r->first_s : NAN;
 }
 
 static double pe_area_um2(point *p, result *r, unsigned index)
@@ -231,6 +249,22 @@ static void note_array_area(point *p, result *r, double value, char text[SQ_NOTE
                  p->recipe.format->name);
 }
 
+static void note_pass(point *p, result *r, double value, char text[SQ_NOTE_SIZE])
+{
+    (void)p;
+    if (r->tokens < 0)
+        snprintf(text, SQ_NOTE_SIZE, "weights and KV cache are more than the machine's capacity");
+    else if (!isfinite(value))
+        snprintf(text, SQ_NOTE_SIZE, "only a workload that is a config.json is a whole pass");
+}
+
+static void note_low(point *p, result *r, double value, char text[SQ_NOTE_SIZE])
+{
+    (void)p, (void)r;
+    if (!isfinite(value))
+        snprintf(text, SQ_NOTE_SIZE, "of a whole pass no causes are counted");
+}
+
 static void note_path(point *p, result *r, double value, char text[SQ_NOTE_SIZE])
 {
     (void)p, (void)r;
@@ -242,6 +276,7 @@ static void note_path(point *p, result *r, double value, char text[SQ_NOTE_SIZE]
 #define MODELLED "modelled: cycle model, equal to the RTL in every beat"
 #define MACHINE SQ_ENGINE_TIMING | SQ_ENGINE_MACHINE
 #define ON_MACHINE "modelled: cores by the cycle model, buffers and DRAM by events"
+#define ON_PASS ON_MACHINE "; vector unit by a stated rate"
 #define GOLDEN "computed: bit-exact golden model against FP64"
 #define EVALUATED "computed: bit-exact golden model over the evaluation tokens"
 #define COUNTED "counted: bytes of the stored streams, scales included"
@@ -283,7 +318,11 @@ const struct sq_measure sq_measures[] = {
      note_format_area},
     {"array_area_um2", "um2", SYNTHESIS " of the format's PE, times PEs and cores",
      MACHINE | SQ_ENGINE_ARRAY, array_area_um2, 0, note_array_area},
-    {"utilisation_low", "", MODELLED, TIMING, utilisation_low, 0, NULL},
+    {"area_mm2", "mm2", SYNTHESIS " of PEs, and of decoders of rows and columns; no buffers",
+     MACHINE | SQ_ENGINE_ARRAY, area_mm2, 0, note_array_area},
+    {"tokens_per_second", "1/s", ON_PASS, MACHINE, tokens_per_second, 0, note_pass},
+    {"ttft_ms", "ms", ON_PASS, MACHINE, ttft_ms, 0, note_pass},
+    {"utilisation_low", "", MODELLED, TIMING, utilisation_low, 0, note_low},
     {"utilisation_high", "", MODELLED, TIMING, utilisation_high, 0, note_high},
     {"pe_area_um2", "um2", SYNTHESIS, SQ_ENGINE_PE, pe_area_um2, 0, NULL},
     {"pe_critical_path_ns", "ns", STA, SQ_ENGINE_PE, pe_critical_path_ns, 0, note_path},

@@ -492,6 +492,33 @@ else
   skip "values" "traces/tiny-llama does not exist"
 fi
 # A description as a format of the axis, with another value, and again after it has changed.
+# ---- whole passes: tokens a second are those of run --phase -------------------------------------------
+cat >"$W/tokens.yaml" <<'EOF'
+name: tokens
+axes: {workload: [traces/workloads/smollm2-135m.json], machine: [sim/machines/edge4.yaml], format: [nvfp4, dense], context: [64, 512], batch: [1, 8], kv_bits: [4, 16]}
+measures: [tokens_per_second, ttft_ms, time_ms, dram_bytes, utilisation_low]
+EOF
+accept "whole passes" sweep tokens.yaml --db tokens.db -o tokens.csv
+row() { awk -F, -v f="$1" -v c="$2" -v b="$3" -v k="$4" -v col="$5" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+  $at["format"] == f && $at["context"] == c && $at["batch"] == b && $at["kv_bits"] == k { print $at[col] }' "$W/tokens.csv"; }
+close_to() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > 0 && (a - b) / b < 1e-9 && (b - a) / b < 1e-9) }' || { echo "# $1 is not $2"; return 1; }; }
+for f in nvfp4 dense; do
+  sq run smollm2-135m --machine edge4 --phase decode --context 512 --batch 8 --format $f --kv-format int4 --json
+  ok "$f: tokens a second as run says" close_to "$(row $f 512 8 4 tokens_per_second)" "$(number tokens_per_second)"
+  ok "$f: the first token" close_to "$(row $f 512 8 4 ttft_ms)" "$(number ttft_ms)"
+  ok "$f: bytes" close_to "$(row $f 512 8 4 dram_bytes)" "$(number bytes)"
+done
+ok "causes are not counted, and the row says so" grep -q "utilisation_low: of a whole pass no causes are counted" "$W/tokens.csv"
+sed 's/64, 512/1000000/; s/edge4/default/; s/db/d2/' "$W/tokens.yaml" >"$W/full.yaml"
+accept "what does not fit" sweep full.yaml --db full.db -o full.csv
+ok "has no tokens, and the row says why" grep -q "tokens_per_second, ttft_ms: weights and KV cache are more than the machine's capacity" "$W/full.csv"
+sed 's/smollm2-135m.json/smollm2-135m_decode_1.csv/' "$W/tokens.yaml" >"$W/table.yaml"
+refuse "axis context needs a workload that is a config.json" sweep table.yaml --db t.db
+sed 's/kv_bits: .4, 16./kv_bits: [5]/' "$W/tokens.yaml" >"$W/bits.yaml"
+refuse "kv_bits = 5, need 4, 8 or 16" sweep bits.yaml --db t.db
+sed 's/machine: .sim.machines.edge4.yaml., //' "$W/tokens.yaml" >"$W/nowhere.yaml"
+refuse "need axis machine" sweep nowhere.yaml --db t.db
+
 cat >"$W/mine.yaml" <<'EOF'
 name: mine
 elements: {bits: 3, grids: {fp3: [0, 1, 2, 4]}}
