@@ -92,7 +92,7 @@ void sq_ggml_mxfp4(const uint8_t *in, float *v)
 // Half of a scale; 0x7f is 0, and so is what the sign bit adds to nothing.
 static float half_scale(uint8_t code)
 {
-    const unsigned exponent = code >> 3 & 15u, fraction = code & 7u;
+    const unsigned exponent = (unsigned)code >> 3 & 15u, fraction = code & 7u;
     if (code == 0 || code == 0x7f)
         return 0;
     return exponent == 0 ? (float)fraction * 0x1p-10f
@@ -146,7 +146,7 @@ void sq_ggml_q6_k(const uint8_t *in, float *v)
 // Codes of two bits of both halves of 128 values: bits 2g, 2g + 1 of byte l for value 32g + l.
 static unsigned pair_at(const uint8_t *in, unsigned i)
 {
-    return in[i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3u;
+    return (unsigned)in[i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3u;
 }
 
 void sq_ggml_q2_k(const uint8_t *in, float *v)
@@ -165,9 +165,9 @@ void sq_ggml_q3_k(const uint8_t *in, float *v)
     const uint8_t *third = in, *pair = in + 32, *scale = in + 96;
     const float d = half_at(in + 108);
     for (unsigned i = 0; i < SQ_GGML_K_LEN; i++) {
-        const unsigned j = i / 16, low = scale[j % 8] >> 4 * (j / 8) & 15u;
-        const unsigned high = scale[8 + j % 4] >> 2 * (j / 4) & 3u;
-        const unsigned bit = third[i % 32] >> i / 32 & 1u;
+        const unsigned j = i / 16, low = (unsigned)scale[j % 8] >> 4 * (j / 8) & 15u;
+        const unsigned high = (unsigned)scale[8 + j % 4] >> 2 * (j / 4) & 3u;
+        const unsigned bit = (unsigned)third[i % 32] >> i / 32 & 1u;
         const float step = d * (float)((int)(low | high << 4) - 32);
         v[i] = step * (float)((int)(pair_at(pair, i) | bit << 2) - 4);
     }
@@ -204,7 +204,7 @@ void sq_ggml_iq4_xs(const uint8_t *in, float *v)
     const float d = half_at(in);
     const unsigned high = (unsigned)(in[2] | in[3] << 8);
     for (unsigned i = 0; i < SQ_GGML_K_LEN; i++) {
-        const unsigned b = i / LEN, low = in[4 + b / 2] >> 4 * (b % 2) & 15u;
+        const unsigned b = i / LEN, low = (unsigned)in[4 + b / 2] >> 4 * (b % 2) & 15u;
         const float step = d * (float)((int)(low | (high >> 2 * b & 3u) << 4) - 32);
         v[i] = step * (float)nonlinear[sq_ggml_nibble(in + 8 + 16 * b, LEN, i % LEN)];
     }

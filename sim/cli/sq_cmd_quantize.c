@@ -9,6 +9,7 @@
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sim/cli/sq_cli_calib.h"
@@ -18,6 +19,7 @@
 #include "sim/format/file/sq_weight_file.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_quantize.h"
+#include "sim/llm/foreign/sq_foreign_write.h"
 #include "sim/llm/sq_layer_scan.h"
 
 enum { VECTORS = 2 };
@@ -32,6 +34,7 @@ struct arguments {
     struct sq_token_source calib; // a token file or a text, or the file beside the model
     uint64_t n_calib_sequences;   // 0: all
     unsigned jobs;
+    unsigned as; // enum sq_foreign_as
     bool is_vectors, is_json, is_progress;
 };
 
@@ -53,6 +56,9 @@ static const struct sq_cli_row rows[] = {
                 "a text in their place, by the model's own tokenizer", .found = ""),
     SQ_CLI_UINT("calib-sequences", "N", 1, INT32_MAX, AT(n_calib_sequences),
                 "the first N sequences of the calibration tokens only"),
+    SQ_CLI_WORD(
+        "as", "PROGRAM", sq_foreign_as_choice, AT(as),
+        "write what this program loads: config.json and model.safetensors in the folder --output"),
     SQ_CLI_FORMATS(SQ_IN_QUANTIZE, AT(options), .modes = SQ_CLI_ALL),
     SQ_CLI_PART(sq_cli_text_rows, AT(calib)),
     SQ_CLI_UINT("jobs", "N", 1, 1024, AT(jobs), "threads; the result does not depend on it",
@@ -301,6 +307,25 @@ static enum sq_status begin_stream(struct work *work, struct sq_error *err)
     return status;
 }
 
+// As another program has it.
+static enum sq_status write_foreign(const struct work *work, struct sq_error *err)
+{
+    size_t n_rounded;
+    SQ_TRY(sq_foreign_write((enum sq_foreign_as)work->in->as, work->in->output,
+                            sq_cli_model(work->in->model), work->ck, &work->r, work->layer,
+                            &n_rounded, err));
+    if (n_rounded == 0)
+        return SQ_OK;
+    sq_cli_settle();
+    sq_cli_progress_end();
+    fprintf(stderr,
+            "sqsim quantize: note: %zu scales above the blocks are one unit in the last place off: "
+            "no number of "
+            "binary32 has them as its reciprocal\n",
+            n_rounded);
+    return SQ_OK;
+}
+
 static enum sq_status write_file(const struct work *work, struct sq_error *err)
 {
     const struct sq_checkpoint *ck = work->ck;
@@ -311,6 +336,10 @@ static enum sq_status write_file(const struct work *work, struct sq_error *err)
         item[i] = (struct sq_weight_item){
             l->name, l->n, l->k, sq_digest_of(l->weight->data, l->weight->nbytes), &work->layer[i]};
         sq_checkpoint_forget(ck, l->weight);
+    }
+    if (work->in->as) {
+        free(item);
+        return write_foreign(work, err);
     }
     const enum sq_status status =
         sq_weight_file_write(work->in->output, &work->r, source_of(ck), item, ck->n_layers, err);
@@ -325,6 +354,19 @@ static enum sq_status check_output(const char *path, struct sq_error *err)
     SQ_TRY(sq_outfile_open(&out, path, err));
     sq_outfile_abort(&out);
     return SQ_OK;
+}
+
+// The folder is there, and the other program has a place for such layers.
+static enum sq_status check_folder(const struct arguments *in, const struct sq_recipe *r,
+                                   struct sq_error *err)
+{
+    struct sq_error why;
+    struct stat st;
+    if (stat(in->output, &st) != 0 || !S_ISDIR(st.st_mode))
+        return SQ_FAIL(err, SQ_ERR_IO, "--output = %.80s, need a folder that is there (--as)",
+                       in->output);
+    const enum sq_status status = sq_foreign_write_check((enum sq_foreign_as)in->as, r, &why);
+    return status == SQ_OK ? SQ_OK : SQ_FAIL(err, status, "--%.240s", why.text);
 }
 
 static enum sq_status encode(struct work *work, const char *model, struct sq_error *err)
@@ -365,7 +407,9 @@ static enum sq_status quantize(const struct arguments *in, const struct sq_check
     omp_set_num_threads((int)in->jobs);
     enum sq_status status = SQ_HAVE(work.layer, err, "%zu layers", ck->n_layers);
     if (status == SQ_OK && in->output)
-        status = work.is_streamed ? begin_stream(&work, err) : check_output(in->output, err);
+        status = in->as             ? check_folder(in, &work.r, err)
+                 : work.is_streamed ? begin_stream(&work, err)
+                                    : check_output(in->output, err);
     if (status == SQ_OK)
         status = encode(&work, model, err);
     if (status == SQ_OK && (ferror(stdout) || fflush(stdout) != 0))
@@ -419,6 +463,9 @@ int sq_cmd_quantize(int argc, char **argv)
     bool is_rtn = false;
     if (status != SQ_OK)
         return sq_cli_fail("quantize", &err);
+    if (in.as && !in.output)
+        return sq_cli_fail("quantize",
+                           (SQ_FAIL(&err, SQ_ERR_ARG, "--as needs --output, a folder"), &err));
     if (in.is_vectors) {
         const struct sq_vectors_request request = {&in.r, in.output, in.answers, in.is_json};
         bool is_kept;

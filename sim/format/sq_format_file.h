@@ -61,6 +61,9 @@ struct sq_format_adopts {
     // Whether layers of this kind are layers of the format, code by code; sets the format's numbers in *r.
     // Looks at the kind alone and not at the data.
     bool (*takes)(const struct sq_adopted *a, struct sq_recipe *r);
+    // The way back: the kind of layers of a recipe, n and k left out; false where some have more than that. act_global:
+    // 1 where the layers have one.
+    bool (*kind)(const struct sq_recipe *r, struct sq_adopted *a);
     const char *code, *scale, *global, *act_global; // names of parts; NULL: it has none
 };
 

@@ -129,6 +129,56 @@ ok "a reciprocal scale is noticed" grep -q 'weight_global_scale. = 0.0001: divid
 sq eval ct-mxfp4/q --format nvfp4 --summary
 ok "values that are encoded again are said to be" grep -q 'quantized already (compressed-tensors MXFP4): their values are encoded again' "$W.notes"
 
+# What quantize --as writes comes back with the same codes: the loss is that of a file of ours.
+as() { # PROGRAM OPTIONS...
+  local program=$1; shift
+  rm -rf "$W/as" && mkdir "$W/as" && cp "$W"/ct-nvfp4/f/tokens_* "$W/as"
+  sq quantize ct-nvfp4/f --as "$program" "$@" --algorithm rtn -o as
+  ok "--as $program $*" [ "$RC" = 0 ]
+  sq quantize ct-nvfp4/f "$@" --algorithm rtn -o as.st
+  sq eval ct-nvfp4/f --weights as.st --summary --json
+  loss=$(number loss)
+  sq eval ct-nvfp4/f --weights as --summary --json
+  ok "has the loss of a file of ours" [ -n "$loss" -a "$(number loss)" = "$loss" ]
+  rm -f "$W/as.st"
+}
+as modelopt --format nvfp4 --act-scale static
+as compressed-tensors --format mxfp4
+as compressed-tensors --format dense --operand weights
+if daily "other formats as other programs have them"; then
+  as modelopt --format nvfp4 --operand weights --scale-by weights
+  as modelopt --format nvfp4_46 --operand weights
+  as compressed-tensors --format mxfp8
+  as compressed-tensors --format dense --weight-bits 8 --group row
+  as compressed-tensors --format dense --weight-bits 8 --operand weights --group 32
+  if "${PYTHON:-python3}" -c 'import compressed_tensors, safetensors, torch' 2>/dev/null; then
+    for format in "nvfp4 --operand weights" "nvfp4 --act-scale static" mxfp4 mxfp8 "dense --operand weights" "dense --weight-bits 8 --group row"; do
+      rm -rf "$W/as" "$W/decoded" && mkdir "$W/as"
+      sq quantize --as compressed-tensors --format $format --algorithm rtn -o as
+      "${PYTHON:-python3}" "$ROOT/tests/llm/foreign_packages.py" decode "$W/as" "$W/decoded" || { echo "Bail out! foreign_packages.py decode"; exit 1; }
+      cp "$ROOT"/traces/tiny-llama/tokens_* "$W/as"
+      cp "$ROOT"/traces/tiny-llama/tokens_* "$W/decoded"
+      sq eval as $AS_IT_IS --sequences 4
+      got=$(number loss)
+      sq eval decoded $AS_IT_IS --sequences 4
+      ok "--as compressed-tensors --format $format: the package decodes the same weights" [ -n "$got" -a "$got" = "$(number loss)" ]
+    done
+    rm -rf "$W/decoded"
+  else
+    skip "the package decodes what is written" "${PYTHON:-python3} has no compressed_tensors: pip install compressed-tensors torch"
+  fi
+fi
+mkdir -p "$W/as"
+sq quantize ct-nvfp4/f --as compressed-tensors --format nvfp4 --operand weights -o as
+ok "a scale that is no reciprocal is told of, or there is none" [ "$RC" = 0 ]
+refuse "as = modelopt: of mxfp4, need blocks of 16 in FP4" quantize ct-nvfp4/f --as modelopt --format mxfp4 -o as
+refuse "as = compressed-tensors: a scale of each token .* need --act-scale static or --operand weights" quantize ct-nvfp4/f --as compressed-tensors --format nvfp4 -o as
+refuse "no place for layers of gqsa" quantize ct-nvfp4/f --as compressed-tensors --format gqsa --algorithm rtn -o as
+refuse "with 5 bits, need integers of 4 or 8" quantize ct-nvfp4/f --as compressed-tensors --format dense --weight-bits 5 -o as
+refuse "need a folder that is there" quantize ct-nvfp4/f --as modelopt --format nvfp4 --operand weights -o nowhere
+refuse "as needs --output" quantize ct-nvfp4/f --as modelopt --format nvfp4 --operand weights
+rm -rf "$W/as"
+
 # A model that is quantized in part.
 $WRITE modelopt-nvfp4 "$W/part" model.layers.0.self_attn.o_proj model.layers.0.mlp.down_proj
 sq eval part/q --summary --json

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # foreign_packages.py MODEL_DIR OUT: the model quantized by the Python package compressed-tensors, a directory OUT/NAME/q for each of its
 # schemes, and in OUT/NAME/f the weights as its own decoder gives them, in F32. Prints the names.
+# foreign_packages.py decode DIR OUT: the weights of DIR, which sqsim wrote, as the package gives them.
 import json, os, sys
 import torch
 from compressed_tensors.compressors import BaseCompressor
 from compressed_tensors.compressors.format import infer_module_format
 from compressed_tensors.compressors.nvfp4.helpers import unpack_fp4_from_uint8
-from compressed_tensors.quantization import preset_name_to_scheme
+from compressed_tensors.quantization import QuantizationConfig, preset_name_to_scheme
 from compressed_tensors.quantization.lifecycle.forward import dequantize
 from compressed_tensors.quantization.utils import calculate_qparams, generate_gparam
 from safetensors.torch import load_file, save_file
@@ -68,5 +69,30 @@ def main(model, out):
             json.dump({**config, **more}, open(f"{out}/{name}/{folder}/config.json", "w"))
         print(name)
 
+def decode(directory, out):
+    """what the package makes of a directory that sqsim wrote: its config read by the package, each layer by its decoder"""
+    config = json.load(open(f"{directory}/config.json"))
+    said = QuantizationConfig.model_validate(config.pop("quantization_config"))
+    scheme = said.config_groups["group_0"]
+    tensors, f, layers = load_file(f"{directory}/model.safetensors"), {}, {}
+    for key, t in tensors.items():
+        layer, _, part = key.rpartition(".")
+        if "_proj" in key:
+            layers.setdefault(layer, {})[part] = t
+        else:
+            f[key] = t
+    form = BaseCompressor.get_value_from_registry(infer_module_format(torch.nn.Linear, scheme).value)
+    for layer, state in layers.items():
+        if said.format in ("nvfp4-pack-quantized", "mxfp4-pack-quantized"):
+            n, k = state["weight_packed"].shape
+            codes = unpack_fp4_from_uint8(state["weight_packed"], n, 2 * k, dtype=torch.float32)
+            f[layer + ".weight"] = dequantize(x_q=codes, scale=form._decompress_scale(state["weight_scale"], torch.float32), args=scheme.weights,
+                                              global_scale=state.get("weight_global_scale"), dtype=torch.float32)
+        else:
+            f[layer + ".weight"] = form.decompress(state, scheme)["weight"].float()
+    os.makedirs(out)
+    save_file({k: v.clone().contiguous() for k, v in f.items()}, f"{out}/model.safetensors")
+    json.dump(config, open(f"{out}/config.json", "w"))
+
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    decode(*sys.argv[2:]) if sys.argv[1] == "decode" else main(*sys.argv[1:])

@@ -601,7 +601,21 @@ static bool takes(const struct sq_adopted *a, struct sq_recipe *r)
            a->act != SQ_ADOPTED_ACT_LIKE;
 }
 
-static const struct sq_format_adopts adopts = {.takes = takes, .code = "lo", .scale = "s_lo"};
+static bool kind(const struct sq_recipe *r, struct sq_adopted *a)
+{
+    const struct sq_grid_recipe *o = sq_grid_recipe(r);
+    const bool is_alone = r->operand == SQ_OPERAND_WEIGHTS || r->is_act_f16;
+    *a = (struct sq_adopted){.is_integer = true,
+                             .bits = o->weight.low_bits,
+                             .group = r->group,
+                             .has_row_scale = r->group == 0,
+                             .act = is_alone ? SQ_ADOPTED_ACT_NONE : SQ_ADOPTED_ACT_INTEGER,
+                             .act_bits = is_alone ? 0 : r->act.low_bits};
+    return !variant_of(r)->mixes_weights && !variant_of(r)->mixes_act && o->rotation == 0;
+}
+
+static const struct sq_format_adopts adopts = {
+    .takes = takes, .kind = kind, .code = "lo", .scale = "s_lo"};
 
 // ---- the tables -------------------------------------------------------------------------------
 

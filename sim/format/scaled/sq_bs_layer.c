@@ -572,7 +572,23 @@ static bool takes(const struct sq_adopted *a, struct sq_recipe *r)
            a->has_global == sq_bs_has_global(&f, 0) && (a->has_global || a->act_global == 0);
 }
 
-static const struct sq_format_adopts adopts = {takes, "codes", "scale", "global", "act_global"};
+static bool kind(const struct sq_recipe *r, struct sq_adopted *a)
+{
+    const struct sq_bs_format f = sq_bs_of(r);
+    *a = (struct sq_adopted){.element = f.element,
+                             .bits = sq_bs_code_bits(&f),
+                             .group = f.block,
+                             .scale_type = sq_bs_is_e8m0(&f) ? SQ_ADOPTED_E8M0 : SQ_ADOPTED_E4M3,
+                             .has_global = sq_bs_has_global(&f, 0),
+                             .act = r->operand == SQ_OPERAND_WEIGHTS ? SQ_ADOPTED_ACT_NONE
+                                                                     : SQ_ADOPTED_ACT_LIKE,
+                             .act_global = sq_bs_recipe(r)->act_scale == SQ_BS_ACT_STATIC};
+    return (f.kind == SQ_BS_MX || f.kind == SQ_BS_NV || f.kind == SQ_BS_FOUR_SIX) &&
+           f.element <= SQ_ELEMENT_E5M2 && sq_bs_recipe(r)->rotation == SQ_BS_ROTATE_NONE;
+}
+
+static const struct sq_format_adopts adopts = {takes,   kind,     "codes",
+                                               "scale", "global", "act_global"};
 
 const struct sq_format_file sq_bs_stored = {
     .parts = parts,

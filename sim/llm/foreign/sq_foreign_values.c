@@ -96,7 +96,7 @@ static unsigned code_of(const struct sq_foreign_layer *l, size_t row, size_t col
         if (l->bits == 8)
             return l->data[row * k + column];
         if (l->bits == 4)
-            return l->data[(row * k + column) / 2] >> 4 * (column % 2) & 15u;
+            return (unsigned)l->data[(row * k + column) / 2] >> 4 * (column % 2) & 15u;
         return stream_bits(l->data + row * row_nbytes, 1, column * l->bits, l->bits);
     case SQ_FOREIGN_WORDS:
         return sq_foreign_word(l->data, row * ((k + a_word - 1) / a_word) + column / a_word) >>
@@ -112,7 +112,7 @@ static unsigned code_of(const struct sq_foreign_layer *l, size_t row, size_t col
         break;
     }
     const size_t i = row * k + column;
-    return l->data[i / 2] >> (i % 2 ? 0 : 4) & 15u;
+    return (unsigned)l->data[i / 2] >> (i % 2 ? 0 : 4) & 15u;
 }
 
 size_t sq_foreign_groups(const struct sq_foreign_layer *l)

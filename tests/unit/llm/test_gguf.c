@@ -264,7 +264,7 @@ SQ_TEST(tensors_that_lie)
         {"t", 128, 4, 12, 0, 4000, SQ_ERR_DAMAGED, "Q4_K needs a multiple of 256"},
         {"t", 1ull << 33, 1ull << 33, 0, 0, 400, SQ_ERR_DAMAGED, "overflows"},
         {"t", 1ull << 62, 1, 0, 0, 400, SQ_ERR_DAMAGED, "overflows"},
-        {"t", 32, 4, 10, 0, 400, SQ_ERR_UNSUPPORTED, "type of tensor 't' = 10 Q2_K, need F32"},
+        {"t", 32, 4, 15, 0, 400, SQ_ERR_UNSUPPORTED, "type of tensor 't' = 15 Q8_K, need F32"},
         {"t", 32, 4, 999, 0, 400, SQ_ERR_UNSUPPORTED, "type of tensor 't' = 999, need F32"},
         {"", 32, 4, 8, 0, 136, SQ_ERR_DAMAGED, "a tensor name of 0 bytes"},
         {"a\nb", 32, 4, 8, 0, 136, SQ_ERR_DAMAGED, "outside printable ASCII"},

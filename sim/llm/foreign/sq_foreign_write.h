@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model with encoded layers as the directory that another program writes and loads (docs/files.md): the tensors
+// of compressed-tensors or modelopt, and config.json with their quantization_config. No bit of a code changes.
+#ifndef SQ_FOREIGN_WRITE_H
+#define SQ_FOREIGN_WRITE_H
+
+#include "sim/llm/sq_checkpoint.h"
+
+enum sq_foreign_as { SQ_FOREIGN_AS_NONE, SQ_FOREIGN_AS_COMPRESSED_TENSORS, SQ_FOREIGN_AS_MODELOPT };
+extern const char *const sq_foreign_as_choice[]; // "none", "compressed-tensors", "modelopt", NULL
+
+// Whether the other program has a place for layers of the recipe: SQ_ERR_UNSUPPORTED with what is in the way.
+enum sq_status sq_foreign_write_check(enum sq_foreign_as as, const struct sq_recipe *r,
+                                      struct sq_error *err);
+
+// DIR/model.safetensors and DIR/config.json; the folder is there. layer[ck->n_layers] by the recipe; *ck was
+// opened at `model`, a directory. *n_rounded: layers whose scale above the blocks is one unit in the last place off,
+// since its reciprocal is what the file holds (compressed-tensors).
+enum sq_status sq_foreign_write(enum sq_foreign_as as, const char *dir, const char *model,
+                                const struct sq_checkpoint *ck, const struct sq_recipe *r,
+                                const struct sq_quant_layer *layer, size_t *n_rounded,
+                                struct sq_error *err);
+
+#endif
