@@ -307,13 +307,20 @@ static enum sq_status begin_stream(struct work *work, struct sq_error *err)
     return status;
 }
 
-// As another program has it.
+// As another program has it, in a folder that is there or is made.
 static enum sq_status write_foreign(const struct work *work, struct sq_error *err)
 {
+    const char *dir = work->in->output;
     size_t n_rounded;
-    SQ_TRY(sq_foreign_write((enum sq_foreign_as)work->in->as, work->in->output,
-                            sq_cli_model(work->in->model), work->ck, &work->r, work->layer,
-                            &n_rounded, err));
+    const bool is_new = mkdir(dir, 0777) == 0;
+    if (!is_new && errno != EEXIST)
+        return SQ_FAIL(err, SQ_ERR_IO, "cannot make the folder '%.80s': %s", dir, strerror(errno));
+    const enum sq_status status =
+        sq_foreign_write((enum sq_foreign_as)work->in->as, dir, sq_cli_model(work->in->model),
+                         work->ck, &work->r, work->layer, &n_rounded, err);
+    if (status != SQ_OK && is_new)
+        (void)rmdir(dir);
+    SQ_TRY(status);
     if (n_rounded == 0)
         return SQ_OK;
     sq_cli_settle();
@@ -356,14 +363,14 @@ static enum sq_status check_output(const char *path, struct sq_error *err)
     return SQ_OK;
 }
 
-// The folder is there, and the other program has a place for such layers.
+// A folder or nothing lies there, and the other program has a place for such layers.
 static enum sq_status check_folder(const struct arguments *in, const struct sq_recipe *r,
                                    struct sq_error *err)
 {
     struct sq_error why;
     struct stat st;
-    if (stat(in->output, &st) != 0 || !S_ISDIR(st.st_mode))
-        return SQ_FAIL(err, SQ_ERR_IO, "--output = %.80s, need a folder that is there (--as)",
+    if (stat(in->output, &st) == 0 && !S_ISDIR(st.st_mode))
+        return SQ_FAIL(err, SQ_ERR_IO, "--output = %.80s is a file, need a folder (--as)",
                        in->output);
     const enum sq_status status = sq_foreign_write_check((enum sq_foreign_as)in->as, r, &why);
     return status == SQ_OK ? SQ_OK : SQ_FAIL(err, status, "--%.240s", why.text);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# docs/tutorial.md, docs/describe.md and the five minutes of README.md, followed as they stand: every command exits 0, and prints
+# docs/tutorial.md, docs/describe.md, docs/checkpoint.md and the five minutes of README.md, followed as they stand: every command exits 0, and prints
 # what the text says of it.
 . "$(dirname "$0")/../cli/lib.sh"
 mkdir -p "$W/bin" "$W/build"
@@ -41,6 +41,10 @@ for i in $(seq "$(grep -c '^```sh' "$ROOT/docs/describe.md")"); do
   ok "your format, command $i" follow "$(block "$i" describe.md)"
 done
 ok "your format: four lengths, other bits each" [ "$(grep -o '[0-9.]* stored' "$W.out" | sort -u | wc -l)" = 4 ]
+
+for i in $(seq "$(grep -c '^```sh' "$ROOT/docs/checkpoint.md")"); do
+  ok "your checkpoint, command $i" follow "$(block "$i" checkpoint.md)"
+done
 
 while read -r command; do
   ok "five minutes: $command" follow "$command"

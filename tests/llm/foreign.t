@@ -175,7 +175,8 @@ refuse "as = modelopt: of mxfp4, need blocks of 16 in FP4" quantize ct-nvfp4/f -
 refuse "as = compressed-tensors: a scale of each token .* need --act-scale static or --operand weights" quantize ct-nvfp4/f --as compressed-tensors --format nvfp4 -o as
 refuse "no place for layers of gqsa" quantize ct-nvfp4/f --as compressed-tensors --format gqsa --algorithm rtn -o as
 refuse "with 5 bits, need integers of 4 or 8" quantize ct-nvfp4/f --as compressed-tensors --format dense --weight-bits 5 -o as
-refuse "need a folder that is there" quantize ct-nvfp4/f --as modelopt --format nvfp4 --operand weights -o nowhere
+refuse "is a file, need a folder" quantize ct-nvfp4/f --as modelopt --format nvfp4 --operand weights -o ct-nvfp4.st
+refuse "cannot make the folder 'no/where'" quantize ct-nvfp4/f --as modelopt --format nvfp4 --operand weights -o no/where
 refuse "as needs --output" quantize ct-nvfp4/f --as modelopt --format nvfp4 --operand weights
 rm -rf "$W/as"
 
