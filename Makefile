@@ -26,7 +26,6 @@ V         ?= 0
 SQ_DATA   ?=
 override SQ_DATA := $(if $(SQ_DATA),$(abspath $(SQ_DATA)))
 export SQ_DATA
-DEMO_AREA ?= --block mul --block mac_low --block mac_high --block gather --block pe
 Q := $(if $(filter 1,$(V)),,@)
 
 , := ,
@@ -49,14 +48,11 @@ include models/rules.mk sim/rules.mk lib/rules.mk rtl/rules.mk tests/rules.mk
 .PHONY: all
 all: $(BUILD)/sqsim $(BUILD)/libsqsim.so
 
-## demo (start): encode a trained model, multiply, time it, compare it with its RTL, and price it; 2 minutes
+## demo (start): a model writes text on the chip; a layer in RTL; formats compared; build/demo/index.html; 2 minutes; RTL=1
 .PHONY: demo
 demo: setup
-	$(Q)$(MAKE) --no-print-directory -j$(JOBS) all
-	@echo; echo "== every linear layer of a trained model, whole, through the verilated core"
-	$(Q)$(BUILD)/sqsim cosim --layers
-	@echo; echo "== its silicon, synthesised by Yosys"
-	$(Q)$(BUILD)/sqsim area --jobs $(JOBS) $(DEMO_AREA)
+	$(Q)$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/sqsim
+	$(Q)python3 python/demo.py $(BUILD)/sqsim $(BUILD)/demo $(if $(filter 1,$(RTL)),rtl)
 
 ## setup (start): install what is missing with apt-get (Debian 12), one line elsewhere
 .PHONY: setup
