@@ -208,6 +208,35 @@ enum sqsim_status sqsim_evaluate_file(const char *model, const sqsim_file *file,
                                       size_t sequences, sqsim_figures **figures,
                                       struct sqsim_error *err);
 
+/* ---- the chip -------------------------------------------------------------------------------- */
+
+/* A layer and x[m][k] as the chip sq_top reads them from memory, and what a driver (sq_driver.h) makes
+ * of it. machine: a YAML with the key `chip`, NULL: sim/machines/chip.yaml; base: a multiple of
+ * 4096. SQSIM_ERR_UNSUPPORTED where the chip does not run the format, SQSIM_ERR_RANGE where the layer
+ * is too large. The image does not need the layer any longer. */
+typedef struct sqsim_image sqsim_image;
+enum sqsim_status sqsim_image_new(const sqsim_layer *layer, const float *x, size_t m,
+                                  const char *machine, uint32_t base, sqsim_image **image,
+                                  struct sqsim_error *err);
+void sqsim_image_free(sqsim_image *image);
+/* The memory from base on, before a run; it belongs to the image. */
+const void *sqsim_image_bytes(const sqsim_image *image, size_t *nbytes);
+uint32_t sqsim_image_descriptor(const sqsim_image *image); /* its address, for the chip */
+
+enum sqsim_chip_body {
+    SQSIM_CHIP_FAST = 0,    /* a layer at once */
+    SQSIM_CHIP_STEPPING = 1 /* cycle by cycle; the same memory and figures */
+};
+/* Runs the layer by the driver in memory[], which begins as sqsim_image_bytes and holds the outputs
+ * afterwards. Figures are the chip's counters: cycles, busy, wait, blocked, read_bytes, write_bytes.
+ * A run of one image at a time. */
+enum sqsim_status sqsim_chip_run(const sqsim_image *image, enum sqsim_chip_body body, void *memory,
+                                 sqsim_figures **figures, struct sqsim_error *err);
+/* Whether memory[], which a chip has written, holds the outputs of the layer: SQSIM_ERR_DAMAGED with
+ * the first word that differs. y[m][n] takes the outputs that are there; NULL: nobody wants them. */
+enum sqsim_status sqsim_image_check(const sqsim_image *image, const void *memory, float *y,
+                                    struct sqsim_error *err);
+
 /* ---- models ---------------------------------------------------------------------------------- */
 
 /* A GGUF file, read as the Hugging Face model it was made from (SQSIM_ERR_UNSUPPORTED: anything

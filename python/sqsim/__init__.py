@@ -18,7 +18,7 @@ import numpy
 from . import _library as _lib
 from ._library import Error
 
-__all__ = ["Error", "Layer", "WeightFile", "cycles", "encode", "evaluate", "export_huggingface",
+__all__ = ["Error", "Image", "Layer", "WeightFile", "cycles", "encode", "evaluate", "export_huggingface",
            "formats", "frame", "needs_calibration", "read_json", "read_sweep", "tokenize", "unpack",
            "validate", "version", "write", "__version__"]
 
@@ -84,6 +84,18 @@ class Layer(_lib.Owner):
         y = numpy.empty((x.shape[0], self.shape[0]), dtype=numpy.float32)
         _lib.product(self._handle, x, x.shape[0], y)
         return y
+
+    def image(self, x, machine=None, base=0):
+        """The layer and x[m, k] as the chip reads them from memory; machine: a YAML with the key `chip`,
+        None: sim/machines/chip.yaml; base: where the image lies, a multiple of 4096."""
+        x = _lib.matrix(x, "x")
+        if x.shape[1] != self.shape[1]:
+            raise ValueError(f"x has {x.shape[1]} columns, need {self.shape[1]}")
+        handle = _lib.image_new(self._handle, x, x.shape[0], _lib.optional_path(machine, "machine"),
+                                _lib.size(base, "base", 2**32 - 1))
+        image = Image._own(handle, _lib.image_free)
+        object.__setattr__(image, "shape", (x.shape[0], self.shape[0]))
+        return image
 
     def decode(self):
         """The weights that the codes stand for, [n, k]."""
@@ -192,6 +204,44 @@ class WeightFile(_lib.Owner, collections.abc.Mapping):
 
     def __eq__(self, other):
         return self is other
+
+
+# ---- the chip ---------------------------------------------------------------------------------
+
+
+class Image(_lib.Owner):
+    """A layer and its tokens as the chip reads them from memory; shape: of its outputs, [m, n]."""
+
+    __slots__ = ("shape",)
+    _made_by = "Layer.image"
+
+    @property
+    def memory(self):
+        """A copy of the memory before a run, uint8."""
+        nbytes = ctypes.c_size_t()
+        data = _lib.image_bytes(self._handle, ctypes.byref(nbytes))
+        return numpy.frombuffer(ctypes.string_at(data, nbytes.value), dtype=numpy.uint8).copy()
+
+    @property
+    def descriptor(self):
+        """Its address, for the chip's register DESCRIPTOR."""
+        return _lib.image_descriptor(self._handle)
+
+    def run(self, stepping=False):
+        """The memory that the chip leaves, and its counters: cycles, busy, wait, blocked, read_bytes,
+        write_bytes. A layer at once, or stepped cycle by cycle, with the same result."""
+        memory = self.memory
+        figures = _lib.figures(_lib.chip_run(self._handle, bool(stepping), memory.ctypes.data))
+        return memory, figures
+
+    def check(self, memory):
+        """y[m, n] out of a memory that a chip has written; Error where it is not the layer's."""
+        memory = numpy.ascontiguousarray(memory, dtype=numpy.uint8)
+        if memory.size != self.memory.size:
+            raise ValueError(f"memory has {memory.size} bytes, need {self.memory.size}")
+        y = numpy.empty(self.shape, dtype=numpy.float32)
+        _lib.image_check(self._handle, memory.ctypes.data, y.ctypes.data)
+        return y
 
 
 # ---- figures ----------------------------------------------------------------------------------

@@ -94,40 +94,61 @@ static enum sq_status run(struct sq_chip_linear *c, const char *name, uint32_t d
     return SQ_OK;
 }
 
-// The product is encoded; its image is made, run and read.
-static enum sq_status run_product(struct sq_chip_linear *c, const struct sq_route *route,
-                                  struct sq_product *p, float *y, struct sq_chip_cost *cost,
-                                  struct sq_error *err)
+static enum sq_status make(const struct sq_chip_linear *c, const struct sq_route *route,
+                           struct sq_linear_image *image, struct sq_error *err)
 {
-    struct sq_point point = {.name = "linear"};
-    struct sq_case stream = {.block = route->block, .point = &point};
+    struct sq_product *const p = &image->p;
     struct sq_route_work w = {.p = p,
                               .array_rows = c->rows,
                               .array_cols = c->cols,
                               .chip = &c->chip,
-                              .point = &point,
-                              .stream = &stream};
+                              .point = &image->point,
+                              .stream = &image->stream};
     if (route->takes && !route->takes(p))
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "layer %.80s: the chip does not run such layers",
                        p->source);
-    enum sq_status status = route->make(&w, err);
-    if (status == SQ_OK)
-        status = open_device(c, &stream, err);
-    if (status == SQ_OK) {
-        const struct sq_top_given *const given = stream.env.given;
-        const struct sq_top_room room = sq_top_room(c->value);
-        struct sq_top_layer l;
-        c->image = (struct sq_chip_image){.word = (int32_t *)(uintptr_t)given->word, // of *p
-                                          .base = c->chip.base,
-                                          .n_words = given->n_words};
-        (void)sq_top_layer_decode((const uint32_t *)given->word, &room, &l);
-        status = run(c, p->source, given->descriptor, cost, err);
-        if (status == SQ_OK)
-            sq_chip_outputs(c->value, &l, given->word + (given->out - c->chip.base) / 4, p->m, p->n,
-                            y);
-    }
-    sq_case_free(&stream);
-    return status;
+    SQ_TRY(route->make(&w, err));
+    image->given = image->stream.env.given;
+    const struct sq_top_room room = sq_top_room(image->point.value);
+    (void)sq_top_layer_decode((const uint32_t *)image->given->word, &room, &image->layer);
+    return SQ_OK;
+}
+
+enum sq_status sq_linear_image_make(const struct sq_chip_linear *c, const struct sq_quant_layer *q,
+                                    const struct sq_recipe *r, const char *name, const float *x,
+                                    size_t m, struct sq_linear_image *image, struct sq_error *err)
+{
+    const struct sq_format_routes *const routes = q->format->routes;
+    *image = (struct sq_linear_image){.p = {.source = name, .is_coded = true},
+                                      .point = {.name = "linear"}};
+    if (!routes || !routes->chip)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "format %s: the chip does not run its layers",
+                       q->format->name);
+    image->stream = (struct sq_case){.block = routes->chip->block, .point = &image->point};
+    SQ_TRY(sq_route_product(q, r, x, m, &image->p, err));
+    return make(c, routes->chip, image, err);
+}
+
+void sq_linear_image_free(struct sq_linear_image *image)
+{
+    sq_case_free(&image->stream);
+    sq_product_free(&image->p);
+}
+
+enum sq_status sq_linear_image_run(struct sq_chip_linear *c, const struct sq_linear_image *image,
+                                   int32_t *word, struct sq_chip_cost *cost, struct sq_error *err)
+{
+    SQ_TRY(open_device(c, &image->stream, err));
+    c->image = (struct sq_chip_image){
+        .word = word, .base = c->chip.base, .n_words = image->given->n_words};
+    return run(c, image->p.source, image->given->descriptor, cost, err);
+}
+
+void sq_linear_image_outputs(const struct sq_chip_linear *c, const struct sq_linear_image *image,
+                             const int32_t *word, float *y)
+{
+    sq_chip_outputs(image->point.value, &image->layer,
+                    word + (image->given->out - c->chip.base) / 4, image->p.m, image->p.n, y);
 }
 
 enum sq_status sq_chip_linear_apply(struct sq_chip_linear *c, const struct sq_quant_layer *q,
@@ -135,15 +156,15 @@ enum sq_status sq_chip_linear_apply(struct sq_chip_linear *c, const struct sq_qu
                                     size_t m, float *y, struct sq_chip_cost *cost,
                                     struct sq_error *err)
 {
-    const struct sq_format_routes *const routes = q->format->routes;
-    struct sq_product p = {.source = name, .is_coded = true};
-    if (!routes || !routes->chip)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "format %s: the chip does not run its layers",
-                       q->format->name);
-    enum sq_status status = sq_route_product(q, r, x, m, &p, err);
-    if (status == SQ_OK)
-        status = run_product(c, routes->chip, &p, y, cost, err);
-    sq_product_free(&p);
+    struct sq_linear_image image;
+    enum sq_status status = sq_linear_image_make(c, q, r, name, x, m, &image, err);
+    if (status == SQ_OK) {
+        int32_t *const word = (int32_t *)(uintptr_t)image.given->word; // of the image
+        status = sq_linear_image_run(c, &image, word, cost, err);
+        if (status == SQ_OK)
+            sq_linear_image_outputs(c, &image, word, y);
+    }
+    sq_linear_image_free(&image);
     return status;
 }
 

@@ -32,7 +32,27 @@ struct sq_chip_linear {
     } image; // of the layer at hand
 };
 
-// y[m][q->n] of x[m][q->k_orig]; *cost is of this layer. `name` is for refusals. SQ_ERR_UNSUPPORTED for a layer that
+// The image of a layer and its tokens, as `sqsim image` makes it: given->word, n_words of them from chip.base on, with
+// the descriptor at given->descriptor. Not moved; free it even after a failure. Errors as below.
+struct sq_linear_image {
+    struct sq_product p;
+    struct sq_point point;
+    struct sq_case stream;
+    struct sq_top_layer layer;
+    const struct sq_top_given *given;
+};
+enum sq_status sq_linear_image_make(const struct sq_chip_linear *c, const struct sq_quant_layer *q,
+                                    const struct sq_recipe *r, const char *name, const float *x,
+                                    size_t m, struct sq_linear_image *image, struct sq_error *err);
+void sq_linear_image_free(struct sq_linear_image *image);
+// The chip runs it in a memory of so many words, which begins as given->word and holds the outputs afterwards.
+enum sq_status sq_linear_image_run(struct sq_chip_linear *c, const struct sq_linear_image *image,
+                                   int32_t *word, struct sq_chip_cost *cost, struct sq_error *err);
+// Outputs of such a memory as y[m][n].
+void sq_linear_image_outputs(const struct sq_chip_linear *c, const struct sq_linear_image *image,
+                             const int32_t *word, float *y);
+
+// All of it: y[m][q->n] of x[m][q->k_orig]; *cost is of this layer. `name` is for refusals. SQ_ERR_UNSUPPORTED for a layer that
 // the chip does not run, SQ_ERR_RANGE for one too large for it; SQ_ERR_INTERNAL where it ended with an error.
 enum sq_status sq_chip_linear_apply(struct sq_chip_linear *c, const struct sq_quant_layer *q,
                                     const struct sq_recipe *r, const char *name, const float *x,

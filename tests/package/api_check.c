@@ -144,6 +144,43 @@ static void check_smooth_file(const char *scratch)
     sqsim_layer_free(layer);
 }
 
+// The image of a layer runs on both bodies of the chip and holds the product.
+static void check_chip(void)
+{
+    sqsim_format *format;
+    sqsim_layer *layer;
+    sqsim_image *image;
+    sqsim_figures *figures;
+    double cycles[2];
+    size_t nbytes;
+    CHECK(sqsim_format_new("nvfp4", SQSIM_VALUES, NULL, &format, &err) == SQSIM_OK, "chip");
+    CHECK(sqsim_encode(format, w, N, K, NULL, 0, &layer, &err) == SQSIM_OK, "chip");
+    sqsim_format_free(format);
+    CHECK(sqsim_product(layer, x, M, y, &err) == SQSIM_OK, "chip");
+    CHECK(sqsim_image_new(layer, x, M, NULL, 1, &image, &err) == SQSIM_ERR_ARG && !image, "base");
+    CHECK(sqsim_image_new(layer, x, M, "edge4", 0, &image, &err) == SQSIM_ERR_ARG, "no chip");
+    CHECK(sqsim_image_new(layer, x, M, NULL, 1 << 20, &image, &err) == SQSIM_OK, "image");
+    sqsim_layer_free(layer);
+    CHECK(sqsim_image_descriptor(image) == 1 << 20, "descriptor");
+    const void *const before = sqsim_image_bytes(image, &nbytes);
+    void *const memory = malloc(nbytes);
+    float *const out = malloc(sizeof(float) * M * N);
+    CHECK(sqsim_image_check(image, before, NULL, &err) == SQSIM_ERR_DAMAGED, "nothing ran");
+    for (int body = SQSIM_CHIP_FAST; body <= SQSIM_CHIP_STEPPING; body++) {
+        memcpy(memory, before, nbytes);
+        CHECK(sqsim_chip_run(image, (enum sqsim_chip_body)body, memory, &figures, &err) == SQSIM_OK,
+              "%s", err.text);
+        cycles[body] = sqsim_figures_get(figures, "cycles");
+        sqsim_figures_free(figures);
+        CHECK(sqsim_image_check(image, memory, out, &err) == SQSIM_OK, "%s", err.text);
+        CHECK(memcmp(out, y, sizeof(float) * M * N) == 0, "outputs of body %d", body);
+    }
+    CHECK(cycles[0] > 0 && cycles[0] == cycles[1], "%g and %g cycles", cycles[0], cycles[1]);
+    sqsim_image_free(image);
+    free(memory);
+    free(out);
+}
+
 static void check_refusals(const char *scratch)
 {
     const char *const bank[] = {"bank", "33", NULL}, *const alone[] = {"bank", NULL};
@@ -259,6 +296,7 @@ static void *check_all(void *arguments)
     for (size_t i = 0; sqsim_format_name(i); i++)
         check_format(sqsim_format_name(i), argv[3]);
     check_smooth_file(argv[3]);
+    check_chip();
     check_refusals(argv[3]);
     print_cycles("sq_w", NULL);
     for (size_t i = 0; sqsim_format_name(i); i++)

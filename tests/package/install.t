@@ -33,6 +33,9 @@ ok "the header is C99" gcc -std=c99 -Wall -Wextra -pedantic -Werror -fsyntax-onl
 ok "and C++" g++ -std=c++11 -Wall -Wextra -pedantic -Werror -fsyntax-only -x c++ "$R$PREFIX/include/sqsim.h"
 
 ok "the header for drivers" gcc -std=c99 -Wall -Werror -fsyntax-only -x c "$R$PREFIX/include/sq_regs.h"
+ok "the driver is C99 that needs no library" gcc -std=c99 -ffreestanding -Wall -Wextra -pedantic -Werror \
+  -I "$R$PREFIX/share/sqsim" -c "$R$PREFIX/share/sqsim/lib/sq_driver.c" -o "$W/driver.o"
+ok "... and calls none" [ -z "$(nm -u "$W/driver.o")" ]
 
 export PKG_CONFIG_LIBDIR=$LIB/pkgconfig PKG_CONFIG_SYSROOT_DIR=$R LD_LIBRARY_PATH=$LIB
 ok "version of pkg-config" [ "sqsim $(pkg-config --modversion sqsim)" = "$("$SQSIM" --version | head -1)" ]

@@ -296,6 +296,25 @@ def test_cycles_are_those_of_the_program():
     assert (figures["cycles"], figures["bytes"]) == (summary["cycles"], summary["bytes"])
 
 
+def test_the_chip_gives_the_product():
+    rng = numpy.random.default_rng(7)
+    w, x = (rng.standard_normal(shape, dtype=numpy.float32) for shape in ((24, 128), (3, 128)))
+    layer = sqsim.encode(w, "nvfp4")
+    image = layer.image(x, base=0x10000)
+    memory, figures = image.run()
+    stepped, of_stepped = image.run(stepping=True)
+    assert image.descriptor == 0x10000 and figures["cycles"] > 0
+    assert figures == of_stepped and (memory == stepped).all()
+    assert (image.check(memory) == layer.product(x)).all()
+    assert figures["cycles"] == figures["busy"] + figures["wait"] + figures["blocked"]
+    with pytest.raises(sqsim.Error, match="the layer gives"):
+        image.check(image.memory)
+    with pytest.raises(sqsim.Error, match="multiple of 4096"):
+        layer.image(x, base=5)
+    with pytest.raises(sqsim.Error, match="has no key 'chip'"):
+        layer.image(x, machine="default")
+
+
 def test_evaluation_is_that_of_the_program(weights):
     _, summary = run("eval", "--weights", weights, "--sequences", 2, "--summary")
     assert sqsim.evaluate(MODEL, weights=weights, sequences=2)["loss"] == pytest.approx(summary["loss"], abs=1e-11)
