@@ -395,6 +395,27 @@ refuse "no block multiplies" run --machine "$M/chip.yaml" --m 8 --n 64 --k 512 -
 refuse "tiles, need at most 65535 of each on the chip" run --machine "$M/chip.yaml" --m 262144 --n 64 --k 512 --format dense
 refuse "the PEs of a chip (machine chip) are those of the format" run --machine "$M/chip.yaml" --m 8 --n 64 --k 512 --format dense --fair peak
 
+# Weights and their scales in decode: the bytes of their stored bits and at most 3 % (operands lie packed); 2:4 pays, of any K.
+stored() { # of the line of a layer
+  head -1 "$W.out" | python3 -c '
+import json, sys
+o = json.loads(sys.stdin.read())
+moved = sum(o["bytes_by_stream"][s] for s in ("lo", "hi", "index", "scale"))
+sys.exit(not 1 <= moved / (o["n"] * o["k"] * o["stored_bits_per_weight"] / 8) <= 1.03)'
+}
+for machine in chip chip16; do
+  for format in nvfp4 "dense --weight-bits 4" sq_w sp24 sq_b; do
+    # shellcheck disable=SC2086
+    sq run --machine "$M/$machine.yaml" --m 1 --n 4096 --k 4096 --timing-only --format $format --json
+    ok "$machine: weights of $format in decode are their stored bits" stored
+  done
+  for k in 4096 14336; do
+    run --machine "$M/$machine.yaml" --m 64 --n 4096 --k $k --timing-only --format dense --weight-bits 8; dense=$(cycles)
+    run --machine "$M/$machine.yaml" --m 64 --n 4096 --k $k --timing-only --format sp24
+    ok "$machine: 2:4 with K = $k takes no longer than dense" less "$(cycles)" "$dense"
+  done
+done
+
 # ---- fair machines --------------------------------------------------------------------------
 real() { tail -1 "$W.out" | grep -o "\"$1\":[0-9.e+]*" | cut -d: -f2; }
 run --m 64 --n 256 --k 512 --machine "$M/default.yaml"; as_is=$(cycles)
