@@ -111,7 +111,7 @@ documented() { # COMMAND
 all=$W/all.json
 json() { # COMMAND ARGS...: adds what it prints to $W/COMMAND.json; a mode, as its first option, belongs to the name
   local command=$1 name=$1; shift
-  case $1 in --vectors | --gemms | --share | --phase | --explain | --changes) name="$command $1" ;; esac
+  case $1 in --vectors | --gemms | --share | --phase | --explain | --device | --changes) name="$command $1" ;; esac
   sq "$command" "$@" --json
   cat "$W.out" >>"$W/$name.json"
   cat "$W.out" >>"$all"
@@ -164,6 +164,8 @@ for f in $(left sq_w dense sq_a_static sq_a_dynamic sp24 gqsa spqt spqr mxfp4 nv
   json run --m 8 --n 64 --k 128 --format $f --machine "$M/default.yaml"
 done
 json run --m 8 --n 64 --k 128 --format dense --machine "$M/h200.yaml"
+json run --m 8 --n 64 --k 128 --format dense --machine "$M/edge4_lpddr5.yaml"
+json run --device lpddr5-6400
 . "$ROOT/tests/docs/energy_table.sh"
 table 320000 640000 >"$W/energy.jsonl"
 json run --m 8 --n 64 --k 128 --format dense --weight-bits 4 --energy energy.jsonl
@@ -254,7 +256,7 @@ yaml_keys() { awk '!/^ *#/ && /:/ {k = $1; sub(":.*", "", k); if ($0 ~ /^[a-z]/)
 machine_keys() { # HEADING
   awk -v want="### $1" '/^##/ {on = $0 == want} on && /^\| `/ {split($0, c, "|"); gsub(/[ `]/, "", c[2]); gsub(",", "\n", c[2]); print c[2]}' "$DOCS/files.md" | sort -u
 }
-ok "keys of an accelerator" cmp <(machine_keys Accelerators) <(sort -u <(yaml_keys "$M/default.yaml") <(yaml_keys "$M/chip.yaml"))
+ok "keys of an accelerator" cmp <(machine_keys Accelerators) <(sort -u <(yaml_keys "$M/default.yaml") <(yaml_keys "$M/chip.yaml") <(yaml_keys "$M/edge4_lpddr5.yaml"))
 ok "keys of a GPU" cmp <(machine_keys GPUs) <(yaml_keys "$M/template_gpu.yaml")
 ok "all tables are there" [ "$(for s in sq_w dense sq_a_static sq_a_dynamic sp24 gqsa spqt spqr mxfp4 mxplus nvfp4 sq_b; do table_of $s; done | wc -l),$(machine_keys GPUs | wc -l)" = 40,8 ]
 # Fields of GPU records, of which the writer has every one.
