@@ -170,7 +170,7 @@ json run --device lpddr5-6400
 table 320000 640000 >"$W/energy.jsonl"
 json run --m 8 --n 64 --k 128 --format dense --weight-bits 4 --energy energy.jsonl
 for topic in cycles table10 v13 roofline; do json run --explain $topic; done
-for mode in "" " --share" " --explain"; do check "run$mode"; done
+for mode in "" " --share" " --explain" " --device"; do check "run$mode"; done
 
 cat >"$W/s.yaml" <<'END'
 name: s
