@@ -32,6 +32,9 @@ struct raw_machine {
     struct raw_vector {
         char *lanes;
     } * vector; // NULL: the usual one
+    struct raw_link {
+        char *bandwidth, *latency;
+    } * link; // NULL: none
     struct raw_chip {
         char *bus, *burst, *outstanding;
     } * chip; // NULL: none
@@ -75,6 +78,10 @@ static const cyaml_schema_field_t dram_fields[] = {
 static const cyaml_schema_field_t vector_fields[] = {TEXT_FIELD("lanes", struct raw_vector, lanes),
                                                      CYAML_FIELD_END};
 
+static const cyaml_schema_field_t link_fields[] = {
+    TEXT_FIELD("bandwidth", struct raw_link, bandwidth),
+    TEXT_FIELD("latency", struct raw_link, latency), CYAML_FIELD_END};
+
 static const cyaml_schema_field_t chip_fields[] = {
     TEXT_FIELD("bus", struct raw_chip, bus), TEXT_FIELD("burst", struct raw_chip, burst),
     TEXT_FIELD("outstanding", struct raw_chip, outstanding), CYAML_FIELD_END};
@@ -100,6 +107,8 @@ static const cyaml_schema_field_t machine_fields[] = {
     MAY_TEXT("capacity", struct raw_machine, capacity),
     CYAML_FIELD_MAPPING_PTR("vector", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct raw_machine,
                             vector, vector_fields),
+    CYAML_FIELD_MAPPING_PTR("link", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct raw_machine,
+                            link, link_fields),
     CYAML_FIELD_MAPPING_PTR("chip", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct raw_machine,
                             chip, chip_fields),
     CYAML_FIELD_END};
@@ -321,6 +330,12 @@ static enum sq_status read_all(const struct raw_machine *raw, struct sq_machine 
     m->vector_lanes = m->core.cols;
     if (raw->vector)
         SQ_TRY(read_count("vector.lanes", raw->vector->lanes, 1, 4096, &m->vector_lanes, err));
+    if (raw->link) {
+        SQ_TRY(sq_quantity_parse("link.bandwidth", raw->link->bandwidth, SQ_DIM_RATE, 1e6, 1e15,
+                                 &m->link_bytes_per_s, err));
+        SQ_TRY(sq_quantity_parse("link.latency", raw->link->latency, SQ_DIM_TIME, 0, 1e6,
+                                 &m->link_latency_ns, err));
+    }
     if (raw->chip)
         SQ_TRY(read_chip(raw->chip, m, &m->chip, err));
     sq_machine_set_clock(m, m->clock_hz);

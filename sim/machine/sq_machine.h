@@ -34,6 +34,9 @@
 //   capacity: 16 GiB         optional: of the DRAM; a model and its cache that need more are refused
 //   vector:                  optional: what computes element by element (sq_pass.h); modelled, no RTL
 //     lanes: 32              of one core, 1..4096; as many as the core has columns where it is left out
+//   link:                    optional: between chips that share a model (sq_pass.h); modelled
+//     bandwidth: 50 GB/s     of a chip to its neighbour in a ring
+//     latency: 1 us          of a step around it
 //   chip:                    optional: the RTL rtl/top/sq_top.sv with this array and these buffers is the
 //                            machine (sq_chip_machine.h); it has one core
 //     bus: 8 B               of a beat between chip and DRAM: 4, 8 or 16 B
@@ -70,8 +73,9 @@ struct sq_machine {
         enum sq_dram_end at;
         struct sq_dram_setup end[2];
     } timed;
-    uint64_t capacity_nbytes; // of the DRAM; 0: any
-    unsigned vector_lanes;    // of one core
+    uint64_t capacity_nbytes;                 // of the DRAM; 0: any
+    unsigned vector_lanes;                    // of one core
+    double link_bytes_per_s, link_latency_ns; // 0: there is none
     struct sq_machine_chip {
         unsigned bus_nbytes; // 0: the machine is no chip
         unsigned max_burst, outstanding;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/format/sq_cache_format.h"
+#include "sim/io/sq_checked.h"
 #include "sim/machine/sq_machine_run.h"
 
 const char *sq_pass_part_name(enum sq_pass_part part)
@@ -157,6 +158,27 @@ static void add_rest(struct pass *p)
                            p->in->memory->dram.end[of == SQ_CASE_LOW ? SQ_LOW : SQ_HIGH]);
 }
 
+static enum sq_status add_link(struct pass *p, struct sq_error *err)
+{
+    const struct sq_workload_rest *rest = &p->w->rest;
+    const struct sq_machine *hw = p->in->machine;
+    const double reduces = 2 * (double)rest->layers + 1, steps = 2 * ((double)rest->chips - 1);
+    const double part =
+        PLAIN_NBITS / 8 * (double)rest->tokens * (double)rest->hidden / (double)rest->chips;
+    if (rest->chips <= 1)
+        return SQ_OK;
+    if (hw->link_bytes_per_s <= 0)
+        return SQ_FAIL(err, SQ_ERR_ARG, "%llu chips of machine %.40s, need its key link",
+                       (unsigned long long)rest->chips, hw->name);
+    p->out->nbytes[SQ_PASS_LINK] = reduces * steps * part;
+    p->out->seconds[SQ_PASS_LINK] =
+        reduces * steps * (part / hw->link_bytes_per_s + 1e-9 * hw->link_latency_ns);
+    for (unsigned i = 0; i < SQ_N_MACHINE_PARTS; i++)
+        for (unsigned of = 0; of < SQ_N_CASES; of++)
+            p->out->energy.pj[i][of] = sq_sat_mul(p->out->energy.pj[i][of], rest->chips);
+    return SQ_OK;
+}
+
 // ---- what lies in memory --------------------------------------------------------------------
 
 static enum sq_status count_held(const struct pass *p, struct sq_error *err)
@@ -206,6 +228,7 @@ static enum sq_status run(struct pass *p, struct sq_error *err)
     for (size_t i = 0; i < p->w->n; i++)
         add_row(p, i);
     add_rest(p);
+    SQ_TRY(add_link(p, err));
     for (unsigned i = 0; i < SQ_N_PASS_PARTS; i++) {
         p->out->total_seconds += p->out->seconds[i];
         p->out->total_nbytes += p->out->nbytes[i];

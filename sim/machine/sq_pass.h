@@ -11,7 +11,8 @@
 //   vector      element by element: `lanes` of the machine, each an operation a cycle, nothing else
 //               meanwhile. Modelled: there is no RTL of it
 //   memory      rows of the embedding (16 bits), queries, and what is written into the cache
-//   link        between chips; none on one
+//   link        ring all-reduces between chips, two a layer and one of the embedding, of the hidden state of every token in 16 bits: with C
+//               chips 2 (C - 1) steps, each the latency and 1 / C of the bytes. Modelled; nothing else meanwhile
 //
 // Operations of an element: sq_pass_ops. What lies between DRAM and buffers passes the vector unit, which has
 // no bytes of its own.

@@ -48,7 +48,7 @@ struct sq_workload_rest {
     uint64_t cache_width;         // elements of a row of the KV cache: a head of a token
     double cache_new, cache_held; // rows that are written; that are held afterwards
     double embedding_held;        // elements of the embedding that lie in memory
-    uint64_t tokens, sequences, layers, hidden;
+    uint64_t tokens, sequences, layers, hidden, chips; // all counts are those of one chip
 };
 
 struct sq_workload {
@@ -96,6 +96,7 @@ struct sq_workload_options {
     uint64_t seq;            // prefill: tokens of a sequence, >= 1
     enum sq_routing routing; // of experts
     bool is_whole;           // lm_head of a sequence's last token, attention and the rest as well
+    uint64_t chips;          // is_whole: that share the model by heads and columns, 0 and 1: one
     uint64_t context;        // is_whole: tokens in the cache; decode: with the new one, >= 1
 };
 
@@ -113,6 +114,10 @@ enum { SQ_CAUSAL_STEPS = 4 };
 // queries of a group of heads, N = keys of all of them, K = a head; values, N = a head of all of them, K =
 // keys. Decode of latent attention multiplies the latent rows themselves, which all heads share (kv_b_proj
 // is then that of the queries and of the outputs); its prefill multiplies heads that kv_b_proj has made.
+//
+// Chips share a model by tensor parallelism: each has some of the heads, of the columns of the MLP or of every
+// expert, and of the vocabulary, that of the embedding too; the latent cache is on all. SQ_ERR_RANGE unless they divide the heads, and the KV
+// heads or are a multiple of them.
 enum sq_status sq_workload_from_config(const char *path, const struct sq_workload_options *o,
                                        struct sq_workload *w, struct sq_error *err);
 // The same on an object in memory, which stays the caller's; `what` names it in sentences.

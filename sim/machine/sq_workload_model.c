@@ -209,6 +209,7 @@ static void count_elements(struct builder *b, const struct sq_workload_options *
     r->sequences = o->batch;
     r->layers = c->layers;
     r->hidden = c->hidden;
+    r->chips = o->chips > 1 ? o->chips : 1;
     r->element[SQ_VECTOR_NORM] +=
         tokens * ((double)c->norms * hidden + normed) * layers + tokens * hidden;
     if (c->kind != SQ_MODEL_OPT) // whose positions are embedded
@@ -293,6 +294,27 @@ static enum sq_status check_context(const struct sq_workload_options *o, const c
     return SQ_OK;
 }
 
+// What one of the chips has of the model.
+static enum sq_status share(uint64_t chips, const char *what, struct sq_model_shape *c,
+                            struct sq_error *err)
+{
+    const uint64_t kv = c->kv_heads ? c->kv_heads : c->heads; // latent attention: of each head
+    if (chips <= 1)
+        return SQ_OK;
+    if (c->heads % chips != 0 || (kv % chips != 0 && chips % kv != 0))
+        return SQ_FAIL(err, SQ_ERR_RANGE,
+                       "%s: chips = %llu, need a divisor of %llu heads, and one or a multiple of "
+                       "%llu KV heads",
+                       what, (unsigned long long)chips, (unsigned long long)c->heads,
+                       (unsigned long long)kv);
+    c->heads /= chips;
+    c->kv_heads = c->kv_heads ? (kv > chips ? kv / chips : 1) : 0;
+    c->intermediate = (c->intermediate + chips - 1) / chips;
+    c->expert_size = (c->expert_size + chips - 1) / chips;
+    c->vocab = (c->vocab + chips - 1) / chips;
+    return SQ_OK;
+}
+
 enum sq_status sq_workload_of_config(const json_t *root, const char *what,
                                      const struct sq_workload_options *o, struct sq_workload *w,
                                      struct sq_error *err)
@@ -303,6 +325,7 @@ enum sq_status sq_workload_of_config(const json_t *root, const char *what,
     if (o->is_whole) {
         SQ_TRY(sq_model_vocabulary(root, what, &shape, err));
         SQ_TRY(check_context(o, what, err));
+        SQ_TRY(share(o->chips, what, &shape, err));
     }
     const enum sq_status status = build(&shape, o, what, w, err);
     if (status != SQ_OK)

@@ -131,7 +131,7 @@ struct sq_sweep_result {
     // SQ_ENGINE_ARRAY: the PEs of the format, all of them, NaN: RTL has none; decoders of rows and columns, 0
     // where the format has none of its own
     double array_um2, lines_um2;
-    // A whole pass, of a workload that is a config.json: its tokens, 0 of other workloads, -1: weights and
+    // A whole pass, a workload that is a config.json: its tokens, 0 of other workloads, -1: weights and
     // cache do not fit the DRAM; seconds of it, and
     // of one prompt as long as the context.
     double tokens, pass_s, first_s;

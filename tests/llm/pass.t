@@ -78,6 +78,18 @@ decode llama-3-8b; vector=$(part vector ms)
 run llama-3-8b --machine lanes.yaml --phase decode --format dense
 ok "twice the lanes take half the time" near "$vector" "$(part vector ms | awk '{ print 2 * $1 }')"
 
+# ---- chips: half of heads, columns and cache, and a ring --------------------------------------------------
+decode llama-3-8b --context 4096 --batch 8; one=$(number kv_bytes); macs=$(part attention macs); weights=$(number weights_bytes)
+decode llama-3-8b --context 4096 --batch 8 --chips 4
+ok "four chips: a quarter of the cache and its products" [ "$((4 * $(number kv_bytes))),$((4 * $(part attention macs)))" = "$one,$macs" ]
+ok "and of the weights" near "$((4 * $(number weights_bytes)))" "$weights" 1e-3
+ok "six steps of a ring, twice a layer and for the embedding" near "$(part link ms)" "$(awk 'BEGIN { printf "%.9f", 65 * 6 * (8 * 4096 * 2 / 4 / 450e9 + 1e-6) * 1e3 }')" 1e-6
+run deepseek-v3 --machine server64 --phase decode --format nvfp4 --chips 8
+ok "eight chips hold DeepSeek-V3" [ "$RC" = 0 ]
+refuse "chips = 3, need a divisor of 32 heads" run llama-3-8b --phase decode --chips 3
+grep -v 'link\|bandwidth: 16\|latency: 1 us' "$M/default.yaml" >"$W/alone.yaml"
+refuse "2 chips of machine default, need its key link" run llama-3-8b --phase decode --chips 2 --machine alone.yaml
+
 # ---- models ------------------------------------------------------------------------------------
 accept "the embedded model" run --phase decode --context 64
 ok "what is modelled is said" out_has "vector unit: modelled, no RTL"

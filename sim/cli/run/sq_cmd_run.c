@@ -108,6 +108,9 @@ static const struct sq_cli_row rows[] = {
                 .given = offsetof(struct arguments, has_context), .usual = "decode 2048, prefill 0",
                 .modes = PHASE),
     SQ_CLI_UINT("batch", "B", 1, 1 << 20, AT(r.pass.batch), "sequences", .modes = PHASE),
+    SQ_CLI_UINT("chips", "C", 1, 1024, AT(r.pass.chips),
+                "chips that share the model by heads and columns, in a ring of the machine's link",
+                .modes = PHASE),
     SQ_CLI_UINT("seq", "P", 1, 1 << 24, AT(r.pass.seq), "tokens of a prompt",
                 .given = offsetof(struct arguments, has_seq), .modes = PHASE),
     SQ_CLI_WORD("routing", "WORD", sq_routing_names, AT(r.pass.routing),
@@ -555,7 +558,7 @@ int sq_cmd_run(int argc, char **argv)
                                  .workers = 64,
                                  .tile_rows = 16,
                                  .kv_format = "bf16",
-                                 .pass = {.batch = 1, .seq = 2048, .is_whole = true}}};
+                                 .pass = {.batch = 1, .chips = 1, .seq = 2048, .is_whole = true}}};
     static const struct sq_cli_line line = {rows, "[MODEL]", doc};
     if (sq_cli_parse(&line, argc, argv, &in, &err) != SQ_OK || run(&in, &err) != SQ_OK)
         return sq_cli_fail("run", &err);

@@ -82,8 +82,10 @@ static struct sq_pass_request pass_of(const struct sq_run_one *r)
 // The time of one prompt of as many tokens as the cache of a sequence has.
 static enum sq_status time_prompt(struct sq_run_one *r, struct sq_error *err)
 {
-    const struct sq_workload_options o = {
-        .batch = 1, .seq = r->request->pass.context, .is_whole = true};
+    const struct sq_workload_options o = {.batch = 1,
+                                          .seq = r->request->pass.context,
+                                          .is_whole = true,
+                                          .chips = r->request->pass.chips};
     struct sq_pass_request request = pass_of(r);
     struct sq_pass_result result;
     struct sq_workload w;
@@ -192,6 +194,12 @@ static void print_head(const struct sq_run_one *r)
     printf("the clock is the machine's: %g GHz is decreed, no netlist was asked; vector unit: "
            "modelled, no RTL\n",
            m->clock_hz * 1e-9);
+    if (in->pass.chips > 1)
+        printf(
+            "%llu chips share the model; bytes, products and memory below are those of one, joules "
+            "those of all; link: modelled, %g GB/s and %g us a step of a ring\n",
+            (unsigned long long)in->pass.chips, m->link_bytes_per_s * 1e-9,
+            m->link_latency_ns * 1e-3);
     if (in->energy)
         sq_run_energy_text(in, &r->energy);
     if (in->energy && !in->kv_energy)
@@ -273,8 +281,8 @@ static json_t *json_sum(const struct sq_run_one *r)
     const struct sq_cli_column row[] = {
         SQ_KEYS("machine", r->machine.name, "model", r->name, "phase",
                 sq_run_phases[in->phase - SQ_RUN_PREFILL]),
-        SQ_KEYS("context", in->pass.context, "batch", in->pass.batch, "tokens",
-                r->workload.rest.tokens),
+        SQ_KEYS("context", in->pass.context, "batch", in->pass.batch, "chips", in->pass.chips,
+                "tokens", r->workload.rest.tokens),
         SQ_KEYS("recipe", sq_cli_recipe_json(&in->recipe, SQ_IN_RUN), "kv_recipe",
                 sq_cli_recipe_json(&r->cache, SQ_IN_RUN), "kv_stored_bits",
                 x->cache_row_nbits / (double)r->workload.rest.cache_width),

@@ -100,10 +100,11 @@ static void put(struct rows *r, const struct sq_run_one *one, const struct sq_fa
     const struct sq_recipe *recipe = &one->request->recipe;
     const struct sq_pass_result *x = &one->result;
     const double tokens = (double)one->workload.rest.tokens, ms = 1e3 * x->total_seconds;
-    const double pes = 1e-6 * s->pe_um2 * m->cores * m->core.rows * m->core.cols;
-    const double lines = 1e-6 * s->line_um2 * m->cores * (m->core.rows + m->core.cols);
+    const double cores = (double)m->cores * (double)one->workload.rest.chips;
+    const double pes = 1e-6 * s->pe_um2 * cores * m->core.rows * m->core.cols;
+    const double lines = 1e-6 * s->line_um2 * cores * (m->core.rows + m->core.cols);
     const double nbits =
-        8 * m->cores * ((double)m->act_nbytes + (double)m->weight_nbytes + (double)m->out_nbytes);
+        8 * cores * ((double)m->act_nbytes + (double)m->weight_nbytes + (double)m->out_nbytes);
     const double sram = 1e-6 * r->sram_um2 * nbits;
     const double mm2 = pes + (isnan(lines) ? 0 : lines) + (isnan(sram) ? 0 : sram);
     const bool has_energy = one->request->energy;
@@ -260,7 +261,8 @@ enum sq_status sq_run_rows(const struct sq_run_request *in, struct sq_error *err
     if (in->is_json && status == SQ_OK) {
         const struct sq_cli_column row[] = {
             SQ_KEYS("formats", 1 + in->n_and, "fair", sq_fair_names[in->fair], "kv_format",
-                    in->kv_format, "context", in->pass.context, "batch", in->pass.batch),
+                    in->kv_format, "context", in->pass.context, "batch", in->pass.batch, "chips",
+                    in->pass.chips),
             SQ_KEYS("refused", json_incref(r.refused)), SQ_COLUMNS_END};
         sq_cli_put_summary(
             row,
