@@ -142,6 +142,8 @@ json inspect
 json inspect w.safetensors
 python3 "$ROOT/tests/llm/gguf_write.py" "$SQSIM_HOME/traces/tiny-llama" "$W/m.gguf" general.architecture=x
 json inspect m.gguf
+(cd "$W" && "$SQSIM" quantize --as modelopt --format nvfp4 --operand weights -o quantized >/dev/null)
+json inspect quantized
 for f in $(left gqsa); do json inspect $f.safetensors; done
 json inspect --gemms "$SQSIM_HOME/traces/workloads/llama-2-7b.json"
 check inspect
