@@ -69,7 +69,7 @@ install: $(BUILD)/sqsim $(BUILD)/libsqsim.so $(BUILD)/man/sqsim.1 $(BUILD)/sqsim
 .PHONY: uninstall
 uninstall:
 	$(Q)rm -f $(addprefix $(DESTDIR),$(BINDIR)/sqsim $(LIBDIR)/libsqsim.so.$(VERSION) $(LIBDIR)/$(SONAME) \
-	  $(LIBDIR)/libsqsim.so $(INCLUDEDIR)/sqsim.h $(INCLUDEDIR)/sq_regs.h $(LIBDIR)/pkgconfig/sqsim.pc \
+	  $(LIBDIR)/libsqsim.so $(INCLUDEDIR)/sqsim.h $(INCLUDEDIR)/sq_regs.h $(INCLUDEDIR)/sq_driver.h $(LIBDIR)/pkgconfig/sqsim.pc \
 	  $(LIBDIR)/pkgconfig/sqsim-sysc.pc $(LIBDIR)/libsqsim-sysc.a $(BASHDIR)/sqsim \
 	  $(ZSHDIR)/_sqsim $(MANDIR)/man1/sqsim.1 $(MANDIR)/man1/sqsim-*.1)
 	$(Q)rm -rf $(DESTDIR)$(DATADIR) $(DESTDIR)$(INCLUDEDIR)/sqsim-sysc

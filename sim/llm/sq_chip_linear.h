@@ -24,7 +24,7 @@ struct sq_chip_linear {
     uint64_t seed;
     // private
     struct sq_device *device;
-    unsigned value[SQ_TOP_PARAMS]; // of the device
+    unsigned value[SQ_POINT_VALUES]; // of the device
     struct sq_env_choice memory;
     struct sq_chip_image {
         int32_t *word;

@@ -22,7 +22,7 @@ struct access {
 
 struct sq_device {
     enum sq_device_body body;
-    unsigned value[SQ_PARAMS_MAX];
+    unsigned value[SQ_POINT_VALUES];
     struct sq_env_choice choice;
     const struct sq_axi_content *content;
     void *ctx;
@@ -345,7 +345,7 @@ const char *sq_device_complaint(const struct sq_device *d)
 static const char *name_of(const unsigned *value)
 {
     for (size_t i = 0; i < sq_top_block.n_points; i++)
-        if (memcmp(sq_top_block.points[i].value, value, SQ_TOP_PARAMS * sizeof *value) == 0)
+        if (memcmp(sq_top_block.points[i].value, value, SQ_POINT_VALUES * sizeof *value) == 0)
             return sq_top_block.points[i].name;
     return "device";
 }
@@ -390,7 +390,7 @@ enum sq_status sq_device_open(struct sq_device **device, const struct sq_device_
     d->choice.given = NULL;
     d->content = setup->content;
     d->ctx = setup->ctx;
-    memcpy(d->value, setup->value, SQ_TOP_PARAMS * sizeof *d->value);
+    memcpy(d->value, setup->value, sizeof d->value);
     const enum sq_status status =
         d->body == SQ_DEVICE_RTL ? open_rtl(d, setup, err) : open_model(d, err);
     if (status == SQ_OK)

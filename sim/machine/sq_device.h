@@ -17,7 +17,7 @@ enum sq_device_body {
 
 struct sq_device_setup {
     enum sq_device_body body;
-    const unsigned *value;       // parameters of sq_top
+    const unsigned *value;       // [SQ_POINT_VALUES], a point of sq_top: parameters, table
     struct sq_env_choice memory; // its time: of kind 1 (sq_axi_memory.h)
     // What is in memory, and ctx of its functions: the caller's, as long as the device lives. A complaint of
     // `write` is kept for sq_device_complaint.

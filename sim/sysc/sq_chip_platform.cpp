@@ -167,7 +167,7 @@ struct Platform {
 Job draw(const unsigned *value, sq_rng *rng, unsigned number)
 {
     auto drawn = std::make_unique<sq_top_drawn>();
-    sq_top_layer l;
+    sq_top_layer l{};
     Job job;
     sq_top_draw_shape(value, rng, &l);
     const sq_top_given g = sq_top_draw_image(value, rng, &l, SQ_DRAWN_RIGHT, drawn.get());
