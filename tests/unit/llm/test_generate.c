@@ -239,7 +239,8 @@ SQ_TEST(fast_body_equals_stepping)
                     (unsigned long long)fixture_seed(), i, p->name, job, done[0].status,
                     (unsigned long long)done[0].cycles, (unsigned long long)done[1].cycles);
             if (job == 0 || job == 3) {
-                CHECK_EQ(done[0].status, image.status << 12, "point %s job %u at %x\n", p->name, job, image.descriptor);
+                CHECK_EQ(done[0].status, image.status << 12, "point %s job %u at %x\n", p->name,
+                         job, image.descriptor);
                 assert_memory_equal(m[0].word + image.out / 4, image.want, 4 * image.n_want);
             }
             if (job == 2)
