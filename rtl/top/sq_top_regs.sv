@@ -77,7 +77,8 @@ module sq_top_regs #(
   localparam logic [1:0] Slverr = 2'b10;
   localparam logic [63:0] Start = 64'(CountStart);
   if (Rows > 255 || Cols > 255 || BankLen > 65535 || ActW > 255 || WeightW > 255 || OutKind > 255 || HighW > 255 ||
-      HighPerBank > 65535 || Layout > 15 || OnActs > 1 || OneAcc > 1 || Form > 3 || Scale > 255 ||
+      HighPerBank > 65535 || Layout > 15 || OnActs > 1 || OneAcc > 1 || Form > 3 ||
+      (sq_pkg::element_kind(Element) != sq_pkg::ELEMENT_TABLE && Element > 255) || Scale > 255 ||
       High > 255 || ActDepth > 65535 || RowDepth > 65535 || WeightDepth > 65535 || ColDepth > 65535 ||
       SumTiles > 65535 || Parts > 1) begin : gen_bad
     $error("each parameter in its field of docs/registers.md");

@@ -290,14 +290,14 @@ static void add_causes(struct sq_machine_stats *s, const struct sq_unit_stats *j
 }
 
 struct sq_machine_stats sq_machine_run_step(const struct sq_machine *machine,
-                                            const struct sq_mapping *plan)
+                                            const struct sq_mapping *plan,
+                                            struct sq_machine_timed *timed)
 {
     struct sq_machine_stats stats = {.cycles = 0};
     struct sq_unit_stats core[SQ_STEP_CLASSES]; // the same job takes the same
     bool known[SQ_STEP_CLASSES] = {false};
-    struct sq_machine_timed timed; // half a megabyte, untouched where the DRAM is ideal
     struct world w;
-    start(&w, machine, plan, &timed);
+    start(&w, machine, plan, timed);
     for (;; advance_time(&w, 1)) {
         if (w.timed)
             sq_machine_timed_run(w.timed, w.now);
@@ -397,17 +397,17 @@ static uint64_t next_timed(const struct world *w)
 
 struct sq_machine_stats sq_machine_run_next(const struct sq_machine *machine,
                                             const struct sq_mapping *plan,
-                                            struct sq_unit_memo *memo)
+                                            struct sq_unit_memo *memo,
+                                            struct sq_machine_timed *timed)
 {
     struct sq_unit_stats core[SQ_STEP_CLASSES];
     bool known[SQ_STEP_CLASSES] = {false};
     struct sq_machine_stats stats = {.cycles = 0};
     struct sq_skip_mark mark[N_LEVELS];
-    struct sq_machine_timed timed;
     struct world w;
     for (unsigned i = 0; i < N_LEVELS; i++)
         mark[i].valid = false;
-    start(&w, machine, plan, &timed);
+    start(&w, machine, plan, timed);
     for (;; advance_time(&w, w.timed ? next_timed(&w) : next_event(&w))) {
         finish_job(&w);
         free_output(&w);
@@ -441,9 +441,10 @@ struct sq_machine_stats sq_machine_run_next(const struct sq_machine *machine,
 }
 
 struct sq_machine_stats sq_machine_run_fast(const struct sq_machine *machine,
-                                            const struct sq_mapping *plan)
+                                            const struct sq_mapping *plan,
+                                            struct sq_machine_timed *timed)
 {
-    return sq_machine_run_next(machine, plan, NULL);
+    return sq_machine_run_next(machine, plan, NULL, timed);
 }
 
 uint64_t sq_unit_causes_sum(const uint64_t counts[SQ_N_UNIT_CAUSES])
@@ -484,7 +485,7 @@ static void try_plan(struct sq_mapping_visitor *v, const struct sq_mapping *p)
     struct best *const b = (struct best *)v;
     if (sq_mapping_least(p, jobs_cycles(p, b->memo)) >= v->least)
         return;
-    const struct sq_machine_stats s = sq_machine_run_next(b->machine, p, b->memo);
+    const struct sq_machine_stats s = sq_machine_run_next(b->machine, p, b->memo, NULL);
     if (s.cycles >= v->least)
         return;
     v->least = s.cycles;
@@ -513,12 +514,15 @@ enum sq_status sq_mapping_run(const struct sq_machine *machine, const struct sq_
     best.memo = memo ? memo : own;
     for (unsigned i = 0; i < n; i++)
         try_plan(&best.visitor, &candidate[i]);
-    const enum sq_status status =
-        sq_mapping_sweep(machine, demands.demand, gemm, &best.visitor, err);
+    enum sq_status status = sq_mapping_sweep(machine, demands.demand, gemm, &best.visitor, err);
     plan->bound = best.visitor.bound;
+    const bool is_timed = stats && status == SQ_OK && machine->timed.is_timed;
+    struct sq_machine_timed *const timed = is_timed ? malloc(sizeof *timed) : NULL;
+    if (is_timed)
+        status = SQ_HAVE(timed, err, "a DRAM");
     if (stats && status == SQ_OK)
-        *stats =
-            machine->timed.is_timed ? sq_machine_run_next(machine, plan, best.memo) : best.stats;
+        *stats = timed ? sq_machine_run_next(machine, plan, best.memo, timed) : best.stats;
+    free(timed);
     free(own);
     return status;
 }

@@ -23,19 +23,25 @@
 #include "sim/block/flow/sq_unit.h"
 #include "sim/machine/sq_machine_stats.h"
 
-// Definition: steps every cycle of DRAM and core.
+struct sq_machine_timed;
+
+// Definition: steps every cycle of DRAM and core. timed: memory of the caller's (sq_machine_timed.h), half a megabyte, for a
+// DRAM that keeps time; NULL where the DRAM of the machine is ideal.
 struct sq_machine_stats sq_machine_run_step(const struct sq_machine *machine,
-                                            const struct sq_mapping *plan);
+                                            const struct sq_mapping *plan,
+                                            struct sq_machine_timed *timed);
 
 // The same statistics, faster: goes from event to event, times jobs by sq_unit_run_fast, and skips
 // blocks that repeat. Takes microseconds per GEMM.
 struct sq_machine_stats sq_machine_run_fast(const struct sq_machine *machine,
-                                            const struct sq_mapping *plan);
+                                            const struct sq_mapping *plan,
+                                            struct sq_machine_timed *timed);
 
 // The same for many GEMMs: the memo keeps the times of jobs from one GEMM to the next; NULL: none.
 struct sq_machine_stats sq_machine_run_next(const struct sq_machine *machine,
                                             const struct sq_mapping *plan,
-                                            struct sq_unit_memo *memo);
+                                            struct sq_unit_memo *memo,
+                                            struct sq_machine_timed *timed);
 
 // Chooses the mapping of a GEMM: runs the candidates of sq_mapping_search (which says what is
 // refused) and takes the one with the fewest cycles, the first of equal ones. *stats, if not NULL,

@@ -3,6 +3,7 @@
 // more multiplications than there is room for.
 #include "sim/format/sq_format_ops.h"
 #include "sim/machine/sq_machine_run.h"
+#include "sim/machine/sq_machine_timed.h"
 #include "tests/fuzz/fuzz.h"
 
 static void run(const struct sq_machine *m, const struct sq_recipe *r, const struct sq_gemm *g)
@@ -13,7 +14,8 @@ static void run(const struct sq_machine *m, const struct sq_recipe *r, const str
     fuzz_status(status, &err);
     if (status != SQ_OK)
         return;
-    const struct sq_machine_stats stats = sq_machine_run_fast(m, &p);
+    static struct sq_machine_timed timed;
+    const struct sq_machine_stats stats = sq_machine_run_fast(m, &p, &timed);
     FUZZ_CHECK(p.bound <= stats.cycles);
     FUZZ_CHECK(stats.dram_busy <= stats.cycles);
     const double low = sq_mapping_use_low(m, &p, (double)stats.cycles);

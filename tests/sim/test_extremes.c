@@ -91,7 +91,7 @@ static void check_run(const struct sq_machine *m, const struct sq_recipe *s,
                       const struct sq_mapping *p)
 {
     const struct sq_gemm *g = &p->gemm;
-    const struct sq_machine_stats a = sq_machine_run_fast(m, p);
+    const struct sq_machine_stats a = sq_machine_run_fast(m, p, NULL);
     long double nbytes = 0;
     assert_true((wide)p->sum.compute == compute_of(p));
     assert_true(a.cycles >= p->bound && a.cycles <= p->limit && p->limit <= SQ_COUNT_MAX);

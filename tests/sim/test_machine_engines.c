@@ -17,9 +17,12 @@
 #include "sim/format/core/sq_grid_recipe.h"
 #include "sim/format/scaled/sq_bs_recipe.h"
 #include "sim/machine/sq_machine_run.h"
+#include "sim/machine/sq_machine_timed.h"
 #include "tests/sim/random_recipe.h"
 #include "tests/skip.h"
 #include "tests/test.h"
+
+static struct sq_machine_timed timed; // of all runs in turn
 
 static uint64_t test_seed(void)
 {
@@ -56,8 +59,8 @@ static struct sq_machine small_machine(struct sq_rng *r)
 static void check(const struct sq_machine *m, const struct sq_mapping *p,
                   const struct sq_cached *cached, unsigned index)
 {
-    const struct sq_machine_stats a = sq_machine_run_step(m, p);
-    const struct sq_machine_stats b = sq_machine_run_fast(m, p);
+    const struct sq_machine_stats a = sq_machine_run_step(m, p, &timed);
+    const struct sq_machine_stats b = sq_machine_run_fast(m, p, &timed);
     if (memcmp(&a, &b, sizeof a) != 0)
         fail_msg("seed %llu case %u: M=%llu N=%llu K=%llu, %u x %u x %u cores, blocks %llu x %llu "
                  "x %llu: stepping %llu cycles, fast %llu",
@@ -67,7 +70,7 @@ static void check(const struct sq_machine *m, const struct sq_mapping *p,
                  (unsigned long long)p->count_n, (unsigned long long)p->count_k,
                  (unsigned long long)a.cycles, (unsigned long long)b.cycles);
     static struct sq_unit_memo memo; // of all machines in turn, several jobs to a slot
-    const struct sq_machine_stats c = sq_machine_run_next(m, p, &memo);
+    const struct sq_machine_stats c = sq_machine_run_next(m, p, &memo, &timed);
     assert_memory_equal(&a, &c, sizeof a);
     uint64_t nbytes = 0;
     assert_true(a.cycles >= p->bound);
@@ -153,7 +156,7 @@ SQ_TEST(test_timed)
         if (sq_mapping_make(&m, &s, &g, &p, NULL) != SQ_OK || p.bound > 200000)
             continue;
         check(&m, &p, s.cached, checked++);
-        const struct sq_machine_stats a = sq_machine_run_fast(&m, &p);
+        const struct sq_machine_stats a = sq_machine_run_fast(&m, &p, &timed);
         const struct sq_dram_setup *const d = &m.timed.end[m.timed.at];
         const struct sq_dram_clock c = sq_dram_clock_of(&d->rules.device, m.clock_hz);
         uint64_t clocks = 0;
@@ -238,12 +241,12 @@ SQ_TEST(test_limits)
     m.dram_bytes_per_s = 1e8;
     sq_machine_derive(&m);
     assert_int_equal(sq_mapping_make(&m, &s, &g, &p, NULL), SQ_OK);
-    struct sq_machine_stats slow = sq_machine_run_fast(&m, &p);
+    struct sq_machine_stats slow = sq_machine_run_fast(&m, &p, &timed);
     assert_true((double)slow.cycles < 1.01 * (double)p.sum.dram);
     m.dram_bytes_per_s = 1e13;
     sq_machine_derive(&m);
     assert_int_equal(sq_mapping_make(&m, &s, &g, &p, NULL), SQ_OK);
-    struct sq_machine_stats fast = sq_machine_run_fast(&m, &p);
+    struct sq_machine_stats fast = sq_machine_run_fast(&m, &p, &timed);
     assert_int_equal(p.sum.compute, g.m / 32 * (g.n / 32) * (g.k / 16));
     assert_true((double)fast.cycles < 1.01 * (double)p.sum.compute);
 }
@@ -265,7 +268,7 @@ SQ_TEST(test_monotone)
             sq_mapping_search(&m, &d, &g, plan, &n, NULL) != SQ_OK)
             continue;
         struct sq_mapping p = plan[sq_rng_below(&r, n)];
-        const uint64_t before = sq_machine_run_fast(&m, &p).cycles;
+        const uint64_t before = sq_machine_run_fast(&m, &p, &timed).cycles;
         p.limit = UINT64_MAX;
         p.index_cycles += sq_rng_below(&r, 2);
         m.dram_latency += sq_rng_below(&r, 20);
@@ -277,7 +280,7 @@ SQ_TEST(test_monotone)
             c->store += sq_rng_below(&r, 8);
         }
         sq_mapping_sum(&p, &p.sum);
-        const uint64_t after = sq_machine_run_fast(&m, &p).cycles;
+        const uint64_t after = sq_machine_run_fast(&m, &p, &timed).cycles;
         if (after < before)
             fail_msg("seed %llu case %u: %llu cycles, with longer jobs and transfers %llu",
                      (unsigned long long)test_seed(), checked, (unsigned long long)before,
@@ -312,7 +315,7 @@ static uint64_t free_masks(const struct sq_machine *m, const struct sq_recipe *d
     plan[n++] = *best;
     for (unsigned i = 0; i < n; i++) {
         plan[i].cost.unit.kind = SQ_UNIT_CORE;
-        const uint64_t cycles = sq_machine_run_fast(m, &plan[i]).cycles;
+        const uint64_t cycles = sq_machine_run_fast(m, &plan[i], &timed).cycles;
         least = cycles < least ? cycles : least;
     }
     return least;

@@ -106,8 +106,8 @@ static bool check_tiles(struct sq_rng *rng, bool is_gqsa)
         set_option(&r, "schedule", sq_rng_below(rng, 2));
     }
     assert_int_equal(sq_mapping_make(&m, &r, &g, &p, NULL), SQ_OK);
-    const struct sq_machine_stats a = sq_machine_run_step(&m, &p);
-    const struct sq_machine_stats b = sq_machine_run_fast(&m, &p);
+    const struct sq_machine_stats a = sq_machine_run_step(&m, &p, NULL);
+    const struct sq_machine_stats b = sq_machine_run_fast(&m, &p, NULL);
     assert_memory_equal(&a, &b, sizeof a);
     const uint64_t lines = p.cost.lines * p.cost.abreast, tiles = (g.n + lines - 1) / lines;
     if (p.count_n == 1 && p.count_k == 1 && p.cores_n == 1 && tiles <= SQ_TILES_DRAWN) {
@@ -216,8 +216,8 @@ SQ_TEST(test_tokens)
             assert_int_equal(got, most);
         assert_true(fabs(1 - option_of(&r, "sparsity") - (double)active / (double)(tokens * k)) <
                     1e-12);
-        const struct sq_machine_stats a = sq_machine_run_step(&m, &p);
-        const struct sq_machine_stats b = sq_machine_run_fast(&m, &p);
+        const struct sq_machine_stats a = sq_machine_run_step(&m, &p, NULL);
+        const struct sq_machine_stats b = sq_machine_run_fast(&m, &p, NULL);
         assert_memory_equal(&a, &b, sizeof a);
         spqt->values->free(layer);
         free(own.before);

@@ -377,7 +377,7 @@ SQ_TEST(test_extremes)
     m.dram_bytes_per_s = 1e9;
     sq_machine_derive(&m);
     assert_int_equal(sq_mapping_make(&m, &s, &huge, &p, NULL), SQ_OK);
-    const struct sq_machine_stats stats = sq_machine_run_fast(&m, &p);
+    const struct sq_machine_stats stats = sq_machine_run_fast(&m, &p, NULL);
     assert_true(stats.cycles >= p.bound);
     assert_true(p.sum.compute > UINT64_C(1) << 40 && p.sum.dram > UINT64_C(1) << 50);
 }
@@ -394,7 +394,7 @@ SQ_TEST(test_cores)
     assert_int_equal(sq_machine_load("sim/machines/server64.yaml", &m, NULL), SQ_OK);
     for (m.cores = 1; m.cores <= 64; m.cores *= 2) {
         assert_int_equal(sq_mapping_make(&m, &s, &wide, &p, NULL), SQ_OK);
-        const uint64_t now = sq_machine_run_fast(&m, &p).cycles;
+        const uint64_t now = sq_machine_run_fast(&m, &p, NULL).cycles;
         assert_true(now < last);
         last = now;
     }
