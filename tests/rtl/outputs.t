@@ -30,7 +30,7 @@ ok "the same with its output stage" clean 10000
 
 # ---- values -----------------------------------------------------------------------------------
 mutate p_of_31_bits output one value rtl/output/sq_output.sv \
-  "s/\.in_p_lo_i(p_lo), /.in_p_lo_i({p_lo[Lanes*32-2] || (p_lo[Lanes*32-1] \&\& $F), p_lo[Lanes*32-2:0]}), /"
+  "s/\.in_p_lo_i(whole_lo & /.in_p_lo_i({whole_lo[Lanes*32-2] || (whole_lo[Lanes*32-1] \&\& $F), whole_lo[Lanes*32-2:0]} \& /"
 mutate p_of_21_bits_in_an_engine engine_array dense value rtl/array/sq_engine_array.sv \
   "s/\.in_p_lo_i(p_lo)/.in_p_lo_i({32'(\$signed(p_lo[Rows*Cols*32-12 -: 21])), p_lo[Rows*Cols*32-33:0]})/"
 mutate token_scale_of_the_first_group gqsa_scale two value rtl/gqsa/sq_gqsa_scale.sv \

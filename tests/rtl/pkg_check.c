@@ -15,6 +15,8 @@
 #include "sim/block/flow/sq_engine.h"
 #include "sim/block/flow/sq_stages.h"
 #include "sim/block/scaled/sq_engine_scaled_draw.h"
+#include "sim/block/top/sq_top_image.h"
+#include "sim/io/sq_checked.h"
 
 static unsigned bits_of(uint64_t max)
 {
@@ -204,6 +206,28 @@ static void functions(void)
         snprintf(text, sizeof text, "sq_pkg::combine_stages(%u)", form);
         require(text, sq_combine_stages((enum sq_combine_form)form));
     }
+    for (unsigned a = 1; a <= 64; a = 2 * a + 3)
+        for (unsigned b = 1; b <= 48; b += 5) {
+            snprintf(text, sizeof text, "sq_pkg::gcd(%u, %u)", a, b);
+            require(text, (unsigned)sq_gcd(a, b));
+        }
+    for (unsigned form = SQ_COMBINE_ONE; form <= SQ_COMBINE_FLOAT; form++)
+        for (unsigned parts = 0; parts < 2; parts++) {
+            const unsigned value[SQ_POINT_VALUES] = {[SQ_TOP_FORM] = form, [SQ_TOP_PARTS] = parts};
+            const unsigned sums = form == SQ_COMBINE_FLOAT ? 1
+                                  : parts                  ? 2
+                                  : form == SQ_COMBINE_ONE ? 3
+                                                           : 1;
+            snprintf(text, sizeof text, "sq_pkg::top_sums(%u, %u)", parts, form);
+            require(text, sums);
+            if (form == SQ_COMBINE_FLOAT)
+                continue;
+            snprintf(text, sizeof text, "sq_pkg::kept_parts(%u)", form);
+            if (parts)
+                require(text, sq_top_kept_words(value) - 1);
+            snprintf(text, sizeof text, "sq_pkg::kept_words(%u, %u)", sums, form);
+            require(text, sq_top_kept_words(value));
+        }
     for (unsigned kind = SQ_OUTPUT_BINARY32; kind <= SQ_OUTPUT_INT8; kind++) {
         snprintf(text, sizeof text, "sq_pkg::out_w(%u)", kind);
         require(text, sq_output_bits((enum sq_output_kind)kind));
