@@ -130,6 +130,14 @@ static void add_each(struct line *l, uint32_t bits, const char *const *words, un
         }
 }
 
+// Behind "; " where something stands there already.
+static void add_clause(struct line *l, const char *words, const char *more)
+{
+    add(l, l->n > 0 ? "; " : "");
+    add(l, words);
+    add(l, more);
+}
+
 static void add_status(struct line *l, uint32_t status)
 {
     static const char *const bus[] = {"",
@@ -145,31 +153,16 @@ static void add_status(struct line *l, uint32_t status)
     const uint32_t read = FIELD(status, SQ_REG_STATUS_READ);
     const uint32_t written = FIELD(status, SQ_REG_STATUS_WRITTEN);
     const uint32_t wrong = FIELD(status, SQ_REG_STATUS_ENGINE);
-    const char *between = "";
-    if (FIELD(status, SQ_REG_STATUS_REFUSED)) {
-        add(l, "the descriptor cannot be run, and nothing was written");
-        between = "; ";
-    }
-    if (read) {
-        add(l, between);
-        add(l, "a read of memory failed: ");
-        add(l, bus[read]);
-        between = "; ";
-    }
-    if (written) {
-        add(l, between);
-        add(l, "a write of memory failed: ");
-        add(l, bus[written]);
-        between = "; ";
-    }
-    if (FIELD(status, SQ_REG_STATUS_OPERAND)) {
-        add(l, between);
-        add(l, "an operand with wrong parity was multiplied");
-        between = "; ";
-    }
+    if (FIELD(status, SQ_REG_STATUS_REFUSED))
+        add_clause(l, "the descriptor cannot be run, and nothing was written", "");
+    if (read)
+        add_clause(l, "a read of memory failed: ", bus[read]);
+    if (written)
+        add_clause(l, "a write of memory failed: ", bus[written]);
+    if (FIELD(status, SQ_REG_STATUS_OPERAND))
+        add_clause(l, "an operand with wrong parity was multiplied", "");
     if (wrong) {
-        add(l, between);
-        add(l, "operands hold ");
+        add_clause(l, "operands hold ", "");
         add_each(l, wrong, engine, 3);
     }
 }

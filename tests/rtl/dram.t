@@ -21,7 +21,7 @@ ok "... and linked" linked none "$W/none/test.o"
 ok "without a fault it passes" passes
 
 found() { # NAME TEST
-  (cd "$W" && timeout 60 "$W/$1/test" "$2" >"$W.out" 2>&1) && { tail -2 "$W.out" | sed 's/^/# /'; return 1; }
+  (cd "$W" && timeout $HANG "$W/$1/test" "$2" >"$W.out" 2>&1) && { tail -2 "$W.out" | sed 's/^/# /'; return 1; }
   grep -q '^not ok' "$W.out"
 }
 made() { # NAME: of the sources that were edited; of all where one is a header
