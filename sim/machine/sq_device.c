@@ -10,8 +10,7 @@
 #include "sim/cosim/sq_rtl_build.h"
 #include "sim/machine/sq_chip_run.h"
 
-enum { LITE_B = SQ_AXI_ASKS, LITE_R };
-enum { LITE_AW = SQ_AXI_REPLIES, LITE_W, LITE_AR };
+enum { W = 2, R = 0 };                       // streams of data: an ask, a reply
 enum { PATIENCE = 1000000, ALL_BYTES = 15 }; // cycles in which no beat moves
 
 // The access at hand.
@@ -49,16 +48,16 @@ struct sq_device {
 static void drive(const struct sq_device *d, struct sq_pins *pins)
 {
     const struct access *const a = &d->access;
-    int32_t *const reply = pins->reply + d->value[SQ_TOP_DATA_W] / 32 + 3;
+    int32_t *const reply = pins->reply + sq_lite_reply(d->value[SQ_TOP_DATA_W]);
     sq_axi_memory_drive(&d->memory, pins);
-    pins->ask_ready[LITE_B] = pins->ask_ready[LITE_R] = true;
-    pins->reply_valid[LITE_AW] = a->is_there && a->is_write && !a->has_addr;
-    pins->reply_valid[LITE_W] = a->is_there && a->is_write && !a->has_data;
-    pins->reply_valid[LITE_AR] = a->is_there && !a->is_write && !a->has_addr;
-    reply[0] = pins->reply_valid[LITE_AW] ? (int32_t)a->addr : 0;
-    reply[1] = pins->reply_valid[LITE_W] ? (int32_t)a->data : 0;
-    reply[2] = pins->reply_valid[LITE_W] ? ALL_BYTES : 0;
-    reply[3] = pins->reply_valid[LITE_AR] ? (int32_t)a->addr : 0;
+    pins->ask_ready[SQ_LITE_B] = pins->ask_ready[SQ_LITE_R] = true;
+    pins->reply_valid[SQ_LITE_AW] = a->is_there && a->is_write && !a->has_addr;
+    pins->reply_valid[SQ_LITE_W] = a->is_there && a->is_write && !a->has_data;
+    pins->reply_valid[SQ_LITE_AR] = a->is_there && !a->is_write && !a->has_addr;
+    reply[0] = pins->reply_valid[SQ_LITE_AW] ? (int32_t)a->addr : 0;
+    reply[1] = pins->reply_valid[SQ_LITE_W] ? (int32_t)a->data : 0;
+    reply[2] = pins->reply_valid[SQ_LITE_W] ? ALL_BYTES : 0;
+    reply[3] = pins->reply_valid[SQ_LITE_AR] ? (int32_t)a->addr : 0;
 }
 
 static bool moves(const struct sq_pins *p, unsigned reply)
@@ -68,21 +67,21 @@ static bool moves(const struct sq_pins *p, unsigned reply)
 
 static const char *clock_env(struct sq_device *d, const struct sq_pins *p)
 {
-    const int32_t *const ask = p->ask + 8 + 2 * d->value[SQ_TOP_DATA_W] / 32 + 1;
+    const int32_t *const ask = p->ask + sq_lite_ask(d->value[SQ_TOP_DATA_W]);
     struct access *const a = &d->access;
     const char *const complaint = sq_axi_memory_clock(&d->memory, p);
     d->complaint = d->complaint ? d->complaint : complaint;
     d->cycles++;
     d->still++;
-    if (moves(p, 0) || (p->ask_valid[2] && p->ask_ready[2]))
+    if (moves(p, R) || (p->ask_valid[W] && p->ask_ready[W]))
         d->still = 0;
-    a->has_addr = a->has_addr || moves(p, a->is_write ? LITE_AW : LITE_AR);
-    a->has_data = a->has_data || moves(p, LITE_W);
-    if (!p->ask_valid[LITE_B] && !p->ask_valid[LITE_R])
+    a->has_addr = a->has_addr || moves(p, a->is_write ? SQ_LITE_AW : SQ_LITE_AR);
+    a->has_data = a->has_data || moves(p, SQ_LITE_W);
+    if (!p->ask_valid[SQ_LITE_B] && !p->ask_valid[SQ_LITE_R])
         return complaint;
     a->is_there = false;
-    a->response = (uint32_t)ask[p->ask_valid[LITE_B] ? 0 : 2];
-    a->data = p->ask_valid[LITE_B] ? 0 : (uint32_t)ask[1];
+    a->response = (uint32_t)ask[p->ask_valid[SQ_LITE_B] ? 0 : 2];
+    a->data = p->ask_valid[SQ_LITE_B] ? 0 : (uint32_t)ask[1];
     return complaint;
 }
 

@@ -31,6 +31,18 @@ enum { SQ_AXI_LAZY = 3, SQ_AXI_TIMED = 4 };
 enum { SQ_AXI_PAGE = 4096 };      // bytes; no burst goes over the end of one
 enum { SQ_AXI_BURSTS_MAX = 256 }; // of the DRAM in a page: of 16 bytes or more
 enum { SQ_AXI_ASKS = 3, SQ_AXI_REPLIES = 2, SQ_AXI_READS_MAX = 32 };
+// Behind those streams the ones of registers, where a block has them, and where their words begin in the pins: addr, len,
+// size, burst of ar and aw, data, strb, last of w; data, resp, last of r, resp of b.
+enum { SQ_LITE_B = SQ_AXI_ASKS, SQ_LITE_R };
+enum { SQ_LITE_AW = SQ_AXI_REPLIES, SQ_LITE_W, SQ_LITE_AR };
+static inline size_t sq_lite_ask(unsigned data_w)
+{
+    return 8 + 2 * data_w / 32 + 1;
+}
+static inline size_t sq_lite_reply(unsigned data_w)
+{
+    return data_w / 32 + 3;
+}
 
 enum sq_axi_fault {
     SQ_AXI_GOOD,

@@ -8,8 +8,6 @@
 
 #include "sim/block/top/sq_top_draw.h"
 
-enum { LITE_B = SQ_AXI_ASKS, LITE_R };
-enum { LITE_AW = SQ_AXI_REPLIES, LITE_W, LITE_AR };
 enum { ROWS, COLS };
 enum { PATIENCE = 200000, SURELY_RUNS = 3 }; // cycles: in which no beat moves; that any layer takes
 enum { OKAY = 0, SLVERR = 2, ALL_BYTES = 15 };
@@ -867,27 +865,27 @@ static void drive(const void *env, struct sq_pins *pins)
 {
     const struct host *const h = env;
     const struct access *const a = &h->access;
-    int32_t *const reply = pins->reply + h->value[SQ_TOP_DATA_W] / 32 + 3;
+    int32_t *const reply = pins->reply + sq_lite_reply(h->value[SQ_TOP_DATA_W]);
     sq_axi_memory_drive(&h->memory, pins);
-    pins->ask_ready[LITE_B] = h->b_ready;
-    pins->ask_ready[LITE_R] = h->r_ready;
-    pins->reply_valid[LITE_AW] = a->is_there && a->is_write && a->aw_wait == 0;
-    pins->reply_valid[LITE_W] = a->is_there && a->is_write && a->w_wait == 0;
-    pins->reply_valid[LITE_AR] = a->is_there && !a->is_write && a->aw_wait == 0;
+    pins->ask_ready[SQ_LITE_B] = h->b_ready;
+    pins->ask_ready[SQ_LITE_R] = h->r_ready;
+    pins->reply_valid[SQ_LITE_AW] = a->is_there && a->is_write && a->aw_wait == 0;
+    pins->reply_valid[SQ_LITE_W] = a->is_there && a->is_write && a->w_wait == 0;
+    pins->reply_valid[SQ_LITE_AR] = a->is_there && !a->is_write && a->aw_wait == 0;
     const struct follower *const n = &a->next;
     const bool is_next_aw = n->is_there && a->aw_wait == UINT32_MAX,
                is_next_w = n->is_there && a->w_wait == UINT32_MAX;
     if (is_next_aw)
-        pins->reply_valid[LITE_AW] = n->aw_wait == 0;
+        pins->reply_valid[SQ_LITE_AW] = n->aw_wait == 0;
     if (is_next_w)
-        pins->reply_valid[LITE_W] = n->w_wait == 0;
-    if (pins->reply_valid[LITE_AW])
+        pins->reply_valid[SQ_LITE_W] = n->w_wait == 0;
+    if (pins->reply_valid[SQ_LITE_AW])
         reply[0] = (int32_t)(is_next_aw ? n->addr : a->addr);
-    if (pins->reply_valid[LITE_W]) {
+    if (pins->reply_valid[SQ_LITE_W]) {
         reply[1] = (int32_t)(is_next_w ? n->data : a->data);
         reply[2] = (int32_t)(is_next_w ? n->strb : a->strb);
     }
-    if (pins->reply_valid[LITE_AR])
+    if (pins->reply_valid[SQ_LITE_AR])
         reply[3] = (int32_t)a->addr;
 }
 
@@ -903,9 +901,9 @@ static void pass_time(uint32_t *wait, bool is_valid, bool is_ready)
 static void pass_follower(struct follower *n, bool is_aw, bool is_w, const struct sq_pins *p)
 {
     if (n->is_there && is_aw)
-        pass_time(&n->aw_wait, p->reply_valid[LITE_AW], p->reply_ready[LITE_AW]);
+        pass_time(&n->aw_wait, p->reply_valid[SQ_LITE_AW], p->reply_ready[SQ_LITE_AW]);
     if (n->is_there && is_w)
-        pass_time(&n->w_wait, p->reply_valid[LITE_W], p->reply_ready[LITE_W]);
+        pass_time(&n->w_wait, p->reply_valid[SQ_LITE_W], p->reply_ready[SQ_LITE_W]);
 }
 
 static const char *end_write(struct host *h, uint32_t resp)
@@ -927,24 +925,24 @@ static const char *end_write(struct host *h, uint32_t resp)
 
 static const char *clock_access(struct host *h, const struct sq_pins *p)
 {
-    const int32_t *const ask = p->ask + 8 + 2 * h->value[SQ_TOP_DATA_W] / 32 + 1;
+    const int32_t *const ask = p->ask + sq_lite_ask(h->value[SQ_TOP_DATA_W]);
     struct access *const a = &h->access;
     struct follower *const n = &a->next;
-    const bool b_fire = p->ask_valid[LITE_B] && h->b_ready,
-               r_fire = p->ask_valid[LITE_R] && h->r_ready;
+    const bool b_fire = p->ask_valid[SQ_LITE_B] && h->b_ready,
+               r_fire = p->ask_valid[SQ_LITE_R] && h->r_ready;
     const bool has_aw = a->aw_wait == UINT32_MAX, has_w = a->w_wait == UINT32_MAX;
     const bool has_gone = a->is_there && has_aw && (!a->is_write || has_w) &&
                           (!n->has_turn || (n->aw_wait == UINT32_MAX && n->w_wait == UINT32_MAX));
-    if ((p->ask_valid[LITE_B] && !(has_gone && a->is_write)) ||
-        (p->ask_valid[LITE_R] && !(has_gone && !a->is_write)))
+    if ((p->ask_valid[SQ_LITE_B] && !(has_gone && a->is_write)) ||
+        (p->ask_valid[SQ_LITE_R] && !(has_gone && !a->is_write)))
         return "host.answer_before_question";
     if (a->is_there) {
         pass_follower(n, has_aw, has_w, p);
         if (!has_aw)
-            pass_time(&a->aw_wait, p->reply_valid[a->is_write ? LITE_AW : LITE_AR],
-                      p->reply_ready[a->is_write ? LITE_AW : LITE_AR]);
+            pass_time(&a->aw_wait, p->reply_valid[a->is_write ? SQ_LITE_AW : SQ_LITE_AR],
+                      p->reply_ready[a->is_write ? SQ_LITE_AW : SQ_LITE_AR]);
         if (!has_w)
-            pass_time(&a->w_wait, p->reply_valid[LITE_W], p->reply_ready[LITE_W]);
+            pass_time(&a->w_wait, p->reply_valid[SQ_LITE_W], p->reply_ready[SQ_LITE_W]);
     }
     if (b_fire)
         return end_write(h, (uint32_t)ask[0]);
@@ -983,7 +981,7 @@ static const char *clock(void *env, const struct sq_pins *pins)
     const char *const memory = sq_axi_memory_clock(&h->memory, pins);
     const char *const access = clock_access(h, pins);
     const char *const steps = clock_steps(h, pins->status[0]);
-    if (!pins->ask_valid[LITE_B])
+    if (!pins->ask_valid[SQ_LITE_B])
         h->irq_before = pins->status[0];
     if ((pins->reply_valid[0] && pins->reply_ready[0]) ||
         (pins->ask_valid[2] && pins->ask_ready[2]))

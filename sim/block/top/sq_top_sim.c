@@ -8,10 +8,10 @@
 #include "models/array/sq_array.h"
 #include "sim/block/flow/sq_engine.h"
 
-enum { AR, AW, W, LITE_B, LITE_R };      // asks
-enum { R, B, LITE_AW, LITE_W, LITE_AR }; // replies
-enum { JOB, ACT, WEIGHT, SCALE };        // of the engine
-enum { ROW, COL, BEAT };                 // counters of a buffer
+enum { AR, AW, W };               // asks
+enum { R, B };                    // replies
+enum { JOB, ACT, WEIGHT, SCALE }; // of the engine
+enum { ROW, COL, BEAT };          // counters of a buffer
 
 // ---- words of another width -------------------------------------------------------------------------
 
@@ -194,26 +194,16 @@ void sq_top_init(const unsigned *v, void *state)
 }
 
 // Where the fields of AXI4-Lite begin among those of the pins.
-static size_t lite_ask(const struct sq_top_sim *s)
-{
-    return 8 + 2 * s->value[SQ_TOP_DATA_W] / 32 + 1;
-}
-
-static size_t lite_reply(const struct sq_top_sim *s)
-{
-    return s->value[SQ_TOP_DATA_W] / 32 + 3;
-}
-
 void sq_top_ask(const void *state, struct sq_pins *pins)
 {
     const struct sq_top_sim *const s = state;
     sq_dma_ask(&s->dma, pins);
-    int32_t *const lite = pins->ask + lite_ask(s);
-    pins->ask_valid[LITE_B] = s->regs.b_valid;
-    pins->ask_valid[LITE_R] = s->regs.r_valid;
-    pins->reply_ready[LITE_AW] = !s->regs.has_aw;
-    pins->reply_ready[LITE_W] = !s->regs.has_w;
-    pins->reply_ready[LITE_AR] = !s->regs.r_valid;
+    int32_t *const lite = pins->ask + sq_lite_ask(s->value[SQ_TOP_DATA_W]);
+    pins->ask_valid[SQ_LITE_B] = s->regs.b_valid;
+    pins->ask_valid[SQ_LITE_R] = s->regs.r_valid;
+    pins->reply_ready[SQ_LITE_AW] = !s->regs.has_aw;
+    pins->reply_ready[SQ_LITE_W] = !s->regs.has_w;
+    pins->reply_ready[SQ_LITE_AR] = !s->regs.r_valid;
     lite[0] = (int32_t)s->regs.b_resp;
     lite[1] = (int32_t)s->regs.r_data;
     lite[2] = (int32_t)s->regs.r_resp;
@@ -268,15 +258,15 @@ static void find_events(const struct sq_top_sim *s, const struct wires *w,
                         struct sq_top_regs_in *in)
 {
     const struct sq_pins *const p = &s->pins;
-    const int32_t *const lite = p->reply + lite_reply(s);
+    const int32_t *const lite = p->reply + sq_lite_reply(s->value[SQ_TOP_DATA_W]);
     int32_t written[2];
     sq_dma_status(&s->dma, written);
     *in = (struct sq_top_regs_in){
-        .aw_valid = p->reply_valid[LITE_AW],
-        .w_valid = p->reply_valid[LITE_W],
-        .ar_valid = p->reply_valid[LITE_AR],
-        .b_ready = p->ask_ready[LITE_B],
-        .r_ready = p->ask_ready[LITE_R],
+        .aw_valid = p->reply_valid[SQ_LITE_AW],
+        .w_valid = p->reply_valid[SQ_LITE_W],
+        .ar_valid = p->reply_valid[SQ_LITE_AR],
+        .b_ready = p->ask_ready[SQ_LITE_B],
+        .r_ready = p->ask_ready[SQ_LITE_R],
         .aw_addr = (uint32_t)lite[0],
         .w_data = (uint32_t)lite[1],
         .w_strb = (uint32_t)lite[2],

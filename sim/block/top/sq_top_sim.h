@@ -4,6 +4,7 @@
 #ifndef SQ_TOP_SIM_H
 #define SQ_TOP_SIM_H
 
+#include "sim/block/top/sq_axi_memory.h"
 #include "sim/block/top/sq_dma_sim.h"
 #include "sim/block/top/sq_operand_buffer_sim.h"
 #include "sim/block/top/sq_top_engine_sim.h"
