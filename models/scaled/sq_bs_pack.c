@@ -91,7 +91,8 @@ static void get_sub(const struct sq_bs_table *t, const uint8_t *in, size_t at, u
     for (unsigned i = 0; field_of(t, i, &f); i++)
         for (unsigned b = 0; b < f.width; b++, at++)
             for (unsigned l = 0; l < f.n; l++)
-                sub[f.leaf + l] |= (uint8_t)((in[at / 8] >> at % 8 & 1u) << (f.shift + b));
+                sub[f.leaf + l] |=
+                    (uint8_t)(((unsigned)in[at / 8] >> at % 8 & 1u) << (f.shift + b));
 }
 
 // ---- out ------------------------------------------------------------------------------------
