@@ -14,7 +14,7 @@ none() { # DESCRIPTION LINES: ok when there are no lines
   FAILED=1
 }
 # From the bottom: a folder includes itself and what stands before it.
-ORDER="io dram block synth format cosim energy machine llm gpu sweep cli"
+ORDER="io dram block synth format cosim energy machine serve llm gpu sweep cli"
 SOURCES=$(find models sim lib tests reports -name '*.[ch]' -o -name '*.cpp' | sort)
 
 T=$(mktemp) || exit 1

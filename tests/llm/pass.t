@@ -128,12 +128,41 @@ else
   skip "a row of formats" "yosys or qflow-tech-osu018 is not installed"
 fi
 
+# ---- a trace of requests: at the nodes of its table times are those of whole passes ------------------------------
+prefill() { run llama-3-8b --machine large.yaml --phase prefill --format nvfp4 --kv-format int8 "$@"; number ms; }
+serve() { run llama-3-8b --machine large.yaml --phase serve --format nvfp4 --kv-format int8 --requests trace.csv "$@"; }
+of() { grep "\"measure\":\"$1\"" "$W.out" | grep -o "\"$2\":[0-9.e+-]*" | cut -d: -f2; }
+whole=$(prefill --seq 1024)
+run llama-3-8b --machine large.yaml --phase decode --format nvfp4 --kv-format int8 --context 1024; token=$(number ms)
+printf 'arrived_at,num_prefill_tokens,num_decode_tokens\n0,1024,1\n' >"$W/trace.csv"
+serve
+ok "a prompt alone takes a prefill" near "$(of ttft mean_ms)" "$whole" 1e-6
+printf 'arrived_at,num_prefill_tokens,num_decode_tokens\n0,1023,2\n1000,1023,2\n' >"$W/trace.csv"
+serve
+ok "and its next token a decode" near "$(of tpot max_ms)" "$token" 1e-6
+ok "two far apart do not wait" [ "$(of wait max_ms)" = 0.0 ]
+if [ -r "$DATA/traces/azure2023_splitwise_conv.csv" ]; then
+  cp "$DATA/traces/azure2023_splitwise_conv.csv" "$W/trace.csv"
+  serve
+  ok "19366 requests: every token once" [ "$(number prompt_tokens) $(number new_tokens)" = "$(awk -F, 'NR > 1 { p += $2; n += $3 } END { print p, n }' "$W/trace.csv")" ]
+  ok "each has its times" [ "$(of latency requests)" = 19366 ]
+else
+  skip "an Azure trace" "SQ_DATA is not set"
+fi
+sed 's/capacity: .*/capacity: 6 GB/' "$M/server64.yaml" >"$W/small_cache.yaml"
+printf 'arrived_at,num_prefill_tokens,num_decode_tokens\n0,1000000,25\n' >"$W/one.csv"
+refuse "request 1 needs 1000025 tokens" run llama-3-8b --machine small_cache.yaml --phase serve --format nvfp4 --requests one.csv
+refuse "needs --requests" run llama-3-8b --phase serve
+refuse "--requests needs --phase serve" run llama-3-8b --phase decode --requests trace.csv
+refuse "--context has no use with --phase serve" run llama-3-8b --phase serve --requests trace.csv --context 5
+refuse "need 1..8, the tokens of a step" run llama-3-8b --phase serve --requests trace.csv --token-budget 8 --sequences 9
+
 # ---- refusals ------------------------------------------------------------------------------------
 refuse "weights of 5.04 GB and a cache of 68.72 GB are 56.58 GB more than the capacity of machine default, 17.18 GB" \
   run llama-3-8b --phase decode --context 16384 --batch 32 --format dense
 refuse "context = 0, need 1" run llama-3-8b --phase decode --context 0
 refuse "--seq with --phase decode" run llama-3-8b --phase decode --seq 4
-refuse "need prefill or decode" run llama-3-8b --phase train
+refuse "need prefill, decode or serve" run llama-3-8b --phase train
 refuse "kv-format: 'int5' is no format with values" run llama-3-8b --phase decode --kv-format int5
 refuse "kv-format: group = 3" run llama-3-8b --phase decode --kv-format dense:group=3
 refuse "on a GPU, need a machine" run llama-3-8b --phase decode --machine h200

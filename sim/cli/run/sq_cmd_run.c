@@ -20,7 +20,7 @@ struct arguments {
     struct sq_run_request r; // 0 or NULL: not given
     enum sq_run_topic topic;
     unsigned jobs; // 0 = not given
-    bool has_seed, timing_only, is_share, has_context, has_seq, has_fair;
+    bool has_seed, timing_only, is_share, has_context, has_seq, has_fair, has_budget, has_sequences;
 };
 
 #define AT(field) SQ_CLI_AT(struct arguments, field)
@@ -100,7 +100,7 @@ static const struct sq_cli_row rows[] = {
                 "with --device: bursts that a bank's queue holds", .usual = "8", .modes = DRAM),
     SQ_CLI_WORD("phase", "WORD", sq_run_phases, AT(r.phase),
                 "a whole pass of MODEL on a machine, with lm_head, attention and KV cache: of a "
-                "prompt, or of the next token",
+                "prompt, or of the next token; serve: a trace of requests, batch after batch",
                 .min = SQ_RUN_PREFILL, .mode = PHASE),
     SQ_CLI_UINT("context", "C", 0, 1 << 24, AT(r.pass.context),
                 "tokens of a sequence in the cache: decode, with the new one; prefill, before the "
@@ -123,6 +123,16 @@ static const struct sq_cli_row rows[] = {
                 "with --energy: joules a MAC of the cache's format; without it attention has those "
                 "of memory alone",
                 .found = "", .modes = PHASE),
+    SQ_CLI_TEXT(
+        "requests", "FILE", AT(r.requests),
+        "serve: a CSV of arrived_at, num_prefill_tokens, num_decode_tokens, or an Azure LLM "
+        "inference trace",
+        .found = "", .modes = PHASE),
+    SQ_CLI_UINT("token-budget", "N", 1, 1 << 20, AT(r.budget),
+                "serve: tokens of a step, those of prompts and one of each sequence",
+                .given = offsetof(struct arguments, has_budget), .usual = "2048", .modes = PHASE),
+    SQ_CLI_UINT("sequences", "N", 1, 1 << 20, AT(r.sequences), "serve: sequences at once",
+                .given = offsetof(struct arguments, has_sequences), .usual = "256", .modes = PHASE),
     SQ_CLI_TEXT("and", "FORMAT", LIST(r.and, r.n_and),
                 "another format, with options behind colons: a row for each, by default of equal "
                 "area (--fair) at the clock that its netlist reaches",
@@ -167,7 +177,8 @@ static const char doc[] =
     "cache, "
     "the vector unit, and what else crosses the DRAM; tokens a second, the time to the first "
     "token, "
-    "bytes, and with --energy joules. With --and: a row for each format. "
+    "bytes, and with --energy joules. serve: times of the requests of a trace, in batches that go "
+    "on. With --and: a row for each format. "
     "With --share: what the slowest of P workers has of every layer of a file, MODEL or --weights: "
     "gqsa, groups by slice-K (a tile of rows to a worker, round robin or to the first that is "
     "free) and Stream-K (equal ranges of the list of groups); spqt, active columns in equal shares "
@@ -197,6 +208,7 @@ static const char doc[] =
     "  sqsim run llama-3-8b --phase decode --context 8192 --batch 32 --format nvfp4 --kv-format "
     "int8\n"
     "  sqsim run llama-3-8b --phase decode --format nvfp4 --and mxfp4 --and dense:weight-bits=8\n"
+    "  sqsim run llama-3-8b --phase serve --requests azure.csv --format nvfp4 --kv-format int8\n"
     "  sqsim run --format gqsa my.sq.safetensors\n"
     "  sqsim run --format spqt --weights my.sq.safetensors --m 1 ~/models/my-llama\n"
     "  sqsim run --machine sim/machines/h200.yaml --workload "
@@ -510,6 +522,23 @@ static enum sq_status explain(struct arguments *in, struct sq_error *err)
     return sq_run_explain(in->topic, &in->r, &in->banks.format, &core, err);
 }
 
+static enum sq_status run_serve(struct arguments *in, struct sq_error *err)
+{
+    const char *of_pass = in->has_context        ? "context"
+                          : in->has_seq          ? "seq"
+                          : in->r.pass.batch > 1 ? "batch"
+                          : in->r.n_and          ? "and"
+                          : in->r.energy         ? "energy"
+                                                 : NULL;
+    if (of_pass)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--%s has no use with --phase serve", of_pass);
+    if (!in->r.requests)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--phase serve needs --requests FILE");
+    in->r.budget = in->has_budget ? in->r.budget : 2048;
+    in->r.sequences = in->has_sequences ? in->r.sequences : in->r.budget < 256 ? in->r.budget : 256;
+    return sq_run_serve(&in->r, err);
+}
+
 static enum sq_status run_pass(struct arguments *in, struct sq_error *err)
 {
     const bool is_decode = in->r.phase == SQ_RUN_DECODE;
@@ -529,6 +558,14 @@ static enum sq_status run_pass(struct arguments *in, struct sq_error *err)
                        "--seq with --phase decode: a sequence has one token there");
     if (in->r.kv_energy && !in->r.energy)
         return SQ_FAIL(err, SQ_ERR_ARG, "--kv-energy needs --energy");
+    if (in->r.phase == SQ_RUN_SERVE)
+        return run_serve(in, err);
+    const char *of_serve = in->r.requests      ? "requests"
+                           : in->has_budget    ? "token-budget"
+                           : in->has_sequences ? "sequences"
+                                               : NULL;
+    if (of_serve)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--%s needs --phase serve", of_serve);
     in->r.pass.is_decode = is_decode;
     if (!in->has_context)
         in->r.pass.context = is_decode ? 2048 : 0;

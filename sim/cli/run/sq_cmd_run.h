@@ -16,7 +16,7 @@
 #include "sim/machine/sq_machine_energy.h"
 #include "sim/machine/sq_workload.h"
 
-enum sq_run_phase { SQ_RUN_NO_PHASE, SQ_RUN_PREFILL, SQ_RUN_DECODE };
+enum sq_run_phase { SQ_RUN_NO_PHASE, SQ_RUN_PREFILL, SQ_RUN_DECODE, SQ_RUN_SERVE };
 extern const char *const sq_run_phases[]; // from SQ_RUN_PREFILL on
 
 struct sq_run_request {
@@ -44,9 +44,11 @@ struct sq_run_request {
     const char *kv_format, *kv_energy; // of the cache; path of joules of its products, NULL: none
     const char *and[16];               // further formats, a row for each: FORMAT:OPTION=VALUE
     size_t n_and;
-    const char *kl;        // path of lines of `eval --json`; NULL: none
-    const char *sram_area; // folder of Liberty files of memories; NULL: none
-    bool is_clock_machine; // rows: the machine's clock, not that of each netlist
+    const char *requests;       // path of a trace, of SQ_RUN_SERVE
+    uint64_t budget, sequences; // tokens and sequences of a step there
+    const char *kl;             // path of lines of `eval --json`; NULL: none
+    const char *sram_area;      // folder of Liberty files of memories; NULL: none
+    bool is_clock_machine;      // rows: the machine's clock, not that of each netlist
     bool is_causes, is_json;
 };
 
@@ -66,6 +68,8 @@ struct sq_run_fair {
 
 // A whole pass of the request's model: time, bytes and joules by part (sq_cmd_run_pass.c, sq_pass.h).
 enum sq_status sq_run_pass(const struct sq_run_request *request, struct sq_error *err);
+// The times of a trace of requests (sq_cmd_run_serve.c).
+enum sq_status sq_run_serve(const struct sq_run_request *request, struct sq_error *err);
 // A row for each format of the request (sq_cmd_run_rows.c).
 enum sq_status sq_run_rows(const struct sq_run_request *request, struct sq_error *err);
 

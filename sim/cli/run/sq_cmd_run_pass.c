@@ -14,7 +14,7 @@
 #include "sim/io/sq_json.h"
 #include "sim/llm/sq_checkpoint.h"
 
-const char *const sq_run_phases[] = {"prefill", "decode", NULL};
+const char *const sq_run_phases[] = {"prefill", "decode", "serve", NULL};
 
 enum { CONFIG_MAX_NBYTES = 16 << 20 };
 

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// --phase serve of `sqsim run`: a trace of requests through a machine that batches continuously (sim/serve/).
+#include <math.h>
+#include <stdlib.h>
+
+#include "sim/cli/run/sq_cmd_run_pass.h"
+#include "sim/cli/sq_cli_table.h"
+#include "sim/format/sq_cache_format.h"
+#include "sim/io/sq_file.h"
+#include "sim/serve/sq_pass_table.h"
+#include "sim/serve/sq_requests.h"
+
+struct serve {
+    const struct sq_run_one *one;
+    struct sq_requests requests;
+    struct sq_serve_options options;
+    struct sq_pass_request request;
+    struct sq_pass_table table;
+    struct sq_serve_result result;
+};
+
+// ---- what is measured of a request ------------------------------------------------------------
+
+enum measure { WAIT, FIRST, EACH, WHOLE, N_MEASURES };
+
+static const char *const names[N_MEASURES] = {"wait", "ttft", "tpot", "latency"};
+static const char *const texts[N_MEASURES] = {
+    "until the prompt begins", "to the first token (TTFT)",
+    "between two tokens (TPOT), requests of two tokens or more", "to the last token"};
+
+// Seconds; NAN where the request has no such thing.
+static double measure_of(const struct serve *s, enum measure m, size_t i)
+{
+    const struct sq_request *q = &s->requests.request[i];
+    const struct sq_served *x = &s->result.served[i];
+    switch (m) {
+    case WAIT:
+        return x->start_s - q->arrived_s;
+    case FIRST:
+        return x->first_s - q->arrived_s;
+    case EACH:
+        return q->outputs > 1 ? (x->end_s - x->first_s) / (double)(q->outputs - 1) : NAN;
+    default:
+        return x->end_s - q->arrived_s;
+    }
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+// The smallest value that at least the share of all values does not exceed.
+static double percentile(const double *sorted, size_t n, double share)
+{
+    const double rank = ceil(share * (double)n);
+    return n == 0 ? NAN : sorted[rank < 1 ? 0 : (size_t)rank - 1];
+}
+
+static enum sq_status put_measure(const struct serve *s, enum measure m, struct sq_cli_table *table,
+                                  struct sq_error *err)
+{
+    double *v = malloc((s->requests.n + 1) * sizeof *v), sum = 0;
+    size_t n = 0;
+    SQ_NEED(v, err, "%zu requests", s->requests.n);
+    for (size_t i = 0; i < s->requests.n; i++) {
+        const double one = measure_of(s, m, i);
+        if (!isnan(one))
+            v[n++] = 1e3 * one;
+        sum += isnan(one) ? 0 : 1e3 * one;
+    }
+    qsort(v, n, sizeof *v, by_size);
+    const struct sq_cli_column row[] = {
+        SQ_COLUMN("measure", names[m], "ms", -8),
+        SQ_KEYS("requests", n),
+        SQ_COLUMN("mean_ms", n ? sum / (double)n : NAN, "mean", 14, .as = "%.3f"),
+        SQ_COLUMN("p50_ms", percentile(v, n, .5), "p50", 14, .as = "%.3f"),
+        SQ_COLUMN("p90_ms", percentile(v, n, .9), "p90", 14, .as = "%.3f"),
+        SQ_COLUMN("p99_ms", percentile(v, n, .99), "p99", 14, .as = "%.3f"),
+        SQ_COLUMN("max_ms", percentile(v, n, 1), "max", 14, .as = "%.3f"),
+        SQ_COLUMN(NULL, texts[m], "", -1),
+        SQ_COLUMNS_END};
+    sq_cli_put(table, row);
+    free(v);
+    return SQ_OK;
+}
+
+// ---- what is printed ----------------------------------------------------------------------------
+
+static void print_head(const struct serve *s)
+{
+    const struct sq_run_request *in = s->one->request;
+    const struct sq_requests *q = &s->requests;
+    printf("%s in %s with a cache of %s on machine %s, %g GHz, DRAM %g GB/s%s\n",
+           sq_cli_text(s->one->name), in->recipe.format->name, sq_cli_text(in->kv_format),
+           sq_cli_text(s->one->machine.name), s->one->machine.clock_hz * 1e-9,
+           s->one->machine.dram_bytes_per_s * 1e-9,
+           in->fair == SQ_FAIR_NONE ? "; PEs re-partitioned for the format, not of equal silicon"
+                                    : "");
+    sq_run_fair_text(in, &s->one->fair);
+    printf("%zu requests in %.6g s; a step has at most %llu tokens and %llu sequences", q->n,
+           q->request[q->n - 1].arrived_s, (unsigned long long)s->options.budget,
+           (unsigned long long)s->options.sequences);
+    printf(isinf(s->options.room) ? ", the cache any size\n" : ", the cache %.0f tokens\n",
+           s->options.room);
+    printf("a sketch of continuous batching with chunked prompts; times between whole passes by "
+           "straight lines; clock and vector unit as in --phase decode\n");
+}
+
+static void print_sum(const struct serve *s)
+{
+    const struct sq_serve_result *x = &s->result;
+    printf("%.6g s, %.6g new tokens/s, %.6g prompt tokens/s; busy %.1f %% of the time; %llu steps, "
+           "%.4g sequences on average, at most %llu; cache at most %.0f tokens (%.4f GB)\n",
+           x->end_s, (double)x->new_tokens / x->end_s, (double)x->prompt_tokens / x->end_s,
+           100 * x->busy_s / x->end_s, (unsigned long long)x->steps, x->sequence_s / x->busy_s,
+           (unsigned long long)x->sequences_max, x->keys_max,
+           1e-9 * x->keys_max * s->table.token_nbytes);
+}
+
+static void put_sum(const struct serve *s)
+{
+    const struct sq_run_request *in = s->one->request;
+    const struct sq_serve_result *x = &s->result;
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("machine", s->one->machine.name, "model", s->one->name, "phase", "serve"),
+        SQ_KEYS("recipe", sq_cli_recipe_json(&in->recipe, SQ_IN_RUN), "kv_recipe",
+                sq_cli_recipe_json(&s->one->cache, SQ_IN_RUN)),
+        SQ_KEYS("clock_ghz", 1e-9 * s->one->machine.clock_hz, "clock_from", "machine"),
+        SQ_KEYS("pe", sq_run_fair_json(in, &s->one->machine, &s->one->fair)),
+        SQ_KEYS("requests", s->requests.n, "token_budget", s->options.budget, "sequences",
+                s->options.sequences),
+        SQ_KEYS("cache_tokens", isinf(s->options.room) ? NAN : s->options.room, "kv_token_bytes",
+                s->table.token_nbytes),
+        SQ_KEYS("prompt_tokens", x->prompt_tokens, "new_tokens", x->new_tokens, "steps", x->steps,
+                "passes", s->table.passes),
+        SQ_KEYS("seconds", x->end_s, "busy_seconds", x->busy_s, "tokens_per_second",
+                (double)x->new_tokens / x->end_s),
+        SQ_KEYS("mean_sequences", x->sequence_s / x->busy_s, "max_sequences", x->sequences_max,
+                "max_cache_tokens", x->keys_max),
+        SQ_COLUMNS_END};
+    sq_cli_put_summary(row, sq_cli_provenance("a trace of requests, shapes",
+                                              "modelled (a schedule over the cycle model)", 0));
+}
+
+static enum sq_status print(const struct serve *s, struct sq_error *err)
+{
+    struct sq_cli_table table = {.is_json = s->one->request->is_json};
+    if (!table.is_json)
+        print_head(s);
+    for (unsigned m = 0; m < N_MEASURES; m++)
+        SQ_TRY(put_measure(s, (enum measure)m, &table, err));
+    if (table.is_json)
+        put_sum(s);
+    else
+        print_sum(s);
+    return SQ_OK;
+}
+
+// ---- command ------------------------------------------------------------------------------------
+
+static enum sq_status serve(struct serve *s, struct sq_error *err)
+{
+    const struct sq_run_one *one = s->one;
+    const double capacity = (double)one->machine.capacity_nbytes;
+    s->request = (struct sq_pass_request){
+        .machine = &one->machine, .recipe = &one->request->recipe, .cache = &one->cache};
+    SQ_TRY(sq_requests_read(one->request->requests, &s->requests, err));
+    SQ_TRY(sq_pass_table_open(&s->request, one->config, sq_path_tail(one->name),
+                              &one->request->pass, &s->table, err));
+    s->options = (struct sq_serve_options){
+        .budget = one->request->budget,
+        .sequences = one->request->sequences,
+        .room = capacity > 0 ? floor((capacity - s->table.weights_nbytes) / s->table.token_nbytes)
+                             : INFINITY};
+    SQ_TRY(sq_serve(&s->requests, &s->options, sq_pass_table_seconds, &s->table, &s->result, err));
+    return print(s, err);
+}
+
+enum sq_status sq_run_serve(const struct sq_run_request *in, struct sq_error *err)
+{
+    struct sq_run_one one;
+    struct serve s = {.one = &one};
+    enum sq_status status = sq_run_one_open(in, &one, err);
+    if (status == SQ_OK)
+        status = serve(&s, err);
+    sq_serve_free(&s.result);
+    sq_pass_table_free(&s.table);
+    sq_requests_free(&s.requests);
+    sq_run_one_free(&one);
+    return status;
+}
