@@ -1,61 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves one constant at a time, up or down, until the error shrinks no more (sq_gpu_fit.h).
+// Fits the constants of a GPU, or the law of all GPUs, to measured rows (sq_gpu_fit.h).
 #include "sim/gpu/sq_gpu_fit.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-// ---- search ---------------------------------------------------------------------------------
-
-enum { MAX_CONSTANTS = 10 };
-struct search {
-    unsigned n;
-    double start[MAX_CONSTANTS]; // logarithms, or exponents as they are
-    double (*cost)(const struct search *s, const double x[]);
-    const void *of; // what `cost` looks at
-};
-
-// Each constant goes up or down by a step of its own, which grows where that helps and shrinks where
-// neither does.
-static void descend(const struct search *s, double first, double last, double x[])
-{
-    double step[MAX_CONSTANTS], now = s->cost(s, x), longest = first;
-    for (unsigned i = 0; i < s->n; i++)
-        step[i] = first;
-    while (longest > last) {
-        for (unsigned i = 0; i < s->n; i++) {
-            const double before = x[i];
-            bool is_better = false;
-            for (int side = 1; side >= -1 && !is_better && step[i] > last; side -= 2) {
-                x[i] = before + side * step[i];
-                const double then = s->cost(s, x);
-                is_better = then < now - 1e-7;
-                now = is_better ? then : now;
-            }
-            x[i] = is_better ? x[i] : before;
-            step[i] *= is_better ? 1.3 : 0.5;
-        }
-        longest = 0;
-        for (unsigned i = 0; i < s->n; i++)
-            longest = fmax(longest, step[i]);
-    }
-}
-
-static void find(const struct search *s, double x[])
-{
-    memcpy(x, s->start, s->n * sizeof *x);
-    descend(s, 0.4, 0.02, x);
-    descend(s, 0.1, 0.003, x);
-}
-
-static double far_from_start(const struct search *s, const double x[])
-{
-    double sum = 0;
-    for (unsigned i = 0; i < s->n; i++)
-        sum += (x[i] - s->start[i]) * (x[i] - s->start[i]);
-    return sum;
-}
+#include "sim/gpu/sq_gpu_search.h"
 
 // ---- rows -----------------------------------------------------------------------------------
 
@@ -63,12 +14,6 @@ static double log_error(const struct sq_gpu *gpu, const struct sq_gpu_record *r)
 {
     struct sq_gpu_time t;
     return sq_gpu_time_gemm(gpu, &r->gemm, &t, NULL) == SQ_OK ? log(t.seconds / r->seconds) : 0;
-}
-
-static double loss(double e)
-{
-    const double far = 0.5;
-    return fabs(e) <= far ? fabs(e) : far * (1 + log(fabs(e) / far));
 }
 
 static bool is_fitted(const struct sq_gpu *gpu, const struct sq_gpu_record *r)
@@ -107,7 +52,7 @@ static double mean_loss(const struct sq_gpu *gpu, const struct rows *rows)
 {
     double sum = 0;
     for (size_t i = 0; i < rows->n; i++)
-        sum += loss(log_error(gpu, rows->row[i]));
+        sum += sq_gpu_loss(log_error(gpu, rows->row[i]));
     return sum / (double)rows->n;
 }
 
@@ -134,26 +79,26 @@ struct kind_fit {
     struct rows rows;
 };
 
-static double kind_cost(const struct search *s, const double x[])
+static double kind_cost(const struct sq_gpu_search *s, const double x[])
 {
     const struct kind_fit *f = s->of;
     const double weight = 0.003; // of the start; rows beyond 30 outvote it
     struct sq_gpu one = *f->gpu;
     put_kind(x, &one.kind[f->kind]);
     return mean_loss(&one, &f->rows) +
-           weight * fmin(1, 30 / (double)f->rows.n) * far_from_start(s, x);
+           weight * fmin(1, 30 / (double)f->rows.n) * sq_gpu_search_far(s, x);
 }
 
 static void fit_kind(struct kind_fit *f, struct sq_gpu *gpu)
 {
     struct sq_gpu_kind *k = &gpu->kind[f->kind];
     double x[N_CONSTANTS];
-    const struct search s = {
+    const struct sq_gpu_search s = {
         .n = N_CONSTANTS,
         .start = {log(k->sustained), log(k->launch_s), log(k->dram), log(k->tail)},
         .cost = kind_cost,
         .of = f};
-    find(&s, x);
+    sq_gpu_search(&s, x);
     put_kind(x, k);
     k->source = SQ_GPU_FITTED;
 }
@@ -213,7 +158,7 @@ static void put_law(const double x[], struct sq_gpu_law *law)
     law->knee = clamped(law->knee, 1, 64);
 }
 
-static double law_cost(const struct search *s, const double x[])
+static double law_cost(const struct sq_gpu_search *s, const double x[])
 {
     const struct law_fit *f = s->of;
     struct sq_gpu_law law;
@@ -226,7 +171,7 @@ static double law_cost(const struct search *s, const double x[])
         sq_gpu_law_apply(&law, &one);
         sum += mean_loss(&one, &f->file[i].rows);
     }
-    return sum / (double)f->n + 0.002 * far_from_start(s, x);
+    return sum / (double)f->n + 0.002 * sq_gpu_search_far(s, x);
 }
 
 enum sq_status sq_gpu_law_fit(const struct sq_gpu gpu[], const struct sq_gpu_records g[],
@@ -234,7 +179,7 @@ enum sq_status sq_gpu_law_fit(const struct sq_gpu gpu[], const struct sq_gpu_rec
                               struct sq_error *err)
 {
     struct law_fit f = {.n = 0};
-    double x[MAX_CONSTANTS];
+    double x[SQ_GPU_CONSTANTS_MAX];
     f.file = calloc(n * SQ_GPU_MAX_KINDS, sizeof *f.file);
     SQ_NEED(f.file, err, "the calibration rows");
     for (size_t i = 0; i < n; i++)
@@ -245,13 +190,13 @@ enum sq_status sq_gpu_law_fit(const struct sq_gpu gpu[], const struct sq_gpu_rec
             choose(&g[i], &gpu[i].kind[k], &file->rows);
             f.n += file->rows.n > 0;
         }
-    const struct search s = {
+    const struct sq_gpu_search s = {
         .n = 10,
         .start = {log(0.8), 0.2, 0.2, log(5e-6), log(2), log(0.85), log(2000), log(4), 0, 0},
         .cost = law_cost,
         .of = &f};
     if (f.n > 0)
-        find(&s, x);
+        sq_gpu_search(&s, x);
     if (f.n > 0)
         put_law(x, law);
     free(f.file);

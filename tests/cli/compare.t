@@ -280,6 +280,23 @@ else
   skip "--cross of all measured times" "SQ_DATA has no gpu_measured"
 fi
 
+# ---- attention ----------------------------------------------------------------------------------
+refuse "--attention needs --gpu FILE --machine FILE" compare --attention
+refuse "--plot has no use with --attention" compare --attention --plot a.svg
+refuse "has no column device" compare --attention --gpu "$D/A100.csv" --machine "$A"
+if [ -d "$DATA/gpu_measured" ]; then
+  files=()
+  for gpu in h200 b200; do
+    for f in "$X2"/*_attention_${gpu}_*.csv; do files+=(--gpu "$f" --machine "$M/$gpu.yaml"); done
+  done
+  accept "--attention of H200 and B200" compare --attention --json "${files[@]}"
+  ok "nine kinds" [ "$(grep -c '"phase"' "$W.out")" = 9 ]
+  ok "median 8 % where no fit has seen the point" at_most "$(grep '"summary"' "$W.out" | grep -o '"median_abs_error":[^,]*' | cut -d: -f2)" 0.08
+  ok "85 % of them within 20 %" at_most 0.85 "$(grep '"summary"' "$W.out" | grep -o '"within_20_percent":[^,}]*' | cut -d: -f2)"
+else
+  skip "--attention" "SQ_DATA has no gpu_measured"
+fi
+
 # ---- sources ----------------------------------------------------------------------------------
 for f in "$M"/{a100_pcie_80g,a100_sxm,b200,gb10,gb200,h100_pcie,h100_sxm,h200,l40s,rtx4090,rtx5080,rtx_pro_6000}.yaml; do
   for figure in sms clock watts dram.peak kinds; do

@@ -13,7 +13,7 @@
 
 enum { MAX_GPUS = 16 };
 
-enum { CROSS = 2, JOINED = 4 };
+enum { CROSS = 2, JOINED = 4, ATTENTION = 8 };
 
 struct arguments {
     const char *records[MAX_GPUS], *machine[MAX_GPUS]; // in pairs
@@ -21,7 +21,7 @@ struct arguments {
     struct sq_compare_predict predict;
     const char *plot, *calibrate, *formats;
     uint64_t min_m, worst;
-    bool worst_given, min_given, is_cross, is_joined, is_json;
+    bool worst_given, min_given, is_cross, is_joined, is_attention, is_json;
 };
 
 #define AT(field) SQ_CLI_AT(struct arguments, field)
@@ -45,7 +45,7 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_UINT("worst", "N", 0, 1000, AT(worst), "how many of the worst rows are listed",
                 GIVEN(worst_given)),
     SQ_CLI_TEXT("plot", "FILE", AT(plot), "scatter plot of latencies and speedups, .svg or .png",
-                .is_output = true, .modes = SQ_CLI_ALL),
+                .is_output = true, .modes = SQ_CLI_PLAIN | CROSS | JOINED),
     SQ_CLI_TEXT("calibrate", "FILE", AT(calibrate),
                 "fit the machine's constants to one shape in ten and write the machine here",
                 .is_output = true),
@@ -57,6 +57,11 @@ static const struct sq_cli_row rows[] = {
                 "formats on the simulated accelerator, on each GPU as measured and as predicted by "
                 "the fit to the others, and in their papers; files as with --cross",
                 .mode = JOINED),
+    SQ_CLI_FLAG(
+        "attention", AT(is_attention),
+        "attention kernels: fit one point in ten of aiconfigurator's files, print errors on "
+        "the others, by prompt and decode and by data type",
+        .mode = ATTENTION),
     SQ_CLI_TEXT("formats", "FILE", AT(formats),
                 "which formats beside which kernels, CSV as traces/gpu_measured/formats.csv",
                 .modes = JOINED),
@@ -80,7 +85,8 @@ static const char doc[] =
     "--plot rtx4090.svg\n"
     "  sqsim compare --gpu A100.csv --machine a100.yaml --calibrate a100_new.yaml\n"
     "  sqsim compare --cross\n"
-    "  sqsim compare --joined\n";
+    "  sqsim compare --joined\n"
+    "  sqsim compare --attention --gpu generation_attention_h200.csv --machine h200\n";
 
 static bool is_predict(const struct arguments *in)
 {
@@ -110,7 +116,7 @@ static enum sq_status check_predict(const struct arguments *in, struct sq_error 
 
 static enum sq_status check(const struct arguments *in, struct sq_error *err)
 {
-    const bool is_table = in->is_cross || in->is_joined;
+    const bool is_table = in->is_cross || in->is_joined || in->is_attention;
     if (!is_table && is_predict(in))
         return check_predict(in, err);
     if (!is_table && is_measured(in)) {
@@ -125,6 +131,8 @@ static enum sq_status check(const struct arguments *in, struct sq_error *err)
     if (in->n_records != in->n_machines)
         return SQ_FAIL(err, SQ_ERR_ARG, "%zu --gpu and %zu --machine given, need pairs",
                        in->n_records, in->n_machines);
+    if (in->is_attention && in->n_records == 0)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--attention needs --gpu FILE --machine FILE");
     if (in->calibrate && in->n_records > 1)
         return SQ_FAIL(err, SQ_ERR_ARG, "--calibrate takes one GPU, not %zu", in->n_records);
     if (in->calibrate && (in->plot || in->worst_given || in->min_given))
@@ -432,6 +440,8 @@ static void print_all(const struct arguments *in, const struct sq_gpu_comparison
 
 static enum sq_status run_files(const struct arguments *in, struct sq_error *err)
 {
+    if (in->is_attention)
+        return sq_compare_attention(in->records, in->machine, in->n_records, in->is_json, err);
     struct sq_compare_input *files = calloc(1, sizeof *files);
     SQ_NEED(files, err, "%zu files", in->n_records);
     enum sq_status status =
@@ -453,7 +463,7 @@ int sq_cmd_compare(int argc, char **argv)
     enum sq_status status = sq_cli_parse(&line, argc, argv, &in, &err);
     if (status == SQ_OK)
         status = check(&in, &err);
-    if (status == SQ_OK && (in.is_cross || in.is_joined)) {
+    if (status == SQ_OK && (in.is_cross || in.is_joined || in.is_attention)) {
         status = run_files(&in, &err);
         return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("compare", &err);
     }

@@ -73,6 +73,10 @@ void sq_compare_input_free(struct sq_compare_input *in);
 enum sq_status sq_compare_cross(const struct sq_compare_input *in, const char *plot, bool is_json,
                                 struct sq_error *err);
 
+// Attention: n files of aiconfigurator's measured times and their machines.
+enum sq_status sq_compare_attention(const char *const records[], const char *const machine[],
+                                    size_t n, bool is_json, struct sq_error *err);
+
 // Formats on accelerator and GPUs side by side. `formats`: path of the table of formats, NULL: the
 // repository's (traces/gpu_measured/formats.csv); `machine`: of the accelerator, NULL: default.yaml.
 enum sq_status sq_compare_joined(const struct sq_compare_input *in, const char *formats,
