@@ -316,7 +316,8 @@ module sq_top #(
   logic [1:0] unused_flags;
   logic [DataW-1:0] wide;
   sq_gear #(.InW(WordW), .OutW(DataW), .Flush(1'b1)) u_gear (
-    .clk_i, .rst_ni, .in_valid_i(y_valid), .in_ready_o(y_ready), .in_data_i(y), .in_tail_i('0), .in_poison_i(1'b0),
+    .clk_i, .rst_ni, .in_valid_i(y_valid), .in_ready_o(y_ready), .in_data_i(y),
+    .in_tail_i({sq_pkg::index_w(WordW / 8){1'b0}}), .in_poison_i(1'b0),
     .in_last_i(y_last), .out_valid_o(wide_valid), .out_ready_i(wide_ready), .out_data_o(wide),
     .out_poison_o(unused_flags[0]), .out_last_o(unused_flags[1])
   );

@@ -135,7 +135,7 @@ module sq_top_scaled #(
   logic [TileW-1:0] tile;
   sq_gear #(.InW(PortLen * 32), .OutW(TileW)) u_carry (
     .clk_i, .rst_ni, .in_valid_i(carry_valid_i), .in_ready_o(carry_ready_o), .in_data_i(carry_sum_i),
-    .in_tail_i('0), .in_poison_i(1'b0), .in_last_i(1'b0), .out_valid_o(tile_valid), .out_ready_i(tile_ready), .out_data_o(tile),
+    .in_tail_i({sq_pkg::index_w(PortLen * 4){1'b0}}), .in_poison_i(1'b0), .in_last_i(1'b0), .out_valid_o(tile_valid), .out_ready_i(tile_ready), .out_data_o(tile),
     .out_poison_o(unused_flags[0]), .out_last_o(unused_flags[1])
   );
 
