@@ -38,6 +38,7 @@ int sq_cmd_compare(int argc, char **argv);
 int sq_cmd_area(int argc, char **argv);
 int sq_cmd_energy(int argc, char **argv);
 int sq_cmd_sweep(int argc, char **argv);
+int sq_cmd_point(int argc, char **argv);
 int sq_cmd_report(int argc, char **argv);
 int sq_cmd_image(int argc, char **argv);
 int sq_cmd_inspect(int argc, char **argv);

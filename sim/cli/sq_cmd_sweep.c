@@ -8,11 +8,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sim/cli/sq_cli.h"
 #include "sim/cli/sq_cli_synth.h"
 #include "sim/cli/sq_cli_table.h"
 #include "sim/cli/sq_cli_tools.h"
-#include "sim/sweep/sq_sweep.h"
+#include "sim/cli/sq_cmd_sweep.h"
 #include "sim/sweep/sq_sweep_export.h"
 
 #ifndef SQ_CODE
@@ -249,17 +248,21 @@ static void say_kept(void *context)
                 "%ssqsim sweep: stopped before the first point; run again to resume\n", clear);
 }
 
-// Tool, revision and code as members of a JSON object.
-static char *provenance_members(void)
+struct sq_sweep_options sq_sweep_options_of(const char *liberty, char **members)
 {
     json_t *p = sq_cli_provenance(NULL, NULL, 1);
-    char *text = NULL;
-    if (asprintf(&text, "\"tool\":\"%s\",\"revision\":\"%s\",\"code\":\"%s\"",
+    if (asprintf(members, "\"tool\":\"%s\",\"revision\":\"%s\",\"code\":\"%s\"",
                  json_string_value(json_object_get(p, "tool")),
                  json_string_value(json_object_get(p, "revision")), SQ_CODE) < 0)
-        text = NULL;
+        *members = NULL;
     json_decref(p);
-    return text;
+    return (struct sq_sweep_options){.home = sq_cli_home(),
+                                     .cache = sq_cli_cache_path("synth"),
+                                     .liberty = liberty,
+                                     .code = SQ_CODE,
+                                     .provenance = *members,
+                                     .jobs = 1,
+                                     .n_shards = 1};
 }
 
 static enum sq_status export(const struct arguments *in, const struct sq_sweep_grid *spec) {
@@ -287,21 +290,17 @@ static enum sq_status check_output(const struct arguments *in)
 
 static enum sq_status run(const struct arguments *in, struct sq_sweep_grid *spec)
 {
-    char *members = provenance_members();
+    char *members;
     struct state state = {.name = spec->name};
-    const struct sq_sweep_options o = {.db = in->db,
-                                       .home = sq_cli_home(),
-                                       .cache = sq_cli_cache_path("synth"),
-                                       .liberty = in->liberty,
-                                       .code = SQ_CODE,
-                                       .provenance = members,
-                                       .jobs = in->jobs,
-                                       .is_dry_run = in->is_dry_run,
-                                       .shard = in->shard,
-                                       .n_shards = in->n_shards,
-                                       .stage = stage,
-                                       .progress = progress,
-                                       .context = &state};
+    struct sq_sweep_options o = sq_sweep_options_of(in->liberty, &members);
+    o.db = in->db;
+    o.jobs = in->jobs;
+    o.is_dry_run = in->is_dry_run;
+    o.shard = in->shard;
+    o.n_shards = in->n_shards;
+    o.stage = stage;
+    o.progress = progress;
+    o.context = &state;
     struct sq_sweep_count count = {.total = spec->n_points};
     const double start = now_s();
     enum sq_status status = check_output(in);

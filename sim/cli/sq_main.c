@@ -24,6 +24,7 @@ static const struct sq_command commands[] = {
     {"area", "area and delay of the blocks by synthesis", sq_cmd_area},
     {"energy", "joules of a block's netlist on operands, by part", sq_cmd_energy},
     {"sweep", "a grid of points into a database, resumable", sq_cmd_sweep},
+    {"point", "the measures of one design, for a search by another program", sq_cmd_point},
     {"report", "what a sweep found, or what changed between two: text, and a page with plots",
      sq_cmd_report},
     {"compare", "predicted against measured times and speedups of a GPU", sq_cmd_compare},

@@ -167,20 +167,24 @@ enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_
     return line_of(synth, r, &u, silicon, err);
 }
 
-// The most bit products whose PE is no larger than `limit`: by the rule of three, then by halves.
+// The most bit products whose PE is no larger than `limit`: by the rule of three, then by halves. Where
+// none is, those of the smallest PE, whose area is then above it.
 static enum sq_status search_area(const struct sq_synth *synth, const struct sq_machine *machine,
                                   const struct sq_recipe *r, double limit, unsigned *products,
                                   double *area, struct sq_error *err)
 {
     const unsigned reference = products_of(&machine->core);
     const unsigned most = TIMES_MAX * reference;
-    unsigned fits = 0, over = most + 1, at = reference;
+    unsigned fits = 0, over = most + 1, at = reference, least = 0;
     double smallest = INFINITY;
     *area = 0;
     for (unsigned i = 0; over - fits > 1 && at <= most; i++) {
         double a;
         SQ_TRY(format_area(synth, machine, r, at, &a, err));
-        smallest = a > limit && a < smallest ? a : smallest;
+        if (a > limit && a < smallest) {
+            smallest = a;
+            least = at;
+        }
         if (a <= limit) {
             fits = at;
             *area = a;
@@ -199,10 +203,24 @@ static enum sq_status search_area(const struct sq_synth *synth, const struct sq_
     if (isinf(smallest))
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "fair = area: RTL has no PE of %s with these bits",
                        r->format->name);
-    return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                   "fair = area: the smallest PE of %s has %.0f um2, need at most the %.0f of the "
-                   "machine's own",
-                   r->format->name, smallest, limit);
+    *products = least;
+    *area = smallest;
+    return SQ_OK;
+}
+
+// Columns of a PE that is larger than the machine's own: no more silicon in all of them.
+static enum sq_status take_fewer(const struct sq_recipe *r, const struct sq_fair_pe *pe,
+                                 struct sq_machine *machine, struct sq_error *err)
+{
+    const unsigned cols = (unsigned)(machine->core.cols * pe->reference_um2 / pe->area_um2);
+    if (cols == 0)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "fair = area: the smallest PE of %s has %.0f um2, need at most the %.0f of "
+                       "the machine's own %u columns",
+                       r->format->name, pe->area_um2, machine->core.cols * pe->reference_um2,
+                       machine->core.cols);
+    machine->core.cols = cols;
+    return SQ_OK;
 }
 
 enum sq_status sq_fair_machine(enum sq_fair fair, const struct sq_synth *synth,
@@ -210,7 +228,7 @@ enum sq_status sq_fair_machine(enum sq_fair fair, const struct sq_synth *synth,
                                struct sq_fair_pe *pe, struct sq_error *err)
 {
     unsigned products = products_of(&machine->core);
-    struct sq_core_config core = machine->core;
+    struct sq_core_config core;
     *pe = (struct sq_fair_pe){.reference = products, .area_um2 = NAN, .reference_um2 = NAN};
     if (fair != SQ_FAIR_NONE && machine->chip.bus_nbytes)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
@@ -223,7 +241,10 @@ enum sq_status sq_fair_machine(enum sq_fair fair, const struct sq_synth *synth,
                            r->format->name);
         SQ_TRY(reference_area(synth, machine, &pe->reference_um2, err));
         SQ_TRY(search_area(synth, machine, r, pe->reference_um2, &products, &pe->area_um2, err));
+        if (pe->area_um2 > pe->reference_um2)
+            SQ_TRY(take_fewer(r, pe, machine, err));
     }
+    core = machine->core;
     if (fair != SQ_FAIR_NONE && !rebuild(machine, r, products, &core))
         return SQ_FAIL(err, SQ_ERR_RANGE, "fair: %u bit products have no room for %s", products,
                        r->format->name);

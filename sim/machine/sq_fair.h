@@ -5,7 +5,8 @@
 //   peak   no more bit products in a cycle than the machine's PE,
 //            (L low_bits + H high_bits) act_bits                                        (sq_cost.h)
 //   area   no more square micrometres than the machine's PE, which is sq_pe with its L, H, bits and
-//          gather for banks of 32, 8 high: the most bit products whose PE is as small
+//          gather for banks of 32, 8 high: the most bit products whose PE is as small. Where even
+//          the smallest PE of the format is larger, the array gets fewer columns of it
 //
 // Among all numbers of lanes that stay within this limit, the ones with the fewest cycles per
 // element win, and among equals the smallest. Formats on both paths (sq_w, sq_a_dynamic) get L and
@@ -31,7 +32,7 @@ struct sq_fair_pe {
 // Changes the core of `machine` into the fair one for r, of which sq_cost_check has nothing to say.
 // synth: an open one with a library for area, else NULL. The areas come from it, cached by content;
 // thread-safe. Errors: SQ_ERR_UNSUPPORTED where RTL has no PE of the format, or its smallest one is
-// larger; those of sq_synth_area (SQ_ERR_TOOL).
+// larger than a row of the machine's PEs; those of sq_synth_area (SQ_ERR_TOOL).
 enum sq_status sq_fair_machine(enum sq_fair fair, const struct sq_synth *synth,
                                const struct sq_recipe *r, struct sq_machine *machine,
                                struct sq_fair_pe *pe, struct sq_error *err);

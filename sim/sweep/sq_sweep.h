@@ -213,6 +213,12 @@ enum sq_status sq_sweep_grid_parse(struct sq_sweep_grid *s, const char *text, si
                                    const char *what, const char *home, struct sq_error *err);
 void sq_sweep_grid_free(struct sq_sweep_grid *s); // harmless after a failure
 
+// One design in place of a grid, as YAML or JSON: a value of each axis that it names, and `measures`.
+//   {"machine": "default", "workload": "llama-3-8b", "format": "nvfp4", "batch": 8, "measures": ["tokens_per_second"]}
+// *s has one point. Errors as of a grid.
+enum sq_status sq_sweep_design_parse(struct sq_sweep_grid *s, const char *text, size_t nbytes,
+                                     const char *what, const char *home, struct sq_error *err);
+
 struct sq_sweep_point {
     double quantity[SQ_N_QUANTITIES];
     uint64_t absent;  // bit per axis: not one of this specification
@@ -264,6 +270,10 @@ struct sq_sweep_options {
 // After an error the points finished before are kept.
 enum sq_status sq_sweep_run(const struct sq_sweep_grid *s, const struct sq_sweep_options *o,
                             struct sq_sweep_count *count, struct sq_error *err);
+
+// The row of the first point, computed without a database: `db` and the shard of *o have no use.
+enum sq_status sq_sweep_one(const struct sq_sweep_grid *s, const struct sq_sweep_options *o,
+                            sq_sweep_db_visit *each, void *context, struct sq_error *err);
 
 // The rows of this specification (and shard), in its order; SQ_ERR_RANGE where one is missing.
 enum sq_status sq_sweep_rows(const struct sq_sweep_grid *s, size_t shard, size_t n_shards,

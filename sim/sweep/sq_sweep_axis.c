@@ -154,8 +154,21 @@ static double pair_of(const struct sq_format_option *high, const struct sq_forma
     return (double)i;
 }
 
+static enum sq_status refuse_value(const struct sq_format_option *o, unsigned a, double v,
+                                   const char *format, struct sq_error *err)
+{
+    char range[80], word[40];
+    if (!err)
+        return SQ_ERR_RANGE;
+    sq_option_range(o, range, sizeof range);
+    sq_option_word(o, v, word, sizeof word);
+    return SQ_FAIL(err, SQ_ERR_RANGE, "axis %s = %s, format %s takes %s", sq_axes[a].name, word,
+                   format, range);
+}
+
 // Axes that are left out (NaN) become what the format takes without them, in every command.
-static bool settle_format(const struct sq_sweep_grid *s, struct sq_sweep_point *p)
+static enum sq_status settle_format(const struct sq_sweep_grid *s, struct sq_sweep_point *p,
+                                    struct sq_error *err)
 {
     double *q = p->quantity;
     const size_t format = (size_t)q[SQ_AXIS_FORMAT];
@@ -172,14 +185,13 @@ static bool settle_format(const struct sq_sweep_grid *s, struct sq_sweep_point *
         }
         const double v = a == SQ_AXIS_PRECISION ? precision_bits[(size_t)q[a]].high : q[a];
         if (!sq_option_accepts(o, v))
-            return false;
+            return refuse_value(o, a, v, sq_formats[format]->name, err);
         sq_option_put(o, v, r);
         if (a == SQ_AXIS_PRECISION)
             sq_option_put(of->second, precision_bits[(size_t)q[a]].low, r);
     }
-    if (sq_format_settle(SQ_IN_SWEEP, NULL, r, NULL) != SQ_OK)
-        return false;
-    return sq_cost_check(r, NULL) == SQ_OK;
+    SQ_TRY(sq_format_settle(SQ_IN_SWEEP, NULL, r, err));
+    return sq_cost_check(r, err);
 }
 
 // A core option of the specification over that of the machine.
@@ -195,20 +207,19 @@ static void take_size(const struct sq_sweep_point *p, unsigned axis, uint64_t *n
         *nbytes = 1024 * (uint64_t)p->quantity[axis];
 }
 
-// False: so many channels are no power of two.
-static bool settle_dram(struct sq_sweep_point *p)
+static enum sq_status settle_dram(struct sq_sweep_point *p, struct sq_error *err)
 {
     const double *q = p->quantity;
     struct sq_dram_options o = {.channels = 1, .map = sq_dram_map_names[0]};
     if (p->absent & BIT(SQ_AXIS_DEVICE))
-        return true;
+        return SQ_OK;
     take(p, SQ_AXIS_CHANNELS, &o.channels);
     if (!(p->absent & BIT(SQ_AXIS_MAP)))
         o.map = sq_dram_map_names[to_uint(q[SQ_AXIS_MAP])];
     if (!(p->absent & BIT(SQ_AXIS_PAGE)))
         o.page = (enum sq_dram_page)q[SQ_AXIS_PAGE];
     return sq_machine_set_dram(&p->machine, sq_dram_device_names[to_uint(q[SQ_AXIS_DEVICE])], &o,
-                               NULL) == SQ_OK;
+                               err);
 }
 
 // What is around the cores.
@@ -227,7 +238,8 @@ static void settle_machine(struct sq_sweep_point *p)
     sq_machine_set_clock(m, p->absent & BIT(SQ_AXIS_CLOCK) ? m->clock_hz : 1e9 * q[SQ_AXIS_CLOCK]);
 }
 
-static bool settle_core(const struct sq_sweep_grid *s, struct sq_sweep_point *p)
+static enum sq_status settle_core(const struct sq_sweep_grid *s, struct sq_sweep_point *p,
+                                  struct sq_error *err)
 {
     double *q = p->quantity;
     struct sq_core_config core = sq_core_config_default();
@@ -235,8 +247,11 @@ static bool settle_core(const struct sq_sweep_grid *s, struct sq_sweep_point *p)
         p->machine = s->machine[p->machine_index];
         settle_machine(p);
         const bool has_rate = !(p->absent & BIT(SQ_AXIS_BANDWIDTH));
-        if (!settle_dram(p) || (has_rate && p->machine.timed.is_timed))
-            return false;
+        SQ_TRY(settle_dram(p, err));
+        if (has_rate && p->machine.timed.is_timed)
+            return SQ_FAIL(err, SQ_ERR_ARG,
+                           "axis bandwidth_gb_s: the DRAM of machine %.40s keeps time",
+                           p->machine_name);
         core = p->machine.core;
     }
     take(p, SQ_AXIS_ROWS, &core.rows);
@@ -251,7 +266,7 @@ static bool settle_core(const struct sq_sweep_grid *s, struct sq_sweep_point *p)
     q[SQ_AXIS_LOW_LANES] = core.low_lanes;
     q[SQ_AXIS_HIGH_LANES] = core.high_lanes;
     if (!sq_cost_is_core(&p->recipe))
-        return true;
+        return SQ_OK;
     const struct sq_format banks = sq_recipe_banks(&p->recipe);
     p->config = core;
     p->config.act_bits = sq_recipe_act_bits(&p->recipe);
@@ -259,21 +274,21 @@ static bool settle_core(const struct sq_sweep_grid *s, struct sq_sweep_point *p)
     p->config.low_bits = banks.low_bits;
     p->config.bank = banks.bank;
     p->config.high_per_bank = banks.high_per_bank;
-    if (s->machine &&
-        sq_machine_core(&p->machine, &banks, p->config.act_bits, &p->config, NULL) != SQ_OK)
-        return false;
-    return sq_core_config_check(&p->config, NULL) == SQ_OK;
+    if (s->machine)
+        SQ_TRY(sq_machine_core(&p->machine, &banks, p->config.act_bits, &p->config, err));
+    return sq_core_config_check(&p->config, err);
 }
 
-bool sq_sweep_point_settle(const struct sq_sweep_grid *s, struct sq_sweep_point *p)
+enum sq_status sq_sweep_point_settle(const struct sq_sweep_grid *s, struct sq_sweep_point *p,
+                                     struct sq_error *err)
 {
     double *q = p->quantity;
     struct sq_job job;
     p->m = (size_t)q[SQ_AXIS_M];
     p->n = s->is_gemm ? (size_t)q[SQ_AXIS_N] : 0;
     p->k = s->is_gemm ? (size_t)q[SQ_AXIS_K] : 0;
-    if (!settle_format(s, p) || !settle_core(s, p))
-        return false;
+    SQ_TRY(settle_format(s, p, err));
+    SQ_TRY(settle_core(s, p, err));
     const struct sq_format banks = sq_recipe_banks(&p->recipe);
     const bool has_banks = s->of_format[(size_t)q[SQ_AXIS_FORMAT]].option[SQ_AXIS_PRECISION];
     q[SQ_HIGH_BITS] = has_banks ? banks.high_bits : 0;
@@ -281,28 +296,28 @@ bool sq_sweep_point_settle(const struct sq_sweep_grid *s, struct sq_sweep_point 
     q[SQ_AXIS_HIGH_PER_BANK] = p->recipe.high_per_bank;
     q[SQ_EQUIVALENT_BITS] = p->recipe.format->cost->equivalent_bits(&p->recipe);
     if (!sq_cost_is_core(&p->recipe))
-        return true;
+        return SQ_OK;
     struct sq_core_config core = p->config;
     (void)sq_core_join_banks(&core, banks.group);
     q[SQ_LOW_STEPS] = sq_core_low_steps(&core);
     q[SQ_HIGH_STEPS] = sq_core_high_steps(&core);
     if (!s->is_gemm || s->machine)
-        return true;
+        return SQ_OK;
     const size_t k_padded = sq_k_padded(&banks, p->k);
     core = sq_gemm_core(&p->config, &banks, k_padded);
-    return sq_gemm_job(&core, &banks, p->m, p->n, k_padded, &job, NULL) == SQ_OK;
+    return sq_gemm_job(&core, &banks, p->m, p->n, k_padded, &job, err);
 }
 
 void sq_sweep_grid_point(const struct sq_sweep_grid *s, size_t i, struct sq_sweep_point *p)
 {
     (void)sq_sweep_point_at(s, s->point[i], p);
-    (void)sq_sweep_point_settle(s, p); // legal: it was kept
+    (void)sq_sweep_point_settle(s, p, NULL); // legal: it was kept
 }
 
 void sq_sweep_grid_illegal(const struct sq_sweep_grid *s, size_t i, struct sq_sweep_point *p)
 {
     (void)sq_sweep_point_at(s, s->last[-(ptrdiff_t)i], p);
-    (void)sq_sweep_point_settle(s, p);
+    (void)sq_sweep_point_settle(s, p, NULL);
 }
 
 void sq_sweep_parameters(const struct sq_sweep_point *p, char text[SQ_PARAMETERS_SIZE])

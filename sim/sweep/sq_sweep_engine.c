@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sim/block/core/sq_core_run.h"
 #include "sim/energy/sq_measure.h"
@@ -110,6 +111,8 @@ static enum sq_status open_table(struct input_table *t, const char *name, const 
     char path[SQ_SWEEP_PATH_SIZE];
     t->name = name;
     sq_sweep_path(name, home, folder, SQ_HOME_WORKLOAD, path);
+    if (access(path, F_OK) != 0)
+        sq_sweep_path(name, home, folder, SQ_HOME_CONFIG, path);
     SQ_TRY(digest_file(path, &t->digest, err));
     const char *end = strrchr(path, '.');
     if (end && strcmp(end, ".json") == 0)

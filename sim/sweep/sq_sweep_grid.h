@@ -14,8 +14,9 @@ enum sq_status sq_sweep_resolve_formats(struct sq_sweep_grid *s, struct sq_error
 // The values of the axes at one index of the whole grid; false where another point is the same
 // because its format does not have an axis that differs.
 bool sq_sweep_point_at(const struct sq_sweep_grid *s, uint64_t at, struct sq_sweep_point *p);
-// What follows from them; false where no legal format or core has these values.
-bool sq_sweep_point_settle(const struct sq_sweep_grid *s, struct sq_sweep_point *p);
+// What follows from them; an error where no legal format or core has these values.
+enum sq_status sq_sweep_point_settle(const struct sq_sweep_grid *s, struct sq_sweep_point *p,
+                                     struct sq_error *err);
 
 // ---- points (sq_sweep_points.c) ---------------------------------------------------------------
 

@@ -6,10 +6,18 @@
 #include "sim/sweep/sq_sweep_grid.h"
 
 // Narrower than what can be timed: the integers of sp24 are 8 bits.
-static bool can_evaluate(const struct sq_sweep_grid *s, const struct sq_sweep_point *p)
+static enum sq_status check_evaluated(const struct sq_sweep_grid *s, const struct sq_sweep_point *p,
+                                      struct sq_error *err)
 {
-    return !(s->engines & (SQ_ENGINE_VALUES | SQ_ENGINE_EVAL)) ||
-           sq_recipe_check(&p->recipe, NULL) == SQ_OK;
+    return s->engines & (SQ_ENGINE_VALUES | SQ_ENGINE_EVAL) ? sq_recipe_check(&p->recipe, err)
+                                                            : SQ_OK;
+}
+
+static enum sq_status check_point(const struct sq_sweep_grid *s, struct sq_sweep_point *p,
+                                  struct sq_error *err)
+{
+    SQ_TRY(sq_sweep_point_settle(s, p, err));
+    return check_evaluated(s, p, err);
 }
 
 enum sq_status sq_sweep_collect_points(struct sq_sweep_grid *s, struct sq_error *err)
@@ -31,7 +39,10 @@ enum sq_status sq_sweep_collect_points(struct sq_sweep_grid *s, struct sq_error 
             s->n_repeated++;
             continue;
         }
-        const bool is_legal = sq_sweep_point_settle(s, &p) && can_evaluate(s, &p);
+        const enum sq_status status = check_point(s, &p, total == 1 ? err : NULL);
+        const bool is_legal = status == SQ_OK;
+        if (total == 1)
+            SQ_TRY(status); // of one point the reason is known
         bool holds = true;
         for (size_t c = 0; is_legal && c < s->n_constraints; c++)
             holds = holds && sq_constraint_holds(&s->constraint[c], p.quantity);

@@ -47,6 +47,22 @@ static struct sq_digest key_of(const struct run *run, const struct task *t)
     return d;
 }
 
+static void describe_point(const struct run *run, struct task *t)
+{
+    sq_sweep_grid_point(run->spec, t->index, &t->point);
+    sq_sweep_parameters(&t->point, t->parameters);
+    t->key = key_of(run, t);
+}
+
+static enum sq_status make_provenance(struct run *run, struct sq_error *err)
+{
+    const char *of_inputs = sq_sweep_inputs_provenance(run->inputs);
+    if (asprintf(&run->provenance, "{%s,%s}", run->options->provenance, of_inputs) >= 0)
+        return SQ_OK;
+    run->provenance = NULL;
+    return SQ_NO_MEMORY(err, "a sweep");
+}
+
 enum { MEASURES_SIZE = (64 + 40 + SQ_NOTE_SIZE) * SQ_MEASURES_MAX };
 
 struct notes {
@@ -122,9 +138,7 @@ static enum sq_status look_up(struct run *run, size_t index, struct task *t, boo
     struct sq_sweep_row row;
     bool found;
     t->index = index;
-    sq_sweep_grid_point(run->spec, index, &t->point);
-    sq_sweep_parameters(&t->point, t->parameters);
-    t->key = key_of(run, t);
+    describe_point(run, t);
     const enum sq_status status =
         sq_sweep_db_find(run->db, run->spec->name, t->parameters, &row, &found, &run->err);
     *is_there = status == SQ_OK && found && sq_digest_is_equal(row.key, t->key);
@@ -242,11 +256,8 @@ enum sq_status sq_sweep_run(const struct sq_sweep_grid *s, const struct sq_sweep
     run.status = sq_sweep_db_open(&run.db, o->db, !o->is_dry_run, &run.err);
     if (run.status == SQ_OK && !o->is_dry_run)
         run.status = sq_sweep_db_describe(run.db, s->name, s->title, s->text, &run.err);
-    if (asprintf(&run.provenance, "{%s,%s}", o->provenance, sq_sweep_inputs_provenance(inputs)) <
-        0) {
-        run.provenance = NULL;
-        run.status = SQ_NO_MEMORY(&run.err, "a sweep");
-    }
+    if (run.status == SQ_OK)
+        run.status = make_provenance(&run, &run.err);
     pthread_mutex_init(&run.lock, NULL);
     if (run.status == SQ_OK)
         run.status = find_all(&run);
@@ -261,6 +272,35 @@ enum sq_status sq_sweep_run(const struct sq_sweep_grid *s, const struct sq_sweep
     if (run.status != SQ_OK && err)
         *err = run.err;
     return run.status;
+}
+
+static enum sq_status visit_first(const struct run *run, sq_sweep_db_visit *each, void *context,
+                                  struct sq_error *err)
+{
+    struct task t = {.index = 0};
+    struct sq_sweep_result r;
+    char measures[MEASURES_SIZE];
+    describe_point(run, &t);
+    SQ_TRY(sq_sweep_compute(run->inputs, &t.point, &r, err));
+    write_measures(run->spec, &t.point, &r, measures);
+    const struct sq_sweep_row row = {run->spec->name, t.parameters, t.key, measures,
+                                     run->provenance};
+    return each(context, &row, err);
+}
+
+enum sq_status sq_sweep_one(const struct sq_sweep_grid *s, const struct sq_sweep_options *o,
+                            sq_sweep_db_visit *each, void *context, struct sq_error *err)
+{
+    struct sq_sweep_inputs *inputs;
+    struct run run = {.spec = s, .options = o};
+    SQ_TRY(sq_sweep_inputs_open(&inputs, s, o, err));
+    run.inputs = inputs;
+    enum sq_status status = make_provenance(&run, err);
+    if (status == SQ_OK)
+        status = visit_first(&run, each, context, err);
+    free(run.provenance);
+    sq_sweep_inputs_close(inputs);
+    return status;
 }
 
 enum sq_status sq_sweep_rows(const struct sq_sweep_grid *s, size_t shard, size_t n_shards,

@@ -379,7 +379,7 @@ EOF
 accept "--units-of a description" area --units-of tern8.yaml --rows 1 --cols 1 --json
 ok "PE, line and array" [ "$(grep -o '"block":"[a-z0-9_]*"' "$W.out" | cut -d'"' -f4 | tr '\n' ' ')" = "pe_tern8 line_tern8 array_tern8 " ]
 ok "the line is the decoder of the table" awk "BEGIN{exit !($(grep line_tern8 "$W.out" | grep -o '"area_um2":[0-9.]*' | cut -d: -f2) < 2000)}"
-refuse "need a format whose blocks have one part" area --units-of sq_b
+refuse "need a block-scaled format, both sides encoded" area --units-of dense
 refuse "need a format or a description" area --units-of none.yaml
 mkdir "$W/bin"
 YOSYS=/nonexistent/yosys sq area --block mul

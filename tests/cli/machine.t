@@ -453,8 +453,10 @@ else
   ok "W4A8: as many lanes as fit, by $lanes of $um2 um2 in $most" awk "BEGIN {exit !($um2 <= $most)}"
   ok "one more does not" awk "BEGIN {exit !($(dense $((lanes + 1))) > $most)}"
   ok "the library is named" grep -q '"liberty_digest":"[0-9a-f]*"' "$W.fair"
-  refuse "fair = area: the smallest PE of nvfp4 has [0-9]* um2, need at most the ${most%.*}" \
-    run --m 1 --n 1 --k 1 --low-lanes 4 --high-lanes 1 --fair area --format nvfp4
+  run --m 1 --n 1 --k 1 --low-lanes 4 --high-lanes 1 --fair area --format nvfp4
+  ok "a larger PE: fewer columns of it" awk -v a="$(real pe_area_um2)" -v c="$(number cols)" -v most="$most" 'BEGIN {exit !(a > most && c == int(32 * most / a))}'
+  refuse "fair = area: the smallest PE of nvfp4 has [0-9]* um2, need at most the ${most%.*} of the machine's own 1 columns" \
+    run --m 1 --n 1 --k 1 --low-lanes 4 --high-lanes 1 --cols 1 --fair area --format nvfp4
   refuse "fair = area: RTL has no PE of mxint8" run --m 1 --n 1 --k 1 --low-lanes 4 --high-lanes 1 --fair area --format mxint8
   refuse "none.lib" run --m 1 --n 1 --k 1 --fair area --liberty none.lib
 fi

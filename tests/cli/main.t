@@ -7,7 +7,7 @@
 accept "--help" --help
 ok "--help names the exit codes" out_has "Exit status: 0 done, 1 a check failed, 2 bad input"
 commands=$(awk '/^  [a-z-]+ /{print $1}' "$W.out")
-ok "--help lists commands, none by its old name" [ "$(wc -w <<<"$commands"),$(grep -cxE 'compare-runs|workload|vectors|explain|schedule' <<<"$commands")" = 12,0 ]
+ok "--help lists commands, none by its old name" [ "$(wc -w <<<"$commands"),$(grep -cxE 'compare-runs|workload|vectors|explain|schedule' <<<"$commands")" = 13,0 ]
 accept "--version" --version
 ok "version is a number" grep -Eq '^sqsim [0-9]+\.[0-9]+\.[0-9]+$' "$W.out"
 

@@ -326,7 +326,7 @@ no "need TERM OP TERM" '  bank: [8]' cycles 'constraints: ["< 9"]'
 no "compared with its own axis" '  bank: [8]' cycles 'constraints: ["bank == log"]'
 no "no point is left of 2: 0 have no legal format or core, 2 are excluded" '  bank: [8, 16]' cycles \
   'constraints: ["bank < 8"]'
-no "no point is left of 1: 1 have no legal" '  bank: [4]\n  sparsity: [0.9375]'
+no "sparsity = 0.9375 leaves no high code in bank = 4, need bank >= 16" '  bank: [4]\n  sparsity: [0.9375]'
 no "1e+12 points, need 1..10000000" '  n: [1..1000000]\n  k: [1..1000]\n  m: [1..1000]'
 no "bad.yaml" '  bank: &x [8]\n  rows: *x' # aliases
 spec '  bank: [8]'; sed -i 's/^name: bad/name: a b/' "$W/bad.yaml"

@@ -120,7 +120,7 @@ json() { # COMMAND ARGS...: adds what it prints to $W/COMMAND.json; a mode, as i
 check() { # COMMAND
   printed <"$W/$1.json" >"$W/printed"
   # Rows of a sweep have axes and measures by their names, which test_docs.c knows.
-  [ "$1" != sweep ] || { awk '/^<!-- (axes|measures) -->/ {on = 1} !NF {on = 0} on && /^\| `/ {gsub(/[`|]/, ""); print "L " $1}' \
+  [[ $1 != @(sweep|point) ]] || { awk '/^<!-- (axes|measures) -->/ {on = 1} !NF {on = 0} on && /^\| `/ {gsub(/[`|]/, ""); print "L " $1}' \
     "$DOCS/files.md" | grep -vxFf - "$W/printed" >"$W/rest"; mv "$W/rest" "$W/printed"; }
   documented "$1" >"$W/documented"
   comm -3 ${WITHOUT:+-2} "$W/printed" "$W/documented" >"$W/difference"
@@ -185,6 +185,9 @@ sq sweep t.yaml --db t.db
 json sweep --merge t.db --db u.db
 json sweep --measures
 check sweep
+printf '%s\n' '{"n": 64, "k": 128, "measures": ["cycles"]}' '{"n": 64}' >"$W/designs"
+(cd "$W" && "$SQSIM" point --json <designs | tee -a "$all" >point.json)
+check point
 ok "head of the CSV" [ "$(sed -n 1p "$W/s.csv")" = "$(awk '/^<!-- csv -->/ {hit = 1} hit && /^m,/ {print; exit}' "$DOCS/files.md")" ]
 json report --changes s.db t.db
 json report --db s.db -o report

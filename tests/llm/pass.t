@@ -107,10 +107,10 @@ if command -v yosys >/dev/null && [ -r /usr/share/qflow/tech/osu018/osu018_stdce
   table 320000 640000 >"$W/energy.jsonl"
   sed 's/low_lanes: 16/low_lanes: 4/; s/high_lanes: 4/high_lanes: 1/' "$M/default.yaml" >"$W/small.yaml"
   (cd "$W" && "$SQSIM" eval --sequences 2 --format dense --algorithm rtn --and sq_w --algorithm rtn --summary --json >kl.jsonl 2>/dev/null)
-  sq run smollm2-135m --machine small.yaml --phase decode --context 512 --format dense --and sq_w --and spqr --kl kl.jsonl --energy energy.jsonl --json
+  sq run smollm2-135m --machine small.yaml --phase decode --context 512 --format dense --and sq_w --and mxint8 --kl kl.jsonl --energy energy.jsonl --json
   of() { sed -n "$1p" "$W/rows" | grep -o "\"$2\":[^,}]*" | cut -d: -f2; }
   cp "$W.out" "$W/rows"
-  ok "two rows, and why a third has none" [ "$(grep -c netlist_ns "$W/rows")" = 2 -a "$(grep -c '"refused":\[{"format":"spqr","why":"fair = area: the smallest PE' "$W/rows")" = 1 ]
+  ok "two rows, and why a third has none" [ "$(grep -c netlist_ns "$W/rows")" = 2 -a "$(grep -c '"refused":\[{"format":"mxint8","why":"fair = area: RTL has no PE of mxint8' "$W/rows")" = 1 ]
   for row in 1 2; do
     ok "row $row: KL is that of eval" [ "$(of $row kl_mean)" = "$(sed -n "${row}p" "$W/kl.jsonl" | grep -o '"kl_mean":[^,]*' | cut -d: -f2)" ]
   done

@@ -109,9 +109,9 @@ static enum sq_status add_format(void *context, const struct sq_cli_row *option,
         status = sq_format_recipe(f, SQ_IN_RUN, NULL, &r, err);
     const size_t n = status == SQ_OK && f->cost->units ? f->cost->units(&r, unit) : 0;
     if (status == SQ_OK && n == 0)
-        status = SQ_FAIL(
-            err, SQ_ERR_ARG,
-            "--units-of = %.40s, need a format whose blocks have one part, both encoded", text);
+        status =
+            SQ_FAIL(err, SQ_ERR_ARG,
+                    "--units-of = %.40s, need a block-scaled format, both sides encoded", text);
     if (status == SQ_OK && in->n_blocks + n > MAX_BLOCKS - 1)
         status = SQ_FAIL(err, SQ_ERR_RANGE, "more than %d blocks", MAX_BLOCKS - 1);
     if (status != SQ_OK) {

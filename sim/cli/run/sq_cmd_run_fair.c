@@ -29,8 +29,9 @@ void sq_run_fair_text(const struct sq_run_request *in, const struct sq_run_fair 
                pe->reference);
     if (in->fair == SQ_FAIR_AREA)
         printf("fair by area: a PE of %.0f um2 (%u bit products), where the machine's has %.0f "
-               "(%u); library %.16s\n",
-               pe->area_um2, pe->products, pe->reference_um2, pe->reference, fair->liberty);
+               "(%u)%s; library %.16s\n",
+               pe->area_um2, pe->products, pe->reference_um2, pe->reference,
+               pe->area_um2 > pe->reference_um2 ? ", and fewer columns of it" : "", fair->liberty);
 }
 
 static json_t *lanes(const struct sq_machine *machine, unsigned n)

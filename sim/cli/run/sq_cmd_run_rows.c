@@ -89,6 +89,13 @@ static double figure(const json_t *summary, const char *key)
 
 // ---- a row ----------------------------------------------------------------------------------
 
+// An end of the 95 % interval.
+static double end_of(const json_t *summary, size_t end)
+{
+    const json_t *v = json_array_get(json_object_get(summary, "kl_mean_95"), end);
+    return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
 static const char *source_of(double v, const char *name)
 {
     return isnan(v) ? NULL : name;
@@ -120,8 +127,11 @@ static void put(struct rows *r, const struct sq_run_one *one, const struct sq_fa
         SQ_COLUMN(NULL, text, "format", -30),
         SQ_KEYS("recipe", r->table.is_json ? sq_cli_recipe_json(recipe, SQ_IN_RUN) : NULL),
         SQ_COLUMN("stored_bits_per_weight", x->nbits / x->weights, "bits", 8, .as = "%.4f"),
-        SQ_COLUMN("kl_mean", figure(summary, "kl_mean"), "KL", 10, .as = "%.6f"),
+        SQ_COLUMN("kl_mean", figure(summary, "kl_mean"), "KL", 9, .as = "%.5f"),
+        SQ_COLUMN("kl_low", end_of(summary, 0), "from", 9, .as = "%.5f"),
+        SQ_COLUMN("kl_high", end_of(summary, 1), "to", 9, .as = "%.5f"),
         SQ_KEYS("kl_loss_reference", figure(summary, "loss_reference")),
+        SQ_KEYS("cores", m->cores, "rows", m->core.rows, "cols", m->core.cols),
         SQ_KEYS("low_lanes", one->fair.pe.low_lanes, "high_lanes", one->fair.pe.high_lanes),
         SQ_COLUMN("netlist_ns", s->period_ns, "needs ns", 9, .as = "%.3f"),
         SQ_COLUMN("clock_ghz", 1e-9 * m->clock_hz, "GHz", 8, .as = "%.4f"),
@@ -169,7 +179,8 @@ static enum sq_status time_design(struct rows *r, const struct sq_run_request *r
     return status;
 }
 
-// A format whose joules nobody measured has none; one that cannot be such a design is named at the end.
+// A format whose joules nobody measured has none; one that cannot be such a design, or does not fit its memory,
+// is named at the end.
 static enum sq_status time_row(struct rows *r, const struct sq_run_request *request,
                                struct sq_error *err)
 {
@@ -178,7 +189,7 @@ static enum sq_status time_row(struct rows *r, const struct sq_run_request *requ
     enum sq_status status = time_design(r, request, err);
     if (status == SQ_ERR_UNSUPPORTED && request->energy)
         status = time_design(r, &other, err);
-    if (status != SQ_ERR_UNSUPPORTED)
+    if (status != SQ_ERR_UNSUPPORTED && status != SQ_ERR_RANGE)
         return status;
     json_array_append_new(r->refused, json_pack("{s:s, s:s}", "format",
                                                 request->recipe.format->name, "why", err->text));
@@ -211,7 +222,7 @@ static void print_head(const struct rows *r)
     static const char *const fair[] = {
         [SQ_FAIR_NONE] = "not of equal silicon: PEs as the machine has them, re-partitioned",
         [SQ_FAIR_PEAK] = "of equal bit products, not of equal silicon",
-        [SQ_FAIR_AREA] = "of equal silicon: PEs no larger than the machine's own"};
+        [SQ_FAIR_AREA] = "of equal silicon: PEs that take no more than the machine's own"};
     if (in->is_json)
         return;
     printf("formats %s; KV cache %s; clock of %s\n", fair[in->fair], sq_cli_text(in->kv_format),
@@ -248,7 +259,10 @@ enum sq_status sq_run_rows(const struct sq_run_request *in, struct sq_error *err
 {
     struct rows r = {.request = in, .table.is_json = in->is_json};
     r.refused = json_array();
-    const enum sq_status status = time_rows(&r, err);
+    enum sq_status status = time_rows(&r, err);
+    if (status == SQ_OK && json_array_size(r.refused) == 1 + in->n_and)
+        status = SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "no format has a row: %.200s",
+                         json_string_value(json_object_get(json_array_get(r.refused, 0), "why")));
     json_t *one;
     size_t i;
     json_array_foreach(r.refused, i, one)

@@ -219,19 +219,34 @@ static void demand(const struct sq_recipe *r, const struct sq_core_config *has, 
         "AccW", 32                                                                                 \
     }
 
-// Blocks of both operands in FP4 or INT4 and INT5, one a cycle in each PE, accumulated in binary32.
-// No PE has high elements on both sides.
+// The same where a block has elements of two parts, `lanes` of them high ones (sq_pe_parts).
+#define PARTS(bank, name, lanes, high, element, scale)                                             \
+    {"BankLen", bank}, {name, lanes}, {"High", high}, {"WeightHigh", 1}, {"ActElement", element},  \
+        {"WeightElement", element}, {"ActScale", scale},                                           \
+    {                                                                                              \
+        "WeightScale", scale                                                                       \
+    }
+
+// High elements of a block with two parts in hardware; 0: it has one part.
+static unsigned high_lanes(const struct sq_bs_format *f)
+{
+    return sq_bs_high_bits(f) > 0 ? f->high_per_block : 0;
+}
+
+// Blocks of both operands, one a cycle in each PE, accumulated in binary32.
 static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq_cost_pe *pe)
 {
     const struct sq_bs_format f = sq_bs_of(r);
     unsigned words[SQ_SCALED_TABLE_WORDS];
     const unsigned scale = sq_bs_engine_scale(&f), element = sq_bs_engine_element(&f, words);
-    const bool has_element = element == SQ_SCALED_E2M1 || element == SQ_SCALED_INT4 ||
-                             element == SQ_SCALED_INT5 || f.kind == SQ_BS_TABLE;
-    const struct sq_synth_block block = {
-        .top = "sq_pe_scaled", .n_params = 7, .param = {BOTH(f.block, element, scale)}};
-    if (has_element && !is_plain_weight(r) && sq_bs_n_marks(&f) == 0 && u->span_beats == 1)
-        sq_cost_pe_add(pe, u->span / f.block, &block);
+    const unsigned lanes = high_lanes(&f), high = sq_bs_engine_high(&f);
+    const struct sq_synth_block block[] = {
+        {.top = "sq_pe_scaled", .n_params = 7, .param = {BOTH(f.block, element, scale)}},
+        {.top = "sq_pe_parts",
+         .n_params = 8,
+         .param = {PARTS(f.block, "HighLanes", lanes, high, element, scale)}}};
+    if (!is_plain_weight(r) && u->span_beats == 1)
+        sq_cost_pe_add(pe, u->span / f.block, &block[lanes > 0]);
 }
 
 static const char *source_of(const unsigned *value, FILE *out)
@@ -245,10 +260,11 @@ static size_t units(const struct sq_recipe *r, struct sq_format_unit *unit)
     static const char *const kind[] = {"pe", "line", "array"};
     const struct sq_bs_format f = sq_bs_of(r);
     unsigned words[SQ_SCALED_TABLE_WORDS] = {0};
-    if (is_plain_weight(r) || sq_bs_n_parts(&f) > 1 || sq_bs_n_marks(&f) > 0)
+    if (is_plain_weight(r))
         return 0;
     const unsigned scale = sq_bs_engine_scale(&f), element = sq_bs_engine_element(&f, words);
-    const struct sq_area_unit of[] = {
+    const unsigned lanes = high_lanes(&f), high = sq_bs_engine_high(&f);
+    const struct sq_area_unit one_part[] = {
         {NULL, "sq_pe_scaled", f.block, false, {BOTH(f.block, element, scale)}},
         {NULL,
          "sq_block_line",
@@ -256,14 +272,34 @@ static size_t units(const struct sq_recipe *r, struct sq_format_unit *unit)
          false,
          {{"BankLen", f.block}, {"Element", element}, {"Scale", scale}}},
         {NULL, "sq_array_scaled", f.block, true, {BOTH(f.block, element, scale)}}};
-    for (size_t i = 0; i < SQ_LEN(of); i++) {
+    const struct sq_area_unit two_parts[] = {
+        {NULL,
+         "sq_pe_parts",
+         f.block,
+         false,
+         {PARTS(f.block, "HighLanes", lanes, high, element, scale)}},
+        {NULL,
+         "sq_parts_line",
+         f.block,
+         false,
+         {{"BankLen", f.block},
+          {"HighPerBank", lanes},
+          {"High", high},
+          {"Element", element},
+          {"Scale", scale}}},
+        {NULL,
+         "sq_array_parts",
+         f.block,
+         true,
+         {PARTS(f.block, "HighPerBank", lanes, high, element, scale)}}};
+    for (size_t i = 0; i < SQ_LEN(one_part); i++) {
         snprintf(unit[i].name, sizeof unit[i].name, "%s_%.38s", kind[i], r->format->name);
-        unit[i].area = of[i];
+        unit[i].area = lanes > 0 ? two_parts[i] : one_part[i];
         unit[i].source = source_of;
         unit[i].value[0] = element;
         memcpy(unit[i].value + SQ_PARAMS_MAX, words, sizeof words);
     }
-    return SQ_LEN(of);
+    return SQ_LEN(one_part);
 }
 
 static double act_nbits(const struct sq_recipe *r)
