@@ -118,6 +118,22 @@ bool sq_cli_has_own_weights(const struct sq_cli_options *in, const char *model)
     return model && sq_cli_leaves_format(in) && sq_layer_file_is_checkpoint(model);
 }
 
+enum sq_status sq_cli_weights_open(const struct sq_cli_options *in, const char *weights,
+                                   bool is_calib, struct sq_layer_file *f, struct sq_error *err)
+{
+    struct sq_error why;
+    *f = (struct sq_layer_file){0};
+    if (!sq_cli_leaves_format(in) || is_calib)
+        return SQ_FAIL(
+            err, SQ_ERR_ARG,
+            "--weights FILE says the format and was calibrated; only --act-bits is free, and "
+            "--operand beside a checkpoint");
+    const enum sq_status status = sq_layer_file_open(f, weights, &in->given, &why);
+    return status == SQ_OK ? SQ_OK
+                           : SQ_FAIL(err, status, "%s%.280s",
+                                     strncmp(why.text, "act-bits", 8) ? "" : "--", why.text);
+}
+
 enum sq_status sq_cli_layers(const struct sq_checkpoint *ck, const char *pattern,
                              uint8_t **is_wanted, size_t *n, struct sq_error *err)
 {

@@ -27,6 +27,10 @@ bool sq_cli_leaves_format(const struct sq_cli_options *in);
 // Whether nothing was said of a format and the model was quantized by another program: then its own layers are
 // taken, as --weights MODEL.
 bool sq_cli_has_own_weights(const struct sq_cli_options *in, const char *model);
+// Opens the layers of --weights, beside which the options say at most what becomes of activations, and no
+// calibration (`is_calib`).
+enum sq_status sq_cli_weights_open(const struct sq_cli_options *in, const char *weights,
+                                   bool is_calib, struct sq_layer_file *f, struct sq_error *err);
 
 // Marks in *is_wanted, which the caller frees, the layers whose names match the pattern of --layer (NULL:
 // all), and counts them. A pattern of none is refused.

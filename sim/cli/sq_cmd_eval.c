@@ -379,16 +379,7 @@ static enum sq_status check_output(const struct sq_eval_args *in, struct sq_erro
 // --weights says the format itself.
 static enum sq_status recipe_of_weights(struct sq_eval_format *f, struct sq_error *err)
 {
-    struct sq_error why;
-    if (!sq_cli_leaves_format(&f->options) || f->layer_format)
-        return SQ_FAIL(
-            err, SQ_ERR_ARG,
-            "--weights FILE says the format; only --act-bits is free, and --operand beside "
-            "a checkpoint");
-    const enum sq_status status = sq_layer_file_open(&f->file, f->weights, &f->options.given, &why);
-    if (status != SQ_OK)
-        return SQ_FAIL(err, status, "%s%.280s", strncmp(why.text, "act-bits", 8) ? "" : "--",
-                       why.text);
+    SQ_TRY(sq_cli_weights_open(&f->options, f->weights, f->layer_format != NULL, &f->file, err));
     f->r = f->file.recipe;
     return SQ_OK;
 }

@@ -17,7 +17,7 @@ static const char *const on_name[] = {"golden", "chip", "stepping", "rtl", NULL}
 
 struct arguments {
     struct sq_cli_options options;
-    const char *model, *prompt, *calib, *machine;
+    const char *model, *prompt, *calib, *machine, *weights;
     uint64_t n_tokens, seed;
     double temperature;
     unsigned on, jobs;
@@ -38,6 +38,10 @@ static const struct sq_cli_row rows[] = {
                 .found = SQ_HOME_MACHINE, .given = offsetof(struct arguments, has_machine)),
     SQ_CLI_TEXT("calib", "FILE", AT(calib), "where calibrated: calibration tokens",
                 .usual = "MODEL/tokens_calib.safetensors", .found = ""),
+    SQ_CLI_TEXT("weights", "FILE", AT(weights),
+                "weights that `sqsim quantize -o` wrote, of any format, or a checkpoint that "
+                "another program quantized",
+                .usual = "MODEL, where another program quantized it", .found = ""),
     SQ_CLI_FORMATS(SQ_IN_EVAL, AT(options)),
     SQ_CLI_UINT("jobs", "N", 1, 1024, AT(jobs), "threads; the result does not depend on it",
                 .usual = "all processors", .group = SQ_CLI_COMMON),
@@ -52,7 +56,8 @@ static const char doc[] =
     "embedding, norms, attention and the product with the vocabulary are the host's, in binary32. "
     "On the chip a driver puts the image of a layer into memory, starts it and reads its outputs; "
     "cycles are the chip's own counters. All choices of --on give the same logits, to the bit; "
-    "their digest is in --json.\v"
+    "their digest is in --json. The codes of a MODEL that another program quantized are taken as "
+    "they are, unless --format says what their values become.\v"
     "Examples:\n"
     "  sqsim generate --prompt 'The ' --format nvfp4 --on chip\n"
     "  sqsim generate --prompt 'The ' --format nvfp4 --on rtl --tokens 2\n"
@@ -67,6 +72,8 @@ struct work {
     const struct arguments *in;
     struct sq_checkpoint ck;
     struct sq_recipe r;
+    struct sq_layer_file file; // layers that are encoded already, by the recipe
+    const char *weights;       // its path; NULL: encoded here
     struct sq_prompt prompt;
     struct sq_tokens calib;
     struct sq_machine machine;
@@ -210,6 +217,11 @@ static enum sq_status take_chip(struct work *w, struct sq_error *err)
         return w->in->has_machine
                    ? SQ_FAIL(err, SQ_ERR_ARG, "--machine has no use with --on golden")
                    : SQ_OK;
+    if (w->weights && w->file.n_as_stored > 0)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "--on = %s: %zu layers of '%.60s' are values that no format holds (%.150s), "
+                       "need --on golden",
+                       on_name[w->in->on], w->file.n_as_stored, w->weights, w->file.why);
     if (!w->r.format->routes || !w->r.format->routes->chip)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "--format = %s: the chip does not run its layers",
                        w->r.format->name);
@@ -231,7 +243,7 @@ static enum sq_status write_text(struct work *w, const char *model, struct sq_er
     const struct sq_generate_watch watch = {encoded, put_token, w};
     struct sq_token_source source = {.tokens = in->calib};
     SQ_TRY(sq_prompt_read(&w->prompt, &w->ck, model, in->prompt, err));
-    if (sq_recipe_needs_calibration(&w->r))
+    if (!w->weights && sq_recipe_needs_calibration(&w->r))
         SQ_TRY(sq_token_source_read(&source, &w->ck, model, "tokens_calib.safetensors", &w->calib,
                                     err));
     else if (in->calib)
@@ -239,6 +251,7 @@ static enum sq_status write_text(struct work *w, const char *model, struct sq_er
     w->written = open_memstream(&w->text, &w->n_text);
     SQ_NEED(w->written, err, "the text");
     const struct sq_generate_options o = {.recipe = &w->r,
+                                          .file = w->weights ? &w->file : NULL,
                                           .calib = w->calib.offset ? &w->calib : NULL,
                                           .prompt = w->prompt.id,
                                           .n_prompt = w->prompt.n,
@@ -254,6 +267,21 @@ static enum sq_status write_text(struct work *w, const char *model, struct sq_er
     return status;
 }
 
+// The recipe of the options, or of the layers that are encoded already.
+static enum sq_status take_recipe(struct work *w, struct arguments *in, const char *model,
+                                  bool *is_rtn, struct sq_error *err)
+{
+    w->weights = in->weights                                       ? in->weights
+                 : sq_cli_has_own_weights(&in->options, in->model) ? in->model
+                                                                   : NULL;
+    if (!w->weights)
+        return sq_cli_recipe_calibrated(&in->options, &w->ck, model, in->calib != NULL, &w->r,
+                                        is_rtn, err);
+    SQ_TRY(sq_cli_weights_open(&in->options, w->weights, in->calib != NULL, &w->file, err));
+    w->r = w->file.recipe;
+    return SQ_OK;
+}
+
 static enum sq_status run(struct work *w, struct arguments *in, bool *is_rtn, struct sq_error *err)
 {
     const char *const model = sq_cli_model(in->model);
@@ -266,12 +294,16 @@ static enum sq_status run(struct work *w, struct arguments *in, bool *is_rtn, st
                                           "MODEL must be a directory with config.json, or a GGUF "
                                           "file");
     if (status == SQ_OK)
-        status = sq_cli_recipe_calibrated(&in->options, &w->ck, model, in->calib != NULL, &w->r,
-                                          is_rtn, err);
+        status = take_recipe(w, in, model, is_rtn, err);
     if (status == SQ_OK)
         status = take_chip(w, err);
     if (status == SQ_OK)
         status = write_text(w, model, err);
+    if (status == SQ_OK && !w->weights && !sq_recipe_is_reference(&w->r))
+        sq_cli_note_quantized("generate", &w->ck);
+    if (status == SQ_OK)
+        sq_cli_note_weights("generate", &w->file);
+    sq_layer_file_close(&w->file);
     sq_chip_linear_close(&w->chip);
     sq_prompt_free(&w->prompt);
     sq_tokens_free(&w->calib);

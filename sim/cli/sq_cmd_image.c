@@ -404,12 +404,7 @@ static enum sq_status take_recipe(struct visit *v, struct sq_error *err)
 {
     if (!v->weights)
         return sq_cli_recipe(&v->in->options, &v->r, err);
-    if (!sq_cli_leaves_format(&v->in->options) || v->in->calib)
-        return SQ_FAIL(
-            err, SQ_ERR_ARG,
-            "--weights FILE says the format and was calibrated; only --act-bits is free, and "
-            "--operand beside a checkpoint");
-    SQ_TRY(sq_layer_file_open(&v->file, v->weights, &v->in->options.given, err));
+    SQ_TRY(sq_cli_weights_open(&v->in->options, v->weights, v->in->calib != NULL, &v->file, err));
     v->r = v->file.recipe;
     return !sq_is_as_stored(&v->r)
                ? SQ_OK

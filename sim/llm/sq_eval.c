@@ -57,23 +57,13 @@ static bool is_calibrated(const struct run *run)
     return run->r && !run->is_from_file && sq_recipe_needs_calibration(run->r);
 }
 
-// The layers of a block from a file.
-static enum sq_status load(const struct run *run, size_t block,
-                           struct sq_quant_layer layer[SQ_BLOCK_LAYERS], struct sq_error *err)
-{
-    for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++) {
-        const struct sq_layer *l = &run->eval.ck->layer[block * SQ_BLOCK_LAYERS + i];
-        SQ_TRY(sq_layer_file_find(&run->file, l->name, l->n, l->k, &layer[i], err));
-    }
-    return SQ_OK;
-}
-
 // in: what the shared calibration saw.
 static enum sq_status encode(struct run *run, size_t block, const struct sq_eval_inputs *in,
                              struct sq_quant_layer layer[SQ_BLOCK_LAYERS], struct sq_error *err)
 {
     if (run->is_from_file)
-        return load(run, block, layer, err);
+        return sq_layer_file_block(&run->file, &run->eval.ck->layer[block * SQ_BLOCK_LAYERS],
+                                   SQ_BLOCK_LAYERS, layer, err);
     if (run->behind.ck)
         return sq_eval_encode_behind(&run->behind, block, run->r, &run->choice, layer, err);
     // What others need and this recipe does not is none of its business.

@@ -30,9 +30,12 @@ struct generation {
 static enum sq_status encode_block(struct generation *g, struct sq_llama *calib, size_t block,
                                    struct sq_error *err)
 {
-    struct sq_quant_layer *const layer = g->layer + block * SQ_BLOCK_LAYERS;
+    const size_t first = block * SQ_BLOCK_LAYERS;
+    struct sq_quant_layer *const layer = g->layer + first;
     const struct sq_recipe *const r = g->o->recipe;
     struct sq_eval_inputs in = {0};
+    if (g->o->file)
+        return sq_layer_file_block(g->o->file, &g->ck->layer[first], SQ_BLOCK_LAYERS, layer, err);
     if (!calib)
         return sq_eval_encode(g->ck, block, r, NULL, &g->choice, layer, err);
     if (r->is_sequential)
@@ -47,7 +50,7 @@ static enum sq_status encode_block(struct generation *g, struct sq_llama *calib,
 static enum sq_status encode(struct generation *g, struct sq_error *err)
 {
     const size_t n_blocks = g->ck->config.n_layers;
-    const bool is_calibrated = sq_recipe_needs_calibration(g->o->recipe);
+    const bool is_calibrated = !g->o->file && sq_recipe_needs_calibration(g->o->recipe);
     struct sq_llama calib = {0};
     g->layer = calloc(g->ck->n_layers, sizeof *g->layer);
     SQ_NEED(g->layer, err, "%zu layers", g->ck->n_layers);

@@ -8,14 +8,16 @@
 
 #include "sim/llm/sq_checkpoint.h"
 #include "sim/llm/sq_chip_linear.h"
+#include "sim/llm/sq_layer_file.h"
 #include "sim/llm/text/sq_tokens.h"
 
 struct sq_generate_options {
     const struct sq_recipe *recipe;
-    const struct sq_tokens *calib; // NULL where the recipe needs no calibration
-    const int32_t *prompt;         // [n_prompt]
-    size_t n_prompt;               // >= 1
-    size_t n_tokens;               // to write, >= 1
+    const struct sq_layer_file *file; // the layers as they are there, of its recipe; NULL: encoded
+    const struct sq_tokens *calib;    // NULL where nothing needs calibration
+    const int32_t *prompt;            // [n_prompt]
+    size_t n_prompt;                  // >= 1
+    size_t n_tokens;                  // to write, >= 1
     double
         temperature; // > 0: drawn from softmax(logits / temperature); 0: the most likely, of equals the lowest id
     uint64_t seed;

@@ -229,3 +229,11 @@ enum sq_status sq_layer_file_find(const struct sq_layer_file *f, const char *nam
                        name, has_n, has_k, n, k);
     return sq_layer_file_load(f, i, q, err);
 }
+
+enum sq_status sq_layer_file_block(const struct sq_layer_file *f, const struct sq_layer *of,
+                                   size_t n, struct sq_quant_layer *layer, struct sq_error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        SQ_TRY(sq_layer_file_find(f, of[i].name, of[i].n, of[i].k, &layer[i], err));
+    return SQ_OK;
+}

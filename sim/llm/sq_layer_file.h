@@ -44,5 +44,9 @@ enum sq_status sq_layer_file_load(const struct sq_layer_file *f, size_t i, struc
 // The layer of that name, which must be n x k: SQ_ERR_DAMAGED, SQ_ERR_SHAPE.
 enum sq_status sq_layer_file_find(const struct sq_layer_file *f, const char *name, size_t n,
                                   size_t k, struct sq_quant_layer *q, struct sq_error *err);
+// The n layers of a model that have the names and shapes of `of`, into layer[n]; after a failure those that are
+// there are the caller's to free.
+enum sq_status sq_layer_file_block(const struct sq_layer_file *f, const struct sq_layer *of,
+                                   size_t n, struct sq_quant_layer *layer, struct sq_error *err);
 
 #endif

@@ -43,6 +43,24 @@ ok "... where the cycles went" out_has '28 layers of a chip with 2 x 4 PEs (chip
 ok "... and whose clock it is" out_has 'tokens a second behind the prompt at 1000 MHz, a clock that chip says and no netlist'
 accept "the model as it is" generate --prompt '' --format dense --weight-bits 16 --act-bits 16 --tokens 2
 
+# A checkpoint that another program quantized: its own codes, which are those of the direct way here.
+sq quantize --as modelopt --format nvfp4 --act-scale static -o q
+g --format nvfp4 --act-scale static --tokens 3
+golden=$(logits)
+for on in golden chip rtl; do
+  sq generate q --prompt 'The ' --json --tokens 3 --on $on
+  ok "$on: the codes of the file give the logits of the direct way" [ "$(logits)" = "$golden" ]
+  ok "... and are said to be taken" grep -q 'modelopt NVFP4: 14 of 14 layers are held code by code, by nvfp4' "$W.err"
+done
+g --weights q --tokens 3
+ok "--weights of another model takes them, too" [ "$(logits)" = "$golden" ]
+sq generate q --prompt 'The ' --json --tokens 3 --format nvfp4
+ok "--format encodes the values again" grep -q 'their values are encoded again' "$W.err"
+sq run q --json
+ok "run takes the format of the file" out_has '"format":"nvfp4"'
+refuse "--weights FILE says the format" generate --prompt a --weights q --format nvfp4
+refuse "--weights FILE says the format" generate --prompt a --weights q --calib q/tokens_calib.safetensors
+
 refuse "--prompt" generate
 refuse "--tokens = 0" generate --prompt a --tokens 0
 refuse "--on = gpu" generate --prompt a --on gpu

@@ -164,18 +164,6 @@ static enum sq_status take_recipe(struct visit *v, const struct sq_format_ops *f
     return SQ_OK;
 }
 
-// The file says the format.
-static enum sq_status open_weights(struct visit *v, struct sq_error *err)
-{
-    const struct sq_cosim_args *in = v->in;
-    if (!sq_cli_leaves_format(&in->options) || in->calib)
-        return SQ_FAIL(
-            err, SQ_ERR_ARG,
-            "--weights FILE says the format and was calibrated; only --act-bits is free, and "
-            "--operand beside a checkpoint");
-    return sq_layer_file_open(&v->file, in->weights, &in->options.given, err);
-}
-
 // Every format takes its defaults: an option means something to some of them only.
 static enum sq_status check_all(const struct sq_cosim_args *in, struct sq_error *err)
 {
@@ -250,7 +238,9 @@ int sq_cosim_model(const struct sq_cosim_args *in)
     if (!in->weights && sq_cli_has_own_weights(&in->options, in->model))
         said.weights = in->model;
     v.in = &said;
-    if (check_all(in, &err) != SQ_OK || (said.weights && open_weights(&v, &err) != SQ_OK))
+    if (check_all(in, &err) != SQ_OK ||
+        (said.weights && sq_cli_weights_open(&said.options, said.weights, said.calib != NULL,
+                                             &v.file, &err) != SQ_OK))
         return sq_cli_fail("cosim", &err);
     if (said.weights)
         said.options.format = v.file.recipe.format;

@@ -7,6 +7,7 @@
 
 #include "models/sq_rng.h"
 #include "sim/cli/run/sq_cmd_run.h"
+#include "sim/cli/sq_cli_calib.h"
 #include "sim/cli/sq_cli_table.h"
 #include "sim/io/sq_checked.h"
 #include "sim/llm/sq_layer.h"
@@ -441,9 +442,36 @@ static enum sq_status check_machine_arguments(const struct arguments *in, struct
     return SQ_OK;
 }
 
+// The format that holds the codes of a MODEL that another program quantized, all layers in one.
+static enum sq_status own_recipe(struct arguments *in, struct sq_error *err)
+{
+    struct sq_layer_file f;
+    SQ_TRY(sq_cli_weights_open(&in->options, in->r.model, false, &f, err));
+    in->r.recipe = f.recipe;
+    enum sq_status status = SQ_OK;
+    if (f.n_as_stored > 0)
+        status = SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                         "%zu layers are values that no format holds (%.150s), need --format",
+                         f.n_as_stored, f.why);
+    else if (f.recipe.n_rules > 0)
+        status = SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                         "layers of %.60s are of another kind than the first, need --format",
+                         f.rule[0].pattern);
+    else if (f.recipe.operand == SQ_OPERAND_WEIGHTS)
+        status = SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                         "the file leaves activations as they are, which no unit multiplies, need "
+                         "--operand both or --act-bits");
+    if (status == SQ_OK)
+        sq_cli_note_weights("run", &f);
+    sq_layer_file_close(&f);
+    return status;
+}
+
 static enum sq_status take_recipe(struct arguments *in, struct sq_error *err)
 {
-    SQ_TRY(sq_cli_recipe(&in->options, &in->r.recipe, err));
+    const bool is_own = !in->r.weights && !in->r.workload && !in->r.gemm.n &&
+                        sq_cli_has_own_weights(&in->options, in->r.model);
+    SQ_TRY(is_own ? own_recipe(in, err) : sq_cli_recipe(&in->options, &in->r.recipe, err));
     in->banks.format = sq_recipe_banks(&in->r.recipe);
     in->banks.act_bits = sq_recipe_act_bits(&in->r.recipe);
     in->r.core = in->core.config;

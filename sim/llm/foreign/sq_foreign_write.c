@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sim/format/sq_format_ops.h"
 #include "sim/io/sq_json.h"
@@ -312,6 +313,35 @@ static enum sq_status write_config(const struct output *o, const char *dir, cons
     return status;
 }
 
+// What programs want beside the weights, and the tokens of sqsim, where the model has them and the folder does not.
+static enum sq_status copy_others(const char *dir, const char *model, struct sq_error *err)
+{
+    static const char *const name[] = {"tokenizer.json",
+                                       "tokenizer_config.json",
+                                       "tokenizer.model",
+                                       "special_tokens_map.json",
+                                       "vocab.json",
+                                       "merges.txt",
+                                       "chat_template.jinja",
+                                       "generation_config.json",
+                                       "tokens_calib.safetensors",
+                                       "tokens_eval.safetensors",
+                                       NULL};
+    char from[4200], to[4200];
+    struct sq_file_view map;
+    for (size_t i = 0; name[i]; i++) {
+        SQ_TRY(path_of(model, name[i], from, err));
+        SQ_TRY(path_of(dir, name[i], to, err));
+        if (access(from, F_OK) != 0 || access(to, F_OK) == 0)
+            continue;
+        SQ_TRY(sq_file_map(from, &map, err));
+        const enum sq_status status = sq_outfile_write(to, map.data, map.nbytes, err);
+        sq_file_unmap(&map);
+        SQ_TRY(status);
+    }
+    return SQ_OK;
+}
+
 enum sq_status sq_foreign_write(enum sq_foreign_as as, const char *dir, const char *model,
                                 const struct sq_checkpoint *ck, const struct sq_recipe *r,
                                 const struct sq_quant_layer *layer, size_t *n_rounded,
@@ -333,6 +363,8 @@ enum sq_status sq_foreign_write(enum sq_foreign_as as, const char *dir, const ch
         status = sq_safetensors_write(path, o.tensor, o.n, metadata, 1, err);
     if (status == SQ_OK)
         status = write_config(&o, dir, model, err);
+    if (status == SQ_OK)
+        status = copy_others(dir, model, err);
     for (size_t i = 0; i < o.n_own; i++)
         free(o.own[i]);
     free(o.own);

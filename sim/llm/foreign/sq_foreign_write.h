@@ -13,7 +13,7 @@ extern const char *const sq_foreign_as_choice[]; // "none", "compressed-tensors"
 enum sq_status sq_foreign_write_check(enum sq_foreign_as as, const struct sq_recipe *r,
                                       struct sq_error *err);
 
-// DIR/model.safetensors and DIR/config.json; the folder is there. layer[ck->n_layers] by the recipe; *ck was
+// DIR/model.safetensors, DIR/config.json and copies of the tokenizer and token files that DIR lacks; the folder is there. layer[ck->n_layers] by the recipe; *ck was
 // opened at `model`, a directory. *n_rounded: layers whose scale above the blocks is one unit in the last place off,
 // since its reciprocal is what the file holds (compressed-tensors).
 enum sq_status sq_foreign_write(enum sq_foreign_as as, const char *dir, const char *model,
