@@ -57,6 +57,14 @@ enum sq_status sq_bs_settle(struct sq_recipe *r, unsigned scope, const struct sq
     r->act = (struct sq_grid){SQ_GRID_DENSE, 0, sq_bs_code_bits(&f)};
     if (scope == SQ_IN_FILE)
         return SQ_OK;
+    if (o->like && (r->algorithm == SQ_ALGORITHM_GPTQ || o->scale_by != SQ_BS_BY_LARGEST ||
+                    o->rule != SQ_BS_OCP || r->operand == SQ_OPERAND_ACT))
+        return SQ_FAIL(err, SQ_ERR_ARG, "like = %s: it decides how weights are encoded, need no %s",
+                       sq_bs_like_choice[o->like],
+                       r->algorithm == SQ_ALGORITHM_GPTQ ? "--algorithm gptq"
+                       : o->scale_by != SQ_BS_BY_LARGEST ? "--scale-by"
+                       : o->rule != SQ_BS_OCP            ? "--rule"
+                                                         : "--operand act");
     if (sq_given_text(given, "percdamp") && r->algorithm != SQ_ALGORITHM_GPTQ)
         return SQ_FAIL(err, SQ_ERR_ARG, "percdamp needs --algorithm gptq");
     if (r->operand == SQ_OPERAND_ACT &&
@@ -96,6 +104,7 @@ enum sq_status sq_bs_recipe_check(const struct sq_recipe *r, struct sq_error *er
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "rotate = %u, need 0..%u", o->rotation,
                        SQ_BS_ROTATE_16_INTEGER);
     SQ_TRY(sq_bs_check(&f, err));
+    SQ_TRY(sq_bs_like_check(&f, (enum sq_bs_like)o->like, err));
     if (o->rotation && f.block % sq_bs_rotation_of(r) != 0)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "rotate = %u, need a divisor of the block of %u",
                        sq_bs_rotation_of(r), f.block);

@@ -10,6 +10,7 @@
 #ifndef SQ_BS_FORMAT_H
 #define SQ_BS_FORMAT_H
 
+#include "models/scaled/sq_bs_like.h"
 #include "models/scaled/sq_bs_pack.h"
 #include "models/scaled/sq_bs_table.h"
 #include "models/scaled/sq_scaled.h"
@@ -104,6 +105,11 @@ extern const char *const sq_bs_algorithm_choice[],
             SQ_BS_OWN(act_scale),                                                                  \
             "scale above the blocks of activations: of each token, one of the calibration, or of "   \
             "each token the next power of two")
+#define SQ_BS_LIKE                                                                                 \
+    SQ_WORD("like", SQ_BS_CODED, SQ_BS_CODED, sq_bs_like_choice, 0, SQ_BS_LIKE_SPEC,               \
+            SQ_BS_OWN(like),                                                                       \
+            "weights with the arithmetic of another program's encoder, operation by operation "    \
+            "(SPEC Q.10)")
 // clang-format on
 
 #endif

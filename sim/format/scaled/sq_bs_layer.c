@@ -137,11 +137,23 @@ static enum sq_status encode_gptq(struct state *s, const float *w, const struct 
     return status;
 }
 
+// As another program does it.
+static enum sq_status encode_like(struct state *s, enum sq_bs_like like, const float *w)
+{
+    const struct sq_bs_like_tensor t = sq_bs_like_begin(&s->w, like, w);
+#pragma omp parallel for schedule(static)
+    for (size_t row = 0; row < s->w.n; row++)
+        sq_bs_like_row(&t, &s->w, row, w + row * s->w.k_orig);
+    return SQ_OK;
+}
+
 static enum sq_status encode(struct state *s, const struct sq_recipe *r, const float *w,
                              const struct sq_quant_input *in, struct sq_error *err)
 {
     SQ_TRY(bs_alloc(&s->w, err));
     SQ_TRY(sq_bs_globals(&s->w, w, true, err));
+    if (sq_bs_recipe(r)->like)
+        return encode_like(s, (enum sq_bs_like)sq_bs_recipe(r)->like, w);
     if (r->algorithm == SQ_ALGORITHM_GPTQ)
         return encode_gptq(s, w, in, r->percdamp, err);
 #pragma omp parallel for schedule(static)

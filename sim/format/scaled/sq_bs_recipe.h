@@ -41,6 +41,7 @@ struct sq_bs_recipe {
     unsigned scale_by;        // nvfp4, nvint4, nvint5: enum sq_bs_scale_by
     unsigned errors;          // nvfp4, nvint4, 46, if4, razer: enum sq_bs_errors
     unsigned rotation;        // enum sq_bs_rotation
+    unsigned like;            // nvfp4, 46, mxfp4: enum sq_bs_like
     unsigned is_high_block;   // sq_b: as in struct sq_bs_format
     unsigned is_split;        //
     unsigned is_power_of_two; //

@@ -552,6 +552,8 @@ enum sq_status sq_bs_vectors(const struct sq_recipe *recipe, uint64_t seed, stru
             m.is_code[1][i][c] = !f->table && is_code(f, true, i, c);
         }
     memset(v, 0, sizeof *v);
+    if (sq_bs_recipe(recipe)->like)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "like: vectors are those of SPEC, need none");
     element_rules(&m, false);
     if (sq_bs_n_parts(f) == 2 && !m.failed)
         element_rules(&m, true);

@@ -21,10 +21,11 @@ static const struct sq_format_option options[] = {
             "scale of a block: by its largest element, with the least squared error, or that of "
             "weights alone"),
     ERRORS,
+    SQ_BS_LIKE,
     SQ_BS_TAIL,
     {0}};
-static const struct sq_format_option chosen_options[] = {
-    SQ_BS_HEAD, SQ_BS_ACT_SCALE, ERRORS, SQ_BS_TAIL, {0}};
+static const struct sq_format_option chosen_options[] = {SQ_BS_HEAD, SQ_BS_ACT_SCALE, ERRORS,
+                                                         SQ_BS_LIKE, SQ_BS_TAIL,      {0}};
 
 static enum sq_status settle_errors(const struct sq_recipe *r, struct sq_error *err)
 {
