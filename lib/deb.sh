@@ -34,7 +34,7 @@ take() { # PACKAGE PATH...
     mv "$all/$path" "$to/$path"
   done
 }
-take libsqsim-dev usr/include "usr/lib/$MULTI/pkgconfig" "usr/lib/$MULTI/libsqsim.so" "usr/lib/$MULTI/libsqsim-sysc.a"
+take libsqsim-dev usr/include "usr/lib/$MULTI"/{pkgconfig,cmake,libsqsim.so,libsqsim-sysc.a,libsqsim-driver.a}
 take "libsqsim$MAJOR" "usr/lib/$MULTI"
 mv "$all" "$DIR/sqsim"
 

@@ -36,10 +36,17 @@ $(BUILD)/libsqsim-sysc.a: $(SYSC_OBJ)
 	$(Q)cd $(BUILD)/sysc-objects && ar x ../libsqmodels.a
 	$(Q)ar rcs $@ $(filter %.o,$^) $(BUILD)/sysc-objects/*.o
 
-$(BUILD)/%.pc: lib/%.pc.in lib/rules.mk FORCE
+# The driver of the chip, for hosts that are compiled with the library; firmware takes its source.
+$(BUILD)/libsqsim-driver.a: $(BUILD)/obj/lib/sq_driver.o
+	$(Q)ar rcs $@ $<
+
+$(BUILD)/%: lib/%.in lib/rules.mk FORCE
 	$(Q)mkdir -p $(@D)
 	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
 	  $< > $@
+
+# Public headers name each other by their path in the sources, and lie in one folder where they are installed.
+HEADERS = lib/sqsim.h lib/sq_regs.h lib/sq_driver.h lib/sq_chip.h lib/sq_chip_host.h lib/sq_chip_memory.h
 
 # What the program reads: the embedded model and workloads, machines, sweeps, RTL and its bridge; the driver to compile.
 DATA = $(shell git ls-files traces rtl sim/machines sim/sweeps 2>/dev/null | grep -v '/rules.mk$$' || \
@@ -50,14 +57,17 @@ DATA = $(shell git ls-files traces rtl sim/machines sim/sweeps 2>/dev/null | gre
 ## install (packages): program, libsqsim, header, manual pages, completion; PREFIX (/usr/local), DESTDIR
 .PHONY: install
 install: $(BUILD)/sqsim $(BUILD)/libsqsim.so $(BUILD)/man/sqsim.1 $(BUILD)/sqsim.pc \
-    $(BUILD)/sqsim-sysc.pc $(BUILD)/libsqsim-sysc.a
+    $(BUILD)/sqsim-sysc.pc $(BUILD)/libsqsim-sysc.a $(BUILD)/libsqsim-driver.a $(BUILD)/sqsim-config.cmake
 	$(Q)$(INSTALL) -D -m 755 $(BUILD)/sqsim $(DESTDIR)$(BINDIR)/sqsim
 	$(Q)$(INSTALL) -D -m 644 $(BUILD)/libsqsim.so $(DESTDIR)$(LIBDIR)/libsqsim.so.$(VERSION)
 	$(Q)ln -sf libsqsim.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
 	$(Q)ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libsqsim.so
-	$(Q)$(INSTALL) -D -m 644 -t $(DESTDIR)$(INCLUDEDIR) lib/sqsim.h lib/sq_regs.h lib/sq_driver.h
+	$(Q)mkdir -p $(BUILD)/include
+	$(Q)for h in $(HEADERS); do sed 's|^#include "lib/|#include "|' $$h > $(BUILD)/include/$${h##*/}; done
+	$(Q)$(INSTALL) -D -m 644 -t $(DESTDIR)$(INCLUDEDIR) $(HEADERS:lib/%=$(BUILD)/include/%)
 	$(Q)$(INSTALL) -D -m 644 -t $(DESTDIR)$(LIBDIR)/pkgconfig $(BUILD)/sqsim.pc $(BUILD)/sqsim-sysc.pc
-	$(Q)$(INSTALL) -D -m 644 $(BUILD)/libsqsim-sysc.a $(DESTDIR)$(LIBDIR)/libsqsim-sysc.a
+	$(Q)$(INSTALL) -D -m 644 -t $(DESTDIR)$(LIBDIR)/cmake/sqsim $(BUILD)/sqsim-config.cmake
+	$(Q)$(INSTALL) -D -m 644 -t $(DESTDIR)$(LIBDIR) $(BUILD)/libsqsim-sysc.a $(BUILD)/libsqsim-driver.a
 	$(Q)for f in $(SYSC_HEADERS); do $(INSTALL) -D -m 644 $$f $(DESTDIR)$(INCLUDEDIR)/sqsim-sysc/$$f; done
 	$(Q)$(INSTALL) -D -m 644 -t $(DESTDIR)$(MANDIR)/man1 $(BUILD)/man/*.1
 	$(Q)$(INSTALL) -D -m 644 lib/completion/sqsim.bash $(DESTDIR)$(BASHDIR)/sqsim
@@ -69,10 +79,10 @@ install: $(BUILD)/sqsim $(BUILD)/libsqsim.so $(BUILD)/man/sqsim.1 $(BUILD)/sqsim
 .PHONY: uninstall
 uninstall:
 	$(Q)rm -f $(addprefix $(DESTDIR),$(BINDIR)/sqsim $(LIBDIR)/libsqsim.so.$(VERSION) $(LIBDIR)/$(SONAME) \
-	  $(LIBDIR)/libsqsim.so $(INCLUDEDIR)/sqsim.h $(INCLUDEDIR)/sq_regs.h $(INCLUDEDIR)/sq_driver.h $(LIBDIR)/pkgconfig/sqsim.pc \
-	  $(LIBDIR)/pkgconfig/sqsim-sysc.pc $(LIBDIR)/libsqsim-sysc.a $(BASHDIR)/sqsim \
+	  $(LIBDIR)/libsqsim.so $(HEADERS:lib/%=$(INCLUDEDIR)/%) $(LIBDIR)/pkgconfig/sqsim.pc \
+	  $(LIBDIR)/pkgconfig/sqsim-sysc.pc $(LIBDIR)/libsqsim-sysc.a $(LIBDIR)/libsqsim-driver.a $(BASHDIR)/sqsim \
 	  $(ZSHDIR)/_sqsim $(MANDIR)/man1/sqsim.1 $(MANDIR)/man1/sqsim-*.1)
-	$(Q)rm -rf $(DESTDIR)$(DATADIR) $(DESTDIR)$(INCLUDEDIR)/sqsim-sysc
+	$(Q)rm -rf $(DESTDIR)$(DATADIR) $(DESTDIR)$(INCLUDEDIR)/sqsim-sysc $(DESTDIR)$(LIBDIR)/cmake/sqsim
 
 ## deb (packages): a Debian package of the same in build/, checked by lintian where it is
 .PHONY: deb

@@ -66,16 +66,22 @@ __attribute__((destructor)) static void unload(void)
         freelocale(plain);
 }
 
-const char *sq_api_found(const char *name, const char *pattern, char path[SQ_API_PATH])
+void sq_api_home(char home[SQ_HOME_SIZE])
 {
     static const char here; // its address is in this library
-    char self[PATH_MAX] = "", home[SQ_HOME_SIZE];
+    char self[PATH_MAX] = "";
     Dl_info info;
-    if (!name)
-        return NULL;
     if (!dladdr(&here, &info) || !realpath(info.dli_fname, self))
         self[0] = '\0';
     sq_home_around(self, home);
+}
+
+const char *sq_api_found(const char *name, const char *pattern, char path[SQ_API_PATH])
+{
+    char home[SQ_HOME_SIZE];
+    if (!name)
+        return NULL;
+    sq_api_home(home);
     sq_home_find(home, name, pattern, path, SQ_API_PATH);
     return path;
 }

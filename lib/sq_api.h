@@ -58,6 +58,8 @@ enum sq_status sq_api_options(const char *const *option, struct sq_given *given,
 enum sq_status sq_api_figure_add(struct sqsim_figures *f, const char *prefix, const char *name,
                                  double value, struct sq_error *err);
 
+// The home around this library (sq_home_around).
+void sq_api_home(char home[SQ_HOME_SIZE]);
 // An input file as the caller names it: as it is, or as sq_home_find finds it around this library. Into path, which
 // it returns; NULL stays NULL.
 enum { SQ_API_PATH = 4096 + 512 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/sq_api.h"
+#include "lib/sq_api_device.h"
 #include "sim/block/top/sq_top_host.h"
 #include "sim/llm/sq_chip_linear.h"
 #include "sim/machine/sq_chip_machine.h"
@@ -84,10 +85,13 @@ enum sqsim_status sqsim_chip_run(const sqsim_image *image, enum sqsim_chip_body 
     struct sq_chip_cost cost;
     struct sq_chip_linear chip = image->chip;
     struct sqsim_figures *const f = *figures = calloc(1, sizeof *f);
-    chip.body = body == SQSIM_CHIP_STEPPING ? SQ_DEVICE_STEPPING : SQ_DEVICE_FAST;
+    char home[SQ_HOME_SIZE];
+    sq_api_home(home);
+    chip.body = (enum sq_device_body)body;
+    chip.home = home;
     enum sq_status status = f ? SQ_OK : SQ_NO_MEMORY(&inner, "figures");
-    if (status == SQ_OK && body != SQSIM_CHIP_FAST && body != SQSIM_CHIP_STEPPING)
-        status = SQ_FAIL(&inner, SQ_ERR_ARG, "body = %d, need 0 or 1", (int)body);
+    if (status == SQ_OK && (unsigned)body > SQSIM_CHIP_RTL)
+        status = SQ_FAIL(&inner, SQ_ERR_ARG, "body = %d, need 0..2", (int)body);
     if (status == SQ_OK)
         status = sq_linear_image_run(&chip, &image->image, memory, &cost, &inner);
     if (status == SQ_OK)
@@ -98,6 +102,21 @@ enum sqsim_status sqsim_chip_run(const sqsim_image *image, enum sqsim_chip_body 
         *figures = NULL;
     }
     return sq_api_status(status, &inner, err);
+}
+
+enum sqsim_status sqsim_device_new(const sqsim_image *image, enum sqsim_chip_body body,
+                                   const struct sqsim_memory *memory, const struct sqsim_bus *bus,
+                                   sqsim_device **device, struct sqsim_error *err)
+{
+    SQ_API_ENTER();
+    struct sq_error inner;
+    char home[SQ_HOME_SIZE];
+    sq_api_home(home);
+    const struct sq_device_setup setup = {.body = (enum sq_device_body)body,
+                                          .value = image->image.point.value,
+                                          .memory = image->image.stream.env,
+                                          .home = home};
+    return sq_api_status(sq_api_device(&setup, memory, bus, device, &inner), &inner, err);
 }
 
 enum sqsim_status sqsim_image_check(const sqsim_image *image, const void *memory, float *y,

@@ -224,8 +224,9 @@ const void *sqsim_image_bytes(const sqsim_image *image, size_t *nbytes);
 uint32_t sqsim_image_descriptor(const sqsim_image *image); /* its address, for the chip */
 
 enum sqsim_chip_body {
-    SQSIM_CHIP_FAST = 0,    /* a layer at once */
-    SQSIM_CHIP_STEPPING = 1 /* cycle by cycle; the same memory and figures */
+    SQSIM_CHIP_FAST = 0,     /* a layer at once */
+    SQSIM_CHIP_STEPPING = 1, /* cycle by cycle; the same memory and figures */
+    SQSIM_CHIP_RTL = 2 /* the same by rtl/top/sq_top.sv, compiled by Verilator at the first use */
 };
 /* Runs the layer by the driver in memory[], which begins as sqsim_image_bytes and holds the outputs
  * afterwards. Figures are the chip's counters: cycles, busy, wait, blocked, read_bytes, write_bytes.
@@ -236,6 +237,81 @@ enum sqsim_status sqsim_chip_run(const sqsim_image *image, enum sqsim_chip_body 
  * the first word that differs. y[m][n] takes the outputs that are there; NULL: nobody wants them. */
 enum sqsim_status sqsim_image_check(const sqsim_image *image, const void *memory, float *y,
                                     struct sqsim_error *err);
+
+/* ---- the chip as a device --------------------------------------------------------------------- */
+
+/* The registers of sq_regs.h with a chip behind them, and a memory that is the caller's: what a driver (sq_driver.h) and a
+ * platform (sq_chip.h) need. One thread at a time has a device and its memory.
+ *
+ *     struct sq_driver driver = {device, sqsim_device_read, sqsim_device_write, sqsim_device_wait};
+ */
+typedef struct sqsim_device sqsim_device;
+
+/* How memory answers, as AXI4 does. */
+enum sqsim_answer { SQSIM_OKAY = 0, SQSIM_SLVERR = 2, SQSIM_DECERR = 3 };
+
+/* What is in memory: a beat of the chip's bus at a time, of zeros where a read fails. ctx is the caller's. */
+struct sqsim_memory {
+    void *ctx;
+    enum sqsim_answer (*read)(void *ctx, uint32_t address, void *bytes, size_t nbytes);
+    enum sqsim_answer (*write)(void *ctx, uint32_t address, const void *bytes, size_t nbytes);
+};
+
+/* A memory that is bytes[], the first of them at address base; SQSIM_DECERR beyond. struct sqsim_memory m = {&flat,
+ * sqsim_flat_read, sqsim_flat_write}. */
+struct sqsim_flat {
+    uint32_t base;
+    void *bytes;
+    size_t nbytes;
+};
+enum sqsim_answer sqsim_flat_read(void *flat, uint32_t address, void *bytes, size_t nbytes);
+enum sqsim_answer sqsim_flat_write(void *flat, uint32_t address, const void *bytes, size_t nbytes);
+
+enum { SQSIM_BEAT_MAX = 64 };
+/* The bus of memory in one cycle: signals of AXI4 without those that never change (docs/registers.md). len: beats - 1. */
+struct sqsim_bus_cycle {
+    uint8_t ar_ready, aw_ready, w_ready, r_valid, r_resp, r_last, b_valid, b_resp; /* memory's */
+    uint8_t ar_valid, ar_len, aw_valid, aw_len, w_valid, w_last, r_ready, b_ready; /* chip's */
+    uint32_t ar_address, aw_address;
+    uint8_t r_data[SQSIM_BEAT_MAX], w_data[SQSIM_BEAT_MAX];
+};
+/* In place of a memory: who answers, and when. */
+struct sqsim_bus {
+    void *ctx;
+    void (*drive)(void *ctx,
+                  struct sqsim_bus_cycle *cycle); /* sets memory's signals, of its state alone */
+    void (*clock)(void *ctx, const struct sqsim_bus_cycle *cycle); /* the edge: all are there */
+};
+
+/* The chip that the image is for, behind a reset; the image lives longer. One of memory and bus is NULL:
+ * with a memory, the machine of the image says how long it takes; a bus is not for SQSIM_CHIP_FAST (SQSIM_ERR_ARG). What
+ * they point to is copied. SQSIM_CHIP_RTL: SQSIM_ERR_IO and others where Verilator is missing or fails. */
+enum sqsim_status sqsim_device_new(const sqsim_image *image, enum sqsim_chip_body body,
+                                   const struct sqsim_memory *memory, const struct sqsim_bus *bus,
+                                   sqsim_device **device, struct sqsim_error *err);
+void sqsim_device_free(sqsim_device *device);
+size_t sqsim_device_beat(const sqsim_device *device); /* bytes of a beat of the bus, 4..64 */
+
+/* Accesses of 4 bytes; `device` is a sqsim_device, as struct sq_driver has it. Each lets as many cycles pass as the chip takes. */
+uint32_t sqsim_device_read(void *device, uint32_t offset);
+void sqsim_device_write(void *device, uint32_t offset, uint32_t value);
+/* Lets cycles pass until the interrupt. 0: no beat moved for longer than any layer waits. */
+int sqsim_device_wait(void *device);
+/* The same accesses in parts: begin, cycles, and end, which returns 1 once the access is over. No access begins before
+ * the last is over. */
+void sqsim_device_begin(sqsim_device *device, int is_write, uint32_t offset, uint32_t value);
+void sqsim_device_cycle(sqsim_device *device);
+int sqsim_device_end(sqsim_device *device, uint32_t *value, enum sqsim_answer *answer);
+/* Begin, cycles, end. FAST: the whole layer, where it starts one. */
+enum sqsim_answer sqsim_device_access(sqsim_device *device, int is_write, uint32_t offset,
+                                      uint32_t *value);
+
+int sqsim_device_irq(const sqsim_device *device);
+int sqsim_device_is_running(const sqsim_device *device);  /* and has no interrupt */
+uint64_t sqsim_device_cycles(const sqsim_device *device); /* since the reset */
+/* A digest of all that has moved on the bus of memory since the last start, beat by beat with its cycle. Equal: two
+ * chips have done the same in every cycle. FAST moves nothing. */
+uint64_t sqsim_device_moves(const sqsim_device *device);
 
 /* ---- models ---------------------------------------------------------------------------------- */
 

@@ -2,6 +2,7 @@
 // Runs register accesses and layers on one of the bodies (sq_device.h).
 #include "sim/machine/sq_device.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@ enum { PATIENCE = 1000000, ALL_BYTES = 15 }; // cycles in which no beat moves
 // The access at hand.
 struct access {
     bool is_there, is_write, has_addr, has_data; // both: they have gone
+    bool is_over, starts;                        // nobody has taken the answer; START of CONTROL
     uint32_t addr, data, response;
 };
 
@@ -25,9 +27,11 @@ struct sq_device {
     struct sq_env_choice choice;
     const struct sq_axi_content *content;
     void *ctx;
+    const struct sq_device_bus *bus;
     struct sq_axi_memory memory;
     struct access access;
     uint64_t cycles, still; // since a beat moved
+    uint64_t moves, origin; // their digest; the cycle of the first, 0: none
     const char *complaint;
     struct sq_top_sim *chip; // FAST, STEPPING
     // RTL
@@ -49,7 +53,10 @@ static void drive(const struct sq_device *d, struct sq_pins *pins)
 {
     const struct access *const a = &d->access;
     int32_t *const reply = pins->reply + sq_lite_reply(d->value[SQ_TOP_DATA_W]);
-    sq_axi_memory_drive(&d->memory, pins);
+    if (d->bus)
+        d->bus->drive(d->ctx, pins);
+    else
+        sq_axi_memory_drive(&d->memory, pins);
     pins->ask_ready[SQ_LITE_B] = pins->ask_ready[SQ_LITE_R] = true;
     pins->reply_valid[SQ_LITE_AW] = a->is_there && a->is_write && !a->has_addr;
     pins->reply_valid[SQ_LITE_W] = a->is_there && a->is_write && !a->has_data;
@@ -65,11 +72,41 @@ static bool moves(const struct sq_pins *p, unsigned reply)
     return p->reply_valid[reply] && p->reply_ready[reply];
 }
 
+static void digest(struct sq_device *d, unsigned stream, const int32_t *word, size_t n)
+{
+    uint64_t h = d->moves;
+    d->origin = d->origin ? d->origin : d->cycles + 1;
+    h = (h ^ (d->cycles + 1 - d->origin)) * UINT64_C(0x9e3779b97f4a7c15) + stream;
+    for (size_t i = 0; i < n; i++)
+        h = ((h ^ (uint32_t)word[i]) * UINT64_C(0x100000001b3)) ^ h >> 29;
+    d->moves = h;
+}
+
+// Streams of the memory, in the order of the pins (sq_axi_memory.h).
+static void digest_moves(struct sq_device *d, const struct sq_pins *p)
+{
+    const size_t words = d->value[SQ_TOP_DATA_W] / 32;
+    const size_t ask_len[SQ_AXI_ASKS] = {4, 4, 2 * words + 1}, reply_len[] = {words + 2, 1};
+    const int32_t *word = p->ask;
+    for (unsigned i = 0; i < SQ_AXI_ASKS; word += ask_len[i++])
+        if (p->ask_valid[i] && p->ask_ready[i])
+            digest(d, i, word, ask_len[i]);
+    word = p->reply;
+    for (unsigned i = 0; i < SQ_AXI_REPLIES; word += reply_len[i++])
+        if (p->reply_valid[i] && p->reply_ready[i])
+            digest(d, SQ_AXI_ASKS + i, word, reply_len[i]);
+}
+
 static const char *clock_env(struct sq_device *d, const struct sq_pins *p)
 {
     const int32_t *const ask = p->ask + sq_lite_ask(d->value[SQ_TOP_DATA_W]);
     struct access *const a = &d->access;
-    const char *const complaint = sq_axi_memory_clock(&d->memory, p);
+    const char *complaint = NULL;
+    digest_moves(d, p);
+    if (d->bus)
+        d->bus->clock(d->ctx, p);
+    else
+        complaint = sq_axi_memory_clock(&d->memory, p);
     d->complaint = d->complaint ? d->complaint : complaint;
     d->cycles++;
     d->still++;
@@ -80,6 +117,7 @@ static const char *clock_env(struct sq_device *d, const struct sq_pins *p)
     if (!p->ask_valid[SQ_LITE_B] && !p->ask_valid[SQ_LITE_R])
         return complaint;
     a->is_there = false;
+    a->is_over = true;
     a->response = (uint32_t)ask[p->ask_valid[SQ_LITE_B] ? 0 : 2];
     a->data = p->ask_valid[SQ_LITE_B] ? 0 : (uint32_t)ask[1];
     return complaint;
@@ -90,7 +128,8 @@ static void env_init(const unsigned *value, const struct sq_env_choice *choice, 
 {
     struct sq_device *const d = (void *)(uintptr_t)choice->given;
     *(struct sq_device **)env = d;
-    sq_axi_memory_init(&d->memory, value[SQ_TOP_DATA_W], &d->choice, d->content, d->ctx);
+    if (!d->bus)
+        sq_axi_memory_init(&d->memory, value[SQ_TOP_DATA_W], &d->choice, d->content, d->ctx);
 }
 
 static void env_drive(const void *env, struct sq_pins *pins)
@@ -136,7 +175,7 @@ static void step_rtl(struct sq_device *d)
     d->irq = irq != 0;
 }
 
-static void step(struct sq_device *d)
+void sq_device_cycle(struct sq_device *d)
 {
     if (d->body == SQ_DEVICE_RTL)
         step_rtl(d);
@@ -259,37 +298,54 @@ static bool run_at_once(struct sq_device *d)
 
 // ---- accesses -----------------------------------------------------------------------------------------
 
-static uint32_t reach(struct sq_device *d, const struct access *a, unsigned *response)
+void sq_device_begin(struct sq_device *d, bool is_write, uint32_t offset, uint32_t value)
 {
-    d->access = *a;
-    while (d->access.is_there)
-        step(d);
-    if (response)
-        *response = d->access.response;
-    return d->access.data;
+    d->access = (struct access){
+        .is_there = true, .is_write = is_write, .addr = offset, .data = is_write ? value : 0};
+    d->access.starts = is_write && offset == SQ_REG_CONTROL && (value & 1);
+    if (is_write && offset == SQ_REG_CONTROL)
+        d->moves = d->origin = 0;
+}
+
+bool sq_device_end(struct sq_device *d, uint32_t *value, unsigned *response)
+{
+    struct access *const a = &d->access;
+    if (!a->is_over)
+        return false;
+    a->is_over = false;
+    if (!a->is_write && a->addr == SQ_REG_STATUS)
+        d->is_running = a->data >> SQ_STATUS_BUSY & 1;
+    d->is_running = d->is_running || (a->starts && a->response == 0);
+    *value = a->data;
+    *response = a->response;
+    return true;
+}
+
+static uint32_t reach(struct sq_device *d, bool is_write, uint32_t offset, uint32_t value,
+                      unsigned *response)
+{
+    uint32_t answer;
+    unsigned ignored;
+    sq_device_begin(d, is_write, offset, value);
+    while (!sq_device_end(d, &answer, response ? response : &ignored))
+        sq_device_cycle(d);
+    return answer;
 }
 
 uint32_t sq_device_read_at(struct sq_device *d, uint32_t offset, unsigned *response)
 {
-    const struct access a = {.is_there = true, .addr = offset};
-    const uint32_t data = reach(d, &a, response);
-    if (offset == SQ_REG_STATUS)
-        d->is_running = data >> SQ_STATUS_BUSY & 1;
-    return data;
+    return reach(d, false, offset, 0, response);
 }
 
 void sq_device_write_at(struct sq_device *d, uint32_t offset, uint32_t value, unsigned *response)
 {
-    const struct access a = {.is_there = true, .is_write = true, .addr = offset, .data = value};
-    const bool starts = offset == SQ_REG_CONTROL && (value & 1);
-    if (d->body == SQ_DEVICE_FAST && starts &&
+    if (d->body == SQ_DEVICE_FAST && offset == SQ_REG_CONTROL && (value & 1) &&
         !(d->chip->regs.value[SQ_REG_STATUS / 4] >> SQ_STATUS_BUSY & 1) && run_at_once(d)) {
         if (response)
             *response = 0;
         return;
     }
-    (void)reach(d, &a, response);
-    d->is_running = d->is_running || (starts && d->access.response == 0);
+    (void)reach(d, true, offset, value, response);
 }
 
 uint32_t sq_device_read(void *device, uint32_t offset)
@@ -306,7 +362,7 @@ int sq_device_wait(void *device)
 {
     struct sq_device *const d = device;
     for (d->still = 0; !d->irq && d->still < PATIENCE;)
-        step(d);
+        sq_device_cycle(d);
     return d->irq;
 }
 
@@ -314,7 +370,7 @@ uint64_t sq_device_step(struct sq_device *d, uint64_t cycles)
 {
     uint64_t n = 0;
     for (; n < cycles && !d->irq; n++)
-        step(d);
+        sq_device_cycle(d);
     return n;
 }
 
@@ -331,6 +387,11 @@ bool sq_device_is_running(const struct sq_device *d)
 uint64_t sq_device_cycles(const struct sq_device *d)
 {
     return d->cycles;
+}
+
+uint64_t sq_device_moves(const struct sq_device *d)
+{
+    return d->moves;
 }
 
 const char *sq_device_complaint(const struct sq_device *d)
@@ -374,7 +435,8 @@ static enum sq_status open_model(struct sq_device *d, struct sq_error *err)
     d->chip = calloc(1, sizeof *d->chip);
     SQ_NEED(d->chip, err, "a chip of %zu bytes", sizeof *d->chip);
     sq_top_init(d->value, d->chip);
-    sq_axi_memory_init(&d->memory, d->value[SQ_TOP_DATA_W], &d->choice, d->content, d->ctx);
+    if (!d->bus)
+        sq_axi_memory_init(&d->memory, d->value[SQ_TOP_DATA_W], &d->choice, d->content, d->ctx);
     return SQ_OK;
 }
 
@@ -383,11 +445,13 @@ enum sq_status sq_device_open(struct sq_device **device, const struct sq_device_
 {
     struct sq_device *const d = calloc(1, sizeof *d);
     *device = NULL;
+    assert(!setup->bus || setup->body != SQ_DEVICE_FAST);
     SQ_NEED(d, err, "a device of %zu bytes", sizeof *d);
     d->body = setup->body;
     d->choice = setup->memory;
     d->choice.given = NULL;
     d->content = setup->content;
+    d->bus = setup->bus;
     d->ctx = setup->ctx;
     memcpy(d->value, setup->value, sizeof d->value);
     const enum sq_status status =

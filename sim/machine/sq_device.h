@@ -15,6 +15,13 @@ enum sq_device_body {
     SQ_DEVICE_RTL,      // rtl/top/sq_top.sv through Verilator
 };
 
+// A memory whose time is the caller's: the chip's bus, cycle by cycle. Both see the streams of the memory in the pins
+// (sq_axi_memory.h) and leave the others alone.
+struct sq_device_bus {
+    void (*drive)(void *ctx, struct sq_pins *pins);       // the memory's side, from its state alone
+    void (*clock)(void *ctx, const struct sq_pins *pins); // the edge
+};
+
 struct sq_device_setup {
     enum sq_device_body body;
     const unsigned *value;       // [SQ_POINT_VALUES], a point of sq_top: parameters, table
@@ -23,6 +30,8 @@ struct sq_device_setup {
     // `write` is kept for sq_device_complaint.
     const struct sq_axi_content *content;
     void *ctx;
+    // In place of memory and content, with the same ctx; NULL: none. Not of FAST.
+    const struct sq_device_bus *bus;
     const char *home; // RTL: the folder with rtl/ (sq_rtl_build.h)
     uint64_t seed;    // RTL: of registers without a reset
 };
@@ -39,6 +48,11 @@ uint32_t sq_device_read_at(struct sq_device *d, uint32_t offset, unsigned *respo
 void sq_device_write_at(struct sq_device *d, uint32_t offset, uint32_t value, unsigned *response);
 uint32_t sq_device_read(void *device, uint32_t offset);
 void sq_device_write(void *device, uint32_t offset, uint32_t value);
+// The same in parts, where the caller lets each cycle pass: begin, cycles, and end, which is true once the access is over.
+// No access begins before the last is over.
+void sq_device_begin(struct sq_device *d, bool is_write, uint32_t offset, uint32_t value);
+void sq_device_cycle(struct sq_device *d);
+bool sq_device_end(struct sq_device *d, uint32_t *value, unsigned *response);
 // Lets cycles pass until the interrupt; 0: no beat moved on the bus of memory for longer than any layer waits.
 int sq_device_wait(void *device);
 
@@ -48,7 +62,10 @@ uint64_t sq_device_step(struct sq_device *d, uint64_t cycles);
 bool sq_device_irq(const struct sq_device *d);
 bool sq_device_is_running(
     const struct sq_device *d); // started, and neither interrupt nor STATUS has said the end
-uint64_t sq_device_cycles(const struct sq_device *d);       // since the reset, accesses among them
+uint64_t sq_device_cycles(const struct sq_device *d); // since the reset, accesses among them
+// A digest of all that has moved on the bus of memory since the last write of CONTROL: streams, beats, and cycles since
+// the first. FAST moves nothing.
+uint64_t sq_device_moves(const struct sq_device *d);
 const char *sq_device_complaint(const struct sq_device *d); // the first of `write`, or NULL
 
 #endif

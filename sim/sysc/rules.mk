@@ -29,10 +29,11 @@ $(SYSC_DIR)/sq_tlm_platform: sim/sysc/sq_tlm_platform.cpp sim/sysc/sq_tlm_core.h
 	$(Q)mkdir -p $(@D)
 	$(Q)$(SYSC_CXX) $< $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a -lsystemc $(LDLIBS) -o $@
 
-$(SYSC_DIR)/sq_chip_platform: sim/sysc/sq_chip_platform.cpp sim/sysc/sq_chip.h sim/machine/sq_device.h lib/sq_driver.h \
+$(SYSC_DIR)/sq_chip_platform: tests/package/chip_platform.cpp $(wildcard lib/sq_chip*.h) sim/machine/sq_device.h lib/sq_driver.h \
+    $(BUILD)/obj/lib/sq_api_device.o \
     $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
 	$(Q)mkdir -p $(@D)
-	$(Q)$(SYSC_CXX) $< $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a -lsystemc $(LDLIBS) -fopenmp -o $@
+	$(Q)$(SYSC_CXX) $< $(BUILD)/obj/lib/sq_api_device.o $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a -lsystemc $(LDLIBS) -fopenmp -o $@
 
 ## sysc (verify): SystemC: C models and RTL in lock step, and the TLM-2.0 platform; the chip in three speeds
 .PHONY: sysc

@@ -7,6 +7,7 @@
 #include <locale.h>
 #include <math.h>
 #include <pthread.h>
+#include <sq_regs.h>
 #include <sqsim.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,6 +145,80 @@ static void check_smooth_file(const char *scratch)
     sqsim_layer_free(layer);
 }
 
+// A bus without a memory behind it: every read is answered at once, with an error.
+struct empty {
+    int beats;
+};
+
+static void drive_empty(void *ctx, struct sqsim_bus_cycle *c)
+{
+    const struct empty *const e = ctx;
+    c->ar_ready = e->beats == 0;
+    c->r_valid = e->beats > 0;
+    c->r_last = e->beats == 1;
+    c->r_resp = SQSIM_SLVERR;
+}
+
+static void clock_empty(void *ctx, const struct sqsim_bus_cycle *c)
+{
+    struct empty *const e = ctx;
+    e->beats -= c->r_valid && c->r_ready;
+    if (c->ar_valid && c->ar_ready)
+        e->beats = c->ar_len + 1;
+}
+
+// Accesses, whole and in parts, memory and bus of the caller's.
+static void check_device(const sqsim_image *image, size_t nbytes)
+{
+    struct empty none = {0};
+    struct sqsim_flat flat = {1 << 20, malloc(nbytes), nbytes};
+    const struct sqsim_memory memory = {&flat, sqsim_flat_read, sqsim_flat_write};
+    const struct sqsim_bus bus = {&none, drive_empty, clock_empty};
+    sqsim_device *d;
+    uint32_t value = 1;
+    enum sqsim_answer answer;
+    CHECK(sqsim_device_new(image, SQSIM_CHIP_FAST, NULL, NULL, &d, &err) == SQSIM_ERR_ARG && !d,
+          "neither");
+    CHECK(sqsim_device_new(image, SQSIM_CHIP_FAST, NULL, &bus, &d, &err) == SQSIM_ERR_ARG,
+          "fast by a bus");
+    CHECK(sqsim_device_new(image, (enum sqsim_chip_body)3, &memory, NULL, &d, &err) ==
+              SQSIM_ERR_ARG,
+          "body 3");
+    memcpy(flat.bytes, sqsim_image_bytes(image, &nbytes), nbytes);
+    CHECK(sqsim_flat_read(&flat, (1 << 20) - 4, &value, 4) == SQSIM_DECERR, "below");
+    CHECK(sqsim_flat_write(&flat, (uint32_t)((1 << 20) + nbytes - 2), &value, 4) == SQSIM_DECERR,
+          "beyond");
+    CHECK(sqsim_device_new(image, SQSIM_CHIP_STEPPING, &memory, NULL, &d, &err) == SQSIM_OK, "%s",
+          err.text);
+    CHECK(sqsim_device_beat(d) == 8 && sqsim_device_read(d, 0) != 0 && sqsim_device_cycles(d) > 0,
+          "ID");
+    CHECK(sqsim_device_access(d, 0, 1, &value) == SQSIM_SLVERR, "an odd address");
+    sqsim_device_write(d, SQ_REG_DESCRIPTOR_OFFSET, sqsim_image_descriptor(image));
+    sqsim_device_write(d, SQ_REG_IRQ_ENABLE_OFFSET, 1);
+    sqsim_device_write(d, SQ_REG_CONTROL_OFFSET, 1);
+    CHECK(sqsim_device_wait(d) && sqsim_device_irq(d), "the interrupt");
+    CHECK(sqsim_image_check(image, flat.bytes, NULL, &err) == SQSIM_OK, "%s", err.text);
+    sqsim_device_free(d);
+    CHECK(sqsim_device_new(image, SQSIM_CHIP_STEPPING, NULL, &bus, &d, &err) == SQSIM_OK, "%s",
+          err.text);
+    sqsim_device_begin(d, 0, 0, 0);
+    while (!sqsim_device_end(d, &value, &answer))
+        sqsim_device_cycle(d);
+    CHECK(answer == SQSIM_OKAY && value == sqsim_device_read(d, 0), "in parts");
+    CHECK(!sqsim_device_is_running(d) && sqsim_device_moves(d) == 0, "nothing has moved");
+    value = 1;
+    CHECK(sqsim_device_access(d, 1, SQ_REG_CONTROL_OFFSET, &value) == SQSIM_OKAY &&
+              sqsim_device_is_running(d),
+          "runs");
+    for (int i = 0; i < 100; i++)
+        sqsim_device_cycle(d);
+    CHECK(sqsim_device_moves(d) != 0 && !sqsim_device_irq(d), "a descriptor that cannot be read");
+    CHECK(sqsim_device_read(d, SQ_REG_STATUS_OFFSET) >> SQ_REG_STATUS_READ_SHIFT == SQSIM_SLVERR,
+          "an error of the bus");
+    sqsim_device_free(d);
+    free(flat.bytes);
+}
+
 // The image of a layer runs on both bodies of the chip and holds the product.
 static void check_chip(void)
 {
@@ -176,6 +251,7 @@ static void check_chip(void)
         CHECK(memcmp(out, y, sizeof(float) * M * N) == 0, "outputs of body %d", body);
     }
     CHECK(cycles[0] > 0 && cycles[0] == cycles[1], "%g and %g cycles", cycles[0], cycles[1]);
+    check_device(image, nbytes);
     sqsim_image_free(image);
     free(memory);
     free(out);

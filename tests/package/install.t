@@ -19,7 +19,7 @@ ok "nothing is said of a DESTDIR" [ -z "$("${MAKE[@]}" install DESTDIR="$W/quiet
 ok "a prefix of one's own: says how libsqsim is found" grep -qF "LD_LIBRARY_PATH=$W/own/lib" \
   <("${MAKE[@]}" install PREFIX="$W/own")
 rm -rf "$W/quiet" "$W/own"
-"${MAKE[@]}" build/sqsim.pc build/sqsim-sysc.pc PREFIX=$PREFIX >/dev/null
+"${MAKE[@]}" build/sqsim.pc build/sqsim-sysc.pc build/sqsim-config.cmake PREFIX=$PREFIX >/dev/null
 
 # ---- library ----------------------------------------------------------------------------------
 ok "every symbol begins with sqsim_" [ -z "$(nm -D --defined-only "$LIB/libsqsim.so" | awk '{print $3}' |
@@ -43,6 +43,46 @@ compile() { gcc -std=c11 -D_GNU_SOURCE -O1 -Wall -Wextra -Werror "tests/package/
 ok "main() of ten lines" [ "$(sed -n '/^int main/,$p' tests/package/mine.c | wc -l)" -le 11 ]
 ok "compiles" compile mine
 ok "encodes and multiplies" [ "$("$W/mine")" = "6.5000 bits a weight, y = 3.99614 ... 86.8086" ]
+
+# ---- a layer on the chip, in ten lines of C, SystemC and Python ---------------------------------
+PYTHON=$(command -v "${PYTHON:-python3}")
+lines() { # with the first and the last; lib/README.md shows them
+  sed -n "/$2/,\$p" "tests/package/$1" >"$W/ten"
+  [ "$(wc -l <"$W/ten")" -le 12 ] && ! grep -vxFf lib/README.md "$W/ten"
+}
+ok "the chip from C, in ten lines" lines mine_chip.c '^int main'
+ok "compiles" compile mine_chip
+want=$("$W/mine_chip")
+ok "runs: $want" grep -qE '^[0-9]{3,} cycles, y = -?[0-9.]+ ... ' <<<"$want"
+if ! "$PYTHON" -c 'import numpy' 2>/dev/null; then skip "the same from Python" "no numpy"
+else
+  ok "the same from Python" [ "$(SQSIM_LIBRARY=$LIB/libsqsim.so.0 PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 "$PYTHON" tests/package/mine_chip.py)" = "$want" ]
+  ok "in ten lines" lines mine_chip.py '^n = '
+fi
+export SYSTEMC_DISABLE_COPYRIGHT_MESSAGE=1
+on_chip() { [ "$(HOME=$W/user XDG_CACHE_HOME= "$W/mine_chip_sc" "$1")" = "$want" ]; }
+if [ ! -e /usr/include/systemc.h ]; then skip "the same from SystemC" "no libsystemc-dev"
+else
+  ok "the chip in SystemC, in ten lines" lines mine_chip.cpp '^int sc_main'
+  ok "compiles" g++ -std=c++17 -O1 -Wall -Wextra tests/package/mine_chip.cpp -o "$W/mine_chip_sc" $(pkg-config --cflags --libs sqsim-sysc)
+  ok "the same, loosely timed" on_chip 0
+  ok "the same, approximately timed" on_chip 1
+  if ! command -v verilator >/dev/null; then skip "the same by RTL" "no verilator"
+  elif daily "the same by RTL"; then ok "the same by RTL" on_chip 2; fi
+fi
+if ! command -v cmake >/dev/null; then skip "find_package(sqsim)" "no cmake"
+else
+  mkdir "$W/cmake"
+  printf '%s\n' 'cmake_minimum_required(VERSION 3.16)' 'project(mine C CXX)' 'find_package(sqsim REQUIRED)' \
+    "add_executable(mine $PWD/tests/package/mine_chip.c)" 'target_link_libraries(mine sqsim::sqsim sqsim::driver)' \
+    'if(TARGET sqsim::systemc)' "add_executable(mine_sc $PWD/tests/package/mine_chip.cpp)" \
+    'target_link_libraries(mine_sc sqsim::systemc)' 'endif()' >"$W/cmake/CMakeLists.txt"
+  quietly() { "$@" >"$W.out" 2>&1; }
+  ok "find_package(sqsim) in CMake" quietly cmake -S "$W/cmake" -B "$W/cmake/b" -DCMAKE_PREFIX_PATH="$R$PREFIX" -DCMAKE_BUILD_TYPE=Debug
+  ok "builds" quietly cmake --build "$W/cmake/b"
+  ok "and the program says the same" [ "$("$W/cmake/b/mine")" = "$want" ]
+  [ ! -e "$W/cmake/b/mine_sc" ] || ok "and the platform" [ "$("$W/cmake/b/mine_sc" 0)" = "$want" ]
+fi
 
 sq quantize --algorithm rtn -o w.st
 mkdir "$W/s"

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+// One program on five platforms: a host with the chip's driver (lib/sq_driver.h), a memory, and a chip that is
+// loosely timed, stepped, RTL, or one of the last two approximately timed. The same random layers, some with a wrong
+// descriptor or an error of the memory, must leave the same memory, counters and sentences on all of them, and all but the
+// first must move the same beats in the same cycles. More platforms refuse DMI, or take requests and answers slowly.
+// At last the sockets are asked what TLM-2.0 asks of them.
+//
+//     sq_chip_platform HOME [LAYERS] [SEED]
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+
+extern "C" {
+#include "lib/sq_api_device.h"
+#include "models/sq_rng.h"
+#include "sim/block/flow/sq_block.h"
+#include "sim/block/top/sq_top_draw.h"
+}
+
+// Behind ours, whose names of registers are no macros.
+#include "lib/sq_chip_host.h"
+#include "lib/sq_chip_memory.h"
+
+namespace
+{
+
+enum { BUS = 64 };
+const sc_core::sc_time period(1, sc_core::SC_NS);
+sq_sc::MemoryTime speed; // of all memories
+using Memory = sq_sc::Memory<BUS>;
+
+struct Job {
+    std::vector<uint8_t> image, want;
+    uint32_t descriptor, out;
+    uint64_t bad; // UINT64_MAX: none
+};
+
+// What is special of a platform.
+struct Kind {
+    const char *name;
+    sqsim_chip_body body;
+    sq_sc::Time time;
+    bool grants_dmi;
+    unsigned quantum, accepts_after, answers; // ns, ns, bursts
+    bool has_cycles;                          // those of the others
+};
+
+// What the host of a platform does, and what came of it.
+struct Work {
+    Memory &memory;
+    const sq_sc::Chip<BUS> &chip;
+    const Kind &kind;
+    const std::vector<Job> &jobs;
+    std::vector<std::string> log;
+    std::vector<uint64_t> moves;
+    uint64_t cycles = 0; // of all layers
+    bool is_done = false;
+
+    void run(sq_sc::Host &host)
+    {
+        for (const Job &job : jobs) {
+            sq_driver_done done{};
+            host.keeper.sync();
+            memory.bytes = job.image;
+            memory.fault = nullptr;
+            if (job.bad != UINT64_MAX)
+                memory.fault = [&](uint64_t at) {
+                    return at / (BUS / 8) == job.bad / (BUS / 8) ? tlm::TLM_GENERIC_ERROR_RESPONSE
+                                                                 : tlm::TLM_OK_RESPONSE;
+                };
+            memory.invalidate();
+            if (sq_driver_probe(&host.driver, nullptr) == SQ_DRIVER_OK)
+                sq_driver_run(&host.driver, job.descriptor, &done);
+            cycles += done.cycles;
+            moves.push_back(chip.moves());
+            note(job, done);
+        }
+        is_done = true;
+    }
+
+    void note(const Job &job, sq_driver_done done)
+    {
+        char text[200], line[400];
+        const bool is_right =
+            std::memcmp(&memory.bytes[job.out], job.want.data(), job.want.size()) == 0;
+        if (!kind.has_cycles) // nor has it when the engine waits
+            done.cycles = done.wait = done.blocked = 0;
+        std::snprintf(line, sizeof line,
+                      "%s; cycles %" PRIu64 " busy %" PRIu64 " wait %" PRIu64 " blocked %" PRIu64
+                      " read %" PRIu64 " written %" PRIu64 "; outputs %s",
+                      sq_driver_text(&done, text, sizeof text), done.cycles, done.busy, done.wait,
+                      done.blocked, done.read_beats, done.write_beats,
+                      is_right ? "right" : "not those of the layer");
+        log.emplace_back(line);
+        log.emplace_back(memory.bytes.begin(), memory.bytes.end());
+    }
+};
+
+struct Platform {
+    Memory memory;
+    sq_sc::Chip<BUS> chip;
+    Work work;
+    sq_sc::Host host;
+    sc_core::sc_signal<bool> irq;
+
+    Platform(const Kind &k, const unsigned *value, const std::vector<Job> &jobs, const char *home)
+        : memory((std::string("memory_") + k.name).c_str(), period, speed),
+          chip((std::string("chip_") + k.name).c_str(), k.body, period, k.time,
+               [=](const sqsim_memory *m, const sqsim_bus *b, sqsim_device **d, sqsim_error *e) {
+                   return make(k.body, value, home, m, b, d, e);
+               }),
+          work{memory, chip, k, jobs, {}, {}},
+          host((std::string("host_") + k.name).c_str(), [this](sq_sc::Host &h) { work.run(h); })
+    {
+        memory.grants_dmi = k.grants_dmi;
+        memory.accepts_after = sc_core::sc_time(k.accepts_after, sc_core::SC_NS);
+        chip.answers = k.answers;
+        host.quantum = sc_core::sc_time(k.quantum, sc_core::SC_NS);
+        host.registers.bind(chip.registers);
+        chip.memory.bind(memory.socket);
+        chip.irq.bind(irq);
+        host.irq.bind(irq);
+    }
+
+    static sqsim_status make(sqsim_chip_body body, const unsigned *value, const char *home,
+                             const sqsim_memory *m, const sqsim_bus *b, sqsim_device **d,
+                             sqsim_error *e)
+    {
+        sq_error err{};
+        sq_device_setup setup{};
+        setup.body = sq_device_body(body);
+        setup.value = value;
+        setup.memory.kind = 1;
+        setup.memory.n[0] = unsigned(speed.latency);
+        setup.memory.n[1] = unsigned(speed.num);
+        setup.memory.n[2] = unsigned(speed.den);
+        setup.memory.n[3] = unsigned(speed.burst);
+        setup.home = home;
+        const sq_status status = sq_api_device(&setup, m, b, d, &err);
+        std::snprintf(e->text, sizeof e->text, "%s", err.text);
+        return sqsim_status(status);
+    }
+};
+
+// The line of a log as has it a platform whose cycles are its own.
+std::string without_cycles(std::string line)
+{
+    for (const char *name : {"cycles ", "wait ", "blocked "}) {
+        const size_t at = line.find(name) + std::strlen(name);
+        line.replace(at, line.find_first_not_of("0123456789", at) - at, "0");
+    }
+    return line;
+}
+
+// A good layer, one with an error somewhere, one whose descriptor is refused, and so on.
+Job draw(const unsigned *value, sq_rng *rng, unsigned number)
+{
+    auto drawn = std::make_unique<sq_top_drawn>();
+    sq_top_layer l{};
+    Job job;
+    sq_top_draw_shape(value, rng, &l);
+    const sq_top_given g = sq_top_draw_image(value, rng, &l, SQ_DRAWN_RIGHT, drawn.get());
+    const uint8_t *const image = reinterpret_cast<const uint8_t *>(g.word);
+    const uint8_t *const want = reinterpret_cast<const uint8_t *>(g.want);
+    job.image.assign(image, image + 4 * size_t(g.n_words));
+    job.want.assign(want, want + 4 * size_t(g.n_want));
+    job.descriptor = g.descriptor + (number % 5 == 4);
+    job.out = g.out;
+    job.bad = number % 5 == 3 ? 4 * uint64_t(sq_rng_below(rng, g.n_words)) : UINT64_MAX;
+    return job;
+}
+
+// ---- what TLM-2.0 asks of sockets -----------------------------------------------------------------
+
+unsigned checks, failed;
+void check(bool is_right, const char *what)
+{
+    checks++;
+    if (!is_right && ++failed)
+        std::printf("not so: %s\n", what);
+}
+
+struct Rules : sc_core::sc_module {
+    tlm_utils::simple_initiator_socket<Rules, 32> registers{"registers"};
+    tlm_utils::simple_initiator_socket<Rules, BUS> bytes{"bytes"};
+
+    SC_HAS_PROCESS(Rules);
+    explicit Rules(sc_core::sc_module_name name) : sc_module(name)
+    {
+        SC_THREAD(run);
+    }
+
+    template <typename Socket>
+    tlm::tlm_response_status ask(Socket &socket, tlm::tlm_command command, uint64_t at,
+                                 unsigned char *data, unsigned n, unsigned width = 0,
+                                 unsigned char *enable = nullptr)
+    {
+        tlm::tlm_generic_payload t;
+        sc_core::sc_time delay;
+        t.set_command(command);
+        t.set_address(at);
+        t.set_data_ptr(data);
+        t.set_data_length(n);
+        t.set_streaming_width(width ? width : n);
+        t.set_byte_enable_ptr(enable);
+        t.set_byte_enable_length(enable ? 2 : 0);
+        t.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
+        socket->b_transport(t, delay);
+        return t.get_response_status();
+    }
+
+    void run()
+    {
+        const auto read = tlm::TLM_READ_COMMAND, write = tlm::TLM_WRITE_COMMAND;
+        unsigned char data[16] = {1, 2, 3, 4, 5, 6, 7, 8}, got[16] = {0}, odd[2] = {0, 0xff};
+        tlm::tlm_generic_payload t;
+        check(ask(registers, read, SQ_REG_ID_OFFSET, got, 4) == tlm::TLM_OK_RESPONSE, "a register");
+        check(ask(registers, read, 0, got, 8) == tlm::TLM_BURST_ERROR_RESPONSE, "two registers");
+        check(ask(registers, read, 0, got, 4, 2) == tlm::TLM_BURST_ERROR_RESPONSE,
+              "a streamed one");
+        check(ask(registers, write, 0, data, 4, 0, odd) == tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE,
+              "half a register");
+        check(ask(registers, read, 1, got, 4) == tlm::TLM_COMMAND_ERROR_RESPONSE, "SLVERR");
+        check(ask(registers, read, UINT64_C(1) << 32, got, 4) == tlm::TLM_ADDRESS_ERROR_RESPONSE,
+              "an address of 33 bits");
+        check(ask(registers, tlm::TLM_IGNORE_COMMAND, 0, got, 4) == tlm::TLM_OK_RESPONSE,
+              "ignored");
+        t.set_data_length(4);
+        check(registers->transport_dbg(t) == 0, "registers have no value without an access");
+        check(ask(bytes, write, 4096, data, 8) == tlm::TLM_OK_RESPONSE &&
+                  ask(bytes, read, 4096, got, 8) == tlm::TLM_OK_RESPONSE &&
+                  std::memcmp(got, data, 8) == 0,
+              "bytes");
+        std::memset(got, 0, sizeof got);
+        check(ask(bytes, read, 4096, got, 8, 0, odd) == tlm::TLM_OK_RESPONSE && got[0] == 0 &&
+                  got[1] == 2 && got[6] == 0 && got[7] == 8,
+              "byte enables of a read");
+        std::memset(got, 9, sizeof got);
+        check(ask(bytes, write, 4096, got, 8, 0, odd) == tlm::TLM_OK_RESPONSE &&
+                  ask(bytes, read, 4096, got, 8) == tlm::TLM_OK_RESPONSE && got[0] == 1 &&
+                  got[1] == 9,
+              "byte enables of a write");
+        check(ask(bytes, write, 4096, data, 8, 4) == tlm::TLM_OK_RESPONSE &&
+                  ask(bytes, read, 4096, got, 8, 4) == tlm::TLM_OK_RESPONSE && got[0] == 5 &&
+                  got[4] == 5,
+              "a streaming width");
+        check(ask(bytes, read, 8190, got, 4) == tlm::TLM_ADDRESS_ERROR_RESPONSE, "past the end");
+        check(ask(bytes, read, 4096, got, 8, 3) == tlm::TLM_BURST_ERROR_RESPONSE, "8 bytes by 3");
+        t.set_read();
+        t.set_address(4096);
+        t.set_data_ptr(got);
+        t.set_streaming_width(4);
+        check(bytes->transport_dbg(t) == 4, "debug transport");
+        t.set_address(8190);
+        check(bytes->transport_dbg(t) == 0, "debug transport past the end");
+    }
+};
+
+} // namespace
+
+int sc_main(int argc, char **argv)
+{
+    using sq_sc::Time;
+    static const Kind kinds[] = {
+        {"LT", SQSIM_CHIP_FAST, Time::MACHINE, true, 0, 0, 32, true},
+        {"stepping", SQSIM_CHIP_STEPPING, Time::MACHINE, false, 0, 0, 32, true},
+        {"RTL", SQSIM_CHIP_RTL, Time::MACHINE, true, 0, 0, 32, true},
+        {"AT", SQSIM_CHIP_STEPPING, Time::TARGET, false, 0, 0, 32, true},
+        {"AT_RTL", SQSIM_CHIP_RTL, Time::TARGET, false, 0, 0, 32, true},
+        {"LT_quantum", SQSIM_CHIP_FAST, Time::MACHINE, false, 1000, 0, 32, true},
+        {"AT_slow", SQSIM_CHIP_STEPPING, Time::TARGET, false, 0, 7, 1, false},
+    };
+    const size_t n_kinds = sizeof kinds / sizeof *kinds;
+    const unsigned n = argc > 2 ? unsigned(std::atoi(argv[2])) : 60;
+    sq_rng rng = {argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 1};
+    const sq_point *point = sq_top_block.points;
+    if (argc < 2)
+        return 2;
+    while (point->value[SQ_TOP_DATA_W] != BUS)
+        point++;
+    speed = {sq_rng_below(&rng, 60), sq_rng_below(&rng, 9), 1 + sq_rng_below(&rng, 4),
+             32u << sq_rng_below(&rng, 2)};
+    std::vector<Job> jobs;
+    for (unsigned i = 0; i < n; i++)
+        jobs.push_back(draw(point->value, &rng, i));
+    std::vector<std::unique_ptr<Platform>> platform;
+    for (const Kind &k : kinds)
+        platform.push_back(std::make_unique<Platform>(k, point->value, jobs, argv[1]));
+    Rules rules("rules");
+    Memory room("room", period, speed);
+    room.base = 4096;
+    room.bytes.resize(4096);
+    sq_sc::Chip<BUS> asked(
+        "asked", SQSIM_CHIP_STEPPING, period, Time::TARGET,
+        [=](const sqsim_memory *m, const sqsim_bus *b, sqsim_device **d, sqsim_error *e) {
+            return Platform::make(SQSIM_CHIP_STEPPING, point->value, argv[1], m, b, d, e);
+        });
+    sc_core::sc_signal<bool> irq;
+    asked.memory.bind(room.socket);
+    asked.irq.bind(irq);
+    rules.registers.bind(asked.registers);
+    rules.bytes.bind(room.socket);
+    sc_core::sc_start();
+    unsigned wrong = failed, good = 0;
+    const Work &first = platform[0]->work, &stepped = platform[1]->work;
+    for (size_t p = 0; p < n_kinds; p++) {
+        const Work &h = platform[p]->work;
+        wrong += !h.is_done;
+        for (size_t i = 0; i < h.log.size(); i++) {
+            if (i % 2 == 0 && p > 0 && kinds[p].body != SQSIM_CHIP_FAST && kinds[p].has_cycles &&
+                h.moves[i / 2] != stepped.moves[i / 2] && wrong++ < 16)
+                std::printf("layer %zu: %s moves other beats, or in other cycles\n", i / 2,
+                            kinds[p].name);
+            std::string want = first.log[i];
+            if (i % 2 == 0 && !kinds[p].has_cycles)
+                want = without_cycles(want);
+            if (h.log[i] != want && wrong++ < 16)
+                std::printf("layer %zu: LT says\n  %s\n%s\n  %s\n", i / 2,
+                            i % 2 ? "another memory" : want.c_str(), kinds[p].name,
+                            i % 2 ? "another memory" : h.log[i].c_str());
+        }
+        wrong += (platform[p]->chip.dmi_accesses() > 0) !=
+                 (kinds[p].grants_dmi && kinds[p].time == Time::MACHINE);
+    }
+    for (size_t i = 0; i < first.log.size(); i += 2)
+        good += first.log[i].find("outputs right") != std::string::npos &&
+                first.log[i].find("the layer is done") == 0;
+    wrong += platform[n_kinds - 1]->work.cycles <= stepped.cycles; // what waits takes longer
+    std::printf("%s: %u layers on LT, stepping and RTL of sq_top %s, and on AT of both, %u of them "
+                "done, %u refused or with an error; %" PRIu64 " accesses by DMI; %u rules of TLM; "
+                "%u differences\n",
+                wrong ? "FAIL" : "PASS", n, point->name, good, n - good,
+                platform[0]->chip.dmi_accesses(), checks, wrong);
+    return wrong ? 1 : 0;
+}
