@@ -17,7 +17,8 @@ struct sq_model_shape {
     enum sq_model_kind kind;
     uint64_t hidden, layers, heads, kv_heads, head_dim, intermediate;
     uint64_t experts, top_k, expert_size, shared, dense_layers; // mixtures of experts
-    uint64_t q_rank, kv_rank, nope, rope, v_dim;                // latent attention
+    uint64_t shared_size;                                       // of all shared experts together
+    uint64_t q_rank, kv_rank, nope, rope, v_dim; // latent attention; q_rank 0: one product makes q
     uint64_t window,
         window_layers; // tokens that so many layers look back over; 0: all layers see all
     uint64_t norms;    // of the hidden state, of a layer
@@ -27,7 +28,7 @@ struct sq_model_shape {
     bool is_tied; // the embedding is lm_head
 };
 
-// Reads the object; `what` names it in sentences. Refuses other model types by name, and fields out of
+// Reads the object, or its `text_config` where it has one; `what` names it in sentences. Refuses other model types by name, and fields out of
 // range.
 enum sq_status sq_model_shape_of(const json_t *root, const char *what, struct sq_model_shape *shape,
                                  struct sq_error *err);

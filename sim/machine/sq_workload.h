@@ -104,8 +104,9 @@ struct sq_workload_options {
 // multiplies the triangle below the diagonal, and no masked product.
 enum { SQ_CAUSAL_STEPS = 4 };
 
-// The linear layers of a decoder by its config.json: Llama, Mistral, Qwen2, Qwen3, Mixtral,
-// Qwen3-MoE, DeepSeek-V3 (latent attention, shared and routed experts) and OPT. Experts with the
+// The linear layers of a decoder by its config.json: Llama, Mistral, Qwen2, Qwen3, Gemma 2 and 3, Phi-3, Granite, OLMo 2, SmolLM3,
+// GLM-4, Mixtral, Qwen2-MoE, Qwen3-MoE, gpt-oss, GLM-4-MoE, DeepSeek-V2 and V3, Kimi K2 (latent attention, shared and routed
+// experts) and OPT. Experts with the
 // same number of tokens share a row; experts without tokens do no work. Refuses other model types
 // by name, fields out of range, more than 2^24 tokens, and rows that sq_workload_parse would
 // refuse.

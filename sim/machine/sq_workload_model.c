@@ -48,8 +48,10 @@ static void add_attention(struct builder *b)
 {
     const struct sq_model_shape *c = b->shape;
     if (c->kind == SQ_MODEL_DEEPSEEK) {
-        add(b, "q_a_proj", b->m, c->q_rank, c->hidden, c->layers);
-        add(b, "q_b_proj", b->m, c->heads * (c->nope + c->rope), c->q_rank, c->layers);
+        if (c->q_rank > 0)
+            add(b, "q_a_proj", b->m, c->q_rank, c->hidden, c->layers);
+        add(b, c->q_rank ? "q_b_proj" : "q_proj", b->m, c->heads * (c->nope + c->rope),
+            c->q_rank ? c->q_rank : c->hidden, c->layers);
         add(b, "kv_a_proj", b->m, c->kv_rank + c->rope, c->hidden, c->layers);
         add(b, "kv_b_proj", b->m, c->heads * (c->nope + c->v_dim), c->kv_rank, c->layers);
         add(b, "o_proj", b->m, c->hidden, c->heads * c->v_dim, c->layers);
@@ -105,8 +107,8 @@ static void add_experts(struct builder *b, enum sq_routing routing)
     const uint64_t layers = c->layers - c->dense_layers;
     uint64_t tokens[SQ_EXPERTS_MAX];
     add(b, "router", b->m, c->experts, c->hidden, layers);
-    if (c->shared)
-        add_mlp(b, "shared_expert.", b->m, c->shared * c->expert_size, layers);
+    if (c->shared_size)
+        add_mlp(b, "shared_expert.", b->m, c->shared_size, layers);
     route(routing, b->m, b->m * c->top_k, c->experts, tokens);
     for (size_t r = 0, same; r < c->experts; r += same) {
         char prefix[40];
@@ -204,7 +206,7 @@ static void count_elements(struct builder *b, const struct sq_workload_options *
                                            : 0;
     const double sparse = c->experts ? layers - (double)c->dense_layers : 0;
     const double experts =
-        (double)(c->top_k + c->shared) * (double)c->expert_size + (double)c->experts;
+        (double)(c->top_k * c->expert_size + c->shared_size) + (double)c->experts;
     r->tokens = b->m;
     r->sequences = o->batch;
     r->layers = c->layers;
@@ -311,6 +313,7 @@ static enum sq_status share(uint64_t chips, const char *what, struct sq_model_sh
     c->kv_heads = c->kv_heads ? (kv > chips ? kv / chips : 1) : 0;
     c->intermediate = (c->intermediate + chips - 1) / chips;
     c->expert_size = (c->expert_size + chips - 1) / chips;
+    c->shared_size = (c->shared_size + chips - 1) / chips;
     c->vocab = (c->vocab + chips - 1) / chips;
     return SQ_OK;
 }

@@ -3,6 +3,7 @@
 // read back, every kind of lie refused with its line; truncation of a good file at every byte never
 // gives more than it holds. Models: parameter counts of SPEC I, exactly; tokens of experts close
 // under both routings for many sizes (exhausted: 1..300 tokens).
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -296,6 +297,67 @@ SQ_TEST(test_real_configs)
         if (got < 0.995 * want[i] || got > 1.005 * want[i])
             fail_msg("%s: %.4g linear parameters, want %.4g", names[i], got, want[i]);
         sq_workload_free(&w);
+    }
+}
+
+// Parameters of a model, with embedding and lm_head, in billions as its makers publish them; nested where the
+// decoder is a part of a model of images and text.
+SQ_TEST(test_published_sizes)
+{
+    static const struct {
+        const char *name, *config;
+        double want;
+    } c[] = {
+        {"gpt-oss-20b",
+         "{\"model_type\":\"gpt_oss\",\"hidden_size\":2880,\"num_hidden_layers\":24,"
+         "\"intermediate_size\":2880,\"num_local_experts\":32,\"num_experts_per_tok\":4,"
+         "\"sliding_window\":128,\"vocab_size\":201088}",
+         20.91},
+        {"Qwen1.5-MoE-A2.7B",
+         "{\"model_type\":\"qwen2_moe\",\"hidden_size\":2048,\"num_hidden_layers\":24,"
+         "\"intermediate_size\":5632,\"num_attention_heads\":16,\"num_experts\":60,"
+         "\"num_experts_per_tok\":4,\"moe_intermediate_size\":1408,"
+         "\"shared_expert_intermediate_size\":5632,\"vocab_size\":151936}",
+         14.3},
+        {"DeepSeek-V2-Lite",
+         "{\"model_type\":\"deepseek_v2\",\"hidden_size\":2048,\"num_hidden_layers\":27,"
+         "\"intermediate_size\":10944,\"num_attention_heads\":16,\"q_lora_rank\":null,"
+         "\"kv_lora_rank\":512,\"qk_nope_head_dim\":128,\"qk_rope_head_dim\":64,"
+         "\"v_head_dim\":128,\"n_routed_experts\":64,\"n_shared_experts\":2,"
+         "\"num_experts_per_tok\":6,\"moe_intermediate_size\":1408,"
+         "\"first_k_dense_replace\":1,\"vocab_size\":102400}",
+         15.7},
+        {"gemma-2-2b",
+         "{\"model_type\":\"gemma2\",\"hidden_size\":2304,\"num_hidden_layers\":26,"
+         "\"intermediate_size\":9216,\"sliding_window\":4096,\"vocab_size\":256000}",
+         2.61},
+        {"gemma-3-4b",
+         "{\"model_type\":\"gemma3\",\"text_config\":{\"model_type\":\"gemma3_text\","
+         "\"hidden_size\":2560,\"num_hidden_layers\":34,\"intermediate_size\":10240,"
+         "\"sliding_window\":1024,\"vocab_size\":262208}}",
+         3.88},
+        {"Phi-3-mini",
+         "{\"model_type\":\"phi3\",\"hidden_size\":3072,\"num_hidden_layers\":32,"
+         "\"intermediate_size\":8192,\"num_attention_heads\":32,\"vocab_size\":32064}",
+         3.82},
+    };
+    const struct sq_workload_options o = {
+        .is_decode = true, .batch = 1, .is_whole = true, .context = 1024};
+    for (size_t i = 0; i < sizeof c / sizeof c[0]; i++) {
+        struct sq_workload w;
+        struct sq_error err;
+        json_t *root = json_loads(c[i].config, 0, NULL);
+        if (sq_workload_of_config(root, c[i].name, &o, &w, &err) != SQ_OK)
+            fail_msg("%s", err.text);
+        double got = w.rest.embedding_held;
+        for (size_t row = 0; row < w.n; row++)
+            if (w.row[row].part == SQ_ROW_LINEAR || w.row[row].part == SQ_ROW_HEAD)
+                got += (double)((w.row[row].count + w.row[row].idle) * w.row[row].gemm.n *
+                                w.row[row].gemm.k);
+        if (fabs(1e-9 * got / c[i].want - 1) > .005)
+            fail_msg("%s: %.4f billion parameters, want %.4g", c[i].name, 1e-9 * got, c[i].want);
+        sq_workload_free(&w);
+        json_decref(root);
     }
 }
 
