@@ -70,27 +70,43 @@ static struct sq_workload_options options_of(const struct sq_pass_table *t, enum
     return o;
 }
 
+// The rows of one kind of a pass.
+static enum sq_status run_rows(const struct sq_pass_table *t, enum kind kind, uint64_t count,
+                               uint64_t keys, struct sq_workload *w, struct sq_pass_result *result,
+                               struct sq_error *err)
+{
+    const struct sq_workload_options o = options_of(t, kind, count, keys);
+    struct sq_machine machine = *t->request->machine;
+    struct sq_pass_request request = *t->request;
+    machine.capacity_nbytes = 0; // the schedule knows what fits
+    request.machine = &machine;
+    SQ_TRY(sq_workload_of_config(t->config, t->what, &o, w, err));
+    keep_rows(w, kind);
+    const enum sq_status status = sq_pass_run(&request, w, result, err);
+    if (status != SQ_OK)
+        sq_workload_free(w);
+    return status;
+}
+
 static enum sq_status time_node(struct sq_pass_table *t, enum kind kind, unsigned count,
                                 unsigned keys, double *seconds, struct sq_error *err)
 {
-    const struct sq_workload_options o =
-        options_of(t, kind, (uint64_t)count_node(count), (uint64_t)key_node(keys));
-    struct sq_machine machine = *t->request->machine;
-    struct sq_pass_request request = *t->request;
     struct sq_pass_result result;
     struct sq_workload w;
-    machine.capacity_nbytes = 0; // the schedule knows what fits
-    request.machine = &machine;
-    SQ_TRY(sq_workload_of_config(t->config, t->what, &o, &w, err));
-    keep_rows(&w, kind);
-    const enum sq_status status = sq_pass_run(&request, &w, &result, err);
-    sq_workload_free(&w);
-    if (status != SQ_OK)
-        return status;
+    SQ_TRY(
+        run_rows(t, kind, (uint64_t)count_node(count), (uint64_t)key_node(keys), &w, &result, err));
     *seconds = seconds_of(kind, &result);
     t->passes++;
+    sq_workload_free(&w);
     sq_pass_free(&result);
     return SQ_OK;
+}
+
+enum sq_status sq_pass_table_linear(const struct sq_pass_table *t, uint64_t tokens,
+                                    struct sq_workload *w, struct sq_pass_result *result,
+                                    struct sq_error *err)
+{
+    return run_rows(t, OF_TOKENS, tokens, 1, w, result, err);
 }
 
 // ---- between nodes ----------------------------------------------------------------------------
@@ -119,6 +135,19 @@ static enum sq_status between(struct sq_pass_table *t, enum kind kind, double *t
     return SQ_OK;
 }
 
+enum sq_status sq_pass_table_attention(struct sq_pass_table *t, bool is_decode, double count,
+                                       double keys, double *seconds, struct sq_error *err)
+{
+    return between(t, is_decode ? OF_DECODE : OF_PREFILL, is_decode ? t->decode : t->prefill,
+                   SQ_PASS_KEYS, count, keys, seconds, err);
+}
+
+enum sq_status sq_pass_table_head(struct sq_pass_table *t, double count, double *seconds,
+                                  struct sq_error *err)
+{
+    return between(t, OF_OUTPUTS, t->outputs, 1, count, 0, seconds, err);
+}
+
 enum sq_status sq_pass_table_seconds(void *table, const struct sq_serve_step *s, double *seconds,
                                      struct sq_error *err)
 {
@@ -126,13 +155,13 @@ enum sq_status sq_pass_table_seconds(void *table, const struct sq_serve_step *s,
     *seconds = 0;
     SQ_TRY(between(t, OF_TOKENS, t->tokens, 1, (double)s->tokens, 0, seconds, err));
     if (s->outputs > 0)
-        SQ_TRY(between(t, OF_OUTPUTS, t->outputs, 1, (double)s->outputs, 0, seconds, err));
+        SQ_TRY(sq_pass_table_head(t, (double)s->outputs, seconds, err));
     if (s->decoding > 0)
-        SQ_TRY(between(t, OF_DECODE, t->decode, SQ_PASS_KEYS, (double)s->decoding,
-                       s->keys / (double)s->decoding, seconds, err));
+        SQ_TRY(sq_pass_table_attention(t, true, (double)s->decoding, s->keys / (double)s->decoding,
+                                       seconds, err));
     for (size_t i = 0; i < s->n; i++)
-        SQ_TRY(between(t, OF_PREFILL, t->prefill, SQ_PASS_KEYS, (double)s->of[i].tokens,
-                       (double)s->of[i].before, seconds, err));
+        SQ_TRY(sq_pass_table_attention(t, false, (double)s->of[i].tokens, (double)s->of[i].before,
+                                       seconds, err));
     return SQ_OK;
 }
 

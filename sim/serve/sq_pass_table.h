@@ -38,6 +38,16 @@ enum sq_status sq_pass_table_open(const struct sq_pass_request *request, const j
 // A sq_serve_seconds; `table` is a struct sq_pass_table.
 enum sq_status sq_pass_table_seconds(void *table, const struct sq_serve_step *step, double *seconds,
                                      struct sq_error *err);
+// One of its parts alone, at any count and number of keys, added to *seconds: the attention of a prompt of `count` tokens with `keys` before
+// them, or of `count` sequences that decode with `keys` each; lm_head of `count` outputs.
+enum sq_status sq_pass_table_attention(struct sq_pass_table *t, bool is_decode, double count,
+                                       double keys, double *seconds, struct sq_error *err);
+enum sq_status sq_pass_table_head(struct sq_pass_table *t, double count, double *seconds,
+                                  struct sq_error *err);
+// The linear layers of so many tokens, row by row. Free both after success.
+enum sq_status sq_pass_table_linear(const struct sq_pass_table *t, uint64_t tokens,
+                                    struct sq_workload *w, struct sq_pass_result *result,
+                                    struct sq_error *err);
 void sq_pass_table_free(struct sq_pass_table *table);
 
 #endif

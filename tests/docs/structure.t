@@ -83,6 +83,7 @@ sim/cli/compare/sq_cmd_compare_input.c records our own words
 sim/cli/sq_cmd_image.c ending          quoted
 sim/cli/compare/sq_compare_formats.c name      our own words
 sim/cli/cosim/sq_cosim_report.c name         quoted
+sim/cli/run/sq_cmd_run_serve.c sq_profile_names our own words
 sim/cosim/sq_rtl_build.c after         our own words
 sim/cosim/sq_rtl_build.c depends       our own words
 sim/cosim/sq_rtl_build.c folder        our own words

@@ -151,8 +151,19 @@ else
 fi
 sed 's/capacity: .*/capacity: 6 GB/' "$M/server64.yaml" >"$W/small_cache.yaml"
 printf 'arrived_at,num_prefill_tokens,num_decode_tokens\n0,1000000,25\n' >"$W/one.csv"
+sq run llama-3-8b --machine large.yaml --phase serve --format nvfp4 --kv-format int8 --tables profile
+ok "tables for other simulators" [ "$RC" = 0 -a "$(find "$W/profile" -type f | wc -l)" = 7 ]
+run llama-3-8b --machine large.yaml --phase decode --format nvfp4 --kv-format int8 --context 1024 --batch 8
+ok "products of 32 layers" near "$(awk -F, '$2 == 8 && /proj/ { s += $3 } END { print 32e-3 * s }' "$W/profile/tp1/dense.csv")" "$(part linear ms)" 1e-4
+ok "lm_head" near "$(awk -F, '$1 == "lm_head" && $2 == 8 { print 1e-3 * $3 }' "$W/profile/tp1/per_sequence.csv")" "$(part head ms)" 1e-4
+vector() { awk -F, '$2 == 8 && (/rotary/ || /act_fn/) { s += $3 } /layernorm/ && $2 == 8 { s += ($1 == "layernorm") ? 2 * $3 : $3 / 32 } END { print 32e-3 * s }' "$W/profile/tp1/dense.csv"; }
+attention=$(awk -F, '$1 == 0 && $2 == 0 && $3 == 8 && $4 == 1024 { print 32e-3 * $5 }' "$W/profile/tp1/attention.csv")
+ok "attention, softmax and the rest of the vector unit" near "$(awk -v a="$attention" -v v="$(vector)" 'BEGIN { print a + v }')" "$(awk -v a="$(part attention ms)" -v v="$(part vector ms)" 'BEGIN { print a + v }')" 1e-4
+ok "aiconfigurator's columns" [ "$(awk -F, '$4 == 8 && $11 == 1023 { print $12 == '"$(awk -v a="$attention" 'BEGIN { print a / 32 }')"' }' "$W/profile/tp1/generation_attention_perf.csv")" = 1 ]
+ok "products there, too" near "$(awk -F, '$5 == 8 && $6 == 4096 && $7 == 14336 { print $8 }' "$W/profile/tp1/gemm_perf.csv")" "$(awk -F, '$1 == "down_proj" && $2 == 8 { print 1e-3 * $3 }' "$W/profile/tp1/dense.csv")" 1e-4
+refuse "without experts and latent attention" run deepseek-v3 --machine large.yaml --phase serve --format nvfp4 --tables other
 refuse "request 1 needs 1000025 tokens" run llama-3-8b --machine small_cache.yaml --phase serve --format nvfp4 --requests one.csv
-refuse "needs --requests" run llama-3-8b --phase serve
+refuse "needs --requests FILE or --tables DIR" run llama-3-8b --phase serve
 refuse "--requests needs --phase serve" run llama-3-8b --phase decode --requests trace.csv
 refuse "--context has no use with --phase serve" run llama-3-8b --phase serve --requests trace.csv --context 5
 refuse "need 1..8, the tokens of a step" run llama-3-8b --phase serve --requests trace.csv --token-budget 8 --sequences 9

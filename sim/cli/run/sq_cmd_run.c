@@ -129,6 +129,10 @@ static const struct sq_cli_row rows[] = {
         "serve: a CSV of arrived_at, num_prefill_tokens, num_decode_tokens, or an Azure LLM "
         "inference trace",
         .found = "", .modes = PHASE),
+    SQ_CLI_TEXT("tables", "DIR", AT(r.tables),
+                "serve: write tables of latencies here, as LLMServingSim and aiconfigurator have "
+                "them",
+                .is_output = true, .modes = PHASE),
     SQ_CLI_UINT("token-budget", "N", 1, 1 << 20, AT(r.budget),
                 "serve: tokens of a step, those of prompts and one of each sequence",
                 .given = offsetof(struct arguments, has_budget), .usual = "2048", .modes = PHASE),
@@ -560,8 +564,8 @@ static enum sq_status run_serve(struct arguments *in, struct sq_error *err)
                                                  : NULL;
     if (of_pass)
         return SQ_FAIL(err, SQ_ERR_ARG, "--%s has no use with --phase serve", of_pass);
-    if (!in->r.requests)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--phase serve needs --requests FILE");
+    if (!in->r.requests && !in->r.tables)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--phase serve needs --requests FILE or --tables DIR");
     in->r.budget = in->has_budget ? in->r.budget : 2048;
     in->r.sequences = in->has_sequences ? in->r.sequences : in->r.budget < 256 ? in->r.budget : 256;
     return sq_run_serve(&in->r, err);
@@ -589,6 +593,7 @@ static enum sq_status run_pass(struct arguments *in, struct sq_error *err)
     if (in->r.phase == SQ_RUN_SERVE)
         return run_serve(in, err);
     const char *of_serve = in->r.requests      ? "requests"
+                           : in->r.tables      ? "tables"
                            : in->has_budget    ? "token-budget"
                            : in->has_sequences ? "sequences"
                                                : NULL;

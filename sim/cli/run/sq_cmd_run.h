@@ -45,6 +45,7 @@ struct sq_run_request {
     const char *and[16];               // further formats, a row for each: FORMAT:OPTION=VALUE
     size_t n_and;
     const char *requests;       // path of a trace, of SQ_RUN_SERVE
+    const char *tables;         // folder for latencies that other simulators take
     uint64_t budget, sequences; // tokens and sequences of a step there
     const char *kl;             // path of lines of `eval --json`; NULL: none
     const char *sram_area;      // folder of Liberty files of memories; NULL: none

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // --phase serve of `sqsim run`: a trace of requests through a machine that batches continuously (sim/serve/).
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "sim/cli/run/sq_cmd_run_pass.h"
 #include "sim/cli/sq_cli_table.h"
 #include "sim/format/sq_cache_format.h"
 #include "sim/io/sq_file.h"
 #include "sim/serve/sq_pass_table.h"
+#include "sim/serve/sq_profile.h"
 #include "sim/serve/sq_requests.h"
 
 struct serve {
@@ -158,6 +162,60 @@ static enum sq_status print(const struct serve *s, struct sq_error *err)
     return SQ_OK;
 }
 
+// ---- tables for other simulators ------------------------------------------------------------------
+
+static enum sq_status make_folder(const char *dir, struct sq_error *err)
+{
+    return mkdir(dir, 0777) == 0 || errno == EEXIST
+               ? SQ_OK
+               : SQ_FAIL(err, SQ_ERR_IO, "cannot make the folder '%.80s': %s", dir,
+                         strerror(errno));
+}
+
+static enum sq_status write_tables(const struct serve *s, char *const text[], const size_t nbytes[],
+                                   struct sq_error *err)
+{
+    const char *dir = s->one->request->tables;
+    const unsigned long long chips = (unsigned long long)s->one->request->pass.chips;
+    char path[4300];
+    SQ_TRY(make_folder(dir, err));
+    snprintf(path, sizeof path, "%.4096s/tp%llu", dir, chips);
+    SQ_TRY(make_folder(path, err));
+    for (unsigned i = 0; i < SQ_N_PROFILE_FILES; i++) {
+        if (i == SQ_PROFILE_META)
+            snprintf(path, sizeof path, "%.4096s/%s", dir, sq_profile_names[i]);
+        else
+            snprintf(path, sizeof path, "%.4096s/tp%llu/%s", dir, chips, sq_profile_names[i]);
+        SQ_TRY(sq_outfile_write(path, text[i], nbytes[i], err));
+    }
+    return SQ_OK;
+}
+
+// All of them are in memory before the first one is written.
+static enum sq_status make_tables(struct serve *s, struct sq_error *err)
+{
+    char *text[SQ_N_PROFILE_FILES] = {NULL};
+    size_t nbytes[SQ_N_PROFILE_FILES];
+    enum sq_status status = SQ_OK;
+    for (unsigned i = 0; i < SQ_N_PROFILE_FILES && status == SQ_OK; i++) {
+        FILE *out = open_memstream(&text[i], &nbytes[i]);
+        status = SQ_HAVE(out, err, "a table");
+        if (status == SQ_OK)
+            status = sq_profile_write(&s->table, s->one->request->kv_format,
+                                      (enum sq_profile_file)i, out, err);
+        if (out && fclose(out) != 0 && status == SQ_OK)
+            status = SQ_NO_MEMORY(err, "a table");
+    }
+    if (status == SQ_OK)
+        status = write_tables(s, text, nbytes, err);
+    for (unsigned i = 0; i < SQ_N_PROFILE_FILES; i++)
+        free(text[i]);
+    if (status == SQ_OK && !s->one->request->is_json)
+        printf("%u tables of latencies in %s\n", SQ_N_PROFILE_FILES,
+               sq_cli_text(s->one->request->tables));
+    return status;
+}
+
 // ---- command ------------------------------------------------------------------------------------
 
 static enum sq_status serve(struct serve *s, struct sq_error *err)
@@ -166,9 +224,14 @@ static enum sq_status serve(struct serve *s, struct sq_error *err)
     const double capacity = (double)one->machine.capacity_nbytes;
     s->request = (struct sq_pass_request){
         .machine = &one->machine, .recipe = &one->request->recipe, .cache = &one->cache};
-    SQ_TRY(sq_requests_read(one->request->requests, &s->requests, err));
+    if (one->request->requests)
+        SQ_TRY(sq_requests_read(one->request->requests, &s->requests, err));
     SQ_TRY(sq_pass_table_open(&s->request, one->config, sq_path_tail(one->name),
                               &one->request->pass, &s->table, err));
+    if (one->request->tables)
+        SQ_TRY(make_tables(s, err));
+    if (!one->request->requests)
+        return SQ_OK;
     s->options = (struct sq_serve_options){
         .budget = one->request->budget,
         .sequences = one->request->sequences,
