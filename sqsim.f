@@ -2,7 +2,9 @@
 rtl/sq_pkg.sv
 rtl/top/sq_regs_pkg.sv
 rtl/flow/sq_pipe_reg.sv
+rtl/flow/sq_delay.sv
 rtl/number/sq_mul.sv
+rtl/number/sq_mul_sig.sv
 rtl/number/sq_dot.sv
 rtl/core/sq_mac_low.sv
 rtl/core/sq_mac_high.sv

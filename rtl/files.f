@@ -1,7 +1,9 @@
 sq_pkg.sv
 top/sq_regs_pkg.sv
 flow/sq_pipe_reg.sv
+flow/sq_delay.sv
 number/sq_mul.sv
+number/sq_mul_sig.sv
 number/sq_dot.sv
 core/sq_mac_low.sv
 core/sq_mac_high.sv

@@ -144,9 +144,20 @@ package sq_pkg;
     endcase
   endfunction
 
-  // Register stages of sq_combine before its output register.
-  function automatic int unsigned combine_stages(int unsigned form);
-    combine_stages = ((form == sq_pkg::COMBINE_FLOAT) ? 0 : form) + 3;
+  // Register stages of sq_combine before its output register; cut: an operation takes several.
+  function automatic int unsigned combine_stages(int unsigned form, int unsigned cut);
+    if (cut == 0) combine_stages = ((form == sq_pkg::COMBINE_FLOAT) ? 0 : form) + 3;
+    else
+      case (form)
+        sq_pkg::COMBINE_ONE: combine_stages = 14;
+        sq_pkg::COMBINE_FLOAT: combine_stages = 12;
+        default: combine_stages = 18;
+      endcase
+  endfunction
+
+  // Cycles from a beat of an output to the next one of the same.
+  function automatic int unsigned combine_spacing(int unsigned cut);
+    combine_spacing = (cut != 0) ? 4 : 1;
   endfunction
 
   // sq_output: integers of an output with Form; words that wait of it between two stretches of K.

@@ -27,10 +27,18 @@ enum sq_combine_form {
     SQ_COMBINE_FLOAT = 3
 };
 
-// Register stages of the unit before its output register.
-static inline unsigned sq_combine_stages(enum sq_combine_form form)
+// Register stages of the unit before its output register; is_cut: an operation takes several.
+static inline unsigned sq_combine_stages(enum sq_combine_form form, bool is_cut)
 {
+    if (is_cut)
+        return form == SQ_COMBINE_ONE ? 14 : form == SQ_COMBINE_FLOAT ? 12 : 18;
     return 3 + (form == SQ_COMBINE_FLOAT ? 0 : (unsigned)form);
+}
+
+// Cycles from a beat of an output to the next one of the same.
+static inline unsigned sq_combine_spacing(bool is_cut)
+{
+    return is_cut ? 4 : 1;
 }
 
 // fl(y + fl(a * fl(g_w * g_x))), where the product of the scales has the 24 bits of binary32 but an

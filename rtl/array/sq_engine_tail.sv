@@ -70,14 +70,15 @@ module sq_engine_tail #(
   end
 
   // ---- errors -----------------------------------------------------------------------------------
-  // A tile goes with its scales, or before them if it is held; then the next one may go with them.
+  // A tile goes with its scales, or before them if it is held; then with Hold = 1 the next one may go with them.
   logic [sq_pkg::N_ERRORS-1:0] known, errors_q;
-  assign known = errors_q | scale_error_i | ((Hold != 0) ? '0 : tile_error_i);
+  assign known = errors_q | scale_error_i |
+      ((Hold == 1 || (Hold == 2 && !tile_fire_i)) ? '0 : tile_error_i);
   assign stage_tag_o = {job_last, known};
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) errors_q <= '0;
     else errors_q <= (!fire ? errors_q : job_last ? '0 : known) |
-                     ((Hold != 0 && tile_fire_i) ? tile_error_i : '0);
+                     ((tile_fire_i && (Hold == 1 || (Hold == 2 && !fire))) ? tile_error_i : '0);
   end
 
   // ---- words ------------------------------------------------------------------------------------

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sum of two binary32 values, rounded to nearest, ties to even; subnormals in and out. Exact zeros
-// of unlike signs, and differences of equals, are +0. Every NaN is 7fc00000.
-module sq_fp_add (
+// of unlike signs, and differences of equals, are +0. Every NaN is 7fc00000. Cut = 1: three registers inside, of
+// the aligned operands, of their sum, and of sq_fp_round.
+module sq_fp_add #(
+  parameter bit Cut = 1'b0
+) (
+  input  logic        clk_i,  // Cut
+  input  logic        en_i,
   input  logic [31:0] a_i,
   input  logic [31:0] b_i,
   output logic [31:0] y_o
@@ -28,21 +33,34 @@ module sq_fp_add (
   assign sticky = |(less_sig & ~({28{1'b1}} << distance));
   assign aligned = {less_sig >> distance} | 28'(sticky);
   assign is_difference = more[31] ^ less[31];
-  assign sum = is_difference ? more_sig - aligned : more_sig + aligned;
 
-  logic sign;
+  logic [27:0] more_of, less_of, sum_of;
+  logic is_less_off, are_negative, is_negative, sign;
+  logic [10:0] exp, exp_of;
   logic [31:0] finite;
-  assign sign = sum == '0 ? more[31] && less[31] : more[31];
-  sq_fp_round #(.SigW(28)) u_round (
-    .sign_i(sign), .exp_i(11'(more[30:23]) + 11'(more_sub) + 11'd1), .sig_i(sum), .y_o(finite)
+  sq_delay #(.Width(57), .Stages(Cut ? 1 : 0)) u_aligned (
+    .clk_i, .en_i, .x_i({more_sig, aligned, is_difference}), .x_o({more_of, less_of, is_less_off})
+  );
+  assign sum = is_less_off ? more_of - less_of : more_of + less_of;
+  sq_delay #(.Width(28), .Stages(Cut ? 1 : 0)) u_sum (.clk_i, .en_i, .x_i(sum), .x_o(sum_of));
+  assign exp = 11'(more[30:23]) + 11'(more_sub) + 11'd1;
+  sq_delay #(.Width(13), .Stages(Cut ? 2 : 0)) u_exp (
+    .clk_i, .en_i, .x_i({more[31], more[31] && less[31], exp}), .x_o({is_negative, are_negative, exp_of})
+  );
+  assign sign = sum_of == '0 ? are_negative : is_negative;
+  sq_fp_round #(.SigW(28), .Cut(Cut)) u_round (
+    .clk_i, .en_i, .sign_i(sign), .exp_i(exp_of), .sig_i(sum_of), .y_o(finite)
   );
 
-  logic more_top, is_nan;
+  logic more_top, is_nan, nan, infinite, sign_of;
   assign more_top = more[30:23] == 8'hff;
   assign is_nan = more_top && (more[22:0] != '0 || (less[30:23] == 8'hff && is_difference));
+  sq_delay #(.Width(3), .Stages(Cut ? 3 : 0)) u_special (
+    .clk_i, .en_i, .x_i({is_nan, more_top, more[31]}), .x_o({nan, infinite, sign_of})
+  );
   always_comb begin
-    if (is_nan) y_o = 32'h7fc00000;
-    else if (more_top) y_o = {more[31], 8'hff, 23'd0};
+    if (nan) y_o = 32'h7fc00000;
+    else if (infinite) y_o = {sign_of, 8'hff, 23'd0};
     else y_o = finite;
   end
 

@@ -27,12 +27,13 @@ module sq_fp_half_ops (
     endcase
   end
   sq_fp_from_half u_z (.a_i(z_i), .y_o(z));
-  sq_fp_add u_difference (.a_i(code), .b_i({!z[31], z[30:0]}), .y_o(difference));
+  sq_fp_add u_difference (
+    .clk_i(1'b0), .en_i(1'b0), .a_i(code), .b_i({!z[31], z[30:0]}), .y_o(difference));
   sq_fp_to_half u_d (.a_i(difference), .y_o(d_o));
 
   sq_fp_from_half u_s (.a_i(s_i), .y_o(s));
   sq_fp_from_half u_in (.a_i(d_i), .y_o(d));
-  sq_fp_mul u_product (.a_i(s), .b_i(d), .y_o(product));
+  sq_fp_mul u_product (.clk_i(1'b0), .en_i(1'b0), .a_i(s), .b_i(d), .y_o(product));
   sq_fp_to_half u_y (.a_i(product), .y_o);
 
 endmodule

@@ -81,11 +81,14 @@ module sq_fp_mac #(
       assign x = in_x_i[l*32 +: 32];
       assign out = sum_q[31:0];
     end
-    sq_fp_mul u_product (.a_i(w), .b_i(x), .y_o(product));
+    sq_fp_mul u_product (.clk_i(1'b0), .en_i(1'b0), .a_i(w), .b_i(x), .y_o(product));
     sq_fp_add u_acc (
+      .clk_i(1'b0), .en_i(1'b0),
       .a_i(acc_first_q[Turns-1] ? 32'd0 : acc_q[(Turns-1)*32 +: 32]), .b_i(product_q), .y_o(acc)
     );
-    sq_fp_add u_sum (.a_i(sum_q[(Turns-1)*32 +: 32]), .b_i(acc_q[31:0]), .y_o(added));
+    sq_fp_add u_sum (
+      .clk_i(1'b0), .en_i(1'b0),
+      .a_i(sum_q[(Turns-1)*32 +: 32]), .b_i(acc_q[31:0]), .y_o(added));
     assign sum = !ends ? sum_q[(Turns-1)*32 +: 32] : sum_first_q[Turns-1] ? acc_q[31:0] : added;
     always_ff @(posedge clk_i) begin
       if (advance) begin

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Product of two binary32 values, rounded to nearest, ties to even; subnormals in and out. Every NaN
-// is 7fc00000.
-module sq_fp_mul (
+// is 7fc00000. Cut = 1: three registers inside (sq_mul_sig, sq_fp_round).
+module sq_fp_mul #(
+  parameter bit Cut = 1'b0
+) (
+  input  logic        clk_i,  // Cut
+  input  logic        en_i,
   input  logic [31:0] a_i,
   input  logic [31:0] b_i,
   output logic [31:0] y_o
@@ -17,27 +21,32 @@ module sq_fp_mul (
   assign a_sig = {!a_sub, a_i[22:0]};
   assign b_sig = {!b_sub, b_i[22:0]};
 
-  logic signed [49:0] product;
-  logic unused_product;
-  sq_mul #(.AW(25), .BW(25)) u_mul (.a_i({1'b0, a_sig}), .b_i({1'b0, b_sig}), .p_o(product));
-  assign unused_product = ^product[49:48];
+  logic [47:0] product;
+  sq_mul_sig #(.Cut(Cut)) u_mul (.clk_i, .en_i, .a_i(a_sig), .b_i(b_sig), .p_o(product));
 
   // Biased exponent of bit 47, which is the carry of the product: one above the sum.
-  logic signed [10:0] exp;
+  logic signed [10:0] exp, exp_of;
+  logic sign_of;
   logic [31:0] finite;
   assign exp = 11'(a_exp) + 11'(a_sub) + 11'(b_exp) + 11'(b_sub) - 11'd126;
-  sq_fp_round #(.SigW(48)) u_round (
-    .sign_i(a_i[31] ^ b_i[31]), .exp_i(exp), .sig_i(product[47:0]), .y_o(finite)
+  sq_delay #(.Width(12), .Stages(Cut ? 2 : 0)) u_exp (
+    .clk_i, .en_i, .x_i({a_i[31] ^ b_i[31], exp}), .x_o({sign_of, exp_of})
+  );
+  sq_fp_round #(.SigW(48), .Cut(Cut)) u_round (
+    .clk_i, .en_i, .sign_i(sign_of), .exp_i(exp_of), .sig_i(product), .y_o(finite)
   );
 
-  logic a_top, b_top, is_nan;
+  logic a_top, b_top, is_nan, sign, nan, infinite;
   assign a_top = a_exp == 8'hff;
   assign b_top = b_exp == 8'hff;
   assign is_nan = (a_top && a_i[22:0] != '0) || (b_top && b_i[22:0] != '0) ||
       (a_top && b_i[30:0] == '0) || (b_top && a_i[30:0] == '0);
+  sq_delay #(.Width(3), .Stages(Cut ? 3 : 0)) u_special (
+    .clk_i, .en_i, .x_i({is_nan, a_top || b_top, a_i[31] ^ b_i[31]}), .x_o({nan, infinite, sign})
+  );
   always_comb begin
-    if (is_nan) y_o = 32'h7fc00000;
-    else if (a_top || b_top) y_o = {a_i[31] ^ b_i[31], 8'hff, 23'd0};
+    if (nan) y_o = 32'h7fc00000;
+    else if (infinite) y_o = {sign, 8'hff, 23'd0};
     else y_o = finite;
   end
 

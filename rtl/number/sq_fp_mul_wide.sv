@@ -3,8 +3,13 @@
 // exponent of any size, so that it neither overflows nor underflows (SPEC Q.7):
 //
 //   sig_o * 2^(exp_o - 23), sig_o has its top bit set
-// Combinational. A factor that is no scale (zero, negative, no finite number) makes sig_o 0.
-module sq_fp_mul_wide (
+// A factor that is no scale (zero, negative, no finite number) makes sig_o 0. Cut = 1: three registers inside,
+// behind the shifts and as in sq_mul_sig.
+module sq_fp_mul_wide #(
+  parameter bit Cut = 1'b0
+) (
+  input  logic              clk_i,  // Cut
+  input  logic              en_i,
   input  logic [31:0]       a_i,
   input  logic [31:0]       b_i,
   output logic [23:0]       sig_o,
@@ -34,12 +39,17 @@ module sq_fp_mul_wide (
     assign exp[f*10 +: 10] = 10'(x[30:23]) + 10'(x[30:23] == 8'd0) - 10'(zeros);
   end
 
-  logic signed [49:0] product;
-  logic unused_product;
-  sq_mul #(.AW(25), .BW(25)) u_mul (
-    .a_i({1'b0, sig[23:0]}), .b_i({1'b0, sig[47:24]}), .p_o(product)
+  logic [47:0] shifted, product;
+  logic are_scales;
+  logic [9:0] exp_sum, exp_of;
+  assign exp_sum = exp[9:0] + exp[19:10] - 10'd254;
+  sq_delay #(.Width(48), .Stages(Cut ? 1 : 0)) u_shifted (.clk_i, .en_i, .x_i(sig), .x_o(shifted));
+  sq_delay #(.Width(11), .Stages(Cut ? 3 : 0)) u_exp (
+    .clk_i, .en_i, .x_i({is_scale == 2'b11, exp_sum}), .x_o({are_scales, exp_of})
   );
-  assign unused_product = ^product[49:48];
+  sq_mul_sig #(.Cut(Cut)) u_mul (
+    .clk_i, .en_i, .a_i(shifted[23:0]), .b_i(shifted[47:24]), .p_o(product)
+  );
 
   // 1.x or 1x.x; rounding may carry into the next power of two.
   logic carry, half, sticky, up, over;
@@ -52,8 +62,8 @@ module sq_fp_mul_wide (
   assign up = half && (sticky || kept[0]);
   assign rounded = {1'b0, kept} + 25'(up);
   assign over = rounded[24];
-  assign sig_o = is_scale != 2'b11 ? 24'd0 : over ? 24'h800000 : rounded[23:0];
+  assign sig_o = !are_scales ? 24'd0 : over ? 24'h800000 : rounded[23:0];
   // 150 - 23 a factor; a product of two significands of 2^23 has its point at bit 46
-  assign exp_o = exp[9:0] + exp[19:10] + 10'(carry) + 10'(over) - 10'd254;
+  assign exp_o = exp_of + 10'(carry) + 10'(over);
 
 endmodule

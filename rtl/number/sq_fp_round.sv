@@ -5,10 +5,14 @@
 //   value = (-1)^sign_i * sig_i * 2^(exp_i - 127 - (SigW - 1)),   SigW >= 27
 //
 // so that a significand with its top bit set has the biased exponent exp_i. What lies below the
-// lowest bit of sig_i is or'ed into that bit by the caller (sticky).
+// lowest bit of sig_i is or'ed into that bit by the caller (sticky). Cut = 1: a register in the middle, where
+// the significand has its top bit set.
 module sq_fp_round #(
-  parameter int unsigned SigW = 32
+  parameter int unsigned SigW = 32,
+  parameter bit          Cut = 1'b0
 ) (
+  input  logic               clk_i,  // Cut
+  input  logic               en_i,
   input  logic               sign_i,
   input  logic signed [10:0] exp_i,  // -500 .. 500
   input  logic [SigW-1:0]    sig_i,
@@ -28,25 +32,29 @@ module sq_fp_round #(
   end
 
   // Back again where that takes the exponent below 1: a subnormal has no leading one.
-  logic signed [10:0] exp, down;
-  logic is_sub, sticky, up;
+  logic signed [10:0] from, exp, down;
+  logic [Steps-1:0] shift;
+  logic is_sub, is_less, sign, sticky, up;
   logic [24:0] kept;
   logic [23:0] moved;  // without the leading one
-  assign exp = exp_i - 11'(zeros);
+  sq_delay #(.Width(1 + 11 + Steps + 25 + 1), .Stages(Cut ? 1 : 0)) u_top (
+    .clk_i, .en_i, .x_i({sign_i, exp_i, zeros, top[SigW-1 -: 25], |top[SigW-26:0]}),
+    .x_o({sign, from, shift, kept, is_less})
+  );
+  assign exp = from - 11'(shift);
   assign is_sub = exp <= 0;
   assign down = is_sub ? 11'sd1 - exp : 11'sd0;
-  assign kept = top[SigW-1 -: 25];
   assign moved = 24'(kept >> down);
-  assign sticky = |top[SigW-26:0] || |(kept & ~({25{1'b1}} << down));
+  assign sticky = is_less || |(kept & ~({25{1'b1}} << down));
   assign up = moved[0] && (sticky || moved[1]);
 
   // The carry of the fraction goes into the exponent: subnormal to normal, largest to infinity.
   logic [30:0] rounded;
   assign rounded = {is_sub ? 8'd0 : exp[7:0], moved[23:1]} + 31'(up);
   always_comb begin
-    if (!top[SigW-1]) y_o = {sign_i, 31'd0};
-    else if (exp >= 255) y_o = {sign_i, 8'hff, 23'd0};
-    else y_o = {sign_i, rounded};
+    if (!kept[24]) y_o = {sign, 31'd0};
+    else if (exp >= 255) y_o = {sign, 8'hff, 23'd0};
+    else y_o = {sign, rounded};
   end
 
 endmodule

@@ -12,6 +12,9 @@
 // Sums = 1: the sums begin with in_sum_i, which stands with the beats of the first group, in place of 0;
 // beside each output out_sum_o is its sum before the end, so that another group may go on from it.
 // The integers have SumW bits, in units of 2^-LoFraction and 2^-HiFraction.
+// Cut = 1: for a short clock period, an operation takes several stages (sq_fp_mul, sq_fp_add, sq_fp_from_int,
+// sq_fp_mul_wide), the end product as well. The sums so far wait in a queue; beats of the same outputs must then
+// come at least combine_spacing cycles apart (sq_output sees to that).
 // Latency combine_stages + 1, a beat per cycle. Stages move together; they stop while
 // an output waits for a place. A tag of TagW bits stands with a beat and leaves with its output.
 `include "sq_assert.svh"
@@ -26,6 +29,7 @@ module sq_combine #(
   parameter  int unsigned LoFraction = 0,
   parameter  int unsigned HiFraction = 0,
   parameter  int unsigned TagW = 1,
+  parameter  int unsigned Cut = 0,
   localparam int unsigned OutW = IsBf16 != 0 ? 16 : 32
 ) (
   input  logic                  clk_i,
@@ -53,19 +57,27 @@ module sq_combine #(
     $error("Slots >= 1, Form 0..3, sums of FLOAT of 32 bits");
   end
 
-  localparam int unsigned Stages = sq_pkg::combine_stages(Form);
+  localparam bit HasEnd = Form == sq_pkg::COMBINE_ONE || Form == sq_pkg::COMBINE_TWO;
+  // Registers of the operations: the first one, a product, a sum; up to the sums so far, to what is added to them.
+  localparam int unsigned First = Cut == 0 ? 1 : (Form == sq_pkg::COMBINE_FLOAT) ? 4 : 2;
+  localparam int unsigned Mul = (Cut != 0) ? 4 : 1;
+  localparam int unsigned Add = sq_pkg::combine_spacing(Cut);
+  localparam int unsigned Stages = sq_pkg::combine_stages(Form, Cut);
+  localparam int unsigned At = Stages - (Cut != 0 && HasEnd ? Mul : 0);
+  localparam int unsigned Issue = At - Add;
   localparam int unsigned SlotW = Slots > 1 ? $clog2(Slots) : 1;
 
   // ---- control: valid and last of every stage, what the sum stage is at
 
   logic [Stages-1:0] valid_q, last_q;
-  logic advance, sums, out_valid_q;
+  logic advance, issue, sums, out_valid_q;
   logic is_first_q, is_end;
   logic [SlotW-1:0] slot_q;
   assign advance = !(valid_q[Stages-1] && last_q[Stages-1] && out_valid_q && !out_ready_i);
   assign in_ready_o = advance;
   assign out_valid_o = out_valid_q;
-  assign sums = advance && valid_q[Stages-2];
+  assign issue = advance && valid_q[Issue-1];
+  assign sums = advance && valid_q[At-2];
   assign is_end = slot_q == SlotW'(Slots - 1);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -81,9 +93,9 @@ module sq_combine #(
         last_q <= {last_q[Stages-2:0], in_last_i};
         out_valid_q <= valid_q[Stages-1] && last_q[Stages-1] || out_valid_q && !out_ready_i;
       end
-      if (sums) begin
+      if (issue) begin
         slot_q <= is_end ? '0 : slot_q + SlotW'(1);
-        if (is_end) is_first_q <= last_q[Stages-2];
+        if (is_end) is_first_q <= last_q[Issue-1];
       end
     end
   end
@@ -98,119 +110,140 @@ module sq_combine #(
   end
   assign out_tag_o = out_tag_q;
 
+  // ---- the sums so far: that of the same output is Slots beats old
+
+  logic [Lanes*32-1:0] y, so_far;
+  if (Cut != 0) begin : gen_queue
+    logic so_far_valid, queue_ready;
+    sq_fifo #(.Width(Lanes * 32), .Depth(Slots < 2 ? 2 : Slots)) u_so_far (
+      .clk_i, .rst_ni,
+      .in_valid_i(sums && !last_q[At-2]), .in_ready_o(queue_ready), .in_data_i(y),
+      .out_valid_o(so_far_valid), .out_ready_i(issue && !is_first_q), .out_data_o(so_far)
+    );
+    `SQ_ASSERT_BEGIN
+    `SQ_ASSERT(SumIsThere, !issue || is_first_q || so_far_valid)
+    `SQ_ASSERT(RoomForSum, !sums || last_q[At-2] || queue_ready)
+    logic unused_flags;
+    assign unused_flags = ^{so_far_valid, queue_ready};
+  end else begin : gen_ring
+    for (genvar l = 0; l < Lanes; l++) begin : gen_lane
+      logic [Slots*32-1:0] y_q;  // the newest in the low bits
+      assign so_far[l*32 +: 32] = y_q[Slots*32-1 -: 32];
+      always_ff @(posedge clk_i) if (sums) y_q <= (Slots * 32)'({y_q, y[l*32 +: 32]});
+    end
+  end
+
   // ---- lanes
 
   for (genvar l = 0; l < Lanes; l++) begin : gen_lane
-    logic [31:0] lo, lo_q, t_lo, t_lo_q, s_a_q2;
-    always_ff @(posedge clk_i) begin
-      if (advance) begin
-        lo_q <= lo;
-        t_lo_q <= t_lo;
-      end
-    end
+    logic [31:0] lo_q, t_lo, t_lo_q;
+    always_ff @(posedge clk_i) if (advance) t_lo_q <= t_lo;
     if (Form == sq_pkg::COMBINE_FLOAT) begin : gen_pair
       logic [23:0] sig, sig_q;
       logic signed [9:0] exp, exp_q;
-      assign lo = in_p_lo_i[l*SumW +: 32];
-      sq_fp_mul_wide u_pair (
+      sq_fp_mul_wide #(.Cut(Cut != 0)) u_pair (
+        .clk_i, .en_i(advance),
         .a_i(in_s_lo_i[l*32 +: 32]), .b_i(in_s_a_i[l*32 +: 32]), .sig_o(sig), .exp_o(exp)
       );
-      sq_fp_scale u_t_lo (.a_i(lo_q), .sig_i(sig_q), .exp_i(exp_q), .y_o(t_lo));
+      sq_delay #(.Width(32), .Stages(First)) u_lo (
+        .clk_i, .en_i(advance), .x_i(in_p_lo_i[l*SumW +: 32]), .x_o(lo_q)
+      );
+      sq_fp_scale #(.Cut(Cut != 0)) u_t_lo (
+        .clk_i, .en_i(advance), .a_i(lo_q), .sig_i(sig_q), .exp_i(exp_q), .y_o(t_lo)
+      );
       always_ff @(posedge clk_i) begin
         if (advance) begin
           sig_q <= sig;
           exp_q <= exp;
         end
       end
-      assign s_a_q2 = '0;  // not read
     end else begin : gen_single
-      logic [31:0] s_lo_q, s_a_q, s_a;
-      sq_fp_from_int #(.Width(SumW), .Fraction(LoFraction)) u_lo (
-        .a_i(in_p_lo_i[l*SumW +: SumW]), .y_o(lo)
+      logic [31:0] lo, s_lo_q;
+      sq_fp_from_int #(.Width(SumW), .Fraction(LoFraction), .Cut(Cut != 0)) u_lo (
+        .clk_i, .en_i(advance), .a_i(in_p_lo_i[l*SumW +: SumW]), .y_o(lo)
       );
-      sq_fp_mul u_t_lo (.a_i(lo_q), .b_i(s_lo_q), .y_o(t_lo));
-      always_ff @(posedge clk_i) begin
-        if (advance) begin
-          s_lo_q <= in_s_lo_i[l*32 +: 32];
-          s_a_q <= in_s_a_i[l*32 +: 32];
-          s_a <= s_a_q;
-        end
-      end
-      assign s_a_q2 = s_a;
+      always_ff @(posedge clk_i) if (advance) lo_q <= lo;
+      sq_delay #(.Width(32), .Stages(First)) u_s_lo (
+        .clk_i, .en_i(advance), .x_i(in_s_lo_i[l*32 +: 32]), .x_o(s_lo_q)
+      );
+      sq_fp_mul #(.Cut(Cut != 0)) u_t_lo (.clk_i, .en_i(advance), .a_i(lo_q), .b_i(s_lo_q), .y_o(t_lo));
     end
 
-    logic [31:0] t, s_a;  // what is added, and the scale that travels with it
+    logic [31:0] t;  // what is added
     if (Form == sq_pkg::COMBINE_ONE || Form == sq_pkg::COMBINE_FLOAT) begin : gen_one
       logic unused_hi;
       assign unused_hi = ^{in_p_hi_i[l*SumW +: SumW], in_s_hi_i[l*32 +: 32]};
       assign t = t_lo_q;
-      assign s_a = s_a_q2;
     end else begin : gen_two
-      logic [31:0] hi, hi_q, s_hi_q, t_hi, t_hi_q, both, both_q, s_a_q3;
-      sq_fp_from_int #(.Width(SumW), .Fraction(HiFraction)) u_hi (
-        .a_i(in_p_hi_i[l*SumW +: SumW]), .y_o(hi)
+      logic [31:0] hi, hi_q, s_hi_q, t_hi, t_hi_q, both, both_q;
+      sq_fp_from_int #(.Width(SumW), .Fraction(HiFraction), .Cut(Cut != 0)) u_hi (
+        .clk_i, .en_i(advance), .a_i(in_p_hi_i[l*SumW +: SumW]), .y_o(hi)
       );
-      sq_fp_mul u_t_hi (.a_i(hi_q), .b_i(s_hi_q), .y_o(t_hi));
-      sq_fp_add u_both (.a_i(t_lo_q), .b_i(t_hi_q), .y_o(both));
+      sq_delay #(.Width(32), .Stages(First)) u_s_hi (
+        .clk_i, .en_i(advance), .x_i(in_s_hi_i[l*32 +: 32]), .x_o(s_hi_q)
+      );
+      sq_fp_mul #(.Cut(Cut != 0)) u_t_hi (.clk_i, .en_i(advance), .a_i(hi_q), .b_i(s_hi_q), .y_o(t_hi));
+      sq_fp_add #(.Cut(Cut != 0)) u_both (
+        .clk_i, .en_i(advance), .a_i(t_lo_q), .b_i(t_hi_q), .y_o(both)
+      );
       always_ff @(posedge clk_i) begin
         if (advance) begin
           hi_q <= hi;
-          s_hi_q <= in_s_hi_i[l*32 +: 32];
           t_hi_q <= t_hi;
           both_q <= both;
-          s_a_q3 <= s_a_q2;
         end
       end
       if (Form == sq_pkg::COMBINE_TWO) begin : gen_plain
         assign t = both_q;
-        assign s_a = s_a_q3;
       end else begin : gen_scaled
-        logic [31:0] scaled, scaled_q;
-        sq_fp_mul u_scaled (.a_i(both_q), .b_i(s_a_q3), .y_o(scaled));
+        logic [31:0] s_g, scaled, scaled_q;
+        sq_delay #(.Width(32), .Stages(Issue - Mul)) u_s_g (
+          .clk_i, .en_i(advance), .x_i(in_s_a_i[l*32 +: 32]), .x_o(s_g)
+        );
+        sq_fp_mul #(.Cut(Cut != 0)) u_scaled (.clk_i, .en_i(advance), .a_i(both_q), .b_i(s_g), .y_o(scaled));
         always_ff @(posedge clk_i) if (advance) scaled_q <= scaled;
         assign t = scaled_q;
-        assign s_a = 32'h3f800000;
       end
     end
 
-    // The sums so far, the newest in the low bits: that of the same output is Slots beats old.
-    logic [Slots*32-1:0] y_q;
-    logic [31:0] y, s_a_end_q, begin_y;
-    sq_fp_add u_y (
-      .a_i(is_first_q ? begin_y : y_q[Slots*32-1 -: 32]), .b_i(t), .y_o(y)
+    logic [31:0] begin_y, y_q, ended_y;  // a new sum begins with; the newest sum, and beside what ends
+    sq_fp_add #(.Cut(Cut != 0)) u_y (
+      .clk_i, .en_i(advance),
+      .a_i(is_first_q ? begin_y : so_far[l*32 +: 32]), .b_i(t), .y_o(y[l*32 +: 32])
     );
+    always_ff @(posedge clk_i) if (sums) y_q <= y[l*32 +: 32];
     if (Sums != 0) begin : gen_sums
-      logic [(Stages-1)*32-1:0] sum_q;  // on its way to the sum stage, the newest in the low bits
       logic [31:0] out_sum_q;
-      assign begin_y = sum_q[(Stages-1)*32-1 -: 32];
+      sq_delay #(.Width(32), .Stages(Issue)) u_begin (
+        .clk_i, .en_i(advance), .x_i(in_sum_i[l*32 +: 32]), .x_o(begin_y)
+      );
+      sq_delay #(.Width(32), .Stages(Stages - At)) u_ended (
+        .clk_i, .en_i(advance), .x_i(y_q), .x_o(ended_y)
+      );
       assign out_sum_o[l*32 +: 32] = out_sum_q;
       always_ff @(posedge clk_i) begin
-        if (advance) begin
-          sum_q <= ((Stages - 1) * 32)'({sum_q, in_sum_i[l*32 +: 32]});
-          if (valid_q[Stages-1] && last_q[Stages-1]) out_sum_q <= y_q[31:0];
-        end
+        if (advance && valid_q[Stages-1] && last_q[Stages-1]) out_sum_q <= ended_y;
       end
     end else begin : gen_no_sums
       logic unused_sum;
       assign unused_sum = ^in_sum_i[l*32 +: 32];
       assign begin_y = 32'd0;
-      assign out_sum_o[l*32 +: 32] = 32'd0;
-    end
-    always_ff @(posedge clk_i) begin
-      if (sums) begin
-        y_q <= (Slots * 32)'({y_q, y});
-        s_a_end_q <= s_a;
-      end
+      assign ended_y = 32'd0;
+      assign out_sum_o[l*32 +: 32] = ended_y;
     end
 
     // The end: times the token's scale; -0 becomes +0.
     logic [31:0] product, ended;
-    if (Form == sq_pkg::COMBINE_SCALED || Form == sq_pkg::COMBINE_FLOAT) begin : gen_no_product
-      assign product = y_q[31:0];
-      logic unused_s_a;
-      assign unused_s_a = ^s_a_end_q;
-    end else begin : gen_product
-      sq_fp_mul u_end (.a_i(y_q[31:0]), .b_i(s_a_end_q), .y_o(product));
+    if (HasEnd) begin : gen_product
+      logic [31:0] s_a, s_a_q, y_end;
+      sq_delay #(.Width(32), .Stages(At - 1)) u_s_a (
+        .clk_i, .en_i(advance), .x_i(in_s_a_i[l*32 +: 32]), .x_o(s_a)
+      );
+      always_ff @(posedge clk_i) if (sums) s_a_q <= s_a;
+      sq_fp_mul #(.Cut(Cut != 0)) u_end (.clk_i, .en_i(advance), .a_i(y_q), .b_i(s_a_q), .y_o(y_end));
+      sq_delay #(.Width(32), .Stages((Cut != 0) ? 1 : 0)) u_product (.clk_i, .en_i(advance), .x_i(y_end), .x_o(product));
+    end else begin : gen_no_product
+      assign product = y_q;
     end
     assign ended = {product[31] && product[30:0] != '0, product[30:0]};
 

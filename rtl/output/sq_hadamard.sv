@@ -66,6 +66,7 @@ module sq_hadamard #(
         localparam bit IsDifference = (i & (1 << s)) != 0;
         logic [31:0] sum, sum_q;
         sq_fp_add u_add (
+          .clk_i(1'b0), .en_i(1'b0),
           .a_i(x[Near*32 +: 32]), .b_i(x[Far*32 +: 32] ^ {IsDifference, 31'd0}), .y_o(sum)
         );
         always_ff @(posedge clk_i) begin
@@ -78,7 +79,8 @@ module sq_hadamard #(
     for (genvar i = 0; i < Len; i++) begin : gen_out
       logic [31:0] y;
       logic [OutW-1:0] out, out_q;
-      sq_fp_mul u_unit (.a_i(x[(Stages*Len + i)*32 +: 32]), .b_i(Unit), .y_o(y));
+      sq_fp_mul u_unit (
+        .clk_i(1'b0), .en_i(1'b0), .a_i(x[(Stages*Len + i)*32 +: 32]), .b_i(Unit), .y_o(y));
       if (IsBf16 != 0) begin : gen_bf16
         logic unused_low;
         logic [31:0] rounded;

@@ -18,6 +18,9 @@
 //   tile -> Lanes outputs per cycle -> sq_combine [-> sq_requant] -> sq_fifo -> words
 // A tile takes Rows * Cols / Lanes cycles. Hold = 1: it is moved at once to registers of its own, so
 // that PEs without a register for their totals go on; 0: it stays where it is until its last cycle.
+// Hold = 2, for a short clock period: it goes on in the cycle in which it comes, and what has to wait does so in
+// registers, so that in_ready_o is a flip-flop's; a register stands behind the slot, and sq_combine is cut into more
+// stages. Tiles of the same outputs then begin at least combine_spacing cycles apart.
 // A tag of TagW bits (kinds of errors) stands with a tile as long as the tile is offered; those of
 // the tiles of an output, or'ed, leave with each of its words. The queue of Depth beats keeps outputs
 // while the port takes them, as the next tile comes; with a beat for each cycle of a tile only a port
@@ -36,7 +39,7 @@ module sq_output #(
   parameter  int unsigned OutKind = sq_pkg::OUT_BINARY32,
   parameter  int unsigned PortLen = 1,  // divides Lanes
   parameter  int unsigned Depth = 2,  // >= 2
-  parameter  int unsigned Hold = 0,
+  parameter  int unsigned Hold = 0,  // 0..2
   parameter  int unsigned Sums = 0,
   parameter  int unsigned TagW = 1,
   parameter  int unsigned SumW = 32,
@@ -82,6 +85,11 @@ module sq_output #(
   localparam int unsigned Tile = Rows * Cols;
   localparam int unsigned Slots = Tile / Lanes;
   localparam int unsigned SlotW = sq_pkg::index_w(Slots);
+  localparam int unsigned Cut = (Hold == 2) ? 1 : 0;
+  localparam int unsigned Spacing = sq_pkg::combine_spacing(Cut);
+  if (Hold > 2) begin : gen_bad_hold
+    $error("Hold 0..2");
+  end
   if (Slots * Lanes != Tile || Lanes % PortLen != 0) begin : gen_bad
     $error("Lanes divides Rows * Cols, PortLen divides Lanes");
   end
@@ -91,13 +99,25 @@ module sq_output #(
 
   // ---- a tile, slot by slot ---------------------------------------------------------------------
   logic [SlotW-1:0] slot_q;
-  logic tile_valid, slot_valid, slot_ready, slot_fire, is_end, has_carry;
+  logic tile_valid, slot_valid, slot_ready, slot_fire, is_end, has_carry, may_go;
   assign is_end = slot_q == SlotW'(Slots - 1);
   assign has_carry = Sums == 0 || !scale_carry_i || carry_valid_i;
-  assign slot_valid = tile_valid && scale_valid_i && has_carry;
+  assign slot_valid = tile_valid && scale_valid_i && may_go;
   assign slot_fire = slot_valid && slot_ready;
-  assign scale_ready_o = slot_ready && tile_valid && has_carry && is_end;
+  assign scale_ready_o = slot_ready && tile_valid && may_go && is_end;
   assign carry_ready_o = Sums != 0 && scale_carry_i && slot_ready && tile_valid && scale_valid_i;
+  if (Spacing > Slots) begin : gen_pause  // a tile of the same outputs waits until the sums of the one before are there
+    localparam int unsigned PauseW = $clog2(Spacing);
+    logic [PauseW-1:0] pause_q;
+    assign may_go = has_carry && pause_q == '0;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) pause_q <= '0;
+      else if (slot_fire && is_end && !scale_last_i) pause_q <= PauseW'(Spacing - Slots);
+      else if (slot_ready && pause_q != '0) pause_q <= pause_q - 1'b1;
+    end
+  end else begin : gen_no_pause
+    assign may_go = has_carry;
+  end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) slot_q <= '0;
@@ -111,7 +131,30 @@ module sq_output #(
 
   logic [Lanes*SumW-1:0] p_lo, p_hi;
   logic [TagW-1:0] tag;
-  if (Hold != 0) begin : gen_hold
+  if (Hold == 2) begin : gen_skid
+    logic held_q, take;
+    logic [Tile*SumW-1:0] p_lo_q, p_hi_q, now_lo, now_hi;  // the next slot in the low bits
+    logic [TagW-1:0] tag_q;
+    assign in_ready_o = !held_q;
+    assign take = in_valid_i && in_ready_o;
+    assign tile_valid = held_q || in_valid_i;
+    assign now_lo = held_q ? p_lo_q : in_p_lo_i;
+    assign now_hi = held_q ? p_hi_q : in_p_hi_i;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) held_q <= 1'b0;
+      else if (take || held_q) held_q <= !(slot_fire && is_end);
+    end
+    always_ff @(posedge clk_i) begin
+      if (take) tag_q <= in_tag_i;
+      if (take || slot_fire) begin
+        p_lo_q <= slot_fire ? now_lo >> (Lanes * SumW) : now_lo;
+        p_hi_q <= slot_fire ? now_hi >> (Lanes * SumW) : now_hi;
+      end
+    end
+    assign p_lo = now_lo[Lanes*SumW-1:0];
+    assign p_hi = now_hi[Lanes*SumW-1:0];
+    assign tag = (held_q ? tag_q : in_tag_i) | scale_tag_i;
+  end else if (Hold != 0) begin : gen_hold
     logic held_q, take;
     logic [Tile*SumW-1:0] p_lo_q, p_hi_q;  // the next slot in the low bits
     logic [TagW-1:0] tag_q;
@@ -136,7 +179,7 @@ module sq_output #(
     assign p_hi = p_hi_q[Lanes*SumW-1:0];
     assign tag = tag_q | scale_tag_i;
   end else begin : gen_pass
-    assign in_ready_o = slot_ready && scale_valid_i && has_carry && is_end;
+    assign in_ready_o = slot_ready && scale_valid_i && may_go && is_end;
     assign tile_valid = in_valid_i;
     assign tag = in_tag_i | scale_tag_i;
     always_comb begin
@@ -249,17 +292,39 @@ module sq_output #(
   logic [Lanes*OutW-1:0] queue_y, beat_y;
   logic [TagW-1:0] unit_tag, queue_tag;
 
+  // What of a slot goes to sq_combine.
+  localparam int unsigned SlotBits = 1 + Lanes * (2 * SumW + 4 * 32) + UnitTagW;
+  logic unit_in_valid, unit_in_last;
+  logic [Lanes*SumW-1:0] unit_lo, unit_hi;
+  logic [Lanes*32-1:0] unit_s_lo, unit_s_hi, unit_s_a, unit_sum;
+  logic [UnitTagW-1:0] unit_tag_in;
+  sq_delay #(.Width(SlotBits), .Stages(Cut)) u_slot (
+    .clk_i, .en_i(slot_ready),
+    .x_i({scale_last_i, whole_lo & {(Lanes * SumW){!goes_on}}, whole_hi & {(Lanes * SumW){!goes_on}},
+          s_lo & {(Lanes * 32){!goes_on}}, s_hi & {(Lanes * 32){!goes_on}}, s_a & {(Lanes * 32){!goes_on}},
+          carry_y, tag_in}),
+    .x_o({unit_in_last, unit_lo, unit_hi, unit_s_lo, unit_s_hi, unit_s_a, unit_sum, unit_tag_in})
+  );
+  if (Cut != 0) begin : gen_slot_valid
+    logic valid_q;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) valid_q <= 1'b0;
+      else if (slot_ready) valid_q <= slot_valid;
+    end
+    assign unit_in_valid = valid_q;
+  end else begin : gen_slot_now
+    assign unit_in_valid = slot_valid;
+  end
   sq_combine #(
     .Lanes(Lanes), .Slots(Slots), .Form(Form),
     .IsBf16(OutKind == sq_pkg::OUT_BFLOAT16 ? 1 : 0), .Sums(Sums), .SumW(SumW),
-    .LoFraction(LoFraction), .HiFraction(HiFraction), .TagW(UnitTagW)
+    .LoFraction(LoFraction), .HiFraction(HiFraction), .TagW(UnitTagW), .Cut(Cut)
   ) u_combine (
     .clk_i, .rst_ni,
-    .in_valid_i(slot_valid), .in_ready_o(slot_ready), .in_last_i(scale_last_i),
-    .in_p_lo_i(whole_lo & {(Lanes * SumW){!goes_on}}), .in_p_hi_i(whole_hi & {(Lanes * SumW){!goes_on}}),
-    .in_s_lo_i(s_lo & {(Lanes * 32){!goes_on}}), .in_s_hi_i(s_hi & {(Lanes * 32){!goes_on}}),
-    .in_s_a_i(s_a & {(Lanes * 32){!goes_on}}), .in_sum_i(carry_y),
-    .in_tag_i(tag_in), .out_valid_o(unit_valid), .out_ready_i(unit_keep || y_ready), .out_y_o(unit_y),
+    .in_valid_i(unit_in_valid), .in_ready_o(slot_ready), .in_last_i(unit_in_last),
+    .in_p_lo_i(unit_lo), .in_p_hi_i(unit_hi), .in_s_lo_i(unit_s_lo), .in_s_hi_i(unit_s_hi),
+    .in_s_a_i(unit_s_a), .in_sum_i(unit_sum), .in_tag_i(unit_tag_in),
+    .out_valid_o(unit_valid), .out_ready_i(unit_keep || y_ready), .out_y_o(unit_y),
     .out_sum_o(keep_y), .out_tag_o(tag_out)
   );
   assign {unit_keep, unit_tag} = tag_out[TagW:0];

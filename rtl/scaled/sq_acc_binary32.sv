@@ -79,6 +79,7 @@ module sq_acc_binary32 #(
   if (IsWide || MagW > 24) begin : gen_round
     localparam int unsigned RoundW = MagW < 27 ? 27 : MagW;
     sq_fp_round #(.SigW(RoundW)) u_round (
+      .clk_i(1'b0), .en_i(1'b0),
       .sign_i(sum_q[SumW-1]), .exp_i(11'(exp_q) + 11'($signed(up)) + 11'(127 + MagW - 1)),
       .sig_i(RoundW'(product) << (RoundW - MagW)), .y_o(scaled)
     );
@@ -109,7 +110,7 @@ module sq_acc_binary32 #(
     assign unused_begin = ^begin_i;
     assign start = 32'd0;
   end
-  sq_fp_add u_add (.a_i(first_i ? start : acc_q), .b_i(scaled_q), .y_o(acc_d));
+  sq_fp_add u_add (.clk_i(1'b0), .en_i(1'b0), .a_i(first_i ? start : acc_q), .b_i(scaled_q), .y_o(acc_d));
 
   always_ff @(posedge clk_i) begin
     if (en_i) begin

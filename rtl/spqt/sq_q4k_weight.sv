@@ -57,9 +57,11 @@ module sq_q4k_weight #(
   for (genvar i = 0; i < 2 * Bytes; i++) begin : gen_weight
     localparam int unsigned Block = i / Bytes;
     logic [31:0] code, product, product_q, weight, weight_q;
-    sq_fp_from_int u_code (.a_i({28'd0, in_code_i[i*4 +: 4]}), .y_o(code));
-    sq_fp_mul u_product (.a_i(in_step_i[Block*32 +: 32]), .b_i(code), .y_o(product));
+    sq_fp_from_int u_code (.clk_i(1'b0), .en_i(1'b0), .a_i({28'd0, in_code_i[i*4 +: 4]}), .y_o(code));
+    sq_fp_mul u_product (
+      .clk_i(1'b0), .en_i(1'b0), .a_i(in_step_i[Block*32 +: 32]), .b_i(code), .y_o(product));
     sq_fp_add u_weight (
+      .clk_i(1'b0), .en_i(1'b0),
       .a_i(product_q), .b_i({!min_q[Block*32+31], min_q[Block*32 +: 31]}), .y_o(weight)
     );
     always_ff @(posedge clk_i) begin

@@ -202,10 +202,12 @@ static void functions(void)
         require(text, bits_of(n - 1));
     }
     require("sq_pkg::index_w(1)", 1);
-    for (unsigned form = SQ_COMBINE_ONE; form <= SQ_COMBINE_FLOAT; form++) {
-        snprintf(text, sizeof text, "sq_pkg::combine_stages(%u)", form);
-        require(text, sq_combine_stages((enum sq_combine_form)form));
+    for (unsigned i = 0; i < 2 * (SQ_COMBINE_FLOAT + 1); i++) {
+        snprintf(text, sizeof text, "sq_pkg::combine_stages(%u, %u)", i / 2, i % 2);
+        require(text, sq_combine_stages((enum sq_combine_form)(i / 2), i % 2));
     }
+    require("sq_pkg::combine_spacing(0)", sq_combine_spacing(false));
+    require("sq_pkg::combine_spacing(1)", sq_combine_spacing(true));
     for (unsigned a = 1; a <= 64; a = 2 * a + 3)
         for (unsigned b = 1; b <= 48; b += 5) {
             snprintf(text, sizeof text, "sq_pkg::gcd(%u, %u)", a, b);

@@ -147,14 +147,18 @@ static void foretell_array_static(const struct input *in, struct world *w)
 
 // R.1: integers, products, [their sum, [times s_g,]] the sum over groups; then the output. Binary32
 // sums at the product of their scales take as long as integers at one scale.
-static unsigned combine_depth(const struct input *in)
+// Of its forms, as each operation takes one stage or, cut, four: integers two, then product, sum; both sums; s_g;
+// the token's scale.
+static unsigned combine_depth(unsigned form, bool is_cut)
 {
-    return 3 + (param(in, "Form") == 3 ? 0 : param(in, "Form"));
+    static const unsigned cut[] = {2 + 4 + 4 + 4, 2 + 4 + 4 + 4 + 4, 2 + 4 + 4 + 4 + 4, 4 + 4 + 4};
+    return is_cut ? cut[form] : 3 + (form == 3 ? 0 : form);
 }
 
 static void foretell_combine(const struct input *in, struct world *w)
 {
-    foretell_tail(in, w, (struct tail){.depth = combine_depth(in)}, NULL);
+    foretell_tail(in, w, (struct tail){.depth = combine_depth(param(in, "Form"), param(in, "Cut"))},
+                  NULL);
 }
 
 // ---- tiles kept and given again ----------------------------------------------------------------

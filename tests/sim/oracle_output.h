@@ -6,28 +6,33 @@
 #include "tests/sim/oracle_blocks.h"
 
 // A tile goes slot by slot, one a cycle, into the units, from where it stands or from registers of
-// its own (`hold`), which it may enter as the last slot of the tile before goes. Its scales are
+// its own (`hold`), which it may enter as the last slot of the tile before goes; or (`skid`) it goes in the cycle in
+// which it comes, which is behind that last slot, and a tile of the same outputs begins four cycles or more behind
+// the one before. Its scales are
 // there for all slots and go with the last one. What the units give of a last scale group is
 // queued: beat i when beat i - depth has gone; it is offered a word at a time, from the next cycle
 // on.
 struct oracle_output {
     struct tail units;
     struct unit requant;
-    bool is_int8, hold;
+    bool is_int8, hold, skid;
     unsigned slots, words, depth;
     uint64_t before; // last slot of the tile before
-    uint64_t *gone;  // [depth] when the last beats left the queue
+    uint64_t next;   // skid: when the next one may come, its first slot go
+    uint64_t go;
+    uint64_t *gone; // [depth] when the last beats left the queue
     size_t n_queued;
     uint64_t word; // from when on a word may be offered
 };
 
-// depth: of the units.
-static inline struct oracle_output oracle_output_of(const struct input *in, unsigned depth)
+static inline struct oracle_output oracle_output_of(const struct input *in, unsigned form)
 {
-    struct oracle_output o = {.units = {.depth = depth},
+    const bool skid = param(in, "Hold") == 2; // a register in front of the units
+    struct oracle_output o = {.units = {.depth = combine_depth(form, skid) + skid},
                               .requant = {.depth = 3},
                               .is_int8 = param(in, "OutKind") == 2,
-                              .hold = param(in, "Hold"),
+                              .hold = param(in, "Hold") == 1,
+                              .skid = skid,
                               .depth = param(in, "Depth")};
     o.slots = param(in, "Rows") * param(in, "Cols") / param(in, "Lanes");
     o.words = param(in, "Lanes") / param(in, "PortLen");
@@ -38,7 +43,7 @@ static inline struct oracle_output oracle_output_of(const struct input *in, unsi
 
 static inline struct oracle_output oracle_output(const struct input *in)
 {
-    return oracle_output_of(in, combine_depth(in));
+    return oracle_output_of(in, param(in, "Form"));
 }
 
 static inline void oracle_output_free(struct oracle_output *o)
@@ -65,8 +70,9 @@ static inline uint64_t oracle_queue(struct oracle_output *o, struct world *w, ui
 static inline uint64_t oracle_output_tile(struct oracle_output *o, struct world *w, uint64_t t,
                                           bool is_last, uint64_t *scale)
 {
-    const uint64_t held = later(t, o->before);
-    uint64_t slot = o->hold ? held + 1 : t;
+    enum { SPACING = 4 };
+    const uint64_t held = later(t, o->skid ? o->next : o->before);
+    uint64_t slot = o->skid ? later(held, o->go) : o->hold ? held + 1 : t;
     for (unsigned s = 0; s < o->slots; s++) {
         slot = tail_enter(&o->units, later(slot, *scale));
         if (slot >= w->end)
@@ -83,7 +89,10 @@ static inline uint64_t oracle_output_tile(struct oracle_output *o, struct world 
         unit_leave(&o->requant, rounded, oracle_queue(o, w, rounded));
     }
     *scale = o->before = slot;
-    return o->hold ? held : slot;
+    o->next = o->go = slot + 1;
+    if (!is_last && o->slots < SPACING)
+        o->go = moves(&o->units.stalls, slot, SPACING - o->slots) + 1;
+    return o->hold || o->skid ? held : slot;
 }
 
 // Behind an array or a core: tile i and beat i of the stream of scales.

@@ -571,6 +571,7 @@ static const struct sq_point any_points[] = {
     {"sp24", true, {2, 2, 1, 8, 1, 1, SQ_ARRAY_SP24, 0, 1, 8, 8, 4, 0, 2, ONE, BF16, 2, 2, 0}},
     {"dense", true, {2, 1, 1, 4, 1, 1, SQ_ARRAY_DENSE, 0, 1, 8, 4, 4, 0, 1, ONE, 0, 1, 2, 1}},
     {"compact", true, {2, 3, 2, 8, 2, 2, SQ_ARRAY_COMPACT, 1, 0, 4, 4, 8, 0, 3, SCALED, 0, 1, 2, 0}},
+    {"skid", true, {2, 2, 1, 8, 2, 2, SQ_ARRAY_SENTINEL, 0, 0, 8, 4, 8, 0, 2, TWO, 0, 2, 2, 2}},
     {"sentinel", false, {2, 2, 1, 8, 2, 2, SQ_ARRAY_SENTINEL, 0, 0, 8, 4, 8, 0, 4, TWO, 0, 2, 2, 1}},
     {"split", false, {1, 2, 2, 8, 2, 2, SQ_ARRAY_SPLIT, 1, 1, 4, 4, 4, 0, 1, ONE, SQ_OUTPUT_INT8, 1, 3, 0}},
     {"tied", false, {1, 2, 1, 8, 2, 2, SQ_ARRAY_SENTINEL, 0, 1, 8, 4, 8, 1, 2, ONE, BF16, 1, 2, 0}},

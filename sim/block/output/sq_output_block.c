@@ -10,7 +10,7 @@ enum { GROUPS_MAX = 6 };
 
 #define B32 SQ_OUTPUT_BINARY32
 #define BF16 SQ_OUTPUT_BFLOAT16
-// rows, cols, lanes, form, what leaves, outputs a word, beats of the queue, tiles held
+// rows, cols, lanes, form, what leaves, outputs a word, beats of the queue, tiles held (2: for a short clock period)
 static const struct sq_point points[] = {
     {"two", true, {2, 4, 2, SQ_COMBINE_TWO, B32, 1, 2, 0}},
     {"one", true, {3, 2, 2, SQ_COMBINE_ONE, BF16, 2, 4, 0}},
@@ -19,6 +19,9 @@ static const struct sq_point points[] = {
     {"float", true, {2, 2, 2, SQ_COMBINE_FLOAT, B32, 1, 2, 0}},
     {"all", true, {2, 2, 4, SQ_COMBINE_TWO, BF16, 2, 2, 1}},
     {"one_1", true, {1, 1, 1, SQ_COMBINE_ONE, B32, 1, 2, 0}},
+    {"skid", true, {2, 2, 2, SQ_COMBINE_TWO, BF16, 1, 2, 2}},
+    {"skid_1", true, {1, 2, 2, SQ_COMBINE_ONE, B32, 2, 2, 2}},
+    {"skid_float", true, {2, 3, 1, SQ_COMBINE_FLOAT, SQ_OUTPUT_INT8, 1, 3, 2}},
     {"int8_two", false, {2, 2, 2, SQ_COMBINE_TWO, SQ_OUTPUT_INT8, 2, 2, 1}},
     {"wide", false, {4, 4, 8, SQ_COMBINE_TWO, BF16, 4, 2, 1}},
     {"row", false, {2, 2, 1, SQ_COMBINE_SCALED, BF16, 1, 5, 0}},

@@ -25,7 +25,7 @@ struct sq_output_port {
     uint32_t form;      // enum sq_combine_form
     uint32_t out_bits;  // 32: binary32, 16: bfloat16, 8: INT8
     uint32_t port_bits; // of the port, a cycle
-    uint32_t hold;      // 1: tiles are moved to registers of the stage, a cycle more
+    uint32_t hold; // 1: tiles are moved to registers of the stage, a cycle more; 2 is not said here
 };
 
 static inline uint64_t sq_output_ceil(uint64_t a, uint64_t b)
@@ -51,7 +51,7 @@ static inline uint64_t sq_output_drain(const struct sq_output_port *p)
 // Cycles from a tile of sums at the stage to the first word of its outputs on the port.
 static inline uint64_t sq_output_latency(const struct sq_output_port *p)
 {
-    return sq_combine_stages((enum sq_combine_form)p->form) + 2 + (p->hold ? 1 : 0) +
+    return sq_combine_stages((enum sq_combine_form)p->form, false) + 2 + (p->hold ? 1 : 0) +
            (p->out_bits == 8 ? 3 : 0);
 }
 

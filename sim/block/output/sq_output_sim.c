@@ -233,13 +233,15 @@ void sq_output_init(struct sq_output_sim *s, const struct sq_output_config *c)
 {
     const struct sq_output_port p = sq_output_port_of(c);
     memset(s, 0, sizeof *s);
-    sq_pipeline_init(&s->combine, SQ_TIMING_ARRAY, sq_combine_stages(c->form));
+    const bool is_cut = c->hold == 2; // then a register stands in front of combine, too
+    sq_pipeline_init(&s->combine, SQ_TIMING_ARRAY, sq_combine_stages(c->form, is_cut) + is_cut);
     sq_pipeline_init(&s->requant, SQ_TIMING_PIPE, REQUANT_STAGES);
     s->has_requant = c->kind == SQ_OUTPUT_INT8;
     s->hold = c->hold;
     s->slots = (unsigned)sq_output_slots(&p);
     s->words = (unsigned)sq_output_words(&p);
     s->depth = c->depth;
+    s->spacing = sq_combine_spacing(is_cut);
 }
 
 bool sq_output_keeps(const struct sq_output_sim *s)
@@ -251,7 +253,8 @@ bool sq_output_keeps(const struct sq_output_sim *s)
 struct wires {
     struct sq_pipeline_out combine, requant;
     bool has_room, unit_taken; // the queue takes a beat; what combine gives is taken
-    bool has_carry;            // the sums that the slot begins with are there, or it needs none
+    bool has_tile;             // one is inside, or comes and need not wait
+    bool may_go;               // the sums that the slot begins with are there, or it needs none
     bool fires, ends;          // a slot of the tile goes; it is the last
     bool leaves;               // a beat of the queue has all its words taken
 };
@@ -262,9 +265,9 @@ static struct wires eval(const struct sq_output_sim *s, const struct sq_output_i
     sq_pipeline_comb(&s->requant, w.has_room, &w.requant);
     w.unit_taken = sq_output_keeps(s) || (s->has_requant ? w.requant.in_ready : w.has_room);
     sq_pipeline_comb(&s->combine, w.unit_taken, &w.combine);
-    w.has_carry = !in->scale_carry || in->carry_valid;
-    w.fires = (s->hold ? s->held : in->tile_valid) && in->scale_valid && w.has_carry &&
-              w.combine.in_ready;
+    w.has_tile = (s->hold > 0 && s->held) || (s->hold != 1 && in->tile_valid);
+    w.may_go = s->pause == 0 && (!in->scale_carry || in->carry_valid);
+    w.fires = w.has_tile && in->scale_valid && w.may_go && w.combine.in_ready;
     w.ends = s->slot + 1 == s->slots;
     w.leaves = s->count > 0 && in->out_ready && s->word + 1 == s->words;
     return w;
@@ -274,11 +277,10 @@ void sq_output_comb(const struct sq_output_sim *s, const struct sq_output_in *in
                     struct sq_output_out *out)
 {
     const struct wires w = eval(s, in);
-    const bool has_tile = s->hold ? s->held : in->tile_valid;
-    out->tile_ready = s->hold ? !s->held || (w.fires && w.ends)
-                              : w.combine.in_ready && in->scale_valid && w.has_carry && w.ends;
-    out->scale_ready = w.combine.in_ready && has_tile && w.has_carry && w.ends;
-    out->carry_ready = in->scale_carry && w.combine.in_ready && has_tile && in->scale_valid;
+    out->tile_ready = s->hold > 0 ? !s->held || (s->hold == 1 && w.fires && w.ends)
+                                  : w.combine.in_ready && in->scale_valid && w.may_go && w.ends;
+    out->scale_ready = w.combine.in_ready && w.has_tile && w.may_go && w.ends;
+    out->carry_ready = in->scale_carry && w.combine.in_ready && w.has_tile && in->scale_valid;
     out->out_valid = s->count > 0;
 }
 
@@ -298,8 +300,14 @@ void sq_output_clock(struct sq_output_sim *s, const struct sq_output_in *in)
         s->keep[s->n_last++] = in->scale_keep;
     }
     sq_pipeline_clock(&s->combine, w.fires, in->scale_last, w.unit_taken);
-    if (s->hold && (!s->held || (w.fires && w.ends)))
+    if (s->hold == 2)
+        s->held = w.has_tile && !(w.fires && w.ends);
+    else if (s->hold == 1 && (!s->held || (w.fires && w.ends)))
         s->held = in->tile_valid;
+    if (w.fires && w.ends && !in->scale_last && s->spacing > s->slots)
+        s->pause = s->spacing - s->slots;
+    else if (s->pause > 0 && w.combine.in_ready)
+        s->pause--;
     if (w.fires)
         s->slot = w.ends ? 0 : s->slot + 1;
 }

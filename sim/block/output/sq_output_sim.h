@@ -81,10 +81,12 @@ int32_t sq_output_draw_sum(const struct sq_output_config *c, struct sq_rng *rng,
 
 struct sq_output_sim {
     struct sq_pipeline combine, requant;
-    bool has_requant, hold;
-    unsigned slots, words, depth;
+    bool has_requant;
+    unsigned hold, slots, words, depth;
+    unsigned spacing;           // least cycles from a tile to the next one of the same outputs
     unsigned slot, word, count; // of the tile, of the beat on the port, beats in the queue
     bool held;                  // Hold: a tile is inside
+    unsigned pause;             // cycles until a tile of the same outputs may begin
     // Whether the sums of the last slots on their way through combine are kept, the oldest slot first.
     bool keep[SQ_PIPELINE_DEPTH_MAX + 1];
     unsigned n_last;

@@ -502,6 +502,7 @@ static const struct sq_point points[] = {
     {"own", true, {2, 2, 16, 2, OWN, 1, BOTH(INT4, E4M3), TREE, 2, FLOAT, 0, 1, 2, 0}},
     {"block_fp", true, {1, 2, 32, 1, BLOCK, 1, BOTH(E2M1, E4M3), CODED, 1, FLOAT, BF16, 1, 2, 1}},
     {"if4", true, {1, 2, 16, 0, 0, 0, BOTH(IF4, E4M3), CODED, 2, FLOAT, 0, 1, 2, 0}},
+    {"skid", true, {1, 2, 16, 2, SPLIT, 1, BOTH(INT4, E4M3), CODED, 2, FLOAT, BF16, 2, 2, 2}},
     {"razer", false, {2, 1, 16, 0, 0, 0, BOTH(RAZER, E4M3), CODED, 1, FLOAT, 0, 1, 2, 0}},
     {"mxfp6", false, {1, 2, 32, 0, 0, 0, BOTH(E2M3, E8M0), CODED, 1, FLOAT, 0, 1, 2, 0}},
     {"mxfp6_e3m2", false, {2, 1, 32, 0, 0, 0, BOTH(E3M2, E8M0), CODED, 1, FLOAT, 0, 1, 2, 0}},

@@ -64,7 +64,7 @@ static void scaled_engine(const unsigned *v, unsigned engine[SQ_POINT_VALUES])
                               v[SQ_TOP_OUT_KIND],
                               v[SQ_TOP_PORT_LEN],
                               2,
-                              1};
+                              2};
     memcpy(engine, value, sizeof value);
     memcpy(engine + SQ_PARAMS_MAX, v + SQ_PARAMS_MAX, SQ_TABLE_WORDS * sizeof *v);
 }
@@ -90,7 +90,7 @@ static void array_engine(const unsigned *v, unsigned engine[SQ_POINT_VALUES])
                               v[SQ_TOP_OUT_KIND],
                               v[SQ_TOP_PORT_LEN],
                               2,
-                              1};
+                              2};
     memcpy(engine, value, sizeof value);
 }
 
@@ -106,7 +106,7 @@ void sq_top_engine(const unsigned *v, unsigned engine[SQ_POINT_VALUES])
 struct sq_output_config sq_top_output(const unsigned *v)
 {
     const unsigned stage[SQ_OUTPUT_PARAMS] = {
-        v[SQ_TOP_PORT_LEN], v[SQ_TOP_FORM], v[SQ_TOP_OUT_KIND], v[SQ_TOP_PORT_LEN], 2, 1};
+        v[SQ_TOP_PORT_LEN], v[SQ_TOP_FORM], v[SQ_TOP_OUT_KIND], v[SQ_TOP_PORT_LEN], 2, 2};
     return sq_output_config(v[SQ_TOP_ROWS], v[SQ_TOP_COLS], stage);
 }
 
