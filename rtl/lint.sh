@@ -128,6 +128,10 @@ lint sq_requant Lanes=1 OutW=2
 for w in 28 32 48; do lint sq_fp_round SigW=$w; done
 lint sq_fp_from_int
 lint sq_fp_from_int Width=48 Fraction=18
+lint sq_delay Width=3 Stages=0
+lint sq_mul_sig
+for m in sq_mul_sig sq_fp_mul sq_fp_add sq_fp_scale sq_fp_mul_wide; do lint $m "Cut=1'b1"; done
+for f in 0 1 2 3; do lint sq_combine Lanes=2 Slots=4 Form=$f Sums=1 Cut=1; done
 lint sq_fp_mul
 lint sq_fp_mul_wide
 lint sq_fp_scale

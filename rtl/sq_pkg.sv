@@ -160,6 +160,11 @@ package sq_pkg;
     combine_spacing = (cut != 0) ? 4 : 1;
   endfunction
 
+  // Beats that the queue of sq_output, Hold = 2, needs for an output in each cycle: from a slot to the last word.
+  function automatic int unsigned output_depth(int unsigned form, int unsigned kind);
+    output_depth = combine_stages(form, 1) + 3 + ((kind == sq_pkg::OUT_INT8) ? 3 : 0);
+  endfunction
+
   // sq_output: integers of an output with Form; words that wait of it between two stretches of K.
   function automatic int unsigned kept_parts(int unsigned form);
     kept_parts = (form == COMBINE_TWO || form == COMBINE_SCALED) ? 2 : 1;

@@ -35,6 +35,12 @@ static inline unsigned sq_combine_stages(enum sq_combine_form form, bool is_cut)
     return 3 + (form == SQ_COMBINE_FLOAT ? 0 : (unsigned)form);
 }
 
+// Beats that the queue behind it needs for an output in each cycle, where the unit does not stop: up to the last word.
+static inline unsigned sq_combine_queue(enum sq_combine_form form, bool is_int8)
+{
+    return sq_combine_stages(form, true) + 3 + (is_int8 ? 3 : 0);
+}
+
 // Cycles from a beat of an output to the next one of the same.
 static inline unsigned sq_combine_spacing(bool is_cut)
 {

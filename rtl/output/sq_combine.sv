@@ -13,9 +13,9 @@
 // beside each output out_sum_o is its sum before the end, so that another group may go on from it.
 // The integers have SumW bits, in units of 2^-LoFraction and 2^-HiFraction.
 // Cut = 1: for a short clock period, an operation takes several stages (sq_fp_mul, sq_fp_add, sq_fp_from_int,
-// sq_fp_mul_wide), the end product as well. The sums so far wait in a queue; beats of the same outputs must then
-// come at least combine_spacing cycles apart (sq_output sees to that).
-// Latency combine_stages + 1, a beat per cycle. Stages move together; they stop while
+// sq_fp_mul_wide), the end product as well. The sums so far wait in a queue. Nothing stops then: outputs must be taken
+// at once, and beats of the same outputs come at least combine_spacing cycles apart (sq_output sees to both).
+// Latency combine_stages + 1, a beat per cycle. Stages move together; with Cut = 0 they stop while
 // an output waits for a place. A tag of TagW bits stands with a beat and leaves with its output.
 `include "sq_assert.svh"
 
@@ -73,7 +73,7 @@ module sq_combine #(
   logic advance, issue, sums, out_valid_q;
   logic is_first_q, is_end;
   logic [SlotW-1:0] slot_q;
-  assign advance = !(valid_q[Stages-1] && last_q[Stages-1] && out_valid_q && !out_ready_i);
+  assign advance = Cut != 0 || !(valid_q[Stages-1] && last_q[Stages-1] && out_valid_q && !out_ready_i);
   assign in_ready_o = advance;
   assign out_valid_o = out_valid_q;
   assign issue = advance && valid_q[Issue-1];
@@ -265,5 +265,6 @@ module sq_combine #(
 
   `SQ_ASSERT_BEGIN
   `SQ_HELD(OutHeldOnStall, out_valid_o, out_ready_i, {out_y_o, out_tag_o})
+  `SQ_ASSERT(TakenAtOnce, Cut == 0 || !out_valid_o || out_ready_i)
 
 endmodule

@@ -20,7 +20,9 @@
 // that PEs without a register for their totals go on; 0: it stays where it is until its last cycle.
 // Hold = 2, for a short clock period: it goes on in the cycle in which it comes, and what has to wait does so in
 // registers, so that in_ready_o is a flip-flop's; a register stands behind the slot, and sq_combine is cut into more
-// stages. Tiles of the same outputs then begin at least combine_spacing cycles apart.
+// stages, which never stop: a slot of outputs goes when the queue has a place for them that nothing before it
+// needs. For an output in each cycle Depth is at least output_depth. Tiles of the same outputs begin at least combine_spacing cycles
+// apart.
 // A tag of TagW bits (kinds of errors) stands with a tile as long as the tile is offered; those of
 // the tiles of an output, or'ed, leave with each of its words. The queue of Depth beats keeps outputs
 // while the port takes them, as the next tile comes; with a beat for each cycle of a tile only a port
@@ -99,24 +101,38 @@ module sq_output #(
 
   // ---- a tile, slot by slot ---------------------------------------------------------------------
   logic [SlotW-1:0] slot_q;
-  logic tile_valid, slot_valid, slot_ready, slot_fire, is_end, has_carry, may_go;
+  logic tile_valid, slot_valid, slot_ready, slot_fire, is_end, has_carry, may_go, beat_valid, beat_ready;
   assign is_end = slot_q == SlotW'(Slots - 1);
   assign has_carry = Sums == 0 || !scale_carry_i || carry_valid_i;
   assign slot_valid = tile_valid && scale_valid_i && may_go;
   assign slot_fire = slot_valid && slot_ready;
   assign scale_ready_o = slot_ready && tile_valid && may_go && is_end;
-  assign carry_ready_o = Sums != 0 && scale_carry_i && slot_ready && tile_valid && scale_valid_i;
+  assign carry_ready_o = Sums != 0 && scale_carry_i && slot_ready && tile_valid && scale_valid_i && has_place;
+  logic has_place;
+  if (Cut != 0) begin : gen_places
+    localparam int unsigned PlaceW = $clog2(Depth + 1);
+    logic [PlaceW-1:0] owed_q;  // outputs on their way and in the queue
+    logic owes;
+    assign has_place = owed_q != PlaceW'(Depth) || !scale_last_i || (Sums != 0 && scale_keep_i);
+    assign owes = slot_fire && scale_last_i && !(Sums != 0 && scale_keep_i);
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) owed_q <= '0;
+      else owed_q <= owed_q + PlaceW'(owes) - PlaceW'(beat_valid && beat_ready);
+    end
+  end else begin : gen_no_places
+    assign has_place = 1'b1;
+  end
   if (Spacing > Slots) begin : gen_pause  // a tile of the same outputs waits until the sums of the one before are there
     localparam int unsigned PauseW = $clog2(Spacing);
     logic [PauseW-1:0] pause_q;
-    assign may_go = has_carry && pause_q == '0;
+    assign may_go = has_carry && has_place && pause_q == '0;
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) pause_q <= '0;
       else if (slot_fire && is_end && !scale_last_i) pause_q <= PauseW'(Spacing - Slots);
       else if (slot_ready && pause_q != '0) pause_q <= pause_q - 1'b1;
     end
   end else begin : gen_no_pause
-    assign may_go = has_carry;
+    assign may_go = has_carry && has_place;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -287,7 +303,7 @@ module sq_output #(
 
   // ---- outputs ----------------------------------------------------------------------------------
   localparam int unsigned UnitW = OutKind == sq_pkg::OUT_BFLOAT16 ? 16 : 32;
-  logic unit_valid, unit_keep, y_valid, y_ready, queue_valid, queue_ready, beat_valid, beat_ready;
+  logic unit_valid, unit_keep, y_valid, y_ready, queue_valid, queue_ready;
   logic [Lanes*UnitW-1:0] unit_y;
   logic [Lanes*OutW-1:0] queue_y, beat_y;
   logic [TagW-1:0] unit_tag, queue_tag;

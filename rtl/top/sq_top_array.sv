@@ -116,7 +116,8 @@ module sq_top_array #(
   sq_engine_array #(
     .Rows(Rows), .Cols(Cols), .Banks(1), .BankLen(BankLen), .HighPerBank(HighPerBank), .HighLen(HighPerBank),
     .Layout(Layout), .OnActs(OnActs), .OneAcc(OneAcc), .PlainW(PlainW), .LowW(LowW), .HighW(HighW),
-    .Lanes(PortLen), .Form(Form), .OutKind(OutKind), .PortLen(PortLen), .Depth(2), .Hold(2), .Sums(Sums)
+    .Lanes(PortLen), .Form(Form), .OutKind(OutKind), .PortLen(PortLen), .Depth(sq_pkg::output_depth(Form, OutKind)),
+    .Hold(2), .Sums(Sums)
   ) u_engine (
     .clk_i, .rst_ni,
     .job_valid_i, .job_ready_o, .job_beats_i, .job_groups_i, .job_tiles_i, .job_carry_i, .job_keep_i, .job_part_i,

@@ -142,7 +142,8 @@ module sq_top_scaled #(
   sq_engine_scaled #(
     .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .HighPerBank(HighPerBank), .High(High),
     .WeightHigh(HasHigh ? 1 : 0), .ActElement(Element), .WeightElement(Element), .ActScale(Scale),
-    .WeightScale(Scale), .Lanes(PortLen), .OutKind(OutKind), .PortLen(PortLen), .Depth(2), .Hold(2), .Sums(1)
+    .WeightScale(Scale), .Lanes(PortLen), .OutKind(OutKind), .PortLen(PortLen), .Depth(sq_pkg::output_depth(sq_pkg::COMBINE_FLOAT, OutKind)),
+    .Hold(2), .Sums(1)
   ) u_engine (
     .clk_i, .rst_ni, .job_valid_i, .job_ready_o, .job_blocks_i, .job_tiles_i, .job_carry_i, .job_keep_i,
     .act_valid_i, .act_ready_o, .act_x_i(1'b0), .act_code_i(act_i[Rows*CodeLineW-1:0]), .act_high_i(act_high),

@@ -157,8 +157,7 @@ static unsigned combine_depth(unsigned form, bool is_cut)
 
 static void foretell_combine(const struct input *in, struct world *w)
 {
-    foretell_tail(in, w, (struct tail){.depth = combine_depth(param(in, "Form"), param(in, "Cut"))},
-                  NULL);
+    foretell_tail(in, w, (struct tail){.depth = combine_depth(param(in, "Form"), false)}, NULL);
 }
 
 // ---- tiles kept and given again ----------------------------------------------------------------

@@ -7,7 +7,7 @@
 
 // A tile goes slot by slot, one a cycle, into the units, from where it stands or from registers of
 // its own (`hold`), which it may enter as the last slot of the tile before goes; or (`skid`) it goes in the cycle in
-// which it comes, which is behind that last slot, and a tile of the same outputs begins four cycles or more behind
+// which it comes, which is behind that last slot, units never stop, and a tile of the same outputs begins four cycles or more behind
 // the one before. Its scales are
 // there for all slots and go with the last one. What the units give of a last scale group is
 // queued: beat i when beat i - depth has gone; it is offered a word at a time, from the next cycle
@@ -74,6 +74,8 @@ static inline uint64_t oracle_output_tile(struct oracle_output *o, struct world 
     const uint64_t held = later(t, o->skid ? o->next : o->before);
     uint64_t slot = o->skid ? later(held, o->go) : o->hold ? held + 1 : t;
     for (unsigned s = 0; s < o->slots; s++) {
+        if (o->skid && is_last) // a place of the queue that nothing before needs
+            slot = later(slot, o->gone[o->n_queued % o->depth]);
         slot = tail_enter(&o->units, later(slot, *scale));
         if (slot >= w->end)
             break;

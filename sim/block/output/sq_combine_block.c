@@ -4,20 +4,16 @@
 #include "sim/block/flow/sq_pipeline.h"
 #include "sim/block/output/sq_combine_draw.h"
 
-enum { LANES, SLOTS, FORM, IS_BF16, CUT };
+enum { LANES, SLOTS, FORM, IS_BF16 };
 enum { GROUPS_MAX = 12 };
 
-// lanes, outputs a lane, form, bfloat16, operations cut into stages
+// lanes, outputs a lane, form, bfloat16
 static const struct sq_point points[] = {
     {"two", true, {2, 4, SQ_COMBINE_TWO, 0}},
     {"one", true, {3, 1, SQ_COMBINE_ONE, 0}},
     {"scaled", true, {1, 3, SQ_COMBINE_SCALED, 0}},
     {"float", true, {2, 3, SQ_COMBINE_FLOAT, 0}},
     {"two_bf16", true, {1, 1, SQ_COMBINE_TWO, 1}},
-    {"one_cut", true, {2, 4, SQ_COMBINE_ONE, 1, 1}},
-    {"two_cut", true, {1, 5, SQ_COMBINE_TWO, 0, 1}},
-    {"scaled_cut", true, {1, 4, SQ_COMBINE_SCALED, 0, 1}},
-    {"float_cut", true, {2, 8, SQ_COMBINE_FLOAT, 0, 1}},
     {"one_bf16", false, {4, 8, SQ_COMBINE_ONE, 1}},
     {"two_wide", false, {8, 8, SQ_COMBINE_TWO, 0}},
     {"scaled_1", false, {2, 1, SQ_COMBINE_SCALED, 1}},
@@ -209,7 +205,7 @@ static void init(const unsigned *v, void *state)
 {
     struct sq_chain *c = state;
     sq_pipeline_init(&c->back, SQ_TIMING_ARRAY,
-                     sq_combine_stages((enum sq_combine_form)v[FORM], v[CUT]));
+                     sq_combine_stages((enum sq_combine_form)v[FORM], false));
 }
 
 static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
@@ -232,15 +228,6 @@ static const struct sq_area_unit area[] = {
 static const struct sq_faults faults[] = {
     {"two", 40, 400}, {"scaled", 40, 8000}, {"two_bf16", 20, 8000}};
 
-static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, struct sq_error *err)
-{
-    (void)old, (void)given;
-    if (v[SLOTS] < sq_combine_spacing(v[CUT]))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "Slots = %u, need %u or more with Cut", v[SLOTS],
-                       sq_combine_spacing(v[CUT]));
-    return SQ_OK;
-}
-
 static const struct sq_free combine_free[] = {
     {"Lanes", 1, 16, false}, {"Slots", 1, 64, false}, {NULL, 0, 0, false}};
 
@@ -248,9 +235,8 @@ const struct sq_block sq_combine_block = {
     .name = "combine",
     .top = "sq_combine",
     .group = "tile",
-    .param = {"Lanes", "Slots", "Form", "IsBf16", "Cut", NULL},
+    .param = {"Lanes", "Slots", "Form", "IsBf16", NULL},
     .free = combine_free,
-    .settle = settle,
     .points = points,
     .n_points = SQ_LEN(points),
     .area = area,

@@ -254,19 +254,22 @@ struct wires {
     struct sq_pipeline_out combine, requant;
     bool has_room, unit_taken; // the queue takes a beat; what combine gives is taken
     bool has_tile;             // one is inside, or comes and need not wait
-    bool may_go;               // the sums that the slot begins with are there, or it needs none
-    bool fires, ends;          // a slot of the tile goes; it is the last
-    bool leaves;               // a beat of the queue has all its words taken
+    bool has_place;            // the queue will have one for what the slot gives
+    bool may_go;      // so, and the sums that the slot begins with are there, or it needs none
+    bool fires, ends; // a slot of the tile goes; it is the last
+    bool leaves;      // a beat of the queue has all its words taken
 };
 
 static struct wires eval(const struct sq_output_sim *s, const struct sq_output_in *in)
 {
     struct wires w = {.has_room = s->count < s->depth};
     sq_pipeline_comb(&s->requant, w.has_room, &w.requant);
-    w.unit_taken = sq_output_keeps(s) || (s->has_requant ? w.requant.in_ready : w.has_room);
+    w.unit_taken =
+        s->hold == 2 || sq_output_keeps(s) || (s->has_requant ? w.requant.in_ready : w.has_room);
     sq_pipeline_comb(&s->combine, w.unit_taken, &w.combine);
     w.has_tile = (s->hold > 0 && s->held) || (s->hold != 1 && in->tile_valid);
-    w.may_go = s->pause == 0 && (!in->scale_carry || in->carry_valid);
+    w.has_place = s->hold != 2 || s->owed < s->depth || !in->scale_last || in->scale_keep;
+    w.may_go = s->pause == 0 && w.has_place && (!in->scale_carry || in->carry_valid);
     w.fires = w.has_tile && in->scale_valid && w.may_go && w.combine.in_ready;
     w.ends = s->slot + 1 == s->slots;
     w.leaves = s->count > 0 && in->out_ready && s->word + 1 == s->words;
@@ -280,7 +283,8 @@ void sq_output_comb(const struct sq_output_sim *s, const struct sq_output_in *in
     out->tile_ready = s->hold > 0 ? !s->held || (s->hold == 1 && w.fires && w.ends)
                                   : w.combine.in_ready && in->scale_valid && w.may_go && w.ends;
     out->scale_ready = w.combine.in_ready && w.has_tile && w.may_go && w.ends;
-    out->carry_ready = in->scale_carry && w.combine.in_ready && w.has_tile && in->scale_valid;
+    out->carry_ready =
+        in->scale_carry && w.combine.in_ready && w.has_tile && in->scale_valid && w.has_place;
     out->out_valid = s->count > 0;
 }
 
@@ -289,6 +293,7 @@ void sq_output_clock(struct sq_output_sim *s, const struct sq_output_in *in)
     const struct wires w = eval(s, in);
     const bool is_output = w.combine.out_valid && !sq_output_keeps(s);
     const bool given = s->has_requant ? w.requant.out_valid : is_output;
+    assert(s->hold != 2 || !given || w.has_room);
     if (s->count > 0 && in->out_ready)
         s->word = w.leaves ? 0 : s->word + 1;
     s->count = s->count + (given && w.has_room) - w.leaves;
@@ -300,6 +305,7 @@ void sq_output_clock(struct sq_output_sim *s, const struct sq_output_in *in)
         s->keep[s->n_last++] = in->scale_keep;
     }
     sq_pipeline_clock(&s->combine, w.fires, in->scale_last, w.unit_taken);
+    s->owed = s->owed + (w.fires && in->scale_last && !in->scale_keep) - w.leaves;
     if (s->hold == 2)
         s->held = w.has_tile && !(w.fires && w.ends);
     else if (s->hold == 1 && (!s->held || (w.fires && w.ends)))

@@ -87,6 +87,7 @@ struct sq_output_sim {
     unsigned slot, word, count; // of the tile, of the beat on the port, beats in the queue
     bool held;                  // Hold: a tile is inside
     unsigned pause;             // cycles until a tile of the same outputs may begin
+    unsigned owed;              // Hold = 2: outputs on their way and in the queue
     // Whether the sums of the last slots on their way through combine are kept, the oldest slot first.
     bool keep[SQ_PIPELINE_DEPTH_MAX + 1];
     unsigned n_last;

@@ -45,6 +45,13 @@ struct sq_top_room sq_top_room(const unsigned *v)
     return room;
 }
 
+// Beats of the queue of outputs.
+static unsigned queue_of(const unsigned *v)
+{
+    return sq_combine_queue((enum sq_combine_form)v[SQ_TOP_FORM],
+                            v[SQ_TOP_OUT_KIND] == SQ_OUTPUT_INT8);
+}
+
 static void scaled_engine(const unsigned *v, unsigned engine[SQ_POINT_VALUES])
 {
     const unsigned value[] = {v[SQ_TOP_ROWS],
@@ -63,7 +70,7 @@ static void scaled_engine(const unsigned *v, unsigned engine[SQ_POINT_VALUES])
                               SQ_COMBINE_FLOAT,
                               v[SQ_TOP_OUT_KIND],
                               v[SQ_TOP_PORT_LEN],
-                              2,
+                              queue_of(v),
                               2};
     memcpy(engine, value, sizeof value);
     memcpy(engine + SQ_PARAMS_MAX, v + SQ_PARAMS_MAX, SQ_TABLE_WORDS * sizeof *v);
@@ -89,7 +96,7 @@ static void array_engine(const unsigned *v, unsigned engine[SQ_POINT_VALUES])
                               v[SQ_TOP_FORM],
                               v[SQ_TOP_OUT_KIND],
                               v[SQ_TOP_PORT_LEN],
-                              2,
+                              queue_of(v),
                               2};
     memcpy(engine, value, sizeof value);
 }
@@ -106,7 +113,7 @@ void sq_top_engine(const unsigned *v, unsigned engine[SQ_POINT_VALUES])
 struct sq_output_config sq_top_output(const unsigned *v)
 {
     const unsigned stage[SQ_OUTPUT_PARAMS] = {
-        v[SQ_TOP_PORT_LEN], v[SQ_TOP_FORM], v[SQ_TOP_OUT_KIND], v[SQ_TOP_PORT_LEN], 2, 2};
+        v[SQ_TOP_PORT_LEN], v[SQ_TOP_FORM], v[SQ_TOP_OUT_KIND], v[SQ_TOP_PORT_LEN], queue_of(v), 2};
     return sq_output_config(v[SQ_TOP_ROWS], v[SQ_TOP_COLS], stage);
 }
 
