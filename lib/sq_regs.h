@@ -7,9 +7,10 @@
 
 // clang-format off
 #define SQ_REG_ID_VALUE 0x504f5453u
-#define SQ_REG_VERSION_VALUE 5u
+#define SQ_REG_VERSION_VALUE 6u
 #define SQ_DESC_KIND_VALUE 0x5351u
 #define SQ_DESC_NBYTES 64u
+#define SQ_SLOT_NBYTES 128u
 
 #define SQ_REG_ID_OFFSET 0x00u
 #define SQ_REG_VERSION_OFFSET 0x04u
@@ -33,6 +34,11 @@
 #define SQ_REG_COUNTER_HIGH_OFFSET 0x58u
 #define SQ_REG_SCALES_OFFSET 0x5cu
 #define SQ_REG_SUMS_OFFSET 0x60u
+#define SQ_REG_RING_BASE_OFFSET 0x64u
+#define SQ_REG_RING_SIZE_OFFSET 0x68u
+#define SQ_REG_HEAD_OFFSET 0x6cu
+#define SQ_REG_TAIL_OFFSET 0x70u
+#define SQ_REG_WATCHDOG_OFFSET 0x74u
 #define SQ_REG_ARRAY_ROWS_SHIFT 0u
 #define SQ_REG_ARRAY_ROWS_MASK 0xffu // rows of a tile (tokens)
 #define SQ_REG_ARRAY_COLS_SHIFT 8u
@@ -69,22 +75,32 @@
 #define SQ_REG_SCALED_HIGH_MASK 0xffu // the high codes of a block, if ENGINE.HIGH is not 0: 0 upper nibbles with mask bits, 1 at a scale of the row, 2 at a second scale of the block
 #define SQ_REG_CONTROL_START_SHIFT 0u
 #define SQ_REG_CONTROL_START_MASK 0x1u // a 1 runs the layer that DESCRIPTOR points at
+#define SQ_REG_CONTROL_ABORT_SHIFT 1u
+#define SQ_REG_CONTROL_ABORT_MASK 0x1u // a 1 without START ends the layer that runs, and the ring behind it; without meaning where nothing runs
 #define SQ_REG_STATUS_BUSY_SHIFT 0u
 #define SQ_REG_STATUS_BUSY_MASK 0x1u // a layer runs
 #define SQ_REG_STATUS_REFUSED_SHIFT 1u
 #define SQ_REG_STATUS_REFUSED_MASK 0x1u // the descriptor cannot be run; nothing was written
 #define SQ_REG_STATUS_OPERAND_SHIFT 2u
 #define SQ_REG_STATUS_OPERAND_MASK 0x1u // an operand with wrong parity was multiplied
+#define SQ_REG_STATUS_ABORTED_SHIFT 3u
+#define SQ_REG_STATUS_ABORTED_MASK 0x1u // the layer was ended by ABORT; its outputs mean nothing
 #define SQ_REG_STATUS_READ_SHIFT 4u
 #define SQ_REG_STATUS_READ_MASK 0x7u // the first error of reads: 2 SLVERR, 3 DECERR, 4 LAST too early, 5 LAST too late
+#define SQ_REG_STATUS_EXPIRED_SHIFT 7u
+#define SQ_REG_STATUS_EXPIRED_MASK 0x1u // the layer was ended by WATCHDOG; its outputs mean nothing
 #define SQ_REG_STATUS_WRITTEN_SHIFT 8u
 #define SQ_REG_STATUS_WRITTEN_MASK 0x7u // the first error of writes: 2 SLVERR, 3 DECERR
 #define SQ_REG_STATUS_ENGINE_SHIFT 12u
 #define SQ_REG_STATUS_ENGINE_MASK 0x7u // errors in operands: bit 0 a code that stands for no value, bit 1 a scale that is no positive number, bit 2 a malformed mask
 #define SQ_REG_IRQ_ENABLE_DONE_SHIFT 0u
-#define SQ_REG_IRQ_ENABLE_DONE_MASK 0x1u // 1: the interrupt output is IRQ_STATE.DONE
+#define SQ_REG_IRQ_ENABLE_DONE_MASK 0x1u // 1: the interrupt output is high while IRQ_STATE.DONE is
+#define SQ_REG_IRQ_ENABLE_ERROR_SHIFT 1u
+#define SQ_REG_IRQ_ENABLE_ERROR_MASK 0x1u // the same of IRQ_STATE.ERROR
 #define SQ_REG_IRQ_STATE_DONE_SHIFT 0u
-#define SQ_REG_IRQ_STATE_DONE_MASK 0x1u // a layer has ended, with an error or without
+#define SQ_REG_IRQ_STATE_DONE_MASK 0x1u // the layer of START has ended, with an error or without; the ring has come to TAIL or was aborted; or a descriptor of it with KIND.NOTICE has its record
+#define SQ_REG_IRQ_STATE_ERROR_SHIFT 1u
+#define SQ_REG_IRQ_STATE_ERROR_MASK 0x1u // a layer has ended with a STATUS other than 0
 #define SQ_REG_SCALES_ROWS_SHIFT 0u
 #define SQ_REG_SCALES_ROWS_MASK 0xffffu // beats of the scales of rows
 #define SQ_REG_SCALES_COLS_SHIFT 16u
@@ -93,6 +109,12 @@
 #define SQ_REG_SUMS_TILES_MASK 0xffffu // tiles of outputs
 #define SQ_REG_SUMS_PARTS_SHIFT 16u
 #define SQ_REG_SUMS_PARTS_MASK 0x1u // integers of a scale group that goes on wait beside the sums; else in their place, so that CHUNK.PART needs a layer of one group and one sum of a PE. Without meaning where ENGINE.FORM is 3, which takes CHUNK.PART
+#define SQ_REG_RING_SIZE_SLOTS_SHIFT 0u
+#define SQ_REG_RING_SIZE_SLOTS_MASK 0xffffu // slots
+#define SQ_REG_HEAD_SLOT_SHIFT 0u
+#define SQ_REG_HEAD_SLOT_MASK 0xffffu // its number, from 0 on
+#define SQ_REG_TAIL_SLOT_SHIFT 0u
+#define SQ_REG_TAIL_SLOT_MASK 0xffffu // its number
 
 #define SQ_DESC_KIND_OFFSET 0x00u
 #define SQ_DESC_ACT_OFFSET 0x04u
@@ -108,6 +130,8 @@
 #define SQ_DESC_KIND_KIND_MASK 0xffffu // always 5351h
 #define SQ_DESC_KIND_COLS_OUTER_SHIFT 16u
 #define SQ_DESC_KIND_COLS_OUTER_MASK 0x1u // 0: all blocks of columns for one block of rows; 1: the other way round
+#define SQ_DESC_KIND_NOTICE_SHIFT 17u
+#define SQ_DESC_KIND_NOTICE_MASK 0x1u // in the ring: 1 sets IRQ_STATE.DONE when its record is written, unless the layer was ended early
 #define SQ_DESC_TILES_ROWS_SHIFT 0u
 #define SQ_DESC_TILES_ROWS_MASK 0xffffu // tiles of rows
 #define SQ_DESC_TILES_COLS_SHIFT 16u
@@ -124,5 +148,16 @@
 #define SQ_DESC_CHUNK_GROUPS_MASK 0xffffu // scale groups, at most BEATS.GROUPS
 #define SQ_DESC_CHUNK_PART_SHIFT 16u
 #define SQ_DESC_CHUNK_PART_MASK 0xffffu // 0, or with GROUPS = 1 beats of a scale group that is longer than a chunk, fewer than BEATS.BEATS
+
+#define SQ_RECORD_STATUS_OFFSET 0x40u
+#define SQ_RECORD_SLOT_OFFSET 0x44u
+#define SQ_RECORD_CYCLES_OFFSET 0x48u
+#define SQ_RECORD_BUSY_CYCLES_OFFSET 0x50u
+#define SQ_RECORD_WAIT_CYCLES_OFFSET 0x58u
+#define SQ_RECORD_BLOCKED_CYCLES_OFFSET 0x60u
+#define SQ_RECORD_READ_BEATS_OFFSET 0x68u
+#define SQ_RECORD_WRITE_BEATS_OFFSET 0x70u
+#define SQ_RECORD_STATUS_DONE_SHIFT 31u
+#define SQ_RECORD_STATUS_DONE_MASK 0x1u // always 1: the record was written
 
 #endif

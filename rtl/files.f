@@ -86,6 +86,7 @@ top/sq_gear.sv
 top/sq_block_walk.sv
 top/sq_top_regs.sv
 top/sq_sequencer.sv
+top/sq_ring.sv
 top/sq_top_operand.sv
 top/sq_top_array.sv
 top/sq_top_scaled.sv

@@ -17,6 +17,9 @@
 // cycles have passed without a beat; what comes meanwhile is dropped.
 // out_status_o: the first error of the transfer up to this beat: 0, 2 SLVERR, 3 DECERR (as AXI has them),
 // 4 LAST too early, 5 LAST too late. A response to a write that is an error is told by write_status_o.
+// While abort_i is high nothing begins, and what has begun is brought to its end on the bus: beats that were asked for
+// are taken, a burst that is written gets its beats, without strobes, and its response. idle_o says that no more is
+// under way; abort_i stays until then, no transfer and no beat to write is offered, and beats that were read are taken.
 // A reset forgets all transfers; the memory must be reset with it.
 `include "sq_assert.svh"
 
@@ -79,6 +82,8 @@ module sq_dma #(
   output logic              axi_b_ready_o,
   input  logic [1:0]        axi_b_resp_i,
   // status
+  input  logic              abort_i,
+  output logic              idle_o,  // while abort_i is high
   output logic              write_done_o,
   output logic [2:0]        write_status_o
 );
@@ -104,7 +109,7 @@ module sq_dma #(
   // The first transfer of a piece of work waits for the reads before it, and for silence after an error.
   assign may_start = !first_q || (!slot_valid && (!broken_q || quiet_q == QuietW'(Quiet)));
   assign broken = broken_q && !first_q;  // no more is asked for
-  assign issue = cur_q && !write_q && may_start && slot_ready && (!axi_ar_valid_o || axi_ar_ready_i);
+  assign issue = cur_q && !write_q && may_start && slot_ready && (!axi_ar_valid_o || axi_ar_ready_i) && !abort_i;
 
   sq_dma_burst #(.DataW(DataW), .AddrW(AddrW), .CountW(CountW), .MaxBurst(MaxBurst)) u_read (
     .addr_i(addr_q), .left_i(left_q), .len_o(len), .last_o(last_burst),
@@ -117,7 +122,7 @@ module sq_dma #(
       axi_ar_valid_o <= 1'b0;
     end else begin
       if (job_ready_o) cur_q <= job_valid_i;
-      else if (hand_over || (issue && last_burst)) cur_q <= 1'b0;
+      else if (hand_over || (issue && last_burst) || abort_i) cur_q <= 1'b0;
       if (issue && !broken) axi_ar_valid_o <= 1'b1;
       else if (axi_ar_ready_i) axi_ar_valid_o <= 1'b0;
     end
@@ -187,6 +192,7 @@ module sq_dma #(
         beat_q <= slot_end ? '0 : beat_q + 1'b1;
         status_q <= (slot_last && slot_end) ? 3'd0 : status;
       end
+      if (idle_o) status_q <= 3'd0;
       if (beat && wrong) broken_q <= 1'b1;
       else if (cur_q && first_q && (issue || hand_over)) broken_q <= 1'b0;
       if (!broken_q || axi_ar_valid_o || axi_r_valid_i) quiet_q <= '0;
@@ -200,14 +206,16 @@ module sq_dma #(
 
   // ---- writes ---------------------------------------------------------------------------------------
   logic busy_q, data_q, owed_q;  // a transfer; beats of its burst are to go; its response is to come
+  logic void_q;  // beats go without data
   logic [AddrW-1:0] to_q, next_to;
   logic [CountW-1:0] to_left_q, next_to_left;
   logic [7:0] to_len, data_left_q;
-  logic data_valid, data_ready, begins, w_fire, b_fire, unused_last;
+  logic data_valid, data_ready, begins, w_fire, w_held, b_fire, unused_last;
+  logic [DataW-1:0] data;
   logic [2:0] write_status, write_status_q;
 
-  assign hand_over = cur_q && write_q && may_start && !busy_q;
-  assign begins = busy_q && !owed_q;
+  assign hand_over = cur_q && write_q && may_start && !busy_q && !abort_i;
+  assign begins = busy_q && !owed_q && !abort_i;
   assign axi_b_ready_o = owed_q && !data_q && !axi_aw_valid_o;
   assign b_fire = axi_b_valid_i && axi_b_ready_o;
   assign write_status = (write_status_q != 3'd0) ? write_status_q :
@@ -219,24 +227,29 @@ module sq_dma #(
   );
   sq_pipe_reg #(.Width(DataW)) u_in (
     .clk_i, .rst_ni, .in_valid_i, .in_ready_o, .in_data_i,
-    .out_valid_o(data_valid), .out_ready_i(data_ready), .out_data_o(axi_w_data_o)
+    .out_valid_o(data_valid), .out_ready_i(data_ready), .out_data_o(data)
   );
-  assign axi_w_valid_o = data_q && data_valid;
+  assign axi_w_valid_o = data_q && (data_valid || void_q);
+  assign axi_w_data_o = data & {DataW{!void_q}};
   assign axi_w_last_o = data_left_q == '0;
-  assign axi_w_strb_o = '1;
-  assign data_ready = data_q && axi_w_ready_i;
+  assign axi_w_strb_o = {Bytes{!void_q}};
+  assign data_ready = void_q || (data_q && axi_w_ready_i);
   assign w_fire = axi_w_valid_o && axi_w_ready_i;
+  assign w_held = axi_w_valid_o && !axi_w_ready_i;  // a beat that is offered stays as it is
+  assign idle_o = void_q && abort_i && !cur_q && !axi_ar_valid_o && !slot_valid && !out_valid_o && !busy_q && !data_valid;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       busy_q <= 1'b0;
       data_q <= 1'b0;
       owed_q <= 1'b0;
+      void_q <= 1'b0;
       axi_aw_valid_o <= 1'b0;
       write_done_o <= 1'b0;
     end else begin
+      void_q <= (abort_i && !w_held) || (void_q && owed_q);
       if (hand_over) busy_q <= 1'b1;
-      else if (b_fire && to_left_q == '0) busy_q <= 1'b0;
+      else if ((b_fire && to_left_q == '0) || (abort_i && !owed_q)) busy_q <= 1'b0;
       if (begins) axi_aw_valid_o <= 1'b1;
       else if (axi_aw_ready_i) axi_aw_valid_o <= 1'b0;
       if (begins) data_q <= 1'b1;

@@ -5,7 +5,7 @@
 package sq_regs_pkg;
 
   localparam int unsigned ID_VALUE = 1347376211;
-  localparam int unsigned VERSION_VALUE = 5;
+  localparam int unsigned VERSION_VALUE = 6;
   localparam int unsigned DESC_KIND_VALUE = 21329;
   localparam int unsigned DESC_WORDS = 16;
   localparam int unsigned DESC_JOB_TILES = 65535;
@@ -14,7 +14,7 @@ package sq_regs_pkg;
     32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000,
     32'h00000000, 32'h00000000, 32'hffffffff, 32'hffffffff,
     32'hffffffff, 32'hffffffff, 32'hffffffff, 32'hffffffff,
-    32'hffffffff, 32'hffffffff, 32'hffffffff, 32'h0001ffff
+    32'hffffffff, 32'hffffffff, 32'hffffffff, 32'h0003ffff
   };
 
   localparam int unsigned REG_ID = 0;
@@ -39,6 +39,11 @@ package sq_regs_pkg;
   localparam int unsigned REG_COUNTER_HIGH = 22;
   localparam int unsigned REG_SCALES = 23;
   localparam int unsigned REG_SUMS = 24;
+  localparam int unsigned REG_RING_BASE = 25;
+  localparam int unsigned REG_RING_SIZE = 26;
+  localparam int unsigned REG_HEAD = 27;
+  localparam int unsigned REG_TAIL = 28;
+  localparam int unsigned REG_WATCHDOG = 29;
   localparam int unsigned REG_ARRAY_ROWS_LOW = 0;
   localparam int unsigned REG_ARRAY_ROWS_W = 8;
   localparam int unsigned REG_ARRAY_COLS_LOW = 8;
@@ -75,22 +80,32 @@ package sq_regs_pkg;
   localparam int unsigned REG_SCALED_HIGH_W = 8;
   localparam int unsigned REG_CONTROL_START_LOW = 0;
   localparam int unsigned REG_CONTROL_START_W = 1;
+  localparam int unsigned REG_CONTROL_ABORT_LOW = 1;
+  localparam int unsigned REG_CONTROL_ABORT_W = 1;
   localparam int unsigned REG_STATUS_BUSY_LOW = 0;
   localparam int unsigned REG_STATUS_BUSY_W = 1;
   localparam int unsigned REG_STATUS_REFUSED_LOW = 1;
   localparam int unsigned REG_STATUS_REFUSED_W = 1;
   localparam int unsigned REG_STATUS_OPERAND_LOW = 2;
   localparam int unsigned REG_STATUS_OPERAND_W = 1;
+  localparam int unsigned REG_STATUS_ABORTED_LOW = 3;
+  localparam int unsigned REG_STATUS_ABORTED_W = 1;
   localparam int unsigned REG_STATUS_READ_LOW = 4;
   localparam int unsigned REG_STATUS_READ_W = 3;
+  localparam int unsigned REG_STATUS_EXPIRED_LOW = 7;
+  localparam int unsigned REG_STATUS_EXPIRED_W = 1;
   localparam int unsigned REG_STATUS_WRITTEN_LOW = 8;
   localparam int unsigned REG_STATUS_WRITTEN_W = 3;
   localparam int unsigned REG_STATUS_ENGINE_LOW = 12;
   localparam int unsigned REG_STATUS_ENGINE_W = 3;
   localparam int unsigned REG_IRQ_ENABLE_DONE_LOW = 0;
   localparam int unsigned REG_IRQ_ENABLE_DONE_W = 1;
+  localparam int unsigned REG_IRQ_ENABLE_ERROR_LOW = 1;
+  localparam int unsigned REG_IRQ_ENABLE_ERROR_W = 1;
   localparam int unsigned REG_IRQ_STATE_DONE_LOW = 0;
   localparam int unsigned REG_IRQ_STATE_DONE_W = 1;
+  localparam int unsigned REG_IRQ_STATE_ERROR_LOW = 1;
+  localparam int unsigned REG_IRQ_STATE_ERROR_W = 1;
   localparam int unsigned REG_SCALES_ROWS_LOW = 0;
   localparam int unsigned REG_SCALES_ROWS_W = 16;
   localparam int unsigned REG_SCALES_COLS_LOW = 16;
@@ -99,6 +114,12 @@ package sq_regs_pkg;
   localparam int unsigned REG_SUMS_TILES_W = 16;
   localparam int unsigned REG_SUMS_PARTS_LOW = 16;
   localparam int unsigned REG_SUMS_PARTS_W = 1;
+  localparam int unsigned REG_RING_SIZE_SLOTS_LOW = 0;
+  localparam int unsigned REG_RING_SIZE_SLOTS_W = 16;
+  localparam int unsigned REG_HEAD_SLOT_LOW = 0;
+  localparam int unsigned REG_HEAD_SLOT_W = 16;
+  localparam int unsigned REG_TAIL_SLOT_LOW = 0;
+  localparam int unsigned REG_TAIL_SLOT_W = 16;
 
   localparam int unsigned DESC_KIND = 0;
   localparam int unsigned DESC_ACT = 1;
@@ -114,6 +135,8 @@ package sq_regs_pkg;
   localparam int unsigned DESC_KIND_KIND_W = 16;
   localparam int unsigned DESC_KIND_COLS_OUTER_LOW = 16;
   localparam int unsigned DESC_KIND_COLS_OUTER_W = 1;
+  localparam int unsigned DESC_KIND_NOTICE_LOW = 17;
+  localparam int unsigned DESC_KIND_NOTICE_W = 1;
   localparam int unsigned DESC_TILES_ROWS_LOW = 0;
   localparam int unsigned DESC_TILES_ROWS_W = 16;
   localparam int unsigned DESC_TILES_COLS_LOW = 16;

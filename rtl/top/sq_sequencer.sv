@@ -41,6 +41,7 @@ module sq_sequencer #(
   input  logic [31:0]      descriptor_i,
   output logic             done_o,
   output logic             refused_o,
+  output logic             notice_o,  // its descriptor wants an interrupt behind it
   // transfers of the DMA; destinations are those of sq_top
   output logic             dma_valid_o,
   input  logic             dma_ready_i,
@@ -125,6 +126,7 @@ module sq_sequencer #(
   assign {part_beats, chunk} = desc_q[sq_regs_pkg::DESC_CHUNK*32 +: 32];
   assign is_part = part_beats != '0;
   assign cols_outer = kind[sq_regs_pkg::DESC_KIND_COLS_OUTER_LOW];
+  assign notice_o = kind[sq_regs_pkg::DESC_KIND_NOTICE_LOW];
 
   always_ff @(posedge clk_i) begin
     if (start_i) at_q <= descriptor_i;

@@ -125,8 +125,10 @@ module sq_top #(
   end
 
   // ---- registers ----------------------------------------------------------------------------------
-  logic start, done, refused;
-  logic [31:0] descriptor;
+  logic start, done, refused, ring, abort, rewind, begins, ends, ended, notice, aborting, running, aborted, expired;
+  logic [31:0] descriptor, ring_base, watchdog;
+  logic [15:0] ring_size, tail, head;
+  logic [511:0] record;
   logic [2:0] read_status, write_status, engine_errors;
   logic operand_error, busy, missing;
 
@@ -141,10 +143,32 @@ module sq_top #(
     .lite_aw_valid_i, .lite_aw_ready_o, .lite_aw_addr_i, .lite_w_valid_i, .lite_w_ready_o, .lite_w_data_i,
     .lite_w_strb_i, .lite_b_valid_o, .lite_b_ready_i, .lite_b_resp_o, .lite_ar_valid_i, .lite_ar_ready_o,
     .lite_ar_addr_i, .lite_r_valid_o, .lite_r_ready_i, .lite_r_data_o, .lite_r_resp_o, .irq_o,
-    .start_o(start), .descriptor_o(descriptor), .done_i(done), .refused_i(refused),
+    .start_o(start), .descriptor_o(descriptor), .ring_o(ring), .abort_o(abort), .rewind_o(rewind),
+    .base_o(ring_base), .size_o(ring_size), .tail_o(tail), .watchdog_o(watchdog), .head_i(head),
+    .begin_i(begins), .end_i(ends), .done_i(ended), .notice_i(notice), .aborting_i(aborting), .run_i(running),
+    .record_o(record), .refused_i(refused), .aborted_i(aborted), .expired_i(expired),
     .operand_i(operand_error), .read_status_i(read_status), .write_status_i(write_status),
     .engine_i(engine_errors), .busy_i(busy), .wait_i(missing),
     .read_i(axi_r_valid_i && axi_r_ready_o), .write_i(axi_w_valid_o && axi_w_ready_i)
+  );
+
+  // ---- ring ---------------------------------------------------------------------------------------
+  // A layer that ends early leaves the core (all but registers, ring and DMA) as a reset does.
+  logic core_rst_n, clear, drain, idle, want_notice;
+  logic record_valid, record_word_valid, record_word_ready;
+  logic [31:0] layer_at, record_addr, record_beats;
+  logic [DataW-1:0] record_word;
+  assign core_rst_n = rst_ni && !clear;
+
+  sq_ring #(.DataW(DataW)) u_ring (
+    .clk_i, .rst_ni, .start_i(start), .ring_i(ring), .abort_i(abort), .rewind_i(rewind), .descriptor_i(descriptor),
+    .base_i(ring_base), .size_i(ring_size), .tail_i(tail), .watchdog_i(watchdog), .head_o(head),
+    .begin_o(begins), .run_o(running), .end_o(ends), .done_o(ended), .notice_o(notice), .aborting_o(aborting),
+    .aborted_o(aborted), .expired_o(expired), .record_i(record),
+    .descriptor_o(layer_at), .layer_done_i(done), .layer_notice_i(want_notice),
+    .dma_valid_o(record_valid), .dma_ready_i(to_dma_ready), .dma_addr_o(record_addr), .dma_beats_o(record_beats),
+    .out_valid_o(record_word_valid), .out_ready_i(record_word_ready), .out_data_o(record_word),
+    .write_done_i(write_done), .drain_o(drain), .dma_idle_i(idle), .clear_o(clear)
   );
 
   // ---- sequencer ----------------------------------------------------------------------------------
@@ -166,11 +190,11 @@ module sq_top #(
     .WeightBytes(sq_pkg::ceil_div(WeightBits, 8)), .ColBytes(ColBits / 8), .OutBytes(TileW / 8),
     .ScaleOnce(IsScaled ? 1 : 0), .PartGroups((IsScaled || Parts != 0) ? 2 : (Form == sq_pkg::COMBINE_ONE) ? 1 : 0)
   ) u_sequencer (
-    .clk_i, .rst_ni,
-    .start_i(start), .descriptor_i(descriptor), .done_o(done), .refused_o(refused),
+    .clk_i, .rst_ni(core_rst_n),
+    .start_i(begins), .descriptor_i(layer_at), .done_o(done), .refused_o(refused), .notice_o(want_notice),
     .dma_valid_o(dma_valid), .dma_ready_i(dma_ready), .dma_first_o(dma_first), .dma_write_o(dma_write),
     .dma_addr_o(dma_addr), .dma_beats_o(dma_beats), .dma_dest_o(dma_dest),
-    .dma_tail_o(dma_tail), .write_done_i(write_done),
+    .dma_tail_o(dma_tail), .write_done_i(write_done && running),
     .in_valid_i(load_valid && load_dest == 3'd4), .in_data_i(load), .in_poison_i(load_poison),
     .in_last_i(load_last),
     .job_valid_o(job_valid), .job_ready_i(job_ready), .job_rows_o(job_rows), .job_cols_o(job_cols),
@@ -181,17 +205,23 @@ module sq_top #(
   );
 
   // ---- memory -------------------------------------------------------------------------------------
-  logic store_valid, store_ready;
+  logic store_valid, store_ready, to_dma_ready, word_ready;
   logic [DataW-1:0] store;
+  assign dma_ready = to_dma_ready && running;
+  assign store_ready = word_ready && running;
+  assign record_word_ready = word_ready;
 
   sq_dma #(
     .DataW(DataW), .AddrW(32), .CountW(32), .DestW(SizeW + 3), .MaxBurst(MaxBurst), .Outstanding(Outstanding),
     .Quiet(Quiet)
   ) u_dma (
     .clk_i, .rst_ni,
-    .job_valid_i(dma_valid), .job_ready_o(dma_ready), .job_first_i(dma_first), .job_write_i(dma_write),
-    .job_addr_i(dma_addr), .job_beats_i(dma_beats), .job_dest_i({dma_tail, dma_dest}),
-    .in_valid_i(store_valid), .in_ready_o(store_ready), .in_data_i(store),
+    .job_valid_i((dma_valid && running) || record_valid), .job_ready_o(to_dma_ready),
+    .job_first_i(dma_first && !record_valid), .job_write_i(dma_write || record_valid),
+    .job_addr_i(record_valid ? record_addr : dma_addr), .job_beats_i(record_valid ? record_beats : dma_beats),
+    .job_dest_i({dma_tail, dma_dest}),
+    .in_valid_i((store_valid && running) || record_word_valid), .in_ready_o(word_ready),
+    .in_data_i(record_word_valid ? record_word : store),
     .out_valid_o(load_valid), .out_ready_i(load_ready), .out_data_o(load), .out_dest_o({load_tail, load_dest}),
     .out_poison_o(load_poison), .out_last_o(load_last), .out_status_o(load_status),
     .axi_ar_valid_o, .axi_ar_ready_i, .axi_ar_addr_o, .axi_ar_len_o, .axi_ar_size_o, .axi_ar_burst_o,
@@ -199,7 +229,7 @@ module sq_top #(
     .axi_aw_valid_o, .axi_aw_ready_i, .axi_aw_addr_o, .axi_aw_len_o, .axi_aw_size_o, .axi_aw_burst_o,
     .axi_w_valid_o, .axi_w_ready_i, .axi_w_data_o, .axi_w_strb_o, .axi_w_last_o,
     .axi_b_valid_i, .axi_b_ready_o, .axi_b_resp_i,
-    .write_done_o(write_done), .write_status_o(write_status)
+    .abort_i(drain), .idle_o(idle), .write_done_o(write_done), .write_status_o(write_status)
   );
   assign read_status = (load_valid && load_ready && load_poison) ? load_status : 3'd0;
 
@@ -210,7 +240,7 @@ module sq_top #(
   logic [WeightBits-1:0] weight;
   logic [ColBits-1:0] col_scale;
   always_comb begin
-    case (load_dest)
+    case (drain ? 3'd4 : load_dest)
       3'd0: load_ready = in_ready[0];
       3'd1: load_ready = in_ready[1];
       3'd2: load_ready = in_ready[2];
@@ -220,34 +250,34 @@ module sq_top #(
   end
 
   sq_top_operand #(.DataW(DataW), .Width(ActBits), .Depth(ActDepth), .Macro(Macro)) u_act (
-    .clk_i, .rst_ni, .job_valid_i(job_valid[0]), .job_ready_o(job_ready[0]), .job_rows_i(job_rows),
+    .clk_i, .rst_ni(core_rst_n), .job_valid_i(job_valid[0]), .job_ready_o(job_ready[0]), .job_rows_i(job_rows),
     .job_cols_i(job_cols), .job_beats_i(job_tile_beats), .job_row_stride_i(ActAddrW'(job_tile_beats)),
     .job_col_stride_i({ActAddrW{1'b0}}), .job_beat_stride_i(ActAddrW'(1)), .job_keep_i(keep_rows),
-    .in_valid_i(load_valid && load_dest == 3'd0), .in_ready_o(in_ready[0]), .in_data_i(load), .in_tail_i(load_tail),
+    .in_valid_i(load_valid && load_dest == 3'd0 && !drain), .in_ready_o(in_ready[0]), .in_data_i(load), .in_tail_i(load_tail),
     .in_poison_i(load_poison), .in_last_i(load_last),
     .out_valid_o(valid[0]), .out_ready_i(ready[0]), .out_data_o(act), .out_error_o(wrong[0])
   );
   sq_top_operand #(.DataW(DataW), .Width(RowBits), .Depth(RowDepth), .Macro(Macro)) u_row_scale (
-    .clk_i, .rst_ni, .job_valid_i(job_valid[1]), .job_ready_o(job_ready[1]), .job_rows_i(job_rows),
+    .clk_i, .rst_ni(core_rst_n), .job_valid_i(job_valid[1]), .job_ready_o(job_ready[1]), .job_rows_i(job_rows),
     .job_cols_i(job_cols), .job_beats_i(job_scale_beats), .job_row_stride_i(RowAddrW'(1)),
     .job_col_stride_i({RowAddrW{1'b0}}), .job_beat_stride_i({RowAddrW{1'b0}}), .job_keep_i(keep_row_scale),
-    .in_valid_i(load_valid && load_dest == 3'd1), .in_ready_o(in_ready[1]), .in_data_i(load), .in_tail_i(load_tail),
+    .in_valid_i(load_valid && load_dest == 3'd1 && !drain), .in_ready_o(in_ready[1]), .in_data_i(load), .in_tail_i(load_tail),
     .in_poison_i(load_poison), .in_last_i(load_last),
     .out_valid_o(valid[1]), .out_ready_i(ready[1]), .out_data_o(row_scale), .out_error_o(wrong[1])
   );
   sq_top_operand #(.DataW(DataW), .Width(WeightBits), .Depth(WeightDepth), .Macro(Macro)) u_weight (
-    .clk_i, .rst_ni, .job_valid_i(job_valid[2]), .job_ready_o(job_ready[2]), .job_rows_i(job_rows),
+    .clk_i, .rst_ni(core_rst_n), .job_valid_i(job_valid[2]), .job_ready_o(job_ready[2]), .job_rows_i(job_rows),
     .job_cols_i(job_cols), .job_beats_i(job_tile_beats), .job_row_stride_i({WeightAddrW{1'b0}}),
     .job_col_stride_i(WeightAddrW'(job_tile_beats)), .job_beat_stride_i(WeightAddrW'(1)), .job_keep_i(keep_cols),
-    .in_valid_i(load_valid && load_dest == 3'd2), .in_ready_o(in_ready[2]), .in_data_i(load), .in_tail_i(load_tail),
+    .in_valid_i(load_valid && load_dest == 3'd2 && !drain), .in_ready_o(in_ready[2]), .in_data_i(load), .in_tail_i(load_tail),
     .in_poison_i(load_poison), .in_last_i(load_last),
     .out_valid_o(valid[2]), .out_ready_i(ready[2]), .out_data_o(weight), .out_error_o(wrong[2])
   );
   sq_top_operand #(.DataW(DataW), .Width(ColBits), .Depth(ColDepth), .Macro(Macro)) u_col_scale (
-    .clk_i, .rst_ni, .job_valid_i(job_valid[3]), .job_ready_o(job_ready[3]), .job_rows_i(job_rows),
+    .clk_i, .rst_ni(core_rst_n), .job_valid_i(job_valid[3]), .job_ready_o(job_ready[3]), .job_rows_i(job_rows),
     .job_cols_i(job_cols), .job_beats_i(job_scale_beats), .job_row_stride_i({ColAddrW{1'b0}}),
     .job_col_stride_i(ColAddrW'(job_scale_beats)), .job_beat_stride_i(ColAddrW'(1)), .job_keep_i(keep_col_scale),
-    .in_valid_i(load_valid && load_dest == 3'd3), .in_ready_o(in_ready[3]), .in_data_i(load), .in_tail_i(load_tail),
+    .in_valid_i(load_valid && load_dest == 3'd3 && !drain), .in_ready_o(in_ready[3]), .in_data_i(load), .in_tail_i(load_tail),
     .in_poison_i(load_poison), .in_last_i(load_last),
     .out_valid_o(valid[3]), .out_ready_i(ready[3]), .out_data_o(col_scale), .out_error_o(wrong[3])
   );
@@ -257,7 +287,7 @@ module sq_top #(
   logic [SumW-1:0] keep_sum, carry_sum;
   logic [sq_pkg::N_ERRORS-1:0] keep_error;
   sq_operand_buffer #(.Width(SumW), .Depth(SumTiles * Slots), .CountW(16), .Macro(Macro)) u_sums (
-    .clk_i, .rst_ni, .job_valid_i(job_valid[5]), .job_ready_o(job_ready[5]), .job_base_i({SumAddrW{1'b0}}),
+    .clk_i, .rst_ni(core_rst_n), .job_valid_i(job_valid[5]), .job_ready_o(job_ready[5]), .job_base_i({SumAddrW{1'b0}}),
     .job_rows_i(16'd1), .job_cols_i(job_tiles), .job_beats_i(16'(Slots)),
     .job_row_stride_i({SumAddrW{1'b0}}), .job_col_stride_i(SumAddrW'(Slots)), .job_beat_stride_i(SumAddrW'(1)),
     .job_keep_i(1'b0), .in_valid_i(keep_valid), .in_ready_o(sums_ready), .in_data_i(keep_sum),
@@ -283,7 +313,7 @@ module sq_top #(
       .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .HighPerBank(HighPerBank), .High(High), .Element(Element),
       .Scale(Scale), .OutKind(OutKind), .PortLen(PortLen)
     ) u_engine (
-      .clk_i, .rst_ni, .job_valid_i(job_valid[4]), .job_ready_o(job_ready[4]), .job_blocks_i(job_tile_beats),
+      .clk_i, .rst_ni(core_rst_n), .job_valid_i(job_valid[4]), .job_ready_o(job_ready[4]), .job_blocks_i(job_tile_beats),
       .job_tiles_i(job_tiles), .job_carry_i(!job_first), .job_keep_i(!job_last),
       .act_valid_i(valid[0]), .act_ready_o(ready[0]), .act_i(act), .weight_valid_i(valid[2]),
       .weight_ready_o(ready[2]), .weight_i(weight), .scale_valid_i(valid[1] && valid[3]),
@@ -300,7 +330,7 @@ module sq_top #(
       .HighPerBank(HighPerBank), .HighW(HighW), .OnActs(OnActs), .OneAcc(OneAcc), .Form(Form), .OutKind(OutKind),
       .PortLen(PortLen), .Parts(Parts)
     ) u_engine (
-      .clk_i, .rst_ni, .job_valid_i(job_valid[4]), .job_ready_o(job_ready[4]), .job_beats_i(job_beats), .job_groups_i(job_groups),
+      .clk_i, .rst_ni(core_rst_n), .job_valid_i(job_valid[4]), .job_ready_o(job_ready[4]), .job_beats_i(job_beats), .job_groups_i(job_groups),
       .job_tiles_i(job_tiles), .job_carry_i(!job_first), .job_keep_i(!job_last), .job_part_i(job_part),
       .act_valid_i(valid[0]), .act_ready_o(ready[0]), .act_i(act), .weight_valid_i(valid[2]),
       .weight_ready_o(ready[2]), .weight_i(weight), .scale_valid_i(valid[1] && valid[3]),
@@ -316,13 +346,13 @@ module sq_top #(
   logic [1:0] unused_flags;
   logic [DataW-1:0] wide;
   sq_gear #(.InW(WordW), .OutW(DataW), .Flush(1'b1)) u_gear (
-    .clk_i, .rst_ni, .in_valid_i(y_valid), .in_ready_o(y_ready), .in_data_i(y),
+    .clk_i, .rst_ni(core_rst_n), .in_valid_i(y_valid), .in_ready_o(y_ready), .in_data_i(y),
     .in_tail_i({sq_pkg::index_w(WordW / 8){1'b0}}), .in_poison_i(1'b0),
     .in_last_i(y_last), .out_valid_o(wide_valid), .out_ready_i(wide_ready), .out_data_o(wide),
     .out_poison_o(unused_flags[0]), .out_last_o(unused_flags[1])
   );
   sq_fifo #(.Width(DataW), .Depth(MaxBurst < 2 ? 2 : MaxBurst)) u_store (
-    .clk_i, .rst_ni, .in_valid_i(wide_valid), .in_ready_o(wide_ready), .in_data_i(wide),
+    .clk_i, .rst_ni(core_rst_n), .in_valid_i(wide_valid), .in_ready_o(wide_ready), .in_data_i(wide),
     .out_valid_o(store_valid), .out_ready_i(store_ready), .out_data_o(store)
   );
   logic unused_bits;

@@ -61,9 +61,25 @@ module sq_top_regs #(
   // the layer
   output logic        start_o,       // for a cycle
   output logic [31:0] descriptor_o,  // its address
-  input  logic        done_i,        // for a cycle
+  output logic        ring_o,        // the ring has descriptors
+  output logic        abort_o,       // for a cycle
+  output logic        rewind_o,      // for a cycle
+  output logic [31:0] base_o,
+  output logic [15:0] size_o,
+  output logic [15:0] tail_o,
+  output logic [31:0] watchdog_o,
+  input  logic [15:0] head_i,
+  input  logic        begin_i,       // each for a cycle: a layer begins, has ended, nothing runs any more
+  input  logic        end_i,
+  input  logic        done_i,
+  input  logic        notice_i,      // the interrupt
+  input  logic        aborting_i,
+  input  logic        run_i,         // while the layer runs
+  output logic [511:0] record_o,     // of the layer that has ended
   // what happens in a cycle
   input  logic        refused_i,
+  input  logic        aborted_i,
+  input  logic        expired_i,
   input  logic        operand_i,
   input  logic [2:0]  read_status_i,   // 0: nothing wrong
   input  logic [2:0]  write_status_i,
@@ -90,8 +106,10 @@ module sq_top_regs #(
   logic [31:0] aw_word;
   logic [31:0] w_data_q;
   logic [3:0] w_strb_q;
-  logic busy_q, irq_enable_q, irq_state_q;
-  logic [31:0] descriptor_q;
+  logic busy_q, ring_q, begins_ring, bad;
+  logic [1:0] irq_enable_q, irq_state_q;
+  logic [31:0] descriptor_q, base_q, watchdog_q;
+  logic [15:0] size_q, tail_q;
 
   assign lite_aw_ready_o = !aw_q;
   assign lite_w_ready_o = !w_q;
@@ -99,7 +117,12 @@ module sq_top_regs #(
 
   always_comb begin
     case (aw_word)
-      sq_regs_pkg::REG_CONTROL: write_ok = !busy_q;
+      sq_regs_pkg::REG_CONTROL: write_ok = !busy_q || !w_data_q[sq_regs_pkg::REG_CONTROL_START_LOW];
+      sq_regs_pkg::REG_RING_BASE,
+      sq_regs_pkg::REG_RING_SIZE: write_ok = !busy_q;
+      sq_regs_pkg::REG_TAIL: write_ok = w_data_q < 32'(size_q) && !(busy_q && !ring_q) && !aborting_i &&
+                                       33'(base_q) + {10'd0, size_q, 7'd0} <= 33'd1 << 32;
+      sq_regs_pkg::REG_WATCHDOG,
       sq_regs_pkg::REG_IRQ_ENABLE,
       sq_regs_pkg::REG_IRQ_STATE,
       sq_regs_pkg::REG_DESCRIPTOR: write_ok = 1'b1;
@@ -112,6 +135,15 @@ module sq_top_regs #(
   assign start = write && write_ok && aw_word == sq_regs_pkg::REG_CONTROL && w_data_q[0];
   assign start_o = start;
   assign descriptor_o = descriptor_q;
+  assign abort_o = write && write_ok && aw_word == sq_regs_pkg::REG_CONTROL &&
+                   w_data_q[sq_regs_pkg::REG_CONTROL_ABORT_LOW] && busy_q;
+  assign rewind_o = write && write_ok && (aw_word == sq_regs_pkg::REG_RING_BASE || aw_word == sq_regs_pkg::REG_RING_SIZE);
+  assign tail_o = (write && write_ok && aw_word == sq_regs_pkg::REG_TAIL) ? w_data_q[15:0] : tail_q;
+  assign begins_ring = write && write_ok && aw_word == sq_regs_pkg::REG_TAIL && !busy_q && w_data_q[15:0] != head_i;
+  assign ring_o = busy_q && ring_q;
+  assign base_o = base_q;
+  assign size_o = size_q;
+  assign watchdog_o = watchdog_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -119,9 +151,14 @@ module sq_top_regs #(
       w_q <= 1'b0;
       lite_b_valid_o <= 1'b0;
       busy_q <= 1'b0;
-      irq_enable_q <= 1'b0;
-      irq_state_q <= 1'b0;
+      ring_q <= 1'b0;
+      irq_enable_q <= '0;
+      irq_state_q <= '0;
       descriptor_q <= '0;
+      base_q <= '0;
+      size_q <= '0;
+      tail_q <= '0;
+      watchdog_q <= '0;
     end else begin
       if (lite_aw_ready_o) aw_q <= lite_aw_valid_i;
       else if (write) aw_q <= 1'b0;
@@ -129,13 +166,22 @@ module sq_top_regs #(
       else if (write) w_q <= 1'b0;
       if (write) lite_b_valid_o <= 1'b1;
       else if (lite_b_ready_i) lite_b_valid_o <= 1'b0;
-      if (start) busy_q <= 1'b1;
-      else if (done_i) busy_q <= 1'b0;
-      if (write && write_ok && aw_word == sq_regs_pkg::REG_IRQ_ENABLE) irq_enable_q <= w_data_q[0];
+      if (start || begins_ring) begin
+        busy_q <= 1'b1;
+        ring_q <= begins_ring;
+      end else if (done_i) busy_q <= 1'b0;
+      if (write && write_ok && aw_word == sq_regs_pkg::REG_IRQ_ENABLE) irq_enable_q <= w_data_q[1:0];
       if (write && write_ok && aw_word == sq_regs_pkg::REG_DESCRIPTOR) descriptor_q <= w_data_q;
-      if (done_i) irq_state_q <= 1'b1;
+      if (write && write_ok && aw_word == sq_regs_pkg::REG_RING_BASE) base_q <= {w_data_q[31:7], 7'd0};
+      if (write && write_ok && aw_word == sq_regs_pkg::REG_RING_SIZE) size_q <= w_data_q[15:0];
+      if (write && write_ok && aw_word == sq_regs_pkg::REG_WATCHDOG) watchdog_q <= w_data_q;
+      tail_q <= rewind_o ? '0 : tail_o;
+      if (notice_i) irq_state_q[0] <= 1'b1;
       else if (write && write_ok && aw_word == sq_regs_pkg::REG_IRQ_STATE && w_data_q[0])
-        irq_state_q <= 1'b0;
+        irq_state_q[0] <= 1'b0;
+      if (end_i && bad) irq_state_q[1] <= 1'b1;
+      else if (write && write_ok && aw_word == sq_regs_pkg::REG_IRQ_STATE && w_data_q[1])
+        irq_state_q[1] <= 1'b0;
     end
   end
 
@@ -147,10 +193,10 @@ module sq_top_regs #(
     end
     if (write) lite_b_resp_o <= write_ok ? 2'b00 : Slverr;
   end
-  assign irq_o = irq_enable_q && irq_state_q;
+  assign irq_o = |(irq_enable_q & irq_state_q);
 
   // ---- status and counters ------------------------------------------------------------------------
-  logic refused_q, operand_q;
+  logic refused_q, operand_q, aborted_q, expired_q;
   logic [2:0] read_status_q, write_status_q, engine_q;
   logic [63:0] cycles_q, busy_cycles_q, wait_cycles_q, blocked_cycles_q, read_beats_q, write_beats_q;
 
@@ -158,6 +204,8 @@ module sq_top_regs #(
     if (!rst_ni) begin
       refused_q <= 1'b0;
       operand_q <= 1'b0;
+      aborted_q <= 1'b0;
+      expired_q <= 1'b0;
       read_status_q <= 3'd0;
       write_status_q <= 3'd0;
       engine_q <= 3'd0;
@@ -167,9 +215,11 @@ module sq_top_regs #(
       blocked_cycles_q <= Start;
       read_beats_q <= Start;
       write_beats_q <= Start;
-    end else if (start) begin
+    end else if (begin_i) begin
       refused_q <= 1'b0;
       operand_q <= 1'b0;
+      aborted_q <= 1'b0;
+      expired_q <= 1'b0;
       read_status_q <= 3'd0;
       write_status_q <= 3'd0;
       engine_q <= 3'd0;
@@ -179,8 +229,10 @@ module sq_top_regs #(
       blocked_cycles_q <= Start;
       read_beats_q <= Start;
       write_beats_q <= Start;
-    end else if (busy_q) begin
+    end else if (run_i) begin
       refused_q <= refused_q || refused_i;
+      aborted_q <= aborted_i;
+      expired_q <= expired_i;
       operand_q <= operand_q || operand_i;
       if (read_status_q == 3'd0) read_status_q <= read_status_i;
       if (write_status_q == 3'd0) write_status_q <= write_status_i;
@@ -191,8 +243,13 @@ module sq_top_regs #(
       if (!busy_i && !wait_i) blocked_cycles_q <= blocked_cycles_q + 1'b1;
       if (read_i) read_beats_q <= read_beats_q + 1'b1;
       if (write_i) write_beats_q <= write_beats_q + 1'b1;
+    end else if (end_i && write_status_q == 3'd0) begin
+      write_status_q <= write_status_i;  // of the record
     end
   end
+  assign bad = refused_q || operand_q || aborted_q || expired_q || read_status_q != 3'd0 || write_status_q != 3'd0 ||
+               engine_q != 3'd0 || write_status_i != 3'd0 ||
+               (run_i && (refused_i || operand_i || read_status_i != 3'd0 || engine_i != 3'd0));
 
   // ---- reads --------------------------------------------------------------------------------------
   logic read_ok, is_count, ar_fire;
@@ -206,10 +263,14 @@ module sq_top_regs #(
     status[sq_regs_pkg::REG_STATUS_BUSY_LOW] = busy_q;
     status[sq_regs_pkg::REG_STATUS_REFUSED_LOW] = refused_q;
     status[sq_regs_pkg::REG_STATUS_OPERAND_LOW] = operand_q;
+    status[sq_regs_pkg::REG_STATUS_ABORTED_LOW] = aborted_q;
+    status[sq_regs_pkg::REG_STATUS_EXPIRED_LOW] = expired_q;
     status[sq_regs_pkg::REG_STATUS_READ_LOW +: 3] = read_status_q;
     status[sq_regs_pkg::REG_STATUS_WRITTEN_LOW +: 3] = write_status_q;
     status[sq_regs_pkg::REG_STATUS_ENGINE_LOW +: 3] = engine_q;
   end
+  assign record_o = {64'd0, write_beats_q, read_beats_q, blocked_cycles_q, wait_cycles_q, busy_cycles_q, cycles_q,
+                     16'd0, head_i, 1'b1, status[30:1], 1'b0};
   always_comb begin
     read_ok = lite_ar_addr_i[1:0] == 2'b00;
     is_count = 1'b0;
@@ -229,9 +290,14 @@ module sq_top_regs #(
       sq_regs_pkg::REG_BUS: read_data = DataW / 8;
       sq_regs_pkg::REG_CONTROL: read_data = '0;
       sq_regs_pkg::REG_STATUS: read_data = status;
-      sq_regs_pkg::REG_IRQ_ENABLE: read_data = {31'd0, irq_enable_q};
-      sq_regs_pkg::REG_IRQ_STATE: read_data = {31'd0, irq_state_q};
+      sq_regs_pkg::REG_IRQ_ENABLE: read_data = {30'd0, irq_enable_q};
+      sq_regs_pkg::REG_IRQ_STATE: read_data = {30'd0, irq_state_q};
       sq_regs_pkg::REG_DESCRIPTOR: read_data = descriptor_q;
+      sq_regs_pkg::REG_RING_BASE: read_data = base_q;
+      sq_regs_pkg::REG_RING_SIZE: read_data = {16'd0, size_q};
+      sq_regs_pkg::REG_HEAD: read_data = {16'd0, head_i};
+      sq_regs_pkg::REG_TAIL: read_data = {16'd0, tail_q};
+      sq_regs_pkg::REG_WATCHDOG: read_data = watchdog_q;
       sq_regs_pkg::REG_CYCLES: {is_count, count} = {1'b1, cycles_q};
       sq_regs_pkg::REG_BUSY_CYCLES: {is_count, count} = {1'b1, busy_cycles_q};
       sq_regs_pkg::REG_WAIT_CYCLES: {is_count, count} = {1'b1, wait_cycles_q};

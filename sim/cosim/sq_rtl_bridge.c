@@ -2,7 +2,7 @@
 // Writes the C++ and the SystemVerilog that join a block to the simulator (sq_rtl_bridge.h).
 #include "sim/cosim/sq_rtl_bridge.h"
 
-static void write_comb(FILE *out, const struct sq_ports *p)
+static void write_comb(FILE *out, const struct sq_ports *p, const char *tied)
 {
     size_t f = 0;
     unsigned s = 0;
@@ -10,6 +10,8 @@ static void write_comb(FILE *out, const struct sq_ports *p)
                  "                 const uint32_t *const *in, uint8_t *answer)\n{\n"
                  "    auto *model = static_cast<sq_bridge::Model<Top> *>(opaque);\n"
                  "    Top &top = *model->top;\n");
+    if (tied)
+        fprintf(out, "    top.%s = 0;\n", tied);
     for (; s < SQ_STREAMS_MAX && p->stream[s].n_fields > 0; s++) {
         const char *name = p->stream[s].name;
         fprintf(out, "    top.%s_valid_i = valid[%u];\n", name, s);
@@ -122,7 +124,7 @@ void sq_rtl_write_bridge(FILE *out, const struct sq_block *block, const struct s
 {
     fprintf(out, "#include \"sq_bridge.h\"\n#include \"V%s.h\"\nusing Top = V%s;\n", block->top,
             block->top);
-    write_comb(out, p);
+    write_comb(out, p, is_traced ? NULL : block->tied);
     write_get(out, "beat", "out_", p->out, p->n_out);
     write_get(out, "status", "", p->status, p->n_status);
     if (is_traced)
@@ -244,9 +246,11 @@ static void write_view_streams(FILE *out, const struct sq_port *stream, size_t m
 }
 
 // The ports of the block that its table has at this point, by name: the RTL may have others.
-static void write_view_connections(FILE *out, const struct sq_ports *p)
+static void write_view_connections(FILE *out, const struct sq_ports *p, const char *tied)
 {
     fprintf(out, ".clk_i, .rst_ni");
+    if (tied)
+        fprintf(out, ", .%s(1'b0)", tied);
     write_view_streams(out, p->stream, SQ_STREAMS_MAX, p->in, true);
     write_view_streams(out, p->ask, SQ_ASKS_MAX, p->ask_field, false);
     write_view_streams(out, p->reply, SQ_REPLIES_MAX, p->reply_field, true);
@@ -271,7 +275,7 @@ void sq_rtl_write_view(FILE *out, const struct sq_block *block, const unsigned *
         if (*block->param[i])
             fprintf(out, "%s.%s(%u)", n++ == 0 ? " #(" : ", ", block->param[i], value[i]);
     fprintf(out, "%s rtl (", n > 0 ? ")" : "");
-    write_view_connections(out, p);
+    write_view_connections(out, p, block->tied);
     fprintf(out, ");\n");
     for (size_t f = 0; f < p->n_out; f++)
         write_element(out, "out_", &p->out[f]);

@@ -6,19 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/block/top/sq_lite_host.h"
 #include "sim/block/top/sq_top_sim.h"
 #include "sim/cosim/sq_env_run.h"
 #include "sim/cosim/sq_rtl_build.h"
 #include "sim/machine/sq_chip_run.h"
 
-enum { W = 2, R = 0 };                       // streams of data: an ask, a reply
-enum { PATIENCE = 1000000, ALL_BYTES = 15 }; // cycles in which no beat moves
+enum { W = 2, R = 0 };       // streams of data: an ask, a reply
+enum { PATIENCE = 1000000 }; // cycles in which no beat moves
 
 // The access at hand.
 struct access {
-    bool is_there, is_write, has_addr, has_data; // both: they have gone
-    bool is_over, starts;                        // nobody has taken the answer; START of CONTROL
-    uint32_t addr, data, response;
+    struct sq_lite_access at;
+    bool is_over, starts; // nobody has taken the answer; START of CONTROL, or TAIL
 };
 
 struct sq_device {
@@ -51,20 +51,11 @@ struct sq_device {
 
 static void drive(const struct sq_device *d, struct sq_pins *pins)
 {
-    const struct access *const a = &d->access;
-    int32_t *const reply = pins->reply + sq_lite_reply(d->value[SQ_TOP_DATA_W]);
     if (d->bus)
         d->bus->drive(d->ctx, pins);
     else
         sq_axi_memory_drive(&d->memory, pins);
-    pins->ask_ready[SQ_LITE_B] = pins->ask_ready[SQ_LITE_R] = true;
-    pins->reply_valid[SQ_LITE_AW] = a->is_there && a->is_write && !a->has_addr;
-    pins->reply_valid[SQ_LITE_W] = a->is_there && a->is_write && !a->has_data;
-    pins->reply_valid[SQ_LITE_AR] = a->is_there && !a->is_write && !a->has_addr;
-    reply[0] = pins->reply_valid[SQ_LITE_AW] ? (int32_t)a->addr : 0;
-    reply[1] = pins->reply_valid[SQ_LITE_W] ? (int32_t)a->data : 0;
-    reply[2] = pins->reply_valid[SQ_LITE_W] ? ALL_BYTES : 0;
-    reply[3] = pins->reply_valid[SQ_LITE_AR] ? (int32_t)a->addr : 0;
+    sq_lite_drive(&d->access.at, d->value[SQ_TOP_DATA_W], pins);
 }
 
 static bool moves(const struct sq_pins *p, unsigned reply)
@@ -99,8 +90,6 @@ static void digest_moves(struct sq_device *d, const struct sq_pins *p)
 
 static const char *clock_env(struct sq_device *d, const struct sq_pins *p)
 {
-    const int32_t *const ask = p->ask + sq_lite_ask(d->value[SQ_TOP_DATA_W]);
-    struct access *const a = &d->access;
     const char *complaint = NULL;
     digest_moves(d, p);
     if (d->bus)
@@ -112,14 +101,8 @@ static const char *clock_env(struct sq_device *d, const struct sq_pins *p)
     d->still++;
     if (moves(p, R) || (p->ask_valid[W] && p->ask_ready[W]))
         d->still = 0;
-    a->has_addr = a->has_addr || moves(p, a->is_write ? SQ_LITE_AW : SQ_LITE_AR);
-    a->has_data = a->has_data || moves(p, SQ_LITE_W);
-    if (!p->ask_valid[SQ_LITE_B] && !p->ask_valid[SQ_LITE_R])
-        return complaint;
-    a->is_there = false;
-    a->is_over = true;
-    a->response = (uint32_t)ask[p->ask_valid[SQ_LITE_B] ? 0 : 2];
-    a->data = p->ask_valid[SQ_LITE_B] ? 0 : (uint32_t)ask[1];
+    if (sq_lite_clock(&d->access.at, d->value[SQ_TOP_DATA_W], p))
+        d->access.is_over = true;
     return complaint;
 }
 
@@ -300,10 +283,12 @@ static bool run_at_once(struct sq_device *d)
 
 void sq_device_begin(struct sq_device *d, bool is_write, uint32_t offset, uint32_t value)
 {
-    d->access = (struct access){
+    d->access.is_over = false;
+    d->access.at = (struct sq_lite_access){
         .is_there = true, .is_write = is_write, .addr = offset, .data = is_write ? value : 0};
-    d->access.starts = is_write && offset == SQ_REG_CONTROL && (value & 1);
-    if (is_write && offset == SQ_REG_CONTROL)
+    d->access.starts =
+        is_write && (offset == SQ_REG_TAIL || (offset == SQ_REG_CONTROL && (value & 1)));
+    if (is_write && (offset == SQ_REG_CONTROL || offset == SQ_REG_TAIL))
         d->moves = d->origin = 0;
 }
 
@@ -313,11 +298,11 @@ bool sq_device_end(struct sq_device *d, uint32_t *value, unsigned *response)
     if (!a->is_over)
         return false;
     a->is_over = false;
-    if (!a->is_write && a->addr == SQ_REG_STATUS)
-        d->is_running = a->data >> SQ_STATUS_BUSY & 1;
-    d->is_running = d->is_running || (a->starts && a->response == 0);
-    *value = a->data;
-    *response = a->response;
+    if (!a->at.is_write && a->at.addr == SQ_REG_STATUS)
+        d->is_running = a->at.data >> SQ_STATUS_BUSY & 1;
+    d->is_running = d->is_running || (a->starts && a->at.response == 0);
+    *value = a->at.data;
+    *response = a->at.response;
     return true;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sq_dma between any source of transfers and words and any memory, legal or not: what it asks keeps the
-// rules of AXI4 (sq_axi_check inside of it). A transfer ends, at the latest, with the most beats that it
-// can have.
+// rules of AXI4 (sq_axi_check inside of it), also where aborts come at any time. Before the first of these a transfer
+// ends, at the latest, with the most beats that it can have.
 module sq_dma_check #(
   parameter int unsigned MaxBurst = 2,
   parameter int unsigned CountW = 2  // transfers of 1 .. 2^CountW - 1 beats
@@ -15,6 +15,7 @@ module sq_dma_check #(
   input logic        in_valid_i,
   input logic [7:0]  in_data_i,
   input logic        out_ready_i,
+  input logic        abort_i,
   input logic        ar_ready_i,
   input logic        r_valid_i,
   input logic [1:0]  r_resp_i,
@@ -48,19 +49,20 @@ module sq_dma_check #(
     .axi_aw_size_o(), .axi_aw_burst_o(),
     .axi_w_valid_o(), .axi_w_ready_i(w_ready_i), .axi_w_data_o(), .axi_w_strb_o(), .axi_w_last_o(),
     .axi_b_valid_i(b_valid_i), .axi_b_ready_o(), .axi_b_resp_i(b_resp_i),
-    .write_done_o(), .write_status_o()
+    .abort_i, .idle_o(), .write_done_o(), .write_status_o()
   );
 
   logic [CountW-1:0] given_q;  // beats of the transfer that comes out
-  logic out_fire;
+  logic out_fire, aborted_q;
   assign out_fire = out_valid && out_ready_i;
   always_ff @(posedge clk_i) begin
     if (!rst_n) given_q <= '0;
     else if (out_fire) given_q <= out_last ? '0 : given_q + 1'b1;
+    aborted_q <= rst_n && (aborted_q || abort_i);
   end
   always_comb begin
     if (rst_n) begin
-      LastInTime : assert (!out_valid || out_last || given_q < CountW'(2 ** CountW - 2));
+      LastInTime : assert (aborted_q || !out_valid || out_last || given_q < CountW'(2 ** CountW - 2));
     end
   end
 endmodule

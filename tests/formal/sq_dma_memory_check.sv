@@ -60,7 +60,7 @@ module sq_dma_memory_check #(
     .axi_aw_size_o(), .axi_aw_burst_o(),
     .axi_w_valid_o(w_valid), .axi_w_ready_i(w_ready_i), .axi_w_data_o(), .axi_w_strb_o(), .axi_w_last_o(w_last),
     .axi_b_valid_i(b_valid), .axi_b_ready_o(b_ready), .axi_b_resp_i(b_resp_i),
-    .write_done_o(), .write_status_o()
+    .abort_i(1'b0), .idle_o(), .write_done_o(), .write_status_o()
   );
 
   // ---- memory: bursts whose addresses it has taken ------------------------------------------------

@@ -27,6 +27,7 @@ module sq_top_regs_check #(
   input logic [7:0]  ar_addr_i,
   input logic        r_ready_i,
   input logic        done_i,
+  input logic [15:0] head_i,
   input logic [15:0] event_i
 );
   logic rst_n;
@@ -43,7 +44,10 @@ module sq_top_regs_check #(
     .lite_b_valid_o(b_valid), .lite_b_ready_i(b_ready_i), .lite_b_resp_o(b_resp),
     .lite_ar_valid_i(ar_valid_i), .lite_ar_ready_o(ar_ready), .lite_ar_addr_i(ar_addr_i),
     .lite_r_valid_o(r_valid), .lite_r_ready_i(r_ready_i), .lite_r_data_o(r_data), .lite_r_resp_o(r_resp),
-    .irq_o(), .start_o(start), .descriptor_o(), .done_i(done_i && busy_q),
+    .irq_o(), .start_o(start), .descriptor_o(), .ring_o(), .abort_o(), .rewind_o(), .base_o(), .size_o(), .tail_o(),
+    .watchdog_o(), .head_i(head_i), .begin_i(start), .end_i(done_i && busy_q), .done_i(done_i && busy_q),
+    .notice_i(done_i && busy_q), .aborting_i(event_i[15]), .run_i(busy_q), .record_o(), .aborted_i(event_i[15]),
+    .expired_i(event_i[15]),
     .refused_i(event_i[0]), .operand_i(event_i[1]), .read_status_i(event_i[4:2]), .write_status_i(event_i[7:5]),
     .engine_i(event_i[10:8]), .busy_i(event_i[11]), .wait_i(event_i[12]), .read_i(event_i[13]), .write_i(event_i[14])
   );
@@ -100,7 +104,7 @@ module sq_top_regs_check #(
       Answered : assert (!(b_valid && b_resp[0]) && !(r_valid && r_resp[0]));
       PartsRefused : assert (!b_valid || whole_q[0] || b_resp == 2'b10);
       CrookedRefused : assert (!r_valid || addr_q[1:0] == 2'b00 || (r_resp == 2'b10 && r_data == '0));
-      InterruptKept : assert (!r_valid || addr_q != {6'(sq_regs_pkg::REG_IRQ_STATE), 2'b00} || !behind_end_q || r_data == 32'd1);
+      InterruptKept : assert (!r_valid || addr_q != {6'(sq_regs_pkg::REG_IRQ_STATE), 2'b00} || !behind_end_q || r_data[0]);
       IdRead : assert (!r_valid || addr_q != '0 || (r_resp == 2'b00 && r_data == sq_regs_pkg::ID_VALUE));
     end
   end

@@ -2,19 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # sq_top, the chip, against its models: a host behind AXI4-Lite and a memory behind AXI4 are its environment, and every
 # signal of both buses and the interrupt are compared in every cycle. Exhausted: six bus faults in every beat of a short layer
-# (descriptor, operands, outputs) with four memories, and 244 descriptors that must be refused (each bit without a name, regions that end a beat beyond 4 GiB), each followed by a layer that
+# (descriptor, operands, outputs) with four memories, and 243 descriptors that must be refused (each bit without a name, regions that end a beat beyond 4 GiB), each followed by a layer that
 # must be right; an error in sums that are kept while outputs wait for the memory; a tile as long as half a buffer, of up to 4096 beats; the longest transfers, up to 131,072 beats of the bus; a write
-# that clears interrupts in every cycle around the end of a layer; a reset in every cycle of a short layer, behind it one that is whole. Sampled: shapes, blocks and their order, ragged blocks, chunks of K and ragged ones, illegal operands, waits of host and memory, polling and
+# that clears interrupts in every cycle around the end of a layer; a reset in every cycle of a short layer, behind it one that is whole, and of a ring of two; an abort in every cycle of that ring, with two memories. Sampled: shapes, blocks and their order, ragged blocks, chunks of K and ragged ones, illegal operands, waits of host and memory, polling and
 # interrupt, starts while a layer runs, writes that change nothing, images at address 0, across 2 GiB and up to 4 GiB, resets. A layer of the embedded model goes from its image to its outputs, with the engine busy
 # in at least 97 % of all cycles. Then faults, each of which must be found.
 . "$(dirname "$0")/lib.sh"
 T="1'b1" F="1'b0" S=rtl/top/sq_sequencer.sv R=rtl/top/sq_top_regs.sv
 
-# 24 cases of each of six points: nine are directed, the others are drawn. A campaign without those is refused.
+# 24 cases of each of six points: twelve are directed, the others are drawn. A campaign without those is refused.
 sq cosim --block top --point quick --cases 144 --seed "$SEED" --json
 ok "six points" clean 1500000
 ok "... each with cases that are drawn" [ "$(grep -c '"cases":24,' "$W.out")" = 6 ]
-refuse "cases = 59 on 6 points, need at least 60: the first 9 of a point of top are directed" cosim --block top --point quick --cases 59
+refuse "cases = 77 on 6 points, need at least 78: the first 12 of a point of top are directed" cosim --block top --point quick --cases 77
 sq cosim --block top --point deep --case 6 --json
 ok "transfers of 131,072 beats, loads and stores" clean 280000
 
@@ -95,8 +95,8 @@ mutate sums_of_another_tile top w8a8 any rtl/top/sq_top.sv "s/job_col_stride_i(S
 mutate sums_forgotten top w8a8 any rtl/output/sq_combine.sv "s/assign begin_y = sum_q.*/assign begin_y = 32'd0;/"
 mutate sums_of_16_bits top w8a8 any rtl/output/sq_combine.sv "s/out_sum_q <= y_q\[31:0\]/out_sum_q <= {y_q[31:16], 16'd0}/"
 mutate sums_times_the_token_scale top w8a8 any rtl/output/sq_combine.sv "s/out_sum_q <= y_q\[31:0\]/out_sum_q <= ended/"
-mutate transfers_of_12_bits top w4a8 any rtl/top/sq_top.sv "s/\.job_beats_i(dma_beats), /.job_beats_i({20'd0, dma_beats[11:0]}), /"
-mutate transfers_of_16_bits top deep any rtl/top/sq_top.sv "s/\.job_beats_i(dma_beats), /.job_beats_i({16'd0, dma_beats[15:0]}), /"
+mutate transfers_of_12_bits top w4a8 any rtl/top/sq_top.sv "s/record_beats : dma_beats),/record_beats : {20'd0, dma_beats[11:0]}),/"
+mutate transfers_of_16_bits top deep any rtl/top/sq_top.sv "s/record_beats : dma_beats),/record_beats : {16'd0, dma_beats[15:0]}),/"
 mutate errors_kept_while_a_last_word_waits top w4a8 any rtl/top/sq_top.sv "s/((keep_valid && keep_last) ? keep_error/((keep_valid \&\& keep_last \&\& !(y_valid \&\& y_last \&\& !y_ready)) ? keep_error/"
 # Sums that are stored with wrong parity: STATUS.OPERAND tells them.
 FAULTS=1 mutate sum_with_wrong_parity top w8a8 any rtl/top/sq_top.sv "s/\.in_poison_i(1'b0), \.in_last_i(keep_last)/.in_poison_i(keep_last), .in_last_i(keep_last)/"
@@ -156,17 +156,37 @@ mutate long_tile_beyond_memory top w8a8 any $S "s/assign is_high_half = .*/assig
 mutate outputs_not_looked_at top w8a8 any $S "s/EndOut: part = Store;/EndOut: part = 3'd1;/"
 mutate descriptor_across_the_end top w8a8 any $S "s/ \&\& at_q <= 32'd0 - 32'(DescW \/ 8);/;/"
 
+# ---- ring -------------------------------------------------------------------------------------------
+N=rtl/top/sq_ring.sv D=rtl/top/sq_dma.sv
+mutate ring_beyond_its_end top w8a8 any $N "s/(head_q + 1'b1 == size_i) ? '0 : head_q/(head_q == size_i) ? '0 : head_q/"
+mutate ring_ends_a_slot_early top w8a8 any $N "s/assign more = next_head != tail_i/assign more = next_head + 1'b1 != tail_i/"
+mutate doorbell_in_the_last_cycle_lost top w8a8 any $R "s/assign tail_o = .*/assign tail_o = tail_q;/"
+mutate record_of_the_next_slot top w8a8 any $N "s/{slot\[31:7\], 7'd64}/{slot[31:7], 7'd64} + 32'd128/"
+mutate notice_of_every_layer top w8a8 any $N "s/ \&\& layer_notice_i);/);/"
+mutate no_notice_of_a_layer top w8a8 any $N "s/assign notice_o = .*/assign notice_o = done_o;/"
+mutate abort_that_does_not_end_the_ring top w8a8 any $N "s/ \&\& !abort_q;/;/"
+mutate abort_that_stays top w8a8 any $N "s/abort_q <= (abort_q || abort_i) \&\& !done_o/abort_q <= abort_q || abort_i/"
+mutate core_not_cleared top w8a8 any rtl/top/sq_top.sv "s/rst_ni \&\& !clear;/rst_ni \&\& !(clear \&\& $F);/"
+mutate beats_of_an_aborted_layer_kept top w8a8 any rtl/top/sq_top.sv "s/drain ? 3'd4 : load_dest/load_dest/"
+mutate bursts_behind_an_abort top w8a8 any $D "s/ \&\& !abort_i;//"
+mutate strobes_behind_an_abort top w8a8 any $D "s/axi_w_strb_o = {Bytes{!void_q}}/axi_w_strb_o = {Bytes{!(void_q \&\& $F)}}/"
+mutate idle_before_the_response top w8a8 any $D "s/ \&\& !busy_q \&\& !data_valid;/;/"
+mutate watchdog_a_cycle_late top w8a8 any $N "s/watch_q >= watchdog_i - 1'b1/watch_q >= watchdog_i/"
+mutate aborted_is_expired top w8a8 any $N "s/assign aborted_o = .*/assign aborted_o = $F;/; s/assign expired_o = .*/assign expired_o = cut;/"
+mutate record_with_the_status_of_the_start top w8a8 any $R "s/1'b1, status\[30:1\], 1'b0}/1'b1, 30'd0, 1'b0}/"
+mutate start_while_the_ring_runs top w8a8 any $R "s/assign ring_o = .*/assign ring_o = ring_q;/"
+
 # ---- registers --------------------------------------------------------------------------------------
-mutate interrupt_a_cycle_early top w8a8 any $R "s/assign irq_o = .*/assign irq_o = irq_enable_q \&\& (irq_state_q || done_i);/"
+mutate interrupt_a_cycle_early top w8a8 any $R "s/assign irq_o = .*/assign irq_o = |(irq_enable_q \& (irq_state_q | {1'b0, done_i}));/"
 mutate interrupt_cleared_by_any_write top w8a8 any $R "s/REG_IRQ_STATE \&\& w_data_q\[0\]/REG_IRQ_STATE/"
-mutate interrupt_enabled_by_any_bit top w8a8 any $R "s/irq_enable_q <= w_data_q\[0\]/irq_enable_q <= |w_data_q/"
+mutate interrupt_enabled_by_any_bit top w8a8 any $R "s/irq_enable_q <= w_data_q\[1:0\]/irq_enable_q <= {2{|w_data_q}}/"
 mutate second_write_hides_the_first_response top w8a8 any $R "s/assign write = .*/assign write = aw_q \&\& w_q;/"
 mutate start_by_any_write top w8a8 any $R "s/REG_CONTROL \&\& w_data_q\[0\]/REG_CONTROL/"
 mutate descriptor_below_2_gib top w8a8 any $S "s/{at_q\[31:SizeW\], SizeW'(0)}/{1'b0, at_q[30:SizeW], SizeW'(0)}/"
-mutate interrupt_without_leave top w8a8 any $R "s/assign irq_o = .*/assign irq_o = irq_state_q;/"
-mutate interrupt_lost top w8a8 any $R "s/if (done_i) irq_state_q <= $T;/if (done_i \&\& !lite_b_valid_o) irq_state_q <= $T;/"
-mutate clear_wins_over_the_end top w8a8 any $R "s/if (done_i) irq_state_q <= $T;/if (done_i \&\& !(write \&\& write_ok \&\& 32'(aw_word_q) == sq_regs_pkg::REG_IRQ_STATE \&\& w_data_q[0])) irq_state_q <= $T;/"
-mutate start_while_a_layer_runs top w8a8 any $R "s/write_ok = !busy_q;/write_ok = $T;/"
+mutate interrupt_without_leave top w8a8 any $R "s/assign irq_o = .*/assign irq_o = |irq_state_q;/"
+mutate interrupt_lost top w8a8 any $R "s/if (notice_i) irq_state_q\[0\] <= $T;/if (notice_i \&\& !lite_b_valid_o) irq_state_q[0] <= $T;/"
+mutate clear_wins_over_the_end top w8a8 any $R "s/if (notice_i) irq_state_q\[0\] <= $T;/if (notice_i \&\& !(write \&\& write_ok \&\& aw_word == sq_regs_pkg::REG_IRQ_STATE \&\& w_data_q[0])) irq_state_q[0] <= $T;/"
+mutate start_while_a_layer_runs top w8a8 any $R "s/write_ok = !busy_q || /write_ok = $T || /"
 mutate written_between_two_registers top w8a8 any $R "s/if (aw_addr_q\[1:0\] != 2'b00) write_ok = $F;//"
 mutate read_between_two_registers top w8a8 any $R "s/read_ok = lite_ar_addr_i\[1:0\] == 2'b00;/read_ok = $T;/"
 mutate counter_of_32_bits top nvfp4 any $R "s/ cycles_q <= cycles_q + 1'b1;/ cycles_q[31:0] <= cycles_q[31:0] + 1'b1;/"

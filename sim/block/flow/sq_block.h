@@ -148,6 +148,7 @@ struct sq_case;
 
 struct sq_block {
     const char *name, *top;               // "topk", "sq_topk"
+    const char *tied;                     // an input that stays 0 in its own runs; NULL: none
     const char *group;                    // what a group is: "bank", "job"
     const char *param[SQ_PARAMS_MAX + 1]; // RTL parameters, NULL at the end; "": not one of the RTL
     const struct sq_point *points;

@@ -344,10 +344,11 @@ static const char *check_write(const struct sq_axi_memory *m, const struct sq_pi
     const uint32_t first = m->has_aw ? m->aw_addr : (uint32_t)aw[ADDR];
     const uint32_t beats = m->has_aw ? m->aw_beats : (uint32_t)aw[LEN] + 1;
     const uint32_t addr = first + m->w_beats * m->nbytes;
+    const bool is_void = m->may_be_void && w[m->words] == 0;
     for (unsigned i = 0; i < m->words; i++)
-        if (w[m->words + i] != 15)
+        if (w[m->words + i] != (is_void ? 0 : 15))
             return "memory.strobe";
-    const char *const complaint = m->content->write(m->ctx, addr, w, m->words);
+    const char *const complaint = is_void ? NULL : m->content->write(m->ctx, addr, w, m->words);
     if (complaint)
         return complaint;
     return w[2 * m->words] == (m->w_beats + 1 == beats) ? NULL : "memory.last_of_write";

@@ -84,6 +84,7 @@ struct sq_axi_memory {
     bool r_valid, r_ends;     // offered; the burst ends with it
     int32_t r[SQ_AXI_WORDS_MAX + 2];
 
+    bool may_be_void; // beats without strobes may be written, which change nothing
     bool has_aw;
     uint32_t aw_addr, aw_beats, w_beats;
     bool w_ended, w_asked, b_valid;

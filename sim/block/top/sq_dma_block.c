@@ -283,6 +283,7 @@ static const struct sq_area_unit area[] = {
 const struct sq_block sq_dma_block = {
     .name = "dma",
     .top = "sq_dma",
+    .tied = "abort_i",
     .group = "piece of work",
     .param = {"DataW", "AddrW", "CountW", "DestW", "MaxBurst", "Outstanding", "Quiet", NULL},
     .points = points,

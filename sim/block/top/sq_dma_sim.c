@@ -39,12 +39,12 @@ static bool may_start(const struct sq_dma_sim *s)
 static bool notes_burst(const struct sq_dma_sim *s)
 {
     return s->next.is_there && !s->next.write && may_start(s) && s->n_used < s->n_slots &&
-           (!s->ar.valid || s->pins.ask_ready[AR]);
+           (!s->ar.valid || s->pins.ask_ready[AR]) && !s->abort;
 }
 
 static bool hands_over(const struct sq_dma_sim *s)
 {
-    return s->next.is_there && s->next.write && may_start(s) && !s->to.is_there;
+    return s->next.is_there && s->next.write && may_start(s) && !s->to.is_there && !s->abort;
 }
 
 // A beat goes to the output: one that comes, or one in place of those that do not.
@@ -55,12 +55,18 @@ static bool gives_beat(const struct sq_dma_sim *s)
 
 static bool begins_write(const struct sq_dma_sim *s)
 {
-    return s->to.is_there && !s->is_owed;
+    return s->to.is_there && !s->is_owed && !s->abort;
 }
 
 static bool offers_word(const struct sq_dma_sim *s)
 {
-    return s->data_left > 0 && s->n_in > 0;
+    return s->data_left > 0 && (s->n_in > 0 || s->is_void);
+}
+
+bool sq_dma_is_idle(const struct sq_dma_sim *s)
+{
+    return s->is_void && s->abort && !s->next.is_there && !s->ar.valid && s->n_used == 0 &&
+           s->out == 0 && !s->to.is_there && s->n_in == 0;
 }
 
 static bool awaits_response(const struct sq_dma_sim *s)
@@ -101,8 +107,8 @@ void sq_dma_ask(const void *state, struct sq_pins *pins)
     put_address(s, &s->aw, pins->ask + N_ADDR);
     int32_t *const w = pins->ask + 2 * N_ADDR;
     for (uint32_t i = 0; i < words(s); i++) {
-        w[i] = s->in[0][i];
-        w[words(s) + i] = 15;
+        w[i] = s->is_void ? 0 : s->in[0][i];
+        w[words(s) + i] = s->is_void ? 0 : 15;
     }
     w[2 * words(s)] = s->data_left == 1;
 }
@@ -149,6 +155,8 @@ static void clock_beats(struct sq_dma_sim *s, bool gives, bool leaves)
     const bool last = s->pins.reply[words(s) + 1], is_end = s->n_used > 0 && s->slot[0].left == 1;
     const bool is_silent = s->broken && !s->ar.valid && !s->pins.reply_valid[R];
     s->quiet = !is_silent ? 0 : s->quiet + (s->quiet < s->silence);
+    if (sq_dma_is_idle(s))
+        s->status = 0;
     if (leaves) {
         s->out--;
         s->beat[0] = s->beat[1];
@@ -198,14 +206,22 @@ static void clock_responses(struct sq_dma_sim *s)
     s->to.is_there = !s->done;
 }
 
+// A beat that is offered stays as it is; behind it beats go without data until the response.
+static bool turns_void(const struct sq_dma_sim *s)
+{
+    const bool is_held = offers_word(s) && !s->pins.ask_ready[W];
+    return (s->abort && !is_held) || (s->is_void && s->is_owed);
+}
+
 static void clock_words(struct sq_dma_sim *s, const struct sq_offer *in, bool begins)
 {
     const bool takes = in->valid && s->n_in < 2;
     const bool goes = offers_word(s) && s->pins.ask_ready[W];
+    const bool leaves = s->n_in > 0 && (s->is_void || goes);
     if (s->aw.valid && s->pins.ask_ready[AW])
         s->aw.valid = false;
-    if (goes) {
-        s->data_left--;
+    s->data_left -= goes;
+    if (leaves) {
         s->n_in--;
         memcpy(s->in[0], s->in[1], sizeof s->in[0]);
     }
@@ -224,16 +240,22 @@ void sq_dma_clock(void *state, const struct sq_offer *in, bool out_ready)
     const bool notes = notes_burst(s), hands = hands_over(s), gives = gives_beat(s);
     const bool takes = in[0].valid && !s->next.is_there, begins = begins_write(s);
     const bool leaves = s->out > 0 && out_ready, was_broken = s->broken;
+    const bool was_idle_write = s->abort && !s->is_owed, becomes_void = turns_void(s);
     clock_beats(s, gives, leaves);
     clock_bursts(s, notes, was_broken);
     clock_responses(s);
     clock_words(s, &in[1], begins);
+    s->is_void = becomes_void;
+    if (was_idle_write)
+        s->to.is_there = false;
     if (hands) {
         s->broken = s->broken && !s->next.first;
         s->to = s->next;
         s->write_status = 0;
         s->next.is_there = false;
     }
+    if (s->abort)
+        s->next.is_there = false;
     if (takes)
         s->next = (struct sq_dma_transfer){.is_there = true,
                                            .first = in[0].beat[SQ_DMA_FIRST],

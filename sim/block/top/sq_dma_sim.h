@@ -61,6 +61,9 @@ struct sq_dma_sim {
     bool done;                       // in this cycle
     int32_t in[2][SQ_DMA_WORDS_MAX]; // beats in the register in front
     uint32_t n_in;
+
+    bool abort;   // of this cycle: nothing begins, what has begun comes to its end
+    bool is_void; // beats are written without data
 };
 
 void sq_dma_init(struct sq_dma_sim *s, uint32_t nbytes, uint32_t max_burst, uint32_t outstanding,
@@ -70,6 +73,7 @@ void sq_dma_comb(const void *state, const struct sq_offer *in, bool out_ready,
                  struct sq_handshake *out);
 void sq_dma_ask(const void *state, struct sq_pins *pins);
 void sq_dma_clock(void *state, const struct sq_offer *in, bool out_ready);
+bool sq_dma_is_idle(const struct sq_dma_sim *s); // while abort is set: nothing is under way
 void sq_dma_status(const struct sq_dma_sim *s, int32_t status[2]);
 
 #endif

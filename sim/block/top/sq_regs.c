@@ -61,8 +61,11 @@ const struct sq_reg sq_regs[] = {
     {"CONTROL",
      SQ_REG_CONTROL,
      SQ_REG_WRITE,
-     "a write while a layer runs is answered with SLVERR and changes nothing",
-     {{"START", 0, 1, "a 1 runs the layer that DESCRIPTOR points at"}}},
+     "a write of START while a layer or the ring runs is answered with SLVERR and changes nothing",
+     {{"START", SQ_CONTROL_START, 1, "a 1 runs the layer that DESCRIPTOR points at"},
+      {"ABORT", SQ_CONTROL_ABORT, 1,
+       "a 1 without START ends the layer that runs, and the ring behind it; without meaning where "
+       "nothing runs"}}},
     {"STATUS",
      SQ_REG_STATUS,
      SQ_REG_READ,
@@ -70,8 +73,11 @@ const struct sq_reg sq_regs[] = {
      {{"BUSY", SQ_STATUS_BUSY, 1, "a layer runs"},
       {"REFUSED", SQ_STATUS_REFUSED, 1, "the descriptor cannot be run; nothing was written"},
       {"OPERAND", SQ_STATUS_OPERAND, 1, "an operand with wrong parity was multiplied"},
+      {"ABORTED", SQ_STATUS_ABORTED, 1, "the layer was ended by ABORT; its outputs mean nothing"},
       {"READ", SQ_STATUS_READ, 3,
        "the first error of reads: 2 SLVERR, 3 DECERR, 4 LAST too early, 5 LAST too late"},
+      {"EXPIRED", SQ_STATUS_EXPIRED, 1,
+       "the layer was ended by WATCHDOG; its outputs mean nothing"},
       {"WRITTEN", SQ_STATUS_WRITTEN, 3, "the first error of writes: 2 SLVERR, 3 DECERR"},
       {"ENGINE", SQ_STATUS_ENGINE, 3,
        "errors in operands: bit 0 a code that stands for no value, bit 1 a scale that is no "
@@ -80,12 +86,16 @@ const struct sq_reg sq_regs[] = {
      SQ_REG_IRQ_ENABLE,
      SQ_REG_BOTH,
      "which states raise the interrupt",
-     {{"DONE", 0, 1, "1: the interrupt output is IRQ_STATE.DONE"}}},
+     {{"DONE", SQ_IRQ_DONE, 1, "1: the interrupt output is high while IRQ_STATE.DONE is"},
+      {"ERROR", SQ_IRQ_ERROR, 1, "the same of IRQ_STATE.ERROR"}}},
     {"IRQ_STATE",
      SQ_REG_IRQ_STATE,
      SQ_REG_CLEAR,
      "what has happened since it was cleared",
-     {{"DONE", 0, 1, "a layer has ended, with an error or without"}}},
+     {{"DONE", SQ_IRQ_DONE, 1,
+       "the layer of START has ended, with an error or without; the ring has come to TAIL or was "
+       "aborted; or a descriptor of it with KIND.NOTICE has its record"},
+      {"ERROR", SQ_IRQ_ERROR, 1, "a layer has ended with a STATUS other than 0"}}},
     {"DESCRIPTOR",
      SQ_REG_DESCRIPTOR,
      SQ_REG_BOTH,
@@ -135,6 +145,38 @@ const struct sq_reg sq_regs[] = {
        "integers of a scale group that goes on wait beside the sums; else in their place, so that "
        "CHUNK.PART needs a layer of one group and one sum of a PE. Without meaning where "
        "ENGINE.FORM is 3, which takes CHUNK.PART"}}},
+    {"RING_BASE",
+     SQ_REG_RING_BASE,
+     SQ_REG_BOTH,
+     "address of the ring in memory, in bytes; bits 6..0 are 0. A write makes HEAD and TAIL 0; "
+     "while a layer or "
+     "the ring runs it is answered with SLVERR and changes nothing",
+     {{0}}},
+    {"RING_SIZE",
+     SQ_REG_RING_SIZE,
+     SQ_REG_BOTH,
+     "slots of the ring, of 128 bytes; 0: there is none. Writes as those of RING_BASE",
+     {{"SLOTS", 0, 16, "slots"}}},
+    {"HEAD",
+     SQ_REG_HEAD,
+     SQ_REG_READ,
+     "the slot whose descriptor runs, or is the next to run",
+     {{"SLOT", 0, 16, "its number, from 0 on"}}},
+    {"TAIL",
+     SQ_REG_TAIL,
+     SQ_REG_BOTH,
+     "the first slot that is not to be run. A write runs the ring from HEAD up to there, around "
+     "its end; it is "
+     "answered with SLVERR and changes nothing unless it is less than RING_SIZE and the ring ends "
+     "at 4 GiB or "
+     "before, and while the layer of START runs or an abort is under way",
+     {{"SLOT", 0, 16, "its number"}}},
+    {"WATCHDOG",
+     SQ_REG_WATCHDOG,
+     SQ_REG_BOTH,
+     "cycles behind which a layer is ended that still runs, as by ABORT, but the ring goes on; 0: "
+     "never",
+     {{0}}},
 };
 const unsigned sq_n_regs = LEN(sq_regs);
 
@@ -145,7 +187,10 @@ const struct sq_reg sq_desc[] = {
      "kind of the descriptor, and the order of blocks",
      {{"KIND", 0, 16, "always 5351h"},
       {"COLS_OUTER", SQ_DESC_COLS_OUTER, 1,
-       "0: all blocks of columns for one block of rows; 1: the other way round"}}},
+       "0: all blocks of columns for one block of rows; 1: the other way round"},
+      {"NOTICE", SQ_DESC_NOTICE, 1,
+       "in the ring: 1 sets IRQ_STATE.DONE when its record is written, unless the layer was ended "
+       "early"}}},
     {"ACT", WORD(ACT), "address of the activations", {{0}}},
     {"WEIGHT", WORD(WEIGHT), "address of the weights", {{0}}},
     {"ROW_SCALE", WORD(ROW_SCALE), "address of the scales of the rows", {{0}}},
@@ -174,6 +219,24 @@ const struct sq_reg sq_desc[] = {
        "BEATS.BEATS"}}},
 };
 const unsigned sq_n_desc = LEN(sq_desc);
+
+#undef WORD
+#define WORD(word) 4 * (SQ_DESC_WORDS + (word)), SQ_REG_READ
+#define COUNT(i) WORD(SQ_RECORD_CYCLES + 2 * SQ_COUNT_##i)
+const struct sq_reg sq_record[] = {
+    {"STATUS",
+     WORD(SQ_RECORD_STATUS),
+     "register STATUS as it was at the end of the layer, without BUSY",
+     {{"DONE", SQ_RECORD_DONE, 1, "always 1: the record was written"}}},
+    {"SLOT", WORD(SQ_RECORD_SLOT), "number of the slot", {{0}}},
+    {"CYCLES", COUNT(CYCLES), "the counter of this name; 64 bits, low half first", {{0}}},
+    {"BUSY_CYCLES", COUNT(BUSY), "the same", {{0}}},
+    {"WAIT_CYCLES", COUNT(WAIT), "the same", {{0}}},
+    {"BLOCKED_CYCLES", COUNT(BLOCKED), "the same", {{0}}},
+    {"READ_BEATS", COUNT(READ), "the same", {{0}}},
+    {"WRITE_BEATS", COUNT(WRITE), "of outputs; those of the record are not counted", {{0}}},
+};
+const unsigned sq_n_record = LEN(sq_record);
 
 uint32_t sq_desc_named(unsigned word)
 {
@@ -226,8 +289,9 @@ static void write_package_table(FILE *out, const struct table *t, unsigned unit)
     each_field(out, t, put_package_field);
 }
 
-static const struct table tables[2] = {{"REG", sq_regs, LEN(sq_regs)},
-                                       {"DESC", sq_desc, LEN(sq_desc)}};
+static const struct table tables[] = {{"REG", sq_regs, LEN(sq_regs)},
+                                      {"DESC", sq_desc, LEN(sq_desc)},
+                                      {"RECORD", sq_record, LEN(sq_record)}};
 
 void sq_regs_write_package(FILE *out)
 {
@@ -270,6 +334,7 @@ void sq_regs_write_header(FILE *out)
     fprintf(out, "#define SQ_REG_VERSION_VALUE %uu\n", (unsigned)SQ_REG_VERSION_VALUE);
     fprintf(out, "#define SQ_DESC_KIND_VALUE 0x%xu\n", (unsigned)SQ_DESC_KIND_VALUE);
     fprintf(out, "#define SQ_DESC_NBYTES %uu\n", 4u * SQ_DESC_WORDS);
+    fprintf(out, "#define SQ_SLOT_NBYTES %uu\n", (unsigned)SQ_SLOT_NBYTES);
     for (unsigned t = 0; t < LEN(tables); t++) {
         fprintf(out, "\n");
         for (unsigned i = 0; i < tables[t].n; i++)
@@ -327,4 +392,15 @@ void sq_regs_write_page(FILE *out)
             "and in which order\nblocks are computed.\n\n",
             (unsigned)SQ_DESC_WORDS);
     write_page_table(out, &tables[1], false);
+    fprintf(out,
+            "\n## The ring\n\n"
+            "The ring is RING_SIZE slots of %u bytes from RING_BASE on. A slot begins with "
+            "a\ndescriptor. When its layer has ended, the chip writes the record behind "
+            "it, %u bytes, sets HEAD to the next slot, and goes on\nuntil HEAD is TAIL. A layer "
+            "that is refused or "
+            "has another error has its record, too, and the ring goes on. An error of "
+            "the\nrecord's own write is told "
+            "by STATUS.WRITTEN and IRQ_STATE.ERROR. Words that are not named are 0.\n\n",
+            (unsigned)SQ_SLOT_NBYTES, 4u * (unsigned)SQ_RECORD_WORDS);
+    write_page_table(out, &tables[2], false);
 }

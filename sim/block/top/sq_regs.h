@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The registers of sq_top and the words of a descriptor, in one table. From it are written
+// The registers of sq_top and the words of a descriptor and of a record of the ring, in one table. From it are written
 // rtl/top/sq_regs_pkg.sv, lib/sq_regs.h for drivers, and docs/registers.md; tests/unit/top/test_regs.c
 // compares all three with the table (UPDATE=1 writes them anew).
 #ifndef SQ_REGS_H
@@ -21,7 +21,7 @@ struct sq_reg_field {
     const char *text;
 };
 
-enum { SQ_REG_FIELDS_MAX = 8 };
+enum { SQ_REG_FIELDS_MAX = 9 };
 
 struct sq_reg {
     const char *name; // "STATUS"
@@ -55,9 +55,14 @@ enum sq_reg_offset {
     SQ_REG_COUNTER_HIGH = 0x58,
     SQ_REG_SCALES = 0x5c,
     SQ_REG_SUMS = 0x60,
-    SQ_REG_END = 0x64,
+    SQ_REG_RING_BASE = 0x64,
+    SQ_REG_RING_SIZE = 0x68,
+    SQ_REG_HEAD = 0x6c,
+    SQ_REG_TAIL = 0x70,
+    SQ_REG_WATCHDOG = 0x74,
+    SQ_REG_END = 0x78,
 };
-enum { SQ_REG_ID_VALUE = 0x504f5453, SQ_REG_VERSION_VALUE = 5 }; // "STOP", little-endian
+enum { SQ_REG_ID_VALUE = 0x504f5453, SQ_REG_VERSION_VALUE = 6 }; // "STOP", little-endian
 
 // Counters of 64 bits, in the order of their registers from CYCLES on.
 enum sq_reg_counter {
@@ -75,10 +80,15 @@ enum {
     SQ_STATUS_BUSY = 0,
     SQ_STATUS_REFUSED = 1,
     SQ_STATUS_OPERAND = 2,
+    SQ_STATUS_ABORTED = 3,
     SQ_STATUS_READ = 4,
+    SQ_STATUS_EXPIRED = 7,
     SQ_STATUS_WRITTEN = 8,
     SQ_STATUS_ENGINE = 12,
 };
+// Bits of CONTROL; of IRQ_ENABLE and IRQ_STATE.
+enum { SQ_CONTROL_START = 0, SQ_CONTROL_ABORT = 1 };
+enum { SQ_IRQ_DONE = 0, SQ_IRQ_ERROR = 1 };
 
 // Words of a descriptor, 32 bits each.
 enum sq_desc_word {
@@ -94,13 +104,26 @@ enum sq_desc_word {
     SQ_DESC_CHUNK,
     SQ_DESC_WORDS = 16, // the others are 0
 };
-enum { SQ_DESC_KIND_VALUE = 0x5351, SQ_DESC_COLS_OUTER = 16 }; // low half; bit of KIND
-enum { SQ_DESC_JOB_TILES = 65535 };                            // of a block, at most
+enum { SQ_DESC_KIND_VALUE = 0x5351 };                  // low half of KIND
+enum { SQ_DESC_COLS_OUTER = 16, SQ_DESC_NOTICE = 17 }; // bits of KIND
+enum { SQ_DESC_JOB_TILES = 65535 };                    // of a block, at most
+
+// A slot of the ring: a descriptor, and behind it the record that the chip writes, with the counters as its words from
+// CYCLES on, low half first.
+enum sq_record_word {
+    SQ_RECORD_STATUS, // as the register, without BUSY; DONE is set
+    SQ_RECORD_SLOT,
+    SQ_RECORD_CYCLES,
+    SQ_RECORD_WORDS = 16 // those behind the counters are 0
+};
+enum { SQ_RECORD_DONE = 31, SQ_SLOT_NBYTES = 4 * (SQ_DESC_WORDS + SQ_RECORD_WORDS) };
 
 extern const struct sq_reg sq_regs[];
 extern const unsigned sq_n_regs;
 extern const struct sq_reg sq_desc[]; // offsets in a descriptor
 extern const unsigned sq_n_desc;
+extern const struct sq_reg sq_record[]; // offsets in a slot
+extern const unsigned sq_n_record;
 // The bits of a word of a descriptor that have a name; the others are 0.
 uint32_t sq_desc_named(unsigned word);
 

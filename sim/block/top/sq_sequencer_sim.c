@@ -184,6 +184,11 @@ static bool is_sound(const struct sq_sequencer_sim *s)
     return s->sound && sq_top_layer_decode(s->word, &s->room, &unused);
 }
 
+bool sq_sequencer_wants_notice(const struct sq_sequencer_sim *s)
+{
+    return s->word[SQ_DESC_KIND] >> SQ_DESC_NOTICE & 1;
+}
+
 bool sq_sequencer_refuses(const struct sq_sequencer_sim *s)
 {
     return ends_check(s) && !is_sound(s);

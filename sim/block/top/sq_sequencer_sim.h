@@ -94,6 +94,7 @@ struct sq_sequencer_sim {
 
 // The transfer that is offered, or false.
 bool sq_sequencer_transfer(const struct sq_sequencer_sim *s, int32_t transfer[SQ_DMA_JOB_LEN]);
+bool sq_sequencer_wants_notice(const struct sq_sequencer_sim *s); // an interrupt behind its layer
 bool sq_sequencer_refuses(const struct sq_sequencer_sim *s);
 bool sq_sequencer_is_done(const struct sq_sequencer_sim *s); // in this cycle
 

@@ -61,8 +61,20 @@ static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq
 
 // Every fault in every beat of a short layer, with four memories; every wrong descriptor; an error of sums that
 // are kept while outputs wait for a memory that is slow to take them; the longest transfers; a write that clears interrupts
-// in every cycle around the end of a layer; a reset in every cycle of a layer, behind one that was whole.
-enum { MEMORIES = 4, REFUSED = MEMORIES, KEPT, DEEP, CLEARS, RESETS, DIRECTED };
+// in every cycle around the end of a layer; a reset in every cycle of a layer, behind one that was whole; an abort in
+// every cycle of a ring of two layers, with two memories; a reset in every cycle of it.
+enum {
+    MEMORIES = 4,
+    REFUSED = MEMORIES,
+    KEPT,
+    DEEP,
+    CLEARS,
+    RESETS,
+    ABORTS,
+    SLOW_ABORTS,
+    RING_RESETS,
+    DIRECTED
+};
 enum { RESET_EVERY = 600, N_RESETS = 400, EVERY = 80 };
 static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
                                     struct sq_error *err)
@@ -77,14 +89,20 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
                              .end = SQ_HOST_N_KEPT},
         [DEEP - MEMORIES] = {.what = SQ_HOST_DEEP, .end = SQ_HOST_N_DEEP},
         [CLEARS - MEMORIES] = {.what = SQ_HOST_CLEARS, .end = SQ_HOST_N_CLEARS},
-        [RESETS - MEMORIES] = {.what = SQ_HOST_LATE, .end = N_RESETS}};
+        [RESETS - MEMORIES] = {.what = SQ_HOST_LATE, .end = N_RESETS},
+        [ABORTS - MEMORIES] = {.what = SQ_HOST_RINGS + SQ_RING_ABORTS, .end = SQ_RING_N_ABORTS},
+        [SLOW_ABORTS - MEMORIES] = {.kind = 2,
+                                    .n = {2},
+                                    .what = SQ_HOST_RINGS + SQ_RING_ABORTS,
+                                    .end = SQ_RING_N_ABORTS},
+        [RING_RESETS - MEMORIES] = {.what = SQ_HOST_RINGS + SQ_RING_LATE, .end = N_RESETS}};
     c->env = number < MEMORIES ? memory[number] : work[number - MEMORIES];
     c->env.seed = sq_rng_next(rng);
     if (number < MEMORIES) {
         c->env.what = SQ_HOST_FAULTS;
         c->env.end = sq_host_n_faults(c->point->value);
     }
-    c->reset_every = number == RESETS ? RESET_EVERY : 0;
+    c->reset_every = number == RESETS || number == RING_RESETS ? RESET_EVERY : 0;
     return sq_case_alloc(c, err);
 }
 

@@ -47,7 +47,7 @@ static const struct {
     {SQ_DESC_COL_SCALE, 2, 2},
     {SQ_DESC_OUT, 1, 1},
 };
-enum { CHANGES = sizeof change / sizeof *change, UNNAMED_BITS = 207 };
+enum { CHANGES = sizeof change / sizeof *change, UNNAMED_BITS = 206 };
 enum way {
     WIDE_ROWS = CHANGES, // a block that does not fit
     WIDE_COLS,
@@ -608,8 +608,8 @@ static void begin_access(struct host *h, bool is_write, uint32_t addr, uint32_t 
                                 .w_wait = pause(h)};
 }
 
-// All bits of a register but the one that means something.
-#define OTHERS 0xfffffffeu
+// All bits of a register but those that mean something.
+#define OTHERS 0xfffffffcu
 
 // What changes nothing, and when: it is refused, or writes bits that mean nothing, or the address of the next
 // descriptor, or clears an interrupt before there is one. The first ones are refused at any time.
@@ -748,7 +748,7 @@ static void begin_step(struct host *h)
         begin_access(h, true, SQ_REG_IRQ_STATE, OTHERS);
         break;
     case CLEAR:
-        begin_access(h, true, SQ_REG_IRQ_STATE, 1);
+        begin_access(h, true, SQ_REG_IRQ_STATE, ~OTHERS);
         break;
     case QUIET:
         begin_access(h, false, SQ_REG_IRQ_STATE, 0);
@@ -825,7 +825,10 @@ static const char *end_access(struct host *h, uint32_t resp, uint32_t data)
 static void draw(struct sq_rng *rng, struct sq_env_choice *choice)
 {
     sq_axi_memory_draw(rng, choice);
-    choice->what = sq_rng_below(rng, 2) ? SQ_HOST_ANY : SQ_HOST_WRONG;
+    const uint32_t what = sq_rng_below(rng, 3);
+    choice->what = what == 0   ? (uint32_t)SQ_HOST_ANY
+                   : what == 1 ? (uint32_t)SQ_HOST_WRONG
+                               : (uint32_t)SQ_HOST_RINGS + SQ_RING_ANY;
     choice->begin = 0;
     choice->end = 1 + sq_rng_below(rng, sq_rng_below(rng, 4) ? 4 : 16);
 }
@@ -997,10 +1000,46 @@ static bool is_busy(const void *env)
     return h->number < h->choice.end || sq_axi_memory_is_busy(&h->memory);
 }
 
-const struct sq_env sq_top_host = {.nbytes = sizeof(struct host),
+// A host of layers, or one of rings.
+struct either {
+    bool has_rings;
+    union {
+        struct host layers;
+        struct sq_ring_host rings;
+    } of;
+};
+
+static void init_either(const unsigned *value, const struct sq_env_choice *choice, void *env)
+{
+    struct either *const e = env;
+    struct sq_env_choice of = *choice;
+    e->has_rings = choice->what >= SQ_HOST_RINGS;
+    of.what -= e->has_rings ? SQ_HOST_RINGS : 0;
+    (e->has_rings ? sq_ring_host_init : init)(value, &of, &e->of);
+}
+
+static void drive_either(const void *env, struct sq_pins *pins)
+{
+    const struct either *const e = env;
+    (e->has_rings ? sq_ring_host_drive : drive)(&e->of, pins);
+}
+
+static const char *clock_either(void *env, const struct sq_pins *pins)
+{
+    struct either *const e = env;
+    return (e->has_rings ? sq_ring_host_clock : clock)(&e->of, pins);
+}
+
+static bool is_either_busy(const void *env)
+{
+    const struct either *const e = env;
+    return (e->has_rings ? sq_ring_host_is_busy : is_busy)(&e->of);
+}
+
+const struct sq_env sq_top_host = {.nbytes = sizeof(struct either),
                                    .draw = draw,
                                    .disturb = disturb,
-                                   .init = init,
-                                   .drive = drive,
-                                   .clock = clock,
-                                   .is_busy = is_busy};
+                                   .init = init_either,
+                                   .drive = drive_either,
+                                   .clock = clock_either,
+                                   .is_busy = is_either_busy};

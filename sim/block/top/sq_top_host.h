@@ -16,6 +16,7 @@
 #define SQ_TOP_HOST_H
 
 #include "sim/block/top/sq_axi_memory.h"
+#include "sim/block/top/sq_ring_host.h"
 #include "sim/block/top/sq_top_image.h"
 
 enum sq_host_what {
@@ -31,11 +32,12 @@ enum sq_host_what {
     SQ_HOST_DEEP, // the longest transfers: a tile of as many beats as half a buffer holds, a block of as many tiles
     SQ_HOST_CLEARS, // a short layer again and again; during number n, n cycles before the interrupt of the first
                     // one, the host begins a write that clears interrupts
-    SQ_HOST_WHATS,
+    SQ_HOST_RINGS, // from here on rings (sq_ring_host.h), in the order of enum sq_ring_what
+    SQ_HOST_WHATS = SQ_HOST_RINGS + SQ_RING_WHATS
 };
 // Layers of FAULTS and of REFUSED.
 uint32_t sq_host_n_faults(const unsigned *value);
-enum { SQ_HOST_N_REFUSED = 2 * 244, SQ_HOST_N_KEPT = 12, SQ_HOST_N_DEEP = 2, SQ_HOST_N_CLEARS = 9 };
+enum { SQ_HOST_N_REFUSED = 2 * 243, SQ_HOST_N_KEPT = 12, SQ_HOST_N_DEEP = 2, SQ_HOST_N_CLEARS = 9 };
 
 enum { SQ_HOST_COUNTERS = 4 }; // CYCLES, BUSY_CYCLES, WAIT_CYCLES, BLOCKED_CYCLES
 

@@ -2,6 +2,8 @@
 // Steps the registers, counters and interrupt of sq_top_regs (sq_top_regs_sim.h).
 #include "sim/block/top/sq_top_regs_sim.h"
 
+#include <string.h>
+
 enum { SLVERR = 2, ALL_BYTES = 15 };
 
 static const struct sq_reg *reg_at(uint32_t addr)
@@ -25,19 +27,59 @@ static bool is_running(const struct sq_top_regs_sim *s)
 static bool may_write(const struct sq_top_regs_sim *s)
 {
     const struct sq_reg *const r = reg_at(s->aw_addr);
-    return r && r->access != SQ_REG_READ && s->w_strb == ALL_BYTES &&
-           !(r->offset == SQ_REG_CONTROL && is_running(s));
+    if (!r || r->access == SQ_REG_READ || s->w_strb != ALL_BYTES)
+        return false;
+    switch (r->offset) {
+    case SQ_REG_CONTROL:
+        return !is_running(s) || !(s->w_data >> SQ_CONTROL_START & 1);
+    case SQ_REG_RING_BASE:
+    case SQ_REG_RING_SIZE:
+        return !is_running(s);
+    case SQ_REG_TAIL:
+        return s->w_data < s->value[SQ_REG_RING_SIZE / 4] && !(is_running(s) && !s->is_ring) &&
+               !s->is_aborting &&
+               s->value[SQ_REG_RING_BASE / 4] +
+                       (uint64_t)SQ_SLOT_NBYTES * s->value[SQ_REG_RING_SIZE / 4] <=
+                   UINT64_C(1) << 32;
+    default:
+        return true;
+    }
+}
+
+// A write to that register is done in this cycle.
+static bool writes_to(const struct sq_top_regs_sim *s, uint32_t offset)
+{
+    return writes(s) && may_write(s) && s->aw_addr == offset;
 }
 
 bool sq_top_regs_starts(const struct sq_top_regs_sim *s)
 {
-    return writes(s) && may_write(s) && reg_at(s->aw_addr)->offset == SQ_REG_CONTROL &&
-           (s->w_data & 1);
+    return writes_to(s, SQ_REG_CONTROL) && (s->w_data >> SQ_CONTROL_START & 1);
+}
+
+bool sq_top_regs_aborts(const struct sq_top_regs_sim *s)
+{
+    return writes_to(s, SQ_REG_CONTROL) && (s->w_data >> SQ_CONTROL_ABORT & 1) && is_running(s);
+}
+
+bool sq_top_regs_rewinds(const struct sq_top_regs_sim *s)
+{
+    return writes_to(s, SQ_REG_RING_BASE) || writes_to(s, SQ_REG_RING_SIZE);
+}
+
+bool sq_top_regs_has_ring(const struct sq_top_regs_sim *s)
+{
+    return is_running(s) && s->is_ring;
+}
+
+uint32_t sq_top_regs_tail(const struct sq_top_regs_sim *s)
+{
+    return writes_to(s, SQ_REG_TAIL) ? s->w_data : s->value[SQ_REG_TAIL / 4];
 }
 
 bool sq_top_regs_irq(const struct sq_top_regs_sim *s)
 {
-    return s->value[SQ_REG_IRQ_ENABLE / 4] & s->value[SQ_REG_IRQ_STATE / 4] & 1;
+    return s->value[SQ_REG_IRQ_ENABLE / 4] & s->value[SQ_REG_IRQ_STATE / 4];
 }
 
 static bool is_counter(const struct sq_reg *r)
@@ -65,16 +107,24 @@ static void clock_reads(struct sq_top_regs_sim *s, const struct sq_top_regs_in *
     }
 }
 
+static void note_write(struct sq_top_regs_sim *s, uint32_t write_status)
+{
+    uint32_t *const status = &s->value[SQ_REG_STATUS / 4];
+    if ((*status >> SQ_STATUS_WRITTEN & 7) == 0)
+        *status |= write_status << SQ_STATUS_WRITTEN;
+}
+
 // The bits that say what happened; a start clears them, and the counters.
 static void count(struct sq_top_regs_sim *s, const struct sq_top_regs_in *in)
 {
     uint32_t *const status = &s->value[SQ_REG_STATUS / 4];
     *status |= (uint32_t)in->refused << SQ_STATUS_REFUSED |
-               (uint32_t)in->operand << SQ_STATUS_OPERAND | in->engine << SQ_STATUS_ENGINE;
+               (uint32_t)in->operand << SQ_STATUS_OPERAND | in->engine << SQ_STATUS_ENGINE |
+               (uint32_t)in->aborted << SQ_STATUS_ABORTED |
+               (uint32_t)in->expired << SQ_STATUS_EXPIRED;
     if ((*status >> SQ_STATUS_READ & 7) == 0)
         *status |= in->read_status << SQ_STATUS_READ;
-    if ((*status >> SQ_STATUS_WRITTEN & 7) == 0)
-        *status |= in->write_status << SQ_STATUS_WRITTEN;
+    note_write(s, in->write_status);
     s->count[SQ_COUNT_CYCLES]++;
     s->count[SQ_COUNT_BUSY] += in->busy;
     s->count[SQ_COUNT_WAIT] += in->wait;
@@ -95,10 +145,16 @@ void sq_top_regs_init_counts(struct sq_top_regs_sim *s, uint32_t start)
     clear_counts(s);
 }
 
-static void start(struct sq_top_regs_sim *s)
+void sq_top_regs_record(const struct sq_top_regs_sim *s, uint32_t word[SQ_RECORD_WORDS])
 {
-    s->value[SQ_REG_STATUS / 4] = 1u << SQ_STATUS_BUSY;
-    clear_counts(s);
+    memset(word, 0, SQ_RECORD_WORDS * sizeof *word);
+    word[SQ_RECORD_STATUS] =
+        (s->value[SQ_REG_STATUS / 4] & ~(1u << SQ_STATUS_BUSY)) | 1u << SQ_RECORD_DONE;
+    word[SQ_RECORD_SLOT] = s->value[SQ_REG_HEAD / 4];
+    for (unsigned i = 0; i < SQ_COUNTERS; i++) {
+        word[SQ_RECORD_CYCLES + 2 * i] = (uint32_t)s->count[i];
+        word[SQ_RECORD_CYCLES + 2 * i + 1] = (uint32_t)(s->count[i] >> 32);
+    }
 }
 
 static void write(struct sq_top_regs_sim *s)
@@ -106,30 +162,58 @@ static void write(struct sq_top_regs_sim *s)
     const struct sq_reg *const r = reg_at(s->aw_addr);
     if (!may_write(s))
         return;
-    if (r->offset == SQ_REG_DESCRIPTOR)
+    switch (r->offset) {
+    case SQ_REG_DESCRIPTOR:
+    case SQ_REG_WATCHDOG:
+    case SQ_REG_TAIL:
         s->value[r->offset / 4] = s->w_data;
-    else if (r->offset == SQ_REG_IRQ_ENABLE)
-        s->value[r->offset / 4] = s->w_data & 1;
-    else if (r->access == SQ_REG_CLEAR)
+        break;
+    case SQ_REG_RING_BASE:
+        s->value[r->offset / 4] = s->w_data / SQ_SLOT_NBYTES * SQ_SLOT_NBYTES;
+        break;
+    case SQ_REG_RING_SIZE:
+        s->value[r->offset / 4] = s->w_data & 0xffff;
+        break;
+    case SQ_REG_IRQ_ENABLE:
+        s->value[r->offset / 4] = s->w_data & 3;
+        break;
+    case SQ_REG_IRQ_STATE:
         s->value[r->offset / 4] &= ~s->w_data;
+        break;
+    default:
+        break;
+    }
+    if (r->offset == SQ_REG_RING_BASE || r->offset == SQ_REG_RING_SIZE)
+        s->value[SQ_REG_TAIL / 4] = 0;
 }
 
 void sq_top_regs_clock(struct sq_top_regs_sim *s, const struct sq_top_regs_in *in)
 {
-    const bool writes_now = writes(s), starts = sq_top_regs_starts(s), was_running = is_running(s);
+    const bool writes_now = writes(s), starts = sq_top_regs_starts(s);
+    const bool begins_ring =
+        writes_to(s, SQ_REG_TAIL) && !is_running(s) && s->w_data != s->value[SQ_REG_HEAD / 4];
+    uint32_t *const status = &s->value[SQ_REG_STATUS / 4];
     clock_reads(s, in);
     if (writes_now) {
-        write(s);
         s->b_resp = may_write(s) ? 0 : SLVERR;
+        write(s);
     }
-    if (starts)
-        start(s);
-    else if (was_running)
+    if (in->begin) {
+        *status &= 1u << SQ_STATUS_BUSY;
+        clear_counts(s);
+    } else if (in->run)
         count(s, in);
-    if (in->done) {
-        s->value[SQ_REG_STATUS / 4] &= ~(1u << SQ_STATUS_BUSY);
-        s->value[SQ_REG_IRQ_STATE / 4] |= 1;
-    }
+    else if (in->end)
+        note_write(s, in->write_status);
+    if (in->end && *status >> 1)
+        s->value[SQ_REG_IRQ_STATE / 4] |= 1u << SQ_IRQ_ERROR;
+    if (in->notice)
+        s->value[SQ_REG_IRQ_STATE / 4] |= 1u << SQ_IRQ_DONE;
+    if (starts || begins_ring) {
+        *status |= 1u << SQ_STATUS_BUSY;
+        s->is_ring = begins_ring;
+    } else if (in->done)
+        *status &= ~(1u << SQ_STATUS_BUSY);
     s->b_valid = writes_now || (s->b_valid && !in->b_ready);
     if (writes_now) {
         s->has_aw = s->has_w = false;

@@ -3,6 +3,7 @@
 #include "sim/block/top/sq_top_sim.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "models/array/sq_array.h"
@@ -156,11 +157,12 @@ static struct sq_top_engine_job job_of(const struct sq_top_sim *s)
 
 // ---- the whole --------------------------------------------------------------------------------------
 
-void sq_top_init(const unsigned *v, void *state)
+static void clear_core(struct sq_top_sim *s)
 {
-    struct sq_top_sim *const s = state;
-    const uint32_t word_w = v[SQ_TOP_PORT_LEN] * sq_top_out_bits(v);
-    memcpy(s->value, v, sizeof s->value);
+    const unsigned *const v = s->value;
+    const bool has_no_values = s->has_no_values;
+    memset(&s->sequencer, 0, sizeof *s - offsetof(struct sq_top_sim, sequencer));
+    s->has_no_values = has_no_values;
     s->sequencer.room = sq_top_room(v);
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++) {
         struct sq_gear_sim *const g = &s->operand[i].gear;
@@ -169,14 +171,21 @@ void sq_top_init(const unsigned *v, void *state)
         assert(g->out <= 4 * SQ_TOP_WORDS_MAX && v[SQ_TOP_DEPTH + i] <= SQ_TOP_DEPTH_MAX);
     }
     assert(v[SQ_TOP_SUM_TILES] <= SQ_TOP_SUMS_MAX && v[SQ_TOP_MAX_BURST] <= SQ_TOP_STORE_MAX);
-    s->wide.in = word_w / 8;
+    s->wide.in = v[SQ_TOP_PORT_LEN] * sq_top_out_bits(v) / 8;
     s->wide.out = v[SQ_TOP_DATA_W] / 8;
-    sq_dma_init(&s->dma, v[SQ_TOP_DATA_W] / 8, v[SQ_TOP_MAX_BURST], v[SQ_TOP_OUTSTANDING],
-                v[SQ_TOP_QUIET]);
-    sq_top_regs_init_counts(&s->regs, v[SQ_TOP_COUNT_START]);
     sq_top_engine_init(&s->engine, v);
     s->carry.in = 1; // a beat of sums
     s->carry.out = sq_top_engine_slots(&s->engine);
+}
+
+void sq_top_init(const unsigned *v, void *state)
+{
+    struct sq_top_sim *const s = state;
+    memcpy(s->value, v, sizeof s->value);
+    clear_core(s);
+    sq_dma_init(&s->dma, v[SQ_TOP_DATA_W] / 8, v[SQ_TOP_MAX_BURST], v[SQ_TOP_OUTSTANDING],
+                v[SQ_TOP_QUIET]);
+    sq_top_regs_init_counts(&s->regs, v[SQ_TOP_COUNT_START]);
     uint32_t *const reg = s->regs.value;
     reg[SQ_REG_ID / 4] = SQ_REG_ID_VALUE;
     reg[SQ_REG_VERSION / 4] = SQ_REG_VERSION_VALUE;
@@ -226,7 +235,8 @@ static void find_wires(const struct sq_top_sim *s, struct wires *w)
     const uint32_t room = s->value[SQ_TOP_MAX_BURST] < 2 ? 2 : s->value[SQ_TOP_MAX_BURST];
     *w = (struct wires){.load = s->dma.out > 0 ? &s->dma.beat[0] : NULL};
     w->dest = w->load ? (uint32_t)w->load->dest % (1u << SQ_TOP_DEST_BITS) : 0;
-    w->load_ready = w->load && (w->dest >= SQ_TOP_OPERANDS || operand_takes(&s->operand[w->dest]));
+    w->load_ready = w->load && (s->dma.abort || w->dest >= SQ_TOP_OPERANDS ||
+                                operand_takes(&s->operand[w->dest]));
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
         w->valid[i] = sq_operand_buffer_offers(&s->operand[i].buffer);
     w->engine[JOB].valid = q->pending[SQ_TOP_ENGINE];
@@ -271,7 +281,7 @@ static void find_events(const struct sq_top_sim *s, const struct wires *w,
         .w_data = (uint32_t)lite[1],
         .w_strb = (uint32_t)lite[2],
         .ar_addr = (uint32_t)lite[3],
-        .done = sq_sequencer_is_done(&s->sequencer),
+        .run = s->ring.state == SQ_RING_LAYER,
         .refused = sq_sequencer_refuses(&s->sequencer),
         .busy = w->valid[SQ_TOP_ACT] && w->ready[SQ_TOP_ACT],
         .wait = !(w->valid[SQ_TOP_ACT] && w->valid[SQ_TOP_WEIGHT]),
@@ -356,43 +366,108 @@ static void clock_outputs(struct sq_top_sim *s, const struct wires *w, bool stor
         sq_top_engine_word_leaves(e);
 }
 
+// The registers and the parts that the ring looks at.
+static struct sq_ring_in ring_inputs(const struct sq_top_sim *s)
+{
+    const struct sq_top_regs_sim *const r = &s->regs;
+    return (struct sq_ring_in){
+        .start = sq_top_regs_starts(r),
+        .has_ring = sq_top_regs_has_ring(r),
+        .abort = sq_top_regs_aborts(r),
+        .rewind = sq_top_regs_rewinds(r),
+        .descriptor = r->value[SQ_REG_DESCRIPTOR / 4],
+        .base = r->value[SQ_REG_RING_BASE / 4],
+        .size = r->value[SQ_REG_RING_SIZE / 4],
+        .tail = sq_top_regs_tail(r),
+        .watchdog = r->value[SQ_REG_WATCHDOG / 4],
+        .layer_done = sq_sequencer_is_done(&s->sequencer),
+        .wants_notice = sq_sequencer_wants_notice(&s->sequencer),
+        .dma_ready = !s->dma.next.is_there,
+        .word_ready = s->dma.n_in < 2,
+        .write_done = s->dma.done,
+        .dma_idle = sq_dma_is_idle(&s->dma),
+        .beats = 4 * SQ_RECORD_WORDS / s->dma.nbytes,
+    };
+}
+
+// The core in a cycle in which a layer runs, or none. Whoever reads the state of another one goes first.
+static void clock_core(struct sq_top_sim *s, const struct wires *w, const struct sq_ring_in *at,
+                       const struct sq_ring_out *ring)
+{
+    const bool runs = s->ring.state == SQ_RING_LAYER;
+    struct sq_sequencer_in in = {
+        .start = ring->begin,
+        .descriptor = ring->descriptor,
+        .dma_ready = runs && at->dma_ready,
+        .write_done = runs && at->write_done,
+        .beat = w->load && w->dest == SQ_TOP_DESCRIPTOR ? w->load : NULL,
+    };
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
+        in.job_ready[i] = sq_operand_buffer_takes_job(&s->operand[i].buffer);
+    in.job_ready[SQ_TOP_ENGINE] = w->shake.in_ready[JOB];
+    in.job_ready[SQ_TOP_SUMS] = sq_operand_buffer_takes_job(&s->sums);
+    clock_sums(s, w);
+    clock_engine(s, w);
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
+        operand_clock(&s->operand[i], &s->sequencer, i, w->load && w->dest == i ? w->load : NULL,
+                      w->ready[i]);
+    sq_sequencer_clock(&s->sequencer, &in);
+    clock_outputs(s, w, runs && s->n_store > 0 && at->word_ready);
+}
+
+// Transfer and word that the DMA is offered: of the layer that runs, or of its record.
+static void clock_dma(struct sq_top_sim *s, const struct wires *w)
+{
+    int32_t transfer[SQ_DMA_JOB_LEN], record[SQ_RECORD_WORDS];
+    const bool runs = s->ring.state == SQ_RING_LAYER;
+    struct sq_offer dma[2] = {{.beat = transfer}, {.beat = s->store[0]}};
+    dma[0].valid = sq_sequencer_transfer(&s->sequencer, transfer) && runs;
+    dma[1].valid = s->n_store > 0 && runs;
+    if (s->ring.state == SQ_RING_RECORD) {
+        dma[0].valid = true;
+        transfer[SQ_DMA_FIRST] = false;
+        transfer[SQ_DMA_WRITE] = true;
+        transfer[SQ_DMA_ADDR] =
+            (int32_t)sq_ring_record_at(&s->ring, s->regs.value[SQ_REG_RING_BASE / 4]);
+        transfer[SQ_DMA_BEATS] = (int32_t)(4 * SQ_RECORD_WORDS / s->dma.nbytes);
+    }
+    if (s->ring.state == SQ_RING_WRITE) {
+        sq_top_regs_record(&s->regs, (uint32_t *)record);
+        dma[1] =
+            (struct sq_offer){.valid = true, .beat = record + s->ring.beat * s->dma.nbytes / 4};
+    }
+    s->dma.pins = s->pins;
+    sq_dma_clock(&s->dma, dma, w->load_ready);
+}
+
 void sq_top_clock(void *state, const struct sq_offer *unused, bool out_ready)
 {
     struct sq_top_sim *const s = state;
     struct wires w;
     struct sq_top_regs_in events;
-    int32_t transfer[SQ_DMA_JOB_LEN];
     (void)unused;
     (void)out_ready;
     find_wires(s, &w);
     find_events(s, &w, &events);
+    const struct sq_ring_in in = ring_inputs(s);
+    const struct sq_ring_out ring = sq_ring_out(&s->ring, &in);
+    events.begin = ring.begin;
+    events.end = ring.end;
+    events.done = ring.done;
+    events.notice = ring.notice;
+    events.aborted = ring.aborted;
+    events.expired = ring.expired;
 
-    const bool store_taken = s->n_store > 0 && s->dma.n_in < 2;
-    const struct sq_offer dma[2] = {
-        {.valid = sq_sequencer_transfer(&s->sequencer, transfer), .beat = transfer},
-        {.valid = s->n_store > 0, .beat = s->store[0]}};
-    struct sq_sequencer_in in = {
-        .start = sq_top_regs_starts(&s->regs),
-        .descriptor = s->regs.value[SQ_REG_DESCRIPTOR / 4],
-        .dma_ready = !s->dma.next.is_there,
-        .write_done = s->dma.done,
-        .beat = w.load && w.dest == SQ_TOP_DESCRIPTOR ? w.load : NULL,
-    };
-    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
-        in.job_ready[i] = sq_operand_buffer_takes_job(&s->operand[i].buffer);
-    in.job_ready[SQ_TOP_ENGINE] = w.shake.in_ready[JOB];
-    in.job_ready[SQ_TOP_SUMS] = sq_operand_buffer_takes_job(&s->sums);
-
-    // Whoever reads the state of another one goes first.
     const struct sq_dma_beat load = w.load ? *w.load : (struct sq_dma_beat){.last = false};
-    clock_sums(s, &w);
-    clock_engine(s, &w);
-    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
-        operand_clock(&s->operand[i], &s->sequencer, i, w.load && w.dest == i ? &load : NULL,
-                      w.ready[i]);
-    sq_sequencer_clock(&s->sequencer, &in);
-    s->dma.pins = s->pins;
-    sq_dma_clock(&s->dma, dma, w.load_ready);
-    clock_outputs(s, &w, store_taken);
+    w.load = w.load ? &load : NULL;
+    clock_dma(s, &w);
+    if (s->ring.state != SQ_RING_DRAIN && s->ring.state != SQ_RING_CLEAR)
+        clock_core(s, &w, &in, &ring);
     sq_top_regs_clock(&s->regs, &events);
+    sq_ring_clock(&s->ring, &in);
+    s->regs.value[SQ_REG_HEAD / 4] = s->ring.head;
+    s->regs.is_aborting = s->ring.abort;
+    s->dma.abort = s->ring.state == SQ_RING_DRAIN;
+    if (s->ring.state == SQ_RING_CLEAR)
+        clear_core(s);
 }

@@ -7,6 +7,7 @@
 #include "sim/block/top/sq_axi_memory.h"
 #include "sim/block/top/sq_dma_sim.h"
 #include "sim/block/top/sq_operand_buffer_sim.h"
+#include "sim/block/top/sq_ring_sim.h"
 #include "sim/block/top/sq_top_engine_sim.h"
 #include "sim/block/top/sq_top_regs_sim.h"
 
@@ -41,8 +42,10 @@ struct sq_top_sim {
     struct sq_pins pins; // first: of this cycle
     unsigned value[SQ_TOP_PARAMS];
     struct sq_top_regs_sim regs;
-    struct sq_sequencer_sim sequencer;
+    struct sq_ring_sim ring;
     struct sq_dma_sim dma;
+    // From here on the core, which a layer that ends early leaves as a reset does.
+    struct sq_sequencer_sim sequencer;
     struct sq_operand_sim operand[SQ_TOP_OPERANDS];
     struct sq_top_engine engine;
     struct sq_operand_buffer_sim sums; // when; what is in engine.kept

@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws rings of layers, runs them as a driver does, and checks records, outputs and registers (sq_ring_host.h).
+#include "sim/block/top/sq_ring_host.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { ROWS, COLS };
+enum { SLOTS = 6, PATIENCE = 200000, NEVER = INT32_MAX };
+enum { OKAY = 0 };
+enum { EARLY = 1 << SQ_STATUS_ABORTED | 1 << SQ_STATUS_EXPIRED }; // the layer was ended
+
+// What the host does next; an access each, but for RUN.
+enum step {
+    BASE,
+    SIZE,
+    ENABLE,
+    WATCH,
+    WHERE,
+    BELL,
+    RUN,
+    CLEAR,
+    STATUS,
+    HEAD,
+    CYCLES,
+    TAKE,
+    QUIET,
+    NEXT
+};
+
+static bool is_random(const struct sq_ring_host *h)
+{
+    return h->choice.what == SQ_RING_ANY;
+}
+
+static uint32_t slot_of(const struct sq_ring_host *h, uint32_t i)
+{
+    return (h->head + i) % h->size;
+}
+
+static uint32_t tail_of(const struct sq_ring_host *h, uint32_t n)
+{
+    return slot_of(h, n);
+}
+
+// ---- a ring -------------------------------------------------------------------------------------------
+
+static const unsigned address_word[SQ_TOP_OPERANDS + 1] = {
+    SQ_DESC_ACT, SQ_DESC_ROW_SCALE, SQ_DESC_WEIGHT, SQ_DESC_COL_SCALE, SQ_DESC_OUT};
+
+static void draw_layer(struct sq_ring_host *h, uint32_t i)
+{
+    struct sq_ring_layer *const y = &h->layer[i];
+    struct sq_top_layer l = {
+        .tiles = {1, 2}, .block = {1, 1}, .beats = 1, .groups = 2, .chunk = 1, .cols_outer = false};
+    if (is_random(h)) {
+        sq_top_draw_shape(h->value, &h->rng, &l);
+        for (unsigned a = 0; a < 2; a++)
+            l.tiles[a] = l.tiles[a] < 3 ? l.tiles[a] : 3;
+    }
+    const struct sq_top_given image =
+        sq_top_draw_image(h->value, &h->rng, &l, SQ_DRAWN_RIGHT, &h->drawn);
+    if (h->n_words + image.n_words > SQ_DRAWN_WORDS ||
+        h->n_out + image.n_want > SQ_DRAWN_OUT_WORDS) {
+        h->n = i; // no room: the ring is shorter
+        return;
+    }
+    *y = (struct sq_ring_layer){.image = image};
+    y->image.word = h->word + h->n_words;
+    y->image.want = h->want + h->n_out;
+    memcpy(h->word + h->n_words, image.word, image.n_words * sizeof *image.word);
+    memcpy(h->want + h->n_out, image.want, image.n_want * sizeof *image.want);
+    h->n_words += image.n_words;
+    h->n_out += image.n_want;
+    y->base = (i + 1) * 0x20000000u + sq_rng_below(&h->rng, 64) * SQ_AXI_PAGE;
+    y->image.out += y->base;
+    memcpy(y->descriptor, image.word + image.descriptor / 4, sizeof y->descriptor);
+    for (unsigned p = 0; p <= SQ_TOP_OPERANDS; p++)
+        y->descriptor[address_word[p]] += y->base;
+    y->wants_notice = sq_rng_below(&h->rng, 4) == 0;
+    y->descriptor[SQ_DESC_KIND] |= (uint32_t)y->wants_notice << SQ_DESC_NOTICE;
+    y->is_refused = is_random(h) && sq_rng_below(&h->rng, 6) == 0;
+    if (y->is_refused)
+        y->descriptor[sq_rng_below(&h->rng, 2) ? SQ_DESC_WORDS - 1 : SQ_DESC_KIND] ^= 1u << 20;
+}
+
+// The ring lies at the beginning of memory, across 256 MiB, or ends at 4 GiB.
+static void place_ring(struct sq_ring_host *h)
+{
+    h->size = h->n + 1 + sq_rng_below(&h->rng, SLOTS - h->n);
+    const uint32_t nbytes = h->size * SQ_SLOT_NBYTES;
+    const uint32_t base[] = {sq_rng_below(&h->rng, 64) * SQ_SLOT_NBYTES,
+                             0x10000000u - SQ_SLOT_NBYTES, 0u - nbytes};
+    h->base = base[sq_rng_below(&h->rng, 3)];
+    h->head = 0;
+    h->is_set_up = false;
+}
+
+static void begin_ring(struct sq_ring_host *h)
+{
+    h->rng.state = (h->choice.seed + (h->choice.what == SQ_RING_ABORTS ? 0 : h->number)) *
+                   UINT64_C(0x9e3779b97f4a7c15);
+    (void)sq_rng_next(&h->rng);
+    h->n_words = h->n_out = h->n_done = 0;
+    h->has_irq = h->may_irq = h->has_ended = h->was_aborted = false;
+    h->fault = SQ_AXI_GOOD;
+    h->n = is_random(h) ? 1 + sq_rng_below(&h->rng, SQ_RING_LAYERS) : 2;
+    const uint32_t drawn = h->n;
+    for (uint32_t i = 0; i < drawn && i < h->n; i++)
+        draw_layer(h, i);
+    assert(h->n > 0);
+    h->is_single = is_random(h) && sq_rng_below(&h->rng, 5) == 0;
+    if (h->is_single)
+        h->n = 1;
+    if (!h->is_set_up || h->n >= h->size || sq_rng_below(&h->rng, 3) == 0)
+        place_ring(h);
+    h->has_irq = !is_random(h) || sq_rng_below(&h->rng, 4) > 0;
+    h->n_rung = is_random(h) ? 1 + sq_rng_below(&h->rng, h->n) : h->n;
+    h->abort_at = h->choice.what == SQ_RING_ABORTS ? (int32_t)h->number
+                  : is_random(h) && sq_rng_below(&h->rng, 4) == 0
+                      ? (int32_t)sq_rng_below(&h->rng, 1500)
+                      : NEVER;
+    h->watchdog =
+        is_random(h) && sq_rng_below(&h->rng, 6) == 0 ? 1 + sq_rng_below(&h->rng, 800) : 0;
+    if (is_random(h) && sq_rng_below(&h->rng, 4) == 0) {
+        h->fault = sq_rng_below(&h->rng, 2) ? SQ_AXI_SLVERR : SQ_AXI_DECERR;
+        h->fault_of = sq_rng_below(&h->rng, h->n);
+    }
+    h->memory.may_be_void = h->abort_at != NEVER || h->watchdog > 0;
+    h->step = h->is_set_up ? ENABLE : BASE;
+}
+
+// ---- memory -------------------------------------------------------------------------------------------
+
+static bool is_in_ring(const struct sq_ring_host *h, uint32_t addr)
+{
+    return addr - h->base < h->size * SQ_SLOT_NBYTES;
+}
+
+// The layer of a slot; NULL: it has none.
+static const struct sq_ring_layer *layer_at(const struct sq_ring_host *h, uint32_t slot)
+{
+    const uint32_t i = (slot + h->size - h->head) % h->size;
+    return i < h->n ? &h->layer[i] : NULL;
+}
+
+static int32_t read_word(void *ctx, uint32_t addr, unsigned i)
+{
+    const struct sq_ring_host *const h = ctx;
+    const uint32_t junk = (addr / 4 + i) * 0x9e3779b9u, at = addr - h->base;
+    if (is_in_ring(h, addr)) {
+        const struct sq_ring_layer *const y = layer_at(h, at / SQ_SLOT_NBYTES);
+        const uint32_t word = at % SQ_SLOT_NBYTES / 4 + i;
+        return (int32_t)(y && word < SQ_DESC_WORDS ? y->descriptor[word] : junk);
+    }
+    for (uint32_t k = 0; k < h->n; k++) {
+        const uint32_t word = (addr - h->layer[k].base) / 4 + i;
+        if (addr >= h->layer[k].base && word < h->layer[k].image.n_words)
+            return h->layer[k].image.word[word];
+    }
+    return (int32_t)junk;
+}
+
+static const char *write_record(struct sq_ring_host *h, uint32_t addr, const int32_t *word,
+                                unsigned n)
+{
+    struct sq_ring_layer *const y = &h->layer[h->n_done];
+    const uint32_t slot = slot_of(h, h->n_done);
+    const uint32_t want = h->base + slot * SQ_SLOT_NBYTES + 4 * (SQ_DESC_WORDS + y->n_record);
+    if (h->is_single || h->n_done >= h->n_rung || addr != want)
+        return "host.record_place";
+    for (unsigned i = 0; i < n; i++)
+        y->record[y->n_record++] = (uint32_t)word[i];
+    if (y->n_record < SQ_RECORD_WORDS)
+        return NULL;
+    y->has_record = true;
+    h->n_done++;
+    const bool is_early = y->record[SQ_RECORD_STATUS] & EARLY;
+    h->may_irq = h->may_irq || (y->wants_notice && !is_early) || h->n_done == h->n_rung ||
+                 h->abort_at != NEVER;
+    return NULL;
+}
+
+static const char *write_words(void *ctx, uint32_t addr, const int32_t *word, unsigned n)
+{
+    struct sq_ring_host *const h = ctx;
+    if (is_in_ring(h, addr))
+        return write_record(h, addr, word, n);
+    if (h->n_done >= h->n_rung)
+        return "memory.outside";
+    struct sq_ring_layer *const y = &h->layer[h->n_done];
+    const uint32_t first = (addr - y->image.out) / 4;
+    if (addr < y->image.out || first + n > y->image.n_want || y->is_refused)
+        return "memory.outside";
+    for (unsigned i = 0; i < n; i++)
+        y->has_wrong = y->has_wrong || word[i] != y->image.want[first + i];
+    y->n_written += n;
+    return y->has_wrong ? "memory.output" : NULL;
+}
+
+static enum sq_axi_fault fault_at(void *ctx, uint32_t addr, unsigned size)
+{
+    const struct sq_ring_host *const h = ctx;
+    (void)size;
+    return h->fault != SQ_AXI_GOOD && addr == h->base + slot_of(h, h->fault_of) * SQ_SLOT_NBYTES
+               ? h->fault
+               : SQ_AXI_GOOD;
+}
+
+static const struct sq_axi_content content = {read_word, write_words, fault_at};
+
+// ---- what must have happened --------------------------------------------------------------------------
+
+// A STATUS without BUSY of layer number i.
+static const char *check_status(const struct sq_ring_host *h, uint32_t i, uint32_t status)
+{
+    const struct sq_ring_layer *const y = &h->layer[i];
+    const bool has_fault = h->fault != SQ_AXI_GOOD && h->fault_of == i;
+    const uint32_t refused = 1u << SQ_STATUS_REFUSED;
+    const uint32_t fault = h->fault == SQ_AXI_SLVERR ? SQ_DMA_SLVERR : SQ_DMA_DECERR;
+    const uint32_t want = has_fault       ? refused | fault << SQ_STATUS_READ
+                          : y->is_refused ? refused
+                                          : y->image.status << SQ_STATUS_ENGINE;
+    const uint32_t early = status & EARLY;
+    if (early) {
+        const bool may = early == 1u << SQ_STATUS_ABORTED   ? h->was_aborted
+                         : early == 1u << SQ_STATUS_EXPIRED ? h->watchdog > 0
+                                                            : false;
+        return may && (status & ~early &
+                       ~(7u << SQ_STATUS_READ | y->image.status << SQ_STATUS_ENGINE)) == 0
+                   ? NULL
+                   : "host.ended_early";
+    }
+    if (status != want)
+        return "host.status";
+    return want == refused || has_fault                      ? NULL
+           : y->has_wrong || y->n_written != y->image.n_want ? "host.outputs"
+                                                             : NULL;
+}
+
+static uint64_t count_of(const struct sq_ring_layer *y, enum sq_reg_counter i)
+{
+    return y->record[SQ_RECORD_CYCLES + 2 * i] | (uint64_t)y->record[SQ_RECORD_CYCLES + 2 * i + 1]
+                                                     << 32;
+}
+
+static const char *check_record(const struct sq_ring_host *h, uint32_t i)
+{
+    const struct sq_ring_layer *const y = &h->layer[i];
+    const uint32_t status = y->record[SQ_RECORD_STATUS], start = h->value[SQ_TOP_COUNT_START];
+    const uint64_t cycles = count_of(y, SQ_COUNT_CYCLES) - start,
+                   busy = count_of(y, SQ_COUNT_BUSY) - start,
+                   wait = count_of(y, SQ_COUNT_WAIT) - start,
+                   blocked = count_of(y, SQ_COUNT_BLOCKED) - start,
+                   written = count_of(y, SQ_COUNT_WRITE) - start;
+    if (!(status >> SQ_RECORD_DONE) || (status & 1) || y->record[SQ_RECORD_SLOT] != slot_of(h, i) ||
+        y->record[14] != 0 || y->record[15] != 0)
+        return "host.record";
+    if (cycles != busy + wait + blocked || (h->watchdog > 0 && cycles > h->watchdog) ||
+        ((status >> SQ_STATUS_EXPIRED & 1) && cycles != h->watchdog))
+        return "host.record_cycles";
+    // The last beats of a layer that ends early go when it runs no more.
+    const uint64_t seen = 4 * y->n_written / (h->value[SQ_TOP_DATA_W] / 8);
+    if ((status & EARLY) ? seen < written : seen != written)
+        return "host.record_beats";
+    return check_status(h, i, status & ~(1u << SQ_RECORD_DONE));
+}
+
+// ---- accesses -----------------------------------------------------------------------------------------
+
+static void begin_access(struct sq_ring_host *h, bool is_write, uint32_t addr, uint32_t data)
+{
+    h->access =
+        (struct sq_lite_access){.is_there = true, .is_write = is_write, .addr = addr, .data = data};
+}
+
+static void begin_run(struct sq_ring_host *h)
+{
+    const bool is_late = h->waited > 0 && sq_rng_below(&h->rng, 64) == 0;
+    if (!h->was_aborted && h->waited >= (uint64_t)h->abort_at)
+        begin_access(h, true, SQ_REG_CONTROL, 1u << SQ_CONTROL_ABORT);
+    else if (h->n_rung < h->n && is_late)
+        begin_access(h, true, SQ_REG_TAIL, tail_of(h, h->n));
+    else if (!h->has_irq)
+        begin_access(h, false, SQ_REG_STATUS, 0);
+}
+
+static void begin_step(struct sq_ring_host *h)
+{
+    switch (h->step) {
+    case BASE:
+        begin_access(h, true, SQ_REG_RING_BASE, h->base | 0x55);
+        break;
+    case SIZE:
+        begin_access(h, true, SQ_REG_RING_SIZE, h->size | 0xabcd0000u);
+        break;
+    case ENABLE:
+        begin_access(h, true, SQ_REG_IRQ_ENABLE, (uint32_t)h->has_irq << SQ_IRQ_DONE);
+        break;
+    case WATCH:
+        begin_access(h, true, SQ_REG_WATCHDOG, h->watchdog);
+        break;
+    case WHERE:
+        begin_access(h, true, SQ_REG_DESCRIPTOR, h->base + h->head * SQ_SLOT_NBYTES);
+        break;
+    case BELL:
+        h->may_irq = h->may_irq || h->is_single;
+        begin_access(h, true, h->is_single ? SQ_REG_CONTROL : SQ_REG_TAIL,
+                     h->is_single ? 1 : tail_of(h, h->n_rung));
+        break;
+    case RUN:
+        begin_run(h);
+        break;
+    case CLEAR:
+    case TAKE:
+        begin_access(h, true, SQ_REG_IRQ_STATE, 3);
+        break;
+    case STATUS:
+        begin_access(h, false, SQ_REG_STATUS, 0);
+        break;
+    case HEAD:
+        begin_access(h, false, SQ_REG_HEAD, 0);
+        break;
+    case CYCLES:
+        begin_access(h, false, SQ_REG_CYCLES, 0);
+        break;
+    case QUIET:
+        begin_access(h, false, SQ_REG_IRQ_STATE, 0);
+        break;
+    default:
+        break;
+    }
+}
+
+// An access of RUN: an abort, a second doorbell, or a look at STATUS.
+static const char *end_run(struct sq_ring_host *h, const struct sq_lite_access *a)
+{
+    if (a->addr == SQ_REG_STATUS) {
+        h->step = a->data & 1 ? RUN : STATUS;
+        return NULL;
+    }
+    if (a->addr == SQ_REG_CONTROL) {
+        h->was_aborted = true;
+        return a->response == OKAY ? NULL : "host.response";
+    }
+    if (a->response == OKAY)
+        h->n_rung = h->n;
+    return a->response == OKAY || h->was_aborted ? NULL : "host.response_to_doorbell";
+}
+
+// Nothing runs any more: all is checked up to where the ring is, and what is left of it is rung for.
+static const char *end_ring(struct sq_ring_host *h, uint32_t head)
+{
+    const bool is_short = h->n_done < h->n_rung;
+    if (h->is_single)
+        return head == h->head ? NULL : "host.head";
+    if (head != slot_of(h, h->n_done) || (is_short && !h->was_aborted))
+        return "host.head";
+    return NULL;
+}
+
+static const char *end_access(struct sq_ring_host *h)
+{
+    const struct sq_lite_access a = h->access;
+    if (h->step == RUN)
+        return end_run(h, &a);
+    if (a.response != OKAY)
+        return "host.response";
+    switch (h->step) {
+    case BELL:
+        h->step = RUN;
+        return NULL;
+    case STATUS:
+        h->step = a.data & 1 ? RUN : HEAD;
+        return h->step == HEAD && h->is_single ? check_status(h, 0, a.data) : NULL;
+    case HEAD:
+        h->step = CYCLES;
+        return end_ring(h, a.data);
+    case CYCLES:
+        h->step = TAKE;
+        return !h->is_single && h->n_done > 0 &&
+                       a.data != h->layer[h->n_done - 1].record[SQ_RECORD_CYCLES] && !h->was_aborted
+                   ? "host.counters"
+                   : NULL;
+    case QUIET:
+        h->step = NEXT;
+        return a.data == 0 ? NULL : "host.interrupt_stays";
+    default:
+        h->step++;
+        return NULL;
+    }
+}
+
+// Behind the last access of a ring: layers that were not rung for, or fell to an abort, come next; then the next ring.
+static const char *end_work(struct sq_ring_host *h)
+{
+    const uint32_t n = h->is_single ? 0 : h->n_done;
+    const char *complaint = NULL;
+    for (uint32_t i = 0; i < n && !complaint; i++)
+        complaint = check_record(h, i);
+    if (complaint)
+        return complaint;
+    if (!h->is_single && h->n_done < h->n && (!h->was_aborted || h->number % 2)) {
+        h->n_rung = h->n;
+        h->abort_at = NEVER;
+        h->may_irq = false;
+        h->step = BELL;
+        return NULL;
+    }
+    h->is_set_up =
+        h->n_done == h->n || h->is_single; // else slots are left, and the ring is set up anew
+    h->head = h->is_single ? h->head : slot_of(h, h->n_done);
+    if (++h->number < h->choice.end)
+        begin_ring(h);
+    return NULL;
+}
+
+// ---- the environment ----------------------------------------------------------------------------------
+
+void sq_ring_host_init(const unsigned *value, const struct sq_env_choice *choice, void *env)
+{
+    struct sq_ring_host *const h = env;
+    h->value = value;
+    h->choice = *choice;
+    h->number = choice->begin;
+    sq_axi_memory_init(&h->memory, value[SQ_TOP_DATA_W], choice, &content, h);
+    h->step = NEXT;
+    h->idle = choice->what == SQ_RING_LATE ? choice->begin : 0;
+    if (h->number < choice->end)
+        begin_ring(h);
+}
+
+void sq_ring_host_drive(const void *env, struct sq_pins *pins)
+{
+    const struct sq_ring_host *const h = env;
+    sq_axi_memory_drive(&h->memory, pins);
+    sq_lite_drive(&h->access, h->value[SQ_TOP_DATA_W], pins);
+}
+
+static const char *clock_steps(struct sq_ring_host *h, bool irq)
+{
+    const bool waits = h->step == RUN;
+    h->waited = h->step < BELL ? 0 : h->waited + 1;
+    if (waits && ++h->still > PATIENCE)
+        return "host.no_end";
+    if (irq && !(h->has_irq && h->may_irq))
+        return "host.interrupt";
+    if (waits && h->has_irq && irq && !h->access.is_there)
+        h->step = CLEAR;
+    if (h->step == NEXT)
+        return h->number < h->choice.end ? end_work(h) : NULL;
+    if (h->idle > 0)
+        h->idle--;
+    else if (!h->access.is_there)
+        begin_step(h);
+    return NULL;
+}
+
+const char *sq_ring_host_clock(void *env, const struct sq_pins *pins)
+{
+    struct sq_ring_host *const h = env;
+    const char *const memory = sq_axi_memory_clock(&h->memory, pins);
+    const bool is_answered = sq_lite_clock(&h->access, h->value[SQ_TOP_DATA_W], pins);
+    const char *const access = is_answered ? end_access(h) : NULL;
+    const char *const steps = clock_steps(h, pins->status[0]);
+    if ((pins->reply_valid[0] && pins->reply_ready[0]) ||
+        (pins->ask_valid[2] && pins->ask_ready[2]))
+        h->still = 0;
+    return memory ? memory : access ? access : steps;
+}
+
+bool sq_ring_host_is_busy(const void *env)
+{
+    const struct sq_ring_host *const h = env;
+    return h->number < h->choice.end || sq_axi_memory_is_busy(&h->memory);
+}

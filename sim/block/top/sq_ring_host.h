@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The environment of sq_top for programs: a memory behind AXI4 with a ring of descriptors, and a host that runs ring
+// after ring, each of one to four layers, or one layer by START. It rings the doorbell once or twice, waits for
+// interrupts or asks STATUS, and aborts some of them. Layers may be refused, have a fault of the bus in their
+// descriptor, or end by the watchdog. It complains of what sq_top_host.h complains of, of a record that is not written
+// in its turn or does not hold what must stand there, of a slot that does not end, and of an interrupt that nothing
+// has raised.
+#ifndef SQ_RING_HOST_H
+#define SQ_RING_HOST_H
+
+#include "sim/block/top/sq_lite_host.h"
+#include "sim/block/top/sq_top_draw.h"
+
+enum sq_ring_what {
+    SQ_RING_ANY,    // all of it
+    SQ_RING_ABORTS, // two short layers; ring number n is aborted n cycles after its doorbell
+    SQ_RING_LATE,   // two short layers; behind reset number n the host waits n cycles
+    SQ_RING_WHATS
+};
+enum { SQ_RING_N_ABORTS = 320, SQ_RING_LAYERS = 4 };
+
+// A layer of the ring at hand.
+struct sq_ring_layer {
+    struct sq_top_given image; // addresses from 0 on; word and want lie in the host
+    uint32_t base;
+    uint32_t descriptor[SQ_DESC_WORDS];
+    bool is_refused, wants_notice;
+    uint32_t n_written;
+    bool has_wrong, has_record; // a word differed; the record was written
+    uint32_t record[SQ_RECORD_WORDS], n_record;
+};
+
+struct sq_ring_host {
+    struct sq_axi_memory memory;
+    const unsigned *value;
+    struct sq_env_choice choice;
+    struct sq_rng rng;
+    uint32_t number, idle; // of the ring; cycles before its first access
+    unsigned step;         // of enum step in its source
+    struct sq_lite_access access;
+    uint64_t waited, still; // cycles since the first doorbell; since a beat moved
+
+    // The ring, which goes on from work to work unless it is set up anew.
+    uint32_t base, size, head; // head: of the first layer of this work
+    bool is_set_up;
+    // The work.
+    uint32_t n, n_rung, n_done; // layers; up to the last doorbell; with a record
+    bool is_single;             // by START
+    bool has_irq, may_irq, has_ended;
+    int32_t abort_at; // cycles after the doorbell
+    bool was_aborted; // the write was done
+    uint32_t watchdog;
+    enum sq_axi_fault fault; // of the first beat of a descriptor
+    uint32_t fault_of;
+    struct sq_ring_layer layer[SQ_RING_LAYERS];
+    uint32_t n_words, n_out;
+    struct sq_top_drawn drawn;
+    int32_t word[SQ_DRAWN_WORDS], want[SQ_DRAWN_OUT_WORDS];
+};
+
+// As struct sq_env has them; choice->what is that of enum sq_ring_what.
+void sq_ring_host_init(const unsigned *value, const struct sq_env_choice *choice, void *env);
+void sq_ring_host_drive(const void *env, struct sq_pins *pins);
+const char *sq_ring_host_clock(void *env, const struct sq_pins *pins);
+bool sq_ring_host_is_busy(const void *env);
+
+#endif
