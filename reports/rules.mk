@@ -1,7 +1,7 @@
 # reports/: generated; the committed ones are reference results.
 ## report (reports): regenerate one report: make report R=NAME, which is the same as make NAME
 # Each NAME is a target, described where it is built; make report alone lists them.
-REPORTS := accuracy area area-clock area-engines area-flow area-scaled dram-report energy energy-page formats fuzz-report gpu-report joined results sheet sweep \
+REPORTS := accuracy area area-clock area-engines area-flow area-scaled dram-report energy energy-page formats fuzz-report gpu-report joined results row sheet sweep \
            verdict verification
 .PHONY: report
 report:
