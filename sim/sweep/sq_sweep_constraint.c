@@ -67,6 +67,14 @@ static enum sq_status parse_factor(const char *word, const char *text, struct sq
             return SQ_OK;
         }
     }
+    for (unsigned i = 0; i < sq_n_measures; i++) {
+        note(&known, sq_measures[i].name);
+        if (strcmp(word, sq_measures[i].name) == 0) {
+            t->factor[t->n].is_quantity = true;
+            t->factor[t->n].quantity = SQ_N_QUANTITIES + i;
+            return SQ_OK;
+        }
+    }
     for (unsigned a = 0; a < SQ_N_AXES; a++)
         for (unsigned i = 0; sq_axes[a].choice && sq_axes[a].choice[i]; i++) {
             note(&known, sq_axes[a].choice[i]);
@@ -101,6 +109,14 @@ static enum sq_status parse_term(const char *text, const char **at, struct sq_te
     }
 }
 
+static bool has_measure(const struct sq_term *t)
+{
+    bool has = false;
+    for (unsigned i = 0; i < t->n; i++)
+        has = has || (t->factor[i].is_quantity && t->factor[i].quantity >= SQ_N_QUANTITIES);
+    return has;
+}
+
 // A name may only be compared with its own axis, for equality.
 static bool names_agree(const struct sq_constraint *c)
 {
@@ -131,23 +147,27 @@ enum sq_status sq_constraint_parse(const char *text, struct sq_constraint *c, st
         return SQ_FAIL(
             err, SQ_ERR_ARG,
             "constraint '%.80s', need a name compared with its own axis by == or !=", text);
+    c->is_measured = has_measure(&c->left) || has_measure(&c->right);
+    snprintf(c->text, sizeof c->text, "%s", text);
     return SQ_OK;
 }
 
-static double term(const struct sq_term *t, const double *quantity)
+static double term(const struct sq_term *t, const double *value)
 {
     double v = 1;
     for (unsigned i = 0; i < t->n; i++) {
         const double f =
-            t->factor[i].is_quantity ? quantity[t->factor[i].quantity] : t->factor[i].number;
+            t->factor[i].is_quantity ? value[t->factor[i].quantity] : t->factor[i].number;
         v = t->factor[i].is_divisor ? v / f : v * f;
     }
     return v;
 }
 
-bool sq_constraint_holds(const struct sq_constraint *c, const double quantity[SQ_N_QUANTITIES])
+bool sq_constraint_holds(const struct sq_constraint *c, const double *value)
 {
-    const double a = term(&c->left, quantity), b = term(&c->right, quantity);
+    const double a = term(&c->left, value), b = term(&c->right, value);
+    if (isnan(a) || isnan(b))
+        return false;
     switch ((enum op)c->op) {
     case LE:
         return a <= b;

@@ -397,14 +397,35 @@ static enum sq_status read_measures(struct sq_sweep_grid *s, const struct raw *r
     return check_engines(s, err);
 }
 
+// A constraint has measures of the specification alone.
+static enum sq_status check_measured(const struct sq_sweep_grid *s, const struct sq_term *t,
+                                     const char *text, struct sq_error *err)
+{
+    for (unsigned i = 0; i < t->n; i++) {
+        if (!t->factor[i].is_quantity || t->factor[i].quantity < SQ_N_QUANTITIES)
+            continue;
+        const struct sq_measure *m = &sq_measures[t->factor[i].quantity - SQ_N_QUANTITIES];
+        bool is_there = false;
+        for (size_t j = 0; j < s->n_measures; j++)
+            is_there = is_there || s->measure[j] == m;
+        if (!is_there)
+            return SQ_FAIL(err, SQ_ERR_ARG, "constraint '%.80s': %s is not among the measures",
+                           text, m->name);
+    }
+    return SQ_OK;
+}
+
 static enum sq_status read_constraints(struct sq_sweep_grid *s, const struct raw *raw,
                                        struct sq_error *err)
 {
     s->constraint = calloc(raw->constraints.n + 1, sizeof *s->constraint);
     SQ_NEED(s->constraint, err, "constraints");
-    for (; s->n_constraints < raw->constraints.n; s->n_constraints++)
-        SQ_TRY(sq_constraint_parse(raw->constraints.entry[s->n_constraints],
-                                   &s->constraint[s->n_constraints], err));
+    for (; s->n_constraints < raw->constraints.n; s->n_constraints++) {
+        struct sq_constraint *c = &s->constraint[s->n_constraints];
+        SQ_TRY(sq_constraint_parse(raw->constraints.entry[s->n_constraints], c, err));
+        SQ_TRY(check_measured(s, &c->left, c->text, err));
+        SQ_TRY(check_measured(s, &c->right, c->text, err));
+    }
     return SQ_OK;
 }
 

@@ -43,18 +43,23 @@ struct sq_term {
     unsigned n;
     struct {
         bool is_quantity, is_divisor;
-        unsigned quantity;
-        unsigned names; // the axis whose name this is or holds; SQ_N_AXES: a number
+        unsigned quantity; // from SQ_N_QUANTITIES on: a measure, by its place in sq_measures
+        unsigned names;    // the axis whose name this is or holds; SQ_N_AXES: a number
         double number;
     } factor[SQ_FACTORS_MAX];
 };
 struct sq_constraint {
     struct sq_term left, right;
     unsigned op;
+    bool is_measured; // has a measure, so that a point must be computed first
+    char text[80];    // as it was read
 };
-// Refuses what it cannot read, with the nearest name. Names of `model` are not allowed.
+enum { SQ_CONSTRAINT_VALUES = SQ_N_QUANTITIES + SQ_MEASURES_MAX };
+// "area_mm2 <= 50": a measure is a quantity, too. A comparison with what has no value fails.
+// Refuses what it cannot read, with the nearest name. Names of `model` are not allowed. value: quantities, then
+// measures in the order of sq_measures, which may be left out where the constraint has none.
 enum sq_status sq_constraint_parse(const char *text, struct sq_constraint *c, struct sq_error *err);
-bool sq_constraint_holds(const struct sq_constraint *c, const double quantity[SQ_N_QUANTITIES]);
+bool sq_constraint_holds(const struct sq_constraint *c, const double *value);
 
 // ---- engines (sq_sweep_measure.c) -------------------------------------------------------------
 

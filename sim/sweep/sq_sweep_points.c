@@ -45,7 +45,8 @@ enum sq_status sq_sweep_collect_points(struct sq_sweep_grid *s, struct sq_error 
             SQ_TRY(status); // of one point the reason is known
         bool holds = true;
         for (size_t c = 0; is_legal && c < s->n_constraints; c++)
-            holds = holds && sq_constraint_holds(&s->constraint[c], p.quantity);
+            holds = holds && (s->constraint[c].is_measured ||
+                              sq_constraint_holds(&s->constraint[c], p.quantity));
         if (!is_legal)
             s->last[-(ptrdiff_t)s->n_illegal++] = at;
         s->n_excluded += is_legal && !holds;

@@ -40,6 +40,9 @@ static struct sq_digest key_of(const struct run *run, const struct task *t)
     sq_digest_add(&d, run->options->code, strlen(run->options->code));
     for (size_t i = 0; i < s->n_measures; i++)
         sq_digest_add(&d, s->measure[i]->name, strlen(s->measure[i]->name));
+    for (size_t i = 0; i < s->n_constraints; i++)
+        if (s->constraint[i].is_measured)
+            sq_digest_add(&d, s->constraint[i].text, strlen(s->constraint[i].text));
     const char *const description = t->point.recipe.format->description;
     if (description)
         sq_digest_add(&d, description, strlen(description));
@@ -69,13 +72,48 @@ struct notes {
     char text[SQ_MEASURES_MAX][SQ_NOTE_SIZE]; // of a measure, empty: none
 };
 
+// The first constraint that the measures of the point break; NULL: none.
+static const struct sq_constraint *broken(const struct sq_sweep_grid *s,
+                                          const struct sq_sweep_point *p,
+                                          const struct sq_sweep_result *r)
+{
+    double value[SQ_CONSTRAINT_VALUES] = {0};
+    memcpy(value, p->quantity, sizeof p->quantity);
+    for (size_t i = 0; i < s->n_measures; i++) {
+        const struct sq_measure *m = s->measure[i];
+        value[SQ_N_QUANTITIES + (m - sq_measures)] = m->get(p, r, m->index);
+    }
+    for (size_t i = 0; i < s->n_constraints; i++)
+        if (s->constraint[i].is_measured && !sq_constraint_holds(&s->constraint[i], value))
+            return &s->constraint[i];
+    return NULL;
+}
+
+static bool is_in_term(const struct sq_term *t, const struct sq_measure *m)
+{
+    bool is = false;
+    for (unsigned i = 0; i < t->n; i++)
+        is = is || (t->factor[i].is_quantity &&
+                    t->factor[i].quantity == SQ_N_QUANTITIES + (unsigned)(m - sq_measures));
+    return is;
+}
+
+// A point that breaks a constraint keeps the measures that the constraint names.
+static bool is_kept(const struct sq_constraint *c, const struct sq_measure *m)
+{
+    return !c || is_in_term(&c->left, m) || is_in_term(&c->right, m);
+}
+
 static void make_notes(const struct sq_sweep_grid *s, const struct sq_sweep_point *p,
-                       const struct sq_sweep_result *r, struct notes *notes)
+                       const struct sq_sweep_result *r, const struct sq_constraint *excluded,
+                       struct notes *notes)
 {
     for (size_t i = 0; i < s->n_measures; i++) {
         const struct sq_measure *m = s->measure[i];
         notes->text[i][0] = '\0';
-        if (m->note)
+        if (!is_kept(excluded, m))
+            snprintf(notes->text[i], SQ_NOTE_SIZE, "not %s", excluded->text);
+        else if (m->note)
             m->note(p, r, m->get(p, r, m->index), notes->text[i]);
         if (s->is_join && !notes->text[i][0])
             snprintf(notes->text[i], SQ_NOTE_SIZE, "of the %s",
@@ -113,12 +151,13 @@ static size_t write_notes(const struct sq_sweep_grid *s, struct notes *notes, ch
 static void write_measures(const struct sq_sweep_grid *s, const struct sq_sweep_point *p,
                            const struct sq_sweep_result *r, char text[MEASURES_SIZE])
 {
+    const struct sq_constraint *excluded = broken(s, p, r);
     struct notes notes;
     size_t at = 0;
-    make_notes(s, p, r, &notes);
+    make_notes(s, p, r, excluded, &notes);
     for (size_t i = 0; i < s->n_measures; i++) {
         const struct sq_measure *m = s->measure[i];
-        const double v = m->get(p, r, m->index);
+        const double v = is_kept(excluded, m) ? m->get(p, r, m->index) : NAN;
         char number[40] = "null";
         if (isfinite(v))
             snprintf(number, sizeof number,

@@ -323,6 +323,7 @@ no "unknown name 'bnak', did you mean bank" '  bank: [8]' cycles 'constraints: [
 no "need one of <= >=" '  bank: [8]' cycles 'constraints: ["bank = 9"]'
 no "goes on after" '  bank: [8]' cycles 'constraints: ["bank < 9 9"]'
 no "need TERM OP TERM" '  bank: [8]' cycles 'constraints: ["< 9"]'
+no "macs is not among the measures" '  bank: [8]' cycles 'constraints: ["macs < 9"]'
 no "compared with its own axis" '  bank: [8]' cycles 'constraints: ["bank == log"]'
 no "no point is left of 2: 0 have no legal format or core, 2 are excluded" '  bank: [8, 16]' cycles \
   'constraints: ["bank < 8"]'
@@ -404,6 +405,17 @@ sed 's/,32,/,0,/' "$SQSIM_HOME/$T" >"$W/zero.csv"
 printf '%s\n' 'name: z' 'axes: {workload: [zero.csv]}' 'measures: [cycles]' >"$W/z.yaml"
 refuse "zero.csv" sweep z.yaml --db z.db
 ok "before any work" [ ! -e "$W/z.db" ]
+
+# ---- a constraint on what is measured -------------------------------------------------------------
+printf '%s\n' 'name: limit' 'axes: {machine: [default], n: [256], k: [512], m: [32], format: [dense], rows: [4, 16, 32]}' \
+  'constraints: ["cycles <= 1000"]' 'measures: [cycles, dram_bytes]' >"$W/limit.yaml"
+sq sweep limit.yaml --db limit.db --json
+limited() { awk '/"rows"/ {match($0, /"cycles":[0-9]+/); c = substr($0, RSTART + 9, RLENGTH - 9) + 0; out = /"dram_bytes":null,"notes":"dram_bytes: not cycles <= 1000"/
+  in_ = /"dram_bytes":[0-9]/; if (c > limit ? !out : !in_) bad = 1; n[c > limit]++} END {exit bad || n[0] + n[1] != 3 || (both && !(n[0] && n[1]))}' limit="$1" both="$2" "$W.out"; }
+ok "points beyond it keep the measure that it names alone" limited 1000 1
+sed -i 's/<= 1000/<= 1000000/' "$W/limit.yaml"
+sq sweep limit.yaml --db limit.db --json
+ok "another limit computes them anew" [ "$(number computed),$(grep -c '"dram_bytes":[0-9]' "$W.out")" = 3,3 ]
 
 # ---- what is around the cores, k and codes of sq_b ----------------------------------------------
 mkdir -p "$W/below"

@@ -15,11 +15,11 @@ static void constraint(struct fuzz_reader *r)
 {
     struct sq_constraint c;
     struct sq_error err;
-    double quantity[SQ_N_QUANTITIES];
+    double quantity[SQ_CONSTRAINT_VALUES];
     char *text = fuzz_text(r);
     const enum sq_status status = sq_constraint_parse(text, &c, &err);
     fuzz_status(status, &err);
-    for (unsigned i = 0; i < SQ_N_QUANTITIES; i++)
+    for (unsigned i = 0; i < SQ_CONSTRAINT_VALUES; i++)
         quantity[i] = i;
     if (status == SQ_OK)
         fuzz_sink += sq_constraint_holds(&c, quantity);
