@@ -208,6 +208,24 @@ static enum sq_status search_area(const struct sq_synth *synth, const struct sq_
     return SQ_OK;
 }
 
+// The fewest bit products with the lanes that `products` give r: what else runs on the array, such as
+// attention in the format of the cache, has no more multipliers than its PE.
+static unsigned trim(const struct sq_machine *machine, const struct sq_recipe *r, unsigned products)
+{
+    struct sq_core_config core;
+    (void)rebuild(machine, r, products, &core);
+    const struct sq_cost_unit has = unit_of(r, &core);
+    bool is_same = !has_both_paths(&has);
+    while (is_same && products > 1) {
+        is_same = rebuild(machine, r, products - 1, &core);
+        const struct sq_cost_unit u = unit_of(r, &core);
+        is_same = is_same && u.low_lanes == has.low_lanes && u.high_lanes == has.high_lanes &&
+                  u.engines == has.engines && u.span_beats == has.span_beats;
+        products -= is_same;
+    }
+    return products;
+}
+
 // Columns of a PE that is larger than the machine's own: no more silicon in all of them.
 static enum sq_status take_fewer(const struct sq_recipe *r, const struct sq_fair_pe *pe,
                                  struct sq_machine *machine, struct sq_error *err)
@@ -243,6 +261,7 @@ enum sq_status sq_fair_machine(enum sq_fair fair, const struct sq_synth *synth,
         SQ_TRY(search_area(synth, machine, r, pe->reference_um2, &products, &pe->area_um2, err));
         if (pe->area_um2 > pe->reference_um2)
             SQ_TRY(take_fewer(r, pe, machine, err));
+        products = trim(machine, r, products);
     }
     core = machine->core;
     if (fair != SQ_FAIR_NONE && !rebuild(machine, r, products, &core))
