@@ -8,6 +8,7 @@
 
 #include "models/core/sq_act_quant.h"
 #include "models/number/sq_bits.h"
+#include "models/number/sq_half.h"
 #include "models/number/sq_transpose.h"
 #include "models/output/sq_requant.h"
 
@@ -514,6 +515,36 @@ enum sq_status sq_codes_encode_rtn(struct sq_codes *c, const float *w, float *sc
         if (c->is_high)
             mask_by_magnitude(c, row, x);
         sq_codes_encode_row(c, row, x);
+    }
+    return SQ_OK;
+}
+
+static enum sq_status encode_q8_0_group(struct sq_codes *c, size_t row, size_t g, const float *x,
+                                        size_t n, struct sq_error *err)
+{
+    float amax[2];
+    sq_grid_amax(x, NULL, n, amax);
+    const float d = amax[0] / 127, by = d > 0 ? 1 / d : 0, s = sq_half_round(d);
+    if (isinf(s))
+        return SQ_FAIL(err, SQ_ERR_NON_FINITE, "scale %zu of row %zu = %g, need at most 65504", g,
+                       row, (double)d);
+    c->s_lo[row * (c->k / c->group) + g] = c->s_hi[row * (c->k / c->group) + g] = s > 0 ? s : 1;
+    for (size_t i = 0; i < n; i++)
+        c->code[row * c->k + g * c->group + i] = s > 0 ? (int16_t)roundf(x[i] * by) : 0;
+    return SQ_OK;
+}
+
+enum sq_status sq_codes_encode_q8_0(struct sq_codes *c, const float *w, struct sq_error *err)
+{
+    assert(c->group == 32 && c->grid.low_bits == 8);
+    for (size_t row = 0; row < c->n; row++) {
+        const float *x = w + row * c->k_orig;
+        SQ_TRY(check_finite("w", x, row, c->k_orig, err));
+        memset(c->code + row * c->k, 0, c->k * sizeof *c->code);
+        for (size_t g = 0; g < c->k / c->group; g++) {
+            const size_t first = g * c->group, left = c->k_orig - first;
+            SQ_TRY(encode_q8_0_group(c, row, g, x + first, left < c->group ? left : c->group, err));
+        }
     }
     return SQ_OK;
 }

@@ -58,7 +58,8 @@ static const struct sq_cli_row rows[] = {
                 "the first N sequences of the calibration tokens only"),
     SQ_CLI_WORD(
         "as", "PROGRAM", sq_foreign_as_choice, AT(as),
-        "write what this program loads: config.json and model.safetensors in the folder --output"),
+        "write what this program loads: config.json and model.safetensors in the folder --output; "
+        "gguf: a file"),
     SQ_CLI_FORMATS(SQ_IN_QUANTIZE, AT(options), .modes = SQ_CLI_ALL),
     SQ_CLI_PART(sq_cli_text_rows, AT(calib)),
     SQ_CLI_UINT("jobs", "N", 1, 1024, AT(jobs), "threads; the result does not depend on it",
@@ -89,6 +90,7 @@ static const char doc[] =
     "  sqsim quantize ~/models/Llama-3.2-1B -o llama.sq.safetensors\n"
     "  sqsim quantize -o w.safetensors && sqsim eval --weights w.safetensors\n"
     "  sqsim quantize --format gqsa --algorithm lite --sparsity 0.4 -o g.safetensors\n"
+    "  sqsim quantize --as gguf --format mxfp4 --operand weights --like ggml -o m.gguf\n"
     "  sqsim quantize layer.safetensors --bank 16 --sparsity 0.875 --json\n"
     "  sqsim quantize --vectors --format sq_b --codes split --step pow2 -o /tmp\n"
     "  sqsim quantize --vectors --format nvfp4 --check answers.jsonl\n";
@@ -307,11 +309,21 @@ static enum sq_status begin_stream(struct work *work, struct sq_error *err)
     return status;
 }
 
-// As another program has it, in a folder that is there or is made.
+// As another program has it: a file, or a folder that is there or is made.
 static enum sq_status write_foreign(const struct work *work, struct sq_error *err)
 {
     const char *dir = work->in->output;
     size_t n_rounded;
+    bool has_tokenizer;
+    if (work->in->as == SQ_FOREIGN_AS_GGUF) {
+        SQ_TRY(sq_foreign_write_gguf(dir, work->ck, &work->r, work->layer, &has_tokenizer, err));
+        sq_cli_settle();
+        sq_cli_progress_end();
+        if (!has_tokenizer)
+            fprintf(stderr, "sqsim quantize: note: the file has no tokenizer; that of MODEL stays "
+                            "where it is\n");
+        return SQ_OK;
+    }
     const bool is_new = mkdir(dir, 0777) == 0;
     if (!is_new && errno != EEXIST)
         return SQ_FAIL(err, SQ_ERR_IO, "cannot make the folder '%.80s': %s", dir, strerror(errno));
@@ -363,16 +375,20 @@ static enum sq_status check_output(const char *path, struct sq_error *err)
     return SQ_OK;
 }
 
-// A folder or nothing lies there, and the other program has a place for such layers.
+// A folder or nothing lies there, of GGUF a file may, and the other program has a place for such layers.
 static enum sq_status check_folder(const struct arguments *in, const struct sq_recipe *r,
                                    struct sq_error *err)
 {
     struct sq_error why;
     struct stat st;
-    if (stat(in->output, &st) == 0 && !S_ISDIR(st.st_mode))
+    if (in->as == SQ_FOREIGN_AS_GGUF)
+        SQ_TRY(check_output(in->output, err));
+    else if (stat(in->output, &st) == 0 && !S_ISDIR(st.st_mode))
         return SQ_FAIL(err, SQ_ERR_IO, "--output = %.80s is a file, need a folder (--as)",
                        in->output);
-    const enum sq_status status = sq_foreign_write_check((enum sq_foreign_as)in->as, r, &why);
+    const enum sq_status status = in->as == SQ_FOREIGN_AS_GGUF
+                                      ? sq_foreign_check_gguf(r, &why)
+                                      : sq_foreign_write_check((enum sq_foreign_as)in->as, r, &why);
     return status == SQ_OK ? SQ_OK : SQ_FAIL(err, status, "--%.240s", why.text);
 }
 
@@ -471,8 +487,9 @@ int sq_cmd_quantize(int argc, char **argv)
     if (status != SQ_OK)
         return sq_cli_fail("quantize", &err);
     if (in.as && !in.output)
-        return sq_cli_fail("quantize",
-                           (SQ_FAIL(&err, SQ_ERR_ARG, "--as needs --output, a folder"), &err));
+        return sq_cli_fail(
+            "quantize",
+            (SQ_FAIL(&err, SQ_ERR_ARG, "--as needs --output, a folder or of gguf a file"), &err));
     if (in.is_vectors) {
         const struct sq_vectors_request request = {&in.r, in.output, in.answers, in.is_json};
         bool is_kept;

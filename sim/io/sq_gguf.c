@@ -50,6 +50,14 @@ static const struct {
     {41, "Q1_0", SQ_DTYPE_END}, {42, "Q2_0", SQ_DTYPE_END},
 };
 
+uint32_t sq_gguf_tensor_type(enum sq_dtype dtype)
+{
+    for (size_t i = 0; i < sizeof tensor_types / sizeof tensor_types[0]; i++)
+        if (tensor_types[i].dtype == dtype && dtype != SQ_DTYPE_END)
+            return tensor_types[i].code;
+    return UINT32_MAX;
+}
+
 // ---- bytes ----------------------------------------------------------------------------------
 
 struct reader {

@@ -78,6 +78,14 @@ struct sq_gguf_text {
 };
 struct sq_gguf_text sq_gguf_next(const uint8_t **at);
 
+// ggml's number of a type of tensor; UINT32_MAX: it has none.
+uint32_t sq_gguf_tensor_type(enum sq_dtype dtype);
+
+// A file of version 3. Its metadata are those of `from`, which may be NULL, but for what `values` says: an object of
+// key -> text, integer (u32) or real (f32). Names of tensors are as they are; none may be there twice.
+enum sq_status sq_gguf_write(const char *path, const struct sq_gguf *from, const json_t *values,
+                             const struct sq_tensor *tensor, size_t n, struct sq_error *err);
+
 // Lets the system drop the pages of a tensor that was read (sq_file_forget).
 void sq_gguf_forget(const struct sq_gguf *g, const struct sq_tensor *t);
 

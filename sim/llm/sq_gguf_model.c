@@ -557,6 +557,31 @@ static void rename_tensor(const char *name, bool is_gemma, char out[NAME_SIZE])
         snprintf(out, NAME_SIZE, "%s%s", new_part, kind);
 }
 
+// The same back: the name of Hugging Face text[n]; NULL where the list has none.
+static const char *find_gguf_part(const struct part *list, const char *text, size_t n)
+{
+    for (; list->gguf; list++)
+        if (strlen(list->name) == n && memcmp(text, list->name, n) == 0)
+            return list->gguf;
+    return NULL;
+}
+
+void sq_gguf_model_name(const char *name, bool is_gemma, char *out, size_t out_size)
+{
+    unsigned block;
+    int skip = 0;
+    const bool is_block = sscanf(name, "model.layers.%9u.%n", &block, &skip) == 1 && skip > 0;
+    const char *part = is_block ? name + skip : name, *kind = strrchr(part, '.');
+    const size_t n = kind ? (size_t)(kind - part) : 0;
+    const char *new_part = find_gguf_part(is_block ? of_block : whole, part, n);
+    if (is_block && !new_part)
+        new_part = find_gguf_part(is_gemma ? of_gemma : of_llama, part, n);
+    if (new_part && is_block)
+        snprintf(out, out_size, "blk.%u.%s%s", block, new_part, kind);
+    else
+        snprintf(out, out_size, "%s%s", new_part ? new_part : name, new_part ? kind : "");
+}
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(((const struct sq_tensor *)a)->name, ((const struct sq_tensor *)b)->name);

@@ -21,6 +21,10 @@ enum sq_status sq_gguf_model_json(const struct sq_gguf *g, const char *what, jso
 // other one that is read here.
 bool sq_gguf_model_is_interleaved(const struct sq_gguf *g);
 
+// The name in such a file of a tensor of Hugging Face ("model.norm.weight"), of Gemma 3 or another model,
+// into out; what has none keeps its own.
+void sq_gguf_model_name(const char *name, bool is_gemma, char *out, size_t out_size);
+
 // The tensors by ascending Hugging Face name: blk.0.attn_q.weight is
 // model.layers.0.self_attn.q_proj.weight; other names stay. Data stays the file's; free with
 // sq_gguf_model_free. SQ_ERR_DAMAGED where two get one name, SQ_ERR_MEMORY.

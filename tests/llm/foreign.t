@@ -131,20 +131,23 @@ ok "values that are encoded again are said to be" grep -q 'quantized already (co
 
 # What quantize --as writes comes back with the same codes: the loss is that of a file of ours.
 as() { # PROGRAM OPTIONS...
-  local program=$1; shift
+  local program=$1 to=as; shift
+  [ "$program" = gguf ] && to=as/m.gguf
   rm -rf "$W/as" && mkdir "$W/as" && cp "$W"/ct-nvfp4/f/tokens_* "$W/as"
-  sq quantize ct-nvfp4/f --as "$program" "$@" --algorithm rtn -o as
+  sq quantize ct-nvfp4/f --as "$program" "$@" --algorithm rtn -o $to
   ok "--as $program $*" [ "$RC" = 0 ]
   sq quantize ct-nvfp4/f "$@" --algorithm rtn -o as.st
   sq eval ct-nvfp4/f --weights as.st --summary --json
   loss=$(number loss)
-  sq eval ct-nvfp4/f --weights as --summary --json
+  sq eval ct-nvfp4/f --weights $to --summary --json
   ok "has the loss of a file of ours" [ -n "$loss" -a "$(number loss)" = "$loss" ]
   rm -f "$W/as.st"
 }
 as modelopt --format nvfp4 --act-scale static
 as compressed-tensors --format mxfp4
 as compressed-tensors --format dense --operand weights
+as gguf --format mxfp4 --operand weights
+as gguf --format nvfp4 --act-scale static
 if daily "other formats as other programs have them"; then
   as modelopt --format nvfp4 --operand weights --scale-by weights
   as modelopt --format nvfp4_46 --operand weights
@@ -175,6 +178,11 @@ refuse "as = modelopt: of mxfp4, need blocks of 16 in FP4" quantize ct-nvfp4/f -
 refuse "as = compressed-tensors: a scale of each token .* need --act-scale static or --operand weights" quantize ct-nvfp4/f --as compressed-tensors --format nvfp4 -o as
 refuse "no place for layers of gqsa" quantize ct-nvfp4/f --as compressed-tensors --format gqsa --algorithm rtn -o as
 refuse "with 5 bits, need integers of 4 or 8" quantize ct-nvfp4/f --as compressed-tensors --format dense --weight-bits 5 -o as
+refuse "as = gguf: of mxfp8 no type has the blocks" quantize ct-nvfp4/f --as gguf --format mxfp8 --operand weights -o x
+refuse "as = gguf: it says nothing of activations, need --operand weights" quantize ct-nvfp4/f --as gguf --format mxfp4 -o x
+refuse "nothing of activations but a constant scale, need --operand weights or --act-scale static" quantize ct-nvfp4/f --as gguf --format nvfp4 -o x
+refuse "need a number of binary16" quantize ct-nvfp4/f --as gguf --format dense --weight-bits 8 --group 32 --operand weights --algorithm rtn -o x
+refuse "like = ggml: Q8_0, need" quantize --format dense --like ggml --algorithm rtn
 refuse "is a file, need a folder" quantize ct-nvfp4/f --as modelopt --format nvfp4 --operand weights -o ct-nvfp4.st
 refuse "cannot make the folder 'no/where'" quantize ct-nvfp4/f --as modelopt --format nvfp4 --operand weights -o no/where
 refuse "as needs --output" quantize ct-nvfp4/f --as modelopt --format nvfp4 --operand weights

@@ -111,6 +111,19 @@ if ! "$PYTHON" -c 'import numpy, gguf' 2>/dev/null; then
 else
   ok "the package writes every type" "$PYTHON" "$W/package.py" "$W/types.gguf"
   ok "dump" eval '"$DUMP" "$W/types.gguf" "$W/types.st" >/dev/null'
+  while read -r format; do
+    like=$(grep -o ggml <<<"$format")
+    sq quantize --as gguf --format $format -o as.gguf
+    sq quantize --format $format -o as.st
+    ok "--as gguf --format $format: the package decodes the same values${like:+ and encodes the same bytes}" "$PYTHON" "$ROOT/tests/llm/gguf_as.py" "$ROOT/traces/tiny-llama" "$W/as.gguf" "$W/as.st" $like
+  done <<'END'
+mxfp4 --operand weights --like ggml
+mxfp4 --operand weights
+nvfp4 --act-scale static
+nvfp4 --operand weights --like te
+nvfp4 --operand weights --like ggml
+dense --weight-bits 8 --group 32 --operand weights --algorithm rtn --like ggml
+END
   ok "every value, bit by bit" "$PYTHON" "$W/package.py" "$W/types.gguf" "$W/types.st"
   for real in $GGUF_MODEL; do
     ok "dump of $real" eval '"$DUMP" "$real" "$W/real.st"'

@@ -7,6 +7,7 @@
 
 static const char *const act_choice[] = {"4", "8", "16", NULL};
 static const char *const element_choice[] = {"int", "fp8", NULL};
+static const char *const like_choice[] = {"spec", "ggml", NULL};
 
 static const struct sq_format_option options[] = {
     SQ_GRID_HEAD,
@@ -22,6 +23,9 @@ static const struct sq_format_option options[] = {
             "bits of an activation; 16 is binary16", .also = 16),
     SQ_WORD("act-element", SQ_IN_EVAL, SQ_IN_EVAL, element_choice, 0, 0, SQ_GRID_FIELD(is_act_fp8),
             "codes of activations; fp8 (E4M3, a scale a token) needs --operand act"),
+    SQ_WORD("like", SQ_GRID_CODED, SQ_GRID_CODED, like_choice, 0, 0, SQ_GRID_FIELD(is_like_ggml),
+            "weights with the arithmetic of ggml's Q8_0 (--weight-bits 8 --group 32 --algorithm "
+            "rtn)"),
     SQ_NUMBER("act-bits", SQ_IN_RUN | SQ_IN_SWEEP, SQ_IN_RUN, act_choice, 8, SQ_FIELD(act.low_bits),
               "bits of an activation"),
     {0}};
@@ -34,6 +38,11 @@ static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct s
         return SQ_FAIL(err, SQ_ERR_ARG, "weight-bits = 16 is no encoding, need 2..8");
     if (scope == SQ_IN_EVAL && sq_recipe_is_reference(r) && (!r->is_act_f16 || r->is_smooth))
         return SQ_FAIL(err, SQ_ERR_ARG, "weight-bits = 16 needs --act-bits 16: the model as it is");
+    if (o->is_like_ggml && (o->weight.low_bits != 8 || r->group != 32 ||
+                            r->algorithm != SQ_ALGORITHM_RTN || r->operand == SQ_OPERAND_ACT))
+        return SQ_FAIL(err, SQ_ERR_ARG,
+                       "like = ggml: Q8_0, need --weight-bits 8 --group 32 --algorithm rtn and "
+                       "encoded weights");
     if (o->is_act_fp8 && r->operand != SQ_OPERAND_ACT)
         return SQ_FAIL(err, SQ_ERR_ARG, "act-element = fp8 needs --operand act");
     if (o->is_act_fp8 && sq_given_text(given, "act-bits") && r->act.low_bits != 8)

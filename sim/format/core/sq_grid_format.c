@@ -181,6 +181,8 @@ static enum sq_status encode(struct sq_grid_layer *q, const struct sq_recipe *r,
 {
     if (r->algorithm == SQ_ALGORITHM_GPTQ)
         return sq_gptq_encode(&q->w, w, in->factor, &sq_grid_recipe(r)->gptq, NULL, err);
+    if (sq_grid_recipe(r)->is_like_ggml)
+        return sq_codes_encode_q8_0(&q->w, w, err);
     float *score = malloc(q->w.k * sizeof *score);
     if (!score)
         return no_memory(q->w.n, q->w.k, err);

@@ -16,6 +16,7 @@ struct sq_grid_recipe {
     double sparsity;       // share of low codes: high_per_bank follows
     struct sq_gptq gptq;   // sq_w
     unsigned is_act_fp8;   // dense: activations in E4M3
+    unsigned is_like_ggml; // dense: weights as ggml encodes Q8_0
     enum sq_select select; // sq_a: masks of all tokens, or of each
     bool is_mask_by_act;   // sq_a_static: mask by mean |x| alone, not by |x| times |w|
     unsigned topk;         // sq_a_dynamic, on a machine: the unit, of sq_topk_choice

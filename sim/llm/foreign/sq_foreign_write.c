@@ -11,23 +11,29 @@
 #include "sim/format/sq_format_ops.h"
 #include "sim/io/sq_json.h"
 
-const char *const sq_foreign_as_choice[] = {"none", "compressed-tensors", "modelopt", NULL};
+const char *const sq_foreign_as_choice[] = {"none", "compressed-tensors", "modelopt", "gguf", NULL};
 
 enum { CONFIG_MAX_NBYTES = 16 << 20, PARTS = 5, NAME_SIZE = 320 };
 
 // ---- what there is a place for ------------------------------------------------------------------
 
+enum sq_status sq_foreign_kind(enum sq_foreign_as as, const struct sq_recipe *r,
+                               struct sq_adopted *a, struct sq_error *err)
+{
+    const struct sq_format_adopts *adopts = r->format->file->adopts;
+    return adopts && adopts->kind(r, a) && !r->is_smooth && !r->n_rules
+               ? SQ_OK
+               : SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                         "as = %s: it has no place for layers of %s with these options, need "
+                         "plain blocks of FP4 or FP8, or integers",
+                         sq_foreign_as_choice[as], r->format->name);
+}
+
 static enum sq_status kind_of(enum sq_foreign_as as, const struct sq_recipe *r,
                               struct sq_adopted *a, struct sq_error *err)
 {
-    const struct sq_format_adopts *adopts = r->format->file->adopts;
     const char *name = sq_foreign_as_choice[as], *format = r->format->name;
-    if (!adopts || !adopts->kind(r, a) || r->is_smooth || r->n_rules)
-        return SQ_FAIL(
-            err, SQ_ERR_UNSUPPORTED,
-            "as = %s: it has no place for layers of %s with these options, need plain blocks "
-            "of FP4 or FP8, or integers",
-            name, format);
+    SQ_TRY(sq_foreign_kind(as, r, a, err));
     const bool is_fp4 = !a->is_integer && a->bits == 4;
     if (as == SQ_FOREIGN_AS_MODELOPT && !(is_fp4 && a->has_global))
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "as = %s: of %s, need blocks of 16 in FP4", name,
@@ -154,8 +160,10 @@ static enum sq_status add_bytes(struct output *o, const struct sq_layer *l, cons
     return add(o, l->name, ".weight_shape", SQ_I64, 1, 2, 0, shape);
 }
 
-static const void *part_of(const struct sq_part *part, size_t n, const char *name)
+const void *sq_foreign_part(const struct sq_quant_layer *q, const char *name)
 {
+    struct sq_part part[SQ_PARTS_MAX];
+    const size_t n = q->format->file->parts(q->state, part);
     for (size_t i = 0; name && i < n; i++)
         if (strcmp(part[i].name, name) == 0)
             return part[i].data;
@@ -166,13 +174,11 @@ static enum sq_status add_layer(struct output *o, const struct sq_layer *l,
                                 const struct sq_quant_layer *q)
 {
     const struct sq_format_adopts *names = q->format->file->adopts;
-    struct sq_part part[SQ_PARTS_MAX];
-    const size_t n = q->format->file->parts(q->state, part);
     const struct sq_adopted *a = &o->kind;
-    const uint8_t *code = part_of(part, n, names->code);
-    const void *scale = part_of(part, n, names->scale);
-    const float *global = part_of(part, n, names->global);
-    const float *act = part_of(part, n, names->act_global);
+    const uint8_t *code = sq_foreign_part(q, names->code);
+    const void *scale = sq_foreign_part(q, names->scale);
+    const float *global = sq_foreign_part(q, names->global);
+    const float *act = sq_foreign_part(q, names->act_global);
     const size_t group = a->has_row_scale ? l->k : a->group;
     if (q->k != l->k || (a->is_integer && l->k % 8 != 0))
         return SQ_FAIL(o->err, SQ_ERR_SHAPE, "layer %.60s: K = %zu, need a multiple of %zu",
