@@ -186,10 +186,10 @@ template <unsigned BusWidth = 64> struct Chip : sc_core::sc_module, private tlm:
 
     sqsim_answer access(tlm::tlm_command command, uint32_t at, unsigned char *bytes, size_t n)
     {
-        tlm::tlm_generic_payload t;
-        sc_core::sc_time ignored;
         if (reach_directly(command, at, bytes, n))
             return SQSIM_OKAY;
+        tlm::tlm_generic_payload t;
+        sc_core::sc_time ignored;
         set(t, command, at, bytes, n);
         memory->b_transport(t, ignored);
         if (t.is_response_ok() && t.is_dmi_allowed() && !has_dmi_ && !dmi_refused_) {

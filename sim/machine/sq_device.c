@@ -14,6 +14,7 @@
 
 enum { W = 2, R = 0 };       // streams of data: an ask, a reply
 enum { PATIENCE = 1000000 }; // cycles in which no beat moves
+enum { TOOK_MAX = 512 };     // layers whose time is kept
 
 // The access at hand.
 struct access {
@@ -45,6 +46,12 @@ struct sq_device {
     struct sq_pins pins;
     struct sq_port_words status;
     bool irq, is_running;
+    // FAST: what layers took, by their descriptors, with which a host runs them again and again.
+    struct took {
+        uint32_t word[SQ_DESC_WORDS];
+        struct sq_chip_stats stats;
+    } took[TOOK_MAX];
+    size_t n_took;
 };
 
 // ---- the side of the environment ------------------------------------------------------------------
@@ -192,14 +199,15 @@ static bool fetch(const struct sq_device *d, const struct region *r, int32_t *wo
 
 // Whether the descriptor is that of a plain layer; its regions, the last one the descriptor's.
 enum { REGIONS = SQ_TOP_OPERANDS + 2 };
-static bool take_layer(const struct sq_device *d, struct sq_top_layer *l, struct region *r)
+static bool take_layer(const struct sq_device *d, uint32_t word[SQ_DESC_WORDS],
+                       struct sq_top_layer *l, struct region *r)
 {
     const uint32_t at = d->chip->regs.value[SQ_REG_DESCRIPTOR / 4];
     const struct sq_top_room room = sq_top_room(d->value);
-    uint32_t word[SQ_DESC_WORDS];
-    r[REGIONS - 1] = (struct region){at, (uint64_t)at + sizeof word};
+    const size_t nbytes = SQ_DESC_WORDS * sizeof *word;
+    r[REGIONS - 1] = (struct region){at, (uint64_t)at + nbytes};
     // The fast engine knows a descriptor that is read in one piece.
-    if (at % room.nbytes != 0 || at % SQ_AXI_PAGE + sizeof word > SQ_AXI_PAGE ||
+    if (at % room.nbytes != 0 || at % SQ_AXI_PAGE + nbytes > SQ_AXI_PAGE ||
         !fetch(d, &r[REGIONS - 1], (int32_t *)word) || !sq_top_layer_decode(word, &room, l))
         return false;
     for (unsigned i = 0; i <= SQ_TOP_STORE; i++)
@@ -253,19 +261,38 @@ static void end_layer(struct sq_device *d, const struct sq_chip_stats *s, uint32
     d->irq = sq_top_regs_irq(regs);
 }
 
+// Where a descriptor lies in a page changes no cycle, since it is read in one piece.
+static enum sq_status time_layer(struct sq_device *d, const uint32_t word[SQ_DESC_WORDS],
+                                 const struct sq_top_layer *l, struct sq_chip_stats *s)
+{
+    struct took *t = d->took;
+    const size_t nbytes = sizeof t->word;
+    for (size_t i = 0; i < TOOK_MAX && i < d->n_took; i++, t++)
+        if (memcmp(t->word, word, nbytes) == 0) {
+            *s = t->stats;
+            return SQ_OK;
+        }
+    SQ_TRY(sq_chip_run_fast(d->value, &d->choice, l, s, NULL));
+    t = &d->took[d->n_took++ % TOOK_MAX];
+    memcpy(t->word, word, nbytes);
+    t->stats = *s;
+    return SQ_OK;
+}
+
 // The layer of DESCRIPTOR, if it is a plain one.
 static bool run_at_once(struct sq_device *d)
 {
+    uint32_t word[SQ_DESC_WORDS];
     struct sq_top_layer l;
     struct region r[REGIONS];
     struct sq_top_operands x = {{NULL}};
     struct sq_chip_stats s;
     int32_t *out = NULL;
-    if (!take_layer(d, &l, r))
+    if (!take_layer(d, word, &l, r))
         return false;
     bool is_done = take_operands(d, &l, r, &x);
     is_done = is_done && (out = calloc(1, r[SQ_TOP_STORE].end - r[SQ_TOP_STORE].first)) &&
-              sq_chip_run_fast(d->value, &d->choice, &l, &s, NULL) == SQ_OK;
+              time_layer(d, word, &l, &s) == SQ_OK;
     if (is_done) {
         const uint32_t errors = sq_top_golden(d->value, &l, &x, out);
         put_outputs(d, &r[SQ_TOP_STORE], out);

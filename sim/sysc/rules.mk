@@ -35,9 +35,15 @@ $(SYSC_DIR)/sq_chip_platform: tests/package/chip_platform.cpp $(wildcard lib/sq_
 	$(Q)mkdir -p $(@D)
 	$(Q)$(SYSC_CXX) $< $(BUILD)/obj/lib/sq_api_device.o $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a -lsystemc $(LDLIBS) -fopenmp -o $@
 
+$(SYSC_DIR)/chip_speed: tests/package/chip_speed.cpp $(wildcard lib/sq_chip*.h) $(BUILD)/libsqsim.so $(BUILD)/libsqsim-driver.a
+	$(Q)mkdir -p $(@D)
+	$(Q)$(SYSC_CXX) $< -L$(BUILD) -lsqsim -lsqsim-driver -lsystemc -Wl,-rpath,$(abspath $(BUILD)) -o $@
+
 ## sysc (verify): SystemC: C models and RTL in lock step, and the TLM-2.0 platform; the chip in three speeds
 .PHONY: sysc
-sysc: $(SYSC_DIR)/sq_sc_lockstep $(SYSC_DIR)/sq_tlm_platform $(SYSC_DIR)/sq_chip_platform
+sysc: $(SYSC_DIR)/sq_sc_lockstep $(SYSC_DIR)/sq_tlm_platform $(SYSC_DIR)/sq_chip_platform $(SYSC_DIR)/chip_speed
 	$(Q)SYSTEMC_DISABLE_COPYRIGHT_MESSAGE=1 $(SYSC_DIR)/sq_chip_platform $(CURDIR) 200 $(SEED)
 	$(Q)SYSTEMC_DISABLE_COPYRIGHT_MESSAGE=1 $(SYSC_DIR)/sq_sc_lockstep $(CASES) $(SEED)
 	$(Q)SYSTEMC_DISABLE_COPYRIGHT_MESSAGE=1 $(SYSC_DIR)/sq_tlm_platform $(SEED)
+	$(Q)SYSTEMC_DISABLE_COPYRIGHT_MESSAGE=1 $(SYSC_DIR)/chip_speed 0.2
+	$(Q)SYSTEMC_DISABLE_COPYRIGHT_MESSAGE=1 $(SYSC_DIR)/chip_speed 0.2 nvfp4

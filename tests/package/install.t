@@ -67,6 +67,10 @@ else
   ok "compiles" g++ -std=c++17 -O1 -Wall -Wextra tests/package/mine_chip.cpp -o "$W/mine_chip_sc" $(pkg-config --cflags --libs sqsim-sysc)
   ok "the same, loosely timed" on_chip 0
   ok "the same, approximately timed" on_chip 1
+  ok "two chips on one memory, with a program in C" gcc -std=c99 -Wall -Wextra -pedantic -Werror -c tests/package/two_chips_program.c \
+    -o "$W/two_chips_program.o" $(pkg-config --cflags sqsim)
+  ok "compile" g++ -std=c++17 -O1 -Wall -Wextra tests/package/two_chips.cpp "$W/two_chips_program.o" -o "$W/two_chips" $(pkg-config --cflags --libs sqsim-sysc)
+  ok "and share its time: $("$W/two_chips")" grep -q '^PASS' <("$W/two_chips")
   if ! command -v verilator >/dev/null; then skip "the same by RTL" "no verilator"
   elif daily "the same by RTL"; then ok "the same by RTL" on_chip 2; fi
 fi

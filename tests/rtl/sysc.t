@@ -9,7 +9,7 @@ if [ ! -e /usr/include/systemc.h ]; then
   exit 0
 fi
 ulimit -t 7200 # seconds of the processor, as in tests/cli/lib.sh
-echo 1..5
+echo 1..7
 out=$(env -u MAKEFLAGS make -s sysc BUILD="$build" CASES=200 SEED="${SQ_SEED:-1}" 2>&1)
 n=0
 check() { # DESCRIPTION PATTERN
@@ -23,6 +23,9 @@ check "200 jobs of the core and its gather in lock step" '^PASS sysc: core 200 j
 check "the gather moved banks" 'gather [0-9]+ cycles, [0-9]{4,} beats'
 check "the platform's values and latency" '^PASS platform: [0-9]{3,} checks'
 check "the chip in three speeds: the same memory and counters" '^PASS: 200 layers on LT, stepping and RTL .*; 0 differences'
+check "equal cycles on LT, stepping and AT of the layers of tiny-llama, dense" '^PASS: dense W8A8, [0-9]+ cycles'
+check "... nvfp4" '^PASS: nvfp4, [0-9]+ cycles'
+grep -E '^(LT|stepping|AT) ' <<<"$out" | sed 's/^/# /'
 export SYSTEMC_DISABLE_COPYRIGHT_MESSAGE=1
 first=$("$build/sysc/sq_sc_lockstep" 20 5) second=$("$build/sysc/sq_sc_lockstep" 20 6)
 out=$([ "${first%;*}" != "${second%;*}" ] && grep -q ^PASS <<<"$first$second" && echo differ)
