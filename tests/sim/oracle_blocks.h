@@ -147,7 +147,7 @@ static void foretell_array_static(const struct input *in, struct world *w)
 
 // R.1: integers, products, [their sum, [times s_g,]] the sum over groups; then the output. Binary32
 // sums at the product of their scales take as long as integers at one scale.
-// Of its forms, as each operation takes one stage or, cut, four: integers two, then product, sum; both sums; s_g;
+// The forms of it, as each operation takes one stage or, cut, four: integers two, then product, sum; both sums; s_g;
 // the token's scale.
 static unsigned combine_depth(unsigned form, bool is_cut)
 {

@@ -255,8 +255,6 @@ uint32_t sq_desc_named(unsigned word)
 // ---- the three files ------------------------------------------------------------------------
 
 static const char *const licence = "// SPDX-License-Identifier: Apache-2.0\n";
-static const char *const written =
-    "Written from sim/block/top/sq_regs.c by tests/unit/top/test_regs.c (UPDATE=1).";
 
 struct table {
     const char *prefix;
@@ -299,7 +297,7 @@ void sq_regs_write_package(FILE *out)
         out,
         "%s// The registers of sq_top in words of 32 bits, and the words of a descriptor. A field "
         "begins at bit _LOW\n// and has _W bits.\n// %s\npackage sq_regs_pkg;\n\n",
-        licence, written);
+        licence, SQ_REGS_WRITTEN);
     fprintf(out, "  localparam int unsigned ID_VALUE = %u;\n", (unsigned)SQ_REG_ID_VALUE);
     fprintf(out, "  localparam int unsigned VERSION_VALUE = %u;\n", (unsigned)SQ_REG_VERSION_VALUE);
     fprintf(out, "  localparam int unsigned DESC_KIND_VALUE = %u;\n", (unsigned)SQ_DESC_KIND_VALUE);
@@ -329,7 +327,7 @@ void sq_regs_write_header(FILE *out)
         "%s// For drivers of sq_top: offsets of its registers and of the words of a descriptor, in "
         "bytes; a field\n// is (word >> _SHIFT) & _MASK. What they mean is in docs/registers.md.\n"
         "// %s\n#ifndef SQ_REGS_DRIVER_H\n#define SQ_REGS_DRIVER_H\n\n// clang-format off\n",
-        licence, written);
+        licence, SQ_REGS_WRITTEN);
     fprintf(out, "#define SQ_REG_ID_VALUE 0x%xu\n", (unsigned)SQ_REG_ID_VALUE);
     fprintf(out, "#define SQ_REG_VERSION_VALUE %uu\n", (unsigned)SQ_REG_VERSION_VALUE);
     fprintf(out, "#define SQ_DESC_KIND_VALUE 0x%xu\n", (unsigned)SQ_DESC_KIND_VALUE);
@@ -372,7 +370,7 @@ static void write_page_table(FILE *out, const struct table *t, bool has_access)
 
 void sq_regs_write_page(FILE *out)
 {
-    fprintf(out, "# Registers of sq_top\n\n<!-- %s -->\n\n", written);
+    fprintf(out, "# Registers of sq_top\n\n<!-- %s -->\n\n", SQ_REGS_WRITTEN);
     fprintf(
         out,
         "`sq_top` is the chip ([rtl/top](../rtl/top/README.md)). A host reaches its registers by "
@@ -381,7 +379,9 @@ void sq_regs_write_page(FILE *out)
         "25h, is none either), and writes to a register that can only be read, are answered with\n"
         "SLVERR and change nothing. A register that can only be written reads as 0. Bits without a "
         "name read as 0, and\nwrites to them change nothing. A reset clears all registers but "
-        "those that say what the chip is.\n\n");
+        "those that say what the chip is.\n\nTools read the same table as SystemRDL 2.0 "
+        "([sq_top.rdl](../rtl/top/sq_top.rdl)) and "
+        "IP-XACT\n([sq_top.xml](../rtl/top/sq_top.xml)).\n\n");
     write_page_table(out, &tables[0], true);
     fprintf(out,
             "\n## The descriptor of a layer\n\n"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The registers of sq_top and the words of a descriptor and of a record of the ring, in one table. From it are written
-// rtl/top/sq_regs_pkg.sv, lib/sq_regs.h for drivers, and docs/registers.md; tests/unit/top/test_regs.c
-// compares all three with the table (UPDATE=1 writes them anew).
+// rtl/top/sq_regs_pkg.sv, lib/sq_regs.h for drivers, docs/registers.md, and rtl/top/sq_top.rdl and sq_top.xml for the tools of
+// others; tests/unit/top/test_regs.c compares all of them with the table (UPDATE=1 writes them anew).
 #ifndef SQ_REGS_H
 #define SQ_REGS_H
 
@@ -127,8 +127,13 @@ extern const unsigned sq_n_record;
 // The bits of a word of a descriptor that have a name; the others are 0.
 uint32_t sq_desc_named(unsigned word);
 
+// What the written files say of themselves.
+#define SQ_REGS_WRITTEN                                                                            \
+    "Written from sim/block/top/sq_regs.c by tests/unit/top/test_regs.c (UPDATE=1)."
 void sq_regs_write_package(FILE *out);
 void sq_regs_write_header(FILE *out);
 void sq_regs_write_page(FILE *out);
+void sq_regs_write_rdl(FILE *out);
+void sq_regs_write_ipxact(FILE *out);
 
 #endif

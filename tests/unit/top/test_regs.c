@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of registers (sq_regs.h) and what is written from it. Exhausted: every offset and field
-// of the table, every byte of the three files. With UPDATE=1 the files are written first.
+// of the table, every byte of the five files. With UPDATE=1 the files are written first.
 #include "sim/block/top/sq_regs.h"
 #include "tests/unit/fixture.h"
 
@@ -9,7 +9,9 @@ static const struct {
     void (*write)(FILE *out);
 } files[] = {{"rtl/top/sq_regs_pkg.sv", sq_regs_write_package},
              {"lib/sq_regs.h", sq_regs_write_header},
-             {"docs/registers.md", sq_regs_write_page}};
+             {"docs/registers.md", sq_regs_write_page},
+             {"rtl/top/sq_top.rdl", sq_regs_write_rdl},
+             {"rtl/top/sq_top.xml", sq_regs_write_ipxact}};
 
 static char *read_all(const char *path)
 {
