@@ -3,51 +3,28 @@
 # Every format with all that is known of it, a line of CSV each: sheet.sh SQSIM. Rows are those of sheet.txt; losses of
 # kl-tiny-llama.csv, kl-stories260k.csv and reports/accuracy/smollm2.csv, areas of verdict.md, reports/area, papers of
 # reports/gpu (make joined) and paper.csv; cycles and times of sqsim run. An empty cell: no command has written it.
-# sheet.sh results: the first table of README.md with its verdict, from what reports/ and sim/cosim/README.md hold.
+# sheet.sh results: the first table of README.md with its verdict, from what reports/ hold.
 set -euo pipefail
 HERE=$(dirname "$(readlink -f "$0")")
 [ "$1" = results ] || SQSIM=$(readlink -f "$1")
 cd "$HERE/../.."
 
 results() {
-  # Row of sheet.csv | what README.md calls it | row of reports/energy | row of sim/cosim/README.md
+  "$HERE/row.sh" table "$HERE/row.csv"
   awk -F' *[|] *' '
     FNR == 1 {file++; on = 0}
-    file == 1 {label[++n] = $1; name[n] = $2; energy[n] = $3; rtl[n] = $4}
-    file == 2 && !/^#/ {columns = split($0, v, ","); if (!at["format"]) {for (i = 1; i <= columns; i++) at[v[i]] = i; next}
-      about[v[1]] = sprintf("%.2f | %.2f [%.2f, %.2f] | %s | %s", v[at["smollm2_weight_bits"]], v[at["smollm2_kl"]], v[at["smollm2_kl_low"]],
-        v[at["smollm2_kl_high"]], dash(v[at["pe_nangate45"]]), dash(v[at["engine_nangate45"]]))}
-    file == 3 && /^<!-- / {on = /table: tokens llama-3-8b decode_1/}
-    file == 3 && on && split($3, v, ", ") == 3 {token[$2] = sprintf("%.0f | %s to %s", $4 / 1000, v[1], v[3])}
-    file == 4 && /^<!-- / {on = /cosim --layers/}
-    file == 4 && on && /^[a-z0-9_]+ +[0-9]+ / {columns = split($0, v, " +"); same[v[1]] = v[columns - 1] + v[columns] " of " v[columns - 2]}
-    file == 5 && /^## / {on = $0}
-    file == 5 && on ~ /^## (nangate45|Weights)/ && !(on $2 in cells) {cells[on $2] = $0}
-    file == 6 && $0 ~ /^ 4096 sq_gemm_pair s(50|75|87.5) .* bf16[+]e4m3 +[0-9]+ / {columns = split($0, v, " +"); pair = pair (pair ? ", " : "") v[columns - 2]}
-    function dash(v) {return v == "" ? "-" : v}
+    file == 1 && /^## / {on = $0}
+    file == 1 && on ~ /^## (nangate45|Weights)/ && !(on $2 in cells) {cells[on $2] = $0}
+    file == 2 && $0 ~ /^ 4096 sq_gemm_pair s(50|75|87.5) .* bf16[+]e4m3 +[0-9]+ / {columns = split($0, v, " +"); pair = pair (pair ? ", " : "") v[columns - 2]}
     function cell(section, row, i,   v) {split(cells["## " section row], v, / *[|] */); return v[i]}
     END {
       sq = "block-scaled, own high scale, 1 of 32"
-      print "| format | bits a weight | KL | PE, um2 | engine, um2 | ms a token | mJ a token | cycles in which RTL and model differ |"
-      print "|---|---|---|---|---|---|---|---|"
-      for (i = 1; i <= n; i++)
-        print "| " name[i] " | " about[label[i]] " | " (energy[i] in token ? token[energy[i]] : "- | -") " | " dash(same[rtl[i]]) " |"
       printf "\nVerdict: with activations alone encoded in 4.5 bits, `sq_b` with 1 of 32 high has %s times the KL of `nvfp4` on SmolLM2. Its\n" \
         "array has %.1f %% less area with 32 rows and %.1f %% less with 8, at a relaxed clock. With weights encoded, too, the ratio is %s.\n", cell("nangate45", sq, 5), 100 - 100 * cell("nangate45", sq, 11) / cell("nangate45", "NVFP4", 11), \
         100 - 100 * cell("nangate45", sq, 13) / cell("nangate45", "NVFP4", 13), cell("Weights, and both sides", sq, 7)
       printf "An H100 was measured: one kernel that multiplies .5, .75 or .875 of the channels in FP8 and the others in BF16 is %s\n" \
         "times as fast as BF16 ([reports/gpu](reports/gpu/README.md)).\n", pair
-    }' - "$HERE/sheet.csv" reports/energy/README.md sim/cosim/README.md "$HERE/verdict.md" reports/gpu/README.md <<'ROWS'
-W4A8 | `dense`, 4-bit weights, 8-bit activations | dense W4A8 | dense
-2:4 INT8 | `sp24` | - | sp24
-GQSA s=.5 | `gqsa`, half of the groups | gqsa | gqsa
-SpQR | `spqr` | - | spqr
-SQ weights 8/4 s=.75 A8 | `sq_w` | sq_w | sq_w
-SQ dynamic s=.75 | `sq_a_dynamic` | - | sq_a_dynamic
-NVFP4 | `nvfp4` | nvfp4 | nvfp4
-SQ blocks 1 of 32 | `sq_b`, 1 of 32 high | - | sq_b
-SQ blocks 2 of 32 | `sq_b`, 2 of 32 high | sq_b | sq_b
-ROWS
+    }' "$HERE/verdict.md" reports/gpu/README.md
 }
 if [ "$1" = results ]; then
   printf '<!-- make results -->\n<!-- table: results -->\n'

@@ -62,8 +62,43 @@ ok "KL is that of smollm2.csv" [ "$(at W4A4 smollm2_kl)" = "$(awk -F, '$1 == "de
 ok "sheet.csv is what its sources and the program say (make sheet)" cmp <(grep -v '^#' "$F/sheet.csv") "$W/now.csv"
 "$F/sheet.sh" results >"$W/results.md"
 ok "the first table of README.md is what reports/ say (make results)" reports/area/page.sh --check "$W/results.md" README.md
-ok "... nine rows, in each the stored bits, KL with its interval, and RTL that agrees" [ "$(grep -cE '^[|] [^|]+ [|] [0-9.]+ [|] [0-9.]+ \[[0-9.]+, [0-9.]+\] [|].* 0 of [0-9]{5,} [|]$' README.md)" = 9 ]
+ok "... twelve rows, in each the stored bits, KL with its interval, clock, area, tokens and joules" \
+  [ "$(grep -cE '^[|] `[^|]+ [|] [0-9.]+ [|] [0-9.]+ \[[0-9.]+, [0-9.]+\] ([|] [0-9.]+ ){4}[|] ([0-9]+ to [0-9]+|-) [|] [0-9]+ [|]$' README.md)" = 12 ]
 ok "... its verdict has its figures" grep -qE 'has 0\.[0-9]+ \[.*times the KL of `nvfp4`' README.md
 ok "... and the GPU three" grep -qE 'in BF16 is [0-9.]+, [0-9.]+, [0-9.]+$' README.md
+# ---- one row, one design (row.csv) -----------------------------------------------------------------
+row() { awk -F, -v f="$1" -v c="$2" '/^#/ {next} !n {n = NF; for (i = 1; i <= NF; i++) if ($i == c) k = i; next} index($1, f) == 1 {print $k; exit}' "$F/row.csv"; }
+near() { awk -v a="$1" -v b="$2" -v by="${3:-1e-9}" 'BEGIN {d = a - b; exit !(a != "" && b > 0 && (d < 0 ? -d : d) <= by * b)}' || { echo "# '$1' is not '$2'"; return 1; }; }
+ok "row.csv: clock, area, tokens and ms x mm2 of a row belong together" awk -F, '/^#/ {next} !n {n = NF; for (i = 1; i <= NF; i++) at[$i] = i; next}
+  function v(c) {return $at[c]} function is(a, b) {if (a < b * .999999999 || a > b * 1.000000001) {print "# " $1 ": " a " is not " b; bad = 1}}
+  {is(v("ghz") * v("netlist_ns"), 1); is(v("mm2"), v("pe_mm2") + v("line_mm2") + v("sram_mm2")); is(v("ms_mm2"), v("ms") * v("mm2"))
+   is(v("tokens_per_second"), 8000 / v("ms")); is(v("sram_mm2"), $at["sram_mm2"]); rows++} END {exit bad || rows != 12}' "$F/row.csv"
+ok "and no design has more silicon in PEs than that of the machine" awk -F, -v most="$(row '`sq_w`' pe_mm2)" '/^#/ {next} !n {n = NF; for (i = 1; i <= NF; i++) at[$i] = i; next}
+  $at["pe_mm2"] > most {print "# " $1; bad = 1} END {exit bad}' "$F/row.csv"
+# The lanes of two rows as a machine has them, at the clock of their netlists: time and joules of `run` without any synthesis.
+for of in '`sq_w`' '`nvfp4`'; do
+  name=${of//\`/}
+  sed "s/^clock: .*/clock: $(row "$of" ghz) GHz/" "$ROOT/sim/machines/default.yaml" >"$W/row.yaml"
+  sq run llama-3-8b --phase decode --batch 8 --context 2048 --kv-format int8 --machine row.yaml --format "$name" \
+    $([ "$name" = sq_w ] || echo --low-lanes 4 --high-lanes 2) --energy "$F/row_energy.jsonl" --json
+  ok "$name: tokens a second of run" near "$(number tokens_per_second)" "$(row "$of" tokens_per_second)"
+  ok "... the time of the first" near "$(number ttft_ms)" "$(row "$of" ttft_ms)"
+  for end in low high; do
+    ok "... joules, $end" near "$(grep -o "\"energy_${end}_j_per_token\":[^,]*" "$W.out" | cut -d: -f2)" "$(row "$of" ${end}_j)"
+  done
+done
+LIB=$DATA/liberty/sg13g2_stdcell_typ_1p20V_25C.lib
+if ! command -v yosys >/dev/null || [ ! -f "$LIB" ]; then
+  skip "area and clock of two rows" "no yosys, or no $LIB"
+elif daily "area and clock of two rows, by sqsim area"; then
+  sq area --block pe --low-lanes 16 --high-lanes 4 --liberty "$LIB" --json
+  ok "sq_w: area of its PEs" near "$(head -1 "$W.out" | grep -o '"area_um2":[^,]*' | cut -d: -f2 | awk '{print $1 * 1024e-6}')" "$(row '`sq_w`' pe_mm2)" 1e-6
+  ok "... and their period" near "$(head -1 "$W.out" | grep -o '"min_period_ns":[^,]*' | cut -d: -f2)" "$(row '`sq_w`' netlist_ns)"
+  sq area --units-of nvfp4 --rows 1 --cols 1 --liberty "$LIB" --json
+  of() { grep "\"block\":\"$1\"" "$W.out" | grep -o "\"$2\":[^,]*" | cut -d: -f2; }
+  ok "nvfp4: area of its PEs" near "$(of pe_nvfp4 area_um2 | awk '{print $1 * 1024e-6}')" "$(row '`nvfp4`' pe_mm2)" 1e-6
+  ok "... of its lines" near "$(of line_nvfp4 area_um2 | awk '{print $1 * 64e-6}')" "$(row '`nvfp4`' line_mm2)" 1e-6
+  ok "... and their period" near "$(printf '%s\n' "$(of pe_nvfp4 min_period_ns)" "$(of line_nvfp4 min_period_ns)" | sort -g | tail -1)" "$(row '`nvfp4`' netlist_ns)"
+fi
 ok "sheet.md is what sheet.csv says" cmp <(awk -f "$F/sheet.awk" "$F/sheet.csv") <(sed -n '/^| format/,$p' "$F/sheet.md")
 finish
