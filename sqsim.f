@@ -78,6 +78,10 @@ rtl/gqsa/sq_gqsa_scale.sv
 rtl/spqr/sq_spqr_scale.sv
 rtl/number/sq_fp_mac.sv
 rtl/spqt/sq_q4k_weight.sv
+rtl/vector/sq_vector_table.sv
+rtl/vector/sq_vector_func.sv
+rtl/vector/sq_vector_join.sv
+rtl/vector/sq_vector.sv
 rtl/top/sq_sram.sv
 rtl/top/sq_operand_buffer.sv
 rtl/top/sq_dma_burst.sv

@@ -77,6 +77,10 @@ gqsa/sq_gqsa_scale.sv
 spqr/sq_spqr_scale.sv
 number/sq_fp_mac.sv
 spqt/sq_q4k_weight.sv
+vector/sq_vector_table.sv
+vector/sq_vector_func.sv
+vector/sq_vector_join.sv
+vector/sq_vector.sv
 top/sq_sram.sv
 top/sq_operand_buffer.sv
 top/sq_dma_burst.sv

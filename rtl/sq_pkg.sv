@@ -25,6 +25,12 @@ package sq_pkg;
   localparam int unsigned COMBINE_SCALED = 2;  // two sums, scales of the token, then one of the group
   localparam int unsigned COMBINE_FLOAT = 3;  // a binary32 sum, the product of two scales
 
+  // Functions of sq_vector: enum sq_vector_func.
+  localparam logic [1:0] VECTOR_PLAIN = 2'd0;
+  localparam logic [1:0] VECTOR_EXP = 2'd1;
+  localparam logic [1:0] VECTOR_RECIPROCAL = 2'd2;
+  localparam logic [1:0] VECTOR_RSQRT = 2'd3;
+
   // What leaves sq_output: enum sq_output_kind.
   localparam int unsigned OUT_BINARY32 = 0;
   localparam int unsigned OUT_BFLOAT16 = 1;

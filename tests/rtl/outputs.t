@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Random campaigns of the blocks that end in numbers: the output stage, the core with it, the
-# scaling behind sums of GQSA and SpQR, the weights of Q4_K and the accumulators in binary32. Sampled
+# scaling behind sums of GQSA and SpQR, the weights of Q4_K, the accumulators in binary32 and the vector unit. Sampled
 # at their quick points. Directed: sums of numbers 22 to 28 places apart, which the sticky bit alone
 # rounds, and products of significands of nothing but ones; a core, with and without its stage, of
 # more rows and columns than the tables have. Then faults that passed before: a P one bit short, one
@@ -22,7 +22,9 @@ gqsa_scale 60 2500
 spqr_scale 40 6000
 fp_mac 90 15000
 q4k_weight 20 5000
+vector 30 9000
 END
+netlist vector l1 60 3000
 sq cosim --rows 5 --cols 6 --low-lanes 1 --high-lanes 1 --bank 4 --sparsity 0.5 --cases 20 --seed "$SEED" --json
 ok "a core of 5 x 6 PEs, L = H = 1" clean 10000
 sq cosim --block core_out --point one --rows 5 --cols 6 --cases 30 --seed "$SEED" --json
@@ -48,6 +50,12 @@ mutate product_of_all_ones fp_mac whole value rtl/number/sq_fp_mul.sv \
   "s/assign unused_product = .*/&\n  logic ones; assign ones = \&a_sig \&\& \&b_sig;/; s/\.sig_i(product\[47:0\])/.sig_i(product[47:0] ^ {24'd0, ones, 23'd0})/"
 mutate zero_by_the_other_scale spqr_scale w1 value rtl/spqr/sq_spqr_scale.sv 's/\.z_i(zz)/.z_i(sz)/; s/^  localparam int unsigned Stages = 5;/&\n  logic unused_zz; assign unused_zz = ^zz;/'
 mutate minimum_of_zero_sign q4k_weight b4 value rtl/spqt/sq_q4k_weight.sv 's/{!min_q\[Block\*32+31\], /{min_q[Block*32+31], /'
+
+mutate segment_of_the_other_octave vector l1 value rtl/vector/sq_vector_func.sv "s/place = {f_q, is_odd, /place = {f_q, !is_odd, /"
+mutate rounded_up_below_zero vector l2 value rtl/vector/sq_vector_func.sv "s/is_minus ? 37'd0 - {1'b0, magnitude}/is_minus ? ~{1'b0, magnitude}/"
+mutate one_coefficient_a_bit_off vector l2 value rtl/vector/sq_vector_table.sv "s/9'h1c5: .* = {29'h0*\([0-9a-f]*\)[0-9a-f], /9'h1c5: {c0_o, c1_o, c2_o} = {29'h\10, /"
+mutate largest_by_its_bits_alone vector l2 value rtl/vector/sq_vector_join.sv "s/a_i\[31\] ? ~a_i\[30:0\] : a_i\[30:0\]/a_i[30:0]/"
+mutate row_that_never_ends vector l1 value rtl/vector/sq_vector.sv "s/is_first_q <= last_q\[Stages-2\]/is_first_q <= last_q[Stages-2] \&\& $F/"
 
 # ---- errors: what is malformed goes with the outputs that it spoils, and with no others --------------
 mutate mask_error_dropped_in_core_out core_out pass value rtl/core/sq_core_out.sv "s/= mask_error;/= mask_error \&\& $F;/"

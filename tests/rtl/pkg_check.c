@@ -10,6 +10,7 @@
 #include "models/core/sq_topk.h"
 #include "models/output/sq_combine.h"
 #include "models/scaled/sq_scaled.h"
+#include "models/vector/sq_vector.h"
 #include "sim/block/core/sq_core_sim.h"
 #include "sim/block/flow/sq_cause.h"
 #include "sim/block/flow/sq_engine.h"
@@ -70,6 +71,10 @@ static void constants(void)
     require("sq_pkg::COMBINE_TWO", SQ_COMBINE_TWO);
     require("sq_pkg::COMBINE_SCALED", SQ_COMBINE_SCALED);
     require("sq_pkg::COMBINE_FLOAT", SQ_COMBINE_FLOAT);
+    require("sq_pkg::VECTOR_PLAIN", SQ_VECTOR_PLAIN);
+    require("sq_pkg::VECTOR_EXP", SQ_VECTOR_EXP);
+    require("sq_pkg::VECTOR_RECIPROCAL", SQ_VECTOR_RECIPROCAL);
+    require("sq_pkg::VECTOR_RSQRT", SQ_VECTOR_RSQRT);
     require("sq_pkg::OUT_BINARY32", SQ_OUTPUT_BINARY32);
     require("sq_pkg::OUT_BFLOAT16", SQ_OUTPUT_BFLOAT16);
     require("sq_pkg::OUT_INT8", SQ_OUTPUT_INT8);

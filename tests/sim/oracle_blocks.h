@@ -85,6 +85,15 @@ static void foretell_requant(const struct input *in, struct world *w)
     foretell_unit(w, (struct unit){.depth = 3});
 }
 
+// Product, sum, six stages of a function, the lanes in pairs, the row.
+static void foretell_vector(const struct input *in, struct world *w)
+{
+    unsigned depth = 9;
+    for (unsigned n = param(in, "Lanes"); n > 1; n /= 2)
+        depth++;
+    foretell_unit(w, (struct unit){.depth = depth});
+}
+
 // A stage for each halving, and one for the product; of integers: aligned, summed, back to numbers.
 static void foretell_hadamard(const struct input *in, struct world *w)
 {

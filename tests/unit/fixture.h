@@ -50,6 +50,32 @@ static inline uint32_t float_bits(float x)
     return u;
 }
 
+// Whether a file holds what `write` writes; with UPDATE=1 it is written first.
+static inline void check_generated(const char *path, void (*write)(FILE *out))
+{
+    const char *const update = getenv("UPDATE");
+    char *text = NULL;
+    size_t n;
+    FILE *const memory = open_memstream(&text, &n);
+    assert_non_null(memory);
+    write(memory);
+    fclose(memory);
+    if (update && strcmp(update, "1") == 0) {
+        FILE *const out = fopen(path, "w");
+        assert_non_null(out);
+        assert_int_equal(fwrite(text, 1, n, out), n);
+        fclose(out);
+    }
+    char *const stored = calloc(1, n + 2);
+    FILE *const in = fopen(path, "r");
+    assert_non_null(stored);
+    if (!in || fread(stored, 1, n + 1, in) != n || strcmp(stored, text) != 0)
+        fail_msg("%s is not what its table says; UPDATE=1 writes it", path);
+    fclose(in);
+    free(stored);
+    free(text);
+}
+
 static inline void *fixture_alloc(size_t nbytes)
 {
     void *p = aligned_alloc(64, (nbytes + 63) / 64 * 64 + 64);

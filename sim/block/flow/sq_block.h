@@ -263,6 +263,7 @@ enum { SQ_WALK_ROWS_MAX = 4096, SQ_WALK_GROUPS_MAX = 16384, SQ_SPQT_COLUMNS_MAX 
     X(spqr_scale)    \
     X(fp_mac)        \
     X(q4k_weight)    \
+    X(vector)        \
     X(operand_buffer) \
     X(dma)           \
     X(top)           \

@@ -13,40 +13,10 @@ static const struct {
              {"rtl/top/sq_top.rdl", sq_regs_write_rdl},
              {"rtl/top/sq_top.xml", sq_regs_write_ipxact}};
 
-static char *read_all(const char *path)
-{
-    FILE *const in = fopen(path, "r");
-    char *const text = calloc(1, 1 << 16);
-    assert_non_null(text);
-    if (!in)
-        fail_msg("cannot read %s; UPDATE=1 writes it", path);
-    assert_true(fread(text, 1, (1 << 16) - 1, in) > 0);
-    fclose(in);
-    return text;
-}
-
 SQ_TEST(generated_files_are_current)
 {
-    const char *const update = getenv("UPDATE");
-    for (size_t i = 0; i < LEN(files); i++) {
-        char *text = NULL;
-        size_t n;
-        FILE *const memory = open_memstream(&text, &n);
-        assert_non_null(memory);
-        files[i].write(memory);
-        fclose(memory);
-        if (update && strcmp(update, "1") == 0) {
-            FILE *const out = fopen(files[i].path, "w");
-            assert_non_null(out);
-            assert_int_equal(fwrite(text, 1, n, out), n);
-            fclose(out);
-        }
-        char *const stored = read_all(files[i].path);
-        if (strcmp(stored, text) != 0)
-            fail_msg("%s is not what the table says; UPDATE=1 writes it", files[i].path);
-        free(stored);
-        free(text);
-    }
+    for (size_t i = 0; i < LEN(files); i++)
+        check_generated(files[i].path, files[i].write);
 }
 
 static void check_table(const struct sq_reg *reg, unsigned n, uint32_t end)

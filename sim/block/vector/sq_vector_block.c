@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// sq_vector: what a model computes element by element.
+#include "models/vector/sq_vector.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "models/output/sq_combine.h"
+#include "sim/block/flow/sq_case.h"
+#include "sim/block/flow/sq_pipeline.h"
+#include "sim/block/vector/sq_vector_time.h"
+
+enum { LANES };
+enum { F, IS_SUM, IS_LAST, FLAGS }; // of a record, before a, b and c of each lane
+enum { BEATS_MAX = 12 };
+
+static const struct sq_point points[] = {
+    {"l1", true, {1}}, {"l2", true, {2}}, {"l8", true, {8}}, {"l16", false, {16}}};
+
+static void ports(const unsigned *v, struct sq_ports *p)
+{
+    const size_t lanes = v[LANES];
+    *p = (struct sq_ports){.stream = {{"in", 6}},
+                           .n_in = 6,
+                           .n_out = 2,
+                           .in = {{"f", 1, 2, true},
+                                  {"sum", 1, 1, true},
+                                  {"last", 1, 1, true},
+                                  {"a", lanes, 32, true},
+                                  {"b", lanes, 32, true},
+                                  {"c", lanes, 32, true}},
+                           .out = {{"y", lanes, 32, true}, {"red", 1, 32, true}},
+                           .records = BEATS_MAX,
+                           .outputs = BEATS_MAX};
+}
+
+static size_t record_len(const unsigned *v)
+{
+    return FLAGS + 3 * (size_t)v[LANES];
+}
+
+// ---- input ----------------------------------------------------------------------------------
+
+static int32_t bits_of(float x)
+{
+    return (int32_t)sq_combine_bits(x);
+}
+
+static float of_bits(int32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+// A number by flavour. Uniform ones are of the size of scores and activations; short fractions make ties.
+static int32_t draw_number(struct sq_rng *rng, enum sq_stimulus kind)
+{
+    const uint32_t any = (uint32_t)sq_rng_next(rng), sign = any & 0x80000000u;
+    const uint32_t fraction = any & 0x7fffffu & (UINT32_MAX << sq_rng_below(rng, 24));
+    switch (kind) {
+    case SQ_STIMULUS_EXTREME: // zeros, subnormal numbers, ends of every function's range
+        return (int32_t)(sign | (uint32_t[]){0, 1, 0x7fffff, 0x800000, 0x3f800000, 0x7f7fffff,
+                                             0x7f800000, 0x42b17217, 0x42b17218, 0x42cff1b4,
+                                             0x42ffffff, 0x43000000, 0x7e800000 | fraction,
+                                             0x7f000000 | fraction, fraction,
+                                             0x42a00000 | (fraction >> 2)}[sq_rng_below(rng, 16)]);
+    case SQ_STIMULUS_FEW: // sums that cancel, equal numbers
+        return (int32_t)(sign | (uint32_t[]){0, 0x3f800000, 0x40000000}[sq_rng_below(rng, 3)]);
+    case SQ_STIMULUS_ILLEGAL:
+        return (int32_t)any;
+    default:
+        return (int32_t)(sign | (112 + sq_rng_below(rng, 22)) << 23 | fraction);
+    }
+}
+
+// x = a b + c: at times a alone.
+static void draw_lane(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind, bool is_alone,
+                      int32_t *a)
+{
+    const size_t lanes = v[LANES];
+    a[0] = draw_number(rng, kind);
+    a[lanes] = is_alone ? bits_of(1.0f) : draw_number(rng, kind);
+    a[2 * lanes] = is_alone ? INT32_MIN : draw_number(rng, kind);
+}
+
+static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
+                       uint64_t number, int32_t *record, uint32_t *len)
+{
+    (void)number;
+    const bool is_alone = sq_rng_below(rng, 2), is_sum = sq_rng_below(rng, 2);
+    len[0] = 1 + sq_rng_below(rng, BEATS_MAX);
+    for (uint32_t i = 0; i < len[0]; i++, record += record_len(v)) {
+        record[F] = (int32_t)sq_rng_below(rng, SQ_VECTOR_FUNCS);
+        record[IS_SUM] = is_sum ^ (sq_rng_below(rng, 16) == 0);
+        record[IS_LAST] = i + 1 == len[0];
+        for (size_t l = 0; l < v[LANES]; l++)
+            draw_lane(v, rng, kind, is_alone, record + FLAGS + l);
+    }
+}
+
+// Way 0: the first beat goes.
+static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
+{
+    if (way > 0 || len[0] == 1)
+        return false;
+    len[0]--;
+    memmove(record, record + record_len(v), len[0] * record_len(v) * sizeof *record);
+    return true;
+}
+
+// ---- directed cases -------------------------------------------------------------------------
+
+// Every segment of every function, u at both ends and in between; a beat each.
+enum { N_U = 3, N_SEGMENTS = 2 * SQ_VECTOR_SEGMENTS + SQ_VECTOR_SEGMENTS / 2 };
+
+static float segment_end(struct sq_rng *rng, unsigned segment, unsigned u)
+{
+    const bool is_exp = segment >= 2 * SQ_VECTOR_SEGMENTS;
+    const unsigned bits = segment / SQ_VECTOR_SEGMENTS == 0 ? 16 : 17;
+    const uint32_t low = u == 0   ? 0
+                         : u == 1 ? (1u << bits) - 1
+                                  : (uint32_t)sq_rng_next(rng) & ((1u << bits) - 1);
+    if (is_exp) // a multiple of ln(2) / 64, both signs, and its neighbours
+        return (float)((segment - 2.0 * SQ_VECTOR_SEGMENTS + (u == 2 ? sq_rng_unit(rng) : u)) / 64 *
+                           0x1.62e42fefa39efp-1 -
+                       (low & 1));
+    const uint32_t place = segment % SQ_VECTOR_SEGMENTS << bits;
+    return of_bits((int32_t)((127u << 23) + (place | low)));
+}
+
+static enum sq_status draw_segments(struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
+{
+    const unsigned *const v = c->point->value;
+    c->n_groups = c->n_beats = N_U * N_SEGMENTS;
+    SQ_TRY(sq_case_alloc(c, err));
+    for (size_t g = 0; g < c->n_groups; g++) {
+        int32_t *const record = c->beats + g * record_len(v);
+        const unsigned segment = (unsigned)g / N_U;
+        c->len[g][0] = 1;
+        record[F] = segment >= 2 * SQ_VECTOR_SEGMENTS ? SQ_VECTOR_EXP
+                    : segment >= SQ_VECTOR_SEGMENTS   ? SQ_VECTOR_RSQRT
+                                                      : SQ_VECTOR_RECIPROCAL;
+        record[IS_SUM] = g & 1;
+        record[IS_LAST] = 1;
+        for (size_t l = 0; l < v[LANES]; l++) {
+            record[FLAGS + l] = bits_of(segment_end(rng, segment, (unsigned)(g + l) % N_U));
+            record[FLAGS + v[LANES] + l] = bits_of(1.0f);
+            record[FLAGS + 2 * v[LANES] + l] = INT32_MIN;
+        }
+    }
+    return SQ_OK;
+}
+
+// Whole rows, as the golden model issues their beats.
+enum { ROWS = 24, ROW_MAX = 5 * 16 };
+
+struct taker {
+    struct sq_case *c; // without beats: they are counted alone
+    size_t n_groups, n_beats;
+};
+
+static void take(void *context, const struct sq_vector_beat *beat)
+{
+    struct taker *const t = context;
+    if (t->c->beats) {
+        const unsigned *const v = t->c->point->value;
+        int32_t *const record = t->c->beats + t->n_beats * record_len(v);
+        record[F] = beat->f;
+        record[IS_SUM] = beat->is_sum;
+        record[IS_LAST] = beat->is_last;
+        for (size_t l = 0; l < v[LANES]; l++) {
+            record[FLAGS + l] = bits_of(beat->a[l]);
+            record[FLAGS + v[LANES] + l] = bits_of(beat->b[l]);
+            record[FLAGS + 2 * v[LANES] + l] = bits_of(beat->c[l]);
+        }
+        t->c->len[t->n_groups][0]++;
+    }
+    t->n_beats++;
+    t->n_groups += beat->is_last;
+}
+
+static void issue_rows(struct taker *t, struct sq_rng rng)
+{
+    const unsigned lanes = t->c->point->value[LANES];
+    struct sq_vector_unit unit = {.lanes = lanes, .see = take, .context = t};
+    t->n_groups = t->n_beats = 0;
+    for (unsigned row = 0; row < ROWS; row++) {
+        const size_t n = 1 + sq_rng_below(&rng, 5 * (lanes < 16 ? lanes : 16));
+        float x[4][ROW_MAX];
+        for (size_t i = 0; i < 4 * ROW_MAX; i++)
+            x[i / ROW_MAX][i % ROW_MAX] = (float)(16 * sq_rng_unit(&rng) - 8);
+        sq_vector_softmax(&unit, x[0], n);
+        sq_vector_norm(&unit, x[1], x[2], 1e-5f, n);
+        sq_vector_gate(&unit, x[1], x[3], n);
+        sq_vector_rotary(&unit, x[1], x[0], x[2], x[3], n);
+        sq_vector_add(&unit, x[1], x[0], n);
+    }
+}
+
+static enum sq_status draw_rows(struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
+{
+    struct taker t = {.c = c};
+    issue_rows(&t, *rng);
+    c->n_groups = t.n_groups;
+    c->n_beats = t.n_beats;
+    SQ_TRY(sq_case_alloc(c, err));
+    issue_rows(&t, *rng);
+    return SQ_OK;
+}
+
+static enum sq_status draw_directed(struct sq_case *c, unsigned n, struct sq_rng *rng,
+                                    struct sq_error *err)
+{
+    return n == 0 ? draw_segments(c, rng, err) : draw_rows(c, rng, err);
+}
+
+// ---- output ---------------------------------------------------------------------------------
+
+static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
+{
+    const size_t lanes = v[LANES];
+    struct sq_vector_unit unit = {.lanes = v[LANES]};
+    for (uint32_t i = 0; i < in->len[0]; i++) {
+        const int32_t *const record = in->record + i * record_len(v);
+        struct sq_vector_beat beat = {.f = (enum sq_vector_func)record[F],
+                                      .is_sum = record[IS_SUM],
+                                      .is_last = record[IS_LAST]};
+        float y[SQ_VECTOR_LANES_MAX];
+        for (size_t l = 0; l < lanes; l++) {
+            beat.a[l] = of_bits(record[FLAGS + l]);
+            beat.b[l] = of_bits(record[FLAGS + lanes + l]);
+            beat.c[l] = of_bits(record[FLAGS + 2 * lanes + l]);
+        }
+        sq_vector_step(&unit, &beat, y);
+        for (size_t l = 0; l < lanes; l++)
+            *out++ = bits_of(y[l]);
+        *out++ = bits_of(unit.red);
+    }
+    return in->len[0];
+}
+
+static void init(const unsigned *v, void *state)
+{
+    struct sq_chain *c = state;
+    sq_pipeline_init(&c->back, SQ_TIMING_PIPE, sq_vector_latency(v[LANES]));
+}
+
+// Operations, not weights, per cycle.
+static const struct sq_area_unit area[] = {{"vector_1", "sq_vector", 1, false, {{"Lanes", 1}}},
+                                           {"vector_4", "sq_vector", 4, false, {{"Lanes", 4}}}};
+
+static const struct sq_faults faults[] = {{"l2", 20, 2000}};
+
+static const struct sq_free vector_free[] = {{"Lanes", 1, SQ_VECTOR_LANES_MAX, true},
+                                             {NULL, 0, 0, false}};
+
+const struct sq_block sq_vector_block = {
+    .name = "vector",
+    .top = "sq_vector",
+    .group = "row",
+    .param = {"Lanes", NULL},
+    .free = vector_free,
+    .points = points,
+    .n_points = SQ_LEN(points),
+    .area = area,
+    .n_area = SQ_LEN(area),
+    .coverage_cases = 200,
+    .coverage_points = "l2",
+    .faults = faults,
+    .n_faults = SQ_LEN(faults),
+    .ports = ports,
+    .draw_group = draw_group,
+    .n_directed = 2,
+    .draw_directed = draw_directed,
+    .cut = cut,
+    .golden = golden,
+    .timing = &sq_timing_chain,
+    .init = init,
+};

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// The vector unit (SPEC R.4). Exhausted: every significand of 1 / x and 1 / sqrt(x), each segment's coefficients, the
+// RTL's table; sampled: e^x over its range, rows. Judges: long double functions and fits, sums in binary64, and a
+// second way to round (this file restates a function in floating point, exact up to its one rounding). With UPDATE=1
+// the RTL's table is written first.
+#include <math.h>
+#include <string.h>
+
+#include "models/output/sq_combine.h"
+#include "models/vector/sq_vector.h"
+#include "tests/test.h"
+#include "tests/unit/fixture.h"
+
+static float of_bits(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+// ---- tables ---------------------------------------------------------------------------------
+
+static const struct {
+    const struct sq_vector_segment *segment;
+    unsigned n, f;
+} tables[] = {
+    {sq_vector_exp_table, SQ_VECTOR_SEGMENTS / 2, SQ_VECTOR_EXP},
+    {sq_vector_reciprocal_table, SQ_VECTOR_SEGMENTS, SQ_VECTOR_RECIPROCAL},
+    {sq_vector_rsqrt_table, SQ_VECTOR_SEGMENTS, SQ_VECTOR_RSQRT},
+};
+
+// The function at u of segment j.
+static long double value(unsigned f, unsigned j, long double u)
+{
+    if (f == SQ_VECTOR_EXP)
+        return exp2l((j + u) / 64);
+    if (f == SQ_VECTOR_RECIPROCAL)
+        return 1 / (1 + (j + u) / 128);
+    return 1 / sqrtl((1 + (j % 64 + u) / 64) * (1 + j / 64));
+}
+
+SQ_TEST(segments_are_quadratics_through_chebyshev_nodes)
+{
+    for (size_t t = 0; t < LEN(tables); t++)
+        for (unsigned j = 0; j < tables[t].n; j++) {
+            long double u[3], v[3];
+            for (unsigned k = 0; k < 3; k++) {
+                u[k] = (1 + cosl((2 * k + 1) * acosl(-1) / 6)) / 2;
+                v[k] = 0x1p28L * value(tables[t].f, j, u[k]);
+            }
+            const long double first = (v[1] - v[0]) / (u[1] - u[0]),
+                              second = (v[2] - v[1]) / (u[2] - u[1]),
+                              c2 = (second - first) / (u[2] - u[0]),
+                              c1 = first - c2 * (u[0] + u[1]), c0 = v[0] - u[0] * (c1 + c2 * u[0]);
+            const struct sq_vector_segment *const s = &tables[t].segment[j];
+            CHECK_EQ(s->c0, lrintl(c0), "%zu %u: ", t, j);
+            CHECK_EQ(s->c1, lrintl(c1), "%zu %u: ", t, j);
+            CHECK_EQ(s->c2, lrintl(c2), "%zu %u: ", t, j);
+            assert_true(s->c0 >= 0 && s->c0 < 1 << 29 && abs(s->c1) < 1 << 23);
+            assert_true(s->c2 >= 0 && s->c2 < 1 << 15);
+        }
+}
+
+static void write_table(FILE *out)
+{
+    fputs("// SPDX-License-Identifier: Apache-2.0\n"
+          "// Segments of the functions of sq_vector_func (SPEC R.4), as "
+          "models/vector/sq_vector_table.c has them:\n"
+          "// function and segment to c0, c1, c2. Written by tests/unit/vector/test_vector.c with "
+          "UPDATE=1.\n"
+          "module sq_vector_table (\n"
+          "  input  logic [8:0]         place_i,\n"
+          "  output logic [28:0]        c0_o,\n"
+          "  output logic signed [23:0] c1_o,\n"
+          "  output logic [14:0]        c2_o\n"
+          ");\n\n"
+          "  always_comb begin\n"
+          "    case (place_i)\n",
+          out);
+    for (size_t t = 0; t < LEN(tables); t++)
+        for (unsigned j = 0; j < tables[t].n; j++) {
+            const struct sq_vector_segment *const s = &tables[t].segment[j];
+            fprintf(out, "      9'h%03x: {c0_o, c1_o, c2_o} = {29'h%08x, 24'h%06x, 15'h%04x};\n",
+                    tables[t].f << 7 | j, (unsigned)s->c0, (unsigned)s->c1 & 0xffffff,
+                    (unsigned)s->c2);
+        }
+    fputs("      default: {c0_o, c1_o, c2_o} = '0;\n"
+          "    endcase\n"
+          "  end\n\n"
+          "endmodule\n",
+          out);
+}
+
+SQ_TEST(table_of_the_rtl_is_that_of_the_model)
+{
+    check_generated("rtl/vector/sq_vector_table.sv", write_table);
+}
+
+// ---- functions ------------------------------------------------------------------------------
+
+// Distance from the exact value in units in the last place of a normal result.
+static double error_of(float y, double exact)
+{
+    int e;
+    frexp(exact, &e);
+    return fabs(y - exact) / ldexp(1, (e < -125 ? -125 : e) - 24);
+}
+
+// A segment's polynomial in binary64, which is exact between the floors, and its rounding by hand: half of the unit in
+// the last place is added to what lies above the middle, or at it beside an odd number.
+static double restated(const struct sq_vector_segment *s, double u)
+{
+    const double bend = floor(s->c2 * floor(u / 256) / 0x1p14);
+    const double p = s->c0 + floor((s->c1 + bend) * u / 0x1p22);
+    const double unit = p < 0x1p28 ? 16 : 32, low = floor(p / unit), rest = p / unit - low;
+    return (low + (rest > 0.5 || (rest == 0.5 && fmod(low, 2) == 1))) * unit * 0x1p-28;
+}
+
+static double worst;
+static void check(enum sq_vector_func f, float x, double exact, double again)
+{
+    const float y = sq_vector_func(f, x);
+    const double error = error_of(y, exact);
+    worst = error > worst ? error : worst;
+    if (again > 0 && y != (float)again)
+        fail_msg("function %d of %a: %a, restated %a", (int)f, (double)x, (double)y, again);
+}
+
+SQ_TEST(reciprocal_of_every_significand)
+{
+    worst = 0;
+    for (uint32_t m = 0; m < 1 << 23; m++) {
+        const float x = of_bits(127u << 23 | m);
+        const struct sq_vector_segment *const s = &sq_vector_reciprocal_table[m >> 16];
+        check(SQ_VECTOR_RECIPROCAL, x, 1 / (double)x, restated(s, (m & 0xffff) * 64.0));
+    }
+    assert_true(worst > 0.85 && worst < 0.91);
+}
+
+SQ_TEST(rsqrt_of_every_significand)
+{
+    worst = 0;
+    for (uint32_t m = 0; m < 1 << 24; m++) {
+        const float x = of_bits((127u << 23) + m);
+        const struct sq_vector_segment *const s = &sq_vector_rsqrt_table[m >> 17];
+        check(SQ_VECTOR_RSQRT, x, 1 / sqrt((double)x), restated(s, (m & 0x1ffff) * 32.0));
+    }
+    assert_true(worst > 1.2 && worst < 1.27);
+}
+
+SQ_TEST(exponential_over_its_range)
+{
+    worst = 0;
+    for (uint32_t bits = 0x20000000; bits < 0x42d00000; bits += 359)
+        for (unsigned sign = 0; sign < 2; sign++) {
+            const float x = of_bits(bits | sign << 31);
+            const long double magnitude = floorl(fabsl(x) * 0xb8aa3b29p-3L);
+            const double z = (double)(sign ? -magnitude : magnitude), i = floor(z / 0x1p28);
+            const double f = z - i * 0x1p28, j = floor(f / 0x1p22);
+            const double again =
+                ldexp(restated(&sq_vector_exp_table[(int)j], f - j * 0x1p22), (int)i);
+            if (x < 88.7f) // a subnormal result is rounded at another place
+                check(SQ_VECTOR_EXP, x, exp((double)x), x > -87 ? again : 0);
+        }
+    assert_true(worst > 0.8 && worst < 0.85);
+}
+
+SQ_TEST(values_at_the_ends)
+{
+    static const struct {
+        enum sq_vector_func f;
+        uint32_t x, y;
+    } worked[] = {
+        {SQ_VECTOR_EXP, 0, 0x3f800000},
+        {SQ_VECTOR_EXP, 0x80000000, 0x3f800000},
+        {SQ_VECTOR_EXP, 0x42b17217, 0x7f7fff84},
+        {SQ_VECTOR_EXP, 0x42b17219, 0x7f800000},
+        {SQ_VECTOR_EXP, 0xc2d20000, 0},
+        {SQ_VECTOR_EXP, 0xff800000, 0},
+        {SQ_VECTOR_EXP, 0x7f800000, 0x7f800000},
+        {SQ_VECTOR_EXP, 0x3f800000, 0x402df854},
+        {SQ_VECTOR_RECIPROCAL, 0, 0x7f800000},
+        {SQ_VECTOR_RECIPROCAL, 0x80000001, 0xff800000},
+        {SQ_VECTOR_RECIPROCAL, 0xff800000, 1u << 31},
+        {SQ_VECTOR_RECIPROCAL, 0x3f800000, 0x3f800000},
+        {SQ_VECTOR_RECIPROCAL, 0x7f000000, 0x00400000},
+        {SQ_VECTOR_RECIPROCAL, 0xc0800000, 0xbe800000},
+        {SQ_VECTOR_RSQRT, 0x40800000, 0x3effffff},
+        {SQ_VECTOR_RSQRT, 0xbf800000, 0x7fc00000},
+        {SQ_VECTOR_RSQRT, 0x80000000, 0xff800000},
+        {SQ_VECTOR_RSQRT, 0x7f800000, 0},
+        {SQ_VECTOR_RSQRT, 0x00800000, 0x5effffff},
+        {SQ_VECTOR_PLAIN, 0x80000000, 0x80000000},
+        {SQ_VECTOR_PLAIN, 0xffc00001, 0x7fc00000},
+        {SQ_VECTOR_EXP, 0x7fc00000, 0x7fc00000},
+    };
+    for (size_t i = 0; i < LEN(worked); i++)
+        CHECK_EQ(sq_combine_bits(sq_vector_func(worked[i].f, of_bits(worked[i].x))), worked[i].y,
+                 "%d of %08x\n", (int)worked[i].f, (unsigned)worked[i].x);
+}
+
+// ---- rows -----------------------------------------------------------------------------------
+
+enum { LONGEST = 200 };
+
+static void count(void *context, const struct sq_vector_beat *beat)
+{
+    (void)beat;
+    ++*(unsigned *)context;
+}
+
+static void draw(struct sq_rng *rng, float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)(sq_rng_unit(rng) * 8 - 4);
+}
+
+// Rows of every length up to LONGEST in units of every size: near binary64, and in as many beats as the passes say.
+SQ_TEST(rows_are_near_binary64)
+{
+    struct sq_rng rng = {.state = fixture_seed()};
+    for (unsigned lanes = 1; lanes <= SQ_VECTOR_LANES_MAX; lanes *= 2)
+        for (size_t n = 1; n <= LONGEST; n += 1 + n / 8) {
+            float x[LONGEST], y[LONGEST], z[LONGEST], c[LONGEST], out[LONGEST];
+            unsigned beats = 0;
+            const unsigned pass = (unsigned)((n + lanes - 1) / lanes);
+            struct sq_vector_unit unit = {.lanes = lanes, .see = count, .context = &beats};
+            draw(&rng, x, n), draw(&rng, y, n), draw(&rng, z, n), draw(&rng, c, n);
+            double most = -INFINITY, sum = 0, squares = 0;
+            for (size_t i = 0; i < n; i++)
+                most = fmax(most, x[i]), squares += (double)x[i] * x[i];
+            for (size_t i = 0; i < n; i++)
+                sum += exp(x[i] - most);
+            memcpy(out, x, sizeof out);
+            sq_vector_softmax(&unit, out, n);
+            CHECK_EQ(beats, 3 * pass + 1, "softmax, %u lanes, %zu\n", lanes, n);
+            for (size_t i = 0; i < n; i++)
+                assert_true(fabs(out[i] * sum / exp(x[i] - most) - 1) < 2e-6);
+            memcpy(out, x, sizeof out);
+            sq_vector_norm(&unit, out, y, 1e-5f, n);
+            CHECK_EQ(beats, 6 * pass + 2, "norm, %u lanes, %zu\n", lanes, n);
+            for (size_t i = 0; i < n; i++)
+                assert_true(fabs(out[i] - x[i] * y[i] / sqrt(squares / (double)n + 1e-5)) < 1e-5);
+            memcpy(out, x, sizeof out);
+            sq_vector_gate(&unit, out, y, n);
+            CHECK_EQ(beats, 10 * pass + 2, "gate, %u lanes, %zu\n", lanes, n);
+            for (size_t i = 0; i < n; i++)
+                assert_true(fabs(out[i] - x[i] * y[i] / (1 + exp(-x[i]))) < 1e-5);
+            memcpy(out, x, sizeof out);
+            sq_vector_rotary(&unit, out, y, c, z, n);
+            for (size_t i = 0; i < n; i++)
+                assert_true(out[i] == y[i] * z[i] + x[i] * c[i]);
+            memcpy(out, x, sizeof out);
+            sq_vector_add(&unit, out, y, n);
+            CHECK_EQ(beats, 13 * pass + 2, "all, %u lanes, %zu\n", lanes, n);
+            for (size_t i = 0; i < n; i++)
+                assert_true(out[i] == x[i] + y[i]);
+        }
+}
