@@ -189,4 +189,20 @@ if [ -d "$real" ]; then
 else
   skip "stories260K" "SQ_DATA has no models/stories260K"
 fi
+
+# Sums of a tensor core: unit/scaled/test_bs_accumulate.c judges them.
+loss() { sq eval --summary --sequences 1 --json "$@"; number loss; }
+near() { awk -v a="$1" -v b="$2" -v by="$3" 'BEGIN { d = a - b; exit !(a > 0 && d < by && d > -by) }'; }
+plain=$(loss --format mxfp8)
+ok "accumulate 52 loses next to nothing" near "$(loss --format mxfp8 --accumulate 52)" "$plain" 1e-6
+narrow=$(loss --format mxfp8 --accumulate 13)
+ok "accumulate 13 loses something" [ "$narrow" != "$plain" ]
+ok "... but not much" near "$narrow" "$plain" .02
+ok "the length of a chunk counts" [ "$(loss --format mxfp8 --accumulate 13 --chunk 8)" != "$narrow" ]
+refuse "chunk needs --accumulate" eval --format nvfp4 --chunk 16
+refuse "--chunk = 513, need 8..512" eval --format nvfp4 --accumulate 13 --chunk 513
+refuse "--accumulate = 12" eval --format nvfp4 --accumulate 12
+refuse "accumulate = 13: it adds products of codes, need --operand both" eval --format mxfp4 --accumulate 13 --operand weights
+refuse "accumulate = 13: blocks add as SPEC Q.7 has it, need spec in RTL" cosim --layers --format nvfp4 --accumulate 13
+refuse "accumulate = 13: blocks add" generate --prompt a --format nvfp4 --accumulate 13 --on chip
 finish

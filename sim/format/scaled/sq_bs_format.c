@@ -14,6 +14,7 @@ const char *const sq_bs_algorithm_choice[] = {"rtn", "gptq", NULL};
 const char *const sq_bs_operand_choice[] = {"both", "weights", "act", NULL};
 const char *const sq_bs_rotation_choice[] = {"none", "16", "32", "16-integer", NULL};
 const char *const sq_bs_act_scale_choice[] = {"token", "static", "token2", NULL};
+const char *const sq_bs_accumulate_choice[] = {"spec", "13", "14", "22", "25", "52", NULL};
 
 // ---- the format -----------------------------------------------------------------------------
 
@@ -47,6 +48,13 @@ unsigned sq_bs_rotation_of(const struct sq_recipe *r)
     return o->rotation == SQ_BS_ROTATE_NONE ? 0 : o->rotation == SQ_BS_ROTATE_32 ? 32 : 16;
 }
 
+struct sq_bs_accumulator sq_bs_accumulator_of(const struct sq_recipe *r)
+{
+    static const unsigned fraction[] = {0, 13, 14, 22, 25, SQ_BS_FRACTION_MAX};
+    const struct sq_bs_recipe *o = sq_bs_recipe(r);
+    return (struct sq_bs_accumulator){fraction[o->accumulate], o->chunk};
+}
+
 // ---- options --------------------------------------------------------------------------------
 
 enum sq_status sq_bs_settle(struct sq_recipe *r, unsigned scope, const struct sq_given *given,
@@ -65,6 +73,13 @@ enum sq_status sq_bs_settle(struct sq_recipe *r, unsigned scope, const struct sq
                        : o->scale_by != SQ_BS_BY_LARGEST ? "--scale-by"
                        : o->rule != SQ_BS_OCP            ? "--rule"
                                                          : "--operand act");
+    if (o->accumulate && r->operand != SQ_OPERAND_BOTH)
+        return SQ_FAIL(err, SQ_ERR_ARG,
+                       "accumulate = %s: it adds products of codes, need "
+                       "--operand both",
+                       sq_bs_accumulate_choice[o->accumulate]);
+    if (!o->accumulate && sq_given_text(given, "chunk"))
+        return SQ_FAIL(err, SQ_ERR_ARG, "chunk needs --accumulate");
     if (sq_given_text(given, "percdamp") && r->algorithm != SQ_ALGORITHM_GPTQ)
         return SQ_FAIL(err, SQ_ERR_ARG, "percdamp needs --algorithm gptq");
     if (r->operand == SQ_OPERAND_ACT &&

@@ -10,6 +10,7 @@
 #ifndef SQ_BS_FORMAT_H
 #define SQ_BS_FORMAT_H
 
+#include "models/scaled/sq_bs_accumulate.h"
 #include "models/scaled/sq_bs_like.h"
 #include "models/scaled/sq_bs_pack.h"
 #include "models/scaled/sq_bs_table.h"
@@ -41,8 +42,9 @@ struct sq_bs_variant {
 
 // The format of the blocks of weights: that of the kind, with what the options say.
 struct sq_bs_format sq_bs_of(const struct sq_recipe *r);
-struct sq_bs_format sq_bs_act_of(const struct sq_recipe *r); // of activations
-unsigned sq_bs_rotation_of(const struct sq_recipe *r);       // 0, 16 or 32
+struct sq_bs_format sq_bs_act_of(const struct sq_recipe *r);              // of activations
+unsigned sq_bs_rotation_of(const struct sq_recipe *r);                    // 0, 16 or 32
+struct sq_bs_accumulator sq_bs_accumulator_of(const struct sq_recipe *r); // fraction 0: SPEC Q.7
 // What the engine takes for the scales of high elements.
 enum sq_scaled_high sq_bs_engine_high(const struct sq_bs_format *f);
 // How the engine multiplies an element, and what its codes stand for where it is a table; its scale. A kind whose blocks
@@ -79,8 +81,10 @@ enum {
     SQ_BS_CODED = SQ_IN_EVAL | SQ_IN_QUANTIZE,
     SQ_BS_SEEN = SQ_IN_EVAL | SQ_IN_QUANTIZE | SQ_IN_FILE, // encoded: here or in a file
 };
-extern const char *const sq_bs_algorithm_choice[],
-    *const sq_bs_operand_choice[], *const sq_bs_rotation_choice[], *const sq_bs_act_scale_choice[];
+extern const char *const sq_bs_algorithm_choice[], *const sq_bs_operand_choice[],
+                                                       *const sq_bs_rotation_choice[],
+                                                           *const sq_bs_act_scale_choice[],
+                                                               *const sq_bs_accumulate_choice[];
 
 // clang-format off
 #define SQ_BS_OWN(field) SQ_OWN(sq_bs_recipe, field)
@@ -110,6 +114,13 @@ extern const char *const sq_bs_algorithm_choice[],
             SQ_BS_OWN(like),                                                                       \
             "weights with the arithmetic of another program's encoder, operation by operation "    \
             "(SPEC Q.10)")
+#define SQ_BS_ACCUMULATE                                                                           \
+    SQ_WORD("accumulate", SQ_IN_EVAL, SQ_IN_EVAL, sq_bs_accumulate_choice, 0, 0,                   \
+            SQ_BS_OWN(accumulate),                                                                 \
+            "sums as in a tensor core: fraction bits that are kept of aligned products (SPEC "     \
+            "Q.11), 52 as good as all"),                                                           \
+    SQ_UINT("chunk", SQ_IN_EVAL, SQ_IN_EVAL, 8, SQ_BS_CHUNK_MAX, 32, SQ_BS_OWN(chunk),             \
+            "products that --accumulate aligns together")
 // clang-format on
 
 #endif

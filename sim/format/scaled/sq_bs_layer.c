@@ -19,7 +19,8 @@ struct state {
     unsigned rotation;
     bool is_act_integer; // activations are rotated in integers
     enum sq_operands operand;
-    struct sq_bs_format act; // of activations
+    struct sq_bs_accumulator accumulator; // fraction 0: as SPEC Q.7 has it
+    struct sq_bs_format act;              // of activations
     bool is_act_static;
     float act_global[SQ_BS_PARTS]; // is_act_static
 };
@@ -93,6 +94,7 @@ static struct state *state_new(const struct sq_recipe *r, size_t n, size_t k)
     s->is_act_integer = sq_bs_recipe(r)->rotation == SQ_BS_ROTATE_16_INTEGER;
     s->w.k_orig = s->rotation ? s->w.k : k;
     s->operand = (enum sq_operands)r->operand;
+    s->accumulator = sq_bs_accumulator_of(r);
     s->is_act_static = sq_bs_recipe(r)->act_scale == SQ_BS_ACT_STATIC;
     return s;
 }
@@ -308,9 +310,39 @@ static enum sq_status check_numbers(const float *y, size_t m, size_t n, struct s
     return SQ_OK;
 }
 
+// With the sums of a tensor core: y = (A * (g_w * g_x)) in binary64, rounded once to binary32.
+static enum sq_status accumulate_codes(const struct state *s, const struct sq_bs *a, float *y,
+                                       struct sq_error *err)
+{
+    const size_t k = s->w.k, n = s->w.n, m = a->n;
+    double *x = malloc(m * k * sizeof *x);
+    bool is_out_of_memory = x == NULL;
+    for (size_t t = 0; x && t < m; t++)
+        sq_bs_accumulate_load(a, t, x + t * k);
+#pragma omp parallel for schedule(dynamic, 8)
+    for (size_t row = 0; row < n; row++) {
+        double *w = x ? malloc(k * sizeof *w) : NULL;
+        if (w)
+            sq_bs_accumulate_load(&s->w, row, w);
+        for (size_t t = 0; w && t < m; t++) {
+            const double above = (double)s->w.global[0][row] * (double)a->global[0][t];
+            y[t * n + row] = (float)(sq_bs_accumulate(&s->accumulator, w, x + t * k, k) * above);
+        }
+        if (!w) {
+#pragma omp atomic write
+            is_out_of_memory = true;
+        }
+        free(w);
+    }
+    free(x);
+    return is_out_of_memory ? no_memory(n, k, err) : SQ_OK;
+}
+
 static enum sq_status multiply_codes(const struct state *s, const struct sq_bs *a, float *y,
                                      struct sq_error *err)
 {
+    if (s->accumulator.fraction)
+        return accumulate_codes(s, a, y, err);
     const struct sq_bs_product g = {.w = &s->w, .x = a, .panels = s->panels, .y = y};
     void *scratch = aligned_alloc(64, whole_lines(sq_bs_gemm_scratch(&g)));
     if (!scratch)

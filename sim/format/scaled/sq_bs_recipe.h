@@ -41,6 +41,8 @@ struct sq_bs_recipe {
     unsigned scale_by;        // nvfp4, nvint4, nvint5: enum sq_bs_scale_by
     unsigned errors;          // nvfp4, nvint4, 46, if4, razer: enum sq_bs_errors
     unsigned rotation;        // enum sq_bs_rotation
+    unsigned accumulate;      // those of one part: place in sq_bs_accumulate_choice; 0: SPEC Q.7
+    unsigned chunk;           // products that are aligned together; with accumulate
     unsigned like;            // nvfp4, 46, mxfp4: enum sq_bs_like
     unsigned is_high_block;   // sq_b: as in struct sq_bs_format
     unsigned is_split;        //

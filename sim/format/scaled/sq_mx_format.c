@@ -15,13 +15,13 @@ static const char *const fp8_choice[] = {"e4m3", "e5m2", NULL};
             SQ_BS_OWN(element), "code of an element")
 // clang-format on
 
-static const struct sq_format_option plain_options[] = {
-    SQ_BS_HEAD, RULE, SQ_BS_LIKE, SQ_BS_TAIL, {0}};
+static const struct sq_format_option plain_options[] = {SQ_BS_HEAD,       RULE,       SQ_BS_LIKE,
+                                                        SQ_BS_ACCUMULATE, SQ_BS_TAIL, {0}};
 static const struct sq_format_option plus_options[] = {SQ_BS_HEAD, SQ_BS_TAIL, {0}};
 static const struct sq_format_option fp6_options[] = {
-    SQ_BS_HEAD, ELEMENT(fp6_choice, SQ_ELEMENT_E2M3), RULE, SQ_BS_TAIL, {0}};
+    SQ_BS_HEAD, ELEMENT(fp6_choice, SQ_ELEMENT_E2M3), RULE, SQ_BS_ACCUMULATE, SQ_BS_TAIL, {0}};
 static const struct sq_format_option fp8_options[] = {
-    SQ_BS_HEAD, ELEMENT(fp8_choice, SQ_ELEMENT_E4M3), RULE, SQ_BS_TAIL, {0}};
+    SQ_BS_HEAD, ELEMENT(fp8_choice, SQ_ELEMENT_E4M3), RULE, SQ_BS_ACCUMULATE, SQ_BS_TAIL, {0}};
 
 // ---- beside the scale of a block -------------------------------------------------------------
 

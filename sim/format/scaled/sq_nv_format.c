@@ -22,10 +22,11 @@ static const struct sq_format_option options[] = {
             "weights alone"),
     ERRORS,
     SQ_BS_LIKE,
+    SQ_BS_ACCUMULATE,
     SQ_BS_TAIL,
     {0}};
-static const struct sq_format_option chosen_options[] = {SQ_BS_HEAD, SQ_BS_ACT_SCALE, ERRORS,
-                                                         SQ_BS_LIKE, SQ_BS_TAIL,      {0}};
+static const struct sq_format_option chosen_options[] = {
+    SQ_BS_HEAD, SQ_BS_ACT_SCALE, ERRORS, SQ_BS_LIKE, SQ_BS_ACCUMULATE, SQ_BS_TAIL, {0}};
 
 static enum sq_status settle_errors(const struct sq_recipe *r, struct sq_error *err)
 {
