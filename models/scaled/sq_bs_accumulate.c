@@ -53,7 +53,7 @@ static double add_chunk(double accumulator, const double *t, size_t n, unsigned 
     int64_t sum = (int64_t)(accumulator * up); // at most 2^53 each, and so many that they fit
     for (size_t i = 0; i < n; i++)
         sum += (int64_t)(t[i] * up);
-    // Of sums of more bits than binary64 has, the upper ones: the accumulator keeps no more.
+    // A sum of more bits than binary64 has keeps the upper ones: the accumulator has no more.
     const uint64_t magnitude = sum < 0 ? -(uint64_t)sum : (uint64_t)sum;
     uint64_t upper = magnitude;
     int dropped = 0;

@@ -58,9 +58,9 @@ static uint8_t *make(const struct part *part, size_t *nbytes, size_t *head)
     char text[HEAD_MAX];
     size_t at = 0, end = 0;
     for (const struct part *p = part; p->name; p++) {
-        at += (size_t)snprintf(text + at, sizeof text - at,
-                               "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[", p == part ? "{" : ",",
-                               p->name, p->dtype);
+        at +=
+            (size_t)snprintf(text + at, sizeof text - at, "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[",
+                             p == part ? "{" : ",", p->name, p->dtype);
         for (unsigned i = 0; i < 4 && p->dim[i]; i++)
             at += (size_t)snprintf(text + at, sizeof text - at, "%s%zu", i ? "," : "", p->dim[i]);
         at += (size_t)snprintf(text + at, sizeof text - at, "],\"data_offsets\":[%zu,%zu]}", end,
