@@ -107,13 +107,24 @@ if command -v yosys >/dev/null && [ -r /usr/share/qflow/tech/osu018/osu018_stdce
   table 320000 640000 >"$W/energy.jsonl"
   sed 's/low_lanes: 16/low_lanes: 4/; s/high_lanes: 4/high_lanes: 1/' "$M/default.yaml" >"$W/small.yaml"
   (cd "$W" && "$SQSIM" eval --sequences 2 --format dense --algorithm rtn --and sq_w --algorithm rtn --summary --json >kl.jsonl 2>/dev/null)
-  sq run smollm2-135m --machine small.yaml --phase decode --context 512 --format dense --and sq_w --and mxint8 --kl kl.jsonl --energy energy.jsonl --json
+  MEM=$DATA/liberty/sram_sg13g2
+  sq run smollm2-135m --machine small.yaml --phase decode --context 512 --format dense --and sq_w --and mxint8 --kl kl.jsonl --energy energy.jsonl \
+    $([ ! -d "$MEM" ] || printf '%s\n' --sram-area "$MEM") --json
   of() { sed -n "$1p" "$W/rows" | grep -o "\"$2\":[^,}]*" | cut -d: -f2; }
   cp "$W.out" "$W/rows"
   ok "two rows, and why a third has none" [ "$(grep -c netlist_ns "$W/rows")" = 2 -a "$(grep -c '"refused":\[{"format":"mxint8","why":"fair = area: RTL has no PE of mxint8' "$W/rows")" = 1 ]
   for row in 1 2; do
     ok "row $row: KL is that of eval" [ "$(of $row kl_mean)" = "$(sed -n "${row}p" "$W/kl.jsonl" | grep -o '"kl_mean":[^,]*' | cut -d: -f2)" ]
+    ok "... and so is its interval" [ "[$(of $row kl_low),$(of $row kl_high)]" = "$(sed -n "${row}p" "$W/kl.jsonl" | grep -o '"kl_mean_95":[^]]*]' | cut -d: -f2)" ]
   done
+  if [ -d "$MEM" ]; then
+    # 1 MiB in the densest memory of 64 bits.
+    densest=$(grep -m1 -H -o 'area *: *[0-9.]*' "$MEM"/*x64_*.lib | sed 's/.*_\([0-9]*\)x64_.*: */\1 /' | awk '{u = $2 / $1 / 64; if (!n++ || u < least) least = u} END {printf "%.9f", least * 8 * 1048576e-6}')
+    ok "buffers: the densest memory" near "$(of 1 sram_mm2)" "$densest"
+    ok "... which are in the sum" near "$(of 2 mm2)" "$(echo "$(of 2 pe_mm2) + $densest" | bc -l)"
+  else
+    skip "area of buffers" "no $MEM"
+  fi
   sq area --block pe --low-lanes "$(of 2 low_lanes)" --high-lanes "$(of 2 high_lanes)" --json
   ok "mm2 is that of area" near "$(of 2 pe_mm2)" "$(awk -v a="$(head -1 "$W.out" | grep -o '"area_um2":[^,]*' | cut -d: -f2)" 'BEGIN { print a * 1024e-6 }')" 1e-4
   if [ "$(of 2 netlist_ns)" != null ]; then
