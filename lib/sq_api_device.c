@@ -147,6 +147,7 @@ static void clock_bus(void *ctx, const struct sq_pins *p)
                                 .aw_len = (uint8_t)aw[LEN],
                                 .w_valid = p->ask_valid[2],
                                 .w_last = (uint8_t)w[2 * words],
+                                .w_strobe = w[words] != 0,
                                 .r_ready = p->reply_ready[0],
                                 .b_ready = p->reply_ready[1],
                                 .ar_address = (uint32_t)p->ask[0],

@@ -385,7 +385,9 @@ template <unsigned BusWidth = 64> struct Chip : sc_core::sc_module, private tlm:
         if (c.w_valid && c.w_ready) {
             if (!write_)
                 write_ = new Burst(this);
-            write_->bytes.insert(write_->bytes.end(), c.w_data, c.w_data + BusWidth / 8);
+            // Beats without bytes that count end a burst, if there are any.
+            if (c.w_strobe)
+                write_->bytes.insert(write_->bytes.end(), c.w_data, c.w_data + BusWidth / 8);
             w_ended_ = c.w_last;
         }
         if (c.aw_valid && c.aw_ready) {
@@ -395,7 +397,12 @@ template <unsigned BusWidth = 64> struct Chip : sc_core::sc_module, private tlm:
         if (!had_all && has_aw_ && w_ended_) {
             set(*write_, tlm::TLM_WRITE_COMMAND, aw_address_, write_->bytes.data(),
                 write_->bytes.size());
-            ask(write_);
+            if (!write_->bytes.empty()) {
+                ask(write_);
+                return;
+            }
+            write_->set_response_status(tlm::TLM_OK_RESPONSE);
+            answer(write_, sc_core::SC_ZERO_TIME);
         }
     }
 

@@ -89,7 +89,8 @@ enum sq_driver_result sq_driver_finish(const struct sq_driver *d, struct sq_driv
     done->blocked = counter(d, SQ_REG_BLOCKED_CYCLES_OFFSET);
     done->read_beats = counter(d, SQ_REG_READ_BEATS_OFFSET);
     done->write_beats = counter(d, SQ_REG_WRITE_BEATS_OFFSET);
-    d->write(d->ctx, SQ_REG_IRQ_STATE_OFFSET, PUT(1, SQ_REG_IRQ_STATE_DONE));
+    d->write(d->ctx, SQ_REG_IRQ_STATE_OFFSET,
+             PUT(1, SQ_REG_IRQ_STATE_DONE) | PUT(1, SQ_REG_IRQ_STATE_ERROR));
     return done->result = done->status ? SQ_DRIVER_FAILED : SQ_DRIVER_OK;
 }
 
@@ -101,6 +102,98 @@ enum sq_driver_result sq_driver_run(const struct sq_driver *d, uint32_t descript
         0;
     done->result = sq_driver_start(d, descriptor);
     return done->result == SQ_DRIVER_OK ? sq_driver_finish(d, done) : done->result;
+}
+
+// ---- a ring ---------------------------------------------------------------------------------------
+
+static volatile uint32_t *slot_at(const struct sq_driver_ring *r, uint32_t slot)
+{
+    return r->word + slot * (SQ_SLOT_NBYTES / 4);
+}
+
+static uint32_t next_slot(const struct sq_driver_ring *r, uint32_t slot)
+{
+    return slot + 1 == r->size ? 0 : slot + 1;
+}
+
+enum sq_driver_result sq_driver_ring_open(const struct sq_driver *d, struct sq_driver_ring *ring,
+                                          uint32_t watchdog)
+{
+    if (is_busy(d))
+        return SQ_DRIVER_BUSY;
+    d->write(d->ctx, SQ_REG_RING_BASE_OFFSET, ring->base);
+    d->write(d->ctx, SQ_REG_RING_SIZE_OFFSET, ring->size);
+    d->write(d->ctx, SQ_REG_WATCHDOG_OFFSET, watchdog);
+    ring->head = ring->tail = 0;
+    return SQ_DRIVER_OK;
+}
+
+int32_t sq_driver_ring_add(struct sq_driver_ring *ring,
+                           const uint32_t word[SQ_DRIVER_DESCRIPTOR_WORDS], int notice)
+{
+    const uint32_t slot = ring->tail;
+    volatile uint32_t *const to = slot_at(ring, slot);
+    if (next_slot(ring, slot) == ring->head)
+        return -1;
+    for (unsigned i = 0; i < SQ_DRIVER_DESCRIPTOR_WORDS; i++)
+        to[i] = word[i];
+    to[SQ_DESC_KIND_OFFSET / 4] |= PUT(notice != 0, SQ_DESC_KIND_NOTICE);
+    to[SQ_RECORD_STATUS_OFFSET / 4] = 0;
+    ring->tail = next_slot(ring, slot);
+    return (int32_t)slot;
+}
+
+void sq_driver_ring_start(const struct sq_driver *d, const struct sq_driver_ring *ring)
+{
+    d->write(d->ctx, SQ_REG_IRQ_ENABLE_OFFSET, PUT(d->wait != NULL, SQ_REG_IRQ_ENABLE_DONE));
+    d->write(d->ctx, SQ_REG_TAIL_OFFSET, ring->tail);
+}
+
+static uint64_t record_count(const volatile uint32_t *slot, unsigned offset)
+{
+    return (uint64_t)slot[offset / 4 + 1] << 32 | slot[offset / 4];
+}
+
+enum sq_driver_result sq_driver_ring_done(const struct sq_driver_ring *ring, uint32_t slot,
+                                          struct sq_driver_done *done)
+{
+    const volatile uint32_t *const at = slot_at(ring, slot);
+    const uint32_t status = at[SQ_RECORD_STATUS_OFFSET / 4];
+    const uint32_t is_written = SQ_RECORD_STATUS_DONE_MASK << SQ_RECORD_STATUS_DONE_SHIFT;
+    done->status = status & ~is_written;
+    done->cycles = record_count(at, SQ_RECORD_CYCLES_OFFSET);
+    done->busy = record_count(at, SQ_RECORD_BUSY_CYCLES_OFFSET);
+    done->wait = record_count(at, SQ_RECORD_WAIT_CYCLES_OFFSET);
+    done->blocked = record_count(at, SQ_RECORD_BLOCKED_CYCLES_OFFSET);
+    done->read_beats = record_count(at, SQ_RECORD_READ_BEATS_OFFSET);
+    done->write_beats = record_count(at, SQ_RECORD_WRITE_BEATS_OFFSET);
+    return done->result = !(status & is_written) ? SQ_DRIVER_BUSY
+                          : done->status         ? SQ_DRIVER_FAILED
+                                                 : SQ_DRIVER_OK;
+}
+
+enum sq_driver_result sq_driver_ring_finish(const struct sq_driver *d, struct sq_driver_ring *ring)
+{
+    enum sq_driver_result result = SQ_DRIVER_OK;
+    struct sq_driver_done done;
+    while (is_busy(d)) {
+        if (d->wait && !d->wait(d->ctx))
+            return SQ_DRIVER_TIMEOUT;
+        // That of a notice, behind which the ring goes on.
+        d->write(d->ctx, SQ_REG_IRQ_STATE_OFFSET, PUT(1, SQ_REG_IRQ_STATE_DONE));
+    }
+    d->write(d->ctx, SQ_REG_IRQ_STATE_OFFSET,
+             PUT(1, SQ_REG_IRQ_STATE_DONE) | PUT(1, SQ_REG_IRQ_STATE_ERROR));
+    const uint32_t head = get(d, SQ_REG_HEAD_OFFSET);
+    for (; ring->head != head; ring->head = next_slot(ring, ring->head))
+        if (sq_driver_ring_done(ring, ring->head, &done) != SQ_DRIVER_OK)
+            result = SQ_DRIVER_FAILED;
+    return ring->head == ring->tail ? result : SQ_DRIVER_FAILED;
+}
+
+void sq_driver_abort(const struct sq_driver *d)
+{
+    d->write(d->ctx, SQ_REG_CONTROL_OFFSET, PUT(1, SQ_REG_CONTROL_ABORT));
 }
 
 // ---- a sentence -----------------------------------------------------------------------------------
@@ -159,6 +252,10 @@ static void add_status(struct line *l, uint32_t status)
         add_clause(l, "a read of memory failed: ", bus[read]);
     if (written)
         add_clause(l, "a write of memory failed: ", bus[written]);
+    if (FIELD(status, SQ_REG_STATUS_ABORTED))
+        add_clause(l, "the layer was aborted", "");
+    if (FIELD(status, SQ_REG_STATUS_EXPIRED))
+        add_clause(l, "the layer took longer than the watchdog lets it", "");
     if (FIELD(status, SQ_REG_STATUS_OPERAND))
         add_clause(l, "an operand with wrong parity was multiplied", "");
     if (wrong) {

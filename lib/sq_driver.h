@@ -78,6 +78,33 @@ enum sq_driver_result sq_driver_finish(const struct sq_driver *d, struct sq_driv
 enum sq_driver_result sq_driver_run(const struct sq_driver *d, uint32_t descriptor,
                                     struct sq_driver_done *done);
 
+// A ring of layers in memory: slots of SQ_SLOT_NBYTES bytes (sq_regs.h), a descriptor and the record of its layer each.
+// The chip runs them one after the other, with one interrupt at the end.
+struct sq_driver_ring {
+    uint32_t base,
+        size; // address of slot 0 as the chip sees it, a multiple of a slot; slots, 2..65535
+    volatile uint32_t *word; // the same memory as the caller sees it, in the chip's order of bytes
+    uint32_t head,
+        tail; // the first slot whose layer has not been finished; the slot that is free next
+};
+// Gives the chip the ring, empty: head and tail become 0. watchdog: cycles of a layer, at most; 0: any. OK, BUSY.
+enum sq_driver_result sq_driver_ring_open(const struct sq_driver *d, struct sq_driver_ring *ring,
+                                          uint32_t watchdog);
+// Puts a descriptor (sq_driver_describe) into the next slot, whose number it returns, or -1: all but one are in use.
+// notice: an interrupt behind this layer, too. The chip sees it with the next sq_driver_ring_start.
+int32_t sq_driver_ring_add(struct sq_driver_ring *ring,
+                           const uint32_t word[SQ_DRIVER_DESCRIPTOR_WORDS], int notice);
+// Rings the doorbell for all that was added, also while the chip works.
+void sq_driver_ring_start(const struct sq_driver *d, const struct sq_driver_ring *ring);
+// Waits until nothing runs any more, and frees the slots of the layers that have ended. OK; FAILED: a layer has an
+// error, or was not run behind an abort; TIMEOUT.
+enum sq_driver_result sq_driver_ring_finish(const struct sq_driver *d, struct sq_driver_ring *ring);
+// What the record of a slot says, once its layer has ended. OK, FAILED; BUSY: it has none yet.
+enum sq_driver_result sq_driver_ring_done(const struct sq_driver_ring *ring, uint32_t slot,
+                                          struct sq_driver_done *done);
+// Ends what runs, a layer or a ring; its end is waited for as ever.
+void sq_driver_abort(const struct sq_driver *d);
+
 // One sentence that says how it ended, cut to size - 1 characters; returns text.
 const char *sq_driver_text(const struct sq_driver_done *done, char *text, size_t size);
 

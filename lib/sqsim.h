@@ -272,6 +272,8 @@ enum { SQSIM_BEAT_MAX = 64 };
 struct sqsim_bus_cycle {
     uint8_t ar_ready, aw_ready, w_ready, r_valid, r_resp, r_last, b_valid, b_resp; /* memory's */
     uint8_t ar_valid, ar_len, aw_valid, aw_len, w_valid, w_last, r_ready, b_ready; /* chip's */
+    uint8_t
+        w_strobe; /* the bytes of the beat count; 0: none, in a burst of a layer that was aborted */
     uint32_t ar_address, aw_address;
     uint8_t r_data[SQSIM_BEAT_MAX], w_data[SQSIM_BEAT_MAX];
 };

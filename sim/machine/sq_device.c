@@ -113,13 +113,20 @@ static const char *clock_env(struct sq_device *d, const struct sq_pins *p)
     return complaint;
 }
 
+static void init_memory(struct sq_device *d)
+{
+    sq_axi_memory_init(&d->memory, d->value[SQ_TOP_DATA_W], &d->choice, d->content, d->ctx);
+    d->memory.may_be_void = true; // a driver may abort
+}
+
 // As the environment of a block: its state is a pointer.
 static void env_init(const unsigned *value, const struct sq_env_choice *choice, void *env)
 {
     struct sq_device *const d = (void *)(uintptr_t)choice->given;
+    (void)value;
     *(struct sq_device **)env = d;
     if (!d->bus)
-        sq_axi_memory_init(&d->memory, value[SQ_TOP_DATA_W], &d->choice, d->content, d->ctx);
+        init_memory(d);
 }
 
 static void env_drive(const void *env, struct sq_pins *pins)
@@ -199,10 +206,9 @@ static bool fetch(const struct sq_device *d, const struct region *r, int32_t *wo
 
 // Whether the descriptor is that of a plain layer; its regions, the last one the descriptor's.
 enum { REGIONS = SQ_TOP_OPERANDS + 2 };
-static bool take_layer(const struct sq_device *d, uint32_t word[SQ_DESC_WORDS],
+static bool take_layer(const struct sq_device *d, uint32_t at, uint32_t word[SQ_DESC_WORDS],
                        struct sq_top_layer *l, struct region *r)
 {
-    const uint32_t at = d->chip->regs.value[SQ_REG_DESCRIPTOR / 4];
     const struct sq_top_room room = sq_top_room(d->value);
     const size_t nbytes = SQ_DESC_WORDS * sizeof *word;
     r[REGIONS - 1] = (struct region){at, (uint64_t)at + nbytes};
@@ -246,6 +252,7 @@ static void put_outputs(struct sq_device *d, const struct region *r, const int32
     }
 }
 
+// Registers as its end leaves them, but for BUSY and the interrupt.
 static void end_layer(struct sq_device *d, const struct sq_chip_stats *s, uint32_t errors)
 {
     struct sq_top_regs_sim *const regs = &d->chip->regs;
@@ -256,9 +263,7 @@ static void end_layer(struct sq_device *d, const struct sq_chip_stats *s, uint32
     for (unsigned i = 0; i < SQ_COUNTERS; i++)
         regs->count[i] = regs->count_start + count[i];
     regs->value[SQ_REG_STATUS / 4] = errors << SQ_STATUS_ENGINE;
-    regs->value[SQ_REG_IRQ_STATE / 4] |= 1;
     d->cycles += s->cycles;
-    d->irq = sq_top_regs_irq(regs);
 }
 
 // Where a descriptor lies in a page changes no cycle, since it is read in one piece.
@@ -279,20 +284,21 @@ static enum sq_status time_layer(struct sq_device *d, const uint32_t word[SQ_DES
     return SQ_OK;
 }
 
-// The layer of DESCRIPTOR, if it is a plain one.
-static bool run_at_once(struct sq_device *d)
+// The layer of the descriptor at that address, if it is a plain one that no watchdog ends.
+static bool run_layer(struct sq_device *d, uint32_t at)
 {
+    const uint32_t watchdog = d->chip->regs.value[SQ_REG_WATCHDOG / 4];
     uint32_t word[SQ_DESC_WORDS];
     struct sq_top_layer l;
     struct region r[REGIONS];
     struct sq_top_operands x = {{NULL}};
     struct sq_chip_stats s;
     int32_t *out = NULL;
-    if (!take_layer(d, word, &l, r))
+    if (!take_layer(d, at, word, &l, r))
         return false;
     bool is_done = take_operands(d, &l, r, &x);
     is_done = is_done && (out = calloc(1, r[SQ_TOP_STORE].end - r[SQ_TOP_STORE].first)) &&
-              time_layer(d, word, &l, &s) == SQ_OK;
+              time_layer(d, word, &l, &s) == SQ_OK && (watchdog == 0 || s.cycles <= watchdog);
     if (is_done) {
         const uint32_t errors = sq_top_golden(d->value, &l, &x, out);
         put_outputs(d, &r[SQ_TOP_STORE], out);
@@ -304,6 +310,52 @@ static bool run_at_once(struct sq_device *d)
         free(x.beat[i]);
     free(out);
     return is_done;
+}
+
+// The layer of DESCRIPTOR.
+static bool run_at_once(struct sq_device *d)
+{
+    struct sq_top_regs_sim *const regs = &d->chip->regs;
+    if (!run_layer(d, regs->value[SQ_REG_DESCRIPTOR / 4]))
+        return false;
+    regs->value[SQ_REG_IRQ_STATE / 4] |=
+        1u << SQ_IRQ_DONE | (uint32_t)(regs->value[SQ_REG_STATUS / 4] != 0) << SQ_IRQ_ERROR;
+    d->irq = sq_top_regs_irq(regs);
+    return true;
+}
+
+// The ring up to `tail`, if the chip takes that doorbell: layer after layer at once, their records stepped. From one that
+// is not plain on the rest is stepped.
+static bool run_ring(struct sq_device *d, uint32_t tail)
+{
+    struct sq_top_sim *const chip = d->chip;
+    struct sq_top_regs_sim *const regs = &chip->regs;
+    uint32_t *const status = &regs->value[SQ_REG_STATUS / 4];
+    const uint32_t base = regs->value[SQ_REG_RING_BASE / 4], busy = 1u << SQ_STATUS_BUSY;
+    const uint64_t size = regs->value[SQ_REG_RING_SIZE / 4];
+    if ((*status & busy) || tail >= size || tail == chip->ring.head ||
+        base + size * SQ_SLOT_NBYTES > UINT64_C(1) << 32)
+        return false;
+    regs->value[SQ_REG_TAIL / 4] = tail;
+    *status |= busy;
+    regs->is_ring = true;
+    while (*status & busy) {
+        const uint32_t at = base + chip->ring.head * SQ_SLOT_NBYTES;
+        if (chip->ring.state != SQ_RING_IDLE) {
+            sq_device_cycle(d);
+            continue;
+        }
+        if (!run_layer(d, at))
+            break;
+        *status |= busy;
+        d->cycles++; // in which it would begin
+        chip->sequencer.word[SQ_DESC_KIND] = (uint32_t)d->content->read(d->ctx, at, SQ_DESC_KIND);
+        chip->ring.state = SQ_RING_RECORD;
+        chip->ring.from_ring = true;
+        chip->ring.is_cut = false;
+    }
+    d->is_running = *status & busy;
+    return true;
 }
 
 // ---- accesses -----------------------------------------------------------------------------------------
@@ -351,8 +403,10 @@ uint32_t sq_device_read_at(struct sq_device *d, uint32_t offset, unsigned *respo
 
 void sq_device_write_at(struct sq_device *d, uint32_t offset, uint32_t value, unsigned *response)
 {
-    if (d->body == SQ_DEVICE_FAST && offset == SQ_REG_CONTROL && (value & 1) &&
-        !(d->chip->regs.value[SQ_REG_STATUS / 4] >> SQ_STATUS_BUSY & 1) && run_at_once(d)) {
+    const bool is_fast = d->body == SQ_DEVICE_FAST;
+    if ((is_fast && offset == SQ_REG_CONTROL && (value & 1) &&
+         !(d->chip->regs.value[SQ_REG_STATUS / 4] >> SQ_STATUS_BUSY & 1) && run_at_once(d)) ||
+        (is_fast && offset == SQ_REG_TAIL && run_ring(d, value))) {
         if (response)
             *response = 0;
         return;
@@ -448,7 +502,7 @@ static enum sq_status open_model(struct sq_device *d, struct sq_error *err)
     SQ_NEED(d->chip, err, "a chip of %zu bytes", sizeof *d->chip);
     sq_top_init(d->value, d->chip);
     if (!d->bus)
-        sq_axi_memory_init(&d->memory, d->value[SQ_TOP_DATA_W], &d->choice, d->content, d->ctx);
+        init_memory(d);
     return SQ_OK;
 }
 

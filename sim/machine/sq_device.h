@@ -9,7 +9,7 @@
 #include "sim/block/top/sq_top_image.h"
 
 enum sq_device_body {
-    SQ_DEVICE_FAST, // a layer at once: values by models/, cycles by sq_chip_run_fast. What is no plain layer (an
+    SQ_DEVICE_FAST, // a layer at once, of a ring, too: values by models/, cycles by sq_chip_run_fast. What is no plain layer (an
                     // illegal descriptor, a fault of the bus, regions that overlap) is stepped.
     SQ_DEVICE_STEPPING, // the chip's cycle model, sim/block/top/sq_top_sim.h
     SQ_DEVICE_RTL,      // rtl/top/sq_top.sv through Verilator

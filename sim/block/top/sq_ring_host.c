@@ -53,6 +53,11 @@ static void draw_layer(struct sq_ring_host *h, uint32_t i)
     struct sq_ring_layer *const y = &h->layer[i];
     struct sq_top_layer l = {
         .tiles = {1, 2}, .block = {1, 1}, .beats = 1, .groups = 2, .chunk = 1, .cols_outer = false};
+    if (h->choice.kind == SQ_AXI_LAZY) {
+        l.tiles[ROWS] = 6;
+        l.tiles[COLS] = 3;
+        l.groups = 5;
+    }
     if (is_random(h)) {
         sq_top_draw_shape(h->value, &h->rng, &l);
         for (unsigned a = 0; a < 2; a++)
@@ -98,7 +103,7 @@ static void place_ring(struct sq_ring_host *h)
 
 static void begin_ring(struct sq_ring_host *h)
 {
-    h->rng.state = (h->choice.seed + (h->choice.what == SQ_RING_ABORTS ? 0 : h->number)) *
+    h->rng.state = (h->choice.seed + (h->choice.what == SQ_RING_ANY ? h->number : 0)) *
                    UINT64_C(0x9e3779b97f4a7c15);
     (void)sq_rng_next(&h->rng);
     h->n_words = h->n_out = h->n_done = 0;
@@ -116,12 +121,15 @@ static void begin_ring(struct sq_ring_host *h)
         place_ring(h);
     h->has_irq = !is_random(h) || sq_rng_below(&h->rng, 4) > 0;
     h->n_rung = is_random(h) ? 1 + sq_rng_below(&h->rng, h->n) : h->n;
-    h->abort_at = h->choice.what == SQ_RING_ABORTS ? (int32_t)h->number
-                  : is_random(h) && sq_rng_below(&h->rng, 4) == 0
-                      ? (int32_t)sq_rng_below(&h->rng, 1500)
-                      : NEVER;
-    h->watchdog =
-        is_random(h) && sq_rng_below(&h->rng, 6) == 0 ? 1 + sq_rng_below(&h->rng, 800) : 0;
+    const uint32_t every = h->choice.kind == SQ_AXI_LAZY ? 4 : 1;
+    h->abort_at = NEVER;
+    h->watchdog = h->choice.what == SQ_RING_EXPIRES ? h->number + 1 : 0;
+    if (h->choice.what == SQ_RING_ABORTS)
+        h->abort_at = (int32_t)(every * h->number);
+    if (is_random(h) && sq_rng_below(&h->rng, 4) == 0)
+        h->abort_at = (int32_t)sq_rng_below(&h->rng, 1500);
+    if (is_random(h) && sq_rng_below(&h->rng, 6) == 0)
+        h->watchdog = 1 + sq_rng_below(&h->rng, 800);
     if (is_random(h) && sq_rng_below(&h->rng, 4) == 0) {
         h->fault = sq_rng_below(&h->rng, 2) ? SQ_AXI_SLVERR : SQ_AXI_DECERR;
         h->fault_of = sq_rng_below(&h->rng, h->n);

@@ -13,11 +13,13 @@
 
 enum sq_ring_what {
     SQ_RING_ANY,    // all of it
-    SQ_RING_ABORTS, // two short layers; ring number n is aborted n cycles after its doorbell
-    SQ_RING_LATE,   // two short layers; behind reset number n the host waits n cycles
+    SQ_RING_ABORTS, // two short layers; ring number n is aborted n cycles after its doorbell; behind a memory that takes
+    // writes slowly 4 n cycles, and the layers are longer, so that all buffers are full
+    SQ_RING_EXPIRES, // two short layers, each ended after n + 1 cycles
+    SQ_RING_LATE,    // two short layers; behind reset number n the host waits n cycles
     SQ_RING_WHATS
 };
-enum { SQ_RING_N_ABORTS = 320, SQ_RING_LAYERS = 4 };
+enum { SQ_RING_N_ABORTS = 320, SQ_RING_N_SLOW = 160, SQ_RING_N_EXPIRES = 160, SQ_RING_LAYERS = 4 };
 
 // A layer of the ring at hand.
 struct sq_ring_layer {

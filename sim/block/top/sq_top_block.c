@@ -62,7 +62,8 @@ static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq
 // Every fault in every beat of a short layer, with four memories; every wrong descriptor; an error of sums that
 // are kept while outputs wait for a memory that is slow to take them; the longest transfers; a write that clears interrupts
 // in every cycle around the end of a layer; a reset in every cycle of a layer, behind one that was whole; an abort in
-// every cycle of a ring of two layers, with two memories; a reset in every cycle of it.
+// every cycle of a ring of two layers, and of one whose buffers are full; a watchdog of every length; a reset in every
+// cycle of a ring.
 enum {
     MEMORIES = 4,
     REFUSED = MEMORIES,
@@ -72,6 +73,7 @@ enum {
     RESETS,
     ABORTS,
     SLOW_ABORTS,
+    EXPIRES,
     RING_RESETS,
     DIRECTED
 };
@@ -91,10 +93,11 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
         [CLEARS - MEMORIES] = {.what = SQ_HOST_CLEARS, .end = SQ_HOST_N_CLEARS},
         [RESETS - MEMORIES] = {.what = SQ_HOST_LATE, .end = N_RESETS},
         [ABORTS - MEMORIES] = {.what = SQ_HOST_RINGS + SQ_RING_ABORTS, .end = SQ_RING_N_ABORTS},
-        [SLOW_ABORTS - MEMORIES] = {.kind = 2,
-                                    .n = {2},
+        [SLOW_ABORTS - MEMORIES] = {.kind = SQ_AXI_LAZY,
+                                    .n = {EVERY / 4},
                                     .what = SQ_HOST_RINGS + SQ_RING_ABORTS,
-                                    .end = SQ_RING_N_ABORTS},
+                                    .end = SQ_RING_N_SLOW},
+        [EXPIRES - MEMORIES] = {.what = SQ_HOST_RINGS + SQ_RING_EXPIRES, .end = SQ_RING_N_EXPIRES},
         [RING_RESETS - MEMORIES] = {.what = SQ_HOST_RINGS + SQ_RING_LATE, .end = N_RESETS}};
     c->env = number < MEMORIES ? memory[number] : work[number - MEMORIES];
     c->env.seed = sq_rng_next(rng);

@@ -39,8 +39,8 @@ struct sq_operand_sim {
 enum { SQ_TOP_STORE_MAX = 256 }; // sq_fifo in front of the DMA
 
 struct sq_top_sim {
-    struct sq_pins pins; // first: of this cycle
-    unsigned value[SQ_TOP_PARAMS];
+    struct sq_pins pins;             // first: of this cycle
+    unsigned value[SQ_POINT_VALUES]; // of the point, its table among them
     struct sq_top_regs_sim regs;
     struct sq_ring_sim ring;
     struct sq_dma_sim dma;

@@ -257,6 +257,105 @@ SQ_TEST(fast_body_equals_stepping)
     }
 }
 
+// A ring of layers by the driver on both bodies: some refused, some that the watchdog ends, notices, around its end; then
+// an abort on the stepping body, behind which the rest runs. Records, memory, cycles in them and results are equal.
+SQ_TEST(rings_on_both_bodies)
+{
+    enum { SLOTS = 5, ROUNDS = 3 };
+    struct sq_rng r = {fixture_seed() ^ 0x51};
+    for (unsigned i = 0; i < 24; i++) {
+        const struct sq_point *const p =
+            &sq_top_block.points[sq_rng_below(&r, (uint32_t)sq_top_block.n_points)];
+        struct sq_top_drawn *drawn = calloc(1, sizeof *drawn);
+        struct sq_top_layer l = {0};
+        sq_top_draw_shape(p->value, &r, &l);
+        const struct sq_top_given image =
+            sq_top_draw_image(p->value, &r, &l, SQ_DRAWN_RIGHT, drawn);
+        const uint32_t base =
+            (4 * image.n_words + SQ_SLOT_NBYTES - 1) / SQ_SLOT_NBYTES * SQ_SLOT_NBYTES;
+        const uint32_t n_words = (base + SLOTS * SQ_SLOT_NBYTES) / 4;
+        const uint32_t watchdog = i % 3 == 2 ? 1 + sq_rng_below(&r, 2000) : 0;
+        struct memory m[2];
+        struct sq_device *d[2];
+        struct sq_driver driver[2];
+        struct sq_driver_ring ring[2];
+        for (unsigned body = 0; body < 2; body++) {
+            m[body] = (struct memory){.word = calloc(n_words, 4), .n_words = n_words};
+            memcpy(m[body].word, image.word, 4 * (size_t)image.n_words);
+            const struct sq_device_setup setup = {.body = (enum sq_device_body)body,
+                                                  .value = p->value,
+                                                  .memory = {.kind = 1, .n = {40, 1, 1, 64}},
+                                                  .content = &content,
+                                                  .ctx = &m[body]};
+            assert_int_equal(sq_device_open(&d[body], &setup, NULL), SQ_OK);
+            driver[body] = (struct sq_driver){d[body], sq_device_read, sq_device_write,
+                                              i % 4 == 3 ? NULL : sq_device_wait};
+            ring[body] = (struct sq_driver_ring){
+                .base = base, .size = SLOTS, .word = (uint32_t *)m[body].word + base / 4};
+            assert_int_equal(sq_driver_ring_open(&driver[body], &ring[body], watchdog),
+                             SQ_DRIVER_OK);
+        }
+        for (unsigned round = 0; round < ROUNDS; round++) {
+            const uint32_t n = 1 + sq_rng_below(&r, SLOTS - 1), first = ring[0].tail;
+            const uint32_t refused = sq_rng_below(&r, 2 * SLOTS);
+            enum sq_driver_result result[2];
+            for (unsigned body = 0; body < 2; body++) {
+                uint32_t word[SQ_DESC_WORDS];
+                for (uint32_t k = 0; k < n; k++) {
+                    memcpy(word, image.word + image.descriptor / 4, sizeof word);
+                    word[SQ_DESC_WORDS - 1] = k == refused;
+                    assert_int_equal(sq_driver_ring_add(&ring[body], word, k % 2),
+                                     (first + k) % SLOTS);
+                }
+                if (n == SLOTS - 1)
+                    assert_int_equal(sq_driver_ring_add(&ring[body], word, 0), -1);
+                sq_driver_ring_start(&driver[body], &ring[body]);
+                result[body] = sq_driver_ring_finish(&driver[body], &ring[body]);
+                assert_false(sq_device_irq(d[body]));
+                assert_int_equal(ring[body].head, ring[body].tail);
+            }
+            assert_int_equal(result[0], result[1]);
+            for (uint32_t k = 0; k < n; k++) {
+                struct sq_driver_done done;
+                (void)sq_driver_ring_done(&ring[1], (first + k) % SLOTS, &done);
+                assert_true(done.cycles == done.busy + done.wait + done.blocked ||
+                            p->value[SQ_TOP_COUNT_START] > 0);
+                if (k == refused)
+                    CHECK_EQ(done.status & 1u << SQ_STATUS_REFUSED, 1u << SQ_STATUS_REFUSED,
+                             "slot %u\n", k);
+                else if (watchdog == 0)
+                    CHECK_EQ(done.status, image.status << SQ_STATUS_ENGINE, "slot %u\n", k);
+            }
+            if (watchdog == 0 && (n > 1 || refused > 0))
+                assert_memory_equal(m[0].word + image.out / 4, image.want, 4 * image.n_want);
+            for (uint32_t w = 0; w < n_words; w++)
+                CHECK_EQ(m[0].word[w], m[1].word[w], "point %s word %u of %u, ring at %u\n",
+                         p->name, w, n_words, base / 4);
+        }
+        // An abort now and then: the layer says so or was done, and the rest runs behind the next doorbell.
+        uint32_t word[SQ_DESC_WORDS];
+        memcpy(word, image.word + image.descriptor / 4, sizeof word);
+        assert_int_equal(sq_driver_ring_open(&driver[1], &ring[1], 0), SQ_DRIVER_OK);
+        for (unsigned k = 0; k < 3; k++)
+            assert_int_equal(sq_driver_ring_add(&ring[1], word, 0), k);
+        sq_driver_ring_start(&driver[1], &ring[1]);
+        (void)sq_device_step(d[1], sq_rng_below(&r, 3000));
+        sq_driver_abort(&driver[1]);
+        (void)sq_driver_ring_finish(&driver[1], &ring[1]);
+        const bool is_good = image.status == 0 || ring[1].head == ring[1].tail;
+        sq_driver_ring_start(&driver[1], &ring[1]);
+        const enum sq_driver_result rest = sq_driver_ring_finish(&driver[1], &ring[1]);
+        CHECK_EQ(rest == SQ_DRIVER_OK, is_good, "%s\n", p->name);
+        assert_int_equal(ring[1].head, ring[1].tail);
+        for (unsigned body = 0; body < 2; body++) {
+            assert_null(sq_device_complaint(d[body]));
+            sq_device_close(d[body]);
+            free(m[body].word);
+        }
+        free(drawn);
+    }
+}
+
 // A layer as fields makes the words that the model of the chip reads.
 SQ_TEST(descriptors_are_those_of_the_model)
 {
@@ -296,6 +395,8 @@ SQ_TEST(status_in_one_sentence)
         {SQ_DRIVER_FAILED, 2 << 4 | 1 << 2,
          "a read of memory failed: slave error; an operand with wrong parity was multiplied"},
         {SQ_DRIVER_FAILED, 3 << 8, "a write of memory failed: decode error"},
+        {SQ_DRIVER_FAILED, 1 << 3, "the layer was aborted"},
+        {SQ_DRIVER_FAILED, 1 << 7, "the layer took longer than the watchdog lets it"},
         {SQ_DRIVER_FAILED, 5 << 12,
          "operands hold a code that stands for no value, a malformed mask"},
     };
