@@ -70,8 +70,8 @@ module sq_vector #(
   logic [Lanes*32-1:0] y;
   for (genvar l = 0; l < Lanes; l++) begin : gen_lane
     logic [31:0] product, product_q, c_q, x, x_q;
-    sq_fp_mul u_product (.a_i(in_a_i[l*32 +: 32]), .b_i(in_b_i[l*32 +: 32]), .y_o(product));
-    sq_fp_add u_sum (.a_i(product_q), .b_i(c_q), .y_o(x));
+    sq_fp_mul u_product (.clk_i(1'b0), .en_i(1'b0), .a_i(in_a_i[l*32 +: 32]), .b_i(in_b_i[l*32 +: 32]), .y_o(product));
+    sq_fp_add u_sum (.clk_i(1'b0), .en_i(1'b0), .a_i(product_q), .b_i(c_q), .y_o(x));
     always_ff @(posedge clk_i) begin
       if (advance) begin
         product_q <= product;

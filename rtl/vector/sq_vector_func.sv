@@ -132,7 +132,7 @@ module sq_vector_func (
 
   logic [31:0] rounded, y_q;
   sq_fp_round #(.SigW(29)) u_round (
-    .sign_i(sign_q[3]), .exp_i(exp_q4), .sig_i(p_q), .y_o(rounded)
+    .clk_i(1'b0), .en_i(1'b0), .sign_i(sign_q[3]), .exp_i(exp_q4), .sig_i(p_q), .y_o(rounded)
   );
   always_ff @(posedge clk_i) if (advance_i) y_q <= is_given_q[3] ? given_q4 : rounded;
   assign y_o = y_q;

@@ -8,7 +8,7 @@ module sq_vector_join (
 );
 
   logic [31:0] sum, a_rank, b_rank;
-  sq_fp_add u_sum (.a_i, .b_i, .y_o(sum));
+  sq_fp_add u_sum (.clk_i(1'b0), .en_i(1'b0), .a_i, .b_i, .y_o(sum));
   assign a_rank = {!a_i[31], a_i[31] ? ~a_i[30:0] : a_i[30:0]};
   assign b_rank = {!b_i[31], b_i[31] ? ~b_i[30:0] : b_i[30:0]};
   assign y_o = is_sum_i ? sum : b_rank > a_rank ? b_i : a_i;
