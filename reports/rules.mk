@@ -58,6 +58,15 @@ area-engines: $(BUILD)/sqsim
 	$(Q)awk -f reports/area/engines.awk reports/area/engines.csv > reports/area/engines.md
 	$(Q)reports/area/page.sh reports/area/engines.md reports/area/README.md
 
+# area-chip: paths and clock of the chip in LIBERTIES with the memories of SRAM=DIR, a table of the page; minutes a library
+.PHONY: area-chip
+area-chip: $(BUILD)/sqsim
+	$(Q)if [ -n "$(strip $(LIBERTIES))" ] && [ -n "$(SRAM)" ]; then \
+	  { printf '<!-- make area-chip; revision %s; %s -->\n' "$$(reports/revision.sh)" "$$($(YOSYS) -V)" && \
+	  reports/area/chip.sh $< $(SRAM) $(LIBERTIES); } > reports/area/chip.md.new && \
+	  mv reports/area/chip.md.new reports/area/chip.md && reports/area/page.sh reports/area/chip.md reports/area/README.md; \
+	  else echo "area-chip: skipped: needs LIBERTIES=\"FILE ...\" and SRAM=DIR; the table stays as it is"; fi
+
 # area-flow: regenerate reports/area/flow_osu018.txt: what each step of the synthesis script brings
 area-flow: $(BUILD)/sqsim
 	$(Q)reports/area/flow.sh $(BUILD)/sqsim $(JOBS) > reports/area/flow_osu018.txt.new

@@ -150,6 +150,13 @@ package sq_pkg;
     endcase
   endfunction
 
+  // Beats of 2^size bytes from an address to the end of its 4 KiB page, at most max.
+  function automatic logic [8:0] burst_limit(logic [11:0] addr, int unsigned size, int unsigned most);
+    logic [12:0] room;
+    room = (13'd4096 - 13'(addr)) >> size;
+    burst_limit = (32'(room) < most) ? room[8:0] : 9'(most);
+  endfunction
+
   // Register stages of sq_combine before its output register; cut: an operation takes several.
   function automatic int unsigned combine_stages(int unsigned form, int unsigned cut);
     if (cut == 0) combine_stages = ((form == sq_pkg::COMBINE_FLOAT) ? 0 : form) + 3;
@@ -168,7 +175,7 @@ package sq_pkg;
 
   // Beats that the queue of sq_output, Hold = 2, needs for an output in each cycle: from a slot to the last word.
   function automatic int unsigned output_depth(int unsigned form, int unsigned kind);
-    output_depth = combine_stages(form, 1) + 3 + ((kind == sq_pkg::OUT_INT8) ? 3 : 0);
+    output_depth = combine_stages(form, 1) + 4 + ((kind == sq_pkg::OUT_INT8) ? 3 : 0);
   endfunction
 
   // sq_output: integers of an output with Form; words that wait of it between two stretches of K.

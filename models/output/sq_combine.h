@@ -38,7 +38,7 @@ static inline unsigned sq_combine_stages(enum sq_combine_form form, bool is_cut)
 // Beats that the queue behind it needs for an output in each cycle, where the unit does not stop: up to the last word.
 static inline unsigned sq_combine_queue(enum sq_combine_form form, bool is_int8)
 {
-    return sq_combine_stages(form, true) + 3 + (is_int8 ? 3 : 0);
+    return sq_combine_stages(form, true) + 4 + (is_int8 ? 3 : 0);
 }
 
 // Cycles from a beat of an output to the next one of the same.

@@ -19,7 +19,7 @@
 // A tile takes Rows * Cols / Lanes cycles. Hold = 1: it is moved at once to registers of its own, so
 // that PEs without a register for their totals go on; 0: it stays where it is until its last cycle.
 // Hold = 2, for a short clock period: it goes on in the cycle in which it comes, and what has to wait does so in
-// registers, so that in_ready_o is a flip-flop's; a register stands behind the slot, and sq_combine is cut into more
+// registers, so that in_ready_o is a flip-flop's; registers stand behind the slot and behind the sums of integers, and sq_combine is cut into more
 // stages, which never stop: a slot of outputs goes when the queue has a place for them that nothing before it
 // needs. For an output in each cycle Depth is at least output_depth. Tiles of the same outputs begin at least combine_spacing cycles
 // apart.
@@ -261,6 +261,21 @@ module sq_output #(
     assign s_a = row_lo;
   end
 
+  // ---- what a slot gives ------------------------------------------------------------------------
+  localparam int unsigned SlotBits = 1 + Lanes * (2 * SumW + 3 * 32 + KeptW) + TagW + 4;
+  logic slot_last, slot_carries, slot_keep;
+  logic [1:0] slot_part;
+  logic [Lanes*SumW-1:0] slot_lo, slot_hi;
+  logic [Lanes*32-1:0] slot_s_lo, slot_s_hi, slot_s_a;
+  logic [Lanes*KeptW-1:0] slot_carry;
+  logic [TagW-1:0] slot_tag;
+  sq_delay #(.Width(SlotBits), .Stages(Cut)) u_slot (
+    .clk_i, .en_i(slot_ready),
+    .x_i({scale_last_i, p_lo, p_hi, s_lo, s_hi, s_a, carry_sum_i, all_tags, scale_carry_i, scale_keep_i, scale_part_i}),
+    .x_o({slot_last, slot_lo, slot_hi, slot_s_lo, slot_s_hi, slot_s_a, slot_carry, slot_tag, slot_carries, slot_keep,
+          slot_part})
+  );
+
   // ---- integers of a group of which more comes --------------------------------------------------
   localparam int unsigned PartW = Sums > 1 ? 32 * sq_pkg::kept_parts(Form) : 0;  // of an output
   localparam int unsigned UnitTagW = TagW + 2 + Lanes * PartW;
@@ -268,19 +283,19 @@ module sq_output #(
   logic [Lanes*32-1:0] carry_y, keep_y;
   logic [UnitTagW-1:0] tag_in, tag_out;
   logic goes_on;
-  assign goes_on = Sums > 1 && scale_part_i[1];
-  assign tag_in[TagW+1:0] = {goes_on, Sums != 0 && scale_keep_i, all_tags};
-  assign carry_y = carry_sum_i[Lanes*32-1:0] & {(Lanes * 32){scale_carry_i && !(Sums == 3 && scale_part_i[0])}};
+  assign goes_on = Sums > 1 && slot_part[1];
+  assign tag_in[TagW+1:0] = {goes_on, Sums != 0 && slot_keep, slot_tag};
+  assign carry_y = slot_carry[Lanes*32-1:0] & {(Lanes * 32){slot_carries && !(Sums == 3 && slot_part[0])}};
   if (Sums > 1) begin : gen_parts
     localparam int unsigned At = Sums == 3 ? 0 : Lanes * 32;  // of P_lo
     for (genvar l = 0; l < Lanes; l++) begin : gen_lane
-      assign whole_lo[l*32 +: 32] = p_lo[l*32 +: 32] + (carry_sum_i[At+l*32 +: 32] & {32{scale_part_i[0]}});
+      assign whole_lo[l*32 +: 32] = slot_lo[l*32 +: 32] + (slot_carry[At+l*32 +: 32] & {32{slot_part[0]}});
       if (PartW == 64) begin : gen_hi
-        assign whole_hi[l*32 +: 32] = p_hi[l*32 +: 32] +
-                                      (carry_sum_i[At+(Lanes+l)*32 +: 32] & {32{scale_part_i[0]}});
+        assign whole_hi[l*32 +: 32] = slot_hi[l*32 +: 32] +
+                                      (slot_carry[At+(Lanes+l)*32 +: 32] & {32{slot_part[0]}});
         assign tag_in[TagW+2+(Lanes+l)*32 +: 32] = whole_hi[l*32 +: 32];
       end else begin : gen_no_hi
-        assign whole_hi[l*32 +: 32] = p_hi[l*32 +: 32];
+        assign whole_hi[l*32 +: 32] = slot_hi[l*32 +: 32];
       end
       assign tag_in[TagW+2+l*32 +: 32] = whole_lo[l*32 +: 32];
     end
@@ -290,11 +305,11 @@ module sq_output #(
       assign keep_sum_o = {tag_out[UnitTagW-1:TagW+2], keep_y};
     end
   end else begin : gen_no_parts
-    assign whole_lo = p_lo;
-    assign whole_hi = p_hi;
+    assign whole_lo = slot_lo;
+    assign whole_hi = slot_hi;
     assign keep_sum_o = keep_y;
     logic unused_part;
-    assign unused_part = ^{scale_part_i, tag_out[TagW+1]};
+    assign unused_part = ^{slot_part, tag_out[TagW+1]};
   end
   if (Sums == 2) begin : gen_flag
     logic unused_flag;
@@ -308,26 +323,26 @@ module sq_output #(
   logic [Lanes*OutW-1:0] queue_y, beat_y;
   logic [TagW-1:0] unit_tag, queue_tag;
 
-  // What of a slot goes to sq_combine.
-  localparam int unsigned SlotBits = 1 + Lanes * (2 * SumW + 4 * 32) + UnitTagW;
+  // What of it goes to sq_combine.
+  localparam int unsigned UnitBits = 1 + Lanes * (2 * SumW + 4 * 32) + UnitTagW;
   logic unit_in_valid, unit_in_last;
   logic [Lanes*SumW-1:0] unit_lo, unit_hi;
   logic [Lanes*32-1:0] unit_s_lo, unit_s_hi, unit_s_a, unit_sum;
   logic [UnitTagW-1:0] unit_tag_in;
-  sq_delay #(.Width(SlotBits), .Stages(Cut)) u_slot (
+  sq_delay #(.Width(UnitBits), .Stages(Cut)) u_unit (
     .clk_i, .en_i(slot_ready),
-    .x_i({scale_last_i, whole_lo & {(Lanes * SumW){!goes_on}}, whole_hi & {(Lanes * SumW){!goes_on}},
-          s_lo & {(Lanes * 32){!goes_on}}, s_hi & {(Lanes * 32){!goes_on}}, s_a & {(Lanes * 32){!goes_on}},
-          carry_y, tag_in}),
+    .x_i({slot_last, whole_lo & {(Lanes * SumW){!goes_on}}, whole_hi & {(Lanes * SumW){!goes_on}},
+          slot_s_lo & {(Lanes * 32){!goes_on}}, slot_s_hi & {(Lanes * 32){!goes_on}},
+          slot_s_a & {(Lanes * 32){!goes_on}}, carry_y, tag_in}),
     .x_o({unit_in_last, unit_lo, unit_hi, unit_s_lo, unit_s_hi, unit_s_a, unit_sum, unit_tag_in})
   );
   if (Cut != 0) begin : gen_slot_valid
-    logic valid_q;
+    logic [1:0] valid_q;
     always_ff @(posedge clk_i or negedge rst_ni) begin
-      if (!rst_ni) valid_q <= 1'b0;
-      else if (slot_ready) valid_q <= slot_valid;
+      if (!rst_ni) valid_q <= '0;
+      else if (slot_ready) valid_q <= {valid_q[0], slot_valid};
     end
-    assign unit_in_valid = valid_q;
+    assign unit_in_valid = valid_q[1];
   end else begin : gen_slot_now
     assign unit_in_valid = slot_valid;
   end

@@ -99,6 +99,7 @@ module sq_dma #(
   logic cur_q, first_q, write_q;
   logic [AddrW-1:0] addr_q, next_addr;
   logic [CountW-1:0] left_q, next_left;
+  logic [8:0] limit_q, next_limit;  // beats of the next burst, at most
   logic [DestW-1:0] dest_q;
   logic [7:0] len;
   logic last_burst;
@@ -112,8 +113,8 @@ module sq_dma #(
   assign issue = cur_q && !write_q && may_start && slot_ready && (!axi_ar_valid_o || axi_ar_ready_i) && !abort_i;
 
   sq_dma_burst #(.DataW(DataW), .AddrW(AddrW), .CountW(CountW), .MaxBurst(MaxBurst)) u_read (
-    .addr_i(addr_q), .left_i(left_q), .len_o(len), .last_o(last_burst),
-    .next_addr_o(next_addr), .next_left_o(next_left)
+    .addr_i(addr_q), .left_i(left_q), .limit_i(limit_q), .len_o(len), .last_o(last_burst),
+    .next_addr_o(next_addr), .next_left_o(next_left), .next_limit_o(next_limit)
   );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -134,11 +135,13 @@ module sq_dma #(
       write_q <= job_write_i;
       addr_q <= job_addr_i;
       left_q <= job_beats_i;
+      limit_q <= sq_pkg::burst_limit(job_addr_i[11:0], $clog2(Bytes), MaxBurst);
       dest_q <= job_dest_i;
     end else if (issue) begin
       first_q <= 1'b0;
       addr_q <= next_addr;
       left_q <= next_left;
+      limit_q <= next_limit;
     end
     if (issue && !broken) begin
       axi_ar_addr_o <= addr_q;
@@ -209,6 +212,7 @@ module sq_dma #(
   logic void_q;  // beats go without data
   logic [AddrW-1:0] to_q, next_to;
   logic [CountW-1:0] to_left_q, next_to_left;
+  logic [8:0] to_limit_q, next_to_limit;
   logic [7:0] to_len, data_left_q;
   logic data_valid, data_ready, begins, w_fire, w_held, b_fire, unused_last;
   logic [DataW-1:0] data;
@@ -222,8 +226,8 @@ module sq_dma #(
                         axi_b_resp_i[1] ? {1'b0, axi_b_resp_i} : 3'd0;
 
   sq_dma_burst #(.DataW(DataW), .AddrW(AddrW), .CountW(CountW), .MaxBurst(MaxBurst)) u_write (
-    .addr_i(to_q), .left_i(to_left_q), .len_o(to_len), .last_o(unused_last),
-    .next_addr_o(next_to), .next_left_o(next_to_left)
+    .addr_i(to_q), .left_i(to_left_q), .limit_i(to_limit_q), .len_o(to_len), .last_o(unused_last),
+    .next_addr_o(next_to), .next_left_o(next_to_left), .next_limit_o(next_to_limit)
   );
   sq_pipe_reg #(.Width(DataW)) u_in (
     .clk_i, .rst_ni, .in_valid_i, .in_ready_o, .in_data_i,
@@ -264,10 +268,12 @@ module sq_dma #(
     if (hand_over) begin
       to_q <= addr_q;
       to_left_q <= left_q;
+      to_limit_q <= limit_q;
       write_status_q <= 3'd0;
     end else if (begins) begin
       to_q <= next_to;
       to_left_q <= next_to_left;
+      to_limit_q <= next_to_limit;
       axi_aw_addr_o <= to_q;
       axi_aw_len_o <= to_len;
       data_left_q <= to_len;

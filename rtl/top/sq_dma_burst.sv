@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The next burst of a transfer: as many beats as are left, at most MaxBurst, and none beyond the end of
-// the 4 KiB page in which it begins.
+// The next burst of a transfer: as many beats as are left, at most limit_i: MaxBurst, and none beyond the end of
+// the 4 KiB page in which it begins. That limit is known with the address (sq_pkg::burst_limit), so that no sum waits
+// for a comparison. What comes next has a meaning unless last_o is high.
 module sq_dma_burst #(
   parameter  int unsigned DataW = 64,
   parameter  int unsigned AddrW = 32,
@@ -9,28 +10,25 @@ module sq_dma_burst #(
 ) (
   input  logic [AddrW-1:0]  addr_i,  // of whole beats
   input  logic [CountW-1:0] left_i,  // beats, >= 1
+  input  logic [8:0]        limit_i,  // of addr_i
   output logic [7:0]        len_o,  // beats of the burst, less 1, as AXI has it
   output logic              last_o,  // nothing is left behind it
   output logic [AddrW-1:0]  next_addr_o,
-  output logic [CountW-1:0] next_left_o
+  output logic [CountW-1:0] next_left_o,
+  output logic [8:0]        next_limit_o
 );
 
   localparam int unsigned Bytes = DataW / 8;
   localparam int unsigned SizeW = $clog2(Bytes);
-  localparam int unsigned PageW = 12 - SizeW;  // bits of a beat's number in its page
-  localparam int unsigned RoomW = (PageW + 1 > 9) ? PageW + 1 : 9;
-  localparam int unsigned LeftW = (CountW > RoomW) ? CountW : RoomW;
+  localparam int unsigned LeftW = (CountW > 9) ? CountW : 9;
   if (DataW != 8 << SizeW || SizeW > 7 || AddrW < 12 || MaxBurst < 1 || MaxBurst > 256) begin : gen_bad
     $error("DataW = 8, 16, 32, ... 1024, AddrW >= 12, MaxBurst = 1..256");
   end
 
-  logic [RoomW-1:0] room, limit, n;
-  assign room = (RoomW'(1) << PageW) - RoomW'(addr_i[11:SizeW]);
-  assign limit = (room < RoomW'(MaxBurst)) ? room : RoomW'(MaxBurst);
-  assign last_o = LeftW'(left_i) <= LeftW'(limit);
-  assign n = last_o ? RoomW'(left_i) : limit;
-  assign len_o = 8'(n - 1'b1);
-  assign next_addr_o = addr_i + (AddrW'(n) << SizeW);
-  assign next_left_o = left_i - CountW'(n);
+  assign last_o = LeftW'(left_i) <= LeftW'(limit_i);
+  assign len_o = (last_o ? 8'(left_i) : 8'(limit_i)) - 1'b1;
+  assign next_addr_o = addr_i + (AddrW'(limit_i) << SizeW);
+  assign next_left_o = last_o ? '0 : left_i - CountW'(limit_i);
+  assign next_limit_o = sq_pkg::burst_limit(next_addr_o[11:0], SizeW, MaxBurst);
 
 endmodule

@@ -130,7 +130,7 @@ module sq_top #(
   logic [15:0] ring_size, tail, head;
   logic [511:0] record;
   logic [2:0] read_status, write_status, engine_errors;
-  logic operand_error, busy, missing;
+  logic operand_error, busy_q, missing_q;  // busy and missing: of the cycle before
 
   sq_top_regs #(
     .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .ActW(ActW), .WeightW(WeightW), .HighW(HighW),
@@ -148,7 +148,7 @@ module sq_top #(
     .begin_i(begins), .end_i(ends), .done_i(ended), .notice_i(notice), .aborting_i(aborting), .run_i(running),
     .record_o(record), .refused_i(refused), .aborted_i(aborted), .expired_i(expired),
     .operand_i(operand_error), .read_status_i(read_status), .write_status_i(write_status),
-    .engine_i(engine_errors), .busy_i(busy), .wait_i(missing),
+    .engine_i(engine_errors), .busy_i(busy_q), .wait_i(missing_q),
     .read_i(axi_r_valid_i && axi_r_ready_o), .write_i(axi_w_valid_o && axi_w_ready_i)
   );
 
@@ -303,8 +303,16 @@ module sq_top #(
   assign ready[1] = scale_ready && valid[3];
   assign ready[3] = scale_ready && valid[1];
   assign operand_error = |(wrong & valid & ready) || (carry_wrong && carry_valid && carry_ready);
-  assign busy = valid[0] && ready[0];
-  assign missing = !(valid[0] && valid[2]);
+  // Counters are behind a register, so that no stall reaches them. Around a layer no operand is there.
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      busy_q <= 1'b0;
+      missing_q <= 1'b1;
+    end else begin
+      busy_q <= valid[0] && ready[0];
+      missing_q <= !(valid[0] && valid[2]);
+    end
+  end
   assign engine_errors = ((y_valid && y_ready && y_last) ? y_error : '0) |
                          ((keep_valid && keep_last) ? keep_error : '0);
 

@@ -13,7 +13,7 @@ declare -A elsewhere=([sysc]=tests/rtl/sysc.t [install]=tests/package/install.t 
   [deb]=tests/package/deb.t [wheel]=tests/package/python.t [dist]=tests/rtl/packages.t [without]=tests/docs/without.t)
 long=" demo setup clean lint quick test test-daily test-all test-unit test-cli test-rtl test-san test-gpu t \
  cosim cosim-all banks-rtl kill-test flip-test bitflip-test element-check coverage formal mutation mutants \
- fuzz fuzz-afl fuzz-corpus bench bench-check bench-peers analyze gpu gpu-measure area area-clock area-engines area-scaled area-flow \
+ fuzz fuzz-afl fuzz-corpus bench bench-check bench-peers analyze gpu gpu-measure area area-clock area-engines area-scaled area-chip area-flow \
  doc-pictures energy sweep accuracy smollm2 gemma3 formats row verdict verification verification-coverage verification-mutants verification-cosim "
 # What is built by the compilers of libFuzzer, AFL++ and GPUs, whole, takes minutes: tests/fuzz and test-gpu have it.
 OTHERS='^build/(fuzz|gpu|emu|ptx|tests/gpu)'

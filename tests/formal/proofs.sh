@@ -140,14 +140,14 @@ proof full pe sq_pe_check "AccW 30" "the same with the 30 bits of SPEC A.6b" ind
 
 # Any memory, legal or not; its own rules are in sq_axi_check.
 proof quick dma sq_dma_check "MaxBurst 2" "what it asks keeps the rules of AXI4; a transfer ends with its beats"
-fault ArInPage top/sq_dma_burst.sv "s/- RoomW'(addr_i\[11:SizeW\])/\& + RoomW'(addr_i[11:SizeW] != '0)/"
+fault ArInPage sq_pkg.sv "s/room = .*/room = ((13'd4096 - 13'(addr)) >> size) + 13'(addr != '0);/"
 fault LastInTime top/sq_dma.sv "s/slot_last \&\& slot_end, status/slot_last \&\& slot_end \&\& !pad, status/"
 fault ArHeld top/sq_dma.sv "s/else if (axi_ar_ready_i) axi_ar_valid_o <= 1'b0;/else axi_ar_valid_o <= 1'b0;/"
-fault ArShort top/sq_dma_burst.sv "s/: RoomW'(MaxBurst);/: RoomW'(MaxBurst + 1);/"
+fault ArShort sq_pkg.sv "s/: 9'(most);/: 9'(most + 1);/"
 fault OneWrite top/sq_dma.sv "s/else if (b_fire) owed_q <= 1'b0;/else if (w_fire \&\& axi_w_last_o) owed_q <= 1'b0;/"
 fault LastOfWrite top/sq_dma.sv "s/axi_w_last_o = data_left_q == '0/axi_w_last_o = data_left_q == 8'd1/"
 fault ResponseOfWrite top/sq_dma.sv "s/assign axi_b_ready_o = .*/assign axi_b_ready_o = owed_q;/"
-fault AwInPage top/sq_dma_burst.sv "s/- RoomW'(addr_i\[11:SizeW\])/\& + RoomW'(addr_i[11:SizeW] != '0)/"
+fault AwInPage sq_pkg.sv "s/room = .*/room = ((13'd4096 - 13'(addr)) >> size) + 13'(addr != '0);/"
 fault WHeld top/sq_dma.sv "s/assign axi_w_valid_o = .*/assign axi_w_valid_o = data_q \&\& data_valid \&\& !in_valid_i;/"
 fault AwHeld top/sq_dma.sv "s/else if (axi_aw_ready_i) axi_aw_valid_o <= 1'b0;/else axi_aw_valid_o <= 1'b0;/"
 fault DataOfWrite top/sq_dma.sv "s/assign axi_w_valid_o = .*/assign axi_w_valid_o = data_valid;/"
@@ -157,11 +157,12 @@ proof full dma sq_dma_check "MaxBurst 4 CountW 3" "the same; transfers of up to 
 # At the widths of the chip.
 proof quick dma_burst sq_dma_burst_check "DataW 64 MaxBurst 256" \
   "a burst keeps to its page, its beats and its transfer, and is as long as it can be" sat
-fault InPage top/sq_dma_burst.sv "s/- RoomW'(addr_i\[11:SizeW\])/\& + RoomW'(addr_i[11:SizeW] != '0)/"
-fault Short top/sq_dma_burst.sv "s/assign n = .*/assign n = limit;/"
-fault Longest top/sq_dma_burst.sv "s/: RoomW'(MaxBurst);/: RoomW'(MaxBurst - 1);/"
-fault Follows top/sq_dma_burst.sv "s/addr_i + (AddrW'(n) << SizeW)/addr_i + AddrW'(n)/"
-fault Last top/sq_dma_burst.sv "s/assign last_o = .*/assign last_o = LeftW'(left_i) < LeftW'(limit);/"
+fault InPage sq_pkg.sv "s/room = .*/room = ((13'd4096 - 13'(addr)) >> size) + 13'(addr != '0);/"
+fault Short top/sq_dma_burst.sv "s/assign len_o = .*/assign len_o = 8'(limit_i) - 1'b1;/"
+fault Longest sq_pkg.sv "s/: 9'(most);/: 9'(most - 1);/"
+fault Follows top/sq_dma_burst.sv "s/addr_i + (AddrW'(limit_i) << SizeW)/addr_i + AddrW'(limit_i)/"
+fault Last top/sq_dma_burst.sv "s/assign last_o = .*/assign last_o = LeftW'(left_i) < LeftW'(limit_i);/"
+fault Limit top/sq_dma_burst.sv "s/burst_limit(next_addr_o/burst_limit(addr_i/"
 proof full dma_burst sq_dma_burst_check "DataW 64 MaxBurst 16" "the same; bursts of at most 16 beats" sat
 proof full dma_burst sq_dma_burst_check "DataW 1024 MaxBurst 256" "the same; the widest bus, whose page holds fewer beats than a burst" sat
 

@@ -27,8 +27,8 @@ struct oracle_output {
 
 static inline struct oracle_output oracle_output_of(const struct input *in, unsigned form)
 {
-    const bool skid = param(in, "Hold") == 2; // a register in front of the units
-    struct oracle_output o = {.units = {.depth = combine_depth(form, skid) + skid},
+    const bool skid = param(in, "Hold") == 2; // two registers in front of the units
+    struct oracle_output o = {.units = {.depth = combine_depth(form, skid) + (skid ? 2 : 0)},
                               .requant = {.depth = 3},
                               .is_int8 = param(in, "OutKind") == 2,
                               .hold = param(in, "Hold") == 1,

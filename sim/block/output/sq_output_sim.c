@@ -233,8 +233,9 @@ void sq_output_init(struct sq_output_sim *s, const struct sq_output_config *c)
 {
     const struct sq_output_port p = sq_output_port_of(c);
     memset(s, 0, sizeof *s);
-    const bool is_cut = c->hold == 2; // then a register stands in front of combine, too
-    sq_pipeline_init(&s->combine, SQ_TIMING_ARRAY, sq_combine_stages(c->form, is_cut) + is_cut);
+    const bool is_cut = c->hold == 2; // then two registers stand in front of combine
+    sq_pipeline_init(&s->combine, SQ_TIMING_ARRAY,
+                     sq_combine_stages(c->form, is_cut) + (is_cut ? 2 : 0));
     sq_pipeline_init(&s->requant, SQ_TIMING_PIPE, REQUANT_STAGES);
     s->has_requant = c->kind == SQ_OUTPUT_INT8;
     s->hold = c->hold;

@@ -182,6 +182,7 @@ void sq_top_init(const unsigned *v, void *state)
 {
     struct sq_top_sim *const s = state;
     memcpy(s->value, v, sizeof s->value);
+    s->was_waiting = true;
     clear_core(s);
     sq_dma_init(&s->dma, v[SQ_TOP_DATA_W] / 8, v[SQ_TOP_MAX_BURST], v[SQ_TOP_OUTSTANDING],
                 v[SQ_TOP_QUIET]);
@@ -283,8 +284,8 @@ static void find_events(const struct sq_top_sim *s, const struct wires *w,
         .ar_addr = (uint32_t)lite[3],
         .run = s->ring.state == SQ_RING_LAYER,
         .refused = sq_sequencer_refuses(&s->sequencer),
-        .busy = w->valid[SQ_TOP_ACT] && w->ready[SQ_TOP_ACT],
-        .wait = !(w->valid[SQ_TOP_ACT] && w->valid[SQ_TOP_WEIGHT]),
+        .busy = s->was_busy,
+        .wait = s->was_waiting,
         .read = p->reply_valid[R] && p->reply_ready[R],
         .write = p->ask_valid[W] && p->ask_ready[W],
         .read_status = w->load && w->load_ready && w->load->poison ? (uint32_t)w->load->status : 0,
@@ -464,6 +465,8 @@ void sq_top_clock(void *state, const struct sq_offer *unused, bool out_ready)
     if (s->ring.state != SQ_RING_DRAIN && s->ring.state != SQ_RING_CLEAR)
         clock_core(s, &w, &in, &ring);
     sq_top_regs_clock(&s->regs, &events);
+    s->was_busy = w.valid[SQ_TOP_ACT] && w.ready[SQ_TOP_ACT];
+    s->was_waiting = !(w.valid[SQ_TOP_ACT] && w.valid[SQ_TOP_WEIGHT]);
     sq_ring_clock(&s->ring, &in);
     s->regs.value[SQ_REG_HEAD / 4] = s->ring.head;
     s->regs.is_aborting = s->ring.abort;

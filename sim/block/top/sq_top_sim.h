@@ -43,6 +43,7 @@ struct sq_top_sim {
     unsigned value[SQ_POINT_VALUES]; // of the point, its table among them
     struct sq_top_regs_sim regs;
     struct sq_ring_sim ring;
+    bool was_busy, was_waiting; // the engine, in the cycle before
     struct sq_dma_sim dma;
     // From here on the core, which a layer that ends early leaves as a reset does.
     struct sq_sequencer_sim sequencer;
