@@ -44,7 +44,7 @@ enum sq_status sq_dram_setup_init(const struct sq_dram_device *device,
     return sq_dram_map_parse(o->map ? o->map : "groups", device, s->channels, &s->map, err);
 }
 
-static uint64_t interval(const struct sq_dram_setup *s)
+uint64_t sq_dram_interval(const struct sq_dram_setup *s)
 {
     return s->rules.device
         .t[s->refresh == SQ_DRAM_REFRESH_BANK ? SQ_DRAM_T_REFIpb : SQ_DRAM_T_REFI];
@@ -71,7 +71,7 @@ void sq_dram_init(struct sq_dram *d, const struct sq_dram_setup *setup)
         for (uint32_t i = 0; i < n_ranks(setup); i++) // ranks one after the other
             ch->rank[i].due = setup->refresh == SQ_DRAM_REFRESH_NONE
                                   ? UINT64_MAX
-                                  : interval(setup) * (n_ranks(setup) + i) / n_ranks(setup);
+                                  : sq_dram_interval(setup) * (n_ranks(setup) + i) / n_ranks(setup);
     }
 }
 
@@ -142,21 +142,19 @@ void sq_dram_ask(struct sq_dram *d, uint64_t addr, uint64_t nbytes, bool is_writ
                                              .is_write = is_write};
 }
 
-// Bursts of the front into the queues. False: it can do no more before a burst has gone.
-static bool feed(struct sq_dram *d)
+bool sq_dram_feed(struct sq_dram *d, uint32_t *fed)
 {
-    uint32_t fed = 0; // channels
     while (d->n_front > 0) {
         struct sq_dram_transfer *const t = &d->front[d->first];
         const struct sq_dram_place p = sq_dram_map_place(&d->setup->map, t->addr);
         struct sq_dram_channel *const ch = &d->channel[p.at[SQ_DRAM_CHANNEL]];
         const uint32_t bank = sq_dram_bank_of(&d->setup->rules.device, &p);
-        if (fed >> p.at[SQ_DRAM_CHANNEL] & 1)
+        if (*fed >> p.at[SQ_DRAM_CHANNEL] & 1)
             return true;
         if (!has_place(d, ch, bank))
             return false;
         push(d, ch, t, bank, p.at[SQ_DRAM_ROW]);
-        fed |= 1u << p.at[SQ_DRAM_CHANNEL];
+        *fed |= 1u << p.at[SQ_DRAM_CHANNEL];
         t->addr += UINT64_C(1) << d->setup->map.below;
         t->burst++;
         if (--t->left == 0) {
@@ -373,7 +371,7 @@ static void refreshed(struct sq_dram *d, struct sq_dram_channel *ch, const struc
         *had = *had == all ? 0 : *had;
         ch->rank[rank].chosen = 0;
     }
-    ch->rank[rank].due += interval(s);
+    ch->rank[rank].due += sq_dram_interval(s);
 }
 
 // A read or write goes: its burst leaves the queue.
@@ -385,7 +383,7 @@ static void column(struct sq_dram *d, struct sq_dram_channel *ch, const struct c
     account(d, ch, c);
     ch->stats.hits += b->used++ > 0;
     d->done[d->n_done++] = (struct sq_dram_done){
-        w->tag, w->burst, d->now + (w->is_write ? r->write_ends : r->read_ends)};
+        w->tag, w->burst, w->came, d->now + (w->is_write ? r->write_ends : r->read_ends)};
     if (c->command == SQ_DRAM_RDA || c->command == SQ_DRAM_WRA)
         close_row(ch, d->setup, c->bank);
     drop(ch, c->bank, c->place);
@@ -449,18 +447,26 @@ static void clock_channel(struct sq_dram *d, struct sq_dram_channel *ch)
         }
 }
 
+uint64_t sq_dram_go(struct sq_dram *d)
+{
+    uint64_t next = UINT64_MAX;
+    for (uint32_t i = 0; i < d->setup->channels; i++) {
+        struct sq_dram_channel *const ch = &d->channel[i];
+        if (ch->wake <= d->now)
+            clock_channel(d, ch);
+        next = ch->wake < next ? ch->wake : next;
+    }
+    return next;
+}
+
 bool sq_dram_run(struct sq_dram *d, uint64_t until)
 {
     d->n_done = 0;
     while (d->now < until) {
-        const bool was_empty = d->n_front == 0, may_feed = feed(d);
-        uint64_t next = may_feed ? d->now + 1 : UINT64_MAX;
-        for (uint32_t i = 0; i < d->setup->channels; i++) {
-            struct sq_dram_channel *const ch = &d->channel[i];
-            if (ch->wake <= d->now)
-                clock_channel(d, ch);
-            next = ch->wake < next ? ch->wake : next;
-        }
+        uint32_t fed = 0;
+        const bool was_empty = d->n_front == 0, may_feed = sq_dram_feed(d, &fed);
+        uint64_t next = sq_dram_go(d);
+        next = may_feed && d->now + 1 < next ? d->now + 1 : next;
         const bool stops = d->n_done > 0 || (!was_empty && d->n_front == 0);
         next = stops ? d->now + 1 : next;
         d->now = next < until ? next : until;

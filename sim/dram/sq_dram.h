@@ -63,10 +63,11 @@ struct sq_dram_stats {
     uint64_t clocks[SQ_DRAM_CAUSES];
 };
 
-// A burst that went: its transfer, which of its bursts, the clock in which its last beat is over.
+// A burst that went: its transfer, which of its bursts, the clock in which it came into its queue, and that in which its last beat
+// is over.
 struct sq_dram_done {
     uint32_t tag, burst;
-    uint64_t time;
+    uint64_t came, time;
 };
 
 struct sq_dram_channel {
@@ -98,6 +99,9 @@ struct sq_dram_channel {
     struct sq_dram_stats stats;
 };
 
+// Clocks between refreshes of a rank, of all of its banks or of one after the other.
+uint64_t sq_dram_interval(const struct sq_dram_setup *setup);
+
 // Zeroed before sq_dram_init. Plain data, but for the pointer to the setup.
 struct sq_dram {
     const struct sq_dram_setup *setup;
@@ -128,6 +132,11 @@ void sq_dram_ask(struct sq_dram *d, uint64_t addr, uint64_t nbytes, bool is_writ
 // Runs the clocks before `until`, or fewer: it stops behind a clock in which bursts went, which d->done then has,
 // and behind one in which the front became empty. True: d->now is `until`.
 bool sq_dram_run(struct sq_dram *d, uint64_t until);
+// The two halves of the clock d->now. Bursts of the front go into the queues, of channels that `fed` has not yet (a bit
+// each); false: none can before a burst has gone. Then the channels' commands go, and d->done grows; returns the next
+// clock in which some may.
+bool sq_dram_feed(struct sq_dram *d, uint32_t *fed);
+uint64_t sq_dram_go(struct sq_dram *d);
 // Bursts of a transfer.
 uint32_t sq_dram_n_bursts(const struct sq_dram_setup *setup, uint64_t addr, uint64_t nbytes);
 // The sum of all channels, up to now.

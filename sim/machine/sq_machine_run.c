@@ -94,14 +94,14 @@ struct world {
 
 // `timed` is for a DRAM that keeps time.
 static void start(struct world *w, const struct sq_machine *machine, const struct sq_mapping *plan,
-                  struct sq_machine_timed *timed)
+                  struct sq_machine_timed *timed, bool is_fast)
 {
     memset(w, 0, sizeof *w);
     w->machine = machine;
     w->plan = plan;
     w->dram_left = plan->index_cycles;
     if (machine->timed.is_timed) {
-        sq_machine_timed_begin(timed, machine, plan);
+        sq_machine_timed_begin(timed, machine, plan, is_fast);
         w->timed = timed;
     }
 }
@@ -115,7 +115,7 @@ static void block_at(const struct sq_mapping *p, const struct cursor *c, uint64_
 
 static bool dram_is_free(const struct world *w)
 {
-    return w->timed ? w->now >= w->plan->index_cycles && sq_machine_timed_is_free(w->timed)
+    return w->timed ? w->now >= w->plan->index_cycles && sq_machine_timed_is_free(w->timed, w->now)
                     : w->dram_left == 0;
 }
 
@@ -192,7 +192,7 @@ static void load(struct world *w)
     if (w->timed) {
         uint64_t i, j;
         block_at(w->plan, &w->load, &i, &j);
-        sq_machine_timed_load(w->timed, class_at(w->plan, &w->load), i, j, w->load.chunk);
+        sq_machine_timed_load(w->timed, w->now, class_at(w->plan, &w->load), i, j, w->load.chunk);
     }
     w->dram_busy += cycles;
     w->ahead++;
@@ -214,7 +214,7 @@ static void store(struct world *w)
     s->before = 1;
     const bool is_last = s->parts == 0 || s->part + s->longer == 0;
     if (w->timed)
-        sq_machine_timed_store(w->timed, w->out[0].class, w->out[0].i, w->out[0].j, part,
+        sq_machine_timed_store(w->timed, w->now, w->out[0].class, w->out[0].i, w->out[0].j, part,
                                w->out[0].parts, is_last);
     if (!is_last)
         return;
@@ -273,7 +273,7 @@ static void put_totals(const struct world *w, struct sq_machine_stats *s)
     assert(w->plan->sum.dram == w->dram_busy);
     assert(w->timed || w->now <= w->plan->limit); // else sums may have wrapped
     if (w->timed)
-        s->dram = sq_dram_stats_of(&w->timed->dram);
+        s->dram = sq_machine_timed_stats(w->timed, w->now);
     s->steps = w->plan->count_m * w->plan->count_n * w->plan->count_k;
 }
 
@@ -297,7 +297,7 @@ struct sq_machine_stats sq_machine_run_step(const struct sq_machine *machine,
     struct sq_unit_stats core[SQ_STEP_CLASSES]; // the same job takes the same
     bool known[SQ_STEP_CLASSES] = {false};
     struct world w;
-    start(&w, machine, plan, timed);
+    start(&w, machine, plan, timed, false);
     for (;; advance_time(&w, 1)) {
         if (w.timed)
             sq_machine_timed_run(w.timed, w.now);
@@ -395,10 +395,9 @@ static uint64_t next_timed(const struct world *w)
     return sq_machine_timed_leap(w->timed, w->now, core < index ? core : index) - w->now;
 }
 
-struct sq_machine_stats sq_machine_run_next(const struct sq_machine *machine,
-                                            const struct sq_mapping *plan,
-                                            struct sq_unit_memo *memo,
-                                            struct sq_machine_timed *timed)
+static struct sq_machine_stats run_events(const struct sq_machine *machine,
+                                          const struct sq_mapping *plan, struct sq_unit_memo *memo,
+                                          struct sq_machine_timed *timed, bool is_fast)
 {
     struct sq_unit_stats core[SQ_STEP_CLASSES];
     bool known[SQ_STEP_CLASSES] = {false};
@@ -407,7 +406,7 @@ struct sq_machine_stats sq_machine_run_next(const struct sq_machine *machine,
     struct world w;
     for (unsigned i = 0; i < N_LEVELS; i++)
         mark[i].valid = false;
-    start(&w, machine, plan, timed);
+    start(&w, machine, plan, timed, is_fast);
     for (;; advance_time(&w, w.timed ? next_timed(&w) : next_event(&w))) {
         finish_job(&w);
         free_output(&w);
@@ -422,7 +421,7 @@ struct sq_machine_stats sq_machine_run_next(const struct sq_machine *machine,
                 core[c] = sq_unit_run(&plan->cost.unit, &plan->step[c].job, &list, memo);
             known[c] = true;
             w.core_left = 1 + core[c].cycles;
-            if (w.timed) // rows and refreshes do not repeat with the loops
+            if (w.timed) // rows and refreshes do not repeat with the loops (sq_dram_fast.h)
                 continue;
             if (at.chunk == 0 && at.inner == 0)
                 visit(&w, &mark[OUTER], OUTER);
@@ -438,6 +437,16 @@ struct sq_machine_stats sq_machine_run_next(const struct sq_machine *machine,
     stats.index = plan->index_cycles;
     stats.memory = stats.cycles - stats.index - sq_unit_causes_sum(stats.low);
     return stats;
+}
+
+struct sq_machine_stats sq_machine_run_next(const struct sq_machine *machine,
+                                            const struct sq_mapping *plan,
+                                            struct sq_unit_memo *memo,
+                                            struct sq_machine_timed *timed)
+{
+    const struct sq_machine_stats s = run_events(machine, plan, memo, timed, true);
+    const bool is_lost = machine->timed.is_timed && timed->is_fast && timed->fast.is_lost;
+    return is_lost ? run_events(machine, plan, memo, timed, false) : s;
 }
 
 struct sq_machine_stats sq_machine_run_fast(const struct sq_machine *machine,
@@ -518,10 +527,14 @@ enum sq_status sq_mapping_run(const struct sq_machine *machine, const struct sq_
     plan->bound = best.visitor.bound;
     const bool is_timed = stats && status == SQ_OK && machine->timed.is_timed;
     struct sq_machine_timed *const timed = is_timed ? malloc(sizeof *timed) : NULL;
+    struct sq_dram_memo *const seen = is_timed ? calloc(1, sizeof *seen) : NULL;
     if (is_timed)
-        status = SQ_HAVE(timed, err, "a DRAM");
+        status = SQ_HAVE(timed && seen, err, "a DRAM");
+    if (is_timed && status == SQ_OK)
+        timed->memo = seen;
     if (stats && status == SQ_OK)
         *stats = timed ? sq_machine_run_next(machine, plan, best.memo, timed) : best.stats;
+    free(seen);
     free(timed);
     free(own);
     return status;

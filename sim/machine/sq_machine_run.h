@@ -25,8 +25,8 @@
 
 struct sq_machine_timed;
 
-// Definition: steps every cycle of DRAM and core. timed: memory of the caller's (sq_machine_timed.h), half a megabyte, for a
-// DRAM that keeps time; NULL where the DRAM of the machine is ideal.
+// Definition: steps every cycle of DRAM and core. timed: memory of the caller's (sq_machine_timed.h), a megabyte, for a
+// DRAM that keeps time, with timed->memo NULL or zeroed memory for what the fast engine has seen (sq_dram_fast.h); NULL where the DRAM of the machine is ideal.
 struct sq_machine_stats sq_machine_run_step(const struct sq_machine *machine,
                                             const struct sq_mapping *plan,
                                             struct sq_machine_timed *timed);

@@ -3,6 +3,7 @@
 #ifndef SQ_MACHINE_TIMED_H
 #define SQ_MACHINE_TIMED_H
 
+#include "sim/dram/sq_dram_fast.h"
 #include "sim/machine/sq_machine.h"
 #include "sim/machine/sq_mapping.h"
 
@@ -10,7 +11,8 @@
 enum { SQ_UNDER_WAY = 4 };
 struct sq_flight {
     struct {
-        uint64_t left, over; // bursts that have not gone; the cycle in which the last one is over
+        uint64_t left, time,
+            over; // bursts that have not gone; the clock and, with none left, the cycle in which the last is over
     } of[SQ_UNDER_WAY];
     uint32_t first, n; // number of the first
 };
@@ -22,22 +24,34 @@ struct sq_machine_timed {
     uint64_t unit[SQ_N_STREAMS], base[SQ_N_STREAMS]; // bytes of a block; first byte of the region
     struct sq_flight load, store;
     struct sq_dram dram;
+    struct sq_dram_memo
+        *memo; // of the caller, kept; NULL: the fast engine goes from command to command as well
+    // The fast way has transfers that wait at the front, and the first cycle behind the clock in which they were all in the queues.
+    bool is_fast;
+    struct sq_dram_fast fast;
+    struct sq_machine_asked {
+        uint64_t addr;
+        uint32_t left, tag, is_write;
+    } asked[SQ_DRAM_TRANSFERS_MAX];
+    uint32_t n_asked;
+    uint64_t free_at;
 };
 
-// The end of the device's ranges that machine->timed.at says. Machine and plan live as long.
+// The end of the device's ranges that machine->timed.at says. Machine and plan live as long. is_fast: with the memo, by leaps
+// alone.
 void sq_machine_timed_begin(struct sq_machine_timed *t, const struct sq_machine *machine,
-                            const struct sq_mapping *plan);
+                            const struct sq_mapping *plan, bool is_fast);
 
 // Cycle `now` begins: all that happens before it has happened.
 void sq_machine_timed_run(struct sq_machine_timed *t, uint64_t now);
 // The last transfer is in the queues: the next one may be asked for.
-bool sq_machine_timed_is_free(const struct sq_machine_timed *t);
+bool sq_machine_timed_is_free(const struct sq_machine_timed *t, uint64_t now);
 // Loads for block (i, j) of rows and columns and chunk l of K, a step of this class.
-void sq_machine_timed_load(struct sq_machine_timed *t, unsigned step, uint64_t i, uint64_t j,
-                           uint64_t l);
+void sq_machine_timed_load(struct sq_machine_timed *t, uint64_t now, unsigned step, uint64_t i,
+                           uint64_t j, uint64_t l);
 // Part `part` of `parts` of the outputs of block (i, j); is_last: all that is left, after which the block is stored.
-void sq_machine_timed_store(struct sq_machine_timed *t, unsigned step, uint64_t i, uint64_t j,
-                            uint64_t part, uint64_t parts, bool is_last);
+void sq_machine_timed_store(struct sq_machine_timed *t, uint64_t now, unsigned step, uint64_t i,
+                            uint64_t j, uint64_t part, uint64_t parts, bool is_last);
 // The cycle in which the oldest load that is not taken, or the oldest store that is not freed, is over; UINT64_MAX: unknown.
 uint64_t sq_machine_timed_loaded(const struct sq_machine_timed *t);
 uint64_t sq_machine_timed_stored(const struct sq_machine_timed *t);
@@ -46,5 +60,7 @@ void sq_machine_timed_free(struct sq_machine_timed *t);
 // Runs on to the first cycle behind `now` in which the DRAM becomes free, a load or a store is over, but no farther than
 // `until`; returns that cycle. Something must be under way where until is UINT64_MAX.
 uint64_t sq_machine_timed_leap(struct sq_machine_timed *t, uint64_t now, uint64_t until);
+// What the DRAM counts up to cycle `now`.
+struct sq_dram_stats sq_machine_timed_stats(struct sq_machine_timed *t, uint64_t now);
 
 #endif

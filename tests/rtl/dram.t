@@ -59,7 +59,7 @@ plant ranks_forgotten 'pairs_of_two*' sq_dram_rules.c 's/put_others(r, d, burst)
 plant window_of_five 'the_fifth*' sq_dram_rules.h 's/window\[SQ_DRAM_RANKS_MAX\]\[4\];/window[SQ_DRAM_RANKS_MAX][5];/' \
   sq_dram_rules.c 's/(t->oldest\[rank\] + 1) % 4/(t->oldest[rank] + 1) % 5/'
 plant window_begins_early 'the_fifth*' sq_dram_rules.c 's/now + r->length\[command\] + (uint64_t)r->window/now + (uint64_t)r->window/'
-plant refresh_lost 'traces*' sq_dram.c 's/rank\[rank\].due += interval(s);/rank[rank].due += 2 * interval(s);/'
+plant refresh_lost 'traces*' sq_dram.c 's/rank\[rank\].due += sq_dram_interval(s);/rank[rank].due += 2 * sq_dram_interval(s);/'
 plant refresh_after_its_own_time 'traces_of_random*' sq_dram.c 's/SQ_DRAM_T_REFIpb : SQ_DRAM_T_REFI\]/SQ_DRAM_T_REFIpb : SQ_DRAM_T_RFC]/'
 plant refresh_of_open_banks 'traces*' sq_dram.c 's/n_open ? SQ_DRAM_PREA : SQ_DRAM_REFA/n_open > 99 ? SQ_DRAM_PREA : SQ_DRAM_REFA/'
 plant two_addresses_at_one_place 'every_map*' sq_dram_map.c 's/p.at\[SQ_DRAM_BANK\] ^= row/p.at[SQ_DRAM_BANK] |= row/'

@@ -70,7 +70,10 @@ static void check(const struct sq_machine *m, const struct sq_mapping *p,
                  (unsigned long long)p->count_n, (unsigned long long)p->count_k,
                  (unsigned long long)a.cycles, (unsigned long long)b.cycles);
     static struct sq_unit_memo memo; // of all machines in turn, several jobs to a slot
+    static struct sq_dram_memo seen; // of all DRAMs in turn
+    timed.memo = &seen;
     const struct sq_machine_stats c = sq_machine_run_next(m, p, &memo, &timed);
+    timed.memo = NULL;
     assert_memory_equal(&a, &c, sizeof a);
     uint64_t nbytes = 0;
     assert_true(a.cycles >= p->bound);
@@ -128,8 +131,9 @@ SQ_TEST(test_random)
 }
 
 // Buffers that hold everything: every operand crosses the DRAM once, in the bytes of SPEC D.9.
-// The same with a DRAM that keeps time: leaps from event to event end where steps do, its own counts too; no bound is
-// passed, and its clocks add up to those of the run.
+// The same with a DRAM that keeps time: leaps from event to event, and pieces that are looked up, end where steps do, its own
+// counts too; no bound is passed, and its clocks add up to those of the run. Every third DRAM has a short age, so
+// that bursts wait for too long in pieces that are known.
 SQ_TEST(test_timed)
 {
     struct sq_rng r = {test_seed() + 77};
@@ -141,6 +145,7 @@ SQ_TEST(test_timed)
                                   between(&r, 1, sq_rng_below(&r, 4) ? 300 : 1000)};
         const struct sq_dram_options o = {.channels = 1u << sq_rng_below(&r, 3),
                                           .queue = between(&r, 1, 16),
+                                          .age = checked % 3 ? 0 : between(&r, 1, 1000),
                                           .map = sq_dram_map_names[sq_rng_below(&r, 4)],
                                           .page = sq_rng_below(&r, 2),
                                           .refresh = 2 * sq_rng_below(&r, 2)};
