@@ -32,7 +32,7 @@
 //     refresh: all           bank or none
 //     queue: 8               bursts of a bank, 1..16
 //   capacity: 16 GiB         optional: of the DRAM; a model and its cache that need more are refused
-//   vector:                  optional: what computes element by element (sq_pass.h); modelled, no RTL
+//   vector:                  optional: what computes element by element (sq_vector_time.h)
 //     lanes: 32              of one core, 1..4096; as many as the core has columns where it is left out
 //   link:                    optional: between chips that share a model (sq_pass.h); modelled
 //     bandwidth: 50 GB/s     of a chip to its neighbour in a ring

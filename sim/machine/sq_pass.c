@@ -17,14 +17,6 @@ const char *sq_pass_part_name(enum sq_pass_part part)
     return names[part];
 }
 
-const unsigned sq_pass_ops[SQ_N_VECTOR_OPS] = {3, 3, 5, 5, 1};
-
-const char *sq_vector_op_name(enum sq_vector_op op)
-{
-    static const char *const names[SQ_N_VECTOR_OPS] = {"norm", "rotary", "softmax", "gate", "add"};
-    return names[op];
-}
-
 enum { PLAIN_NBITS = 16 }; // of an element that no format encodes
 
 // ---- rows -----------------------------------------------------------------------------------
@@ -140,10 +132,14 @@ static void add_rest(struct pass *p)
     const struct sq_workload_rest *rest = &p->w->rest;
     const struct sq_machine *hw = p->in->machine;
     struct sq_pass_result *out = p->out;
-    const double lanes = (double)hw->vector_lanes * hw->cores * hw->clock_hz;
-    for (unsigned op = 0; op < SQ_N_VECTOR_OPS; op++) {
-        out->op_seconds[op] = sq_pass_ops[op] * rest->element[op] / lanes;
-        out->seconds[SQ_PASS_VECTOR] += out->op_seconds[op];
+    const unsigned lanes = sq_vector_unit_lanes(hw->vector_lanes);
+    const double units = (double)hw->vector_lanes / lanes * hw->cores;
+    for (size_t i = 0; i < rest->n_calls; i++) {
+        const struct sq_workload_call *const c = &rest->call[i];
+        const double seconds =
+            c->calls * sq_vector_cycles(c->op, lanes, units, c->rows, c->n) / hw->clock_hz;
+        out->op_seconds[c->op] += seconds;
+        out->seconds[SQ_PASS_VECTOR] += seconds;
     }
     const double moved = PLAIN_NBITS / 8 * rest->embedding +
                          sq_cost_act_nbits(p->in->cache) / 8 * rest->query +

@@ -8,14 +8,13 @@
 //   head        product with the vocabulary
 //   attention   scores and values: K and V come from the DRAM in the format of the cache; scores stay on the
 //               chip, where the vector unit makes probabilities of them
-//   vector      element by element: `lanes` of the machine, each an operation a cycle, nothing else
-//               meanwhile. Modelled: there is no RTL of it
+//   vector      element by element, on units of sq_vector that make the lanes of the machine: its cycle model
+//               (sq_vector_time.h), operands that never wait, nothing else meanwhile
 //   memory      rows of the embedding (16 bits), queries, and what is written into the cache
 //   link        ring all-reduces between chips, two a layer and one of the embedding, of the hidden state of every token in 16 bits: with C
 //               chips 2 (C - 1) steps, each the latency and 1 / C of the bytes. Modelled; nothing else meanwhile
 //
-// Operations of an element: sq_pass_ops. What lies between DRAM and buffers passes the vector unit, which has
-// no bytes of its own.
+// What lies between DRAM and buffers passes the vector unit, which has no bytes of its own.
 #ifndef SQ_PASS_H
 #define SQ_PASS_H
 
@@ -32,12 +31,6 @@ enum sq_pass_part {
     SQ_N_PASS_PARTS
 };
 const char *sq_pass_part_name(enum sq_pass_part part);
-
-// Operations of a lane for an element: norm 3 (square and add; times 1 / rms; times gain), rotary 3 (two products
-// and a sum), softmax 5 (largest; difference; exponential; sum; product), gate 5 (exponential, sum, quotient, two
-// products), add 1. An exponential and a quotient are taken as one operation each.
-extern const unsigned sq_pass_ops[SQ_N_VECTOR_OPS];
-const char *sq_vector_op_name(enum sq_vector_op op);
 
 struct sq_pass_request {
     const struct sq_machine *machine;

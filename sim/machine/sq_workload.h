@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "sim/block/vector/sq_vector_time.h"
 #include "sim/machine/sq_mapping.h"
 
 #define SQ_WORKLOAD_ROWS_MAX 1000000u
@@ -30,19 +31,18 @@ struct sq_workload_row {
     uint64_t idle; // further weights of this shape that lie in memory without work (experts)
 };
 
-// What is computed element by element (sq_pass.h says how long each takes).
-enum sq_vector_op {
-    SQ_VECTOR_NORM,
-    SQ_VECTOR_ROTARY,
-    SQ_VECTOR_SOFTMAX,
-    SQ_VECTOR_GATE, // activation of the MLP, times the other half where it has one
-    SQ_VECTOR_ADD,  // to the residual stream
-    SQ_N_VECTOR_OPS
+// What is computed element by element: an operation on `rows` rows of n elements side by side, `calls` times one
+// after the other (sq_vector_time.h).
+struct sq_workload_call {
+    enum sq_vector_op op;
+    double calls, rows, n;
 };
+enum { SQ_WORKLOAD_CALLS_MAX = 32 };
 
 // What a whole pass has besides its rows. Counts of elements are doubles: exact up to 2^53.
 struct sq_workload_rest {
-    double element[SQ_N_VECTOR_OPS];
+    struct sq_workload_call call[SQ_WORKLOAD_CALLS_MAX];
+    size_t n_calls;
     double embedding;             // elements of its rows that are read
     double query;                 // elements of queries that attention reads
     uint64_t cache_width;         // elements of a row of the KV cache: a head of a token

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The linear layers of a decoder by its sizes, and all that a pass does besides (sq_workload.h).
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,6 +129,15 @@ struct queries {
     uint64_t layers;
 };
 
+static void add_call(struct builder *b, enum sq_vector_op op, double calls, double rows, double n)
+{
+    struct sq_workload_rest *const r = &b->w->rest;
+    if (calls <= 0 || rows <= 0 || n <= 0)
+        return;
+    assert(r->n_calls < SQ_WORKLOAD_CALLS_MAX);
+    r->call[r->n_calls++] = (struct sq_workload_call){op, calls, rows, n};
+}
+
 // Sums of keys over the queries: the triangle, cut by the window.
 static double pairs(const struct queries *q)
 {
@@ -172,8 +182,8 @@ static void add_queries(struct builder *b, const struct sq_workload_options *o,
         add_cached(b, SQ_ROW_SCORES, group * n, keys, c->head_dim, sides, q->layers);
         add_cached(b, SQ_ROW_VALUES, group * n, c->head_dim, keys, sides, q->layers);
     }
-    b->w->rest.element[SQ_VECTOR_SOFTMAX] +=
-        pairs(q) * (double)c->heads * (double)o->batch * (double)q->layers;
+    add_call(b, SQ_VECTOR_SOFTMAX, (double)q->layers, (double)(n * c->heads * o->batch),
+             (double)keys);
 }
 
 // All queries of the pass in layers of one kind, step by step.
@@ -200,10 +210,8 @@ static void count_elements(struct builder *b, const struct sq_workload_options *
     const bool is_latent = c->kind == SQ_MODEL_DEEPSEEK;
     const double tokens = (double)b->m, layers = (double)c->layers, hidden = (double)c->hidden;
     const double heads = (double)(c->heads * (is_latent ? c->nope + c->rope : c->head_dim));
-    const double keys = is_latent ? (double)c->rope : (double)(c->kv_heads * c->head_dim);
-    const double normed = is_latent        ? (double)(c->q_rank + c->kv_rank)
-                          : c->has_qk_norm ? heads + keys
-                                           : 0;
+    const double kv = is_latent ? 1 : (double)c->kv_heads;
+    const double rotated = (double)(is_latent ? c->rope : c->head_dim);
     const double sparse = c->experts ? layers - (double)c->dense_layers : 0;
     const double experts =
         (double)(c->top_k * c->expert_size + c->shared_size) + (double)c->experts;
@@ -212,14 +220,18 @@ static void count_elements(struct builder *b, const struct sq_workload_options *
     r->layers = c->layers;
     r->hidden = c->hidden;
     r->chips = o->chips > 1 ? o->chips : 1;
-    r->element[SQ_VECTOR_NORM] +=
-        tokens * ((double)c->norms * hidden + normed) * layers + tokens * hidden;
+    add_call(b, SQ_VECTOR_NORM, (double)c->norms * layers + 1, tokens, hidden);
+    if (is_latent) {
+        add_call(b, SQ_VECTOR_NORM, layers, tokens, (double)c->q_rank);
+        add_call(b, SQ_VECTOR_NORM, layers, tokens, (double)c->kv_rank);
+    } else if (c->has_qk_norm) {
+        add_call(b, SQ_VECTOR_NORM, layers, tokens * ((double)c->heads + kv), rotated);
+    }
     if (c->kind != SQ_MODEL_OPT) // whose positions are embedded
-        r->element[SQ_VECTOR_ROTARY] +=
-            tokens * layers * ((is_latent ? (double)(c->heads * c->rope) : heads) + keys);
-    r->element[SQ_VECTOR_GATE] +=
-        tokens * ((layers - sparse) * (double)c->intermediate + sparse * experts);
-    r->element[SQ_VECTOR_ADD] += tokens * hidden * (2 * layers + sparse * (double)c->top_k);
+        add_call(b, SQ_VECTOR_ROTARY, layers, tokens * ((double)c->heads + kv), rotated);
+    add_call(b, SQ_VECTOR_GATE, layers - sparse, tokens, (double)c->intermediate);
+    add_call(b, SQ_VECTOR_GATE, sparse, tokens, experts);
+    add_call(b, SQ_VECTOR_ADD, 2 * layers + sparse * (double)c->top_k, tokens, hidden);
     r->query = tokens * heads * layers;
     r->embedding = tokens * hidden;
     r->embedding_held = c->is_tied ? 0 : (double)c->vocab * hidden;

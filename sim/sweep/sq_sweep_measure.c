@@ -276,7 +276,7 @@ static void note_path(point *p, result *r, double value, char text[SQ_NOTE_SIZE]
 #define MODELLED "modelled: cycle model, equal to the RTL in every beat"
 #define MACHINE SQ_ENGINE_TIMING | SQ_ENGINE_MACHINE
 #define ON_MACHINE "modelled: cores by the cycle model, buffers and DRAM by events"
-#define ON_PASS ON_MACHINE "; vector unit by a stated rate"
+#define ON_PASS ON_MACHINE "; vector unit by its cycle model"
 #define GOLDEN "computed: bit-exact golden model against FP64"
 #define EVALUATED "computed: bit-exact golden model over the evaluation tokens"
 #define COUNTED "counted: bytes of the stored streams, scales included"

@@ -76,7 +76,12 @@ ok "skewed routing reads fewer experts" more "$balanced" "$(part linear ms)"
 sed 's/lanes: 32/lanes: 64/' "$W/large.yaml" >"$W/lanes.yaml"
 decode llama-3-8b; vector=$(part vector ms)
 run llama-3-8b --machine lanes.yaml --phase decode --format dense
-ok "twice the lanes take half the time" near "$vector" "$(part vector ms | awk '{ print 2 * $1 }')"
+ok "twice the lanes: a token waits for the unit's latency, not longer" more "$vector" "$(part vector ms)"
+run llama-3-8b --machine large.yaml --phase prefill --seq 2048 --format dense; vector=$(part vector ms)
+adds=$(awk 'BEGIN { printf "%.6f", 64 * (2048 / 64 * 4096 / 32 + 9 + 5) * 1e-6 }')
+ok "64 sums of 2048 rows on 64 units of 32 lanes" [ "$(number add)" = "$(awk -v x="$adds" 'BEGIN { print x + 0 }')" ]
+run llama-3-8b --machine lanes.yaml --phase prefill --seq 2048 --format dense
+ok "twice the lanes take half the time of a prompt" near "$vector" "$(part vector ms | awk '{ print 2 * $1 }')" 0.03
 
 # ---- chips: half of heads, columns and cache, and a ring --------------------------------------------------
 decode llama-3-8b --context 4096 --batch 8; one=$(number kv_bytes); macs=$(part attention macs); weights=$(number weights_bytes)
@@ -92,7 +97,7 @@ refuse "2 chips of machine default, need its key link" run llama-3-8b --phase de
 
 # ---- models ------------------------------------------------------------------------------------
 accept "the embedded model" run --phase decode --context 64
-ok "what is modelled is said" out_has "vector unit: modelled, no RTL"
+ok "what is modelled is said" out_has "vector unit of a core: 1 of 32 lanes, by the cycle model of sq_vector"
 ok "whose clock it is" out_has "1 GHz is decreed, no netlist was asked"
 ok "that other formats have other areas" out_has "not of one area with other formats (--fair area)"
 accept "a folder" run --phase prefill --seq 16 "$SQSIM_HOME/traces/tiny-llama"

@@ -191,9 +191,10 @@ static void print_head(const struct sq_run_one *r)
     printf("KV cache: %s, %.4f stored bits an element, on the same multipliers\n",
            sq_recipe_is_reference(&r->cache) ? "16 bits" : cache,
            r->result.cache_row_nbits / (double)r->workload.rest.cache_width);
-    printf("the clock is the machine's: %g GHz is decreed, no netlist was asked; vector unit: "
-           "modelled, no RTL\n",
-           m->clock_hz * 1e-9);
+    const unsigned lanes = sq_vector_unit_lanes(m->vector_lanes);
+    printf("the clock is the machine's: %g GHz is decreed, no netlist was asked; vector unit of a "
+           "core: %u of %u lanes, by the cycle model of sq_vector\n",
+           m->clock_hz * 1e-9, m->vector_lanes / lanes, lanes);
     if (in->pass.chips > 1)
         printf(
             "%llu chips share the model; bytes, products and memory below are those of one, joules "
@@ -333,11 +334,10 @@ static void print(const struct sq_run_one *r)
     }
     const struct sq_cli_column row[] = {SQ_MEMBERS(json_sum(r)), SQ_COLUMNS_END};
     sq_cli_put_summary(
-        row,
-        sq_cli_provenance("shapes",
-                          "modelled (cycle model of the cores, equal to RTL; buffers, DRAM and "
-                          "vector unit modelled)",
-                          0));
+        row, sq_cli_provenance("shapes",
+                               "modelled (cycle models of cores and vector unit, equal to RTL; "
+                               "buffers and DRAM modelled)",
+                               0));
 }
 
 enum sq_status sq_run_one_open(const struct sq_run_request *in, struct sq_run_one *r,

@@ -229,7 +229,7 @@ static void print_head(const struct rows *r)
            in->fair == SQ_FAIR_AREA && !in->is_clock_machine
                ? "each netlist (smallest netlist, before placement)"
                : "the machine, decreed: no netlist was asked");
-    printf("mm2: PEs%s%s; vector unit modelled, no RTL, no area\n",
+    printf("mm2: PEs%s%s; without the vector unit\n",
            in->fair == SQ_FAIR_AREA ? ", and decoders of rows and columns of formats that have them"
                                     : " are not priced without --fair area",
            in->sram_area ? ", buffers by the densest memory given" : ", no buffers (--sram-area)");

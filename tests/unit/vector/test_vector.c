@@ -8,6 +8,8 @@
 
 #include "models/output/sq_combine.h"
 #include "models/vector/sq_vector.h"
+#include "sim/block/flow/sq_pipeline.h"
+#include "sim/block/vector/sq_vector_time.h"
 #include "tests/test.h"
 #include "tests/unit/fixture.h"
 
@@ -215,6 +217,11 @@ static void draw(struct sq_rng *rng, float *x, size_t n)
         x[i] = (float)(sq_rng_unit(rng) * 8 - 4);
 }
 
+static unsigned beats_of(enum sq_vector_op op, unsigned pass)
+{
+    return sq_vector_phases[op].passes * pass + sq_vector_phases[op].singles;
+}
+
 // Rows of every length up to LONGEST in units of every size: near binary64, and in as many beats as the passes say.
 SQ_TEST(rows_are_near_binary64)
 {
@@ -231,29 +238,74 @@ SQ_TEST(rows_are_near_binary64)
                 most = fmax(most, x[i]), squares += (double)x[i] * x[i];
             for (size_t i = 0; i < n; i++)
                 sum += exp(x[i] - most);
-            memcpy(out, x, sizeof out);
+            memcpy(out, x, sizeof out), beats = 0;
             sq_vector_softmax(&unit, out, n);
-            CHECK_EQ(beats, 3 * pass + 1, "softmax, %u lanes, %zu\n", lanes, n);
+            CHECK_EQ(beats, beats_of(SQ_VECTOR_SOFTMAX, pass), "softmax, %u lanes, %zu\n", lanes,
+                     n);
             for (size_t i = 0; i < n; i++)
                 assert_true(fabs(out[i] * sum / exp(x[i] - most) - 1) < 2e-6);
-            memcpy(out, x, sizeof out);
+            memcpy(out, x, sizeof out), beats = 0;
             sq_vector_norm(&unit, out, y, 1e-5f, n);
-            CHECK_EQ(beats, 6 * pass + 2, "norm, %u lanes, %zu\n", lanes, n);
+            CHECK_EQ(beats, beats_of(SQ_VECTOR_NORM, pass), "norm, %u lanes, %zu\n", lanes, n);
             for (size_t i = 0; i < n; i++)
                 assert_true(fabs(out[i] - x[i] * y[i] / sqrt(squares / (double)n + 1e-5)) < 1e-5);
-            memcpy(out, x, sizeof out);
+            memcpy(out, x, sizeof out), beats = 0;
             sq_vector_gate(&unit, out, y, n);
-            CHECK_EQ(beats, 10 * pass + 2, "gate, %u lanes, %zu\n", lanes, n);
+            CHECK_EQ(beats, beats_of(SQ_VECTOR_GATE, pass), "gate, %u lanes, %zu\n", lanes, n);
             for (size_t i = 0; i < n; i++)
                 assert_true(fabs(out[i] - x[i] * y[i] / (1 + exp(-x[i]))) < 1e-5);
-            memcpy(out, x, sizeof out);
+            memcpy(out, x, sizeof out), beats = 0;
             sq_vector_rotary(&unit, out, y, c, z, n);
+            CHECK_EQ(beats, beats_of(SQ_VECTOR_ROTARY, pass), "rotary, %u lanes, %zu\n", lanes, n);
             for (size_t i = 0; i < n; i++)
                 assert_true(out[i] == y[i] * z[i] + x[i] * c[i]);
-            memcpy(out, x, sizeof out);
+            memcpy(out, x, sizeof out), beats = 0;
             sq_vector_add(&unit, out, y, n);
-            CHECK_EQ(beats, 13 * pass + 2, "all, %u lanes, %zu\n", lanes, n);
+            CHECK_EQ(beats, beats_of(SQ_VECTOR_ADD, pass), "add, %u lanes, %zu\n", lanes, n);
             for (size_t i = 0; i < n; i++)
                 assert_true(out[i] == x[i] + y[i]);
         }
+}
+
+// ---- time -----------------------------------------------------------------------------------
+
+// Cycles of phases of so many beats on the block's cycle model: a phase begins after the last result of the one before.
+static unsigned stepped(unsigned lanes, const unsigned *phase, unsigned n_phases)
+{
+    struct sq_chain unit = {0};
+    struct sq_offer in = {0};
+    unsigned cycles = 0;
+    sq_vector_block.init(&lanes, &unit);
+    for (unsigned p = 0; p < n_phases; p++)
+        for (unsigned in_flight = 0, left = phase[p]; left + in_flight > 0; cycles++) {
+            struct sq_handshake out;
+            in.valid = left > 0;
+            sq_vector_block.timing->comb(&unit, &in, true, &out);
+            left -= in.valid && out.in_ready[0];
+            in_flight = in_flight + (in.valid && out.in_ready[0]) - out.out_valid;
+            sq_vector_block.timing->clock(&unit, &in, true);
+        }
+    return cycles;
+}
+
+SQ_TEST(cycles_of_rows_are_those_of_the_block)
+{
+    for (unsigned op = 0; op < SQ_N_VECTOR_OPS; op++)
+        for (unsigned lanes = 1; lanes <= 16; lanes *= 2)
+            for (unsigned rows = 1; rows < 20; rows += 3)
+                for (unsigned n = 1; n < 70; n += 7) {
+                    const struct sq_vector_phases *const p = &sq_vector_phases[op];
+                    unsigned phase[8], n_phases = 0;
+                    for (unsigned i = 0; i < p->passes; i++)
+                        phase[n_phases++] = rows * ((n + lanes - 1) / lanes);
+                    for (unsigned i = 0; i < p->singles; i++)
+                        phase[n_phases++] = rows;
+                    CHECK_EQ(sq_vector_cycles(op, lanes, 1, rows, n),
+                             stepped(lanes, phase, n_phases), "%s, %u lanes, %u rows of %u\n",
+                             sq_vector_op_name(op), lanes, rows, n);
+                }
+    assert_true(sq_vector_cycles(SQ_VECTOR_ADD, 8, 4, 1, 64) == 2 + 12); // a row in four parts
+    assert_true(sq_vector_cycles(SQ_VECTOR_SOFTMAX, 8, 4, 2, 64) == 3 * 4 + 1 + 4 * 12 + 2 * 13);
+    assert_int_equal(sq_vector_unit_lanes(96), 32);
+    assert_int_equal(sq_vector_unit_lanes(4096), 64);
 }
