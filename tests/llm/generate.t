@@ -42,6 +42,14 @@ ok "... text" out_has '^The li$'
 ok "... where the cycles went" out_has '28 layers of a chip with 2 x 4 PEs (chip), [0-9]* cycles: the engine multiplies in'
 ok "... and whose clock it is" out_has 'tokens a second behind the prompt at 1000 MHz, a clock that chip says and no netlist'
 accept "the model as it is" generate --prompt '' --format dense --weight-bits 16 --act-bits 16 --tokens 2
+# Unquantized it writes what an independent program takes for the most likely token each time, given those before.
+if ! "${PYTHON:-python3}" -c 'import numpy' 2>/dev/null; then skip "64 tokens of numpy" "no numpy"
+else
+  sq generate --prompt 'To be' --tokens 64 --format dense --weight-bits 16 --act-bits 16 --algorithm rtn --json
+  "${PYTHON:-python3}" tests/llm/numpy_llama.py traces/tiny-llama 0 $(printf 'To be' | od -An -tu1) \
+    $(sed -n 's/.*"id":\([0-9]*\),.*/\1/p' "$W.out") | tail -64 >"$W/numpy"
+  ok "64 tokens of numpy" [ "$(awk '$1 == $2' "$W/numpy" | wc -l)" = 64 ]
+fi
 
 # A checkpoint that another program quantized: its own codes, which are those of the direct way here.
 sq quantize --as modelopt --format nvfp4 --act-scale static -o q

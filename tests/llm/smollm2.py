@@ -5,31 +5,9 @@
 Written from the formulas of docs/spec, without a line of sqsim; the package gguf reads the file. A line
 a format: name, nats a token over the first sequence. Of weights, since rounded activations differ in
 chance with the last bit of every sum before them."""
-import json
-import struct
 import sys
 import numpy as np
-from gguf import GGUFReader
-from gguf.quants import dequantize
-
-f32 = np.float32
-HEADS, KV, LAYERS, DIM, THETA = 9, 3, 30, 64, 1e5
-W = {t.name: dequantize(t.data, t.tensor_type) for t in GGUFReader(sys.argv[1]).tensors}
-
-
-def half_split(w, heads):  # rows of a head in pairs -> halves
-    return w.reshape(heads, DIM // 2, 2, -1).swapaxes(1, 2).reshape(w.shape)
-
-
-for b in range(LAYERS):
-    W[f'blk.{b}.attn_q.weight'] = half_split(W[f'blk.{b}.attn_q.weight'], HEADS)
-    W[f'blk.{b}.attn_k.weight'] = half_split(W[f'blk.{b}.attn_k.weight'], KV)
-
-with open(sys.argv[2], 'rb') as f:
-    head = json.loads(f.read(struct.unpack('<Q', f.read(8))[0]))
-    body = f.read()
-part = {k: body[slice(*head[k]['data_offsets'])] for k in ('ids', 'offsets')}
-IDS = np.frombuffer(part['ids'], np.int32)[:np.frombuffer(part['offsets'], np.int64)[1]]
+from numpy_llama import Llama, f32, sequences
 
 
 # ---- formats of weights, w[n][k] ----------------------------------------------------------------
@@ -102,42 +80,8 @@ def split(w, bank, k):  # the step of five with the least squared error
     return best.reshape(w.shape)
 
 
-# ---- the model ----------------------------------------------------------------------------------
-def norm(x, w):
-    return (x / np.sqrt((x.astype(np.float64) ** 2).mean(-1, keepdims=True) + 1e-5)).astype(f32) * w
-
-
-def rotate(x):
-    n, half = x.shape[-2], DIM // 2
-    angle = np.arange(n)[:, None] * THETA ** (-2.0 * np.arange(half) / DIM)
-    c, s = np.cos(angle).astype(f32), np.sin(angle).astype(f32)
-    a, b = x[..., :half], x[..., half:]
-    return np.concatenate([a * c - b * s, b * c + a * s], -1)
-
-
-def heads(x, n):
-    return x.reshape(len(x), n, DIM).swapaxes(0, 1)
-
-
-def loss(q):
-    h, n = W['token_embd.weight'][IDS], len(IDS)
-    for i in range(LAYERS):
-        w = {k.split('.')[2]: v if v.ndim < 2 else q(v) for k, v in W.items() if k.startswith(f'blk.{i}.')}
-        x = norm(h, w['attn_norm'])
-        Q, K, V = heads(x @ w['attn_q'].T, HEADS), heads(x @ w['attn_k'].T, KV), heads(x @ w['attn_v'].T, KV)
-        Q, K, V = rotate(Q), rotate(K).repeat(HEADS // KV, 0), V.repeat(HEADS // KV, 0)
-        a = Q @ K.swapaxes(1, 2) / f32(np.sqrt(DIM)) + np.triu(np.full((n, n), -np.inf, f32), 1)
-        a = np.exp(a - a.max(-1, keepdims=True))
-        o = ((a / a.sum(-1, keepdims=True)) @ V).swapaxes(0, 1).reshape(n, -1)
-        h = h + o @ w['attn_output'].T
-        x = norm(h, w['ffn_norm'])
-        g = x @ w['ffn_gate'].T
-        h = h + (g / (1 + np.exp(-g)) * (x @ w['ffn_up'].T)) @ w['ffn_down'].T
-    y = (norm(h, W['output_norm.weight']) @ W['token_embd.weight'].T).astype(np.float64)[:-1]
-    y -= y.max(-1, keepdims=True)
-    return (np.log(np.exp(y).sum(-1)) - y[np.arange(n - 1), IDS[1:]]).mean()
-
-
+MODEL, IDS = Llama(sys.argv[1]), sequences(sys.argv[2])[0]
 for name, f in {'reference': lambda w: w, 'int6': lambda w: dense(w, 6), 'int4': lambda w: dense(w, 4),
                 'sq': lambda w: own(w, 32, 8), 'nvfp4': nvfp4, 'split': lambda w: split(w, 16, 2)}.items():
-    print(name, f'{loss(f):.6f}', flush=True)
+    y = MODEL.log_p(IDS, f)
+    print(name, f'{-y[np.arange(len(y)), IDS[1:]].mean():.6f}', flush=True)
