@@ -62,8 +62,10 @@ static uint64_t hash_of(const void *bytes, size_t nbytes)
 
 static void forget(struct sq_dram_memo *m)
 {
-    memset(m->node, 0, sizeof m->node);
-    memset(m->edge, 0, sizeof m->edge);
+    if (m->n > 0) { // tables of a new memo are not touched before they are used
+        memset(m->node, 0, sizeof m->node);
+        memset(m->edge, 0, sizeof m->edge);
+    }
     m->n = 1; // place 0 is none
     m->n_nodes = m->n_edges = 0;
 }

@@ -13,14 +13,14 @@
 #include "sim/dram/sq_dram_state.h"
 
 enum {
-    SQ_DRAM_MEMO_NODES = 1 << 15, // powers of two
-    SQ_DRAM_MEMO_EDGES = 1 << 18,
-    SQ_DRAM_MEMO_WORDS = 1 << 21,
+    SQ_DRAM_MEMO_NODES = 1 << 18, // powers of two
+    SQ_DRAM_MEMO_EDGES = 1 << 20,
+    SQ_DRAM_MEMO_WORDS = 1 << 23,
     SQ_DRAM_WENT_MAX = 1 << 14,
     SQ_DRAM_PIECE = 16 // bursts of a channel in a piece, at most
 };
 
-// What was seen of one memory. Zeroed: nothing. It forgets all when it is full, or when another memory comes.
+// What was seen of one memory, 69 MB at most. Zeroed: nothing. It forgets all when it is full, or when another memory comes.
 struct sq_dram_memo {
     struct sq_dram_setup setup;
     uint32_t n, n_nodes, n_edges;                                // words, nodes, edges
