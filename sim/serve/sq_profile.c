@@ -57,8 +57,11 @@ static void put_layers(const struct writer *s, uint64_t tokens, const struct sq_
 {
     const struct sq_machine *m = s->t->request->machine;
     const double layers = (double)s->shape.layers, elements = (double)(tokens * s->shape.hidden);
+    const unsigned lanes = sq_vector_unit_lanes(m->vector_lanes);
     const double norm =
-        sq_pass_ops[SQ_VECTOR_NORM] * elements / ((double)m->vector_lanes * m->cores * m->clock_hz);
+        sq_vector_cycles(SQ_VECTOR_NORM, lanes, (double)m->vector_lanes / lanes * m->cores,
+                         (double)tokens, (double)s->shape.hidden) /
+        m->clock_hz;
     for (size_t i = 0; i < sizeof fused / sizeof fused[0]; i++) {
         double cycles = 0;
         for (unsigned part = 0; part < 3 && fused[i].part[part]; part++)
