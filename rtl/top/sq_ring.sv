@@ -7,7 +7,7 @@
 //   layer     run_o is high while the sequencer works. Its end is end_o, behind the record where there is one.
 //   abort_i   ends the layer that runs, and the ring behind it. After watchdog_i cycles (0: never) a layer ends, too,
 //             and the ring goes on. What is under way on the bus comes to its end (drain_o, until dma_idle_i); then
-//             all but DMA and registers is reset (clear_o).
+//             all but DMA and registers is reset (core_rst_no, of a flip-flop: it ends with the first clock after rst_ni).
 //   done_o    nothing runs behind this cycle: the start's layer has ended, or the ring is at TAIL or was aborted.
 `include "sq_assert.svh"
 
@@ -51,7 +51,7 @@ module sq_ring #(
   input  logic             write_done_i,
   output logic             drain_o,
   input  logic             dma_idle_i,
-  output logic             clear_o
+  output logic             core_rst_no
 );
 
   localparam int unsigned Beats = 512 / DataW;
@@ -64,9 +64,9 @@ module sq_ring #(
   state_e state_q, state_d;
   logic from_ring_q, abort_q, cut_q;  // cut: the layer has ended early
 `ifdef SYNTHESIS
-  logic clear_q;
+  logic core_rst_q;
 `else
-  logic clear_q = 1'b0;  // a simulation that begins with a 1 would not see the first reset of the core as an edge
+  logic core_rst_q = 1'b1;  // a simulation that begins with a 0 would not see the first reset of the core as an edge
 `endif
   logic [15:0] head_q, next_head;
   logic [31:0] watch_q, slot;  // cycles of the layer
@@ -98,12 +98,12 @@ module sq_ring #(
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q <= IDLE;
-      clear_q <= 1'b0;
+      core_rst_q <= 1'b0;
       abort_q <= 1'b0;
       head_q <= '0;
     end else begin
       state_q <= state_d;
-      clear_q <= state_d == CLEAR;
+      core_rst_q <= state_d != CLEAR;
       abort_q <= (abort_q || abort_i) && !done_o;
       if (rewind_i) head_q <= '0;
       else if (state_q == ANSWER && write_done_i) head_q <= next_head;
@@ -129,7 +129,7 @@ module sq_ring #(
   assign notice_o = done_o || (end_o && !cut_q && layer_notice_i);
   assign aborting_o = abort_q;
   assign drain_o = state_q == DRAIN;
-  assign clear_o = clear_q;
+  assign core_rst_no = core_rst_q;
 
   assign slot = base_i + {9'd0, head_q, 7'd0};
   assign descriptor_o = start_i ? descriptor_i : slot;

@@ -154,11 +154,10 @@ module sq_top #(
 
   // ---- ring ---------------------------------------------------------------------------------------
   // A layer that ends early leaves the core (all but registers, ring and DMA) as a reset does.
-  logic core_rst_n, clear, drain, idle, want_notice;
+  logic core_rst_n, drain, idle, want_notice;
   logic record_valid, record_word_valid, record_word_ready;
   logic [31:0] layer_at, record_addr, record_beats;
   logic [DataW-1:0] record_word;
-  assign core_rst_n = rst_ni && !clear;
 
   sq_ring #(.DataW(DataW)) u_ring (
     .clk_i, .rst_ni, .start_i(start), .ring_i(ring), .abort_i(abort), .rewind_i(rewind), .descriptor_i(descriptor),
@@ -168,7 +167,7 @@ module sq_top #(
     .descriptor_o(layer_at), .layer_done_i(done), .layer_notice_i(want_notice),
     .dma_valid_o(record_valid), .dma_ready_i(to_dma_ready), .dma_addr_o(record_addr), .dma_beats_o(record_beats),
     .out_valid_o(record_word_valid), .out_ready_i(record_word_ready), .out_data_o(record_word),
-    .write_done_i(write_done), .drain_o(drain), .dma_idle_i(idle), .clear_o(clear)
+    .write_done_i(write_done), .drain_o(drain), .dma_idle_i(idle), .core_rst_no(core_rst_n)
   );
 
   // ---- sequencer ----------------------------------------------------------------------------------
