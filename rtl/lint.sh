@@ -139,6 +139,10 @@ lint sq_fp_add
 lint sq_fp_from_half
 lint sq_fp_to_half
 lint sq_fp_half_ops
+lint sq_vector_table
+lint sq_vector_func
+lint sq_vector_join
+for l in 1 2; do lint sq_vector Lanes=$l; done
 for d in 2 5; do lint sq_fifo Depth=$d; done
 for f in 0 1 2 3; do lint sq_output Rows=2 Cols=3 Lanes=2 Form=$f OutKind=$((f % 3)) Hold=1 TagW=3 Sums=$((f % 2)); done
 for f in 0 1 2 3; do lint sq_combine Lanes=1 Slots=3 Form=$f IsBf16=1 Sums=1; done
