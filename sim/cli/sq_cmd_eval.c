@@ -6,6 +6,7 @@
 
 #include <omp.h>
 
+#include "models/vector/sq_vector.h"
 #include "sim/cli/sq_cli_calib.h"
 #include "sim/cli/sq_cmd_eval.h"
 
@@ -85,6 +86,21 @@ static enum sq_status set_kv_keys(void *context, const struct sq_cli_row *row, c
     return SQ_OK;
 }
 
+static enum sq_status set_softmax(void *context, const struct sq_cli_row *row, const char *text,
+                                  struct sq_error *err)
+{
+    struct sq_eval_args *in = context;
+    char *end;
+    const unsigned long lanes = strtoul(text, &end, 10);
+    (void)row;
+    if (text[0] < '0' || text[0] > '9' || *end || lanes < 1 || lanes > SQ_VECTOR_LANES_MAX ||
+        (lanes & (lanes - 1)) != 0)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--softmax = %.40s, need 1, 2, 4, 8, 16, 32 or 64 lanes",
+                       text);
+    in->format[in->n_formats - 1].softmax_lanes = (unsigned)lanes;
+    return SQ_OK;
+}
+
 // The format that the options belonged to is complete; those that follow are of another.
 static enum sq_status next_format(void *context, const struct sq_cli_row *row, const char *name,
                                   struct sq_error *err)
@@ -125,6 +141,8 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_OWN(
         "kv-keys", "WHERE", set_kv_keys,
         "after or before: keys go into the cache after their rotary embedding, or before it"),
+    SQ_CLI_OWN("softmax", "LANES", set_softmax,
+               "softmax of attention by the vector unit (SPEC R.4) with so many lanes"),
     SQ_CLI_TEXT("output", "FILE", AT(output), "sq_a_static: write the channel masks of Algorithm 2",
                 .letter = 'o', .is_output = true),
     SQ_CLI_UINT("sequences", "N", 1, INT32_MAX, AT(n_sequences),
@@ -284,6 +302,7 @@ static enum sq_status run_jobs(struct sq_eval_args *in, const struct sq_checkpoi
             .path = f->weights,
             .cache = sq_eval_cache(f),
             .is_cached_before = f->is_before,
+            .softmax_lanes = f->softmax_lanes,
             .pair = {NAN, NAN, {NAN, NAN}, {NAN, NAN}},
             .report = in->is_summary ? NULL : sq_eval_print_layer,
             .context = f,

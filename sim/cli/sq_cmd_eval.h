@@ -22,6 +22,7 @@ struct sq_eval_format {
     const char *layer_format;  // NULL: none
     const char *kv_format;     // of the KV cache; NULL: keys and values stay as they are
     bool is_before;            // keys are encoded before their rotation
+    unsigned softmax_lanes;    // of a vector unit; 0: binary32 of the host
     struct sq_recipe cache;
     struct sq_layer_rule rule[SQ_LAYER_RULES_MAX];
     struct sq_recipe r;

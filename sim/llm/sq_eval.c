@@ -49,7 +49,7 @@ static void say(const struct sq_eval_watch *watch, enum sq_eval_stage stage, siz
 // Whether it differs from the model as it is.
 static bool is_compared(const struct sq_eval_job *job)
 {
-    return job->r || job->cache;
+    return job->r || job->cache || job->softmax_lanes;
 }
 
 static bool is_calibrated(const struct run *run)
@@ -211,6 +211,7 @@ static enum sq_status evaluate(struct evaluation *e, struct sq_error *err)
     for (size_t j = 0; j < e->n_runs; j++) {
         e->run[j].eval.cache = e->run[j].job->cache;
         e->run[j].eval.is_cached_before = e->run[j].job->is_cached_before;
+        e->run[j].eval.softmax_lanes = e->run[j].job->softmax_lanes;
     }
     for (size_t i = 0; i < e->ck->config.n_layers; i++)
         SQ_TRY(step_all(e, i, err));

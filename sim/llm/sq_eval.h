@@ -41,11 +41,12 @@ struct sq_eval_job {
     const struct sq_recipe
         *cache;             // of the KV cache (sq_llama.h); NULL: keys and values as they are
     bool is_cached_before;  // keys before their rotation
+    unsigned softmax_lanes; // of a vector unit that computes softmax (sq_llama.h); 0: none does
     sq_eval_report *report; // may be NULL
     void *context;
     struct sq_eval_result result;
     // From the model as it is, and its KL against that of the first job; both left as they were where
-    // r and cache are NULL, the second also where the first job's are, and of the first job.
+    // nothing differs from it, the second also where the first job's are, and of the first job.
     struct sq_divergence divergence;
     struct sq_divergence_pair pair;
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "models/quant/sq_blas.h"
+#include "models/vector/sq_vector.h"
 #include "sim/llm/sq_attention.h"
 #include "sim/llm/sq_logits.h"
 #include "sim/llm/sq_softmax.h"
@@ -346,7 +347,10 @@ static void attend(struct sq_llama *s, size_t sequence, size_t head, size_t wind
         sq_attention_scores(s->q + at, k + first * ld_kv, ld_kv, keys, d, scale, score);
         if (c->attention_cap > 0)
             soft_cap(score, keys, c->attention_cap);
-        sq_softmax(score, keys);
+        if (s->softmax_lanes > 0)
+            sq_vector_softmax(&(struct sq_vector_unit){.lanes = s->softmax_lanes}, score, keys);
+        else
+            sq_softmax(score, keys);
         sq_attention_sum(score, v + first * ld_kv, ld_kv, keys, d, s->x + at);
     }
 }

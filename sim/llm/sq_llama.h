@@ -49,6 +49,8 @@ struct sq_llama {
     // sq_llama_init leaves it: they stay as they are. Keys are encoded after their rotation, or before it.
     const struct sq_recipe *cache;
     bool is_cached_before;
+    // Lanes of a vector unit (models/vector/sq_vector.h) that computes softmax; 0, as sq_llama_init leaves it: none does.
+    unsigned softmax_lanes;
     // private
     float *q, *k, *v, *gate, *up, *w;
     bool is_beside;  // all but h is another's

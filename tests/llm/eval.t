@@ -359,6 +359,9 @@ refuse "kv-format: 'int3' is no format with values" eval --kv-format int3
 refuse "sq_a_static needs calibration, which a cache does not have" eval --kv-format sq_a_static
 refuse "kv-keys = between, need after or before" eval --kv-format int4 --kv-keys between
 refuse "--kv-keys needs --kv-format" eval --kv-keys before
+e $ASIS --softmax 32
+ok "softmax of the vector unit: other bits, KL below 1e-9" awk "BEGIN{exit !(0 < $(number kl_mean) && $(number kl_mean) < 1e-9 && $(number softmax_lanes) == 32)}"
+refuse "softmax = 3, need 1, 2, 4, 8, 16, 32 or 64 lanes" eval --softmax 3
 PYTHON=${PYTHON:-python3}
 if "$PYTHON" -c 'import numpy' 2>/dev/null; then
   "$PYTHON" tests/llm/kv_cache.py traces/tiny-llama 2 >"$W/numpy" || { echo "Bail out! kv_cache.py"; exit 1; }

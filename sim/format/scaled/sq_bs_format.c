@@ -80,6 +80,8 @@ enum sq_status sq_bs_settle(struct sq_recipe *r, unsigned scope, const struct sq
                        sq_bs_accumulate_choice[o->accumulate]);
     if (!o->accumulate && sq_given_text(given, "chunk"))
         return SQ_FAIL(err, SQ_ERR_ARG, "chunk needs --accumulate");
+    if (!o->accumulate)
+        sq_bs_set(r)->chunk = 0;
     if (sq_given_text(given, "percdamp") && r->algorithm != SQ_ALGORITHM_GPTQ)
         return SQ_FAIL(err, SQ_ERR_ARG, "percdamp needs --algorithm gptq");
     if (r->operand == SQ_OPERAND_ACT &&
