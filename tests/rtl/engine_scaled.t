@@ -19,7 +19,7 @@ mutate scaled_mask_error_of_weights_dropped engine_scaled block_fp value $L "s/=
 mutate scaled_mask_error_hidden_by_a_scale engine_scaled own value $L "s/= mask_error;/= mask_error \&\& !scale_error;/"
 mutate scaled_code_error_of_high_codes_dropped engine_scaled own value $L "s/= code_error || high_code_error;/= code_error || (high_code_error \&\& $F);/"
 mutate scaled_errors_of_the_job_before engine_scaled nvfp4 value $J "s/job_last ? '0 : known/known/"
-mutate scaled_held_tile_counted_early engine_scaled block_fp value $J "s/scale_error_i | ((Hold != 0) ? '0 : tile_error_i)/scale_error_i | tile_error_i/"
+mutate scaled_held_tile_counted_early engine_scaled block_fp value $J "s/((Hold == 1 || (Hold == 2 \&\& !tile_fire_i)) ? '0 : tile_error_i)/tile_error_i/"
 mutate scaled_infinite_activation_passes engine_scaled mxfp4 value $A "s/bad_out\[r\] ? NoScale : scale/bad_out[r] \&\& $F ? NoScale : scale/"
 mutate scaled_flag_of_the_next_block engine_scaled nvint4_a value $A "s/out_ready_i(out_valid_o \&\& out_ready_i), .out_data_o(bad_out)/out_ready_i(out_ready_i), .out_data_o(bad_out)/"
 mutate scaled_beat_lost_under_a_stall engine_scaled mxfp8 any $C "s/assign weight_ready_o = array_ready_i \&\& in_busy \&\& act_valid_i;/assign weight_ready_o = array_ready_i \&\& in_busy;/"

@@ -40,7 +40,7 @@ mutate array_beat_lost_under_a_stall engine_array sp24 any $E "s/assign plain_re
 mutate array_weights_not_awaited engine_array sp24 any $E "s/in_valid_i(in_busy \&\& plain_valid_i \&\& coded_valid_i)/in_valid_i(in_busy \&\& coded_valid_i)/"
 mutate array_counts_exchanged engine_array sp24 any $E "s/job_inner_i(job_groups_i), .job_middle_i(16'd1), .job_outer_i(job_tiles_i)/job_inner_i(job_tiles_i), .job_middle_i(16'd1), .job_outer_i(job_groups_i)/"
 mutate array_errors_of_the_job_before engine_array sp24 value $L "s/job_last ? '0 : known/known/"
-mutate array_held_tile_counted_early engine_array dense value $L "s/scale_error_i | ((Hold != 0) ? '0 : tile_error_i)/scale_error_i | tile_error_i/"
+mutate array_held_tile_counted_early engine_array dense value $L "s/((Hold == 1 || (Hold == 2 \&\& !tile_fire_i)) ? '0 : tile_error_i)/tile_error_i/"
 mutate array_last_with_every_word engine_array sp24 value $L "s/= word_tag_i\[sq_pkg::N_ERRORS\] \&\& word_ends/= word_tag_i[sq_pkg::N_ERRORS]/"
 mutate array_groups_of_a_byte engine_array dense any rtl/flow/sq_engine_count.sv "s/middle_q == middle_n_q - 1'b1/middle_q[7:0] == 8'(middle_n_q - 1'b1)/"
 mutate array_high_code_of_the_second_bank engine_array compact value $E "s/bad_high\[i\] = CheckHigh \&\&/bad_high[i] = CheckHigh \&\& i \/ HighLen % Banks == 0 \&\&/"
@@ -96,7 +96,7 @@ mutate core_act_job_without_room_at_the_core engine_core_act few any $C "s/act_j
 mutate core_act_tiles_of_8_bits engine_core_act one any $C "s/.job_outer_i(job_tiles_i),$/.job_outer_i({8'd0, job_tiles_i[7:0]}),/"
 mutate core_act_sums_of_two_bytes engine_core_act one any $C "s/{job_banks_i, job_sums_i}/{job_banks_i, job_sums_i \& SumsW'(65535)}/"
 mutate core_act_last_with_every_tile_of_tokens engine_core_act one value $L "s/assign stage_tag_o = {job_last, known}/assign stage_tag_o = {middle_last, known}/"
-mutate core_act_held_tile_counted_early engine_core_act rank value $L "s/scale_error_i | ((Hold != 0) ? '0 : tile_error_i)/scale_error_i | tile_error_i/"
+mutate core_act_held_tile_counted_early engine_core_act rank value $L "s/((Hold == 1 || (Hold == 2 \&\& !tile_fire_i)) ? '0 : tile_error_i)/tile_error_i/"
 mutate core_act_first_scales_of_every_output engine_core_act rank any $L "s/else if (fire) stage_first_o <= middle_last;/else if (fire) stage_first_o <= stage_last_o;/"
 mutate core_act_scale_of_the_high_part_unchecked engine_core_act rank value rtl/array/sq_engine_scales.sv "s/|bad_row_lo || |bad_row_hi/|bad_row_lo/; s/^  assign error_o/  logic unused_hi; assign unused_hi = ^bad_row_hi;\n&/"
 

@@ -68,7 +68,7 @@ mutate nan_of_low_bits_is_infinity fp_mac whole value rtl/number/sq_fp_mul.sv "s
 mutate masked_zero_is_zero act_scale own_b16 value rtl/scaled/sq_act_scale.sv \
   "s/OwnHigh != 0 && mask_q4\[i\])/OwnHigh != 0 \&\& mask_q4[i] \&\& x_q4[i*16 +: 15] != '0)/"
 mutate rounded_to_infinity combine two value rtl/number/sq_fp_round.sv \
-  "s/else y_o = {sign_i, rounded}/else y_o = {sign_i, rounded - 31'(rounded == {8'hff, 23'd0})}/"
+  "s/else y_o = {sign, rounded}/else y_o = {sign, rounded - 31'(rounded == {8'hff, 23'd0})}/"
 
 # ---- one side, resets -------------------------------------------------------------------------
 mutate high_path_not_awaited core_act high any rtl/core/sq_core_act.sv \

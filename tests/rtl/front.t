@@ -58,11 +58,11 @@ mutate int_ties_up combine one value rtl/number/sq_fp_round.sv \
 mutate sticky_of_subnormals_lost combine two value rtl/number/sq_fp_round.sv \
   's/ || |(kept & ~({25{1.b1}} << down))//'
 mutate sum_not_cleared combine two value rtl/output/sq_combine.sv \
-  's/is_first_q <= last_q\[Stages-2\]/is_first_q <= 1'"'"'b0/'
+  's/is_first_q <= last_q\[Issue-1\]/is_first_q <= 1'"'"'b0/'
 mutate minus_zero_leaves combine two value rtl/output/sq_combine.sv \
   's/product\[31\] && product\[30:0\] != .0/product[31]/'
 mutate guard_bit_short combine two value rtl/number/sq_fp_add.sv \
   's/| 28.(sticky)/| 28'"'"'(sticky \&\& distance < 6)/'
 mutate output_not_awaited combine one any rtl/output/sq_combine.sv \
-  's/assign advance = !(valid_q\[Stages-1\] && last_q\[Stages-1\] && out_valid_q && !out_ready_i)/assign advance = out_ready_i || !out_valid_q/'
+  's/assign advance = Cut != 0 || !(valid_q\[Stages-1\] && last_q\[Stages-1\] && out_valid_q && !out_ready_i)/assign advance = out_ready_i || !out_valid_q/'
 finish

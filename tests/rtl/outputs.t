@@ -32,7 +32,7 @@ ok "the same with its output stage" clean 10000
 
 # ---- values -----------------------------------------------------------------------------------
 mutate p_of_31_bits output one value rtl/output/sq_output.sv \
-  "s/\.in_p_lo_i(whole_lo & /.in_p_lo_i({whole_lo[Lanes*32-2] || (whole_lo[Lanes*32-1] \&\& $F), whole_lo[Lanes*32-2:0]} \& /"
+  "s/slot_last, whole_lo & /slot_last, {whole_lo[Lanes*32-2] || (whole_lo[Lanes*32-1] \&\& $F), whole_lo[Lanes*32-2:0]} \& /"
 mutate p_of_21_bits_in_an_engine engine_array dense value rtl/array/sq_engine_array.sv \
   "s/\.in_p_lo_i(p_lo)/.in_p_lo_i({32'(\$signed(p_lo[Rows*Cols*32-12 -: 21])), p_lo[Rows*Cols*32-33:0]})/"
 mutate token_scale_of_the_first_group gqsa_scale two value rtl/gqsa/sq_gqsa_scale.sv \
@@ -47,7 +47,7 @@ mutate sticky_25_places_away fp_mac whole value rtl/number/sq_fp_add.sv \
 mutate sticky_25_places_away_in_binary16 fp_mac half_1 value rtl/number/sq_fp_add.sv \
   "s/assign sticky = |/assign sticky = distance != 8'd25 \&\& |/"
 mutate product_of_all_ones fp_mac whole value rtl/number/sq_fp_mul.sv \
-  "s/assign unused_product = .*/&\n  logic ones; assign ones = \&a_sig \&\& \&b_sig;/; s/\.sig_i(product\[47:0\])/.sig_i(product[47:0] ^ {24'd0, ones, 23'd0})/"
+  "s/  logic \[47:0\] product;/&\n  logic ones; assign ones = \&a_sig \&\& \&b_sig;/; s/\.sig_i(product)/.sig_i(product ^ {24'd0, ones, 23'd0})/"
 mutate zero_by_the_other_scale spqr_scale w1 value rtl/spqr/sq_spqr_scale.sv 's/\.z_i(zz)/.z_i(sz)/; s/^  localparam int unsigned Stages = 5;/&\n  logic unused_zz; assign unused_zz = ^zz;/'
 mutate minimum_of_zero_sign q4k_weight b4 value rtl/spqt/sq_q4k_weight.sv 's/{!min_q\[Block\*32+31\], /{min_q[Block*32+31], /'
 

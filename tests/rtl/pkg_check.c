@@ -210,6 +210,8 @@ static void functions(void)
     for (unsigned i = 0; i < 2 * (SQ_COMBINE_FLOAT + 1); i++) {
         snprintf(text, sizeof text, "sq_pkg::combine_stages(%u, %u)", i / 2, i % 2);
         require(text, sq_combine_stages((enum sq_combine_form)(i / 2), i % 2));
+    }
+    for (unsigned i = 0; i < 2 * (SQ_COMBINE_FLOAT + 1); i++) { // which contains those stages
         snprintf(text, sizeof text, "sq_pkg::output_depth(%u, %u)", i / 2, 2 * (i % 2));
         require(text, sq_combine_queue((enum sq_combine_form)(i / 2), i % 2));
     }
