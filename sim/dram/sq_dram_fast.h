@@ -72,7 +72,7 @@ void sq_dram_fast_init(struct sq_dram_fast *f, const struct sq_dram_setup *setup
                        struct sq_dram_memo *memo);
 // The clock that it is in.
 uint64_t sq_dram_fast_now(const struct sq_dram_fast *f);
-// The next bursts of a transfer that is asked for now go into the queues, at most all of them; returns how many, and f->gone
+// The next bursts of the transfer at hand go into the queues, at most all of them; returns how many, and f->gone
 // has those that went meanwhile. *addr moves on.
 uint32_t sq_dram_fast_take(struct sq_dram_fast *f, uint64_t *addr, uint32_t n, bool is_write,
                            uint32_t tag);
