@@ -9,22 +9,10 @@
 // magnitude code of the largest value.
 static const struct {
     uint8_t bits, fraction, bias, last;
-    float max;
 } table[SQ_FPS] = {
-    [SQ_FP_E2M1] = {4, 1, 1, 0x7, SQ_E2M1_MAX},   [SQ_FP_E2M3] = {6, 3, 1, 0x1f, 7.5f},
-    [SQ_FP_E3M2] = {6, 2, 3, 0x1f, 28},           [SQ_FP_E4M3] = {8, 3, 7, 0x7e, SQ_E4M3_MAX},
-    [SQ_FP_E5M2] = {8, 2, 15, 0x7b, SQ_E5M2_MAX},
+    [SQ_FP_E2M1] = {4, 1, 1, 0x7},  [SQ_FP_E2M3] = {6, 3, 1, 0x1f},  [SQ_FP_E3M2] = {6, 2, 3, 0x1f},
+    [SQ_FP_E4M3] = {8, 3, 7, 0x7e}, [SQ_FP_E5M2] = {8, 2, 15, 0x7b},
 };
-
-unsigned sq_fp_bits(enum sq_fp f)
-{
-    return table[f].bits;
-}
-
-float sq_fp_max(enum sq_fp f)
-{
-    return table[f].max;
-}
 
 // Magnitude code of |x|: nearest, ties to even. Rounding the binary32 pattern at the fraction
 // carries into the exponent where it must; below the smallest normal, 2^(1-bias), codes are

@@ -25,9 +25,6 @@
 
 enum sq_fp { SQ_FP_E2M1, SQ_FP_E2M3, SQ_FP_E3M2, SQ_FP_E4M3, SQ_FP_E5M2, SQ_FPS };
 
-unsigned sq_fp_bits(enum sq_fp f); // of a code: 4, 6 or 8
-float sq_fp_max(enum sq_fp f);     // the largest magnitude
-
 // Nearest, ties to the even code; beyond the largest magnitude saturates. A zero, and what rounds
 // to it, keeps its sign (SPEC Q.1). x is finite.
 uint8_t sq_fp_encode(enum sq_fp f, float x);

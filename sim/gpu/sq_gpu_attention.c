@@ -160,16 +160,10 @@ static enum sq_status read_head(struct reader *r)
 {
     bool more;
     SQ_TRY(sq_csv_next(&r->csv, &more, r->err));
-    for (unsigned c = 0; c < N_COLUMNS; c++) {
-        unsigned i = 0;
-        const unsigned n = !more ? 0 : r->csv.n < SQ_CSV_CELLS_MAX ? r->csv.n : SQ_CSV_CELLS_MAX;
-        while (i < n && strcasecmp(r->csv.cell[i], names[c]) != 0)
-            i++;
-        if (i == n)
+    for (unsigned c = 0; c < N_COLUMNS; c++)
+        if (!more || !sq_csv_column(&r->csv, names[c], &r->at[c]))
             return SQ_FAIL(r->err, SQ_ERR_DAMAGED, "'%s' has no column %s", sq_path_tail(r->what),
                            names[c]);
-        r->at[c] = i;
-    }
     return SQ_OK;
 }
 

@@ -138,17 +138,13 @@ static enum sq_status read_size(struct reader *r, const char *name, const char *
 }
 
 // Where each of `names` is among the cells; the first `needed` must be there.
-static enum sq_status csv_header(struct reader *r, char *const *cell, unsigned n,
+static enum sq_status csv_header(struct reader *r, const struct sq_csv_reader *csv,
                                  const char *const names[], unsigned n_names, unsigned needed,
                                  unsigned at[])
 {
-    for (unsigned c = 0; c < n_names; c++) {
-        at[c] = 0;
-        while (at[c] < n && strcasecmp(cell[at[c]], names[c]) != 0)
-            at[c]++;
-        if (at[c] == n && c < needed)
+    for (unsigned c = 0; c < n_names; c++)
+        if (!sq_csv_column(csv, names[c], &at[c]) && c < needed)
             REFUSE(r, "no column %s in the header", names[c]);
-    }
     return SQ_OK;
 }
 
@@ -436,14 +432,6 @@ static enum sq_status json_row(struct reader *r, const json_t *o)
 
 // ---- files ----------------------------------------------------------------------------------
 
-static bool has_column(char *const *cell, unsigned n, const char *name)
-{
-    unsigned i = 0;
-    while (i < n && strcasecmp(cell[i], name) != 0)
-        i++;
-    return i < n;
-}
-
 static enum sq_status read_csv(struct reader *r, const char *text, size_t nbytes)
 {
     struct sq_csv_reader csv;
@@ -455,10 +443,10 @@ static enum sq_status read_csv(struct reader *r, const char *text, size_t nbytes
         const unsigned n = csv.n < SQ_CSV_CELLS_MAX ? csv.n : SQ_CSV_CELLS_MAX;
         r->line = csv.line;
         if (!has_header) {
-            is_layers = has_column(csv.cell, n, layer_names[TYPE]);
-            status = is_layers ? csv_header(r, csv.cell, n, layer_names, N_LAYER_COLUMNS,
-                                            N_LAYER_COLUMNS, at)
-                               : csv_header(r, csv.cell, n, column_names, N_COLUMNS, P10, at);
+            is_layers = sq_csv_column(&csv, layer_names[TYPE], &at[0]);
+            status = is_layers
+                         ? csv_header(r, &csv, layer_names, N_LAYER_COLUMNS, N_LAYER_COLUMNS, at)
+                         : csv_header(r, &csv, column_names, N_COLUMNS, P10, at);
         } else {
             status = is_layers ? layer_row(r, csv.cell, n, at) : csv_row(r, csv.cell, n, at);
         }

@@ -6,6 +6,7 @@
 #include <csv.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "sim/io/sq_file.h"
 
@@ -132,4 +133,13 @@ enum sq_status sq_csv_next(struct sq_csv_reader *r, bool *more, struct sq_error 
     for (unsigned i = 0; i < SQ_CSV_CELLS_MAX; i++)
         r->cell[i] = i < s->n ? s->text + s->cell_at[i] : NULL;
     return SQ_OK;
+}
+
+bool sq_csv_column(const struct sq_csv_reader *r, const char *name, unsigned *at)
+{
+    const unsigned n = r->n < SQ_CSV_CELLS_MAX ? r->n : SQ_CSV_CELLS_MAX;
+    for (*at = 0; *at < n; ++*at)
+        if (strcasecmp(r->cell[*at], name) == 0)
+            return true;
+    return false;
 }

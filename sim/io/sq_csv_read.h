@@ -30,4 +30,7 @@ void sq_csv_reader_free(struct sq_csv_reader *r);
 // quote that does not end.
 enum sq_status sq_csv_next(struct sq_csv_reader *r, bool *more, struct sq_error *err);
 
+// The number of the cell of a head with this name, whatever its case; false where there is none.
+bool sq_csv_column(const struct sq_csv_reader *r, const char *name, unsigned *at);
+
 #endif

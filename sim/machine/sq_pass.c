@@ -127,17 +127,22 @@ static void add_row(struct pass *p, size_t i)
     sq_machine_energy_add(&p->out->energy, &p->energy[i], row->count);
 }
 
+double sq_pass_vector_seconds(const struct sq_machine *hw, enum sq_vector_op op, double rows,
+                              double n)
+{
+    const unsigned lanes = sq_vector_unit_lanes(hw->vector_lanes);
+    const double units = (double)hw->vector_lanes / lanes * hw->cores;
+    return sq_vector_cycles(op, lanes, units, rows, n) / hw->clock_hz;
+}
+
 static void add_rest(struct pass *p)
 {
     const struct sq_workload_rest *rest = &p->w->rest;
     const struct sq_machine *hw = p->in->machine;
     struct sq_pass_result *out = p->out;
-    const unsigned lanes = sq_vector_unit_lanes(hw->vector_lanes);
-    const double units = (double)hw->vector_lanes / lanes * hw->cores;
     for (size_t i = 0; i < rest->n_calls; i++) {
         const struct sq_workload_call *const c = &rest->call[i];
-        const double seconds =
-            c->calls * sq_vector_cycles(c->op, lanes, units, c->rows, c->n) / hw->clock_hz;
+        const double seconds = c->calls * sq_pass_vector_seconds(hw, c->op, c->rows, c->n);
         out->op_seconds[c->op] += seconds;
         out->seconds[SQ_PASS_VECTOR] += seconds;
     }

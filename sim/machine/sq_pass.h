@@ -32,6 +32,10 @@ enum sq_pass_part {
 };
 const char *sq_pass_part_name(enum sq_pass_part part);
 
+// Seconds of an operation of the machine's vector units on rows of n elements (sq_vector_cycles).
+double sq_pass_vector_seconds(const struct sq_machine *machine, enum sq_vector_op op, double rows,
+                              double n);
+
 struct sq_pass_request {
     const struct sq_machine *machine;
     const struct sq_recipe *recipe;        // of the linear layers and lm_head

@@ -57,11 +57,8 @@ static void put_layers(const struct writer *s, uint64_t tokens, const struct sq_
 {
     const struct sq_machine *m = s->t->request->machine;
     const double layers = (double)s->shape.layers, elements = (double)(tokens * s->shape.hidden);
-    const unsigned lanes = sq_vector_unit_lanes(m->vector_lanes);
     const double norm =
-        sq_vector_cycles(SQ_VECTOR_NORM, lanes, (double)m->vector_lanes / lanes * m->cores,
-                         (double)tokens, (double)s->shape.hidden) /
-        m->clock_hz;
+        sq_pass_vector_seconds(m, SQ_VECTOR_NORM, (double)tokens, (double)s->shape.hidden);
     for (size_t i = 0; i < sizeof fused / sizeof fused[0]; i++) {
         double cycles = 0;
         for (unsigned part = 0; part < 3 && fused[i].part[part]; part++)

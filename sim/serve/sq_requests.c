@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 
 #include "sim/io/sq_csv_read.h"
@@ -39,17 +38,11 @@ static enum sq_status read_head(struct reader *r)
 {
     bool more;
     SQ_TRY(sq_csv_next(&r->csv, &more, r->err));
-    for (unsigned c = 0; c < N_COLUMNS; c++) {
-        unsigned i = 0;
-        while (more && i < r->csv.n && i < SQ_CSV_CELLS_MAX &&
-               strcasecmp(r->csv.cell[i], names[c][0]) != 0 &&
-               strcasecmp(r->csv.cell[i], names[c][1]) != 0)
-            i++;
-        if (!more || i == r->csv.n || i == SQ_CSV_CELLS_MAX)
+    for (unsigned c = 0; c < N_COLUMNS; c++)
+        if (!more || !(sq_csv_column(&r->csv, names[c][0], &r->place[c]) ||
+                       sq_csv_column(&r->csv, names[c][1], &r->place[c])))
             return SQ_FAIL(r->err, SQ_ERR_DAMAGED, "'%s' has no column %s (or %s)",
                            sq_path_tail(r->what), names[c][0], names[c][1]);
-        r->place[c] = i;
-    }
     return SQ_OK;
 }
 
