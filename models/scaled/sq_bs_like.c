@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "models/number/sq_fp.h"
+#include "models/output/sq_combine.h"
 #include "models/scaled/sq_bs_kind.h"
 #include "models/scaled/sq_bs_tile.h"
 
@@ -40,11 +41,9 @@ enum sq_status sq_bs_like_check(const struct sq_bs_format *f, enum sq_bs_like li
 
 // ---- numbers ------------------------------------------------------------------------------------
 
-// To nearest, ties to even.
 static float bfloat16(float x)
 {
-    uint32_t bits = sq_bs_bits_of(x);
-    bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000u;
+    const uint32_t bits = (uint32_t)sq_combine_bf16(sq_bs_bits_of(x)) << 16;
     memcpy(&x, &bits, sizeof x);
     return x;
 }
