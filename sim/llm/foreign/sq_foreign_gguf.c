@@ -213,24 +213,11 @@ static enum sq_status add_layer(struct output *o, const struct sq_layer *l,
     return kind->has_global && act ? add_number(o, l->name, ".input_scale", *act) : SQ_OK;
 }
 
-static bool is_of_layer(const struct sq_checkpoint *ck, const struct sq_tensor *t)
-{
-    for (size_t i = 0; i < ck->n_layers; i++) {
-        const struct sq_foreign_layer *f = ck->layer[i].foreign;
-        for (size_t j = 0; f && f->used[j]; j++)
-            if (f->used[j] == t)
-                return true;
-        if (ck->layer[i].weight == t)
-            return true;
-    }
-    return false;
-}
-
 // As it is; a vector in F32, as llama.cpp wants it. Frequencies of the rotary embedding follow from the config.
 static enum sq_status add_other(struct output *o, const struct sq_tensor *t)
 {
     struct sq_tensor copy = *t;
-    if (is_of_layer(o->ck, t) || is_rotated(t->name, "inv_freq"))
+    if (sq_foreign_is_of_layer(o->ck, t) || is_rotated(t->name, "inv_freq"))
         return SQ_OK;
     if (t->n_dims == 1 && t->dtype != SQ_F32) {
         float *v = keep(o, malloc(t->n_elements * sizeof *v));

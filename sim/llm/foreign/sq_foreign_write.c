@@ -198,7 +198,7 @@ static enum sq_status add_layer(struct output *o, const struct sq_layer *l,
     return a->has_global ? add_global(o, l->name, *global, act ? *act : 0) : SQ_OK;
 }
 
-static bool is_layer_weight(const struct sq_checkpoint *ck, const struct sq_tensor *t)
+bool sq_foreign_is_of_layer(const struct sq_checkpoint *ck, const struct sq_tensor *t)
 {
     for (size_t i = 0; i < ck->n_layers; i++) {
         const struct sq_foreign_layer *f = ck->layer[i].foreign;
@@ -230,7 +230,7 @@ static enum sq_status collect(struct output *o, const struct sq_checkpoint *ck,
     SQ_NEED(o->tensor && o->own, o->err, "%zu tensors", n);
     for (size_t s = 0; s < ck->n_shards; s++)
         for (size_t i = 0; i < ck->shard[s].n_tensors; i++)
-            if (!is_layer_weight(ck, &ck->shard[s].tensor[i]))
+            if (!sq_foreign_is_of_layer(ck, &ck->shard[s].tensor[i]))
                 o->tensor[o->n++] = ck->shard[s].tensor[i];
     for (size_t i = 0; i < ck->n_layers; i++)
         SQ_TRY(add_layer(o, &ck->layer[i], &layer[i]));

@@ -35,6 +35,8 @@ enum sq_status sq_foreign_write_gguf(const char *path, const struct sq_checkpoin
                                      bool *has_tokenizer, struct sq_error *err);
 enum sq_status sq_foreign_check_gguf(const struct sq_recipe *r, struct sq_error *err);
 
+// Whether the tensor holds weights of a layer, or a part of them where another program quantized it.
+bool sq_foreign_is_of_layer(const struct sq_checkpoint *ck, const struct sq_tensor *t);
 // A part of a layer as its file has it; NULL where there is none, or `name` is NULL.
 const void *sq_foreign_part(const struct sq_quant_layer *q, const char *name);
 // What kind of weights a recipe makes: SQ_ERR_UNSUPPORTED where these are not codes and scales alone.
