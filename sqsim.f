@@ -96,7 +96,6 @@ rtl/top/sq_top_operand.sv
 rtl/top/sq_top_array.sv
 rtl/top/sq_top_scaled.sv
 rtl/top/sq_top.sv
-rtl/top/sq_chip.sv
 rtl/array/sq_engine_array.sv
 rtl/scaled/sq_parts_line.sv
 rtl/scaled/sq_parts_tail.sv

@@ -95,7 +95,6 @@ top/sq_top_operand.sv
 top/sq_top_array.sv
 top/sq_top_scaled.sv
 top/sq_top.sv
-top/sq_chip.sv
 array/sq_engine_array.sv
 scaled/sq_parts_line.sv
 scaled/sq_parts_tail.sv

@@ -203,8 +203,8 @@ for d in 16 64 512; do lint sq_ring DataW=$d; done
 for d in 16 64 512; do lint sq_sequencer DataW=$d; done
 lint sq_sequencer ScaleOnce=1
 for p in 0 1; do lint sq_sequencer PartGroups=$p; done
-lint sq_chip
-lint sq_chip IdW=4 Id=9
+lint sq_top
+lint sq_top IdW=4 Id=9
 lint sq_top_array
 lint sq_top_scaled
 for h in 0 1 2; do lint sq_top_scaled Rows=1 HighPerBank=2 High=$h Element=0; done
@@ -257,7 +257,7 @@ for p in Rows=256 Cols=256 BankLen=65536 ActW=256 WeightW=256 OutKind=256 HighW=
 done
 for p in MaxBurst=257 DataW=24; do refused sq_dma $p; refused sq_dma_burst $p; refused sq_axi_check $p; done
 refused sq_top PortLen=3
-refused sq_chip Id=2
+refused sq_top Id=2
 # A parameter that is cut to a fixed number of bits stands in a check.
 for f in top/*.sv; do
   m=$(basename "$f" .sv)

@@ -33,25 +33,25 @@ layer = json.loads(image.read_text())
 parameters = " ".join(f"-chparam {name} {value}" for name, value in layer.items() if name[0].isupper())
 sources = " ".join(f"{rtl}/{name}" for name in (rtl / "files.f").read_text().split())
 script = f"""read_verilog -nodpi -sv -defer -DSYNTHESIS -I{rtl} {sources}
-hierarchy -check -top sq_chip {parameters}
+hierarchy -check -top sq_top {parameters}
 proc
 clean
-rename -top sq_chip
-write_verilog -noattr {folder}/sq_chip.v
+rename -top sq_top
+write_verilog -noattr {folder}/sq_top.v
 """
 folder.mkdir(parents=True, exist_ok=True)
 (folder / "netlist.ys").write_text(script)
 try:
     subprocess.run(["yosys", "-q", "-e", "implicitly declared", "-s", folder / "netlist.ys"], check=True)
     runner = get_runner("icarus")
-    runner.build(verilog_sources=[folder / "sq_chip.v"], hdl_toplevel="sq_chip", build_dir=folder, always=True,
+    runner.build(verilog_sources=[folder / "sq_top.v"], hdl_toplevel="sq_top", build_dir=folder, always=True,
                  timescale=("1ns", "1ns"))
 except (subprocess.CalledProcessError, SystemExit) as e:
     print(f"cocotb: nothing built: {e}")
     sys.exit(2)
 os.environ.update(SQ_IMAGE=str(image), SQ_WANT=str(want), COCOTB_LOG_LEVEL="WARNING",
                   PYTHONPATH=os.pathsep.join([str(here), os.environ.get("PYTHONPATH", "")]))
-results = runner.test(hdl_toplevel="sq_chip", test_module="test_top", testcase=tests or None, build_dir=folder,
+results = runner.test(hdl_toplevel="sq_top", test_module="test_top", testcase=tests or None, build_dir=folder,
                       test_dir=folder, timescale=("1ns", "1ns"))
 n_tests, n_failed = get_results(results)
 print(f"cocotb: {n_tests} tests of the chip, {n_failed} failed")

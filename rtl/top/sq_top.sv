@@ -3,8 +3,11 @@
 // descriptor's address into a register, starts, and gets an interrupt when the outputs lie in memory
 // (docs/registers.md).
 //
-//   lite  registers, AXI4-Lite            sq_top_regs -> sq_sequencer -> jobs, transfers
-//   axi   memory, AXI4 manager            sq_dma -> sq_top_operand (4) -> engine -> sq_gear -> sq_fifo -> sq_dma
+//   s_axil  registers, AXI4-Lite          sq_top_regs -> sq_sequencer -> jobs, transfers
+//   m_axi   memory, AXI4 manager          sq_dma -> sq_top_operand (4) -> engine -> sq_gear -> sq_fifo -> sq_dma
+// Ports have the names of the AXI specification. Transactions carry the identifier Id, so that their answers come in
+// order; they are data, secure and unprivileged (PROT 000b), and may be buffered, not cached (CACHE 0011b). Of the
+// registers PROT says nothing.
 // Form says which engine: FLOAT is sq_engine_scaled, both operands in blocks with Element, Scale, High and
 // HighPerBank. All others are sq_engine_array: one operand as it is stored in Layout (OnActs: the activations, else the
 // weights), the other one in plain codes, ActW and WeightW bits; codes of more bits have HighW. Scales are
@@ -45,55 +48,71 @@ module sq_top #(
   parameter  int unsigned High = sq_pkg::HIGH_SPLIT,
   parameter  int unsigned Parts = 1,  // 1: room for sums and integers of each output between chunks of K; 0: for one of them
   parameter  int unsigned CountStart = 0,  // where counters begin: other than 0 in tests of their carries
+  parameter  int unsigned IdW = 1,  // bits of an identifier
+  parameter  int unsigned Id = 0,  // which all transactions carry
   localparam int unsigned Bytes = DataW / 8
 ) (
-  input  logic              clk_i,
-  input  logic              rst_ni,
+  input  logic             clk_i,
+  input  logic             rst_ni,
   // registers, AXI4-Lite
-  input  logic              lite_aw_valid_i,
-  output logic              lite_aw_ready_o,
-  input  logic [7:0]        lite_aw_addr_i,
-  input  logic              lite_w_valid_i,
-  output logic              lite_w_ready_o,
-  input  logic [31:0]       lite_w_data_i,
-  input  logic [3:0]        lite_w_strb_i,
-  output logic              lite_b_valid_o,
-  input  logic              lite_b_ready_i,
-  output logic [1:0]        lite_b_resp_o,
-  input  logic              lite_ar_valid_i,
-  output logic              lite_ar_ready_o,
-  input  logic [7:0]        lite_ar_addr_i,
-  output logic              lite_r_valid_o,
-  input  logic              lite_r_ready_i,
-  output logic [31:0]       lite_r_data_o,
-  output logic [1:0]        lite_r_resp_o,
-  output logic              irq_o,
+  input  logic             s_axil_awvalid,
+  output logic             s_axil_awready,
+  input  logic [7:0]       s_axil_awaddr,
+  input  logic [2:0]       s_axil_awprot,
+  input  logic             s_axil_wvalid,
+  output logic             s_axil_wready,
+  input  logic [31:0]      s_axil_wdata,
+  input  logic [3:0]       s_axil_wstrb,
+  output logic             s_axil_bvalid,
+  input  logic             s_axil_bready,
+  output logic [1:0]       s_axil_bresp,
+  input  logic             s_axil_arvalid,
+  output logic             s_axil_arready,
+  input  logic [7:0]       s_axil_araddr,
+  input  logic [2:0]       s_axil_arprot,
+  output logic             s_axil_rvalid,
+  input  logic             s_axil_rready,
+  output logic [31:0]      s_axil_rdata,
+  output logic [1:0]       s_axil_rresp,
+  output logic             irq_o,
   // memory, AXI4
-  output logic              axi_ar_valid_o,
-  input  logic              axi_ar_ready_i,
-  output logic [31:0]       axi_ar_addr_o,
-  output logic [7:0]        axi_ar_len_o,
-  output logic [2:0]        axi_ar_size_o,
-  output logic [1:0]        axi_ar_burst_o,
-  input  logic              axi_r_valid_i,
-  output logic              axi_r_ready_o,
-  input  logic [DataW-1:0]  axi_r_data_i,
-  input  logic [1:0]        axi_r_resp_i,
-  input  logic              axi_r_last_i,
-  output logic              axi_aw_valid_o,
-  input  logic              axi_aw_ready_i,
-  output logic [31:0]       axi_aw_addr_o,
-  output logic [7:0]        axi_aw_len_o,
-  output logic [2:0]        axi_aw_size_o,
-  output logic [1:0]        axi_aw_burst_o,
-  output logic              axi_w_valid_o,
-  input  logic              axi_w_ready_i,
-  output logic [DataW-1:0]  axi_w_data_o,
-  output logic [Bytes-1:0]  axi_w_strb_o,
-  output logic              axi_w_last_o,
-  input  logic              axi_b_valid_i,
-  output logic              axi_b_ready_o,
-  input  logic [1:0]        axi_b_resp_i
+  output logic             m_axi_arvalid,
+  input  logic             m_axi_arready,
+  output logic [IdW-1:0]   m_axi_arid,
+  output logic [31:0]      m_axi_araddr,
+  output logic [7:0]       m_axi_arlen,
+  output logic [2:0]       m_axi_arsize,
+  output logic [1:0]       m_axi_arburst,
+  output logic             m_axi_arlock,
+  output logic [3:0]       m_axi_arcache,
+  output logic [2:0]       m_axi_arprot,
+  output logic [3:0]       m_axi_arqos,
+  input  logic             m_axi_rvalid,
+  output logic             m_axi_rready,
+  input  logic [IdW-1:0]   m_axi_rid,
+  input  logic [DataW-1:0] m_axi_rdata,
+  input  logic [1:0]       m_axi_rresp,
+  input  logic             m_axi_rlast,
+  output logic             m_axi_awvalid,
+  input  logic             m_axi_awready,
+  output logic [IdW-1:0]   m_axi_awid,
+  output logic [31:0]      m_axi_awaddr,
+  output logic [7:0]       m_axi_awlen,
+  output logic [2:0]       m_axi_awsize,
+  output logic [1:0]       m_axi_awburst,
+  output logic             m_axi_awlock,
+  output logic [3:0]       m_axi_awcache,
+  output logic [2:0]       m_axi_awprot,
+  output logic [3:0]       m_axi_awqos,
+  output logic             m_axi_wvalid,
+  input  logic             m_axi_wready,
+  output logic [DataW-1:0] m_axi_wdata,
+  output logic [Bytes-1:0] m_axi_wstrb,
+  output logic             m_axi_wlast,
+  input  logic             m_axi_bvalid,
+  output logic             m_axi_bready,
+  input  logic [IdW-1:0]   m_axi_bid,
+  input  logic [1:0]       m_axi_bresp
 );
 
   // Bits of a beat of each operand; sums of a PE.
@@ -123,6 +142,9 @@ module sq_top #(
   if (DataW % WordW != 0 || Rows * Cols % PortLen != 0 || SumTiles * Slots < 2 || Slots > 65535) begin : gen_bad
     $error("tiles of outputs in whole words, beats of whole words, two beats of sums, at most 65535 of a tile");
   end
+  if (IdW < 1 || IdW > 32 || (IdW < 32 && Id >> IdW != 0)) begin : gen_bad_id
+    $error("IdW = 1..32, Id in IdW bits");
+  end
 
   // ---- registers ----------------------------------------------------------------------------------
   logic start, done, refused, ring, abort, rewind, begins, ends, ended, notice, aborting, running, aborted, expired;
@@ -140,16 +162,19 @@ module sq_top #(
     .CountStart(CountStart)
   ) u_regs (
     .clk_i, .rst_ni,
-    .lite_aw_valid_i, .lite_aw_ready_o, .lite_aw_addr_i, .lite_w_valid_i, .lite_w_ready_o, .lite_w_data_i,
-    .lite_w_strb_i, .lite_b_valid_o, .lite_b_ready_i, .lite_b_resp_o, .lite_ar_valid_i, .lite_ar_ready_o,
-    .lite_ar_addr_i, .lite_r_valid_o, .lite_r_ready_i, .lite_r_data_o, .lite_r_resp_o, .irq_o,
+    .lite_aw_valid_i(s_axil_awvalid), .lite_aw_ready_o(s_axil_awready), .lite_aw_addr_i(s_axil_awaddr),
+    .lite_w_valid_i(s_axil_wvalid), .lite_w_ready_o(s_axil_wready), .lite_w_data_i(s_axil_wdata),
+    .lite_w_strb_i(s_axil_wstrb), .lite_b_valid_o(s_axil_bvalid), .lite_b_ready_i(s_axil_bready),
+    .lite_b_resp_o(s_axil_bresp), .lite_ar_valid_i(s_axil_arvalid), .lite_ar_ready_o(s_axil_arready),
+    .lite_ar_addr_i(s_axil_araddr), .lite_r_valid_o(s_axil_rvalid), .lite_r_ready_i(s_axil_rready),
+    .lite_r_data_o(s_axil_rdata), .lite_r_resp_o(s_axil_rresp), .irq_o,
     .start_o(start), .descriptor_o(descriptor), .ring_o(ring), .abort_o(abort), .rewind_o(rewind),
     .base_o(ring_base), .size_o(ring_size), .tail_o(tail), .watchdog_o(watchdog), .head_i(head),
     .begin_i(begins), .end_i(ends), .done_i(ended), .notice_i(notice), .aborting_i(aborting), .run_i(running),
     .record_o(record), .refused_i(refused), .aborted_i(aborted), .expired_i(expired),
     .operand_i(operand_error), .read_status_i(read_status), .write_status_i(write_status),
     .engine_i(engine_errors), .busy_i(busy_q), .wait_i(missing_q),
-    .read_i(axi_r_valid_i && axi_r_ready_o), .write_i(axi_w_valid_o && axi_w_ready_i)
+    .read_i(m_axi_rvalid && m_axi_rready), .write_i(m_axi_wvalid && m_axi_wready)
   );
 
   // ---- ring ---------------------------------------------------------------------------------------
@@ -223,13 +248,22 @@ module sq_top #(
     .in_data_i(record_word_valid ? record_word : store),
     .out_valid_o(load_valid), .out_ready_i(load_ready), .out_data_o(load), .out_dest_o({load_tail, load_dest}),
     .out_poison_o(load_poison), .out_last_o(load_last), .out_status_o(load_status),
-    .axi_ar_valid_o, .axi_ar_ready_i, .axi_ar_addr_o, .axi_ar_len_o, .axi_ar_size_o, .axi_ar_burst_o,
-    .axi_r_valid_i, .axi_r_ready_o, .axi_r_data_i, .axi_r_resp_i, .axi_r_last_i,
-    .axi_aw_valid_o, .axi_aw_ready_i, .axi_aw_addr_o, .axi_aw_len_o, .axi_aw_size_o, .axi_aw_burst_o,
-    .axi_w_valid_o, .axi_w_ready_i, .axi_w_data_o, .axi_w_strb_o, .axi_w_last_o,
-    .axi_b_valid_i, .axi_b_ready_o, .axi_b_resp_i,
+    .axi_ar_valid_o(m_axi_arvalid), .axi_ar_ready_i(m_axi_arready), .axi_ar_addr_o(m_axi_araddr),
+    .axi_ar_len_o(m_axi_arlen), .axi_ar_size_o(m_axi_arsize), .axi_ar_burst_o(m_axi_arburst),
+    .axi_r_valid_i(m_axi_rvalid), .axi_r_ready_o(m_axi_rready), .axi_r_data_i(m_axi_rdata),
+    .axi_r_resp_i(m_axi_rresp), .axi_r_last_i(m_axi_rlast),
+    .axi_aw_valid_o(m_axi_awvalid), .axi_aw_ready_i(m_axi_awready), .axi_aw_addr_o(m_axi_awaddr),
+    .axi_aw_len_o(m_axi_awlen), .axi_aw_size_o(m_axi_awsize), .axi_aw_burst_o(m_axi_awburst),
+    .axi_w_valid_o(m_axi_wvalid), .axi_w_ready_i(m_axi_wready), .axi_w_data_o(m_axi_wdata),
+    .axi_w_strb_o(m_axi_wstrb), .axi_w_last_o(m_axi_wlast),
+    .axi_b_valid_i(m_axi_bvalid), .axi_b_ready_o(m_axi_bready), .axi_b_resp_i(m_axi_bresp),
     .abort_i(drain), .idle_o(idle), .write_done_o(write_done), .write_status_o(write_status)
   );
+  assign {m_axi_arid, m_axi_awid} = {2{IdW'(Id)}};
+  assign {m_axi_arlock, m_axi_awlock} = 2'b00;
+  assign {m_axi_arcache, m_axi_awcache} = {2{4'b0011}};
+  assign {m_axi_arprot, m_axi_awprot} = 6'd0;
+  assign {m_axi_arqos, m_axi_awqos} = 8'd0;
   assign read_status = (load_valid && load_ready && load_poison) ? load_status : 3'd0;
 
   // ---- operands -----------------------------------------------------------------------------------
@@ -363,7 +397,7 @@ module sq_top #(
     .out_valid_o(store_valid), .out_ready_i(store_ready), .out_data_o(store)
   );
   logic unused_bits;
-  assign unused_bits = ^{unused_flags, unused_carry_last, sums_ready};
+  assign unused_bits = ^{unused_flags, unused_carry_last, sums_ready, m_axi_rid, m_axi_bid, s_axil_awprot, s_axil_arprot};
 
   // The half that sums go to was read to its end before: those sums went into the tiles in front of these.
   `SQ_ASSERT_BEGIN

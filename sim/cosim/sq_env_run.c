@@ -139,12 +139,12 @@ const bool *sq_env_run_handshake(const struct sq_env_run *e, char name[32])
     if (!env_of(e))
         return NULL;
     for (unsigned i = 0; i < n_asks(e); i++) {
-        snprintf(name, 32, "%.20s_valid_o", e->ports->ask[i].name);
+        snprintf(name, 32, "%.31s", sq_pin(&e->ports->ask[i], "valid", 'o').text);
         if (e->ask_valid[i] != e->pins.ask_valid[i])
             return &e->ask_valid[i];
     }
     for (unsigned i = 0; i < n_replies(e); i++) {
-        snprintf(name, 32, "%.20s_ready_o", e->ports->reply[i].name);
+        snprintf(name, 32, "%.31s", sq_pin(&e->ports->reply[i], "ready", 'o').text);
         if (e->reply_ready[i] != e->pins.reply_ready[i])
             return &e->reply_ready[i];
     }
@@ -165,7 +165,7 @@ bool sq_env_run_differs(const struct sq_env_run *e, char name[32], struct sq_por
                     field->is_unsigned ? sq_field_unsigned((uint32_t)bits, field->width) : bits;
                 if (!e->pins.ask_valid[s] || got == e->pins.ask[at])
                     continue;
-                snprintf(name, 32, "%.14s_%.14s_o", e->ports->ask[s].name, field->name);
+                snprintf(name, 32, "%.31s", sq_pin(&e->ports->ask[s], field->name, 'o').text);
                 *d = (struct sq_port_difference){f, i, got, e->pins.ask[at]};
                 return true;
             }

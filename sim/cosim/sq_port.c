@@ -2,10 +2,21 @@
 // Packs integers into the words of a port, and takes them out again (sq_port.h).
 #include "sim/cosim/sq_port.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "models/core/sq_format.h"
+
+struct sq_pin sq_pin(const struct sq_port *stream, const char *signal, char side)
+{
+    struct sq_pin pin;
+    if (strncmp(stream->name, "m_axi_", 6) == 0 || strncmp(stream->name, "s_axil_", 7) == 0)
+        snprintf(pin.text, sizeof pin.text, "%.20s%.20s", stream->name, signal);
+    else
+        snprintf(pin.text, sizeof pin.text, "%.20s_%.20s_%c", stream->name, signal, side);
+    return pin;
+}
 
 void sq_beat_put(uint32_t *words, size_t bit, unsigned width, uint32_t value)
 {

@@ -12,6 +12,12 @@ static inline size_t sq_beat_words(size_t bits)
     return (bits + 31) / 32 + 2;
 }
 
+// The port of the RTL that has a signal ("valid", "ready", a field) of a stream; side 'i' or 'o'.
+struct sq_pin {
+    char text[48];
+};
+struct sq_pin sq_pin(const struct sq_port *stream, const char *signal, char side);
+
 // Ors `width` (1..32) bits of value into the words at a bit position; the field is still zero.
 void sq_beat_put(uint32_t *words, size_t bit, unsigned width, uint32_t value);
 

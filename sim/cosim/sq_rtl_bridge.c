@@ -2,6 +2,8 @@
 // Writes the C++ and the SystemVerilog that join a block to the simulator (sq_rtl_bridge.h).
 #include "sim/cosim/sq_rtl_bridge.h"
 
+#include "sim/cosim/sq_port.h"
+
 static void write_comb(FILE *out, const struct sq_ports *p, const char *tied)
 {
     size_t f = 0;
@@ -13,15 +15,16 @@ static void write_comb(FILE *out, const struct sq_ports *p, const char *tied)
     if (tied)
         fprintf(out, "    top.%s = 0;\n", tied);
     for (; s < SQ_STREAMS_MAX && p->stream[s].n_fields > 0; s++) {
-        const char *name = p->stream[s].name;
-        fprintf(out, "    top.%s_valid_i = valid[%u];\n", name, s);
-        for (size_t i = 0; i < p->stream[s].n_fields; i++, f++)
-            fprintf(out, "    sq_bridge::put(top.%s_%s_i, in[%zu]);\n", name, p->in[f].name, f);
+        const struct sq_port *stream = &p->stream[s];
+        fprintf(out, "    top.%s = valid[%u];\n", sq_pin(stream, "valid", 'i').text, s);
+        for (size_t i = 0; i < stream->n_fields; i++, f++)
+            fprintf(out, "    sq_bridge::put(top.%s, in[%zu]);\n",
+                    sq_pin(stream, p->in[f].name, 'i').text, f);
     }
     fprintf(out, "%s    model->comb();\n    (void)valid, (void)out_ready, (void)in;\n",
             p->n_out > 0 ? "    top.out_ready_i = out_ready;\n" : "");
     for (unsigned i = 0; i < s; i++)
-        fprintf(out, "    answer[%u] = top.%s_ready_o;\n", i, p->stream[i].name);
+        fprintf(out, "    answer[%u] = top.%s;\n", i, sq_pin(&p->stream[i], "ready", 'o').text);
     fprintf(out, "    answer[%u] = %s;\n}\n", s, p->n_out > 0 ? "top.out_valid_o" : "0");
 }
 
@@ -38,12 +41,12 @@ static void write_get(FILE *out, const char *function, const char *prefix,
     fprintf(out, "    (void)top, (void)word;\n}\n");
 }
 
-// The name before each field of a stream, in order.
-static const char *stream_of(const struct sq_port *stream, size_t field)
+// The stream of each field, in order.
+static const struct sq_port *stream_of(const struct sq_port *stream, size_t field)
 {
     while (field >= stream->n_fields)
         field -= (stream++)->n_fields;
-    return stream->name;
+    return stream;
 }
 
 static size_t count_streams(const struct sq_port *stream, size_t max)
@@ -67,22 +70,24 @@ static void write_env(FILE *out, const struct sq_ports *p, bool is_traced)
         "{\n%s",
         top);
     for (size_t s = 0; s < asks; s++)
-        fprintf(out, "    top.%s_ready_i = side[%zu];\n", p->ask[s].name, s);
+        fprintf(out, "    top.%s = side[%zu];\n", sq_pin(&p->ask[s], "ready", 'i').text, s);
     for (size_t s = 0; s < replies; s++)
-        fprintf(out, "    top.%s_valid_i = side[%zu];\n", p->reply[s].name, asks + s);
+        fprintf(out, "    top.%s = side[%zu];\n", sq_pin(&p->reply[s], "valid", 'i').text,
+                asks + s);
     for (size_t f = 0; f < p->n_reply; f++)
-        fprintf(out, "    sq_bridge::put(top.%s_%s_i, reply[%zu]);\n", stream_of(p->reply, f),
-                p->reply_field[f].name, f);
+        fprintf(out, "    sq_bridge::put(top.%s, reply[%zu]);\n",
+                sq_pin(stream_of(p->reply, f), p->reply_field[f].name, 'i').text, f);
     fprintf(out,
             "}\nstatic void read_env(void *opaque, uint8_t *side, uint32_t *const *ask)\n{\n%s",
             top);
     for (size_t s = 0; s < asks; s++)
-        fprintf(out, "    side[%zu] = top.%s_valid_o;\n", s, p->ask[s].name);
+        fprintf(out, "    side[%zu] = top.%s;\n", s, sq_pin(&p->ask[s], "valid", 'o').text);
     for (size_t s = 0; s < replies; s++)
-        fprintf(out, "    side[%zu] = top.%s_ready_o;\n", asks + s, p->reply[s].name);
+        fprintf(out, "    side[%zu] = top.%s;\n", asks + s,
+                sq_pin(&p->reply[s], "ready", 'o').text);
     for (size_t f = 0; f < p->n_ask; f++)
-        fprintf(out, "    sq_bridge::get(top.%s_%s_o, ask[%zu]);\n", stream_of(p->ask, f),
-                p->ask_field[f].name, f);
+        fprintf(out, "    sq_bridge::get(top.%s, ask[%zu]);\n",
+                sq_pin(stream_of(p->ask, f), p->ask_field[f].name, 'o').text, f);
     fprintf(out, "}\n");
     if (!is_traced)
         return;
@@ -91,12 +96,13 @@ static void write_env(FILE *out, const struct sq_ports *p, bool is_traced)
             "{\n%s",
             top);
     for (size_t s = 0; s < asks; s++)
-        fprintf(out, "    top.model_%s_valid_i = side[%zu];\n", p->ask[s].name, s);
+        fprintf(out, "    top.model_%s = side[%zu];\n", sq_pin(&p->ask[s], "valid", 'i').text, s);
     for (size_t s = 0; s < replies; s++)
-        fprintf(out, "    top.model_%s_ready_i = side[%zu];\n", p->reply[s].name, asks + s);
+        fprintf(out, "    top.model_%s = side[%zu];\n", sq_pin(&p->reply[s], "ready", 'i').text,
+                asks + s);
     for (size_t f = 0; f < p->n_ask; f++)
-        fprintf(out, "    sq_bridge::put(top.model_%s_%s_i, ask[%zu]);\n", stream_of(p->ask, f),
-                p->ask_field[f].name, f);
+        fprintf(out, "    sq_bridge::put(top.model_%s, ask[%zu]);\n",
+                sq_pin(stream_of(p->ask, f), p->ask_field[f].name, 'i').text, f);
     fprintf(out, "}\n");
 }
 
@@ -109,7 +115,8 @@ static void write_show(FILE *out, const struct sq_ports *p)
             "                 const uint32_t *const *status, uint32_t element)\n{\n"
             "    Top &top = *static_cast<sq_bridge::Model<Top> *>(opaque)->top;\n");
     for (; s < SQ_STREAMS_MAX && p->stream[s].n_fields > 0; s++)
-        fprintf(out, "    top.model_%s_ready_i = answer[%u];\n", p->stream[s].name, s);
+        fprintf(out, "    top.model_%s = answer[%u];\n", sq_pin(&p->stream[s], "ready", 'i').text,
+                s);
     if (p->n_out > 0)
         fprintf(out, "    top.model_out_valid_i = answer[%u];\n", s);
     for (size_t f = 0; f < p->n_out; f++)
@@ -146,50 +153,54 @@ void sq_rtl_write_bridge(FILE *out, const struct sq_block *block, const struct s
 
 // ---- the top of a trace -----------------------------------------------------------------------
 
-// A port PREFIXname_SUFFIX.
-static void write_port(FILE *out, const char *direction, const char *prefix,
-                       const struct sq_field *f, char suffix)
+static void write_port(FILE *out, const char *direction, const char *prefix, const char *name,
+                       size_t bits)
 {
-    const size_t bits = f->count * f->width;
     fprintf(out, ",\n  %s logic ", direction);
     if (bits > 1)
         fprintf(out, "[%zu:0] ", bits - 1);
-    fprintf(out, "%s%s_%c", prefix, f->name, suffix);
+    fprintf(out, "%s%s", prefix, name);
 }
 
-// An output of the block, and the input that has the model's value.
+// An output PREFIXname_o of the block, and the input that has the model's value.
 static void write_pair(FILE *out, const char *prefix, const struct sq_field *f)
 {
-    char model[32];
-    snprintf(model, sizeof model, "model_%s", prefix);
-    write_port(out, "output", prefix, f, 'o');
-    write_port(out, "input", model, f, 'i');
+    char name[48];
+    snprintf(name, sizeof name, "%s%s_o", prefix, f->name);
+    write_port(out, "output", "", name, f->count * f->width);
+    snprintf(name, sizeof name, "%s%s_i", prefix, f->name);
+    write_port(out, "input", "model_", name, f->count * f->width);
+}
+
+// A signal that a stream brings.
+static void write_in(FILE *out, const struct sq_port *s, const char *signal, size_t bits)
+{
+    write_port(out, "input", "", sq_pin(s, signal, 'i').text, bits);
+}
+
+// A signal of a stream that the block makes, and the input that has the model's value.
+static void write_made(FILE *out, const struct sq_port *s, const char *signal, size_t bits)
+{
+    write_port(out, "output", "", sq_pin(s, signal, 'o').text, bits);
+    write_port(out, "input", "model_", sq_pin(s, signal, 'i').text, bits);
 }
 
 // A stream into the block.
-static void write_view_input(FILE *out, const char *name, const struct sq_field *field, size_t n)
+static void write_view_input(FILE *out, const struct sq_port *s, const struct sq_field *field)
 {
-    char prefix[32];
-    snprintf(prefix, sizeof prefix, "%.30s_", name);
-    fprintf(out,
-            ",\n  input logic %s_valid_i,\n  output logic %s_ready_o,\n"
-            "  input logic model_%s_ready_i",
-            name, name, name);
-    for (size_t f = 0; f < n; f++)
-        write_port(out, "input", prefix, &field[f], 'i');
+    write_in(out, s, "valid", 1);
+    write_made(out, s, "ready", 1);
+    for (size_t f = 0; f < s->n_fields; f++)
+        write_in(out, s, field[f].name, field[f].count * field[f].width);
 }
 
 // A stream from the block to its environment.
-static void write_view_ask(FILE *out, const char *name, const struct sq_field *field, size_t n)
+static void write_view_ask(FILE *out, const struct sq_port *s, const struct sq_field *field)
 {
-    char prefix[24];
-    snprintf(prefix, sizeof prefix, "%.22s_", name);
-    fprintf(out,
-            ",\n  output logic %s_valid_o,\n  input logic model_%s_valid_i,\n"
-            "  input logic %s_ready_i",
-            name, name, name);
-    for (size_t f = 0; f < n; f++)
-        write_pair(out, prefix, &field[f]);
+    write_made(out, s, "valid", 1);
+    write_in(out, s, "ready", 1);
+    for (size_t f = 0; f < s->n_fields; f++)
+        write_made(out, s, field[f].name, field[f].count * field[f].width);
 }
 
 static void write_view_ports(FILE *out, const struct sq_ports *p)
@@ -197,13 +208,13 @@ static void write_view_ports(FILE *out, const struct sq_ports *p)
     fprintf(out, "  input logic clk_i,\n  input logic rst_ni,\n  input logic [31:0] element_i");
     for (size_t s = 0, f = 0; s < SQ_STREAMS_MAX; f += p->stream[s++].n_fields)
         if (p->stream[s].n_fields > 0)
-            write_view_input(out, p->stream[s].name, p->in + f, p->stream[s].n_fields);
+            write_view_input(out, &p->stream[s], p->in + f);
     for (size_t s = 0, f = 0; s < SQ_ASKS_MAX; f += p->ask[s++].n_fields)
         if (p->ask[s].n_fields > 0)
-            write_view_ask(out, p->ask[s].name, p->ask_field + f, p->ask[s].n_fields);
+            write_view_ask(out, &p->ask[s], p->ask_field + f);
     for (size_t s = 0, f = 0; s < SQ_REPLIES_MAX; f += p->reply[s++].n_fields)
         if (p->reply[s].n_fields > 0)
-            write_view_input(out, p->reply[s].name, p->reply_field + f, p->reply[s].n_fields);
+            write_view_input(out, &p->reply[s], p->reply_field + f);
     if (p->n_out > 0)
         fprintf(out, ",\n  output logic out_valid_o,\n  input logic model_out_valid_i,\n"
                      "  input logic out_ready_i");
@@ -239,9 +250,10 @@ static void write_view_streams(FILE *out, const struct sq_port *stream, size_t m
 {
     const char own = is_input ? 'i' : 'o', other = is_input ? 'o' : 'i';
     for (size_t s = 0, f = 0; s < count_streams(stream, max); s++) {
-        fprintf(out, ", .%s_valid_%c, .%s_ready_%c", stream[s].name, own, stream[s].name, other);
+        fprintf(out, ", .%s, .%s", sq_pin(&stream[s], "valid", own).text,
+                sq_pin(&stream[s], "ready", other).text);
         for (size_t i = 0; i < stream[s].n_fields; i++, f++)
-            fprintf(out, ", .%s_%s_%c", stream[s].name, field[f].name, own);
+            fprintf(out, ", .%s", sq_pin(&stream[s], field[f].name, own).text);
     }
 }
 

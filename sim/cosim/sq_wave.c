@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sim/cosim/sq_port.h"
 #include "sim/cosim/sq_rtl_bridge.h"
 #include "sim/io/sq_file.h"
 
@@ -85,40 +86,52 @@ static void put_element(FILE *out, const struct sq_field *f, const char *prefix,
     put(out, format, 0, label, "one_differs_", f->name, "", f->width);
 }
 
-// Output NAME SIDE of a stream, of both, beside what the stream's other end says, if that is `what`.
-static void put_if(FILE *out, const char *name, const char *side, const char *other,
+// A signal of a stream that the block makes, from RTL and model.
+static void put_made(FILE *out, const char *format, const char *label, const struct sq_port *s,
+                     const char *signal, size_t bits, bool differs)
+{
+    char text[160];
+    snprintf(text, sizeof text, "%s rtl", label);
+    put(out, format, differs ? RED : 0, text, "", sq_pin(s, signal, 'o').text, "", bits);
+    snprintf(text, sizeof text, "%s model", label);
+    put(out, format, differs ? GREEN : 0, text, "model_", sq_pin(s, signal, 'i').text, "", bits);
+}
+
+static void put_in(FILE *out, const char *format, const char *label, const struct sq_port *s,
+                   const char *signal, size_t bits)
+{
+    put(out, format, 0, label, "", sq_pin(s, signal, 'i').text, "", bits);
+}
+
+// What the block says on a stream, valid or ready, beside what the stream's other end says, if that is `what`.
+static void put_if(FILE *out, const struct sq_port *s, const char *own, const char *other,
                    const char *what)
 {
-    char port[32], signal[32];
-    snprintf(signal, sizeof signal, "%.20s%s", name, side);
-    snprintf(port, sizeof port, "%.29s_o", signal);
-    if (strcmp(port, what) != 0)
+    const struct sq_pin pin = sq_pin(s, own, 'o');
+    if (strcmp(pin.text, what) != 0)
         return;
-    put(out, BINARY, 0, other, "", name, other, 1);
-    put_pair(out, BINARY, signal, "", "model_", signal, "o", 1, true);
+    put_in(out, BINARY, other, s, other, 1);
+    put_made(out, BINARY, pin.text, s, own, 1, true);
 }
 
 static void put_handshake(FILE *out, const struct sq_ports *p, const char *what)
 {
     for (size_t s = 0; s < SQ_STREAMS_MAX && p->stream[s].n_fields > 0; s++)
-        put_if(out, p->stream[s].name, "_ready", "_valid_i", what);
+        put_if(out, &p->stream[s], "ready", "valid", what);
     for (size_t s = 0; s < SQ_ASKS_MAX && p->ask[s].n_fields > 0; s++)
-        put_if(out, p->ask[s].name, "_valid", "_ready_i", what);
+        put_if(out, &p->ask[s], "valid", "ready", what);
     for (size_t s = 0; s < SQ_REPLIES_MAX && p->reply[s].n_fields > 0; s++)
-        put_if(out, p->reply[s].name, "_ready", "_valid_i", what);
+        put_if(out, &p->reply[s], "ready", "valid", what);
 }
 
 // A field that is asked of the environment, whole.
 static void put_ask(FILE *out, const struct sq_ports *p, size_t field)
 {
     const struct sq_field *f = &p->ask_field[field];
-    char prefix[24], model[32];
     size_t s = 0;
     while (field >= p->ask[s].n_fields)
         field -= p->ask[s++].n_fields;
-    snprintf(prefix, sizeof prefix, "%.20s_", p->ask[s].name);
-    snprintf(model, sizeof model, "model_%s", prefix);
-    put_pair(out, HEX, f->name, prefix, model, f->name, "o", f->count * f->width, true);
+    put_made(out, HEX, f->name, &p->ask[s], f->name, f->count * f->width, true);
 }
 
 static void put_difference(FILE *out, const struct sq_case *c, const struct sq_ports *p,
@@ -142,18 +155,15 @@ static void put_difference(FILE *out, const struct sq_case *c, const struct sq_p
 
 // ---- streams ----------------------------------------------------------------------------------
 
-static void put_input(FILE *out, const char *name, const struct sq_field *field, size_t n)
+static void put_input(FILE *out, const struct sq_port *s, const struct sq_field *field)
 {
-    char text[64], prefix[32];
-    snprintf(text, sizeof text, "Stream %s", name);
-    snprintf(prefix, sizeof prefix, "%.20s_", name);
+    char text[64];
+    snprintf(text, sizeof text, "Stream %s", s->name);
     heading(out, text);
-    put(out, BINARY, 0, "valid", "", name, "_valid_i", 1);
-    snprintf(text, sizeof text, "%.20s_ready", name);
-    put_pair(out, BINARY, "ready", "", "model_", text, "o", 1, false);
-    for (size_t f = 0; f < n; f++)
-        put(out, HEX, 0, field[f].name, prefix, field[f].name, "_i",
-            field[f].count * field[f].width);
+    put_in(out, BINARY, "valid", s, "valid", 1);
+    put_made(out, BINARY, "ready", s, "ready", 1, false);
+    for (size_t f = 0; f < s->n_fields; f++)
+        put_in(out, HEX, field[f].name, s, field[f].name, field[f].count * field[f].width);
 }
 
 static void put_output(FILE *out, const struct sq_ports *p)
@@ -171,22 +181,18 @@ static void put_output(FILE *out, const struct sq_ports *p)
 // What goes to the environment of the block and what comes from it.
 static void put_env(FILE *out, const struct sq_ports *p)
 {
-    char text[64], prefix[24], model[32];
+    char text[64];
     for (size_t s = 0, f = 0; s < SQ_ASKS_MAX && p->ask[s].n_fields > 0; s++) {
-        const char *name = p->ask[s].name;
-        snprintf(prefix, sizeof prefix, "%.20s_", name);
-        snprintf(model, sizeof model, "model_%s", prefix);
-        snprintf(text, sizeof text, "Stream %s", name);
+        snprintf(text, sizeof text, "Stream %s", p->ask[s].name);
         heading(out, text);
-        snprintf(text, sizeof text, "%.20s_valid", name);
-        put_pair(out, BINARY, "valid", "", "model_", text, "o", 1, false);
-        put(out, BINARY, 0, "ready", "", name, "_ready_i", 1);
+        put_made(out, BINARY, "valid", &p->ask[s], "valid", 1, false);
+        put_in(out, BINARY, "ready", &p->ask[s], "ready", 1);
         for (const size_t end = f + p->ask[s].n_fields; f < end; f++)
-            put_pair(out, HEX, p->ask_field[f].name, prefix, model, p->ask_field[f].name, "o",
+            put_made(out, HEX, p->ask_field[f].name, &p->ask[s], p->ask_field[f].name,
                      p->ask_field[f].count * p->ask_field[f].width, false);
     }
     for (size_t s = 0, f = 0; s < SQ_REPLIES_MAX && p->reply[s].n_fields > 0; s++) {
-        put_input(out, p->reply[s].name, p->reply_field + f, p->reply[s].n_fields);
+        put_input(out, &p->reply[s], p->reply_field + f);
         f += p->reply[s].n_fields;
     }
 }
@@ -245,7 +251,7 @@ static enum sq_status write_gtkw(const struct sq_case *c, const char *path,
         put_difference(out.stream, c, &p, m);
     put_output(out.stream, &p);
     for (size_t i = 0, f = 0; i < SQ_STREAMS_MAX && p.stream[i].n_fields > 0; i++) {
-        put_input(out.stream, p.stream[i].name, p.in + f, p.stream[i].n_fields);
+        put_input(out.stream, &p.stream[i], p.in + f);
         f += p.stream[i].n_fields;
     }
     put_env(out.stream, &p);

@@ -9,7 +9,7 @@
 # tie FILE: out_valid_o of the module is 0, or what it answers to its host; the value that it makes itself goes nowhere.
 tie() {
   local port=out_valid_o
-  grep -q "logic *$port" "$1" || port=lite_b_valid_o
+  grep -q "logic *$port" "$1" || port=s_axil_bvalid
   sed -i -e "s/\.$port\b\([^(]\|$\)/.$port(unused_$port)\1/g" \
     -e "s/\(^\|[^.]\)\b$port\b/\1unused_$port/g" -e "s/^\( *output logic.*\)unused_$port/\1$port/" \
     -e "0,/^);/s/^);/);\n  logic unused_$port;\n  assign $port = 1'b0;/" "$1"

@@ -35,7 +35,7 @@ tool() { # DESCRIPTION COMMAND...: 77 says that something is not here
 }
 verilator_list() {
   command -v verilator || { echo no verilator; return 77; }
-  for top in sq_core sq_core_act sq_engine_dynamic sq_spqr_dec sq_top sq_chip; do
+  for top in sq_core sq_core_act sq_engine_dynamic sq_spqr_dec sq_top; do
     verilator --lint-only -Wall rtl/lint.vlt -f sqsim.f --top-module $top || return 1
   done
 }

@@ -100,7 +100,7 @@ mutate transfers_of_16_bits top deep any rtl/top/sq_top.sv "s/record_beats : dma
 mutate errors_kept_while_a_last_word_waits top w4a8 any rtl/top/sq_top.sv "s/((keep_valid && keep_last) ? keep_error/((keep_valid \&\& keep_last \&\& !(y_valid \&\& y_last \&\& !y_ready)) ? keep_error/"
 # Sums that are stored with wrong parity: STATUS.OPERAND tells them.
 FAULTS=1 mutate sum_with_wrong_parity top w8a8 any rtl/top/sq_top.sv "s/\.in_poison_i(1'b0), \.in_last_i(keep_last)/.in_poison_i(keep_last), .in_last_i(keep_last)/"
-ok "... by STATUS" grep -q '"signal":"\(host.status\|lite_r_data\)' "$W.out"
+ok "... by STATUS" grep -q '"signal":"\(host.status\|s_axil_rdata\)' "$W.out"
 mutate errors_of_a_chunk_lost top w8a8 any rtl/top/sq_top.sv "s/keep_last) ? keep_error/keep_last) ? 3'd0/"
 
 # ---- operands and outputs ---------------------------------------------------------------------------

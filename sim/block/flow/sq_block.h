@@ -36,8 +36,9 @@ struct sq_field {
 // input stream, out_valid_o, out_ready_i and the fields of the output.
 struct sq_ports {
     struct sq_port {
-        const char *name; // "in"
-        size_t n_fields;  // 0 from the first stream on that the block does not have
+        const char
+            *name; // "in"; m_axi_... and s_axil_... have ports NAMEvalid, ..., as AXI has them
+        size_t n_fields; // 0 from the first stream on that the block does not have
     } stream[SQ_STREAMS_MAX];
     struct sq_field in[SQ_FIELDS_MAX]; // of all input streams, in order
     size_t n_in;

@@ -36,19 +36,24 @@ static const struct sq_point points[] = {
 
 static void ports(const unsigned *v, struct sq_ports *p)
 {
+    static const char *const ask[] = {"m_axi_ar", "m_axi_aw", "m_axi_w", "s_axil_b", "s_axil_r"};
+    static const char *const reply[] = {"m_axi_r", "m_axi_b", "s_axil_aw", "s_axil_w", "s_axil_ar"};
     const struct sq_field lite_ask[] = {
         {"resp", 1, 2, true}, {"data", 1, 32, true}, {"resp", 1, 2, true}};
     const struct sq_field lite_reply[] = {
         {"addr", 1, 8, true}, {"data", 1, 32, true}, {"strb", 1, 4, true}, {"addr", 1, 8, true}};
     *p = (struct sq_ports){.n_status = 1, .status = {{"irq", 1, 1, true}}};
     sq_axi_ports(v[SQ_TOP_DATA_W], p);
-    p->ask[SQ_AXI_ASKS] = (struct sq_port){"lite_b", 1};
-    p->ask[SQ_AXI_ASKS + 1] = (struct sq_port){"lite_r", 2};
+    p->ask[SQ_LITE_B].n_fields = 1;
+    p->ask[SQ_LITE_R].n_fields = 2;
+    p->reply[SQ_LITE_AW].n_fields = p->reply[SQ_LITE_AR].n_fields = 1;
+    p->reply[SQ_LITE_W].n_fields = 2;
+    for (size_t i = 0; i < SQ_LEN(ask); i++)
+        p->ask[i].name = ask[i];
+    for (size_t i = 0; i < SQ_LEN(reply); i++)
+        p->reply[i].name = reply[i];
     for (size_t i = 0; i < SQ_LEN(lite_ask); i++)
         p->ask_field[p->n_ask++] = lite_ask[i];
-    p->reply[SQ_AXI_REPLIES] = (struct sq_port){"lite_aw", 1};
-    p->reply[SQ_AXI_REPLIES + 1] = (struct sq_port){"lite_w", 2};
-    p->reply[SQ_AXI_REPLIES + 2] = (struct sq_port){"lite_ar", 1};
     for (size_t i = 0; i < SQ_LEN(lite_reply); i++)
         p->reply_field[p->n_reply++] = lite_reply[i];
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The environment of sq_top: a memory behind AXI4 (sq_axi_memory.h), and a host behind AXI4-Lite that
 // runs layer after layer: it writes descriptor and start, waits for the interrupt or asks STATUS, and
-// looks at status, counters and outputs. Streams: those of the memory, then asks lite_b, lite_r, replies
-// lite_aw, lite_w, lite_ar; status output irq.
+// looks at status, counters and outputs. Streams: those of the memory (m_axi_), then asks s_axil_b,
+// s_axil_r, replies s_axil_aw, s_axil_w, s_axil_ar; status output irq.
 //
 //   kind, n   of the memory; the host waits now and then where the memory is random
 //   what      which layers (enum sq_host_what), numbers begin .. end - 1; each follows from seed and number
