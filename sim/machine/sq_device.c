@@ -108,7 +108,7 @@ static const char *clock_env(struct sq_device *d, const struct sq_pins *p)
     d->still++;
     if (moves(p, R) || (p->ask_valid[W] && p->ask_ready[W]))
         d->still = 0;
-    if (sq_lite_clock(&d->access.at, d->value[SQ_TOP_DATA_W], p))
+    if (sq_lite_clock(&d->access.at, d->value[SQ_TOP_DATA_W], p) == SQ_LITE_OVER)
         d->access.is_over = true;
     return complaint;
 }
@@ -363,8 +363,7 @@ static bool run_ring(struct sq_device *d, uint32_t tail)
 void sq_device_begin(struct sq_device *d, bool is_write, uint32_t offset, uint32_t value)
 {
     d->access.is_over = false;
-    d->access.at = (struct sq_lite_access){
-        .is_there = true, .is_write = is_write, .addr = offset, .data = is_write ? value : 0};
+    d->access.at = sq_lite_begin(is_write, offset, value);
     d->access.starts =
         is_write && (offset == SQ_REG_TAIL || (offset == SQ_REG_CONTROL && (value & 1)));
     if (is_write && (offset == SQ_REG_CONTROL || offset == SQ_REG_TAIL))
@@ -380,7 +379,7 @@ bool sq_device_end(struct sq_device *d, uint32_t *value, unsigned *response)
     if (!a->at.is_write && a->at.addr == SQ_REG_STATUS)
         d->is_running = a->at.data >> SQ_STATUS_BUSY & 1;
     d->is_running = d->is_running || (a->starts && a->at.response == 0);
-    *value = a->at.data;
+    *value = a->at.is_write ? 0 : a->at.data;
     *response = a->at.response;
     return true;
 }

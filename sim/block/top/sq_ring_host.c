@@ -45,9 +45,6 @@ static uint32_t tail_of(const struct sq_ring_host *h, uint32_t n)
 
 // ---- a ring -------------------------------------------------------------------------------------------
 
-static const unsigned address_word[SQ_TOP_OPERANDS + 1] = {
-    SQ_DESC_ACT, SQ_DESC_ROW_SCALE, SQ_DESC_WEIGHT, SQ_DESC_COL_SCALE, SQ_DESC_OUT};
-
 static void draw_layer(struct sq_ring_host *h, uint32_t i)
 {
     struct sq_ring_layer *const y = &h->layer[i];
@@ -81,7 +78,7 @@ static void draw_layer(struct sq_ring_host *h, uint32_t i)
     y->image.out += y->base;
     memcpy(y->descriptor, image.word + image.descriptor / 4, sizeof y->descriptor);
     for (unsigned p = 0; p <= SQ_TOP_OPERANDS; p++)
-        y->descriptor[address_word[p]] += y->base;
+        y->descriptor[sq_top_address_word[p]] += y->base;
     y->wants_notice = sq_rng_below(&h->rng, 4) == 0;
     y->descriptor[SQ_DESC_KIND] |= (uint32_t)y->wants_notice << SQ_DESC_NOTICE;
     y->is_refused = is_random(h) && sq_rng_below(&h->rng, 6) == 0;
@@ -278,8 +275,7 @@ static const char *check_record(const struct sq_ring_host *h, uint32_t i)
 
 static void begin_access(struct sq_ring_host *h, bool is_write, uint32_t addr, uint32_t data)
 {
-    h->access =
-        (struct sq_lite_access){.is_there = true, .is_write = is_write, .addr = addr, .data = data};
+    h->access = sq_lite_begin(is_write, addr, data);
 }
 
 static void begin_run(struct sq_ring_host *h)
@@ -468,8 +464,10 @@ const char *sq_ring_host_clock(void *env, const struct sq_pins *pins)
 {
     struct sq_ring_host *const h = env;
     const char *const memory = sq_axi_memory_clock(&h->memory, pins);
-    const bool is_answered = sq_lite_clock(&h->access, h->value[SQ_TOP_DATA_W], pins);
-    const char *const access = is_answered ? end_access(h) : NULL;
+    const enum sq_lite_edge edge = sq_lite_clock(&h->access, h->value[SQ_TOP_DATA_W], pins);
+    const char *const access = edge == SQ_LITE_OVER    ? end_access(h)
+                               : edge == SQ_LITE_EARLY ? "host.answer_before_question"
+                                                       : NULL;
     const char *const steps = clock_steps(h, pins->status[0]);
     if ((pins->reply_valid[0] && pins->reply_ready[0]) ||
         (pins->ask_valid[2] && pins->ask_ready[2]))

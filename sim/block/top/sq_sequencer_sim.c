@@ -87,7 +87,7 @@ void sq_block_walk_next(struct sq_block_walk *w)
 
 // ---- the descriptor ---------------------------------------------------------------------------------
 
-static const unsigned address_word[SQ_TOP_OPERANDS + 1] = {
+const unsigned sq_top_address_word[SQ_TOP_OPERANDS + 1] = {
     SQ_DESC_ACT, SQ_DESC_ROW_SCALE, SQ_DESC_WEIGHT, SQ_DESC_COL_SCALE, SQ_DESC_OUT};
 
 void sq_top_layer_encode(const struct sq_top_layer *l, uint32_t word[SQ_DESC_WORDS])
@@ -95,7 +95,7 @@ void sq_top_layer_encode(const struct sq_top_layer *l, uint32_t word[SQ_DESC_WOR
     memset(word, 0, SQ_DESC_WORDS * sizeof *word);
     word[SQ_DESC_KIND] = SQ_DESC_KIND_VALUE | (uint32_t)l->cols_outer << SQ_DESC_COLS_OUTER;
     for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
-        word[address_word[i]] = l->addr[i];
+        word[sq_top_address_word[i]] = l->addr[i];
     word[SQ_DESC_TILES] = l->tiles[COLS] << 16 | l->tiles[ROWS];
     word[SQ_DESC_BLOCK] = l->block[COLS] << 16 | l->block[ROWS];
     word[SQ_DESC_BEATS] = l->groups << 16 | l->beats;
@@ -135,7 +135,7 @@ bool sq_top_layer_decode(const uint32_t word[SQ_DESC_WORDS], const struct sq_top
     for (unsigned i = 0; i < SQ_DESC_WORDS; i++)
         unnamed |= word[i] & ~sq_desc_named(i);
     for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++) {
-        addresses |= l->addr[i] = word[address_word[i]];
+        addresses |= l->addr[i] = word[sq_top_address_word[i]];
         in_reach = in_reach && is_in_reach(room, l, i);
     }
     const uint64_t tile = (uint64_t)(l->part ? l->part : l->beats) * l->chunk;

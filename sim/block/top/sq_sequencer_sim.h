@@ -54,6 +54,8 @@ bool sq_block_walk_is_last(const struct sq_block_walk *w);              // chunk
 bool sq_block_walk_keeps(const struct sq_block_walk *w, unsigned axis); // for the next block
 void sq_block_walk_next(struct sq_block_walk *w);
 
+// Words of a descriptor that are addresses: of each operand, of the outputs.
+extern const unsigned sq_top_address_word[SQ_TOP_OPERANDS + 1];
 void sq_top_layer_encode(const struct sq_top_layer *l, uint32_t word[SQ_DESC_WORDS]);
 // What the halves of buffers hold, bytes of a beat of the bus, and beats of scales.
 struct sq_top_room {

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Spoils descriptors (sq_top_spoil.h).
+#include "sim/block/top/sq_top_spoil.h"
+
+#include <assert.h>
+
+enum { ROWS, COLS };
+
+// The ways before those that the enum names: one field is wrong.
+static const struct {
+    unsigned word;
+    uint32_t mask, bits;
+} change[SQ_SPOIL_CHANGES] = {
+    {SQ_DESC_KIND, 0xffff, SQ_DESC_KIND_VALUE + 1},
+    {SQ_DESC_TILES, 0xffff, 0},
+    {SQ_DESC_TILES, 0xffff0000u, 0},
+    {SQ_DESC_BLOCK, 0xffff, 0},
+    {SQ_DESC_BLOCK, 0xffff0000u, 0},
+    {SQ_DESC_BEATS, 0xffff, 0},
+    {SQ_DESC_BEATS, 0xffff0000u, 0},
+    {SQ_DESC_CHUNK, 0xffff, 0},
+    {SQ_DESC_CHUNK, 0xffff0000u, 0xffff0000u},
+    {SQ_DESC_ACT, 1, 1},
+    {SQ_DESC_ROW_SCALE, 2, 2},
+    {SQ_DESC_WEIGHT, 1, 1},
+    {SQ_DESC_COL_SCALE, 2, 2},
+    {SQ_DESC_OUT, 1, 1},
+};
+
+static void set_unnamed(uint32_t *word, uint32_t number)
+{
+    for (unsigned i = 0; i < SQ_DESC_WORDS; i++)
+        for (unsigned b = 0; b < 32; b++)
+            if (!(sq_desc_named(i) >> b & 1) && number-- == 0) {
+                word[i] |= 1u << b;
+                return;
+            }
+    assert(false);
+}
+
+// So many tiles and groups, of which a beat each or two are computed at once.
+static void set_size(uint32_t *word, uint32_t rows, uint32_t cols, uint32_t groups, uint32_t beats)
+{
+    word[SQ_DESC_TILES] = cols << 16 | rows;
+    word[SQ_DESC_BLOCK] = 1u << 16 | 1;
+    word[SQ_DESC_BEATS] = groups << 16 | beats;
+    word[SQ_DESC_CHUNK] = 1;
+}
+
+// Tiles of an operand of 2^16 beats each that are 4 GiB.
+static uint32_t tiles_of_all(const struct sq_top_room *room, enum sq_top_part part)
+{
+    const uint32_t beats = (uint32_t)sq_top_transfer(room, part, 1);
+    return (65536 / room->nbytes + beats - 1) / beats;
+}
+
+// Columns with which the outputs of MANY rows are 2^32 beats of the bus and a few, or as near as it gets.
+enum { MANY = 0xc000 };
+static uint32_t cols_beyond(const struct sq_top_room *room)
+{
+    const uint64_t row = MANY * sq_top_transfer(room, SQ_TOP_STORE, 1);
+    const uint64_t cols = ((UINT64_C(1) << 32) + row - 1) / row;
+    return cols < 0xffff ? (uint32_t)cols : 0xffff;
+}
+
+// A tile of K in two chunks, so that sums are kept; so many tiles of a block.
+static void set_tiles(uint32_t *word, uint32_t rows, uint32_t cols)
+{
+    word[SQ_DESC_BEATS] = 2u << 16 | 1;
+    word[SQ_DESC_CHUNK] = 1;
+    word[SQ_DESC_BLOCK] = rows << 16 | cols;
+}
+
+static uint32_t at_most_256(uint32_t n)
+{
+    return n < 256 ? n : 256;
+}
+
+void sq_spoil_descriptor(uint32_t word[SQ_DESC_WORDS], enum sq_spoil way,
+                         const struct sq_top_room *room)
+{
+    const uint32_t beats = word[SQ_DESC_BEATS] & 0xffff;
+    const uint32_t part = word[SQ_DESC_CHUNK] >> 16;
+    const uint32_t chunk = part ? part : beats * (word[SQ_DESC_CHUNK] & 0xffff);
+    const uint32_t fits[2] = {room->depth[SQ_TOP_ACT] / chunk, room->depth[SQ_TOP_WEIGHT] / chunk};
+    switch (way) {
+    case SQ_SPOIL_WIDE_ROWS:
+        word[SQ_DESC_BLOCK] = (word[SQ_DESC_BLOCK] & 0xffff0000u) | (fits[ROWS] + 1);
+        break;
+    case SQ_SPOIL_WIDE_COLS:
+        word[SQ_DESC_BLOCK] = (word[SQ_DESC_BLOCK] & 0xffff) | (fits[COLS] + 1) << 16;
+        break;
+    case SQ_SPOIL_MANY_SUMS:
+        word[SQ_DESC_BEATS] = 2u << 16 | beats;
+        word[SQ_DESC_CHUNK] = 1;
+        word[SQ_DESC_BLOCK] = 1u << 16 | (room->sum_tiles + 1);
+        break;
+    case SQ_SPOIL_LONG_CHUNK:
+        word[SQ_DESC_CHUNK] = (word[SQ_DESC_BEATS] >> 16) + 1;
+        break;
+    case SQ_SPOIL_MANY_SCALES:
+        set_size(word, 1, 1, room->scale_once ? 1 : room->depth[SQ_TOP_COL_SCALE] + 1, 1);
+        word[SQ_DESC_CHUNK] = word[SQ_DESC_BEATS] >> 16;
+        if (room->scale_once)
+            word[SQ_DESC_BLOCK] = (room->depth[SQ_TOP_COL_SCALE] + 1) << 16 | 1;
+        break;
+    case SQ_SPOIL_MANY_PARTS:
+    case SQ_SPOIL_PART_OF_TWO:
+        set_size(word, 1, 1, 2, 2); // chips with room for parts of any group run the first
+        word[SQ_DESC_CHUNK] =
+            1u << 16 | (way == SQ_SPOIL_MANY_PARTS && room->part_groups < 2 ? 1 : 2);
+        break;
+    case SQ_SPOIL_WHOLE_PART:
+        set_size(word, 1, 1, 1, 2);
+        word[SQ_DESC_CHUNK] = 2u << 16 | 1;
+        break;
+    case SQ_SPOIL_WRAPS_TILE:
+        word[SQ_DESC_BEATS] = 2u << 16 | 0x8000;
+        word[SQ_DESC_CHUNK] = 2;
+        break;
+    case SQ_SPOIL_WRAPS_BLOCK:
+        word[SQ_DESC_BEATS] = 1u << 16 | 2;
+        word[SQ_DESC_BLOCK] = 1u << 16 | 0x8001;
+        break;
+    case SQ_SPOIL_FULL_SUMS: // fits in each direction, but has one or two tiles more than sums have room for
+        set_tiles(word, room->sum_tiles / 2 + 1, 2);
+        break;
+    case SQ_SPOIL_FULL_BUFFERS: // or as many as may be: of half a buffer of 256 beats the low 16 bits are 0
+        set_tiles(word, at_most_256(room->depth[SQ_TOP_ACT]),
+                  at_most_256(room->depth[SQ_TOP_WEIGHT]));
+        break;
+    case SQ_SPOIL_MANY_OUT:
+        set_size(word, MANY, cols_beyond(room), 1, 1);
+        break;
+    case SQ_SPOIL_MANY_ACT:
+        set_size(word, 0x8000, 1, 0x8000, 4);
+        break;
+    case SQ_SPOIL_LONG_ACT:
+        set_size(word, tiles_of_all(room, SQ_TOP_ACT), 1, 0x8000, 2);
+        break;
+    case SQ_SPOIL_LONG_WEIGHT:
+        set_size(word, 1, tiles_of_all(room, SQ_TOP_WEIGHT), 0x8000, 2);
+        break;
+    default:
+        if (way >= SQ_SPOIL_UNNAMED)
+            set_unnamed(word, way - SQ_SPOIL_UNNAMED);
+        else if ((unsigned)way < SQ_SPOIL_CHANGES)
+            word[change[way].word] =
+                (word[change[way].word] & ~change[way].mask) | change[way].bits;
+    }
+}
+
+enum sq_spoil sq_spoil_draw(struct sq_rng *rng)
+{
+    const uint32_t way = sq_rng_below(rng, SQ_SPOIL_UNNAMED + 1);
+    return (enum sq_spoil)(
+        way + (way == SQ_SPOIL_UNNAMED ? sq_rng_below(rng, SQ_SPOIL_UNNAMED_BITS) : 0));
+}

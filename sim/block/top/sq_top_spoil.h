@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Descriptors that sq_top must refuse: each way in which one can be wrong.
+#ifndef SQ_TOP_SPOIL_H
+#define SQ_TOP_SPOIL_H
+
+#include "models/sq_rng.h"
+#include "sim/block/top/sq_top_image.h"
+
+enum { SQ_SPOIL_CHANGES = 14, SQ_SPOIL_UNNAMED_BITS = 206 };
+enum sq_spoil {
+    SQ_SPOIL_WIDE_ROWS =
+        SQ_SPOIL_CHANGES, // a block that does not fit; before it one field is wrong
+    SQ_SPOIL_WIDE_COLS,
+    SQ_SPOIL_MANY_SUMS,   // more tiles than sums have room for
+    SQ_SPOIL_LONG_CHUNK,  // longer than K
+    SQ_SPOIL_PART_OF_TWO, // a part of two groups
+    SQ_SPOIL_WHOLE_PART,  // ... of all beats
+    SQ_SPOIL_MANY_PARTS,  // ... of a layer of more groups than integers have room for
+    SQ_SPOIL_MANY_SCALES, // scales of columns that do not fit
+    SQ_SPOIL_WRAPS_TILE,  // a product whose low 16 bits would fit: beats of a tile, of a block
+    SQ_SPOIL_WRAPS_BLOCK,
+    SQ_SPOIL_FULL_SUMS, // more tiles of a block than sums have room for, by rows and columns; than the buffers have
+    SQ_SPOIL_FULL_BUFFERS,
+    SQ_SPOIL_CROOKED, // address of the descriptor: the caller's to spoil, as the next, and PAST_END
+    SQ_SPOIL_ASTRIDE, // the descriptor lies across 4 GiB
+    SQ_SPOIL_MANY_OUT, // outputs of more than 4 GiB; operands, by their beats or by the high half of those of a tile
+    SQ_SPOIL_MANY_ACT,
+    SQ_SPOIL_LONG_ACT,
+    SQ_SPOIL_LONG_WEIGHT,
+    SQ_SPOIL_PAST_END, // a region ends a beat beyond 4 GiB: the four operands, the outputs
+    SQ_SPOIL_UNNAMED = SQ_SPOIL_PAST_END + SQ_TOP_OPERANDS + 1, // a bit without a name
+    SQ_SPOILS = SQ_SPOIL_UNNAMED + SQ_SPOIL_UNNAMED_BITS
+};
+
+static inline bool sq_spoil_is_past_end(enum sq_spoil way)
+{
+    return way >= SQ_SPOIL_PAST_END && way < SQ_SPOIL_UNNAMED;
+}
+// One of the bits without a name comes as often as any other way.
+enum sq_spoil sq_spoil_draw(struct sq_rng *rng);
+// Spoils the words of a sound descriptor of a chip with that room.
+void sq_spoil_descriptor(uint32_t word[SQ_DESC_WORDS], enum sq_spoil way,
+                         const struct sq_top_room *room);
+
+#endif

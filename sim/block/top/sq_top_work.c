@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws layers, spoils some, is the memory that they lie in, and knows what must come (sq_top_work.h).
+#include "sim/block/top/sq_top_work.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { ROWS, COLS };
+
+// ---- a layer ------------------------------------------------------------------------------------------
+
+static unsigned nbytes(const unsigned *value)
+{
+    return value[SQ_TOP_DATA_W] / 8;
+}
+
+// Beats of the bus of the descriptor (i = 0), of an operand, of the outputs.
+static uint32_t region_beats(const unsigned *value, const struct sq_top_layer *l, unsigned i)
+{
+    return (uint32_t)(i == 0 ? 4 * SQ_DESC_WORDS
+                             : sq_top_nbytes(value, l, (enum sq_top_part)(i - 1))) /
+           nbytes(value);
+}
+
+// Beat number `n` of descriptor, operands and outputs.
+static uint32_t beat_at(const struct sq_top_work *w, const struct sq_top_layer *l, uint32_t n)
+{
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS + 1; n -= region_beats(w->value, l, i++))
+        if (n < region_beats(w->value, l, i))
+            return (i == 0 ? w->at.image.descriptor : l->addr[i - 1]) + n * nbytes(w->value);
+    assert(false);
+    return 0;
+}
+
+static uint32_t all_beats(const unsigned *value, const struct sq_top_layer *l)
+{
+    uint32_t n = 0;
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS + 1; i++)
+        n += region_beats(value, l, i);
+    return n;
+}
+
+static uint32_t blocks_of(uint32_t n, uint32_t block)
+{
+    return (n + block - 1) / block;
+}
+
+// Beats of the bus that a layer reads (rtl/top/README.md): the outer operand once for each of its blocks, the inner
+// one for every block unless it has only one; in chunks of K both for every step, scales that serve all of them once.
+static uint32_t beats_to_read(const struct sq_top_work *w, const struct sq_top_layer *l)
+{
+    const bool has_chunks = !sq_block_walk_is_whole(l), scale_once = sq_top_is_scaled(w->value);
+    uint32_t n = region_beats(w->value, l, 0);
+    for (unsigned p = 0; p < SQ_TOP_OPERANDS; p++) {
+        const unsigned axis = p >= SQ_TOP_WEIGHT ? COLS : ROWS, other = axis == COLS ? ROWS : COLS;
+        const bool is_outer = l->cols_outer == (axis == COLS);
+        const bool is_for_all = p == SQ_TOP_ROW_SCALE || (p == SQ_TOP_COL_SCALE && scale_once);
+        const bool is_once = (is_outer || blocks_of(l->tiles[axis], l->block[axis]) == 1) &&
+                             (is_for_all || !has_chunks);
+        n += region_beats(w->value, l, p + 1) *
+             (is_once ? 1 : blocks_of(l->tiles[other], l->block[other]));
+    }
+    return n;
+}
+
+static const struct sq_top_layer short_layer = {
+    .tiles = {1, 2}, .block = {1, 1}, .beats = 1, .groups = 2, .chunk = 1, .cols_outer = false};
+
+uint32_t sq_host_n_faults(const unsigned *value)
+{
+    return 2 * (SQ_AXI_FAULTS - 1) * all_beats(value, &short_layer);
+}
+
+// One or two blocks of as many tiles as sums have room for, and one behind them. Returns the beat of the weights
+// that is wrong: the first one of the last block.
+static int32_t kept_layer(const unsigned *value, uint32_t number, struct sq_top_layer *l)
+{
+    const uint32_t most = SQ_DRAWN_LINES / value[SQ_TOP_COLS], before = 1 + number % 2;
+    const uint32_t fit = most / (before + 1), room = value[SQ_TOP_SUM_TILES];
+    l->block[COLS] = room < fit ? room : fit;
+    l->tiles[COLS] = l->block[COLS] * (before + 1);
+    return (int32_t)(l->block[COLS] * before * l->groups * l->beats);
+}
+
+// The longest transfers: of a tile of as many beats as half a buffer holds, or of the outputs of as many tiles.
+static struct sq_top_layer deep_layer(const unsigned *value, uint32_t number)
+{
+    struct sq_top_layer l = short_layer;
+    l.groups = 1;
+    const unsigned *const depth = value + SQ_TOP_DEPTH;
+    const bool is_act_short = depth[SQ_TOP_ACT] < depth[SQ_TOP_WEIGHT];
+    l.beats = number == 0 ? depth[is_act_short ? SQ_TOP_ACT : SQ_TOP_WEIGHT] : 1;
+    l.tiles[ROWS] = l.block[ROWS] = number == 0 ? 1 : 8;
+    const bool has_fewer = depth[SQ_TOP_COL_SCALE] < depth[SQ_TOP_WEIGHT];
+    l.tiles[COLS] = l.block[COLS] =
+        number == 0 ? 1 : depth[has_fewer ? SQ_TOP_COL_SCALE : SQ_TOP_WEIGHT];
+    return l;
+}
+
+static struct sq_top_layer layer_of(const unsigned *value, const uint32_t word[SQ_DESC_WORDS])
+{
+    const struct sq_top_room room = sq_top_room(value);
+    struct sq_top_layer l;
+    (void)sq_top_layer_decode(word, &room, &l);
+    return l;
+}
+
+struct sq_top_layer sq_top_work_given(const unsigned *value, const struct sq_top_given *given)
+{
+    return layer_of(value, (const uint32_t *)given->word + given->descriptor / 4);
+}
+
+// The words of the image's descriptor, which lies below the base that the image is moved by.
+static uint32_t *descriptor_of(struct sq_top_work *w)
+{
+    return (uint32_t *)w->drawn.word + (w->at.image.descriptor - w->base) / 4;
+}
+
+// Bytes of a region whose beats lie on beats of the bus of their own.
+static uint32_t reach(const struct sq_top_work *w, const struct sq_top_layer *l,
+                      enum sq_top_part part)
+{
+    const struct sq_top_room room = sq_top_room(w->value);
+    return sq_top_beats(w->value, l, part) * (uint32_t)sq_top_transfer(&room, part, 1) *
+           nbytes(w->value);
+}
+
+// Moves a region to the end of memory, or `beyond` bytes further, were it that long. One that is no longer than that
+// gets a tile more before.
+static void move_to_end(struct sq_top_work *w, enum sq_top_part part, uint32_t beyond)
+{
+    uint32_t *const word = descriptor_of(w), *const addr = &word[sq_top_address_word[part]];
+    struct sq_top_layer l = layer_of(w->value, word);
+    if (reach(w, &l, part) <= beyond) {
+        word[SQ_DESC_TILES] += 1u << 16 | 1;
+        l = layer_of(w->value, word);
+    }
+    const uint32_t n = reach(w, &l, part);
+    w->at.moved = (struct sq_top_moved){.from = *addr, .to = beyond - n, .nbytes = n};
+    *addr = w->at.moved.to;
+    if (part == SQ_TOP_STORE)
+        w->at.image.out = *addr;
+}
+
+static void spoil(struct sq_top_work *w, enum sq_spoil way)
+{
+    const struct sq_top_room room = sq_top_room(w->value);
+    if (sq_spoil_is_past_end(way))
+        move_to_end(w, (enum sq_top_part)(way - SQ_SPOIL_PAST_END), room.nbytes);
+    else
+        sq_spoil_descriptor(descriptor_of(w), way, &room);
+    if (way == SQ_SPOIL_CROOKED)
+        w->at.image.descriptor += 1;
+}
+
+static void draw_fault(struct sq_top_work *w, struct sq_rng *rng, const struct sq_top_layer *l)
+{
+    w->at.fault = (enum sq_axi_fault)(1 + sq_rng_below(rng, SQ_AXI_FAULTS - 1));
+    w->at.fault_at = beat_at(w, l, sq_rng_below(rng, all_beats(w->value, l)));
+}
+
+// The image lies at address 0, across 2 GiB, ends at 4 GiB, or has its descriptor across 4 GiB.
+enum { LOW, ACROSS, HIGH, WRAPPED, BASES = WRAPPED };
+static void move_image(struct sq_top_work *w, uint32_t way)
+{
+    struct sq_top_given *const image = &w->at.image;
+    const uint32_t pages = (4 * (uint32_t)image->n_words + SQ_AXI_PAGE - 1) / SQ_AXI_PAGE + 1;
+    const uint32_t base[] = {[LOW] = 0,
+                             [ACROSS] = 0x80000000u - pages / 2 * SQ_AXI_PAGE,
+                             [HIGH] = 0u - pages * SQ_AXI_PAGE,
+                             [WRAPPED] = 0u - 2 * SQ_DESC_WORDS - image->descriptor};
+    uint32_t *const word = descriptor_of(w);
+    w->base = base[way];
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
+        word[sq_top_address_word[i]] += w->base;
+    image->descriptor += w->base;
+    image->out += w->base;
+    w->at.fault_at += w->base;
+}
+
+static void draw_layer(struct sq_top_work *w)
+{
+    const uint32_t what = w->choice.what, half = w->number / 2;
+    const uint32_t which =
+        what == SQ_HOST_CLEARS ? 0 : w->number; // all alike: they last equally long
+    struct sq_rng rng = {(w->choice.seed + which) * UINT64_C(0x9e3779b97f4a7c15)};
+    struct sq_top_layer l = short_layer;
+    const bool may_be_bad =
+        what == SQ_HOST_WRONG || what == SQ_HOST_FAULTS || what == SQ_HOST_REFUSED;
+    const bool is_bad = may_be_bad && w->number % 2 == 0;
+    const bool was_bad = w->at.fault != SQ_AXI_GOOD; // beats of that one may still come
+    (void)sq_rng_next(&rng);
+    memset(&w->at, 0, sizeof w->at);
+    w->base = 0;
+    if (w->choice.given) {
+        w->at.image = *(const struct sq_top_given *)w->choice.given;
+        l = sq_top_work_given(w->value, w->choice.given);
+        w->at.n_read = is_bad || was_bad ? 0 : beats_to_read(w, &l);
+        if (is_bad)
+            draw_fault(w, &rng, &l);
+        return;
+    }
+    if (what == SQ_HOST_ANY || what == SQ_HOST_WRONG)
+        sq_top_draw_shape(w->value, &rng, &l);
+    if (what == SQ_HOST_DEEP)
+        l = deep_layer(w->value, w->number);
+    if (what == SQ_HOST_REFUSED)
+        l.groups = 1; // tiles of a beat: a block may be too large by one
+    const uint32_t way = sq_rng_below(&rng, 4);
+    const bool is_illegal = is_bad && what == SQ_HOST_WRONG && way == 0;
+    memset(w->written, 0, sizeof w->written);
+    const int32_t wrong = what == SQ_HOST_KEPT ? kept_layer(w->value, w->number, &l)
+                          : is_illegal         ? SQ_DRAWN_ANY_WRONG
+                                               : SQ_DRAWN_RIGHT;
+    w->at.image = sq_top_draw_image(w->value, &rng, &l, wrong, &w->drawn);
+    w->at.n_read = is_bad || was_bad ? 0 : beats_to_read(w, &l);
+    if (!is_bad)
+        return;
+    const uint32_t n = all_beats(w->value, &l);
+    if (what == SQ_HOST_FAULTS) {
+        w->at.fault = (enum sq_axi_fault)(1 + half / n % (SQ_AXI_FAULTS - 1));
+        w->at.fault_at = beat_at(w, &l, half % n);
+    } else if (what == SQ_HOST_REFUSED || way == 1) {
+        w->at.is_refused = true;
+        w->at.way = what == SQ_HOST_REFUSED ? (enum sq_spoil)half : sq_spoil_draw(&rng);
+    } else if (way > 1) {
+        draw_fault(w, &rng, &l);
+    }
+}
+
+// Behind a layer that was refused because a region ends beyond 4 GiB one follows whose region ends there.
+void sq_top_work_begin(struct sq_top_work *w, uint32_t number)
+{
+    const struct sq_top_piece before = w->at;
+    w->number = number;
+    draw_layer(w);
+    const enum sq_spoil way = w->at.is_refused ? w->at.way : before.way;
+    const bool has_end = (w->at.is_refused || before.is_refused) && sq_spoil_is_past_end(way);
+    if (w->choice.given)
+        return;
+    move_image(w, has_end                                             ? LOW
+                  : w->at.is_refused && w->at.way == SQ_SPOIL_ASTRIDE ? WRAPPED
+                                                                      : w->number / 2 % BASES);
+    if (w->at.is_refused)
+        spoil(w, way);
+    else if (has_end)
+        move_to_end(w, (enum sq_top_part)(way - SQ_SPOIL_PAST_END), 0);
+}
+
+// ---- memory -------------------------------------------------------------------------------------------
+
+static int32_t read_word(void *ctx, uint32_t addr, unsigned i)
+{
+    const struct sq_top_work *const w = ctx;
+    const struct sq_top_moved *const m = &w->at.moved;
+    const uint32_t from = addr - m->to < m->nbytes ? addr - m->to + m->from : addr;
+    const uint32_t at = (from - w->base) / 4 + i;
+    return at < w->at.image.n_words ? w->at.image.word[at] : (int32_t)(at * 0x9e3779b9u);
+}
+
+static const char *write_words(void *ctx, uint32_t addr, const int32_t *word, unsigned n)
+{
+    struct sq_top_work *const w = ctx;
+    const uint32_t first = (addr - w->at.image.out) / 4;
+    if (addr < w->at.image.out || first + n > w->at.image.n_want || w->at.is_refused)
+        return "memory.outside";
+    for (unsigned i = 0; i < n; i++) {
+        if (!w->choice.given && w->written[first + i])
+            return "memory.written_twice";
+        if (!w->choice.given)
+            w->written[first + i] = true;
+        w->at.has_wrong = w->at.has_wrong || word[i] != w->at.image.want[first + i];
+    }
+    w->at.n_written += n;
+    return w->at.has_wrong && w->at.fault == SQ_AXI_GOOD ? "memory.output" : NULL;
+}
+
+static enum sq_axi_fault fault_at(void *ctx, uint32_t addr, unsigned size)
+{
+    const struct sq_top_work *const w = ctx;
+    const uint32_t beat = w->at.fault_at / size, at = addr / size;
+    if (w->at.fault == SQ_AXI_TWO)
+        return at == beat ? SQ_AXI_SLVERR : at == beat + 1 ? SQ_AXI_DECERR : SQ_AXI_GOOD;
+    return at == beat ? w->at.fault : SQ_AXI_GOOD;
+}
+
+const struct sq_axi_content sq_top_work_content = {read_word, write_words, fault_at};
+
+// ---- what must have happened --------------------------------------------------------------------------
+
+static bool is_one_of(uint32_t status, enum sq_axi_fault fault)
+{
+    switch (fault) {
+    case SQ_AXI_SLVERR:
+    case SQ_AXI_TWO: // the first one counts
+        return status == SQ_DMA_SLVERR;
+    case SQ_AXI_DECERR:
+        return status == SQ_DMA_DECERR;
+    case SQ_AXI_EARLY:
+        return status == SQ_DMA_EARLY;
+    case SQ_AXI_LATE:
+    case SQ_AXI_MISSING:
+        return status == SQ_DMA_LATE;
+    default:
+        return false;
+    }
+}
+
+static bool is_of_descriptor(const struct sq_top_work *w)
+{
+    return w->at.fault_at - w->at.image.descriptor < 4 * SQ_DESC_WORDS;
+}
+
+const char *sq_top_work_status(const struct sq_top_work *w, uint32_t status)
+{
+    const uint32_t read = status >> SQ_STATUS_READ & 7, written = status >> SQ_STATUS_WRITTEN & 7;
+    const uint32_t good =
+        w->at.is_refused ? 1u << SQ_STATUS_REFUSED : w->at.image.status << SQ_STATUS_ENGINE;
+    const bool is_good = status == good;
+    const bool can_pass =
+        w->at.fault != SQ_AXI_SLVERR && w->at.fault != SQ_AXI_DECERR && w->at.fault != SQ_AXI_TWO;
+    if (is_good && !can_pass)
+        return "host.fault_not_told";
+    if (!is_good && w->at.fault == SQ_AXI_GOOD)
+        return "host.status";
+    if (!is_good &&
+        (read ? !is_one_of(read, w->at.fault) || written : !is_one_of(written, w->at.fault)))
+        return "host.status_of_fault";
+    // A beat that came with an error refuses the descriptor that it is of, or is an operand that the engine takes.
+    const uint32_t is_lost =
+        read ? 1u << (is_of_descriptor(w) ? SQ_STATUS_REFUSED : SQ_STATUS_OPERAND) : 0;
+    if (!is_good && (status & (1u << SQ_STATUS_REFUSED | 1u << SQ_STATUS_OPERAND)) != is_lost)
+        return "host.status_of_region";
+    if (is_good && !w->at.is_refused && (w->at.has_wrong || w->at.n_written != w->at.image.n_want))
+        return "host.outputs";
+    return NULL;
+}
