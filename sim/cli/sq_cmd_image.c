@@ -15,7 +15,7 @@
 #include "sim/format/file/sq_trace.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_layer_rule.h"
-#include "sim/format/top/sq_chip_route.h"
+#include "sim/format/top/sq_chip_program.h"
 #include "sim/io/sq_digest.h"
 #include "sim/io/sq_file.h"
 #include "sim/io/sq_quote.h"
@@ -31,7 +31,7 @@ struct arguments {
     const char *machine;
     struct sq_chip chip;
     unsigned depth;
-    bool is_json, has_m, has_rows, has_cols, has_depth;
+    bool is_json, is_ring, has_m, has_rows, has_cols, has_depth;
 };
 
 // An address, in digits or as 0x..: the host's start of a page.
@@ -82,7 +82,11 @@ static const struct sq_cli_row rows[] = {
                 .is_output = true),
     SQ_CLI_TEXT(
         "check", "FILE", AT(check),
-        "the memory from --base on after the run, of the one layer: are these its outputs?"),
+        "the memory from --base on after the run, of one layer or a ring: are these its outputs?"),
+    SQ_CLI_FLAG("ring", AT(is_ring),
+                "all layers in one image, ring.bin, that the chip runs as one ring of descriptors; "
+                "ring.json "
+                "says what to write into RING_BASE, RING_SIZE and TAIL"),
     SQ_CLI_FORMATS(SQ_IN_EVAL, AT(options)),
     SQ_CLI_FLAG("json", AT(is_json), "one JSON object per layer, the summary last",
                 .group = SQ_CLI_COMMON),
@@ -106,7 +110,8 @@ static const char doc[] =
     "  sqsim image --format nvfp4 --layer '*.0.*' --rows 8 --depth 64 -o images\n"
     "  sqsim image --format dense --layer '*.0.mlp.up_proj' --check after.bin\n"
     "  sqsim image --format nvfp4 --machine sim/machines/chip.yaml --base 0x80000000 -o images\n"
-    "  sqsim image sq_w.safetensors -o images\n";
+    "  sqsim image sq_w.safetensors -o images\n"
+    "  sqsim image --format dense --layer '*.0.self_attn.[qkv]_proj' --ring -o images\n";
 
 struct visit {
     const struct arguments *in;
@@ -120,7 +125,8 @@ struct visit {
         uint32_t address, got, expected;
     } first; // of those that differ
     uint64_t nbytes;
-    json_t *json; // of the layer at hand
+    json_t *json;                 // of the layer at hand
+    struct sq_chip_program *ring; // NULL: each layer by itself
 };
 
 static const char *const regions[] = {"act", "row_scale", "weight", "col_scale", "out"};
@@ -138,10 +144,9 @@ static json_t *digest_of(const int32_t *word, size_t n)
 }
 
 // What lies where: the keys of LAYER.json.
-static json_t *describe(const struct visit *v, const char *name, const struct sq_route_work *w,
-                        const struct sq_top_given *image)
+static json_t *describe(const struct visit *v, const char *name, const struct sq_product *p,
+                        const unsigned *value, const struct sq_top_given *image)
 {
-    const unsigned *const value = w->point->value;
     struct sq_top_layer l;
     json_t *const at = json_object(), *const beat = json_object();
     const struct sq_top_room room = sq_top_room(value);
@@ -152,8 +157,8 @@ static json_t *describe(const struct visit *v, const char *name, const struct sq
         json_object_set_new(beat, regions[i], json_integer(room.beat_nbytes[i]));
     }
     const struct sq_cli_column row[] = {
-        SQ_KEYS("layer", name, "format", v->format->name, "m", w->p->m, "n", w->p->n, "k", w->p->k),
-        SQ_MEMBERS(sq_cli_parameters_json(w->stream->block, value)),
+        SQ_KEYS("layer", name, "format", v->format->name, "m", p->m, "n", p->n, "k", p->k),
+        SQ_MEMBERS(sq_cli_parameters_json(&sq_top_block, value)),
         SQ_KEYS("bytes", 4 * (uint64_t)image->n_words),
         SQ_KEYS("digest", digest_of(image->word, image->n_words), "base", v->in->chip.base),
         SQ_KEYS("descriptor", image->descriptor, "regions", at, "beat_bytes", beat),
@@ -179,8 +184,8 @@ static enum sq_status path_of(const char *dir, const char *layer, const char *en
     return SQ_OK;
 }
 
-static enum sq_status write_image(const struct visit *v, const char *name,
-                                  const struct sq_top_given *image, struct sq_error *err)
+static enum sq_status write_image(const struct visit *v, const char *name, const int32_t *word,
+                                  size_t n_words, struct sq_error *err)
 {
     char path[PATH_MAX];
     struct sq_outfile memory = {0};
@@ -188,7 +193,7 @@ static enum sq_status write_image(const struct visit *v, const char *name,
         return SQ_OK;
     SQ_TRY(path_of(v->in->output, name, ".bin", path, err));
     SQ_TRY(sq_outfile_open(&memory, path, err));
-    fwrite(image->word, 4, image->n_words, memory.stream);
+    fwrite(word, 4, n_words, memory.stream);
     enum sq_status status =
         sq_outfile_flush(&memory, err); // both fit before the first has its name
     char *const text = json_dumps(v->json, JSON_INDENT(2));
@@ -234,21 +239,23 @@ static enum sq_status check_memory(struct visit *v, const struct sq_top_given *i
 
 // ---- layers -------------------------------------------------------------------------------------
 
-static void print_layer(const struct visit *v, const struct sq_route_work *w, const char *name,
+static void print_layer(const struct visit *v, const struct sq_product *p, const char *name,
                         const struct sq_top_given *image)
 {
     if (v->in->is_json) {
         sq_cli_json_line(json_incref(v->json));
         return;
     }
-    printf("%-32s %4zu x %4zu x %4zu %9llu bytes, outputs at 0x%06x\n", name, w->p->m, w->p->n,
-           w->p->k, 4ull * image->n_words, image->out);
+    printf("%-32s %4zu x %4zu x %4zu %9llu bytes, outputs at 0x%06x\n", name, p->m, p->n, p->k,
+           4ull * image->n_words, image->out);
 }
 
 static enum sq_status take_product(struct visit *v, const char *name, struct sq_product *p,
                                    struct sq_error *err)
 {
     const struct sq_route *const chip = v->format->routes->chip;
+    if (v->ring)
+        return sq_chip_program_add(v->ring, chip, name, p, err);
     struct sq_point point = {.name = "image"};
     struct sq_case c = {.block = chip->block, .point = &point};
     struct sq_route_work w = {.p = p,
@@ -263,12 +270,12 @@ static enum sq_status take_product(struct visit *v, const char *name, struct sq_
     if (w.value_mismatches > 0)
         return SQ_FAIL(err, SQ_ERR_INTERNAL, "%.80s: %.160s", name, w.difference);
     const struct sq_top_given *const image = c.env.given;
-    v->json = describe(v, name, &w, image);
-    enum sq_status status = write_image(v, name, image, err);
+    v->json = describe(v, name, p, point.value, image);
+    enum sq_status status = write_image(v, name, image->word, image->n_words, err);
     if (status == SQ_OK)
         status = check_memory(v, image, err);
     if (status == SQ_OK)
-        print_layer(v, &w, name, image);
+        print_layer(v, p, name, image);
     json_decref(v->json);
     v->n++;
     v->nbytes += 4 * (uint64_t)image->n_words;
@@ -295,6 +302,68 @@ static enum sq_status visit_layer(void *context, size_t index, const struct sq_q
     return status;
 }
 
+// ---- a ring ---------------------------------------------------------------------------------------
+
+// The ring with its descriptors, and all images behind it.
+static int32_t *ring_memory(const struct sq_chip_program *g, size_t n_words)
+{
+    int32_t *const word = calloc(n_words, sizeof *word);
+    for (uint32_t i = 0; word && i < g->ring.n; i++) {
+        const struct sq_top_given *const image = &g->image[i];
+        memcpy(word + i * SQ_SLOT_NBYTES / 4, image->word, SQ_DESC_WORDS * sizeof *word);
+        memcpy(word + (image->descriptor - g->ring.base) / 4, image->word,
+               image->n_words * sizeof *word);
+    }
+    return word;
+}
+
+static enum sq_status put_ring(struct visit *v, struct sq_error *err)
+{
+    const struct sq_chip_program *const g = v->ring;
+    const size_t n_words = (g->end - g->ring.base) / 4;
+    int32_t *const word = ring_memory(g, n_words);
+    json_t *const layers = json_array();
+    SQ_NEED(word, err, "an image of %zu words", n_words);
+    for (uint32_t i = 0; i < g->ring.n; i++)
+        json_array_append_new(
+            layers, describe(v, g->layer[i].name, &g->layer[i].p, g->point.value, &g->image[i]));
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("ring_base", g->ring.base, "ring_size", g->ring.size, "tail", g->ring.n),
+        SQ_KEYS("bytes", 4 * (uint64_t)n_words, "digest", digest_of(word, n_words)),
+        SQ_KEYS("layers", layers), SQ_COLUMNS_END};
+    v->json = sq_cli_object(row);
+    enum sq_status status = write_image(v, "ring", word, n_words, err);
+    for (uint32_t i = 0; i < g->ring.n && status == SQ_OK; i++)
+        status = check_memory(v, &g->image[i], err);
+    for (uint32_t i = 0; i < g->ring.n && status == SQ_OK && !v->in->is_json; i++)
+        print_layer(v, &g->layer[i].p, g->layer[i].name, &g->image[i]);
+    if (status == SQ_OK && v->in->is_json)
+        sq_cli_json_line(json_incref(v->json));
+    json_decref(v->json);
+    free(word);
+    v->n = g->ring.n;
+    v->nbytes = 4 * (uint64_t)n_words;
+    return status;
+}
+
+static enum sq_status run_ring(struct visit *v, const struct sq_encoded_options *o, bool *is_real,
+                               struct sq_error *err)
+{
+    v->ring = calloc(1, sizeof *v->ring);
+    SQ_NEED(v->ring, err, "a ring of layers");
+    v->ring->chip = v->in->chip;
+    v->ring->rows = (unsigned)v->in->rows;
+    v->ring->cols = (unsigned)v->in->cols;
+    enum sq_status status = sq_encoded_layers(&v->ck, o, visit_layer, v, is_real, err);
+    if (status == SQ_OK && v->ring->value_mismatches > 0)
+        status = SQ_FAIL(err, SQ_ERR_INTERNAL, "%.160s", v->ring->difference);
+    if (status == SQ_OK)
+        status = put_ring(v, err);
+    sq_chip_program_free(v->ring);
+    free(v->ring);
+    return status;
+}
+
 static enum sq_status run(struct visit *v, const char *model, bool *is_real, struct sq_error *err)
 {
     uint8_t *is_wanted;
@@ -309,9 +378,11 @@ static enum sq_status run(struct visit *v, const char *model, bool *is_real, str
                                          .seed = v->in->seed,
                                          .is_wanted = is_wanted};
     const enum sq_status status =
-        v->in->check && n != 1
-            ? SQ_FAIL(err, SQ_ERR_ARG, "--check of %zu layers, need one (--layer)", n)
-            : sq_encoded_layers(&v->ck, &o, visit_layer, v, is_real, err);
+        v->in->check && !v->in->is_ring && n != 1
+            ? SQ_FAIL(err, SQ_ERR_ARG,
+                      "--check of %zu layers, need one (--layer), or a ring of them (--ring)", n)
+        : v->in->is_ring ? run_ring(v, &o, is_real, err)
+                         : sq_encoded_layers(&v->ck, &o, visit_layer, v, is_real, err);
     free(is_wanted);
     return status;
 }
@@ -356,6 +427,7 @@ static enum sq_status check_trace(const struct arguments *in, struct sq_error *e
                                : in->source.tokens ? "--tokens"
                                : in->calib         ? "--calib"
                                : in->weights       ? "--weights"
+                               : in->is_ring       ? "--ring"
                                : in->options.is_format_given || in->options.given.n > 0
                                    ? "a format option"
                                    : NULL;

@@ -196,6 +196,28 @@ enum sq_status sq_route_cosim(const struct sq_route *route, struct sq_product *p
     return run_stream(o, out, err);
 }
 
+enum sq_status sq_route_cosim_ring(const struct sq_chip_program *g,
+                                   const struct sq_route_options *o, struct sq_route_outcome *out,
+                                   struct sq_error *err)
+{
+    memset(out, 0, sizeof *out);
+    out->block = sq_top_block.name;
+    out->point = g->point;
+    out->stream = (struct sq_case){
+        .block = &sq_top_block, .point = &out->point, .seed = o->seed, .env = g->memory};
+    out->stream.env.given = &g->ring;
+    out->stream.env.what = (uint32_t)SQ_HOST_RINGS + SQ_RING_GIVEN;
+    SQ_TRY(sq_case_alloc(&out->stream, err));
+    name_point(&sq_top_block, &out->point);
+    describe(out);
+    out->values = g->values;
+    out->value_mismatches = g->value_mismatches;
+    memcpy(out->difference, g->difference, sizeof out->difference);
+    if (!o->is_free)
+        SQ_TRY(sq_case_disturb(&out->stream, o->seed, err));
+    return run_stream(o, out, err);
+}
+
 void sq_route_outcome_free(struct sq_route_outcome *out)
 {
     sq_case_free(&out->stream);

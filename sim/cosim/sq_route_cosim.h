@@ -8,7 +8,7 @@
 
 #include "sim/cosim/sq_layer_cosim.h"
 #include "sim/format/sq_route.h"
-#include "sim/format/top/sq_chip_route.h"
+#include "sim/format/top/sq_chip_program.h"
 
 struct sq_route_options {
     struct sq_core_config config;    // of the core, but for what the product's format says
@@ -48,6 +48,11 @@ enum sq_status sq_route_cosim(const struct sq_route *route, struct sq_product *p
 enum sq_status sq_route_operands(const struct sq_route *route, struct sq_product *p,
                                  const struct sq_route_options *o, uint32_t tiles,
                                  struct sq_route_outcome *out, struct sq_error *err);
+// The layers of a program, which has at least one, as one ring with one interrupt. The sizes of the chip in *o are not
+// looked at. The outcome must not live longer than the program.
+enum sq_status sq_route_cosim_ring(const struct sq_chip_program *g,
+                                   const struct sq_route_options *o, struct sq_route_outcome *out,
+                                   struct sq_error *err);
 void sq_route_outcome_free(struct sq_route_outcome *out);
 
 #endif

@@ -44,6 +44,25 @@ ok "the array of the machine" grep -q "\"Rows\": $(sed -n 's/.*rows: *\([0-9]*\)
 ok "the descriptor at the base" grep -q '"descriptor": 2147483648,' images/model.layers.0.self_attn.v_proj.json
 ok "K of 8 scale groups in chunks of one" grep -q '"chunk": 1,' images/model.layers.0.self_attn.q_proj.json
 
+# Several layers in one image: image.py runs one after the other in that memory; the slots hold the same descriptors.
+ring=(image --ring --format dense --algorithm rtn --layer '*.0.self_attn.[kv]_proj' --m 5 --base 0x80000000)
+sq "${ring[@]}" -o images
+ok "an image of two layers" [ "$RC" = 0 ]
+python3 - images/ring <<'PY' && for i in 0 1; do python3 "$ROOT/tests/cli/image.py" ring$i.json ring.bin >after.bin && mv after.bin ring.bin; done
+import json, shutil, sys
+ring, memory = json.load(open(sys.argv[1] + ".json")), open(sys.argv[1] + ".bin", "rb").read()
+assert (ring["ring_base"], ring["ring_size"], ring["tail"], ring["bytes"]) == (0x80000000, 3, 2, len(memory))
+for i, layer in enumerate(ring["layers"]):
+    at = layer["descriptor"] - layer["base"]
+    assert memory[128 * i:128 * i + 64] == memory[at:at + 64] and at >= 8192
+    json.dump(layer, open(f"ring{i}.json", "w"))
+shutil.copy(sys.argv[1] + ".bin", "ring.bin")
+PY
+sq "${ring[@]}" --check ring.bin --json
+ok "the outputs of both are in it" [ "$RC$(number wrong)$(number words)" = 001536 ]
+sq "${ring[@]}" --check images/ring.bin
+ok "... and not before" [ "$RC" = 1 ]
+
 sq image --format dense --algorithm rtn --layer '*.0.self_attn.k_proj' --weight-bits 8 --m 5 --json
 ok "the digest is that of the file" grep -q "\"digest\":$(sed -n 's/.*"digest": \(.*\),/\1/p' images/model.layers.0.self_attn.k_proj.json)" "$W.out"
 refuse "the chip does not run its layers" image --format gqsa

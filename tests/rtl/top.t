@@ -32,6 +32,10 @@ for format in sq_w sp24 sq_a_static sq_a_dynamic nvfp4 if4 mxplus sq_b "sq_b --c
   ok "a layer of $format on the chip" clean 2500
   ok "... of parameters with names" grep -q '"shape":"DataW=[0-9]* Rows=[0-9]* Cols=' "$W.out"
 done
+sq cosim --block top --layers --ring --format dense --layer '*.0.self_attn.[qkv]_proj' --m 4 --json
+ok "three layers as one ring with one interrupt, with wait states, a fault of the bus and resets" clean 20000
+ok "... each with its record" [ "$(grep -c '"slot":[0-2],"chip_cycles":[1-9]' "$W.out")" = 3 ]
+refuse "--ring needs --block top --layers and one format" cosim --ring --layers
 # Counters and those of `run`: chip_counters.t.
 cd "$W" || exit 1
 sed 's/rows: 2/rows: 1/; s/cols: 4/cols: 2/; s/output: .*/output: 1 KiB/' "$ROOT/sim/machines/chip.yaml" >one.yaml

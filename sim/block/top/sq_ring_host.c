@@ -98,6 +98,33 @@ static void place_ring(struct sq_ring_host *h)
     h->is_set_up = false;
 }
 
+// The layers of the caller, all rung for at once.
+static void take_program(struct sq_ring_host *h)
+{
+    const struct sq_top_program *const p = h->choice.given;
+    h->n = h->n_rung = p->n;
+    h->has_irq = true;
+    h->is_single = false;
+    h->abort_at = NEVER;
+    h->watchdog = 0;
+    h->memory.may_be_void = false;
+    for (uint32_t i = 0; i < p->n; i++) {
+        struct sq_ring_layer *const y = &h->layer[i];
+        *y = (struct sq_ring_layer){.image = p->layer[i], .base = p->layer[i].descriptor};
+        memcpy(y->descriptor, y->image.word, sizeof y->descriptor);
+    }
+    if (h->choice.kind == 2 && h->number % 2 == 0) {
+        h->fault = sq_rng_below(&h->rng, 2) ? SQ_AXI_SLVERR : SQ_AXI_DECERR;
+        h->fault_of = p->n - 1;
+    }
+    if (!h->is_set_up) {
+        h->base = p->base;
+        h->size = p->size;
+        h->head = 0;
+    }
+    h->step = h->is_set_up ? ENABLE : BASE;
+}
+
 static void begin_ring(struct sq_ring_host *h)
 {
     h->rng.state = (h->choice.seed + (h->choice.what == SQ_RING_ANY ? h->number : 0)) *
@@ -106,6 +133,10 @@ static void begin_ring(struct sq_ring_host *h)
     h->n_words = h->n_out = h->n_done = 0;
     h->has_irq = h->may_irq = h->has_ended = h->was_aborted = false;
     h->fault = SQ_AXI_GOOD;
+    if (h->choice.what == SQ_RING_GIVEN) {
+        take_program(h);
+        return;
+    }
     h->n = is_random(h) ? 1 + sq_rng_below(&h->rng, SQ_RING_LAYERS) : 2;
     const uint32_t drawn = h->n;
     for (uint32_t i = 0; i < drawn && i < h->n; i++)
@@ -157,6 +188,11 @@ static int32_t read_word(void *ctx, uint32_t addr, unsigned i)
         const struct sq_ring_layer *const y = layer_at(h, at / SQ_SLOT_NBYTES);
         const uint32_t word = at % SQ_SLOT_NBYTES / 4 + i;
         return (int32_t)(y && word < SQ_DESC_WORDS ? y->descriptor[word] : junk);
+    }
+    for (uint32_t k = h->n_done; k > 0; k--) { // what layers that have ended wrote
+        const struct sq_top_given *const of = &h->layer[k - 1].image;
+        if (addr >= of->out && (addr - of->out) / 4 + i < of->n_want)
+            return of->want[(addr - of->out) / 4 + i];
     }
     for (uint32_t k = 0; k < h->n; k++) {
         const uint32_t word = (addr - h->layer[k].base) / 4 + i;
@@ -268,6 +304,8 @@ static const char *check_record(const struct sq_ring_host *h, uint32_t i)
     const uint64_t seen = 4 * y->n_written / (h->value[SQ_TOP_DATA_W] / 8);
     if ((status & EARLY) ? seen < written : seen != written)
         return "host.record_beats";
+    for (unsigned k = 0; y->image.counted && k < SQ_HOST_COUNTERS; k++)
+        y->image.counted[k] = count_of(y, (enum sq_reg_counter)k) - start;
     return check_status(h, i, status & ~(1u << SQ_RECORD_DONE));
 }
 
@@ -420,6 +458,21 @@ static const char *end_work(struct sq_ring_host *h)
 }
 
 // ---- the environment ----------------------------------------------------------------------------------
+
+uint64_t sq_ring_host_disturb(struct sq_rng *rng, uint32_t lost, struct sq_env_choice *choice)
+{
+    const struct sq_top_program *const p = choice->given;
+    uint64_t words = 0;
+    for (uint32_t i = 0; i < p->n; i++)
+        words += p->layer[i].n_want;
+    choice->kind = 2;
+    memset(choice->n, 0, sizeof choice->n);
+    choice->n[0] = sq_rng_below(rng, 2);
+    choice->seed = sq_rng_next(rng);
+    choice->dram = NULL;
+    choice->end = lost + lost % 2 + 2; // even numbers have a fault
+    return words;
+}
 
 void sq_ring_host_init(const unsigned *value, const struct sq_env_choice *choice, void *env)
 {

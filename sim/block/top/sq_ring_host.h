@@ -4,7 +4,7 @@
 // interrupts or asks STATUS, and aborts some of them. Layers may be refused, have a fault of the bus in their
 // descriptor, or end by the watchdog. It complains of what sq_top_host.h complains of, of a record that is not written
 // in its turn or does not hold what must stand there, of a slot that does not end, and of an interrupt that nothing
-// has raised.
+// has raised. Or the caller brings the layers (SQ_RING_GIVEN).
 #ifndef SQ_RING_HOST_H
 #define SQ_RING_HOST_H
 
@@ -17,9 +17,20 @@ enum sq_ring_what {
     // writes slowly 4 n cycles, and the layers are longer, so that all buffers are full
     SQ_RING_EXPIRES, // two short layers, each ended after n + 1 cycles
     SQ_RING_LATE,    // two short layers; behind reset number n the host waits n cycles
+    SQ_RING_GIVEN, // the program of choice->given, again and again; behind a random memory each even number has a
+    // fault of the bus in its last descriptor
     SQ_RING_WHATS
 };
 enum { SQ_RING_N_ABORTS = 320, SQ_RING_N_SLOW = 160, SQ_RING_N_EXPIRES = 160, SQ_RING_LAYERS = 4 };
+
+// A program of the caller's: layers that one ring runs, with one interrupt behind the last. Each has its image
+// somewhere in memory, its descriptor first. What a layer writes, those behind it may read.
+enum { SQ_PROGRAM_MAX = 63 };
+struct sq_top_program {
+    uint32_t base, size; // of the ring: address, slots
+    uint32_t n;          // layers, fewer than slots and at most SQ_PROGRAM_MAX
+    const struct sq_top_given *layer;
+};
 
 // A layer of the ring at hand.
 struct sq_ring_layer {
@@ -54,13 +65,14 @@ struct sq_ring_host {
     uint32_t watchdog;
     enum sq_axi_fault fault; // of the first beat of a descriptor
     uint32_t fault_of;
-    struct sq_ring_layer layer[SQ_RING_LAYERS];
+    struct sq_ring_layer layer[SQ_PROGRAM_MAX];
     uint32_t n_words, n_out;
     struct sq_top_drawn drawn;
     int32_t word[SQ_DRAWN_WORDS], want[SQ_DRAWN_OUT_WORDS];
 };
 
-// As struct sq_env has them; choice->what is that of enum sq_ring_what.
+// As struct sq_env has them; choice->what is that of enum sq_ring_what. disturb is for GIVEN.
+uint64_t sq_ring_host_disturb(struct sq_rng *rng, uint32_t lost, struct sq_env_choice *choice);
 void sq_ring_host_init(const unsigned *value, const struct sq_env_choice *choice, void *env);
 void sq_ring_host_drive(const void *env, struct sq_pins *pins);
 const char *sq_ring_host_clock(void *env, const struct sq_pins *pins);

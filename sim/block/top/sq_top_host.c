@@ -316,6 +316,8 @@ static void draw(struct sq_rng *rng, struct sq_env_choice *choice)
 static uint64_t disturb(const unsigned *value, struct sq_rng *rng, uint32_t lost,
                         struct sq_env_choice *choice)
 {
+    if (choice->what >= SQ_HOST_RINGS)
+        return sq_ring_host_disturb(rng, lost, choice);
     const struct sq_top_layer l = sq_top_work_given(value, choice->given);
     const void *const given = choice->given;
     *choice = (struct sq_env_choice){.kind = 2,

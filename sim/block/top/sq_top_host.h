@@ -18,8 +18,6 @@
 #include "sim/block/top/sq_ring_host.h"
 #include "sim/block/top/sq_top_work.h"
 
-enum { SQ_HOST_COUNTERS = 4 }; // CYCLES, BUSY_CYCLES, WAIT_CYCLES, BLOCKED_CYCLES
-
 extern const struct sq_env sq_top_host;
 
 #endif

@@ -133,6 +133,8 @@ void sq_top_get_operand(const unsigned *value, const struct sq_top_layer *l, con
 uint32_t sq_top_golden(const unsigned *value, const struct sq_top_layer *l,
                        const struct sq_top_operands *x, int32_t *word);
 
+enum { SQ_HOST_COUNTERS = 4 }; // CYCLES, BUSY_CYCLES, WAIT_CYCLES, BLOCKED_CYCLES
+
 // A layer for the host (sq_top_host.h): words of memory from address 0 on; outputs where the layer of the descriptor says, in want.
 struct sq_top_given {
     const int32_t *word;

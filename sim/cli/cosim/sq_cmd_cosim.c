@@ -42,7 +42,8 @@ static const char doc[] =
     "  sqsim cosim --layers --format gqsa --sparsity 0.4 --layer '*.up_proj'\n"
     "  sqsim cosim ~/models/my-llama --rows 4 --cols 8 --layer 'model.layers.0.*' --m 4\n"
     "  sqsim cosim sq_w.safetensors gqsa.safetensors\n"
-    "  sqsim cosim --block top sq_w.safetensors\n";
+    "  sqsim cosim --block top sq_w.safetensors\n"
+    "  sqsim cosim --block top --layers --ring --format nvfp4 --layer '*.0.self_attn.*'\n";
 
 static enum sq_status set_block(void *context, const struct sq_cli_row *row, const char *text,
                                 struct sq_error *err)
@@ -106,6 +107,10 @@ static const struct sq_cli_row rows[] = {
         "--layers: without the stalls of all streams and the resets in the middle, so that "
         "`cycles` are those that `run` has; with --block top, also of TRACE, an ideal memory "
         "in place of random wait states, a run with a fault of the bus, and resets"),
+    SQ_CLI_FLAG(
+        "ring", AT(is_ring),
+        "--block top with --layers: all layers in one memory, run as one ring of descriptors "
+        "with one interrupt behind the last, in place of one after the other"),
     SQ_CLI_UINT("depth", "N", 8, SQ_TOP_DEPTH_MAX, AT(depth),
                 "--block top with --layers or TRACE: beats of half a buffer of the chip; a longer "
                 "K goes in chunks",
@@ -156,6 +161,8 @@ static enum sq_status check_chip(const struct sq_cosim_args *in)
     if ((in->depth > 0 || in->machine) && !is_chip)
         return SQ_FAIL(in->err, SQ_ERR_ARG, "--%s needs --block top --layers, or a TRACE with it",
                        in->depth > 0 ? "depth" : "machine");
+    if (in->is_ring && (!is_chip || in->is_trace || in->options.is_all))
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--ring needs --block top --layers and one format");
     for (size_t i = 0; i < SQ_LEN(of_core) && is_chip; i++)
         if (of_core[i] && in->core.is_given[i])
             return SQ_FAIL(in->err, SQ_ERR_ARG,

@@ -19,7 +19,8 @@ struct visit {
     struct sq_cosim_total total; // of the format; cases: runs of a block
     uint64_t values, cycles;     // of the format
     size_t n_layers, done;
-    bool failed; // a failure was printed
+    bool failed;                  // a failure was printed
+    struct sq_chip_program *ring; // --ring: the layers so far
     struct sq_cli_table table;
 };
 
@@ -96,6 +97,8 @@ static enum sq_status run_routes(struct visit *v, const char *name, const struct
 {
     const struct sq_format_routes *routes = q->format->routes;
     const bool is_chip = v->in->block == &sq_top_block;
+    if (v->ring)
+        return sq_chip_program_add(v->ring, routes->chip, name, p, err);
     for (size_t i = 0; i < (is_chip ? 1 : routes->n_routes); i++) {
         const struct sq_route *route = is_chip ? routes->chip : &routes->route[i];
         struct sq_route_outcome out;
@@ -131,6 +134,48 @@ static enum sq_status visit_layer(void *context, size_t index, const struct sq_q
         status = run_routes(v, name, q, &p, err);
     sq_product_free(&p);
     sq_cli_progress("layers", ++v->done, v->n_layers);
+    return status;
+}
+
+// ---- a ring of them -------------------------------------------------------------------------
+
+static void print_ring(struct visit *v, const struct sq_route_outcome *out)
+{
+    const struct sq_chip_program *const g = v->ring;
+    char name[32], size[48];
+    const struct sq_cli_column head[] = {SQ_COLUMN("layer", name, "layer", -32),
+                                         SQ_COLUMN(NULL, "", "NxK", 9),
+                                         SQ_KEYS("format", v->r.format->name, "m", v->in->m),
+                                         SQ_KEYS("slots", g->ring.size), SQ_COLUMNS_END};
+    for (uint32_t i = 0; i < g->ring.n; i++) {
+        const struct sq_product *const p = &g->layer[i].p;
+        const uint64_t *const count = g->image[i].counted;
+        snprintf(size, sizeof size, "%zux%zu", p->n, p->k);
+        const struct sq_cli_column row[] = {SQ_COLUMN("layer", g->layer[i].name, "layer", -32),
+                                            SQ_COLUMN(NULL, size, "NxK", 9),
+                                            SQ_COLUMN("slot", i, "slot", 4),
+                                            SQ_COLUMN("chip_cycles", count[0], "cycles", 9),
+                                            SQ_COLUMN("chip_busy", count[1], "busy", 9),
+                                            SQ_COLUMN("chip_wait", count[2], "wait", 9),
+                                            SQ_COLUMN("chip_blocked", count[3], "blocked", 9),
+                                            SQ_COLUMNS_END};
+        sq_cli_put(&v->table, row);
+    }
+    v->table = (struct sq_cli_table){.is_json = v->in->is_json};
+    snprintf(name, sizeof name, "ring of %u layers", g->ring.n);
+    sq_cosim_put_route(&v->table, head, 16, 29, out);
+}
+
+static enum sq_status run_ring(struct visit *v, struct sq_error *err)
+{
+    struct sq_route_outcome out;
+    const enum sq_status status = sq_route_cosim_ring(v->ring, &v->options, &out, err);
+    if (status == SQ_OK) {
+        print_ring(v, &out);
+        print_difference(v, "ring", &out);
+    }
+    add_route(v, &out);
+    sq_route_outcome_free(&out);
     return status;
 }
 
@@ -221,8 +266,24 @@ static enum sq_status run_model(struct visit *v, const char *model, bool *is_rea
     uint8_t *is_wanted;
     SQ_TRY(sq_cli_layers(v->ck, v->in->layer, &is_wanted, &v->n_layers, err));
     print_head(v, v->in->model ? v->in->model : "traces/tiny-llama");
-    const enum sq_status status = v->in->options.is_all ? run_all(v, model, is_wanted, is_real, err)
-                                                        : run(v, model, is_wanted, is_real, err);
+    if (v->in->is_ring) {
+        v->ring = calloc(1, sizeof *v->ring);
+        if (!v->ring) {
+            free(is_wanted);
+            return SQ_NO_MEMORY(err, "a ring of layers");
+        }
+        v->ring->chip = v->options.chip;
+        v->ring->rows = v->options.array_rows;
+        v->ring->cols = v->options.array_cols;
+    }
+    enum sq_status status = v->in->options.is_all ? run_all(v, model, is_wanted, is_real, err)
+                                                  : run(v, model, is_wanted, is_real, err);
+    if (v->ring) {
+        if (status == SQ_OK)
+            status = run_ring(v, err);
+        sq_chip_program_free(v->ring);
+        free(v->ring);
+    }
     free(is_wanted);
     return status;
 }

@@ -100,7 +100,8 @@ static json_t *json_counters(const struct sq_route_outcome *out)
 {
     static const char *const name[SQ_HOST_COUNTERS] = {"chip_cycles", "chip_busy", "chip_wait",
                                                        "chip_blocked"};
-    const struct sq_top_given *const given = out->stream.env.given;
+    const bool is_ring = out->stream.env.what >= SQ_HOST_RINGS; // whose layers have theirs
+    const struct sq_top_given *const given = is_ring ? NULL : out->stream.env.given;
     json_t *const o = json_object();
     for (size_t i = 0; out->stream.block == &sq_top_block && given && i < SQ_HOST_COUNTERS; i++)
         json_object_set_new(o, name[i], json_integer((json_int_t)given->counted[i]));

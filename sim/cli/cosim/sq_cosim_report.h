@@ -42,6 +42,7 @@ struct sq_cosim_args {
     const char *layer;             // a pattern of names; NULL: all
     size_t m;                      // tokens with --layers
     bool is_free;                  // --layers without stalls and resets
+    bool is_ring;                  // ... on the chip, all as one ring
     unsigned depth;                // of the chip (struct sq_chip)
     const char *machine;           // a file; NULL: none
     struct sq_chip chip;           // ... what the chip in it has

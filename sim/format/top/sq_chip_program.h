@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers that one chip runs as a ring of descriptors: their images lie one behind the other in memory, behind the ring.
+#ifndef SQ_CHIP_PROGRAM_H
+#define SQ_CHIP_PROGRAM_H
+
+#include "sim/block/top/sq_top_host.h"
+#include "sim/format/top/sq_chip_route.h"
+
+enum { SQ_PROGRAM_NAME_SIZE = 96 };
+
+// Given: chip (its base is where the ring lies), rows and cols of a tile; the rest is zero at first.
+struct sq_chip_program {
+    struct sq_chip chip;
+    unsigned rows, cols;
+    struct sq_point point; // of the layers, the same of all
+    struct sq_env_choice memory;
+    uint32_t end; // address behind the last image
+    struct sq_top_program ring;
+    struct sq_top_given image[SQ_PROGRAM_MAX];
+    struct sq_program_layer {
+        char name[SQ_PROGRAM_NAME_SIZE];
+        struct sq_product p; // which owns the image
+    } layer[SQ_PROGRAM_MAX];
+    uint64_t values, value_mismatches; // as struct sq_route_work has them
+    char difference[160];
+};
+
+// Puts a product behind the others; it belongs to the program from here on, also after a failure. What sq_chip_make
+// says; SQ_ERR_RANGE for one layer more than SQ_PROGRAM_MAX; SQ_ERR_UNSUPPORTED for one that needs another chip.
+enum sq_status sq_chip_program_add(struct sq_chip_program *g, const struct sq_route *chip,
+                                   const char *name, struct sq_product *p, struct sq_error *err);
+void sq_chip_program_free(struct sq_chip_program *g);
+
+#endif
