@@ -394,9 +394,9 @@ static void go(struct sq_dram *d, struct sq_dram_channel *ch, const struct choic
     const struct sq_dram_setup *const s = d->setup;
     const uint32_t first = c->bank / banks_of_rank(s) * banks_of_rank(s);
     struct sq_dram_bank *const b = &ch->bank[c->bank];
-    if (d->note)
-        d->note(d->note_ctx, (uint32_t)(ch - d->channel), d->now, c->command, c->bank,
-                c->place ? ch->waiting[c->place].row : b->row);
+    if (s->note.call)
+        s->note.call(s->note.ctx, (uint32_t)(ch - d->channel), d->now, c->command, c->bank,
+                     c->place ? ch->waiting[c->place].row : b->row);
     sq_dram_issue(&s->rules, &ch->times, c->command, c->bank, d->now);
     ch->stats.command[c->command]++;
     switch (c->command) {

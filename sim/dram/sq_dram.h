@@ -24,12 +24,21 @@ extern const char *const sq_dram_refresh_names[]; // "all", "bank", "none", NULL
 
 enum { SQ_DRAM_QUEUE_MAX = 16, SQ_DRAM_WAITING_MAX = 256, SQ_DRAM_TRANSFERS_MAX = 64 };
 
+// Called for every command that goes; NULL: for none. The bank is numbered as in sq_dram_rules.h; the row is that of the
+// bank, or the one that is opened.
+struct sq_dram_note {
+    void (*call)(void *ctx, uint32_t channel, uint64_t clock, enum sq_dram_command command,
+                 uint32_t bank, uint32_t row);
+    void *ctx;
+};
+
 struct sq_dram_setup {
     struct sq_dram_rules rules;
     struct sq_dram_map map;
     uint32_t channels, queue, age; // age in clocks
     enum sq_dram_page page;
     enum sq_dram_refresh refresh;
+    struct sq_dram_note note; // sq_dram_setup_init: none
 };
 
 // With a map as text (sq_dram_map.h), queue 1..SQ_DRAM_QUEUE_MAX, channels 1..SQ_DRAM_CHANNELS_MAX, a power of two.
@@ -114,10 +123,6 @@ struct sq_dram {
     uint32_t first, n_front;
     struct sq_dram_done done[2 * SQ_DRAM_CHANNELS_MAX];
     uint32_t n_done;
-    // Called for every command that goes; NULL: for none. For tests and traces.
-    void (*note)(void *ctx, uint32_t channel, uint64_t now, enum sq_dram_command command,
-                 uint32_t bank, uint32_t row);
-    void *note_ctx;
     struct sq_dram_channel channel[SQ_DRAM_CHANNELS_MAX];
 };
 

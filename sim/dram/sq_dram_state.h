@@ -22,7 +22,7 @@ void sq_dram_settle(struct sq_dram *d);
 // The code of a settled state with an empty front, in the middle of a clock, between its two halves. False: it has none, because something
 // does not fit.
 bool sq_dram_encode(const struct sq_dram *d, struct sq_dram_code *c);
-// A state of the code at d->now, with its rows and due refreshes; d->setup and d->note stay. The next burst has the number `next`, and
+// A state of the code at d->now, with its rows and due refreshes; d->setup stays. The next burst has the number `next`, and
 // those in the queues have theirs as tags; they came when `came` says, by their last bits.
 void sq_dram_decode(const struct sq_dram_code *c, struct sq_dram *d, uint32_t next,
                     const uint32_t came[SQ_DRAM_CAME_MAX]);

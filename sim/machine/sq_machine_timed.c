@@ -36,7 +36,7 @@ void sq_machine_timed_begin(struct sq_machine_timed *t, const struct sq_machine 
     uint64_t end = 0;
     memset(t, 0, sizeof *t);
     t->memo = memo;
-    t->is_fast = is_fast && memo;
+    t->is_fast = is_fast && memo && !setup->note.call; // what is looked up has no commands
     t->plan = p;
     t->clock = sq_dram_clock_of(&setup->rules.device, m->clock_hz);
     for (unsigned s = 0; s < SQ_N_STREAMS; s++) {

@@ -186,6 +186,39 @@ refuse "dram.latency is missing, need it without dram.device" run --machine time
 timed "device: ddr9"; refuse "device = ddr9, need one of" run --machine timed.yaml --m 1 --n 32 --k 32
 timed "device: hbm2" "page: ajar"; refuse "dram.page = ajar, need one of: open, closed" run --machine timed.yaml --m 1 --n 32 --k 32
 refuse "refresh = bank, need all or none" run --device ddr4-2400 --refresh bank
+
+# ---- commands of the DRAM, of whole layers --------------------------------------------------------
+JUDGE=$ROOT/tests/unit/dram/judge.py DEVICES=$ROOT/sim/dram/devices
+judged() { python3 "$JUDGE" "$DEVICES/$1.yaml" "$W/$2.csv" "${@:3}" >"$W/judged" || { sed 's/^/# /' "$W/judged"; return 1; }; }
+doubted() { ! python3 "$JUDGE" "$DEVICES/$1.yaml" "$W/$2.csv" "${@:3}" >"$W/judged" && grep -q "$doubt" "$W/judged"; }
+layer() { # MACHINE DEVICE REFRESH KEY...: the commands of a layer of it
+  local machine=$1 device=$2 refresh=$3; shift 3
+  sed "/^dram:/,/^  burst:/d" "$M/$machine.yaml" >"$W/timed.yaml"
+  printf '%s\n' dram: "  device: $device" "  refresh: $refresh" >>"$W/timed.yaml"
+  printf '  %s\n' "$@" >>"$W/timed.yaml"
+  sq run --machine timed.yaml --m 8 --n 2048 --k 1024 --format nvfp4 --json --commands commands.csv
+}
+layer edge4 ddr4-2400 all "channels: 1"
+bursts() { echo $((($(number act) + $(number act_scale) + $(number lo) + $(number scale) + 63) / 64)) $(($(number out) / 64)); }
+ok "a machine's layer: the second judge passes its commands, and all bytes came" judged ddr4-2400 commands all $(bursts)
+sed '/,PRE,/d' "$W/commands.csv" >"$W/open.csv"; doubt="is open"; ok "... not without precharges" doubted ddr4-2400 open all
+sed '/,REFA,/d' "$W/commands.csv" >"$W/weak.csv"; doubt="refreshes"; ok "... not without refreshes" doubted ddr4-2400 weak all
+awk -F, -v OFS=, '$3 == "RD" && was == "ACT" {$1--} {was = $3} 1' "$W/commands.csv" >"$W/early.csv"
+doubt="RD of bank .*ACT of the bank"; ok "... not with reads a clock early" doubted ddr4-2400 early all
+layer chip lpddr4-3200 bank "map: pages" "page: closed" "queue: 2"
+ok "a chip's layer, banks refreshed one by one" judged lpddr4-3200 commands bank
+ok "... rows are closed by their last burst, banks refreshed" [ "$(grep -c ',\(RDA\|WRA\),' "$W/commands.csv"),$(grep -c REFA "$W/commands.csv")" = "$(($(grep -c ,ACT, "$W/commands.csv") - $(grep -c ,PRE, "$W/commands.csv"))),0" ]
+if daily "commands of every device"; then
+  for device in ddr4-3200 ddr5-4800 gddr6-14 hbm2 hbm2e hbm3 lpddr5-6400; do for map in groups xor banks pages; do
+    for machine in chip edge4; do
+      layer $machine $device all "channels: 2" "map: $map"
+      ok "$machine, $device, $map" judged $device commands all
+    done
+  done; done
+fi
+timed "device: ddr4-2400"
+refuse "--commands needs --machine, --n and --k" run --machine timed.yaml --commands c.csv
+refuse "--commands: machine edge4 has no key dram.device" run --machine "$M/edge4.yaml" --m 1 --n 32 --k 32 --commands c.csv
 refuse "map = row, need a field channel" run --device ddr4-2400 --map row
 refuse "channels = 3, need a power of two" run --device hbm2 --channels 3
 refuse "--map needs --device" run --map xor

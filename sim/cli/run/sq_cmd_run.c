@@ -74,6 +74,10 @@ static const struct sq_cli_row rows[] = {
                 "with --energy: an SRAM macro; several span a range", .usual = "that of --memory",
                 .modes = SQ_CLI_PLAIN | PHASE),
     SQ_CLI_FLAG("causes", AT(r.is_causes), "also print where the cycles of both paths went"),
+    SQ_CLI_TEXT("commands", "CSV", AT(r.commands),
+                "on a machine with dram.device: writes the commands of the DRAM for the GEMM of "
+                "--n and --k, clock by clock",
+                .is_output = true),
     SQ_CLI_FLAG("share", AT(is_share),
                 "how evenly the work of an encoded file's layers falls on workers", .mode = SHARE),
     SQ_CLI_UINT("workers", "P", 1, 65536, AT(r.workers), "workers that share a layer",
@@ -506,6 +510,8 @@ static enum sq_status check_arguments(struct arguments *in, struct sq_error *err
     if (in->r.gemm.n && (in->r.model || in->r.source.tokens || in->r.source.text))
         return SQ_FAIL(err, SQ_ERR_ARG, "a model and --n --k given, need one of them");
     SQ_TRY(check_needs(in, err));
+    if (in->r.commands && !(on_machine && in->r.gemm.n))
+        return SQ_FAIL(err, SQ_ERR_ARG, "--commands needs --machine, --n and --k");
     if (!on_machine && in->r.records)
         return SQ_FAIL(err, SQ_ERR_ARG, "--records needs --machine");
     if (on_machine)

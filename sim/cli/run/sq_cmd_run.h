@@ -38,6 +38,7 @@ struct sq_run_request {
     size_t n_sram;
     uint64_t workers, tile_rows; // of --share
     const char *device;          // a DRAM: a name, or a path of YAML; of --device
+    const char *commands;        // path for the commands of the machine's DRAM; NULL: none
     struct sq_dram_options timed;
     unsigned phase; // of a whole pass: enum sq_run_phase
     struct sq_workload_options pass;

@@ -559,6 +559,8 @@ static enum sq_status load_machine(const char *path, struct run *r, struct sq_er
         return SQ_FAIL(err, SQ_ERR_ARG, "--fair has no use on a GPU");
     if (r->is_gpu && r->request->energy)
         return SQ_FAIL(err, SQ_ERR_ARG, "--energy has no use on a GPU");
+    if (r->is_gpu && r->request->commands)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--commands has no use on a GPU");
     if (r->is_gpu || status != SQ_OK)
         return r->is_gpu ? SQ_OK : status;
     if (r->request->records)
@@ -581,6 +583,35 @@ enum sq_status sq_run_load_machine(const struct sq_run_request *in, const char *
                        machine->name);
     sq_run_override_core(&machine->core, given);
     return sq_run_make_fair(in, machine, fair, err);
+}
+
+// ---- commands of the DRAM ------------------------------------------------------------------------
+
+static void put_command(void *ctx, uint32_t channel, uint64_t clock, enum sq_dram_command command,
+                        uint32_t bank, uint32_t row)
+{
+    fprintf(ctx, "%llu,%u,%s,%u,%u\n", (unsigned long long)clock, channel,
+            sq_dram_command_name(command), bank, row);
+}
+
+// All rows, with the commands of the only one in the file that the request names.
+static enum sq_status run_noted(struct run *r, struct sq_error *err)
+{
+    struct sq_dram_setup *const dram = &r->machine.timed.end[r->machine.timed.at];
+    struct sq_outfile file = {0};
+    if (!r->request->commands)
+        return run_all(r, err);
+    if (!r->machine.timed.is_timed)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--commands: machine %s has no key dram.device",
+                       r->machine.name);
+    SQ_TRY(sq_outfile_open(&file, r->request->commands, err));
+    fputs("clock,channel,command,bank,row\n", file.stream);
+    dram->note = (struct sq_dram_note){put_command, file.stream};
+    enum sq_status status = run_all(r, err);
+    if (status == SQ_OK)
+        status = sq_outfile_commit(&file, err);
+    sq_outfile_abort(&file);
+    return status;
 }
 
 enum sq_status sq_run_on_machine(const struct sq_run_request *in, struct sq_error *err)
@@ -611,7 +642,8 @@ enum sq_status sq_run_on_machine(const struct sq_run_request *in, struct sq_erro
                               : sq_run_shapes(in, sq_cli_model(in->model), &r.workload, err);
     r.name_width = name_width(&r.workload);
     if (status == SQ_OK)
-        status = r.is_gpu ? sq_run_on_gpu(in, &r.gpu, &r.workload, r.name, err) : run_all(&r, err);
+        status =
+            r.is_gpu ? sq_run_on_gpu(in, &r.gpu, &r.workload, r.name, err) : run_noted(&r, err);
     if (status == SQ_OK && in->energy)
         sq_run_energy_note(&r.energy, r.machine.clock_hz);
     sq_run_free_own(r.layer, r.workload.n);

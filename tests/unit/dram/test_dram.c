@@ -459,14 +459,13 @@ static void judge_traffic(uint64_t s)
                                       .map = map,
                                       .page = sq_rng_below(&rng, 2),
                                       .refresh = sq_rng_below(&rng, 3)};
-    const struct sq_dram_setup setup = setup_of(&device, &o);
+    struct sq_dram_setup setup = setup_of(&device, &o);
     struct sq_dram *const d = calloc(1, sizeof *d);
     struct traffic *const t = calloc(1, sizeof *t);
     uint32_t asked = 0, tag = 0, gone = 0;
     assert_true(d && t);
+    setup.note = (struct sq_dram_note){note, t};
     sq_dram_init(d, &setup);
-    d->note = note;
-    d->note_ctx = t;
     while (gone < BURSTS) {
         ask_some(d, t, &rng, &asked, &tag);
         const uint64_t until = d->now + draw(&rng, 1, 200);
@@ -510,14 +509,14 @@ static void judge_stream_trace(const struct sq_dram_device *device)
         const struct sq_dram_options o = {.refresh = refresh};
         if (refresh == SQ_DRAM_REFRESH_BANK && !device->t[SQ_DRAM_T_RFCpb])
             continue;
-        const struct sq_dram_setup setup = setup_of(device, &o);
+        const struct sq_dram_setup usual = setup_of(device, &o);
+        struct sq_dram_setup setup[] = {usual, usual};
         struct sq_dram *const d = calloc(2, sizeof *d);
         struct traffic *const t = calloc(2, sizeof *t);
         assert_true(d && t);
         for (unsigned i = 0; i < 2; i++) {
-            sq_dram_init(&d[i], &setup);
-            d[i].note = note;
-            d[i].note_ctx = &t[i];
+            setup[i].note = (struct sq_dram_note){note, &t[i]};
+            sq_dram_init(&d[i], &setup[i]);
             for (uint32_t k = 0; k < 16; k++)
                 sq_dram_ask(&d[i], k * 70000u, 12000, k % 4 == 3, 0);
             while (d[i].now < 40000)
