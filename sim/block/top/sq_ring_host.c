@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum { ROWS, COLS };
-enum { SLOTS = 6, PATIENCE = 200000, NEVER = INT32_MAX };
+enum { SLOTS = 6, LONG_SLOTS = 267, PATIENCE = 200000, NEVER = INT32_MAX };
 enum { OKAY = 0 };
 enum { EARLY = 1 << SQ_STATUS_ABORTED | 1 << SQ_STATUS_EXPIRED }; // the layer was ended
 
@@ -31,6 +31,11 @@ enum step {
 static bool is_random(const struct sq_ring_host *h)
 {
     return h->choice.what == SQ_RING_ANY;
+}
+
+static bool is_long(const struct sq_ring_host *h)
+{
+    return h->choice.what == SQ_RING_LONG;
 }
 
 static uint32_t slot_of(const struct sq_ring_host *h, uint32_t i)
@@ -81,7 +86,7 @@ static void draw_layer(struct sq_ring_host *h, uint32_t i)
         y->descriptor[sq_top_address_word[p]] += y->base;
     y->wants_notice = sq_rng_below(&h->rng, 4) == 0;
     y->descriptor[SQ_DESC_KIND] |= (uint32_t)y->wants_notice << SQ_DESC_NOTICE;
-    y->is_refused = is_random(h) && sq_rng_below(&h->rng, 6) == 0;
+    y->is_refused = is_long(h) || (is_random(h) && sq_rng_below(&h->rng, 6) == 0);
     if (y->is_refused)
         y->descriptor[sq_rng_below(&h->rng, 2) ? SQ_DESC_WORDS - 1 : SQ_DESC_KIND] ^= 1u << 20;
 }
@@ -89,7 +94,7 @@ static void draw_layer(struct sq_ring_host *h, uint32_t i)
 // The ring lies at the beginning of memory, across 256 MiB, or ends at 4 GiB.
 static void place_ring(struct sq_ring_host *h)
 {
-    h->size = h->n + 1 + sq_rng_below(&h->rng, SLOTS - h->n);
+    h->size = is_long(h) ? LONG_SLOTS : h->n + 1 + sq_rng_below(&h->rng, SLOTS - h->n);
     const uint32_t nbytes = h->size * SQ_SLOT_NBYTES;
     const uint32_t base[] = {sq_rng_below(&h->rng, 64) * SQ_SLOT_NBYTES,
                              0x10000000u - SQ_SLOT_NBYTES, 0u - nbytes};
@@ -137,7 +142,7 @@ static void begin_ring(struct sq_ring_host *h)
         take_program(h);
         return;
     }
-    h->n = is_random(h) ? 1 + sq_rng_below(&h->rng, SQ_RING_LAYERS) : 2;
+    h->n = is_random(h) ? 1 + sq_rng_below(&h->rng, SQ_RING_LAYERS) : is_long(h) ? 4 : 2;
     const uint32_t drawn = h->n;
     for (uint32_t i = 0; i < drawn && i < h->n; i++)
         draw_layer(h, i);
@@ -145,7 +150,8 @@ static void begin_ring(struct sq_ring_host *h)
     h->is_single = is_random(h) && sq_rng_below(&h->rng, 5) == 0;
     if (h->is_single)
         h->n = 1;
-    if (!h->is_set_up || h->n >= h->size || sq_rng_below(&h->rng, 3) == 0)
+    const bool moves = sq_rng_below(&h->rng, 3) == 0 && !is_long(h);
+    if (!h->is_set_up || h->n >= h->size || moves)
         place_ring(h);
     h->has_irq = !is_random(h) || sq_rng_below(&h->rng, 4) > 0;
     h->n_rung = is_random(h) ? 1 + sq_rng_below(&h->rng, h->n) : h->n;

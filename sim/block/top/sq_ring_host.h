@@ -19,9 +19,16 @@ enum sq_ring_what {
     SQ_RING_LATE,    // two short layers; behind reset number n the host waits n cycles
     SQ_RING_GIVEN, // the program of choice->given, again and again; behind a random memory each even number has a
     // fault of the bus in its last descriptor
+    SQ_RING_LONG, // layers that are refused, in a ring of so many slots that its end is passed once
     SQ_RING_WHATS
 };
-enum { SQ_RING_N_ABORTS = 320, SQ_RING_N_SLOW = 160, SQ_RING_N_EXPIRES = 160, SQ_RING_LAYERS = 4 };
+enum {
+    SQ_RING_N_ABORTS = 320,
+    SQ_RING_N_SLOW = 160,
+    SQ_RING_N_EXPIRES = 160,
+    SQ_RING_N_LONG = 70,
+    SQ_RING_LAYERS = 4
+};
 
 // A program of the caller's: layers that one ring runs, with one interrupt behind the last. Each has its image
 // somewhere in memory, its descriptor first. What a layer writes, those behind it may read.

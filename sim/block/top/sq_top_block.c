@@ -27,7 +27,7 @@ static const struct sq_point points[] = {
     {"broad", false, {512, 4, 4, 16, 8, 4, DENSE, BF16, 4, 64, 16, 128, 16, 16, 8, 4, 400, 0}},
     {"sp24", false, {32, 2, 1, 8, 8, 8, SQ_ARRAY_SP24, 1, 8, 0, 1, SQ_COMBINE_ONE, BF16, 2, 16, 16, 16, 16, 4, 8, 2, 400, 0}},
     {"split", false, {32, 2, 2, 8, 8, 4, SQ_ARRAY_SPLIT, 2, 4, 0, 1, SQ_COMBINE_ONE, SQ_OUTPUT_INT8, 4, 32, 32, 32, 32, 9, 16, 4, 400, 0}},
-    {"block", true, {64, 3, 1, 32, 4, 4, SCALED(4), B32, 1, 16, 16, 16, 16, 4, 4, 2, 400, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3, SQ_SCALED_BLOCK}},
+    {"block", true, {64, 3, 1, 32, 4, 4, SCALED(4), B32, 1, 32, 16, 16, 16, 4, 4, 2, 400, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3, SQ_SCALED_BLOCK}},
     {"nibbles", false, {32, 2, 2, 16, 4, 4, SCALED(2), SQ_OUTPUT_INT8, 4, 32, 32, 32, 32, 9, 16, 4, 400, 0, SQ_SCALED_INT4, SQ_SCALED_E8M0, SQ_SCALED_SPLIT}},
     {"hif4", false, {64, 1, 2, 64, 4, 4, SCALED(0), B32, 2, 32, 32, 32, 32, 9, 16, 4, 400, 0, SQ_HIF4, SQ_SCALED_E6M2, SQ_SCALED_SPLIT, 0, [SQ_PARAMS_MAX] = SQ_HIF4_WORDS}},
     {"scaled", false, {64, 1, 2, 8, 4, 4, SQ_ARRAY_COMPACT, 2, 8, 1, 0, SQ_COMBINE_SCALED, B32, 1, 32, 32, 32, 32, 9, 16, 4, 400, 0, 0, 0, 0, 0, 1}},
@@ -68,7 +68,7 @@ static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq
 // are kept while outputs wait for a memory that is slow to take them; the longest transfers; a write that clears interrupts
 // in every cycle around the end of a layer; a reset in every cycle of a layer, behind one that was whole; an abort in
 // every cycle of a ring of two layers, and of one whose buffers are full; a watchdog of every length; a reset in every
-// cycle of a ring.
+// cycle of a ring; a ring of more than 256 slots.
 enum {
     MEMORIES = 4,
     REFUSED = MEMORIES,
@@ -80,6 +80,7 @@ enum {
     SLOW_ABORTS,
     EXPIRES,
     RING_RESETS,
+    LONG_RING,
     DIRECTED
 };
 enum { RESET_EVERY = 600, N_RESETS = 400, EVERY = 80 };
@@ -103,7 +104,8 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
                                     .what = SQ_HOST_RINGS + SQ_RING_ABORTS,
                                     .end = SQ_RING_N_SLOW},
         [EXPIRES - MEMORIES] = {.what = SQ_HOST_RINGS + SQ_RING_EXPIRES, .end = SQ_RING_N_EXPIRES},
-        [RING_RESETS - MEMORIES] = {.what = SQ_HOST_RINGS + SQ_RING_LATE, .end = N_RESETS}};
+        [RING_RESETS - MEMORIES] = {.what = SQ_HOST_RINGS + SQ_RING_LATE, .end = N_RESETS},
+        [LONG_RING - MEMORIES] = {.what = SQ_HOST_RINGS + SQ_RING_LONG, .end = SQ_RING_N_LONG}};
     c->env = number < MEMORIES ? memory[number] : work[number - MEMORIES];
     c->env.seed = sq_rng_next(rng);
     if (number < MEMORIES) {
@@ -178,7 +180,7 @@ const struct sq_block sq_top_block = {
     .n_points = SQ_LEN(points),
     .area = area,
     .n_area = SQ_LEN(area),
-    .coverage_cases = 144,
+    .coverage_cases = 150,
     .source = source,
     .ports = ports,
     .draw_case = draw_case,

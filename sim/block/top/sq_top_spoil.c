@@ -104,6 +104,10 @@ void sq_spoil_descriptor(uint32_t word[SQ_DESC_WORDS], enum sq_spoil way,
         if (room->scale_once)
             word[SQ_DESC_BLOCK] = (room->depth[SQ_TOP_COL_SCALE] + 1) << 16 | 1;
         break;
+    case SQ_SPOIL_MANY_ROWS:
+        set_size(word, room->depth[SQ_TOP_ROW_SCALE] + 1, 1, 1, 1);
+        word[SQ_DESC_BLOCK] = 1u << 16 | (room->depth[SQ_TOP_ROW_SCALE] + 1);
+        break;
     case SQ_SPOIL_MANY_PARTS:
     case SQ_SPOIL_PART_OF_TWO:
         set_size(word, 1, 1, 2, 2); // chips with room for parts of any group run the first

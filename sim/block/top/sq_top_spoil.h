@@ -16,8 +16,9 @@ enum sq_spoil {
     SQ_SPOIL_PART_OF_TWO, // a part of two groups
     SQ_SPOIL_WHOLE_PART,  // ... of all beats
     SQ_SPOIL_MANY_PARTS,  // ... of a layer of more groups than integers have room for
-    SQ_SPOIL_MANY_SCALES, // scales of columns that do not fit
-    SQ_SPOIL_WRAPS_TILE,  // a product whose low 16 bits would fit: beats of a tile, of a block
+    SQ_SPOIL_MANY_SCALES, // scales of columns that do not fit; of rows
+    SQ_SPOIL_MANY_ROWS,
+    SQ_SPOIL_WRAPS_TILE, // a product whose low 16 bits would fit: beats of a tile, of a block
     SQ_SPOIL_WRAPS_BLOCK,
     SQ_SPOIL_FULL_SUMS, // more tiles of a block than sums have room for, by rows and columns; than the buffers have
     SQ_SPOIL_FULL_BUFFERS,
@@ -32,6 +33,11 @@ enum sq_spoil {
     SQ_SPOILS = SQ_SPOIL_UNNAMED + SQ_SPOIL_UNNAMED_BITS
 };
 
+// Regions of 4 GiB and more: they lie low, so that nothing but their length is wrong.
+static inline bool sq_spoil_is_huge(enum sq_spoil way)
+{
+    return way >= SQ_SPOIL_MANY_OUT && way <= SQ_SPOIL_LONG_WEIGHT;
+}
 static inline bool sq_spoil_is_past_end(enum sq_spoil way)
 {
     return way >= SQ_SPOIL_PAST_END && way < SQ_SPOIL_UNNAMED;

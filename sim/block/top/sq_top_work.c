@@ -238,7 +238,8 @@ void sq_top_work_begin(struct sq_top_work *w, uint32_t number)
     const bool has_end = (w->at.is_refused || before.is_refused) && sq_spoil_is_past_end(way);
     if (w->choice.given)
         return;
-    move_image(w, has_end                                             ? LOW
+    const bool is_low = has_end || (w->at.is_refused && sq_spoil_is_huge(way));
+    move_image(w, is_low                                              ? LOW
                   : w->at.is_refused && w->at.way == SQ_SPOIL_ASTRIDE ? WRAPPED
                                                                       : w->number / 2 % BASES);
     if (w->at.is_refused)
