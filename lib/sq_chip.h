@@ -4,8 +4,9 @@
 //
 //     c++ -std=c++17 platform.cpp $(pkg-config --cflags --libs sqsim-sysc)
 //
-//     body                  time of a layer
-//     SQSIM_CHIP_FAST       loosely timed: at once; the interrupt comes after its cycles, STATUS says BUSY until then
+//     body                  time of a layer, or of a ring of them
+//     SQSIM_CHIP_FAST       loosely timed: at once; the interrupt comes after its cycles, STATUS says BUSY until then, and what
+//                           is written meanwhile, an abort among it, comes behind it
 //     SQSIM_CHIP_STEPPING   cycle by cycle, by the chip's cycle model
 //     SQSIM_CHIP_RTL        cycle by cycle, by rtl/top/sq_top.sv through Verilator
 //
@@ -19,12 +20,14 @@
 //             outstanding. The chip waits with the next address until END_REQ has come; its read beats come from
 //             BEGIN_RESP on, one in a cycle, or when the extension Beats says; END_RESP follows at once, or, where
 //             `answers` bursts wait for the chip already, once it has taken the first of them.
+//             A burst that an abort or the watchdog cuts short has byte enables: what is off writes nothing.
 // An error of the target is what the chip sees on its bus, with zeros as data.
 //
 // Time runs in cycles of `period`; a cycle begins at a multiple of it, and its signals are those in its middle.
 #ifndef SQ_CHIP_H
 #define SQ_CHIP_H
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -133,7 +136,9 @@ template <unsigned BusWidth = 64> struct Chip : sc_core::sc_module, private tlm:
 
   private:
     sqsim_chip_body body_;
-    sc_core::sc_time period_, done_at_; // FAST: the end of the layer
+    sc_core::sc_time period_;
+    sc_core::sc_time done_at_; // FAST: the end of the layer
+    sc_core::sc_time reached_; // MACHINE: the device has been brought to here, by whole cycles
     Time time_;
     sqsim_device *device_ = nullptr;
     sc_core::sc_event started_, changed_, ended_;
@@ -215,8 +220,8 @@ template <unsigned BusWidth = 64> struct Chip : sc_core::sc_module, private tlm:
     // ---- memory, by four phases -------------------------------------------------------------------
 
     struct Burst : tlm::tlm_generic_payload {
-        std::vector<unsigned char> bytes;
-        Beats *const beats; // the payload frees it
+        std::vector<unsigned char> bytes, enables; // enables: of a write, where not all bytes count
+        Beats *const beats;                        // the payload frees it
         sc_core::sc_time answered;
         bool is_answered = false;
         bool owes_end = false; // END_RESP
@@ -385,9 +390,9 @@ template <unsigned BusWidth = 64> struct Chip : sc_core::sc_module, private tlm:
         if (c.w_valid && c.w_ready) {
             if (!write_)
                 write_ = new Burst(this);
-            // Beats without bytes that count end a burst, if there are any.
-            if (c.w_strobe)
-                write_->bytes.insert(write_->bytes.end(), c.w_data, c.w_data + BusWidth / 8);
+            write_->bytes.insert(write_->bytes.end(), c.w_data, c.w_data + BusWidth / 8);
+            write_->enables.insert(write_->enables.end(), BusWidth / 8,
+                                   c.w_strobe ? TLM_BYTE_ENABLED : TLM_BYTE_DISABLED);
             w_ended_ = c.w_last;
         }
         if (c.aw_valid && c.aw_ready) {
@@ -397,12 +402,11 @@ template <unsigned BusWidth = 64> struct Chip : sc_core::sc_module, private tlm:
         if (!had_all && has_aw_ && w_ended_) {
             set(*write_, tlm::TLM_WRITE_COMMAND, aw_address_, write_->bytes.data(),
                 write_->bytes.size());
-            if (!write_->bytes.empty()) {
-                ask(write_);
-                return;
+            if (std::count(write_->enables.begin(), write_->enables.end(), TLM_BYTE_DISABLED)) {
+                write_->set_byte_enable_ptr(write_->enables.data());
+                write_->set_byte_enable_length(unsigned(write_->enables.size()));
             }
-            write_->set_response_status(tlm::TLM_OK_RESPONSE);
-            answer(write_, sc_core::SC_ZERO_TIME);
+            ask(write_);
         }
     }
 
@@ -416,10 +420,7 @@ template <unsigned BusWidth = 64> struct Chip : sc_core::sc_module, private tlm:
             const sc_core::sc_time now = sc_core::sc_time_stamp(), in = now % period_;
             wait(in < half ? half - in : period_ + half - in);
             sqsim_device_cycle(device_);
-            if (irq_ != (sqsim_device_irq(device_) != 0)) {
-                irq_ = !irq_;
-                changed_.notify(sc_core::SC_ZERO_TIME);
-            }
+            follow_irq();
             if (has_access_ && sqsim_device_end(device_, &data_, &answer_)) {
                 has_access_ = false;
                 ended_.notify();
@@ -469,22 +470,38 @@ template <unsigned BusWidth = 64> struct Chip : sc_core::sc_module, private tlm:
         return answer ? tlm::TLM_COMMAND_ERROR_RESPONSE : tlm::TLM_OK_RESPONSE;
     }
 
-    // The device goes as far as the access takes, ahead of time.
+    // The device goes on to the time of the access, and as far as it takes, ahead of time.
     sqsim_answer take(bool is_write, uint32_t at, uint32_t *data, sc_core::sc_time &delay)
     {
+        const bool starts =
+            is_write && (at == SQ_REG_TAIL_OFFSET ||
+                         (at == SQ_REG_CONTROL_OFFSET && (*data & SQ_REG_CONTROL_START_MASK)));
         if (is_busy(delay) && (is_write || at != SQ_REG_STATUS_OFFSET))
             delay = done_at_ - sc_core::sc_time_stamp();
+        catch_up(sc_core::sc_time_stamp() + delay);
+        delay = reached_ - sc_core::sc_time_stamp();
         const uint64_t before = sqsim_device_cycles(device_);
         const sqsim_answer answer = sqsim_device_access(device_, is_write, at, data);
         if (!is_write && is_busy(delay))
             *data |= 1u << SQ_REG_STATUS_BUSY_SHIFT;
         const sc_core::sc_time passed = period_ * double(sqsim_device_cycles(device_) - before);
-        if (body_ == SQSIM_CHIP_FAST && is_write && at == SQ_REG_CONTROL_OFFSET)
-            done_at_ = sc_core::sc_time_stamp() + delay + passed;
-        else
+        if (body_ == SQSIM_CHIP_FAST && starts && !is_running()) { // else it is stepped from there
+            done_at_ = reached_ + passed;
+        } else {
+            reached_ += passed;
             delay += passed;
+        }
         started_.notify(delay);
         return answer;
+    }
+
+    void catch_up(sc_core::sc_time until)
+    {
+        for (; is_running() && reached_ < until; reached_ += period_)
+            sqsim_device_cycle(device_);
+        const sc_core::sc_time in = until % period_;
+        if (reached_ < until)
+            reached_ = in == sc_core::SC_ZERO_TIME ? until : until - in + period_;
     }
 
     // The device runs in time, and the caller with it.
@@ -502,19 +519,25 @@ template <unsigned BusWidth = 64> struct Chip : sc_core::sc_module, private tlm:
         return answer_;
     }
 
-    // Behind an access: a layer goes on until its end, and the interrupt follows the device.
+    // Behind an access: a layer or a ring goes on until its end, and the interrupt follows the device.
     void run()
     {
         for (;; wait(started_)) {
             if (is_busy(sc_core::SC_ZERO_TIME))
                 wait(done_at_ - sc_core::sc_time_stamp());
-            while (!sqsim_device_irq(device_) && is_running()) {
-                sqsim_device_cycle(device_);
-                wait(period_);
+            for (follow_irq(); is_running(); follow_irq()) {
+                wait(reached_ + period_ - sc_core::sc_time_stamp());
+                catch_up(sc_core::sc_time_stamp());
             }
-            irq_ = sqsim_device_irq(device_);
-            changed_.notify(sc_core::SC_ZERO_TIME);
         }
+    }
+
+    void follow_irq()
+    {
+        if (irq_ == (sqsim_device_irq(device_) != 0))
+            return;
+        irq_ = !irq_;
+        changed_.notify(sc_core::SC_ZERO_TIME);
     }
 
     bool is_running() const

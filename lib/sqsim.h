@@ -309,7 +309,7 @@ enum sqsim_answer sqsim_device_access(sqsim_device *device, int is_write, uint32
                                       uint32_t *value);
 
 int sqsim_device_irq(const sqsim_device *device);
-int sqsim_device_is_running(const sqsim_device *device);  /* and has no interrupt */
+int sqsim_device_is_running(const sqsim_device *device);  /* a layer: and has no interrupt */
 uint64_t sqsim_device_cycles(const sqsim_device *device); /* since the reset */
 /* A digest of all that has moved on the bus of memory since the last start, beat by beat with its cycle. Equal: two
  * chips have done the same in every cycle. FAST moves nothing. */

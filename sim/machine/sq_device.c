@@ -45,7 +45,7 @@ struct sq_device {
     struct sq_env_run env;
     struct sq_pins pins;
     struct sq_port_words status;
-    bool irq, is_running;
+    bool irq, is_running, is_ring; // is_ring: the interrupt may be that of a notice
     // FAST: what layers took, by their descriptors, with which a host runs them again and again.
     struct took {
         uint32_t word[SQ_DESC_WORDS];
@@ -321,6 +321,7 @@ static bool run_at_once(struct sq_device *d)
     regs->value[SQ_REG_IRQ_STATE / 4] |=
         1u << SQ_IRQ_DONE | (uint32_t)(regs->value[SQ_REG_STATUS / 4] != 0) << SQ_IRQ_ERROR;
     d->irq = sq_top_regs_irq(regs);
+    d->is_running = false;
     return true;
 }
 
@@ -355,6 +356,7 @@ static bool run_ring(struct sq_device *d, uint32_t tail)
         chip->ring.is_cut = false;
     }
     d->is_running = *status & busy;
+    d->is_ring = true;
     return true;
 }
 
@@ -378,7 +380,10 @@ bool sq_device_end(struct sq_device *d, uint32_t *value, unsigned *response)
     a->is_over = false;
     if (!a->at.is_write && a->at.addr == SQ_REG_STATUS)
         d->is_running = a->at.data >> SQ_STATUS_BUSY & 1;
-    d->is_running = d->is_running || (a->starts && a->at.response == 0);
+    if (a->starts && a->at.response == 0) {
+        d->is_running = true;
+        d->is_ring = a->at.addr == SQ_REG_TAIL;
+    }
     *value = a->at.is_write ? 0 : a->at.data;
     *response = a->at.response;
     return true;
@@ -446,7 +451,7 @@ bool sq_device_irq(const struct sq_device *d)
 
 bool sq_device_is_running(const struct sq_device *d)
 {
-    return d->is_running && !d->irq;
+    return d->is_running && (d->is_ring || !d->irq);
 }
 
 uint64_t sq_device_cycles(const struct sq_device *d)

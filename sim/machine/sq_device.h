@@ -61,7 +61,8 @@ uint64_t sq_device_step(struct sq_device *d, uint64_t cycles);
 
 bool sq_device_irq(const struct sq_device *d);
 bool sq_device_is_running(
-    const struct sq_device *d); // started, and neither interrupt nor STATUS has said the end
+    const struct sq_device
+        *d); // started, and STATUS has not said the end, of a layer nor the interrupt
 uint64_t sq_device_cycles(const struct sq_device *d); // since the reset, accesses among them
 // A digest of all that has moved on the bus of memory since the last write of CONTROL: streams, beats, and cycles since
 // the first. FAST moves nothing.

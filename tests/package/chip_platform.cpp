@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // One program on five platforms: a host with the chip's driver (lib/sq_driver.h), a memory, and a chip that is
-// loosely timed, stepped, RTL, or one of the last two approximately timed. The same random layers, some with a wrong
-// descriptor or an error of the memory, must leave the same memory, counters and sentences on all of them, and all but the
-// first must move the same beats in the same cycles. More platforms refuse DMI, or take requests and answers slowly.
+// loosely timed, stepped, RTL, or one of the last two approximately timed. The same random layers and rings, some with a wrong
+// descriptor, an error of the memory or a watchdog, must leave the same memory, counters and sentences on all of them, and
+// all but the first must move the same beats in the same cycles. Loosely timed a ring has ended
+// before it is aborted. More platforms refuse DMI, or take requests and answers slowly.
 // At last the sockets are asked what TLM-2.0 asks of them.
 //
 //     sq_chip_platform HOME [LAYERS] [SEED]
@@ -29,10 +30,20 @@ const sc_core::sc_time period(1, sc_core::SC_NS);
 sq_sc::MemoryTime speed; // of all memories
 using Memory = sq_sc::Memory<BUS>;
 
+// A layer, or a ring of some, whose slots lie behind their images.
 struct Job {
-    std::vector<uint8_t> image, want;
-    uint32_t descriptor, out;
-    uint64_t bad; // UINT64_MAX: none
+    struct Layer {
+        std::vector<uint8_t> want;
+        uint32_t descriptor, out;
+        uint32_t word[SQ_DRIVER_DESCRIPTOR_WORDS];
+        bool has_notice;
+    };
+    std::vector<uint8_t> image;
+    std::vector<Layer> layers;
+    uint64_t bad;      // UINT64_MAX: none
+    uint32_t ring;     // 0: a layer alone
+    uint32_t watchdog; // cycles; 0: none
+    unsigned abort_at; // ns behind the doorbell; 0: not at all
 };
 
 // What is special of a platform.
@@ -44,6 +55,7 @@ struct Kind {
     unsigned quantum, accepts_after, answers; // ns, ns, bursts
     bool has_cycles;                          // those of the others
 };
+enum { STEPPING = 1 };
 
 // What the host of a platform does, and what came of it.
 struct Work {
@@ -53,8 +65,8 @@ struct Work {
     const std::vector<Job> &jobs;
     std::vector<std::string> log;
     std::vector<uint64_t> moves;
-    uint64_t cycles = 0; // of all layers
-    bool is_done = false;
+    uint64_t cycles = 0;                    // of all layers
+    bool is_done = false, is_wrong = false; // is_wrong: a layer that is done has other outputs
 
     void run(sq_sc::Host &host)
     {
@@ -69,30 +81,70 @@ struct Work {
                                                                  : tlm::TLM_OK_RESPONSE;
                 };
             memory.invalidate();
-            if (sq_driver_probe(&host.driver, nullptr) == SQ_DRIVER_OK)
-                sq_driver_run(&host.driver, job.descriptor, &done);
-            cycles += done.cycles;
+            log.emplace_back();
+            if (sq_driver_probe(&host.driver, nullptr) != SQ_DRIVER_OK)
+                log.back() = "no chip";
+            else if (job.ring)
+                run_ring(host, job);
+            else
+                note(job.layers[0],
+                     (sq_driver_run(&host.driver, job.layers[0].descriptor, &done), done));
             moves.push_back(chip.moves());
-            note(job, done);
+            log.push_back(bytes_of(job));
         }
         is_done = true;
     }
 
-    void note(const Job &job, sq_driver_done done)
+    void run_ring(sq_sc::Host &host, const Job &job)
+    {
+        const uint32_t n = uint32_t(job.layers.size());
+        sq_driver_ring ring{job.ring, n + 1, reinterpret_cast<uint32_t *>(&memory.bytes[job.ring]),
+                            0, 0};
+        sq_driver_done done{};
+        done.result = sq_driver_ring_open(&host.driver, &ring, job.watchdog);
+        for (const Job::Layer &l : job.layers)
+            sq_driver_ring_add(&ring, l.word, l.has_notice);
+        sq_driver_ring_start(&host.driver, &ring);
+        if (job.abort_at) {
+            host.keeper.sync();
+            wait(sc_core::sc_time(job.abort_at, sc_core::SC_NS));
+            sq_driver_abort(&host.driver);
+        }
+        const sq_driver_result result = sq_driver_ring_finish(&host.driver, &ring);
+        log.back() = "ring " + std::to_string(result) + ", " + std::to_string(ring.head);
+        for (uint32_t i = 0; i < n; i++)
+            note(job.layers[i], (sq_driver_ring_done(&ring, i, &done), done));
+        if (job.abort_at)
+            sq_driver_ring_start(&host.driver, &ring), sq_driver_ring_finish(&host.driver, &ring);
+        sq_driver_ring_open(&host.driver, &ring, 0); // layers alone have no watchdog
+    }
+
+    void note(const Job::Layer &layer, sq_driver_done done)
     {
         char text[200], line[400];
         const bool is_right =
-            std::memcmp(&memory.bytes[job.out], job.want.data(), job.want.size()) == 0;
+            std::memcmp(&memory.bytes[layer.out], layer.want.data(), layer.want.size()) == 0;
+        cycles += done.cycles;
+        is_wrong = is_wrong || (done.result == SQ_DRIVER_OK && !is_right);
         if (!kind.has_cycles) // nor has it when the engine waits
             done.cycles = done.wait = done.blocked = 0;
         std::snprintf(line, sizeof line,
                       "%s; cycles %" PRIu64 " busy %" PRIu64 " wait %" PRIu64 " blocked %" PRIu64
-                      " read %" PRIu64 " written %" PRIu64 "; outputs %s",
+                      " read %" PRIu64 " written %" PRIu64 "; outputs %s\n  ",
                       sq_driver_text(&done, text, sizeof text), done.cycles, done.busy, done.wait,
                       done.blocked, done.read_beats, done.write_beats,
                       is_right ? "right" : "not those of the layer");
-        log.emplace_back(line);
-        log.emplace_back(memory.bytes.begin(), memory.bytes.end());
+        log.back() += line;
+    }
+
+    // Memory without the counters in records, which are in the line.
+    std::string bytes_of(const Job &job) const
+    {
+        std::string all(memory.bytes.begin(), memory.bytes.end());
+        for (size_t i = 0; job.ring && i < job.layers.size(); i++)
+            all.replace(job.ring + i * SQ_SLOT_NBYTES + SQ_RECORD_CYCLES_OFFSET,
+                        SQ_COUNTERS * sizeof(uint64_t), SQ_COUNTERS * sizeof(uint64_t), '\0');
+        return all;
     }
 };
 
@@ -145,28 +197,59 @@ struct Platform {
 // The line of a log as has it a platform whose cycles are its own.
 std::string without_cycles(std::string line)
 {
-    for (const char *name : {"cycles ", "wait ", "blocked "}) {
-        const size_t at = line.find(name) + std::strlen(name);
-        line.replace(at, line.find_first_not_of("0123456789", at) - at, "0");
-    }
+    for (const std::string name : {" cycles ", " wait ", " blocked "})
+        for (size_t at = 0; (at = line.find(name, at)) != std::string::npos;) {
+            at += name.size();
+            line.replace(at, line.find_first_not_of("0123456789", at) - at, "0");
+        }
     return line;
 }
 
-// A good layer, one with an error somewhere, one whose descriptor is refused, and so on.
-Job draw(const unsigned *value, sq_rng *rng, unsigned number)
+// Puts a layer behind what is in memory.
+void draw_layer(const unsigned *value, sq_rng *rng, Job *job)
 {
+    enum { PAGE = 4096 };
     auto drawn = std::make_unique<sq_top_drawn>();
     sq_top_layer l{};
-    Job job;
+    Job::Layer layer;
     sq_top_draw_shape(value, rng, &l);
     const sq_top_given g = sq_top_draw_image(value, rng, &l, SQ_DRAWN_RIGHT, drawn.get());
     const uint8_t *const image = reinterpret_cast<const uint8_t *>(g.word);
     const uint8_t *const want = reinterpret_cast<const uint8_t *>(g.want);
-    job.image.assign(image, image + 4 * size_t(g.n_words));
-    job.want.assign(want, want + 4 * size_t(g.n_want));
-    job.descriptor = g.descriptor + (number % 5 == 4);
-    job.out = g.out;
-    job.bad = number % 5 == 3 ? 4 * uint64_t(sq_rng_below(rng, g.n_words)) : UINT64_MAX;
+    const uint32_t base = uint32_t((job->image.size() + PAGE - 1) / PAGE * PAGE);
+    std::memcpy(layer.word, image + g.descriptor, sizeof layer.word);
+    for (const unsigned word : sq_top_address_word)
+        layer.word[word] += base;
+    layer.want.assign(want, want + 4 * size_t(g.n_want));
+    layer.descriptor = base + g.descriptor;
+    layer.out = base + g.out;
+    layer.has_notice = sq_rng_below(rng, 4) == 0;
+    job->image.resize(base);
+    job->image.insert(job->image.end(), image, image + 4 * size_t(g.n_words));
+    job->layers.push_back(layer);
+}
+
+// A good layer, a ring, one with an error somewhere, one whose descriptor is refused, and so on; of the rings every
+// third is aborted, and every third has a watchdog.
+Job draw(const unsigned *value, sq_rng *rng, unsigned number)
+{
+    const unsigned kind = number % 5, third = number / 5 % 3;
+    const bool is_ring = kind == 1 || kind == 2;
+    Job job{};
+    for (unsigned n = is_ring ? 1 + sq_rng_below(rng, 3) : 1; n > 0; n--)
+        draw_layer(value, rng, &job);
+    job.bad = kind == 3 || (kind == 2 && third == 2) ? sq_rng_below(rng, uint32_t(job.image.size()))
+                                                     : UINT64_MAX;
+    if (kind == 4)
+        job.layers[0].descriptor++;
+    if (!is_ring)
+        return job;
+    if (sq_rng_below(rng, 3) == 0)
+        job.layers[0].word[SQ_DRIVER_DESCRIPTOR_WORDS - 1] = 1;
+    job.ring = uint32_t((job.image.size() + SQ_SLOT_NBYTES - 1) / SQ_SLOT_NBYTES * SQ_SLOT_NBYTES);
+    job.image.resize(job.ring + (job.layers.size() + 1) * SQ_SLOT_NBYTES);
+    job.abort_at = kind == 1 && third == 0 ? 1 + sq_rng_below(rng, 1000) : 0;
+    job.watchdog = kind == 2 && third == 1 ? 1 + sq_rng_below(rng, 1000) : 0;
     return job;
 }
 
@@ -301,35 +384,47 @@ int sc_main(int argc, char **argv)
     rules.registers.bind(asked.registers);
     rules.bytes.bind(room.socket);
     sc_core::sc_start();
-    unsigned wrong = failed, good = 0;
-    const Work &first = platform[0]->work, &stepped = platform[1]->work;
+    const Work &first = platform[0]->work, &stepped = platform[STEPPING]->work;
+    unsigned wrong = failed, good = 0, rings = 0, aborted = 0;
     for (size_t p = 0; p < n_kinds; p++) {
         const Work &h = platform[p]->work;
-        wrong += !h.is_done;
-        for (size_t i = 0; i < h.log.size(); i++) {
-            if (i % 2 == 0 && p > 0 && kinds[p].body != SQSIM_CHIP_FAST && kinds[p].has_cycles &&
-                h.moves[i / 2] != stepped.moves[i / 2] && wrong++ < 16)
-                std::printf("layer %zu: %s moves other beats, or in other cycles\n", i / 2,
+        if (!h.is_done && wrong++ < 16)
+            std::printf("job %zu: %s does not end\n", h.moves.size(), kinds[p].name);
+        wrong += h.is_wrong;
+        for (size_t i = 0; i < h.moves.size(); i++) {
+            const Job &job = jobs[i];
+            const bool is_fast = kinds[p].body == SQSIM_CHIP_FAST;
+            if ((!kinds[p].has_cycles && (job.watchdog || job.abort_at)) ||
+                (is_fast && job.abort_at))
+                continue;
+            const Work &as = job.abort_at ? stepped : first;
+            if (i >= as.moves.size() || i >= stepped.moves.size())
+                break; // that one does not end
+            if (!is_fast && kinds[p].has_cycles && h.moves[i] != stepped.moves[i] && wrong++ < 16)
+                std::printf("job %zu: %s moves other beats, or in other cycles\n", i,
                             kinds[p].name);
-            std::string want = first.log[i];
-            if (i % 2 == 0 && !kinds[p].has_cycles)
-                want = without_cycles(want);
-            if (h.log[i] != want && wrong++ < 16)
-                std::printf("layer %zu: LT says\n  %s\n%s\n  %s\n", i / 2,
-                            i % 2 ? "another memory" : want.c_str(), kinds[p].name,
-                            i % 2 ? "another memory" : h.log[i].c_str());
+            const std::string want =
+                kinds[p].has_cycles ? as.log[2 * i] : without_cycles(as.log[2 * i]);
+            if (h.log[2 * i] != want && wrong++ < 16)
+                std::printf("job %zu: %s says\n  %s\nin place of\n  %s\n", i, kinds[p].name,
+                            h.log[2 * i].c_str(), want.c_str());
+            if (h.log[2 * i + 1] != as.log[2 * i + 1] && wrong++ < 16)
+                std::printf("job %zu: another memory of %s\n", i, kinds[p].name);
         }
         wrong += (platform[p]->chip.dmi_accesses() > 0) !=
                  (kinds[p].grants_dmi && kinds[p].time == Time::MACHINE);
     }
-    for (size_t i = 0; i < first.log.size(); i += 2)
-        good += first.log[i].find("outputs right") != std::string::npos &&
-                first.log[i].find("the layer is done") == 0;
+    for (size_t i = 0; i < std::min(first.moves.size(), stepped.moves.size()); i++) {
+        good += !jobs[i].ring && first.log[2 * i].find("the layer is done") == 0;
+        rings += jobs[i].ring != 0;
+        aborted += stepped.log[2 * i].find("aborted") != std::string::npos;
+    }
     wrong += platform[n_kinds - 1]->work.cycles <= stepped.cycles; // what waits takes longer
-    std::printf("%s: %u layers on LT, stepping and RTL of sq_top %s, and on AT of both, %u of them "
-                "done, %u refused or with an error; %" PRIu64 " accesses by DMI; %u rules of TLM; "
-                "%u differences\n",
-                wrong ? "FAIL" : "PASS", n, point->name, good, n - good,
-                platform[0]->chip.dmi_accesses(), checks, wrong);
+    std::printf("%s: %u layers and %u rings on LT, stepping and RTL of sq_top %s, and on AT of "
+                "both, %u of the layers "
+                "done, %u refused or with an error, %u of the rings aborted; %" PRIu64
+                " accesses by DMI; %u rules of TLM; %u differences\n",
+                wrong ? "FAIL" : "PASS", n - rings, rings, point->name, good, n - rings - good,
+                aborted, platform[0]->chip.dmi_accesses(), checks, wrong);
     return wrong ? 1 : 0;
 }
