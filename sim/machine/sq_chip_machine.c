@@ -34,6 +34,11 @@ static uint64_t ceil_div(uint64_t a, uint64_t b)
     return (a + b - 1) / b;
 }
 
+unsigned sq_machine_chip_products(const struct sq_machine *m)
+{
+    return m->chip.has_lanes ? sq_cost_products(&m->core, 1, 1) : 0;
+}
+
 enum sq_status sq_machine_chip(const struct sq_machine *m, struct sq_chip *chip,
                                struct sq_error *err)
 {
@@ -58,6 +63,7 @@ enum sq_status sq_machine_chip(const struct sq_machine *m, struct sq_chip *chip,
                              .sum_nbytes = m->out_nbytes,
                              .max_burst = m->chip.max_burst,
                              .outstanding = m->chip.outstanding,
+                             .products = sq_machine_chip_products(m),
                              .memory = {.kind = 1,
                                         .n = {(uint32_t)m->dram_latency, (uint32_t)m->burst_num,
                                               (uint32_t)m->burst_den, m->burst_nbytes},
@@ -151,12 +157,20 @@ static void fill_steps(const struct sq_chip_layer *c, struct sq_mapping *p)
     }
 }
 
-// The memory, or the bus, on which loads and stores have channels of their own.
-static uint64_t dram_cycles(const struct sq_machine *m, uint64_t load, uint64_t store)
+// Loads and stores have channels of their own on the bus, and share the memory.
+static uint64_t bus_cycles(const struct sq_machine *m, uint64_t load, uint64_t store)
 {
-    const uint64_t bus = (load > store ? load : store) / m->chip.bus_nbytes;
-    const uint64_t dram = (load + store) / m->burst_nbytes * m->burst_num / m->burst_den;
-    return bus > dram ? bus : dram;
+    return (load > store ? load : store) / m->chip.bus_nbytes;
+}
+
+static uint64_t burst_cycles(const struct sq_machine *m, uint64_t nbytes)
+{
+    return nbytes / m->burst_nbytes * m->burst_num / m->burst_den;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
 }
 
 static void fill_plan(const struct sq_machine *m, const struct sq_gemm *g,
@@ -197,7 +211,9 @@ static void fill_plan(const struct sq_machine *m, const struct sq_gemm *g,
     }
     p->sum.compute = (uint64_t)l->tiles[ROWS] * l->tiles[COLS] * p->n_slices;
     const uint64_t store = p->sum.nbytes[SQ_STREAM_OUT];
-    p->sum.dram = dram_cycles(m, nbytes - store, store);
+    p->sum.bus = bus_cycles(m, nbytes - store, store);
+    p->sum.bursts = burst_cycles(m, nbytes);
+    p->sum.dram = larger(p->sum.bus, p->sum.bursts);
 }
 
 // Every multiplication, and every part once, whatever the plan.
@@ -205,11 +221,11 @@ static uint64_t bound_of(const struct sq_machine *m, const struct sq_chip_layer 
 {
     const struct sq_top_layer *const l = &c->layer;
     const uint64_t compute = (uint64_t)l->tiles[ROWS] * l->tiles[COLS] * l->groups * l->beats;
+    const uint64_t store = whole_nbytes(c, SQ_TOP_STORE);
     uint64_t load = 0;
     for (unsigned part = 0; part < SQ_TOP_STORE; part++)
         load += whole_nbytes(c, part);
-    const uint64_t cycles = dram_cycles(m, load, whole_nbytes(c, SQ_TOP_STORE));
-    return compute > cycles ? compute : cycles;
+    return larger(compute, larger(bus_cycles(m, load, store), burst_cycles(m, load + store)));
 }
 
 enum sq_status sq_chip_mapping_run(const struct sq_machine *m, const struct sq_recipe *recipe,

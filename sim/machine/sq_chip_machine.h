@@ -12,6 +12,9 @@
 enum sq_status sq_machine_chip(const struct sq_machine *machine, struct sq_chip *chip,
                                struct sq_error *err);
 
+// Bit products that a PE of the chip may have; 0: the machine does not say, and a PE has what a beat of the format takes.
+unsigned sq_machine_chip_products(const struct sq_machine *machine);
+
 // sq_mapping_run on it. The plan is the one that the chip has for this layer (sq_chip_layer_of), the
 // only one; what is refused there is refused here. Of stats, low and high are alike: busy, and
 // blocked_output where the engine takes no operands that are there; memory: it waits for them. In `lo`

@@ -8,16 +8,20 @@
 #include "sim/format/sq_cost.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_format_unit.h"
+#include "sim/machine/sq_chip_machine.h"
 #include "sim/synth/sq_area_block.h"
 
 const char *const sq_fair_names[] = {"none", "peak", "area", NULL};
 
 enum {
     LOW_MAX = 128,
-    HIGH_MAX = 64, // lanes (sq_config.h)
-    ANY_M = 64,    // a GEMM for units, whose lanes do not depend on it ...
-    ANY_K = 4096,  // ... but through whole banks
-    TIMES_MAX = 8, // a PE of the same area has no more bit products than so many times
+    HIGH_MAX = 64,  // lanes (sq_config.h)
+    ANY_M = 64,     // a GEMM for units, whose lanes do not depend on it ...
+    ANY_K = 4096,   // ... but through whole banks
+    TIMES_MAX = 8,  // a PE of the same area has no more bit products than so many times
+    CHIP_TILES = 8, // a layer of a chip that every format has: its PEs are those of all layers
+    CHIP_K = 512,
+    COLS_MAX = 64,
 };
 
 static unsigned products_of(const struct sq_core_config *core)
@@ -79,6 +83,59 @@ static bool rebuild(const struct sq_machine *machine, const struct sq_recipe *r,
     core->high_lanes = 0;
     core->low_bits = core->act_bits = 1;
     return products > 0;
+}
+
+// ---- chips ------------------------------------------------------------------------------------
+
+// Parameters of the chip whose PEs have at most so many bit products; 0: as many as a beat of the format takes.
+static enum sq_status chip_values(const struct sq_machine *machine, const struct sq_recipe *r,
+                                  unsigned products, struct sq_chip_layer *layer,
+                                  struct sq_error *err)
+{
+    const uint64_t mnk[3] = {(uint64_t)machine->core.rows * CHIP_TILES,
+                             (uint64_t)machine->core.cols * CHIP_TILES, CHIP_K};
+    struct sq_chip chip;
+    SQ_TRY(sq_machine_chip(machine, &chip, err));
+    chip.products = products;
+    chip.time = NULL;
+    return sq_chip_layer_of(r, &chip, machine->core.rows, machine->core.cols, mnk, layer, err);
+}
+
+// The PE of sq_array for codes of two parts (sq_array.sv).
+static void mixed_pe(const struct sq_top_shape *s, struct sq_cost_pe *pe)
+{
+    const struct sq_array_config *const a = &s->array;
+    const struct sq_top_beat_shape *const plain = &s->part[s->on_acts ? SQ_TOP_WEIGHT : SQ_TOP_ACT];
+    const bool is_split = a->layout == SQ_ARRAY_SPLIT;
+    const struct sq_synth_block block = {
+        .top = "sq_pe_mixed",
+        .n_params = 10,
+        .param = {{"BankLen", a->bank},
+                  {"LowLanes", sq_array_low_lanes(a)},
+                  {"HighLanes", a->high_per_bank},
+                  {"PlainW", plain->field[0].width},
+                  {"LowW", a->low_bits},
+                  {"HighW", a->high_bits},
+                  {"LowGather", a->layout == SQ_ARRAY_COMPACT},
+                  {"OneAcc", a->one_acc},
+                  {"LowShift", is_split ? 0 : a->high_bits - a->low_bits},
+                  {"HighShift", is_split ? a->low_bits : 0}}};
+    sq_cost_pe_add(pe, 1, &block);
+}
+
+// The modules of a PE of the chip; *u: what stands in a beat.
+static void chip_pe(const struct sq_recipe *r, const unsigned *value, struct sq_cost_unit *u,
+                    struct sq_cost_pe *pe)
+{
+    const struct sq_top_shape s = sq_top_shape(value);
+    *u = (struct sq_cost_unit){
+        .span = value[SQ_TOP_BANK_LEN], .span_beats = 1, .low_lanes = value[SQ_TOP_BANK_LEN]};
+    const bool is_mixed =
+        !s.is_scaled && s.array.layout != SQ_ARRAY_DENSE && s.array.layout != SQ_ARRAY_SP24;
+    if (is_mixed)
+        mixed_pe(&s, pe);
+    else if (r->format->cost->pe)
+        r->format->cost->pe(r, u, pe);
 }
 
 // ---- area -----------------------------------------------------------------------------------
@@ -155,11 +212,16 @@ enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_
                                   const struct sq_machine *machine, struct sq_fair_silicon *silicon,
                                   struct sq_error *err)
 {
-    const struct sq_cost_unit u = unit_of(r, &machine->core);
+    struct sq_cost_unit u = unit_of(r, &machine->core);
     struct sq_cost_pe pe = {.n_parts = 0};
     *silicon = (struct sq_fair_silicon){NAN, NAN, NAN};
-    if (r->format->cost->pe)
+    if (machine->chip.bus_nbytes) {
+        struct sq_chip_layer layer;
+        SQ_TRY(chip_values(machine, r, sq_machine_chip_products(machine), &layer, err));
+        chip_pe(r, layer.value, &u, &pe);
+    } else if (r->format->cost->pe) {
         r->format->cost->pe(r, &u, &pe);
+    }
     if (pe.n_parts == 0)
         return SQ_OK;
     silicon->period_ns = 0;
@@ -241,6 +303,119 @@ static enum sq_status take_fewer(const struct sq_recipe *r, const struct sq_fair
     return SQ_OK;
 }
 
+// ---- a chip ---------------------------------------------------------------------------------
+
+// A PE of a chip, and how much of the limit it takes: bit products, or um2.
+struct chip_pe {
+    struct sq_chip_layer layer;
+    double takes;
+};
+
+static enum sq_status try_chip(enum sq_fair fair, const struct sq_synth *synth,
+                               const struct sq_machine *machine, const struct sq_recipe *r,
+                               unsigned products, struct chip_pe *to, struct sq_error *err)
+{
+    struct sq_cost_pe pe = {.n_parts = 0};
+    struct sq_cost_unit u;
+    SQ_TRY(chip_values(machine, r, products, &to->layer, err));
+    to->takes = sq_chip_products(to->layer.value);
+    if (fair != SQ_FAIR_AREA)
+        return SQ_OK;
+    chip_pe(r, to->layer.value, &u, &pe);
+    if (pe.n_parts == 0)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "fair = area: RTL has no PE of %s",
+                       r->format->name);
+    return area_of(synth, &pe, &to->takes, NULL, err);
+}
+
+// The longest beat whose PE is no larger than `limit`; where none is, the shortest there is.
+static enum sq_status search_chip(enum sq_fair fair, const struct sq_synth *synth,
+                                  const struct sq_machine *machine, const struct sq_recipe *r,
+                                  double limit, struct chip_pe *best, struct sq_error *err)
+{
+    const unsigned reference = sq_machine_chip_products(machine);
+    unsigned products = reference;
+    enum sq_status status = try_chip(fair, synth, machine, r, products, best, err);
+    while (status == SQ_ERR_RANGE &&
+           products < TIMES_MAX * reference) { // a bank or block is one beat
+        products *= 2;
+        status = try_chip(fair, synth, machine, r, products, best, err);
+    }
+    SQ_TRY(status);
+    const bool is_small = best->takes <= limit;
+    while (products > 1 && products < TIMES_MAX * reference) {
+        struct chip_pe next;
+        products = is_small ? 2 * products : products / 2;
+        status = try_chip(fair, synth, machine, r, products, &next, err);
+        if (status == SQ_ERR_RANGE ||
+            (status == SQ_OK && ((is_small && next.takes > limit) || next.takes == best->takes)))
+            return SQ_OK;
+        SQ_TRY(status);
+        *best = next;
+        if (!is_small && best->takes <= limit)
+            return SQ_OK;
+    }
+    return SQ_OK;
+}
+
+// As many columns as the silicon, or the bit products, of the machine's own pay for, and as a chip may have.
+static enum sq_status chip_columns(const struct sq_machine *machine, const struct sq_recipe *r,
+                                   double limit, const struct chip_pe *pe, struct sq_machine *fair,
+                                   struct sq_error *err)
+{
+    const double cols = floor(machine->core.cols * limit / pe->takes);
+    struct sq_chip_layer layer;
+    *fair = *machine;
+    if (cols < 1)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "fair: the smallest PE of %s takes %.0f, need at most the %.0f of the "
+                       "machine's own %u columns",
+                       r->format->name, pe->takes, machine->core.cols * limit, machine->core.cols);
+    fair->core.cols = (unsigned)fmin(cols, COLS_MAX);
+    if (cols < machine->core.cols) // sums of as many tiles
+        fair->out_nbytes = fair->out_nbytes * fair->core.cols / machine->core.cols;
+    fair->core.low_lanes = sq_chip_products(pe->layer.value);
+    fair->core.high_lanes = 0;
+    fair->core.low_bits = fair->core.act_bits = 1;
+    while (fair->core.cols > machine->core.cols &&
+           chip_values(fair, r, fair->core.low_lanes, &layer, NULL) == SQ_ERR_RANGE)
+        fair->core.cols--;
+    return SQ_OK;
+}
+
+static enum sq_status fair_chip(enum sq_fair fair, const struct sq_synth *synth,
+                                const struct sq_recipe *r, struct sq_machine *machine,
+                                struct sq_fair_pe *pe, struct sq_error *err)
+{
+    const unsigned reference = sq_machine_chip_products(machine);
+    struct sq_machine changed = *machine;
+    struct chip_pe found;
+    double limit = reference;
+    if (fair != SQ_FAIR_NONE && reference == 0)
+        return SQ_FAIL(err, SQ_ERR_ARG,
+                       "fair = %s: chip %.40s states no multipliers, need core.low_lanes and "
+                       "core.high_lanes",
+                       sq_fair_names[fair], machine->name);
+    if (fair == SQ_FAIR_AREA) {
+        SQ_TRY(reference_area(synth, machine, &pe->reference_um2, err));
+        limit = pe->reference_um2;
+    }
+    if (fair == SQ_FAIR_NONE) {
+        SQ_TRY(try_chip(fair, synth, machine, r, reference, &found, err));
+    } else {
+        SQ_TRY(search_chip(fair, synth, machine, r, limit, &found, err));
+        SQ_TRY(chip_columns(machine, r, limit, &found, &changed, err));
+    }
+    if (fair == SQ_FAIR_AREA)
+        pe->area_um2 = found.takes;
+    *machine = changed;
+    pe->products = sq_chip_products(found.layer.value);
+    pe->reference = reference ? reference : pe->products;
+    pe->low_lanes = found.layer.value[SQ_TOP_BANK_LEN];
+    pe->high_lanes = 0;
+    return SQ_OK;
+}
+
 enum sq_status sq_fair_machine(enum sq_fair fair, const struct sq_synth *synth,
                                const struct sq_recipe *r, struct sq_machine *machine,
                                struct sq_fair_pe *pe, struct sq_error *err)
@@ -248,11 +423,8 @@ enum sq_status sq_fair_machine(enum sq_fair fair, const struct sq_synth *synth,
     unsigned products = products_of(&machine->core);
     struct sq_core_config core;
     *pe = (struct sq_fair_pe){.reference = products, .area_um2 = NAN, .reference_um2 = NAN};
-    if (fair != SQ_FAIR_NONE && machine->chip.bus_nbytes)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "fair = %s: the PEs of a chip (machine %.40s) are those of the format, need "
-                       "none",
-                       sq_fair_names[fair], machine->name);
+    if (machine->chip.bus_nbytes)
+        return fair_chip(fair, synth, r, machine, pe, err);
     if (fair == SQ_FAIR_AREA) {
         if (!r->format->cost->pe)
             return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "fair = area: RTL has no PE of %s",

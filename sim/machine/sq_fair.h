@@ -8,6 +8,9 @@
 //          gather for banks of 32, 8 high: the most bit products whose PE is as small. Where even
 //          the smallest PE of the format is larger, the array gets fewer columns of it
 //
+// On a chip (key `chip`) a PE takes a beat of the format: the longest within the limit, and as many columns as the
+// limit of all PEs together pays for, at most as many as a chip may have.
+//
 // Among all numbers of lanes that stay within this limit, the ones with the fewest cycles per
 // element win, and among equals the smallest. Formats on both paths (sq_w, sq_a_dynamic) get L and
 // H that suit their banks; arrays get as many products as there is room for. What stands beside the
@@ -32,7 +35,7 @@ struct sq_fair_pe {
 // Changes the core of `machine` into the fair one for r, of which sq_cost_check has nothing to say.
 // synth: an open one with a library for area, else NULL. The areas come from it, cached by content;
 // thread-safe. Errors: SQ_ERR_UNSUPPORTED where RTL has no PE of the format, or its smallest one is
-// larger than a row of the machine's PEs; those of sq_synth_area (SQ_ERR_TOOL).
+// larger than a row of the machine's PEs; SQ_ERR_ARG for a chip that states no multipliers; those of sq_synth_area (SQ_ERR_TOOL).
 enum sq_status sq_fair_machine(enum sq_fair fair, const struct sq_synth *synth,
                                const struct sq_recipe *r, struct sq_machine *machine,
                                struct sq_fair_pe *pe, struct sq_error *err);

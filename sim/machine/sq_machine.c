@@ -48,7 +48,7 @@ struct raw_machine {
 static const cyaml_schema_field_t core_fields[] = {
     TEXT_FIELD("rows", struct raw_core, rows),
     TEXT_FIELD("cols", struct raw_core, cols),
-    MAY_TEXT("low_lanes", struct raw_core, low_lanes), // of no chip, and needed by all others
+    MAY_TEXT("low_lanes", struct raw_core, low_lanes), // check_keys says which are needed
     MAY_TEXT("high_lanes", struct raw_core, high_lanes),
     MAY_TEXT("low_bits", struct raw_core, low_bits),
     MAY_TEXT("high_bits", struct raw_core, high_bits),
@@ -129,6 +129,13 @@ static enum sq_status read_count(const char *what, const char *text, unsigned mi
     return SQ_OK;
 }
 
+// Where the key is left out the value stays.
+static enum sq_status may_count(const char *what, const char *text, unsigned min, unsigned max,
+                                unsigned *value, struct sq_error *err)
+{
+    return text ? read_count(what, text, min, max, value, err) : SQ_OK;
+}
+
 static enum sq_status read_gather(const char *text, enum sq_gather_arch *gather,
                                   struct sq_error *err)
 {
@@ -138,23 +145,33 @@ static enum sq_status read_gather(const char *text, enum sq_gather_arch *gather,
     return SQ_OK;
 }
 
-// The PEs of a chip follow from the format that it runs: it has none of the keys about lanes.
+// A chip may state its multipliers, as lanes of either path; what else its PEs are follows from the format.
 static enum sq_status check_keys(const struct raw_core *raw, bool is_chip, struct sq_error *err)
 {
+    enum use { NEEDED, OPTIONAL, STATED, FORBIDDEN }; // STATED: with both lanes
     const struct {
         const char *name, *text;
-        bool is_optional;
-    } key[] = {{"low_lanes", raw->low_lanes, false}, {"high_lanes", raw->high_lanes, false},
-               {"low_bits", raw->low_bits, false},   {"high_bits", raw->high_bits, false},
-               {"act_bits", raw->act_bits, false},   {"gather", raw->gather, false},
-               {"output", raw->output, true}};
+        enum use on_cores, on_chip;
+    } key[] = {{"low_lanes", raw->low_lanes, NEEDED, STATED},
+               {"high_lanes", raw->high_lanes, NEEDED, STATED},
+               {"low_bits", raw->low_bits, NEEDED, STATED},
+               {"high_bits", raw->high_bits, NEEDED, STATED},
+               {"act_bits", raw->act_bits, NEEDED, STATED},
+               {"gather", raw->gather, NEEDED, FORBIDDEN},
+               {"output", raw->output, OPTIONAL, FORBIDDEN}};
+    const bool is_stated = raw->low_lanes && raw->high_lanes;
     for (size_t i = 0; i < sizeof key / sizeof key[0]; i++) {
-        if (is_chip && key[i].text)
+        const enum use use = is_chip ? key[i].on_chip : key[i].on_cores;
+        if (use == FORBIDDEN && key[i].text)
             return SQ_FAIL(err, SQ_ERR_ARG,
                            "core.%s = %.40s, need no such key with chip: its PEs are those of the "
                            "format",
                            key[i].name, key[i].text);
-        if (!is_chip && !key[i].text && !key[i].is_optional)
+        if (use == STATED && key[i].text && !is_stated)
+            return SQ_FAIL(err, SQ_ERR_ARG,
+                           "core.%s = %.40s, need core.low_lanes and core.high_lanes with it",
+                           key[i].name, key[i].text);
+        if (use == NEEDED && !key[i].text)
             return SQ_FAIL(err, SQ_ERR_ARG, "core.%s is missing, need it without chip",
                            key[i].name);
     }
@@ -168,14 +185,13 @@ static enum sq_status read_core(const struct raw_core *raw, bool is_chip,
     SQ_TRY(check_keys(raw, is_chip, err));
     SQ_TRY(read_count("core.rows", raw->rows, 1, 64, &core->rows, err));
     SQ_TRY(read_count("core.cols", raw->cols, 1, 64, &core->cols, err));
-    if (is_chip)
-        return SQ_OK;
-    SQ_TRY(read_gather(raw->gather, &core->gather, err));
-    SQ_TRY(read_count("core.low_lanes", raw->low_lanes, 1, 128, &core->low_lanes, err));
-    SQ_TRY(read_count("core.high_lanes", raw->high_lanes, 1, 64, &core->high_lanes, err));
-    SQ_TRY(read_count("core.low_bits", raw->low_bits, 2, 4, &core->low_bits, err));
-    SQ_TRY(read_count("core.high_bits", raw->high_bits, 4, 8, &core->high_bits, err));
-    SQ_TRY(read_count("core.act_bits", raw->act_bits, 4, 8, &core->act_bits, err));
+    if (!is_chip)
+        SQ_TRY(read_gather(raw->gather, &core->gather, err));
+    SQ_TRY(may_count("core.low_lanes", raw->low_lanes, 1, 128, &core->low_lanes, err));
+    SQ_TRY(may_count("core.high_lanes", raw->high_lanes, 1, 64, &core->high_lanes, err));
+    SQ_TRY(may_count("core.low_bits", raw->low_bits, 2, 4, &core->low_bits, err));
+    SQ_TRY(may_count("core.high_bits", raw->high_bits, 4, 8, &core->high_bits, err));
+    SQ_TRY(may_count("core.act_bits", raw->act_bits, 4, 8, &core->act_bits, err));
     if (core->high_bits != 4 && core->high_bits != 8)
         return SQ_FAIL(err, SQ_ERR_RANGE, "core.high_bits = %u, need 4 or 8", core->high_bits);
     if (core->act_bits != 4 && core->act_bits != 8)
@@ -338,6 +354,7 @@ static enum sq_status read_all(const struct raw_machine *raw, struct sq_machine 
     }
     if (raw->chip)
         SQ_TRY(read_chip(raw->chip, m, &m->chip, err));
+    m->chip.has_lanes = raw->chip && raw->core.low_lanes;
     sq_machine_set_clock(m, m->clock_hz);
     return SQ_OK;
 }

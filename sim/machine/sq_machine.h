@@ -38,8 +38,9 @@
 //     bandwidth: 50 GB/s     of a chip to its neighbour in a ring
 //     latency: 1 us          of a step around it
 //   chip:                    optional: the RTL rtl/top/sq_top.sv with this array and these buffers is the
-//                            machine (sq_chip_machine.h); it has one core
-//     bus: 8 B               of a beat between chip and DRAM: 4, 8 or 16 B
+//                            machine (sq_chip_machine.h); it has one core. low_lanes and high_lanes, and with
+//                            them the bits, may then be left out: a PE has what a beat of the format takes
+//     bus: 8 B               of a beat between chip and DRAM: 4, 8, 16, 32 or 64 B
 //     burst: 32              beats of its longest burst, 1..256
 //     outstanding: 4         bursts that are asked for ahead, 2..16
 #ifndef SQ_MACHINE_H
@@ -79,6 +80,8 @@ struct sq_machine {
     struct sq_machine_chip {
         unsigned bus_nbytes; // 0: the machine is no chip
         unsigned max_burst, outstanding;
+        bool
+            has_lanes; // core says how many multipliers a PE has at most; else as many as a beat of the format takes
     } chip;
 };
 

@@ -57,6 +57,8 @@ struct sq_step_class {
 struct sq_mapping_sums {
     uint64_t nbytes[SQ_N_STREAMS];
     uint64_t compute, dram, paced, turns, limit;
+    uint64_t bus,
+        bursts; // of a chip: what the bus and the DRAM would take alone, of which dram is the larger
 };
 
 // The work of a tile may depend on data (kept groups, outliers, active columns). For each kind of step

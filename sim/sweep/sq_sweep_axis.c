@@ -261,6 +261,8 @@ static enum sq_status settle_core(const struct sq_sweep_grid *s, struct sq_sweep
     if (!(p->absent & BIT(SQ_AXIS_GATHER)))
         core.gather = (enum sq_gather_arch)q[SQ_AXIS_GATHER];
     p->machine.core = core;
+    if (p->machine.chip.bus_nbytes && !(p->absent & BIT(SQ_AXIS_LOW_LANES)))
+        p->machine.chip.has_lanes = true;
     q[SQ_AXIS_ROWS] = core.rows;
     q[SQ_AXIS_COLS] = core.cols;
     q[SQ_AXIS_LOW_LANES] = core.low_lanes;

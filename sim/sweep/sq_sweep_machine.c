@@ -27,17 +27,22 @@ void sq_sweep_path(const char *name, const char *home, const char *folder, const
     sq_home_find(home ? home : ".", name, pattern, path, SQ_SWEEP_PATH_SIZE);
 }
 
-// A chip has the PEs of the format.
+// A chip has the PEs of the format, with as many multipliers as both axes of lanes say.
 static enum sq_status check_chip(const struct sq_sweep_grid *s, const struct sq_machine *m,
                                  struct sq_error *err)
 {
-    static const enum sq_quantity of_cores[] = {SQ_AXIS_GATHER, SQ_AXIS_LOW_LANES,
-                                                SQ_AXIS_HIGH_LANES, SQ_AXIS_OUTPUT};
+    static const enum sq_quantity of_cores[] = {SQ_AXIS_GATHER, SQ_AXIS_OUTPUT};
+    const bool has_low = s->axis[SQ_AXIS_LOW_LANES].n > 0;
+    const bool has_high = s->axis[SQ_AXIS_HIGH_LANES].n > 0;
     for (size_t i = 0; m->chip.bus_nbytes && i < sizeof of_cores / sizeof of_cores[0]; i++)
         if (s->axis[of_cores[i]].n > 0)
             return SQ_FAIL(err, SQ_ERR_ARG,
                            "axis %s: the PEs of a chip (machine %.40s) are those of the format",
                            sq_quantity_name(of_cores[i]), m->name);
+    if (m->chip.bus_nbytes && !m->chip.has_lanes && has_low != has_high)
+        return SQ_FAIL(err, SQ_ERR_ARG,
+                       "axis %s: chip %.40s states no multipliers, need low_lanes and high_lanes",
+                       sq_quantity_name(has_low ? SQ_AXIS_LOW_LANES : SQ_AXIS_HIGH_LANES), m->name);
     return SQ_OK;
 }
 

@@ -405,15 +405,44 @@ chip 's/outstanding/outstandin/'; refuse "did you mean outstanding" run --machin
 chip 's/cores: 1/cores: 2/'; refuse "cores = 2, need 1 with chip" run --machine chip.yaml --m 1 --n 1 --k 1
 chip 's/bandwidth: .*/bandwidth: 8.0001 GB\/s/'; refuse "a fraction of at most 1/1000" run --machine chip.yaml --m 8 --n 64 --k 512 --format dense
 chip 's/latency: .*/latency: 11 us/'; refuse "dram.latency = 11000 cycles, need 0..10000 with chip" run --machine chip.yaml --m 8 --n 64 --k 512 --format dense
-for key in "low_lanes: 16" "high_lanes: 4" "low_bits: 4" "high_bits: 8" "act_bits: 8" "gather: crossbar" "output: 64 B"; do
+for key in "low_lanes: 16" "high_lanes: 4" "low_bits: 4" "high_bits: 8" "act_bits: 8"; do
+  chip "s/  cols: .*/&\n  $key/"; refuse "core.${key%%:*} = ${key#*: }, need core.low_lanes and core.high_lanes with it" run --machine chip.yaml --m 8 --n 64 --k 512 --format dense
+done
+for key in "gather: crossbar" "output: 64 B"; do
   chip "s/  cols: .*/&\n  $key/"; refuse "core.${key%%:*} = ${key#*: }, need no such key with chip" run --machine chip.yaml --m 8 --n 64 --k 512 --format dense
 done
 sed '/low_bits/d' "$M/default.yaml" >"$W/bare.yaml"; refuse "core.low_bits is missing" run --machine bare.yaml --m 8 --n 64 --k 512
-for o in "--low-lanes 8" "--high-lanes 2" "--gather log"; do refuse "the PEs of a chip" run --machine "$M/chip.yaml" --m 8 --n 64 --k 512 --format dense $o; done
-for a in "low_lanes: [8]" "high_lanes: [2]" "gather: [log]" "output_bytes: [8]"; do
-  printf '%s\n' 'name: c' 'axes:' "  $a" '  format: [sq_w]' '  n: [64]' '  k: [512]' "  machine: [$M/chip.yaml]" 'measures: [cycles]' >"$W/c.yaml"
-  refuse "axis ${a%%:*}: the PEs of a chip" sweep c.yaml --db c.db
+refuse "--gather: a chip (machine chip) has a crossbar" run --machine "$M/chip.yaml" --m 8 --n 64 --k 512 --format dense --gather log
+for o in "--low-lanes 8" "--high-lanes 2"; do refuse "chip chip states no multipliers, need both" run --machine "$M/chip.yaml" --m 8 --n 64 --k 512 --format dense $o; done
+chip_sweep() { printf '%s\n' 'name: c' 'axes:' "$@" '  m: [8]' '  n: [64]' '  k: [512]' "  machine: [$M/chip.yaml]" 'measures: [cycles]' >"$W/c.yaml"; }
+for a in "gather: [log]" "output_bytes: [8]"; do
+  chip_sweep "  $a" '  format: [sq_w]'; refuse "axis ${a%%:*}: the PEs of a chip" sweep c.yaml --db c.db
 done
+for a in "low_lanes: [8]" "high_lanes: [2]"; do
+  chip_sweep "  $a" '  format: [sq_w]'; refuse "axis ${a%%:*}: chip chip states no multipliers, need low_lanes and high_lanes" sweep c.yaml --db c.db
+done
+# Multipliers of a chip: half of them take twice the beats, in a sweep as well; as many columns as they pay for are fair.
+lanes=(--machine "$M/chip.yaml" --m 8 --n 64 --k 512 --format dense --weight-bits 8)
+run "${lanes[@]}" --low-lanes 16 --high-lanes 4
+half=$(cycles)
+ok "8 products of 8 bits in 768 bit products: twice the beats" [ "$(low busy)" = $((4 * 16 * 64)) ]
+ok "... and the JSON says so" [ "$(number bit_products),$(number bit_products_reference)" = 512,768 ]
+run "${lanes[@]}" --low-lanes 32 --high-lanes 8
+ok "16 of them in 1536" [ "$(low busy),$(cycles)" = "$((4 * 16 * 32)),$whole" ]
+chip_sweep '  low_lanes: [16]' '  high_lanes: [4]' '  format: [dense]' '  weight_bits: [8]' '  act_bits: [8]'
+sq sweep c.yaml --db c.db -o c.csv
+ok "a sweep over lanes" grep -q ",$half," "$W/c.csv"
+sq run "${lanes[@]}" --low-lanes 16 --high-lanes 4 --fair peak
+ok "fair by peak: 2x6 PEs of 512 are no more than 2x4 of 768" out_has "a chip of 2x6 PEs, 8 elements of K and 512 bit products"
+refuse "fair = peak: chip chip states no multipliers, need core.low_lanes and core.high_lanes" run "${lanes[@]}" --fair peak
+refuse "need at least 1536 for the 32 elements of K that a beat of this format has" run --machine "$M/chip.yaml" --m 8 --n 64 --k 512 --format sq_w --low-lanes 16 --high-lanes 4
+# What binds: a DRAM that is faster than the bus leaves the bus.
+chip 's/bandwidth: .*/bandwidth: 64 GB\/s/'
+sq run --machine chip.yaml --m 2 --n 4096 --k 1024 --format dense --weight-bits 8
+ok "the bus binds" out_has "bus-bound"
+chip 's/bandwidth: .*/bandwidth: 4 GB\/s/'
+sq run --machine chip.yaml --m 2 --n 4096 --k 1024 --format dense --weight-bits 8
+ok "... or the DRAM" out_has "memory-bound"
 chip 's/output: .*/output: 8 KiB/'; refuse "buffers.output = 8192 B: half of it holds 128 tiles, need 1..64 on the chip" run --machine chip.yaml --m 8 --n 64 --k 512 --format dense
 chip 's/rows: .*/rows: 1/; s/cols: .*/cols: 3/; s/output: .*/output: 512 B/'; sq run --machine chip.yaml --m 8 --n 64 --k 512 --format dense
 ok "a tile of 12 bytes behind a bus of 8" out_has "8x64x512 .* compute"
@@ -426,7 +455,6 @@ chip 's/weight: .*/weight: 64 B/'; refuse "half of it holds 0 beats, need 2.." r
 refuse "format gqsa: the chip does not run its layers" run --machine "$M/chip.yaml" --m 8 --n 64 --k 512 --format gqsa
 refuse "no block multiplies" run --machine "$M/chip.yaml" --m 8 --n 64 --k 512 --format dense --act-bits 16
 refuse "tiles, need at most 65535 of each on the chip" run --machine "$M/chip.yaml" --m 262144 --n 64 --k 512 --format dense
-refuse "the PEs of a chip (machine chip) are those of the format" run --machine "$M/chip.yaml" --m 8 --n 64 --k 512 --format dense --fair peak
 
 # Weights and their scales in decode: the bytes of their stored bits and at most 3 % (operands lie packed); 2:4 pays, of any K.
 stored() { # of the line of a layer

@@ -36,10 +36,19 @@ chip() { # MACHINE OPTION...
 small() { # BUFFER OPTION...: 1x2 PEs, half a buffer of activations of so much is 256 beats
   local buffer=$1; shift
   sed "s/rows: 2/rows: 1/; s/cols: 4/cols: 2/; s/activation: .*/activation: $buffer/; s/weight: .*/weight: 1 MiB/; s/output: .*/output: 1 KiB/" \
-    "$ROOT/sim/machines/chip.yaml" >small.yaml
+    "${MACHINE:-$ROOT/sim/machines/chip.yaml}" >small.yaml
   chip small.yaml "$@"
 }
 small "8 KiB" --format dense --weight-bits 8
+lanes() { # LOW HIGH BUFFER OPTION...: the same with multipliers that the machine states
+  cp "$ROOT/sim/machines/chip.yaml" shipped.yaml
+  sed -i "s/^  cols: .*/&\n  low_lanes: $1\n  high_lanes: $2/" shipped.yaml
+  MACHINE=shipped.yaml small "${@:3}"
+}
+if daily "beats as long as stated multipliers"; then
+  lanes 8 2 "4 KiB" --format dense --weight-bits 8
+  lanes 16 8 "16 KiB" --format sp24
+fi
 small "16 KiB" --format sq_w
 small "12 KiB" --format sq_a_dynamic
 small "12 KiB" --format sq_b

@@ -3,13 +3,16 @@
 // has more bit products than the machine's; for formats on both paths no other lanes with as many
 // are faster on an element, and none as fast have fewer (all 128 x 64 of them are tried); a layer
 // takes no longer than on the machine as it was, where its bits were those of the format. By area:
-// tests/cli/machine.t, with a library.
+// tests/cli/machine.t, with a library. Of chips: every key of the YAML changes a parameter of the RTL or the memory
+// behind it, or is refused; PEs are as large as the multipliers allow, and no larger.
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/format/core/sq_grid_recipe.h"
+#include "sim/machine/sq_chip_machine.h"
 #include "sim/machine/sq_fair.h"
 #include "tests/sim/random_recipe.h"
 #include "tests/test.h"
@@ -98,5 +101,177 @@ SQ_TEST(test_lanes)
         assert_int_equal(sq_fair_machine(SQ_FAIR_PEAK, NULL, &r, &m, &pe, NULL), SQ_OK);
         assert_int_equal(pe.low_lanes, want[i].low_lanes);
         assert_int_equal(pe.high_lanes, want[i].high_lanes);
+    }
+}
+
+// ---- chips --------------------------------------------------------------------------------------
+
+// The chip of sim/machines/chip.yaml with 1024 bit products a PE, of which the line with this key is another one.
+static enum sq_status chip_of(const char *key, const char *line, struct sq_machine *m,
+                              struct sq_error *err)
+{
+    static const char *const lines[] = {"name: c",
+                                        "clock: 1 GHz",
+                                        "cores: 1",
+                                        "core:",
+                                        "  rows: 2",
+                                        "  cols: 4",
+                                        "  low_lanes: 16",
+                                        "  high_lanes: 8",
+                                        "  low_bits: 4",
+                                        "  high_bits: 8",
+                                        "  act_bits: 8",
+                                        "buffers:",
+                                        "  activation: 16 KiB",
+                                        "  weight: 32 KiB",
+                                        "  scale: 8 KiB",
+                                        "  output: 4 KiB",
+                                        "dram:",
+                                        "  bandwidth: 8 GB/s",
+                                        "  latency: 40 ns",
+                                        "  burst: 64 B",
+                                        "chip:",
+                                        "  bus: 8 B",
+                                        "  burst: 32",
+                                        "  outstanding: 4"};
+    char text[1024] = "";
+    unsigned n = 0;
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        const bool is_this = key && strncmp(lines[i], key, strlen(key)) == 0 && n++ == 0;
+        strcat(text, is_this ? line : lines[i]);
+        strcat(text, "\n");
+    }
+    assert_true(!key || n > 0);
+    return sq_machine_parse(text, strlen(text), "c", m, err);
+}
+
+static enum sq_status layer_of(const struct sq_machine *m, const struct sq_recipe *r,
+                               struct sq_chip_layer *c, struct sq_error *err)
+{
+    const uint64_t mnk[3] = {16, 32, 512};
+    struct sq_chip chip;
+    SQ_TRY(sq_machine_chip(m, &chip, err));
+    chip.time = NULL;
+    return sq_chip_layer_of(r, &chip, m->core.rows, m->core.cols, mnk, c, err);
+}
+
+// area --block top, cosim --block top, image and run all build the chip of these parameters.
+SQ_TEST(test_every_key_of_a_chip)
+{
+    static const struct {
+        const char *key, *line,
+            *refused; // refused: the sentence has it; NULL: the chip is another one
+    } keys[] = {{"clock", "clock: 2 GHz", NULL},
+                {"cores", "cores: 2", "cores = 2, need 1 with chip"},
+                {"  rows", "  rows: 4", NULL},
+                {"  rows", "  rows: 0", "core.rows = 0, need 1..64"},
+                {"  cols", "  cols: 8", NULL},
+                {"  low_lanes", "  low_lanes: 8", NULL},
+                {"  low_lanes", "  low_lanes: 129", "core.low_lanes = 129, need 1..128"},
+                {"  low_lanes", "  # none", "core.high_lanes = 8, need core.low_lanes"},
+                {"  low_lanes", "  low_lanes: 1", NULL},
+                {"  high_lanes", "  high_lanes: 24", NULL},
+                {"  high_lanes", "  high_lanes: 0", "core.high_lanes = 0, need 1..64"},
+                {"  low_bits", "  low_bits: 2", NULL},
+                {"  high_bits", "  high_bits: 4", NULL},
+                {"  act_bits", "  act_bits: 4", NULL},
+                {"  act_bits", "  act_bits: 5", "core.act_bits = 5, need 4 or 8"},
+                {"  act_bits", "  gather: log", "core.gather = log, need no such key with chip"},
+                {"  act_bits", "  output: 8 B", "core.output = 8 B, need no such key with chip"},
+                {"  activation", "  activation: 8 KiB", NULL},
+                {"  activation", "  activation: 64 B", "half of it holds"},
+                {"  weight", "  weight: 16 KiB", NULL},
+                {"  scale", "  scale: 4 KiB", NULL},
+                {"  scale", "  # none", NULL},
+                {"  output", "  output: 2 KiB", NULL},
+                {"  bandwidth", "  bandwidth: 4 GB/s", NULL},
+                {"  latency", "  latency: 80 ns", NULL},
+                {"  burst: 64", "  burst: 32 B", NULL},
+                {"  bus", "  bus: 16 B", NULL},
+                {"  bus", "  bus: 128 B", "chip.bus"},
+                {"  burst: 32", "  burst: 16", NULL},
+                {"  outstanding", "  outstanding: 8", NULL},
+                {"  outstanding", "  outstanding: 1", "chip.outstanding = 1, need 2..16"}};
+    const struct sq_given wide = {1, {{"weight-bits", "8"}}};
+    struct sq_chip_layer before, after;
+    struct sq_machine m;
+    struct sq_recipe r;
+    struct sq_error err;
+    assert_int_equal(sq_format_recipe(sq_format_find("dense"), SQ_IN_RUN, &wide, &r, NULL), SQ_OK);
+    assert_int_equal(chip_of(NULL, NULL, &m, NULL), SQ_OK);
+    assert_int_equal(layer_of(&m, &r, &before, NULL), SQ_OK);
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        enum sq_status status = chip_of(keys[i].key, keys[i].line, &m, &err);
+        if (status == SQ_OK)
+            status = layer_of(&m, &r, &after, &err);
+        if (keys[i].refused ? status == SQ_OK || !strstr(err.text, keys[i].refused)
+                            : status != SQ_OK)
+            fail_msg("%s: %s", keys[i].line, status == SQ_OK ? "taken" : err.text);
+        if (keys[i].refused)
+            continue;
+        const bool is_same = memcmp(before.value, after.value, sizeof before.value) == 0 &&
+                             memcmp(before.memory.n, after.memory.n, sizeof before.memory.n) == 0;
+        if (is_same)
+            fail_msg("%s changes nothing", keys[i].line);
+    }
+}
+
+// What a PE has is at most what the machine states, and a beat is as long as that allows.
+SQ_TEST(test_lanes_of_a_chip)
+{
+    static const struct {
+        const char *format, *bits;
+        unsigned low, high, bank; // bank 0: refused
+    } want[] = {
+        {"dense", "8", 16, 4, 8},    {"dense", "4", 16, 4, 16}, {"dense", "4", 128, 64, 128},
+        {"dense", "8", 4, 2, 4},     {"dense", "8", 3, 1, 0},   {"sp24", NULL, 16, 4, 16},
+        {"sp24", NULL, 32, 16, 64},  {"nvfp4", NULL, 4, 2, 16}, {"nvfp4", NULL, 4, 1, 0},
+        {"mxfp8", NULL, 32, 16, 32}, {"mxfp8", NULL, 16, 4, 0}, {"sq_w", NULL, 32, 8, 32},
+        {"sq_w", NULL, 32, 7, 0}};
+    for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
+        const struct sq_given bits = {want[i].bits ? 1 : 0, {{"weight-bits", want[i].bits}}};
+        struct sq_machine m;
+        struct sq_chip_layer c;
+        struct sq_recipe r;
+        struct sq_error err;
+        assert_int_equal(
+            sq_format_recipe(sq_format_find(want[i].format), SQ_IN_RUN, &bits, &r, NULL), SQ_OK);
+        assert_int_equal(chip_of(NULL, NULL, &m, NULL), SQ_OK);
+        m.core.low_lanes = want[i].low;
+        m.core.high_lanes = want[i].high;
+        const enum sq_status status = layer_of(&m, &r, &c, &err);
+        if (want[i].bank == 0) {
+            assert_int_equal(status, SQ_ERR_RANGE);
+            assert_non_null(strstr(err.text, "core.low_lanes, core.high_lanes"));
+            continue;
+        }
+        assert_int_equal(status, SQ_OK);
+        assert_int_equal(c.value[SQ_TOP_BANK_LEN], want[i].bank);
+        assert_true(sq_chip_products(c.value) <= products(&m.core));
+    }
+}
+
+// By bit products: all PEs together have no more than the machine's own, and one column more would have.
+SQ_TEST(test_fair_chip)
+{
+    static const struct {
+        const char *format;
+        unsigned cols;
+    } want[] = {{"dense", 6}, {"sp24", 6}, {"nvfp4", 12}, {"mxfp8", 1}, {"sq_w", 2}, {"mxfp4", 6}};
+    for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
+        struct sq_machine m;
+        struct sq_chip_layer c;
+        struct sq_recipe r;
+        struct sq_fair_pe pe;
+        assert_int_equal(
+            sq_format_recipe(sq_format_find(want[i].format), SQ_IN_RUN, NULL, &r, NULL), SQ_OK);
+        assert_int_equal(chip_of(NULL, NULL, &m, NULL), SQ_OK);
+        m.core.high_lanes = 4;
+        const unsigned most = products(&m.core) * m.core.cols;
+        assert_int_equal(sq_fair_machine(SQ_FAIR_PEAK, NULL, &r, &m, &pe, NULL), SQ_OK);
+        assert_int_equal(m.core.cols, want[i].cols);
+        assert_true(pe.products * m.core.cols <= most && pe.products * (m.core.cols + 1) > most);
+        assert_int_equal(layer_of(&m, &r, &c, NULL), SQ_OK);
+        assert_int_equal(sq_chip_products(c.value), pe.products);
     }
 }

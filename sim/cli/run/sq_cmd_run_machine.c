@@ -31,6 +31,7 @@ struct run {
 // long double and cannot wrap: exact up to 2^64 where it has as many bits.
 struct result {
     long double macs, compute, dram, bound; // cycles of the bounds
+    long double bus, bursts;                // of a chip: struct sq_mapping_sums
     long double cycles, nbytes[SQ_N_STREAMS];
     long double low[SQ_N_UNIT_CAUSES], high[SQ_N_UNIT_CAUSES], index, memory;
     long double slow;                        // cycles at the slow end of the DRAM's ranges
@@ -89,6 +90,8 @@ static enum sq_status time_gemm(const struct run *r, const struct sq_run_layer *
     out->bound = (long double)p->bound;
     out->compute = (long double)p->sum.compute;
     out->dram = (long double)p->sum.dram;
+    out->bus = (long double)p->sum.bus;
+    out->bursts = (long double)p->sum.bursts;
     out->cycles = (long double)s.cycles;
     out->macs = (long double)gemm->m * gemm->n * gemm->k;
     SQ_TRY(time_slow(hw, recipe, gemm, memo, &out->slow, err));
@@ -123,6 +126,8 @@ static void add_times(struct result *sum, const struct result *x, uint64_t count
     sum->macs += n * x->macs;
     sum->compute += n * x->compute;
     sum->dram += n * x->dram;
+    sum->bus += n * x->bus;
+    sum->bursts += n * x->bursts;
     sum->bound += n * x->bound;
     sum->cycles += n * x->cycles;
     sum->slow += n * x->slow;
@@ -156,7 +161,8 @@ static double use_high(const struct result *x)
 
 static const char *bound_name(const struct result *x)
 {
-    return x->dram > x->compute ? "memory" : "compute";
+    const char *const moves = x->bus > x->bursts ? "bus" : "memory";
+    return x->dram > x->compute ? moves : "compute";
 }
 
 // What is the layers' own; NULL: nothing.
@@ -264,6 +270,7 @@ static json_t *put(const struct run *r, const struct sq_workload_row *row, const
         SQ_KEYS("macs", sq_cli_amount(x->macs), "stored_bits_per_weight", x->nbits / x->weights),
         SQ_COLUMN("bound_cycles", sq_cli_amount(x->bound), "bound", 12, .as = "%.0f"),
         SQ_KEYS("compute_cycles", sq_cli_amount(x->compute), "dram_cycles", sq_cli_amount(x->dram)),
+        SQ_KEY_IF(r->machine.chip.bus_nbytes, "bus_cycles", sq_cli_amount(x->bus)),
         SQ_COLUMN("cycles", sq_cli_amount(x->cycles), "cycles", 12, .as = "%.0f"),
         SQ_COLUMN("cycles_slow", sq_cli_amount(x->slow), "slow", 12, .as = "%.0f",
                   .is_absent = !r->machine.timed.is_range),
@@ -382,8 +389,11 @@ static void print_head(const struct run *r)
         snprintf(format, sizeof format, "%s A%u", recipe->format->name, sq_recipe_act_bits(recipe));
     printf("%s on machine %s: ", sq_cli_text(r->name), sq_cli_text(m->name));
     if (m->chip.bus_nbytes)
-        printf("a chip of %ux%u PEs, each with the lanes that the format needs, bus of %u B",
-               m->core.rows, m->core.cols, m->chip.bus_nbytes);
+        printf(
+            "a chip of %ux%u PEs, %u elements of K and %u bit products a cycle in each%s, bus of "
+            "%u B",
+            m->core.rows, m->core.cols, r->fair.pe.low_lanes, r->fair.pe.products,
+            m->chip.has_lanes ? "" : " as the format needs", m->chip.bus_nbytes);
     else
         printf("%u cores of %ux%u PEs, L=%u, H=%u", m->cores, m->core.rows, m->core.cols,
                r->request->fair ? r->fair.pe.low_lanes : m->core.low_lanes,
@@ -575,12 +585,15 @@ enum sq_status sq_run_load_machine(const struct sq_run_request *in, const char *
 {
     const struct sq_core_config *given = &in->core;
     SQ_TRY(sq_machine_load(path, machine, err));
-    if (machine->chip.bus_nbytes &&
-        (given->low_lanes || given->high_lanes || given->gather <= SQ_GATHER_LOG))
-        return SQ_FAIL(err, SQ_ERR_ARG,
-                       "--low-lanes, --high-lanes, --gather: the PEs of a chip (machine %s) are "
-                       "those of the format",
+    const bool is_chip = machine->chip.bus_nbytes;
+    if (is_chip && given->gather <= SQ_GATHER_LOG)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--gather: a chip (machine %s) has a crossbar",
                        machine->name);
+    if (is_chip && !machine->chip.has_lanes && !given->low_lanes != !given->high_lanes)
+        return SQ_FAIL(err, SQ_ERR_ARG,
+                       "--low-lanes, --high-lanes: chip %s states no multipliers, need both",
+                       machine->name);
+    machine->chip.has_lanes = is_chip && (machine->chip.has_lanes || given->low_lanes);
     sq_run_override_core(&machine->core, given);
     return sq_run_make_fair(in, machine, fair, err);
 }

@@ -50,8 +50,10 @@ static enum sq_status make_dense(struct sq_route_work *w, struct sq_error *err)
     SQ_TRY(sq_product_number(w->p, "weight_bits", 2, 8, &weight_bits, err));
     SQ_PRODUCT_TENSOR(w->p, "code", SQ_I8, w->p->m * w->p->k, x);
     SQ_PRODUCT_TENSOR(w->p, "w", SQ_I8, w->p->n * w->p->k, weight);
-    sq_route_set_array(w, SQ_ARRAY_DENSE, DENSE_BANK, 1, false, (unsigned)act_bits,
-                       (unsigned)weight_bits, 4);
+    const unsigned bank =
+        sq_chip_bank(w, DENSE_BANK, 2 * (unsigned)act_bits * (unsigned)weight_bits);
+    sq_route_set_array(w, SQ_ARRAY_DENSE, bank, 1, false, (unsigned)act_bits, (unsigned)weight_bits,
+                       4);
     SQ_TRY(sq_tiles_begin(w, &t, err));
     for (size_t g = 0; g < t.all; g++)
         for (size_t b = 0; b < t.banks; b++) {

@@ -100,18 +100,19 @@ static enum sq_status check_meta24(struct sq_route_work *w, struct sq_error *err
 
 // ---- array -------------------------------------------------------------------------------------
 
-enum { BANK = 16, NIBBLES = BANK / 4, FIRST_TWO = 0x4 }; // of a bank; SPEC E.2
+enum { BANK = 16, BITS = 8, FIRST_TWO = 0x4 }; // SPEC E.2
 
 static enum sq_status make_sp24(struct sq_route_work *w, struct sq_error *err)
 {
     struct sq_tiles t;
-    const size_t k = w->p->k, half = BANK / 2;
+    const unsigned bank = sq_chip_bank(w, BANK, BITS * BITS), half = bank / 2, nibbles = bank / 4;
+    const size_t k = w->p->k;
     const int8_t *x, *values;
     const uint8_t *meta;
     SQ_PRODUCT_TENSOR(w->p, "x", SQ_I8, w->p->m * k, x);
     SQ_PRODUCT_TENSOR(w->p, "values", SQ_I8, w->p->n * k / 2, values);
     SQ_PRODUCT_TENSOR(w->p, "meta", SQ_U8, w->p->n * k / 8, meta);
-    sq_route_set_array(w, SQ_ARRAY_SP24, BANK, 1, false, 8, 8, 8);
+    sq_route_set_array(w, SQ_ARRAY_SP24, bank, 1, false, BITS, BITS, BITS);
     SQ_TRY(sq_tiles_begin(w, &t, err));
     const size_t low = sq_route_field(w, "low"), mask = sq_route_field(w, "mask");
     for (size_t g = 0; g < t.all; g++)
@@ -124,9 +125,9 @@ static enum sq_status make_sp24(struct sq_route_work *w, struct sq_error *err)
                 const bool is_there = channel < w->p->n;
                 if (is_there)
                     sq_route_copy(beat + low + c * half, values + (channel * k + at) / 2, half);
-                for (size_t i = 0; i < NIBBLES; i++) {
+                for (size_t i = 0; i < nibbles; i++) {
                     const size_t nibble = (channel * k + at) / 4 + i;
-                    beat[mask + c * NIBBLES + i] =
+                    beat[mask + c * nibbles + i] =
                         is_there ? meta[nibble / 2] >> (4 * (nibble % 2)) & 15 : FIRST_TWO;
                 }
             }

@@ -24,6 +24,43 @@ static unsigned or_usual(unsigned value, unsigned as_usual)
     return value ? value : as_usual;
 }
 
+// ---- multipliers ------------------------------------------------------------------------------------
+
+unsigned sq_chip_bank(const struct sq_route_work *w, unsigned as_usual, unsigned products_of_two)
+{
+    const unsigned products = w->chip ? w->chip->products : 0;
+    unsigned bank = SQ_BANK_MIN;
+    while (bank < SQ_BANK_MAX && bank * products_of_two <= products)
+        bank *= 2;
+    return products ? bank : as_usual;
+}
+
+unsigned sq_chip_products(const unsigned *v)
+{
+    const unsigned bank = v[SQ_TOP_BANK_LEN], high = v[SQ_TOP_HIGH] * v[SQ_TOP_HIGH_W];
+    const struct sq_top_shape s = sq_top_shape(v);
+    if (s.is_scaled) { // of both operands each part meets each other one
+        const unsigned bits = bank * v[SQ_TOP_ACT_W] + high;
+        return (bits * bits + bank - 1) / bank;
+    }
+    const bool has_high = s.array.layout != SQ_ARRAY_DENSE && s.array.layout != SQ_ARRAY_SP24;
+    const unsigned coded = sq_array_low_lanes(&s.array) * s.array.low_bits + (has_high ? high : 0);
+    return coded * v[s.on_acts ? SQ_TOP_WEIGHT_W : SQ_TOP_ACT_W];
+}
+
+// What stands in a beat of the format must be multiplied in a cycle.
+static enum sq_status check_products(const struct sq_chip *chip, const unsigned *v,
+                                     struct sq_error *err)
+{
+    const unsigned needs = sq_chip_products(v);
+    if (chip->products == 0 || needs <= chip->products)
+        return SQ_OK;
+    return SQ_FAIL(err, SQ_ERR_RANGE,
+                   "core.low_lanes, core.high_lanes: multipliers of %u bit products a PE, need at "
+                   "least %u for the %u elements of K that a beat of this format has on the chip",
+                   chip->products, needs, v[SQ_TOP_BANK_LEN]);
+}
+
 // The operands as the engine's own route makes them: tiles that hold every token and every channel.
 struct tiles {
     struct sq_point point;
@@ -144,6 +181,7 @@ static enum sq_status set_point(struct sq_route_work *w, const struct tiles *t,
     v[SQ_TOP_MAX_BURST] = or_usual(chip->max_burst, 32);
     v[SQ_TOP_OUTSTANDING] = or_usual(chip->outstanding, 4);
     v[SQ_TOP_QUIET] = 400;
+    SQ_TRY(check_products(chip, v, err));
     const unsigned sums = sq_top_shape(v).pairs * w->array_rows * w->array_cols;
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++) {
         const uint32_t bits = sq_top_bits(v, (enum sq_top_part)i);

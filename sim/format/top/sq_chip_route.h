@@ -18,6 +18,8 @@ struct sq_chip {
     uint64_t act_nbytes, weight_nbytes, scale_nbytes, sum_nbytes;
     uint32_t base; // of the image in memory: where its descriptor lies; a multiple of SQ_AXI_PAGE
     unsigned max_burst, outstanding; // of the DMA; usual: 32 beats, 4
+    unsigned
+        products; // bit products that a PE may have; 0: as many as a beat of the format as it is usual
     struct sq_env_choice
         memory; // kind 1 (sq_axi_memory.h); usual: as fast as the bus, 40 cycles away
 };
@@ -36,6 +38,12 @@ struct sq_chip_layer {
 enum sq_status sq_chip_layer_of(const struct sq_recipe *r, const struct sq_chip *chip,
                                 unsigned rows, unsigned cols, const uint64_t mnk[3],
                                 struct sq_chip_layer *layer, struct sq_error *err);
+
+// Elements of K of a beat on the chip: as many as the multipliers that it states make at so many bit products for
+// each two of them, a power of two, 4..SQ_BANK_MAX; `usual` where it states none, or w is of no chip.
+unsigned sq_chip_bank(const struct sq_route_work *w, unsigned usual, unsigned products_of_two);
+// Bit products that a PE makes in a cycle: each multiplier counts the product of the bits of its operands.
+unsigned sq_chip_products(const unsigned *value);
 
 // make of struct sq_route for the engine; sq_route_work.is_diagonal is set.
 typedef enum sq_status sq_chip_engine_route(struct sq_route_work *w, struct sq_error *err);
