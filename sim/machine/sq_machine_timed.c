@@ -244,6 +244,9 @@ static uint64_t leap_fast(struct sq_machine_timed *t, uint64_t now, uint64_t unt
 uint64_t sq_machine_timed_leap(struct sq_machine_timed *t, uint64_t now, uint64_t until)
 {
     const bool was_free = sq_machine_timed_is_free(t, now);
+    if (sq_machine_timed_stored(t) <=
+        now) // a block of no bytes was stored: it is over in the next cycle
+        until = now + 1;
     if (t->is_fast)
         return leap_fast(t, now, until);
     assert(until < UINT64_MAX || !was_free || t->load.n > 0 || t->store.n > 0);

@@ -171,6 +171,8 @@ timed() { sed '/^dram:/,$d' "$M/edge4.yaml" >"$W/timed.yaml"; printf 'dram:\n' >
 small() { run --machine timed.yaml --m 4 --n 512 --k 512 --format nvfp4 --causes; }
 timed "device: ddr4-2400"; small; ddr4=$(cycles)
 ok "a machine with DDR4" grep -q '"dram_clocks":{"peak":' "$W.out"
+run "$T/smollm2-135m.json" --phase decode --context 64 --machine timed.yaml
+ok "a token of a model behind DDR4, whose scores stay on the chip" grep -q '"part":"attention"' "$W.out"
 timed "device: ddr4-2400" "channels: 4"; small
 ok "four channels take less" less "$(cycles)" "$ddr4"
 timed "device: ddr4-2400" "map: pages"; small

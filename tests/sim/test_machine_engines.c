@@ -55,6 +55,14 @@ static struct sq_machine small_machine(struct sq_rng *r)
     return m;
 }
 
+// Operands that a cache holds: bits of an element, what crosses no DRAM.
+static struct sq_cached draw_cached(struct sq_rng *r)
+{
+    const double nbits = between(r, 8, 64) / 4.0;
+    const bool act_stays = sq_rng_below(r, 2), out_stays = sq_rng_below(r, 2);
+    return (struct sq_cached){nbits, act_stays, out_stays};
+}
+
 // cached: what of the operands crosses no DRAM; NULL: all cross it.
 static void check(const struct sq_machine *m, const struct sq_mapping *p,
                   const struct sq_cached *cached, unsigned index)
@@ -109,8 +117,7 @@ SQ_TEST(test_random)
     for (unsigned checked = 0; checked < 10000;) {
         const struct sq_machine m = small_machine(&r);
         struct sq_recipe s = random_recipe(&r);
-        const struct sq_cached cached = {between(&r, 8, 64) / 4.0, sq_rng_below(&r, 2),
-                                         sq_rng_below(&r, 2)};
+        const struct sq_cached cached = draw_cached(&r);
         s.cached = sq_rng_below(&r, 4) ? NULL : &cached;
         const uint32_t most = sq_rng_below(&r, 4) ? 40 : 400;
         const struct sq_gemm g = {between(&r, 1, most), between(&r, 1, most),
@@ -140,7 +147,9 @@ SQ_TEST(test_timed)
     const char *const n_cases = getenv("SQ_TIMED");
     for (unsigned checked = 0, n = n_cases ? (unsigned)atoi(n_cases) : 300; checked < n;) {
         struct sq_machine m = small_machine(&r);
-        const struct sq_recipe s = random_recipe(&r);
+        struct sq_recipe s = random_recipe(&r);
+        const struct sq_cached cached = draw_cached(&r);
+        s.cached = sq_rng_below(&r, 4) ? NULL : &cached;
         const struct sq_gemm g = {between(&r, 1, 100), between(&r, 1, 100),
                                   between(&r, 1, sq_rng_below(&r, 4) ? 300 : 1000)};
         const struct sq_dram_options o = {.channels = 1u << sq_rng_below(&r, 3),
