@@ -3,6 +3,8 @@ rtl/sq_pkg.sv
 rtl/top/sq_regs_pkg.sv
 rtl/flow/sq_pipe_reg.sv
 rtl/flow/sq_delay.sv
+rtl/flow/sq_reset_sync.sv
+rtl/flow/sq_clock_gate.sv
 rtl/number/sq_mul.sv
 rtl/number/sq_mul_sig.sv
 rtl/number/sq_dot.sv

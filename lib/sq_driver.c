@@ -89,6 +89,9 @@ enum sq_driver_result sq_driver_finish(const struct sq_driver *d, struct sq_driv
     done->blocked = counter(d, SQ_REG_BLOCKED_CYCLES_OFFSET);
     done->read_beats = counter(d, SQ_REG_READ_BEATS_OFFSET);
     done->write_beats = counter(d, SQ_REG_WRITE_BEATS_OFFSET);
+    done->read_wait = counter(d, SQ_REG_READ_WAIT_OFFSET);
+    done->read_full = counter(d, SQ_REG_READ_FULL_OFFSET);
+    done->write_wait = counter(d, SQ_REG_WRITE_WAIT_OFFSET);
     d->write(d->ctx, SQ_REG_IRQ_STATE_OFFSET,
              PUT(1, SQ_REG_IRQ_STATE_DONE) | PUT(1, SQ_REG_IRQ_STATE_ERROR));
     return done->result = done->status ? SQ_DRIVER_FAILED : SQ_DRIVER_OK;
@@ -97,9 +100,7 @@ enum sq_driver_result sq_driver_finish(const struct sq_driver *d, struct sq_driv
 enum sq_driver_result sq_driver_run(const struct sq_driver *d, uint32_t descriptor,
                                     struct sq_driver_done *done)
 {
-    done->status = 0;
-    done->cycles = done->busy = done->wait = done->blocked = done->read_beats = done->write_beats =
-        0;
+    *done = (struct sq_driver_done){.status = 0};
     done->result = sq_driver_start(d, descriptor);
     return done->result == SQ_DRIVER_OK ? sq_driver_finish(d, done) : done->result;
 }
@@ -160,7 +161,7 @@ enum sq_driver_result sq_driver_ring_done(const struct sq_driver_ring *ring, uin
     const volatile uint32_t *const at = slot_at(ring, slot);
     const uint32_t status = at[SQ_RECORD_STATUS_OFFSET / 4];
     const uint32_t is_written = SQ_RECORD_STATUS_DONE_MASK << SQ_RECORD_STATUS_DONE_SHIFT;
-    done->status = status & ~is_written;
+    *done = (struct sq_driver_done){.status = status & ~is_written};
     done->cycles = record_count(at, SQ_RECORD_CYCLES_OFFSET);
     done->busy = record_count(at, SQ_RECORD_BUSY_CYCLES_OFFSET);
     done->wait = record_count(at, SQ_RECORD_WAIT_CYCLES_OFFSET);

@@ -55,6 +55,8 @@ struct sq_driver_done {
     uint32_t status; // register STATUS
     // From the start to the last response; busy + wait + blocked = cycles.
     uint64_t cycles, busy, wait, blocked, read_beats, write_beats;
+    // Registers of these names, after a layer by itself (docs/registers.md); 0 for one of a ring, whose record lacks them.
+    uint64_t read_wait, read_full, write_wait;
 };
 
 // The words of a descriptor, in memory at a multiple of the bus: `sqsim image` writes them, and so may a program.

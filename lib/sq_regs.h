@@ -7,7 +7,7 @@
 
 // clang-format off
 #define SQ_REG_ID_VALUE 0x504f5453u
-#define SQ_REG_VERSION_VALUE 6u
+#define SQ_REG_VERSION_VALUE 7u
 #define SQ_DESC_KIND_VALUE 0x5351u
 #define SQ_DESC_NBYTES 64u
 #define SQ_SLOT_NBYTES 128u
@@ -39,6 +39,9 @@
 #define SQ_REG_HEAD_OFFSET 0x6cu
 #define SQ_REG_TAIL_OFFSET 0x70u
 #define SQ_REG_WATCHDOG_OFFSET 0x74u
+#define SQ_REG_READ_WAIT_OFFSET 0x78u
+#define SQ_REG_READ_FULL_OFFSET 0x7cu
+#define SQ_REG_WRITE_WAIT_OFFSET 0x80u
 #define SQ_REG_ARRAY_ROWS_SHIFT 0u
 #define SQ_REG_ARRAY_ROWS_MASK 0xffu // rows of a tile (tokens)
 #define SQ_REG_ARRAY_COLS_SHIFT 8u

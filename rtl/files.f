@@ -2,6 +2,8 @@ sq_pkg.sv
 top/sq_regs_pkg.sv
 flow/sq_pipe_reg.sv
 flow/sq_delay.sv
+flow/sq_reset_sync.sv
+flow/sq_clock_gate.sv
 number/sq_mul.sv
 number/sq_mul_sig.sv
 number/sq_dot.sv

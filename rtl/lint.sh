@@ -204,7 +204,9 @@ for d in 16 64 512; do lint sq_sequencer DataW=$d; done
 lint sq_sequencer ScaleOnce=1
 for p in 0 1; do lint sq_sequencer PartGroups=$p; done
 lint sq_top
-lint sq_top IdW=4 Id=9
+lint sq_top IdW=4 Id=9 Gate=0
+lint sq_reset_sync
+for g in 0 1; do lint sq_clock_gate Gate=$g; done
 lint sq_top_array
 lint sq_top_scaled
 for h in 0 1 2; do lint sq_top_scaled Rows=1 HighPerBank=2 High=$h Element=0; done

@@ -5,7 +5,7 @@
 package sq_regs_pkg;
 
   localparam int unsigned ID_VALUE = 1347376211;
-  localparam int unsigned VERSION_VALUE = 6;
+  localparam int unsigned VERSION_VALUE = 7;
   localparam int unsigned DESC_KIND_VALUE = 21329;
   localparam int unsigned DESC_WORDS = 16;
   localparam int unsigned DESC_JOB_TILES = 65535;
@@ -44,6 +44,9 @@ package sq_regs_pkg;
   localparam int unsigned REG_HEAD = 27;
   localparam int unsigned REG_TAIL = 28;
   localparam int unsigned REG_WATCHDOG = 29;
+  localparam int unsigned REG_READ_WAIT = 30;
+  localparam int unsigned REG_READ_FULL = 31;
+  localparam int unsigned REG_WRITE_WAIT = 32;
   localparam int unsigned REG_ARRAY_ROWS_LOW = 0;
   localparam int unsigned REG_ARRAY_ROWS_W = 8;
   localparam int unsigned REG_ARRAY_COLS_LOW = 8;

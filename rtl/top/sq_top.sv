@@ -48,6 +48,7 @@ module sq_top #(
   parameter  int unsigned High = sq_pkg::HIGH_SPLIT,
   parameter  int unsigned Parts = 1,  // 1: room for sums and integers of each output between chunks of K; 0: for one of them
   parameter  int unsigned CountStart = 0,  // where counters begin: other than 0 in tests of their carries
+  parameter  int unsigned Gate = 1,  // the clock of the engine stands still when nothing moves; 0: it never does
   parameter  int unsigned IdW = 1,  // bits of an identifier
   parameter  int unsigned Id = 0,  // which all transactions carry
   localparam int unsigned Bytes = DataW / 8
@@ -146,6 +147,13 @@ module sq_top #(
     $error("IdW = 1..32, Id in IdW bits");
   end
 
+  // Behind the end of a reset two cycles pass in which the chip answers nothing.
+  logic rst_n, aw_ready, w_ready, ar_ready;
+  sq_reset_sync u_reset (.clk_i, .rst_ni, .rst_no(rst_n));
+  assign s_axil_awready = aw_ready && rst_n;
+  assign s_axil_wready = w_ready && rst_n;
+  assign s_axil_arready = ar_ready && rst_n;
+
   // ---- registers ----------------------------------------------------------------------------------
   logic start, done, refused, ring, abort, rewind, begins, ends, ended, notice, aborting, running, aborted, expired;
   logic [31:0] descriptor, ring_base, watchdog;
@@ -161,11 +169,11 @@ module sq_top #(
     .WeightDepth(WeightDepth), .ColDepth(ColDepth), .SumTiles(SumTiles), .Parts(Parts), .DataW(DataW),
     .CountStart(CountStart)
   ) u_regs (
-    .clk_i, .rst_ni,
-    .lite_aw_valid_i(s_axil_awvalid), .lite_aw_ready_o(s_axil_awready), .lite_aw_addr_i(s_axil_awaddr),
-    .lite_w_valid_i(s_axil_wvalid), .lite_w_ready_o(s_axil_wready), .lite_w_data_i(s_axil_wdata),
+    .clk_i, .rst_ni(rst_n),
+    .lite_aw_valid_i(s_axil_awvalid), .lite_aw_ready_o(aw_ready), .lite_aw_addr_i(s_axil_awaddr),
+    .lite_w_valid_i(s_axil_wvalid), .lite_w_ready_o(w_ready), .lite_w_data_i(s_axil_wdata),
     .lite_w_strb_i(s_axil_wstrb), .lite_b_valid_o(s_axil_bvalid), .lite_b_ready_i(s_axil_bready),
-    .lite_b_resp_o(s_axil_bresp), .lite_ar_valid_i(s_axil_arvalid), .lite_ar_ready_o(s_axil_arready),
+    .lite_b_resp_o(s_axil_bresp), .lite_ar_valid_i(s_axil_arvalid), .lite_ar_ready_o(ar_ready),
     .lite_ar_addr_i(s_axil_araddr), .lite_r_valid_o(s_axil_rvalid), .lite_r_ready_i(s_axil_rready),
     .lite_r_data_o(s_axil_rdata), .lite_r_resp_o(s_axil_rresp), .irq_o,
     .start_o(start), .descriptor_o(descriptor), .ring_o(ring), .abort_o(abort), .rewind_o(rewind),
@@ -174,7 +182,9 @@ module sq_top #(
     .record_o(record), .refused_i(refused), .aborted_i(aborted), .expired_i(expired),
     .operand_i(operand_error), .read_status_i(read_status), .write_status_i(write_status),
     .engine_i(engine_errors), .busy_i(busy_q), .wait_i(missing_q),
-    .read_i(m_axi_rvalid && m_axi_rready), .write_i(m_axi_wvalid && m_axi_wready)
+    .read_i(m_axi_rvalid && m_axi_rready), .write_i(m_axi_wvalid && m_axi_wready),
+    .read_wait_i(m_axi_rready && !m_axi_rvalid), .read_full_i(m_axi_rvalid && !m_axi_rready),
+    .write_wait_i((m_axi_awvalid && !m_axi_awready) || (m_axi_wvalid && !m_axi_wready))
   );
 
   // ---- ring ---------------------------------------------------------------------------------------
@@ -185,7 +195,7 @@ module sq_top #(
   logic [DataW-1:0] record_word;
 
   sq_ring #(.DataW(DataW)) u_ring (
-    .clk_i, .rst_ni, .start_i(start), .ring_i(ring), .abort_i(abort), .rewind_i(rewind), .descriptor_i(descriptor),
+    .clk_i, .rst_ni(rst_n), .start_i(start), .ring_i(ring), .abort_i(abort), .rewind_i(rewind), .descriptor_i(descriptor),
     .base_i(ring_base), .size_i(ring_size), .tail_i(tail), .watchdog_i(watchdog), .head_o(head),
     .begin_o(begins), .run_o(running), .end_o(ends), .done_o(ended), .notice_o(notice), .aborting_o(aborting),
     .aborted_o(aborted), .expired_o(expired), .record_i(record),
@@ -239,7 +249,7 @@ module sq_top #(
     .DataW(DataW), .AddrW(32), .CountW(32), .DestW(SizeW + 3), .MaxBurst(MaxBurst), .Outstanding(Outstanding),
     .Quiet(Quiet)
   ) u_dma (
-    .clk_i, .rst_ni,
+    .clk_i, .rst_ni(rst_n),
     .job_valid_i((dma_valid && running) || record_valid), .job_ready_o(to_dma_ready),
     .job_first_i(dma_first && !record_valid), .job_write_i(dma_write || record_valid),
     .job_addr_i(record_valid ? record_addr : dma_addr), .job_beats_i(record_valid ? record_beats : dma_beats),
@@ -337,8 +347,8 @@ module sq_top #(
   assign ready[3] = scale_ready && valid[1];
   assign operand_error = |(wrong & valid & ready) || (carry_wrong && carry_valid && carry_ready);
   // Counters are behind a register, so that no stall reaches them. Around a layer no operand is there.
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
+  always_ff @(posedge clk_i or negedge rst_n) begin
+    if (!rst_n) begin
       busy_q <= 1'b0;
       missing_q <= 1'b1;
     end else begin
@@ -349,12 +359,27 @@ module sq_top #(
   assign engine_errors = ((y_valid && y_ready && y_last) ? y_error : '0) |
                          ((keep_valid && keep_last) ? keep_error : '0);
 
+  // The engine has a clock of its own, which stands still when nothing has gone into it or come out of it for as long
+  // as a tile takes inside: what it holds then stays until something moves again.
+  localparam int unsigned Idle = Slots + 64;
+  localparam int unsigned IdleW = $clog2(Idle + 1);
+  logic engine_clk, moves;
+  logic [IdleW-1:0] idle_q;
+  assign moves = |(valid & ready) || (job_valid[4] && job_ready[4]) || (y_valid && y_ready) ||
+                 (carry_valid && carry_ready) || keep_valid;
+  always_ff @(posedge clk_i or negedge rst_n) begin
+    if (!rst_n) idle_q <= IdleW'(Idle);
+    else if (moves) idle_q <= '0;
+    else if (idle_q != IdleW'(Idle)) idle_q <= idle_q + 1'b1;
+  end
+  sq_clock_gate #(.Gate(Gate)) u_gate (.clk_i, .en_i(moves || idle_q != IdleW'(Idle)), .clk_o(engine_clk));
+
   if (IsScaled) begin : gen_scaled
     sq_top_scaled #(
       .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .HighPerBank(HighPerBank), .High(High), .Element(Element),
       .Scale(Scale), .OutKind(OutKind), .PortLen(PortLen)
     ) u_engine (
-      .clk_i, .rst_ni(core_rst_n), .job_valid_i(job_valid[4]), .job_ready_o(job_ready[4]), .job_blocks_i(job_tile_beats),
+      .clk_i(engine_clk), .rst_ni(core_rst_n), .job_valid_i(job_valid[4]), .job_ready_o(job_ready[4]), .job_blocks_i(job_tile_beats),
       .job_tiles_i(job_tiles), .job_carry_i(!job_first), .job_keep_i(!job_last),
       .act_valid_i(valid[0]), .act_ready_o(ready[0]), .act_i(act), .weight_valid_i(valid[2]),
       .weight_ready_o(ready[2]), .weight_i(weight), .scale_valid_i(valid[1] && valid[3]),
@@ -371,7 +396,7 @@ module sq_top #(
       .HighPerBank(HighPerBank), .HighW(HighW), .OnActs(OnActs), .OneAcc(OneAcc), .Form(Form), .OutKind(OutKind),
       .PortLen(PortLen), .Parts(Parts)
     ) u_engine (
-      .clk_i, .rst_ni(core_rst_n), .job_valid_i(job_valid[4]), .job_ready_o(job_ready[4]), .job_beats_i(job_beats), .job_groups_i(job_groups),
+      .clk_i(engine_clk), .rst_ni(core_rst_n), .job_valid_i(job_valid[4]), .job_ready_o(job_ready[4]), .job_beats_i(job_beats), .job_groups_i(job_groups),
       .job_tiles_i(job_tiles), .job_carry_i(!job_first), .job_keep_i(!job_last), .job_part_i(job_part),
       .act_valid_i(valid[0]), .act_ready_o(ready[0]), .act_i(act), .weight_valid_i(valid[2]),
       .weight_ready_o(ready[2]), .weight_i(weight), .scale_valid_i(valid[1] && valid[3]),

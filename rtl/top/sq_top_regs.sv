@@ -87,7 +87,10 @@ module sq_top_regs #(
   input  logic        busy_i,   // the engine takes operands
   input  logic        wait_i,   // an operand is missing
   input  logic        read_i,   // a beat came
-  input  logic        write_i   // a beat went
+  input  logic        write_i,  // a beat went
+  input  logic        read_wait_i,  // a beat could come, one could not be taken, an address or a beat could not go
+  input  logic        read_full_i,
+  input  logic        write_wait_i
 );
 
   localparam logic [1:0] Slverr = 2'b10;
@@ -199,6 +202,7 @@ module sq_top_regs #(
   logic refused_q, operand_q, aborted_q, expired_q;
   logic [2:0] read_status_q, write_status_q, engine_q;
   logic [63:0] cycles_q, busy_cycles_q, wait_cycles_q, blocked_cycles_q, read_beats_q, write_beats_q;
+  logic [63:0] read_wait_q, read_full_q, write_wait_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -215,6 +219,9 @@ module sq_top_regs #(
       blocked_cycles_q <= Start;
       read_beats_q <= Start;
       write_beats_q <= Start;
+      read_wait_q <= Start;
+      read_full_q <= Start;
+      write_wait_q <= Start;
     end else if (begin_i) begin
       refused_q <= 1'b0;
       operand_q <= 1'b0;
@@ -229,6 +236,9 @@ module sq_top_regs #(
       blocked_cycles_q <= Start;
       read_beats_q <= Start;
       write_beats_q <= Start;
+      read_wait_q <= Start;
+      read_full_q <= Start;
+      write_wait_q <= Start;
     end else if (run_i) begin
       refused_q <= refused_q || refused_i;
       aborted_q <= aborted_i;
@@ -243,6 +253,9 @@ module sq_top_regs #(
       if (!busy_i && !wait_i) blocked_cycles_q <= blocked_cycles_q + 1'b1;
       if (read_i) read_beats_q <= read_beats_q + 1'b1;
       if (write_i) write_beats_q <= write_beats_q + 1'b1;
+      if (read_wait_i) read_wait_q <= read_wait_q + 1'b1;
+      if (read_full_i) read_full_q <= read_full_q + 1'b1;
+      if (write_wait_i) write_wait_q <= write_wait_q + 1'b1;
     end else if (end_i && write_status_q == 3'd0) begin
       write_status_q <= write_status_i;  // of the record
     end
@@ -304,6 +317,9 @@ module sq_top_regs #(
       sq_regs_pkg::REG_BLOCKED_CYCLES: {is_count, count} = {1'b1, blocked_cycles_q};
       sq_regs_pkg::REG_READ_BEATS: {is_count, count} = {1'b1, read_beats_q};
       sq_regs_pkg::REG_WRITE_BEATS: {is_count, count} = {1'b1, write_beats_q};
+      sq_regs_pkg::REG_READ_WAIT: {is_count, count} = {1'b1, read_wait_q};
+      sq_regs_pkg::REG_READ_FULL: {is_count, count} = {1'b1, read_full_q};
+      sq_regs_pkg::REG_WRITE_WAIT: {is_count, count} = {1'b1, write_wait_q};
       sq_regs_pkg::REG_COUNTER_HIGH: read_data = high_q;
       default: read_ok = 1'b0;
     endcase

@@ -173,7 +173,10 @@ static struct sq_chip_stats since(const struct sq_chip_stats *now, const struct 
                                   now->wait - then->wait,
                                   now->blocked - then->blocked,
                                   now->read_beats - then->read_beats,
-                                  now->write_beats - then->write_beats};
+                                  now->write_beats - then->write_beats,
+                                  now->read_wait - then->read_wait,
+                                  now->read_full - then->read_full,
+                                  now->write_wait - then->write_wait};
 }
 
 static void add(struct sq_chip_stats *to, const struct sq_chip_stats *s, uint64_t n)
@@ -184,6 +187,9 @@ static void add(struct sq_chip_stats *to, const struct sq_chip_stats *s, uint64_
     to->blocked += n * s->blocked;
     to->read_beats += n * s->read_beats;
     to->write_beats += n * s->write_beats;
+    to->read_wait += n * s->read_wait;
+    to->read_full += n * s->read_full;
+    to->write_wait += n * s->write_wait;
 }
 
 // ---- pieces -----------------------------------------------------------------------------------------

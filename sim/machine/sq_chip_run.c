@@ -39,6 +39,7 @@ static void start(struct world *w, const unsigned *value, const struct sq_env_ch
     struct sq_top_regs_sim *const regs = &w->chip.regs;
     sq_top_init(value, &w->chip);
     w->chip.has_no_values = true;
+    w->chip.asleep = 0; // the reset was long ago
     sq_axi_memory_init(&w->memory, value[SQ_TOP_DATA_W], memory, &content, w);
     sq_top_layer_encode(layer, w->descriptor); // at address 0, as DESCRIPTOR is after reset
     regs->has_aw = regs->has_w = true;         // the host has written CONTROL
@@ -72,7 +73,10 @@ struct sq_chip_stats sq_chip_stats_of(const struct sq_top_regs_sim *regs)
                                   .wait = n[SQ_COUNT_WAIT],
                                   .blocked = n[SQ_COUNT_BLOCKED],
                                   .read_beats = n[SQ_COUNT_READ],
-                                  .write_beats = n[SQ_COUNT_WRITE]};
+                                  .write_beats = n[SQ_COUNT_WRITE],
+                                  .read_wait = n[SQ_COUNT_READ_WAIT],
+                                  .read_full = n[SQ_COUNT_READ_FULL],
+                                  .write_wait = n[SQ_COUNT_WRITE_WAIT]};
 }
 
 enum sq_status sq_chip_run_timed(const unsigned *value, const struct sq_env_choice *memory,

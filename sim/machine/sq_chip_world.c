@@ -381,6 +381,11 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
     job_ready[SQ_TOP_ENGINE] = h.in_ready[JOB];
     job_ready[SQ_TOP_SUMS] = sq_operand_buffer_takes_job(&w->sums);
     count(&f->stats, in, &h, read_fires, word_fires);
+    const bool read_ready = w->n_used > 0 && w->n_out < 2;
+    f->stats.read_wait += read_ready && !w->r_valid;
+    f->stats.read_full += w->r_valid && !read_ready;
+    f->stats.write_wait +=
+        (w->aw > 0 && !aw_fires) || (w->data_left > 0 && w->n_in > 0 && !word_fires);
     f->turned = scale_fires || (read_fires && !in[ACT].valid && (w->beat + 1) % c->unit == 0);
     f->moves.reads += d.notes;
     f->moves.writes += d.begins;

@@ -16,6 +16,7 @@ struct sq_chip_stats {
     uint64_t wait;    // there is none
     uint64_t blocked; // the engine takes none that is there
     uint64_t read_beats, write_beats;
+    uint64_t read_wait, read_full, write_wait; // as the registers of these names
 };
 
 // A transfer by what its bursts depend on.

@@ -256,10 +256,15 @@ static void put_outputs(struct sq_device *d, const struct region *r, const int32
 static void end_layer(struct sq_device *d, const struct sq_chip_stats *s, uint32_t errors)
 {
     struct sq_top_regs_sim *const regs = &d->chip->regs;
-    const uint64_t count[SQ_COUNTERS] = {
-        [SQ_COUNT_CYCLES] = s->cycles,   [SQ_COUNT_BUSY] = s->busy,
-        [SQ_COUNT_WAIT] = s->wait,       [SQ_COUNT_BLOCKED] = s->blocked,
-        [SQ_COUNT_READ] = s->read_beats, [SQ_COUNT_WRITE] = s->write_beats};
+    const uint64_t count[SQ_COUNTERS] = {[SQ_COUNT_CYCLES] = s->cycles,
+                                         [SQ_COUNT_BUSY] = s->busy,
+                                         [SQ_COUNT_WAIT] = s->wait,
+                                         [SQ_COUNT_BLOCKED] = s->blocked,
+                                         [SQ_COUNT_READ] = s->read_beats,
+                                         [SQ_COUNT_WRITE] = s->write_beats,
+                                         [SQ_COUNT_READ_WAIT] = s->read_wait,
+                                         [SQ_COUNT_READ_FULL] = s->read_full,
+                                         [SQ_COUNT_WRITE_WAIT] = s->write_wait};
     for (unsigned i = 0; i < SQ_COUNTERS; i++)
         regs->count[i] = regs->count_start + count[i];
     regs->value[SQ_REG_STATUS / 4] = errors << SQ_STATUS_ENGINE;

@@ -49,7 +49,8 @@ module sq_top_regs_check #(
     .notice_i(done_i && busy_q), .aborting_i(event_i[15]), .run_i(busy_q), .record_o(), .aborted_i(event_i[15]),
     .expired_i(event_i[15]),
     .refused_i(event_i[0]), .operand_i(event_i[1]), .read_status_i(event_i[4:2]), .write_status_i(event_i[7:5]),
-    .engine_i(event_i[10:8]), .busy_i(event_i[11]), .wait_i(event_i[12]), .read_i(event_i[13]), .write_i(event_i[14])
+    .engine_i(event_i[10:8]), .busy_i(event_i[11]), .wait_i(event_i[12]), .read_i(event_i[13]), .write_i(event_i[14]),
+    .read_wait_i(event_i[12]), .read_full_i(event_i[13]), .write_wait_i(event_i[14])
   );
   always_ff @(posedge clk_i) busy_q <= rst_n && (start || (busy_q && !done_i));  // a layer ends once
 

@@ -202,5 +202,10 @@ mutate half_a_word_written top w8a8 any $R "s/if (w_strb_q != 4'hf) write_ok = $
 mutate status_of_the_layer_before top w8a8 any $R "0,/read_status_q <= 3'd0;/! s/read_status_q <= 3'd0;//"
 mutate last_error_wins top w8a8 any $R "s/if (read_status_q == 3'd0) read_status_q <= read_status_i;/if (read_status_i != 3'd0) read_status_q <= read_status_i;/"
 mutate cycles_that_stop_early top w8a8 any $R "s/cycles_q <= cycles_q + 1'b1;/if (!done_i) &/"
+mutate beats_that_did_not_fit_counted_as_missing top w8a8 any $R "s/if (read_wait_i) read_wait_q/if (read_wait_i || read_full_i) read_wait_q/"
+mutate full_buffers_not_counted top w8a8 any rtl/top/sq_top.sv "s/read_full_i(m_axi_rvalid && !m_axi_rready)/read_full_i(m_axi_rvalid \&\& !m_axi_rready \&\& $F)/"
+mutate write_addresses_that_wait_not_counted top w8a8 any rtl/top/sq_top.sv "s/write_wait_i((m_axi_awvalid && !m_axi_awready) || /write_wait_i(/"
+mutate clock_of_the_engine_stops_early top w4a8 any rtl/top/sq_top.sv "s/Idle = Slots + 64/Idle = 2/"
+mutate answers_while_a_reset_ends top w8a8 any rtl/top/sq_top.sv "s/assign s_axil_arready = ar_ready && rst_n/assign s_axil_arready = ar_ready/"
 mutate state_that_a_reset_forgets top w8a8 any $R "s/      busy_q <= $F;/      busy_q <= busy_q;/"
 finish

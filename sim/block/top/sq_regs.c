@@ -177,6 +177,23 @@ const struct sq_reg sq_regs[] = {
      "cycles behind which a layer is ended that still runs, as by ABORT, but the ring goes on; 0: "
      "never",
      {{0}}},
+    {"READ_WAIT",
+     SQ_REG_READ_WAIT,
+     SQ_REG_READ,
+     "a counter as CYCLES: cycles in which a beat that was asked for could be taken and none came: "
+     "latency or bandwidth of the memory",
+     {{0}}},
+    {"READ_FULL",
+     SQ_REG_READ_FULL,
+     SQ_REG_READ,
+     "a counter: cycles in which a beat came and was not taken, since the buffers had no room",
+     {{0}}},
+    {"WRITE_WAIT",
+     SQ_REG_WRITE_WAIT,
+     SQ_REG_READ,
+     "a counter: cycles in which an address or a beat of a write was offered and the memory took "
+     "it not",
+     {{0}}},
 };
 const unsigned sq_n_regs = LEN(sq_regs);
 

@@ -60,11 +60,14 @@ enum sq_reg_offset {
     SQ_REG_HEAD = 0x6c,
     SQ_REG_TAIL = 0x70,
     SQ_REG_WATCHDOG = 0x74,
-    SQ_REG_END = 0x78,
+    SQ_REG_READ_WAIT = 0x78,
+    SQ_REG_READ_FULL = 0x7c,
+    SQ_REG_WRITE_WAIT = 0x80,
+    SQ_REG_END = 0x84,
 };
-enum { SQ_REG_ID_VALUE = 0x504f5453, SQ_REG_VERSION_VALUE = 6 }; // "STOP", little-endian
+enum { SQ_REG_ID_VALUE = 0x504f5453, SQ_REG_VERSION_VALUE = 7 }; // "STOP", little-endian
 
-// Counters of 64 bits, in the order of their registers from CYCLES on.
+// Counters of 64 bits, in the order of their registers from CYCLES on, and from READ_WAIT on.
 enum sq_reg_counter {
     SQ_COUNT_CYCLES,
     SQ_COUNT_BUSY,
@@ -72,6 +75,9 @@ enum sq_reg_counter {
     SQ_COUNT_BLOCKED,
     SQ_COUNT_READ,
     SQ_COUNT_WRITE,
+    SQ_COUNT_READ_WAIT,
+    SQ_COUNT_READ_FULL,
+    SQ_COUNT_WRITE_WAIT,
     SQ_COUNTERS
 };
 
@@ -108,8 +114,8 @@ enum { SQ_DESC_KIND_VALUE = 0x5351 };                  // low half of KIND
 enum { SQ_DESC_COLS_OUTER = 16, SQ_DESC_NOTICE = 17 }; // bits of KIND
 enum { SQ_DESC_JOB_TILES = 65535 };                    // of a block, at most
 
-// A slot of the ring: a descriptor, and behind it the record that the chip writes, with the counters as its words from
-// CYCLES on, low half first.
+// A slot of the ring: a descriptor, and behind it the record that the chip writes, with the counters up to WRITE as its
+// words from CYCLES on, low half first.
 enum sq_record_word {
     SQ_RECORD_STATUS, // as the register, without BUSY; DONE is set
     SQ_RECORD_SLOT,

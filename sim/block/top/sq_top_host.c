@@ -242,6 +242,8 @@ static const char *check_done(const struct host *h)
         memcpy(given->counted, n, sizeof n);
     if (n[SQ_COUNT_CYCLES] != n[SQ_COUNT_BUSY] + n[SQ_COUNT_WAIT] + n[SQ_COUNT_BLOCKED])
         return "host.counters";
+    if (d->read_beats + d->read_wait + d->read_full - 3 * start > n[SQ_COUNT_CYCLES])
+        return "host.memory_causes"; // each of them is another cycle of the channel
     if (w->at.n_read == 0)
         return NULL;
     const uint64_t written = 4 * w->at.image.n_want / (w->value[SQ_TOP_DATA_W] / 8);

@@ -82,15 +82,20 @@ bool sq_top_regs_irq(const struct sq_top_regs_sim *s)
     return s->value[SQ_REG_IRQ_ENABLE / 4] & s->value[SQ_REG_IRQ_STATE / 4];
 }
 
-static bool is_counter(const struct sq_reg *r)
+// Which counter it is; SQ_COUNTERS: none.
+static unsigned counter_of(const struct sq_reg *r)
 {
-    return r->offset >= SQ_REG_CYCLES && r->offset < SQ_REG_COUNTER_HIGH;
+    return r->offset >= SQ_REG_READ_WAIT && r->offset <= SQ_REG_WRITE_WAIT
+               ? SQ_COUNT_READ_WAIT + (r->offset - SQ_REG_READ_WAIT) / 4
+           : r->offset >= SQ_REG_CYCLES && r->offset < SQ_REG_COUNTER_HIGH
+               ? (r->offset - SQ_REG_CYCLES) / 4
+               : (unsigned)SQ_COUNTERS;
 }
 
 // The low half of a counter; the high one goes to where it is read next.
-static uint32_t read_counter(struct sq_top_regs_sim *s, const struct sq_reg *r)
+static uint32_t read_counter(struct sq_top_regs_sim *s, unsigned counter)
 {
-    const uint64_t count = s->count[(r->offset - SQ_REG_CYCLES) / 4];
+    const uint64_t count = s->count[counter];
     s->value[SQ_REG_COUNTER_HIGH / 4] = (uint32_t)(count >> 32);
     return (uint32_t)count;
 }
@@ -103,7 +108,10 @@ static void clock_reads(struct sq_top_regs_sim *s, const struct sq_top_regs_in *
         const struct sq_reg *const r = reg_at(in->ar_addr);
         s->r_valid = true;
         s->r_resp = r ? 0 : SLVERR;
-        s->r_data = !r ? 0 : is_counter(r) ? read_counter(s, r) : s->value[r->offset / 4];
+        const unsigned counter = r ? counter_of(r) : (unsigned)SQ_COUNTERS;
+        s->r_data = !r                      ? 0
+                    : counter < SQ_COUNTERS ? read_counter(s, counter)
+                                            : s->value[r->offset / 4];
     }
 }
 
@@ -131,6 +139,9 @@ static void count(struct sq_top_regs_sim *s, const struct sq_top_regs_in *in)
     s->count[SQ_COUNT_BLOCKED] += !in->busy && !in->wait;
     s->count[SQ_COUNT_READ] += in->read;
     s->count[SQ_COUNT_WRITE] += in->write;
+    s->count[SQ_COUNT_READ_WAIT] += in->read_wait;
+    s->count[SQ_COUNT_READ_FULL] += in->read_full;
+    s->count[SQ_COUNT_WRITE_WAIT] += in->write_wait;
 }
 
 static void clear_counts(struct sq_top_regs_sim *s)
@@ -151,7 +162,7 @@ void sq_top_regs_record(const struct sq_top_regs_sim *s, uint32_t word[SQ_RECORD
     word[SQ_RECORD_STATUS] =
         (s->value[SQ_REG_STATUS / 4] & ~(1u << SQ_STATUS_BUSY)) | 1u << SQ_RECORD_DONE;
     word[SQ_RECORD_SLOT] = s->value[SQ_REG_HEAD / 4];
-    for (unsigned i = 0; i < SQ_COUNTERS; i++) {
+    for (unsigned i = 0; i <= SQ_COUNT_WRITE; i++) {
         word[SQ_RECORD_CYCLES + 2 * i] = (uint32_t)s->count[i];
         word[SQ_RECORD_CYCLES + 2 * i + 1] = (uint32_t)(s->count[i] >> 32);
     }

@@ -33,6 +33,7 @@ struct sq_top_regs_in {
     // what happens in this cycle, as the ports of the RTL
     bool begin, run, end, done, notice; // of a layer; nothing runs any more; the interrupt
     bool aborted, expired, refused, operand, busy, wait, read, write;
+    bool read_wait, read_full, write_wait;
     uint32_t read_status, write_status, engine;
 };
 void sq_top_regs_init_counts(struct sq_top_regs_sim *s, uint32_t start); // after a reset

@@ -13,6 +13,7 @@ enum { AR, AW, W };               // asks
 enum { R, B };                    // replies
 enum { JOB, ACT, WEIGHT, SCALE }; // of the engine
 enum { ROW, COL, BEAT };          // counters of a buffer
+enum { RESET_CYCLES = 2 };        // of sq_reset_sync
 
 // ---- words of another width -------------------------------------------------------------------------
 
@@ -183,6 +184,7 @@ void sq_top_init(const unsigned *v, void *state)
     struct sq_top_sim *const s = state;
     memcpy(s->value, v, sizeof s->value);
     s->was_waiting = true;
+    s->asleep = RESET_CYCLES;
     clear_core(s);
     sq_dma_init(&s->dma, v[SQ_TOP_DATA_W] / 8, v[SQ_TOP_MAX_BURST], v[SQ_TOP_OUTSTANDING],
                 v[SQ_TOP_QUIET]);
@@ -211,9 +213,9 @@ void sq_top_ask(const void *state, struct sq_pins *pins)
     int32_t *const lite = pins->ask + sq_lite_ask(s->value[SQ_TOP_DATA_W]);
     pins->ask_valid[SQ_LITE_B] = s->regs.b_valid;
     pins->ask_valid[SQ_LITE_R] = s->regs.r_valid;
-    pins->reply_ready[SQ_LITE_AW] = !s->regs.has_aw;
-    pins->reply_ready[SQ_LITE_W] = !s->regs.has_w;
-    pins->reply_ready[SQ_LITE_AR] = !s->regs.r_valid;
+    pins->reply_ready[SQ_LITE_AW] = s->asleep == 0 && !s->regs.has_aw;
+    pins->reply_ready[SQ_LITE_W] = s->asleep == 0 && !s->regs.has_w;
+    pins->reply_ready[SQ_LITE_AR] = s->asleep == 0 && !s->regs.r_valid;
     lite[0] = (int32_t)s->regs.b_resp;
     lite[1] = (int32_t)s->regs.r_data;
     lite[2] = (int32_t)s->regs.r_resp;
@@ -288,6 +290,10 @@ static void find_events(const struct sq_top_sim *s, const struct wires *w,
         .wait = s->was_waiting,
         .read = p->reply_valid[R] && p->reply_ready[R],
         .write = p->ask_valid[W] && p->ask_ready[W],
+        .read_wait = p->reply_ready[R] && !p->reply_valid[R],
+        .read_full = p->reply_valid[R] && !p->reply_ready[R],
+        .write_wait =
+            (p->ask_valid[AW] && !p->ask_ready[AW]) || (p->ask_valid[W] && !p->ask_ready[W]),
         .read_status = w->load && w->load_ready && w->load->poison ? (uint32_t)w->load->status : 0,
         .write_status = (uint32_t)written[1],
     };
@@ -448,6 +454,10 @@ void sq_top_clock(void *state, const struct sq_offer *unused, bool out_ready)
     struct sq_top_regs_in events;
     (void)unused;
     (void)out_ready;
+    if (s->asleep > 0) {
+        s->asleep--;
+        return;
+    }
     find_wires(s, &w);
     find_events(s, &w, &events);
     const struct sq_ring_in in = ring_inputs(s);

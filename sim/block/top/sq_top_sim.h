@@ -44,6 +44,7 @@ struct sq_top_sim {
     struct sq_top_regs_sim regs;
     struct sq_ring_sim ring;
     bool was_busy, was_waiting; // the engine, in the cycle before
+    uint32_t asleep;            // cycles behind a reset in which nothing is answered
     struct sq_dma_sim dma;
     // From here on the core, which a layer that ends early leaves as a reset does.
     struct sq_sequencer_sim sequencer;
