@@ -94,6 +94,9 @@ rtl/top/sq_block_walk.sv
 rtl/top/sq_top_regs.sv
 rtl/top/sq_sequencer.sv
 rtl/top/sq_ring.sv
+rtl/top/sq_encode_scale.sv
+rtl/top/sq_encode_code.sv
+rtl/top/sq_encode.sv
 rtl/top/sq_top_operand.sv
 rtl/top/sq_top_array.sv
 rtl/top/sq_top_scaled.sv

@@ -9,6 +9,7 @@
 #define SQ_REG_ID_VALUE 0x504f5453u
 #define SQ_REG_VERSION_VALUE 7u
 #define SQ_DESC_KIND_VALUE 0x5351u
+#define SQ_DESC_KIND_ENCODE 0x4551u
 #define SQ_DESC_NBYTES 64u
 #define SQ_SLOT_NBYTES 128u
 
@@ -54,6 +55,8 @@
 #define SQ_REG_CODES_WEIGHT_MASK 0xffu // bits of a weight
 #define SQ_REG_CODES_OUT_SHIFT 16u
 #define SQ_REG_CODES_OUT_MASK 0xffu // 0 binary32, 1 bfloat16, 2 INT8
+#define SQ_REG_CODES_ENCODE_SHIFT 24u
+#define SQ_REG_CODES_ENCODE_MASK 0x1u // 1: descriptors of kind encode run, which make INT8 activations of bfloat16
 #define SQ_REG_BUFFER_ACT_SHIFT 0u
 #define SQ_REG_BUFFER_ACT_MASK 0xffffu // beats of activations
 #define SQ_REG_BUFFER_WEIGHT_SHIFT 16u
@@ -130,7 +133,7 @@
 #define SQ_DESC_BEATS_OFFSET 0x20u
 #define SQ_DESC_CHUNK_OFFSET 0x24u
 #define SQ_DESC_KIND_KIND_SHIFT 0u
-#define SQ_DESC_KIND_KIND_MASK 0xffffu // always 5351h
+#define SQ_DESC_KIND_KIND_MASK 0xffffu // 5351h; 4551h is an encoder (below)
 #define SQ_DESC_KIND_COLS_OUTER_SHIFT 16u
 #define SQ_DESC_KIND_COLS_OUTER_MASK 0x1u // 0: all blocks of columns for one block of rows; 1: the other way round
 #define SQ_DESC_KIND_NOTICE_SHIFT 17u

@@ -93,6 +93,9 @@ top/sq_block_walk.sv
 top/sq_top_regs.sv
 top/sq_sequencer.sv
 top/sq_ring.sv
+top/sq_encode_scale.sv
+top/sq_encode_code.sv
+top/sq_encode.sv
 top/sq_top_operand.sv
 top/sq_top_array.sv
 top/sq_top_scaled.sv

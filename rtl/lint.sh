@@ -196,13 +196,17 @@ for d in "DataW=8 MaxBurst=1" "DataW=64" "DataW=1024 MaxBurst=16 CountW=4"; do
 done
 lint sq_axi_check DataW=8
 lint sq_axi_check
-for g in "InW=32 OutW=40" "InW=64 OutW=16" "InW=32 OutW=96" "InW=32 OutW=64 Flush=1'b1" "InW=8 OutW=8"; do lint sq_gear $g; done
+for g in "InW=32 OutW=40" "InW=64 OutW=16" "InW=32 OutW=96" "InW=32 OutW=64 Flush=1'b1" "InW=48 OutW=64 Flush=1'b1" "InW=8 OutW=8"; do lint sq_gear $g; done
 lint sq_block_walk
 lint sq_top_regs
 for d in 16 64 512; do lint sq_ring DataW=$d; done
 for d in 16 64 512; do lint sq_sequencer DataW=$d; done
 lint sq_sequencer ScaleOnce=1
 for p in 0 1; do lint sq_sequencer PartGroups=$p; done
+lint sq_encode_scale
+for l in 1 4; do lint sq_encode_code Lanes=$l; done
+for g in "" "DataW=32 Cols=1 BankLen=4" "Rows=3 Cols=5 BankLen=4" "Rows=1 Cols=8 BankLen=4 Lanes=4"; do lint sq_encode $g; done
+lint sq_sequencer Encode=1
 lint sq_top
 lint sq_top IdW=4 Id=9 Gate=0
 lint sq_reset_sync

@@ -35,7 +35,7 @@ module sq_gear #(
   localparam int unsigned UnitW = sq_pkg::gcd(InW, OutW);
   localparam int unsigned In = InW / UnitW;
   localparam int unsigned Out = OutW / UnitW;
-  localparam int unsigned Room = Out - 1 + In;
+  localparam int unsigned Room = Flush ? sq_pkg::ceil_div(Out - 1 + In, Out) * Out : Out - 1 + In;
   localparam int unsigned LevelW = $clog2(Room + 1);
   localparam int unsigned RoomW = Room * UnitW;
   if (InW % 8 != 0 || OutW % 8 != 0 || InW < 8 || OutW < 8) begin : gen_bad
@@ -61,7 +61,8 @@ module sq_gear #(
   if (Flush) begin : gen_flush
     logic unused_tail;
     assign unused_tail = ^in_tail_i;
-    assign come = in_last_i ? LevelW'(Out) - left : LevelW'(In);
+    localparam int unsigned Filled = In + Out - 1;
+    assign come = in_last_i ? LevelW'((32'(left) + Filled) / Out * Out) - left : LevelW'(In);
   end else if (In == 1) begin : gen_whole
     logic unused_tail;
     assign unused_tail = ^in_tail_i;

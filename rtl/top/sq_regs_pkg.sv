@@ -7,14 +7,21 @@ package sq_regs_pkg;
   localparam int unsigned ID_VALUE = 1347376211;
   localparam int unsigned VERSION_VALUE = 7;
   localparam int unsigned DESC_KIND_VALUE = 21329;
+  localparam int unsigned DESC_KIND_ENCODE = 17745;
   localparam int unsigned DESC_WORDS = 16;
   localparam int unsigned DESC_JOB_TILES = 65535;
-  // The bits that have a name; the last word is first.
+  // The bits that have a name, of a layer and of an encoder; the last word is first.
   localparam logic [32*DESC_WORDS-1:0] DESC_NAMED = {
     32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000,
     32'h00000000, 32'h00000000, 32'hffffffff, 32'hffffffff,
     32'hffffffff, 32'hffffffff, 32'hffffffff, 32'hffffffff,
     32'hffffffff, 32'hffffffff, 32'hffffffff, 32'h0003ffff
+  };
+  localparam logic [32*DESC_WORDS-1:0] DESC_ENCODE_NAMED = {
+    32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000,
+    32'h00000000, 32'h00000000, 32'h00000000, 32'h0000ffff,
+    32'h00000000, 32'hffffffff, 32'hffffffff, 32'h00000000,
+    32'hffffffff, 32'h00000000, 32'hffffffff, 32'h0002ffff
   };
 
   localparam int unsigned REG_ID = 0;
@@ -59,6 +66,8 @@ package sq_regs_pkg;
   localparam int unsigned REG_CODES_WEIGHT_W = 8;
   localparam int unsigned REG_CODES_OUT_LOW = 16;
   localparam int unsigned REG_CODES_OUT_W = 8;
+  localparam int unsigned REG_CODES_ENCODE_LOW = 24;
+  localparam int unsigned REG_CODES_ENCODE_W = 1;
   localparam int unsigned REG_BUFFER_ACT_LOW = 0;
   localparam int unsigned REG_BUFFER_ACT_W = 16;
   localparam int unsigned REG_BUFFER_WEIGHT_LOW = 16;

@@ -11,6 +11,7 @@
 //           operand that the next step has too is kept. A step that is not the first of its block also has a job
 //           for the buffer of sums.
 //   done_o  for a cycle, when the last store has its response.
+//   encode  a descriptor of this kind goes to sq_encode, which looks at it itself and does all.
 // A buffer gets the loads of the next block while a job reads its other half. A load that waits for room,
 // and a store that waits for the one before it, wait for jobs whose own loads and stores are before them
 // in the DMA's order; so nothing waits for ever.
@@ -31,6 +32,7 @@ module sq_sequencer #(
   parameter  int unsigned ColBytes = 8,
   parameter  int unsigned OutBytes = 8,
   parameter  int unsigned ScaleOnce = 0,  // 1: a tile of columns has a beat of scales, not each of its scale groups
+  parameter  int unsigned Encode = 0,  // 1: there is one
   parameter  int unsigned PartGroups = 2,  // chunks that are parts of a group: 0 none, 1 of layers of one group, 2 of any
   localparam int unsigned SizeW = $clog2(DataW / 8)
 ) (
@@ -42,6 +44,13 @@ module sq_sequencer #(
   output logic             done_o,
   output logic             refused_o,
   output logic             notice_o,  // its descriptor wants an interrupt behind it
+  // sq_encode: a descriptor for it, from encode_o on until it has ended; sound: it came whole, no other bit is set
+  output logic             encode_o,
+  output logic             encode_sound_o,
+  output logic             encoding_o,
+  output logic [32*sq_regs_pkg::DESC_WORDS-1:0] desc_o,
+  input  logic             encode_done_i,
+  input  logic             encode_refused_i,
   // transfers of the DMA; destinations are those of sq_top
   output logic             dma_valid_o,
   input  logic             dma_ready_i,
@@ -90,7 +99,7 @@ module sq_sequencer #(
   end
   localparam logic [2:0] DestDescriptor = 3'd4, Store = 3'd4;
 
-  typedef enum logic [2:0] {IDLE, ASK, FETCH, CHECK, RUN} state_e;
+  typedef enum logic [2:0] {IDLE, ASK, FETCH, CHECK, RUN, ENCODE} state_e;
   state_e state_q;
   logic last_check, all_done, start_run;
   logic [3:0] check_q;
@@ -102,12 +111,15 @@ module sq_sequencer #(
         IDLE: if (start_i) state_q <= ASK;
         ASK: if (dma_ready_i) state_q <= FETCH;
         FETCH: if (in_valid_i && in_last_i) state_q <= CHECK;
-        CHECK: if (last_check) state_q <= start_run ? RUN : IDLE;
+        CHECK: if (encode_o) state_q <= ENCODE;
+               else if (last_check) state_q <= start_run ? RUN : IDLE;
+        ENCODE: if (encode_done_i) state_q <= IDLE;
         default: if (all_done) state_q <= IDLE;
       endcase
   end
-  assign refused_o = last_check && !start_run;
-  assign done_o = refused_o || (state_q == RUN && all_done);
+  assign encoding_o = state_q == ENCODE;
+  assign refused_o = (last_check && !start_run) || (encoding_o && encode_refused_i);
+  assign done_o = (last_check && !start_run) || (state_q == RUN && all_done) || (encoding_o && encode_done_i);
 
   // ---- the descriptor -----------------------------------------------------------------------------
   logic [DescW-1:0] desc_q;
@@ -127,6 +139,9 @@ module sq_sequencer #(
   assign is_part = part_beats != '0;
   assign cols_outer = kind[sq_regs_pkg::DESC_KIND_COLS_OUTER_LOW];
   assign notice_o = kind[sq_regs_pkg::DESC_KIND_NOTICE_LOW];
+  assign desc_o = desc_q;
+  assign encode_o = Encode != 0 && state_q == CHECK && 32'(kind[15:0]) == sq_regs_pkg::DESC_KIND_ENCODE;
+  assign encode_sound_o = sound_q && (desc_q & ~sq_regs_pkg::DESC_ENCODE_NAMED) == '0;
 
   always_ff @(posedge clk_i) begin
     if (start_i) at_q <= descriptor_i;

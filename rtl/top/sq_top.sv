@@ -47,6 +47,7 @@ module sq_top #(
   parameter  int unsigned Scale = sq_pkg::SCALE_NONE,
   parameter  int unsigned High = sq_pkg::HIGH_SPLIT,
   parameter  int unsigned Parts = 1,  // 1: room for sums and integers of each output between chunks of K; 0: for one of them
+  parameter  int unsigned Encode = 0,  // sq_encode: 0 none, else elements a cycle, which divide Cols and DataW / 16
   parameter  int unsigned CountStart = 0,  // where counters begin: other than 0 in tests of their carries
   parameter  int unsigned Gate = 1,  // the clock of the engine stands still when nothing moves; 0: it never does
   parameter  int unsigned IdW = 1,  // bits of an identifier
@@ -140,6 +141,9 @@ module sq_top #(
   localparam int unsigned SumW = PortLen * 32 * sq_pkg::kept_words(sq_pkg::top_sums(Parts, Form), Form);
   localparam int unsigned Slots = Pairs * Rows * Cols / PortLen;  // beats of sums of a tile
   localparam int unsigned SumAddrW = $clog2(SumTiles * Slots);
+  if (Encode != 0 && (ActW != 8 || OnActs != 0 || IsScaled)) begin : gen_bad_encode
+    $error("Encode makes INT8 of plain activations: ActW = 8, OnActs = 0, not FLOAT");
+  end
   if (DataW % WordW != 0 || Rows * Cols % PortLen != 0 || SumTiles * Slots < 2 || Slots > 65535) begin : gen_bad
     $error("tiles of outputs in whole words, beats of whole words, two beats of sums, at most 65535 of a tile");
   end
@@ -167,7 +171,7 @@ module sq_top #(
     .HighPerBank(HighPerBank), .Layout(Layout), .OnActs(OnActs), .OneAcc(OneAcc), .Form(Form), .OutKind(OutKind),
     .Element(Element), .Scale(Scale), .High(High), .ActDepth(ActDepth), .RowDepth(RowDepth),
     .WeightDepth(WeightDepth), .ColDepth(ColDepth), .SumTiles(SumTiles), .Parts(Parts), .DataW(DataW),
-    .CountStart(CountStart)
+    .Encode(Encode), .CountStart(CountStart)
   ) u_regs (
     .clk_i, .rst_ni(rst_n),
     .lite_aw_valid_i(s_axil_awvalid), .lite_aw_ready_o(aw_ready), .lite_aw_addr_i(s_axil_awaddr),
@@ -207,7 +211,7 @@ module sq_top #(
 
   // ---- sequencer ----------------------------------------------------------------------------------
   logic dma_valid, dma_ready, dma_first, dma_write, write_done;
-  logic [31:0] dma_addr, dma_beats;
+  logic [31:0] dma_addr, dma_beats, layer_addr, layer_beats;
   logic [2:0] dma_dest;
   logic [5:0] job_valid, job_ready;
   logic [15:0] job_rows, job_cols, job_tiles, job_beats, job_groups, job_tile_beats, job_scale_beats;
@@ -216,19 +220,29 @@ module sq_top #(
   logic load_valid, load_ready, load_poison, load_last;
   logic [DataW-1:0] load;
   logic [2:0] load_dest, load_status;
-  logic [SizeW-1:0] dma_tail, load_tail;
+  logic [SizeW-1:0] dma_tail, layer_tail, load_tail;
+  logic [2:0] layer_dest;
+  logic layer_valid, layer_write;
+  logic encode, encode_sound, encoding, encode_done, encode_refused, encode_error;
+  logic encode_asks, encode_write, encode_ready, encode_word_valid;
+  logic [31:0] encode_addr, encode_beats;
+  logic [SizeW-1:0] encode_tail;
+  logic [DataW-1:0] encode_word;
+  logic [32*sq_regs_pkg::DESC_WORDS-1:0] desc;
 
   sq_sequencer #(
     .DataW(DataW), .ActDepth(ActDepth), .RowDepth(RowDepth), .WeightDepth(WeightDepth), .ColDepth(ColDepth),
     .SumTiles(SumTiles), .ActBytes(sq_pkg::ceil_div(ActBits, 8)), .RowBytes(RowBits / 8),
     .WeightBytes(sq_pkg::ceil_div(WeightBits, 8)), .ColBytes(ColBits / 8), .OutBytes(TileW / 8),
-    .ScaleOnce(IsScaled ? 1 : 0), .PartGroups((IsScaled || Parts != 0) ? 2 : (Form == sq_pkg::COMBINE_ONE) ? 1 : 0)
+    .ScaleOnce(IsScaled ? 1 : 0), .Encode(Encode), .PartGroups((IsScaled || Parts != 0) ? 2 : (Form == sq_pkg::COMBINE_ONE) ? 1 : 0)
   ) u_sequencer (
     .clk_i, .rst_ni(core_rst_n),
     .start_i(begins), .descriptor_i(layer_at), .done_o(done), .refused_o(refused), .notice_o(want_notice),
-    .dma_valid_o(dma_valid), .dma_ready_i(dma_ready), .dma_first_o(dma_first), .dma_write_o(dma_write),
-    .dma_addr_o(dma_addr), .dma_beats_o(dma_beats), .dma_dest_o(dma_dest),
-    .dma_tail_o(dma_tail), .write_done_i(write_done && running),
+    .encode_o(encode), .encode_sound_o(encode_sound), .encoding_o(encoding), .desc_o(desc),
+    .encode_done_i(encode_done), .encode_refused_i(encode_refused),
+    .dma_valid_o(layer_valid), .dma_ready_i(dma_ready), .dma_first_o(dma_first), .dma_write_o(layer_write),
+    .dma_addr_o(layer_addr), .dma_beats_o(layer_beats), .dma_dest_o(layer_dest),
+    .dma_tail_o(layer_tail), .write_done_i(write_done && running && !encoding),
     .in_valid_i(load_valid && load_dest == 3'd4), .in_data_i(load), .in_poison_i(load_poison),
     .in_last_i(load_last),
     .job_valid_o(job_valid), .job_ready_i(job_ready), .job_rows_o(job_rows), .job_cols_o(job_cols),
@@ -237,6 +251,40 @@ module sq_top #(
     .job_keep_row_scale_o(keep_row_scale), .job_keep_cols_o(keep_cols), .job_keep_col_scale_o(keep_col_scale),
     .job_first_o(job_first), .job_last_o(job_last), .job_part_o(job_part)
   );
+
+  // ---- encoder ------------------------------------------------------------------------------------
+  // While it works the sequencer has no transfer.
+  assign dma_valid = layer_valid || encode_asks;
+  assign dma_write = encode_asks ? encode_write : layer_write;
+  assign dma_addr = encode_asks ? encode_addr : layer_addr;
+  assign dma_beats = encode_asks ? encode_beats : layer_beats;
+  assign dma_dest = encode_asks ? 3'd5 : layer_dest;
+  assign dma_tail = encode_asks ? encode_tail : layer_tail;
+  if (Encode != 0) begin : gen_encode
+    sq_encode #(.DataW(DataW), .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .Lanes(Encode)) u_encode (
+      .clk_i, .rst_ni(core_rst_n), .start_i(encode), .sound_i(encode_sound),
+      .from_i(desc[32*sq_regs_pkg::DESC_OUT +: 32]), .act_i(desc[32*sq_regs_pkg::DESC_ACT +: 32]),
+      .row_scale_i(desc[32*sq_regs_pkg::DESC_ROW_SCALE +: 32]),
+      .rows_i(desc[32*sq_regs_pkg::DESC_TILES +: 16]), .cols_i(desc[32*sq_regs_pkg::DESC_TILES+16 +: 16]),
+      .beats_i(desc[32*sq_regs_pkg::DESC_BEATS +: 16]),
+      .done_o(encode_done), .refused_o(encode_refused), .error_o(encode_error),
+      .dma_valid_o(encode_asks), .dma_ready_i(dma_ready), .dma_write_o(encode_write), .dma_addr_o(encode_addr),
+      .dma_beats_o(encode_beats), .dma_tail_o(encode_tail), .write_done_i(write_done && running && encoding),
+      .in_valid_i(load_valid && load_dest == 3'd5 && !drain), .in_ready_o(encode_ready), .in_data_i(load),
+      .in_tail_i(load_tail), .in_last_i(load_last),
+      .out_valid_o(encode_word_valid), .out_ready_i(word_ready && running && encoding), .out_data_o(encode_word)
+    );
+  end else begin : gen_no_encode
+    assign {encode_done, encode_refused, encode_error, encode_asks, encode_write, encode_word_valid} = '0;
+    assign encode_ready = 1'b1;
+    assign {encode_addr, encode_beats} = '0;
+    assign encode_tail = '0;
+    assign encode_word = '0;
+    logic unused_encode;
+    assign unused_encode = ^{encode, encode_sound, encode_ready};
+  end
+  logic unused_desc;
+  assign unused_desc = ^desc;
 
   // ---- memory -------------------------------------------------------------------------------------
   logic store_valid, store_ready, to_dma_ready, word_ready;
@@ -254,8 +302,8 @@ module sq_top #(
     .job_first_i(dma_first && !record_valid), .job_write_i(dma_write || record_valid),
     .job_addr_i(record_valid ? record_addr : dma_addr), .job_beats_i(record_valid ? record_beats : dma_beats),
     .job_dest_i({dma_tail, dma_dest}),
-    .in_valid_i((store_valid && running) || record_word_valid), .in_ready_o(word_ready),
-    .in_data_i(record_word_valid ? record_word : store),
+    .in_valid_i(((store_valid || encode_word_valid) && running) || record_word_valid), .in_ready_o(word_ready),
+    .in_data_i(record_word_valid ? record_word : encoding ? encode_word : store),
     .out_valid_o(load_valid), .out_ready_i(load_ready), .out_data_o(load), .out_dest_o({load_tail, load_dest}),
     .out_poison_o(load_poison), .out_last_o(load_last), .out_status_o(load_status),
     .axi_ar_valid_o(m_axi_arvalid), .axi_ar_ready_i(m_axi_arready), .axi_ar_addr_o(m_axi_araddr),
@@ -288,6 +336,7 @@ module sq_top #(
       3'd1: load_ready = in_ready[1];
       3'd2: load_ready = in_ready[2];
       3'd3: load_ready = in_ready[3];
+      3'd5: load_ready = encode_ready;
       default: load_ready = 1'b1;
     endcase
   end
@@ -357,7 +406,8 @@ module sq_top #(
     end
   end
   assign engine_errors = ((y_valid && y_ready && y_last) ? y_error : '0) |
-                         ((keep_valid && keep_last) ? keep_error : '0);
+                         ((keep_valid && keep_last) ? keep_error : '0) |
+                         (encode_error ? 3'd1 : 3'd0);
 
   // The engine has a clock of its own, which stands still when nothing has gone into it or come out of it for as long
   // as a tile takes inside: what it holds then stays until something moves again.

@@ -113,7 +113,7 @@ mutate poison_of_the_first_word_only top w4a8 any $G "s/poison_q <= in_poison_i 
 mutate words_over_each_other top nvfp4 any $G "s/(RoomW'(in_data_i) << shift)/RoomW'(in_data_i)/"
 mutate padding_that_counts top w4a8 any $G "s/assign come = in_last_i \&\& in_tail_i != '0 ?/assign come = in_last_i \&\& in_tail_i == '1 ?/"
 mutate padding_of_what_was_before top nvfp4 any $G "s/(ended_q ? {RoomW{1'b0}} : rest)/rest/"
-mutate outputs_without_their_end top block any $G "s/assign come = in_last_i ? LevelW'(Out) - left : LevelW'(In);/assign come = LevelW'(In);/"
+mutate outputs_without_their_end top block any $G "s/assign come = in_last_i ? LevelW'((32'(left)/assign come = in_last_i \&\& $F ? LevelW'((32'(left)/"
 mutate tail_of_the_transfer_before top nvfp4 any $S "s/tail_q <= span\[SizeW-1:0\];/if (kind_q[0]) &/"
 mutate beats_cut_down top nvfp4 any $S "s/(span + {{(48 - SizeW){1'b0}}, {SizeW{1'b1}}}) >> SizeW/span >> SizeW/"
 mutate scales_of_columns_alone_go top w4a8 any rtl/top/sq_top.sv "s/assign ready\[3\] = .*/assign ready[3] = scale_ready;/"

@@ -27,7 +27,9 @@ const struct sq_reg sq_regs[] = {
      "what goes in and comes out",
      {{"ACT", 0, 8, "bits of an activation"},
       {"WEIGHT", 8, 8, "bits of a weight"},
-      {"OUT", 16, 8, "0 binary32, 1 bfloat16, 2 INT8"}}},
+      {"OUT", 16, 8, "0 binary32, 1 bfloat16, 2 INT8"},
+      {"ENCODE", 24, 1,
+       "1: descriptors of kind encode run, which make INT8 activations of bfloat16"}}},
     {"BUFFER",
      SQ_REG_BUFFER,
      SQ_REG_READ,
@@ -202,7 +204,7 @@ const struct sq_reg sq_desc[] = {
     {"KIND",
      WORD(KIND),
      "kind of the descriptor, and the order of blocks",
-     {{"KIND", 0, 16, "always 5351h"},
+     {{"KIND", 0, 16, "5351h; 4551h is an encoder (below)"},
       {"COLS_OUTER", SQ_DESC_COLS_OUTER, 1,
        "0: all blocks of columns for one block of rows; 1: the other way round"},
       {"NOTICE", SQ_DESC_NOTICE, 1,
@@ -269,6 +271,17 @@ uint32_t sq_desc_named(unsigned word)
     return bits;
 }
 
+uint32_t sq_desc_encode_named(unsigned word)
+{
+    static const uint32_t bits[SQ_DESC_WORDS] = {[SQ_DESC_KIND] = 0xffff | 1u << SQ_DESC_NOTICE,
+                                                 [SQ_DESC_ACT] = UINT32_MAX,
+                                                 [SQ_DESC_ROW_SCALE] = UINT32_MAX,
+                                                 [SQ_DESC_OUT] = UINT32_MAX,
+                                                 [SQ_DESC_TILES] = UINT32_MAX,
+                                                 [SQ_DESC_BEATS] = 0xffff};
+    return bits[word];
+}
+
 // ---- the three files ------------------------------------------------------------------------
 
 static const char *const licence = "// SPDX-License-Identifier: Apache-2.0\n";
@@ -308,6 +321,13 @@ static const struct table tables[] = {{"REG", sq_regs, LEN(sq_regs)},
                                       {"DESC", sq_desc, LEN(sq_desc)},
                                       {"RECORD", sq_record, LEN(sq_record)}};
 
+static void write_named(FILE *out, const char *name, uint32_t (*named)(unsigned word))
+{
+    fprintf(out, "  localparam logic [32*DESC_WORDS-1:0] %s = {", name);
+    for (unsigned i = SQ_DESC_WORDS; i-- > 0;)
+        fprintf(out, "%s32'h%08x%s", i % 4 == 3 ? "\n    " : " ", named(i), i ? "," : "\n  };\n");
+}
+
 void sq_regs_write_package(FILE *out)
 {
     fprintf(
@@ -318,13 +338,16 @@ void sq_regs_write_package(FILE *out)
     fprintf(out, "  localparam int unsigned ID_VALUE = %u;\n", (unsigned)SQ_REG_ID_VALUE);
     fprintf(out, "  localparam int unsigned VERSION_VALUE = %u;\n", (unsigned)SQ_REG_VERSION_VALUE);
     fprintf(out, "  localparam int unsigned DESC_KIND_VALUE = %u;\n", (unsigned)SQ_DESC_KIND_VALUE);
+    fprintf(out, "  localparam int unsigned DESC_KIND_ENCODE = %u;\n",
+            (unsigned)SQ_DESC_KIND_ENCODE);
     fprintf(out, "  localparam int unsigned DESC_WORDS = %u;\n", (unsigned)SQ_DESC_WORDS);
     fprintf(out, "  localparam int unsigned DESC_JOB_TILES = %u;\n", (unsigned)SQ_DESC_JOB_TILES);
-    fprintf(out, "  // The bits that have a name; the last word is first.\n"
-                 "  localparam logic [32*DESC_WORDS-1:0] DESC_NAMED = {");
-    for (unsigned i = SQ_DESC_WORDS; i-- > 0;)
-        fprintf(out, "%s32'h%08x%s", i % 4 == 3 ? "\n    " : " ", sq_desc_named(i),
-                i ? "," : "\n  };\n\n");
+    fprintf(
+        out,
+        "  // The bits that have a name, of a layer and of an encoder; the last word is first.\n");
+    write_named(out, "DESC_NAMED", sq_desc_named);
+    write_named(out, "DESC_ENCODE_NAMED", sq_desc_encode_named);
+    fprintf(out, "\n");
     write_package_table(out, &tables[0], 4);
     fprintf(out, "\n");
     write_package_table(out, &tables[1], 4);
@@ -348,6 +371,7 @@ void sq_regs_write_header(FILE *out)
     fprintf(out, "#define SQ_REG_ID_VALUE 0x%xu\n", (unsigned)SQ_REG_ID_VALUE);
     fprintf(out, "#define SQ_REG_VERSION_VALUE %uu\n", (unsigned)SQ_REG_VERSION_VALUE);
     fprintf(out, "#define SQ_DESC_KIND_VALUE 0x%xu\n", (unsigned)SQ_DESC_KIND_VALUE);
+    fprintf(out, "#define SQ_DESC_KIND_ENCODE 0x%xu\n", (unsigned)SQ_DESC_KIND_ENCODE);
     fprintf(out, "#define SQ_DESC_NBYTES %uu\n", 4u * SQ_DESC_WORDS);
     fprintf(out, "#define SQ_SLOT_NBYTES %uu\n", (unsigned)SQ_SLOT_NBYTES);
     for (unsigned t = 0; t < LEN(tables); t++) {
@@ -409,6 +433,25 @@ void sq_regs_write_page(FILE *out)
             "and in which order\nblocks are computed.\n\n",
             (unsigned)SQ_DESC_WORDS);
     write_page_table(out, &tables[1], false);
+    fprintf(
+        out,
+        "\n## The descriptor of an encoder\n\n"
+        "With %04xh in KIND.KIND, on a chip with CODES.ENCODE, a descriptor reads what a layer "
+        "wrote as bfloat16 and makes the\nactivations of another layer: INT8 with a scale for each "
+        "token. Of the words above it has KIND (without COLS_OUTER) and\n\n"
+        "| name | what |\n|---|---|\n"
+        "| `OUT` | address of the outputs that it reads |\n"
+        "| `ACT`, `ROW_SCALE` | addresses of the activations and of their scales, which it writes "
+        "|\n"
+        "| `TILES` | of those outputs; `COLS` x `ARRAY.COLS` is at most `BEATS` x `ARRAY.BANK` |\n"
+        "| `BEATS.BEATS` | beats of the activations of a tile of rows; behind the last column they "
+        "are 0 |\n\n"
+        "and all other bits are 0. In each of the three regions the beats of a tile of rows lie in "
+        "one "
+        "piece, which begins a beat of\nthe bus; the next tile lies behind it. An output that is "
+        "an "
+        "infinity or NaN counts as 0 and sets STATUS.ENGINE bit 0.\n",
+        (unsigned)SQ_DESC_KIND_ENCODE);
     fprintf(out,
             "\n## The ring\n\n"
             "The ring is RING_SIZE slots of %u bytes from RING_BASE on. A slot begins with "

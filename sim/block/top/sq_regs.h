@@ -110,7 +110,10 @@ enum sq_desc_word {
     SQ_DESC_CHUNK,
     SQ_DESC_WORDS = 16, // the others are 0
 };
-enum { SQ_DESC_KIND_VALUE = 0x5351 };                  // low half of KIND
+enum {
+    SQ_DESC_KIND_VALUE = 0x5351,
+    SQ_DESC_KIND_ENCODE = 0x4551
+};                                                     // low half of KIND: a layer, an encoder
 enum { SQ_DESC_COLS_OUTER = 16, SQ_DESC_NOTICE = 17 }; // bits of KIND
 enum { SQ_DESC_JOB_TILES = 65535 };                    // of a block, at most
 
@@ -132,6 +135,7 @@ extern const struct sq_reg sq_record[]; // offsets in a slot
 extern const unsigned sq_n_record;
 // The bits of a word of a descriptor that have a name; the others are 0.
 uint32_t sq_desc_named(unsigned word);
+uint32_t sq_desc_encode_named(unsigned word); // of kind encode
 
 // What the written files say of themselves.
 #define SQ_REGS_WRITTEN                                                                            \

@@ -50,9 +50,43 @@ static uint32_t tail_of(const struct sq_ring_host *h, uint32_t n)
 
 // ---- a ring -------------------------------------------------------------------------------------------
 
+// A descriptor of kind encode that is wrong in one field, or of which a region ends a beat beyond 4 GiB.
+static void spoil_encoder(struct sq_ring_host *h, uint32_t *word)
+{
+    static const struct {
+        unsigned word;
+        uint32_t mask, bits;
+    } change[] = {{SQ_DESC_TILES, 0xffff, 0},
+                  {SQ_DESC_TILES, 0xffff0000u, 0},
+                  {SQ_DESC_TILES, 0, 0xffff0000u},
+                  {SQ_DESC_BEATS, 0xffff, 0},
+                  {SQ_DESC_BEATS, 0, 1u << 16},
+                  {SQ_DESC_OUT, 0, 1},
+                  {SQ_DESC_ACT, 0, 2},
+                  {SQ_DESC_ROW_SCALE, 0, 1},
+                  {SQ_DESC_WEIGHT, 0, 1u << 31},
+                  {SQ_DESC_KIND, 0, 1u << SQ_DESC_COLS_OUTER},
+                  {SQ_DESC_KIND, 0, 2}};
+    enum { CHANGES = sizeof change / sizeof *change };
+    static const unsigned region[SQ_ENCODE_REGIONS] = {SQ_DESC_OUT, SQ_DESC_ACT, SQ_DESC_ROW_SCALE};
+    const uint32_t i = sq_rng_below(&h->rng, CHANGES + SQ_ENCODE_REGIONS);
+    if (i < CHANGES) {
+        word[change[i].word] = (word[change[i].word] & ~change[i].mask) | change[i].bits;
+        return;
+    }
+    struct sq_encode_layer l;
+    uint64_t stride[SQ_ENCODE_REGIONS];
+    word[SQ_DESC_TILES] += 1; // rows: two beats at least
+    (void)sq_encode_decode(h->value, word, &l);
+    sq_encode_strides(h->value, &l, stride);
+    word[region[i - CHANGES]] =
+        0u - ((uint32_t)stride[i - CHANGES] * l.rows - 1) * (h->value[SQ_TOP_DATA_W] / 8);
+}
+
 static void draw_layer(struct sq_ring_host *h, uint32_t i)
 {
     struct sq_ring_layer *const y = &h->layer[i];
+    struct sq_encode_layer encoder;
     struct sq_top_layer l = {
         .tiles = {1, 2}, .block = {1, 1}, .beats = 1, .groups = 2, .chunk = 1, .cols_outer = false};
     if (h->choice.kind == SQ_AXI_LAZY) {
@@ -65,8 +99,11 @@ static void draw_layer(struct sq_ring_host *h, uint32_t i)
         for (unsigned a = 0; a < 2; a++)
             l.tiles[a] = l.tiles[a] < 3 ? l.tiles[a] : 3;
     }
+    const bool encodes =
+        is_random(h) && h->value[SQ_TOP_ENCODE] > 0 && sq_rng_below(&h->rng, 3) == 0;
     const struct sq_top_given image =
-        sq_top_draw_image(h->value, &h->rng, &l, SQ_DRAWN_RIGHT, &h->drawn);
+        encodes ? sq_top_draw_encode(h->value, &h->rng, &encoder, &h->drawn)
+                : sq_top_draw_image(h->value, &h->rng, &l, SQ_DRAWN_RIGHT, &h->drawn);
     if (h->n_words + image.n_words > SQ_DRAWN_WORDS ||
         h->n_out + image.n_want > SQ_DRAWN_OUT_WORDS) {
         h->n = i; // no room: the ring is shorter
@@ -83,11 +120,14 @@ static void draw_layer(struct sq_ring_host *h, uint32_t i)
     y->image.out += y->base;
     memcpy(y->descriptor, image.word + image.descriptor / 4, sizeof y->descriptor);
     for (unsigned p = 0; p <= SQ_TOP_OPERANDS; p++)
-        y->descriptor[sq_top_address_word[p]] += y->base;
+        y->descriptor[sq_top_address_word[p]] +=
+            !encodes || y->descriptor[sq_top_address_word[p]] ? y->base : 0;
     y->wants_notice = sq_rng_below(&h->rng, 4) == 0;
     y->descriptor[SQ_DESC_KIND] |= (uint32_t)y->wants_notice << SQ_DESC_NOTICE;
     y->is_refused = is_long(h) || (is_random(h) && sq_rng_below(&h->rng, 6) == 0);
-    if (y->is_refused)
+    if (y->is_refused && encodes)
+        spoil_encoder(h, y->descriptor);
+    else if (y->is_refused)
         y->descriptor[sq_rng_below(&h->rng, 2) ? SQ_DESC_WORDS - 1 : SQ_DESC_KIND] ^= 1u << 20;
 }
 
@@ -280,9 +320,9 @@ static const char *check_status(const struct sq_ring_host *h, uint32_t i, uint32
     }
     if (status != want)
         return "host.status";
-    return want == refused || has_fault                      ? NULL
-           : y->has_wrong || y->n_written != y->image.n_want ? "host.outputs"
-                                                             : NULL;
+    return want == refused || has_fault                                       ? NULL
+           : y->has_wrong || y->n_written + y->image.n_gap != y->image.n_want ? "host.outputs"
+                                                                              : NULL;
 }
 
 static uint64_t count_of(const struct sq_ring_layer *y, enum sq_reg_counter i)

@@ -184,6 +184,12 @@ static bool is_sound(const struct sq_sequencer_sim *s)
     return s->sound && sq_top_layer_decode(s->word, &s->room, &unused);
 }
 
+bool sq_sequencer_encodes(const struct sq_sequencer_sim *s)
+{
+    return s->state == SQ_SEQ_CHECK && s->room.has_encoder &&
+           (s->word[SQ_DESC_KIND] & 0xffff) == SQ_DESC_KIND_ENCODE;
+}
+
 bool sq_sequencer_wants_notice(const struct sq_sequencer_sim *s)
 {
     return s->word[SQ_DESC_KIND] >> SQ_DESC_NOTICE & 1;
@@ -343,12 +349,17 @@ void sq_sequencer_clock(struct sq_sequencer_sim *s, const struct sq_sequencer_in
         clock_fetch(s, in->beat);
         break;
     case SQ_SEQ_CHECK:
-        if (ends_check(s)) {
+        if (sq_sequencer_encodes(s)) {
+            s->state = SQ_SEQ_ENCODE;
+        } else if (ends_check(s)) {
             s->state = is_sound(s) ? SQ_SEQ_RUN : SQ_SEQ_IDLE;
             if (s->state == SQ_SEQ_RUN)
                 start_run(s);
         }
         s->check++;
+        break;
+    case SQ_SEQ_ENCODE:
+        s->state = in->encode_done ? SQ_SEQ_IDLE : SQ_SEQ_ENCODE;
         break;
     default:
         if (all_done(s)) {

@@ -18,9 +18,11 @@ enum sq_top_part {
     SQ_TOP_COL_SCALE,
     SQ_TOP_OPERANDS,
     SQ_TOP_DESCRIPTOR = SQ_TOP_OPERANDS,
+    SQ_TOP_ENCODER,                 // destination of its outputs
     SQ_TOP_STORE = SQ_TOP_OPERANDS, // kind of transfer
     SQ_TOP_ENGINE = SQ_TOP_OPERANDS,
-    SQ_TOP_SUMS, // job of the buffer of sums, for chunks behind the first of a block
+    SQ_TOP_SUMS =
+        SQ_TOP_OPERANDS + 1, // job of the buffer of sums, for chunks behind the first of a block
     SQ_TOP_JOBS
 };
 // A destination is a part and, above these bits, the bytes that count of its last beat; 0: all.
@@ -60,6 +62,7 @@ void sq_top_layer_encode(const struct sq_top_layer *l, uint32_t word[SQ_DESC_WOR
 // What the halves of buffers hold, bytes of a beat of the bus, and beats of scales.
 struct sq_top_room {
     uint32_t depth[SQ_TOP_OPERANDS], sum_tiles, nbytes; // beats of each operand; tiles of sums
+    bool has_encoder;
     bool scale_once;      // a tile of columns has a beat of scales, not each of its scale groups
     uint32_t part_groups; // scale groups of a layer whose chunks may be parts of one, at most
     uint32_t beat_nbytes[SQ_TOP_OPERANDS + 1]; // of a beat of each operand, of a tile of outputs
@@ -72,7 +75,7 @@ bool sq_top_layer_decode(const uint32_t word[SQ_DESC_WORDS], const struct sq_top
 
 struct sq_sequencer_sim {
     struct sq_top_room room;
-    enum { SQ_SEQ_IDLE, SQ_SEQ_ASK, SQ_SEQ_FETCH, SQ_SEQ_CHECK, SQ_SEQ_RUN } state;
+    enum { SQ_SEQ_IDLE, SQ_SEQ_ASK, SQ_SEQ_FETCH, SQ_SEQ_CHECK, SQ_SEQ_RUN, SQ_SEQ_ENCODE } state;
     uint32_t at; // the descriptor
     bool sound;  // came whole
     uint32_t word[SQ_DESC_WORDS], n_words, check;
@@ -97,13 +100,15 @@ struct sq_sequencer_sim {
 // The transfer that is offered, or false.
 bool sq_sequencer_transfer(const struct sq_sequencer_sim *s, int32_t transfer[SQ_DMA_JOB_LEN]);
 bool sq_sequencer_wants_notice(const struct sq_sequencer_sim *s); // an interrupt behind its layer
+// Its descriptor goes to the encoder; sound: it came whole.
+bool sq_sequencer_encodes(const struct sq_sequencer_sim *s);
 bool sq_sequencer_refuses(const struct sq_sequencer_sim *s);
 bool sq_sequencer_is_done(const struct sq_sequencer_sim *s); // in this cycle
 
 struct sq_sequencer_in {
     bool start;
     uint32_t descriptor;
-    bool dma_ready, write_done;
+    bool dma_ready, write_done, encode_done;
     const struct sq_dma_beat *beat; // of the descriptor, or NULL
     bool job_ready[SQ_TOP_JOBS];
 };

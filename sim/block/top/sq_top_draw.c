@@ -203,3 +203,62 @@ struct sq_top_given sq_top_draw_image(const unsigned *value, struct sq_rng *rng,
     image.status = draw_want(value, rng, l, &x, wrong, to);
     return image;
 }
+
+// Outputs of one kind a token: zeros, near each other, near the end of the range, small ones, any bits.
+static uint16_t draw_output(struct sq_rng *rng, uint32_t kind)
+{
+    const uint32_t any = (uint32_t)sq_rng_next(rng);
+    const uint32_t exponent[] = {0, 120 + any % 8, 247 + any % 8, any % 9};
+    if (kind >= sizeof exponent / sizeof *exponent)
+        return (uint16_t)(any >> 8);
+    return (uint16_t)(kind == 0 ? any & 0x8000 : (any >> 8 & 0x807f) | exponent[kind] << 7);
+}
+
+static void draw_outputs(const unsigned *value, struct sq_rng *rng, const struct sq_encode_layer *l,
+                         int32_t *word)
+{
+    const uint32_t cols = value[SQ_TOP_COLS], tile = value[SQ_TOP_ROWS] * cols;
+    const uint32_t nbytes = value[SQ_TOP_DATA_W] / 8;
+    uint64_t stride[SQ_ENCODE_REGIONS];
+    sq_encode_strides(value, l, stride);
+    for (uint32_t t = 0; t < l->rows * value[SQ_TOP_ROWS]; t++) {
+        char *const from = (char *)word + t / value[SQ_TOP_ROWS] * stride[SQ_ENCODE_FROM] * nbytes;
+        const uint32_t kind = sq_rng_below(rng, sq_rng_below(rng, 6) ? 4 : 5);
+        for (uint32_t k = 0; k < l->cols * cols; k++) {
+            const uint16_t x = draw_output(rng, kind);
+            memcpy(from + 2 * (k / cols * tile + t % value[SQ_TOP_ROWS] * cols + k % cols), &x,
+                   sizeof x);
+        }
+    }
+}
+
+struct sq_top_given sq_top_draw_encode(const unsigned *value, struct sq_rng *rng,
+                                       struct sq_encode_layer *l, struct sq_top_drawn *to)
+{
+    const uint32_t nbytes = value[SQ_TOP_DATA_W] / 8, bank = value[SQ_TOP_BANK_LEN];
+    struct sq_top_given image = {.word = to->word, .want = to->want};
+    uint32_t at = sq_rng_below(rng, 64) * nbytes, word[SQ_DESC_WORDS];
+    uint64_t stride[SQ_ENCODE_REGIONS];
+    l->rows = up_to(rng, 3);
+    l->cols = up_to(rng, sq_rng_below(rng, 3) ? 4 : SQ_DRAWN_LINES / value[SQ_TOP_COLS]);
+    l->beats = (l->cols * value[SQ_TOP_COLS] + bank - 1) / bank + sq_rng_below(rng, 3);
+    sq_encode_strides(value, l, stride);
+    image.descriptor = place(value, rng, &at, 4 * SQ_DESC_WORDS);
+    for (unsigned i = 0; i < 2; i++)
+        l->addr[i] = place(value, rng, &at, l->rows * (uint32_t)stride[i] * nbytes);
+    const uint32_t act = l->rows * (uint32_t)stride[SQ_ENCODE_ACT] * nbytes;
+    const uint32_t scales = l->rows * (uint32_t)stride[SQ_ENCODE_ROW_SCALE] * nbytes;
+    l->addr[SQ_ENCODE_ROW_SCALE] = l->addr[SQ_ENCODE_ACT] + act;
+    for (uint32_t i = 0; i < at / 4; i++)
+        to->word[i] = (int32_t)(uint32_t)sq_rng_next(rng);
+    draw_outputs(value, rng, l, to->word + l->addr[SQ_ENCODE_FROM] / 4);
+    sq_encode_encode(l, word);
+    memcpy(to->word + image.descriptor / 4, word, sizeof word);
+    image.n_words = at / 4;
+    image.out = l->addr[SQ_ENCODE_ACT];
+    image.n_want = (act + scales) / 4;
+    memset(to->want, 0, 4 * (size_t)image.n_want);
+    image.status = sq_encode_golden(value, l, to->word + l->addr[SQ_ENCODE_FROM] / 4, to->want,
+                                    to->want + act / 4);
+    return image;
+}

@@ -5,7 +5,7 @@
 #define SQ_TOP_DRAW_H
 
 #include "models/sq_rng.h"
-#include "sim/block/top/sq_top_image.h"
+#include "sim/block/top/sq_encode_sim.h"
 
 enum {
     SQ_DRAWN_WORDS = 1 << 18, // of an image
@@ -30,5 +30,9 @@ enum { SQ_DRAWN_RIGHT = -1, SQ_DRAWN_ANY_WRONG = -2 };
 struct sq_top_given sq_top_draw_image(const unsigned *value, struct sq_rng *rng,
                                       struct sq_top_layer *l, int32_t wrong,
                                       struct sq_top_drawn *to);
+
+// The same of a descriptor of kind encode, for a chip with an encoder.
+struct sq_top_given sq_top_draw_encode(const unsigned *value, struct sq_rng *rng,
+                                       struct sq_encode_layer *l, struct sq_top_drawn *to);
 
 #endif

@@ -54,6 +54,7 @@ enum {
     SQ_TOP_HIGH_KIND,
     SQ_TOP_COUNT_START, // where counters begin: other than 0 in tests of their carries
     SQ_TOP_PARTS,       // integers beside the sums between chunks of K, else in their place
+    SQ_TOP_ENCODE,      // elements a cycle of the encoder, 0: there is none
     SQ_TOP_PARAMS
 };
 enum {
@@ -141,6 +142,7 @@ struct sq_top_given {
     uint32_t n_words, descriptor, status; // status: field ENGINE that must come
     const int32_t *want;
     uint32_t out, n_want; // in words, from address `out` on
+    uint32_t n_gap;       // of them: words between two regions, which are not written
     uint64_t *counted;    // NULL, or [SQ_HOST_COUNTERS]: what the host reads behind the layer
 };
 

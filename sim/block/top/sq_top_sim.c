@@ -15,63 +15,11 @@ enum { JOB, ACT, WEIGHT, SCALE }; // of the engine
 enum { ROW, COL, BEAT };          // counters of a buffer
 enum { RESET_CYCLES = 2 };        // of sq_reset_sync
 
-// ---- words of another width -------------------------------------------------------------------------
-
-static bool gear_offers(const struct sq_gear_sim *g)
-{
-    return g->level >= g->out;
-}
-
-static bool gear_ends(const struct sq_gear_sim *g) // with the word that it offers
-{
-    return !g->has_begun && g->level == g->out;
-}
-
-static uint32_t gear_left(const struct sq_gear_sim *g, bool out_ready)
-{
-    return g->level - (gear_offers(g) && out_ready ? g->out : 0);
-}
-
-static bool gear_takes(const struct sq_gear_sim *g, bool out_ready)
-{
-    return gear_left(g, out_ready) < (g->has_begun ? g->out : 1);
-}
-
-// in: a word that comes, `nbytes` of it count and end with a multiple of `pad` bytes; NULL: none. data: NULL, it
-// has no value.
-struct gear_in {
-    const void *data;
-    uint32_t nbytes, pad;
-    bool poison, last;
-};
-
-static void gear_clock(struct sq_gear_sim *g, const struct gear_in *in, bool out_ready)
-{
-    const uint32_t left = gear_left(g, out_ready);
-    const bool leaves = left < g->level, takes = in && gear_takes(g, out_ready);
-    if (leaves) {
-        memmove(g->data, g->data + g->out, left);
-        g->poison = g->last_poison;
-    }
-    g->level = left;
-    if (!takes)
-        return;
-    g->poison = in->poison || (left > 0 && g->poison);
-    g->last_poison = in->poison;
-    g->has_begun = !in->last;
-    g->level = (left + in->nbytes + in->pad - 1) / in->pad * in->pad;
-    assert(g->level <= sizeof g->data || !in->data);
-    if (!in->data)
-        return;
-    memcpy(g->data + left, in->data, in->nbytes);
-    memset(g->data + left + in->nbytes, 0, g->level - left - in->nbytes);
-}
-
 // ---- an operand -------------------------------------------------------------------------------------
 
 static bool operand_takes(const struct sq_operand_sim *o)
 {
-    return gear_takes(&o->gear, sq_operand_buffer_has_room(&o->buffer));
+    return sq_gear_takes(&o->gear, sq_operand_buffer_has_room(&o->buffer));
 }
 
 // The place that is read goes into a queue, before the half may be filled again.
@@ -96,12 +44,12 @@ static void read_place(struct sq_operand_sim *o, bool leaves)
 
 static void fill_place(struct sq_operand_sim *o)
 {
-    if (!gear_offers(&o->gear) || !sq_operand_buffer_has_room(&o->buffer))
+    if (!sq_gear_offers(&o->gear) || !sq_operand_buffer_has_room(&o->buffer))
         return;
     assert(o->fill < SQ_TOP_DEPTH_MAX && (o->fill + 1) * o->gear.out <= SQ_TOP_HALF_NBYTES);
     memcpy(o->half[o->buffer.fill].data + o->fill * o->gear.out, o->gear.data, o->gear.out);
     o->half[o->buffer.fill].poison[o->fill] = o->gear.poison;
-    o->fill = gear_ends(&o->gear) ? 0 : o->fill + 1;
+    o->fill = sq_gear_ends(&o->gear) ? 0 : o->fill + 1;
 }
 
 // What a buffer is told: the job of `s`, as sq_top.sv wires it.
@@ -115,16 +63,16 @@ static void operand_clock(struct sq_operand_sim *o, const struct sq_sequencer_si
     const uint32_t step = part == SQ_TOP_ROW_SCALE ? 1 : beats;
     const uint32_t stride[3] = {is_row ? step : 0, is_row ? 0 : step, part != SQ_TOP_ROW_SCALE};
     const bool has_room = sq_operand_buffer_has_room(&o->buffer);
-    const bool offers_last = gear_ends(&o->gear);
+    const bool offers_last = sq_gear_ends(&o->gear);
     const uint32_t tail = in && in->last ? (uint32_t)in->dest >> SQ_TOP_DEST_BITS : 0;
-    const struct gear_in word = {in ? in->word : NULL, tail > 0 ? tail : o->gear.in, 1,
-                                 in && in->poison, in && in->last};
+    const struct sq_gear_in word = {in ? in->word : NULL, tail > 0 ? tail : o->gear.in, 1,
+                                    in && in->poison, in && in->last};
     const bool takes = s->pending[part] && sq_operand_buffer_takes_job(&o->buffer);
     read_place(o, o->buffer.ahead > 0 && out_ready);
     fill_place(o);
     sq_operand_buffer_clock(&o->buffer, s->pending[part] ? n[0] * n[1] * n[2] : 0, s->of.keep[part],
                             offers_last, out_ready);
-    gear_clock(&o->gear, in ? &word : NULL, has_room);
+    sq_gear_clock(&o->gear, in ? &word : NULL, has_room);
     if (!takes)
         return;
     memcpy(o->n, n, sizeof n);
@@ -175,6 +123,7 @@ static void clear_core(struct sq_top_sim *s)
     s->wide.in = v[SQ_TOP_PORT_LEN] * sq_top_out_bits(v) / 8;
     s->wide.out = v[SQ_TOP_DATA_W] / 8;
     sq_top_engine_init(&s->engine, v);
+    sq_encode_init(&s->encode, v);
     s->carry.in = 1; // a beat of sums
     s->carry.out = sq_top_engine_slots(&s->engine);
 }
@@ -193,7 +142,8 @@ void sq_top_init(const unsigned *v, void *state)
     reg[SQ_REG_ID / 4] = SQ_REG_ID_VALUE;
     reg[SQ_REG_VERSION / 4] = SQ_REG_VERSION_VALUE;
     reg[SQ_REG_ARRAY / 4] = v[SQ_TOP_BANK_LEN] << 16 | v[SQ_TOP_COLS] << 8 | v[SQ_TOP_ROWS];
-    reg[SQ_REG_CODES / 4] = v[SQ_TOP_OUT_KIND] << 16 | v[SQ_TOP_WEIGHT_W] << 8 | v[SQ_TOP_ACT_W];
+    reg[SQ_REG_CODES / 4] = (uint32_t)(v[SQ_TOP_ENCODE] > 0) << 24 | v[SQ_TOP_OUT_KIND] << 16 |
+                            v[SQ_TOP_WEIGHT_W] << 8 | v[SQ_TOP_ACT_W];
     reg[SQ_REG_ENGINE / 4] = v[SQ_TOP_HIGH] << 16 | v[SQ_TOP_HIGH_W] << 8 | v[SQ_TOP_FORM] << 6 |
                              v[SQ_TOP_ONE_ACC] << 5 | v[SQ_TOP_ON_ACTS] << 4 | v[SQ_TOP_LAYOUT];
     reg[SQ_REG_SCALED / 4] =
@@ -238,8 +188,11 @@ static void find_wires(const struct sq_top_sim *s, struct wires *w)
     const uint32_t room = s->value[SQ_TOP_MAX_BURST] < 2 ? 2 : s->value[SQ_TOP_MAX_BURST];
     *w = (struct wires){.load = s->dma.out > 0 ? &s->dma.beat[0] : NULL};
     w->dest = w->load ? (uint32_t)w->load->dest % (1u << SQ_TOP_DEST_BITS) : 0;
-    w->load_ready = w->load && (s->dma.abort || w->dest >= SQ_TOP_OPERANDS ||
-                                operand_takes(&s->operand[w->dest]));
+    w->load_ready =
+        w->load &&
+        (s->dma.abort || (w->dest == SQ_TOP_ENCODER    ? sq_encode_takes(&s->encode)
+                          : w->dest >= SQ_TOP_OPERANDS ? true
+                                                       : operand_takes(&s->operand[w->dest])));
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
         w->valid[i] = sq_operand_buffer_offers(&s->operand[i].buffer);
     w->engine[JOB].valid = q->pending[SQ_TOP_ENGINE];
@@ -251,16 +204,16 @@ static void find_wires(const struct sq_top_sim *s, struct wires *w)
     w->engine[JOB].carry = job.carries;
     w->engine[JOB].keep = job.keeps;
     w->engine[SQ_ENGINE_CARRY].valid =
-        is_scaled ? gear_offers(&s->carry) : sq_operand_buffer_offers(&s->sums);
+        is_scaled ? sq_gear_offers(&s->carry) : sq_operand_buffer_offers(&s->sums);
     w->engine[ACT].valid = w->valid[SQ_TOP_ACT];
     w->engine[WEIGHT].valid = w->valid[SQ_TOP_WEIGHT];
     w->engine[SCALE].valid = w->valid[SQ_TOP_ROW_SCALE] && w->valid[SQ_TOP_COL_SCALE];
     w->wide_ready = s->n_store < room;
-    w->y_ready = gear_takes(&s->wide, w->wide_ready);
+    w->y_ready = sq_gear_takes(&s->wide, w->wide_ready);
     s->engine.block->timing->comb(s->engine.time, w->engine, w->y_ready, &w->shake);
     w->keeps = sq_top_engine_keeps(&s->engine);
     const bool carry_ready = w->shake.in_ready[SQ_ENGINE_CARRY];
-    w->sums_ready = is_scaled ? gear_takes(&s->carry, carry_ready) : carry_ready;
+    w->sums_ready = is_scaled ? sq_gear_takes(&s->carry, carry_ready) : carry_ready;
     w->scale_fires = w->engine[SCALE].valid && w->shake.in_ready[SCALE];
     w->ready[SQ_TOP_ACT] = w->shake.in_ready[ACT];
     w->ready[SQ_TOP_WEIGHT] = w->shake.in_ready[WEIGHT];
@@ -285,7 +238,7 @@ static void find_events(const struct sq_top_sim *s, const struct wires *w,
         .w_strb = (uint32_t)lite[2],
         .ar_addr = (uint32_t)lite[3],
         .run = s->ring.state == SQ_RING_LAYER,
-        .refused = sq_sequencer_refuses(&s->sequencer),
+        .refused = sq_sequencer_refuses(&s->sequencer) || sq_encode_refuses(&s->encode),
         .busy = s->was_busy,
         .wait = s->was_waiting,
         .read = p->reply_valid[R] && p->reply_ready[R],
@@ -303,6 +256,7 @@ static void find_events(const struct sq_top_sim *s, const struct wires *w,
         in->engine = sq_top_engine_word(&s->engine)->errors;
     if (w->keeps)
         in->engine |= s->engine.keep[0].errors;
+    in->engine |= (uint32_t)sq_encode_has_error(&s->encode) << SQ_SCALED_ERROR_CODE;
 }
 
 // Values through the engine, and its edge.
@@ -338,8 +292,8 @@ static void clock_sums(struct sq_top_sim *s, const struct wires *w)
     assert(!w->keeps || (e->n_keeps > 0 && sq_operand_buffer_has_room(&s->sums)));
     sq_operand_buffer_clock(&s->sums, s->sequencer.pending[SQ_TOP_SUMS] ? places : 0, false,
                             w->keeps && e->keep[0].last, w->sums_ready);
-    const struct gear_in sum = {.nbytes = 1, .pad = 1};
-    gear_clock(&s->carry, offers ? &sum : NULL, w->shake.in_ready[SQ_ENGINE_CARRY]);
+    const struct sq_gear_in sum = {.nbytes = 1, .pad = 1};
+    sq_gear_clock(&s->carry, offers ? &sum : NULL, w->shake.in_ready[SQ_ENGINE_CARRY]);
     if (w->keeps)
         memmove(e->keep, e->keep + 1, --e->n_keeps * sizeof *e->keep);
 }
@@ -358,7 +312,7 @@ static void clock_outputs(struct sq_top_sim *s, const struct wires *w, bool stor
     struct sq_top_engine *const e = &s->engine;
     int32_t word[SQ_DMA_WORDS_MAX];
     const bool fires = w->shake.out_valid && w->y_ready;
-    if (gear_offers(&s->wide) && w->wide_ready)
+    if (sq_gear_offers(&s->wide) && w->wide_ready)
         memcpy(s->store[s->n_store++], s->wide.data, s->wide.out);
     if (store_taken) {
         s->n_store--;
@@ -367,8 +321,8 @@ static void clock_outputs(struct sq_top_sim *s, const struct wires *w, bool stor
     if (fires)
         pack_word(s, word);
     const bool last = fires && sq_top_engine_word(e)->ends_job;
-    const struct gear_in in = {word, s->wide.in, last ? s->wide.out : 1, false, last};
-    gear_clock(&s->wide, fires ? &in : NULL, w->wide_ready);
+    const struct sq_gear_in in = {word, s->wide.in, last ? s->wide.out : 1, false, last};
+    sq_gear_clock(&s->wide, fires ? &in : NULL, w->wide_ready);
     if (fires)
         sq_top_engine_word_leaves(e);
 }
@@ -387,7 +341,7 @@ static struct sq_ring_in ring_inputs(const struct sq_top_sim *s)
         .size = r->value[SQ_REG_RING_SIZE / 4],
         .tail = sq_top_regs_tail(r),
         .watchdog = r->value[SQ_REG_WATCHDOG / 4],
-        .layer_done = sq_sequencer_is_done(&s->sequencer),
+        .layer_done = sq_sequencer_is_done(&s->sequencer) || sq_encode_is_done(&s->encode),
         .wants_notice = sq_sequencer_wants_notice(&s->sequencer),
         .dma_ready = !s->dma.next.is_there,
         .word_ready = s->dma.n_in < 2,
@@ -402,11 +356,22 @@ static void clock_core(struct sq_top_sim *s, const struct wires *w, const struct
                        const struct sq_ring_out *ring)
 {
     const bool runs = s->ring.state == SQ_RING_LAYER;
+    const bool is_encoding = s->sequencer.state == SQ_SEQ_ENCODE;
+    const struct sq_encode_in encode = {
+        .start = sq_sequencer_encodes(&s->sequencer),
+        .sound = s->sequencer.sound,
+        .word = s->sequencer.word,
+        .dma_ready = runs && at->dma_ready,
+        .write_done = runs && at->write_done && is_encoding,
+        .out_ready = runs && at->word_ready && is_encoding,
+        .beat = w->load && w->dest == SQ_TOP_ENCODER ? w->load : NULL,
+    };
     struct sq_sequencer_in in = {
         .start = ring->begin,
         .descriptor = ring->descriptor,
         .dma_ready = runs && at->dma_ready,
-        .write_done = runs && at->write_done,
+        .write_done = runs && at->write_done && !is_encoding,
+        .encode_done = sq_encode_is_done(&s->encode),
         .beat = w->load && w->dest == SQ_TOP_DESCRIPTOR ? w->load : NULL,
     };
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
@@ -418,6 +383,7 @@ static void clock_core(struct sq_top_sim *s, const struct wires *w, const struct
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
         operand_clock(&s->operand[i], &s->sequencer, i, w->load && w->dest == i ? w->load : NULL,
                       w->ready[i]);
+    sq_encode_clock(&s->encode, &encode);
     sq_sequencer_clock(&s->sequencer, &in);
     clock_outputs(s, w, runs && s->n_store > 0 && at->word_ready);
 }
@@ -425,11 +391,16 @@ static void clock_core(struct sq_top_sim *s, const struct wires *w, const struct
 // Transfer and word that the DMA is offered: of the layer that runs, or of its record.
 static void clock_dma(struct sq_top_sim *s, const struct wires *w)
 {
-    int32_t transfer[SQ_DMA_JOB_LEN], record[SQ_RECORD_WORDS];
+    int32_t transfer[SQ_DMA_JOB_LEN], record[SQ_RECORD_WORDS], codes[SQ_DMA_WORDS_MAX];
     const bool runs = s->ring.state == SQ_RING_LAYER;
     struct sq_offer dma[2] = {{.beat = transfer}, {.beat = s->store[0]}};
-    dma[0].valid = sq_sequencer_transfer(&s->sequencer, transfer) && runs;
-    dma[1].valid = s->n_store > 0 && runs;
+    const bool has_codes = sq_encode_word(&s->encode, codes);
+    dma[0].valid = (sq_sequencer_transfer(&s->sequencer, transfer) ||
+                    sq_encode_transfer(&s->encode, transfer)) &&
+                   runs;
+    dma[1].valid = (s->n_store > 0 || has_codes) && runs;
+    if (has_codes)
+        dma[1].beat = codes;
     if (s->ring.state == SQ_RING_RECORD) {
         dma[0].valid = true;
         transfer[SQ_DMA_FIRST] = false;

@@ -6,18 +6,11 @@
 
 #include "sim/block/top/sq_axi_memory.h"
 #include "sim/block/top/sq_dma_sim.h"
+#include "sim/block/top/sq_encode_sim.h"
 #include "sim/block/top/sq_operand_buffer_sim.h"
 #include "sim/block/top/sq_ring_sim.h"
 #include "sim/block/top/sq_top_engine_sim.h"
 #include "sim/block/top/sq_top_regs_sim.h"
-
-// Words that become words of another width (sq_gear), in bytes.
-struct sq_gear_sim {
-    uint32_t in, out;
-    uint32_t level;                      // bytes that wait
-    bool has_begun, poison, last_poison; // its last word has not come; as in sq_gear
-    unsigned char data[4 * (SQ_TOP_WORDS_MAX + SQ_DMA_WORDS_MAX)];
-};
 
 struct sq_top_beat {
     int32_t word[SQ_TOP_WORDS_MAX];
@@ -53,6 +46,7 @@ struct sq_top_sim {
     struct sq_operand_buffer_sim sums; // when; what is in engine.kept
     struct sq_gear_sim carry;          // sums to tiles, for sq_engine_scaled; when
     struct sq_gear_sim wide;           // outputs to beats
+    struct sq_encode_sim encode;
     int32_t store[SQ_TOP_STORE_MAX][SQ_DMA_WORDS_MAX];
     uint32_t n_store;
     bool

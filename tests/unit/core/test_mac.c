@@ -3,9 +3,10 @@
 //
 // Exhausted: all 256 INT4 pairs and all 65536 INT8 pairs through both sums of sq_dot_group, at the
 // first and the last place of a group. Directed: V1, V2, the mask code taken for -8, an order of
-// FP32 operations that shows. Sampled: activations against the slow quantizer.
+// FP32 operations that shows; every largest magnitude of a token of bfloat16. Sampled: activations against the slow quantizer.
 #include <math.h>
 
+#include "models/core/sq_act_token.h"
 #include "models/core/sq_gather.h"
 #include "models/core/sq_mac.h"
 #include "models/core/sq_slow.h"
@@ -47,6 +48,41 @@ SQ_TEST(mask_code_multiplies_as_zero)
     const int8_t hi[2] = {-127, 64};
     sq_dot_group(zero, hi, gathered, 2, &none, &right); // the compact high path: same P_hi
     assert_int_equal(right, -319);
+}
+
+static float of_bf16(uint16_t x)
+{
+    const uint32_t bits = (uint32_t)x << 16;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+// The encoder in integers against that in binary32: every largest magnitude, elements of up to eleven octaves below.
+SQ_TEST(tokens_of_bfloat16)
+{
+    enum { K = 64 };
+    struct sq_rng rng = {fixture_seed()};
+    for (uint32_t amax = 0; amax < 0x7f80; amax++) {
+        uint16_t x[K] = {(uint16_t)amax};
+        float wide[K], scale;
+        int8_t want[K];
+        for (unsigned i = 1; i < K; i++) {
+            const uint32_t less = sq_rng_below(&rng, 11 * 128);
+            x[i] = (uint16_t)((amax > less ? amax - less : 0) | sq_rng_below(&rng, 2) << 15);
+        }
+        for (unsigned i = 0; i < K; i++)
+            wide[i] = of_bf16(x[i]);
+        assert_int_equal(sq_act_quantize(wide, 1, K, K, 8, want, &scale, NULL), SQ_OK);
+        const struct sq_act_token t = sq_act_token_of((uint16_t)amax);
+        const uint32_t bits = sq_act_token_bits(&t);
+        if (memcmp(&bits, &scale, sizeof bits) != 0)
+            fail_msg("amax %04x: scale %08x, want %a", amax, bits, (double)scale);
+        for (unsigned i = 0; i < K; i++)
+            if (sq_act_token_code(&t, x[i]) != want[i])
+                fail_msg("amax %04x, x %04x: code %d, want %d", amax, x[i],
+                         sq_act_token_code(&t, x[i]), want[i]);
+    }
 }
 
 SQ_TEST(every_int4_and_int8_pair)

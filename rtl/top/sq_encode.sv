@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+// Encodes activations on the chip: outputs of one layer, bfloat16 in memory, become codes and scales that the next layer
+// reads (README.md beside this file). INT8 with one scale a token, amax / 127.
+//
+//   regions    a tile of rows begins a beat of the bus in each of the three, and lies there in one piece:
+//              out        cols tiles of [Rows][Cols] bfloat16, which are read
+//              act        beats banks of [Rows][BankLen] codes, zeros behind the last column
+//              row_scale  [Rows] binary32
+//   start_i    the descriptor stands at the inputs and stays; sound_i: it came whole, and no bit is set that has no name
+//   done_o     for a cycle; with refused_o nothing has happened. Behind the last response of memory else.
+// A tile of rows is read twice: for the largest magnitude of each row, then for the codes. Lanes elements of a row
+// come a cycle. An element that is no number counts as 0 and raises error_o.
+`include "sq_assert.svh"
+
+module sq_encode #(
+  parameter  int unsigned DataW = 64,  // bits of a beat of the bus
+  parameter  int unsigned Rows = 2,  // of a tile
+  parameter  int unsigned Cols = 4,
+  parameter  int unsigned BankLen = 16,
+  parameter  int unsigned Lanes = 1,  // divides Cols and the elements of a beat of the bus
+  localparam int unsigned SizeW = $clog2(DataW / 8)
+) (
+  input  logic             clk_i,
+  input  logic             rst_ni,
+  // descriptor
+  input  logic             start_i,
+  input  logic             sound_i,
+  input  logic [31:0]      from_i,
+  input  logic [31:0]      act_i,
+  input  logic [31:0]      row_scale_i,
+  input  logic [15:0]      rows_i,  // tiles
+  input  logic [15:0]      cols_i,
+  input  logic [15:0]      beats_i,
+  output logic             done_o,
+  output logic             refused_o,
+  output logic             error_o,
+  // transfers
+  output logic             dma_valid_o,
+  input  logic             dma_ready_i,
+  output logic             dma_write_o,
+  output logic [31:0]      dma_addr_o,
+  output logic [31:0]      dma_beats_o,
+  output logic [SizeW-1:0] dma_tail_o,
+  input  logic             write_done_i,
+  // beats of the outputs
+  input  logic             in_valid_i,
+  output logic             in_ready_o,
+  input  logic [DataW-1:0] in_data_i,
+  input  logic [SizeW-1:0] in_tail_i,
+  input  logic             in_last_i,
+  // beats of codes and scales
+  output logic             out_valid_o,
+  input  logic             out_ready_i,
+  output logic [DataW-1:0] out_data_o
+);
+
+  localparam int unsigned ActW = Rows * BankLen * 8;
+  localparam int unsigned LastByte = DataW / 8 - 1;
+  localparam int unsigned ActBytes = ActW / 8;
+  localparam int unsigned TileBytes = Rows * Cols * 2;
+  localparam int unsigned RowBeats = sq_pkg::ceil_div(Rows * 4, DataW / 8);
+  if (Lanes < 1 || Cols % Lanes != 0 || DataW % (16 * Lanes) != 0) begin : gen_bad
+    $error("Lanes divides Cols and DataW / 16");
+  end
+
+  // ---- the descriptor -----------------------------------------------------------------------------
+  // The product of rows and the beats of a tile of rows, of each region in turn, a bit a cycle.
+  typedef enum logic [1:0] {IDLE, CHECK, RUN} state_e;
+  state_e state_q;
+  logic [5:0] check_q;
+  logic [31:0] stride_q[3];  // beats of the bus of a tile of rows
+  logic [SizeW-1:0] tail_q;
+  logic [47:0] product_q, product;
+  logic [31:0] stride, base;
+  logic good_q, fits, last_check, all_done;
+  logic [47:0] from_nbytes, act_nbytes;
+  assign from_nbytes = 48'(cols_i) * 48'(TileBytes);
+  assign act_nbytes = 48'(beats_i) * 48'(ActBytes);
+
+  always_comb begin
+    case (check_q[5:4])
+      2'd0: {stride, base} = {stride_q[0], from_i};
+      2'd1: {stride, base} = {stride_q[1], act_i};
+      default: {stride, base} = {stride_q[2], row_scale_i};
+    endcase
+  end
+  assign product = (check_q[3:0] == '0 ? 48'd0 : product_q << 1) + (rows_i[~check_q[3:0]] ? 48'(stride) : 48'd0);
+  assign fits = check_q[3:0] != '1 || 49'(product) + (49'(base) >> SizeW) <= 49'd1 << (32 - SizeW);
+  assign last_check = state_q == CHECK && check_q == 6'd47;
+  assign refused_o = last_check && !(good_q && fits);
+  assign done_o = refused_o || (state_q == RUN && all_done);
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) state_q <= IDLE;
+    else
+      case (state_q)
+        IDLE: if (start_i) state_q <= CHECK;
+        CHECK: if (last_check) state_q <= refused_o ? IDLE : RUN;
+        default: if (all_done) state_q <= IDLE;
+      endcase
+  end
+  always_ff @(posedge clk_i) begin
+    check_q <= (state_q == CHECK) ? check_q + 1'b1 : '0;
+    product_q <= product;
+    if (state_q == IDLE) begin
+      stride_q[0] <= 32'((from_nbytes + 48'(LastByte)) >> SizeW);
+      stride_q[1] <= 32'((act_nbytes + 48'(LastByte)) >> SizeW);
+      stride_q[2] <= 32'(RowBeats);
+      tail_q <= from_nbytes[SizeW-1:0];
+      good_q <= sound_i && rows_i != '0 && cols_i != '0 && beats_i != '0 &&
+                ((from_i[SizeW-1:0] | act_i[SizeW-1:0] | row_scale_i[SizeW-1:0]) == '0) &&
+                48'(cols_i) * 48'(Cols) <= 48'(beats_i) * 48'(BankLen);
+    end else begin
+      good_q <= good_q && fits;
+    end
+  end
+
+  // ---- transfers ----------------------------------------------------------------------------------
+  // Of each tile of rows: it is read; its codes are written, while it is read again; its scales are written. Codes have
+  // their transfer before the beats that they come of, which else would wait for them.
+  logic [1:0] kind_q;
+  logic [15:0] left_q;
+  logic [31:0] at_q[3];
+  logic [2:0] owed_q;  // writes without their response
+  logic issue;
+  assign dma_valid_o = state_q == RUN && left_q != '0;
+  assign dma_write_o = kind_q[0];
+  assign dma_tail_o = kind_q[0] ? '0 : tail_q;
+  assign issue = dma_valid_o && dma_ready_i;
+  assign all_done = left_q == '0 && owed_q == '0;
+  always_comb begin
+    case (kind_q)
+      2'd1: {dma_addr_o, dma_beats_o} = {at_q[1], stride_q[1]};
+      2'd3: {dma_addr_o, dma_beats_o} = {at_q[2], stride_q[2]};
+      default: {dma_addr_o, dma_beats_o} = {at_q[0], stride_q[0]};
+    endcase
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) owed_q <= '0;
+    else owed_q <= owed_q + 3'(issue && dma_write_o) - 3'(write_done_i);
+  end
+  always_ff @(posedge clk_i) begin
+    if (state_q != RUN) begin
+      kind_q <= '0;
+      left_q <= rows_i;
+      at_q[0] <= from_i;
+      at_q[1] <= act_i;
+      at_q[2] <= row_scale_i;
+    end else if (issue) begin
+      kind_q <= kind_q + 1'b1;
+      if (kind_q == 2'd3) begin
+        left_q <= left_q - 1'b1;
+        for (int unsigned i = 0; i < 3; i++) at_q[i] <= at_q[i] + (stride_q[i] << SizeW);
+      end
+    end
+  end
+
+  // ---- elements -----------------------------------------------------------------------------------
+  typedef enum logic [2:0] {LARGEST, DIVIDE, CODES, FLUSH, SCALES} pass_e;
+  localparam int unsigned Groups = Cols / Lanes;
+  localparam int unsigned GroupW = sq_pkg::index_w(Groups);
+  localparam int unsigned RowW = sq_pkg::index_w(Rows);
+  localparam logic [5:0] LastStep = 6'd33;
+  pass_e pass_q;
+  logic word_valid, word_ready, word_last, take, unused_poison;
+  logic [Lanes*16-1:0] word;
+  logic [GroupW-1:0] group_q;
+  logic [RowW-1:0] row_q;
+  logic [14:0] largest_q[Rows];
+  logic [14:0] largest;
+  logic wrong;
+  logic [5:0] step_q;
+  logic [Rows*24-1:0] sig;
+  logic [Rows*8-1:0] exp;
+  logic en, flushed, scales_go, bank_ready, bank_go;
+
+  sq_gear #(.InW(DataW), .OutW(Lanes*16)) u_words (
+    .clk_i, .rst_ni, .in_valid_i, .in_ready_o, .in_data_i, .in_tail_i, .in_poison_i(1'b0), .in_last_i,
+    .out_valid_o(word_valid), .out_ready_i(word_ready), .out_data_o(word), .out_poison_o(unused_poison),
+    .out_last_o(word_last)
+  );
+  assign word_ready = pass_q == LARGEST || (pass_q == CODES && en);
+  assign take = word_valid && word_ready;
+  assign error_o = take && pass_q == LARGEST && wrong;
+
+  always_comb begin
+    largest = largest_q[row_q];
+    wrong = 1'b0;
+    for (int unsigned l = 0; l < Lanes; l++) begin
+      if (&word[l*16+7 +: 8]) wrong = 1'b1;
+      else if (word[l*16 +: 15] > largest) largest = word[l*16 +: 15];
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) pass_q <= LARGEST;
+    else
+      case (pass_q)
+        LARGEST: if (take && word_last) pass_q <= DIVIDE;
+        DIVIDE: if (step_q == LastStep) pass_q <= CODES;
+        CODES: if (take && word_last) pass_q <= FLUSH;
+        FLUSH: if (flushed) pass_q <= SCALES;
+        default: if (scales_go) pass_q <= LARGEST;
+      endcase
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      group_q <= '0;
+      row_q <= '0;
+    end else if (take) begin
+      group_q <= (group_q == GroupW'(Groups - 1)) ? '0 : group_q + 1'b1;
+      if (group_q == GroupW'(Groups - 1)) row_q <= (row_q == RowW'(Rows - 1)) ? '0 : row_q + 1'b1;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    step_q <= (pass_q == DIVIDE) ? step_q + 1'b1 : '0;
+  end
+  for (genvar r = 0; r < Rows; r++) begin : gen_row
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) largest_q[r] <= '0;
+      else if (pass_q == SCALES) largest_q[r] <= '0;
+      else if (take && pass_q == LARGEST && row_q == RowW'(r)) largest_q[r] <= largest;
+    end
+    sq_encode_scale u_scale (
+      .clk_i, .load_i(step_q == '0), .step_i(step_q != LastStep), .round_i(step_q == LastStep),
+      .amax_i(largest_q[r]), .sig_o(sig[r*24 +: 24]), .exp_o(exp[r*8 +: 8])
+    );
+  end
+
+  // ---- codes --------------------------------------------------------------------------------------
+  localparam int unsigned Stages = 6;
+  logic [Stages-1:0] codes_q;  // stages of sq_encode_code that hold some
+  logic [Lanes*8-1:0] code;
+  assign en = !codes_q[Stages-1] || !bank_ready;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) codes_q <= '0;
+    else if (en) codes_q <= {codes_q[Stages-2:0], take && pass_q == CODES};
+  end
+  sq_encode_code #(.Lanes(Lanes)) u_code (
+    .clk_i, .en_i(en), .x_i(word), .sig_i(sig[32'(row_q)*24 +: 24]), .exp_i(exp[32'(row_q)*8 +: 8]), .code_o(code)
+  );
+
+  // ---- banks --------------------------------------------------------------------------------------
+  // Columns that wait, of all rows; those of a tile count when it is whole. What lies behind them is 0.
+  localparam int unsigned Slots = BankLen + Cols - 1;
+  localparam int unsigned SlotW = $clog2(Slots + Cols + 1);
+  logic [SlotW-1:0] have_q, place;
+  logic [GroupW-1:0] to_group_q;
+  logic [RowW-1:0] to_row_q;
+  logic [15:0] banks_q;  // that are to come
+  logic put, tile_ends, codes_ready, codes_valid;
+  logic [ActW-1:0] bank;
+  logic [DataW-1:0] codes_data;
+  logic [1:0] unused_codes;
+  assign bank_ready = have_q >= SlotW'(BankLen) || (pass_q == FLUSH && codes_q == '0 && banks_q != '0);
+  assign bank_go = bank_ready && codes_ready;
+  assign flushed = codes_q == '0 && banks_q == '0;
+  assign put = codes_q[Stages-1] && !bank_ready;
+  assign place = have_q + SlotW'(32'(to_group_q) * Lanes);
+  assign tile_ends = to_group_q == GroupW'(Groups - 1) && to_row_q == RowW'(Rows - 1);
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      have_q <= '0;
+      to_group_q <= '0;
+      to_row_q <= '0;
+    end else if (put) begin
+      to_group_q <= (to_group_q == GroupW'(Groups - 1)) ? '0 : to_group_q + 1'b1;
+      if (to_group_q == GroupW'(Groups - 1)) to_row_q <= (to_row_q == RowW'(Rows - 1)) ? '0 : to_row_q + 1'b1;
+      if (tile_ends) have_q <= have_q + SlotW'(Cols);
+    end else if (bank_go) begin
+      have_q <= (have_q >= SlotW'(BankLen)) ? have_q - SlotW'(BankLen) : '0;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (pass_q == DIVIDE) banks_q <= beats_i;
+    else if (bank_go) banks_q <= banks_q - 1'b1;
+  end
+  for (genvar r = 0; r < Rows; r++) begin : gen_line
+    logic [Slots*8-1:0] line_q;
+    assign bank[r*BankLen*8 +: BankLen*8] = line_q[BankLen*8-1:0];
+    for (genvar i = 0; i < Slots; i++) begin : gen_slot
+      logic [7:0] next;
+      if (i + BankLen < Slots) begin : gen_shift
+        assign next = line_q[(i+BankLen)*8 +: 8];
+      end else begin : gen_end
+        assign next = '0;
+      end
+      localparam int unsigned Lane = i;
+      logic here;
+      logic [7:0] lane_code;
+      always_comb begin
+        here = 1'b0;
+        lane_code = '0;
+        for (int unsigned l = 0; l < Lanes; l++)
+          if (place + SlotW'(l) == SlotW'(Lane)) begin
+            here = 1'b1;
+            lane_code = code[l*8 +: 8];
+          end
+      end
+      always_ff @(posedge clk_i or negedge rst_ni) begin
+        if (!rst_ni) line_q[i*8 +: 8] <= '0;
+        else if (bank_go) line_q[i*8 +: 8] <= next;
+        else if (put && here && to_row_q == RowW'(r)) line_q[i*8 +: 8] <= lane_code;
+      end
+    end
+  end
+
+  sq_gear #(.InW(ActW), .OutW(DataW), .Flush(1'b1)) u_codes (
+    .clk_i, .rst_ni, .in_valid_i(bank_ready), .in_ready_o(codes_ready), .in_data_i(bank),
+    .in_tail_i({sq_pkg::index_w(ActW / 8){1'b0}}), .in_poison_i(1'b0), .in_last_i(banks_q == 16'd1),
+    .out_valid_o(codes_valid), .out_ready_i(out_ready_i && !scales_valid), .out_data_o(codes_data),
+    .out_poison_o(unused_codes[0]), .out_last_o(unused_codes[1])
+  );
+
+  // ---- scales -------------------------------------------------------------------------------------
+  logic scales_valid, scales_ready;
+  logic [Rows*32-1:0] scales;
+  logic [DataW-1:0] scales_data;
+  logic [1:0] unused_scales;
+  for (genvar r = 0; r < Rows; r++) begin : gen_scale
+    assign scales[r*32 +: 32] = {1'b0, exp[r*8 +: 8], sig[r*24 +: 23]};
+  end
+  assign scales_go = pass_q == SCALES && !codes_valid && scales_ready;
+  sq_gear #(.InW(Rows*32), .OutW(DataW), .Flush(1'b1)) u_scales (
+    .clk_i, .rst_ni, .in_valid_i(pass_q == SCALES && !codes_valid), .in_ready_o(scales_ready), .in_data_i(scales),
+    .in_tail_i({sq_pkg::index_w(Rows * 4){1'b0}}), .in_poison_i(1'b0), .in_last_i(1'b1),
+    .out_valid_o(scales_valid), .out_ready_i, .out_data_o(scales_data),
+    .out_poison_o(unused_scales[0]), .out_last_o(unused_scales[1])
+  );
+  assign out_valid_o = scales_valid || codes_valid;
+  assign out_data_o = scales_valid ? scales_data : codes_data;
+  logic unused_bits;
+  assign unused_bits = ^{unused_poison, unused_codes, unused_scales};
+
+  `SQ_ASSERT_BEGIN
+  `SQ_ASSERT(BanksAreEnough, !bank_go || banks_q != '0)
+  `SQ_HELD(TransferHeld, dma_valid_o, dma_ready_i, {dma_write_o, dma_addr_o, dma_beats_o, dma_tail_o})
+  `SQ_HELD(OutHeldOnStall, out_valid_o, out_ready_i, out_data_o)
+
+endmodule

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks a descriptor of kind encode, and steps its transfers and its elements (sq_encode_sim.h).
+#include "sim/block/top/sq_encode_sim.h"
+
+#include <string.h>
+
+enum { CHECKS = 48, LAST_STEP = 33, LAST = SQ_ENCODE_STAGES - 1 };
+
+// ---- the descriptor ---------------------------------------------------------------------------------
+
+static const unsigned address_word[SQ_ENCODE_REGIONS] = {SQ_DESC_OUT, SQ_DESC_ACT,
+                                                         SQ_DESC_ROW_SCALE};
+
+void sq_encode_encode(const struct sq_encode_layer *l, uint32_t word[SQ_DESC_WORDS])
+{
+    memset(word, 0, SQ_DESC_WORDS * sizeof *word);
+    word[SQ_DESC_KIND] = SQ_DESC_KIND_ENCODE;
+    for (unsigned i = 0; i < SQ_ENCODE_REGIONS; i++)
+        word[address_word[i]] = l->addr[i];
+    word[SQ_DESC_TILES] = l->cols << 16 | l->rows;
+    word[SQ_DESC_BEATS] = l->beats;
+}
+
+void sq_encode_strides(const unsigned *v, const struct sq_encode_layer *l,
+                       uint64_t stride[SQ_ENCODE_REGIONS])
+{
+    const uint32_t nbytes = v[SQ_TOP_DATA_W] / 8, rows = v[SQ_TOP_ROWS];
+    const uint64_t of[SQ_ENCODE_REGIONS] = {(uint64_t)l->cols * 2 * rows * v[SQ_TOP_COLS],
+                                            (uint64_t)l->beats * rows * v[SQ_TOP_BANK_LEN],
+                                            4 * rows};
+    for (unsigned i = 0; i < SQ_ENCODE_REGIONS; i++)
+        stride[i] = (of[i] + nbytes - 1) / nbytes;
+}
+
+bool sq_encode_decode(const unsigned *v, const uint32_t word[SQ_DESC_WORDS],
+                      struct sq_encode_layer *l)
+{
+    const uint32_t nbytes = v[SQ_TOP_DATA_W] / 8;
+    uint64_t stride[SQ_ENCODE_REGIONS];
+    uint32_t unnamed = 0, addresses = 0;
+    bool in_reach = true;
+    *l = (struct sq_encode_layer){.rows = word[SQ_DESC_TILES] & 0xffff,
+                                  .cols = word[SQ_DESC_TILES] >> 16,
+                                  .beats = word[SQ_DESC_BEATS] & 0xffff};
+    for (unsigned i = 0; i < SQ_DESC_WORDS; i++)
+        unnamed |= word[i] & ~sq_desc_encode_named(i);
+    sq_encode_strides(v, l, stride);
+    for (unsigned i = 0; i < SQ_ENCODE_REGIONS; i++) {
+        addresses |= l->addr[i] = word[address_word[i]];
+        in_reach =
+            in_reach && stride[i] * l->rows + l->addr[i] / nbytes <= (UINT64_C(1) << 32) / nbytes;
+    }
+    return v[SQ_TOP_ENCODE] > 0 && (word[SQ_DESC_KIND] & 0xffff) == SQ_DESC_KIND_ENCODE &&
+           unnamed == 0 && in_reach && addresses % nbytes == 0 && l->rows > 0 && l->cols > 0 &&
+           (uint64_t)l->cols * v[SQ_TOP_COLS] <= (uint64_t)l->beats * v[SQ_TOP_BANK_LEN];
+}
+
+// ---- what follows from the state --------------------------------------------------------------------
+
+void sq_encode_init(struct sq_encode_sim *s, const unsigned *v)
+{
+    memcpy(s->value, v, sizeof s->value);
+    s->lanes = v[SQ_TOP_ENCODE];
+    const uint32_t nbytes = v[SQ_TOP_DATA_W] / 8;
+    s->words.in = s->codes.out = s->scales.out = nbytes;
+    s->words.out = 2 * s->lanes;
+    s->codes.in = v[SQ_TOP_ROWS] * v[SQ_TOP_BANK_LEN];
+    s->scales.in = 4 * v[SQ_TOP_ROWS];
+}
+
+bool sq_encode_transfer(const struct sq_encode_sim *s, int32_t transfer[SQ_DMA_JOB_LEN])
+{
+    const bool is_write = s->kind & 1;
+    const unsigned region = is_write ? (s->kind + 1) / 2 : SQ_ENCODE_FROM;
+    const uint32_t nbytes = 2 * s->layer.cols * s->value[SQ_TOP_ROWS] * s->value[SQ_TOP_COLS];
+    const uint32_t tail = is_write ? 0 : nbytes % (s->value[SQ_TOP_DATA_W] / 8);
+    if (s->state != SQ_ENCODE_RUN || s->left == 0)
+        return false;
+    transfer[SQ_DMA_FIRST] = false;
+    transfer[SQ_DMA_WRITE] = is_write;
+    transfer[SQ_DMA_ADDR] = (int32_t)s->at[region];
+    transfer[SQ_DMA_BEATS] = (int32_t)s->stride[region];
+    transfer[SQ_DMA_DEST] = (int32_t)(SQ_TOP_ENCODER | tail << SQ_TOP_DEST_BITS);
+    return true;
+}
+
+static bool has_codes(const struct sq_encode_sim *s)
+{
+    bool any = false;
+    for (unsigned i = 0; i < SQ_ENCODE_STAGES; i++)
+        any = any || s->stage[i];
+    return any;
+}
+
+static bool offers_bank(const struct sq_encode_sim *s)
+{
+    return s->have >= s->value[SQ_TOP_BANK_LEN] ||
+           (s->pass == SQ_PASS_FLUSH && !has_codes(s) && s->banks > 0);
+}
+
+static bool moves(const struct sq_encode_sim *s)
+{
+    return !s->stage[LAST] || !offers_bank(s);
+}
+
+static bool takes_word(const struct sq_encode_sim *s)
+{
+    return s->pass == SQ_PASS_LARGEST || (s->pass == SQ_PASS_CODES && moves(s));
+}
+
+bool sq_encode_takes(const struct sq_encode_sim *s)
+{
+    return s->lanes == 0 || sq_gear_takes(&s->words, takes_word(s));
+}
+
+bool sq_encode_word(const struct sq_encode_sim *s, int32_t word[SQ_DMA_WORDS_MAX])
+{
+    const struct sq_gear_sim *const g = sq_gear_offers(&s->scales) ? &s->scales : &s->codes;
+    if (s->lanes == 0 || !sq_gear_offers(g))
+        return false;
+    memcpy(word, g->data, g->out);
+    return true;
+}
+
+static bool ends_check(const struct sq_encode_sim *s)
+{
+    return s->state == SQ_ENCODE_CHECK && s->check == CHECKS - 1;
+}
+
+bool sq_encode_refuses(const struct sq_encode_sim *s)
+{
+    return ends_check(s) && !s->is_good;
+}
+
+bool sq_encode_is_done(const struct sq_encode_sim *s)
+{
+    return sq_encode_refuses(s) || (s->state == SQ_ENCODE_RUN && s->left == 0 && s->owed == 0);
+}
+
+static uint16_t element(const struct sq_encode_sim *s, unsigned lane)
+{
+    uint16_t x;
+    memcpy(&x, s->words.data + 2 * (size_t)lane, sizeof x);
+    return x;
+}
+
+bool sq_encode_has_error(const struct sq_encode_sim *s)
+{
+    bool any = false;
+    for (unsigned l = 0; l < s->lanes; l++)
+        any = any || !sq_bf16_is_finite(element(s, l));
+    return s->lanes > 0 && s->pass == SQ_PASS_LARGEST && sq_gear_offers(&s->words) && any;
+}
+
+// ---- a cycle ----------------------------------------------------------------------------------------
+
+static void clock_descriptor(struct sq_encode_sim *s, const struct sq_encode_in *in, bool is_done)
+{
+    switch (s->state) {
+    case SQ_ENCODE_IDLE:
+        s->check = 0;
+        if (!in->start)
+            break;
+        s->is_good = sq_encode_decode(s->value, in->word, &s->layer) && in->sound;
+        sq_encode_strides(s->value, &s->layer, s->stride);
+        s->state = SQ_ENCODE_CHECK;
+        break;
+    case SQ_ENCODE_CHECK:
+        s->kind = 0;
+        s->left = s->layer.rows;
+        memcpy(s->at, s->layer.addr, sizeof s->at);
+        if (ends_check(s))
+            s->state = s->is_good ? SQ_ENCODE_RUN : SQ_ENCODE_IDLE;
+        s->check++;
+        break;
+    default:
+        if (is_done)
+            s->state = SQ_ENCODE_IDLE;
+    }
+}
+
+static void clock_transfers(struct sq_encode_sim *s, const struct sq_encode_in *in)
+{
+    int32_t unused[SQ_DMA_JOB_LEN];
+    const bool issues = sq_encode_transfer(s, unused) && in->dma_ready;
+    s->owed = s->owed + (issues && s->kind & 1) - in->write_done;
+    if (!issues)
+        return;
+    s->kind = (s->kind + 1) % 4;
+    for (unsigned i = 0; i < SQ_ENCODE_REGIONS && s->kind == 0; i++)
+        s->at[i] += (uint32_t)s->stride[i] * (s->value[SQ_TOP_DATA_W] / 8);
+    s->left -= s->kind == 0;
+}
+
+// The next group of elements of a tile: group, then row.
+static void count(const struct sq_encode_sim *s, uint32_t *group, uint32_t *row)
+{
+    *group = (*group + 1) % (s->value[SQ_TOP_COLS] / s->lanes);
+    if (*group == 0)
+        *row = (*row + 1) % s->value[SQ_TOP_ROWS];
+}
+
+static void take_codes(struct sq_encode_sim *s, bool takes)
+{
+    memmove(s->stage + 1, s->stage, LAST * sizeof *s->stage);
+    memmove(s->code + 1, s->code, LAST * sizeof *s->code);
+    s->stage[0] = takes;
+    for (unsigned l = 0; l < s->lanes && takes; l++)
+        s->code[0][l] = sq_act_token_code(&s->scale[s->row], element(s, l));
+}
+
+static void take_largest(struct sq_encode_sim *s)
+{
+    for (unsigned l = 0; l < s->lanes; l++) {
+        const uint16_t x = element(s, l) & SQ_BF16_MAGNITUDE;
+        if (sq_bf16_is_finite(x) && x > s->largest[s->row])
+            s->largest[s->row] = x;
+    }
+}
+
+// Columns that wait: a bank leaves, or codes of a row come.
+static void clock_columns(struct sq_encode_sim *s, bool goes, bool puts)
+{
+    const uint32_t bank = s->value[SQ_TOP_BANK_LEN], cols = s->value[SQ_TOP_COLS];
+    const uint32_t rows = s->value[SQ_TOP_ROWS], slots = bank + cols - 1;
+    if (goes) {
+        for (uint32_t r = 0; r < rows; r++) {
+            int8_t *const line = s->line + (size_t)r * slots;
+            memmove(line, line + bank, slots - bank);
+            memset(line + slots - bank, 0, bank);
+        }
+        s->have = s->have >= bank ? s->have - bank : 0;
+    } else if (puts) {
+        memcpy(s->line + (size_t)s->to_row * slots + s->have + s->to_group * s->lanes,
+               s->code[LAST], s->lanes);
+        count(s, &s->to_group, &s->to_row);
+        if (s->to_group == 0 && s->to_row == 0)
+            s->have += cols;
+    }
+}
+
+static void clock_codes(struct sq_encode_sim *s, bool offers, bool out_ready)
+{
+    const uint32_t bank = s->value[SQ_TOP_BANK_LEN], slots = bank + s->value[SQ_TOP_COLS] - 1;
+    int8_t data[4 * SQ_TOP_WORDS_MAX];
+    for (uint32_t r = 0; r < s->value[SQ_TOP_ROWS] && offers; r++)
+        memcpy(data + (size_t)r * bank, s->line + (size_t)r * slots, bank);
+    const bool last = s->banks == 1;
+    const struct sq_gear_in in = {data, s->codes.in, last ? s->codes.out : 1, false, last};
+    sq_gear_clock(&s->codes, offers ? &in : NULL, out_ready);
+}
+
+static void clock_scales(struct sq_encode_sim *s, bool offers, bool out_ready)
+{
+    uint32_t data[SQ_ENCODE_ROWS_MAX];
+    for (uint32_t r = 0; r < s->value[SQ_TOP_ROWS] && offers; r++)
+        data[r] = sq_act_token_bits(&s->scale[r]);
+    const struct sq_gear_in in = {data, s->scales.in, s->scales.out, false, true};
+    sq_gear_clock(&s->scales, offers ? &in : NULL, out_ready);
+}
+
+static void clock_pass(struct sq_encode_sim *s, bool takes_last, bool is_flushed, bool scales_go)
+{
+    const uint32_t rows = s->value[SQ_TOP_ROWS];
+    switch (s->pass) {
+    case SQ_PASS_LARGEST:
+        s->pass = takes_last ? SQ_PASS_DIVIDE : SQ_PASS_LARGEST;
+        s->step = 0;
+        break;
+    case SQ_PASS_DIVIDE:
+        if (s->step++ < LAST_STEP)
+            break;
+        for (uint32_t r = 0; r < rows; r++)
+            s->scale[r] = sq_act_token_of(s->largest[r]);
+        s->pass = SQ_PASS_CODES;
+        break;
+    case SQ_PASS_CODES:
+        s->pass = takes_last ? SQ_PASS_FLUSH : SQ_PASS_CODES;
+        break;
+    case SQ_PASS_FLUSH:
+        s->pass = is_flushed ? SQ_PASS_SCALES : SQ_PASS_FLUSH;
+        break;
+    default:
+        memset(s->largest, 0, sizeof s->largest);
+        s->pass = scales_go ? SQ_PASS_LARGEST : SQ_PASS_SCALES;
+    }
+}
+
+static void clock_elements(struct sq_encode_sim *s, const struct sq_encode_in *in)
+{
+    const bool has_scales = sq_gear_offers(&s->scales), has_beat = sq_gear_offers(&s->codes);
+    const bool out_ready = in->out_ready && !has_scales, ready = takes_word(s), en = moves(s);
+    const bool takes = sq_gear_offers(&s->words) && ready;
+    const bool takes_last = takes && sq_gear_ends(&s->words), is_codes = s->pass == SQ_PASS_CODES;
+    const bool offers = offers_bank(s), goes = offers && sq_gear_takes(&s->codes, out_ready);
+    const bool puts = s->stage[LAST] && !offers, is_flushed = !has_codes(s) && s->banks == 0;
+    const bool offers_scales = s->pass == SQ_PASS_SCALES && !has_beat;
+    const bool scales_go = offers_scales && sq_gear_takes(&s->scales, in->out_ready);
+    clock_codes(s, offers, out_ready);
+    clock_scales(s, offers_scales, in->out_ready);
+    clock_columns(s, goes, puts);
+    if (s->pass == SQ_PASS_DIVIDE)
+        s->banks = s->layer.beats;
+    else
+        s->banks -= goes;
+    if (takes && !is_codes)
+        take_largest(s);
+    if (en)
+        take_codes(s, takes && is_codes);
+    if (takes)
+        count(s, &s->group, &s->row);
+    clock_pass(s, takes_last, is_flushed, scales_go);
+    const uint32_t tail =
+        in->beat && in->beat->last ? (uint32_t)in->beat->dest >> SQ_TOP_DEST_BITS : 0;
+    const struct sq_gear_in word = {in->beat ? in->beat->word : NULL, tail > 0 ? tail : s->words.in,
+                                    1, false, in->beat && in->beat->last};
+    sq_gear_clock(&s->words, in->beat ? &word : NULL, ready);
+}
+
+void sq_encode_clock(struct sq_encode_sim *s, const struct sq_encode_in *in)
+{
+    if (s->lanes == 0)
+        return;
+    const bool is_done = sq_encode_is_done(s);
+    clock_elements(s, in);
+    clock_transfers(s, in);
+    clock_descriptor(s, in, is_done);
+}

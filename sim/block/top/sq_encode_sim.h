@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cycle model of sq_encode with its data: outputs of one layer to activations of the next. All its outputs follow
+// from its state. Zero but for its sizes, it has no descriptor.
+#ifndef SQ_ENCODE_SIM_H
+#define SQ_ENCODE_SIM_H
+
+#include "models/core/sq_act_token.h"
+#include "sim/block/top/sq_gear_sim.h"
+
+// A descriptor of kind encode (docs/registers.md). The three regions are of from, act, row_scale.
+enum { SQ_ENCODE_FROM, SQ_ENCODE_ACT, SQ_ENCODE_ROW_SCALE, SQ_ENCODE_REGIONS };
+struct sq_encode_layer {
+    uint32_t addr[SQ_ENCODE_REGIONS];
+    uint32_t rows, cols, beats; // tiles of the outputs; beats of the activations of a tile of rows
+};
+void sq_encode_encode(const struct sq_encode_layer *l, uint32_t word[SQ_DESC_WORDS]);
+// Whether these words are a descriptor that such a chip runs.
+bool sq_encode_decode(const unsigned *value, const uint32_t word[SQ_DESC_WORDS],
+                      struct sq_encode_layer *l);
+// Beats of the bus of a tile of rows in each region.
+void sq_encode_strides(const unsigned *value, const struct sq_encode_layer *l,
+                       uint64_t stride[SQ_ENCODE_REGIONS]);
+
+// The activations and scales that must come of the outputs, whole regions by models/, zeroed before. Returns what is wrong
+// with the outputs (field ENGINE of STATUS).
+uint32_t sq_encode_golden(const unsigned *value, const struct sq_encode_layer *l,
+                          const int32_t *from, int32_t *act, int32_t *row_scale);
+
+enum { SQ_ENCODE_STAGES = 6, SQ_ENCODE_LANES_MAX = 32, SQ_ENCODE_ROWS_MAX = 255 };
+
+struct sq_encode_sim {
+    unsigned value[SQ_POINT_VALUES]; // of the chip
+    uint32_t lanes;                  // 0: the chip has no encoder
+    enum { SQ_ENCODE_IDLE, SQ_ENCODE_CHECK, SQ_ENCODE_RUN } state;
+    uint32_t check;
+    bool is_good;
+    struct sq_encode_layer layer;
+    uint64_t stride[SQ_ENCODE_REGIONS];
+
+    uint32_t kind, left, at[SQ_ENCODE_REGIONS]; // of the transfer that comes next; tiles of rows
+    uint32_t owed;                              // writes without their response
+
+    struct sq_gear_sim words, codes, scales;
+    enum { SQ_PASS_LARGEST, SQ_PASS_DIVIDE, SQ_PASS_CODES, SQ_PASS_FLUSH, SQ_PASS_SCALES } pass;
+    uint32_t group, row, step; // of the next word; of the division
+    uint16_t largest[SQ_ENCODE_ROWS_MAX];
+    struct sq_act_token scale[SQ_ENCODE_ROWS_MAX];
+    bool stage[SQ_ENCODE_STAGES];
+    int8_t code[SQ_ENCODE_STAGES][SQ_ENCODE_LANES_MAX];
+    uint32_t have, to_group, to_row,
+        banks; // columns that wait; of the next codes; that are to come
+    int8_t line[4 * SQ_TOP_WORDS_MAX + SQ_TOP_PES_MAX]; // [rows][bank + cols - 1]
+};
+
+void sq_encode_init(struct sq_encode_sim *s, const unsigned *value);
+bool sq_encode_transfer(const struct sq_encode_sim *s, int32_t transfer[SQ_DMA_JOB_LEN]);
+bool sq_encode_takes(const struct sq_encode_sim *s); // a beat of the outputs
+bool sq_encode_word(const struct sq_encode_sim *s,
+                    int32_t word[SQ_DMA_WORDS_MAX]);     // a beat for memory
+bool sq_encode_is_done(const struct sq_encode_sim *s);   // in this cycle
+bool sq_encode_refuses(const struct sq_encode_sim *s);   // likewise
+bool sq_encode_has_error(const struct sq_encode_sim *s); // likewise: an element is no number
+
+struct sq_encode_in {
+    bool start, sound;
+    const uint32_t *word; // of the descriptor
+    bool dma_ready, write_done, out_ready;
+    const struct sq_dma_beat *beat; // of the outputs, or NULL
+};
+void sq_encode_clock(struct sq_encode_sim *s, const struct sq_encode_in *in);
+
+#endif
