@@ -229,7 +229,7 @@ enum sq_status sq_each_piece(size_t m, sq_piece_work *work, void *context, struc
 {
     struct sq_error first = {0};
     size_t failed = SIZE_MAX;
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (m > TOKENS)
     for (size_t t = 0; t < m; t += TOKENS) {
         struct sq_error e;
         if (work(context, t, min_size(TOKENS, m - t), &e) == SQ_OK)

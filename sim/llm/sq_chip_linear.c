@@ -157,6 +157,8 @@ enum sq_status sq_chip_linear_apply(struct sq_chip_linear *c, const struct sq_qu
                                     struct sq_error *err)
 {
     struct sq_linear_image image;
+    c->chip.plans = &c->plans;
+    c->chip.no_want = true;
     enum sq_status status = sq_linear_image_make(c, q, r, name, x, m, &image, err);
     if (status == SQ_OK) {
         int32_t *const word = (int32_t *)(uintptr_t)image.given->word; // of the image

@@ -26,6 +26,7 @@ struct sq_chip_linear {
     struct sq_device *device;
     unsigned value[SQ_POINT_VALUES]; // of the device
     struct sq_env_choice memory;
+    struct sq_chip_plans plans; // of sq_chip_linear_apply
     struct sq_chip_image {
         int32_t *word;
         uint32_t base, n_words;

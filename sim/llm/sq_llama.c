@@ -13,6 +13,7 @@
 #include "sim/llm/sq_softmax.h"
 
 enum {
+    MANY = 16, // tokens from which on threads are worth their start
     NORM_TOKENS = 8,
     NAME_MAX_LEN = 80,
 };
@@ -252,7 +253,7 @@ static enum sq_status rms_norm(struct sq_llama *s, const char *name, const float
     SQ_TRY(sq_checkpoint_read(s->ck, name, s->w, width, err));
     for (size_t i = 0; s->ck->config.has_offset_gain && i < width; i++)
         s->w[i] += 1;
-#pragma omp parallel for
+#pragma omp parallel for if (n >= MANY)
     for (size_t first = 0; first < n; first += NORM_TOKENS) {
         const size_t end = min_size(first + NORM_TOKENS, n);
         double sum[NORM_TOKENS];
@@ -286,7 +287,7 @@ static void rotate_all(struct sq_llama *s, const float *table)
 {
     const struct sq_model_config *c = &s->ck->config;
     const size_t q = c->n_heads * c->head_dim, kv = c->n_kv_heads * c->head_dim;
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (sq_tokens_count(s->tokens) >= MANY)
     for (size_t i = 0; i < s->tokens->n_sequences; i++)
         for (size_t t = s->tokens->offset[i]; t < s->tokens->offset[i + 1]; t++) {
             const float *rotation = table + (s->past + t - s->tokens->offset[i]) * c->head_dim;
@@ -302,7 +303,7 @@ static enum sq_status through_cache(const struct sq_llama *s, float *kv, struct 
     enum sq_status status = SQ_OK;
     if (!s->cache)
         return SQ_OK;
-#pragma omp parallel for schedule(dynamic, 16)
+#pragma omp parallel for schedule(dynamic, 16) if (sq_tokens_count(s->tokens) >= MANY)
     for (size_t i = 0; i < sq_tokens_count(s->tokens) * c->n_kv_heads; i++) {
         struct sq_error why;
         const enum sq_status mine =
@@ -360,7 +361,7 @@ static enum sq_status attention(struct sq_llama *s, size_t window, struct sq_err
 {
     const size_t longest = s->past + longest_sequence(s->tokens);
     bool is_out_of_memory = false;
-#pragma omp parallel
+#pragma omp parallel if (sq_tokens_count(s->tokens) * longest >= MANY * MANY)
     {
         float *score = malloc(longest * sizeof *score);
         if (!score) {
@@ -383,14 +384,14 @@ static enum sq_status attention(struct sq_llama *s, size_t window, struct sq_err
 // Rows of `width`.
 static void gate_rows(float *gate, const float *up, size_t n, size_t width, bool is_geglu)
 {
-#pragma omp parallel for
+#pragma omp parallel for if (n >= MANY)
     for (size_t t = 0; t < n; t++)
         (is_geglu ? sq_geglu : sq_swiglu)(gate + t * width, up + t * width, width);
 }
 
 static void add(float *h, const float *y, size_t n)
 {
-#pragma omp parallel for simd
+#pragma omp parallel for simd if (n >= MANY * 1024)
     for (size_t i = 0; i < n; i++)
         h[i] += y[i];
 }
@@ -413,7 +414,7 @@ static enum sq_status add_bias(struct sq_llama *s, const struct sq_layer *l, flo
 {
     s->held = SIZE_MAX;
     SQ_TRY(sq_tensor_read_f32(l->bias, s->w, err));
-#pragma omp parallel for
+#pragma omp parallel for if (sq_tokens_count(s->tokens) >= MANY)
     for (size_t t = 0; t < sq_tokens_count(s->tokens); t++)
         for (size_t i = 0; i < l->n; i++)
             y[t * l->n + i] += s->w[i];

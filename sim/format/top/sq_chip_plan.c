@@ -2,6 +2,9 @@
 // Tries blocks, orders and chunks, and keeps the cut with the lowest estimate (sq_chip_plan.h).
 #include "sim/format/top/sq_chip_plan.h"
 
+#include <stddef.h>
+#include <string.h>
+
 enum { ROWS, COLS, AXES };
 // Cycles between two steps where the engine is what takes long, and where the loads are; between a burst and its
 // first beat, beside the latency of the memory.
@@ -275,4 +278,37 @@ enum sq_status sq_chip_plan(const unsigned *v, const struct sq_env_choice *memor
     }
     *l = s.best[0].l;
     return time ? time_all(&s, v, memory, time, l, err) : SQ_OK;
+}
+
+// What a plan follows from, as bytes.
+static void set_key(struct sq_chip_planned *p, const unsigned *v,
+                    const struct sq_env_choice *memory, sq_chip_time *time,
+                    const struct sq_top_layer *l)
+{
+    const uint32_t shape[4] = {l->tiles[ROWS], l->tiles[COLS], l->groups, l->beats};
+    memset(p, 0, sizeof *p);
+    memcpy(p->value, v, sizeof p->value);
+    memcpy(p->memory, memory->n, sizeof p->memory);
+    memcpy(p->shape, shape, sizeof p->shape);
+    p->kind = memory->kind;
+    p->time = time;
+}
+
+enum sq_status sq_chip_plan_again(struct sq_chip_plans *plans, const unsigned *v,
+                                  const struct sq_env_choice *memory, sq_chip_time *time,
+                                  struct sq_top_layer *l, struct sq_error *err)
+{
+    struct sq_chip_planned new;
+    if (!plans)
+        return sq_chip_plan(v, memory, time, l, err);
+    set_key(&new, v, memory, time, l);
+    for (unsigned i = 0; i < plans->n && i < SQ_CHIP_PLANS; i++)
+        if (memcmp(&plans->plan[i], &new, offsetof(struct sq_chip_planned, layer)) == 0) {
+            *l = plans->plan[i].layer;
+            return SQ_OK;
+        }
+    SQ_TRY(sq_chip_plan(v, memory, time, l, err));
+    new.layer = *l;
+    plans->plan[plans->n++ % SQ_CHIP_PLANS] = new;
+    return SQ_OK;
 }

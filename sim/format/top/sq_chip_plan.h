@@ -19,4 +19,20 @@ typedef enum sq_status sq_chip_time(const unsigned *value, const struct sq_env_c
 enum sq_status sq_chip_plan(const unsigned *value, const struct sq_env_choice *memory,
                             sq_chip_time *time, struct sq_top_layer *layer, struct sq_error *err);
 
+// Plans made before, for who plans layers of few shapes again and again: plain data, zeros at first.
+enum { SQ_CHIP_PLANS = 64 };
+struct sq_chip_plans {
+    unsigned n; // made; the last ones are kept
+    struct sq_chip_planned {
+        unsigned value[SQ_POINT_VALUES];
+        uint32_t kind, memory[4], shape[4]; // tiles, groups, beats
+        sq_chip_time *time;
+        struct sq_top_layer layer;
+    } plan[SQ_CHIP_PLANS];
+};
+// The same, of a plan that is there without a search. plans may be NULL.
+enum sq_status sq_chip_plan_again(struct sq_chip_plans *plans, const unsigned *value,
+                                  const struct sq_env_choice *memory, sq_chip_time *time,
+                                  struct sq_top_layer *layer, struct sq_error *err);
+
 #endif

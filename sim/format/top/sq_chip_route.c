@@ -248,7 +248,7 @@ static enum sq_status shape_of(const struct sq_route_work *w, const struct tiles
     l->tiles[ROWS] = (uint32_t)tiles[ROWS];
     l->tiles[COLS] = (uint32_t)tiles[COLS];
     const struct sq_env_choice memory = memory_of(w);
-    return sq_chip_plan(v, &memory, chip_of(w)->time, l, err);
+    return sq_chip_plan_again(chip_of(w)->plans, v, &memory, chip_of(w)->time, l, err);
 }
 
 // Where a field of an operand stands in a record of the engine: both operands of sq_engine_scaled have
@@ -292,10 +292,11 @@ static enum sq_status operands_of(struct sq_product *p, const unsigned *v, const
 }
 
 static enum sq_status make_image(struct sq_product *p, const unsigned *v,
-                                 const struct sq_top_layer *l, uint32_t base, uint64_t end,
-                                 const struct sq_top_operands *x, struct sq_top_given *image,
-                                 struct sq_error *err)
+                                 const struct sq_top_layer *l, const struct sq_chip *chip,
+                                 uint64_t end, const struct sq_top_operands *x,
+                                 struct sq_top_given *image, struct sq_error *err)
 {
+    const uint32_t base = chip->base;
     uint32_t word[SQ_DESC_WORDS];
     int32_t *memory, *want;
     uint64_t *counted;
@@ -314,7 +315,8 @@ static enum sq_status make_image(struct sq_product *p, const unsigned *v,
                                    .counted = counted,
                                    .out = l->addr[SQ_TOP_STORE],
                                    .n_want = n_want};
-    image->status = sq_top_golden(v, l, x, want);
+    if (!chip->no_want)
+        image->status = sq_top_golden(v, l, x, want);
     return SQ_OK;
 }
 
@@ -344,7 +346,7 @@ static enum sq_status make_chip(struct sq_route_work *w, const struct tiles *t,
     SQ_TRY(place(w, w->point->value, &l, &end, err));
     SQ_TRY(operands_of(w->p, w->point->value, t, &l, &x, err));
     SQ_PRODUCT_KEEP(w->p, image, 1);
-    SQ_TRY(make_image(w->p, w->point->value, &l, chip_of(w)->base, end, &x, image, err));
+    SQ_TRY(make_image(w->p, w->point->value, &l, chip_of(w), end, &x, image, err));
     w->stream->env = memory_of(w);
     w->stream->env.given = image;
     return sq_case_alloc(w->stream, err);

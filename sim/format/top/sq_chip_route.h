@@ -11,7 +11,9 @@
 
 // A chip, but for what the format says of it. 0: as it is usual.
 struct sq_chip {
-    sq_chip_time *time;  // times the best plans; NULL: by an estimate
+    sq_chip_time *time;          // times the best plans; NULL: by an estimate
+    struct sq_chip_plans *plans; // the caller's, of layers before; NULL: each is planned anew
+    bool no_want; // the golden outputs of an image are not asked for: they and `status` are 0
     unsigned bus_nbytes; // of a beat of memory: 4, 8, ... 64; usual: 8
     unsigned depth;      // beats of operands in half a buffer; usual: 256
     // Buffers of activations, of weights, of the scales of rows and of columns (each so much), of sums, both halves.
