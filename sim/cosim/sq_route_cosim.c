@@ -9,6 +9,7 @@
 #include "sim/block/core/sq_core_run.h"
 #include "sim/cosim/sq_rtl_build.h"
 #include "sim/format/core/sq_w_route.h"
+#include "sim/format/sq_tile_route.h"
 
 // ---- core -----------------------------------------------------------------------------------
 
@@ -169,6 +170,42 @@ static enum sq_status put_stream(const struct sq_route *route, struct sq_product
     name_point(route->block, &out->point);
     describe(out);
     SQ_TRY(route->check(&work, err));
+    out->values = work.values;
+    out->value_mismatches = work.value_mismatches;
+    memcpy(out->difference, work.difference, sizeof out->difference);
+    return SQ_OK;
+}
+
+// How the outputs of the engine are compared: as the format's own route to it, else as tiles.
+static enum sq_status check_engine(const struct sq_format_routes *routes, struct sq_route_work *w,
+                                   struct sq_error *err)
+{
+    for (size_t i = 0; i < routes->n_routes; i++)
+        if (routes->route[i].block == w->stream->block)
+            return routes->route[i].check(w, err);
+    return sq_tiles_check(w, err);
+}
+
+enum sq_status sq_route_engine(const struct sq_format_routes *routes, struct sq_product *p,
+                               const struct sq_route_options *o, struct sq_route_outcome *out,
+                               struct sq_error *err)
+{
+    memset(out, 0, sizeof *out);
+    struct sq_route_work work = {.p = p,
+                                 .core = &o->config,
+                                 .array_rows = o->array_rows,
+                                 .array_cols = o->array_cols,
+                                 .chip = &o->chip,
+                                 .is_engine = true,
+                                 .point = &out->point,
+                                 .stream = &out->stream};
+    out->stream =
+        (struct sq_case){.block = routes->chip->block, .point = &out->point, .seed = o->seed};
+    SQ_TRY(routes->chip->make(&work, err));
+    out->block = out->stream.block->name;
+    name_point(out->stream.block, &out->point);
+    describe(out);
+    SQ_TRY(check_engine(routes, &work, err));
     out->values = work.values;
     out->value_mismatches = work.value_mismatches;
     memcpy(out->difference, work.difference, sizeof out->difference);

@@ -48,6 +48,10 @@ enum sq_status sq_route_cosim(const struct sq_route *route, struct sq_product *p
 enum sq_status sq_route_operands(const struct sq_route *route, struct sq_product *p,
                                  const struct sq_route_options *o, uint32_t tiles,
                                  struct sq_route_outcome *out, struct sq_error *err);
+// The same of a chip's engine alone (o->chip), for a format that has routes->chip.
+enum sq_status sq_route_engine(const struct sq_format_routes *routes, struct sq_product *p,
+                               const struct sq_route_options *o, struct sq_route_outcome *out,
+                               struct sq_error *err);
 // The layers of a program, which has at least one, as one ring with one interrupt. The sizes of the chip in *o are not
 // looked at. The outcome must not live longer than the program.
 enum sq_status sq_route_cosim_ring(const struct sq_chip_program *g,

@@ -14,6 +14,7 @@
 #define SQ_ENERGY_H
 
 #include "sim/energy/sq_toggle.h"
+#include "sim/synth/sq_synth.h"
 
 // By the instance or register that a gate works for (sq_energy_part.c).
 enum sq_energy_part {
@@ -54,6 +55,17 @@ struct sq_energy {
 // `period` is that of the clock, in seconds: leakage only. `part`: of sq_energy_parts.
 void sq_energy_of(const struct sq_toggle *t, const struct sq_lib_models *models, double period,
                   const uint8_t *part, struct sq_energy *e);
+
+// Slew of ports and of the clock, seconds.
+#define SQ_ENERGY_SLEW 50e-12
+
+// What cells take whatever their operands do: clock pins in a cycle, with the mean of their states; watts. Cells that
+// the library of `models` does not have, as memories, count nothing. Errors of sq_lib_models_get.
+struct sq_energy_idle {
+    double clock, leak; // joules; watts
+};
+enum sq_status sq_energy_idle_of(struct sq_lib_models *models, const struct sq_synth_cells *cell,
+                                 size_t n, struct sq_energy_idle *idle, struct sq_error *err);
 
 // The part of each gate, bit 7: inside of a PE. The caller frees *part. SQ_ERR_MEMORY.
 enum { SQ_PART_IN_PE = 0x80 };

@@ -15,6 +15,7 @@
 struct sums {
     const char *what;
     const json_t *recipe;
+    struct sq_energy_array array;
     struct sq_mac_energy *out;
     double macs, beats, cycles, seconds;
     double change[SQ_N_MODES][SQ_N_MAC_SHARES], clock[SQ_N_MAC_SHARES], leak[SQ_N_MAC_SHARES];
@@ -72,10 +73,10 @@ static enum sq_status add_mode(struct sums *s, const json_t *line, enum sq_energ
     return SQ_OK;
 }
 
-static bool is_one(const json_t *line, const char *parameter)
+static bool has_size(const json_t *line, const char *parameter, unsigned size)
 {
     const json_t *v = json_object_get(json_object_get(line, "parameters"), parameter);
-    return !v || json_integer_value(v) == 1;
+    return !v || size == 0 || json_integer_value(v) == size;
 }
 
 // The block and the library of the lines are one.
@@ -132,8 +133,15 @@ static enum sq_status add_line(struct sums *s, const json_t *line)
         return SQ_OK;
     if (!json_is_true(json_object_get(line, "is_golden")))
         return SQ_FAIL(s->err, SQ_ERR_ARG, "%s: a line of the recipe is not golden", s->what);
-    if (!is_one(line, "Rows") || !is_one(line, "Cols"))
-        return SQ_FAIL(s->err, SQ_ERR_ARG, "%s: a line of the recipe has not 1x1 PEs", s->what);
+    if (!has_size(line, "Rows", s->array.rows) || !has_size(line, "Cols", s->array.cols))
+        return SQ_FAIL(s->err, SQ_ERR_ARG, "%s: a line of the recipe has not %ux%u PEs%s", s->what,
+                       s->array.rows, s->array.cols,
+                       s->array.bank ? " (sqsim energy --machine)" : "");
+    if (!has_size(line, "BankLen", s->array.bank))
+        return SQ_FAIL(s->err, SQ_ERR_ARG,
+                       "%s: PEs of a line of the recipe do not take %u elements a beat "
+                       "(sqsim energy --machine)",
+                       s->what, s->array.bank);
     SQ_TRY(same(s, line, "block", s->out->block, sizeof s->out->block));
     SQ_TRY(same(s, line, "liberty_digest", s->out->liberty, sizeof s->out->liberty));
     SQ_TRY(number(s, line, "macs", 1, &macs));
@@ -184,10 +192,15 @@ static enum sq_status add_text(struct sums *s, const char *at, const char *end)
 enum { TABLE_MAX_NBYTES = 256 << 20 }; // a line of it has some hundred
 
 enum sq_status sq_energy_table_read(const char *path, const json_t *recipe,
-                                    struct sq_mac_energy *out, struct sq_error *err)
+                                    const struct sq_energy_array *array, struct sq_mac_energy *out,
+                                    struct sq_error *err)
 {
     struct sq_file_view file;
-    struct sums s = {.what = sq_path_tail(path), .recipe = recipe, .out = out, .err = err};
+    struct sums s = {.what = sq_path_tail(path),
+                     .recipe = recipe,
+                     .array = array ? *array : (struct sq_energy_array){1, 1, 0},
+                     .out = out,
+                     .err = err};
     *out = (struct sq_mac_energy){0};
     SQ_TRY(sq_file_map_text(path, TABLE_MAX_NBYTES, &file, err));
     const char *text = (const char *)file.data;

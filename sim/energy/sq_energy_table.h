@@ -30,10 +30,16 @@ struct sq_mac_energy {
     unsigned n_layers;
 };
 
-// `recipe` as sq_cli_recipe_json prints it in a run. SQ_ERR_UNSUPPORTED where no line has this recipe;
-// SQ_ERR_ARG where lines of it differ in block or library, are not golden, or are not of 1x1 PEs;
+// PEs of the engines that count, and elements of K that one takes in a beat (0: any).
+struct sq_energy_array {
+    unsigned rows, cols, bank;
+};
+
+// `recipe` as sq_cli_recipe_json prints it in a run. array: NULL, 1x1 PEs. SQ_ERR_UNSUPPORTED where no line has this recipe;
+// SQ_ERR_ARG where lines of it differ in block or library, are not golden, or are not of such PEs;
 // SQ_ERR_RANGE for joules below 0; else as sq_json_parse.
 enum sq_status sq_energy_table_read(const char *path, const json_t *recipe,
-                                    struct sq_mac_energy *out, struct sq_error *err);
+                                    const struct sq_energy_array *array, struct sq_mac_energy *out,
+                                    struct sq_error *err);
 
 #endif

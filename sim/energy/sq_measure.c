@@ -8,7 +8,6 @@
 
 // What lies around the netlist, as in the timing of areas (sq_synth_print_sta): outputs drive four
 // NAND2 inputs.
-#define EDGE_SLEW 50e-12
 #define EDGE_NAND2 4
 
 const char *sq_energy_mode_name(enum sq_energy_mode mode)
@@ -49,7 +48,7 @@ static enum sq_status read_netlist(struct work *w, const char *path, struct sq_e
 {
     const struct sq_liberty *lib = &w->synth->lib;
     SQ_TRY(sq_lib_models_open(&w->models, lib, err));
-    const struct sq_netlist_edge edge = {EDGE_SLEW,
+    const struct sq_netlist_edge edge = {SQ_ENERGY_SLEW,
                                          EDGE_NAND2 * lib->nand2_input_cap * w->models.cap};
     SQ_TRY(sq_netlist_read(&w->netlist, path, "clk_i", &w->models, &edge, err));
     if (!has_power(&w->netlist))

@@ -22,7 +22,10 @@ struct sq_route_work {
     unsigned array_rows, array_cols;   // of the arrays
     const struct sq_chip *chip;        // of a chip (sq_chip_route.h); NULL: as it is usual
     struct sq_chip_layer *chip_layer;  // not NULL: no case, but what a layer is on it
-    bool is_diagonal; // of tiles: not each row with each column, but each at least once
+    bool
+        is_engine; // of a chip's route: the case is that of its engine alone, whose block it then has
+    unsigned engine_port; // ... outputs that leave this engine together; 0: it is no such case
+    bool is_diagonal;     // of tiles: not each row with each column, but each at least once
     struct sq_point *point;
     struct sq_case *stream;
     struct sq_ports shape; // of the point

@@ -81,9 +81,16 @@ enum sq_status sq_route_set_output(struct sq_route_work *w, unsigned rows, unsig
     static const char *const name[] = {SQ_OUTPUT_PARAM_NAMES, NULL};
     size_t form;
     SQ_TRY(sq_product_number(w->p, "form", SQ_COMBINE_ONE, SQ_COMBINE_SCALED, &form, err));
+    const unsigned port = w->engine_port; // of a chip, whose stage never stops
     const unsigned value[] = {cols, (unsigned)form,      SQ_OUTPUT_BINARY32,
                               cols, rows < 2 ? 2 : rows, hold};
-    sq_route_set_all(w, value, name);
+    const unsigned on_chip[] = {port,
+                                (unsigned)form,
+                                SQ_OUTPUT_BINARY32,
+                                port,
+                                sq_combine_queue((enum sq_combine_form)form, false),
+                                2};
+    sq_route_set_all(w, port ? on_chip : value, name);
     return SQ_OK;
 }
 

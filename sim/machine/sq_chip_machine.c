@@ -8,7 +8,8 @@
 #include "sim/format/sq_format_ops.h"
 #include "sim/machine/sq_chip_run.h"
 
-enum { ROWS = 0, COLS = 1, PARTS_MAX = 1000, LATENCY_MAX = 10000 };
+enum { TILES = 8, K = 512 }; // a layer that every format has
+enum { ROWS = 0, COLS = 1, PARTS_MAX = 1000, LATENCY_MAX = 10000, SRAM_WIDTH = 64 };
 
 // Cycles of a layer wherever it lies; UINT64_MAX where the chip would refuse it, which who plans it then says.
 static enum sq_status time_layer(const unsigned *value, const struct sq_env_choice *memory,
@@ -80,6 +81,18 @@ enum sq_status sq_machine_chip(const struct sq_machine *m, struct sq_chip *chip,
         memory->n[2] = 100;
     }
     return SQ_OK;
+}
+
+enum sq_status sq_machine_chip_for(const struct sq_machine *m, const struct sq_recipe *recipe,
+                                   unsigned products, struct sq_chip_layer *layer,
+                                   struct sq_error *err)
+{
+    const uint64_t mnk[3] = {(uint64_t)m->core.rows * TILES, (uint64_t)m->core.cols * TILES, K};
+    struct sq_chip chip;
+    SQ_TRY(sq_machine_chip(m, &chip, err));
+    chip.products = products;
+    chip.time = NULL;
+    return sq_chip_layer_of(recipe, &chip, m->core.rows, m->core.cols, mnk, layer, err);
 }
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -228,6 +241,37 @@ static uint64_t bound_of(const struct sq_machine *m, const struct sq_chip_layer 
     return larger(compute, larger(bus_cycles(m, load, store), burst_cycles(m, load + store)));
 }
 
+// ---- memories ---------------------------------------------------------------------------------------
+
+// Bits of the memories that a beat of a buffer takes: with a parity bit a byte, in whole words (sq_sram.sv).
+static uint64_t word_nbits(uint64_t nbits)
+{
+    const uint64_t nbytes = ceil_div(nbits, 8);
+    return ceil_div(9 * nbytes, SRAM_WIDTH) * SRAM_WIDTH;
+}
+
+// Bits that are read from the buffers, or written into them, in a layer. The engine reads a beat of both operands for each
+// beat that it takes, and scales for each result of a tile; sums of a tile wait between chunks of K.
+static uint64_t sram_nbits(const struct sq_chip_layer *c, const struct sq_mapping *p, bool is_write)
+{
+    const struct sq_top_room room = sq_top_room(c->value);
+    const uint64_t tiles = (uint64_t)c->layer.tiles[ROWS] * c->layer.tiles[COLS];
+    const uint64_t results = tiles * (room.scale_once ? 1 : c->layer.groups);
+    const uint64_t port = c->value[SQ_TOP_PORT_LEN];
+    const uint64_t beats = (uint64_t)c->value[SQ_TOP_ROWS] * c->value[SQ_TOP_COLS] / port;
+    uint64_t sum =
+        tiles * (p->count_k - 1) * beats * word_nbits(32 * port * sq_top_kept_words(c->value));
+    for (unsigned part = 0; part < SQ_TOP_OPERANDS; part++) {
+        const bool is_scale = part == SQ_TOP_ROW_SCALE || part == SQ_TOP_COL_SCALE;
+        const uint64_t read = is_scale ? results : p->sum.compute;
+        const uint64_t written =
+            times(c, part) * sq_top_beats(c->value, &c->layer, (enum sq_top_part)part);
+        sum +=
+            (is_write ? written : read) * word_nbits(sq_top_bits(c->value, (enum sq_top_part)part));
+    }
+    return sum;
+}
+
 enum sq_status sq_chip_mapping_run(const struct sq_machine *m, const struct sq_recipe *recipe,
                                    const struct sq_gemm *gemm, struct sq_mapping *plan,
                                    struct sq_machine_stats *stats, struct sq_error *err)
@@ -247,6 +291,8 @@ enum sq_status sq_chip_mapping_run(const struct sq_machine *m, const struct sq_r
     if (!stats)
         return SQ_OK;
     *stats = (struct sq_machine_stats){.cycles = s.cycles,
+                                       .sram_read_nbits = sram_nbits(&c, plan, false),
+                                       .sram_write_nbits = sram_nbits(&c, plan, true),
                                        .steps = plan->count_m * plan->count_n * plan->count_k,
                                        .memory = s.wait,
                                        .dram = dram,

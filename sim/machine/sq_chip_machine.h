@@ -15,6 +15,12 @@ enum sq_status sq_machine_chip(const struct sq_machine *machine, struct sq_chip 
 // Bit products that a PE of the chip may have; 0: the machine does not say, and a PE has what a beat of the format takes.
 unsigned sq_machine_chip_products(const struct sq_machine *machine);
 
+// The chip for a format, with at most so many bit products a PE (0: as many as a beat of the format takes): its parameters
+// are those of all layers but for SQ_TOP_PARTS, and *layer is one that every format has.
+enum sq_status sq_machine_chip_for(const struct sq_machine *machine, const struct sq_recipe *recipe,
+                                   unsigned products, struct sq_chip_layer *layer,
+                                   struct sq_error *err);
+
 // sq_mapping_run on it. The plan is the one that the chip has for this layer (sq_chip_layer_of), the
 // only one; what is refused there is refused here. Of stats, low and high are alike: busy, and
 // blocked_output where the engine takes no operands that are there; memory: it waits for them. In `lo`

@@ -15,12 +15,10 @@ const char *const sq_fair_names[] = {"none", "peak", "area", NULL};
 
 enum {
     LOW_MAX = 128,
-    HIGH_MAX = 64,  // lanes (sq_config.h)
-    ANY_M = 64,     // a GEMM for units, whose lanes do not depend on it ...
-    ANY_K = 4096,   // ... but through whole banks
-    TIMES_MAX = 8,  // a PE of the same area has no more bit products than so many times
-    CHIP_TILES = 8, // a layer of a chip that every format has: its PEs are those of all layers
-    CHIP_K = 512,
+    HIGH_MAX = 64, // lanes (sq_config.h)
+    ANY_M = 64,    // a GEMM for units, whose lanes do not depend on it ...
+    ANY_K = 4096,  // ... but through whole banks
+    TIMES_MAX = 8, // a PE of the same area has no more bit products than so many times
     COLS_MAX = 64,
 };
 
@@ -86,20 +84,6 @@ static bool rebuild(const struct sq_machine *machine, const struct sq_recipe *r,
 }
 
 // ---- chips ------------------------------------------------------------------------------------
-
-// Parameters of the chip whose PEs have at most so many bit products; 0: as many as a beat of the format takes.
-static enum sq_status chip_values(const struct sq_machine *machine, const struct sq_recipe *r,
-                                  unsigned products, struct sq_chip_layer *layer,
-                                  struct sq_error *err)
-{
-    const uint64_t mnk[3] = {(uint64_t)machine->core.rows * CHIP_TILES,
-                             (uint64_t)machine->core.cols * CHIP_TILES, CHIP_K};
-    struct sq_chip chip;
-    SQ_TRY(sq_machine_chip(machine, &chip, err));
-    chip.products = products;
-    chip.time = NULL;
-    return sq_chip_layer_of(r, &chip, machine->core.rows, machine->core.cols, mnk, layer, err);
-}
 
 // The PE of sq_array for codes of two parts (sq_array.sv).
 static void mixed_pe(const struct sq_top_shape *s, struct sq_cost_pe *pe)
@@ -217,7 +201,7 @@ enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_
     *silicon = (struct sq_fair_silicon){NAN, NAN, NAN};
     if (machine->chip.bus_nbytes) {
         struct sq_chip_layer layer;
-        SQ_TRY(chip_values(machine, r, sq_machine_chip_products(machine), &layer, err));
+        SQ_TRY(sq_machine_chip_for(machine, r, sq_machine_chip_products(machine), &layer, err));
         chip_pe(r, layer.value, &u, &pe);
     } else if (r->format->cost->pe) {
         r->format->cost->pe(r, &u, &pe);
@@ -317,7 +301,7 @@ static enum sq_status try_chip(enum sq_fair fair, const struct sq_synth *synth,
 {
     struct sq_cost_pe pe = {.n_parts = 0};
     struct sq_cost_unit u;
-    SQ_TRY(chip_values(machine, r, products, &to->layer, err));
+    SQ_TRY(sq_machine_chip_for(machine, r, products, &to->layer, err));
     to->takes = sq_chip_products(to->layer.value);
     if (fair != SQ_FAIR_AREA)
         return SQ_OK;
@@ -378,7 +362,7 @@ static enum sq_status chip_columns(const struct sq_machine *machine, const struc
     fair->core.high_lanes = 0;
     fair->core.low_bits = fair->core.act_bits = 1;
     while (fair->core.cols > machine->core.cols &&
-           chip_values(fair, r, fair->core.low_lanes, &layer, NULL) == SQ_ERR_RANGE)
+           sq_machine_chip_for(fair, r, fair->core.low_lanes, &layer, NULL) == SQ_ERR_RANGE)
         fair->core.cols--;
     return SQ_OK;
 }

@@ -322,7 +322,9 @@ static enum sq_status read_all(const struct raw_machine *raw, struct sq_machine 
     uint64_t port;
     memset(m, 0, sizeof *m);
     snprintf(m->name, sizeof m->name, "%.63s", raw->name);
-    SQ_TRY(sq_quantity_parse("clock", raw->clock, SQ_DIM_FREQUENCY, 1e6, 1e10, &m->clock_hz, err));
+    m->is_clock_netlist = raw->chip && strcmp(raw->clock, "netlist") == 0;
+    SQ_TRY(sq_quantity_parse("clock", m->is_clock_netlist ? "1 GHz" : raw->clock, SQ_DIM_FREQUENCY,
+                             1e6, 1e10, &m->clock_hz, err));
     SQ_TRY(read_count("cores", raw->cores, 1, 1024, &m->cores, err));
     SQ_TRY(read_core(&raw->core, raw->chip, &m->core, err));
     SQ_TRY(read_size("core.output", raw->core.output ? raw->core.output : "64 B", 1, 8192, &port,
@@ -387,11 +389,45 @@ static enum sq_status settle(struct raw_machine *raw, const char *what, struct s
                            : SQ_FAIL(err, status, "'%s': %.140s", sq_path_tail(what), inner.text);
 }
 
-enum sq_status sq_machine_load(const char *path, struct sq_machine *machine, struct sq_error *err)
+enum sq_status sq_machine_set_netlist(struct sq_machine *m, double period_ns, struct sq_error *err)
+{
+    const double parts = 1000, unit = m->dram_bytes_per_s / (parts * m->burst_nbytes);
+    const bool is_whole = !m->chip.bus_nbytes || m->timed.is_timed;
+    const double hz = 1e9 / period_ns, rounded = is_whole ? hz : floor(hz / unit) * unit;
+    if (rounded < 1e6)
+        return SQ_FAIL(err, SQ_ERR_RANGE,
+                       "clock of the netlist: %g ns a cycle, need at least 1 MHz, and %g MHz for a "
+                       "burst of the DRAM in thousandths of cycles",
+                       period_ns, 1e-6 * unit);
+    m->is_clock_netlist = false;
+    sq_machine_set_clock(m, rounded);
+    return SQ_OK;
+}
+
+enum sq_status sq_machine_load_unclocked(const char *path, struct sq_machine *machine,
+                                         struct sq_error *err)
 {
     void *raw;
     SQ_TRY(sq_yaml_load(path, &machine_schema, &raw, err));
     return settle(raw, path, machine, err);
+}
+
+static enum sq_status check_clock(const struct sq_machine *m, const char *what,
+                                  struct sq_error *err)
+{
+    return !m->is_clock_netlist
+               ? SQ_OK
+               : SQ_FAIL(
+                     err, SQ_ERR_ARG,
+                     "'%s': clock = netlist, need a frequency here: run --energy knows that of a "
+                     "netlist",
+                     sq_path_tail(what));
+}
+
+enum sq_status sq_machine_load(const char *path, struct sq_machine *machine, struct sq_error *err)
+{
+    SQ_TRY(sq_machine_load_unclocked(path, machine, err));
+    return check_clock(machine, path, err);
 }
 
 enum sq_status sq_machine_parse(const char *text, size_t nbytes, const char *what,
@@ -399,7 +435,8 @@ enum sq_status sq_machine_parse(const char *text, size_t nbytes, const char *wha
 {
     void *raw;
     SQ_TRY(sq_yaml_parse(text, nbytes, what, &machine_schema, &raw, err));
-    return settle(raw, what, machine, err);
+    SQ_TRY(settle(raw, what, machine, err));
+    return check_clock(machine, what, err);
 }
 
 // ---- one format on it -----------------------------------------------------------------------

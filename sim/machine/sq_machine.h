@@ -3,7 +3,8 @@
 // (sim/machines/), every quantity with its unit.
 //
 //   name: default
-//   clock: 1 GHz             of cores, buffers and the DRAM interface
+//   clock: 1 GHz             of cores, buffers and the DRAM interface; of a chip also `netlist`: what its netlist
+//                            reaches, which `run --energy` knows
 //   cores: 1                 1..1024
 //   core:                    the array and its multipliers (sq_config.h)
 //     rows: 32               PE rows = tokens, 1..64
@@ -58,6 +59,7 @@ struct sq_machine {
     unsigned port_nbits;        // of one core: bits that leave it in a cycle; 0: any number
     unsigned cores;
     double clock_hz;
+    bool is_clock_netlist; // until sq_machine_set_netlist; clock_hz says nothing
     uint64_t act_nbytes, weight_nbytes, out_nbytes; // buffers of one core
     uint64_t
         scale_nbytes; // of a chip, for scales of rows and as much for those of columns; 0: as is usual
@@ -88,6 +90,9 @@ struct sq_machine {
 // Refused in one sentence with file and field: see sq_yaml.h; also quantities without a unit, zero,
 // negative or absurd values, a core that sq_core_config_check refuses.
 enum sq_status sq_machine_load(const char *path, struct sq_machine *machine, struct sq_error *err);
+// The same, for a caller that knows the netlist: the clock may be that of it.
+enum sq_status sq_machine_load_unclocked(const char *path, struct sq_machine *machine,
+                                         struct sq_error *err);
 // The same on text; `what` names it.
 enum sq_status sq_machine_parse(const char *text, size_t nbytes, const char *what,
                                 struct sq_machine *machine, struct sq_error *err);
@@ -97,6 +102,11 @@ void sq_machine_derive(struct sq_machine *machine);
 // Another clock for the cores and buffers: the DRAM keeps its bandwidth and its latency, in other
 // numbers of cycles.
 void sq_machine_set_clock(struct sq_machine *machine, double hz);
+
+// The clock of a netlist whose cycle takes so many nanoseconds at least. That of a chip behind an ideal DRAM is at most a
+// thousandth of a cycle of a burst slower, so that a burst takes thousandths of cycles; SQ_ERR_RANGE where that is none.
+enum sq_status sq_machine_set_netlist(struct sq_machine *machine, double period_ns,
+                                      struct sq_error *err);
 
 // Another DRAM, which keeps time: a device that comes with sqsim, by its name. SQ_ERR_ARG, SQ_ERR_RANGE.
 enum sq_status sq_machine_set_dram(struct sq_machine *machine, const char *device,

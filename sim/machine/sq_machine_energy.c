@@ -13,8 +13,8 @@
 const char *sq_machine_part_name(enum sq_machine_part part)
 {
     static const char *const name[SQ_N_MACHINE_PARTS] = {
-        "products",  "array_clock", "array_leakage", "lines", "output",
-        "sram_read", "sram_write",  "sram_leakage",  "dram"};
+        "products",   "array_clock",  "array_leakage", "lines",      "output",      "sram_read",
+        "sram_write", "sram_leakage", "dram",          "chip_clock", "chip_leakage"};
     return name[part];
 }
 
@@ -51,6 +51,17 @@ static void count_step(const struct sq_mapping *p, unsigned index, double kept,
     a->out_nbits += 32 * (double)m * (double)n * p->cores_k * steps;
 }
 
+// The engine of a chip takes a beat of all PEs at once.
+static void count_chip(const struct sq_mapping *p, const struct sq_machine_stats *stats,
+                       struct sq_machine_accesses *a)
+{
+    const double slots = (double)p->cost.rows * p->cost.lines * p->cost.step;
+    a->macs = (double)p->sum.compute * slots;
+    a->slots = (double)stats->cycles * slots;
+    a->act_nbits[SQ_LOW] = a->act_nbits[SQ_HIGH] = (double)stats->sram_read_nbits;
+    a->load_nbits = (double)stats->sram_write_nbits;
+}
+
 void sq_machine_count(const struct sq_machine *machine, const struct sq_mapping *plan,
                       const struct sq_machine_stats *stats, struct sq_machine_accesses *a)
 {
@@ -60,12 +71,14 @@ void sq_machine_count(const struct sq_machine *machine, const struct sq_mapping 
     a->macs = use.low / plan->cost.low;
     a->slots = use.low_slots / plan->cost.low;
     a->busy = 1 - ((double)stats->memory + (double)stats->index) / (double)stats->cycles;
-    for (unsigned i = 0; i < SQ_STEP_CLASSES; i++)
-        if (plan->step[i].job.tiles > 0)
-            count_step(plan, i, a->macs / macs, a);
     a->load_nbits =
         8 * ((double)stats->nbytes[SQ_STREAM_ACT] + (double)stats->nbytes[SQ_STREAM_ACT_SCALE] +
              (double)sq_cost_weight_nbytes(stats->nbytes));
+    if (machine->chip.bus_nbytes)
+        count_chip(plan, stats, a);
+    for (unsigned i = 0; i < SQ_STEP_CLASSES && !machine->chip.bus_nbytes; i++)
+        if (plan->step[i].job.tiles > 0)
+            count_step(plan, i, a->macs / macs, a);
     for (unsigned i = 0; i < SQ_N_STREAMS; i++)
         a->dram_nbits += 8 * (double)stats->nbytes[i];
     const struct sq_dram_setup *const dram = &machine->timed.end[machine->timed.at];
@@ -103,11 +116,56 @@ static void share_lines(const struct sq_machine *machine, const struct sq_mappin
     all[SQ_HIGH] = 1 / less(rows, cols);
 }
 
-void sq_machine_energy(const struct sq_machine *machine, const struct sq_mac_energy *mac,
-                       const struct sq_energy_memory *memory, const struct sq_mapping *plan,
-                       const struct sq_machine_accesses *a, double cycles,
-                       struct sq_machine_energy *e)
+static double dram_joules(const struct sq_energy_memory *memory,
+                          const struct sq_machine_accesses *a, unsigned end)
 {
+    return a->dram_joules[end] > 0 ? a->dram_joules[end] : a->dram_nbits * memory->dram.end[end];
+}
+
+static void chip_energy(const struct sq_machine *machine, const struct sq_mac_energy *mac,
+                        const struct sq_energy_memory *memory, const struct sq_energy_chip *chip,
+                        const struct sq_machine_accesses *a, double cycles,
+                        struct sq_machine_energy *e)
+{
+    const struct sq_energy_idle *const engine = &chip->idle[SQ_CHIP_ENGINE];
+    const struct sq_energy_idle *const rest = &chip->idle[SQ_CHIP_REST];
+    const double seconds = cycles / machine->clock_hz;
+    const double sram = 8. * chip->has_memories *
+                        ((double)machine->act_nbytes + (double)machine->weight_nbytes +
+                         (double)machine->out_nbytes + 2 * (double)machine->scale_nbytes);
+    const double clocked[SQ_N_CASES] = {[SQ_CASE_LOW] = cycles * a->macs / a->slots,
+                                        [SQ_CASE_HIGH] = cycles,
+                                        [SQ_CASE_GATED] = cycles * a->busy};
+    for (unsigned of = 0; of < SQ_N_CASES; of++) {
+        const unsigned end = of == SQ_CASE_LOW ? SQ_LOW : SQ_HIGH;
+        const double joules[SQ_N_MACHINE_PARTS] = {
+            [SQ_MACHINE_PRODUCTS] = a->macs * mac->change[SQ_MAC_PE][end],
+            [SQ_MACHINE_CLOCK] = clocked[of] * engine->clock,
+            [SQ_MACHINE_LEAKAGE] = seconds * engine->leak,
+            [SQ_MACHINE_LINES] = a->macs * mac->change[SQ_MAC_LINE][end],
+            [SQ_MACHINE_OUTPUT] = a->macs * mac->change[SQ_MAC_OUTPUT][end],
+            [SQ_MACHINE_SRAM_READ] = chip->has_memories * a->act_nbits[end] * memory->read.end[end],
+            [SQ_MACHINE_SRAM_WRITE] = chip->has_memories * a->load_nbits * memory->write.end[end],
+            [SQ_MACHINE_SRAM_LEAKAGE] = sram * memory->leak.end[end] * seconds,
+            [SQ_MACHINE_DRAM] = dram_joules(memory, a, end),
+            [SQ_MACHINE_CHIP_CLOCK] = cycles * rest->clock,
+            [SQ_MACHINE_CHIP_LEAKAGE] = seconds * rest->leak};
+        for (unsigned i = 0; i < SQ_N_MACHINE_PARTS; i++)
+            e->pj[i][of] = picojoules(joules[i]);
+    }
+}
+
+void sq_machine_energy(const struct sq_machine *machine, const struct sq_mac_energy *mac,
+                       const struct sq_energy_memory *memory, const struct sq_energy_chip *chip,
+                       const struct sq_mapping *plan, const struct sq_machine_accesses *a,
+                       double cycles, struct sq_machine_energy *e)
+{
+    memset(e, 0, sizeof *e);
+    e->is_chip = chip;
+    if (chip) {
+        chip_energy(machine, mac, memory, chip, a, cycles, e);
+        return;
+    }
     const double seconds = cycles / machine->clock_hz;
     const double lanes = a->slots / cycles; // slots a cycle of the machine
     const double ports =
@@ -137,8 +195,7 @@ void sq_machine_energy(const struct sq_machine *machine, const struct sq_mac_ene
                 (a->act_nbits[end] + a->weight_nbits + a->out_nbits) * memory->read.end[end],
             [SQ_MACHINE_SRAM_WRITE] = (a->load_nbits + a->out_nbits) * memory->write.end[end],
             [SQ_MACHINE_SRAM_LEAKAGE] = sram * memory->leak.end[end] * seconds,
-            [SQ_MACHINE_DRAM] = a->dram_joules[end] > 0 ? a->dram_joules[end]
-                                                        : a->dram_nbits * memory->dram.end[end]};
+            [SQ_MACHINE_DRAM] = dram_joules(memory, a, end)};
         for (unsigned i = 0; i < SQ_N_MACHINE_PARTS; i++)
             e->pj[i][of] = picojoules(joules[i]);
     }
@@ -147,6 +204,7 @@ void sq_machine_energy(const struct sq_machine *machine, const struct sq_mac_ene
 void sq_machine_energy_add(struct sq_machine_energy *sum, const struct sq_machine_energy *e,
                            uint64_t n)
 {
+    sum->is_chip = sum->is_chip || e->is_chip;
     for (unsigned i = 0; i < SQ_N_MACHINE_PARTS; i++)
         for (unsigned of = 0; of < SQ_N_CASES; of++)
             sq_sat_sum(&sum->pj[i][of], n, e->pj[i][of]);

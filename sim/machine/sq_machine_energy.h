@@ -18,6 +18,13 @@
 //   dram            bytes moved, joules a bit of its type; of a DRAM that keeps time and has energies (sq_dram_device.h)
 //                   its commands, refreshes and standby, low with banks closed, high with banks open
 //
+// On a machine that is a chip, its engine was measured as it is (sq_energy_array): products, lines and output are changes, each
+// of a beat that the engine takes. array clock is clock pins of the engine in the chip's netlist, low in cycles in which it
+// takes a beat, high in all; array leakage is its leakage, and
+//   chip clock      clock pins of all around the engine, in all cycles
+//   chip leakage    of all around the engine
+//   sram            words of the memories by the counts of the run; nothing where buffers are flip-flops
+//
 // A third figure, gated, is high with clocks that stop for the whole array while it waits for memory:
 // clock pins count in cycles in which the array has a job.
 //
@@ -25,6 +32,7 @@
 #ifndef SQ_MACHINE_ENERGY_H
 #define SQ_MACHINE_ENERGY_H
 
+#include "sim/energy/sq_energy_chip.h"
 #include "sim/energy/sq_energy_memory.h"
 #include "sim/energy/sq_energy_table.h"
 #include "sim/machine/sq_machine_run.h"
@@ -39,6 +47,8 @@ enum sq_machine_part {
     SQ_MACHINE_SRAM_WRITE,
     SQ_MACHINE_SRAM_LEAKAGE,
     SQ_MACHINE_DRAM,
+    SQ_MACHINE_CHIP_CLOCK,
+    SQ_MACHINE_CHIP_LEAKAGE,
     SQ_N_MACHINE_PARTS
 };
 const char *sq_machine_part_name(enum sq_machine_part part);
@@ -61,14 +71,22 @@ void sq_machine_count(const struct sq_machine *machine, const struct sq_mapping 
 // The ends of the range, and high with gated clocks.
 enum { SQ_CASE_LOW = SQ_LOW, SQ_CASE_HIGH = SQ_HIGH, SQ_CASE_GATED, SQ_N_CASES };
 
+// Which parts a machine has: all, or those in front of the chip's.
+static inline unsigned sq_machine_n_parts(bool is_chip)
+{
+    return is_chip ? SQ_N_MACHINE_PARTS : SQ_MACHINE_CHIP_CLOCK;
+}
+
 // Whole picojoules, which add up to the total in the last digit; SQ_COUNT_OVER: does not fit.
 struct sq_machine_energy {
+    bool is_chip;
     uint64_t pj[SQ_N_MACHINE_PARTS][SQ_N_CASES];
 };
+// chip: of a machine that is one, else NULL.
 void sq_machine_energy(const struct sq_machine *machine, const struct sq_mac_energy *mac,
-                       const struct sq_energy_memory *memory, const struct sq_mapping *plan,
-                       const struct sq_machine_accesses *a, double cycles,
-                       struct sq_machine_energy *e);
+                       const struct sq_energy_memory *memory, const struct sq_energy_chip *chip,
+                       const struct sq_mapping *plan, const struct sq_machine_accesses *a,
+                       double cycles, struct sq_machine_energy *e);
 // *sum += n * *e, and the total of one case.
 void sq_machine_energy_add(struct sq_machine_energy *sum, const struct sq_machine_energy *e,
                            uint64_t n);

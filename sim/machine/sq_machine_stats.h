@@ -18,6 +18,8 @@ struct sq_machine_stats {
     uint64_t index, memory;
     uint64_t dram_busy; // cycles in which the DRAM moved something
     uint64_t nbytes[SQ_N_STREAMS];
+    uint64_t sram_read_nbits,
+        sram_write_nbits;      // of a chip: bits of its memories, in whole words; else 0
     struct sq_dram_stats dram; // of a DRAM that keeps time; else zeros
 };
 

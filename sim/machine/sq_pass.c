@@ -65,7 +65,8 @@ static enum sq_status time_row(const struct pass *p, size_t i, struct sq_unit_me
         const struct sq_mac_energy *mac = is_attention(row) ? in->cache_mac : in->mac;
         struct sq_machine_accesses a;
         sq_machine_count(hw, plan, &s, &a);
-        sq_machine_energy(hw, mac ? mac : &none, in->memory, plan, &a, out->cycles, &p->energy[i]);
+        sq_machine_energy(hw, mac ? mac : &none, in->memory, in->chip, plan, &a, out->cycles,
+                          &p->energy[i]);
     }
     free(plan);
     return status;

@@ -43,6 +43,7 @@ struct sq_pass_request {
     const struct sq_mac_energy *mac;       // of `recipe`; NULL: no joules
     const struct sq_mac_energy *cache_mac; // of `cache`; NULL: attention has joules of memory alone
     const struct sq_energy_memory *memory;
+    const struct sq_energy_chip *chip; // of a machine that is one; else NULL
 };
 
 // One row of the workload, which the workload has Count times.

@@ -76,6 +76,11 @@ struct sq_synth_block {
     unsigned target_ps; // what ABC is asked for, from SQ_SYNTH_NF on; 0 before
 };
 
+struct sq_synth_cells {
+    char name[SQ_LIB_NAME_LEN];
+    unsigned count;
+};
+
 // A module that stayed one, with the cells of its own: not of the parts below it.
 struct sq_synth_part {
     char name[SQ_SYNTH_PART_LEN];
@@ -83,6 +88,8 @@ struct sq_synth_part {
     double area;    // of all of them; square micrometres
     double
         path_ns; // of a chip: the longest that ends in a flip-flop or memory of its own; else NAN
+    size_t n_types;              // of a chip
+    struct sq_synth_cells *cell; // its own of all instances, by name; owned
 };
 
 // What is common to all blocks of a run.
@@ -125,11 +132,6 @@ const struct sq_synth_macro *sq_synth_macro_for(const struct sq_synth_macro macr
 // in what Yosys says of it, is the last part of `path`, or source<N>.sv where that is no plain name
 // or taken. SQ_ERR_IO, SQ_ERR_RANGE.
 enum sq_status sq_synth_add_source(struct sq_synth *s, const char *path, struct sq_error *err);
-
-struct sq_synth_cells {
-    char name[SQ_LIB_NAME_LEN];
-    unsigned count;
-};
 
 struct sq_synth_result {
     double area; // sum over cells; square micrometres (sq_liberty.h)

@@ -159,6 +159,21 @@ static enum sq_status sum_cells(const struct sq_synth *s, const struct sq_synth_
     return SQ_OK;
 }
 
+static enum sq_status load_cells(const json_t *cells, struct sq_synth_part *p, struct sq_error *err)
+{
+    const char *name;
+    const json_t *count;
+    p->cell = calloc(json_object_size(cells) + 1, sizeof *p->cell);
+    SQ_NEED(p->cell, err, "the cells of a part");
+    json_object_foreach((json_t *)(uintptr_t)cells, name, count)
+    {
+        struct sq_synth_cells *const c = &p->cell[p->n_types++];
+        snprintf(c->name, sizeof c->name, "%s", name);
+        c->count = (unsigned)json_integer_value(count);
+    }
+    return SQ_OK;
+}
+
 static enum sq_status load_parts(const json_t *parts, struct sq_synth_result *r,
                                  struct sq_error *err)
 {
@@ -174,6 +189,7 @@ static enum sq_status load_parts(const json_t *parts, struct sq_synth_result *r,
         p->area = json_number_value(json_object_get(part, "area"));
         const json_t *path = json_object_get(part, "path_ns");
         p->path_ns = path ? json_number_value(path) : NAN;
+        SQ_TRY(load_cells(json_object_get(part, "cells"), p, err));
     }
     return SQ_OK;
 }
@@ -232,6 +248,8 @@ enum sq_status sq_synth_area(const struct sq_synth *s, const struct sq_synth_blo
 
 void sq_synth_result_free(struct sq_synth_result *result)
 {
+    for (size_t i = 0; i < result->n_parts; i++)
+        free(result->part[i].cell);
     free(result->cell);
     free(result->part);
     *result = (struct sq_synth_result){0};

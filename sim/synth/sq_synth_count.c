@@ -93,15 +93,26 @@ void sq_synth_part_name(const char *module, char name[SQ_SYNTH_PART_LEN])
     snprintf(name, SQ_SYNTH_PART_LEN, "%.*s", (int)strcspn(from, "\\"), from);
 }
 
-// Modules of one name and other parameters are one part.
-static void add_part(json_t *parts, const char *module, json_int_t n, double area)
+// So many more of a cell.
+static void add_cells(json_t *cells, const char *name, json_int_t n)
+{
+    const json_int_t before = json_integer_value(json_object_get(cells, name));
+    json_object_set_new(cells, name, json_integer(before + n));
+}
+
+// Modules of one name and other parameters are one part. A new reference to its cells.
+static json_t *add_part(json_t *parts, const char *module, json_int_t n, double area)
 {
     char name[SQ_SYNTH_PART_LEN];
     sq_synth_part_name(module, name);
     const json_t *same = json_object_get(parts, name);
+    json_t *const before = json_object_get(same, "cells");
+    json_t *const cells = before ? json_incref(before) : json_object();
     n += json_integer_value(json_object_get(same, "count"));
     area += json_number_value(json_object_get(same, "area"));
-    json_object_set_new(parts, name, json_pack("{s:I, s:f}", "count", n, "area", area));
+    json_object_set_new(parts, name,
+                        json_pack("{s:I, s:f, s:O}", "count", n, "area", area, "cells", cells));
+    return cells;
 }
 
 // The cells of one module, as often as it is there.
@@ -110,6 +121,7 @@ static enum sq_status add_module(const struct sq_synth *s, const struct sq_synth
                                  struct sq_error *err)
 {
     const json_int_t n = instances(modules, key);
+    json_t *const own = json_object();
     const char *name;
     const json_t *count;
     double area = 0;
@@ -118,16 +130,24 @@ static enum sq_status add_module(const struct sq_synth *s, const struct sq_synth
         if (is_module(modules, name))
             continue;
         const struct sq_lib_cell *cell = sq_synth_cell(s, b, name);
-        if (!cell)
+        if (!cell) {
+            json_decref(own);
             return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                            "the library has no cell, or no area, for %.60s", name);
+        }
         const json_int_t all = n * json_integer_value(count);
-        const json_int_t before = json_integer_value(json_object_get(c->cells, name));
-        json_object_set_new(c->cells, name, json_integer(before + all));
+        add_cells(c->cells, name, all);
+        add_cells(own, name, all);
         area += cell->area * (double)all;
     }
     c->area += area;
-    add_part(c->parts, key, n, area);
+    json_t *const cells = add_part(c->parts, key, n, area);
+    json_object_foreach(own, name, count)
+    {
+        add_cells(cells, name, json_integer_value(count));
+    }
+    json_decref(cells);
+    json_decref(own);
     return SQ_OK;
 }
 

@@ -72,6 +72,41 @@ ok "... and nothing else" [ "$(others dram)" = "$was_d" ]
 accept "... again" "${gemm[@]}" --energy t.jsonl --memory m.yaml
 ok "two runs, the same joules" [ "$(grep -o '"energy_parts".*"edp_low' "$W.out" | sort -u)" = "$(grep -o '"energy_parts".*"edp_low' "$W/first" | sort -u)" ]
 
+# A chip: its engine as it was measured, clock pins and leakage of its netlist, words of its memories. 64 tiles of 32 beats; a word
+# of 64 bits has parity, so a beat of 256 bits takes 320, and scales of 64 and of 128 bits take 128 and 192, for 4 groups of a tile.
+chip_table 10 >"$W/c.jsonl"
+chip=(run --m 8 --n 64 --k 512 --format dense --weight-bits 4 --memory m.yaml --json)
+sq "${chip[@]}" --machine "$ROOT/sim/machines/chip.yaml" --energy c.jsonl
+ok "a chip: a clock above that of its netlist is warned of" [ "$RC$(grep -c 'needs 10 ns a cycle, the clock of 1 GHz has 1 ns' "$W.err")" = 01 ]
+ok "... parts sum" [ "$(value 'sum("low") == $r->{energy_low_pj} && sum("high") == $r->{energy_high_pj} && sum("gated") == $r->{energy_gated_pj}')" = 1 ]
+of_chip() { value 'my $l = $r->{causes}{low}; my ($c, $b, $w) = ($r->{cycles}, $l->{busy}, $l->{memory}); '"$1"; }
+ok "... 2048 beats of 128 MACs at 1.25 fJ" [ "$(of_chip '"$b " . part("products", "low") . " " . part("products", "high")')" = "2048 328 655" ]
+ok "... clock pins of the engine where it takes a beat, and always" [ "$(of_chip 'abs(part("array_clock", "low") - 3 * $b) < 1 && abs(part("array_clock", "high") - 3 * $c) < 1')" = 1 ]
+ok "... a gate saves the cycles that wait for operands" [ "$(of_chip '$w > 0 && abs(part("array_clock", "high") - part("array_clock", "gated") - 3 * $w) < 1')" = 1 ]
+ok "... and no other clock" [ "$(of_chip 'abs(part("chip_clock", "gated") - .5 * $c) < 1 && part("chip_clock", "low") == part("chip_clock", "high")')" = 1 ]
+ok "... leakage" [ "$(of_chip 'abs(part("array_leakage", "low") - 30e6 * $r->{seconds}) < 1 && abs(part("chip_leakage", "high") - 5e6 * $r->{seconds}) < 1')" = 1 ]
+chunks=$(cd "$W" && "$SQSIM" "${chip[@]/--json/--causes}" --machine "$ROOT/sim/machines/chip.yaml" --energy c.jsonl 2>/dev/null | sed -n 's/.*blocks 1x1x\([0-9]*\) .*/\1/p')
+ok "... words that are read, those of sums between chunks of K too" [ "$(value 'part("sram_read", "low")')" = $((2048 * 640 + 64 * 4 * 320 + (chunks - 1) * 64 * 4 * 128)) ]
+ok "... and written, as often as operands are loaded" [ "$(value 'part("sram_write", "low") % 3 == 0 && part("sram_write", "low") >= 3 * (4 * 32 * 320 + 16 * 32 * 320)')" = 1 ]
+ok "... and bytes" [ "$(value 'part("dram", "low") == 40 * $r->{bytes}')" = 1 ]
+sed 's/^clock: .*/clock: netlist/' "$ROOT/sim/machines/chip.yaml" >"$W/netlist.yaml"
+accept "the clock of the netlist" "${chip[@]}" --machine netlist.yaml --energy c.jsonl
+ok "... is 100 MHz" [ "$(value 'abs($r->{seconds} / $r->{cycles} / 1e-8 - 1) < 1e-9')" = 1 ]
+chip_table 14.49 >"$W/odd.jsonl"
+accept "... of 14.49 ns" "${chip[@]}" --machine netlist.yaml --energy odd.jsonl
+ok "... is a thousandth slower at most" [ "$(value 'my $p = 1e9 * $r->{seconds} / $r->{cycles}; $p >= 14.49 && $p < 14.52')" = 1 ]
+refuse "clock = netlist, need a frequency here" run --m 8 --n 64 --k 512 --format dense --machine netlist.yaml
+refuse "a line of the recipe has not 2x4 PEs (sqsim energy --machine)" "${chip[@]}" --machine "$ROOT/sim/machines/chip.yaml" --energy t.jsonl
+grep -v '"block":"top"' "$W/c.jsonl" >"$W/no.jsonl"; refuse "no.jsonl: no line of this chip" "${chip[@]}" --machine "$ROOT/sim/machines/chip.yaml" --energy no.jsonl
+sed 's/"ActDepth":256/"ActDepth":128/' "$W/c.jsonl" >"$W/no.jsonl"; refuse "no.jsonl: no line of this chip" "${chip[@]}" --machine "$ROOT/sim/machines/chip.yaml" --energy no.jsonl
+sed 's/"BankLen":16},"liberty/"BankLen":8},"liberty/' "$W/c.jsonl" >"$W/no.jsonl"; refuse "do not take 16 elements a beat" "${chip[@]}" --machine "$ROOT/sim/machines/chip.yaml" --energy no.jsonl
+sed '/"block":"top"/s/0000007/0000008/' "$W/c.jsonl" >"$W/no.jsonl"; refuse "need one library" "${chip[@]}" --machine "$ROOT/sim/machines/chip.yaml" --energy no.jsonl
+sed 's/"clock_fj":300,//' "$W/c.jsonl" >"$W/no.jsonl"; refuse "part sq_dma of the chip has no joules" "${chip[@]}" --machine "$ROOT/sim/machines/chip.yaml" --energy no.jsonl
+sed 's/"min_period_ns":10/"min_period_ns":null/' "$W/c.jsonl" >"$W/no.jsonl"; refuse "has no min_period_ns" "${chip[@]}" --machine netlist.yaml --energy no.jsonl
+sed 's/"Macro":256/"Macro":0/' "$W/c.jsonl" >"$W/flops.jsonl"
+accept "the words of flip-flops take nothing" "${chip[@]}" --machine netlist.yaml --energy flops.jsonl
+ok "... of memories" [ "$(value 'part("sram_read", "high") + part("sram_write", "high") + part("sram_leakage", "high")')" = 0 ]
+
 # Rows times their count are the sum. With one token the weights are read by one row of PEs.
 printf 'Layer,M,N,K,Count,\na,1,64,256,3,\nb,1,128,256,2,\n' >"$W/w.csv"
 accept "a workload" run --workload w.csv --format dense --weight-bits 4 --energy t.jsonl --memory m.yaml --json

@@ -46,7 +46,7 @@ lanes() { # LOW HIGH BUFFER OPTION...: the same with multipliers that the machin
   MACHINE=shipped.yaml small "${@:3}"
 }
 if daily "beats as long as stated multipliers"; then
-  lanes 8 2 "4 KiB" --format dense --weight-bits 8
+  lanes 16 4 "4 KiB" --format dense --weight-bits 8
   lanes 16 8 "16 KiB" --format sp24
 fi
 small "16 KiB" --format sq_w

@@ -12,25 +12,20 @@
 
 // Buffers as flip-flops, at most: Yosys makes one of each bit.
 enum { FLOPS_NBYTES = 8 << 10 };
-// A layer that every format has: its parameters are those of all layers.
-enum { TILES = 8, K = 512 };
 
 // Parameters of sq_top by the chip's own names.
 static enum sq_status find_unit(const struct sq_machine *m, const char *format,
                                 struct sq_area_unit *unit, unsigned *depth, struct sq_error *err)
 {
-    const uint64_t mnk[3] = {(uint64_t)m->core.rows * TILES, (uint64_t)m->core.cols * TILES, K};
     const struct sq_block *const block = &sq_top_block;
     const struct sq_format_ops *f;
     struct sq_chip_layer layer;
     struct sq_recipe recipe;
-    struct sq_chip chip;
     SQ_TRY(sq_format_named(format, sq_cli_home(), &f, err));
     if (!f)
         return SQ_FAIL(err, SQ_ERR_ARG, "--of = %.40s, need a format", format);
     SQ_TRY(sq_format_recipe(f, SQ_IN_RUN, NULL, &recipe, err));
-    SQ_TRY(sq_machine_chip(m, &chip, err));
-    SQ_TRY(sq_chip_layer_of(&recipe, &chip, m->core.rows, m->core.cols, mnk, &layer, err));
+    SQ_TRY(sq_machine_chip_for(m, &recipe, sq_machine_chip_products(m), &layer, err));
     *unit = (struct sq_area_unit){.name = block->name, .top = block->top};
     for (size_t i = 0; block->param[i]; i++)
         if (*block->param[i])
@@ -45,7 +40,7 @@ enum sq_status sq_area_chip_find(struct sq_area_chip *chip, struct sq_area_item 
 {
     struct sq_machine m;
     unsigned depth = 0;
-    SQ_TRY(sq_machine_load(
+    SQ_TRY(sq_machine_load_unclocked(
         chip->machine ? chip->machine : sq_cli_home_path("sim/machines/chip.yaml"), &m, err));
     SQ_TRY(find_unit(&m, chip->format ? chip->format : "dense", &chip->unit, &depth, err));
     const uint64_t nbytes = m.act_nbytes + m.weight_nbytes + m.out_nbytes;

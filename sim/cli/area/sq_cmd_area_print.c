@@ -7,6 +7,7 @@
 
 #include "sim/cli/area/sq_cmd_area.h"
 #include "sim/cli/sq_cli_table.h"
+#include "sim/energy/sq_energy.h"
 
 static const char basis[] = "measured: synthesis by Yosys, delays by OpenSTA, before layout";
 
@@ -96,6 +97,37 @@ static void put_line(FILE *out, json_t *o)
     json_decref(o);
 }
 
+// A part of the chip; with what it takes whatever it works on, where the library has tables of power.
+static json_t *part_json(const struct sq_synth_part *p, struct sq_lib_models *models)
+{
+    struct sq_energy_idle idle = {NAN, NAN};
+    if (models && sq_energy_idle_of(models, p->cell, p->n_types, &idle, NULL) != SQ_OK)
+        idle = (struct sq_energy_idle){NAN, NAN};
+    const struct sq_cli_column row[] = {SQ_KEYS("count", p->count, "um2", p->area),
+                                        SQ_KEY_IF(!isnan(p->path_ns), "path_ns", p->path_ns),
+                                        SQ_KEY_IF(models, "clock_fj", 1e15 * idle.clock),
+                                        SQ_KEY_IF(models, "leak_uw", 1e6 * idle.leak),
+                                        SQ_COLUMNS_END};
+    return sq_cli_object(row);
+}
+
+// All parts of a row; those of a chip are priced.
+static json_t *parts_json(const struct sq_area_table *t, const struct sq_area_row *row)
+{
+    const struct sq_synth_result *const r = &row->result;
+    struct sq_lib_models models;
+    json_t *parts = json_object();
+    memset(&models, 0, sizeof models);
+    const bool is_open =
+        row->block.is_chip && sq_lib_models_open(&models, &t->synth->lib, NULL) == SQ_OK;
+    for (size_t i = 0; i < r->n_parts; i++)
+        json_object_set_new(parts, r->part[i].name,
+                            part_json(&r->part[i], is_open ? &models : NULL));
+    if (is_open)
+        sq_lib_models_close(&models);
+    return parts;
+}
+
 static void put_row(struct sq_cli_table *out, const struct sq_area_table *t,
                     const struct sq_area_row *row)
 {
@@ -103,19 +135,15 @@ static void put_row(struct sq_cli_table *out, const struct sq_area_table *t,
     const double weights = sq_area_weights_per_cycle(&row->block);
     const char *recipe = sq_synth_recipe_name(row->synth.recipe);
     const bool has = t->has_periods;
-    json_t *parameters = json_object(), *cells = json_object(), *parts = json_object();
-    char text[256];
+    json_t *parameters = json_object(), *cells = json_object();
+    char text[256], digest[SQ_DIGEST_SIZE];
+    sq_digest_hex(t->synth->liberty_digest, digest);
     parameters_text(&row->synth, text, sizeof text);
     for (size_t i = 0; i < row->synth.n_params; i++)
         json_object_set_new(parameters, row->synth.param[i].name,
                             json_integer(row->synth.param[i].value));
     for (size_t i = 0; i < r->n_types; i++)
         json_object_set_new(cells, r->cell[i].name, json_integer(r->cell[i].count));
-    for (size_t i = 0; i < r->n_parts; i++)
-        json_object_set_new(
-            parts, r->part[i].name,
-            json_pack("{s:i, s:f, s:o*}", "count", r->part[i].count, "um2", r->part[i].area,
-                      "path_ns", isnan(r->part[i].path_ns) ? NULL : json_real(r->part[i].path_ns)));
     const struct sq_cli_column columns[] = {
         SQ_COLUMN(NULL, row->period_ns, "period", 9, .unit = "ns", .as = "%.3f", .is_absent = !has),
         SQ_COLUMN(NULL, meets(row), "met", -3, .is_absent = !has),
@@ -123,7 +151,7 @@ static void put_row(struct sq_cli_table *out, const struct sq_area_table *t,
         SQ_KEYS("module", row->synth.top, "parameters", parameters),
         SQ_KEY_IF(row->synth.is_foreign, "clock", *r->clock ? r->clock : NULL),
         SQ_KEYS("keep_parts", row->synth.keeps_parts),
-        SQ_KEY_IF(row->synth.keeps_parts, "parts", parts),
+        SQ_KEY_IF(row->synth.keeps_parts, "parts", parts_json(t, row)),
         SQ_COLUMN("area_um2", r->area, "area", 12, .unit = "um2", .as = "%.2f"),
         SQ_COLUMN("nand2_equivalents", r->nand2_equivalents, "NAND2", 10, .as = "%.1f"),
         SQ_COLUMN(NULL, r->n_cells, "cells", 7),
@@ -142,6 +170,7 @@ static void put_row(struct sq_cli_table *out, const struct sq_area_table *t,
         SQ_COLUMN(NULL, has ? recipe : r->mapper, "map", -6),
         SQ_COLUMN(NULL, text, "parameters", 0),
         SQ_KEYS("mapper", r->mapper, "n_cells", r->n_cells, "cells", cells),
+        SQ_KEY_IF(row->block.is_chip, "liberty_digest", digest),
         SQ_KEYS("liberty", t->liberty, "provenance", sq_cli_provenance(NULL, basis, 0)),
         SQ_COLUMNS_END};
     if (out->is_json)

@@ -27,7 +27,8 @@ static const char doc[] =
     "  sqsim energy --format sq_w --layer '*.0.mlp.up_proj'\n"
     "  sqsim energy ~/models/my-llama --format dense --layer 'model.layers.0.*' --block "
     "engine_array "
-    "--liberty ~/pdk/sg13g2_stdcell_typ_1p20V_25C.lib\n";
+    "--liberty ~/pdk/sg13g2_stdcell_typ_1p20V_25C.lib\n"
+    "  sqsim energy --format dense --layer '*.0.mlp.up_proj' --machine sim/machines/chip.yaml\n";
 
 static enum sq_status set_block(void *context, const struct sq_cli_row *row, const char *text,
                                 struct sq_error *err)
@@ -68,6 +69,11 @@ static const struct sq_cli_row rows[] = {
                 "cycles that are counted, of each of 64 lanes"),
     SQ_CLI_TEXT("layer", "PATTERN", AT(c.layer),
                 "layers of MODEL whose name matches, as file names do: 'model.layers.0.*'"),
+    SQ_CLI_TEXT(
+        "machine", "FILE", AT(c.machine),
+        "with --layer: the engine of the chip of this YAML (sim/machines/chip.yaml), with its "
+        "array and multipliers, for `sqsim run --machine FILE --energy`",
+        .usual = "none; --rows and --cols say the array", .found = SQ_HOME_MACHINE),
     SQ_CLI_UINT("m", "M", 1, 1 << 12, AT(c.m), "tokens that the layer sees"),
     SQ_CLI_TEXT("tokens", "FILE", AT(c.source.tokens),
                 "token file whose first sequences feed the layer",
@@ -101,6 +107,11 @@ static enum sq_status measure(struct work *w, const struct sq_case *c, const cha
     struct sq_measured m;
     const struct sq_energy_row row = {c->block, c->point, layer, o, layer ? &w->r : NULL, &m};
     SQ_TRY(sq_measure_run(&w->in->synth, c, &w->in->run, &m, err));
+    if (w->in->c.machine && m.drive.outputs == 0 && !m.drive.mismatch[0])
+        return SQ_FAIL(err, SQ_ERR_ARG,
+                       "--cycles = %llu: no output of the engine came in them to be compared, need "
+                       "more",
+                       (unsigned long long)w->in->run.cycles);
     w->is_wrong = w->is_wrong || m.drive.mismatch[0] || (o && o->value_mismatches > 0);
     w->n_rows++;
     sq_energy_print_row(w->in, &row);
@@ -148,6 +159,17 @@ static enum sq_status run_route(struct work *w, const struct sq_route *route, co
     return status;
 }
 
+static enum sq_status run_engine(struct work *w, const struct sq_format_routes *routes,
+                                 const char *name, struct sq_product *p, struct sq_error *err)
+{
+    struct sq_route_outcome o;
+    enum sq_status status = sq_route_engine(routes, p, &w->options, &o, err);
+    if (status == SQ_OK)
+        status = measure(w, &o.stream, name, &o, err);
+    sq_route_outcome_free(&o);
+    return status;
+}
+
 static enum sq_status visit_layer(void *context, size_t index, const struct sq_quant_layer *q,
                                   const float *x, size_t m, struct sq_error *err)
 {
@@ -156,7 +178,10 @@ static enum sq_status visit_layer(void *context, size_t index, const struct sq_q
     const struct sq_format_routes *routes = q->format->routes;
     struct sq_product p = {.source = name};
     enum sq_status status = sq_route_product(q, &w->r, x, m, &p, err);
-    for (size_t i = 0; status == SQ_OK && i < routes->n_routes; i++)
+    const bool is_chip = w->in->c.machine;
+    if (status == SQ_OK && is_chip)
+        status = run_engine(w, routes, name, &p, err);
+    for (size_t i = 0; status == SQ_OK && !is_chip && i < routes->n_routes; i++)
         if (is_asked(w, &routes->route[i]) &&
             (!routes->route[i].takes || routes->route[i].takes(&p)))
             status = run_route(w, &routes->route[i], name, &p, err);
@@ -173,6 +198,9 @@ static enum sq_status take_recipe(struct work *w, struct sq_error *err)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "--format = %s: no block takes its layers",
                        f->name);
     SQ_TRY(sq_cli_routes_check(&w->r, err));
+    if (w->in->c.machine && !f->routes->chip)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "--format = %s: the chip does not run its layers",
+                       f->name);
     if (w->in->c.calib && !sq_recipe_needs_calibration(&w->r))
         sq_cli_note_calib("energy");
     return SQ_OK;
@@ -209,8 +237,10 @@ static enum sq_status run_layers(struct work *w, bool *is_real, struct sq_error 
 {
     struct sq_energy_args *in = w->in;
     w->options = sq_cosim_route_options(&in->c, &in->c.core.config);
-    w->options.array_rows = in->c.core.config.rows;
-    w->options.array_cols = in->c.core.config.cols;
+    if (!in->c.machine) {
+        w->options.array_rows = in->c.core.config.rows;
+        w->options.array_cols = in->c.core.config.cols;
+    }
     const char *model = sq_cli_model(in->c.n_files > 0 ? in->c.file[0] : NULL);
     SQ_TRY(sq_checkpoint_open(&w->ck, model, err));
     const enum sq_status status = run_checkpoint(w, model, is_real, err);
@@ -225,6 +255,9 @@ static enum sq_status check_layers(const struct sq_cosim_args *c, struct sq_erro
     const char *option = c->n_wanted > 0 ? "--point" : c->n_parameters > 0 ? "--parameter" : NULL;
     if (option)
         return SQ_FAIL(err, SQ_ERR_ARG, "%s with --layer, whose format says the point", option);
+    option = c->has_block ? "--block" : c->core.given ? "--rows, --cols and the like" : NULL;
+    if (c->machine && option)
+        return SQ_FAIL(err, SQ_ERR_ARG, "%s with --machine, whose chip has one engine", option);
     if (c->n_files > 1)
         return SQ_FAIL(err, SQ_ERR_ARG, "%zu of MODEL, need one", c->n_files);
     return SQ_OK;
@@ -237,6 +270,7 @@ static enum sq_status check_drawn(const struct sq_cosim_args *c, struct sq_error
                          : c->source.tokens           ? "--tokens"
                          : c->source.text             ? "--text"
                          : c->calib                   ? "--calib"
+                         : c->machine                 ? "--machine"
                                                       : NULL;
     if (option)
         return SQ_FAIL(err, SQ_ERR_ARG, "%s needs --layer: which layers give the operands", option);
@@ -280,6 +314,8 @@ static enum sq_status prepare(struct work *w, struct sq_error *err)
         return take_points(c, err);
     }
     SQ_TRY(check_layers(c, err));
+    if (c->machine)
+        SQ_TRY(sq_cosim_load_chip(c));
     return take_recipe(w, err);
 }
 

@@ -301,7 +301,7 @@ static int run_all(const struct sq_cosim_args *in)
     return sq_cosim_summary(in, "points", total.points, &total, "synthetic");
 }
 
-static enum sq_status load_chip(struct sq_cosim_args *in)
+enum sq_status sq_cosim_load_chip(struct sq_cosim_args *in)
 {
     static struct sq_machine machine; // its DRAM is that of every case
     SQ_TRY(sq_machine_load(in->machine, &machine, in->err));
@@ -333,7 +333,7 @@ int sq_cmd_cosim(int argc, char **argv)
     sort_files(&in);
     if (check_modes(&in) != SQ_OK)
         return sq_cli_fail("cosim", &err);
-    if (in.machine && load_chip(&in) != SQ_OK)
+    if (in.machine && sq_cosim_load_chip(&in) != SQ_OK)
         return sq_cli_fail("cosim", &err);
     if (in.is_list)
         return sq_cosim_list(&in);

@@ -116,11 +116,17 @@ json_t *sq_run_fair_json(const struct sq_run_request *request, const struct sq_m
 struct sq_run_energy {
     struct sq_mac_energy mac;
     struct sq_energy_memory memory;
+    bool is_chip; // of a machine that is one: the line of its netlist
+    struct sq_energy_chip chip;
 };
-enum sq_status sq_run_energy_open(const struct sq_run_request *request, struct sq_run_energy *e,
+enum sq_status sq_run_energy_open(const struct sq_run_request *request,
+                                  const struct sq_machine *machine, struct sq_run_energy *e,
                                   struct sq_error *err);
 // A line under the head of the table; the parts of the sum.
 void sq_run_energy_text(const struct sq_run_request *request, const struct sq_run_energy *e);
+// Sets the clock of a machine that has the one of its netlist.
+enum sq_status sq_run_clock_netlist(const struct sq_run_energy *e, struct sq_machine *machine,
+                                    struct sq_error *err);
 // On standard error, where the netlist does not reach the clock.
 void sq_run_energy_note(const struct sq_run_energy *e, double clock_hz);
 void sq_run_energy_print(const struct sq_machine_energy *e, double seconds, double tokens);

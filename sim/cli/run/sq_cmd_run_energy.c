@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // --energy of `sqsim run` (sq_machine_energy.h).
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,9 +8,11 @@
 #include "sim/cli/sq_cli_table.h"
 #include "sim/io/sq_checked.h"
 #include "sim/io/sq_json.h"
+#include "sim/machine/sq_chip_machine.h"
 
 // The recipe as a line of JSON gives it back: with as many digits.
-static enum sq_status read_table(const struct sq_run_request *in, struct sq_run_energy *e,
+static enum sq_status read_table(const struct sq_run_request *in,
+                                 const struct sq_energy_array *array, struct sq_run_energy *e,
                                  struct sq_error *err)
 {
     char *text = sq_cli_json_dump(sq_cli_recipe_json(&in->recipe, SQ_IN_RUN));
@@ -19,19 +22,38 @@ static enum sq_status read_table(const struct sq_run_request *in, struct sq_run_
     free(text);
     if (status != SQ_OK)
         return status;
-    status = sq_energy_table_read(in->energy, recipe, &e->mac, err);
+    status = sq_energy_table_read(in->energy, recipe, array, &e->mac, err);
     json_decref(recipe);
     return status;
 }
 
-enum sq_status sq_run_energy_open(const struct sq_run_request *in, struct sq_run_energy *e,
-                                  struct sq_error *err)
+// The engine of the chip as it was measured, and its netlist, both of one library.
+static enum sq_status read_chip(const struct sq_run_request *in, const struct sq_machine *m,
+                                struct sq_run_energy *e, struct sq_error *err)
+{
+    struct sq_chip_layer c;
+    SQ_TRY(sq_machine_chip_for(m, &in->recipe, sq_machine_chip_products(m), &c, err));
+    const struct sq_energy_array array = {c.value[SQ_TOP_ROWS], c.value[SQ_TOP_COLS],
+                                          c.value[SQ_TOP_BANK_LEN]};
+    SQ_TRY(read_table(in, &array, e, err));
+    SQ_TRY(sq_energy_chip_read(in->energy, c.value, &e->chip, err));
+    if (strcmp(e->chip.liberty, e->mac.liberty) != 0)
+        return SQ_FAIL(err, SQ_ERR_ARG,
+                       "%s: liberty_digest of engine and chip = %.16s, %.16s, need one library",
+                       sq_path_tail(in->energy), e->mac.liberty, e->chip.liberty);
+    e->is_chip = true;
+    e->mac.needs_ns = fmax(e->mac.needs_ns, e->chip.period_ns); // of a NAN the other one
+    return SQ_OK;
+}
+
+enum sq_status sq_run_energy_open(const struct sq_run_request *in, const struct sq_machine *machine,
+                                  struct sq_run_energy *e, struct sq_error *err)
 {
     const char *usual = sq_cli_home_path("sim/machines/memory/default.yaml");
     SQ_TRY(sq_energy_memory_load(in->memory ? in->memory : usual, in->dram, &e->memory, err));
     if (in->n_sram > 0)
         SQ_TRY(sq_energy_memory_macros(in->sram, in->n_sram, &e->memory, err));
-    return read_table(in, e, err);
+    return machine->chip.bus_nbytes ? read_chip(in, machine, e, err) : read_table(in, NULL, e, err);
 }
 
 void sq_run_energy_text(const struct sq_run_request *in, const struct sq_run_energy *e)
@@ -41,6 +63,16 @@ void sq_run_energy_text(const struct sq_run_request *in, const struct sq_run_ene
            *e->mac.library ? sq_cli_text(e->mac.library) : "without a name: digest ",
            *e->mac.library ? "" : e->mac.liberty, e->memory.type,
            sq_cli_text(e->memory.sram_source));
+}
+
+enum sq_status sq_run_clock_netlist(const struct sq_run_energy *e, struct sq_machine *machine,
+                                    struct sq_error *err)
+{
+    if (!(e->chip.period_ns > 0))
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "clock = netlist: the line of the chip has no min_period_ns, which OpenSTA "
+                       "finds");
+    return sq_machine_set_netlist(machine, e->mac.needs_ns, err);
 }
 
 void sq_run_energy_note(const struct sq_run_energy *e, double clock_hz)
@@ -61,7 +93,7 @@ static json_t *json_pj(uint64_t pj)
 static json_t *json_parts(const struct sq_machine_energy *e)
 {
     json_t *parts = json_array();
-    for (unsigned i = 0; i < SQ_N_MACHINE_PARTS; i++) {
+    for (unsigned i = 0; i < sq_machine_n_parts(e->is_chip); i++) {
         json_t *part = json_object();
         json_object_set_new(part, "part",
                             json_string(sq_machine_part_name((enum sq_machine_part)i)));
@@ -113,7 +145,7 @@ void sq_run_energy_print(const struct sq_machine_energy *e, double seconds, doub
     const double low = joules(e, SQ_CASE_LOW), gated = joules(e, SQ_CASE_GATED);
     const double high = joules(e, SQ_CASE_HIGH);
     printf("  %-16s %14s %14s %14s %8s\n", "uJ", "low", "high, gated", "high", "of high");
-    for (unsigned i = 0; i < SQ_N_MACHINE_PARTS; i++)
+    for (unsigned i = 0; i < sq_machine_n_parts(e->is_chip); i++)
         printf("  %-16s %14.6f %14.6f %14.6f %7.1f%%\n",
                sq_machine_part_name((enum sq_machine_part)i), 1e-6 * (double)e->pj[i][SQ_CASE_LOW],
                1e-6 * (double)e->pj[i][SQ_CASE_GATED], 1e-6 * (double)e->pj[i][SQ_CASE_HIGH],

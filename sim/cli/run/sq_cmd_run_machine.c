@@ -111,7 +111,8 @@ static enum sq_status time_gemm(const struct run *r, const struct sq_run_layer *
         sq_machine_count(hw, p, &s, &a);
         if (r->request->dram) // of that type
             memset(a.dram_joules, 0, sizeof a.dram_joules);
-        sq_machine_energy(hw, &r->energy.mac, &r->energy.memory, p, &a, (double)out->cycles,
+        sq_machine_energy(hw, &r->energy.mac, &r->energy.memory,
+                          r->energy.is_chip ? &r->energy.chip : NULL, p, &a, (double)out->cycles,
                           &out->energy);
     }
     out->weights = (double)gemm->n * (double)gemm->k;
@@ -563,7 +564,7 @@ void sq_run_override_core(struct sq_core_config *core, const struct sq_core_conf
 // A machine of ours, or a GPU.
 static enum sq_status load_machine(const char *path, struct run *r, struct sq_error *err)
 {
-    const enum sq_status status = sq_machine_load(path, &r->machine, err);
+    const enum sq_status status = sq_machine_load_unclocked(path, &r->machine, err);
     r->is_gpu = status != SQ_OK && sq_gpu_load(path, &r->gpu, NULL) == SQ_OK;
     if (r->is_gpu && r->request->fair)
         return SQ_FAIL(err, SQ_ERR_ARG, "--fair has no use on a GPU");
@@ -584,7 +585,8 @@ enum sq_status sq_run_load_machine(const struct sq_run_request *in, const char *
                                    struct sq_error *err)
 {
     const struct sq_core_config *given = &in->core;
-    SQ_TRY(sq_machine_load(path, machine, err));
+    SQ_TRY(in->energy ? sq_machine_load_unclocked(path, machine, err)
+                      : sq_machine_load(path, machine, err));
     const bool is_chip = machine->chip.bus_nbytes;
     if (is_chip && given->gather <= SQ_GATHER_LOG)
         return SQ_FAIL(err, SQ_ERR_ARG, "--gather: a chip (machine %s) has a crossbar",
@@ -636,7 +638,9 @@ enum sq_status sq_run_on_machine(const struct sq_run_request *in, struct sq_erro
         r.name = in->gemm.n ? "one GEMM" : in->model ? in->model : "traces/tiny-llama";
     enum sq_status status = load_machine(in->machine ? in->machine : usual, &r, err);
     if (status == SQ_OK && in->energy)
-        status = sq_run_energy_open(in, &r.energy, err);
+        status = sq_run_energy_open(in, &r.machine, &r.energy, err);
+    if (status == SQ_OK && r.machine.is_clock_netlist)
+        status = sq_run_clock_netlist(&r.energy, &r.machine, err);
     const struct sq_dram_device *const dram = &r.machine.timed.end[0].rules.device;
     if (status == SQ_OK && in->energy && !r.is_gpu && r.machine.timed.is_timed && !in->dram &&
         dram->energy.is_there) { // its commands are counted, not bits

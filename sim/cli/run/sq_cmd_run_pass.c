@@ -76,7 +76,8 @@ static struct sq_pass_request pass_of(const struct sq_run_one *r)
                                     .cache = &r->cache,
                                     .mac = in->energy ? &r->energy.mac : NULL,
                                     .cache_mac = in->kv_energy ? &r->cache_energy.mac : NULL,
-                                    .memory = &r->energy.memory};
+                                    .memory = &r->energy.memory,
+                                    .chip = r->energy.is_chip ? &r->energy.chip : NULL};
 }
 
 // The time of one prompt of as many tokens as the cache of a sequence has.
@@ -126,10 +127,13 @@ static enum sq_status open_energy(struct sq_run_one *r, struct sq_error *err)
     struct sq_run_request of_cache = *r->request;
     if (!r->request->energy)
         return SQ_OK;
-    SQ_TRY(sq_run_energy_open(r->request, &r->energy, err));
+    SQ_TRY(sq_run_energy_open(r->request, &r->machine, &r->energy, err));
+    if (r->machine.is_clock_netlist)
+        SQ_TRY(sq_run_clock_netlist(&r->energy, &r->machine, err));
     of_cache.recipe = r->cache;
     of_cache.energy = r->request->kv_energy;
-    return of_cache.energy ? sq_run_energy_open(&of_cache, &r->cache_energy, err) : SQ_OK;
+    return of_cache.energy ? sq_run_energy_open(&of_cache, &r->machine, &r->cache_energy, err)
+                           : SQ_OK;
 }
 
 static enum sq_status load_machine(struct sq_run_one *r, struct sq_error *err)

@@ -159,7 +159,7 @@ static enum sq_status price(const struct rows *r, struct sq_run_one *one, struct
     }
     SQ_TRY(sq_fair_silicon_of(&r->synth, &one->request->recipe, &one->machine, s, err));
     if (!r->request->is_clock_machine && s->period_ns > 0)
-        sq_machine_set_clock(&one->machine, 1e9 / s->period_ns);
+        SQ_TRY(sq_machine_set_netlist(&one->machine, s->period_ns, err));
     return SQ_OK;
 }
 

@@ -77,7 +77,8 @@ static enum sq_status put_numbers(struct sq_product *p, const struct sq_bs_forma
 static enum sq_status set_point(struct sq_route_work *w, struct sq_error *err)
 {
     static const char *const name[] = {"bank", "k", "high", "element", "scale"};
-    const bool is_encoded = !w->is_diagonal && sq_product_count(w->p, "x") != SIZE_MAX;
+    const bool is_encoded =
+        !w->is_diagonal && !w->is_engine && sq_product_count(w->p, "x") != SIZE_MAX;
     size_t value[5];
     const int32_t *table;
     for (unsigned i = 0; i < 5; i++)
@@ -86,6 +87,10 @@ static enum sq_status set_point(struct sq_route_work *w, struct sq_error *err)
     const unsigned bank = (unsigned)value[0], k = (unsigned)value[1], high = (unsigned)value[2];
     const unsigned element = (unsigned)value[3], scale = (unsigned)value[4];
     const unsigned rows = w->array_rows, cols = w->array_cols;
+    const unsigned port = w->is_engine ? w->engine_port : cols;
+    const unsigned queue = w->is_engine ? sq_combine_queue(SQ_COMBINE_FLOAT, false)
+                           : rows < 2   ? 2
+                                        : rows;
     const unsigned point[] = {rows,
                               cols,
                               bank,
@@ -98,12 +103,12 @@ static enum sq_status set_point(struct sq_route_work *w, struct sq_error *err)
                               scale,
                               is_encoded,
                               is_encoded && k > 0 && k <= 2 ? SQ_TOPK_TREE : SQ_TOPK_RANK,
-                              cols,
+                              port,
                               SQ_COMBINE_FLOAT,
                               SQ_OUTPUT_BINARY32,
-                              cols,
-                              rows < 2 ? 2 : rows,
-                              0};
+                              port,
+                              queue,
+                              w->is_engine ? 2 : 0};
     memcpy(w->point->value, point, sizeof point);
     memcpy(w->point->value + SQ_PARAMS_MAX, table, SQ_SCALED_TABLE_WORDS * sizeof *table);
     return SQ_OK;

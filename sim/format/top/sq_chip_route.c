@@ -160,6 +160,12 @@ static enum sq_status set_buffers(const struct sq_chip *chip, const struct tiles
     return set_buffer("output", SQ_TOP_STORE, chip->sum_nbytes, SUM_TILES, v, err);
 }
 
+// Outputs that leave the engine together: as many as the bus takes of a tile.
+static unsigned port_len(const struct sq_route_work *w)
+{
+    return (unsigned)sq_gcd(or_usual(chip_of(w)->bus_nbytes, 8) / 4, w->array_rows * w->array_cols);
+}
+
 // The chip: the engine of the tiles, a bus as wide as a tile of outputs allows.
 static enum sq_status set_point(struct sq_route_work *w, const struct tiles *t,
                                 struct sq_error *err)
@@ -177,7 +183,7 @@ static enum sq_status set_point(struct sq_route_work *w, const struct tiles *t,
     else
         set_array(t, v);
     v[SQ_TOP_OUT_KIND] = SQ_OUTPUT_BINARY32;
-    v[SQ_TOP_PORT_LEN] = (unsigned)sq_gcd(data_w / 32, w->array_rows * w->array_cols);
+    v[SQ_TOP_PORT_LEN] = port_len(w);
     v[SQ_TOP_MAX_BURST] = or_usual(chip->max_burst, 32);
     v[SQ_TOP_OUTSTANDING] = or_usual(chip->outstanding, 4);
     v[SQ_TOP_QUIET] = 400;
@@ -355,6 +361,11 @@ static enum sq_status make_chip(struct sq_route_work *w, const struct tiles *t,
 enum sq_status sq_chip_make(struct sq_route_work *w, const struct sq_block *engine,
                             sq_chip_engine_route *make, struct sq_error *err)
 {
+    if (w->is_engine) {
+        w->stream->block = engine;
+        w->engine_port = port_len(w);
+        return make(w, err);
+    }
     struct tiles t;
     enum sq_status status = make_tiles(w, engine, make, &t, err);
     if (status == SQ_OK)

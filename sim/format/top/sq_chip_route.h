@@ -54,7 +54,8 @@ typedef enum sq_status sq_chip_engine_route(struct sq_route_work *w, struct sq_e
 void sq_chip_outputs(const unsigned *value, const struct sq_top_layer *layer, const int32_t *out,
                      size_t m, size_t n, float *y);
 
-// make and check of struct sq_route: the golden outputs against `y`.
+// make and check of struct sq_route: the golden outputs against `y`. With sq_route_work.is_engine make is that of the
+// chip's engine alone, on the operands of the whole layer, and check is that of its block.
 enum sq_status sq_chip_make(struct sq_route_work *w, const struct sq_block *engine,
                             sq_chip_engine_route *make, struct sq_error *err);
 enum sq_status sq_chip_check(struct sq_route_work *w, struct sq_error *err);
