@@ -10,6 +10,7 @@
 #include "sim/machine/sq_chip_machine.h"
 
 struct sqsim_image {
+    struct sq_machine machine;  // its DRAM is the chip's
     struct sq_chip_linear chip; // without a device
     struct sq_linear_image image;
 };
@@ -18,15 +19,15 @@ static enum sq_status make(struct sqsim_image *i, const struct sqsim_layer *laye
                            size_t m, const char *machine, uint32_t base, struct sq_error *err)
 {
     char path[SQ_API_PATH];
-    struct sq_machine yaml;
+    struct sq_machine *const yaml = &i->machine;
     if (base % SQ_AXI_PAGE != 0)
         return SQ_FAIL(err, SQ_ERR_ARG, "base = 0x%x, need a multiple of %d", base, SQ_AXI_PAGE);
     if (m < 1 || m > UINT16_MAX)
         return SQ_FAIL(err, SQ_ERR_RANGE, "m = %zu, need 1..%d", m, UINT16_MAX);
-    SQ_TRY(sq_machine_load(sq_api_found(machine ? machine : "chip", SQ_HOME_MACHINE, path), &yaml,
+    SQ_TRY(sq_machine_load(sq_api_found(machine ? machine : "chip", SQ_HOME_MACHINE, path), yaml,
                            err));
-    i->chip = (struct sq_chip_linear){.rows = yaml.core.rows, .cols = yaml.core.cols};
-    SQ_TRY(sq_machine_chip(&yaml, &i->chip.chip, err));
+    i->chip = (struct sq_chip_linear){.rows = yaml->core.rows, .cols = yaml->core.cols};
+    SQ_TRY(sq_machine_chip(yaml, &i->chip.chip, err));
     i->chip.chip.base = base;
     return sq_linear_image_make(&i->chip, &layer->quant, &layer->recipe, "layer", x, m, &i->image,
                                 err);

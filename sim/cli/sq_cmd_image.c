@@ -29,6 +29,7 @@ struct arguments {
     const char *model, *layer, *output, *check, *calib, *weights;
     uint64_t m, rows, cols, seed;
     const char *machine;
+    struct sq_machine of_chip; // of that name; its DRAM says where operands lie
     struct sq_chip chip;
     unsigned depth;
     bool is_json, is_ring, has_m, has_rows, has_cols, has_depth;
@@ -150,6 +151,7 @@ static json_t *describe(const struct visit *v, const char *name, const struct sq
     struct sq_top_layer l;
     json_t *const at = json_object(), *const beat = json_object();
     const struct sq_top_room room = sq_top_room(value);
+    const struct sq_dram_setup *const dram = v->in->chip.memory.dram;
     (void)sq_top_layer_decode((const uint32_t *)image->word, &room, &l);
     for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++) {
         json_object_set_new(at, regions[i],
@@ -162,6 +164,7 @@ static json_t *describe(const struct visit *v, const char *name, const struct sq
         SQ_KEYS("bytes", 4 * (uint64_t)image->n_words),
         SQ_KEYS("digest", digest_of(image->word, image->n_words), "base", v->in->chip.base),
         SQ_KEYS("descriptor", image->descriptor, "regions", at, "beat_bytes", beat),
+        SQ_KEYS("placement", sq_dram_placement_names[dram ? dram->placement : SQ_DRAM_PACKED]),
         SQ_KEYS("tiles", pair(l.tiles[0], l.tiles[1]), "block", pair(l.block[0], l.block[1])),
         SQ_KEYS("groups", l.groups, "chunk", l.chunk, "beats", l.beats, "part", l.part),
         SQ_KEYS("cols_outer", (bool)l.cols_outer),
@@ -512,7 +515,6 @@ static enum sq_status run_model(struct visit *v, bool *is_real, struct sq_error 
 static enum sq_status take_chip(struct arguments *in, struct sq_error *err)
 {
     const uint32_t base = in->chip.base;
-    struct sq_machine machine;
     in->chip.depth = in->depth;
     if (!in->machine)
         return SQ_OK;
@@ -521,12 +523,11 @@ static enum sq_status take_chip(struct arguments *in, struct sq_error *err)
                        in->has_rows   ? "rows"
                        : in->has_cols ? "cols"
                                       : "depth");
-    SQ_TRY(sq_machine_load(in->machine, &machine, err));
-    SQ_TRY(sq_machine_chip(&machine, &in->chip, err));
-    in->chip.memory.dram = NULL; // the plan has what it needs
+    SQ_TRY(sq_machine_load(in->machine, &in->of_chip, err));
+    SQ_TRY(sq_machine_chip(&in->of_chip, &in->chip, err));
     in->chip.base = base;
-    in->rows = machine.core.rows;
-    in->cols = machine.core.cols;
+    in->rows = in->of_chip.core.rows;
+    in->cols = in->of_chip.core.cols;
     return SQ_OK;
 }
 

@@ -15,6 +15,7 @@ static const char *const cause_names[SQ_DRAM_CAUSES] = {"peak",  "rows", "refres
 
 const char *const sq_dram_page_names[] = {"open", "closed", NULL};
 const char *const sq_dram_refresh_names[] = {"all", "bank", "none", NULL};
+const char *const sq_dram_placement_names[] = {"packed", "banks", NULL};
 
 const char *sq_dram_cause_name(enum sq_dram_cause cause)
 {
@@ -32,6 +33,7 @@ enum sq_status sq_dram_setup_init(const struct sq_dram_device *device,
     s->age = o->age ? o->age : SQ_DRAM_AGE_USUAL;
     s->page = o->page;
     s->refresh = o->refresh;
+    s->placement = o->placement;
     if (s->channels > SQ_DRAM_CHANNELS_MAX || (s->channels & (s->channels - 1)) != 0)
         return SQ_FAIL(err, SQ_ERR_RANGE, "channels = %u, need a power of two, 1..%d", s->channels,
                        SQ_DRAM_CHANNELS_MAX);

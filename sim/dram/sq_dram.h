@@ -17,10 +17,12 @@
 #include "sim/dram/sq_dram_rules.h"
 
 enum sq_dram_page { SQ_DRAM_OPEN, SQ_DRAM_CLOSED };
+enum sq_dram_placement { SQ_DRAM_PACKED, SQ_DRAM_APART };
 enum sq_dram_refresh { SQ_DRAM_REFRESH_ALL, SQ_DRAM_REFRESH_BANK, SQ_DRAM_REFRESH_NONE };
 
-extern const char *const sq_dram_page_names[];    // "open", "closed", NULL
-extern const char *const sq_dram_refresh_names[]; // "all", "bank", "none", NULL
+extern const char *const sq_dram_page_names[];      // "open", "closed", NULL
+extern const char *const sq_dram_refresh_names[];   // "all", "bank", "none", NULL
+extern const char *const sq_dram_placement_names[]; // "packed", "banks", NULL
 
 enum { SQ_DRAM_QUEUE_MAX = 16, SQ_DRAM_WAITING_MAX = 256, SQ_DRAM_TRANSFERS_MAX = 64 };
 
@@ -38,6 +40,8 @@ struct sq_dram_setup {
     uint32_t channels, queue, age; // age in clocks
     enum sq_dram_page page;
     enum sq_dram_refresh refresh;
+    enum sq_dram_placement
+        placement; // for who lays out operands: one behind the other, or in different banks
     struct sq_dram_note note; // sq_dram_setup_init: none
 };
 
@@ -48,6 +52,7 @@ struct sq_dram_options {
     const char *map;               // NULL: "groups"
     enum sq_dram_page page;
     enum sq_dram_refresh refresh;
+    enum sq_dram_placement placement;
 };
 enum { SQ_DRAM_QUEUE_USUAL = 8, SQ_DRAM_AGE_USUAL = 4096 };
 enum sq_status sq_dram_setup_init(const struct sq_dram_device *device,
@@ -142,6 +147,14 @@ bool sq_dram_run(struct sq_dram *d, uint64_t until);
 // clock in which some may.
 bool sq_dram_feed(struct sq_dram *d, uint32_t *fed);
 uint64_t sq_dram_go(struct sq_dram *d);
+// Where the operand `number` of several goes that may begin at `end` or later: a multiple of `page`, by the placement.
+static inline uint64_t sq_dram_begin_of(const struct sq_dram_setup *setup, uint64_t end,
+                                        uint64_t page, uint32_t number)
+{
+    const uint64_t at = (end + page - 1) / page * page;
+    return setup->placement == SQ_DRAM_PACKED ? at
+                                              : sq_dram_map_apart(&setup->map, at, page, number);
+}
 // Bursts of a transfer.
 uint32_t sq_dram_n_bursts(const struct sq_dram_setup *setup, uint64_t addr, uint64_t nbytes);
 // The sum of all channels, up to now.

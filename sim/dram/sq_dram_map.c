@@ -20,7 +20,7 @@ static uint32_t log2_of(uint32_t n)
     return bits;
 }
 
-// The field that stands at `text`, and, of a column, how many of its bits (0: the rest); false: none does.
+// The field that stands at `text`, and, of a row or column, how many of its bits (0: the rest); false: none does.
 static bool read_part(const char *text, size_t n, uint32_t *field, uint32_t *bits)
 {
     *bits = 0;
@@ -31,7 +31,8 @@ static bool read_part(const char *text, size_t n, uint32_t *field, uint32_t *bit
         if (n == length)
             return true;
         *bits = (uint32_t)(text[length] - '0');
-        return *field == SQ_DRAM_COLUMN && n == length + 1 && *bits >= 1 && *bits <= 9;
+        return (*field == SQ_DRAM_COLUMN || *field == SQ_DRAM_ROW) && n == length + 1 &&
+               *bits >= 1 && *bits <= 9;
     }
     return false;
 }
@@ -55,10 +56,10 @@ static enum sq_status read_parts(const char *name, const char *text, size_t n,
                 "column, pseudo and channel with '-' in between",
                 name);
         if (has_rest[field] || bits + used[field] > width[field] ||
-            map->n_parts == SQ_DRAM_FIELDS + 1)
+            map->n_parts == SQ_DRAM_FIELDS + 2)
             return SQ_FAIL(err, SQ_ERR_ARG,
-                           "map = %.60s, need each field once, and a column of %u bits", name,
-                           width[SQ_DRAM_COLUMN]);
+                           "map = %.60s, need each field once, a row of %u bits and a column of %u",
+                           name, width[SQ_DRAM_ROW], width[SQ_DRAM_COLUMN]);
         has_rest[field] = bits == 0;
         bits = bits ? bits : width[field] - used[field];
         map->part[map->n_parts].field = (uint8_t)field;
@@ -108,4 +109,16 @@ struct sq_dram_place sq_dram_map_place(const struct sq_dram_map *map, uint64_t a
     p.at[SQ_DRAM_GROUP] ^= row & ((1u << map->group_bits) - 1);
     p.at[SQ_DRAM_BANK] ^= row >> map->group_bits & ((1u << map->bank_bits) - 1);
     return p;
+}
+
+uint64_t sq_dram_map_apart(const struct sq_dram_map *map, uint64_t from, uint64_t page,
+                           uint32_t number)
+{
+    uint32_t banks = 1;
+    for (uint32_t i = 0; i < map->n_parts; i++)
+        banks <<= map->part[i].field == SQ_DRAM_BANK ? map->part[i].width : 0;
+    for (uint64_t at = from; at <= from + SQ_DRAM_GAP_MAX; at += page)
+        if (sq_dram_map_place(map, at).at[SQ_DRAM_BANK] == number % banks)
+            return at;
+    return from;
 }

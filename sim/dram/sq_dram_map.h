@@ -2,8 +2,8 @@
 // Where an address lies in a DRAM: channel, pseudo-channel, rank, bank group, bank, row and column, each a field of
 // its bits above those of a burst.
 //
-//   row-rank-bank-column-group-pseudo-channel      from the highest bits to the lowest; column3: its three lowest
-//                                                  bits, and the rest where column stands
+//   row-rank-bank-column-group-pseudo-channel      from the highest bits to the lowest; column3, row4: its lowest
+//                                                  bits, and the rest where column, row stands
 //   ...+xor                                        the bits of bank and group, each with one of the row's lowest
 //
 // Names of usual ones:
@@ -30,7 +30,7 @@ enum sq_dram_field {
 struct sq_dram_map {
     struct {
         uint8_t field, from, width; // bits of the field, from that one on
-    } part[2 * SQ_DRAM_FIELDS];     // from the lowest bits of an address on
+    } part[SQ_DRAM_FIELDS + 2];     // from the lowest bits of an address on
     uint32_t n_parts, below;        // bits of a burst
     uint32_t group_bits, bank_bits; // of xor; 0: none
 };
@@ -50,5 +50,12 @@ extern const char *const sq_dram_map_names[];
 
 // Addresses beyond the last one begin at the first again.
 struct sq_dram_place sq_dram_map_place(const struct sq_dram_map *map, uint64_t address);
+
+// The first address from `from` on, which is a multiple of `page` (a power of two), that is one as well and lies in the bank
+// `number` of its bank group, counted round; at most SQ_DRAM_GAP_MAX behind `from`, else `from` itself: a map whose bits of
+// banks lie within a page, or far above it.
+enum { SQ_DRAM_GAP_MAX = 1 << 23 };
+uint64_t sq_dram_map_apart(const struct sq_dram_map *map, uint64_t from, uint64_t page,
+                           uint32_t number);
 
 #endif

@@ -26,7 +26,8 @@ struct raw_machine {
         char *activation, *weight, *scale, *output;
     } buffers;
     struct {
-        char *bandwidth, *latency, *burst, *device, *channels, *map, *page, *refresh, *queue;
+        char *bandwidth, *latency, *burst, *device, *channels, *map, *page, *refresh, *queue,
+            *placement;
     } dram;
     char *capacity;
     struct raw_vector {
@@ -73,6 +74,7 @@ static const cyaml_schema_field_t dram_fields[] = {
     MAY_TEXT("page", struct raw_machine, dram.page),
     MAY_TEXT("refresh", struct raw_machine, dram.refresh),
     MAY_TEXT("queue", struct raw_machine, dram.queue),
+    MAY_TEXT("placement", struct raw_machine, dram.placement),
     CYAML_FIELD_END};
 
 static const cyaml_schema_field_t vector_fields[] = {TEXT_FIELD("lanes", struct raw_vector, lanes),
@@ -253,7 +255,8 @@ static enum sq_status check_dram(const struct raw_machine *raw, struct sq_error 
                {"map", raw->dram.map, false, false},
                {"page", raw->dram.page, false, false},
                {"refresh", raw->dram.refresh, false, false},
-               {"queue", raw->dram.queue, false, false}};
+               {"queue", raw->dram.queue, false, false},
+               {"placement", raw->dram.placement, false, false}};
     const bool is_ideal = !raw->dram.device;
     for (size_t i = 0; i < sizeof key / sizeof key[0]; i++) {
         if (is_ideal && key[i].is_needed && !key[i].text)
@@ -290,7 +293,7 @@ static enum sq_status read_timed(const struct raw_machine *raw, struct sq_machin
                                  struct sq_error *err)
 {
     struct sq_dram_options o = {.map = raw->dram.map};
-    unsigned page, refresh;
+    unsigned page, refresh, placement;
     if (raw->dram.channels)
         SQ_TRY(read_count("dram.channels", raw->dram.channels, 1, SQ_DRAM_CHANNELS_MAX, &o.channels,
                           err));
@@ -298,8 +301,11 @@ static enum sq_status read_timed(const struct raw_machine *raw, struct sq_machin
         SQ_TRY(read_count("dram.queue", raw->dram.queue, 1, SQ_DRAM_QUEUE_MAX, &o.queue, err));
     SQ_TRY(read_word("dram.page", raw->dram.page, sq_dram_page_names, &page, err));
     SQ_TRY(read_word("dram.refresh", raw->dram.refresh, sq_dram_refresh_names, &refresh, err));
+    SQ_TRY(
+        read_word("dram.placement", raw->dram.placement, sq_dram_placement_names, &placement, err));
     o.page = (enum sq_dram_page)page;
     o.refresh = (enum sq_dram_refresh)refresh;
+    o.placement = (enum sq_dram_placement)placement;
     return sq_machine_set_dram(m, raw->dram.device, &o, err);
 }
 

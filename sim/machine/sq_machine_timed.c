@@ -34,6 +34,7 @@ void sq_machine_timed_begin(struct sq_machine_timed *t, const struct sq_machine 
     const struct sq_dram_setup *const setup = &m->timed.end[m->timed.at];
     struct sq_dram_memo *const memo = t->memo;
     uint64_t end = 0;
+    uint32_t n = 0;
     memset(t, 0, sizeof *t);
     t->memo = memo;
     t->is_fast = is_fast && memo && !setup->note.call; // what is looked up has no commands
@@ -44,9 +45,11 @@ void sq_machine_timed_begin(struct sq_machine_timed *t, const struct sq_machine 
             if (p->step[c].nbytes[s] > t->unit[s])
                 t->unit[s] = p->step[c].nbytes[s];
         t->unit[s] = (t->unit[s] + m->burst_nbytes - 1) / m->burst_nbytes * m->burst_nbytes;
-        t->base[s] = end;
-        end += t->unit[s] * (block_of(p, s, p->count_m - 1, p->count_n - 1, p->count_k - 1) + 1);
-        end = (end + PAGE - 1) / PAGE * PAGE;
+        if (t->unit[s] == 0)
+            continue;
+        t->base[s] = sq_dram_begin_of(setup, end, PAGE, n++);
+        end = t->base[s] +
+              t->unit[s] * (block_of(p, s, p->count_m - 1, p->count_n - 1, p->count_k - 1) + 1);
     }
     if (t->is_fast)
         sq_dram_fast_init(&t->fast, setup, &t->dram, memo);

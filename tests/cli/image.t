@@ -42,6 +42,14 @@ ok "K, a scale group, in parts" grep -qE '"part": [1-9],' images/model.layers.0.
 judged nvfp4 self_attn.v_proj --m 5 --machine "$ROOT/sim/machines/chip.yaml" --base 0x80000000
 ok "the array of the machine" grep -q "\"Rows\": $(sed -n 's/.*rows: *\([0-9]*\).*/\1/p' "$ROOT/sim/machines/chip.yaml" | head -1)," images/model.layers.0.self_attn.v_proj.json
 ok "the descriptor at the base" grep -q '"descriptor": 2147483648,' images/model.layers.0.self_attn.v_proj.json
+# Bits 19 and 20 of an address are the bank.
+sed '/^dram:/,/^  burst:/d' "$ROOT/sim/machines/chip.yaml" >banks.yaml
+printf '%s\n' 'dram:' '  device: ddr4-2400' '  map: row-rank-bank-row4-column-group-pseudo-channel' '  placement: banks' >>banks.yaml
+judged nvfp4 self_attn.o_proj --m 5 --machine banks.yaml --base 0x101000
+ok "operands in different banks" python3 -c 'import json
+o = json.load(open("images/model.layers.0.self_attn.o_proj.json"))
+banks = [o["regions"][name][0] >> 19 & 3 for name in ("act", "row_scale", "weight", "col_scale", "out")]
+assert banks == [0, 1, 2, 3, 0] and o["placement"] == "banks", o'
 ok "K of 8 scale groups in chunks of one" grep -q '"chunk": 1,' images/model.layers.0.self_attn.q_proj.json
 
 # Several layers in one image: image.py runs one after the other in that memory; the slots hold the same descriptors.

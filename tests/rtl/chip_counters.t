@@ -74,7 +74,7 @@ timed() { # NAME KEYS FORMAT...
   chip "$name.yaml" --format "$@"
 }
 timed ddr4 'device: ddr4-2400' nvfp4
-timed lpddr4 'device: lpddr4-3200\n  map: pages\n  page: closed\n  queue: 2\n  refresh: bank' nvfp4
+timed lpddr4 'device: lpddr4-3200\n  map: row-rank-bank-row2-column-group-pseudo-channel\n  placement: banks\n  page: closed\n  queue: 2\n  refresh: bank' nvfp4
 daily "counters behind other devices" && for device in ddr5-4800 hbm3 gddr6-14; do
   timed "$device" "device: $device\n  channels: 2\n  map: xor" nvfp4
 done
@@ -87,8 +87,8 @@ r = random.Random(sys.argv[1] + "." + sys.argv[2])
 devices = "ddr4-2400 ddr4-3200 ddr5-4800 gddr6-14 hbm2 hbm2e hbm3 lpddr4-3200 lpddr5-6400".split()
 device = r.choice(devices)
 refresh = ["all", "none"] + (["bank"] if device[:3] not in ("ddr",) else [])
-print(f"device: {device}", f"channels: {r.choice([1, 2, 4])}", f"map: {r.choice(['groups', 'xor', 'banks', 'pages'])}",
-      f"page: {r.choice(['open', 'closed'])}", f"refresh: {r.choice(refresh)}", f"queue: {r.randint(1, 16)}", sep="\\n  ")
+print(f"device: {device}", f"channels: {r.choice([1, 2, 4])}", f"map: {r.choice(['groups', 'xor', 'banks', 'pages', 'row-rank-bank-row3-column-group-pseudo-channel'])}",
+      f"page: {r.choice(['open', 'closed'])}", f"placement: {r.choice(['packed', 'banks'])}", f"refresh: {r.choice(refresh)}", f"queue: {r.randint(1, 16)}", sep="\\n  ")
 EOS
 }
 if daily "random memories"; then

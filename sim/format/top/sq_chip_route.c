@@ -209,15 +209,18 @@ static struct sq_env_choice memory_of(const struct sq_route_work *w)
     return chip_of(w)->memory.kind ? chip_of(w)->memory : as_usual;
 }
 
-// Its regions behind the descriptor, which is at address 0, on pages of their own.
+// Its regions behind the descriptor, which is at the base, on pages of their own; in different banks where the DRAM
+// wants that.
 static enum sq_status place(const struct sq_route_work *w, const unsigned *v,
                             struct sq_top_layer *l, uint64_t *end, struct sq_error *err)
 {
+    const struct sq_dram_setup *const dram = chip_of(w)->memory.dram;
     *end = (uint64_t)chip_of(w)->base + SQ_AXI_PAGE;
     for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++) {
         const uint64_t nbytes = sq_top_nbytes(v, l, (enum sq_top_part)i);
-        l->addr[i] = (uint32_t)*end;
-        *end += (nbytes + SQ_AXI_PAGE - 1) / SQ_AXI_PAGE * SQ_AXI_PAGE;
+        const uint64_t at = dram ? sq_dram_begin_of(dram, *end, SQ_AXI_PAGE, i) : *end;
+        l->addr[i] = (uint32_t)at;
+        *end = at + (nbytes + SQ_AXI_PAGE - 1) / SQ_AXI_PAGE * SQ_AXI_PAGE;
         if (*end > UINT32_MAX)
             return SQ_FAIL(err, SQ_ERR_RANGE,
                            "%s: %u x %u tiles of %u banks from address 0x%x on, need operands and "

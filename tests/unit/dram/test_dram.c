@@ -335,6 +335,7 @@ static void judge_maps(const struct sq_dram_device *d)
         for (unsigned i = 0; sq_dram_map_names[i]; i++)
             judge_map(d, sq_dram_map_names[i], channels);
         judge_map(d, "channel-pseudo-row-column-rank-bank-group-column2+xor", channels);
+        judge_map(d, "row-rank-bank-row4-column-group-pseudo-channel", channels);
     }
 }
 
@@ -355,7 +356,8 @@ SQ_TEST(maps_that_are_none_are_refused)
                                       "row-rank-bank-column-group-pseudo-channel-column0",
                                       "row--rank-bank-column-group-pseudo-channel",
                                       "row-rank-bank-column-group-pseudo-channel+xo",
-                                      "row-rank-bank-column-group-pseudo-channel-row2",
+                                      "row-rank-bank-column-group-pseudo-channel-row0",
+                                      "row-rank-bank-column-group-pseudo-channel-bank2",
                                       "+xor"};
     struct sq_dram_device d;
     assert_int_equal(sq_dram_device_named("hbm2", SQ_DRAM_FAST, &d, NULL), SQ_OK);
