@@ -448,6 +448,13 @@ sed '/^dram:/,$d' "$W/below/mine.yaml" >"$W/drams.m.yaml"
 printf 'dram:\n  device: hbm2\n  channels: 2\n  map: pages\n  page: closed\n' >>"$W/drams.m.yaml"
 sq run --machine drams.m.yaml --m 4 --n 256 --k 256 --format nvfp4 --json
 ok "cycles of run" grep -q ",nvfp4,.*,hbm2,2,pages,closed,$(number cycles)," "$W/drams.csv"
+part() { sq sweep "$SQSIM_HOME/sim/sweeps/drams.yaml" --shard 3/64 --db part.db --json; }
+part
+ok "a shard of five devices x four maps x eight formats" [ "$(number computed),$(number cached)" = 5,0 ]
+part
+ok "... goes on where it was" [ "$(number computed),$(number cached)" = 0,5 ]
+accept "... has a page" report --db part.db -o drams.page
+ok "... with its title" grep -q 'Five DRAMs, four maps of addresses and eight formats' "$W/drams.page/index.html"
 ok "a blank measure says why" grep -q ',dense,.*,,utilisation_high: dense has no high path$' "$W/around.csv"
 accept "as text" report --db around.db
 ok "so does the text" grep -qx 'of [0-9]* points: utilisation_high: dense has no high path' "$W.out"
