@@ -654,6 +654,28 @@ SQ_TEST(energies_count_commands_and_time)
     assert_true(fabs(pj[0] - work - 4000) < 1e-6 && fabs(pj[1] - work - 7000) < 1e-6);
 }
 
+static unsigned with_joules;
+
+// Data sheets: 2 to 15 pJ for a bit that is read, an activate dearer than a burst's half, a refresh dearer than it.
+static void judge_energy(const struct sq_dram_device *d)
+{
+    const struct sq_dram_energy *const e = &d->energy;
+    const double bits = 8 * (double)sq_dram_burst_nbytes(d);
+    if (!e->is_there)
+        return;
+    with_joules++;
+    assert_true(e->read_pj > 2 * bits && e->read_pj < 15 * bits && e->write_pj < e->read_pj);
+    assert_true(2 * e->act_pj > e->read_pj && e->refresh_pj > e->act_pj);
+    assert_true(e->background_mw[0] > 0 && e->background_mw[1] > e->background_mw[0]);
+}
+
+SQ_TEST(energies_of_devices_are_in_the_range_of_data_sheets)
+{
+    with_joules = 0;
+    for_devices(judge_energy);
+    assert_int_equal(with_joules, 4);
+}
+
 SQ_TEST(damaged_devices_are_refused)
 {
     static const char *const bad[][2] = {
