@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time to plan and time whole models on machines, one thread, nothing cached between them: every
 // linear layer of Llama-3-70B (each row of the table once, as sqsim run does), prefill of 2048 and
-// decode, for all formats and three machines; and how the time of one GEMM grows with its size.
+// decode, for all formats and four machines (of the chip, the formats that it runs); and how the time of one GEMM grows with its size.
 //
 //   bench_machine [--quick]
 #include "sim/format/sq_format_ops.h"
@@ -17,7 +17,7 @@ static struct sq_recipe recipe(const struct sq_format_ops *f)
     return r;
 }
 
-// Seconds of the host; *cycles over all layers.
+// Seconds of the host; *cycles over all layers. NaN: a chip that cannot run them.
 static double time_workload(const struct sq_machine *m, const struct sq_recipe *s,
                             const struct sq_workload *w, double *cycles)
 {
@@ -29,7 +29,11 @@ static double time_workload(const struct sq_machine *m, const struct sq_recipe *
         struct sq_mapping p;
         struct sq_machine_stats stats;
         struct sq_error err;
-        bench_need(sq_mapping_run(m, s, &w->row[i].gemm, &p, &stats, &memo, &err), &err);
+        const enum sq_status status =
+            sq_mapping_run(m, s, &w->row[i].gemm, &p, &stats, &memo, &err);
+        if (status != SQ_OK && m->chip.bus_nbytes)
+            return NAN;
+        bench_need(status, &err);
         *cycles += (double)w->row[i].count * (double)stats.cycles;
     }
     return bench_cpu() - start;
@@ -47,6 +51,8 @@ static void measure(const struct sq_machine *m, const char *machine, const char 
         double cycles, seconds[3];
         for (unsigned i = 0; i < 3; i++)
             seconds[i] = time_workload(m, &s, &w, &cycles);
+        if (isnan(seconds[0]))
+            continue;
         snprintf(text, sizeof text, "%s %s", sq_formats[f]->name, machine);
         BENCH_ROW(table, text, {"host_ms", 1e3 * bench_median(seconds, 3)},
                   {"simulated_ms", 1e3 * cycles / m->clock_hz}, {"cycles", cycles});
@@ -56,14 +62,14 @@ static void measure(const struct sq_machine *m, const char *machine, const char 
 
 int main(int argc, char **argv)
 {
-    static const char *const machines[] = {"default", "edge4", "server64"};
+    static const char *const machines[] = {"default", "edge4", "server64", "chip"};
     static const char *const tables[] = {"llama-3-70b_prefill_2048", "llama-3-70b_decode_1"};
     const bool is_quick = bench_is_quick(&argc, argv);
     struct sq_machine m;
     struct sq_error err;
     char text[96];
     for (unsigned t = 0; t < (is_quick ? 1 : 2); t++)
-        for (unsigned i = 0; i < (is_quick ? 1 : 3); i++) {
+        for (unsigned i = 0; i < (is_quick ? 1 : 4); i++) {
             snprintf(text, sizeof text, "sim/machines/%s.yaml", machines[i]);
             bench_need(sq_machine_load(text, &m, &err), &err);
             measure(&m, machines[i], tables[t]);

@@ -180,21 +180,35 @@ static bool is_even(uint32_t block, uint32_t all)
     return (block & (block - 1)) == 0 || block == all;
 }
 
-// The estimate; others than even blocks and chunks must be 2 % better: what repeats evenly is also quick to
-// simulate, and the estimate is no better than that.
+// What repeats evenly is also quick to simulate.
+static bool all_even(const struct sq_top_layer *l)
+{
+    return is_even(l->chunk, l->groups) && is_even(l->part, l->beats) &&
+           is_even(l->block[ROWS], l->tiles[ROWS]) && is_even(l->block[COLS], l->tiles[COLS]);
+}
+
+// The estimate; others than even blocks and chunks must be 2 % better: the estimate is no better than that.
 static uint64_t score_of(const struct search *s)
 {
     const uint64_t cycles = layer_cycles(&s->c, &s->l);
-    const bool all_even = is_even(s->l.chunk, s->l.groups) && is_even(s->l.part, s->l.beats) &&
-                          is_even(s->l.block[ROWS], s->l.tiles[ROWS]) &&
-                          is_even(s->l.block[COLS], s->l.tiles[COLS]);
-    return cycles + (all_even ? 0 : cycles / 50);
+    return cycles + (all_even(&s->l) ? 0 : cycles / 50);
+}
+
+static bool is_kept(const struct search *s)
+{
+    for (unsigned i = 0; i < s->n; i++) {
+        const struct sq_top_layer *const l = &s->best[i].l;
+        if (l->block[ROWS] == s->l.block[ROWS] && l->block[COLS] == s->l.block[COLS] &&
+            l->chunk == s->l.chunk && l->part == s->l.part && l->cols_outer == s->l.cols_outer)
+            return true;
+    }
+    return false;
 }
 
 // Among the best; of the same score the first stays in front.
 static void keep(struct search *s, uint64_t score)
 {
-    if (s->n == CANDIDATES && score >= s->best[CANDIDATES - 1].score)
+    if ((s->n == CANDIDATES && score >= s->best[CANDIDATES - 1].score) || is_kept(s))
         return;
     unsigned at = s->n < CANDIDATES ? s->n++ : CANDIDATES - 1;
     for (; at > 0 && s->best[at - 1].score > score; at--)
@@ -241,13 +255,17 @@ static void try_chunk(struct search *s, uint32_t chunk, uint32_t part)
         try_blocks(s);
 }
 
-// The candidate that takes the fewest cycles.
+// The candidate that takes the fewest cycles. Behind the first that is even, others are not tried.
 static enum sq_status time_all(const struct search *s, const unsigned *v,
                                const struct sq_env_choice *memory, sq_chip_time *time,
                                struct sq_top_layer *l, struct sq_error *err)
 {
     uint64_t least = UINT64_MAX, cycles;
-    for (unsigned i = 0; i < s->n && s->best[i].score / 4 * 3 <= s->best[0].score; i++) {
+    bool has_even = false;
+    for (unsigned i = 0; i < s->n && s->best[i].score / 9 * 8 <= s->best[0].score; i++) {
+        if (has_even && !all_even(&s->best[i].l))
+            continue;
+        has_even |= all_even(&s->best[i].l);
         SQ_TRY(time(v, memory, &s->best[i].l, &cycles, err));
         if (cycles < least)
             *l = s->best[i].l;
