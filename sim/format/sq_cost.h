@@ -105,12 +105,12 @@ struct sq_cost_unit {
 // The work of engines side by side in some of the tiles of a job, which has `all`: of n <=
 // SQ_TILES_DRAWN entries, in each the work of every engine; of more than SQ_LINES_MAX engines that of as
 // many. The tiles take the entries in turn, and where entries come again each engine takes the work of
-// its neighbour: a sample does not make the same engine the slowest each time.
+// its neighbour: a sample does not make the same engine the slowest each time. A job takes all of them `repeats` times, >= 1.
 #define SQ_TILES_DRAWN 16u
 #define SQ_LINES_MAX 64u
 struct sq_cost_counts {
     uint32_t n;
-    uint64_t all;
+    uint64_t all, repeats;
     uint32_t count[SQ_TILES_DRAWN][SQ_LINES_MAX];
 };
 // How many tiles take entry i.

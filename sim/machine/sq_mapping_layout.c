@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "models/core/sq_format.h"
+#include "sim/block/flow/sq_unit_engine.h"
 #include "sim/io/sq_checked.h"
 #include "sim/machine/sq_work.h"
 
@@ -289,11 +290,21 @@ static uint64_t tiles_drawn(const struct sq_mapping_context *c, const struct sq_
     return tiles ? tiles : p->step[2 * i + 1].job.tiles;
 }
 
+// How often such a job takes them, where that decides which engine is the slowest.
+static uint64_t repeats(const struct sq_mapping_context *c, const struct sq_mapping *p, unsigned i)
+{
+    const struct sq_unit_engine *const engine = c->cost.unit.engine;
+    const uint32_t tiles = p->step[2 * i].job.tiles;
+    if (!engine || !engine->late)
+        return 1;
+    return tiles ? tiles : p->step[2 * i + 1].job.tiles;
+}
+
 // The tiles of steps of a kind, over e elements.
 static void draw_kind(const struct sq_mapping_context *c, struct sq_mapping *p, unsigned i,
                       uint64_t e)
 {
-    struct sq_cost_counts counts = {.all = tiles_drawn(c, p, i)};
+    struct sq_cost_counts counts = {.all = tiles_drawn(c, p, i), .repeats = repeats(c, p, i)};
     double kept[SQ_TILES_DRAWN], sum = 0;
     counts.n = counts.all < SQ_TILES_DRAWN ? (uint32_t)counts.all : SQ_TILES_DRAWN;
     if (c->demand->own)
@@ -317,10 +328,12 @@ void sq_mapping_draw_tiles(const struct sq_mapping_context *c, struct sq_mapping
             draw_kind(c, p, i, e);
             continue;
         }
-        struct sq_mapping_draw *const d = &c->draws->slot[(e * 31 + all) % SQ_MAPPING_DRAWS];
-        if (d->e != e || d->all != all) {
+        const uint64_t again = repeats(c, p, i);
+        struct sq_mapping_draw *const d =
+            &c->draws->slot[(e * 31 + all + 7 * again) % SQ_MAPPING_DRAWS];
+        if (d->e != e || d->all != all || d->repeats != again) {
             draw_kind(c, p, i, e);
-            *d = (struct sq_mapping_draw){e, all, p->n_drawn[i], p->kept[i], {{0}}};
+            *d = (struct sq_mapping_draw){e, all, again, p->n_drawn[i], p->kept[i], {{0}}};
             memcpy(d->tile, p->drawn[i], d->n * sizeof d->tile[0]);
         }
         p->n_drawn[i] = d->n;

@@ -17,11 +17,11 @@ struct sq_mapping_context {
     struct sq_mapping_draws *draws; // what was drawn, for callers that lay out many plans; or NULL
 };
 
-// Random work by elements of K and number of tiles. Zero-initialised it is empty.
+// Random work by elements of K, number of tiles and how often a job takes them. Zero-initialised it is empty.
 #define SQ_MAPPING_DRAWS 64u
 struct sq_mapping_draws {
     struct sq_mapping_draw {
-        uint64_t e, all; // all = 0: empty
+        uint64_t e, all, repeats; // all = 0: empty
         uint32_t n;
         double kept;
         struct sq_tile_work tile[SQ_TILES_DRAWN];

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "models/sq_rng.h"
+#include "sim/block/flow/sq_unit_engine.h"
 
 uint64_t sq_work_beats(const struct sq_cost_unit *u, uint64_t elements)
 {
@@ -142,18 +143,36 @@ static uint64_t turns_of(const uint64_t *work, unsigned engines, unsigned e, uin
     return times / engines * round + rest;
 }
 
-static unsigned slowest(const struct sq_cost_unit *u, const struct sq_cost_counts *c)
+// What an engine has in an entry of the list, a mean.
+static uint64_t mean_of(const uint64_t *work, unsigned engines, unsigned e, uint64_t times)
 {
+    return (turns_of(work, engines, e, times) + times / 2) / times;
+}
+
+// The engine whose job takes longest. Where the first entry matters on its own, cycles are compared, else work.
+static unsigned slowest(const struct sq_cost_unit *u, uint64_t elements,
+                        const struct sq_cost_counts *c)
+{
+    const struct sq_unit_engine *const engine = u->unit.engine;
+    const bool has_late = engine && engine->late;
     const unsigned engines = sq_cost_counted(u);
+    const uint64_t times = sq_cost_times(c, 0);
+    const uint64_t loads = has_late ? (elements + u->load - 1) / u->load : 0;
+    uint64_t first[SQ_LINES_MAX];          // of the first entry
     uint64_t sum[2][SQ_LINES_MAX] = {{0}}; // of entries that are taken once more, of the others
     uint64_t most = 0;
     unsigned at = 0;
     for (uint32_t i = 0; i < c->n; i++)
         for (unsigned e = 0; e < engines; e++)
             sum[i >= c->all % c->n][e] += effort(u, c->count[i][e]);
+    for (unsigned e = 0; e < engines; e++)
+        first[e] = c->count[0][e];
     for (unsigned e = 0; e < engines; e++) {
-        const uint64_t all = turns_of(sum[0], engines, e, c->all / c->n + 1) +
-                             turns_of(sum[1], engines, e, c->all / c->n);
+        uint64_t all = turns_of(sum[0], engines, e, c->all / c->n + 1) +
+                       turns_of(sum[1], engines, e, c->all / c->n);
+        if (has_late)
+            all = c->repeats * engine->pace * all +
+                  engine->late(loads, mean_of(first, engines, e, times));
         at = all > most ? e : at;
         most = all > most ? all : most;
     }
@@ -164,7 +183,8 @@ void sq_work_tiles(const struct sq_demand *d, uint64_t elements, const struct sq
                    struct sq_tile_work tile[SQ_TILES_DRAWN], double kept[SQ_TILES_DRAWN])
 {
     const bool is_even = d->work.is_even;
-    const unsigned engines = sq_cost_counted(&d->cost), e = is_even ? 0 : slowest(&d->cost, c);
+    const unsigned engines = sq_cost_counted(&d->cost),
+                   e = is_even ? 0 : slowest(&d->cost, elements, c);
     uint64_t ahead = 0, behind = 0; // of the mean, `engines` times
     for (uint32_t i = 0; i < c->n; i++) {
         const uint64_t times = sq_cost_times(c, i);
@@ -172,8 +192,8 @@ void sq_work_tiles(const struct sq_demand *d, uint64_t elements, const struct sq
         for (unsigned j = 0; j < engines; j++)
             all += of[j] = c->count[i][j];
         const double mean = (double)all / engines;
-        const uint64_t work = is_even ? (all + engines - 1) / engines
-                                      : (turns_of(of, engines, e, times) + times / 2) / times;
+        const uint64_t work =
+            is_even ? (all + engines - 1) / engines : mean_of(of, engines, e, times);
         ahead += is_even ? all : work * engines;
         behind += all;
         uint64_t idle = ahead > behind ? (ahead - behind) / engines : 0;

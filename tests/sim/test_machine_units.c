@@ -360,12 +360,13 @@ SQ_TEST(test_slowest)
         if (u.engines == 0)
             continue;
         c.all = c.n;
+        c.repeats = 2;
         for (uint32_t t = 0; t < c.n; t++)
             for (unsigned e = 0; e < sq_cost_counted(&u); e++)
                 c.count[t][e] = sq_rng_below(&r, 2) ? sq_rng_below(&r, 17) : 0;
         sq_work_tiles(&d, 256, &c, tile, kept);
         const bool is_of_tokens = u.is_of_tokens;
-        const struct sq_unit_job j = {.tiles = is_of_tokens ? c.n : 2,
+        const struct sq_unit_job j = {.tiles = is_of_tokens ? c.n : (uint32_t)c.repeats,
                                       .passes = is_of_tokens ? 2 : c.n,
                                       .flushes = 1,
                                       .loads = 256 / u.load};

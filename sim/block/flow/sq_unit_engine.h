@@ -96,6 +96,9 @@ struct sq_unit_engine {
     uint32_t least;         // a tile takes no less than for so much work
     bool is_of_tokens;      // lists are of tiles of rows
     unsigned steps;         // of these: cycles for each piece of work
+    unsigned pace;          // of the others, where `late` is there: the same
+    // Cycles that only the first job waits, whose first entry of the list has so much work; NULL: none.
+    uint64_t (*late)(uint64_t loads, uint64_t work);
     // An entry of the list is added, all are; the counters but cycles and draining.
     void (*add)(struct sq_unit_times *t, uint64_t work, enum sq_unit_scan scan);
     void (*end)(struct sq_unit_times *t);

@@ -12,6 +12,16 @@ static void offer(struct sq_unit_engine_run *r)
     r->in[3].n = sq_unit_engine_offset(r, SQ_SPQR_TILE);
 }
 
+enum { PACE = 2 }; // cycles for each outlier
+
+// The first tile is decoded.
+static uint64_t late(uint64_t loads, uint64_t work)
+{
+    enum { FIRST_TILE = 36 };
+    const uint64_t first_step = 1 + loads + SQ_SPQR_TILE + work;
+    return first_step < FIRST_TILE ? FIRST_TILE - first_step : 0;
+}
+
 // sq_engine_spqr: for 16 rows their offsets, the outliers on their way in, all columns of all tiles, each
 // outlier; each worker looks through 16 rows and ends its share. The first tile needs time.
 static void add(struct sq_unit_times *t, uint64_t work, enum sq_unit_scan scan)
@@ -19,16 +29,15 @@ static void add(struct sq_unit_times *t, uint64_t work, enum sq_unit_scan scan)
     const uint64_t workers = sq_spqr_workers((size_t)t->loads * SQ_SPQR_TILE);
     (void)scan;
     sq_unit_sum_add(&t->cycles,
-                    SQ_SPQR_TILE * (1 + t->loads) + workers * (SQ_SPQR_TILE + 1) + 2 * work);
+                    SQ_SPQR_TILE * (1 + t->loads) + workers * (SQ_SPQR_TILE + 1) + PACE * work);
 }
 
 static void end(struct sq_unit_times *t)
 {
-    enum { TO_OUTPUT = 5, FIRST_TILE = 36 }; // cycles in which it is decoded
+    enum { TO_OUTPUT = 5 };
     t->first = t->loads + 1;
     t->tile = t->first + sq_unit_sum(&t->cycles, t->passes) + 1;
-    const uint64_t first_step = t->first + SQ_SPQR_TILE + sq_unit_sum(&t->work, 1);
-    t->late = first_step < FIRST_TILE ? FIRST_TILE - first_step : 0;
+    t->late = late(t->loads, sq_unit_sum(&t->work, 1));
     t->latency = TO_OUTPUT;
 }
 
@@ -51,6 +60,8 @@ const struct sq_unit_engine sq_engine_spqr_unit = {
     .offsets = 3,
     .rows = SQ_SPQR_TILE,
     .outputs = 1,
+    .pace = PACE,
+    .late = late,
     .add = add,
     .end = end,
     .count = count,
