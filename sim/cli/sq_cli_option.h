@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// --format and the options of the formats, made from their tables (sq_format_option.h), and what
-// --json says of a recipe.
+// --format and the options of the formats, made from their tables (sq_format_option.h).
 #ifndef SQ_CLI_OPTION_H
 #define SQ_CLI_OPTION_H
 
 #include "sim/cli/sq_cli_row.h"
 #include "sim/format/sq_format_ops.h"
+#include "sim/format/sq_recipe_json.h"
 
 // What was given of them, the field of a SQ_CLI_FORMATS row; start from sq_cli_options_default.
 struct sq_cli_options {
@@ -39,8 +39,5 @@ enum sq_status sq_cli_recipe_of(const struct sq_cli_options *in, const struct sq
 
 // "gqsa|spqt": the formats whose table has a part, a pointer at this offset of struct sq_format_ops.
 const char *sq_cli_formats_with(size_t part, char list[200]);
-
-// An object of key format, and of those that the format's table shows in this scope.
-json_t *sq_cli_recipe_json(const struct sq_recipe *r, unsigned scope);
 
 #endif

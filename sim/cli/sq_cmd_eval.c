@@ -14,9 +14,6 @@ enum {
     FEW_TOKENS = 100,   // below which a loss says little
     FEW_SEQUENCES = 16, // below which a bootstrap's intervals are too narrow
 };
-// A pass of fewer products takes less than a second: it is not worth a file.
-#define CACHE_PRODUCTS 1e11
-
 static const char doc[] =
     "Evaluates MODEL, a Hugging Face directory or a GGUF file of a Llama-type model, with every "
     "linear layer of "
@@ -294,7 +291,7 @@ static enum sq_status run_jobs(struct sq_eval_args *in, const struct sq_checkpoi
                                struct sq_eval_job *job, struct sq_error *err)
 {
     const struct sq_eval_watch watch = {.begins = begins};
-    const struct sq_reference_cache cache = {sq_cli_cache_path("reference"), CACHE_PRODUCTS};
+    const struct sq_reference_cache cache = {sq_cli_cache_path("reference"), SQ_REFERENCE_LEAST};
     for (size_t i = 0; i < in->n_formats; i++) {
         struct sq_eval_format *f = &in->format[i];
         job[i] = (struct sq_eval_job){

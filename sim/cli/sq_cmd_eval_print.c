@@ -175,7 +175,7 @@ void sq_eval_print_summary(struct sq_eval_format *f, const struct sq_eval_job *j
         SQ_KEYS("tokens", e->n_tokens),
         SQ_MEMBERS(sq_cli_text_json(&in->source, tokens)),
         SQ_KEYS("dense_layers", e->n_dense_layers),
-        SQ_MEMBERS(r ? sq_cli_recipe_json(r, f->weights ? SQ_IN_FILE : SQ_IN_EVAL)
+        SQ_MEMBERS(r ? sq_recipe_json(r, f->weights ? SQ_IN_FILE : SQ_IN_EVAL)
                      : json_pack("{s:s}", "format", "reference")),
         SQ_KEY_IF(r, "sequential", f->r.is_sequential),
         SQ_KEY_IF(r, "layer_format", f->layer_format),

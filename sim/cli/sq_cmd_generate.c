@@ -185,7 +185,7 @@ static void summary(const struct work *w)
     }
     const struct sq_cli_column row[] = {
         SQ_KEYS("on", on_name[w->in->on], "prompt_tokens", w->prompt.n, "tokens", w->in->n_tokens),
-        SQ_MEMBERS(sq_cli_recipe_json(&w->r, SQ_IN_EVAL)),
+        SQ_MEMBERS(sq_recipe_json(&w->r, SQ_IN_EVAL)),
         SQ_KEYS("text", sq_cli_json_text(w->text), "nll", w->nll, "logits", label),
         SQ_KEY_IF(w->is_on_chip, "machine", w->machine.name),
         SQ_KEY_IF(w->is_on_chip, "clock_hz", w->machine.clock_hz),

@@ -12,15 +12,15 @@
 #include "sim/sweep/sq_sweep_export.h"
 
 struct arguments {
-    const char *file, *liberty;
+    const char *file;
+    struct sq_sweep_prices prices;
     bool is_json;
     struct sq_cli_tools tools;
 };
 
 #define AT(field) SQ_CLI_AT(struct arguments, field)
 static const struct sq_cli_row rows[] = {
-    SQ_CLI_TEXT("liberty", "FILE", AT(liberty), "standard cells for areas",
-                .usual = "qflow-tech-osu018"),
+    SQ_SWEEP_PRICES(AT(prices)),
     SQ_CLI_FLAG("json", AT(is_json), "one JSON object per design", .group = SQ_CLI_COMMON),
     SQ_CLI_TOOLS(AT(tools)), SQ_CLI_ARGUMENT("DESIGN", AT(file), .found = ""), SQ_CLI_END};
 
@@ -68,7 +68,7 @@ static enum sq_status compute(const struct arguments *in, const char *text, size
 {
     struct sq_sweep_grid design;
     char *members;
-    const struct sq_sweep_options o = sq_sweep_options_of(in->liberty, &members);
+    const struct sq_sweep_options o = sq_sweep_options_of(&in->prices, &members);
     enum sq_status status = SQ_HAVE(members, err, "a design");
     if (status == SQ_OK)
         status = sq_sweep_design_parse(&design, text, nbytes, what, sq_cli_home(), err);
@@ -118,7 +118,7 @@ int sq_cmd_point(int argc, char **argv)
 {
     static const struct sq_cli_line line = {rows, "[DESIGN]", doc};
     struct sq_error err;
-    struct arguments in = {.liberty = SQ_CLI_LIBERTY, .tools = sq_cli_tools_default()};
+    struct arguments in = {.prices.liberty = SQ_CLI_LIBERTY, .tools = sq_cli_tools_default()};
     enum sq_status status = sq_cli_parse(&line, argc, argv, &in, &err);
     if (status == SQ_OK)
         status = run(&in, &err);

@@ -171,7 +171,7 @@ static void print_summary(const struct work *work)
     const struct sq_cli_column row[] = {
         SQ_KEYS("activation_bits", sq_cost_act_nbits(r), "layers", work->ck->n_layers),
         SQ_KEYS("weights", (uint64_t)work->weights),
-        SQ_MEMBERS(sq_cli_recipe_json(r, SQ_IN_QUANTIZE)),
+        SQ_MEMBERS(sq_recipe_json(r, SQ_IN_QUANTIZE)),
         SQ_KEY_IF(work->is_streamed, "equivalent_bits",
                   work->is_streamed ? r->format->cost->equivalent_bits(r) : NAN),
         SQ_KEYS("stored_bits_per_weight", bits, "sqnr_db", db, "output", output),

@@ -66,7 +66,7 @@ static void print_summary(const struct sq_vectors_request *in, const struct sq_v
         cases += v->rule[i].n;
     if (in->is_json) {
         const struct sq_cli_column row[] = {
-            SQ_MEMBERS(sq_cli_recipe_json(in->recipe, SQ_IN_QUANTIZE)), SQ_KEYS("cases", cases),
+            SQ_MEMBERS(sq_recipe_json(in->recipe, SQ_IN_QUANTIZE)), SQ_KEYS("cases", cases),
             SQ_KEYS("broken", a && broken < v->n_rules ? v->rule[broken].name : NULL),
             SQ_COLUMNS_END};
         sq_cli_put_summary(row, sq_cli_provenance("synthetic", "golden model", SEED));

@@ -19,7 +19,8 @@
 #endif
 
 struct arguments {
-    const char *db, *output, *liberty;
+    const char *db, *output;
+    struct sq_sweep_prices prices;
     const char **file; // the specification, or the databases to merge
     size_t n_files;
     size_t shard, n_shards;
@@ -40,6 +41,23 @@ static const char doc[] =
     "  sqsim sweep big.yaml --db part3.db --shard 3/8\n"
     "  sqsim sweep --merge part*.db --db all.db\n"
     "  parallel sqsim sweep big.yaml --db part{}.db --shard {}/8 ::: 1 2 3 4 5 6 7 8\n";
+
+#define AT(field) SQ_CLI_AT(struct sq_sweep_prices, field)
+const struct sq_cli_row sq_sweep_prices_rows[] = {
+    SQ_CLI_TEXT("liberty", "FILE", AT(liberty), "standard cells for areas",
+                .usual = "qflow-tech-osu018"),
+    SQ_CLI_TEXT("sram-area", "DIR", AT(sram_area),
+                "of area_mm2: buffers by the densest memory of these Liberty files",
+                .usual = "without buffers"),
+    SQ_CLI_TEXT("energy", "FILE", AT(energy),
+                "of energy_per_token: joules a MAC that `sqsim energy --layer --json` has written, "
+                "and those of --block vector"),
+    SQ_CLI_TEXT("memory", "FILE", AT(memory), "with --energy: joules of SRAM and DRAM",
+                .usual = "sim/machines/memory/default.yaml"),
+    SQ_CLI_TEXT("dram", "TYPE", AT(dram), "with --energy: a type of that file",
+                .usual = "the first"),
+    SQ_CLI_END};
+#undef AT
 
 static enum sq_status set_shard(void *context, const struct sq_cli_row *row, const char *text,
                                 struct sq_error *err)
@@ -85,8 +103,7 @@ static const struct sq_cli_row rows[] = {
                 "compute nothing"),
     SQ_CLI_FLAG("measures", AT(is_measures), "list the measures that SPEC may name",
                 .mode = MEASURES),
-    SQ_CLI_TEXT("liberty", "FILE", AT(liberty), "standard cells for areas",
-                .usual = "qflow-tech-osu018"),
+    SQ_SWEEP_PRICES(AT(prices)),
     SQ_CLI_UINT("jobs", "N", 1, 256, AT(jobs), "points computed at a time", .group = SQ_CLI_COMMON),
     SQ_CLI_FLAG("json", AT(is_json), "one JSON object per point, the summary last",
                 .group = SQ_CLI_COMMON, .modes = SQ_CLI_ALL),
@@ -101,6 +118,9 @@ static enum sq_status check(const struct arguments *in)
         return SQ_FAIL(err, SQ_ERR_ARG, "--merge needs the databases to add");
     if (!in->is_merge && in->n_files == 0)
         return SQ_FAIL(err, SQ_ERR_ARG, "needs a specification, as sim/sweeps/paper_grid.yaml");
+    if ((in->prices.memory || in->prices.dram) && !in->prices.energy)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--%s needs --energy",
+                       in->prices.memory ? "memory" : "dram");
     if (!in->is_merge && in->n_files > 1)
         return SQ_FAIL(err, SQ_ERR_ARG, "unexpected argument '%.80s', see --help", in->file[1]);
     return SQ_OK;
@@ -248,7 +268,7 @@ static void say_kept(void *context)
                 "%ssqsim sweep: stopped before the first point; run again to resume\n", clear);
 }
 
-struct sq_sweep_options sq_sweep_options_of(const char *liberty, char **members)
+struct sq_sweep_options sq_sweep_options_of(const struct sq_sweep_prices *prices, char **members)
 {
     json_t *p = sq_cli_provenance(NULL, NULL, 1);
     if (asprintf(members, "\"tool\":\"%s\",\"revision\":\"%s\",\"code\":\"%s\"",
@@ -256,13 +276,21 @@ struct sq_sweep_options sq_sweep_options_of(const char *liberty, char **members)
                  json_string_value(json_object_get(p, "revision")), SQ_CODE) < 0)
         *members = NULL;
     json_decref(p);
-    return (struct sq_sweep_options){.home = sq_cli_home(),
-                                     .cache = sq_cli_cache_path("synth"),
-                                     .liberty = liberty,
-                                     .code = SQ_CODE,
-                                     .provenance = *members,
-                                     .jobs = 1,
-                                     .n_shards = 1};
+    return (struct sq_sweep_options){
+        .home = sq_cli_home(),
+        .cache = sq_cli_cache_path("synth"),
+        .liberty = prices->liberty,
+        .kept = sq_cli_cache_path("kl"),
+        .reference = sq_cli_cache_path("reference"),
+        .sram_area = prices->sram_area,
+        .energy = prices->energy,
+        .memory =
+            prices->memory ? prices->memory : sq_cli_home_path("sim/machines/memory/default.yaml"),
+        .dram = prices->dram,
+        .code = SQ_CODE,
+        .provenance = *members,
+        .jobs = 1,
+        .n_shards = 1};
 }
 
 static enum sq_status export(const struct arguments *in, const struct sq_sweep_grid *spec) {
@@ -292,7 +320,7 @@ static enum sq_status run(const struct arguments *in, struct sq_sweep_grid *spec
 {
     char *members;
     struct state state = {.name = spec->name};
-    struct sq_sweep_options o = sq_sweep_options_of(in->liberty, &members);
+    struct sq_sweep_options o = sq_sweep_options_of(&in->prices, &members);
     o.db = in->db;
     o.jobs = in->jobs;
     o.is_dry_run = in->is_dry_run;
@@ -366,7 +394,7 @@ int sq_cmd_sweep(int argc, char **argv)
     struct sq_error err;
     const char **file = calloc((size_t)argc + 1, sizeof *file);
     struct arguments in = {.db = "sweep.db",
-                           .liberty = SQ_CLI_LIBERTY,
+                           .prices.liberty = SQ_CLI_LIBERTY,
                            .file = file,
                            .n_shards = 1,
                            .jobs = 1,

@@ -3,20 +3,24 @@
 // (sq_energy_table.h).
 #include "sim/energy/sq_energy_table.h"
 
-#include <stdbool.h>
+#include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/energy/sq_measure.h"
+#include "sim/format/sq_format_ops.h"
+#include "sim/format/sq_recipe_json.h"
 #include "sim/io/sq_file.h"
 #include "sim/io/sq_json.h"
 
 // Sums over the lines that count.
 struct sums {
     const char *what;
-    const json_t *recipe;
+    const json_t *recipe; // NULL: of `vector`
     struct sq_energy_array array;
     struct sq_mac_energy *out;
+    struct sq_vector_energy *vector;
     double macs, beats, cycles, seconds;
     double change[SQ_N_MODES][SQ_N_MAC_SHARES], clock[SQ_N_MAC_SHARES], leak[SQ_N_MAC_SHARES];
     struct sq_error *err;
@@ -172,6 +176,62 @@ static void settle(const struct sums *s)
     }
 }
 
+// ---- a vector unit ------------------------------------------------------------------------------
+
+// What changes, clock pins and leakage of all parts in one kind of time.
+static enum sq_status all_parts(const struct sums *s, const json_t *line, enum sq_energy_mode mode,
+                                double e[SQ_N_ENERGIES])
+{
+    const json_t *o = json_object_get(line, sq_energy_mode_name(mode)), *p;
+    double part[SQ_N_ENERGIES];
+    size_t i;
+    json_array_foreach(json_object_get(o, "parts_aj"), i, p)
+    {
+        SQ_TRY(kinds(s, p, part));
+        for (unsigned k = 0; k < SQ_N_ENERGIES; k++)
+            e[k] += part[k];
+    }
+    return SQ_OK;
+}
+
+static enum sq_status add_vector(struct sums *s, const json_t *line)
+{
+    const char *block = json_string_value(json_object_get(line, "block"));
+    const char *liberty = json_string_value(json_object_get(line, "liberty_digest"));
+    double lanes, beats, cycles, clock_ns, ns, e[SQ_N_MODES][SQ_N_ENERGIES] = {{0}};
+    struct sq_vector_energy *const v = s->vector;
+    if (!block || strcmp(block, "vector") != 0)
+        return SQ_OK;
+    if (!json_is_true(json_object_get(line, "is_golden")))
+        return SQ_FAIL(s->err, SQ_ERR_ARG, "%s: a line of block vector is not golden", s->what);
+    if (v->is_there || !liberty || strlen(liberty) >= sizeof v->liberty)
+        return SQ_FAIL(s->err, SQ_ERR_ARG, "%s: %s", s->what,
+                       v->is_there ? "two lines of block vector, need one"
+                                   : "the line of block vector has no liberty_digest");
+    SQ_TRY(number(s, json_object_get(line, "parameters"), "Lanes", 1, &lanes));
+    SQ_TRY(number(s, line, "beats", 1, &beats));
+    SQ_TRY(number(s, line, "cycles", 1, &cycles));
+    SQ_TRY(number(s, line, "clock_ns", 1e-3, &clock_ns));
+    SQ_TRY(sq_json_double(line, s->what, "settled_ns", 0, 1e9, 0, &ns, s->err));
+    for (unsigned m = 0; m < SQ_N_MODES; m++)
+        SQ_TRY(all_parts(s, line, (enum sq_energy_mode)m, e[m]));
+    const double zero =
+        e[SQ_ZERO_DELAY][SQ_ENERGY_SWITCHING] + e[SQ_ZERO_DELAY][SQ_ENERGY_INTERNAL];
+    const double delays =
+        e[SQ_WITH_DELAYS][SQ_ENERGY_SWITCHING] + e[SQ_WITH_DELAYS][SQ_ENERGY_INTERNAL];
+    *v = (struct sq_vector_energy){.is_there = true,
+                                   .change = {(zero < delays ? zero : delays) / (beats * lanes),
+                                              (zero < delays ? delays : zero) / (beats * lanes)},
+                                   .clock = e[SQ_ZERO_DELAY][SQ_ENERGY_CLOCK] / (cycles * lanes),
+                                   .leak = e[SQ_ZERO_DELAY][SQ_ENERGY_LEAKAGE] /
+                                           (cycles * clock_ns * 1e-9 * lanes),
+                                   .needs_ns = ns};
+    memcpy(v->liberty, liberty, strlen(liberty) + 1);
+    return SQ_OK;
+}
+
+// ---- the file -----------------------------------------------------------------------------------
+
 static enum sq_status add_text(struct sums *s, const char *at, const char *end)
 {
     while (at < end) {
@@ -180,7 +240,7 @@ static enum sq_status add_text(struct sums *s, const char *at, const char *end)
         to = to ? to : end;
         if (to > at) {
             SQ_TRY(sq_json_parse(s->what, at, (size_t)(to - at), &line, s->err));
-            const enum sq_status status = add_line(s, line);
+            const enum sq_status status = s->vector ? add_vector(s, line) : add_line(s, line);
             json_decref(line);
             SQ_TRY(status);
         }
@@ -191,27 +251,56 @@ static enum sq_status add_text(struct sums *s, const char *at, const char *end)
 
 enum { TABLE_MAX_NBYTES = 256 << 20 }; // a line of it has some hundred
 
-enum sq_status sq_energy_table_read(const char *path, const json_t *recipe,
+static enum sq_status read(const char *path, struct sums *s)
+{
+    struct sq_file_view file;
+    s->what = sq_path_tail(path);
+    SQ_TRY(sq_file_map_text(path, TABLE_MAX_NBYTES, &file, s->err));
+    const char *text = (const char *)file.data;
+    const enum sq_status status = file.nbytes ? add_text(s, text, text + file.nbytes) : SQ_OK;
+    sq_file_unmap(&file);
+    return status;
+}
+
+// The recipe as a line of JSON gives it back: with as many digits.
+static enum sq_status as_read(const struct sq_recipe *recipe, json_t **out, struct sq_error *err)
+{
+    json_t *made = sq_recipe_json(recipe, SQ_IN_RUN);
+    char *text = json_dumps(made, JSON_REAL_PRECISION(12));
+    json_decref(made);
+    SQ_NEED(text, err, "a recipe");
+    const enum sq_status status = sq_json_parse("recipe", text, strlen(text), out, err);
+    free(text);
+    return status;
+}
+
+enum sq_status sq_energy_table_read(const char *path, const struct sq_recipe *recipe,
                                     const struct sq_energy_array *array, struct sq_mac_energy *out,
                                     struct sq_error *err)
 {
-    struct sq_file_view file;
-    struct sums s = {.what = sq_path_tail(path),
-                     .recipe = recipe,
+    json_t *wanted;
+    *out = (struct sq_mac_energy){0};
+    SQ_TRY(as_read(recipe, &wanted, err));
+    struct sums s = {.recipe = wanted,
                      .array = array ? *array : (struct sq_energy_array){1, 1, 0},
                      .out = out,
                      .err = err};
-    *out = (struct sq_mac_energy){0};
-    SQ_TRY(sq_file_map_text(path, TABLE_MAX_NBYTES, &file, err));
-    const char *text = (const char *)file.data;
-    enum sq_status status = file.nbytes ? add_text(&s, text, text + file.nbytes) : SQ_OK;
-    sq_file_unmap(&file);
+    enum sq_status status = read(path, &s);
     if (status == SQ_OK && out->n_layers == 0)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "%s: no layer of this format and these options; sqsim energy --layer --json "
-                       "with them writes one",
-                       s.what);
+        status = SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                         "%s: no layer of this format and these options; sqsim energy --layer "
+                         "--json with them writes one",
+                         s.what);
     if (status == SQ_OK)
         settle(&s);
+    json_decref(wanted);
     return status;
+}
+
+enum sq_status sq_energy_table_vector(const char *path, struct sq_vector_energy *out,
+                                      struct sq_error *err)
+{
+    struct sums s = {.vector = out, .err = err};
+    *out = (struct sq_vector_energy){.is_there = false};
+    return read(path, &s);
 }

@@ -9,9 +9,10 @@
 #ifndef SQ_ENERGY_TABLE_H
 #define SQ_ENERGY_TABLE_H
 
-#include <jansson.h>
+#include <stdbool.h>
 
 #include "models/sq_status.h"
+#include "sim/format/sq_recipe.h"
 #include "sim/io/sq_digest.h"
 
 enum sq_mac_share { SQ_MAC_PE, SQ_MAC_LINE, SQ_MAC_OUTPUT, SQ_N_MAC_SHARES };
@@ -35,11 +36,24 @@ struct sq_energy_array {
     unsigned rows, cols, bank;
 };
 
-// `recipe` as sq_cli_recipe_json prints it in a run. array: NULL, 1x1 PEs. SQ_ERR_UNSUPPORTED where no line has this recipe;
-// SQ_ERR_ARG where lines of it differ in block or library, are not golden, or are not of such PEs;
-// SQ_ERR_RANGE for joules below 0; else as sq_json_parse.
-enum sq_status sq_energy_table_read(const char *path, const json_t *recipe,
+// array: NULL, 1x1 PEs. SQ_ERR_UNSUPPORTED where no line has this recipe, as a run shows it (sq_recipe_json); SQ_ERR_ARG
+// where lines of it differ in block or library, are not golden, or are not of such PEs; SQ_ERR_RANGE for joules below 0;
+// else as sq_json_parse.
+enum sq_status sq_energy_table_read(const char *path, const struct sq_recipe *recipe,
                                     const struct sq_energy_array *array, struct sq_mac_energy *out,
                                     struct sq_error *err);
+
+// Joules of a vector unit by the same file's lines of block `vector` (`sqsim energy --block vector --json`): of a lane.
+struct sq_vector_energy {
+    bool is_there;            // the file has such lines
+    double change[SQ_N_ENDS]; // joules an operation: without delays and with them
+    double clock;             // joules a cycle: clock pins
+    double leak;              // watts
+    char liberty[SQ_DIGEST_SIZE];
+    double needs_ns; // the last change of a cycle
+};
+// Errors as above; none where the file has no such lines.
+enum sq_status sq_energy_table_vector(const char *path, struct sq_vector_energy *out,
+                                      struct sq_error *err);
 
 #endif

@@ -34,6 +34,7 @@ struct sq_reference_cache {
     double least; // weights times tokens
 };
 enum { SQ_REFERENCE_ENTRIES = 8 };
+#define SQ_REFERENCE_LEAST 1e11 // fewer products take less than a second: not worth a file
 #define SQ_REFERENCE_NBYTES ((size_t)256 << 20)
 
 // *x = [tokens][hidden_size] as sq_llama_norm leaves them; the caller frees it. cache NULL: they are

@@ -192,13 +192,34 @@ static enum sq_status line_of(const struct sq_synth *synth, const struct sq_reci
     return SQ_OK;
 }
 
-enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_recipe *r,
-                                  const struct sq_machine *machine, struct sq_fair_silicon *silicon,
-                                  struct sq_error *err)
+static enum sq_status vector_of(const struct sq_synth *synth, const struct sq_machine *machine,
+                                struct sq_fair_silicon *silicon, struct sq_error *err)
 {
-    struct sq_cost_unit u = unit_of(r, &machine->core);
+    const struct sq_synth_block lane = {.top = "sq_vector", .n_params = 1, .param = {{"Lanes", 1}}};
+    struct sq_synth_result result;
+    SQ_TRY(sq_synth_area(synth, &lane, &result, err));
+    silicon->vector_mm2 = 1e-6 * result.area * machine->vector_lanes * machine->cores;
+    silicon->vector_ns = result.has_delay ? result.min_period_ns : NAN;
+    sq_synth_result_free(&result);
+    return SQ_OK;
+}
+
+static double or_none(double v)
+{
+    return isnan(v) ? 0 : v;
+}
+
+enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_recipe *r,
+                                  const struct sq_machine *machine, double sram_um2,
+                                  struct sq_fair_silicon *silicon, struct sq_error *err)
+{
+    const struct sq_core_config *core = &machine->core;
+    struct sq_cost_unit u = unit_of(r, core);
+    const double cores = machine->cores;
+    const double buffers =
+        (double)machine->act_nbytes + (double)machine->weight_nbytes + (double)machine->out_nbytes;
     struct sq_cost_pe pe = {.n_parts = 0};
-    *silicon = (struct sq_fair_silicon){NAN, NAN, NAN};
+    *silicon = (struct sq_fair_silicon){.pe_um2 = NAN, .line_um2 = NAN, .period_ns = NAN};
     if (machine->chip.bus_nbytes) {
         struct sq_chip_layer layer;
         SQ_TRY(sq_machine_chip_for(machine, r, sq_machine_chip_products(machine), &layer, err));
@@ -206,11 +227,32 @@ enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_
     } else if (r->format->cost->pe) {
         r->format->cost->pe(r, &u, &pe);
     }
-    if (pe.n_parts == 0)
-        return SQ_OK;
-    silicon->period_ns = 0;
-    SQ_TRY(area_of(synth, &pe, &silicon->pe_um2, &silicon->period_ns, err));
-    return line_of(synth, r, &u, silicon, err);
+    if (pe.n_parts > 0) {
+        silicon->period_ns = 0;
+        SQ_TRY(area_of(synth, &pe, &silicon->pe_um2, &silicon->period_ns, err));
+        SQ_TRY(line_of(synth, r, &u, silicon, err));
+    }
+    SQ_TRY(vector_of(synth, machine, silicon, err));
+    silicon->pe_mm2 = 1e-6 * silicon->pe_um2 * cores * core->rows * core->cols;
+    silicon->line_mm2 = 1e-6 * silicon->line_um2 * cores * (core->rows + core->cols);
+    silicon->sram_mm2 = 1e-6 * sram_um2 * 8 * cores * buffers;
+    silicon->mm2 = silicon->pe_mm2 + or_none(silicon->line_mm2) + silicon->vector_mm2 +
+                   or_none(silicon->sram_mm2);
+    return SQ_OK;
+}
+
+enum sq_status sq_fair_sram(const char *dir, double *um2, struct sq_error *err)
+{
+    enum { WORD_NBITS = 64 }; // of sq_sram.sv
+    struct sq_synth_macro macro[SQ_SYNTH_MACROS];
+    *um2 = NAN;
+    const enum sq_status status = sq_synth_macros_read(macro, dir, err);
+    for (unsigned i = 0; status == SQ_OK && i < SQ_SYNTH_MACROS && macro[i].words; i++) {
+        const double bit = macro[i].lib.cell[0].area / (double)macro[i].words / WORD_NBITS;
+        *um2 = fmin(isnan(*um2) ? INFINITY : *um2, bit);
+    }
+    sq_synth_macros_free(macro);
+    return status;
 }
 
 // The most bit products whose PE is no larger than `limit`: by the rule of three, then by halves. Where

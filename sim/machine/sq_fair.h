@@ -40,17 +40,26 @@ enum sq_status sq_fair_machine(enum sq_fair fair, const struct sq_synth *synth,
                                const struct sq_recipe *r, struct sq_machine *machine,
                                struct sq_fair_pe *pe, struct sq_error *err);
 
-// What the PE of r is in silicon with the lanes that `machine`, fair or not, gives it, and what stands beside it
-// once a row or column; the smallest netlists, before placement. NAN where RTL has none, of the period without
-// OpenSTA. Errors as above.
+// What `machine`, fair or not, is in silicon when it is built for r; the smallest netlists, before placement. Output stages,
+// control and wires are not in it.
 struct sq_fair_silicon {
-    double pe_um2;
+    double pe_um2; // of a PE, with the lanes that the machine gives it; NAN where RTL has none
     double
-        line_um2; // decoder of a row or a column, for a beat; of formats that have one of their own
-    double period_ns; // the shortest clock period of both
+        line_um2; // decoder of a row or a column, for a beat; NAN: the format has none of its own
+    double period_ns;                    // the shortest clock period of both; NAN without OpenSTA
+    double vector_ns;                    // of a vector unit
+    double pe_mm2, line_mm2, vector_mm2; // of all of them
+    double sram_mm2;                     // buffers; NAN where no memory was given
+    double mm2;                          // the sum of those that are there; NAN without PE
 };
+// sram_um2: of a bit in the buffers (sq_fair_sram); NAN: they are left out. A vector unit counts by its lanes, each of them
+// sq_vector with one, so that its registers between lanes are left out. Errors as above.
 enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_recipe *r,
-                                  const struct sq_machine *machine, struct sq_fair_silicon *silicon,
-                                  struct sq_error *err);
+                                  const struct sq_machine *machine, double sram_um2,
+                                  struct sq_fair_silicon *silicon, struct sq_error *err);
+
+// Square micrometres of a bit in the densest memory of `dir`: Liberty files of 64-bit words (sq_synth_macros_read, whose
+// errors it has).
+enum sq_status sq_fair_sram(const char *dir, double *um2, struct sq_error *err);
 
 #endif

@@ -31,7 +31,7 @@ struct raw_machine {
     } dram;
     char *capacity;
     struct raw_vector {
-        char *lanes;
+        char *lanes, *clock;
     } * vector; // NULL: the usual one
     struct raw_link {
         char *bandwidth, *latency;
@@ -78,6 +78,7 @@ static const cyaml_schema_field_t dram_fields[] = {
     CYAML_FIELD_END};
 
 static const cyaml_schema_field_t vector_fields[] = {TEXT_FIELD("lanes", struct raw_vector, lanes),
+                                                     MAY_TEXT("clock", struct raw_vector, clock),
                                                      CYAML_FIELD_END};
 
 static const cyaml_schema_field_t link_fields[] = {
@@ -354,6 +355,9 @@ static enum sq_status read_all(const struct raw_machine *raw, struct sq_machine 
     m->vector_lanes = m->core.cols;
     if (raw->vector)
         SQ_TRY(read_count("vector.lanes", raw->vector->lanes, 1, 4096, &m->vector_lanes, err));
+    if (raw->vector && raw->vector->clock)
+        SQ_TRY(sq_quantity_parse("vector.clock", raw->vector->clock, SQ_DIM_FREQUENCY, 1e6, 1e10,
+                                 &m->vector_hz, err));
     if (raw->link) {
         SQ_TRY(sq_quantity_parse("link.bandwidth", raw->link->bandwidth, SQ_DIM_RATE, 1e6, 1e15,
                                  &m->link_bytes_per_s, err));

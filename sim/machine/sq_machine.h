@@ -76,8 +76,9 @@ struct sq_machine {
         enum sq_dram_end at;
         struct sq_dram_setup end[2];
     } timed;
-    uint64_t capacity_nbytes;                 // of the DRAM; 0: any
-    unsigned vector_lanes;                    // of one core
+    uint64_t capacity_nbytes; // of the DRAM; 0: any
+    unsigned vector_lanes;    // of one core
+    double vector_hz;         // clock of the vector units where it is slower; 0: the machine's
     double link_bytes_per_s, link_latency_ns; // 0: there is none
     struct sq_machine_chip {
         unsigned bus_nbytes; // 0: the machine is no chip
@@ -111,6 +112,13 @@ enum sq_status sq_machine_set_netlist(struct sq_machine *machine, double period_
 // Another DRAM, which keeps time: a device that comes with sqsim, by its name. SQ_ERR_ARG, SQ_ERR_RANGE.
 enum sq_status sq_machine_set_dram(struct sq_machine *machine, const char *device,
                                    const struct sq_dram_options *options, struct sq_error *err);
+
+// Of the vector units.
+static inline double sq_machine_vector_hz(const struct sq_machine *machine)
+{
+    const double hz = machine->vector_hz;
+    return hz > 0 && hz < machine->clock_hz ? hz : machine->clock_hz;
+}
 
 // The core as one format uses it. A format wider than the multipliers is refused; a narrower one
 // leaves their upper bits unused.

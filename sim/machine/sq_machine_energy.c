@@ -14,7 +14,7 @@ const char *sq_machine_part_name(enum sq_machine_part part)
 {
     static const char *const name[SQ_N_MACHINE_PARTS] = {
         "products",   "array_clock",  "array_leakage", "lines",      "output",      "sram_read",
-        "sram_write", "sram_leakage", "dram",          "chip_clock", "chip_leakage"};
+        "sram_write", "sram_leakage", "dram",          "vector",     "chip_clock", "chip_leakage"};
     return name[part];
 }
 
@@ -199,6 +199,21 @@ void sq_machine_energy(const struct sq_machine *machine, const struct sq_mac_ene
         for (unsigned i = 0; i < SQ_N_MACHINE_PARTS; i++)
             e->pj[i][of] = picojoules(joules[i]);
     }
+}
+
+void sq_machine_energy_vector(const struct sq_machine *machine, const struct sq_vector_energy *v,
+                              double operations, double busy, double seconds,
+                              struct sq_machine_energy *e)
+{
+    const double lanes = (double)machine->vector_lanes * machine->cores;
+    const double hz = sq_machine_vector_hz(machine);
+    const double clocked[SQ_N_CASES] = {[SQ_CASE_LOW] = operations,
+                                        [SQ_CASE_GATED] = lanes * hz * busy,
+                                        [SQ_CASE_HIGH] = lanes * hz * seconds};
+    for (unsigned of = 0; of < SQ_N_CASES; of++)
+        e->pj[SQ_MACHINE_VECTOR][of] =
+            picojoules(operations * v->change[of == SQ_CASE_LOW ? SQ_LOW : SQ_HIGH] +
+                       clocked[of] * v->clock + lanes * seconds * v->leak);
 }
 
 void sq_machine_energy_add(struct sq_machine_energy *sum, const struct sq_machine_energy *e,

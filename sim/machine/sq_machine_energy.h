@@ -17,6 +17,8 @@
 //   sram leakage    of all bits of the buffers, all the time
 //   dram            bytes moved, joules a bit of its type; of a DRAM that keeps time and has energies (sq_dram_device.h)
 //                   its commands, refreshes and standby, low with banks closed, high with banks open
+//   vector          changes of an operation, no delays; clock  with delays; clock pins of all lanes all
+//                   pins of lanes at work; leakage             the time; leakage
 //
 // On a machine that is a chip, its engine was measured as it is (sq_energy_array): products, lines and output are changes, each
 // of a beat that the engine takes. array clock is clock pins of the engine in the chip's netlist, low in cycles in which it
@@ -26,7 +28,7 @@
 //   sram            words of the memories by the counts of the run; nothing where buffers are flip-flops
 //
 // A third figure, gated, is high with clocks that stop for the whole array while it waits for memory:
-// clock pins count in cycles in which the array has a job.
+// clock pins count in cycles in which the array, or a vector unit, has a job.
 //
 // Blocks narrower or wider than the machine's PEs count by their MAC slots.
 #ifndef SQ_MACHINE_ENERGY_H
@@ -47,6 +49,7 @@ enum sq_machine_part {
     SQ_MACHINE_SRAM_WRITE,
     SQ_MACHINE_SRAM_LEAKAGE,
     SQ_MACHINE_DRAM,
+    SQ_MACHINE_VECTOR, // of whole passes (sq_pass.h)
     SQ_MACHINE_CHIP_CLOCK,
     SQ_MACHINE_CHIP_LEAKAGE,
     SQ_N_MACHINE_PARTS
@@ -82,6 +85,11 @@ struct sq_machine_energy {
     bool is_chip;
     uint64_t pj[SQ_N_MACHINE_PARTS][SQ_N_CASES];
 };
+// Joules of vector units that do so many operations of a lane in `busy` of `seconds` seconds, for
+// e->pj[SQ_MACHINE_VECTOR].
+void sq_machine_energy_vector(const struct sq_machine *machine, const struct sq_vector_energy *v,
+                              double operations, double busy, double seconds,
+                              struct sq_machine_energy *e);
 // chip: of a machine that is one, else NULL.
 void sq_machine_energy(const struct sq_machine *machine, const struct sq_mac_energy *mac,
                        const struct sq_energy_memory *memory, const struct sq_energy_chip *chip,

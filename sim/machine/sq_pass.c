@@ -133,7 +133,7 @@ double sq_pass_vector_seconds(const struct sq_machine *hw, enum sq_vector_op op,
 {
     const unsigned lanes = sq_vector_unit_lanes(hw->vector_lanes);
     const double units = (double)hw->vector_lanes / lanes * hw->cores;
-    return sq_vector_cycles(op, lanes, units, rows, n) / hw->clock_hz;
+    return sq_vector_cycles(op, lanes, units, rows, n) / sq_machine_vector_hz(hw);
 }
 
 static void add_rest(struct pass *p)
@@ -179,6 +179,20 @@ static enum sq_status add_link(struct pass *p, struct sq_error *err)
         for (unsigned of = 0; of < SQ_N_CASES; of++)
             p->out->energy.pj[i][of] = sq_sat_mul(p->out->energy.pj[i][of], rest->chips);
     return SQ_OK;
+}
+
+// Of the whole time, which the other parts make.
+static void add_vector_energy(struct pass *p)
+{
+    const struct sq_workload_rest *rest = &p->w->rest;
+    struct sq_machine_energy e = {.pj = {{0}}};
+    double operations = 0;
+    for (size_t i = 0; i < rest->n_calls; i++)
+        operations += rest->call[i].calls *
+                      sq_vector_operations(rest->call[i].op, rest->call[i].rows, rest->call[i].n);
+    sq_machine_energy_vector(p->in->machine, p->in->vector, operations,
+                             p->out->seconds[SQ_PASS_VECTOR], p->out->total_seconds, &e);
+    sq_machine_energy_add(&p->out->energy, &e, rest->chips);
 }
 
 // ---- what lies in memory --------------------------------------------------------------------
@@ -235,6 +249,8 @@ static enum sq_status run(struct pass *p, struct sq_error *err)
         p->out->total_seconds += p->out->seconds[i];
         p->out->total_nbytes += p->out->nbytes[i];
     }
+    if (p->in->mac && p->in->vector)
+        add_vector_energy(p);
     return SQ_OK;
 }
 

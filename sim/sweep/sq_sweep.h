@@ -29,6 +29,7 @@
 #include "models/core/sq_config.h"
 #include "models/sq_status.h"
 #include "sim/block/flow/sq_cause.h"
+#include "sim/energy/sq_energy_table.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/io/sq_digest.h"
 #include "sim/machine/sq_fair.h"
@@ -118,6 +119,8 @@ enum sq_engine {
     SQ_ENGINE_ARRAY = 64,   // synthesis of the PE of the format as the machine has it, with timing
     SQ_ENGINE_ENERGY = 256, // the netlist of a core of one PE on drawn operands: seconds
     SQ_ENGINE_SIZE = 128,   // encodes a model in a format whose size its weights decide
+    SQ_ENGINE_JOULES = 512, // joules a MAC that were measured, with timing of whole passes
+    SQ_ENGINE_KL = 1024,    // the whole model beside the model as it is: seconds, kept by format
 };
 
 struct sq_sweep_result {
@@ -127,14 +130,15 @@ struct sq_sweep_result {
     double macs, weights, stored_nbits, low_slots, low_macs, high_slots, high_macs;
     double cycles, bound, low[SQ_N_UNIT_CAUSES], high[SQ_N_UNIT_CAUSES];
     double clock_hz, memory, index, nbytes;
-    struct sq_fair_pe pe; // of the format, where it was made fair
-    // SQ_ENGINE_ARRAY: the PEs of the format, all of them, NaN: RTL has none; decoders of rows and columns, 0
-    // where the format has none of its own
-    double array_um2, lines_um2;
+    struct sq_fair_pe pe;           // of the format, where it was made fair
+    struct sq_fair_silicon silicon; // SQ_ENGINE_ARRAY
     // A whole pass, a workload that is a config.json: its tokens, 0 of other workloads, -1: weights and
     // cache do not fit the DRAM; seconds of it, and
     // of one prompt as long as the context.
     double tokens, pass_s, first_s;
+    double joules
+        [SQ_N_ENDS]; // SQ_ENGINE_JOULES: of that pass, by end of the range; NAN: nobody measured the format
+    bool has_vector_joules;
     // SQ_ENGINE_VALUES: sums of squares over the layers. One pass with SQ_ENGINE_EVAL, which
     // encodes once, whatever machine or m a point has
     double weight_signal, weight_noise, output_signal, output_noise;
@@ -144,6 +148,8 @@ struct sq_sweep_result {
     double pe_fj_per_mac[2];
     // SQ_ENGINE_EVAL
     double loss, perplexity;
+    // SQ_ENGINE_KL: mean and 95 % interval, nats a token
+    double kl, kl_95[SQ_N_ENDS];
     // Any of VALUES, EVAL, SIZE: stored bits per weight of what was encoded; 0: nothing was
     double evaluated_bits;
 };
@@ -249,10 +255,15 @@ struct sq_sweep_count {
 };
 
 struct sq_sweep_options {
-    const char *db;         // file of the database, created where missing, once all inputs are open
-    const char *home;       // where traces/, rtl/ live
-    const char *cache;      // directory of the synthesis cache
-    const char *liberty;    // standard cells of the synthesis
+    const char *db;        // file of the database, created where missing, once all inputs are open
+    const char *home;      // where traces/, rtl/ live
+    const char *cache;     // directory of the synthesis cache
+    const char *liberty;   // standard cells of the synthesis
+    const char *kept;      // directory of what models lose, by format (sq_cache.h)
+    const char *reference; // directory of states of models as they are (sq_reference.h)
+    // Prices: Liberty files of memories for buffers, joules a MAC (sq_energy_table.h), of memory (a file, and a type
+    // of DRAM in it). NULL: areas have no buffers; there are no joules; the file's first type.
+    const char *sram_area, *energy, *memory, *dram;
     const char *code;       // digest of the program's sources: part of every key
     const char *provenance; // JSON members "tool", "revision", ... without braces
     unsigned jobs;          // threads, >= 1; the rows do not depend on it

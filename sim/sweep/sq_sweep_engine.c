@@ -21,8 +21,9 @@
 enum {
     CONFIG_MAX_NBYTES = 16 << 20,
     // The engines that read weights and tokens; of them those whose measures are values.
-    VALUES = SQ_ENGINE_VALUES | SQ_ENGINE_EVAL,
-    ENCODING = VALUES | SQ_ENGINE_SIZE,
+    VALUES = SQ_ENGINE_VALUES | SQ_ENGINE_EVAL | SQ_ENGINE_KL,
+    ENCODING = SQ_ENGINE_VALUES | SQ_ENGINE_EVAL | SQ_ENGINE_SIZE,
+    TOKENS = SQ_ENGINE_EVAL | SQ_ENGINE_KL, // those that read evaluation tokens
 };
 
 struct input_model {
@@ -47,8 +48,13 @@ struct sq_sweep_inputs {
     struct input_table *table;
     const struct sq_digest *machine_digest; // of the specification
     struct sq_sweep_memo *memo;             // of ENCODING
+    const struct sq_sweep_options *options;
     bool has_synth;
     struct sq_synth synth;
+    double sram_um2; // of a bit; NAN: buffers have no area
+    struct sq_energy_memory memory;
+    struct sq_vector_energy vector;
+    struct sq_digest prices; // of all files behind the last three
     char provenance[400];
 };
 
@@ -89,20 +95,20 @@ static enum sq_status digest_values(struct input_model *m, bool has_eval, struct
 static enum sq_status open_model(struct input_model *m, const char *name, const char *home,
                                  const char *folder, unsigned engines, struct sq_error *err)
 {
-    const bool has_eval = engines & SQ_ENGINE_EVAL;
+    const bool has_eval = engines & TOKENS;
     m->name = name;
     sq_sweep_path(name, home, folder, SQ_HOME_MODEL, m->path);
     sq_tokens_beside(m->path, "tokens_calib.safetensors", m->tokens, sizeof m->tokens);
     sq_tokens_beside(m->path, "tokens_eval.safetensors", m->eval_tokens, sizeof m->eval_tokens);
     SQ_TRY(sq_checkpoint_open(&m->ck, m->path, err));
     if (has_eval && !m->ck.is_model)
-        return SQ_FAIL(err, SQ_ERR_ARG, "loss and perplexity of '%s', need a model directory",
+        return SQ_FAIL(err, SQ_ERR_ARG, "loss and KL of '%s', need a model directory",
                        sq_path_tail(m->path));
     for (size_t i = 0; i < m->ck.n_layers; i++) {
         const uint64_t shape[2] = {m->ck.layer[i].n, m->ck.layer[i].k};
         sq_digest_add(&m->shapes_digest, shape, sizeof shape);
     }
-    return engines & ENCODING ? digest_values(m, has_eval, err) : SQ_OK;
+    return engines & (ENCODING | SQ_ENGINE_KL) ? digest_values(m, has_eval, err) : SQ_OK;
 }
 
 static enum sq_status open_table(struct input_table *t, const char *name, const char *home,
@@ -166,11 +172,38 @@ static bool has_fair_area(const struct sq_sweep_grid *s)
     return has;
 }
 
+static enum sq_status open_joules(struct sq_sweep_inputs *in, struct sq_error *err)
+{
+    const struct sq_sweep_options *o = in->options;
+    if (!o->energy)
+        return SQ_FAIL(err, SQ_ERR_ARG,
+                       "energy_per_token needs --energy, joules of `sqsim energy "
+                       "--layer --json`");
+    SQ_TRY(digest_file(o->energy, &in->prices, err));
+    SQ_TRY(digest_file(o->memory, &in->prices, err));
+    if (o->dram)
+        sq_digest_add(&in->prices, o->dram, strlen(o->dram));
+    SQ_TRY(sq_energy_memory_load(o->memory, o->dram, &in->memory, err));
+    return sq_energy_table_vector(o->energy, &in->vector, err);
+}
+
+static enum sq_status open_prices(struct sq_sweep_inputs *in, struct sq_error *err)
+{
+    const struct sq_sweep_options *o = in->options;
+    in->sram_um2 = NAN;
+    if ((in->engines & SQ_ENGINE_ARRAY) && o->sram_area) {
+        SQ_TRY(sq_fair_sram(o->sram_area, &in->sram_um2, err));
+        sq_digest_add(&in->prices, &in->sram_um2, sizeof in->sram_um2);
+    }
+    return in->engines & SQ_ENGINE_JOULES ? open_joules(in, err) : SQ_OK;
+}
+
 static enum sq_status open_all(struct sq_sweep_inputs *in, const struct sq_sweep_grid *s,
                                const struct sq_sweep_options *o, struct sq_error *err)
 {
     const size_t n = s->axis[SQ_AXIS_MODEL].n, n_tables = s->axis[SQ_AXIS_WORKLOAD].n;
     in->engines = s->engines;
+    in->options = o;
     in->machine_digest = s->machine_digest;
     in->model = calloc(n + 1, sizeof *in->model);
     in->table = calloc(n_tables + 1, sizeof *in->table);
@@ -182,6 +215,7 @@ static enum sq_status open_all(struct sq_sweep_inputs *in, const struct sq_sweep
         SQ_TRY(open_table(&in->table[in->n_tables], s->axis[SQ_AXIS_WORKLOAD].name[in->n_tables],
                           o->home, s->folder, err));
     SQ_TRY(check_passes(in, s, err));
+    SQ_TRY(open_prices(in, err));
     if (in->engines & ENCODING)
         SQ_TRY(sq_sweep_memo_open(&in->memo, s, err));
     if ((in->engines & (SQ_ENGINE_PE | SQ_ENGINE_GATHER | SQ_ENGINE_ARRAY | SQ_ENGINE_ENERGY)) ||
@@ -270,6 +304,7 @@ void sq_sweep_inputs_digest(const struct sq_sweep_inputs *in, const struct sq_sw
         sq_digest_add(digest, &in->machine_digest[p->machine_index], sizeof in->machine_digest[0]);
     if (in->has_synth)
         sq_digest_add(digest, &in->synth.digest, sizeof in->synth.digest);
+    sq_digest_add(digest, &in->prices, sizeof in->prices);
 }
 
 // ---- engines ----------------------------------------------------------------------------------
@@ -373,10 +408,31 @@ static enum sq_status time_pass(const struct sq_pass_request *request, const jso
     return status;
 }
 
+// Joules a MAC of the point's recipe; *is_there: somebody measured it.
+static enum sq_status find_joules(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
+                                  struct sq_mac_energy *mac, bool *is_there, struct sq_error *err)
+{
+    *is_there = false;
+    if (!(in->engines & SQ_ENGINE_JOULES) || p->machine.chip.bus_nbytes)
+        return SQ_OK;
+    const enum sq_status status =
+        sq_energy_table_read(in->options->energy, &p->recipe, NULL, mac, err);
+    *is_there = status == SQ_OK;
+    return status == SQ_ERR_UNSUPPORTED ? SQ_OK : status;
+}
+
+static void take_joules(const struct sq_sweep_inputs *in, bool is_there,
+                        const struct sq_machine_energy *e, struct sq_sweep_result *r)
+{
+    for (unsigned i = 0; i < SQ_N_ENDS; i++)
+        r->joules[i] = is_there ? 1e-12 * (double)sq_machine_energy_total(e, i) : NAN;
+    r->has_vector_joules = in->vector.is_there;
+}
+
 // A token of each sequence, and the prompt before it.
-static enum sq_status run_pass(const struct input_table *t, const struct sq_sweep_point *p,
-                               const struct sq_machine *machine, struct sq_sweep_result *r,
-                               struct sq_error *err)
+static enum sq_status run_pass(const struct sq_sweep_inputs *in, const struct input_table *t,
+                               const struct sq_sweep_point *p, const struct sq_machine *machine,
+                               struct sq_sweep_result *r, struct sq_error *err)
 {
     const double bits = axis_or(p, SQ_AXIS_KV_BITS, 16);
     struct sq_workload_options o = {.is_decode = true,
@@ -388,8 +444,16 @@ static enum sq_status run_pass(const struct input_table *t, const struct sq_swee
     struct sq_pass_result x;
     struct sq_machine any = *machine; // what does not fit has a time, but no tokens
     any.capacity_nbytes = 0;
-    const struct sq_pass_request request = {.machine = &any, .recipe = &p->recipe, .cache = &cache};
+    struct sq_mac_energy mac;
+    bool has_joules;
     o.context = o.seq;
+    SQ_TRY(find_joules(in, p, &mac, &has_joules, err));
+    struct sq_pass_request request = {.machine = &any,
+                                      .recipe = &p->recipe,
+                                      .cache = &cache,
+                                      .mac = has_joules ? &mac : NULL,
+                                      .memory = &in->memory,
+                                      .vector = in->vector.is_there ? &in->vector : NULL};
     SQ_TRY(sq_cache_recipe(bits == 4   ? "int4"
                            : bits == 8 ? "int8"
                                        : "bf16",
@@ -407,8 +471,10 @@ static enum sq_status run_pass(const struct input_table *t, const struct sq_swee
     r->stored_nbits = x.nbits;
     for (unsigned i = 0; i < SQ_N_PASS_PARTS; i++)
         r->macs += x.macs[i];
+    take_joules(in, has_joules, &x.energy, r);
     sq_pass_free(&x);
     sq_workload_free(&w);
+    request.mac = NULL;
     o = (struct sq_workload_options){.batch = 1, .seq = o.seq, .is_whole = true};
     SQ_TRY(time_pass(&request, t->config, t->name, &o, &w, &x, err));
     r->first_s = x.total_seconds;
@@ -427,16 +493,11 @@ static enum sq_status run_timing(const struct sq_sweep_inputs *in, const struct 
         SQ_TRY(sq_fair_machine((enum sq_fair)p->quantity[SQ_AXIS_FAIR],
                                in->has_synth ? &in->synth : NULL, &p->recipe, &machine, &r->pe,
                                err));
-    if (in->engines & SQ_ENGINE_ARRAY) {
-        struct sq_fair_silicon silicon;
-        SQ_TRY(sq_fair_silicon_of(&in->synth, &p->recipe, &machine, &silicon, err));
-        r->array_um2 = silicon.pe_um2 * machine.cores * machine.core.rows * machine.core.cols;
-        r->lines_um2 = isnan(silicon.line_um2) ? 0
-                                               : silicon.line_um2 * machine.cores *
-                                                     (machine.core.rows + machine.core.cols);
-    }
+    if (in->engines & SQ_ENGINE_ARRAY)
+        SQ_TRY(
+            sq_fair_silicon_of(&in->synth, &p->recipe, &machine, in->sram_um2, &r->silicon, err));
     if (t && t->config)
-        return run_pass(t, p, &machine, r, err);
+        return run_pass(in, t, p, &machine, r, err);
     for (size_t i = 0; t && i < t->rows.n; i++) {
         const struct gemm g = {t->rows.row[i].gemm, (double)t->rows.row[i].count};
         SQ_TRY(time_gemm(p, &machine, &g, r, err));
@@ -456,11 +517,21 @@ static enum sq_status run_values(const struct sq_sweep_inputs *in, const struct 
                                  struct sq_sweep_result *r, struct sq_error *err)
 {
     const struct input_model *m = model_of(in, p);
-    if (!m || (!(in->engines & VALUES) && (!m->ck.is_model || !sq_recipe_sized_by(&p->recipe))))
+    if (!m || (!(in->engines & (SQ_ENGINE_VALUES | SQ_ENGINE_EVAL)) &&
+               (!m->ck.is_model || !sq_recipe_sized_by(&p->recipe))))
         return SQ_OK;
     const struct sq_sweep_source source = {&m->ck, m->path, m->tokens, m->eval_tokens,
                                            m->values_digest};
     return sq_sweep_values(in->memo, &source, in->engines, p, r, err);
+}
+
+static enum sq_status run_kl(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
+                             struct sq_sweep_result *r, struct sq_error *err)
+{
+    const struct input_model *m = model_of(in, p);
+    const struct sq_sweep_source source = {&m->ck, m->path, m->tokens, m->eval_tokens,
+                                           m->values_digest};
+    return sq_sweep_kl(in->options, &source, &p->recipe, r, err);
 }
 
 static enum sq_status synthesize(const struct sq_sweep_inputs *in,
@@ -539,7 +610,7 @@ static const struct {
     engine *run;
 } engines[] = {
     {SQ_ENGINE_TIMING, run_timing}, {ENCODING, run_values},         {SQ_ENGINE_PE, run_pe},
-    {SQ_ENGINE_GATHER, run_gather}, {SQ_ENGINE_ENERGY, run_energy},
+    {SQ_ENGINE_GATHER, run_gather}, {SQ_ENGINE_ENERGY, run_energy}, {SQ_ENGINE_KL, run_kl},
 };
 
 enum sq_status sq_sweep_compute(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,

@@ -372,7 +372,7 @@ static enum sq_status read_measures(struct sq_sweep_grid *s, const struct raw *r
                                  "`sqsim sweep --measures` lists",
                                  text, sq_n_measures);
     }
-    const bool has_values = s->engines & (SQ_ENGINE_VALUES | SQ_ENGINE_EVAL);
+    const bool has_values = s->engines & (SQ_ENGINE_VALUES | SQ_ENGINE_EVAL | SQ_ENGINE_KL);
     if (s->is_join && !(has_values && (s->engines & SQ_ENGINE_TIMING)))
         return SQ_FAIL(
             err, SQ_ERR_ARG,

@@ -100,4 +100,12 @@ enum sq_status sq_sweep_values(struct sq_sweep_memo *memo, const struct sq_sweep
                                unsigned engines, const struct sq_sweep_point *p,
                                struct sq_sweep_result *r, struct sq_error *err);
 
+// ---- KL (sq_sweep_kl.c) -------------------------------------------------------------------------
+
+// What SQ_ENGINE_KL yields: `sqsim eval` of the point's recipe over the model's evaluation tokens. Each recipe is
+// evaluated once and then kept in options->kept.
+enum sq_status sq_sweep_kl(const struct sq_sweep_options *options,
+                           const struct sq_sweep_source *source, const struct sq_recipe *recipe,
+                           struct sq_sweep_result *r, struct sq_error *err);
+
 #endif

@@ -131,13 +131,13 @@ static double format_area_um2(point *p, result *r, unsigned index)
 static double array_area_um2(point *p, result *r, unsigned index)
 {
     (void)p, (void)index;
-    return r->array_um2;
+    return 1e6 * r->silicon.pe_mm2;
 }
 
 static double area_mm2(point *p, result *r, unsigned index)
 {
     (void)p, (void)index;
-    return 1e-6 * (r->array_um2 + r->lines_um2);
+    return r->silicon.mm2;
 }
 
 static double tokens_per_second(point *p, result *r, unsigned index)
@@ -150,6 +150,24 @@ static double ttft_ms(point *p, result *r, unsigned index)
 {
     (void)p, (void)index;
     return r->tokens > 0 ? 1e3 * r->first_s : NAN;
+}
+
+static double energy_per_token(point *p, result *r, unsigned index)
+{
+    (void)p;
+    return r->tokens > 0 ? r->joules[index] / r->tokens : NAN;
+}
+
+static double kl(point *p, result *r, unsigned index)
+{
+    (void)p, (void)index;
+    return r->kl;
+}
+
+static double kl_95(point *p, result *r, unsigned index)
+{
+    (void)p;
+    return r->kl_95[index];
 }
 
 static double pe_area_um2(point *p, result *r, unsigned index)
@@ -249,6 +267,13 @@ static void note_array_area(point *p, result *r, double value, char text[SQ_NOTE
                  p->recipe.format->name);
 }
 
+static void note_machine_area(point *p, result *r, double value, char text[SQ_NOTE_SIZE])
+{
+    note_array_area(p, r, value, text);
+    if (isfinite(value) && isnan(r->silicon.sram_mm2))
+        snprintf(text, SQ_NOTE_SIZE, "without buffers (--sram-area)");
+}
+
 static void note_pass(point *p, result *r, double value, char text[SQ_NOTE_SIZE])
 {
     (void)p;
@@ -256,6 +281,25 @@ static void note_pass(point *p, result *r, double value, char text[SQ_NOTE_SIZE]
         snprintf(text, SQ_NOTE_SIZE, "weights and KV cache are more than the machine's capacity");
     else if (!isfinite(value))
         snprintf(text, SQ_NOTE_SIZE, "only a workload that is a config.json is a whole pass");
+}
+
+static void note_joules(point *p, result *r, double value, char text[SQ_NOTE_SIZE])
+{
+    note_pass(p, r, value, text);
+    if (r->tokens > 0 && !isfinite(value))
+        snprintf(text, SQ_NOTE_SIZE, "%s",
+                 p->machine.chip.bus_nbytes ? "joules of a chip are those of run --energy"
+                                            : "--energy has no joules of this recipe");
+    else if (isfinite(value))
+        snprintf(text, SQ_NOTE_SIZE, "attention has joules of memory alone%s",
+                 r->has_vector_joules ? "" : ", vector units have none");
+}
+
+static void note_interval(point *p, result *r, double value, char text[SQ_NOTE_SIZE])
+{
+    (void)p, (void)r;
+    if (!isfinite(value))
+        snprintf(text, SQ_NOTE_SIZE, "no interval of one sequence");
 }
 
 static void note_low(point *p, result *r, double value, char text[SQ_NOTE_SIZE])
@@ -277,8 +321,10 @@ static void note_path(point *p, result *r, double value, char text[SQ_NOTE_SIZE]
 #define MACHINE SQ_ENGINE_TIMING | SQ_ENGINE_MACHINE
 #define ON_MACHINE "modelled: cores by the cycle model, buffers and DRAM by events"
 #define ON_PASS ON_MACHINE "; vector unit by its cycle model"
+#define ON_ENERGY "modelled: joules of --energy and of memory, times what the pass counts"
 #define GOLDEN "computed: bit-exact golden model against FP64"
 #define EVALUATED "computed: bit-exact golden model over the evaluation tokens"
+#define RESAMPLED "computed: 95 % interval of kl, sequences drawn again"
 #define COUNTED "counted: bytes of the stored streams, scales included"
 #define SYNTHESIS "measured: synthesis by Yosys"
 #define STA "measured: OpenSTA on the synthesized netlist, before layout"
@@ -303,6 +349,9 @@ const struct sq_measure sq_measures[] = {
     {"weight_sqnr_db", "dB", GOLDEN, SQ_ENGINE_VALUES, weight_sqnr_db, 0, note_error},
     {"loss", "nats per token", EVALUATED, SQ_ENGINE_EVAL, loss, 0, note_loss},
     {"perplexity", "", EVALUATED, SQ_ENGINE_EVAL, perplexity, 0, note_loss},
+    {"kl", "nats per token", EVALUATED ", from the model as it is", SQ_ENGINE_KL, kl, 0, NULL},
+    {"kl_low", "nats per token", RESAMPLED, SQ_ENGINE_KL, kl_95, SQ_LOW, note_interval},
+    {"kl_high", "nats per token", RESAMPLED, SQ_ENGINE_KL, kl_95, SQ_HIGH, note_interval},
     {"stored_bits", "bits per weight", COUNTED, TIMING | SQ_ENGINE_SIZE, stored_bits, 0,
      note_stored_bits},
     {"cycles", "cycles", MODELLED, TIMING, cycles, 0, NULL},
@@ -318,10 +367,15 @@ const struct sq_measure sq_measures[] = {
      note_format_area},
     {"array_area_um2", "um2", SYNTHESIS " of the format's PE, times PEs and cores",
      MACHINE | SQ_ENGINE_ARRAY, array_area_um2, 0, note_array_area},
-    {"area_mm2", "mm2", SYNTHESIS " of PEs, and of decoders of rows and columns; no buffers",
-     MACHINE | SQ_ENGINE_ARRAY, area_mm2, 0, note_array_area},
+    {"area_mm2", "mm2",
+     SYNTHESIS " of PEs, decoders of rows and columns, vector units; buffers by --sram-area",
+     MACHINE | SQ_ENGINE_ARRAY, area_mm2, 0, note_machine_area},
     {"tokens_per_second", "1/s", ON_PASS, MACHINE, tokens_per_second, 0, note_pass},
     {"ttft_ms", "ms", ON_PASS, MACHINE, ttft_ms, 0, note_pass},
+    {"energy_per_token", "J", ON_ENERGY ", high end", MACHINE | SQ_ENGINE_JOULES, energy_per_token,
+     SQ_HIGH, note_joules},
+    {"energy_per_token_low", "J", ON_ENERGY ", low end", MACHINE | SQ_ENGINE_JOULES,
+     energy_per_token, SQ_LOW, note_joules},
     {"utilisation_low", "", MODELLED, TIMING, utilisation_low, 0, note_low},
     {"utilisation_high", "", MODELLED, TIMING, utilisation_high, 0, note_high},
     {"pe_area_um2", "um2", SYNTHESIS, SQ_ENGINE_PE, pe_area_um2, 0, NULL},

@@ -104,6 +104,16 @@ static bool is_kept(const struct sq_constraint *c, const struct sq_measure *m)
     return !c || is_in_term(&c->left, m) || is_in_term(&c->right, m);
 }
 
+// "of workload llama-3-8b", "of model tiny-llama": which of the two of a join.
+static void note_source(const struct sq_sweep_point *p, bool is_time, char text[SQ_NOTE_SIZE])
+{
+    const char *path = is_time ? p->workload : p->model, *slash = strrchr(path, '/');
+    const char *name = slash && slash[1] ? slash + 1 : path, *end = strrchr(name, '.');
+    const bool has_end = end && (strcmp(end, ".json") == 0 || strcmp(end, ".csv") == 0);
+    snprintf(text, SQ_NOTE_SIZE, "of %s %.*s", is_time ? "workload" : "model",
+             (int)(has_end ? end - name : 100), name);
+}
+
 static void make_notes(const struct sq_sweep_grid *s, const struct sq_sweep_point *p,
                        const struct sq_sweep_result *r, const struct sq_constraint *excluded,
                        struct notes *notes)
@@ -116,8 +126,7 @@ static void make_notes(const struct sq_sweep_grid *s, const struct sq_sweep_poin
         else if (m->note)
             m->note(p, r, m->get(p, r, m->index), notes->text[i]);
         if (s->is_join && !notes->text[i][0])
-            snprintf(notes->text[i], SQ_NOTE_SIZE, "of the %s",
-                     m->engines & SQ_ENGINE_TIMING ? "workload" : "model");
+            note_source(p, m->engines & SQ_ENGINE_TIMING, notes->text[i]);
     }
 }
 

@@ -470,15 +470,20 @@ ok "before one beside the specification" cmp "$W/near.csv" "$W/near2.csv"
 # ---- time on a table, quality on a model ----------------------------------------------------------
 if [ -f "$SQSIM_HOME/traces/tiny-llama/config.json" ]; then
   printf '%s\n' 'name: join' 'axes:' '  machine: [sim/machines/default.yaml]' '  workload: [traces/workloads/llama-3-8b_decode_1.csv]' \
-    '  model: [traces/tiny-llama]' '  format: [nvfp4, mxfp4]' 'measures: [cycles, loss]' >"$W/join.yaml"
+    '  model: [traces/tiny-llama]' '  format: [nvfp4, mxfp4]' 'measures: [cycles, kl, kl_low, kl_high]' >"$W/join.yaml"
   accept "a table beside a model" sweep join.yaml --db join.db -o join.csv
   for f in nvfp4 mxfp4; do
     sq run --format $f --workload "$SQSIM_HOME/traces/workloads/llama-3-8b_decode_1.csv" --json; cycles=$(number cycles)
     sq eval --format $f --algorithm rtn --summary --json
-    ok "$f: cycles of the table, loss of the model" awk -F, -v f=$f -v c="$cycles" -v l="$(number loss)" \
-      '$0 ~ "," f "," {d = $(NF-2) - c; e = $(NF-1) - l; found = d == 0 && e * e < 1e-20} END {exit !found}' "$W/join.csv"
+    interval=$(grep -o '"kl_mean_95":[^]]*' "$W.out" | sed 's/.*\[//')
+    ok "$f: cycles of the table, KL of the model, with its interval" grep -q ",$f,rtn,$cycles,$(number kl_mean),$interval," "$W/join.csv"
   done
-  ok "and says which is of which" [ "$(grep -c ',cycles: of the workload; loss: of the model$' "$W/join.csv")" = 2 ]
+  ok "and says which is of which" [ "$(grep -c ',"cycles: of workload llama-3-8b_decode_1; kl, kl_low, kl_high: of model tiny-llama"$' "$W/join.csv")" = 2 ]
+  touch "$W/before"
+  sed 's/default.yaml/edge4.yaml/' "$W/join.yaml" >"$W/join2.yaml"
+  accept "on another machine" sweep join2.yaml --db join2.db -o join2.csv
+  kl_of() { grep -o ',[0-9.]*,[0-9.]*,[0-9.]*,"cycles' "$1"; }
+  ok "KL is kept" [ "$(kl_of "$W/join.csv")" = "$(kl_of "$W/join2.csv")" -a -z "$(find "$SQSIM_HOME/build/kl" -name kl -newer "$W/before")" ]
 fi
 
 # ---- values and areas -------------------------------------------------------------------------
@@ -515,22 +520,29 @@ fi
 cat >"$W/tokens.yaml" <<'EOF'
 name: tokens
 axes: {workload: [traces/workloads/smollm2-135m.json], machine: [sim/machines/edge4.yaml], format: [nvfp4, dense], context: [64, 512], batch: [1, 8], kv_bits: [4, 16]}
-measures: [tokens_per_second, ttft_ms, time_ms, dram_bytes, utilisation_low]
+measures: [tokens_per_second, ttft_ms, time_ms, dram_bytes, utilisation_low, energy_per_token, energy_per_token_low]
 EOF
-accept "whole passes" sweep tokens.yaml --db tokens.db -o tokens.csv
+. "$ROOT/tests/docs/energy_table.sh"
+{ table 320000 640000; vector_line; } >"$W/joules.jsonl"
+refuse "energy_per_token needs --energy" sweep tokens.yaml --db tokens.db
+refuse "--dram needs --energy" sweep tokens.yaml --db tokens.db --dram lpddr4
+accept "whole passes" sweep tokens.yaml --db tokens.db -o tokens.csv --energy joules.jsonl
 row() { awk -F, -v f="$1" -v c="$2" -v b="$3" -v k="$4" -v col="$5" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
   $at["format"] == f && $at["context"] == c && $at["batch"] == b && $at["kv_bits"] == k { print $at[col] }' "$W/tokens.csv"; }
 close_to() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > 0 && (a - b) / b < 1e-9 && (b - a) / b < 1e-9) }' || { echo "# $1 is not $2"; return 1; }; }
 for f in nvfp4 dense; do
-  sq run smollm2-135m --machine edge4 --phase decode --context 512 --batch 8 --format $f --kv-format int4 --json
+  sq run smollm2-135m --machine edge4 --phase decode --context 512 --batch 8 --format $f --kv-format int4 $([ $f = nvfp4 ] || echo --energy joules.jsonl) --json
   ok "$f: tokens a second as run says" close_to "$(row $f 512 8 4 tokens_per_second)" "$(number tokens_per_second)"
   ok "$f: the first token" close_to "$(row $f 512 8 4 ttft_ms)" "$(number ttft_ms)"
   ok "$f: bytes" close_to "$(row $f 512 8 4 dram_bytes)" "$(number bytes)"
 done
+ok "dense: joules of a token" close_to "$(row dense 512 8 4 energy_per_token)" "$(number energy_high_j_per_token)"
+ok "... and their low end" close_to "$(row dense 512 8 4 energy_per_token_low)" "$(number energy_low_j_per_token)"
+ok "a format that nobody measured has none, and the row says so" grep -q ",nvfp4,.*energy_per_token, energy_per_token_low: --energy has no joules of this recipe" "$W/tokens.csv"
 ok "causes are not counted, and the row says so" grep -q "utilisation_low: of a whole pass no causes are counted" "$W/tokens.csv"
 sed 's/64, 512/1000000/; s/edge4/default/; s/db/d2/' "$W/tokens.yaml" >"$W/full.yaml"
-accept "what does not fit" sweep full.yaml --db full.db -o full.csv
-ok "has no tokens, and the row says why" grep -q "tokens_per_second, ttft_ms: weights and KV cache are more than the machine's capacity" "$W/full.csv"
+accept "what does not fit" sweep full.yaml --db full.db -o full.csv --energy joules.jsonl
+ok "has no tokens, and the row says why" grep -q "tokens_per_second, ttft_ms, energy_per_token, energy_per_token_low: weights and KV cache are more than the machine's capacity" "$W/full.csv"
 sed 's/smollm2-135m.json/smollm2-135m_decode_1.csv/' "$W/tokens.yaml" >"$W/table.yaml"
 refuse "axis context needs a workload that is a config.json" sweep table.yaml --db t.db
 sed 's/kv_bits: .4, 16./kv_bits: [5]/' "$W/tokens.yaml" >"$W/bits.yaml"

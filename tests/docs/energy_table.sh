@@ -25,3 +25,10 @@ chip_table() { # PERIOD
   printf '"parts":{"sq_pe_dense":{"count":8,"um2":1,"clock_fj":2000,"leak_uw":20},"sq_output":{"count":1,"um2":1,"clock_fj":1000,"leak_uw":10},'
   printf '"sq_dma":{"count":1,"um2":1,"clock_fj":300,"leak_uw":3},"sq_top":{"count":1,"um2":1,"clock_fj":200,"leak_uw":2}}}\n'
 }
+# The same of the vector unit, with two lanes, 4 beats in 4 cycles: 8 operations of 100 fJ, with delays 200; clock pins 10 fJ a lane and cycle;
+# leakage 0.1 uW a lane.
+vector_line() {
+  local part='"parts_aj":[{"part":"products","switching":%d,"internal":0,"clock":80000,"leakage":8000}]'
+  printf '{"block":"vector","parameters":{"Lanes":2},"liberty_digest":"%032d","is_golden":true,"recipe":null,"macs":0,"beats":4,"cycles":4,"clock_ns":10' 7
+  printf ",\"zero_delay\":{$part},\"with_delays\":{$part}}\n" 800000 1600000
+}

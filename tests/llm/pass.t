@@ -83,6 +83,21 @@ ok "64 sums of 2048 rows on 64 units of 32 lanes" [ "$(number add)" = "$(awk -v 
 run llama-3-8b --machine lanes.yaml --phase prefill --seq 2048 --format dense
 ok "twice the lanes take half the time of a prompt" near "$vector" "$(part vector ms | awk '{ print 2 * $1 }')" 0.03
 
+# ---- joules of the vector units, by hand ------------------------------------------------------------------
+. "$ROOT/tests/docs/energy_table.sh"
+{ table 320000 640000; vector_line; } >"$W/joules.jsonl"
+run smollm2-135m --phase decode --context 512 --batch 4 --format dense --energy joules.jsonl
+vector() { grep -o '"part":"vector"[^}]*' "$W.out" | grep -o "\"$1_pj\":[0-9]*" | cut -d: -f2; }
+# 30 layers: norms of 576 (3 n + 1), rotary (2 n), softmax (3 n + 1), gates (4 n), sums (n); and the last norm.
+ops=$((4 * (61 * (3 * 576 + 1) + 30 * (12 * 2 * 64 + 9 * (3 * 512 + 1) + 4 * 1536 + 2 * 576))))
+ok "vector: changes and clock pins of an operation, leakage" near "$(vector low)" "$(awk -v n=$ops -v ms="$(number ms)" 'BEGIN { printf "%.12g", n * .11 + 32 * 1e-7 * ms * 1e-3 * 1e12 }')" 1e-6
+ok "... with delays and a clock that never stops" near "$(vector high)" "$(awk -v n=$ops -v ms="$(number ms)" 'BEGIN { printf "%.12g", n * .2 + 32 * ms * 1e6 * .01 + 32 * 1e-7 * ms * 1e-3 * 1e12 }')" 1e-6
+ok "... while it has work" near "$(vector gated)" "$(awk -v n=$ops -v ms="$(number ms)" -v v="$(part vector ms)" 'BEGIN { printf "%.12g", n * .2 + 32 * v * 1e6 * .01 + 32 * 1e-7 * ms * 1e-3 * 1e12 }')" 1e-6
+{ cat "$W/joules.jsonl"; vector_line; } >"$W/two.jsonl"
+refuse "two lines of block vector" run --phase decode --format dense --energy two.jsonl
+{ table 320000 640000; vector_line | sed 's/007"/008"/'; } >"$W/other.jsonl"
+refuse "need one" run --phase decode --format dense --energy other.jsonl
+
 # ---- chips: half of heads, columns and cache, and a ring --------------------------------------------------
 decode llama-3-8b --context 4096 --batch 8; one=$(number kv_bytes); macs=$(part attention macs); weights=$(number weights_bytes)
 decode llama-3-8b --context 4096 --batch 8 --chips 4
@@ -108,7 +123,6 @@ ok "the heading says so" out_has "^formats not of equal silicon"
 refuse "--kl needs --and" run --phase decode --kl "$W/head.csv"
 refuse "and: 'int9' is no format with values" run --phase decode --fair none --and int9
 if command -v yosys >/dev/null && [ -r /usr/share/qflow/tech/osu018/osu018_stdcells.lib ]; then
-  . "$ROOT/tests/docs/energy_table.sh"
   table 320000 640000 >"$W/energy.jsonl"
   sed 's/low_lanes: 16/low_lanes: 4/; s/high_lanes: 4/high_lanes: 1/' "$M/default.yaml" >"$W/small.yaml"
   (cd "$W" && "$SQSIM" eval --sequences 2 --format dense --algorithm rtn --and sq_w --algorithm rtn --summary --json >kl.jsonl 2>/dev/null)
@@ -126,16 +140,19 @@ if command -v yosys >/dev/null && [ -r /usr/share/qflow/tech/osu018/osu018_stdce
     # 1 MiB in the densest memory of 64 bits.
     densest=$(grep -m1 -H -o 'area *: *[0-9.]*' "$MEM"/*x64_*.lib | sed 's/.*_\([0-9]*\)x64_.*: */\1 /' | awk '{u = $2 / $1 / 64; if (!n++ || u < least) least = u} END {printf "%.9f", least * 8 * 1048576e-6}')
     ok "buffers: the densest memory" near "$(of 1 sram_mm2)" "$densest"
-    ok "... which are in the sum" near "$(of 2 mm2)" "$(echo "$(of 2 pe_mm2) + $densest" | bc -l)"
+    ok "... which are in the sum" near "$(of 2 mm2)" "$(echo "$(of 2 pe_mm2) + $densest + $(of 2 vector_mm2)" | bc -l)"
   else
     skip "area of buffers" "no $MEM"
   fi
+  sq area --block vector_1 --json
+  ok "vector units: 32 lanes" near "$(of 2 vector_mm2)" "$(awk -v a="$(head -1 "$W.out" | grep -o '"area_um2":[^,]*' | cut -d: -f2)" 'BEGIN { printf "%.12g", a * 32e-6 }')"
+  ok "their clock is that of their netlist" near "$(of 2 vector_clock_ghz)" "$(awk -v t="$(head -1 "$W.out" | grep -o '"min_period_ns":[^,]*' | cut -d: -f2)" 'BEGIN { print t == "" ? 1 : 1 / t }')" 1e-5
   sq area --block pe --low-lanes "$(of 2 low_lanes)" --high-lanes "$(of 2 high_lanes)" --json
   ok "mm2 is that of area" near "$(of 2 pe_mm2)" "$(awk -v a="$(head -1 "$W.out" | grep -o '"area_um2":[^,]*' | cut -d: -f2)" 'BEGIN { print a * 1024e-6 }')" 1e-4
   if [ "$(of 2 netlist_ns)" != null ]; then
     ok "the period, too" near "$(of 2 netlist_ns)" "$(head -1 "$W.out" | grep -o '"min_period_ns":[^,]*' | cut -d: -f2)"
     ok "the clock is its inverse" near "$(of 2 clock_ghz)" "$(awk -v t="$(of 2 netlist_ns)" 'BEGIN { printf "%.12g", 1 / t }')"
-    sed -i "s/clock: .*/clock: $(of 1 clock_ghz) GHz/" "$W/small.yaml"
+    sed -i "s/clock: .*/clock: $(of 1 clock_ghz) GHz/; s/  lanes: .*/&\n  clock: $(of 1 vector_clock_ghz) GHz/" "$W/small.yaml"
     run smollm2-135m --machine small.yaml --phase decode --context 512 --format dense --fair area --energy energy.jsonl
     ok "time and tokens a second" near "$(of 1 tokens_per_second)" "$(number tokens_per_second)" 1e-4
     ok "joules" near "$(of 1 energy_high_j_per_token)" "$(grep -o '"energy_high_j_per_token":[^,]*' "$W.out" | cut -d: -f2)" 1e-4

@@ -25,6 +25,11 @@ unsigned sq_vector_latency(unsigned lanes)
     return n;
 }
 
+double sq_vector_operations(enum sq_vector_op op, double rows, double n)
+{
+    return rows * (sq_vector_phases[op].passes * n + sq_vector_phases[op].singles);
+}
+
 unsigned sq_vector_unit_lanes(unsigned lanes)
 {
     unsigned unit = 1;

@@ -25,6 +25,9 @@ extern const struct sq_vector_phases sq_vector_phases[SQ_N_VECTOR_OPS];
 // for each halving of the lanes, the beats before. A beat enters in every cycle.
 unsigned sq_vector_latency(unsigned lanes);
 
+// Operations of a lane for rows of n elements.
+double sq_vector_operations(enum sq_vector_op op, double rows, double n);
+
 // Lanes of the largest unit, so many of which make `lanes`: a power of two, at most SQ_VECTOR_LANES_MAX.
 unsigned sq_vector_unit_lanes(unsigned lanes);
 

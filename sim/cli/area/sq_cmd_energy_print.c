@@ -181,7 +181,7 @@ static void print_json(const struct sq_energy_args *in, const struct sq_energy_r
         SQ_KEYS("parameters", sq_cli_parameters_json(row->block, row->point->value)),
         SQ_KEYS("operands", row->layer ? "layer" : "drawn", "layer", row->layer),
         SQ_KEYS("format", row->layer ? in->c.options.format->name : NULL),
-        SQ_KEYS("recipe", row->layer ? sq_cli_recipe_json(row->recipe, SQ_IN_RUN) : json_null()),
+        SQ_KEYS("recipe", row->layer ? sq_recipe_json(row->recipe, SQ_IN_RUN) : json_null()),
         SQ_KEYS("liberty", in->liberty ? in->liberty : SQ_CLI_LIBERTY, "liberty_digest", digest),
         SQ_KEYS("n_cells", m->n_cells, "n_flops", m->n_flops, "volts", m->volts),
         SQ_KEYS("clock_ns", in->run.clock_ns, "period_ns", has_period ? in->run.period_ns : NAN),

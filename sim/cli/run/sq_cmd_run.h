@@ -112,9 +112,10 @@ void sq_run_fair_text(const struct sq_run_request *request, const struct sq_run_
 json_t *sq_run_fair_json(const struct sq_run_request *request, const struct sq_machine *machine,
                          const struct sq_run_fair *fair);
 
-// Joules (sq_cmd_run_energy.c): of the request's format a MAC, and of memory.
+// Joules (sq_cmd_run_energy.c): of the request's format a MAC, of vector units, and of memory.
 struct sq_run_energy {
     struct sq_mac_energy mac;
+    struct sq_vector_energy vector;
     struct sq_energy_memory memory;
     bool is_chip; // of a machine that is one: the line of its netlist
     struct sq_energy_chip chip;

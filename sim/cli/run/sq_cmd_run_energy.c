@@ -10,23 +10,6 @@
 #include "sim/io/sq_json.h"
 #include "sim/machine/sq_chip_machine.h"
 
-// The recipe as a line of JSON gives it back: with as many digits.
-static enum sq_status read_table(const struct sq_run_request *in,
-                                 const struct sq_energy_array *array, struct sq_run_energy *e,
-                                 struct sq_error *err)
-{
-    char *text = sq_cli_json_dump(sq_cli_recipe_json(&in->recipe, SQ_IN_RUN));
-    json_t *recipe;
-    SQ_NEED(text, err, "a recipe");
-    enum sq_status status = sq_json_parse("recipe", text, strlen(text), &recipe, err);
-    free(text);
-    if (status != SQ_OK)
-        return status;
-    status = sq_energy_table_read(in->energy, recipe, array, &e->mac, err);
-    json_decref(recipe);
-    return status;
-}
-
 // The engine of the chip as it was measured, and its netlist, both of one library.
 static enum sq_status read_chip(const struct sq_run_request *in, const struct sq_machine *m,
                                 struct sq_run_energy *e, struct sq_error *err)
@@ -35,7 +18,7 @@ static enum sq_status read_chip(const struct sq_run_request *in, const struct sq
     SQ_TRY(sq_machine_chip_for(m, &in->recipe, sq_machine_chip_products(m), &c, err));
     const struct sq_energy_array array = {c.value[SQ_TOP_ROWS], c.value[SQ_TOP_COLS],
                                           c.value[SQ_TOP_BANK_LEN]};
-    SQ_TRY(read_table(in, &array, e, err));
+    SQ_TRY(sq_energy_table_read(in->energy, &in->recipe, &array, &e->mac, err));
     SQ_TRY(sq_energy_chip_read(in->energy, c.value, &e->chip, err));
     if (strcmp(e->chip.liberty, e->mac.liberty) != 0)
         return SQ_FAIL(err, SQ_ERR_ARG,
@@ -53,7 +36,16 @@ enum sq_status sq_run_energy_open(const struct sq_run_request *in, const struct 
     SQ_TRY(sq_energy_memory_load(in->memory ? in->memory : usual, in->dram, &e->memory, err));
     if (in->n_sram > 0)
         SQ_TRY(sq_energy_memory_macros(in->sram, in->n_sram, &e->memory, err));
-    return machine->chip.bus_nbytes ? read_chip(in, machine, e, err) : read_table(in, NULL, e, err);
+    SQ_TRY(sq_energy_table_vector(in->energy, &e->vector, err));
+    SQ_TRY(machine->chip.bus_nbytes
+               ? read_chip(in, machine, e, err)
+               : sq_energy_table_read(in->energy, &in->recipe, NULL, &e->mac, err));
+    if (e->vector.is_there && strcmp(e->vector.liberty, e->mac.liberty) != 0)
+        return SQ_FAIL(err, SQ_ERR_ARG,
+                       "--energy: the line of block vector is of library %s, those of the format "
+                       "of %s: need one",
+                       e->vector.liberty, e->mac.liberty);
+    return SQ_OK;
 }
 
 void sq_run_energy_text(const struct sq_run_request *in, const struct sq_run_energy *e)
@@ -146,6 +138,7 @@ void sq_run_energy_print(const struct sq_machine_energy *e, double seconds, doub
     const double high = joules(e, SQ_CASE_HIGH);
     printf("  %-16s %14s %14s %14s %8s\n", "uJ", "low", "high, gated", "high", "of high");
     for (unsigned i = 0; i < sq_machine_n_parts(e->is_chip); i++)
+        if (i != SQ_MACHINE_VECTOR || e->pj[i][SQ_CASE_HIGH] > 0)
         printf("  %-16s %14.6f %14.6f %14.6f %7.1f%%\n",
                sq_machine_part_name((enum sq_machine_part)i), 1e-6 * (double)e->pj[i][SQ_CASE_LOW],
                1e-6 * (double)e->pj[i][SQ_CASE_GATED], 1e-6 * (double)e->pj[i][SQ_CASE_HIGH],

@@ -303,7 +303,7 @@ static void print_json_sum(const struct run *r, const struct result *sum, double
     const struct sq_cli_column row[] = {
         SQ_KEYS("machine", m->name, "workload", r->name),
         SQ_KEYS("has_lm_head", json_boolean(sq_workload_has_lm_head(&r->workload))),
-        SQ_MEMBERS(sq_cli_recipe_json(&r->request->recipe, SQ_IN_RUN)),
+        SQ_MEMBERS(sq_recipe_json(&r->request->recipe, SQ_IN_RUN)),
         SQ_KEYS("cores", m->cores, "rows", m->core.rows, "cols", m->core.cols),
         SQ_MEMBERS(sq_run_fair_json(r->request, m, &r->fair)),
         SQ_KEYS("drawn", law, "own", own, "stored_bits_expected", expected_text(r)),

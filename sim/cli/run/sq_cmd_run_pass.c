@@ -77,7 +77,8 @@ static struct sq_pass_request pass_of(const struct sq_run_one *r)
                                     .mac = in->energy ? &r->energy.mac : NULL,
                                     .cache_mac = in->kv_energy ? &r->cache_energy.mac : NULL,
                                     .memory = &r->energy.memory,
-                                    .chip = r->energy.is_chip ? &r->energy.chip : NULL};
+                                    .chip = r->energy.is_chip ? &r->energy.chip : NULL,
+                                    .vector = r->energy.vector.is_there ? &r->energy.vector : NULL};
 }
 
 // The time of one prompt of as many tokens as the cache of a sequence has.
@@ -197,8 +198,11 @@ static void print_head(const struct sq_run_one *r)
            r->result.cache_row_nbits / (double)r->workload.rest.cache_width);
     const unsigned lanes = sq_vector_unit_lanes(m->vector_lanes);
     printf("the clock is the machine's: %g GHz is decreed, no netlist was asked; vector unit of a "
-           "core: %u of %u lanes, by the cycle model of sq_vector\n",
+           "core: %u of %u lanes, by the cycle model of sq_vector",
            m->clock_hz * 1e-9, m->vector_lanes / lanes, lanes);
+    if (sq_machine_vector_hz(m) < m->clock_hz)
+        printf(", at %g GHz", 1e-9 * sq_machine_vector_hz(m));
+    printf("\n");
     if (in->pass.chips > 1)
         printf(
             "%llu chips share the model; bytes, products and memory below are those of one, joules "
@@ -208,8 +212,10 @@ static void print_head(const struct sq_run_one *r)
     if (in->energy)
         sq_run_energy_text(in, &r->energy);
     if (in->energy && !in->kv_energy)
-        printf("energy: attention has joules of memory alone (--kv-energy); none of the vector "
-               "unit\n");
+        printf("energy: attention has joules of memory alone (--kv-energy)\n");
+    if (in->energy && !r->energy.vector.is_there)
+        printf(
+            "energy: none of the vector units (a line of `sqsim energy --block vector --json`)\n");
     if (in->pass.is_decode)
         printf("decode: a token of each of %llu sequence%s, %llu tokens in the cache of each\n",
                (unsigned long long)in->pass.batch, in->pass.batch > 1 ? "s" : "",
@@ -288,8 +294,8 @@ static json_t *json_sum(const struct sq_run_one *r)
                 sq_run_phases[in->phase - SQ_RUN_PREFILL]),
         SQ_KEYS("context", in->pass.context, "batch", in->pass.batch, "chips", in->pass.chips,
                 "tokens", r->workload.rest.tokens),
-        SQ_KEYS("recipe", sq_cli_recipe_json(&in->recipe, SQ_IN_RUN), "kv_recipe",
-                sq_cli_recipe_json(&r->cache, SQ_IN_RUN), "kv_stored_bits",
+        SQ_KEYS("recipe", sq_recipe_json(&in->recipe, SQ_IN_RUN), "kv_recipe",
+                sq_recipe_json(&r->cache, SQ_IN_RUN), "kv_stored_bits",
                 x->cache_row_nbits / (double)r->workload.rest.cache_width),
         SQ_KEYS("cores", r->machine.cores, "rows", r->machine.core.rows, "cols",
                 r->machine.core.cols, "vector_lanes", r->machine.vector_lanes),

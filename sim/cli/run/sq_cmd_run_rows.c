@@ -11,8 +11,6 @@
 #include "sim/io/sq_file.h"
 #include "sim/io/sq_json.h"
 
-enum { SRAM_WIDTH = 64 }; // bits of a word of sq_sram.sv
-
 // What all rows share.
 struct rows {
     const struct sq_run_request *request; // with the PEs that rows get
@@ -67,8 +65,8 @@ static bool is_of(const json_t *summary, const json_t *evaluated, const json_t *
 // The first summary of the recipe; NULL: none.
 static const json_t *summary_of(const struct rows *r, const struct sq_recipe *recipe)
 {
-    json_t *run = sq_cli_recipe_json(recipe, SQ_IN_RUN);
-    json_t *evaluated = sq_cli_recipe_json(recipe, SQ_IN_EVAL), *summary;
+    json_t *run = sq_recipe_json(recipe, SQ_IN_RUN);
+    json_t *evaluated = sq_recipe_json(recipe, SQ_IN_EVAL), *summary;
     const json_t *found = NULL;
     size_t i;
     json_array_foreach(r->measured, i, summary)
@@ -107,13 +105,7 @@ static void put(struct rows *r, const struct sq_run_one *one, const struct sq_fa
     const struct sq_recipe *recipe = &one->request->recipe;
     const struct sq_pass_result *x = &one->result;
     const double tokens = (double)one->workload.rest.tokens, ms = 1e3 * x->total_seconds;
-    const double cores = (double)m->cores * (double)one->workload.rest.chips;
-    const double pes = 1e-6 * s->pe_um2 * cores * m->core.rows * m->core.cols;
-    const double lines = 1e-6 * s->line_um2 * cores * (m->core.rows + m->core.cols);
-    const double nbits =
-        8 * cores * ((double)m->act_nbytes + (double)m->weight_nbytes + (double)m->out_nbytes);
-    const double sram = 1e-6 * r->sram_um2 * nbits;
-    const double mm2 = pes + (isnan(lines) ? 0 : lines) + (isnan(sram) ? 0 : sram);
+    const double chips = (double)one->workload.rest.chips, mm2 = chips * s->mm2;
     const bool has_energy = one->request->energy;
     const double low = 1e-12 * (double)sq_machine_energy_total(&x->energy, SQ_CASE_LOW) / tokens;
     const double high = 1e-12 * (double)sq_machine_energy_total(&x->energy, SQ_CASE_HIGH) / tokens;
@@ -125,7 +117,7 @@ static void put(struct rows *r, const struct sq_run_one *one, const struct sq_fa
         snprintf(text, sizeof text, "%s", recipe->format->name);
     const struct sq_cli_column row[] = {
         SQ_COLUMN(NULL, text, "format", -30),
-        SQ_KEYS("recipe", r->table.is_json ? sq_cli_recipe_json(recipe, SQ_IN_RUN) : NULL),
+        SQ_KEYS("recipe", r->table.is_json ? sq_recipe_json(recipe, SQ_IN_RUN) : NULL),
         SQ_COLUMN("stored_bits_per_weight", x->nbits / x->weights, "bits", 8, .as = "%.4f"),
         SQ_COLUMN("kl_mean", figure(summary, "kl_mean"), "KL", 9, .as = "%.5f"),
         SQ_COLUMN("kl_low", end_of(summary, 0), "from", 9, .as = "%.5f"),
@@ -138,7 +130,10 @@ static void put(struct rows *r, const struct sq_run_one *one, const struct sq_fa
         SQ_KEYS("clock_from",
                 r->request->is_clock_machine || isnan(s->period_ns) ? "machine" : "netlist"),
         SQ_COLUMN("mm2", mm2, "mm2", 10, .as = "%.4f"),
-        SQ_KEYS("pe_mm2", pes, "line_mm2", lines, "sram_mm2", sram),
+        SQ_KEYS("pe_mm2", chips * s->pe_mm2, "line_mm2", chips * s->line_mm2, "sram_mm2",
+                chips * s->sram_mm2),
+        SQ_KEYS("vector_mm2", chips * s->vector_mm2, "vector_ns", s->vector_ns, "vector_clock_ghz",
+                1e-9 * sq_machine_vector_hz(m)),
         SQ_COLUMN("ms", ms, "ms", 12, .as = "%.4f"),
         SQ_COLUMN("tokens_per_second", tokens / x->total_seconds, "tokens/s", 12, .as = "%.3f"),
         SQ_COLUMN("ttft_ms", 1e3 * one->first_s, "TTFT ms", 12, .as = "%.2f"),
@@ -154,12 +149,15 @@ static enum sq_status price(const struct rows *r, struct sq_run_one *one, struct
                             struct sq_error *err)
 {
     if (r->request->fair != SQ_FAIR_AREA) {
-        *s = (struct sq_fair_silicon){NAN, NAN, NAN};
+        *s = (struct sq_fair_silicon){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
         return SQ_OK;
     }
-    SQ_TRY(sq_fair_silicon_of(&r->synth, &one->request->recipe, &one->machine, s, err));
+    SQ_TRY(
+        sq_fair_silicon_of(&r->synth, &one->request->recipe, &one->machine, r->sram_um2, s, err));
     if (!r->request->is_clock_machine && s->period_ns > 0)
         SQ_TRY(sq_machine_set_netlist(&one->machine, s->period_ns, err));
+    if (!r->request->is_clock_machine && s->vector_ns > 0)
+        one->machine.vector_hz = 1e9 / s->vector_ns;
     return SQ_OK;
 }
 
@@ -200,20 +198,10 @@ static enum sq_status time_row(struct rows *r, const struct sq_run_request *requ
 
 static enum sq_status open_silicon(struct rows *r, struct sq_error *err)
 {
-    struct sq_synth_macro macro[SQ_SYNTH_MACROS];
-    const char *dir = r->request->sram_area;
     r->sram_um2 = NAN;
     if (r->request->fair == SQ_FAIR_AREA)
         SQ_TRY(sq_cli_synth_open(&r->synth, r->request->liberty, err));
-    if (!dir)
-        return SQ_OK;
-    const enum sq_status status = sq_synth_macros_read(macro, dir, err);
-    for (unsigned i = 0; status == SQ_OK && i < SQ_SYNTH_MACROS && macro[i].words; i++) {
-        const double bit = macro[i].lib.cell[0].area / (double)macro[i].words / SRAM_WIDTH;
-        r->sram_um2 = fmin(isnan(r->sram_um2) ? INFINITY : r->sram_um2, bit);
-    }
-    sq_synth_macros_free(macro);
-    return status;
+    return r->request->sram_area ? sq_fair_sram(r->request->sram_area, &r->sram_um2, err) : SQ_OK;
 }
 
 static void print_head(const struct rows *r)
@@ -229,9 +217,12 @@ static void print_head(const struct rows *r)
            in->fair == SQ_FAIR_AREA && !in->is_clock_machine
                ? "each netlist (smallest netlist, before placement)"
                : "the machine, decreed: no netlist was asked");
-    printf("mm2: PEs%s%s; without the vector unit\n",
-           in->fair == SQ_FAIR_AREA ? ", and decoders of rows and columns of formats that have them"
-                                    : " are not priced without --fair area",
+    if (in->fair == SQ_FAIR_AREA && !in->is_clock_machine)
+        printf("vector units have a clock of their own where their netlist is slower\n");
+    printf("mm2: PEs%s%s\n",
+           in->fair == SQ_FAIR_AREA
+               ? ", decoders of rows and columns of formats that have them, vector units"
+               : " are not priced without --fair area",
            in->sram_area ? ", buffers by the densest memory given" : ", no buffers (--sram-area)");
     if (in->kl)
         printf("KL: %s, of the model that was evaluated there\n", sq_cli_text(in->kl));

@@ -129,8 +129,8 @@ static void put_sum(const struct serve *s)
     const struct sq_serve_result *x = &s->result;
     const struct sq_cli_column row[] = {
         SQ_KEYS("machine", s->one->machine.name, "model", s->one->name, "phase", "serve"),
-        SQ_KEYS("recipe", sq_cli_recipe_json(&in->recipe, SQ_IN_RUN), "kv_recipe",
-                sq_cli_recipe_json(&s->one->cache, SQ_IN_RUN)),
+        SQ_KEYS("recipe", sq_recipe_json(&in->recipe, SQ_IN_RUN), "kv_recipe",
+                sq_recipe_json(&s->one->cache, SQ_IN_RUN)),
         SQ_KEYS("clock_ghz", 1e-9 * s->one->machine.clock_hz, "clock_from", "machine"),
         SQ_KEYS("pe", sq_run_fair_json(in, &s->one->machine, &s->one->fair)),
         SQ_KEYS("requests", s->requests.n, "token_budget", s->options.budget, "sequences",
