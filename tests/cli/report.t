@@ -162,6 +162,25 @@ EOS
   look "file://$W/out/index.html#one??x=cycles&y=stored_bits"
   ok "front: one of each k" [ "$(drawn)" = "$want" ]
   ok "front: there are ties" [ "${want%% *}" -ge 2 ]
+  # A line for each colour: the front of its own points; its knee is the best x within 2 % of its best y.
+  look "file://$W/mixed/index.html#mixed??x=time_ms&y=utilisation_low&colour=rows&pair=0"
+  ok "series: no console errors" clean
+  ok "series: a line for each number of rows" [ "$(grep -o 'data-series="[0-9]*"' "$W.dom" | tr '\n' ' ')" = 'data-series="8" data-series="16" data-series="32" ' ]
+  ok "series: their knees" [ "$(grep -o '<p class="knees">[^<]*' "$W.dom" | sed 's/.*Knees: //; s/\.$//' | tr ';' '\n' | grep -o 'time_ms [0-9.]*, util.*')" = "$(
+    python3 - "$W/mixed/results.json" <<'EOS'
+import json, sys
+rows = json.load(open(sys.argv[1]))
+pair = lambda r: (r["parameters"]["workload"], r["parameters"]["machine"])
+first = [r for r in rows if pair(r) == pair(rows[0])]
+show = lambda v: repr(float("%.5g" % v)).removesuffix(".0")
+for n in (8, 16, 32):
+    of = [(r["measures"]["time_ms"], r["measures"]["utilisation_low"]) for r in first if r["parameters"]["rows"] == n]
+    best = max(u for _, u in of)
+    knee = min(p for p in of if p[1] >= .98 * best)
+    if knee[1] != best:
+        print("time_ms %s, utilisation_low %s" % tuple(map(show, knee)))
+EOS
+  )" ]
   look "file://$W/mixed/index.html"
   ok "mixed: no console errors" clean
   ok "mixed: four fronts" [ "$(grep -o ' data-front="' "$W.dom" | wc -l)" = 4 ]
@@ -189,7 +208,7 @@ END
   ok "no banks: no console errors" clean
   ok "no banks: no maps, said so" grep -q '<div id="maps"><p>No point shown has both.' "$W.dom"
   ok "no banks: no picture of no columns" [ -z "$(grep -o 'viewBox="0 0 50 ' "$W.dom")" ]
-  ok "no quality: said above the front" grep -q '<p id="quality">This sweep has no measure of quality' "$W.dom"
+  ok "no quality: said above the front" grep -q '<p id="quality">Quality not measured: ' "$W.dom"
   ok "large numbers: short at the axes" grep -Eq '<text[^>]*>[0-9.]+ G</text>' "$W.dom"
   ok "large numbers: none whole" [ -z "$(grep -o '<g class="tick[^/]*<text[^>]*>[0-9]\{6,\}</text>' "$W.dom")" ]
   look "file://$W/cost/index.html"
