@@ -113,7 +113,7 @@ enum sq_status sq_machine_set_netlist(struct sq_machine *machine, double period_
 enum sq_status sq_machine_set_dram(struct sq_machine *machine, const char *device,
                                    const struct sq_dram_options *options, struct sq_error *err);
 
-// Of the vector units.
+// Clock of the vector units.
 static inline double sq_machine_vector_hz(const struct sq_machine *machine)
 {
     const double hz = machine->vector_hz;

@@ -13,8 +13,8 @@
 const char *sq_machine_part_name(enum sq_machine_part part)
 {
     static const char *const name[SQ_N_MACHINE_PARTS] = {
-        "products",   "array_clock",  "array_leakage", "lines",      "output",      "sram_read",
-        "sram_write", "sram_leakage", "dram",          "vector",     "chip_clock", "chip_leakage"};
+        "products",   "array_clock",  "array_leakage", "lines",  "output",     "sram_read",
+        "sram_write", "sram_leakage", "dram",          "vector", "chip_clock", "chip_leakage"};
     return name[part];
 }
 

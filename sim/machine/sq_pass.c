@@ -181,7 +181,7 @@ static enum sq_status add_link(struct pass *p, struct sq_error *err)
     return SQ_OK;
 }
 
-// Of the whole time, which the other parts make.
+// Joules of vector units over the time of all parts.
 static void add_vector_energy(struct pass *p)
 {
     const struct sq_workload_rest *rest = &p->w->rest;

@@ -43,7 +43,7 @@ struct sq_pass_request {
     const struct sq_mac_energy *mac;       // of `recipe`; NULL: no joules
     const struct sq_mac_energy *cache_mac; // of `cache`; NULL: attention has joules of memory alone
     const struct sq_energy_memory *memory;
-    const struct sq_energy_chip *chip; // of a machine that is one; else NULL
+    const struct sq_energy_chip *chip;     // of a machine that is one; else NULL
     const struct sq_vector_energy *vector; // NULL: vector units have no joules
 };
 

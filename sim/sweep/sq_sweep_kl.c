@@ -6,6 +6,7 @@
 
 #include "sim/format/sq_recipe_json.h"
 #include "sim/io/sq_cache.h"
+#include "sim/io/sq_file.h"
 #include "sim/llm/sq_eval.h"
 #include "sim/sweep/sq_sweep_grid.h"
 
@@ -50,12 +51,10 @@ static enum sq_status fill(void *context, const char *work, struct sq_error *err
     sq_tokens_free(&tokens);
     SQ_TRY(status);
     snprintf(path, sizeof path, "%.4000s/" FILE_NAME, work);
-    FILE *out = fopen(path, "we");
-    const bool is_there = out && fprintf(out, "%.17g %.17g %.17g\n", d.kl_mean, d.kl_mean_95.low,
-                                         d.kl_mean_95.high) > 0;
-    if ((out && fclose(out) != 0) || !is_there)
-        return SQ_FAIL(err, SQ_ERR_IO, "cannot write '%.80s'", sq_path_tail(path));
-    return SQ_OK;
+    struct sq_outfile out;
+    SQ_TRY(sq_outfile_open(&out, path, err));
+    fprintf(out.stream, "%.17g %.17g %.17g\n", d.kl_mean, d.kl_mean_95.low, d.kl_mean_95.high);
+    return sq_outfile_commit(&out, err);
 }
 
 // Model, tokens, every option of the format, the program.

@@ -109,6 +109,7 @@ sim/sweep/sq_report_write.c name       tested
 sim/sweep/sq_sweep_machine.c SQ_SWEEP_PATH_SIZE the user's own specification
 sim/synth/sq_synth_cache.c name        our own words
 sim/synth/sq_synth_cache.c suffix      tested
+sim/sweep/sq_sweep_kl.c digest         our own words
 sim/synth/sq_synth_clock.c file        our own words
 sim/synth/sq_synth_count.c mapper      our own words
 sim/synth/sq_synth_include.c name      an include

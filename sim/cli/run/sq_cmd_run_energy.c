@@ -139,10 +139,11 @@ void sq_run_energy_print(const struct sq_machine_energy *e, double seconds, doub
     printf("  %-16s %14s %14s %14s %8s\n", "uJ", "low", "high, gated", "high", "of high");
     for (unsigned i = 0; i < sq_machine_n_parts(e->is_chip); i++)
         if (i != SQ_MACHINE_VECTOR || e->pj[i][SQ_CASE_HIGH] > 0)
-        printf("  %-16s %14.6f %14.6f %14.6f %7.1f%%\n",
-               sq_machine_part_name((enum sq_machine_part)i), 1e-6 * (double)e->pj[i][SQ_CASE_LOW],
-               1e-6 * (double)e->pj[i][SQ_CASE_GATED], 1e-6 * (double)e->pj[i][SQ_CASE_HIGH],
-               100 * 1e-12 * (double)e->pj[i][SQ_CASE_HIGH] / high);
+            printf("  %-16s %14.6f %14.6f %14.6f %7.1f%%\n",
+                   sq_machine_part_name((enum sq_machine_part)i),
+                   1e-6 * (double)e->pj[i][SQ_CASE_LOW], 1e-6 * (double)e->pj[i][SQ_CASE_GATED],
+                   1e-6 * (double)e->pj[i][SQ_CASE_HIGH],
+                   100 * 1e-12 * (double)e->pj[i][SQ_CASE_HIGH] / high);
     printf("  %-16s %14.6f %14.6f %14.6f\n", "total", 1e6 * low, 1e6 * gated, 1e6 * high);
     printf("  %-16s %14.6g %14.6g %14.6g\n", "mJ a token", 1e3 * low / tokens, 1e3 * gated / tokens,
            1e3 * high / tokens);
