@@ -13,10 +13,13 @@ enum { ACT_SCALE_OUT_MAX = 1 + 3 * SQ_BS_BLOCK_MAX };
 
 // ---- operands -------------------------------------------------------------------------------
 
+enum { GRIDS = 8, CODES = 256 };
+enum { KNOWN = 1 << 15, IS_CODE = 1 << 8 }; // of struct operand, above what the code counts as
 struct operand {
     struct sq_bs c;
-    struct sq_bs_table table; // where the element is one
-    unsigned errors;          // bits of enum sq_scaled_error
+    struct sq_bs_table table;    // where the element is one
+    unsigned errors;             // bits of enum sq_scaled_error
+    uint16_t seen[GRIDS][CODES]; // codes that have come: most layers have few, again and again
 };
 
 static struct sq_bs_format format_of(const struct sq_es_layout *l, const struct sq_es_side *s)
@@ -40,9 +43,9 @@ static struct sq_bs_format format_of(const struct sq_es_layout *l, const struct 
 }
 
 static void alloc_operand(struct operand *o, const struct sq_es_layout *l,
-                          const struct sq_es_side *s, size_t blocks)
+                          const struct sq_es_side *s, size_t blocks, size_t tiles)
 {
-    const size_t n = s->lines, k = blocks * s->bank;
+    const size_t n = tiles * s->lines, k = blocks * s->bank;
     *o = (struct operand){.c = {.f = format_of(l, s), .n = n, .k = k, .k_orig = k}};
     if (o->c.f.kind == SQ_BS_TABLE) {
         o->table = sq_scaled_decoded(sq_es_codes(s), s->scale_kind, s->bank);
@@ -138,12 +141,27 @@ static void raise(struct operand *o, enum sq_scaled_error kind, bool is_wrong)
     o->errors |= (unsigned)is_wrong << kind;
 }
 
-// What a code counts as.
+static unsigned look_at(struct sq_scaled_codes e, unsigned grid, int32_t code)
+{
+    return (unsigned)KNOWN | (sq_scaled_is_code(e, grid, code) ? IS_CODE : 0u) |
+           sq_scaled_taken(e, grid, code);
+}
+
+// What a code of the elements counts as.
 static uint8_t load_code(struct operand *o, struct sq_scaled_codes e, unsigned grid,
                          bool is_skipped, int32_t code)
 {
-    raise(o, SQ_SCALED_ERROR_CODE, !is_skipped && !sq_scaled_is_code(e, grid, code));
-    return sq_scaled_taken(e, grid, code);
+    unsigned is;
+    if (grid < GRIDS && (uint32_t)code < CODES) {
+        uint16_t *const seen = &o->seen[grid][code];
+        if (!*seen)
+            *seen = (uint16_t)look_at(e, grid, code);
+        is = *seen;
+    } else {
+        is = look_at(e, grid, code);
+    }
+    raise(o, SQ_SCALED_ERROR_CODE, !is_skipped && !(is & IS_CODE));
+    return (uint8_t)is;
 }
 
 // A code of a scale, or one of a scale that is 1.
@@ -168,7 +186,8 @@ static void load_high(struct operand *o, const struct sq_es_side *s, const struc
         o->c.scale[1][at / s->bank] = load_scale(o, s->scale_kind, b->high_scale, &has_scale);
     for (unsigned t = 0; t < s->k; t++) {
         raise(o, SQ_SCALED_ERROR_CODE, !is_split && b->high[t] == 0x80); // -0 of E4M3
-        high[t] = load_code(o, e, 0, is_split, b->high[t]);
+        raise(o, SQ_SCALED_ERROR_CODE, !is_split && !sq_scaled_is_code(e, 0, b->high[t]));
+        high[t] = sq_scaled_taken(e, 0, b->high[t]);
     }
     unsigned n = 0;
     for (unsigned i = 0; i < s->bank; i++) {
@@ -212,16 +231,18 @@ static void load_block(struct operand *o, const struct sq_es_side *s, const stru
         o->c.is_high[at + (size_t)b->place] = 1;
 }
 
+// Tiles of so many records of `len` integers.
 static void load_operand(const unsigned *v, const struct sq_es_layout *l,
-                         const struct sq_es_side *s, const int32_t *first, uint32_t blocks,
-                         struct operand *o)
+                         const struct sq_es_side *s, const int32_t *first, size_t len,
+                         uint32_t blocks, size_t tiles, struct operand *o)
 {
-    alloc_operand(o, l, s, blocks);
-    for (uint32_t j = 0; j < blocks; j++)
+    alloc_operand(o, l, s, blocks, tiles);
+    for (size_t i = 0; i < tiles * blocks; i++)
         for (unsigned r = 0; r < s->lines; r++) {
+            const size_t line = i / blocks * s->lines + r;
             struct stored b;
-            get_stored(v, s, first + j * l->len, r, &b);
-            load_block(o, s, &b, (r * (size_t)blocks + j) * s->bank);
+            get_stored(v, s, first + i * len, r, &b);
+            load_block(o, s, &b, (line * blocks + i % blocks) * s->bank);
         }
 }
 
@@ -269,26 +290,65 @@ static void multiply(const struct operand *x, const struct operand *w, float *y)
     free(scratch);
 }
 
+// Scales above the blocks of tiles of so many lines, `len` integers each: low ones, then high ones.
+static void set_scales(struct operand *o, size_t lines, const int32_t *scale, size_t len,
+                       bool has_high)
+{
+    for (size_t i = 0; i < o->c.n; i++) {
+        const int32_t *const at = scale + i / lines * len + i % lines;
+        o->c.global[0][i] = scale_of(at);
+        o->c.global[1][i] = has_high ? scale_of(at + lines) : 0;
+    }
+}
+
+static unsigned end_product(struct operand *x, struct operand *w, float *y)
+{
+    multiply(x, w, y);
+    const unsigned errors = x->errors | w->errors;
+    free_operand(x);
+    free_operand(w);
+    return errors;
+}
+
 unsigned sq_es_tile(const unsigned *v, const struct sq_es_layout *l, const int32_t *first,
                     uint32_t blocks, const int32_t *scale, float *y)
 {
     const size_t cols = l->c.cols, rows = l->c.rows;
     struct operand x, w;
-    load_operand(v, l, &l->act, first, blocks, &x);
-    load_operand(v, l, &l->weight, first, blocks, &w);
-    for (size_t c = 0; c < cols; c++) {
-        w.c.global[0][c] = scale_of(scale + c);
-        w.c.global[1][c] = l->pairs == 4 ? scale_of(scale + cols + c) : 0;
-    }
-    for (size_t r = 0; r < rows; r++) {
-        x.c.global[0][r] = scale_of(scale + 2 * cols + r);
-        x.c.global[1][r] = l->pairs > 1 ? scale_of(scale + 2 * cols + rows + r) : 0;
-    }
-    multiply(&x, &w, y);
-    const unsigned errors = x.errors | w.errors;
-    free_operand(&x);
-    free_operand(&w);
-    return errors | (unsigned)is_wrong_scale(l, scale) << SQ_SCALED_ERROR_SCALE;
+    load_operand(v, l, &l->act, first, l->len, blocks, 1, &x);
+    load_operand(v, l, &l->weight, first, l->len, blocks, 1, &w);
+    set_scales(&w, cols, scale, 0, l->pairs == 4);
+    set_scales(&x, rows, scale + 2 * cols, 0, l->pairs > 1);
+    return end_product(&x, &w, y) | (unsigned)is_wrong_scale(l, scale) << SQ_SCALED_ERROR_SCALE;
+}
+
+// A side whose first field is the first of a beat.
+static struct sq_es_side in_beat(struct sq_es_side s)
+{
+    int *const field[] = {&s.high, &s.mask, &s.scale, &s.high_scale, &s.place, &s.sub};
+    for (size_t i = 0; i < SQ_LEN(field); i++)
+        *field[i] -= *field[i] != SQ_ES_NONE ? s.code : 0;
+    s.code = 0;
+    return s;
+}
+
+static void load_tiles(const unsigned *v, const struct sq_es_layout *l, const struct sq_es_side *in,
+                       const struct sq_es_tiles *t, uint32_t blocks, bool has_high,
+                       struct operand *o)
+{
+    const struct sq_es_side s = in_beat(*in);
+    load_operand(v, l, &s, t->beat, t->beat_len, blocks, t->n, o);
+    set_scales(o, s.lines, t->scale, t->scale_len, has_high);
+}
+
+unsigned sq_es_product(const unsigned *v, const struct sq_es_layout *l, uint32_t blocks,
+                       const struct sq_es_tiles *act, const struct sq_es_tiles *weight, float *y)
+{
+    struct operand x, w;
+    assert(l->act.x == SQ_ES_NONE);
+    load_tiles(v, l, &l->act, act, blocks, l->pairs > 1, &x);
+    load_tiles(v, l, &l->weight, weight, blocks, l->pairs == 4, &w);
+    return end_product(&x, &w, y);
 }
 
 static void set_globals(struct operand *o, bool is_high)
@@ -306,8 +366,8 @@ unsigned sq_es_block(const unsigned *v, const struct sq_es_layout *l, const int3
     struct operand x, w;
     if (!y)
         abort();
-    load_operand(v, l, &l->act, record, 1, &x);
-    load_operand(v, l, &l->weight, record, 1, &w);
+    load_operand(v, l, &l->act, record, l->len, 1, 1, &x);
+    load_operand(v, l, &l->weight, record, l->len, 1, 1, &w);
     for (unsigned pair = 0; pair < l->pairs; pair++) {
         set_globals(&x, l->pairs == 4 ? pair / 2 : pair); // of the other parts 0
         set_globals(&w, l->pairs == 4 && pair % 2);

@@ -12,6 +12,16 @@
 unsigned sq_es_tile(const unsigned *v, const struct sq_es_layout *l, const int32_t *first,
                     uint32_t blocks, const int32_t *scale, float *y);
 
+// Tiles of an operand as they lie on the chip: of each its beats, a block of all lines each, and the scales above them, low
+// ones of its lines, then high ones.
+struct sq_es_tiles {
+    const int32_t *beat, *scale;
+    size_t beat_len, scale_len, n;
+};
+// The product of coded operands, y [lines of act][lines of weight]. Returns as above, but for those scales.
+unsigned sq_es_product(const unsigned *v, const struct sq_es_layout *l, uint32_t blocks,
+                       const struct sq_es_tiles *act, const struct sq_es_tiles *weight, float *y);
+
 // A block more into the totals of a tile, [pairs][rows * cols], before the scales above the blocks: those of
 // each pair of parts in the order of SPEC Q.7. Returns as above, but for those scales.
 unsigned sq_es_block(const unsigned *v, const struct sq_es_layout *l, const int32_t *record,

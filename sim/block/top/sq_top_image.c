@@ -422,6 +422,7 @@ struct golden {
     const struct sq_top_layer *l;
     const struct sq_top_operands *x;
     struct sq_top_shape s;
+    float *y; // of all blocks, or NULL
     uint32_t errors;
 };
 
@@ -430,26 +431,38 @@ static const int32_t *beat_of(const struct golden *g, enum sq_top_part part, uin
     return g->x->beat[part] + (size_t)i * g->s.part[part].len;
 }
 
-// Blocks of a tile as records of the engine, to its outputs.
+static struct sq_es_tiles tiles_of(const struct golden *g, enum sq_top_part part,
+                                   enum sq_top_part scale, unsigned axis)
+{
+    return (struct sq_es_tiles){.beat = g->x->beat[part],
+                                .beat_len = g->s.part[part].len,
+                                .scale = g->x->beat[scale],
+                                .scale_len = g->s.part[scale].len,
+                                .n = g->l->tiles[axis]};
+}
+
+// Blocks of the whole layer, to g->y.
+static void golden_layer(struct golden *g)
+{
+    const struct sq_es_tiles act = tiles_of(g, SQ_TOP_ACT, SQ_TOP_ROW_SCALE, ROWS),
+                             weight = tiles_of(g, SQ_TOP_WEIGHT, SQ_TOP_COL_SCALE, COLS);
+    g->y = malloc(act.n * g->s.output.rows * weight.n * g->s.output.cols * sizeof *g->y);
+    if (!g->y)
+        abort();
+    g->errors |=
+        sq_es_product(g->s.engine, &g->s.scaled, g->l->groups * g->l->beats, &act, &weight, g->y);
+}
+
 static void golden_blocks(struct golden *g, uint32_t row_tile, uint32_t col_tile, int32_t *scale,
                           float *y)
 {
-    const struct sq_es_layout *const l = &g->s.scaled;
-    const uint32_t blocks = g->l->groups * g->l->beats;
-    int32_t *const record = calloc(blocks * l->len, sizeof *record);
-    if (!record)
-        abort();
-    for (uint32_t b = 0; b < blocks; b++) {
-        memcpy(record + b * l->len + l->act.code, beat_of(g, SQ_TOP_ACT, row_tile * blocks + b),
-               g->s.part[SQ_TOP_ACT].len * sizeof *record);
-        memcpy(record + b * l->len + l->weight.code,
-               beat_of(g, SQ_TOP_WEIGHT, col_tile * blocks + b),
-               g->s.part[SQ_TOP_WEIGHT].len * sizeof *record);
-    }
+    const size_t rows = g->s.output.rows, cols = g->s.output.cols;
+    const size_t width = g->l->tiles[COLS] * cols;
     g->errors |= sq_top_scales(&g->s, true, beat_of(g, SQ_TOP_ROW_SCALE, row_tile),
                                beat_of(g, SQ_TOP_COL_SCALE, col_tile), scale);
-    g->errors |= sq_es_tile(g->s.engine, l, record, blocks, scale + 1, y);
-    free(record);
+    for (size_t r = 0; r < rows; r++)
+        memcpy(y + r * cols, g->y + (row_tile * rows + r) * width + col_tile * cols,
+               cols * sizeof *y);
 }
 
 static void golden_groups(struct golden *g, uint32_t row_tile, uint32_t col_tile, int32_t *scale,
@@ -490,6 +503,8 @@ uint32_t sq_top_golden(const unsigned *v, const struct sq_top_layer *l,
     struct golden g = {.v = v, .l = l, .x = x, .s = sq_top_shape(v)};
     const struct sq_top_room room = sq_top_room(v);
     struct sq_block_walk w;
+    if (g.s.is_scaled)
+        golden_layer(&g);
     for (sq_block_walk_start(&w, l); w.is_active; sq_block_walk_next(&w)) {
         if (!sq_block_walk_is_last(&w))
             continue;
@@ -501,5 +516,6 @@ uint32_t sq_top_golden(const unsigned *v, const struct sq_top_layer *l,
         }
         word += sq_top_transfer(&room, SQ_TOP_STORE, rows * cols) * (room.nbytes / 4);
     }
+    free(g.y);
     return g.errors;
 }
