@@ -118,7 +118,7 @@ sweep: $(BUILD)/sqsim
 	$(Q)$(GNUPLOT) -e "csv='reports/sweep/act_banks.csv'; svg='reports/sweep/act_banks.svg'" sim/sweeps/act_banks.gp
 	$(Q)echo "$(SWEEP).{csv,txt,svg,png} build/report/index.html"
 
-# dram-report: what a DRAM that keeps time costs against bandwidth and latency, reports/dram/timing.csv and a table of its page
+# dram-report: what a DRAM that keeps time costs against bandwidth and latency, reports/dram/timing.{csv,md}, and the picture of queues against bursts of the DMA
 .PHONY: dram-report
 DRAM_REPORT := reports/dram/timing
 dram-report: $(BUILD)/sqsim
@@ -126,7 +126,9 @@ dram-report: $(BUILD)/sqsim
 	  mv $(DRAM_REPORT).csv.new $(DRAM_REPORT).csv
 	$(Q){ head -1 $(DRAM_REPORT).csv | sed 's/^# \(.*\)/<!-- \1 -->/' && grep -v '^#' $(DRAM_REPORT).csv > $(BUILD)/dram_timing.csv && \
 	  $(DRAM_REPORT).sh $< $(BUILD)/dram_timing.csv; } > $(DRAM_REPORT).md
-	$(Q)echo $(DRAM_REPORT).csv $(DRAM_REPORT).md
+	$(Q){ head -1 $(DRAM_REPORT).csv && $(DRAM_REPORT).sh $< queues; } > reports/dram/queues.csv
+	$(Q)$(GNUPLOT) -e "csv='reports/dram/queues.csv'; svg='reports/dram/queues.svg'" reports/dram/queues.gp
+	$(Q)echo $(DRAM_REPORT).{csv,md} reports/dram/queues.{csv,svg}
 
 include reports/accuracy/rules.mk
 include reports/formats/rules.mk
