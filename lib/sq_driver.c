@@ -55,6 +55,20 @@ void sq_driver_describe(const struct sq_driver_layer *l, uint32_t word[SQ_DRIVER
     word[SQ_DESC_CHUNK_OFFSET / 4] = PUT(l->chunk, SQ_DESC_CHUNK_GROUPS);
 }
 
+void sq_driver_describe_encoder(const struct sq_driver_encoder *e,
+                                uint32_t word[SQ_DRIVER_DESCRIPTOR_WORDS])
+{
+    for (unsigned i = 0; i < SQ_DRIVER_DESCRIPTOR_WORDS; i++)
+        word[i] = 0;
+    word[SQ_DESC_KIND_OFFSET / 4] = PUT(SQ_DESC_KIND_ENCODE, SQ_DESC_KIND_KIND);
+    word[SQ_DESC_OUT_OFFSET / 4] = e->out;
+    word[SQ_DESC_ACT_OFFSET / 4] = e->act;
+    word[SQ_DESC_ROW_SCALE_OFFSET / 4] = e->row_scale;
+    word[SQ_DESC_TILES_OFFSET / 4] =
+        PUT(e->rows, SQ_DESC_TILES_ROWS) | PUT(e->cols, SQ_DESC_TILES_COLS);
+    word[SQ_DESC_BEATS_OFFSET / 4] = PUT(e->beats, SQ_DESC_BEATS_BEATS);
+}
+
 static int is_busy(const struct sq_driver *d)
 {
     return (int)FIELD(get(d, SQ_REG_STATUS_OFFSET), SQ_REG_STATUS_BUSY);

@@ -70,6 +70,16 @@ enum { SQ_DRIVER_DESCRIPTOR_WORDS = 16 };
 void sq_driver_describe(const struct sq_driver_layer *layer,
                         uint32_t word[SQ_DRIVER_DESCRIPTOR_WORDS]);
 
+// The words of a descriptor of kind encode (docs/registers.md): INT8 activations of the bfloat16 outputs of a layer, on
+// a chip whose CODES.ENCODE is 1. rows, cols: tiles of the outputs; beats: of the activations of a tile of rows. A ring
+// runs it among layers.
+struct sq_driver_encoder {
+    uint32_t out, act, row_scale; // addresses: it reads the first, and writes the others
+    uint32_t rows, cols, beats;
+};
+void sq_driver_describe_encoder(const struct sq_driver_encoder *encoder,
+                                uint32_t word[SQ_DRIVER_DESCRIPTOR_WORDS]);
+
 // Looks whether the chip is there. chip may be NULL. OK, NO_CHIP, VERSION.
 enum sq_driver_result sq_driver_probe(const struct sq_driver *d, struct sq_driver_chip *chip);
 // Starts the layer whose descriptor lies at that address. OK, BUSY.

@@ -116,7 +116,7 @@ module sq_encode #(
   end
 
   // ---- transfers ----------------------------------------------------------------------------------
-  // Of each tile of rows: it is read; its codes are written, while it is read again; its scales are written. Codes have
+  // A tile of rows is read; its codes are written, while it is read again; its scales are written. Codes have
   // their transfer before the beats that they come of, which else would wait for them.
   logic [1:0] kind_q;
   logic [15:0] left_q;

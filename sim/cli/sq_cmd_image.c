@@ -258,7 +258,7 @@ static enum sq_status take_product(struct visit *v, const char *name, struct sq_
 {
     const struct sq_route *const chip = v->format->routes->chip;
     if (v->ring)
-        return sq_chip_program_add(v->ring, chip, name, p, err);
+        return sq_chip_program_add(v->ring, chip, name, NULL, 0, p, err);
     struct sq_point point = {.name = "image"};
     struct sq_case c = {.block = chip->block, .point = &point};
     struct sq_route_work w = {.p = p,

@@ -36,6 +36,20 @@ sq cosim --block top --layers --ring --format dense --layer '*.0.self_attn.[qkv]
 ok "three layers as one ring with one interrupt, with wait states, a fault of the bus and resets" clean 20000
 ok "... each with its record" [ "$(grep -c '"slot":[0-2],"chip_cycles":[1-9]' "$W.out")" = 3 ]
 refuse "--ring needs --block top --layers and one format" cosim --ring --layers
+# The chip encodes: one ring with one interrupt of an encoder and the layers that share what it wrote; a chain of eight layers,
+# each from the outputs of the one before.
+sq cosim --block top --layers --ring --encode inputs --format dense --layer '*.0.self_attn.[qkv]_proj' --m 3 --rows 2 --cols 4 --json
+ok "encode, q, k, v as one ring, from bfloat16 inputs, with wait states, a fault of the bus and resets" clean 20000
+ok "... each with its record" [ "$(grep -c '"slot":[0-3],"chip_cycles":[1-9]' "$W.out")" = 4 ]
+sq cosim --block top --layers --ring --encode inputs --format dense --layer '*.0.mlp.[gu]*_proj' --m 3 --rows 2 --cols 4 --free-streams --json
+ok "encode, gate, up" clean 20000
+ok "... in three slots of four" grep -q '"slots":4,' "$W.out"
+sq cosim --block top --layers --ring --encode outputs --format dense --weight-bits 8 --layer '*.[oqgd]*_proj' --m 2 --rows 2 --cols 4 --free-streams --json
+ok "a chain of eight layers, each encoded from the outputs of the one before" clean 60000
+ok "... in seventeen slots" grep -q '"slots":17,' "$W.out"
+refuse "the chip's encoder makes INT8 activations with one scale a token, not those of this format" cosim --block top --layers --ring --encode inputs --format nvfp4
+refuse "256 inputs, the layer before has 128 outputs, need the same" cosim --block top --layers --ring --encode outputs --format dense --layer '*.0.*_proj'
+refuse "--encode needs --ring" cosim --block top --layers --encode inputs
 # Counters and those of `run`: chip_counters.t.
 cd "$W" || exit 1
 sed 's/rows: 2/rows: 1/; s/cols: 4/cols: 2/; s/output: .*/output: 1 KiB/' "$ROOT/sim/machines/chip.yaml" >one.yaml
@@ -181,6 +195,19 @@ mutate watchdog_a_cycle_late top w8a8 any $Q "s/watch_q >= watchdog_i - 1'b1/wat
 mutate aborted_is_expired top w8a8 any $Q "s/assign aborted_o = .*/assign aborted_o = $F;/; s/assign expired_o = .*/assign expired_o = cut;/"
 mutate record_with_the_status_of_the_start top w8a8 any $R "s/1'b1, status\[30:1\], 1'b0}/1'b1, 30'd0, 1'b0}/"
 mutate start_while_the_ring_runs top w8a8 any $R "s/assign ring_o = .*/assign ring_o = ring_q;/"
+
+# ---- encoder ----------------------------------------------------------------------------------------
+K=rtl/top/sq_encode.sv
+mutate largest_of_the_first_row_of_all top w4a8 any $K "s/row_q == RowW'(r)) largest_q/row_q == RowW'(0)) largest_q/"
+mutate middle_of_two_codes_goes_up top w4a8 any rtl/top/sq_encode_code.sv "s/is_middle ? quo_q\[Steps-1\]\[0\]/is_middle ? $T/"
+mutate middle_that_binary32_does_not_see top w4a8 any rtl/top/sq_encode_code.sv "s/if (quo_q\[Steps-1\]\[b\]) near =/if (quo_q[Steps-1][b] \&\& $F) near =/"
+mutate scale_cut_off top w4a8 any rtl/top/sq_encode_scale.sv "s/24'(half && (more || kept\[0\]))/24'(half \&\& more \&\& $F)/"
+mutate scales_before_the_codes top w4a8 any $K "s/pass_q == SCALES && !codes_valid/pass_q == SCALES/g; s/assign unused_bits = ^{/assign unused_bits = ^{codes_valid, /"
+mutate banks_behind_the_last_column_left_out top w4a8 any $K "s/assign flushed = .*/assign flushed = codes_q == '0;/"
+mutate encoder_beyond_memory top w4a8 any $K "s/49'(product) + (49'(base) >> SizeW) <= /49'(product) <= /"
+mutate element_that_is_no_number_not_told top w4a8 any $K "s/assign error_o = .*/assign error_o = $F \&\& wrong;/"
+mutate last_response_not_awaited top w4a8 any $K "s/assign all_done = .*/assign all_done = left_q == '0;/"
+mutate encoder_with_a_bit_without_a_name top w4a8 any $S "s/assign encode_sound_o = .*/assign encode_sound_o = sound_q;/"
 
 # ---- registers --------------------------------------------------------------------------------------
 mutate interrupt_a_cycle_early top w8a8 any $R "s/assign irq_o = .*/assign irq_o = |(irq_enable_q \& (irq_state_q | {1'b0, done_i}));/"

@@ -64,6 +64,19 @@ static enum sq_status set_block(void *context, const struct sq_cli_row *row, con
 
 #define AT(field) SQ_CLI_AT(struct sq_cosim_args, field)
 #define LIST(field, n) SQ_CLI_LIST_AT(struct sq_cosim_args, field, n)
+
+static enum sq_status set_encode(void *context, const struct sq_cli_row *row, const char *text,
+                                 struct sq_error *err)
+{
+    static const char *const names[] = {"inputs", "outputs"};
+    struct sq_cosim_args *const in = context;
+    size_t index;
+    (void)row;
+    SQ_TRY(sq_cli_name("--encode", text, names, SQ_LEN(names), &index, err));
+    in->encode = SQ_PROGRAM_INPUTS + (unsigned)index;
+    return SQ_OK;
+}
+
 static const struct sq_cli_row rows[] = {
     SQ_CLI_OWN("block", "B", set_block,
                "core, gather, topk, meta24, array, array_static, ... or all", .usual = "core"),
@@ -111,6 +124,11 @@ static const struct sq_cli_row rows[] = {
         "ring", AT(is_ring),
         "--block top with --layers: all layers in one memory, run as one ring of descriptors "
         "with one interrupt behind the last, in place of one after the other"),
+    SQ_CLI_OWN("encode", "FROM", set_encode,
+               "--ring: the chip makes the activations, INT8, by descriptors of kind encode: of "
+               "`inputs` in "
+               "bfloat16, where layers with the same ones share them, or of the `outputs` of the "
+               "layer before"),
     SQ_CLI_UINT("depth", "N", 8, SQ_TOP_DEPTH_MAX, AT(depth),
                 "--block top with --layers or TRACE: beats of half a buffer of the chip; a longer "
                 "K goes in chunks",
@@ -163,6 +181,8 @@ static enum sq_status check_chip(const struct sq_cosim_args *in)
                        in->depth > 0 ? "depth" : "machine");
     if (in->is_ring && (!is_chip || in->is_trace || in->options.is_all))
         return SQ_FAIL(in->err, SQ_ERR_ARG, "--ring needs --block top --layers and one format");
+    if (in->encode && !in->is_ring)
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--encode needs --ring");
     for (size_t i = 0; i < SQ_LEN(of_core) && is_chip; i++)
         if (of_core[i] && in->core.is_given[i])
             return SQ_FAIL(in->err, SQ_ERR_ARG,

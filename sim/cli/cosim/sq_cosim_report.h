@@ -43,6 +43,7 @@ struct sq_cosim_args {
     size_t m;                      // tokens with --layers
     bool is_free;                  // --layers without stalls and resets
     bool is_ring;                  // ... on the chip, all as one ring
+    unsigned encode;               // ... and where activations come from, an enum sq_program_source
     unsigned depth;                // of the chip (struct sq_chip)
     const char *machine;           // a file; NULL: none
     struct sq_chip chip;           // ... what the chip in it has

@@ -216,6 +216,24 @@ static void keep(struct search *s, uint64_t score)
     s->best[at] = (struct candidate){s->l, score};
 }
 
+// Whether a tile of rows lies in one piece, which begins a beat of the bus, in the activations, their scales and the
+// outputs: what an encoder reads and writes.
+static bool has_rows_apart(const struct sq_top_room *room, const struct sq_top_layer *l)
+{
+    const bool by_row = l->block[ROWS] == 1 || l->tiles[ROWS] == 1;
+    const bool is_whole = sq_block_walk_is_whole(l), is_wide = l->block[COLS] >= l->tiles[COLS];
+    const uint64_t act = room->beat_nbytes[SQ_TOP_ACT], out = room->beat_nbytes[SQ_TOP_STORE];
+    const uint64_t all = (uint64_t)l->groups * l->beats * act, nbytes = room->nbytes;
+    const uint64_t chunk = (l->part ? l->part : (uint64_t)l->chunk * l->beats) * act;
+    const bool acts =
+        is_whole ? by_row || all % nbytes == 0
+                 : by_row && chunk % nbytes == 0 && (l->part == 0 || l->beats * act % nbytes == 0);
+    const bool outs = is_wide ? by_row || l->tiles[COLS] * out % nbytes == 0
+                              : by_row && (!l->cols_outer || l->tiles[ROWS] == 1) &&
+                                    l->block[COLS] * out % nbytes == 0;
+    return acts && outs && (by_row || room->beat_nbytes[SQ_TOP_ROW_SCALE] % nbytes == 0);
+}
+
 static void try_blocks(struct search *s)
 {
     const struct sq_top_room *const has = &s->c.room;
@@ -234,7 +252,8 @@ static void try_blocks(struct search *s)
         for (uint32_t c = 1; c > 0; c = next_block(c, cols)) {
             s->l.block[ROWS] = r;
             s->l.block[COLS] = c;
-            keep(s, score_of(s));
+            if (!has->has_encoder || has_rows_apart(has, &s->l))
+                keep(s, score_of(s));
         }
     }
 }
@@ -294,6 +313,12 @@ enum sq_status sq_chip_plan(const unsigned *v, const struct sq_env_choice *memor
         for (uint32_t n = 2; n < l->beats; n += 1 + n / 3)
             try_chunk(&s, 1, (uint32_t)ceil_div(l->beats, n));
     }
+    if (s.n == 0)
+        return SQ_FAIL(
+            err, SQ_ERR_UNSUPPORTED,
+            "%u x %u tiles: no cut of the layer begins a beat of the bus with each tile of "
+            "rows, as the encoder needs it",
+            l->tiles[ROWS], l->tiles[COLS]);
     *l = s.best[0].l;
     return time ? time_all(&s, v, memory, time, l, err) : SQ_OK;
 }

@@ -49,8 +49,155 @@ static enum sq_status make(struct sq_chip_program *g, const struct sq_route *chi
     return SQ_OK;
 }
 
+// ---- encoders -----------------------------------------------------------------------------------
+
+static struct sq_top_layer layer_of(const struct sq_chip_program *g,
+                                    const struct sq_top_given *image)
+{
+    const struct sq_top_room room = sq_top_room(g->point.value);
+    struct sq_top_layer l;
+    (void)sq_top_layer_decode((const uint32_t *)image->word, &room, &l);
+    return l;
+}
+
+static int32_t *words_of(const struct sq_top_given *image, uint32_t addr)
+{
+    return (int32_t *)(uintptr_t)image->word + (addr - image->descriptor) / 4;
+}
+
+// x[m][k] as outputs of a layer lie in memory.
+static void put_inputs(const struct sq_chip_program *g, const struct sq_encode_layer *l,
+                       const float *x, size_t m, size_t k, int32_t *word)
+{
+    const size_t rows = g->rows, cols = g->cols, tile = rows * cols;
+    uint64_t stride[SQ_ENCODE_REGIONS];
+    sq_encode_strides(g->point.value, l, stride);
+    for (size_t t = 0; t < m; t++) {
+        char *const to =
+            (char *)word + t / rows * stride[SQ_ENCODE_FROM] * (g->point.value[SQ_TOP_DATA_W] / 8);
+        for (size_t i = 0; i < k; i++) {
+            uint32_t bits;
+            memcpy(&bits, &x[t * k + i], sizeof bits);
+            const uint16_t half = (uint16_t)(bits >> 16);
+            memcpy(to + 2 * (i / cols * tile + t % rows * cols + i % cols), &half, sizeof half);
+        }
+    }
+}
+
+// What the encoder must write is what the layer's image has; it is no more there afterwards.
+static enum sq_status take_wanted(struct sq_chip_program *g, const struct sq_encode_layer *e,
+                                  const struct sq_top_layer *l, const int32_t *from,
+                                  const struct sq_top_given *of, struct sq_product *p,
+                                  struct sq_top_given *image, struct sq_error *err)
+{
+    const unsigned *const v = g->point.value;
+    const uint64_t act = sq_top_nbytes(v, l, SQ_TOP_ACT);
+    const uint64_t end = l->addr[SQ_TOP_ROW_SCALE] + sq_top_nbytes(v, l, SQ_TOP_ROW_SCALE);
+    int32_t *const words = words_of(of, l->addr[SQ_TOP_ACT]), *want, *golden;
+    image->out = l->addr[SQ_TOP_ACT];
+    image->n_want = (uint32_t)(end - image->out) / 4;
+    image->n_gap = (uint32_t)(l->addr[SQ_TOP_ROW_SCALE] - image->out - act) / 4;
+    SQ_PRODUCT_KEEP(p, want, image->n_want);
+    SQ_PRODUCT_KEEP(p, golden, image->n_want);
+    memcpy(want, words, image->n_want * sizeof *want);
+    image->status = sq_encode_golden(v, e, from, golden, golden + act / 4 + image->n_gap);
+    for (uint32_t i = 0; i < image->n_want; i++)
+        if (golden[i] != want[i] && g->value_mismatches++ == 0)
+            snprintf(g->difference, sizeof g->difference, "activations, word %u: %08x, want %08x",
+                     i, (unsigned)golden[i], (unsigned)want[i]);
+    g->values += image->n_want;
+    memset(words, 0, image->n_want * sizeof *words);
+    image->want = want;
+    return SQ_OK;
+}
+
+// The encoder before is that of the same inputs: the layer takes what it wrote.
+static bool shares(struct sq_chip_program *g, const struct sq_top_given *of,
+                   const struct sq_top_layer *l)
+{
+    const struct sq_top_given *const before = g->encoder > 0 ? &g->image[g->encoder - 1] : NULL;
+    struct sq_encode_layer e;
+    if (!before || g->source != SQ_PROGRAM_INPUTS)
+        return false;
+    int32_t *const words = words_of(of, l->addr[SQ_TOP_ACT]);
+    const uint64_t end =
+        l->addr[SQ_TOP_ROW_SCALE] + sq_top_nbytes(g->point.value, l, SQ_TOP_ROW_SCALE);
+    (void)sq_encode_decode(g->point.value, (const uint32_t *)before->word, &e);
+    if ((end - l->addr[SQ_TOP_ACT]) / 4 != before->n_want ||
+        memcmp(words, before->want, 4 * (size_t)before->n_want) != 0)
+        return false;
+    memset(words, 0, 4 * (size_t)before->n_want);
+    words_of(of, of->descriptor)[SQ_DESC_ACT] = (int32_t)e.addr[SQ_ENCODE_ACT];
+    words_of(of, of->descriptor)[SQ_DESC_ROW_SCALE] = (int32_t)e.addr[SQ_ENCODE_ROW_SCALE];
+    return true;
+}
+
+// Puts an encoder in front of the last layer; the outputs of the one before it, or inputs, lie where it reads.
+static enum sq_status add_encoder(struct sq_chip_program *g, const float *x, size_t k,
+                                  struct sq_error *err)
+{
+    const uint32_t at = g->ring.n - 1;
+    const struct sq_top_layer l = layer_of(g, &g->image[at]);
+    const bool has_outputs = g->source == SQ_PROGRAM_OUTPUTS && at > 0;
+    const struct sq_top_given *const before = has_outputs ? &g->image[at - 1] : NULL;
+    const struct sq_encode_layer e = {.addr = {before ? before->out : g->end + SQ_AXI_PAGE,
+                                               l.addr[SQ_TOP_ACT], l.addr[SQ_TOP_ROW_SCALE]},
+                                      .rows = l.tiles[0],
+                                      .cols = before ? layer_of(g, before).tiles[1]
+                                                     : (uint32_t)((k + g->cols - 1) / g->cols),
+                                      .beats = l.groups * l.beats};
+    uint64_t stride[SQ_ENCODE_REGIONS];
+    struct sq_encode_layer unused;
+    uint32_t word[SQ_DESC_WORDS];
+    if (shares(g, &g->image[at], &l))
+        return SQ_OK;
+    sq_encode_encode(&e, word);
+    sq_encode_strides(g->point.value, &e, stride);
+    const uint64_t nbytes = stride[SQ_ENCODE_FROM] * e.rows * (g->point.value[SQ_TOP_DATA_W] / 8);
+    const uint64_t pages = before ? 1 : 1 + (nbytes + SQ_AXI_PAGE - 1) / SQ_AXI_PAGE;
+    if (g->ring.n == SQ_PROGRAM_MAX || g->end + pages * SQ_AXI_PAGE > UINT32_MAX ||
+        e.beats > UINT16_MAX || !sq_encode_decode(g->point.value, word, &unused))
+        return SQ_FAIL(
+            err, SQ_ERR_RANGE,
+            "layer %.60s: %u tiles of %u columns of inputs, %u banks, in slot %u, need what "
+            "an encoder takes, %d slots and 4 GiB",
+            g->layer[at].name, e.cols, g->cols, e.beats, g->ring.n, SQ_PROGRAM_MAX);
+    g->layer[at + 1] = g->layer[at];
+    g->image[at + 1] = g->image[at];
+    g->layer[at + 1].p.source = g->layer[at + 1].name;
+    g->layer[at] = (struct sq_program_layer){.name = "encode", .p = {.m = l.tiles[0], .k = k}};
+    g->ring.n++;
+    g->encoder = at + 1;
+    struct sq_product *const p = &g->layer[at].p;
+    struct sq_top_given *const image = &g->image[at];
+    *image =
+        (struct sq_top_given){.descriptor = g->end, .n_words = (uint32_t)(pages * SQ_AXI_PAGE / 4)};
+    int32_t *memory;
+    SQ_PRODUCT_KEEP(p, memory, image->n_words);
+    SQ_PRODUCT_KEEP(p, image->counted, SQ_HOST_COUNTERS);
+    memcpy(memory, word, sizeof word);
+    image->word = memory;
+    g->end += (uint32_t)(pages * SQ_AXI_PAGE);
+    int32_t *const inputs = memory + SQ_AXI_PAGE / 4;
+    p->m = g->layer[at + 1].p.m;
+    if (!before)
+        put_inputs(g, &e, x, p->m, k, inputs);
+    return take_wanted(g, &e, &l, before ? before->want : inputs, &g->image[at + 1], p, image, err);
+}
+
+void sq_chip_program_outputs(const struct sq_chip_program *g, float *y)
+{
+    const struct sq_top_given *const image = &g->image[g->ring.n - 1];
+    const struct sq_product *const p = &g->layer[g->ring.n - 1].p;
+    const struct sq_top_layer l = layer_of(g, image);
+    sq_chip_outputs(g->point.value, &l, image->want, p->m, p->n, y);
+}
+
+// ---- layers -------------------------------------------------------------------------------------
+
 enum sq_status sq_chip_program_add(struct sq_chip_program *g, const struct sq_route *chip,
-                                   const char *name, struct sq_product *p, struct sq_error *err)
+                                   const char *name, const float *x, size_t k, struct sq_product *p,
+                                   struct sq_error *err)
 {
     struct sq_program_layer *const l = &g->layer[g->ring.n];
     struct sq_chip as = g->chip;
@@ -64,17 +211,19 @@ enum sq_status sq_chip_program_add(struct sq_chip_program *g, const struct sq_ro
     l->p.source = l->name;
     memset(p, 0, sizeof *p);
     as.base = g->ring.n == 0 ? g->chip.base + RING_NBYTES : g->end;
-    const enum sq_status status = make(g, chip, &as, l, err);
+    enum sq_status status = make(g, chip, &as, l, err);
     if (status != SQ_OK) {
         sq_product_free(&l->p);
         return status;
     }
     const struct sq_top_given *const image = &g->image[g->ring.n - 1];
     g->end = image->descriptor + 4 * image->n_words;
+    if (g->source != SQ_PROGRAM_CODED)
+        status = add_encoder(g, x, k, err);
     g->ring.base = g->chip.base;
     g->ring.size = g->ring.n + 1;
     g->ring.layer = g->image;
-    return SQ_OK;
+    return status;
 }
 
 void sq_chip_program_free(struct sq_chip_program *g)

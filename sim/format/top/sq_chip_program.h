@@ -8,9 +8,19 @@
 
 enum { SQ_PROGRAM_NAME_SIZE = 96 };
 
-// Given: chip (its base is where the ring lies), rows and cols of a tile; the rest is zero at first.
+// Where the activations of a layer come from.
+enum sq_program_source {
+    SQ_PROGRAM_CODED, // they are in its image
+    SQ_PROGRAM_INPUTS, // an encoder makes them of inputs in bfloat16; layers with the same ones share it
+    SQ_PROGRAM_OUTPUTS, // of the outputs of the layer before; of the first one of inputs
+};
+
+// Given: chip (its base is where the ring lies; it encodes unless the source is CODED), source, rows and cols of a tile;
+// the rest is zero at first.
 struct sq_chip_program {
     struct sq_chip chip;
+    enum sq_program_source source;
+    uint32_t encoder; // the last one and 1; 0: there is none
     unsigned rows, cols;
     struct sq_point point; // of the layers, the same of all
     struct sq_env_choice memory;
@@ -25,10 +35,14 @@ struct sq_chip_program {
     char difference[160];
 };
 
-// Puts a product behind the others; it belongs to the program from here on, also after a failure. What sq_chip_make
-// says; SQ_ERR_RANGE for one layer more than SQ_PROGRAM_MAX; SQ_ERR_UNSUPPORTED for one that needs another chip.
+// Outputs y[m][n] of the last layer, as its image has them.
+void sq_chip_program_outputs(const struct sq_chip_program *g, float *y);
+// Puts a product behind the others; x[m][k]: the activations that it was made of, of bfloat16 unless the source is CODED.
+// The product belongs to the program from here on, also after a failure. What sq_chip_make says; SQ_ERR_RANGE for more
+// than SQ_PROGRAM_MAX layers and encoders; SQ_ERR_UNSUPPORTED for a layer that needs another chip.
 enum sq_status sq_chip_program_add(struct sq_chip_program *g, const struct sq_route *chip,
-                                   const char *name, struct sq_product *p, struct sq_error *err);
+                                   const char *name, const float *x, size_t k, struct sq_product *p,
+                                   struct sq_error *err);
 void sq_chip_program_free(struct sq_chip_program *g);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "models/output/sq_combine.h"
 #include "sim/block/top/sq_axi_memory.h"
 #include "sim/block/top/sq_top_host.h"
 #include "sim/format/sq_tile_route.h"
@@ -160,10 +161,29 @@ static enum sq_status set_buffers(const struct sq_chip *chip, const struct tiles
     return set_buffer("output", SQ_TOP_STORE, chip->sum_nbytes, SUM_TILES, v, err);
 }
 
-// Outputs that leave the engine together: as many as the bus takes of a tile.
-static unsigned port_len(const struct sq_route_work *w)
+// Outputs of so many bits that leave the engine together: as many as the bus takes of a tile.
+static unsigned port_len(const struct sq_route_work *w, unsigned bits)
 {
-    return (unsigned)sq_gcd(or_usual(chip_of(w)->bus_nbytes, 8) / 4, w->array_rows * w->array_cols);
+    return (unsigned)sq_gcd(8 * or_usual(chip_of(w)->bus_nbytes, 8) / bits,
+                            w->array_rows * w->array_cols);
+}
+
+// Elements a cycle: as many as divide a tile's columns and the bus.
+static enum sq_status set_encoder(const struct sq_route_work *w, const struct tiles *t, unsigned *v,
+                                  struct sq_error *err)
+{
+    const bool is_int8 = !t->is_scaled && !v[SQ_TOP_ON_ACTS] && v[SQ_TOP_ACT_W] == 8;
+    v[SQ_TOP_ENCODE] = 0;
+    if (!chip_of(w)->encodes)
+        return SQ_OK;
+    if (!is_int8)
+        return SQ_FAIL(
+            err, SQ_ERR_UNSUPPORTED,
+            "%s: the chip's encoder makes INT8 activations with one scale a token, not those "
+            "of this format",
+            sq_path_tail(w->p->source));
+    v[SQ_TOP_ENCODE] = (unsigned)sq_gcd(v[SQ_TOP_DATA_W] / 16, w->array_cols);
+    return SQ_OK;
 }
 
 // The chip: the engine of the tiles, a bus as wide as a tile of outputs allows.
@@ -182,8 +202,9 @@ static enum sq_status set_point(struct sq_route_work *w, const struct tiles *t,
         set_scaled(t, v);
     else
         set_array(t, v);
-    v[SQ_TOP_OUT_KIND] = SQ_OUTPUT_BINARY32;
-    v[SQ_TOP_PORT_LEN] = port_len(w);
+    SQ_TRY(set_encoder(w, t, v, err));
+    v[SQ_TOP_OUT_KIND] = chip->encodes ? SQ_OUTPUT_BFLOAT16 : SQ_OUTPUT_BINARY32;
+    v[SQ_TOP_PORT_LEN] = port_len(w, sq_top_out_bits(v));
     v[SQ_TOP_MAX_BURST] = or_usual(chip->max_burst, 32);
     v[SQ_TOP_OUTSTANDING] = or_usual(chip->outstanding, 4);
     v[SQ_TOP_QUIET] = 400;
@@ -366,7 +387,7 @@ enum sq_status sq_chip_make(struct sq_route_work *w, const struct sq_block *engi
 {
     if (w->is_engine) {
         w->stream->block = engine;
-        w->engine_port = port_len(w);
+        w->engine_port = port_len(w, chip_of(w)->encodes ? 16 : 32);
         return make(w, err);
     }
     struct tiles t;
@@ -381,6 +402,7 @@ void sq_chip_outputs(const unsigned *value, const struct sq_top_layer *l, const 
                      size_t m, size_t n, float *y)
 {
     const struct sq_top_room room = sq_top_room(value);
+    const unsigned bits = sq_top_out_bits(value);
     const unsigned rows = value[SQ_TOP_ROWS], cols = value[SQ_TOP_COLS];
     struct sq_block_walk b;
     for (sq_block_walk_start(&b, l); b.is_active; sq_block_walk_next(&b)) {
@@ -392,11 +414,21 @@ void sq_chip_outputs(const unsigned *value, const struct sq_top_layer *l, const 
             for (size_t pe = 0; pe < rows * cols; pe++) {
                 const size_t t = (size_t)(b.done[ROWS] + i / wide) * rows + pe / cols;
                 const size_t c = (size_t)(b.done[COLS] + i % wide) * cols + pe % cols;
+                const uint32_t at = (uint32_t)((i * rows * cols + pe) * bits);
+                const uint32_t word = (uint32_t)sq_top_get_bits(out, at, bits) << (32 - bits);
                 if (t < m && c < n)
-                    memcpy(&y[t * n + c], &out[(size_t)i * rows * cols + pe], sizeof *y);
+                    memcpy(&y[t * n + c], &word, sizeof *y);
             }
         out += sq_top_transfer(&room, SQ_TOP_STORE, tiles) * (room.nbytes / 4);
     }
+}
+
+// The bits of y as the chip's outputs have them.
+static int32_t rounded(const unsigned *value, int32_t y)
+{
+    return value[SQ_TOP_OUT_KIND] == SQ_OUTPUT_BINARY32
+               ? y
+               : (int32_t)((uint32_t)sq_combine_bf16((uint32_t)y) << 16);
 }
 
 enum sq_status sq_chip_check(struct sq_route_work *w, struct sq_error *err)
@@ -412,6 +444,6 @@ enum sq_status sq_chip_check(struct sq_route_work *w, struct sq_error *err)
     (void)sq_top_layer_decode((const uint32_t *)image->word, &room, &l);
     sq_chip_outputs(w->point->value, &l, image->want, w->p->m, w->p->n, (float *)(void *)got);
     for (size_t i = 0; i < n; i++)
-        sq_route_expect(w, "y", i, got[i], want[i]);
+        sq_route_expect(w, "y", i, got[i], rounded(w->point->value, want[i]));
     return SQ_OK;
 }

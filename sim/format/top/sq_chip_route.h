@@ -19,6 +19,8 @@ struct sq_chip {
     // Buffers of activations, of weights, of the scales of rows and of columns (each so much), of sums, both halves.
     uint64_t act_nbytes, weight_nbytes, scale_nbytes, sum_nbytes;
     uint32_t base; // of the image in memory: where its descriptor lies; a multiple of SQ_AXI_PAGE
+    bool
+        encodes; // it has an encoder, outputs are bfloat16, and tiles of rows lie apart (sq_encode_sim.h)
     unsigned max_burst, outstanding; // of the DMA; usual: 32 beats, 4
     unsigned
         products; // bit products that a PE may have; 0: as many as a beat of the format as it is usual
@@ -50,7 +52,7 @@ unsigned sq_chip_products(const unsigned *value);
 // make of struct sq_route for the engine; sq_route_work.is_diagonal is set.
 typedef enum sq_status sq_chip_engine_route(struct sq_route_work *w, struct sq_error *err);
 
-// Outputs of the chip that are binary32, tile after tile as they lie in memory, as y[m][n].
+// Outputs of the chip that are binary32 or bfloat16, tile after tile as they lie in memory, as y[m][n].
 void sq_chip_outputs(const unsigned *value, const struct sq_top_layer *layer, const int32_t *out,
                      size_t m, size_t n, float *y);
 
