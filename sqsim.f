@@ -91,6 +91,7 @@ rtl/top/sq_axi_check.sv
 rtl/top/sq_dma.sv
 rtl/top/sq_gear.sv
 rtl/top/sq_block_walk.sv
+rtl/top/sq_top_count.sv
 rtl/top/sq_top_regs.sv
 rtl/top/sq_sequencer.sv
 rtl/top/sq_ring.sv

@@ -90,6 +90,7 @@ top/sq_axi_check.sv
 top/sq_dma.sv
 top/sq_gear.sv
 top/sq_block_walk.sv
+top/sq_top_count.sv
 top/sq_top_regs.sv
 top/sq_sequencer.sv
 top/sq_ring.sv

@@ -198,6 +198,7 @@ lint sq_axi_check DataW=8
 lint sq_axi_check
 for g in "InW=32 OutW=40" "InW=64 OutW=16" "InW=32 OutW=96" "InW=32 OutW=64 Flush=1'b1" "InW=48 OutW=64 Flush=1'b1" "InW=8 OutW=8"; do lint sq_gear $g; done
 lint sq_block_walk
+lint sq_top_count
 lint sq_top_regs
 for d in 16 64 512; do lint sq_ring DataW=$d; done
 for d in 16 64 512; do lint sq_sequencer DataW=$d; done

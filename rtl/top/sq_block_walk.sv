@@ -23,6 +23,7 @@ module sq_block_walk (
   input  logic        part_i,
   input  logic [15:0] group_beats_i,
   input  logic        start_i,
+  input  logic        some_i,  // with start_i: there is a layer
   input  logic        advance_i,
   // the block
   output logic        active_o,
@@ -65,7 +66,7 @@ module sq_block_walk (
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) active_o <= 1'b0;
-    else if (start_i) active_o <= 1'b1;
+    else if (start_i) active_o <= some_i;
     else if (move && rows_end && cols_end) active_o <= 1'b0;
   end
 

@@ -411,7 +411,7 @@ module sq_top #(
 
   // The engine has a clock of its own, which stands still when nothing has gone into it or come out of it for as long
   // as a tile takes inside: what it holds then stays until something moves again.
-  localparam int unsigned Idle = Slots + 64;
+  localparam int unsigned Idle = Slots + 512;
   localparam int unsigned IdleW = $clog2(Idle + 1);
   logic engine_clk, moves;
   logic [IdleW-1:0] idle_q;

@@ -95,7 +95,6 @@ module sq_top_regs #(
 );
 
   localparam logic [1:0] Slverr = 2'b10;
-  localparam logic [63:0] Start = 64'(CountStart);
   if (Rows > 255 || Cols > 255 || BankLen > 65535 || ActW > 255 || WeightW > 255 || OutKind > 255 || HighW > 255 ||
       HighPerBank > 65535 || Layout > 15 || OnActs > 1 || OneAcc > 1 || Form > 3 ||
       (sq_pkg::element_kind(Element) != sq_pkg::ELEMENT_TABLE && Element > 255) || Scale > 255 ||
@@ -200,10 +199,12 @@ module sq_top_regs #(
   assign irq_o = |(irq_enable_q & irq_state_q);
 
   // ---- status and counters ------------------------------------------------------------------------
+  localparam int unsigned Counters = 9;
   logic refused_q, operand_q, aborted_q, expired_q;
   logic [2:0] read_status_q, write_status_q, engine_q;
   logic [63:0] cycles_q, busy_cycles_q, wait_cycles_q, blocked_cycles_q, read_beats_q, write_beats_q;
   logic [63:0] read_wait_q, read_full_q, write_wait_q;
+  logic [Counters*64-1:0] count_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -214,15 +215,6 @@ module sq_top_regs #(
       read_status_q <= 3'd0;
       write_status_q <= 3'd0;
       engine_q <= 3'd0;
-      cycles_q <= Start;
-      busy_cycles_q <= Start;
-      wait_cycles_q <= Start;
-      blocked_cycles_q <= Start;
-      read_beats_q <= Start;
-      write_beats_q <= Start;
-      read_wait_q <= Start;
-      read_full_q <= Start;
-      write_wait_q <= Start;
     end else if (begin_i) begin
       refused_q <= 1'b0;
       operand_q <= 1'b0;
@@ -231,15 +223,6 @@ module sq_top_regs #(
       read_status_q <= 3'd0;
       write_status_q <= 3'd0;
       engine_q <= 3'd0;
-      cycles_q <= Start;
-      busy_cycles_q <= Start;
-      wait_cycles_q <= Start;
-      blocked_cycles_q <= Start;
-      read_beats_q <= Start;
-      write_beats_q <= Start;
-      read_wait_q <= Start;
-      read_full_q <= Start;
-      write_wait_q <= Start;
     end else if (run_i) begin
       refused_q <= refused_q || refused_i;
       aborted_q <= aborted_i;
@@ -248,19 +231,19 @@ module sq_top_regs #(
       if (read_status_q == 3'd0) read_status_q <= read_status_i;
       if (write_status_q == 3'd0) write_status_q <= write_status_i;
       engine_q <= engine_q | engine_i;
-      cycles_q <= cycles_q + 1'b1;
-      if (busy_i) busy_cycles_q <= busy_cycles_q + 1'b1;
-      if (wait_i) wait_cycles_q <= wait_cycles_q + 1'b1;
-      if (!busy_i && !wait_i) blocked_cycles_q <= blocked_cycles_q + 1'b1;
-      if (read_i) read_beats_q <= read_beats_q + 1'b1;
-      if (write_i) write_beats_q <= write_beats_q + 1'b1;
-      if (read_wait_i) read_wait_q <= read_wait_q + 1'b1;
-      if (read_full_i) read_full_q <= read_full_q + 1'b1;
-      if (write_wait_i) write_wait_q <= write_wait_q + 1'b1;
     end else if (end_i && write_status_q == 3'd0) begin
       write_status_q <= write_status_i;  // of the record
     end
   end
+  logic [Counters-1:0] counts;  // in this cycle
+  assign counts = {write_wait_i, read_full_i, read_wait_i, write_i, read_i, !busy_i && !wait_i, wait_i, busy_i, 1'b1};
+  for (genvar i = 0; i < Counters; i++) begin : gen_count
+    sq_top_count #(.Start(CountStart)) u_count (
+      .clk_i, .rst_ni, .begin_i, .add_i(run_i && counts[i]), .count_o(count_q[i*64 +: 64])
+    );
+  end
+  assign {write_wait_q, read_full_q, read_wait_q, write_beats_q, read_beats_q, blocked_cycles_q, wait_cycles_q, busy_cycles_q,
+          cycles_q} = count_q;
   assign bad = refused_q || operand_q || aborted_q || expired_q || read_status_q != 3'd0 || write_status_q != 3'd0 ||
                engine_q != 3'd0 || write_status_i != 3'd0 ||
                (run_i && (refused_i || operand_i || read_status_i != 3'd0 || engine_i != 3'd0));

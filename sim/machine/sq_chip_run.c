@@ -67,7 +67,9 @@ static bool is_running(const struct world *w)
 
 struct sq_chip_stats sq_chip_stats_of(const struct sq_top_regs_sim *regs)
 {
-    const uint64_t *const n = regs->count;
+    uint64_t n[SQ_COUNTERS];
+    for (unsigned i = 0; i < SQ_COUNTERS; i++)
+        n[i] = sq_top_regs_count(regs, i);
     return (struct sq_chip_stats){.cycles = n[SQ_COUNT_CYCLES],
                                   .busy = n[SQ_COUNT_BUSY],
                                   .wait = n[SQ_COUNT_WAIT],

@@ -267,6 +267,7 @@ static void end_layer(struct sq_device *d, const struct sq_chip_stats *s, uint32
                                          [SQ_COUNT_WRITE_WAIT] = s->write_wait};
     for (unsigned i = 0; i < SQ_COUNTERS; i++)
         regs->count[i] = regs->count_start + count[i];
+    regs->begins = false;
     regs->value[SQ_REG_STATUS / 4] = errors << SQ_STATUS_ENGINE;
     d->cycles += s->cycles;
 }

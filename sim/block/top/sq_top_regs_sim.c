@@ -122,8 +122,8 @@ static void note_write(struct sq_top_regs_sim *s, uint32_t write_status)
         *status |= write_status << SQ_STATUS_WRITTEN;
 }
 
-// The bits that say what happened; a start clears them, and the counters.
-static void count(struct sq_top_regs_sim *s, const struct sq_top_regs_in *in)
+// The bits that say what happened; a start clears them.
+static void note(struct sq_top_regs_sim *s, const struct sq_top_regs_in *in)
 {
     uint32_t *const status = &s->value[SQ_REG_STATUS / 4];
     *status |= (uint32_t)in->refused << SQ_STATUS_REFUSED |
@@ -133,27 +133,37 @@ static void count(struct sq_top_regs_sim *s, const struct sq_top_regs_in *in)
     if ((*status >> SQ_STATUS_READ & 7) == 0)
         *status |= in->read_status << SQ_STATUS_READ;
     note_write(s, in->write_status);
-    s->count[SQ_COUNT_CYCLES]++;
-    s->count[SQ_COUNT_BUSY] += in->busy;
-    s->count[SQ_COUNT_WAIT] += in->wait;
-    s->count[SQ_COUNT_BLOCKED] += !in->busy && !in->wait;
-    s->count[SQ_COUNT_READ] += in->read;
-    s->count[SQ_COUNT_WRITE] += in->write;
-    s->count[SQ_COUNT_READ_WAIT] += in->read_wait;
-    s->count[SQ_COUNT_READ_FULL] += in->read_full;
-    s->count[SQ_COUNT_WRITE_WAIT] += in->write_wait;
 }
 
-static void clear_counts(struct sq_top_regs_sim *s)
+uint64_t sq_top_regs_count(const struct sq_top_regs_sim *s, enum sq_reg_counter counter)
 {
-    for (unsigned i = 0; i < SQ_COUNTERS; i++)
-        s->count[i] = s->count_start;
+    return s->begins ? s->count_start : s->count[counter] + s->adds[counter];
+}
+
+// The counters, which are a cycle behind.
+static void clock_counts(struct sq_top_regs_sim *s, const struct sq_top_regs_in *in)
+{
+    const bool adds[SQ_COUNTERS] = {[SQ_COUNT_CYCLES] = true,
+                                    [SQ_COUNT_BUSY] = in->busy,
+                                    [SQ_COUNT_WAIT] = in->wait,
+                                    [SQ_COUNT_BLOCKED] = !in->busy && !in->wait,
+                                    [SQ_COUNT_READ] = in->read,
+                                    [SQ_COUNT_WRITE] = in->write,
+                                    [SQ_COUNT_READ_WAIT] = in->read_wait,
+                                    [SQ_COUNT_READ_FULL] = in->read_full,
+                                    [SQ_COUNT_WRITE_WAIT] = in->write_wait};
+    for (unsigned i = 0; i < SQ_COUNTERS; i++) {
+        s->count[i] = sq_top_regs_count(s, i);
+        s->adds[i] = in->run && adds[i];
+    }
+    s->begins = in->begin;
 }
 
 void sq_top_regs_init_counts(struct sq_top_regs_sim *s, uint32_t start)
 {
     s->count_start = start;
-    clear_counts(s);
+    for (unsigned i = 0; i < SQ_COUNTERS; i++)
+        s->count[i] = start;
 }
 
 void sq_top_regs_record(const struct sq_top_regs_sim *s, uint32_t word[SQ_RECORD_WORDS])
@@ -209,11 +219,11 @@ void sq_top_regs_clock(struct sq_top_regs_sim *s, const struct sq_top_regs_in *i
         s->b_resp = may_write(s) ? 0 : SLVERR;
         write(s);
     }
-    if (in->begin) {
+    clock_counts(s, in);
+    if (in->begin)
         *status &= 1u << SQ_STATUS_BUSY;
-        clear_counts(s);
-    } else if (in->run)
-        count(s, in);
+    else if (in->run)
+        note(s, in);
     else if (in->end)
         note_write(s, in->write_status);
     if (in->end && *status >> 1)

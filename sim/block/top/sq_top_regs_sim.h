@@ -13,6 +13,7 @@ struct sq_top_regs_sim {
     uint32_t
         value[SQ_REG_END / 4]; // of every register but counters, as it is read; CONTROL stays 0
     uint64_t count[SQ_COUNTERS], count_start; // what a start and a reset make of each
+    bool begins, adds[SQ_COUNTERS];           // to the counters, of the cycle before
     bool has_aw, has_w, b_valid, r_valid;
     uint32_t aw_addr, w_data, w_strb, b_resp, r_data, r_resp;
     bool is_ring;     // what runs
@@ -36,6 +37,8 @@ struct sq_top_regs_in {
     bool read_wait, read_full, write_wait;
     uint32_t read_status, write_status, engine;
 };
+// The counter, with what the cycle before adds to it.
+uint64_t sq_top_regs_count(const struct sq_top_regs_sim *s, enum sq_reg_counter counter);
 void sq_top_regs_init_counts(struct sq_top_regs_sim *s, uint32_t start); // after a reset
 // The record of the layer that has ended.
 void sq_top_regs_record(const struct sq_top_regs_sim *s, uint32_t word[SQ_RECORD_WORDS]);
