@@ -3,7 +3,7 @@
 # What `run --machine` says of a chip is what the verilated chip counts: the cycles of each layer, and in how many of them the engine
 # works, waits for operands, or cannot take them. The host reads these counters behind the layer, behind an ideal memory.
 # Exhausted: the layers of the embedded model's first block on 1x2 PEs, in eight formats, and on the chip of
-# sim/machines/chip.yaml, 2x4 PEs, in nvfp4 (SQ_CHIP=all: both blocks, eight formats on either chip). A memory a cycle further away is found.
+# sim/machines/chip.yaml, 2x4 PEs, in nvfp4 (SQ_CHIP=all: both blocks, eight formats on either chip). Sampled: memories, and machines with their formats and tokens. A memory a cycle further away is found.
 . "$(dirname "$0")/lib.sh"
 cd "$W" || exit 1
 LAYERS='model.layers.0.*' N_LAYERS=7
@@ -27,10 +27,10 @@ alike() { # of both, so many lines that are the same
 }
 chip() { # MACHINE OPTION...
   local machine=$1; shift
-  sq cosim --block top --layers --free-streams --machine "$machine" --layer "$LAYERS" "$@" --json
-  ok "$(basename "$machine"), $*: $N_LAYERS layers on the RTL" clean $((2800 * N_LAYERS))
+  sq cosim --block top --layers --free-streams --machine "$machine" --layer "$LAYERS" --m "${TOKENS:-8}" "$@" --json
+  ok "$(basename "$machine"), $*: $N_LAYERS layers on the RTL" clean $((${MIN_BEATS:-2800} * N_LAYERS))
   counters "$W.out" >rtl.counters
-  sq run --machine "$machine" --m 8 "$@" --json
+  sq run --machine "$machine" --m "${TOKENS:-8}" "$@" --json
   ok "... the four counters of each are those of run" alike
 }
 small() { # BUFFER OPTION...: 1x2 PEs, half a buffer of activations of so much is 256 beats
@@ -65,6 +65,8 @@ for options in $more nvfp4; do
   IFS=: read -ra words <<<"$options"
   chip chip.yaml --format "${words[@]}"
 done
+cp rtl.counters ideal.counters
+ALL=$LAYERS N_ALL=$N_LAYERS
 
 # The same behind a DRAM that keeps time: an answer of the RTL's memory in another cycle would show in every counter. One
 # is slow enough to be waited for, with rows that conflict; on a device of ranges cosim and run take the fast end.
@@ -99,8 +101,68 @@ if daily "random memories"; then
   LAYERS='model.layers.0.*' N_LAYERS=7
 fi
 
+# Random machines by the seed, a random layer each in one of the formats, ragged in its tokens; every third machine is behind a DRAM that
+# keeps time, and some take only what one tile needs. SQ_MACHINES=300.
+random_machine() { # NUMBER: random.yaml; tokens, layer and options
+  python3 - "$SEED" "$1" "$(random_memory "$1")" >random.options <<'EOS'
+import random, sys
+r = random.Random("machine." + sys.argv[1] + "." + sys.argv[2])
+kib = lambda low, high: f"{1 << r.randint(low, high)} KiB"
+rows, cols = r.choice([1, 1, 2, 3, 4]), r.choice([2, 2, 4])
+dram = sys.argv[3].replace("\\n", "\n") if int(sys.argv[2]) % 3 == 2 else \
+    f"bandwidth: {r.randint(1, 20)} GB/s\n  latency: {r.randint(0, 80)} ns\n  burst: {r.choice([16, 32, 64])} B"
+open("random.yaml", "w").write(f"""name: random
+clock: {100 * r.randint(2, 20)} MHz
+cores: 1
+core:
+  rows: {rows}
+  cols: {cols}
+buffers:
+  activation: {kib(1, 5)}
+  weight: {kib(1, 6)}
+  scale: {kib(1, 3)}
+  output: {rows * cols << r.randint(4, 9)} B
+dram:
+  {dram}
+chip:
+  bus: {r.choice([4, 8, 16])} B
+  burst: {1 << r.randint(0, 6)}
+  outstanding: {r.randint(2, 8)}
+""")
+formats = ["dense --weight-bits 4", "dense --weight-bits 8", "sp24", "sq_w", "sq_a_static", "sq_a_dynamic", "mxfp4", "mxfp8", "mxint8", "nvfp4", "nvint5",
+           "if4", "sq_b", "sq_b --codes split --bank 16"]
+print(r.randint(1, 19), "model.layers.%d.%s_proj" % (r.randint(0, 1), r.choice(["self_attn.q", "self_attn.k", "self_attn.v", "self_attn.o"])),
+      "--format", r.choice(formats))
+EOS
+}
+random_machines() { # FIRST END
+  N_LAYERS=1 MIN_BEATS=200
+  for ((i = $1; i < $2; i++)); do
+    random_machine $i
+    read -ra words <random.options
+    TOKENS=${words[0]} LAYERS=${words[1]}
+    sq run --machine random.yaml --m "$TOKENS" "${words[@]:2}" --json
+    [ "$RC" = 2 ] && continue # its buffers hold no tile
+    chip random.yaml "${words[@]:2}"
+    n_machines=$((n_machines + 1))
+  done
+}
+# The chip of chip.yaml, whose RTL is there, with clock, memory, tokens and layer of two of them.
+for i in 0 2; do
+  random_machine $i
+  read -r TOKENS LAYERS _ <random.options
+  { sed "/^dram:/,\$d; s/^clock: .*/$(grep ^clock: random.yaml)/" chip.yaml; sed -n '/^dram:/,/^chip:/p' random.yaml | sed '$d'; sed -n '/^chip:/,$p' chip.yaml; } >mixed.yaml
+  N_LAYERS=1 MIN_BEATS=200 chip mixed.yaml --format nvfp4
+done
+n_machines=0 from=${SQ_MACHINES_FROM:-0}
+if daily "random machines"; then
+  random_machines "$from" $((from + ${SQ_MACHINES:-4}))
+  ok "random machines: $n_machines of ${SQ_MACHINES:-4} ran" [ $((4 * n_machines)) -ge "${SQ_MACHINES:-4}" ]
+fi
 # ---- the check itself: a memory that is a cycle further away takes other cycles
 sed 's/latency: 40 ns/latency: 41 ns/' chip.yaml >far.yaml
+mv ideal.counters rtl.counters
+LAYERS=$ALL N_LAYERS=$N_ALL TOKENS=''
 sq run --machine far.yaml --m 8 --format nvfp4 --json
 differs() { ! alike >/dev/null; }
 ok "a cycle more of latency is found in the counters" differs
