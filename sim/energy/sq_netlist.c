@@ -211,6 +211,10 @@ static enum sq_status find_clock(struct reader *r, const char *clock)
     for (uint32_t g = 0; g < n->n_gates; g++)
         if (n->gate[g].model->is_flop) {
             n->flop[n->n_flops++] = g;
+            if (n->gate[g].model->is_falling)
+                return SQ_FAIL(r->err, SQ_ERR_UNSUPPORTED,
+                               "the flip-flop %.60s is loaded by the falling edge",
+                               n->gate[g].name);
             if (n->gate[g].net[n->gate[g].model->clock] != n->clock)
                 return SQ_FAIL(r->err, SQ_ERR_UNSUPPORTED,
                                "the flip-flop %.60s has another clock than the port %.40s",

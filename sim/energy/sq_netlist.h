@@ -57,7 +57,7 @@ struct sq_netlist_edge {
 };
 
 // Reads the JSON of sq_synth_mapped, in which `clock` is the port of the clock (NULL: no flip-flops
-// may be there). SQ_ERR_UNSUPPORTED: cells that sq_lib_models_get refuses, a second clock, a loop of
+// may be there). SQ_ERR_UNSUPPORTED: cells that sq_lib_models_get refuses, flip-flops of the falling edge, a second clock, a loop of
 // gates, two drivers of a net. SQ_ERR_DAMAGED, SQ_ERR_MEMORY, SQ_ERR_IO.
 enum sq_status sq_netlist_read(struct sq_netlist *n, const char *path, const char *clock,
                                struct sq_lib_models *models, const struct sq_netlist_edge *edge,

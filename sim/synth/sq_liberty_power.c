@@ -355,8 +355,9 @@ static enum sq_status read_flop(struct reader *r, const struct sq_lib_node *cell
     SQ_TRY(read_expr(r, ff, "clocked_on", &has_clock, &clock));
     SQ_TRY(read_expr(r, ff, "clear", &c->has_clear, &c->clear));
     SQ_TRY(read_expr(r, ff, "preset", &c->has_preset, &c->preset));
-    if (!has_next || !has_clock || clock.n != 1 || clock.op[0] >= c->n_pins)
-        return refuse(r, "is no flip-flop of the rising edge of a pin");
+    c->is_falling = has_clock && clock.n == 2 && clock.op[1] == SQ_LIB_NOT;
+    if (!has_next || !has_clock || clock.n != 1u + c->is_falling || clock.op[0] >= c->n_pins)
+        return refuse(r, "is no flip-flop of an edge of a pin");
     c->clock = clock.op[0];
     return SQ_OK;
 }

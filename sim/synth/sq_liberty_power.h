@@ -72,7 +72,8 @@ struct sq_lib_model {
     size_t n_pins;
     struct sq_lib_pin pin[SQ_LIB_MODEL_PINS];
     bool is_flop;
-    unsigned clock; // pin whose rising edge loads it
+    unsigned clock;  // pin whose rising edge loads it
+    bool is_falling; // ... whose falling edge
     struct sq_lib_expr next_state, clear, preset;
     bool has_clear, has_preset, is_listed_twice;
     size_t n_leak;
@@ -98,7 +99,7 @@ enum sq_status sq_lib_models_open(struct sq_lib_models *m, const struct sq_liber
 void sq_lib_models_close(struct sq_lib_models *m);
 
 // The cell, read on first use; *model lives as long as *m. SQ_ERR_UNSUPPORTED for a cell that is
-// not there, a latch or another register than a flip-flop of the rising edge, a table over
+// not there, a latch or another register than a flip-flop of one edge, a table over
 // something else than input slew and output load, a bus, more pins than SQ_LIB_MODEL_PINS.
 enum sq_status sq_lib_models_get(struct sq_lib_models *m, const char *cell,
                                  const struct sq_lib_model **model, struct sq_error *err);

@@ -107,6 +107,46 @@ sed 's/"Macro":256/"Macro":0/' "$W/c.jsonl" >"$W/flops.jsonl"
 accept "the words of flip-flops take nothing" "${chip[@]}" --machine netlist.yaml --energy flops.jsonl
 ok "... of memories" [ "$(value 'part("sram_read", "high") + part("sram_write", "high") + part("sram_leakage", "high")')" = 0 ]
 
+refuse "--machine needs --layer" energy --block array --point int4x8 --machine "$ROOT/sim/machines/chip.yaml"
+refuse "--block with --machine, whose chip has one engine" energy --layer '*.0.*' --block engine_array --machine "$ROOT/sim/machines/chip.yaml"
+refuse "--format = gqsa: the chip does not run its layers" energy --layer '*.0.*' --format gqsa --machine "$ROOT/sim/machines/chip.yaml"
+refuse "has no key 'chip'" energy --layer '*.0.*' --format dense --machine "$ROOT/sim/machines/default.yaml"
+
+# The same from the netlists themselves: 1x2 PEs of 8 elements, buffers of flip-flops.
+if daily "a chip by its own netlists"; then
+  sed 's/rows: 2/rows: 1/; s/  cols: 4/  cols: 2\n  low_lanes: 8\n  high_lanes: 2/; s/16 KiB/256 B/; s/32 KiB/1 KiB/; s/8 KiB/64 B/; s/4 KiB/64 B/' "$ROOT/sim/machines/chip.yaml" >"$W/tiny.yaml"
+  accept "the engine on a layer's operands" energy --layer 'model.layers.0.self_attn.k_proj' --format dense --machine tiny.yaml --m 4 --cycles 96 --json
+  cp "$W.out" "$W/own.jsonl"
+  ok "... golden, with outputs" grep -q '"outputs":[1-9][0-9]*,"is_golden":true' "$W.out"
+  accept "the chip's netlist" area --block top --machine tiny.yaml --of dense --json
+  cat "$W.out" >>"$W/own.jsonl"
+  sq run --m 4 --n 128 --k 256 --format dense --machine tiny.yaml --energy own.jsonl --memory m.yaml --json
+  ok "parts sum" [ "$(value 'sum("low") == $r->{energy_low_pj} && sum("high") == $r->{energy_high_pj} && sum("gated") == $r->{energy_gated_pj}')" = 1 ]
+  by_hand() { # joules of changes a beat, and of clock pins a cycle on either side, from the lines themselves
+    python3 - "$W/own.jsonl" "$W.out" <<'END'
+import json, sys
+lines = [json.loads(l) for l in open(sys.argv[1])]
+run = json.loads(open(sys.argv[2]).readline())
+engine = next(l for l in lines if l.get("block") == "engine_array")
+chip = next(l for l in lines if l.get("block") == "top")
+pj = {p["part"]: p for p in run["energy_parts"]}
+why = run["causes"]["low"]
+def change(mode):
+    return sum(p["switching"] + p["internal"] for p in engine[mode]["parts_aj"]) * 1e-6 / engine["beats"]
+rest = [n for n in chip["parts"] if n.startswith(("sq_top", "sq_dma", "sq_sequencer", "sq_operand_buffer", "sq_sram"))]
+clock = {s: sum(chip["parts"][n]["clock_fj"] for n in chip["parts"] if (n in rest) == (s == "rest")) * 1e-3 for s in ("rest", "engine")}
+low = sum(pj[p]["low_pj"] for p in ("products", "lines", "output"))
+high = sum(pj[p]["high_pj"] for p in ("products", "lines", "output"))
+assert abs(low - why["busy"] * change("zero_delay")) < 3, (low, why["busy"] * change("zero_delay"))
+assert abs(high - why["busy"] * change("with_delays")) < 3
+assert abs(pj["chip_clock"]["high_pj"] - run["cycles"] * clock["rest"]) < 1
+assert abs(pj["array_clock"]["high_pj"] - run["cycles"] * clock["engine"]) < 1
+assert abs(pj["array_clock"]["high_pj"] - pj["array_clock"]["gated_pj"] - why["memory"] * clock["engine"]) < 1
+END
+  }
+  ok "... each is what its own command says, times what the run counts" by_hand
+fi
+
 # Rows times their count are the sum. With one token the weights are read by one row of PEs.
 printf 'Layer,M,N,K,Count,\na,1,64,256,3,\nb,1,128,256,2,\n' >"$W/w.csv"
 accept "a workload" run --workload w.csv --format dense --weight-bits 4 --energy t.jsonl --memory m.yaml --json

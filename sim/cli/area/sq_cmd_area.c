@@ -162,8 +162,10 @@ static const struct sq_cli_row rows[] = {
                "YAML; may repeat"),
     SQ_CLI_TEXT("machine", "FILE", AT(chip.machine), "of --block top: the chip of this YAML",
                 .usual = "sim/machines/chip.yaml", .found = SQ_HOME_MACHINE),
-    SQ_CLI_TEXT("of", "F", AT(chip.format), "of --block top: the chip for this format",
-                .usual = "dense"),
+    SQ_CLI_TEXT(
+        "of", "F", AT(chip.format),
+        "of --block top: the chip for this format, FORMAT:OPTION=VALUE:.., or a description",
+        .usual = "dense"),
     SQ_CLI_TEXT(
         "sram", "DIR", AT(chip.sram),
         "of --block top: memories of the library, the Liberty files of this folder (IHP SG13G2)",

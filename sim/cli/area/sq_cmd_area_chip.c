@@ -7,24 +7,36 @@
 #include "sim/cli/area/sq_cmd_area.h"
 #include "sim/cli/sq_cli.h"
 #include "sim/format/sq_format_ops.h"
+#include "sim/format/sq_layer_rule.h"
 #include "sim/machine/sq_chip_machine.h"
 #include "sim/machine/sq_machine.h"
 
 // Buffers as flip-flops, at most: Yosys makes one of each bit.
 enum { FLOPS_NBYTES = 8 << 10 };
 
+// FORMAT:OPTION=VALUE, or a description.
+static enum sq_status find_recipe(const char *format, struct sq_recipe *recipe,
+                                  struct sq_error *err)
+{
+    const struct sq_format_ops *f;
+    SQ_TRY(sq_format_named(format, sq_cli_home(), &f, err));
+    if (f)
+        return sq_format_recipe(f, SQ_IN_RUN, NULL, recipe, err);
+    char *const text = strdup(format);
+    SQ_NEED(text, err, "a format");
+    const enum sq_status status = sq_recipe_read(text, "--of", SQ_IN_RUN, NULL, recipe, err);
+    free(text);
+    return status;
+}
+
 // Parameters of sq_top by the chip's own names.
 static enum sq_status find_unit(const struct sq_machine *m, const char *format,
                                 struct sq_area_unit *unit, unsigned *depth, struct sq_error *err)
 {
     const struct sq_block *const block = &sq_top_block;
-    const struct sq_format_ops *f;
     struct sq_chip_layer layer;
     struct sq_recipe recipe;
-    SQ_TRY(sq_format_named(format, sq_cli_home(), &f, err));
-    if (!f)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--of = %.40s, need a format", format);
-    SQ_TRY(sq_format_recipe(f, SQ_IN_RUN, NULL, &recipe, err));
+    SQ_TRY(find_recipe(format, &recipe, err));
     SQ_TRY(sq_machine_chip_for(m, &recipe, sq_machine_chip_products(m), &layer, err));
     *unit = (struct sq_area_unit){.name = block->name, .top = block->top};
     for (size_t i = 0; block->param[i]; i++)
