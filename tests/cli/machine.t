@@ -442,6 +442,7 @@ refuse "need at least 1536 for the 32 elements of K that a beat of this format h
 chip 's/bandwidth: .*/bandwidth: 64 GB\/s/'
 sq run --machine chip.yaml --m 2 --n 4096 --k 1024 --format dense --weight-bits 8
 ok "the bus binds" out_has "bus-bound"
+ok "a clock that no netlist was asked about is called decreed" out_has "its clock is decreed, no netlist was asked"
 chip 's/bandwidth: .*/bandwidth: 4 GB\/s/'
 sq run --machine chip.yaml --m 2 --n 4096 --k 1024 --format dense --weight-bits 8
 ok "... or the DRAM" out_has "memory-bound"

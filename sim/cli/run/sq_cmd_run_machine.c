@@ -408,7 +408,8 @@ static void print_head(const struct run *r)
         printf("%s\n", SQ_WITHOUT_LM_HEAD);
     sq_run_fair_text(r->request, &r->fair);
     if (m->chip.bus_nbytes)
-        printf("a chip: cycles are those of the RTL (sqsim cosim --block top --machine)\n");
+        printf("a chip: cycles are those of the RTL (sqsim cosim --block top --machine)%s\n",
+               r->request->energy ? "" : "; its clock is decreed, no netlist was asked (--energy)");
     if (r->request->energy)
         sq_run_energy_text(r->request, &r->energy);
     if (own_text(r))
