@@ -53,6 +53,12 @@ compare int4 --format dense --weight-bits 4 $RTN
 compare sq --format sq_w $RTN
 compare nvfp4 --format nvfp4 $RTN
 compare split --format sq_b --codes split --bank 16 --high-per-bank 2 $RTN
+# Text: each token is the one that numpy takes for the most likely behind those before.
+sq generate "$SMOLLM2" --prompt The --tokens 64 --format dense --weight-bits 16 --act-bits 16 --algorithm rtn --json
+first=$("$PYTHON" -c 'import sys, gguf; f = gguf.GGUFReader(sys.argv[1]).fields["tokenizer.ggml.tokens"]
+print([bytes(f.parts[i]) for i in f.data].index(b"The"))' "$SMOLLM2")
+"$PYTHON" tests/llm/numpy_llama.py "$SMOLLM2" "$first" $(sed -n 's/.*"id":\([0-9]*\),.*/\1/p' "$W.out") >"$W/numpy"
+ok "64 tokens of numpy" [ "$(awk '$1 == $2' "$W/numpy" | wc -l)" = 64 ]
 if "$PYTHON" -c 'import transformers.models.llama.modeling_flax_llama' 2>/dev/null; then
   want=$("$PYTHON" tests/llm/smollm2_transformers.py "$SMOLLM2" "$W/t.safetensors" 2>/dev/null)
   sq eval "$SMOLLM2" --tokens t.safetensors --format dense --weight-bits 16 --act-bits 16 --summary --json

@@ -36,6 +36,12 @@ ok "the header for drivers" gcc -std=c99 -Wall -Werror -fsyntax-only -x c "$R$PR
 ok "the driver is C99 that needs no library" gcc -std=c99 -ffreestanding -Wall -Wextra -pedantic -Werror \
   -I "$R$PREFIX/share/sqsim" -c "$R$PREFIX/share/sqsim/lib/sq_driver.c" -o "$W/driver.o"
 ok "... and calls none" [ -z "$(nm -u "$W/driver.o")" ]
+bare() { # for a processor without a system; memset is what compilers ask of every program
+  clang --target="$1" -std=c99 -ffreestanding -O2 -Wall -Wextra -pedantic -Werror -I "$R$PREFIX/share/sqsim" \
+    -c "$R$PREFIX/share/sqsim/lib/sq_driver.c" -o "$W/bare.o" && ! nm -u "$W/bare.o" | grep -vE ' (memset|__aeabi_memclr[48]?)$'
+}
+if ! clang --print-targets 2>/dev/null | grep -q riscv64; then skip "the driver for riscv64 and armv7m" "no clang for them"
+else for target in riscv64-unknown-elf armv7m-none-eabi; do ok "the driver for $target" bare $target; done; fi
 
 export PKG_CONFIG_LIBDIR=$LIB/pkgconfig PKG_CONFIG_SYSROOT_DIR=$R LD_LIBRARY_PATH=$LIB
 ok "version of pkg-config" [ "sqsim $(pkg-config --modversion sqsim)" = "$("$SQSIM" --version | head -1)" ]
@@ -66,6 +72,11 @@ else
   ok "the chip in SystemC, in ten lines" lines mine_chip.cpp '^int sc_main'
   ok "compiles" g++ -std=c++17 -O1 -Wall -Wextra tests/package/mine_chip.cpp -o "$W/mine_chip_sc" $(pkg-config --cflags --libs sqsim-sysc)
   ok "the same, loosely timed" on_chip 0
+  if [ ! -e "${SYSTEMC3:=/none}/systemc" ]; then skip "the headers with SystemC 3" "SYSTEMC3 names no folder with its headers"
+  else
+    ok "SYSTEMC3 is SystemC 3" grep -q 'define SC_VERSION_MAJOR *3' "$SYSTEMC3/sysc/kernel/sc_ver.h"
+    ok "the headers with SystemC 3" g++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only -isystem "$SYSTEMC3" tests/package/mine_chip.cpp $(pkg-config --cflags sqsim-sysc)
+  fi
   ok "the same, approximately timed" on_chip 1
   ok "two chips on one memory, with a program in C" gcc -std=c99 -Wall -Wextra -pedantic -Werror -c tests/package/two_chips_program.c \
     -o "$W/two_chips_program.o" $(pkg-config --cflags sqsim)
