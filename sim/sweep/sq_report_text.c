@@ -227,6 +227,21 @@ static void put_heat_map(FILE *out, const struct table *t, const char *measure)
     }
 }
 
+// What formats have in common on a machine, where there are several.
+static void put_fair(FILE *out, const struct table *t)
+{
+    const size_t format = column_of(t, "format"), fair = column_of(t, "fair");
+    if (format == t->n_columns || !t->varies[format] || column_of(t, "machine") == t->n_columns)
+        return;
+    bool is_equal = fair < t->n_columns;
+    for (size_t i = 0; is_equal && i < t->n_rows; i++)
+        is_equal = strcmp(t->text[i * t->n_parameters + fair], "area") == 0;
+    fputs(is_equal ? "formats of equal silicon: PEs that take no more than the machine's own\n"
+                   : "formats not of equal silicon: PEs as the machine has them, re-partitioned "
+                     "(axis fair: area)\n",
+          out);
+}
+
 static void put_head(FILE *out, const struct table *t)
 {
     const struct sq_report_sweep *s = t->sweep;
@@ -241,6 +256,7 @@ static void put_head(FILE *out, const struct table *t)
                 fprintf(out, pass ? " %s=%s" : " %s", t->name[c], t->text[c]);
     }
     fputc('\n', out);
+    put_fair(out, t);
     if (s->n_stale)
         fprintf(out, "%zu points that the specification no longer has are left out\n", s->n_stale);
     if (s->unchecked[0]) {

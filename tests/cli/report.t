@@ -204,7 +204,10 @@ measures: [macs, cycles, dram_bytes]
 END
   sq sweep cost.yaml --db cost.db
   sq report --db cost.db -o cost
+  sq report --db cost.db
+  ok "formats on machines: what they have in common, in text" out_has "^formats not of equal silicon: PEs as the machine has them"
   look "file://$W/cost/index.html#cost?format=nvfp4?x=macs&y=cycles&log="
+  ok "... and on the page" grep -q 'Formats not of equal silicon: PEs as the machine has them' "$W.dom"
   ok "no banks: no console errors" clean
   ok "no banks: no maps, said so" grep -q '<div id="maps"><p>No point shown has both.' "$W.dom"
   ok "no banks: no picture of no columns" [ -z "$(grep -o 'viewBox="0 0 50 ' "$W.dom")" ]
