@@ -5,6 +5,7 @@
 
 #include "sim/format/core/sq_grid_recipe.h"
 #include "sim/format/sq_format_ops.h"
+#include "sim/format/sq_recipe_json.h"
 #include "sim/sweep/sq_sweep_grid.h"
 #include "tests/unit/fixture.h"
 
@@ -268,5 +269,54 @@ SQ_TEST(sentences)
         assert_int_not_equal(
             sq_format_recipe(sq_format_find(row[i].f), row[i].scope, &one, &r, &err), SQ_OK);
         assert_string_equal(err.text, row[i].text);
+    }
+}
+
+// Removes what only a run takes: the share of outliers that it expects, bits of activations that eval multiplies as they are.
+static void keep_common(const struct sq_format_ops *f, json_t *recipe)
+{
+    for (const struct sq_format_option *o = f->option; o->name; o++) {
+        const struct sq_format_option *e = sq_option_find(f, SQ_IN_EVAL, o->name);
+        char key[32];
+        snprintf(key, sizeof key, "%s", o->key ? o->key : o->name);
+        for (char *c = key; *c; c++)
+            *c = *c == '-' ? '_' : *c;
+        if ((o->taken & SQ_IN_RUN) &&
+            !(e && (e->taken & SQ_IN_EVAL) && e->nbytes && e->offset == o->offset))
+            json_object_del(recipe, key);
+    }
+}
+
+static void same_settled(const struct sq_recipe *a, const struct sq_recipe *b, unsigned shown)
+{
+    json_t *x = sq_recipe_json(a, shown), *y = sq_recipe_json(b, shown);
+    keep_common(a->format, x);
+    keep_common(a->format, y);
+    char *left = json_dumps(x, JSON_SORT_KEYS), *right = json_dumps(y, JSON_SORT_KEYS);
+    assert_true(json_object_size(x) > 1 || json_object_size(y) == 1);
+    assert_string_equal(left, right);
+    free(left);
+    free(right);
+    json_decref(x);
+    json_decref(y);
+}
+
+// Without any option: eval, energy, cosim, image and generate ask for SQ_IN_EVAL, quantize, run and its rows, and sweep with
+// point, which take each axis that is left out (sq_sweep_axis.c), for the others.
+SQ_TEST(commands_settle_the_same)
+{
+    for (size_t i = 0; sq_formats[i]; i++) {
+        const struct sq_format_ops *f = sq_formats[i];
+        struct sq_recipe eval, other;
+        struct sq_error err;
+        assert_int_equal(sq_format_recipe(f, SQ_IN_EVAL, NULL, &eval, &err), SQ_OK);
+        assert_int_equal(sq_format_recipe(f, SQ_IN_RUN, NULL, &other, &err), SQ_OK);
+        same_settled(&eval, &other, SQ_IN_RUN);
+        assert_int_equal(sq_format_recipe(f, SQ_IN_QUANTIZE, NULL, &other, &err), SQ_OK);
+        same_settled(&eval, &other, SQ_IN_QUANTIZE);
+        sq_format_defaults(f, SQ_IN_EVAL | SQ_IN_RUN | SQ_IN_SWEEP, &other);
+        assert_int_equal(sq_format_settle(SQ_IN_SWEEP, NULL, &other, &err), SQ_OK);
+        same_settled(&eval, &other, SQ_IN_RUN);
+        same_settled(&eval, &other, SQ_IN_EVAL);
     }
 }
