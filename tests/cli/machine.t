@@ -438,6 +438,9 @@ sq run "${lanes[@]}" --low-lanes 16 --high-lanes 4 --fair peak
 ok "fair by peak: 2x6 PEs of 512 are no more than 2x4 of 768" out_has "a chip of 2x6 PEs, 8 elements of K and 512 bit products"
 refuse "fair = peak: chip chip states no multipliers, need core.low_lanes and core.high_lanes" run "${lanes[@]}" --fair peak
 refuse "need at least 1536 for the 32 elements of K that a beat of this format has" run --machine "$M/chip.yaml" --m 8 --n 64 --k 512 --format sq_w --low-lanes 16 --high-lanes 4
+sq run --phase decode --context 16 --machine "$M/chip.yaml" --low-lanes 16 --high-lanes 4 --format dense --kv-format dense --fair peak --and nvfp4 --and mxfp8 --json
+ok "rows of chips of equal bit products" [ "$(grep -o '"cols":[0-9]*' "$W.out" | tr '\n' ' ')" = '"cols":6 "cols":12 ' ]
+ok "... and why one has none: heads of 32 in beats of 64" grep -q '"format":"mxfp8","why":"layer: metadata K = 32, need a multiple of 64' "$W.out"
 # What binds: a DRAM that is faster than the bus leaves the bus.
 chip 's/bandwidth: .*/bandwidth: 64 GB\/s/'
 sq run --machine chip.yaml --m 2 --n 4096 --k 1024 --format dense --weight-bits 8

@@ -187,7 +187,7 @@ static enum sq_status time_row(struct rows *r, const struct sq_run_request *requ
     enum sq_status status = time_design(r, request, err);
     if (status == SQ_ERR_UNSUPPORTED && request->energy)
         status = time_design(r, &other, err);
-    if (status != SQ_ERR_UNSUPPORTED && status != SQ_ERR_RANGE)
+    if (status != SQ_ERR_UNSUPPORTED && status != SQ_ERR_RANGE && status != SQ_ERR_SHAPE)
         return status;
     json_array_append_new(r->refused, json_pack("{s:s, s:s}", "format",
                                                 request->recipe.format->name, "why", err->text));
