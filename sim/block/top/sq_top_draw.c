@@ -204,10 +204,32 @@ struct sq_top_given sq_top_draw_image(const unsigned *value, struct sq_rng *rng,
     return image;
 }
 
-// Outputs of one kind a token: zeros, near each other, near the end of the range, small ones, any bits.
-static uint16_t draw_output(struct sq_rng *rng, uint32_t kind)
+enum { HALVES = 4, ANY_BITS, HALF_OF }; // kinds of outputs
+
+static uint32_t draw_kind(struct sq_rng *rng)
+{
+    const uint32_t n = sq_rng_below(rng, 12);
+    return n < 10 ? n / 2 : n == 10 ? HALF_OF + sq_rng_below(rng, 128) : ANY_BITS;
+}
+
+// n * 2^exponent as bfloat16, n = 1..255.
+static uint32_t of_integer(uint32_t n, uint32_t exponent)
+{
+    uint32_t log = 0;
+    while (n >> log > 1)
+        log++;
+    return (exponent + log) << 7 | (n << (7 - log) & 0x7f);
+}
+
+// Outputs of one kind a token: zeros, near each other, near the end of the range, small ones; odd halves of a scale whose
+// largest is 127 of it; any bits; a number and its halves, which are 63.5 of the scale but for its rounding.
+static uint16_t draw_output(struct sq_rng *rng, uint32_t kind, bool is_first)
 {
     const uint32_t any = (uint32_t)sq_rng_next(rng);
+    if (kind == HALVES)
+        return (uint16_t)((any & 0x8000) | of_integer(is_first ? 254 : any % 127 * 2 + 1, 120));
+    if (kind >= HALF_OF)
+        return (uint16_t)((any & 0x8000) | (is_first ? 127u : 126u) << 7 | (kind - HALF_OF));
     const uint32_t exponent[] = {0, 120 + any % 8, 247 + any % 8, any % 9};
     if (kind >= sizeof exponent / sizeof *exponent)
         return (uint16_t)(any >> 8);
@@ -223,9 +245,9 @@ static void draw_outputs(const unsigned *value, struct sq_rng *rng, const struct
     sq_encode_strides(value, l, stride);
     for (uint32_t t = 0; t < l->rows * value[SQ_TOP_ROWS]; t++) {
         char *const from = (char *)word + t / value[SQ_TOP_ROWS] * stride[SQ_ENCODE_FROM] * nbytes;
-        const uint32_t kind = sq_rng_below(rng, sq_rng_below(rng, 6) ? 4 : 5);
+        const uint32_t kind = draw_kind(rng);
         for (uint32_t k = 0; k < l->cols * cols; k++) {
-            const uint16_t x = draw_output(rng, kind);
+            const uint16_t x = draw_output(rng, kind, k == 0);
             memcpy(from + 2 * (k / cols * tile + t % value[SQ_TOP_ROWS] * cols + k % cols), &x,
                    sizeof x);
         }
