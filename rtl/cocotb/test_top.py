@@ -282,7 +282,7 @@ async def registers(dut):
     array = d["Rows"] | d["Cols"] << 8 | d["BankLen"] << 16
     assert await bench.read(ARRAY) == (array, OKAY)
     assert await bench.read(REG_BUS) == (BUS, OKAY)
-    assert (await bench.read(0x34))[1] == SLVERR and (await bench.read(0x64))[1] == SLVERR
+    assert (await bench.read(0x34))[1] == SLVERR and (await bench.read(0xF0))[1] == SLVERR
     assert await bench.write(STATUS, 1) == SLVERR and await bench.write(0x3C, 1) == SLVERR
     assert await bench.write(DESCRIPTOR, 0x12345678) == OKAY
     assert await bench.write(DESCRIPTOR, 0, nbytes=2) == SLVERR

@@ -151,12 +151,16 @@ module sq_top #(
     $error("IdW = 1..32, Id in IdW bits");
   end
 
-  // Behind the end of a reset two cycles pass in which the chip answers nothing.
-  logic rst_n, aw_ready, w_ready, ar_ready;
+  // Behind the end of a reset three cycles pass in which the chip answers nothing.
+  logic rst_n, awake_q, aw_ready, w_ready, ar_ready;
   sq_reset_sync u_reset (.clk_i, .rst_ni, .rst_no(rst_n));
-  assign s_axil_awready = aw_ready && rst_n;
-  assign s_axil_wready = w_ready && rst_n;
-  assign s_axil_arready = ar_ready && rst_n;
+  always_ff @(posedge clk_i or negedge rst_n) begin
+    if (!rst_n) awake_q <= 1'b0;
+    else awake_q <= 1'b1;
+  end
+  assign s_axil_awready = aw_ready && awake_q;
+  assign s_axil_wready = w_ready && awake_q;
+  assign s_axil_arready = ar_ready && awake_q;
 
   // ---- registers ----------------------------------------------------------------------------------
   logic start, done, refused, ring, abort, rewind, begins, ends, ended, notice, aborting, running, aborted, expired;
@@ -174,10 +178,10 @@ module sq_top #(
     .Encode(Encode), .CountStart(CountStart)
   ) u_regs (
     .clk_i, .rst_ni(rst_n),
-    .lite_aw_valid_i(s_axil_awvalid), .lite_aw_ready_o(aw_ready), .lite_aw_addr_i(s_axil_awaddr),
-    .lite_w_valid_i(s_axil_wvalid), .lite_w_ready_o(w_ready), .lite_w_data_i(s_axil_wdata),
+    .lite_aw_valid_i(s_axil_awvalid && awake_q), .lite_aw_ready_o(aw_ready), .lite_aw_addr_i(s_axil_awaddr),
+    .lite_w_valid_i(s_axil_wvalid && awake_q), .lite_w_ready_o(w_ready), .lite_w_data_i(s_axil_wdata),
     .lite_w_strb_i(s_axil_wstrb), .lite_b_valid_o(s_axil_bvalid), .lite_b_ready_i(s_axil_bready),
-    .lite_b_resp_o(s_axil_bresp), .lite_ar_valid_i(s_axil_arvalid), .lite_ar_ready_o(ar_ready),
+    .lite_b_resp_o(s_axil_bresp), .lite_ar_valid_i(s_axil_arvalid && awake_q), .lite_ar_ready_o(ar_ready),
     .lite_ar_addr_i(s_axil_araddr), .lite_r_valid_o(s_axil_rvalid), .lite_r_ready_i(s_axil_rready),
     .lite_r_data_o(s_axil_rdata), .lite_r_resp_o(s_axil_rresp), .irq_o,
     .start_o(start), .descriptor_o(descriptor), .ring_o(ring), .abort_o(abort), .rewind_o(rewind),

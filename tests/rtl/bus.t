@@ -33,6 +33,27 @@ fi
 ok "sq_top between the models of cocotbext-axi" passed
 ok "six tests ran" grep -q '^cocotb: 6 tests of the chip, 0 failed$' "$W.out"
 
+
+# Other chips: bits of codes, rows and columns, bytes of the bus, a coded format.
+chip() { # ROWS COLS BUS OPTION...: one test of an image for such a chip
+  local name=$NAME at=$W/chip_$1_$2_$3
+  mkdir "$at"
+  sed "s/rows: 2/rows: $1/; s/cols: 4/cols: $2/; s/bus: .*/bus: $3 B/; s/output: .*/output: 1 KiB/" "$ROOT/sim/machines/chip.yaml" >"$at/chip.yaml"
+  shift 3
+  sq image --algorithm rtn --layer '*.0.self_attn.k_proj' --m 3 --machine "$at/chip.yaml" "$@" -o "$at"
+  NAME=$at/${NAME##*/}
+  "$PYTHON" "$ROOT/tests/cli/image.py" "$NAME.json" "$NAME.bin" >"$W/want.bin" && bus "$at/bus" layers_with_few_waits
+  NAME=$name
+  passed
+}
+if daily "other chips between the models of cocotbext-axi"; then
+  cp "$W/want.bin" "$W/first.bin"
+  ok "W8A8, tiles of 2 x 1, a bus of 32 bits" chip 2 1 4 --format dense --weight-bits 8 --group row
+  ok "sq_w, tiles of 1 x 2, a bus of 128 bits" chip 1 2 16 --format sq_w
+  ok "W4A8, tiles of 2 x 2, a bus of 256 bits" chip 2 2 32 --format dense --group row
+  mv "$W/first.bin" "$W/want.bin"
+fi
+
 fault() { # NAME TEST FILE SED_SCRIPT: the test must find it
   mutant "$1" "$3" "$4" || return
   bus "$W/$1/bus" "$2" "$W/$1/rtl"

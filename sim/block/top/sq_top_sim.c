@@ -13,7 +13,7 @@ enum { AR, AW, W };               // asks
 enum { R, B };                    // replies
 enum { JOB, ACT, WEIGHT, SCALE }; // of the engine
 enum { ROW, COL, BEAT };          // counters of a buffer
-enum { RESET_CYCLES = 2 };        // of sq_reset_sync
+enum { RESET_CYCLES = 3 };        // of sq_reset_sync, and one
 
 // ---- an operand -------------------------------------------------------------------------------------
 
