@@ -49,7 +49,7 @@ module sq_top #(
   parameter  int unsigned Parts = 1,  // 1: room for sums and integers of each output between chunks of K; 0: for one of them
   parameter  int unsigned Encode = 0,  // sq_encode: 0 none, else elements a cycle, which divide Cols and DataW / 16
   parameter  int unsigned CountStart = 0,  // where counters begin: other than 0 in tests of their carries
-  parameter  int unsigned Gate = 1,  // the clock of the engine stands still when nothing moves; 0: it never does
+  parameter  int unsigned Gate = 1,  // the clock of the engine stands still between jobs; 0: it never does
   parameter  int unsigned IdW = 1,  // bits of an identifier
   parameter  int unsigned Id = 0,  // which all transactions carry
   localparam int unsigned Bytes = DataW / 8
@@ -413,20 +413,25 @@ module sq_top #(
                          ((keep_valid && keep_last) ? keep_error : '0) |
                          (encode_error ? 3'd1 : 3'd0);
 
-  // The engine has a clock of its own, which stands still when nothing has gone into it or come out of it for as long
-  // as a tile takes inside: what it holds then stays until something moves again.
-  localparam int unsigned Idle = Slots + 512;
-  localparam int unsigned IdleW = $clog2(Idle + 1);
-  logic engine_clk, moves;
-  logic [IdleW-1:0] idle_q;
-  assign moves = |(valid & ready) || (job_valid[4] && job_ready[4]) || (y_valid && y_ready) ||
-                 (carry_valid && carry_ready) || keep_valid;
-  always_ff @(posedge clk_i or negedge rst_n) begin
-    if (!rst_n) idle_q <= IdleW'(Idle);
-    else if (moves) idle_q <= '0;
-    else if (idle_q != IdleW'(Idle)) idle_q <= idle_q + 1'b1;
+  // The engine has a clock of its own. It stands still when no job is in the engine and none, nor an operand, is offered;
+  // Tail cycles later, when what a job leaves in its registers has settled.
+  localparam int unsigned Tail = 15;
+  logic engine_clk, has_work, job_comes, outputs_end, sums_end;
+  logic [3:0] inside_q, tail_q;  // jobs that the engine has taken, less those whose last outputs or sums have left it
+  assign has_work = |valid || carry_valid || job_valid[4] || inside_q != '0;
+  assign job_comes = job_valid[4] && job_ready[4];
+  assign outputs_end = y_valid && y_ready && y_last;
+  assign sums_end = keep_valid && keep_last;
+  always_ff @(posedge clk_i or negedge core_rst_n) begin
+    if (!core_rst_n) begin
+      inside_q <= '0;
+      tail_q <= 4'(Tail);
+    end else begin
+      inside_q <= inside_q + 4'(job_comes) - 4'(outputs_end) - 4'(sums_end);
+      tail_q <= has_work ? 4'(Tail) : tail_q - 4'(tail_q != '0);
+    end
   end
-  sq_clock_gate #(.Gate(Gate)) u_gate (.clk_i, .en_i(moves || idle_q != IdleW'(Idle)), .clk_o(engine_clk));
+  sq_clock_gate #(.Gate(Gate)) u_gate (.clk_i, .en_i(has_work || tail_q != '0), .clk_o(engine_clk));
 
   if (IsScaled) begin : gen_scaled
     sq_top_scaled #(
@@ -480,6 +485,8 @@ module sq_top #(
 
   // The half that sums go to was read to its end before: those sums went into the tiles in front of these.
   `SQ_ASSERT_BEGIN
+  `SQ_ASSERT(JobsAreCounted, !job_comes || inside_q != '1)
+  `SQ_ASSERT(EndsOfAJob, !(outputs_end || sums_end) || inside_q != '0)
   `SQ_ASSERT(SumsHaveRoom, !keep_valid || sums_ready)
 
 endmodule

@@ -232,7 +232,7 @@ mutate cycles_that_stop_early top w8a8 any $R "s/busy_i, 1'b1};/busy_i, !refused
 mutate beats_that_did_not_fit_counted_as_missing top w8a8 any $R "s/counts = {write_wait_i, read_full_i, read_wait_i/counts = {write_wait_i, read_full_i, read_wait_i || read_full_i/"
 mutate full_buffers_not_counted top w8a8 any rtl/top/sq_top.sv "s/read_full_i(m_axi_rvalid && !m_axi_rready)/read_full_i(m_axi_rvalid \&\& !m_axi_rready \&\& $F)/"
 mutate write_addresses_that_wait_not_counted top w8a8 any rtl/top/sq_top.sv "s/write_wait_i((m_axi_awvalid && !m_axi_awready) || /write_wait_i(/"
-mutate clock_of_the_engine_stops_early top w4a8 any rtl/top/sq_top.sv "s/Idle = Slots + 512/Idle = 2/"
+mutate clock_of_the_engine_stops_early top w4a8 any rtl/top/sq_top.sv "s/ || job_valid\[4\] || inside_q != '0;/ || job_valid[4];/"
 mutate answers_while_a_reset_ends top w8a8 any rtl/top/sq_top.sv "s/assign s_axil_arready = ar_ready && awake_q/assign s_axil_arready = ar_ready/"
 mutate state_that_a_reset_forgets top w8a8 any $R "s/      busy_q <= $F;/      busy_q <= busy_q;/"
 finish
