@@ -187,12 +187,14 @@ SQ_TEST(flip_flops_have_a_clock_and_split_their_energy_or_not)
     assert_true(c->is_listed_twice);
     assert_false(get("SPLIT")->is_listed_twice);
     assert_false(get("OWN")->is_listed_twice); // its own load, which cancels
+    assert_false(c->is_falling);
+    assert_true(get("FALLS")->is_falling); // toggles of a netlist with one are refused
     close_all();
 }
 
 SQ_TEST(what_has_no_meaning_here_is_refused)
 {
-    static const char *const bad[] = {"LATCH", "FALLS", "ODD", "SHORT", "WHEN", "NAND3"};
+    static const char *const bad[] = {"LATCH", "ODD", "SHORT", "WHEN", "NAND3"};
     const struct sq_lib_model *model;
     struct sq_error err;
     open_tiny();
