@@ -200,6 +200,12 @@ static void begin_ring(struct sq_ring_host *h)
     h->watchdog = h->choice.what == SQ_RING_EXPIRES ? h->number + 1 : 0;
     if (h->choice.what == SQ_RING_ABORTS)
         h->abort_at = (int32_t)(every * h->number);
+    const uint32_t late = h->number - SQ_RING_N_CLEAN;
+    if (h->choice.what == SQ_RING_ABORTS && h->number >= SQ_RING_N_CLEAN) {
+        h->abort_at = late % 2 ? NEVER : (int32_t)late / 2;
+        h->fault = late % 2 ? SQ_AXI_DECERR : SQ_AXI_SLVERR;
+        h->fault_of = 0;
+    }
     if (is_random(h) && sq_rng_below(&h->rng, 4) == 0)
         h->abort_at = (int32_t)sq_rng_below(&h->rng, 1500);
     if (is_random(h) && sq_rng_below(&h->rng, 6) == 0)

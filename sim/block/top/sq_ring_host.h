@@ -14,7 +14,8 @@
 enum sq_ring_what {
     SQ_RING_ANY,    // all of it
     SQ_RING_ABORTS, // two short layers; ring number n is aborted n cycles after its doorbell; behind a memory that takes
-    // writes slowly 4 n cycles, and the layers are longer, so that all buffers are full
+    // writes slowly 4 n cycles, and the layers are longer, so that all buffers are full. From SQ_RING_N_CLEAN on there are
+    // pairs: an abort around an error of the bus in a descriptor, and another error in the next descriptor
     SQ_RING_EXPIRES, // two short layers, each ended after n + 1 cycles
     SQ_RING_LATE,    // two short layers; behind reset number n the host waits n cycles
     SQ_RING_GIVEN, // the program of choice->given, again and again; behind a random memory each even number has a
@@ -23,7 +24,8 @@ enum sq_ring_what {
     SQ_RING_WHATS
 };
 enum {
-    SQ_RING_N_ABORTS = 320,
+    SQ_RING_N_CLEAN = 320,
+    SQ_RING_N_ABORTS = SQ_RING_N_CLEAN + 2 * 64,
     SQ_RING_N_SLOW = 160,
     SQ_RING_N_EXPIRES = 160,
     SQ_RING_N_LONG = 70,
