@@ -293,7 +293,8 @@ no "axis n without axis k" '  n: [64]'
 no "axis model together with n and k" '  n: [64]\n  k: [64]\n  model: [x]'
 no "axis model has 'x' twice" '  model: [x, x]'
 no "unknown measure 'cycels', did you mean cycles" '  bank: [8]' cycels
-no "unknown measure 'energy', need causes or one of the [0-9]* that .sqsim sweep --measures. lists" '  bank: [8]' energy
+no "unknown measure 'charge', need causes or one of the [0-9]* that .sqsim sweep --measures. lists" '  bank: [8]' charge
+no "unknown measure 'energy', did you mean energy_per_token" '  bank: [8]' energy
 accept "the list of measures" sweep --measures --json
 ok "has each of its measures, with unit and basis" [ "$(grep -c '"measure":"[a-z0-9_]*","unit":"[^"]*","basis":"[^"]' "$W.out")" -ge 28 ]
 refuse "--dry-run has no use with --measures" sweep --measures --dry-run

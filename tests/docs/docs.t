@@ -149,6 +149,8 @@ json inspect --gemms "$SQSIM_HOME/traces/workloads/llama-2-7b.json"
 check inspect
 check "inspect --gemms"
 json image --format dense --algorithm rtn --layer '*.0.self_attn.k_proj'
+mkdir "$W/ring"
+json image --ring --format dense --algorithm rtn --layer '*.0.self_attn.k_proj' -o ring
 check image
 json eval --algorithm rtn --sequences 1
 json eval --format sq_a_dynamic --algorithm rtn --sequences 1
@@ -167,6 +169,7 @@ for f in $(left sq_w dense sq_a_static sq_a_dynamic sp24 gqsa spqt spqr mxfp4 nv
 done
 json run --m 8 --n 64 --k 128 --format dense --machine "$M/h200.yaml"
 json run --m 8 --n 64 --k 128 --format dense --machine "$M/edge4_lpddr5.yaml"
+json run --m 8 --n 64 --k 128 --format dense --machine "$M/chip.yaml"
 json run --device lpddr5-6400
 . "$ROOT/tests/docs/energy_table.sh"
 table 320000 640000 >"$W/energy.jsonl"
@@ -215,6 +218,7 @@ if command -v yosys >/dev/null && command -v sta >/dev/null; then
   json area --block mul --a-bits 2 --b-bits 2 --period 20
   printf 'module mine(input clk, d, output logic q); always_ff @(posedge clk) q <= d; endmodule\n' >"$W/mine.sv"
   json area --source mine.sv --top mine --clock clk
+  json area --block array_split_a_k2 --rows 1 --cols 1 --keep-parts
   check area
   json energy --block array --point int4x4 --rows 1 --cols 1 --bank 4 --cycles 4
   json energy --format dense --m 1 --layer '*.0.self_attn.k_proj' --block engine_array --cycles 4
@@ -261,7 +265,11 @@ yaml_keys() { awk '!/^ *#/ && /:/ {k = $1; sub(":.*", "", k); if ($0 ~ /^[a-z]/)
 machine_keys() { # HEADING
   awk -v want="### $1" '/^##/ {on = $0 == want} on && /^\| `/ {split($0, c, "|"); gsub(/[ `]/, "", c[2]); gsub(",", "\n", c[2]); print c[2]}' "$DOCS/files.md" | sort -u
 }
-ok "keys of an accelerator" cmp <(machine_keys Accelerators) <(sort -u <(yaml_keys "$M/default.yaml") <(yaml_keys "$M/chip.yaml") <(yaml_keys "$M/edge4_lpddr5.yaml"))
+# Keys that no shipped file has stand in one that the program takes.
+sed -e 's/^vector: .*/&\n  clock: 500 MHz/' -e 's/^dram:.*/&\n  placement: banks/' "$M/edge4_lpddr5.yaml" >"$W/rare.yaml"
+sq run --m 8 --n 64 --k 128 --format dense --machine "$W/rare.yaml"
+ok "a machine with rare keys" [ "$RC" = 0 ]
+ok "keys of an accelerator" cmp <(machine_keys Accelerators) <(sort -u <(yaml_keys "$M/default.yaml") <(yaml_keys "$M/chip.yaml") <(yaml_keys "$W/rare.yaml"))
 ok "keys of a GPU" cmp <(machine_keys GPUs) <(yaml_keys "$M/template_gpu.yaml")
 ok "all tables are there" [ "$(for s in sq_w dense sq_a_static sq_a_dynamic sp24 gqsa spqt spqr mxfp4 mxplus nvfp4 sq_b; do table_of $s; done | wc -l),$(machine_keys GPUs | wc -l)" = 40,8 ]
 # Fields of GPU records, of which the writer has every one.

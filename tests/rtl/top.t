@@ -172,6 +172,7 @@ mutate long_tile_further_beyond_memory top w8a8 any $S "s/|span\[47:16\]/|span[4
 mutate row_scales_that_do_not_fit top block any $S "s/fits = product <= 32'(RowDepth)/fits = $T/"
 mutate slots_of_a_short_ring top w8a8 any rtl/top/sq_ring.sv "s/{9'd0, head_q, 7'd0}/{17'd0, head_q[7:0], 7'd0}/"
 mutate error_outlives_an_abort top w4a8 any rtl/top/sq_dma.sv "s/if (idle_o) status_q/if (idle_o \&\& $F) status_q/"
+mutate doorbell_in_an_abort top w8a8 any rtl/top/sq_top_regs.sv "s/ \&\& !aborting_i \&\&/ \&\&/"
 mutate region_far_beyond_memory top w8a8 any $S "s/fits = !is_far \&\& /fits = /"
 mutate long_tile_far_beyond_memory top w8a8 any $S "s/assign is_far = is_high_half ? |span\[47:16\] :/assign is_far = is_high_half ? $F :/"
 mutate long_tile_beyond_memory top w8a8 any $S "s/assign is_high_half = .*/assign is_high_half = check_q == EndActHigh;/"

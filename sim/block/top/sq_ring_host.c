@@ -176,7 +176,7 @@ static void begin_ring(struct sq_ring_host *h)
                    UINT64_C(0x9e3779b97f4a7c15);
     (void)sq_rng_next(&h->rng);
     h->n_words = h->n_out = h->n_done = 0;
-    h->has_irq = h->may_irq = h->has_ended = h->was_aborted = false;
+    h->has_irq = h->may_irq = h->has_ended = h->was_aborted = h->has_rung_again = false;
     h->fault = SQ_AXI_GOOD;
     if (h->choice.what == SQ_RING_GIVEN) {
         take_program(h);
@@ -373,7 +373,10 @@ static void begin_run(struct sq_ring_host *h)
     const bool is_late = h->waited > 0 && sq_rng_below(&h->rng, 64) == 0;
     if (!h->was_aborted && h->waited >= (uint64_t)h->abort_at)
         begin_access(h, true, SQ_REG_CONTROL, 1u << SQ_CONTROL_ABORT);
-    else if (h->n_rung < h->n && is_late)
+    else if (h->was_aborted && !h->has_rung_again && h->number % 4 == 1) {
+        h->has_rung_again = true;
+        begin_access(h, true, SQ_REG_TAIL, tail_of(h, h->n_rung));
+    } else if (h->n_rung < h->n && is_late)
         begin_access(h, true, SQ_REG_TAIL, tail_of(h, h->n));
     else if (!h->has_irq)
         begin_access(h, false, SQ_REG_STATUS, 0);

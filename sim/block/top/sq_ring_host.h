@@ -69,8 +69,8 @@ struct sq_ring_host {
     uint32_t n, n_rung, n_done; // layers; up to the last doorbell; with a record
     bool is_single;             // by START
     bool has_irq, may_irq, has_ended;
-    int32_t abort_at; // cycles after the doorbell
-    bool was_aborted; // the write was done
+    int32_t abort_at;                 // cycles after the doorbell
+    bool was_aborted, has_rung_again; // the write was done; a doorbell right behind it
     uint32_t watchdog;
     enum sq_axi_fault fault; // of the first beat of a descriptor
     uint32_t fault_of;
