@@ -16,7 +16,7 @@ for liberty; do
       /^sq_(operand_buffer|sram|top_operand)/ { most("buffers and memories", $5) }
       /^sq_dma/ { most("DMA", $5) }
       /^sq_sequencer/ { most("sequencer", $5) }
-      /^sq_top_regs/ { most("registers", $5) }
+      /^sq_top_(regs|count)/ { most("registers", $5) }
       /^sq_top / { most("queues and gearboxes", $5) }
       END {
         if (!at["whole"] || !at["PE"]) exit 1
