@@ -416,9 +416,10 @@ module sq_top #(
   // The engine has a clock of its own. It stands still when no job is in the engine and none, nor an operand, is offered;
   // Tail cycles later, when what a job leaves in its registers has settled.
   localparam int unsigned Tail = 15;
-  logic engine_clk, has_work, job_comes, outputs_end, sums_end;
+  logic engine_clk, has_work, runs, job_comes, outputs_end, sums_end;
   logic [3:0] inside_q, tail_q;  // jobs that the engine has taken, less those whose last outputs or sums have left it
   assign has_work = |valid || carry_valid || job_valid[4] || inside_q != '0;
+  assign runs = has_work || tail_q != '0;
   assign job_comes = job_valid[4] && job_ready[4];
   assign outputs_end = y_valid && y_ready && y_last;
   assign sums_end = keep_valid && keep_last;
@@ -431,7 +432,7 @@ module sq_top #(
       tail_q <= has_work ? 4'(Tail) : tail_q - 4'(tail_q != '0);
     end
   end
-  sq_clock_gate #(.Gate(Gate)) u_gate (.clk_i, .en_i(has_work || tail_q != '0), .clk_o(engine_clk));
+  sq_clock_gate #(.Gate(Gate)) u_gate (.clk_i, .en_i(runs), .clk_o(engine_clk));
 
   if (IsScaled) begin : gen_scaled
     sq_top_scaled #(
