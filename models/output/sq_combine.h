@@ -111,6 +111,14 @@ static inline uint16_t sq_combine_bf16(uint32_t bits)
     return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
 }
 
+// The same as a number.
+static inline float sq_combine_round_bf16(float y)
+{
+    const uint32_t bits = (uint32_t)sq_combine_bf16(sq_combine_bits(y)) << 16;
+    memcpy(&y, &bits, sizeof y);
+    return y;
+}
+
 // What leaves: the low 32, 16 or 8 bits of sq_combine_out.
 enum sq_output_kind { SQ_OUTPUT_BINARY32 = 0, SQ_OUTPUT_BFLOAT16 = 1, SQ_OUTPUT_INT8 = 2 };
 

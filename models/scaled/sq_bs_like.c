@@ -41,13 +41,6 @@ enum sq_status sq_bs_like_check(const struct sq_bs_format *f, enum sq_bs_like li
 
 // ---- numbers ------------------------------------------------------------------------------------
 
-static float bfloat16(float x)
-{
-    const uint32_t bits = (uint32_t)sq_combine_bf16(sq_bs_bits_of(x)) << 16;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 static float amax_of(const float *x, size_t n)
 {
     float amax = 0;
@@ -156,7 +149,7 @@ static void ct_nv(const struct sq_bs_like_tensor *t, const float *x, size_t n, u
                   uint8_t *code)
 {
     const float sixth = amax_of(x, n) / 6;
-    const float local = t->like == SQ_BS_LIKE_CT_BF16 ? bfloat16(sixth) : sixth;
+    const float local = t->like == SQ_BS_LIKE_CT_BF16 ? sq_combine_round_bf16(sixth) : sixth;
     *scale = sq_e4m3_encode(held(t->up * local, SQ_E4M3_MAX));
     if (*scale == 0)
         *scale = E4M3_EIGHTH;
@@ -225,7 +218,7 @@ struct sq_bs_like_tensor sq_bs_like_begin(struct sq_bs *c, enum sq_bs_like like,
     const bool is_scaled = c->f.kind != SQ_BS_MX && like != SQ_BS_LIKE_GGML && t.amax > 0;
     if (is_scaled) {
         const float up = fminf(limit / t.amax, FLT_MAX);
-        t.up = like == SQ_BS_LIKE_CT_BF16 ? bfloat16(up) : up;
+        t.up = like == SQ_BS_LIKE_CT_BF16 ? sq_combine_round_bf16(up) : up;
         t.down = 1 / t.up;
         t.global = like == SQ_BS_LIKE_CT || like == SQ_BS_LIKE_CT_BF16
                        ? t.down

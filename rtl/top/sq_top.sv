@@ -415,7 +415,7 @@ module sq_top #(
 
   // The engine has a clock of its own. It stands still when no job is in the engine and none, nor an operand, is offered;
   // Tail cycles later, when what a job leaves in its registers has settled.
-  localparam int unsigned Tail = 15;
+  localparam logic [3:0] Tail = 4'd15;
   logic engine_clk, has_work, runs, job_comes, outputs_end, sums_end;
   logic [3:0] inside_q, tail_q;  // jobs that the engine has taken, less those whose last outputs or sums have left it
   assign has_work = |valid || carry_valid || job_valid[4] || inside_q != '0;
@@ -426,10 +426,10 @@ module sq_top #(
   always_ff @(posedge clk_i or negedge core_rst_n) begin
     if (!core_rst_n) begin
       inside_q <= '0;
-      tail_q <= 4'(Tail);
+      tail_q <= Tail;
     end else begin
       inside_q <= inside_q + 4'(job_comes) - 4'(outputs_end) - 4'(sums_end);
-      tail_q <= has_work ? 4'(Tail) : tail_q - 4'(tail_q != '0);
+      tail_q <= has_work ? Tail : tail_q - 4'(tail_q != '0);
     end
   end
   sq_clock_gate #(.Gate(Gate)) u_gate (.clk_i, .en_i(runs), .clk_o(engine_clk));

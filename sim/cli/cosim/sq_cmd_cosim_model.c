@@ -111,12 +111,8 @@ static enum sq_status take_inputs(const struct visit *v, const char *name,
         sq_chip_program_outputs(g, to);
         return SQ_OK;
     }
-    for (size_t i = 0; i < m * n; i++) {
-        uint32_t bits;
-        memcpy(&bits, &x[i], sizeof bits);
-        bits = (uint32_t)sq_combine_bf16(bits) << 16;
-        memcpy(&to[i], &bits, sizeof bits);
-    }
+    for (size_t i = 0; i < m * n; i++)
+        to[i] = sq_combine_round_bf16(x[i]);
     return SQ_OK;
 }
 

@@ -339,13 +339,6 @@ static enum sq_status put_rows(struct sq_product *p, const struct sq_bs *c, bool
     return SQ_OK;
 }
 
-static float bfloat16(float x)
-{
-    const uint32_t bits = (uint32_t)sq_combine_bf16(sq_combine_bits(x)) << 16;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 // What the encoder reads: bfloat16 over a power of two, of a token with high codes that of theirs.
 static enum sq_status put_x(struct sq_product *p, const struct sq_bs *a, const float *x, size_t k,
                             struct sq_error *err)
@@ -357,7 +350,7 @@ static enum sq_status put_x(struct sq_product *p, const struct sq_bs *a, const f
         for (size_t i = 0; i < k; i++) {
             float *const to = &over[t * a->k + i];
             *to = x[t * k + i] / a->global[part][t];
-            if (bfloat16(*to) != *to || *to * a->global[part][t] != x[t * k + i])
+            if (sq_combine_round_bf16(*to) != *to || *to * a->global[part][t] != x[t * k + i])
                 return SQ_FAIL(err, SQ_ERR_RANGE,
                                "%s: x[%zu][%zu] = %g over its scale of %g is no bfloat16",
                                p->source, t, i, (double)x[t * k + i], (double)a->global[part][t]);
@@ -400,7 +393,7 @@ static enum sq_status product(const struct sq_quant_layer *q, const struct sq_re
     struct sq_bs a;
     const struct sq_bs_format f = sq_bs_act_of(r);
     for (size_t i = 0; !p->is_coded && is_encoder(r, &f) && i < p->m * q->k_orig; i++)
-        x[i] = bfloat16(x[i]);
+        x[i] = sq_combine_round_bf16(x[i]);
     enum sq_status status = sq_bs_layer_encode(q->state, x, p->m, &a, err);
     if (status == SQ_OK)
         status = put_all(q, r, x, &a, p, err);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "models/output/sq_combine.h"
+
 enum {
     RING_NBYTES =
         ((SQ_PROGRAM_MAX + 1) * SQ_SLOT_NBYTES + SQ_AXI_PAGE - 1) / SQ_AXI_PAGE * SQ_AXI_PAGE
@@ -76,9 +78,7 @@ static void put_inputs(const struct sq_chip_program *g, const struct sq_encode_l
         char *const to =
             (char *)word + t / rows * stride[SQ_ENCODE_FROM] * (g->point.value[SQ_TOP_DATA_W] / 8);
         for (size_t i = 0; i < k; i++) {
-            uint32_t bits;
-            memcpy(&bits, &x[t * k + i], sizeof bits);
-            const uint16_t half = (uint16_t)(bits >> 16);
+            const uint16_t half = sq_combine_bf16(sq_combine_bits(x[t * k + i]));
             memcpy(to + 2 * (i / cols * tile + t % rows * cols + i % cols), &half, sizeof half);
         }
     }
