@@ -4,7 +4,7 @@
 # signal of both buses and the interrupt are compared in every cycle. Exhausted: six bus faults in every beat of a short layer
 # (descriptor, operands, outputs) with four memories, and 244 descriptors that must be refused (each bit without a name, regions that end a beat beyond 4 GiB), each followed by a layer that
 # must be right; an error in sums that are kept while outputs wait for the memory; a tile as long as half a buffer, of up to 4096 beats; the longest transfers, up to 131,072 beats of the bus; a write
-# that clears interrupts in every cycle around the end of a layer; a reset in every cycle of a short layer, behind it one that is whole, and of a ring of two; an abort in every cycle of that ring, and in every fourth of one whose buffers are full; a watchdog of every length; a ring of 267 slots. Sampled: shapes, blocks and their order, ragged blocks, chunks of K and ragged ones, illegal operands, waits of host and memory, polling and
+# that clears interrupts in every cycle around the end of a layer; a reset in every cycle of a short layer, behind it one that is whole, and of a ring of two; an abort in every cycle of that ring, and in every fourth of one whose buffers are full; a watchdog of every length; a ring of 267 slots, and one that ends beyond 4 GiB. Sampled: shapes, blocks and their order, ragged blocks, chunks of K and ragged ones, illegal operands, waits of host and memory, polling and
 # interrupt, starts while a layer runs, writes that change nothing, images at address 0, across 2 GiB and up to 4 GiB, resets. A layer of the embedded model goes from its image to its outputs, with the engine busy
 # in at least 97 % of all cycles. Then faults, each of which must be found.
 . "$(dirname "$0")/lib.sh"
@@ -173,6 +173,7 @@ mutate row_scales_that_do_not_fit top block any $S "s/fits = product <= 32'(RowD
 mutate slots_of_a_short_ring top w8a8 any rtl/top/sq_ring.sv "s/{9'd0, head_q, 7'd0}/{17'd0, head_q[7:0], 7'd0}/"
 mutate error_outlives_an_abort top w4a8 any rtl/top/sq_dma.sv "s/if (idle_o) status_q/if (idle_o \&\& $F) status_q/"
 mutate doorbell_in_an_abort top w8a8 any rtl/top/sq_top_regs.sv "s/ \&\& !aborting_i \&\&/ \&\&/"
+mutate ring_beyond_memory top w8a8 any rtl/top/sq_top_regs.sv "s/33'(base_q) + .* <= 33'd1 << 32/$T/"
 mutate region_far_beyond_memory top w8a8 any $S "s/fits = !is_far \&\& /fits = /"
 mutate long_tile_far_beyond_memory top w8a8 any $S "s/assign is_far = is_high_half ? |span\[47:16\] :/assign is_far = is_high_half ? $F :/"
 mutate long_tile_beyond_memory top w8a8 any $S "s/assign is_high_half = .*/assign is_high_half = check_q == EndActHigh;/"

@@ -170,6 +170,11 @@ static void take_program(struct sq_ring_host *h)
     h->step = h->is_set_up ? ENABLE : BASE;
 }
 
+static bool is_beyond(const struct sq_ring_host *h)
+{
+    return h->base + (uint64_t)h->size * SQ_SLOT_NBYTES > UINT64_C(1) << 32;
+}
+
 static void begin_ring(struct sq_ring_host *h)
 {
     h->rng.state = (h->choice.seed + (h->choice.what == SQ_RING_ANY ? h->number : 0)) *
@@ -193,6 +198,8 @@ static void begin_ring(struct sq_ring_host *h)
     const bool moves = sq_rng_below(&h->rng, 3) == 0 && !is_long(h);
     if (!h->is_set_up || h->n >= h->size || moves)
         place_ring(h);
+    if (is_long(h) && h->number == 0)
+        h->base = 0u - SQ_SLOT_NBYTES; // its doorbell is refused
     h->has_irq = !is_random(h) || sq_rng_below(&h->rng, 4) > 0;
     h->n_rung = is_random(h) ? 1 + sq_rng_below(&h->rng, h->n) : h->n;
     const uint32_t every = h->choice.kind == SQ_AXI_LAZY ? 4 : 1;
@@ -461,6 +468,11 @@ static const char *end_access(struct sq_ring_host *h)
     const struct sq_lite_access a = h->access;
     if (h->step == RUN)
         return end_run(h, &a);
+    if (h->step == BELL && !h->is_single && is_beyond(h)) {
+        place_ring(h);
+        h->step = BASE;
+        return a.response == OKAY ? "host.ring_beyond_memory" : NULL;
+    }
     if (a.response != OKAY)
         return "host.response";
     switch (h->step) {

@@ -20,7 +20,7 @@ enum sq_ring_what {
     SQ_RING_LATE,    // two short layers; behind reset number n the host waits n cycles
     SQ_RING_GIVEN, // the program of choice->given, again and again; behind a random memory each even number has a
     // fault of the bus in its last descriptor
-    SQ_RING_LONG, // layers that are refused, in a ring of so many slots that its end is passed once
+    SQ_RING_LONG, // layers that are refused, in a ring of so many slots that its end is passed once; a ring beyond 4 GiB before it
     SQ_RING_WHATS
 };
 enum {
