@@ -265,8 +265,8 @@ enum sq_status sq_synth_print_job(const struct sq_synth *s, const struct sq_synt
         sq_digest_hex(sq_digest_of(b->macro->lib.text, b->macro->lib.nbytes), hex);
         fprintf(out, "# %s\n", hex);
     }
-    if (b->keeps_chip) // the form of results: cells of each part
-        fprintf(out, "# cells\n");
+    if (b->keeps_chip) // with the form of results: cells of each part
+        fprintf(out, "# cells\n%s", sq_synth_part_script);
     enum sq_status status = sq_synth_print_script(out, s, b, err);
     fclose(out);
     if (status == SQ_OK)

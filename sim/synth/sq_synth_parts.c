@@ -91,8 +91,9 @@ static void print_below(FILE *out, const struct design *d, const char *module, c
 }
 
 // Memories have no sequential cell group in their libraries but clocked pins, so all_registers names them, too.
-static const char part_paths[] =
-    "foreach cell [all_registers -cells] {\n"
+// Flip-flops of the falling edge have half a period for their paths, which those of the whole count (sta_paths).
+const char sq_synth_part_script[] =
+    "foreach cell [all_registers -cells -rise_clock [all_clocks]] {\n"
     "  set name [get_full_name $cell]\n"
     "  set at [string range $name 0 [string last / $name]]\n"
     "  if {[info exists parts($at)]} { lappend ends($parts($at)) $cell }\n"
@@ -115,7 +116,7 @@ enum sq_status sq_synth_print_part_paths(FILE *out, const struct sq_synth_block 
     if (status == SQ_OK) {
         fprintf(out, "array set parts {{} %s}\n", block->top);
         print_below(out, &d, block->top, "", 0);
-        fputs(part_paths, out);
+        fputs(sq_synth_part_script, out);
     }
     free_design(&d);
     return status;

@@ -132,6 +132,7 @@ void sq_synth_part_name(const char *module, char name[SQ_SYNTH_PART_LEN]);
 // script of sq_synth_print_sta; and from there each part of `parts` gets "path_ns".
 #define SQ_SYNTH_INSTANCES "instances.il"
 #define SQ_SYNTH_PART_PATHS "parts.txt"
+extern const char sq_synth_part_script[]; // those of the commands that every chip has
 enum sq_status sq_synth_print_part_paths(FILE *out, const struct sq_synth_block *block,
                                          const char *work, struct sq_error *err);
 enum sq_status sq_synth_read_part_paths(json_t *parts, const char *work, struct sq_error *err);
