@@ -29,8 +29,8 @@ struct host {
     bool irq_before; // in the last cycle without a response to a write
     bool had_irq;    // when the write at hand was done
     bool is_cleared; // the interrupt of this layer, while the host still waited for it
-    bool
-        is_spared; // bits of IRQ_STATE that mean nothing were written while the interrupt was there
+    unsigned
+        spared; // accesses that clear nothing, while the interrupt is there: bits of IRQ_STATE that mean nothing are written; it is read
     uint64_t lasted;        // cycles of the first layer
     uint64_t waited, still; // cycles of the layer; since a beat moved
     uint32_t n_cleared;     // registers that a reset clears, as looked at
@@ -167,9 +167,8 @@ static void begin_driven(struct host *h)
     if (c->needs != SQ_LITE_READ && c->needs != SQ_LITE_WRITE)
         return;
     if (c->needs == SQ_LITE_WRITE && c->addr == SQ_REG_IRQ_STATE) {
-        if (!h->is_spared) {
-            h->is_spared = true;
-            begin_own(h, true, SQ_REG_IRQ_STATE, OTHERS);
+        if (h->spared++ < 2) { // the second access shows what the first one left
+            begin_own(h, h->spared == 1, SQ_REG_IRQ_STATE, OTHERS);
             return;
         }
         h->phase = TAKEN;
@@ -185,6 +184,7 @@ static const uint32_t cleared[] = {SQ_REG_STATUS, SQ_REG_IRQ_ENABLE, SQ_REG_IRQ_
                                    SQ_REG_DESCRIPTOR, SQ_REG_COUNTER_HIGH};
 
 // The next access, or none.
+enum { CLEARS = SQ_HOST_N_CLEARS / 2 };
 static void begin_next(struct host *h)
 {
     const bool is_at_start = h->phase == RUNS && h->waited < SURELY_RUNS;
@@ -198,8 +198,8 @@ static void begin_next(struct host *h)
     else if (h->phase == QUIET)
         begin_own(h, false, SQ_REG_IRQ_STATE, 0);
     else if (h->phase == RUNS && h->work.choice.what == SQ_HOST_CLEARS &&
-             h->waited + h->work.number == h->lasted)
-        begin_own(h, true, SQ_REG_IRQ_STATE, 1);
+             h->waited + h->work.number % CLEARS == h->lasted)
+        begin_own(h, true, SQ_REG_IRQ_STATE, h->work.number < CLEARS ? 1 : 2);
     else
         begin_driven(h);
 }
@@ -208,7 +208,8 @@ static void begin_layer(struct host *h, uint32_t number)
 {
     sq_top_work_begin(&h->work, number);
     h->phase = BEFORE;
-    h->is_cleared = h->is_spared = false;
+    h->is_cleared = false;
+    h->spared = 0;
     h->has_irq = !is_random(h) || sq_rng_below(&h->rng, 4) > 0;
     h->call = (struct sq_lite_call){.n = 0};
     drive_on(h);

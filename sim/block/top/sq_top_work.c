@@ -214,6 +214,11 @@ static void draw_layer(struct sq_top_work *w)
                                                : SQ_DRAWN_RIGHT;
     w->at.image = sq_top_draw_image(w->value, &rng, &l, wrong, &w->drawn);
     w->at.n_read = is_bad || was_bad ? 0 : beats_to_read(w, &l);
+    if (what == SQ_HOST_CLEARS && w->number >= SQ_HOST_N_CLEARS / 2) { // as long as without a fault
+        w->at.fault = SQ_AXI_SLVERR;
+        w->at.fault_at =
+            beat_at(w, &l, 4 * SQ_DESC_WORDS / nbytes(w->value)); // the first beat of operands
+    }
     if (!is_bad)
         return;
     const uint32_t n = all_beats(w->value, &l);

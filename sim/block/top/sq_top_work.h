@@ -20,8 +20,8 @@ enum sq_host_what {
     SQ_HOST_KEPT, // blocks of as many tiles as sums have room for, in two chunks; the first chunk of the last
                   // block, whose sums are kept, has an error
     SQ_HOST_DEEP, // the longest transfers: a tile of as many beats as half a buffer holds, a block of as many tiles
-    SQ_HOST_CLEARS, // a short layer again and again; during number n, n cycles before the interrupt of the first
-                    // one, the host begins a write that clears interrupts
+    SQ_HOST_CLEARS, // a short layer again and again, then one with a fault; during number n of either, n cycles before
+    // the interrupt of the first one, the host begins a write that clears DONE, then ERROR
     SQ_HOST_RINGS // from here on rings (sq_ring_host.h), in the order of enum sq_ring_what
 };
 // Layers of FAULTS and of REFUSED.
@@ -30,7 +30,7 @@ enum {
     SQ_HOST_N_REFUSED = 2 * SQ_SPOILS, // each way, and a good layer behind it
     SQ_HOST_N_KEPT = 12,
     SQ_HOST_N_DEEP = 2,
-    SQ_HOST_N_CLEARS = 9
+    SQ_HOST_N_CLEARS = 18
 };
 
 // Plain data: value, choice are the caller's to set. A layer of the caller's (choice.given) is run as it is.
