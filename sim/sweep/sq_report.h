@@ -36,8 +36,8 @@ struct sq_report_sweep {
     char unchecked[200];
 };
 
-// The axes that tell pairs apart: model, workload, machine, m, n, k. A front, a heat map or a
-// smallest value over two of them would compare one token with a prefill of 2048.
+// The axes that tell pairs apart: model, workload, machine, m, n, k, context, batch. A front, a heat map or a
+// smallest value over two of them would compare one token with a prefill of 2048, or a context of 128 with one of 128k.
 bool sq_report_is_of_pair(const char *parameter);
 
 struct sq_report {

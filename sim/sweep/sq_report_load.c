@@ -17,8 +17,9 @@ struct load {
 
 bool sq_report_is_of_pair(const char *parameter)
 {
-    static const enum sq_quantity axes[] = {SQ_AXIS_MODEL, SQ_AXIS_WORKLOAD, SQ_AXIS_MACHINE,
-                                            SQ_AXIS_M,     SQ_AXIS_N,        SQ_AXIS_K};
+    static const enum sq_quantity axes[] = {SQ_AXIS_MODEL,   SQ_AXIS_WORKLOAD, SQ_AXIS_MACHINE,
+                                            SQ_AXIS_M,       SQ_AXIS_N,        SQ_AXIS_K,
+                                            SQ_AXIS_CONTEXT, SQ_AXIS_BATCH};
     for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++)
         if (strcmp(parameter, sq_quantity_name(axes[i])) == 0)
             return true;

@@ -62,6 +62,12 @@ assert len(set(pairs)) == len(pairs) == 4, pairs
 assert [p["points"] for p in sweep["pairs"]] == [30] * 4
 assert all(pairs[r["pair"]] == (r["p"]["workload"], r["p"]["machine"]) for r in sweep["rows"])
 EOS
+printf '%s\n' 'name: passes' 'axes: {machine: [default], workload: [smollm2-135m], format: [nvfp4], context: [64, 512], batch: [1, 4],' \
+  '  kv_bits: [8, 16], rows: [8, 32]}' 'measures: [tokens_per_second, dram_bytes]' >"$W/passes.yaml"
+sq sweep passes.yaml --db passes.db
+accept "whole passes of two contexts and two batches" report --db passes.db -o passes
+ok "each context and batch by itself, both caches together" [ "$(grep -c '^== context=[0-9]* batch=[14]: 4 points$' "$W.out")" = 4 ]
+ok "... on the page, too" grep -q '"of":{"workload":"smollm2-135m","machine":"default","context":64,"batch":1},"points":4}' "$W/passes/index.html"
 
 # ---- points that the specification no longer has ---------------------------------------------------
 cp "$W/sweep.db" "$W/stale.db"
