@@ -16,7 +16,6 @@ AREA      := reports/area/area_osu018
 .PHONY: area area-flow
 area: $(BUILD)/sqsim
 	$(Q)$< area --jobs $(JOBS) --output $(AREA).txt
-	$(Q)$< area --jobs $(JOBS) --json --output $(AREA).jsonl
 	$(Q)reports/area/measure.sh $< $(JOBS) $(BUILD)/area $(LIBERTIES)
 	$(Q)awk -f reports/area/figures.awk $(BUILD)/area/*.txt > $(BUILD)/area/figures.md
 	$(Q)cat $(AREA).txt $(BUILD)/area/figures.md
@@ -45,9 +44,8 @@ area-scaled: $(BUILD)/sqsim
 	$(Q)if [ -n "$(strip $(LIBERTIES))" ]; then { printf '# make area-scaled%s; revision %s; %s\n' "$${UNITS:+ (some units)}" "$$(reports/revision.sh)" "$$($(YOSYS) -V)" && \
 	  reports/area/scaled.sh $< $(JOBS) $(LIBERTIES); } > reports/area/scaled.csv.new && \
 	  mv reports/area/scaled.csv.new reports/area/scaled.csv && \
-	  { head -1 reports/area/scaled.csv | sed 's/^# \(.*\)/<!-- \1 -->/' && awk -f reports/area/scaled.awk reports/area/scaled.csv $(wildcard reports/accuracy/smollm2.csv); } \
-	    > reports/area/scaled.md.new && mv reports/area/scaled.md.new reports/area/scaled.md && \
-	  reports/area/page.sh reports/area/scaled.md reports/area/README.md; \
+	  { head -1 reports/area/scaled.csv | sed 's/^# \(.*\)/<!-- \1 -->/' && awk -f reports/area/scaled.awk reports/area/scaled.csv reports/accuracy/smollm2.csv; } > $(BUILD)/scaled.md && \
+	  reports/area/page.sh $(BUILD)/scaled.md reports/area/README.md; \
 	  else echo "area-scaled: skipped: no library, LIBERTIES=\"FILE ...\" names some; the table stays as it is"; fi
 
 # area-engines: whole engines in LIBERTIES and osu018, reports/area/engines.csv and a table of the page; minutes an engine
@@ -55,8 +53,8 @@ area-scaled: $(BUILD)/sqsim
 .PHONY: area-engines
 area-engines: $(BUILD)/sqsim
 	$(Q)reports/area/engines.sh $< reports/area/engines.csv $(LIBERTIES) $(wildcard $(OSU018))
-	$(Q)awk -f reports/area/engines.awk reports/area/engines.csv > reports/area/engines.md
-	$(Q)reports/area/page.sh reports/area/engines.md reports/area/README.md
+	$(Q)awk -f reports/area/engines.awk reports/area/engines.csv > $(BUILD)/engines.md
+	$(Q)reports/area/page.sh $(BUILD)/engines.md reports/area/README.md
 
 # area-chip: paths and clock of the chip in LIBERTIES with the memories of SRAM=DIR, a table of the page; minutes a library
 .PHONY: area-chip
@@ -89,15 +87,12 @@ energy: $(BUILD)/sqsim
 	$(Q)for t in energy tokens; do mv $(ENERGY)/$$t.csv.new $(ENERGY)/$$t.csv || exit 1; done
 	$(Q)$(MAKE) --no-print-directory energy-page
 
-# energy-page: the tables, the picture and the page of reports/energy from its CSV files
+# energy-page: the picture and the page of reports/energy from its CSV files; all tables in build/energy/table.md
 .PHONY: energy-page
 energy-page:
-	$(Q){ head -1 $(ENERGY)/energy.csv | sed 's/^# \(.*\)/<!-- \1 -->/; s/; / | /g' && awk -f $(ENERGY)/table.awk $(ENERGY)/pes.txt $(ENERGY)/energy.csv && \
-	  awk -f $(ENERGY)/banks.awk $(ENERGY)/energy.csv && $(if $(wildcard $(BOARDS)),awk -f $(ENERGY)/boards.awk $(BOARDS) $(ENERGY)/energy.csv &&) \
-	  awk -f $(ENERGY)/tokens.awk $(ENERGY)/tokens.csv; } > $(ENERGY)/table.md.new
-	$(Q)mv $(ENERGY)/table.md.new $(ENERGY)/table.md
+	$(Q)mkdir -p $(BUILD)/energy && $(ENERGY)/tables.sh $(wildcard $(BOARDS)) > $(BUILD)/energy/table.md
 	$(Q)$(GNUPLOT) -e "csv='$(ENERGY)/energy.csv'; svg='$(ENERGY)/energy.svg'" $(ENERGY)/energy.gp
-	$(Q)reports/area/page.sh $(ENERGY)/table.md $(ENERGY)/README.md
+	$(Q)reports/area/page.sh $(BUILD)/energy/table.md $(ENERGY)/README.md
 
 # sweep: bank x sparsity of the embedded model into reports/sweep, a page into build/report
 # build/sweep.db keeps what was computed before.
