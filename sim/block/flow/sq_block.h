@@ -321,5 +321,7 @@ int32_t sq_draw_code(struct sq_rng *rng, unsigned width, enum sq_stimulus kind);
 void sq_draw_codes(struct sq_rng *rng, unsigned width, enum sq_stimulus kind, size_t n, int32_t *x);
 
 #define SQ_LEN(array) (sizeof(array) / sizeof(array)[0])
+// In the table of a block: the member of this name and its length, from the array of this name.
+#define SQ_ROWS(name) .name = (name), .n_##name = SQ_LEN(name)
 
 #endif

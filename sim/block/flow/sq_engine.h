@@ -28,8 +28,7 @@ size_t sq_engine_end(const struct sq_output_config *c, const int32_t *scale, flo
 
 // The members of the table of a block (sq_block.h) that its file has under the same names.
 #define SQ_ENGINE_TABLES                                                                           \
-    .group = "job", .points = points, .n_points = SQ_LEN(points), .area = area,                    \
-    .n_area = SQ_LEN(area), .faults = faults, .n_faults = SQ_LEN(faults), .waves = waves,          \
+    .group = "job", SQ_ROWS(points), SQ_ROWS(area), SQ_ROWS(faults), .waves = waves,               \
     .ports = ports, .draw_group = draw_group, .draw_directed = draw_directed, .cut = cut,          \
     .golden = golden
 

@@ -505,18 +505,15 @@ const struct sq_block sq_array_scaled_block = {
     .free = array_scaled_free,
     .settle = settle,
     .source = source,
-    .points = points,
-    .n_points = SQ_LEN(points),
-    .area = area,
-    .n_area = SQ_LEN(area),
+    SQ_ROWS(points),
+    SQ_ROWS(area),
     .coverage_cases = 200,
     // Those whose decoder is in the tree.
     .coverage_points =
         "nvfp4 mxfp4 mxfp6 mxfp6_e3m2 mxfp8 mxfp8_e5m2 mxint8 mxplus nvint4 split split_pow2 "
         "nvfp4_fixed split_a_fixed split_a_pow4 own_b32 if4 if4_a_fixed razer nvfp4_a_two "
         "mixfp4 ue5m3",
-    .faults = faults,
-    .n_faults = SQ_LEN(faults),
+    SQ_ROWS(faults),
     .ports = sq_array_scaled_ports,
     .draw_beat = sq_array_scaled_draw,
     .n_directed = SQ_ARRAY_SCALED_N_DIRECTED,
