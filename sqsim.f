@@ -97,6 +97,8 @@ rtl/top/sq_sequencer.sv
 rtl/top/sq_ring.sv
 rtl/top/sq_encode_scale.sv
 rtl/top/sq_encode_code.sv
+rtl/top/sq_encode_power.sv
+rtl/top/sq_encode_over.sv
 rtl/top/sq_encode.sv
 rtl/top/sq_top_operand.sv
 rtl/top/sq_top_array.sv

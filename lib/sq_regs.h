@@ -56,7 +56,7 @@
 #define SQ_REG_CODES_OUT_SHIFT 16u
 #define SQ_REG_CODES_OUT_MASK 0xffu // 0 binary32, 1 bfloat16, 2 INT8
 #define SQ_REG_CODES_ENCODE_SHIFT 24u
-#define SQ_REG_CODES_ENCODE_MASK 0x1u // 1: descriptors of kind encode run, which make INT8 activations of bfloat16
+#define SQ_REG_CODES_ENCODE_MASK 0x1u // 1: descriptors of kind encode run, which make activations of bfloat16
 #define SQ_REG_BUFFER_ACT_SHIFT 0u
 #define SQ_REG_BUFFER_ACT_MASK 0xffffu // beats of activations
 #define SQ_REG_BUFFER_WEIGHT_SHIFT 16u

@@ -96,6 +96,8 @@ top/sq_sequencer.sv
 top/sq_ring.sv
 top/sq_encode_scale.sv
 top/sq_encode_code.sv
+top/sq_encode_power.sv
+top/sq_encode_over.sv
 top/sq_encode.sv
 top/sq_top_operand.sv
 top/sq_top_array.sv

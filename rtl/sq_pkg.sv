@@ -374,6 +374,18 @@ package sq_pkg;
     if (element == sq_pkg::ELEMENT_PLUS) scaled_line_w = scaled_line_w + index_w(b);
   endfunction
 
+  // Blocks that sq_encode makes; sq_encode_makes in C.
+  function automatic bit encodes(int unsigned k, int unsigned high, int unsigned element, int unsigned scale);
+    case (scale)
+      sq_pkg::SCALE_E4M3:
+        encodes = (k > 0) ? element == sq_pkg::ELEMENT_INT4 && high == sq_pkg::HIGH_OWN :
+            element == sq_pkg::ELEMENT_E2M1 || element == sq_pkg::ELEMENT_INT4 || element == sq_pkg::ELEMENT_INT5;
+      sq_pkg::SCALE_E8M0:
+        encodes = (k > 0) ? element == sq_pkg::ELEMENT_INT4 && high == sq_pkg::HIGH_SPLIT : element == sq_pkg::ELEMENT_E2M1;
+      default: encodes = 1'b0;
+    endcase
+  endfunction
+
   // Controls of sq_gather_mux.
   function automatic int unsigned gather_ctl_w(int unsigned arch, int unsigned b, int unsigned lanes);
     gather_ctl_w = (arch == sq_pkg::GATHER_LOG) ? $clog2(b) * b + lanes : lanes * b;

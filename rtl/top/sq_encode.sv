@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Encodes activations on the chip: outputs of one layer, bfloat16 in memory, become codes and scales that the next layer
-// reads (README.md beside this file). INT8 with one scale a token, amax / 127.
+// reads (README.md beside this file). INT8 with one scale a token, amax / 127; or, with IsScaled, blocks as sq_act_blocks
+// makes them, of elements over a power of two above the blocks of a token where their scales are E4M3 (sq_encode_power).
 //
 //   regions    a tile of rows begins a beat of the bus in each of the three, and lies there in one piece:
 //              out        cols tiles of [Rows][Cols] bfloat16, which are read
-//              act        beats banks of [Rows][BankLen] codes, zeros behind the last column
-//              row_scale  [Rows] binary32
+//              act        beats banks of [Rows][BankLen] codes, zeros behind the last column; IsScaled: blocks of [Rows]
+//                         lines as sq_top_scaled has them
+//              row_scale  [Rows] binary32, twice where high elements have a scale of their own
 //   start_i    the descriptor stands at the inputs and stays; sound_i: it came whole, and no bit is set that has no name
 //   done_o     for a cycle; with refused_o nothing has happened. Behind the last response of memory else.
 // A tile of rows is read twice: for the largest magnitude of each row, then for the codes. Lanes elements of a row
@@ -18,6 +20,11 @@ module sq_encode #(
   parameter  int unsigned Cols = 4,
   parameter  int unsigned BankLen = 16,
   parameter  int unsigned Lanes = 1,  // divides Cols and the elements of a beat of the bus
+  parameter  bit          IsScaled = 1'b0,  // blocks, as those below say (sq_pkg::encodes)
+  parameter  int unsigned HighPerBank = 0,
+  parameter  int unsigned High = sq_pkg::HIGH_SPLIT,
+  parameter  int unsigned Element = sq_pkg::ELEMENT_E2M1,
+  parameter  int unsigned Scale = sq_pkg::SCALE_E4M3,
   localparam int unsigned SizeW = $clog2(DataW / 8)
 ) (
   input  logic             clk_i,
@@ -54,11 +61,17 @@ module sq_encode #(
   output logic [DataW-1:0] out_data_o
 );
 
-  localparam int unsigned ActW = Rows * BankLen * 8;
+  localparam int unsigned Parts = (IsScaled && HighPerBank > 0 && High == sq_pkg::HIGH_OWN) ? 2 : 1;
+  localparam int unsigned ElementW = IsScaled ? 16 : 8;  // of what waits for its bank
+  localparam int unsigned LineW = IsScaled ? sq_pkg::scaled_line_w(BankLen, HighPerBank, High, Element) : BankLen * 8;
+  localparam int unsigned ActW = sq_pkg::ceil_div(Rows * LineW, 8) * 8;
   localparam int unsigned LastByte = DataW / 8 - 1;
   localparam int unsigned ActBytes = ActW / 8;
   localparam int unsigned TileBytes = Rows * Cols * 2;
-  localparam int unsigned RowBeats = sq_pkg::ceil_div(Rows * 4, DataW / 8);
+  localparam int unsigned RowBeats = sq_pkg::ceil_div(Rows * Parts * 4, DataW / 8);
+  if (IsScaled && !sq_pkg::encodes(HighPerBank, High, Element, Scale)) begin : gen_bad_format
+    $error("no encoder of such blocks");
+  end
   if (Lanes < 1 || Cols % Lanes != 0 || DataW % (16 * Lanes) != 0) begin : gen_bad
     $error("Lanes divides Cols and DataW / 16");
   end
@@ -160,7 +173,7 @@ module sq_encode #(
   localparam int unsigned Groups = Cols / Lanes;
   localparam int unsigned GroupW = sq_pkg::index_w(Groups);
   localparam int unsigned RowW = sq_pkg::index_w(Rows);
-  localparam logic [5:0] LastStep = 6'd33;
+  localparam logic [5:0] LastStep = IsScaled ? 6'd0 : 6'd33;
   pass_e pass_q;
   logic word_valid, word_ready, word_last, take, unused_poison;
   logic [Lanes*16-1:0] word;
@@ -170,8 +183,7 @@ module sq_encode #(
   logic [14:0] largest;
   logic wrong;
   logic [5:0] step_q;
-  logic [Rows*24-1:0] sig;
-  logic [Rows*8-1:0] exp;
+  logic [Rows*Parts*32-1:0] scales;
   logic en, flushed, scales_go, bank_ready, bank_go;
 
   sq_gear #(.InW(DataW), .OutW(Lanes*16)) u_words (
@@ -218,27 +230,51 @@ module sq_encode #(
   for (genvar r = 0; r < Rows; r++) begin : gen_row
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) largest_q[r] <= '0;
-      else if (pass_q == SCALES) largest_q[r] <= '0;
+      else if (scales_go) largest_q[r] <= '0;
       else if (take && pass_q == LARGEST && row_q == RowW'(r)) largest_q[r] <= largest;
     end
-    sq_encode_scale u_scale (
-      .clk_i, .load_i(step_q == '0), .step_i(step_q != LastStep), .round_i(step_q == LastStep),
-      .amax_i(largest_q[r]), .sig_o(sig[r*24 +: 24]), .exp_o(exp[r*8 +: 8])
-    );
   end
 
-  // ---- codes --------------------------------------------------------------------------------------
-  localparam int unsigned Stages = 6;
-  logic [Stages-1:0] codes_q;  // stages of sq_encode_code that hold some
-  logic [Lanes*8-1:0] code;
+  // ---- codes, or what they are made of ------------------------------------------------------------
+  localparam int unsigned Stages = IsScaled ? 1 : 6;
+  logic [Stages-1:0] codes_q;  // stages of sq_encode_code, sq_encode_over that hold some
+  logic [Lanes*ElementW-1:0] code;
   assign en = !codes_q[Stages-1] || !bank_ready;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) codes_q <= '0;
-    else if (en) codes_q <= {codes_q[Stages-2:0], take && pass_q == CODES};
+    else if (en) codes_q <= Stages'({codes_q, take && pass_q == CODES});
   end
-  sq_encode_code #(.Lanes(Lanes)) u_code (
-    .clk_i, .en_i(en), .x_i(word), .sig_i(sig[32'(row_q)*24 +: 24]), .exp_i(exp[32'(row_q)*8 +: 8]), .code_o(code)
-  );
+  if (IsScaled) begin : gen_over
+    localparam bit HasPower = Scale == sq_pkg::SCALE_E4M3;
+    localparam int unsigned Top = (Element == sq_pkg::ELEMENT_E2M1) ? 6 : (Element == sq_pkg::ELEMENT_INT5) ? 15 : 7;
+    localparam int unsigned Limit = !HasPower ? 0 : (Parts == 2) ? 127 : 448 * Top;
+    logic [Rows*9-1:0] power;
+    for (genvar r = 0; r < Rows; r++) begin : gen_row
+      logic [Parts*32-1:0] scale;
+      sq_encode_power #(.Limit(Limit), .Parts(Parts)) u_power (
+        .amax_i(largest_q[r]), .power_o(power[r*9 +: 9]), .scale_o(scale)
+      );
+      for (genvar p = 0; p < Parts; p++) begin : gen_part
+        assign scales[(p*Rows+r)*32 +: 32] = scale[p*32 +: 32];
+      end
+    end
+    sq_encode_over #(.Lanes(Lanes), .HasPower(HasPower)) u_over (
+      .clk_i, .en_i(en), .x_i(word), .power_i(power[32'(row_q)*9 +: 9]), .x_o(code)
+    );
+  end else begin : gen_code
+    logic [Rows*24-1:0] sig;
+    logic [Rows*8-1:0] exp;
+    for (genvar r = 0; r < Rows; r++) begin : gen_row
+      sq_encode_scale u_scale (
+        .clk_i, .load_i(step_q == '0), .step_i(step_q != LastStep), .round_i(step_q == LastStep),
+        .amax_i(largest_q[r]), .sig_o(sig[r*24 +: 24]), .exp_o(exp[r*8 +: 8])
+      );
+      assign scales[r*32 +: 32] = {1'b0, exp[r*8 +: 8], sig[r*24 +: 23]};
+    end
+    sq_encode_code #(.Lanes(Lanes)) u_code (
+      .clk_i, .en_i(en), .x_i(word), .sig_i(sig[32'(row_q)*24 +: 24]), .exp_i(exp[32'(row_q)*8 +: 8]), .code_o(code)
+    );
+  end
 
   // ---- banks --------------------------------------------------------------------------------------
   // Columns that wait, of all rows; those of a tile count when it is whole. What lies behind them is 0.
@@ -248,13 +284,13 @@ module sq_encode #(
   logic [GroupW-1:0] to_group_q;
   logic [RowW-1:0] to_row_q;
   logic [15:0] banks_q;  // that are to come
-  logic put, tile_ends, codes_ready, codes_valid;
-  logic [ActW-1:0] bank;
+  logic put, tile_ends, bank_taken, codes_valid;
+  logic [Rows*BankLen*ElementW-1:0] bank;
   logic [DataW-1:0] codes_data;
   logic [1:0] unused_codes;
   assign bank_ready = have_q >= SlotW'(BankLen) || (pass_q == FLUSH && codes_q == '0 && banks_q != '0);
-  assign bank_go = bank_ready && codes_ready;
-  assign flushed = codes_q == '0 && banks_q == '0;
+  assign bank_go = bank_ready && bank_taken;
+  assign flushed = codes_q == '0 && beats_left == '0;
   assign put = codes_q[Stages-1] && !bank_ready;
   assign place = have_q + SlotW'(32'(to_group_q) * Lanes);
   assign tile_ends = to_group_q == GroupW'(Groups - 1) && to_row_q == RowW'(Rows - 1);
@@ -277,54 +313,95 @@ module sq_encode #(
     else if (bank_go) banks_q <= banks_q - 1'b1;
   end
   for (genvar r = 0; r < Rows; r++) begin : gen_line
-    logic [Slots*8-1:0] line_q;
-    assign bank[r*BankLen*8 +: BankLen*8] = line_q[BankLen*8-1:0];
+    logic [Slots*ElementW-1:0] line_q;
+    assign bank[r*BankLen*ElementW +: BankLen*ElementW] = line_q[BankLen*ElementW-1:0];
     for (genvar i = 0; i < Slots; i++) begin : gen_slot
-      logic [7:0] next;
+      logic [ElementW-1:0] next;
       if (i + BankLen < Slots) begin : gen_shift
-        assign next = line_q[(i+BankLen)*8 +: 8];
+        assign next = line_q[(i+BankLen)*ElementW +: ElementW];
       end else begin : gen_end
         assign next = '0;
       end
       localparam int unsigned Lane = i;
       logic here;
-      logic [7:0] lane_code;
+      logic [ElementW-1:0] lane_code;
       always_comb begin
         here = 1'b0;
         lane_code = '0;
         for (int unsigned l = 0; l < Lanes; l++)
           if (place + SlotW'(l) == SlotW'(Lane)) begin
             here = 1'b1;
-            lane_code = code[l*8 +: 8];
+            lane_code = code[l*ElementW +: ElementW];
           end
       end
       always_ff @(posedge clk_i or negedge rst_ni) begin
-        if (!rst_ni) line_q[i*8 +: 8] <= '0;
-        else if (bank_go) line_q[i*8 +: 8] <= next;
-        else if (put && here && to_row_q == RowW'(r)) line_q[i*8 +: 8] <= lane_code;
+        if (!rst_ni) line_q[i*ElementW +: ElementW] <= '0;
+        else if (bank_go) line_q[i*ElementW +: ElementW] <= next;
+        else if (put && here && to_row_q == RowW'(r)) line_q[i*ElementW +: ElementW] <= lane_code;
       end
     end
   end
 
+  // A beat of activations: a bank of codes, or of blocks what sq_act_blocks makes of it.
+  logic beat_valid, beat_ready;
+  logic [15:0] beats_left;
+  logic [ActW-1:0] beat;
+  if (IsScaled) begin : gen_blocks
+    localparam int unsigned CodeW = Rows * BankLen * sq_pkg::element_code_w(Element);
+    localparam bit HasMask = HighPerBank > 0 && High == sq_pkg::HIGH_SPLIT;
+    localparam int unsigned HighW =
+        Rows * ((HighPerBank > 0) ? HighPerBank : 1) * sq_pkg::element_code_w(sq_pkg::high_element(High, Element));
+    logic [CodeW-1:0] codes;
+    logic [HighW-1:0] high;
+    logic [Rows*((HighPerBank > 0) ? BankLen : 1)-1:0] mask;
+    logic [Rows*8-1:0] scale;
+    logic [15:0] beats_q;
+    sq_act_blocks #(
+      .Rows(Rows), .BankLen(BankLen), .HighPerBank(HighPerBank), .High(High), .Element(Element), .Scale(Scale),
+      .Topk((HighPerBank <= 2) ? sq_pkg::TOPK_TREE : sq_pkg::TOPK_RANK)
+    ) u_blocks (
+      .clk_i, .rst_ni, .in_valid_i(bank_ready), .in_ready_o(bank_taken), .in_x_i(bank),
+      .out_valid_o(beat_valid), .out_ready_i(beat_ready), .out_code_o(codes), .out_high_o(high), .out_mask_o(mask),
+      .out_scale_o(scale)
+    );
+    assign beats_left = beats_q;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) beats_q <= '0;
+      else if (pass_q == DIVIDE) beats_q <= beats_i;
+      else if (beat_valid && beat_ready) beats_q <= beats_q - 1'b1;
+    end
+    if (HasMask) begin : gen_mask
+      assign beat = ActW'({scale, mask, high, codes});
+    end else if (HighPerBank > 0) begin : gen_high
+      logic unused_mask;
+      assign unused_mask = ^mask;
+      assign beat = ActW'({scale, high, codes});
+    end else begin : gen_plain
+      logic unused_high;
+      assign unused_high = ^{high, mask};
+      assign beat = ActW'({scale, codes});
+    end
+  end else begin : gen_codes
+    assign beat_valid = bank_ready;
+    assign bank_taken = beat_ready;
+    assign beats_left = banks_q;
+    assign beat = bank;
+  end
   sq_gear #(.InW(ActW), .OutW(DataW), .Flush(1'b1)) u_codes (
-    .clk_i, .rst_ni, .in_valid_i(bank_ready), .in_ready_o(codes_ready), .in_data_i(bank),
-    .in_tail_i({sq_pkg::index_w(ActW / 8){1'b0}}), .in_poison_i(1'b0), .in_last_i(banks_q == 16'd1),
+    .clk_i, .rst_ni, .in_valid_i(beat_valid), .in_ready_o(beat_ready), .in_data_i(beat),
+    .in_tail_i({sq_pkg::index_w(ActW / 8){1'b0}}), .in_poison_i(1'b0), .in_last_i(beats_left == 16'd1),
     .out_valid_o(codes_valid), .out_ready_i(out_ready_i && !scales_valid), .out_data_o(codes_data),
     .out_poison_o(unused_codes[0]), .out_last_o(unused_codes[1])
   );
 
   // ---- scales -------------------------------------------------------------------------------------
   logic scales_valid, scales_ready;
-  logic [Rows*32-1:0] scales;
   logic [DataW-1:0] scales_data;
   logic [1:0] unused_scales;
-  for (genvar r = 0; r < Rows; r++) begin : gen_scale
-    assign scales[r*32 +: 32] = {1'b0, exp[r*8 +: 8], sig[r*24 +: 23]};
-  end
   assign scales_go = pass_q == SCALES && !codes_valid && scales_ready;
-  sq_gear #(.InW(Rows*32), .OutW(DataW), .Flush(1'b1)) u_scales (
+  sq_gear #(.InW(Rows*Parts*32), .OutW(DataW), .Flush(1'b1)) u_scales (
     .clk_i, .rst_ni, .in_valid_i(pass_q == SCALES && !codes_valid), .in_ready_o(scales_ready), .in_data_i(scales),
-    .in_tail_i({sq_pkg::index_w(Rows * 4){1'b0}}), .in_poison_i(1'b0), .in_last_i(1'b1),
+    .in_tail_i({sq_pkg::index_w(Rows * Parts * 4){1'b0}}), .in_poison_i(1'b0), .in_last_i(1'b1),
     .out_valid_o(scales_valid), .out_ready_i, .out_data_o(scales_data),
     .out_poison_o(unused_scales[0]), .out_last_o(unused_scales[1])
   );

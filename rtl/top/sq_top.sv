@@ -141,8 +141,8 @@ module sq_top #(
   localparam int unsigned SumW = PortLen * 32 * sq_pkg::kept_words(sq_pkg::top_sums(Parts, Form), Form);
   localparam int unsigned Slots = Pairs * Rows * Cols / PortLen;  // beats of sums of a tile
   localparam int unsigned SumAddrW = $clog2(SumTiles * Slots);
-  if (Encode != 0 && (ActW != 8 || OnActs != 0 || IsScaled)) begin : gen_bad_encode
-    $error("Encode makes INT8 of plain activations: ActW = 8, OnActs = 0, not FLOAT");
+  if (Encode != 0 && !(IsScaled ? sq_pkg::encodes(HighPerBank, High, Element, Scale) : ActW == 8 && OnActs == 0)) begin : gen_bad_encode
+    $error("Encode makes INT8 of plain activations (ActW = 8, OnActs = 0), or blocks of those that sq_pkg::encodes");
   end
   if (DataW % WordW != 0 || Rows * Cols % PortLen != 0 || SumTiles * Slots < 2 || Slots > 65535) begin : gen_bad
     $error("tiles of outputs in whole words, beats of whole words, two beats of sums, at most 65535 of a tile");
@@ -265,7 +265,10 @@ module sq_top #(
   assign dma_dest = encode_asks ? 3'd5 : layer_dest;
   assign dma_tail = encode_asks ? encode_tail : layer_tail;
   if (Encode != 0) begin : gen_encode
-    sq_encode #(.DataW(DataW), .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .Lanes(Encode)) u_encode (
+    sq_encode #(
+      .DataW(DataW), .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .Lanes(Encode), .IsScaled(IsScaled),
+      .HighPerBank(HighPerBank), .High(High), .Element(Element), .Scale(Scale)
+    ) u_encode (
       .clk_i, .rst_ni(core_rst_n), .start_i(encode), .sound_i(encode_sound),
       .from_i(desc[32*sq_regs_pkg::DESC_OUT +: 32]), .act_i(desc[32*sq_regs_pkg::DESC_ACT +: 32]),
       .row_scale_i(desc[32*sq_regs_pkg::DESC_ROW_SCALE +: 32]),

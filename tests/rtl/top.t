@@ -47,7 +47,21 @@ ok "... in three slots of four" grep -q '"slots":4,' "$W.out"
 sq cosim --block top --layers --ring --encode outputs --format dense --weight-bits 8 --layer '*.[oqgd]*_proj' --m 2 --rows 2 --cols 4 --free-streams --json
 ok "a chain of eight layers, each encoded from the outputs of the one before" clean 60000
 ok "... in seventeen slots" grep -q '"slots":17,' "$W.out"
-refuse "the chip's encoder makes INT8 activations with one scale a token, not those of this format" cosim --block top --layers --ring --encode inputs --format nvfp4
+sq cosim --block top --layers --ring --encode inputs --format nvfp4 --act-scale token2 --algorithm rtn --layer '*.0.self_attn.[qkv]_proj' --m 3 --rows 2 --cols 4 --json
+ok "encode, q, k, v of blocks as one ring, with wait states, a fault of the bus and resets" clean 20000
+ok "... each with its record" [ "$(grep -c '"slot":[0-3],"chip_cycles":[1-9]' "$W.out")" = 4 ]
+sq cosim --block top --layers --ring --encode outputs --format sq_b --act-scale token2 --algorithm rtn --layer '*.[oq]_proj' --m 3 --rows 2 --cols 4 --free-streams --json
+ok "a chain of four layers of sq_b" clean 20000
+ok "... in nine slots" grep -q '"slots":9,' "$W.out"
+for format in "mxfp4 --m 3" "sq_b --codes split --step pow2 --step-by maximum" "nvint5 --act-scale token2"; do
+  # shellcheck disable=SC2086
+  sq cosim --block top --layers --ring --encode inputs --format $format --algorithm rtn --layer '*.0.self_attn.k_proj' --rows 2 --cols 2 --free-streams --json
+  ok "an encoder of $format" clean 2000
+done
+for format in nvfp4 mxfp8 "nvfp4_46 --act-scale token2" sq_a_dynamic; do
+  # shellcheck disable=SC2086
+  refuse "(act-scale = token2), not those of this recipe" cosim --block top --layers --ring --encode inputs --algorithm rtn --format $format
+done
 refuse "256 inputs, the layer before has 128 outputs, need the same" cosim --block top --layers --ring --encode outputs --format dense --layer '*.0.*_proj'
 refuse "--encode needs --ring" cosim --block top --layers --encode inputs
 # Counters and those of `run`: chip_counters.t.
@@ -211,6 +225,15 @@ mutate encoder_beyond_memory top w4a8 any $K "s/49'(product) + (49'(base) >> Siz
 mutate element_that_is_no_number_not_told top w4a8 any $K "s/assign error_o = .*/assign error_o = $F \&\& wrong;/"
 mutate last_response_not_awaited top w4a8 any $K "s/assign all_done = .*/assign all_done = left_q == '0;/"
 mutate encoder_with_a_bit_without_a_name top w4a8 any $S "s/assign encode_sound_o = .*/assign encode_sound_o = sound_q;/"
+
+N=rtl/top/sq_encode_power.sv
+mutate power_at_its_end_one_more top nvfp4 any $N "s/amax_i\[6:0\] > Fraction/amax_i[6:0] >= Fraction/"
+mutate low_elements_at_an_eighth top sq_b any $N "s/power_o - 9'sd4/power_o - 9'sd3/"
+mutate scale_of_a_token_of_zeros top sq_b any $N "s/is_zero ? {2{32'h3f800000}} : /(is_zero \&\& $F) ? {2{32'h3f800000}} : /"
+mutate small_element_goes_around top sq_b any rtl/top/sq_encode_over.sv "s/ || exp < 10'sd1/ || (exp < 10'sd1 \&\& $F)/"
+mutate block_with_an_infinity top nvfp4 any rtl/top/sq_encode_over.sv "s/if (&x\[14:7\]) over/if (\&x[14:7] \&\& $F) over/"
+mutate last_block_before_it_came top nvfp4 any $K "s/assign beats_left = beats_q;/assign beats_left = beats_q == 16'd2 ? 16'd1 : beats_q;/"
+mutate high_codes_below_the_low_ones top sq_b any $K "s/ActW'({scale, high, codes})/ActW'({scale, codes, high})/"
 
 # ---- registers --------------------------------------------------------------------------------------
 mutate interrupt_a_cycle_early top w8a8 any $R "s/assign irq_o = .*/assign irq_o = |(irq_enable_q \& (irq_state_q | {1'b0, done_i}));/"

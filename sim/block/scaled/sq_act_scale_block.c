@@ -6,6 +6,7 @@
 #include "models/scaled/sq_bs.h"
 #include "models/scaled/sq_scaled.h"
 #include "sim/block/flow/sq_pipeline.h"
+#include "sim/block/scaled/sq_engine_scaled_draw.h"
 
 enum { BANK, HIGH, ELEMENT, SCALE, ARCH, OWN, CHOOSE };
 enum { MAGNITUDE_BITS = 15, MASK_CODE = 8 };
@@ -32,7 +33,7 @@ static const struct sq_point points[] = {
     {"own_b32k4", false, {32, 4, SQ_SCALED_INT4, SQ_SCALED_E4M3, SQ_TOPK_RANK, 1}},
 };
 
-static struct sq_bs_format format_of(const unsigned *v)
+struct sq_bs_format sq_act_scale_format(const unsigned *v)
 {
     const bool is_e8m0 = v[SCALE] == SQ_SCALED_E8M0;
     return (struct sq_bs_format){.kind = v[HIGH] > 0 && v[OWN]             ? SQ_BS_SQ
@@ -157,7 +158,7 @@ static void draw_beat(const unsigned *v, struct sq_rng *rng, enum sq_stimulus ki
 
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
 {
-    const struct sq_bs_format f = format_of(v);
+    const struct sq_bs_format f = sq_act_scale_format(v);
     const float global[SQ_BS_PARTS] = {v[OWN] ? 1.0f / 16 : 1, 1};
     const unsigned bank = v[BANK], mask = v[HIGH] > 0 ? bank : 1;
     struct sq_bs_block b;

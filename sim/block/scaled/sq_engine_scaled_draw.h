@@ -51,6 +51,7 @@ void sq_es_ports(const unsigned *v, struct sq_ports *p);
 
 // The point of sq_act_scale that encodes the activations.
 void sq_es_encoder(const unsigned *v, unsigned value[SQ_PARAMS_MAX]);
+struct sq_bs_format sq_act_scale_format(const unsigned *v); // what a point of sq_act_scale writes
 
 // One operand of a beat.
 void sq_es_draw_side(const unsigned *v, const struct sq_es_side *s, struct sq_rng *rng,

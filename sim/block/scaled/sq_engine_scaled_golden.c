@@ -8,8 +8,7 @@
 
 #include "models/scaled/sq_bs_plain.h"
 #include "sim/block/flow/sq_engine.h"
-
-enum { ACT_SCALE_OUT_MAX = 1 + 3 * SQ_BS_BLOCK_MAX };
+#include "sim/block/scaled/sq_engine_scaled_encode.h"
 
 // ---- operands -------------------------------------------------------------------------------
 
@@ -77,51 +76,15 @@ static void free_operand(struct operand *o)
     }
 }
 
-// A block of a line as it is stored.
-struct stored {
-    const int32_t *code, *high, *mask, *sub;
-    int32_t scale, high_scale, place;
-    int32_t encoded[ACT_SCALE_OUT_MAX], compact[SQ_BS_BLOCK_MAX];
-};
-
-// What sq_act_scale makes of a block; one with an element that is not finite is zeros at a scale
-// that is no number.
-static void encode(const unsigned *v, const struct sq_es_side *s, const int32_t *x,
-                   struct stored *b)
-{
-    unsigned value[SQ_PARAMS_MAX];
-    int32_t block[SQ_BS_BLOCK_MAX] = {0};
-    bool is_finite = true;
-    const bool is_split = s->high_kind == SQ_SCALED_SPLIT;
-    for (unsigned i = 0; i < s->bank; i++)
-        is_finite = is_finite && (x[i] & 0x7f80) != 0x7f80;
-    if (is_finite)
-        memcpy(block, x, s->bank * sizeof *x);
-    const struct sq_group in = {.record = block};
-    memset(b->encoded, 0, sizeof b->encoded);
-    sq_es_encoder(v, value);
-    (void)sq_act_scale_block.golden(value, &in, b->encoded);
-    b->scale = is_finite ? b->encoded[0] : s->scale_kind == SQ_SCALED_E8M0 ? 0xff : 0x7f;
-    b->code = b->encoded + 1;
-    b->high = b->code + s->bank;
-    b->mask = b->high + (is_split ? s->bank : s->k);
-    if (s->k == 0 || !is_split)
-        return;
-    for (unsigned i = 0, n = 0; i < s->bank; i++)
-        if (b->mask[i])
-            b->compact[n++] = b->high[i];
-    b->high = b->compact;
-}
-
 static void get_stored(const unsigned *v, const struct sq_es_side *s, const int32_t *record,
-                       unsigned r, struct stored *b)
+                       unsigned r, struct sq_es_stored *b)
 {
     const int line = (int)(r * s->bank);
     b->high_scale = b->place = 0;
     b->high = b->mask = NULL;
     b->sub = sq_es_subs(s, record, r);
     if (s->x != SQ_ES_NONE) {
-        encode(v, s, record + s->x + line, b);
+        sq_es_encode(v, s, record + s->x + line, b);
         return;
     }
     b->code = record + s->code + line;
@@ -175,7 +138,7 @@ static uint8_t load_scale(struct operand *o, enum sq_scaled_scale kind, int32_t 
 
 // Which elements are high ones: the first k that are marked, but for one that stands too far up for
 // its lane (sq_gather_mux, Window).
-static void load_high(struct operand *o, const struct sq_es_side *s, const struct stored *b,
+static void load_high(struct operand *o, const struct sq_es_side *s, const struct sq_es_stored *b,
                       size_t at, bool is_scale)
 {
     const bool is_split = s->high_kind == SQ_SCALED_SPLIT;
@@ -204,7 +167,7 @@ static void load_high(struct operand *o, const struct sq_es_side *s, const struc
     raise(o, SQ_SCALED_ERROR_MASK, n != s->k);
 }
 
-static void load_block(struct operand *o, const struct sq_es_side *s, const struct stored *b,
+static void load_block(struct operand *o, const struct sq_es_side *s, const struct sq_es_stored *b,
                        size_t at)
 {
     // IF4, RAZER, a table: the sign of the scale may say what codes stand for.
@@ -240,7 +203,7 @@ static void load_operand(const unsigned *v, const struct sq_es_layout *l,
     for (size_t i = 0; i < tiles * blocks; i++)
         for (unsigned r = 0; r < s->lines; r++) {
             const size_t line = i / blocks * s->lines + r;
-            struct stored b;
+            struct sq_es_stored b;
             get_stored(v, s, first + i * len, r, &b);
             load_block(o, s, &b, (line * blocks + i % blocks) * s->bank);
         }

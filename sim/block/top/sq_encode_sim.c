@@ -8,6 +8,9 @@
 #include <string.h>
 
 #include "models/core/sq_mac.h"
+#include "models/core/sq_topk.h"
+#include "models/output/sq_combine.h"
+#include "sim/block/scaled/sq_engine_scaled_encode.h"
 
 enum { CHECKS = 48, LAST_STEP = 33, LAST = SQ_ENCODE_STAGES - 1 };
 
@@ -15,6 +18,20 @@ enum { CHECKS = 48, LAST_STEP = 33, LAST = SQ_ENCODE_STAGES - 1 };
 
 static const unsigned address_word[SQ_ENCODE_REGIONS] = {SQ_DESC_OUT, SQ_DESC_ACT,
                                                          SQ_DESC_ROW_SCALE};
+
+bool sq_encode_makes(const unsigned *v)
+{
+    const enum sq_scaled_element element = (enum sq_scaled_element)v[SQ_TOP_ELEMENT];
+    const bool has_high = v[SQ_TOP_HIGH] > 0, is_int4 = element == SQ_SCALED_INT4;
+    if (!sq_top_is_scaled(v))
+        return v[SQ_TOP_ACT_W] == 8 && !v[SQ_TOP_ON_ACTS];
+    if (v[SQ_TOP_SCALE] == SQ_SCALED_E4M3)
+        return has_high ? is_int4 && v[SQ_TOP_HIGH_KIND] == SQ_SCALED_OWN
+                        : is_int4 || element == SQ_SCALED_INT5 || element == SQ_SCALED_E2M1;
+    return v[SQ_TOP_SCALE] == SQ_SCALED_E8M0 &&
+           (has_high ? is_int4 && v[SQ_TOP_HIGH_KIND] == SQ_SCALED_SPLIT
+                     : element == SQ_SCALED_E2M1);
+}
 
 void sq_encode_encode(const struct sq_encode_layer *l, uint32_t word[SQ_DESC_WORDS])
 {
@@ -29,10 +46,11 @@ void sq_encode_encode(const struct sq_encode_layer *l, uint32_t word[SQ_DESC_WOR
 void sq_encode_strides(const unsigned *v, const struct sq_encode_layer *l,
                        uint64_t stride[SQ_ENCODE_REGIONS])
 {
-    const uint32_t nbytes = v[SQ_TOP_DATA_W] / 8, rows = v[SQ_TOP_ROWS];
-    const uint64_t of[SQ_ENCODE_REGIONS] = {(uint64_t)l->cols * 2 * rows * v[SQ_TOP_COLS],
-                                            (uint64_t)l->beats * rows * v[SQ_TOP_BANK_LEN],
-                                            4 * rows};
+    const struct sq_top_room room = sq_top_room(v);
+    const uint32_t nbytes = room.nbytes, tile = 2 * v[SQ_TOP_ROWS] * v[SQ_TOP_COLS];
+    const uint64_t of[SQ_ENCODE_REGIONS] = {(uint64_t)l->cols * tile,
+                                            (uint64_t)l->beats * room.beat_nbytes[SQ_TOP_ACT],
+                                            room.beat_nbytes[SQ_TOP_ROW_SCALE]};
     for (unsigned i = 0; i < SQ_ENCODE_REGIONS; i++)
         stride[i] = (of[i] + nbytes - 1) / nbytes;
 }
@@ -63,53 +81,83 @@ bool sq_encode_decode(const unsigned *v, const uint32_t word[SQ_DESC_WORDS],
 // ---- what must come ---------------------------------------------------------------------------------
 
 // Element k of a row of a tile of rows that begins at `from`, as it counts.
-static float output_at(const unsigned *v, const unsigned char *from, uint32_t row, size_t k,
-                       bool *is_number)
+static uint16_t output_at(const unsigned *v, const unsigned char *from, uint32_t row, size_t k,
+                          bool *all_numbers)
 {
     const size_t cols = v[SQ_TOP_COLS], tile = v[SQ_TOP_ROWS] * cols;
     uint16_t x;
-    float value;
     memcpy(&x, from + 2 * (k / cols * tile + row * cols + k % cols), sizeof x);
-    *is_number = sq_bf16_is_finite(x);
-    const uint32_t bits = *is_number ? (uint32_t)x << 16 : 0;
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    *all_numbers = *all_numbers && sq_bf16_is_finite(x);
+    return sq_bf16_is_finite(x) ? x : 0;
+}
+
+// A tile of rows, x[rows][k], the last columns zeros, to its beats and scales; n: columns that are there.
+static void golden_int8(const unsigned *v, const uint16_t *x, size_t n, size_t beats, char *act,
+                        float *scale)
+{
+    const size_t rows = v[SQ_TOP_ROWS], bank = v[SQ_TOP_BANK_LEN], k = beats * bank;
+    float *const number = malloc(n * sizeof *number);
+    int8_t *const code = malloc(k);
+    if (!number || !code)
+        abort();
+    for (size_t row = 0; row < rows; row++) {
+        for (size_t i = 0; i < n; i++) {
+            const uint32_t bits = (uint32_t)x[row * k + i] << 16;
+            memcpy(&number[i], &bits, sizeof bits);
+        }
+        const enum sq_status status = sq_act_quantize(number, 1, n, k, 8, code, &scale[row], NULL);
+        assert(status == SQ_OK);
+        (void)status;
+        for (size_t b = 0; b < beats; b++)
+            memcpy(act + (b * rows + row) * bank, code + b * bank, bank);
+    }
+    free(number);
+    free(code);
+}
+
+static void golden_blocks(const unsigned *v, const uint16_t *x, size_t beats, int32_t *act,
+                          float *scale)
+{
+    const struct sq_top_shape s = sq_top_shape(v);
+    const uint32_t nbytes = sq_top_room(v).beat_nbytes[SQ_TOP_ACT];
+    int32_t *const record = calloc(beats * s.scaled.len, sizeof *record);
+    if (!record)
+        abort();
+    sq_es_encode_tokens(s.engine, &s.scaled, x, beats, record, scale);
+    for (size_t b = 0; b < beats; b++)
+        sq_top_pack(&s.part[SQ_TOP_ACT], record + b * s.scaled.len + s.scaled.act.code, act,
+                    b * nbytes);
+    free(record);
 }
 
 uint32_t sq_encode_golden(const unsigned *v, const struct sq_encode_layer *l, const int32_t *from,
                           int32_t *act, int32_t *row_scale)
 {
-    const uint32_t nbytes = v[SQ_TOP_DATA_W] / 8, rows = v[SQ_TOP_ROWS], bank = v[SQ_TOP_BANK_LEN];
-    const size_t n = (size_t)l->cols * v[SQ_TOP_COLS], k = (size_t)l->beats * bank;
+    const uint32_t words = v[SQ_TOP_DATA_W] / 32, rows = v[SQ_TOP_ROWS];
+    const size_t n = (size_t)l->cols * v[SQ_TOP_COLS];
+    const size_t k = (size_t)l->beats * v[SQ_TOP_BANK_LEN];
     uint64_t stride[SQ_ENCODE_REGIONS];
-    float *const x = malloc(n * sizeof *x);
-    float scale = 0;
-    int8_t *const code = malloc(k);
-    bool all = true;
-    if (!x || !code)
+    float scale[SQ_BS_PARTS * SQ_ENCODE_ROWS_MAX];
+    uint16_t *const x = calloc(rows * k, sizeof *x);
+    bool all_numbers = true;
+    if (!x)
         abort();
     sq_encode_strides(v, l, stride);
-    for (uint32_t t = 0; t < l->rows * rows; t++) {
-        const size_t tile = t / rows * nbytes, row = t % rows;
-        const unsigned char *const begin =
-            (const unsigned char *)from + tile * stride[SQ_ENCODE_FROM];
-        for (size_t i = 0; i < n; i++) {
-            bool is_number;
-            x[i] = output_at(v, begin, (uint32_t)row, i, &is_number);
-            all = all && is_number;
-        }
-        const enum sq_status status = sq_act_quantize(x, 1, n, k, 8, code, &scale, NULL);
-        assert(status == SQ_OK);
-        (void)status;
-        char *const to = (char *)act + tile * stride[SQ_ENCODE_ACT];
-        for (size_t b = 0; b < l->beats; b++)
-            memcpy(to + (b * rows + row) * bank, code + b * bank, bank);
-        memcpy((char *)row_scale + tile * stride[SQ_ENCODE_ROW_SCALE] + 4 * row, &scale,
-               sizeof scale);
+    for (uint32_t t = 0; t < l->rows; t++) {
+        for (size_t i = 0; i < rows * n; i++)
+            x[i / n * k + i % n] =
+                output_at(v, (const unsigned char *)(from + t * words * stride[SQ_ENCODE_FROM]),
+                          (uint32_t)(i / n), i % n, &all_numbers);
+        int32_t *const to = act + t * words * stride[SQ_ENCODE_ACT];
+        if (sq_top_is_scaled(v))
+            golden_blocks(v, x, l->beats, to, scale);
+        else
+            golden_int8(v, x, n, l->beats, (char *)to, scale);
+        memcpy(row_scale + t * words * stride[SQ_ENCODE_ROW_SCALE], scale,
+               sq_top_room(v).beat_nbytes[SQ_TOP_ROW_SCALE]);
     }
     free(x);
-    free(code);
-    return (uint32_t)!all << SQ_SCALED_ERROR_CODE;
+    return (uint32_t)!all_numbers << SQ_SCALED_ERROR_CODE;
 }
 
 // ---- what follows from the state --------------------------------------------------------------------
@@ -118,11 +166,20 @@ void sq_encode_init(struct sq_encode_sim *s, const unsigned *v)
 {
     memcpy(s->value, v, sizeof s->value);
     s->lanes = v[SQ_TOP_ENCODE];
-    const uint32_t nbytes = v[SQ_TOP_DATA_W] / 8;
+    s->is_scaled = sq_top_is_scaled(v);
+    const struct sq_top_room room = sq_top_room(v);
+    const uint32_t nbytes = room.nbytes;
     s->words.in = s->codes.out = s->scales.out = nbytes;
     s->words.out = 2 * s->lanes;
-    s->codes.in = v[SQ_TOP_ROWS] * v[SQ_TOP_BANK_LEN];
-    s->scales.in = 4 * v[SQ_TOP_ROWS];
+    s->codes.in = room.beat_nbytes[SQ_TOP_ACT];
+    s->scales.in = room.beat_nbytes[SQ_TOP_ROW_SCALE];
+    if (!s->is_scaled || s->lanes == 0)
+        return;
+    unsigned value[SQ_PARAMS_MAX];
+    sq_top_engine(v, s->engine);
+    s->engine[SQ_ES_TOPK] = v[SQ_TOP_HIGH] <= 2 ? SQ_TOPK_TREE : SQ_TOPK_RANK;
+    sq_es_encoder(s->engine, value);
+    sq_act_scale_block.init(value, &s->blocks);
 }
 
 bool sq_encode_transfer(const struct sq_encode_sim *s, int32_t transfer[SQ_DMA_JOB_LEN])
@@ -263,7 +320,15 @@ static void take_codes(struct sq_encode_sim *s, bool takes)
     memmove(s->code + 1, s->code, LAST * sizeof *s->code);
     s->stage[0] = takes;
     for (unsigned l = 0; l < s->lanes && takes; l++)
-        s->code[0][l] = sq_act_token_code(&s->scale[s->row], element(s, l));
+        s->code[0][l] = (uint8_t)sq_act_token_code(&s->scale[s->row], element(s, l));
+}
+
+// An element of a block has one stage, the last one.
+static void take_elements(struct sq_encode_sim *s, bool takes)
+{
+    s->stage[LAST] = takes;
+    for (unsigned l = 0; l < s->lanes && takes; l++)
+        s->code[LAST][l] = sq_es_over(s->engine, element(s, l), s->global[s->row]);
 }
 
 static void take_largest(struct sq_encode_sim *s)
@@ -282,36 +347,106 @@ static void clock_columns(struct sq_encode_sim *s, bool goes, bool puts)
     const uint32_t rows = s->value[SQ_TOP_ROWS], slots = bank + cols - 1;
     if (goes) {
         for (uint32_t r = 0; r < rows; r++) {
-            int8_t *const line = s->line + (size_t)r * slots;
-            memmove(line, line + bank, slots - bank);
-            memset(line + slots - bank, 0, bank);
+            uint16_t *const line = s->line + (size_t)r * slots;
+            memmove(line, line + bank, (slots - bank) * sizeof *line);
+            memset(line + slots - bank, 0, bank * sizeof *line);
         }
         s->have = s->have >= bank ? s->have - bank : 0;
     } else if (puts) {
         memcpy(s->line + (size_t)s->to_row * slots + s->have + s->to_group * s->lanes,
-               s->code[LAST], s->lanes);
+               s->code[LAST], s->lanes * sizeof *s->line);
         count(s, &s->to_group, &s->to_row);
         if (s->to_group == 0 && s->to_row == 0)
             s->have += cols;
     }
 }
 
-static void clock_codes(struct sq_encode_sim *s, bool offers, bool out_ready)
+// The bank that is offered, a beat of INT8.
+static void get_codes(const struct sq_encode_sim *s, unsigned char *beat)
 {
     const uint32_t bank = s->value[SQ_TOP_BANK_LEN], slots = bank + s->value[SQ_TOP_COLS] - 1;
-    int8_t data[4 * SQ_TOP_WORDS_MAX];
-    for (uint32_t r = 0; r < s->value[SQ_TOP_ROWS] && offers; r++)
-        memcpy(data + (size_t)r * bank, s->line + (size_t)r * slots, bank);
-    const bool last = s->banks == 1;
+    for (uint32_t i = 0; i < s->value[SQ_TOP_ROWS] * bank; i++)
+        beat[i] = (unsigned char)s->line[i / bank * slots + i % bank];
+}
+
+// ... a beat of blocks.
+static void get_blocks(const struct sq_encode_sim *s, unsigned char *beat)
+{
+    const uint32_t bank = s->value[SQ_TOP_BANK_LEN], slots = bank + s->value[SQ_TOP_COLS] - 1;
+    const struct sq_top_shape shape = sq_top_shape(s->value);
+    int32_t record[SQ_ES_JOB_FIELDS + 2 * SQ_TOP_BEAT_MAX], word[SQ_TOP_WORDS_MAX] = {0};
+    for (uint32_t r = 0; r < s->value[SQ_TOP_ROWS]; r++) {
+        int32_t x[SQ_BS_BLOCK_MAX];
+        struct sq_es_stored block;
+        for (uint32_t i = 0; i < bank; i++)
+            x[i] = s->line[r * slots + i];
+        sq_es_encode(s->engine, &shape.scaled.act, x, &block);
+        sq_es_put_stored(&shape.scaled.act, r, &block, record);
+    }
+    sq_top_pack(&shape.part[SQ_TOP_ACT], record + shape.scaled.act.code, word, 0);
+    memcpy(beat, word, s->codes.in);
+}
+
+// Whether a bank is taken where one is offered; the beat of activations that is offered to the gearbox.
+static bool takes_bank(const struct sq_encode_sim *s, bool out_ready)
+{
+    const bool ready = sq_gear_takes(&s->codes, out_ready);
+    struct sq_pipeline_out o;
+    if (!s->is_scaled)
+        return ready;
+    sq_chain_comb(&s->blocks, ready, &o);
+    return o.in_ready;
+}
+
+static bool get_beat(const struct sq_encode_sim *s, bool offers, unsigned char *beat)
+{
+    struct sq_pipeline_out o;
+    if (!s->is_scaled) {
+        if (offers)
+            get_codes(s, beat);
+        return offers;
+    }
+    sq_chain_comb(&s->blocks, false, &o);
+    if (o.out_valid)
+        memcpy(beat, s->inside[0], s->codes.in);
+    return o.out_valid;
+}
+
+// Blocks on their way; goes: a bank comes, leaves: a beat of them is taken.
+static void clock_blocks(struct sq_encode_sim *s, bool offers, bool goes, bool ready, bool leaves)
+{
+    if (leaves) {
+        s->n_inside--;
+        memmove(s->inside[0], s->inside[1], s->n_inside * sizeof s->inside[0]);
+    }
+    if (goes) {
+        assert(s->n_inside < SQ_ENCODE_BEATS);
+        get_blocks(s, s->inside[s->n_inside++]);
+    }
+    sq_chain_clock(&s->blocks, offers, false, ready);
+    s->beats = s->pass == SQ_PASS_DIVIDE ? s->layer.beats : s->beats - leaves;
+}
+
+static void clock_codes(struct sq_encode_sim *s, bool offers, bool goes, bool out_ready)
+{
+    unsigned char data[4 * SQ_TOP_WORDS_MAX];
+    const bool has_beat = get_beat(s, offers, data);
+    const bool last = (s->is_scaled ? s->beats : s->banks) == 1;
+    const bool ready = sq_gear_takes(&s->codes, out_ready);
     const struct sq_gear_in in = {data, s->codes.in, last ? s->codes.out : 1, false, last};
-    sq_gear_clock(&s->codes, offers ? &in : NULL, out_ready);
+    if (s->is_scaled)
+        clock_blocks(s, offers, goes, ready, has_beat && ready);
+    sq_gear_clock(&s->codes, has_beat ? &in : NULL, out_ready);
 }
 
 static void clock_scales(struct sq_encode_sim *s, bool offers, bool out_ready)
 {
-    uint32_t data[SQ_ENCODE_ROWS_MAX];
-    for (uint32_t r = 0; r < s->value[SQ_TOP_ROWS] && offers; r++)
+    const uint32_t rows = s->value[SQ_TOP_ROWS];
+    uint32_t data[SQ_BS_PARTS * SQ_ENCODE_ROWS_MAX] = {0};
+    for (uint32_t r = 0; r < rows && offers && !s->is_scaled; r++)
         data[r] = sq_act_token_bits(&s->scale[r]);
+    for (uint32_t i = 0; i < SQ_BS_PARTS * rows && s->is_scaled; i++)
+        data[i] = sq_combine_bits(s->global[i % rows][i / rows]);
     const struct sq_gear_in in = {data, s->scales.in, s->scales.out, false, true};
     sq_gear_clock(&s->scales, offers ? &in : NULL, out_ready);
 }
@@ -325,10 +460,13 @@ static void clock_pass(struct sq_encode_sim *s, bool takes_last, bool is_flushed
         s->step = 0;
         break;
     case SQ_PASS_DIVIDE:
-        if (s->step++ < LAST_STEP)
+        if (s->step++ < (s->is_scaled ? 0 : LAST_STEP))
             break;
         for (uint32_t r = 0; r < rows; r++)
-            s->scale[r] = sq_act_token_of(s->largest[r]);
+            if (s->is_scaled)
+                sq_es_global(s->engine, s->largest[r], s->global[r]);
+            else
+                s->scale[r] = sq_act_token_of(s->largest[r]);
         s->pass = SQ_PASS_CODES;
         break;
     case SQ_PASS_CODES:
@@ -349,11 +487,12 @@ static void clock_elements(struct sq_encode_sim *s, const struct sq_encode_in *i
     const bool out_ready = in->out_ready && !has_scales, ready = takes_word(s), en = moves(s);
     const bool takes = sq_gear_offers(&s->words) && ready;
     const bool takes_last = takes && sq_gear_ends(&s->words), is_codes = s->pass == SQ_PASS_CODES;
-    const bool offers = offers_bank(s), goes = offers && sq_gear_takes(&s->codes, out_ready);
-    const bool puts = s->stage[LAST] && !offers, is_flushed = !has_codes(s) && s->banks == 0;
+    const bool offers = offers_bank(s), goes = offers && takes_bank(s, out_ready);
+    const uint32_t left = s->is_scaled ? s->beats : s->banks;
+    const bool puts = s->stage[LAST] && !offers, is_flushed = !has_codes(s) && left == 0;
     const bool offers_scales = s->pass == SQ_PASS_SCALES && !has_beat;
     const bool scales_go = offers_scales && sq_gear_takes(&s->scales, in->out_ready);
-    clock_codes(s, offers, out_ready);
+    clock_codes(s, offers, goes, out_ready);
     clock_scales(s, offers_scales, in->out_ready);
     clock_columns(s, goes, puts);
     if (s->pass == SQ_PASS_DIVIDE)
@@ -362,7 +501,9 @@ static void clock_elements(struct sq_encode_sim *s, const struct sq_encode_in *i
         s->banks -= goes;
     if (takes && !is_codes)
         take_largest(s);
-    if (en)
+    if (en && s->is_scaled)
+        take_elements(s, takes && is_codes);
+    else if (en)
         take_codes(s, takes && is_codes);
     if (takes)
         count(s, &s->group, &s->row);

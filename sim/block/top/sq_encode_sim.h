@@ -5,6 +5,7 @@
 #define SQ_ENCODE_SIM_H
 
 #include "models/core/sq_act_token.h"
+#include "sim/block/flow/sq_pipeline.h"
 #include "sim/block/top/sq_gear_sim.h"
 
 // A descriptor of kind encode (docs/registers.md). The three regions are of from, act, row_scale.
@@ -13,6 +14,8 @@ struct sq_encode_layer {
     uint32_t addr[SQ_ENCODE_REGIONS];
     uint32_t rows, cols, beats; // tiles of the outputs; beats of the activations of a tile of rows
 };
+// Whether a chip may have an encoder: of INT8, or of blocks as sq_pkg::encodes has them in RTL.
+bool sq_encode_makes(const unsigned *value);
 void sq_encode_encode(const struct sq_encode_layer *l, uint32_t word[SQ_DESC_WORDS]);
 // Whether these words are a descriptor that such a chip runs.
 bool sq_encode_decode(const unsigned *value, const uint32_t word[SQ_DESC_WORDS],
@@ -26,7 +29,12 @@ void sq_encode_strides(const unsigned *value, const struct sq_encode_layer *l,
 uint32_t sq_encode_golden(const unsigned *value, const struct sq_encode_layer *l,
                           const int32_t *from, int32_t *act, int32_t *row_scale);
 
-enum { SQ_ENCODE_STAGES = 6, SQ_ENCODE_LANES_MAX = 32, SQ_ENCODE_ROWS_MAX = 255 };
+enum {
+    SQ_ENCODE_STAGES = 6, // of INT8; of blocks the last of them alone
+    SQ_ENCODE_LANES_MAX = 32,
+    SQ_ENCODE_ROWS_MAX = 255,
+    SQ_ENCODE_BEATS = 8 // in sq_act_blocks, at most
+};
 
 struct sq_encode_sim {
     unsigned value[SQ_POINT_VALUES]; // of the chip
@@ -46,10 +54,17 @@ struct sq_encode_sim {
     uint16_t largest[SQ_ENCODE_ROWS_MAX];
     struct sq_act_token scale[SQ_ENCODE_ROWS_MAX];
     bool stage[SQ_ENCODE_STAGES];
-    int8_t code[SQ_ENCODE_STAGES][SQ_ENCODE_LANES_MAX];
+    uint16_t code[SQ_ENCODE_STAGES][SQ_ENCODE_LANES_MAX]; // of blocks: elements over `global`
     uint32_t have, to_group, to_row,
         banks; // columns that wait; of the next codes; that are to come
-    int8_t line[4 * SQ_TOP_WORDS_MAX + SQ_TOP_PES_MAX]; // [rows][bank + cols - 1]
+    uint16_t line[8 * SQ_TOP_WORDS_MAX + SQ_TOP_PES_MAX]; // [rows][bank + cols - 1]
+
+    bool is_scaled; // blocks, with what follows
+    unsigned engine[SQ_POINT_VALUES];
+    float global[SQ_ENCODE_ROWS_MAX][SQ_BS_PARTS];
+    struct sq_chain blocks;
+    uint32_t n_inside, beats; // beats in sq_act_blocks; those that have not left it
+    unsigned char inside[SQ_ENCODE_BEATS][4 * SQ_TOP_WORDS_MAX];
 };
 
 void sq_encode_init(struct sq_encode_sim *s, const unsigned *value);

@@ -28,8 +28,7 @@ const struct sq_reg sq_regs[] = {
      {{"ACT", 0, 8, "bits of an activation"},
       {"WEIGHT", 8, 8, "bits of a weight"},
       {"OUT", 16, 8, "0 binary32, 1 bfloat16, 2 INT8"},
-      {"ENCODE", 24, 1,
-       "1: descriptors of kind encode run, which make INT8 activations of bfloat16"}}},
+      {"ENCODE", 24, 1, "1: descriptors of kind encode run, which make activations of bfloat16"}}},
     {"BUFFER",
      SQ_REG_BUFFER,
      SQ_REG_READ,
@@ -438,14 +437,15 @@ void sq_regs_write_page(FILE *out)
         "\n## The descriptor of an encoder\n\n"
         "With %04xh in KIND.KIND, on a chip with CODES.ENCODE, a descriptor reads what a layer "
         "wrote as bfloat16 and makes the\nactivations of another layer: INT8 with a scale for each "
-        "token. Of the words above it has KIND (without COLS_OUTER) and\n\n"
+        "token, or with ENGINE.FORM 3 blocks as SCALED has them. Of the words above it has KIND "
+        "(without COLS_OUTER) and\n\n"
         "| name | what |\n|---|---|\n"
         "| `OUT` | address of the outputs that it reads |\n"
         "| `ACT`, `ROW_SCALE` | addresses of the activations and of their scales, which it writes "
         "|\n"
         "| `TILES` | of those outputs; `COLS` x `ARRAY.COLS` is at most `BEATS` x `ARRAY.BANK` |\n"
         "| `BEATS.BEATS` | beats of the activations of a tile of rows; behind the last column they "
-        "are 0 |\n\n"
+        "are 0, or blocks of zeros |\n\n"
         "and all other bits are 0. In each of the three regions the beats of a tile of rows lie in "
         "one "
         "piece, which begins a beat of\nthe bus; the next tile lies behind it. An output that is "

@@ -204,11 +204,22 @@ struct sq_top_given sq_top_draw_image(const unsigned *value, struct sq_rng *rng,
     return image;
 }
 
-enum { HALVES = 4, ANY_BITS, HALF_OF }; // kinds of outputs
+enum { HALVES = 4, ANY_BITS, HALF_OF, EDGE = HALF_OF + 128 }; // kinds of outputs
 
-static uint32_t draw_kind(struct sq_rng *rng)
+// Bits behind the leading one of what a power of two above the blocks makes the largest element.
+static uint32_t edge_of(const unsigned *value)
+{
+    return value[SQ_TOP_HIGH] > 0                    ? 0x7e  // 127
+           : value[SQ_TOP_ELEMENT] == SQ_SCALED_E2M1 ? 0x28  // 448 * 6
+           : value[SQ_TOP_ELEMENT] == SQ_SCALED_INT5 ? 0x52  // 448 * 15
+                                                     : 0x44; // 448 * 7
+}
+
+static uint32_t draw_kind(const unsigned *value, struct sq_rng *rng)
 {
     const uint32_t n = sq_rng_below(rng, 12);
+    if (n >= 8 && sq_top_is_scaled(value))
+        return n == 8 ? ANY_BITS : EDGE + edge_of(value) + n - 10;
     return n < 10 ? n / 2 : n == 10 ? HALF_OF + sq_rng_below(rng, 128) : ANY_BITS;
 }
 
@@ -222,12 +233,16 @@ static uint32_t of_integer(uint32_t n, uint32_t exponent)
 }
 
 // Outputs of one kind a token: zeros, near each other, near the end of the range, small ones; odd halves of a scale whose
-// largest is 127 of it; any bits; a number and its halves, which are 63.5 of the scale but for its rounding.
+// largest is 127 of it; any bits; a number and its halves, which are 63.5 of the scale but for its rounding; around
+// the end of what a power of two reaches.
 static uint16_t draw_output(struct sq_rng *rng, uint32_t kind, bool is_first)
 {
     const uint32_t any = (uint32_t)sq_rng_next(rng);
     if (kind == HALVES)
         return (uint16_t)((any & 0x8000) | of_integer(is_first ? 254 : any % 127 * 2 + 1, 120));
+    if (kind >= EDGE)
+        return (uint16_t)((any & 0x8000) |
+                          (is_first ? 127u << 7 | (kind - EDGE) : any >> 8 & 0x3f7f));
     if (kind >= HALF_OF)
         return (uint16_t)((any & 0x8000) | (is_first ? 127u : 126u) << 7 | (kind - HALF_OF));
     const uint32_t exponent[] = {0, 120 + any % 8, 247 + any % 8, any % 9};
@@ -245,7 +260,7 @@ static void draw_outputs(const unsigned *value, struct sq_rng *rng, const struct
     sq_encode_strides(value, l, stride);
     for (uint32_t t = 0; t < l->rows * value[SQ_TOP_ROWS]; t++) {
         char *const from = (char *)word + t / value[SQ_TOP_ROWS] * stride[SQ_ENCODE_FROM] * nbytes;
-        const uint32_t kind = draw_kind(rng);
+        const uint32_t kind = draw_kind(value, rng);
         for (uint32_t k = 0; k < l->cols * cols; k++) {
             const uint16_t x = draw_output(rng, kind, k == 0);
             memcpy(from + 2 * (k / cols * tile + t % value[SQ_TOP_ROWS] * cols + k % cols), &x,

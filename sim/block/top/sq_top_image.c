@@ -298,6 +298,12 @@ static void pack(const struct sq_top_beat_shape *s, int32_t *beat, int32_t *word
             sq_top_put_bits(word, at, s->field[f].width, *beat++);
 }
 
+void sq_top_pack(const struct sq_top_beat_shape *s, const int32_t *beat, int32_t *word,
+                 size_t nbytes)
+{
+    pack(s, (int32_t *)(uintptr_t)beat, word + nbytes / 4, nbytes % 4 * 8); // which it only reads
+}
+
 static uint32_t smaller(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;

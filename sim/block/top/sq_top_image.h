@@ -123,6 +123,10 @@ int32_t sq_top_get_bits(const int32_t *word, uint32_t at, unsigned width); // un
 // A beat of the bus as integers.
 void sq_top_unpack(const struct sq_top_beat_shape *s, const int32_t *word, int32_t *beat);
 
+// The same the other way round, so many bytes behind `word`.
+void sq_top_pack(const struct sq_top_beat_shape *s, const int32_t *beat, int32_t *word,
+                 size_t nbytes);
+
 // A whole region, sq_top_nbytes long, zeroed before.
 void sq_top_put_operand(const unsigned *value, const struct sq_top_layer *l,
                         const struct sq_top_operands *x, enum sq_top_part part, int32_t *word);

@@ -43,7 +43,8 @@ static const char doc[] =
     "  sqsim cosim ~/models/my-llama --rows 4 --cols 8 --layer 'model.layers.0.*' --m 4\n"
     "  sqsim cosim sq_w.safetensors gqsa.safetensors\n"
     "  sqsim cosim --block top sq_w.safetensors\n"
-    "  sqsim cosim --block top --layers --ring --format nvfp4 --layer '*.0.self_attn.*'\n";
+    "  sqsim cosim --block top --layers --ring --format nvfp4 --layer '*.0.self_attn.*'\n"
+    "  sqsim cosim --block top --layers --ring --encode inputs --format nvfp4 --act-scale token2\n";
 
 static enum sq_status set_block(void *context, const struct sq_cli_row *row, const char *text,
                                 struct sq_error *err)
@@ -124,11 +125,11 @@ static const struct sq_cli_row rows[] = {
         "ring", AT(is_ring),
         "--block top with --layers: all layers in one memory, run as one ring of descriptors "
         "with one interrupt behind the last, in place of one after the other"),
-    SQ_CLI_OWN("encode", "FROM", set_encode,
-               "--ring: the chip makes the activations, INT8, by descriptors of kind encode: of "
-               "`inputs` in "
-               "bfloat16, where layers with the same ones share them, or of the `outputs` of the "
-               "layer before"),
+    SQ_CLI_OWN(
+        "encode", "FROM", set_encode,
+        "--ring: the chip makes the activations, INT8 or blocks of nvfp4, mxfp4, sq_b and the "
+        "like, by descriptors of kind encode: of `inputs` in bfloat16, where layers with the "
+        "same ones share them, or of the `outputs` of the layer before"),
     SQ_CLI_UINT("depth", "N", 8, SQ_TOP_DEPTH_MAX, AT(depth),
                 "--block top with --layers or TRACE: beats of half a buffer of the chip; a longer "
                 "K goes in chunks",

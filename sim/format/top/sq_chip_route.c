@@ -7,6 +7,7 @@
 
 #include "models/output/sq_combine.h"
 #include "sim/block/top/sq_axi_memory.h"
+#include "sim/block/top/sq_encode_sim.h"
 #include "sim/block/top/sq_top_host.h"
 #include "sim/format/sq_tile_route.h"
 #include "sim/io/sq_checked.h"
@@ -172,15 +173,16 @@ static unsigned port_len(const struct sq_route_work *w, unsigned bits)
 static enum sq_status set_encoder(const struct sq_route_work *w, const struct tiles *t, unsigned *v,
                                   struct sq_error *err)
 {
-    const bool is_int8 = !t->is_scaled && !v[SQ_TOP_ON_ACTS] && v[SQ_TOP_ACT_W] == 8;
+    const bool is_plain = !t->is_scaled || sq_product_count(w->p, "x") != SIZE_MAX;
     v[SQ_TOP_ENCODE] = 0;
     if (!chip_of(w)->encodes)
         return SQ_OK;
-    if (!is_int8)
+    if (!is_plain || !sq_encode_makes(v))
         return SQ_FAIL(
             err, SQ_ERR_UNSUPPORTED,
-            "%s: the chip's encoder makes INT8 activations with one scale a token, not those "
-            "of this format",
+            "%s: the chip's encoder makes INT8 activations with one scale a token, and blocks "
+            "(nvfp4, nvint4, nvint5, mxfp4, sq_b) by their largest elements whose scales are E8M0 "
+            "or have a power of two above them (act-scale = token2), not those of this recipe",
             sq_path_tail(w->p->source));
     v[SQ_TOP_ENCODE] = (unsigned)sq_gcd(v[SQ_TOP_DATA_W] / 16, w->array_cols);
     return SQ_OK;
