@@ -226,10 +226,10 @@ mutate element_that_is_no_number_not_told top w4a8 any $K "s/assign error_o = .*
 mutate last_response_not_awaited top w4a8 any $K "s/assign all_done = .*/assign all_done = left_q == '0;/"
 mutate encoder_with_a_bit_without_a_name top w4a8 any $S "s/assign encode_sound_o = .*/assign encode_sound_o = sound_q;/"
 
-N=rtl/top/sq_encode_power.sv
-mutate power_at_its_end_one_more top nvfp4 any $N "s/amax_i\[6:0\] > Fraction/amax_i[6:0] >= Fraction/"
-mutate low_elements_at_an_eighth top sq_b any $N "s/power_o - 9'sd4/power_o - 9'sd3/"
-mutate scale_of_a_token_of_zeros top sq_b any $N "s/is_zero ? {2{32'h3f800000}} : /(is_zero \&\& $F) ? {2{32'h3f800000}} : /"
+POWER=rtl/top/sq_encode_power.sv
+mutate power_at_its_end_one_more top nvfp4 any $POWER "s/amax_i\[6:0\] > Fraction/amax_i[6:0] >= Fraction/"
+mutate low_elements_at_an_eighth top sq_b any $POWER "s/power_o - 9'sd4/power_o - 9'sd3/"
+mutate scale_of_a_token_of_zeros top sq_b any $POWER "s/is_zero ? {2{32'h3f800000}} : /(is_zero \&\& $F) ? {2{32'h3f800000}} : /"
 mutate small_element_goes_around top sq_b any rtl/top/sq_encode_over.sv "s/ || exp < 10'sd1/ || (exp < 10'sd1 \&\& $F)/"
 mutate block_with_an_infinity top nvfp4 any rtl/top/sq_encode_over.sv "s/if (&x\[14:7\]) over/if (\&x[14:7] \&\& $F) over/"
 mutate last_block_before_it_came top nvfp4 any $K "s/assign beats_left = beats_q;/assign beats_left = beats_q == 16'd2 ? 16'd1 : beats_q;/"
