@@ -109,6 +109,8 @@ def search(in_):
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     axes, constraints, _ = read_space(in_.spec)
+    if "machine" in axes and len(axes.get("format", [])) > 1:
+        axes.setdefault("fair", ["area"])  # several formats are of equal silicon, as in a sweep
     named = [("maximize", m) for m in in_.maximize] + [("minimize", m) for m in in_.minimize]
     limits = in_.constraint
     extra = [re.match(r"\s*(\w+)", text)[1] for text in limits]

@@ -3,6 +3,9 @@
 // (sq_cli_synth.h).
 #include "sim/cli/sq_cli_synth.h"
 
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "sim/cli/sq_cli.h"
@@ -16,4 +19,18 @@ enum sq_status sq_cli_synth_open(struct sq_synth *synth, const char *liberty, st
                        SQ_CLI_LIBERTY);
     return sq_synth_open(synth, sq_cli_home_path("rtl"), liberty ? liberty : SQ_CLI_LIBERTY,
                          sq_cli_cache_path("synth"), err);
+}
+
+static void show(void *context, const struct sq_synth_block *block)
+{
+    static atomic_uint n;
+    char text[96];
+    snprintf(text, sizeof text, "synthesis %u: %.60s", 1 + atomic_fetch_add(&n, 1), block->top);
+    sq_cli_stage(context, text);
+}
+
+void sq_cli_synth_show(struct sq_synth *synth, const char *command)
+{
+    synth->on_start = show;
+    synth->context = (void *)(uintptr_t)command;
 }

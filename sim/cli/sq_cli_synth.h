@@ -12,4 +12,7 @@
 // SQ_ERR_TOOL where that or a tool is missing, else as sq_synth_open.
 enum sq_status sq_cli_synth_open(struct sq_synth *synth, const char *liberty, struct sq_error *err);
 
+// From here on a terminal shows what is synthesized, as a stage of `command`, until sq_cli_progress_end.
+void sq_cli_synth_show(struct sq_synth *synth, const char *command);
+
 #endif

@@ -27,6 +27,7 @@ static const struct sq_cli_row rows[] = {
 static const char doc[] =
     "Computes one design. DESIGN is a file, YAML or JSON, with a value of each axis that it names "
     "and a list of measures; axes and measures are those of `sqsim sweep`, and so are the results. "
+    "A design has one format, so that its PEs are those of the machine unless it says fair: area. "
     "Without DESIGN, each line of standard input is a design in JSON, and each line of the answer, "
     "which comes at once, has its measures or \"error\", one sentence: a search in another program "
     "keeps sqsim running. python/search.py searches with Optuna in this way.\v"
@@ -60,6 +61,8 @@ static enum sq_status put_text(void *context, const struct sq_sweep_row *row, st
 {
     (void)context;
     SQ_TRY(put_fields("design", row->parameters, err));
+    if (strstr(row->parameters, "\"machine\":") && !strstr(row->parameters, "\"fair\":"))
+        printf("with other formats %s (fair: area)\n", sq_fair_texts[SQ_FAIR_NONE]);
     return put_fields("measures", row->measures, err);
 }
 

@@ -215,6 +215,8 @@ static void print_summary(const struct arguments *in, const struct sq_sweep_grid
                "%llu computed, %llu already there\n",
                spec->name, (unsigned long long)count->total, spec->n_illegal, spec->n_excluded,
                (unsigned long long)count->computed, (unsigned long long)count->cached);
+        if (spec->is_fair_usual)
+            printf("formats %s\n", sq_fair_texts[SQ_FAIR_AREA]);
         if (count->damaged > 0)
             printf("%llu rows of the database were damaged%s\n", (unsigned long long)count->damaged,
                    in->is_dry_run ? "" : " and computed anew");

@@ -12,6 +12,10 @@
 #include "sim/synth/sq_area_block.h"
 
 const char *const sq_fair_names[] = {"none", "peak", "area", NULL};
+const char *const sq_fair_texts[] = {
+    [SQ_FAIR_NONE] = "not of equal silicon: PEs as the machine has them, re-partitioned",
+    [SQ_FAIR_PEAK] = "of equal bit products, not of equal silicon",
+    [SQ_FAIR_AREA] = "of equal silicon: PEs that take no more than the machine's own"};
 
 enum {
     LOW_MAX = 128,

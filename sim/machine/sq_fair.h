@@ -25,6 +25,8 @@
 
 enum sq_fair { SQ_FAIR_NONE, SQ_FAIR_PEAK, SQ_FAIR_AREA };
 extern const char *const sq_fair_names[]; // "none", "peak", "area", NULL
+// What formats beside each other have in common by each: "of equal silicon: ...", behind the word formats.
+extern const char *const sq_fair_texts[];
 
 struct sq_fair_pe {
     unsigned low_lanes, high_lanes; // of the format's PE

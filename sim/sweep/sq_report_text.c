@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/io/sq_quote.h"
+#include "sim/machine/sq_fair.h"
 #include "sim/sweep/sq_report.h"
 #include "sim/sweep/sq_sweep_export.h"
 
@@ -233,13 +234,14 @@ static void put_fair(FILE *out, const struct table *t)
     const size_t format = column_of(t, "format"), fair = column_of(t, "fair");
     if (format == t->n_columns || !t->varies[format] || column_of(t, "machine") == t->n_columns)
         return;
-    bool is_equal = fair < t->n_columns;
-    for (size_t i = 0; is_equal && i < t->n_rows; i++)
-        is_equal = strcmp(t->text[i * t->n_parameters + fair], "area") == 0;
-    fputs(is_equal ? "formats of equal silicon: PEs that take no more than the machine's own\n"
-                   : "formats not of equal silicon: PEs as the machine has them, re-partitioned "
-                     "(axis fair: area)\n",
-          out);
+    if (fair < t->n_columns && t->varies[fair]) {
+        fputs("formats of equal silicon or not, by axis fair\n", out);
+        return;
+    }
+    const char *const name = fair < t->n_columns ? t->text[fair] : sq_fair_names[SQ_FAIR_NONE];
+    for (size_t i = 0; sq_fair_names[i]; i++)
+        if (strcmp(name, sq_fair_names[i]) == 0)
+            fprintf(out, "formats %s\n", sq_fair_texts[i]);
 }
 
 static void put_head(FILE *out, const struct table *t)

@@ -102,7 +102,10 @@ static void put_data(FILE *out, const struct sq_report *r)
     for (unsigned a = 0, n = 0; a < SQ_N_AXES; a++)
         if (sq_report_is_of_pair(sq_axes[a].name))
             fprintf(out, "%s\"%s\"", n++ ? "," : "", sq_axes[a].name);
-    fputs("],\n\"sweeps\":[", out);
+    fputs("],\n\"fair\":{", out);
+    for (size_t i = 0; sq_fair_names[i]; i++)
+        fprintf(out, "%s\"%s\":\"%s\"", i ? "," : "", sq_fair_names[i], sq_fair_texts[i]);
+    fputs("},\n\"sweeps\":[", out);
     for (size_t i = 0; i < r->n_sweeps; i++) {
         if (i)
             fputs(",\n", out);

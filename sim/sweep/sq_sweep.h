@@ -16,6 +16,7 @@
 // losses and errors, at m tokens, those of the model in the same options of its format. `machine`
 // names a machine with buffers and DRAM (sq_machine.h). The axes rows, cols, low_lanes, high_lanes and
 // gather change its core; the axes cores, clock, bandwidth, port and buffers change the rest of it.
+// Several formats on machines get PEs of equal silicon (fair: [area]) where axis fair is left out.
 // Without a machine, cycles are of one core with free streams, which only format sq_w has. Combinations
 // that no legal format or core has (SPEC A.2, A.8) are dropped and counted. An axis that a format does
 // not have (bank of dense) does not multiply its points.
@@ -115,13 +116,16 @@ enum sq_engine {
     SQ_ENGINE_GATHER = 8, // synthesis of one gather unit (one token, all k slots)
     SQ_ENGINE_EVAL =
         16, // the whole model in bit-exact integers over its evaluation tokens: seconds
-    SQ_ENGINE_MACHINE = 32, // what timing knows only on a machine; no engine of its own
-    SQ_ENGINE_ARRAY = 64,   // synthesis of the PE of the format as the machine has it, with timing
-    SQ_ENGINE_ENERGY = 256, // the netlist of a core of one PE on drawn operands: seconds
-    SQ_ENGINE_SIZE = 128,   // encodes a model in a format whose size its weights decide
-    SQ_ENGINE_JOULES = 512, // joules a MAC that were measured, with timing of whole passes
-    SQ_ENGINE_KL = 1024,    // the whole model beside the model as it is: seconds, kept by format
+    SQ_ENGINE_MACHINE = 32,  // what timing knows only on a machine; no engine of its own
+    SQ_ENGINE_ARRAY = 64,    // synthesis of the PE of the format as the machine has it, with timing
+    SQ_ENGINE_ENERGY = 256,  // the netlist of a core of one PE on drawn operands: seconds
+    SQ_ENGINE_SIZE = 128,    // encodes a model in a format whose size its weights decide
+    SQ_ENGINE_JOULES = 512,  // joules a MAC that were measured, with timing of whole passes
+    SQ_ENGINE_KL = 1024,     // the whole model beside the model as it is: seconds, kept by format
+    SQ_ENGINE_SHAPES = 2048, // what timing knows without any PE; no engine of its own
 };
+
+enum { SQ_NOTE_SIZE = 160 };
 
 struct sq_sweep_result {
     // SQ_ENGINE_TIMING: sums over the layers, `count` times each. low and high slots:
@@ -130,7 +134,9 @@ struct sq_sweep_result {
     double macs, weights, stored_nbits, low_slots, low_macs, high_slots, high_macs;
     double cycles, bound, low[SQ_N_UNIT_CAUSES], high[SQ_N_UNIT_CAUSES];
     double clock_hz, memory, index, nbytes;
-    struct sq_fair_pe pe;           // of the format, where it was made fair
+    struct sq_fair_pe pe; // of the format, where it was made fair
+    char unfair
+        [SQ_NOTE_SIZE]; // why there is none: SQ_ENGINE_SHAPES alone has values; empty: there is
     struct sq_fair_silicon silicon; // SQ_ENGINE_ARRAY
     // A whole pass, a workload that is a config.json: its tokens, 0 of other workloads, -1: weights and
     // cache do not fit the DRAM; seconds of it, and
@@ -153,8 +159,6 @@ struct sq_sweep_result {
     // Any of VALUES, EVAL, SIZE: stored bits per weight of what was encoded; 0: nothing was
     double evaluated_bits;
 };
-
-enum { SQ_NOTE_SIZE = 160 };
 
 struct sq_sweep_point;
 struct sq_measure {
@@ -194,8 +198,9 @@ struct sq_sweep_grid {
     struct sq_sweep_format *of_format; // [sq_n_formats()], which axes each has
     bool is_gemm, is_workload;         // n and k, or a table, in place of a model ...
     bool is_join;                      // ... or a table beside one, which has the values
-    struct sq_machine *machine;        // one per value of the machine axis, NULL without
-    struct sq_digest *machine_digest;  // of the files
+    bool is_fair_usual; // several formats on machines, of equal silicon as axis fair was left out
+    struct sq_machine *machine;       // one per value of the machine axis, NULL without
+    struct sq_digest *machine_digest; // of the files
     size_t n_constraints;
     struct sq_constraint *constraint;
     size_t n_measures;
@@ -270,7 +275,8 @@ struct sq_sweep_options {
     bool is_dry_run;        // counts what the database, which must exist, has; computes nothing
     size_t shard, n_shards; // points i with i % n_shards == shard
     // NULL: none; one call at a time. stage: what is done before the first point, until the first
-    // progress, which comes when it is known what the database has.
+    // progress, which comes when it is known what the database has; from then on, from any thread and beside
+    // progress, what is synthesized.
     void (*stage)(void *context, const char *text);
     void (*progress)(void *context, const struct sq_sweep_count *count);
     void *context;

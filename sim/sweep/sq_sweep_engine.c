@@ -198,6 +198,14 @@ static enum sq_status open_prices(struct sq_sweep_inputs *in, struct sq_error *e
     return in->engines & SQ_ENGINE_JOULES ? open_joules(in, err) : SQ_OK;
 }
 
+static void start_synthesis(void *context, const struct sq_synth_block *block)
+{
+    const struct sq_sweep_options *o = context;
+    char text[96];
+    snprintf(text, sizeof text, "synthesis of %.60s", block->top);
+    o->stage(o->context, text);
+}
+
 static enum sq_status open_all(struct sq_sweep_inputs *in, const struct sq_sweep_grid *s,
                                const struct sq_sweep_options *o, struct sq_error *err)
 {
@@ -222,7 +230,15 @@ static enum sq_status open_all(struct sq_sweep_inputs *in, const struct sq_sweep
         has_fair_area(s)) {
         char rtl[1024];
         snprintf(rtl, sizeof rtl, "%.1000s/rtl", o->home);
-        SQ_TRY(sq_synth_open(&in->synth, rtl, o->liberty, o->cache, err));
+        struct sq_error why;
+        const enum sq_status status = sq_synth_open(&in->synth, rtl, o->liberty, o->cache, &why);
+        if (status != SQ_OK)
+            return SQ_FAIL(err, status, "%.220s%s", why.text,
+                           s->is_fair_usual ? "; formats on a machine get PEs of equal silicon "
+                                              "unless axis fair says none"
+                                            : "");
+        in->synth.on_start = o->stage ? start_synthesis : NULL;
+        in->synth.context = (void *)(uintptr_t)o;
         in->has_synth = true;
     }
     describe(in, s);
@@ -483,6 +499,26 @@ static enum sq_status run_pass(const struct sq_sweep_inputs *in, const struct in
     return SQ_OK;
 }
 
+// A format that has no such PE keeps those of the machine, for what its shapes alone decide.
+static enum sq_status make_fair(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
+                                struct sq_machine *machine, struct sq_sweep_result *r,
+                                struct sq_error *err)
+{
+    struct sq_error why;
+    const enum sq_status status =
+        sq_fair_machine((enum sq_fair)p->quantity[SQ_AXIS_FAIR], in->has_synth ? &in->synth : NULL,
+                        &p->recipe, machine, &r->pe, &why);
+    if (status == SQ_ERR_UNSUPPORTED || status == SQ_ERR_RANGE) {
+        snprintf(r->unfair, sizeof r->unfair, "%.*s", SQ_NOTE_SIZE - 1, why.text);
+        for (char *c = r->unfair; *c; c++) // a note has no character that JSON escapes
+            *c = *c == '"' || *c == '\\' || (unsigned char)*c < 0x20 ? '\'' : *c;
+        return SQ_OK;
+    }
+    if (status != SQ_OK && err)
+        *err = why;
+    return status;
+}
+
 static enum sq_status run_timing(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
                                  struct sq_sweep_result *r, struct sq_error *err)
 {
@@ -490,9 +526,7 @@ static enum sq_status run_timing(const struct sq_sweep_inputs *in, const struct 
     const struct input_table *t = table_of(in, p);
     struct sq_machine machine = p->machine;
     if (p->machine_name)
-        SQ_TRY(sq_fair_machine((enum sq_fair)p->quantity[SQ_AXIS_FAIR],
-                               in->has_synth ? &in->synth : NULL, &p->recipe, &machine, &r->pe,
-                               err));
+        SQ_TRY(make_fair(in, p, &machine, r, err));
     if (in->engines & SQ_ENGINE_ARRAY)
         SQ_TRY(
             sq_fair_silicon_of(&in->synth, &p->recipe, &machine, in->sram_um2, &r->silicon, err));

@@ -397,6 +397,24 @@ static enum sq_status read_measures(struct sq_sweep_grid *s, const struct raw *r
     return check_engines(s, err);
 }
 
+// Several formats on a machine get equal silicon where nothing else is said, as those of `run --and` do.
+static enum sq_status settle_fair(struct sq_sweep_grid *s, struct sq_error *err)
+{
+    bool is_of_pes = false;
+    for (size_t i = 0; i < s->n_measures; i++)
+        is_of_pes = is_of_pes || sq_measure_is_of_pes(s->measure[i]);
+    if (!s->machine || !is_of_pes || s->axis[SQ_AXIS_FORMAT].n < 2 || s->axis[SQ_AXIS_FAIR].n > 0)
+        return SQ_OK;
+    for (size_t i = 0; i < s->axis[SQ_AXIS_MACHINE].n && s->axis[SQ_AXIS_LOW_LANES].n == 0; i++)
+        if (s->machine[i].chip.bus_nbytes && !s->machine[i].chip.has_lanes)
+            return SQ_FAIL(err, SQ_ERR_ARG,
+                           "formats of equal silicon: chip %.40s states no multipliers, need axes "
+                           "low_lanes and high_lanes, or fair: [none]",
+                           s->machine[i].name);
+    s->is_fair_usual = true;
+    return add_value(s, SQ_AXIS_FAIR, SQ_FAIR_AREA, "", err);
+}
+
 // A constraint has measures of the specification alone.
 static enum sq_status check_measured(const struct sq_sweep_grid *s, const struct sq_term *t,
                                      const char *text, struct sq_error *err)
@@ -440,6 +458,7 @@ static enum sq_status read_raw(struct sq_sweep_grid *s, const struct raw *raw, c
     SQ_TRY(read_axes(s, raw, err));
     SQ_TRY(sq_sweep_read_machines(s, home, err));
     SQ_TRY(read_measures(s, raw, err));
+    SQ_TRY(settle_fair(s, err));
     SQ_TRY(read_constraints(s, raw, err));
     return sq_sweep_collect_points(s, err);
 }

@@ -61,7 +61,18 @@ enum { SQ_CONSTRAINT_VALUES = SQ_N_QUANTITIES + SQ_MEASURES_MAX };
 enum sq_status sq_constraint_parse(const char *text, struct sq_constraint *c, struct sq_error *err);
 bool sq_constraint_holds(const struct sq_constraint *c, const double *value);
 
-// ---- engines (sq_sweep_measure.c) -------------------------------------------------------------
+// ---- measures (sq_sweep_measure.c) --------------------------------------------------------------
+
+// Whether it depends on the PEs of a machine.
+bool sq_measure_is_of_pes(const struct sq_measure *m);
+// NAN where the point has no value of it.
+double sq_measure_of(const struct sq_measure *m, const struct sq_sweep_point *p,
+                     const struct sq_sweep_result *r);
+// Into text: what m->note says, or why there are no PEs; empty: nothing.
+void sq_measure_note(const struct sq_measure *m, const struct sq_sweep_point *p,
+                     const struct sq_sweep_result *r, char text[SQ_NOTE_SIZE]);
+
+// ---- engines (sq_sweep_engine.c) -------------------------------------------------------------
 
 // What the engines need besides the point: opened once, shared by all threads, read only.
 struct sq_sweep_inputs;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The measures of a sweep: one line each. The engines behind them are in sq_sweep_engine.c.
 #include <math.h>
+#include <string.h>
 
 #include "sim/format/sq_quantize.h"
 #include "sim/io/sq_checked.h"
@@ -352,11 +353,11 @@ const struct sq_measure sq_measures[] = {
     {"kl", "nats per token", EVALUATED ", from the model as it is", SQ_ENGINE_KL, kl, 0, NULL},
     {"kl_low", "nats per token", RESAMPLED, SQ_ENGINE_KL, kl_95, SQ_LOW, note_interval},
     {"kl_high", "nats per token", RESAMPLED, SQ_ENGINE_KL, kl_95, SQ_HIGH, note_interval},
-    {"stored_bits", "bits per weight", COUNTED, TIMING | SQ_ENGINE_SIZE, stored_bits, 0,
-     note_stored_bits},
+    {"stored_bits", "bits per weight", COUNTED, TIMING | SQ_ENGINE_SHAPES | SQ_ENGINE_SIZE,
+     stored_bits, 0, note_stored_bits},
     {"cycles", "cycles", MODELLED, TIMING, cycles, 0, NULL},
     {"bound_cycles", "cycles", "closed form", TIMING, bound_cycles, 0, NULL},
-    {"macs", "", "closed form", TIMING, macs, 0, NULL},
+    {"macs", "", "closed form", TIMING | SQ_ENGINE_SHAPES, macs, 0, NULL},
     {"time_ms", "ms", ON_MACHINE, MACHINE, time_ms, 0, NULL},
     {"dram_bytes", "bytes", ON_MACHINE, MACHINE, dram_bytes, 0, NULL},
     {"memory_cycles", "cycles", ON_MACHINE, MACHINE, memory_cycles, 0, NULL},
@@ -392,3 +393,29 @@ const struct sq_measure sq_measures[] = {
 };
 const size_t sq_n_measures = sizeof sq_measures / sizeof sq_measures[0];
 _Static_assert(sizeof sq_measures / sizeof sq_measures[0] <= SQ_MEASURES_MAX, "a larger list");
+
+bool sq_measure_is_of_pes(const struct sq_measure *m)
+{
+    return (m->engines & SQ_ENGINE_TIMING) && !(m->engines & SQ_ENGINE_SHAPES);
+}
+
+static bool has_value(const struct sq_measure *m, const struct sq_sweep_result *r)
+{
+    return !r->unfair[0] || !sq_measure_is_of_pes(m);
+}
+
+double sq_measure_of(const struct sq_measure *m, const struct sq_sweep_point *p,
+                     const struct sq_sweep_result *r)
+{
+    return has_value(m, r) ? m->get(p, r, m->index) : NAN;
+}
+
+void sq_measure_note(const struct sq_measure *m, const struct sq_sweep_point *p,
+                     const struct sq_sweep_result *r, char text[SQ_NOTE_SIZE])
+{
+    text[0] = '\0';
+    if (!has_value(m, r))
+        memcpy(text, r->unfair, sizeof r->unfair);
+    else if (m->note)
+        m->note(p, r, m->get(p, r, m->index), text);
+}

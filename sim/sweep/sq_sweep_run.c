@@ -81,7 +81,7 @@ static const struct sq_constraint *broken(const struct sq_sweep_grid *s,
     memcpy(value, p->quantity, sizeof p->quantity);
     for (size_t i = 0; i < s->n_measures; i++) {
         const struct sq_measure *m = s->measure[i];
-        value[SQ_N_QUANTITIES + (m - sq_measures)] = m->get(p, r, m->index);
+        value[SQ_N_QUANTITIES + (m - sq_measures)] = sq_measure_of(m, p, r);
     }
     for (size_t i = 0; i < s->n_constraints; i++)
         if (s->constraint[i].is_measured && !sq_constraint_holds(&s->constraint[i], value))
@@ -120,11 +120,10 @@ static void make_notes(const struct sq_sweep_grid *s, const struct sq_sweep_poin
 {
     for (size_t i = 0; i < s->n_measures; i++) {
         const struct sq_measure *m = s->measure[i];
-        notes->text[i][0] = '\0';
-        if (!is_kept(excluded, m))
+        if (is_kept(excluded, m))
+            sq_measure_note(m, p, r, notes->text[i]);
+        else
             snprintf(notes->text[i], SQ_NOTE_SIZE, "not %s", excluded->text);
-        else if (m->note)
-            m->note(p, r, m->get(p, r, m->index), notes->text[i]);
         if (s->is_join && !notes->text[i][0])
             note_source(p, m->engines & SQ_ENGINE_TIMING, notes->text[i]);
     }
@@ -166,7 +165,7 @@ static void write_measures(const struct sq_sweep_grid *s, const struct sq_sweep_
     make_notes(s, p, r, excluded, &notes);
     for (size_t i = 0; i < s->n_measures; i++) {
         const struct sq_measure *m = s->measure[i];
-        const double v = is_kept(excluded, m) ? m->get(p, r, m->index) : NAN;
+        const double v = is_kept(excluded, m) ? sq_measure_of(m, p, r) : NAN;
         char number[40] = "null";
         if (isfinite(v))
             snprintf(number, sizeof number,

@@ -99,6 +99,9 @@ struct sq_synth {
     char sta_version[64];            // "" = OpenSTA is not installed: no delays
     struct sq_digest liberty_digest; // of the unpacked text
     struct sq_digest digest;         // of everything but block and parameters
+    // The caller's, from any thread: the tools start on this block, as the cache has no area of it. NULL: nobody asks.
+    void (*on_start)(void *context, const struct sq_synth_block *block);
+    void *context; // of on_start
     // private
     struct sq_digest base_digest; // the same without the modules
     size_t n_sources;

@@ -122,6 +122,8 @@ struct fill {
 static enum sq_status fill_entry(void *context, const char *work, struct sq_error *err)
 {
     const struct fill *f = context;
+    if (f->synth->on_start && f->make == sq_synth_make_area)
+        f->synth->on_start(f->synth->context, f->block);
     return f->make(f->synth, f->block, f->area, work, err);
 }
 

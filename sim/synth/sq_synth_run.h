@@ -18,6 +18,8 @@ struct sq_synth_source {
     char *path;      // owned; of a foreign one: as its user knows it
     bool is_module;  // of files.f; the others are named by scripts or included
     bool is_foreign; // of sq_synth_add_source, or included by one of these
+    // Whether the text mentions the module of each source; 0: nobody has looked.
+    _Atomic unsigned char names[SQ_SYNTH_MAX_SOURCES];
 };
 
 // One file of `dir` as a string the caller frees; name and contents into *digest.

@@ -213,21 +213,31 @@ void sq_synth_own_place(const struct sq_synth *s, char *text, size_t size)
     }
 }
 
-// A module lies in the file of its name, so a file uses those files whose names it mentions; with
-// foreign sources those alone that are in none of them.
+enum { NAMES_NOT = 1, NAMES = 2 };
+
+// Whether source i mentions the module of source j, looked up once in a run of many areas. With foreign
+// sources no module counts that is in one of them.
+static bool names(const struct sq_synth *s, size_t i, size_t j, bool is_foreign)
+{
+    struct sq_synth_source *const f = &s->source[i];
+    char name[sizeof f->name];
+    if (f->names[j] && !is_foreign)
+        return f->names[j] == NAMES;
+    snprintf(name, sizeof name, "%s", file_of(s->source[j].name));
+    name[strcspn(name, ".")] = '\0';
+    const bool is = mention(f->text, name, strlen(name));
+    f->names[j] = is ? NAMES : NAMES_NOT;
+    return is && !(is_foreign && sq_synth_is_replaced(s, name));
+}
+
+// A module lies in the file of its name, so a file uses those files whose names it mentions.
 static void mark(const struct sq_synth *s, size_t i, bool is_foreign,
                  bool used[SQ_SYNTH_MAX_SOURCES])
 {
     used[i] = true;
-    for (size_t j = 0; j < s->n_sources; j++) {
-        char name[sizeof s->source[j].name];
-        snprintf(name, sizeof name, "%s", file_of(s->source[j].name));
-        name[strcspn(name, ".")] = '\0';
-        if (!used[j] && !s->source[j].is_foreign &&
-            mention(s->source[i].text, name, strlen(name)) &&
-            !(is_foreign && sq_synth_is_replaced(s, name)))
+    for (size_t j = 0; j < s->n_sources; j++)
+        if (!used[j] && !s->source[j].is_foreign && names(s, i, j, is_foreign))
             mark(s, j, is_foreign, used);
-    }
 }
 
 enum sq_status sq_synth_select(const struct sq_synth *s, const struct sq_synth_block *b,

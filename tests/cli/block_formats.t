@@ -172,7 +172,7 @@ refuse "operand = weights: no unit takes" run --m 32 --n 64 --k 64 --machine "$S
 for f in $FORMATS; do r --format $f; ok "run --format $f" [ "$RC" = 0 ]; done
 cat >"$W/s.yaml" <<'Y'
 name: blocks
-axes: {format: [mxfp4, nvint5, sq_b], bank: [16, 32, 64], n: [256], k: [256], machine: [sim/machines/default.yaml]}
+axes: {format: [mxfp4, nvint5, sq_b], bank: [16, 32, 64], n: [256], k: [256], machine: [sim/machines/default.yaml], fair: [none]}
 measures: [cycles, stored_bits]
 Y
 sq sweep s.yaml --db "$W/s.db" -o "$W/s.csv"

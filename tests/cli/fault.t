@@ -21,6 +21,7 @@ axes:
   format: [dense, nvfp4]
   weight_bits: [4]
   machine: [sim/machines/default.yaml]
+  fair: [none]
 measures: [cycles]
 Y
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1

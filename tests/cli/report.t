@@ -206,6 +206,7 @@ axes:
   k: [4096, 8192]
   m: [1, 512]
   machine: [server64, sim/machines/edge4.yaml]
+  fair: [none]
 measures: [macs, cycles, dram_bytes]
 END
   sq sweep cost.yaml --db cost.db

@@ -17,6 +17,7 @@ axes:
   sparsity: [0.5]
   group: [32]
   algorithm: [rtn]
+  fair: [none]
 measures: [stored_bits, cycles]
 EOF
 accept "a sweep of every format" sweep s.yaml --db s.db -o s.csv --json

@@ -363,7 +363,7 @@ T=traces/workloads/llama-3-8b_decode_32.csv
 printf '%s\n' 'name: machines' 'axes:' "  workload: [$T]" \
   '  machine: [sim/machines/default.yaml, sim/machines/server64.yaml]' \
   '  format: [sq_w, dense, sq_a_static, sq_a_dynamic, sp24, gqsa, spqt, spqr]' '  weight_bits: [4, 8]' \
-  '  sparsity: [0.5, 0.75]' 'measures: [cycles, time_ms, dram_bytes, utilisation_low, stored_bits, causes]' >"$W/machines.yaml"
+  '  sparsity: [0.5, 0.75]' '  fair: [none]' 'measures: [cycles, time_ms, dram_bytes, utilisation_low, stored_bits, causes]' >"$W/machines.yaml"
 accept "every format on two machines" sweep machines.yaml --db m.db -o m.csv
 ok "one head for all formats" [ "$(grep -c '^workload' "$W/m.csv")" = 1 ]
 ok "an axis that a format lacks makes no points" [ "$(wc -l <"$W/m.csv")" = $((1 + 2 * (2 + 2 + 4 + 4 + 1 + 2 + 2 + 1))) ]
@@ -402,6 +402,21 @@ for f in sq_w dense; do
     ok "$f, fair by $w, is that of run" grep -q "^[^,]*,64,4096,4096,$f,.*,$w,$(number cycles),$lanes,${area%.*}[.0-9]*,[^,]*\$" "$W/fair.csv"
   done
 done
+# Several formats on a machine are of equal silicon where nothing is said.
+sed '/^  fair:/d' "$W/fair.yaml" >"$W/usual.yaml"
+if [ "$by" = "peak area" ]; then
+  accept "formats without axis fair" sweep usual.yaml --db usual.db -o usual.csv
+  ok "... are of equal silicon, and it says so" [ "$(grep -c ',area,' "$W/usual.csv"),$(grep -vxFf "$W/fair.csv" "$W/usual.csv" | wc -l),$(grep -c '^formats of equal silicon: ' "$W.out")" = 2,0,1 ]
+  accept "their report" report --db usual.db
+  ok "... too" out_has "^formats of equal silicon: PEs that take no more than the machine's own"
+  sed -i 's/dense\]/dense, mxint8]/; s/high_lanes: .*/high_lanes: [1]/; s/measures: .*/measures: [cycles, stored_bits]/' "$W/usual.yaml"
+  accept "a format of which RTL has no such PE" sweep usual.yaml --db usual2.db -o usual2.csv
+  ok "... has the bits of its shapes, and says why no time" grep -q ',mxint8,.*,area,,8.25,"\?cycles: fair = area: RTL has no PE of mxint8' "$W/usual2.csv"
+fi
+(cd "$W" && PATH=/nowhere "$SQSIM" sweep usual.yaml --db none.db 2>"$W.err"); RC=$?
+ok "without yosys: exit 3, and the way out" [ "$RC,$(grep -c 'get PEs of equal silicon unless axis fair says none' "$W.err")" = 3,1 ]
+sed -i 's/default.yaml/chip.yaml/; /lanes:/d' "$W/usual.yaml"
+refuse "formats of equal silicon: chip chip states no multipliers, need axes low_lanes and high_lanes, or fair: \[none\]" sweep usual.yaml --db none.db
 sed 's/,32,/,0,/' "$SQSIM_HOME/$T" >"$W/zero.csv"
 printf '%s\n' 'name: z' 'axes: {workload: [zero.csv]}' 'measures: [cycles]' >"$W/z.yaml"
 refuse "zero.csv" sweep z.yaml --db z.db
@@ -423,7 +438,7 @@ mkdir -p "$W/below"
 cp "$SQSIM_HOME/sim/machines/default.yaml" "$W/below/mine.yaml"
 printf '%s\n' 'name: around' 'axes:' '  machine: [mine.yaml]' '  m: [64]' '  n: [512]' '  k: [512]' '  format: [sq_b, dense]' \
   '  weight_bits: [4]' '  high_per_bank: [1, 2]' '  codes: [sentinel, split]' '  cores: [1, 4]' '  clock_ghz: [0.5, 1]' \
-  '  bandwidth_gb_s: [64, 128]' '  output_bytes: [16, 64]' '  act_buffer_kib: [128]' '  weight_buffer_kib: [64]' '  out_buffer_kib: [256]' \
+  '  bandwidth_gb_s: [64, 128]' '  output_bytes: [16, 64]' '  act_buffer_kib: [128]' '  weight_buffer_kib: [64]' '  out_buffer_kib: [256]' '  fair: [none]' \
   'constraints: ["high_per_bank <= 2"]' 'measures: [cycles, time_ms, stored_bits, utilisation_high]' >"$W/below/around.yaml"
 accept "axes of a machine that lies beside the specification" sweep below/around.yaml --db around.db -o around.csv --json
 ok "80 points: dense has neither k nor codes" [ "$(number points)" = 80 ]
@@ -442,13 +457,13 @@ for v in "1 0.5 64 16 1 sentinel" "4 1 128 64 2 split" "4 0.5 128 16 2 sentinel"
 done
 # ---- a DRAM that keeps time ----------------------------------------------------------------------
 printf '%s\n' 'name: drams' 'axes: {machine: [mine.yaml], m: [4], n: [256], k: [256], format: [nvfp4, dense], weight_bits: [4],' \
-  '  device: [ddr4-2400, hbm2], channels: [1, 2, 3], map: [groups, pages], page: [open, closed]}' 'measures: [cycles]' >"$W/below/drams.yaml"
+  '  device: [ddr4-2400, hbm2], channels: [1, 2, 3], map: [groups, pages], page: [open, closed], fair: [none]}' 'measures: [cycles]' >"$W/below/drams.yaml"
 accept "axes of a DRAM" sweep below/drams.yaml --db drams.db -o drams.csv --json
 ok "32 points: three channels are none" [ "$(number points)" = 32 ]
 sed '/^dram:/,$d' "$W/below/mine.yaml" >"$W/drams.m.yaml"
 printf 'dram:\n  device: hbm2\n  channels: 2\n  map: pages\n  page: closed\n' >>"$W/drams.m.yaml"
 sq run --machine drams.m.yaml --m 4 --n 256 --k 256 --format nvfp4 --json
-ok "cycles of run" grep -q ",nvfp4,.*,hbm2,2,pages,closed,$(number cycles)," "$W/drams.csv"
+ok "cycles of run" grep -q ",nvfp4,.*,hbm2,2,pages,closed,none,$(number cycles)," "$W/drams.csv"
 part() { sq sweep "$SQSIM_HOME/sim/sweeps/drams.yaml" --shard 3/64 --db part.db --json; }
 part
 ok "a shard of five devices x four maps x eight formats" [ "$(number computed),$(number cached)" = 5,0 ]
@@ -471,13 +486,13 @@ ok "before one beside the specification" cmp "$W/near.csv" "$W/near2.csv"
 # ---- time on a table, quality on a model ----------------------------------------------------------
 if [ -f "$SQSIM_HOME/traces/tiny-llama/config.json" ]; then
   printf '%s\n' 'name: join' 'axes:' '  machine: [sim/machines/default.yaml]' '  workload: [traces/workloads/llama-3-8b_decode_1.csv]' \
-    '  model: [traces/tiny-llama]' '  format: [nvfp4, mxfp4]' 'measures: [cycles, kl, kl_low, kl_high]' >"$W/join.yaml"
+    '  model: [traces/tiny-llama]' '  format: [nvfp4, mxfp4]' '  fair: [none]' 'measures: [cycles, kl, kl_low, kl_high]' >"$W/join.yaml"
   accept "a table beside a model" sweep join.yaml --db join.db -o join.csv
   for f in nvfp4 mxfp4; do
     sq run --format $f --workload "$SQSIM_HOME/traces/workloads/llama-3-8b_decode_1.csv" --json; cycles=$(number cycles)
     sq eval --format $f --algorithm rtn --summary --json
     interval=$(grep -o '"kl_mean_95":[^]]*' "$W.out" | sed 's/.*\[//')
-    ok "$f: cycles of the table, KL of the model, with its interval" grep -q ",$f,rtn,$cycles,$(number kl_mean),$interval," "$W/join.csv"
+    ok "$f: cycles of the table, KL of the model, with its interval" grep -q ",$f,rtn,none,$cycles,$(number kl_mean),$interval," "$W/join.csv"
   done
   ok "and says which is of which" [ "$(grep -c ',"cycles: of workload llama-3-8b_decode_1; kl, kl_low, kl_high: of model tiny-llama"$' "$W/join.csv")" = 2 ]
   touch "$W/before"
@@ -520,7 +535,7 @@ fi
 # ---- whole passes: tokens a second are those of run --phase -------------------------------------------
 cat >"$W/tokens.yaml" <<'EOF'
 name: tokens
-axes: {workload: [traces/workloads/smollm2-135m.json], machine: [sim/machines/edge4.yaml], format: [nvfp4, dense], context: [64, 512], batch: [1, 8], kv_bits: [4, 16]}
+axes: {workload: [traces/workloads/smollm2-135m.json], machine: [sim/machines/edge4.yaml], format: [nvfp4, dense], context: [64, 512], batch: [1, 8], kv_bits: [4, 16], fair: [none]}
 measures: [tokens_per_second, ttft_ms, time_ms, dram_bytes, utilisation_low, energy_per_token, energy_per_token_low]
 EOF
 . "$ROOT/tests/docs/energy_table.sh"
@@ -558,9 +573,9 @@ blocks: [{length: 16, scale: e4m3, rule: amax / 4}]
 tensor_scale: token
 EOF
 printf '%s\n' 'name: own' 'axes:' '  machine: [sim/machines/default.yaml]' '  m: [4]' '  n: [64]' '  k: [64]' \
-  '  format: [nvfp4, hif4, mine.yaml, mine.yaml@blocks.0.length=8@blocks.0.scale=ue5m3]' 'measures: [stored_bits, dram_bytes]' >"$W/own.yaml"
+  '  format: [nvfp4, hif4, mine.yaml, mine.yaml@blocks.0.length=8@blocks.0.scale=ue5m3]' '  fair: [none]' 'measures: [stored_bits, dram_bytes]' >"$W/own.yaml"
 accept "descriptions in a sweep" sweep own.yaml --db own.db -o own.csv
-ok "their names and bits" [ "$(cut -d, -f5,7 "$W/own.csv" | tail -4 | tr '\n' ' ')" = \
+ok "their names and bits" [ "$(cut -d, -f5,8 "$W/own.csv" | tail -4 | tr '\n' ' ')" = \
   "nvfp4,4.5078125 hif4,4.5 mine,3.5078125 mine_length_8_scale_ue5m3,4.0078125 " ]
 sed -i 's/length: 16/length: 32/' "$W/mine.yaml"
 accept "a description that changed" sweep own.yaml --db own.db -o own.csv

@@ -12,6 +12,7 @@ axes:
   format: [dense, gqsa, nvfp4]
   group: [32]
   rows: [16, 32]
+  fair: [none]
 measures: [relative_error, weight_sqnr_db, loss, stored_bits, cycles]
 EOF
 accept "values of three formats on two machines" sweep v.yaml --db v.db -o v.csv --json

@@ -68,6 +68,7 @@ axes:
   low_lanes: [4, 8, 16]
   high_lanes: [1, 2, 4]
   bandwidth_gb_s: [32, 64, 128]
+  fair: [none]
 constraints: [high_lanes * 4 == low_lanes]
 measures: [tokens_per_second]
 END

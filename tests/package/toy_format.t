@@ -72,7 +72,7 @@ ok "run on a GPU" [ "$RC" = 0 ]
 # ---- sweep: its axes are those of its options
 cat >"$W/s.yaml" <<'Y'
 name: toy
-axes: {format: [toy, sq_w], bank: [16, 32], n: [256], k: [256], machine: [sim/machines/default.yaml]}
+axes: {format: [toy, sq_w], bank: [16, 32], n: [256], k: [256], machine: [sim/machines/default.yaml], fair: [none]}
 measures: [cycles, stored_bits]
 Y
 sq sweep s.yaml --db "$W/s.db" -o "$W/s.csv"

@@ -14,9 +14,11 @@ enum sq_status sq_run_make_fair(const struct sq_run_request *in, struct sq_machi
     if (in->fair != SQ_FAIR_AREA)
         return sq_fair_machine(in->fair, NULL, &in->recipe, machine, &fair->pe, err);
     SQ_TRY(sq_cli_synth_open(&synth, in->liberty, err));
+    sq_cli_synth_show(&synth, "run");
     sq_digest_hex(synth.liberty_digest, fair->liberty);
     const enum sq_status status =
         sq_fair_machine(in->fair, &synth, &in->recipe, machine, &fair->pe, err);
+    sq_cli_progress_end();
     sq_synth_close(&synth);
     return status;
 }

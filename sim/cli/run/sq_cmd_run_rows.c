@@ -152,8 +152,10 @@ static enum sq_status price(const struct rows *r, struct sq_run_one *one, struct
         *s = (struct sq_fair_silicon){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
         return SQ_OK;
     }
-    SQ_TRY(
-        sq_fair_silicon_of(&r->synth, &one->request->recipe, &one->machine, r->sram_um2, s, err));
+    const enum sq_status status =
+        sq_fair_silicon_of(&r->synth, &one->request->recipe, &one->machine, r->sram_um2, s, err);
+    sq_cli_progress_end();
+    SQ_TRY(status);
     if (!r->request->is_clock_machine && s->period_ns > 0)
         SQ_TRY(sq_machine_set_netlist(&one->machine, s->period_ns, err));
     if (!r->request->is_clock_machine && s->vector_ns > 0)
@@ -201,19 +203,17 @@ static enum sq_status open_silicon(struct rows *r, struct sq_error *err)
     r->sram_um2 = NAN;
     if (r->request->fair == SQ_FAIR_AREA)
         SQ_TRY(sq_cli_synth_open(&r->synth, r->request->liberty, err));
+    sq_cli_synth_show(&r->synth, "run");
     return r->request->sram_area ? sq_fair_sram(r->request->sram_area, &r->sram_um2, err) : SQ_OK;
 }
 
 static void print_head(const struct rows *r)
 {
     const struct sq_run_request *in = r->request;
-    static const char *const fair[] = {
-        [SQ_FAIR_NONE] = "not of equal silicon: PEs as the machine has them, re-partitioned",
-        [SQ_FAIR_PEAK] = "of equal bit products, not of equal silicon",
-        [SQ_FAIR_AREA] = "of equal silicon: PEs that take no more than the machine's own"};
     if (in->is_json)
         return;
-    printf("formats %s; KV cache %s; clock of %s\n", fair[in->fair], sq_cli_text(in->kv_format),
+    printf("formats %s; KV cache %s; clock of %s\n", sq_fair_texts[in->fair],
+           sq_cli_text(in->kv_format),
            in->fair == SQ_FAIR_AREA && !in->is_clock_machine
                ? "each netlist (smallest netlist, before placement)"
                : "the machine, decreed: no netlist was asked");

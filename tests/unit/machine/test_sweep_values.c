@@ -27,6 +27,7 @@ static const char spec[] = "name: v\n"
                            "  bank: [16]\n"
                            "  sparsity: [0.5]\n"
                            "  rows: [8, 16]\n"
+                           "  fair: [none]\n"
                            "measures: [relative_error, weight_sqnr_db, %s stored_bits, cycles]\n";
 
 static void open_all(struct sq_sweep_grid *s, struct sq_sweep_inputs **in, const char *measure)
