@@ -183,6 +183,7 @@ static void begin_ring(struct sq_ring_host *h)
     h->n_words = h->n_out = h->n_done = 0;
     h->has_irq = h->may_irq = h->has_ended = h->was_aborted = h->has_rung_again = false;
     h->fault = SQ_AXI_GOOD;
+    h->fault_in_record = false;
     if (h->choice.what == SQ_RING_GIVEN) {
         take_program(h);
         return;
@@ -220,6 +221,7 @@ static void begin_ring(struct sq_ring_host *h)
     if (is_random(h) && sq_rng_below(&h->rng, 4) == 0) {
         h->fault = sq_rng_below(&h->rng, 2) ? SQ_AXI_SLVERR : SQ_AXI_DECERR;
         h->fault_of = sq_rng_below(&h->rng, h->n);
+        h->fault_in_record = sq_rng_below(&h->rng, 2);
     }
     h->memory.may_be_void = h->abort_at != NEVER || h->watchdog > 0;
     h->step = h->is_set_up ? ENABLE : BASE;
@@ -302,7 +304,9 @@ static enum sq_axi_fault fault_at(void *ctx, uint32_t addr, unsigned size)
 {
     const struct sq_ring_host *const h = ctx;
     (void)size;
-    return h->fault != SQ_AXI_GOOD && addr == h->base + slot_of(h, h->fault_of) * SQ_SLOT_NBYTES
+    const uint32_t at = h->fault_in_record ? 4 * SQ_DESC_WORDS : 0;
+    return h->fault != SQ_AXI_GOOD &&
+                   addr == h->base + slot_of(h, h->fault_of) * SQ_SLOT_NBYTES + at
                ? h->fault
                : SQ_AXI_GOOD;
 }
@@ -315,7 +319,7 @@ static const struct sq_axi_content content = {read_word, write_words, fault_at};
 static const char *check_status(const struct sq_ring_host *h, uint32_t i, uint32_t status)
 {
     const struct sq_ring_layer *const y = &h->layer[i];
-    const bool has_fault = h->fault != SQ_AXI_GOOD && h->fault_of == i;
+    const bool has_fault = h->fault != SQ_AXI_GOOD && h->fault_of == i && !h->fault_in_record;
     const uint32_t refused = 1u << SQ_STATUS_REFUSED;
     const uint32_t fault = h->fault == SQ_AXI_SLVERR ? SQ_DMA_SLVERR : SQ_DMA_DECERR;
     const uint32_t want = has_fault       ? refused | fault << SQ_STATUS_READ
@@ -452,6 +456,18 @@ static const char *end_run(struct sq_ring_host *h, const struct sq_lite_access *
     return a->response == OKAY || h->was_aborted ? NULL : "host.response_to_doorbell";
 }
 
+// STATUS behind a ring: a fault of the last record is there, too.
+static const char *check_last(const struct sq_ring_host *h, uint32_t status)
+{
+    if (h->is_single)
+        return check_status(h, 0, status);
+    if (h->fault == SQ_AXI_GOOD || !h->fault_in_record || h->n_done == 0 ||
+        h->fault_of != h->n_done - 1)
+        return NULL;
+    const uint32_t fault = h->fault == SQ_AXI_SLVERR ? SQ_DMA_SLVERR : SQ_DMA_DECERR;
+    return (status >> SQ_STATUS_WRITTEN & 7) == fault ? NULL : "host.status_of_record";
+}
+
 // Nothing runs any more: all is checked up to where the ring is, and what is left of it is rung for.
 static const char *end_ring(struct sq_ring_host *h, uint32_t head)
 {
@@ -481,7 +497,7 @@ static const char *end_access(struct sq_ring_host *h)
         return NULL;
     case STATUS:
         h->step = a.data & 1 ? RUN : HEAD;
-        return h->step == HEAD && h->is_single ? check_status(h, 0, a.data) : NULL;
+        return h->step == HEAD ? check_last(h, a.data) : NULL;
     case HEAD:
         h->step = CYCLES;
         return end_ring(h, a.data);

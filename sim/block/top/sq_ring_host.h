@@ -72,7 +72,8 @@ struct sq_ring_host {
     int32_t abort_at;                 // cycles after the doorbell
     bool was_aborted, has_rung_again; // the write was done; a doorbell right behind it
     uint32_t watchdog;
-    enum sq_axi_fault fault; // of the first beat of a descriptor
+    enum sq_axi_fault fault; // of the first beat of a descriptor, or of its record
+    bool fault_in_record;
     uint32_t fault_of;
     struct sq_ring_layer layer[SQ_PROGRAM_MAX];
     uint32_t n_words, n_out;
