@@ -16,7 +16,7 @@
 // memory: who says how long it takes is a parameter of the constructor (Time).
 //   MACHINE   the machine of the image. An access is a beat of the bus, by b_transport, or by DMI where the target grants
 //             it; what a target adds to the delay of an access is left out.
-//   TARGET    the target, by nb_transport: a burst of the bus is a transaction of four phases. Several reads and a write are
+//   TARGET    the target, by nb_transport: a burst of the bus is a transaction of four phases. Several reads and writes are
 //             outstanding. The chip waits with the next address until END_REQ has come; its read beats come from
 //             BEGIN_RESP on, one in a cycle, or when the extension Beats says; END_RESP follows at once, or, where
 //             `answers` bursts wait for the chip already, once it has taken the first of them.
@@ -116,8 +116,8 @@ template <unsigned BusWidth = 64> struct Chip : sc_core::sc_module, private tlm:
     {
         for (Burst *b : reads_)
             b->release();
-        if (write_)
-            write_->release();
+        for (Burst *b : writes_)
+            b->release();
         sqsim_device_free(device_);
     }
 
@@ -238,9 +238,9 @@ template <unsigned BusWidth = 64> struct Chip : sc_core::sc_module, private tlm:
     Burst *asked_ = nullptr;          // its END_REQ has not come
     sc_core::sc_time accepts_at_;     // END_REQ came with this delay
     size_t beat_ = 0, n_waiting_ = 0; // of the first read; bursts answered, and not taken
-    Burst *write_ = nullptr;
-    bool has_aw_ = false, w_ended_ = false;
-    uint32_t aw_address_ = 0;
+    std::deque<Burst *> writes_;      // without their responses
+    std::deque<uint32_t> aw_;         // addresses of bursts that have not been asked for
+    size_t n_w_ = 0;                  // bursts whose beats have all come
 
     void free(tlm::tlm_generic_payload *t) override
     {
@@ -332,12 +332,11 @@ template <unsigned BusWidth = 64> struct Chip : sc_core::sc_module, private tlm:
     {
         Chip *const chip = static_cast<Chip *>(ctx);
         const Burst *const read = chip->reads_.empty() ? nullptr : chip->reads_.front();
-        const Burst *const write = chip->write_;
+        const Burst *const write = chip->writes_.empty() ? nullptr : chip->writes_.front();
         chip->ask_next();
         c->ar_ready = !chip->asked_ && chip->to_ask_.empty() && chip->reads_.size() < 32 &&
                       sc_core::sc_time_stamp() >= chip->accepts_at_;
-        c->aw_ready = !chip->has_aw_;
-        c->w_ready = !chip->w_ended_;
+        c->aw_ready = c->w_ready = 1;
         if (read && has_come(read, chip->beat_, chip->period_)) {
             c->r_valid = 1;
             c->r_last = (chip->beat_ + 1) * (BusWidth / 8) == read->bytes.size();
@@ -381,32 +380,32 @@ template <unsigned BusWidth = 64> struct Chip : sc_core::sc_module, private tlm:
 
     void clock_writes(const sqsim_bus_cycle &c)
     {
-        const bool had_all = has_aw_ && w_ended_;
         if (c.b_valid && c.b_ready) {
-            write_->release();
-            write_ = nullptr;
-            has_aw_ = w_ended_ = false;
+            writes_.front()->release();
+            writes_.pop_front();
+            n_w_--;
         }
         if (c.w_valid && c.w_ready) {
-            if (!write_)
-                write_ = new Burst(this);
-            write_->bytes.insert(write_->bytes.end(), c.w_data, c.w_data + BusWidth / 8);
-            write_->enables.insert(write_->enables.end(), BusWidth / 8,
-                                   c.w_strobe ? TLM_BYTE_ENABLED : TLM_BYTE_DISABLED);
-            w_ended_ = c.w_last;
+            if (n_w_ == writes_.size())
+                writes_.push_back(new Burst(this));
+            Burst *const b = writes_.back();
+            b->bytes.insert(b->bytes.end(), c.w_data, c.w_data + BusWidth / 8);
+            b->enables.insert(b->enables.end(), BusWidth / 8,
+                              c.w_strobe ? TLM_BYTE_ENABLED : TLM_BYTE_DISABLED);
+            n_w_ += c.w_last;
         }
-        if (c.aw_valid && c.aw_ready) {
-            has_aw_ = true;
-            aw_address_ = c.aw_address;
-        }
-        if (!had_all && has_aw_ && w_ended_) {
-            set(*write_, tlm::TLM_WRITE_COMMAND, aw_address_, write_->bytes.data(),
-                write_->bytes.size());
-            if (std::count(write_->enables.begin(), write_->enables.end(), TLM_BYTE_DISABLED)) {
-                write_->set_byte_enable_ptr(write_->enables.data());
-                write_->set_byte_enable_length(unsigned(write_->enables.size()));
+        if (c.aw_valid && c.aw_ready)
+            aw_.push_back(c.aw_address);
+        // The chip shows an address when the beats of all bursts before it have gone.
+        if (!aw_.empty() && n_w_ == writes_.size() && n_w_ > 0 && !writes_.back()->is_write()) {
+            Burst *const b = writes_.back();
+            set(*b, tlm::TLM_WRITE_COMMAND, aw_.front(), b->bytes.data(), b->bytes.size());
+            aw_.pop_front();
+            if (std::count(b->enables.begin(), b->enables.end(), TLM_BYTE_DISABLED)) {
+                b->set_byte_enable_ptr(b->enables.data());
+                b->set_byte_enable_length(unsigned(b->enables.size()));
             }
-            ask(write_);
+            ask(b);
         }
     }
 
@@ -415,7 +414,7 @@ template <unsigned BusWidth = 64> struct Chip : sc_core::sc_module, private tlm:
     {
         const sc_core::sc_time half = period_ / 2;
         for (;;) {
-            if (!has_access_ && !is_running() && reads_.empty() && !write_)
+            if (!has_access_ && !is_running() && reads_.empty() && writes_.empty())
                 wait(started_);
             const sc_core::sc_time now = sc_core::sc_time_stamp(), in = now % period_;
             wait(in < half ? half - in : period_ + half - in);

@@ -3,8 +3,8 @@
 //
 // b_transport, transport_dbg: bytes, with byte enables and a streaming width; no delay. DMI where `grants_dmi`.
 // nb_transport: four phases. Reads and writes are served one after the other, as by the ideal DRAM of sqsim's machines: a
-// burst of n bytes occupies it for ceil(n / burst) * num / den cycles, and a beat comes `latency` cycles after its part;
-// a write is over with its own part. Beats says so of every beat.
+// burst of n bytes occupies it for ceil(n / burst) * num / den cycles, and a beat comes `latency` cycles after its part,
+// the answer to a write as long after its own. Beats says so of every beat.
 #ifndef SQ_CHIP_MEMORY_H
 #define SQ_CHIP_MEMORY_H
 
@@ -159,7 +159,7 @@ template <unsigned BusWidth = 64> struct Memory : sc_core::sc_module {
         free_ = start + occupies(n);
         const uint64_t first = std::max(
             cycle + 1, a.payload->is_read() ? cycle_of(start + occupies(beat)) + time_.latency
-                                            : cycle_of(free_));
+                                            : cycle_of(free_) + time_.latency);
         Beats *const beats = a.payload->template get_extension<Beats>();
         if (beats && a.payload->is_read()) {
             beats->after.clear();

@@ -201,6 +201,7 @@ for d in "DataW=8 MaxBurst=1" "DataW=64" "DataW=1024 MaxBurst=16 CountW=4"; do
   lint sq_dma_burst $d
   lint sq_dma $d
 done
+for w in 1 16; do lint sq_dma Writes=$w; done
 lint sq_axi_check DataW=8
 lint sq_axi_check
 for g in "InW=32 OutW=40" "InW=64 OutW=16" "InW=32 OutW=96" "InW=32 OutW=64 Flush=1'b1" "InW=48 OutW=64 Flush=1'b1" "InW=8 OutW=8"; do lint sq_gear $g; done
@@ -277,6 +278,7 @@ for p in Rows=256 Cols=256 BankLen=65536 ActW=256 WeightW=256 OutKind=256 HighW=
   WeightDepth=65536 ColDepth=65536 SumTiles=65536 Parts=2; do
   refused sq_top_regs $p
 done
+for p in Writes=0 Writes=17; do refused sq_dma $p; done
 for p in MaxBurst=257 DataW=24; do refused sq_dma $p; refused sq_dma_burst $p; refused sq_axi_check $p; done
 refused sq_top PortLen=3
 refused sq_top Id=2

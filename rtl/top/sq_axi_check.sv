@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an AXI4 manager with one write in flight must keep, as assertions; nothing is driven. It only
-// watches, in simulation and in proofs.
+// What an AXI4 manager with up to Writes bursts of writes in flight must keep, as assertions; nothing is driven. It only
+// watches, in simulation and in proofs. An address of a write is shown when all beats of those before have gone.
 `include "sq_assert.svh"
 
 module sq_axi_check #(
   parameter int unsigned DataW = 64,
   parameter int unsigned AddrW = 32,
-  parameter int unsigned MaxBurst = 256
+  parameter int unsigned MaxBurst = 256,
+  parameter int unsigned Writes = 1
 ) (
   input logic               clk_i,
   input logic               rst_ni,
@@ -47,28 +48,29 @@ module sq_axi_check #(
   assign ar_whole = (ar_addr_i >> SizeW) << SizeW == ar_addr_i;
   assign aw_whole = (aw_addr_i >> SizeW) << SizeW == aw_addr_i;
 
-  // The write in flight: its address was shown, its data go, its response is owed.
-  logic open_q, sent_q;
+  // Writes in flight: the last one's address is shown, its beats go; then its response is owed as those before it.
+  localparam int unsigned OpenW = $clog2(Writes + 1);
+  logic shown_q, open_q;  // the address was shown before this cycle, and beats were to go
+  logic [OpenW-1:0] owed_q;  // responses of those whose address was shown before this cycle
   logic [7:0] beat_q, len_q;
   logic aw_begins, w_fire, b_fire, open;
   logic [7:0] len;
-  assign aw_begins = aw_valid_i && !open_q;
-  assign open = open_q || aw_valid_i;
-  assign len = open_q ? len_q : aw_len_i;
+  assign aw_begins = aw_valid_i && !shown_q;
+  assign open = open_q || aw_begins;
+  assign len = aw_begins ? aw_len_i : len_q;
   assign w_fire = w_valid_i && w_ready_i;
   assign b_fire = b_valid_i && b_ready_i;
 
-  logic asked_q;  // the address of the write in flight was taken
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
+      shown_q <= 1'b0;
       open_q <= 1'b0;
-      sent_q <= 1'b0;
-      asked_q <= 1'b0;
+      owed_q <= '0;
       beat_q <= '0;
     end else begin
-      open_q <= open && !b_fire;
-      asked_q <= (asked_q || (aw_valid_i && aw_ready_i)) && !b_fire;
-      sent_q <= (sent_q || (w_fire && w_last_i)) && !b_fire;
+      shown_q <= aw_valid_i && !aw_ready_i;
+      open_q <= open && !(w_fire && w_last_i);
+      owed_q <= owed_q + OpenW'(aw_begins) - OpenW'(b_fire);
       if (w_fire) beat_q <= w_last_i ? '0 : beat_q + 1'b1;
     end
   end
@@ -86,9 +88,10 @@ module sq_axi_check #(
   `SQ_ASSERT(AwShort, !aw_valid_i || 9'(aw_len_i) < 9'(MaxBurst))
   `SQ_ASSERT(ArWhole, !ar_valid_i || (ar_whole && ar_size_i == 3'(SizeW) && ar_burst_i == 2'b01))
   `SQ_ASSERT(AwWhole, !aw_valid_i || (aw_whole && aw_size_i == 3'(SizeW) && aw_burst_i == 2'b01))
-  `SQ_ASSERT(OneWrite, !aw_valid_i || !asked_q)
-  `SQ_ASSERT(DataOfWrite, !w_valid_i || (open && !sent_q))
+  `SQ_ASSERT(FewWrites, !aw_begins || owed_q != OpenW'(Writes))
+  `SQ_ASSERT(WritesInOrder, !aw_begins || !open_q)
+  `SQ_ASSERT(DataOfWrite, !w_valid_i || open)
   `SQ_ASSERT(LastOfWrite, !w_valid_i || w_last_i == (beat_q == len))
-  `SQ_ASSERT(ResponseOfWrite, !b_ready_i || (asked_q && sent_q))
+  `SQ_ASSERT(ResponseOfWrite, !b_ready_i || owed_q > OpenW'(shown_q || open_q))
 
 endmodule

@@ -6,9 +6,9 @@
 //         it begins a new piece of work, see below.
 //   read  INCR bursts of at most MaxBurst beats, none across 4 KiB, with up to Outstanding of them asked
 //         ahead, over the ends of transfers as well. Beats leave in the order of the transfers.
-//   write one transfer at a time beside the reads, one burst in flight; the next burst, or transfer, begins
-//         behind its response. write_done_o is high for a cycle when a transfer has its last response,
-//         with its status. A read does not wait for a write before it.
+//   write beside the reads: a burst begins when address and beats of the one before it have gone, with up to Writes of
+//         them without their responses, over the ends of transfers as well. write_done_o is high for a cycle when a
+//         transfer has its last response, with its status. A read does not wait for a write before it.
 //
 // An error never changes how many beats move. A beat that came with SLVERR or DECERR is poisoned, and
 // the rest goes on. When LAST comes too early or does not come, nobody knows which beats are whose: from
@@ -30,6 +30,7 @@ module sq_dma #(
   parameter  int unsigned DestW = 3,
   parameter  int unsigned MaxBurst = 256,  // 1..256
   parameter  int unsigned Outstanding = 4,  // bursts that are read at once, >= 2
+  parameter  int unsigned Writes = 4,  // bursts that are written at once, 1..16
   parameter  int unsigned Quiet = 1024,  // longer than the memory ever waits between two beats
   localparam int unsigned Bytes = DataW / 8
 ) (
@@ -89,8 +90,8 @@ module sq_dma #(
 );
 
   // sq_dma_burst says which DataW and MaxBurst there are.
-  if (Outstanding < 2 || Quiet < 1) begin : gen_bad
-    $error("Outstanding >= 2, Quiet >= 1");
+  if (Outstanding < 2 || Writes < 1 || Writes > 16 || Quiet < 1) begin : gen_bad
+    $error("Outstanding >= 2, Writes = 1..16, Quiet >= 1");
   end
 
   localparam int unsigned QuietW = $clog2(Quiet + 1);
@@ -208,25 +209,29 @@ module sq_dma #(
   end
 
   // ---- writes ---------------------------------------------------------------------------------------
-  logic busy_q, data_q, owed_q;  // a transfer; beats of its burst are to go; its response is to come
+  localparam int unsigned OpenW = $clog2(Writes + 1);
+  logic busy_q, data_q;  // a transfer has bursts that have not begun; beats of the last one that has are to go
   logic void_q;  // beats go without data
+  logic [OpenW-1:0] open_q;  // bursts that have begun and have no response
+  logic [Writes-1:0] ends_q;  // of each of these, the oldest first: it is the last of its transfer
   logic [AddrW-1:0] to_q, next_to;
   logic [CountW-1:0] to_left_q, next_to_left;
   logic [8:0] to_limit_q, next_to_limit;
   logic [7:0] to_len, data_left_q;
-  logic data_valid, data_ready, begins, w_fire, w_held, b_fire, unused_last;
+  logic data_valid, data_ready, begins, to_last, w_fire, w_ends, w_held, b_fire;
   logic [DataW-1:0] data;
   logic [2:0] write_status, write_status_q;
 
   assign hand_over = cur_q && write_q && may_start && !busy_q && !abort_i;
-  assign begins = busy_q && !owed_q && !abort_i;
-  assign axi_b_ready_o = owed_q && !data_q && !axi_aw_valid_o;
+  assign begins = busy_q && (!data_q || w_ends) && (!axi_aw_valid_o || axi_aw_ready_i) &&
+                  open_q != OpenW'(Writes) && !abort_i;
+  assign axi_b_ready_o = open_q > OpenW'(data_q || axi_aw_valid_o);
   assign b_fire = axi_b_valid_i && axi_b_ready_o;
-  assign write_status = (write_status_q != 3'd0) ? write_status_q :
+  assign write_status = (write_status_q != 3'd0 && !write_done_o) ? write_status_q :
                         axi_b_resp_i[1] ? {1'b0, axi_b_resp_i} : 3'd0;
 
   sq_dma_burst #(.DataW(DataW), .AddrW(AddrW), .CountW(CountW), .MaxBurst(MaxBurst)) u_write (
-    .addr_i(to_q), .left_i(to_left_q), .limit_i(to_limit_q), .len_o(to_len), .last_o(unused_last),
+    .addr_i(to_q), .left_i(to_left_q), .limit_i(to_limit_q), .len_o(to_len), .last_o(to_last),
     .next_addr_o(next_to), .next_left_o(next_to_left), .next_limit_o(next_to_limit)
   );
   sq_pipe_reg #(.Width(DataW)) u_in (
@@ -239,28 +244,34 @@ module sq_dma #(
   assign axi_w_strb_o = {Bytes{!void_q}};
   assign data_ready = void_q || (data_q && axi_w_ready_i);
   assign w_fire = axi_w_valid_o && axi_w_ready_i;
+  assign w_ends = w_fire && axi_w_last_o;
   assign w_held = axi_w_valid_o && !axi_w_ready_i;  // a beat that is offered stays as it is
-  assign idle_o = void_q && abort_i && !cur_q && !axi_ar_valid_o && !slot_valid && !out_valid_o && !busy_q && !data_valid;
+  assign idle_o = void_q && abort_i && !cur_q && !axi_ar_valid_o && !slot_valid && !out_valid_o &&
+                  open_q == '0 && !busy_q && !data_valid;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       busy_q <= 1'b0;
       data_q <= 1'b0;
-      owed_q <= 1'b0;
       void_q <= 1'b0;
+      open_q <= '0;
+      ends_q <= '0;
       axi_aw_valid_o <= 1'b0;
       write_done_o <= 1'b0;
+      write_status_q <= 3'd0;
     end else begin
-      void_q <= (abort_i && !w_held) || (void_q && owed_q);
+      void_q <= (abort_i && !w_held) || (void_q && data_q);
       if (hand_over) busy_q <= 1'b1;
-      else if ((b_fire && to_left_q == '0) || (abort_i && !owed_q)) busy_q <= 1'b0;
+      else if ((begins && to_last) || abort_i) busy_q <= 1'b0;
       if (begins) axi_aw_valid_o <= 1'b1;
       else if (axi_aw_ready_i) axi_aw_valid_o <= 1'b0;
       if (begins) data_q <= 1'b1;
-      else if (w_fire && axi_w_last_o) data_q <= 1'b0;
-      if (begins) owed_q <= 1'b1;
-      else if (b_fire) owed_q <= 1'b0;
-      write_done_o <= b_fire && to_left_q == '0;
+      else if (w_ends) data_q <= 1'b0;
+      open_q <= open_q + OpenW'(begins) - OpenW'(b_fire);
+      ends_q <= (ends_q >> b_fire) | (Writes'(begins && to_last) << (open_q - OpenW'(b_fire)));
+      write_done_o <= b_fire && ends_q[0];
+      if (b_fire) write_status_q <= write_status;
+      else if (write_done_o || idle_o) write_status_q <= 3'd0;
     end
   end
 
@@ -269,18 +280,16 @@ module sq_dma #(
       to_q <= addr_q;
       to_left_q <= left_q;
       to_limit_q <= limit_q;
-      write_status_q <= 3'd0;
     end else if (begins) begin
       to_q <= next_to;
       to_left_q <= next_to_left;
       to_limit_q <= next_to_limit;
+    end
+    if (begins) begin
       axi_aw_addr_o <= to_q;
       axi_aw_len_o <= to_len;
       data_left_q <= to_len;
-    end else begin
-      if (w_fire) data_left_q <= data_left_q - 1'b1;
-      if (b_fire) write_status_q <= write_status;
-    end
+    end else if (w_fire) data_left_q <= data_left_q - 1'b1;
   end
   assign write_status_o = write_done_o ? write_status_q : 3'd0;
 
@@ -295,7 +304,7 @@ module sq_dma #(
            {out_data_o, out_dest_o, out_poison_o, out_last_o, out_status_o})
   `SQ_ASSERT(SomeBeats, !(job_valid_i && job_ready_o) || job_beats_i != '0)
 `ifndef SYNTHESIS
-  sq_axi_check #(.DataW(DataW), .AddrW(AddrW), .MaxBurst(MaxBurst)) u_check (
+  sq_axi_check #(.DataW(DataW), .AddrW(AddrW), .MaxBurst(MaxBurst), .Writes(Writes)) u_check (
     .clk_i, .rst_ni,
     .ar_valid_i(axi_ar_valid_o), .ar_ready_i(axi_ar_ready_i), .ar_addr_i(axi_ar_addr_o),
     .ar_len_i(axi_ar_len_o), .ar_size_i(axi_ar_size_o), .ar_burst_i(axi_ar_burst_o),

@@ -134,7 +134,7 @@ module sq_encode #(
   logic [1:0] kind_q;
   logic [15:0] left_q;
   logic [31:0] at_q[3];
-  logic [2:0] owed_q;  // writes without their response
+  logic [4:0] owed_q;  // writes without their response
   logic issue;
   assign dma_valid_o = state_q == RUN && left_q != '0;
   assign dma_write_o = kind_q[0];
@@ -150,7 +150,7 @@ module sq_encode #(
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) owed_q <= '0;
-    else owed_q <= owed_q + 3'(issue && dma_write_o) - 3'(write_done_i);
+    else owed_q <= owed_q + 5'(issue && dma_write_o) - 5'(write_done_i);
   end
   always_ff @(posedge clk_i) begin
     if (state_q != RUN) begin

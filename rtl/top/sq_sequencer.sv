@@ -370,10 +370,10 @@ module sq_sequencer #(
   assign dma_dest_o = (state_q == ASK) ? DestDescriptor : dest_q;
   assign dma_tail_o = (state_q == ASK) ? '0 : tail_q;
 
-  logic [2:0] owed_q;  // stores without their response
+  logic [4:0] owed_q;  // stores without their response
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) owed_q <= '0;
-    else owed_q <= owed_q + 3'(issue && kind_q == Store) - 3'(write_done_i);
+    else owed_q <= owed_q + 5'(issue && kind_q == Store) - 5'(write_done_i);
   end
   assign all_done = !load_active && owed_q == '0;
 

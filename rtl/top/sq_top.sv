@@ -41,6 +41,7 @@ module sq_top #(
   parameter  int unsigned SumTiles = 16,  // tiles of outputs whose sums half a buffer holds between chunks of K
   parameter  int unsigned MaxBurst = 16,
   parameter  int unsigned Outstanding = 4,
+  parameter  int unsigned Writes = 4,
   parameter  int unsigned Quiet = 400,  // sq_dma
   parameter  int unsigned Macro = 0,  // sq_sram
   parameter  int unsigned Element = sq_pkg::ELEMENT_INT4,  // sq_engine_scaled, as those below; of both operands
@@ -302,7 +303,7 @@ module sq_top #(
 
   sq_dma #(
     .DataW(DataW), .AddrW(32), .CountW(32), .DestW(SizeW + 3), .MaxBurst(MaxBurst), .Outstanding(Outstanding),
-    .Quiet(Quiet)
+    .Writes(Writes), .Quiet(Quiet)
   ) u_dma (
     .clk_i, .rst_ni(rst_n),
     .job_valid_i((dma_valid && running) || record_valid), .job_ready_o(to_dma_ready),

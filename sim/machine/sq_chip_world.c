@@ -16,6 +16,7 @@ void sq_chip_setup(const unsigned *v, const struct sq_env_choice *memory, struct
     const struct sq_output_config o = sq_top_output(v);
     const uint32_t nbytes = v[SQ_TOP_DATA_W] / 8;
     *c = (struct sq_chip_setup){.n_slots = v[SQ_TOP_OUTSTANDING],
+                                .n_writes = v[SQ_TOP_WRITES],
                                 .max_burst = v[SQ_TOP_MAX_BURST],
                                 .page = PAGE / nbytes,
                                 .word = v[SQ_TOP_PORT_LEN] * sq_top_out_bits(v) / 8,
@@ -76,9 +77,9 @@ static int64_t due_of(const struct sq_chip_setup *c, const struct sq_chip_world 
     return cycle_of(c, w->start[read] + occupies(c, beats)) + c->latency;
 }
 
+// written: beats of a burst of which the last goes, or 0.
 static void clock_memory(const struct sq_chip_setup *c, struct sq_chip_world *w, bool takes_read,
-                         uint32_t read, bool takes_write, uint32_t write, bool beat_goes,
-                         bool word_goes, bool word_ends, bool response_goes)
+                         uint32_t read, uint32_t written, bool beat_goes, bool response_goes)
 {
     if (beat_goes) {
         w->r_valid = false;
@@ -95,23 +96,17 @@ static void clock_memory(const struct sq_chip_setup *c, struct sq_chip_world *w,
     }
     if (w->n_reads > 0 && (beat_goes || (takes_read && w->n_reads == 1)))
         w->due = due_of(c, w, 0, w->beat + 1);
-    if (response_goes)
-        w->b_valid = w->has_aw = w->w_ended = false;
-    if (word_goes)
-        w->w_ended = word_ends;
-    if (takes_write) {
-        w->has_aw = true;
-        w->aw_beats = write;
+    if (response_goes) {
+        w->b_valid = false;
+        memmove(w->b_due, w->b_due + 1, --w->n_due * sizeof *w->b_due);
     }
-    if (w->has_aw && w->w_ended && !w->b_valid && w->b_due == 0)
-        w->b_due = cycle_of(c, reserve(c, w, w->aw_beats) + occupies(c, w->aw_beats));
+    if (written > 0)
+        w->b_due[w->n_due++] =
+            cycle_of(c, reserve(c, w, written) + occupies(c, written)) + c->latency;
     w->now++;
     if (w->n_reads > 0 && !w->r_valid && w->now >= w->due)
         w->r_valid = true;
-    if (w->b_due > 0 && w->now >= w->b_due) {
-        w->b_valid = true;
-        w->b_due = 0;
-    }
+    w->b_valid = w->b_valid || (w->n_due > 0 && w->now >= w->b_due[0]);
 }
 
 // ---- DMA --------------------------------------------------------------------------------------------
@@ -138,7 +133,7 @@ struct dma_wires {
 
 static void clock_dma(const struct sq_chip_setup *c, struct sq_chip_world *w,
                       const struct dma_wires *d, const struct sq_chip_transfer *offered,
-                      bool ar_ready, bool aw_ready)
+                      bool ar_ready)
 {
     if (d->leaves) {
         w->n_out--;
@@ -159,19 +154,16 @@ static void clock_dma(const struct sq_chip_setup *c, struct sq_chip_world *w,
         w->ar = next_burst(c, &w->next);
         w->slot[w->n_used].left = w->ar;
         w->slot[w->n_used].is_last = w->next.beats == 0;
-        w->slot[w->n_used].tail = w->next.tail;
-        w->slot[w->n_used++].kind = w->next.kind;
+        w->slot[w->n_used].tail = (uint8_t)w->next.tail;
+        w->slot[w->n_used++].kind = (uint8_t)w->next.kind;
     }
-    w->done = d->responds && w->to.beats == 0;
-    if (d->responds)
-        w->is_owed = false;
-    if (aw_ready)
-        w->aw = 0;
+    w->done = d->responds && (w->ends & 1);
+    w->ends >>= d->responds;
     w->data_left -= d->word_goes;
     w->n_in += (uint32_t)d->takes_word - d->word_goes;
     if (d->begins) {
-        w->aw = w->data_left = next_burst(c, &w->to);
-        w->is_owed = true;
+        w->burst = w->data_left = next_burst(c, &w->to);
+        w->ends |= (uint32_t)(w->to.beats == 0) << (w->n_due + d->word_goes - d->responds);
     }
     if (d->hands) {
         w->to = w->next;
@@ -338,10 +330,9 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
 
     // What the parts show in this cycle.
     const bool ar_fires = w->ar > 0 && w->n_reads < SQ_AXI_READS_MAX;
-    const bool aw_fires = w->aw > 0 && !w->has_aw && !w->b_valid;
-    const bool word_fires = w->data_left > 0 && w->n_in > 0 && !w->w_ended && !w->b_valid;
+    const bool word_fires = w->data_left > 0 && w->n_in > 0;
+    const bool word_ends = word_fires && w->data_left == 1;
     const bool read_fires = w->r_valid && w->n_used > 0 && w->n_out < 2;
-    const bool response_fires = w->b_valid && w->is_owed && w->data_left == 0 && w->aw == 0;
     const bool wide_ready = w->n_store < c->store_room,
                y_ready = gear_takes(&w->wide, c->nbytes, wide_ready);
     const bool has_load = w->n_out > 0, is_fetch = has_load && w->out[0].kind == SQ_TOP_DESCRIPTOR;
@@ -366,14 +357,15 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
     const bool has_next = w->next.beats > 0, has_to = w->to.beats > 0;
     const struct dma_wires d = {
         .notes = has_next && !is_write && w->n_used < c->n_slots && (w->ar == 0 || ar_fires),
-        .hands = has_next && is_write && !has_to && !w->is_owed,
+        .hands = has_next && is_write && !has_to,
         .gives = read_fires,
         .takes = is_offered && !has_next,
-        .begins = has_to && !w->is_owed,
+        .begins = has_to && (w->data_left == 0 || word_ends) &&
+                  w->n_due + (w->data_left > 0) < c->n_writes,
         .leaves = load_ready,
         .takes_word = w->n_store > 0 && w->n_in < 2,
         .word_goes = word_fires,
-        .responds = response_fires,
+        .responds = w->b_valid,
     };
     bool job_ready[SQ_TOP_JOBS];
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
@@ -384,8 +376,6 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
     const bool read_ready = w->n_used > 0 && w->n_out < 2;
     f->stats.read_wait += read_ready && !w->r_valid;
     f->stats.read_full += w->r_valid && !read_ready;
-    f->stats.write_wait +=
-        (w->aw > 0 && !aw_fires) || (w->data_left > 0 && w->n_in > 0 && !word_fires);
     f->turned = scale_fires || (read_fires && !in[ACT].valid && (w->beat + 1) % c->unit == 0);
     f->moves.reads += d.notes;
     f->moves.writes += d.begins;
@@ -393,7 +383,7 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
     f->moves.scales += scale_fires;
 
     // The edge.
-    const uint32_t read = w->ar, write = w->aw, word_ends = w->data_left == 1, done = w->done;
+    const uint32_t read = w->ar, written = word_ends ? w->burst : 0, done = w->done;
     f->loaded = f->posted = false;
     clock_sums(c, w, job, keeps, h.in_ready[SQ_ENGINE_CARRY]);
     if (in[JOB].valid && h.in_ready[JOB] && job->keeps) {
@@ -407,13 +397,12 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
         clock_operand(c, w, i, job, has_load && kind == i && !is_fetch ? come : 0, last, ready[i]);
     const struct sq_chip_transfer taken = *offered;
     clock_sequencer(c, w, f, !has_next, done, is_fetch && last, job_ready);
-    clock_dma(c, w, &d, &taken, ar_fires, aw_fires);
+    clock_dma(c, w, &d, &taken, ar_fires);
     w->n_store += (uint32_t)(w->wide.level >= c->nbytes && wide_ready) - d.takes_word;
     const bool y_fires = h.out_valid && y_ready, y_last = y_fires && give(w->words, &w->n_words);
     gear_clock(&w->wide, c->nbytes, y_fires ? c->word : 0, y_last ? c->nbytes : 1, y_last,
                wide_ready);
-    clock_memory(c, w, ar_fires, read, aw_fires, write, read_fires, word_fires, word_ends,
-                 response_fires);
+    clock_memory(c, w, ar_fires, read, written, read_fires, d.responds);
 }
 
 // The outermost loop of a job that is one.
@@ -483,8 +472,9 @@ void sq_chip_world_settle(const struct sq_chip_setup *c, struct sq_chip_world *w
     struct sq_engine_count *counts[SQ_ENGINE_COUNTS];
     const int64_t now = w->now;
     w->dram_free = w->dram_free > (now + 1) * c->den ? w->dram_free - now * c->den : 0;
-    if (w->b_due > 0)
-        w->b_due = w->b_due > now ? w->b_due - now : 1;
+    for (unsigned i = 0; i < w->n_due; i++)
+        w->b_due[i] = w->b_due[i] > now ? w->b_due[i] - now : 1;
+    memset(w->b_due + w->n_due, 0, (SQ_AXI_WRITES_MAX - w->n_due) * sizeof *w->b_due);
     w->now = 0;
     settle_reads(c, w, now);
     for (unsigned i = w->n_used; i < SQ_DMA_SLOTS_MAX; i++)
@@ -497,7 +487,7 @@ void sq_chip_world_settle(const struct sq_chip_setup *c, struct sq_chip_world *w
         memset(&w->to, 0, sizeof w->to);
     if (!w->has_transfer)
         memset(&w->shown, 0, sizeof w->shown);
-    w->aw_beats = w->has_aw ? w->aw_beats : 0;
+    w->burst = w->data_left > 0 ? w->burst : 0;
     settle_buffer(&w->sums);
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
         settle_buffer(&w->buffer[i]);

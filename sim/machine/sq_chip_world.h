@@ -40,13 +40,13 @@ enum { SQ_CHIP_BURST_MAX = 256 }; // beats
 
 // What never changes in a run.
 struct sq_chip_setup {
-    uint32_t n_slots, max_burst, page; // of the DMA; beats of a page
-    uint32_t beat[SQ_TOP_OPERANDS];    // bytes of a beat of an operand
-    uint32_t word, store_room;         // bytes of a word of outputs; beats in front of the DMA
-    uint32_t tile_slots, tile_words;   // beats of sums of a tile, words of outputs
-    uint32_t fetch, checks;            // beats of a descriptor; cycles in which it is looked at
-    uint32_t nbytes;                   // of a beat
-    int64_t latency, den;              // of the memory (sq_axi_memory.h)
+    uint32_t n_slots, n_writes, max_burst, page; // of the DMA; beats of a page
+    uint32_t beat[SQ_TOP_OPERANDS];              // bytes of a beat of an operand
+    uint32_t word, store_room;       // bytes of a word of outputs; beats in front of the DMA
+    uint32_t tile_slots, tile_words; // beats of sums of a tile, words of outputs
+    uint32_t fetch, checks;          // beats of a descriptor; cycles in which it is looked at
+    uint32_t nbytes;                 // of a beat
+    int64_t latency, den;            // of the memory (sq_axi_memory.h)
     int64_t occupies[SQ_CHIP_BURST_MAX + 1]; // it so many parts of a cycle, of beats of a burst
     uint32_t unit;                           // beats that are whole bursts of the memory
     bool is_scaled;                          // the engine (sq_top_image.h)
@@ -66,23 +66,28 @@ enum sq_chip_phase { SQ_CHIP_ASK, SQ_CHIP_FETCH, SQ_CHIP_CHECK, SQ_CHIP_RUN, SQ_
 struct sq_chip_world {
     // memory
     int64_t now, dram_free; // dram_free and start in parts of a cycle
-    int64_t start[SQ_AXI_READS_MAX], due, b_due;
+    int64_t start[SQ_AXI_READS_MAX], due;
     uint32_t beats[SQ_AXI_READS_MAX], n_reads, beat;
-    uint32_t r_valid, has_aw, aw_beats, w_ended, b_valid;
+    int64_t b_due[SQ_AXI_WRITES_MAX]; // of responses, those that have come among them
+    uint32_t n_due, r_valid, b_valid;
     // sequencer
     uint32_t phase, checked, kind, has_transfer, owed, pending[SQ_TOP_JOBS];
     struct sq_chip_transfer shown;
     // DMA; beats of 0: there is no transfer, no address
     struct sq_chip_transfer next, to;
-    uint32_t ar, aw;
+    uint32_t ar;
     struct {
-        uint32_t left, is_last, kind, tail;
+        uint32_t left;
+        uint8_t is_last, kind, tail, unused;
     } slot[SQ_DMA_SLOTS_MAX];
     uint32_t n_used;
     struct {
         uint32_t kind, last, tail;
     } out[2];
-    uint32_t n_out, data_left, is_owed, done, n_in;
+    uint32_t n_out, done, n_in;
+    uint32_t burst, data_left; // beats of the burst that is written; that have not gone
+    uint32_t
+        ends; // a bit for each burst that is written, the oldest in the lowest: the last of its transfer
     // operands, sums, outputs
     struct sq_chip_gear gear[SQ_TOP_OPERANDS], wide, carry;
     struct sq_operand_buffer_sim buffer[SQ_TOP_OPERANDS], sums;

@@ -37,7 +37,7 @@ struct raw_machine {
         char *bandwidth, *latency;
     } * link; // NULL: none
     struct raw_chip {
-        char *bus, *burst, *outstanding;
+        char *bus, *burst, *outstanding, *writes;
     } * chip; // NULL: none
 };
 
@@ -87,7 +87,8 @@ static const cyaml_schema_field_t link_fields[] = {
 
 static const cyaml_schema_field_t chip_fields[] = {
     TEXT_FIELD("bus", struct raw_chip, bus), TEXT_FIELD("burst", struct raw_chip, burst),
-    TEXT_FIELD("outstanding", struct raw_chip, outstanding), CYAML_FIELD_END};
+    TEXT_FIELD("outstanding", struct raw_chip, outstanding),
+    MAY_TEXT("writes", struct raw_chip, writes), CYAML_FIELD_END};
 
 // Sections whose members are fields of the machine itself: offset 0.
 #define SECTION(name_, fields_)                                                                    \
@@ -221,7 +222,9 @@ static enum sq_status read_chip(const struct raw_chip *raw, const struct sq_mach
                        (unsigned long long)bus);
     chip->bus_nbytes = (unsigned)bus;
     SQ_TRY(read_count("chip.burst", raw->burst, 1, 256, &chip->max_burst, err));
-    SQ_TRY(read_count("chip.outstanding", raw->outstanding, 2, 16, &chip->outstanding, err));
+    SQ_TRY(read_count("chip.outstanding", raw->outstanding, 2, 32, &chip->outstanding, err));
+    if (raw->writes)
+        SQ_TRY(read_count("chip.writes", raw->writes, 1, 16, &chip->writes, err));
     if (m->cores != 1)
         return SQ_FAIL(err, SQ_ERR_RANGE, "cores = %u, need 1 with chip", m->cores);
     return SQ_OK;

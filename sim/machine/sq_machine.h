@@ -43,7 +43,8 @@
 //                            them the bits, may then be left out: a PE has what a beat of the format takes
 //     bus: 8 B               of a beat between chip and DRAM: 4, 8, 16, 32 or 64 B
 //     burst: 32              beats of its longest burst, 1..256
-//     outstanding: 4         bursts that are asked for ahead, 2..16
+//     outstanding: 4         bursts that are asked for ahead, 2..32
+//     writes: 4              bursts that are written at once, 1..16; 4 where it is left out
 #ifndef SQ_MACHINE_H
 #define SQ_MACHINE_H
 
@@ -81,8 +82,8 @@ struct sq_machine {
     double vector_hz;         // clock of the vector units where it is slower; 0: the machine's
     double link_bytes_per_s, link_latency_ns; // 0: there is none
     struct sq_machine_chip {
-        unsigned bus_nbytes; // 0: the machine is no chip
-        unsigned max_burst, outstanding;
+        unsigned bus_nbytes;                     // 0: the machine is no chip
+        unsigned max_burst, outstanding, writes; // writes 0: as is usual
         bool
             has_lanes; // core says how many multipliers a PE has at most; else as many as a beat of the format takes
     } chip;

@@ -4,6 +4,7 @@
 // ends, at the latest, with the most beats that it can have.
 module sq_dma_check #(
   parameter int unsigned MaxBurst = 2,
+  parameter int unsigned Writes = 2,
   parameter int unsigned CountW = 2  // transfers of 1 .. 2^CountW - 1 beats
 ) (
   input logic        clk_i,
@@ -33,7 +34,7 @@ module sq_dma_check #(
   logic [CountW-1:0] beats;
   assign beats = job_beats_i == '0 ? CountW'(1) : job_beats_i;
   sq_dma #(
-    .DataW(8), .AddrW(13), .CountW(CountW), .DestW(1), .MaxBurst(MaxBurst), .Outstanding(2), .Quiet(2)
+    .DataW(8), .AddrW(13), .CountW(CountW), .DestW(1), .MaxBurst(MaxBurst), .Outstanding(2), .Writes(Writes), .Quiet(2)
   ) dut (
     .clk_i, .rst_ni(rst_n),
     .job_valid_i, .job_ready_o(), .job_first_i, .job_write_i, .job_addr_i,

@@ -7,16 +7,19 @@
 //   ReadOfRequest   a beat is taken only of a burst that was asked for
 //   ReadTaken       a beat is taken in the cycle after the sink was ready, at the latest
 //   AnswerTaken     a response is taken as soon as address and data have gone
+//   WritesBound     no more than Writes bursts are written at once
 //   LastUnderstood  with such a memory no LAST is ever wrong
 module sq_dma_memory_check #(
   parameter int unsigned MaxBurst = 2,
   parameter int unsigned CountW = 2,  // transfers of 1 .. 2^CountW - 1 beats
   parameter int unsigned ReadInside = 12,
   parameter int unsigned ReadWait = 12,
-  parameter int unsigned WriteInside = 6,
+  parameter int unsigned WriteInside = 8,
   parameter int unsigned WriteWait = 12,
   parameter int unsigned LiveWait = 12,
-  parameter int unsigned Open = 2
+  parameter int unsigned Open = 2,
+  parameter int unsigned Writes = 2,
+  parameter int unsigned WritesOpen = 2
 ) (
   input logic        clk_i,
   input logic        job_valid_i,
@@ -44,7 +47,7 @@ module sq_dma_memory_check #(
   logic [CountW-1:0] beats;
   assign beats = job_beats_i == '0 ? CountW'(1) : job_beats_i;
   sq_dma #(
-    .DataW(8), .AddrW(13), .CountW(CountW), .DestW(1), .MaxBurst(MaxBurst), .Outstanding(2), .Quiet(2)
+    .DataW(8), .AddrW(13), .CountW(CountW), .DestW(1), .MaxBurst(MaxBurst), .Outstanding(2), .Writes(Writes), .Quiet(2)
   ) dut (
     .clk_i, .rst_ni(rst_n),
     .job_valid_i, .job_ready_o(job_ready), .job_first_i, .job_write_i, .job_addr_i,
@@ -87,16 +90,18 @@ module sq_dma_memory_check #(
     end
   end
 
-  // ---- memory: the write that it has to answer ----------------------------------------------------
-  logic address_q, data_q;
-  assign b_valid = b_valid_i && address_q && data_q;
+  // ---- memory: the writes that it has to answer ---------------------------------------------------
+  logic [1:0] addresses_q, bursts_q;  // that it has taken, and not answered
+  logic whole;
+  assign whole = addresses_q != '0 && bursts_q != '0;
+  assign b_valid = b_valid_i && whole;
   always_ff @(posedge clk_i) begin
-    if (!rst_n || (b_valid && b_ready)) begin
-      address_q <= 1'b0;
-      data_q <= 1'b0;
+    if (!rst_n) begin
+      addresses_q <= '0;
+      bursts_q <= '0;
     end else begin
-      if (aw_valid && aw_ready_i) address_q <= 1'b1;
-      if (w_valid && w_ready_i && w_last) data_q <= 1'b1;
+      addresses_q <= addresses_q + 2'(aw_valid && aw_ready_i) - 2'(b_valid && b_ready);
+      bursts_q <= bursts_q + 2'(w_valid && w_ready_i && w_last) - 2'(b_valid && b_ready);
     end
   end
 
@@ -120,7 +125,8 @@ module sq_dma_memory_check #(
       OpenBound : assert (open_q <= 2'(Open));
       ReadOfRequest : assert (!r_ready || open_q != '0 || ar_valid);
       ReadTaken : assert (!stuck_q || r_ready);
-      AnswerTaken : assert (!(address_q && data_q) || b_ready);
+      AnswerTaken : assert (!whole || b_ready);
+      WritesBound : assert (addresses_q <= 2'(WritesOpen) && bursts_q <= 2'(WritesOpen));
       LastUnderstood : assert (!out_valid || out_status < 3'd4);
     end
   end

@@ -69,7 +69,7 @@ fault read_address_withdrawn layers_with_many_waits $D "s/else if (axi_ar_ready_
 fault write_address_withdrawn layers_with_many_waits $D "s/else if (axi_aw_ready_i) axi_aw_valid_o <= $F;/else axi_aw_valid_o <= $F;/"
 fault page_crossed_by_a_beat layers_at_full_speed rtl/top/sq_dma_burst.sv "s/- RoomW'(addr_i\[11:SizeW\])/\& + RoomW'(addr_i[11:SizeW] != '0)/"
 fault word_lost_when_memory_waits layers_with_few_waits $D "s/assign data_ready = .*/assign data_ready = data_q;/"
-fault response_never_taken layers_at_full_speed $D "s/assign axi_b_ready_o = .*/assign axi_b_ready_o = owed_q \&\& !data_q \&\& !axi_aw_valid_o \&\& !axi_b_valid_i;/"
+fault response_never_taken layers_at_full_speed $D "s/assign axi_b_ready_o = .*/assign axi_b_ready_o = open_q != '0 \&\& !data_q \&\& !axi_aw_valid_o \&\& !axi_b_valid_i;/"
 fault address_changes_when_memory_waits layers_with_many_waits $D "s/^    if (issue && !broken) begin/    if (cur_q \&\& !broken) begin/"
 fault burst_of_another_length layers_at_full_speed $D "s/axi_ar_len_o <= len;/axi_ar_len_o <= len | 8'd1;/"
 fault half_a_beat_written layers_at_full_speed $D "s/assign axi_w_strb_o = .*/assign axi_w_strb_o = {{(Bytes\/2){$F}}, {(Bytes\/2){$T}}};/"

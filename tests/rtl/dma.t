@@ -40,9 +40,13 @@ mutate first_does_not_wait dma w32 any $D "s/(!slot_valid && (!broken_q/(!broken
 
 # ---- writes -----------------------------------------------------------------------------------------
 mutate response_lost dma w32 any $D "s/assign b_fire = .*/assign b_fire = axi_b_valid_i \&\& axi_b_ready_o \&\& !(out_valid_o \&\& !out_ready_i);/"
-mutate response_not_awaited dma w32 any $D "s/else if (b_fire) owed_q <= $F;/else if (w_fire \&\& axi_w_last_o) owed_q <= $F;/"
+mutate one_more_write dma w32 any $D "s/open_q != OpenW'(Writes)/open_q != OpenW'(Writes) + OpenW'(!data_q)/"
+mutate write_before_the_end_of_the_one_before dma w32 any $D "s/(!data_q || w_ends) \&\& //"
+mutate ends_of_transfers_mixed_up dma w32 any $D "s/ << (open_q - OpenW'(b_fire))/ << open_q/"
+mutate done_with_each_burst dma w32 any $D "s/write_done_o <= b_fire && ends_q\[0\];/write_done_o <= b_fire;/"
+mutate error_of_the_transfer_before dma w32 any $D "s/(write_status_q != 3'd0 && !write_done_o)/(write_status_q != 3'd0)/"
 mutate word_sent_twice dma w32 any $D "s/assign data_ready = .*/assign data_ready = data_q \&\& axi_w_ready_i \&\& !axi_aw_valid_o;/"
-mutate error_of_a_write_forgotten dma w32 any $D "s/if (b_fire) write_status_q <= write_status;/if (b_fire \&\& to_left_q == '0) write_status_q <= write_status;/"
-mutate done_a_cycle_early dma w32 any $D "s/write_done_o <= b_fire && to_left_q == '0;/write_done_o <= axi_b_ready_o \&\& to_left_q == '0 \&\& !b_fire;/"
-mutate state_that_a_reset_forgets dma w32 any $D "s/^      owed_q <= $F;/      owed_q <= owed_q;/"
+mutate error_of_a_write_forgotten dma w32 any $D "s/if (b_fire) write_status_q <= write_status;/if (b_fire \&\& ends_q[0]) write_status_q <= write_status;/"
+mutate done_a_cycle_early dma w32 any $D "s/write_done_o <= b_fire && ends_q\[0\];/write_done_o <= axi_b_ready_o \&\& ends_q[0] \&\& !b_fire;/"
+mutate state_that_a_reset_forgets dma w32 any $D "s/^      open_q <= '0;/      open_q <= open_q;/"
 finish

@@ -208,7 +208,7 @@ mutate abort_that_stays top w8a8 any $Q "s/abort_q <= (abort_q || abort_i) \&\& 
 mutate core_not_cleared top w8a8 any rtl/top/sq_ring.sv "s/core_rst_q <= state_d != CLEAR/core_rst_q <= 1'b1/"
 mutate bursts_behind_an_abort top w8a8 any $D "s/ \&\& !abort_i;/;/"
 mutate strobes_behind_an_abort top w8a8 any $D "s/axi_w_strb_o = {Bytes{!void_q}}/axi_w_strb_o = {Bytes{!(void_q \&\& $F)}}/"
-mutate idle_before_the_response top w8a8 any $D "s/ \&\& !busy_q \&\& !data_valid;/;/"
+mutate idle_before_the_response top w8a8 any $D "s/open_q == '0 \&\& !busy_q \&\& !data_valid;/$T;/"
 mutate watchdog_a_cycle_late top w8a8 any $Q "s/watch_q >= watchdog_i - 1'b1/watch_q >= watchdog_i/"
 mutate aborted_is_expired top w8a8 any $Q "s/assign aborted_o = .*/assign aborted_o = $F;/; s/assign expired_o = .*/assign expired_o = cut;/"
 mutate record_with_the_status_of_the_start top w8a8 any $R "s/1'b1, status\[30:1\], 1'b0}/1'b1, 30'd0, 1'b0}/"

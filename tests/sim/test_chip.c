@@ -12,7 +12,7 @@
 // best of 20 other cuts into blocks and chunks, and at most 3 % in the mean.
 // Sampled: 20,000 random layers of the host of the co-simulation for each point of its table; the chip takes each.
 // Directed: one token with as many PEs in a row. With free memory the engine of 4 x 4 PEs behind a bus of 128 bits is busy at least 97 % of a
-// 256 x 512 x 512 layer.
+// 256 x 512 x 512 layer. Directed: a memory 400 cycles away, with few and with many bursts under way.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +99,7 @@ static void draw_chip(struct sq_rng *r, unsigned *v)
     v[SQ_TOP_SUM_TILES] = 4u << sq_rng_below(r, 3);
     v[SQ_TOP_MAX_BURST] = 4u << sq_rng_below(r, 4);
     v[SQ_TOP_OUTSTANDING] = between(r, 1, 4);
+    v[SQ_TOP_WRITES] = 1 + sq_rng_below(r, sq_rng_below(r, 4) ? 4 : 16);
     v[SQ_TOP_QUIET] = 400;
     v[SQ_TOP_PARTS] = sq_rng_below(r, 2);
     if (sq_rng_below(r, 2))
@@ -300,6 +301,7 @@ SQ_TEST(test_nested)
                                256,
                                64,
                                32,
+                               4,
                                4,
                                400,
                                0}};
@@ -522,40 +524,81 @@ SQ_TEST(test_one_token)
     assert_true(abreast > 0 && abreast < padded && 1000 * padded < 1004 * abreast);
 }
 
+// 4 x 4 PEs behind a bus of 16 bytes. A memory as fast as that.
+static struct work four_by_four(unsigned outstanding, unsigned writes, uint32_t latency)
+{
+    return (struct work){.value = {[SQ_TOP_DATA_W] = 128,
+                                   [SQ_TOP_ROWS] = 4,
+                                   [SQ_TOP_COLS] = 4,
+                                   [SQ_TOP_BANK_LEN] = 16,
+                                   [SQ_TOP_ACT_W] = 8,
+                                   [SQ_TOP_WEIGHT_W] = 8,
+                                   [SQ_TOP_LAYOUT] = SQ_ARRAY_DENSE,
+                                   [SQ_TOP_HIGH] = 1,
+                                   [SQ_TOP_HIGH_W] = 4,
+                                   [SQ_TOP_ONE_ACC] = 1,
+                                   [SQ_TOP_FORM] = SQ_COMBINE_ONE,
+                                   [SQ_TOP_OUT_KIND] = SQ_OUTPUT_BINARY32,
+                                   [SQ_TOP_PORT_LEN] = 4,
+                                   [SQ_TOP_DEPTH] = 256,
+                                   256,
+                                   256,
+                                   256,
+                                   [SQ_TOP_SUM_TILES] = 64,
+                                   [SQ_TOP_MAX_BURST] = 32,
+                                   [SQ_TOP_OUTSTANDING] = outstanding,
+                                   [SQ_TOP_WRITES] = writes,
+                                   [SQ_TOP_QUIET] = 400},
+                         .memory = {.kind = 1, .n = {latency, 4, 1, 64}, .end = 1}};
+}
+
 SQ_TEST(test_busy)
 {
-    struct work w = {.value = {128,
-                               4,
-                               4,
-                               16,
-                               8,
-                               8,
-                               SQ_ARRAY_DENSE,
-                               1,
-                               4,
-                               0,
-                               1,
-                               SQ_COMBINE_ONE,
-                               SQ_OUTPUT_BINARY32,
-                               4,
-                               256,
-                               256,
-                               256,
-                               256,
-                               64,
-                               32,
-                               4,
-                               400,
-                               0}};
+    struct work w = four_by_four(4, 4, 1);
     struct sq_chip_stats s;
     struct sq_rng r = {1};
     w.layer = (struct sq_top_layer){
         .tiles = {64, 128}, .block = {8, 8}, .beats = 32, .groups = 1, .chunk = 1};
     place(&r, &w);
-    w.memory = (struct sq_env_choice){.kind = 1, .n = {1, 1, 1000, 64}, .end = 1};
+    w.memory.n[1] = 1;
+    w.memory.n[2] = 1000;
     assert_int_equal(sq_chip_run_fast(w.value, &w.memory, &w.layer, &s, NULL), SQ_OK);
     assert_int_equal(s.busy, 64 * 128 * 32);
     fprintf(stderr, "# busy %.2f %% of %llu cycles\n", 100. * (double)s.busy / (double)s.cycles,
             (unsigned long long)s.cycles);
     assert_true((double)s.busy >= 0.97 * (double)s.cycles);
+}
+
+// A memory 400 cycles away: the share of cycles in which a beat of the bus moves, of a layer that waits for its weights, of
+// one that waits for its outputs to go.
+static double share_of(unsigned outstanding, unsigned writes, bool is_read)
+{
+    struct work w = four_by_four(outstanding, writes, 400);
+    struct sq_chip_stats fast, step;
+    struct sq_rng r = {1};
+    w.layer =
+        is_read ? (struct sq_top_layer){.tiles = {1, 256},
+                                        .block = {1, 8},
+                                        .beats = 32,
+                                        .groups = 1,
+                                        .chunk = 1}
+                : (struct sq_top_layer){
+                      .tiles = {64, 128}, .block = {64, 128}, .beats = 1, .groups = 1, .chunk = 1};
+    place(&r, &w);
+    assert_int_equal(sq_chip_run_step(w.value, &w.memory, &w.layer, &step, NULL), SQ_OK);
+    assert_int_equal(sq_chip_run_fast(w.value, &w.memory, &w.layer, &fast, NULL), SQ_OK);
+    check_same(&w, outstanding, "fast", &fast, &step);
+    const double share =
+        (double)(is_read ? step.read_beats : step.write_beats) / (double)step.cycles;
+    fprintf(stderr, "# %u reads, %u writes at once: %.1f %% of %llu cycles\n", outstanding, writes,
+            100 * share, (unsigned long long)step.cycles);
+    return share;
+}
+
+SQ_TEST(test_latency)
+{
+    assert_true(share_of(4, 4, true) < 0.4);
+    assert_true(share_of(16, 4, true) > 0.9);
+    assert_true(share_of(32, 1, false) < 0.1);
+    assert_true(share_of(32, 16, false) > 0.85);
 }

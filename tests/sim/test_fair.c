@@ -191,7 +191,7 @@ SQ_TEST(test_every_key_of_a_chip)
                 {"  bus", "  bus: 128 B", "chip.bus"},
                 {"  burst: 32", "  burst: 16", NULL},
                 {"  outstanding", "  outstanding: 8", NULL},
-                {"  outstanding", "  outstanding: 1", "chip.outstanding = 1, need 2..16"}};
+                {"  outstanding", "  outstanding: 1", "chip.outstanding = 1, need 2..32"}};
     const struct sq_given wide = {1, {{"weight-bits", "8"}}};
     struct sq_chip_layer before, after;
     struct sq_machine m;

@@ -145,7 +145,7 @@ static uint32_t gap(struct sq_axi_memory *m)
 
 // ---- timed ------------------------------------------------------------------------------------------
 
-enum { WRITE_TAG = SQ_AXI_READS_MAX };
+enum { WRITE_TAG = SQ_AXI_READS_MAX }; // of the first of the writes, by their numbers
 
 // All that the DRAM does before cycle m->now + 1 begins.
 static void run_dram(struct sq_axi_memory *m)
@@ -156,9 +156,11 @@ static void run_dram(struct sq_axi_memory *m)
         for (uint32_t i = 0; i < m->dram.n_done; i++) {
             const struct sq_dram_done *const d = &m->dram.done[i];
             const uint64_t cycle = m->began + sq_dram_cycle_at(&m->choice.clock, d->time);
-            if (d->tag == WRITE_TAG) {
-                m->w_left--;
-                m->w_over = cycle > m->w_over ? cycle : m->w_over;
+            if (d->tag >= WRITE_TAG) {
+                const uint32_t at = d->tag - WRITE_TAG - m->first_write;
+                struct sq_axi_write *const w = &m->write[at % SQ_AXI_WRITES_MAX];
+                w->left--;
+                w->due = cycle > w->due ? cycle : w->due;
             } else
                 m->over[d->tag][d->burst] = cycle;
         }
@@ -180,11 +182,11 @@ static void ask_read(struct sq_axi_memory *m, const struct sq_axi_read *r)
     ask_dram(m, r->addr, r->beats, false, tag);
 }
 
-static void ask_write(struct sq_axi_memory *m)
+static void ask_write(struct sq_axi_memory *m, uint32_t number)
 {
-    m->w_left = sq_dram_n_bursts(m->choice.dram, m->aw_addr, (uint64_t)m->aw_beats * m->nbytes);
-    m->w_over = 0;
-    ask_dram(m, m->aw_addr, m->aw_beats, true, WRITE_TAG);
+    struct sq_axi_write *const w = &m->write[number];
+    w->left = sq_dram_n_bursts(m->choice.dram, w->addr, (uint64_t)w->beats * m->nbytes);
+    ask_dram(m, w->addr, w->beats, true, WRITE_TAG + (m->first_write + number) % SQ_AXI_WRITES_MAX);
 }
 
 // Whether the bursts of bytes from .. to of the first read are over. Those of beats before have been asked for already.
@@ -205,9 +207,9 @@ static void set_ready(struct sq_axi_memory *m)
         m->ready[i] = !waits(m);
     m->ready[AR] = m->ready[AR] && m->n_reads < READS_MAX && m->ar_wait == 0;
     m->ar_wait -= m->ar_wait > 0;
-    m->ready[AW] = m->ready[AW] && !m->has_aw && !m->b_valid;
-    m->ready[W] = m->ready[W] && !m->w_ended && !m->b_valid && m->w_wait == 0 &&
-                  (m->choice.kind != SQ_AXI_LAZY || m->has_aw);
+    m->ready[AW] = m->ready[AW] && m->n_aw < m->room;
+    m->ready[W] = m->ready[W] && m->n_w < m->room && m->w_wait == 0 &&
+                  (m->choice.kind != SQ_AXI_LAZY || m->n_w < m->n_aw);
     m->w_wait -= m->w_wait > 0;
 }
 
@@ -221,6 +223,9 @@ void sq_axi_memory_init(struct sq_axi_memory *m, unsigned data_bits,
     m->rng.state = choice->seed;
     m->words = data_bits / 32;
     m->nbytes = data_bits / 8;
+    m->room = SQ_AXI_WRITES_MAX;
+    if (choice->kind == RANDOM)
+        m->room >>= 2 * sq_rng_below(&m->rng, 3);
     if (choice->kind == SQ_AXI_TIMED)
         sq_dram_init(&m->dram, choice->dram);
     assert(m->words >= 1 && m->words <= SQ_AXI_WORDS_MAX);
@@ -235,7 +240,7 @@ void sq_axi_memory_drive(const struct sq_axi_memory *m, struct sq_pins *pins)
     if (m->r_valid)
         memcpy(pins->reply, m->r, (m->words + 2) * sizeof *m->r);
     if (m->b_valid)
-        pins->reply[m->words + 2] = response(m, m->aw_addr, m->aw_beats);
+        pins->reply[m->words + 2] = response(m, m->write[0].addr, m->write[0].beats);
 }
 
 // ---- ideal: one DRAM --------------------------------------------------------------------------------
@@ -339,10 +344,11 @@ static void clock_reads(struct sq_axi_memory *m, const struct sq_pins *p)
 static const char *check_write(const struct sq_axi_memory *m, const struct sq_pins *p)
 {
     const int32_t *aw = p->ask + N_ADDR, *w = p->ask + 2 * N_ADDR;
-    if (!m->has_aw && !p->ask_valid[AW])
+    const bool has_aw = m->n_w < m->n_aw;
+    if (!has_aw && (!p->ask_valid[AW] || m->n_w > m->n_aw))
         return "memory.data_before_address";
-    const uint32_t first = m->has_aw ? m->aw_addr : (uint32_t)aw[ADDR];
-    const uint32_t beats = m->has_aw ? m->aw_beats : (uint32_t)aw[LEN] + 1;
+    const uint32_t first = has_aw ? m->write[m->n_w].addr : (uint32_t)aw[ADDR];
+    const uint32_t beats = has_aw ? m->write[m->n_w].beats : (uint32_t)aw[LEN] + 1;
     const uint32_t addr = first + m->w_beats * m->nbytes;
     const bool is_void = m->may_be_void && w[m->words] == 0;
     for (unsigned i = 0; i < m->words; i++)
@@ -354,38 +360,58 @@ static const char *check_write(const struct sq_axi_memory *m, const struct sq_pi
     return w[2 * m->words] == (m->w_beats + 1 == beats) ? NULL : "memory.last_of_write";
 }
 
+// Address and beats of the write `number` have come.
+static void take_write(struct sq_axi_memory *m, uint32_t number)
+{
+    struct sq_axi_write *const w = &m->write[number];
+    if (m->choice.kind == SQ_AXI_TIMED) {
+        ask_write(m, number);
+        return;
+    }
+    w->wait = gap(m);
+    if (m->choice.kind == IDEAL)
+        w->due = cycle_of(m, reserve(m, w->beats) + occupies(m, w->beats)) + m->choice.n[0];
+}
+
 static const char *clock_writes(struct sq_axi_memory *m, const struct sq_pins *p)
 {
     const char *complaint = NULL;
+    const bool takes_aw = p->ask_valid[AW] && m->ready[AW];
+    const bool takes_w = p->ask_valid[W] && m->ready[W];
     if (m->b_valid && p->reply_ready[B]) {
-        m->b_valid = m->has_aw = m->w_ended = m->w_asked = false;
-        m->w_beats = 0;
+        m->b_valid = false;
+        m->first_write++;
+        m->n_w--;
+        m->n_whole--;
+        memmove(m->write, m->write + 1, --m->n_aw * sizeof *m->write);
     }
-    if (m->choice.kind == SQ_AXI_LAZY &&
-        ((p->ask_valid[AW] && m->ready[AW]) || (p->ask_valid[W] && m->ready[W])))
+    if (m->choice.kind == SQ_AXI_LAZY && (takes_aw || takes_w))
         m->w_wait = m->choice.n[0];
-    if (p->ask_valid[W] && m->ready[W]) {
+    if (takes_w) {
         complaint = check_write(m, p);
         m->w_beats++;
-        m->w_ended = p->ask[2 * N_ADDR + 2 * m->words];
+        if (p->ask[2 * N_ADDR + 2 * m->words]) {
+            m->w_beats = 0;
+            m->n_w++;
+        }
     }
-    if (p->ask_valid[AW] && m->ready[AW]) {
-        m->has_aw = true;
-        m->aw_addr = (uint32_t)p->ask[N_ADDR + ADDR];
-        m->aw_beats = (uint32_t)p->ask[N_ADDR + LEN] + 1;
-    }
-    if (m->choice.kind == SQ_AXI_TIMED && m->has_aw && m->w_ended && !m->b_valid) {
-        if (!m->w_asked)
-            ask_write(m);
-        m->w_asked = true;
-        m->b_due = m->w_left == 0 ? m->w_over : 0;
-    } else if (m->has_aw && m->w_ended && !m->b_valid && m->b_due == 0) {
-        m->b_wait = gap(m);
-        m->b_due = m->choice.kind == IDEAL
-                       ? cycle_of(m, reserve(m, m->aw_beats) + occupies(m, m->aw_beats))
-                       : 1;
-    }
+    if (takes_aw)
+        m->write[m->n_aw++] = (struct sq_axi_write){(uint32_t)p->ask[N_ADDR + ADDR],
+                                                    (uint32_t)p->ask[N_ADDR + LEN] + 1, 0, 0, 0};
+    if (m->n_whole < m->n_aw && m->n_whole < m->n_w)
+        take_write(m, m->n_whole++);
     return complaint;
+}
+
+static void clock_response(struct sq_axi_memory *m)
+{
+    struct sq_axi_write *const w = &m->write[0];
+    if (m->n_whole == 0 || m->b_valid || w->left > 0 || m->now < w->due)
+        return;
+    if (w->wait > 0)
+        w->wait--;
+    else
+        m->b_valid = true;
 }
 
 // An address as a manager may give it: whole beats of this size, INCR, no page crossed.
@@ -411,21 +437,14 @@ const char *sq_axi_memory_clock(struct sq_axi_memory *m, const struct sq_pins *p
         else if (is_due(m))
             show_beat(m);
     }
-    if (m->b_due > 0 && m->now >= m->b_due) {
-        if (m->b_wait > 0) {
-            m->b_wait--;
-        } else {
-            m->b_valid = true;
-            m->b_due = 0;
-        }
-    }
+    clock_response(m);
     set_ready(m);
     return complaint ? complaint : are_addresses ? NULL : "memory.address";
 }
 
 bool sq_axi_memory_is_busy(const struct sq_axi_memory *m)
 {
-    return m->n_reads > 0 || m->has_aw || m->w_beats > 0;
+    return m->n_reads > 0 || m->n_aw > 0 || m->n_w > 0 || m->w_beats > 0;
 }
 
 // ---- alone, with the map ----------------------------------------------------------------------------

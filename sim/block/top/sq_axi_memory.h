@@ -4,10 +4,11 @@
 //
 //   kind 0  takes and answers everything at once; no errors but those of the map
 //   kind 1  ideal: one DRAM for reads and writes, first come first served. A burst of n bytes occupies
-//           it for ceil(n / burst) * num / den cycles; a beat comes `latency` cycles after its part
+//           it for ceil(n / burst) * num / den cycles; a beat comes `latency` cycles after its part, a response
+//           as long after its burst
 //           n[0] latency, n[1] num, n[2] den, n[3] burst in bytes
 //   kind 2  random: any wait states on every channel, n[0] = 0 few .. 3 many; between two beats that
-//           are read at most SQ_AXI_WAIT_MAX
+//           are read at most SQ_AXI_WAIT_MAX; it takes 1, 4 or 16 writes before their responses
 //   kind SQ_AXI_TIMED  a DRAM that keeps time (sim/dram/): reads and writes go to its front in the order in which they
 //           come, a write with its last beat. A beat comes when the last burst that it lies in is over. Clock 0
 //           of the DRAM, from which refreshes are counted, is that of the first transfer
@@ -30,7 +31,7 @@ enum { SQ_AXI_WAIT_MAX = 32, SQ_AXI_WORDS_MAX = 16 }; // cycles; words of 32 bit
 enum { SQ_AXI_LAZY = 3, SQ_AXI_TIMED = 4 };
 enum { SQ_AXI_PAGE = 4096 };      // bytes; no burst goes over the end of one
 enum { SQ_AXI_BURSTS_MAX = 256 }; // of the DRAM in a page: of 16 bytes or more
-enum { SQ_AXI_ASKS = 3, SQ_AXI_REPLIES = 2, SQ_AXI_READS_MAX = 32 };
+enum { SQ_AXI_ASKS = 3, SQ_AXI_REPLIES = 2, SQ_AXI_READS_MAX = 32, SQ_AXI_WRITES_MAX = 16 };
 // Behind those streams the ones of registers, where a block has them, and where their words begin in the pins: addr, len,
 // size, burst of ar and aw, data, strb, last of w; data, resp, last of r, resp of b.
 enum { SQ_LITE_B = SQ_AXI_ASKS, SQ_LITE_R };
@@ -85,18 +86,21 @@ struct sq_axi_memory {
     int32_t r[SQ_AXI_WORDS_MAX + 2];
 
     bool may_be_void; // beats without strobes may be written, which change nothing
-    bool has_aw;
-    uint32_t aw_addr, aw_beats, w_beats;
-    bool w_ended, w_asked, b_valid;
-    uint32_t b_wait;
-    uint64_t b_due; // ideal, timed
+    struct sq_axi_write {
+        uint32_t addr, beats, wait; // wait: cycles before the response, behind `due`
+        uint64_t due;               // the cycle from which a response may come
+        uint32_t left;              // timed: bursts that have not gone
+    } write[SQ_AXI_WRITES_MAX];     // without their responses
+    uint32_t n_aw, n_w, n_whole;    // whose address has come; whose beats have; both
+    uint32_t room;                  // for so many
+    uint32_t w_beats;               // of the burst whose beats come
+    bool b_valid;
 
-    // timed: of each read, by its number, the cycle in which a burst is over (0: not known); of the write the bursts
-    // that have not gone, the cycle in which the last is over.
-    uint64_t over[SQ_AXI_READS_MAX][SQ_AXI_BURSTS_MAX], w_over;
+    // timed: of each read, by its number, the cycle in which a burst is over (0: not known)
+    uint64_t over[SQ_AXI_READS_MAX][SQ_AXI_BURSTS_MAX];
     uint64_t
         began; // the cycle that is clock 0 of the DRAM: of the first transfer; 0: none has come
-    uint32_t first_read, w_left;
+    uint32_t first_read, first_write;
     struct sq_dram dram;
 };
 

@@ -8,17 +8,17 @@
 #include "sim/block/top/sq_axi_memory.h"
 #include "sim/block/top/sq_dma_sim.h"
 
-enum { DATA_W, ADDR_W, COUNT_W, DEST_W, MAX_BURST, OUTSTANDING, QUIET };
+enum { DATA_W, ADDR_W, COUNT_W, DEST_W, MAX_BURST, OUTSTANDING, WRITES, QUIET };
 enum { JOBS_MAX = 6, TAIL = 4 };     // transfers of a group; fields of an output behind the data
 enum { PLACES = SQ_AXI_PAGE * 200 }; // bytes
 
-// bits of a beat, an address, a count, a buffer's number; beats of a burst; bursts that are read at
+// bits of a beat, an address, a count, a buffer's number; beats of a burst; bursts that are read, and written, at
 // once; cycles of silence
 static const struct sq_point points[] = {
-    {"w32", true, {32, 32, 10, 3, 16, 2, 100}},
-    {"w64", true, {64, 32, 16, 2, 256, 4, 128}},
-    {"w128", false, {128, 32, 12, 1, 64, 8, 512}},
-    {"w32_single", false, {32, 32, 8, 3, 1, 3, 64}},
+    {"w32", true, {32, 32, 10, 3, 16, 2, 3, 100}},
+    {"w64", true, {64, 32, 16, 2, 256, 4, 1, 128}},
+    {"w128", false, {128, 32, 12, 1, 64, 8, 4, 512}},
+    {"w32_single", false, {32, 32, 8, 3, 1, 3, 16, 64}},
 };
 
 static unsigned nbytes(const unsigned *v)
@@ -258,7 +258,7 @@ static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
 
 static void init(const unsigned *v, void *state)
 {
-    sq_dma_init(state, nbytes(v), v[MAX_BURST], v[OUTSTANDING], v[QUIET]);
+    sq_dma_init(state, nbytes(v), v[MAX_BURST], v[OUTSTANDING], v[WRITES], v[QUIET]);
 }
 
 static void status(const unsigned *v, const void *state, const struct sq_group *due, int32_t *value)
@@ -273,19 +273,24 @@ static const struct sq_timing timing = {sizeof(struct sq_dma_sim), sq_dma_comb, 
 static const struct sq_faults faults[] = {{"w32", 100, 120}};
 
 // As in the chip of the defaults of sq_top. It takes no weights.
-static const struct sq_area_unit area[] = {
-    {"dma",
-     "sq_dma",
-     0,
-     false,
-     {{"DataW", 64}, {"CountW", 32}, {"MaxBurst", 16}, {"Outstanding", 4}, {"Quiet", 400}}}};
+static const struct sq_area_unit area[] = {{"dma",
+                                            "sq_dma",
+                                            0,
+                                            false,
+                                            {{"DataW", 64},
+                                             {"CountW", 32},
+                                             {"MaxBurst", 16},
+                                             {"Outstanding", 4},
+                                             {"Writes", 4},
+                                             {"Quiet", 400}}}};
 
 const struct sq_block sq_dma_block = {
     .name = "dma",
     .top = "sq_dma",
     .tied = "abort_i",
     .group = "piece of work",
-    .param = {"DataW", "AddrW", "CountW", "DestW", "MaxBurst", "Outstanding", "Quiet", NULL},
+    .param = {"DataW", "AddrW", "CountW", "DestW", "MaxBurst", "Outstanding", "Writes", "Quiet",
+              NULL},
     SQ_ROWS(points),
     SQ_ROWS(area),
     .coverage_cases = 60,

@@ -12,12 +12,14 @@ enum { R, B };      // replies
 enum { N_ADDR = 4 };
 
 void sq_dma_init(struct sq_dma_sim *s, uint32_t nbytes, uint32_t max_burst, uint32_t outstanding,
-                 uint32_t quiet)
+                 uint32_t writes, uint32_t quiet)
 {
     assert(outstanding <= SQ_DMA_SLOTS_MAX && nbytes / 4 <= SQ_DMA_WORDS_MAX);
+    assert(writes <= SQ_DMA_WRITES_MAX);
     s->nbytes = nbytes;
     s->max_burst = max_burst;
     s->n_slots = outstanding;
+    s->n_writes = writes;
     s->silence = quiet;
 }
 
@@ -53,25 +55,28 @@ static bool gives_beat(const struct sq_dma_sim *s)
     return s->n_used > 0 && s->out < 2 && (s->broken || s->pins.reply_valid[R]);
 }
 
-static bool begins_write(const struct sq_dma_sim *s)
-{
-    return s->to.is_there && !s->is_owed && !s->abort;
-}
-
 static bool offers_word(const struct sq_dma_sim *s)
 {
     return s->data_left > 0 && (s->n_in > 0 || s->is_void);
 }
 
+// A burst begins when address and beats of the one before it have gone, with this cycle at the latest.
+static bool begins_write(const struct sq_dma_sim *s)
+{
+    const bool goes = offers_word(s) && s->pins.ask_ready[W];
+    return s->to.is_there && s->data_left == goes && (!s->aw.valid || s->pins.ask_ready[AW]) &&
+           s->n_open < s->n_writes && !s->abort;
+}
+
 bool sq_dma_is_idle(const struct sq_dma_sim *s)
 {
     return s->is_void && s->abort && !s->next.is_there && !s->ar.valid && s->n_used == 0 &&
-           s->out == 0 && !s->to.is_there && s->n_in == 0;
+           s->out == 0 && !s->to.is_there && s->n_open == 0 && s->n_in == 0;
 }
 
 static bool awaits_response(const struct sq_dma_sim *s)
 {
-    return s->is_owed && s->data_left == 0 && !s->aw.valid;
+    return s->n_open > (s->data_left > 0 || s->aw.valid);
 }
 
 void sq_dma_comb(const void *state, const struct sq_offer *in, bool out_ready,
@@ -196,21 +201,23 @@ static void clock_bursts(struct sq_dma_sim *s, bool notes, bool was_broken)
 static void clock_responses(struct sq_dma_sim *s)
 {
     const int32_t resp = s->pins.reply[words(s) + 2];
+    if (s->done || sq_dma_is_idle(s))
+        s->write_status = 0;
     s->done = false;
     if (!s->pins.reply_valid[B] || !awaits_response(s))
         return;
-    s->is_owed = false;
     if (s->write_status == 0 && resp >= 2)
         s->write_status = resp;
-    s->done = s->to.left == 0;
-    s->to.is_there = !s->done;
+    s->done = s->ends[0];
+    s->n_open--;
+    memmove(s->ends, s->ends + 1, s->n_open * sizeof *s->ends);
 }
 
-// A beat that is offered stays as it is; behind it beats go without data until the response.
+// A beat that is offered stays as it is; behind it beats go without data until the end of their burst.
 static bool turns_void(const struct sq_dma_sim *s)
 {
     const bool is_held = offers_word(s) && !s->pins.ask_ready[W];
-    return (s->abort && !is_held) || (s->is_void && s->is_owed);
+    return (s->abort && !is_held) || (s->is_void && s->data_left > 0);
 }
 
 static void clock_words(struct sq_dma_sim *s, const struct sq_offer *in, bool begins)
@@ -230,7 +237,8 @@ static void clock_words(struct sq_dma_sim *s, const struct sq_offer *in, bool be
     if (begins) {
         s->aw = next_burst(s, &s->to);
         s->data_left = s->aw.beats;
-        s->is_owed = true;
+        s->to.is_there = s->to.left > 0;
+        s->ends[s->n_open++] = !s->to.is_there;
     }
 }
 
@@ -240,22 +248,19 @@ void sq_dma_clock(void *state, const struct sq_offer *in, bool out_ready)
     const bool notes = notes_burst(s), hands = hands_over(s), gives = gives_beat(s);
     const bool takes = in[0].valid && !s->next.is_there, begins = begins_write(s);
     const bool leaves = s->out > 0 && out_ready, was_broken = s->broken;
-    const bool was_idle_write = s->abort && !s->is_owed, becomes_void = turns_void(s);
+    const bool becomes_void = turns_void(s);
     clock_beats(s, gives, leaves);
     clock_bursts(s, notes, was_broken);
     clock_responses(s);
     clock_words(s, &in[1], begins);
     s->is_void = becomes_void;
-    if (was_idle_write)
-        s->to.is_there = false;
     if (hands) {
         s->broken = s->broken && !s->next.first;
         s->to = s->next;
-        s->write_status = 0;
         s->next.is_there = false;
     }
     if (s->abort)
-        s->next.is_there = false;
+        s->next.is_there = s->to.is_there = false;
     if (takes)
         s->next = (struct sq_dma_transfer){.is_there = true,
                                            .first = in[0].beat[SQ_DMA_FIRST],

@@ -19,11 +19,11 @@ enum sq_dma_field {
 // What a transfer ended with; the first two as AXI responds.
 enum sq_dma_status { SQ_DMA_SLVERR = 2, SQ_DMA_DECERR = 3, SQ_DMA_EARLY = 4, SQ_DMA_LATE = 5 };
 
-enum { SQ_DMA_SLOTS_MAX = 16, SQ_DMA_WORDS_MAX = 16 };
+enum { SQ_DMA_SLOTS_MAX = 32, SQ_DMA_WRITES_MAX = 16, SQ_DMA_WORDS_MAX = 16 };
 
 struct sq_dma_sim {
     struct sq_pins pins; // first: of this cycle
-    uint32_t nbytes, max_burst, n_slots, silence;
+    uint32_t nbytes, max_burst, n_slots, n_writes, silence;
 
     // The transfer whose bursts come next.
     struct sq_dma_transfer {
@@ -53,10 +53,11 @@ struct sq_dma_sim {
     int32_t broken_status; // ... at which
     uint32_t quiet;        // cycles of silence since
 
-    // Writes: a transfer, and its burst in flight.
+    // Writes: a transfer with bursts that have not begun, and bursts without their response, of which the last may have
+    // beats to give.
     struct sq_dma_transfer to;
-    uint32_t data_left; // beats of the burst that have not gone
-    bool is_owed;       // its response
+    uint32_t data_left, n_open;
+    bool ends[SQ_DMA_WRITES_MAX]; // the last burst of its transfer
     int32_t write_status;
     bool done;                       // in this cycle
     int32_t in[2][SQ_DMA_WORDS_MAX]; // beats in the register in front
@@ -67,7 +68,7 @@ struct sq_dma_sim {
 };
 
 void sq_dma_init(struct sq_dma_sim *s, uint32_t nbytes, uint32_t max_burst, uint32_t outstanding,
-                 uint32_t quiet);
+                 uint32_t writes, uint32_t quiet);
 // As struct sq_timing and struct sq_block have them.
 void sq_dma_comb(const void *state, const struct sq_offer *in, bool out_ready,
                  struct sq_handshake *out);

@@ -8,7 +8,7 @@
 #include "sim/block/top/sq_top_sim.h"
 
 // bus | rows, columns, bank | bits of codes | layout, high codes and their bits, coded activations, one sum, scales |
-// what leaves, outputs a word | halves of buffers: beats, tiles of sums | DMA: burst, outstanding, quiet | macro |
+// what leaves, outputs a word | halves of buffers: beats, tiles of sums | DMA: burst, outstanding, writes, quiet | macro |
 // of block-scaled formats: element, scale, what stores high codes | where counters begin
 #define DENSE SQ_ARRAY_DENSE, 1, 4, 0, 1, SQ_COMBINE_ONE
 #define B32 SQ_OUTPUT_BINARY32
@@ -17,20 +17,20 @@
 #define SCALED(high) SQ_ARRAY_DENSE, high, 8, 0, 1, SQ_COMBINE_FLOAT
 // clang-format off
 static const struct sq_point points[] = {
-    {"w8a8", true, {64, 2, 2, 4, 8, 8, DENSE, B32, 1, 32, 32, 32, 32, 9, 16, 4, 400, 0}},
-    {"w4a8", true, {32, 2, 1, 4, 8, 4, DENSE, BF16, 2, 4096, 4096, 4096, 4096, 8, 4, 2, 512, 0, 0, 0, 0, 0, 1, 1}},
-    {"own", true, {64, 2, 2, 8, 8, 4, SQ_ARRAY_SENTINEL, 2, 8, 0, 0, SQ_COMBINE_TWO, B32, 2, 32, 9, 24, 20, 9, 16, 4, 400, 0, 0, 0, 0, 0, 1}},
-    {"nvfp4", true, {64, 2, 2, 16, 4, 4, SCALED(0), B32, 2, 32, 32, 32, 32, 9, 16, 4, 400, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3, SQ_SCALED_SPLIT, BELOW_CARRY, 0, 2}},
-    {"sq_b", true, {32, 1, 2, 16, 4, 4, SCALED(2), BF16, 2, 32, 32, 32, 32, 9, 8, 2, 400, 0, SQ_SCALED_INT4, SQ_SCALED_E4M3, SQ_SCALED_OWN, 0, 0, 2}},
-    {"deep", false, {32, 8, 1, 16, 8, 4, DENSE, BF16, 2, 4096, 4096, 4096, 4096, 8, 256, 4, 256, 0}},
-    {"wide", false, {128, 4, 4, 16, 8, 8, DENSE, B32, 4, 64, 64, 64, 64, 16, 64, 8, 400, 0}},
-    {"broad", false, {512, 4, 4, 16, 8, 4, DENSE, BF16, 4, 64, 16, 128, 16, 16, 8, 4, 400, 0, 0, 0, 0, 0, 0, 4}},
-    {"sp24", false, {32, 2, 1, 8, 8, 8, SQ_ARRAY_SP24, 1, 8, 0, 1, SQ_COMBINE_ONE, BF16, 2, 16, 16, 16, 16, 4, 8, 2, 400, 0}},
-    {"split", false, {32, 2, 2, 8, 8, 4, SQ_ARRAY_SPLIT, 2, 4, 0, 1, SQ_COMBINE_ONE, SQ_OUTPUT_INT8, 4, 32, 32, 32, 32, 9, 16, 4, 400, 0}},
-    {"block", true, {64, 3, 1, 32, 4, 4, SCALED(4), B32, 1, 32, 16, 16, 16, 4, 4, 2, 400, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3, SQ_SCALED_BLOCK}},
-    {"nibbles", false, {32, 2, 2, 16, 4, 4, SCALED(2), SQ_OUTPUT_INT8, 4, 32, 32, 32, 32, 9, 16, 4, 400, 0, SQ_SCALED_INT4, SQ_SCALED_E8M0, SQ_SCALED_SPLIT, 0, 0, 1}},
-    {"hif4", false, {64, 1, 2, 64, 4, 4, SCALED(0), B32, 2, 32, 32, 32, 32, 9, 16, 4, 400, 0, SQ_HIF4, SQ_SCALED_E6M2, SQ_SCALED_SPLIT, 0, [SQ_PARAMS_MAX] = SQ_HIF4_WORDS}},
-    {"scaled", false, {64, 1, 2, 8, 4, 4, SQ_ARRAY_COMPACT, 2, 8, 1, 0, SQ_COMBINE_SCALED, B32, 1, 32, 32, 32, 32, 9, 16, 4, 400, 0, 0, 0, 0, 0, 1}},
+    {"w8a8", true, {64, 2, 2, 4, 8, 8, DENSE, B32, 1, 32, 32, 32, 32, 9, 16, 4, 4, 400, 0}},
+    {"w4a8", true, {32, 2, 1, 4, 8, 4, DENSE, BF16, 2, 4096, 4096, 4096, 4096, 8, 4, 2, 1, 512, 0, 0, 0, 0, 0, 1, 1}},
+    {"own", true, {64, 2, 2, 8, 8, 4, SQ_ARRAY_SENTINEL, 2, 8, 0, 0, SQ_COMBINE_TWO, B32, 2, 32, 9, 24, 20, 9, 16, 4, 2, 400, 0, 0, 0, 0, 0, 1}},
+    {"nvfp4", true, {64, 2, 2, 16, 4, 4, SCALED(0), B32, 2, 32, 32, 32, 32, 9, 16, 4, 4, 400, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3, SQ_SCALED_SPLIT, BELOW_CARRY, 0, 2}},
+    {"sq_b", true, {32, 1, 2, 16, 4, 4, SCALED(2), BF16, 2, 32, 32, 32, 32, 9, 8, 2, 3, 400, 0, SQ_SCALED_INT4, SQ_SCALED_E4M3, SQ_SCALED_OWN, 0, 0, 2}},
+    {"deep", false, {32, 8, 1, 16, 8, 4, DENSE, BF16, 2, 4096, 4096, 4096, 4096, 8, 256, 4, 4, 256, 0}},
+    {"wide", false, {128, 4, 4, 16, 8, 8, DENSE, B32, 4, 64, 64, 64, 64, 16, 64, 8, 16, 400, 0}},
+    {"broad", false, {512, 4, 4, 16, 8, 4, DENSE, BF16, 4, 64, 16, 128, 16, 16, 8, 4, 4, 400, 0, 0, 0, 0, 0, 0, 4}},
+    {"sp24", false, {32, 2, 1, 8, 8, 8, SQ_ARRAY_SP24, 1, 8, 0, 1, SQ_COMBINE_ONE, BF16, 2, 16, 16, 16, 16, 4, 8, 2, 4, 400, 0}},
+    {"split", false, {32, 2, 2, 8, 8, 4, SQ_ARRAY_SPLIT, 2, 4, 0, 1, SQ_COMBINE_ONE, SQ_OUTPUT_INT8, 4, 32, 32, 32, 32, 9, 16, 4, 4, 400, 0}},
+    {"block", true, {64, 3, 1, 32, 4, 4, SCALED(4), B32, 1, 32, 16, 16, 16, 4, 4, 2, 1, 400, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3, SQ_SCALED_BLOCK}},
+    {"nibbles", false, {32, 2, 2, 16, 4, 4, SCALED(2), SQ_OUTPUT_INT8, 4, 32, 32, 32, 32, 9, 16, 4, 4, 400, 0, SQ_SCALED_INT4, SQ_SCALED_E8M0, SQ_SCALED_SPLIT, 0, 0, 1}},
+    {"hif4", false, {64, 1, 2, 64, 4, 4, SCALED(0), B32, 2, 32, 32, 32, 32, 9, 16, 4, 4, 400, 0, SQ_HIF4, SQ_SCALED_E6M2, SQ_SCALED_SPLIT, 0, [SQ_PARAMS_MAX] = SQ_HIF4_WORDS}},
+    {"scaled", false, {64, 1, 2, 8, 4, 4, SQ_ARRAY_COMPACT, 2, 8, 1, 0, SQ_COMBINE_SCALED, B32, 1, 32, 32, 32, 32, 9, 16, 4, 2, 400, 0, 0, 0, 0, 0, 1}},
 };
 // clang-format on
 
@@ -171,11 +171,12 @@ const struct sq_block sq_top_block = {
     .name = "top",
     .top = "sq_top",
     .group = "layer",
-    .param = {"DataW",    "Rows",        "Cols",        "BankLen",  "ActW",        "WeightW",
-              "Layout",   "HighPerBank", "HighW",       "OnActs",   "OneAcc",      "Form",
-              "OutKind",  "PortLen",     "ActDepth",    "RowDepth", "WeightDepth", "ColDepth",
-              "SumTiles", "MaxBurst",    "Outstanding", "Quiet",    "Macro",       "Element",
-              "Scale",    "High",        "CountStart",  "Parts",    "Encode",      NULL},
+    .param = {"DataW",    "Rows",        "Cols",        "BankLen",    "ActW",        "WeightW",
+              "Layout",   "HighPerBank", "HighW",       "OnActs",     "OneAcc",      "Form",
+              "OutKind",  "PortLen",     "ActDepth",    "RowDepth",   "WeightDepth", "ColDepth",
+              "SumTiles", "MaxBurst",    "Outstanding", "Writes",     "Quiet",       "Macro",
+              "Element",  "Scale",       "High",        "CountStart", "Parts",       "Encode",
+              NULL},
     SQ_ROWS(points),
     SQ_ROWS(area),
     .coverage_cases = 150,

@@ -47,6 +47,7 @@ enum {
     SQ_TOP_SUM_TILES,
     SQ_TOP_MAX_BURST,
     SQ_TOP_OUTSTANDING,
+    SQ_TOP_WRITES,
     SQ_TOP_QUIET,
     SQ_TOP_MACRO,
     SQ_TOP_ELEMENT, // of block-scaled formats, as the two below

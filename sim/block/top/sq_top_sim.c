@@ -136,7 +136,7 @@ void sq_top_init(const unsigned *v, void *state)
     s->asleep = RESET_CYCLES;
     clear_core(s);
     sq_dma_init(&s->dma, v[SQ_TOP_DATA_W] / 8, v[SQ_TOP_MAX_BURST], v[SQ_TOP_OUTSTANDING],
-                v[SQ_TOP_QUIET]);
+                v[SQ_TOP_WRITES], v[SQ_TOP_QUIET]);
     sq_top_regs_init_counts(&s->regs, v[SQ_TOP_COUNT_START]);
     uint32_t *const reg = s->regs.value;
     reg[SQ_REG_ID / 4] = SQ_REG_ID_VALUE;

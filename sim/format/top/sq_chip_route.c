@@ -209,6 +209,7 @@ static enum sq_status set_point(struct sq_route_work *w, const struct tiles *t,
     v[SQ_TOP_PORT_LEN] = port_len(w, sq_top_out_bits(v));
     v[SQ_TOP_MAX_BURST] = or_usual(chip->max_burst, 32);
     v[SQ_TOP_OUTSTANDING] = or_usual(chip->outstanding, 4);
+    v[SQ_TOP_WRITES] = or_usual(chip->writes, 4);
     v[SQ_TOP_QUIET] = 400;
     SQ_TRY(check_products(chip, v, err));
     const unsigned sums = sq_top_shape(v).pairs * w->array_rows * w->array_cols;

@@ -21,7 +21,8 @@ struct sq_chip {
     uint32_t base; // of the image in memory: where its descriptor lies; a multiple of SQ_AXI_PAGE
     bool
         encodes; // it has an encoder, outputs are bfloat16, and tiles of rows lie apart (sq_encode_sim.h)
-    unsigned max_burst, outstanding; // of the DMA; usual: 32 beats, 4
+    unsigned max_burst, outstanding,
+        writes; // of the DMA; usual: 32 beats, 4 bursts read and 4 written at once
     unsigned
         products; // bit products that a PE may have; 0: as many as a beat of the format as it is usual
     struct sq_env_choice
