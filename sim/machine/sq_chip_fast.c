@@ -600,6 +600,8 @@ enum sq_status sq_chip_run_fast(const unsigned *value, const struct sq_env_choic
                                 const struct sq_top_layer *layer, struct sq_chip_stats *stats,
                                 struct sq_error *err)
 {
+    if (sq_top_is_indexed(value)) // what happens depends on the offsets
+        return sq_chip_run_step(value, memory, layer, stats, err);
     struct run *const r = calloc(1, sizeof *r);
     const bool ok = r && begin(r, value, memory, layer) && run_layer(r);
     if (ok)
