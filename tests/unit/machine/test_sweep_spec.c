@@ -95,7 +95,7 @@ SQ_TEST(test_ranges)
 
 // ---- formats and machines ---------------------------------------------------------------------
 
-// An axis that a format does not have makes no points of it, and stands in no row.
+// An axis that a format does not have makes no points of it, and stands in no row. Several formats are of equal silicon.
 SQ_TEST(test_formats)
 {
     struct sq_sweep_grid s;
@@ -138,7 +138,7 @@ SQ_TEST(test_formats)
         text,
         "{\"machine\":\"sim/machines/default.yaml\",\"m\":32,\"n\":64,"
         "\"k\":64,\"format\":\"dense\",\"weight_bits\":4,\"precision\":null,"
-        "\"bank\":null,\"sparsity\":null,\"group\":128,\"act_bits\":8,\"algorithm\":\"gptq\"}");
+        "\"bank\":null,\"sparsity\":null,\"group\":128,\"act_bits\":8,\"algorithm\":\"gptq\",\"fair\":\"area\"}");
     sq_sweep_grid_free(&s);
 }
 
