@@ -134,11 +134,10 @@ SQ_TEST(test_formats)
                 assert_int_equal(n[f], row[i].points);
     sq_sweep_grid_point(&s, 0, &p);
     sq_sweep_parameters(&p, text);
-    assert_string_equal(
-        text,
-        "{\"machine\":\"sim/machines/default.yaml\",\"m\":32,\"n\":64,"
-        "\"k\":64,\"format\":\"dense\",\"weight_bits\":4,\"precision\":null,"
-        "\"bank\":null,\"sparsity\":null,\"group\":128,\"act_bits\":8,\"algorithm\":\"gptq\",\"fair\":\"area\"}");
+    assert_string_equal(text, "{\"machine\":\"sim/machines/default.yaml\",\"m\":32,\"n\":64,"
+                              "\"k\":64,\"format\":\"dense\",\"weight_bits\":4,\"precision\":null,"
+                              "\"bank\":null,\"sparsity\":null,\"group\":128,\"act_bits\":8,"
+                              "\"algorithm\":\"gptq\",\"fair\":\"area\"}");
     sq_sweep_grid_free(&s);
 }
 
