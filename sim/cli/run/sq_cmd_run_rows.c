@@ -152,10 +152,8 @@ static enum sq_status price(const struct rows *r, struct sq_run_one *one, struct
         *s = (struct sq_fair_silicon){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
         return SQ_OK;
     }
-    const enum sq_status status =
-        sq_fair_silicon_of(&r->synth, &one->request->recipe, &one->machine, r->sram_um2, s, err);
-    sq_cli_progress_end();
-    SQ_TRY(status);
+    SQ_TRY(
+        sq_fair_silicon_of(&r->synth, &one->request->recipe, &one->machine, r->sram_um2, s, err));
     if (!r->request->is_clock_machine && s->period_ns > 0)
         SQ_TRY(sq_machine_set_netlist(&one->machine, s->period_ns, err));
     if (!r->request->is_clock_machine && s->vector_ns > 0)
@@ -173,6 +171,7 @@ static enum sq_status time_design(struct rows *r, const struct sq_run_request *r
         status = price(r, &one, &silicon, err);
     if (status == SQ_OK)
         status = sq_run_one_time(&one, err);
+    sq_cli_progress_end();
     if (status == SQ_OK)
         put(r, &one, &silicon);
     sq_run_one_free(&one);
@@ -186,6 +185,7 @@ static enum sq_status time_row(struct rows *r, const struct sq_run_request *requ
 {
     struct sq_run_request other = *request;
     other.energy = other.kv_energy = NULL;
+    sq_cli_stage("run", request->recipe.format->name);
     enum sq_status status = time_design(r, request, err);
     if (status == SQ_ERR_UNSUPPORTED && request->energy)
         status = time_design(r, &other, err);
