@@ -24,7 +24,7 @@ struct known {
 struct accelerator {
     const struct sq_machine *machine;
     const struct sq_gpu_joined_row *row;
-    struct sq_unit_memo *memo;
+    struct sq_machine_memo *memo;
     size_t n, room;
     struct known *known;
 };
@@ -380,7 +380,7 @@ enum sq_status sq_gpu_joined(const struct sq_gpu_joined_row row[], size_t n_rows
                              struct sq_error *err)
 {
     struct work *w = calloc(1, sizeof *w);
-    struct sq_unit_memo *memo = calloc(1, sizeof *memo);
+    struct sq_machine_memo *memo = calloc(1, sizeof *memo);
     enum sq_status status = SQ_OK;
     *j = (struct sq_gpu_joined){.n = 0};
     j->line = calloc(n_rows * cross->n_files + 1, sizeof *j->line);
@@ -393,7 +393,7 @@ enum sq_status sq_gpu_joined(const struct sq_gpu_joined_row row[], size_t n_rows
         status = join_row(w, i, cross, g, err);
         free(w->accelerator.known);
     }
-    free(memo);
+    sq_machine_memos_free(memo, 1);
     free(w);
     if (status != SQ_OK)
         sq_gpu_joined_free(j);

@@ -20,7 +20,8 @@
 #include "sim/machine/sq_pool.h"
 
 enum { ROWS = 0, COLS = 1, PAGE = 4096 };
-enum { STATES_NBYTES = 1 << 26 }; // of worlds that are kept
+enum { STATES_NBYTES = 1 << 26 };   // of worlds that are kept
+#define ANY_LOAD (SQ_POOL_NONE - 1) // a step that is loaded, whichever
 
 // ---- the steps of a layer ---------------------------------------------------------------------------
 
@@ -78,15 +79,15 @@ struct piece {
 struct record {
     bool valid;
     struct turn at;
-    struct sq_chain_key key;
     struct sq_chip_stats stats;
     struct sq_chip_moves moves;
     bool has_come; // sq_chip_world_has_come
 };
 
-struct run {
-    struct sq_chip_setup setup;
-    bool is_even[SQ_TOP_OPERANDS + 1]; // no burst of this kind is cut short by a page
+// What follows from the chip alone.
+struct sq_chip_memo {
+    unsigned value[SQ_POINT_VALUES]; // the chip; zeros: none
+    uint32_t memory[4];
     struct sq_pool load, job, state;
     struct sq_chains stretches; // of a state
     struct stretch *stretch;
@@ -95,6 +96,12 @@ struct run {
     struct sq_chains turns; // of such a world
     struct piece *piece;
     uint32_t n_pieces, piece_room;
+};
+
+struct run {
+    struct sq_chip_setup setup;
+    struct sq_chip_memo *memo;
+    bool is_even[SQ_TOP_OPERANDS + 1]; // no burst of this kind is cut short by a page
     struct record record;
     struct sq_skip_mark lap;   // of turns
     uint32_t exact;            // counters that came near their end since then
@@ -132,7 +139,7 @@ static bool next_load(struct run *r, struct cursor *c)
         for (unsigned level = 0; level < N_LEVELS; level++)
             c->end[level][i] = larger(c->end[level][i], addr % PAGE + t->beats * r->setup.nbytes);
     }
-    c->number = sq_pool_number(&r->load, &c->load);
+    c->number = sq_pool_number(&r->memo->load, &c->load);
     return c->number != SQ_POOL_NONE;
 }
 
@@ -160,7 +167,7 @@ static bool next_job(struct run *r)
         c->job.keep[i] = q->of.keep[i];
     }
     c->job.places[SQ_TOP_SUMS] = c->job.tiles * r->setup.tile_slots;
-    c->number = sq_pool_number(&r->job, &c->job);
+    c->number = sq_pool_number(&r->memo->job, &c->job);
     return c->number != SQ_POOL_NONE;
 }
 
@@ -258,71 +265,96 @@ static void visit_turn(struct run *r, struct turn *at, struct sq_chip_stats *sta
 
 static uint32_t find_piece(const struct run *r, uint32_t first, const struct sq_chip_far *far)
 {
-    while (first != SQ_POOL_NONE && !fits(&r->piece[first], far))
-        first = r->piece[first].other;
+    while (first != SQ_POOL_NONE && !fits(&r->memo->piece[first], far))
+        first = r->memo->piece[first].other;
     return first;
 }
 
-static bool keep_piece(struct run *r, const struct piece *p)
+static bool keep_piece(struct run *r, const struct piece *p, bool has_asked)
 {
-    uint32_t *const first = sq_chains_first(&r->turns, &r->record.key);
-    if (!first || !sq_pool_room_for(r->n_pieces, &r->piece_room, sizeof *p, (void **)&r->piece))
+    struct sq_chip_memo *const m = r->memo;
+    const bool has_load = r->loads.number != SQ_POOL_NONE;
+    const struct sq_chain_key key = {r->record.at.world, r->posted.number,
+                                     has_load && !has_asked ? ANY_LOAD : r->loads.number,
+                                     r->jobs.number == SQ_POOL_NONE};
+    uint32_t *const first = sq_chains_first(&m->turns, &key);
+    if (!first || !sq_pool_room_for(m->n_pieces, &m->piece_room, sizeof *p, (void **)&m->piece))
         return false;
-    r->piece[r->n_pieces] = *p;
-    r->piece[r->n_pieces].other = *first;
-    *first = r->n_pieces++;
+    m->piece[m->n_pieces] = *p;
+    m->piece[m->n_pieces].other = *first;
+    *first = m->n_pieces++;
     return true;
 }
 
-static void forget_turns(struct run *r)
+static void forget_turns(struct sq_chip_memo *m)
 {
-    sq_pool_forget(&r->cut);
-    sq_pool_forget(&r->turns.key);
-    r->n_pieces = 0;
+    sq_pool_forget(&m->cut);
+    sq_pool_forget(&m->turns.key);
+    m->n_pieces = 0;
 }
 
-// Goes on from a turn along pieces that were run before, and leaves the world at the turn behind them. In none of them is
-// a job posted, so it does not matter whether one waits.
+// The piece from a turn that was run before, or SQ_POOL_NONE. In none of them is a job posted; where no job is left to be
+// posted, that says nothing of where one is. In most of them nothing asks what is loaded next. So pieces are looked for
+// under the keys of all that hold here.
+static bool find_next(struct run *r, const struct turn *at, uint32_t *i)
+{
+    const bool is_last = r->jobs.number == SQ_POOL_NONE, has_load = r->loads.number != SQ_POOL_NONE;
+    *i = SQ_POOL_NONE;
+    for (unsigned k = 0; k < 4; k++) {
+        const struct sq_chain_key key = {at->world, r->posted.number,
+                                         k & 1 ? ANY_LOAD : r->loads.number, k >> 1};
+        if ((k & 1 && !has_load) || (k >> 1 && !is_last))
+            continue;
+        const uint32_t *const first = sq_chains_first(&r->memo->turns, &key);
+        if (!first)
+            return false;
+        *i = find_piece(r, *first, &at->far);
+        if (*i != SQ_POOL_NONE)
+            break;
+    }
+    return true;
+}
+
+// Goes on from a turn along pieces that were run before, and leaves the world at the turn behind them.
 static bool turn(struct run *r, struct sq_chip_feed *f)
 {
     struct record *const rec = &r->record;
     struct turn at;
+    struct sq_chip_memo *const m = r->memo;
     sq_chip_world_settle(&r->setup, &r->world);
     sq_chip_world_cut(&r->setup, &r->world, &at.far);
-    if (r->cut.n * r->cut.nbytes > STATES_NBYTES) {
-        forget_turns(r);
+    if (m->cut.n * m->cut.nbytes + m->n_pieces * sizeof *m->piece > STATES_NBYTES) {
+        forget_turns(m);
         rec->valid = r->lap.valid = false;
     }
-    at.world = sq_pool_number(&r->cut, &r->world);
+    at.world = sq_pool_number(&m->cut, &r->world);
     const uint32_t here = at.world;
     if (here == SQ_POOL_NONE)
         return false;
     if (rec->valid) {
         const struct piece p = piece_of(r, &at, f);
         r->exact |= p.exact;
-        if (!keep_piece(r, &p))
+        if (!keep_piece(r, &p, f->asked))
             return false;
     }
-    for (uint32_t i;;) {
+    for (uint32_t i = SQ_POOL_NONE;;) {
         visit_turn(r, &at, &f->stats);
-        const struct sq_chain_key key = {at.world, r->posted.number, r->loads.number};
-        const uint32_t *const first = sq_chains_first(&r->turns, &key);
-        rec->key = key;
-        if (!first)
+        if (!find_next(r, &at, &i))
             return false;
-        if ((i = find_piece(r, *first, &at.far)) == SQ_POOL_NONE)
+        if (i == SQ_POOL_NONE)
             break;
-        go(&r->piece[i], &at);
-        add(&f->stats, &r->piece[i].stats, 1);
-        r->exact |= r->piece[i].exact;
+        go(&m->piece[i], &at);
+        add(&f->stats, &m->piece[i].stats, 1);
+        r->exact |= m->piece[i].exact;
     }
     if (at.world != here)
-        memcpy(&r->world, sq_pool_at(&r->cut, at.world), r->cut.nbytes);
+        memcpy(&r->world, sq_pool_at(&m->cut, at.world), m->cut.nbytes);
     sq_chip_world_uncut(&r->setup, &r->world, &at.far);
     rec->valid = true;
     rec->at = at;
     rec->stats = f->stats;
     rec->moves = f->moves;
+    f->asked = false;
     rec->has_come = sq_chip_world_has_come(&r->setup, &r->world);
     return true;
 }
@@ -341,7 +373,7 @@ static bool simulate(struct run *r, struct stretch *s)
     do {
         sq_chip_world_cycle(&r->setup, &r->world, &f);
         if (!f.loaded) {
-            if (f.turned && !f.posted && !turn(r, &f))
+            if (f.turned && !f.posted && r->world.phase == SQ_CHIP_RUN && !turn(r, &f))
                 return false;
             continue;
         }
@@ -368,7 +400,7 @@ static bool intern(struct run *r, uint32_t *state)
 {
     sq_chip_world_settle(&r->setup, &r->world);
     memset(r->world.pending, 0, sizeof r->world.pending); // follows from the job
-    *state = sq_pool_number(&r->state, &r->world);
+    *state = sq_pool_number(&r->memo->state, &r->world);
     return *state != SQ_POOL_NONE;
 }
 
@@ -387,28 +419,30 @@ static bool follow(struct run *r, const struct stretch *s)
 // The world of a state, with the posted job.
 static void restore(struct run *r, uint32_t state)
 {
-    memcpy(&r->world, sq_pool_at(&r->state, state), r->state.nbytes);
+    memcpy(&r->world, sq_pool_at(&r->memo->state, state), r->memo->state.nbytes);
     for (unsigned i = 0; i < SQ_TOP_JOBS; i++)
         r->world.pending[i] = i != SQ_TOP_SUMS || r->posted.job.carries;
 }
 
 static bool keep_stretch(struct run *r, const struct stretch *s)
 {
-    if (!sq_pool_room_for(r->n_stretches, &r->stretch_room, sizeof *s, (void **)&r->stretch))
+    struct sq_chip_memo *const m = r->memo;
+    if (!sq_pool_room_for(m->n_stretches, &m->stretch_room, sizeof *s, (void **)&m->stretch))
         return false;
-    r->stretch[r->n_stretches++] = *s;
+    m->stretch[m->n_stretches++] = *s;
     return true;
 }
 
 // From *state to the next posted job and its state.
 static bool pass(struct run *r, const struct sq_chain_key *key, uint32_t *state)
 {
-    uint32_t *const first = sq_chains_first(&r->stretches, key), last = SQ_POOL_NONE;
+    struct sq_chip_memo *const m = r->memo;
+    uint32_t *const first = sq_chains_first(&m->stretches, key), last = SQ_POOL_NONE;
     if (!first)
         return false;
-    for (uint32_t i = *first; i != SQ_POOL_NONE; last = i, i = r->stretch[i].other)
-        if (follow(r, &r->stretch[i])) {
-            *state = r->stretch[i].to;
+    for (uint32_t i = *first; i != SQ_POOL_NONE; last = i, i = m->stretch[i].other)
+        if (follow(r, &m->stretch[i])) {
+            *state = m->stretch[i].to;
             return true;
         }
     struct stretch s = {.other = SQ_POOL_NONE};
@@ -418,7 +452,7 @@ static bool pass(struct run *r, const struct sq_chain_key *key, uint32_t *state)
     s.to = *state;
     if (s.n_loads > STRETCH_LOADS)
         return true;
-    *(last == SQ_POOL_NONE ? first : &r->stretch[last].other) = r->n_stretches;
+    *(last == SQ_POOL_NONE ? first : &m->stretch[last].other) = m->n_stretches;
     return keep_stretch(r, &s);
 }
 
@@ -540,19 +574,56 @@ static bool is_even(const struct run *r, unsigned kind)
     return page % most == 0 && (unit % most == 0 || longest == unit);
 }
 
+static void clear_memo(struct sq_chip_memo *m)
+{
+    sq_pool_free(&m->load);
+    sq_pool_free(&m->job);
+    sq_pool_free(&m->state);
+    sq_pool_free(&m->cut);
+    sq_chains_free(&m->stretches);
+    sq_chains_free(&m->turns);
+    free(m->stretch);
+    free(m->piece);
+    memset(m, 0, sizeof *m);
+}
+
+struct sq_chip_memo *sq_chip_memo_new(void)
+{
+    return calloc(1, sizeof(struct sq_chip_memo));
+}
+
+void sq_chip_memo_free(struct sq_chip_memo *m)
+{
+    if (m)
+        clear_memo(m);
+    free(m);
+}
+
+// What is in it is of this chip and memory, and not too much.
+static void open_memo(struct sq_chip_memo *m, const unsigned *value,
+                      const struct sq_env_choice *memory, const struct sq_chip_setup *setup)
+{
+    if (memcmp(m->value, value, sizeof m->value) != 0 ||
+        memcmp(m->memory, memory->n, sizeof m->memory) != 0 ||
+        m->load.n * m->load.nbytes + m->n_stretches * sizeof *m->stretch > STATES_NBYTES)
+        clear_memo(m);
+    memcpy(m->value, value, sizeof m->value);
+    memcpy(m->memory, memory->n, sizeof m->memory);
+    m->load.nbytes = sizeof(struct sq_chip_load);
+    m->job.nbytes = sizeof(struct sq_chip_job);
+    m->state.nbytes = m->cut.nbytes = sq_chip_world_nbytes(setup);
+    m->stretches.key.nbytes = m->turns.key.nbytes = sizeof(struct sq_chain_key);
+}
+
 static bool begin(struct run *r, const unsigned *value, const struct sq_env_choice *memory,
                   const struct sq_top_layer *layer)
 {
     sq_chip_setup(value, memory, &r->setup);
+    open_memo(r->memo, value, memory, &r->setup);
     start_cursor(value, layer, &r->setup.checks, &r->loads);
     r->jobs.q = r->loads.q;
     for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
         r->is_even[i] = is_even(r, i);
-    r->load.nbytes = sizeof(struct sq_chip_load);
-    r->job.nbytes = sizeof(struct sq_chip_job);
-    r->state.nbytes = sq_chip_world_nbytes(&r->setup);
-    r->cut.nbytes = r->state.nbytes;
-    r->stretches.key.nbytes = r->turns.key.nbytes = sizeof(struct sq_chain_key);
     r->posted.number = SQ_POOL_NONE;
     sq_chip_world_init(value, &r->world);
     return next_load(r, &r->loads) && next_job(r);
@@ -562,9 +633,9 @@ static bool begin(struct run *r, const unsigned *value, const struct sq_env_choi
 static bool forget(struct run *r, uint32_t *state)
 {
     restore(r, *state);
-    sq_pool_forget(&r->state);
-    sq_pool_forget(&r->stretches.key);
-    r->n_stretches = 0;
+    sq_pool_forget(&r->memo->state);
+    sq_pool_forget(&r->memo->stretches.key);
+    r->memo->n_stretches = 0;
     for (unsigned i = 0; i < N_LEVELS; i++)
         r->mark[i].valid = false;
     return intern(r, state);
@@ -576,9 +647,9 @@ static bool run_layer(struct run *r)
     uint32_t state;
     bool ok = simulate(r, &s) && intern(r, &state) && post(r);
     while (ok && r->jobs.number != SQ_POOL_NONE) {
-        if (r->state.n * r->state.nbytes > STATES_NBYTES && !forget(r, &state))
+        if (r->memo->state.n * r->memo->state.nbytes > STATES_NBYTES && !forget(r, &state))
             return false;
-        const struct sq_chain_key key = {state, r->posted.number, r->loads.number};
+        const struct sq_chain_key key = {state, r->posted.number, r->loads.number, false};
         const struct sq_block_walk *const at = &r->posted.at;
         const unsigned inner = axis_of(r, INNER);
         const bool begins = at->groups == 0 && at->beats == 0;
@@ -596,26 +667,31 @@ static bool run_layer(struct run *r)
     return simulate(r, &s);
 }
 
-enum sq_status sq_chip_run_fast(const unsigned *value, const struct sq_env_choice *memory,
-                                const struct sq_top_layer *layer, struct sq_chip_stats *stats,
-                                struct sq_error *err)
+enum sq_status sq_chip_run_next(const unsigned *value, const struct sq_env_choice *memory,
+                                const struct sq_top_layer *layer, struct sq_chip_memo *memo,
+                                struct sq_chip_stats *stats, struct sq_error *err)
 {
     if (sq_top_is_indexed(value)) // what happens depends on the offsets
         return sq_chip_run_step(value, memory, layer, stats, err);
     struct run *const r = calloc(1, sizeof *r);
-    const bool ok = r && begin(r, value, memory, layer) && run_layer(r);
+    struct sq_chip_memo *const own = memo ? NULL : sq_chip_memo_new();
+    bool ok = r && (memo || own);
+    if (ok) {
+        r->memo = memo ? memo : own;
+        ok = begin(r, value, memory, layer) && run_layer(r);
+    }
     if (ok)
         *stats = r->stats;
-    if (r) {
-        sq_pool_free(&r->load);
-        sq_pool_free(&r->job);
-        sq_pool_free(&r->state);
-        sq_pool_free(&r->cut);
-        sq_chains_free(&r->stretches);
-        sq_chains_free(&r->turns);
-        free(r->stretch);
-        free(r->piece);
-    }
+    else if (memo)
+        clear_memo(memo);
+    sq_chip_memo_free(own);
     free(r);
     return SQ_HAVE(ok, err, "the states of a chip of %zu bytes", sizeof *r);
+}
+
+enum sq_status sq_chip_run_fast(const unsigned *value, const struct sq_env_choice *memory,
+                                const struct sq_top_layer *layer, struct sq_chip_stats *stats,
+                                struct sq_error *err)
+{
+    return sq_chip_run_next(value, memory, layer, NULL, stats, err);
 }

@@ -12,7 +12,8 @@ enum { TILES = 8, K = 512 }; // a layer that every format has
 enum { ROWS = 0, COLS = 1, PARTS_MAX = 1000, LATENCY_MAX = 10000, SRAM_WIDTH = 64 };
 
 // Cycles of a layer wherever it lies; UINT64_MAX where the chip would refuse it, which who plans it then says.
-static enum sq_status time_layer(const unsigned *value, const struct sq_env_choice *memory,
+static enum sq_status time_layer(struct sq_chip_memo *memo, const unsigned *value,
+                                 const struct sq_env_choice *memory,
                                  const struct sq_top_layer *layer, uint64_t *cycles,
                                  struct sq_error *err)
 {
@@ -25,7 +26,7 @@ static enum sq_status time_layer(const unsigned *value, const struct sq_env_choi
     *cycles = UINT64_MAX;
     if (!sq_top_layer_decode(word, &room, &legal)) // the chip refuses it, as one beyond 4 GiB
         return SQ_OK;
-    SQ_TRY(sq_chip_run_fast(value, memory, &at_zero, &s, err));
+    SQ_TRY(sq_chip_run_next(value, memory, &at_zero, memo, &s, err));
     *cycles = s.cycles;
     return SQ_OK;
 }
@@ -303,18 +304,20 @@ static uint64_t sram_nbits(const struct sq_chip_layer *c, const struct sq_mappin
 
 enum sq_status sq_chip_mapping_run(const struct sq_machine *m, const struct sq_recipe *recipe,
                                    const struct sq_gemm *gemm, struct sq_mapping *plan,
-                                   struct sq_machine_stats *stats, struct sq_error *err)
+                                   struct sq_machine_stats *stats, struct sq_chip_memo *memo,
+                                   struct sq_error *err)
 {
     const uint64_t mnk[3] = {gemm->m, gemm->n, gemm->k};
     struct sq_chip chip;
     struct sq_chip_layer c;
     struct sq_chip_stats s;
     SQ_TRY(sq_machine_chip(m, &chip, err));
+    chip.memo = memo;
     SQ_TRY(sq_chip_layer_of(recipe, &chip, m->core.rows, m->core.cols, mnk, &c, err));
     fill_plan(m, gemm, &c, plan);
     struct sq_dram_stats dram = {.hits = 0};
     SQ_TRY(m->timed.is_timed ? sq_chip_run_timed(c.value, &c.memory, &c.layer, &s, &dram, err)
-                             : sq_chip_run_fast(c.value, &c.memory, &c.layer, &s, err));
+                             : sq_chip_run_next(c.value, &c.memory, &c.layer, memo, &s, err));
     plan->estimate = plan->limit = s.cycles;
     plan->bound = bound_of(m, &c);
     if (!stats)

@@ -24,9 +24,10 @@ enum sq_status sq_machine_chip_for(const struct sq_machine *machine, const struc
 // sq_mapping_run on it. The plan is the one that the chip has for this layer (sq_chip_layer_of), the
 // only one; what is refused there is refused here. Of stats, low and high are alike: busy, and
 // blocked_output where the engine takes no operands that are there; memory: it waits for them. In `lo`
-// are all beats of weights, with high codes, masks and padding; descriptors are in no stream.
+// are all beats of weights, with high codes, masks and padding; descriptors are in no stream. memo: of sq_chip_run.h, or NULL.
 enum sq_status sq_chip_mapping_run(const struct sq_machine *machine, const struct sq_recipe *recipe,
                                    const struct sq_gemm *gemm, struct sq_mapping *plan,
-                                   struct sq_machine_stats *stats, struct sq_error *err);
+                                   struct sq_machine_stats *stats, struct sq_chip_memo *memo,
+                                   struct sq_error *err);
 
 #endif

@@ -26,5 +26,13 @@ struct sq_chip_stats sq_chip_stats_of(const struct sq_top_regs_sim *regs);
 enum sq_status sq_chip_run_fast(const unsigned *value, const struct sq_env_choice *memory,
                                 const struct sq_top_layer *layer, struct sq_chip_stats *stats,
                                 struct sq_error *err);
+// The same for many layers: the memo keeps what followed from states, for as long as the same chip with the same memory
+// comes, some 200 MB at most. Zeroed memory inside; NULL: none.
+struct sq_chip_memo;
+struct sq_chip_memo *sq_chip_memo_new(void); // NULL: no memory
+void sq_chip_memo_free(struct sq_chip_memo *memo);
+enum sq_status sq_chip_run_next(const unsigned *value, const struct sq_env_choice *memory,
+                                const struct sq_top_layer *layer, struct sq_chip_memo *memo,
+                                struct sq_chip_stats *stats, struct sq_error *err);
 
 #endif

@@ -240,6 +240,7 @@ static void clock_transfers(struct sq_chip_world *w, struct sq_chip_feed *f, boo
         w->has_transfer = w->has_transfer && !dma_ready;
         return;
     }
+    f->asked = true;
     const bool is_store = w->kind == SQ_TOP_STORE;
     w->shown = f->load->transfer[w->kind];
     w->has_transfer = w->shown.beats > 0;
@@ -376,7 +377,8 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
     const bool read_ready = w->n_used > 0 && w->n_out < 2;
     f->stats.read_wait += read_ready && !w->r_valid;
     f->stats.read_full += w->r_valid && !read_ready;
-    f->turned = scale_fires || (read_fires && !in[ACT].valid && (w->beat + 1) % c->unit == 0);
+    f->turned = scale_fires || (read_fires && !(in[ACT].valid && in[WEIGHT].valid) &&
+                                (w->beat + 1) % c->unit == 0);
     f->moves.reads += d.notes;
     f->moves.writes += d.begins;
     f->moves.handed += d.hands;

@@ -112,6 +112,7 @@ struct sq_chip_feed {
     const struct sq_chip_load *load;       // of the step at hand; NULL: behind the last
     const struct sq_chip_job *job, *ahead; // that is posted; that comes next, NULL: none
     bool loaded, posted; // in this cycle: the next `load` is due; `ahead` was posted, and is `job`
+    bool asked;          // what `load` is was asked for; the caller resets it
     bool turned;         // ... scales went, or data of the memory for which the engine waits
     struct sq_chip_moves moves; // since the begin
     struct sq_chip_stats stats;

@@ -8,6 +8,7 @@
 
 #include "sim/block/flow/sq_skip.h"
 #include "sim/machine/sq_chip_machine.h"
+#include "sim/machine/sq_chip_run.h"
 #include "sim/machine/sq_machine_timed.h"
 
 // Position in the loop nest; outer, inner and chunk count in the order of the plan.
@@ -502,41 +503,78 @@ static void try_plan(struct sq_mapping_visitor *v, const struct sq_mapping *p)
     *b->plan = *p;
 }
 
-enum sq_status sq_mapping_run(const struct sq_machine *machine, const struct sq_recipe *recipe,
-                              const struct sq_gemm *gemm, struct sq_mapping *plan,
-                              struct sq_machine_stats *stats, struct sq_unit_memo *memo,
-                              struct sq_error *err)
+void sq_machine_memo_clear(struct sq_machine_memo *memo)
 {
-    if (machine->chip.bus_nbytes)
-        return sq_chip_mapping_run(machine, recipe, gemm, plan, stats, err);
+    sq_chip_memo_free(memo->chip);
+    memo->chip = NULL;
+    for (unsigned i = 0; i < SQ_LEN(memo->timed); i++) {
+        if (memo->timed[i])
+            free(memo->timed[i]->memo);
+        free(memo->timed[i]);
+        memo->timed[i] = NULL;
+    }
+}
+
+void sq_machine_memos_free(struct sq_machine_memo *memos, size_t n)
+{
+    for (size_t i = 0; memos && i < n; i++)
+        sq_machine_memo_clear(&memos[i]);
+    free(memos);
+}
+
+// Room for the DRAM and for what is seen of it.
+static enum sq_status need_timed(struct sq_machine_timed **t, struct sq_error *err)
+{
+    if (!*t)
+        *t = calloc(1, sizeof **t);
+    if (*t && !(*t)->memo)
+        (*t)->memo = calloc(1, sizeof *(*t)->memo);
+    return SQ_HAVE(*t && (*t)->memo, err, "a DRAM");
+}
+
+static enum sq_status run_array(const struct sq_machine *machine, const struct sq_recipe *recipe,
+                                const struct sq_gemm *gemm, struct sq_mapping *plan,
+                                struct sq_machine_stats *stats, struct sq_machine_memo *memo,
+                                struct sq_error *err)
+{
     struct sq_machine ideal = *machine; // plans are those of an ideal DRAM of the same peak
     ideal.timed.is_timed = false;
     struct sq_mapping candidate[SQ_PLANS];
     struct sq_demands demands;
     struct best best = {
-        {.least = UINT64_MAX, .visit = try_plan}, &ideal, memo, plan, {.cycles = 0}};
+        {.least = UINT64_MAX, .visit = try_plan}, &ideal, &memo->unit, plan, {.cycles = 0}};
     unsigned n;
     SQ_TRY(sq_mapping_demand(machine, recipe, gemm, &demands, err));
     SQ_TRY(sq_mapping_search(machine, &demands, gemm, candidate, &n, err));
-    struct sq_unit_memo *const own =
-        memo ? NULL : calloc(1, sizeof *own); // many plans have the same jobs
-    best.memo = memo ? memo : own;
     for (unsigned i = 0; i < n; i++)
         try_plan(&best.visitor, &candidate[i]);
-    enum sq_status status = sq_mapping_sweep(machine, demands.demand, gemm, &best.visitor, err);
+    SQ_TRY(sq_mapping_sweep(machine, demands.demand, gemm, &best.visitor, err));
     plan->bound = best.visitor.bound;
-    const bool is_timed = stats && status == SQ_OK && machine->timed.is_timed;
-    struct sq_machine_timed *const timed = is_timed ? malloc(sizeof *timed) : NULL;
-    struct sq_dram_memo *const seen = is_timed ? calloc(1, sizeof *seen) : NULL;
-    if (is_timed)
-        status = SQ_HAVE(timed && seen, err, "a DRAM");
-    if (is_timed && status == SQ_OK)
-        timed->memo = seen;
-    if (stats && status == SQ_OK)
-        *stats = timed ? sq_machine_run_next(machine, plan, best.memo, timed) : best.stats;
-    free(seen);
-    free(timed);
-    free(own);
+    if (stats)
+        *stats = best.stats;
+    if (!stats || !machine->timed.is_timed)
+        return SQ_OK;
+    struct sq_machine_timed **const timed = &memo->timed[machine->timed.at];
+    SQ_TRY(need_timed(timed, err));
+    *stats = sq_machine_run_next(machine, plan, &memo->unit, *timed);
+    return SQ_OK;
+}
+
+enum sq_status sq_mapping_run(const struct sq_machine *machine, const struct sq_recipe *recipe,
+                              const struct sq_gemm *gemm, struct sq_mapping *plan,
+                              struct sq_machine_stats *stats, struct sq_machine_memo *memo,
+                              struct sq_error *err)
+{
+    const bool is_chip = machine->chip.bus_nbytes > 0;
+    struct sq_machine_memo *const own = memo ? NULL : calloc(1, sizeof *own);
+    struct sq_machine_memo *const m = memo ? memo : own;
+    SQ_NEED(m, err, "what plans share");
+    if (is_chip && !m->chip)
+        m->chip = sq_chip_memo_new();
+    const enum sq_status status =
+        is_chip ? sq_chip_mapping_run(machine, recipe, gemm, plan, stats, m->chip, err)
+                : run_array(machine, recipe, gemm, plan, stats, m, err);
+    sq_machine_memos_free(own, 1);
     return status;
 }
 

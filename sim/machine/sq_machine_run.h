@@ -24,6 +24,7 @@
 #include "sim/machine/sq_machine_stats.h"
 
 struct sq_machine_timed;
+struct sq_chip_memo;
 
 // Definition: steps every cycle of DRAM and core. timed: memory of the caller's (sq_machine_timed.h), a megabyte, for a
 // DRAM that keeps time, with timed->memo NULL or zeroed memory for what the fast engine has seen (sq_dram_fast.h); NULL where the DRAM of the machine is ideal.
@@ -43,15 +44,26 @@ struct sq_machine_stats sq_machine_run_next(const struct sq_machine *machine,
                                             struct sq_unit_memo *memo,
                                             struct sq_machine_timed *timed);
 
+// What many GEMMs share: times of jobs; what was seen of a chip, and of a DRAM that keeps time. Zeroed: nothing. One
+// for each thread.
+struct sq_machine_memo {
+    struct sq_unit_memo unit;
+    struct sq_chip_memo *chip;
+    struct sq_machine_timed *timed[2]; // of each end of its ranges, with its memo
+};
+void sq_machine_memo_clear(struct sq_machine_memo *memo); // but for the times of jobs
+void sq_machine_memos_free(struct sq_machine_memo *memos,
+                           size_t n); // and the n of them; NULL: none
+
 // Chooses the mapping of a GEMM: runs the candidates of sq_mapping_search (which says what is
 // refused) and takes the one with the fewest cycles, the first of equal ones. *stats, if not NULL,
-// gets the statistics of its run. memo as above.
+// gets the statistics of its run. memo: NULL for none.
 enum sq_status sq_mapping_make(const struct sq_machine *machine, const struct sq_recipe *recipe,
                                const struct sq_gemm *gemm, struct sq_mapping *plan,
                                struct sq_error *err);
 enum sq_status sq_mapping_run(const struct sq_machine *machine, const struct sq_recipe *recipe,
                               const struct sq_gemm *gemm, struct sq_mapping *plan,
-                              struct sq_machine_stats *stats, struct sq_unit_memo *memo,
+                              struct sq_machine_stats *stats, struct sq_machine_memo *memo,
                               struct sq_error *err);
 
 // The sum of a path's cycles over all causes.

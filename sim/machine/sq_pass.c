@@ -38,7 +38,7 @@ static bool is_attention(const struct sq_workload_row *row)
     return row->part == SQ_ROW_SCORES || row->part == SQ_ROW_VALUES;
 }
 
-static enum sq_status time_row(const struct pass *p, size_t i, struct sq_unit_memo *memo,
+static enum sq_status time_row(const struct pass *p, size_t i, struct sq_machine_memo *memo,
                                struct sq_error *err)
 {
     static const struct sq_mac_energy none = {.slots = 1};
@@ -86,13 +86,14 @@ static size_t same_row(const struct sq_workload *w, size_t i)
 static enum sq_status time_rows(struct pass *p, struct sq_error *err)
 {
     const size_t n = p->w->n;
-    struct sq_unit_memo *memo = calloc((size_t)omp_get_max_threads(), sizeof *memo);
-    SQ_NEED(memo, err, "%d threads", omp_get_max_threads());
+    const size_t n_threads = (size_t)omp_get_max_threads();
+    struct sq_machine_memo *memo = calloc(n_threads, sizeof *memo);
+    SQ_NEED(memo, err, "%zu threads", n_threads);
 #pragma omp parallel for schedule(dynamic, 1)
     for (size_t i = 0; i < n; i++)
         if (same_row(p->w, i) == i)
             p->status[i] = time_row(p, i, &memo[omp_get_thread_num()], &p->err[i]);
-    free(memo);
+    sq_machine_memos_free(memo, n_threads);
     for (size_t i = 0; i < n; i++) {
         const size_t j = same_row(p->w, i);
         if (p->status[j] != SQ_OK) {

@@ -65,7 +65,7 @@ static enum sq_status time_on_core(const struct sq_sweep_point *p, const struct 
 
 static enum sq_status time_on_machine(const struct sq_sweep_point *p,
                                       const struct sq_machine *machine, const struct gemm *g,
-                                      struct sq_unit_memo *memo, struct sq_sweep_result *r,
+                                      struct sq_machine_memo *memo, struct sq_sweep_result *r,
                                       struct sq_error *err)
 {
     struct sq_mapping plan;
@@ -84,11 +84,10 @@ static enum sq_status time_on_machine(const struct sq_sweep_point *p,
 }
 
 static enum sq_status time_gemm(const struct sq_sweep_point *p, const struct sq_machine *machine,
-                                const struct gemm *g, struct sq_sweep_result *r,
-                                struct sq_error *err)
+                                const struct gemm *g, struct sq_machine_memo *memo,
+                                struct sq_sweep_result *r, struct sq_error *err)
 {
-    static _Thread_local struct sq_unit_memo memo; // of the jobs of other points
-    return p->machine_name ? time_on_machine(p, machine, g, &memo, r, err)
+    return p->machine_name ? time_on_machine(p, machine, g, memo, r, err)
                            : time_on_core(p, g, r, err);
 }
 
@@ -205,10 +204,30 @@ static enum sq_status make_fair(const struct sq_sweep_inputs *in, const struct s
     return status;
 }
 
-static enum sq_status run_timing(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
+// The rows of a table, the layers of a model, or the point's own GEMM.
+static enum sq_status time_gemms(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
+                                 const struct sq_machine *machine, struct sq_machine_memo *memo,
                                  struct sq_sweep_result *r, struct sq_error *err)
 {
     const struct sq_sweep_model *m = sq_sweep_model_of(in, p);
+    const struct sq_sweep_table *t = sq_sweep_table_of(in, p);
+    for (size_t i = 0; t && i < t->rows.n; i++) {
+        const struct gemm g = {t->rows.row[i].gemm, (double)t->rows.row[i].count};
+        SQ_TRY(time_gemm(p, machine, &g, memo, r, err));
+    }
+    for (size_t i = 0; m && !t && i < m->ck.n_layers; i++) {
+        const struct gemm g = {{p->m, m->ck.layer[i].n, m->ck.layer[i].k}, 1};
+        SQ_TRY(time_gemm(p, machine, &g, memo, r, err));
+    }
+    if (!t && !m)
+        SQ_TRY(time_gemm(p, machine, &(struct gemm){{p->m, p->n, p->k}, 1}, memo, r, err));
+    return SQ_OK;
+}
+
+static enum sq_status run_timing(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
+                                 struct sq_sweep_result *r, struct sq_error *err)
+{
+    static _Thread_local struct sq_machine_memo memo; // its times of jobs are of other points, too
     const struct sq_sweep_table *t = sq_sweep_table_of(in, p);
     struct sq_machine machine = p->machine;
     if (p->machine_name)
@@ -218,22 +237,9 @@ static enum sq_status run_timing(const struct sq_sweep_inputs *in, const struct 
             sq_fair_silicon_of(&in->synth, &p->recipe, &machine, in->sram_um2, &r->silicon, err));
     if (t && t->config)
         return run_pass(in, t, p, &machine, r, err);
-    for (size_t i = 0; t && i < t->rows.n; i++) {
-        const struct gemm g = {t->rows.row[i].gemm, (double)t->rows.row[i].count};
-        SQ_TRY(time_gemm(p, &machine, &g, r, err));
-    }
-    for (size_t i = 0; m && !t && i < m->ck.n_layers; i++) {
-        const struct gemm g = {{p->m, m->ck.layer[i].n, m->ck.layer[i].k}, 1};
-        SQ_TRY(time_gemm(p, &machine, &g, r, err));
-    }
-    if (!t && !m)
-        SQ_TRY(time_gemm(p, &machine, &(struct gemm){{p->m, p->n, p->k}, 1}, r, err));
-    return SQ_OK;
-}
-
-static struct sq_sweep_source source_of(const struct sq_sweep_model *m)
-{
-    return (struct sq_sweep_source){&m->ck, m->path, m->tokens, m->eval_tokens, m->values_digest};
+    const enum sq_status status = time_gemms(in, p, &machine, &memo, r, err);
+    sq_machine_memo_clear(&memo);
+    return status;
 }
 
 // Losses and errors, by the tokens beside the model; or what its weights take, where they decide.

@@ -4,6 +4,8 @@
 // decode, for all formats and four machines (of the chip, the formats that it runs); and how the time of one GEMM grows with its size.
 //
 //   bench_machine [--quick]
+#include <omp.h>
+
 #include "sim/format/sq_format_ops.h"
 #include "sim/machine/sq_machine_run.h"
 #include "sim/machine/sq_workload.h"
@@ -21,22 +23,23 @@ static struct sq_recipe recipe(const struct sq_format_ops *f)
 static double time_workload(const struct sq_machine *m, const struct sq_recipe *s,
                             const struct sq_workload *w, double *cycles)
 {
-    static struct sq_unit_memo memo;
     const double start = bench_cpu();
-    memset(&memo, 0, sizeof memo);
+    struct sq_machine_memo *const memo = bench_alloc(sizeof *memo);
+    memset(memo, 0, sizeof *memo);
     *cycles = 0;
     for (size_t i = 0; i < w->n; i++) {
         struct sq_mapping p;
         struct sq_machine_stats stats;
         struct sq_error err;
-        const enum sq_status status =
-            sq_mapping_run(m, s, &w->row[i].gemm, &p, &stats, &memo, &err);
+        const enum sq_status status = sq_mapping_run(m, s, &w->row[i].gemm, &p, &stats, memo, &err);
         if (status != SQ_OK && m->chip.bus_nbytes)
-            return NAN;
-        bench_need(status, &err);
+            *cycles = NAN;
+        else
+            bench_need(status, &err);
         *cycles += (double)w->row[i].count * (double)stats.cycles;
     }
-    return bench_cpu() - start;
+    sq_machine_memos_free(memo, 1);
+    return isnan(*cycles) ? NAN : bench_cpu() - start;
 }
 
 static void measure(const struct sq_machine *m, const char *machine, const char *table)
@@ -68,6 +71,7 @@ int main(int argc, char **argv)
     struct sq_machine m;
     struct sq_error err;
     char text[96];
+    omp_set_num_threads(1);
     for (unsigned t = 0; t < (is_quick ? 1 : 2); t++)
         for (unsigned i = 0; i < (is_quick ? 1 : 4); i++) {
             snprintf(text, sizeof text, "sim/machines/%s.yaml", machines[i]);

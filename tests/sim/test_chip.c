@@ -3,6 +3,7 @@
 // the cycle model of sq_top as the co-simulation runs it, a host behind AXI4-Lite, operands in memory, every
 // word of outputs compared with the golden product. Its counters must be those of sq_chip_run_step, and
 // those of sq_chip_run_fast the same.
+// Layers of one chip follow each other, so that what was seen of it is there (sq_chip_run_next), and each comes twice.
 // Sampled: 200 chips (array, layout of codes or blocks, scales, outputs, bus, buffers, bursts) x layers (tiles, blocks,
 // order, scale groups, chunks of K) x ideal memories (latency, bandwidth, burst); 1,000 more with longer loops,
 // fast = stepping. SQ_LOOPS=10000 draws as many of these.
@@ -120,7 +121,8 @@ static void place(struct sq_rng *r, struct work *w)
     }
 }
 
-static struct work draw(struct sq_rng *r, uint32_t most)
+// A layer, on the chip and memory of `like` where not NULL.
+static struct work draw_on(struct sq_rng *r, uint32_t most, const struct work *like)
 {
     struct work w = {.end = 0};
     struct sq_top_layer *const l = &w.layer;
@@ -128,7 +130,10 @@ static struct work draw(struct sq_rng *r, uint32_t most)
     struct sq_top_layer unused;
     struct sq_top_room room;
     do {
-        draw_chip(r, w.value);
+        if (like)
+            memcpy(w.value, like->value, sizeof w.value);
+        else
+            draw_chip(r, w.value);
         room = sq_top_room(w.value);
         memset(l, 0, sizeof *l);
         l->groups = sq_rng_below(r, 3) ? between(r, 1, 4) : 1;
@@ -148,12 +153,20 @@ static struct work draw(struct sq_rng *r, uint32_t most)
         place(r, &w);
         sq_top_layer_encode(l, word);
     } while (!sq_top_layer_decode(word, &room, &unused));
-    w.memory = (struct sq_env_choice){.kind = 1,
-                                      .n = {sq_rng_below(r, 60), between(r, 1, 12),
-                                            between(r, 1, sq_rng_below(r, 4) ? 3 : 40),
-                                            16u << sq_rng_below(r, 3)},
-                                      .end = 1};
+    if (like)
+        w.memory = like->memory;
+    else
+        w.memory = (struct sq_env_choice){.kind = 1,
+                                          .n = {sq_rng_below(r, 60), between(r, 1, 12),
+                                                between(r, 1, sq_rng_below(r, 4) ? 3 : 40),
+                                                16u << sq_rng_below(r, 3)},
+                                          .end = 1};
     return w;
+}
+
+static struct work draw(struct sq_rng *r, uint32_t most)
+{
+    return draw_on(r, most, NULL);
 }
 
 // ---- with values and a host -------------------------------------------------------------------------
@@ -266,15 +279,24 @@ SQ_TEST(test_loops)
     struct sq_rng r = {fixture_seed() + 1};
     const char *const text = getenv("SQ_LOOPS");
     const unsigned loops = text ? (unsigned)strtoul(text, NULL, 10) : LOOPS;
+    struct sq_chip_memo *const memo = sq_chip_memo_new();
+    struct work w = {.end = 0};
     uint64_t cycles = 0;
+    assert_non_null(memo);
     for (unsigned i = 0; i < loops; i++) {
-        const struct work w = draw(&r, i % 8 ? 24 : 60);
-        struct sq_chip_stats step, fast;
+        struct sq_chip_stats step, fast, again;
+        w = draw_on(&r, i % 8 ? 24 : 60, i % 4 ? &w : NULL);
         assert_int_equal(sq_chip_run_step(w.value, &w.memory, &w.layer, &step, NULL), SQ_OK);
         assert_int_equal(sq_chip_run_fast(w.value, &w.memory, &w.layer, &fast, NULL), SQ_OK);
         check_same(&w, i, "fast", &fast, &step);
+        for (unsigned j = 0; j < 2; j++) {
+            assert_int_equal(sq_chip_run_next(w.value, &w.memory, &w.layer, memo, &again, NULL),
+                             SQ_OK);
+            check_same(&w, i, "behind others, fast", &again, &step);
+        }
         cycles += step.cycles;
     }
+    sq_chip_memo_free(memo);
     fprintf(stderr, "# %u layers, %llu cycles\n", loops, (unsigned long long)cycles);
 }
 

@@ -431,7 +431,7 @@ SQ_TEST(test_neighbours)
     static const char *const machines[] = {"default", "edge4", "server64"};
     const char *const text = getenv("SQ_NEIGHBOURS");
     const unsigned most = text ? (unsigned)strtoul(text, NULL, 0) : 1000;
-    static struct sq_unit_memo memo;
+    static struct sq_machine_memo memo;
     struct sq_rng r = {test_seed() + 5};
     struct sq_machine m[3];
     for (unsigned i = 0; i < 3; i++) {
@@ -464,6 +464,7 @@ SQ_TEST(test_neighbours)
                      (unsigned long long)h.m, (unsigned long long)h.n, (unsigned long long)h.k,
                      (unsigned long long)b.cycles, (unsigned long long)bound[1]);
     }
+    sq_machine_memo_clear(&memo);
 }
 
 // A case that was found: an element of K more took a sixth less.

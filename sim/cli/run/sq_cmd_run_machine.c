@@ -60,7 +60,7 @@ static double now(void)
 
 // The same machine with all that is slow in the DRAM's ranges: *cycles; 0 where nothing is a range.
 static enum sq_status time_slow(const struct sq_machine *m, const struct sq_recipe *recipe,
-                                const struct sq_gemm *gemm, struct sq_unit_memo *memo,
+                                const struct sq_gemm *gemm, struct sq_machine_memo *memo,
                                 long double *cycles, struct sq_error *err)
 {
     struct sq_machine slow = *m;
@@ -77,7 +77,7 @@ static enum sq_status time_slow(const struct sq_machine *m, const struct sq_reci
 
 // `layer`: of a file, NULL for shapes.
 static enum sq_status time_gemm(const struct run *r, const struct sq_run_layer *layer,
-                                const struct sq_gemm *gemm, struct sq_unit_memo *memo,
+                                const struct sq_gemm *gemm, struct sq_machine_memo *memo,
                                 struct timed *timed, struct sq_error *err)
 {
     const struct sq_recipe *recipe = layer ? &layer->recipe : &r->request->recipe;
@@ -455,7 +455,7 @@ struct block {
     size_t same[N_AHEAD]; // the row of the block that is timed in its place
     char *line[N_AHEAD];  // JSON
     size_t first, n;
-    struct sq_unit_memo *memo; // of every thread
+    struct sq_machine_memo *memo; // of every thread
 };
 
 static void time_block(const struct run *r, struct block *b)
@@ -520,13 +520,14 @@ static enum sq_status run_all(const struct run *r, struct sq_error *err)
 {
     const struct sq_workload *w = &r->workload;
     struct block *b = calloc(1, sizeof *b);
+    const size_t n_threads = (size_t)omp_get_max_threads();
     struct sq_cli_table table = {.is_json = r->request->is_json};
     struct result sum;
     double seconds = 0;
     enum sq_status status = SQ_OK;
     memset(&sum, 0, sizeof sum);
     if (b)
-        b->memo = calloc((size_t)omp_get_max_threads(), sizeof *b->memo);
+        b->memo = calloc(n_threads, sizeof *b->memo);
     if (!b || !b->memo) {
         free(b);
         return SQ_NO_MEMORY(err, "%d rows", N_AHEAD);
@@ -547,7 +548,7 @@ static enum sq_status run_all(const struct run *r, struct sq_error *err)
         print_json_sum(r, &sum, seconds);
     else if (status == SQ_OK)
         print_sum(r, &sum, seconds);
-    free(b->memo);
+    sq_machine_memos_free(b->memo, n_threads);
     free(b);
     return status;
 }

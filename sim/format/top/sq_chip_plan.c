@@ -277,7 +277,8 @@ static void try_chunk(struct search *s, uint32_t chunk, uint32_t part)
 // The candidate that takes the fewest cycles. Behind the first that is even, others are not tried.
 static enum sq_status time_all(const struct search *s, const unsigned *v,
                                const struct sq_env_choice *memory, sq_chip_time *time,
-                               struct sq_top_layer *l, struct sq_error *err)
+                               struct sq_chip_memo *memo, struct sq_top_layer *l,
+                               struct sq_error *err)
 {
     uint64_t least = UINT64_MAX, cycles;
     bool has_even = false;
@@ -285,7 +286,7 @@ static enum sq_status time_all(const struct search *s, const unsigned *v,
         if (has_even && !all_even(&s->best[i].l))
             continue;
         has_even |= all_even(&s->best[i].l);
-        SQ_TRY(time(v, memory, &s->best[i].l, &cycles, err));
+        SQ_TRY(time(memo, v, memory, &s->best[i].l, &cycles, err));
         if (cycles < least)
             *l = s->best[i].l;
         least = cycles < least ? cycles : least;
@@ -294,7 +295,8 @@ static enum sq_status time_all(const struct search *s, const unsigned *v,
 }
 
 enum sq_status sq_chip_plan(const unsigned *v, const struct sq_env_choice *memory,
-                            sq_chip_time *time, struct sq_top_layer *l, struct sq_error *err)
+                            sq_chip_time *time, struct sq_chip_memo *memo, struct sq_top_layer *l,
+                            struct sq_error *err)
 {
     struct search s = {.c = costs_of(v, memory), .l = *l};
     s.l.part = 0;
@@ -320,7 +322,7 @@ enum sq_status sq_chip_plan(const unsigned *v, const struct sq_env_choice *memor
             "rows, as the encoder needs it",
             l->tiles[ROWS], l->tiles[COLS]);
     *l = s.best[0].l;
-    return time ? time_all(&s, v, memory, time, l, err) : SQ_OK;
+    return time ? time_all(&s, v, memory, time, memo, l, err) : SQ_OK;
 }
 
 // What a plan follows from, as bytes.
@@ -339,18 +341,19 @@ static void set_key(struct sq_chip_planned *p, const unsigned *v,
 
 enum sq_status sq_chip_plan_again(struct sq_chip_plans *plans, const unsigned *v,
                                   const struct sq_env_choice *memory, sq_chip_time *time,
-                                  struct sq_top_layer *l, struct sq_error *err)
+                                  struct sq_chip_memo *memo, struct sq_top_layer *l,
+                                  struct sq_error *err)
 {
     struct sq_chip_planned new;
     if (!plans)
-        return sq_chip_plan(v, memory, time, l, err);
+        return sq_chip_plan(v, memory, time, memo, l, err);
     set_key(&new, v, memory, time, l);
     for (unsigned i = 0; i < plans->n && i < SQ_CHIP_PLANS; i++)
         if (memcmp(&plans->plan[i], &new, offsetof(struct sq_chip_planned, layer)) == 0) {
             *l = plans->plan[i].layer;
             return SQ_OK;
         }
-    SQ_TRY(sq_chip_plan(v, memory, time, l, err));
+    SQ_TRY(sq_chip_plan(v, memory, time, memo, l, err));
     new.layer = *l;
     plans->plan[plans->n++ % SQ_CHIP_PLANS] = new;
     return SQ_OK;

@@ -8,16 +8,20 @@
 #include "sim/block/flow/sq_env.h"
 #include "sim/block/top/sq_top_image.h"
 
-// Cycles of a layer on the chip, for the choice of a plan; its regions need no place.
-typedef enum sq_status sq_chip_time(const unsigned *value, const struct sq_env_choice *memory,
+// Cycles of a layer on the chip, for the choice of a plan; its regions need no place. memo: what the function keeps from
+// one layer to the next (sq_chip_run.h), or NULL.
+struct sq_chip_memo;
+typedef enum sq_status sq_chip_time(struct sq_chip_memo *memo, const unsigned *value,
+                                    const struct sq_env_choice *memory,
                                     const struct sq_top_layer *layer, uint64_t *cycles,
                                     struct sq_error *err);
 
 // Sets block, chunk, part and cols_outer of a layer whose tiles, groups and beats are set, among blocks of powers of two and chunks of K: of the best estimates the one of the fewest
-// cycles by `time`, where not NULL, else the best estimate. value: the parameters of sq_top; memory: of kind 1
+// cycles by `time`, where not NULL, which is given the memo, else the best estimate. value: the parameters of sq_top; memory: of kind 1
 // (sq_axi_memory.h). Errors are those of `time`.
 enum sq_status sq_chip_plan(const unsigned *value, const struct sq_env_choice *memory,
-                            sq_chip_time *time, struct sq_top_layer *layer, struct sq_error *err);
+                            sq_chip_time *time, struct sq_chip_memo *memo,
+                            struct sq_top_layer *layer, struct sq_error *err);
 
 // Plans made before, for who plans layers of few shapes again and again: plain data, zeros at first.
 enum { SQ_CHIP_PLANS = 64 };
@@ -33,6 +37,7 @@ struct sq_chip_plans {
 // The same, of a plan that is there without a search. plans may be NULL.
 enum sq_status sq_chip_plan_again(struct sq_chip_plans *plans, const unsigned *value,
                                   const struct sq_env_choice *memory, sq_chip_time *time,
-                                  struct sq_top_layer *layer, struct sq_error *err);
+                                  struct sq_chip_memo *memo, struct sq_top_layer *layer,
+                                  struct sq_error *err);
 
 #endif

@@ -328,7 +328,8 @@ static enum sq_status shape_of(const struct sq_route_work *w, const struct tiles
         return sq_chip_indexed_plan(v, w->chip_layer ? &alike : &t->kept, l, err);
     }
     const struct sq_env_choice memory = memory_of(w);
-    return sq_chip_plan_again(chip_of(w)->plans, v, &memory, chip_of(w)->time, l, err);
+    return sq_chip_plan_again(chip_of(w)->plans, v, &memory, chip_of(w)->time, chip_of(w)->memo, l,
+                              err);
 }
 
 // Where a field of an operand stands in a record of the engine: both operands of sq_engine_scaled have

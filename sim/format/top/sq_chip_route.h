@@ -12,6 +12,7 @@
 // A chip, but for what the format says of it. 0: as it is usual.
 struct sq_chip {
     sq_chip_time *time;          // times the best plans; NULL: by an estimate
+    struct sq_chip_memo *memo;   // for `time`
     struct sq_chip_plans *plans; // the caller's, of layers before; NULL: each is planned anew
     bool no_want; // the golden outputs of an image are not asked for: they and `status` are 0
     unsigned bus_nbytes; // of a beat of memory: 4, 8, ... 64; usual: 8
