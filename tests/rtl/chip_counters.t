@@ -128,7 +128,8 @@ dram:
 chip:
   bus: {r.choice([4, 8, 16])} B
   burst: {1 << r.randint(0, 6)}
-  outstanding: {r.randint(2, 8)}
+  outstanding: {r.randint(2, 32)}
+  writes: {r.randint(1, 16)}
 """)
 formats = ["dense --weight-bits 4", "dense --weight-bits 8", "sp24", "sq_w", "sq_a_static", "sq_a_dynamic", "mxfp4", "mxfp8", "mxint8", "nvfp4", "nvint5",
            "if4", "sq_b", "sq_b --codes split --bank 16"]
