@@ -230,7 +230,8 @@ static struct piece piece_of(const struct run *r, const struct turn *to,
         .to = to->world, .other = SQ_POOL_NONE, .stats = since(&f->stats, &rec->stats)};
     const struct sq_chip_moves moves = {
         f->moves.reads - rec->moves.reads, f->moves.writes - rec->moves.writes,
-        f->moves.handed - rec->moves.handed, f->moves.scales - rec->moves.scales};
+        f->moves.handed - rec->moves.handed, f->moves.shown - rec->moves.shown,
+        f->moves.scales - rec->moves.scales};
     struct sq_chip_far most;
     const bool came = sq_chip_world_has_come(&r->setup, &r->world) != rec->has_come;
     sq_chip_most(&r->setup, &p.stats, &moves, came, &most);
@@ -296,23 +297,17 @@ static void forget_turns(struct sq_chip_memo *m)
 // The piece from a turn that was run before, or SQ_POOL_NONE. In none of them is a job posted; where no job is left to be
 // posted, that says nothing of where one is. In most of them nothing asks what is loaded next. So pieces are looked for
 // under the keys of all that hold here.
-static bool find_next(struct run *r, const struct turn *at, uint32_t *i)
+static uint32_t find_next(const struct run *r, const struct turn *at)
 {
     const bool is_last = r->jobs.number == SQ_POOL_NONE, has_load = r->loads.number != SQ_POOL_NONE;
-    *i = SQ_POOL_NONE;
-    for (unsigned k = 0; k < 4; k++) {
+    uint32_t found = SQ_POOL_NONE;
+    for (unsigned k = 0; k < 4 && found == SQ_POOL_NONE; k++) {
         const struct sq_chain_key key = {at->world, r->posted.number,
-                                         k & 1 ? ANY_LOAD : r->loads.number, k >> 1};
-        if ((k & 1 && !has_load) || (k >> 1 && !is_last))
-            continue;
-        const uint32_t *const first = sq_chains_first(&r->memo->turns, &key);
-        if (!first)
-            return false;
-        *i = find_piece(r, *first, &at->far);
-        if (*i != SQ_POOL_NONE)
-            break;
+                                         k & 1 ? r->loads.number : ANY_LOAD, k >> 1};
+        if ((k & 1 || has_load) && (k < 2 || is_last))
+            found = find_piece(r, sq_chains_find(&r->memo->turns, &key), &at->far);
     }
-    return true;
+    return found;
 }
 
 // Goes on from a turn along pieces that were run before, and leaves the world at the turn behind them.
@@ -337,10 +332,9 @@ static bool turn(struct run *r, struct sq_chip_feed *f)
         if (!keep_piece(r, &p, f->asked))
             return false;
     }
-    for (uint32_t i = SQ_POOL_NONE;;) {
+    for (uint32_t i;;) {
         visit_turn(r, &at, &f->stats);
-        if (!find_next(r, &at, &i))
-            return false;
+        i = find_next(r, &at);
         if (i == SQ_POOL_NONE)
             break;
         go(&m->piece[i], &at);

@@ -241,6 +241,7 @@ static void clock_transfers(struct sq_chip_world *w, struct sq_chip_feed *f, boo
         return;
     }
     f->asked = true;
+    f->moves.shown++;
     const bool is_store = w->kind == SQ_TOP_STORE;
     w->shown = f->load->transfer[w->kind];
     w->has_transfer = w->shown.beats > 0;
@@ -382,6 +383,7 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
     f->moves.reads += d.notes;
     f->moves.writes += d.begins;
     f->moves.handed += d.hands;
+    f->moves.shown += d.takes;
     f->moves.scales += scale_fires;
 
     // The edge.
@@ -515,6 +517,8 @@ static void find_counters(const struct sq_chip_setup *c, struct sq_chip_world *w
                           struct counter counter[SQ_CHIP_COUNTERS])
 {
     struct sq_engine_count *count[SQ_ENGINE_COUNTS];
+    *counter++ = (struct counter){&w->shown.beats, near_of(c, &w->shown)};
+    *counter++ = (struct counter){&w->shown.room, c->max_burst + 1};
     *counter++ = (struct counter){&w->next.beats, near_of(c, &w->next)};
     *counter++ = (struct counter){&w->next.room, c->max_burst + 1};
     *counter++ = (struct counter){&w->to.beats, near_of(c, &w->to)};
@@ -548,10 +552,11 @@ void sq_chip_most(const struct sq_chip_setup *c, const struct sq_chip_stats *sta
     const uint32_t read = moves->handed ? UINT32_MAX : moves->reads * c->max_burst;
     const uint32_t written = moves->writes * c->max_burst, taken = (uint32_t)stats->busy;
     const uint32_t cycles = (uint32_t)stats->cycles, beats = (uint32_t)stats->read_beats;
-    *most =
-        (struct sq_chip_far){{read, read, written, written, taken + 2, moves->scales + 2, taken + 2,
-                              moves->scales + 2, cycles, cycles, cycles, taken, moves->scales,
-                              beats, came ? UINT32_MAX : beats, (uint32_t)stats->write_beats}};
+    const uint32_t shown = moves->shown ? UINT32_MAX : 0;
+    *most = (struct sq_chip_far){{shown, shown, read, read, written, written, taken + 2,
+                                  moves->scales + 2, taken + 2, moves->scales + 2, cycles, cycles,
+                                  cycles, taken, moves->scales, beats, came ? UINT32_MAX : beats,
+                                  (uint32_t)stats->write_beats}};
 }
 
 void sq_chip_world_cut(const struct sq_chip_setup *c, struct sq_chip_world *w,

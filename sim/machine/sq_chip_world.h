@@ -103,6 +103,7 @@ size_t sq_chip_world_nbytes(const struct sq_chip_setup *c); // that count
 struct sq_chip_moves {
     uint32_t reads, writes; // bursts that transfers were cut into
     uint32_t handed;        // transfers, on to the writes
+    uint32_t shown;         // that were shown to the DMA, or taken by it
     uint32_t scales;        // of tiles
 };
 
@@ -126,7 +127,7 @@ void sq_chip_world_settle(const struct sq_chip_setup *c, struct sq_chip_world *w
 // Counters that go down to the end of a job, of a transfer, of the bursts at hand: what happens does not
 // depend on one before it is near its end. cut: each that is far from its end, of a settled world, becomes one that
 // is near, *far says by how much; uncut: the other way round.
-enum { SQ_CHIP_COUNTERS = SQ_TOP_OPERANDS + SQ_ENGINE_COUNTS + 10 };
+enum { SQ_CHIP_COUNTERS = SQ_TOP_OPERANDS + SQ_ENGINE_COUNTS + 12 };
 struct sq_chip_far {
     uint32_t by[SQ_CHIP_COUNTERS];
 };

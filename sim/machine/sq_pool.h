@@ -36,6 +36,8 @@ struct sq_chains {
     uint32_t *first; // [first_room]: the number of the first thing, or SQ_POOL_NONE
     uint32_t first_room;
 };
+// The number of the first thing of a key; SQ_POOL_NONE: there is none.
+uint32_t sq_chains_find(const struct sq_chains *c, const struct sq_chain_key *key);
 // Where that number is, until the next key comes. NULL: no memory.
 uint32_t *sq_chains_first(struct sq_chains *c, const struct sq_chain_key *key);
 void sq_chains_free(struct sq_chains *c);
