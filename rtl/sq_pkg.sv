@@ -381,15 +381,22 @@ package sq_pkg;
   endfunction
 
   // Blocks that sq_encode makes; sq_encode_makes in C.
-  function automatic bit encodes(int unsigned k, int unsigned high, int unsigned element, int unsigned scale);
-    case (scale)
-      sq_pkg::SCALE_E4M3:
-        encodes = (k > 0) ? element == sq_pkg::ELEMENT_INT4 && high == sq_pkg::HIGH_OWN :
-            element == sq_pkg::ELEMENT_E2M1 || element == sq_pkg::ELEMENT_INT4 || element == sq_pkg::ELEMENT_INT5;
-      sq_pkg::SCALE_E8M0:
-        encodes = (k > 0) ? element == sq_pkg::ELEMENT_INT4 && high == sq_pkg::HIGH_SPLIT : element == sq_pkg::ELEMENT_E2M1;
-      default: encodes = 1'b0;
-    endcase
+  function automatic bit encodes(int unsigned k, int unsigned high, int unsigned element, int unsigned scale,
+                                 int unsigned choose);
+    encodes = 1'b0;
+    if (scale == sq_pkg::SCALE_E4M3 && k > 0) begin
+      encodes = element == sq_pkg::ELEMENT_INT4 && high == sq_pkg::HIGH_OWN && choose == sq_pkg::CHOOSE_LARGEST;
+    end else if (scale == sq_pkg::SCALE_E4M3) begin
+      case (element)
+        sq_pkg::ELEMENT_E2M1: encodes = choose != sq_pkg::CHOOSE_SIGN;
+        sq_pkg::ELEMENT_INT4: encodes = choose == sq_pkg::CHOOSE_LARGEST || choose == sq_pkg::CHOOSE_SEARCH;
+        sq_pkg::ELEMENT_INT5: encodes = choose == sq_pkg::CHOOSE_LARGEST;
+        default: encodes = element_has_sign(element) != 0 && element_kind(element) != sq_pkg::ELEMENT_TABLE &&
+            choose == sq_pkg::CHOOSE_SIGN;
+      endcase
+    end else if (scale == sq_pkg::SCALE_E8M0 && choose == sq_pkg::CHOOSE_LARGEST) begin
+      encodes = (k > 0) ? element == sq_pkg::ELEMENT_INT4 && high == sq_pkg::HIGH_SPLIT : element == sq_pkg::ELEMENT_E2M1;
+    end
   endfunction
 
   // Controls of sq_gather_mux.

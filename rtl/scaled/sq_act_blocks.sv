@@ -13,6 +13,7 @@ module sq_act_blocks #(
   parameter  int unsigned Element = sq_pkg::ELEMENT_E2M1,
   parameter  int unsigned Scale = sq_pkg::SCALE_E4M3,
   parameter  int unsigned Topk = sq_pkg::TOPK_RANK,
+  parameter  int unsigned Choose = sq_pkg::CHOOSE_LARGEST,
   localparam int unsigned CodeW = sq_pkg::element_code_w(Element),
   localparam int unsigned MaskW = (HighPerBank > 0) ? BankLen : 1,
   localparam int unsigned Lanes = (HighPerBank > 0) ? HighPerBank : 1,
@@ -67,7 +68,7 @@ module sq_act_blocks #(
     assign x = bad[r] ? '0 : in_x_i[r*BankLen*16 +: BankLen*16];
     sq_act_scale #(
       .BankLen(BankLen), .HighPerBank(HighPerBank), .Element(Element), .Scale(Scale), .Topk(Topk),
-      .OwnHigh(OwnHigh)
+      .OwnHigh(OwnHigh), .Choose(Choose)
     ) u_scale (
       .clk_i, .rst_ni, .in_valid_i, .in_ready_o(in_ready[r]), .in_x_i(x),
       .out_valid_o(out_valid[r]), .out_ready_i, .out_scale_o(scale),

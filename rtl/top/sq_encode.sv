@@ -25,6 +25,7 @@ module sq_encode #(
   parameter  int unsigned High = sq_pkg::HIGH_SPLIT,
   parameter  int unsigned Element = sq_pkg::ELEMENT_E2M1,
   parameter  int unsigned Scale = sq_pkg::SCALE_E4M3,
+  parameter  int unsigned Choose = sq_pkg::CHOOSE_LARGEST,
   localparam int unsigned SizeW = $clog2(DataW / 8)
 ) (
   input  logic             clk_i,
@@ -69,7 +70,7 @@ module sq_encode #(
   localparam int unsigned ActBytes = ActW / 8;
   localparam int unsigned TileBytes = Rows * Cols * 2;
   localparam int unsigned RowBeats = sq_pkg::ceil_div(Rows * Parts * 4, DataW / 8);
-  if (IsScaled && !sq_pkg::encodes(HighPerBank, High, Element, Scale)) begin : gen_bad_format
+  if (IsScaled && !sq_pkg::encodes(HighPerBank, High, Element, Scale, Choose)) begin : gen_bad_format
     $error("no encoder of such blocks");
   end
   if (Lanes < 1 || Cols % Lanes != 0 || DataW % (16 * Lanes) != 0) begin : gen_bad
@@ -246,7 +247,7 @@ module sq_encode #(
   end
   if (IsScaled) begin : gen_over
     localparam bit HasPower = Scale == sq_pkg::SCALE_E4M3;
-    localparam int unsigned Top = (Element == sq_pkg::ELEMENT_E2M1) ? 6 : (Element == sq_pkg::ELEMENT_INT5) ? 15 : 7;
+    localparam int unsigned Top = (Element == sq_pkg::ELEMENT_INT5) ? 15 : (Element == sq_pkg::ELEMENT_INT4) ? 7 : 6;
     localparam int unsigned Limit = !HasPower ? 0 : (Parts == 2) ? 127 : 448 * Top;
     logic [Rows*9-1:0] power;
     for (genvar r = 0; r < Rows; r++) begin : gen_row
@@ -358,7 +359,7 @@ module sq_encode #(
     logic [15:0] beats_q;
     sq_act_blocks #(
       .Rows(Rows), .BankLen(BankLen), .HighPerBank(HighPerBank), .High(High), .Element(Element), .Scale(Scale),
-      .Topk((HighPerBank <= 2) ? sq_pkg::TOPK_TREE : sq_pkg::TOPK_RANK)
+      .Choose(Choose), .Topk((HighPerBank <= 2) ? sq_pkg::TOPK_TREE : sq_pkg::TOPK_RANK)
     ) u_blocks (
       .clk_i, .rst_ni, .in_valid_i(bank_ready), .in_ready_o(bank_taken), .in_x_i(bank),
       .out_valid_o(beat_valid), .out_ready_i(beat_ready), .out_code_o(codes), .out_high_o(high), .out_mask_o(mask),

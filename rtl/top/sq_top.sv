@@ -49,6 +49,7 @@ module sq_top #(
   parameter  int unsigned High = sq_pkg::HIGH_SPLIT,
   parameter  int unsigned Parts = 1,  // 1: room for sums and integers of each output between chunks of K; 0: for one of them
   parameter  int unsigned Encode = 0,  // sq_encode: 0 none, else elements a cycle, which divide Cols and DataW / 16
+  parameter  int unsigned Choose = sq_pkg::CHOOSE_LARGEST,  // how the encoder finds the scale of a block
   parameter  int unsigned CountStart = 0,  // where counters begin: other than 0 in tests of their carries
   parameter  int unsigned Gate = 1,  // the clock of the engine stands still between jobs; 0: it never does
   parameter  int unsigned IdW = 1,  // bits of an identifier
@@ -143,7 +144,7 @@ module sq_top #(
   localparam int unsigned SumW = PortLen * 32 * sq_pkg::kept_words(sq_pkg::top_sums(Parts, Form), Form);
   localparam int unsigned Slots = Pairs * Rows * Cols / PortLen;  // beats of sums of a tile
   localparam int unsigned SumAddrW = $clog2(SumTiles * Slots);
-  if (Encode != 0 && !(IsScaled ? sq_pkg::encodes(HighPerBank, High, Element, Scale) : ActW == 8 && OnActs == 0)) begin : gen_bad_encode
+  if (Encode != 0 && !(IsScaled ? sq_pkg::encodes(HighPerBank, High, Element, Scale, Choose) : ActW == 8 && OnActs == 0)) begin : gen_bad_encode
     $error("Encode makes INT8 of plain activations (ActW = 8, OnActs = 0), or blocks of those that sq_pkg::encodes");
   end
   if (DataW % WordW != 0 || Rows * Cols % PortLen != 0 || (!IsIndexed && SumTiles * Slots < 2) || Slots > 65535) begin : gen_bad
@@ -274,7 +275,7 @@ module sq_top #(
   if (Encode != 0) begin : gen_encode
     sq_encode #(
       .DataW(DataW), .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .Lanes(Encode), .IsScaled(IsScaled),
-      .HighPerBank(HighPerBank), .High(High), .Element(Element), .Scale(Scale)
+      .HighPerBank(HighPerBank), .High(High), .Element(Element), .Scale(Scale), .Choose(Choose)
     ) u_encode (
       .clk_i, .rst_ni(core_rst_n), .start_i(encode), .sound_i(encode_sound),
       .from_i(desc[32*sq_regs_pkg::DESC_OUT +: 32]), .act_i(desc[32*sq_regs_pkg::DESC_ACT +: 32]),

@@ -242,6 +242,11 @@ static enum sq_status run_timing(const struct sq_sweep_inputs *in, const struct 
     return status;
 }
 
+static struct sq_sweep_source source_of(const struct sq_sweep_model *m)
+{
+    return (struct sq_sweep_source){&m->ck, m->path, m->tokens, m->eval_tokens, m->values_digest};
+}
+
 // Losses and errors, by the tokens beside the model; or what its weights take, where they decide.
 // Tensors that are no model have no tokens to calibrate by, so that nothing but shapes is left.
 static enum sq_status run_values(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,

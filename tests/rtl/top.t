@@ -53,7 +53,9 @@ ok "... each with its record" [ "$(grep -c '"slot":[0-3],"chip_cycles":[1-9]' "$
 sq cosim --block top --layers --ring --encode outputs --format sq_b --bank 16 --act-scale token2 --algorithm rtn --layer '*.[oq]_proj' --m 1 --rows 1 --cols 2 --free-streams --json
 ok "a chain of four layers of sq_b" clean 20000
 ok "... in nine slots" grep -q '"slots":9,' "$W.out"
-for format in mxfp4 "sq_b --codes split --step pow2 --step-by maximum" "nvint5 --act-scale token2" "sq_b --act-scale token2"; do
+for format in mxfp4 "sq_b --codes split --step pow2 --step-by maximum" "nvint5 --act-scale token2" "sq_b --act-scale token2" \
+  "nvfp4_46 --act-scale token2 --errors integer" "if4 --act-scale token2 --errors integer" \
+  "nvint4 --scale-by error --act-scale token2 --errors integer"; do
   daily "an encoder of $format" || continue
   # shellcheck disable=SC2086
   sq cosim --block top --layers --ring --encode inputs --format $format --algorithm rtn --layer '*.0.self_attn.k_proj' --m 3 --rows 2 --cols 2 --free-streams --json
@@ -61,7 +63,7 @@ for format in mxfp4 "sq_b --codes split --step pow2 --step-by maximum" "nvint5 -
 done
 for format in nvfp4 mxfp8 "nvfp4_46 --act-scale token2" sq_a_dynamic; do
   # shellcheck disable=SC2086
-  refuse "(act-scale = token2), not those of this recipe" cosim --block top --layers --ring --encode inputs --algorithm rtn --format $format
+  refuse "errors = integer), not those of this recipe" cosim --block top --layers --ring --encode inputs --algorithm rtn --format $format
 done
 refuse "256 inputs, the layer before has 128 outputs, need the same" cosim --block top --layers --ring --encode outputs --format dense --layer '*.0.*_proj'
 refuse "--encode needs --ring" cosim --block top --layers --encode inputs

@@ -49,7 +49,8 @@ struct sq_scaled_codes sq_es_codes(const struct sq_es_side *s);
 const int32_t *sq_es_subs(const struct sq_es_side *s, const int32_t *record, size_t r);
 void sq_es_ports(const unsigned *v, struct sq_ports *p);
 
-// The point of sq_act_scale that encodes the activations.
+// The point of sq_act_scale that encodes the activations, by their largest elements.
+enum { SQ_ES_ENCODER_TOPK = 4, SQ_ES_ENCODER_CHOOSE = 6 };
 void sq_es_encoder(const unsigned *v, unsigned value[SQ_PARAMS_MAX]);
 struct sq_bs_format sq_act_scale_format(const unsigned *v); // what a point of sq_act_scale writes
 

@@ -19,10 +19,9 @@ static void compact(unsigned bank, const int32_t *high, struct sq_es_stored *b)
     b->high = b->compact;
 }
 
-void sq_es_encode(const unsigned *v, const struct sq_es_side *s, const int32_t *x,
+void sq_es_encode(const unsigned *encoder, const struct sq_es_side *s, const int32_t *x,
                   struct sq_es_stored *b)
 {
-    unsigned value[SQ_PARAMS_MAX];
     int32_t block[SQ_BS_BLOCK_MAX] = {0};
     bool is_finite = true;
     const bool is_split = s->high_kind == SQ_SCALED_SPLIT;
@@ -32,8 +31,7 @@ void sq_es_encode(const unsigned *v, const struct sq_es_side *s, const int32_t *
         memcpy(block, x, s->bank * sizeof *x);
     const struct sq_group in = {.record = block};
     memset(b->encoded, 0, sizeof b->encoded);
-    sq_es_encoder(v, value);
-    (void)sq_act_scale_block.golden(value, &in, b->encoded);
+    (void)sq_act_scale_block.golden(encoder, &in, b->encoded);
     b->scale = is_finite ? b->encoded[0] : s->scale_kind == SQ_SCALED_E8M0 ? 0xff : 0x7f;
     b->code = b->encoded + 1;
     b->high = b->code + s->bank;
@@ -55,11 +53,9 @@ void sq_es_put_stored(const struct sq_es_side *s, unsigned r, const struct sq_es
 
 // ---- the scale above the blocks -----------------------------------------------------------------
 
-static struct sq_bs_format format_of(const unsigned *v)
+static struct sq_bs_format format_of(const unsigned *encoder)
 {
-    unsigned value[SQ_PARAMS_MAX];
-    sq_es_encoder(v, value);
-    struct sq_bs_format f = sq_act_scale_format(value);
+    struct sq_bs_format f = sq_act_scale_format(encoder);
     f.is_global_power_of_two = true;
     return f;
 }
@@ -72,16 +68,16 @@ static float number(uint16_t x)
     return value;
 }
 
-void sq_es_global(const unsigned *v, uint16_t amax, float global[SQ_BS_PARTS])
+void sq_es_global(const unsigned *encoder, uint16_t amax, float global[SQ_BS_PARTS])
 {
-    const struct sq_bs_format f = format_of(v);
+    const struct sq_bs_format f = format_of(encoder);
     const float largest = amax >> 7 ? number(amax) : 0, of_parts[SQ_BS_PARTS] = {largest, largest};
     sq_bs_globals_of(&f, of_parts, global);
 }
 
-uint16_t sq_es_over(const unsigned *v, uint16_t x, const float global[SQ_BS_PARTS])
+uint16_t sq_es_over(const unsigned *encoder, uint16_t x, const float global[SQ_BS_PARTS])
 {
-    const struct sq_bs_format f = format_of(v);
+    const struct sq_bs_format f = format_of(encoder);
     if (!sq_bf16_is_finite(x))
         return 0;
     if (!sq_bs_has_global(&f, 0))
@@ -102,9 +98,9 @@ struct token {
     float *x;
 };
 
-static void alloc_token(struct token *t, const unsigned *v, size_t blocks)
+static void alloc_token(struct token *t, const unsigned *encoder, size_t blocks)
 {
-    const struct sq_bs_format f = format_of(v);
+    const struct sq_bs_format f = format_of(encoder);
     const size_t k = blocks * f.block;
     *t = (struct token){.c = {.f = f, .n = 1, .k = k, .k_orig = k}};
     t->x = malloc(k * sizeof *t->x);
@@ -134,15 +130,16 @@ static void free_token(struct token *t)
 }
 
 // Its scales and codes. Elements that are too small for what is above their blocks count as zeros of their sign.
-static void encode_token(struct token *t, const unsigned *v, const uint16_t *x)
+static void encode_token(struct token *t, const unsigned *encoder, const uint16_t *x)
 {
     uint16_t amax = 0;
     float global[SQ_BS_PARTS];
     for (size_t i = 0; i < t->c.k; i++)
         amax = (x[i] & SQ_BF16_MAGNITUDE) > amax ? x[i] & SQ_BF16_MAGNITUDE : amax;
-    sq_es_global(v, amax, global);
+    sq_es_global(encoder, amax, global);
     for (size_t i = 0; i < t->c.k; i++)
-        t->x[i] = number(sq_es_over(v, x[i], global) & SQ_BF16_MAGNITUDE ? x[i] : x[i] & SIGN);
+        t->x[i] =
+            number(sq_es_over(encoder, x[i], global) & SQ_BF16_MAGNITUDE ? x[i] : x[i] & SIGN);
     const enum sq_status status = sq_bs_globals(&t->c, t->x, false, NULL);
     if (status != SQ_OK)
         abort(); // they are finite
@@ -166,14 +163,14 @@ static void get_stored(const struct token *t, const struct sq_es_side *s, size_t
     b->scale = t->c.scale[0][j];
 }
 
-void sq_es_encode_tokens(const unsigned *v, const struct sq_es_layout *l, const uint16_t *x,
+void sq_es_encode_tokens(const unsigned *encoder, const struct sq_es_layout *l, const uint16_t *x,
                          size_t blocks, int32_t *record, float *global)
 {
     struct token t;
     struct sq_es_stored b;
-    alloc_token(&t, v, blocks);
+    alloc_token(&t, encoder, blocks);
     for (unsigned r = 0; r < l->act.lines; r++) {
-        encode_token(&t, v, x + r * t.c.k);
+        encode_token(&t, encoder, x + r * t.c.k);
         for (unsigned p = 0; p < SQ_BS_PARTS; p++)
             global[p * l->act.lines + r] = *t.c.global[p];
         for (size_t j = 0; j < blocks; j++) {

@@ -14,9 +14,10 @@ struct sq_es_stored {
     int32_t encoded[SQ_ES_ENCODED_MAX], compact[SQ_BS_BLOCK_MAX]; // what those may point to
 };
 
-// What sq_act_scale makes of a block x[bank] of bfloat16; one with an element that is not finite is zeros at a scale
+// `encoder`: the point of sq_act_scale (sq_es_encoder).
+// What it makes of a block x[bank] of bfloat16; one with an element that is not finite is zeros at a scale
 // that is no number.
-void sq_es_encode(const unsigned *v, const struct sq_es_side *s, const int32_t *x,
+void sq_es_encode(const unsigned *encoder, const struct sq_es_side *s, const int32_t *x,
                   struct sq_es_stored *b);
 // A block of line r into a record: codes, high codes, mask, scale.
 void sq_es_put_stored(const struct sq_es_side *s, unsigned r, const struct sq_es_stored *b,
@@ -24,13 +25,13 @@ void sq_es_put_stored(const struct sq_es_side *s, unsigned r, const struct sq_es
 
 // The power of two above the blocks of a token with this largest magnitude, as sq_bs_globals_of has it (SPEC Q.5b,
 // token2), by part; 1 where blocks have none. What is below 2^-126 counts as 0.
-void sq_es_global(const unsigned *v, uint16_t amax, float global[SQ_BS_PARTS]);
+void sq_es_global(const unsigned *encoder, uint16_t amax, float global[SQ_BS_PARTS]);
 // An element over that of its last part, as sq_encode_over has it.
-uint16_t sq_es_over(const unsigned *v, uint16_t x, const float global[SQ_BS_PARTS]);
+uint16_t sq_es_over(const unsigned *encoder, uint16_t x, const float global[SQ_BS_PARTS]);
 
 // Whole tokens by models/: x[lines of act][blocks * bank], finite, into records [blocks][len] and global[part][lines].
 // What sq_es_over makes 0 counts as 0.
-void sq_es_encode_tokens(const unsigned *v, const struct sq_es_layout *l, const uint16_t *x,
+void sq_es_encode_tokens(const unsigned *encoder, const struct sq_es_layout *l, const uint16_t *x,
                          size_t blocks, int32_t *record, float *global);
 
 #endif

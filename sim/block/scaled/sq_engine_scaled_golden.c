@@ -84,7 +84,9 @@ static void get_stored(const unsigned *v, const struct sq_es_side *s, const int3
     b->high = b->mask = NULL;
     b->sub = sq_es_subs(s, record, r);
     if (s->x != SQ_ES_NONE) {
-        sq_es_encode(v, s, record + s->x + line, b);
+        unsigned encoder[SQ_PARAMS_MAX];
+        sq_es_encoder(v, encoder);
+        sq_es_encode(encoder, s, record + s->x + line, b);
         return;
     }
     b->code = record + s->code + line;

@@ -19,18 +19,34 @@ enum { CHECKS = 48, LAST_STEP = 33, LAST = SQ_ENCODE_STAGES - 1 };
 static const unsigned address_word[SQ_ENCODE_REGIONS] = {SQ_DESC_OUT, SQ_DESC_ACT,
                                                          SQ_DESC_ROW_SCALE};
 
+static bool makes_plain_blocks(const unsigned *v)
+{
+    const unsigned choose = v[SQ_TOP_CHOOSE];
+    switch (v[SQ_TOP_ELEMENT]) {
+    case SQ_SCALED_E2M1:
+        return choose != SQ_SCALED_SIGN;
+    case SQ_SCALED_INT4:
+        return choose == SQ_SCALED_LARGEST || choose == SQ_SCALED_SEARCH;
+    case SQ_SCALED_INT5:
+        return choose == SQ_SCALED_LARGEST;
+    default:
+        return (v[SQ_TOP_ELEMENT] == SQ_SCALED_IF4 || v[SQ_TOP_ELEMENT] == SQ_SCALED_RAZER) &&
+               choose == SQ_SCALED_SIGN;
+    }
+}
+
 bool sq_encode_makes(const unsigned *v)
 {
-    const enum sq_scaled_element element = (enum sq_scaled_element)v[SQ_TOP_ELEMENT];
-    const bool has_high = v[SQ_TOP_HIGH] > 0, is_int4 = element == SQ_SCALED_INT4;
+    const bool has_high = v[SQ_TOP_HIGH] > 0, is_largest = v[SQ_TOP_CHOOSE] == SQ_SCALED_LARGEST;
+    const bool is_int4 = v[SQ_TOP_ELEMENT] == SQ_SCALED_INT4;
     if (!sq_top_is_scaled(v))
         return v[SQ_TOP_ACT_W] == 8 && !v[SQ_TOP_ON_ACTS];
     if (v[SQ_TOP_SCALE] == SQ_SCALED_E4M3)
-        return has_high ? is_int4 && v[SQ_TOP_HIGH_KIND] == SQ_SCALED_OWN
-                        : is_int4 || element == SQ_SCALED_INT5 || element == SQ_SCALED_E2M1;
-    return v[SQ_TOP_SCALE] == SQ_SCALED_E8M0 &&
+        return has_high ? is_int4 && v[SQ_TOP_HIGH_KIND] == SQ_SCALED_OWN && is_largest
+                        : makes_plain_blocks(v);
+    return v[SQ_TOP_SCALE] == SQ_SCALED_E8M0 && is_largest &&
            (has_high ? is_int4 && v[SQ_TOP_HIGH_KIND] == SQ_SCALED_SPLIT
-                     : element == SQ_SCALED_E2M1);
+                     : v[SQ_TOP_ELEMENT] == SQ_SCALED_E2M1);
 }
 
 void sq_encode_encode(const struct sq_encode_layer *l, uint32_t word[SQ_DESC_WORDS])
@@ -78,6 +94,16 @@ bool sq_encode_decode(const unsigned *v, const uint32_t word[SQ_DESC_WORDS],
            (uint64_t)l->cols * v[SQ_TOP_COLS] <= (uint64_t)l->beats * v[SQ_TOP_BANK_LEN];
 }
 
+// The sq_act_scale of a chip of blocks.
+static void get_encoder(const unsigned *v, unsigned encoder[SQ_PARAMS_MAX])
+{
+    unsigned engine[SQ_POINT_VALUES];
+    sq_top_engine(v, engine);
+    sq_es_encoder(engine, encoder);
+    encoder[SQ_ES_ENCODER_TOPK] = v[SQ_TOP_HIGH] <= 2 ? SQ_TOPK_TREE : SQ_TOPK_RANK;
+    encoder[SQ_ES_ENCODER_CHOOSE] = v[SQ_TOP_CHOOSE];
+}
+
 // ---- what must come ---------------------------------------------------------------------------------
 
 // Element k of a row of a tile of rows that begins at `from`, as it counts.
@@ -118,12 +144,14 @@ static void golden_int8(const unsigned *v, const uint16_t *x, size_t n, size_t b
 static void golden_blocks(const unsigned *v, const uint16_t *x, size_t beats, int32_t *act,
                           float *scale)
 {
+    unsigned encoder[SQ_PARAMS_MAX];
     const struct sq_top_shape s = sq_top_shape(v);
     const uint32_t nbytes = sq_top_room(v).beat_nbytes[SQ_TOP_ACT];
     int32_t *const record = calloc(beats * s.scaled.len, sizeof *record);
     if (!record)
         abort();
-    sq_es_encode_tokens(s.engine, &s.scaled, x, beats, record, scale);
+    get_encoder(v, encoder);
+    sq_es_encode_tokens(encoder, &s.scaled, x, beats, record, scale);
     for (size_t b = 0; b < beats; b++)
         sq_top_pack(&s.part[SQ_TOP_ACT], record + b * s.scaled.len + s.scaled.act.code, act,
                     b * nbytes);
@@ -175,11 +203,8 @@ void sq_encode_init(struct sq_encode_sim *s, const unsigned *v)
     s->scales.in = room.beat_nbytes[SQ_TOP_ROW_SCALE];
     if (!s->is_scaled || s->lanes == 0)
         return;
-    unsigned value[SQ_PARAMS_MAX];
-    sq_top_engine(v, s->engine);
-    s->engine[SQ_ES_TOPK] = v[SQ_TOP_HIGH] <= 2 ? SQ_TOPK_TREE : SQ_TOPK_RANK;
-    sq_es_encoder(s->engine, value);
-    sq_act_scale_block.init(value, &s->blocks);
+    get_encoder(v, s->encoder);
+    sq_act_scale_block.init(s->encoder, &s->blocks);
 }
 
 bool sq_encode_transfer(const struct sq_encode_sim *s, int32_t transfer[SQ_DMA_JOB_LEN])
@@ -328,7 +353,7 @@ static void take_elements(struct sq_encode_sim *s, bool takes)
 {
     s->stage[LAST] = takes;
     for (unsigned l = 0; l < s->lanes && takes; l++)
-        s->code[LAST][l] = sq_es_over(s->engine, element(s, l), s->global[s->row]);
+        s->code[LAST][l] = sq_es_over(s->encoder, element(s, l), s->global[s->row]);
 }
 
 static void take_largest(struct sq_encode_sim *s)
@@ -380,7 +405,7 @@ static void get_blocks(const struct sq_encode_sim *s, unsigned char *beat)
         struct sq_es_stored block;
         for (uint32_t i = 0; i < bank; i++)
             x[i] = s->line[r * slots + i];
-        sq_es_encode(s->engine, &shape.scaled.act, x, &block);
+        sq_es_encode(s->encoder, &shape.scaled.act, x, &block);
         sq_es_put_stored(&shape.scaled.act, r, &block, record);
     }
     sq_top_pack(&shape.part[SQ_TOP_ACT], record + shape.scaled.act.code, word, 0);
@@ -464,7 +489,7 @@ static void clock_pass(struct sq_encode_sim *s, bool takes_last, bool is_flushed
             break;
         for (uint32_t r = 0; r < rows; r++)
             if (s->is_scaled)
-                sq_es_global(s->engine, s->largest[r], s->global[r]);
+                sq_es_global(s->encoder, s->largest[r], s->global[r]);
             else
                 s->scale[r] = sq_act_token_of(s->largest[r]);
         s->pass = SQ_PASS_CODES;

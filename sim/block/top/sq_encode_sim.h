@@ -59,8 +59,8 @@ struct sq_encode_sim {
         banks; // columns that wait; of the next codes; that are to come
     uint16_t line[8 * SQ_TOP_WORDS_MAX + SQ_TOP_PES_MAX]; // [rows][bank + cols - 1]
 
-    bool is_scaled; // blocks, with what follows
-    unsigned engine[SQ_POINT_VALUES];
+    bool is_scaled;                  // blocks, with what follows
+    unsigned encoder[SQ_PARAMS_MAX]; // of sq_act_scale
     float global[SQ_ENCODE_ROWS_MAX][SQ_BS_PARTS];
     struct sq_chain blocks;
     uint32_t n_inside, beats; // beats in sq_act_blocks; those that have not left it

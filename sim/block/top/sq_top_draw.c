@@ -278,10 +278,11 @@ enum { HALVES = 4, ANY_BITS, HALF_OF, EDGE = HALF_OF + 128 }; // kinds of output
 // Bits behind the leading one of what a power of two above the blocks makes the largest element.
 static uint32_t edge_of(const unsigned *value)
 {
-    return value[SQ_TOP_HIGH] > 0                    ? 0x7e  // 127
-           : value[SQ_TOP_ELEMENT] == SQ_SCALED_E2M1 ? 0x28  // 448 * 6
-           : value[SQ_TOP_ELEMENT] == SQ_SCALED_INT5 ? 0x52  // 448 * 15
-                                                     : 0x44; // 448 * 7
+    if (value[SQ_TOP_HIGH] > 0)
+        return 0x7e;                                         // 127
+    return value[SQ_TOP_ELEMENT] == SQ_SCALED_INT5   ? 0x52  // 448 * 15
+           : value[SQ_TOP_ELEMENT] == SQ_SCALED_INT4 ? 0x44  // 448 * 7
+                                                     : 0x28; // 448 * 6
 }
 
 static uint32_t draw_kind(const unsigned *value, struct sq_rng *rng)
@@ -316,7 +317,7 @@ static uint16_t draw_output(struct sq_rng *rng, uint32_t kind, bool is_first)
         return (uint16_t)((any & 0x8000) | (is_first ? 127u : 126u) << 7 | (kind - HALF_OF));
     const uint32_t exponent[] = {0, 120 + any % 8, 247 + any % 8, any % 9};
     if (kind >= sizeof exponent / sizeof *exponent)
-        return (uint16_t)(any >> 8);
+        return (uint16_t)(any >> 8 | (any % 32 == 0 ? 0x7f80 : 0)); // some are no number
     return (uint16_t)(kind == 0 ? any & 0x8000 : (any >> 8 & 0x807f) | exponent[kind] << 7);
 }
 

@@ -63,6 +63,7 @@ enum {
     SQ_TOP_COUNT_START, // where counters begin: other than 0 in tests of their carries
     SQ_TOP_PARTS,       // integers beside the sums between chunks of K, else in their place
     SQ_TOP_ENCODE,      // elements a cycle of the encoder, 0: there is none
+    SQ_TOP_CHOOSE,      // of the encoder, enum sq_scaled_choose
     SQ_TOP_PARAMS
 };
 enum { SQ_TOP_KEPT = 5 }; // a layout behind those of sq_array.h

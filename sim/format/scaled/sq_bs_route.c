@@ -41,6 +41,16 @@ static bool has_engine(const struct sq_bs_kind *kind)
     return i < SQ_LEN(engine_kinds);
 }
 
+// How sq_act_scale finds the scale of a block.
+static enum sq_scaled_choose choice_of(const struct sq_bs_format *f)
+{
+    if (f->kind == SQ_BS_FOUR_SIX)
+        return SQ_SCALED_FOUR_SIX;
+    if (f->kind == SQ_BS_IF4 || f->kind == SQ_BS_RAZER)
+        return SQ_SCALED_SIGN;
+    return f->kind == SQ_BS_NV && f->is_searched ? SQ_SCALED_SEARCH : SQ_SCALED_LARGEST;
+}
+
 // Whether sq_act_scale gives the codes of the format: of magnitudes that are those of the tokens
 // but for an exponent.
 static bool is_encoder(const struct sq_recipe *r, const struct sq_bs_format *f)
@@ -55,7 +65,7 @@ static bool is_encoder(const struct sq_recipe *r, const struct sq_bs_format *f)
         return f->is_by_maximum;
     if (f->kind == SQ_BS_SQ)
         return f->element == SQ_ELEMENT_INT4 && !f->is_high_block;
-    return f->kind == SQ_BS_NV && !f->is_searched;
+    return choice_of(f) == SQ_SCALED_LARGEST ? f->kind == SQ_BS_NV : f->is_error_integer;
 }
 
 static enum sq_status put_numbers(struct sq_product *p, const struct sq_bs_format *f,
@@ -77,12 +87,13 @@ static enum sq_status put_numbers(struct sq_product *p, const struct sq_bs_forma
 static enum sq_status set_point(struct sq_route_work *w, struct sq_error *err)
 {
     static const char *const name[] = {"bank", "k", "high", "element", "scale"};
-    const bool is_encoded =
-        !w->is_diagonal && !w->is_engine && sq_product_count(w->p, "x") != SIZE_MAX;
-    size_t value[5];
+    bool is_encoded = !w->is_diagonal && !w->is_engine && sq_product_count(w->p, "x") != SIZE_MAX;
+    size_t value[5], choose;
     const int32_t *table;
     for (unsigned i = 0; i < 5; i++)
         SQ_TRY(sq_product_number(w->p, name[i], 0, INT32_MAX, &value[i], err));
+    SQ_TRY(sq_product_number(w->p, "choose", 0, SQ_SCALED_SIGN, &choose, err));
+    is_encoded = is_encoded && choose == SQ_SCALED_LARGEST; // the engine's encoder has no choice
     SQ_PRODUCT_TENSOR(w->p, "table", SQ_I32, SQ_SCALED_TABLE_WORDS, table);
     const unsigned bank = (unsigned)value[0], k = (unsigned)value[1], high = (unsigned)value[2];
     const unsigned element = (unsigned)value[3], scale = (unsigned)value[4];
@@ -380,6 +391,7 @@ static enum sq_status put_all(const struct sq_quant_layer *q, const struct sq_re
     p->n = w->n;
     p->k = w->k;
     SQ_TRY(put_numbers(p, &w->f, err));
+    sq_product_put_number(p, "choose", choice_of(&a->f));
     SQ_TRY(put_rows(p, w, true, err));
     SQ_TRY(put_rows(p, a, false, err));
     if (!p->is_coded && is_encoder(r, &a->f))

@@ -210,8 +210,9 @@ static unsigned port_len(const struct sq_route_work *w, unsigned bits)
 static enum sq_status set_encoder(const struct sq_route_work *w, const struct tiles *t, unsigned *v,
                                   struct sq_error *err)
 {
-    const bool is_plain = !t->is_scaled || sq_product_count(w->p, "x") != SIZE_MAX;
-    v[SQ_TOP_ENCODE] = 0;
+    size_t choose = SQ_SCALED_LARGEST;
+    bool has_encoder = true;
+    v[SQ_TOP_ENCODE] = v[SQ_TOP_CHOOSE] = 0;
     if (!chip_of(w)->encodes)
         return SQ_OK;
     if (t->is_indexed)
@@ -219,12 +220,18 @@ static enum sq_status set_encoder(const struct sq_route_work *w, const struct ti
                        "%s: outputs of this format are binary32 on the chip, and its encoder reads "
                        "bfloat16",
                        sq_path_tail(w->p->source));
-    if (!is_plain || !sq_encode_makes(v))
+    if (t->is_scaled) {
+        has_encoder = sq_product_count(w->p, "x") != SIZE_MAX;
+        SQ_TRY(sq_product_number(w->p, "choose", 0, SQ_SCALED_SIGN, &choose, err));
+    }
+    v[SQ_TOP_CHOOSE] = (unsigned)choose;
+    if (!has_encoder || !sq_encode_makes(v))
         return SQ_FAIL(
             err, SQ_ERR_UNSUPPORTED,
             "%s: the chip's encoder makes INT8 activations with one scale a token, and blocks "
-            "(nvfp4, nvint4, nvint5, mxfp4, sq_b) by their largest elements whose scales are E8M0 "
-            "or have a power of two above them (act-scale = token2), not those of this recipe",
+            "whose "
+            "scales are E8M0 (mxfp4, sq_b) or have a power of two above them (nv formats, if4, "
+            "razer, sq_b with act-scale = token2, errors = integer), not those of this recipe",
             sq_path_tail(w->p->source));
     v[SQ_TOP_ENCODE] = (unsigned)sq_gcd(v[SQ_TOP_DATA_W] / 16, w->array_cols);
     return SQ_OK;
