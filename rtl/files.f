@@ -101,7 +101,6 @@ top/sq_encode_over.sv
 top/sq_encode.sv
 top/sq_top_operand.sv
 top/sq_top_array.sv
-top/sq_top_gqsa.sv
 top/sq_top_scaled.sv
 top/sq_top.sv
 array/sq_engine_array.sv

@@ -229,7 +229,6 @@ lint sq_top IdW=4 Id=9 Gate=0
 lint sq_reset_sync
 for g in 0 1; do lint sq_clock_gate Gate=$g; done
 lint sq_top_array
-lint sq_top_gqsa
 lint sq_top_scaled
 for h in 0 1 2; do lint sq_top_scaled Rows=1 HighPerBank=2 High=$h Element=0; done
 lint sq_top_scaled Cols=1 BankLen=32 Element=9 Scale=2

@@ -78,7 +78,7 @@ sq cosim --block top --layers --format nvfp4 --algorithm rtn --layer '*.0.self_a
 ok "a layer of blocks in eight chunks of K" clean 4000
 sq cosim --block top --layers --format sq_b --algorithm rtn --bank 16 --layer '*.0.self_attn.k_proj' --rows 2 --cols 2 --depth 10 --json
 ok "... with four totals of each output" clean 4000
-refuse "the chip (--block top) does not run its layers" cosim --block top --layers --format spqr
+refuse "the chip (--block top) does not run its layers" cosim --block top --layers --format gqsa
 
 # Beats of operands of thousands of bytes, which no point has: the sequencer alone.
 sequencer() {
@@ -111,7 +111,7 @@ mutate chunk_a_group_too_long top w8a8 any rtl/top/sq_block_walk.sv "s/assign ch
 mutate ragged_chunk_whole top w8a8 any rtl/top/sq_block_walk.sv "s/assign beats_o = .*/assign beats_o = beat_chunk_i;/"
 mutate chunks_of_the_block_before top w8a8 any $S "s/is_new ? pointer : start;/is_new ? pointer : base;/"
 mutate row_scales_loaded_for_each_chunk top w8a8 any $S "s/need = load_active && rows_new && chunk_first;/need = load_active \&\& rows_new;/"
-mutate row_scales_let_go top w8a8 any $S "s/job_keep_row_scale_o <= keep_rows || .*/job_keep_row_scale_o <= keep_rows;/"
+mutate row_scales_let_go top w8a8 any $S "s/job_keep_row_scale_o <= keep_rows || !job_last;/job_keep_row_scale_o <= keep_rows;/"
 mutate integers_of_a_part_lost top w8a8 any rtl/output/sq_output.sv "s/(slot_carry\[At+l\*32 +: 32\] & {32{slot_part\[0\]}})/(slot_carry[At+l*32 +: 32] \& {32{slot_part[0] \&\& $F}})/"
 mutate high_integers_are_the_low_ones top own any rtl/output/sq_output.sv "s/slot_carry\[At+(Lanes+l)\*32 +: 32\]/slot_carry[At+l*32 +: 32]/"
 mutate part_combined_too_early top w4a8 any rtl/output/sq_output.sv "s/assign goes_on = .*/assign goes_on = $F;/"
@@ -122,7 +122,7 @@ mutate scales_of_a_part_loaded_again top own any $S "s/group_first \&\& (cols_ne
 mutate part_as_long_as_its_group top w8a8 any $S "s/part_beats < beats/part_beats <= beats/"
 mutate part_of_two_groups top w4a8 any $S "s/(chunk == 16'd1 \&\& part_beats/(part_beats/"
 mutate parts_that_it_has_no_room_for top w8a8 any $S "s/PartGroups == 1 \&\& groups == 16'd1/PartGroups == 1/"
-mutate outputs_of_each_chunk top w8a8 any $S "s/need = load_active && (Indexed != 0 ? chunk_first : chunk_last);/need = load_active;/"
+mutate outputs_of_each_chunk top w8a8 any $S "s/need = load_active && chunk_last;/need = load_active;/"
 mutate more_sums_than_room top w8a8 any $S "s/32'(SumTiles))/32'(SumTiles + 1))/"
 mutate chunk_longer_than_k top w8a8 any $S "s/chunk <= groups \&\& *$/$T \&\&/"
 mutate sums_in_another_order top w8a8 any rtl/array/sq_engine_array.sv "s/scale_carry_i(carry && stage_first)/scale_carry_i(carry \&\& stage_last)/"
@@ -167,7 +167,7 @@ mutate totals_kept_a_job_early top nvfp4 any $L "s/if (next_ready) side_o <= /si
 mutate high_row_scales_are_the_low_ones top sq_b any $B "s/assign row_hi = row_scale_i\[RowBits-1 -: Rows\*32\]/assign row_hi = row_scale_i[Rows*32-1:0]/"
 mutate high_codes_of_the_row_swapped top sq_b any $B "s/assign act_high = act_i\[Rows\*HighAt +: Rows\*HighLineW\]/assign act_high = {act_i[Rows*HighAt +: 8], act_i[Rows*HighAt+8 +: Rows*HighLineW-8]}/"
 mutate column_scales_loaded_for_each_chunk top nvfp4 any $S "s/(ScaleOnce != 0 ? cols_new && chunk_first :/(ScaleOnce != 0 ? cols_new :/"
-mutate column_scales_let_go top nvfp4 any $S "s/job_keep_col_scale_o <= ScaleOnce != 0 ? keep_cols || (Indexed == 0 && !job_last) :/job_keep_col_scale_o <= ScaleOnce != 0 ? keep_cols :/"
+mutate column_scales_let_go top nvfp4 any $S "s/job_keep_col_scale_o <= ScaleOnce != 0 ? keep_cols || !job_last :/job_keep_col_scale_o <= ScaleOnce != 0 ? keep_cols :/"
 mutate column_scales_of_each_block top nvfp4 any $S "s/ScaleOnce != 0 ? 16'd1 : load_groups/load_groups/"
 mutate errors_of_kept_totals_lost top nvfp4 any $E "s/keep_ends_job && keep_ends;/keep_ends_job \&\& keep_ends \&\& !(|keep_error_o);/"
 
@@ -177,8 +177,8 @@ mutate high_scale_of_activations_is_the_low_one top block any $B "s/act_i\[Rows\
 mutate half_a_descriptor_runs top w8a8 any $S "s/sound_q <= sound_q && !in_poison_i/sound_q <= sound_q \&\& !(in_poison_i \&\& in_last_i)/"
 mutate block_that_does_not_fit top w8a8 any $S "s/product <= 32'(ActDepth)/product <= 32'(ActDepth + 1)/"
 mutate scales_that_do_not_fit top own any $S "s/product <= 32'(ColDepth)/product <= 32'(ColDepth + 64)/"
-mutate tiles_of_one_axis top w8a8 any $S "s/JobTiles: {factor_a, factor_b} = .*/JobTiles: {factor_a, factor_b} = {16'd1, col_block};/"
-mutate tiles_of_16_bits top w4a8 any $S "s/product <= (chunk == groups/32'(product[15:0]) <= (chunk == groups/"
+mutate tiles_of_one_axis top w8a8 any $S "s/JobTiles: {factor_a, factor_b} = {row_block, col_block}/JobTiles: {factor_a, factor_b} = {16'd1, col_block}/"
+mutate tiles_of_16_bits top w4a8 any $S "s/fits = product <= (chunk == groups/fits = 32'(product[15:0]) <= (chunk == groups/"
 mutate no_tiles top w8a8 any $S "s/assign counts = rows != '0 && cols != '0 &&/assign counts =/"
 mutate crooked_address top w8a8 any $S "s/ | row_scale\[SizeW-1:0\]//"
 

@@ -8,12 +8,12 @@
 
 #include "models/core/sq_format.h"
 #include "models/gqsa/sq_gqsa_walk.h"
+#include "models/number/sq_half.h"
 #include "models/output/sq_combine.h"
 #include "sim/block/flow/sq_case.h"
 #include "sim/block/flow/sq_engine.h"
 #include "sim/block/flow/sq_line.h"
 #include "sim/block/flow/sq_pipeline.h"
-#include "sim/block/gqsa/sq_gqsa_chip_sim.h"
 #include "sim/block/gqsa/sq_gqsa_walk_sim.h"
 #include "sim/block/output/sq_combine_draw.h"
 
@@ -94,6 +94,18 @@ static float as_float(int32_t bits)
     return f;
 }
 
+// A kept group into the sum y of token `row`; x are its activations (NULL: there are none).
+static float add_group(const struct layout *l, float y, const int32_t *kept, const int32_t *x)
+{
+    int32_t sum_qx = 0, sum_x = 0;
+    for (unsigned i = 0; x && i < l->group; i++) {
+        sum_qx += kept[l->kept + CODE + i] * x[i];
+        sum_x += x[i];
+    }
+    return sq_combine_group(SQ_COMBINE_ONE, y, sum_qx - kept[l->zero] * sum_x, 0,
+                            sq_half_to_float((uint16_t)kept[l->scale]), 1.0f, 1.0f);
+}
+
 // What is wrong in a job before its rows are walked.
 static int32_t job_errors(const struct layout *l, const int32_t *record)
 {
@@ -104,6 +116,12 @@ static int32_t job_errors(const struct layout *l, const int32_t *record)
         for (size_t i = 0; i < (size_t)l->rows * l->group; i++)
             error |= (record[g * l->len + l->act + i] == sq_mask_code(8)) << SQ_SCALED_ERROR_CODE;
     return error;
+}
+
+// A binary16 that is a positive number.
+static bool is_half_scale(int32_t bits)
+{
+    return bits > 0 && bits < 0x7c00;
 }
 
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
@@ -122,10 +140,9 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
         const int32_t *const act = record + s->group * l.len + l.act;
         error |= (s->error != 0) << SQ_ENGINE_ERROR_INDEX;
         if (!s->empty) {
-            error |= !sq_gqsa_chip_is_scale(kept[l.scale]) << SQ_SCALED_ERROR_SCALE;
+            error |= !is_half_scale(kept[l.scale]) << SQ_SCALED_ERROR_SCALE;
             for (unsigned r = 0; r < l.rows; r++)
-                y[r] = sq_gqsa_chip_add(l.group, y[r], kept + l.kept,
-                                        s->group < groups ? act + r * l.group : NULL);
+                y[r] = add_group(&l, y[r], kept, s->group < groups ? act + r * l.group : NULL);
             kept += l.len;
         }
         if (!s->last)
@@ -145,10 +162,11 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
 
 // ---- cases ----------------------------------------------------------------------------------
 
-void sq_gqsa_chip_draw_act(size_t n, struct sq_rng *rng, enum sq_stimulus kind, int32_t *code)
+static void draw_act(const struct layout *l, struct sq_rng *rng, enum sq_stimulus kind,
+                     int32_t *record)
 {
-    for (size_t i = 0; i < n; i++)
-        code[i] = sq_draw_code(rng, 8, kind);
+    for (size_t i = 0; i < (size_t)l->rows * l->group; i++)
+        record[l->act + i] = sq_draw_code(rng, 8, kind);
 }
 
 // A scale in binary16: of encoders, at the ends of the range, any bits.
@@ -162,14 +180,15 @@ static int32_t draw_half(struct sq_rng *rng, enum sq_stimulus kind)
     return (int32_t)(6 + sq_rng_below(rng, 10)) << 10 | fraction;
 }
 
-void sq_gqsa_chip_draw_kept(unsigned group, struct sq_rng *rng, enum sq_stimulus kind,
-                            int32_t *kept)
+static void draw_kept(const struct layout *l, struct sq_rng *rng, enum sq_stimulus kind,
+                      int32_t *record)
 {
     const bool is_end = kind == SQ_STIMULUS_EXTREME;
-    for (unsigned i = 0; i <= group; i++) // codes, zero
-        kept[CODE + i] =
+    for (unsigned i = 0; i < l->group; i++)
+        record[l->kept + CODE + i] =
             is_end ? 15 * (int32_t)sq_rng_below(rng, 2) : (int32_t)sq_rng_below(rng, 16);
-    kept[CODE + group + 1] = draw_half(rng, kind);
+    record[l->zero] = is_end ? 15 * (int32_t)sq_rng_below(rng, 2) : (int32_t)sq_rng_below(rng, 16);
+    record[l->scale] = draw_half(rng, kind);
 }
 
 // The matrix is one of gqsa_walk, drawn until it has rows from its first offset on.
@@ -207,9 +226,9 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
     for (unsigned r = 0; r < l.rows; r++)
         record[S_A + r] = sq_combine_draw_scale(rng, kind, false, true);
     for (uint32_t i = 0; i < len[ACT]; i++)
-        sq_gqsa_chip_draw_act(l.offset - l.act, rng, kind, record + i * l.len + l.act);
+        draw_act(&l, rng, kind, record + i * l.len);
     for (uint32_t i = 0; i < len[KEPT]; i++)
-        sq_gqsa_chip_draw_kept(l.group, rng, kind, record + i * l.len + l.kept);
+        draw_kept(&l, rng, kind, record + i * l.len);
 }
 
 // ---- errors, each alone -----------------------------------------------------------------------
@@ -236,12 +255,11 @@ static void put_matrix(const struct layout *l, struct sq_rng *rng, int32_t *reco
     for (unsigned r = 0; r < l->rows; r++)
         record[S_A + r] = sq_combine_draw_scale(rng, SQ_STIMULUS_UNIFORM, false, true);
     for (size_t i = 0; i < WRONG_GROUPS; i++)
-        sq_gqsa_chip_draw_act(l->offset - l->act, rng, SQ_STIMULUS_UNIFORM,
-                              record + i * l->len + l->act);
+        draw_act(l, rng, SQ_STIMULUS_UNIFORM, record + i * l->len);
     for (size_t i = 0; i <= WRONG_ROWS; i++)
         record[i * l->len + l->offset] = at[i];
     for (size_t i = 0; i < WRONG_KEPT; i++) {
-        sq_gqsa_chip_draw_kept(l->group, rng, SQ_STIMULUS_UNIFORM, record + i * l->len + l->kept);
+        draw_kept(l, rng, SQ_STIMULUS_UNIFORM, record + i * l->len);
         record[i * l->len + l->kept + INDEX] = index[i];
     }
     len[JOB] = 1;

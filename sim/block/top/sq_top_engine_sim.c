@@ -20,8 +20,6 @@ void sq_top_engine_init(struct sq_top_engine *e, const unsigned *v)
     assert(e->shape.pairs * e->c.rows * e->c.cols <= SQ_TOP_PES_MAX);
     assert(e->block->timing->nbytes <= sizeof e->time);
     e->block->init(engine, e->time);
-    e->values.rows = e->c.rows;
-    e->values.group = v[SQ_TOP_BANK_LEN];
 }
 
 uint32_t sq_top_engine_slots(const struct sq_top_engine *e)
@@ -31,9 +29,7 @@ uint32_t sq_top_engine_slots(const struct sq_top_engine *e)
 
 bool sq_top_engine_keeps(const struct sq_top_engine *e)
 {
-    return e->shape.is_scaled    ? sq_engine_scaled_keeps(e->time)
-           : e->shape.is_indexed ? false
-                                 : sq_engine_array_keeps(e->time);
+    return e->shape.is_scaled ? sq_engine_scaled_keeps(e->time) : sq_engine_array_keeps(e->time);
 }
 
 // ---- jobs -------------------------------------------------------------------------------------------
@@ -130,23 +126,19 @@ static void add_scale(struct sq_top_engine *e, const int32_t *row, const int32_t
 
 // ---- outputs ----------------------------------------------------------------------------------------
 
-static void put_word(struct sq_top_engine *e, const int32_t *y, bool ends_job, uint32_t errors)
-{
-    assert(e->n_words < SQ_TOP_OUTPUTS_AHEAD);
-    struct sq_top_output_word *const word =
-        &e->word[(e->first_word + e->n_words++) % SQ_TOP_OUTPUTS_AHEAD];
-    memcpy(word->y, y, e->c.port_len * sizeof *y);
-    word->ends_job = ends_job;
-    word->errors = ends_job ? errors : 0;
-}
-
 static void put_outputs(struct sq_top_engine *e)
 {
     int32_t y[SQ_TOP_PES_MAX];
     const uint32_t len = e->c.port_len, n = e->c.rows * e->c.cols / len;
     (void)sq_output_end(&e->c, e->scale[0].beat, e->y, y);
-    for (uint32_t w = 0; w < n; w++)
-        put_word(e, y + w * len, e->scale[0].ends_job && w + 1 == n, e->errors);
+    for (uint32_t w = 0; w < n; w++) {
+        assert(e->n_words < SQ_TOP_OUTPUTS_AHEAD);
+        struct sq_top_output_word *const word =
+            &e->word[(e->first_word + e->n_words++) % SQ_TOP_OUTPUTS_AHEAD];
+        memcpy(word->y, y + w * len, len * sizeof *y);
+        word->ends_job = e->scale[0].ends_job && w + 1 == n;
+        word->errors = word->ends_job ? e->errors : 0;
+    }
 }
 
 const struct sq_top_output_word *sq_top_engine_word(const struct sq_top_engine *e)
@@ -237,27 +229,4 @@ void sq_top_engine_clock(struct sq_top_engine *e, const struct sq_top_engine_in 
         e->has_scale = false;
     while (e->n_sums > 0 && e->n_scales > 0)
         combine(e);
-}
-
-bool sq_top_indexed_waits(const struct sq_top_engine *e)
-{
-    return e->feed.left > 0 && e->feed.jobs == 1 && e->n_words > 0 &&
-           sq_top_engine_word(e)->ends_job;
-}
-
-void sq_top_indexed_clock(struct sq_top_engine *e, const struct sq_top_indexed_in *in)
-{
-    const int32_t zeros[SQ_GQSA_CHIP_GROUP + SQ_GQSA_CHIP_KEPT_FIELDS] = {0};
-    struct sq_gqsa_values *const v = &e->values;
-    int32_t y[SQ_GQSA_CHIP_ROWS];
-    if (in->out->kept_fires && sq_gqsa_values_kept(v, e->feed.left > 0 ? in->kept : zeros, y))
-        put_word(e, y, sq_gqsa_values_ends(v), sq_gqsa_chip_errors(v->errors));
-    if (in->act)
-        sq_gqsa_values_act(v, in->act);
-    if (in->out->offset_fires && sq_gqsa_values_offset(v, e->feed.owes_zero ? 0 : in->in->at, y))
-        put_word(e, y, sq_gqsa_values_ends(v), sq_gqsa_chip_errors(v->errors));
-    if (in->out->job_fires)
-        sq_gqsa_values_job(v, in->in->groups, in->in->rows, in->s_a);
-    sq_gqsa_feed_clock(&e->feed, in->in, in->out,
-                       in->word_leaves && sq_top_engine_word(e)->ends_job);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the engine of sq_top computes, and its time. Its own model (sq_engine_array_block,
-// sq_engine_scaled_block, sq_engine_gqsa_block) says when; the values follow here as operands and scales come.
+// sq_engine_scaled_block) says when; the values follow here as operands and scales come.
 #ifndef SQ_TOP_ENGINE_SIM_H
 #define SQ_TOP_ENGINE_SIM_H
 
@@ -55,8 +55,6 @@ struct sq_top_engine {
         bool last;
     } keep[SQ_TOP_OUTPUTS_AHEAD];
     uint32_t n_keeps;
-    struct sq_gqsa_feed feed; // of sq_top_gqsa, as the values
-    struct sq_gqsa_values values;
 };
 
 // The word of outputs that leaves next, and is gone then.
@@ -74,15 +72,6 @@ struct sq_top_engine_in {
     bool offers_scales, takes_scales; // they are taken cycles after they are looked at
     const int32_t *row, *col;
 };
-// The same of sq_top_gqsa: what it takes, of each as integers, or NULL; offset: fires.
-struct sq_top_indexed_in {
-    const struct sq_gqsa_feed_in *in;
-    const struct sq_gqsa_feed_out *out;
-    const int32_t *act, *s_a, *kept;
-    bool word_leaves; // sq_top_engine_word
-};
-bool sq_top_indexed_waits(const struct sq_top_engine *e); // the last word: for padding
-void sq_top_indexed_clock(struct sq_top_engine *e, const struct sq_top_indexed_in *in);
 void sq_top_engine_clock(struct sq_top_engine *e, const struct sq_top_engine_in *in);
 
 #endif
