@@ -116,5 +116,6 @@ rtl/array/sq_engine_static.sv
 rtl/array/sq_engine_dynamic.sv
 rtl/core/sq_engine_core_act.sv
 rtl/gqsa/sq_engine_gqsa.sv
+rtl/gqsa/sq_top_gqsa.sv
 rtl/spqt/sq_engine_spqt.sv
 rtl/spqr/sq_engine_spqr.sv

@@ -7,7 +7,7 @@
 
 // clang-format off
 #define SQ_REG_ID_VALUE 0x504f5453u
-#define SQ_REG_VERSION_VALUE 7u
+#define SQ_REG_VERSION_VALUE 8u
 #define SQ_DESC_KIND_VALUE 0x5351u
 #define SQ_DESC_KIND_ENCODE 0x4551u
 #define SQ_DESC_NBYTES 64u
@@ -62,7 +62,7 @@
 #define SQ_REG_BUFFER_WEIGHT_SHIFT 16u
 #define SQ_REG_BUFFER_WEIGHT_MASK 0xffffu // beats of weights
 #define SQ_REG_ENGINE_LAYOUT_SHIFT 0u
-#define SQ_REG_ENGINE_LAYOUT_MASK 0xfu // 0 dense, 1 mask codes, 2 split codes, 3 compact, 4 two of four
+#define SQ_REG_ENGINE_LAYOUT_MASK 0xfu // 0 dense, 1 mask codes, 2 split codes, 3 compact, 4 two of four; 5 kept groups of weights with an index (sq_engine_gqsa)
 #define SQ_REG_ENGINE_ON_ACTS_SHIFT 4u
 #define SQ_REG_ENGINE_ON_ACTS_MASK 0x1u // the activations have this layout, else the weights
 #define SQ_REG_ENGINE_ONE_ACC_SHIFT 5u
@@ -98,7 +98,7 @@
 #define SQ_REG_STATUS_WRITTEN_SHIFT 8u
 #define SQ_REG_STATUS_WRITTEN_MASK 0x7u // the first error of writes: 2 SLVERR, 3 DECERR
 #define SQ_REG_STATUS_ENGINE_SHIFT 12u
-#define SQ_REG_STATUS_ENGINE_MASK 0x7u // errors in operands: bit 0 a code that stands for no value, bit 1 a scale that is no positive number, bit 2 a malformed mask
+#define SQ_REG_STATUS_ENGINE_MASK 0x7u // errors in operands: bit 0 a code that stands for no value, bit 1 a scale that is no positive number, bit 2 a malformed mask or index
 #define SQ_REG_IRQ_ENABLE_DONE_SHIFT 0u
 #define SQ_REG_IRQ_ENABLE_DONE_MASK 0x1u // 1: the interrupt output is high while IRQ_STATE.DONE is
 #define SQ_REG_IRQ_ENABLE_ERROR_SHIFT 1u
@@ -147,13 +147,13 @@
 #define SQ_DESC_BLOCK_COLS_SHIFT 16u
 #define SQ_DESC_BLOCK_COLS_MASK 0xffffu // tiles of columns
 #define SQ_DESC_BEATS_BEATS_SHIFT 0u
-#define SQ_DESC_BEATS_BEATS_MASK 0xffffu // beats of a scale group
+#define SQ_DESC_BEATS_BEATS_MASK 0xffffu // beats of a scale group; with LAYOUT 5 beats of activations of a tile of rows, all of K
 #define SQ_DESC_BEATS_GROUPS_SHIFT 16u
-#define SQ_DESC_BEATS_GROUPS_MASK 0xffffu // scale groups
+#define SQ_DESC_BEATS_GROUPS_MASK 0xffffu // scale groups; with LAYOUT 5 beats of weights of a block of columns, one of the kept groups each
 #define SQ_DESC_CHUNK_GROUPS_SHIFT 0u
 #define SQ_DESC_CHUNK_GROUPS_MASK 0xffffu // scale groups, at most BEATS.GROUPS
 #define SQ_DESC_CHUNK_PART_SHIFT 16u
-#define SQ_DESC_CHUNK_PART_MASK 0xffffu // 0, or with GROUPS = 1 beats of a scale group that is longer than a chunk, fewer than BEATS.BEATS
+#define SQ_DESC_CHUNK_PART_MASK 0xffffu // 0, or with GROUPS = 1 beats of a scale group that is longer than a chunk, fewer than BEATS.BEATS; with LAYOUT 5 blocks of columns that the layer has
 
 #define SQ_RECORD_STATUS_OFFSET 0x40u
 #define SQ_RECORD_SLOT_OFFSET 0x44u

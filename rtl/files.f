@@ -115,5 +115,6 @@ array/sq_engine_static.sv
 array/sq_engine_dynamic.sv
 core/sq_engine_core_act.sv
 gqsa/sq_engine_gqsa.sv
+gqsa/sq_top_gqsa.sv
 spqt/sq_engine_spqt.sv
 spqr/sq_engine_spqr.sv

@@ -18,6 +18,7 @@ package sq_pkg;
   localparam int unsigned LAYOUT_SPLIT = 2;  // low nibbles, mask bits, compact upper nibbles
   localparam int unsigned LAYOUT_COMPACT = 3;  // mask bits, compact low codes, compact high codes
   localparam int unsigned LAYOUT_SP24 = 4;  // 2:4: compact values, metadata nibbles
+  localparam int unsigned LAYOUT_KEPT = 5;  // of sq_top: kept groups of weights, each with its index (sq_engine_gqsa)
 
   // Order of the steps of sq_combine: enum sq_combine_form.
   localparam int unsigned COMBINE_ONE = 0;  // one sum
@@ -141,6 +142,11 @@ package sq_pkg;
       sq_pkg::LAYOUT_DENSE, sq_pkg::LAYOUT_SENTINEL: mask_w = 1;
       default: mask_w = b;
     endcase
+  endfunction
+
+  // Bits of a kept group: index, codes of 4 bits, zero, scale.
+  function automatic int unsigned kept_w(int unsigned group_len, int unsigned index_bits);
+    kept_w = index_bits + group_len * 4 + 4 + 16;
   endfunction
 
   function automatic int unsigned operand_stages(int unsigned fmt);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # make without R=gqsa: the tracked files in build/without/gqsa, without the room gqsa on any floor and its lines in the
-# lists of blocks, formats, RTL files, rooms and measured formats. What is left builds, lints (SHORT=1: in short) and passes `make quick`,
+# lists of blocks, formats, points of the chip, RTL files, rooms and measured formats. What is left builds, lints (SHORT=1: in short) and passes `make quick`,
 # and the room's formats are unknown. A room that others include stays: this says what holds it.
 set -eo pipefail
 cd "$(dirname "$0")/.."
@@ -27,6 +27,7 @@ drop() { # FILE REGEX: lines of a list
 }
 drop sim/block/flow/sq_block.h "^ +X\\(($blocks)\\) *\\\\"
 drop sim/format/sq_formats.c "^ +FORMAT\\(($formats)\\) *\\\\"
+drop sim/block/top/sq_top_block.c "^ +\\{\"$R\", "
 drop rtl/files.f "^$R/"
 drop docs/architecture.md "^\\| \`$R\` "
 drop traces/gpu_measured/formats.csv "--format ($formats)[ ,]"

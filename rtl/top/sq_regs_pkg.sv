@@ -5,7 +5,7 @@
 package sq_regs_pkg;
 
   localparam int unsigned ID_VALUE = 1347376211;
-  localparam int unsigned VERSION_VALUE = 7;
+  localparam int unsigned VERSION_VALUE = 8;
   localparam int unsigned DESC_KIND_VALUE = 21329;
   localparam int unsigned DESC_KIND_ENCODE = 17745;
   localparam int unsigned DESC_WORDS = 16;

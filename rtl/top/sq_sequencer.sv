@@ -34,6 +34,7 @@ module sq_sequencer #(
   parameter  int unsigned ScaleOnce = 0,  // 1: a tile of columns has a beat of scales, not each of its scale groups
   parameter  int unsigned Encode = 0,  // 1: there is one
   parameter  int unsigned PartGroups = 2,  // chunks that are parts of a group: 0 none, 1 of layers of one group, 2 of any
+  parameter  int unsigned Indexed = 0,  // 1: a block of weights is BEATS.GROUPS beats, and an index says what is of which column
   localparam int unsigned SizeW = $clog2(DataW / 8)
 ) (
   input  logic             clk_i,
@@ -125,6 +126,7 @@ module sq_sequencer #(
   logic [DescW-1:0] desc_q;
   logic [31:0] at_q, kind, act, row_scale, weight, col_scale, out;
   logic [15:0] rows, cols, row_block, col_block, beats, groups, chunk, part_beats;
+  logic [15:0] k_beats, weight_tiles;  // beats that a group of the walk has; tiles of weights, or their blocks
   logic cols_outer, is_part;
   assign kind = desc_q[sq_regs_pkg::DESC_KIND*32 +: 32];
   assign act = desc_q[sq_regs_pkg::DESC_ACT*32 +: 32];
@@ -136,7 +138,9 @@ module sq_sequencer #(
   assign {col_block, row_block} = desc_q[sq_regs_pkg::DESC_BLOCK*32 +: 32];
   assign {groups, beats} = desc_q[sq_regs_pkg::DESC_BEATS*32 +: 32];
   assign {part_beats, chunk} = desc_q[sq_regs_pkg::DESC_CHUNK*32 +: 32];
-  assign is_part = part_beats != '0;
+  assign is_part = Indexed == 0 && part_beats != '0;
+  assign k_beats = Indexed != 0 ? 16'd1 : beats;
+  assign weight_tiles = Indexed != 0 ? part_beats : cols;
   assign cols_outer = kind[sq_regs_pkg::DESC_KIND_COLS_OUTER_LOW];
   assign notice_o = kind[sq_regs_pkg::DESC_KIND_NOTICE_LOW];
   assign desc_o = desc_q;
@@ -161,6 +165,7 @@ module sq_sequencer #(
   logic [15:0] tile_beats_q;  // of a chunk
   assign counts = rows != '0 && cols != '0 && row_block != '0 && col_block != '0 && beats != '0 && groups != '0 &&
                   chunk != '0 && chunk <= groups &&
+                  (Indexed == 0 || (row_block == 16'd1 && part_beats != '0)) &&
                   (!is_part || (chunk == 16'd1 && part_beats < beats &&
                                (PartGroups > 1 || (PartGroups == 1 && groups == 16'd1))));
   assign aligned = (act[SizeW-1:0] | row_scale[SizeW-1:0] | weight[SizeW-1:0] | col_scale[SizeW-1:0] |
@@ -171,9 +176,9 @@ module sq_sequencer #(
       4'd1: fits = product <= 32'd65535;
       4'd2: fits = product <= 32'(ActDepth);
       4'd3: fits = product <= 32'(WeightDepth);
-      4'd4: fits = product <= 32'(RowDepth);
+      4'd4: fits = Indexed != 0 ? product < 32'(cols) : product <= 32'(RowDepth);
       4'd5: fits = product <= 32'(ColDepth);
-      JobTiles: fits = product <= (chunk == groups && !is_part ? sq_regs_pkg::DESC_JOB_TILES : 32'(SumTiles));
+      JobTiles: fits = Indexed != 0 ? product >= 32'(cols) : product <= (chunk == groups && !is_part ? sq_regs_pkg::DESC_JOB_TILES : 32'(SumTiles));
       default: fits = !is_far && reach <= 33'd1 << (32 - SizeW);
     endcase
   end
@@ -238,14 +243,14 @@ module sq_sequencer #(
       endcase
   end
   always_comb begin
-    need = load_active && (rows_new || !(chunk_first && chunk_last));
+    need = load_active && (Indexed != 0 ? rows_new && chunk_first : rows_new || !(chunk_first && chunk_last));
     is_first = rows_first;
     is_new = rows_new;
     base = act;
     pointer = pointer_q[0];
     start = start_q[0];
     factor_a = load_rows;
-    factor_b = load_beats;
+    factor_b = Indexed != 0 ? beats : load_beats;
     {nbytes, ratio} = {16'(ActBytes), 16'(sq_pkg::ceil_div(ActBytes, DataW / 8))};
     case (part)
       3'd0: ;
@@ -264,7 +269,8 @@ module sq_sequencer #(
         base = weight;
         pointer = pointer_q[2];
         start = start_q[2];
-        factor_a = load_cols;
+        factor_a = Indexed != 0 ? 16'd1 : load_cols;
+        factor_b = load_beats;
         {nbytes, ratio} = {16'(WeightBytes), 16'(sq_pkg::ceil_div(WeightBytes, DataW / 8))};
       end
       3'd3: begin
@@ -280,7 +286,7 @@ module sq_sequencer #(
         {nbytes, ratio} = {16'(ColBytes), 16'(sq_pkg::ceil_div(ColBytes, DataW / 8))};
       end
       default: begin
-        need = load_active && chunk_last;
+        need = load_active && (Indexed != 0 ? chunk_first : chunk_last);
         is_first = 1'b0;
         is_new = 1'b1;
         base = out;
@@ -291,20 +297,20 @@ module sq_sequencer #(
     endcase
     if (state_q == CHECK)
       case (check_q)
-        4'd0: {factor_a, factor_b} = {beats, groups};
-        4'd1: {factor_a, factor_b} = {is_part ? part_beats : beats, chunk};
-        4'd2: {factor_a, factor_b} = {tile_beats_q, row_block};
-        4'd3: {factor_a, factor_b} = {tile_beats_q, col_block};
-        4'd4: {factor_a, factor_b} = {row_block, 16'd1};
+        4'd0: {factor_a, factor_b} = {k_beats, groups};
+        4'd1: {factor_a, factor_b} = {is_part ? part_beats : k_beats, chunk};
+        4'd2: {factor_a, factor_b} = {Indexed != 0 ? beats : tile_beats_q, row_block};
+        4'd3: {factor_a, factor_b} = {tile_beats_q, Indexed != 0 ? 16'd1 : col_block};
+        4'd4: {factor_a, factor_b} = Indexed != 0 ? {col_block, part_beats - 1'b1} : {row_block, 16'd1};
         4'd5: {factor_a, factor_b} = {col_block, ScaleOnce != 0 ? 16'd1 : chunk};
-        JobTiles: {factor_a, factor_b} = {row_block, col_block};
+        JobTiles: {factor_a, factor_b} = {Indexed != 0 ? part_beats : row_block, col_block};
         EndOut: {factor_a, factor_b} = {rows, cols};
         EndRowScale: {factor_a, factor_b} = {rows, 16'd1};
         EndColScale: {factor_a, factor_b} = {cols, ScaleOnce != 0 ? 16'd1 : groups};
-        EndAct: {factor_a, factor_b} = {rows, all_beats_q[15:0]};
-        EndActHigh: {factor_a, factor_b} = {rows, all_beats_q[31:16]};
-        EndWeight: {factor_a, factor_b} = {cols, all_beats_q[15:0]};
-        default: {factor_a, factor_b} = {cols, all_beats_q[31:16]};
+        EndAct: {factor_a, factor_b} = {rows, Indexed != 0 ? beats : all_beats_q[15:0]};
+        EndActHigh: {factor_a, factor_b} = {rows, Indexed != 0 ? 16'd0 : all_beats_q[31:16]};
+        EndWeight: {factor_a, factor_b} = {weight_tiles, all_beats_q[15:0]};
+        default: {factor_a, factor_b} = {weight_tiles, all_beats_q[31:16]};
       endcase
   end
   assign product = 32'(factor_a) * 32'(factor_b);
@@ -397,7 +403,9 @@ module sq_sequencer #(
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) pending_q <= '0;
-    else pending_q <= next_job ? {!job_first, 5'b11111} : pending_q & ~job_ready_i;
+    else if (!next_job) pending_q <= pending_q & ~job_ready_i;
+    else if (Indexed != 0) pending_q <= {1'b0, job_first, job_first, 1'b1, job_first, job_first};
+    else pending_q <= {!job_first, 5'b11111};
   end
   always_ff @(posedge clk_i) begin
     if (next_job) begin
@@ -406,10 +414,10 @@ module sq_sequencer #(
       job_tiles_o <= 16'(32'(job_rows) * 32'(job_cols));
       job_groups_o <= job_groups;
       job_tile_beats_o <= job_tile_beats;
-      job_keep_rows_o <= keep_rows && job_first && job_last;
-      job_keep_row_scale_o <= keep_rows || !job_last;
+      job_keep_rows_o <= keep_rows && (Indexed != 0 || (job_first && job_last));
+      job_keep_row_scale_o <= keep_rows || (Indexed == 0 && !job_last);
       job_keep_cols_o <= keep_cols && job_first && job_last;
-      job_keep_col_scale_o <= ScaleOnce != 0 ? keep_cols || !job_last :
+      job_keep_col_scale_o <= ScaleOnce != 0 ? keep_cols || (Indexed == 0 && !job_last) :
                               !job_group_last || (keep_cols && job_first && job_last);
       job_first_o <= job_first;
       job_last_o <= job_last;

@@ -9,7 +9,7 @@
 // order; they are data, secure and unprivileged (PROT 000b), and may be buffered, not cached (CACHE 0011b). Of the
 // registers PROT says nothing.
 // Form says which engine: FLOAT is sq_engine_scaled, both operands in blocks with Element, Scale, High and
-// HighPerBank. All others are sq_engine_array: one operand as it is stored in Layout (OnActs: the activations, else the
+// HighPerBank. Layout LAYOUT_KEPT is sq_engine_gqsa, BankLen weights a group. All others are sq_engine_array: one operand as it is stored in Layout (OnActs: the activations, else the
 // weights), the other one in plain codes, ActW and WeightW bits; codes of more bits have HighW. Scales are
 // those that Form reads. How operands and outputs lie in memory is said in README.md beside this file.
 // A layer whose K is too long for the buffers is worked on in chunks of scale groups, or of parts of one. Between them
@@ -121,6 +121,7 @@ module sq_top #(
 
   // Bits of a beat of each operand; sums of a PE.
   localparam bit IsScaled = Form == sq_pkg::COMBINE_FLOAT;
+  localparam bit IsIndexed = !IsScaled && Layout == sq_pkg::LAYOUT_KEPT;
   localparam bit HasHigh = Layout != sq_pkg::LAYOUT_DENSE && Layout != sq_pkg::LAYOUT_SP24;
   localparam bit HasMask = Layout != sq_pkg::LAYOUT_DENSE && Layout != sq_pkg::LAYOUT_SENTINEL;
   localparam int unsigned CodedLineW =
@@ -130,9 +131,9 @@ module sq_top #(
   localparam int unsigned Pairs = (IsScaled && HighPerBank > 0) ? sq_pkg::parts_pairs(High, 1) : 1;
   localparam int unsigned ActBits = Rows * (IsScaled ? ScaledLineW : (OnActs != 0) ? CodedLineW : BankLen * ActW);
   localparam int unsigned WeightBits =
-      Cols * (IsScaled ? ScaledLineW : (OnActs != 0) ? BankLen * WeightW : CodedLineW);
+      IsIndexed ? sq_pkg::kept_w(BankLen, $clog2(ActDepth)) : Cols * (IsScaled ? ScaledLineW : (OnActs != 0) ? BankLen * WeightW : CodedLineW);
   localparam int unsigned RowBits = Rows * 32 * ((Form == sq_pkg::COMBINE_SCALED || Pairs > 1) ? 2 : 1);
-  localparam int unsigned ColBits = Cols * 32 * ((Form == sq_pkg::COMBINE_TWO || Pairs == 4) ? 2 : 1);
+  localparam int unsigned ColBits = IsIndexed ? 16 : Cols * 32 * ((Form == sq_pkg::COMBINE_TWO || Pairs == 4) ? 2 : 1);
   localparam int unsigned WordW = PortLen * sq_pkg::out_w(OutKind);
   localparam int unsigned TileW = Rows * Cols * sq_pkg::out_w(OutKind);
   localparam int unsigned ActAddrW = $clog2(ActDepth);
@@ -146,11 +147,16 @@ module sq_top #(
   if (Encode != 0 && !(IsScaled ? sq_pkg::encodes(HighPerBank, High, Element, Scale, Choose) : ActW == 8 && OnActs == 0)) begin : gen_bad_encode
     $error("Encode makes INT8 of plain activations (ActW = 8, OnActs = 0), or blocks of those that sq_pkg::encodes");
   end
-  if (DataW % WordW != 0 || Rows * Cols % PortLen != 0 || SumTiles * Slots < 2 || Slots > 65535) begin : gen_bad
+  if (DataW % WordW != 0 || Rows * Cols % PortLen != 0 || (!IsIndexed && SumTiles * Slots < 2) || Slots > 65535) begin : gen_bad
     $error("tiles of outputs in whole words, beats of whole words, two beats of sums, at most 65535 of a tile");
   end
   if (IdW < 1 || IdW > 32 || (IdW < 32 && Id >> IdW != 0)) begin : gen_bad_id
     $error("IdW = 1..32, Id in IdW bits");
+  end
+
+  if (IsIndexed && (Cols != 1 || ColDepth > 65534 || PortLen != Rows || ActW != 8 || WeightW != 4 || OnActs != 0 || OneAcc != 1 ||
+                    Form != sq_pkg::COMBINE_ONE || OutKind != sq_pkg::OUT_BINARY32 || Encode != 0)) begin : gen_bad_kept
+    $error("LAYOUT_KEPT: Cols = 1, ColDepth <= 65534, PortLen = Rows, ActW = 8, WeightW = 4, OnActs = 0, OneAcc = 1, Form ONE, binary32, no encoder");
   end
 
   // Behind the end of a reset three cycles pass in which the chip answers nothing.
@@ -240,7 +246,7 @@ module sq_top #(
     .DataW(DataW), .ActDepth(ActDepth), .RowDepth(RowDepth), .WeightDepth(WeightDepth), .ColDepth(ColDepth),
     .SumTiles(SumTiles), .ActBytes(sq_pkg::ceil_div(ActBits, 8)), .RowBytes(RowBits / 8),
     .WeightBytes(sq_pkg::ceil_div(WeightBits, 8)), .ColBytes(ColBits / 8), .OutBytes(TileW / 8),
-    .ScaleOnce(IsScaled ? 1 : 0), .Encode(Encode), .PartGroups((IsScaled || Parts != 0) ? 2 : (Form == sq_pkg::COMBINE_ONE) ? 1 : 0)
+    .ScaleOnce((IsScaled || IsIndexed) ? 1 : 0), .Indexed(IsIndexed ? 1 : 0), .Encode(Encode), .PartGroups((IsScaled || Parts != 0) ? 2 : (Form == sq_pkg::COMBINE_ONE) ? 1 : 0)
   ) u_sequencer (
     .clk_i, .rst_ni(core_rst_n),
     .start_i(begins), .descriptor_i(layer_at), .done_o(done), .refused_o(refused), .notice_o(want_notice),
@@ -294,6 +300,9 @@ module sq_top #(
   end
   logic unused_desc;
   assign unused_desc = ^desc;
+  logic [15:0] act_beats, act_cols;  // beats of activations of a tile, how often
+  assign act_beats = IsIndexed ? job_beats : job_tile_beats;
+  assign act_cols = IsIndexed ? 16'd1 : job_cols;
 
   // ---- memory -------------------------------------------------------------------------------------
   logic store_valid, store_ready, to_dma_ready, word_ready;
@@ -352,7 +361,7 @@ module sq_top #(
 
   sq_top_operand #(.DataW(DataW), .Width(ActBits), .Depth(ActDepth), .Macro(Macro)) u_act (
     .clk_i, .rst_ni(core_rst_n), .job_valid_i(job_valid[0]), .job_ready_o(job_ready[0]), .job_rows_i(job_rows),
-    .job_cols_i(job_cols), .job_beats_i(job_tile_beats), .job_row_stride_i(ActAddrW'(job_tile_beats)),
+    .job_cols_i(act_cols), .job_beats_i(act_beats), .job_row_stride_i(ActAddrW'(act_beats)),
     .job_col_stride_i({ActAddrW{1'b0}}), .job_beat_stride_i(ActAddrW'(1)), .job_keep_i(keep_rows),
     .in_valid_i(load_valid && load_dest == 3'd0 && !drain), .in_ready_o(in_ready[0]), .in_data_i(load), .in_tail_i(load_tail),
     .in_poison_i(load_poison), .in_last_i(load_last),
@@ -360,7 +369,7 @@ module sq_top #(
   );
   sq_top_operand #(.DataW(DataW), .Width(RowBits), .Depth(RowDepth), .Macro(Macro)) u_row_scale (
     .clk_i, .rst_ni(core_rst_n), .job_valid_i(job_valid[1]), .job_ready_o(job_ready[1]), .job_rows_i(job_rows),
-    .job_cols_i(job_cols), .job_beats_i(job_scale_beats), .job_row_stride_i(RowAddrW'(1)),
+    .job_cols_i(act_cols), .job_beats_i(job_scale_beats), .job_row_stride_i(RowAddrW'(1)),
     .job_col_stride_i({RowAddrW{1'b0}}), .job_beat_stride_i({RowAddrW{1'b0}}), .job_keep_i(keep_row_scale),
     .in_valid_i(load_valid && load_dest == 3'd1 && !drain), .in_ready_o(in_ready[1]), .in_data_i(load), .in_tail_i(load_tail),
     .in_poison_i(load_poison), .in_last_i(load_last),
@@ -368,7 +377,7 @@ module sq_top #(
   );
   sq_top_operand #(.DataW(DataW), .Width(WeightBits), .Depth(WeightDepth), .Macro(Macro)) u_weight (
     .clk_i, .rst_ni(core_rst_n), .job_valid_i(job_valid[2]), .job_ready_o(job_ready[2]), .job_rows_i(job_rows),
-    .job_cols_i(job_cols), .job_beats_i(job_tile_beats), .job_row_stride_i({WeightAddrW{1'b0}}),
+    .job_cols_i(act_cols), .job_beats_i(job_tile_beats), .job_row_stride_i({WeightAddrW{1'b0}}),
     .job_col_stride_i(WeightAddrW'(job_tile_beats)), .job_beat_stride_i(WeightAddrW'(1)), .job_keep_i(keep_cols),
     .in_valid_i(load_valid && load_dest == 3'd2 && !drain), .in_ready_o(in_ready[2]), .in_data_i(load), .in_tail_i(load_tail),
     .in_poison_i(load_poison), .in_last_i(load_last),
@@ -387,22 +396,27 @@ module sq_top #(
   logic keep_valid, keep_last, carry_valid, carry_ready, carry_wrong, sums_ready, unused_carry_last;
   logic [SumW-1:0] keep_sum, carry_sum;
   logic [sq_pkg::N_ERRORS-1:0] keep_error;
-  sq_operand_buffer #(.Width(SumW), .Depth(SumTiles * Slots), .CountW(16), .Macro(Macro)) u_sums (
-    .clk_i, .rst_ni(core_rst_n), .job_valid_i(job_valid[5]), .job_ready_o(job_ready[5]), .job_base_i({SumAddrW{1'b0}}),
-    .job_rows_i(16'd1), .job_cols_i(job_tiles), .job_beats_i(16'(Slots)),
-    .job_row_stride_i({SumAddrW{1'b0}}), .job_col_stride_i(SumAddrW'(Slots)), .job_beat_stride_i(SumAddrW'(1)),
-    .job_keep_i(1'b0), .in_valid_i(keep_valid), .in_ready_o(sums_ready), .in_data_i(keep_sum),
-    .in_poison_i(1'b0), .in_last_i(keep_last),
-    .out_valid_o(carry_valid), .out_ready_i(carry_ready), .out_data_o(carry_sum), .out_error_o(carry_wrong),
-    .out_last_o(unused_carry_last)
-  );
+  if (IsIndexed) begin : gen_no_sums
+    assign {job_ready[5], sums_ready, carry_valid, carry_wrong, unused_carry_last} = '0;
+    assign carry_sum = '0;
+    logic unused_sums;
+    assign unused_sums = ^{job_valid[5], keep_sum, carry_ready};
+  end else begin : gen_sums
+    sq_operand_buffer #(.Width(SumW), .Depth(SumTiles * Slots), .CountW(16), .Macro(Macro)) u_sums (
+      .clk_i, .rst_ni(core_rst_n), .job_valid_i(job_valid[5]), .job_ready_o(job_ready[5]), .job_base_i({SumAddrW{1'b0}}),
+      .job_rows_i(16'd1), .job_cols_i(job_tiles), .job_beats_i(16'(Slots)),
+      .job_row_stride_i({SumAddrW{1'b0}}), .job_col_stride_i(SumAddrW'(Slots)), .job_beat_stride_i(SumAddrW'(1)),
+      .job_keep_i(1'b0), .in_valid_i(keep_valid), .in_ready_o(sums_ready), .in_data_i(keep_sum),
+      .in_poison_i(1'b0), .in_last_i(keep_last),
+      .out_valid_o(carry_valid), .out_ready_i(carry_ready), .out_data_o(carry_sum), .out_error_o(carry_wrong),
+      .out_last_o(unused_carry_last)
+    );
+  end
 
   // ---- engine -------------------------------------------------------------------------------------
-  logic scale_ready, y_valid, y_ready, y_last;
+  logic y_valid, y_ready, y_last;
   logic [WordW-1:0] y;
   logic [sq_pkg::N_ERRORS-1:0] y_error;
-  assign ready[1] = scale_ready && valid[3];
-  assign ready[3] = scale_ready && valid[1];
   assign operand_error = |(wrong & valid & ready) || (carry_wrong && carry_valid && carry_ready);
   // Counters are behind a register, so that no stall reaches them. Around a layer no operand is there.
   always_ff @(posedge clk_i or negedge rst_n) begin
@@ -410,8 +424,8 @@ module sq_top #(
       busy_q <= 1'b0;
       missing_q <= 1'b1;
     end else begin
-      busy_q <= valid[0] && ready[0];
-      missing_q <= !(valid[0] && valid[2]);
+      busy_q <= IsIndexed ? valid[2] && ready[2] : valid[0] && ready[0];
+      missing_q <= !(IsIndexed || valid[0]) || !valid[2];
     end
   end
   assign engine_errors = ((y_valid && y_ready && y_last) ? y_error : '0) |
@@ -439,7 +453,24 @@ module sq_top #(
   end
   sq_clock_gate #(.Gate(Gate)) u_gate (.clk_i, .en_i(runs), .clk_o(engine_clk));
 
-  if (IsScaled) begin : gen_scaled
+  if (IsIndexed) begin : gen_kept
+    sq_top_gqsa #(.Rows(Rows), .GroupLen(BankLen), .GroupW(ActAddrW)) u_engine (
+      .clk_i(engine_clk), .rst_ni(core_rst_n), .job_valid_i(job_valid[4]), .job_ready_o(job_ready[4]),
+      .job_groups_i(act_beats), .job_rows_i(job_cols), .job_kept_i(desc[32*sq_regs_pkg::DESC_BEATS+16 +: 16]),
+      .act_valid_i(valid[0]), .act_ready_o(ready[0]), .act_i(act), .row_valid_i(valid[1]), .row_ready_o(ready[1]),
+      .row_i(row_scale), .weight_valid_i(valid[2]), .weight_ready_o(ready[2]), .weight_i(weight),
+      .col_valid_i(valid[3]), .col_ready_o(ready[3]), .col_i(col_scale),
+      .out_valid_o(y_valid), .out_ready_i(y_ready), .out_y_o(y), .out_last_o(y_last), .out_error_o(y_error)
+    );
+    assign {carry_ready, keep_valid, keep_last} = '0;
+    assign keep_sum = '0;
+    assign keep_error = '0;
+    logic unused_job;
+    assign unused_job = ^{job_first, job_last, job_groups, job_tiles, job_part, carry_sum};
+  end else if (IsScaled) begin : gen_scaled
+    logic scale_ready;
+    assign ready[1] = scale_ready && valid[3];
+    assign ready[3] = scale_ready && valid[1];
     sq_top_scaled #(
       .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .HighPerBank(HighPerBank), .High(High), .Element(Element),
       .Scale(Scale), .OutKind(OutKind), .PortLen(PortLen)
@@ -456,6 +487,9 @@ module sq_top #(
     logic unused_counts;
     assign unused_counts = ^{job_beats, job_groups, job_part};
   end else begin : gen_array
+    logic scale_ready;
+    assign ready[1] = scale_ready && valid[3];
+    assign ready[3] = scale_ready && valid[1];
     sq_top_array #(
       .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .ActW(ActW), .WeightW(WeightW), .Layout(Layout),
       .HighPerBank(HighPerBank), .HighW(HighW), .OnActs(OnActs), .OneAcc(OneAcc), .Form(Form), .OutKind(OutKind),

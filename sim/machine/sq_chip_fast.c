@@ -665,6 +665,8 @@ enum sq_status sq_chip_run_next(const unsigned *value, const struct sq_env_choic
                                 const struct sq_top_layer *layer, struct sq_chip_memo *memo,
                                 struct sq_chip_stats *stats, struct sq_error *err)
 {
+    if (sq_top_is_indexed(value)) // what happens depends on the offsets
+        return sq_chip_run_step(value, memory, layer, stats, err);
     struct run *const r = calloc(1, sizeof *r);
     struct sq_chip_memo *const own = memo ? NULL : sq_chip_memo_new();
     bool ok = r && (memo || own);

@@ -122,9 +122,10 @@ static uint64_t step_nbytes(const struct sq_chip_layer *c, unsigned part, uint64
                             uint64_t cols, uint64_t groups, uint64_t beats)
 {
     const struct sq_top_room room = sq_top_room(c->value);
-    const uint64_t scales = room.scale_once ? 1 : groups;
-    const uint64_t n[] = {rows * beats, rows, cols * beats, cols * scales, rows * cols};
-    return sq_top_transfer(&room, part, n[part]) * room.nbytes;
+    const struct sq_top_step step = {
+        {(uint32_t)rows, (uint32_t)cols}, (uint32_t)groups, (uint32_t)beats};
+    return sq_top_transfer(&room, part, sq_top_step_beats(&room, &c->layer, &step, part)) *
+           room.nbytes;
 }
 
 static uint64_t whole_nbytes(const struct sq_chip_layer *c, unsigned part)
@@ -138,8 +139,8 @@ static uint64_t times(const struct sq_chip_layer *c, unsigned part)
     const struct sq_top_layer *const l = &c->layer;
     const unsigned axis = part >= SQ_TOP_WEIGHT, outer = l->cols_outer ? COLS : ROWS;
     const uint64_t blocks = ceil_div(l->tiles[!axis], l->block[!axis]); // of the other axis
-    const bool serves_chunks =
-        part == SQ_TOP_ROW_SCALE || (part == SQ_TOP_COL_SCALE && sq_top_is_scaled(c->value));
+    const struct sq_top_room room = sq_top_room(c->value);
+    const bool serves_chunks = sq_top_serves_chunks(&room, part);
     if (part == SQ_TOP_STORE)
         return 1;
     if (!sq_block_walk_is_whole(l) && !serves_chunks)
@@ -188,6 +189,21 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+// Cycles in which the engine takes operands.
+static uint64_t compute_of(const struct sq_top_layer *l)
+{
+    return l->tiles[ROWS] * (l->is_indexed ? (uint64_t)sq_top_col_blocks(l) * l->groups
+                                           : (uint64_t)l->tiles[COLS] * l->groups * l->beats);
+}
+
+// Share of the products that is made: all, or those of kept groups.
+static double share_of(const struct sq_top_layer *l)
+{
+    const double all = (double)l->tiles[COLS] * l->beats;
+    const double kept = (double)sq_top_col_blocks(l) * l->groups;
+    return l->is_indexed && kept < all ? kept / all : 1;
+}
+
 static void fill_plan(const struct sq_machine *m, const struct sq_gemm *g,
                       const struct sq_chip_layer *c, struct sq_mapping *p)
 {
@@ -198,23 +214,23 @@ static void fill_plan(const struct sq_machine *m, const struct sq_gemm *g,
     p->cost = (struct sq_cost_unit){.unit = {.kind = SQ_UNIT_ARRAY},
                                     .step = c->value[SQ_TOP_BANK_LEN],
                                     .low_lanes = c->value[SQ_TOP_BANK_LEN],
-                                    .low = 1,
+                                    .low = share_of(l),
                                     .high = 0,
                                     .rows = m->core.rows,
                                     .lines = m->core.cols,
                                     .weight_rows = m->core.rows,
                                     .weight_share = 1};
-    p->n_slices = (uint64_t)l->groups * l->beats;
+    p->n_slices = (uint64_t)l->groups * (l->is_indexed ? 1 : l->beats);
     p->latency = m->dram_latency;
     p->cores_m = p->cores_n = p->cores_k = 1;
     p->block_m = smaller((uint64_t)l->block[ROWS] * c->value[SQ_TOP_ROWS], g->m);
     p->block_n = smaller((uint64_t)l->block[COLS] * c->value[SQ_TOP_COLS], g->n);
-    p->block_k = l->part ? l->part : (uint64_t)l->chunk * l->beats;
+    p->block_k = l->part ? l->part : l->is_indexed ? l->chunk : (uint64_t)l->chunk * l->beats;
     p->count_m = ceil_div(l->tiles[ROWS], l->block[ROWS]);
     p->count_n = ceil_div(l->tiles[COLS], l->block[COLS]);
     p->count_k = l->part ? l->groups * ceil_div(l->beats, l->part) : ceil_div(l->groups, l->chunk);
     p->n_outer = l->cols_outer;
-    p->act_kept = is_whole && (!l->cols_outer || p->count_m == 1);
+    p->act_kept = (is_whole || l->is_indexed) && (!l->cols_outer || p->count_m == 1);
     p->weight_kept = is_whole && (l->cols_outer || p->count_n == 1);
     p->store_late = true;
     fill_steps(c, p);
@@ -224,7 +240,7 @@ static void fill_plan(const struct sq_machine *m, const struct sq_gemm *g,
         *sum = times(c, part) * whole_nbytes(c, part);
         nbytes += *sum;
     }
-    p->sum.compute = (uint64_t)l->tiles[ROWS] * l->tiles[COLS] * p->n_slices;
+    p->sum.compute = compute_of(l);
     const uint64_t store = p->sum.nbytes[SQ_STREAM_OUT];
     p->sum.bus = bus_cycles(m, nbytes - store, store);
     p->sum.bursts = burst_cycles(m, nbytes);
@@ -235,7 +251,7 @@ static void fill_plan(const struct sq_machine *m, const struct sq_gemm *g,
 static uint64_t bound_of(const struct sq_machine *m, const struct sq_chip_layer *c)
 {
     const struct sq_top_layer *const l = &c->layer;
-    const uint64_t compute = (uint64_t)l->tiles[ROWS] * l->tiles[COLS] * l->groups * l->beats;
+    const uint64_t compute = compute_of(l);
     const uint64_t store = whole_nbytes(c, SQ_TOP_STORE);
     uint64_t load = 0;
     for (unsigned part = 0; part < SQ_TOP_STORE; part++)
@@ -252,6 +268,15 @@ static uint64_t word_nbits(uint64_t nbits)
     return ceil_div(9 * nbytes, SRAM_WIDTH) * SRAM_WIDTH;
 }
 
+// Beats of an indexed layer beside the kept groups: activations and scales of tokens once a job, offsets.
+static uint64_t indexed_reads(const struct sq_top_layer *l, unsigned part)
+{
+    const uint64_t jobs = (uint64_t)l->tiles[ROWS] * sq_top_col_blocks(l);
+    return part == SQ_TOP_ACT         ? jobs * l->beats
+           : part == SQ_TOP_ROW_SCALE ? jobs
+                                      : (uint64_t)l->tiles[ROWS] * l->tiles[COLS];
+}
+
 // Bits that are read from the buffers, or written into them, in a layer. The engine reads a beat of both operands for each
 // beat that it takes, and scales for each result of a tile; sums of a tile wait between chunks of K.
 static uint64_t sram_nbits(const struct sq_chip_layer *c, const struct sq_mapping *p, bool is_write)
@@ -261,11 +286,14 @@ static uint64_t sram_nbits(const struct sq_chip_layer *c, const struct sq_mappin
     const uint64_t results = tiles * (room.scale_once ? 1 : c->layer.groups);
     const uint64_t port = c->value[SQ_TOP_PORT_LEN];
     const uint64_t beats = (uint64_t)c->value[SQ_TOP_ROWS] * c->value[SQ_TOP_COLS] / port;
-    uint64_t sum =
-        tiles * (p->count_k - 1) * beats * word_nbits(32 * port * sq_top_kept_words(c->value));
+    uint64_t sum = (c->layer.is_indexed ? 0 : p->count_k - 1) * tiles * beats *
+                   word_nbits(32 * port * sq_top_kept_words(c->value));
     for (unsigned part = 0; part < SQ_TOP_OPERANDS; part++) {
         const bool is_scale = part == SQ_TOP_ROW_SCALE || part == SQ_TOP_COL_SCALE;
-        const uint64_t read = is_scale ? results : p->sum.compute;
+        const uint64_t read = c->layer.is_indexed && part != SQ_TOP_WEIGHT
+                                  ? indexed_reads(&c->layer, part)
+                              : is_scale ? results
+                                         : p->sum.compute;
         const uint64_t written =
             times(c, part) * sq_top_beats(c->value, &c->layer, (enum sq_top_part)part);
         sum +=

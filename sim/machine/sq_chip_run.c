@@ -5,18 +5,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Chip and memory. All operands are zeros: no cycle depends on them.
+// Chip and memory. All operands are zeros, for no cycle depends on them, but for the offsets of an indexed layer.
 struct world {
     struct sq_top_sim chip;
     struct sq_axi_memory memory;
     uint32_t descriptor[SQ_DESC_WORDS];
+    struct sq_top_layer layer;
+    uint64_t offsets_nbytes; // of an indexed layer; 0: it is none
 };
+
+// Two offsets of an indexed layer, `at` bytes behind the first one of all: the groups of a block lie evenly in its columns.
+static uint32_t two_offsets(const struct world *w, uint32_t at)
+{
+    const struct sq_top_layer *const l = &w->layer;
+    const struct sq_top_room *const room = &w->chip.sequencer.room;
+    const uint64_t block = sq_top_transfer(room, SQ_TOP_COL_SCALE, l->block[1]) * room->nbytes;
+    uint32_t word = 0;
+    for (unsigned i = 0; i < 2; i++) {
+        const uint64_t col = at % block / 2 + i, end = (col + 1) * l->groups / l->block[1];
+        word |= (uint32_t)(end < l->groups ? end : l->groups) << 16 * i;
+    }
+    return word;
+}
 
 static int32_t read_word(void *ctx, uint32_t addr, unsigned i)
 {
     const struct world *const w = ctx;
     const uint32_t at = addr / 4 + i;
-    return at < SQ_DESC_WORDS ? (int32_t)w->descriptor[at] : 0;
+    const uint32_t offset = addr + 4 * i - w->layer.addr[SQ_TOP_COL_SCALE];
+    if (at < SQ_DESC_WORDS)
+        return (int32_t)w->descriptor[at];
+    return offset < w->offsets_nbytes ? (int32_t)two_offsets(w, offset) : 0;
 }
 
 static const char *write_words(void *ctx, uint32_t addr, const int32_t *word, unsigned n)
@@ -41,6 +60,9 @@ static void start(struct world *w, const unsigned *value, const struct sq_env_ch
     w->chip.has_no_values = true;
     w->chip.asleep = 0; // the reset was long ago
     sq_axi_memory_init(&w->memory, value[SQ_TOP_DATA_W], memory, &content, w);
+    w->layer = *layer;
+    if (layer->is_indexed)
+        w->offsets_nbytes = sq_top_nbytes(value, layer, SQ_TOP_COL_SCALE);
     sq_top_layer_encode(layer, w->descriptor); // at address 0, as DESCRIPTOR is after reset
     regs->has_aw = regs->has_w = true;         // the host has written CONTROL
     regs->aw_addr = SQ_REG_CONTROL;

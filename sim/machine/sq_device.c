@@ -212,7 +212,9 @@ static bool take_layer(const struct sq_device *d, uint32_t at, uint32_t word[SQ_
     const struct sq_top_room room = sq_top_room(d->value);
     const size_t nbytes = SQ_DESC_WORDS * sizeof *word;
     r[REGIONS - 1] = (struct region){at, (uint64_t)at + nbytes};
-    // The fast engine knows a descriptor that is read in one piece.
+    // The fast engine knows a descriptor that is read in one piece, and no time that depends on operands.
+    if (room.is_indexed)
+        return false;
     if (at % room.nbytes != 0 || at % SQ_AXI_PAGE + nbytes > SQ_AXI_PAGE ||
         !fetch(d, &r[REGIONS - 1], (int32_t *)word) || !sq_top_layer_decode(word, &room, l))
         return false;

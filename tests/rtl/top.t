@@ -10,11 +10,11 @@
 . "$(dirname "$0")/lib.sh"
 T="1'b1" F="1'b0" S=rtl/top/sq_sequencer.sv R=rtl/top/sq_top_regs.sv
 
-# 25 cases of each of six points: fourteen are directed, the others are drawn. A campaign without those is refused.
-sq cosim --block top --point quick --cases 150 --seed "$SEED" --json
-ok "six points" clean 1500000
-ok "... each with cases that are drawn" [ "$(grep -c '"cases":25,' "$W.out")" = 6 ]
-refuse "cases = 89 on 6 points, need at least 90: the first 14 of a point of top are directed" cosim --block top --point quick --cases 89
+# 25 cases of each of seven points: fourteen are directed, the others are drawn. A campaign without those is refused.
+sq cosim --block top --point quick --cases 175 --seed "$SEED" --json
+ok "seven points" clean 1750000
+ok "... each with cases that are drawn" [ "$(grep -c '"cases":25,' "$W.out")" = 7 ]
+refuse "cases = 104 on 7 points, need at least 105: the first 14 of a point of top are directed" cosim --block top --point quick --cases 104
 sq cosim --block top --point deep --case 6 --json
 ok "transfers of 131,072 beats, loads and stores" clean 280000
 
@@ -32,6 +32,10 @@ for format in sq_w sp24 sq_a_static sq_a_dynamic nvfp4 if4 mxplus sq_b "sq_b --c
   ok "a layer of $format on the chip" clean 2500
   ok "... of parameters with names" grep -q '"shape":"DataW=[0-9]* Rows=[0-9]* Cols=' "$W.out"
 done
+sq cosim --block top --layers --format gqsa --rows 2 --cols 1 --layer '*.0.self_attn.q_proj' --json
+ok "a layer of kept groups, blocks with padding among them, with wait states, a fault of the bus and resets" clean 12000
+refuse "array 1x2: need one column of PEs" cosim --block top --layers --format gqsa
+refuse "outputs of this format are binary32 on the chip, and its encoder reads bfloat16" cosim --block top --layers --ring --encode inputs --format gqsa --rows 2 --cols 1
 sq cosim --block top --layers --ring --format dense --layer '*.0.self_attn.[qkv]_proj' --m 4 --json
 ok "three layers as one ring with one interrupt, with wait states, a fault of the bus and resets" clean 20000
 ok "... each with its record" [ "$(grep -c '"slot":[0-2],"chip_cycles":[1-9]' "$W.out")" = 3 ]
@@ -78,7 +82,7 @@ sq cosim --block top --layers --format nvfp4 --algorithm rtn --layer '*.0.self_a
 ok "a layer of blocks in eight chunks of K" clean 4000
 sq cosim --block top --layers --format sq_b --algorithm rtn --bank 16 --layer '*.0.self_attn.k_proj' --rows 2 --cols 2 --depth 10 --json
 ok "... with four totals of each output" clean 4000
-refuse "the chip (--block top) does not run its layers" cosim --block top --layers --format gqsa
+refuse "the chip (--block top) does not run its layers" cosim --block top --layers --format spqr
 
 # Beats of operands of thousands of bytes, which no point has: the sequencer alone.
 sequencer() {
@@ -111,7 +115,7 @@ mutate chunk_a_group_too_long top w8a8 any rtl/top/sq_block_walk.sv "s/assign ch
 mutate ragged_chunk_whole top w8a8 any rtl/top/sq_block_walk.sv "s/assign beats_o = .*/assign beats_o = beat_chunk_i;/"
 mutate chunks_of_the_block_before top w8a8 any $S "s/is_new ? pointer : start;/is_new ? pointer : base;/"
 mutate row_scales_loaded_for_each_chunk top w8a8 any $S "s/need = load_active && rows_new && chunk_first;/need = load_active \&\& rows_new;/"
-mutate row_scales_let_go top w8a8 any $S "s/job_keep_row_scale_o <= keep_rows || !job_last;/job_keep_row_scale_o <= keep_rows;/"
+mutate row_scales_let_go top w8a8 any $S "s/job_keep_row_scale_o <= keep_rows || .*/job_keep_row_scale_o <= keep_rows;/"
 mutate integers_of_a_part_lost top w8a8 any rtl/output/sq_output.sv "s/(slot_carry\[At+l\*32 +: 32\] & {32{slot_part\[0\]}})/(slot_carry[At+l*32 +: 32] \& {32{slot_part[0] \&\& $F}})/"
 mutate high_integers_are_the_low_ones top own any rtl/output/sq_output.sv "s/slot_carry\[At+(Lanes+l)\*32 +: 32\]/slot_carry[At+l*32 +: 32]/"
 mutate part_combined_too_early top w4a8 any rtl/output/sq_output.sv "s/assign goes_on = .*/assign goes_on = $F;/"
@@ -122,7 +126,7 @@ mutate scales_of_a_part_loaded_again top own any $S "s/group_first \&\& (cols_ne
 mutate part_as_long_as_its_group top w8a8 any $S "s/part_beats < beats/part_beats <= beats/"
 mutate part_of_two_groups top w4a8 any $S "s/(chunk == 16'd1 \&\& part_beats/(part_beats/"
 mutate parts_that_it_has_no_room_for top w8a8 any $S "s/PartGroups == 1 \&\& groups == 16'd1/PartGroups == 1/"
-mutate outputs_of_each_chunk top w8a8 any $S "s/need = load_active && chunk_last;/need = load_active;/"
+mutate outputs_of_each_chunk top w8a8 any $S "s/need = load_active && (Indexed != 0 ? chunk_first : chunk_last);/need = load_active;/"
 mutate more_sums_than_room top w8a8 any $S "s/32'(SumTiles))/32'(SumTiles + 1))/"
 mutate chunk_longer_than_k top w8a8 any $S "s/chunk <= groups \&\& *$/$T \&\&/"
 mutate sums_in_another_order top w8a8 any rtl/array/sq_engine_array.sv "s/scale_carry_i(carry && stage_first)/scale_carry_i(carry \&\& stage_last)/"
@@ -167,18 +171,35 @@ mutate totals_kept_a_job_early top nvfp4 any $L "s/if (next_ready) side_o <= /si
 mutate high_row_scales_are_the_low_ones top sq_b any $B "s/assign row_hi = row_scale_i\[RowBits-1 -: Rows\*32\]/assign row_hi = row_scale_i[Rows*32-1:0]/"
 mutate high_codes_of_the_row_swapped top sq_b any $B "s/assign act_high = act_i\[Rows\*HighAt +: Rows\*HighLineW\]/assign act_high = {act_i[Rows*HighAt +: 8], act_i[Rows*HighAt+8 +: Rows*HighLineW-8]}/"
 mutate column_scales_loaded_for_each_chunk top nvfp4 any $S "s/(ScaleOnce != 0 ? cols_new && chunk_first :/(ScaleOnce != 0 ? cols_new :/"
-mutate column_scales_let_go top nvfp4 any $S "s/job_keep_col_scale_o <= ScaleOnce != 0 ? keep_cols || !job_last :/job_keep_col_scale_o <= ScaleOnce != 0 ? keep_cols :/"
+mutate column_scales_let_go top nvfp4 any $S "s/job_keep_col_scale_o <= ScaleOnce != 0 ? keep_cols || (Indexed == 0 && !job_last) :/job_keep_col_scale_o <= ScaleOnce != 0 ? keep_cols :/"
 mutate column_scales_of_each_block top nvfp4 any $S "s/ScaleOnce != 0 ? 16'd1 : load_groups/load_groups/"
 mutate errors_of_kept_totals_lost top nvfp4 any $E "s/keep_ends_job && keep_ends;/keep_ends_job \&\& keep_ends \&\& !(|keep_error_o);/"
 
 mutate high_scale_of_activations_is_the_low_one top block any $B "s/act_i\[Rows\*HighScaleAt +: Rows\*8\]/act_i[Rows*ScaleAt +: Rows*8]/"
 
+# ---- kept groups ------------------------------------------------------------------------------------
+I=rtl/gqsa/sq_top_gqsa.sv
+mutate padding_not_awaited top gqsa any $I "s/assign y_wait = .*/assign y_wait = out_last_o \&\& $F \&\& jobs_q[0];/"
+mutate outputs_of_the_job_before_wait top gqsa any $I "s/ \&\& jobs_q == 4'd1;/ \&\& |jobs_q;/"
+mutate missing_groups_not_made_up top gqsa any $I "s/kept_valid_i(weight_valid_i || left_q == '0)/kept_valid_i(weight_valid_i)/"
+mutate missing_groups_are_the_last_one top gqsa any $I "s/assign kept = .*/assign kept = weight_i;/"
+mutate padding_of_the_block_before_taken top gqsa any $I "s/assign takes_job = .*/assign takes_job = row_valid_i;/"
+mutate wrong_index_not_told top gqsa any $I "s/error\[sq_pkg::ERROR_MASK\] || error\[sq_pkg::ERROR_INDEX\]/error[sq_pkg::ERROR_MASK] || (error[sq_pkg::ERROR_INDEX] \&\& $F)/"
+mutate outputs_stored_behind_the_last_chunk top gqsa any $S "s/Indexed != 0 ? chunk_first : chunk_last/chunk_last/"
+mutate activations_loaded_for_each_chunk top gqsa any $S "s/Indexed != 0 ? rows_new && chunk_first :/Indexed != 0 ? rows_new :/"
+mutate activations_of_all_columns top gqsa any rtl/top/sq_top.sv "s/assign act_cols = .*/assign act_cols = job_cols;/"
+mutate blocks_too_few top gqsa any $S "s/JobTiles: fits = Indexed != 0 ? product >= 32'(cols)/JobTiles: fits = Indexed != 0 ? $T/"
+mutate a_block_too_many top gqsa any $S "s/4'd4: fits = Indexed != 0 ? product < 32'(cols)/4'd4: fits = Indexed != 0 ? $T/"
+mutate weights_of_each_column_beyond_memory top gqsa any $S "s/assign weight_tiles = .*/assign weight_tiles = cols;/"
+mutate two_tiles_of_rows_a_block top gqsa any $S "s/(Indexed == 0 || (row_block == 16'd1 \&\&/(Indexed == 0 || (/"
+mutate kept_groups_that_wait_counted_as_missing top gqsa any rtl/top/sq_top.sv "s/missing_q <= !(IsIndexed || valid\[0\])/missing_q <= !valid[0]/"
+
 # ---- descriptor -------------------------------------------------------------------------------------
 mutate half_a_descriptor_runs top w8a8 any $S "s/sound_q <= sound_q && !in_poison_i/sound_q <= sound_q \&\& !(in_poison_i \&\& in_last_i)/"
 mutate block_that_does_not_fit top w8a8 any $S "s/product <= 32'(ActDepth)/product <= 32'(ActDepth + 1)/"
 mutate scales_that_do_not_fit top own any $S "s/product <= 32'(ColDepth)/product <= 32'(ColDepth + 64)/"
-mutate tiles_of_one_axis top w8a8 any $S "s/JobTiles: {factor_a, factor_b} = {row_block, col_block}/JobTiles: {factor_a, factor_b} = {16'd1, col_block}/"
-mutate tiles_of_16_bits top w4a8 any $S "s/fits = product <= (chunk == groups/fits = 32'(product[15:0]) <= (chunk == groups/"
+mutate tiles_of_one_axis top w8a8 any $S "s/JobTiles: {factor_a, factor_b} = .*/JobTiles: {factor_a, factor_b} = {16'd1, col_block};/"
+mutate tiles_of_16_bits top w4a8 any $S "s/product <= (chunk == groups/32'(product[15:0]) <= (chunk == groups/"
 mutate no_tiles top w8a8 any $S "s/assign counts = rows != '0 && cols != '0 &&/assign counts =/"
 mutate crooked_address top w8a8 any $S "s/ | row_scale\[SizeW-1:0\]//"
 

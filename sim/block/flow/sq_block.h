@@ -146,6 +146,7 @@ struct sq_wave {
 };
 
 struct sq_case;
+struct sq_indexed;
 
 struct sq_block {
     const char *name, *top;               // "topk", "sq_topk"
@@ -204,6 +205,8 @@ struct sq_block {
     uint64_t (*golden)(const unsigned *value, const struct sq_group *in, int32_t *out);
 
     const struct sq_timing *timing;
+    // NULL: no engine whose weights an index finds on the chip (sq_indexed.h).
+    const struct sq_indexed *indexed;
     // NULL: the block has no environment. Else the state of its model begins with struct sq_pins:
     // the runner puts the pins of the cycle there, the environment's side before comb and ask, all
     // of them before clock. ask: the block's side.

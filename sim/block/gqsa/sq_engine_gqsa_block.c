@@ -8,12 +8,12 @@
 
 #include "models/core/sq_format.h"
 #include "models/gqsa/sq_gqsa_walk.h"
-#include "models/number/sq_half.h"
 #include "models/output/sq_combine.h"
 #include "sim/block/flow/sq_case.h"
 #include "sim/block/flow/sq_engine.h"
 #include "sim/block/flow/sq_line.h"
 #include "sim/block/flow/sq_pipeline.h"
+#include "sim/block/gqsa/sq_gqsa_chip.h"
 #include "sim/block/gqsa/sq_gqsa_walk_sim.h"
 #include "sim/block/output/sq_combine_draw.h"
 
@@ -94,18 +94,6 @@ static float as_float(int32_t bits)
     return f;
 }
 
-// A kept group into the sum y of token `row`; x are its activations (NULL: there are none).
-static float add_group(const struct layout *l, float y, const int32_t *kept, const int32_t *x)
-{
-    int32_t sum_qx = 0, sum_x = 0;
-    for (unsigned i = 0; x && i < l->group; i++) {
-        sum_qx += kept[l->kept + CODE + i] * x[i];
-        sum_x += x[i];
-    }
-    return sq_combine_group(SQ_COMBINE_ONE, y, sum_qx - kept[l->zero] * sum_x, 0,
-                            sq_half_to_float((uint16_t)kept[l->scale]), 1.0f, 1.0f);
-}
-
 // What is wrong in a job before its rows are walked.
 static int32_t job_errors(const struct layout *l, const int32_t *record)
 {
@@ -116,12 +104,6 @@ static int32_t job_errors(const struct layout *l, const int32_t *record)
         for (size_t i = 0; i < (size_t)l->rows * l->group; i++)
             error |= (record[g * l->len + l->act + i] == sq_mask_code(8)) << SQ_SCALED_ERROR_CODE;
     return error;
-}
-
-// A binary16 that is a positive number.
-static bool is_half_scale(int32_t bits)
-{
-    return bits > 0 && bits < 0x7c00;
 }
 
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
@@ -140,9 +122,10 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
         const int32_t *const act = record + s->group * l.len + l.act;
         error |= (s->error != 0) << SQ_ENGINE_ERROR_INDEX;
         if (!s->empty) {
-            error |= !is_half_scale(kept[l.scale]) << SQ_SCALED_ERROR_SCALE;
+            error |= !sq_gqsa_chip_is_scale(kept[l.scale]) << SQ_SCALED_ERROR_SCALE;
             for (unsigned r = 0; r < l.rows; r++)
-                y[r] = add_group(&l, y[r], kept, s->group < groups ? act + r * l.group : NULL);
+                y[r] = sq_gqsa_chip_add(l.group, y[r], kept + l.kept,
+                                        s->group < groups ? act + r * l.group : NULL);
             kept += l.len;
         }
         if (!s->last)
@@ -161,35 +144,6 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
 }
 
 // ---- cases ----------------------------------------------------------------------------------
-
-static void draw_act(const struct layout *l, struct sq_rng *rng, enum sq_stimulus kind,
-                     int32_t *record)
-{
-    for (size_t i = 0; i < (size_t)l->rows * l->group; i++)
-        record[l->act + i] = sq_draw_code(rng, 8, kind);
-}
-
-// A scale in binary16: of encoders, at the ends of the range, any bits.
-static int32_t draw_half(struct sq_rng *rng, enum sq_stimulus kind)
-{
-    const int32_t fraction = (int32_t)sq_rng_below(rng, 1024);
-    if (kind == SQ_STIMULUS_EXTREME)
-        return sq_rng_below(rng, 2) ? 30 << 10 | fraction : 1 + fraction;
-    if (kind == SQ_STIMULUS_ILLEGAL)
-        return sq_draw_bits(rng, 16, true);
-    return (int32_t)(6 + sq_rng_below(rng, 10)) << 10 | fraction;
-}
-
-static void draw_kept(const struct layout *l, struct sq_rng *rng, enum sq_stimulus kind,
-                      int32_t *record)
-{
-    const bool is_end = kind == SQ_STIMULUS_EXTREME;
-    for (unsigned i = 0; i < l->group; i++)
-        record[l->kept + CODE + i] =
-            is_end ? 15 * (int32_t)sq_rng_below(rng, 2) : (int32_t)sq_rng_below(rng, 16);
-    record[l->zero] = is_end ? 15 * (int32_t)sq_rng_below(rng, 2) : (int32_t)sq_rng_below(rng, 16);
-    record[l->scale] = draw_half(rng, kind);
-}
 
 // The matrix is one of gqsa_walk, drawn until it has rows from its first offset on.
 static void draw_matrix(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
@@ -226,9 +180,9 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
     for (unsigned r = 0; r < l.rows; r++)
         record[S_A + r] = sq_combine_draw_scale(rng, kind, false, true);
     for (uint32_t i = 0; i < len[ACT]; i++)
-        draw_act(&l, rng, kind, record + i * l.len);
+        sq_gqsa_chip_draw_act(l.offset - l.act, rng, kind, record + i * l.len + l.act);
     for (uint32_t i = 0; i < len[KEPT]; i++)
-        draw_kept(&l, rng, kind, record + i * l.len);
+        sq_gqsa_chip_draw_kept(l.group, rng, kind, record + i * l.len + l.kept);
 }
 
 // ---- errors, each alone -----------------------------------------------------------------------
@@ -255,11 +209,12 @@ static void put_matrix(const struct layout *l, struct sq_rng *rng, int32_t *reco
     for (unsigned r = 0; r < l->rows; r++)
         record[S_A + r] = sq_combine_draw_scale(rng, SQ_STIMULUS_UNIFORM, false, true);
     for (size_t i = 0; i < WRONG_GROUPS; i++)
-        draw_act(l, rng, SQ_STIMULUS_UNIFORM, record + i * l->len);
+        sq_gqsa_chip_draw_act(l->offset - l->act, rng, SQ_STIMULUS_UNIFORM,
+                              record + i * l->len + l->act);
     for (size_t i = 0; i <= WRONG_ROWS; i++)
         record[i * l->len + l->offset] = at[i];
     for (size_t i = 0; i < WRONG_KEPT; i++) {
-        draw_kept(l, rng, SQ_STIMULUS_UNIFORM, record + i * l->len);
+        sq_gqsa_chip_draw_kept(l->group, rng, SQ_STIMULUS_UNIFORM, record + i * l->len + l->kept);
         record[i * l->len + l->kept + INDEX] = index[i];
     }
     len[JOB] = 1;
@@ -539,4 +494,5 @@ const struct sq_block sq_engine_gqsa_block = {
     .timing = &timing,
     .init = init,
     .offer = offer,
+    .indexed = &sq_gqsa_indexed,
 };

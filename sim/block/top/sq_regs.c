@@ -40,7 +40,9 @@ const struct sq_reg sq_regs[] = {
      SQ_REG_READ,
      "how operands are stored, as sq_engine_array has it; FORM 3 is sq_engine_scaled, to which "
      "SCALED belongs",
-     {{"LAYOUT", 0, 4, "0 dense, 1 mask codes, 2 split codes, 3 compact, 4 two of four"},
+     {{"LAYOUT", 0, 4,
+       "0 dense, 1 mask codes, 2 split codes, 3 compact, 4 two of four; 5 kept groups of weights "
+       "with an index (sq_engine_gqsa)"},
       {"ON_ACTS", 4, 1, "the activations have this layout, else the weights"},
       {"ONE_ACC", 5, 1, "one sum, else one of low and one of high codes"},
       {"FORM", 6, 2,
@@ -82,7 +84,7 @@ const struct sq_reg sq_regs[] = {
       {"WRITTEN", SQ_STATUS_WRITTEN, 3, "the first error of writes: 2 SLVERR, 3 DECERR"},
       {"ENGINE", SQ_STATUS_ENGINE, 3,
        "errors in operands: bit 0 a code that stands for no value, bit 1 a scale that is no "
-       "positive number, bit 2 a malformed mask"}}},
+       "positive number, bit 2 a malformed mask or index"}}},
     {"IRQ_ENABLE",
      SQ_REG_IRQ_ENABLE,
      SQ_REG_BOTH,
@@ -226,15 +228,19 @@ const struct sq_reg sq_desc[] = {
     {"BEATS",
      WORD(BEATS),
      "length of a tile along K",
-     {{"BEATS", 0, 16, "beats of a scale group"}, {"GROUPS", 16, 16, "scale groups"}}},
+     {{"BEATS", 0, 16,
+       "beats of a scale group; with LAYOUT 5 beats of activations of a tile of rows, all of K"},
+      {"GROUPS", 16, 16,
+       "scale groups; with LAYOUT 5 beats of weights of a block of columns, one of the kept groups "
+       "each"}}},
     {"CHUNK",
      WORD(CHUNK),
      "of K, that half a buffer holds for a block; with fewer than all groups a block has at most "
-     "SUMS.TILES tiles",
+     "SUMS.TILES tiles (with LAYOUT 5 any number)",
      {{"GROUPS", 0, 16, "scale groups, at most BEATS.GROUPS"},
       {"PART", 16, 16,
        "0, or with GROUPS = 1 beats of a scale group that is longer than a chunk, fewer than "
-       "BEATS.BEATS"}}},
+       "BEATS.BEATS; with LAYOUT 5 blocks of columns that the layer has"}}},
 };
 const unsigned sq_n_desc = LEN(sq_desc);
 

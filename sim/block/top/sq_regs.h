@@ -65,7 +65,7 @@ enum sq_reg_offset {
     SQ_REG_WRITE_WAIT = 0x80,
     SQ_REG_END = 0x84,
 };
-enum { SQ_REG_ID_VALUE = 0x504f5453, SQ_REG_VERSION_VALUE = 7 }; // "STOP", little-endian
+enum { SQ_REG_ID_VALUE = 0x504f5453, SQ_REG_VERSION_VALUE = 8 }; // "STOP", little-endian
 
 // Counters of 64 bits, in the order of their registers from CYCLES on, and from READ_WAIT on.
 enum sq_reg_counter {

@@ -87,8 +87,7 @@ static void draw_layer(struct sq_ring_host *h, uint32_t i)
 {
     struct sq_ring_layer *const y = &h->layer[i];
     struct sq_encode_layer encoder;
-    struct sq_top_layer l = {
-        .tiles = {1, 2}, .block = {1, 1}, .beats = 1, .groups = 2, .chunk = 1, .cols_outer = false};
+    struct sq_top_layer l = sq_top_short_layer(h->value);
     if (h->choice.kind == SQ_AXI_LAZY) {
         l.tiles[ROWS] = 6;
         l.tiles[COLS] = 3;

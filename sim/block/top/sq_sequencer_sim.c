@@ -90,6 +90,11 @@ void sq_block_walk_next(struct sq_block_walk *w)
 const unsigned sq_top_address_word[SQ_TOP_OPERANDS + 1] = {
     SQ_DESC_ACT, SQ_DESC_ROW_SCALE, SQ_DESC_WEIGHT, SQ_DESC_COL_SCALE, SQ_DESC_OUT};
 
+uint32_t sq_top_col_blocks(const struct sq_top_layer *l)
+{
+    return (l->tiles[COLS] + l->block[COLS] - 1) / l->block[COLS];
+}
+
 void sq_top_layer_encode(const struct sq_top_layer *l, uint32_t word[SQ_DESC_WORDS])
 {
     memset(word, 0, SQ_DESC_WORDS * sizeof *word);
@@ -99,7 +104,17 @@ void sq_top_layer_encode(const struct sq_top_layer *l, uint32_t word[SQ_DESC_WOR
     word[SQ_DESC_TILES] = l->tiles[COLS] << 16 | l->tiles[ROWS];
     word[SQ_DESC_BLOCK] = l->block[COLS] << 16 | l->block[ROWS];
     word[SQ_DESC_BEATS] = l->groups << 16 | l->beats;
-    word[SQ_DESC_CHUNK] = l->part << 16 | l->chunk;
+    word[SQ_DESC_CHUNK] = (l->is_indexed ? sq_top_col_blocks(l) : l->part) << 16 | l->chunk;
+}
+
+uint64_t sq_top_step_beats(const struct sq_top_room *room, const struct sq_top_layer *l,
+                           const struct sq_top_step *step, unsigned part)
+{
+    const uint64_t rows = step->tiles[ROWS], cols = step->tiles[COLS];
+    const uint64_t n[] = {rows * (l->is_indexed ? l->beats : step->beats), rows,
+                          l->is_indexed ? step->groups : cols * step->beats,
+                          cols * (room->scale_once ? 1 : step->groups), rows * cols};
+    return n[part];
 }
 
 uint64_t sq_top_transfer(const struct sq_top_room *room, unsigned part, uint64_t n)
@@ -112,7 +127,9 @@ static bool is_in_reach(const struct sq_top_room *room, const struct sq_top_laye
 {
     const uint64_t tile = (uint64_t)l->beats * l->groups;
     const uint64_t scales = room->scale_once ? 1 : l->groups;
-    const uint64_t beats[] = {l->tiles[ROWS] * tile, l->tiles[ROWS], l->tiles[COLS] * tile,
+    const uint64_t blocks = l->is_indexed ? sq_top_col_blocks(l) : 0;
+    const uint64_t beats[] = {l->tiles[ROWS] * (l->is_indexed ? l->beats : tile), l->tiles[ROWS],
+                              l->is_indexed ? blocks * l->groups : l->tiles[COLS] * tile,
                               l->tiles[COLS] * scales, (uint64_t)l->tiles[ROWS] * l->tiles[COLS]};
     const uint64_t room_left = (UINT64_C(1) << 32) - l->addr[part];
     return beats[part] <= room_left / room->nbytes / sq_top_transfer(room, part, 1);
@@ -131,26 +148,36 @@ bool sq_top_layer_decode(const uint32_t word[SQ_DESC_WORDS], const struct sq_top
         .chunk = word[SQ_DESC_CHUNK] & 0xffff,
         .part = word[SQ_DESC_CHUNK] >> 16,
         .cols_outer = word[SQ_DESC_KIND] >> SQ_DESC_COLS_OUTER & 1,
+        .is_indexed = room->is_indexed,
     };
+    const uint32_t blocks = l->part;
+    if (l->is_indexed) {
+        l->part = 0;
+        if (l->block[COLS] == 0 || l->block[ROWS] != 1 || blocks != sq_top_col_blocks(l))
+            return false;
+    }
     for (unsigned i = 0; i < SQ_DESC_WORDS; i++)
         unnamed |= word[i] & ~sq_desc_named(i);
     for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++) {
         addresses |= l->addr[i] = word[sq_top_address_word[i]];
         in_reach = in_reach && is_in_reach(room, l, i);
     }
-    const uint64_t tile = (uint64_t)(l->part ? l->part : l->beats) * l->chunk;
+    const uint64_t tile =
+        l->is_indexed ? l->chunk : (uint64_t)(l->part ? l->part : l->beats) * l->chunk;
+    const uint64_t act = l->is_indexed ? l->beats : tile * l->block[ROWS];
     const bool is_part_right =
         l->part == 0 || (l->chunk == 1 && l->part < l->beats && l->groups <= room->part_groups);
     const uint64_t tiles = (uint64_t)l->block[0] * l->block[1];
     return (word[SQ_DESC_KIND] & 0xffff) == SQ_DESC_KIND_VALUE && unnamed == 0 && in_reach &&
            addresses % room->nbytes == 0 && is_part_right && l->beats > 0 && tile > 0 &&
            l->chunk <= l->groups && l->tiles[0] > 0 && l->tiles[1] > 0 && tiles > 0 &&
-           tile * l->block[0] <= room->depth[SQ_TOP_ACT] &&
-           tile * l->block[1] <= room->depth[SQ_TOP_WEIGHT] &&
+           act <= room->depth[SQ_TOP_ACT] &&
+           tile * (l->is_indexed ? 1 : l->block[COLS]) <= room->depth[SQ_TOP_WEIGHT] &&
            l->block[0] <= room->depth[SQ_TOP_ROW_SCALE] &&
            (uint64_t)l->block[1] * (room->scale_once ? 1 : l->chunk) <=
                room->depth[SQ_TOP_COL_SCALE] &&
-           tiles <= (sq_block_walk_is_whole(l) ? SQ_DESC_JOB_TILES : room->sum_tiles);
+           (l->is_indexed ||
+            tiles <= (sq_block_walk_is_whole(l) ? SQ_DESC_JOB_TILES : room->sum_tiles));
 }
 
 // ---- a cycle ----------------------------------------------------------------------------------------
@@ -220,10 +247,10 @@ static void start_run(struct sq_sequencer_sim *s)
     s->next[SQ_TOP_STORE] = l->addr[SQ_TOP_STORE];
 }
 
-// Scales that serve all chunks of a block.
-static bool is_for_all_chunks(const struct sq_sequencer_sim *s, unsigned part)
+bool sq_top_serves_chunks(const struct sq_top_room *room, unsigned part)
 {
-    return part == SQ_TOP_ROW_SCALE || (part == SQ_TOP_COL_SCALE && s->room.scale_once);
+    return part == SQ_TOP_ROW_SCALE || (part == SQ_TOP_COL_SCALE && room->scale_once) ||
+           (part == SQ_TOP_ACT && room->is_indexed);
 }
 
 // Whether the step needs the transfer that is looked at. Chunks of both operands come for every step,
@@ -234,12 +261,13 @@ static bool is_needed(const struct sq_sequencer_sim *s)
     const bool is_first = w->groups == 0 && w->beats == 0, is_last = sq_block_walk_is_last(w);
     if (!w->is_active)
         return false;
-    if (s->kind == SQ_TOP_STORE)
-        return is_last;
+    if (s->kind == SQ_TOP_STORE) // outputs of an indexed block begin with its first chunk
+        return s->room.is_indexed ? is_first : is_last;
     const bool is_new = w->is_new[s->kind >= SQ_TOP_WEIGHT];
     if (s->kind == SQ_TOP_COL_SCALE && w->beats > 0)
         return false; // they are those of the chunk before
-    return is_for_all_chunks(s, s->kind) ? is_new && is_first : is_new || !is_first || !is_last;
+    return sq_top_serves_chunks(&s->room, s->kind) ? is_new && is_first
+                                                   : is_new || !is_first || !is_last;
 }
 
 static uint32_t address_of(struct sq_sequencer_sim *s)
@@ -260,13 +288,13 @@ static bool make_transfer(struct sq_sequencer_sim *s, int32_t transfer[SQ_DMA_JO
     const bool is_store = s->kind == SQ_TOP_STORE;
     if (!is_needed(s))
         return false;
-    const uint32_t rows = sq_block_walk_tiles(&s->load, ROWS);
-    const uint32_t cols = sq_block_walk_tiles(&s->load, COLS);
-    const uint32_t groups = sq_block_walk_groups(&s->load), beats = sq_block_walk_beats(&s->load);
-    const uint32_t col_scales = s->room.scale_once ? cols : cols * groups;
-    const uint32_t n_beats[] = {rows * beats, rows, cols * beats, col_scales, rows * cols};
-    const uint32_t n = (uint32_t)sq_top_transfer(&s->room, s->kind, n_beats[s->kind]);
-    const uint32_t tail = n_beats[s->kind] * s->room.beat_nbytes[s->kind] % s->room.nbytes;
+    const struct sq_top_step step = {
+        {sq_block_walk_tiles(&s->load, ROWS), sq_block_walk_tiles(&s->load, COLS)},
+        sq_block_walk_groups(&s->load),
+        sq_block_walk_beats(&s->load)};
+    const uint32_t beats = (uint32_t)sq_top_step_beats(&s->room, &s->layer, &step, s->kind);
+    const uint32_t n = (uint32_t)sq_top_transfer(&s->room, s->kind, beats);
+    const uint32_t tail = beats * s->room.beat_nbytes[s->kind] % s->room.nbytes;
     const uint32_t addr = address_of(s);
     s->next[s->kind] = addr + n * s->room.nbytes;
     transfer[SQ_DMA_FIRST] = false;
@@ -297,7 +325,9 @@ void sq_sequencer_clock_jobs(struct sq_sequencer_sim *s, const struct sq_sequenc
     for (unsigned i = 0; i < SQ_TOP_JOBS; i++)
         any = any || s->pending[i];
     for (unsigned i = 0; i < SQ_TOP_JOBS; i++)
-        s->pending[i] = any ? s->pending[i] && !in->job_ready[i] : s->job.is_active;
+        s->pending[i] = any ? s->pending[i] && !in->job_ready[i]
+                            : s->job.is_active &&
+                                  (!s->room.is_indexed || i == SQ_TOP_WEIGHT || s->job.groups == 0);
     if (any || !s->job.is_active)
         return;
     const bool keeps[2] = {sq_block_walk_keeps(&s->job, ROWS), sq_block_walk_keeps(&s->job, COLS)};
@@ -313,11 +343,11 @@ void sq_sequencer_clock_jobs(struct sq_sequencer_sim *s, const struct sq_sequenc
         .is_last = is_last};
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++) {
         const bool keep = keeps[i >= SQ_TOP_WEIGHT];
-        s->of.keep[i] = is_for_all_chunks(s, i)
-                            ? keep || !is_last
+        s->of.keep[i] = sq_top_serves_chunks(&s->room, i)
+                            ? keep || (!is_last && !s->room.is_indexed)
                             : (keep && is_whole) || (i == SQ_TOP_COL_SCALE && goes_on);
     }
-    s->pending[SQ_TOP_SUMS] = !is_first;
+    s->pending[SQ_TOP_SUMS] = !is_first && !s->room.is_indexed;
     sq_block_walk_next(&s->job);
 }
 

@@ -35,6 +35,9 @@ struct sq_top_layer {
     uint32_t beats, groups, chunk; // beats of a scale group; groups of a tile, of a chunk of K
     uint32_t part;                 // 0, or beats of a chunk, which is a part of one group
     bool cols_outer;
+    // A chip whose weights an index finds (sq_top_room): beats: of activations of a tile of rows; groups: beats of
+    // weights of a block; chunk: of those.
+    bool is_indexed;
 };
 
 // The steps of a layer in their order (sq_block_walk): blocks, and the chunks of each.
@@ -58,17 +61,28 @@ void sq_block_walk_next(struct sq_block_walk *w);
 
 // Words of a descriptor that are addresses: of each operand, of the outputs.
 extern const unsigned sq_top_address_word[SQ_TOP_OPERANDS + 1];
+uint32_t sq_top_col_blocks(const struct sq_top_layer *l); // blocks of columns
 void sq_top_layer_encode(const struct sq_top_layer *l, uint32_t word[SQ_DESC_WORDS]);
 // What the halves of buffers hold, bytes of a beat of the bus, and beats of scales.
 struct sq_top_room {
     uint32_t depth[SQ_TOP_OPERANDS], sum_tiles, nbytes; // beats of each operand; tiles of sums
     bool has_encoder;
-    bool scale_once;      // a tile of columns has a beat of scales, not each of its scale groups
+    bool scale_once; // a tile of columns has a beat of scales, not each of its scale groups
+    bool is_indexed; // weights of a block are so many beats, and an index says which are of a tile
     uint32_t part_groups; // scale groups of a layer whose chunks may be parts of one, at most
     uint32_t beat_nbytes[SQ_TOP_OPERANDS + 1]; // of a beat of each operand, of a tile of outputs
 };
 // Beats of the bus of a transfer of `n` beats of an operand, which lie packed, or tiles of outputs.
 uint64_t sq_top_transfer(const struct sq_top_room *room, unsigned part, uint64_t n);
+// An operand that is loaded once for all chunks of a block.
+bool sq_top_serves_chunks(const struct sq_top_room *room, unsigned part);
+// A step: tiles of rows, of columns, scale groups of its chunk, beats of a tile. Beats of an operand that it loads,
+// tiles of outputs of its block.
+struct sq_top_step {
+    uint32_t tiles[2], groups, beats;
+};
+uint64_t sq_top_step_beats(const struct sq_top_room *room, const struct sq_top_layer *l,
+                           const struct sq_top_step *step, unsigned part);
 // Whether these words are a layer that such a chip runs.
 bool sq_top_layer_decode(const uint32_t word[SQ_DESC_WORDS], const struct sq_top_room *room,
                          struct sq_top_layer *l);

@@ -22,6 +22,7 @@ static const struct sq_point points[] = {
     {"own", true, {64, 2, 2, 8, 8, 4, SQ_ARRAY_SENTINEL, 2, 8, 0, 0, SQ_COMBINE_TWO, B32, 2, 32, 9, 24, 20, 9, 16, 4, 2, 400, 0, 0, 0, 0, 0, 1}},
     {"nvfp4", true, {64, 2, 2, 16, 4, 4, SCALED(0), B32, 2, 32, 32, 32, 32, 9, 16, 4, 4, 400, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3, SQ_SCALED_SPLIT, BELOW_CARRY, 0, 2}},
     {"sq_b", true, {32, 1, 2, 16, 4, 4, SCALED(2), BF16, 2, 32, 32, 32, 32, 9, 8, 2, 3, 400, 0, SQ_SCALED_INT4, SQ_SCALED_E4M3, SQ_SCALED_OWN, 0, 0, 2}},
+    {"gqsa", true, {64, 2, 1, 4, 8, 4, SQ_TOP_KEPT, 1, 4, 0, 1, SQ_COMBINE_ONE, B32, 2, 32, 9, 24, 20, 2, 16, 4, 2, 400, 0}},
     {"deep", false, {32, 8, 1, 16, 8, 4, DENSE, BF16, 2, 4096, 4096, 4096, 4096, 8, 256, 4, 4, 256, 0}},
     {"wide", false, {128, 4, 4, 16, 8, 8, DENSE, B32, 4, 64, 64, 64, 64, 16, 64, 8, 16, 400, 0}},
     {"broad", false, {512, 4, 4, 16, 8, 4, DENSE, BF16, 4, 64, 16, 128, 16, 16, 8, 4, 4, 400, 0, 0, 0, 0, 0, 0, 4}},

@@ -34,10 +34,40 @@ static void draw_parts(struct sq_rng *rng, uint32_t depth, uint32_t most, struct
     l->part = up_to(rng, smaller(depth, l->beats - 1));
 }
 
+struct sq_top_layer sq_top_short_layer(const unsigned *value)
+{
+    return (struct sq_top_layer){.tiles = {1, 2},
+                                 .block = {1, 1},
+                                 .beats = 1,
+                                 .groups = 2,
+                                 .chunk = 1,
+                                 .is_indexed = sq_top_is_indexed(value)};
+}
+
+// A tile of rows a block; groups of K, blocks of columns, their kept groups and chunks of those of any number.
+static void draw_indexed_shape(const unsigned *value, struct sq_rng *rng, struct sq_top_layer *l)
+{
+    const uint32_t *const of = value + SQ_TOP_DEPTH;
+    const uint32_t k_max = SQ_DRAWN_K / value[SQ_TOP_BANK_LEN];
+    l->beats = up_to(rng, smaller(sq_rng_below(rng, 4) ? 6 : k_max, of[SQ_TOP_ACT]));
+    l->tiles[ROWS] = up_to(rng, 4);
+    l->tiles[COLS] = up_to(rng, SQ_DRAWN_LINES);
+    l->block[ROWS] = 1;
+    l->block[COLS] = up_to(rng, smaller(l->tiles[COLS] + 1, of[SQ_TOP_COL_SCALE]));
+    l->groups = up_to(rng, smaller(l->block[COLS] * l->beats, 4 * of[SQ_TOP_WEIGHT]) + 2);
+    l->chunk = up_to(rng, smaller(l->groups, of[SQ_TOP_WEIGHT]));
+    l->cols_outer = sq_rng_below(rng, 2);
+    l->is_indexed = true;
+}
+
 // K beyond half a buffer comes in chunks; others may, too. Then sums limit the tiles of a block, else a job does.
 void sq_top_draw_shape(const unsigned *value, struct sq_rng *rng, struct sq_top_layer *l)
 {
     const uint32_t *const of = value + SQ_TOP_DEPTH;
+    if (sq_top_is_indexed(value)) {
+        draw_indexed_shape(value, rng, l);
+        return;
+    }
     const uint32_t depth = smaller(of[SQ_TOP_ACT], of[SQ_TOP_WEIGHT]),
                    k_max = SQ_DRAWN_K / value[SQ_TOP_BANK_LEN];
     l->groups = up_to(rng, sq_rng_below(rng, 2) ? 1 : 6);
@@ -104,11 +134,45 @@ static void draw_blocks(struct sq_rng *rng, const struct sq_top_shape *s, enum s
     memcpy(to, record + side->code, s->part[part].len * sizeof *to);
 }
 
+// Beats as the engine of an indexed chip draws them: of activations, of kept groups, with any index.
+static void draw_indexed(struct sq_rng *rng, const struct sq_top_shape *s, enum sq_top_part part,
+                         enum sq_stimulus kind, int32_t *to)
+{
+    const struct sq_indexed *const of = sq_indexed_block(SQ_TOP_KEPT)->indexed;
+    if (part == SQ_TOP_ACT) {
+        of->draw_act(s->engine, rng, kind, to);
+        return;
+    }
+    to[0] = (int32_t)sq_rng_below(rng, 1u << s->part[part].field[0].width);
+    of->draw_kept(s->engine, rng, kind, to);
+}
+
+// Ends of the channels of each block, and indices that ascend in each of them; what is left is padding. The first
+// channel of a block has a group.
+static void draw_ends(struct sq_rng *rng, const struct sq_top_layer *l, unsigned kept_len,
+                      int32_t *end, int32_t *kept)
+{
+    for (uint32_t col = 0, at = 0; col < l->tiles[COLS]; col++) {
+        const uint32_t first = col % l->block[COLS] == 0;
+        at = first ? 0 : at;
+        const uint32_t fit = smaller(l->beats, l->groups - at);
+        uint32_t n = sq_rng_below(rng, fit + 1);
+        n += first && n == 0;
+        int32_t *const of = kept + (size_t)(col / l->block[COLS] * l->groups + at) * kept_len;
+        for (uint32_t i = 0, index = 0; i < n; i++, index++) {
+            index += sq_rng_below(rng, l->beats - (n - i) - index + 1);
+            of[i * kept_len] = (int32_t)index;
+        }
+        at += n;
+        end[col] = (int32_t)at;
+    }
+}
+
 static void draw_side(const unsigned *value, struct sq_rng *rng, const struct sq_top_shape *s,
                       enum sq_top_part part, enum sq_stimulus kind, int32_t *to)
 {
-    if (s->is_scaled) {
-        draw_blocks(rng, s, part, kind, to);
+    if (s->is_scaled || s->is_indexed) {
+        (s->is_scaled ? draw_blocks : draw_indexed)(rng, s, part, kind, to);
         return;
     }
     unsigned engine[SQ_POINT_VALUES];
@@ -139,11 +203,16 @@ static void draw_operands(const unsigned *value, struct sq_rng *rng, const struc
             else
                 draw_side(value, rng, &s, (enum sq_top_part)p, kind, to->beat[p] + i * len);
     }
+    if (s.is_indexed)
+        draw_ends(rng, l, s.part[SQ_TOP_WEIGHT].len, to->beat[SQ_TOP_COL_SCALE],
+                  to->beat[SQ_TOP_WEIGHT]);
     if (wrong != SQ_DRAWN_ANY_WRONG)
         return;
     const unsigned p = sq_rng_below(rng, SQ_TOP_OPERANDS), len = s.part[p].len;
     const uint32_t i = sq_rng_below(rng, n[p]);
-    if (p & 1)
+    if (p == SQ_TOP_COL_SCALE && s.is_indexed) // up to more than there are
+        to->beat[p][i] = (int32_t)sq_rng_below(rng, 2 * l->groups + 2);
+    else if (p & 1)
         to->beat[p][i * len + sq_rng_below(rng, len)] = sq_rng_below(rng, 2) ? 0 : bits_of(-1);
     else
         draw_side(value, rng, &s, (enum sq_top_part)p, SQ_STIMULUS_ILLEGAL, to->beat[p] + i * len);

@@ -20,6 +20,8 @@ struct sq_top_drawn {
     int32_t beat[SQ_TOP_OPERANDS][SQ_DRAWN_BEATS]; // operands as integers
 };
 
+// Two tiles of columns in two blocks, in two chunks of a beat.
+struct sq_top_layer sq_top_short_layer(const unsigned *value);
 // Tiles, blocks, beats, groups, chunks and order of *l.
 void sq_top_draw_shape(const unsigned *value, struct sq_rng *rng, struct sq_top_layer *l);
 

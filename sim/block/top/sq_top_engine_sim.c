@@ -20,6 +20,10 @@ void sq_top_engine_init(struct sq_top_engine *e, const unsigned *v)
     assert(e->shape.pairs * e->c.rows * e->c.cols <= SQ_TOP_PES_MAX);
     assert(e->block->timing->nbytes <= sizeof e->time);
     e->block->init(engine, e->time);
+    if (e->block->indexed) {
+        assert(e->block->indexed->nbytes <= sizeof e->values);
+        e->block->indexed->init(e->values, e->c.rows, v[SQ_TOP_BANK_LEN]);
+    }
 }
 
 uint32_t sq_top_engine_slots(const struct sq_top_engine *e)
@@ -29,7 +33,9 @@ uint32_t sq_top_engine_slots(const struct sq_top_engine *e)
 
 bool sq_top_engine_keeps(const struct sq_top_engine *e)
 {
-    return e->shape.is_scaled ? sq_engine_scaled_keeps(e->time) : sq_engine_array_keeps(e->time);
+    return e->shape.is_scaled    ? sq_engine_scaled_keeps(e->time)
+           : e->shape.is_indexed ? false
+                                 : sq_engine_array_keeps(e->time);
 }
 
 // ---- jobs -------------------------------------------------------------------------------------------
@@ -126,19 +132,23 @@ static void add_scale(struct sq_top_engine *e, const int32_t *row, const int32_t
 
 // ---- outputs ----------------------------------------------------------------------------------------
 
+static void put_word(struct sq_top_engine *e, const int32_t *y, bool ends_job, uint32_t errors)
+{
+    assert(e->n_words < SQ_TOP_OUTPUTS_AHEAD);
+    struct sq_top_output_word *const word =
+        &e->word[(e->first_word + e->n_words++) % SQ_TOP_OUTPUTS_AHEAD];
+    memcpy(word->y, y, e->c.port_len * sizeof *y);
+    word->ends_job = ends_job;
+    word->errors = ends_job ? errors : 0;
+}
+
 static void put_outputs(struct sq_top_engine *e)
 {
     int32_t y[SQ_TOP_PES_MAX];
     const uint32_t len = e->c.port_len, n = e->c.rows * e->c.cols / len;
     (void)sq_output_end(&e->c, e->scale[0].beat, e->y, y);
-    for (uint32_t w = 0; w < n; w++) {
-        assert(e->n_words < SQ_TOP_OUTPUTS_AHEAD);
-        struct sq_top_output_word *const word =
-            &e->word[(e->first_word + e->n_words++) % SQ_TOP_OUTPUTS_AHEAD];
-        memcpy(word->y, y + w * len, len * sizeof *y);
-        word->ends_job = e->scale[0].ends_job && w + 1 == n;
-        word->errors = word->ends_job ? e->errors : 0;
-    }
+    for (uint32_t w = 0; w < n; w++)
+        put_word(e, y + w * len, e->scale[0].ends_job && w + 1 == n, e->errors);
 }
 
 const struct sq_top_output_word *sq_top_engine_word(const struct sq_top_engine *e)
@@ -229,4 +239,34 @@ void sq_top_engine_clock(struct sq_top_engine *e, const struct sq_top_engine_in 
         e->has_scale = false;
     while (e->n_sums > 0 && e->n_scales > 0)
         combine(e);
+}
+
+bool sq_top_indexed_waits(const struct sq_top_engine *e)
+{
+    return e->feed.left > 0 && e->feed.jobs == 1 && e->n_words > 0 &&
+           sq_top_engine_word(e)->ends_job;
+}
+
+static void put_row(struct sq_top_engine *e, const int32_t *y)
+{
+    uint32_t errors;
+    const bool ends_job = e->block->indexed->ends(e->values, &errors);
+    put_word(e, y, ends_job, errors);
+}
+
+void sq_top_indexed_clock(struct sq_top_engine *e, const struct sq_top_indexed_in *in)
+{
+    const int32_t zeros[SQ_INDEXED_KEPT_MAX] = {0};
+    const struct sq_indexed *const of = e->block->indexed;
+    const uint32_t at = e->feed.owes_zero ? 0 : in->in->at;
+    int32_t y[SQ_INDEXED_ROWS];
+    if (in->out->kept_fires && of->kept(e->values, e->feed.left > 0 ? in->kept : zeros, y))
+        put_row(e, y);
+    if (in->act)
+        of->act(e->values, in->act);
+    if (in->out->offset_fires && of->offset(e->values, at, y))
+        put_row(e, y);
+    if (in->out->job_fires)
+        of->job(e->values, in->in->groups, in->in->rows, in->s_a);
+    sq_indexed_clock(&e->feed, in->in, in->out, in->word_leaves && sq_top_engine_word(e)->ends_job);
 }

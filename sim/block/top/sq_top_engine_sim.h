@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the engine of sq_top computes, and its time. Its own model (sq_engine_array_block,
-// sq_engine_scaled_block) says when; the values follow here as operands and scales come.
+// sq_engine_scaled_block, that of sq_indexed_block) says when; the values follow here as operands and scales come.
 #ifndef SQ_TOP_ENGINE_SIM_H
 #define SQ_TOP_ENGINE_SIM_H
 
@@ -55,6 +55,8 @@ struct sq_top_engine {
         bool last;
     } keep[SQ_TOP_OUTPUTS_AHEAD];
     uint32_t n_keeps;
+    struct sq_indexed_feed feed;                          // of an indexed engine
+    _Alignas(16) unsigned char values[SQ_INDEXED_NBYTES]; // of it
 };
 
 // The word of outputs that leaves next, and is gone then.
@@ -72,6 +74,15 @@ struct sq_top_engine_in {
     bool offers_scales, takes_scales; // they are taken cycles after they are looked at
     const int32_t *row, *col;
 };
+// The same of an indexed engine: what it takes, of each as integers, or NULL.
+struct sq_top_indexed_in {
+    const struct sq_indexed_in *in;
+    const struct sq_indexed_out *out;
+    const int32_t *act, *s_a, *kept;
+    bool word_leaves; // sq_top_engine_word
+};
+bool sq_top_indexed_waits(const struct sq_top_engine *e); // the last word: for padding
+void sq_top_indexed_clock(struct sq_top_engine *e, const struct sq_top_indexed_in *in);
 void sq_top_engine_clock(struct sq_top_engine *e, const struct sq_top_engine_in *in);
 
 #endif

@@ -25,9 +25,16 @@ bool sq_top_is_scaled(const unsigned *v)
     return v[SQ_TOP_FORM] == SQ_COMBINE_FLOAT;
 }
 
+bool sq_top_is_indexed(const unsigned *v)
+{
+    return v[SQ_TOP_LAYOUT] == SQ_TOP_KEPT;
+}
+
 const struct sq_block *sq_top_engine_block(const unsigned *v)
 {
-    return sq_top_is_scaled(v) ? &sq_engine_scaled_block : &sq_engine_array_block;
+    return sq_top_is_scaled(v)    ? &sq_engine_scaled_block
+           : sq_top_is_indexed(v) ? sq_indexed_block(SQ_TOP_KEPT)
+                                  : &sq_engine_array_block;
 }
 
 struct sq_top_room sq_top_room(const unsigned *v)
@@ -35,7 +42,8 @@ struct sq_top_room sq_top_room(const unsigned *v)
     struct sq_top_room room = {.sum_tiles = v[SQ_TOP_SUM_TILES],
                                .nbytes = v[SQ_TOP_DATA_W] / 8,
                                .has_encoder = v[SQ_TOP_ENCODE] > 0,
-                               .scale_once = sq_top_is_scaled(v)};
+                               .scale_once = sq_top_is_scaled(v) || sq_top_is_indexed(v),
+                               .is_indexed = sq_top_is_indexed(v)};
     room.part_groups = room.scale_once || v[SQ_TOP_PARTS] ? UINT16_MAX
                        : v[SQ_TOP_FORM] == SQ_COMBINE_ONE ? 1
                                                           : 0;
@@ -102,11 +110,21 @@ static void array_engine(const unsigned *v, unsigned engine[SQ_POINT_VALUES])
     memcpy(engine, value, sizeof value);
 }
 
+static void indexed_engine(const unsigned *v, unsigned engine[SQ_POINT_VALUES])
+{
+    unsigned bits = 0; // of the index of a group of half a buffer
+    while (1u << bits < v[SQ_TOP_DEPTH + SQ_TOP_ACT])
+        bits++;
+    sq_top_engine_block(v)->indexed->engine(v[SQ_TOP_ROWS], v[SQ_TOP_BANK_LEN], bits, engine);
+}
+
 void sq_top_engine(const unsigned *v, unsigned engine[SQ_POINT_VALUES])
 {
     memset(engine, 0, SQ_POINT_VALUES * sizeof *engine);
     if (sq_top_is_scaled(v))
         scaled_engine(v, engine);
+    else if (sq_top_is_indexed(v))
+        indexed_engine(v, engine);
     else
         array_engine(v, engine);
 }
@@ -162,10 +180,28 @@ static struct sq_top_shape scaled_shape(const unsigned *v)
     return s;
 }
 
+// The fields of the engine's streams, which stand there one behind the other.
+static struct sq_top_shape indexed_shape(const unsigned *v)
+{
+    static const enum sq_top_part of[] = {SQ_TOP_ROW_SCALE, SQ_TOP_ACT, SQ_TOP_COL_SCALE,
+                                          SQ_TOP_WEIGHT};
+    struct sq_top_shape s = {.is_indexed = true, .output = sq_top_output(v), .pairs = 1};
+    sq_top_engine(v, s.engine);
+    const struct sq_ports ports = sq_ports_of(sq_top_engine_block(v), s.engine);
+    const struct sq_field *f = ports.in;
+    for (unsigned stream = SQ_INDEXED_JOB; stream <= SQ_INDEXED_KEPT; stream++)
+        for (size_t i = 0; i < ports.stream[stream].n_fields; i++, f++)
+            if (stream != SQ_INDEXED_JOB || i + 1 == ports.stream[stream].n_fields) // its scales
+                add_field(&s.part[of[stream]], f->name, f->count, f->width, f->is_unsigned);
+    return s;
+}
+
 struct sq_top_shape sq_top_shape(const unsigned *v)
 {
     if (sq_top_is_scaled(v))
         return scaled_shape(v);
+    if (sq_top_is_indexed(v))
+        return indexed_shape(v);
     const bool on_acts = v[SQ_TOP_ON_ACTS];
     const unsigned rows = v[SQ_TOP_ROWS], cols = v[SQ_TOP_COLS], high = v[SQ_TOP_HIGH];
     struct sq_top_shape s = {.array = {.layout = (enum sq_array_layout)v[SQ_TOP_LAYOUT],
@@ -203,10 +239,11 @@ uint32_t sq_top_bits(const unsigned *v, enum sq_top_part part)
 
 uint32_t sq_top_beats(const unsigned *v, const struct sq_top_layer *l, enum sq_top_part part)
 {
-    const uint32_t tile = l->beats * l->groups, scales = sq_top_is_scaled(v) ? 1 : l->groups;
-    const uint32_t beats[] = {l->tiles[ROWS] * tile, l->tiles[ROWS], l->tiles[COLS] * tile,
-                              l->tiles[COLS] * scales, l->tiles[ROWS] * l->tiles[COLS]};
-    return beats[part];
+    const struct sq_top_room room = sq_top_room(v);
+    const uint32_t blocks = l->is_indexed ? sq_top_col_blocks(l) : 1;
+    const struct sq_top_step all = {
+        {l->tiles[ROWS], l->tiles[COLS]}, blocks * l->groups, l->beats * l->groups};
+    return (uint32_t)sq_top_step_beats(&room, l, &all, part);
 }
 
 // n in pieces of at most `most`: how many of the whole ones [0] and of the last one [1], and their sizes.
@@ -231,6 +268,9 @@ static struct along beats_along(const struct sq_top_room *room, const struct sq_
     const uint32_t all = l->groups * l->beats;
     if (is_once)
         return (struct along){1, 1, 1};
+    if (l->is_indexed)
+        return part == SQ_TOP_ACT ? (struct along){l->beats, l->beats, l->beats}
+                                  : (struct along){l->groups, l->groups, l->chunk};
     if (part == SQ_TOP_COL_SCALE)
         return (struct along){l->groups, l->groups, l->chunk};
     return l->part ? (struct along){all, l->beats, l->part}
@@ -241,7 +281,9 @@ uint64_t sq_top_nbytes(const unsigned *v, const struct sq_top_layer *l, enum sq_
 {
     const struct sq_top_room room = sq_top_room(v);
     const struct pieces rows = pieces_of(l->tiles[ROWS], l->block[ROWS]);
-    const struct pieces cols = pieces_of(l->tiles[COLS], l->block[COLS]);
+    const struct pieces cols = part == SQ_TOP_WEIGHT && l->is_indexed
+                                   ? pieces_of(sq_top_col_blocks(l), 1)
+                                   : pieces_of(l->tiles[COLS], l->block[COLS]);
     const struct pieces *const blocks = part >= SQ_TOP_WEIGHT ? &cols : &rows;
     const struct along along = beats_along(&room, l, part);
     const struct pieces of = part == SQ_TOP_STORE ? rows : pieces_of(along.run, along.chunk);
@@ -320,11 +362,13 @@ static void move_operand(const unsigned *v, const struct sq_top_layer *l, enum s
     const struct sq_top_room room = sq_top_room(v);
     const struct along along = beats_along(&room, l, part);
     const unsigned axis = part >= SQ_TOP_WEIGHT;
-    const uint32_t all = along.all;
+    const bool by_block = l->is_indexed && part == SQ_TOP_WEIGHT;
+    const uint32_t all = along.all, block = by_block ? 1 : l->block[axis];
+    const uint32_t n = by_block ? sq_top_col_blocks(l) : l->tiles[axis];
     uint32_t beats;
-    for (uint32_t first = 0; first < l->tiles[axis]; first += l->block[axis])
+    for (uint32_t first = 0; first < n; first += block)
         for (uint32_t chunk = 0; chunk < all; chunk += beats) {
-            const uint32_t tiles = smaller(l->block[axis], l->tiles[axis] - first);
+            const uint32_t tiles = smaller(block, n - first);
             beats = smaller(along.chunk, along.run - chunk % along.run);
             for (uint32_t i = 0; i < tiles * beats; i++) {
                 const size_t beat = (size_t)(first + i / beats) * all + chunk + i % beats;
@@ -488,6 +532,32 @@ static void golden_groups(struct golden *g, uint32_t row_tile, uint32_t col_tile
     }
 }
 
+// All blocks of an indexed layer, word by word: the outputs of a column are a word of all tokens.
+static uint32_t golden_indexed(const struct golden *g, int32_t *word)
+{
+    const struct sq_top_layer *const l = g->l;
+    const struct sq_block *const block = sq_top_engine_block(g->v);
+    const struct sq_top_room room = sq_top_room(g->v);
+    struct sq_block_walk w;
+    uint32_t errors = 0;
+    for (sq_block_walk_start(&w, l); w.is_active; sq_block_walk_next(&w)) {
+        if (!sq_block_walk_is_last(&w))
+            continue;
+        const uint32_t cols = sq_block_walk_tiles(&w, COLS);
+        const struct sq_indexed_job job = {
+            .act = beat_of(g, SQ_TOP_ACT, w.done[ROWS] * l->beats),
+            .s_a = beat_of(g, SQ_TOP_ROW_SCALE, w.done[ROWS]),
+            .end = beat_of(g, SQ_TOP_COL_SCALE, w.done[COLS]),
+            .kept = beat_of(g, SQ_TOP_WEIGHT, w.done[COLS] / l->block[COLS] * l->groups),
+            .limit = l->beats,
+            .n_rows = cols,
+            .n_kept = l->groups};
+        errors |= block->indexed->golden(block, g->s.engine, &job, word);
+        word += sq_top_transfer(&room, SQ_TOP_STORE, cols) * (room.nbytes / 4);
+    }
+    return errors;
+}
+
 static void golden_tile(struct golden *g, uint32_t row_tile, uint32_t col_tile, int32_t *word,
                         uint32_t at)
 {
@@ -509,6 +579,8 @@ uint32_t sq_top_golden(const unsigned *v, const struct sq_top_layer *l,
     struct golden g = {.v = v, .l = l, .x = x, .s = sq_top_shape(v)};
     const struct sq_top_room room = sq_top_room(v);
     struct sq_block_walk w;
+    if (g.s.is_indexed)
+        return golden_indexed(&g, word);
     if (g.s.is_scaled)
         golden_layer(&g);
     for (sq_block_walk_start(&w, l); w.is_active; sq_block_walk_next(&w)) {

@@ -16,12 +16,19 @@
 // block of all lines as sq_engine_scaled takes it: [lines] codes, high codes, mask bits, scales, scales of high
 // codes, places, as far as the format has them. What stands above the blocks is row_scale and col_scale: a
 // beat for each tile of rows, of columns, whose high parts follow the low ones.
+// On a chip whose layout is SQ_TOP_KEPT (sq_indexed.h) a tile has one column:
+//
+//   act        for each tile of rows a beat for each group of K: [rows][G] codes
+//   weight     for each block of columns as many beats as the descriptor says, a kept group each, as the engine has
+//              it; channel after channel, and padding behind them
+//   row_scale  as above; col_scale: a beat for each channel, the kept groups of its block up to its end
 #ifndef SQ_TOP_IMAGE_H
 #define SQ_TOP_IMAGE_H
 
 #include <stdint.h>
 
 #include "models/array/sq_array.h"
+#include "sim/block/flow/sq_indexed.h"
 #include "sim/block/output/sq_output_sim.h"
 #include "sim/block/scaled/sq_engine_scaled_draw.h"
 #include "sim/block/top/sq_sequencer_sim.h"
@@ -59,6 +66,7 @@ enum {
     SQ_TOP_CHOOSE,      // of the encoder, enum sq_scaled_choose
     SQ_TOP_PARAMS
 };
+enum { SQ_TOP_KEPT = 5 }; // a layout behind those of sq_array.h
 enum {
     SQ_TOP_PES_MAX = 1024, // sums of a tile
     SQ_TOP_WORDS_MAX = 144,
@@ -79,9 +87,10 @@ uint32_t sq_top_bits(const unsigned *value, enum sq_top_part part);
 uint32_t sq_top_beats(const unsigned *value, const struct sq_top_layer *l, enum sq_top_part part);
 uint64_t sq_top_nbytes(const unsigned *value, const struct sq_top_layer *l, enum sq_top_part part);
 
-// The engine in it and its parameters: sq_engine_array_block, sq_engine_scaled_block.
+// The engine in it and its parameters: sq_engine_array_block, sq_engine_scaled_block, that of sq_indexed_block.
 const struct sq_block *sq_top_engine_block(const unsigned *value);
 bool sq_top_is_scaled(const unsigned *value);
+bool sq_top_is_indexed(const unsigned *value);
 void sq_top_engine(const unsigned *value, unsigned engine[SQ_POINT_VALUES]);
 
 // What a beat of each operand holds.
@@ -89,8 +98,8 @@ enum { SQ_TOP_FIELDS = 6 };
 struct sq_top_shape {
     struct sq_array_config array; // of sq_engine_array
     bool on_acts;
-    bool is_scaled;
-    unsigned engine[SQ_POINT_VALUES]; // of sq_engine_scaled
+    bool is_scaled, is_indexed;
+    unsigned engine[SQ_POINT_VALUES]; // of sq_engine_scaled, of an indexed one
     struct sq_es_layout scaled;
     unsigned pairs; // totals of a PE
     struct sq_output_config output;

@@ -57,9 +57,14 @@ static void operand_clock(struct sq_operand_sim *o, const struct sq_sequencer_si
                           const struct sq_dma_beat *in, bool out_ready)
 {
     const bool is_row = part <= SQ_TOP_ROW_SCALE, is_scale = part & 1;
+    const bool is_indexed = s->room.is_indexed;
     const uint32_t scales = s->room.scale_once ? 1 : s->of.groups;
-    const uint32_t beats = is_scale ? scales : s->of.beats;
-    const uint32_t n[3] = {s->of.tiles[0], s->of.tiles[1], beats};
+    const uint32_t beats = is_scale                           ? scales
+                           : is_indexed && part == SQ_TOP_ACT ? s->layer.beats
+                           : is_indexed                       ? s->of.groups
+                                                              : s->of.beats;
+    const bool is_once = is_indexed && part != SQ_TOP_COL_SCALE; // not for each tile of columns
+    const uint32_t n[3] = {s->of.tiles[0], is_once ? 1 : s->of.tiles[1], beats};
     const uint32_t step = part == SQ_TOP_ROW_SCALE ? 1 : beats;
     const uint32_t stride[3] = {is_row ? step : 0, is_row ? 0 : step, part != SQ_TOP_ROW_SCALE};
     const bool has_room = sq_operand_buffer_has_room(&o->buffer);
@@ -178,24 +183,43 @@ struct wires {
     bool load_ready, valid[SQ_TOP_OPERANDS], ready[SQ_TOP_OPERANDS];
     struct sq_offer engine[SQ_STREAMS_MAX];
     struct sq_handshake shake;
+    struct sq_indexed_in feed; // of an indexed chip
+    struct sq_indexed_out fed;
+    bool job_ready; // of the engine
     bool scale_fires, y_ready, wide_ready, keeps;
     bool sums_ready; // a beat of sums is taken
 };
 
-static void find_wires(const struct sq_top_sim *s, struct wires *w)
+// The streams of the engine of an indexed chip, and who of the buffers may go.
+static void find_indexed(const struct sq_top_sim *s, struct wires *w)
 {
     const struct sq_sequencer_sim *const q = &s->sequencer;
-    const uint32_t room = s->value[SQ_TOP_MAX_BURST] < 2 ? 2 : s->value[SQ_TOP_MAX_BURST];
-    *w = (struct wires){.load = s->dma.out > 0 ? &s->dma.beat[0] : NULL};
-    w->dest = w->load ? (uint32_t)w->load->dest % (1u << SQ_TOP_DEST_BITS) : 0;
-    w->load_ready =
-        w->load &&
-        (s->dma.abort || (w->dest == SQ_TOP_ENCODER    ? sq_encode_takes(&s->encode)
-                          : w->dest >= SQ_TOP_OPERANDS ? true
-                                                       : operand_takes(&s->operand[w->dest])));
-    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
-        w->valid[i] = sq_operand_buffer_offers(&s->operand[i].buffer);
-    w->engine[JOB].valid = q->pending[SQ_TOP_ENGINE];
+    const uint32_t offset = (uint32_t)s->operand[SQ_TOP_COL_SCALE].out[0].word[0] & 0xffff;
+    w->feed = (struct sq_indexed_in){.job = q->pending[SQ_TOP_ENGINE],
+                                     .row = w->valid[SQ_TOP_ROW_SCALE],
+                                     .act = w->valid[SQ_TOP_ACT],
+                                     .kept = w->valid[SQ_TOP_WEIGHT],
+                                     .offset = w->valid[SQ_TOP_COL_SCALE],
+                                     .groups = q->layer.beats,
+                                     .rows = q->of.tiles[1],
+                                     .n_kept = q->layer.groups,
+                                     .at = offset};
+    sq_indexed_offer(&s->engine.feed, &w->feed, w->engine);
+    const bool waits = sq_top_indexed_waits(&s->engine);
+    w->y_ready = w->y_ready && !waits;
+    s->engine.block->timing->comb(s->engine.time, w->engine, w->y_ready, &w->shake);
+    w->shake.out_valid = w->shake.out_valid && !waits;
+    sq_indexed_take(&s->engine.feed, &w->feed, w->shake.in_ready, &w->fed);
+    w->ready[SQ_TOP_ACT] = w->fed.act_ready;
+    w->ready[SQ_TOP_ROW_SCALE] = w->fed.row_ready;
+    w->ready[SQ_TOP_WEIGHT] = w->fed.kept_ready;
+    w->ready[SQ_TOP_COL_SCALE] = w->fed.offset_ready;
+    w->job_ready = w->fed.job_ready;
+}
+
+static void find_engine(const struct sq_top_sim *s, struct wires *w)
+{
+    w->engine[JOB].valid = s->sequencer.pending[SQ_TOP_ENGINE];
     const struct sq_top_engine_job job = job_of(s);
     const bool is_scaled = s->engine.shape.is_scaled;
     w->engine[JOB].n = job.beats;
@@ -208,8 +232,6 @@ static void find_wires(const struct sq_top_sim *s, struct wires *w)
     w->engine[ACT].valid = w->valid[SQ_TOP_ACT];
     w->engine[WEIGHT].valid = w->valid[SQ_TOP_WEIGHT];
     w->engine[SCALE].valid = w->valid[SQ_TOP_ROW_SCALE] && w->valid[SQ_TOP_COL_SCALE];
-    w->wide_ready = s->n_store < room;
-    w->y_ready = sq_gear_takes(&s->wide, w->wide_ready);
     s->engine.block->timing->comb(s->engine.time, w->engine, w->y_ready, &w->shake);
     w->keeps = sq_top_engine_keeps(&s->engine);
     const bool carry_ready = w->shake.in_ready[SQ_ENGINE_CARRY];
@@ -218,6 +240,27 @@ static void find_wires(const struct sq_top_sim *s, struct wires *w)
     w->ready[SQ_TOP_ACT] = w->shake.in_ready[ACT];
     w->ready[SQ_TOP_WEIGHT] = w->shake.in_ready[WEIGHT];
     w->ready[SQ_TOP_ROW_SCALE] = w->ready[SQ_TOP_COL_SCALE] = w->scale_fires;
+    w->job_ready = w->shake.in_ready[JOB];
+}
+
+static void find_wires(const struct sq_top_sim *s, struct wires *w)
+{
+    const uint32_t room = s->value[SQ_TOP_MAX_BURST] < 2 ? 2 : s->value[SQ_TOP_MAX_BURST];
+    *w = (struct wires){.load = s->dma.out > 0 ? &s->dma.beat[0] : NULL};
+    w->dest = w->load ? (uint32_t)w->load->dest % (1u << SQ_TOP_DEST_BITS) : 0;
+    w->load_ready =
+        w->load &&
+        (s->dma.abort || (w->dest == SQ_TOP_ENCODER    ? sq_encode_takes(&s->encode)
+                          : w->dest >= SQ_TOP_OPERANDS ? true
+                                                       : operand_takes(&s->operand[w->dest])));
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
+        w->valid[i] = sq_operand_buffer_offers(&s->operand[i].buffer);
+    w->wide_ready = s->n_store < room;
+    w->y_ready = sq_gear_takes(&s->wide, w->wide_ready);
+    if (s->engine.shape.is_indexed)
+        find_indexed(s, w);
+    else
+        find_engine(s, w);
 }
 
 static void find_events(const struct sq_top_sim *s, const struct wires *w,
@@ -259,7 +302,23 @@ static void find_events(const struct sq_top_sim *s, const struct wires *w,
     in->engine |= (uint32_t)sq_encode_has_error(&s->encode) << SQ_SCALED_ERROR_CODE;
 }
 
-// Values through the engine, and its edge.
+// Values through the engine of an indexed chip, and its edge.
+static void clock_indexed(struct sq_top_sim *s, const struct wires *w)
+{
+    int32_t beat[SQ_TOP_OPERANDS][SQ_TOP_BEAT_MAX];
+    struct sq_top_indexed_in in = {
+        .in = &w->feed, .out = &w->fed, .word_leaves = w->shake.out_valid && w->y_ready};
+    if (w->fed.job_fires)
+        in.s_a = unpacked(s, SQ_TOP_ROW_SCALE, beat[SQ_TOP_ROW_SCALE]);
+    if (w->valid[SQ_TOP_WEIGHT])
+        in.kept = unpacked(s, SQ_TOP_WEIGHT, beat[SQ_TOP_WEIGHT]);
+    if (w->valid[SQ_TOP_ACT] && w->ready[SQ_TOP_ACT])
+        in.act = unpacked(s, SQ_TOP_ACT, beat[SQ_TOP_ACT]);
+    sq_top_indexed_clock(&s->engine, &in);
+    s->engine.block->timing->clock(s->engine.time, w->engine, w->y_ready);
+}
+
+// The same of the other engines.
 static void clock_engine(struct sq_top_sim *s, const struct wires *w)
 {
     int32_t beat[SQ_TOP_OPERANDS][SQ_TOP_BEAT_MAX];
@@ -376,10 +435,13 @@ static void clock_core(struct sq_top_sim *s, const struct wires *w, const struct
     };
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
         in.job_ready[i] = sq_operand_buffer_takes_job(&s->operand[i].buffer);
-    in.job_ready[SQ_TOP_ENGINE] = w->shake.in_ready[JOB];
+    in.job_ready[SQ_TOP_ENGINE] = w->job_ready;
     in.job_ready[SQ_TOP_SUMS] = sq_operand_buffer_takes_job(&s->sums);
     clock_sums(s, w);
-    clock_engine(s, w);
+    if (s->engine.shape.is_indexed)
+        clock_indexed(s, w);
+    else
+        clock_engine(s, w);
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
         operand_clock(&s->operand[i], &s->sequencer, i, w->load && w->dest == i ? w->load : NULL,
                       w->ready[i]);
@@ -446,8 +508,10 @@ void sq_top_clock(void *state, const struct sq_offer *unused, bool out_ready)
     if (s->ring.state != SQ_RING_DRAIN && s->ring.state != SQ_RING_CLEAR)
         clock_core(s, &w, &in, &ring);
     sq_top_regs_clock(&s->regs, &events);
-    s->was_busy = w.valid[SQ_TOP_ACT] && w.ready[SQ_TOP_ACT];
-    s->was_waiting = !(w.valid[SQ_TOP_ACT] && w.valid[SQ_TOP_WEIGHT]);
+    const bool is_indexed = s->engine.shape.is_indexed;
+    const unsigned takes = is_indexed ? SQ_TOP_WEIGHT : SQ_TOP_ACT;
+    s->was_busy = w.valid[takes] && w.ready[takes];
+    s->was_waiting = !(w.valid[takes] && w.valid[SQ_TOP_WEIGHT]);
     sq_ring_clock(&s->ring, &in);
     s->regs.value[SQ_REG_HEAD / 4] = s->ring.head;
     s->regs.is_aborting = s->ring.abort;

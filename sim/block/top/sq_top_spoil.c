@@ -88,7 +88,9 @@ void sq_spoil_descriptor(uint32_t word[SQ_DESC_WORDS], enum sq_spoil way,
         word[SQ_DESC_BLOCK] = (word[SQ_DESC_BLOCK] & 0xffff0000u) | (fits[ROWS] + 1);
         break;
     case SQ_SPOIL_WIDE_COLS:
-        word[SQ_DESC_BLOCK] = (word[SQ_DESC_BLOCK] & 0xffff) | (fits[COLS] + 1) << 16;
+        word[SQ_DESC_BLOCK] =
+            (word[SQ_DESC_BLOCK] & 0xffff) |
+            (room->is_indexed ? room->depth[SQ_TOP_COL_SCALE] + 1 : fits[COLS] + 1) << 16;
         break;
     case SQ_SPOIL_MANY_SUMS:
         word[SQ_DESC_BEATS] = 2u << 16 | beats;
@@ -113,6 +115,10 @@ void sq_spoil_descriptor(uint32_t word[SQ_DESC_WORDS], enum sq_spoil way,
         set_size(word, 1, 1, 2, 2); // chips with room for parts of any group run the first
         word[SQ_DESC_CHUNK] =
             1u << 16 | (way == SQ_SPOIL_MANY_PARTS && room->part_groups < 2 ? 1 : 2);
+        if (room->is_indexed) { // one block of columns too many; activations that do not fit
+            word[SQ_DESC_CHUNK] += way == SQ_SPOIL_MANY_PARTS ? 1u << 16 : 0;
+            word[SQ_DESC_BEATS] += way == SQ_SPOIL_PART_OF_TWO ? room->depth[SQ_TOP_ACT] : 0;
+        }
         break;
     case SQ_SPOIL_WHOLE_PART:
         set_size(word, 1, 1, 1, 2);

@@ -49,12 +49,13 @@ static uint32_t blocks_of(uint32_t n, uint32_t block)
 // one for every block unless it has only one; in chunks of K both for every step, scales that serve all of them once.
 static uint32_t beats_to_read(const struct sq_top_work *w, const struct sq_top_layer *l)
 {
-    const bool has_chunks = !sq_block_walk_is_whole(l), scale_once = sq_top_is_scaled(w->value);
+    const struct sq_top_room room = sq_top_room(w->value);
+    const bool has_chunks = !sq_block_walk_is_whole(l);
     uint32_t n = region_beats(w->value, l, 0);
     for (unsigned p = 0; p < SQ_TOP_OPERANDS; p++) {
         const unsigned axis = p >= SQ_TOP_WEIGHT ? COLS : ROWS, other = axis == COLS ? ROWS : COLS;
         const bool is_outer = l->cols_outer == (axis == COLS);
-        const bool is_for_all = p == SQ_TOP_ROW_SCALE || (p == SQ_TOP_COL_SCALE && scale_once);
+        const bool is_for_all = sq_top_serves_chunks(&room, p);
         const bool is_once = (is_outer || blocks_of(l->tiles[axis], l->block[axis]) == 1) &&
                              (is_for_all || !has_chunks);
         n += region_beats(w->value, l, p + 1) *
@@ -63,12 +64,10 @@ static uint32_t beats_to_read(const struct sq_top_work *w, const struct sq_top_l
     return n;
 }
 
-static const struct sq_top_layer short_layer = {
-    .tiles = {1, 2}, .block = {1, 1}, .beats = 1, .groups = 2, .chunk = 1, .cols_outer = false};
-
 uint32_t sq_host_n_faults(const unsigned *value)
 {
-    return 2 * (SQ_AXI_FAULTS - 1) * all_beats(value, &short_layer);
+    const struct sq_top_layer l = sq_top_short_layer(value);
+    return 2 * (SQ_AXI_FAULTS - 1) * all_beats(value, &l);
 }
 
 // One or two blocks of as many tiles as sums have room for, and one behind them. Returns the beat of the weights
@@ -79,19 +78,24 @@ static int32_t kept_layer(const unsigned *value, uint32_t number, struct sq_top_
     const uint32_t fit = most / (before + 1), room = value[SQ_TOP_SUM_TILES];
     l->block[COLS] = room < fit ? room : fit;
     l->tiles[COLS] = l->block[COLS] * (before + 1);
-    return (int32_t)(l->block[COLS] * before * l->groups * l->beats);
+    return (int32_t)(l->is_indexed ? before * l->groups
+                                   : l->block[COLS] * before * l->groups * l->beats);
 }
 
 // The longest transfers: of a tile of as many beats as half a buffer holds, or of the outputs of as many tiles.
 static struct sq_top_layer deep_layer(const unsigned *value, uint32_t number)
 {
-    struct sq_top_layer l = short_layer;
+    struct sq_top_layer l = sq_top_short_layer(value);
     l.groups = 1;
     const unsigned *const depth = value + SQ_TOP_DEPTH;
     const bool is_act_short = depth[SQ_TOP_ACT] < depth[SQ_TOP_WEIGHT];
     l.beats = number == 0 ? depth[is_act_short ? SQ_TOP_ACT : SQ_TOP_WEIGHT] : 1;
     l.tiles[ROWS] = l.block[ROWS] = number == 0 ? 1 : 8;
     const bool has_fewer = depth[SQ_TOP_COL_SCALE] < depth[SQ_TOP_WEIGHT];
+    if (l.is_indexed) {
+        l.groups = l.chunk = number == 0 ? depth[SQ_TOP_WEIGHT] : 1;
+        l.block[ROWS] = 1;
+    }
     l.tiles[COLS] = l.block[COLS] =
         number == 0 ? 1 : depth[has_fewer ? SQ_TOP_COL_SCALE : SQ_TOP_WEIGHT];
     return l;
@@ -132,8 +136,9 @@ static void move_to_end(struct sq_top_work *w, enum sq_top_part part, uint32_t b
     uint32_t *const word = descriptor_of(w), *const addr = &word[sq_top_address_word[part]];
     struct sq_top_layer l = layer_of(w->value, word);
     if (reach(w, &l, part) <= beyond) {
-        word[SQ_DESC_TILES] += 1u << 16 | 1;
-        l = layer_of(w->value, word);
+        l.tiles[ROWS]++;
+        l.tiles[COLS]++;
+        sq_top_layer_encode(&l, word);
     }
     const uint32_t n = reach(w, &l, part);
     w->at.moved = (struct sq_top_moved){.from = *addr, .to = beyond - n, .nbytes = n};
@@ -184,7 +189,7 @@ static void draw_layer(struct sq_top_work *w)
     const uint32_t which =
         what == SQ_HOST_CLEARS ? 0 : w->number; // all alike: they last equally long
     struct sq_rng rng = {(w->choice.seed + which) * UINT64_C(0x9e3779b97f4a7c15)};
-    struct sq_top_layer l = short_layer;
+    struct sq_top_layer l = sq_top_short_layer(w->value);
     const bool may_be_bad =
         what == SQ_HOST_WRONG || what == SQ_HOST_FAULTS || what == SQ_HOST_REFUSED;
     const bool is_bad = may_be_bad && w->number % 2 == 0;

@@ -412,7 +412,10 @@ static void print_head(const struct run *r)
                r->request->energy ? "" : "; its clock is decreed, no netlist was asked (--energy)");
     if (r->request->energy)
         sq_run_energy_text(r->request, &r->energy);
-    if (own_text(r))
+    if (m->chip.bus_nbytes && recipe->format->cost->own)
+        printf("even: all channels have as many %s, whatever the weights are\n",
+               recipe->format->cost->own->text);
+    else if (own_text(r))
         printf("own: %s of the %s\n", own_text(r),
                recipe->format->cost->own->tokens ? "model's tokens" : "file's rows");
     else if (sq_cost_law(recipe))

@@ -10,6 +10,7 @@
 #include "sim/format/gqsa/sq_gqsa_recipe.h"
 #include "sim/format/sq_recipe.h"
 #include "sim/format/sq_tile_route.h"
+#include "sim/format/top/sq_chip_route.h"
 
 // The kept groups of w by the group quantizer into m, whose row_index and groups are valid.
 static enum sq_status quantize(const struct sq_gqsa *m, const float *w, struct sq_error *err)
@@ -427,6 +428,13 @@ static const struct sq_route routes[] = {
     {&sq_engine_gqsa_block, make_engine, check_engine, is_layer},
 };
 
+static enum sq_status make_chip(struct sq_route_work *w, struct sq_error *err)
+{
+    return sq_chip_make(w, &sq_engine_gqsa_block, make_engine, err);
+}
+
+static const struct sq_route chip = {&sq_top_block, make_chip, sq_chip_check, is_layer};
+
 // ---- layers ------------------------------------------------------------------------------------
 
 static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
@@ -465,6 +473,7 @@ static enum sq_status product(const struct sq_quant_layer *q, const struct sq_re
 const struct sq_format_routes sq_gqsa_routes = {
     .route = routes,
     .n_routes = SQ_LEN(routes),
+    .chip = &chip,
     .trace_values = values,
     .check = check,
     .product = product,

@@ -10,6 +10,7 @@
 #include "sim/block/top/sq_encode_sim.h"
 #include "sim/block/top/sq_top_host.h"
 #include "sim/format/sq_tile_route.h"
+#include "sim/format/top/sq_chip_indexed.h"
 #include "sim/io/sq_checked.h"
 
 enum { DEPTH = 256, SUM_TILES = 64, ROWS = 0, COLS = 1 };
@@ -41,6 +42,8 @@ unsigned sq_chip_products(const unsigned *v)
 {
     const unsigned bank = v[SQ_TOP_BANK_LEN], high = v[SQ_TOP_HIGH] * v[SQ_TOP_HIGH_W];
     const struct sq_top_shape s = sq_top_shape(v);
+    if (s.is_indexed)
+        return bank * v[SQ_TOP_ACT_W] * v[SQ_TOP_WEIGHT_W];
     if (s.is_scaled) { // of both operands each part meets each other one
         const unsigned bits = bank * v[SQ_TOP_ACT_W] + high;
         return (bits * bits + bank - 1) / bank;
@@ -68,20 +71,31 @@ struct tiles {
     struct sq_point point;
     struct sq_case c;
     struct sq_route_work w;
-    bool is_scaled; // blocks of sq_engine_scaled: each is a scale group
+    bool is_scaled;  // blocks of sq_engine_scaled: each is a scale group
+    bool is_indexed; // jobs of an engine with an index: groups 1, beats K/G
+    struct sq_chip_kept kept;
     size_t groups, beats;
 };
 
 static enum sq_status make_tiles(const struct sq_route_work *w, const struct sq_block *engine,
                                  sq_chip_engine_route *make, struct tiles *t, struct sq_error *err)
 {
-    *t = (struct tiles){.point = {.name = "chip"}, .is_scaled = engine == &sq_engine_scaled_block};
+    *t = (struct tiles){.point = {.name = "chip"},
+                        .is_scaled = engine == &sq_engine_scaled_block,
+                        .is_indexed = engine->indexed != NULL};
     t->c = (struct sq_case){.block = engine, .point = &t->point};
     t->w = *w;
     t->w.is_diagonal = true;
     t->w.point = &t->point;
     t->w.stream = &t->c;
     SQ_TRY(make(&t->w, err));
+    if (t->is_indexed) {
+        t->groups = 1;
+        t->beats = w->p->k / sq_route_get(&t->w, "GroupLen");
+        t->kept = (struct sq_chip_kept){
+            .at = t->c.beats + sq_route_field(&t->w, "at"), .stride = t->w.len, .n = w->p->n};
+        return SQ_OK;
+    }
     const size_t beats = w->p->k / sq_route_get(&t->w, "BankLen");
     t->groups = beats;
     if (!t->is_scaled)
@@ -115,6 +129,27 @@ static void set_scaled(const struct tiles *t, unsigned *v)
     v[SQ_TOP_ONE_ACC] = 1;
     v[SQ_TOP_FORM] = SQ_COMBINE_FLOAT;
     memcpy(v + SQ_PARAMS_MAX, t->w.point->value + SQ_PARAMS_MAX, SQ_TABLE_WORDS * sizeof *v);
+}
+
+// The words of its outputs are those of a channel.
+static enum sq_status set_indexed(const struct sq_route_work *w, const struct tiles *t, unsigned *v,
+                                  struct sq_error *err)
+{
+    const unsigned rows = w->array_rows, most = v[SQ_TOP_DATA_W] / 32;
+    if (w->array_cols != 1 || most % rows != 0)
+        return SQ_FAIL(err, SQ_ERR_RANGE,
+                       "array %ux%u: need one column of PEs (core.cols, --cols), whose outputs, of "
+                       "%u rows, are a power of two and at most %u, what the bus takes, for this "
+                       "format on the chip",
+                       rows, w->array_cols, rows, most);
+    v[SQ_TOP_BANK_LEN] = sq_route_get(&t->w, "GroupLen");
+    v[SQ_TOP_ACT_W] = 8;
+    v[SQ_TOP_WEIGHT_W] = v[SQ_TOP_HIGH_W] = 4;
+    v[SQ_TOP_LAYOUT] = SQ_TOP_KEPT;
+    v[SQ_TOP_HIGH] = v[SQ_TOP_ONE_ACC] = 1;
+    v[SQ_TOP_ON_ACTS] = 0;
+    v[SQ_TOP_FORM] = SQ_COMBINE_ONE;
+    return SQ_OK;
 }
 
 // Beats of an operand, tiles of sums that half a buffer holds.
@@ -159,7 +194,9 @@ static enum sq_status set_buffers(const struct sq_chip *chip, const struct tiles
     const struct sq_top_room room = sq_top_room(v);
     const bool fits = t->beats <= room.depth[SQ_TOP_ACT] && t->beats <= room.depth[SQ_TOP_WEIGHT];
     v[SQ_TOP_PARTS] = !fits && t->groups > room.part_groups;
-    return set_buffer("output", SQ_TOP_STORE, chip->sum_nbytes, SUM_TILES, v, err);
+    v[SQ_TOP_SUM_TILES] = 1; // no sums of an indexed layer wait
+    return t->is_indexed ? SQ_OK
+                         : set_buffer("output", SQ_TOP_STORE, chip->sum_nbytes, SUM_TILES, v, err);
 }
 
 // Outputs of so many bits that leave the engine together: as many as the bus takes of a tile.
@@ -178,6 +215,11 @@ static enum sq_status set_encoder(const struct sq_route_work *w, const struct ti
     v[SQ_TOP_ENCODE] = v[SQ_TOP_CHOOSE] = 0;
     if (!chip_of(w)->encodes)
         return SQ_OK;
+    if (t->is_indexed)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "%s: outputs of this format are binary32 on the chip, and its encoder reads "
+                       "bfloat16",
+                       sq_path_tail(w->p->source));
     if (t->is_scaled) {
         has_encoder = sq_product_count(w->p, "x") != SIZE_MAX;
         SQ_TRY(sq_product_number(w->p, "choose", 0, SQ_SCALED_SIGN, &choose, err));
@@ -205,15 +247,16 @@ static enum sq_status set_point(struct sq_route_work *w, const struct tiles *t,
     v[SQ_TOP_DATA_W] = data_w;
     v[SQ_TOP_ROWS] = w->array_rows;
     v[SQ_TOP_COLS] = w->array_cols;
-    v[SQ_TOP_BANK_LEN] = sq_route_get(&t->w, "BankLen");
-    v[SQ_TOP_HIGH] = sq_route_get(&t->w, "HighPerBank");
-    if (t->is_scaled)
-        set_scaled(t, v);
-    else
-        set_array(t, v);
+    if (t->is_indexed) {
+        SQ_TRY(set_indexed(w, t, v, err));
+    } else {
+        v[SQ_TOP_BANK_LEN] = sq_route_get(&t->w, "BankLen");
+        v[SQ_TOP_HIGH] = sq_route_get(&t->w, "HighPerBank");
+        (t->is_scaled ? set_scaled : set_array)(t, v);
+    }
     SQ_TRY(set_encoder(w, t, v, err));
     v[SQ_TOP_OUT_KIND] = chip->encodes ? SQ_OUTPUT_BFLOAT16 : SQ_OUTPUT_BINARY32;
-    v[SQ_TOP_PORT_LEN] = port_len(w, sq_top_out_bits(v));
+    v[SQ_TOP_PORT_LEN] = t->is_indexed ? w->array_rows : port_len(w, sq_top_out_bits(v));
     v[SQ_TOP_MAX_BURST] = or_usual(chip->max_burst, 32);
     v[SQ_TOP_OUTSTANDING] = or_usual(chip->outstanding, 4);
     v[SQ_TOP_WRITES] = or_usual(chip->writes, 4);
@@ -287,6 +330,10 @@ static enum sq_status shape_of(const struct sq_route_work *w, const struct tiles
     l->beats = (uint32_t)t->beats;
     l->tiles[ROWS] = (uint32_t)tiles[ROWS];
     l->tiles[COLS] = (uint32_t)tiles[COLS];
+    if (t->is_indexed) { // of a layer without its weights all channels have as many as the one that was made
+        const struct sq_chip_kept alike = {.n = n, .each = (uint64_t)t->kept.at[t->kept.stride]};
+        return sq_chip_indexed_plan(v, w->chip_layer ? &alike : &t->kept, l, err);
+    }
     const struct sq_env_choice memory = memory_of(w);
     return sq_chip_plan_again(chip_of(w)->plans, v, &memory, chip_of(w)->time, chip_of(w)->memo, l,
                               err);
@@ -385,7 +432,11 @@ static enum sq_status make_chip(struct sq_route_work *w, const struct tiles *t,
     SQ_TRY(set_point(w, t, err));
     SQ_TRY(shape_of(w, t, w->p->m, w->p->n, &l, err));
     SQ_TRY(place(w, w->point->value, &l, &end, err));
-    SQ_TRY(operands_of(w->p, w->point->value, t, &l, &x, err));
+    if (t->is_indexed)
+        SQ_TRY(sq_chip_indexed_operands(&t->w, sq_case_records(&t->c, 0), &t->kept, w->point->value,
+                                        &l, w->p, &x, err));
+    else
+        SQ_TRY(operands_of(w->p, w->point->value, t, &l, &x, err));
     SQ_PRODUCT_KEEP(w->p, image, 1);
     SQ_TRY(make_image(w->p, w->point->value, &l, chip_of(w), end, &x, image, err));
     w->stream->env = memory_of(w);

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// sq_engine_gqsa on the chip (sq_top_gqsa.sv): its table, and what it shares with the block of the engine.
+#ifndef SQ_GQSA_CHIP_H
+#define SQ_GQSA_CHIP_H
+
+#include "sim/block/flow/sq_indexed.h"
+
+// A beat of weights: index, codes [G], zero, scale.
+extern const struct sq_indexed sq_gqsa_indexed;
+
+bool sq_gqsa_chip_is_scale(int32_t bits); // a binary16 that is a positive number
+// A kept group into the sum y of a token; x[G]: its activations, NULL: there are none.
+float sq_gqsa_chip_add(unsigned group, float y, const int32_t *kept, const int32_t *x);
+// Draws n codes of activations; codes, zero and scale of a kept group of G, not its index.
+void sq_gqsa_chip_draw_act(size_t n, struct sq_rng *rng, enum sq_stimulus kind, int32_t *code);
+void sq_gqsa_chip_draw_kept(unsigned group, struct sq_rng *rng, enum sq_stimulus kind,
+                            int32_t *kept);
+
+#endif
