@@ -207,7 +207,7 @@ mutate bit_without_a_name top w8a8 any $S "s/(desc_q & ~sq_regs_pkg::DESC_NAMED)
 mutate region_a_beat_beyond_memory top w8a8 any $S "s/reach <= 33'd1 << (32 - SizeW)/reach <= (33'd1 << (32 - SizeW)) + 33'd1/"
 mutate region_up_to_the_end_refused top w8a8 any $S "s/reach <= 33'd1 << (32 - SizeW)/reach < 33'd1 << (32 - SizeW)/"
 mutate long_tile_further_beyond_memory top w8a8 any $S "s/|span\[47:16\]/|span[47:32]/"
-mutate row_scales_that_do_not_fit top block any $S "s/fits = product <= 32'(RowDepth)/fits = $T/"
+mutate row_scales_that_do_not_fit top block any $S "s/product <= 32'(RowDepth)/$T/"
 mutate slots_of_a_short_ring top w8a8 any rtl/top/sq_ring.sv "s/{9'd0, head_q, 7'd0}/{17'd0, head_q[7:0], 7'd0}/"
 mutate error_outlives_an_abort top w4a8 any rtl/top/sq_dma.sv "s/if (idle_o) status_q/if (idle_o \&\& $F) status_q/"
 mutate doorbell_in_an_abort top w8a8 any rtl/top/sq_top_regs.sv "s/ \&\& !aborting_i \&\&/ \&\&/"
