@@ -17,7 +17,7 @@ enum {
     SQ_DRAM_MEMO_EDGES = 1 << 20,
     SQ_DRAM_MEMO_WORDS = 1 << 23,
     SQ_DRAM_WENT_MAX = 1 << 14,
-    SQ_DRAM_PIECE = 16 // bursts of a channel in a piece, at most
+    SQ_DRAM_PIECE = 64 // bursts of a channel in a piece, at most
 };
 
 // What was seen of one memory, 69 MB at most. Zeroed: nothing. It forgets all when it is full, or when another memory comes.
