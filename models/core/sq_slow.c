@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes each rule of SQ down once more, one bit and one element at a time (sq_slow.h).
 #include "models/core/sq_slow.h"
+#include "models/number/sq_bits.h"
 
 #include <math.h>
 #include <string.h>
@@ -45,9 +46,7 @@ void sq_slow_topk_sort(const float *score, unsigned n, unsigned k, uint8_t *mask
 
 static uint32_t magnitude_bits(float x)
 {
-    uint32_t u;
-    memcpy(&u, &x, sizeof u);
-    return u & UINT32_C(0x7fffffff);
+    return sq_bits_of(x) & UINT32_C(0x7fffffff);
 }
 
 static unsigned count_at_least(const float *score, unsigned n, uint32_t t)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sign extension, and one element of a little-endian bit stream (SPEC 0.5); for whole streams
+// Bits of a number in binary32, sign extension, and one element of a little-endian bit stream (SPEC 0.5); for whole streams
 // outside models/ there are sq_pack and sq_unpack (sq_format.h). A code of 1..8 bits spans at most
 // two bytes; the second is touched only where the code reaches into it, so nothing outside the
 // stream is read or written.
@@ -9,6 +9,22 @@
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+// The bits of a number in binary32, and the number of such bits: not one is changed.
+static inline uint32_t sq_bits_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static inline float sq_float_of(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
 
 // The one sign extension: the low `bits` bits (1..31) of v as two's complement.
 static inline int32_t sq_sign_extend(uint32_t v, unsigned bits)

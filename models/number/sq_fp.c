@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rounds binary32 to the small floats, to nearest with ties to even, and decodes them (sq_fp.h).
 #include "models/number/sq_fp.h"
+#include "models/number/sq_bits.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,8 +25,7 @@ static uint8_t encode_magnitude(enum sq_fp f, float x)
     const float magnitude = fabsf(x);
     if (magnitude < ldexpf(1, 1 - bias))
         return (uint8_t)rintf(ldexpf(magnitude, bias - 1 + (int)fraction));
-    uint32_t bits;
-    memcpy(&bits, &magnitude, sizeof bits);
+    uint32_t bits = sq_bits_of(magnitude);
     bits += (UINT32_C(1) << (drop - 1)) - 1 + (bits >> drop & 1u);
     const uint32_t code = (bits >> drop) - ((uint32_t)(127 - bias) << fraction);
     return code > table[f].last ? table[f].last : (uint8_t)code;
@@ -100,8 +100,7 @@ uint8_t sq_e8m0_encode(int exponent)
 
 uint16_t sq_f32_to_f16(float x)
 {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
+    const uint32_t bits = sq_bits_of(x);
     const uint16_t sign = (uint16_t)((bits >> 16) & 0x8000u);
     const int exponent = (int)((bits >> 23) & 255u) - 127;
     const uint32_t fraction = bits & 0x7fffffu;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "models/number/sq_bits.h"
 #include "models/number/sq_half.h"
 #include "models/number/sq_q4k.h"
 
@@ -83,8 +84,7 @@ void sq_ggml_mxfp4(const uint8_t *in, float *v)
 {
     // 2^(e - 128): a subnormal number of binary32 below 2.
     const uint32_t bits = in[0] < 2 ? UINT32_C(0x00200000) << in[0] : (uint32_t)(in[0] - 1) << 23;
-    float d;
-    memcpy(&d, &bits, sizeof d);
+    const float d = sq_float_of(bits);
     for (unsigned i = 0; i < LEN; i++)
         v[i] = d * (float)fp4[sq_ggml_nibble(in + 1, LEN, i)];
 }

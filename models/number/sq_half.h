@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "models/number/sq_bits.h"
 #include "models/number/sq_fp.h"
 
 static inline bool sq_half_is_finite(uint16_t h)
@@ -22,15 +23,10 @@ static inline bool sq_half_is_finite(uint16_t h)
 static inline float sq_half_to_float(uint16_t h)
 {
     const uint32_t sign = (uint32_t)(h & 0x8000u) << 16, magnitude = h & 0x7fffu;
-    uint32_t bits = sign | (magnitude << 13);
-    float f;
-    if (magnitude >= 0x7c00u) { // infinity, NaN
-        bits |= 0x7f800000u;
-        memcpy(&f, &bits, sizeof f);
-        return f;
-    }
-    memcpy(&f, &bits, sizeof f);
-    return f * 0x1p112f; // moves the exponent's bias; subnormals become normal
+    const uint32_t bits = sign | (magnitude << 13);
+    if (magnitude >= 0x7c00u) // infinity, NaN
+        return sq_float_of(bits | 0x7f800000u);
+    return sq_float_of(bits) * 0x1p112f; // moves the exponent's bias; subnormals become normal
 }
 
 // The nearest binary16, as binary32; infinity beyond 65504.

@@ -20,6 +20,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "models/number/sq_bits.h"
+
 enum sq_combine_form {
     SQ_COMBINE_ONE = 0,
     SQ_COMBINE_TWO = 1,
@@ -79,9 +81,7 @@ static inline float sq_combine_sums(enum sq_combine_form form, float y, float lo
 // A sum as it stands in 32 bits: an integer; of FLOAT the bits of A.
 static inline float sq_combine_sum(enum sq_combine_form form, int32_t p)
 {
-    float sum;
-    memcpy(&sum, &p, sizeof sum);
-    return form == SQ_COMBINE_FLOAT ? sum : (float)p;
+    return form == SQ_COMBINE_FLOAT ? sq_float_of((uint32_t)p) : (float)p;
 }
 
 static inline float sq_combine_group(enum sq_combine_form form, float y, int32_t p_lo, int32_t p_hi,
@@ -100,9 +100,7 @@ static inline float sq_combine_end(enum sq_combine_form form, float y, float s_a
 // Bits of y; every NaN (infinity of an overflow minus infinity) is 7fc00000.
 static inline uint32_t sq_combine_bits(float y)
 {
-    uint32_t bits;
-    memcpy(&bits, &y, sizeof bits);
-    return y == y ? bits : 0x7fc00000u;
+    return y == y ? sq_bits_of(y) : 0x7fc00000u;
 }
 
 // The nearest bfloat16, ties to even, of the bits of y.
@@ -114,9 +112,7 @@ static inline uint16_t sq_combine_bf16(uint32_t bits)
 // The same as a number.
 static inline float sq_combine_round_bf16(float y)
 {
-    const uint32_t bits = (uint32_t)sq_combine_bf16(sq_combine_bits(y)) << 16;
-    memcpy(&y, &bits, sizeof y);
-    return y;
+    return sq_float_of((uint32_t)sq_combine_bf16(sq_combine_bits(y)) << 16);
 }
 
 // What leaves: the low 32, 16 or 8 bits of sq_combine_out.
@@ -131,8 +127,7 @@ static inline unsigned sq_output_bits(enum sq_output_kind kind)
 // the codes is taken into the scales); NaN gives 127.
 static inline int32_t sq_combine_out(enum sq_output_kind kind, uint32_t bits)
 {
-    float y;
-    memcpy(&y, &bits, sizeof y);
+    const float y = sq_float_of(bits);
     if (kind == SQ_OUTPUT_INT8)
         return y >= -127.0f ? (y <= 127.0f ? (int32_t)rintf(y) : 127) : y == y ? -127 : 127;
     return (int32_t)(kind == SQ_OUTPUT_BFLOAT16 ? sq_combine_bf16(bits) : bits);

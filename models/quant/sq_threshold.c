@@ -2,6 +2,7 @@
 // Counts |x| in a histogram, reads thresholds from it, and hands out sparsity greedily
 // (sq_threshold.h).
 #include "models/quant/sq_threshold.h"
+#include "models/number/sq_bits.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,18 +27,13 @@ void sq_histogram_free(struct sq_histogram *h)
 
 static uint32_t bin_of(float x)
 {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return (bits & 0x7fffffffu) >> DROP;
+    return (sq_bits_of(x) & 0x7fffffffu) >> DROP;
 }
 
 // The smallest magnitude of a bin; of the bin behind the last one infinity.
 static float edge_of(uint32_t bin)
 {
-    const uint32_t bits = bin << DROP;
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
+    return sq_float_of(bin << DROP);
 }
 
 enum sq_status sq_histogram_add(struct sq_histogram *h, const float *x, size_t n,

@@ -16,6 +16,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "models/number/sq_bits.h"
+
 #define INLINE static inline __attribute__((always_inline, unused))
 
 enum { SQ_BS_ERROR_BITS = 8, SQ_BS_ERROR_UP = 10, SQ_BS_ERROR_MOST = 127 };
@@ -23,23 +25,16 @@ enum { SQ_BS_ERROR_BITS = 8, SQ_BS_ERROR_UP = 10, SQ_BS_ERROR_MOST = 127 };
 // What an element may stand for.
 enum sq_bs_values { SQ_BS_OF_E2M1, SQ_BS_OF_INT4 };
 
-INLINE uint32_t sq_bs_bits_of(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
 // As binary32 has it, of subnormal numbers 1.
 INLINE int32_t sq_bs_exponent_of(float x)
 {
-    const int32_t e = (int32_t)(sq_bs_bits_of(x) >> 23 & 0xff);
+    const int32_t e = (int32_t)(sq_bits_of(x) >> 23 & 0xff);
     return e > 1 ? e : 1;
 }
 
 INLINE int32_t sq_bs_error_units(float x, int32_t e)
 {
-    const uint32_t bits = sq_bs_bits_of(x), leading = (bits >> 23 & 0xff) > 0;
+    const uint32_t bits = sq_bits_of(x), leading = (bits >> 23 & 0xff) > 0;
     const uint32_t sig = (bits & 0x7fffff) | leading << 23;
     const uint32_t down = (uint32_t)(24 - SQ_BS_ERROR_BITS + e - sq_bs_exponent_of(x));
     return (int32_t)(sig >> (down < 31 ? down : 31));

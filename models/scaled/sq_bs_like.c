@@ -41,14 +41,6 @@ enum sq_status sq_bs_like_check(const struct sq_bs_format *f, enum sq_bs_like li
 
 // ---- numbers ------------------------------------------------------------------------------------
 
-static float amax_of(const float *x, size_t n)
-{
-    float amax = 0;
-    for (size_t i = 0; i < n; i++)
-        amax = fmaxf(amax, fabsf(x[i]));
-    return amax;
-}
-
 // E2M1, ties to even; the sign of what is below 0, not that of -0.
 static uint8_t code_of(float q)
 {
@@ -71,7 +63,7 @@ static uint8_t nearest_of_ggml(float x, float d)
 static uint8_t scale_of_ggml(float x)
 {
     const float most = x > SQ_E4M3_MAX ? SQ_E4M3_MAX : x, steps = most * 512, up = steps + 0.5f;
-    const uint32_t bits = sq_bs_bits_of(most), code = (bits >> 20) + (bits >> 19 & 1);
+    const uint32_t bits = sq_bits_of(most), code = (bits >> 20) + (bits >> 19 & 1);
     const uint32_t first = (127 - 7) << 3; // code of exponent 0
     if (bits >> 23 <= 127 - 7)
         return (uint8_t)(up >= 8 ? 7 : (int)up);
@@ -112,7 +104,7 @@ static float te_by(const struct sq_bs_like_tensor *t, uint8_t scale)
 static void te_nv(const struct sq_bs_like_tensor *t, const float *x, size_t n, uint8_t *scale,
                   uint8_t *code)
 {
-    *scale = sq_e4m3_encode(held(amax_of(x, n) * t->sixth, SQ_E4M3_MAX));
+    *scale = sq_e4m3_encode(held(sq_bs_amax(x, n) * t->sixth, SQ_E4M3_MAX));
     codes_times(x, n, te_by(t, *scale), code);
 }
 
@@ -134,7 +126,7 @@ static void te_four_six(const struct sq_bs_like_tensor *t, const float *x, size_
                         uint8_t *code)
 {
     uint8_t four[SQ_BS_BLOCK_MAX];
-    const float sixth = amax_of(x, n) / 6, by_six = sixth * t->up, by_four = by_six * 1.5f;
+    const float sixth = sq_bs_amax(x, n) / 6, by_six = sixth * t->up, by_four = by_six * 1.5f;
     const uint8_t scale_of_four = sq_e4m3_encode(held(by_four, SQ_E4M3_MAX));
     *scale = sq_e4m3_encode(held(by_six, SQ_E4M3_MAX));
     codes_times(x, n, te_by(t, *scale), code);
@@ -148,7 +140,7 @@ static void te_four_six(const struct sq_bs_like_tensor *t, const float *x, size_
 static void ct_nv(const struct sq_bs_like_tensor *t, const float *x, size_t n, uint8_t *scale,
                   uint8_t *code)
 {
-    const float sixth = amax_of(x, n) / 6;
+    const float sixth = sq_bs_amax(x, n) / 6;
     const float local = t->like == SQ_BS_LIKE_CT_BF16 ? sq_combine_round_bf16(sixth) : sixth;
     *scale = sq_e4m3_encode(held(t->up * local, SQ_E4M3_MAX));
     if (*scale == 0)
@@ -159,7 +151,7 @@ static void ct_nv(const struct sq_bs_like_tensor *t, const float *x, size_t n, u
 static void modelopt_nv(const struct sq_bs_like_tensor *t, const float *x, size_t n, uint8_t *scale,
                         uint8_t *code)
 {
-    const float six = 6 * t->global, s = amax_of(x, n) / six;
+    const float six = 6 * t->global, s = sq_bs_amax(x, n) / six;
     const uint8_t c = s > 0 ? sq_e4m3_encode(held(s, SQ_E4M3_MAX)) : E4M3_ONE;
     *scale = c > 0 ? c : E4M3_LEAST;
     codes_by(x, n, sq_e4m3_decode(*scale) * t->global, code);
@@ -169,7 +161,7 @@ static void ggml_nv(const struct sq_bs_like_tensor *t, const float *x, size_t n,
                     uint8_t *code)
 {
     (void)t;
-    *scale = scale_of_ggml(amax_of(x, n) / 6);
+    *scale = scale_of_ggml(sq_bs_amax(x, n) / 6);
     const float half = sq_e4m3_decode(*scale) * 0.5f;
     for (size_t i = 0; i < n; i++)
         code[i] = nearest_of_ggml(x[i], half);
@@ -179,7 +171,7 @@ static void ggml_nv(const struct sq_bs_like_tensor *t, const float *x, size_t n,
 static void even_mx(const struct sq_bs_like_tensor *t, const float *x, size_t n, uint8_t *scale,
                     uint8_t *code)
 {
-    const int exponent = (int)((sq_bs_bits_of(amax_of(x, n)) + (UINT32_C(1) << 21)) >> 23) - 2;
+    const int exponent = (int)((sq_bits_of(sq_bs_amax(x, n)) + (UINT32_C(1) << 21)) >> 23) - 2;
     (void)t;
     *scale = (uint8_t)(exponent < 0 ? 0 : exponent);
     codes_by(x, n, sq_e8m0_decode(*scale), code);
@@ -189,7 +181,7 @@ static void even_mx(const struct sq_bs_like_tensor *t, const float *x, size_t n,
 static void ggml_mx(const struct sq_bs_like_tensor *t, const float *x, size_t n, uint8_t *scale,
                     uint8_t *code)
 {
-    const float amax = amax_of(x, n), log = (float)log2((double)amax);
+    const float amax = sq_bs_amax(x, n), log = (float)log2((double)amax);
     const int exponent = amax > 0 ? (int)floorf(log) - 2 + SQ_E8M0_BIAS : 0;
     (void)t;
     *scale = (uint8_t)(exponent < 0 ? 0 : exponent);
@@ -214,7 +206,7 @@ struct sq_bs_like_tensor sq_bs_like_begin(struct sq_bs *c, enum sq_bs_like like,
 {
     const float limit = 6 * SQ_E4M3_MAX;
     struct sq_bs_like_tensor t = {.like = like, .global = 1, .up = 1, .down = 1};
-    t.amax = amax_of(x, c->n * c->k_orig);
+    t.amax = sq_bs_amax(x, c->n * c->k_orig);
     const bool is_scaled = c->f.kind != SQ_BS_MX && like != SQ_BS_LIKE_GGML && t.amax > 0;
     if (is_scaled) {
         const float up = fminf(limit / t.amax, FLT_MAX);

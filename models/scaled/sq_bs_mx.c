@@ -22,15 +22,14 @@ static uint8_t scale_of(const struct sq_bs_format *f, float amax)
 // CEIL finds amax above it.
 INLINE void scales(const struct sq_bs_format *f, struct sq_bs_tile *t)
 {
-    const uint32_t fraction = (UINT32_C(1) << 23) - 1,
-                   top = sq_bs_bits_of(sq_element_max(f->element));
+    const uint32_t fraction = (UINT32_C(1) << 23) - 1, top = sq_bits_of(sq_element_max(f->element));
     const bool is_ceil = f->rule == SQ_BS_CEIL;
     const int32_t less =
         is_ceil ? (int32_t)(top >> 23) - SQ_E8M0_BIAS : sq_element_emax(f->element);
     for (unsigned l = 0; l < LANES; l++) {
         const float amax = t->amax[0][l];
         const bool is_small = amax < 0x1p-100f; // it may be subnormal
-        const uint32_t bits = sq_bs_bits_of(is_small ? amax * 0x1p24f : amax);
+        const uint32_t bits = sq_bits_of(is_small ? amax * 0x1p24f : amax);
         const int32_t more = is_ceil && (bits & fraction) > (top & fraction);
         const int32_t code = (int32_t)(bits >> 23) - (is_small ? 24 : 0) - less + more;
         const int32_t most = SQ_E8M0_NAN - 1, scale = code < 0 ? 0 : code > most ? most : code;
@@ -115,7 +114,7 @@ INLINE void plus_tile(const struct sq_bs_format *f, struct sq_bs_tile *t, unsign
         for (unsigned l = 0; l < LANES; l++) {
             const float q = sq_bs_quotient(t->x[i][l], t->step[0][l]), steps = rintf(fabsf(q) * 2);
             const int32_t m = steps > 15 ? 7 : steps < 8 ? 0 : (int32_t)steps - 8;
-            const int32_t code = m | (sq_bs_bits_of(q) >> 31 ? 8 : 0);
+            const int32_t code = m | (sq_bits_of(q) >> 31 ? 8 : 0);
             // Not in a block of scale code 0: its mark is taken away later.
             const bool is_plus = (t->is_high[i][l] != 0) & (t->scale[0][l] > 0);
             t->code[i][l] = is_plus ? code : t->code[i][l];

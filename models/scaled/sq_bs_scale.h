@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "models/number/sq_bits.h"
 #include "models/scaled/sq_bs_integer.h"
 
 // What the code of a block's scale stands for. The code is 8 bits; with is_sign_grid the uppermost bit is
@@ -22,6 +23,15 @@ enum sq_bs_scale_type {
     SQ_BS_SCALE_TYPES
 };
 
+// The largest magnitude of x[n]; 0 of none.
+INLINE float sq_bs_amax(const float *x, size_t n)
+{
+    float amax = 0;
+    for (size_t i = 0; i < n; i++)
+        amax = fmaxf(amax, fabsf(x[i]));
+    return amax;
+}
+
 // Magnitude code of m >= 0 (sq_fp_encode), without branches.
 INLINE int32_t sq_bs_magnitude_code(float m, unsigned fraction, int bias, int32_t last)
 {
@@ -29,7 +39,7 @@ INLINE int32_t sq_bs_magnitude_code(float m, unsigned fraction, int bias, int32_
     const float steps = (float)(1 << fraction) / least; // a step below the normal numbers
     const unsigned drop = 23 - fraction;
     const int32_t below = (int32_t)rintf((m < least ? m : least) * steps);
-    const uint32_t bits = sq_bs_bits_of(m);
+    const uint32_t bits = sq_bits_of(m);
     const uint32_t rounded = bits + (UINT32_C(1) << (drop - 1)) - 1 + (bits >> drop & 1u);
     const int32_t above = (int32_t)(rounded >> drop) - ((127 - bias) << fraction);
     return m < least ? below : above > last ? last : above;
@@ -44,24 +54,19 @@ INLINE int32_t sq_bs_e4m3_code(float x)
 INLINE float sq_bs_e4m3_value(int32_t code)
 {
     const uint32_t bits = ((uint32_t)code << 20) + (UINT32_C(120) << 23);
-    float v;
-    memcpy(&v, &bits, sizeof v);
-    return code < 8 ? (float)code * 0x1p-9f : v;
+    return code < 8 ? (float)code * 0x1p-9f : sq_float_of(bits);
 }
 
 // The value of a scale as E8M0: a normal number's bits, or 2^-127.
 INLINE float sq_bs_e8m0_value(int32_t code)
 {
-    const uint32_t bits = code > 0 ? (uint32_t)code << 23 : UINT32_C(1) << 22;
-    float v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
+    return sq_float_of(code > 0 ? (uint32_t)code << 23 : UINT32_C(1) << 22);
 }
 
 // The same of every type of scale.
 INLINE int32_t sq_bs_scale_code(enum sq_bs_scale_type type, float x)
 {
-    const uint32_t bits = sq_bs_bits_of(x),
+    const uint32_t bits = sq_bits_of(x),
                    rounded = bits + (UINT32_C(1) << 20) - 1 + (bits >> 21 & 1);
     const int32_t e6m2 = (int32_t)(rounded >> 21) - ((127 - 48) << 2);
     return type == SQ_BS_SCALE_UE5M3  ? sq_bs_magnitude_code(x, 3, 15, 0xfe)
@@ -75,9 +80,7 @@ INLINE float sq_bs_scale_value(enum sq_bs_scale_type type, int32_t code)
 {
     const uint32_t ue5m3 = ((uint32_t)code << 20) + (UINT32_C(112) << 23);
     const uint32_t e6m2 = ((uint32_t)code << 21) + (UINT32_C(79) << 23);
-    const uint32_t bits = type == SQ_BS_SCALE_UE5M3 ? ue5m3 : e6m2;
-    float v;
-    memcpy(&v, &bits, sizeof v);
+    const float v = sq_float_of(type == SQ_BS_SCALE_UE5M3 ? ue5m3 : e6m2);
     return type == SQ_BS_SCALE_E4M3                ? sq_bs_e4m3_value(code)
            : type == SQ_BS_SCALE_E8M0              ? sq_bs_e8m0_value(code)
            : type == SQ_BS_SCALE_UE5M3 && code < 8 ? (float)code * 0x1p-17f

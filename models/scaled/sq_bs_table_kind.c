@@ -51,14 +51,6 @@ uint8_t sq_bs_first_code(const struct sq_bs_table *t, unsigned i, float amax, fl
     return sq_bs_scale_encode(t->scale, amax / divisor / global);
 }
 
-static float amax_of(const float *x, size_t n)
-{
-    float amax = 0;
-    for (size_t i = 0; i < n; i++)
-        amax = fmaxf(amax, fabsf(x[i]));
-    return amax;
-}
-
 // The exponents of the sub-blocks of a level into bits 2 * level of sub[].
 static void set_exponents(const struct sq_bs_table *t, unsigned level, const float *x, size_t n,
                           float step, uint8_t *sub)
@@ -67,7 +59,7 @@ static void set_exponents(const struct sq_bs_table *t, unsigned level, const flo
     const size_t leaves = l->length / t->leaf;
     for (size_t first = 0; first < t->length; first += l->length, sub += leaves) {
         const size_t left = first < n ? n - first : 0;
-        const float amax = amax_of(x + first, left < l->length ? left : l->length);
+        const float amax = sq_bs_amax(x + first, left < l->length ? left : l->length);
         const float own =
             t->is_reciprocal ? sq_bs_product_odd(amax, sq_bs_reciprocal(step)) : amax / step;
         const float reach = ldexpf(own, -(int)sq_bs_sub_exponent(*sub));
@@ -106,7 +98,7 @@ static int32_t integer_error(const struct sq_bs_table *t, unsigned grid, int32_t
 static double integer_error_of(const struct sq_bs_format *f, const float *x, size_t n,
                                unsigned grid, const float global[SQ_BS_PARTS], uint8_t scale)
 {
-    const int32_t e = sq_bs_exponent_of(amax_of(x, n));
+    const int32_t e = sq_bs_exponent_of(sq_bs_amax(x, n));
     const int32_t step = sq_bs_error_step(scale, e, ilogbf(global[0]));
     int32_t sum = 0;
     for (size_t i = 0; i < n; i++) {

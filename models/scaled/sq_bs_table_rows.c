@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "models/number/sq_bits.h"
 #include "models/scaled/sq_bs_kind.h"
 #include "models/scaled/sq_bs_table.h"
 #include "models/scaled/sq_bs_tile.h"
@@ -15,7 +16,7 @@ INLINE void first_codes(const struct sq_bs_table *t, unsigned i, const struct sq
                         float global, int32_t code[LANES])
 {
     const float divisor = t->tries[i].divisor;
-    const uint32_t bits = sq_bs_bits_of(divisor), fraction = (UINT32_C(1) << 23) - 1;
+    const uint32_t bits = sq_bits_of(divisor), fraction = (UINT32_C(1) << 23) - 1;
     const bool is_ceiling = t->rule == SQ_BS_CEILING;
     const uint32_t half = t->rule == SQ_BS_EVEN ? UINT32_C(1) << (22 - sq_bs_binade_bits(t, i)) : 0;
     const int32_t less = (int32_t)(bits >> 23) - SQ_E8M0_BIAS;
@@ -32,7 +33,7 @@ INLINE void first_codes(const struct sq_bs_table *t, unsigned i, const struct sq
     for (unsigned l = 0; l < LANES; l++) {
         const bool is_small = tile->amax[0][l] < 0x1p-100f; // it may be subnormal
         const uint32_t amax =
-            sq_bs_bits_of(is_small ? tile->amax[0][l] * 0x1p24f : tile->amax[0][l]) + half;
+            sq_bits_of(is_small ? tile->amax[0][l] * 0x1p24f : tile->amax[0][l]) + half;
         const int32_t more = is_ceiling && (amax & fraction) > (bits & fraction);
         const int32_t e = (int32_t)(amax >> 23) - (is_small ? 24 : 0) - less + more;
         code[l] = e < 0 ? 0 : e > SQ_E8M0_NAN - 1 ? SQ_E8M0_NAN - 1 : e;
@@ -95,10 +96,7 @@ INLINE void exponents(const struct sq_bs_table *t, enum how how, const struct sq
 // 2^e of the exponents of a sub-block.
 INLINE float up_of(int32_t sub)
 {
-    const uint32_t bits = (uint32_t)(127 + (sub & 3) + (sub >> 2 & 3)) << 23;
-    float up;
-    memcpy(&up, &bits, sizeof up);
-    return up;
+    return sq_float_of((uint32_t)(127 + (sub & 3) + (sub >> 2 & 3)) << 23);
 }
 
 // ---- elements -------------------------------------------------------------------------------
@@ -128,7 +126,7 @@ INLINE void nearest(const struct sq_bs_table *t, unsigned grid, enum sq_bs_shape
     int32_t at[LANES] = {0};
     const uint32_t magnitude = is_signed ? 0x7fffffffu : 0xffffffffu;
     for (unsigned l = 0; l < LANES; l++) {
-        const uint32_t bits = sq_bs_bits_of(q[l]) & magnitude;
+        const uint32_t bits = sq_bits_of(q[l]) & magnitude;
         memcpy(&m[l], &bits, sizeof bits);
     }
     for (unsigned v = 0; v + 1 < s->n; v++) {
@@ -145,7 +143,7 @@ INLINE void nearest(const struct sq_bs_table *t, unsigned grid, enum sq_bs_shape
         code[l] = s->code[at[l]];
     const uint32_t sign_of = is_signed ? UINT32_C(1) << 31 : 0;
     for (unsigned l = 0; l < LANES; l++) {
-        const uint32_t sign = sq_bs_bits_of(q[l]) & sign_of, bits = sq_bs_bits_of(value[l]) ^ sign;
+        const uint32_t sign = sq_bits_of(q[l]) & sign_of, bits = sq_bits_of(value[l]) ^ sign;
         memcpy(&value[l], &bits, sizeof bits);
         code[l] |= (int32_t)(sign >> (32 - t->bits));
     }
@@ -217,7 +215,7 @@ INLINE void integer_error_of(const struct sq_bs_table *t, unsigned grid,
     for (unsigned i = 0; i < t->length; i++) {
         int32_t q[LANES], least[LANES], sign[LANES];
         for (unsigned l = 0; l < LANES; l++) {
-            sign[l] = (int32_t)(sq_bs_bits_of(tile->x[i][l]) >> 31);
+            sign[l] = (int32_t)(sq_bits_of(tile->x[i][l]) >> 31);
             q[l] = sq_bs_error_units(tile->x[i][l], e[l]);
             least[l] = 2 * q[l];
         }

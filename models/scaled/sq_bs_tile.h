@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "models/number/sq_bits.h"
 #include "models/number/sq_transpose.h"
 #include "models/scaled/sq_bs_integer.h"
 #include "models/scaled/sq_bs_kind.h"
@@ -31,7 +32,7 @@ struct sq_bs_tile {
 // A code with its sign; of SQ zero has none.
 INLINE int32_t sq_bs_signed_code(int32_t magnitude, float x, int32_t sign, bool has_zero_sign)
 {
-    const bool is_negative = has_zero_sign ? sq_bs_bits_of(x) >> 31 : x < 0;
+    const bool is_negative = has_zero_sign ? sq_bits_of(x) >> 31 : x < 0;
     return is_negative && (has_zero_sign || magnitude) ? magnitude | sign : magnitude;
 }
 
@@ -80,10 +81,7 @@ INLINE float sq_bs_product_odd(float x, float by)
     const float near = (float)exact;
     const bool is_exact = (double)near == exact;
     const bool is_beyond = fabs((double)near) > fabs(exact);
-    const uint32_t bits = (sq_bs_bits_of(near) - is_beyond) | (is_exact ? 0 : 1u);
-    float odd;
-    memcpy(&odd, &bits, sizeof odd);
-    return odd;
+    return sq_float_of((sq_bits_of(near) - is_beyond) | (is_exact ? 0 : 1u));
 }
 
 // ---- one element at a time: what most kinds do ------------------------------------------------
@@ -153,8 +151,7 @@ INLINE void sq_bs_tile_amax(struct sq_bs_tile *t, unsigned block, bool has_high)
     uint32_t amax[SQ_BS_PARTS][LANES] = {{0}};
     for (unsigned i = 0; i < block; i++)
         for (unsigned l = 0; l < LANES; l++) {
-            const uint32_t m =
-                sq_bs_bits_of(t->x[i][l]) & 0x7fffffffu; // ordered as the numbers are
+            const uint32_t m = sq_bits_of(t->x[i][l]) & 0x7fffffffu; // ordered as the numbers are
             const uint32_t all = has_high ? 0 - (uint32_t)(t->is_high[i][l] != 0) : 0;
             const uint32_t low = m & ~all, high = m & all; // no branch: it becomes vectors
             amax[0][l] = low > amax[0][l] ? low : amax[0][l];

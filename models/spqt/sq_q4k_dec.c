@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Multiplies the superblock's two halves by the 6-bit factors of each block (sq_q4k_dec.h).
 #include "models/spqt/sq_q4k_dec.h"
+#include "models/number/sq_bits.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,9 +11,7 @@ uint32_t sq_q4k_scaled(uint16_t half, unsigned factor)
     const unsigned exponent = half >> 10 & 31u, fraction = half & 1023u;
     const unsigned significand = exponent ? fraction | 1024u : fraction;
     const float v = ldexpf((float)(significand * factor), (int)(exponent ? exponent : 1) - 25);
-    uint32_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    return bits | (uint32_t)(half & 0x8000u) << 16;
+    return sq_bits_of(v) | (uint32_t)(half & 0x8000u) << 16;
 }
 
 // Infinite, NaN or below zero.

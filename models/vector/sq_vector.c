@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "models/number/sq_bits.h"
 #include "models/output/sq_combine.h"
 
 // ---- functions ------------------------------------------------------------------------------
@@ -65,8 +66,7 @@ static float rsqrt(float x, uint32_t bits)
 
 float sq_vector_func(enum sq_vector_func f, float x)
 {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
+    const uint32_t bits = sq_bits_of(x);
     if (x != x || f == SQ_VECTOR_PLAIN)
         return x;
     return f == SQ_VECTOR_EXP          ? exponential(x, bits)

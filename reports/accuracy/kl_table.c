@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "models/sq_rng.h"
+#include "sim/io/sq_order.h"
 
 enum { LINE = 2048, ROWS = 512, SEQUENCES = 64, RESAMPLES = 2000, COLUMNS = 15 };
 
@@ -102,12 +103,6 @@ struct ratio {
     double value, low, high;
 };
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static struct ratio ratio_of(const struct row *a, const struct row *b)
 {
     static double drawn[RESAMPLES];
@@ -127,7 +122,7 @@ static struct ratio ratio_of(const struct row *a, const struct row *b)
         }
         drawn[i] = x / y;
     }
-    qsort(drawn, RESAMPLES, sizeof *drawn, compare);
+    qsort(drawn, RESAMPLES, sizeof *drawn, sq_by_number);
     return (struct ratio){sum_a / sum_b, drawn[RESAMPLES / 40],
                           drawn[RESAMPLES - RESAMPLES / 40 - 1]};
 }

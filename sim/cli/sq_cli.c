@@ -10,11 +10,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "sim/io/sq_cache.h"
 #include "sim/io/sq_home.h"
+#include "sim/io/sq_process.h"
 #include "sim/io/sq_quote.h"
 #include "sim/io/sq_suggest.h"
 #include "sim/io/sq_version.h"
@@ -183,13 +183,6 @@ enum sq_status sq_cli_name(const char *option, const char *text, const char *con
 
 // ---- progress, JSON, provenance -------------------------------------------------------------
 
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 // How progress is said: a terminal has one line for it, a pipe as many as there are.
 static struct {
     bool everywhere, is_open;
@@ -230,7 +223,7 @@ void sq_cli_progress_resumed(const char *label, uint64_t done, uint64_t total, u
     static char before[64];
     if (!is_shown())
         return;
-    const double now = now_s();
+    const double now = sq_process_clock();
     if (start == 0) {
         start = now;
         n_before = n_run;

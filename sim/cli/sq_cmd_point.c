@@ -37,14 +37,6 @@ static const char doc[] =
     "  echo '{\"machine\": \"default\", \"workload\": \"smollm2-135m\", \"format\": \"nvfp4\", "
     "\"rows\": 16, \"measures\": [\"tokens_per_second\"]}' | sqsim point --json\n";
 
-static enum sq_status put_json(void *context, const struct sq_sweep_row *row, struct sq_error *err)
-{
-    (void)context;
-    SQ_TRY(sq_sweep_row_check(row, err));
-    sq_put_row_json(stdout, row);
-    return SQ_OK;
-}
-
 static enum sq_status put_fields(const char *title, const char *json, struct sq_error *err)
 {
     struct sq_fields f;
@@ -76,7 +68,7 @@ static enum sq_status compute(const struct arguments *in, const char *text, size
     if (status == SQ_OK)
         status = sq_sweep_design_parse(&design, text, nbytes, what, sq_cli_home(), err);
     if (status == SQ_OK) {
-        status = sq_sweep_one(&design, &o, in->is_json ? put_json : put_text, NULL, err);
+        status = sq_sweep_one(&design, &o, in->is_json ? sq_sweep_print_json : put_text, NULL, err);
         sq_sweep_grid_free(&design);
     }
     free(members);

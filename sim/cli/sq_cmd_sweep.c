@@ -5,13 +5,13 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "sim/cli/sq_cli_synth.h"
 #include "sim/cli/sq_cli_table.h"
 #include "sim/cli/sq_cli_tools.h"
 #include "sim/cli/sq_cmd_sweep.h"
+#include "sim/io/sq_process.h"
 #include "sim/sweep/sq_sweep_export.h"
 
 #ifndef SQ_CODE
@@ -128,8 +128,8 @@ static enum sq_status check(const struct arguments *in)
 
 // ---- results ------------------------------------------------------------------------------------
 
-static enum sq_status print_json(void *context, const struct sq_sweep_row *row,
-                                 struct sq_error *err)
+enum sq_status sq_sweep_print_json(void *context, const struct sq_sweep_row *row,
+                                   struct sq_error *err)
 {
     (void)context;
     SQ_TRY(sq_sweep_row_check(row, err));
@@ -184,13 +184,6 @@ static enum sq_status write_csv(const struct arguments *in, const struct sq_swee
         return sq_outfile_commit(&e.table, in->err);
     sq_outfile_abort(&e.table);
     return status;
-}
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 // --dry-run: the combinations that the grid has and no format or core can be.
@@ -300,8 +293,8 @@ static enum sq_status export(const struct arguments *in, const struct sq_sweep_g
     if (!in->output && !in->is_json) return SQ_OK;
     SQ_TRY(sq_sweep_db_open(&db, in->db, false, in->err));
     if (in->output) status = write_csv(in, spec, db);
-    if (status == SQ_OK && in->is_json)
-        status = sq_sweep_rows(spec, in->shard, in->n_shards, db, print_json, NULL, in->err);
+    if (status == SQ_OK && in->is_json) status = sq_sweep_rows(spec, in->shard, in->n_shards, db,
+                                                               sq_sweep_print_json, NULL, in->err);
     sq_sweep_db_close(db);
     return status;
 }
@@ -332,7 +325,7 @@ static enum sq_status run(const struct arguments *in, struct sq_sweep_grid *spec
     o.progress = progress;
     o.context = &state;
     struct sq_sweep_count count = {.total = spec->n_points};
-    const double start = now_s();
+    const double start = sq_process_clock();
     enum sq_status status = check_output(in);
     if (status == SQ_OK && !members)
         status = SQ_NO_MEMORY(in->err, "a sweep");
@@ -341,7 +334,7 @@ static enum sq_status run(const struct arguments *in, struct sq_sweep_grid *spec
         status = sq_sweep_run(spec, &o, &count, in->err);
         sq_cli_on_signal(NULL, NULL);
     }
-    const double seconds = now_s() - start;
+    const double seconds = sq_process_clock() - start;
     if (status == SQ_OK && !in->is_dry_run)
         status = export(in, spec);
     if (status == SQ_OK && in->is_dry_run)

@@ -17,4 +17,8 @@ extern const struct sq_cli_row sq_sweep_prices_rows[];
 // caller frees after use, holds tool, revision and code; NULL without memory.
 struct sq_sweep_options sq_sweep_options_of(const struct sq_sweep_prices *prices, char **members);
 
+// A row as one line of JSON on standard output (callback of a sweep, without context).
+enum sq_status sq_sweep_print_json(void *context, const struct sq_sweep_row *row,
+                                   struct sq_error *err);
+
 #endif

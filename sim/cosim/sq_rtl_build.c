@@ -262,15 +262,6 @@ static enum sq_status write_job(struct job *j, const struct sq_rtl_point *p, str
     return status;
 }
 
-static enum sq_status digest_file(const char *path, struct sq_digest *digest, struct sq_error *err)
-{
-    struct sq_file_view map;
-    SQ_TRY(sq_file_map(path, &map, err));
-    sq_digest_add(digest, map.data, map.nbytes);
-    sq_file_unmap(&map);
-    return SQ_OK;
-}
-
 // Folds every RTL source that files.f lists into the digest.
 static enum sq_status digest_sources(const char *home, struct sq_digest *digest,
                                      struct sq_error *err)
@@ -278,7 +269,7 @@ static enum sq_status digest_sources(const char *home, struct sq_digest *digest,
     char path[PATH_NBYTES], line[256];
     for (size_t i = 0; i < sizeof depends / sizeof depends[0]; i++) {
         snprintf(path, sizeof path, "%s/%s", home, depends[i]);
-        SQ_TRY(digest_file(path, digest, err));
+        SQ_TRY(sq_digest_add_file(digest, path, err));
     }
     snprintf(path, sizeof path, "%s/rtl/files.f", home);
     FILE *list = fopen(path, "r");
@@ -288,7 +279,7 @@ static enum sq_status digest_sources(const char *home, struct sq_digest *digest,
     while (status == SQ_OK && fgets(line, sizeof line, list)) {
         line[strcspn(line, "\n")] = '\0';
         snprintf(path, sizeof path, "%s/rtl/%s", home, line);
-        status = digest_file(path, digest, err);
+        status = sq_digest_add_file(digest, path, err);
     }
     fclose(list);
     return status;

@@ -108,29 +108,23 @@ enum sq_status sq_tile_scales_of(struct sq_product *p, struct sq_tile_scales *s,
     return SQ_OK;
 }
 
-static int32_t bits_of(float x)
-{
-    int32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
 void sq_tile_scales_put(const struct sq_tile_scales *s, const struct sq_product *p, size_t token,
                         size_t rows, size_t channel, size_t cols, size_t group, int32_t *scale)
 {
     int32_t *const row = scale + 2 * cols;
     for (size_t i = 0; i < 2 * (cols + rows); i++)
-        scale[i] = bits_of(1.0f); // of lines that are not there, and where the form reads none
+        scale[i] =
+            sq_float_word(1.0f); // of lines that are not there, and where the form reads none
     for (size_t i = 0; i < cols && channel + i < p->n; i++) {
         const size_t at = (channel + i) * s->groups + group;
-        scale[i] = bits_of(s->col_lo[at]);
+        scale[i] = sq_float_word(s->col_lo[at]);
         if (s->col_hi)
-            scale[cols + i] = bits_of(s->col_hi[at]);
+            scale[cols + i] = sq_float_word(s->col_hi[at]);
     }
     for (size_t i = 0; i < rows && token + i < p->m; i++) {
-        row[i] = bits_of(s->row_lo[token + i]);
+        row[i] = sq_float_word(s->row_lo[token + i]);
         if (s->row_hi)
-            row[rows + i] = bits_of(s->row_hi[token + i]);
+            row[rows + i] = sq_float_word(s->row_hi[token + i]);
     }
 }
 
@@ -141,7 +135,8 @@ void sq_tiles_expect_words(struct sq_route_work *w, const float *y, size_t token
     for (size_t pe = 0; pe < rows * cols; pe++) {
         const size_t t = token + pe / cols, c = channel + pe % cols, at = t * w->p->n + c;
         if (t < w->p->m && c < w->p->n)
-            sq_route_expect(w, "y", at, bits_of(y[at]), out[pe / word * w->out_len + pe % word]);
+            sq_route_expect(w, "y", at, sq_float_word(y[at]),
+                            out[pe / word * w->out_len + pe % word]);
     }
     for (size_t i = 0; w->out_len > word && i < rows * cols / word; i++) // nothing is wrong
         sq_route_expect(w, "error", i, 0, out[(i + 1) * w->out_len - 1]);

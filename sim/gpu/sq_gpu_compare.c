@@ -8,20 +8,15 @@
 
 #include "sim/gpu/sq_gpu_shape.h"
 #include "sim/io/sq_checked.h"
+#include "sim/io/sq_order.h"
 
 // ---- statistics -----------------------------------------------------------------------------
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 double sq_median(double *values, size_t n)
 {
     if (n == 0)
         return NAN;
-    qsort(values, n, sizeof *values, by_value);
+    qsort(values, n, sizeof *values, sq_by_number);
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
@@ -32,7 +27,7 @@ struct ranked {
 
 static int by_ranked_value(const void *a, const void *b)
 {
-    return by_value(&((const struct ranked *)a)->value, &((const struct ranked *)b)->value);
+    return sq_by_number(&((const struct ranked *)a)->value, &((const struct ranked *)b)->value);
 }
 
 // rank[i] of values[i], 0-based, ties share their mean.

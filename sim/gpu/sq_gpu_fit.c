@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/gpu/sq_gpu_search.h"
+#include "sim/io/sq_order.h"
 
 // ---- rows -----------------------------------------------------------------------------------
 
@@ -205,12 +206,6 @@ enum sq_status sq_gpu_law_fit(const struct sq_gpu gpu[], const struct sq_gpu_rec
 
 // ---- rows that are far off ------------------------------------------------------------------
 
-static int by_error(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 size_t sq_gpu_outliers(const struct sq_gpu *gpu, const struct sq_gpu_records *g,
                        struct sq_gpu_outlier out[SQ_GPU_OUTLIERS_MAX])
 {
@@ -222,7 +217,7 @@ size_t sq_gpu_outliers(const struct sq_gpu *gpu, const struct sq_gpu_records *g,
             size[n++] = fabs(log_error(gpu, &g->r[i]));
     if (n == 0)
         return 0;
-    qsort(size, n, sizeof *size, by_error);
+    qsort(size, n, sizeof *size, sq_by_number);
     const double far = fmax(0.5, 6 * size[n / 2]);
     for (size_t i = 0; i < g->n && found < SQ_GPU_OUTLIERS_MAX; i++) {
         const double error = is_fitted(gpu, &g->r[i]) ? log_error(gpu, &g->r[i]) : 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hashes pieces with XXH3, and writes and reads digests in hex (sq_digest.h).
 #include "sim/io/sq_digest.h"
+#include "sim/io/sq_file.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,6 +31,15 @@ void sq_digest_add(struct sq_digest *d, const void *bytes, size_t n)
     put_be(all + 24, piece.high);
     put_be(all + 32, piece.low);
     *d = sq_digest_of(all, sizeof all);
+}
+
+enum sq_status sq_digest_add_file(struct sq_digest *d, const char *path, struct sq_error *err)
+{
+    struct sq_file_view map;
+    SQ_TRY(sq_file_map(path, &map, err));
+    sq_digest_add(d, map.data, map.nbytes);
+    sq_file_unmap(&map);
+    return SQ_OK;
 }
 
 bool sq_digest_is_equal(struct sq_digest a, struct sq_digest b)

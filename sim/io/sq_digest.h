@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "models/sq_status.h"
+
 struct sq_digest {
     uint64_t low, high;
 };
@@ -24,6 +26,9 @@ struct sq_digest sq_digest_of(const void *bytes, size_t n);
 // d followed by one more piece: XXH3-128 of (d as 16 bytes, n as 8, XXH3-128 of the piece as 16),
 // digests big-endian as they are printed, n little-endian.
 void sq_digest_add(struct sq_digest *d, const void *bytes, size_t n);
+
+// The same with the bytes of a file as the piece. Errors of sq_file_map().
+enum sq_status sq_digest_add_file(struct sq_digest *d, const char *path, struct sq_error *err);
 
 bool sq_digest_is_equal(struct sq_digest a, struct sq_digest b);
 

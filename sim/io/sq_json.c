@@ -101,16 +101,10 @@ enum sq_status sq_json_load(const char *path, size_t max_nbytes, json_t **root,
     return status;
 }
 
-static const json_t *field(const json_t *object, const char *key)
-{
-    const json_t *v = json_object_get(object, key);
-    return json_is_null(v) ? NULL : v;
-}
-
 enum sq_status sq_json_uint(const json_t *object, const char *what, const char *key, uint64_t min,
                             uint64_t max, uint64_t fallback, uint64_t *value, struct sq_error *err)
 {
-    const json_t *v = field(object, key);
+    const json_t *v = sq_json_field(object, key);
     *value = fallback;
     if (!v && (fallback < min || fallback > max))
         return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %s is missing, need %" PRIu64 "..%" PRIu64, what,
@@ -131,7 +125,7 @@ enum sq_status sq_json_uint(const json_t *object, const char *what, const char *
 enum sq_status sq_json_double(const json_t *object, const char *what, const char *key, double min,
                               double max, double fallback, double *value, struct sq_error *err)
 {
-    const json_t *v = field(object, key);
+    const json_t *v = sq_json_field(object, key);
     *value = fallback;
     if (v && !json_is_number(v))
         return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %s is no number, need %g..%g", what, key, min, max);
@@ -147,7 +141,7 @@ enum sq_status sq_json_double(const json_t *object, const char *what, const char
 enum sq_status sq_json_bool(const json_t *object, const char *what, const char *key, bool fallback,
                             bool *value, struct sq_error *err)
 {
-    const json_t *v = field(object, key);
+    const json_t *v = sq_json_field(object, key);
     *value = v ? json_is_true(v) : fallback;
     if (v && !json_is_boolean(v))
         return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %s is neither true nor false", what, key);
@@ -157,7 +151,7 @@ enum sq_status sq_json_bool(const json_t *object, const char *what, const char *
 enum sq_status sq_json_string(const json_t *object, const char *what, const char *key,
                               const char **value, struct sq_error *err)
 {
-    const json_t *v = field(object, key);
+    const json_t *v = sq_json_field(object, key);
     *value = v ? json_string_value(v) : NULL;
     if (v && !*value)
         return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %s is no string", what, key);

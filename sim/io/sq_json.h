@@ -62,6 +62,13 @@ enum sq_status sq_json_lines(const char *path, const char *text, size_t nbytes,
                                                     struct sq_error *err),
                              void *user, struct sq_error *err);
 
+// The field, NULL where it is missing or null.
+static inline const json_t *sq_json_field(const json_t *object, const char *key)
+{
+    const json_t *v = json_object_get(object, key);
+    return json_is_null(v) ? NULL : v;
+}
+
 // Fields of `object`; a missing or null field gives `fallback`, and is refused where that is no
 // legal value (outside [min, max]). Wrong type or range: "WHAT: KEY = 0, need 1..64".
 enum sq_status sq_json_uint(const json_t *object, const char *what, const char *key, uint64_t min,

@@ -106,11 +106,16 @@ static int end_group(pid_t tool)
     return state;
 }
 
-static int64_t now_ms(void)
+double sq_process_clock(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static int64_t now_ms(void)
+{
+    return (int64_t)(1e3 * sq_process_clock());
 }
 
 // Until the tool ends, the program is gone, it says SIGTERM, or the time is over: true.

@@ -43,6 +43,9 @@ enum sq_status sq_process_version(const char *tool, const char *flag, char *text
 // The value of an environment variable, or what stands for it where that is unset or empty.
 const char *sq_process_tool(const char *variable, const char *fallback);
 
+// Seconds of a clock that is never set: differences count.
+double sq_process_clock(void);
+
 // For the end of the program on a signal: kills every tool with all that it started and waits until
 // they are gone. From then on the functions above neither start anything nor return: their threads
 // wait for the program to end.

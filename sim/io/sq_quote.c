@@ -259,6 +259,22 @@ void sq_put_argument(FILE *out, const char *text)
     fputc('\'', out);
 }
 
+char *sq_command_line(int argc, char **argv)
+{
+    char *text = NULL;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    if (!out)
+        return NULL;
+    fputs("sqsim", out);
+    for (int i = 0; i < argc; i++) {
+        fputc(' ', out);
+        sq_put_argument(out, argv[i]);
+    }
+    fclose(out);
+    return text;
+}
+
 void sq_put_script_json(FILE *out, const char *json)
 {
     for (; *json; json++)

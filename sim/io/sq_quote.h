@@ -75,6 +75,9 @@ void sq_put_json_line(FILE *out, const char *json);
 // in single quotes, visible as below. No shell is ever given it from here.
 void sq_put_argument(FILE *out, const char *text);
 
+// "sqsim" and these arguments, in memory of the caller's; NULL without memory.
+char *sq_command_line(int argc, char **argv);
+
 // ---- terminals --------------------------------------------------------------------------------
 
 // Text as characters that neither steer a terminal nor change the order or the line of others. \xNN

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "models/number/sq_bits.h"
 #include "models/number/sq_ggml.h"
 
 // ---- dtypes ---------------------------------------------------------------------------------
@@ -99,30 +100,23 @@ struct sq_tensor sq_tensor_rows(const struct sq_tensor *t, size_t first, size_t 
 
 // ---- values ---------------------------------------------------------------------------------
 
-static float from_bits(uint32_t bits)
-{
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
-}
-
 // binary16: 1 sign, 5 exponent (bias 15), 10 fraction. binary32: 1, 8 (bias 127), 23.
 float sq_f16_to_f32(uint16_t h)
 {
     uint32_t sign = (uint32_t)(h & 0x8000u) << 16;
     uint32_t exponent = (h >> 10) & 31u, fraction = h & 0x3ffu;
     if (exponent == 31) // infinity, NaN with its payload
-        return from_bits(sign | 0x7f800000u | fraction << 13);
+        return sq_float_of(sign | 0x7f800000u | fraction << 13);
     if (exponent == 0) { // zero, subnormal: fraction * 2^-24, exact in binary32
         float magnitude = (float)fraction * 0x1p-24f;
         return sign ? -magnitude : magnitude;
     }
-    return from_bits(sign | (exponent + 127 - 15) << 23 | fraction << 13);
+    return sq_float_of(sign | (exponent + 127 - 15) << 23 | fraction << 13);
 }
 
 float sq_bf16_to_f32(uint16_t h)
 {
-    return from_bits((uint32_t)h << 16);
+    return sq_float_of((uint32_t)h << 16);
 }
 
 static uint16_t load_u16(const uint8_t *p)
@@ -132,15 +126,15 @@ static uint16_t load_u16(const uint8_t *p)
 
 static float load_f32(const uint8_t *p)
 {
-    return from_bits((uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-                     (uint32_t)p[3] << 24);
+    return sq_float_of((uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+                       (uint32_t)p[3] << 24);
 }
 
 static void widen_bf16(const uint8_t *data, size_t n, float *out)
 {
 #pragma omp simd
     for (size_t i = 0; i < n; i++)
-        out[i] = from_bits((uint32_t)load_u16(data + 2 * i) << 16);
+        out[i] = sq_float_of((uint32_t)load_u16(data + 2 * i) << 16);
 }
 
 static void widen(const struct sq_tensor *t, float *out)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "models/sq_rng.h"
+#include "sim/io/sq_order.h"
 
 // Sums over the predicted tokens of one sequence, or of several.
 struct sums {
@@ -38,12 +39,6 @@ static void add(struct sums *to, const struct sums *s)
     to->n += s->n;
 }
 
-static int compare_double(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 // Any total order will do; two sequences that are equal in all of it may change places.
 static int compare_sums(const void *a, const void *b)
 {
@@ -55,7 +50,7 @@ static int compare_sums(const void *a, const void *b)
                              {x->n, y->n}};
     int order = 0;
     for (size_t i = 0; order == 0 && i < sizeof key / sizeof key[0]; i++)
-        order = compare_double(&key[i][0], &key[i][1]);
+        order = sq_by_number(&key[i][0], &key[i][1]);
     return order;
 }
 
@@ -69,7 +64,7 @@ static double quantile(const double *sorted, size_t n, double q)
 
 static struct sq_interval interval(double *mean)
 {
-    qsort(mean, SQ_DIVERGENCE_RESAMPLES, sizeof *mean, compare_double);
+    qsort(mean, SQ_DIVERGENCE_RESAMPLES, sizeof *mean, sq_by_number);
     return (struct sq_interval){quantile(mean, SQ_DIVERGENCE_RESAMPLES, 0.025),
                                 quantile(mean, SQ_DIVERGENCE_RESAMPLES, 0.975)};
 }
@@ -114,7 +109,7 @@ static enum sq_status summarize(struct sums *sequence, size_t n, double *kl, dou
                        "the losses differ by %g, the divergence is %g: a logit is not finite",
                        all.difference, all.kl);
     const size_t n_tokens = (size_t)all.n;
-    qsort(kl, n_tokens, sizeof *kl, compare_double);
+    qsort(kl, n_tokens, sizeof *kl, sq_by_number);
     *d = (struct sq_divergence){.loss_reference = all.reference / all.n,
                                 .loss_difference = all.difference / all.n,
                                 .loss_difference_se = NAN,

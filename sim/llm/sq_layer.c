@@ -5,17 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "models/core/sq_mac.h"
 #include "sim/format/sq_quantize.h"
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "sim/io/sq_process.h"
 
 struct sq_sqnr sq_output_error(const float *x, const float *w, const float *y, size_t m, size_t n,
                                size_t k)
@@ -62,9 +55,9 @@ static enum sq_status compute_values(struct sq_layer_run *r, const struct sq_lay
     if (row && scratch) {
         sq_sqnr_add(&r->weight, w, &r->w.m, row);
         r->weight_sqnr_db = sq_sqnr_db(&r->weight);
-        const double start = now();
+        const double start = sq_process_clock();
         sq_gemm_sq_w(&r->w.m, r->act, r->s_a, r->m, 0, r->n, r->y, r->p_lo, r->p_hi, scratch);
-        r->seconds_values = now() - start;
+        r->seconds_values = sq_process_clock() - start;
     }
     const bool done = row && scratch;
     free(row);

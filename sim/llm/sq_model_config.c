@@ -84,13 +84,6 @@ static enum sq_status find_decoder(const struct reader *r, enum decoder *decoder
                        r->what, name);
 }
 
-// The field, NULL where it is missing or null.
-static const json_t *get(const json_t *object, const char *key)
-{
-    const json_t *v = json_object_get(object, key);
-    return json_is_null(v) ? NULL : v;
-}
-
 // Fields that change the forward pass of these architectures, or of their descendants, and what each
 // must be where it is there; NAN: no value will do.
 static const struct {
@@ -141,7 +134,7 @@ static enum sq_status check_field(const struct reader *r, const json_t *object, 
                                   double plain, struct sq_error *err)
 {
     static const char *const truth[] = {"false", "true"};
-    const json_t *v = get(object, key);
+    const json_t *v = sq_json_field(object, key);
     if (!v || is_plain(v, plain))
         return SQ_OK;
     if (isnan(plain))
@@ -183,7 +176,7 @@ static enum sq_status read_original(const struct reader *r, const json_t *scalin
     size_t outer;
     SQ_TRY(get_size(r, key, 1, UINT64_C(1) << 31, max_position, &outer, err));
     SQ_TRY(get_size(&inner, key, 1, UINT64_C(1) << 31, outer, original, err));
-    return !get(r->root, key) || *original == outer
+    return !sq_json_field(r->root, key) || *original == outer
                ? SQ_OK
                : UNSUPPORTED("%s: %s = %zu, and %zu in rope_scaling: need one of them", r->what,
                              key, outer, *original);
@@ -215,7 +208,7 @@ static enum sq_status read_rope(const struct reader *r, const json_t *scaling, d
     SQ_TRY(check_field(r, scaling, "partial_rotary_factor", 1, err));
     const char *key = json_object_get(scaling, "rope_type") ? "rope_type" : "type", *type;
     SQ_TRY(sq_json_string(scaling, r->what, key, &type, err));
-    if (!type && get(scaling, "factor"))
+    if (!type && sq_json_field(scaling, "factor"))
         return UNSUPPORTED("%s: rope_type is missing beside factor, need default, linear or llama3",
                            r->what);
     if (!type || strcmp(type, "default") == 0)
@@ -233,9 +226,10 @@ static enum sq_status read_rope(const struct reader *r, const json_t *scaling, d
 static enum sq_status read_whole_rope(const struct reader *r, enum decoder decoder,
                                       struct sq_model_config *c, struct sq_error *err)
 {
-    const json_t *older = get(r->root, "rope_scaling");
-    const json_t *newer = get(r->root, "rope_parameters");
-    const json_t *full = get(newer, "full_attention"), *local = get(newer, "sliding_attention");
+    const json_t *older = sq_json_field(r->root, "rope_scaling");
+    const json_t *newer = sq_json_field(r->root, "rope_parameters");
+    const json_t *full = sq_json_field(newer, "full_attention"),
+                 *local = sq_json_field(newer, "sliding_attention");
     const json_t *scaling = json_is_object(older) && json_object_size(older) == 0 ? NULL : older;
     double theta;
     if (!scaling)
@@ -293,7 +287,7 @@ static enum sq_status read_heads(const struct reader *r, enum decoder decoder,
 static enum sq_status read_layer_types(const struct reader *r, size_t n_layers, bool *is_local,
                                        struct sq_error *err)
 {
-    const json_t *types = get(r->root, "layer_types");
+    const json_t *types = sq_json_field(r->root, "layer_types");
     if (types && json_array_size(types) != n_layers)
         return SQ_FAIL(err, SQ_ERR_SHAPE, "%s: layer_types has %zu words, need %zu, one a block",
                        r->what, json_array_size(types), n_layers);
@@ -385,8 +379,9 @@ static enum sq_status read_gemma3(const struct reader *r, struct sq_model_config
     SQ_TRY(read_window(r, c, &c->local_window, err));
     SQ_TRY(
         sq_json_double(r->root, r->what, "rope_local_base_freq", 1.0, 1e12, 10000.0, &theta, err));
-    return read_rope(r, get(get(r->root, "rope_parameters"), "sliding_attention"), theta,
-                     c->max_position, &c->local_rope, err);
+    return read_rope(r,
+                     sq_json_field(sq_json_field(r->root, "rope_parameters"), "sliding_attention"),
+                     theta, c->max_position, &c->local_rope, err);
 }
 
 static enum sq_status read_all(const struct reader *r, struct sq_model_config *c,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes softmax and gates in plain C or in vectors of AVX2 and AVX-512 (sq_softmax.h).
 #include "sim/llm/sq_softmax.h"
+#include "models/number/sq_bits.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -18,12 +19,7 @@ static inline __attribute__((always_inline)) float exp_nonpositive(float x)
         1 + r * (1 + r * (0x1p-1f +
                           r * (0x1.555556p-3f +
                                r * (0x1.555556p-5f + r * (0x1.111112p-7f + r * 0x1.6c16c2p-10f)))));
-    uint32_t bits;
-    memcpy(&bits, &shifted, sizeof bits);
-    bits = (bits << 23) + 0x3f800000u;
-    float scale;
-    memcpy(&scale, &bits, sizeof scale);
-    return p * scale;
+    return p * sq_float_of((sq_bits_of(shifted) << 23) + 0x3f800000u);
 }
 
 // Softmax of row[0..n).

@@ -7,6 +7,7 @@
 
 #include "sim/io/sq_file.h"
 #include "sim/io/sq_home.h"
+#include "sim/io/sq_order.h"
 #include "sim/io/sq_quote.h"
 #include "sim/io/sq_suggest.h"
 #include "sim/io/sq_yaml.h"
@@ -226,12 +227,6 @@ static enum sq_status add_text(struct sq_sweep_grid *s, unsigned a, const char *
     return add_value(s, a, v, text, err);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 // A value given twice would be a point given twice.
 static enum sq_status refuse_twice(const struct sq_sweep_grid *s, unsigned a, struct sq_error *err)
 {
@@ -240,7 +235,7 @@ static enum sq_status refuse_twice(const struct sq_sweep_grid *s, unsigned a, st
     SQ_NEED(sorted, err, "axis %s", sq_axes[a].name);
     for (size_t i = 0; i < n; i++)
         sorted[i] = s->axis[a].value[i];
-    qsort(sorted, n, sizeof *sorted, by_value);
+    qsort(sorted, n, sizeof *sorted, sq_by_number);
     for (size_t i = 1; i < n; i++)
         if (sorted[i] == sorted[i - 1])
             twice = sorted[i];

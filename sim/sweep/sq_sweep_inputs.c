@@ -18,15 +18,6 @@ enum {
     TOKENS = SQ_ENGINE_EVAL | SQ_ENGINE_KL,
 };
 
-static enum sq_status digest_file(const char *path, struct sq_digest *digest, struct sq_error *err)
-{
-    struct sq_file_view map;
-    SQ_TRY(sq_file_map(path, &map, err));
-    sq_digest_add(digest, map.data, map.nbytes);
-    sq_file_unmap(&map);
-    return SQ_OK;
-}
-
 static enum sq_status digest_values(struct sq_sweep_model *m, bool has_eval, struct sq_error *err)
 {
     struct sq_digest d = m->shapes_digest;
@@ -41,10 +32,10 @@ static enum sq_status digest_values(struct sq_sweep_model *m, bool has_eval, str
     if (m->ck.is_model) {
         char config[1100]; // a GGUF file is its own
         snprintf(config, sizeof config, "%s%s", m->path, m->ck.n_shards ? "/config.json" : "");
-        SQ_TRY(digest_file(config, &d, err));
-        SQ_TRY(digest_file(m->tokens, &d, err));
+        SQ_TRY(sq_digest_add_file(&d, config, err));
+        SQ_TRY(sq_digest_add_file(&d, m->tokens, err));
         if (has_eval)
-            SQ_TRY(digest_file(m->eval_tokens, &d, err));
+            SQ_TRY(sq_digest_add_file(&d, m->eval_tokens, err));
     }
     m->values_digest = d;
     return SQ_OK;
@@ -77,7 +68,7 @@ static enum sq_status open_table(struct sq_sweep_table *t, const char *name, con
     sq_sweep_path(name, home, folder, SQ_HOME_WORKLOAD, path);
     if (access(path, F_OK) != 0)
         sq_sweep_path(name, home, folder, SQ_HOME_CONFIG, path);
-    SQ_TRY(digest_file(path, &t->digest, err));
+    SQ_TRY(sq_digest_add_file(&t->digest, path, err));
     const char *end = strrchr(path, '.');
     if (end && strcmp(end, ".json") == 0)
         return sq_json_load(path, CONFIG_MAX_NBYTES, &t->config, err);
@@ -137,8 +128,8 @@ static enum sq_status open_joules(struct sq_sweep_inputs *in, struct sq_error *e
         return SQ_FAIL(err, SQ_ERR_ARG,
                        "energy_per_token needs --energy, joules of `sqsim energy "
                        "--layer --json`");
-    SQ_TRY(digest_file(o->energy, &in->prices, err));
-    SQ_TRY(digest_file(o->memory, &in->prices, err));
+    SQ_TRY(sq_digest_add_file(&in->prices, o->energy, err));
+    SQ_TRY(sq_digest_add_file(&in->prices, o->memory, err));
     if (o->dram)
         sq_digest_add(&in->prices, o->dram, strlen(o->dram));
     SQ_TRY(sq_energy_memory_load(o->memory, o->dram, &in->memory, err));

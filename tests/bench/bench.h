@@ -18,6 +18,7 @@
 
 #include "models/sq_rng.h"
 #include "models/sq_status.h"
+#include "sim/io/sq_order.h"
 
 static inline double bench_clock(clockid_t clock)
 {
@@ -68,16 +69,10 @@ static inline float *bench_matrix(size_t n, uint64_t seed)
     return x;
 }
 
-static inline int bench_ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 // The median of v[n], n >= 1; it sorts v.
 static inline double bench_median(double *v, size_t n)
 {
-    qsort(v, n, sizeof *v, bench_ascending);
+    qsort(v, n, sizeof *v, sq_by_number);
     return v[n / 2];
 }
 

@@ -9,13 +9,7 @@
 #include <string.h>
 
 #include "sim/block/core/sq_core_run.h"
-#include "tests/test.h"
-
-static uint64_t test_seed(void)
-{
-    const char *text = getenv("SQ_SEED");
-    return text ? strtoull(text, NULL, 0) : 1;
-}
+#include "tests/unit/fixture.h"
 
 static struct sq_core_config random_config(struct sq_rng *r)
 {
@@ -50,7 +44,7 @@ static void check(const struct sq_core_config *c, const struct sq_job *job,
     if (memcmp(&a, &b, sizeof a) != 0)
         fail_msg("seed %llu: L=%u H=%u b=%u k=%u banks=%u groups=%u rates %u %u %u %u: "
                  "stepping %llu cycles, fast %llu",
-                 (unsigned long long)test_seed(), c->low_lanes, c->high_lanes, c->bank,
+                 (unsigned long long)fixture_seed(), c->low_lanes, c->high_lanes, c->bank,
                  c->high_per_bank, job->group_banks, job->groups, rates->act, rates->lo, rates->hi,
                  rates->out, (unsigned long long)a.cycles, (unsigned long long)b.cycles);
     assert_true(a.cycles >= sq_job_bound(c, job));
@@ -62,7 +56,7 @@ static void check(const struct sq_core_config *c, const struct sq_job *job,
 
 SQ_TEST(test_random)
 {
-    struct sq_rng r = {test_seed()};
+    struct sq_rng r = {fixture_seed()};
     for (unsigned checked = 0; checked < 10000;) {
         const struct sq_core_config c = random_config(&r);
         const struct sq_job job = {.group_banks =
@@ -82,7 +76,7 @@ SQ_TEST(test_directed)
     static const struct sq_job jobs[] = {{1, 1}, {1, 2}, {2, 1}, {1, 5000}, {5000, 1}, {3000, 3}};
     static const struct sq_rates rates[] = {{1, 1, 1, 1}, {2, 1, 1, 1}, {1, 3, 1, 1},
                                             {1, 1, 5, 1}, {1, 1, 1, 9}, {7, 5, 3, 11}};
-    struct sq_rng r = {test_seed()};
+    struct sq_rng r = {fixture_seed()};
     for (unsigned i = 0; i < sizeof jobs / sizeof jobs[0]; i++)
         for (unsigned j = 0; j < sizeof rates / sizeof rates[0]; j++) {
             const struct sq_core_config c = random_config(&r);
@@ -94,7 +88,7 @@ SQ_TEST(test_directed)
 // fill and drain of the job, for every shape: no hidden bubbles.
 SQ_TEST(test_full_throughput)
 {
-    struct sq_rng r = {test_seed()};
+    struct sq_rng r = {fixture_seed()};
     const struct sq_rates rates = {1, 1, 1, 1};
     for (unsigned i = 0; i < 2000; i++) {
         const struct sq_core_config c = random_config(&r);

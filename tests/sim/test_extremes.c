@@ -19,15 +19,9 @@
 #include "sim/machine/sq_machine_run.h"
 #include "sim/machine/sq_roofline.h"
 #include "tests/sim/random_recipe.h"
-#include "tests/test.h"
+#include "tests/unit/fixture.h"
 
 __extension__ typedef unsigned __int128 wide;
-
-static uint64_t test_seed(void)
-{
-    const char *text = getenv("SQ_SEED");
-    return text ? strtoull(text, NULL, 0) : 1;
-}
 
 static unsigned between(struct sq_rng *r, unsigned low, unsigned high)
 {
@@ -115,7 +109,7 @@ static void check_run(const struct sq_machine *m, const struct sq_recipe *s,
 
 SQ_TEST(test_machine)
 {
-    struct sq_rng r = {test_seed()};
+    struct sq_rng r = {fixture_seed()};
     unsigned sizes = 0, counts = 0, tiles = 0, done = 0;
     for (unsigned i = 0; i < 1200; i++) {
         const struct sq_machine m = random_machine(&r);
@@ -160,7 +154,7 @@ SQ_TEST(test_limits_together)
 SQ_TEST(test_core)
 {
     static const struct sq_rates free_streams = {1, 1, 1, 1};
-    struct sq_rng r = {test_seed() + 1};
+    struct sq_rng r = {fixture_seed() + 1};
     unsigned refused = 0, done = 0;
     for (unsigned i = 0; i < 2000; i++) {
         const struct sq_core_config c = random_core(&r);
@@ -194,7 +188,7 @@ SQ_TEST(test_core)
 
 SQ_TEST(test_gpu)
 {
-    struct sq_rng r = {test_seed() + 2};
+    struct sq_rng r = {fixture_seed() + 2};
     struct sq_gpu gpu;
     unsigned refused = 0, done = 0;
     assert_int_equal(sq_gpu_load("sim/machines/h200.yaml", &gpu, NULL), SQ_OK);

@@ -20,15 +20,9 @@
 #include "sim/machine/sq_machine_timed.h"
 #include "tests/sim/random_recipe.h"
 #include "tests/skip.h"
-#include "tests/test.h"
+#include "tests/unit/fixture.h"
 
 static struct sq_machine_timed timed; // of all runs in turn
-
-static uint64_t test_seed(void)
-{
-    const char *text = getenv("SQ_SEED");
-    return text ? strtoull(text, NULL, 0) : 1;
-}
 
 static uint32_t between(struct sq_rng *r, uint32_t low, uint32_t high)
 {
@@ -72,7 +66,7 @@ static void check(const struct sq_machine *m, const struct sq_mapping *p,
     if (memcmp(&a, &b, sizeof a) != 0)
         fail_msg("seed %llu case %u: M=%llu N=%llu K=%llu, %u x %u x %u cores, blocks %llu x %llu "
                  "x %llu: stepping %llu cycles, fast %llu",
-                 (unsigned long long)test_seed(), index, (unsigned long long)p->gemm.m,
+                 (unsigned long long)fixture_seed(), index, (unsigned long long)p->gemm.m,
                  (unsigned long long)p->gemm.n, (unsigned long long)p->gemm.k, p->cores_m,
                  p->cores_n, p->cores_k, (unsigned long long)p->count_m,
                  (unsigned long long)p->count_n, (unsigned long long)p->count_k,
@@ -112,7 +106,7 @@ static void check(const struct sq_machine *m, const struct sq_mapping *p,
 
 SQ_TEST(test_random)
 {
-    struct sq_rng r = {test_seed()};
+    struct sq_rng r = {fixture_seed()};
     unsigned refused = 0;
     for (unsigned checked = 0; checked < 10000;) {
         const struct sq_machine m = small_machine(&r);
@@ -143,7 +137,7 @@ SQ_TEST(test_random)
 // that bursts wait for too long in pieces that are known.
 SQ_TEST(test_timed)
 {
-    struct sq_rng r = {test_seed() + 77};
+    struct sq_rng r = {fixture_seed() + 77};
     const char *const n_cases = getenv("SQ_TIMED");
     for (unsigned checked = 0, n = n_cases ? (unsigned)atoi(n_cases) : 300; checked < n;) {
         struct sq_machine m = small_machine(&r);
@@ -183,7 +177,7 @@ SQ_TEST(test_timed)
 
 SQ_TEST(test_traffic)
 {
-    struct sq_rng r = {test_seed()};
+    struct sq_rng r = {fixture_seed()};
     struct sq_machine m = small_machine(&r);
     m.core = sq_core_config_default();
     m.cores = 1;
@@ -213,7 +207,7 @@ SQ_TEST(test_traffic)
 SQ_TEST(test_spqt_traffic)
 {
     SQ_NEED_ROOM("spqt");
-    struct sq_rng r = {test_seed()};
+    struct sq_rng r = {fixture_seed()};
     struct sq_machine m = small_machine(&r);
     m.core = sq_core_config_default();
     m.cores = 1;
@@ -241,7 +235,7 @@ SQ_TEST(test_spqt_traffic)
 // A DRAM far too slow: time = bytes / rate; far too fast: time = the core's.
 SQ_TEST(test_limits)
 {
-    struct sq_rng r = {test_seed()};
+    struct sq_rng r = {fixture_seed()};
     struct sq_machine m = small_machine(&r);
     m.core = sq_core_config_default();
     m.cores = 1;
@@ -269,7 +263,7 @@ SQ_TEST(test_limits)
 // later. (Loads as soon as they may, and stores when there is none, has anomalies.)
 SQ_TEST(test_monotone)
 {
-    struct sq_rng r = {test_seed() + 4};
+    struct sq_rng r = {fixture_seed() + 4};
     unsigned longer = 0;
     for (unsigned checked = 0; checked < 4000;) {
         struct sq_machine m = small_machine(&r);
@@ -297,7 +291,7 @@ SQ_TEST(test_monotone)
         const uint64_t after = sq_machine_run_fast(&m, &p, &timed).cycles;
         if (after < before)
             fail_msg("seed %llu case %u: %llu cycles, with longer jobs and transfers %llu",
-                     (unsigned long long)test_seed(), checked, (unsigned long long)before,
+                     (unsigned long long)fixture_seed(), checked, (unsigned long long)before,
                      (unsigned long long)after);
         longer += after > before;
         checked++;
@@ -310,7 +304,7 @@ static void fail_static(const struct sq_recipe *s, unsigned cores, const struct 
 {
     fail_msg("seed %llu: bank %u, k %u, %u cores, %llu x %llu x %llu: static %llu cycles, dynamic "
              "%llu",
-             (unsigned long long)test_seed(), s->bank, s->high_per_bank, cores,
+             (unsigned long long)fixture_seed(), s->bank, s->high_per_bank, cores,
              (unsigned long long)g->m, (unsigned long long)g->n, (unsigned long long)g->k,
              (unsigned long long)a, (unsigned long long)b);
 }
@@ -340,7 +334,7 @@ static uint64_t free_masks(const struct sq_machine *m, const struct sq_recipe *d
 // takes the blocks that the other one takes where its own are worse.
 SQ_TEST(test_static)
 {
-    struct sq_rng r = {test_seed() + 3};
+    struct sq_rng r = {fixture_seed() + 3};
     unsigned checked = 0, equal = 0, costs = 0;
     for (unsigned i = 0; i < 2000; i++) {
         struct sq_machine m = small_machine(&r);
@@ -432,7 +426,7 @@ SQ_TEST(test_neighbours)
     const char *const text = getenv("SQ_NEIGHBOURS");
     const unsigned most = text ? (unsigned)strtoul(text, NULL, 0) : 1000;
     static struct sq_machine_memo memo;
-    struct sq_rng r = {test_seed() + 5};
+    struct sq_rng r = {fixture_seed() + 5};
     struct sq_machine m[3];
     for (unsigned i = 0; i < 3; i++) {
         char path[64];
@@ -458,7 +452,7 @@ SQ_TEST(test_neighbours)
             (double)bound[0] > 1.001 * (double)bound[1])
             fail_msg("seed %llu, %s on %s: %llu x %llu x %llu takes %llu cycles (bound %llu), "
                      "%llu x %llu x %llu %llu (%llu)",
-                     (unsigned long long)test_seed(), s.format->name, on->name,
+                     (unsigned long long)fixture_seed(), s.format->name, on->name,
                      (unsigned long long)g.m, (unsigned long long)g.n, (unsigned long long)g.k,
                      (unsigned long long)a.cycles, (unsigned long long)bound[0],
                      (unsigned long long)h.m, (unsigned long long)h.n, (unsigned long long)h.k,

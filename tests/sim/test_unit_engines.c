@@ -16,13 +16,7 @@
 #include "sim/block/flow/sq_unit_engine.h"
 #include "sim/block/output/sq_output_port.h"
 #include "tests/sim/random_recipe.h"
-#include "tests/test.h"
-
-static uint64_t test_seed(void)
-{
-    const char *text = getenv("SQ_SEED");
-    return text ? strtoull(text, NULL, 0) : 1;
-}
+#include "tests/unit/fixture.h"
 
 static uint32_t between(struct sq_rng *r, uint32_t low, uint32_t high)
 {
@@ -131,7 +125,7 @@ static uint64_t sum(const uint64_t counts[SQ_N_UNIT_CAUSES])
 SQ_TEST(test_random)
 {
     static struct sq_unit_memo memo;
-    struct sq_rng r = {test_seed()};
+    struct sq_rng r = {fixture_seed()};
     for (unsigned i = 0; i < 10000; i++) {
         struct sq_tile_work tile[TILES_MAX];
         struct sq_tile_list list;
@@ -143,7 +137,7 @@ SQ_TEST(test_random)
         if (memcmp(&a, &b, sizeof a) != 0)
             fail_msg("seed %llu case %u: %s, %u x %u tiles of %u x %u, words %u, loads %u, list "
                      "of %u: stepping %llu cycles, fast %llu",
-                     (unsigned long long)test_seed(), i, sq_unit_name(&u), j.tiles, j.passes,
+                     (unsigned long long)fixture_seed(), i, sq_unit_name(&u), j.tiles, j.passes,
                      j.flushes, j.beats, j.words, j.loads, list.n, (unsigned long long)a.cycles,
                      (unsigned long long)b.cycles);
         assert_memory_equal(&a, &c, sizeof a);
@@ -157,7 +151,7 @@ SQ_TEST(test_random)
 SQ_TEST(test_core)
 {
     static const struct sq_rates free_streams = {1, 1, 1, 1};
-    struct sq_rng r = {test_seed()};
+    struct sq_rng r = {fixture_seed()};
     for (unsigned i = 0; i < 1000; i++) {
         struct sq_unit u;
         memset(&u, 0, sizeof u);
@@ -206,7 +200,7 @@ SQ_TEST(test_array)
 // Jobs as long as whole layers take as long as short ones: what is compared is the sum.
 SQ_TEST(test_long)
 {
-    struct sq_rng r = {test_seed() + 2};
+    struct sq_rng r = {fixture_seed() + 2};
     for (unsigned i = 0; i < 300; i++) {
         const struct sq_unit u = random_unit(&r);
         struct sq_unit_job j = {.tiles = 16,

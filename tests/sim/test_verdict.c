@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/number/sq_bits.h"
 #include "models/scaled/sq_scaled.h"
 #include "sim/block/flow/sq_block.h"
 #include "sim/format/scaled/sq_bs_format.h"
@@ -128,11 +129,7 @@ static void check_common(const char *label, const struct sq_bs_format *f,
 
 static float bfloat16(float x)
 {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    bits &= 0xffff0000u;
-    memcpy(&x, &bits, sizeof x);
-    return x;
+    return sq_float_of(sq_bits_of(x) & 0xffff0000u);
 }
 
 static void draw_token(struct sq_rng *rng, float *x, size_t n)
@@ -169,10 +166,8 @@ static void compare_block(const char *label, const struct sq_bs_format *f, const
     sq_bs_choose(f, x, f->block, global, &b);
     for (size_t i = 0; i < f->block; i++) {
         const float scaled = x[i] / above;
-        uint32_t bits;
         assert_true(bfloat16(scaled) == scaled); // a power of two: nothing is rounded
-        memcpy(&bits, &scaled, sizeof bits);
-        record[i] = (int32_t)(bits >> 16);
+        record[i] = (int32_t)(sq_bits_of(scaled) >> 16);
     }
     const struct sq_group group = {.record = record, .len = len};
     block_named("act_scale")->golden(v, &group, out);

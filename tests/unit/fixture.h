@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "models/core/sq_format.h"
+#include "models/number/sq_bits.h"
 #include "models/sq_rng.h"
 #include "tests/test.h"
 
@@ -41,14 +42,6 @@ static inline double fixture_gauss(struct sq_rng *r)
             fail_msg("%s = %lld, want %lld", #got, got_, want_);                                   \
         }                                                                                          \
     } while (0)
-
-// Equal bits, so that +0 and -0 differ.
-static inline uint32_t float_bits(float x)
-{
-    uint32_t u;
-    memcpy(&u, &x, sizeof u);
-    return u;
-}
 
 // Whether a file holds what `write` writes; with UPDATE=1 it is written first.
 static inline void check_generated(const char *path, void (*write)(FILE *out))

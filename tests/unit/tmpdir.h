@@ -80,6 +80,24 @@ static inline void tmpdir_remove(const char *dir)
     assert_int_equal(rmdir(dir), 0);
 }
 
+// A directory of this name for all tests of a program: made before the first, removed behind the last.
+#define TMPDIR_OF_ALL(dir)                                                                         \
+    static char dir[64];                                                                           \
+    static int tmpdir_set_up(void **state)                                                         \
+    {                                                                                              \
+        (void)state;                                                                               \
+        tmpdir_make(dir);                                                                          \
+        return 0;                                                                                  \
+    }                                                                                              \
+    static int tmpdir_tear_down(void **state)                                                      \
+    {                                                                                              \
+        (void)state;                                                                               \
+        tmpdir_remove(dir);                                                                        \
+        return 0;                                                                                  \
+    }                                                                                              \
+    SQ_BEFORE_ALL(tmpdir_set_up)                                                                   \
+    SQ_AFTER_ALL(tmpdir_tear_down)
+
 // A refusal with this status, in one sentence that contains `part`.
 static inline void check_refused(enum sq_status got, enum sq_status want,
                                  const struct sq_error *err, const char *part)

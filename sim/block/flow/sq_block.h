@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 #include "models/core/sq_config.h"
+#include "models/number/sq_bits.h"
 #include "models/sq_rng.h"
 #include "models/sq_status.h"
 #include "sim/block/core/sq_core_sim.h"
@@ -309,6 +310,17 @@ void sq_element_place(const struct sq_block *block, const unsigned *value, size_
 // What a beat offers: the block's offer(), valid.
 struct sq_offer sq_offer_of(const struct sq_block *block, const struct sq_ports *ports,
                             const unsigned *value, unsigned stream, const int32_t *record);
+
+// A word of a beat that is a number in binary32.
+static inline float sq_word_float(int32_t word)
+{
+    return sq_float_of((uint32_t)word);
+}
+
+static inline int32_t sq_float_word(float x)
+{
+    return (int32_t)sq_bits_of(x);
+}
 
 // The low `width` bits (1..32) of v as a field of an unsigned beat.
 static inline int32_t sq_field_unsigned(uint32_t v, unsigned width)

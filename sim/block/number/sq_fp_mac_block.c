@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/number/sq_bits.h"
 #include "models/number/sq_half.h"
 #include "models/output/sq_combine.h"
 #include "sim/block/flow/sq_case.h"
@@ -328,11 +329,7 @@ static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
 
 static float number_of(const unsigned *v, int32_t bits)
 {
-    float x;
-    if (v[IS_HALF])
-        return sq_half_to_float((uint16_t)bits);
-    memcpy(&x, &bits, sizeof x);
-    return x;
+    return v[IS_HALF] ? sq_half_to_float((uint16_t)bits) : sq_word_float(bits);
 }
 
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)

@@ -164,13 +164,6 @@ static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
 
 // ---- output ---------------------------------------------------------------------------------
 
-static float as_float(int32_t bits)
-{
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
-}
-
 static uint32_t output(const unsigned *v, const struct sq_group *in, unsigned slot, unsigned lane)
 {
     const enum sq_combine_form form = (enum sq_combine_form)v[FORM];
@@ -179,9 +172,9 @@ static uint32_t output(const unsigned *v, const struct sq_group *in, unsigned sl
     float y = 0.0f, s_a = 0.0f;
     for (size_t i = slot; i < in->len[0]; i += v[SLOTS]) {
         const int32_t *b = in->record + i * beat + 1 + lane;
-        s_a = as_float(b[4 * lanes]);
-        y = sq_combine_group(form, y, b[0], b[lanes], as_float(b[2 * lanes]),
-                             as_float(b[3 * lanes]), s_a);
+        s_a = sq_word_float(b[4 * lanes]);
+        y = sq_combine_group(form, y, b[0], b[lanes], sq_word_float(b[2 * lanes]),
+                             sq_word_float(b[3 * lanes]), s_a);
     }
     const uint32_t bits = sq_combine_bits(sq_combine_end(form, y, s_a));
     return v[IS_BF16] ? sq_combine_bf16(bits) : bits;

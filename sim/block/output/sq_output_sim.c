@@ -79,13 +79,6 @@ struct sq_field sq_output_field(const struct sq_output_config *c)
     return (struct sq_field){"y", c->port_len, sq_output_bits(c->kind), c->kind != SQ_OUTPUT_INT8};
 }
 
-static float as_float(int32_t bits)
-{
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
-}
-
 // Scales of a place, as sq_combine has them.
 struct scales {
     float lo, hi, a;
@@ -96,8 +89,10 @@ static struct scales scales_of(const struct sq_output_config *c, const int32_t *
     const int32_t *const col = scale + 1 + pe % c->cols;
     const int32_t *const row = scale + 1 + 2 * (size_t)c->cols + pe / c->cols;
     if (c->form == SQ_COMBINE_SCALED)
-        return (struct scales){as_float(row[0]), as_float(row[c->rows]), as_float(col[0])};
-    return (struct scales){as_float(col[0]), as_float(col[c->cols]), as_float(row[0])};
+        return (struct scales){sq_word_float(row[0]), sq_word_float(row[c->rows]),
+                               sq_word_float(col[0])};
+    return (struct scales){sq_word_float(col[0]), sq_word_float(col[c->cols]),
+                           sq_word_float(row[0])};
 }
 
 void sq_output_add(const struct sq_output_config *c, const int32_t *p_lo, const int32_t *p_hi,
@@ -199,14 +194,14 @@ static void aim(const struct sq_output_config *c, struct sq_rng *rng, size_t pe,
         const int ulps = (int)sq_rng_below(rng, 2 * ULPS + 1) - ULPS;
         if (c->form == SQ_COMBINE_TWO)
             col[c->cols] = steps_from(-y[pe] / t * s.hi, 0, col[c->cols]);
-        col[0] = steps_from(-y[pe] / t * as_float(col[0]), ulps, col[0]);
+        col[0] = steps_from(-y[pe] / t * sq_word_float(col[0]), ulps, col[0]);
     }
     if (beat[0] && c->kind == SQ_OUTPUT_BFLOAT16 && c->form != SQ_COMBINE_SCALED &&
         sq_rng_below(rng, 2)) {
         s = scales_of(c, beat, pe); // the rows' scale that takes the output to a tie of bfloat16
         const float sum = sq_combine_sums(c->form, y[pe], lo, hi, s.lo, s.hi, s.a);
         const uint32_t out = sq_combine_bits(sq_combine_end(c->form, sum, s.a));
-        const double tie = as_float((int32_t)((out & 0xffff0000) | 0x8000));
+        const double tie = sq_word_float((int32_t)((out & 0xffff0000) | 0x8000));
         row[0] = steps_from(tie / sum, (int)sq_rng_below(rng, 3) - 1, row[0]);
     }
 }

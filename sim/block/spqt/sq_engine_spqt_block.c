@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/number/sq_bits.h"
 #include "models/number/sq_fp_mac.h"
 #include "models/number/sq_half.h"
 #include "models/output/sq_combine.h"
@@ -99,13 +100,6 @@ static void decode(const struct layout *l, const int32_t *record, struct sq_q4k_
     sq_q4k_dec(block, d);
 }
 
-static float as_float(uint32_t bits)
-{
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
-}
-
 // Element of a superblock that is lane i of beat b of its codes.
 static size_t element_of(const struct layout *l, size_t b, size_t i)
 {
@@ -131,8 +125,8 @@ static int32_t sum_row(const struct layout *l, const int32_t *record, const uint
             error |= ((uint32_t)(*block)[l->column] != column[i]) << SQ_ENGINE_ERROR_INDEX;
             for (size_t e = 0; e < SQ_Q4K_LEN; e++)
                 sq_fp_mac_step(&sum[e],
-                               sq_q4k_value(as_float(d.step[e / SQ_Q4K_BLOCK_LEN]),
-                                            as_float(d.min[e / SQ_Q4K_BLOCK_LEN]), d.code[e]),
+                               sq_q4k_value(sq_float_of(d.step[e / SQ_Q4K_BLOCK_LEN]),
+                                            sq_float_of(d.min[e / SQ_Q4K_BLOCK_LEN]), d.code[e]),
                                x, i + 1 == end);
         }
     }

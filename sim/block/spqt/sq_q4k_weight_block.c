@@ -38,13 +38,6 @@ static void ports(const unsigned *v, struct sq_ports *p)
         .outputs = 24};
 }
 
-static float as_float(int32_t bits)
-{
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
-}
-
 // A minimum of half or a quarter of the last bit of a product, or of a bit more than that: a tie.
 static int32_t draw_tie(struct sq_rng *rng, float product)
 {
@@ -82,7 +75,8 @@ static void draw_beat(const unsigned *v, struct sq_rng *rng, enum sq_stimulus ki
     for (size_t half = 0; kind == SQ_STIMULUS_ILLEGAL && half < 2; half++)
         if (sq_rng_below(rng, 2)) {
             const int32_t code = beat[1 + half * v[BYTES] + sq_rng_below(rng, v[BYTES])];
-            beat[3 + codes + half] = draw_tie(rng, (float)code * as_float(beat[1 + codes + half]));
+            beat[3 + codes + half] =
+                draw_tie(rng, (float)code * sq_word_float(beat[1 + codes + half]));
         }
 }
 
@@ -92,8 +86,8 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     for (uint32_t b = 0; b < in->len[0]; b++, out += codes + 2) {
         const int32_t *const beat = in->record + b * record_len(v);
         for (size_t i = 0; i < codes; i++) {
-            const float step = as_float(beat[1 + codes + i / bytes]);
-            const float min = as_float(beat[3 + codes + i / bytes]);
+            const float step = sq_word_float(beat[1 + codes + i / bytes]);
+            const float min = sq_word_float(beat[3 + codes + i / bytes]);
             out[i] = (int32_t)sq_combine_bits(sq_q4k_value(step, min, (unsigned)beat[1 + i]));
         }
         out[codes] = beat[0];

@@ -46,13 +46,6 @@ static int32_t bits_of(float x)
     return (int32_t)sq_combine_bits(x);
 }
 
-static float of_bits(int32_t bits)
-{
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 // A number by flavour. Uniform ones are of the size of scores and activations; short fractions make ties.
 static int32_t draw_number(struct sq_rng *rng, enum sq_stimulus kind)
 {
@@ -126,7 +119,7 @@ static float segment_end(struct sq_rng *rng, unsigned segment, unsigned u)
                            0x1.62e42fefa39efp-1 -
                        (low & 1));
     const uint32_t place = segment % SQ_VECTOR_SEGMENTS << bits;
-    return of_bits((int32_t)((127u << 23) + (place | low)));
+    return sq_word_float((int32_t)((127u << 23) + (place | low)));
 }
 
 static enum sq_status draw_segments(struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
@@ -228,9 +221,9 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
                                       .is_last = record[IS_LAST]};
         float y[SQ_VECTOR_LANES_MAX];
         for (size_t l = 0; l < lanes; l++) {
-            beat.a[l] = of_bits(record[FLAGS + l]);
-            beat.b[l] = of_bits(record[FLAGS + lanes + l]);
-            beat.c[l] = of_bits(record[FLAGS + 2 * lanes + l]);
+            beat.a[l] = sq_word_float(record[FLAGS + l]);
+            beat.b[l] = sq_word_float(record[FLAGS + lanes + l]);
+            beat.c[l] = sq_word_float(record[FLAGS + 2 * lanes + l]);
         }
         sq_vector_step(&unit, &beat, y);
         for (size_t l = 0; l < lanes; l++)

@@ -421,23 +421,6 @@ static enum sq_status open_synth(struct sq_synth *synth, const struct sq_area_fi
     return status;
 }
 
-// The command line as it was given, for the report.
-static char *join(int argc, char **argv)
-{
-    char *text = NULL;
-    size_t n;
-    FILE *out = open_memstream(&text, &n);
-    if (!out)
-        return NULL;
-    fputs("sqsim", out);
-    for (int i = 0; i < argc; i++) {
-        fputc(' ', out);
-        sq_put_argument(out, argv[i]);
-    }
-    fclose(out);
-    return text;
-}
-
 static enum sq_status run(struct arguments *in, struct sq_area_table *t, struct sq_error *err)
 {
     struct sq_core_config config;
@@ -477,7 +460,7 @@ int sq_cmd_area(int argc, char **argv)
                            .tools = sq_cli_tools_default()};
     in.core.config.rows = in.core.config.cols = 2;
     in.core.config.gather = GATHER_BOTH;
-    struct sq_area_table table = {.command = join(argc, argv)};
+    struct sq_area_table table = {.command = sq_command_line(argc, argv)};
     enum sq_status status = sq_cli_parse(&line, argc, argv, &in, &err);
     if (status == SQ_OK && !table.command)
         status = SQ_NO_MEMORY(&err, "the rows");

@@ -290,22 +290,6 @@ static enum sq_status take_points(struct sq_cosim_args *c, struct sq_error *err)
     return sq_cosim_take_points(c);
 }
 
-static char *join(int argc, char **argv)
-{
-    char *text = NULL;
-    size_t n;
-    FILE *out = open_memstream(&text, &n);
-    if (!out)
-        return NULL;
-    fputs("sqsim", out);
-    for (int i = 0; i < argc; i++) {
-        fputc(' ', out);
-        sq_put_argument(out, argv[i]);
-    }
-    fclose(out);
-    return text;
-}
-
 static enum sq_status prepare(struct work *w, struct sq_error *err)
 {
     struct sq_cosim_args *c = &w->in->c;
@@ -344,7 +328,7 @@ int sq_cmd_energy(int argc, char **argv)
                                       .m = 8,
                                       .err = &err},
                                 .run = {.clock_ns = 10, .cycles = 32},
-                                .command = join(argc, argv)};
+                                .command = sq_command_line(argc, argv)};
     struct work w = {.in = &in};
     in.c.core.config.rows = in.c.core.config.cols = 1;
     enum sq_status status = sq_cli_parse(&line, argc, argv, &in, &err);

@@ -7,6 +7,7 @@
 #include "sim/cli/sq_cli_table.h"
 #include "sim/gpu/sq_gpu_attention.h"
 #include "sim/gpu/sq_gpu_compare.h"
+#include "sim/io/sq_order.h"
 
 struct attention {
     struct sq_gpu gpu;
@@ -22,12 +23,6 @@ static double share_within(const double *error, size_t n, double most)
     for (size_t i = 0; i < n; i++)
         within += error[i] <= most;
     return n ? (double)within / (double)n : NAN;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 // Rows of one kind that the fit has not seen.
@@ -48,7 +43,7 @@ static void put_kind(struct attention *a, const struct sq_gpu_attention *kind,
         bias += error;
     }
     a->n_calibration += seen;
-    qsort(a->error, n, sizeof *a->error, by_size);
+    qsort(a->error, n, sizeof *a->error, sq_by_number);
     const struct sq_cli_column row[] = {
         SQ_COLUMN("machine", a->gpu.name, "machine", -14),
         SQ_COLUMN("phase", kind->is_decode ? "decode" : "prefill", "phase", -8),

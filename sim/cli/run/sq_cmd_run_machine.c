@@ -7,10 +7,10 @@
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "sim/cli/sq_cli_table.h"
 #include "sim/io/sq_checked.h"
+#include "sim/io/sq_process.h"
 #include "sim/machine/sq_machine_run.h"
 
 struct run {
@@ -49,13 +49,6 @@ struct timed {
 static bool has_high(const struct result *x)
 {
     return x->use.high_slots > 0;
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 // The same machine with all that is slow in the DRAM's ranges: *cycles; 0 where nothing is a range.
@@ -538,10 +531,10 @@ static enum sq_status run_all(const struct run *r, struct sq_error *err)
     if (!r->request->is_json)
         print_head(r);
     for (b->first = 0; b->first < w->n && status == SQ_OK; b->first += N_AHEAD) {
-        const double start = now();
+        const double start = sq_process_clock();
         b->n = w->n - b->first < N_AHEAD ? w->n - b->first : N_AHEAD;
         time_block(r, b);
-        seconds += now() - start;
+        seconds += sq_process_clock() - start;
         if (r->request->is_json)
             make_lines(r, b);
         status = print_block(r, b, &table, &sum, err);

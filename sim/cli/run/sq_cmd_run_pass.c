@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "sim/cli/run/sq_cmd_run_pass.h"
 #include "sim/cli/sq_cli_table.h"
@@ -12,6 +11,7 @@
 #include "sim/gpu/sq_gpu.h"
 #include "sim/io/sq_file.h"
 #include "sim/io/sq_json.h"
+#include "sim/io/sq_process.h"
 #include "sim/llm/sq_checkpoint.h"
 
 const char *const sq_run_phases[] = {"prefill", "decode", "serve", NULL};
@@ -102,24 +102,17 @@ static enum sq_status time_prompt(struct sq_run_one *r, struct sq_error *err)
     return SQ_OK;
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static enum sq_status time_pass(struct sq_run_one *r, struct sq_error *err)
 {
     const struct sq_pass_request request = pass_of(r);
-    const double start = now();
+    const double start = sq_process_clock();
     SQ_TRY(sq_workload_of_config(r->config, sq_path_tail(r->name), &r->request->pass, &r->workload,
                                  err));
     SQ_TRY(sq_pass_run(&request, &r->workload, &r->result, err));
     r->first_s = r->result.total_seconds;
     if (r->request->pass.is_decode)
         SQ_TRY(time_prompt(r, err));
-    r->seconds_host = now() - start;
+    r->seconds_host = sq_process_clock() - start;
     return SQ_OK;
 }
 

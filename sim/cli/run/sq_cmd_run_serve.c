@@ -10,6 +10,7 @@
 #include "sim/cli/sq_cli_table.h"
 #include "sim/format/sq_cache_format.h"
 #include "sim/io/sq_file.h"
+#include "sim/io/sq_order.h"
 #include "sim/serve/sq_pass_table.h"
 #include "sim/serve/sq_profile.h"
 #include "sim/serve/sq_requests.h"
@@ -49,12 +50,6 @@ static double measure_of(const struct serve *s, enum measure m, size_t i)
     }
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 // The smallest value that at least the share of all values does not exceed.
 static double percentile(const double *sorted, size_t n, double share)
 {
@@ -74,7 +69,7 @@ static enum sq_status put_measure(const struct serve *s, enum measure m, struct 
             v[n++] = 1e3 * one;
         sum += isnan(one) ? 0 : 1e3 * one;
     }
-    qsort(v, n, sizeof *v, by_size);
+    qsort(v, n, sizeof *v, sq_by_number);
     const struct sq_cli_column row[] = {
         SQ_COLUMN("measure", names[m], "ms", -8),
         SQ_KEYS("requests", n),

@@ -8,6 +8,7 @@
 #include "models/core/sq_act_quant.h"
 #include "models/core/sq_mac.h"
 #include "models/core/sq_topk.h"
+#include "models/number/sq_bits.h"
 #include "models/number/sq_codes.h"
 #include "models/output/sq_combine.h"
 #include "sim/format/core/sq_a_route.h"
@@ -308,11 +309,9 @@ static const struct sq_route chip = {&sq_top_block, make_chip, sq_chip_check, sq
 
 static float bf16_round(float x)
 {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000u; // ties to even; x is finite
-    memcpy(&x, &bits, sizeof x);
-    return x;
+    const uint32_t bits = sq_bits_of(x);
+    return sq_float_of((bits + 0x7fff + (bits >> 16 & 1)) &
+                       0xffff0000u); // ties to even; x is finite
 }
 
 // By what each token's INT8 codes become low codes, where the encoder multiplied.

@@ -530,13 +530,6 @@ static struct described *all;
 
 static const struct sq_format_option usual[] = {SQ_BS_HEAD, SQ_BS_ACT_SCALE, SQ_BS_TAIL, {0}};
 
-static size_t act_scale_number(struct sq_recipe *r, struct sq_metadata_value *value)
-{
-    value[0] =
-        (struct sq_metadata_value){"act_scale", &sq_bs_set(r)->act_scale, 0, SQ_BS_ACT_TOKEN2};
-    return 1;
-}
-
 static void fill(struct described *f)
 {
     const struct sq_bs_table *const t = &f->d.table;
@@ -554,7 +547,7 @@ static void fill(struct described *f)
     }
     f->variant =
         (struct sq_bs_variant){.blocks = {.kind = SQ_BS_TABLE, .table = t, .block = t->length},
-                               .numbers = t->has_global ? act_scale_number : NULL};
+                               .numbers = t->has_global ? sq_bs_act_scale_number : NULL};
     f->ops = (struct sq_format_ops){SQ_BS_FORMAT_MEMBERS(t->name, f->option),
                                     .description = f->text, .variant = &f->variant};
 }

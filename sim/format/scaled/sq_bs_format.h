@@ -67,6 +67,8 @@ unsigned sq_bs_needs(const struct sq_recipe *r);
 size_t sq_bs_recipe_padded(const struct sq_recipe *r, size_t k_orig);
 enum sq_status sq_bs_vectors(const struct sq_recipe *recipe, uint64_t seed, struct sq_vectors *v,
                              struct sq_error *err);
+// The scale above the blocks of activations, as a file stores it.
+size_t sq_bs_act_scale_number(struct sq_recipe *r, struct sq_metadata_value *value);
 // What the state of a layer, operand both, holds and does: its weights, which stay the layer's; and tokens
 // x[m][k_orig] as it encodes them, which the caller frees, after a failure as well.
 const struct sq_bs *sq_bs_layer_weights(const void *state);

@@ -26,18 +26,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/number/sq_bits.h"
 #include "models/scaled/sq_bs_table.h"
 #include "models/sq_rng.h"
 #include "sim/format/scaled/sq_bs_format.h"
 
 enum { BLOCKS = 24, RANDOM = 64, CODES = 256 };
-
-static uint32_t bits_of(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
 
 struct maker {
     const struct sq_bs_format *f;
@@ -203,13 +197,13 @@ static void element_rules(struct maker *m, bool is_high)
         float value[CODES] = {0};
         for (size_t i = 0; i < n_codes; i++, at++) {
             value[i] = value_of(f, is_high, s, code[i]);
-            put_element(f, &e, 0, at, s, code[i], bits_of(value[i]));
-            put_element(f, &e, 1, at, s, bits_of(value[i]), code_of(f, is_high, s, value[i]));
+            put_element(f, &e, 0, at, s, code[i], sq_bits_of(value[i]));
+            put_element(f, &e, 1, at, s, sq_bits_of(value[i]), code_of(f, is_high, s, value[i]));
         }
         qsort(value, n_codes, sizeof *value, ascending);
         for (size_t i = 0; i < n_ties; i++, at_tie++) {
             const float x = tie(value, n_codes, i, n_ties);
-            put_element(f, &e, 2, at_tie, s, bits_of(x), code_of(f, is_high, s, x));
+            put_element(f, &e, 2, at_tie, s, sq_bits_of(x), code_of(f, is_high, s, x));
         }
     }
 }
@@ -280,7 +274,7 @@ static void put_block(const struct sq_bs_format *f, struct blocks *to, size_t at
 {
     for (size_t k = 0; k < f->block; k++) {
         const struct sq_bs_code c = sq_bs_encode(f, b, k, x[k]);
-        sq_vector_put(to->x, at, k, bits_of(x[k]));
+        sq_vector_put(to->x, at, k, sq_bits_of(x[k]));
         if (to->mask)
             sq_vector_put(to->mask, at, k, b->is_high[k]);
         if (to->code)
@@ -289,7 +283,7 @@ static void put_block(const struct sq_bs_format *f, struct blocks *to, size_t at
             sq_vector_put(to->high, at, k, c.high);
     }
     for (size_t p = 0; to->global && p < to->global->count; p++)
-        sq_vector_put(to->global, at, p, bits_of(global[p]));
+        sq_vector_put(to->global, at, p, sq_bits_of(global[p]));
     for (size_t p = 0; to->scale && p < to->scale->count; p++)
         sq_vector_put(to->scale, at, p, b->scale[p]);
     for (size_t i = 0; to->sub && i < to->sub->count; i++)
@@ -532,12 +526,12 @@ static void product_rule(struct maker *m, const char *name, const char *says, si
                 break;
             reverse(&w, &w_back, f);
             reverse(&x, &x_back, f);
-            if (bits_of(product(&w, &x)) != bits_of(product(&w_back, &x_back)))
+            if (sq_bits_of(product(&w, &x)) != sq_bits_of(product(&w_back, &x_back)))
                 break;
         }
         put_side(f, &ws, i, &w, blocks);
         put_side(f, &xs, i, &x, blocks);
-        sq_vector_put(y, i, 0, bits_of(product(&w, &x)));
+        sq_vector_put(y, i, 0, sq_bits_of(product(&w, &x)));
     }
 }
 

@@ -49,7 +49,7 @@ static enum sq_status settle(const struct sq_recipe *r, struct sq_error *err)
     return settle_errors(r, err);
 }
 
-static size_t chosen_numbers(struct sq_recipe *r, struct sq_metadata_value *value)
+size_t sq_bs_act_scale_number(struct sq_recipe *r, struct sq_metadata_value *value)
 {
     value[0] =
         (struct sq_metadata_value){"act_scale", &sq_bs_set(r)->act_scale, 0, SQ_BS_ACT_TOKEN2};
@@ -59,7 +59,7 @@ static size_t chosen_numbers(struct sq_recipe *r, struct sq_metadata_value *valu
 static size_t numbers(struct sq_recipe *r, struct sq_metadata_value *value)
 {
     value[1] = (struct sq_metadata_value){"scale_by", &sq_bs_set(r)->scale_by, 0, SQ_BS_BY_WEIGHTS};
-    return chosen_numbers(r, value) + 1;
+    return sq_bs_act_scale_number(r, value) + 1;
 }
 
 #define NV(name_, element_)                                                                        \
@@ -73,7 +73,7 @@ NV(nvint5, SQ_ELEMENT_INT5);
 #define CHOSEN(name_, kind_)                                                                       \
     SQ_BS_FORMAT(name_, chosen_options,                                                            \
                  .blocks = {.kind = (kind_), .element = SQ_ELEMENT_E2M1, .block = 16},             \
-                 .settle = settle_errors, .numbers = chosen_numbers)
+                 .settle = settle_errors, .numbers = sq_bs_act_scale_number)
 CHOSEN(nvfp4_46, SQ_BS_FOUR_SIX);
 CHOSEN(if4, SQ_BS_IF4);
 CHOSEN(razer, SQ_BS_RAZER);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/number/sq_bits.h"
 #include "models/number/sq_ggml.h"
 #include "models/scaled/sq_bs_scale.h"
 #include "sim/llm/foreign/sq_foreign_parts.h"
@@ -17,8 +18,6 @@ uint32_t sq_foreign_word(const uint8_t *data, size_t i)
 float sq_foreign_number(const struct sq_tensor *t, size_t i)
 {
     const uint8_t *p = t->data;
-    uint32_t word;
-    float v;
     switch (t->dtype) {
     case SQ_F16:
         return sq_f16_to_f32((uint16_t)(p[2 * i] | p[2 * i + 1] << 8));
@@ -30,9 +29,7 @@ float sq_foreign_number(const struct sq_tensor *t, size_t i)
     case SQ_F8_E8M0:
         return p[i] == 0xff ? NAN : sq_bs_e8m0_value(p[i]);
     default:
-        word = sq_foreign_word(p, i);
-        memcpy(&v, &word, sizeof v);
-        return v;
+        return sq_float_of(sq_foreign_word(p, i));
     }
 }
 

@@ -34,7 +34,7 @@ SQ_TEST(encode_v1)
     sq_decode_row(&m, 0, w);
     const float want[8] = {0.5f, -3.5f, 0, 2, -31.75f, 0, -1, 16};
     for (unsigned i = 0; i < 8; i++)
-        assert_int_equal(float_bits(w[i]), float_bits(want[i]));
+        assert_int_equal(sq_bits_of(w[i]), sq_bits_of(want[i]));
     matrix_free(&m);
 }
 
@@ -73,13 +73,13 @@ static void row_equals_slow(const struct sq_matrix *m, size_t row, const float *
         CHECK_EQ(lo[i], is_high[i] ? 0 : codes[i], "element %zu\n", i);
         CHECK_EQ(hi[i], is_high[i] ? codes[i] : 0, "element %zu\n", i);
         if (i < m->k_orig)
-            CHECK_EQ(float_bits(back[i]), float_bits(sq_slow_decode(m, row, i)), "at %zu\n", i);
+            CHECK_EQ(sq_bits_of(back[i]), sq_bits_of(sq_slow_decode(m, row, i)), "at %zu\n", i);
         else
             CHECK_EQ(codes[i], 0, "padding element %zu\n", i);
     }
     for (size_t g = 0; g < n_groups; g++) {
-        CHECK_EQ(float_bits(m->s_lo[row * n_groups + g]), float_bits(s[g]), "group %zu\n", g);
-        CHECK_EQ(float_bits(m->s_hi[row * n_groups + g]), float_bits(s[n_groups + g]), "g %zu\n",
+        CHECK_EQ(sq_bits_of(m->s_lo[row * n_groups + g]), sq_bits_of(s[g]), "group %zu\n", g);
+        CHECK_EQ(sq_bits_of(m->s_hi[row * n_groups + g]), sq_bits_of(s[n_groups + g]), "g %zu\n",
                  g);
     }
     free(codes), free(is_high), free(s), free(back), free(lo), free(hi), free(mask);
@@ -170,7 +170,7 @@ SQ_TEST(zero_rows_have_scale_one)
     float back[33];
     sq_decode_row(&m, 0, back);
     for (unsigned i = 0; i < 33; i++)
-        assert_int_equal(float_bits(back[i]), 0); // never -0
+        assert_int_equal(sq_bits_of(back[i]), 0); // never -0
     matrix_free(&m);
 }
 

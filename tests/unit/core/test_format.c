@@ -27,8 +27,8 @@ SQ_TEST(scale_of_zero_and_of_underflow_is_one)
     assert_true(sq_scale_from_amax(0x1p-149f, 8) == 1.0f); // 2^-149 / 127 underflows
     assert_true(sq_scale_from_amax(0x1p-149f, 2) == 0x1p-149f);
     assert_true(sq_scale_from_amax(3.5f, 4) == 0.5f);
-    assert_int_equal(float_bits(sq_scale_from_amax(0.7f, 4)), 0x3DCCCCCD); // V5
-    assert_int_equal(float_bits(sq_scale_from_amax(8.0f, 8)), 0x3D810204); // V5
+    assert_int_equal(sq_bits_of(sq_scale_from_amax(0.7f, 4)), 0x3DCCCCCD); // V5
+    assert_int_equal(sq_bits_of(sq_scale_from_amax(8.0f, 8)), 0x3D810204); // V5
 }
 
 SQ_TEST(scale_validity)

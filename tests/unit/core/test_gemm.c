@@ -82,7 +82,7 @@ static void kernel_equals_slow(const struct problem *p, enum sq_gemm_kernel kern
     }
     for (size_t i = 0; i < n_y; i++) {
         const bool mine = i % n >= n0 && i % n < n1;
-        CHECK_EQ(float_bits(y[i]), mine ? float_bits(p->want_y[i]) : untouched, "%s y %zu\n",
+        CHECK_EQ(sq_bits_of(y[i]), mine ? sq_bits_of(p->want_y[i]) : untouched, "%s y %zu\n",
                  sq_gemm_kernel_name(kernel), i);
     }
     free(y), free(lo), free(hi), free(scratch);
@@ -207,7 +207,7 @@ SQ_TEST(negative_underflow_is_plus_zero)
     assert_int_equal(sq_encode_rtn(one, &w, NULL), SQ_OK);
     w.s_lo[0] = w.s_hi[0] = 0x1p-20f;
     sq_gemm_sq_w(&w, act, &tiny, 1, 0, 1, &y, NULL, NULL, scratch);
-    assert_int_equal(float_bits(y), 0);
+    assert_int_equal(sq_bits_of(y), 0);
     free(scratch);
     matrix_free(&w);
 }

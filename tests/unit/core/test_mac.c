@@ -10,6 +10,7 @@
 #include "models/core/sq_gather.h"
 #include "models/core/sq_mac.h"
 #include "models/core/sq_slow.h"
+#include "models/number/sq_bits.h"
 #include "tests/unit/fixture.h"
 
 static const int8_t act[8] = {3, -1, 2, 4, 1, -2, 5, -3};
@@ -52,10 +53,7 @@ SQ_TEST(mask_code_multiplies_as_zero)
 
 static float of_bf16(uint16_t x)
 {
-    const uint32_t bits = (uint32_t)x << 16;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    return sq_float_of((uint32_t)x << 16);
 }
 
 // The encoder in integers against that in binary32: every largest magnitude, elements of up to eleven octaves below.
@@ -131,7 +129,7 @@ SQ_TEST(activations_equal_slow)
             float amax = 0;
             for (size_t i = 0; i < k_orig; i++)
                 amax = fmaxf(amax, fabsf(x[t * k_orig + i]));
-            CHECK_EQ(float_bits(s_a[t]), float_bits(sq_slow_scale(amax, bits)), "%zu\n", t);
+            CHECK_EQ(sq_bits_of(s_a[t]), sq_bits_of(sq_slow_scale(amax, bits)), "%zu\n", t);
             for (size_t i = 0; i < k; i++)
                 CHECK_EQ(codes[t * k + i],
                          i < k_orig ? sq_slow_quantize(x[t * k_orig + i], s_a[t], bits) : 0,

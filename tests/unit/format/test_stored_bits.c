@@ -14,7 +14,7 @@
 
 enum { OPTION_SETS = 50, TRIES = 5000, TOKENS = 96 };
 
-static char directory[64];
+TMPDIR_OF_ALL(directory)
 
 // ---- random options ---------------------------------------------------------------------------
 
@@ -338,20 +338,3 @@ SQ_TEST(sweep_says_the_same)
         CHECK_EQ(done, OPTION_SETS, "%s\n", sq_formats[i]->name);
     }
 }
-
-static int set_up(void **state)
-{
-    (void)state;
-    tmpdir_make(directory);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    tmpdir_remove(directory);
-    return 0;
-}
-
-SQ_BEFORE_ALL(set_up)
-SQ_AFTER_ALL(tear_down)

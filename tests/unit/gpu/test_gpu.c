@@ -19,13 +19,7 @@
 #include "sim/gpu/sq_gpu_predict.h"
 #include "sim/gpu/sq_gpu_roofline.h"
 #include "sim/machine/sq_roofline.h"
-#include "tests/test.h"
-
-static uint64_t test_seed(void)
-{
-    const char *text = getenv("SQ_SEED");
-    return text ? strtoull(text, NULL, 0) : 1;
-}
+#include "tests/unit/fixture.h"
 
 static void load(const char *name, struct sq_gpu *gpu)
 {
@@ -72,7 +66,7 @@ SQ_TEST(test_shipped)
 
 SQ_TEST(test_model)
 {
-    struct sq_rng r = {test_seed()};
+    struct sq_rng r = {fixture_seed()};
     struct sq_gpu gpu;
     load("a100_pcie_80g", &gpu);
     // Nothing is faster than its launch, its nominal rate, or (2:4) half the dense work at best.
@@ -99,7 +93,7 @@ SQ_TEST(test_model)
 // The split of two data types lies between them. Compute and DRAM hide each other, but not wholly.
 SQ_TEST(test_split)
 {
-    struct sq_rng r = {test_seed()};
+    struct sq_rng r = {fixture_seed()};
     struct sq_gpu gpu;
     load("h200", &gpu);
     for (unsigned i = 0; i < 2000; i++) {

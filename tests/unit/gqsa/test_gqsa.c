@@ -217,8 +217,8 @@ SQ_TEST(products)
                 want_int = want_int + (float)sum * sq_half_to_float(m.scale[e]);
                 CHECK_EQ(acc[e], sum, "G %u group %zu\n", group, e);
             }
-            CHECK_EQ(float_bits(y[n]), float_bits(want + 0.0f), "G %u row %zu\n", group, n);
-            CHECK_EQ(float_bits(yi[n]), float_bits(want_int * 0.3f + 0.0f), "G %u row %zu\n", group,
+            CHECK_EQ(sq_bits_of(y[n]), sq_bits_of(want + 0.0f), "G %u row %zu\n", group, n);
+            CHECK_EQ(sq_bits_of(yi[n]), sq_bits_of(want_int * 0.3f + 0.0f), "G %u row %zu\n", group,
                      n);
             for (size_t i = 0; i < K; i++) {
                 exact += (double)row[i] * (double)xf[i];

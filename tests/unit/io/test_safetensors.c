@@ -176,7 +176,7 @@ SQ_TEST(conversions_exhaustive)
             assert_true(isnan(got));
         else
             assert_true((double)got == want && !signbit(got) == !signbit(want));
-        CHECK_EQ(float_bits(sq_bf16_to_f32((uint16_t)h)), (uint32_t)h << 16, "bf16 %04x", h);
+        CHECK_EQ(sq_bits_of(sq_bf16_to_f32((uint16_t)h)), (uint32_t)h << 16, "bf16 %04x", h);
     }
 }
 

@@ -57,7 +57,7 @@ static inline void gguf_f32(struct gguf_bytes *b, const char *key, float v)
 {
     gguf_string(b, key);
     gguf_number(b, GGUF_F32, 4);
-    gguf_number(b, float_bits(v), 4);
+    gguf_number(b, sq_bits_of(v), 4);
 }
 
 static inline void gguf_text(struct gguf_bytes *b, const char *key, const char *v)

@@ -4,7 +4,7 @@
 #include "sim/io/sq_gguf.h"
 #include "tests/unit/llm/gguf_fixture.h"
 
-static char dir[64];
+TMPDIR_OF_ALL(dir)
 
 static const char *file_of(const struct gguf_bytes *b)
 {
@@ -38,8 +38,8 @@ static struct gguf_bytes valid(unsigned version, uint32_t alignment)
     for (unsigned i = 0; i < 102; i++) // d = 1, codes of 1
         gguf_number(&b, i % 34 == 0 ? 0 : i % 34 == 1 ? 0x3c : 1, 1);
     gguf_pad(&b, alignment);
-    gguf_number(&b, float_bits(2.0f), 4);
-    gguf_number(&b, float_bits(-1.0f), 4);
+    gguf_number(&b, sq_bits_of(2.0f), 4);
+    gguf_number(&b, sq_bits_of(-1.0f), 4);
     return b;
 }
 
@@ -326,20 +326,3 @@ SQ_TEST(every_prefix_is_refused)
     gguf_free(&b);
     assert_false(sq_gguf_is(tmpdir_path(dir, "none")) || sq_gguf_is(dir));
 }
-
-static int set_up(void **state)
-{
-    (void)state;
-    tmpdir_make(dir);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    tmpdir_remove(dir);
-    return 0;
-}
-
-SQ_BEFORE_ALL(set_up)
-SQ_AFTER_ALL(tear_down)

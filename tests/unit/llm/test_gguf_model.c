@@ -12,7 +12,7 @@
 
 enum { HIDDEN = 32, INNER = 64, HEADS = 2, KV = 1, HEAD = 16, VOCAB = 24, BLOCKS = 2 };
 
-static char dir[64];
+TMPDIR_OF_ALL(dir)
 
 // ---- the model ------------------------------------------------------------------------------
 
@@ -777,20 +777,3 @@ SQ_TEST(context_is_not_predicted)
     sq_checkpoint_close(&ck);
     model_free(m);
 }
-
-static int set_up(void **state)
-{
-    (void)state;
-    tmpdir_make(dir);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    tmpdir_remove(dir);
-    return 0;
-}
-
-SQ_BEFORE_ALL(set_up)
-SQ_AFTER_ALL(tear_down)

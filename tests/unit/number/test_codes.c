@@ -143,8 +143,8 @@ SQ_TEST(dynamic_vector_v5)
     encode_act(&cx, x, SQ_SELECT_DYNAMIC_FP, NULL);
     assert_memory_equal(cx.is_high, ((uint8_t[]){0, 1, 0, 0, 0, 1, 0, 0}), 8);
     assert_memory_equal(cx.code, ((int16_t[]){1, -127, 4, 7, -3, 95, -7, 2}), 16);
-    CHECK_EQ(float_bits(cx.s_lo[0]), 0x3DCCCCCD, "s_lo\n");
-    CHECK_EQ(float_bits(cx.s_hi[0]), 0x3D810204, "s_hi\n");
+    CHECK_EQ(sq_bits_of(cx.s_lo[0]), 0x3DCCCCCD, "s_lo\n");
+    CHECK_EQ(sq_bits_of(cx.s_hi[0]), 0x3D810204, "s_hi\n");
     memcpy(cw.code, weight, sizeof weight);
     cw.s_lo[0] = cw.s_hi[0] = 1;
     float y;
@@ -154,7 +154,7 @@ SQ_TEST(dynamic_vector_v5)
     sq_gemm_codes(&g, 0, 1, scratch);
     CHECK_EQ(lo, 81, "P_lo\n");
     CHECK_EQ(hi, 316, "P_hi\n");
-    CHECK_EQ(float_bits(y), 0x41E00B4A, "Y\n");
+    CHECK_EQ(sq_bits_of(y), 0x41E00B4A, "Y\n");
     free(scratch);
     sq_codes_free(&cx), sq_codes_free(&cw);
 }
@@ -260,7 +260,7 @@ static void check_pair(struct sq_rng *r, struct sq_grid gw, struct sq_grid gx, s
                 const double want = fp_y(&x, &w, t, c);
                 assert_true(fabs((double)y[t * n + c] - want) <= 1e-4 * (1 + fabs(want)));
             } else {
-                CHECK_EQ(float_bits(y[t * n + c]), float_bits(slow_y(&x, &w, t, c)),
+                CHECK_EQ(sq_bits_of(y[t * n + c]), sq_bits_of(slow_y(&x, &w, t, c)),
                          "%s x %s token %zu channel %zu\n", sq_grid_name(gw.kind),
                          sq_grid_name(gx.kind), t, c);
             }
@@ -340,7 +340,7 @@ SQ_TEST(sixteen_bit_activations)
                     p += w.code[c * k + i] * (double)(f16)x[t * k_orig + i];
                 want = want + (float)p * w.s_lo[c * 2 + g];
             }
-            CHECK_EQ(float_bits(y[t * n + c]), float_bits(want + 0.0f), "token %zu\n", t);
+            CHECK_EQ(sq_bits_of(y[t * n + c]), sq_bits_of(want + 0.0f), "token %zu\n", t);
         }
     x[k_orig + 3] = 65520;
     assert_int_equal(sq_gemm_f16(&w, x, m, y, scratch, &err), SQ_ERR_OVERFLOW);
@@ -379,7 +379,7 @@ SQ_TEST(static_and_int8_selection)
         for (size_t i = 0; i < k; i++)
             if (!c.is_high[t * k + i])
                 amax_lo = fmaxf(amax_lo, fabsf((float)code[i] * s8));
-        CHECK_EQ(float_bits(c.s_lo[t]), float_bits(sq_scale_from_amax(amax_lo, 4)), "%zu\n", t);
+        CHECK_EQ(sq_bits_of(c.s_lo[t]), sq_bits_of(sq_scale_from_amax(amax_lo, 4)), "%zu\n", t);
         for (size_t i = 0; i < k; i++)
             CHECK_EQ(c.code[t * k + i],
                      c.is_high[t * k + i] ? code[i]

@@ -51,7 +51,7 @@ static uint64_t digest_of(const float *v, size_t n)
     uint64_t h = UINT64_C(0xcbf29ce484222325);
     for (size_t i = 0; i < n; i++)
         for (unsigned byte = 0; byte < 4; byte++)
-            h = (h ^ (float_bits(v[i]) >> 8 * byte & 255)) * UINT64_C(0x100000001b3);
+            h = (h ^ (sq_bits_of(v[i]) >> 8 * byte & 255)) * UINT64_C(0x100000001b3);
     return h;
 }
 

@@ -6,6 +6,7 @@
 // the nearest-value property of every grid as judge.
 #include <math.h>
 
+#include "models/number/sq_bits.h"
 #include "models/number/sq_fp.h"
 #include "models/number/sq_grid.h"
 #include "tests/unit/fixture.h"
@@ -55,9 +56,7 @@ SQ_TEST(binary16)
         const uint16_t bits = (uint16_t)h;
         memcpy(&f, &bits, sizeof f);
         const float v = (float)f;
-        uint32_t next_bits = float_bits(v) + 1;
-        float above;
-        memcpy(&above, &next_bits, sizeof above);
+        const float above = sq_float_of(sq_bits_of(v) + 1);
         CHECK_EQ(sq_f32_to_f16(v), h, "pattern\n");
         CHECK_EQ(sq_f32_to_f16(-v), h | 0x8000u, "pattern\n");
         CHECK_EQ(sq_f32_to_f16(above), h, "just above\n");

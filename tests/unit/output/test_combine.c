@@ -5,16 +5,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "models/number/sq_bits.h"
 #include "models/output/sq_combine.h"
 #include "tests/test.h"
 #include "tests/unit/fixture.h"
-
-static uint32_t bits_of(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
 
 SQ_TEST(bfloat16_rounds_to_even)
 {
@@ -48,7 +42,7 @@ SQ_TEST(int8_rounds_to_even_and_saturates)
         {-1e30f, -127},  {1e-40f, 0},        {HUGE_VALF, 127}, {-HUGE_VALF, -127},
     };
     for (size_t i = 0; i < sizeof worked / sizeof *worked; i++)
-        CHECK_EQ(sq_combine_out(SQ_OUTPUT_INT8, bits_of(worked[i].from)), worked[i].to, "%g\n",
+        CHECK_EQ(sq_combine_out(SQ_OUTPUT_INT8, sq_bits_of(worked[i].from)), worked[i].to, "%g\n",
                  (double)worked[i].from);
     assert_int_equal(sq_combine_out(SQ_OUTPUT_INT8, 0x7fc00000), 127);
 }
@@ -79,15 +73,15 @@ SQ_TEST(parts_are_added_before_the_sum)
 // The product of two scales has the digits of binary32, but any exponent.
 SQ_TEST(scales_neither_overflow_nor_underflow)
 {
-    const int32_t large = (int32_t)bits_of(0x1p100f), small = (int32_t)bits_of(0x1p-100f);
+    const int32_t large = (int32_t)sq_bits_of(0x1p100f), small = (int32_t)sq_bits_of(0x1p-100f);
     assert_true(sq_combine_group(SQ_COMBINE_FLOAT, 0, small, 0, 0x1p100f, 0, 0x1p100f) == 0x1p100f);
     assert_true(sq_combine_group(SQ_COMBINE_FLOAT, 0, large, 0, 0x1p-100f, 0, 0x1p-100f) ==
                 0x1p-100f);
     // 1 + 2^-12 squared is 1 + 2^-11 + 2^-24, a tie that goes to the even 1 + 2^-11.
-    assert_true(sq_combine_group(SQ_COMBINE_FLOAT, 0, (int32_t)bits_of(1), 0, 1 + 0x1p-12f, 0,
+    assert_true(sq_combine_group(SQ_COMBINE_FLOAT, 0, (int32_t)sq_bits_of(1), 0, 1 + 0x1p-12f, 0,
                                  1 + 0x1p-12f) == 1 + 0x1p-11f);
     // What is no scale counts as 0.
-    assert_true(sq_combine_group(SQ_COMBINE_FLOAT, 2, (int32_t)bits_of(1), 0, -1, 0, 1) == 2);
-    assert_true(sq_combine_group(SQ_COMBINE_FLOAT, 2, (int32_t)bits_of(1), 0, HUGE_VALF, 0, 1) ==
+    assert_true(sq_combine_group(SQ_COMBINE_FLOAT, 2, (int32_t)sq_bits_of(1), 0, -1, 0, 1) == 2);
+    assert_true(sq_combine_group(SQ_COMBINE_FLOAT, 2, (int32_t)sq_bits_of(1), 0, HUGE_VALF, 0, 1) ==
                 2);
 }

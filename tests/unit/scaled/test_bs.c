@@ -597,7 +597,7 @@ SQ_TEST(products)
             for (size_t t = 0; t < M; t++)
                 for (size_t c = 0; c < N; c++) {
                     const float want = slow_product(&w, c, &x, t), got = y[t * N + c];
-                    if (float_bits(got) != float_bits(want))
+                    if (sq_bits_of(got) != sq_bits_of(want))
                         fail_msg("seed %llu, format %zu, round %u, y[%zu][%zu] = %a, want %a",
                                  (unsigned long long)fixture_seed(), i, round, t, c, (double)got,
                                  (double)want);

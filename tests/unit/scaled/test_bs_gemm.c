@@ -143,7 +143,7 @@ static void check_kernel(const struct sq_bs *w, const struct sq_bs *x, const flo
         y[i] = NAN;
     sq_bs_gemm(&g, scratch);
     for (size_t i = 0; i < x->n * w->n; i++)
-        if (float_bits(y[i]) != float_bits(want[i]) && !(isnan(y[i]) && isnan(want[i])))
+        if (sq_bits_of(y[i]) != sq_bits_of(want[i]) && !(isnan(y[i]) && isnan(want[i])))
             fail_msg("seed %llu, %s, %s, %zu x %zu x %zu: y[%zu][%zu] = %a, want %a",
                      (unsigned long long)fixture_seed(), what, sq_gemm_kernel_name(kernel), x->n,
                      w->n, w->k, i / w->n, i % w->n, (double)y[i], (double)want[i]);

@@ -218,7 +218,7 @@ SQ_TEST(products_on_every_kernel)
         void *scratch = fixture_alloc(sq_bs_gemm_scratch(&g));
         sq_bs_gemm(&g, scratch);
         for (size_t i = 0; i < M * N; i++)
-            CHECK_EQ(float_bits(y[i]), float_bits(product(&w, i % N, &x, i / N)),
+            CHECK_EQ(sq_bits_of(y[i]), sq_bits_of(product(&w, i % N, &x, i / N)),
                      "%s, y[%zu][%zu]\n", sq_gemm_kernel_name(kernel), i / N, i % N);
         free(scratch);
     }

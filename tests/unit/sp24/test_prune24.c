@@ -144,7 +144,7 @@ SQ_TEST(round_trip_and_product)
             CHECK_EQ(p[t * N + n], want, "token %zu row %zu\n", t, n);
             CHECK_EQ(sq_sp24_dot(&m, n, act + t * PADDED), want, "token %zu row %zu\n", t, n);
             const float scaled = (float)want * m.scale[n];
-            CHECK_EQ(float_bits(y[t * N + n]), float_bits(scaled * s_a[t]), "token %zu\n", t);
+            CHECK_EQ(sq_bits_of(y[t * N + n]), sq_bits_of(scaled * s_a[t]), "token %zu\n", t);
         }
     const struct sq_codes w = sq_sp24_codes(&m);
     every_kernel_gives(&w, sq_sp24_row, &m, act, s_a, TOKENS, y, p);

@@ -30,7 +30,7 @@ SQ_TEST(every_half)
             assert_true(isnan(got));
             continue;
         }
-        CHECK_EQ(float_bits(got), float_bits(want), "0x%04x\n", h);
+        CHECK_EQ(sq_bits_of(got), sq_bits_of(want), "0x%04x\n", h);
         CHECK_EQ(sq_f32_to_f16(got), h, "0x%04x\n", h);
     }
 }
@@ -104,12 +104,12 @@ SQ_TEST(tiles)
             const half ws = half_of(t.second[SQ_SPQR_SS]) * ds;
             const half dz = (half)t.zero[row] - half_of(t.second[SQ_SPQR_ZZ]);
             const half wz = half_of(t.second[SQ_SPQR_ZS]) * dz;
-            CHECK_EQ(float_bits(s), float_bits((float)ws), "tile %u row %u\n", n, row);
-            CHECK_EQ(float_bits(z), float_bits((float)wz), "tile %u row %u\n", n, row);
+            CHECK_EQ(sq_bits_of(s), sq_bits_of((float)ws), "tile %u row %u\n", n, row);
+            CHECK_EQ(sq_bits_of(z), sq_bits_of((float)wz), "tile %u row %u\n", n, row);
             for (unsigned code = 0; code < 8; code++) {
                 const half d = (half)code - wz, w = ws * d;
                 const float got = sq_spqr_value(s, z, code);
-                assert_true(isnan((float)w) ? isnan(got) : float_bits(got) == float_bits((float)w));
+                assert_true(isnan((float)w) ? isnan(got) : sq_bits_of(got) == sq_bits_of((float)w));
             }
         }
     }
@@ -386,7 +386,7 @@ SQ_TEST(products)
             check_gemm(&o, x);
             for (size_t i = 0; i < n; i++) {
                 double sum = 0;
-                CHECK_EQ(float_bits(y[i]), float_bits(slow_output(&o, i)), "%zu x %zu row %zu\n", n,
+                CHECK_EQ(sq_bits_of(y[i]), sq_bits_of(slow_output(&o, i)), "%zu x %zu row %zu\n", n,
                          k, i);
                 sq_spqr_decode_row(&o.m, o.plane, i, false, w);
                 for (size_t j = 0; j < k; j++)
@@ -424,7 +424,7 @@ SQ_TEST(order_of_the_sums)
         assert_int_equal(sq_spqr_gemv(&o.m, NULL, o.plane, x, y, NULL), SQ_OK);
         check_gemm(&o, x);
         for (size_t i = 0; i < 16; i++) {
-            CHECK_EQ(float_bits(y[i]), float_bits(slow_output(&o, i)), "K = %zu row %zu\n", k, i);
+            CHECK_EQ(sq_bits_of(y[i]), sq_bits_of(slow_output(&o, i)), "K = %zu row %zu\n", k, i);
             n_nonzero += y[i] != 0;
         }
         free(x);

@@ -6,6 +6,7 @@
 // floor, bytes from the formulas of G.3.
 #include <math.h>
 
+#include "models/number/sq_bits.h"
 #include "models/number/sq_half.h"
 #include "models/spqt/sq_q4k_dec.h"
 #include "tests/unit/fixture.h"
@@ -295,7 +296,7 @@ SQ_TEST(vectors_v9_v9b)
         assert_int_equal(bytes[i], 0x21);
     sq_q4k_decode(&s, v);
     for (unsigned i = 0; i < 256; i++)
-        CHECK_EQ(float_bits(v[i]), float_bits(want[i / 32]), "value %u\n", i);
+        CHECK_EQ(sq_bits_of(v[i]), sq_bits_of(want[i / 32]), "value %u\n", i);
 }
 
 SQ_TEST(every_scale_in_every_block)
@@ -336,9 +337,7 @@ SQ_TEST(hardware_decoder)
     for (uint32_t pattern = 0; pattern < 1u << 16; pattern++)
         for (unsigned factor = 0; factor < 64 && (pattern & 0x7c00) != 0x7c00; factor++) {
             const float want = sq_half_to_float((uint16_t)pattern) * (float)factor;
-            uint32_t bits;
-            memcpy(&bits, &want, sizeof bits);
-            assert_int_equal(sq_q4k_scaled((uint16_t)pattern, factor), bits);
+            assert_int_equal(sq_q4k_scaled((uint16_t)pattern, factor), sq_bits_of(want));
         }
     for (unsigned n = 0; n < 10000; n++) {
         uint8_t bytes[SQ_Q4K_NBYTES];

@@ -165,8 +165,8 @@ SQ_TEST(products)
                     sq_spqt_gemv(&l.m, l.plane, l.x, idx, n_idx, workers[p],
                                  is_static ? SQ_SPQT_STATIC : SQ_SPQT_BALANCED, y);
                     for (size_t i = 0; i < n; i++)
-                        CHECK_EQ(float_bits(y[i]),
-                                 float_bits(slow_output(&l, i, theta[t], workers[p], is_static)),
+                        CHECK_EQ(sq_bits_of(y[i]),
+                                 sq_bits_of(slow_output(&l, i, theta[t], workers[p], is_static)),
                                  "%zu x %zu theta %g workers %u row %zu\n", n, k, (double)theta[t],
                                  workers[p], i);
                     if (theta[t] > 0)
@@ -249,7 +249,7 @@ SQ_TEST(naive_product)
                 const float product = l.x[c] * v[c % 256];
                 want = fabsf(l.x[c]) < theta ? want : want + product;
             }
-            CHECK_EQ(float_bits(y[n]), float_bits(want), "row %zu\n", n);
+            CHECK_EQ(sq_bits_of(y[n]), sq_bits_of(want), "row %zu\n", n);
         }
     }
     free(rows);

@@ -9,7 +9,7 @@
 #include "sim/energy/sq_energy.h"
 #include "tests/unit/tmpdir.h"
 
-static char dir[64];
+TMPDIR_OF_ALL(dir)
 
 // 2 V, 1 pF: energies are in pJ. Delays of INV and AND2 and the energy of INV are filled in.
 static const char library[] =
@@ -283,20 +283,3 @@ SQ_TEST(other_netlists_are_refused)
     refused("\"CK\": [2]", "\"CK\": [2]", NULL, "another clock");
     close_all();
 }
-
-static int set_up(void **state)
-{
-    (void)state;
-    tmpdir_make(dir);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    tmpdir_remove(dir);
-    return 0;
-}
-
-SQ_BEFORE_ALL(set_up)
-SQ_AFTER_ALL(tear_down)

@@ -9,7 +9,7 @@
 #include "tests/data.h"
 #include "tests/unit/tmpdir.h"
 
-static char dir[64];
+TMPDIR_OF_ALL(dir)
 
 // ---- functions --------------------------------------------------------------------------------
 
@@ -256,20 +256,3 @@ SQ_TEST(test_real)
         sq_liberty_free(&lib);
     }
 }
-
-static int set_up(void **state)
-{
-    (void)state;
-    tmpdir_make(dir);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    tmpdir_remove(dir);
-    return 0;
-}
-
-SQ_BEFORE_ALL(set_up)
-SQ_AFTER_ALL(tear_down)

@@ -9,7 +9,7 @@
 #include "tests/data.h"
 #include "tests/unit/tmpdir.h"
 
-static char dir[64];
+TMPDIR_OF_ALL(dir)
 
 static const char tiny[] =
     "library (tiny) {\n"
@@ -293,20 +293,3 @@ SQ_TEST(asap7_has_two_supplies)
     check_all();
     close_all();
 }
-
-static int set_up(void **state)
-{
-    (void)state;
-    tmpdir_make(dir);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    tmpdir_remove(dir);
-    return 0;
-}
-
-SQ_BEFORE_ALL(set_up)
-SQ_AFTER_ALL(tear_down)

@@ -6,19 +6,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "models/number/sq_bits.h"
 #include "models/output/sq_combine.h"
 #include "models/vector/sq_vector.h"
 #include "sim/block/flow/sq_pipeline.h"
 #include "sim/block/vector/sq_vector_time.h"
 #include "tests/test.h"
 #include "tests/unit/fixture.h"
-
-static float of_bits(uint32_t bits)
-{
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
 
 // ---- tables ---------------------------------------------------------------------------------
 
@@ -132,7 +126,7 @@ SQ_TEST(reciprocal_of_every_significand)
 {
     worst = 0;
     for (uint32_t m = 0; m < 1 << 23; m++) {
-        const float x = of_bits(127u << 23 | m);
+        const float x = sq_float_of(127u << 23 | m);
         const struct sq_vector_segment *const s = &sq_vector_reciprocal_table[m >> 16];
         check(SQ_VECTOR_RECIPROCAL, x, 1 / (double)x, restated(s, (m & 0xffff) * 64.0));
     }
@@ -143,7 +137,7 @@ SQ_TEST(rsqrt_of_every_significand)
 {
     worst = 0;
     for (uint32_t m = 0; m < 1 << 24; m++) {
-        const float x = of_bits((127u << 23) + m);
+        const float x = sq_float_of((127u << 23) + m);
         const struct sq_vector_segment *const s = &sq_vector_rsqrt_table[m >> 17];
         check(SQ_VECTOR_RSQRT, x, 1 / sqrt((double)x), restated(s, (m & 0x1ffff) * 32.0));
     }
@@ -155,7 +149,7 @@ SQ_TEST(exponential_over_its_range)
     worst = 0;
     for (uint32_t bits = 0x20000000; bits < 0x42d00000; bits += 359)
         for (unsigned sign = 0; sign < 2; sign++) {
-            const float x = of_bits(bits | sign << 31);
+            const float x = sq_float_of(bits | sign << 31);
             const long double magnitude = floorl(fabsl(x) * 0xb8aa3b29p-3L);
             const double z = (double)(sign ? -magnitude : magnitude), i = floor(z / 0x1p28);
             const double f = z - i * 0x1p28, j = floor(f / 0x1p22);
@@ -197,8 +191,8 @@ SQ_TEST(values_at_the_ends)
         {SQ_VECTOR_EXP, 0x7fc00000, 0x7fc00000},
     };
     for (size_t i = 0; i < LEN(worked); i++)
-        CHECK_EQ(sq_combine_bits(sq_vector_func(worked[i].f, of_bits(worked[i].x))), worked[i].y,
-                 "%d of %08x\n", (int)worked[i].f, (unsigned)worked[i].x);
+        CHECK_EQ(sq_combine_bits(sq_vector_func(worked[i].f, sq_float_of(worked[i].x))),
+                 worked[i].y, "%d of %08x\n", (int)worked[i].f, (unsigned)worked[i].x);
 }
 
 // ---- rows -----------------------------------------------------------------------------------

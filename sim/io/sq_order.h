@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order of numbers, for qsort().
+#ifndef SQ_ORDER_H
+#define SQ_ORDER_H
+
+// Ascending order of doubles that are numbers.
+static inline int sq_by_number(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+#endif
