@@ -89,20 +89,18 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_TEXT("device", "NAME", AT(r.device),
                 "latencies and bandwidths of a DRAM: ddr4-2400, ..., or a file", .found = "",
                 .mode = DRAM),
-    SQ_CLI_UINT("channels", "N", 1, SQ_DRAM_CHANNELS_MAX, AT(r.timed.channels),
-                "with --device: channels", .usual = "1", .modes = DRAM),
-    SQ_CLI_TEXT(
-        "map", "MAP", AT(r.timed.map),
-        "with --device: groups, xor, banks, pages, or fields from the highest address bits on",
-        .usual = "groups", .modes = DRAM),
+    SQ_CLI_UINT("channels", "N", 1, SQ_DRAM_CHANNELS_MAX, AT(r.timed.channels), "channels",
+                .usual = "1", .modes = DRAM),
+    SQ_CLI_TEXT("map", "MAP", AT(r.timed.map),
+                "groups, xor, banks, pages, or fields from the highest address bits on",
+                .usual = "groups", .modes = DRAM),
     SQ_CLI_WORD("page", "WORD", sq_dram_page_names, AT(r.timed.page),
-                "with --device: rows stay open, or are closed behind the last burst",
-                .usual = "open", .modes = DRAM),
-    SQ_CLI_WORD("refresh", "WORD", sq_dram_refresh_names, AT(r.timed.refresh),
-                "with --device: all banks of a rank, or one bank at a time", .usual = "all",
+                "rows stay open, or are closed behind the last burst", .usual = "open",
                 .modes = DRAM),
+    SQ_CLI_WORD("refresh", "WORD", sq_dram_refresh_names, AT(r.timed.refresh),
+                "all banks of a rank, or one bank at a time", .usual = "all", .modes = DRAM),
     SQ_CLI_UINT("queue", "N", 1, SQ_DRAM_QUEUE_MAX, AT(r.timed.queue),
-                "with --device: bursts that a bank's queue holds", .usual = "8", .modes = DRAM),
+                "bursts that a bank's queue holds", .usual = "8", .modes = DRAM),
     SQ_CLI_WORD("phase", "WORD", sq_run_phases, AT(r.phase),
                 "a whole pass of MODEL on a machine, with lm_head, attention and KV cache: of a "
                 "prompt, or of the next token; serve: a trace of requests, batch after batch",
@@ -147,15 +145,16 @@ static const struct sq_cli_row rows[] = {
                 "area (--fair) at the clock that its netlist reaches",
                 .modes = PHASE),
     SQ_CLI_FLAG("machine-clock", AT(r.is_clock_machine),
-                "with --and: the clock of the machine, whatever the netlists reach",
+                "rows of --and have the clock of the machine, whatever their netlists reach",
                 .modes = PHASE),
     SQ_CLI_TEXT("kl", "FILE", AT(r.kl),
-                "with --and: KL from the summaries that `sqsim eval --json` wrote for the formats",
+                "KL in the rows of --and: the summaries that `sqsim eval --json` wrote",
                 .found = "", .modes = PHASE),
-    SQ_CLI_TEXT("sram-area", "DIR", AT(r.sram_area),
-                "with --and: um2 of the buffers by memories of the library, the Liberty files of "
-                "this folder (IHP SG13G2)",
-                .modes = PHASE),
+    SQ_CLI_TEXT(
+        "sram-area", "DIR", AT(r.sram_area),
+        "um2 of the buffers in the rows of --and, by the memories of a library: the Liberty "
+        "files of this folder (IHP SG13G2)",
+        .modes = PHASE),
     SQ_CLI_FORMATS(SQ_IN_RUN, AT(options), .modes = SQ_CLI_PLAIN | EXPLAIN | PHASE),
     SQ_CLI_CORE(AT(core), .modes = SQ_CLI_PLAIN | EXPLAIN | PHASE),
     SQ_CLI_UINT("seed", "S", 0, UINT64_MAX, AT(r.seed), "seed of synthetic operands",
@@ -170,35 +169,35 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_END};
 
 static const char doc[] =
-    "Times one core on every linear layer of MODEL (default: the embedded "
-    "traces/tiny-llama), or on one GEMM given by --m --n --k: "
-    "cycles of the cycle model (= RTL), closed-form bound, use of both "
-    "paths; and the values of the golden model with their relative error. "
-    "With --machine, --workload, --fair or a --format that is not sq_w: cycles only, "
-    "through cores, buffers and DRAM (the same multipliers, re-partitioned without loss); "
-    "core options then override the machine's; of a file that quantize made, groups kept (gqsa) "
-    "and "
-    "outliers (spqr) are those of its rows, and with --weights active columns (spqt) those of the "
-    "model's tokens, else they are drawn. On a GPU: the time that its "
-    "model predicts for the format's kernel. "
-    "With --phase: a whole pass of MODEL (a folder or file with its config.json, a GGUF file, or a "
-    "short name of traces/workloads), by part: linear layers, lm_head, attention over the KV "
-    "cache, "
-    "the vector unit, and what else crosses the DRAM; tokens a second, the time to the first "
-    "token, "
-    "bytes, and with --energy joules. serve: times of the requests of a trace, in batches that go "
-    "on. With --and: a row for each format. "
-    "With --share: what the slowest of P workers has of every layer of a file, MODEL or --weights: "
-    "gqsa, groups by slice-K (a tile of rows to a worker, round robin or to the first that is "
-    "free) and Stream-K (equal ranges of the list of groups); spqt, active columns in equal shares "
-    "and in fixed slices of K, on M tokens of the model; spqr, the outliers of a row as CSR and as "
-    "PTCSR. With --explain: cycles (the ladder of one GEMM, of 128 in each direction: bound, cycle "
-    "model, and SCALE-Sim's closed form), table10 (the paper's speedups from its own end points), "
-    "v13 (closed-form cycles of vector V13, docs/SPEC.md) or roofline (what memory and peaks allow "
-    "in decode and prefill). With --device: what a DRAM gives, as the machines' key dram.device "
-    "has it: "
-    "the time of a read of an idle device, and streams of 20000 bursts, without and with refresh; "
-    "of a device "
+    "How long does a matrix product (GEMM), a model or a whole token take, and why? The first "
+    "option below that is given says what is timed.\n\n"
+    "None: every linear layer of MODEL (the embedded traces/tiny-llama) or the GEMM --m --n "
+    "--k on one core: cycles of the cycle model, which are those of the RTL, the closed-form "
+    "bound, the use of both paths of multipliers; then the values of the golden model and "
+    "their relative error.\n\n"
+    "--machine, --workload, --fair, or a --format other than sq_w: cycles alone, through the "
+    "cores, buffers and DRAM of a machine. Its multipliers are shared out anew for the "
+    "format, and none is lost; options of the core override the machine's. Of a file that "
+    "quantize wrote, kept groups (gqsa) and outliers (spqr) are those of its rows, and with "
+    "--weights active columns (spqt) are those of the model's tokens; otherwise they are "
+    "drawn. On a GPU: the time that its model predicts for the format's kernel.\n\n"
+    "--phase prefill or decode: a whole pass of MODEL (a folder or file with its config.json, "
+    "a GGUF file, or a short name of traces/workloads) by part: linear layers, lm_head, "
+    "attention over the KV cache, the vector unit, and what else crosses the DRAM; tokens a "
+    "second, the time to the first token, bytes, and with --energy joules. --and adds a row "
+    "for another format. --phase serve: times of the requests of a trace, which a machine "
+    "batches continuously.\n\n"
+    "--share: what the slowest of P workers has to do of each layer of a file, MODEL or "
+    "--weights. gqsa: groups by slice-K (a tile of rows to a worker, round robin or to the "
+    "first that is free) and Stream-K (equal ranges of the list of groups); spqt: active "
+    "columns in equal shares and in fixed slices of K, on M tokens of the model; spqr: "
+    "outliers of a row as CSR and as PTCSR.\n\n"
+    "--explain: where a number comes from. cycles: bound, cycle model and SCALE-Sim's closed "
+    "form of one GEMM (128 in each direction); table10: the paper's speedups from its own end "
+    "points; v13: closed-form cycles of vector V13 (docs/SPEC.md); roofline: what memory and "
+    "peaks allow in decode and prefill.\n\n"
+    "--device: what a DRAM gives, as dram.device of a machine has it: the time of a read of "
+    "an idle device, and of streams of 20000 bursts, without and with refresh; of a device "
     "with ranges its fast and its slow end.\v"
     "Examples:\n"
     "  sqsim run\n"
