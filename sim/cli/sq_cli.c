@@ -353,6 +353,19 @@ const char *sq_cli_found(const char *name, const char *pattern)
     return strcmp(f->path, name) == 0 ? name : f->path;
 }
 
+enum sq_status sq_cli_check_found(const char *option, const char *name, const char *pattern,
+                                  struct sq_error *err)
+{
+    char meant[SQ_HOME_NAME];
+    if (!strchr(pattern, '*') || strpbrk(name, "/.") || name[0] == '\0' ||
+        access(sq_cli_found(name, pattern), F_OK) == 0)
+        return SQ_OK;
+    const bool is_near = sq_home_suggest(sq_cli_home(), name, pattern, meant);
+    return SQ_FAIL(err, SQ_ERR_ARG, "%s = %.40s: no such file, and no such name in %.*s%s%s%s",
+                   option, name, (int)(strrchr(pattern, '/') - pattern), pattern,
+                   is_near ? " (did you mean " : "", is_near ? meant : "", is_near ? "?)" : "");
+}
+
 const char *sq_cli_model(const char *given)
 {
     static char embedded[PATH_MAX + 256];

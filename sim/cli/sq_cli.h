@@ -139,6 +139,10 @@ const char *sq_cli_home_path(const char *relative);
 const char *sq_cli_cache_path(const char *relative);
 // An input file as the user names it, found as sq_home_find says.
 const char *sq_cli_found(const char *name, const char *pattern);
+// Refuses a short name that names neither a file nor what comes with sqsim, with the one that was probably meant. Whatever
+// else cannot be opened is left to who opens it.
+enum sq_status sq_cli_check_found(const char *option, const char *name, const char *pattern,
+                                  struct sq_error *err);
 // The model that was given, or, NULL, the embedded one: traces/tiny-llama.
 const char *sq_cli_model(const char *given);
 

@@ -86,6 +86,8 @@ static enum sq_status set(struct sq_cli_item *item, const char *text, struct sq_
     item->given = true;
     if (r->given)
         *(bool *)(item->in + r->given) = true;
+    snprintf(option, sizeof option, "%s%s", r->name ? "--" : "", r->name ? r->name : r->arg);
+    const char *const given = text;
     if (r->found)
         text = sq_cli_found(text, r->found);
     if (r->kind == SQ_CLI_IS_OWN) {
@@ -93,8 +95,9 @@ static enum sq_status set(struct sq_cli_item *item, const char *text, struct sq_
             sq_file_protect(text);
         return r->set(item->in, r, text, err);
     }
-    snprintf(option, sizeof option, "%s%s", r->name ? "--" : "", r->name ? r->name : r->arg);
     SQ_TRY(place(item, option, &field, err));
+    if (r->found && strcmp(r->found, SQ_HOME_MODEL) != 0) // a MODEL has other short names, too
+        SQ_TRY(sq_cli_check_found(option, given, r->found, err));
     switch (r->kind) {
     case SQ_CLI_IS_FLAG:
         put(field, r->nbytes, 1);

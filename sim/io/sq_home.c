@@ -2,11 +2,13 @@
 // Finds files that come with sqsim (sq_home.h).
 #include "sim/io/sq_home.h"
 
-#include <stdbool.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "sim/io/sq_suggest.h"
 
 // Whether home/inside exists; `home` then ends in `kept`.
 static bool has(char *home, const char *inside, const char *kept)
@@ -52,4 +54,33 @@ void sq_home_find(const char *home, const char *name, const char *pattern, char 
             return;
     }
     snprintf(path, size, "%s", name);
+}
+
+bool sq_home_suggest(const char *home, const char *name, const char *pattern,
+                     char meant[SQ_HOME_NAME])
+{
+    const char *const star = strchr(pattern, '*');
+    const size_t end = strlen(star + 1);
+    char folder[SQ_HOME_SIZE + 64];
+    struct dirent **entry = NULL;
+    snprintf(folder, sizeof folder, "%s/%.*s", home, (int)(star - pattern), pattern);
+    const int n = scandir(folder, &entry, NULL, alphasort);
+    const char **const names = n > 0 ? calloc((size_t)n, sizeof *names) : NULL;
+    size_t n_names = 0;
+    for (int i = 0; names && i < n; i++) {
+        char *const text = entry[i]->d_name;
+        const size_t len = strlen(text);
+        if (len <= end || text[0] == '.' || strcmp(text + len - end, star + 1) != 0)
+            continue;
+        text[len - end] = '\0';
+        names[n_names++] = text;
+    }
+    const char *const found = names ? sq_suggest(name, names, n_names) : NULL;
+    if (found)
+        snprintf(meant, SQ_HOME_NAME, "%.63s", found);
+    for (int i = 0; i < n; i++)
+        free(entry[i]);
+    free(entry);
+    free(names);
+    return found != NULL;
 }

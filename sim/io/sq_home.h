@@ -3,6 +3,7 @@
 #ifndef SQ_HOME_H
 #define SQ_HOME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 // The home around a program or a library: of the folders above the file the nearest that has sim/machines
@@ -15,6 +16,11 @@ void sq_home_around(const char *file, char home[SQ_HOME_SIZE]);
 // name in place of its '*' ("sim/machines/*.yaml"; "" or NULL: nothing). Where none exists, `name`. A name that begins
 // with '/' stays as it is, and a short one has no '/'. Into path[size]; a path that is longer is not one.
 void sq_home_find(const char *home, const char *name, const char *pattern, char *path, size_t size);
+
+// The short name that was probably meant by one that is no file; false: none is near.
+enum { SQ_HOME_NAME = 64 };
+bool sq_home_suggest(const char *home, const char *name, const char *pattern,
+                     char meant[SQ_HOME_NAME]);
 
 // The folders of short names.
 #define SQ_HOME_MACHINE "sim/machines/*.yaml"

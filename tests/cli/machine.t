@@ -297,6 +297,8 @@ refuse "clock = 1, need a unit" run --machine unitless.yaml --workload w.csv
 refuse "does not hold one tile" run --machine tiny.yaml --workload w.csv
 refuse "did you mean latency" run --machine typo.yaml --workload w.csv
 refuse "cannot\|No such\|not" run --machine absent.yaml
+refuse "machine = chipp: no such file, and no such name in sim/machines (did you mean chip?)" run --machine chipp
+refuse "no such name in traces/workloads (did you mean llama-3-8b?)" run llama3-8b --phase decode
 refuse "core options have no use on machine h200" run --machine "$M/h200.yaml" --workload w.csv --rows 4
 refuse "--causes have no use on machine h200" run --machine "$M/h200.yaml" --workload w.csv --causes
 refuse "--records has no use on machine default" run --workload w.csv --records w.csv

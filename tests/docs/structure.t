@@ -98,6 +98,7 @@ sim/io/sq_cache.c name                 listed
 sim/io/sq_confine.c name               our own words
 sim/io/sq_confine.c part               our own words
 sim/io/sq_owner.c d_name               listed
+sim/io/sq_home.c pattern        our own words
 sim/io/sq_home.c return         what the user names, to read
 sim/llm/foreign/sq_foreign_write.c file our own words
 sim/llm/sq_checkpoint.c name           tested

@@ -52,6 +52,8 @@ static enum sq_status config_of_checkpoint(const char *path, json_t **config, st
 static enum sq_status read_config(struct sq_run_one *r, struct sq_error *err)
 {
     const char *given = r->request->model;
+    if (given)
+        SQ_TRY(sq_cli_check_found("MODEL", given, SQ_HOME_CONFIG, err));
     const char *path = sq_cli_model(given ? sq_cli_found(given, SQ_HOME_CONFIG) : NULL);
     const char *end = strrchr(path, '.');
     struct stat st;
