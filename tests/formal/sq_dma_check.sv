@@ -2,6 +2,7 @@
 // sq_dma between any source of transfers and words and any memory, legal or not: what it asks keeps the
 // rules of AXI4 (sq_axi_check inside of it), also where aborts come at any time. Before the first of these a transfer
 // ends, at the latest, with the most beats that it can have.
+//   ErrorOfItsOwn  behind an abort no write has the error of one before it
 module sq_dma_check #(
   parameter int unsigned MaxBurst = 2,
   parameter int unsigned Writes = 2,
@@ -30,7 +31,8 @@ module sq_dma_check #(
   initial rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
-  logic out_valid, out_last;
+  logic out_valid, out_last, b_ready, idle;
+  logic [2:0] write_status;
   logic [CountW-1:0] beats;
   assign beats = job_beats_i == '0 ? CountW'(1) : job_beats_i;
   sq_dma #(
@@ -49,21 +51,24 @@ module sq_dma_check #(
     .axi_aw_valid_o(), .axi_aw_ready_i(aw_ready_i), .axi_aw_addr_o(), .axi_aw_len_o(),
     .axi_aw_size_o(), .axi_aw_burst_o(),
     .axi_w_valid_o(), .axi_w_ready_i(w_ready_i), .axi_w_data_o(), .axi_w_strb_o(), .axi_w_last_o(),
-    .axi_b_valid_i(b_valid_i), .axi_b_ready_o(), .axi_b_resp_i(b_resp_i),
-    .abort_i, .idle_o(), .write_done_o(), .write_status_o()
+    .axi_b_valid_i(b_valid_i), .axi_b_ready_o(b_ready), .axi_b_resp_i(b_resp_i),
+    .abort_i, .idle_o(idle), .write_done_o(), .write_status_o(write_status)
   );
 
   logic [CountW-1:0] given_q;  // beats of the transfer that comes out
   logic out_fire, aborted_q;
+  logic wrong_q;  // a response was an error, since an abort was over
   assign out_fire = out_valid && out_ready_i;
   always_ff @(posedge clk_i) begin
     if (!rst_n) given_q <= '0;
     else if (out_fire) given_q <= out_last ? '0 : given_q + 1'b1;
     aborted_q <= rst_n && (aborted_q || abort_i);
+    wrong_q <= rst_n && !idle && (wrong_q || (b_valid_i && b_ready && b_resp_i[1]));
   end
   always_comb begin
     if (rst_n) begin
       LastInTime : assert (aborted_q || !out_valid || out_last || given_q < CountW'(2 ** CountW - 2));
+      ErrorOfItsOwn : assert (write_status == 3'd0 || wrong_q);
     end
   end
 endmodule
