@@ -50,7 +50,7 @@ refuse_chip() { # WHAT SENTENCE OPTIONS...
 }
 refuse_chip "a chip without memories" "buffers of 53248 B, need at most 8192 B as flip-flops" --block top
 refuse_chip "a machine that is no chip" "has no key 'chip'" --block top --machine sim/machines/default.yaml
-refuse_chip "a format that the chip does not run" "the chip does not run" --block top --of gqsa
+refuse_chip "a format that the chip does not run" "the chip does not run" --block top --of spqr
 refuse_chip "an option of the format" "weight-bits = 99, need 2..16 for dense" --block top --of dense:weight-bits=99
 refuse_chip "no format" "'nosuch' is no format with values" --block top --of nosuch
 refuse_chip "a folder without memories" "holds no memory of sq_sram" --block top --sram /usr/share/qflow

@@ -73,7 +73,7 @@ ok "... and not before" [ "$RC" = 1 ]
 
 sq image --format dense --algorithm rtn --layer '*.0.self_attn.k_proj' --weight-bits 8 --m 5 --json
 ok "the digest is that of the file" grep -q "\"digest\":$(sed -n 's/.*"digest": \(.*\),/\1/p' images/model.layers.0.self_attn.k_proj.json)" "$W.out"
-refuse "the chip does not run its layers" image --format gqsa
+refuse "the chip does not run its layers" image --format spqr
 refuse "--act-bits = 16: no block multiplies binary16, need 4..8 in RTL" image --format dense --act-bits 16
 refuse "variant = fp: the chip multiplies integers, need own, tied or split" image --format sq_w --variant fp --algorithm rtn
 refuse "none of 14 layers, such as model.layers.0.self_attn.q_proj" image --format dense --algorithm rtn --layer x

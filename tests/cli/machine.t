@@ -461,7 +461,7 @@ done
 sed 's/  weight: .*/&\n  scale: 1 KiB/' "$M/default.yaml" >"$W/scale.yaml"; refuse "buffers.scale = 1 KiB, need no such key without chip" run --machine scale.yaml --m 8 --n 64 --k 512
 chip 's/rows: .*/rows: 32/; s/cols: .*/cols: 64/'; refuse "need at most 4608 and 1024 on the chip" run --machine chip.yaml --m 8 --n 64 --k 512 --format dense
 chip 's/weight: .*/weight: 64 B/'; refuse "half of it holds 0 beats, need 2.." run --machine chip.yaml --m 8 --n 64 --k 512 --format dense --weight-bits 8
-refuse "format gqsa: the chip does not run its layers" run --machine "$M/chip.yaml" --m 8 --n 64 --k 512 --format gqsa
+refuse "format spqr: the chip does not run its layers" run --machine "$M/chip.yaml" --m 8 --n 64 --k 512 --format spqr
 refuse "no block multiplies" run --machine "$M/chip.yaml" --m 8 --n 64 --k 512 --format dense --act-bits 16
 refuse "tiles, need at most 65535 of each on the chip" run --machine "$M/chip.yaml" --m 262144 --n 64 --k 512 --format dense
 

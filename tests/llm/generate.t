@@ -73,7 +73,7 @@ refuse "--prompt" generate
 refuse "--tokens = 0" generate --prompt a --tokens 0
 refuse "--on = gpu" generate --prompt a --on gpu
 refuse "a prompt of 2 tokens and 256 more, need at most 257 together" generate --prompt a --tokens 256
-refuse "gqsa: the chip does not run its layers" generate --prompt a --format gqsa --on chip
+refuse "spqr: the chip does not run its layers" generate --prompt a --format spqr --on chip
 refuse "has no key 'chip'" generate --prompt a --on chip --format nvfp4 --machine default
 refuse "--machine has no use" generate --prompt a --machine chip
 refuse "sqsim generate: " generate --prompt a "$ROOT/traces/tiny-llama/model.safetensors"
