@@ -181,11 +181,16 @@ mutate high_scale_of_activations_is_the_low_one top block any $B "s/act_i\[Rows\
 I=rtl/gqsa/sq_top_gqsa.sv
 mutate padding_not_awaited top gqsa any $I "s/assign y_wait = .*/assign y_wait = out_last_o \&\& $F \&\& jobs_q[0];/"
 mutate outputs_of_the_job_before_wait top gqsa any $I "s/ \&\& jobs_q == 4'd1;/ \&\& |jobs_q;/"
+mutate missing_groups_not_made_up top gqsa any $I "s/kept_valid_i(weight_valid_i || left_q == '0)/kept_valid_i(weight_valid_i)/"
+mutate missing_groups_are_the_last_one top gqsa any $I "s/assign kept = .*/assign kept = weight_i;/"
 mutate padding_of_the_block_before_taken top gqsa any $I "s/assign takes_job = .*/assign takes_job = row_valid_i;/"
+mutate wrong_index_not_told top gqsa any $I "s/error\[sq_pkg::ERROR_MASK\] || error\[sq_pkg::ERROR_INDEX\]/error[sq_pkg::ERROR_MASK] || (error[sq_pkg::ERROR_INDEX] \&\& $F)/"
 mutate outputs_stored_behind_the_last_chunk top gqsa any $S "s/Indexed != 0 ? chunk_first : chunk_last/chunk_last/"
 mutate activations_loaded_for_each_chunk top gqsa any $S "s/Indexed != 0 ? rows_new && chunk_first :/Indexed != 0 ? rows_new :/"
 mutate activations_of_all_columns top gqsa any rtl/top/sq_top.sv "s/assign act_cols = .*/assign act_cols = job_cols;/"
+mutate blocks_too_few top gqsa any $S "s/JobTiles: fits = Indexed != 0 ? product >= 32'(cols)/JobTiles: fits = Indexed != 0 ? $T/"
 mutate a_block_too_many top gqsa any $S "s/4'd4: fits = Indexed != 0 ? product < 32'(cols)/4'd4: fits = Indexed != 0 ? $T/"
+mutate weights_of_each_column_beyond_memory top gqsa any $S "s/assign weight_tiles = .*/assign weight_tiles = cols;/"
 mutate two_tiles_of_rows_a_block top gqsa any $S "s/(Indexed == 0 || (row_block == 16'd1 \&\&/(Indexed == 0 || (/"
 mutate kept_groups_that_wait_counted_as_missing top gqsa any rtl/top/sq_top.sv "s/missing_q <= !(IsIndexed || valid\[0\])/missing_q <= !valid[0]/"
 

@@ -93,6 +93,11 @@ void sq_spoil_descriptor(uint32_t word[SQ_DESC_WORDS], enum sq_spoil way,
             (room->is_indexed ? room->depth[SQ_TOP_COL_SCALE] + 1 : fits[COLS] + 1) << 16;
         break;
     case SQ_SPOIL_MANY_SUMS:
+        if (room->is_indexed) { // which has no sums: a column more than its blocks have
+            const uint32_t cols = part * (word[SQ_DESC_BLOCK] >> 16) + 1;
+            word[SQ_DESC_TILES] = (word[SQ_DESC_TILES] & 0xffff) | cols << 16;
+            break;
+        }
         word[SQ_DESC_BEATS] = 2u << 16 | beats;
         word[SQ_DESC_CHUNK] = 1;
         word[SQ_DESC_BLOCK] = 1u << 16 | (room->sum_tiles + 1);

@@ -11,7 +11,7 @@ enum sq_spoil {
     SQ_SPOIL_WIDE_ROWS =
         SQ_SPOIL_CHANGES, // a block that does not fit; before it one field is wrong
     SQ_SPOIL_WIDE_COLS,
-    SQ_SPOIL_MANY_SUMS,   // more tiles than sums have room for
+    SQ_SPOIL_MANY_SUMS, // more tiles than sums have room for, or than blocks of an indexed chip have
     SQ_SPOIL_LONG_CHUNK,  // longer than K
     SQ_SPOIL_PART_OF_TWO, // a part of two groups
     SQ_SPOIL_WHOLE_PART,  // ... of all beats

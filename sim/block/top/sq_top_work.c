@@ -78,6 +78,8 @@ static int32_t kept_layer(const unsigned *value, uint32_t number, struct sq_top_
     const uint32_t fit = most / (before + 1), room = value[SQ_TOP_SUM_TILES];
     l->block[COLS] = room < fit ? room : fit;
     l->tiles[COLS] = l->block[COLS] * (before + 1);
+    if (sq_top_is_indexed(value) && number % 2)
+        return SQ_DRAWN_ANY_WRONG;
     return (int32_t)(l->is_indexed ? before * l->groups
                                    : l->block[COLS] * before * l->groups * l->beats);
 }
@@ -211,6 +213,8 @@ static void draw_layer(struct sq_top_work *w)
         l = deep_layer(w->value, w->number);
     if (what == SQ_HOST_REFUSED)
         l.groups = 1; // tiles of a beat: a block may be too large by one
+    if (what == SQ_HOST_REFUSED && l.is_indexed)
+        l.block[COLS] = 2; // weights are of blocks, not of columns
     const uint32_t way = sq_rng_below(&rng, 4);
     const bool is_illegal = is_bad && what == SQ_HOST_WRONG && way == 0;
     memset(w->written, 0, sizeof w->written);
