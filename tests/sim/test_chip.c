@@ -348,15 +348,15 @@ SQ_TEST(test_nested)
 
 static struct sq_machine draw_machine(struct sq_rng *r)
 {
-    const unsigned rows = 1u << sq_rng_below(r, 2);
+    const unsigned rows = 1u << sq_rng_below(r, 2), cols = 1 + sq_rng_below(r, 2);
     struct sq_machine m = {
         .name = "drawn",
-        .core = {.rows = rows, .cols = 2},
+        .core = {.rows = rows, .cols = cols},
         .cores = 1,
         .clock_hz = 1e9,
         .act_nbytes = 1u << between(r, 9, 14),
         .weight_nbytes = 1u << between(r, 9, 15),
-        .out_nbytes = (uint64_t)rows << between(r, 6, 10), // a tile has 8 B a row
+        .out_nbytes = (uint64_t)rows << between(r, 6, 10), // a tile has at most 8 B a row
         .dram_bytes_per_s = 1e9 * between(r, 1, 20),
         .burst_nbytes = 16u << sq_rng_below(r, 3),
         .dram_latency_ns = sq_rng_below(r, 80),
