@@ -326,10 +326,10 @@ static enum sq_status shape_of(const struct sq_route_work *w, const struct tiles
                        "%s: %llu x %llu tiles, need at most %d of each on the chip",
                        sq_path_tail(w->p->source), (unsigned long long)tiles[ROWS],
                        (unsigned long long)tiles[COLS], UINT16_MAX);
-    l->groups = (uint32_t)t->groups;
-    l->beats = (uint32_t)t->beats;
-    l->tiles[ROWS] = (uint32_t)tiles[ROWS];
-    l->tiles[COLS] = (uint32_t)tiles[COLS];
+    *l = (struct sq_top_layer){
+        .tiles = {[ROWS] = (uint32_t)tiles[ROWS], [COLS] = (uint32_t)tiles[COLS]},
+        .beats = (uint32_t)t->beats,
+        .groups = (uint32_t)t->groups};
     if (t->is_indexed) { // of a layer without its weights all channels have as many as the one that was made
         const struct sq_chip_kept alike = {.n = n, .each = (uint64_t)t->kept.at[t->kept.stride]};
         return sq_chip_indexed_plan(v, w->chip_layer ? &alike : &t->kept, l, err);
