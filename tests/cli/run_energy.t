@@ -85,7 +85,7 @@ ok "... clock pins of the engine where it takes a beat, and always" [ "$(of_chip
 ok "... a gate saves the cycles that wait for operands" [ "$(of_chip '$w > 0 && abs(part("array_clock", "high") - part("array_clock", "gated") - 3 * $w) < 1')" = 1 ]
 ok "... and no other clock" [ "$(of_chip 'abs(part("chip_clock", "gated") - .5 * $c) < 1 && part("chip_clock", "low") == part("chip_clock", "high")')" = 1 ]
 ok "... leakage" [ "$(of_chip 'abs(part("array_leakage", "low") - 30e6 * $r->{seconds}) < 1 && abs(part("chip_leakage", "high") - 5e6 * $r->{seconds}) < 1')" = 1 ]
-chunks=$(cd "$W" && "$SQSIM" "${chip[@]/--json/--causes}" --machine "$ROOT/sim/machines/chip.yaml" --energy c.jsonl 2>/dev/null | sed -n 's/.*blocks 1x1x\([0-9]*\) .*/\1/p')
+chunks=$(cd "$W" && "$SQSIM" "${chip[@]/--json/--causes}" --machine "$ROOT/sim/machines/chip.yaml" --energy c.jsonl 2>/dev/null | sed -n 's/.*blocks 1x[0-9]*x\([0-9]*\) .*/\1/p')
 ok "... words that are read, those of sums between chunks of K too" [ "$(value 'part("sram_read", "low")')" = $((2048 * 640 + 64 * 4 * 320 + (chunks - 1) * 64 * 4 * 128)) ]
 ok "... and written, as often as operands are loaded" [ "$(value 'part("sram_write", "low") % 3 == 0 && part("sram_write", "low") >= 3 * (4 * 32 * 320 + 16 * 32 * 320)')" = 1 ]
 ok "... and bytes" [ "$(value 'part("dram", "low") == 40 * $r->{bytes}')" = 1 ]
