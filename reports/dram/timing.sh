@@ -3,7 +3,7 @@
 # What a DRAM that keeps time costs against bandwidth and latency alone: timing.sh SQSIM [CSV], lines
 # "device,workload,format,ideal cycles,timed cycles" to CSV (standard output), and with CSV the page of them.
 # The machine is sim/machines/edge4.yaml, or the chip sim/machines/chip16.yaml, with the device; ideal: the device's peak (to .1 GB/s), the
-# latency of a closed bank, its bursts. No cycles: the chip does not run the format.
+# latency of a closed bank, its bursts. No cycles: the chip, or its array, does not run the format.
 # timing.sh SQSIM queues: lines "device,outstanding,queue,cycles,rows", a layer on the chip with so many bursts of the DMA under way and so
 # deep a queue of each bank; rows: share of the clocks of the data bus in which rows were opened or closed.
 set -euo pipefail
@@ -44,7 +44,7 @@ cycles() { # MACHINE SHAPES FORMAT
   if "$sqsim" run --machine "$1" ${shapes[$2]} --format "$3" --json >"$work/out" 2>"$work/err"; then
     tail -1 "$work/out" | grep -o '"cycles":[0-9]*' | cut -d: -f2
   else
-    grep -q 'the chip does not' "$work/err" || { cat "$work/err" >&2; return 1; }
+    grep -qE 'the chip does not|need one column of PEs' "$work/err" || { cat "$work/err" >&2; return 1; }
   fi
 }
 machine() { # BASE KEY...: base.yaml with that DRAM
