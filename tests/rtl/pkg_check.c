@@ -27,6 +27,21 @@ static unsigned bits_of(uint64_t max)
     return n;
 }
 
+// Bits of a kept group of weights, as the engine with an index takes them.
+static unsigned kept_bits(unsigned group, unsigned index_bits)
+{
+    const struct sq_block *const block = sq_indexed_block(SQ_TOP_KEPT);
+    unsigned engine[SQ_POINT_VALUES] = {0}, n = 0;
+    block->indexed->engine(1, group, index_bits, engine);
+    const struct sq_ports ports = sq_ports_of(block, engine);
+    const struct sq_field *f = ports.in;
+    for (unsigned i = SQ_INDEXED_JOB; i < SQ_INDEXED_KEPT; i++)
+        f += ports.stream[i].n_fields;
+    for (unsigned i = 0; i < ports.stream[SQ_INDEXED_KEPT].n_fields; i++)
+        n += (unsigned)(f[i].count * f[i].width);
+    return n;
+}
+
 // Stored bits of a block of `bank` elements, k of them high, as sq_engine_scaled takes them.
 static unsigned line_bits(unsigned bank, unsigned k, enum sq_scaled_high high,
                           enum sq_scaled_element e)
@@ -67,6 +82,7 @@ static void constants(void)
     require("sq_pkg::LAYOUT_SPLIT", SQ_ARRAY_SPLIT);
     require("sq_pkg::LAYOUT_COMPACT", SQ_ARRAY_COMPACT);
     require("sq_pkg::LAYOUT_SP24", SQ_ARRAY_SP24);
+    require("sq_pkg::LAYOUT_KEPT", SQ_TOP_KEPT);
     require("sq_pkg::COMBINE_ONE", SQ_COMBINE_ONE);
     require("sq_pkg::COMBINE_TWO", SQ_COMBINE_TWO);
     require("sq_pkg::COMBINE_SCALED", SQ_COMBINE_SCALED);
@@ -239,6 +255,10 @@ static void functions(void)
             snprintf(text, sizeof text, "sq_pkg::kept_words(%u, %u)", sums, form);
             require(text, sq_top_kept_words(value));
         }
+    for (unsigned index_bits = 2; sq_indexed_block(SQ_TOP_KEPT) && index_bits < 9; index_bits++) {
+        snprintf(text, sizeof text, "sq_pkg::kept_w(%u, %u)", 4 << index_bits % 3, index_bits);
+        require(text, kept_bits(4 << index_bits % 3, index_bits));
+    }
     for (unsigned kind = SQ_OUTPUT_BINARY32; kind <= SQ_OUTPUT_INT8; kind++) {
         snprintf(text, sizeof text, "sq_pkg::out_w(%u)", kind);
         require(text, sq_output_bits((enum sq_output_kind)kind));
