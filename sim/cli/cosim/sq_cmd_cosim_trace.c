@@ -57,6 +57,9 @@ static enum sq_status run_blocks(const struct sq_cosim_args *in, struct sq_trace
     for (size_t i = 0; i < (is_chip ? 1 : routes->n_routes); i++) {
         const struct sq_route *const route = is_chip ? routes->chip : &routes->route[i];
         struct sq_route_outcome out;
+        if (route->takes && !route->takes(&r->p) && is_chip)
+            return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "%s: %s: the chip does not run such a trace",
+                           sq_path_tail(r->p.source), r->format->name);
         if (route->takes && !route->takes(&r->p))
             continue;
         const enum sq_status status = sq_route_cosim(route, &r->p, &options, &out, err);
