@@ -222,6 +222,11 @@ static void begin_ring(struct sq_ring_host *h)
         h->fault_of = sq_rng_below(&h->rng, h->n);
         h->fault_in_record = sq_rng_below(&h->rng, 2);
     }
+    if (is_long(h) && h->number == 1) { // whose last record has a fault
+        h->fault = SQ_AXI_SLVERR;
+        h->fault_of = h->n - 1;
+        h->fault_in_record = true;
+    }
     h->memory.may_be_void = h->abort_at != NEVER || h->watchdog > 0;
     h->step = h->is_set_up ? ENABLE : BASE;
 }
