@@ -211,6 +211,8 @@ mutate row_scales_that_do_not_fit top block any $S "s/product <= 32'(RowDepth)/$
 mutate slots_of_a_short_ring top w8a8 any rtl/top/sq_ring.sv "s/{9'd0, head_q, 7'd0}/{17'd0, head_q[7:0], 7'd0}/"
 mutate error_outlives_an_abort top w4a8 any rtl/top/sq_dma.sv "s/if (idle_o) status_q/if (idle_o \&\& $F) status_q/"
 mutate doorbell_in_an_abort top w8a8 any rtl/top/sq_top_regs.sv "s/ \&\& !aborting_i \&\&/ \&\&/"
+mutate error_lost_in_the_cycle_of_a_clear top w8a8 any $R "s/if (end_i && bad) irq_state_q\[1\] <= 1'b1;/if (end_i \&\& bad \&\& !(write \&\& aw_word == sq_regs_pkg::REG_IRQ_STATE)) irq_state_q[1] <= 1'b1;/"
+mutate status_of_a_record_lost top w8a8 any $R "s/end_i && write_status_q == 3'd0/end_i \&\& write_status_q == 3'd0 \&\& $F/"
 mutate ring_beyond_memory top w8a8 any rtl/top/sq_top_regs.sv "s/33'(base_q) + .* <= 33'd1 << 32/$T/"
 mutate region_far_beyond_memory top w8a8 any $S "s/fits = !is_far \&\& /fits = /"
 mutate long_tile_far_beyond_memory top w8a8 any $S "s/assign is_far = is_high_half ? |span\[47:16\] :/assign is_far = is_high_half ? $F :/"

@@ -10,6 +10,7 @@
 
 #include "sim/block/flow/sq_block.h"
 
+enum { SQ_TOP_KEPT = 5 }; // the layout of sq_top, behind those of sq_array.h: sq_pkg::LAYOUT_KEPT
 enum { SQ_INDEXED_JOB, SQ_INDEXED_ACT, SQ_INDEXED_OFFSET, SQ_INDEXED_KEPT };
 enum {
     SQ_INDEXED_ROWS = 16,         // tokens, at most

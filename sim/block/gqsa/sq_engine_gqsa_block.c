@@ -87,13 +87,6 @@ static struct sq_gqsa_step *walk(const struct layout *l, const int32_t *record, 
     return step;
 }
 
-static float as_float(int32_t bits)
-{
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
-}
-
 // What is wrong in a job before its rows are walked.
 static int32_t job_errors(const struct layout *l, const int32_t *record)
 {
@@ -131,7 +124,7 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
         if (!s->last)
             continue;
         for (unsigned r = 0; r < l.rows; r++) {
-            const float end = sq_combine_end(SQ_COMBINE_ONE, y[r], as_float(record[S_A + r]));
+            const float end = sq_combine_end(SQ_COMBINE_ONE, y[r], sq_word_float(record[S_A + r]));
             *out++ = (int32_t)sq_combine_bits(end);
             y[r] = 0.0f;
         }

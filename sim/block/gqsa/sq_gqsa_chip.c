@@ -19,7 +19,6 @@ enum { AT_BITS = 16 };         // another one
 enum { WORD_FIELDS = 2 };      // of the engine: last, error
 enum { KEPT_FIELDS = 3 };      // of a kept group, beside the codes
 enum { HALF_INFINITY = 0x7c00, GROUP_MAX = 128, ACTS_MAX = 1 << 19 };
-enum { LAYOUT = 5 }; // sq_pkg::LAYOUT_KEPT
 
 struct values {
     unsigned rows, group;
@@ -96,11 +95,9 @@ static void act(void *values, const int32_t *code)
 // The outputs of the row that has ended.
 static bool put_row(const struct values *v, int32_t *y)
 {
-    for (unsigned r = 0; r < v->rows; r++) {
-        float s_a;
-        memcpy(&s_a, &v->s_a[r], sizeof s_a);
-        y[r] = (int32_t)sq_combine_bits(sq_combine_end(SQ_COMBINE_ONE, v->y[r], s_a));
-    }
+    for (unsigned r = 0; r < v->rows; r++)
+        y[r] = (int32_t)sq_combine_bits(
+            sq_combine_end(SQ_COMBINE_ONE, v->y[r], sq_word_float(v->s_a[r])));
     return true;
 }
 
@@ -241,7 +238,7 @@ static void draw_kept(const unsigned *v, struct sq_rng *rng, enum sq_stimulus ki
     sq_gqsa_chip_draw_kept(v[GROUP], rng, kind, beat);
 }
 
-const struct sq_indexed sq_gqsa_indexed = {.layout = LAYOUT,
+const struct sq_indexed sq_gqsa_indexed = {.layout = SQ_TOP_KEPT,
                                            .engine = engine,
                                            .nbytes = sizeof(struct values),
                                            .init = init,

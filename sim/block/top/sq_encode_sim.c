@@ -127,10 +127,8 @@ static void golden_int8(const unsigned *v, const uint16_t *x, size_t n, size_t b
     if (!number || !code)
         abort();
     for (size_t row = 0; row < rows; row++) {
-        for (size_t i = 0; i < n; i++) {
-            const uint32_t bits = (uint32_t)x[row * k + i] << 16;
-            memcpy(&number[i], &bits, sizeof bits);
-        }
+        for (size_t i = 0; i < n; i++)
+            number[i] = sq_float_of((uint32_t)x[row * k + i] << 16);
         const enum sq_status status = sq_act_quantize(number, 1, n, k, 8, code, &scale[row], NULL);
         assert(status == SQ_OK);
         (void)status;

@@ -9,13 +9,6 @@
 
 enum { ROWS, COLS };
 
-static int32_t bits_of(float x)
-{
-    int32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
 static uint32_t up_to(struct sq_rng *rng, uint32_t n)
 {
     return 1 + sq_rng_below(rng, n);
@@ -199,7 +192,7 @@ static void draw_operands(const unsigned *value, struct sq_rng *rng, const struc
         for (uint32_t i = 0; i < n[p]; i++)
             if (p & 1)
                 for (unsigned j = 0; j < len; j++)
-                    to->beat[p][i * len + j] = bits_of((float)(0.001 + sq_rng_unit(rng)));
+                    to->beat[p][i * len + j] = sq_float_word((float)(0.001 + sq_rng_unit(rng)));
             else
                 draw_side(value, rng, &s, (enum sq_top_part)p, kind, to->beat[p] + i * len);
     }
@@ -218,7 +211,8 @@ static void draw_operands(const unsigned *value, struct sq_rng *rng, const struc
     if (p == SQ_TOP_COL_SCALE && s.is_indexed) // up to more than there are
         to->beat[p][i] = (int32_t)sq_rng_below(rng, 2 * l->groups + 2);
     else if (p & 1)
-        to->beat[p][i * len + sq_rng_below(rng, len)] = sq_rng_below(rng, 2) ? 0 : bits_of(-1);
+        to->beat[p][i * len + sq_rng_below(rng, len)] =
+            sq_rng_below(rng, 2) ? 0 : sq_float_word(-1);
     else
         draw_side(value, rng, &s, (enum sq_top_part)p, SQ_STIMULUS_ILLEGAL, to->beat[p] + i * len);
 }

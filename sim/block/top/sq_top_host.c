@@ -29,9 +29,8 @@ struct host {
     bool irq_before; // in the last cycle without a response to a write
     bool had_irq;    // when the write at hand was done
     bool is_cleared; // the interrupt of this layer, while the host still waited for it
-    unsigned
-        spared; // accesses that clear nothing, while the interrupt is there: bits of IRQ_STATE that mean nothing are written; it is read
-    uint64_t lasted;        // cycles of the first layer
+    unsigned spared; // accesses while the interrupt is there, before it is cleared (begin_driven)
+    uint64_t lasted; // cycles of the first layer
     uint64_t waited, still; // cycles of the layer; since a beat moved
     uint32_t n_cleared;     // registers that a reset clears, as looked at
     struct sq_lite_access access;
@@ -167,7 +166,8 @@ static void begin_driven(struct host *h)
     if (c->needs != SQ_LITE_READ && c->needs != SQ_LITE_WRITE)
         return;
     if (c->needs == SQ_LITE_WRITE && c->addr == SQ_REG_IRQ_STATE) {
-        if (h->spared++ < 2) { // the second access shows what the first one left
+        // Bits of IRQ_STATE that mean nothing are written; then it is read.
+        if (h->spared++ < 2) {
             begin_own(h, h->spared == 1, SQ_REG_IRQ_STATE, OTHERS);
             return;
         }
@@ -183,8 +183,9 @@ static void begin_driven(struct host *h)
 static const uint32_t cleared[] = {SQ_REG_STATUS, SQ_REG_IRQ_ENABLE, SQ_REG_IRQ_STATE,
                                    SQ_REG_DESCRIPTOR, SQ_REG_COUNTER_HIGH};
 
-// The next access, or none.
 enum { CLEARS = SQ_HOST_N_CLEARS / 2 };
+
+// The next access, or none.
 static void begin_next(struct host *h)
 {
     const bool is_at_start = h->phase == RUNS && h->waited < SURELY_RUNS;

@@ -66,7 +66,6 @@ enum {
     SQ_TOP_CHOOSE,      // of the encoder, enum sq_scaled_choose
     SQ_TOP_PARAMS
 };
-enum { SQ_TOP_KEPT = 5 }; // a layout behind those of sq_array.h
 enum {
     SQ_TOP_PES_MAX = 1024, // sums of a tile
     SQ_TOP_WORDS_MAX = 144,

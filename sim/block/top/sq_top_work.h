@@ -20,8 +20,8 @@ enum sq_host_what {
     SQ_HOST_KEPT, // blocks of as many tiles as sums have room for, in two chunks; the first chunk of the last
                   // block, whose sums are kept, has an error
     SQ_HOST_DEEP, // the longest transfers: a tile of as many beats as half a buffer holds, a block of as many tiles
-    SQ_HOST_CLEARS, // a short layer again and again, then one with a fault; during number n of either, n cycles before
-    // the interrupt of the first one, the host begins a write that clears DONE, then ERROR
+    SQ_HOST_CLEARS, // a short layer again and again, then one with a fault. During number n of either, n cycles before
+    // the interrupt, the host begins a write that clears DONE, or of those with a fault ERROR
     SQ_HOST_RINGS // from here on rings (sq_ring_host.h), in the order of enum sq_ring_what
 };
 // Layers of FAULTS and of REFUSED.

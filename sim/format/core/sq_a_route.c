@@ -8,7 +8,6 @@
 #include "models/core/sq_act_quant.h"
 #include "models/core/sq_mac.h"
 #include "models/core/sq_topk.h"
-#include "models/number/sq_bits.h"
 #include "models/number/sq_codes.h"
 #include "models/output/sq_combine.h"
 #include "sim/format/core/sq_a_route.h"
@@ -307,13 +306,6 @@ static const struct sq_route chip = {&sq_top_block, make_chip, sq_chip_check, sq
 
 // ---- layers ------------------------------------------------------------------------------------
 
-static float bf16_round(float x)
-{
-    const uint32_t bits = sq_bits_of(x);
-    return sq_float_of((bits + 0x7fff + (bits >> 16 & 1)) &
-                       0xffff0000u); // ties to even; x is finite
-}
-
 // By what each token's INT8 codes become low codes, where the encoder multiplied.
 static enum sq_status put_ratios(struct sq_product *p, const float *s8, struct sq_error *err)
 {
@@ -345,7 +337,7 @@ static enum sq_status dynamic_product(const struct sq_quant_layer *q, const stru
     if (p->is_coded)
         return sq_grid_product(q, r, x, p, err);
     for (size_t i = 0; i < m * q->k_orig && o->select == SQ_SELECT_DYNAMIC_FP; i++)
-        x[i] = bf16_round(x[i]);
+        x[i] = sq_combine_round_bf16(x[i]);
     SQ_TRY(sq_grid_product(q, r, x, p, err));
     if (o->select == SQ_SELECT_DYNAMIC_FP) {
         SQ_PRODUCT_KEEP(p, wide, n);
