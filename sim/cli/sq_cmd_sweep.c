@@ -288,13 +288,18 @@ struct sq_sweep_options sq_sweep_options_of(const struct sq_sweep_prices *prices
         .n_shards = 1};
 }
 
-static enum sq_status export(const struct arguments *in, const struct sq_sweep_grid *spec) {
-    struct sq_sweep_db *db; enum sq_status status = SQ_OK;
-    if (!in->output && !in->is_json) return SQ_OK;
+static enum sq_status write_results(const struct arguments *in, const struct sq_sweep_grid *spec)
+{
+    struct sq_sweep_db *db;
+    enum sq_status status = SQ_OK;
+    if (!in->output && !in->is_json)
+        return SQ_OK;
     SQ_TRY(sq_sweep_db_open(&db, in->db, false, in->err));
-    if (in->output) status = write_csv(in, spec, db);
-    if (status == SQ_OK && in->is_json) status = sq_sweep_rows(spec, in->shard, in->n_shards, db,
-                                                               sq_sweep_print_json, NULL, in->err);
+    if (in->output)
+        status = write_csv(in, spec, db);
+    if (status == SQ_OK && in->is_json)
+        status =
+            sq_sweep_rows(spec, in->shard, in->n_shards, db, sq_sweep_print_json, NULL, in->err);
     sq_sweep_db_close(db);
     return status;
 }
@@ -336,7 +341,7 @@ static enum sq_status run(const struct arguments *in, struct sq_sweep_grid *spec
     }
     const double seconds = sq_process_clock() - start;
     if (status == SQ_OK && !in->is_dry_run)
-        status = export(in, spec);
+        status = write_results(in, spec);
     if (status == SQ_OK && in->is_dry_run)
         print_illegal(in, spec);
     if (status == SQ_OK)
