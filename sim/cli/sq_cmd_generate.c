@@ -222,9 +222,7 @@ static enum sq_status take_chip(struct work *w, struct sq_error *err)
                        "--on = %s: %zu layers of '%.60s' are values that no format holds (%.150s), "
                        "need --on golden",
                        on_name[w->in->on], w->file.n_as_stored, w->weights, w->file.why);
-    if (!w->r.format->routes || !w->r.format->routes->chip)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "--format = %s: the chip does not run its layers",
-                       w->r.format->name);
+    SQ_TRY(sq_route_on_chip(w->r.format, err));
     SQ_TRY(sq_cli_routes_check(&w->r, err));
     SQ_TRY(sq_machine_load(w->in->machine ? w->in->machine
                                           : sq_cli_home_path("sim/machines/chip.yaml"),

@@ -497,9 +497,7 @@ static enum sq_status run_model(struct visit *v, bool *is_real, struct sq_error 
                                                                          : NULL;
     SQ_TRY(take_recipe(v, err));
     v->format = v->r.format;
-    if (!v->format->routes || !v->format->routes->chip)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "--format = %s: the chip does not run its layers",
-                       v->format->name);
+    SQ_TRY(sq_route_on_chip(v->format, err));
     SQ_TRY(sq_cli_routes_check(&v->r, err));
     SQ_TRY(sq_checkpoint_open(&v->ck, model, err));
     const enum sq_status status = run(v, model, is_real, err);

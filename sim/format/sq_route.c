@@ -2,12 +2,33 @@
 // Sets the parameters of a block, makes room for its case, and compares integers (sq_route.h).
 #include "sim/format/sq_route.h"
 
+#include "sim/format/sq_format_ops.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #define INTEGERS_MAX (UINT64_C(1) << 28) // 1 GiB of input beats
+
+static bool is_on_chip(const struct sq_format_ops *f)
+{
+    return f->routes && f->routes->chip;
+}
+
+enum sq_status sq_route_on_chip(const struct sq_format_ops *f, struct sq_error *err)
+{
+    if (is_on_chip(f))
+        return SQ_OK;
+    char others[160] = "";
+    for (size_t i = 0, at = 0; i < sq_n_formats() && at < sizeof others; i++)
+        if (!is_on_chip(sq_formats[i]))
+            at += (size_t)snprintf(others + at, sizeof others - at, "%s%s", at > 0 ? ", " : "",
+                                   sq_formats[i]->name);
+    return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                   "format %s: the chip does not run its layers; it runs all formats but %s",
+                   f->name, others);
+}
 
 static size_t parameter(const struct sq_route_work *w, const char *name)
 {

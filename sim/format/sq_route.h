@@ -10,6 +10,7 @@
 #include "sim/format/sq_product.h"
 
 struct sq_chip;
+struct sq_format_ops;
 struct sq_chip_layer;
 struct sq_trace;
 struct sq_recipe;
@@ -75,6 +76,8 @@ struct sq_format_routes {
                               struct sq_product *p, struct sq_error *err);
 };
 
+// SQ_ERR_UNSUPPORTED, with what it runs: the chip does not run layers of `f`.
+enum sq_status sq_route_on_chip(const struct sq_format_ops *f, struct sq_error *err);
 // The tensors of the layer as a file has them (struct sq_part), under their names.
 void sq_route_put_parts(struct sq_product *p, const struct sq_quant_layer *q);
 // The product of a layer and x[m][k_orig] as the model has it, into *p (zeros; p->source is set),

@@ -121,9 +121,7 @@ enum sq_status sq_linear_image_make(const struct sq_chip_linear *c, const struct
     const struct sq_format_routes *const routes = q->format->routes;
     *image = (struct sq_linear_image){.p = {.source = name, .is_coded = true},
                                       .point = {.name = "linear"}};
-    if (!routes || !routes->chip)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "format %s: the chip does not run its layers",
-                       q->format->name);
+    SQ_TRY(sq_route_on_chip(q->format, err));
     image->stream = (struct sq_case){.block = routes->chip->block, .point = &image->point};
     SQ_TRY(sq_route_product(q, r, x, m, &image->p, err));
     return make(c, routes->chip, image, err);

@@ -109,7 +109,7 @@ ok "... of memories" [ "$(value 'part("sram_read", "high") + part("sram_write", 
 
 refuse "--machine needs --layer" energy --block array --point int4x8 --machine "$ROOT/sim/machines/chip.yaml"
 refuse "--block with --machine, whose chip has one engine" energy --layer '*.0.*' --block engine_array --machine "$ROOT/sim/machines/chip.yaml"
-refuse "--format = spqr: the chip does not run its layers" energy --layer '*.0.*' --format spqr --machine "$ROOT/sim/machines/chip.yaml"
+refuse "format spqr: the chip does not run its layers; it runs all formats but spqt, spqr" energy --layer '*.0.*' --format spqr --machine "$ROOT/sim/machines/chip.yaml"
 refuse "has no key 'chip'" energy --layer '*.0.*' --format dense --machine "$ROOT/sim/machines/default.yaml"
 
 # The same from the netlists themselves: 1x2 PEs of 8 elements, buffers of flip-flops.

@@ -82,7 +82,7 @@ sq cosim --block top --layers --format nvfp4 --algorithm rtn --layer '*.0.self_a
 ok "a layer of blocks in eight chunks of K" clean 4000
 sq cosim --block top --layers --format sq_b --algorithm rtn --bank 16 --layer '*.0.self_attn.k_proj' --rows 2 --cols 2 --depth 10 --json
 ok "... with four totals of each output" clean 4000
-refuse "the chip (--block top) does not run its layers" cosim --block top --layers --format spqr
+refuse "format spqr: the chip does not run its layers" cosim --block top --layers --format spqr
 
 # Beats of operands of thousands of bytes, which no point has: the sequencer alone.
 sequencer() {

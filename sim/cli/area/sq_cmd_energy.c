@@ -198,9 +198,8 @@ static enum sq_status take_recipe(struct work *w, struct sq_error *err)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "--format = %s: no block takes its layers",
                        f->name);
     SQ_TRY(sq_cli_routes_check(&w->r, err));
-    if (w->in->c.machine && !f->routes->chip)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "--format = %s: the chip does not run its layers",
-                       f->name);
+    if (w->in->c.machine)
+        SQ_TRY(sq_route_on_chip(f, err));
     if (w->in->c.calib && !sq_recipe_needs_calibration(&w->r))
         sq_cli_note_calib("energy");
     return SQ_OK;

@@ -247,10 +247,11 @@ static enum sq_status take_recipe(struct visit *v, const struct sq_format_ops *f
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "no format holds the codes of '%.60s' (%.150s): no block takes them",
                        in->weights, v->file.why);
+    if (in->block == &sq_top_block)
+        SQ_TRY(sq_route_on_chip(f, err));
     if (!has_products(in, f))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "--format = %s: %s", f->name,
-                       in->block == &sq_top_block ? "the chip (--block top) does not run its layers"
-                                                  : "no block takes its layers");
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "--format = %s: no block takes its layers",
+                       f->name);
     SQ_TRY(sq_cli_routes_check(&v->r, err));
     if (in->calib && !sq_recipe_needs_calibration(&v->r) && !in->options.is_all)
         sq_cli_note_calib("cosim");

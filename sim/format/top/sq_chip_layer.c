@@ -65,9 +65,7 @@ static enum sq_status stored(const struct sq_recipe *from, struct sq_recipe *r,
     r->is_smooth = false;
     r->n_rules = 0;
     r->rows = NULL;
-    if (!routes || !routes->chip)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "format %s: the chip does not run its layers",
-                       r->format->name);
+    SQ_TRY(sq_route_on_chip(r->format, err));
     SQ_TRY(sq_recipe_check(r, err));
     if (routes->check)
         SQ_TRY(routes->check(r, err));
