@@ -568,20 +568,6 @@ static double voltage(const struct sq_lib_tree *t)
     return sq_lib_number(t, t->node, "nom_voltage", 0);
 }
 
-// capacitive_load_unit (1, pf)
-static double cap_unit(const struct sq_lib_tree *t)
-{
-    const struct sq_lib_node *n = sq_lib_child(t, t->node, "capacitive_load_unit");
-    double number = 1;
-    if (!n)
-        return 1e-12;
-    (void)sq_lib_numbers(n->text, &number, 1);
-    for (size_t i = 0; i + 1 < n->text.n; i++)
-        if ((n->text.at[i + 1] | 0x20) == 'f' && (n->text.at[i] | 0x20) == 'f')
-            return number * 1e-15;
-    return number * 1e-12;
-}
-
 enum sq_status sq_lib_models_open(struct sq_lib_models *m, const struct sq_liberty *lib,
                                   struct sq_error *err)
 {
@@ -597,7 +583,7 @@ enum sq_status sq_lib_models_open(struct sq_lib_models *m, const struct sq_liber
     m->volts = voltage(m->tree);
     m->time = unit_of(m->tree, "time_unit", 's', 1e-9);
     m->power = unit_of(m->tree, "leakage_power_unit", 'w', 1e-9);
-    m->cap = cap_unit(m->tree);
+    m->cap = sq_lib_cap_unit(m->tree);
     const double v = unit_of(m->tree, "voltage_unit", 'v', 1);
     m->volts *= v;
     m->energy = m->cap * v * v;

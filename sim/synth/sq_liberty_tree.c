@@ -234,3 +234,16 @@ size_t sq_lib_numbers(struct sq_lib_text text, double *out, size_t max)
     }
     return n;
 }
+
+double sq_lib_cap_unit(const struct sq_lib_tree *tree)
+{
+    const struct sq_lib_node *n = sq_lib_child(tree, tree->node, "capacitive_load_unit");
+    double number = 1;
+    if (!n)
+        return 1e-12;
+    (void)sq_lib_numbers(n->text, &number, 1);
+    for (size_t i = 0; i + 1 < n->text.n; i++)
+        if ((n->text.at[i + 1] | 0x20) == 'f' && (n->text.at[i] | 0x20) == 'f')
+            return number * 1e-15;
+    return number * 1e-12;
+}

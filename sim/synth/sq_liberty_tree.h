@@ -51,6 +51,8 @@ void sq_lib_unquote(struct sq_lib_text text, char *out, size_t size);
 // A number of a child; `fallback` where there is none.
 double sq_lib_number(const struct sq_lib_tree *tree, const struct sq_lib_node *group,
                      const char *name, double fallback);
+// What the library calls 1 of a capacitance, in farads: capacitive_load_unit (1, pf), or 1 pF.
+double sq_lib_cap_unit(const struct sq_lib_tree *tree);
 // All numbers of a text, at most `max` of them into `out` (NULL: only counted).
 size_t sq_lib_numbers(struct sq_lib_text text, double *out, size_t max);
 

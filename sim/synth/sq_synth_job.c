@@ -132,6 +132,9 @@ void sq_synth_print_adder(FILE *out, const struct sq_lib_adder *a)
     "opt_clean -purge\n"                                                                           \
     "splitnets -ports\n"                                                                           \
     "write_verilog -noattr -simple-lhs " mapper "_sta.v"
+#define WRITE_MAPPED(mapper)                                                                       \
+    "opt_clean\n"                                                                                  \
+    "write_json " mapper SQ_SYNTH_MAPPED
 
 static enum sq_status expand_map(FILE *out, const struct sq_synth *s,
                                  const struct sq_synth_block *b, const char *liberty,
@@ -140,7 +143,6 @@ static enum sq_status expand_map(FILE *out, const struct sq_synth *s,
     const char *adders = "extract_fa -d 4 -fa\nopt_clean\ntechmap -map adder.v\ntechmap\n";
     const struct sq_synth_recipe_text *recipe = sq_synth_recipe_text(b->recipe);
     const char mapper = recipe->mapper;
-    const bool has_paths = !b->keeps_parts || b->keeps_chip;
     char target[16];
     snprintf(target, sizeof target, "%u", b->target_ps);
     const struct fill fill[] = {
@@ -151,11 +153,29 @@ static enum sq_status expand_map(FILE *out, const struct sq_synth *s,
         {"MAP", only_if(mapper == 'm')},
         {"UPSIZE", recipe->is_sized ? "upsize;" : ""},
         {"TARGET", target},
-        {"WRITE net", WRITE_NETLIST("net")},
-        {"WRITE nf", has_paths ? WRITE_NETLIST("nf") : COUNT_CELLS("nf")},
-        {"WRITE amap", has_paths ? WRITE_NETLIST("amap") : COUNT_CELLS("amap")}};
+        {"WRITE net", b->keeps_chip ? WRITE_MAPPED("net") : WRITE_NETLIST("net")},
+        {"WRITE nf", b->keeps_chip    ? WRITE_MAPPED("nf")
+                     : b->keeps_parts ? COUNT_CELLS("nf")
+                                      : WRITE_NETLIST("nf")},
+        {"WRITE amap", b->keeps_chip    ? WRITE_MAPPED("amap")
+                       : b->keeps_parts ? COUNT_CELLS("amap")
+                                        : WRITE_NETLIST("amap")}};
     const char *script = b->recipe == SQ_SYNTH_AREA ? s->script_map : s->script_speed;
     return expand(out, script, fill, sizeof fill / sizeof fill[0], err);
+}
+
+void sq_synth_print_buffered(FILE *out, const struct sq_synth_block *b, const char *mapper)
+{
+    static const struct {
+        const char *name, *text;
+    } written[] = {{"net", WRITE_NETLIST("net")},
+                   {"nf", WRITE_NETLIST("nf")},
+                   {"amap", WRITE_NETLIST("amap")}};
+    size_t i = 0;
+    while (strcmp(written[i].name, mapper) != 0)
+        i++;
+    fprintf(out, "design -reset\nread_json %s" SQ_SYNTH_MAPPED "\nhierarchy -top %s\n%s\n", mapper,
+            b->top, written[i].text);
 }
 
 enum sq_status sq_synth_print_script(FILE *out, const struct sq_synth *s,
@@ -266,7 +286,7 @@ enum sq_status sq_synth_print_job(const struct sq_synth *s, const struct sq_synt
         fprintf(out, "# %s\n", hex);
     }
     if (b->keeps_chip) // with the form of results: cells of each part
-        fprintf(out, "# cells\n%s", sq_synth_part_script);
+        fprintf(out, "# cells\n%s# buffers: 1\n", sq_synth_part_script);
     enum sq_status status = sq_synth_print_script(out, s, b, err);
     fclose(out);
     if (status == SQ_OK)

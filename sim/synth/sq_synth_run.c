@@ -228,6 +228,26 @@ static enum sq_status synthesize(const struct sq_synth *s, const struct sq_synth
     return check_inputs(s, b->top, work, err);
 }
 
+// Netlists that were mapped, and what is counted of them, with buffers.
+static enum sq_status add_buffers(const struct sq_synth *s, const struct sq_synth_block *b,
+                                  const char *work, const char *const *mapper, size_t n_mappers,
+                                  struct sq_error *err)
+{
+    char *text = NULL, path[SQ_SYNTH_PATH_LEN + 32];
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+    SQ_NEED(out, err, "a synthesis");
+    enum sq_status status = SQ_OK;
+    for (size_t i = 0; i < n_mappers && status == SQ_OK; i++) {
+        snprintf(path, sizeof path, "%s/%s" SQ_SYNTH_MAPPED, work, mapper[i]);
+        status = sq_synth_buffer(s, b, path, err);
+        sq_synth_print_buffered(out, b, mapper[i]);
+    }
+    fclose(out);
+    SQ_TRY(save(work, "buffered.ys", text, n, status, err));
+    return run_yosys(s, b->top, work, "buffered.ys", NULL, err);
+}
+
 // ---- cache entries ----------------------------------------------------------------------------
 
 static enum sq_status write_result(const char *work, json_t *cells, json_t *parts,
@@ -289,6 +309,8 @@ enum sq_status sq_synth_make_area(const struct sq_synth *s, const struct sq_synt
     (void)entry;
     SQ_TRY(write_liberty(s, b, work, err));
     SQ_TRY(synthesize(s, b, work, err));
+    if (b->keeps_chip)
+        SQ_TRY(add_buffers(s, b, work, made, has_two ? 2 : 1, err));
     enum sq_status status = sq_synth_count(s, b, work, made[0], &count[0], err);
     if (status == SQ_OK && has_two)
         status = sq_synth_count(s, b, work, made[1], &count[1], err);

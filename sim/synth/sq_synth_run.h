@@ -87,6 +87,8 @@ enum sq_status sq_synth_print_script(FILE *out, const struct sq_synth *s,
 void sq_synth_print_flatten(FILE *out, const struct sq_synth_block *block, const char *entry);
 // ... or as it is, flat, into mapped.json.
 void sq_synth_print_mapped(FILE *out, const struct sq_synth_block *block, const char *entry);
+// ... or of what was mapped of a chip, to which buffers came (sq_synth_buffer): counts and netlists of one mapper.
+void sq_synth_print_buffered(FILE *out, const struct sq_synth_block *block, const char *mapper);
 // The script of OpenSTA that writes the longest path of a netlist and the shortest period of its
 // clock to SQ_SYNTH_DELAY, in ns; or "unclocked" where the clock (an input port; where there is none,
 // no clock) does not reach all flip-flops. Inputs arrive with a slew of 50 ps at the edge at which
@@ -109,6 +111,16 @@ void sq_synth_print_clocks(FILE *out);
 // are none. SQ_ERR_ARG where there is no such port, or another clock as well.
 enum sq_status sq_synth_find_clock(const struct sq_synth_block *block, const char *work,
                                    char clock[SQ_LIB_NAME_LEN], struct sq_error *err);
+
+// ---- buffers of a chip (sq_synth_buffer.c) -------------------------------------------------------
+
+// What is mapped of a chip, as Yosys writes it: MAPPER_mapped.json.
+#define SQ_SYNTH_MAPPED "_mapped.json"
+// Puts trees of buffers into a netlist in that form, in place: behind each output that has more to drive than a quarter of its
+// max_capacitance, and in a module behind each port that has more than 16 inputs of NAND2s. Clocks stay as they are: they
+// are ideal here. A library without buffers, or without max_capacitance, changes nothing.
+enum sq_status sq_synth_buffer(const struct sq_synth *s, const struct sq_synth_block *block,
+                               const char *netlist, struct sq_error *err);
 
 // ---- counts (sq_synth_count.c) ------------------------------------------------------------------
 

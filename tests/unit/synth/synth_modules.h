@@ -50,6 +50,19 @@ static const struct {
                      "  sq_sram_tiny u_sram (.clk_i, .d_i(!asked), .q_o(read));\n"
                      "  always_ff @(posedge clk_i) q_o <= !read;\n"
                      "endmodule\n"},
+    {"sq_dma_wide.sv", "module sq_dma_wide (input logic en_i, input logic [63:0] d_i,\n"
+                       "                    output logic [63:0] y_o);\n"
+                       "  assign y_o = en_i ? d_i : '0;\n"
+                       "endmodule\n"},
+    {"tiny_wide.sv",
+     "module tiny_wide (input logic clk_i, input logic en_i, input logic [63:0] d_i,\n"
+     "                  output logic [1023:0] y_o);\n"
+     "  logic en_q;\n"
+     "  always_ff @(posedge clk_i) en_q <= en_i;\n"
+     "  for (genvar i = 0; i < 16; i++) begin : gen_wide\n"
+     "    sq_dma_wide u_wide (.en_i(en_q), .d_i, .y_o(y_o[64*i +: 64]));\n"
+     "  end\n"
+     "endmodule\n"},
     {"tiny_bad.sv", ""},
 };
 

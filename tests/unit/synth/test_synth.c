@@ -37,7 +37,8 @@ static const char *make_rtl(char path[128], const char *name)
         "sq_pkg.sv\nsq_mul.sv\nsq_dot.sv\nsq_acc.sv\nsq_pe_dense.sv\n"
         "tiny_and.sv\ntiny_nand.sv\n"
         "tiny_add.sv\ntiny_top.sv\ntiny_flop.sv\nsq_pe_tiny.sv\n"
-        "tiny_twins.sv\nsq_dma_tiny.sv\nsq_sram_tiny.sv\ntiny_chip.sv\ntiny_bad.sv\n";
+        "tiny_twins.sv\nsq_dma_tiny.sv\nsq_sram_tiny.sv\ntiny_chip.sv\nsq_dma_wide.sv\n"
+        "tiny_wide.sv\ntiny_bad.sv\n";
     char from[128];
     snprintf(path, 128, "%.64s/%s", dir, name);
     assert_int_equal(mkdir(path, 0777), 0);
@@ -284,14 +285,15 @@ static void prove(const char *rtl, const struct sq_synth_block *b, const char *p
                  b->param[i].name, b->param[i].value);
     snprintf(
         proof, sizeof proof,
-        "read_verilog -nodpi -sv -I%s %s/sq_mul.sv %s/sq_dot.sv %s/sq_acc.sv %s/sq_pe_dense.sv; "
+        "read_verilog -nodpi -sv -I%s %s/sq_mul.sv %s/sq_dot.sv %s/sq_acc.sv %s/sq_pe_dense.sv "
+        "%s/sq_dma_wide.sv %s/tiny_wide.sv; "
         "chparam%s "
         "%s; hierarchy -check -top %s; proc; flatten; "
         "opt_clean; rename %s gold; design -stash gold; "
         "read_verilog -nodpi %s; rename %s gate; proc; rename -hide w:* w:*_q %%d; design -stash "
         "gate; "
         "design -copy-from gold gold; design -copy-from gate gate; %s",
-        rtl, rtl, rtl, rtl, rtl, chparam, b->top, b->top, b->top, path, b->top,
+        rtl, rtl, rtl, rtl, rtl, rtl, rtl, chparam, b->top, b->top, b->top, path, b->top,
         has_registers ? "equiv_make gold gate equiv; hierarchy -top equiv; "
                         "opt_clean; equiv_induct -seq 2; equiv_status -assert"
                       : "miter -equiv -flatten gold gate m; "
@@ -311,6 +313,27 @@ static char *netlist(const struct sq_synth *s, const struct sq_synth_block *b)
     if (sq_synth_netlist(s, b, &path, &err) != SQ_OK)
         fail_msg("%s", err.text);
     return path;
+}
+
+// A flip-flop that starts 1,024 gates in 16 parts of a chip: trees of buffers stand behind it and behind the port of each
+// part, so no delay of 1,024 inputs is left, and the function stays.
+SQ_TEST(test_buffers)
+{
+    char rtl[128];
+    struct sq_synth s = open_synth(make_rtl(rtl, "rtl22"), "cache22");
+    const struct sq_synth_block b = {.top = "tiny_wide", .keeps_parts = true, .keeps_chip = true};
+    struct sq_synth_result r = synthesize(&s, b);
+    uint64_t n_buffers = 0;
+    for (size_t i = 0; i < r.n_types; i++)
+        n_buffers += strstr(r.cell[i].name, "BUF") ? (uint64_t)r.cell[i].count : 0;
+    assert_in_range(n_buffers, 17, 512);
+    if (r.has_delay)
+        assert_true(r.critical_path_ns > 0 && r.critical_path_ns < 2);
+    sq_synth_result_free(&r);
+    char *path = netlist(&s, &b);
+    prove(rtl, &b, path, true);
+    free(path);
+    sq_synth_close(&s);
 }
 
 // The area is that of the cells, and the netlist is the source: proven, for both kinds of netlist.
