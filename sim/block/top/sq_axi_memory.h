@@ -8,7 +8,8 @@
 //           as long after its burst
 //           n[0] latency, n[1] num, n[2] den, n[3] burst in bytes
 //   kind 2  random: any wait states on every channel, n[0] = 0 few .. 3 many; between two beats that
-//           are read at most SQ_AXI_WAIT_MAX; it takes 1, 4 or 16 writes before their responses
+//           are read at most SQ_AXI_WAIT_MAX; it takes 1, 4 or 16 writes before their responses, which some memories
+//           give late; one good answer in eight is EXOKAY
 //   kind SQ_AXI_TIMED  a DRAM that keeps time (sim/dram/): reads and writes go to its front in the order in which they
 //           come, a write with its last beat. A beat comes when the last burst that it lies in is over. Clock 0
 //           of the DRAM, from which refreshes are counted, is that of the first transfer

@@ -4,9 +4,19 @@
 
 #include <assert.h>
 
+#include "sim/block/top/sq_regs.h"
+
 static bool has_gone(uint32_t wait)
 {
     return wait == SQ_LITE_GONE;
+}
+
+bool sq_lite_has_register(uint32_t addr)
+{
+    bool has = false;
+    for (unsigned i = 0; i < sq_n_regs; i++)
+        has = has || sq_regs[i].offset == addr;
+    return has;
 }
 
 // ---- an access ----------------------------------------------------------------------------------------

@@ -31,6 +31,8 @@ static inline struct sq_lite_access sq_lite_begin(bool is_write, uint32_t addr, 
                                    .data = data,
                                    .strb = SQ_LITE_ALL_BYTES};
 }
+// A read of it is answered with OKAY.
+bool sq_lite_has_register(uint32_t addr);
 // The host's side of a cycle into *pins; data_w: bits of a beat of the bus of memory, whose pins come before.
 void sq_lite_drive(const struct sq_lite_access *a, unsigned data_w, struct sq_pins *pins);
 // The edge. OVER: all is answered, so that nothing is_there any more. EARLY: an answer that nothing was asked for.

@@ -7,6 +7,7 @@
 
 enum { ROWS, COLS };
 enum { SLOTS = 6, LONG_SLOTS = 267, PATIENCE = 200000, NEVER = INT32_MAX };
+enum { SURELY_RUNS = 3, LONG_WATCH = 1 << 20 }; // cycles: that any layer takes; that none does
 enum { OKAY = 0 };
 enum { EARLY = 1 << SQ_STATUS_ABORTED | 1 << SQ_STATUS_EXPIRED }; // the layer was ended
 
@@ -217,6 +218,9 @@ static void begin_ring(struct sq_ring_host *h)
         h->abort_at = (int32_t)sq_rng_below(&h->rng, 1500);
     if (is_random(h) && sq_rng_below(&h->rng, 6) == 0)
         h->watchdog = 1 + sq_rng_below(&h->rng, 800);
+    h->is_lowered = is_random(h) && h->watchdog > 0 && sq_rng_below(&h->extra, 2);
+    h->has_lowered = false;
+    h->lower_at = sq_rng_below(&h->extra, 600);
     if (is_random(h) && sq_rng_below(&h->rng, 4) == 0) {
         h->fault = sq_rng_below(&h->rng, 2) ? SQ_AXI_SLVERR : SQ_AXI_DECERR;
         h->fault_of = sq_rng_below(&h->rng, h->n);
@@ -364,8 +368,9 @@ static const char *check_record(const struct sq_ring_host *h, uint32_t i)
     if (!(status >> SQ_RECORD_DONE) || (status & 1) || y->record[SQ_RECORD_SLOT] != slot_of(h, i) ||
         y->record[14] != 0 || y->record[15] != 0)
         return "host.record";
-    if (cycles != busy + wait + blocked || (h->watchdog > 0 && cycles > h->watchdog) ||
-        ((status >> SQ_STATUS_EXPIRED & 1) && cycles != h->watchdog))
+    const bool has_watch = h->watchdog > 0 && !h->is_lowered;
+    if (cycles != busy + wait + blocked || (has_watch && cycles > h->watchdog) ||
+        (has_watch && (status >> SQ_STATUS_EXPIRED & 1) && cycles != h->watchdog))
         return "host.record_cycles";
     // The last beats of a layer that ends early go when it runs no more.
     const uint64_t seen = 4 * y->n_written / (h->value[SQ_TOP_DATA_W] / 8);
@@ -383,10 +388,53 @@ static void begin_access(struct sq_ring_host *h, bool is_write, uint32_t addr, u
     h->access = sq_lite_begin(is_write, addr, data);
 }
 
+// A read of any register, mostly of those of the ring; a write that is refused, or that means nothing.
+static bool begin_extra(struct sq_ring_host *h)
+{
+    enum { TAIL_BEYOND, TAIL_FAR, ABORT, TAIL_OF_HEAD, WHILE_BUSY, WAYS };
+    static const struct {
+        uint32_t addr, data;
+    } busy[] = {
+        {SQ_REG_RING_BASE, 0}, {SQ_REG_RING_SIZE, 9}, {SQ_REG_CONTROL, 1}, {SQ_REG_TAIL, 0}};
+    const bool is_idle = h->step >= ENABLE && h->step < BELL;
+    const bool has_begun = h->step == RUN && h->ran < SURELY_RUNS && h->watchdog == 0;
+    if (h->choice.what == SQ_RING_LATE && !h->has_looked) {
+        h->has_looked = true;
+        begin_access(h, false, SQ_REG_RING_BASE + 4 * (h->number % 5), 0);
+        h->want_resp = OKAY;
+        return true;
+    }
+    if (!is_random(h) || sq_rng_below(&h->extra, h->step == RUN && !has_begun ? 64 : 3) > 0)
+        return false;
+    const uint32_t way = sq_rng_below(&h->extra, 2 * WAYS);
+    uint32_t addr = sq_rng_below(&h->extra, 256);
+    if (has_begun) {
+        const uint32_t i = way % (h->is_single ? 4 : 3);
+        h->want_resp = SQ_LITE_SLVERR;
+        begin_access(h, true, busy[i].addr, busy[i].data);
+    } else if (h->step >= ENABLE && way <= TAIL_FAR) {
+        h->want_resp = SQ_LITE_SLVERR;
+        begin_access(h, true, SQ_REG_TAIL, way == TAIL_FAR ? 1u << 16 | h->head : h->size);
+    } else if (is_idle && way == ABORT) {
+        h->want_resp = OKAY;
+        begin_access(h, true, SQ_REG_CONTROL, 1u << SQ_CONTROL_ABORT);
+    } else if (is_idle && way == TAIL_OF_HEAD && !is_beyond(h)) {
+        h->want_resp = OKAY;
+        begin_access(h, true, SQ_REG_TAIL, h->head);
+    } else {
+        addr = way % 2 ? SQ_REG_RING_BASE + addr % 5 * 4 : way % 4 ? addr / 4 * 4 : addr;
+        h->want_resp = sq_lite_has_register(addr) ? OKAY : SQ_LITE_SLVERR;
+        begin_access(h, false, addr, 0);
+    }
+    return true;
+}
+
 static void begin_run(struct sq_ring_host *h)
 {
     const bool is_late = h->waited > 0 && sq_rng_below(&h->rng, 64) == 0;
-    if (!h->was_aborted && h->waited >= (uint64_t)h->abort_at)
+    if (h->is_lowered && !h->has_lowered && h->ran >= h->lower_at)
+        begin_access(h, true, SQ_REG_WATCHDOG, h->watchdog);
+    else if (!h->was_aborted && h->waited >= (uint64_t)h->abort_at)
         begin_access(h, true, SQ_REG_CONTROL, 1u << SQ_CONTROL_ABORT);
     else if (h->was_aborted && !h->has_rung_again && h->number % 4 == 1) {
         h->has_rung_again = true;
@@ -399,6 +447,9 @@ static void begin_run(struct sq_ring_host *h)
 
 static void begin_step(struct sq_ring_host *h)
 {
+    h->is_extra = begin_extra(h);
+    if (h->is_extra)
+        return;
     switch (h->step) {
     case BASE:
         begin_access(h, true, SQ_REG_RING_BASE, h->base | 0x55);
@@ -410,7 +461,7 @@ static void begin_step(struct sq_ring_host *h)
         begin_access(h, true, SQ_REG_IRQ_ENABLE, (uint32_t)h->has_irq << SQ_IRQ_DONE);
         break;
     case WATCH:
-        begin_access(h, true, SQ_REG_WATCHDOG, h->watchdog);
+        begin_access(h, true, SQ_REG_WATCHDOG, h->is_lowered ? LONG_WATCH : h->watchdog);
         break;
     case WHERE:
         begin_access(h, true, SQ_REG_DESCRIPTOR, h->base + h->head * SQ_SLOT_NBYTES);
@@ -451,6 +502,10 @@ static const char *end_run(struct sq_ring_host *h, const struct sq_lite_access *
         h->step = a->data & 1 ? RUN : STATUS;
         return NULL;
     }
+    if (a->addr == SQ_REG_WATCHDOG) {
+        h->has_lowered = true;
+        return a->response == OKAY ? NULL : "host.response";
+    }
     if (a->addr == SQ_REG_CONTROL) {
         h->was_aborted = true;
         return a->response == OKAY ? NULL : "host.response";
@@ -486,6 +541,12 @@ static const char *end_ring(struct sq_ring_host *h, uint32_t head)
 static const char *end_access(struct sq_ring_host *h)
 {
     const struct sq_lite_access a = h->access;
+    if (h->is_extra) {
+        h->is_extra = false;
+        return a.response != h->want_resp                     ? "host.response_to_extra"
+               : h->choice.what == SQ_RING_LATE && a.data > 0 ? "host.not_reset"
+                                                              : NULL;
+    }
     if (h->step == RUN)
         return end_run(h, &a);
     if (h->step == BELL && !h->is_single && is_beyond(h)) {
@@ -498,6 +559,7 @@ static const char *end_access(struct sq_ring_host *h)
     switch (h->step) {
     case BELL:
         h->step = RUN;
+        h->ran = 0;
         return NULL;
     case STATUS:
         h->step = a.data & 1 ? RUN : HEAD;
@@ -567,6 +629,8 @@ void sq_ring_host_init(const unsigned *value, const struct sq_env_choice *choice
     h->value = value;
     h->choice = *choice;
     h->number = choice->begin;
+    h->extra.state = choice->seed ^ 0x5eed;
+    h->is_extra = h->has_looked = false;
     sq_axi_memory_init(&h->memory, value[SQ_TOP_DATA_W], choice, &content, h);
     h->step = NEXT;
     h->idle = choice->what == SQ_RING_LATE ? choice->begin : 0;
@@ -585,6 +649,7 @@ static const char *clock_steps(struct sq_ring_host *h, bool irq)
 {
     const bool waits = h->step == RUN;
     h->waited = h->step < BELL ? 0 : h->waited + 1;
+    h->ran++;
     if (waits && ++h->still > PATIENCE)
         return "host.no_end";
     if (irq && !(h->has_irq && h->may_irq))

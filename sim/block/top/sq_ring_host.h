@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The environment of sq_top for programs: a memory behind AXI4 with a ring of descriptors, and a host that runs ring
 // after ring, each of one to four layers, or one layer by START. It rings the doorbell once or twice, waits for
-// interrupts or asks STATUS, and aborts some of them. Layers may be refused, have a fault of the bus in their
+// interrupts or asks STATUS, and aborts some of them. Beside that it reads registers, and writes what is refused or
+// means nothing. Layers may be refused, have a fault of the bus in their
 // descriptor, or end by the watchdog. It complains of what sq_top_host.h complains of, of a record that is not written
 // in its turn or does not hold what must stand there, of a slot that does not end, and of an interrupt that nothing
 // has raised. Or the caller brings the layers (SQ_RING_GIVEN).
@@ -61,6 +62,11 @@ struct sq_ring_host {
     unsigned step;         // of enum step in its source
     struct sq_lite_access access;
     uint64_t waited, still; // cycles since the first doorbell; since a beat moved
+    uint32_t ran;           // since the answer to the last one
+    // Accesses beside those of the driver, which change nothing.
+    struct sq_rng extra;
+    bool is_extra, has_looked;
+    uint32_t want_resp;
 
     // The ring, which goes on from work to work unless it is set up anew.
     uint32_t base, size, head; // head: of the first layer of this work
@@ -72,6 +78,9 @@ struct sq_ring_host {
     int32_t abort_at;                 // cycles after the doorbell
     bool was_aborted, has_rung_again; // the write was done; a doorbell right behind it
     uint32_t watchdog;
+    bool is_lowered,
+        has_lowered; // it is written while a layer runs: lower_at cycles behind the doorbell; it was
+    uint32_t lower_at;
     enum sq_axi_fault fault; // of the first beat of a descriptor, or of its record
     bool fault_in_record;
     uint32_t fault_of;

@@ -88,14 +88,6 @@ static const struct {
              {SQ_REG_DESCRIPTOR, 0xa5a5a5a4u, 15, SQ_LITE_OKAY, WHILE},
              {SQ_REG_IRQ_STATE, 1, 15, SQ_LITE_OKAY, WHILE}};
 
-static bool has_register(uint32_t addr)
-{
-    bool has = false;
-    for (unsigned i = 0; i < sq_n_regs; i++)
-        has = has || sq_regs[i].offset == addr;
-    return has;
-}
-
 // An access beside those of the driver.
 static void begin_extra(struct host *h)
 {
@@ -105,7 +97,7 @@ static void begin_extra(struct host *h)
     if (i < 4 && !has_begun) {
         const uint32_t addr = sq_rng_below(&h->rng, 256);
         begin_access(h, false, sq_rng_below(&h->rng, 2) ? addr / 4 * 4 : addr, 0);
-        h->want_resp = has_register(h->access.addr) ? SQ_LITE_OKAY : SQ_LITE_SLVERR;
+        h->want_resp = sq_lite_has_register(h->access.addr) ? SQ_LITE_OKAY : SQ_LITE_SLVERR;
     } else if (has_begun) {
         begin_access(h, true, SQ_REG_CONTROL, 1);
         h->access.addr_wait = h->access.data_wait = 0;

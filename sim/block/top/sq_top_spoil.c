@@ -47,6 +47,17 @@ static void set_size(uint32_t *word, uint32_t rows, uint32_t cols, uint32_t grou
     word[SQ_DESC_CHUNK] = 1;
 }
 
+// A block that is longer by one beat than half a buffer, by two if it must; `at` says where its tiles stand in the word.
+// A tile of it fits into the other buffer, and its scales fit.
+static void set_wide(uint32_t *word, uint32_t depth, uint32_t other, unsigned at)
+{
+    uint32_t beats = depth < other ? depth : other;
+    while (beats > 2 && (depth + 1) % beats != 0)
+        beats--;
+    set_size(word, 1, 1, 1, beats);
+    word[SQ_DESC_BLOCK] = (depth / beats + 1) << at | 1u << (16 - at);
+}
+
 // Tiles of an operand of 2^16 beats each that are 4 GiB.
 static uint32_t tiles_of_all(const struct sq_top_room *room, enum sq_top_part part)
 {
@@ -79,18 +90,17 @@ static uint32_t at_most_256(uint32_t n)
 void sq_spoil_descriptor(uint32_t word[SQ_DESC_WORDS], enum sq_spoil way,
                          const struct sq_top_room *room)
 {
-    const uint32_t beats = word[SQ_DESC_BEATS] & 0xffff;
     const uint32_t part = word[SQ_DESC_CHUNK] >> 16;
-    const uint32_t chunk = part ? part : beats * (word[SQ_DESC_CHUNK] & 0xffff);
-    const uint32_t fits[2] = {room->depth[SQ_TOP_ACT] / chunk, room->depth[SQ_TOP_WEIGHT] / chunk};
     switch (way) {
     case SQ_SPOIL_WIDE_ROWS:
-        word[SQ_DESC_BLOCK] = (word[SQ_DESC_BLOCK] & 0xffff0000u) | (fits[ROWS] + 1);
+        set_wide(word, room->depth[SQ_TOP_ACT], room->depth[SQ_TOP_WEIGHT], 0);
         break;
     case SQ_SPOIL_WIDE_COLS:
-        word[SQ_DESC_BLOCK] =
-            (word[SQ_DESC_BLOCK] & 0xffff) |
-            (room->is_indexed ? room->depth[SQ_TOP_COL_SCALE] + 1 : fits[COLS] + 1) << 16;
+        if (room->is_indexed)
+            word[SQ_DESC_BLOCK] =
+                (word[SQ_DESC_BLOCK] & 0xffff) | (room->depth[SQ_TOP_COL_SCALE] + 1) << 16;
+        else
+            set_wide(word, room->depth[SQ_TOP_WEIGHT], room->depth[SQ_TOP_ACT], 16);
         break;
     case SQ_SPOIL_MANY_SUMS:
         if (room->is_indexed) { // which has no sums: a column more than its blocks have
@@ -98,9 +108,11 @@ void sq_spoil_descriptor(uint32_t word[SQ_DESC_WORDS], enum sq_spoil way,
             word[SQ_DESC_TILES] = (word[SQ_DESC_TILES] & 0xffff) | cols << 16;
             break;
         }
-        word[SQ_DESC_BEATS] = 2u << 16 | beats;
-        word[SQ_DESC_CHUNK] = 1;
-        word[SQ_DESC_BLOCK] = 1u << 16 | (room->sum_tiles + 1);
+        set_tiles(word, 2, room->sum_tiles / 2 + 1);
+        if (room->part_groups > 0) { // chunks that are parts of a group keep sums, too
+            word[SQ_DESC_BEATS] = 1u << 16 | 2;
+            word[SQ_DESC_CHUNK] = 1u << 16 | 1;
+        }
         break;
     case SQ_SPOIL_LONG_CHUNK:
         word[SQ_DESC_CHUNK] = (word[SQ_DESC_BEATS] >> 16) + 1;

@@ -33,11 +33,6 @@ enum sq_spoil {
     SQ_SPOILS = SQ_SPOIL_UNNAMED + SQ_SPOIL_UNNAMED_BITS
 };
 
-// Regions of 4 GiB and more: they lie low, so that nothing but their length is wrong.
-static inline bool sq_spoil_is_huge(enum sq_spoil way)
-{
-    return way >= SQ_SPOIL_MANY_OUT && way <= SQ_SPOIL_LONG_WEIGHT;
-}
 static inline bool sq_spoil_is_past_end(enum sq_spoil way)
 {
     return way >= SQ_SPOIL_PAST_END && way < SQ_SPOIL_UNNAMED;

@@ -211,8 +211,6 @@ static void draw_layer(struct sq_top_work *w)
         sq_top_draw_shape(w->value, &rng, &l);
     if (what == SQ_HOST_DEEP)
         l = deep_layer(w->value, w->number);
-    if (what == SQ_HOST_REFUSED)
-        l.groups = 1; // tiles of a beat: a block may be too large by one
     if (what == SQ_HOST_REFUSED && l.is_indexed)
         l.block[COLS] = 2; // weights are of blocks, not of columns
     const uint32_t way = sq_rng_below(&rng, 4);
@@ -252,10 +250,10 @@ void sq_top_work_begin(struct sq_top_work *w, uint32_t number)
     const bool has_end = (w->at.is_refused || before.is_refused) && sq_spoil_is_past_end(way);
     if (w->choice.given)
         return;
-    const bool is_low = has_end || (w->at.is_refused && sq_spoil_is_huge(way));
-    move_image(w, is_low                                              ? LOW
-                  : w->at.is_refused && w->at.way == SQ_SPOIL_ASTRIDE ? WRAPPED
-                                                                      : w->number / 2 % BASES);
+    // What is refused lies low, so that no region ends beyond memory by the way.
+    move_image(w, w->at.is_refused && way == SQ_SPOIL_ASTRIDE ? WRAPPED
+                  : w->at.is_refused || has_end               ? LOW
+                                                              : w->number / 2 % BASES);
     if (w->at.is_refused)
         spoil(w, way);
     else if (has_end)
