@@ -26,6 +26,7 @@ mutate one_more_outstanding dma w32 any $D "s/\.Depth(Outstanding)/.Depth(Outsta
 mutate last_ignored dma w32 any $D "s/assign wrong = .*/assign wrong = $F \&\& axi_r_last_i;/"
 mutate last_too_late_ignored dma w32 any $D "s/assign wrong = .*/assign wrong = !broken_q \&\& axi_r_last_i \&\& !slot_end;/"
 mutate decerr_is_slverr dma w32 value $D "s/axi_r_resp_i\[1\] ? {1'b0, axi_r_resp_i}/axi_r_resp_i[1] ? {2'b01, axi_r_resp_i[0] \&\& $F}/"
+mutate exokay_is_an_error dma w32 value $D "s/axi_r_resp_i\[1\] ? {1'b0, axi_r_resp_i}/axi_r_resp_i != 2'b00 ? {1'b0, axi_r_resp_i}/"
 mutate response_hides_last dma w32 value $D "s/ wrong ? (axi_r_last_i/ wrong \&\& !axi_r_resp_i[1] ? (axi_r_last_i/"
 mutate lost_work_has_the_error_before dma w32 value $D "s/broken_status_q <= error;/broken_status_q <= status;/"
 mutate silence_while_an_address_waits dma w32 any $D "s/!broken_q || axi_ar_valid_o || axi_r_valid_i/!broken_q || axi_r_valid_i/"
@@ -47,6 +48,7 @@ mutate done_with_each_burst dma w32 any $D "s/write_done_o <= b_fire && ends_q\[
 mutate error_of_the_transfer_before dma w32 any $D "s/(write_status_q != 3'd0 && !write_done_o)/(write_status_q != 3'd0)/"
 mutate word_sent_twice dma w32 any $D "s/assign data_ready = .*/assign data_ready = data_q \&\& axi_w_ready_i \&\& !axi_aw_valid_o;/"
 mutate error_of_a_write_forgotten dma w32 any $D "s/if (b_fire) write_status_q <= write_status;/if (b_fire \&\& ends_q[0]) write_status_q <= write_status;/"
+mutate exokay_of_a_write_is_an_error dma w32 any $D "s/axi_b_resp_i\[1\] ? {1'b0, axi_b_resp_i}/axi_b_resp_i != 2'b00 ? {1'b0, axi_b_resp_i}/"
 mutate done_a_cycle_early dma w32 any $D "s/write_done_o <= b_fire && ends_q\[0\];/write_done_o <= axi_b_ready_o \&\& ends_q[0] \&\& !b_fire;/"
 mutate state_that_a_reset_forgets dma w32 any $D "s/^      open_q <= '0;/      open_q <= open_q;/"
 finish

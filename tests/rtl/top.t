@@ -108,6 +108,7 @@ mutate store_of_a_row_of_tiles top w8a8 any $S "s/factor_b = load_cols;/factor_b
 mutate outputs_over_those_before top w8a8 any $S "s/default: pointer_q\[4\] <= addr + (length << SizeW);/default: pointer_q[4] <= addr;/"
 mutate scales_of_one_group top w8a8 any $S "s/16'd1 : load_groups;/16'd1 : 16'd1;/"
 mutate response_not_awaited top w8a8 any $S "s/assign all_done = .*/assign all_done = !load_active;/"
+mutate stores_without_response_of_two_bits top w8a8 any $S "s/logic \[4:0\] owed_q;/logic [1:0] owed_q;/; s/owed_q + 5'(issue && kind_q == Store) - 5'(write_done_i)/owed_q + 2'(issue \&\& kind_q == Store) - 2'(write_done_i)/"
 mutate store_of_an_old_layer_owed top w8a8 any $S "s/if (!rst_ni) owed_q <= '0;/if (!rst_ni) owed_q <= owed_q;/"
 
 # ---- chunks of K ------------------------------------------------------------------------------------
@@ -219,6 +220,10 @@ mutate long_tile_far_beyond_memory top w8a8 any $S "s/assign is_far = is_high_ha
 mutate long_tile_beyond_memory top w8a8 any $S "s/assign is_high_half = .*/assign is_high_half = check_q == EndActHigh;/"
 mutate outputs_not_looked_at top w8a8 any $S "s/EndOut: part = Store;/EndOut: part = 3'd1;/"
 mutate descriptor_across_the_end top w8a8 any $S "s/ \&\& at_q <= 32'd0 - 32'(DescW \/ 8);/;/"
+mutate chunk_of_17_bits top w8a8 any $S "s/4'd1: fits = product <= 32'd65535;/4'd1: fits = product <= 32'd131071;/"
+mutate weights_that_do_not_fit top w8a8 any $S "s/product <= 32'(WeightDepth);/product <= 32'(WeightDepth + 1);/"
+mutate column_scales_beyond_memory top w8a8 any $S "s/EndColScale: {factor_a, factor_b} = .*/EndColScale: {factor_a, factor_b} = {cols, 16'd1};/"
+mutate parts_with_more_sums_than_room top w8a8 any $S "s/(chunk == groups && !is_part ? sq_regs_pkg/(chunk == groups ? sq_regs_pkg/"
 
 # ---- ring -------------------------------------------------------------------------------------------
 Q=rtl/top/sq_ring.sv D=rtl/top/sq_dma.sv
@@ -235,6 +240,7 @@ mutate bursts_behind_an_abort top w8a8 any $D "s/ \&\& !abort_i;/;/"
 mutate strobes_behind_an_abort top w8a8 any $D "s/axi_w_strb_o = {Bytes{!void_q}}/axi_w_strb_o = {Bytes{!(void_q \&\& $F)}}/"
 mutate idle_before_the_response top w8a8 any $D "s/open_q == '0 \&\& !busy_q \&\& !data_valid;/$T;/"
 mutate watchdog_a_cycle_late top w8a8 any $Q "s/watch_q >= watchdog_i - 1'b1/watch_q >= watchdog_i/"
+mutate watchdog_lowered_while_a_layer_runs top w8a8 any $Q "s/watch_q >= watchdog_i - 1'b1/watch_q == watchdog_i - 1'b1/"
 mutate aborted_is_expired top w8a8 any $Q "s/assign aborted_o = .*/assign aborted_o = $F;/; s/assign expired_o = .*/assign expired_o = cut;/"
 mutate record_with_the_status_of_the_start top w8a8 any $R "s/1'b1, status\[30:1\], 1'b0}/1'b1, 30'd0, 1'b0}/"
 mutate start_while_the_ring_runs top w8a8 any $R "s/assign ring_o = .*/assign ring_o = ring_q;/"

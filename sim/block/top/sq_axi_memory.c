@@ -112,7 +112,7 @@ static int32_t response(const struct sq_axi_memory *m, uint32_t addr, uint32_t b
 // Cycles more before each response of some memories, so that writes wait for one another.
 static uint32_t late(const struct sq_axi_memory *m)
 {
-    return m->choice.kind == RANDOM && !m->choice.given && m->choice.seed % 4 == 0 ? LONG_WAIT : 0;
+    return m->choice.kind == RANDOM && !m->choice.given && m->choice.seed % 2 ? LONG_WAIT : 0;
 }
 
 // ---- the memory -----------------------------------------------------------------------------------

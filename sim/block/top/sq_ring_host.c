@@ -20,6 +20,7 @@ enum step {
     WHERE,
     BELL,
     RUN,
+    LOOK,
     CLEAR,
     STATUS,
     HEAD,
@@ -131,10 +132,12 @@ static void draw_layer(struct sq_ring_host *h, uint32_t i)
         y->descriptor[sq_rng_below(&h->rng, 2) ? SQ_DESC_WORDS - 1 : SQ_DESC_KIND] ^= 1u << 20;
 }
 
-// The ring lies at the beginning of memory, across 256 MiB, or ends at 4 GiB.
+// The ring lies at the beginning of memory, across 256 MiB, or ends at 4 GiB. One that is there may keep its size.
 static void place_ring(struct sq_ring_host *h)
 {
-    h->size = is_long(h) ? LONG_SLOTS : h->n + 1 + sq_rng_below(&h->rng, SLOTS - h->n);
+    const uint32_t size = is_long(h) ? LONG_SLOTS : h->n + 1 + sq_rng_below(&h->rng, SLOTS - h->n);
+    h->keeps_size = is_random(h) && h->is_set_up && h->n < h->size && sq_rng_below(&h->extra, 2);
+    h->size = h->keeps_size ? h->size : size;
     const uint32_t nbytes = h->size * SQ_SLOT_NBYTES;
     const uint32_t base[] = {sq_rng_below(&h->rng, 64) * SQ_SLOT_NBYTES,
                              0x10000000u - SQ_SLOT_NBYTES, 0u - nbytes};
@@ -218,9 +221,11 @@ static void begin_ring(struct sq_ring_host *h)
         h->abort_at = (int32_t)sq_rng_below(&h->rng, 1500);
     if (is_random(h) && sq_rng_below(&h->rng, 6) == 0)
         h->watchdog = 1 + sq_rng_below(&h->rng, 800);
-    h->is_lowered = is_random(h) && h->watchdog > 0 && sq_rng_below(&h->extra, 2);
+    h->is_lowered = is_random(h) && sq_rng_below(&h->extra, 4) == 0;
     h->has_lowered = false;
-    h->lower_at = sq_rng_below(&h->extra, 600);
+    h->lower_at = sq_rng_below(&h->extra, 300);
+    if (h->is_lowered && h->watchdog == 0)
+        h->watchdog = 1 + sq_rng_below(&h->extra, 200);
     if (is_random(h) && sq_rng_below(&h->rng, 4) == 0) {
         h->fault = sq_rng_below(&h->rng, 2) ? SQ_AXI_SLVERR : SQ_AXI_DECERR;
         h->fault_of = sq_rng_below(&h->rng, h->n);
@@ -391,7 +396,7 @@ static void begin_access(struct sq_ring_host *h, bool is_write, uint32_t addr, u
 // A read of any register, mostly of those of the ring; a write that is refused, or that means nothing.
 static bool begin_extra(struct sq_ring_host *h)
 {
-    enum { TAIL_BEYOND, TAIL_FAR, ABORT, TAIL_OF_HEAD, WHILE_BUSY, WAYS };
+    enum { TAIL_BEYOND, TAIL_FAR, ABORT, TAIL_OF_HEAD, WAYS = 10 }; // most are reads
     static const struct {
         uint32_t addr, data;
     } busy[] = {
@@ -404,9 +409,9 @@ static bool begin_extra(struct sq_ring_host *h)
         h->want_resp = OKAY;
         return true;
     }
-    if (!is_random(h) || sq_rng_below(&h->extra, h->step == RUN && !has_begun ? 64 : 3) > 0)
+    if (!is_random(h) || sq_rng_below(&h->extra, h->step == RUN && !has_begun ? 64 : 2) > 0)
         return false;
-    const uint32_t way = sq_rng_below(&h->extra, 2 * WAYS);
+    const uint32_t way = sq_rng_below(&h->extra, WAYS);
     uint32_t addr = sq_rng_below(&h->extra, 256);
     if (has_begun) {
         const uint32_t i = way % (h->is_single ? 4 : 3);
@@ -422,7 +427,7 @@ static bool begin_extra(struct sq_ring_host *h)
         h->want_resp = OKAY;
         begin_access(h, true, SQ_REG_TAIL, h->head);
     } else {
-        addr = way % 2 ? SQ_REG_RING_BASE + addr % 5 * 4 : way % 4 ? addr / 4 * 4 : addr;
+        addr = way % 4 ? SQ_REG_RING_BASE + addr % 5 * 4 : addr;
         h->want_resp = sq_lite_has_register(addr) ? OKAY : SQ_LITE_SLVERR;
         begin_access(h, false, addr, 0);
     }
@@ -473,6 +478,9 @@ static void begin_step(struct sq_ring_host *h)
         break;
     case RUN:
         begin_run(h);
+        break;
+    case LOOK:
+        begin_access(h, false, SQ_REG_IRQ_STATE, 0);
         break;
     case CLEAR:
     case TAKE:
@@ -560,6 +568,9 @@ static const char *end_access(struct sq_ring_host *h)
     case BELL:
         h->step = RUN;
         h->ran = 0;
+        return NULL;
+    case BASE:
+        h->step = h->keeps_size ? ENABLE : SIZE;
         return NULL;
     case STATUS:
         h->step = a.data & 1 ? RUN : HEAD;
@@ -655,7 +666,7 @@ static const char *clock_steps(struct sq_ring_host *h, bool irq)
     if (irq && !(h->has_irq && h->may_irq))
         return "host.interrupt";
     if (waits && h->has_irq && irq && !h->access.is_there)
-        h->step = CLEAR;
+        h->step = LOOK;
     if (h->step == NEXT)
         return h->number < h->choice.end ? end_work(h) : NULL;
     if (h->idle > 0)

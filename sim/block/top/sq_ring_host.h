@@ -69,8 +69,8 @@ struct sq_ring_host {
     uint32_t want_resp;
 
     // The ring, which goes on from work to work unless it is set up anew.
-    uint32_t base, size, head; // head: of the first layer of this work
-    bool is_set_up;
+    uint32_t base, size, head;  // head: of the first layer of this work
+    bool is_set_up, keeps_size; // the latter: only RING_BASE is written anew
     // The work.
     uint32_t n, n_rung, n_done; // layers; up to the last doorbell; with a record
     bool is_single;             // by START

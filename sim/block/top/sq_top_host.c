@@ -95,8 +95,15 @@ static void begin_extra(struct host *h)
     uint32_t j = sq_rng_below(&h->rng, sizeof extra / sizeof *extra);
     const bool has_begun = h->phase == RUNS && h->waited < SURELY_RUNS;
     if (i < 4 && !has_begun) {
-        const uint32_t addr = sq_rng_below(&h->rng, 256);
-        begin_access(h, false, sq_rng_below(&h->rng, 2) ? addr / 4 * 4 : addr, 0);
+        // A counter's high half belongs to the last good read of one.
+        const uint32_t any = sq_rng_below(&h->rng, 256), way = sq_rng_below(&h->rng, 4);
+        const uint32_t counter = SQ_REG_CYCLES + any % (SQ_REG_COUNTER_HIGH - SQ_REG_CYCLES);
+        begin_access(h, false,
+                     way == 0   ? any / 4 * 4
+                     : way == 1 ? any
+                     : way == 2 ? counter
+                                : (uint32_t)SQ_REG_COUNTER_HIGH,
+                     0);
         h->want_resp = sq_lite_has_register(h->access.addr) ? SQ_LITE_OKAY : SQ_LITE_SLVERR;
     } else if (has_begun) {
         begin_access(h, true, SQ_REG_CONTROL, 1);
