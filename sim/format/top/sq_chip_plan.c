@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "sim/io/sq_checked.h"
+
 enum { ROWS, COLS, AXES };
 // Cycles between two steps where the engine is what takes long, and where the loads are; between a burst and its
 // first beat, beside the latency of the memory.
@@ -274,18 +276,82 @@ static void try_chunk(struct search *s, uint32_t chunk, uint32_t part)
         try_blocks(s);
 }
 
-// The candidate that takes the fewest cycles. Behind the first that is even, others are not tried.
+// ---- what is quick to simulate -----------------------------------------------------------------------
+
+enum { PAGE = 4096, OFTEN = 8, FEW_CYCLES = 1 << 17, MANY_CYCLES = 1 << 22 };
+
+// Bytes of the transfers of an operand for a block and all of K.
+static uint64_t block_nbytes(const struct costs *c, const struct sq_top_layer *l, unsigned axis)
+{
+    const uint64_t n = l->part ? l->beats : l->groups, each = l->part ? l->part : l->chunk;
+    const uint64_t chunks = ceil_div(n, each), tiles = l->block[axis];
+    const uint64_t beats = l->part ? 1 : l->beats, times = l->part ? l->groups : 1;
+    const unsigned part = axis == ROWS ? SQ_TOP_ACT : SQ_TOP_WEIGHT;
+    const uint64_t whole = sq_top_transfer(&c->room, part, tiles * each * beats);
+    const uint64_t rest = sq_top_transfer(&c->room, part, tiles * size_of(n, each, true) * beats);
+    return times * ((chunks - 1) * whole + rest) * c->room.nbytes;
+}
+
+// One in so many blocks begins at a place within a page at which none began before.
+static uint64_t repeats(const struct costs *c, const struct sq_top_layer *l)
+{
+    uint64_t all = 1, places = 1;
+    for (unsigned axis = 0; axis < AXES; axis++) {
+        const uint64_t blocks = ceil_div(l->tiles[axis], l->block[axis]);
+        const uint64_t n = PAGE / sq_gcd(PAGE, block_nbytes(c, l, axis));
+        all *= blocks;
+        places *= n < blocks ? n : blocks;
+    }
+    return all / places;
+}
+
+// Cycles that are unlike others. Of chunks of a power of two, steps are alike in parts.
+static uint64_t unlike(const struct search *s, unsigned i)
+{
+    const struct sq_top_layer *const l = &s->best[i].l;
+    const bool in_parts = l->part == 0 && is_even(l->chunk, l->groups);
+    return s->best[i].score / repeats(&s->c, l) / (in_parts ? OFTEN : 1);
+}
+
+static bool is_close(const struct search *s, unsigned i)
+{
+    return i < s->n && s->best[i].score / 9 * 8 <= s->best[0].score;
+}
+
+// Behind a cut that has very many of them, the same blocks in chunks of a power of two.
+static void try_quick_chunks(struct search *s)
+{
+    const struct search found = *s;
+    for (unsigned i = 0; is_close(&found, i); i++) {
+        s->l = found.best[i].l;
+        if (unlike(&found, i) <= MANY_CYCLES || s->l.part > 0 || is_even(s->l.chunk, s->l.groups))
+            continue;
+        while (!is_even(s->l.chunk, s->l.groups))
+            s->l.chunk &= s->l.chunk - 1;
+        if (!s->c.room.has_encoder || has_rows_apart(&s->c.room, &s->l))
+            keep(s, found.best[i].score);
+    }
+}
+
+// The candidate that takes the fewest cycles. Behind the first that is even, others are not tried; behind the first that
+// repeats often, no long one that does not; and none that is far longer to simulate than another.
 static enum sq_status time_all(const struct search *s, const unsigned *v,
                                const struct sq_env_choice *memory, sq_chip_time *time,
                                struct sq_chip_memo *memo, struct sq_top_layer *l,
                                struct sq_error *err)
 {
-    uint64_t least = UINT64_MAX, cycles;
-    bool has_even = false;
-    for (unsigned i = 0; i < s->n && s->best[i].score / 9 * 8 <= s->best[0].score; i++) {
-        if (has_even && !all_even(&s->best[i].l))
+    uint64_t least = UINT64_MAX, quickest = UINT64_MAX, cycles;
+    bool has_even = false, has_often = false;
+    for (unsigned i = 0; is_close(s, i); i++)
+        quickest = unlike(s, i) < quickest ? unlike(s, i) : quickest;
+    for (unsigned i = 0; is_close(s, i); i++) {
+        const bool even = all_even(&s->best[i].l);
+        const bool often = even || repeats(&s->c, &s->best[i].l) >= OFTEN;
+        if ((has_even && !even) || (has_often && !often && unlike(s, i) > FEW_CYCLES) ||
+            unlike(s, i) > larger(4 * quickest, MANY_CYCLES))
             continue;
-        has_even |= all_even(&s->best[i].l);
+        has_even |= even;
+        has_often |= often;
         SQ_TRY(time(memo, v, memory, &s->best[i].l, &cycles, err));
         if (cycles < least)
             *l = s->best[i].l;
@@ -321,6 +387,8 @@ enum sq_status sq_chip_plan(const unsigned *v, const struct sq_env_choice *memor
             "%u x %u tiles: no cut of the layer begins a beat of the bus with each tile of "
             "rows, as the encoder needs it",
             l->tiles[ROWS], l->tiles[COLS]);
+    if (time)
+        try_quick_chunks(&s);
     *l = s.best[0].l;
     return time ? time_all(&s, v, memory, time, memo, l, err) : SQ_OK;
 }
