@@ -158,7 +158,7 @@ static enum sq_status encode(struct state *s, const struct sq_recipe *r, const f
         return encode_like(s, (enum sq_bs_like)sq_bs_recipe(r)->like, w);
     if (r->algorithm == SQ_ALGORITHM_GPTQ)
         return encode_gptq(s, w, in, r->percdamp, err);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (s->w.n > 1)
     for (size_t row = 0; row < s->w.n; row++)
         sq_bs_encode_marked(&s->w, row, w + row * s->w.k_orig);
     return SQ_OK;
@@ -177,7 +177,7 @@ static enum sq_status lay_out(struct state *s, struct sq_error *err)
     s->panels = aligned_alloc(64, whole_lines(sq_bs_panels(&g)));
     if (!s->panels)
         return no_memory(s->w.n, s->w.k, err);
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (s->w.n > SQ_BS_PANEL)
     for (size_t i = 0; i < s->w.n; i += SQ_BS_PANEL) {
         void *scratch = aligned_alloc(64, whole_lines(sq_bs_load_scratch(&g)));
         if (scratch) {

@@ -278,7 +278,7 @@ static void try_chunk(struct search *s, uint32_t chunk, uint32_t part)
 
 // ---- what is quick to simulate -----------------------------------------------------------------------
 
-enum { PAGE = 4096, OFTEN = 8, FEW_CYCLES = 1 << 17, MANY_CYCLES = 1 << 22 };
+enum { PAGE = 4096, OFTEN = 8, FEW_CYCLES = 1 << 17, MANY_CYCLES = 1 << 22, LONG_CYCLES = 1 << 19 };
 
 // Bytes of the transfers of an operand for a block and all of K.
 static uint64_t block_nbytes(const struct costs *c, const struct sq_top_layer *l, unsigned axis)
@@ -313,9 +313,11 @@ static uint64_t unlike(const struct search *s, unsigned i)
     return s->best[i].score / repeats(&s->c, l) / (in_parts ? OFTEN : 1);
 }
 
+// The estimate of a long layer is closer.
 static bool is_close(const struct search *s, unsigned i)
 {
-    return i < s->n && s->best[i].score / 9 * 8 <= s->best[0].score;
+    const uint64_t least = s->best[0].score;
+    return i < s->n && s->best[i].score <= least + least / (least > LONG_CYCLES ? 32 : 8);
 }
 
 // Behind a cut that has very many of them, the same blocks in chunks of a power of two.
