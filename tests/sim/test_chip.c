@@ -82,7 +82,7 @@ static void draw_chip(struct sq_rng *r, unsigned *v)
 {
     const struct coding *const c = &codings[sq_rng_below(r, SQ_LEN(codings))];
     v[SQ_TOP_ROWS] = between(r, 1, 16);
-    v[SQ_TOP_COLS] = 2u << sq_rng_below(r, 4);
+    v[SQ_TOP_COLS] = sq_rng_below(r, 3) ? 2u << sq_rng_below(r, 4) : between(r, 1, 15);
     v[SQ_TOP_DATA_W] = 32u << sq_rng_below(r, 5);
     v[SQ_TOP_BANK_LEN] = c->layout == SQ_ARRAY_SP24 ? 8 : 4u << sq_rng_below(r, 2);
     v[SQ_TOP_ACT_W] = c->act;

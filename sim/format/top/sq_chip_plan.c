@@ -278,7 +278,7 @@ static void try_chunk(struct search *s, uint32_t chunk, uint32_t part)
 
 // ---- what is quick to simulate -----------------------------------------------------------------------
 
-enum { PAGE = 4096, OFTEN = 8, FEW_CYCLES = 1 << 17, MANY_CYCLES = 1 << 22, LONG_CYCLES = 1 << 19 };
+enum { PAGE = 4096, PARTS = 8, FEW_CYCLES = 1 << 17, MANY_CYCLES = 1 << 22, LONG_CYCLES = 1 << 19 };
 
 // Bytes of the transfers of an operand for a block and all of K.
 static uint64_t block_nbytes(const struct costs *c, const struct sq_top_layer *l, unsigned axis)
@@ -310,7 +310,7 @@ static uint64_t unlike(const struct search *s, unsigned i)
 {
     const struct sq_top_layer *const l = &s->best[i].l;
     const bool in_parts = l->part == 0 && is_even(l->chunk, l->groups);
-    return s->best[i].score / repeats(&s->c, l) / (in_parts ? OFTEN : 1);
+    return s->best[i].score / repeats(&s->c, l) / (in_parts ? PARTS : 1);
 }
 
 // The estimate of a long layer is closer.
@@ -335,25 +335,37 @@ static void try_quick_chunks(struct search *s)
     }
 }
 
-// The candidate that takes the fewest cycles. Behind the first that is even, others are not tried; behind the first that
-// repeats often, no long one that does not; and none that is far longer to simulate than another.
+// Without what is added to those that are not even.
+static uint64_t estimate(const struct search *s, unsigned i)
+{
+    const uint64_t score = s->best[i].score;
+    return all_even(&s->best[i].l) ? score : score - score / 51;
+}
+
+// Another cut is far quicker to simulate, and its estimate at most 1 % worse; or this one is very slow.
+static bool is_slow(const struct search *s, unsigned i)
+{
+    const uint64_t least = unlike(s, i) / 4, most = estimate(s, i);
+    for (unsigned j = 0; is_close(s, j); j++)
+        if (unlike(s, j) < least &&
+            (least > MANY_CYCLES / 4 || estimate(s, j) <= most + most / 100))
+            return unlike(s, i) > FEW_CYCLES;
+    return false;
+}
+
+// The candidate that takes the fewest cycles. Behind the first that is even, others are not tried.
 static enum sq_status time_all(const struct search *s, const unsigned *v,
                                const struct sq_env_choice *memory, sq_chip_time *time,
                                struct sq_chip_memo *memo, struct sq_top_layer *l,
                                struct sq_error *err)
 {
-    uint64_t least = UINT64_MAX, quickest = UINT64_MAX, cycles;
-    bool has_even = false, has_often = false;
-    for (unsigned i = 0; is_close(s, i); i++)
-        quickest = unlike(s, i) < quickest ? unlike(s, i) : quickest;
+    uint64_t least = UINT64_MAX, cycles;
+    bool has_even = false;
     for (unsigned i = 0; is_close(s, i); i++) {
         const bool even = all_even(&s->best[i].l);
-        const bool often = even || repeats(&s->c, &s->best[i].l) >= OFTEN;
-        if ((has_even && !even) || (has_often && !often && unlike(s, i) > FEW_CYCLES) ||
-            unlike(s, i) > larger(4 * quickest, MANY_CYCLES))
+        if ((has_even && !even) || is_slow(s, i))
             continue;
         has_even |= even;
-        has_often |= often;
         SQ_TRY(time(memo, v, memory, &s->best[i].l, &cycles, err));
         if (cycles < least)
             *l = s->best[i].l;
