@@ -110,7 +110,15 @@ struct run {
     struct sq_chip_stats stats;
     struct sq_skip_mark mark[N_LEVELS]; // of blocks that begin
     struct sq_chip_world world;
+    unsigned char packed[sizeof(struct sq_chip_world)];
 };
+
+// The number of the settled world.
+static uint32_t number_in(struct run *r, struct sq_pool *p)
+{
+    sq_chip_world_pack(&r->setup, &r->world, r->packed);
+    return sq_pool_number(p, r->packed);
+}
 
 static uint32_t larger(uint32_t a, uint32_t b)
 {
@@ -322,7 +330,7 @@ static bool turn(struct run *r, struct sq_chip_feed *f)
         forget_turns(m);
         rec->valid = r->lap.valid = false;
     }
-    at.world = sq_pool_number(&m->cut, &r->world);
+    at.world = number_in(r, &m->cut);
     const uint32_t here = at.world;
     if (here == SQ_POOL_NONE)
         return false;
@@ -342,7 +350,7 @@ static bool turn(struct run *r, struct sq_chip_feed *f)
         r->exact |= m->piece[i].exact;
     }
     if (at.world != here)
-        memcpy(&r->world, sq_pool_at(&m->cut, at.world), m->cut.nbytes);
+        sq_chip_world_unpack(&r->setup, sq_pool_at(&m->cut, at.world), &r->world);
     sq_chip_world_uncut(&r->setup, &r->world, &at.far);
     rec->valid = true;
     rec->at = at;
@@ -394,7 +402,7 @@ static bool intern(struct run *r, uint32_t *state)
 {
     sq_chip_world_settle(&r->setup, &r->world);
     memset(r->world.pending, 0, sizeof r->world.pending); // follows from the job
-    *state = sq_pool_number(&r->memo->state, &r->world);
+    *state = number_in(r, &r->memo->state);
     return *state != SQ_POOL_NONE;
 }
 
@@ -413,7 +421,7 @@ static bool follow(struct run *r, const struct stretch *s)
 // The world of a state, with the posted job.
 static void restore(struct run *r, uint32_t state)
 {
-    memcpy(&r->world, sq_pool_at(&r->memo->state, state), r->memo->state.nbytes);
+    sq_chip_world_unpack(&r->setup, sq_pool_at(&r->memo->state, state), &r->world);
     for (unsigned i = 0; i < SQ_TOP_JOBS; i++)
         r->world.pending[i] = i != SQ_TOP_SUMS || r->posted.job.carries;
 }

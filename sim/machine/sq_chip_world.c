@@ -34,6 +34,20 @@ void sq_chip_setup(const unsigned *v, const struct sq_env_choice *memory, struct
     c->unit = memory->n[3] / (uint32_t)sq_gcd(memory->n[3], nbytes);
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
         c->beat[i] = sq_top_room(v).beat_nbytes[i];
+    // A read of the memory has a slot of the DMA, a response a write.
+    const struct sq_chip_world *const w = NULL;
+    const size_t end[] = {offsetof(struct sq_chip_world, start) + c->n_slots * sizeof *w->start,
+                          offsetof(struct sq_chip_world, beats) + c->n_slots * sizeof *w->beats,
+                          offsetof(struct sq_chip_world, b_due) + c->n_writes * sizeof *w->b_due,
+                          offsetof(struct sq_chip_world, slot) + c->n_slots * sizeof *w->slot,
+                          offsetof(struct sq_chip_world, engine) + c->engine->nbytes};
+    const size_t at[] = {
+        0, offsetof(struct sq_chip_world, due), offsetof(struct sq_chip_world, n_reads),
+        offsetof(struct sq_chip_world, n_due), offsetof(struct sq_chip_world, n_used)};
+    for (unsigned i = 0; i < SQ_LEN(end); i++) {
+        c->used[i].at = at[i];
+        c->used[i].n = end[i] - at[i];
+    }
 }
 
 void sq_chip_world_init(const unsigned *v, struct sq_chip_world *w)
@@ -45,7 +59,25 @@ void sq_chip_world_init(const unsigned *v, struct sq_chip_world *w)
 
 size_t sq_chip_world_nbytes(const struct sq_chip_setup *c)
 {
-    return offsetof(struct sq_chip_world, engine) + c->engine->nbytes;
+    size_t sum = 0;
+    for (unsigned i = 0; i < SQ_LEN(c->used); i++)
+        sum += c->used[i].n;
+    return sum;
+}
+
+void sq_chip_world_pack(const struct sq_chip_setup *c, const struct sq_chip_world *w,
+                        unsigned char *to)
+{
+    assert(w->n_reads <= c->n_slots && w->n_used <= c->n_slots && w->n_due <= c->n_writes);
+    for (unsigned i = 0; i < SQ_LEN(c->used); to += c->used[i++].n)
+        memcpy(to, (const unsigned char *)w + c->used[i].at, c->used[i].n);
+}
+
+void sq_chip_world_unpack(const struct sq_chip_setup *c, const unsigned char *from,
+                          struct sq_chip_world *w)
+{
+    for (unsigned i = 0; i < SQ_LEN(c->used); from += c->used[i++].n)
+        memcpy((unsigned char *)w + c->used[i].at, from, c->used[i].n);
 }
 
 // ---- memory -----------------------------------------------------------------------------------------

@@ -49,7 +49,10 @@ struct sq_chip_setup {
     int64_t latency, den;            // of the memory (sq_axi_memory.h)
     int64_t occupies[SQ_CHIP_BURST_MAX + 1]; // it so many parts of a cycle, of beats of a burst
     uint32_t unit;                           // beats that are whole bursts of the memory
-    bool is_scaled;                          // the engine (sq_top_image.h)
+    struct {
+        size_t at, n; // bytes of the world that are used, whatever happens
+    } used[5];
+    bool is_scaled; // the engine (sq_top_image.h)
     const struct sq_timing *engine;
 };
 // Arguments: sq_chip_run.h. checks is left out.
@@ -97,7 +100,12 @@ struct sq_chip_world {
     _Alignas(16) unsigned char engine[SQ_TOP_ENGINE_NBYTES]; // last: as long as setup.engine says
 };
 void sq_chip_world_init(const unsigned *value, struct sq_chip_world *w);
-size_t sq_chip_world_nbytes(const struct sq_chip_setup *c); // that count
+// A settled world in few bytes, and back into one that was run on the same chip.
+size_t sq_chip_world_nbytes(const struct sq_chip_setup *c);
+void sq_chip_world_pack(const struct sq_chip_setup *c, const struct sq_chip_world *w,
+                        unsigned char *to);
+void sq_chip_world_unpack(const struct sq_chip_setup *c, const unsigned char *from,
+                          struct sq_chip_world *w);
 
 // What has moved, as counters go down with it.
 struct sq_chip_moves {
