@@ -16,12 +16,13 @@ struct sqsim_image {
 };
 
 static enum sq_status make(struct sqsim_image *i, const struct sqsim_layer *layer, const float *x,
-                           size_t m, const char *machine, uint32_t base, struct sq_error *err)
+                           size_t m, const char *machine, uint64_t base, struct sq_error *err)
 {
     char path[SQ_API_PATH];
     struct sq_machine *const yaml = &i->machine;
-    if (base % SQ_AXI_PAGE != 0)
-        return SQ_FAIL(err, SQ_ERR_ARG, "base = 0x%x, need a multiple of %d", base, SQ_AXI_PAGE);
+    if (base % SQ_AXI_PAGE != 0 || base >= SQ_ADDR_END)
+        return SQ_FAIL(err, SQ_ERR_ARG, "base = 0x%llx, need a multiple of %d below 2^%d",
+                       (unsigned long long)base, SQ_AXI_PAGE, SQ_ADDR_BITS);
     if (m < 1 || m > UINT16_MAX)
         return SQ_FAIL(err, SQ_ERR_RANGE, "m = %zu, need 1..%d", m, UINT16_MAX);
     SQ_TRY(sq_machine_load(sq_api_found(machine ? machine : "chip", SQ_HOME_MACHINE, path), yaml,
@@ -34,7 +35,7 @@ static enum sq_status make(struct sqsim_image *i, const struct sqsim_layer *laye
 }
 
 enum sqsim_status sqsim_image_new(const sqsim_layer *layer, const float *x, size_t m,
-                                  const char *machine, uint32_t base, sqsim_image **image,
+                                  const char *machine, uint64_t base, sqsim_image **image,
                                   struct sqsim_error *err)
 {
     SQ_API_ENTER();
@@ -62,7 +63,7 @@ const void *sqsim_image_bytes(const sqsim_image *image, size_t *nbytes)
     return image->image.given->word;
 }
 
-uint32_t sqsim_image_descriptor(const sqsim_image *image)
+uint64_t sqsim_image_descriptor(const sqsim_image *image)
 {
     return image->image.given->descriptor;
 }
@@ -126,14 +127,15 @@ enum sqsim_status sqsim_image_check(const sqsim_image *image, const void *memory
     SQ_API_ENTER();
     struct sq_error inner;
     const struct sq_top_given *const given = image->image.given;
-    const uint32_t first = (given->out - image->chip.chip.base) / 4;
+    const uint64_t first = (given->out - image->chip.chip.base) / 4;
     enum sq_status status = SQ_OK;
     for (uint32_t i = 0; i < given->n_want && status == SQ_OK; i++) {
         int32_t got;
         memcpy(&got, (const int32_t *)memory + first + i, sizeof got);
         if (got != given->want[i])
-            status = SQ_FAIL(&inner, SQ_ERR_DAMAGED, "0x%08x: 0x%08x, the layer gives 0x%08x",
-                             given->out + 4 * i, (uint32_t)got, (uint32_t)given->want[i]);
+            status = SQ_FAIL(&inner, SQ_ERR_DAMAGED, "0x%08llx: 0x%08x, the layer gives 0x%08x",
+                             (unsigned long long)given->out + 4 * i, (uint32_t)got,
+                             (uint32_t)given->want[i]);
     }
     if (y)
         sq_linear_image_outputs(&image->chip, &image->image, memory, y);

@@ -16,7 +16,7 @@ struct sqsim_device {
     unsigned nbytes; // of a beat
     uint8_t beat[SQSIM_BEAT_MAX];
     struct bad {
-        uint32_t at;
+        uint64_t at;
         enum sqsim_answer answer;
     } * bad; // beats whose last access failed
     size_t n_bad, room;
@@ -24,7 +24,7 @@ struct sqsim_device {
 
 // ---- memory -----------------------------------------------------------------------------------------
 
-static void note(struct sqsim_device *d, uint32_t at, enum sqsim_answer answer)
+static void note(struct sqsim_device *d, uint64_t at, enum sqsim_answer answer)
 {
     size_t i = 0;
     while (i < d->n_bad && d->bad[i].at != at)
@@ -46,7 +46,7 @@ static void note(struct sqsim_device *d, uint32_t at, enum sqsim_answer answer)
 }
 
 // Words of a beat are read one after the other: the first brings them all.
-static int32_t read_word(void *ctx, uint32_t at, unsigned i)
+static int32_t read_word(void *ctx, uint64_t at, unsigned i)
 {
     struct sqsim_device *const d = ctx;
     int32_t word;
@@ -60,14 +60,14 @@ static int32_t read_word(void *ctx, uint32_t at, unsigned i)
     return word;
 }
 
-static const char *write_words(void *ctx, uint32_t at, const int32_t *word, unsigned n)
+static const char *write_words(void *ctx, uint64_t at, const int32_t *word, unsigned n)
 {
     struct sqsim_device *const d = ctx;
     note(d, at, d->memory.write(d->memory.ctx, at, word, 4 * (size_t)n));
     return NULL;
 }
 
-static enum sq_axi_fault fault_at(void *ctx, uint32_t at, unsigned nbytes)
+static enum sq_axi_fault fault_at(void *ctx, uint64_t at, unsigned nbytes)
 {
     const struct sqsim_device *const d = ctx;
     (void)nbytes;
@@ -80,15 +80,15 @@ static enum sq_axi_fault fault_at(void *ctx, uint32_t at, unsigned nbytes)
 static const struct sq_axi_content content = {read_word, write_words, fault_at};
 
 // The place of so many bytes, NULL beyond the end.
-static uint8_t *place(const struct sqsim_flat *f, uint32_t address, size_t nbytes)
+static uint8_t *place(const struct sqsim_flat *f, uint64_t address, size_t nbytes)
 {
-    const size_t at = address - f->base;
+    const uint64_t at = address - f->base;
     return address >= f->base && at <= f->nbytes && nbytes <= f->nbytes - at
                ? (uint8_t *)f->bytes + at
                : NULL;
 }
 
-enum sqsim_answer sqsim_flat_read(void *flat, uint32_t address, void *bytes, size_t nbytes)
+enum sqsim_answer sqsim_flat_read(void *flat, uint64_t address, void *bytes, size_t nbytes)
 {
     const uint8_t *const from = place(flat, address, nbytes);
     if (from)
@@ -96,7 +96,7 @@ enum sqsim_answer sqsim_flat_read(void *flat, uint32_t address, void *bytes, siz
     return from ? SQSIM_OKAY : SQSIM_DECERR;
 }
 
-enum sqsim_answer sqsim_flat_write(void *flat, uint32_t address, const void *bytes, size_t nbytes)
+enum sqsim_answer sqsim_flat_write(void *flat, uint64_t address, const void *bytes, size_t nbytes)
 {
     uint8_t *const to = place(flat, address, nbytes);
     if (to)
@@ -105,8 +105,6 @@ enum sqsim_answer sqsim_flat_write(void *flat, uint32_t address, const void *byt
 }
 
 // ---- bus --------------------------------------------------------------------------------------------
-
-enum { ADDRESS = 4, LEN = 1 }; // words of an address in the pins; its beats (sq_axi_memory.h)
 
 static void drive(void *ctx, struct sq_pins *pins)
 {
@@ -132,7 +130,7 @@ static void clock_bus(void *ctx, const struct sq_pins *p)
 {
     struct sqsim_device *const d = ctx;
     const size_t words = d->nbytes / 4;
-    const int32_t *const aw = p->ask + ADDRESS, *const w = aw + ADDRESS;
+    const int32_t *const aw = p->ask + SQ_AXI_ADDRESS, *const w = aw + SQ_AXI_ADDRESS;
     struct sqsim_bus_cycle c = {.ar_ready = p->ask_ready[0],
                                 .aw_ready = p->ask_ready[1],
                                 .w_ready = p->ask_ready[2],
@@ -142,16 +140,16 @@ static void clock_bus(void *ctx, const struct sq_pins *p)
                                 .b_valid = p->reply_valid[1],
                                 .b_resp = (uint8_t)p->reply[words + 2],
                                 .ar_valid = p->ask_valid[0],
-                                .ar_len = (uint8_t)p->ask[LEN],
+                                .ar_len = (uint8_t)p->ask[SQ_AXI_LEN],
                                 .aw_valid = p->ask_valid[1],
-                                .aw_len = (uint8_t)aw[LEN],
+                                .aw_len = (uint8_t)aw[SQ_AXI_LEN],
                                 .w_valid = p->ask_valid[2],
                                 .w_last = (uint8_t)w[2 * words],
                                 .w_strobe = w[words] != 0,
                                 .r_ready = p->reply_ready[0],
                                 .b_ready = p->reply_ready[1],
-                                .ar_address = (uint32_t)p->ask[0],
-                                .aw_address = (uint32_t)aw[0]};
+                                .ar_address = sq_axi_addr(p->ask),
+                                .aw_address = sq_axi_addr(aw)};
     memcpy(c.r_data, p->reply, d->nbytes);
     memcpy(c.w_data, w, d->nbytes);
     d->bus.clock(d->bus.ctx, &c);

@@ -156,11 +156,10 @@ template <unsigned BusWidth = 64> struct Chip : sc_core::sc_module, private tlm:
         has_dmi_ = dmi_refused_ = false;
     }
 
-    bool reach_directly(tlm::tlm_command command, uint32_t at, unsigned char *bytes, size_t n)
+    bool reach_directly(tlm::tlm_command command, uint64_t at, unsigned char *bytes, size_t n)
     {
         const bool writes = command == tlm::TLM_WRITE_COMMAND;
-        if (!has_dmi_ || at < dmi_.get_start_address() ||
-            uint64_t(at) + n - 1 > dmi_.get_end_address() ||
+        if (!has_dmi_ || at < dmi_.get_start_address() || at + n - 1 > dmi_.get_end_address() ||
             !(writes ? dmi_.is_write_allowed() : dmi_.is_read_allowed()))
             return false;
         unsigned char *const place = dmi_.get_dmi_ptr() + (at - dmi_.get_start_address());
@@ -189,7 +188,7 @@ template <unsigned BusWidth = 64> struct Chip : sc_core::sc_module, private tlm:
         t.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
     }
 
-    sqsim_answer access(tlm::tlm_command command, uint32_t at, unsigned char *bytes, size_t n)
+    sqsim_answer access(tlm::tlm_command command, uint64_t at, unsigned char *bytes, size_t n)
     {
         if (reach_directly(command, at, bytes, n))
             return SQSIM_OKAY;
@@ -204,13 +203,13 @@ template <unsigned BusWidth = 64> struct Chip : sc_core::sc_module, private tlm:
         return answer_of(t.get_response_status());
     }
 
-    static sqsim_answer read_beat(void *ctx, uint32_t at, void *bytes, size_t n)
+    static sqsim_answer read_beat(void *ctx, uint64_t at, void *bytes, size_t n)
     {
         return static_cast<Chip *>(ctx)->access(tlm::TLM_READ_COMMAND, at,
                                                 static_cast<unsigned char *>(bytes), n);
     }
 
-    static sqsim_answer write_beat(void *ctx, uint32_t at, const void *bytes, size_t n)
+    static sqsim_answer write_beat(void *ctx, uint64_t at, const void *bytes, size_t n)
     {
         unsigned char copy[SQSIM_BEAT_MAX];
         std::memcpy(copy, bytes, n);
@@ -239,7 +238,7 @@ template <unsigned BusWidth = 64> struct Chip : sc_core::sc_module, private tlm:
     sc_core::sc_time accepts_at_;     // END_REQ came with this delay
     size_t beat_ = 0, n_waiting_ = 0; // of the first read; bursts answered, and not taken
     std::deque<Burst *> writes_;      // without their responses
-    std::deque<uint32_t> aw_;         // addresses of bursts that have not been asked for
+    std::deque<uint64_t> aw_;         // addresses of bursts that have not been asked for
     size_t n_w_ = 0;                  // bursts whose beats have all come
 
     void free(tlm::tlm_generic_payload *t) override

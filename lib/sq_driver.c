@@ -35,17 +35,29 @@ enum sq_driver_result sq_driver_probe(const struct sq_driver *d, struct sq_drive
     return SQ_DRIVER_OK;
 }
 
+// The addresses of a descriptor, in two halves each.
+static void put_addresses(uint32_t *word, uint64_t act, uint64_t weight, uint64_t row_scale,
+                          uint64_t col_scale, uint64_t out)
+{
+    word[SQ_DESC_ACT_OFFSET / 4] = (uint32_t)act;
+    word[SQ_DESC_WEIGHT_OFFSET / 4] = (uint32_t)weight;
+    word[SQ_DESC_ROW_SCALE_OFFSET / 4] = (uint32_t)row_scale;
+    word[SQ_DESC_COL_SCALE_OFFSET / 4] = (uint32_t)col_scale;
+    word[SQ_DESC_OUT_OFFSET / 4] = (uint32_t)out;
+    word[SQ_DESC_OPERANDS_HIGH_OFFSET / 4] =
+        PUT(act >> 32, SQ_DESC_OPERANDS_HIGH_ACT) | PUT(weight >> 32, SQ_DESC_OPERANDS_HIGH_WEIGHT);
+    word[SQ_DESC_SCALES_HIGH_OFFSET / 4] = PUT(row_scale >> 32, SQ_DESC_SCALES_HIGH_ROWS) |
+                                           PUT(col_scale >> 32, SQ_DESC_SCALES_HIGH_COLS);
+    word[SQ_DESC_OUT_HIGH_OFFSET / 4] = PUT(out >> 32, SQ_DESC_OUT_HIGH_OUT);
+}
+
 void sq_driver_describe(const struct sq_driver_layer *l, uint32_t word[SQ_DRIVER_DESCRIPTOR_WORDS])
 {
     for (unsigned i = 0; i < SQ_DRIVER_DESCRIPTOR_WORDS; i++)
         word[i] = 0;
     word[SQ_DESC_KIND_OFFSET / 4] = PUT(SQ_DESC_KIND_VALUE, SQ_DESC_KIND_KIND) |
                                     PUT(l->cols_outer != 0, SQ_DESC_KIND_COLS_OUTER);
-    word[SQ_DESC_ACT_OFFSET / 4] = l->act;
-    word[SQ_DESC_WEIGHT_OFFSET / 4] = l->weight;
-    word[SQ_DESC_ROW_SCALE_OFFSET / 4] = l->row_scale;
-    word[SQ_DESC_COL_SCALE_OFFSET / 4] = l->col_scale;
-    word[SQ_DESC_OUT_OFFSET / 4] = l->out;
+    put_addresses(word, l->act, l->weight, l->row_scale, l->col_scale, l->out);
     word[SQ_DESC_TILES_OFFSET / 4] =
         PUT(l->rows, SQ_DESC_TILES_ROWS) | PUT(l->cols, SQ_DESC_TILES_COLS);
     word[SQ_DESC_BLOCK_OFFSET / 4] =
@@ -61,9 +73,7 @@ void sq_driver_describe_encoder(const struct sq_driver_encoder *e,
     for (unsigned i = 0; i < SQ_DRIVER_DESCRIPTOR_WORDS; i++)
         word[i] = 0;
     word[SQ_DESC_KIND_OFFSET / 4] = PUT(SQ_DESC_KIND_ENCODE, SQ_DESC_KIND_KIND);
-    word[SQ_DESC_OUT_OFFSET / 4] = e->out;
-    word[SQ_DESC_ACT_OFFSET / 4] = e->act;
-    word[SQ_DESC_ROW_SCALE_OFFSET / 4] = e->row_scale;
+    put_addresses(word, e->act, 0, e->row_scale, 0, e->out);
     word[SQ_DESC_TILES_OFFSET / 4] =
         PUT(e->rows, SQ_DESC_TILES_ROWS) | PUT(e->cols, SQ_DESC_TILES_COLS);
     word[SQ_DESC_BEATS_OFFSET / 4] = PUT(e->beats, SQ_DESC_BEATS_BEATS);
@@ -74,11 +84,12 @@ static int is_busy(const struct sq_driver *d)
     return (int)FIELD(get(d, SQ_REG_STATUS_OFFSET), SQ_REG_STATUS_BUSY);
 }
 
-enum sq_driver_result sq_driver_start(const struct sq_driver *d, uint32_t descriptor)
+enum sq_driver_result sq_driver_start(const struct sq_driver *d, uint64_t descriptor)
 {
     if (is_busy(d))
         return SQ_DRIVER_BUSY;
-    d->write(d->ctx, SQ_REG_DESCRIPTOR_OFFSET, descriptor);
+    d->write(d->ctx, SQ_REG_DESCRIPTOR_OFFSET, (uint32_t)descriptor);
+    d->write(d->ctx, SQ_REG_DESCRIPTOR_HIGH_OFFSET, (uint32_t)(descriptor >> 32));
     d->write(d->ctx, SQ_REG_IRQ_ENABLE_OFFSET, PUT(d->wait != NULL, SQ_REG_IRQ_ENABLE_DONE));
     d->write(d->ctx, SQ_REG_CONTROL_OFFSET, PUT(1, SQ_REG_CONTROL_START));
     return SQ_DRIVER_OK;
@@ -111,7 +122,7 @@ enum sq_driver_result sq_driver_finish(const struct sq_driver *d, struct sq_driv
     return done->result = done->status ? SQ_DRIVER_FAILED : SQ_DRIVER_OK;
 }
 
-enum sq_driver_result sq_driver_run(const struct sq_driver *d, uint32_t descriptor,
+enum sq_driver_result sq_driver_run(const struct sq_driver *d, uint64_t descriptor,
                                     struct sq_driver_done *done)
 {
     *done = (struct sq_driver_done){.status = 0};
@@ -136,7 +147,8 @@ enum sq_driver_result sq_driver_ring_open(const struct sq_driver *d, struct sq_d
 {
     if (is_busy(d))
         return SQ_DRIVER_BUSY;
-    d->write(d->ctx, SQ_REG_RING_BASE_OFFSET, ring->base);
+    d->write(d->ctx, SQ_REG_RING_BASE_OFFSET, (uint32_t)ring->base);
+    d->write(d->ctx, SQ_REG_RING_BASE_HIGH_OFFSET, (uint32_t)(ring->base >> 32));
     d->write(d->ctx, SQ_REG_RING_SIZE_OFFSET, ring->size);
     d->write(d->ctx, SQ_REG_WATCHDOG_OFFSET, watchdog);
     ring->head = ring->tail = 0;

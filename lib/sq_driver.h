@@ -62,7 +62,7 @@ struct sq_driver_done {
 // The words of a descriptor, in memory at a multiple of the bus: `sqsim image` writes them, and so may a program.
 // Addresses are those that the chip sees. rows, cols: tiles; block_*: tiles of a block; chunk: scale groups.
 struct sq_driver_layer {
-    uint32_t act, weight, row_scale, col_scale, out;
+    uint64_t act, weight, row_scale, col_scale, out;
     uint32_t rows, cols, block_rows, block_cols, beats, groups, chunk;
     int cols_outer;
 };
@@ -74,7 +74,7 @@ void sq_driver_describe(const struct sq_driver_layer *layer,
 // a chip whose CODES.ENCODE is 1. rows, cols: tiles of the outputs; beats: of the activations of a tile of rows. A ring
 // runs it among layers.
 struct sq_driver_encoder {
-    uint32_t out, act, row_scale; // addresses: it reads the first, and writes the others
+    uint64_t out, act, row_scale; // addresses: it reads the first, and writes the others
     uint32_t rows, cols, beats;
 };
 void sq_driver_describe_encoder(const struct sq_driver_encoder *encoder,
@@ -83,18 +83,18 @@ void sq_driver_describe_encoder(const struct sq_driver_encoder *encoder,
 // Looks whether the chip is there. chip may be NULL. OK, NO_CHIP, VERSION.
 enum sq_driver_result sq_driver_probe(const struct sq_driver *d, struct sq_driver_chip *chip);
 // Starts the layer whose descriptor lies at that address. OK, BUSY.
-enum sq_driver_result sq_driver_start(const struct sq_driver *d, uint32_t descriptor);
+enum sq_driver_result sq_driver_start(const struct sq_driver *d, uint64_t descriptor);
 // Waits for its end, reads status and counters, and takes the interrupt back. OK, TIMEOUT, FAILED.
 enum sq_driver_result sq_driver_finish(const struct sq_driver *d, struct sq_driver_done *done);
 // Both. done->result is what it returns.
-enum sq_driver_result sq_driver_run(const struct sq_driver *d, uint32_t descriptor,
+enum sq_driver_result sq_driver_run(const struct sq_driver *d, uint64_t descriptor,
                                     struct sq_driver_done *done);
 
 // A ring of layers in memory: slots of SQ_SLOT_NBYTES bytes (sq_regs.h), a descriptor and the record of its layer each.
 // The chip runs them one after the other, with one interrupt at the end.
 struct sq_driver_ring {
-    uint32_t base,
-        size; // address of slot 0 as the chip sees it, a multiple of a slot; slots, 2..65535
+    uint64_t base;           // address of slot 0 as the chip sees it, a multiple of a slot
+    uint32_t size;           // slots, 2..65535
     volatile uint32_t *word; // the same memory as the caller sees it, in the chip's order of bytes
     uint32_t head,
         tail; // the first slot whose layer has not been finished; the slot that is free next

@@ -7,7 +7,7 @@
 
 // clang-format off
 #define SQ_REG_ID_VALUE 0x504f5453u
-#define SQ_REG_VERSION_VALUE 8u
+#define SQ_REG_VERSION_VALUE 9u
 #define SQ_DESC_KIND_VALUE 0x5351u
 #define SQ_DESC_KIND_ENCODE 0x4551u
 #define SQ_DESC_NBYTES 64u
@@ -43,6 +43,8 @@
 #define SQ_REG_READ_WAIT_OFFSET 0x78u
 #define SQ_REG_READ_FULL_OFFSET 0x7cu
 #define SQ_REG_WRITE_WAIT_OFFSET 0x80u
+#define SQ_REG_DESCRIPTOR_HIGH_OFFSET 0x84u
+#define SQ_REG_RING_BASE_HIGH_OFFSET 0x88u
 #define SQ_REG_ARRAY_ROWS_SHIFT 0u
 #define SQ_REG_ARRAY_ROWS_MASK 0xffu // rows of a tile (tokens)
 #define SQ_REG_ARRAY_COLS_SHIFT 8u
@@ -121,6 +123,10 @@
 #define SQ_REG_HEAD_SLOT_MASK 0xffffu // its number, from 0 on
 #define SQ_REG_TAIL_SLOT_SHIFT 0u
 #define SQ_REG_TAIL_SLOT_MASK 0xffffu // its number
+#define SQ_REG_DESCRIPTOR_HIGH_ADDRESS_SHIFT 0u
+#define SQ_REG_DESCRIPTOR_HIGH_ADDRESS_MASK 0xffffu // bits 47..32
+#define SQ_REG_RING_BASE_HIGH_ADDRESS_SHIFT 0u
+#define SQ_REG_RING_BASE_HIGH_ADDRESS_MASK 0xffffu // bits 47..32
 
 #define SQ_DESC_KIND_OFFSET 0x00u
 #define SQ_DESC_ACT_OFFSET 0x04u
@@ -132,6 +138,9 @@
 #define SQ_DESC_BLOCK_OFFSET 0x1cu
 #define SQ_DESC_BEATS_OFFSET 0x20u
 #define SQ_DESC_CHUNK_OFFSET 0x24u
+#define SQ_DESC_OPERANDS_HIGH_OFFSET 0x28u
+#define SQ_DESC_SCALES_HIGH_OFFSET 0x2cu
+#define SQ_DESC_OUT_HIGH_OFFSET 0x30u
 #define SQ_DESC_KIND_KIND_SHIFT 0u
 #define SQ_DESC_KIND_KIND_MASK 0xffffu // 5351h; 4551h is an encoder (below)
 #define SQ_DESC_KIND_COLS_OUTER_SHIFT 16u
@@ -154,6 +163,16 @@
 #define SQ_DESC_CHUNK_GROUPS_MASK 0xffffu // scale groups, at most BEATS.GROUPS
 #define SQ_DESC_CHUNK_PART_SHIFT 16u
 #define SQ_DESC_CHUNK_PART_MASK 0xffffu // 0, or with GROUPS = 1 beats of a scale group that is longer than a chunk, fewer than BEATS.BEATS; with LAYOUT 5 blocks of columns that the layer has
+#define SQ_DESC_OPERANDS_HIGH_ACT_SHIFT 0u
+#define SQ_DESC_OPERANDS_HIGH_ACT_MASK 0xffffu // of ACT
+#define SQ_DESC_OPERANDS_HIGH_WEIGHT_SHIFT 16u
+#define SQ_DESC_OPERANDS_HIGH_WEIGHT_MASK 0xffffu // of WEIGHT
+#define SQ_DESC_SCALES_HIGH_ROWS_SHIFT 0u
+#define SQ_DESC_SCALES_HIGH_ROWS_MASK 0xffffu // of ROW_SCALE
+#define SQ_DESC_SCALES_HIGH_COLS_SHIFT 16u
+#define SQ_DESC_SCALES_HIGH_COLS_MASK 0xffffu // of COL_SCALE
+#define SQ_DESC_OUT_HIGH_OUT_SHIFT 0u
+#define SQ_DESC_OUT_HIGH_OUT_MASK 0xffffu // of OUT
 
 #define SQ_RECORD_STATUS_OFFSET 0x40u
 #define SQ_RECORD_SLOT_OFFSET 0x44u

@@ -212,16 +212,16 @@ enum sqsim_status sqsim_evaluate_file(const char *model, const sqsim_file *file,
 
 /* A layer and x[m][k] as the chip sq_top reads them from memory, and what a driver (sq_driver.h) makes
  * of it. machine: a YAML with the key `chip`, NULL: sim/machines/chip.yaml; base: a multiple of
- * 4096. SQSIM_ERR_UNSUPPORTED where the chip does not run the format, SQSIM_ERR_RANGE where the layer
+ * 4096 below 2^48. SQSIM_ERR_UNSUPPORTED where the chip does not run the format, SQSIM_ERR_RANGE where the layer
  * is too large. The image does not need the layer any longer. */
 typedef struct sqsim_image sqsim_image;
 enum sqsim_status sqsim_image_new(const sqsim_layer *layer, const float *x, size_t m,
-                                  const char *machine, uint32_t base, sqsim_image **image,
+                                  const char *machine, uint64_t base, sqsim_image **image,
                                   struct sqsim_error *err);
 void sqsim_image_free(sqsim_image *image);
 /* The memory from base on, before a run; it belongs to the image. */
 const void *sqsim_image_bytes(const sqsim_image *image, size_t *nbytes);
-uint32_t sqsim_image_descriptor(const sqsim_image *image); /* its address, for the chip */
+uint64_t sqsim_image_descriptor(const sqsim_image *image); /* its address, for the chip */
 
 enum sqsim_chip_body {
     SQSIM_CHIP_FAST = 0,     /* a layer at once */
@@ -253,19 +253,19 @@ enum sqsim_answer { SQSIM_OKAY = 0, SQSIM_SLVERR = 2, SQSIM_DECERR = 3 };
 /* What is in memory: a beat of the chip's bus at a time, of zeros where a read fails. ctx is the caller's. */
 struct sqsim_memory {
     void *ctx;
-    enum sqsim_answer (*read)(void *ctx, uint32_t address, void *bytes, size_t nbytes);
-    enum sqsim_answer (*write)(void *ctx, uint32_t address, const void *bytes, size_t nbytes);
+    enum sqsim_answer (*read)(void *ctx, uint64_t address, void *bytes, size_t nbytes);
+    enum sqsim_answer (*write)(void *ctx, uint64_t address, const void *bytes, size_t nbytes);
 };
 
 /* A memory that is bytes[], the first of them at address base; SQSIM_DECERR beyond. struct sqsim_memory m = {&flat,
  * sqsim_flat_read, sqsim_flat_write}. */
 struct sqsim_flat {
-    uint32_t base;
+    uint64_t base;
     void *bytes;
     size_t nbytes;
 };
-enum sqsim_answer sqsim_flat_read(void *flat, uint32_t address, void *bytes, size_t nbytes);
-enum sqsim_answer sqsim_flat_write(void *flat, uint32_t address, const void *bytes, size_t nbytes);
+enum sqsim_answer sqsim_flat_read(void *flat, uint64_t address, void *bytes, size_t nbytes);
+enum sqsim_answer sqsim_flat_write(void *flat, uint64_t address, const void *bytes, size_t nbytes);
 
 enum { SQSIM_BEAT_MAX = 64 };
 /* The bus of memory in one cycle: signals of AXI4 without those that never change (docs/registers.md). len: beats - 1. */
@@ -274,7 +274,7 @@ struct sqsim_bus_cycle {
     uint8_t ar_valid, ar_len, aw_valid, aw_len, w_valid, w_last, r_ready, b_ready; /* chip's */
     uint8_t
         w_strobe; /* the bytes of the beat count; 0: none, in a burst of a layer that was aborted */
-    uint32_t ar_address, aw_address;
+    uint64_t ar_address, aw_address;
     uint8_t r_data[SQSIM_BEAT_MAX], w_data[SQSIM_BEAT_MAX];
 };
 /* In place of a memory: who answers, and when. */

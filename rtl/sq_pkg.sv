@@ -3,6 +3,8 @@
 // the C side of the enumerations; tests/rtl/pkg.t checks that both say the same.
 package sq_pkg;
 
+  localparam int unsigned ADDR_W = 48;  // bits of an address of memory, in bytes, in sq_top
+
   // Gather architectures: enum sq_gather_arch.
   localparam int unsigned GATHER_CROSSBAR = 0;  // one-hot AND-OR select per slot
   localparam int unsigned GATHER_LOG = 1;  // log2(b) compaction stages

@@ -87,12 +87,12 @@ class Layer(_lib.Owner):
 
     def image(self, x, machine=None, base=0):
         """The layer and x[m, k] as the chip reads them from memory; machine: a YAML with the key `chip`,
-        None: sim/machines/chip.yaml; base: where the image lies, a multiple of 4096."""
+        None: sim/machines/chip.yaml; base: where the image lies, a multiple of 4096 below 2^48."""
         x = _lib.matrix(x, "x")
         if x.shape[1] != self.shape[1]:
             raise ValueError(f"x has {x.shape[1]} columns, need {self.shape[1]}")
         handle = _lib.image_new(self._handle, x, x.shape[0], _lib.optional_path(machine, "machine"),
-                                _lib.size(base, "base", 2**32 - 1))
+                                _lib.size(base, "base", 2**48 - 1))
         image = Image._own(handle, _lib.image_free)
         object.__setattr__(image, "shape", (x.shape[0], self.shape[0]))
         return image

@@ -33,9 +33,9 @@ module sq_encode #(
   // descriptor
   input  logic             start_i,
   input  logic             sound_i,
-  input  logic [31:0]      from_i,
-  input  logic [31:0]      act_i,
-  input  logic [31:0]      row_scale_i,
+  input  logic [sq_pkg::ADDR_W-1:0] from_i,
+  input  logic [sq_pkg::ADDR_W-1:0] act_i,
+  input  logic [sq_pkg::ADDR_W-1:0] row_scale_i,
   input  logic [15:0]      rows_i,  // tiles
   input  logic [15:0]      cols_i,
   input  logic [15:0]      beats_i,
@@ -46,7 +46,7 @@ module sq_encode #(
   output logic             dma_valid_o,
   input  logic             dma_ready_i,
   output logic             dma_write_o,
-  output logic [31:0]      dma_addr_o,
+  output logic [sq_pkg::ADDR_W-1:0] dma_addr_o,
   output logic [31:0]      dma_beats_o,
   output logic [SizeW-1:0] dma_tail_o,
   input  logic             write_done_i,
@@ -62,6 +62,7 @@ module sq_encode #(
   output logic [DataW-1:0] out_data_o
 );
 
+  localparam int unsigned AddrW = sq_pkg::ADDR_W;
   localparam int unsigned Parts = (IsScaled && HighPerBank > 0 && High == sq_pkg::HIGH_OWN) ? 2 : 1;
   localparam int unsigned ElementW = IsScaled ? 16 : 8;  // of what waits for its bank
   localparam int unsigned LineW = IsScaled ? sq_pkg::scaled_line_w(BankLen, HighPerBank, High, Element) : BankLen * 8;
@@ -85,7 +86,8 @@ module sq_encode #(
   logic [31:0] stride_q[3];  // beats of the bus of a tile of rows
   logic [SizeW-1:0] tail_q;
   logic [47:0] product_q, product;
-  logic [31:0] stride, base;
+  logic [31:0] stride;
+  logic [AddrW-1:0] base;
   logic good_q, fits, last_check, all_done;
   logic [47:0] from_nbytes, act_nbytes;
   assign from_nbytes = 48'(cols_i) * 48'(TileBytes);
@@ -99,7 +101,7 @@ module sq_encode #(
     endcase
   end
   assign product = (check_q[3:0] == '0 ? 48'd0 : product_q << 1) + (rows_i[~check_q[3:0]] ? 48'(stride) : 48'd0);
-  assign fits = check_q[3:0] != '1 || 49'(product) + (49'(base) >> SizeW) <= 49'd1 << (32 - SizeW);
+  assign fits = check_q[3:0] != '1 || (AddrW+1)'(product) + ((AddrW+1)'(base) >> SizeW) <= (AddrW+1)'(1) << (AddrW - SizeW);
   assign last_check = state_q == CHECK && check_q == 6'd47;
   assign refused_o = last_check && !(good_q && fits);
   assign done_o = refused_o || (state_q == RUN && all_done);
@@ -134,7 +136,7 @@ module sq_encode #(
   // their transfer before the beats that they come of, which else would wait for them.
   logic [1:0] kind_q;
   logic [15:0] left_q;
-  logic [31:0] at_q[3];
+  logic [AddrW-1:0] at_q[3];
   logic [4:0] owed_q;  // writes without their response
   logic issue;
   assign dma_valid_o = state_q == RUN && left_q != '0;
@@ -164,7 +166,7 @@ module sq_encode #(
       kind_q <= kind_q + 1'b1;
       if (kind_q == 2'd3) begin
         left_q <= left_q - 1'b1;
-        for (int unsigned i = 0; i < 3; i++) at_q[i] <= at_q[i] + (stride_q[i] << SizeW);
+        for (int unsigned i = 0; i < 3; i++) at_q[i] <= at_q[i] + (AddrW'(stride_q[i]) << SizeW);
       end
     end
   end

@@ -5,21 +5,21 @@
 package sq_regs_pkg;
 
   localparam int unsigned ID_VALUE = 1347376211;
-  localparam int unsigned VERSION_VALUE = 8;
+  localparam int unsigned VERSION_VALUE = 9;
   localparam int unsigned DESC_KIND_VALUE = 21329;
   localparam int unsigned DESC_KIND_ENCODE = 17745;
   localparam int unsigned DESC_WORDS = 16;
   localparam int unsigned DESC_JOB_TILES = 65535;
   // The bits that have a name, of a layer and of an encoder; the last word is first.
   localparam logic [32*DESC_WORDS-1:0] DESC_NAMED = {
-    32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000,
-    32'h00000000, 32'h00000000, 32'hffffffff, 32'hffffffff,
+    32'h00000000, 32'h00000000, 32'h00000000, 32'h0000ffff,
+    32'hffffffff, 32'hffffffff, 32'hffffffff, 32'hffffffff,
     32'hffffffff, 32'hffffffff, 32'hffffffff, 32'hffffffff,
     32'hffffffff, 32'hffffffff, 32'hffffffff, 32'h0003ffff
   };
   localparam logic [32*DESC_WORDS-1:0] DESC_ENCODE_NAMED = {
-    32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000,
     32'h00000000, 32'h00000000, 32'h00000000, 32'h0000ffff,
+    32'h0000ffff, 32'h0000ffff, 32'h00000000, 32'h0000ffff,
     32'h00000000, 32'hffffffff, 32'hffffffff, 32'h00000000,
     32'hffffffff, 32'h00000000, 32'hffffffff, 32'h0002ffff
   };
@@ -54,6 +54,8 @@ package sq_regs_pkg;
   localparam int unsigned REG_READ_WAIT = 30;
   localparam int unsigned REG_READ_FULL = 31;
   localparam int unsigned REG_WRITE_WAIT = 32;
+  localparam int unsigned REG_DESCRIPTOR_HIGH = 33;
+  localparam int unsigned REG_RING_BASE_HIGH = 34;
   localparam int unsigned REG_ARRAY_ROWS_LOW = 0;
   localparam int unsigned REG_ARRAY_ROWS_W = 8;
   localparam int unsigned REG_ARRAY_COLS_LOW = 8;
@@ -132,6 +134,10 @@ package sq_regs_pkg;
   localparam int unsigned REG_HEAD_SLOT_W = 16;
   localparam int unsigned REG_TAIL_SLOT_LOW = 0;
   localparam int unsigned REG_TAIL_SLOT_W = 16;
+  localparam int unsigned REG_DESCRIPTOR_HIGH_ADDRESS_LOW = 0;
+  localparam int unsigned REG_DESCRIPTOR_HIGH_ADDRESS_W = 16;
+  localparam int unsigned REG_RING_BASE_HIGH_ADDRESS_LOW = 0;
+  localparam int unsigned REG_RING_BASE_HIGH_ADDRESS_W = 16;
 
   localparam int unsigned DESC_KIND = 0;
   localparam int unsigned DESC_ACT = 1;
@@ -143,6 +149,9 @@ package sq_regs_pkg;
   localparam int unsigned DESC_BLOCK = 7;
   localparam int unsigned DESC_BEATS = 8;
   localparam int unsigned DESC_CHUNK = 9;
+  localparam int unsigned DESC_OPERANDS_HIGH = 10;
+  localparam int unsigned DESC_SCALES_HIGH = 11;
+  localparam int unsigned DESC_OUT_HIGH = 12;
   localparam int unsigned DESC_KIND_KIND_LOW = 0;
   localparam int unsigned DESC_KIND_KIND_W = 16;
   localparam int unsigned DESC_KIND_COLS_OUTER_LOW = 16;
@@ -165,5 +174,21 @@ package sq_regs_pkg;
   localparam int unsigned DESC_CHUNK_GROUPS_W = 16;
   localparam int unsigned DESC_CHUNK_PART_LOW = 16;
   localparam int unsigned DESC_CHUNK_PART_W = 16;
+  localparam int unsigned DESC_OPERANDS_HIGH_ACT_LOW = 0;
+  localparam int unsigned DESC_OPERANDS_HIGH_ACT_W = 16;
+  localparam int unsigned DESC_OPERANDS_HIGH_WEIGHT_LOW = 16;
+  localparam int unsigned DESC_OPERANDS_HIGH_WEIGHT_W = 16;
+  localparam int unsigned DESC_SCALES_HIGH_ROWS_LOW = 0;
+  localparam int unsigned DESC_SCALES_HIGH_ROWS_W = 16;
+  localparam int unsigned DESC_SCALES_HIGH_COLS_LOW = 16;
+  localparam int unsigned DESC_SCALES_HIGH_COLS_W = 16;
+  localparam int unsigned DESC_OUT_HIGH_OUT_LOW = 0;
+  localparam int unsigned DESC_OUT_HIGH_OUT_W = 16;
+
+  // An address of a descriptor, whose low half is that word; the high halves stand in their order from
+  // OPERANDS_HIGH on.
+  function automatic logic [47:0] desc_address(logic [32*DESC_WORDS-1:0] desc, int unsigned low);
+    desc_address = {desc[32*DESC_OPERANDS_HIGH+16*(low-DESC_ACT) +: 16], desc[32*low +: 32]};
+  endfunction
 
 endpackage

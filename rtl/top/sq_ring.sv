@@ -21,8 +21,8 @@ module sq_ring #(
   input  logic             ring_i,
   input  logic             abort_i,
   input  logic             rewind_i,  // HEAD becomes 0; only while nothing runs
-  input  logic [31:0]      descriptor_i,
-  input  logic [31:0]      base_i,
+  input  logic [sq_pkg::ADDR_W-1:0] descriptor_i,
+  input  logic [sq_pkg::ADDR_W-1:0] base_i,
   input  logic [15:0]      size_i,  // slots
   input  logic [15:0]      tail_i,
   input  logic [31:0]      watchdog_i,
@@ -37,13 +37,13 @@ module sq_ring #(
   output logic             expired_o,
   input  logic [511:0]     record_i,
   // sequencer
-  output logic [31:0]      descriptor_o,
+  output logic [sq_pkg::ADDR_W-1:0] descriptor_o,
   input  logic             layer_done_i,
   input  logic             layer_notice_i,  // an interrupt behind it
   // DMA: the transfer of the record, and its beats
   output logic             dma_valid_o,
   input  logic             dma_ready_i,
-  output logic [31:0]      dma_addr_o,
+  output logic [sq_pkg::ADDR_W-1:0] dma_addr_o,
   output logic [31:0]      dma_beats_o,
   output logic             out_valid_o,
   input  logic             out_ready_i,
@@ -69,7 +69,8 @@ module sq_ring #(
   logic core_rst_q = 1'b1;  // a simulation that begins with a 0 would not see the first reset of the core as an edge
 `endif
   logic [15:0] head_q, next_head;
-  logic [31:0] watch_q, slot;  // cycles of the layer
+  logic [31:0] watch_q;  // cycles of the layer
+  logic [sq_pkg::ADDR_W-1:0] slot;
   logic [BeatW-1:0] beat_q;
   logic last_beat, more, cut, ends;
 
@@ -131,10 +132,10 @@ module sq_ring #(
   assign drain_o = state_q == DRAIN;
   assign core_rst_no = core_rst_q;
 
-  assign slot = base_i + {9'd0, head_q, 7'd0};
+  assign slot = base_i + sq_pkg::ADDR_W'({head_q, 7'd0});
   assign descriptor_o = start_i ? descriptor_i : slot;
   assign dma_valid_o = state_q == RECORD;
-  assign dma_addr_o = {slot[31:7], 7'd64};
+  assign dma_addr_o = {slot[sq_pkg::ADDR_W-1:7], 7'd64};
   assign dma_beats_o = 32'(Beats);
   assign out_valid_o = state_q == WRITE;
   assign out_data_o = DataW'(record_i >> (32'(beat_q) * DataW));

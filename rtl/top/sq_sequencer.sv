@@ -3,7 +3,7 @@
 // DMA moves and what buffers and engine work on.
 //
 //   fetch   the descriptor, by a transfer of its own to DestDescriptor. One that came with an error, has bits
-//           without a name that are not 0, or asks for what does not fit into the buffers or below 4 GiB, is
+//           without a name that are not 0, or asks for what does not fit into the buffers or below 2^ADDR_W, is
 //           refused: refused_o with done_o, and nothing else happens.
 //   loads   for each step (a chunk of K of a block) its activations, scales of rows, weights, scales of columns,
 //           as far as the step before had others; behind the last chunk the store of the block.
@@ -41,7 +41,7 @@ module sq_sequencer #(
   input  logic             rst_ni,
   // the layer
   input  logic             start_i,  // only while none runs
-  input  logic [31:0]      descriptor_i,
+  input  logic [sq_pkg::ADDR_W-1:0] descriptor_i,
   output logic             done_o,
   output logic             refused_o,
   output logic             notice_o,  // its descriptor wants an interrupt behind it
@@ -57,7 +57,7 @@ module sq_sequencer #(
   input  logic             dma_ready_i,
   output logic             dma_first_o,
   output logic             dma_write_o,
-  output logic [31:0]      dma_addr_o,
+  output logic [sq_pkg::ADDR_W-1:0] dma_addr_o,
   output logic [31:0]      dma_beats_o,
   output logic [2:0]       dma_dest_o,
   output logic [SizeW-1:0] dma_tail_o,  // bytes that count of its last beat, 0: all
@@ -87,6 +87,8 @@ module sq_sequencer #(
 );
 
   localparam int unsigned DescW = 32 * sq_regs_pkg::DESC_WORDS;
+  localparam int unsigned DescBytes = DescW / 8;
+  localparam int unsigned AddrW = sq_pkg::ADDR_W;
   if (DataW != 8 << SizeW || DataW > DescW || DataW < 16 || SumTiles < 1 || SumTiles > 65535) begin : gen_bad
     $error("DataW = 16, 32, 64, ... 512, SumTiles = 1..65535");
   end
@@ -124,16 +126,17 @@ module sq_sequencer #(
 
   // ---- the descriptor -----------------------------------------------------------------------------
   logic [DescW-1:0] desc_q;
-  logic [31:0] at_q, kind, act, row_scale, weight, col_scale, out;
+  logic [31:0] kind;
+  logic [AddrW-1:0] at_q, act, row_scale, weight, col_scale, out;
   logic [15:0] rows, cols, row_block, col_block, beats, groups, chunk, part_beats;
   logic [15:0] k_beats, weight_tiles;  // beats that a group of the walk has; tiles of weights, or their blocks
   logic cols_outer, is_part;
   assign kind = desc_q[sq_regs_pkg::DESC_KIND*32 +: 32];
-  assign act = desc_q[sq_regs_pkg::DESC_ACT*32 +: 32];
-  assign weight = desc_q[sq_regs_pkg::DESC_WEIGHT*32 +: 32];
-  assign row_scale = desc_q[sq_regs_pkg::DESC_ROW_SCALE*32 +: 32];
-  assign col_scale = desc_q[sq_regs_pkg::DESC_COL_SCALE*32 +: 32];
-  assign out = desc_q[sq_regs_pkg::DESC_OUT*32 +: 32];
+  assign act = sq_regs_pkg::desc_address(desc_q, sq_regs_pkg::DESC_ACT);
+  assign weight = sq_regs_pkg::desc_address(desc_q, sq_regs_pkg::DESC_WEIGHT);
+  assign row_scale = sq_regs_pkg::desc_address(desc_q, sq_regs_pkg::DESC_ROW_SCALE);
+  assign col_scale = sq_regs_pkg::desc_address(desc_q, sq_regs_pkg::DESC_COL_SCALE);
+  assign out = sq_regs_pkg::desc_address(desc_q, sq_regs_pkg::DESC_OUT);
   assign {cols, rows} = desc_q[sq_regs_pkg::DESC_TILES*32 +: 32];
   assign {col_block, row_block} = desc_q[sq_regs_pkg::DESC_BLOCK*32 +: 32];
   assign {groups, beats} = desc_q[sq_regs_pkg::DESC_BEATS*32 +: 32];
@@ -159,8 +162,9 @@ module sq_sequencer #(
   localparam logic [3:0] JobTiles = 4'd6, EndOut = 4'd7, EndRowScale = 4'd8, EndColScale = 4'd9, EndAct = 4'd10,
                          EndActHigh = 4'd11, EndWeight = 4'd12, EndWeightHigh = 4'd13;
   logic sound_q, counts, aligned, fits, is_high_half, is_far;
-  logic [31:0] product, all_beats_q, base, reach_q, reach_from, span_low;
-  logic [32:0] reach;  // beats of the bus from address 0 to the end of a region
+  logic [31:0] product, all_beats_q;
+  logic [AddrW-1:0] base, reach_q, reach_from, span_low;
+  logic [AddrW:0] reach;  // beats of the bus from address 0 to the end of a region
   logic [47:0] span;  // bytes of a transfer, beats of the bus of a region
   logic [15:0] tile_beats_q;  // of a chunk
   assign counts = rows != '0 && cols != '0 && row_block != '0 && col_block != '0 && beats != '0 && groups != '0 &&
@@ -179,19 +183,19 @@ module sq_sequencer #(
       4'd4: fits = Indexed != 0 ? product < 32'(cols) : product <= 32'(RowDepth);
       4'd5: fits = product <= 32'(ColDepth);
       JobTiles: fits = Indexed != 0 ? product >= 32'(cols) : product <= (chunk == groups && !is_part ? sq_regs_pkg::DESC_JOB_TILES : 32'(SumTiles));
-      default: fits = !is_far && reach <= 33'd1 << (32 - SizeW);
+      default: fits = !is_far && reach <= (AddrW+1)'(1) << (AddrW - SizeW);
     endcase
   end
   assign is_high_half = check_q == EndActHigh || check_q == EndWeightHigh;
-  assign is_far = is_high_half ? |span[47:16] : |span[47:32];
-  assign span_low = is_high_half ? {span[15:0], 16'd0} : span[31:0];
+  assign is_far = is_high_half && span[47:32] != '0;
+  assign span_low = is_high_half ? {span[31:0], 16'd0} : span;
   assign reach_from = is_high_half ? reach_q : base >> SizeW;
-  assign reach = 33'(reach_from) + 33'(span_low);
+  assign reach = (AddrW+1)'(reach_from) + (AddrW+1)'(span_low);
   assign last_check = state_q == CHECK && check_q == EndWeightHigh;
   assign start_run = sound_q && fits;
 
   always_ff @(posedge clk_i) begin
-    if (state_q == ASK) sound_q <= at_q[SizeW-1:0] == '0 && at_q <= 32'd0 - 32'(DescW / 8);
+    if (state_q == ASK) sound_q <= at_q[SizeW-1:0] == '0 && at_q <= AddrW'(0) - AddrW'(DescBytes);
     else if (state_q == FETCH && in_valid_i) sound_q <= sound_q && !in_poison_i;
     else if (state_q == CHECK)
       sound_q <= sound_q && fits && counts && aligned &&
@@ -199,7 +203,7 @@ module sq_sequencer #(
     check_q <= (state_q == CHECK) ? check_q + 1'b1 : '0;
     if (state_q == CHECK && check_q == 4'd0) all_beats_q <= product;
     if (state_q == CHECK && check_q == 4'd1) tile_beats_q <= product[15:0];
-    reach_q <= reach[31:0];
+    reach_q <= reach[AddrW-1:0];
   end
 
   // ---- loads and stores ---------------------------------------------------------------------------
@@ -225,9 +229,10 @@ module sq_sequencer #(
   );
   logic [15:0] factor_a, factor_b;
   logic [15:0] nbytes, ratio, of_beat;  // of a beat; beats of the bus that it needs
-  logic [31:0] pointer_q[5];  // behind what was moved last
-  logic [31:0] start_q[4];  // the first chunk of the block at hand
-  logic [31:0] pointer, start, addr, length;  // length: of a transfer
+  logic [AddrW-1:0] pointer_q[5];  // behind what was moved last
+  logic [AddrW-1:0] start_q[4];  // the first chunk of the block at hand
+  logic [AddrW-1:0] pointer, start, addr, next;  // next: behind the transfer
+  logic [31:0] length;  // of a transfer
 
   assign free = !transfer_q || dma_ready_i;
   assign issue = state_q == RUN && free && need;
@@ -319,6 +324,7 @@ module sq_sequencer #(
   assign length = 32'((span + {{(48 - SizeW){1'b0}}, {SizeW{1'b1}}}) >> SizeW);
   // The first chunk of a block lies where this block's chunks begin, or behind the block before it.
   assign addr = !chunk_first && kind_q != Store ? pointer : is_first ? base : is_new ? pointer : start;
+  assign next = addr + (AddrW'(length) << SizeW);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) transfer_q <= 1'b0;
@@ -333,22 +339,22 @@ module sq_sequencer #(
       if (need) begin
         case (kind_q)
           3'd0: begin
-            pointer_q[0] <= addr + (length << SizeW);
+            pointer_q[0] <= next;
             if (chunk_first) start_q[0] <= addr;
           end
           3'd1: begin
-            pointer_q[1] <= addr + (length << SizeW);
+            pointer_q[1] <= next;
             if (chunk_first) start_q[1] <= addr;
           end
           3'd2: begin
-            pointer_q[2] <= addr + (length << SizeW);
+            pointer_q[2] <= next;
             if (chunk_first) start_q[2] <= addr;
           end
           3'd3: begin
-            pointer_q[3] <= addr + (length << SizeW);
+            pointer_q[3] <= next;
             if (chunk_first) start_q[3] <= addr;
           end
-          default: pointer_q[4] <= addr + (length << SizeW);
+          default: pointer_q[4] <= next;
         endcase
       end
     end
@@ -357,7 +363,8 @@ module sq_sequencer #(
   // The transfer that is shown.
   logic write_q;
   logic [2:0] dest_q;
-  logic [31:0] addr_q, beats_q;
+  logic [AddrW-1:0] addr_q;
+  logic [31:0] beats_q;
   logic [SizeW-1:0] tail_q;
   always_ff @(posedge clk_i) begin
     if (issue) begin
@@ -371,7 +378,7 @@ module sq_sequencer #(
   assign dma_valid_o = state_q == ASK || transfer_q;
   assign dma_first_o = state_q == ASK;
   assign dma_write_o = state_q != ASK && write_q;
-  assign dma_addr_o = (state_q == ASK) ? {at_q[31:SizeW], SizeW'(0)} : addr_q;
+  assign dma_addr_o = (state_q == ASK) ? {at_q[AddrW-1:SizeW], SizeW'(0)} : addr_q;
   assign dma_beats_o = (state_q == ASK) ? 32'(DescW / DataW) : beats_q;
   assign dma_dest_o = (state_q == ASK) ? DestDescriptor : dest_q;
   assign dma_tail_o = (state_q == ASK) ? '0 : tail_q;

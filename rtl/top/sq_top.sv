@@ -83,7 +83,7 @@ module sq_top #(
   output logic             m_axi_arvalid,
   input  logic             m_axi_arready,
   output logic [IdW-1:0]   m_axi_arid,
-  output logic [31:0]      m_axi_araddr,
+  output logic [sq_pkg::ADDR_W-1:0] m_axi_araddr,
   output logic [7:0]       m_axi_arlen,
   output logic [2:0]       m_axi_arsize,
   output logic [1:0]       m_axi_arburst,
@@ -100,7 +100,7 @@ module sq_top #(
   output logic             m_axi_awvalid,
   input  logic             m_axi_awready,
   output logic [IdW-1:0]   m_axi_awid,
-  output logic [31:0]      m_axi_awaddr,
+  output logic [sq_pkg::ADDR_W-1:0] m_axi_awaddr,
   output logic [7:0]       m_axi_awlen,
   output logic [2:0]       m_axi_awsize,
   output logic [1:0]       m_axi_awburst,
@@ -172,7 +172,8 @@ module sq_top #(
 
   // ---- registers ----------------------------------------------------------------------------------
   logic start, done, refused, ring, abort, rewind, begins, ends, ended, notice, aborting, running, aborted, expired;
-  logic [31:0] descriptor, ring_base, watchdog;
+  logic [sq_pkg::ADDR_W-1:0] descriptor, ring_base;
+  logic [31:0] watchdog;
   logic [15:0] ring_size, tail, head;
   logic [511:0] record;
   logic [2:0] read_status, write_status, engine_errors;
@@ -207,7 +208,8 @@ module sq_top #(
   // A layer that ends early leaves the core (all but registers, ring and DMA) as a reset does.
   logic core_rst_n, drain, idle, want_notice;
   logic record_valid, record_word_valid, record_word_ready;
-  logic [31:0] layer_at, record_addr, record_beats;
+  logic [sq_pkg::ADDR_W-1:0] layer_at, record_addr;
+  logic [31:0] record_beats;
   logic [DataW-1:0] record_word;
 
   sq_ring #(.DataW(DataW)) u_ring (
@@ -223,7 +225,8 @@ module sq_top #(
 
   // ---- sequencer ----------------------------------------------------------------------------------
   logic dma_valid, dma_ready, dma_first, dma_write, write_done;
-  logic [31:0] dma_addr, dma_beats, layer_addr, layer_beats;
+  logic [sq_pkg::ADDR_W-1:0] dma_addr, layer_addr;
+  logic [31:0] dma_beats, layer_beats;
   logic [2:0] dma_dest;
   logic [5:0] job_valid, job_ready;
   logic [15:0] job_rows, job_cols, job_tiles, job_beats, job_groups, job_tile_beats, job_scale_beats;
@@ -237,7 +240,8 @@ module sq_top #(
   logic layer_valid, layer_write;
   logic encode, encode_sound, encoding, encode_done, encode_refused, encode_error;
   logic encode_asks, encode_write, encode_ready, encode_word_valid;
-  logic [31:0] encode_addr, encode_beats;
+  logic [sq_pkg::ADDR_W-1:0] encode_addr;
+  logic [31:0] encode_beats;
   logic [SizeW-1:0] encode_tail;
   logic [DataW-1:0] encode_word;
   logic [32*sq_regs_pkg::DESC_WORDS-1:0] desc;
@@ -278,8 +282,8 @@ module sq_top #(
       .HighPerBank(HighPerBank), .High(High), .Element(Element), .Scale(Scale), .Choose(Choose)
     ) u_encode (
       .clk_i, .rst_ni(core_rst_n), .start_i(encode), .sound_i(encode_sound),
-      .from_i(desc[32*sq_regs_pkg::DESC_OUT +: 32]), .act_i(desc[32*sq_regs_pkg::DESC_ACT +: 32]),
-      .row_scale_i(desc[32*sq_regs_pkg::DESC_ROW_SCALE +: 32]),
+      .from_i(sq_regs_pkg::desc_address(desc, sq_regs_pkg::DESC_OUT)), .act_i(sq_regs_pkg::desc_address(desc, sq_regs_pkg::DESC_ACT)),
+      .row_scale_i(sq_regs_pkg::desc_address(desc, sq_regs_pkg::DESC_ROW_SCALE)),
       .rows_i(desc[32*sq_regs_pkg::DESC_TILES +: 16]), .cols_i(desc[32*sq_regs_pkg::DESC_TILES+16 +: 16]),
       .beats_i(desc[32*sq_regs_pkg::DESC_BEATS +: 16]),
       .done_o(encode_done), .refused_o(encode_refused), .error_o(encode_error),
@@ -312,7 +316,7 @@ module sq_top #(
   assign record_word_ready = word_ready;
 
   sq_dma #(
-    .DataW(DataW), .AddrW(32), .CountW(32), .DestW(SizeW + 3), .MaxBurst(MaxBurst), .Outstanding(Outstanding),
+    .DataW(DataW), .AddrW(sq_pkg::ADDR_W), .CountW(32), .DestW(SizeW + 3), .MaxBurst(MaxBurst), .Outstanding(Outstanding),
     .Writes(Writes), .Quiet(Quiet)
   ) u_dma (
     .clk_i, .rst_ni(rst_n),

@@ -61,11 +61,11 @@ module sq_top_regs #(
   output logic        irq_o,
   // the layer
   output logic        start_o,       // for a cycle
-  output logic [31:0] descriptor_o,  // its address
+  output logic [sq_pkg::ADDR_W-1:0] descriptor_o,  // its address
   output logic        ring_o,        // the ring has descriptors
   output logic        abort_o,       // for a cycle
   output logic        rewind_o,      // for a cycle
-  output logic [31:0] base_o,
+  output logic [sq_pkg::ADDR_W-1:0] base_o,
   output logic [15:0] size_o,
   output logic [15:0] tail_o,
   output logic [31:0] watchdog_o,
@@ -111,7 +111,8 @@ module sq_top_regs #(
   logic [3:0] w_strb_q;
   logic busy_q, ring_q, begins_ring, bad;
   logic [1:0] irq_enable_q, irq_state_q;
-  logic [31:0] descriptor_q, base_q, watchdog_q;
+  logic [sq_pkg::ADDR_W-1:0] descriptor_q, base_q;
+  logic [31:0] watchdog_q;
   logic [15:0] size_q, tail_q;
 
   assign lite_aw_ready_o = !aw_q;
@@ -122,13 +123,15 @@ module sq_top_regs #(
     case (aw_word)
       sq_regs_pkg::REG_CONTROL: write_ok = !busy_q || !w_data_q[sq_regs_pkg::REG_CONTROL_START_LOW];
       sq_regs_pkg::REG_RING_BASE,
+      sq_regs_pkg::REG_RING_BASE_HIGH,
       sq_regs_pkg::REG_RING_SIZE: write_ok = !busy_q;
       sq_regs_pkg::REG_TAIL: write_ok = w_data_q < 32'(size_q) && !(busy_q && !ring_q) && !aborting_i &&
-                                       33'(base_q) + {10'd0, size_q, 7'd0} <= 33'd1 << 32;
+                                       (sq_pkg::ADDR_W+1)'(base_q) + (sq_pkg::ADDR_W+1)'({size_q, 7'd0}) <= (sq_pkg::ADDR_W+1)'(1) << sq_pkg::ADDR_W;
       sq_regs_pkg::REG_WATCHDOG,
       sq_regs_pkg::REG_IRQ_ENABLE,
       sq_regs_pkg::REG_IRQ_STATE,
-      sq_regs_pkg::REG_DESCRIPTOR: write_ok = 1'b1;
+      sq_regs_pkg::REG_DESCRIPTOR,
+      sq_regs_pkg::REG_DESCRIPTOR_HIGH: write_ok = 1'b1;
       default: write_ok = 1'b0;
     endcase
     if (w_strb_q != 4'hf) write_ok = 1'b0;
@@ -140,7 +143,8 @@ module sq_top_regs #(
   assign descriptor_o = descriptor_q;
   assign abort_o = write && write_ok && aw_word == sq_regs_pkg::REG_CONTROL &&
                    w_data_q[sq_regs_pkg::REG_CONTROL_ABORT_LOW] && busy_q;
-  assign rewind_o = write && write_ok && (aw_word == sq_regs_pkg::REG_RING_BASE || aw_word == sq_regs_pkg::REG_RING_SIZE);
+  assign rewind_o = write && write_ok && (aw_word == sq_regs_pkg::REG_RING_BASE || aw_word == sq_regs_pkg::REG_RING_BASE_HIGH ||
+                    aw_word == sq_regs_pkg::REG_RING_SIZE);
   assign tail_o = (write && write_ok && aw_word == sq_regs_pkg::REG_TAIL) ? w_data_q[15:0] : tail_q;
   assign begins_ring = write && write_ok && aw_word == sq_regs_pkg::REG_TAIL && !busy_q && w_data_q[15:0] != head_i;
   assign ring_o = busy_q && ring_q;
@@ -174,8 +178,12 @@ module sq_top_regs #(
         ring_q <= begins_ring;
       end else if (done_i) busy_q <= 1'b0;
       if (write && write_ok && aw_word == sq_regs_pkg::REG_IRQ_ENABLE) irq_enable_q <= w_data_q[1:0];
-      if (write && write_ok && aw_word == sq_regs_pkg::REG_DESCRIPTOR) descriptor_q <= w_data_q;
-      if (write && write_ok && aw_word == sq_regs_pkg::REG_RING_BASE) base_q <= {w_data_q[31:7], 7'd0};
+      if (write && write_ok && aw_word == sq_regs_pkg::REG_DESCRIPTOR) descriptor_q[31:0] <= w_data_q;
+      if (write && write_ok && aw_word == sq_regs_pkg::REG_DESCRIPTOR_HIGH)
+        descriptor_q[sq_pkg::ADDR_W-1:32] <= w_data_q[sq_pkg::ADDR_W-33:0];
+      if (write && write_ok && aw_word == sq_regs_pkg::REG_RING_BASE) base_q[31:0] <= {w_data_q[31:7], 7'd0};
+      if (write && write_ok && aw_word == sq_regs_pkg::REG_RING_BASE_HIGH)
+        base_q[sq_pkg::ADDR_W-1:32] <= w_data_q[sq_pkg::ADDR_W-33:0];
       if (write && write_ok && aw_word == sq_regs_pkg::REG_RING_SIZE) size_q <= w_data_q[15:0];
       if (write && write_ok && aw_word == sq_regs_pkg::REG_WATCHDOG) watchdog_q <= w_data_q;
       tail_q <= rewind_o ? '0 : tail_o;
@@ -289,8 +297,10 @@ module sq_top_regs #(
       sq_regs_pkg::REG_STATUS: read_data = status;
       sq_regs_pkg::REG_IRQ_ENABLE: read_data = {30'd0, irq_enable_q};
       sq_regs_pkg::REG_IRQ_STATE: read_data = {30'd0, irq_state_q};
-      sq_regs_pkg::REG_DESCRIPTOR: read_data = descriptor_q;
-      sq_regs_pkg::REG_RING_BASE: read_data = base_q;
+      sq_regs_pkg::REG_DESCRIPTOR: read_data = descriptor_q[31:0];
+      sq_regs_pkg::REG_DESCRIPTOR_HIGH: read_data = 32'(descriptor_q[sq_pkg::ADDR_W-1:32]);
+      sq_regs_pkg::REG_RING_BASE: read_data = base_q[31:0];
+      sq_regs_pkg::REG_RING_BASE_HIGH: read_data = 32'(base_q[sq_pkg::ADDR_W-1:32]);
       sq_regs_pkg::REG_RING_SIZE: read_data = {16'd0, size_q};
       sq_regs_pkg::REG_HEAD: read_data = {16'd0, head_i};
       sq_regs_pkg::REG_TAIL: read_data = {16'd0, tail_q};

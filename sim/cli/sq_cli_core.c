@@ -3,6 +3,11 @@
 // (sq_cli_core.h).
 #include "sim/cli/sq_cli_core.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "sim/block/top/sq_axi_memory.h"
 #include "sim/cli/sq_cli_table.h"
 #include "sim/format/sq_format_ops.h"
 
@@ -115,4 +120,18 @@ json_t *sq_cli_parameters_json(const struct sq_block *b, const unsigned *value)
         if (*b->param[i])
             json_object_set_new(o, b->param[i], json_integer(value[i]));
     return o;
+}
+
+enum sq_status sq_cli_base(const char *text, uint64_t *base, struct sq_error *err)
+{
+    const bool is_hex = text[0] == '0' && text[1] == 'x' && isxdigit((unsigned char)text[2]);
+    char *end = NULL;
+    errno = 0;
+    const unsigned long long v = strtoull(text, &end, is_hex ? 16 : 10);
+    if (!isdigit((unsigned char)text[0]) || *end != '\0' || errno != 0 || v % SQ_AXI_PAGE != 0 ||
+        v >= SQ_ADDR_END)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--base = %.40s, need a multiple of %d, 0..0x%llx", text,
+                       SQ_AXI_PAGE, (unsigned long long)SQ_ADDR_END - SQ_AXI_PAGE);
+    *base = v;
+    return SQ_OK;
 }

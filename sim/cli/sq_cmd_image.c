@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // sqsim image: layers of a model, or what a CUDA kernel left, as the chip (rtl/top/sq_top.sv) reads them
 // from memory; and a memory that the chip has written, judged by the layer's outputs.
-#include <ctype.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,22 +33,12 @@ struct arguments {
     bool is_json, is_ring, has_m, has_rows, has_cols, has_depth;
 };
 
-// An address, in digits or as 0x..: the host's start of a page.
 static enum sq_status set_base(void *context, const struct sq_cli_row *row, const char *text,
                                struct sq_error *err)
 {
     struct arguments *const in = context;
-    const bool is_hex = text[0] == '0' && text[1] == 'x' && isxdigit((unsigned char)text[2]);
-    char *end = NULL;
     (void)row;
-    errno = 0;
-    const unsigned long long v = strtoull(text, &end, is_hex ? 16 : 10);
-    if (!isdigit((unsigned char)text[0]) || *end != '\0' || errno != 0 || v % SQ_AXI_PAGE != 0 ||
-        v > UINT32_MAX)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--base = %.40s, need a multiple of %d, 0..0xfffff000",
-                       text, SQ_AXI_PAGE);
-    in->chip.base = (uint32_t)v;
-    return SQ_OK;
+    return sq_cli_base(text, &in->chip.base, err);
 }
 
 #define AT(field) SQ_CLI_AT(struct arguments, field)
@@ -69,7 +57,7 @@ static const struct sq_cli_row rows[] = {
         "the chip of this YAML (sim/machines/chip.yaml), in place of --rows, --cols, --depth",
         .found = SQ_HOME_MACHINE),
     SQ_CLI_OWN("base", "ADDRESS", set_base,
-               "where the image lies in memory, a multiple of 4096, as 0x80000000 (0)"),
+               "where the image lies in memory, a multiple of 4096 below 2^48, as 0x80000000 (0)"),
     SQ_CLI_TEXT("tokens", "FILE", AT(source.tokens), "token file whose first sequences are read",
                 .usual = "the model's tokens_calib.safetensors", .found = ""),
     SQ_CLI_TEXT("calib", "FILE", AT(calib), "where calibrated: calibration tokens",
@@ -123,7 +111,8 @@ struct visit {
     const struct sq_format_ops *format;
     size_t n, n_words, n_wrong; // layers; words of outputs that --check has judged, that differ
     struct {
-        uint32_t address, got, expected;
+        uint64_t address;
+        uint32_t got, expected;
     } first; // of those that differ
     uint64_t nbytes;
     json_t *json;                 // of the layer at hand
@@ -231,7 +220,7 @@ static enum sq_status check_memory(struct visit *v, const struct sq_top_given *i
         const uint32_t expected = (uint32_t)image->want[i];
         v->n_words++;
         if (got != expected && v->n_wrong++ == 0) {
-            v->first.address = image->out + 4 * (uint32_t)i;
+            v->first.address = image->out + 4 * i;
             v->first.got = got;
             v->first.expected = expected;
         }
@@ -249,8 +238,8 @@ static void print_layer(const struct visit *v, const struct sq_product *p, const
         sq_cli_json_line(json_incref(v->json));
         return;
     }
-    printf("%-32s %4zu x %4zu x %4zu %9llu bytes, outputs at 0x%06x\n", name, p->m, p->n, p->k,
-           4ull * image->n_words, image->out);
+    printf("%-32s %4zu x %4zu x %4zu %9llu bytes, outputs at 0x%06llx\n", name, p->m, p->n, p->k,
+           4ull * image->n_words, (unsigned long long)image->out);
 }
 
 static enum sq_status take_product(struct visit *v, const char *name, struct sq_product *p,
@@ -409,9 +398,10 @@ static int summary(const struct visit *v, bool is_real)
                                                   "golden model", v->in->seed));
     } else if (v->n_wrong) {
         printf(
-            "FAIL: %zu of %zu words of outputs differ, the first at 0x%08x: got 0x%08x, expected "
+            "FAIL: %zu of %zu words of outputs differ, the first at 0x%08llx: got 0x%08x, expected "
             "0x%08x\n",
-            v->n_wrong, v->n_words, v->first.address, v->first.got, v->first.expected);
+            v->n_wrong, v->n_words, (unsigned long long)v->first.address, v->first.got,
+            v->first.expected);
     } else if (v->in->check) {
         printf("PASS: %zu words of outputs are those of the layer\n", v->n_words);
     } else {
@@ -512,7 +502,7 @@ static enum sq_status run_model(struct visit *v, bool *is_real, struct sq_error 
 // The chip that the options describe.
 static enum sq_status take_chip(struct arguments *in, struct sq_error *err)
 {
-    const uint32_t base = in->chip.base;
+    const uint64_t base = in->chip.base;
     in->chip.depth = in->depth;
     if (!in->machine)
         return SQ_OK;

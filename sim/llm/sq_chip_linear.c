@@ -20,19 +20,19 @@ void sq_chip_cost_add(struct sq_chip_cost *sum, const struct sq_chip_cost *more)
 
 // ---- memory -----------------------------------------------------------------------------------------
 
-static bool holds(const struct sq_chip_image *m, uint32_t addr, unsigned n)
+static bool holds(const struct sq_chip_image *m, uint64_t addr, unsigned n)
 {
-    const uint32_t at = (addr - m->base) / 4;
+    const uint64_t at = (addr - m->base) / 4;
     return at < m->n_words && n <= m->n_words - at;
 }
 
-static int32_t read_word(void *ctx, uint32_t addr, unsigned i)
+static int32_t read_word(void *ctx, uint64_t addr, unsigned i)
 {
     const struct sq_chip_image *const m = ctx;
     return holds(m, addr + 4 * i, 1) ? m->word[(addr - m->base) / 4 + i] : 0;
 }
 
-static const char *write_words(void *ctx, uint32_t addr, const int32_t *word, unsigned n)
+static const char *write_words(void *ctx, uint64_t addr, const int32_t *word, unsigned n)
 {
     const struct sq_chip_image *const m = ctx;
     if (!holds(m, addr, n))
@@ -41,7 +41,7 @@ static const char *write_words(void *ctx, uint32_t addr, const int32_t *word, un
     return NULL;
 }
 
-static enum sq_axi_fault fault_at(void *ctx, uint32_t addr, unsigned nbytes)
+static enum sq_axi_fault fault_at(void *ctx, uint64_t addr, unsigned nbytes)
 {
     return holds(ctx, addr, nbytes / 4) ? SQ_AXI_GOOD : SQ_AXI_DECERR;
 }
@@ -71,7 +71,7 @@ static enum sq_status open_device(struct sq_chip_linear *c, const struct sq_case
     return sq_device_open(&c->device, &setup, err);
 }
 
-static enum sq_status run(struct sq_chip_linear *c, const char *name, uint32_t descriptor,
+static enum sq_status run(struct sq_chip_linear *c, const char *name, uint64_t descriptor,
                           struct sq_chip_cost *cost, struct sq_error *err)
 {
     const struct sq_driver driver = {c->device, sq_device_read, sq_device_write, sq_device_wait};

@@ -29,7 +29,8 @@ struct sq_chip_linear {
     struct sq_chip_plans plans; // of sq_chip_linear_apply
     struct sq_chip_image {
         int32_t *word;
-        uint32_t base, n_words;
+        uint64_t base;
+        uint32_t n_words;
     } image; // of the layer at hand
 };
 

@@ -138,14 +138,14 @@ static bool next_load(struct run *r, struct cursor *c)
         sq_sequencer_clock_transfers(q, &in);
         if (!q->has_transfer)
             continue;
-        const uint32_t addr = (uint32_t)q->transfer[SQ_DMA_ADDR];
+        const uint32_t addr = (uint32_t)(sq_axi_addr(q->transfer + SQ_DMA_ADDR) % PAGE);
         struct sq_chip_transfer *const t = &c->load.transfer[i];
         t->kind = i;
         t->tail = (uint32_t)q->transfer[SQ_DMA_DEST] >> SQ_TOP_DEST_BITS;
         t->beats = (uint32_t)q->transfer[SQ_DMA_BEATS];
-        t->room = sq_chip_room(&r->setup, t->beats, (PAGE - addr % PAGE) / r->setup.nbytes);
+        t->room = sq_chip_room(&r->setup, t->beats, (PAGE - addr) / r->setup.nbytes);
         for (unsigned level = 0; level < N_LEVELS; level++)
-            c->end[level][i] = larger(c->end[level][i], addr % PAGE + t->beats * r->setup.nbytes);
+            c->end[level][i] = larger(c->end[level][i], addr + t->beats * r->setup.nbytes);
     }
     c->number = sq_pool_number(&r->memo->load, &c->load);
     return c->number != SQ_POOL_NONE;
@@ -511,7 +511,7 @@ static void blocks_here(struct run *r, struct begin *b, unsigned axis, struct sq
 
 static uint32_t shift_of(const struct run *r, enum level level, unsigned kind)
 {
-    return r->loads.q.next[kind] - (uint32_t)r->mark[level].number[NEXT + kind];
+    return (uint32_t)(r->loads.q.next[kind] - r->mark[level].number[NEXT + kind]);
 }
 
 // Periods in which transfers of a kind are cut into bursts as they were since the mark.
@@ -521,7 +521,7 @@ static uint32_t periods_of(const struct run *r, enum level level, unsigned kind)
     const uint32_t start_by =
         kind == SQ_TOP_STORE
             ? by
-            : r->loads.q.start[kind] - (uint32_t)r->mark[level].number[START + kind];
+            : (uint32_t)(r->loads.q.start[kind] - r->mark[level].number[START + kind]);
     if (r->is_even[kind] || (by % PAGE == 0 && start_by % PAGE == 0))
         return UINT32_MAX;
     return by == start_by && end <= PAGE ? (PAGE - end) / by : 0;

@@ -24,7 +24,7 @@ static enum sq_status time_layer(struct sq_chip_memo *memo, const unsigned *valu
     memset(at_zero.addr, 0, sizeof at_zero.addr);
     sq_top_layer_encode(&at_zero, word);
     *cycles = UINT64_MAX;
-    if (!sq_top_layer_decode(word, &room, &legal)) // the chip refuses it, as one beyond 4 GiB
+    if (!sq_top_layer_decode(word, &room, &legal)) // the chip refuses it, as one beyond 2^48
         return SQ_OK;
     SQ_TRY(sq_chip_run_next(value, memory, &at_zero, memo, &s, err));
     *cycles = s.cycles;

@@ -28,23 +28,23 @@ static uint32_t two_offsets(const struct world *w, uint32_t at)
     return word;
 }
 
-static int32_t read_word(void *ctx, uint32_t addr, unsigned i)
+static int32_t read_word(void *ctx, uint64_t addr, unsigned i)
 {
     const struct world *const w = ctx;
-    const uint32_t at = addr / 4 + i;
-    const uint32_t offset = addr + 4 * i - w->layer.addr[SQ_TOP_COL_SCALE];
+    const uint64_t at = addr / 4 + i;
+    const uint64_t offset = addr + 4 * i - w->layer.addr[SQ_TOP_COL_SCALE];
     if (at < SQ_DESC_WORDS)
         return (int32_t)w->descriptor[at];
-    return offset < w->offsets_nbytes ? (int32_t)two_offsets(w, offset) : 0;
+    return offset < w->offsets_nbytes ? (int32_t)two_offsets(w, (uint32_t)offset) : 0;
 }
 
-static const char *write_words(void *ctx, uint32_t addr, const int32_t *word, unsigned n)
+static const char *write_words(void *ctx, uint64_t addr, const int32_t *word, unsigned n)
 {
     (void)ctx, (void)addr, (void)word, (void)n;
     return NULL;
 }
 
-static enum sq_axi_fault no_fault(void *ctx, uint32_t addr, unsigned nbytes)
+static enum sq_axi_fault no_fault(void *ctx, uint64_t addr, unsigned nbytes)
 {
     (void)ctx, (void)addr, (void)nbytes;
     return SQ_AXI_GOOD;

@@ -84,7 +84,8 @@ static void digest(struct sq_device *d, unsigned stream, const int32_t *word, si
 static void digest_moves(struct sq_device *d, const struct sq_pins *p)
 {
     const size_t words = d->value[SQ_TOP_DATA_W] / 32;
-    const size_t ask_len[SQ_AXI_ASKS] = {4, 4, 2 * words + 1}, reply_len[] = {words + 2, 1};
+    const size_t ask_len[SQ_AXI_ASKS] = {SQ_AXI_ADDRESS, SQ_AXI_ADDRESS, 2 * words + 1},
+                 reply_len[] = {words + 2, 1};
     const int32_t *word = p->ask;
     for (unsigned i = 0; i < SQ_AXI_ASKS; word += ask_len[i++])
         if (p->ask_valid[i] && p->ask_ready[i])
@@ -197,8 +198,8 @@ static bool fetch(const struct sq_device *d, const struct region *r, int32_t *wo
     const unsigned nbytes = d->value[SQ_TOP_DATA_W] / 8;
     for (uint64_t at = r->first; at < r->end; at += nbytes) {
         for (unsigned i = 0; word && i < nbytes / 4; i++)
-            *word++ = d->content->read(d->ctx, (uint32_t)at, i);
-        if (d->content->fault(d->ctx, (uint32_t)at, nbytes) != SQ_AXI_GOOD)
+            *word++ = d->content->read(d->ctx, at, i);
+        if (d->content->fault(d->ctx, at, nbytes) != SQ_AXI_GOOD)
             return false;
     }
     return true;
@@ -206,12 +207,12 @@ static bool fetch(const struct sq_device *d, const struct region *r, int32_t *wo
 
 // Whether the descriptor is that of a plain layer; its regions, the last one the descriptor's.
 enum { REGIONS = SQ_TOP_OPERANDS + 2 };
-static bool take_layer(const struct sq_device *d, uint32_t at, uint32_t word[SQ_DESC_WORDS],
+static bool take_layer(const struct sq_device *d, uint64_t at, uint32_t word[SQ_DESC_WORDS],
                        struct sq_top_layer *l, struct region *r)
 {
     const struct sq_top_room room = sq_top_room(d->value);
     const size_t nbytes = SQ_DESC_WORDS * sizeof *word;
-    r[REGIONS - 1] = (struct region){at, (uint64_t)at + nbytes};
+    r[REGIONS - 1] = (struct region){at, at + nbytes};
     // The fast engine knows a descriptor that is read in one piece, and no time that depends on operands.
     if (room.is_indexed)
         return false;
@@ -219,8 +220,8 @@ static bool take_layer(const struct sq_device *d, uint32_t at, uint32_t word[SQ_
         !fetch(d, &r[REGIONS - 1], (int32_t *)word) || !sq_top_layer_decode(word, &room, l))
         return false;
     for (unsigned i = 0; i <= SQ_TOP_STORE; i++)
-        r[i] = (struct region){l->addr[i], (uint64_t)l->addr[i] +
-                                               sq_top_nbytes(d->value, l, (enum sq_top_part)i)};
+        r[i] = (struct region){l->addr[i],
+                               l->addr[i] + sq_top_nbytes(d->value, l, (enum sq_top_part)i)};
     bool is_plain = fetch(d, &r[SQ_TOP_STORE], NULL);
     for (unsigned i = 0; i < REGIONS; i++)
         is_plain = is_plain && (i == SQ_TOP_STORE || !overlap(&r[i], &r[SQ_TOP_STORE]));
@@ -249,7 +250,7 @@ static void put_outputs(struct sq_device *d, const struct region *r, const int32
 {
     const unsigned nbytes = d->value[SQ_TOP_DATA_W] / 8;
     for (uint64_t at = r->first; at < r->end; at += nbytes, word += nbytes / 4) {
-        const char *const complaint = d->content->write(d->ctx, (uint32_t)at, word, nbytes / 4);
+        const char *const complaint = d->content->write(d->ctx, at, word, nbytes / 4);
         d->complaint = d->complaint ? d->complaint : complaint;
     }
 }
@@ -293,7 +294,7 @@ static enum sq_status time_layer(struct sq_device *d, const uint32_t word[SQ_DES
 }
 
 // The layer of the descriptor at that address, if it is a plain one that no watchdog ends.
-static bool run_layer(struct sq_device *d, uint32_t at)
+static bool run_layer(struct sq_device *d, uint64_t at)
 {
     const uint32_t watchdog = d->chip->regs.value[SQ_REG_WATCHDOG / 4];
     uint32_t word[SQ_DESC_WORDS];
@@ -324,7 +325,7 @@ static bool run_layer(struct sq_device *d, uint32_t at)
 static bool run_at_once(struct sq_device *d)
 {
     struct sq_top_regs_sim *const regs = &d->chip->regs;
-    if (!run_layer(d, regs->value[SQ_REG_DESCRIPTOR / 4]))
+    if (!run_layer(d, sq_top_regs_address(regs, SQ_REG_DESCRIPTOR, SQ_REG_DESCRIPTOR_HIGH)))
         return false;
     regs->value[SQ_REG_IRQ_STATE / 4] |=
         1u << SQ_IRQ_DONE | (uint32_t)(regs->value[SQ_REG_STATUS / 4] != 0) << SQ_IRQ_ERROR;
@@ -340,16 +341,17 @@ static bool run_ring(struct sq_device *d, uint32_t tail)
     struct sq_top_sim *const chip = d->chip;
     struct sq_top_regs_sim *const regs = &chip->regs;
     uint32_t *const status = &regs->value[SQ_REG_STATUS / 4];
-    const uint32_t base = regs->value[SQ_REG_RING_BASE / 4], busy = 1u << SQ_STATUS_BUSY;
+    const uint64_t base = sq_top_regs_address(regs, SQ_REG_RING_BASE, SQ_REG_RING_BASE_HIGH);
+    const uint32_t busy = 1u << SQ_STATUS_BUSY;
     const uint64_t size = regs->value[SQ_REG_RING_SIZE / 4];
     if ((*status & busy) || tail >= size || tail == chip->ring.head ||
-        base + size * SQ_SLOT_NBYTES > UINT64_C(1) << 32)
+        base + size * SQ_SLOT_NBYTES > SQ_ADDR_END)
         return false;
     regs->value[SQ_REG_TAIL / 4] = tail;
     *status |= busy;
     regs->is_ring = true;
     while (*status & busy) {
-        const uint32_t at = base + chip->ring.head * SQ_SLOT_NBYTES;
+        const uint64_t at = base + chip->ring.head * SQ_SLOT_NBYTES;
         if (chip->ring.state != SQ_RING_IDLE) {
             sq_device_cycle(d);
             continue;

@@ -82,10 +82,10 @@ refuse "bytes, the outputs end at" image --format dense --algorithm rtn --layer 
 refuse "cannot write 'nowhere/model.layers.0.self_attn.q_proj.bin': No such file" image --format dense --algorithm rtn -o nowhere
 sq image --format dense --algorithm rtn --group row --depth 8 --layer '*.0.self_attn.k_proj' --json
 ok "a scale group of 16 beats in parts of at most 8" grep -qE '"part":[1-8],' "$W.out"
-for base in 1 4095 0x1001 -4096 0x100000000 x 0x '' 010x; do
-  refuse "--base = $base, need a multiple of 4096, 0..0xfffff000" image --format dense --base "$base"
+for base in 1 4095 0x1001 -4096 0x1000000000000 x 0x '' 010x; do
+  refuse "--base = $base, need a multiple of 4096, 0..0xfffffffff000" image --format dense --base "$base"
 done
-refuse "from address 0xfffff000 on, need operands and outputs below 4 GiB" image --format dense --algorithm rtn --layer '*.0.mlp.up_proj' --base 0xfffff000
+refuse "from address 0xfffffffff000 on, need operands and outputs of 4 GiB at most that end at 2^48 or before" image --format dense --algorithm rtn --layer '*.0.mlp.up_proj' --base 0xfffffffff000
 for own in rows cols; do refuse "--machine with --$own, which it says itself" image --machine chip --$own 2; done
 refuse "--machine with --depth, which it says itself" image --machine chip --depth 64
 refuse "machine edge4 has no key 'chip'" image --machine edge4 --format dense

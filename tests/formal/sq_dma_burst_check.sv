@@ -12,17 +12,19 @@ module sq_dma_burst_check #(
   parameter int unsigned DataW = 64,
   parameter int unsigned MaxBurst = 256
 ) (
-  input logic [31:0] addr_i,
+  input logic [sq_pkg::ADDR_W-1:0] addr_i,
   input logic [31:0] left_i
 );
   localparam int unsigned SizeW = $clog2(DataW / 8);
-  logic [31:0] addr, left, next_addr, next_left, beats, end_of_burst;
+  localparam int unsigned AddrW = sq_pkg::ADDR_W;
+  logic [AddrW-1:0] addr, next_addr;
+  logic [31:0] left, next_left, beats, end_of_burst;
   logic [7:0] len;
   logic [8:0] next_limit;
   logic last;
   assign addr = (addr_i >> SizeW) << SizeW;
   assign left = left_i == '0 ? 32'd1 : left_i;
-  sq_dma_burst #(.DataW(DataW), .AddrW(32), .CountW(32), .MaxBurst(MaxBurst)) dut (
+  sq_dma_burst #(.DataW(DataW), .AddrW(AddrW), .CountW(32), .MaxBurst(MaxBurst)) dut (
     .addr_i(addr), .left_i(left), .limit_i(sq_pkg::burst_limit(addr[11:0], SizeW, MaxBurst)), .len_o(len), .last_o(last),
     .next_addr_o(next_addr), .next_left_o(next_left), .next_limit_o(next_limit)
   );
@@ -32,7 +34,7 @@ module sq_dma_burst_check #(
     InPage : assert (end_of_burst <= 32'd4096);
     Short : assert (beats <= MaxBurst && beats <= left);
     Longest : assert (beats == MaxBurst || beats == left || end_of_burst == 32'd4096);
-    Follows : assert ((last || next_addr == addr + (beats << SizeW)) && next_left == left - beats);
+    Follows : assert ((last || next_addr == addr + AddrW'(beats << SizeW)) && next_left == left - beats);
     Last : assert (last == (next_left == '0));
     Limit : assert (next_limit == sq_pkg::burst_limit(next_addr[11:0], SizeW, MaxBurst));
   end

@@ -26,6 +26,8 @@ namespace
 {
 
 enum { BUS = 64 };
+const uint64_t BASE =
+    (UINT64_C(5) << 32) - 4096; // of all memories: the first layer lies across 20 GiB
 const sc_core::sc_time period(1, sc_core::SC_NS);
 sq_sc::MemoryTime speed; // of all memories
 using Memory = sq_sc::Memory<BUS>;
@@ -34,7 +36,7 @@ using Memory = sq_sc::Memory<BUS>;
 struct Job {
     struct Layer {
         std::vector<uint8_t> want;
-        uint32_t descriptor, out;
+        uint64_t descriptor, out;
         uint32_t word[SQ_DRIVER_DESCRIPTOR_WORDS];
         bool has_notice;
     };
@@ -73,12 +75,14 @@ struct Work {
         for (const Job &job : jobs) {
             sq_driver_done done{};
             host.keeper.sync();
+            memory.base = BASE;
             memory.bytes = job.image;
             memory.fault = nullptr;
             if (job.bad != UINT64_MAX)
                 memory.fault = [&](uint64_t at) {
-                    return at / (BUS / 8) == job.bad / (BUS / 8) ? tlm::TLM_GENERIC_ERROR_RESPONSE
-                                                                 : tlm::TLM_OK_RESPONSE;
+                    return (at - BASE) / (BUS / 8) == job.bad / (BUS / 8)
+                               ? tlm::TLM_GENERIC_ERROR_RESPONSE
+                               : tlm::TLM_OK_RESPONSE;
                 };
             memory.invalidate();
             log.emplace_back();
@@ -98,8 +102,8 @@ struct Work {
     void run_ring(sq_sc::Host &host, const Job &job)
     {
         const uint32_t n = uint32_t(job.layers.size());
-        sq_driver_ring ring{job.ring, n + 1, reinterpret_cast<uint32_t *>(&memory.bytes[job.ring]),
-                            0, 0};
+        sq_driver_ring ring{BASE + job.ring, n + 1,
+                            reinterpret_cast<uint32_t *>(&memory.bytes[job.ring]), 0, 0};
         sq_driver_done done{};
         done.result = sq_driver_ring_open(&host.driver, &ring, job.watchdog);
         for (const Job::Layer &l : job.layers)
@@ -218,10 +222,10 @@ void draw_layer(const unsigned *value, sq_rng *rng, Job *job)
     const uint8_t *const want = reinterpret_cast<const uint8_t *>(g.want);
     const uint32_t base = uint32_t((job->image.size() + PAGE - 1) / PAGE * PAGE);
     std::memcpy(layer.word, image + g.descriptor, sizeof layer.word);
-    for (const unsigned word : sq_top_address_word)
-        layer.word[word] += base;
+    for (const unsigned low : sq_top_address_word)
+        sq_desc_set_address(layer.word, low, sq_desc_address(layer.word, low) + BASE + base);
     layer.want.assign(want, want + 4 * size_t(g.n_want));
-    layer.descriptor = base + g.descriptor;
+    layer.descriptor = BASE + base + g.descriptor;
     layer.out = base + g.out;
     layer.has_notice = sq_rng_below(rng, 4) == 0;
     job->image.resize(base);

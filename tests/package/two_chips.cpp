@@ -8,7 +8,7 @@
 #include <sq_chip_host.h>
 #include <sq_chip_memory.h>
 
-extern "C" sq_driver_result run_both(const sq_driver *const chip[2], const uint32_t descriptor[2],
+extern "C" sq_driver_result run_both(const sq_driver *const chip[2], const uint64_t descriptor[2],
                                      sq_driver_done done[2]);
 
 namespace
@@ -45,7 +45,7 @@ int sc_main(int, char **)
 {
     const sc_core::sc_time ns(1, sc_core::SC_NS);
     sqsim_image *const image[2] = {image_of(0), image_of(1)};
-    const uint32_t descriptor[2] = {sqsim_image_descriptor(image[0]),
+    const uint64_t descriptor[2] = {sqsim_image_descriptor(image[0]),
                                     sqsim_image_descriptor(image[1])};
     sq_sc::Chip<64> a("a", image[0], SQSIM_CHIP_STEPPING, ns, sq_sc::Time::TARGET);
     sq_sc::Chip<64> b("b", image[1], SQSIM_CHIP_STEPPING, ns, sq_sc::Time::TARGET);

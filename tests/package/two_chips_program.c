@@ -2,7 +2,7 @@
 // A program for a host with two chips, as firmware has it: both run at a time, and it sleeps until their interrupts.
 #include <sq_driver.h>
 
-enum sq_driver_result run_both(const struct sq_driver *const chip[2], const uint32_t descriptor[2],
+enum sq_driver_result run_both(const struct sq_driver *const chip[2], const uint64_t descriptor[2],
                                struct sq_driver_done done[2])
 {
     for (int i = 0; i < 2; i++) {

@@ -300,10 +300,10 @@ def test_the_chip_gives_the_product():
     rng = numpy.random.default_rng(7)
     w, x = (rng.standard_normal(shape, dtype=numpy.float32) for shape in ((24, 128), (3, 128)))
     layer = sqsim.encode(w, "nvfp4")
-    image = layer.image(x, base=0x10000)
+    image = layer.image(x, base=0x7ffffffff000)
     memory, figures = image.run()
     stepped, of_stepped = image.run(stepping=True)
-    assert image.descriptor == 0x10000 and figures["cycles"] > 0
+    assert image.descriptor == 0x7ffffffff000 and figures["cycles"] > 0
     assert figures == of_stepped and (memory == stepped).all()
     assert (image.check(memory) == layer.product(x)).all()
     assert figures["cycles"] == figures["busy"] + figures["wait"] + figures["blocked"]

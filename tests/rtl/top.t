@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # sq_top, the chip, against its models: a host behind AXI4-Lite and a memory behind AXI4 are its environment, and every
 # signal of both buses and the interrupt are compared in every cycle. Exhausted: six bus faults in every beat of a short layer
-# (descriptor, operands, outputs) with four memories, and 244 descriptors that must be refused (each bit without a name, regions that end a beat beyond 4 GiB), each followed by a layer that
+# (descriptor, operands, outputs) with four memories, and 165 descriptors that must be refused (each bit without a name, regions that end a beat beyond 2^48), each followed by a layer that
 # must be right; an error in sums that are kept while outputs wait for the memory; a tile as long as half a buffer, of up to 4096 beats; the longest transfers, up to 131,072 beats of the bus; a write
-# that clears interrupts in every cycle around the end of a layer; a reset in every cycle of a short layer, behind it one that is whole, and of a ring of two; an abort in every cycle of that ring, and in every fourth of one whose buffers are full; a watchdog of every length; a ring of 267 slots, and one that ends beyond 4 GiB. Sampled: shapes, blocks and their order, ragged blocks, chunks of K and ragged ones, illegal operands, waits of host and memory, polling and
-# interrupt, starts while a layer runs, writes that change nothing, images at address 0, across 2 GiB and up to 4 GiB, resets. A layer of the embedded model goes from its image to its outputs, with the engine busy
+# that clears interrupts in every cycle around the end of a layer; a reset in every cycle of a short layer, behind it one that is whole, and of a ring of two; an abort in every cycle of that ring, and in every fourth of one whose buffers are full; a watchdog of every length; a ring of 267 slots, and one that ends beyond 2^48. Sampled: shapes, blocks and their order, ragged blocks, chunks of K and ragged ones, illegal operands, waits of host and memory, polling and
+# interrupt, starts while a layer runs, writes that change nothing, images and rings at addresses of 48 bits: at 0, across a multiple of 4 GiB, each region above another one, up to 2^48; resets. A layer of the embedded model goes from its image to its outputs, with the engine busy
 # in at least 97 % of all cycles. Then faults, each of which must be found.
 . "$(dirname "$0")/lib.sh"
 T="1'b1" F="1'b0" S=rtl/top/sq_sequencer.sv R=rtl/top/sq_top_regs.sv
@@ -40,6 +40,15 @@ sq cosim --block top --layers --ring --format dense --layer '*.0.self_attn.[qkv]
 ok "three layers as one ring with one interrupt, with wait states, a fault of the bus and resets" clean 20000
 ok "... each with its record" [ "$(grep -c '"slot":[0-2],"chip_cycles":[1-9]' "$W.out")" = 3 ]
 refuse "--ring needs --block top --layers and one format" cosim --ring --layers
+sq cosim --block top --layers --format dense --weight-bits 8 --group row --layer '*.0.self_attn.k_proj' --m 3 --base 0x8ffffd000 --json
+ok "a layer whose weights lie across 4 GiB" clean 5000
+sq cosim --block top --layers --format nvfp4 --algorithm rtn --layer '*.0.self_attn.k_proj' --base 0xffffffff6000 --json
+ok "a layer of blocks that ends at 2^48" clean 2500
+sq cosim --block top --layers --ring --encode inputs --format dense --layer '*.0.self_attn.[kv]_proj' --m 3 --rows 2 --cols 4 --free-streams --base 0x2ffffe000 --json
+ok "a ring with an encoder, across 4 GiB" clean 5000
+refuse "that end at 2^48 or before" cosim --block top --layers --format dense --layer '*.0.self_attn.k_proj' --base 0xfffffffff000
+refuse "--base = 0x1000000000000, need a multiple of 4096, 0..0xfffffffff000" cosim --block top --layers --base 0x1000000000000
+refuse "--base needs --block top --layers" cosim --layers --base 4096
 # The chip encodes: one ring with one interrupt of an encoder and the layers that share what it wrote; a chain of eight layers,
 # each from the outputs of the one before.
 sq cosim --block top --layers --ring --encode inputs --format dense --layer '*.0.self_attn.[qkv]_proj' --m 3 --rows 2 --cols 4 --json
@@ -105,7 +114,7 @@ mutate order_of_blocks_ignored top w8a8 any $S "s/assign cols_outer = .*/assign 
 # ---- transfers --------------------------------------------------------------------------------------
 mutate inner_operand_not_from_its_start top w8a8 any $S "s/is_first = cols_first;/is_first = cols_first \&\& rows_first;/"
 mutate store_of_a_row_of_tiles top w8a8 any $S "s/factor_b = load_cols;/factor_b = 16'd1;/"
-mutate outputs_over_those_before top w8a8 any $S "s/default: pointer_q\[4\] <= addr + (length << SizeW);/default: pointer_q[4] <= addr;/"
+mutate outputs_over_those_before top w8a8 any $S "s/default: pointer_q\[4\] <= next;/default: pointer_q[4] <= addr;/"
 mutate scales_of_one_group top w8a8 any $S "s/16'd1 : load_groups;/16'd1 : 16'd1;/"
 mutate response_not_awaited top w8a8 any $S "s/assign all_done = .*/assign all_done = !load_active;/"
 mutate stores_without_response_of_two_bits top w8a8 any $S "s/logic \[4:0\] owed_q;/logic [1:0] owed_q;/; s/owed_q + 5'(issue && kind_q == Store) - 5'(write_done_i)/owed_q + 2'(issue \&\& kind_q == Store) - 2'(write_done_i)/"
@@ -205,32 +214,45 @@ mutate no_tiles top w8a8 any $S "s/assign counts = rows != '0 && cols != '0 &&/a
 mutate crooked_address top w8a8 any $S "s/ | row_scale\[SizeW-1:0\]//"
 
 mutate bit_without_a_name top w8a8 any $S "s/(desc_q & ~sq_regs_pkg::DESC_NAMED) == '0/(desc_q[479:0] \& ~sq_regs_pkg::DESC_NAMED[479:0]) == '0/"
-mutate region_a_beat_beyond_memory top w8a8 any $S "s/reach <= 33'd1 << (32 - SizeW)/reach <= (33'd1 << (32 - SizeW)) + 33'd1/"
-mutate region_up_to_the_end_refused top w8a8 any $S "s/reach <= 33'd1 << (32 - SizeW)/reach < 33'd1 << (32 - SizeW)/"
-mutate long_tile_further_beyond_memory top w8a8 any $S "s/|span\[47:16\]/|span[47:32]/"
+mutate region_a_beat_beyond_memory top w8a8 any $S "s/reach <= (AddrW+1)'(1) << (AddrW - SizeW)/reach <= ((AddrW+1)'(1) << (AddrW - SizeW)) + 49'd1/"
+mutate region_up_to_the_end_refused top w8a8 any $S "s/reach <= (AddrW+1)'(1) << (AddrW - SizeW)/reach < (AddrW+1)'(1) << (AddrW - SizeW)/"
 mutate row_scales_that_do_not_fit top block any $S "s/product <= 32'(RowDepth)/$T/"
-mutate slots_of_a_short_ring top w8a8 any rtl/top/sq_ring.sv "s/{9'd0, head_q, 7'd0}/{17'd0, head_q[7:0], 7'd0}/"
+mutate slots_of_a_short_ring top w8a8 any rtl/top/sq_ring.sv "s/({head_q, 7'd0})/({head_q[7:0], 7'd0})/"
 mutate error_outlives_an_abort top w4a8 any rtl/top/sq_dma.sv "s/if (idle_o) status_q/if (idle_o \&\& $F) status_q/"
 mutate doorbell_in_an_abort top w8a8 any rtl/top/sq_top_regs.sv "s/ \&\& !aborting_i \&\&/ \&\&/"
 mutate error_lost_in_the_cycle_of_a_clear top w8a8 any $R "s/if (end_i && bad) irq_state_q\[1\] <= 1'b1;/if (end_i \&\& bad \&\& !(write \&\& aw_word == sq_regs_pkg::REG_IRQ_STATE)) irq_state_q[1] <= 1'b1;/"
 mutate status_of_a_record_lost top w8a8 any $R "s/end_i && write_status_q == 3'd0/end_i \&\& write_status_q == 3'd0 \&\& $F/"
-mutate ring_beyond_memory top w8a8 any rtl/top/sq_top_regs.sv "s/33'(base_q) + .* <= 33'd1 << 32/$T/"
-mutate region_far_beyond_memory top w8a8 any $S "s/fits = !is_far \&\& /fits = /"
-mutate long_tile_far_beyond_memory top w8a8 any $S "s/assign is_far = is_high_half ? |span\[47:16\] :/assign is_far = is_high_half ? $F :/"
+mutate ring_beyond_memory top w8a8 any rtl/top/sq_top_regs.sv "s/(sq_pkg::ADDR_W+1)'(base_q) + .*;/$T;/"
+mutate region_far_beyond_memory top w4a8 any $S "s/fits = !is_far \&\& /fits = /"
 mutate long_tile_beyond_memory top w8a8 any $S "s/assign is_high_half = .*/assign is_high_half = check_q == EndActHigh;/"
 mutate outputs_not_looked_at top w8a8 any $S "s/EndOut: part = Store;/EndOut: part = 3'd1;/"
-mutate descriptor_across_the_end top w8a8 any $S "s/ \&\& at_q <= 32'd0 - 32'(DescW \/ 8);/;/"
 mutate chunk_of_17_bits top w8a8 any $S "s/4'd1: fits = product <= 32'd65535;/4'd1: fits = product <= 32'd131071;/"
 mutate weights_that_do_not_fit top w8a8 any $S "s/product <= 32'(WeightDepth);/product <= 32'(WeightDepth + 1);/"
 mutate column_scales_beyond_memory top w8a8 any $S "s/EndColScale: {factor_a, factor_b} = .*/EndColScale: {factor_a, factor_b} = {cols, 16'd1};/"
 mutate parts_with_more_sums_than_room top w8a8 any $S "s/(chunk == groups && !is_part ? sq_regs_pkg/(chunk == groups ? sq_regs_pkg/"
+mutate descriptor_across_the_end top w8a8 any $S "s/ \&\& at_q <= AddrW'(0) - AddrW'(DescBytes);/;/"
+
+# ---- addresses of 48 bits ---------------------------------------------------------------------------
+# A high half that is lost, or that of another word; sums that end at 4 GiB.
+for region in act weight row_scale col_scale out; do
+  mutate "high_half_of_$region" top w8a8 any $S "s/assign $region = \(.*\);/assign $region = \1 \& 48'hffffffff;/"
+done
+mutate high_halves_of_operands_swapped top w8a8 any rtl/top/sq_regs_pkg.sv "s/16\*(low-DESC_ACT) +: 16/16*((low-DESC_ACT) ^ 1) +: 16/"
+mutate high_half_of_the_descriptor top w8a8 any $R "s/descriptor_q\[sq_pkg::ADDR_W-1:32\] <= .*/descriptor_q[sq_pkg::ADDR_W-1:32] <= '0;/"
+mutate high_half_of_the_ring top w8a8 any $R "s/base_q\[sq_pkg::ADDR_W-1:32\] <= .*/base_q[sq_pkg::ADDR_W-1:32] <= '0;/"
+mutate ring_moved_while_it_runs top w8a8 any $R "s/^ *sq_regs_pkg::REG_RING_BASE_HIGH,$//; s/sq_regs_pkg::REG_WATCHDOG,/sq_regs_pkg::REG_WATCHDOG, sq_regs_pkg::REG_RING_BASE_HIGH,/"
+mutate slots_across_4_gib top w8a8 any rtl/top/sq_ring.sv "s/assign slot = .*/assign slot = {base_i[47:32], base_i[31:0] + 32'({head_q, 7'd0})};/"
+mutate transfers_across_4_gib top w8a8 any $S "s/assign next = .*/assign next = {addr[47:32], addr[31:0] + (length << SizeW)};/"
+mutate bursts_across_4_gib top w8a8 any rtl/top/sq_dma_burst.sv "s/assign next_addr_o = .*/assign next_addr_o = {addr_i[AddrW-1:32], addr_i[31:0] + (32'(limit_i) << SizeW)};/"
+mutate encoder_across_4_gib top w4a8 any rtl/top/sq_encode.sv "s/at_q\[i\] <= at_q\[i\] + .*/at_q[i] <= {at_q[i][47:32], at_q[i][31:0] + (stride_q[i] << SizeW)};/"
+mutate high_half_of_what_the_encoder_reads top w4a8 any rtl/top/sq_top.sv "s/from_i(sq_regs_pkg::desc_address(desc, sq_regs_pkg::DESC_OUT))/from_i(48'(desc[32*sq_regs_pkg::DESC_OUT +: 32]))/"
 
 # ---- ring -------------------------------------------------------------------------------------------
 Q=rtl/top/sq_ring.sv D=rtl/top/sq_dma.sv
 mutate ring_beyond_its_end top w8a8 any $Q "s/(head_q + 1'b1 == size_i) ? '0 : head_q/(head_q == size_i) ? '0 : head_q/"
 mutate ring_ends_a_slot_early top w8a8 any $Q "s/assign more = next_head != tail_i/assign more = next_head + 1'b1 != tail_i/"
 mutate doorbell_in_the_last_cycle_lost top w8a8 any $R "s/assign tail_o = .*/assign tail_o = tail_q;/"
-mutate record_of_the_next_slot top w8a8 any $Q "s/{slot\[31:7\], 7'd64}/{slot[31:7], 7'd64} + 32'd128/"
+mutate record_of_the_next_slot top w8a8 any $Q "s/assign dma_addr_o = \(.*\);/assign dma_addr_o = \1 + 48'd128;/"
 mutate notice_of_every_layer top w8a8 any $Q "s/ \&\& layer_notice_i);/);/"
 mutate no_notice_of_a_layer top w8a8 any $Q "s/assign notice_o = .*/assign notice_o = done_o;/"
 mutate abort_that_does_not_end_the_ring top w8a8 any $Q "s/ \&\& !abort_q;/;/"
@@ -253,7 +275,7 @@ mutate middle_that_binary32_does_not_see top w4a8 any rtl/top/sq_encode_code.sv 
 mutate scale_cut_off top w4a8 any rtl/top/sq_encode_scale.sv "s/24'(half && (more || kept\[0\]))/24'(half \&\& more \&\& $F)/"
 mutate scales_before_the_codes top w4a8 any $K "s/pass_q == SCALES && !codes_valid/pass_q == SCALES/g; s/assign unused_bits = ^{/assign unused_bits = ^{codes_valid, /"
 mutate banks_behind_the_last_column_left_out top w4a8 any $K "s/assign flushed = .*/assign flushed = codes_q == '0;/"
-mutate encoder_beyond_memory top w4a8 any $K "s/49'(product) + (49'(base) >> SizeW) <= /49'(product) <= /"
+mutate encoder_beyond_memory top w4a8 any $K "s/(AddrW+1)'(product) + ((AddrW+1)'(base) >> SizeW) <= /(AddrW+1)'(product) <= /"
 mutate element_that_is_no_number_not_told top w4a8 any $K "s/assign error_o = .*/assign error_o = $F \&\& wrong;/"
 mutate last_response_not_awaited top w4a8 any $K "s/assign all_done = .*/assign all_done = left_q == '0;/"
 mutate encoder_with_a_bit_without_a_name top w4a8 any $S "s/assign encode_sound_o = .*/assign encode_sound_o = sound_q;/"
@@ -273,7 +295,7 @@ mutate interrupt_cleared_by_any_write top w8a8 any $R "s/REG_IRQ_STATE \&\& w_da
 mutate interrupt_enabled_by_any_bit top w8a8 any $R "s/irq_enable_q <= w_data_q\[1:0\]/irq_enable_q <= {2{|w_data_q}}/"
 mutate second_write_hides_the_first_response top w8a8 any $R "s/assign write = .*/assign write = aw_q \&\& w_q;/"
 mutate start_by_any_write top w8a8 any $R "s/REG_CONTROL \&\& w_data_q\[0\]/REG_CONTROL/"
-mutate descriptor_below_2_gib top w8a8 any $S "s/{at_q\[31:SizeW\], SizeW'(0)}/{1'b0, at_q[30:SizeW], SizeW'(0)}/"
+mutate descriptor_below_2_gib top w8a8 any $S "s/{at_q\[AddrW-1:SizeW\], SizeW'(0)}/{at_q[AddrW-1:32], 1'b0, at_q[30:SizeW], SizeW'(0)}/"
 mutate interrupt_without_leave top w8a8 any $R "s/assign irq_o = .*/assign irq_o = |irq_state_q;/"
 mutate interrupt_lost top w8a8 any $R "s/if (notice_i) irq_state_q\[0\] <= $T;/if (notice_i \&\& !lite_b_valid_o) irq_state_q[0] <= $T;/"
 mutate clear_wins_over_the_end top w8a8 any $R "s/if (notice_i) irq_state_q\[0\] <= $T;/if (notice_i \&\& !(write \&\& write_ok \&\& aw_word == sq_regs_pkg::REG_IRQ_STATE \&\& w_data_q[0])) irq_state_q[0] <= $T;/"

@@ -7,10 +7,9 @@
 #include <string.h>
 
 enum { FREE, IDEAL, RANDOM, KINDS };
-enum { AR, AW, W };              // asks
-enum { R, B };                   // replies
-enum { ADDR, LEN, SIZE, BURST }; // fields of an address
-enum { N_ADDR = 4, READS_MAX = SQ_AXI_READS_MAX };
+enum { AR, AW, W }; // asks
+enum { R, B };      // replies
+enum { FIELDS = SQ_AXI_BURST, N_ADDR = SQ_AXI_ADDRESS, READS_MAX = SQ_AXI_READS_MAX };
 enum {
     LONG_WAIT = 160
 }; // cycles: of an address, or of a response, longer than the silence that a manager may wait for
@@ -26,17 +25,19 @@ static unsigned log2_of(unsigned n)
 void sq_axi_ports(unsigned data_bits, struct sq_ports *p)
 {
     const size_t words = data_bits / 32;
-    const struct sq_field address[] = {
-        {"addr", 1, 32, true}, {"len", 1, 8, true}, {"size", 1, 3, true}, {"burst", 1, 2, true}};
-    p->ask[AR] = (struct sq_port){"axi_ar", N_ADDR};
-    p->ask[AW] = (struct sq_port){"axi_aw", N_ADDR};
+    const struct sq_field address[] = {{"addr", 2, SQ_ADDR_BITS / 2, true},
+                                       {"len", 1, 8, true},
+                                       {"size", 1, 3, true},
+                                       {"burst", 1, 2, true}};
+    p->ask[AR] = (struct sq_port){"axi_ar", FIELDS};
+    p->ask[AW] = (struct sq_port){"axi_aw", FIELDS};
     p->ask[W] = (struct sq_port){"axi_w", 3};
     memcpy(p->ask_field, address, sizeof address);
-    memcpy(p->ask_field + N_ADDR, address, sizeof address);
-    p->ask_field[2 * N_ADDR] = (struct sq_field){"data", words, 32, true};
-    p->ask_field[2 * N_ADDR + 1] = (struct sq_field){"strb", words, 4, true};
-    p->ask_field[2 * N_ADDR + 2] = (struct sq_field){"last", 1, 1, true};
-    p->n_ask = 2 * N_ADDR + 3;
+    memcpy(p->ask_field + FIELDS, address, sizeof address);
+    p->ask_field[2 * FIELDS] = (struct sq_field){"data", words, 32, true};
+    p->ask_field[2 * FIELDS + 1] = (struct sq_field){"strb", words, 4, true};
+    p->ask_field[2 * FIELDS + 2] = (struct sq_field){"last", 1, 1, true};
+    p->n_ask = 2 * FIELDS + 3;
     p->reply[R] = (struct sq_port){"axi_r", 3};
     p->reply[B] = (struct sq_port){"axi_b", 1};
     p->reply_field[0] = (struct sq_field){"data", words, 32, true};
@@ -48,10 +49,10 @@ void sq_axi_ports(unsigned data_bits, struct sq_ports *p)
 
 // ---- the map --------------------------------------------------------------------------------------
 
-enum sq_axi_fault sq_axi_fault_at(uint32_t addr, unsigned nbytes)
+enum sq_axi_fault sq_axi_fault_at(uint64_t addr, unsigned nbytes)
 {
-    const uint32_t kind = addr >> 28, bad = addr >> 20 & 0xff;
-    const uint32_t behind = (addr / nbytes - bad) & 0xff;
+    const uint32_t kind = addr >> 28 & 0xf, bad = addr >> 20 & 0xff;
+    const uint32_t behind = (uint32_t)(addr / nbytes - bad) & 0xff;
     if (kind == SQ_AXI_EARLY && bad % 2 && behind == 0xff)
         return SQ_AXI_SLVERR; // another error in the beat before
     if (kind == SQ_AXI_TWO)
@@ -59,29 +60,29 @@ enum sq_axi_fault sq_axi_fault_at(uint32_t addr, unsigned nbytes)
     return behind == 0 && kind < SQ_AXI_FAULTS ? (enum sq_axi_fault)kind : SQ_AXI_GOOD;
 }
 
-static int32_t mix(uint32_t addr, unsigned i, uint64_t salt)
+static int32_t mix(uint64_t addr, unsigned i, uint64_t salt)
 {
-    struct sq_rng rng = {(((uint64_t)addr << 8) + i) * UINT64_C(0x9e3779b97f4a7c15) ^ salt};
+    struct sq_rng rng = {((addr << 8) + i) * UINT64_C(0x9e3779b97f4a7c15) ^ salt};
     return (int32_t)(uint32_t)sq_rng_next(&rng);
 }
 
-int32_t sq_axi_read_word(uint32_t addr, unsigned i)
+int32_t sq_axi_read_word(uint64_t addr, unsigned i)
 {
     return mix(addr, i, 1);
 }
 
-int32_t sq_axi_write_word(uint32_t addr, unsigned i)
+int32_t sq_axi_write_word(uint64_t addr, unsigned i)
 {
     return mix(addr, i, 2);
 }
 
-static int32_t map_read(void *ctx, uint32_t addr, unsigned i)
+static int32_t map_read(void *ctx, uint64_t addr, unsigned i)
 {
     (void)ctx;
     return sq_axi_read_word(addr, i);
 }
 
-static const char *map_write(void *ctx, uint32_t addr, const int32_t *word, unsigned n)
+static const char *map_write(void *ctx, uint64_t addr, const int32_t *word, unsigned n)
 {
     (void)ctx;
     for (unsigned i = 0; i < n; i++)
@@ -90,7 +91,7 @@ static const char *map_write(void *ctx, uint32_t addr, const int32_t *word, unsi
     return NULL;
 }
 
-static enum sq_axi_fault map_fault(void *ctx, uint32_t addr, unsigned nbytes)
+static enum sq_axi_fault map_fault(void *ctx, uint64_t addr, unsigned nbytes)
 {
     (void)ctx;
     return sq_axi_fault_at(addr, nbytes);
@@ -99,7 +100,7 @@ static enum sq_axi_fault map_fault(void *ctx, uint32_t addr, unsigned nbytes)
 static const struct sq_axi_content map = {map_read, map_write, map_fault};
 
 // The response to a beat, or to a burst of writes.
-static int32_t response(const struct sq_axi_memory *m, uint32_t addr, uint32_t beats)
+static int32_t response(const struct sq_axi_memory *m, uint64_t addr, uint32_t beats)
 {
     for (uint32_t i = 0; i < beats; i++) {
         const enum sq_axi_fault fault = m->content->fault(m->ctx, addr + i * m->nbytes, m->nbytes);
@@ -174,7 +175,7 @@ static void run_dram(struct sq_axi_memory *m)
 }
 
 // What comes in the cycle that ends is worked on from the next one on.
-static void ask_dram(struct sq_axi_memory *m, uint32_t addr, uint32_t beats, bool is_write,
+static void ask_dram(struct sq_axi_memory *m, uint64_t addr, uint32_t beats, bool is_write,
                      uint32_t tag)
 {
     m->began = m->began ? m->began : m->now + 1;
@@ -196,10 +197,11 @@ static void ask_write(struct sq_axi_memory *m, uint32_t number)
 }
 
 // Whether the bursts of bytes from .. to of the first read are over. Those of beats before have been asked for already.
-static bool have_come(const struct sq_axi_memory *m, uint32_t from, uint32_t to)
+static bool have_come(const struct sq_axi_memory *m, uint64_t from, uint64_t to)
 {
-    const uint32_t below = m->choice.dram->map.below, base = m->read[0].addr >> below;
-    for (uint32_t i = (from >> below) - base; i <= (to >> below) - base; i++) {
+    const unsigned below = m->choice.dram->map.below;
+    const uint64_t base = m->read[0].addr >> below;
+    for (uint64_t i = (from >> below) - base; i <= (to >> below) - base; i++) {
         const uint64_t over = m->over[m->first_read % SQ_AXI_READS_MAX][i];
         if (over == 0 || over > m->now)
             return false;
@@ -278,14 +280,14 @@ static uint64_t cycle_of(const struct sq_axi_memory *m, uint64_t parts)
 static void show_beat(struct sq_axi_memory *m)
 {
     const struct sq_axi_read *r = &m->read[0];
-    const uint32_t addr = r->addr + m->beat * m->nbytes;
+    const uint64_t addr = r->addr + m->beat * m->nbytes;
     const bool is_last = m->beat + 1 == r->beats, is_extra = m->beat >= r->beats;
     const enum sq_axi_fault fault = m->content->fault(m->ctx, addr, m->nbytes);
     for (unsigned i = 0; i < m->words; i++)
         m->r[i] = m->content->read(m->ctx, addr, i);
     m->r[m->words] = is_extra ? 0 : response(m, addr, 1);
     if (is_last && fault == SQ_AXI_LATE)
-        m->extra = 1 + (addr / m->nbytes & 3);
+        m->extra = 1 + (uint32_t)(addr / m->nbytes & 3);
     m->r_ends = is_extra ? m->beat + 1 == r->beats + m->extra
                          : fault == SQ_AXI_EARLY || (is_last && m->extra == 0);
     const bool is_lost = !is_extra && (is_last ? fault == SQ_AXI_LATE || fault == SQ_AXI_MISSING
@@ -308,7 +310,7 @@ static bool is_due(const struct sq_axi_memory *m)
 }
 
 // A beat of it, or its end, comes with the wrong LAST.
-static bool is_spoilt(const struct sq_axi_memory *m, uint32_t addr, uint32_t beats)
+static bool is_spoilt(const struct sq_axi_memory *m, uint64_t addr, uint32_t beats)
 {
     for (uint32_t i = 0; i < beats; i++) {
         const enum sq_axi_fault fault = m->content->fault(m->ctx, addr + i * m->nbytes, m->nbytes);
@@ -332,14 +334,14 @@ static void clock_reads(struct sq_axi_memory *m, const struct sq_pins *p)
         }
     }
     if (p->ask_valid[AR] && m->ready[AR]) {
-        const uint32_t beats = (uint32_t)p->ask[LEN] + 1;
-        m->read[m->n_reads] = (struct sq_axi_read){(uint32_t)p->ask[ADDR], beats,
-                                                   m->choice.kind == IDEAL ? reserve(m, beats) : 0};
+        const uint64_t addr = sq_axi_addr(p->ask);
+        const uint32_t beats = (uint32_t)p->ask[SQ_AXI_LEN] + 1;
+        m->read[m->n_reads] =
+            (struct sq_axi_read){addr, beats, m->choice.kind == IDEAL ? reserve(m, beats) : 0};
         if (m->choice.kind == SQ_AXI_TIMED)
             ask_read(m, &m->read[m->n_reads]);
         m->n_reads++;
-        if (m->choice.kind == RANDOM && is_spoilt(m, (uint32_t)p->ask[ADDR], beats) &&
-            sq_rng_below(&m->rng, 2))
+        if (m->choice.kind == RANDOM && is_spoilt(m, addr, beats) && sq_rng_below(&m->rng, 2))
             m->ar_wait = LONG_WAIT; // the next address stands there while beats are lost
     }
 }
@@ -353,9 +355,9 @@ static const char *check_write(const struct sq_axi_memory *m, const struct sq_pi
     const bool has_aw = m->n_w < m->n_aw;
     if (!has_aw && (!p->ask_valid[AW] || m->n_w > m->n_aw))
         return "memory.data_before_address";
-    const uint32_t first = has_aw ? m->write[m->n_w].addr : (uint32_t)aw[ADDR];
-    const uint32_t beats = has_aw ? m->write[m->n_w].beats : (uint32_t)aw[LEN] + 1;
-    const uint32_t addr = first + m->w_beats * m->nbytes;
+    const uint64_t first = has_aw ? m->write[m->n_w].addr : sq_axi_addr(aw);
+    const uint32_t beats = has_aw ? m->write[m->n_w].beats : (uint32_t)aw[SQ_AXI_LEN] + 1;
+    const uint64_t addr = first + m->w_beats * m->nbytes;
     const bool is_void = m->may_be_void && w[m->words] == 0;
     for (unsigned i = 0; i < m->words; i++)
         if (w[m->words + i] != (is_void ? 0 : 15))
@@ -402,8 +404,8 @@ static const char *clock_writes(struct sq_axi_memory *m, const struct sq_pins *p
         }
     }
     if (takes_aw)
-        m->write[m->n_aw++] = (struct sq_axi_write){(uint32_t)p->ask[N_ADDR + ADDR],
-                                                    (uint32_t)p->ask[N_ADDR + LEN] + 1, 0, 0, 0};
+        m->write[m->n_aw++] = (struct sq_axi_write){
+            sq_axi_addr(p->ask + N_ADDR), (uint32_t)p->ask[N_ADDR + SQ_AXI_LEN] + 1, 0, 0, 0};
     if (m->n_whole < m->n_aw && m->n_whole < m->n_w)
         take_write(m, m->n_whole++);
     return complaint;
@@ -423,9 +425,10 @@ static void clock_response(struct sq_axi_memory *m)
 // An address as a manager may give it: whole beats of this size, INCR, no page crossed.
 static bool is_address(const struct sq_axi_memory *m, const int32_t *ask)
 {
-    const uint32_t addr = (uint32_t)ask[ADDR], n = ((uint32_t)ask[LEN] + 1) * m->nbytes;
+    const uint64_t addr = sq_axi_addr(ask),
+                   n = ((uint64_t)(uint32_t)ask[SQ_AXI_LEN] + 1) * m->nbytes;
     return addr % m->nbytes == 0 && addr / SQ_AXI_PAGE == (addr + n - 1) / SQ_AXI_PAGE &&
-           ask[BURST] == 1 && ask[SIZE] == (int32_t)log2_of(m->nbytes);
+           ask[SQ_AXI_BURST] == 1 && ask[SQ_AXI_SIZE] == (int32_t)log2_of(m->nbytes);
 }
 
 const char *sq_axi_memory_clock(struct sq_axi_memory *m, const struct sq_pins *p)

@@ -20,6 +20,7 @@
 // map for it: what a beat holds, and how it fails, follows from its address alone, so that a golden model
 // can say what comes.
 //
+//   47..32  any
 //   31..28  0: a good address; else enum sq_axi_fault
 //   27..20  number modulo 256 of the beat that fails, counted in beats from address 0
 //   19..0   place
@@ -27,19 +28,38 @@
 #define SQ_AXI_MEMORY_H
 
 #include "sim/block/flow/sq_block.h"
+#include "sim/block/top/sq_regs.h"
 
 enum { SQ_AXI_WAIT_MAX = 32, SQ_AXI_WORDS_MAX = 16 }; // cycles; words of 32 bits in a beat
 enum { SQ_AXI_LAZY = 3, SQ_AXI_TIMED = 4 };
 enum { SQ_AXI_PAGE = 4096 };      // bytes; no burst goes over the end of one
 enum { SQ_AXI_BURSTS_MAX = 256 }; // of the DRAM in a page: of 16 bytes or more
 enum { SQ_AXI_ASKS = 3, SQ_AXI_REPLIES = 2, SQ_AXI_READS_MAX = 32, SQ_AXI_WRITES_MAX = 16 };
-// Behind those streams the ones of registers, where a block has them, and where their words begin in the pins: addr, len,
-// size, burst of ar and aw, data, strb, last of w; data, resp, last of r, resp of b.
+// Words of ar and aw in the pins. A word has at most 32 bits, so an address comes in two halves.
+enum sq_axi_address {
+    SQ_AXI_ADDR,
+    SQ_AXI_ADDR_HIGH,
+    SQ_AXI_LEN,
+    SQ_AXI_SIZE,
+    SQ_AXI_BURST,
+    SQ_AXI_ADDRESS
+};
+static inline uint64_t sq_axi_addr(const int32_t half[2])
+{
+    return (uint64_t)(uint32_t)half[1] << SQ_ADDR_BITS / 2 | (uint32_t)half[0];
+}
+static inline void sq_axi_put_addr(int32_t half[2], uint64_t addr)
+{
+    half[0] = (int32_t)(addr & ((1u << SQ_ADDR_BITS / 2) - 1));
+    half[1] = (int32_t)(addr >> SQ_ADDR_BITS / 2 & ((1u << SQ_ADDR_BITS / 2) - 1));
+}
+// Behind those streams the ones of registers, where a block has them, and where their words begin in the pins: those of ar
+// and aw, data, strb, last of w; data, resp, last of r, resp of b.
 enum { SQ_LITE_B = SQ_AXI_ASKS, SQ_LITE_R };
 enum { SQ_LITE_AW = SQ_AXI_REPLIES, SQ_LITE_W, SQ_LITE_AR };
 static inline size_t sq_lite_ask(unsigned data_w)
 {
-    return 8 + 2 * data_w / 32 + 1;
+    return 2 * SQ_AXI_ADDRESS + 2 * data_w / 32 + 1;
 }
 static inline size_t sq_lite_reply(unsigned data_w)
 {
@@ -58,10 +78,10 @@ enum sq_axi_fault {
 };
 
 struct sq_axi_content {
-    int32_t (*read)(void *ctx, uint32_t addr, unsigned i); // word i of the beat that lies there
+    int32_t (*read)(void *ctx, uint64_t addr, unsigned i); // word i of the beat that lies there
     // n words of a beat that is written; a complaint, or NULL.
-    const char *(*write)(void *ctx, uint32_t addr, const int32_t *word, unsigned n);
-    enum sq_axi_fault (*fault)(void *ctx, uint32_t addr, unsigned nbytes); // of that beat
+    const char *(*write)(void *ctx, uint64_t addr, const int32_t *word, unsigned n);
+    enum sq_axi_fault (*fault)(void *ctx, uint64_t addr, unsigned nbytes); // of that beat
 };
 
 // The memory: plain data, zeroed before init. Its streams are the first ones of the pins.
@@ -75,7 +95,8 @@ struct sq_axi_memory {
     bool ready[SQ_AXI_ASKS]; // of this cycle
 
     struct sq_axi_read {
-        uint32_t addr, beats;
+        uint64_t addr;
+        uint32_t beats;
         uint64_t start; // ideal: as dram_free
     } read[SQ_AXI_READS_MAX];
     unsigned n_reads;
@@ -88,13 +109,14 @@ struct sq_axi_memory {
 
     bool may_be_void; // beats without strobes may be written, which change nothing
     struct sq_axi_write {
-        uint32_t addr, beats, wait; // wait: cycles before the response, behind `due`
-        uint64_t due;               // the cycle from which a response may come
-        uint32_t left;              // timed: bursts that have not gone
-    } write[SQ_AXI_WRITES_MAX];     // without their responses
-    uint32_t n_aw, n_w, n_whole;    // whose address has come; whose beats have; both
-    uint32_t room;                  // for so many
-    uint32_t w_beats;               // of the burst whose beats come
+        uint64_t addr;
+        uint32_t beats, wait;    // wait: cycles before the response, behind `due`
+        uint64_t due;            // the cycle from which a response may come
+        uint32_t left;           // timed: bursts that have not gone
+    } write[SQ_AXI_WRITES_MAX];  // without their responses
+    uint32_t n_aw, n_w, n_whole; // whose address has come; whose beats have; both
+    uint32_t room;               // for so many
+    uint32_t w_beats;            // of the burst whose beats come
     bool b_valid;
 
     // timed: of each read, by its number, the cycle in which a burst is over (0: not known)
@@ -121,9 +143,9 @@ extern const struct sq_env sq_axi_memory;
 void sq_axi_ports(unsigned data_bits, struct sq_ports *p);
 
 // SQ_AXI_TWO is told as what its beats respond.
-enum sq_axi_fault sq_axi_fault_at(uint32_t addr, unsigned nbytes);
+enum sq_axi_fault sq_axi_fault_at(uint64_t addr, unsigned nbytes);
 // Word i of the beat that is read there; of the one that must be written there.
-int32_t sq_axi_read_word(uint32_t addr, unsigned i);
-int32_t sq_axi_write_word(uint32_t addr, unsigned i);
+int32_t sq_axi_read_word(uint64_t addr, unsigned i);
+int32_t sq_axi_write_word(uint64_t addr, unsigned i);
 
 #endif

@@ -9,16 +9,17 @@
 #include "sim/block/top/sq_dma_sim.h"
 
 enum { DATA_W, ADDR_W, COUNT_W, DEST_W, MAX_BURST, OUTSTANDING, WRITES, QUIET };
-enum { JOBS_MAX = 6, TAIL = 4 };     // transfers of a group; fields of an output behind the data
-enum { PLACES = SQ_AXI_PAGE * 200 }; // bytes
+enum { JOBS_MAX = 6, TAIL = 4 }; // transfers of a group; fields of an output behind the data
+enum { JOB_FIELDS = SQ_DMA_JOB_LEN - 1 }; // an address is one field
+enum { PLACES = SQ_AXI_PAGE * 200 };      // bytes
 
 // bits of a beat, an address, a count, a buffer's number; beats of a burst; bursts that are read, and written, at
 // once; cycles of silence
 static const struct sq_point points[] = {
-    {"w32", true, {32, 32, 10, 3, 16, 2, 3, 100}},
-    {"w64", true, {64, 32, 16, 2, 256, 4, 1, 128}},
-    {"w128", false, {128, 32, 12, 1, 64, 8, 4, 512}},
-    {"w32_single", false, {32, 32, 8, 3, 1, 3, 16, 64}},
+    {"w32", true, {32, SQ_ADDR_BITS, 10, 3, 16, 2, 3, 100}},
+    {"w64", true, {64, SQ_ADDR_BITS, 16, 2, 256, 4, 1, 128}},
+    {"w128", false, {128, SQ_ADDR_BITS, 12, 1, 64, 8, 4, 512}},
+    {"w32_single", false, {32, SQ_ADDR_BITS, 8, 3, 1, 3, 16, 64}},
 };
 
 static unsigned nbytes(const unsigned *v)
@@ -45,12 +46,12 @@ static uint32_t longest(const unsigned *v)
 
 static void ports(const unsigned *v, struct sq_ports *p)
 {
-    *p = (struct sq_ports){.stream = {{"job", SQ_DMA_JOB_LEN}, {"in", 1}},
-                           .n_in = SQ_DMA_JOB_LEN + 1,
+    *p = (struct sq_ports){.stream = {{"job", JOB_FIELDS}, {"in", 1}},
+                           .n_in = JOB_FIELDS + 1,
                            .n_out = 1 + TAIL,
                            .in = {{"first", 1, 1, true},
                                   {"write", 1, 1, true},
-                                  {"addr", 1, v[ADDR_W], true},
+                                  {"addr", 2, v[ADDR_W] / 2, true},
                                   {"beats", 1, v[COUNT_W], true},
                                   {"dest", 1, v[DEST_W], true},
                                   {"data", words(v), 32, true}},
@@ -90,18 +91,23 @@ static uint32_t draw_beats(const unsigned *v, struct sq_rng *rng, enum sq_stimul
     return 1 + sq_rng_below(rng, n < most ? n : most);
 }
 
-static uint32_t draw_addr(const unsigned *v, struct sq_rng *rng, uint32_t beats, uint32_t fault)
+static uint64_t draw_addr(const unsigned *v, struct sq_rng *rng, uint32_t beats, uint32_t fault)
 {
     const uint32_t size = nbytes(v);
-    if (fault == 0 &&
-        sq_rng_below(rng, 8) == 0) // up to the end of memory: of a kind that is no fault
-        return 0u - (beats + sq_rng_below(rng, 4)) * size;
+    const uint64_t high = (uint64_t)sq_rng_below(rng, 1 << 16) << 32;
+    if (fault == 0 && sq_rng_below(rng, 4) == 0) { // of a kind that is no fault
+        const bool is_end = sq_rng_below(rng, 3) == 0;
+        const uint64_t end = is_end ? SQ_ADDR_END : high > 0 ? high : UINT64_C(1) << 32;
+        // up to the end of memory; across 4 GiB or up to there
+        return end - (is_end ? beats + sq_rng_below(rng, 4) : 1 + sq_rng_below(rng, beats)) *
+                         (uint64_t)size;
+    }
     uint32_t place = sq_rng_below(rng, PLACES / size) * size;
     if (sq_rng_below(rng, 2)) // near the end of a page
         place = place / SQ_AXI_PAGE * SQ_AXI_PAGE + SQ_AXI_PAGE -
                 (1 + sq_rng_below(rng, 2 * beats)) % (SQ_AXI_PAGE / size) * size;
     const uint32_t bad = place / size + sq_rng_below(rng, beats);
-    return fault << 28 | (bad & 0xff) << 20 | place;
+    return high | fault << 28 | (bad & 0xff) << 20 | place;
 }
 
 // The words of all transfers that write, into the records from the first one on.
@@ -115,15 +121,15 @@ static void fill_data(const unsigned *v, int32_t *record, uint32_t *len)
              i++, len[1]++)
             for (unsigned w = 0; w < words(v); w++)
                 record[len[1] * n + SQ_DMA_JOB_LEN + w] =
-                    sq_axi_write_word(job_of(record + j * n, SQ_DMA_ADDR) + i * nbytes(v), w);
+                    sq_axi_write_word(sq_axi_addr(record + j * n + SQ_DMA_ADDR) + i * nbytes(v), w);
 }
 
-static void put_job(int32_t *record, bool first, bool write, uint32_t addr, uint32_t beats,
+static void put_job(int32_t *record, bool first, bool write, uint64_t addr, uint32_t beats,
                     uint32_t dest)
 {
     record[SQ_DMA_FIRST] = first;
     record[SQ_DMA_WRITE] = write;
-    record[SQ_DMA_ADDR] = (int32_t)addr;
+    sq_axi_put_addr(record + SQ_DMA_ADDR, addr);
     record[SQ_DMA_BEATS] = (int32_t)beats;
     record[SQ_DMA_DEST] = (int32_t)dest;
 }
@@ -185,14 +191,14 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
 // ---- what comes out ---------------------------------------------------------------------------------
 
 // Beats of the burst that begins there.
-static uint32_t burst_of(const unsigned *v, uint32_t addr, uint32_t left)
+static uint32_t burst_of(const unsigned *v, uint64_t addr, uint32_t left)
 {
-    const uint32_t room = (SQ_AXI_PAGE - addr % SQ_AXI_PAGE) / nbytes(v);
+    const uint32_t room = (uint32_t)(SQ_AXI_PAGE - addr % SQ_AXI_PAGE) / nbytes(v);
     const uint32_t most = room < v[MAX_BURST] ? room : v[MAX_BURST];
     return left < most ? left : most;
 }
 
-static int32_t error_of(const unsigned *v, uint32_t addr, bool ends_burst)
+static int32_t error_of(const unsigned *v, uint64_t addr, bool ends_burst)
 {
     switch (sq_axi_fault_at(addr, nbytes(v))) {
     case SQ_AXI_SLVERR:
@@ -216,7 +222,8 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     for (uint32_t j = 0; j < in->len[0]; j++) {
         const int32_t *const job = in->record + j * record_len(v);
         const uint32_t beats = job_of(job, SQ_DMA_BEATS);
-        uint32_t addr = job_of(job, SQ_DMA_ADDR), burst = 0;
+        uint64_t addr = sq_axi_addr(job + SQ_DMA_ADDR);
+        uint32_t burst = 0;
         int32_t status = 0;
         for (uint32_t i = 0; !job_of(job, SQ_DMA_WRITE) && i < beats; i++, addr += nbytes(v)) {
             burst = burst > 0 ? burst : burst_of(v, addr, beats - i);
@@ -278,6 +285,7 @@ static const struct sq_area_unit area[] = {{"dma",
                                             0,
                                             false,
                                             {{"DataW", 64},
+                                             {"AddrW", SQ_ADDR_BITS},
                                              {"CountW", 32},
                                              {"MaxBurst", 16},
                                              {"Outstanding", 4},

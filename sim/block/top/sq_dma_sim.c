@@ -9,7 +9,7 @@
 
 enum { AR, AW, W }; // asks
 enum { R, B };      // replies
-enum { N_ADDR = 4 };
+enum { N_ADDR = SQ_AXI_ADDRESS };
 
 void sq_dma_init(struct sq_dma_sim *s, uint32_t nbytes, uint32_t max_burst, uint32_t outstanding,
                  uint32_t writes, uint32_t quiet)
@@ -92,12 +92,12 @@ void sq_dma_comb(const void *state, const struct sq_offer *in, bool out_ready,
 
 static void put_address(const struct sq_dma_sim *s, const struct sq_dma_address *a, int32_t *ask)
 {
-    ask[0] = (int32_t)a->addr;
-    ask[1] = (int32_t)a->beats - 1;
-    ask[2] = 0;
-    while (1u << ask[2] < s->nbytes)
-        ask[2]++;
-    ask[3] = 1; // INCR
+    sq_axi_put_addr(ask, a->addr);
+    ask[SQ_AXI_LEN] = (int32_t)a->beats - 1;
+    ask[SQ_AXI_SIZE] = 0;
+    while (1u << ask[SQ_AXI_SIZE] < s->nbytes)
+        ask[SQ_AXI_SIZE]++;
+    ask[SQ_AXI_BURST] = 1; // INCR
 }
 
 void sq_dma_ask(const void *state, struct sq_pins *pins)
@@ -129,11 +129,11 @@ void sq_dma_status(const struct sq_dma_sim *s, int32_t status[2])
 // The burst that comes next of a transfer, which goes on behind it.
 static struct sq_dma_address next_burst(const struct sq_dma_sim *s, struct sq_dma_transfer *t)
 {
-    const uint32_t room = (SQ_AXI_PAGE - t->addr % SQ_AXI_PAGE) / s->nbytes;
+    const uint32_t room = (uint32_t)(SQ_AXI_PAGE - t->addr % SQ_AXI_PAGE) / s->nbytes;
     uint32_t n = t->left < s->max_burst ? t->left : s->max_burst;
     n = n < room ? n : room;
     const struct sq_dma_address burst = {true, t->addr, n};
-    t->addr += n * s->nbytes;
+    t->addr += (uint64_t)n * s->nbytes;
     t->left -= n;
     return burst;
 }
@@ -265,7 +265,7 @@ void sq_dma_clock(void *state, const struct sq_offer *in, bool out_ready)
         s->next = (struct sq_dma_transfer){.is_there = true,
                                            .first = in[0].beat[SQ_DMA_FIRST],
                                            .write = in[0].beat[SQ_DMA_WRITE],
-                                           .addr = (uint32_t)in[0].beat[SQ_DMA_ADDR],
+                                           .addr = sq_axi_addr(&in[0].beat[SQ_DMA_ADDR]),
                                            .left = (uint32_t)in[0].beat[SQ_DMA_BEATS],
                                            .dest = in[0].beat[SQ_DMA_DEST]};
 }

@@ -10,7 +10,8 @@
 enum sq_dma_field {
     SQ_DMA_FIRST,
     SQ_DMA_WRITE,
-    SQ_DMA_ADDR,
+    SQ_DMA_ADDR, // in two halves (sq_axi_memory.h)
+    SQ_DMA_ADDR_HIGH,
     SQ_DMA_BEATS,
     SQ_DMA_DEST,
     SQ_DMA_JOB_LEN
@@ -28,12 +29,14 @@ struct sq_dma_sim {
     // The transfer whose bursts come next.
     struct sq_dma_transfer {
         bool is_there, first, write;
-        uint32_t addr, left;
+        uint64_t addr;
+        uint32_t left;
         int32_t dest;
     } next;
     struct sq_dma_address { // that is shown
         bool valid;
-        uint32_t addr, beats;
+        uint64_t addr;
+        uint32_t beats;
     } ar, aw;
 
     // Reads: bursts asked for whose beats have not all come.

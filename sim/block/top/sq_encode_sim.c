@@ -11,6 +11,7 @@
 #include "models/core/sq_topk.h"
 #include "models/output/sq_combine.h"
 #include "sim/block/scaled/sq_engine_scaled_encode.h"
+#include "sim/block/top/sq_axi_memory.h"
 
 enum { CHECKS = 48, LAST_STEP = 33, LAST = SQ_ENCODE_STAGES - 1 };
 
@@ -54,7 +55,7 @@ void sq_encode_encode(const struct sq_encode_layer *l, uint32_t word[SQ_DESC_WOR
     memset(word, 0, SQ_DESC_WORDS * sizeof *word);
     word[SQ_DESC_KIND] = SQ_DESC_KIND_ENCODE;
     for (unsigned i = 0; i < SQ_ENCODE_REGIONS; i++)
-        word[address_word[i]] = l->addr[i];
+        sq_desc_set_address(word, address_word[i], l->addr[i]);
     word[SQ_DESC_TILES] = l->cols << 16 | l->rows;
     word[SQ_DESC_BEATS] = l->beats;
 }
@@ -76,7 +77,8 @@ bool sq_encode_decode(const unsigned *v, const uint32_t word[SQ_DESC_WORDS],
 {
     const uint32_t nbytes = v[SQ_TOP_DATA_W] / 8;
     uint64_t stride[SQ_ENCODE_REGIONS];
-    uint32_t unnamed = 0, addresses = 0;
+    uint32_t unnamed = 0;
+    uint64_t addresses = 0;
     bool in_reach = true;
     *l = (struct sq_encode_layer){.rows = word[SQ_DESC_TILES] & 0xffff,
                                   .cols = word[SQ_DESC_TILES] >> 16,
@@ -85,9 +87,8 @@ bool sq_encode_decode(const unsigned *v, const uint32_t word[SQ_DESC_WORDS],
         unnamed |= word[i] & ~sq_desc_encode_named(i);
     sq_encode_strides(v, l, stride);
     for (unsigned i = 0; i < SQ_ENCODE_REGIONS; i++) {
-        addresses |= l->addr[i] = word[address_word[i]];
-        in_reach =
-            in_reach && stride[i] * l->rows + l->addr[i] / nbytes <= (UINT64_C(1) << 32) / nbytes;
+        addresses |= l->addr[i] = sq_desc_address(word, address_word[i]);
+        in_reach = in_reach && stride[i] * l->rows + l->addr[i] / nbytes <= SQ_ADDR_END / nbytes;
     }
     return v[SQ_TOP_ENCODE] > 0 && (word[SQ_DESC_KIND] & 0xffff) == SQ_DESC_KIND_ENCODE &&
            unnamed == 0 && in_reach && addresses % nbytes == 0 && l->rows > 0 && l->cols > 0 &&
@@ -215,7 +216,7 @@ bool sq_encode_transfer(const struct sq_encode_sim *s, int32_t transfer[SQ_DMA_J
         return false;
     transfer[SQ_DMA_FIRST] = false;
     transfer[SQ_DMA_WRITE] = is_write;
-    transfer[SQ_DMA_ADDR] = (int32_t)s->at[region];
+    sq_axi_put_addr(transfer + SQ_DMA_ADDR, s->at[region]);
     transfer[SQ_DMA_BEATS] = (int32_t)s->stride[region];
     transfer[SQ_DMA_DEST] = (int32_t)(SQ_TOP_ENCODER | tail << SQ_TOP_DEST_BITS);
     return true;
@@ -325,7 +326,7 @@ static void clock_transfers(struct sq_encode_sim *s, const struct sq_encode_in *
         return;
     s->kind = (s->kind + 1) % 4;
     for (unsigned i = 0; i < SQ_ENCODE_REGIONS && s->kind == 0; i++)
-        s->at[i] += (uint32_t)s->stride[i] * (s->value[SQ_TOP_DATA_W] / 8);
+        s->at[i] += s->stride[i] * (s->value[SQ_TOP_DATA_W] / 8);
     s->left -= s->kind == 0;
 }
 

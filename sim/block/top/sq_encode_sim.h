@@ -11,7 +11,7 @@
 // A descriptor of kind encode (docs/registers.md). The three regions are of from, act, row_scale.
 enum { SQ_ENCODE_FROM, SQ_ENCODE_ACT, SQ_ENCODE_ROW_SCALE, SQ_ENCODE_REGIONS };
 struct sq_encode_layer {
-    uint32_t addr[SQ_ENCODE_REGIONS];
+    uint64_t addr[SQ_ENCODE_REGIONS];
     uint32_t rows, cols, beats; // tiles of the outputs; beats of the activations of a tile of rows
 };
 // Whether a chip may have an encoder: of INT8, or of blocks as sq_pkg::encodes has them in RTL.
@@ -45,8 +45,9 @@ struct sq_encode_sim {
     struct sq_encode_layer layer;
     uint64_t stride[SQ_ENCODE_REGIONS];
 
-    uint32_t kind, left, at[SQ_ENCODE_REGIONS]; // of the transfer that comes next; tiles of rows
-    uint32_t owed;                              // writes without their response
+    uint32_t kind, left; // of the transfer that comes next; tiles of rows
+    uint64_t at[SQ_ENCODE_REGIONS];
+    uint32_t owed; // writes without their response
 
     struct sq_gear_sim words, codes, scales;
     enum { SQ_PASS_LARGEST, SQ_PASS_DIVIDE, SQ_PASS_CODES, SQ_PASS_FLUSH, SQ_PASS_SCALES } pass;

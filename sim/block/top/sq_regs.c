@@ -102,7 +102,7 @@ const struct sq_reg sq_regs[] = {
     {"DESCRIPTOR",
      SQ_REG_DESCRIPTOR,
      SQ_REG_BOTH,
-     "address of the descriptor of the layer, in bytes",
+     "address of the descriptor of the layer, in bytes; its low 32 bits",
      {{0}}},
     {"CYCLES",
      SQ_REG_CYCLES,
@@ -151,7 +151,8 @@ const struct sq_reg sq_regs[] = {
     {"RING_BASE",
      SQ_REG_RING_BASE,
      SQ_REG_BOTH,
-     "address of the ring in memory, in bytes; bits 6..0 are 0. A write makes HEAD and TAIL 0; "
+     "address of the ring in memory, in bytes, its low 32 bits; bits 6..0 are 0. A write makes "
+     "HEAD and TAIL 0; "
      "while a layer or "
      "the ring runs it is answered with SLVERR and changes nothing",
      {{0}}},
@@ -171,7 +172,7 @@ const struct sq_reg sq_regs[] = {
      "the first slot that is not to be run. A write runs the ring from HEAD up to there, around "
      "its end; it is "
      "answered with SLVERR and changes nothing unless it is less than RING_SIZE and the ring ends "
-     "at 4 GiB or "
+     "at 2^48 or "
      "before, and while the layer of START runs or an abort is under way",
      {{"SLOT", 0, 16, "its number"}}},
     {"WATCHDOG",
@@ -197,6 +198,16 @@ const struct sq_reg sq_regs[] = {
      "a counter: cycles in which an address or a beat of a write was offered and the memory took "
      "it not",
      {{0}}},
+    {"DESCRIPTOR_HIGH",
+     SQ_REG_DESCRIPTOR_HIGH,
+     SQ_REG_BOTH,
+     "the high half of the address of DESCRIPTOR; a start takes both as they stand",
+     {{"ADDRESS", 0, 16, "bits 47..32"}}},
+    {"RING_BASE_HIGH",
+     SQ_REG_RING_BASE_HIGH,
+     SQ_REG_BOTH,
+     "the high half of the address of RING_BASE. Writes as those of RING_BASE",
+     {{"ADDRESS", 0, 16, "bits 47..32"}}},
 };
 const unsigned sq_n_regs = LEN(sq_regs);
 
@@ -211,11 +222,14 @@ const struct sq_reg sq_desc[] = {
       {"NOTICE", SQ_DESC_NOTICE, 1,
        "in the ring: 1 sets IRQ_STATE.DONE when its record is written, unless the layer was ended "
        "early"}}},
-    {"ACT", WORD(ACT), "address of the activations", {{0}}},
-    {"WEIGHT", WORD(WEIGHT), "address of the weights", {{0}}},
-    {"ROW_SCALE", WORD(ROW_SCALE), "address of the scales of the rows", {{0}}},
-    {"COL_SCALE", WORD(COL_SCALE), "address of the scales of the columns", {{0}}},
-    {"OUT", WORD(OUT), "address of the outputs", {{0}}},
+    {"ACT", WORD(ACT), "low 32 bits of the address of the activations", {{0}}},
+    {"WEIGHT", WORD(WEIGHT), "low 32 bits of the address of the weights", {{0}}},
+    {"ROW_SCALE", WORD(ROW_SCALE), "low 32 bits of the address of the scales of the rows", {{0}}},
+    {"COL_SCALE",
+     WORD(COL_SCALE),
+     "low 32 bits of the address of the scales of the columns",
+     {{0}}},
+    {"OUT", WORD(OUT), "low 32 bits of the address of the outputs", {{0}}},
     {"TILES",
      WORD(TILES),
      "size of the layer",
@@ -241,6 +255,15 @@ const struct sq_reg sq_desc[] = {
       {"PART", 16, 16,
        "0, or with GROUPS = 1 beats of a scale group that is longer than a chunk, fewer than "
        "BEATS.BEATS; with LAYOUT 5 blocks of columns that the layer has"}}},
+    {"OPERANDS_HIGH",
+     WORD(OPERANDS_HIGH),
+     "bits 47..32 of addresses",
+     {{"ACT", 0, 16, "of ACT"}, {"WEIGHT", 16, 16, "of WEIGHT"}}},
+    {"SCALES_HIGH",
+     WORD(SCALES_HIGH),
+     "bits 47..32 of addresses",
+     {{"ROWS", 0, 16, "of ROW_SCALE"}, {"COLS", 16, 16, "of COL_SCALE"}}},
+    {"OUT_HIGH", WORD(OUT_HIGH), "bits 47..32 of an address", {{"OUT", 0, 16, "of OUT"}}},
 };
 const unsigned sq_n_desc = LEN(sq_desc);
 
@@ -283,8 +306,34 @@ uint32_t sq_desc_encode_named(unsigned word)
                                                  [SQ_DESC_ROW_SCALE] = UINT32_MAX,
                                                  [SQ_DESC_OUT] = UINT32_MAX,
                                                  [SQ_DESC_TILES] = UINT32_MAX,
-                                                 [SQ_DESC_BEATS] = 0xffff};
+                                                 [SQ_DESC_BEATS] = 0xffff,
+                                                 [SQ_DESC_OPERANDS_HIGH] = 0xffff,
+                                                 [SQ_DESC_SCALES_HIGH] = 0xffff,
+                                                 [SQ_DESC_OUT_HIGH] = 0xffff};
     return bits[word];
+}
+
+// The half of a word in which the high half of an address stands.
+static unsigned high_word(unsigned low)
+{
+    return SQ_DESC_OPERANDS_HIGH + (low - SQ_DESC_ACT) / 2;
+}
+static unsigned high_shift(unsigned low)
+{
+    return 16 * ((low - SQ_DESC_ACT) % 2);
+}
+
+uint64_t sq_desc_address(const uint32_t word[SQ_DESC_WORDS], unsigned low)
+{
+    return (uint64_t)(word[high_word(low)] >> high_shift(low) & 0xffff) << 32 | word[low];
+}
+
+void sq_desc_set_address(uint32_t word[SQ_DESC_WORDS], unsigned low, uint64_t address)
+{
+    uint32_t *const high = &word[high_word(low)];
+    word[low] = (uint32_t)address;
+    *high = (*high & ~(UINT32_C(0xffff) << high_shift(low))) | (uint32_t)(address >> 32 & 0xffff)
+                                                                   << high_shift(low);
 }
 
 // ---- the three files ------------------------------------------------------------------------
@@ -356,7 +405,16 @@ void sq_regs_write_package(FILE *out)
     write_package_table(out, &tables[0], 4);
     fprintf(out, "\n");
     write_package_table(out, &tables[1], 4);
-    fprintf(out, "\nendpackage\n");
+    fprintf(
+        out,
+        "\n  // An address of a descriptor, whose low half is that word; the high halves stand in "
+        "their order from\n  // OPERANDS_HIGH on.\n"
+        "  function automatic logic [%u:0] desc_address(logic [32*DESC_WORDS-1:0] desc, int "
+        "unsigned low);\n"
+        "    desc_address = {desc[32*DESC_OPERANDS_HIGH+16*(low-DESC_ACT) +: 16], desc[32*low +: "
+        "32]};\n"
+        "  endfunction\n\nendpackage\n",
+        SQ_ADDR_BITS - 1u);
 }
 
 static void put_header_field(FILE *out, const char *name, const struct sq_reg_field *f)
@@ -433,7 +491,7 @@ void sq_regs_write_page(FILE *out)
             "\n## The descriptor of a layer\n\n"
             "A descriptor has %u words of 32 bits, little-endian. Words and bits that are not "
             "named are 0. All addresses are\nmultiples of a beat of the bus, and neither the "
-            "descriptor nor a region goes beyond 4 GiB. A descriptor that differs is\nrefused "
+            "descriptor nor a region goes beyond 2^48. A descriptor that differs is\nrefused "
             "(STATUS.REFUSED). [rtl/top](../rtl/top/README.md) says how the operands lie there, "
             "and in which order\nblocks are computed.\n\n",
             (unsigned)SQ_DESC_WORDS);
@@ -446,8 +504,10 @@ void sq_regs_write_page(FILE *out)
         "token, or with ENGINE.FORM 3 blocks as SCALED has them. Of the words above it has KIND "
         "(without COLS_OUTER) and\n\n"
         "| name | what |\n|---|---|\n"
-        "| `OUT` | address of the outputs that it reads |\n"
-        "| `ACT`, `ROW_SCALE` | addresses of the activations and of their scales, which it writes "
+        "| `OUT`, `OUT_HIGH` | address of the outputs that it reads |\n"
+        "| `ACT`, `ROW_SCALE`, `OPERANDS_HIGH.ACT`, `SCALES_HIGH.ROWS` | addresses of the "
+        "activations and of their "
+        "scales, which it writes "
         "|\n"
         "| `TILES` | of those outputs; `COLS` x `ARRAY.COLS` is at most `BEATS` x `ARRAY.BANK` |\n"
         "| `BEATS.BEATS` | beats of the activations of a tile of rows; behind the last column they "

@@ -63,9 +63,11 @@ enum sq_reg_offset {
     SQ_REG_READ_WAIT = 0x78,
     SQ_REG_READ_FULL = 0x7c,
     SQ_REG_WRITE_WAIT = 0x80,
-    SQ_REG_END = 0x84,
+    SQ_REG_DESCRIPTOR_HIGH = 0x84,
+    SQ_REG_RING_BASE_HIGH = 0x88,
+    SQ_REG_END = 0x8c,
 };
-enum { SQ_REG_ID_VALUE = 0x504f5453, SQ_REG_VERSION_VALUE = 8 }; // "STOP", little-endian
+enum { SQ_REG_ID_VALUE = 0x504f5453, SQ_REG_VERSION_VALUE = 9 }; // "STOP", little-endian
 
 // Counters of 64 bits, in the order of their registers from CYCLES on, and from READ_WAIT on.
 enum sq_reg_counter {
@@ -108,6 +110,9 @@ enum sq_desc_word {
     SQ_DESC_BLOCK,
     SQ_DESC_BEATS,
     SQ_DESC_CHUNK,
+    SQ_DESC_OPERANDS_HIGH, // the high halves of addresses, in the order of ACT .. OUT, 16 bits each
+    SQ_DESC_SCALES_HIGH,
+    SQ_DESC_OUT_HIGH,
     SQ_DESC_WORDS = 16, // the others are 0
 };
 enum {
@@ -136,6 +141,13 @@ extern const unsigned sq_n_record;
 // The bits of a word of a descriptor that have a name; the others are 0.
 uint32_t sq_desc_named(unsigned word);
 uint32_t sq_desc_encode_named(unsigned word); // of kind encode
+
+// Addresses have so many bits; memory ends behind the last of them.
+enum { SQ_ADDR_BITS = 48 };
+#define SQ_ADDR_END (UINT64_C(1) << SQ_ADDR_BITS)
+// An address of a descriptor, whose low half is that word (SQ_DESC_ACT .. SQ_DESC_OUT).
+uint64_t sq_desc_address(const uint32_t word[SQ_DESC_WORDS], unsigned low);
+void sq_desc_set_address(uint32_t word[SQ_DESC_WORDS], unsigned low, uint64_t address);
 
 // What the written files say of themselves.
 #define SQ_REGS_WRITTEN                                                                            \

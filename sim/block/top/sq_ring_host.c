@@ -14,10 +14,12 @@ enum { EARLY = 1 << SQ_STATUS_ABORTED | 1 << SQ_STATUS_EXPIRED }; // the layer w
 // What the host does next; an access each, but for RUN.
 enum step {
     BASE,
+    BASE_HIGH,
     SIZE,
     ENABLE,
     WATCH,
     WHERE,
+    WHERE_HIGH,
     BELL,
     RUN,
     LOOK,
@@ -52,7 +54,7 @@ static uint32_t tail_of(const struct sq_ring_host *h, uint32_t n)
 
 // ---- a ring -------------------------------------------------------------------------------------------
 
-// A descriptor of kind encode that is wrong in one field, or of which a region ends a beat beyond 4 GiB.
+// A descriptor of kind encode that is wrong in one field, or of which a region ends a beat beyond 2^48.
 static void spoil_encoder(struct sq_ring_host *h, uint32_t *word)
 {
     static const struct {
@@ -67,6 +69,8 @@ static void spoil_encoder(struct sq_ring_host *h, uint32_t *word)
                   {SQ_DESC_ACT, 0, 2},
                   {SQ_DESC_ROW_SCALE, 0, 1},
                   {SQ_DESC_WEIGHT, 0, 1u << 31},
+                  {SQ_DESC_OPERANDS_HIGH, 0, 1u << 31},
+                  {SQ_DESC_SCALES_HIGH, 0, 1u << 16},
                   {SQ_DESC_KIND, 0, 1u << SQ_DESC_COLS_OUTER},
                   {SQ_DESC_KIND, 0, 2}};
     enum { CHANGES = sizeof change / sizeof *change };
@@ -81,8 +85,18 @@ static void spoil_encoder(struct sq_ring_host *h, uint32_t *word)
     word[SQ_DESC_TILES] += 1; // rows: two beats at least
     (void)sq_encode_decode(h->value, word, &l);
     sq_encode_strides(h->value, &l, stride);
-    word[region[i - CHANGES]] =
-        0u - ((uint32_t)stride[i - CHANGES] * l.rows - 1) * (h->value[SQ_TOP_DATA_W] / 8);
+    sq_desc_set_address(word, region[i - CHANGES],
+                        SQ_ADDR_END -
+                            (stride[i - CHANGES] * l.rows - 1) * (h->value[SQ_TOP_DATA_W] / 8));
+}
+
+// Where the image of a layer begins: anywhere, or across a multiple of 8 GiB.
+static uint64_t draw_base(struct sq_ring_host *h, uint32_t i)
+{
+    const uint64_t high = i * 0x4000 + sq_rng_below(&h->rng, 0x3ffe);
+    const uint64_t page = 1 + sq_rng_below(&h->rng, 64);
+    return sq_rng_below(&h->rng, 3) == 0 ? (((high | 1) + 1) << 32) - page * SQ_AXI_PAGE
+                                         : (high << 32) + 0x20000000u + page * SQ_AXI_PAGE;
 }
 
 static void draw_layer(struct sq_ring_host *h, uint32_t i)
@@ -117,12 +131,14 @@ static void draw_layer(struct sq_ring_host *h, uint32_t i)
     memcpy(h->want + h->n_out, image.want, image.n_want * sizeof *image.want);
     h->n_words += image.n_words;
     h->n_out += image.n_want;
-    y->base = (i + 1) * 0x20000000u + sq_rng_below(&h->rng, 64) * SQ_AXI_PAGE;
+    y->base = draw_base(h, i);
     y->image.out += y->base;
     memcpy(y->descriptor, image.word + image.descriptor / 4, sizeof y->descriptor);
-    for (unsigned p = 0; p <= SQ_TOP_OPERANDS; p++)
-        y->descriptor[sq_top_address_word[p]] +=
-            !encodes || y->descriptor[sq_top_address_word[p]] ? y->base : 0;
+    for (unsigned p = 0; p <= SQ_TOP_OPERANDS; p++) {
+        const unsigned low = sq_top_address_word[p];
+        const uint64_t addr = sq_desc_address(y->descriptor, low);
+        sq_desc_set_address(y->descriptor, low, addr + (!encodes || addr ? y->base : 0));
+    }
     y->wants_notice = sq_rng_below(&h->rng, 4) == 0;
     y->descriptor[SQ_DESC_KIND] |= (uint32_t)y->wants_notice << SQ_DESC_NOTICE;
     y->is_refused = is_long(h) || (is_random(h) && sq_rng_below(&h->rng, 6) == 0);
@@ -132,16 +148,19 @@ static void draw_layer(struct sq_ring_host *h, uint32_t i)
         y->descriptor[sq_rng_below(&h->rng, 2) ? SQ_DESC_WORDS - 1 : SQ_DESC_KIND] ^= 1u << 20;
 }
 
-// The ring lies at the beginning of memory, across 256 MiB, or ends at 4 GiB. One that is there may keep its size.
+// The ring lies at the beginning of memory, across an odd multiple of 4 GiB or behind one, or ends at 2^48; no image does.
+// One that is there may keep its size.
 static void place_ring(struct sq_ring_host *h)
 {
     const uint32_t size = is_long(h) ? LONG_SLOTS : h->n + 1 + sq_rng_below(&h->rng, SLOTS - h->n);
     h->keeps_size = is_random(h) && h->is_set_up && h->n < h->size && sq_rng_below(&h->extra, 2);
     h->size = h->keeps_size ? h->size : size;
     const uint32_t nbytes = h->size * SQ_SLOT_NBYTES;
-    const uint32_t base[] = {sq_rng_below(&h->rng, 64) * SQ_SLOT_NBYTES,
-                             0x10000000u - SQ_SLOT_NBYTES, 0u - nbytes};
-    h->base = base[sq_rng_below(&h->rng, 3)];
+    const uint64_t slot = sq_rng_below(&h->rng, 64),
+                   odd = (uint64_t)(sq_rng_below(&h->rng, 1 << 16) | 1) << 32;
+    const uint64_t base[] = {slot * SQ_SLOT_NBYTES, odd + slot * SQ_SLOT_NBYTES,
+                             odd - SQ_SLOT_NBYTES, SQ_ADDR_END - nbytes};
+    h->base = base[sq_rng_below(&h->rng, 4)];
     h->head = 0;
     h->is_set_up = false;
 }
@@ -175,7 +194,7 @@ static void take_program(struct sq_ring_host *h)
 
 static bool is_beyond(const struct sq_ring_host *h)
 {
-    return h->base + (uint64_t)h->size * SQ_SLOT_NBYTES > UINT64_C(1) << 32;
+    return h->base + (uint64_t)h->size * SQ_SLOT_NBYTES > SQ_ADDR_END;
 }
 
 static void begin_ring(struct sq_ring_host *h)
@@ -203,7 +222,7 @@ static void begin_ring(struct sq_ring_host *h)
     if (!h->is_set_up || h->n >= h->size || moves)
         place_ring(h);
     if (is_long(h) && h->number == 0)
-        h->base = 0u - SQ_SLOT_NBYTES; // its doorbell is refused
+        h->base = SQ_ADDR_END - SQ_SLOT_NBYTES; // its doorbell is refused
     h->has_irq = !is_random(h) || sq_rng_below(&h->rng, 4) > 0;
     h->n_rung = is_random(h) ? 1 + sq_rng_below(&h->rng, h->n) : h->n;
     const uint32_t every = h->choice.kind == SQ_AXI_LAZY ? 4 : 1;
@@ -242,7 +261,7 @@ static void begin_ring(struct sq_ring_host *h)
 
 // ---- memory -------------------------------------------------------------------------------------------
 
-static bool is_in_ring(const struct sq_ring_host *h, uint32_t addr)
+static bool is_in_ring(const struct sq_ring_host *h, uint64_t addr)
 {
     return addr - h->base < h->size * SQ_SLOT_NBYTES;
 }
@@ -254,13 +273,14 @@ static const struct sq_ring_layer *layer_at(const struct sq_ring_host *h, uint32
     return i < h->n ? &h->layer[i] : NULL;
 }
 
-static int32_t read_word(void *ctx, uint32_t addr, unsigned i)
+static int32_t read_word(void *ctx, uint64_t addr, unsigned i)
 {
     const struct sq_ring_host *const h = ctx;
-    const uint32_t junk = (addr / 4 + i) * 0x9e3779b9u, at = addr - h->base;
+    const uint32_t junk = (uint32_t)(addr / 4 + i) * 0x9e3779b9u;
+    const uint64_t at = addr - h->base;
     if (is_in_ring(h, addr)) {
-        const struct sq_ring_layer *const y = layer_at(h, at / SQ_SLOT_NBYTES);
-        const uint32_t word = at % SQ_SLOT_NBYTES / 4 + i;
+        const struct sq_ring_layer *const y = layer_at(h, (uint32_t)(at / SQ_SLOT_NBYTES));
+        const uint64_t word = at % SQ_SLOT_NBYTES / 4 + i;
         return (int32_t)(y && word < SQ_DESC_WORDS ? y->descriptor[word] : junk);
     }
     for (uint32_t k = h->n_done; k > 0; k--) { // what layers that have ended wrote
@@ -269,19 +289,19 @@ static int32_t read_word(void *ctx, uint32_t addr, unsigned i)
             return of->want[(addr - of->out) / 4 + i];
     }
     for (uint32_t k = 0; k < h->n; k++) {
-        const uint32_t word = (addr - h->layer[k].base) / 4 + i;
+        const uint64_t word = (addr - h->layer[k].base) / 4 + i;
         if (addr >= h->layer[k].base && word < h->layer[k].image.n_words)
             return h->layer[k].image.word[word];
     }
     return (int32_t)junk;
 }
 
-static const char *write_record(struct sq_ring_host *h, uint32_t addr, const int32_t *word,
+static const char *write_record(struct sq_ring_host *h, uint64_t addr, const int32_t *word,
                                 unsigned n)
 {
     struct sq_ring_layer *const y = &h->layer[h->n_done];
     const uint32_t slot = slot_of(h, h->n_done);
-    const uint32_t want = h->base + slot * SQ_SLOT_NBYTES + 4 * (SQ_DESC_WORDS + y->n_record);
+    const uint64_t want = h->base + slot * SQ_SLOT_NBYTES + 4 * (SQ_DESC_WORDS + y->n_record);
     if (h->is_single || h->n_done >= h->n_rung || addr != want)
         return "host.record_place";
     for (unsigned i = 0; i < n; i++)
@@ -296,7 +316,7 @@ static const char *write_record(struct sq_ring_host *h, uint32_t addr, const int
     return NULL;
 }
 
-static const char *write_words(void *ctx, uint32_t addr, const int32_t *word, unsigned n)
+static const char *write_words(void *ctx, uint64_t addr, const int32_t *word, unsigned n)
 {
     struct sq_ring_host *const h = ctx;
     if (is_in_ring(h, addr))
@@ -304,7 +324,7 @@ static const char *write_words(void *ctx, uint32_t addr, const int32_t *word, un
     if (h->n_done >= h->n_rung)
         return "memory.outside";
     struct sq_ring_layer *const y = &h->layer[h->n_done];
-    const uint32_t first = (addr - y->image.out) / 4;
+    const uint64_t first = (addr - y->image.out) / 4;
     if (addr < y->image.out || first + n > y->image.n_want || y->is_refused)
         return "memory.outside";
     for (unsigned i = 0; i < n; i++)
@@ -313,7 +333,7 @@ static const char *write_words(void *ctx, uint32_t addr, const int32_t *word, un
     return y->has_wrong ? "memory.output" : NULL;
 }
 
-static enum sq_axi_fault fault_at(void *ctx, uint32_t addr, unsigned size)
+static enum sq_axi_fault fault_at(void *ctx, uint64_t addr, unsigned size)
 {
     const struct sq_ring_host *const h = ctx;
     (void)size;
@@ -452,12 +472,16 @@ static void begin_run(struct sq_ring_host *h)
 
 static void begin_step(struct sq_ring_host *h)
 {
+    const uint64_t descriptor = h->base + h->head * SQ_SLOT_NBYTES;
     h->is_extra = begin_extra(h);
     if (h->is_extra)
         return;
     switch (h->step) {
     case BASE:
-        begin_access(h, true, SQ_REG_RING_BASE, h->base | 0x55);
+        begin_access(h, true, SQ_REG_RING_BASE, (uint32_t)h->base | 0x55);
+        break;
+    case BASE_HIGH:
+        begin_access(h, true, SQ_REG_RING_BASE_HIGH, (uint32_t)(h->base >> 32) | 0xabcd0000u);
         break;
     case SIZE:
         begin_access(h, true, SQ_REG_RING_SIZE, h->size | 0xabcd0000u);
@@ -469,7 +493,10 @@ static void begin_step(struct sq_ring_host *h)
         begin_access(h, true, SQ_REG_WATCHDOG, h->is_lowered ? LONG_WATCH : h->watchdog);
         break;
     case WHERE:
-        begin_access(h, true, SQ_REG_DESCRIPTOR, h->base + h->head * SQ_SLOT_NBYTES);
+        begin_access(h, true, SQ_REG_DESCRIPTOR, (uint32_t)descriptor);
+        break;
+    case WHERE_HIGH:
+        begin_access(h, true, SQ_REG_DESCRIPTOR_HIGH, (uint32_t)(descriptor >> 32));
         break;
     case BELL:
         h->may_irq = h->may_irq || h->is_single;
@@ -569,7 +596,7 @@ static const char *end_access(struct sq_ring_host *h)
         h->step = RUN;
         h->ran = 0;
         return NULL;
-    case BASE:
+    case BASE_HIGH:
         h->step = h->keeps_size ? ENABLE : SIZE;
         return NULL;
     case STATUS:

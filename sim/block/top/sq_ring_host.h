@@ -21,7 +21,7 @@ enum sq_ring_what {
     SQ_RING_LATE,    // two short layers; behind reset number n the host waits n cycles
     SQ_RING_GIVEN, // the program of choice->given, again and again; behind a random memory each even number has a
     // fault of the bus in its last descriptor
-    SQ_RING_LONG, // layers that are refused, in a ring of so many slots that its end is passed once; a ring beyond 4 GiB before it
+    SQ_RING_LONG, // layers that are refused, in a ring of so many slots that its end is passed once; a ring beyond 2^48 before it
     SQ_RING_WHATS
 };
 enum {
@@ -37,15 +37,16 @@ enum {
 // somewhere in memory, its descriptor first. What a layer writes, those behind it may read.
 enum { SQ_PROGRAM_MAX = 63 };
 struct sq_top_program {
-    uint32_t base, size; // of the ring: address, slots
-    uint32_t n;          // layers, fewer than slots and at most SQ_PROGRAM_MAX
+    uint64_t base; // of the ring, whose slots follow
+    uint32_t size;
+    uint32_t n; // layers, fewer than slots and at most SQ_PROGRAM_MAX
     const struct sq_top_given *layer;
 };
 
 // A layer of the ring at hand.
 struct sq_ring_layer {
     struct sq_top_given image; // addresses from 0 on; word and want lie in the host
-    uint32_t base;
+    uint64_t base;
     uint32_t descriptor[SQ_DESC_WORDS];
     bool is_refused, wants_notice;
     uint32_t n_written;
@@ -69,7 +70,8 @@ struct sq_ring_host {
     uint32_t want_resp;
 
     // The ring, which goes on from work to work unless it is set up anew.
-    uint32_t base, size, head;  // head: of the first layer of this work
+    uint64_t base;
+    uint32_t size, head;        // head: of the first layer of this work
     bool is_set_up, keeps_size; // the latter: only RING_BASE is written anew
     // The work.
     uint32_t n, n_rung, n_done; // layers; up to the last doorbell; with a record

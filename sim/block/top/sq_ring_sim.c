@@ -15,7 +15,7 @@ static bool cuts(const struct sq_ring_sim *s, const struct sq_ring_in *in)
            (s->abort || (in->watchdog > 0 && s->watch >= in->watchdog - 1));
 }
 
-uint32_t sq_ring_record_at(const struct sq_ring_sim *s, uint32_t base)
+uint64_t sq_ring_record_at(const struct sq_ring_sim *s, uint64_t base)
 {
     return base + s->head * SQ_SLOT_NBYTES + 4 * SQ_DESC_WORDS;
 }

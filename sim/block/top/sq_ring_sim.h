@@ -24,17 +24,18 @@ struct sq_ring_sim {
 // What the parts around it say in a cycle.
 struct sq_ring_in {
     bool start, has_ring, abort, rewind; // registers
-    uint32_t descriptor, base, size, tail, watchdog;
+    uint64_t descriptor, base;
+    uint32_t size, tail, watchdog;
     bool layer_done, wants_notice; // sequencer
     bool dma_ready, word_ready, write_done, dma_idle;
     uint32_t beats; // of the bus that a record has
 };
 struct sq_ring_out {
     bool begin, end, done, notice, aborted, expired;
-    uint32_t descriptor;
+    uint64_t descriptor;
 };
 struct sq_ring_out sq_ring_out(const struct sq_ring_sim *s, const struct sq_ring_in *in);
-uint32_t sq_ring_record_at(const struct sq_ring_sim *s, uint32_t base); // its address
+uint64_t sq_ring_record_at(const struct sq_ring_sim *s, uint64_t base); // its address
 void sq_ring_clock(struct sq_ring_sim *s, const struct sq_ring_in *in);
 
 #endif

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "sim/block/top/sq_axi_memory.h"
+
 enum { ROWS, COLS };
 
 // ---- steps ------------------------------------------------------------------------------------------
@@ -100,7 +102,7 @@ void sq_top_layer_encode(const struct sq_top_layer *l, uint32_t word[SQ_DESC_WOR
     memset(word, 0, SQ_DESC_WORDS * sizeof *word);
     word[SQ_DESC_KIND] = SQ_DESC_KIND_VALUE | (uint32_t)l->cols_outer << SQ_DESC_COLS_OUTER;
     for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
-        word[sq_top_address_word[i]] = l->addr[i];
+        sq_desc_set_address(word, sq_top_address_word[i], l->addr[i]);
     word[SQ_DESC_TILES] = l->tiles[COLS] << 16 | l->tiles[ROWS];
     word[SQ_DESC_BLOCK] = l->block[COLS] << 16 | l->block[ROWS];
     word[SQ_DESC_BEATS] = l->groups << 16 | l->beats;
@@ -122,7 +124,7 @@ uint64_t sq_top_transfer(const struct sq_top_room *room, unsigned part, uint64_t
     return (n * room->beat_nbytes[part] + room->nbytes - 1) / room->nbytes;
 }
 
-// Whether a region ends at 4 GiB or before, were each of its beats on beats of the bus of its own.
+// Whether a region ends at 2^48 or before, were each of its beats on beats of the bus of its own.
 static bool is_in_reach(const struct sq_top_room *room, const struct sq_top_layer *l, unsigned part)
 {
     const uint64_t tile = (uint64_t)l->beats * l->groups;
@@ -131,14 +133,15 @@ static bool is_in_reach(const struct sq_top_room *room, const struct sq_top_laye
     const uint64_t beats[] = {l->tiles[ROWS] * (l->is_indexed ? l->beats : tile), l->tiles[ROWS],
                               l->is_indexed ? blocks * l->groups : l->tiles[COLS] * tile,
                               l->tiles[COLS] * scales, (uint64_t)l->tiles[ROWS] * l->tiles[COLS]};
-    const uint64_t room_left = (UINT64_C(1) << 32) - l->addr[part];
+    const uint64_t room_left = SQ_ADDR_END - l->addr[part];
     return beats[part] <= room_left / room->nbytes / sq_top_transfer(room, part, 1);
 }
 
 bool sq_top_layer_decode(const uint32_t word[SQ_DESC_WORDS], const struct sq_top_room *room,
                          struct sq_top_layer *l)
 {
-    uint32_t addresses = 0, unnamed = 0;
+    uint64_t addresses = 0;
+    uint32_t unnamed = 0;
     bool in_reach = true;
     *l = (struct sq_top_layer){
         .tiles = {word[SQ_DESC_TILES] & 0xffff, word[SQ_DESC_TILES] >> 16},
@@ -159,7 +162,7 @@ bool sq_top_layer_decode(const uint32_t word[SQ_DESC_WORDS], const struct sq_top
     for (unsigned i = 0; i < SQ_DESC_WORDS; i++)
         unnamed |= word[i] & ~sq_desc_named(i);
     for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++) {
-        addresses |= l->addr[i] = word[sq_top_address_word[i]];
+        addresses |= l->addr[i] = sq_desc_address(word, sq_top_address_word[i]);
         in_reach = in_reach && is_in_reach(room, l, i);
     }
     const uint64_t tile =
@@ -189,11 +192,11 @@ bool sq_sequencer_transfer(const struct sq_sequencer_sim *s, int32_t transfer[SQ
     if (s->state == SQ_SEQ_ASK) {
         const int32_t fetch[SQ_DMA_JOB_LEN] = {
             [SQ_DMA_FIRST] = true,
-            [SQ_DMA_ADDR] = (int32_t)(s->at / s->room.nbytes * s->room.nbytes),
             [SQ_DMA_BEATS] = (int32_t)(4 * SQ_DESC_WORDS / s->room.nbytes),
             [SQ_DMA_DEST] = SQ_TOP_DESCRIPTOR,
         };
         memcpy(transfer, fetch, sizeof fetch);
+        sq_axi_put_addr(transfer + SQ_DMA_ADDR, s->at / s->room.nbytes * s->room.nbytes);
         return true;
     }
     memcpy(transfer, s->transfer, sizeof s->transfer);
@@ -270,7 +273,7 @@ static bool is_needed(const struct sq_sequencer_sim *s)
                                                    : is_new || !is_first || !is_last;
 }
 
-static uint32_t address_of(struct sq_sequencer_sim *s)
+static uint64_t address_of(struct sq_sequencer_sim *s)
 {
     const struct sq_block_walk *const w = &s->load;
     const unsigned k = s->kind, axis = k >= SQ_TOP_WEIGHT;
@@ -295,11 +298,11 @@ static bool make_transfer(struct sq_sequencer_sim *s, int32_t transfer[SQ_DMA_JO
     const uint32_t beats = (uint32_t)sq_top_step_beats(&s->room, &s->layer, &step, s->kind);
     const uint32_t n = (uint32_t)sq_top_transfer(&s->room, s->kind, beats);
     const uint32_t tail = beats * s->room.beat_nbytes[s->kind] % s->room.nbytes;
-    const uint32_t addr = address_of(s);
-    s->next[s->kind] = addr + n * s->room.nbytes;
+    const uint64_t addr = address_of(s);
+    s->next[s->kind] = addr + (uint64_t)n * s->room.nbytes;
     transfer[SQ_DMA_FIRST] = false;
     transfer[SQ_DMA_WRITE] = is_store;
-    transfer[SQ_DMA_ADDR] = (int32_t)addr;
+    sq_axi_put_addr(transfer + SQ_DMA_ADDR, addr);
     transfer[SQ_DMA_BEATS] = (int32_t)n;
     transfer[SQ_DMA_DEST] = (int32_t)(s->kind | tail << SQ_TOP_DEST_BITS);
     return true;
@@ -368,7 +371,7 @@ void sq_sequencer_clock(struct sq_sequencer_sim *s, const struct sq_sequencer_in
     case SQ_SEQ_IDLE:
         s->at = in->descriptor;
         s->sound = in->descriptor % s->room.nbytes == 0 &&
-                   in->descriptor <= UINT32_MAX - 4 * SQ_DESC_WORDS + 1;
+                   in->descriptor <= SQ_ADDR_END - 4 * SQ_DESC_WORDS;
         s->n_words = s->check = 0;
         s->state = in->start ? SQ_SEQ_ASK : SQ_SEQ_IDLE;
         break;

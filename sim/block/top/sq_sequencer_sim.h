@@ -30,7 +30,7 @@ enum { SQ_TOP_DEST_BITS = 3 };
 
 // A layer as its descriptor says it: [0] rows, [1] columns.
 struct sq_top_layer {
-    uint32_t addr[SQ_TOP_OPERANDS + 1]; // of the operands, of the outputs
+    uint64_t addr[SQ_TOP_OPERANDS + 1]; // of the operands, of the outputs
     uint32_t tiles[2], block[2];
     uint32_t beats, groups, chunk; // beats of a scale group; groups of a tile, of a chunk of K
     uint32_t part;                 // 0, or beats of a chunk, which is a part of one group
@@ -59,7 +59,7 @@ bool sq_block_walk_is_last(const struct sq_block_walk *w);              // chunk
 bool sq_block_walk_keeps(const struct sq_block_walk *w, unsigned axis); // for the next block
 void sq_block_walk_next(struct sq_block_walk *w);
 
-// Words of a descriptor that are addresses: of each operand, of the outputs.
+// Words of a descriptor that are low halves of addresses: of each operand, of the outputs.
 extern const unsigned sq_top_address_word[SQ_TOP_OPERANDS + 1];
 uint32_t sq_top_col_blocks(const struct sq_top_layer *l); // blocks of columns
 void sq_top_layer_encode(const struct sq_top_layer *l, uint32_t word[SQ_DESC_WORDS]);
@@ -90,14 +90,14 @@ bool sq_top_layer_decode(const uint32_t word[SQ_DESC_WORDS], const struct sq_top
 struct sq_sequencer_sim {
     struct sq_top_room room;
     enum { SQ_SEQ_IDLE, SQ_SEQ_ASK, SQ_SEQ_FETCH, SQ_SEQ_CHECK, SQ_SEQ_RUN, SQ_SEQ_ENCODE } state;
-    uint32_t at; // the descriptor
+    uint64_t at; // the descriptor
     bool sound;  // came whole
     uint32_t word[SQ_DESC_WORDS], n_words, check;
     struct sq_top_layer layer;
 
     struct sq_block_walk load, job;
     unsigned kind;                                              // of the transfer that is looked at
-    uint32_t next[SQ_TOP_OPERANDS + 1], start[SQ_TOP_OPERANDS]; // behind the last; of the block
+    uint64_t next[SQ_TOP_OPERANDS + 1], start[SQ_TOP_OPERANDS]; // behind the last; of the block
     bool has_transfer;
     int32_t transfer[SQ_DMA_JOB_LEN]; // that is shown
     uint32_t owed;                    // stores without their response
@@ -121,7 +121,7 @@ bool sq_sequencer_is_done(const struct sq_sequencer_sim *s); // in this cycle
 
 struct sq_sequencer_in {
     bool start;
-    uint32_t descriptor;
+    uint64_t descriptor;
     bool dma_ready, write_done, encode_done;
     const struct sq_dma_beat *beat; // of the descriptor, or NULL
     bool job_ready[SQ_TOP_JOBS];

@@ -86,6 +86,7 @@ static const struct {
              {SQ_REG_CONTROL, OTHERS, 15, SQ_LITE_OKAY, FIRST},
              {SQ_REG_IRQ_STATE, OTHERS, 15, SQ_LITE_OKAY, FIRST | WHILE},
              {SQ_REG_DESCRIPTOR, 0xa5a5a5a4u, 15, SQ_LITE_OKAY, WHILE},
+             {SQ_REG_DESCRIPTOR_HIGH, 0xa5a5a5a4u, 15, SQ_LITE_OKAY, WHILE},
              {SQ_REG_IRQ_STATE, 1, 15, SQ_LITE_OKAY, WHILE}};
 
 // An access beside those of the driver.
@@ -106,7 +107,7 @@ static void begin_extra(struct host *h)
                      0);
         h->want_resp = sq_lite_has_register(h->access.addr) ? SQ_LITE_OKAY : SQ_LITE_SLVERR;
     } else if (has_begun) {
-        begin_access(h, true, SQ_REG_CONTROL, 1);
+        begin_access(h, true, sq_rng_below(&h->rng, 4) ? SQ_REG_CONTROL : SQ_REG_RING_BASE_HIGH, 1);
         h->access.addr_wait = h->access.data_wait = 0;
         h->want_resp = SQ_LITE_SLVERR;
     } else {
@@ -174,13 +175,16 @@ static void begin_driven(struct host *h)
     }
     if (c->needs == SQ_LITE_WRITE && c->addr == SQ_REG_CONTROL)
         h->waited = h->still = 0;
-    const bool has_others = is_random(h) && c->addr == SQ_REG_IRQ_ENABLE;
-    begin_access(h, c->needs == SQ_LITE_WRITE, c->addr, c->data | (has_others ? OTHERS : 0));
+    const uint32_t others = !is_random(h)                       ? 0
+                            : c->addr == SQ_REG_IRQ_ENABLE      ? OTHERS
+                            : c->addr == SQ_REG_DESCRIPTOR_HIGH ? 0xffff0000u
+                                                                : 0;
+    begin_access(h, c->needs == SQ_LITE_WRITE, c->addr, c->data | others);
 }
 
 // What a reset clears.
-static const uint32_t cleared[] = {SQ_REG_STATUS, SQ_REG_IRQ_ENABLE, SQ_REG_IRQ_STATE,
-                                   SQ_REG_DESCRIPTOR, SQ_REG_COUNTER_HIGH};
+static const uint32_t cleared[] = {SQ_REG_STATUS,     SQ_REG_IRQ_ENABLE,      SQ_REG_IRQ_STATE,
+                                   SQ_REG_DESCRIPTOR, SQ_REG_DESCRIPTOR_HIGH, SQ_REG_COUNTER_HIGH};
 
 enum { CLEARS = SQ_HOST_N_CLEARS / 2 };
 

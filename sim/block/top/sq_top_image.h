@@ -150,14 +150,17 @@ uint32_t sq_top_golden(const unsigned *value, const struct sq_top_layer *l,
 
 enum { SQ_HOST_COUNTERS = 4 }; // CYCLES, BUSY_CYCLES, WAIT_CYCLES, BLOCKED_CYCLES
 
-// A layer for the host (sq_top_host.h): words of memory from address 0 on; outputs where the layer of the descriptor says, in want.
+// A layer for the host (sq_top_host.h): words of memory, the caller's with the descriptor first, those that are drawn from
+// address 0 on; outputs where the layer of the descriptor says, in want.
 struct sq_top_given {
     const int32_t *word;
-    uint32_t n_words, descriptor, status; // status: field ENGINE that must come
+    uint64_t descriptor;      // its address
+    uint32_t n_words, status; // status: field ENGINE that must come
     const int32_t *want;
-    uint32_t out, n_want; // in words, from address `out` on
-    uint32_t n_gap;       // of them: words between two regions, which are not written
-    uint64_t *counted;    // NULL, or [SQ_HOST_COUNTERS]: what the host reads behind the layer
+    uint64_t out; // address of the outputs
+    uint32_t n_want,
+        n_gap; // words of outputs; of them: words between two regions, which are not written
+    uint64_t *counted; // NULL, or [SQ_HOST_COUNTERS]: what the host reads behind the layer
 };
 
 #endif

@@ -24,6 +24,11 @@ static bool is_running(const struct sq_top_regs_sim *s)
     return s->value[SQ_REG_STATUS / 4] >> SQ_STATUS_BUSY & 1;
 }
 
+uint64_t sq_top_regs_address(const struct sq_top_regs_sim *s, uint32_t low, uint32_t high)
+{
+    return (uint64_t)s->value[high / 4] << 32 | s->value[low / 4];
+}
+
 static bool may_write(const struct sq_top_regs_sim *s)
 {
     const struct sq_reg *const r = reg_at(s->aw_addr);
@@ -33,14 +38,15 @@ static bool may_write(const struct sq_top_regs_sim *s)
     case SQ_REG_CONTROL:
         return !is_running(s) || !(s->w_data >> SQ_CONTROL_START & 1);
     case SQ_REG_RING_BASE:
+    case SQ_REG_RING_BASE_HIGH:
     case SQ_REG_RING_SIZE:
         return !is_running(s);
     case SQ_REG_TAIL:
         return s->w_data < s->value[SQ_REG_RING_SIZE / 4] && !(is_running(s) && !s->is_ring) &&
                !s->is_aborting &&
-               s->value[SQ_REG_RING_BASE / 4] +
+               sq_top_regs_address(s, SQ_REG_RING_BASE, SQ_REG_RING_BASE_HIGH) +
                        (uint64_t)SQ_SLOT_NBYTES * s->value[SQ_REG_RING_SIZE / 4] <=
-                   UINT64_C(1) << 32;
+                   SQ_ADDR_END;
     default:
         return true;
     }
@@ -64,7 +70,8 @@ bool sq_top_regs_aborts(const struct sq_top_regs_sim *s)
 
 bool sq_top_regs_rewinds(const struct sq_top_regs_sim *s)
 {
-    return writes_to(s, SQ_REG_RING_BASE) || writes_to(s, SQ_REG_RING_SIZE);
+    return writes_to(s, SQ_REG_RING_BASE) || writes_to(s, SQ_REG_RING_BASE_HIGH) ||
+           writes_to(s, SQ_REG_RING_SIZE);
 }
 
 bool sq_top_regs_has_ring(const struct sq_top_regs_sim *s)
@@ -193,6 +200,8 @@ static void write(struct sq_top_regs_sim *s)
         s->value[r->offset / 4] = s->w_data / SQ_SLOT_NBYTES * SQ_SLOT_NBYTES;
         break;
     case SQ_REG_RING_SIZE:
+    case SQ_REG_RING_BASE_HIGH:
+    case SQ_REG_DESCRIPTOR_HIGH:
         s->value[r->offset / 4] = s->w_data & 0xffff;
         break;
     case SQ_REG_IRQ_ENABLE:
@@ -204,7 +213,7 @@ static void write(struct sq_top_regs_sim *s)
     default:
         break;
     }
-    if (r->offset == SQ_REG_RING_BASE || r->offset == SQ_REG_RING_SIZE)
+    if (sq_top_regs_rewinds(s))
         s->value[SQ_REG_TAIL / 4] = 0;
 }
 

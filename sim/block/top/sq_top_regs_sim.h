@@ -25,6 +25,8 @@ bool sq_top_regs_aborts(const struct sq_top_regs_sim *s);
 bool sq_top_regs_rewinds(const struct sq_top_regs_sim *s);  // HEAD and TAIL become 0
 bool sq_top_regs_has_ring(const struct sq_top_regs_sim *s); // which has descriptors
 uint32_t sq_top_regs_tail(const struct sq_top_regs_sim *s); // with what is written in this cycle
+uint64_t sq_top_regs_address(const struct sq_top_regs_sim *s, uint32_t low,
+                             uint32_t high); // of two
 bool sq_top_regs_irq(const struct sq_top_regs_sim *s);
 
 struct sq_top_regs_in {

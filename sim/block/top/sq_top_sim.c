@@ -395,8 +395,8 @@ static struct sq_ring_in ring_inputs(const struct sq_top_sim *s)
         .has_ring = sq_top_regs_has_ring(r),
         .abort = sq_top_regs_aborts(r),
         .rewind = sq_top_regs_rewinds(r),
-        .descriptor = r->value[SQ_REG_DESCRIPTOR / 4],
-        .base = r->value[SQ_REG_RING_BASE / 4],
+        .descriptor = sq_top_regs_address(r, SQ_REG_DESCRIPTOR, SQ_REG_DESCRIPTOR_HIGH),
+        .base = sq_top_regs_address(r, SQ_REG_RING_BASE, SQ_REG_RING_BASE_HIGH),
         .size = r->value[SQ_REG_RING_SIZE / 4],
         .tail = sq_top_regs_tail(r),
         .watchdog = r->value[SQ_REG_WATCHDOG / 4],
@@ -451,7 +451,7 @@ static void clock_core(struct sq_top_sim *s, const struct wires *w, const struct
 }
 
 // Transfer and word that the DMA is offered: of the layer that runs, or of its record.
-static void clock_dma(struct sq_top_sim *s, const struct wires *w)
+static void clock_dma(struct sq_top_sim *s, const struct wires *w, const struct sq_ring_in *at)
 {
     int32_t transfer[SQ_DMA_JOB_LEN], record[SQ_RECORD_WORDS], codes[SQ_DMA_WORDS_MAX];
     const bool runs = s->ring.state == SQ_RING_LAYER;
@@ -467,8 +467,7 @@ static void clock_dma(struct sq_top_sim *s, const struct wires *w)
         dma[0].valid = true;
         transfer[SQ_DMA_FIRST] = false;
         transfer[SQ_DMA_WRITE] = true;
-        transfer[SQ_DMA_ADDR] =
-            (int32_t)sq_ring_record_at(&s->ring, s->regs.value[SQ_REG_RING_BASE / 4]);
+        sq_axi_put_addr(transfer + SQ_DMA_ADDR, sq_ring_record_at(&s->ring, at->base));
         transfer[SQ_DMA_BEATS] = (int32_t)(4 * SQ_RECORD_WORDS / s->dma.nbytes);
     }
     if (s->ring.state == SQ_RING_WRITE) {
@@ -504,7 +503,7 @@ void sq_top_clock(void *state, const struct sq_offer *unused, bool out_ready)
 
     const struct sq_dma_beat load = w.load ? *w.load : (struct sq_dma_beat){.last = false};
     w.load = w.load ? &load : NULL;
-    clock_dma(s, &w);
+    clock_dma(s, &w, &in);
     if (s->ring.state != SQ_RING_DRAIN && s->ring.state != SQ_RING_CLEAR)
         clock_core(s, &w, &in, &ring);
     sq_top_regs_clock(&s->regs, &events);

@@ -58,11 +58,11 @@ static void set_wide(uint32_t *word, uint32_t depth, uint32_t other, unsigned at
     word[SQ_DESC_BLOCK] = (depth / beats + 1) << at | 1u << (16 - at);
 }
 
-// Tiles of an operand of 2^16 beats each that are 4 GiB.
-static uint32_t tiles_of_all(const struct sq_top_room *room, enum sq_top_part part)
+// The region begins as many beats below 2^48 as the low bits of its length reach, but not all of it.
+static void set_near_end(uint32_t *word, enum sq_top_part part, const struct sq_top_room *room)
 {
-    const uint32_t beats = (uint32_t)sq_top_transfer(room, part, 1);
-    return (65536 / room->nbytes + beats - 1) / beats;
+    sq_desc_set_address(word, sq_top_address_word[part],
+                        SQ_ADDR_END - 65536 * (uint64_t)room->nbytes);
 }
 
 // Columns with which the outputs of MANY rows are 2^32 beats of the bus and a few, or as near as it gets.
@@ -158,15 +158,26 @@ void sq_spoil_descriptor(uint32_t word[SQ_DESC_WORDS], enum sq_spoil way,
         break;
     case SQ_SPOIL_MANY_OUT:
         set_size(word, MANY, cols_beyond(room), 1, 1);
+        set_near_end(word, SQ_TOP_STORE, room);
         break;
     case SQ_SPOIL_MANY_ACT:
         set_size(word, 0x8000, 1, 0x8000, 4);
+        set_near_end(word, SQ_TOP_ACT, room);
         break;
+    case SQ_SPOIL_FAR_ACT: {
+        const uint64_t row = 0xfffe * sq_top_transfer(room, SQ_TOP_ACT, 1);
+        const uint64_t rows = (UINT64_C(1) << 32) / row + 1;
+        set_size(word, rows < 0xffff ? (uint32_t)rows : 0xffff, 1, 0xffff, 0xffff);
+        word[SQ_DESC_CHUNK] = 1u << 16 | 1;
+        break;
+    }
     case SQ_SPOIL_LONG_ACT:
-        set_size(word, tiles_of_all(room, SQ_TOP_ACT), 1, 0x8000, 2);
+        set_size(word, 2, 1, 0x8000, 2);
+        set_near_end(word, SQ_TOP_ACT, room);
         break;
     case SQ_SPOIL_LONG_WEIGHT:
-        set_size(word, 1, tiles_of_all(room, SQ_TOP_WEIGHT), 0x8000, 2);
+        set_size(word, 1, 2, 0x8000, 2);
+        set_near_end(word, SQ_TOP_WEIGHT, room);
         break;
     default:
         if (way >= SQ_SPOIL_UNNAMED)

@@ -6,7 +6,7 @@
 #include "models/sq_rng.h"
 #include "sim/block/top/sq_top_image.h"
 
-enum { SQ_SPOIL_CHANGES = 14, SQ_SPOIL_UNNAMED_BITS = 206 };
+enum { SQ_SPOIL_CHANGES = 14, SQ_SPOIL_UNNAMED_BITS = 126 };
 enum sq_spoil {
     SQ_SPOIL_WIDE_ROWS =
         SQ_SPOIL_CHANGES, // a block that does not fit; before it one field is wrong
@@ -23,12 +23,14 @@ enum sq_spoil {
     SQ_SPOIL_FULL_SUMS, // more tiles of a block than sums have room for, by rows and columns; than the buffers have
     SQ_SPOIL_FULL_BUFFERS,
     SQ_SPOIL_CROOKED, // address of the descriptor: the caller's to spoil, as the next, and PAST_END
-    SQ_SPOIL_ASTRIDE, // the descriptor lies across 4 GiB
-    SQ_SPOIL_MANY_OUT, // outputs of more than 4 GiB; operands, by their beats or by the high half of those of a tile
+    SQ_SPOIL_ASTRIDE, // the descriptor lies across 2^48
+    // outputs of 2^32 beats and a few; operands, by their beats or by the high half of those of a tile: near 2^48
+    SQ_SPOIL_MANY_OUT,
     SQ_SPOIL_MANY_ACT,
+    SQ_SPOIL_FAR_ACT, // that and 2^48 beats, or what is nearest
     SQ_SPOIL_LONG_ACT,
     SQ_SPOIL_LONG_WEIGHT,
-    SQ_SPOIL_PAST_END, // a region ends a beat beyond 4 GiB: the four operands, the outputs
+    SQ_SPOIL_PAST_END, // a region ends a beat beyond 2^48: the four operands, the outputs
     SQ_SPOIL_UNNAMED = SQ_SPOIL_PAST_END + SQ_TOP_OPERANDS + 1, // a bit without a name
     SQ_SPOILS = SQ_SPOIL_UNNAMED + SQ_SPOIL_UNNAMED_BITS
 };

@@ -23,11 +23,12 @@ static uint32_t region_beats(const unsigned *value, const struct sq_top_layer *l
 }
 
 // Beat number `n` of descriptor, operands and outputs.
-static uint32_t beat_at(const struct sq_top_work *w, const struct sq_top_layer *l, uint32_t n)
+static uint64_t beat_at(const struct sq_top_work *w, const struct sq_top_layer *l, uint32_t n)
 {
     for (unsigned i = 0; i <= SQ_TOP_OPERANDS + 1; n -= region_beats(w->value, l, i++))
         if (n < region_beats(w->value, l, i))
-            return (i == 0 ? w->at.image.descriptor : l->addr[i - 1]) + n * nbytes(w->value);
+            return (i == 0 ? w->at.image.descriptor : l->addr[i - 1]) +
+                   (uint64_t)n * nbytes(w->value);
     assert(false);
     return 0;
 }
@@ -113,7 +114,7 @@ static struct sq_top_layer layer_of(const unsigned *value, const uint32_t word[S
 
 struct sq_top_layer sq_top_work_given(const unsigned *value, const struct sq_top_given *given)
 {
-    return layer_of(value, (const uint32_t *)given->word + given->descriptor / 4);
+    return layer_of(value, (const uint32_t *)given->word);
 }
 
 // The words of the image's descriptor, which lies below the base that the image is moved by.
@@ -123,30 +124,38 @@ static uint32_t *descriptor_of(struct sq_top_work *w)
 }
 
 // Bytes of a region whose beats lie on beats of the bus of their own.
-static uint32_t reach(const struct sq_top_work *w, const struct sq_top_layer *l,
+static uint64_t reach(const struct sq_top_work *w, const struct sq_top_layer *l,
                       enum sq_top_part part)
 {
     const struct sq_top_room room = sq_top_room(w->value);
-    return sq_top_beats(w->value, l, part) * (uint32_t)sq_top_transfer(&room, part, 1) *
-           nbytes(w->value);
+    return sq_top_beats(w->value, l, part) * sq_top_transfer(&room, part, 1) * nbytes(w->value);
+}
+
+static void move_region(struct sq_top_work *w, const struct sq_top_layer *l, enum sq_top_part part,
+                        uint64_t to)
+{
+    struct sq_top_moved *const m = &w->at.moved[part];
+    *m = (struct sq_top_moved){
+        .from = l->addr[part], .to = to, .nbytes = sq_top_nbytes(w->value, l, part)};
+    sq_desc_set_address(descriptor_of(w), sq_top_address_word[part], to);
+    if (w->at.fault_at - m->from < m->nbytes)
+        w->at.fault_at += to - m->from;
+    if (part == SQ_TOP_STORE)
+        w->at.image.out = to;
 }
 
 // Moves a region to the end of memory, or `beyond` bytes further, were it that long. One that is no longer than that
 // gets a tile more before.
 static void move_to_end(struct sq_top_work *w, enum sq_top_part part, uint32_t beyond)
 {
-    uint32_t *const word = descriptor_of(w), *const addr = &word[sq_top_address_word[part]];
+    uint32_t *const word = descriptor_of(w);
     struct sq_top_layer l = layer_of(w->value, word);
     if (reach(w, &l, part) <= beyond) {
         l.tiles[ROWS]++;
         l.tiles[COLS]++;
         sq_top_layer_encode(&l, word);
     }
-    const uint32_t n = reach(w, &l, part);
-    w->at.moved = (struct sq_top_moved){.from = *addr, .to = beyond - n, .nbytes = n};
-    *addr = w->at.moved.to;
-    if (part == SQ_TOP_STORE)
-        w->at.image.out = *addr;
+    move_region(w, &l, part, SQ_ADDR_END + beyond - reach(w, &l, part));
 }
 
 static void spoil(struct sq_top_work *w, enum sq_spoil way)
@@ -166,23 +175,36 @@ static void draw_fault(struct sq_top_work *w, struct sq_rng *rng, const struct s
     w->at.fault_at = beat_at(w, l, sq_rng_below(rng, all_beats(w->value, l)));
 }
 
-// The image lies at address 0, across 2 GiB, ends at 4 GiB, or has its descriptor across 4 GiB.
-enum { LOW, ACROSS, HIGH, WRAPPED, BASES = WRAPPED };
+// The image lies at address 0, across a multiple of 4 GiB, has each region above another one, ends at 2^48, or has its
+// descriptor across 2^48.
+enum { LOW, ACROSS, APART, HIGH, WRAPPED, BASES = WRAPPED };
 static void move_image(struct sq_top_work *w, uint32_t way)
 {
+    struct sq_rng rng = {(w->choice.seed ^ w->number) * UINT64_C(0x9e3779b97f4a7c15)};
     struct sq_top_given *const image = &w->at.image;
-    const uint32_t pages = (4 * (uint32_t)image->n_words + SQ_AXI_PAGE - 1) / SQ_AXI_PAGE + 1;
-    const uint32_t base[] = {[LOW] = 0,
-                             [ACROSS] = 0x80000000u - pages / 2 * SQ_AXI_PAGE,
-                             [HIGH] = 0u - pages * SQ_AXI_PAGE,
-                             [WRAPPED] = 0u - 2 * SQ_DESC_WORDS - image->descriptor};
+    const uint64_t pages = (4 * (uint64_t)image->n_words + SQ_AXI_PAGE - 1) / SQ_AXI_PAGE + 1;
+    const uint64_t four_gib = UINT64_C(1) << 32;
+    (void)sq_rng_next(&rng);
+    const uint64_t high = 1 + sq_rng_below(&rng, UINT16_MAX);
+    const uint64_t page = sq_rng_below(&rng, way == ACROSS ? (uint32_t)pages - 1 : 1 << 19);
+    const uint64_t base[] = {[LOW] = 0,
+                             [ACROSS] = high * four_gib - (1 + page) * SQ_AXI_PAGE,
+                             [APART] = high * four_gib + page * SQ_AXI_PAGE,
+                             [HIGH] = SQ_ADDR_END - pages * SQ_AXI_PAGE,
+                             [WRAPPED] = SQ_ADDR_END - 2 * SQ_DESC_WORDS - image->descriptor};
     uint32_t *const word = descriptor_of(w);
+    struct sq_top_layer l = layer_of(w->value, word);
     w->base = base[way];
-    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
-        word[sq_top_address_word[i]] += w->base;
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++) {
+        l.addr[i] += w->base;
+        sq_desc_set_address(word, sq_top_address_word[i], l.addr[i]);
+    }
     image->descriptor += w->base;
     image->out += w->base;
     w->at.fault_at += w->base;
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS && way == APART; i++)
+        move_region(w, &l, (enum sq_top_part)i,
+                    l.addr[i] % four_gib + sq_rng_below(&rng, 1 << 16) * four_gib);
 }
 
 static void draw_layer(struct sq_top_work *w)
@@ -201,6 +223,7 @@ static void draw_layer(struct sq_top_work *w)
     w->base = 0;
     if (w->choice.given) {
         w->at.image = *(const struct sq_top_given *)w->choice.given;
+        w->base = w->at.image.descriptor;
         l = sq_top_work_given(w->value, w->choice.given);
         w->at.n_read = is_bad || was_bad ? 0 : beats_to_read(w, &l);
         if (is_bad)
@@ -240,7 +263,7 @@ static void draw_layer(struct sq_top_work *w)
     }
 }
 
-// Behind a layer that was refused because a region ends beyond 4 GiB one follows whose region ends there.
+// Behind a layer that was refused because a region ends beyond 2^48 one follows whose region ends there.
 void sq_top_work_begin(struct sq_top_work *w, uint32_t number)
 {
     const struct sq_top_piece before = w->at;
@@ -262,19 +285,22 @@ void sq_top_work_begin(struct sq_top_work *w, uint32_t number)
 
 // ---- memory -------------------------------------------------------------------------------------------
 
-static int32_t read_word(void *ctx, uint32_t addr, unsigned i)
+static int32_t read_word(void *ctx, uint64_t addr, unsigned i)
 {
     const struct sq_top_work *const w = ctx;
-    const struct sq_top_moved *const m = &w->at.moved;
-    const uint32_t from = addr - m->to < m->nbytes ? addr - m->to + m->from : addr;
-    const uint32_t at = (from - w->base) / 4 + i;
-    return at < w->at.image.n_words ? w->at.image.word[at] : (int32_t)(at * 0x9e3779b9u);
+    uint64_t from = addr;
+    for (unsigned p = 0; p <= SQ_TOP_OPERANDS; p++) {
+        const struct sq_top_moved *const m = &w->at.moved[p];
+        from = addr - m->to < m->nbytes ? addr - m->to + m->from : from;
+    }
+    const uint64_t at = (from - w->base) / 4 + i;
+    return at < w->at.image.n_words ? w->at.image.word[at] : (int32_t)((uint32_t)at * 0x9e3779b9u);
 }
 
-static const char *write_words(void *ctx, uint32_t addr, const int32_t *word, unsigned n)
+static const char *write_words(void *ctx, uint64_t addr, const int32_t *word, unsigned n)
 {
     struct sq_top_work *const w = ctx;
-    const uint32_t first = (addr - w->at.image.out) / 4;
+    const uint64_t first = (addr - w->at.image.out) / 4;
     if (addr < w->at.image.out || first + n > w->at.image.n_want || w->at.is_refused)
         return "memory.outside";
     for (unsigned i = 0; i < n; i++) {
@@ -288,10 +314,10 @@ static const char *write_words(void *ctx, uint32_t addr, const int32_t *word, un
     return w->at.has_wrong && w->at.fault == SQ_AXI_GOOD ? "memory.output" : NULL;
 }
 
-static enum sq_axi_fault fault_at(void *ctx, uint32_t addr, unsigned size)
+static enum sq_axi_fault fault_at(void *ctx, uint64_t addr, unsigned size)
 {
     const struct sq_top_work *const w = ctx;
-    const uint32_t beat = w->at.fault_at / size, at = addr / size;
+    const uint64_t beat = w->at.fault_at / size, at = addr / size;
     if (w->at.fault == SQ_AXI_TWO)
         return at == beat ? SQ_AXI_SLVERR : at == beat + 1 ? SQ_AXI_DECERR : SQ_AXI_GOOD;
     return at == beat ? w->at.fault : SQ_AXI_GOOD;

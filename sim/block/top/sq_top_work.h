@@ -38,20 +38,20 @@ struct sq_top_work {
     const unsigned *value;
     struct sq_env_choice choice;
     uint32_t number; // of the layer
-    uint32_t base;   // address of word 0 of the image
+    uint64_t base;   // address of word 0 of the image
     // The layer at hand.
     struct sq_top_piece {
         struct sq_top_given image;
         enum sq_axi_fault fault;
-        uint32_t fault_at; // address of the beat
+        uint64_t fault_at; // address of the beat
         uint32_t n_read;   // beats that a layer without faults reads; 0: not known
         bool is_refused;   // the descriptor is wrong, in this way
         enum sq_spoil way;
         struct sq_top_moved {
-            uint32_t from, to, nbytes;
-        } moved;            // a region that lies elsewhere than the image has it
-        uint32_t n_written; // words of outputs
-        bool has_wrong;     // a word differed
+            uint64_t from, to, nbytes;
+        } moved[SQ_TOP_OPERANDS + 1]; // regions that lie elsewhere than the image has them
+        uint32_t n_written;           // words of outputs
+        bool has_wrong;               // a word differed
     } at;
     struct sq_top_drawn drawn;
     bool written[SQ_DRAWN_OUT_WORDS];

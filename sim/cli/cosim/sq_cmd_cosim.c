@@ -78,6 +78,14 @@ static enum sq_status set_encode(void *context, const struct sq_cli_row *row, co
     return SQ_OK;
 }
 
+static enum sq_status set_base(void *context, const struct sq_cli_row *row, const char *text,
+                               struct sq_error *err)
+{
+    struct sq_cosim_args *const in = context;
+    (void)row;
+    return sq_cli_base(text, &in->base, err);
+}
+
 static const struct sq_cli_row rows[] = {
     SQ_CLI_OWN("block", "B", set_block,
                "core, gather, topk, meta24, array, array_static, ... or all", .usual = "core"),
@@ -138,6 +146,9 @@ static const struct sq_cli_row rows[] = {
                 "the same: the chip of this YAML (sim/machines/chip.yaml), so that with "
                 "--free-streams `chip_cycles` are those that `run --machine` has",
                 .found = SQ_HOME_MACHINE),
+    SQ_CLI_OWN("base", "ADDRESS", set_base,
+               "the same: where its images, or the ring, begin in memory, a multiple of 4096 below "
+               "2^48 (0)"),
     SQ_CLI_TEXT("output", "DIR", AT(output), "where a failing case leaves its waveform",
                 .letter = 'o', .usual = "build/cosim", .is_output = true),
     SQ_CLI_TEXT("waves", "DIR", AT(waves),
@@ -177,9 +188,11 @@ static enum sq_status check_chip(const struct sq_cosim_args *in)
 {
     static const char *const of_core[] = {NULL, NULL, "low-lanes", "high-lanes", "gather"};
     const bool is_chip = sq_cosim_is_chip(in);
-    if ((in->depth > 0 || in->machine) && !is_chip)
+    if ((in->depth > 0 || in->machine || in->base) && !is_chip)
         return SQ_FAIL(in->err, SQ_ERR_ARG, "--%s needs --block top --layers, or a TRACE with it",
-                       in->depth > 0 ? "depth" : "machine");
+                       in->depth > 0 ? "depth"
+                       : in->machine ? "machine"
+                                     : "base");
     if (in->is_ring && (!is_chip || in->is_trace || in->options.is_all))
         return SQ_FAIL(in->err, SQ_ERR_ARG, "--ring needs --block top --layers and one format");
     if (in->encode && !in->is_ring)

@@ -80,19 +80,21 @@ bool sq_cosim_is_chip(const struct sq_cosim_args *in)
 struct sq_route_options sq_cosim_route_options(const struct sq_cosim_args *in,
                                                const struct sq_core_config *core)
 {
-    return (struct sq_route_options){
-        .config = *core,
-        .array_rows = in->machine      ? in->array[0]
-                      : in->core.given ? core->rows
-                                       : 1,
-        .array_cols = in->machine      ? in->array[1]
-                      : in->core.given ? core->cols
-                                       : 2,
-        .chip = in->machine ? in->chip : (struct sq_chip){.depth = in->depth},
-        .netlist = in->is_netlist,
-        .is_free = (in->is_trace && !sq_cosim_is_chip(in)) || in->is_free,
-        .seed = in->seed,
-        .home = sq_cli_home()};
+    struct sq_chip chip = in->machine ? in->chip : (struct sq_chip){.depth = in->depth};
+    chip.base = in->base;
+    return (struct sq_route_options){.config = *core,
+                                     .array_rows = in->machine      ? in->array[0]
+                                                   : in->core.given ? core->rows
+                                                                    : 1,
+                                     .array_cols = in->machine      ? in->array[1]
+                                                   : in->core.given ? core->cols
+                                                                    : 2,
+                                     .chip = chip,
+                                     .netlist = in->is_netlist,
+                                     .is_free =
+                                         (in->is_trace && !sq_cosim_is_chip(in)) || in->is_free,
+                                     .seed = in->seed,
+                                     .home = sq_cli_home()};
 }
 
 // The chip's own counters of the layer, as the host read them.

@@ -46,6 +46,7 @@ struct sq_cosim_args {
     unsigned encode;               // ... and where activations come from, an enum sq_program_source
     unsigned depth;                // of the chip (struct sq_chip)
     const char *machine;           // a file; NULL: none
+    uint64_t base;                 // where the images of the chip begin; 0 unless --base says it
     struct sq_chip chip;           // ... what the chip in it has
     unsigned array[2];             // ... rows and columns
     const char *output;            // NULL: build/cosim

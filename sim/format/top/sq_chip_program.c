@@ -62,7 +62,7 @@ static struct sq_top_layer layer_of(const struct sq_chip_program *g,
     return l;
 }
 
-static int32_t *words_of(const struct sq_top_given *image, uint32_t addr)
+static int32_t *words_of(const struct sq_top_given *image, uint64_t addr)
 {
     return (int32_t *)(uintptr_t)image->word + (addr - image->descriptor) / 4;
 }
@@ -127,8 +127,9 @@ static bool shares(struct sq_chip_program *g, const struct sq_top_given *of,
         memcmp(words, before->want, 4 * (size_t)before->n_want) != 0)
         return false;
     memset(words, 0, 4 * (size_t)before->n_want);
-    words_of(of, of->descriptor)[SQ_DESC_ACT] = (int32_t)e.addr[SQ_ENCODE_ACT];
-    words_of(of, of->descriptor)[SQ_DESC_ROW_SCALE] = (int32_t)e.addr[SQ_ENCODE_ROW_SCALE];
+    uint32_t *const word = (uint32_t *)words_of(of, of->descriptor);
+    sq_desc_set_address(word, SQ_DESC_ACT, e.addr[SQ_ENCODE_ACT]);
+    sq_desc_set_address(word, SQ_DESC_ROW_SCALE, e.addr[SQ_ENCODE_ROW_SCALE]);
     return true;
 }
 
@@ -155,12 +156,12 @@ static enum sq_status add_encoder(struct sq_chip_program *g, const float *x, siz
     sq_encode_strides(g->point.value, &e, stride);
     const uint64_t nbytes = stride[SQ_ENCODE_FROM] * e.rows * (g->point.value[SQ_TOP_DATA_W] / 8);
     const uint64_t pages = before ? 1 : 1 + (nbytes + SQ_AXI_PAGE - 1) / SQ_AXI_PAGE;
-    if (g->ring.n == SQ_PROGRAM_MAX || g->end + pages * SQ_AXI_PAGE > UINT32_MAX ||
+    if (g->ring.n == SQ_PROGRAM_MAX || g->end + pages * SQ_AXI_PAGE > SQ_ADDR_END ||
         e.beats > UINT16_MAX || !sq_encode_decode(g->point.value, word, &unused))
         return SQ_FAIL(
             err, SQ_ERR_RANGE,
             "layer %.60s: %u tiles of %u columns of inputs, %u banks, in slot %u, need what "
-            "an encoder takes, %d slots and 4 GiB",
+            "an encoder takes, %d slots and addresses below 2^48",
             g->layer[at].name, e.cols, g->cols, e.beats, g->ring.n, SQ_PROGRAM_MAX);
     g->layer[at + 1] = g->layer[at];
     g->image[at + 1] = g->image[at];
@@ -177,7 +178,7 @@ static enum sq_status add_encoder(struct sq_chip_program *g, const float *x, siz
     SQ_PRODUCT_KEEP(p, image->counted, SQ_HOST_COUNTERS);
     memcpy(memory, word, sizeof word);
     image->word = memory;
-    g->end += (uint32_t)(pages * SQ_AXI_PAGE);
+    g->end += pages * SQ_AXI_PAGE;
     int32_t *const inputs = memory + SQ_AXI_PAGE / 4;
     p->m = g->layer[at + 1].p.m;
     if (!before)
@@ -217,7 +218,7 @@ enum sq_status sq_chip_program_add(struct sq_chip_program *g, const struct sq_ro
         return status;
     }
     const struct sq_top_given *const image = &g->image[g->ring.n - 1];
-    g->end = image->descriptor + 4 * image->n_words;
+    g->end = image->descriptor + 4 * (uint64_t)image->n_words;
     if (g->source != SQ_PROGRAM_CODED)
         status = add_encoder(g, x, k, err);
     g->ring.base = g->chip.base;

@@ -24,7 +24,7 @@ struct sq_chip_program {
     unsigned rows, cols;
     struct sq_point point; // of the layers, the same of all
     struct sq_env_choice memory;
-    uint32_t end; // address behind the last image
+    uint64_t end; // address behind the last image
     struct sq_top_program ring;
     struct sq_top_given image[SQ_PROGRAM_MAX];
     struct sq_program_layer {

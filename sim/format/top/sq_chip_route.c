@@ -289,18 +289,19 @@ static enum sq_status place(const struct sq_route_work *w, const unsigned *v,
                             struct sq_top_layer *l, uint64_t *end, struct sq_error *err)
 {
     const struct sq_dram_setup *const dram = chip_of(w)->memory.dram;
-    *end = (uint64_t)chip_of(w)->base + SQ_AXI_PAGE;
+    *end = chip_of(w)->base + SQ_AXI_PAGE;
     for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++) {
         const uint64_t nbytes = sq_top_nbytes(v, l, (enum sq_top_part)i);
         const uint64_t at = dram ? sq_dram_begin_of(dram, *end, SQ_AXI_PAGE, i) : *end;
-        l->addr[i] = (uint32_t)at;
+        l->addr[i] = at;
         *end = at + (nbytes + SQ_AXI_PAGE - 1) / SQ_AXI_PAGE * SQ_AXI_PAGE;
-        if (*end > UINT32_MAX)
-            return SQ_FAIL(err, SQ_ERR_RANGE,
-                           "%s: %u x %u tiles of %u banks from address 0x%x on, need operands and "
-                           "outputs below 4 GiB on the chip",
-                           sq_path_tail(w->p->source), l->tiles[ROWS], l->tiles[COLS],
-                           l->groups * l->beats, chip_of(w)->base);
+        if (*end > SQ_ADDR_END || *end - chip_of(w)->base > UINT32_MAX)
+            return SQ_FAIL(
+                err, SQ_ERR_RANGE,
+                "%s: %u x %u tiles of %u banks from address 0x%llx on, need operands and "
+                "outputs of 4 GiB at most that end at 2^48 or before on the chip",
+                sq_path_tail(w->p->source), l->tiles[ROWS], l->tiles[COLS], l->groups * l->beats,
+                (unsigned long long)chip_of(w)->base);
     }
     return SQ_OK;
 }
@@ -384,7 +385,7 @@ static enum sq_status make_image(struct sq_product *p, const unsigned *v,
                                  uint64_t end, const struct sq_top_operands *x,
                                  struct sq_top_given *image, struct sq_error *err)
 {
-    const uint32_t base = chip->base;
+    const uint64_t base = chip->base;
     uint32_t word[SQ_DESC_WORDS];
     int32_t *memory, *want;
     uint64_t *counted;

@@ -19,7 +19,7 @@ struct sq_chip {
     unsigned depth;      // beats of operands in half a buffer; usual: 256
     // Buffers of activations, of weights, of the scales of rows and of columns (each so much), of sums, both halves.
     uint64_t act_nbytes, weight_nbytes, scale_nbytes, sum_nbytes;
-    uint32_t base; // of the image in memory: where its descriptor lies; a multiple of SQ_AXI_PAGE
+    uint64_t base; // of the image in memory: where its descriptor lies; a multiple of SQ_AXI_PAGE
     bool
         encodes; // it has an encoder, outputs are bfloat16, and tiles of rows lie apart (sq_encode_sim.h)
     unsigned max_burst, outstanding,

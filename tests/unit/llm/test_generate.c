@@ -150,28 +150,28 @@ SQ_TEST(refusals)
 // A memory from base on, with a fault of the bus in one beat.
 struct memory {
     int32_t *word;
-    uint32_t base, n_words, fault_at;
+    uint64_t base, n_words, fault_at;
     enum sq_axi_fault fault;
 };
 
-static int32_t read_word(void *ctx, uint32_t addr, unsigned i)
+static int32_t read_word(void *ctx, uint64_t addr, unsigned i)
 {
     const struct memory *const m = ctx;
-    const uint32_t at = (addr - m->base) / 4 + i;
+    const uint64_t at = (addr - m->base) / 4 + i;
     return at < m->n_words ? m->word[at] : 0;
 }
 
-static const char *write_words(void *ctx, uint32_t addr, const int32_t *word, unsigned n)
+static const char *write_words(void *ctx, uint64_t addr, const int32_t *word, unsigned n)
 {
     struct memory *const m = ctx;
-    const uint32_t at = (addr - m->base) / 4;
+    const uint64_t at = (addr - m->base) / 4;
     if (at >= m->n_words || n > m->n_words - at)
         return "outside";
     memcpy(m->word + at, word, n * sizeof *word);
     return NULL;
 }
 
-static enum sq_axi_fault fault_at(void *ctx, uint32_t addr, unsigned nbytes)
+static enum sq_axi_fault fault_at(void *ctx, uint64_t addr, unsigned nbytes)
 {
     const struct memory *const m = ctx;
     return m->fault != SQ_AXI_GOOD && addr / nbytes == m->fault_at / nbytes ? m->fault
@@ -179,6 +179,25 @@ static enum sq_axi_fault fault_at(void *ctx, uint32_t addr, unsigned nbytes)
 }
 
 static const struct sq_axi_content content = {read_word, write_words, fault_at};
+
+// A copy of an image in n_words words of memory, at address 0, or across a multiple of 4 GiB.
+static struct memory memory_of(const struct sq_top_given *image, uint32_t n_words, uint64_t base)
+{
+    const struct memory m = {.word = calloc(n_words, 4), .n_words = n_words, .base = base};
+    uint32_t *const word = (uint32_t *)m.word + image->descriptor / 4;
+    memcpy(m.word, image->word, 4 * (size_t)image->n_words);
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++) {
+        const unsigned low = sq_top_address_word[i];
+        sq_desc_set_address(word, low, sq_desc_address(word, low) + base);
+    }
+    return m;
+}
+
+static uint64_t draw_base(struct sq_rng *r)
+{
+    const uint64_t high = (uint64_t)(1 + sq_rng_below(r, UINT16_MAX)) << 32;
+    return sq_rng_below(r, 3) == 0 ? 0 : high - (1 + sq_rng_below(r, 4)) * SQ_AXI_PAGE;
+}
 
 // Layers one after the other on fast and stepping body: a good one, one with a fault, one with a descriptor that is
 // refused; all that a driver sees is equal, and so is memory.
@@ -193,11 +212,11 @@ SQ_TEST(fast_body_equals_stepping)
         sq_top_draw_shape(p->value, &r, &l);
         const struct sq_top_given image =
             sq_top_draw_image(p->value, &r, &l, SQ_DRAWN_RIGHT, drawn);
+        const uint64_t base = draw_base(&r);
         struct memory m[2];
         struct sq_device *d[2];
         for (unsigned body = 0; body < 2; body++) {
-            m[body] = (struct memory){.word = calloc(image.n_words, 4), .n_words = image.n_words};
-            memcpy(m[body].word, image.word, 4 * (size_t)image.n_words);
+            m[body] = memory_of(&image, image.n_words, base);
             const struct sq_device_setup setup = {.body = (enum sq_device_body)body,
                                                   .value = p->value,
                                                   .memory = {.kind = 1, .n = {40, 1, 1, 64}},
@@ -214,7 +233,7 @@ SQ_TEST(fast_body_equals_stepping)
                                                  job % 2 ? NULL : sq_device_wait};
                 struct sq_driver_chip chip;
                 m[body].fault = job == 1 ? SQ_AXI_SLVERR : SQ_AXI_GOOD;
-                m[body].fault_at = 4 * fault_at_word;
+                m[body].fault_at = base + 4 * fault_at_word;
                 assert_int_equal(sq_driver_probe(&driver, &chip), SQ_DRIVER_OK);
                 assert_true(chip.rows == p->value[SQ_TOP_ROWS] &&
                             chip.cols == p->value[SQ_TOP_COLS] &&
@@ -224,7 +243,7 @@ SQ_TEST(fast_body_equals_stepping)
                             chip.act_beats == p->value[SQ_TOP_DEPTH] &&
                             chip.sum_tiles == p->value[SQ_TOP_SUM_TILES] &&
                             chip.bus_nbytes == p->value[SQ_TOP_DATA_W] / 8);
-                const uint32_t at = image.descriptor + (job == 2);
+                const uint64_t at = base + image.descriptor + (job == 2);
                 const enum sq_driver_result result = sq_driver_run(&driver, at, &done[body]);
                 CHECK_EQ(result, done[body].result, "job %u\n", job);
                 sq_driver_text(&done[body], text[body], sizeof text[body]);
@@ -239,8 +258,8 @@ SQ_TEST(fast_body_equals_stepping)
                     (unsigned long long)fixture_seed(), i, p->name, job, done[0].status,
                     (unsigned long long)done[0].cycles, (unsigned long long)done[1].cycles);
             if (job == 0 || job == 3) {
-                CHECK_EQ(done[0].status, image.status << 12, "point %s job %u at %x\n", p->name,
-                         job, image.descriptor);
+                CHECK_EQ(done[0].status, image.status << 12, "point %s job %u at %llx\n", p->name,
+                         job, (unsigned long long)(base + image.descriptor));
                 assert_memory_equal(m[0].word + image.out / 4, image.want, 4 * image.n_want);
             }
             if (job == 2)
@@ -271,17 +290,17 @@ SQ_TEST(rings_on_both_bodies)
         sq_top_draw_shape(p->value, &r, &l);
         const struct sq_top_given image =
             sq_top_draw_image(p->value, &r, &l, SQ_DRAWN_RIGHT, drawn);
-        const uint32_t base =
+        const uint64_t base = draw_base(&r);
+        const uint32_t behind =
             (4 * image.n_words + SQ_SLOT_NBYTES - 1) / SQ_SLOT_NBYTES * SQ_SLOT_NBYTES;
-        const uint32_t n_words = (base + SLOTS * SQ_SLOT_NBYTES) / 4;
+        const uint32_t n_words = (behind + SLOTS * SQ_SLOT_NBYTES) / 4;
         const uint32_t watchdog = i % 3 == 2 ? 1 + sq_rng_below(&r, 2000) : 0;
         struct memory m[2];
         struct sq_device *d[2];
         struct sq_driver driver[2];
         struct sq_driver_ring ring[2];
         for (unsigned body = 0; body < 2; body++) {
-            m[body] = (struct memory){.word = calloc(n_words, 4), .n_words = n_words};
-            memcpy(m[body].word, image.word, 4 * (size_t)image.n_words);
+            m[body] = memory_of(&image, n_words, base);
             const struct sq_device_setup setup = {.body = (enum sq_device_body)body,
                                                   .value = p->value,
                                                   .memory = {.kind = 1, .n = {40, 1, 1, 64}},
@@ -290,8 +309,9 @@ SQ_TEST(rings_on_both_bodies)
             assert_int_equal(sq_device_open(&d[body], &setup, NULL), SQ_OK);
             driver[body] = (struct sq_driver){d[body], sq_device_read, sq_device_write,
                                               i % 4 == 3 ? NULL : sq_device_wait};
-            ring[body] = (struct sq_driver_ring){
-                .base = base, .size = SLOTS, .word = (uint32_t *)m[body].word + base / 4};
+            ring[body] = (struct sq_driver_ring){.base = base + behind,
+                                                 .size = SLOTS,
+                                                 .word = (uint32_t *)m[body].word + behind / 4};
             assert_int_equal(sq_driver_ring_open(&driver[body], &ring[body], watchdog),
                              SQ_DRIVER_OK);
         }
@@ -302,7 +322,7 @@ SQ_TEST(rings_on_both_bodies)
             for (unsigned body = 0; body < 2; body++) {
                 uint32_t word[SQ_DESC_WORDS];
                 for (uint32_t k = 0; k < n; k++) {
-                    memcpy(word, image.word + image.descriptor / 4, sizeof word);
+                    memcpy(word, m[0].word + image.descriptor / 4, sizeof word);
                     word[SQ_DESC_WORDS - 1] = k == refused;
                     assert_int_equal(sq_driver_ring_add(&ring[body], word, k % 2),
                                      (first + k) % SLOTS);
@@ -330,11 +350,11 @@ SQ_TEST(rings_on_both_bodies)
                 assert_memory_equal(m[0].word + image.out / 4, image.want, 4 * image.n_want);
             for (uint32_t w = 0; w < n_words; w++)
                 CHECK_EQ(m[0].word[w], m[1].word[w], "point %s word %u of %u, ring at %u\n",
-                         p->name, w, n_words, base / 4);
+                         p->name, w, n_words, behind / 4);
         }
         // An abort now and then: the layer says so or was done, and the rest runs behind the next doorbell.
         uint32_t word[SQ_DESC_WORDS];
-        memcpy(word, image.word + image.descriptor / 4, sizeof word);
+        memcpy(word, m[0].word + image.descriptor / 4, sizeof word);
         assert_int_equal(sq_driver_ring_open(&driver[1], &ring[1], 0), SQ_DRIVER_OK);
         for (unsigned k = 0; k < 3; k++)
             assert_int_equal(sq_driver_ring_add(&ring[1], word, 0), k);
@@ -362,23 +382,26 @@ SQ_TEST(descriptors_are_those_of_the_model)
     struct sq_rng r = {fixture_seed()};
     for (unsigned i = 0; i < 200; i++) {
         uint32_t want[SQ_DESC_WORDS], got[SQ_DRIVER_DESCRIPTOR_WORDS], n[12];
+        uint64_t at[5];
         for (unsigned j = 0; j < LEN(n); j++)
-            n[j] = (uint32_t)sq_rng_next(&r) & (j < 5 ? UINT32_MAX : 0xffff);
-        const struct sq_top_layer l = {.addr = {n[0], n[1], n[2], n[3], n[4]},
+            n[j] = (uint32_t)sq_rng_next(&r) & 0xffff;
+        for (unsigned j = 0; j < LEN(at); j++)
+            at[j] = sq_rng_next(&r) % SQ_ADDR_END;
+        const struct sq_top_layer l = {.addr = {at[0], at[1], at[2], at[3], at[4]},
                                        .tiles = {n[5], n[6]},
                                        .block = {n[7], n[8]},
                                        .beats = n[9],
                                        .groups = n[10],
                                        .chunk = n[11],
                                        .cols_outer = i % 2};
-        const struct sq_driver_layer mine = {n[0], n[2], n[1], n[3],  n[4],  n[5],        n[6],
-                                             n[7], n[8], n[9], n[10], n[11], (int)(i % 2)};
+        const struct sq_driver_layer mine = {at[0], at[2], at[1], at[3], at[4], n[5],        n[6],
+                                             n[7],  n[8],  n[9],  n[10], n[11], (int)(i % 2)};
         sq_top_layer_encode(&l, want);
         sq_driver_describe(&mine, got);
         assert_memory_equal(got, want, sizeof want);
         const struct sq_encode_layer encoder = {
-            .addr = {n[0], n[1], n[2]}, .rows = n[5], .cols = n[6], .beats = n[7]};
-        const struct sq_driver_encoder my_encoder = {n[0], n[1], n[2], n[5], n[6], n[7]};
+            .addr = {at[0], at[1], at[2]}, .rows = n[5], .cols = n[6], .beats = n[7]};
+        const struct sq_driver_encoder my_encoder = {at[0], at[1], at[2], n[5], n[6], n[7]};
         sq_encode_encode(&encoder, want);
         sq_driver_describe_encoder(&my_encoder, got);
         assert_memory_equal(got, want, sizeof want);
