@@ -30,6 +30,7 @@ struct arguments {
     struct sq_machine of_chip; // of that name; its DRAM says where operands lie
     struct sq_chip chip;
     unsigned depth;
+    unsigned encode; // where the activations of a ring come from, an enum sq_program_source
     bool is_json, is_ring, has_m, has_rows, has_cols, has_depth;
 };
 
@@ -76,6 +77,10 @@ static const struct sq_cli_row rows[] = {
                 "all layers in one image, ring.bin, that the chip runs as one ring of descriptors; "
                 "ring.json "
                 "says what to write into RING_BASE, RING_SIZE and TAIL"),
+    SQ_CLI_WORD("encode", "FROM", sq_program_source_names, AT(encode),
+                "--ring: the chip makes the activations by descriptors of kind encode, which "
+                "stand in the ring, as `cosim --encode` says",
+                .min = SQ_PROGRAM_INPUTS, .usual = "none"),
     SQ_CLI_FORMATS(SQ_IN_EVAL, AT(options)),
     SQ_CLI_FLAG("json", AT(is_json), "one JSON object per layer, the summary last",
                 .group = SQ_CLI_COMMON),
@@ -100,7 +105,9 @@ static const char doc[] =
     "  sqsim image --format dense --layer '*.0.mlp.up_proj' --check after.bin\n"
     "  sqsim image --format nvfp4 --machine sim/machines/chip.yaml --base 0x80000000 -o images\n"
     "  sqsim image sq_w.safetensors -o images\n"
-    "  sqsim image --format dense --layer '*.0.self_attn.[qkv]_proj' --ring -o images\n";
+    "  sqsim image --format dense --layer '*.0.self_attn.[qkv]_proj' --ring -o images\n"
+    "  sqsim image --format dense --layer '*.0.self_attn.[qkv]_proj' --ring --encode inputs -o "
+    "images\n";
 
 struct visit {
     const struct arguments *in;
@@ -131,6 +138,29 @@ static json_t *digest_of(const int32_t *word, size_t n)
     char label[SQ_DIGEST_LABEL_SIZE];
     sq_digest_label(sq_digest_of(word, n * sizeof *word), label);
     return json_string(label);
+}
+
+// The same of an encoder, whose `out` it reads: the keys of an object in `layers` of ring.json.
+static json_t *describe_encoder(const struct visit *v, const struct sq_product *p,
+                                const unsigned *value, const struct sq_top_given *image)
+{
+    uint64_t stride[SQ_ENCODE_REGIONS];
+    struct sq_encode_layer l;
+    json_t *const at = json_object();
+    (void)sq_encode_decode(value, (const uint32_t *)image->word, &l);
+    sq_encode_strides(value, &l, stride);
+    for (unsigned i = 0; i < SQ_ENCODE_REGIONS; i++)
+        json_object_set_new(at, regions[i == SQ_ENCODE_FROM ? SQ_TOP_STORE : i - 1],
+                            pair(l.addr[i], stride[i] * l.rows * (value[SQ_TOP_DATA_W] / 8)));
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("layer", "encode", "format", v->format->name, "m", p->m, "k", p->k),
+        SQ_MEMBERS(sq_cli_parameters_json(&sq_top_block, value)),
+        SQ_KEYS("bytes", 4 * (uint64_t)image->n_words, "base", v->in->chip.base),
+        SQ_KEYS("descriptor", image->descriptor, "regions", at),
+        SQ_KEYS("tiles", pair(l.rows, l.cols), "beats", l.beats),
+        SQ_KEYS("outputs", digest_of(image->want, image->n_want)),
+        SQ_COLUMNS_END};
+    return sq_cli_object(row);
 }
 
 // What lies where: the keys of LAYER.json.
@@ -238,7 +268,9 @@ static void print_layer(const struct visit *v, const struct sq_product *p, const
         sq_cli_json_line(json_incref(v->json));
         return;
     }
-    printf("%-32s %4zu x %4zu x %4zu %9llu bytes, outputs at 0x%06llx\n", name, p->m, p->n, p->k,
+    char n[24];
+    snprintf(n, sizeof n, p->n ? "%4zu x" : "", p->n); // of an encoder there is none
+    printf("%-32s %4zu x %-6s %4zu %9llu bytes, outputs at 0x%06llx\n", name, p->m, n, p->k,
            4ull * image->n_words, (unsigned long long)image->out);
 }
 
@@ -246,8 +278,6 @@ static enum sq_status take_product(struct visit *v, const char *name, struct sq_
                                    struct sq_error *err)
 {
     const struct sq_route *const chip = v->format->routes->chip;
-    if (v->ring)
-        return sq_chip_program_add(v->ring, chip, name, NULL, 0, p, err);
     struct sq_point point = {.name = "image"};
     struct sq_case c = {.block = chip->block, .point = &point};
     struct sq_route_work w = {.p = p,
@@ -287,8 +317,10 @@ static enum sq_status visit_layer(void *context, size_t index, const struct sq_q
             "take: --layer leaves it out",
             name);
     v->format = q->format;
-    enum sq_status status = sq_route_product(q, sq_recipe_of_layer(&v->r, name), x, m, &p, err);
-    if (status == SQ_OK)
+    const struct sq_recipe *const r = sq_recipe_of_layer(&v->r, name);
+    enum sq_status status = v->ring ? sq_chip_program_add(v->ring, q, r, name, x, m, &p, err)
+                                    : sq_route_product(q, r, x, m, &p, err);
+    if (status == SQ_OK && !v->ring)
         status = take_product(v, name, &p, err);
     sq_product_free(&p);
     return status;
@@ -309,6 +341,11 @@ static int32_t *ring_memory(const struct sq_chip_program *g, size_t n_words)
     return word;
 }
 
+static bool is_encoder(const struct sq_top_given *image)
+{
+    return ((uint32_t)image->word[SQ_DESC_KIND] & 0xffff) == SQ_DESC_KIND_ENCODE;
+}
+
 static enum sq_status put_ring(struct visit *v, struct sq_error *err)
 {
     const struct sq_chip_program *const g = v->ring;
@@ -318,7 +355,10 @@ static enum sq_status put_ring(struct visit *v, struct sq_error *err)
     SQ_NEED(word, err, "an image of %zu words", n_words);
     for (uint32_t i = 0; i < g->ring.n; i++)
         json_array_append_new(
-            layers, describe(v, g->layer[i].name, &g->layer[i].p, g->point.value, &g->image[i]));
+            layers,
+            is_encoder(&g->image[i])
+                ? describe_encoder(v, &g->layer[i].p, g->point.value, &g->image[i])
+                : describe(v, g->layer[i].name, &g->layer[i].p, g->point.value, &g->image[i]));
     const struct sq_cli_column row[] = {
         SQ_KEYS("ring_base", g->ring.base, "ring_size", g->ring.size, "tail", g->ring.n),
         SQ_KEYS("bytes", 4 * (uint64_t)n_words, "digest", digest_of(word, n_words)),
@@ -344,6 +384,8 @@ static enum sq_status run_ring(struct visit *v, const struct sq_encoded_options 
     v->ring = calloc(1, sizeof *v->ring);
     SQ_NEED(v->ring, err, "a ring of layers");
     v->ring->chip = v->in->chip;
+    v->ring->source = (enum sq_program_source)v->in->encode;
+    v->ring->chip.encodes = v->in->encode != SQ_PROGRAM_CODED;
     v->ring->rows = (unsigned)v->in->rows;
     v->ring->cols = (unsigned)v->in->cols;
     enum sq_status status = sq_encoded_layers(&v->ck, o, visit_layer, v, is_real, err);
@@ -421,6 +463,7 @@ static enum sq_status check_trace(const struct arguments *in, struct sq_error *e
                                : in->calib         ? "--calib"
                                : in->weights       ? "--weights"
                                : in->is_ring       ? "--ring"
+                               : in->encode        ? "--encode"
                                : in->options.is_format_given || in->options.given.n > 0
                                    ? "a format option"
                                    : NULL;
@@ -485,6 +528,8 @@ static enum sq_status run_model(struct visit *v, bool *is_real, struct sq_error 
     v->weights = v->in->weights                                          ? v->in->weights
                  : sq_cli_has_own_weights(&v->in->options, v->in->model) ? v->in->model
                                                                          : NULL;
+    if (v->in->encode && !v->in->is_ring)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--encode needs --ring");
     SQ_TRY(take_recipe(v, err));
     v->format = v->r.format;
     SQ_TRY(sq_route_on_chip(v->format, err));

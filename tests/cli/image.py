@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a chip would do with an image, without anything of ours: LAYER.json LAYER.bin -> the memory after
-# the run. Layers of dense, of sq_w with two scales of a channel, of nvfp4, if4, razer and sq_b. Sums of two binary32 in binary64, rounded to binary32, are rounded once (53 >= 2 * 24 + 2).
+# the run. INT8 encoders, and layers of dense, of sq_w with two scales of a channel, of nvfp4, if4, razer and sq_b. Sums of two binary32 in binary64, rounded to binary32, are rounded once (53 >= 2 * 24 + 2).
 import json
 import struct
 import sys
@@ -8,11 +8,43 @@ import sys
 d = json.load(open(sys.argv[1]))
 memory = bytearray(open(sys.argv[2], "rb").read())
 rows, cols, bank, bus = d["Rows"], d["Cols"], d["BankLen"], d["DataW"] // 8
-tiles, groups, beats, chunk = d["tiles"], d["groups"], d["beats"] * d["groups"], d["chunk"]  # beats of a tile
+tiles, groups, chunk = d["tiles"], d.get("groups", 1), d.get("chunk", 1)
+beats = d["beats"] * groups  # of a tile
 
 
 def single(x):
     return struct.unpack("<f", struct.pack("<f", x))[0]
+
+
+def bits(x):
+    return struct.unpack("<I", struct.pack("<f", x))[0]
+
+
+def encode():  # a tile of rows of bfloat16 outputs in each of tiles[0] pieces, to INT8 and a scale a row
+    (out, n_out), (act, n_act), (scales, n_scales) = ((a - d["base"], n // tiles[0]) for a, n in
+                                                      (d["regions"][name] for name in ("out", "act", "row_scale")))
+    assert d["ActW"] == 8 and not d["OnActs"] and d["Form"] in (ONE, TWO)
+    for tile in range(tiles[0]):
+        codes, scale = [], []
+        half = struct.unpack_from(f"<{tiles[1] * rows * cols}H", memory, out + tile * n_out)
+        for r in range(rows):
+            x = [struct.unpack("<f", struct.pack("<I", half[c // cols * rows * cols + r * cols + c % cols] << 16))[0]
+                 for c in range(tiles[1] * cols)]
+            largest = max(map(abs, x))
+            scale.append(single(largest / 127) if largest else 1)
+            codes.append([max(-127, min(127, round(single(v / scale[-1])))) for v in x] + [0] * (d["beats"] * bank - len(x)))
+        piece = b"".join(struct.pack(f"<{bank}b", *row[b * bank:(b + 1) * bank]) for b in range(d["beats"]) for row in codes)
+        memory[act + tile * n_act:act + (tile + 1) * n_act] = piece + bytes(n_act - len(piece))
+        piece = struct.pack(f"<{rows}f", *scale)
+        memory[scales + tile * n_scales:scales + (tile + 1) * n_scales] = piece + bytes(n_scales - len(piece))
+
+
+# Forms of scales: one of the channel, two of the channel, one above the blocks of both sides.
+ONE, TWO, BLOCKS = 0, 1, 3
+if d["layer"] == "encode":
+    encode()
+    sys.stdout.buffer.write(memory)
+    sys.exit()
 
 
 def region(name, axis, along, bits):  # {tile, place along K: a beat as a number}: packed, what one transfer moves padded
@@ -121,8 +153,6 @@ def scales(name, axis, lines, parts=1, along=(range(1),)):  # a beat: lines, tho
             for where, beat in region(name, axis, along, parts * lines * 32).items()}
 
 
-# Forms of scales: one of the channel, two of the channel, one above the blocks of both sides.
-ONE, TWO, BLOCKS = 0, 1, 3
 step = d["beats"] * bank
 if d["Form"] == BLOCKS:
     parts = 2 if d["HighPerBank"] else 1  # E2M1; INT4 with INT8 at a scale of the line: scales are E4M3
@@ -170,12 +200,17 @@ def output(r, c):
     return single(y * row[r // rows, 0][r % rows]) + 0.0
 
 
+def stored(y):  # binary32, or bfloat16
+    half = bits(y) + 0x7fff + (bits(y) >> 16 & 1) >> 16
+    return struct.pack("<H", half) if d["OutKind"] else struct.pack("<f", y)
+
+
 r_blocks, c_blocks = blocks(tiles[0], d["block"][0]), blocks(tiles[1], d["block"][1])
 order = [(r, c) for c in c_blocks for r in r_blocks] if d["cols_outer"] else \
     [(r, c) for r in r_blocks for c in c_blocks]
 out = b""
 for r_block, c_block in order:
-    out += b"".join(struct.pack("<f", output(r * rows + i, c * cols + j)) for r in r_block for c in c_block
+    out += b"".join(stored(output(r * rows + i, c * cols + j)) for r in r_block for c in c_block
                     for i in range(rows) for j in range(cols))
     out += bytes(-len(out) % bus)
 address, nbytes = d["regions"]["out"]

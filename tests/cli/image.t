@@ -56,7 +56,7 @@ ok "K of 8 scale groups in chunks of one" grep -q '"chunk": 1,' images/model.lay
 ring=(image --ring --format dense --algorithm rtn --layer '*.0.self_attn.[kv]_proj' --m 5 --base 0x80000000)
 sq "${ring[@]}" -o images
 ok "an image of two layers" [ "$RC" = 0 ]
-python3 - images/ring <<'PY' && for i in 0 1; do python3 "$ROOT/tests/cli/image.py" ring$i.json ring.bin >after.bin && mv after.bin ring.bin; done
+python3 - images/ring <<'PY' && for i in 0 1; do python3 "$ROOT/tests/cli/image.py" ring$i.json ring.bin >after.bin && mv after.bin ring.bin && rm ring$i.json; done
 import json, shutil, sys
 ring, memory = json.load(open(sys.argv[1] + ".json")), open(sys.argv[1] + ".bin", "rb").read()
 assert (ring["ring_base"], ring["ring_size"], ring["tail"], ring["bytes"]) == (0x80000000, 3, 2, len(memory))
@@ -71,9 +71,29 @@ ok "the outputs of both are in it" [ "$RC$(number wrong)$(number words)" = 00153
 sq "${ring[@]}" --check images/ring.bin
 ok "... and not before" [ "$RC" = 1 ]
 
+# The chip encodes: what an encoder wrote is what the layers behind it read.
+chained() { # SLOTS WORDS OPTION...: image.py runs the ring, slot after slot
+  local slots=$1 words=$2 i; shift 2
+  local chain=(image --ring --format dense --algorithm rtn --m 3 --rows 2 --cols 4 "$@")
+  sq "${chain[@]}" -o images
+  cp images/ring.bin ring.bin
+  python3 -c 'import json
+ring, memory = json.load(open("images/ring.json")), open("ring.bin", "rb").read()
+for i, layer in enumerate(ring["layers"]):
+    assert memory[128 * i:128 * i + 64] == memory[layer["descriptor"]:layer["descriptor"] + 64]
+    json.dump(layer, open(f"ring{i}.json", "w"))'
+  for ((i = 0; i < slots; i++)); do python3 "$ROOT/tests/cli/image.py" ring$i.json ring.bin >after.bin && mv after.bin ring.bin; done
+  sq "${chain[@]}" --check ring.bin --json
+  ok "a ring in which the chip encodes, $*" [ "$RC$(number wrong)$(number words)/$(ls ring?.json | wc -l)" = "00$words/$slots" ]
+  rm ring?.json
+}
+chained 3 1540 --encode inputs --layer '*.0.self_attn.[kv]_proj'
+chained 4 3080 --encode outputs --layer '*.0.self_attn.[qo]_proj'
+
 sq image --format dense --algorithm rtn --layer '*.0.self_attn.k_proj' --weight-bits 8 --m 5 --json
 ok "the digest is that of the file" grep -q "\"digest\":$(sed -n 's/.*"digest": \(.*\),/\1/p' images/model.layers.0.self_attn.k_proj.json)" "$W.out"
 refuse "the chip does not run its layers" image --format spqr
+refuse "--encode needs --ring" image --encode inputs --format dense
 refuse "--act-bits = 16: no block multiplies binary16, need 4..8 in RTL" image --format dense --act-bits 16
 refuse "variant = fp: the chip multiplies integers, need own, tied or split" image --format sq_w --variant fp --algorithm rtn
 refuse "none of 14 layers, such as model.layers.0.self_attn.q_proj" image --format dense --algorithm rtn --layer x

@@ -66,18 +66,6 @@ static enum sq_status set_block(void *context, const struct sq_cli_row *row, con
 #define AT(field) SQ_CLI_AT(struct sq_cosim_args, field)
 #define LIST(field, n) SQ_CLI_LIST_AT(struct sq_cosim_args, field, n)
 
-static enum sq_status set_encode(void *context, const struct sq_cli_row *row, const char *text,
-                                 struct sq_error *err)
-{
-    static const char *const names[] = {"inputs", "outputs"};
-    struct sq_cosim_args *const in = context;
-    size_t index;
-    (void)row;
-    SQ_TRY(sq_cli_name("--encode", text, names, SQ_LEN(names), &index, err));
-    in->encode = SQ_PROGRAM_INPUTS + (unsigned)index;
-    return SQ_OK;
-}
-
 static enum sq_status set_base(void *context, const struct sq_cli_row *row, const char *text,
                                struct sq_error *err)
 {
@@ -133,11 +121,12 @@ static const struct sq_cli_row rows[] = {
         "ring", AT(is_ring),
         "--block top with --layers: all layers in one memory, run as one ring of descriptors "
         "with one interrupt behind the last, in place of one after the other"),
-    SQ_CLI_OWN(
-        "encode", "FROM", set_encode,
+    SQ_CLI_WORD(
+        "encode", "FROM", sq_program_source_names, AT(encode),
         "--ring: the chip makes the activations, INT8 or blocks of nvfp4, mxfp4, sq_b and the "
         "like, by descriptors of kind encode: of `inputs` in bfloat16, where layers with the "
-        "same ones share them, or of the `outputs` of the layer before"),
+        "same ones share them, or of the `outputs` of the layer before",
+        .min = SQ_PROGRAM_INPUTS, .usual = "none"),
     SQ_CLI_UINT("depth", "N", 8, SQ_TOP_DEPTH_MAX, AT(depth),
                 "--block top with --layers or TRACE: beats of half a buffer of the chip; a longer "
                 "K goes in chunks",

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/output/sq_combine.h"
 #include "sim/cli/cosim/sq_cmd_cosim.h"
 #include "sim/cli/sq_cli_calib.h"
 #include "sim/format/sq_format_ops.h"
@@ -93,54 +92,6 @@ static void add_route(struct visit *v, const struct sq_route_outcome *out)
     v->cycles += out->cycles;
 }
 
-// Activations in bfloat16 for a ring that encodes: rounded, or the outputs of the layer before.
-static enum sq_status take_inputs(const struct visit *v, const char *name,
-                                  const struct sq_quant_layer *q, const float *x, size_t m,
-                                  float *to, struct sq_error *err)
-{
-    const struct sq_chip_program *const g = v->ring;
-    const bool has_outputs = g->source == SQ_PROGRAM_OUTPUTS && g->ring.n > 0;
-    const size_t n = has_outputs ? g->layer[g->ring.n - 1].p.n : q->k_orig;
-    if (n != q->k_orig)
-        return SQ_FAIL(
-            err, SQ_ERR_SHAPE,
-            "layer %.60s: %zu inputs, the layer before has %zu outputs, need the same with "
-            "--encode outputs",
-            name, q->k_orig, n);
-    if (has_outputs) {
-        sq_chip_program_outputs(g, to);
-        return SQ_OK;
-    }
-    for (size_t i = 0; i < m * n; i++)
-        to[i] = sq_combine_round_bf16(x[i]);
-    return SQ_OK;
-}
-
-// The product of a layer in a ring, of the activations that the chip encodes.
-static enum sq_status add_to_ring(struct visit *v, const char *name, const struct sq_quant_layer *q,
-                                  const float *x, size_t m, struct sq_product *p,
-                                  struct sq_error *err)
-{
-    const struct sq_recipe *const r = sq_recipe_of_layer(&v->r, name);
-    if (v->ring->source == SQ_PROGRAM_CODED) {
-        SQ_TRY(sq_route_product(q, r, x, m, p, err));
-        return sq_chip_program_add(v->ring, q->format->routes->chip, name, NULL, 0, p, err);
-    }
-    if (r->is_smooth)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "--encode with --smooth: the encoder does not divide inputs");
-    float *const inputs = malloc(m * q->k_orig * sizeof *inputs);
-    SQ_NEED(inputs, err, "%zu inputs", m * q->k_orig);
-    enum sq_status status = take_inputs(v, name, q, x, m, inputs, err);
-    if (status == SQ_OK)
-        status = sq_route_product(q, r, inputs, m, p, err);
-    if (status == SQ_OK)
-        status =
-            sq_chip_program_add(v->ring, q->format->routes->chip, name, inputs, q->k_orig, p, err);
-    free(inputs);
-    return status;
-}
-
 static enum sq_status run_routes(struct visit *v, const char *name, const struct sq_quant_layer *q,
                                  struct sq_product *p, struct sq_error *err)
 {
@@ -176,8 +127,8 @@ static enum sq_status visit_layer(void *context, size_t index, const struct sq_q
             "layer %.60s is kept as the values that its file stores, which no block takes: "
             "--layer leaves it out",
             name);
-    enum sq_status status =
-        v->ring ? add_to_ring(v, name, q, x, m, &p, err) : sq_route_product(q, r, x, m, &p, err);
+    enum sq_status status = v->ring ? sq_chip_program_add(v->ring, q, r, name, x, m, &p, err)
+                                    : sq_route_product(q, r, x, m, &p, err);
     if (status == SQ_OK && !v->ring)
         status = run_routes(v, name, q, &p, err);
     sq_product_free(&p);

@@ -3,9 +3,13 @@
 #include "sim/format/top/sq_chip_program.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "models/output/sq_combine.h"
+#include "sim/format/sq_format_ops.h"
+
+const char *const sq_program_source_names[] = {"inputs", "outputs", NULL};
 
 enum {
     RING_NBYTES =
@@ -186,7 +190,8 @@ static enum sq_status add_encoder(struct sq_chip_program *g, const float *x, siz
     return take_wanted(g, &e, &l, before ? before->want : inputs, &g->image[at + 1], p, image, err);
 }
 
-void sq_chip_program_outputs(const struct sq_chip_program *g, float *y)
+// Outputs y[m][n] of the last layer, as its image has them.
+static void get_outputs(const struct sq_chip_program *g, float *y)
 {
     const struct sq_top_given *const image = &g->image[g->ring.n - 1];
     const struct sq_product *const p = &g->layer[g->ring.n - 1].p;
@@ -196,9 +201,9 @@ void sq_chip_program_outputs(const struct sq_chip_program *g, float *y)
 
 // ---- layers -------------------------------------------------------------------------------------
 
-enum sq_status sq_chip_program_add(struct sq_chip_program *g, const struct sq_route *chip,
-                                   const char *name, const float *x, size_t k, struct sq_product *p,
-                                   struct sq_error *err)
+// x[m][k]: of which the product was made. The product belongs to the program from here on.
+static enum sq_status add(struct sq_chip_program *g, const struct sq_route *chip, const char *name,
+                          const float *x, size_t k, struct sq_product *p, struct sq_error *err)
 {
     struct sq_program_layer *const l = &g->layer[g->ring.n];
     struct sq_chip as = g->chip;
@@ -224,6 +229,49 @@ enum sq_status sq_chip_program_add(struct sq_chip_program *g, const struct sq_ro
     g->ring.base = g->chip.base;
     g->ring.size = g->ring.n + 1;
     g->ring.layer = g->image;
+    return status;
+}
+
+// Activations in bfloat16 for a ring that encodes: rounded, or the outputs of the layer before.
+static enum sq_status take_inputs(const struct sq_chip_program *g, const char *name,
+                                  const struct sq_quant_layer *q, const float *x, size_t m,
+                                  float *to, struct sq_error *err)
+{
+    const bool has_outputs = g->source == SQ_PROGRAM_OUTPUTS && g->ring.n > 0;
+    const size_t n = has_outputs ? g->layer[g->ring.n - 1].p.n : q->k_orig;
+    if (n != q->k_orig)
+        return SQ_FAIL(
+            err, SQ_ERR_SHAPE,
+            "layer %.60s: %zu inputs, the layer before has %zu outputs, need the same with "
+            "--encode outputs",
+            name, q->k_orig, n);
+    for (size_t i = 0; i < m * n && !has_outputs; i++)
+        to[i] = sq_combine_round_bf16(x[i]);
+    if (has_outputs)
+        get_outputs(g, to);
+    return SQ_OK;
+}
+
+enum sq_status sq_chip_program_add(struct sq_chip_program *g, const struct sq_quant_layer *q,
+                                   const struct sq_recipe *r, const char *name, const float *x,
+                                   size_t m, struct sq_product *p, struct sq_error *err)
+{
+    const struct sq_route *const chip = q->format->routes->chip;
+    if (g->source == SQ_PROGRAM_CODED) {
+        SQ_TRY(sq_route_product(q, r, x, m, p, err));
+        return add(g, chip, name, NULL, 0, p, err);
+    }
+    if (r->is_smooth)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "--encode with --smooth: the encoder does not divide inputs");
+    float *const inputs = malloc(m * q->k_orig * sizeof *inputs);
+    SQ_NEED(inputs, err, "%zu inputs", m * q->k_orig);
+    enum sq_status status = take_inputs(g, name, q, x, m, inputs, err);
+    if (status == SQ_OK)
+        status = sq_route_product(q, r, inputs, m, p, err);
+    if (status == SQ_OK)
+        status = add(g, chip, name, inputs, q->k_orig, p, err);
+    free(inputs);
     return status;
 }
 

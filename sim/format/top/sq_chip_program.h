@@ -15,6 +15,8 @@ enum sq_program_source {
     SQ_PROGRAM_OUTPUTS, // of the outputs of the layer before; of the first one of inputs
 };
 
+extern const char *const sq_program_source_names[]; // from INPUTS on
+
 // Given: chip (its base is where the ring lies; it encodes unless the source is CODED), source, rows and cols of a tile;
 // the rest is zero at first.
 struct sq_chip_program {
@@ -35,14 +37,14 @@ struct sq_chip_program {
     char difference[160];
 };
 
-// Outputs y[m][n] of the last layer, as its image has them.
-void sq_chip_program_outputs(const struct sq_chip_program *g, float *y);
-// Puts a product behind the others; x[m][k]: the activations that it was made of, of bfloat16 unless the source is CODED.
-// The product belongs to the program from here on, also after a failure. What sq_chip_make says; SQ_ERR_RANGE for more
-// than SQ_PROGRAM_MAX layers and encoders; SQ_ERR_UNSUPPORTED for a layer that needs another chip.
-enum sq_status sq_chip_program_add(struct sq_chip_program *g, const struct sq_route *chip,
-                                   const char *name, const float *x, size_t k, struct sq_product *p,
-                                   struct sq_error *err);
+// Puts the product of a layer, which has a chip, and its tokens x[m][k_orig] behind the others: *p, zeros but for its
+// source, freed by the caller even after a failure. Of an encoded source its tokens are bfloat16, those of x or the
+// outputs of the layer before. What sq_route_product and sq_chip_make say; SQ_ERR_RANGE for more than SQ_PROGRAM_MAX
+// layers and encoders; SQ_ERR_SHAPE where those outputs are no inputs; SQ_ERR_UNSUPPORTED for a layer that needs
+// another chip, or inputs that are divided.
+enum sq_status sq_chip_program_add(struct sq_chip_program *g, const struct sq_quant_layer *q,
+                                   const struct sq_recipe *r, const char *name, const float *x,
+                                   size_t m, struct sq_product *p, struct sq_error *err);
 void sq_chip_program_free(struct sq_chip_program *g);
 
 #endif
