@@ -72,7 +72,8 @@ void sq_driver_describe_encoder(const struct sq_driver_encoder *e,
 {
     for (unsigned i = 0; i < SQ_DRIVER_DESCRIPTOR_WORDS; i++)
         word[i] = 0;
-    word[SQ_DESC_KIND_OFFSET / 4] = PUT(SQ_DESC_KIND_ENCODE, SQ_DESC_KIND_KIND);
+    word[SQ_DESC_KIND_OFFSET / 4] =
+        PUT(SQ_DESC_KIND_ENCODE, SQ_DESC_KIND_KIND) | PUT(e->codes != 0, SQ_DESC_KIND_CODES);
     put_addresses(word, e->act, 0, e->row_scale, 0, e->out);
     word[SQ_DESC_TILES_OFFSET / 4] =
         PUT(e->rows, SQ_DESC_TILES_ROWS) | PUT(e->cols, SQ_DESC_TILES_COLS);

@@ -76,6 +76,7 @@ void sq_driver_describe(const struct sq_driver_layer *layer,
 struct sq_driver_encoder {
     uint64_t out, act, row_scale; // addresses: it reads the first, and writes the others
     uint32_t rows, cols, beats;
+    int codes; // 1: outputs of INT8 (CODES.OUT is 2), which move as they are; row_scale is 0
 };
 void sq_driver_describe_encoder(const struct sq_driver_encoder *encoder,
                                 uint32_t word[SQ_DRIVER_DESCRIPTOR_WORDS]);

@@ -147,6 +147,8 @@
 #define SQ_DESC_KIND_COLS_OUTER_MASK 0x1u // 0: all blocks of columns for one block of rows; 1: the other way round
 #define SQ_DESC_KIND_NOTICE_SHIFT 17u
 #define SQ_DESC_KIND_NOTICE_MASK 0x1u // in the ring: 1 sets IRQ_STATE.DONE when its record is written, unless the layer was ended early
+#define SQ_DESC_KIND_CODES_SHIFT 18u
+#define SQ_DESC_KIND_CODES_MASK 0x1u // of an encoder: 1: the outputs are INT8 codes, which move
 #define SQ_DESC_TILES_ROWS_SHIFT 0u
 #define SQ_DESC_TILES_ROWS_MASK 0xffffu // tiles of rows
 #define SQ_DESC_TILES_COLS_SHIFT 16u

@@ -8,6 +8,9 @@
 //              act        beats banks of [Rows][BankLen] codes, zeros behind the last column; IsScaled: blocks of [Rows]
 //                         lines as sq_top_scaled has them
 //              row_scale  [Rows] binary32, twice where high elements have a scale of their own
+// With codes_i (CanMove) the outputs are INT8 codes, whose scale stands in memory: they go to act as they are, and
+// nothing is written to row_scale, whose address is 0.
+//
 //   start_i    the descriptor stands at the inputs and stays; sound_i: it came whole, and no bit is set that has no name
 //   done_o     for a cycle; with refused_o nothing has happened. Behind the last response of memory else.
 // A tile of rows is read twice: for the largest magnitude of each row, then for the codes. Lanes elements of a row
@@ -20,6 +23,7 @@ module sq_encode #(
   parameter  int unsigned Cols = 4,
   parameter  int unsigned BankLen = 16,
   parameter  int unsigned Lanes = 1,  // divides Cols and the elements of a beat of the bus
+  parameter  bit          CanMove = 1'b0,  // codes_i may be 1
   parameter  bit          IsScaled = 1'b0,  // blocks, as those below say (sq_pkg::encodes)
   parameter  int unsigned HighPerBank = 0,
   parameter  int unsigned High = sq_pkg::HIGH_SPLIT,
@@ -33,6 +37,7 @@ module sq_encode #(
   // descriptor
   input  logic             start_i,
   input  logic             sound_i,
+  input  logic             codes_i,
   input  logic [sq_pkg::ADDR_W-1:0] from_i,
   input  logic [sq_pkg::ADDR_W-1:0] act_i,
   input  logic [sq_pkg::ADDR_W-1:0] row_scale_i,
@@ -74,6 +79,9 @@ module sq_encode #(
   if (IsScaled && !sq_pkg::encodes(HighPerBank, High, Element, Scale, Choose)) begin : gen_bad_format
     $error("no encoder of such blocks");
   end
+  if (IsScaled && CanMove) begin : gen_bad_move
+    $error("codes that move are INT8");
+  end
   if (Lanes < 1 || Cols % Lanes != 0 || DataW % (16 * Lanes) != 0) begin : gen_bad
     $error("Lanes divides Cols and DataW / 16");
   end
@@ -90,7 +98,9 @@ module sq_encode #(
   logic [AddrW-1:0] base;
   logic good_q, fits, last_check, all_done;
   logic [47:0] from_nbytes, act_nbytes;
-  assign from_nbytes = 48'(cols_i) * 48'(TileBytes);
+  logic is_codes;
+  assign is_codes = CanMove && codes_i;
+  assign from_nbytes = 48'(cols_i) * (is_codes ? 48'(Rows * Cols) : 48'(TileBytes));
   assign act_nbytes = 48'(beats_i) * 48'(ActBytes);
 
   always_comb begin
@@ -123,7 +133,7 @@ module sq_encode #(
       stride_q[1] <= 32'((act_nbytes + 48'(LastByte)) >> SizeW);
       stride_q[2] <= 32'(RowBeats);
       tail_q <= from_nbytes[SizeW-1:0];
-      good_q <= sound_i && rows_i != '0 && cols_i != '0 && beats_i != '0 &&
+      good_q <= sound_i && (!codes_i || (CanMove && row_scale_i == '0)) && rows_i != '0 && cols_i != '0 && beats_i != '0 &&
                 ((from_i[SizeW-1:0] | act_i[SizeW-1:0] | row_scale_i[SizeW-1:0]) == '0) &&
                 48'(cols_i) * 48'(Cols) <= 48'(beats_i) * 48'(BankLen);
     end else begin
@@ -133,12 +143,14 @@ module sq_encode #(
 
   // ---- transfers ----------------------------------------------------------------------------------
   // A tile of rows is read; its codes are written, while it is read again; its scales are written. Codes have
-  // their transfer before the beats that they come of, which else would wait for them.
+  // their transfer before the beats that they come of, which else would wait for them. Of codes that move there are
+  // these two transfers only.
   logic [1:0] kind_q;
   logic [15:0] left_q;
   logic [AddrW-1:0] at_q[3];
   logic [4:0] owed_q;  // writes without their response
-  logic issue;
+  logic issue, last_of_tile;
+  assign last_of_tile = kind_q == (is_codes ? 2'd2 : 2'd3);
   assign dma_valid_o = state_q == RUN && left_q != '0;
   assign dma_write_o = kind_q[0];
   assign dma_tail_o = kind_q[0] ? '0 : tail_q;
@@ -157,14 +169,14 @@ module sq_encode #(
   end
   always_ff @(posedge clk_i) begin
     if (state_q != RUN) begin
-      kind_q <= '0;
+      kind_q <= {1'b0, is_codes};
       left_q <= rows_i;
       at_q[0] <= from_i;
       at_q[1] <= act_i;
       at_q[2] <= row_scale_i;
     end else if (issue) begin
-      kind_q <= kind_q + 1'b1;
-      if (kind_q == 2'd3) begin
+      kind_q <= last_of_tile ? {1'b0, is_codes} : kind_q + 1'b1;
+      if (last_of_tile) begin
         left_q <= left_q - 1'b1;
         for (int unsigned i = 0; i < 3; i++) at_q[i] <= at_q[i] + (AddrW'(stride_q[i]) << SizeW);
       end
@@ -178,7 +190,9 @@ module sq_encode #(
   localparam int unsigned RowW = sq_pkg::index_w(Rows);
   localparam logic [5:0] LastStep = IsScaled ? 6'd0 : 6'd33;
   pass_e pass_q;
-  logic word_valid, word_ready, word_last, take, unused_poison;
+  logic words_ready, word_valid, word_ready, word_last, take, unused_poison;
+  logic moved_ready, moved_valid, moved_last, moved_go, move;  // codes that move
+  logic [Lanes*8-1:0] moved;
   logic [Lanes*16-1:0] word;
   logic [GroupW-1:0] group_q;
   logic [RowW-1:0] row_q;
@@ -190,12 +204,25 @@ module sq_encode #(
   logic en, flushed, scales_go, bank_ready, bank_go;
 
   sq_gear #(.InW(DataW), .OutW(Lanes*16)) u_words (
-    .clk_i, .rst_ni, .in_valid_i, .in_ready_o, .in_data_i, .in_tail_i, .in_poison_i(1'b0), .in_last_i,
-    .out_valid_o(word_valid), .out_ready_i(word_ready), .out_data_o(word), .out_poison_o(unused_poison),
+    .clk_i, .rst_ni, .in_valid_i(in_valid_i && !is_codes), .in_ready_o(words_ready), .in_data_i, .in_tail_i,
+    .in_poison_i(1'b0), .in_last_i, .out_valid_o(word_valid), .out_ready_i(word_ready), .out_data_o(word), .out_poison_o(unused_poison),
     .out_last_o(word_last)
   );
+  if (CanMove) begin : gen_moved
+    logic unused_moved;
+    sq_gear #(.InW(DataW), .OutW(Lanes*8)) u_moved (
+      .clk_i, .rst_ni, .in_valid_i(in_valid_i && is_codes), .in_ready_o(moved_ready), .in_data_i, .in_tail_i,
+      .in_poison_i(1'b0), .in_last_i, .out_valid_o(moved_valid), .out_ready_i(moved_go), .out_data_o(moved),
+      .out_poison_o(unused_moved), .out_last_o(moved_last)
+    );
+  end else begin : gen_none_moved
+    assign {moved_ready, moved_valid, moved_last, moved} = '0;
+  end
+  assign in_ready_o = is_codes ? moved_ready : words_ready;
+  assign moved_go = pass_q == CODES && !bank_ready;
   assign word_ready = pass_q == LARGEST || (pass_q == CODES && en);
   assign take = word_valid && word_ready;
+  assign move = moved_valid && moved_go;
   assign error_o = take && pass_q == LARGEST && wrong;
 
   always_comb begin
@@ -211,10 +238,12 @@ module sq_encode #(
     if (!rst_ni) pass_q <= LARGEST;
     else
       case (pass_q)
-        LARGEST: if (take && word_last) pass_q <= DIVIDE;
+        LARGEST:
+          if (moved_valid) pass_q <= CODES;
+          else if (take && word_last) pass_q <= DIVIDE;
         DIVIDE: if (step_q == LastStep) pass_q <= CODES;
-        CODES: if (take && word_last) pass_q <= FLUSH;
-        FLUSH: if (flushed) pass_q <= SCALES;
+        CODES: if ((take && word_last) || (move && moved_last)) pass_q <= FLUSH;
+        FLUSH: if (flushed) pass_q <= is_codes ? LARGEST : SCALES;
         default: if (scales_go) pass_q <= LARGEST;
       endcase
   end
@@ -287,6 +316,7 @@ module sq_encode #(
   logic [GroupW-1:0] to_group_q;
   logic [RowW-1:0] to_row_q;
   logic [15:0] banks_q;  // that are to come
+  logic [Lanes*ElementW-1:0] next_code;
   logic put, tile_ends, bank_taken, codes_valid;
   logic [Rows*BankLen*ElementW-1:0] bank;
   logic [DataW-1:0] codes_data;
@@ -294,7 +324,8 @@ module sq_encode #(
   assign bank_ready = have_q >= SlotW'(BankLen) || (pass_q == FLUSH && codes_q == '0 && banks_q != '0);
   assign bank_go = bank_ready && bank_taken;
   assign flushed = codes_q == '0 && beats_left == '0;
-  assign put = codes_q[Stages-1] && !bank_ready;
+  assign put = (codes_q[Stages-1] && !bank_ready) || move;
+  assign next_code = is_codes ? (Lanes*ElementW)'(moved) : code;
   assign place = have_q + SlotW'(32'(to_group_q) * Lanes);
   assign tile_ends = to_group_q == GroupW'(Groups - 1) && to_row_q == RowW'(Rows - 1);
 
@@ -312,7 +343,7 @@ module sq_encode #(
     end
   end
   always_ff @(posedge clk_i) begin
-    if (pass_q == DIVIDE) banks_q <= beats_i;
+    if (pass_q == LARGEST) banks_q <= beats_i;
     else if (bank_go) banks_q <= banks_q - 1'b1;
   end
   for (genvar r = 0; r < Rows; r++) begin : gen_line
@@ -334,7 +365,7 @@ module sq_encode #(
         for (int unsigned l = 0; l < Lanes; l++)
           if (place + SlotW'(l) == SlotW'(Lane)) begin
             here = 1'b1;
-            lane_code = code[l*ElementW +: ElementW];
+            lane_code = next_code[l*ElementW +: ElementW];
           end
       end
       always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -21,7 +21,7 @@ package sq_regs_pkg;
     32'h00000000, 32'h00000000, 32'h00000000, 32'h0000ffff,
     32'h0000ffff, 32'h0000ffff, 32'h00000000, 32'h0000ffff,
     32'h00000000, 32'hffffffff, 32'hffffffff, 32'h00000000,
-    32'hffffffff, 32'h00000000, 32'hffffffff, 32'h0002ffff
+    32'hffffffff, 32'h00000000, 32'hffffffff, 32'h0006ffff
   };
 
   localparam int unsigned REG_ID = 0;
@@ -158,6 +158,8 @@ package sq_regs_pkg;
   localparam int unsigned DESC_KIND_COLS_OUTER_W = 1;
   localparam int unsigned DESC_KIND_NOTICE_LOW = 17;
   localparam int unsigned DESC_KIND_NOTICE_W = 1;
+  localparam int unsigned DESC_KIND_CODES_LOW = 18;
+  localparam int unsigned DESC_KIND_CODES_W = 1;
   localparam int unsigned DESC_TILES_ROWS_LOW = 0;
   localparam int unsigned DESC_TILES_ROWS_W = 16;
   localparam int unsigned DESC_TILES_COLS_LOW = 16;

@@ -278,10 +278,12 @@ module sq_top #(
   assign dma_tail = encode_asks ? encode_tail : layer_tail;
   if (Encode != 0) begin : gen_encode
     sq_encode #(
-      .DataW(DataW), .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .Lanes(Encode), .IsScaled(IsScaled),
+      .DataW(DataW), .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .Lanes(Encode),
+      .CanMove(!IsScaled && OutKind == sq_pkg::OUT_INT8), .IsScaled(IsScaled),
       .HighPerBank(HighPerBank), .High(High), .Element(Element), .Scale(Scale), .Choose(Choose)
     ) u_encode (
       .clk_i, .rst_ni(core_rst_n), .start_i(encode), .sound_i(encode_sound),
+      .codes_i(desc[32*sq_regs_pkg::DESC_KIND+sq_regs_pkg::DESC_KIND_CODES_LOW]),
       .from_i(sq_regs_pkg::desc_address(desc, sq_regs_pkg::DESC_OUT)), .act_i(sq_regs_pkg::desc_address(desc, sq_regs_pkg::DESC_ACT)),
       .row_scale_i(sq_regs_pkg::desc_address(desc, sq_regs_pkg::DESC_ROW_SCALE)),
       .rows_i(desc[32*sq_regs_pkg::DESC_TILES +: 16]), .cols_i(desc[32*sq_regs_pkg::DESC_TILES+16 +: 16]),

@@ -149,7 +149,7 @@ static json_t *describe_encoder(const struct visit *v, const struct sq_product *
     json_t *const at = json_object();
     (void)sq_encode_decode(value, (const uint32_t *)image->word, &l);
     sq_encode_strides(value, &l, stride);
-    for (unsigned i = 0; i < SQ_ENCODE_REGIONS; i++)
+    for (unsigned i = 0; i < (l.is_codes ? SQ_ENCODE_ROW_SCALE : SQ_ENCODE_REGIONS); i++)
         json_object_set_new(at, regions[i == SQ_ENCODE_FROM ? SQ_TOP_STORE : i - 1],
                             pair(l.addr[i], stride[i] * l.rows * (value[SQ_TOP_DATA_W] / 8)));
     const struct sq_cli_column row[] = {
@@ -386,6 +386,7 @@ static enum sq_status run_ring(struct visit *v, const struct sq_encoded_options 
     v->ring->chip = v->in->chip;
     v->ring->source = (enum sq_program_source)v->in->encode;
     v->ring->chip.encodes = v->in->encode != SQ_PROGRAM_CODED;
+    v->ring->chip.moves_codes = v->in->encode == SQ_PROGRAM_CODES;
     v->ring->rows = (unsigned)v->in->rows;
     v->ring->cols = (unsigned)v->in->cols;
     enum sq_status status = sq_encoded_layers(&v->ck, o, visit_layer, v, is_real, err);

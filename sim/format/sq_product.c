@@ -32,8 +32,12 @@ enum sq_status sq_product_keep(struct sq_product *p, size_t nbytes, void **data,
 void sq_product_put(struct sq_product *p, const char *name, enum sq_dtype dtype, size_t n,
                     const void *data)
 {
-    assert(p->n_tensors < SQ_PRODUCT_TENSORS_MAX);
-    p->tensor[p->n_tensors++] = (struct sq_product_tensor){name, dtype, n, data};
+    size_t i = 0;
+    while (i < p->n_tensors && strcmp(p->tensor[i].name, name) != 0)
+        i++;
+    assert(i < SQ_PRODUCT_TENSORS_MAX);
+    p->n_tensors += i == p->n_tensors;
+    p->tensor[i] = (struct sq_product_tensor){name, dtype, n, data};
 }
 
 void sq_product_put_number(struct sq_product *p, const char *name, size_t value)

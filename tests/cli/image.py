@@ -21,13 +21,18 @@ def bits(x):
 
 
 def encode():  # a tile of rows of bfloat16 outputs in each of tiles[0] pieces, to INT8 and a scale a row
-    (out, n_out), (act, n_act), (scales, n_scales) = ((a - d["base"], n // tiles[0]) for a, n in
-                                                      (d["regions"][name] for name in ("out", "act", "row_scale")))
+    is_codes = "row_scale" not in d["regions"]  # INT8 outputs, which move
+    (out, n_out), (act, n_act), (scales, n_scales) = ((a - d["base"], n // tiles[0]) for a, n in (
+        d["regions"].get(name, (0, 0)) for name in ("out", "act", "row_scale")))
     assert d["ActW"] == 8 and not d["OnActs"] and d["Form"] in (ONE, TWO)
     for tile in range(tiles[0]):
         codes, scale = [], []
-        half = struct.unpack_from(f"<{tiles[1] * rows * cols}H", memory, out + tile * n_out)
+        half = struct.unpack_from(f"<{tiles[1] * rows * cols}{'b' if is_codes else 'H'}", memory, out + tile * n_out)
         for r in range(rows):
+            if is_codes:
+                codes.append([half[c // cols * rows * cols + r * cols + c % cols] for c in range(tiles[1] * cols)])
+                codes[-1] += [0] * (d["beats"] * bank - len(codes[-1]))
+                continue
             x = [struct.unpack("<f", struct.pack("<I", half[c // cols * rows * cols + r * cols + c % cols] << 16))[0]
                  for c in range(tiles[1] * cols)]
             largest = max(map(abs, x))
@@ -35,7 +40,7 @@ def encode():  # a tile of rows of bfloat16 outputs in each of tiles[0] pieces, 
             codes.append([max(-127, min(127, round(single(v / scale[-1])))) for v in x] + [0] * (d["beats"] * bank - len(x)))
         piece = b"".join(struct.pack(f"<{bank}b", *row[b * bank:(b + 1) * bank]) for b in range(d["beats"]) for row in codes)
         memory[act + tile * n_act:act + (tile + 1) * n_act] = piece + bytes(n_act - len(piece))
-        piece = struct.pack(f"<{rows}f", *scale)
+        piece = struct.pack(f"<{len(scale)}f", *scale)
         memory[scales + tile * n_scales:scales + (tile + 1) * n_scales] = piece + bytes(n_scales - len(piece))
 
 
@@ -200,7 +205,9 @@ def output(r, c):
     return single(y * row[r // rows, 0][r % rows]) + 0.0
 
 
-def stored(y):  # binary32, or bfloat16
+def stored(y):  # binary32, bfloat16, INT8
+    if d["OutKind"] == 2:
+        return struct.pack("<b", round(max(-127, min(127, y))))
     half = bits(y) + 0x7fff + (bits(y) >> 16 & 1) >> 16
     return struct.pack("<H", half) if d["OutKind"] else struct.pack("<f", y)
 

@@ -89,6 +89,7 @@ for i, layer in enumerate(ring["layers"]):
 }
 chained 3 1540 --encode inputs --layer '*.0.self_attn.[kv]_proj'
 chained 4 3080 --encode outputs --layer '*.0.self_attn.[qo]_proj'
+chained 4 1796 --encode codes --layer '*.0.self_attn.[qo]_proj'
 
 sq image --format dense --algorithm rtn --layer '*.0.self_attn.k_proj' --weight-bits 8 --m 5 --json
 ok "the digest is that of the file" grep -q "\"digest\":$(sed -n 's/.*"digest": \(.*\),/\1/p' images/model.layers.0.self_attn.k_proj.json)" "$W.out"

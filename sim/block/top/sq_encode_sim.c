@@ -50,10 +50,15 @@ bool sq_encode_makes(const unsigned *v)
                      : v[SQ_TOP_ELEMENT] == SQ_SCALED_E2M1);
 }
 
+bool sq_encode_moves(const unsigned *v)
+{
+    return v[SQ_TOP_OUT_KIND] == SQ_OUTPUT_INT8 && !sq_top_is_scaled(v);
+}
+
 void sq_encode_encode(const struct sq_encode_layer *l, uint32_t word[SQ_DESC_WORDS])
 {
     memset(word, 0, SQ_DESC_WORDS * sizeof *word);
-    word[SQ_DESC_KIND] = SQ_DESC_KIND_ENCODE;
+    word[SQ_DESC_KIND] = SQ_DESC_KIND_ENCODE | (uint32_t)l->is_codes << SQ_DESC_CODES;
     for (unsigned i = 0; i < SQ_ENCODE_REGIONS; i++)
         sq_desc_set_address(word, address_word[i], l->addr[i]);
     word[SQ_DESC_TILES] = l->cols << 16 | l->rows;
@@ -64,10 +69,11 @@ void sq_encode_strides(const unsigned *v, const struct sq_encode_layer *l,
                        uint64_t stride[SQ_ENCODE_REGIONS])
 {
     const struct sq_top_room room = sq_top_room(v);
-    const uint32_t nbytes = room.nbytes, tile = 2 * v[SQ_TOP_ROWS] * v[SQ_TOP_COLS];
+    const uint32_t nbytes = room.nbytes;
+    const uint32_t tile = (l->is_codes ? 1 : 2) * v[SQ_TOP_ROWS] * v[SQ_TOP_COLS];
     const uint64_t of[SQ_ENCODE_REGIONS] = {(uint64_t)l->cols * tile,
                                             (uint64_t)l->beats * room.beat_nbytes[SQ_TOP_ACT],
-                                            room.beat_nbytes[SQ_TOP_ROW_SCALE]};
+                                            l->is_codes ? 0 : room.beat_nbytes[SQ_TOP_ROW_SCALE]};
     for (unsigned i = 0; i < SQ_ENCODE_REGIONS; i++)
         stride[i] = (of[i] + nbytes - 1) / nbytes;
 }
@@ -82,7 +88,8 @@ bool sq_encode_decode(const unsigned *v, const uint32_t word[SQ_DESC_WORDS],
     bool in_reach = true;
     *l = (struct sq_encode_layer){.rows = word[SQ_DESC_TILES] & 0xffff,
                                   .cols = word[SQ_DESC_TILES] >> 16,
-                                  .beats = word[SQ_DESC_BEATS] & 0xffff};
+                                  .beats = word[SQ_DESC_BEATS] & 0xffff,
+                                  .is_codes = word[SQ_DESC_KIND] >> SQ_DESC_CODES & 1};
     for (unsigned i = 0; i < SQ_DESC_WORDS; i++)
         unnamed |= word[i] & ~sq_desc_encode_named(i);
     sq_encode_strides(v, l, stride);
@@ -90,6 +97,8 @@ bool sq_encode_decode(const unsigned *v, const uint32_t word[SQ_DESC_WORDS],
         addresses |= l->addr[i] = sq_desc_address(word, address_word[i]);
         in_reach = in_reach && stride[i] * l->rows + l->addr[i] / nbytes <= SQ_ADDR_END / nbytes;
     }
+    if (l->is_codes && (!sq_encode_moves(v) || l->addr[SQ_ENCODE_ROW_SCALE] != 0))
+        return false;
     return v[SQ_TOP_ENCODE] > 0 && (word[SQ_DESC_KIND] & 0xffff) == SQ_DESC_KIND_ENCODE &&
            unnamed == 0 && in_reach && addresses % nbytes == 0 && l->rows > 0 && l->cols > 0 &&
            (uint64_t)l->cols * v[SQ_TOP_COLS] <= (uint64_t)l->beats * v[SQ_TOP_BANK_LEN];
@@ -157,6 +166,17 @@ static void golden_blocks(const unsigned *v, const uint16_t *x, size_t beats, in
     free(record);
 }
 
+// Codes of a tile of rows as the engine reads them; n: columns.
+static void golden_move(const unsigned *v, const int8_t *from, size_t n, char *act)
+{
+    const size_t rows = v[SQ_TOP_ROWS], cols = v[SQ_TOP_COLS], bank = v[SQ_TOP_BANK_LEN];
+    for (size_t i = 0; i < rows * n; i++) {
+        const size_t row = i / n, k = i % n;
+        act[(k / bank * rows + row) * bank + k % bank] =
+            from[(k / cols * rows + row) * cols + k % cols];
+    }
+}
+
 uint32_t sq_encode_golden(const unsigned *v, const struct sq_encode_layer *l, const int32_t *from,
                           int32_t *act, int32_t *row_scale)
 {
@@ -170,7 +190,10 @@ uint32_t sq_encode_golden(const unsigned *v, const struct sq_encode_layer *l, co
     if (!x)
         abort();
     sq_encode_strides(v, l, stride);
-    for (uint32_t t = 0; t < l->rows; t++) {
+    for (uint32_t t = 0; t < l->rows && l->is_codes; t++)
+        golden_move(v, (const int8_t *)(from + t * words * stride[SQ_ENCODE_FROM]), n,
+                    (char *)(act + t * words * stride[SQ_ENCODE_ACT]));
+    for (uint32_t t = 0; t < l->rows && !l->is_codes; t++) {
         for (size_t i = 0; i < rows * n; i++)
             x[i / n * k + i % n] =
                 output_at(v, (const unsigned char *)(from + t * words * stride[SQ_ENCODE_FROM]),
@@ -196,8 +219,9 @@ void sq_encode_init(struct sq_encode_sim *s, const unsigned *v)
     s->is_scaled = sq_top_is_scaled(v);
     const struct sq_top_room room = sq_top_room(v);
     const uint32_t nbytes = room.nbytes;
-    s->words.in = s->codes.out = s->scales.out = nbytes;
+    s->words.in = s->moved.in = s->codes.out = s->scales.out = nbytes;
     s->words.out = 2 * s->lanes;
+    s->moved.out = s->lanes;
     s->codes.in = room.beat_nbytes[SQ_TOP_ACT];
     s->scales.in = room.beat_nbytes[SQ_TOP_ROW_SCALE];
     if (!s->is_scaled || s->lanes == 0)
@@ -210,7 +234,8 @@ bool sq_encode_transfer(const struct sq_encode_sim *s, int32_t transfer[SQ_DMA_J
 {
     const bool is_write = s->kind & 1;
     const unsigned region = is_write ? (s->kind + 1) / 2 : SQ_ENCODE_FROM;
-    const uint32_t nbytes = 2 * s->layer.cols * s->value[SQ_TOP_ROWS] * s->value[SQ_TOP_COLS];
+    const uint32_t nbytes =
+        (s->layer.is_codes ? 1 : 2) * s->layer.cols * s->value[SQ_TOP_ROWS] * s->value[SQ_TOP_COLS];
     const uint32_t tail = is_write ? 0 : nbytes % (s->value[SQ_TOP_DATA_W] / 8);
     if (s->state != SQ_ENCODE_RUN || s->left == 0)
         return false;
@@ -246,9 +271,15 @@ static bool takes_word(const struct sq_encode_sim *s)
     return s->pass == SQ_PASS_LARGEST || (s->pass == SQ_PASS_CODES && moves(s));
 }
 
+static bool takes_moved(const struct sq_encode_sim *s)
+{
+    return s->pass == SQ_PASS_CODES && !offers_bank(s);
+}
+
 bool sq_encode_takes(const struct sq_encode_sim *s)
 {
-    return s->lanes == 0 || sq_gear_takes(&s->words, takes_word(s));
+    return s->lanes == 0 || (s->layer.is_codes ? sq_gear_takes(&s->moved, takes_moved(s))
+                                               : sq_gear_takes(&s->words, takes_word(s)));
 }
 
 bool sq_encode_word(const struct sq_encode_sim *s, int32_t word[SQ_DMA_WORDS_MAX])
@@ -304,7 +335,7 @@ static void clock_descriptor(struct sq_encode_sim *s, const struct sq_encode_in 
         s->state = SQ_ENCODE_CHECK;
         break;
     case SQ_ENCODE_CHECK:
-        s->kind = 0;
+        s->kind = s->layer.is_codes;
         s->left = s->layer.rows;
         memcpy(s->at, s->layer.addr, sizeof s->at);
         if (ends_check(s))
@@ -324,10 +355,18 @@ static void clock_transfers(struct sq_encode_sim *s, const struct sq_encode_in *
     s->owed = s->owed + (issues && s->kind & 1) - in->write_done;
     if (!issues)
         return;
+<<<<<<< HEAD
     s->kind = (s->kind + 1) % 4;
     for (unsigned i = 0; i < SQ_ENCODE_REGIONS && s->kind == 0; i++)
         s->at[i] += s->stride[i] * (s->value[SQ_TOP_DATA_W] / 8);
     s->left -= s->kind == 0;
+=======
+    const bool is_last = s->kind == (s->layer.is_codes ? 2 : 3); // of a tile of rows
+    s->kind = is_last ? s->layer.is_codes : s->kind + 1;
+    for (unsigned i = 0; i < SQ_ENCODE_REGIONS && is_last; i++)
+        s->at[i] += (uint32_t)s->stride[i] * (s->value[SQ_TOP_DATA_W] / 8);
+    s->left -= is_last;
+>>>>>>> e9df5f4a (top: INT8 outputs move to the next layer without a host)
 }
 
 // The next group of elements of a tile: group, then row.
@@ -377,8 +416,10 @@ static void clock_columns(struct sq_encode_sim *s, bool goes, bool puts)
         }
         s->have = s->have >= bank ? s->have - bank : 0;
     } else if (puts) {
-        memcpy(s->line + (size_t)s->to_row * slots + s->have + s->to_group * s->lanes,
-               s->code[LAST], s->lanes * sizeof *s->line);
+        uint16_t *const to = s->line + (size_t)s->to_row * slots + s->have + s->to_group * s->lanes;
+        for (uint32_t l = 0; l < s->lanes; l++)
+            to[l] =
+                s->layer.is_codes ? ((const unsigned char *)s->moved.data)[l] : s->code[LAST][l];
         count(s, &s->to_group, &s->to_row);
         if (s->to_group == 0 && s->to_row == 0)
             s->have += cols;
@@ -480,7 +521,8 @@ static void clock_pass(struct sq_encode_sim *s, bool takes_last, bool is_flushed
     const uint32_t rows = s->value[SQ_TOP_ROWS];
     switch (s->pass) {
     case SQ_PASS_LARGEST:
-        s->pass = takes_last ? SQ_PASS_DIVIDE : SQ_PASS_LARGEST;
+        if (takes_last || sq_gear_offers(&s->moved))
+            s->pass = takes_last ? SQ_PASS_DIVIDE : SQ_PASS_CODES;
         s->step = 0;
         break;
     case SQ_PASS_DIVIDE:
@@ -497,7 +539,8 @@ static void clock_pass(struct sq_encode_sim *s, bool takes_last, bool is_flushed
         s->pass = takes_last ? SQ_PASS_FLUSH : SQ_PASS_CODES;
         break;
     case SQ_PASS_FLUSH:
-        s->pass = is_flushed ? SQ_PASS_SCALES : SQ_PASS_FLUSH;
+        if (is_flushed)
+            s->pass = s->layer.is_codes ? SQ_PASS_LARGEST : SQ_PASS_SCALES;
         break;
     default:
         memset(s->largest, 0, sizeof s->largest);
@@ -510,16 +553,20 @@ static void clock_elements(struct sq_encode_sim *s, const struct sq_encode_in *i
     const bool has_scales = sq_gear_offers(&s->scales), has_beat = sq_gear_offers(&s->codes);
     const bool out_ready = in->out_ready && !has_scales, ready = takes_word(s), en = moves(s);
     const bool takes = sq_gear_offers(&s->words) && ready;
-    const bool takes_last = takes && sq_gear_ends(&s->words), is_codes = s->pass == SQ_PASS_CODES;
+    const bool is_codes = s->pass == SQ_PASS_CODES, can_move = takes_moved(s);
+    const bool moves_some = sq_gear_offers(&s->moved) && can_move;
+    const bool takes_last =
+        (takes && sq_gear_ends(&s->words)) || (moves_some && sq_gear_ends(&s->moved));
     const bool offers = offers_bank(s), goes = offers && takes_bank(s, out_ready);
     const uint32_t left = s->is_scaled ? s->beats : s->banks;
-    const bool puts = s->stage[LAST] && !offers, is_flushed = !has_codes(s) && left == 0;
+    const bool puts = (s->stage[LAST] && !offers) || moves_some;
+    const bool is_flushed = !has_codes(s) && left == 0;
     const bool offers_scales = s->pass == SQ_PASS_SCALES && !has_beat;
     const bool scales_go = offers_scales && sq_gear_takes(&s->scales, in->out_ready);
     clock_codes(s, offers, goes, out_ready);
     clock_scales(s, offers_scales, in->out_ready);
     clock_columns(s, goes, puts);
-    if (s->pass == SQ_PASS_DIVIDE)
+    if (s->pass == SQ_PASS_LARGEST)
         s->banks = s->layer.beats;
     else
         s->banks -= goes;
@@ -536,7 +583,9 @@ static void clock_elements(struct sq_encode_sim *s, const struct sq_encode_in *i
         in->beat && in->beat->last ? (uint32_t)in->beat->dest >> SQ_TOP_DEST_BITS : 0;
     const struct sq_gear_in word = {in->beat ? in->beat->word : NULL, tail > 0 ? tail : s->words.in,
                                     1, false, in->beat && in->beat->last};
-    sq_gear_clock(&s->words, in->beat ? &word : NULL, ready);
+    const bool moved = s->layer.is_codes; // of the layer at hand
+    sq_gear_clock(&s->words, in->beat && !moved ? &word : NULL, ready);
+    sq_gear_clock(&s->moved, in->beat && moved ? &word : NULL, can_move);
 }
 
 void sq_encode_clock(struct sq_encode_sim *s, const struct sq_encode_in *in)

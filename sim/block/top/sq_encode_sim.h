@@ -13,9 +13,11 @@ enum { SQ_ENCODE_FROM, SQ_ENCODE_ACT, SQ_ENCODE_ROW_SCALE, SQ_ENCODE_REGIONS };
 struct sq_encode_layer {
     uint64_t addr[SQ_ENCODE_REGIONS];
     uint32_t rows, cols, beats; // tiles of the outputs; beats of the activations of a tile of rows
+    bool is_codes; // the outputs are INT8 codes, which move as they are; there are no scales
 };
 // Whether a chip may have an encoder: of INT8, or of blocks as sq_pkg::encodes has them in RTL.
 bool sq_encode_makes(const unsigned *value);
+bool sq_encode_moves(const unsigned *value); // is_codes may be true
 void sq_encode_encode(const struct sq_encode_layer *l, uint32_t word[SQ_DESC_WORDS]);
 // Whether these words are a descriptor that such a chip runs.
 bool sq_encode_decode(const unsigned *value, const uint32_t word[SQ_DESC_WORDS],
@@ -49,7 +51,7 @@ struct sq_encode_sim {
     uint64_t at[SQ_ENCODE_REGIONS];
     uint32_t owed; // writes without their response
 
-    struct sq_gear_sim words, codes, scales;
+    struct sq_gear_sim words, moved, codes, scales; // moved: words of codes that move
     enum { SQ_PASS_LARGEST, SQ_PASS_DIVIDE, SQ_PASS_CODES, SQ_PASS_FLUSH, SQ_PASS_SCALES } pass;
     uint32_t group, row, step; // of the next word; of the division
     uint16_t largest[SQ_ENCODE_ROWS_MAX];

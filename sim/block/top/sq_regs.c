@@ -221,7 +221,8 @@ const struct sq_reg sq_desc[] = {
        "0: all blocks of columns for one block of rows; 1: the other way round"},
       {"NOTICE", SQ_DESC_NOTICE, 1,
        "in the ring: 1 sets IRQ_STATE.DONE when its record is written, unless the layer was ended "
-       "early"}}},
+       "early"},
+      {"CODES", SQ_DESC_CODES, 1, "of an encoder: 1: the outputs are INT8 codes, which move"}}},
     {"ACT", WORD(ACT), "low 32 bits of the address of the activations", {{0}}},
     {"WEIGHT", WORD(WEIGHT), "low 32 bits of the address of the weights", {{0}}},
     {"ROW_SCALE", WORD(ROW_SCALE), "low 32 bits of the address of the scales of the rows", {{0}}},
@@ -296,12 +297,13 @@ uint32_t sq_desc_named(unsigned word)
         for (const struct sq_reg_field *f = sq_desc[i].field; f->name; f++)
             bits |= ((1u << f->width) - 1) << f->low;
     }
-    return bits;
+    return word == SQ_DESC_KIND ? bits & ~(1u << SQ_DESC_CODES) : bits; // which is of encoders
 }
 
 uint32_t sq_desc_encode_named(unsigned word)
 {
-    static const uint32_t bits[SQ_DESC_WORDS] = {[SQ_DESC_KIND] = 0xffff | 1u << SQ_DESC_NOTICE,
+    static const uint32_t bits[SQ_DESC_WORDS] = {[SQ_DESC_KIND] = 0xffff | 1u << SQ_DESC_NOTICE |
+                                                                  1u << SQ_DESC_CODES,
                                                  [SQ_DESC_ACT] = UINT32_MAX,
                                                  [SQ_DESC_ROW_SCALE] = UINT32_MAX,
                                                  [SQ_DESC_OUT] = UINT32_MAX,
@@ -512,7 +514,9 @@ void sq_regs_write_page(FILE *out)
         "| `TILES` | of those outputs; `COLS` x `ARRAY.COLS` is at most `BEATS` x `ARRAY.BANK` |\n"
         "| `BEATS.BEATS` | beats of the activations of a tile of rows; behind the last column they "
         "are 0, or blocks of zeros |\n\n"
-        "and all other bits are 0. In each of the three regions the beats of a tile of rows lie in "
+        "and all other bits are 0. With KIND.CODES, on a chip whose CODES.OUT is 2 and ENGINE.FORM "
+        "not 3, the outputs are INT8: they go to ACT as they\nare, and ROW_SCALE is 0, since their "
+        "scale stands in memory. In each of the three regions the beats of a tile of rows lie in "
         "one "
         "piece, which begins a beat of\nthe bus; the next tile lies behind it. An output that is "
         "an "

@@ -118,9 +118,9 @@ enum sq_desc_word {
 enum {
     SQ_DESC_KIND_VALUE = 0x5351,
     SQ_DESC_KIND_ENCODE = 0x4551
-};                                                     // low half of KIND: a layer, an encoder
-enum { SQ_DESC_COLS_OUTER = 16, SQ_DESC_NOTICE = 17 }; // bits of KIND
-enum { SQ_DESC_JOB_TILES = 65535 };                    // of a block, at most
+}; // low half of KIND: a layer, an encoder
+enum { SQ_DESC_COLS_OUTER = 16, SQ_DESC_NOTICE = 17, SQ_DESC_CODES = 18 }; // bits of KIND
+enum { SQ_DESC_JOB_TILES = 65535 };                                        // of a block, at most
 
 // A slot of the ring: a descriptor, and behind it the record that the chip writes, with the counters up to WRITE as its
 // words from CYCLES on, low half first.

@@ -37,6 +37,11 @@ static bool is_random(const struct sq_ring_host *h)
     return h->choice.what == SQ_RING_ANY;
 }
 
+static bool is_all_encoders(const struct sq_ring_host *h)
+{
+    return h->choice.what == SQ_RING_ENCODES && h->value[SQ_TOP_ENCODE] > 0;
+}
+
 static bool is_long(const struct sq_ring_host *h)
 {
     return h->choice.what == SQ_RING_LONG;
@@ -54,8 +59,9 @@ static uint32_t tail_of(const struct sq_ring_host *h, uint32_t n)
 
 // ---- a ring -------------------------------------------------------------------------------------------
 
-// A descriptor of kind encode that is wrong in one field, or of which a region ends a beat beyond 2^48.
-static void spoil_encoder(struct sq_ring_host *h, uint32_t *word)
+// A descriptor of kind encode that is wrong in one field, or of which a region ends a beat beyond 2^48; number: of
+// these ways, in turn.
+static void spoil_encoder(struct sq_ring_host *h, uint32_t number, uint32_t *word)
 {
     static const struct {
         unsigned word;
@@ -72,12 +78,15 @@ static void spoil_encoder(struct sq_ring_host *h, uint32_t *word)
                   {SQ_DESC_OPERANDS_HIGH, 0, 1u << 31},
                   {SQ_DESC_SCALES_HIGH, 0, 1u << 16},
                   {SQ_DESC_KIND, 0, 1u << SQ_DESC_COLS_OUTER},
+                  {SQ_DESC_KIND, 0, 1u << SQ_DESC_CODES}, // with scales
                   {SQ_DESC_KIND, 0, 2}};
     enum { CHANGES = sizeof change / sizeof *change };
     static const unsigned region[SQ_ENCODE_REGIONS] = {SQ_DESC_OUT, SQ_DESC_ACT, SQ_DESC_ROW_SCALE};
-    const uint32_t i = sq_rng_below(&h->rng, CHANGES + SQ_ENCODE_REGIONS);
+    const uint32_t i = number % (CHANGES + SQ_ENCODE_REGIONS);
     if (i < CHANGES) {
         word[change[i].word] = (word[change[i].word] & ~change[i].mask) | change[i].bits;
+        if (change[i].bits == 1u << SQ_DESC_CODES && word[SQ_DESC_ROW_SCALE] == 0)
+            word[SQ_DESC_ROW_SCALE] = 1u << 31;
         return;
     }
     struct sq_encode_layer l;
@@ -114,8 +123,9 @@ static void draw_layer(struct sq_ring_host *h, uint32_t i)
         for (unsigned a = 0; a < 2; a++)
             l.tiles[a] = l.tiles[a] < 3 ? l.tiles[a] : 3;
     }
-    const bool encodes =
-        is_random(h) && h->value[SQ_TOP_ENCODE] > 0 && sq_rng_below(&h->rng, 3) == 0;
+    const bool encodes = is_all_encoders(h) || (is_random(h) && h->value[SQ_TOP_ENCODE] > 0 &&
+                                                sq_rng_below(&h->rng, 3) == 0);
+    const uint32_t of_all = SQ_RING_LAYERS * h->number + i;
     const struct sq_top_given image =
         encodes ? sq_top_draw_encode(h->value, &h->rng, &encoder, &h->drawn)
                 : sq_top_draw_image(h->value, &h->rng, &l, SQ_DRAWN_RIGHT, &h->drawn);
@@ -141,9 +151,10 @@ static void draw_layer(struct sq_ring_host *h, uint32_t i)
     }
     y->wants_notice = sq_rng_below(&h->rng, 4) == 0;
     y->descriptor[SQ_DESC_KIND] |= (uint32_t)y->wants_notice << SQ_DESC_NOTICE;
-    y->is_refused = is_long(h) || (is_random(h) && sq_rng_below(&h->rng, 6) == 0);
+    y->is_refused = is_long(h) || (is_random(h) && sq_rng_below(&h->rng, 6) == 0) ||
+                    (is_all_encoders(h) && i % 2);
     if (y->is_refused && encodes)
-        spoil_encoder(h, y->descriptor);
+        spoil_encoder(h, is_random(h) ? sq_rng_below(&h->rng, 256) : of_all / 2, y->descriptor);
     else if (y->is_refused)
         y->descriptor[sq_rng_below(&h->rng, 2) ? SQ_DESC_WORDS - 1 : SQ_DESC_KIND] ^= 1u << 20;
 }
@@ -199,7 +210,7 @@ static bool is_beyond(const struct sq_ring_host *h)
 
 static void begin_ring(struct sq_ring_host *h)
 {
-    h->rng.state = (h->choice.seed + (h->choice.what == SQ_RING_ANY ? h->number : 0)) *
+    h->rng.state = (h->choice.seed + (is_random(h) || is_all_encoders(h) ? h->number : 0)) *
                    UINT64_C(0x9e3779b97f4a7c15);
     (void)sq_rng_next(&h->rng);
     h->n_words = h->n_out = h->n_done = 0;
@@ -210,7 +221,9 @@ static void begin_ring(struct sq_ring_host *h)
         take_program(h);
         return;
     }
-    h->n = is_random(h) ? 1 + sq_rng_below(&h->rng, SQ_RING_LAYERS) : is_long(h) ? 4 : 2;
+    h->n = is_random(h)                       ? 1 + sq_rng_below(&h->rng, SQ_RING_LAYERS)
+           : is_long(h) || is_all_encoders(h) ? SQ_RING_LAYERS
+                                              : 2;
     const uint32_t drawn = h->n;
     for (uint32_t i = 0; i < drawn && i < h->n; i++)
         draw_layer(h, i);

@@ -18,7 +18,7 @@
 // clang-format off
 static const struct sq_point points[] = {
     {"w8a8", true, {64, 2, 2, 4, 8, 8, DENSE, B32, 1, 32, 32, 32, 32, 9, 16, 4, 4, 400, 0}},
-    {"w4a8", true, {32, 2, 1, 4, 8, 4, DENSE, BF16, 2, 4096, 4096, 4096, 4096, 8, 4, 2, 1, 512, 0, 0, 0, 0, 0, 1, 1}},
+    {"w4a8", true, {32, 2, 1, 4, 8, 4, DENSE, SQ_OUTPUT_INT8, 2, 4096, 4096, 4096, 4096, 8, 4, 2, 1, 512, 0, 0, 0, 0, 0, 1, 1}},
     {"own", true, {64, 2, 2, 8, 8, 4, SQ_ARRAY_SENTINEL, 2, 8, 0, 0, SQ_COMBINE_TWO, B32, 2, 32, 9, 24, 20, 9, 16, 4, 2, 400, 0, 0, 0, 0, 0, 1}},
     {"nvfp4", true, {64, 2, 2, 16, 4, 4, SCALED(0), B32, 2, 32, 32, 32, 32, 9, 16, 4, 4, 400, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3, SQ_SCALED_SPLIT, BELOW_CARRY, 0, 2}},
     {"sq_b", true, {32, 1, 2, 16, 4, 4, SCALED(2), BF16, 2, 32, 32, 32, 32, 9, 8, 2, 3, 400, 0, SQ_SCALED_INT4, SQ_SCALED_E4M3, SQ_SCALED_OWN, 0, 0, 2}},
@@ -70,7 +70,7 @@ static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq
 // are kept while outputs wait for a memory that is slow to take them; the longest transfers; a write that clears interrupts
 // in every cycle around the end of a layer; a reset in every cycle of a layer, behind one that was whole; an abort in
 // every cycle of a ring of two layers, and of one whose buffers are full; a watchdog of every length; a reset in every
-// cycle of a ring; a ring of more than 256 slots.
+// cycle of a ring; a ring of more than 256 slots; encoders, right and wrong.
 enum {
     MEMORIES = 4,
     REFUSED = MEMORIES,
@@ -83,6 +83,7 @@ enum {
     EXPIRES,
     RING_RESETS,
     LONG_RING,
+    ENCODERS,
     DIRECTED
 };
 enum { RESET_EVERY = 600, N_RESETS = 400, EVERY = 80 };
@@ -107,7 +108,12 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
                                     .end = SQ_RING_N_SLOW},
         [EXPIRES - MEMORIES] = {.what = SQ_HOST_RINGS + SQ_RING_EXPIRES, .end = SQ_RING_N_EXPIRES},
         [RING_RESETS - MEMORIES] = {.what = SQ_HOST_RINGS + SQ_RING_LATE, .end = N_RESETS},
-        [LONG_RING - MEMORIES] = {.what = SQ_HOST_RINGS + SQ_RING_LONG, .end = SQ_RING_N_LONG}};
+        [LONG_RING - MEMORIES] = {.what = SQ_HOST_RINGS + SQ_RING_LONG, .end = SQ_RING_N_LONG},
+        [ENCODERS -
+            MEMORIES] = {.kind = 2,
+                         .n = {1},
+                         .what = SQ_HOST_RINGS + SQ_RING_ENCODES,
+                         .end = c->point->value[SQ_TOP_ENCODE] > 0 ? SQ_RING_N_ENCODES : 1}};
     c->env = number < MEMORIES ? memory[number] : work[number - MEMORIES];
     c->env.seed = sq_rng_next(rng);
     if (number < MEMORIES) {

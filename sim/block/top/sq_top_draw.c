@@ -345,6 +345,7 @@ struct sq_top_given sq_top_draw_encode(const unsigned *value, struct sq_rng *rng
     struct sq_top_given image = {.word = to->word, .want = to->want};
     uint32_t at = sq_rng_below(rng, 64) * nbytes, word[SQ_DESC_WORDS];
     uint64_t stride[SQ_ENCODE_REGIONS];
+    l->is_codes = sq_encode_moves(value) && sq_rng_below(rng, 2);
     l->rows = up_to(rng, 3);
     l->cols = up_to(rng, sq_rng_below(rng, 3) ? 4 : SQ_DRAWN_LINES / value[SQ_TOP_COLS]);
     l->beats = (l->cols * value[SQ_TOP_COLS] + bank - 1) / bank + sq_rng_below(rng, 3);
@@ -354,10 +355,11 @@ struct sq_top_given sq_top_draw_encode(const unsigned *value, struct sq_rng *rng
         l->addr[i] = place(value, rng, &at, l->rows * (uint32_t)stride[i] * nbytes);
     const uint32_t act = l->rows * (uint32_t)stride[SQ_ENCODE_ACT] * nbytes;
     const uint32_t scales = l->rows * (uint32_t)stride[SQ_ENCODE_ROW_SCALE] * nbytes;
-    l->addr[SQ_ENCODE_ROW_SCALE] = l->addr[SQ_ENCODE_ACT] + act;
+    l->addr[SQ_ENCODE_ROW_SCALE] = l->is_codes ? 0 : l->addr[SQ_ENCODE_ACT] + act;
     for (uint32_t i = 0; i < at / 4; i++)
         to->word[i] = (int32_t)(uint32_t)sq_rng_next(rng);
-    draw_outputs(value, rng, l, to->word + l->addr[SQ_ENCODE_FROM] / 4);
+    if (!l->is_codes)
+        draw_outputs(value, rng, l, to->word + l->addr[SQ_ENCODE_FROM] / 4);
     sq_encode_encode(l, word);
     memcpy(to->word + image.descriptor / 4, word, sizeof word);
     image.n_words = at / 4;

@@ -125,7 +125,9 @@ static const struct sq_cli_row rows[] = {
         "encode", "FROM", sq_program_source_names, AT(encode),
         "--ring: the chip makes the activations, INT8 or blocks of nvfp4, mxfp4, sq_b and the "
         "like, by descriptors of kind encode: of `inputs` in bfloat16, where layers with the "
-        "same ones share them, or of the `outputs` of the layer before",
+        "same ones share them, or of the `outputs` of the layer before; or outputs are INT8 "
+        "at a scale of which the largest is 127, and the `codes` of the layer before move to "
+        "where the next one reads them",
         .min = SQ_PROGRAM_INPUTS, .usual = "none"),
     SQ_CLI_UINT("depth", "N", 8, SQ_TOP_DEPTH_MAX, AT(depth),
                 "--block top with --layers or TRACE: beats of half a buffer of the chip; a longer "

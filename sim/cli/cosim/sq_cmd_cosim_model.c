@@ -275,6 +275,7 @@ static enum sq_status run_model(struct visit *v, const char *model, bool *is_rea
         v->ring->chip = v->options.chip;
         v->ring->source = (enum sq_program_source)v->in->encode;
         v->ring->chip.encodes = v->in->encode != SQ_PROGRAM_CODED;
+        v->ring->chip.moves_codes = v->in->encode == SQ_PROGRAM_CODES;
         v->ring->rows = v->options.array_rows;
         v->ring->cols = v->options.array_cols;
     }

@@ -2,14 +2,16 @@
 // Makes the images of layers one behind the other, all of one chip (sq_chip_program.h).
 #include "sim/format/top/sq_chip_program.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/number/sq_codes.h"
 #include "models/output/sq_combine.h"
 #include "sim/format/sq_format_ops.h"
 
-const char *const sq_program_source_names[] = {"inputs", "outputs", NULL};
+const char *const sq_program_source_names[] = {"inputs", "outputs", "codes", NULL};
 
 enum {
     RING_NBYTES =
@@ -96,11 +98,13 @@ static enum sq_status take_wanted(struct sq_chip_program *g, const struct sq_enc
 {
     const unsigned *const v = g->point.value;
     const uint64_t act = sq_top_nbytes(v, l, SQ_TOP_ACT);
-    const uint64_t end = l->addr[SQ_TOP_ROW_SCALE] + sq_top_nbytes(v, l, SQ_TOP_ROW_SCALE);
+    const uint64_t end = e->is_codes
+                             ? l->addr[SQ_TOP_ACT] + act
+                             : l->addr[SQ_TOP_ROW_SCALE] + sq_top_nbytes(v, l, SQ_TOP_ROW_SCALE);
     int32_t *const words = words_of(of, l->addr[SQ_TOP_ACT]), *want, *golden;
     image->out = l->addr[SQ_TOP_ACT];
     image->n_want = (uint32_t)(end - image->out) / 4;
-    image->n_gap = (uint32_t)(l->addr[SQ_TOP_ROW_SCALE] - image->out - act) / 4;
+    image->n_gap = e->is_codes ? 0 : (uint32_t)(l->addr[SQ_TOP_ROW_SCALE] - image->out - act) / 4;
     SQ_PRODUCT_KEEP(p, want, image->n_want);
     SQ_PRODUCT_KEEP(p, golden, image->n_want);
     memcpy(want, words, image->n_want * sizeof *want);
@@ -143,14 +147,16 @@ static enum sq_status add_encoder(struct sq_chip_program *g, const float *x, siz
 {
     const uint32_t at = g->ring.n - 1;
     const struct sq_top_layer l = layer_of(g, &g->image[at]);
-    const bool has_outputs = g->source == SQ_PROGRAM_OUTPUTS && at > 0;
+    const bool has_outputs = g->source != SQ_PROGRAM_INPUTS && at > 0;
+    const bool is_codes = g->source == SQ_PROGRAM_CODES && has_outputs;
     const struct sq_top_given *const before = has_outputs ? &g->image[at - 1] : NULL;
-    const struct sq_encode_layer e = {.addr = {before ? before->out : g->end + SQ_AXI_PAGE,
-                                               l.addr[SQ_TOP_ACT], l.addr[SQ_TOP_ROW_SCALE]},
-                                      .rows = l.tiles[0],
-                                      .cols = before ? layer_of(g, before).tiles[1]
-                                                     : (uint32_t)((k + g->cols - 1) / g->cols),
-                                      .beats = l.groups * l.beats};
+    const struct sq_encode_layer e = {
+        .addr = {before ? before->out : g->end + SQ_AXI_PAGE, l.addr[SQ_TOP_ACT],
+                 is_codes ? 0 : l.addr[SQ_TOP_ROW_SCALE]},
+        .rows = l.tiles[0],
+        .cols = before ? layer_of(g, before).tiles[1] : (uint32_t)((k + g->cols - 1) / g->cols),
+        .beats = l.groups * l.beats,
+        .is_codes = is_codes};
     uint64_t stride[SQ_ENCODE_REGIONS];
     struct sq_encode_layer unused;
     uint32_t word[SQ_DESC_WORDS];
@@ -232,25 +238,109 @@ static enum sq_status add(struct sq_chip_program *g, const struct sq_route *chip
     return status;
 }
 
-// Activations in bfloat16 for a ring that encodes: rounded, or the outputs of the layer before.
+// Activations for a ring that encodes: inputs rounded to bfloat16, or the outputs of the layer before, of CODES as
+// whole numbers.
 static enum sq_status take_inputs(const struct sq_chip_program *g, const char *name,
                                   const struct sq_quant_layer *q, const float *x, size_t m,
                                   float *to, struct sq_error *err)
 {
-    const bool has_outputs = g->source == SQ_PROGRAM_OUTPUTS && g->ring.n > 0;
+    const bool has_outputs = g->source != SQ_PROGRAM_INPUTS && g->ring.n > 0;
     const size_t n = has_outputs ? g->layer[g->ring.n - 1].p.n : q->k_orig;
     if (n != q->k_orig)
         return SQ_FAIL(
             err, SQ_ERR_SHAPE,
             "layer %.60s: %zu inputs, the layer before has %zu outputs, need the same with "
-            "--encode outputs",
-            name, q->k_orig, n);
+            "--encode %s",
+            name, q->k_orig, n, sq_program_source_names[g->source - SQ_PROGRAM_INPUTS]);
     for (size_t i = 0; i < m * n && !has_outputs; i++)
         to[i] = sq_combine_round_bf16(x[i]);
     if (has_outputs)
         get_outputs(g, to);
+    for (size_t i = 0; i < m * n && has_outputs && g->source == SQ_PROGRAM_CODES; i++)
+        to[i] = (int8_t)(sq_bits_of(to[i]) >> 24);
     return SQ_OK;
 }
+
+// ---- INT8 outputs -------------------------------------------------------------------------------
+
+// Activations that are the outputs of the layer before, INT8 at its scale, in place of those of the encoder.
+static enum sq_status take_codes(const struct sq_chip_program *g, const float *outputs, size_t k,
+                                 struct sq_product *p, struct sq_error *err)
+{
+    int8_t *code;
+    float *scale;
+    SQ_PRODUCT_KEEP(p, code, p->m * p->k);
+    SQ_PRODUCT_KEEP(p, scale, p->m);
+    for (size_t i = 0; i < p->m * k; i++)
+        code[i / k * p->k + i % k] = (int8_t)outputs[i];
+    for (size_t t = 0; t < p->m; t++)
+        scale[t] = g->scale;
+    sq_product_put(p, "code", SQ_I8, p->m * p->k, code);
+    sq_product_put(p, "row_lo", SQ_F32, p->m, scale);
+    return SQ_OK;
+}
+
+// y of the product's codes, with so many parts of the scales of its channels.
+static enum sq_status multiply(struct sq_product *p, float parts, struct sq_error *err)
+{
+    struct sq_codes x = {
+        .grid = {SQ_GRID_DENSE, 0, 8}, .n = p->m, .k = p->k, .k_orig = p->k, .group = p->k};
+    struct sq_codes w = {.grid = {SQ_GRID_DENSE, 0, 8}, .n = p->n, .k = p->k, .k_orig = p->k};
+    struct sq_gemm_codes gemm = {.x = &x, .w = &w};
+    const int8_t *code, *weight;
+    const float *row, *col;
+    size_t groups;
+    uint8_t *scratch;
+    SQ_TRY(sq_product_groups(p, &groups, err));
+    w.group = p->k / groups;
+    SQ_PRODUCT_TENSOR(p, "code", SQ_I8, p->m * p->k, code);
+    SQ_PRODUCT_TENSOR(p, "w", SQ_I8, p->n * p->k, weight);
+    SQ_PRODUCT_TENSOR(p, "row_lo", SQ_F32, p->m, row);
+    SQ_PRODUCT_TENSOR(p, "col_lo", SQ_F32, p->n * groups, col);
+    SQ_PRODUCT_KEEP(p, x.code, p->m * p->k);
+    SQ_PRODUCT_KEEP(p, w.code, p->n * p->k);
+    SQ_PRODUCT_KEEP(p, x.s_lo, p->m);
+    SQ_PRODUCT_KEEP(p, w.s_lo, p->n * groups);
+    SQ_PRODUCT_KEEP(p, gemm.y, p->m * p->n);
+    for (size_t i = 0; i < p->m * p->k; i++)
+        x.code[i] = code[i];
+    for (size_t i = 0; i < p->n * p->k; i++)
+        w.code[i] = weight[i];
+    for (size_t i = 0; i < p->n * groups; i++)
+        w.s_lo[i] = col[i] / parts;
+    memcpy(x.s_lo, row, p->m * sizeof *row);
+    x.s_hi = x.s_lo;
+    w.s_hi = w.s_lo;
+    SQ_TRY(sq_gemm_codes_check(&gemm, err));
+    SQ_PRODUCT_KEEP(p, scratch, sq_gemm_codes_scratch(&gemm));
+    sq_gemm_codes(&gemm, 0, p->m, scratch);
+    sq_product_put(p, "col_lo", SQ_F32, p->n * groups, w.s_lo);
+    sq_product_put(p, "y", SQ_F32, p->m * p->n, gemm.y);
+    return SQ_OK;
+}
+
+// Outputs in steps of the scale of which the largest is 127: the step goes into the scales of the channels.
+static enum sq_status requantize(struct sq_chip_program *g, const float *outputs, size_t k,
+                                 struct sq_product *p, struct sq_error *err)
+{
+    const float *y;
+    float amax = 0;
+    if (sq_product_count(p, "code") == SIZE_MAX || sq_product_count(p, "w") == SIZE_MAX)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "layer %.60s: INT8 outputs are activations of dense layers alone",
+                       p->source);
+    if (g->ring.n > 0) {
+        SQ_TRY(take_codes(g, outputs, k, p, err));
+        SQ_TRY(multiply(p, 1, err));
+    }
+    SQ_PRODUCT_TENSOR(p, "y", SQ_F32, p->m * p->n, y);
+    for (size_t i = 0; i < p->m * p->n; i++)
+        amax = fabsf(y[i]) > amax ? fabsf(y[i]) : amax;
+    g->scale = amax > 0 ? amax / 127 : 1;
+    return multiply(p, g->scale, err);
+}
+
+// ---- a layer ------------------------------------------------------------------------------------
 
 enum sq_status sq_chip_program_add(struct sq_chip_program *g, const struct sq_quant_layer *q,
                                    const struct sq_recipe *r, const char *name, const float *x,
@@ -269,6 +359,8 @@ enum sq_status sq_chip_program_add(struct sq_chip_program *g, const struct sq_qu
     enum sq_status status = take_inputs(g, name, q, x, m, inputs, err);
     if (status == SQ_OK)
         status = sq_route_product(q, r, inputs, m, p, err);
+    if (status == SQ_OK && g->source == SQ_PROGRAM_CODES)
+        status = requantize(g, inputs, q->k_orig, p, err);
     if (status == SQ_OK)
         status = add(g, chip, name, inputs, q->k_orig, p, err);
     free(inputs);

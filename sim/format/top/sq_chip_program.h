@@ -13,6 +13,7 @@ enum sq_program_source {
     SQ_PROGRAM_CODED, // they are in its image
     SQ_PROGRAM_INPUTS, // an encoder makes them of inputs in bfloat16; layers with the same ones share it
     SQ_PROGRAM_OUTPUTS, // of the outputs of the layer before; of the first one of inputs
+    SQ_PROGRAM_CODES, // they are the outputs of the layer before, INT8 at one scale; of the first one of inputs
 };
 
 extern const char *const sq_program_source_names[]; // from INPUTS on
@@ -23,6 +24,7 @@ struct sq_chip_program {
     struct sq_chip chip;
     enum sq_program_source source;
     uint32_t encoder; // the last one and 1; 0: there is none
+    float scale;      // of the outputs of the last layer, of CODES: its largest one is 127 of them
     unsigned rows, cols;
     struct sq_point point; // of the layers, the same of all
     struct sq_env_choice memory;

@@ -255,7 +255,9 @@ static enum sq_status set_point(struct sq_route_work *w, const struct tiles *t,
         (t->is_scaled ? set_scaled : set_array)(t, v);
     }
     SQ_TRY(set_encoder(w, t, v, err));
-    v[SQ_TOP_OUT_KIND] = chip->encodes ? SQ_OUTPUT_BFLOAT16 : SQ_OUTPUT_BINARY32;
+    v[SQ_TOP_OUT_KIND] = chip->moves_codes ? SQ_OUTPUT_INT8
+                         : chip->encodes   ? SQ_OUTPUT_BFLOAT16
+                                           : SQ_OUTPUT_BINARY32;
     v[SQ_TOP_PORT_LEN] = t->is_indexed ? w->array_rows : port_len(w, sq_top_out_bits(v));
     v[SQ_TOP_MAX_BURST] = or_usual(chip->max_burst, 32);
     v[SQ_TOP_OUTSTANDING] = or_usual(chip->outstanding, 4);
@@ -486,12 +488,11 @@ void sq_chip_outputs(const unsigned *value, const struct sq_top_layer *l, const 
     }
 }
 
-// The bits of y as the chip's outputs have them.
+// The bits of y as the chip's outputs have them, at the top of a word.
 static int32_t rounded(const unsigned *value, int32_t y)
 {
-    return value[SQ_TOP_OUT_KIND] == SQ_OUTPUT_BINARY32
-               ? y
-               : (int32_t)((uint32_t)sq_combine_bf16((uint32_t)y) << 16);
+    const enum sq_output_kind kind = (enum sq_output_kind)value[SQ_TOP_OUT_KIND];
+    return (int32_t)((uint32_t)sq_combine_out(kind, (uint32_t)y) << (32 - sq_output_bits(kind)));
 }
 
 enum sq_status sq_chip_check(struct sq_route_work *w, struct sq_error *err)

@@ -22,6 +22,7 @@ struct sq_chip {
     uint64_t base; // of the image in memory: where its descriptor lies; a multiple of SQ_AXI_PAGE
     bool
         encodes; // it has an encoder, outputs are bfloat16, and tiles of rows lie apart (sq_encode_sim.h)
+    bool moves_codes; // with `encodes`: outputs are INT8, which the encoder moves
     unsigned max_burst, outstanding,
         writes; // of the DMA; usual: 32 beats, 4 bursts read and 4 written at once
     unsigned
@@ -54,7 +55,7 @@ unsigned sq_chip_products(const unsigned *value);
 // make of struct sq_route for the engine; sq_route_work.is_diagonal is set.
 typedef enum sq_status sq_chip_engine_route(struct sq_route_work *w, struct sq_error *err);
 
-// Outputs of the chip that are binary32 or bfloat16, tile after tile as they lie in memory, as y[m][n].
+// Outputs of the chip, tile after tile as they lie in memory, as y[m][n]; INT8 stand in its highest byte.
 void sq_chip_outputs(const unsigned *value, const struct sq_top_layer *layer, const int32_t *out,
                      size_t m, size_t n, float *y);
 

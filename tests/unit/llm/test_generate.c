@@ -399,9 +399,12 @@ SQ_TEST(descriptors_are_those_of_the_model)
         sq_top_layer_encode(&l, want);
         sq_driver_describe(&mine, got);
         assert_memory_equal(got, want, sizeof want);
-        const struct sq_encode_layer encoder = {
-            .addr = {at[0], at[1], at[2]}, .rows = n[5], .cols = n[6], .beats = n[7]};
-        const struct sq_driver_encoder my_encoder = {at[0], at[1], at[2], n[5], n[6], n[7]};
+        const struct sq_encode_layer encoder = {.addr = {at[0], at[1], at[2]},
+                                                .rows = n[5],
+                                                .cols = n[6],
+                                                .beats = n[7],
+                                                .is_codes = n[8] & 1};
+        const struct sq_driver_encoder my_encoder = {at[0], at[1], at[2], n[5], n[6], n[7], n[8] & 1};
         sq_encode_encode(&encoder, want);
         sq_driver_describe_encoder(&my_encoder, got);
         assert_memory_equal(got, want, sizeof want);
