@@ -221,11 +221,12 @@ for g in 0 1; do lint sq_encode_over Lanes=3 "HasPower=1'b$g"; done
 for g in "Element=2 Scale=1" "Element=2 Scale=2 BankLen=32 Rows=3" "Element=0 Scale=1 High=1 HighPerBank=2" "Element=0 Scale=2 HighPerBank=3 Rows=3 Cols=1" "Element=11 Scale=1 Choose=3"; do
   lint sq_encode "IsScaled=1'b1" $g
 done
-for g in "" "DataW=32 Cols=1 BankLen=4" "Rows=3 Cols=5 BankLen=4" "Rows=1 Cols=8 BankLen=4 Lanes=4"; do lint sq_encode $g; done
+for g in "" "DataW=32 Cols=1 BankLen=4" "Rows=3 Cols=5 BankLen=4" "Rows=1 Cols=8 BankLen=4 Lanes=4" "CanMove=1'b1"; do lint sq_encode $g; done
 lint sq_sequencer Encode=1
 lint sq_top
 netlist_of sq_top Rows=1
 lint sq_top IdW=4 Id=9 Gate=0
+lint sq_top OutKind=2 Encode=2
 lint sq_reset_sync
 for g in 0 1; do lint sq_clock_gate Gate=$g; done
 lint sq_top_array

@@ -69,7 +69,9 @@ module sq_gear #(
     assign come = LevelW'(1);
   end else begin : gen_tail
     logic [TailW-1:0] tail;
+    logic unused_tail;
     assign tail = in_tail_i / TailW'(UnitW / 8);
+    assign unused_tail = ^tail;
     assign come = in_last_i && in_tail_i != '0 ? LevelW'(tail) : LevelW'(In);
   end
 
