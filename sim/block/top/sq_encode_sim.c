@@ -355,18 +355,11 @@ static void clock_transfers(struct sq_encode_sim *s, const struct sq_encode_in *
     s->owed = s->owed + (issues && s->kind & 1) - in->write_done;
     if (!issues)
         return;
-<<<<<<< HEAD
-    s->kind = (s->kind + 1) % 4;
-    for (unsigned i = 0; i < SQ_ENCODE_REGIONS && s->kind == 0; i++)
-        s->at[i] += s->stride[i] * (s->value[SQ_TOP_DATA_W] / 8);
-    s->left -= s->kind == 0;
-=======
     const bool is_last = s->kind == (s->layer.is_codes ? 2 : 3); // of a tile of rows
     s->kind = is_last ? s->layer.is_codes : s->kind + 1;
     for (unsigned i = 0; i < SQ_ENCODE_REGIONS && is_last; i++)
-        s->at[i] += (uint32_t)s->stride[i] * (s->value[SQ_TOP_DATA_W] / 8);
+        s->at[i] += s->stride[i] * (s->value[SQ_TOP_DATA_W] / 8);
     s->left -= is_last;
->>>>>>> e9df5f4a (top: INT8 outputs move to the next layer without a host)
 }
 
 // The next group of elements of a tile: group, then row.
