@@ -22,13 +22,14 @@ SEED = os.environ.get("SQ_SEED", "1")
 d = json.loads(IMAGE.read_text())
 image, want = IMAGE.with_suffix(".bin").read_bytes(), pathlib.Path(os.environ["SQ_WANT"]).read_bytes()
 BUS = d["DataW"] // 8
-SIZE, SLOT = 1 << 20, 1 << 17  # of memory; of the part of it for each region
+SIZE, SLOT = 1 << 20, 1 << 17  # of memory, which repeats up to 2^48; of the part of it for each region
 OKAY, SLVERR = AxiResp.OKAY, AxiResp.SLVERR
-ID, ARRAY, REG_BUS, CONTROL, STATUS, IRQ_ENABLE, IRQ_STATE, DESCRIPTOR, CYCLES, READ_BEATS, WRITE_BEATS = \
-    0x00, 0x08, 0x14, 0x20, 0x24, 0x28, 0x2C, 0x30, 0x40, 0x50, 0x54
+ID, ARRAY, REG_BUS, CONTROL, STATUS, IRQ_ENABLE, IRQ_STATE, DESCRIPTOR, CYCLES, READ_BEATS, WRITE_BEATS, DESCRIPTOR_HIGH = \
+    0x00, 0x08, 0x14, 0x20, 0x24, 0x28, 0x2C, 0x30, 0x40, 0x50, 0x54, 0x84
 REFUSED, OPERAND, READ, WRITTEN = 1 << 1, 1 << 2, 4, 8  # bits of STATUS; where fields begin
 ENGINE = 7 << 12
-WORDS = {"act": 1, "weight": 2, "row_scale": 3, "col_scale": 4, "out": 5}  # of the descriptor
+WORDS = {"act": 1, "weight": 2, "row_scale": 3, "col_scale": 4, "out": 5}  # of the descriptor: low halves
+HIGH = {"act": (10, 0), "weight": (10, 16), "row_scale": (11, 0), "col_scale": (11, 16), "out": (12, 0)}
 TILES, DESCRIPTOR_BYTES = 6, 64
 assert d["chunk"] == d["groups"], "this test takes images whose K is not cut into chunks"
 
@@ -72,6 +73,7 @@ class Layer:
         def put(name, data):  # several regions of a layer may cross pages
             at = next(place) * SLOT + rng.choice((0, 0x1000 - BUS * rng.randrange(1, 20)))
             self.before[at:at + len(data)] = data
+            at += rng.randrange((1 << 48) // SIZE) * SIZE
             self.region[name] = range(at, at + len(data))
 
         all_rows, all_cols = (range(n) for n in d["tiles"])
@@ -84,11 +86,14 @@ class Layer:
         put("out", rng.randbytes(len(self.out)))
         word = [int.from_bytes(image[d["descriptor"] + 4 * i:][:4], "little") for i in range(16)]
         for name, i in WORDS.items():
-            word[i] = self.region[name].start
+            at, (high, shift) = self.region[name].start, HIGH[name]
+            word[i] = at & 0xFFFFFFFF
+            word[high] |= at >> 32 << shift
         word[TILES] = len(rows) | len(cols) << 16
         put("descriptor", b"".join(w.to_bytes(4, "little") for w in word))
         self.after = bytearray(self.before)
-        self.after[self.region["out"].start:self.region["out"].stop] = self.out
+        at = self.region["out"].start % SIZE
+        self.after[at:at + len(self.out)] = self.out
 
 
 def channel_of(dut, name, data):
@@ -190,7 +195,8 @@ class Bench:
     async def start(self, layer, faults=(), kind=SLVERR):
         self.layer, self.faults, self.kind, self.stray = layer, faults, kind, []
         self.ram.write(0, layer.before)
-        for address, value in ((DESCRIPTOR, layer.region["descriptor"].start), (IRQ_ENABLE, 1), (CONTROL, 1)):
+        at = layer.region["descriptor"].start
+        for address, value in ((DESCRIPTOR, at & 0xFFFFFFFF), (DESCRIPTOR_HIGH, at >> 32), (IRQ_ENABLE, 1), (CONTROL, 1)):
             assert await self.write(address, value) == OKAY
             assert address == CONTROL or await self.read(address) == (value, OKAY)
 
@@ -269,7 +275,8 @@ async def bus_errors(dut):
                 bench.memory(layer.before)
             else:
                 assert status & ~ENGINE == kind << READ | OPERAND, f"{name}: STATUS is {status:#x}"
-                bench.memory(layer.after, layer.region["out"])
+                out = layer.region["out"]
+                bench.memory(layer.after, range(out.start % SIZE, out.start % SIZE + len(out)))
             await bench.run(Layer(bench.rng))
 
 

@@ -89,6 +89,7 @@ module sq_sequencer #(
   localparam int unsigned DescW = 32 * sq_regs_pkg::DESC_WORDS;
   localparam int unsigned DescBytes = DescW / 8;
   localparam int unsigned AddrW = sq_pkg::ADDR_W;
+  localparam logic [AddrW-1:0] MemoryBeats = AddrW'(1) << (AddrW - SizeW);
   if (DataW != 8 << SizeW || DataW > DescW || DataW < 16 || SumTiles < 1 || SumTiles > 65535) begin : gen_bad
     $error("DataW = 16, 32, 64, ... 512, SumTiles = 1..65535");
   end
@@ -158,17 +159,18 @@ module sq_sequencer #(
   // What it must be: a layer, no count of 0, whole beats of the bus; then, a product in each cycle, all
   // beats of a tile, those of a chunk, the blocks of all operands and the tiles of a job, of which there is
   // no more than sums have room where there are several chunks; last, where each region ends, were each of its beats
-  // on beats of the bus of its own. The beats of a tile, of 32 bits, are multiplied in two halves.
-  localparam logic [3:0] JobTiles = 4'd6, EndOut = 4'd7, EndRowScale = 4'd8, EndColScale = 4'd9, EndAct = 4'd10,
-                         EndActHigh = 4'd11, EndWeight = 4'd12, EndWeightHigh = 4'd13;
+  // on beats of the bus of its own, a cycle behind its product. The beats of a tile, of 32 bits, are multiplied in two halves.
+  localparam logic [3:0] JobTiles = 4'd5, EndOut = 4'd6, EndRowScale = 4'd7, EndColScale = 4'd8, EndAct = 4'd9,
+                         EndActHigh = 4'd10, EndWeight = 4'd11, EndWeightHigh = 4'd12, Last = 4'd13;
   logic sound_q, counts, aligned, fits, is_high_half, is_far;
   logic [31:0] product, all_beats_q;
-  logic [AddrW-1:0] base, reach_q, reach_from, span_low;
-  logic [AddrW:0] reach;  // beats of the bus from address 0 to the end of a region
-  logic [47:0] span;  // bytes of a transfer, beats of the bus of a region
+  logic [AddrW-1:0] base, span_low, room_q;  // room: beats of the bus behind a region's begin, or its low half
+  logic [AddrW:0] left;  // behind its end; the high bit: it ends beyond memory
+  logic [47:0] span, span_q;  // bytes of a transfer, beats of the bus of a region
   logic [15:0] tile_beats_q;  // of a chunk
   assign counts = rows != '0 && cols != '0 && row_block != '0 && col_block != '0 && beats != '0 && groups != '0 &&
                   chunk != '0 && chunk <= groups &&
+                  (Indexed != 0 ? 32'(col_block) <= 32'(ColDepth) : 32'(row_block) <= 32'(RowDepth)) &&
                   (Indexed == 0 || (row_block == 16'd1 && part_beats != '0)) &&
                   (!is_part || (chunk == 16'd1 && part_beats < beats &&
                                (PartGroups > 1 || (PartGroups == 1 && groups == 16'd1))));
@@ -180,18 +182,17 @@ module sq_sequencer #(
       4'd1: fits = product <= 32'd65535;
       4'd2: fits = product <= 32'(ActDepth);
       4'd3: fits = product <= 32'(WeightDepth);
-      4'd4: fits = Indexed != 0 ? product < 32'(cols) : product <= 32'(RowDepth);
-      4'd5: fits = product <= 32'(ColDepth);
+      4'd4: fits = Indexed != 0 ? product < 32'(cols) : product <= 32'(ColDepth);
       JobTiles: fits = Indexed != 0 ? product >= 32'(cols) : product <= (chunk == groups && !is_part ? sq_regs_pkg::DESC_JOB_TILES : 32'(SumTiles));
-      default: fits = !is_far && reach <= (AddrW+1)'(1) << (AddrW - SizeW);
+      EndOut: fits = 1'b1;
+      default: fits = !is_far && !left[AddrW];
     endcase
   end
-  assign is_high_half = check_q == EndActHigh || check_q == EndWeightHigh;
-  assign is_far = is_high_half && span[47:32] != '0;
-  assign span_low = is_high_half ? {span[31:0], 16'd0} : span;
-  assign reach_from = is_high_half ? reach_q : base >> SizeW;
-  assign reach = (AddrW+1)'(reach_from) + (AddrW+1)'(span_low);
-  assign last_check = state_q == CHECK && check_q == EndWeightHigh;
+  assign is_high_half = check_q == EndActHigh + 1'b1 || check_q == Last;  // the region of the check before
+  assign is_far = is_high_half && span_q[47:32] != '0;
+  assign span_low = is_high_half ? {span_q[31:0], 16'd0} : span_q;
+  assign left = (AddrW+1)'(room_q) - (AddrW+1)'(span_low);
+  assign last_check = state_q == CHECK && check_q == Last;
   assign start_run = sound_q && fits;
 
   always_ff @(posedge clk_i) begin
@@ -203,7 +204,8 @@ module sq_sequencer #(
     check_q <= (state_q == CHECK) ? check_q + 1'b1 : '0;
     if (state_q == CHECK && check_q == 4'd0) all_beats_q <= product;
     if (state_q == CHECK && check_q == 4'd1) tile_beats_q <= product[15:0];
-    reach_q <= reach[AddrW-1:0];
+    span_q <= span;
+    room_q <= (check_q == EndActHigh || check_q == EndWeightHigh) ? left[AddrW-1:0] : MemoryBeats - (base >> SizeW);
   end
 
   // ---- loads and stores ---------------------------------------------------------------------------
@@ -229,9 +231,9 @@ module sq_sequencer #(
   );
   logic [15:0] factor_a, factor_b;
   logic [15:0] nbytes, ratio, of_beat;  // of a beat; beats of the bus that it needs
-  logic [AddrW-1:0] pointer_q[5];  // behind what was moved last
+  logic [AddrW:0] pointer_q[5], pointed, next;  // behind what was moved last: bits 47..32, a carry into them, 31..0
   logic [AddrW-1:0] start_q[4];  // the first chunk of the block at hand
-  logic [AddrW-1:0] pointer, start, addr, next;  // next: behind the transfer
+  logic [AddrW-1:0] pointer, start, addr;
   logic [31:0] length;  // of a transfer
 
   assign free = !transfer_q || dma_ready_i;
@@ -252,7 +254,7 @@ module sq_sequencer #(
     is_first = rows_first;
     is_new = rows_new;
     base = act;
-    pointer = pointer_q[0];
+    pointed = pointer_q[0];
     start = start_q[0];
     factor_a = load_rows;
     factor_b = Indexed != 0 ? beats : load_beats;
@@ -262,7 +264,7 @@ module sq_sequencer #(
       3'd1: begin
         need = load_active && rows_new && chunk_first;
         base = row_scale;
-        pointer = pointer_q[1];
+        pointed = pointer_q[1];
         start = start_q[1];
         factor_b = 16'd1;
         {nbytes, ratio} = {16'(RowBytes), 16'(sq_pkg::ceil_div(RowBytes, DataW / 8))};
@@ -272,7 +274,7 @@ module sq_sequencer #(
         is_first = cols_first;
         is_new = cols_new;
         base = weight;
-        pointer = pointer_q[2];
+        pointed = pointer_q[2];
         start = start_q[2];
         factor_a = Indexed != 0 ? 16'd1 : load_cols;
         factor_b = load_beats;
@@ -284,7 +286,7 @@ module sq_sequencer #(
         is_first = cols_first;
         is_new = cols_new;
         base = col_scale;
-        pointer = pointer_q[3];
+        pointed = pointer_q[3];
         start = start_q[3];
         factor_a = load_cols;
         factor_b = ScaleOnce != 0 ? 16'd1 : load_groups;
@@ -295,7 +297,7 @@ module sq_sequencer #(
         is_first = 1'b0;
         is_new = 1'b1;
         base = out;
-        pointer = pointer_q[4];
+        pointed = pointer_q[4];
         factor_b = load_cols;
         {nbytes, ratio} = {16'(OutBytes), 16'(sq_pkg::ceil_div(OutBytes, DataW / 8))};
       end
@@ -306,8 +308,7 @@ module sq_sequencer #(
         4'd1: {factor_a, factor_b} = {is_part ? part_beats : k_beats, chunk};
         4'd2: {factor_a, factor_b} = {Indexed != 0 ? beats : tile_beats_q, row_block};
         4'd3: {factor_a, factor_b} = {tile_beats_q, Indexed != 0 ? 16'd1 : col_block};
-        4'd4: {factor_a, factor_b} = Indexed != 0 ? {col_block, part_beats - 1'b1} : {row_block, 16'd1};
-        4'd5: {factor_a, factor_b} = {col_block, ScaleOnce != 0 ? 16'd1 : chunk};
+        4'd4: {factor_a, factor_b} = {col_block, Indexed != 0 ? part_beats - 1'b1 : ScaleOnce != 0 ? 16'd1 : chunk};
         JobTiles: {factor_a, factor_b} = {Indexed != 0 ? part_beats : row_block, col_block};
         EndOut: {factor_a, factor_b} = {rows, cols};
         EndRowScale: {factor_a, factor_b} = {rows, 16'd1};
@@ -324,7 +325,9 @@ module sq_sequencer #(
   assign length = 32'((span + {{(48 - SizeW){1'b0}}, {SizeW{1'b1}}}) >> SizeW);
   // The first chunk of a block lies where this block's chunks begin, or behind the block before it.
   assign addr = !chunk_first && kind_q != Store ? pointer : is_first ? base : is_new ? pointer : start;
-  assign next = addr + (AddrW'(length) << SizeW);
+  // A transfer has less than 4 GiB. The carry out of the low half is added when the pointer is looked at.
+  assign next = {addr[AddrW-1:32], 33'(addr[31:0]) + (33'(length) << SizeW)};
+  assign pointer = {pointed[AddrW:33] + (AddrW-32)'(pointed[32]), pointed[31:0]};
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) transfer_q <= 1'b0;
@@ -333,7 +336,7 @@ module sq_sequencer #(
   always_ff @(posedge clk_i) begin
     if (state_q != RUN) begin
       kind_q <= 3'd0;
-      pointer_q[4] <= out;
+      pointer_q[4] <= {out[AddrW-1:32], 1'b0, out[31:0]};
     end else if (free) begin
       kind_q <= (kind_q == Store) ? 3'd0 : kind_q + 1'b1;
       if (need) begin
