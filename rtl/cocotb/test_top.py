@@ -269,7 +269,7 @@ async def bus_errors(dut):
             status = await bench.end()
             if name == "out":  # the other outputs are written and right
                 assert status == kind << WRITTEN, f"{name}: STATUS is {status:#x}"
-                bench.memory(layer.after, range(bad, bad + BUS))
+                bench.memory(layer.after, range(bad % SIZE, bad % SIZE + BUS))
             elif name == "descriptor":
                 assert status == kind << READ | REFUSED, f"{name}: STATUS is {status:#x}"
                 bench.memory(layer.before)
