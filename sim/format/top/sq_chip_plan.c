@@ -342,30 +342,31 @@ static uint64_t estimate(const struct search *s, unsigned i)
     return all_even(&s->best[i].l) ? score : score - score / 51;
 }
 
-// Another cut is far quicker to simulate, and its estimate at most 1 % worse; or this one is very slow.
+// Another cut is far quicker to simulate, and its estimate at most 1 % worse.
 static bool is_slow(const struct search *s, unsigned i)
 {
     const uint64_t least = unlike(s, i) / 4, most = estimate(s, i);
     for (unsigned j = 0; is_close(s, j); j++)
-        if (unlike(s, j) < least &&
-            (least > MANY_CYCLES / 4 || estimate(s, j) <= most + most / 100))
+        if (unlike(s, j) < least && estimate(s, j) <= most + most / 100)
             return unlike(s, i) > FEW_CYCLES;
     return false;
 }
 
-// The candidate that takes the fewest cycles. Behind the first that is even, others are not tried.
+// The candidate that takes the fewest cycles. Behind the first that is even, others are not tried; and as many are timed as
+// takes some seconds: where the first would take more, its estimate must do.
 static enum sq_status time_all(const struct search *s, const unsigned *v,
                                const struct sq_env_choice *memory, sq_chip_time *time,
                                struct sq_chip_memo *memo, struct sq_top_layer *l,
                                struct sq_error *err)
 {
-    uint64_t least = UINT64_MAX, cycles;
+    uint64_t least = UINT64_MAX, room = MANY_CYCLES, cycles;
     bool has_even = false;
     for (unsigned i = 0; is_close(s, i); i++) {
         const bool even = all_even(&s->best[i].l);
-        if ((has_even && !even) || is_slow(s, i))
+        if ((has_even && !even) || is_slow(s, i) || unlike(s, i) > room)
             continue;
         has_even |= even;
+        room -= unlike(s, i);
         SQ_TRY(time(memo, v, memory, &s->best[i].l, &cycles, err));
         if (cycles < least)
             *l = s->best[i].l;
