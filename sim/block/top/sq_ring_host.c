@@ -82,7 +82,8 @@ static void spoil_encoder(struct sq_ring_host *h, uint32_t number, uint32_t *wor
                   {SQ_DESC_KIND, 0, 2}};
     enum { CHANGES = sizeof change / sizeof *change };
     static const unsigned region[SQ_ENCODE_REGIONS] = {SQ_DESC_OUT, SQ_DESC_ACT, SQ_DESC_ROW_SCALE};
-    const uint32_t i = number % (CHANGES + SQ_ENCODE_REGIONS);
+    enum { WAYS = CHANGES + SQ_ENCODE_REGIONS + 1 };
+    const uint32_t i = number % WAYS;
     if (i < CHANGES) {
         word[change[i].word] = (word[change[i].word] & ~change[i].mask) | change[i].bits;
         if (change[i].bits == 1u << SQ_DESC_CODES && word[SQ_DESC_ROW_SCALE] == 0)
@@ -93,6 +94,11 @@ static void spoil_encoder(struct sq_ring_host *h, uint32_t number, uint32_t *wor
     uint64_t stride[SQ_ENCODE_REGIONS];
     word[SQ_DESC_TILES] += 1; // rows: two beats at least
     (void)sq_encode_decode(h->value, word, &l);
+    if (i == WAYS - 1) { // a tile of columns more than its banks hold
+        l.cols = l.beats * h->value[SQ_TOP_BANK_LEN] / h->value[SQ_TOP_COLS] + 1;
+        word[SQ_DESC_TILES] = l.cols << 16 | l.rows;
+        return;
+    }
     sq_encode_strides(h->value, &l, stride);
     sq_desc_set_address(word, region[i - CHANGES],
                         SQ_ADDR_END -
@@ -142,6 +148,13 @@ static void draw_layer(struct sq_ring_host *h, uint32_t i)
     h->n_words += image.n_words;
     h->n_out += image.n_want;
     y->base = draw_base(h, i);
+    y->wants_notice = sq_rng_below(&h->rng, 4) == 0;
+    y->is_refused = is_long(h) || (is_random(h) && sq_rng_below(&h->rng, 6) == 0) ||
+                    (is_all_encoders(h) && i % 2);
+    if (encodes && !y->is_refused && !h->is_set_up && !h->has_end) { // what it writes ends there
+        h->has_end = true;
+        y->base = SQ_ADDR_END - image.out - 4 * image.n_want;
+    }
     y->image.out += y->base;
     memcpy(y->descriptor, image.word + image.descriptor / 4, sizeof y->descriptor);
     for (unsigned p = 0; p <= SQ_TOP_OPERANDS; p++) {
@@ -149,17 +162,14 @@ static void draw_layer(struct sq_ring_host *h, uint32_t i)
         const uint64_t addr = sq_desc_address(y->descriptor, low);
         sq_desc_set_address(y->descriptor, low, addr + (!encodes || addr ? y->base : 0));
     }
-    y->wants_notice = sq_rng_below(&h->rng, 4) == 0;
     y->descriptor[SQ_DESC_KIND] |= (uint32_t)y->wants_notice << SQ_DESC_NOTICE;
-    y->is_refused = is_long(h) || (is_random(h) && sq_rng_below(&h->rng, 6) == 0) ||
-                    (is_all_encoders(h) && i % 2);
     if (y->is_refused && encodes)
         spoil_encoder(h, is_random(h) ? sq_rng_below(&h->rng, 256) : of_all / 2, y->descriptor);
     else if (y->is_refused)
         y->descriptor[sq_rng_below(&h->rng, 2) ? SQ_DESC_WORDS - 1 : SQ_DESC_KIND] ^= 1u << 20;
 }
 
-// The ring lies at the beginning of memory, across an odd multiple of 4 GiB or behind one, or ends at 2^48; no image does.
+// The ring lies at the beginning of memory, across an odd multiple of 4 GiB or behind one, or ends at 2^48, if no image does.
 // One that is there may keep its size.
 static void place_ring(struct sq_ring_host *h)
 {
@@ -171,7 +181,8 @@ static void place_ring(struct sq_ring_host *h)
                    odd = (uint64_t)(sq_rng_below(&h->rng, 1 << 16) | 1) << 32;
     const uint64_t base[] = {slot * SQ_SLOT_NBYTES, odd + slot * SQ_SLOT_NBYTES,
                              odd - SQ_SLOT_NBYTES, SQ_ADDR_END - nbytes};
-    h->base = base[sq_rng_below(&h->rng, 4)];
+    const uint32_t way = sq_rng_below(&h->rng, 4);
+    h->base = base[way == 3 && h->has_end ? 0 : way];
     h->head = 0;
     h->is_set_up = false;
 }
@@ -216,7 +227,7 @@ static void begin_ring(struct sq_ring_host *h)
     h->n_words = h->n_out = h->n_done = 0;
     h->has_irq = h->may_irq = h->has_ended = h->was_aborted = h->has_rung_again = false;
     h->fault = SQ_AXI_GOOD;
-    h->fault_in_record = false;
+    h->fault_in_record = h->has_end = false;
     if (h->choice.what == SQ_RING_GIVEN) {
         take_program(h);
         return;

@@ -76,6 +76,7 @@ struct sq_ring_host {
     uint32_t size, head;        // head: of the first layer of this work
     bool is_set_up, keeps_size; // the latter: only RING_BASE is written anew
     // The work.
+    bool has_end;               // an image ends at 2^48
     uint32_t n, n_rung, n_done; // layers; up to the last doorbell; with a record
     bool is_single;             // by START
     bool has_irq, may_irq, has_ended;

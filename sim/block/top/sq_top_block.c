@@ -70,7 +70,8 @@ static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq
 // are kept while outputs wait for a memory that is slow to take them; the longest transfers; a write that clears interrupts
 // in every cycle around the end of a layer; a reset in every cycle of a layer, behind one that was whole; an abort in
 // every cycle of a ring of two layers, and of one whose buffers are full; a watchdog of every length; a reset in every
-// cycle of a ring; a ring of more than 256 slots; encoders, right and wrong.
+// cycle of a ring; a ring of more than 256 slots; encoders, right and
+// wrong; rings of random layers.
 enum {
     MEMORIES = 4,
     REFUSED = MEMORIES,
@@ -84,9 +85,10 @@ enum {
     RING_RESETS,
     LONG_RING,
     ENCODERS,
+    SOME_RINGS,
     DIRECTED
 };
-enum { RESET_EVERY = 600, N_RESETS = 400, EVERY = 80 };
+enum { RESET_EVERY = 600, N_RESETS = 400, EVERY = 80, N_RINGS = 24 };
 static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
                                     struct sq_error *err)
 {
@@ -109,11 +111,12 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
         [EXPIRES - MEMORIES] = {.what = SQ_HOST_RINGS + SQ_RING_EXPIRES, .end = SQ_RING_N_EXPIRES},
         [RING_RESETS - MEMORIES] = {.what = SQ_HOST_RINGS + SQ_RING_LATE, .end = N_RESETS},
         [LONG_RING - MEMORIES] = {.what = SQ_HOST_RINGS + SQ_RING_LONG, .end = SQ_RING_N_LONG},
-        [ENCODERS -
-            MEMORIES] = {.kind = 2,
-                         .n = {1},
-                         .what = SQ_HOST_RINGS + SQ_RING_ENCODES,
-                         .end = c->point->value[SQ_TOP_ENCODE] > 0 ? SQ_RING_N_ENCODES : 1}};
+        [ENCODERS - MEMORIES] = {.kind = 2,
+                                 .n = {1},
+                                 .what = SQ_HOST_RINGS + SQ_RING_ENCODES,
+                                 .end = c->point->value[SQ_TOP_ENCODE] > 0 ? SQ_RING_N_ENCODES : 1},
+        [SOME_RINGS -
+            MEMORIES] = {.kind = 2, .n = {1}, .what = SQ_HOST_RINGS + SQ_RING_ANY, .end = N_RINGS}};
     c->env = number < MEMORIES ? memory[number] : work[number - MEMORIES];
     c->env.seed = sq_rng_next(rng);
     if (number < MEMORIES) {

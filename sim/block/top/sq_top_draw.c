@@ -272,7 +272,7 @@ struct sq_top_given sq_top_draw_image(const unsigned *value, struct sq_rng *rng,
     return image;
 }
 
-enum { HALVES = 4, ANY_BITS, HALF_OF, EDGE = HALF_OF + 128 }; // kinds of outputs
+enum { HALVES = 4, ANY_BITS, TINY, HALF_OF = TINY + 8, EDGE = HALF_OF + 128 }; // kinds of outputs
 
 // Bits behind the leading one of what a power of two above the blocks makes the largest element.
 static uint32_t edge_of(const unsigned *value)
@@ -289,6 +289,8 @@ static uint32_t draw_kind(const unsigned *value, struct sq_rng *rng)
     const uint32_t n = sq_rng_below(rng, 12);
     if (n >= 8 && sq_top_is_scaled(value))
         return n == 8 ? ANY_BITS : EDGE + edge_of(value) + n - 10;
+    if (n == 7)
+        return TINY + sq_rng_below(rng, 8);
     return n < 10 ? n / 2 : n == 10 ? HALF_OF + sq_rng_below(rng, 128) : ANY_BITS;
 }
 
@@ -301,7 +303,7 @@ static uint32_t of_integer(uint32_t n, uint32_t exponent)
     return (exponent + log) << 7 | (n << (7 - log) & 0x7f);
 }
 
-// Outputs of one kind a token: zeros, near each other, near the end of the range, small ones; odd halves of a scale whose
+// Outputs of one kind a token: zeros, near each other, near the end of the range, small ones; ones whose scale is not normal; odd halves of a scale whose
 // largest is 127 of it; any bits; a number and its halves, which are 63.5 of the scale but for its rounding; around
 // the end of what a power of two reaches.
 static uint16_t draw_output(struct sq_rng *rng, uint32_t kind, bool is_first)
@@ -314,6 +316,8 @@ static uint16_t draw_output(struct sq_rng *rng, uint32_t kind, bool is_first)
                           (is_first ? 127u << 7 | (kind - EDGE) : any >> 8 & 0x3f7f));
     if (kind >= HALF_OF)
         return (uint16_t)((any & 0x8000) | (is_first ? 127u : 126u) << 7 | (kind - HALF_OF));
+    if (kind >= TINY)
+        return (uint16_t)((any >> 8 & 0x807f) | any % (kind - TINY + 1) << 7);
     const uint32_t exponent[] = {0, 120 + any % 8, 247 + any % 8, any % 9};
     if (kind >= sizeof exponent / sizeof *exponent)
         return (uint16_t)(any >> 8 | (any % 32 == 0 ? 0x7f80 : 0)); // some are no number
