@@ -404,7 +404,8 @@ SQ_TEST(descriptors_are_those_of_the_model)
                                                 .cols = n[6],
                                                 .beats = n[7],
                                                 .is_codes = n[8] & 1};
-        const struct sq_driver_encoder my_encoder = {at[0], at[1], at[2], n[5], n[6], n[7], n[8] & 1};
+        const struct sq_driver_encoder my_encoder = {at[0], at[1], at[2],   n[5],
+                                                     n[6],  n[7],  n[8] & 1};
         sq_encode_encode(&encoder, want);
         sq_driver_describe_encoder(&my_encoder, got);
         assert_memory_equal(got, want, sizeof want);
