@@ -288,6 +288,7 @@ mutate encoder_with_a_bit_without_a_name top w4a8 any $S "s/assign encode_sound_
 mutate encoder_region_up_to_the_end top w4a8 any $K "s/((AddrW+1)'(base) >> SizeW) <= (AddrW/((AddrW+1)'(base) >> SizeW) < (AddrW/"
 mutate encoder_banks_too_few top w4a8 any $K "s/48'(cols_i) \* 48'(Cols) <= 48'(beats_i) \* 48'(BankLen);/48'(cols_i) * 48'(Cols) < 48'(beats_i) * 48'(BankLen) + 48'(BankLen);/"
 mutate encoder_subnormal_scale top w4a8 any rtl/top/sq_encode_code.sv "s/(exp_i == '0) ? 9'd1 : {$F, exp_i}/{$F, exp_i}/"
+mutate encoder_no_number_in_a_second_lane top nvfp4 any $K "s/if (&word\[l\*16+7 +: 8\]) wrong = $T;/if (\&word[l*16+7 +: 8]) wrong = l == 0;/"
 
 mutate codes_that_move_and_have_scales top w4a8 any $K "s/(CanMove \&\& row_scale_i == '0)/CanMove/"
 mutate codes_that_move_read_as_halves top w4a8 any $K "s/is_codes ? 48'(Rows \* Cols) : /(is_codes \&\& $F) ? 48'(Rows * Cols) : /"

@@ -328,14 +328,17 @@ static void draw_outputs(const unsigned *value, struct sq_rng *rng, const struct
                          int32_t *word)
 {
     const uint32_t cols = value[SQ_TOP_COLS], tile = value[SQ_TOP_ROWS] * cols;
-    const uint32_t nbytes = value[SQ_TOP_DATA_W] / 8;
+    const uint32_t nbytes = value[SQ_TOP_DATA_W] / 8, n = l->cols * cols;
+    const uint32_t tokens = l->rows * value[SQ_TOP_ROWS];
+    const uint32_t wrong = sq_rng_below(rng, 2 * tokens * n); // of half of the layers: no number
     uint64_t stride[SQ_ENCODE_REGIONS];
     sq_encode_strides(value, l, stride);
-    for (uint32_t t = 0; t < l->rows * value[SQ_TOP_ROWS]; t++) {
+    for (uint32_t t = 0; t < tokens; t++) {
         char *const from = (char *)word + t / value[SQ_TOP_ROWS] * stride[SQ_ENCODE_FROM] * nbytes;
         const uint32_t kind = draw_kind(value, rng);
-        for (uint32_t k = 0; k < l->cols * cols; k++) {
-            const uint16_t x = draw_output(rng, kind, k == 0);
+        for (uint32_t k = 0; k < n; k++) {
+            const uint16_t x =
+                (uint16_t)(draw_output(rng, kind, k == 0) | (t * n + k == wrong ? 0x7f80 : 0));
             memcpy(from + 2 * (k / cols * tile + t % value[SQ_TOP_ROWS] * cols + k % cols), &x,
                    sizeof x);
         }
