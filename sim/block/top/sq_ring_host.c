@@ -109,9 +109,11 @@ static void spoil_encoder(struct sq_ring_host *h, uint32_t number, uint32_t *wor
 static uint64_t draw_base(struct sq_ring_host *h, uint32_t i)
 {
     const uint64_t high = i * 0x4000 + sq_rng_below(&h->rng, 0x3ffe);
-    const uint64_t page = 1 + sq_rng_below(&h->rng, 64);
-    return sq_rng_below(&h->rng, 3) == 0 ? (((high | 1) + 1) << 32) - page * SQ_AXI_PAGE
-                                         : (high << 32) + 0x20000000u + page * SQ_AXI_PAGE;
+    const bool is_across = sq_rng_below(&h->rng, 2) == 0;
+    const uint32_t pages = h->layer[i].image.n_words / (SQ_AXI_PAGE / 4);
+    const uint64_t page = 1 + sq_rng_below(&h->rng, is_across ? pages + 1 : 64);
+    return is_across ? (((high | 1) + 1) << 32) - page * SQ_AXI_PAGE
+                     : (high << 32) + 0x20000000u + page * SQ_AXI_PAGE;
 }
 
 static void draw_layer(struct sq_ring_host *h, uint32_t i)
