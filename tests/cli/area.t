@@ -155,7 +155,7 @@ ok "... take no weights" [ "$(grep -c '"weights_per_cycle":null' "$W.out")" = 5 
 ok "... have modules of rtl/top" out_has '"block":"sequencer","module":"sq_sequencer"'
 dma=$(value area_um2)
 accept "a source that is ours: read once" area --json --source "$ROOT/rtl/top/sq_dma.sv" --top sq_dma --clock clk_i \
-  --param CountW=32 --param MaxBurst=16 --param Quiet=400
+  --param AddrW=48 --param CountW=32 --param MaxBurst=16 --param Quiet=400
 ok "... the same area" awk "BEGIN{d=$(value area_um2)/$dma-1; exit !(d*d<1e-4)}"
 cp "$ROOT/rtl/flow/sq_fifo.sv" "$W/mine_fifo.sv"
 accept "a module of ours in a file of another name" area --json --source mine_fifo.sv --top sq_fifo --clock clk_i
