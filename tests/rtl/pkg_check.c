@@ -72,6 +72,7 @@ static void require(const char *expression, unsigned value)
 
 static void constants(void)
 {
+    require("sq_pkg::ADDR_W", SQ_ADDR_BITS);
     require("sq_pkg::GATHER_CROSSBAR", SQ_GATHER_CROSSBAR);
     require("sq_pkg::GATHER_LOG", SQ_GATHER_LOG);
     require("sq_pkg::TOPK_RANK", SQ_TOPK_RANK);
