@@ -246,7 +246,7 @@ static enum sq_status walk(struct work *w, struct nets *n, const json_t *module,
     return SQ_OK;
 }
 
-static enum sq_status find_most(struct work *w, struct nets *n, const char *type, const char *pin,
+static enum sq_status count_bit(struct work *w, struct nets *n, const char *type, const char *pin,
                                 json_t *bits, size_t index, size_t net)
 {
     (void)w, (void)type, (void)pin, (void)bits, (void)index;
@@ -287,7 +287,7 @@ static int by_net(const void *a, const void *b)
 
 static enum sq_status read_nets(struct work *w, const json_t *module, struct nets *n)
 {
-    SQ_TRY(walk(w, n, module, find_most));
+    SQ_TRY(walk(w, n, module, count_bit));
     n->net = calloc(n->n + 1, sizeof *n->net);
     n->sink = calloc(n->n_sinks + 1, sizeof *n->sink);
     n->n_bits = n->n;

@@ -166,16 +166,10 @@ static enum sq_status expand_map(FILE *out, const struct sq_synth *s,
 
 void sq_synth_print_buffered(FILE *out, const struct sq_synth_block *b, const char *mapper)
 {
-    static const struct {
-        const char *name, *text;
-    } written[] = {{"net", WRITE_NETLIST("net")},
-                   {"nf", WRITE_NETLIST("nf")},
-                   {"amap", WRITE_NETLIST("amap")}};
-    size_t i = 0;
-    while (strcmp(written[i].name, mapper) != 0)
-        i++;
-    fprintf(out, "design -reset\nread_json %s" SQ_SYNTH_MAPPED "\nhierarchy -top %s\n%s\n", mapper,
-            b->top, written[i].text);
+    fprintf(out,
+            "design -reset\nread_json %s" SQ_SYNTH_MAPPED
+            "\nhierarchy -top %s\n" WRITE_NETLIST("%s") "\n",
+            mapper, b->top, mapper, mapper, mapper);
 }
 
 enum sq_status sq_synth_print_script(FILE *out, const struct sq_synth *s,

@@ -5,6 +5,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "sim/block/top/sq_top_spoil.h"
+
 enum { ROWS, COLS };
 enum { SLOTS = 6, LONG_SLOTS = 267, PATIENCE = 200000, NEVER = INT32_MAX };
 enum { SURELY_RUNS = 3, LONG_WATCH = 1 << 20 }; // cycles: that any layer takes; that none does
@@ -59,63 +61,6 @@ static uint32_t tail_of(const struct sq_ring_host *h, uint32_t n)
 
 // ---- a ring -------------------------------------------------------------------------------------------
 
-// A descriptor of kind encode that is wrong in one field, or of which a region ends a beat beyond 2^48; number: of
-// these ways, in turn.
-static void spoil_encoder(struct sq_ring_host *h, uint32_t number, uint32_t *word)
-{
-    static const struct {
-        unsigned word;
-        uint32_t mask, bits;
-    } change[] = {{SQ_DESC_TILES, 0xffff, 0},
-                  {SQ_DESC_TILES, 0xffff0000u, 0},
-                  {SQ_DESC_TILES, 0, 0xffff0000u},
-                  {SQ_DESC_BEATS, 0xffff, 0},
-                  {SQ_DESC_BEATS, 0, 1u << 16},
-                  {SQ_DESC_OUT, 0, 1},
-                  {SQ_DESC_ACT, 0, 2},
-                  {SQ_DESC_ROW_SCALE, 0, 1},
-                  {SQ_DESC_WEIGHT, 0, 1u << 31},
-                  {SQ_DESC_OPERANDS_HIGH, 0, 1u << 31},
-                  {SQ_DESC_SCALES_HIGH, 0, 1u << 16},
-                  {SQ_DESC_KIND, 0, 1u << SQ_DESC_COLS_OUTER},
-                  {SQ_DESC_KIND, 0, 1u << SQ_DESC_CODES}, // with scales
-                  {SQ_DESC_KIND, 0, 2}};
-    enum { CHANGES = sizeof change / sizeof *change };
-    static const unsigned region[SQ_ENCODE_REGIONS] = {SQ_DESC_OUT, SQ_DESC_ACT, SQ_DESC_ROW_SCALE};
-    enum { WAYS = CHANGES + SQ_ENCODE_REGIONS + 1 };
-    const uint32_t i = number % WAYS;
-    if (i < CHANGES) {
-        word[change[i].word] = (word[change[i].word] & ~change[i].mask) | change[i].bits;
-        if (change[i].bits == 1u << SQ_DESC_CODES && word[SQ_DESC_ROW_SCALE] == 0)
-            word[SQ_DESC_ROW_SCALE] = 1u << 31;
-        return;
-    }
-    struct sq_encode_layer l;
-    uint64_t stride[SQ_ENCODE_REGIONS];
-    word[SQ_DESC_TILES] += 1; // rows: two beats at least
-    (void)sq_encode_decode(h->value, word, &l);
-    if (i == WAYS - 1) { // a tile of columns more than its banks hold
-        l.cols = l.beats * h->value[SQ_TOP_BANK_LEN] / h->value[SQ_TOP_COLS] + 1;
-        word[SQ_DESC_TILES] = l.cols << 16 | l.rows;
-        return;
-    }
-    sq_encode_strides(h->value, &l, stride);
-    sq_desc_set_address(word, region[i - CHANGES],
-                        SQ_ADDR_END -
-                            (stride[i - CHANGES] * l.rows - 1) * (h->value[SQ_TOP_DATA_W] / 8));
-}
-
-// Where the image of a layer begins: anywhere, or across a multiple of 8 GiB.
-static uint64_t draw_base(struct sq_ring_host *h, uint32_t i)
-{
-    const uint64_t high = i * 0x4000 + sq_rng_below(&h->rng, 0x3ffe);
-    const bool is_across = sq_rng_below(&h->rng, 2) == 0;
-    const uint32_t pages = h->layer[i].image.n_words / (SQ_AXI_PAGE / 4);
-    const uint64_t page = 1 + sq_rng_below(&h->rng, is_across ? pages + 1 : 64);
-    return is_across ? (((high | 1) + 1) << 32) - page * SQ_AXI_PAGE
-                     : (high << 32) + 0x20000000u + page * SQ_AXI_PAGE;
-}
-
 static void draw_layer(struct sq_ring_host *h, uint32_t i)
 {
     struct sq_ring_layer *const y = &h->layer[i];
@@ -149,7 +94,7 @@ static void draw_layer(struct sq_ring_host *h, uint32_t i)
     memcpy(h->want + h->n_out, image.want, image.n_want * sizeof *image.want);
     h->n_words += image.n_words;
     h->n_out += image.n_want;
-    y->base = draw_base(h, i);
+    y->base = sq_top_draw_base(&h->rng, i, image.n_words);
     y->wants_notice = sq_rng_below(&h->rng, 4) == 0;
     y->is_refused = is_long(h) || (is_random(h) && sq_rng_below(&h->rng, 6) == 0) ||
                     (is_all_encoders(h) && i % 2);
@@ -166,7 +111,8 @@ static void draw_layer(struct sq_ring_host *h, uint32_t i)
     }
     y->descriptor[SQ_DESC_KIND] |= (uint32_t)y->wants_notice << SQ_DESC_NOTICE;
     if (y->is_refused && encodes)
-        spoil_encoder(h, is_random(h) ? sq_rng_below(&h->rng, 256) : of_all / 2, y->descriptor);
+        sq_spoil_encoder(y->descriptor, is_random(h) ? sq_rng_below(&h->rng, 256) : of_all / 2,
+                         h->value);
     else if (y->is_refused)
         y->descriptor[sq_rng_below(&h->rng, 2) ? SQ_DESC_WORDS - 1 : SQ_DESC_KIND] ^= 1u << 20;
 }

@@ -377,3 +377,13 @@ struct sq_top_given sq_top_draw_encode(const unsigned *value, struct sq_rng *rng
                                     to->want + act / 4);
     return image;
 }
+
+uint64_t sq_top_draw_base(struct sq_rng *rng, uint32_t i, uint32_t n_words)
+{
+    const uint64_t high = i * 0x4000 + sq_rng_below(rng, 0x3ffe);
+    const bool is_across = sq_rng_below(rng, 2) == 0;
+    const uint32_t pages = n_words / (SQ_AXI_PAGE / 4);
+    const uint64_t page = 1 + sq_rng_below(rng, is_across ? pages + 1 : 64);
+    return is_across ? (((high | 1) + 1) << 32) - page * SQ_AXI_PAGE
+                     : (high << 32) + 0x20000000u + page * SQ_AXI_PAGE;
+}

@@ -37,4 +37,8 @@ struct sq_top_given sq_top_draw_image(const unsigned *value, struct sq_rng *rng,
 struct sq_top_given sq_top_draw_encode(const unsigned *value, struct sq_rng *rng,
                                        struct sq_encode_layer *l, struct sq_top_drawn *to);
 
+// Where image number i (below 4) of a ring begins, of so many words: anywhere, or across a multiple of 8 GiB, and
+// apart from the others.
+uint64_t sq_top_draw_base(struct sq_rng *rng, uint32_t i, uint32_t n_words);
+
 #endif

@@ -4,6 +4,8 @@
 
 #include <assert.h>
 
+#include "sim/block/top/sq_encode_sim.h"
+
 enum { ROWS, COLS };
 
 // The ways before those that the enum names: one field is wrong.
@@ -193,4 +195,48 @@ enum sq_spoil sq_spoil_draw(struct sq_rng *rng)
     const uint32_t way = sq_rng_below(rng, SQ_SPOIL_UNNAMED + 1);
     return (enum sq_spoil)(
         way + (way == SQ_SPOIL_UNNAMED ? sq_rng_below(rng, SQ_SPOIL_UNNAMED_BITS) : 0));
+}
+
+void sq_spoil_encoder(uint32_t word[SQ_DESC_WORDS], uint32_t number, const unsigned *value)
+{
+    static const struct {
+        unsigned word;
+        uint32_t mask, bits;
+    } wrong[] = {{SQ_DESC_TILES, 0xffff, 0},
+                 {SQ_DESC_TILES, 0xffff0000u, 0},
+                 {SQ_DESC_TILES, 0, 0xffff0000u},
+                 {SQ_DESC_BEATS, 0xffff, 0},
+                 {SQ_DESC_BEATS, 0, 1u << 16},
+                 {SQ_DESC_OUT, 0, 1},
+                 {SQ_DESC_ACT, 0, 2},
+                 {SQ_DESC_ROW_SCALE, 0, 1},
+                 {SQ_DESC_WEIGHT, 0, 1u << 31},
+                 {SQ_DESC_OPERANDS_HIGH, 0, 1u << 31},
+                 {SQ_DESC_SCALES_HIGH, 0, 1u << 16},
+                 {SQ_DESC_KIND, 0, 1u << SQ_DESC_COLS_OUTER},
+                 {SQ_DESC_KIND, 0, 1u << SQ_DESC_CODES}, // with scales
+                 {SQ_DESC_KIND, 0, 2}};
+    enum { CHANGES = sizeof wrong / sizeof *wrong };
+    static const unsigned region[SQ_ENCODE_REGIONS] = {SQ_DESC_OUT, SQ_DESC_ACT, SQ_DESC_ROW_SCALE};
+    enum { WAYS = CHANGES + SQ_ENCODE_REGIONS + 1 };
+    const uint32_t i = number % WAYS;
+    if (i < CHANGES) {
+        word[wrong[i].word] = (word[wrong[i].word] & ~wrong[i].mask) | wrong[i].bits;
+        if (wrong[i].bits == 1u << SQ_DESC_CODES && word[SQ_DESC_ROW_SCALE] == 0)
+            word[SQ_DESC_ROW_SCALE] = 1u << 31;
+        return;
+    }
+    struct sq_encode_layer l;
+    uint64_t stride[SQ_ENCODE_REGIONS];
+    word[SQ_DESC_TILES] += 1; // rows: two beats at least
+    (void)sq_encode_decode(value, word, &l);
+    if (i == WAYS - 1) { // a tile of columns more than its banks hold
+        l.cols = l.beats * value[SQ_TOP_BANK_LEN] / value[SQ_TOP_COLS] + 1;
+        word[SQ_DESC_TILES] = l.cols << 16 | l.rows;
+        return;
+    }
+    sq_encode_strides(value, &l, stride);
+    sq_desc_set_address(word, region[i - CHANGES],
+                        SQ_ADDR_END -
+                            (stride[i - CHANGES] * l.rows - 1) * (value[SQ_TOP_DATA_W] / 8));
 }

@@ -44,5 +44,8 @@ enum sq_spoil sq_spoil_draw(struct sq_rng *rng);
 // Spoils the words of a sound descriptor of a chip with that room.
 void sq_spoil_descriptor(uint32_t word[SQ_DESC_WORDS], enum sq_spoil way,
                          const struct sq_top_room *room);
+// Spoils those of an encoder of a chip with these parameters: one field is wrong, or a region ends a beat beyond 2^48. `number`:
+// of these ways, in turn.
+void sq_spoil_encoder(uint32_t word[SQ_DESC_WORDS], uint32_t number, const unsigned *value);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/core/sq_format.h"
 #include "models/number/sq_codes.h"
 #include "models/output/sq_combine.h"
 #include "sim/format/sq_format_ops.h"
@@ -336,7 +337,7 @@ static enum sq_status requantize(struct sq_chip_program *g, const float *outputs
     SQ_PRODUCT_TENSOR(p, "y", SQ_F32, p->m * p->n, y);
     for (size_t i = 0; i < p->m * p->n; i++)
         amax = fabsf(y[i]) > amax ? fabsf(y[i]) : amax;
-    g->scale = amax > 0 ? amax / 127 : 1;
+    g->scale = sq_scale_from_amax(amax, 8);
     return multiply(p, g->scale, err);
 }
 
