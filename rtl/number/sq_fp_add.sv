@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sum of two binary32 values, rounded to nearest, ties to even; subnormals in and out. Exact zeros
 // of unlike signs, and differences of equals, are +0. Every NaN is 7fc00000. Cut = 1: three registers inside, of
-// the aligned operands, of their sum, and of sq_fp_round.
+// the operands in order, of their sum, and of sq_fp_round.
 module sq_fp_add #(
   parameter bit Cut = 1'b0
 ) (
@@ -26,22 +26,21 @@ module sq_fp_add #(
   assign distance = more[30:23] + 8'(more_sub) - less[30:23] - 8'(less_sub);
 
   // Carry, 24 bits, guard, round and sticky: enough for a sum that is rounded once.
-  logic [27:0] more_sig, less_sig, aligned, sum;
-  logic sticky, is_difference;
-  assign more_sig = {1'b0, !more_sub, more[22:0], 3'd0};
-  assign less_sig = {1'b0, !less_sub, less[22:0], 3'd0};
-  assign sticky = |(less_sig & ~({28{1'b1}} << distance));
-  assign aligned = {less_sig >> distance} | 28'(sticky);
-  assign is_difference = more[31] ^ less[31];
-
-  logic [27:0] more_of, less_of, sum_of;
-  logic is_less_off, are_negative, is_negative, sign;
+  logic [27:0] more_sig, less_sig, more_of, less_of, aligned, sum, sum_of;
+  logic [7:0] distance_of;
+  logic is_difference, is_less_off, are_negative, is_negative, sticky, sign;
   logic [10:0] exp, exp_of;
   logic [31:0] finite;
-  sq_delay #(.Width(57), .Stages(Cut ? 1 : 0)) u_aligned (
-    .clk_i, .en_i, .x_i({more_sig, aligned, is_difference}), .x_o({more_of, less_of, is_less_off})
+  assign more_sig = {1'b0, !more_sub, more[22:0], 3'd0};
+  assign less_sig = {1'b0, !less_sub, less[22:0], 3'd0};
+  assign is_difference = more[31] ^ less[31];
+  sq_delay #(.Width(65), .Stages(Cut ? 1 : 0)) u_ordered (
+    .clk_i, .en_i, .x_i({more_sig, less_sig, distance, is_difference}),
+    .x_o({more_of, less_of, distance_of, is_less_off})
   );
-  assign sum = is_less_off ? more_of - less_of : more_of + less_of;
+  assign sticky = |(less_of & ~({28{1'b1}} << distance_of));
+  assign aligned = {less_of >> distance_of} | 28'(sticky);
+  assign sum = is_less_off ? more_of - aligned : more_of + aligned;
   sq_delay #(.Width(28), .Stages(Cut ? 1 : 0)) u_sum (.clk_i, .en_i, .x_i(sum), .x_o(sum_of));
   assign exp = 11'(more[30:23]) + 11'(more_sub) + 11'd1;
   sq_delay #(.Width(13), .Stages(Cut ? 2 : 0)) u_exp (

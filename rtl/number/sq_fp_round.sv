@@ -49,8 +49,14 @@ module sq_fp_round #(
   assign up = moved[0] && (sticky || moved[1]);
 
   // The carry of the fraction goes into the exponent: subnormal to normal, largest to infinity.
-  logic [30:0] rounded;
-  assign rounded = {is_sub ? 8'd0 : exp[7:0], moved[23:1]} + 31'(up);
+  // With Cut the high half is there with and without the carry out of the low one.
+  logic [30:0] unrounded, rounded;
+  assign unrounded = {is_sub ? 8'd0 : exp[7:0], moved[23:1]};
+  if (Cut) begin : gen_halves
+    assign rounded = {up && unrounded[14:0] == '1 ? unrounded[30:15] + 1'b1 : unrounded[30:15], unrounded[14:0] + 15'(up)};
+  end else begin : gen_whole
+    assign rounded = unrounded + 31'(up);
+  end
   always_comb begin
     if (!kept[24]) y_o = {sign, 31'd0};
     else if (exp >= 255) y_o = {sign, 8'hff, 23'd0};

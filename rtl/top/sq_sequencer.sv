@@ -106,7 +106,7 @@ module sq_sequencer #(
   typedef enum logic [2:0] {IDLE, ASK, FETCH, CHECK, RUN, ENCODE} state_e;
   state_e state_q;
   logic last_check, all_done, start_run;
-  logic [3:0] check_q;
+  logic [4:0] check_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) state_q <= IDLE;
@@ -156,18 +156,24 @@ module sq_sequencer #(
     if (state_q == FETCH && in_valid_i) desc_q <= DescW'({in_data_i, desc_q} >> DataW);
   end
 
-  // What it must be: a layer, no count of 0, whole beats of the bus; then, a product in each cycle, all
-  // beats of a tile, those of a chunk, the blocks of all operands and the tiles of a job, of which there is
-  // no more than sums have room where there are several chunks; last, where each region ends, were each of its beats
-  // on beats of the bus of its own, a cycle behind its product. The beats of a tile, of 32 bits, are multiplied in two halves.
-  localparam logic [3:0] JobTiles = 4'd5, EndOut = 4'd6, EndRowScale = 4'd7, EndColScale = 4'd8, EndAct = 4'd9,
-                         EndActHigh = 4'd10, EndWeight = 4'd11, EndWeightHigh = 4'd12, Last = 4'd13;
+  // What it must be: a layer, no count of 0, whole beats of the bus; then, a product in each cycle, the beats
+  // of a chunk of a tile and all of it, the tiles of a job, of which there is no more than sums have room where there
+  // are several chunks, the blocks of all operands; last, where each region ends, were each of its beats on beats of
+  // the bus of its own. The beats of a tile, of 32 bits, are multiplied in two halves. A product is looked at two
+  // cycles behind its factors, a region three cycles; the verdict stands in sound_q at last.
+  localparam logic [4:0] TileBeats = 5'd0, AllBeats = 5'd1, JobTiles = 5'd2, ColScales = 5'd3, Acts = 5'd4, Weights = 5'd5,
+                         EndOut = 5'd6, EndRowScale = 5'd7, EndColScale = 5'd8, EndAct = 5'd9,
+                         EndActHigh = 5'd10, EndWeight = 5'd11, EndWeightHigh = 5'd12, Last = 5'd16;
   logic sound_q, counts, aligned, fits, is_high_half, is_far;
-  logic [31:0] product, all_beats_q;
-  logic [AddrW-1:0] base, span_low, room_q;  // room: beats of the bus behind a region's begin, or its low half
+  logic [4:0] of_factors, of_product, of_region;  // the factors, product, region that are looked at
+  logic [31:0] product_q, all_beats_q;
+  logic [AddrW-1:0] base_q, span_low, room_q;  // room: beats of the bus behind a region's begin, or its low half
   logic [AddrW:0] left;  // behind its end; the high bit: it ends beyond memory
-  logic [47:0] span, span_q;  // bytes of a transfer, beats of the bus of a region
+  logic [47:0] span_q;  // bytes of a transfer, beats of the bus of a region
   logic [15:0] tile_beats_q;  // of a chunk
+  assign of_factors = check_q - 5'd1;
+  assign of_product = check_q - 5'd2;
+  assign of_region = check_q - 5'd3;
   assign counts = rows != '0 && cols != '0 && row_block != '0 && col_block != '0 && beats != '0 && groups != '0 &&
                   chunk != '0 && chunk <= groups &&
                   (Indexed != 0 ? 32'(col_block) <= 32'(ColDepth) : 32'(row_block) <= 32'(RowDepth)) &&
@@ -177,23 +183,27 @@ module sq_sequencer #(
   assign aligned = (act[SizeW-1:0] | row_scale[SizeW-1:0] | weight[SizeW-1:0] | col_scale[SizeW-1:0] |
                     out[SizeW-1:0]) == '0;
   always_comb begin
-    case (check_q)
-      4'd0: fits = 1'b1;
-      4'd1: fits = product <= 32'd65535;
-      4'd2: fits = product <= 32'(ActDepth);
-      4'd3: fits = product <= 32'(WeightDepth);
-      4'd4: fits = Indexed != 0 ? product < 32'(cols) : product <= 32'(ColDepth);
-      JobTiles: fits = Indexed != 0 ? product >= 32'(cols) : product <= (chunk == groups && !is_part ? sq_regs_pkg::DESC_JOB_TILES : 32'(SumTiles));
-      EndOut: fits = 1'b1;
-      default: fits = !is_far && !left[AddrW];
+    case (of_product)
+      TileBeats: fits = product_q <= 32'd65535;
+      JobTiles: fits = Indexed != 0 ? product_q >= 32'(cols) : product_q <= (chunk == groups && !is_part ? sq_regs_pkg::DESC_JOB_TILES : 32'(SumTiles));
+      ColScales: fits = Indexed != 0 ? product_q < 32'(cols) : product_q <= 32'(ColDepth);
+      Acts: fits = product_q <= 32'(ActDepth);
+      Weights: fits = product_q <= 32'(WeightDepth);
+      default: fits = of_region < EndOut || of_region > EndWeightHigh || (!is_far && !left[AddrW]);
     endcase
   end
-  assign is_high_half = check_q == EndActHigh + 1'b1 || check_q == Last;  // the region of the check before
+  assign is_high_half = of_region == EndActHigh || of_region == EndWeightHigh;
   assign is_far = is_high_half && span_q[47:32] != '0;
   assign span_low = is_high_half ? {span_q[31:0], 16'd0} : span_q;
-  assign left = (AddrW+1)'(room_q) - (AddrW+1)'(span_low);
+  // In two halves, of which the high one is there with and without what the low one borrows.
+  localparam int unsigned HalfW = AddrW / 2;
+  logic [HalfW:0] left_low, left_high, left_less;
+  assign left_low = (HalfW+1)'(room_q[HalfW-1:0]) - (HalfW+1)'(span_low[HalfW-1:0]);
+  assign left_high = (HalfW+1)'(room_q[AddrW-1:HalfW]) - (HalfW+1)'(span_low[AddrW-1:HalfW]);
+  assign left_less = (HalfW+1)'(room_q[AddrW-1:HalfW]) - (HalfW+1)'(span_low[AddrW-1:HalfW]) - 1'b1;
+  assign left = {left_low[HalfW] ? left_less : left_high, left_low[HalfW-1:0]};
   assign last_check = state_q == CHECK && check_q == Last;
-  assign start_run = sound_q && fits;
+  assign start_run = sound_q;
 
   always_ff @(posedge clk_i) begin
     if (state_q == ASK) sound_q <= at_q[SizeW-1:0] == '0 && at_q <= AddrW'(0) - AddrW'(DescBytes);
@@ -202,46 +212,47 @@ module sq_sequencer #(
       sound_q <= sound_q && fits && counts && aligned &&
                  32'(kind[15:0]) == sq_regs_pkg::DESC_KIND_VALUE && (desc_q & ~sq_regs_pkg::DESC_NAMED) == '0;
     check_q <= (state_q == CHECK) ? check_q + 1'b1 : '0;
-    if (state_q == CHECK && check_q == 4'd0) all_beats_q <= product;
-    if (state_q == CHECK && check_q == 4'd1) tile_beats_q <= product[15:0];
-    span_q <= span;
-    room_q <= (check_q == EndActHigh || check_q == EndWeightHigh) ? left[AddrW-1:0] : MemoryBeats - (base >> SizeW);
+    if (state_q == CHECK && of_product == TileBeats) tile_beats_q <= product_q[15:0];
+    if (state_q == CHECK && of_product == AllBeats) all_beats_q <= product_q;
+    room_q <= (of_region == EndAct || of_region == EndWeight) ? left[AddrW-1:0] : MemoryBeats - (base_q >> SizeW);
   end
 
   // ---- loads and stores ---------------------------------------------------------------------------
-  // The transfer that is looked at: 0..3 the operands, as DMA destinations, 4 its store. part: the same, or the
-  // region that is checked.
-  logic [2:0] kind_q, part;
-  logic transfer_q, free, need, issue, is_first, is_new;
+  // The transfer that is looked at: 0..3 the operands, as DMA destinations, 4 its store; its length takes three cycles:
+  // factors, product, bytes; the first one is ready when the checks end. part: the same, or the region that is checked.
+  logic [2:0] kind_q, part, part_q;
+  logic [1:0] looked_q;
+  logic transfer_q, need, issue, looked_at, is_first, is_new;
   logic load_active, rows_new, cols_new, rows_first, cols_first, chunk_first, chunk_last, step;
   logic [15:0] load_rows, load_cols, load_groups, load_beats;
   logic [1:0] unused_load;
   logic group_first, unused_last;
-  assign step = state_q == RUN && load_active && free && kind_q == Store;
+  assign step = state_q == RUN && load_active && looked_at && kind_q == Store;
 
   sq_block_walk u_load (
     .clk_i, .rst_ni, .cols_outer_i(cols_outer), .rows_i(rows), .cols_i(cols), .row_block_i(row_block),
     .col_block_i(col_block), .groups_i(groups), .beats_i(all_beats_q), .group_chunk_i(chunk),
     .beat_chunk_i(tile_beats_q), .part_i(is_part), .group_beats_i(beats),
-    .start_i(last_check), .some_i(start_run), .advance_i(step), .active_o(load_active),
+    .start_i(state_q == CHECK), .some_i(last_check && start_run), .advance_i(step), .active_o(load_active),
     .rows_o(load_rows), .cols_o(load_cols), .rows_first_o(rows_first), .cols_first_o(cols_first),
     .rows_new_o(rows_new), .cols_new_o(cols_new), .rows_keep_o(unused_load[0]), .cols_keep_o(unused_load[1]),
     .groups_o(load_groups), .beats_o(load_beats), .chunk_first_o(chunk_first), .chunk_last_o(chunk_last),
     .group_first_o(group_first), .group_last_o(unused_last)
   );
-  logic [15:0] factor_a, factor_b;
+  logic [15:0] factor_a, factor_b, factor_a_q, factor_b_q;
   logic [15:0] nbytes, ratio, of_beat;  // of a beat; beats of the bus that it needs
   logic [AddrW:0] pointer_q[5], pointed, next;  // behind what was moved last: bits 47..32, a carry into them, 31..0
   logic [AddrW-1:0] start_q[4];  // the first chunk of the block at hand
-  logic [AddrW-1:0] pointer, start, addr;
+  logic [AddrW-1:0] pointer, start, addr, here_q;  // here: addr, a cycle old
   logic [31:0] length;  // of a transfer
+  logic [SizeW-1:0] round;
 
-  assign free = !transfer_q || dma_ready_i;
-  assign issue = state_q == RUN && free && need;
+  assign issue = state_q == RUN && need && looked_q == 2'd3 && (!transfer_q || dma_ready_i);
+  assign looked_at = issue || !need;
   always_comb begin
     part = kind_q;
     if (state_q == CHECK)
-      case (check_q)
+      case (of_factors)
         EndOut: part = Store;
         EndRowScale: part = 3'd1;
         EndColScale: part = 3'd3;
@@ -253,109 +264,128 @@ module sq_sequencer #(
     need = load_active && (Indexed != 0 ? rows_new && chunk_first : rows_new || !(chunk_first && chunk_last));
     is_first = rows_first;
     is_new = rows_new;
-    base = act;
     pointed = pointer_q[0];
     start = start_q[0];
     factor_a = load_rows;
     factor_b = Indexed != 0 ? beats : load_beats;
-    {nbytes, ratio} = {16'(ActBytes), 16'(sq_pkg::ceil_div(ActBytes, DataW / 8))};
-    case (part)
+    case (kind_q)
       3'd0: ;
       3'd1: begin
         need = load_active && rows_new && chunk_first;
-        base = row_scale;
         pointed = pointer_q[1];
         start = start_q[1];
         factor_b = 16'd1;
-        {nbytes, ratio} = {16'(RowBytes), 16'(sq_pkg::ceil_div(RowBytes, DataW / 8))};
       end
       3'd2: begin
         need = load_active && (cols_new || !(chunk_first && chunk_last));
         is_first = cols_first;
         is_new = cols_new;
-        base = weight;
         pointed = pointer_q[2];
         start = start_q[2];
         factor_a = Indexed != 0 ? 16'd1 : load_cols;
         factor_b = load_beats;
-        {nbytes, ratio} = {16'(WeightBytes), 16'(sq_pkg::ceil_div(WeightBytes, DataW / 8))};
       end
       3'd3: begin
         need = load_active && (ScaleOnce != 0 ? cols_new && chunk_first :
                                group_first && (cols_new || !(chunk_first && chunk_last)));
         is_first = cols_first;
         is_new = cols_new;
-        base = col_scale;
         pointed = pointer_q[3];
         start = start_q[3];
         factor_a = load_cols;
         factor_b = ScaleOnce != 0 ? 16'd1 : load_groups;
-        {nbytes, ratio} = {16'(ColBytes), 16'(sq_pkg::ceil_div(ColBytes, DataW / 8))};
       end
       default: begin
         need = load_active && (Indexed != 0 ? chunk_first : chunk_last);
         is_first = 1'b0;
         is_new = 1'b1;
-        base = out;
         pointed = pointer_q[4];
         factor_b = load_cols;
-        {nbytes, ratio} = {16'(OutBytes), 16'(sq_pkg::ceil_div(OutBytes, DataW / 8))};
       end
     endcase
     if (state_q == CHECK)
       case (check_q)
-        4'd0: {factor_a, factor_b} = {k_beats, groups};
-        4'd1: {factor_a, factor_b} = {is_part ? part_beats : k_beats, chunk};
-        4'd2: {factor_a, factor_b} = {Indexed != 0 ? beats : tile_beats_q, row_block};
-        4'd3: {factor_a, factor_b} = {tile_beats_q, Indexed != 0 ? 16'd1 : col_block};
-        4'd4: {factor_a, factor_b} = {col_block, Indexed != 0 ? part_beats - 1'b1 : ScaleOnce != 0 ? 16'd1 : chunk};
+        TileBeats: {factor_a, factor_b} = {is_part ? part_beats : k_beats, chunk};
+        AllBeats: {factor_a, factor_b} = {k_beats, groups};
         JobTiles: {factor_a, factor_b} = {Indexed != 0 ? part_beats : row_block, col_block};
+        ColScales: {factor_a, factor_b} = {col_block, Indexed != 0 ? part_beats - 1'b1 : ScaleOnce != 0 ? 16'd1 : chunk};
+        Acts: {factor_a, factor_b} = {Indexed != 0 ? beats : tile_beats_q, row_block};
+        Weights: {factor_a, factor_b} = {tile_beats_q, Indexed != 0 ? 16'd1 : col_block};
         EndOut: {factor_a, factor_b} = {rows, cols};
         EndRowScale: {factor_a, factor_b} = {rows, 16'd1};
         EndColScale: {factor_a, factor_b} = {cols, ScaleOnce != 0 ? 16'd1 : groups};
         EndAct: {factor_a, factor_b} = {rows, Indexed != 0 ? beats : all_beats_q[15:0]};
         EndActHigh: {factor_a, factor_b} = {rows, Indexed != 0 ? 16'd0 : all_beats_q[31:16]};
         EndWeight: {factor_a, factor_b} = {weight_tiles, all_beats_q[15:0]};
-        default: {factor_a, factor_b} = {weight_tiles, all_beats_q[31:16]};
+        EndWeightHigh: {factor_a, factor_b} = {weight_tiles, all_beats_q[31:16]};
+        default: ;  // of the first transfer
       endcase
   end
-  assign product = 32'(factor_a) * 32'(factor_b);
-  assign of_beat = state_q == CHECK ? ratio : nbytes;
-  assign span = 48'(product) * 48'(of_beat);
-  assign length = 32'((span + {{(48 - SizeW){1'b0}}, {SizeW{1'b1}}}) >> SizeW);
+  always_ff @(posedge clk_i) begin
+    part_q <= part;
+    case (part)
+      3'd0: base_q <= act;
+      3'd1: base_q <= row_scale;
+      3'd2: base_q <= weight;
+      3'd3: base_q <= col_scale;
+      default: base_q <= out;
+    endcase
+  end
+  always_comb begin
+    case (part_q)
+      3'd0: {nbytes, ratio} = {16'(ActBytes), 16'(sq_pkg::ceil_div(ActBytes, DataW / 8))};
+      3'd1: {nbytes, ratio} = {16'(RowBytes), 16'(sq_pkg::ceil_div(RowBytes, DataW / 8))};
+      3'd2: {nbytes, ratio} = {16'(WeightBytes), 16'(sq_pkg::ceil_div(WeightBytes, DataW / 8))};
+      3'd3: {nbytes, ratio} = {16'(ColBytes), 16'(sq_pkg::ceil_div(ColBytes, DataW / 8))};
+      default: {nbytes, ratio} = {16'(OutBytes), 16'(sq_pkg::ceil_div(OutBytes, DataW / 8))};
+    endcase
+  end
+  assign of_beat = state_q == CHECK && check_q != Last ? ratio : nbytes;
+  assign round = state_q == CHECK && check_q != Last ? '0 : '1;  // up to whole beats of the bus
+  assign length = 32'(span_q >> SizeW);
+  always_ff @(posedge clk_i) begin
+    {factor_a_q, factor_b_q} <= {factor_a, factor_b};
+    product_q <= 32'(factor_a_q) * 32'(factor_b_q);
+    span_q <= 48'(product_q) * 48'(of_beat) + 48'(round);
+    here_q <= addr;
+  end
   // The first chunk of a block lies where this block's chunks begin, or behind the block before it.
-  assign addr = !chunk_first && kind_q != Store ? pointer : is_first ? base : is_new ? pointer : start;
+  assign addr = !chunk_first && kind_q != Store ? pointer : is_first ? base_q : is_new ? pointer : start;
   // A transfer has less than 4 GiB. The carry out of the low half is added when the pointer is looked at.
-  assign next = {addr[AddrW-1:32], 33'(addr[31:0]) + (33'(length) << SizeW)};
+  assign next = {here_q[AddrW-1:32], 33'(here_q[31:0]) + (33'(length) << SizeW)};
   assign pointer = {pointed[AddrW:33] + (AddrW-32)'(pointed[32]), pointed[31:0]};
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) transfer_q <= 1'b0;
-    else if (state_q == RUN && free) transfer_q <= need;
+    else if (state_q == RUN) transfer_q <= issue || (transfer_q && !dma_ready_i);
   end
   always_ff @(posedge clk_i) begin
     if (state_q != RUN) begin
       kind_q <= 3'd0;
+      looked_q <= 2'd3;
       pointer_q[4] <= {out[AddrW-1:32], 1'b0, out[31:0]};
-    end else if (free) begin
+    end else if (!looked_at) begin
+      if (looked_q != 2'd3) looked_q <= looked_q + 1'b1;
+    end else begin
       kind_q <= (kind_q == Store) ? 3'd0 : kind_q + 1'b1;
+      looked_q <= 2'd0;
       if (need) begin
         case (kind_q)
           3'd0: begin
             pointer_q[0] <= next;
-            if (chunk_first) start_q[0] <= addr;
+            if (chunk_first) start_q[0] <= here_q;
           end
           3'd1: begin
             pointer_q[1] <= next;
-            if (chunk_first) start_q[1] <= addr;
+            if (chunk_first) start_q[1] <= here_q;
           end
           3'd2: begin
             pointer_q[2] <= next;
-            if (chunk_first) start_q[2] <= addr;
+            if (chunk_first) start_q[2] <= here_q;
           end
           3'd3: begin
             pointer_q[3] <= next;
-            if (chunk_first) start_q[3] <= addr;
+            if (chunk_first) start_q[3] <= here_q;
           end
           default: pointer_q[4] <= next;
         endcase
@@ -373,9 +403,9 @@ module sq_sequencer #(
     if (issue) begin
       write_q <= kind_q == Store;
       dest_q <= kind_q;
-      addr_q <= addr;
+      addr_q <= here_q;
       beats_q <= length;
-      tail_q <= span[SizeW-1:0];
+      tail_q <= span_q[SizeW-1:0] + 1'b1;
     end
   end
   assign dma_valid_o = state_q == ASK || transfer_q;
@@ -396,6 +426,7 @@ module sq_sequencer #(
   // ---- jobs ---------------------------------------------------------------------------------------
   logic job_active, next_job, keep_rows, keep_cols, job_first, job_last, job_group_first, job_group_last;
   logic [15:0] job_rows, job_cols, job_groups, job_tile_beats;
+  logic [15:0] job_tiles_q;  // of the job that comes next; two cycles lie between jobs, and the first is known in the checks
   logic [1:0] unused_first, unused_job;
   logic [5:0] pending_q;
   assign next_job = state_q == RUN && job_active && pending_q == '0;
@@ -404,7 +435,7 @@ module sq_sequencer #(
     .clk_i, .rst_ni, .cols_outer_i(cols_outer), .rows_i(rows), .cols_i(cols), .row_block_i(row_block),
     .col_block_i(col_block), .groups_i(groups), .beats_i(all_beats_q), .group_chunk_i(chunk),
     .beat_chunk_i(tile_beats_q), .part_i(is_part), .group_beats_i(beats),
-    .start_i(last_check), .some_i(start_run), .advance_i(next_job), .active_o(job_active),
+    .start_i(state_q == CHECK), .some_i(last_check && start_run), .advance_i(next_job), .active_o(job_active),
     .rows_o(job_rows), .cols_o(job_cols), .rows_first_o(unused_first[0]), .cols_first_o(unused_first[1]),
     .rows_new_o(unused_job[0]), .cols_new_o(unused_job[1]), .rows_keep_o(keep_rows), .cols_keep_o(keep_cols),
     .groups_o(job_groups), .beats_o(job_tile_beats), .chunk_first_o(job_first), .chunk_last_o(job_last),
@@ -418,10 +449,11 @@ module sq_sequencer #(
     else pending_q <= {!job_first, 5'b11111};
   end
   always_ff @(posedge clk_i) begin
+    job_tiles_q <= 16'(32'(job_rows) * 32'(job_cols));
     if (next_job) begin
       job_rows_o <= job_rows;
       job_cols_o <= job_cols;
-      job_tiles_o <= 16'(32'(job_rows) * 32'(job_cols));
+      job_tiles_o <= job_tiles_q;
       job_groups_o <= job_groups;
       job_tile_beats_o <= job_tile_beats;
       job_keep_rows_o <= keep_rows && (Indexed != 0 || (job_first && job_last));

@@ -128,15 +128,13 @@ static uint32_t larger(uint32_t a, uint32_t b)
 static bool next_load(struct run *r, struct cursor *c)
 {
     struct sq_sequencer_sim *const q = &c->q;
-    const struct sq_sequencer_in in = {.dma_ready = true};
     memset(&c->load, 0, sizeof c->load);
     c->at = q->load;
     c->number = SQ_POOL_NONE;
     if (!q->load.is_active)
         return true;
     for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++) {
-        sq_sequencer_clock_transfers(q, &in);
-        if (!q->has_transfer)
+        if (!sq_sequencer_next_transfer(q))
             continue;
         const uint32_t addr = (uint32_t)(sq_axi_addr(q->transfer + SQ_DMA_ADDR) % PAGE);
         struct sq_chip_transfer *const t = &c->load.transfer[i];
@@ -623,6 +621,7 @@ static bool begin(struct run *r, const unsigned *value, const struct sq_env_choi
     sq_chip_setup(value, memory, &r->setup);
     open_memo(r->memo, value, memory, &r->setup);
     start_cursor(value, layer, &r->setup.checks, &r->loads);
+    r->setup.looks = r->loads.q.looked;
     r->jobs.q = r->loads.q;
     for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
         r->is_even[i] = is_even(r, i);

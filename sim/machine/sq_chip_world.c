@@ -266,22 +266,28 @@ static void clock_sums(const struct sq_chip_setup *c, struct sq_chip_world *w,
         (void)give(w->kept, &w->n_kept);
 }
 
-static void clock_transfers(struct sq_chip_world *w, struct sq_chip_feed *f, bool dma_ready)
+static void clock_transfers(const struct sq_chip_setup *c, struct sq_chip_world *w,
+                            struct sq_chip_feed *f, bool dma_ready)
 {
-    if ((w->has_transfer && !dma_ready) || !f->load) {
-        w->has_transfer = w->has_transfer && !dma_ready;
+    w->has_transfer = w->has_transfer && !dma_ready;
+    if (!f->load || (w->looked == c->looks && w->has_transfer))
+        return;
+    const struct sq_chip_transfer *const t = &f->load->transfer[w->kind];
+    const bool is_store = w->kind == SQ_TOP_STORE;
+    f->asked = true;
+    if (t->beats > 0 && w->looked < c->looks) {
+        w->looked++;
         return;
     }
-    f->asked = true;
-    f->moves.shown++;
-    const bool is_store = w->kind == SQ_TOP_STORE;
-    w->shown = f->load->transfer[w->kind];
-    w->has_transfer = w->shown.beats > 0;
-    w->kind = is_store ? 0 : w->kind + 1;
-    if (is_store) {
-        w->owed += w->has_transfer;
-        f->loaded = true;
+    if (t->beats > 0) {
+        w->shown = *t;
+        w->has_transfer = true;
+        w->owed += is_store;
+        f->moves.shown++;
     }
+    w->looked = 0;
+    w->kind = is_store ? 0 : w->kind + 1;
+    f->loaded = is_store;
 }
 
 static void clock_jobs(struct sq_chip_world *w, struct sq_chip_feed *f, const bool *ready)
@@ -309,8 +315,10 @@ static void clock_sequencer(const struct sq_chip_setup *c, struct sq_chip_world 
         w->phase = descriptor_ends ? SQ_CHIP_CHECK : SQ_CHIP_FETCH;
         break;
     case SQ_CHIP_CHECK:
-        if (++w->checked == c->checks)
+        if (++w->checked == c->checks) {
             w->phase = SQ_CHIP_RUN;
+            w->looked = c->looks;
+        }
         break;
     default:
         if (!f->load && w->owed == 0) {
@@ -318,7 +326,7 @@ static void clock_sequencer(const struct sq_chip_setup *c, struct sq_chip_world 
             break;
         }
         w->owed -= write_done;
-        clock_transfers(w, f, dma_ready);
+        clock_transfers(c, w, f, dma_ready);
         clock_jobs(w, f, job_ready);
     }
 }

@@ -44,9 +44,10 @@ struct sq_chip_setup {
     uint32_t beat[SQ_TOP_OPERANDS];              // bytes of a beat of an operand
     uint32_t word, store_room;       // bytes of a word of outputs; beats in front of the DMA
     uint32_t tile_slots, tile_words; // beats of sums of a tile, words of outputs
-    uint32_t fetch, checks;          // beats of a descriptor; cycles in which it is looked at
-    uint32_t nbytes;                 // of a beat
-    int64_t latency, den;            // of the memory (sq_axi_memory.h)
+    uint32_t fetch, checks,
+        looks;            // beats of a descriptor; cycles in which it, a transfer is looked at
+    uint32_t nbytes;      // of a beat
+    int64_t latency, den; // of the memory (sq_axi_memory.h)
     int64_t occupies[SQ_CHIP_BURST_MAX + 1]; // it so many parts of a cycle, of beats of a burst
     uint32_t unit;                           // beats that are whole bursts of the memory
     struct {
@@ -55,7 +56,7 @@ struct sq_chip_setup {
     bool is_scaled; // the engine (sq_top_image.h)
     const struct sq_timing *engine;
 };
-// Arguments: sq_chip_run.h. checks is left out.
+// Arguments: sq_chip_run.h. checks and looks are left out.
 void sq_chip_setup(const unsigned *value, const struct sq_env_choice *memory,
                    struct sq_chip_setup *c);
 
@@ -74,7 +75,7 @@ struct sq_chip_world {
     int64_t b_due[SQ_AXI_WRITES_MAX]; // of responses, those that have come among them
     uint32_t n_due, r_valid, b_valid;
     // sequencer
-    uint32_t phase, checked, kind, has_transfer, owed, pending[SQ_TOP_JOBS];
+    uint32_t phase, checked, kind, looked, has_transfer, owed, pending[SQ_TOP_JOBS];
     struct sq_chip_transfer shown;
     // DMA; beats of 0: there is no transfer, no address
     struct sq_chip_transfer next, to;

@@ -185,7 +185,9 @@ bool sq_top_layer_decode(const uint32_t word[SQ_DESC_WORDS], const struct sq_top
 
 // ---- a cycle ----------------------------------------------------------------------------------------
 
-enum { CHECKS = 14 }; // cycles that the RTL looks at a descriptor
+// Cycles that the RTL looks at a descriptor, and that the numbers of a transfer take: its factors, their product, its
+// bytes. Those of the first one are there when the checks end.
+enum { CHECKS = 17, LOOKS = 3 };
 
 bool sq_sequencer_transfer(const struct sq_sequencer_sim *s, int32_t transfer[SQ_DMA_JOB_LEN])
 {
@@ -247,6 +249,7 @@ static void start_run(struct sq_sequencer_sim *s)
     sq_block_walk_start(&s->load, l);
     s->job = s->load;
     s->kind = 0;
+    s->looked = LOOKS;
     s->next[SQ_TOP_STORE] = l->addr[SQ_TOP_STORE];
 }
 
@@ -286,11 +289,8 @@ static uint64_t address_of(struct sq_sequencer_sim *s)
     return s->start[k];
 }
 
-static bool make_transfer(struct sq_sequencer_sim *s, int32_t transfer[SQ_DMA_JOB_LEN])
+static void make_transfer(struct sq_sequencer_sim *s, int32_t transfer[SQ_DMA_JOB_LEN])
 {
-    const bool is_store = s->kind == SQ_TOP_STORE;
-    if (!is_needed(s))
-        return false;
     const struct sq_top_step step = {
         {sq_block_walk_tiles(&s->load, ROWS), sq_block_walk_tiles(&s->load, COLS)},
         sq_block_walk_groups(&s->load),
@@ -301,25 +301,36 @@ static bool make_transfer(struct sq_sequencer_sim *s, int32_t transfer[SQ_DMA_JO
     const uint64_t addr = address_of(s);
     s->next[s->kind] = addr + (uint64_t)n * s->room.nbytes;
     transfer[SQ_DMA_FIRST] = false;
-    transfer[SQ_DMA_WRITE] = is_store;
+    transfer[SQ_DMA_WRITE] = s->kind == SQ_TOP_STORE;
     sq_axi_put_addr(transfer + SQ_DMA_ADDR, addr);
     transfer[SQ_DMA_BEATS] = (int32_t)n;
     transfer[SQ_DMA_DEST] = (int32_t)(s->kind | tail << SQ_TOP_DEST_BITS);
-    return true;
 }
 
-void sq_sequencer_clock_transfers(struct sq_sequencer_sim *s, const struct sq_sequencer_in *in)
+bool sq_sequencer_next_transfer(struct sq_sequencer_sim *s)
 {
-    const bool is_store = s->kind == SQ_TOP_STORE;
-    s->owed -= in->write_done;
-    if (s->has_transfer && !in->dma_ready)
-        return;
-    s->has_transfer = make_transfer(s, s->transfer);
+    const bool is_store = s->kind == SQ_TOP_STORE, has = is_needed(s);
+    if (has)
+        make_transfer(s, s->transfer);
     s->kind = is_store ? 0 : s->kind + 1;
-    if (!is_store || !s->load.is_active)
-        return;
-    s->owed += s->has_transfer;
-    sq_block_walk_next(&s->load);
+    s->looked = 0;
+    if (is_store && s->load.is_active) {
+        s->owed += has;
+        sq_block_walk_next(&s->load);
+    }
+    return has;
+}
+
+static void clock_transfers(struct sq_sequencer_sim *s, const struct sq_sequencer_in *in)
+{
+    s->owed -= in->write_done;
+    s->has_transfer = s->has_transfer && !in->dma_ready;
+    if (!is_needed(s))
+        (void)sq_sequencer_next_transfer(s);
+    else if (s->looked < LOOKS)
+        s->looked++;
+    else if (!s->has_transfer)
+        s->has_transfer = sq_sequencer_next_transfer(s);
 }
 
 void sq_sequencer_clock_jobs(struct sq_sequencer_sim *s, const struct sq_sequencer_in *in)
@@ -399,7 +410,7 @@ void sq_sequencer_clock(struct sq_sequencer_sim *s, const struct sq_sequencer_in
             s->state = SQ_SEQ_IDLE;
             break;
         }
-        sq_sequencer_clock_transfers(s, in);
+        clock_transfers(s, in);
         sq_sequencer_clock_jobs(s, in);
     }
 }

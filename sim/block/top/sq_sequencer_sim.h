@@ -96,7 +96,7 @@ struct sq_sequencer_sim {
     struct sq_top_layer layer;
 
     struct sq_block_walk load, job;
-    unsigned kind;                                              // of the transfer that is looked at
+    unsigned kind, looked; // of the transfer that is looked at, for so many cycles
     uint64_t next[SQ_TOP_OPERANDS + 1], start[SQ_TOP_OPERANDS]; // behind the last; of the block
     bool has_transfer;
     int32_t transfer[SQ_DMA_JOB_LEN]; // that is shown
@@ -127,8 +127,9 @@ struct sq_sequencer_in {
     bool job_ready[SQ_TOP_JOBS];
 };
 void sq_sequencer_clock(struct sq_sequencer_sim *s, const struct sq_sequencer_in *in);
-// Its two halves in SQ_SEQ_RUN.
-void sq_sequencer_clock_transfers(struct sq_sequencer_sim *s, const struct sq_sequencer_in *in);
+// In SQ_SEQ_RUN, without the time that they take: goes on to the transfer behind that which is looked at, and says
+// whether the step needs that, which is s->transfer then; posts jobs, and those that are taken are done.
+bool sq_sequencer_next_transfer(struct sq_sequencer_sim *s);
 void sq_sequencer_clock_jobs(struct sq_sequencer_sim *s, const struct sq_sequencer_in *in);
 
 #endif
