@@ -94,7 +94,10 @@ static void put_values(FILE *out, const struct sq_gguf *from, const json_t *valu
     for (size_t i = 0; from && i < from->n_values; i++)
         if (is_copied(&from->value[i], values))
             copy_value(out, &from->value[i]);
-    json_object_foreach((json_t *)(uintptr_t)values, key, value) put_value(out, key, value);
+    json_object_foreach((json_t *)(uintptr_t)values, key, value)
+    {
+        put_value(out, key, value);
+    }
 }
 
 static void put_tensors(FILE *out, const struct sq_tensor *tensor, size_t n)

@@ -206,7 +206,7 @@ static enum sq_status make_tables(struct serve *s, struct sq_error *err)
     for (unsigned i = 0; i < SQ_N_PROFILE_FILES; i++)
         free(text[i]);
     if (status == SQ_OK && !s->one->request->is_json)
-        printf("%u tables of latencies in %s\n", SQ_N_PROFILE_FILES,
+        printf("%d tables of latencies in %s\n", SQ_N_PROFILE_FILES,
                sq_cli_text(s->one->request->tables));
     return status;
 }
