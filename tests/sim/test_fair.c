@@ -234,6 +234,8 @@ SQ_TEST(test_lanes_of_a_chip)
         struct sq_chip_layer c;
         struct sq_recipe r;
         struct sq_error err;
+        if (sq_is_without(want[i].format))
+            continue;
         assert_int_equal(
             sq_format_recipe(sq_format_find(want[i].format), SQ_IN_RUN, &bits, &r, NULL), SQ_OK);
         assert_int_equal(chip_of(NULL, NULL, &m, NULL), SQ_OK);
@@ -263,6 +265,8 @@ SQ_TEST(test_fair_chip)
         struct sq_chip_layer c;
         struct sq_recipe r;
         struct sq_fair_pe pe;
+        if (sq_is_without(want[i].format))
+            continue;
         assert_int_equal(
             sq_format_recipe(sq_format_find(want[i].format), SQ_IN_RUN, NULL, &r, NULL), SQ_OK);
         assert_int_equal(chip_of(NULL, NULL, &m, NULL), SQ_OK);

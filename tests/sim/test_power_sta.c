@@ -257,6 +257,7 @@ static void check(const char *name, const char *block, const char *point)
     }                                                                                              \
     SQ_TEST(meta24_in_##name)                                                                      \
     {                                                                                              \
+        SQ_NEED_ROOM("sp24");                                                                      \
         check(file, "meta24", "g4");                                                               \
     }
 IN_LIBRARY(osu018, "/usr/share/qflow/tech/osu018/osu018_stdcells.lib")
