@@ -212,8 +212,8 @@ for d in 16 64 512; do lint sq_ring DataW=$d; done
 for d in 16 64 512; do lint sq_sequencer DataW=$d; done
 lint sq_sequencer ScaleOnce=1
 for p in 0 1; do lint sq_sequencer PartGroups=$p; done
-lint sq_encode_scale
-for l in 1 4; do lint sq_encode_code Lanes=$l; done
+for b in 8 4 2; do lint sq_encode_scale Bits=$b; done
+for l in "Lanes=1" "Lanes=4" "Lanes=2 Bits=4"; do lint sq_encode_code $l; done
 lint sq_encode_power
 lint sq_encode_power Limit=127 Parts=2
 lint sq_encode_power Limit=0

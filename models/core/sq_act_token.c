@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Divides significands of bfloat16, first by 127, then by the scale that came out (sq_act_token.h).
+// Divides significands of bfloat16, first by the largest code, then by the scale that came out (sq_act_token.h).
 #include "models/core/sq_act_token.h"
 
-enum { QMAX = 127, HIDDEN = 1 << 7, SIG = 1 << 23 };
+#include "models/core/sq_format.h"
+
+enum { BITS_MAX = 8, HIDDEN = 1 << 7, SIG = 1 << 23 };
 
 bool sq_bf16_is_finite(uint16_t x)
 {
@@ -17,14 +19,18 @@ static uint32_t unpack(uint16_t x, uint32_t *exponent)
     return (x & (HIDDEN - 1u)) | (field > 0 ? HIDDEN : 0u);
 }
 
-// A quotient of 24 bits behind the point, and so many of them too many: one or two of a number that stays normal.
-struct sq_act_token sq_act_token_of(uint16_t amax)
+// A quotient of 24 bits behind the point, and so many of them too many: one or two of a number that stays normal. The
+// divisor has seven bits, and what it is too large by goes into the exponent.
+struct sq_act_token sq_act_token_of(uint16_t amax, unsigned bits)
 {
+    const unsigned up = BITS_MAX - bits;
+    const uint32_t divisor = (uint32_t)sq_qmax(bits) << up;
     uint32_t exponent;
     const uint32_t a = unpack(amax, &exponent);
     const uint64_t all = (uint64_t)a << 24;
-    const uint32_t quotient = (uint32_t)(all / QMAX);
-    const bool is_two = quotient >> 25, is_left = all % QMAX != 0;
+    const uint32_t quotient = (uint32_t)(all / divisor);
+    const bool is_two = quotient >> 25, is_left = all % divisor != 0;
+    exponent += up;
     const uint32_t drop = exponent < 8 ? 9 - exponent : is_two ? 2 : 1;
     const uint32_t kept = quotient >> drop, half = quotient >> (drop - 1) & 1;
     const bool is_more = is_left || (quotient & ((1u << (drop - 1)) - 1)) != 0;
@@ -41,8 +47,9 @@ uint32_t sq_act_token_bits(const struct sq_act_token *t)
 
 // x / scale = n / sig with n a multiple of 2^15, of 31 bits; what is less is below half. binary32 rounds the quotient
 // before it is rounded to an integer: nearer to the middle of two than half its last place is the middle.
-int8_t sq_act_token_code(const struct sq_act_token *t, uint16_t x)
+int8_t sq_act_token_code(const struct sq_act_token *t, uint16_t x, unsigned bits)
 {
+    const int32_t most = sq_qmax(bits);
     uint32_t exponent;
     const uint32_t a = unpack(x, &exponent);
     const int up = (int)exponent + 1 - (int)(t->exponent > 0 ? t->exponent : 1);
@@ -50,7 +57,7 @@ int8_t sq_act_token_code(const struct sq_act_token *t, uint16_t x)
     if (!sq_bf16_is_finite(x))
         return 0;
     if (n << 7 >= t->sig) // sq_encode_code has eight bits of the quotient
-        return x >> 15 ? -QMAX : QMAX;
+        return (int8_t)(x >> 15 ? -most : most);
     const uint32_t all = n << 15, code = all / t->sig, rest = all % t->sig;
     const int32_t beyond = (int32_t)(2 * rest) - (int32_t)t->sig;
     uint32_t log = 0;
@@ -59,6 +66,6 @@ int8_t sq_act_token_code(const struct sq_act_token *t, uint16_t x)
     const uint32_t near = code > 0 ? t->sig >> (23 - log) : 0;
     const bool is_middle = (uint32_t)(beyond < 0 ? -beyond : beyond) <= near;
     const uint32_t rounded = code + (is_middle ? code & 1 : beyond > 0);
-    const int32_t magnitude = rounded > QMAX ? QMAX : (int32_t)rounded;
+    const int32_t magnitude = (int32_t)rounded > most ? most : (int32_t)rounded;
     return (int8_t)(x >> 15 ? -magnitude : magnitude);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activations of bfloat16 to INT8 with one scale a token, in integers, as sq_encode does it: the same bits as
-// sq_act_quantize of 8 bits gives in binary32 (tests/unit/core/test_mac.c).
+// Activations of bfloat16 to integers of `bits` bits, 2..8, with one scale a token, in integers, as sq_encode does it: the
+// same bits as sq_scale_from_amax and sq_quantize give in binary32 (tests/unit/core/test_mac.c).
 #ifndef SQ_ACT_TOKEN_H
 #define SQ_ACT_TOKEN_H
 
@@ -16,10 +16,10 @@ bool sq_bf16_is_finite(uint16_t x);
 struct sq_act_token {
     uint32_t sig, exponent;
 };
-// amax: the largest magnitude of the token's elements, finite. Its scale is amax / 127, or 1 where amax is 0.
-struct sq_act_token sq_act_token_of(uint16_t amax);
+// amax: the largest magnitude of the token's elements, finite. Its scale is amax / the largest code, or 1 where amax is 0.
+struct sq_act_token sq_act_token_of(uint16_t amax, unsigned bits);
 uint32_t sq_act_token_bits(const struct sq_act_token *t); // binary32
-// The code of an element, -127..127; of one that is not finite 0, of one beyond amax perhaps that of the range's end.
-int8_t sq_act_token_code(const struct sq_act_token *t, uint16_t x);
+// The code of an element; of one that is not finite 0, of one beyond amax any.
+int8_t sq_act_token_code(const struct sq_act_token *t, uint16_t x, unsigned bits);
 
 #endif

@@ -376,7 +376,7 @@ static void take_codes(struct sq_encode_sim *s, bool takes)
     memmove(s->code + 1, s->code, LAST * sizeof *s->code);
     s->stage[0] = takes;
     for (unsigned l = 0; l < s->lanes && takes; l++)
-        s->code[0][l] = (uint8_t)sq_act_token_code(&s->scale[s->row], element(s, l));
+        s->code[0][l] = (uint8_t)sq_act_token_code(&s->scale[s->row], element(s, l), 8);
 }
 
 // An element of a block has one stage, the last one.
@@ -525,7 +525,7 @@ static void clock_pass(struct sq_encode_sim *s, bool takes_last, bool is_flushed
             if (s->is_scaled)
                 sq_es_global(s->encoder, s->largest[r], s->global[r]);
             else
-                s->scale[r] = sq_act_token_of(s->largest[r]);
+                s->scale[r] = sq_act_token_of(s->largest[r], 8);
         s->pass = SQ_PASS_CODES;
         break;
     case SQ_PASS_CODES:

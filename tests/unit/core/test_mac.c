@@ -56,31 +56,31 @@ static float of_bf16(uint16_t x)
     return sq_float_of((uint32_t)x << 16);
 }
 
-// The encoder in integers against that in binary32: every largest magnitude, elements of up to eleven octaves below.
-SQ_TEST(tokens_of_bfloat16)
+// The largest magnitude, and elements of so many octaves below it that all codes come.
+static void token_of_bfloat16(struct sq_rng *rng, uint32_t amax, unsigned bits)
 {
     enum { K = 64 };
-    struct sq_rng rng = {fixture_seed()};
-    for (uint32_t amax = 0; amax < 0x7f80; amax++) {
-        uint16_t x[K] = {(uint16_t)amax};
-        float wide[K], scale;
-        int8_t want[K];
-        for (unsigned i = 1; i < K; i++) {
-            const uint32_t less = sq_rng_below(&rng, 11 * 128);
-            x[i] = (uint16_t)((amax > less ? amax - less : 0) | sq_rng_below(&rng, 2) << 15);
-        }
-        for (unsigned i = 0; i < K; i++)
-            wide[i] = of_bf16(x[i]);
-        assert_int_equal(sq_act_quantize(wide, 1, K, K, 8, want, &scale, NULL), SQ_OK);
-        const struct sq_act_token t = sq_act_token_of((uint16_t)amax);
-        const uint32_t bits = sq_act_token_bits(&t);
-        if (memcmp(&bits, &scale, sizeof bits) != 0)
-            fail_msg("amax %04x: scale %08x, want %a", amax, bits, (double)scale);
-        for (unsigned i = 0; i < K; i++)
-            if (sq_act_token_code(&t, x[i]) != want[i])
-                fail_msg("amax %04x, x %04x: code %d, want %d", amax, x[i],
-                         sq_act_token_code(&t, x[i]), want[i]);
+    const struct sq_act_token t = sq_act_token_of((uint16_t)amax, bits);
+    const float scale = sq_scale_from_amax(of_bf16((uint16_t)amax), bits);
+    const uint32_t word = sq_act_token_bits(&t);
+    if (memcmp(&word, &scale, sizeof word) != 0)
+        fail_msg("%u bits, amax %04x: scale %08x, want %a", bits, amax, word, (double)scale);
+    for (unsigned i = 0; i < K; i++) {
+        const uint32_t less = i ? sq_rng_below(rng, (3 + bits) * 128) : 0;
+        const uint16_t x = (uint16_t)((amax > less ? amax - less : 0) | sq_rng_below(rng, 2) << 15);
+        const int want = sq_quantize(of_bf16(x), scale, bits), got = sq_act_token_code(&t, x, bits);
+        if (got != want)
+            fail_msg("%u bits, amax %04x, x %04x: code %d, want %d", bits, amax, x, got, want);
     }
+}
+
+// The encoder in integers against that in binary32: every largest magnitude, every width of a code.
+SQ_TEST(tokens_of_bfloat16)
+{
+    struct sq_rng rng = {fixture_seed()};
+    for (uint32_t amax = 0; amax < 0x7f80; amax++)
+        for (unsigned bits = 2; bits <= 8; bits++)
+            token_of_bfloat16(&rng, amax, bits);
 }
 
 SQ_TEST(every_int4_and_int8_pair)
