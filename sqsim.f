@@ -15,6 +15,7 @@ rtl/flow/sq_cause_count.sv
 rtl/core/sq_gather_rank.sv
 rtl/core/sq_gather_sel.sv
 rtl/core/sq_gather_mux.sv
+rtl/core/sq_gather_pick.sv
 rtl/core/sq_gather.sv
 rtl/core/sq_pe.sv
 rtl/core/sq_core_ctl.sv

@@ -14,6 +14,7 @@ flow/sq_cause_count.sv
 core/sq_gather_rank.sv
 core/sq_gather_sel.sv
 core/sq_gather_mux.sv
+core/sq_gather_pick.sv
 core/sq_gather.sv
 core/sq_pe.sv
 core/sq_core_ctl.sv

@@ -107,6 +107,7 @@ for g in 0 1; do
   lint sq_core Rows=1 Cols=3 LowLanes=5 HighLanes=3 BankLen=16 HighPerBank=8 ActW=4 Gather=$g
   lint sq_core Rows=1 Cols=1 LowLanes=16 HighLanes=2 BankLen=8 HighPerBank=1 Counters=0 Gather=$g
 done
+for p in "" "Picked=12 Width=8"; do lint sq_gather_pick $p; done
 for w in 1 2 16; do lint sq_popcount Width=$w; done
 for b in "BankLen=4 HighPerBank=1 MagW=2" "BankLen=16 HighPerBank=8 MagW=15"; do
   lint sq_topk_rank $b

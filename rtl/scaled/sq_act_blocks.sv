@@ -79,24 +79,9 @@ module sq_act_blocks #(
     assign out_mask_o[r*MaskW +: MaskW] = mask;
 
     if (HighPerBank > 0 && OwnHigh == 0) begin : gen_compact
-      localparam int unsigned RankW = sq_pkg::index_w(HighPerBank);
-      localparam int unsigned CountW = $clog2(BankLen + 1);
-      logic [BankLen-1:0] unused_clean, slot;
-      logic [BankLen*RankW-1:0] rank;
-      logic [CountW-1:0] unused_count;  // a mask has k ones
-      logic [HighPerBank*BankLen-1:0] ctl;
-      sq_gather_rank #(
-        .Lanes(BankLen), .LowW(1), .BankLen(BankLen), .HighPerBank(HighPerBank)
-      ) u_rank (
-        .code_i(mask), .lane_i({BankLen{1'b1}}), .count_i({CountW{1'b0}}),
-        .clean_o(unused_clean), .slot_o(slot), .rank_o(rank), .count_o(unused_count)
+      sq_gather_pick #(.BankLen(BankLen), .Picked(HighPerBank), .Width(4)) u_pick (
+        .pick_i(mask), .x_i(high), .x_o(out_high_o[r*Lanes*HighW +: Lanes*HighW])
       );
-      sq_gather_sel #(.BankLen(BankLen), .HighPerBank(HighPerBank), .Lanes(HighPerBank)) u_sel (
-        .slot_i(slot), .rank_i(rank), .base_i({RankW{1'b0}}), .ctl_o(ctl)
-      );
-      sq_gather_mux #(
-        .BankLen(BankLen), .Lanes(HighPerBank), .ActW(4), .Window(1'b1)
-      ) u_mux (.ctl_i(ctl), .act_i(high), .act_o(out_high_o[r*Lanes*HighW +: Lanes*HighW]));
     end else if (HighPerBank > 0) begin : gen_own
       assign out_high_o[r*Lanes*HighW +: Lanes*HighW] = high;
     end else begin : gen_no_high
