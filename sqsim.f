@@ -100,6 +100,7 @@ rtl/top/sq_encode_scale.sv
 rtl/top/sq_encode_code.sv
 rtl/top/sq_encode_power.sv
 rtl/top/sq_encode_over.sv
+rtl/top/sq_encode_dynamic.sv
 rtl/top/sq_encode.sv
 rtl/top/sq_top_operand.sv
 rtl/top/sq_top_array.sv

@@ -99,6 +99,7 @@ top/sq_encode_scale.sv
 top/sq_encode_code.sv
 top/sq_encode_power.sv
 top/sq_encode_over.sv
+top/sq_encode_dynamic.sv
 top/sq_encode.sv
 top/sq_top_operand.sv
 top/sq_top_array.sv

@@ -215,6 +215,7 @@ lint sq_sequencer ScaleOnce=1
 for p in 0 1; do lint sq_sequencer PartGroups=$p; done
 for b in 8 4 2; do lint sq_encode_scale Bits=$b; done
 for l in "Lanes=1" "Lanes=4" "Lanes=2 Bits=4"; do lint sq_encode_code $l; done
+for g in "" "Rows=3 BankLen=4 HighPerBank=1 LowW=2 HighW=4"; do lint sq_encode_dynamic $g; done
 lint sq_encode_power
 lint sq_encode_power Limit=127 Parts=2
 lint sq_encode_power Limit=0
@@ -222,12 +223,13 @@ for g in 0 1; do lint sq_encode_over Lanes=3 "HasPower=1'b$g"; done
 for g in "Element=2 Scale=1" "Element=2 Scale=2 BankLen=32 Rows=3" "Element=0 Scale=1 High=1 HighPerBank=2" "Element=0 Scale=2 HighPerBank=3 Rows=3 Cols=1" "Element=11 Scale=1 Choose=3"; do
   lint sq_encode "IsScaled=1'b1" $g
 done
-for g in "" "DataW=32 Cols=1 BankLen=4" "Rows=3 Cols=5 BankLen=4" "Rows=1 Cols=8 BankLen=4 Lanes=4" "CanMove=1'b1"; do lint sq_encode $g; done
+for g in "" "DataW=32 Cols=1 BankLen=4" "Rows=3 Cols=5 BankLen=4" "Rows=1 Cols=8 BankLen=4 Lanes=4" "CanMove=1'b1" "IsDynamic=1'b1 HighPerBank=4"; do lint sq_encode $g; done
 lint sq_sequencer Encode=1
 lint sq_top
 netlist_of sq_top Rows=1
 lint sq_top IdW=4 Id=9 Gate=0
 lint sq_top OutKind=2 Encode=2
+lint sq_top BankLen=8 ActW=4 Layout=3 HighPerBank=2 HighW=8 OnActs=1 OneAcc=0 Form=2 Encode=2
 lint sq_reset_sync
 for g in 0 1; do lint sq_clock_gate Gate=$g; done
 lint sq_top_array

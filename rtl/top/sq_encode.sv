@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Encodes activations on the chip: outputs of one layer, bfloat16 in memory, become codes and scales that the next layer
-// reads (README.md beside this file). INT8 with one scale a token, amax / 127; or, with IsScaled, blocks as sq_act_blocks
-// makes them, of elements over a power of two above the blocks of a token where their scales are E4M3 (sq_encode_power).
+// reads (README.md beside this file). INT8 with one scale a token, amax / 127; with IsDynamic banks of low and high codes,
+// each with a scale a token (sq_encode_dynamic); or, with IsScaled, blocks as sq_act_blocks makes them, of elements over
+// a power of two above the blocks of a token where their scales are E4M3 (sq_encode_power).
 //
 //   regions    a tile of rows begins a beat of the bus in each of the three, and lies there in one piece:
 //              out        cols tiles of [Rows][Cols] bfloat16, which are read
-//              act        beats banks of [Rows][BankLen] codes, zeros behind the last column; IsScaled: blocks of [Rows]
-//                         lines as sq_top_scaled has them
+//              act        beats banks of [Rows][BankLen] codes, zeros behind the last column; IsDynamic: beats as
+//                         sq_encode_dynamic makes them; IsScaled: blocks of [Rows] lines as sq_top_scaled has them
 //              row_scale  [Rows] binary32, twice where high elements have a scale of their own
 // With codes_i (CanMove) the outputs are INT8 codes, whose scale stands in memory: they go to act as they are, and
 // nothing is written to row_scale, whose address is 0.
 //
 //   start_i    the descriptor stands at the inputs and stays; sound_i: it came whole, and no bit is set that has no name
 //   done_o     for a cycle; with refused_o nothing has happened. Behind the last response of memory else.
-// A tile of rows is read twice: for the largest magnitude of each row, then for the codes. Lanes elements of a row
-// come a cycle. An element that is no number counts as 0 and raises error_o.
+// A tile of rows is read twice: for the largest magnitude of each row (IsDynamic: and the largest that is not high), then
+// for the codes. Lanes elements of a row come a cycle. An element that is no number counts as 0 and raises error_o.
 `include "sq_assert.svh"
 
 module sq_encode #(
@@ -24,6 +25,9 @@ module sq_encode #(
   parameter  int unsigned BankLen = 16,
   parameter  int unsigned Lanes = 1,  // divides Cols and the elements of a beat of the bus
   parameter  bit          CanMove = 1'b0,  // codes_i may be 1
+  parameter  bit          IsDynamic = 1'b0,  // HighPerBank codes of a bank have HighW bits, the others LowW
+  parameter  int unsigned LowW = 4,
+  parameter  int unsigned HighW = 8,
   parameter  bit          IsScaled = 1'b0,  // blocks, as those below say (sq_pkg::encodes)
   parameter  int unsigned HighPerBank = 0,
   parameter  int unsigned High = sq_pkg::HIGH_SPLIT,
@@ -68,9 +72,12 @@ module sq_encode #(
 );
 
   localparam int unsigned AddrW = sq_pkg::ADDR_W;
-  localparam int unsigned Parts = (IsScaled && HighPerBank > 0 && High == sq_pkg::HIGH_OWN) ? 2 : 1;
-  localparam int unsigned ElementW = IsScaled ? 16 : 8;  // of what waits for its bank
-  localparam int unsigned LineW = IsScaled ? sq_pkg::scaled_line_w(BankLen, HighPerBank, High, Element) : BankLen * 8;
+  localparam int unsigned Parts = (IsDynamic || (IsScaled && HighPerBank > 0 && High == sq_pkg::HIGH_OWN)) ? 2 : 1;
+  localparam int unsigned MagW = 15;
+  localparam int unsigned ElementW = IsDynamic ? MagW + HighW + LowW : IsScaled ? 16 : 8;  // of what waits for its bank
+  localparam int unsigned LineW =
+      IsDynamic ? (BankLen - HighPerBank) * LowW + HighPerBank * HighW + BankLen :
+      IsScaled ? sq_pkg::scaled_line_w(BankLen, HighPerBank, High, Element) : BankLen * 8;
   localparam int unsigned ActW = sq_pkg::ceil_div(Rows * LineW, 8) * 8;
   localparam int unsigned LastByte = DataW / 8 - 1;
   localparam int unsigned ActBytes = ActW / 8;
@@ -79,8 +86,11 @@ module sq_encode #(
   if (IsScaled && !sq_pkg::encodes(HighPerBank, High, Element, Scale, Choose)) begin : gen_bad_format
     $error("no encoder of such blocks");
   end
-  if (IsScaled && CanMove) begin : gen_bad_move
+  if ((IsScaled || IsDynamic) && CanMove) begin : gen_bad_move
     $error("codes that move are INT8");
+  end
+  if (IsScaled && IsDynamic) begin : gen_bad_kind
+    $error("blocks have no codes of LowW bits");
   end
   if (Lanes < 1 || Cols % Lanes != 0 || DataW % (16 * Lanes) != 0) begin : gen_bad
     $error("Lanes divides Cols and DataW / 16");
@@ -184,7 +194,7 @@ module sq_encode #(
   end
 
   // ---- elements -----------------------------------------------------------------------------------
-  typedef enum logic [2:0] {LARGEST, DIVIDE, CODES, FLUSH, SCALES} pass_e;
+  typedef enum logic [2:0] {LARGEST, SETTLE, DIVIDE, CODES, FLUSH, SCALES} pass_e;  // SETTLE: IsDynamic, banks of LARGEST
   localparam int unsigned Groups = Cols / Lanes;
   localparam int unsigned GroupW = sq_pkg::index_w(Groups);
   localparam int unsigned RowW = sq_pkg::index_w(Rows);
@@ -196,12 +206,15 @@ module sq_encode #(
   logic [Lanes*16-1:0] word;
   logic [GroupW-1:0] group_q;
   logic [RowW-1:0] row_q;
-  logic [14:0] largest_q[Rows];
-  logic [14:0] largest;
+  logic [MagW-1:0] largest_q[Rows];
+  logic [MagW-1:0] largest;
+  logic [Rows*MagW-1:0] low_largest;
   logic wrong;
   logic [5:0] step_q;
   logic [Rows*Parts*32-1:0] scales;
-  logic en, flushed, scales_go, bank_ready, bank_go;
+  logic en, is_first, is_flush, flushed, scales_go, bank_ready, bank_go;
+  assign is_first = pass_q == LARGEST || pass_q == SETTLE;
+  assign is_flush = pass_q == FLUSH || pass_q == SETTLE;
 
   sq_gear #(.InW(DataW), .OutW(Lanes*16)) u_words (
     .clk_i, .rst_ni, .in_valid_i(in_valid_i && !is_codes), .in_ready_o(words_ready), .in_data_i, .in_tail_i,
@@ -220,7 +233,7 @@ module sq_encode #(
   end
   assign in_ready_o = is_codes ? moved_ready : words_ready;
   assign moved_go = pass_q == CODES && !bank_ready;
-  assign word_ready = pass_q == LARGEST || (pass_q == CODES && en);
+  assign word_ready = (pass_q == LARGEST && (!IsDynamic || en)) || (pass_q == CODES && en);
   assign take = word_valid && word_ready;
   assign move = moved_valid && moved_go;
   assign error_o = take && pass_q == LARGEST && wrong;
@@ -240,7 +253,8 @@ module sq_encode #(
       case (pass_q)
         LARGEST:
           if (moved_valid) pass_q <= CODES;
-          else if (take && word_last) pass_q <= DIVIDE;
+          else if (take && word_last) pass_q <= IsDynamic ? SETTLE : DIVIDE;
+        SETTLE: if (flushed) pass_q <= DIVIDE;
         DIVIDE: if (step_q == LastStep) pass_q <= CODES;
         CODES: if ((take && word_last) || (move && moved_last)) pass_q <= FLUSH;
         FLUSH: if (flushed) pass_q <= is_codes ? LARGEST : SCALES;
@@ -274,7 +288,7 @@ module sq_encode #(
   assign en = !codes_q[Stages-1] || !bank_ready;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) codes_q <= '0;
-    else if (en) codes_q <= Stages'({codes_q, take && pass_q == CODES});
+    else if (en) codes_q <= Stages'({codes_q, take && (IsDynamic || pass_q == CODES)});
   end
   if (IsScaled) begin : gen_over
     localparam bit HasPower = Scale == sq_pkg::SCALE_E4M3;
@@ -294,18 +308,37 @@ module sq_encode #(
       .clk_i, .en_i(en), .x_i(word), .power_i(power[32'(row_q)*9 +: 9]), .x_o(code)
     );
   end else begin : gen_code
-    logic [Rows*24-1:0] sig;
-    logic [Rows*8-1:0] exp;
-    for (genvar r = 0; r < Rows; r++) begin : gen_row
-      sq_encode_scale u_scale (
-        .clk_i, .load_i(step_q == '0), .step_i(step_q != LastStep), .round_i(step_q == LastStep),
-        .amax_i(largest_q[r]), .sig_o(sig[r*24 +: 24]), .exp_o(exp[r*8 +: 8])
+    logic [Parts*Rows*24-1:0] sig;
+    logic [Parts*Rows*8-1:0] exp;
+    for (genvar p = 0; p < Parts; p++) begin : gen_part
+      localparam int unsigned Bits = !IsDynamic ? 8 : (p == 0) ? LowW : HighW;
+      localparam int unsigned At = (p == 0) ? 0 : LowW;
+      for (genvar r = 0; r < Rows; r++) begin : gen_row
+        logic [MagW-1:0] amax;
+        assign amax = (p + 1 == Parts) ? largest_q[r] : low_largest[r*MagW +: MagW];
+        sq_encode_scale #(.Bits(Bits)) u_scale (
+          .clk_i, .load_i(step_q == '0), .step_i(step_q != LastStep), .round_i(step_q == LastStep),
+          .amax_i(amax), .sig_o(sig[(p*Rows+r)*24 +: 24]), .exp_o(exp[(p*Rows+r)*8 +: 8])
+        );
+        assign scales[(p*Rows+r)*32 +: 32] = {1'b0, exp[(p*Rows+r)*8 +: 8], sig[(p*Rows+r)*24 +: 23]};
+      end
+      logic [Lanes*Bits-1:0] of_part;
+      sq_encode_code #(.Lanes(Lanes), .Bits(Bits)) u_code (
+        .clk_i, .en_i(en), .x_i(word), .sig_i(sig[(p*Rows+32'(row_q))*24 +: 24]), .exp_i(exp[(p*Rows+32'(row_q))*8 +: 8]),
+        .code_o(of_part)
       );
-      assign scales[r*32 +: 32] = {1'b0, exp[r*8 +: 8], sig[r*24 +: 23]};
+      for (genvar l = 0; l < Lanes; l++) begin : gen_lane
+        assign code[l*ElementW+At +: Bits] = of_part[l*Bits +: Bits];
+      end
     end
-    sq_encode_code #(.Lanes(Lanes)) u_code (
-      .clk_i, .en_i(en), .x_i(word), .sig_i(sig[32'(row_q)*24 +: 24]), .exp_i(exp[32'(row_q)*8 +: 8]), .code_o(code)
-    );
+    if (IsDynamic) begin : gen_magnitude
+      logic [Lanes*MagW-1:0] mag, mag_late;
+      sq_delay #(.Width(Lanes*MagW), .Stages(Stages)) u_late (.clk_i, .en_i(en), .x_i(mag), .x_o(mag_late));
+      for (genvar l = 0; l < Lanes; l++) begin : gen_lane
+        assign mag[l*MagW +: MagW] = (&word[l*16+7 +: 8]) ? '0 : word[l*16 +: MagW];
+        assign code[l*ElementW+LowW+HighW +: MagW] = mag_late[l*MagW +: MagW];
+      end
+    end
   end
 
   // ---- banks --------------------------------------------------------------------------------------
@@ -318,10 +351,12 @@ module sq_encode #(
   logic [15:0] banks_q;  // that are to come
   logic [Lanes*ElementW-1:0] next_code;
   logic put, tile_ends, bank_taken, codes_valid;
+  logic reload;  // banks and beats of a pass that comes
+  assign reload = state_q == CHECK || (is_flush && flushed);
   logic [Rows*BankLen*ElementW-1:0] bank;
   logic [DataW-1:0] codes_data;
   logic [1:0] unused_codes;
-  assign bank_ready = have_q >= SlotW'(BankLen) || (pass_q == FLUSH && codes_q == '0 && banks_q != '0);
+  assign bank_ready = have_q >= SlotW'(BankLen) || (is_flush && codes_q == '0 && banks_q != '0);
   assign bank_go = bank_ready && bank_taken;
   assign flushed = codes_q == '0 && beats_left == '0;
   assign put = (codes_q[Stages-1] && !bank_ready) || move;
@@ -343,7 +378,7 @@ module sq_encode #(
     end
   end
   always_ff @(posedge clk_i) begin
-    if (pass_q == LARGEST) banks_q <= beats_i;
+    if (reload) banks_q <= beats_i;
     else if (bank_go) banks_q <= banks_q - 1'b1;
   end
   for (genvar r = 0; r < Rows; r++) begin : gen_line
@@ -376,20 +411,19 @@ module sq_encode #(
     end
   end
 
-  // A beat of activations: a bank of codes, or of blocks what sq_act_blocks makes of it.
-  logic beat_valid, beat_ready;
+  // A beat of activations: a bank of codes, or what sq_encode_dynamic or sq_act_blocks makes of it.
+  logic beat_valid, beat_ready, beat_leaves;
   logic [15:0] beats_left;
   logic [ActW-1:0] beat;
   if (IsScaled) begin : gen_blocks
     localparam int unsigned CodeW = Rows * BankLen * sq_pkg::element_code_w(Element);
     localparam bit HasMask = HighPerBank > 0 && High == sq_pkg::HIGH_SPLIT;
-    localparam int unsigned HighW =
+    localparam int unsigned HighBits =
         Rows * ((HighPerBank > 0) ? HighPerBank : 1) * sq_pkg::element_code_w(sq_pkg::high_element(High, Element));
     logic [CodeW-1:0] codes;
-    logic [HighW-1:0] high;
+    logic [HighBits-1:0] high;
     logic [Rows*((HighPerBank > 0) ? BankLen : 1)-1:0] mask;
     logic [Rows*8-1:0] scale;
-    logic [15:0] beats_q;
     sq_act_blocks #(
       .Rows(Rows), .BankLen(BankLen), .HighPerBank(HighPerBank), .High(High), .Element(Element), .Scale(Scale),
       .Choose(Choose), .Topk((HighPerBank <= 2) ? sq_pkg::TOPK_TREE : sq_pkg::TOPK_RANK)
@@ -398,12 +432,7 @@ module sq_encode #(
       .out_valid_o(beat_valid), .out_ready_i(beat_ready), .out_code_o(codes), .out_high_o(high), .out_mask_o(mask),
       .out_scale_o(scale)
     );
-    assign beats_left = beats_q;
-    always_ff @(posedge clk_i or negedge rst_ni) begin
-      if (!rst_ni) beats_q <= '0;
-      else if (pass_q == DIVIDE) beats_q <= beats_i;
-      else if (beat_valid && beat_ready) beats_q <= beats_q - 1'b1;
-    end
+    assign beat_leaves = beat_valid && beat_ready;
     if (HasMask) begin : gen_mask
       assign beat = ActW'({scale, mask, high, codes});
     end else if (HighPerBank > 0) begin : gen_high
@@ -415,11 +444,49 @@ module sq_encode #(
       assign unused_high = ^{high, mask};
       assign beat = ActW'({scale, codes});
     end
+  end else if (IsDynamic) begin : gen_dynamic
+    logic [Rows*BankLen*MagW-1:0] mag;
+    logic [Rows*BankLen*LowW-1:0] low;
+    logic [Rows*BankLen*HighW-1:0] high;
+    logic made_valid, made_ready;
+    for (genvar i = 0; i < Rows * BankLen; i++) begin : gen_element
+      assign {mag[i*MagW +: MagW], high[i*HighW +: HighW], low[i*LowW +: LowW]} = bank[i*ElementW +: ElementW];
+    end
+    logic [Rows*LineW-1:0] made;
+    sq_encode_dynamic #(
+      .Rows(Rows), .BankLen(BankLen), .HighPerBank(HighPerBank), .LowW(LowW), .HighW(HighW)
+    ) u_dynamic (
+      .clk_i, .rst_ni, .first_i(is_first), .in_valid_i(bank_ready), .in_ready_o(bank_taken), .in_mag_i(mag),
+      .in_low_i(low), .in_high_i(high), .out_valid_o(made_valid), .out_ready_i(made_ready), .out_beat_o(made),
+      .clear_i(scales_go), .low_o(low_largest)
+    );
+    assign beat_valid = made_valid && !is_first;
+    assign made_ready = beat_ready || is_first;
+    assign beat_leaves = made_valid && made_ready;
+    assign beat = ActW'(made);
   end else begin : gen_codes
     assign beat_valid = bank_ready;
     assign bank_taken = beat_ready;
-    assign beats_left = banks_q;
+    assign beat_leaves = bank_go;
     assign beat = bank;
+  end
+  if (!IsDynamic) begin : gen_one
+    assign low_largest = '0;
+    logic unused_low;
+    assign unused_low = ^{low_largest, is_first};
+  end
+  if (IsScaled || IsDynamic) begin : gen_inside
+    logic [15:0] beats_q;  // that have not left
+    assign beats_left = beats_q;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) beats_q <= '0;
+      else if (reload) beats_q <= beats_i;
+      else if (beat_leaves) beats_q <= beats_q - 1'b1;
+    end
+  end else begin : gen_none_inside
+    assign beats_left = banks_q;
+    logic unused_leaves;
+    assign unused_leaves = beat_leaves;
   end
   sq_gear #(.InW(ActW), .OutW(DataW), .Flush(1'b1)) u_codes (
     .clk_i, .rst_ni, .in_valid_i(beat_valid), .in_ready_o(beat_ready), .in_data_i(beat),

@@ -144,8 +144,9 @@ module sq_top #(
   localparam int unsigned SumW = PortLen * 32 * sq_pkg::kept_words(sq_pkg::top_sums(Parts, Form), Form);
   localparam int unsigned Slots = Pairs * Rows * Cols / PortLen;  // beats of sums of a tile
   localparam int unsigned SumAddrW = $clog2(SumTiles * Slots);
-  if (Encode != 0 && !(IsScaled ? sq_pkg::encodes(HighPerBank, High, Element, Scale, Choose) : ActW == 8 && OnActs == 0)) begin : gen_bad_encode
-    $error("Encode makes INT8 of plain activations (ActW = 8, OnActs = 0), or blocks of those that sq_pkg::encodes");
+  localparam bit IsDynamic = OnActs != 0 && Layout == sq_pkg::LAYOUT_COMPACT && OneAcc == 0 && Form == sq_pkg::COMBINE_SCALED;
+  if (Encode != 0 && !(IsScaled ? sq_pkg::encodes(HighPerBank, High, Element, Scale, Choose) : OnActs != 0 ? IsDynamic : ActW == 8)) begin : gen_bad_encode
+    $error("Encode makes INT8 of plain activations (ActW = 8, OnActs = 0), coded ones (LAYOUT_COMPACT, COMBINE_SCALED), or blocks of those that sq_pkg::encodes");
   end
   if (DataW % WordW != 0 || Rows * Cols % PortLen != 0 || (!IsIndexed && SumTiles * Slots < 2) || Slots > 65535) begin : gen_bad
     $error("tiles of outputs in whole words, beats of whole words, two beats of sums, at most 65535 of a tile");
@@ -279,7 +280,8 @@ module sq_top #(
   if (Encode != 0) begin : gen_encode
     sq_encode #(
       .DataW(DataW), .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .Lanes(Encode),
-      .CanMove(!IsScaled && OutKind == sq_pkg::OUT_INT8), .IsScaled(IsScaled),
+      .CanMove(!IsScaled && OnActs == 0 && OutKind == sq_pkg::OUT_INT8), .IsDynamic(IsDynamic), .LowW(ActW), .HighW(HighW),
+      .IsScaled(IsScaled),
       .HighPerBank(HighPerBank), .High(High), .Element(Element), .Scale(Scale), .Choose(Choose)
     ) u_encode (
       .clk_i, .rst_ni(core_rst_n), .start_i(encode), .sound_i(encode_sound),

@@ -10,10 +10,17 @@
 #include "models/core/sq_mac.h"
 #include "models/core/sq_topk.h"
 #include "models/output/sq_combine.h"
+#include "sim/block/array/sq_engine_array_encode.h"
 #include "sim/block/scaled/sq_engine_scaled_encode.h"
 #include "sim/block/top/sq_axi_memory.h"
 
 enum { CHECKS = 48, LAST_STEP = 33, LAST = SQ_ENCODE_STAGES - 1 };
+enum {
+    LOW,
+    HIGH,
+    INT8 = 8,
+    MASK_CYCLES = 17
+}; // parts; bits; from a bank to its beat, in sq_encode_dynamic
 
 // ---- the descriptor ---------------------------------------------------------------------------------
 
@@ -36,12 +43,19 @@ static bool makes_plain_blocks(const unsigned *v)
     }
 }
 
+// Coded activations whose low and high codes have a scale each, which is an encoder's to choose.
+static bool has_masks(const unsigned *v)
+{
+    return v[SQ_TOP_ON_ACTS] && v[SQ_TOP_LAYOUT] == SQ_ARRAY_COMPACT && !v[SQ_TOP_ONE_ACC] &&
+           v[SQ_TOP_FORM] == SQ_COMBINE_SCALED;
+}
+
 bool sq_encode_makes(const unsigned *v)
 {
     const bool has_high = v[SQ_TOP_HIGH] > 0, is_largest = v[SQ_TOP_CHOOSE] == SQ_SCALED_LARGEST;
     const bool is_int4 = v[SQ_TOP_ELEMENT] == SQ_SCALED_INT4;
     if (!sq_top_is_scaled(v))
-        return v[SQ_TOP_ACT_W] == 8 && !v[SQ_TOP_ON_ACTS];
+        return v[SQ_TOP_ON_ACTS] ? has_masks(v) : v[SQ_TOP_ACT_W] == 8;
     if (v[SQ_TOP_SCALE] == SQ_SCALED_E4M3)
         return has_high ? is_int4 && v[SQ_TOP_HIGH_KIND] == SQ_SCALED_OWN && is_largest
                         : makes_plain_blocks(v);
@@ -52,7 +66,7 @@ bool sq_encode_makes(const unsigned *v)
 
 bool sq_encode_moves(const unsigned *v)
 {
-    return v[SQ_TOP_OUT_KIND] == SQ_OUTPUT_INT8 && !sq_top_is_scaled(v);
+    return v[SQ_TOP_OUT_KIND] == SQ_OUTPUT_INT8 && !sq_top_is_scaled(v) && !v[SQ_TOP_ON_ACTS];
 }
 
 void sq_encode_encode(const struct sq_encode_layer *l, uint32_t word[SQ_DESC_WORDS])
@@ -166,6 +180,20 @@ static void golden_blocks(const unsigned *v, const uint16_t *x, size_t beats, in
     free(record);
 }
 
+static void golden_dynamic(const unsigned *v, const uint16_t *x, size_t n, size_t beats,
+                           int32_t *act, float *scale)
+{
+    const struct sq_top_shape s = sq_top_shape(v);
+    const struct sq_top_beat_shape *const part = &s.part[SQ_TOP_ACT];
+    int32_t *const beat = calloc(beats * part->len, sizeof *beat);
+    if (!beat)
+        abort();
+    sq_array_encode_tokens(&s.array, v[SQ_TOP_ROWS], x, n, beats, beat, scale);
+    for (size_t b = 0; b < beats; b++)
+        sq_top_pack(part, beat + b * part->len, act, b * sq_top_room(v).beat_nbytes[SQ_TOP_ACT]);
+    free(beat);
+}
+
 // Codes of a tile of rows as the engine reads them; n: columns.
 static void golden_move(const unsigned *v, const int8_t *from, size_t n, char *act)
 {
@@ -201,6 +229,8 @@ uint32_t sq_encode_golden(const unsigned *v, const struct sq_encode_layer *l, co
         int32_t *const to = act + t * words * stride[SQ_ENCODE_ACT];
         if (sq_top_is_scaled(v))
             golden_blocks(v, x, l->beats, to, scale);
+        else if (has_masks(v))
+            golden_dynamic(v, x, n, l->beats, to, scale);
         else
             golden_int8(v, x, n, l->beats, (char *)to, scale);
         memcpy(row_scale + t * words * stride[SQ_ENCODE_ROW_SCALE], scale,
@@ -217,6 +247,7 @@ void sq_encode_init(struct sq_encode_sim *s, const unsigned *v)
     memcpy(s->value, v, sizeof s->value);
     s->lanes = v[SQ_TOP_ENCODE];
     s->is_scaled = sq_top_is_scaled(v);
+    s->is_dynamic = !s->is_scaled && has_masks(v);
     const struct sq_top_room room = sq_top_room(v);
     const uint32_t nbytes = room.nbytes;
     s->words.in = s->moved.in = s->codes.out = s->scales.out = nbytes;
@@ -255,10 +286,20 @@ static bool has_codes(const struct sq_encode_sim *s)
     return any;
 }
 
+// In its first pass a tile of rows goes for its largest elements; behind the last element of a pass banks leave.
+static bool is_first(const struct sq_encode_sim *s)
+{
+    return s->pass == SQ_PASS_LARGEST || s->pass == SQ_PASS_SETTLE;
+}
+
+static bool flushes(const struct sq_encode_sim *s)
+{
+    return s->pass == SQ_PASS_FLUSH || s->pass == SQ_PASS_SETTLE;
+}
+
 static bool offers_bank(const struct sq_encode_sim *s)
 {
-    return s->have >= s->value[SQ_TOP_BANK_LEN] ||
-           (s->pass == SQ_PASS_FLUSH && !has_codes(s) && s->banks > 0);
+    return s->have >= s->value[SQ_TOP_BANK_LEN] || (flushes(s) && !has_codes(s) && s->banks > 0);
 }
 
 static bool moves(const struct sq_encode_sim *s)
@@ -268,7 +309,8 @@ static bool moves(const struct sq_encode_sim *s)
 
 static bool takes_word(const struct sq_encode_sim *s)
 {
-    return s->pass == SQ_PASS_LARGEST || (s->pass == SQ_PASS_CODES && moves(s));
+    return (s->pass == SQ_PASS_LARGEST && !s->is_dynamic) ||
+           ((s->pass == SQ_PASS_LARGEST || s->pass == SQ_PASS_CODES) && moves(s));
 }
 
 static bool takes_moved(const struct sq_encode_sim *s)
@@ -318,7 +360,8 @@ bool sq_encode_has_error(const struct sq_encode_sim *s)
     bool any = false;
     for (unsigned l = 0; l < s->lanes; l++)
         any = any || !sq_bf16_is_finite(element(s, l));
-    return s->lanes > 0 && s->pass == SQ_PASS_LARGEST && sq_gear_offers(&s->words) && any;
+    return s->lanes > 0 && s->pass == SQ_PASS_LARGEST && takes_word(s) &&
+           sq_gear_offers(&s->words) && any;
 }
 
 // ---- a cycle ----------------------------------------------------------------------------------------
@@ -375,8 +418,12 @@ static void take_codes(struct sq_encode_sim *s, bool takes)
     memmove(s->stage + 1, s->stage, LAST * sizeof *s->stage);
     memmove(s->code + 1, s->code, LAST * sizeof *s->code);
     s->stage[0] = takes;
-    for (unsigned l = 0; l < s->lanes && takes; l++)
-        s->code[0][l] = (uint8_t)sq_act_token_code(&s->scale[s->row], element(s, l), 8);
+    for (unsigned l = 0; l < s->lanes && takes; l++) {
+        const uint16_t x = element(s, l);
+        s->code[0][l] = !s->is_dynamic ? (uint8_t)sq_act_token_code(&s->scale[s->row][LOW], x, INT8)
+                        : sq_bf16_is_finite(x) ? x
+                                               : 0;
+    }
 }
 
 // An element of a block has one stage, the last one.
@@ -445,11 +492,32 @@ static void get_blocks(const struct sq_encode_sim *s, unsigned char *beat)
     memcpy(beat, word, s->codes.in);
 }
 
+// The bank that is offered as sq_encode_dynamic makes a beat of it; in the first pass its largest elements count.
+static void get_dynamic(struct sq_encode_sim *s, unsigned char *beat)
+{
+    const uint32_t slots = s->value[SQ_TOP_BANK_LEN] + s->value[SQ_TOP_COLS] - 1;
+    const uint32_t rows = s->value[SQ_TOP_ROWS];
+    const struct sq_top_shape shape = sq_top_shape(s->value);
+    int32_t fields[SQ_TOP_BEAT_MAX], word[SQ_TOP_WORDS_MAX] = {0};
+    for (uint32_t r = 0; r < rows && is_first(s); r++) {
+        const uint16_t low = sq_array_largest_low(&shape.array, s->line + r * slots);
+        s->low[r] = low > s->low[r] ? low : s->low[r];
+    }
+    if (is_first(s))
+        return;
+    for (uint32_t r = 0; r < rows; r++)
+        sq_array_encode_bank(&shape.array, rows, r, s->line + r * slots, s->scale[r], fields);
+    sq_top_pack(&shape.part[SQ_TOP_ACT], fields, word, 0);
+    memcpy(beat, word, s->codes.in);
+}
+
 // Whether a bank is taken where one is offered; the beat of activations that is offered to the gearbox.
 static bool takes_bank(const struct sq_encode_sim *s, bool out_ready)
 {
     const bool ready = sq_gear_takes(&s->codes, out_ready);
     struct sq_pipeline_out o;
+    if (s->is_dynamic)
+        return s->masking == 0 || (s->masking == 1 && (is_first(s) || ready));
     if (!s->is_scaled)
         return ready;
     sq_chain_comb(&s->blocks, ready, &o);
@@ -458,13 +526,14 @@ static bool takes_bank(const struct sq_encode_sim *s, bool out_ready)
 
 static bool get_beat(const struct sq_encode_sim *s, bool offers, unsigned char *beat)
 {
-    struct sq_pipeline_out o;
-    if (!s->is_scaled) {
+    struct sq_pipeline_out o = {.out_valid = s->masking == 1 && !is_first(s)};
+    if (!s->is_scaled && !s->is_dynamic) {
         if (offers)
             get_codes(s, beat);
         return offers;
     }
-    sq_chain_comb(&s->blocks, false, &o);
+    if (s->is_scaled)
+        sq_chain_comb(&s->blocks, false, &o);
     if (o.out_valid)
         memcpy(beat, s->inside[0], s->codes.in);
     return o.out_valid;
@@ -482,18 +551,38 @@ static void clock_blocks(struct sq_encode_sim *s, bool offers, bool goes, bool r
         get_blocks(s, s->inside[s->n_inside++]);
     }
     sq_chain_clock(&s->blocks, offers, false, ready);
-    s->beats = s->pass == SQ_PASS_DIVIDE ? s->layer.beats : s->beats - leaves;
+    s->beats -= leaves;
+}
+
+// A bank that waits for its mask, or its beat for the gearbox.
+static void clock_dynamic(struct sq_encode_sim *s, bool goes, bool ready)
+{
+    const bool leaves = s->masking == 1 && (is_first(s) || ready);
+    s->masking -= s->masking > 1 || leaves;
+    s->beats -= leaves;
+    if (!goes)
+        return;
+    get_dynamic(s, s->inside[0]);
+    s->masking = MASK_CYCLES;
+}
+
+// Beats that have not left.
+static uint32_t beats_left(const struct sq_encode_sim *s)
+{
+    return s->is_scaled || s->is_dynamic ? s->beats : s->banks;
 }
 
 static void clock_codes(struct sq_encode_sim *s, bool offers, bool goes, bool out_ready)
 {
     unsigned char data[4 * SQ_TOP_WORDS_MAX];
     const bool has_beat = get_beat(s, offers, data);
-    const bool last = (s->is_scaled ? s->beats : s->banks) == 1;
+    const bool last = beats_left(s) == 1;
     const bool ready = sq_gear_takes(&s->codes, out_ready);
     const struct sq_gear_in in = {data, s->codes.in, last ? s->codes.out : 1, false, last};
     if (s->is_scaled)
         clock_blocks(s, offers, goes, ready, has_beat && ready);
+    if (s->is_dynamic)
+        clock_dynamic(s, goes, ready);
     sq_gear_clock(&s->codes, has_beat ? &in : NULL, out_ready);
 }
 
@@ -501,8 +590,8 @@ static void clock_scales(struct sq_encode_sim *s, bool offers, bool out_ready)
 {
     const uint32_t rows = s->value[SQ_TOP_ROWS];
     uint32_t data[SQ_BS_PARTS * SQ_ENCODE_ROWS_MAX] = {0};
-    for (uint32_t r = 0; r < rows && offers && !s->is_scaled; r++)
-        data[r] = sq_act_token_bits(&s->scale[r]);
+    for (uint32_t i = 0; i < SQ_BS_PARTS * rows && offers && !s->is_scaled; i++)
+        data[i] = sq_act_token_bits(&s->scale[i % rows][i / rows]);
     for (uint32_t i = 0; i < SQ_BS_PARTS * rows && s->is_scaled; i++)
         data[i] = sq_combine_bits(s->global[i % rows][i / rows]);
     const struct sq_gear_in in = {data, s->scales.in, s->scales.out, false, true};
@@ -515,8 +604,11 @@ static void clock_pass(struct sq_encode_sim *s, bool takes_last, bool is_flushed
     switch (s->pass) {
     case SQ_PASS_LARGEST:
         if (takes_last || sq_gear_offers(&s->moved))
-            s->pass = takes_last ? SQ_PASS_DIVIDE : SQ_PASS_CODES;
+            s->pass = !takes_last ? SQ_PASS_CODES : s->is_dynamic ? SQ_PASS_SETTLE : SQ_PASS_DIVIDE;
         s->step = 0;
+        break;
+    case SQ_PASS_SETTLE:
+        s->pass = is_flushed ? SQ_PASS_DIVIDE : SQ_PASS_SETTLE;
         break;
     case SQ_PASS_DIVIDE:
         if (s->step++ < (s->is_scaled ? 0 : LAST_STEP))
@@ -524,8 +616,11 @@ static void clock_pass(struct sq_encode_sim *s, bool takes_last, bool is_flushed
         for (uint32_t r = 0; r < rows; r++)
             if (s->is_scaled)
                 sq_es_global(s->encoder, s->largest[r], s->global[r]);
-            else
-                s->scale[r] = sq_act_token_of(s->largest[r], 8);
+            else if (s->is_dynamic) {
+                s->scale[r][LOW] = sq_act_token_of(s->low[r], s->value[SQ_TOP_ACT_W]);
+                s->scale[r][HIGH] = sq_act_token_of(s->largest[r], s->value[SQ_TOP_HIGH_W]);
+            } else
+                s->scale[r][LOW] = sq_act_token_of(s->largest[r], INT8);
         s->pass = SQ_PASS_CODES;
         break;
     case SQ_PASS_CODES:
@@ -537,6 +632,7 @@ static void clock_pass(struct sq_encode_sim *s, bool takes_last, bool is_flushed
         break;
     default:
         memset(s->largest, 0, sizeof s->largest);
+        memset(s->low, 0, sizeof s->low);
         s->pass = scales_go ? SQ_PASS_LARGEST : SQ_PASS_SCALES;
     }
 }
@@ -547,28 +643,27 @@ static void clock_elements(struct sq_encode_sim *s, const struct sq_encode_in *i
     const bool out_ready = in->out_ready && !has_scales, ready = takes_word(s), en = moves(s);
     const bool takes = sq_gear_offers(&s->words) && ready;
     const bool is_codes = s->pass == SQ_PASS_CODES, can_move = takes_moved(s);
+    const bool has_code = takes && (is_codes || s->is_dynamic);
     const bool moves_some = sq_gear_offers(&s->moved) && can_move;
     const bool takes_last =
         (takes && sq_gear_ends(&s->words)) || (moves_some && sq_gear_ends(&s->moved));
     const bool offers = offers_bank(s), goes = offers && takes_bank(s, out_ready);
-    const uint32_t left = s->is_scaled ? s->beats : s->banks;
     const bool puts = (s->stage[LAST] && !offers) || moves_some;
-    const bool is_flushed = !has_codes(s) && left == 0;
+    const bool is_flushed = !has_codes(s) && beats_left(s) == 0;
+    const bool reloads = s->state == SQ_ENCODE_CHECK || (flushes(s) && is_flushed);
     const bool offers_scales = s->pass == SQ_PASS_SCALES && !has_beat;
     const bool scales_go = offers_scales && sq_gear_takes(&s->scales, in->out_ready);
     clock_codes(s, offers, goes, out_ready);
     clock_scales(s, offers_scales, in->out_ready);
     clock_columns(s, goes, puts);
-    if (s->pass == SQ_PASS_LARGEST)
-        s->banks = s->layer.beats;
-    else
-        s->banks -= goes;
+    s->banks = reloads ? s->layer.beats : s->banks - goes;
+    s->beats = reloads ? s->layer.beats : s->beats;
     if (takes && !is_codes)
         take_largest(s);
     if (en && s->is_scaled)
-        take_elements(s, takes && is_codes);
+        take_elements(s, has_code);
     else if (en)
-        take_codes(s, takes && is_codes);
+        take_codes(s, has_code);
     if (takes)
         count(s, &s->group, &s->row);
     clock_pass(s, takes_last, is_flushed, scales_go);

@@ -15,7 +15,8 @@ struct sq_encode_layer {
     uint32_t rows, cols, beats; // tiles of the outputs; beats of the activations of a tile of rows
     bool is_codes; // the outputs are INT8 codes, which move as they are; there are no scales
 };
-// Whether a chip may have an encoder: of INT8, or of blocks as sq_pkg::encodes has them in RTL.
+// Whether a chip may have an encoder: of INT8, of coded activations with a mask for each token, or of blocks as
+// sq_pkg::encodes has them in RTL.
 bool sq_encode_makes(const unsigned *value);
 bool sq_encode_moves(const unsigned *value); // is_codes may be true
 void sq_encode_encode(const struct sq_encode_layer *l, uint32_t word[SQ_DESC_WORDS]);
@@ -32,7 +33,7 @@ uint32_t sq_encode_golden(const unsigned *value, const struct sq_encode_layer *l
                           const int32_t *from, int32_t *act, int32_t *row_scale);
 
 enum {
-    SQ_ENCODE_STAGES = 6, // of INT8; of blocks the last of them alone
+    SQ_ENCODE_STAGES = 6, // of integers; of blocks the last of them alone
     SQ_ENCODE_LANES_MAX = 32,
     SQ_ENCODE_ROWS_MAX = 255,
     SQ_ENCODE_BEATS = 8 // in sq_act_blocks, at most
@@ -52,12 +53,20 @@ struct sq_encode_sim {
     uint32_t owed; // writes without their response
 
     struct sq_gear_sim words, moved, codes, scales; // moved: words of codes that move
-    enum { SQ_PASS_LARGEST, SQ_PASS_DIVIDE, SQ_PASS_CODES, SQ_PASS_FLUSH, SQ_PASS_SCALES } pass;
+    enum {
+        SQ_PASS_LARGEST,
+        SQ_PASS_SETTLE,
+        SQ_PASS_DIVIDE,
+        SQ_PASS_CODES,
+        SQ_PASS_FLUSH,
+        SQ_PASS_SCALES
+    } pass;
     uint32_t group, row, step; // of the next word; of the division
     uint16_t largest[SQ_ENCODE_ROWS_MAX];
-    struct sq_act_token scale[SQ_ENCODE_ROWS_MAX];
+    struct sq_act_token scale[SQ_ENCODE_ROWS_MAX][SQ_BS_PARTS]; // of INT8 the first
     bool stage[SQ_ENCODE_STAGES];
-    uint16_t code[SQ_ENCODE_STAGES][SQ_ENCODE_LANES_MAX]; // of blocks: elements over `global`
+    // Codes; of blocks elements over `global`; with is_dynamic elements, whose codes follow with the mask.
+    uint16_t code[SQ_ENCODE_STAGES][SQ_ENCODE_LANES_MAX];
     uint32_t have, to_group, to_row,
         banks; // columns that wait; of the next codes; that are to come
     uint16_t line[8 * SQ_TOP_WORDS_MAX + SQ_TOP_PES_MAX]; // [rows][bank + cols - 1]
@@ -66,8 +75,14 @@ struct sq_encode_sim {
     unsigned encoder[SQ_PARAMS_MAX]; // of sq_act_scale
     float global[SQ_ENCODE_ROWS_MAX][SQ_BS_PARTS];
     struct sq_chain blocks;
-    uint32_t n_inside, beats; // beats in sq_act_blocks; those that have not left it
+    uint32_t n_inside,
+        beats; // beats in sq_act_blocks; those that have not left it, or sq_encode_dynamic
     unsigned char inside[SQ_ENCODE_BEATS][4 * SQ_TOP_WORDS_MAX];
+
+    bool is_dynamic; // banks of low and high codes, with what follows
+    uint32_t
+        masking; // 1: a beat is offered, which stands in `inside`; more: cycles before that and 1
+    uint16_t low[SQ_ENCODE_ROWS_MAX]; // largest of the elements that are not high
 };
 
 void sq_encode_init(struct sq_encode_sim *s, const unsigned *value);

@@ -32,7 +32,7 @@ static const struct sq_point points[] = {
     {"nibbles", false, {32, 2, 2, 16, 4, 4, SCALED(2), SQ_OUTPUT_INT8, 4, 32, 32, 32, 32, 9, 16, 4, 4, 400, 0, SQ_SCALED_INT4, SQ_SCALED_E8M0, SQ_SCALED_SPLIT, 0, 0, 1}},
     {"razer", false, {32, 2, 2, 16, 4, 4, SCALED(0), BF16, 2, 32, 32, 32, 32, 9, 8, 2, 3, 400, 0, SQ_SCALED_RAZER, SQ_SCALED_E4M3, SQ_SCALED_SPLIT, 0, 0, 2, SQ_SCALED_SIGN}},
     {"hif4", false, {64, 1, 2, 64, 4, 4, SCALED(0), B32, 2, 32, 32, 32, 32, 9, 16, 4, 4, 400, 0, SQ_HIF4, SQ_SCALED_E6M2, SQ_SCALED_SPLIT, 0, [SQ_PARAMS_MAX] = SQ_HIF4_WORDS}},
-    {"scaled", false, {64, 1, 2, 8, 4, 4, SQ_ARRAY_COMPACT, 2, 8, 1, 0, SQ_COMBINE_SCALED, B32, 1, 32, 32, 32, 32, 9, 16, 4, 2, 400, 0, 0, 0, 0, 0, 1}},
+    {"scaled", false, {64, 2, 2, 8, 4, 4, SQ_ARRAY_COMPACT, 2, 8, 1, 0, SQ_COMBINE_SCALED, B32, 1, 32, 32, 32, 32, 9, 16, 4, 2, 400, 0, 0, 0, 0, 0, 1, 2}},
 };
 // clang-format on
 
@@ -71,7 +71,7 @@ static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq
 // in every cycle around the end of a layer; a reset in every cycle of a layer, behind one that was whole; an abort in
 // every cycle of a ring of two layers, and of one whose buffers are full; a watchdog of every length; a reset in every
 // cycle of a ring; a ring of more than 256 slots; encoders, right and
-// wrong; rings of random layers.
+// wrong; rings of random layers; encoders whose beats wait for a memory that is slow to take them.
 enum {
     MEMORIES = 4,
     REFUSED = MEMORIES,
@@ -86,14 +86,16 @@ enum {
     LONG_RING,
     ENCODERS,
     SOME_RINGS,
+    SLOW_ENCODERS,
     DIRECTED
 };
-enum { RESET_EVERY = 600, N_RESETS = 400, EVERY = 80, N_RINGS = 24 };
+enum { RESET_EVERY = 600, N_RESETS = 400, EVERY = 80, N_RINGS = 24, N_SLOW_ENCODES = 8 };
 static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
                                     struct sq_error *err)
 {
     const struct sq_env_choice memory[MEMORIES] = {
         {.n = {0}}, {.kind = 1, .n = {40, 1, 2, 64}}, {.kind = 2, .n = {1}}, {.kind = 2, .n = {2}}};
+    const bool encodes = c->point->value[SQ_TOP_ENCODE] > 0;
     const struct sq_env_choice work[DIRECTED - MEMORIES] = {
         [REFUSED - MEMORIES] = {.what = SQ_HOST_REFUSED, .end = SQ_HOST_N_REFUSED},
         [KEPT - MEMORIES] = {.kind = SQ_AXI_LAZY,
@@ -114,9 +116,13 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
         [ENCODERS - MEMORIES] = {.kind = 2,
                                  .n = {1},
                                  .what = SQ_HOST_RINGS + SQ_RING_ENCODES,
-                                 .end = c->point->value[SQ_TOP_ENCODE] > 0 ? SQ_RING_N_ENCODES : 1},
+                                 .end = encodes ? SQ_RING_N_ENCODES : 1},
         [SOME_RINGS -
-            MEMORIES] = {.kind = 2, .n = {1}, .what = SQ_HOST_RINGS + SQ_RING_ANY, .end = N_RINGS}};
+            MEMORIES] = {.kind = 2, .n = {1}, .what = SQ_HOST_RINGS + SQ_RING_ANY, .end = N_RINGS},
+        [SLOW_ENCODERS - MEMORIES] = {.kind = SQ_AXI_LAZY,
+                                      .n = {EVERY / 4},
+                                      .what = SQ_HOST_RINGS + SQ_RING_ENCODES,
+                                      .end = encodes ? N_SLOW_ENCODES : 1}};
     c->env = number < MEMORIES ? memory[number] : work[number - MEMORIES];
     c->env.seed = sq_rng_next(rng);
     if (number < MEMORIES) {

@@ -272,7 +272,8 @@ struct sq_top_given sq_top_draw_image(const unsigned *value, struct sq_rng *rng,
     return image;
 }
 
-enum { HALVES = 4, ANY_BITS, TINY, HALF_OF = TINY + 8, EDGE = HALF_OF + 128 }; // kinds of outputs
+// Kinds of outputs.
+enum { HALVES = 4, ANY_BITS, EQUAL, LOW_HALVES, TINY, HALF_OF = TINY + 8, EDGE = HALF_OF + 128 };
 
 // Bits behind the leading one of what a power of two above the blocks makes the largest element.
 static uint32_t edge_of(const unsigned *value)
@@ -289,6 +290,8 @@ static uint32_t draw_kind(const unsigned *value, struct sq_rng *rng)
     const uint32_t n = sq_rng_below(rng, 12);
     if (n >= 8 && sq_top_is_scaled(value))
         return n == 8 ? ANY_BITS : EDGE + edge_of(value) + n - 10;
+    if (n >= 9 && value[SQ_TOP_ON_ACTS])
+        return n == 9 ? EQUAL : LOW_HALVES;
     if (n == 7)
         return TINY + sq_rng_below(rng, 8);
     return n < 10 ? n / 2 : n == 10 ? HALF_OF + sq_rng_below(rng, 128) : ANY_BITS;
@@ -304,13 +307,19 @@ static uint32_t of_integer(uint32_t n, uint32_t exponent)
 }
 
 // Outputs of one kind a token: zeros, near each other, near the end of the range, small ones; ones whose scale is not normal; odd halves of a scale whose
-// largest is 127 of it; any bits; a number and its halves, which are 63.5 of the scale but for its rounding; around
-// the end of what a power of two reaches.
+// largest is 127 of it; any bits; all equal but for their signs; odd halves of a scale whose largest is 7 of it, which
+// few reach; a number and its halves, which are 63.5 of the scale but for its rounding; around the end of what a power of
+// two reaches.
 static uint16_t draw_output(struct sq_rng *rng, uint32_t kind, bool is_first)
 {
     const uint32_t any = (uint32_t)sq_rng_next(rng);
     if (kind == HALVES)
         return (uint16_t)((any & 0x8000) | of_integer(is_first ? 254 : any % 127 * 2 + 1, 120));
+    if (kind == EQUAL)
+        return (uint16_t)((any & 0x8000) | 0x3f81);
+    if (kind == LOW_HALVES)
+        return (uint16_t)((any & 0x8000) |
+                          of_integer(any % 3 == 0 ? 14 : (any >> 4) % 7 * 2 + 1, 120));
     if (kind >= EDGE)
         return (uint16_t)((any & 0x8000) |
                           (is_first ? 127u << 7 | (kind - EDGE) : any >> 8 & 0x3f7f));

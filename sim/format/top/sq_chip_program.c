@@ -326,7 +326,8 @@ static enum sq_status requantize(struct sq_chip_program *g, const float *outputs
 {
     const float *y;
     float amax = 0;
-    if (sq_product_count(p, "code") == SIZE_MAX || sq_product_count(p, "w") == SIZE_MAX)
+    if (sq_product_count(p, "code") == SIZE_MAX || sq_product_count(p, "w") == SIZE_MAX ||
+        sq_product_count(p, "mask") != SIZE_MAX)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "layer %.60s: INT8 outputs are activations of dense layers alone",
                        p->source);

@@ -211,7 +211,9 @@ static enum sq_status set_encoder(const struct sq_route_work *w, const struct ti
                                   struct sq_error *err)
 {
     size_t choose = SQ_SCALED_LARGEST;
-    bool has_encoder = true;
+    // Blocks and masks that an encoder may make come with the numbers of which it makes them.
+    const bool needs_numbers = t->is_scaled || v[SQ_TOP_ON_ACTS];
+    const bool has_encoder = !needs_numbers || sq_product_count(w->p, "x") != SIZE_MAX;
     v[SQ_TOP_ENCODE] = v[SQ_TOP_CHOOSE] = 0;
     if (!chip_of(w)->encodes)
         return SQ_OK;
@@ -220,16 +222,14 @@ static enum sq_status set_encoder(const struct sq_route_work *w, const struct ti
                        "%s: outputs of this format are binary32 on the chip, and its encoder reads "
                        "bfloat16",
                        sq_path_tail(w->p->source));
-    if (t->is_scaled) {
-        has_encoder = sq_product_count(w->p, "x") != SIZE_MAX;
+    if (t->is_scaled)
         SQ_TRY(sq_product_number(w->p, "choose", 0, SQ_SCALED_SIGN, &choose, err));
-    }
     v[SQ_TOP_CHOOSE] = (unsigned)choose;
     if (!has_encoder || !sq_encode_makes(v))
         return SQ_FAIL(
             err, SQ_ERR_UNSUPPORTED,
-            "%s: the chip's encoder makes INT8 activations with one scale a token, and blocks "
-            "whose "
+            "%s: the chip's encoder makes INT8 activations with one scale a token, those of "
+            "sq_a_dynamic (variant = own, select = fp), and blocks whose "
             "scales are E8M0 (mxfp4, sq_b) or have a power of two above them (nv formats, if4, "
             "razer, sq_b with act-scale = token2, errors = integer), not those of this recipe",
             sq_path_tail(w->p->source));
