@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a chip would do with an image, without anything of ours: LAYER.json LAYER.bin -> the memory after
-# the run. INT8 encoders, and layers of dense, of sq_w with two scales of a channel, of nvfp4, if4, razer and sq_b. Sums of two binary32 in binary64, rounded to binary32, are rounded once (53 >= 2 * 24 + 2).
+# the run. Encoders of INT8 and of sq_a_dynamic, and layers of dense, of sq_w with two scales of a channel, of sq_a_dynamic, of nvfp4, if4, razer and sq_b. Sums of two binary32 in binary64, rounded to binary32, are rounded once (53 >= 2 * 24 + 2).
 import json
 import struct
 import sys
@@ -20,32 +20,71 @@ def bits(x):
     return struct.unpack("<I", struct.pack("<f", x))[0]
 
 
-def encode():  # a tile of rows of bfloat16 outputs in each of tiles[0] pieces, to INT8 and a scale a row
+def quantized(x, width):  # by the largest magnitude: codes, scale
+    most = (1 << width - 1) - 1
+    scale = single(max(map(abs, x), default=0) / most) or 1
+    return [max(-most, min(most, round(single(v / scale)))) for v in x], scale
+
+
+def packed(lines, width):  # as a number, and its bits
+    codes = [v for line in lines for v in line]
+    return sum((v & ((1 << width) - 1)) << width * i for i, v in enumerate(codes)), width * len(codes)
+
+
+def plain_rows(tokens):  # beats, scales: INT8 with a scale a row
+    codes, scale = zip(*(quantized(x, d["ActW"]) for x in tokens))
+    return [[packed([c[k:k + bank] for c in codes], d["ActW"])] for k in range(0, len(codes[0]), bank)], scale
+
+
+def masked_rows(tokens):  # the same of sq_a_dynamic: in each bank the largest magnitudes are high, of equal ones the first
+    low, high, masks = [], [], []
+    for x in tokens:
+        masks.append([])
+        for k in range(0, len(x), bank):
+            chosen = sorted(range(k, k + bank), key=lambda i: (-abs(x[i]), i))[:d["HighPerBank"]]
+            masks[-1] += [int(i in chosen) for i in range(k, k + bank)]
+        for part, is_high, width in ((low, 0, d["ActW"]), (high, 1, d["HighW"])):
+            part.append(quantized([v for v, m in zip(x, masks[-1]) if m == is_high], width))
+    n = d["HighPerBank"]
+    pieces = [[packed([codes[k * size:(k + 1) * size] for codes, _ in part], width)
+               for part, size, width in ((low, bank - n, d["ActW"]), (high, n, d["HighW"]))] +
+              [packed([m[k * bank:(k + 1) * bank] for m in masks], 1)] for k in range(len(masks[0]) // bank)]
+    return pieces, [s for part in (low, high) for _, s in part]
+
+
+def as_bytes(pieces):  # of a beat, one behind the other
+    value = at = 0
+    for bits, n in pieces:
+        value |= bits << at
+        at += n
+    return value.to_bytes(-(-at // 8), "little")
+
+
+def encode():  # a tile of rows of bfloat16 outputs in each of tiles[0] pieces, to codes and scales
     is_codes = "row_scale" not in d["regions"]  # INT8 outputs, which move
     (out, n_out), (act, n_act), (scales, n_scales) = ((a - d["base"], n // tiles[0]) for a, n in (
         d["regions"].get(name, (0, 0)) for name in ("out", "act", "row_scale")))
-    assert d["ActW"] == 8 and not d["OnActs"] and d["Form"] in (ONE, TWO)
+    is_masked = d["OnActs"] and (d["Form"], d["Layout"]) == (SCALED, 3)
+    assert is_masked or (d["ActW"] == 8 and not d["OnActs"] and d["Form"] in (ONE, TWO))
     for tile in range(tiles[0]):
-        codes, scale = [], []
-        half = struct.unpack_from(f"<{tiles[1] * rows * cols}{'b' if is_codes else 'H'}", memory, out + tile * n_out)
-        for r in range(rows):
-            if is_codes:
-                codes.append([half[c // cols * rows * cols + r * cols + c % cols] for c in range(tiles[1] * cols)])
-                codes[-1] += [0] * (d["beats"] * bank - len(codes[-1]))
-                continue
-            x = [struct.unpack("<f", struct.pack("<I", half[c // cols * rows * cols + r * cols + c % cols] << 16))[0]
-                 for c in range(tiles[1] * cols)]
-            largest = max(map(abs, x))
-            scale.append(single(largest / 127) if largest else 1)
-            codes.append([max(-127, min(127, round(single(v / scale[-1])))) for v in x] + [0] * (d["beats"] * bank - len(x)))
-        piece = b"".join(struct.pack(f"<{bank}b", *row[b * bank:(b + 1) * bank]) for b in range(d["beats"]) for row in codes)
+        numbers = struct.unpack_from(f"<{tiles[1] * rows * cols}{'b' if is_codes else 'H'}", memory, out + tile * n_out)
+        if not is_codes:
+            numbers = [struct.unpack("<f", struct.pack("<I", v << 16))[0] for v in numbers]
+        tokens = [[numbers[c // cols * rows * cols + r * cols + c % cols] for c in range(tiles[1] * cols)] for r in range(rows)]
+        for x in tokens:
+            x += [0] * (d["beats"] * bank - len(x))
+        if is_codes:
+            pieces, scale = [[packed([x[k:k + bank] for x in tokens], 8)] for k in range(0, len(tokens[0]), bank)], []
+        else:
+            pieces, scale = (masked_rows if is_masked else plain_rows)(tokens)
+        piece = b"".join(map(as_bytes, pieces))
         memory[act + tile * n_act:act + (tile + 1) * n_act] = piece + bytes(n_act - len(piece))
         piece = struct.pack(f"<{len(scale)}f", *scale)
         memory[scales + tile * n_scales:scales + (tile + 1) * n_scales] = piece + bytes(n_scales - len(piece))
 
 
-# Forms of scales: one of the channel, two of the channel, one above the blocks of both sides.
-ONE, TWO, BLOCKS = 0, 1, 3
+# Forms of scales: one of the channel, two of the channel, two of the token, one above the blocks of both sides.
+ONE, TWO, SCALED, BLOCKS = 0, 1, 2, 3
 if d["layer"] == "encode":
     encode()
     sys.stdout.buffer.write(memory)
@@ -117,6 +156,21 @@ def marked(name, axis, lines, width):  # the same of low codes, and of high ones
     return low, high
 
 
+def masked(name, axis, lines, width):  # the same with a mask behind the high codes, low ones where it is 0
+    low, high, n = [], [], d["HighPerBank"]
+    for tile in beats_of(name, axis, [(lines * (bank - n), width), (lines * n, d["HighW"]), (lines * bank, 1)]).values():
+        for i in range(lines):
+            low.append([])
+            high.append([])
+            for x, y, mask in tile:
+                lows, highs = (iter(signed(v[i * len(v) // lines:(i + 1) * len(v) // lines], w)) for v, w in ((x, width), (y, d["HighW"])))
+                for m in mask[i * bank:(i + 1) * bank]:
+                    low[-1].append(0 if m else next(lows))
+                    high[-1].append(next(highs) if m else 0)
+                assert next(lows, None) is next(highs, None) is None
+    return low, high
+
+
 IF4, RAZER = 10, 11  # numbers of Element
 E2M1 = [0, .5, 1, 1.5, 2, 3, 4, 6]
 
@@ -165,13 +219,11 @@ if d["Form"] == BLOCKS:
     act, weight = blocks_of("act", 0, rows), blocks_of("weight", 1, cols)
     col = scales("col_scale", 1, cols, parts)
 else:
-    assert not d["OnActs"] and (d["Form"], d["Layout"]) in ((ONE, 0), (TWO, 1))  # plain, mask codes
-    act = plain("act", 0, rows, d["ActW"])
-    weight = plain("weight", 1, cols, d["WeightW"]) if d["Form"] == ONE else None
-    low, high = marked("weight", 1, cols, d["WeightW"]) if d["Form"] == TWO else (weight, None)
-    n_scales = 2 if d["Form"] == TWO else 1
-    col = scales("col_scale", 1, cols, n_scales, blocks(groups, chunk))
-row = scales("row_scale", 0, rows, parts if d["Form"] == BLOCKS else 1)
+    assert (d["OnActs"], d["Form"], d["Layout"]) in ((0, ONE, 0), (0, TWO, 1), (1, SCALED, 3))  # plain, mask codes, masks
+    act = masked("act", 0, rows, d["ActW"]) if d["OnActs"] else [plain("act", 0, rows, d["ActW"])] * 2
+    weight = marked("weight", 1, cols, d["WeightW"]) if d["Form"] == TWO else [plain("weight", 1, cols, d["WeightW"])] * 2
+    col = scales("col_scale", 1, cols, 2 if d["Form"] == TWO else 1, blocks(groups, chunk))
+row = scales("row_scale", 0, rows, parts if d["Form"] == BLOCKS else 2 if d["Form"] == SCALED else 1)
 
 
 def output_of_blocks(r, c):  # the part of the weights goes faster
@@ -191,18 +243,19 @@ def output(r, c):
     if d["Form"] == BLOCKS:
         return output_of_blocks(r, c)
     y = 0.0
+    per_token = row[r // rows, 0][r % rows::rows]
     for g in range(groups):
-        s = col[c // cols, g]
+        per_channel = col[c // cols, g][c % cols::cols]
 
-        def product(codes, scale):
-            a, w = act[r][g * step:(g + 1) * step], codes[c][g * step:(g + 1) * step]
+        def product(part, scale):
+            a, w = act[part][r][g * step:(g + 1) * step], weight[part][c][g * step:(g + 1) * step]
             return single(single(sum(i * j for i, j in zip(a, w))) * scale)
 
-        t = product(low, s[c % cols])
-        if high:
-            t = single(t + product(high, s[cols + c % cols]))
-        y = single(y + t)
-    return single(y * row[r // rows, 0][r % rows]) + 0.0
+        t = product(0, (per_token if d["Form"] == SCALED else per_channel)[0])
+        if d["Form"] != ONE:
+            t = single(t + product(1, (per_token if d["Form"] == SCALED else per_channel)[1]))
+        y = single(y + (single(t * per_channel[0]) if d["Form"] == SCALED else t))
+    return (y if d["Form"] == SCALED else single(y * per_token[0])) + 0.0
 
 
 def stored(y):  # binary32, bfloat16, INT8

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # sqsim image: what it writes is judged by image.py, which reads LAYER.json and LAYER.bin and computes the outputs from the bits in
-# memory alone; --check must take that memory and no other. Sampled: nine layers, W8A8, W4A8, sq_w, nvfp4, if4, razer and sq_b, two tiles; ragged tokens; K in chunks.
+# memory alone; --check must take that memory and no other. Sampled: ten layers, W8A8, W4A8, sq_w, sq_a_dynamic, nvfp4, if4, razer and sq_b, two tiles; ragged tokens; K in chunks.
 . "$(dirname "$0")/lib.sh"
 cd "$W" || exit 1
 mkdir images
@@ -30,6 +30,7 @@ print(f"FAIL: 1 of {nbytes // 4} words of outputs differ, the first at 0x{addres
 }
 judged dense mlp.down_proj --m 1 --rows 1 --cols 4
 judged sq_w self_attn.k_proj --m 5 --depth 10
+judged sq_a_dynamic self_attn.v_proj --m 5 --depth 10
 judged nvfp4 self_attn.k_proj --m 5
 judged if4 self_attn.v_proj --m 5
 judged razer self_attn.v_proj --m 5
@@ -72,9 +73,9 @@ sq "${ring[@]}" --check images/ring.bin
 ok "... and not before" [ "$RC" = 1 ]
 
 # The chip encodes: what an encoder wrote is what the layers behind it read.
-chained() { # SLOTS WORDS OPTION...: image.py runs the ring, slot after slot
-  local slots=$1 words=$2 i; shift 2
-  local chain=(image --ring --format dense --algorithm rtn --m 3 --rows 2 --cols 4 "$@")
+chained() { # SLOTS WORDS FORMAT OPTION...: image.py runs the ring, slot after slot
+  local slots=$1 words=$2 format=$3 i; shift 3
+  local chain=(image --ring --format "$format" --algorithm rtn --m 3 --rows 2 --cols 4 "$@")
   sq "${chain[@]}" -o images
   cp images/ring.bin ring.bin
   python3 -c 'import json
@@ -84,12 +85,14 @@ for i, layer in enumerate(ring["layers"]):
     json.dump(layer, open(f"ring{i}.json", "w"))'
   for ((i = 0; i < slots; i++)); do python3 "$ROOT/tests/cli/image.py" ring$i.json ring.bin >after.bin && mv after.bin ring.bin; done
   sq "${chain[@]}" --check ring.bin --json
-  ok "a ring in which the chip encodes, $*" [ "$RC$(number wrong)$(number words)/$(ls ring?.json | wc -l)" = "00$words/$slots" ]
+  ok "a ring in which the chip encodes $format, $*" [ "$RC$(number wrong)$(number words)/$(ls ring?.json | wc -l)" = "00$words/$slots" ]
   rm ring?.json
 }
-chained 3 1540 --encode inputs --layer '*.0.self_attn.[kv]_proj'
-chained 4 3080 --encode outputs --layer '*.0.self_attn.[qo]_proj'
-chained 4 1796 --encode codes --layer '*.0.self_attn.[qo]_proj'
+chained 3 1540 dense --encode inputs --layer '*.0.self_attn.[kv]_proj'
+chained 4 3080 dense --encode outputs --layer '*.0.self_attn.[qo]_proj'
+chained 4 1796 dense --encode codes --layer '*.0.self_attn.[qo]_proj'
+chained 3 1544 sq_a_dynamic --encode inputs --layer '*.0.self_attn.[kv]_proj'
+chained 4 3088 sq_a_dynamic --encode outputs --layer '*.0.self_attn.[qo]_proj'
 
 sq image --format dense --algorithm rtn --layer '*.0.self_attn.k_proj' --weight-bits 8 --m 5 --json
 ok "the digest is that of the file" grep -q "\"digest\":$(sed -n 's/.*"digest": \(.*\),/\1/p' images/model.layers.0.self_attn.k_proj.json)" "$W.out"
