@@ -399,7 +399,7 @@ static bool post(struct run *r)
 static bool intern(struct run *r, uint32_t *state)
 {
     sq_chip_world_settle(&r->setup, &r->world);
-    memset(r->world.pending, 0, sizeof r->world.pending); // follows from the job
+    r->world.pending = 0; // follows from the job
     *state = number_in(r, &r->memo->state);
     return *state != SQ_POOL_NONE;
 }
@@ -420,8 +420,7 @@ static bool follow(struct run *r, const struct stretch *s)
 static void restore(struct run *r, uint32_t state)
 {
     sq_chip_world_unpack(&r->setup, sq_pool_at(&r->memo->state, state), &r->world);
-    for (unsigned i = 0; i < SQ_TOP_JOBS; i++)
-        r->world.pending[i] = i != SQ_TOP_SUMS || r->posted.job.carries;
+    r->world.pending = sq_chip_takers(&r->posted.job);
 }
 
 static bool keep_stretch(struct run *r, const struct stretch *s)

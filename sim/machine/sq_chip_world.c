@@ -218,26 +218,33 @@ static bool gear_takes(const struct sq_chip_gear *g, uint32_t out, bool out_read
 }
 
 // come: bytes that come, 0: none; the last of them end with a multiple of `pad`.
-static void gear_clock(struct sq_chip_gear *g, uint32_t out, uint32_t come, uint32_t pad, bool last,
-                       bool out_ready)
+static inline void gear_clock(struct sq_chip_gear *g, uint32_t out, uint32_t come, uint32_t pad,
+                              bool last, bool out_ready)
 {
     const bool takes = come > 0 && gear_takes(g, out, out_ready);
     g->level = gear_left(g, out, out_ready);
     if (!takes)
         return;
-    g->level = (g->level + come + pad - 1) / pad * pad;
+    g->level += come;
+    if (pad > 1)
+        g->level = (g->level + pad - 1) / pad * pad;
     g->has_begun = !last;
 }
 
-static void clock_operand(const struct sq_chip_setup *c, struct sq_chip_world *w, unsigned i,
-                          const struct sq_chip_job *job, uint32_t come, bool last, bool out_ready)
+// come: bytes of the DMA for this operand, 0: none. An operand of which nothing moves is left as it is.
+static inline void clock_operand(const struct sq_chip_setup *c, struct sq_chip_world *w, unsigned i,
+                                 const struct sq_chip_job *job, uint32_t come, bool last,
+                                 bool out_ready)
 {
     struct sq_operand_buffer_sim *const b = &w->buffer[i];
     struct sq_chip_gear *const g = &w->gear[i];
-    const bool has_room = sq_operand_buffer_has_room(b);
-    sq_operand_buffer_clock(b, w->pending[i] ? job->places[i] : 0, job->keep[i],
-                            !g->has_begun && g->level == c->beat[i], out_ready);
-    gear_clock(g, c->beat[i], come, 1, last, has_room);
+    const uint32_t places = w->pending >> i & 1 ? job->places[i] : 0;
+    const bool has_room = sq_operand_buffer_has_room(b), fills = g->level >= c->beat[i] && has_room;
+    if (places > 0 || fills || out_ready || sq_operand_buffer_reads(b))
+        sq_operand_buffer_clock(b, places, job->keep[i], !g->has_begun && g->level == c->beat[i],
+                                out_ready);
+    if (come > 0 || fills)
+        gear_clock(g, c->beat[i], come, 1, last, has_room);
 }
 
 // A beat of those that the oldest job has yet to give; whether it is its last.
@@ -258,8 +265,8 @@ static void clock_sums(const struct sq_chip_setup *c, struct sq_chip_world *w,
     const bool is_last = keeps && w->kept[0] == 1, offers = sq_operand_buffer_offers(&w->sums);
     const bool is_taken =
         c->is_scaled ? gear_takes(&w->carry, c->tile_slots, carry_ready) : carry_ready;
-    sq_operand_buffer_clock(&w->sums, w->pending[SQ_TOP_SUMS] ? job->places[SQ_TOP_SUMS] : 0, false,
-                            is_last, is_taken);
+    sq_operand_buffer_clock(&w->sums, w->pending >> SQ_TOP_SUMS & 1 ? job->places[SQ_TOP_SUMS] : 0,
+                            false, is_last, is_taken);
     if (c->is_scaled)
         gear_clock(&w->carry, c->tile_slots, offers, 1, false, carry_ready);
     if (keeps)
@@ -290,22 +297,16 @@ static void clock_transfers(const struct sq_chip_setup *c, struct sq_chip_world 
     f->loaded = is_store;
 }
 
-static void clock_jobs(struct sq_chip_world *w, struct sq_chip_feed *f, const bool *ready)
+// ready: a bit for each part that takes a job in this cycle.
+static void clock_jobs(struct sq_chip_world *w, struct sq_chip_feed *f, uint32_t ready)
 {
-    bool any = false;
-    for (unsigned i = 0; i < SQ_TOP_JOBS; i++)
-        any = any || w->pending[i];
-    for (unsigned i = 0; i < SQ_TOP_JOBS; i++)
-        w->pending[i] = any ? w->pending[i] && !ready[i] : f->ahead != NULL;
-    if (any || !f->ahead)
-        return;
-    w->pending[SQ_TOP_SUMS] = f->ahead->carries;
-    f->posted = true;
+    f->posted = w->pending == 0 && f->ahead;
+    w->pending = f->posted ? sq_chip_takers(f->ahead) : w->pending & ~ready;
 }
 
 static void clock_sequencer(const struct sq_chip_setup *c, struct sq_chip_world *w,
                             struct sq_chip_feed *f, bool dma_ready, bool write_done,
-                            bool descriptor_ends, const bool *job_ready)
+                            bool descriptor_ends, uint32_t job_ready)
 {
     switch (w->phase) {
     case SQ_CHIP_ASK:
@@ -331,29 +332,25 @@ static void clock_sequencer(const struct sq_chip_setup *c, struct sq_chip_world 
     }
 }
 
-static void offer_engine(const struct sq_chip_setup *c, const struct sq_chip_world *w,
-                         const struct sq_chip_job *job, struct sq_offer in[SQ_STREAMS_MAX])
+static struct sq_engine_in offer_engine(const struct sq_chip_setup *c,
+                                        const struct sq_chip_world *w, const struct sq_offer *job)
 {
-    memset(in, 0, SQ_STREAMS_MAX * sizeof *in);
-    if (w->pending[SQ_TOP_ENGINE])
-        in[JOB] = (struct sq_offer){.valid = true,
-                                    .n = job->beats,
-                                    .job = {.group_banks = job->groups, .groups = job->tiles},
-                                    .carry = job->carries,
-                                    .keep = job->keeps};
-    in[ACT].valid = sq_operand_buffer_offers(&w->buffer[SQ_TOP_ACT]);
-    in[WEIGHT].valid = sq_operand_buffer_offers(&w->buffer[SQ_TOP_WEIGHT]);
-    in[SCALE].valid = sq_operand_buffer_offers(&w->buffer[SQ_TOP_ROW_SCALE]) &&
-                      sq_operand_buffer_offers(&w->buffer[SQ_TOP_COL_SCALE]);
-    in[SQ_ENGINE_CARRY].valid =
+    const bool sums =
         c->is_scaled ? w->carry.level >= c->tile_slots : sq_operand_buffer_offers(&w->sums);
+    return (struct sq_engine_in){
+        .job = job,
+        .valid = {[JOB] = w->pending >> SQ_TOP_ENGINE & 1,
+                  [ACT] = sq_operand_buffer_offers(&w->buffer[SQ_TOP_ACT]),
+                  [WEIGHT] = sq_operand_buffer_offers(&w->buffer[SQ_TOP_WEIGHT]),
+                  [SCALE] = sq_operand_buffer_offers(&w->buffer[SQ_TOP_ROW_SCALE]) &&
+                            sq_operand_buffer_offers(&w->buffer[SQ_TOP_COL_SCALE]),
+                  [SQ_ENGINE_CARRY] = sums}};
 }
 
-static void count(struct sq_chip_stats *s, const struct sq_offer *in, const struct sq_handshake *h,
+static void count(struct sq_chip_stats *s, const bool *valid, const struct sq_handshake *h,
                   bool read, bool write)
 {
-    const bool busy = in[ACT].valid && h->in_ready[ACT],
-               wait = !(in[ACT].valid && in[WEIGHT].valid);
+    const bool busy = valid[ACT] && h->in_ready[ACT], wait = !(valid[ACT] && valid[WEIGHT]);
     s->cycles++;
     s->busy += busy;
     s->wait += wait;
@@ -367,7 +364,11 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
 {
     const struct sq_chip_job *const job = f->job;
     const struct sq_chip_transfer fetch = {.kind = SQ_TOP_DESCRIPTOR, .beats = c->fetch};
-    struct sq_offer in[SQ_STREAMS_MAX];
+    const struct sq_offer offered_job = {.valid = true,
+                                         .n = job->beats,
+                                         .job = {.group_banks = job->groups, .groups = job->tiles},
+                                         .carry = job->carries,
+                                         .keep = job->keeps};
     struct sq_handshake h;
 
     // What the parts show in this cycle.
@@ -383,14 +384,14 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
     const bool load_ready =
         has_load && (is_fetch || gear_takes(&w->gear[kind], c->beat[kind],
                                             sq_operand_buffer_has_room(&w->buffer[kind])));
-    offer_engine(c, w, job, in);
+    const struct sq_engine_in in = offer_engine(c, w, &offered_job);
     const bool keeps =
         c->is_scaled ? sq_engine_scaled_keeps(w->engine) : sq_engine_array_keeps(w->engine);
     if (c->is_scaled)
-        sq_engine_scaled_cycle(w->engine, in, y_ready, &h);
+        sq_engine_scaled_cycle(w->engine, &in, y_ready, &h);
     else
-        sq_engine_array_cycle(w->engine, in, y_ready, &h);
-    const bool scale_fires = in[SCALE].valid && h.in_ready[SCALE];
+        sq_engine_array_cycle(w->engine, &in, y_ready, &h);
+    const bool scale_fires = in.valid[SCALE] && h.in_ready[SCALE];
     const bool ready[SQ_TOP_OPERANDS] = {h.in_ready[ACT], scale_fires, h.in_ready[WEIGHT],
                                          scale_fires};
     const struct sq_chip_transfer *const offered = w->phase == SQ_CHIP_ASK ? &fetch : &w->shown;
@@ -409,16 +410,15 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
         .word_goes = word_fires,
         .responds = w->b_valid,
     };
-    bool job_ready[SQ_TOP_JOBS];
-    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
-        job_ready[i] = sq_operand_buffer_takes_job(&w->buffer[i]);
-    job_ready[SQ_TOP_ENGINE] = h.in_ready[JOB];
-    job_ready[SQ_TOP_SUMS] = sq_operand_buffer_takes_job(&w->sums);
-    count(&f->stats, in, &h, read_fires, word_fires);
+    uint32_t job_ready = (uint32_t)h.in_ready[JOB] << SQ_TOP_ENGINE |
+                         (uint32_t)sq_operand_buffer_takes_job(&w->sums) << SQ_TOP_SUMS;
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS && w->pending > 0; i++)
+        job_ready |= (uint32_t)sq_operand_buffer_takes_job(&w->buffer[i]) << i;
+    count(&f->stats, in.valid, &h, read_fires, word_fires);
     const bool read_ready = w->n_used > 0 && w->n_out < 2;
     f->stats.read_wait += read_ready && !w->r_valid;
     f->stats.read_full += w->r_valid && !read_ready;
-    f->turned = scale_fires || (read_fires && !(in[ACT].valid && in[WEIGHT].valid) &&
+    f->turned = scale_fires || (read_fires && !(in.valid[ACT] && in.valid[WEIGHT]) &&
                                 (w->beat + 1) % c->unit == 0);
     f->moves.reads += d.notes;
     f->moves.writes += d.begins;
@@ -430,10 +430,10 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
     const uint32_t read = w->ar, written = word_ends ? w->burst : 0, done = w->done;
     f->loaded = f->posted = false;
     clock_sums(c, w, job, keeps, h.in_ready[SQ_ENGINE_CARRY]);
-    if (in[JOB].valid && h.in_ready[JOB] && job->keeps) {
+    if (in.valid[JOB] && h.in_ready[JOB] && job->keeps) {
         assert(w->n_kept < SQ_LEN(w->kept));
         w->kept[w->n_kept++] = job->tiles * c->tile_slots;
-    } else if (in[JOB].valid && h.in_ready[JOB]) {
+    } else if (in.valid[JOB] && h.in_ready[JOB]) {
         assert(w->n_words < SQ_LEN(w->words));
         w->words[w->n_words++] = job->tiles * c->tile_words;
     }
@@ -444,8 +444,9 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
     clock_dma(c, w, &d, &taken, ar_fires);
     w->n_store += (uint32_t)(w->wide.level >= c->nbytes && wide_ready) - d.takes_word;
     const bool y_fires = h.out_valid && y_ready, y_last = y_fires && give(w->words, &w->n_words);
-    gear_clock(&w->wide, c->nbytes, y_fires ? c->word : 0, y_last ? c->nbytes : 1, y_last,
-               wide_ready);
+    if (y_fires || w->wide.level >= c->nbytes)
+        gear_clock(&w->wide, c->nbytes, y_fires ? c->word : 0, y_last ? c->nbytes : 1, y_last,
+                   wide_ready);
     clock_memory(c, w, ar_fires, read, written, read_fires, d.responds);
 }
 

@@ -75,7 +75,8 @@ struct sq_chip_world {
     int64_t b_due[SQ_AXI_WRITES_MAX]; // of responses, those that have come among them
     uint32_t n_due, r_valid, b_valid;
     // sequencer
-    uint32_t phase, checked, kind, looked, has_transfer, owed, pending[SQ_TOP_JOBS];
+    uint32_t phase, checked, kind, looked, has_transfer, owed;
+    uint32_t pending; // a bit for each part that has yet to take the posted job
     struct sq_chip_transfer shown;
     // DMA; beats of 0: there is no transfer, no address
     struct sq_chip_transfer next, to;
@@ -101,6 +102,11 @@ struct sq_chip_world {
     _Alignas(16) unsigned char engine[SQ_TOP_ENGINE_NBYTES]; // last: as long as setup.engine says
 };
 void sq_chip_world_init(const unsigned *value, struct sq_chip_world *w);
+// What takes a job that was posted.
+static inline uint32_t sq_chip_takers(const struct sq_chip_job *job)
+{
+    return (1u << SQ_TOP_JOBS) - 1 - (job->carries ? 0 : 1u << SQ_TOP_SUMS);
+}
 // A settled world in few bytes, and back into one that was run on the same chip.
 size_t sq_chip_world_nbytes(const struct sq_chip_setup *c);
 void sq_chip_world_pack(const struct sq_chip_setup *c, const struct sq_chip_world *w,

@@ -84,7 +84,7 @@ void sq_mask_comb(const struct sq_mask_sim *m, bool out_ready, struct sq_pipelin
 
 bool sq_mask_last(const struct sq_mask_sim *m)
 {
-    return m->stage.last[m->stage.depth - 1];
+    return sq_pipeline_last(&m->stage);
 }
 
 uint32_t sq_mask_passes(const struct sq_mask_sim *m)
@@ -95,8 +95,7 @@ uint32_t sq_mask_passes(const struct sq_mask_sim *m)
 void sq_mask_clock(struct sq_mask_sim *m, bool in_valid, bool in_last, uint32_t in_passes,
                    bool out_ready)
 {
-    const bool is_serial = m->topk.kind == SQ_TIMING_SERIAL;
-    const bool last = is_serial ? m->topk.held_last : m->topk.last[m->topk.depth - 1];
+    const bool last = sq_pipeline_last(&m->topk);
     struct sq_pipeline_out topk, stage;
     between(m, out_ready, &topk, &stage);
     if (stage.out_valid && out_ready && sq_mask_last(m)) {

@@ -416,88 +416,110 @@ static void offer(const unsigned *v, unsigned stream, const int32_t *record, str
         (struct sq_job){.group_banks = (uint32_t)record[GROUPS], .groups = (uint32_t)record[TILES]};
 }
 
-// What stands between array and stage in a cycle. Valid of the array does not depend on ready behind it.
-struct wires {
-    struct sq_output_in stage;
-    struct sq_output_out out;
-    bool in_valid, in_ready; // a beat of both operands
-};
-
-static void find_wires(const struct sq_engine_array_sim *s, const struct sq_offer *in,
-                       bool out_ready, struct wires *w)
+// What the stage behind the array is given. Valid of the array does not depend on ready behind it.
+static inline struct sq_output_in stage_of(const struct sq_engine_array_sim *s,
+                                           const struct sq_engine_in *in, bool out_ready)
 {
     const bool scale_last = sq_engine_count_last(&s->scale, 0);
     struct sq_pipeline_out array;
     sq_chain_comb(&s->array, false, &array);
-    w->stage = (struct sq_output_in){.tile_valid = array.out_valid,
-                                     .scale_valid = s->scale.is_busy && in[SCALE].valid,
-                                     .scale_last = scale_last,
-                                     .out_ready = out_ready,
-                                     .scale_carry = s->carries && s->scale.at[0] == 0,
-                                     .scale_keep = s->keeps && scale_last,
-                                     .carry_valid = in[SQ_ENGINE_CARRY].valid};
-    sq_output_comb(&s->output, &w->stage, &w->out);
-    sq_chain_comb(&s->array, w->out.tile_ready, &array);
-    w->in_valid = s->in.is_busy && in[ONE_SIDE].valid && in[OTHER].valid;
-    w->in_ready = array.in_ready;
+    return (struct sq_output_in){.tile_valid = array.out_valid,
+                                 .scale_valid = s->scale.is_busy && in->valid[SCALE],
+                                 .scale_last = scale_last,
+                                 .out_ready = out_ready,
+                                 .scale_carry = s->carries && s->scale.at[0] == 0,
+                                 .scale_keep = s->keeps && scale_last,
+                                 .carry_valid = in->valid[SQ_ENGINE_CARRY]};
 }
 
-static void answer(const struct sq_engine_array_sim *s, const struct sq_offer *in,
-                   const struct wires *w, struct sq_handshake *out)
+// A beat of both operands goes.
+struct step {
+    bool valid, ready;
+};
+
+static inline struct step step_of(const struct sq_engine_array_sim *s,
+                                  const struct sq_engine_in *in, const struct sq_output_out *stage)
 {
-    out->in_ready[JOB] =
-        sq_engine_count_ready(&s->in, w->in_valid && w->in_ready) && s->next.n < SQ_ENGINE_JOBS;
-    out->in_ready[ONE_SIDE] = s->in.is_busy && in[OTHER].valid && w->in_ready;
-    out->in_ready[OTHER] = s->in.is_busy && in[ONE_SIDE].valid && w->in_ready;
-    out->in_ready[SCALE] = s->scale.is_busy && w->out.scale_ready;
-    out->in_ready[SQ_ENGINE_CARRY] = w->out.carry_ready;
-    out->out_valid = w->out.out_valid;
+    struct sq_pipeline_out array;
+    sq_chain_comb(&s->array, stage->tile_ready, &array);
+    return (struct step){s->in.is_busy && in->valid[ONE_SIDE] && in->valid[OTHER], array.in_ready};
 }
 
-static void comb(const void *state, const struct sq_offer *in, bool out_ready,
+static inline bool takes_job(const struct sq_engine_array_sim *s, const struct step *step)
+{
+    return sq_engine_count_ready(&s->in, step->valid && step->ready) && s->next.n < SQ_ENGINE_JOBS;
+}
+
+static inline void answer(const struct sq_engine_array_sim *s, const struct sq_engine_in *in,
+                          const struct step *step, const struct sq_output_out *stage,
+                          struct sq_handshake *out)
+{
+    out->in_ready[JOB] = takes_job(s, step);
+    out->in_ready[ONE_SIDE] = s->in.is_busy && in->valid[OTHER] && step->ready;
+    out->in_ready[OTHER] = s->in.is_busy && in->valid[ONE_SIDE] && step->ready;
+    out->in_ready[SCALE] = s->scale.is_busy && stage->scale_ready;
+    out->in_ready[SQ_ENGINE_CARRY] = stage->carry_ready;
+    out->out_valid = stage->out_valid;
+}
+
+static void comb(const void *state, const struct sq_offer *offer, bool out_ready,
                  struct sq_handshake *out)
 {
-    struct wires w;
-    find_wires(state, in, out_ready, &w);
-    answer(state, in, &w, out);
+    const struct sq_engine_array_sim *const s = state;
+    const struct sq_engine_in in = sq_engine_in_of(offer);
+    const struct sq_output_in stage_in = stage_of(s, &in, out_ready);
+    struct sq_output_out stage;
+    sq_output_comb(&s->output, &stage_in, &stage);
+    const struct step step = step_of(s, &in, &stage);
+    answer(s, &in, &step, &stage, out);
 }
 
-static void edge(struct sq_engine_array_sim *s, const struct sq_offer *in, const struct wires *w)
+// The rising edge of what stands at the jobs.
+static void clock_jobs(struct sq_engine_array_sim *s, const struct sq_offer *job, bool passes)
 {
-    const bool in_step = w->in_valid && w->in_ready, in_last = sq_engine_count_last(&s->in, 0),
-               scale_step = w->stage.scale_valid && w->out.scale_ready;
-    const bool takes =
-        in[JOB].valid && sq_engine_count_ready(&s->in, in_step) && s->next.n < SQ_ENGINE_JOBS;
-    const bool passes = s->next.n > 0 && sq_engine_count_ready(&s->scale, scale_step);
-    const uint32_t job[3] = {in[JOB].n, in[JOB].job.group_banks, in[JOB].job.groups};
-    const uint32_t scale_job[3] = {job[1], job[2], 1};
-    const uint32_t sums[3] = {in[JOB].carry, in[JOB].keep};
-    sq_engine_count_clock(&s->scale, passes ? s->next.job[0] : NULL, scale_step);
-    sq_engine_jobs_clock(&s->next, takes ? scale_job : NULL, passes);
+    const uint32_t scale_job[3] = {job ? job->job.group_banks : 0, job ? job->job.groups : 0, 1};
+    const uint32_t sums[3] = {job && job->carry, job && job->keep};
     if (passes) {
         s->carries = s->next_sums.job[0][0];
         s->keeps = s->next_sums.job[0][1];
     }
-    sq_engine_jobs_clock(&s->next_sums, takes ? sums : NULL, passes);
-    sq_engine_count_clock(&s->in, takes ? job : NULL, in_step);
-    sq_output_clock(&s->output, &w->stage);
-    sq_chain_clock(&s->array, w->in_valid, in_last, w->out.tile_ready);
+    sq_engine_jobs_clock(&s->next, job ? scale_job : NULL, passes);
+    sq_engine_jobs_clock(&s->next_sums, job ? sums : NULL, passes);
 }
 
-static void clock(void *state, const struct sq_offer *in, bool out_ready)
+// ... of all but the stage.
+static inline void edge(struct sq_engine_array_sim *s, const struct sq_engine_in *in,
+                        const struct step *step, bool tile_ready, bool scale_step)
 {
-    struct wires w;
-    find_wires(state, in, out_ready, &w);
-    edge(state, in, &w);
+    const bool in_step = step->valid && step->ready, in_last = sq_engine_count_last(&s->in, 0);
+    const bool takes = in->valid[JOB] && takes_job(s, step);
+    const bool passes = s->next.n > 0 && sq_engine_count_ready(&s->scale, scale_step);
+    sq_engine_count_clock(&s->scale, passes ? s->next.job[0] : NULL, scale_step);
+    if (takes || passes)
+        clock_jobs(s, takes ? in->job : NULL, passes);
+    const uint32_t job[3] = {takes ? in->job->n : 0, takes ? in->job->job.group_banks : 0,
+                             takes ? in->job->job.groups : 0};
+    sq_engine_count_clock(&s->in, takes ? job : NULL, in_step);
+    sq_chain_clock(&s->array, step->valid, in_last, tile_ready);
 }
 
-void sq_engine_array_cycle(void *state, const struct sq_offer *in, bool out_ready,
+static void clock(void *state, const struct sq_offer *offer, bool out_ready)
+{
+    const struct sq_engine_in in = sq_engine_in_of(offer);
+    struct sq_handshake unused;
+    sq_engine_array_cycle(state, &in, out_ready, &unused);
+}
+
+void sq_engine_array_cycle(void *state, const struct sq_engine_in *in, bool out_ready,
                            struct sq_handshake *out)
 {
-    struct wires w;
-    find_wires(state, in, out_ready, &w);
-    answer(state, in, &w, out);
-    edge(state, in, &w);
+    struct sq_engine_array_sim *const s = state;
+    const struct sq_output_in stage_in = stage_of(s, in, out_ready);
+    struct sq_output_out stage;
+    sq_output_cycle(&s->output, &stage_in, &stage);
+    const struct step step = step_of(s, in, &stage);
+    answer(s, in, &step, &stage, out);
+    edge(s, in, &step, stage.tile_ready, stage_in.scale_valid && stage.scale_ready);
 }
 
 void sq_engine_array_counts(void *state, struct sq_engine_count *count[SQ_ENGINE_COUNTS])

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks scales, forms words of outputs, and counts the jobs and steps of an engine (sq_engine.h).
+// Checks scales and forms words of outputs of an engine (sq_engine.h).
 #include "sim/block/flow/sq_engine.h"
 
-#include <assert.h>
 #include <string.h>
 
 void sq_engine_word_fields(struct sq_field *field)
@@ -35,43 +34,4 @@ size_t sq_engine_end(const struct sq_output_config *c, const int32_t *scale, flo
         to[len + 1] = error;
     }
     return words;
-}
-
-bool sq_engine_count_last(const struct sq_engine_count *c, unsigned level)
-{
-    for (unsigned i = 0; i <= level; i++)
-        if (c->at[i] + 1 != c->n[i])
-            return false;
-    return true;
-}
-
-bool sq_engine_count_ready(const struct sq_engine_count *c, bool step)
-{
-    return !c->is_busy || (step && sq_engine_count_last(c, 2));
-}
-
-void sq_engine_count_clock(struct sq_engine_count *c, const uint32_t job[3], bool step)
-{
-    if (sq_engine_count_ready(c, step)) {
-        *c = (struct sq_engine_count){.is_busy = job != NULL};
-        if (job)
-            memcpy(c->n, job, sizeof c->n);
-        return;
-    }
-    for (unsigned i = 0; step && i < 3; i++) {
-        if (++c->at[i] < c->n[i])
-            return;
-        c->at[i] = 0;
-    }
-}
-
-void sq_engine_jobs_clock(struct sq_engine_jobs *q, const uint32_t job[3], bool is_taken)
-{
-    assert(q->n > 0 || !is_taken);
-    assert(q->n < SQ_ENGINE_JOBS || !job);
-    q->n -= is_taken;
-    if (is_taken)
-        memmove(q->job, q->job + 1, q->n * sizeof *q->job);
-    if (job)
-        memcpy(q->job[q->n++], job, sizeof *q->job);
 }

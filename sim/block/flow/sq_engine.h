@@ -6,8 +6,10 @@
 #ifndef SQ_ENGINE_H
 #define SQ_ENGINE_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "models/scaled/sq_scaled.h"
 #include "sim/block/flow/sq_block.h"
@@ -50,10 +52,35 @@ struct sq_engine_count {
 
 // The beat that goes next is the last of `level` 0 (inner), 1 (and the inner ones are the last of
 // middle), 2 (of the job).
-bool sq_engine_count_last(const struct sq_engine_count *c, unsigned level);
-bool sq_engine_count_ready(const struct sq_engine_count *c, bool step);
+static inline bool sq_engine_count_last(const struct sq_engine_count *c, unsigned level)
+{
+    bool is_last = true;
+    for (unsigned i = 0; i <= level; i++)
+        is_last = is_last && c->at[i] + 1 == c->n[i];
+    return is_last;
+}
+
+static inline bool sq_engine_count_ready(const struct sq_engine_count *c, bool step)
+{
+    return !c->is_busy || (step && sq_engine_count_last(c, 2));
+}
+
 // The rising edge: `job` has come (NULL: none was offered), a beat goes.
-void sq_engine_count_clock(struct sq_engine_count *c, const uint32_t job[3], bool step);
+static inline void sq_engine_count_clock(struct sq_engine_count *c, const uint32_t job[3],
+                                         bool step)
+{
+    if (sq_engine_count_ready(c, step)) {
+        *c = (struct sq_engine_count){.is_busy = job != NULL};
+        if (job)
+            memcpy(c->n, job, sizeof c->n);
+        return;
+    }
+    for (unsigned i = 0; step && i < 3; i++) {
+        if (++c->at[i] < c->n[i])
+            return;
+        c->at[i] = 0;
+    }
+}
 
 // ---- a queue of two jobs (sq_fifo.sv) -------------------------------------------------------
 
@@ -62,7 +89,17 @@ struct sq_engine_jobs {
     unsigned n;
     uint32_t job[SQ_ENGINE_JOBS][3];
 };
-void sq_engine_jobs_clock(struct sq_engine_jobs *q, const uint32_t job[3], bool is_taken);
+static inline void sq_engine_jobs_clock(struct sq_engine_jobs *q, const uint32_t job[3],
+                                        bool is_taken)
+{
+    assert(q->n > 0 || !is_taken);
+    assert(q->n < SQ_ENGINE_JOBS || !job);
+    q->n -= is_taken;
+    if (is_taken)
+        memmove(q->job, q->job + 1, q->n * sizeof *q->job);
+    if (job)
+        memcpy(q->job[q->n++], job, sizeof *q->job);
+}
 
 // ---- sums between jobs (Sums of sq_engine_array.sv and sq_engine_scaled.sv) -----------------
 
@@ -74,11 +111,23 @@ bool sq_engine_scaled_keeps(const void *state);
 
 // ---- for who runs very many cycles (sim/machine/sq_chip_world.h) -----------------------------
 
-// comb and clock of the engine's model at once.
-void sq_engine_array_cycle(void *state, const struct sq_offer *in, bool out_ready,
+// What an engine is offered in a cycle: of each stream whether there is a beat, and the job that is.
+struct sq_engine_in {
+    bool valid[SQ_STREAMS_MAX];
+    const struct sq_offer *job;
+};
+// comb and clock of the engine's model at once. Of the scaled one without an encoder.
+void sq_engine_array_cycle(void *state, const struct sq_engine_in *in, bool out_ready,
                            struct sq_handshake *out);
-void sq_engine_scaled_cycle(void *state, const struct sq_offer *in, bool out_ready,
+void sq_engine_scaled_cycle(void *state, const struct sq_engine_in *in, bool out_ready,
                             struct sq_handshake *out);
+static inline struct sq_engine_in sq_engine_in_of(const struct sq_offer *offer)
+{
+    struct sq_engine_in in = {.job = &offer[0]};
+    for (unsigned i = 0; i < SQ_STREAMS_MAX; i++)
+        in.valid[i] = offer[i].valid;
+    return in;
+}
 // What counts the beats of operands, of scales of the jobs at hand.
 enum { SQ_ENGINE_COUNTS = 2 };
 void sq_engine_array_counts(void *state, struct sq_engine_count *count[SQ_ENGINE_COUNTS]);

@@ -112,6 +112,5 @@ struct sq_line_seen sq_line_see(const void *state, const struct sq_offer *in, bo
 void sq_line_show_chain(const void *state, struct sq_offer *out)
 {
     const struct sq_chain *const c = state;
-    const struct sq_pipeline *const p = &c->back;
-    out->last = p->kind == SQ_TIMING_SERIAL ? p->held_last : p->last[p->depth - 1];
+    out->last = sq_pipeline_last(&c->back);
 }

@@ -29,33 +29,7 @@ void sq_topk_tree_pipeline(struct sq_pipeline *s, unsigned k)
     sq_pipeline_init(s, SQ_TIMING_PIPE, k);
 }
 
-// All stages move in this cycle (PIPE, ARRAY).
-static bool advances(const struct sq_pipeline *s, bool out_ready)
-{
-    const unsigned end = s->depth - 1;
-    if (s->kind == SQ_TIMING_ARRAY)
-        return !(s->valid[end] && s->last[end] && s->has_result && !out_ready);
-    return !s->valid[end] || out_ready;
-}
-
-void sq_pipeline_comb(const struct sq_pipeline *s, bool out_ready, struct sq_pipeline_out *out)
-{
-    switch (s->kind) {
-    case SQ_TIMING_SERIAL:
-        out->out_valid = s->is_busy && s->step == s->depth;
-        out->in_ready = !s->is_busy || (out->out_valid && out_ready);
-        return;
-    case SQ_TIMING_ARRAY:
-        out->out_valid = s->has_result;
-        break;
-    case SQ_TIMING_PIPE:
-        out->out_valid = s->valid[s->depth - 1];
-        break;
-    }
-    out->in_ready = advances(s, out_ready);
-}
-
-static void clock_serial(struct sq_pipeline *s, bool in_valid, bool in_last, bool out_ready)
+void sq_pipeline_clock_serial(struct sq_pipeline *s, bool in_valid, bool in_last, bool out_ready)
 {
     struct sq_pipeline_out out;
     sq_pipeline_comb(s, out_ready, &out);
@@ -68,28 +42,6 @@ static void clock_serial(struct sq_pipeline *s, bool in_valid, bool in_last, boo
     } else if (s->is_busy && s->step < s->depth) {
         s->step++;
     }
-}
-
-void sq_pipeline_clock(struct sq_pipeline *s, bool in_valid, bool in_last, bool out_ready)
-{
-    const unsigned end = s->depth - 1;
-    if (s->kind == SQ_TIMING_SERIAL) {
-        clock_serial(s, in_valid, in_last, out_ready);
-        return;
-    }
-    const bool moves = advances(s, out_ready);
-    if (moves && s->valid[end] && s->last[end])
-        s->has_result = true;
-    else if (out_ready)
-        s->has_result = false;
-    if (!moves)
-        return;
-    for (unsigned i = end; i > 0; i--) {
-        s->valid[i] = s->valid[i - 1];
-        s->last[i] = s->last[i - 1];
-    }
-    s->valid[0] = in_valid;
-    s->last[0] = in_last;
 }
 
 // ---- two in a row ---------------------------------------------------------------------------
@@ -115,15 +67,13 @@ void sq_chain_comb(const struct sq_chain *c, bool out_ready, struct sq_pipeline_
 
 void sq_chain_clock(struct sq_chain *c, bool in_valid, bool in_last, bool out_ready)
 {
-    const bool is_serial = c->front.kind == SQ_TIMING_SERIAL;
     struct sq_pipeline_out front, back;
     if (!c->has_front) {
         sq_pipeline_clock(&c->back, in_valid, in_last, out_ready);
         return;
     }
     between(c, out_ready, &front, &back);
-    const bool last = is_serial ? c->front.held_last : c->front.last[c->front.depth - 1];
-    sq_pipeline_clock(&c->back, front.out_valid, last, out_ready);
+    sq_pipeline_clock(&c->back, front.out_valid, sq_pipeline_last(&c->front), out_ready);
     sq_pipeline_clock(&c->front, in_valid, in_last, back.in_ready);
 }
 

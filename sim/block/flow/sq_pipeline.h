@@ -24,11 +24,11 @@ enum sq_pipeline_kind { SQ_TIMING_PIPE, SQ_TIMING_SERIAL, SQ_TIMING_ARRAY };
 struct sq_pipeline {
     enum sq_pipeline_kind kind;
     unsigned depth;
-    bool valid[SQ_PIPELINE_DEPTH_MAX], last[SQ_PIPELINE_DEPTH_MAX]; // PIPE, ARRAY: stage by stage
-    bool has_result;                                                // ARRAY
-    bool is_busy;                                                   // SERIAL
-    unsigned step;                                                  // SERIAL: cycles done
-    bool held_last; // SERIAL: flag of the beat inside
+    uint32_t valid, last; // PIPE, ARRAY: a bit for each stage, the first in the lowest
+    bool has_result;      // ARRAY
+    bool is_busy;         // SERIAL
+    unsigned step;        // SERIAL: cycles done
+    bool held_last;       // SERIAL: flag of the beat inside
 };
 
 struct sq_pipeline_out {
@@ -37,8 +37,62 @@ struct sq_pipeline_out {
 
 // depth 1..SQ_PIPELINE_DEPTH_MAX.
 void sq_pipeline_init(struct sq_pipeline *s, enum sq_pipeline_kind kind, unsigned depth);
-void sq_pipeline_comb(const struct sq_pipeline *s, bool out_ready, struct sq_pipeline_out *out);
-void sq_pipeline_clock(struct sq_pipeline *s, bool in_valid, bool in_last, bool out_ready);
+void sq_pipeline_clock_serial(struct sq_pipeline *s, bool in_valid, bool in_last, bool out_ready);
+
+// Bits of stages behind which one more comes in.
+static inline uint32_t sq_pipeline_moved(const struct sq_pipeline *s, uint32_t bits, bool in)
+{
+    return (bits << 1 | in) & UINT32_MAX >> (SQ_PIPELINE_DEPTH_MAX - s->depth);
+}
+
+// The bit of the last stage.
+static inline bool sq_pipeline_end(const struct sq_pipeline *s, uint32_t bits)
+{
+    return bits >> (s->depth - 1) & 1;
+}
+
+// The flag of the beat that is, or will be, offered.
+static inline bool sq_pipeline_last(const struct sq_pipeline *s)
+{
+    return s->kind == SQ_TIMING_SERIAL ? s->held_last : sq_pipeline_end(s, s->last);
+}
+
+// All stages move in this cycle (PIPE, ARRAY).
+static inline bool sq_pipeline_advances(const struct sq_pipeline *s, bool out_ready)
+{
+    const bool is_held = s->kind == SQ_TIMING_ARRAY
+                             ? sq_pipeline_end(s, s->valid & s->last) && s->has_result
+                             : sq_pipeline_end(s, s->valid);
+    return !is_held || out_ready;
+}
+
+static inline void sq_pipeline_comb(const struct sq_pipeline *s, bool out_ready,
+                                    struct sq_pipeline_out *out)
+{
+    if (s->kind == SQ_TIMING_SERIAL) {
+        out->out_valid = s->is_busy && s->step == s->depth;
+        out->in_ready = !s->is_busy || (out->out_valid && out_ready);
+        return;
+    }
+    out->out_valid = s->kind == SQ_TIMING_ARRAY ? s->has_result : sq_pipeline_end(s, s->valid);
+    out->in_ready = sq_pipeline_advances(s, out_ready);
+}
+
+static inline void sq_pipeline_clock(struct sq_pipeline *s, bool in_valid, bool in_last,
+                                     bool out_ready)
+{
+    if (s->kind == SQ_TIMING_SERIAL) {
+        sq_pipeline_clock_serial(s, in_valid, in_last, out_ready);
+        return;
+    }
+    const bool moves = sq_pipeline_advances(s, out_ready);
+    const bool ends = moves && sq_pipeline_end(s, s->valid & s->last);
+    s->has_result = ends || (s->has_result && !out_ready);
+    if (!moves)
+        return;
+    s->valid = sq_pipeline_moved(s, s->valid, in_valid);
+    s->last = sq_pipeline_moved(s, s->last, in_last);
+}
 
 // A TopK unit: the rank architecture (models/core/sq_topk.h) takes a bank per cycle and two cycles, the
 // radix one a cycle per bit of a magnitude and one.

@@ -242,7 +242,7 @@ void sq_output_init(struct sq_output_sim *s, const struct sq_output_config *c)
 
 bool sq_output_keeps(const struct sq_output_sim *s)
 {
-    return s->combine.has_result && s->keep[0];
+    return s->combine.has_result && (s->keep & 1);
 }
 
 // What the parts offer each other in this cycle.
@@ -256,9 +256,10 @@ struct wires {
     bool leaves;      // a beat of the queue has all its words taken
 };
 
-static struct wires eval(const struct sq_output_sim *s, const struct sq_output_in *in)
+static inline struct wires eval(const struct sq_output_sim *s, const struct sq_output_in *in)
 {
     struct wires w = {.has_room = s->count < s->depth};
+    assert(s->combine.kind == SQ_TIMING_ARRAY && s->requant.kind == SQ_TIMING_PIPE);
     sq_pipeline_comb(&s->requant, w.has_room, &w.requant);
     w.unit_taken =
         s->hold == 2 || sq_output_keeps(s) || (s->has_requant ? w.requant.in_ready : w.has_room);
@@ -272,33 +273,48 @@ static struct wires eval(const struct sq_output_sim *s, const struct sq_output_i
     return w;
 }
 
+static inline void answer(const struct sq_output_sim *s, const struct sq_output_in *in,
+                          const struct wires *w, struct sq_output_out *out)
+{
+    out->tile_ready = s->hold > 0 ? !s->held || (s->hold == 1 && w->fires && w->ends)
+                                  : w->combine.in_ready && in->scale_valid && w->may_go && w->ends;
+    out->scale_ready = w->combine.in_ready && w->has_tile && w->may_go && w->ends;
+    out->carry_ready =
+        in->scale_carry && w->combine.in_ready && w->has_tile && in->scale_valid && w->has_place;
+    out->out_valid = s->count > 0;
+}
+
 void sq_output_comb(const struct sq_output_sim *s, const struct sq_output_in *in,
                     struct sq_output_out *out)
 {
     const struct wires w = eval(s, in);
-    out->tile_ready = s->hold > 0 ? !s->held || (s->hold == 1 && w.fires && w.ends)
-                                  : w.combine.in_ready && in->scale_valid && w.may_go && w.ends;
-    out->scale_ready = w.combine.in_ready && w.has_tile && w.may_go && w.ends;
-    out->carry_ready =
-        in->scale_carry && w.combine.in_ready && w.has_tile && in->scale_valid && w.has_place;
-    out->out_valid = s->count > 0;
+    answer(s, in, &w, out);
 }
 
 void sq_output_clock(struct sq_output_sim *s, const struct sq_output_in *in)
+{
+    struct sq_output_out unused;
+    sq_output_cycle(s, in, &unused);
+}
+
+void sq_output_cycle(struct sq_output_sim *s, const struct sq_output_in *in,
+                     struct sq_output_out *out)
 {
     const struct wires w = eval(s, in);
     const bool is_output = w.combine.out_valid && !sq_output_keeps(s);
     const bool given = s->has_requant ? w.requant.out_valid : is_output;
     assert(s->hold != 2 || !given || w.has_room);
+    answer(s, in, &w, out);
     if (s->count > 0 && in->out_ready)
         s->word = w.leaves ? 0 : s->word + 1;
     s->count = s->count + (given && w.has_room) - w.leaves;
-    sq_pipeline_clock(&s->requant, s->has_requant && is_output, false, w.has_room);
+    if (s->has_requant)
+        sq_pipeline_clock(&s->requant, is_output, false, w.has_room);
     if (w.combine.out_valid && w.unit_taken)
-        memmove(s->keep, s->keep + 1, --s->n_last * sizeof *s->keep);
+        s->keep >>= 1, s->n_last--;
     if (w.fires && in->scale_last) {
         assert(s->n_last <= SQ_PIPELINE_DEPTH_MAX);
-        s->keep[s->n_last++] = in->scale_keep;
+        s->keep |= (uint64_t)in->scale_keep << s->n_last++;
     }
     sq_pipeline_clock(&s->combine, w.fires, in->scale_last, w.unit_taken);
     s->owed = s->owed + (w.fires && in->scale_last && !in->scale_keep) - w.leaves;

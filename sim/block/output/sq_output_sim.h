@@ -88,8 +88,8 @@ struct sq_output_sim {
     bool held;                  // Hold: a tile is inside
     unsigned pause;             // cycles until a tile of the same outputs may begin
     unsigned owed;              // Hold = 2: outputs on their way and in the queue
-    // Whether the sums of the last slots on their way through combine are kept, the oldest slot first.
-    bool keep[SQ_PIPELINE_DEPTH_MAX + 1];
+    // Whether the sums of the last slots on their way through combine are kept: a bit for each, the oldest slot in the lowest.
+    uint64_t keep;
     unsigned n_last;
 };
 
@@ -106,6 +106,9 @@ void sq_output_init(struct sq_output_sim *s, const struct sq_output_config *c);
 void sq_output_comb(const struct sq_output_sim *s, const struct sq_output_in *in,
                     struct sq_output_out *out);
 void sq_output_clock(struct sq_output_sim *s, const struct sq_output_in *in);
+// Both at once.
+void sq_output_cycle(struct sq_output_sim *s, const struct sq_output_in *in,
+                     struct sq_output_out *out);
 // A beat of sums leaves in this cycle.
 bool sq_output_keeps(const struct sq_output_sim *s);
 

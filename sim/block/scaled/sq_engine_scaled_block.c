@@ -9,7 +9,7 @@
 #include "models/core/sq_topk.h"
 #include "sim/block/flow/sq_case.h"
 #include "sim/block/flow/sq_engine.h"
-#include "sim/block/flow/sq_line.h"
+#include "sim/block/flow/sq_pipeline.h"
 #include "sim/block/scaled/sq_engine_scaled_draw.h"
 #include "sim/block/scaled/sq_engine_scaled_golden.h"
 
@@ -217,118 +217,15 @@ static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
 
 // ---- time -----------------------------------------------------------------------------------
 
-// Operands that go together, counted by the job; streams: activations, weights, jobs.
-enum { JOIN_ACT, JOIN_WEIGHT, JOIN_JOB, JOIN_STREAMS };
-struct join {
-    struct sq_engine_count count;
-    bool carries; // the tiles of the job begin with totals of before
-};
-
-static bool joins(const struct join *j, const struct sq_offer *in)
-{
-    return j->count.is_busy && in[JOIN_ACT].valid && in[JOIN_WEIGHT].valid;
-}
-
-static void join_comb(const void *state, const struct sq_offer *in, bool out_ready,
-                      struct sq_handshake *out)
-{
-    const struct join *const j = state;
-    const bool is_busy = j->count.is_busy;
-    out->out_valid = joins(j, in);
-    out->in_ready[JOIN_ACT] = is_busy && in[JOIN_WEIGHT].valid && out_ready;
-    out->in_ready[JOIN_WEIGHT] = is_busy && in[JOIN_ACT].valid && out_ready;
-    out->in_ready[JOIN_JOB] = sq_engine_count_ready(&j->count, joins(j, in) && out_ready);
-}
-
-static void join_clock(void *state, const struct sq_offer *in, bool out_ready)
-{
-    struct join *const j = state;
-    const struct sq_offer *const o = &in[JOIN_JOB];
-    const uint32_t job[3] = {o->n, o->job.groups, 1};
-    const bool step = joins(j, in) && out_ready;
-    if (o->valid && sq_engine_count_ready(&j->count, step))
-        j->carries = o->carry;
-    sq_engine_count_clock(&j->count, o->valid ? job : NULL, step);
-}
-
-static void join_show(const void *state, struct sq_offer *out)
-{
-    const struct join *const j = state;
-    out->last = sq_engine_count_last(&j->count, 0);
-    out->carry = j->carries && j->count.at[0] == 0;
-}
-
-static const struct sq_timing join_timing = {sizeof(struct join), join_comb, join_clock};
-
-// The array, whose stages wait at the accumulator for the totals that a tile begins with; streams: beats,
-// totals.
-enum { ARRAY_IN, ARRAY_CARRY, ARRAY_STREAMS };
-struct array {
-    struct sq_pipeline pipe;
-    bool carry[SQ_PIPELINE_DEPTH_MAX]; // of the beat in each stage
-};
-
-static bool begins_with_totals(const struct array *a)
-{
-    const unsigned end = a->pipe.depth - 1;
-    return a->pipe.valid[end] && a->carry[end];
-}
-
-static void array_comb(const void *state, const struct sq_offer *in, bool out_ready,
-                       struct sq_handshake *out)
-{
-    const struct array *const a = state;
-    struct sq_pipeline_out o;
-    sq_pipeline_comb(&a->pipe, out_ready, &o);
-    out->out_valid = o.out_valid;
-    out->in_ready[ARRAY_IN] = o.in_ready && (!begins_with_totals(a) || in[ARRAY_CARRY].valid);
-    out->in_ready[ARRAY_CARRY] = out->in_ready[ARRAY_IN] && begins_with_totals(a);
-}
-
-static void array_clock(void *state, const struct sq_offer *in, bool out_ready)
-{
-    struct array *const a = state;
-    struct sq_handshake h;
-    array_comb(a, in, out_ready, &h);
-    if (!h.in_ready[ARRAY_IN]) { // the tile that is offered may still leave
-        a->pipe.has_result = a->pipe.has_result && !out_ready;
-        return;
-    }
-    sq_pipeline_clock(&a->pipe, in[ARRAY_IN].valid, in[ARRAY_IN].last, out_ready);
-    memmove(a->carry + 1, a->carry, (a->pipe.depth - 1) * sizeof *a->carry);
-    a->carry[0] = in[ARRAY_IN].carry;
-}
-
-static const struct sq_timing array_timing = {sizeof(struct array), array_comb, array_clock};
-
-// A tile that leaves a pair of parts at a time.
-struct pairs {
-    unsigned at, n;
-};
-
-static void pairs_comb(const void *state, const struct sq_offer *in, bool out_ready,
-                       struct sq_handshake *out)
-{
-    const struct pairs *const p = state;
-    out->out_valid = in[0].valid;
-    out->in_ready[0] = out_ready && p->at + 1 == p->n;
-}
-
-static void pairs_clock(void *state, const struct sq_offer *in, bool out_ready)
-{
-    struct pairs *const p = state;
-    if (in[0].valid && out_ready)
-        p->at = (p->at + 1) % p->n;
-}
-
-static const struct sq_timing pairs_timing = {sizeof(struct pairs), pairs_comb, pairs_clock};
-
 struct state {
-    struct sq_line line;
-    struct sq_chain encoder;
-    struct join in;
-    struct array array;
-    struct pairs tile, scale_pair;
+    struct sq_chain encoder; // of activations, where there is one
+    bool has_encoder;
+    struct sq_engine_count in; // beats of operands
+    bool carries;              // the tiles of that job begin with totals of before
+    struct sq_pipeline array;  // its stages wait at the accumulator for those totals
+    uint32_t begins;           // a bit for each stage: its beat begins with them
+    unsigned pairs;            // of parts of a tile, which leave one at a time
+    unsigned tile, scale_pair; // the pair that goes next: of tiles, of scales
     struct sq_output_sim output;
     struct sq_engine_count scale;    // beats of scales
     struct sq_engine_jobs next;      // jobs on their way to the scales
@@ -336,41 +233,21 @@ struct state {
     bool keeps;                      // of the job at the scales
 };
 
-// The state `at` in front of a part that takes streams from[0], from[1], ...; returns its number.
-static unsigned add_part(struct state *s, const struct sq_timing *timing, size_t at, unsigned n_in,
-                         const unsigned *from, void (*show)(const void *, struct sq_offer *))
-{
-    struct sq_line_part part = {.timing = timing, .at = at, .n_in = n_in, .show = show};
-    memcpy(part.from, from, n_in * sizeof *from);
-    sq_line_add(&s->line, &part);
-    return SQ_LINE_FRONT + s->line.n - 1;
-}
-
 static void init(const unsigned *v, void *state)
 {
     const struct sq_es_layout l = sq_es_layout_of(v);
     struct state *const s = state;
-    unsigned act = SQ_ES_ACT;
     sq_output_init(&s->output, &l.c);
-    s->tile.n = s->scale_pair.n = l.pairs;
-    if (v[SQ_ES_ENCODE]) {
+    s->pairs = l.pairs;
+    s->has_encoder = v[SQ_ES_ENCODE];
+    if (s->has_encoder) {
         unsigned value[SQ_PARAMS_MAX];
         sq_es_encoder(v, value);
+        assert(sq_act_scale_block.timing == &sq_timing_chain);
         sq_act_scale_block.init(value, &s->encoder);
-        act = add_part(s, sq_act_scale_block.timing, offsetof(struct state, encoder), 1,
-                       (unsigned[]){SQ_ES_ACT}, NULL);
     }
-    sq_pipeline_init(&s->array.pipe, SQ_TIMING_ARRAY,
+    sq_pipeline_init(&s->array, SQ_TIMING_ARRAY,
                      sq_array_scaled_stages(true, v[SQ_ES_HIGH_PER_BANK] > 0));
-    const unsigned both =
-        add_part(s, &join_timing, offsetof(struct state, in), JOIN_STREAMS,
-                 (unsigned[JOIN_STREAMS]){act, SQ_ES_WEIGHT, SQ_ES_JOB}, join_show);
-    const unsigned array = add_part(s, &array_timing, offsetof(struct state, array), ARRAY_STREAMS,
-                                    (unsigned[ARRAY_STREAMS]){both, SQ_ENGINE_CARRY}, NULL);
-    const unsigned tile =
-        add_part(s, &pairs_timing, offsetof(struct state, tile), 1, (unsigned[]){array}, NULL);
-    (void)add_part(s, sq_output_block.timing, offsetof(struct state, output), 2,
-                   (unsigned[]){tile, SQ_ES_SCALE}, NULL);
 }
 
 static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
@@ -382,9 +259,9 @@ static void offer(const unsigned *v, unsigned stream, const int32_t *record, str
     o->job = (struct sq_job){.groups = (uint32_t)record[SQ_ES_TILES]};
 }
 
-static bool is_last_pair(const struct state *s)
+static inline bool is_last_pair(const struct state *s)
 {
-    return s->scale_pair.at + 1 == s->scale_pair.n;
+    return s->scale_pair + 1 == s->pairs;
 }
 
 bool sq_engine_scaled_keeps(const void *state)
@@ -392,76 +269,148 @@ bool sq_engine_scaled_keeps(const void *state)
     return sq_output_keeps(&((const struct state *)state)->output);
 }
 
-// What the parts are offered.
-static void offer_line(const struct state *s, const struct sq_offer *in,
-                       struct sq_offer line[SQ_STREAMS_MAX])
+// What the stage behind the array is given. Valid of the array does not depend on ready behind it.
+static inline struct sq_output_in stage_of(const struct state *s, const struct sq_engine_in *in,
+                                           bool out_ready)
 {
-    memcpy(line, in, SQ_STREAMS_MAX * sizeof *line);
-    line[SQ_ES_JOB].valid = in[SQ_ES_JOB].valid && s->next.n < SQ_ENGINE_JOBS;
-    line[SQ_ES_SCALE] = (struct sq_offer){.valid = s->scale.is_busy && in[SQ_ES_SCALE].valid,
-                                          .last = s->keeps || is_last_pair(s),
-                                          .keep = s->keeps};
+    return (struct sq_output_in){.tile_valid = s->array.has_result,
+                                 .scale_valid = s->scale.is_busy && in->valid[SQ_ES_SCALE],
+                                 .scale_last = s->keeps || is_last_pair(s),
+                                 .scale_keep = s->keeps,
+                                 .out_ready = out_ready};
 }
 
-// h: what they answer.
-static void answer(const struct state *s, const struct sq_handshake *h, struct sq_handshake *out)
+// A beat of both operands in front of the array, and what the parts say of it.
+struct step {
+    bool valid, begins; // begins: totals are at the accumulator
+    bool tile_ready;    // the tile leaves the array
+    bool ready;
+};
+
+static inline struct step step_of(const struct state *s, const struct sq_engine_in *in,
+                                  const struct sq_output_out *stage)
 {
-    *out = *h;
-    out->in_ready[SQ_ES_JOB] = h->in_ready[SQ_ES_JOB] && s->next.n < SQ_ENGINE_JOBS;
-    out->in_ready[SQ_ES_SCALE] = s->scale.is_busy && h->in_ready[SQ_ES_SCALE] && is_last_pair(s);
+    const bool begins = sq_pipeline_end(&s->array, s->array.valid & s->begins);
+    const bool tile_ready = stage->tile_ready && s->tile + 1 == s->pairs;
+    return (struct step){.valid = s->in.is_busy && in->valid[SQ_ES_ACT] && in->valid[SQ_ES_WEIGHT],
+                         .begins = begins,
+                         .tile_ready = tile_ready,
+                         .ready = sq_pipeline_advances(&s->array, tile_ready) &&
+                                  (!begins || in->valid[SQ_ENGINE_CARRY])};
 }
 
-static void comb(const void *state, const struct sq_offer *in, bool out_ready,
-                 struct sq_handshake *out)
+static inline bool takes_job(const struct state *s, const struct step *step)
 {
-    const struct state *const s = state;
-    struct sq_offer line[SQ_STREAMS_MAX];
-    struct sq_handshake h;
-    offer_line(s, in, line);
-    sq_line_comb(&s->line, line, out_ready, &h);
-    answer(s, &h, out);
+    return sq_engine_count_ready(&s->in, step->valid && step->ready) && s->next.n < SQ_ENGINE_JOBS;
 }
 
-// The rising edge of what stands beside the parts.
-static void edge(struct state *s, const struct sq_offer *in, const struct sq_offer *line,
-                 const struct sq_handshake *h)
+static inline void answer(const struct state *s, const struct sq_engine_in *in,
+                          const struct step *step, const struct sq_output_out *stage,
+                          struct sq_handshake *out)
 {
-    const bool pair_step = line[SQ_ES_SCALE].valid && h->in_ready[SQ_ES_SCALE];
+    const bool is_ready = s->in.is_busy && step->ready;
+    out->in_ready[SQ_ES_JOB] = takes_job(s, step);
+    out->in_ready[SQ_ES_ACT] = is_ready && in->valid[SQ_ES_WEIGHT];
+    out->in_ready[SQ_ES_WEIGHT] = is_ready && in->valid[SQ_ES_ACT];
+    out->in_ready[SQ_ES_SCALE] = s->scale.is_busy && stage->scale_ready && is_last_pair(s);
+    out->in_ready[SQ_ENGINE_CARRY] = step->ready && step->begins;
+    out->out_valid = stage->out_valid;
+}
+
+static inline void clock_operands(struct state *s, const struct sq_offer *job,
+                                  const struct step *step)
+{
+    const bool begins = step->valid && s->carries && s->in.at[0] == 0;
+    if (step->ready) {
+        sq_pipeline_clock(&s->array, step->valid, step->valid && sq_engine_count_last(&s->in, 0),
+                          step->tile_ready);
+        s->begins = sq_pipeline_moved(&s->array, s->begins, begins);
+    } else { // the tile that is offered may still leave
+        s->array.has_result = s->array.has_result && !step->tile_ready;
+    }
+    const uint32_t count[3] = {job ? job->n : 0, job ? job->job.groups : 0, 1};
+    if (job)
+        s->carries = job->carry;
+    sq_engine_count_clock(&s->in, job ? count : NULL, step->valid && step->ready);
+}
+
+static inline void clock_scales(struct state *s, const struct sq_offer *job, bool pair_step)
+{
     const bool scale_step = pair_step && is_last_pair(s);
-    const bool takes = line[SQ_ES_JOB].valid && h->in_ready[SQ_ES_JOB];
     const bool passes = s->next.n > 0 && sq_engine_count_ready(&s->scale, scale_step);
-    const uint32_t job[3] = {in[SQ_ES_JOB].job.groups, 1, 1}, keep[3] = {in[SQ_ES_JOB].keep};
     sq_engine_count_clock(&s->scale, passes ? s->next.job[0] : NULL, scale_step);
     if (passes)
         s->keeps = s->next_keep.job[0][0];
-    sq_engine_jobs_clock(&s->next, takes ? job : NULL, passes);
-    sq_engine_jobs_clock(&s->next_keep, takes ? keep : NULL, passes);
+    if (passes || job) {
+        const uint32_t count[3] = {job ? job->job.groups : 0, 1, 1}, keep[3] = {job && job->keep};
+        sq_engine_jobs_clock(&s->next, job ? count : NULL, passes);
+        sq_engine_jobs_clock(&s->next_keep, job ? keep : NULL, passes);
+    }
     if (pair_step)
-        s->scale_pair.at = scale_step ? 0 : s->scale_pair.at + 1;
+        s->scale_pair = scale_step ? 0 : s->scale_pair + 1;
 }
 
-static void clock(void *state, const struct sq_offer *in, bool out_ready)
-{
-    struct sq_handshake unused;
-    sq_engine_scaled_cycle(state, in, out_ready, &unused);
-}
-
-void sq_engine_scaled_cycle(void *state, const struct sq_offer *in, bool out_ready,
+void sq_engine_scaled_cycle(void *state, const struct sq_engine_in *in, bool out_ready,
                             struct sq_handshake *out)
 {
     struct state *const s = state;
-    struct sq_offer line[SQ_STREAMS_MAX];
+    const struct sq_output_in stage_in = stage_of(s, in, out_ready);
+    struct sq_output_out stage;
+    sq_output_cycle(&s->output, &stage_in, &stage);
+    const struct step step = step_of(s, in, &stage);
+    answer(s, in, &step, &stage, out);
+    const struct sq_offer *const job =
+        in->valid[SQ_ES_JOB] && out->in_ready[SQ_ES_JOB] ? in->job : NULL;
+    if (stage_in.tile_valid && stage.tile_ready)
+        s->tile = s->tile + 1 == s->pairs ? 0 : s->tile + 1;
+    clock_operands(s, job, &step);
+    clock_scales(s, job, stage_in.scale_valid && stage.scale_ready);
+}
+
+// What the engine behind the encoder of activations is offered.
+static struct sq_engine_in behind_encoder(const struct state *s, const struct sq_offer *offer)
+{
+    struct sq_engine_in in = sq_engine_in_of(offer);
+    struct sq_pipeline_out encoder;
+    if (s->has_encoder) {
+        sq_chain_comb(&s->encoder, false, &encoder);
+        in.valid[SQ_ES_ACT] = encoder.out_valid;
+    }
+    return in;
+}
+
+static void comb(const void *state, const struct sq_offer *offer, bool out_ready,
+                 struct sq_handshake *out)
+{
+    const struct state *const s = state;
+    const struct sq_engine_in in = behind_encoder(s, offer);
+    const struct sq_output_in stage_in = stage_of(s, &in, out_ready);
+    struct sq_output_out stage;
+    struct sq_pipeline_out encoder;
+    sq_output_comb(&s->output, &stage_in, &stage);
+    const struct step step = step_of(s, &in, &stage);
+    answer(s, &in, &step, &stage, out);
+    if (s->has_encoder) {
+        sq_chain_comb(&s->encoder, out->in_ready[SQ_ES_ACT], &encoder);
+        out->in_ready[SQ_ES_ACT] = encoder.in_ready;
+    }
+}
+
+static void clock(void *state, const struct sq_offer *offer, bool out_ready)
+{
+    struct state *const s = state;
+    const struct sq_engine_in in = behind_encoder(s, offer);
     struct sq_handshake h;
-    offer_line(s, in, line);
-    sq_line_cycle(&s->line, line, out_ready, &h);
-    answer(s, &h, out);
-    edge(s, in, line, &h);
+    sq_engine_scaled_cycle(s, &in, out_ready, &h);
+    if (s->has_encoder)
+        sq_chain_clock(&s->encoder, offer[SQ_ES_ACT].valid, offer[SQ_ES_ACT].last,
+                       h.in_ready[SQ_ES_ACT]);
 }
 
 void sq_engine_scaled_counts(void *state, struct sq_engine_count *count[SQ_ENGINE_COUNTS])
 {
     struct state *const s = state;
-    count[0] = &s->in.count;
+    count[0] = &s->in;
     count[1] = &s->scale;
 }
 
