@@ -5,6 +5,11 @@ SIM_PROG_OBJ := $(SIM_PROG_SRC:%.c=$(BUILD)/obj/%.o)
 # The driver is freestanding: models of a host call it as firmware does.
 SIM_LIB_OBJ  := $(SIM_LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/lib/sq_driver.o
 
+# What steps a chip very many times.
+$(BUILD)/obj/sim/machine/sq_chip_world.o $(BUILD)/obj/sim/machine/sq_chip_turn.o: CFLAGS_ALL += -O3
+$(BUILD)/obj/sim/block/array/sq_engine_array_block.o $(BUILD)/obj/sim/block/scaled/sq_engine_scaled_block.o: CFLAGS_ALL += -O3
+$(BUILD)/obj/sim/block/output/sq_output_sim.o: CFLAGS_ALL += -O3
+
 # The plotting library of the page of `sqsim report`, inside the program.
 D3 ?= /usr/share/javascript/d3/d3.min.js
 $(BUILD)/sq_d3.c: $(D3)

@@ -5,8 +5,7 @@
 //     the job, and what the steps that are loaded meanwhile load. Each of these is kept once and has a
 //     number, so a stretch that was run before is looked up;
 //   - within a stretch, tiles and bursts are alike but for the counters of the job and of the transfers at
-//     hand. So what happens from one tile or burst to the next is kept once for each world without counters that
-//     are far from their end; and where such a world comes again, whole laps are added at once;
+//     hand. So what happens from one tile or burst to the next is looked up as well (sq_chip_turn.c);
 //   - blocks of a loop are alike but for the first and the last ones. When a block begins with the state, the
 //     steps and the places within a page of an earlier one, whole periods are added at once. A place may be another one
 //     while no transfer crosses a page.
@@ -17,11 +16,9 @@
 #include "sim/block/flow/sq_skip.h"
 #include "sim/io/sq_checked.h"
 #include "sim/machine/sq_chip_run.h"
-#include "sim/machine/sq_pool.h"
 
 enum { ROWS = 0, COLS = 1, PAGE = 4096 };
-enum { STATES_NBYTES = 1 << 26 };   // of worlds that are kept
-#define ANY_LOAD (SQ_POOL_NONE - 1) // a step that is loaded, whichever
+enum { SPACING = 32 }; // cycles between turns, at least: to keep more costs more than it saves
 
 // ---- the steps of a layer ---------------------------------------------------------------------------
 
@@ -60,30 +57,6 @@ struct stretch {
     struct sq_chip_stats stats;
 };
 
-// The number of the world without its counters, and those.
-struct turn {
-    uint32_t world;
-    struct sq_chip_far far;
-};
-
-// From one turn (feed.turned) of a stretch to the next. It was run with counters as far as `from` and ended with
-// `left`: those of `exact` must be so again, any other must be at least `from` far, and goes down by that.
-struct piece {
-    uint32_t to, other; // the world at its end; another piece from its turn, or SQ_POOL_NONE
-    uint32_t exact;     // a bit for each counter
-    struct sq_chip_far from, left;
-    struct sq_chip_stats stats;
-};
-
-// The turn from where the world is run.
-struct record {
-    bool valid;
-    struct turn at;
-    struct sq_chip_stats stats;
-    struct sq_chip_moves moves;
-    bool has_come; // sq_chip_world_has_come
-};
-
 // What follows from the chip alone.
 struct sq_chip_memo {
     unsigned value[SQ_POINT_VALUES]; // the chip; zeros: none
@@ -92,33 +65,23 @@ struct sq_chip_memo {
     struct sq_chains stretches; // of a state
     struct stretch *stretch;
     uint32_t n_stretches, stretch_room;
-    struct sq_pool cut;     // worlds at turns, without their counters
-    struct sq_chains turns; // of such a world
-    struct piece *piece;
-    uint32_t n_pieces, piece_room;
+    struct sq_chip_turns turns;
 };
 
 struct run {
     struct sq_chip_setup setup;
     struct sq_chip_memo *memo;
     bool is_even[SQ_TOP_OPERANDS + 1]; // no burst of this kind is cut short by a page
-    struct record record;
-    struct sq_skip_mark lap;   // of turns
-    uint32_t exact;            // counters that came near their end since then
+    struct sq_chip_walk walk;
     struct cursor loads, jobs; // the step that is loaded; whose job comes next
     struct cursor posted;      // whose job was posted
+    // The steps behind the one that is loaded, as far as they were asked for.
+    struct cursor ahead[STRETCH_LOADS];
+    uint32_t n_ahead;
     struct sq_chip_stats stats;
     struct sq_skip_mark mark[N_LEVELS]; // of blocks that begin
     struct sq_chip_world world;
-    unsigned char packed[sizeof(struct sq_chip_world)];
 };
-
-// The number of the settled world.
-static uint32_t number_in(struct run *r, struct sq_pool *p)
-{
-    sq_chip_world_pack(&r->setup, &r->world, r->packed);
-    return sq_pool_number(p, r->packed);
-}
 
 static uint32_t larger(uint32_t a, uint32_t b)
 {
@@ -177,188 +140,6 @@ static bool next_job(struct run *r)
     return c->number != SQ_POOL_NONE;
 }
 
-// ---- counters ---------------------------------------------------------------------------------------
-
-static struct sq_chip_stats since(const struct sq_chip_stats *now, const struct sq_chip_stats *then)
-{
-    return (struct sq_chip_stats){now->cycles - then->cycles,
-                                  now->busy - then->busy,
-                                  now->wait - then->wait,
-                                  now->blocked - then->blocked,
-                                  now->read_beats - then->read_beats,
-                                  now->write_beats - then->write_beats,
-                                  now->read_wait - then->read_wait,
-                                  now->read_full - then->read_full,
-                                  now->write_wait - then->write_wait};
-}
-
-static void add(struct sq_chip_stats *to, const struct sq_chip_stats *s, uint64_t n)
-{
-    to->cycles += n * s->cycles;
-    to->busy += n * s->busy;
-    to->wait += n * s->wait;
-    to->blocked += n * s->blocked;
-    to->read_beats += n * s->read_beats;
-    to->write_beats += n * s->write_beats;
-    to->read_wait += n * s->read_wait;
-    to->read_full += n * s->read_full;
-    to->write_wait += n * s->write_wait;
-}
-
-// ---- pieces -----------------------------------------------------------------------------------------
-
-static bool is_exact(const struct piece *p, unsigned counter)
-{
-    return p->exact >> counter & 1;
-}
-
-static bool fits(const struct piece *p, const struct sq_chip_far *far)
-{
-    for (unsigned i = 0; i < SQ_CHIP_COUNTERS; i++)
-        if (is_exact(p, i) ? far->by[i] != p->from.by[i] : far->by[i] < p->from.by[i])
-            return false;
-    return true;
-}
-
-static void go(const struct piece *p, struct turn *at)
-{
-    at->world = p->to;
-    for (unsigned i = 0; i < SQ_CHIP_COUNTERS; i++)
-        at->far.by[i] = is_exact(p, i) ? p->left.by[i] : at->far.by[i] - p->from.by[i];
-}
-
-// A counter that cannot have come near its end went down in a way that does not depend on it.
-static struct piece piece_of(const struct run *r, const struct turn *to,
-                             const struct sq_chip_feed *f)
-{
-    const struct record *const rec = &r->record;
-    struct piece p = {
-        .to = to->world, .other = SQ_POOL_NONE, .stats = since(&f->stats, &rec->stats)};
-    const struct sq_chip_moves moves = {
-        f->moves.reads - rec->moves.reads, f->moves.writes - rec->moves.writes,
-        f->moves.handed - rec->moves.handed, f->moves.shown - rec->moves.shown,
-        f->moves.scales - rec->moves.scales};
-    struct sq_chip_far most;
-    const bool came = sq_chip_world_has_come(&r->setup, &r->world) != rec->has_come;
-    sq_chip_most(&r->setup, &p.stats, &moves, came, &most);
-    for (unsigned i = 0; i < SQ_CHIP_COUNTERS; i++) {
-        const uint32_t from = rec->at.far.by[i], left = to->far.by[i];
-        if (from < most.by[i] || from == 0)
-            p.exact |= 1u << i;
-        p.from.by[i] = is_exact(&p, i) ? from : from - left;
-        p.left.by[i] = left;
-    }
-    return p;
-}
-
-// ---- laps -------------------------------------------------------------------------------------------
-
-// At a turn. Counters that came near their end since the mark must have their values of then.
-static void visit_turn(struct run *r, struct turn *at, struct sq_chip_stats *stats)
-{
-    struct sq_skip_here here;
-    sq_skip_begin(&here, &at->world, sizeof at->world);
-    sq_skip_add(&here, SQ_COUNTS(stats->cycles, *stats));
-    for (unsigned i = 0; i < SQ_CHIP_COUNTERS; i++) {
-        struct sq_skip_counter c = SQ_COUNTS_DOWN(at->far.by[i]);
-        c.kind = r->exact >> i & 1 ? SQ_SKIP_FIXED : SQ_SKIP_DOWN;
-        sq_skip_add(&here, c);
-    }
-    if (sq_skip_visit(&r->lap, &here))
-        r->exact = 0;
-}
-
-// ---- turns ------------------------------------------------------------------------------------------
-
-static uint32_t find_piece(const struct run *r, uint32_t first, const struct sq_chip_far *far)
-{
-    while (first != SQ_POOL_NONE && !fits(&r->memo->piece[first], far))
-        first = r->memo->piece[first].other;
-    return first;
-}
-
-static bool keep_piece(struct run *r, const struct piece *p, bool has_asked)
-{
-    struct sq_chip_memo *const m = r->memo;
-    const bool has_load = r->loads.number != SQ_POOL_NONE;
-    const struct sq_chain_key key = {r->record.at.world, r->posted.number,
-                                     has_load && !has_asked ? ANY_LOAD : r->loads.number,
-                                     r->jobs.number == SQ_POOL_NONE};
-    uint32_t *const first = sq_chains_first(&m->turns, &key);
-    if (!first || !sq_pool_room_for(m->n_pieces, &m->piece_room, sizeof *p, (void **)&m->piece))
-        return false;
-    m->piece[m->n_pieces] = *p;
-    m->piece[m->n_pieces].other = *first;
-    *first = m->n_pieces++;
-    return true;
-}
-
-static void forget_turns(struct sq_chip_memo *m)
-{
-    sq_pool_forget(&m->cut);
-    sq_pool_forget(&m->turns.key);
-    m->n_pieces = 0;
-}
-
-// The piece from a turn that was run before, or SQ_POOL_NONE. In none of them is a job posted; where no job is left to be
-// posted, that says nothing of where one is. In most of them nothing asks what is loaded next. So pieces are looked for
-// under the keys of all that hold here.
-static uint32_t find_next(const struct run *r, const struct turn *at)
-{
-    const bool is_last = r->jobs.number == SQ_POOL_NONE, has_load = r->loads.number != SQ_POOL_NONE;
-    uint32_t found = SQ_POOL_NONE;
-    for (unsigned k = 0; k < 4 && found == SQ_POOL_NONE; k++) {
-        const struct sq_chain_key key = {at->world, r->posted.number,
-                                         k & 1 ? r->loads.number : ANY_LOAD, k >> 1};
-        if ((k & 1 || has_load) && (k < 2 || is_last))
-            found = find_piece(r, sq_chains_find(&r->memo->turns, &key), &at->far);
-    }
-    return found;
-}
-
-// Goes on from a turn along pieces that were run before, and leaves the world at the turn behind them.
-static bool turn(struct run *r, struct sq_chip_feed *f)
-{
-    struct record *const rec = &r->record;
-    struct turn at;
-    struct sq_chip_memo *const m = r->memo;
-    sq_chip_world_settle(&r->setup, &r->world);
-    sq_chip_world_cut(&r->setup, &r->world, &at.far);
-    if (m->cut.n * m->cut.nbytes + m->n_pieces * sizeof *m->piece > STATES_NBYTES) {
-        forget_turns(m);
-        rec->valid = r->lap.valid = false;
-    }
-    at.world = number_in(r, &m->cut);
-    const uint32_t here = at.world;
-    if (here == SQ_POOL_NONE)
-        return false;
-    if (rec->valid) {
-        const struct piece p = piece_of(r, &at, f);
-        r->exact |= p.exact;
-        if (!keep_piece(r, &p, f->asked))
-            return false;
-    }
-    for (uint32_t i;;) {
-        visit_turn(r, &at, &f->stats);
-        i = find_next(r, &at);
-        if (i == SQ_POOL_NONE)
-            break;
-        go(&m->piece[i], &at);
-        add(&f->stats, &m->piece[i].stats, 1);
-        r->exact |= m->piece[i].exact;
-    }
-    if (at.world != here)
-        sq_chip_world_unpack(&r->setup, sq_pool_at(&m->cut, at.world), &r->world);
-    sq_chip_world_uncut(&r->setup, &r->world, &at.far);
-    rec->valid = true;
-    rec->at = at;
-    rec->stats = f->stats;
-    rec->moves = f->moves;
-    f->asked = false;
-    rec->has_come = sq_chip_world_has_come(&r->setup, &r->world);
-    return true;
-}
-
 // ---- stretches --------------------------------------------------------------------------------------
 
 // Cycles until a job is posted or the layer ends. The steps that begin to be loaded go into *s, as far as
@@ -368,16 +149,23 @@ static bool simulate(struct run *r, struct stretch *s)
     struct sq_chip_feed f = {.load = r->loads.number == SQ_POOL_NONE ? NULL : &r->loads.load,
                              .job = &r->posted.job,
                              .ahead = r->jobs.number == SQ_POOL_NONE ? NULL : &r->jobs.job};
+    uint64_t turned = 0;
     s->n_loads = 0;
-    r->lap.valid = r->record.valid = false;
+    memset(&r->walk, 0, sizeof r->walk);
     do {
         sq_chip_world_cycle(&r->setup, &r->world, &f);
         if (!f.loaded) {
-            if (f.turned && !f.posted && r->world.phase == SQ_CHIP_RUN && !turn(r, &f))
-                return false;
+            if (f.turned && !f.posted && r->world.phase == SQ_CHIP_RUN &&
+                f.stats.cycles - turned >= SPACING) {
+                const struct sq_chip_given given = {r->posted.number, r->loads.number,
+                                                    r->jobs.number == SQ_POOL_NONE};
+                if (!sq_chip_turn(&r->setup, &r->memo->turns, &r->walk, &given, &r->world, &f))
+                    return false;
+                turned = f.stats.cycles;
+            }
             continue;
         }
-        r->lap.valid = r->record.valid = false;
+        memset(&r->walk, 0, sizeof r->walk);
         if (!next_load(r, &r->loads))
             return false;
         f.load = r->loads.number == SQ_POOL_NONE ? NULL : &r->loads.load;
@@ -386,7 +174,7 @@ static bool simulate(struct run *r, struct stretch *s)
         s->n_loads++;
     } while (!f.posted && r->world.phase != SQ_CHIP_END);
     s->stats = f.stats;
-    add(&r->stats, &s->stats, 1);
+    sq_chip_stats_add(&r->stats, &s->stats, 1);
     return true;
 }
 
@@ -400,19 +188,29 @@ static bool intern(struct run *r, uint32_t *state)
 {
     sq_chip_world_settle(&r->setup, &r->world);
     r->world.pending = 0; // follows from the job
-    *state = number_in(r, &r->memo->state);
+    *state = sq_chip_world_number(&r->setup, &r->world, &r->memo->state);
     return *state != SQ_POOL_NONE;
+}
+
+// The i-th step behind the one that is loaded.
+static bool look_ahead(struct run *r, uint32_t i)
+{
+    if (i < r->n_ahead)
+        return true;
+    assert(i == r->n_ahead && i < STRETCH_LOADS);
+    r->ahead[i] = i > 0 ? r->ahead[i - 1] : r->loads;
+    return next_load(r, &r->ahead[r->n_ahead++]);
 }
 
 // Goes along *s, if the steps that are loaded are those.
 static bool follow(struct run *r, const struct stretch *s)
 {
-    struct cursor c = r->loads;
     for (uint32_t i = 0; i < s->n_loads; i++)
-        if (!next_load(r, &c) || c.number != s->load[i])
+        if (!look_ahead(r, i) || r->ahead[i].number != s->load[i])
             return false;
-    r->loads = c;
-    add(&r->stats, &s->stats, 1);
+    if (s->n_loads > 0)
+        r->loads = r->ahead[s->n_loads - 1];
+    sq_chip_stats_add(&r->stats, &s->stats, 1);
     return true;
 }
 
@@ -433,10 +231,14 @@ static bool keep_stretch(struct run *r, const struct stretch *s)
 }
 
 // From *state to the next posted job and its state.
-static bool pass(struct run *r, const struct sq_chain_key *key, uint32_t *state)
+static bool pass(struct run *r, uint32_t *state)
 {
     struct sq_chip_memo *const m = r->memo;
-    uint32_t *const first = sq_chains_first(&m->stretches, key), last = SQ_POOL_NONE;
+    r->n_ahead = 0;
+    if (!look_ahead(r, 0))
+        return false;
+    const struct sq_chain_key key = {*state, r->posted.number, r->loads.number, r->ahead[0].number};
+    uint32_t *const first = sq_chains_first(&m->stretches, &key), last = SQ_POOL_NONE;
     if (!first)
         return false;
     for (uint32_t i = *first; i != SQ_POOL_NONE; last = i, i = m->stretch[i].other)
@@ -578,11 +380,9 @@ static void clear_memo(struct sq_chip_memo *m)
     sq_pool_free(&m->load);
     sq_pool_free(&m->job);
     sq_pool_free(&m->state);
-    sq_pool_free(&m->cut);
     sq_chains_free(&m->stretches);
-    sq_chains_free(&m->turns);
     free(m->stretch);
-    free(m->piece);
+    sq_chip_turns_free(&m->turns);
     memset(m, 0, sizeof *m);
 }
 
@@ -604,14 +404,15 @@ static void open_memo(struct sq_chip_memo *m, const unsigned *value,
 {
     if (memcmp(m->value, value, sizeof m->value) != 0 ||
         memcmp(m->memory, memory->n, sizeof m->memory) != 0 ||
-        m->load.n * m->load.nbytes + m->n_stretches * sizeof *m->stretch > STATES_NBYTES)
+        m->load.n * m->load.nbytes + m->n_stretches * sizeof *m->stretch > SQ_CHIP_STATES_NBYTES)
         clear_memo(m);
     memcpy(m->value, value, sizeof m->value);
     memcpy(m->memory, memory->n, sizeof m->memory);
     m->load.nbytes = sizeof(struct sq_chip_load);
     m->job.nbytes = sizeof(struct sq_chip_job);
-    m->state.nbytes = m->cut.nbytes = sq_chip_world_nbytes(setup);
-    m->stretches.key.nbytes = m->turns.key.nbytes = sizeof(struct sq_chain_key);
+    m->state.nbytes = sq_chip_world_nbytes(setup);
+    m->stretches.key.nbytes = sizeof(struct sq_chain_key);
+    sq_chip_turns_init(setup, &m->turns);
 }
 
 static bool begin(struct run *r, const unsigned *value, const struct sq_env_choice *memory,
@@ -647,9 +448,9 @@ static bool run_layer(struct run *r)
     uint32_t state;
     bool ok = simulate(r, &s) && intern(r, &state) && post(r);
     while (ok && r->jobs.number != SQ_POOL_NONE) {
-        if (r->memo->state.n * r->memo->state.nbytes > STATES_NBYTES && !forget(r, &state))
+        if (r->memo->state.n * r->memo->state.nbytes > SQ_CHIP_STATES_NBYTES && !forget(r, &state))
             return false;
-        const struct sq_chain_key key = {state, r->posted.number, r->loads.number, false};
+        const struct sq_chain_key key = {state, r->posted.number, r->loads.number, 0};
         const struct sq_block_walk *const at = &r->posted.at;
         const unsigned inner = axis_of(r, INNER);
         const bool begins = at->groups == 0 && at->beats == 0;
@@ -659,7 +460,7 @@ static bool run_layer(struct run *r)
         }
         if (begins)
             visit(r, &key, INNER);
-        ok = pass(r, &key, &state) && post(r);
+        ok = pass(r, &state) && post(r);
     }
     if (!ok)
         return false;

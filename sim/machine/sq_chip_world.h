@@ -8,6 +8,7 @@
 #include "sim/block/flow/sq_engine.h"
 #include "sim/block/top/sq_axi_memory.h"
 #include "sim/block/top/sq_top_sim.h"
+#include "sim/machine/sq_pool.h"
 
 // The counters of the chip, not cut at 32 bits. busy + wait + blocked = cycles.
 struct sq_chip_stats {
@@ -159,5 +160,81 @@ void sq_chip_world_uncut(const struct sq_chip_setup *c, struct sq_chip_world *w,
 
 // room as sq_chip_transfer has it, of a transfer that begins so many beats before the end of a page.
 uint32_t sq_chip_room(const struct sq_chip_setup *c, uint32_t beats, uint32_t room);
+
+// ---- from one turn to the next (sq_chip_turn.c) ------------------------------------------------------
+//
+// What happens from one tile or burst to the next, between two jobs. It is kept once for each world without the counters that
+// are far from their end, and looked up where such a world comes again; whole laps are added at once.
+
+enum { SQ_CHIP_STATES_NBYTES = 1 << 26 }; // of worlds that are kept
+
+// *to grows n times by *s.
+static inline void sq_chip_stats_add(struct sq_chip_stats *to, const struct sq_chip_stats *s,
+                                     uint64_t n)
+{
+    to->cycles += n * s->cycles;
+    to->busy += n * s->busy;
+    to->wait += n * s->wait;
+    to->blocked += n * s->blocked;
+    to->read_beats += n * s->read_beats;
+    to->write_beats += n * s->write_beats;
+    to->read_wait += n * s->read_wait;
+    to->read_full += n * s->read_full;
+    to->write_wait += n * s->write_wait;
+}
+
+// The number of a settled world in a pool of packed worlds; SQ_POOL_NONE: no memory.
+uint32_t sq_chip_world_number(const struct sq_chip_setup *c, const struct sq_chip_world *w,
+                              struct sq_pool *p);
+
+// The number of the world without its counters, and those.
+struct sq_chip_place {
+    uint32_t world;
+    struct sq_chip_far far;
+};
+
+// What is kept of a chip. Zeroed, but for sq_chip_turns_init.
+struct sq_chip_turns {
+    struct sq_pool cut; // worlds at turns, without their counters
+    // The last piece that was kept from a world, or SQ_POOL_NONE: of those that do not ask what is loaded, of those of a load.
+    uint32_t *first, first_room;
+    struct sq_chains loading;
+    struct sq_chip_piece *piece;
+    uint32_t n_pieces, piece_room;
+};
+void sq_chip_turns_init(const struct sq_chip_setup *c, struct sq_chip_turns *t);
+void sq_chip_turns_free(struct sq_chip_turns *t);
+
+// A way through turns. Zeroed at its begin and wherever a step begins to be loaded.
+struct sq_chip_walk {
+    // The turn from where the world is run.
+    struct {
+        bool valid;
+        struct sq_chip_place at;
+        struct sq_chip_stats stats;
+        struct sq_chip_moves moves;
+        bool has_come; // sq_chip_world_has_come
+    } record;
+    // The turn to which later ones are compared; it moves on as that of sq_skip.h.
+    struct sq_chip_lap {
+        bool valid;
+        uint64_t until, seen;
+        struct sq_chip_place at;
+        struct sq_chip_stats stats;
+        uint32_t exact; // counters that came near their end since then
+    } lap;
+};
+
+// Numbers of what a world is given: of the posted job, of the step that is loaded or SQ_POOL_NONE.
+struct sq_chip_given {
+    uint32_t job, load;
+    bool is_last; // no job is left to be posted
+};
+
+// At a turn (feed.turned): goes on along pieces that were run before, and leaves the world at the turn behind them. False: no
+// memory.
+bool sq_chip_turn(const struct sq_chip_setup *c, struct sq_chip_turns *t, struct sq_chip_walk *walk,
+                  const struct sq_chip_given *given, struct sq_chip_world *w,
+                  struct sq_chip_feed *f);
 
 #endif

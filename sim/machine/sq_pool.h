@@ -28,7 +28,7 @@ void sq_pool_free(struct sq_pool *p);
 bool sq_pool_room_for(uint32_t n, uint32_t *room, size_t nbytes, void **things);
 
 struct sq_chain_key {
-    uint32_t state, job, load, is_last;
+    uint32_t state, job, load, next; // next: the load behind that, or 0
 };
 // Things of a key, each of which knows the next one.
 struct sq_chains {

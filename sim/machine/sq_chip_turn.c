@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps what happens from turn to turn, and goes along it (sq_chip_world.h).
+#include "sim/machine/sq_chip_world.h"
+
+#include <stdlib.h>
+
+#define ANY_LOAD (SQ_POOL_NONE - 1) // a step that is loaded, whichever
+
+// From one turn (feed.turned) of a stretch to the next. It was run with counters as far as `from` and ended with
+// `left`: those of `exact` must be so again, any other must be at least `from` far, and goes down by that.
+struct sq_chip_piece {
+    uint32_t to, other; // the world at its end; another piece from its world, or SQ_POOL_NONE
+    uint32_t job,
+        load; // at hand; SQ_POOL_NONE: there is none, ANY_LOAD: it does not matter which there is
+    uint32_t is_last; // no job is left to be posted
+    uint32_t exact;   // a bit for each counter
+    struct sq_chip_far from, left;
+    struct sq_chip_stats stats;
+};
+
+// ---- what is kept -----------------------------------------------------------------------------------
+
+uint32_t sq_chip_world_number(const struct sq_chip_setup *c, const struct sq_chip_world *w,
+                              struct sq_pool *p)
+{
+    unsigned char packed[sizeof(struct sq_chip_world)];
+    sq_chip_world_pack(c, w, packed);
+    return sq_pool_number(p, packed);
+}
+
+void sq_chip_turns_init(const struct sq_chip_setup *c, struct sq_chip_turns *t)
+{
+    t->cut.nbytes = sq_chip_world_nbytes(c);
+    t->loading.key.nbytes = sizeof(struct sq_chain_key);
+}
+
+void sq_chip_turns_free(struct sq_chip_turns *t)
+{
+    sq_pool_free(&t->cut);
+    sq_chains_free(&t->loading);
+    free(t->first);
+    free(t->piece);
+}
+
+static struct sq_chip_stats since(const struct sq_chip_stats *now, const struct sq_chip_stats *then)
+{
+    return (struct sq_chip_stats){now->cycles - then->cycles,
+                                  now->busy - then->busy,
+                                  now->wait - then->wait,
+                                  now->blocked - then->blocked,
+                                  now->read_beats - then->read_beats,
+                                  now->write_beats - then->write_beats,
+                                  now->read_wait - then->read_wait,
+                                  now->read_full - then->read_full,
+                                  now->write_wait - then->write_wait};
+}
+
+// ---- pieces -----------------------------------------------------------------------------------------
+
+static bool is_exact(const struct sq_chip_piece *p, unsigned counter)
+{
+    return p->exact >> counter & 1;
+}
+
+static bool fits(const struct sq_chip_piece *p, const struct sq_chip_far *far)
+{
+    bool fit = true;
+    for (unsigned i = 0; i < SQ_CHIP_COUNTERS; i++)
+        fit &= is_exact(p, i) ? far->by[i] == p->from.by[i] : far->by[i] >= p->from.by[i];
+    return fit;
+}
+
+static void go(const struct sq_chip_piece *p, struct sq_chip_place *at)
+{
+    at->world = p->to;
+    for (unsigned i = 0; i < SQ_CHIP_COUNTERS; i++)
+        at->far.by[i] = is_exact(p, i) ? p->left.by[i] : at->far.by[i] - p->from.by[i];
+}
+
+// A counter that cannot have come near its end went down in a way that does not depend on it.
+static struct sq_chip_piece piece_of(const struct sq_chip_setup *c, const struct sq_chip_walk *walk,
+                                     const struct sq_chip_given *given,
+                                     const struct sq_chip_world *w, const struct sq_chip_place *to,
+                                     const struct sq_chip_feed *f)
+{
+    const bool is_any = given->load != SQ_POOL_NONE && !f->asked;
+    struct sq_chip_piece p = {.to = to->world,
+                              .job = given->job,
+                              .load = is_any ? ANY_LOAD : given->load,
+                              .is_last = given->is_last,
+                              .stats = since(&f->stats, &walk->record.stats)};
+    const struct sq_chip_moves *const then = &walk->record.moves;
+    const struct sq_chip_moves moves = {
+        f->moves.reads - then->reads, f->moves.writes - then->writes,
+        f->moves.handed - then->handed, f->moves.shown - then->shown,
+        f->moves.scales - then->scales};
+    struct sq_chip_far most;
+    const bool came = sq_chip_world_has_come(c, w) != walk->record.has_come;
+    sq_chip_most(c, &p.stats, &moves, came, &most);
+    for (unsigned i = 0; i < SQ_CHIP_COUNTERS; i++) {
+        const uint32_t from = walk->record.at.far.by[i], left = to->far.by[i];
+        if (from < most.by[i] || from == 0)
+            p.exact |= 1u << i;
+        p.from.by[i] = is_exact(&p, i) ? from : from - left;
+        p.left.by[i] = left;
+    }
+    return p;
+}
+
+// ---- laps -------------------------------------------------------------------------------------------
+
+// Laps like that since the mark that fit before a counter comes near its end. Those that came near theirs since then must
+// have their values of then.
+static uint64_t laps_of(const struct sq_chip_lap *lap, const struct sq_chip_far *far)
+{
+    uint64_t n = UINT64_MAX;
+    for (unsigned i = 0; i < SQ_CHIP_COUNTERS; i++) {
+        const uint32_t now = far->by[i], then = lap->at.far.by[i];
+        if (now == then)
+            continue;
+        if (now > then || lap->exact >> i & 1)
+            return 0;
+        n = now / (then - now) < n ? now / (then - now) : n;
+    }
+    return n < UINT64_MAX ? n : 0; // nothing has an end: the run stands still
+}
+
+// At a turn.
+static void visit_turn(struct sq_chip_lap *lap, struct sq_chip_place *at,
+                       struct sq_chip_stats *stats)
+{
+    const uint64_t n = lap->valid && lap->at.world == at->world ? laps_of(lap, &at->far) : 0;
+    if (n > 0) {
+        const struct sq_chip_stats each = since(stats, &lap->stats);
+        sq_chip_stats_add(stats, &each, n);
+        for (unsigned i = 0; i < SQ_CHIP_COUNTERS; i++)
+            at->far.by[i] -= (uint32_t)n * (lap->at.far.by[i] - at->far.by[i]);
+        lap->valid = false;
+    } else if (!lap->valid || ++lap->seen >= lap->until) {
+        *lap = (struct sq_chip_lap){true, lap->valid ? 2 * lap->until : 1, 0, *at, *stats, 0};
+    }
+}
+
+// ---- turns ------------------------------------------------------------------------------------------
+
+static bool keep_piece(struct sq_chip_turns *t, const struct sq_chip_piece *p, uint32_t from)
+{
+    const struct sq_chain_key key = {from, p->job, p->load, 0};
+    uint32_t *const first =
+        p->load == ANY_LOAD ? &t->first[from] : sq_chains_first(&t->loading, &key);
+    if (!first || !sq_pool_room_for(t->n_pieces, &t->piece_room, sizeof *p, (void **)&t->piece))
+        return false;
+    t->piece[t->n_pieces] = *p;
+    t->piece[t->n_pieces].other = *first;
+    *first = t->n_pieces++;
+    return true;
+}
+
+// Whether what is kept was too much, and was forgotten.
+static bool forget(struct sq_chip_turns *t)
+{
+    if (t->cut.n * t->cut.nbytes + t->n_pieces * sizeof *t->piece <= SQ_CHIP_STATES_NBYTES)
+        return false;
+    sq_pool_forget(&t->cut);
+    sq_pool_forget(&t->loading.key);
+    t->n_pieces = 0;
+    return true;
+}
+
+// The number of a world without its counters.
+static uint32_t cut_number(const struct sq_chip_setup *c, struct sq_chip_turns *t,
+                           const struct sq_chip_world *w)
+{
+    const uint32_t n = t->cut.n, number = sq_chip_world_number(c, w, &t->cut);
+    if (number == SQ_POOL_NONE ||
+        !sq_pool_room_for(number, &t->first_room, sizeof *t->first, (void **)&t->first))
+        return SQ_POOL_NONE;
+    if (t->cut.n > n)
+        t->first[number] = SQ_POOL_NONE;
+    return number;
+}
+
+// In no piece is a job posted; where no job is left to be posted, that says nothing of where one is.
+static uint32_t find_piece(const struct sq_chip_turns *t, uint32_t first,
+                           const struct sq_chip_given *given, const struct sq_chip_far *far)
+{
+    const struct sq_chip_piece *const piece = t->piece;
+    while (first != SQ_POOL_NONE &&
+           !(piece[first].job == given->job && (given->is_last || !piece[first].is_last) &&
+             fits(&piece[first], far)))
+        first = piece[first].other;
+    return first;
+}
+
+// The piece from a turn that was run before, or SQ_POOL_NONE. In most of them nothing asks what is loaded next.
+static uint32_t find_next(const struct sq_chip_turns *t, const struct sq_chip_given *given,
+                          const struct sq_chip_place *at)
+{
+    const struct sq_chain_key key = {at->world, given->job, given->load, 0};
+    uint32_t i = SQ_POOL_NONE;
+    if (given->load != SQ_POOL_NONE)
+        i = find_piece(t, t->first[at->world], given, &at->far);
+    return i == SQ_POOL_NONE ? find_piece(t, sq_chains_find(&t->loading, &key), given, &at->far)
+                             : i;
+}
+
+bool sq_chip_turn(const struct sq_chip_setup *c, struct sq_chip_turns *t, struct sq_chip_walk *walk,
+                  const struct sq_chip_given *given, struct sq_chip_world *w,
+                  struct sq_chip_feed *f)
+{
+    struct sq_chip_place at;
+    sq_chip_world_settle(c, w);
+    sq_chip_world_cut(c, w, &at.far);
+    if (forget(t))
+        walk->record.valid = walk->lap.valid = false;
+    at.world = cut_number(c, t, w);
+    const uint32_t here = at.world;
+    if (here == SQ_POOL_NONE)
+        return false;
+    if (walk->record.valid) {
+        const struct sq_chip_piece p = piece_of(c, walk, given, w, &at, f);
+        walk->lap.exact |= p.exact;
+        if (!keep_piece(t, &p, walk->record.at.world))
+            return false;
+    }
+    for (uint32_t i;;) {
+        visit_turn(&walk->lap, &at, &f->stats);
+        i = find_next(t, given, &at);
+        if (i == SQ_POOL_NONE)
+            break;
+        go(&t->piece[i], &at);
+        sq_chip_stats_add(&f->stats, &t->piece[i].stats, 1);
+        walk->lap.exact |= t->piece[i].exact;
+    }
+    if (at.world != here)
+        sq_chip_world_unpack(c, sq_pool_at(&t->cut, at.world), w);
+    sq_chip_world_uncut(c, w, &at.far);
+    walk->record.valid = true;
+    walk->record.at = at;
+    walk->record.stats = f->stats;
+    walk->record.moves = f->moves;
+    walk->record.has_come = sq_chip_world_has_come(c, w);
+    f->asked = false;
+    return true;
+}
