@@ -10,10 +10,9 @@
 // `left`: those of `exact` must be so again, any other must be at least `from` far, and goes down by that.
 struct sq_chip_piece {
     uint32_t to, other; // the world at its end; another piece from its world, or SQ_POOL_NONE
-    uint32_t job,
-        load; // at hand; SQ_POOL_NONE: there is none, ANY_LOAD: it does not matter which there is
-    uint32_t is_last; // no job is left to be posted
-    uint32_t exact;   // a bit for each counter
+    uint32_t job, load; // sq_chip_given; ANY_LOAD: any, but not none
+    uint32_t is_last;
+    uint32_t exact; // a bit for each counter
     struct sq_chip_far from, left;
     struct sq_chip_stats stats;
 };

@@ -2,6 +2,7 @@
 // Tries blocks, orders and chunks, and keeps the cut with the lowest estimate (sq_chip_plan.h).
 #include "sim/format/top/sq_chip_plan.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -279,6 +280,7 @@ static void try_chunk(struct search *s, uint32_t chunk, uint32_t part)
 // ---- what is quick to simulate -----------------------------------------------------------------------
 
 enum { PAGE = 4096, PARTS = 8, FEW_CYCLES = 1 << 17, MANY_CYCLES = 1 << 22, LONG_CYCLES = 1 << 19 };
+enum { MANY_STEPS = 30000 }; // a second
 
 // Bytes of the transfers of an operand for a block and all of K.
 static uint64_t block_nbytes(const struct costs *c, const struct sq_top_layer *l, unsigned axis)
@@ -333,6 +335,55 @@ static void try_quick_chunks(struct search *s)
         if (!s->c.room.has_encoder || has_rows_apart(&s->c.room, &s->l))
             keep(s, found.best[i].score);
     }
+}
+
+// Places within a page at which transfers of an operand begin that cross into the next one: 1 where all are whole bursts.
+static uint64_t crossings(const struct costs *c, const struct sq_top_layer *l, unsigned axis)
+{
+    const uint64_t n = l->part ? l->beats : l->groups, each = l->part ? l->part : l->chunk;
+    const uint64_t beats = l->block[axis] * (l->part ? 1 : (uint64_t)l->beats);
+    const unsigned part = axis == ROWS ? SQ_TOP_ACT : SQ_TOP_WEIGHT;
+    const uint64_t whole = sq_top_transfer(&c->room, part, beats * each) * c->room.nbytes;
+    const uint64_t rest =
+        sq_top_transfer(&c->room, part, beats * size_of(n, each, true)) * c->room.nbytes;
+    const uint64_t unit = sq_gcd(sq_gcd(PAGE, whole), rest);
+    if (unit % (c->max_burst * c->room.nbytes) == 0)
+        return 1;
+    return 1 + (whole < PAGE ? whole : PAGE) / unit;
+}
+
+// Steps of chunks that are unlike all others, about: both operands are loaded for each, and what is loaded meets other states.
+static uint64_t unlike_steps(const struct costs *c, const struct sq_top_layer *l)
+{
+    const uint64_t n = l->part ? l->beats : l->groups, each = l->part ? l->part : l->chunk;
+    const uint64_t steps = ceil_div(l->tiles[ROWS], l->block[ROWS]) *
+                           ceil_div(l->tiles[COLS], l->block[COLS]) * ceil_div(n, each) *
+                           (l->part ? l->groups : 1) / repeats(c, l);
+    const uint64_t loads = crossings(c, l, ROWS) * crossings(c, l, COLS);
+    if (sq_block_walk_is_whole(l))
+        return 0;
+    return loads < steps ? (uint64_t)sqrt((double)loads * (double)steps) : steps;
+}
+
+// Where the best cut would take a second and more to simulate: those that take less, of estimates up to an eighth worse, or the one
+// that takes least.
+static void leave_slow(struct search *s)
+{
+    struct candidate *const best = s->best, quickest = best[0];
+    const uint64_t most = best[0].score + best[0].score / 8;
+    unsigned n = 0;
+    if (unlike_steps(&s->c, &best[0].l) <= MANY_STEPS)
+        return;
+    for (unsigned i = 1; i < s->n && best[i].score <= most; i++) {
+        const uint64_t steps = unlike_steps(&s->c, &best[i].l);
+        if (steps < unlike_steps(&s->c, &quickest.l))
+            quickest = best[i];
+        if (steps <= MANY_STEPS)
+            best[n++] = best[i];
+    }
+    if (n == 0)
+        best[n++] = quickest;
+    s->n = n;
 }
 
 // Without what is added to those that are not even.
@@ -402,8 +453,10 @@ enum sq_status sq_chip_plan(const unsigned *v, const struct sq_env_choice *memor
             "%u x %u tiles: no cut of the layer begins a beat of the bus with each tile of "
             "rows, as the encoder needs it",
             l->tiles[ROWS], l->tiles[COLS]);
-    if (time)
+    if (time) {
         try_quick_chunks(&s);
+        leave_slow(&s);
+    }
     *l = s.best[0].l;
     return time ? time_all(&s, v, memory, time, memo, l, err) : SQ_OK;
 }
