@@ -46,37 +46,6 @@ void sq_pipeline_clock_serial(struct sq_pipeline *s, bool in_valid, bool in_last
 
 // ---- two in a row ---------------------------------------------------------------------------
 
-// What the front offers the back in this cycle.
-static void between(const struct sq_chain *c, bool out_ready, struct sq_pipeline_out *front,
-                    struct sq_pipeline_out *back)
-{
-    sq_pipeline_comb(&c->back, out_ready, back);
-    sq_pipeline_comb(&c->front, back->in_ready, front);
-}
-
-void sq_chain_comb(const struct sq_chain *c, bool out_ready, struct sq_pipeline_out *out)
-{
-    struct sq_pipeline_out front, back;
-    if (!c->has_front) {
-        sq_pipeline_comb(&c->back, out_ready, out);
-        return;
-    }
-    between(c, out_ready, &front, &back);
-    *out = (struct sq_pipeline_out){front.in_ready, back.out_valid};
-}
-
-void sq_chain_clock(struct sq_chain *c, bool in_valid, bool in_last, bool out_ready)
-{
-    struct sq_pipeline_out front, back;
-    if (!c->has_front) {
-        sq_pipeline_clock(&c->back, in_valid, in_last, out_ready);
-        return;
-    }
-    between(c, out_ready, &front, &back);
-    sq_pipeline_clock(&c->back, front.out_valid, sq_pipeline_last(&c->front), out_ready);
-    sq_pipeline_clock(&c->front, in_valid, in_last, back.in_ready);
-}
-
 static void block_comb(const void *state, const struct sq_offer *in, bool out_ready,
                        struct sq_handshake *out)
 {

@@ -105,8 +105,37 @@ struct sq_chain {
     struct sq_pipeline front, back;
     bool has_front; // otherwise back alone
 };
-void sq_chain_comb(const struct sq_chain *c, bool out_ready, struct sq_pipeline_out *out);
-void sq_chain_clock(struct sq_chain *c, bool in_valid, bool in_last, bool out_ready);
+// What the front offers the back in this cycle.
+static inline void sq_chain_between(const struct sq_chain *c, bool out_ready,
+                                    struct sq_pipeline_out *front, struct sq_pipeline_out *back)
+{
+    sq_pipeline_comb(&c->back, out_ready, back);
+    sq_pipeline_comb(&c->front, back->in_ready, front);
+}
+
+static inline void sq_chain_comb(const struct sq_chain *c, bool out_ready,
+                                 struct sq_pipeline_out *out)
+{
+    struct sq_pipeline_out front, back;
+    if (!c->has_front) {
+        sq_pipeline_comb(&c->back, out_ready, out);
+        return;
+    }
+    sq_chain_between(c, out_ready, &front, &back);
+    *out = (struct sq_pipeline_out){front.in_ready, back.out_valid};
+}
+
+static inline void sq_chain_clock(struct sq_chain *c, bool in_valid, bool in_last, bool out_ready)
+{
+    struct sq_pipeline_out front, back;
+    if (!c->has_front) {
+        sq_pipeline_clock(&c->back, in_valid, in_last, out_ready);
+        return;
+    }
+    sq_chain_between(c, out_ready, &front, &back);
+    sq_pipeline_clock(&c->back, front.out_valid, sq_pipeline_last(&c->front), out_ready);
+    sq_pipeline_clock(&c->front, in_valid, in_last, back.in_ready);
+}
 
 // The timing of a block whose state is a struct sq_chain; its init fills in `back`, and `front` where
 // there is one.
