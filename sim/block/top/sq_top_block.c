@@ -71,7 +71,7 @@ static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq
 // in every cycle around the end of a layer; a reset in every cycle of a layer, behind one that was whole; an abort in
 // every cycle of a ring of two layers, and of one whose buffers are full; a watchdog of every length; a reset in every
 // cycle of a ring; a ring of more than 256 slots; encoders, right and
-// wrong; rings of random layers; encoders whose beats wait for a memory that is slow to take them.
+// wrong, those with masks behind a memory that is slow to take a beat, longer than a mask takes; rings of random layers.
 enum {
     MEMORIES = 4,
     REFUSED = MEMORIES,
@@ -86,16 +86,15 @@ enum {
     LONG_RING,
     ENCODERS,
     SOME_RINGS,
-    SLOW_ENCODERS,
     DIRECTED
 };
-enum { RESET_EVERY = 600, N_RESETS = 400, EVERY = 80, N_RINGS = 24, N_SLOW_ENCODES = 8 };
+enum { RESET_EVERY = 600, N_RESETS = 400, EVERY = 80, N_RINGS = 24 };
 static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
                                     struct sq_error *err)
 {
     const struct sq_env_choice memory[MEMORIES] = {
         {.n = {0}}, {.kind = 1, .n = {40, 1, 2, 64}}, {.kind = 2, .n = {1}}, {.kind = 2, .n = {2}}};
-    const bool encodes = c->point->value[SQ_TOP_ENCODE] > 0;
+    const bool has_masks = c->point->value[SQ_TOP_ON_ACTS];
     const struct sq_env_choice work[DIRECTED - MEMORIES] = {
         [REFUSED - MEMORIES] = {.what = SQ_HOST_REFUSED, .end = SQ_HOST_N_REFUSED},
         [KEPT - MEMORIES] = {.kind = SQ_AXI_LAZY,
@@ -113,16 +112,12 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
         [EXPIRES - MEMORIES] = {.what = SQ_HOST_RINGS + SQ_RING_EXPIRES, .end = SQ_RING_N_EXPIRES},
         [RING_RESETS - MEMORIES] = {.what = SQ_HOST_RINGS + SQ_RING_LATE, .end = N_RESETS},
         [LONG_RING - MEMORIES] = {.what = SQ_HOST_RINGS + SQ_RING_LONG, .end = SQ_RING_N_LONG},
-        [ENCODERS - MEMORIES] = {.kind = 2,
-                                 .n = {1},
+        [ENCODERS - MEMORIES] = {.kind = has_masks ? SQ_AXI_LAZY : 2,
+                                 .n = {has_masks ? EVERY / 4 : 1},
                                  .what = SQ_HOST_RINGS + SQ_RING_ENCODES,
-                                 .end = encodes ? SQ_RING_N_ENCODES : 1},
+                                 .end = c->point->value[SQ_TOP_ENCODE] > 0 ? SQ_RING_N_ENCODES : 1},
         [SOME_RINGS -
-            MEMORIES] = {.kind = 2, .n = {1}, .what = SQ_HOST_RINGS + SQ_RING_ANY, .end = N_RINGS},
-        [SLOW_ENCODERS - MEMORIES] = {.kind = SQ_AXI_LAZY,
-                                      .n = {EVERY / 4},
-                                      .what = SQ_HOST_RINGS + SQ_RING_ENCODES,
-                                      .end = encodes ? N_SLOW_ENCODES : 1}};
+            MEMORIES] = {.kind = 2, .n = {1}, .what = SQ_HOST_RINGS + SQ_RING_ANY, .end = N_RINGS}};
     c->env = number < MEMORIES ? memory[number] : work[number - MEMORIES];
     c->env.seed = sq_rng_next(rng);
     if (number < MEMORIES) {
