@@ -89,6 +89,12 @@ static uint32_t at_most_256(uint32_t n)
     return n < 256 ? n : 256;
 }
 
+// Of columns, of an indexed chip.
+static void set_one_block(uint32_t *word)
+{
+    word[SQ_DESC_CHUNK] = (word[SQ_DESC_CHUNK] & 0xffff) | 1u << 16;
+}
+
 void sq_spoil_descriptor(uint32_t word[SQ_DESC_WORDS], enum sq_spoil way,
                          const struct sq_top_room *room)
 {
@@ -98,11 +104,13 @@ void sq_spoil_descriptor(uint32_t word[SQ_DESC_WORDS], enum sq_spoil way,
         set_wide(word, room->depth[SQ_TOP_ACT], room->depth[SQ_TOP_WEIGHT], 0);
         break;
     case SQ_SPOIL_WIDE_COLS:
-        if (room->is_indexed)
+        if (room->is_indexed) {
             word[SQ_DESC_BLOCK] =
                 (word[SQ_DESC_BLOCK] & 0xffff) | (room->depth[SQ_TOP_COL_SCALE] + 1) << 16;
-        else
+            set_one_block(word);
+        } else {
             set_wide(word, room->depth[SQ_TOP_WEIGHT], room->depth[SQ_TOP_ACT], 16);
+        }
         break;
     case SQ_SPOIL_MANY_SUMS:
         if (room->is_indexed) { // which has no sums: a column more than its blocks have
@@ -128,6 +136,8 @@ void sq_spoil_descriptor(uint32_t word[SQ_DESC_WORDS], enum sq_spoil way,
     case SQ_SPOIL_MANY_ROWS:
         set_size(word, room->depth[SQ_TOP_ROW_SCALE] + 1, 1, 1, 1);
         word[SQ_DESC_BLOCK] = 1u << 16 | (room->depth[SQ_TOP_ROW_SCALE] + 1);
+        if (room->is_indexed)
+            set_one_block(word);
         break;
     case SQ_SPOIL_MANY_PARTS:
     case SQ_SPOIL_PART_OF_TWO:
