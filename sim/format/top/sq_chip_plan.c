@@ -52,11 +52,13 @@ static uint32_t smaller(uint64_t a, uint64_t b)
 
 // ---- a step -----------------------------------------------------------------------------------------
 
-// Cycles of the memory for n beats of a part.
+// Cycles of the memory for n beats of a part: a burst of the bus takes whole ones of the memory.
 static uint64_t memory_cycles(const struct costs *c, uint64_t n, unsigned part)
 {
-    return ceil_div(sq_top_transfer(&c->room, part, n) * c->room.nbytes, c->burst) * c->num /
-           c->den;
+    const uint64_t beats = sq_top_transfer(&c->room, part, n), nbytes = c->room.nbytes;
+    const uint64_t bursts = beats / c->max_burst * ceil_div(c->max_burst * nbytes, c->burst) +
+                            ceil_div(beats % c->max_burst * nbytes, c->burst);
+    return bursts * c->num / c->den;
 }
 
 // Cycles until they are in their buffer: of the bus, of the memory, or of as many bursts as are under way.
