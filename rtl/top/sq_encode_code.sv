@@ -45,7 +45,7 @@ module sq_encode_code #(
     always_comb begin
       dividend = (QuoW+8)'({x[14:7] != '0, x[6:0]});
       if (up[8] || &x[14:7]) dividend = '0;
-      else if (up > 9'(QuoW)) dividend = dividend << QuoW;
+      else if (32'(up) > QuoW) dividend = dividend << QuoW;
       else dividend = dividend << up[3:0];
     end
 

@@ -20,7 +20,7 @@ module sq_encode_scale #(
   end
 
   // The divisor has seven bits: what it is too large by goes into the exponent.
-  localparam int unsigned Up = 8 - Bits;
+  localparam logic [8:0] Up = 9'd8 - 9'(Bits);
   localparam logic [7:0] Divisor = 8'(((1 << (Bits - 1)) - 1) << Up);
   logic [7:0] next, drop;
   logic [8:0] exp;
@@ -31,7 +31,7 @@ module sq_encode_scale #(
   logic [25:0] kept, below;
   logic [23:0] sig;
 
-  assign exp = ((amax_i[14:7] == '0) ? 9'd1 : {1'b0, amax_i[14:7]}) + 9'(Up);
+  assign exp = ((amax_i[14:7] == '0) ? 9'd1 : {1'b0, amax_i[14:7]}) + Up;
   assign next = {rest_q, num_q[7]};
   assign fits = next >= Divisor;
 
