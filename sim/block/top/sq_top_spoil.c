@@ -89,7 +89,7 @@ static uint32_t at_most_256(uint32_t n)
     return n < 256 ? n : 256;
 }
 
-// Of columns, of an indexed chip.
+// All columns of an indexed chip in one block.
 static void set_one_block(uint32_t *word)
 {
     word[SQ_DESC_CHUNK] = (word[SQ_DESC_CHUNK] & 0xffff) | 1u << 16;
