@@ -331,7 +331,7 @@ mutate scales_of_parts_swapped top scaled any $K "s/amax = (p + 1 == Parts)/amax
 mutate divided_before_the_last_bank top scaled any $K "s/IsDynamic ? SETTLE : DIVIDE/DIVIDE/"
 mutate beats_of_the_first_pass_written top scaled any $K "s/beat_valid = made_valid \&\& !is_first/beat_valid = made_valid \&\& !(is_first \&\& $F)/"
 mutate element_behind_a_full_bank_lost top scaled any $K "s/(!IsDynamic || en)/(!IsDynamic || en || $T)/"
-mutate low_scale_without_its_exponent top scaled any rtl/top/sq_encode_scale.sv "s/ + 9'(Up);/ + 9'd0;/"
+mutate low_scale_without_its_exponent top scaled any rtl/top/sq_encode_scale.sv "s/ + Up;/;/"
 mutate subnormal_low_scale top scaled any rtl/top/sq_encode_scale.sv "s/(exp < 9'd8) ? {7'd0, sig\[23\]}/(exp < 9'd4) ? {7'd0, sig[23]}/"
 
 # ---- registers --------------------------------------------------------------------------------------
