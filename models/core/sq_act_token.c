@@ -56,7 +56,7 @@ int8_t sq_act_token_code(const struct sq_act_token *t, uint16_t x, unsigned bits
     const uint32_t n = up < 0 ? 0 : a << (up > 8 ? 8 : up);
     if (!sq_bf16_is_finite(x))
         return 0;
-    if (n << 7 >= t->sig) // sq_encode_code has eight bits of the quotient
+    if (n << 7 >= t->sig) // sq_encode_code has at most eight bits of the quotient
         return (int8_t)(x >> 15 ? -most : most);
     const uint32_t all = n << 15, code = all / t->sig, rest = all % t->sig;
     const int32_t beyond = (int32_t)(2 * rest) - (int32_t)t->sig;

@@ -105,7 +105,7 @@ module sq_sequencer #(
 
   typedef enum logic [2:0] {IDLE, ASK, FETCH, CHECK, RUN, ENCODE} state_e;
   state_e state_q;
-  logic last_check, all_done, start_run;
+  logic last_check, all_done, sound_q;
   logic [4:0] check_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -116,14 +116,14 @@ module sq_sequencer #(
         ASK: if (dma_ready_i) state_q <= FETCH;
         FETCH: if (in_valid_i && in_last_i) state_q <= CHECK;
         CHECK: if (encode_o) state_q <= ENCODE;
-               else if (last_check) state_q <= start_run ? RUN : IDLE;
+               else if (last_check) state_q <= sound_q ? RUN : IDLE;
         ENCODE: if (encode_done_i) state_q <= IDLE;
         default: if (all_done) state_q <= IDLE;
       endcase
   end
   assign encoding_o = state_q == ENCODE;
-  assign refused_o = (last_check && !start_run) || (encoding_o && encode_refused_i);
-  assign done_o = (last_check && !start_run) || (state_q == RUN && all_done) || (encoding_o && encode_done_i);
+  assign refused_o = (last_check && !sound_q) || (encoding_o && encode_refused_i);
+  assign done_o = (last_check && !sound_q) || (state_q == RUN && all_done) || (encoding_o && encode_done_i);
 
   // ---- the descriptor -----------------------------------------------------------------------------
   logic [DescW-1:0] desc_q;
@@ -164,7 +164,7 @@ module sq_sequencer #(
   localparam logic [4:0] TileBeats = 5'd0, AllBeats = 5'd1, JobTiles = 5'd2, ColScales = 5'd3, Acts = 5'd4, Weights = 5'd5,
                          EndOut = 5'd6, EndRowScale = 5'd7, EndColScale = 5'd8, EndAct = 5'd9,
                          EndActHigh = 5'd10, EndWeight = 5'd11, EndWeightHigh = 5'd12, Last = 5'd16;
-  logic sound_q, counts, aligned, fits, is_high_half, is_far;
+  logic counts, aligned, fits, is_high_half, is_far;
   logic [4:0] of_factors, of_product, of_region;  // the factors, product, region that are looked at
   logic [31:0] product_q, all_beats_q;
   logic [AddrW-1:0] base_q, span_low, room_q;  // room: beats of the bus behind a region's begin, or its low half
@@ -203,7 +203,6 @@ module sq_sequencer #(
   assign left_less = (HalfW+1)'(room_q[AddrW-1:HalfW]) - (HalfW+1)'(span_low[AddrW-1:HalfW]) - 1'b1;
   assign left = {left_low[HalfW] ? left_less : left_high, left_low[HalfW-1:0]};
   assign last_check = state_q == CHECK && check_q == Last;
-  assign start_run = sound_q;
 
   always_ff @(posedge clk_i) begin
     if (state_q == ASK) sound_q <= at_q[SizeW-1:0] == '0 && at_q <= AddrW'(0) - AddrW'(DescBytes);
@@ -233,7 +232,7 @@ module sq_sequencer #(
     .clk_i, .rst_ni, .cols_outer_i(cols_outer), .rows_i(rows), .cols_i(cols), .row_block_i(row_block),
     .col_block_i(col_block), .groups_i(groups), .beats_i(all_beats_q), .group_chunk_i(chunk),
     .beat_chunk_i(tile_beats_q), .part_i(is_part), .group_beats_i(beats),
-    .start_i(state_q == CHECK), .some_i(last_check && start_run), .advance_i(step), .active_o(load_active),
+    .start_i(state_q == CHECK), .some_i(last_check && sound_q), .advance_i(step), .active_o(load_active),
     .rows_o(load_rows), .cols_o(load_cols), .rows_first_o(rows_first), .cols_first_o(cols_first),
     .rows_new_o(rows_new), .cols_new_o(cols_new), .rows_keep_o(unused_load[0]), .cols_keep_o(unused_load[1]),
     .groups_o(load_groups), .beats_o(load_beats), .chunk_first_o(chunk_first), .chunk_last_o(chunk_last),
@@ -435,7 +434,7 @@ module sq_sequencer #(
     .clk_i, .rst_ni, .cols_outer_i(cols_outer), .rows_i(rows), .cols_i(cols), .row_block_i(row_block),
     .col_block_i(col_block), .groups_i(groups), .beats_i(all_beats_q), .group_chunk_i(chunk),
     .beat_chunk_i(tile_beats_q), .part_i(is_part), .group_beats_i(beats),
-    .start_i(state_q == CHECK), .some_i(last_check && start_run), .advance_i(next_job), .active_o(job_active),
+    .start_i(state_q == CHECK), .some_i(last_check && sound_q), .advance_i(next_job), .active_o(job_active),
     .rows_o(job_rows), .cols_o(job_cols), .rows_first_o(unused_first[0]), .cols_first_o(unused_first[1]),
     .rows_new_o(unused_job[0]), .cols_new_o(unused_job[1]), .rows_keep_o(keep_rows), .cols_keep_o(keep_cols),
     .groups_o(job_groups), .beats_o(job_tile_beats), .chunk_first_o(job_first), .chunk_last_o(job_last),

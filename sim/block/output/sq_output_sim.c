@@ -310,8 +310,10 @@ void sq_output_cycle(struct sq_output_sim *s, const struct sq_output_in *in,
     s->count = s->count + (given && w.has_room) - w.leaves;
     if (s->has_requant)
         sq_pipeline_clock(&s->requant, is_output, false, w.has_room);
-    if (w.combine.out_valid && w.unit_taken)
-        s->keep >>= 1, s->n_last--;
+    if (w.combine.out_valid && w.unit_taken) {
+        s->keep >>= 1;
+        s->n_last--;
+    }
     if (w.fires && in->scale_last) {
         assert(s->n_last <= SQ_PIPELINE_DEPTH_MAX);
         s->keep |= (uint64_t)in->scale_keep << s->n_last++;
