@@ -37,7 +37,7 @@ for f in sqsim.f sqsim.core Bender.yml; do sed -i "\\#rtl/$R/#d" "$D/$f"; done #
 
 # Rows and documents of more than the room's are still there: tests leave out what names the room.
 export GIT_CEILING_DIRECTORIES=$PWD/build SQ_WITHOUT=$R SQ_WHOLE=$PWD
-unset MAKEFLAGS MFLAGS MAKELEVEL
+unset MAKEFLAGS MFLAGS MAKELEVEL SQSIM_HOME
 "$MAKE" -C "$D" --no-print-directory -j"$JOBS" all
 for f in ${formats//|/ }; do
   rc=0 said=$("$D/build/sqsim" run --m 1 --n 64 --k 64 --format "$f" 2>&1) || rc=$?

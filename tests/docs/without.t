@@ -11,7 +11,7 @@ if ! git ls-files --error-unmatch Makefile >/dev/null 2>&1; then
 fi
 without() { # ROOM: its status; what it says is in $W.out, $W.err
   make without R="$1" SHORT=1 >"$W.out" 2>"$W.err" && return
-  grep -hE "^not ok|^#|[Ee]rror|^without" "$W.out" "$W.err" | head -20 | sed 's/^/# /'
+  grep -hE "^not ok|^#  |[Ee]rror|^without|Failed|Dubious|: line [0-9]" "$W.out" "$W.err" | head -20 | sed 's/^/# /'
   return 1
 }
 ok "no room" [ "$(tests/without.sh nosuch 2>&1; echo $?)" = "without: R = nosuch, need a room of sim/format"$'\n'2 ]
