@@ -208,14 +208,6 @@ module sq_output #(
     end
   end
 
-  // What the tiles before had, of the same outputs.
-  logic [TagW-1:0] before_q, all_tags;
-  assign all_tags = tag | before_q;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) before_q <= '0;
-    else if (slot_fire && is_end) before_q <= scale_last_i ? '0 : all_tags;
-  end
-
   // Scales of a lane: of the column and the row that its output has in this slot.
   logic [Lanes*32-1:0] col_lo, col_hi, row_lo, row_hi;
   for (genvar l = 0; l < Lanes; l++) begin : gen_scale
@@ -262,8 +254,8 @@ module sq_output #(
   end
 
   // ---- what a slot gives ------------------------------------------------------------------------
-  localparam int unsigned SlotBits = 1 + Lanes * (2 * SumW + 3 * 32 + KeptW) + TagW + 4;
-  logic slot_last, slot_carries, slot_keep;
+  localparam int unsigned SlotBits = 2 + Lanes * (2 * SumW + 3 * 32 + KeptW) + TagW + 4;
+  logic slot_last, slot_end, slot_moves, slot_carries, slot_keep;
   logic [1:0] slot_part;
   logic [Lanes*SumW-1:0] slot_lo, slot_hi;
   logic [Lanes*32-1:0] slot_s_lo, slot_s_hi, slot_s_a;
@@ -271,10 +263,18 @@ module sq_output #(
   logic [TagW-1:0] slot_tag;
   sq_delay #(.Width(SlotBits), .Stages(Cut)) u_slot (
     .clk_i, .en_i(slot_ready),
-    .x_i({scale_last_i, p_lo, p_hi, s_lo, s_hi, s_a, carry_sum_i, all_tags, scale_carry_i, scale_keep_i, scale_part_i}),
-    .x_o({slot_last, slot_lo, slot_hi, slot_s_lo, slot_s_hi, slot_s_a, slot_carry, slot_tag, slot_carries, slot_keep,
+    .x_i({scale_last_i, is_end, p_lo, p_hi, s_lo, s_hi, s_a, carry_sum_i, tag, scale_carry_i, scale_keep_i, scale_part_i}),
+    .x_o({slot_last, slot_end, slot_lo, slot_hi, slot_s_lo, slot_s_hi, slot_s_a, slot_carry, slot_tag, slot_carries, slot_keep,
           slot_part})
   );
+
+  // What the tiles before had, of the same outputs.
+  logic [TagW-1:0] before_q, all_tags;
+  assign all_tags = slot_tag | before_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) before_q <= '0;
+    else if (slot_moves && slot_end) before_q <= slot_last ? '0 : all_tags;
+  end
 
   // ---- integers of a group of which more comes --------------------------------------------------
   localparam int unsigned PartW = Sums > 1 ? 32 * sq_pkg::kept_parts(Form) : 0;  // of an output
@@ -284,7 +284,7 @@ module sq_output #(
   logic [UnitTagW-1:0] tag_in, tag_out;
   logic goes_on;
   assign goes_on = Sums > 1 && slot_part[1];
-  assign tag_in[TagW+1:0] = {goes_on, Sums != 0 && slot_keep, slot_tag};
+  assign tag_in[TagW+1:0] = {goes_on, Sums != 0 && slot_keep, all_tags};
   assign carry_y = slot_carry[Lanes*32-1:0] & {(Lanes * 32){slot_carries && !(Sums == 3 && slot_part[0])}};
   if (Sums > 1) begin : gen_parts
     localparam int unsigned At = Sums == 3 ? 0 : Lanes * 32;  // of P_lo
@@ -343,8 +343,10 @@ module sq_output #(
       else if (slot_ready) valid_q <= {valid_q[0], slot_valid};
     end
     assign unit_in_valid = valid_q[1];
+    assign slot_moves = valid_q[0] && slot_ready;
   end else begin : gen_slot_now
     assign unit_in_valid = slot_valid;
+    assign slot_moves = slot_fire;
   end
   sq_combine #(
     .Lanes(Lanes), .Slots(Slots), .Form(Form),

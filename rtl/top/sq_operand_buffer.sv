@@ -9,8 +9,9 @@
 //         of the half whose turn it is, one a cycle, once that half is complete. With job_keep_i the half
 //         stays for the next job; otherwise it is empty when the job has read its last place, and the
 //         other half's turn comes.
-//   out   a beat as it was filled in; out_last_o: the last of a column tile; out_error_o: it was poisoned
-//         (in_poison_i), or the memory has lost a bit. Its number of beats never depends on errors.
+//   out   a beat as it was filled in; out_last_o: the last of a column tile. Their number never depends on errors.
+//   error a beat that was read two cycles ago was poisoned (in_poison_i), or the memory has lost a bit of it: one
+//         cycle after it was first offered, whether it has been taken or waits.
 //
 // A job may be taken in the cycle in which the one before it reads its last place, so that beats leave in
 // every cycle. A place is read in one cycle and offered in the next one; when the engine stalls, the beat
@@ -48,8 +49,8 @@ module sq_operand_buffer #(
   output logic              out_valid_o,
   input  logic              out_ready_i,
   output logic [Width-1:0]  out_data_o,
-  output logic              out_error_o,
-  output logic              out_last_o
+  output logic              out_last_o,
+  output logic              error_o
 );
 
   if (Depth < 2) begin : gen_bad
@@ -132,7 +133,8 @@ module sq_operand_buffer #(
   end
 
   // ---- the memories -----------------------------------------------------------------------------
-  logic [2*(Width+1)-1:0] word;  // of each half: error, data
+  logic [2*Width-1:0] word;  // of each half
+  logic [1:0] wrong;
   for (genvar h = 0; h < 2; h++) begin : gen_half
     logic writes, reads;
     assign writes = fill && fill_half_q == 1'(h);
@@ -140,27 +142,30 @@ module sq_operand_buffer #(
     sq_sram #(.Width(Width), .Depth(Depth), .Macro(Macro)) u_sram (
       .clk_i, .en_i(writes || reads), .write_i(writes), .addr_i(writes ? fill_q : place_q),
       .data_i(in_data_i), .poison_i(in_poison_i),
-      .data_o(word[h*(Width+1) +: Width]), .error_o(word[h*(Width+1)+Width])
+      .data_o(word[h*Width +: Width]), .error_o(wrong[h])
     );
   end
 
   // ---- the skid ---------------------------------------------------------------------------------
-  localparam int unsigned BeatW = Width + 2;  // last, error, data
-  logic coming_half_q, coming_last_q, out_fire, keep_first;
+  localparam int unsigned BeatW = Width + 1;  // last, data
+  logic coming_half_q, coming_last_q, came_q, came_half_q, out_fire, keep_first;
   logic [BeatW-1:0] coming, first_q, second_q;
 
-  assign coming = {coming_last_q, coming_half_q ? word[Width+1 +: Width+1] : word[0 +: Width+1]};
+  assign coming = {coming_last_q, coming_half_q ? word[Width +: Width] : word[0 +: Width]};
   assign out_valid_o = coming_q || waiting_q != 2'd0;
-  assign {out_last_o, out_error_o, out_data_o} = waiting_q != 2'd0 ? first_q : coming;
+  assign {out_last_o, out_data_o} = waiting_q != 2'd0 ? first_q : coming;
   assign out_fire = out_valid_o && out_ready_i;
+  assign error_o = came_q && wrong[came_half_q];
   assign keep_first = waiting_q == 2'd2 || (waiting_q == 2'd1 && !out_fire);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       coming_q <= 1'b0;
+      came_q <= 1'b0;
       waiting_q <= 2'd0;
     end else begin
       coming_q <= read;
+      came_q <= coming_q;
       waiting_q <= waiting_q + 2'(coming_q) - 2'(out_fire);
     end
   end
@@ -170,13 +175,14 @@ module sq_operand_buffer #(
       coming_half_q <= read_half_q;
       coming_last_q <= beat_end;
     end
+    came_half_q <= coming_half_q;
     if (!keep_first) first_q <= coming;
     else if (out_fire) first_q <= second_q;
     if (coming_q) second_q <= coming;
   end
 
   `SQ_ASSERT_BEGIN
-  `SQ_HELD(OutHeldOnStall, out_valid_o, out_ready_i, {out_data_o, out_error_o, out_last_o})
+  `SQ_HELD(OutHeldOnStall, out_valid_o, out_ready_i, {out_data_o, out_last_o})
   `SQ_ASSERT(FillFits, !fill || in_last_i || fill_q != AddrW'(Depth - 1))
   `SQ_ASSERT(SomeBeats, !job_in || (job_rows_i != '0 && job_cols_i != '0 && job_beats_i != '0))
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A memory of one port with a parity bit for each byte. In each cycle in which en_i is high one word is
 // written, or read; a word that is read stands on data_o from the next cycle on, until the next access.
-// error_o says that its parity is wrong. A word that is written with poison_i has wrong parity on
-// purpose: whoever reads it sees that it is no data.
+// error_o says a cycle later that the parity of that word is wrong: the check has a register of its own behind
+// the memory. A word that is written with poison_i has wrong parity on purpose: whoever reads it sees that it is no data.
 //
 // Macro = 0: an array, for simulation and where a library has no memories. Otherwise a grid of macros of
 // that many words of 64 bits (IHP SG13G2), as wide and as deep as Width and Depth need.
@@ -28,7 +28,7 @@ module sq_sram #(
   input  logic [Width-1:0] data_i,
   input  logic             poison_i,  // of the word that is written
   output logic [Width-1:0] data_o,
-  output logic             error_o
+  output logic             error_o  // of the word that stood on data_o in the cycle before
 );
 
   if (Width < 8 || Width % 8 != 0 || Depth < 2) begin : gen_bad
@@ -39,15 +39,15 @@ module sq_sram #(
   localparam int unsigned StoredW = Width + Bytes;  // parity above the data
 
   logic [StoredW-1:0] stored, word;
-  logic [Bytes-1:0] wrong;
+  logic [Bytes-1:0] wrong_q;
 
   assign stored[Width-1:0] = data_i;
   assign data_o = word[Width-1:0];
   for (genvar b = 0; b < Bytes; b++) begin : gen_parity
     assign stored[Width+b] = ^data_i[b*8 +: 8] ^ poison_i;
-    assign wrong[b] = ^word[b*8 +: 8] ^ word[Width+b];
+    always_ff @(posedge clk_i) wrong_q[b] <= ^word[b*8 +: 8] ^ word[Width+b];
   end
-  assign error_o = |wrong;
+  assign error_o = |wrong_q;
 
   if (Macro == 0) begin : gen_array
     logic [StoredW-1:0] word_q[Depth];

@@ -373,7 +373,7 @@ module sq_top #(
     .job_col_stride_i({ActAddrW{1'b0}}), .job_beat_stride_i(ActAddrW'(1)), .job_keep_i(keep_rows),
     .in_valid_i(load_valid && load_dest == 3'd0 && !drain), .in_ready_o(in_ready[0]), .in_data_i(load), .in_tail_i(load_tail),
     .in_poison_i(load_poison), .in_last_i(load_last),
-    .out_valid_o(valid[0]), .out_ready_i(ready[0]), .out_data_o(act), .out_error_o(wrong[0])
+    .out_valid_o(valid[0]), .out_ready_i(ready[0]), .out_data_o(act), .error_o(wrong[0])
   );
   sq_top_operand #(.DataW(DataW), .Width(RowBits), .Depth(RowDepth), .Macro(Macro)) u_row_scale (
     .clk_i, .rst_ni(core_rst_n), .job_valid_i(job_valid[1]), .job_ready_o(job_ready[1]), .job_rows_i(job_rows),
@@ -381,7 +381,7 @@ module sq_top #(
     .job_col_stride_i({RowAddrW{1'b0}}), .job_beat_stride_i({RowAddrW{1'b0}}), .job_keep_i(keep_row_scale),
     .in_valid_i(load_valid && load_dest == 3'd1 && !drain), .in_ready_o(in_ready[1]), .in_data_i(load), .in_tail_i(load_tail),
     .in_poison_i(load_poison), .in_last_i(load_last),
-    .out_valid_o(valid[1]), .out_ready_i(ready[1]), .out_data_o(row_scale), .out_error_o(wrong[1])
+    .out_valid_o(valid[1]), .out_ready_i(ready[1]), .out_data_o(row_scale), .error_o(wrong[1])
   );
   sq_top_operand #(.DataW(DataW), .Width(WeightBits), .Depth(WeightDepth), .Macro(Macro)) u_weight (
     .clk_i, .rst_ni(core_rst_n), .job_valid_i(job_valid[2]), .job_ready_o(job_ready[2]), .job_rows_i(job_rows),
@@ -389,7 +389,7 @@ module sq_top #(
     .job_col_stride_i(WeightAddrW'(job_tile_beats)), .job_beat_stride_i(WeightAddrW'(1)), .job_keep_i(keep_cols),
     .in_valid_i(load_valid && load_dest == 3'd2 && !drain), .in_ready_o(in_ready[2]), .in_data_i(load), .in_tail_i(load_tail),
     .in_poison_i(load_poison), .in_last_i(load_last),
-    .out_valid_o(valid[2]), .out_ready_i(ready[2]), .out_data_o(weight), .out_error_o(wrong[2])
+    .out_valid_o(valid[2]), .out_ready_i(ready[2]), .out_data_o(weight), .error_o(wrong[2])
   );
   sq_top_operand #(.DataW(DataW), .Width(ColBits), .Depth(ColDepth), .Macro(Macro)) u_col_scale (
     .clk_i, .rst_ni(core_rst_n), .job_valid_i(job_valid[3]), .job_ready_o(job_ready[3]), .job_rows_i(job_rows),
@@ -397,7 +397,7 @@ module sq_top #(
     .job_col_stride_i(ColAddrW'(job_scale_beats)), .job_beat_stride_i(ColAddrW'(1)), .job_keep_i(keep_col_scale),
     .in_valid_i(load_valid && load_dest == 3'd3 && !drain), .in_ready_o(in_ready[3]), .in_data_i(load), .in_tail_i(load_tail),
     .in_poison_i(load_poison), .in_last_i(load_last),
-    .out_valid_o(valid[3]), .out_ready_i(ready[3]), .out_data_o(col_scale), .out_error_o(wrong[3])
+    .out_valid_o(valid[3]), .out_ready_i(ready[3]), .out_data_o(col_scale), .error_o(wrong[3])
   );
 
   // Sums of outputs between two chunks of K: the engine fills a half while it reads the other one.
@@ -416,8 +416,8 @@ module sq_top #(
       .job_row_stride_i({SumAddrW{1'b0}}), .job_col_stride_i(SumAddrW'(Slots)), .job_beat_stride_i(SumAddrW'(1)),
       .job_keep_i(1'b0), .in_valid_i(keep_valid), .in_ready_o(sums_ready), .in_data_i(keep_sum),
       .in_poison_i(1'b0), .in_last_i(keep_last),
-      .out_valid_o(carry_valid), .out_ready_i(carry_ready), .out_data_o(carry_sum), .out_error_o(carry_wrong),
-      .out_last_o(unused_carry_last)
+      .out_valid_o(carry_valid), .out_ready_i(carry_ready), .out_data_o(carry_sum),
+      .out_last_o(unused_carry_last), .error_o(carry_wrong)
     );
   end
 
@@ -425,7 +425,7 @@ module sq_top #(
   logic y_valid, y_ready, y_last;
   logic [WordW-1:0] y;
   logic [sq_pkg::N_ERRORS-1:0] y_error;
-  assign operand_error = |(wrong & valid & ready) || (carry_wrong && carry_valid && carry_ready);
+  assign operand_error = |wrong || carry_wrong;
   // Counters are behind a register, so that no stall reaches them. Around a layer no operand is there.
   always_ff @(posedge clk_i or negedge rst_n) begin
     if (!rst_n) begin

@@ -32,7 +32,7 @@ module sq_top_operand #(
   output logic             out_valid_o,
   input  logic             out_ready_i,
   output logic [Width-1:0] out_data_o,
-  output logic             out_error_o
+  output logic             error_o
 );
 
   localparam int unsigned KeptW = 8 * sq_pkg::ceil_div(Width, 8);
@@ -49,7 +49,7 @@ module sq_top_operand #(
     .job_beats_i, .job_row_stride_i, .job_col_stride_i, .job_beat_stride_i, .job_keep_i,
     .in_valid_i(wide_valid), .in_ready_o(wide_ready), .in_data_i(wide),
     .in_poison_i(wide_poison), .in_last_i(wide_last),
-    .out_valid_o, .out_ready_i, .out_data_o(kept), .out_error_o, .out_last_o(unused_last)
+    .out_valid_o, .out_ready_i, .out_data_o(kept), .out_last_o(unused_last), .error_o
   );
   assign out_data_o = kept[Width-1:0];
   if (KeptW > Width) begin : gen_bits

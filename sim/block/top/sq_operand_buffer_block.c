@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sq_operand_buffer: a group is a half, filled once and read by one job or by several that keep it.
 #include <assert.h>
+#include <string.h>
 
 #include "sim/block/flow/sq_case.h"
 #include "sim/block/top/sq_operand_buffer_sim.h"
@@ -38,25 +39,26 @@ static size_t record_len(const unsigned *v)
 static void ports(const unsigned *v, struct sq_ports *p)
 {
     const unsigned a = address_bits(v[DEPTH]), n = v[COUNT_W];
-    *p = (struct sq_ports){
-        .stream = {{"job", N_JOB}, {"in", 3}},
-        .n_in = N_JOB + 3,
-        .n_out = 3,
-        .in = {{"base", 1, a, true},
-               {"rows", 1, n, true},
-               {"cols", 1, n, true},
-               {"beats", 1, n, true},
-               {"row_stride", 1, a, true},
-               {"col_stride", 1, a, true},
-               {"beat_stride", 1, a, true},
-               {"keep", 1, 1, true},
-               {"data", bytes(v), 8, true},
-               {"poison", 1, 1, true},
-               {"last", 1, 1, true}},
-        .out = {{"data", bytes(v), 8, true}, {"error", 1, 1, true}, {"last", 1, 1, true}},
-        .records = v[DEPTH] > JOBS_MAX ? v[DEPTH] : JOBS_MAX,
-        .outputs = (size_t)JOBS_MAX * COUNT_MAX * COUNT_MAX * v[DEPTH],
-        .has_jobs = true};
+    *p = (struct sq_ports){.stream = {{"job", N_JOB}, {"in", 3}},
+                           .n_in = N_JOB + 3,
+                           .n_out = 2,
+                           .in = {{"base", 1, a, true},
+                                  {"rows", 1, n, true},
+                                  {"cols", 1, n, true},
+                                  {"beats", 1, n, true},
+                                  {"row_stride", 1, a, true},
+                                  {"col_stride", 1, a, true},
+                                  {"beat_stride", 1, a, true},
+                                  {"keep", 1, 1, true},
+                                  {"data", bytes(v), 8, true},
+                                  {"poison", 1, 1, true},
+                                  {"last", 1, 1, true}},
+                           .out = {{"data", bytes(v), 8, true}, {"last", 1, 1, true}},
+                           .n_status = 1,
+                           .status = {{"error", 1, 1, true}},
+                           .records = v[DEPTH] > JOBS_MAX ? v[DEPTH] : JOBS_MAX,
+                           .outputs = (size_t)JOBS_MAX * COUNT_MAX * COUNT_MAX * v[DEPTH],
+                           .has_jobs = true};
 }
 
 // ---- what comes in ----------------------------------------------------------------------------
@@ -137,7 +139,7 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
             const uint32_t at = place(job, row, col, beat) & mask;
             const int32_t *const filled = in->record + at * n + N_JOB;
             assert(at < in->len[1]);
-            for (size_t b = 0; b <= data; b++) // poison becomes error
+            for (size_t b = 0; b < data; b++)
                 *out++ = filled[b];
             *out++ = beat + 1 == beats;
         }
@@ -162,10 +164,22 @@ static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
 
 // ---- when ---------------------------------------------------------------------------------------
 
+enum { DEPTH_MAX = 4096 };
+
+struct state {
+    struct sq_operand_buffer_sim sim;
+    uint32_t mask, data; // of a place; bytes of a beat
+    bool poison[2][DEPTH_MAX];
+    uint32_t fill, at[3]; // the place that is filled; beats, columns, rows that the job has read
+    int32_t job[N_JOB];
+    bool came[2]; // a poisoned beat was read a cycle ago, two cycles ago
+};
+
 static void init(const unsigned *v, void *state)
 {
-    (void)v;
-    (void)state; // zeroed: both halves are empty
+    struct state *s = state; // zeroed: both halves are empty
+    s->mask = (UINT32_C(1) << address_bits(v[DEPTH])) - 1;
+    s->data = bytes(v);
 }
 
 static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
@@ -177,7 +191,7 @@ static void offer(const unsigned *v, unsigned stream, const int32_t *record, str
 static void comb(const void *state, const struct sq_offer *in, bool out_ready,
                  struct sq_handshake *out)
 {
-    const struct sq_operand_buffer_sim *s = state;
+    const struct sq_operand_buffer_sim *s = &((const struct state *)state)->sim;
     (void)in;
     (void)out_ready;
     out->in_ready[0] = sq_operand_buffer_takes_job(s);
@@ -185,18 +199,55 @@ static void comb(const void *state, const struct sq_offer *in, bool out_ready,
     out->out_valid = sq_operand_buffer_offers(s);
 }
 
-static void clock(void *state, const struct sq_offer *in, bool out_ready)
+// What is poisoned: of the place that is filled, and of the one that the job reads.
+static void clock_poison(struct state *s, const struct sq_offer *in)
 {
-    sq_operand_buffer_clock(state, in[0].valid ? in[0].n : 0, in[0].last, in[1].valid && in[1].last,
-                            out_ready);
+    static const unsigned count[] = {BEATS, COLS, ROWS};
+    const bool reads = sq_operand_buffer_reads(&s->sim);
+    s->came[1] = s->came[0];
+    s->came[0] =
+        reads && s->poison[s->sim.read][place(s->job, s->at[2], s->at[1], s->at[0]) & s->mask];
+    for (unsigned i = 0; reads && i < SQ_LEN(count); i++) {
+        if (++s->at[i] < (uint32_t)s->job[count[i]])
+            break;
+        s->at[i] = 0;
+    }
+    if (in[0].valid && sq_operand_buffer_takes_job(&s->sim))
+        memcpy(s->job, in[0].beat, sizeof s->job);
+    if (in[1].valid && sq_operand_buffer_has_room(&s->sim)) {
+        s->poison[s->sim.fill][s->fill] = in[1].beat[s->data];
+        s->fill = in[1].last ? 0 : s->fill + 1;
+    }
 }
 
-static const struct sq_timing timing = {sizeof(struct sq_operand_buffer_sim), comb, clock};
+static void clock(void *state, const struct sq_offer *in, bool out_ready)
+{
+    struct state *s = state;
+    clock_poison(s, in);
+    sq_operand_buffer_clock(&s->sim, in[0].valid ? in[0].n : 0, in[0].last,
+                            in[1].valid && in[1].last, out_ready);
+}
+
+static void status(const unsigned *v, const void *state, const struct sq_group *due, int32_t *out)
+{
+    (void)v;
+    (void)due;
+    out[0] = ((const struct state *)state)->came[1];
+}
+
+static const char *status_name(size_t f, size_t i)
+{
+    (void)f;
+    (void)i;
+    return "error";
+}
+
+static const struct sq_timing timing = {sizeof(struct state), comb, clock};
 
 static const struct sq_faults faults[] = {{"w16", 100, 200}};
 
 static const struct sq_free own[] = {
-    {"Depth", 2, 4096, false}, {"Macro", 0, 2048, false}, {NULL, 0, 0, false}};
+    {"Depth", 2, DEPTH_MAX, false}, {"Macro", 0, 2048, false}, {NULL, 0, 0, false}};
 
 // sq_sram knows macros of five sizes.
 static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, struct sq_error *err)
@@ -232,4 +283,6 @@ const struct sq_block sq_operand_buffer_block = {
     .timing = &timing,
     .init = init,
     .offer = offer,
+    .status = status,
+    .status_name = status_name,
 };

@@ -29,12 +29,14 @@ static void read_place(struct sq_operand_sim *o, bool leaves)
         o->at[ROW] * o->stride[ROW] + o->at[COL] * o->stride[COL] + o->at[BEAT] * o->stride[BEAT];
     const unsigned left = o->buffer.ahead - leaves;
     if (leaves)
-        o->out[0] = o->out[1];
+        memcpy(o->out[0], o->out[1], sizeof o->out[0]);
+    o->was_poisoned[1] = o->was_poisoned[0];
+    o->was_poisoned[0] = false;
     if (!sq_operand_buffer_reads(&o->buffer))
         return;
     assert(place < SQ_TOP_DEPTH_MAX && left < 2);
-    memcpy(o->out[left].word, o->half[o->buffer.read].data + place * o->gear.out, o->gear.out);
-    o->out[left].poison = o->half[o->buffer.read].poison[place];
+    memcpy(o->out[left], o->half[o->buffer.read].data + place * o->gear.out, o->gear.out);
+    o->was_poisoned[0] = o->half[o->buffer.read].poison[place];
     for (int i = BEAT; i >= ROW; i--) {
         if (++o->at[i] < o->n[i])
             return;
@@ -91,7 +93,7 @@ static const int32_t *unpacked(const struct sq_top_sim *s, enum sq_top_part part
                                int32_t beat[SQ_TOP_BEAT_MAX])
 {
     assert(s->engine.shape.part[part].len <= SQ_TOP_BEAT_MAX);
-    sq_top_unpack(&s->engine.shape.part[part], s->operand[part].out[0].word, beat);
+    sq_top_unpack(&s->engine.shape.part[part], s->operand[part].out[0], beat);
     return beat;
 }
 
@@ -194,7 +196,7 @@ struct wires {
 static void find_indexed(const struct sq_top_sim *s, struct wires *w)
 {
     const struct sq_sequencer_sim *const q = &s->sequencer;
-    const uint32_t offset = (uint32_t)s->operand[SQ_TOP_COL_SCALE].out[0].word[0] & 0xffff;
+    const uint32_t offset = (uint32_t)s->operand[SQ_TOP_COL_SCALE].out[0][0] & 0xffff;
     w->feed = (struct sq_indexed_in){.job = q->pending[SQ_TOP_ENGINE],
                                      .row = w->valid[SQ_TOP_ROW_SCALE],
                                      .act = w->valid[SQ_TOP_ACT],
@@ -294,7 +296,7 @@ static void find_events(const struct sq_top_sim *s, const struct wires *w,
         .write_status = (uint32_t)written[1],
     };
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
-        in->operand |= w->valid[i] && w->ready[i] && s->operand[i].out[0].poison;
+        in->operand |= s->operand[i].was_poisoned[1];
     if (w->shake.out_valid && w->y_ready)
         in->engine = sq_top_engine_word(&s->engine)->errors;
     if (w->keeps)

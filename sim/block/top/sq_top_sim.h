@@ -12,11 +12,6 @@
 #include "sim/block/top/sq_top_engine_sim.h"
 #include "sim/block/top/sq_top_regs_sim.h"
 
-struct sq_top_beat {
-    int32_t word[SQ_TOP_WORDS_MAX];
-    bool poison;
-};
-
 struct sq_operand_sim {
     struct sq_gear_sim gear;
     struct sq_operand_buffer_sim buffer;
@@ -25,8 +20,9 @@ struct sq_operand_sim {
         unsigned char data[SQ_TOP_HALF_NBYTES];
         bool poison[SQ_TOP_DEPTH_MAX];
     } half[2];
-    struct sq_top_beat out[2];       // on its way; as many as buffer.ahead
-    uint32_t n[3], at[3], stride[3]; // of the job: rows, columns, beats
+    int32_t out[2][SQ_TOP_WORDS_MAX]; // beats on their way; as many as buffer.ahead
+    bool was_poisoned[2];             // what was read a cycle ago, two cycles ago
+    uint32_t n[3], at[3], stride[3];  // of the job: rows, columns, beats
 };
 
 enum { SQ_TOP_STORE_MAX = 256 }; // sq_fifo in front of the DMA
