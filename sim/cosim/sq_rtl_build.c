@@ -199,19 +199,20 @@ static enum sq_status write_verilator(FILE *out, const struct sq_rtl_point *p, c
 // among what Verilator wrote: another one would read a second of headers once more. A model runs for
 // seconds: of -O1 without the passes that take a third of its time, on code of Verilator's kind, for
 // a fifth of the speed. A netlist is a few cases and a minute of -O1: not optimised, but for one with
-// faults. Neither is what runs once, before cycle 0 (sq_bridge.h), nor what follows ONCE: the table of
-// symbols, one function of megabytes, with which a model of 16x16 PEs did not compile in 15 minutes.
-#define ONCE "once"
-
+// faults. Neither is what runs once, before cycle 0 (sq_bridge.h). The table of symbols, where Verilator
+// divides it, is in units of its own: with them a model of 16x16 PEs takes 6 GB and a quarter of an hour.
 static void write_make(FILE *out, const struct sq_rtl_point *p)
 {
-    fprintf(out,
-            "-s\n-C\nobj\n-f\nV%s.mk\nCURDIR=.\n--eval=VM_FAST+=bridge\nVM_USER_CLASSES=\n"
-            "--eval=VM_SUPPORT_SLOW+=" ONCE
-            "\nVM_PARALLEL_BUILDS=0\nOPT_FAST=%s\nOPT_SLOW=-O0\nOPT_GLOBAL=-O1\n",
-            p->block->top,
-            p->coverage || p->netlist ? "-O0"
-                                      : "-O1 -fno-tree-dominator-opts -fno-tree-dse -fno-tree-pta");
+    fprintf(
+        out,
+        "-s\n-C\nobj\n-f\nV%s.mk\nCURDIR=.\n--eval=VM_FAST+=bridge\n"
+        "VM_USER_CLASSES=$(if $(wildcard *__Syms__1.cpp),$(basename $(wildcard *__Syms*.cpp)))\n"
+        "VM_SLOW=$(VM_CLASSES_SLOW) $(filter-out $(VM_USER_CLASSES),$(VM_SUPPORT_SLOW))\n"
+        "--eval=$(addsuffix .o,$(VM_USER_CLASSES)): OPT_FAST=-O0\n"
+        "VM_PARALLEL_BUILDS=0\nOPT_FAST=%s\nOPT_SLOW=-O0\nOPT_GLOBAL=-O1\n",
+        p->block->top,
+        p->coverage || p->netlist ? "-O0"
+                                  : "-O1 -fno-tree-dominator-opts -fno-tree-dse -fno-tree-pta");
 }
 
 struct job {
@@ -430,7 +431,6 @@ static enum sq_status build(void *context, const char *work, struct sq_error *er
     SQ_TRY(link_home(j, work, "rtl", err));
     SQ_TRY(link_home(j, work, "sim", err));
     SQ_TRY(write_file(work, "bridge.cpp", j->bridge, err));
-    SQ_TRY(write_file(work, ONCE ".cpp", "#pragma GCC optimize(\"O0\")\n", err));
     SQ_TRY(write_file(work, SQ_RTL_VIEW ".sv", j->view, err));
     if (j->own)
         SQ_TRY(write_own(j, work, err));
