@@ -170,7 +170,7 @@ proof full dma_burst sq_dma_burst_check "DataW 64 MaxBurst 16" "the same; bursts
 proof full dma_burst sq_dma_burst_check "DataW 1024 MaxBurst 256" "the same; the widest bus, whose page holds fewer beats than a burst" sat
 
 proof quick sram sq_sram_check "Width 24" "a lost bit of any byte is told, and a poisoned word"
-fault LossTold top/sq_sram.sv 's/assign wrong\[b\] = \(.*\);/assign wrong[b] = b == 0 \&\& (\1);/'
+fault LossTold top/sq_sram.sv 's/wrong_q\[b\] <= \(.*\);/wrong_q[b] <= b == 0 \&\& (\1);/'
 fault PoisonTold top/sq_sram.sv 's/ ^ poison_i;/ ^ (poison_i \&\& 1'"'b0);/"
 
 # Any host, one that keeps the rules or not.

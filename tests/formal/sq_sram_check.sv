@@ -19,12 +19,16 @@ module sq_sram_check #(
     .clk_i, .en_i, .write_i, .addr_i(6'd0), .data_i, .poison_i, .data_o(data), .error_o(error)
   );
 
-  logic read_q;  // once a word is read
-  initial read_q = 1'b0;
-  always_ff @(posedge clk_i) if (en_i && !write_i) read_q <= 1'b1;
+  logic read_q, lost_q, poisoned_q;  // once a word is read; of the word of the cycle before
+  initial {read_q, lost_q, poisoned_q} = 3'b000;
+  always_ff @(posedge clk_i) begin
+    if (en_i && !write_i) read_q <= 1'b1;
+    lost_q <= read_q && data != data_i;
+    poisoned_q <= read_q && poison_i;
+  end
   always_comb begin
-    LossTold : assert (!read_q || data == data_i || error);
-    PoisonTold : assert (!read_q || !poison_i || error);
+    LossTold : assert (!lost_q || error);
+    PoisonTold : assert (!poisoned_q || error);
   end
 endmodule
 
