@@ -208,7 +208,7 @@ static void write_make(FILE *out, const struct sq_rtl_point *p)
         "-s\n-C\nobj\n-f\nV%s.mk\nCURDIR=.\n--eval=VM_FAST+=bridge\n"
         "VM_USER_CLASSES=$(if $(wildcard *__Syms__1.cpp),$(basename $(wildcard *__Syms*.cpp)))\n"
         "VM_SLOW=$(VM_CLASSES_SLOW) $(filter-out $(VM_USER_CLASSES),$(VM_SUPPORT_SLOW))\n"
-        "--eval=$(addsuffix .o,$(VM_USER_CLASSES)): OPT_FAST=-O0\n"
+        "--eval=$(addsuffix .o,$(VM_USER_CLASSES)): override OPT_FAST=-O0\n"
         "VM_PARALLEL_BUILDS=0\nOPT_FAST=%s\nOPT_SLOW=-O0\nOPT_GLOBAL=-O1\n",
         p->block->top,
         p->coverage || p->netlist ? "-O0"
