@@ -142,37 +142,55 @@ static bool next_job(struct run *r)
 
 // ---- stretches --------------------------------------------------------------------------------------
 
-// Cycles until a job is posted or the layer ends. The steps that begin to be loaded go into *s, as far as
-// there is room. False: no memory.
+// At a turn, or where a step or a job is due.
+static bool turn(struct run *r, struct sq_chip_feed *f)
+{
+    const struct sq_chip_given given = {r->posted.number, r->loads.number,
+                                        r->jobs.number == SQ_POOL_NONE};
+    return sq_chip_turn(&r->setup, &r->memo->turns, &r->walk, &given, &r->world, f);
+}
+
+// Another step is loaded. It goes into *s, if there is room.
+static bool load_next(struct run *r, struct stretch *s, struct sq_chip_feed *f)
+{
+    if (!next_load(r, &r->loads))
+        return false;
+    f->load = r->loads.number == SQ_POOL_NONE ? NULL : &r->loads.load;
+    if (s->n_loads < STRETCH_LOADS)
+        s->load[s->n_loads] = r->loads.number;
+    s->n_loads++;
+    return true;
+}
+
+// Cycles until a job is posted or the layer ends. The steps that begin to be loaded go into *s. False: no memory.
 static bool simulate(struct run *r, struct stretch *s)
 {
     struct sq_chip_feed f = {.load = r->loads.number == SQ_POOL_NONE ? NULL : &r->loads.load,
                              .job = &r->posted.job,
                              .ahead = r->jobs.number == SQ_POOL_NONE ? NULL : &r->jobs.job};
+    bool begins = r->world.phase == SQ_CHIP_RUN; // behind a step or a job that was due
     uint64_t turned = 0;
     s->n_loads = 0;
-    memset(&r->walk, 0, sizeof r->walk);
-    do {
-        sq_chip_world_cycle(&r->setup, &r->world, &f);
-        if (!f.loaded) {
-            if (f.turned && !f.posted && r->world.phase == SQ_CHIP_RUN &&
-                f.stats.cycles - turned >= SPACING) {
-                const struct sq_chip_given given = {r->posted.number, r->loads.number,
-                                                    r->jobs.number == SQ_POOL_NONE};
-                if (!sq_chip_turn(&r->setup, &r->memo->turns, &r->walk, &given, &r->world, &f))
-                    return false;
-                turned = f.stats.cycles;
-            }
-            continue;
+    while (!f.posted && r->world.phase != SQ_CHIP_END) {
+        if (begins)
+            memset(&r->walk, 0, sizeof r->walk);
+        else
+            sq_chip_world_cycle(&r->setup, &r->world, &f);
+        const bool is_due = f.loaded || f.posted;
+        const bool is_turn = begins || is_due || (f.turned && f.stats.cycles - turned >= SPACING);
+        begins = false;
+        if (is_turn && r->world.phase == SQ_CHIP_RUN) {
+            if (!turn(r, &f))
+                return false;
+            turned = f.stats.cycles;
         }
-        memset(&r->walk, 0, sizeof r->walk);
-        if (!next_load(r, &r->loads))
-            return false;
-        f.load = r->loads.number == SQ_POOL_NONE ? NULL : &r->loads.load;
-        if (s->n_loads < STRETCH_LOADS)
-            s->load[s->n_loads] = r->loads.number;
-        s->n_loads++;
-    } while (!f.posted && r->world.phase != SQ_CHIP_END);
+        if (f.loaded) {
+            if (!load_next(r, s, &f))
+                return false;
+            f.loaded = false;
+            begins = true;
+        }
+    }
     s->stats = f.stats;
     sq_chip_stats_add(&r->stats, &s->stats, 1);
     return true;

@@ -6,13 +6,14 @@
 
 #define ANY_LOAD (SQ_POOL_NONE - 1) // a step that is loaded, whichever
 
-// From one turn (feed.turned) of a stretch to the next. It was run with counters as far as `from` and ended with
-// `left`: those of `exact` must be so again, any other must be at least `from` far, and goes down by that.
+// From one turn of a stretch to the next, or to where a step or a job is due. It was run with counters as far as `from` and
+// ended with `left`: those of `exact` must be so again, any other must be at least `from` far, and goes down by that.
 struct sq_chip_piece {
     uint32_t to, other; // the world at its end; another piece from its world, or SQ_POOL_NONE
     uint32_t job, load; // sq_chip_given; ANY_LOAD: any, but not none
     uint32_t is_last;
-    uint32_t exact; // a bit for each counter
+    uint32_t loaded, posted; // at its end (sq_chip_feed)
+    uint32_t exact;          // a bit for each counter
     struct sq_chip_far from, left;
     struct sq_chip_stats stats;
 };
@@ -87,6 +88,8 @@ static struct sq_chip_piece piece_of(const struct sq_chip_setup *c, const struct
                               .job = given->job,
                               .load = is_any ? ANY_LOAD : given->load,
                               .is_last = given->is_last,
+                              .loaded = f->loaded,
+                              .posted = f->posted,
                               .stats = since(&f->stats, &walk->record.stats)};
     const struct sq_chip_moves *const then = &walk->record.moves;
     const struct sq_chip_moves moves = {
@@ -179,14 +182,17 @@ static uint32_t cut_number(const struct sq_chip_setup *c, struct sq_chip_turns *
     return number;
 }
 
-// In no piece is a job posted; where no job is left to be posted, that says nothing of where one is.
+// Where no job is left to be posted, that says nothing of where one is, and the other way round if one was.
+static bool is_of(const struct sq_chip_piece *p, const struct sq_chip_given *given)
+{
+    return p->job == given->job && (given->is_last ? !p->posted : !p->is_last);
+}
+
 static uint32_t find_piece(const struct sq_chip_turns *t, uint32_t first,
                            const struct sq_chip_given *given, const struct sq_chip_far *far)
 {
     const struct sq_chip_piece *const piece = t->piece;
-    while (first != SQ_POOL_NONE &&
-           !(piece[first].job == given->job && (given->is_last || !piece[first].is_last) &&
-             fits(&piece[first], far)))
+    while (first != SQ_POOL_NONE && !(is_of(&piece[first], given) && fits(&piece[first], far)))
         first = piece[first].other;
     return first;
 }
@@ -203,11 +209,31 @@ static uint32_t find_next(const struct sq_chip_turns *t, const struct sq_chip_gi
                              : i;
 }
 
+// Along pieces that were run before, as far as they go or to where a step or a job is due.
+static void follow(struct sq_chip_turns *t, struct sq_chip_walk *walk,
+                   const struct sq_chip_given *given, struct sq_chip_place *at,
+                   struct sq_chip_feed *f)
+{
+    for (uint32_t i; !f->loaded && !f->posted;) {
+        visit_turn(&walk->lap, at, &f->stats);
+        i = find_next(t, given, at);
+        if (i == SQ_POOL_NONE)
+            return;
+        go(&t->piece[i], at);
+        sq_chip_stats_add(&f->stats, &t->piece[i].stats, 1);
+        walk->lap.exact |= t->piece[i].exact;
+        f->loaded = t->piece[i].loaded;
+        f->posted = t->piece[i].posted;
+    }
+}
+
 bool sq_chip_turn(const struct sq_chip_setup *c, struct sq_chip_turns *t, struct sq_chip_walk *walk,
                   const struct sq_chip_given *given, struct sq_chip_world *w,
                   struct sq_chip_feed *f)
 {
     struct sq_chip_place at;
+    if (f->posted)
+        w->pending = 0; // follows from the job
     sq_chip_world_settle(c, w);
     sq_chip_world_cut(c, w, &at.far);
     if (forget(t))
@@ -222,15 +248,7 @@ bool sq_chip_turn(const struct sq_chip_setup *c, struct sq_chip_turns *t, struct
         if (!keep_piece(t, &p, walk->record.at.world))
             return false;
     }
-    for (uint32_t i;;) {
-        visit_turn(&walk->lap, &at, &f->stats);
-        i = find_next(t, given, &at);
-        if (i == SQ_POOL_NONE)
-            break;
-        go(&t->piece[i], &at);
-        sq_chip_stats_add(&f->stats, &t->piece[i].stats, 1);
-        walk->lap.exact |= t->piece[i].exact;
-    }
+    follow(t, walk, given, &at, f);
     if (at.world != here)
         sq_chip_world_unpack(c, sq_pool_at(&t->cut, at.world), w);
     sq_chip_world_uncut(c, w, &at.far);
