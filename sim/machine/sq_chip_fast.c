@@ -23,6 +23,7 @@ enum { SPACING = 32 }; // cycles between turns, at least: to keep more costs mor
 // ---- the steps of a layer ---------------------------------------------------------------------------
 
 enum level { INNER, OUTER, N_LEVELS };
+enum { KINDS = SQ_TOP_OPERANDS + 1 }; // of transfers
 
 // The sequencer's own model, asked for one step after the other.
 struct cursor {
@@ -31,8 +32,9 @@ struct cursor {
     struct sq_chip_load load;  // of it, in a cursor of loads
     struct sq_chip_job job;    // ... of jobs
     uint32_t number;           // of that; SQ_POOL_NONE: behind the last step
-    // Where the transfers of a kind since the mark end at most, from the begin of a page; of a cursor of loads.
-    uint32_t end[N_LEVELS][SQ_TOP_OPERANDS + 1];
+    // Where the transfers of a kind since the mark, and behind them those since the begin of a block, end at most, from the
+    // begin of a page; of a cursor of loads.
+    uint32_t end[N_LEVELS + 1][KINDS];
 };
 
 static void start_cursor(const unsigned *v, const struct sq_top_layer *layer, uint32_t *checks,
@@ -57,6 +59,32 @@ struct stretch {
     struct sq_chip_stats stats;
 };
 
+// What a course depends on, beside the places of transfers that cross no page.
+struct course_key {
+    uint32_t state, job, load, shape; // numbers
+    uint32_t ahead, groups, beats, is_new[2]; // of the step that is loaded
+    uint32_t next[KINDS], start[SQ_TOP_OPERANDS]; // places within a page, where they matter
+};
+// The step of a cursor of loads; tiles of the inner axis before it count from the posted job.
+struct course_step {
+    uint32_t ahead, groups, beats;
+    bool is_new[2];
+};
+// From a block to the next one, both within the inner loop.
+struct course {
+    uint32_t to, other; // state at its end; another course with its key, or SQ_POOL_NONE
+    uint32_t load;
+    struct course_step at, behind; // that is loaded at its end; the one behind it
+    uint32_t from[KINDS], end[KINDS]; // of the transfers, as places within a page
+    uint64_t next[KINDS], start[SQ_TOP_OPERANDS]; // what is added to these addresses
+    struct sq_chip_stats stats;
+};
+
+// What a run follows from, on a chip: addresses as places within a page.
+struct layer_key {
+    uint32_t place[KINDS], tiles[2], block[2], groups, beats, chunk, part, cols_outer;
+};
+
 // What follows from the chip alone.
 struct sq_chip_memo {
     unsigned value[SQ_POINT_VALUES]; // the chip; zeros: none
@@ -66,12 +94,25 @@ struct sq_chip_memo {
     struct stretch *stretch;
     uint32_t n_stretches, stretch_room;
     struct sq_chip_turns turns;
+    struct sq_pool shape; // of blocks
+    struct sq_chains courses;
+    struct course *course;
+    uint32_t n_courses, course_room;
+    struct sq_pool layer;      // that were run
+    struct sq_chip_stats *run; // of each
+    uint32_t run_room;
 };
 
 struct run {
     struct sq_chip_setup setup;
     struct sq_chip_memo *memo;
-    bool is_even[SQ_TOP_OPERANDS + 1]; // no burst of this kind is cut short by a page
+    bool is_even[KINDS]; // no burst of this kind is cut short by a page
+    enum moves {         // of a kind, from one block of the inner loop to the next:
+        NOTHING,         // ... or no burst is cut short
+        ONCE,            // a transfer shorter than a page
+        OFTEN,           // more
+    } moves[KINDS];
+    uint32_t once[KINDS], shape; // bytes of that transfer; number of what blocks are like
     struct sq_chip_walk walk;
     struct cursor loads, jobs; // the step that is loaded; whose job comes next
     struct cursor posted;      // whose job was posted
@@ -80,6 +121,12 @@ struct run {
     uint32_t n_ahead;
     struct sq_chip_stats stats;
     struct sq_skip_mark mark[N_LEVELS]; // of blocks that begin
+    struct {
+        bool valid;
+        struct course_key key;
+        uint64_t next[KINDS], start[SQ_TOP_OPERANDS];
+        struct sq_chip_stats stats;
+    } begun; // the course that is run
     struct sq_chip_world world;
 };
 
@@ -105,7 +152,7 @@ static bool next_load(struct run *r, struct cursor *c)
         t->tail = (uint32_t)q->transfer[SQ_DMA_DEST] >> SQ_TOP_DEST_BITS;
         t->beats = (uint32_t)q->transfer[SQ_DMA_BEATS];
         t->room = sq_chip_room(&r->setup, t->beats, (PAGE - addr) / r->setup.nbytes);
-        for (unsigned level = 0; level < N_LEVELS; level++)
+        for (unsigned level = 0; level <= N_LEVELS; level++)
             c->end[level][i] = larger(c->end[level][i], addr + t->beats * r->setup.nbytes);
     }
     c->number = sq_pool_number(&r->memo->load, &c->load);
@@ -369,6 +416,163 @@ static void visit(struct run *r, const struct sq_chain_key *key, enum level leve
         memset(r->loads.end[level], 0, sizeof r->loads.end[level]);
 }
 
+// ---- courses ----------------------------------------------------------------------------------------
+
+static uint32_t place_of(uint64_t addr)
+{
+    return (uint32_t)(addr % PAGE);
+}
+
+static void key_here(const struct run *r, const struct sq_chain_key *here, struct course_key *key)
+{
+    const struct sq_sequencer_sim *const q = &r->loads.q;
+    const struct sq_block_walk *const load = &r->loads.at;
+    const unsigned axis = axis_of(r, INNER);
+    *key = (struct course_key){.state = here->state,
+                               .job = here->job,
+                               .load = here->load,
+                               .shape = r->shape,
+                               .ahead = load->done[axis] - r->posted.at.done[axis],
+                               .groups = load->groups,
+                               .beats = load->beats,
+                               .is_new = {load->is_new[ROWS], load->is_new[COLS]}};
+    for (unsigned i = 0; i < KINDS; i++) {
+        const uint32_t at = place_of(q->next[i]);
+        const bool matters =
+            r->moves[i] == OFTEN || (r->moves[i] == ONCE && at + r->once[i] > PAGE);
+        key->next[i] = matters ? at : PAGE;
+        if (r->moves[i] == OFTEN && i < SQ_TOP_OPERANDS)
+            key->start[i] = place_of(q->start[i]);
+    }
+}
+
+static struct course_step step_of(const struct run *r, const struct sq_block_walk *w)
+{
+    const unsigned axis = axis_of(r, INNER);
+    return (struct course_step){w->done[axis] - r->posted.at.done[axis],
+                                w->groups,
+                                w->beats,
+                                {w->is_new[ROWS], w->is_new[COLS]}};
+}
+
+static void set_step(const struct run *r, const struct course_step *s, struct sq_block_walk *w)
+{
+    const unsigned axis = axis_of(r, INNER);
+    w->done[axis] = r->posted.at.done[axis] + s->ahead;
+    w->groups = s->groups;
+    w->beats = s->beats;
+    w->is_new[ROWS] = s->is_new[ROWS];
+    w->is_new[COLS] = s->is_new[COLS];
+}
+
+// A block begins: the course that was run ends.
+static bool keep_course(struct run *r, uint32_t state)
+{
+    struct sq_chip_memo *const m = r->memo;
+    const struct sq_sequencer_sim *const q = &r->loads.q;
+    const bool is_whole = r->begun.valid && r->begun.key.job == r->posted.number &&
+                          is_within(r, axis_of(r, INNER), INNER);
+    r->begun.valid = false;
+    if (!is_whole)
+        return true;
+    uint32_t *const first = sq_chains_first(&m->courses, &r->begun.key);
+    if (!first ||
+        !sq_pool_room_for(m->n_courses, &m->course_room, sizeof *m->course, (void **)&m->course))
+        return false;
+    struct course *const c = &m->course[m->n_courses];
+    *c = (struct course){.to = state,
+                         .other = *first,
+                         .load = r->loads.number,
+                         .at = step_of(r, &r->loads.at),
+                         .behind = step_of(r, &q->load),
+                         .stats = sq_chip_stats_since(&r->stats, &r->begun.stats)};
+    for (unsigned i = 0; i < KINDS; i++) {
+        c->from[i] = place_of(r->begun.next[i]);
+        c->end[i] = r->loads.end[N_LEVELS][i];
+        c->next[i] = q->next[i] - r->begun.next[i];
+        if (i < SQ_TOP_OPERANDS)
+            c->start[i] = q->start[i] - r->begun.start[i];
+    }
+    *first = m->n_courses++;
+    return true;
+}
+
+// Whether its transfers of a kind, which follow each other, are in one page where they begin at that place.
+static bool is_in_page(const struct course *c, unsigned kind, uint32_t at)
+{
+    return at + c->next[kind] <= PAGE;
+}
+
+// Whether transfers begin at the same places, or cross no page from either.
+static bool is_alike(const struct run *r, const struct course *c)
+{
+    for (unsigned i = 0; i < KINDS; i++) {
+        const uint32_t at = place_of(r->loads.q.next[i]);
+        if (r->moves[i] == ONCE && at != c->from[i] &&
+            !(is_in_page(c, i, at) && is_in_page(c, i, c->from[i])))
+            return false;
+    }
+    return true;
+}
+
+// Whether it ends within the loop. A step may be loaded behind the job that is posted.
+static bool has_room(const struct run *r, const struct course *c)
+{
+    const struct sq_top_layer *const l = &r->loads.q.layer;
+    const unsigned axis = axis_of(r, INNER);
+    const uint32_t by = l->block[axis], job = r->posted.at.done[axis] + by;
+    return larger(job, job + c->at.ahead) + 3 * by < l->tiles[axis];
+}
+
+static void go_along(struct run *r, const struct course *c)
+{
+    struct sq_sequencer_sim *const q = &r->loads.q;
+    const unsigned axis = axis_of(r, INNER);
+    const uint32_t by = q->layer.block[axis];
+    for (unsigned i = 0; i < KINDS; i++) {
+        const uint32_t at = place_of(q->next[i]);
+        const uint32_t end = at == c->from[i] ? c->end[i] : at + (uint32_t)c->next[i];
+        for (unsigned level = 0; level < N_LEVELS; level++)
+            r->loads.end[level][i] = larger(r->loads.end[level][i], end);
+        q->next[i] += c->next[i];
+        if (i < SQ_TOP_OPERANDS)
+            q->start[i] += c->start[i];
+    }
+    r->posted.at.done[axis] += by;
+    r->jobs.at.done[axis] += by;
+    r->jobs.q.job.done[axis] += by;
+    set_step(r, &c->at, &r->loads.at);
+    set_step(r, &c->behind, &q->load);
+    r->loads.number = c->load;
+    memcpy(&r->loads.load, sq_pool_at(&r->memo->load, c->load), sizeof r->loads.load);
+    sq_chip_stats_add(&r->stats, &c->stats, 1);
+}
+
+// A block begins: goes along the course that begins here, to the begin of the next block, or marks its begin.
+// False: there is none.
+static bool take_course(struct run *r, const struct sq_chain_key *here, uint32_t *state)
+{
+    const struct sq_chip_memo *const m = r->memo;
+    const struct sq_sequencer_sim *const q = &r->loads.q;
+    if (!is_within(r, axis_of(r, INNER), INNER))
+        return false;
+    key_here(r, here, &r->begun.key);
+    uint32_t i = sq_chains_find(&m->courses, &r->begun.key);
+    while (i != SQ_POOL_NONE && !is_alike(r, &m->course[i]))
+        i = m->course[i].other;
+    if (i != SQ_POOL_NONE && has_room(r, &m->course[i])) {
+        go_along(r, &m->course[i]);
+        *state = m->course[i].to;
+        return true;
+    }
+    r->begun.valid = i == SQ_POOL_NONE;
+    memcpy(r->begun.next, q->next, sizeof r->begun.next);
+    memcpy(r->begun.start, q->start, sizeof r->begun.start);
+    r->begun.stats = r->stats;
+    memset(r->loads.end[N_LEVELS], 0, sizeof r->loads.end[N_LEVELS]);
+    return false;
+}
+
 // ---- a layer ----------------------------------------------------------------------------------------
 
 // Beats of the bus of the transfers of a kind: of all the largest, and what divides them and their addresses.
@@ -393,12 +597,46 @@ static bool is_even(const struct run *r, unsigned kind)
     return page % most == 0 && (unit % most == 0 || longest == unit);
 }
 
+// What blocks of the inner loop are like.
+struct shape {
+    uint32_t block[2], groups, beats, chunk, part, cols_outer, even;
+};
+
+// False: no memory.
+static bool set_moves(struct run *r)
+{
+    const struct sq_sequencer_sim *const q = &r->loads.q;
+    const struct sq_top_layer *const l = &q->layer;
+    const bool is_whole = sq_block_walk_is_whole(l);
+    const struct sq_top_step step = {
+        {l->block[ROWS], l->block[COLS]}, l->chunk, l->part ? l->part : l->chunk * l->beats};
+    struct shape shape = {{l->block[ROWS], l->block[COLS]}, l->groups, l->beats, l->chunk, l->part,
+                          l->cols_outer, 0};
+    for (unsigned i = 0; i < KINDS; i++) {
+        const bool is_once =
+            i == SQ_TOP_STORE || is_whole || sq_top_serves_chunks(&q->room, i);
+        const bool stays = i != SQ_TOP_STORE && (i >= SQ_TOP_WEIGHT) == axis_of(r, OUTER) && is_once;
+        const uint64_t beats = sq_top_step_beats(&q->room, l, &step, i);
+        const uint64_t nbytes = sq_top_transfer(&q->room, i, beats) * q->room.nbytes;
+        r->once[i] = nbytes < PAGE ? (uint32_t)nbytes : PAGE;
+        r->moves[i] = r->is_even[i] || stays ? NOTHING : is_once && nbytes < PAGE ? ONCE : OFTEN;
+        shape.even |= (uint32_t)r->is_even[i] << i;
+    }
+    r->shape = sq_pool_number(&r->memo->shape, &shape);
+    return r->shape != SQ_POOL_NONE;
+}
+
 static void clear_memo(struct sq_chip_memo *m)
 {
     sq_pool_free(&m->load);
     sq_pool_free(&m->job);
     sq_pool_free(&m->state);
     sq_chains_free(&m->stretches);
+    sq_pool_free(&m->shape);
+    sq_chains_free(&m->courses);
+    free(m->course);
+    sq_pool_free(&m->layer);
+    free(m->run);
     free(m->stretch);
     sq_chip_turns_free(&m->turns);
     memset(m, 0, sizeof *m);
@@ -422,7 +660,9 @@ static void open_memo(struct sq_chip_memo *m, const unsigned *value,
 {
     if (memcmp(m->value, value, sizeof m->value) != 0 ||
         memcmp(m->memory, memory->n, sizeof m->memory) != 0 ||
-        m->load.n * m->load.nbytes + m->n_stretches * sizeof *m->stretch > SQ_CHIP_STATES_NBYTES)
+        m->load.n * m->load.nbytes + m->n_stretches * sizeof *m->stretch +
+                m->n_courses * sizeof *m->course >
+            SQ_CHIP_STATES_NBYTES)
         clear_memo(m);
     memcpy(m->value, value, sizeof m->value);
     memcpy(m->memory, memory->n, sizeof m->memory);
@@ -430,19 +670,21 @@ static void open_memo(struct sq_chip_memo *m, const unsigned *value,
     m->job.nbytes = sizeof(struct sq_chip_job);
     m->state.nbytes = sq_chip_world_nbytes(setup);
     m->stretches.key.nbytes = sizeof(struct sq_chain_key);
+    m->shape.nbytes = sizeof(struct shape);
+    m->courses.key.nbytes = sizeof(struct course_key);
+    m->layer.nbytes = sizeof(struct layer_key);
     sq_chip_turns_init(setup, &m->turns);
 }
 
-static bool begin(struct run *r, const unsigned *value, const struct sq_env_choice *memory,
-                  const struct sq_top_layer *layer)
+static bool begin(struct run *r, const unsigned *value, const struct sq_top_layer *layer)
 {
-    sq_chip_setup(value, memory, &r->setup);
-    open_memo(r->memo, value, memory, &r->setup);
     start_cursor(value, layer, &r->setup.checks, &r->loads);
     r->setup.looks = r->loads.q.looked;
     r->jobs.q = r->loads.q;
-    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
+    for (unsigned i = 0; i < KINDS; i++)
         r->is_even[i] = is_even(r, i);
+    if (!set_moves(r))
+        return false;
     r->posted.number = SQ_POOL_NONE;
     sq_chip_world_init(value, &r->world);
     return next_load(r, &r->loads) && next_job(r);
@@ -454,7 +696,9 @@ static bool forget(struct run *r, uint32_t *state)
     restore(r, *state);
     sq_pool_forget(&r->memo->state);
     sq_pool_forget(&r->memo->stretches.key);
-    r->memo->n_stretches = 0;
+    sq_pool_forget(&r->memo->courses.key);
+    r->memo->n_stretches = r->memo->n_courses = 0;
+    r->begun.valid = false;
     for (unsigned i = 0; i < N_LEVELS; i++)
         r->mark[i].valid = false;
     return intern(r, state);
@@ -472,18 +716,58 @@ static bool run_layer(struct run *r)
         const struct sq_block_walk *const at = &r->posted.at;
         const unsigned inner = axis_of(r, INNER);
         const bool begins = at->groups == 0 && at->beats == 0;
+        if (begins && !keep_course(r, state))
+            return false;
         if (begins && at->done[inner] == 0) {
             visit(r, &key, OUTER);
             r->mark[INNER].valid = false;
         }
         if (begins)
             visit(r, &key, INNER);
+        if (begins && take_course(r, &key, &state))
+            continue;
         ok = pass(r, &state) && post(r);
     }
     if (!ok)
         return false;
     restore(r, state);
     return simulate(r, &s);
+}
+
+static struct layer_key key_of(const struct sq_top_layer *l)
+{
+    struct layer_key key = {.tiles = {l->tiles[ROWS], l->tiles[COLS]},
+                            .block = {l->block[ROWS], l->block[COLS]},
+                            .groups = l->groups,
+                            .beats = l->beats,
+                            .chunk = l->chunk,
+                            .part = l->part,
+                            .cols_outer = l->cols_outer};
+    for (unsigned i = 0; i < KINDS; i++)
+        key.place[i] = place_of(l->addr[i]);
+    return key;
+}
+
+// The counters of a layer that was run before, or those of a run.
+static bool run_or_find(struct run *r, const unsigned *value, const struct sq_env_choice *memory,
+                        const struct sq_top_layer *layer)
+{
+    struct sq_chip_memo *const m = r->memo;
+    const struct layer_key key = key_of(layer);
+    sq_chip_setup(value, memory, &r->setup);
+    open_memo(m, value, memory, &r->setup);
+    const uint32_t n = m->layer.n, number = sq_pool_number(&m->layer, &key);
+    if (number == SQ_POOL_NONE ||
+        !sq_pool_room_for(number, &m->run_room, sizeof *m->run, (void **)&m->run))
+        return false;
+    if (number < n) {
+        r->stats = m->run[number];
+        return true;
+    }
+    if (!begin(r, value, layer) || !run_layer(r))
+        return false;
+    m->run[number] = r->stats;
+    return true;
 }
 
 enum sq_status sq_chip_run_next(const unsigned *value, const struct sq_env_choice *memory,
@@ -497,7 +781,7 @@ enum sq_status sq_chip_run_next(const unsigned *value, const struct sq_env_choic
     bool ok = r && (memo || own);
     if (ok) {
         r->memo = memo ? memo : own;
-        ok = begin(r, value, memory, layer) && run_layer(r);
+        ok = run_or_find(r, value, memory, layer);
     }
     if (ok)
         *stats = r->stats;

@@ -42,19 +42,6 @@ void sq_chip_turns_free(struct sq_chip_turns *t)
     free(t->piece);
 }
 
-static struct sq_chip_stats since(const struct sq_chip_stats *now, const struct sq_chip_stats *then)
-{
-    return (struct sq_chip_stats){now->cycles - then->cycles,
-                                  now->busy - then->busy,
-                                  now->wait - then->wait,
-                                  now->blocked - then->blocked,
-                                  now->read_beats - then->read_beats,
-                                  now->write_beats - then->write_beats,
-                                  now->read_wait - then->read_wait,
-                                  now->read_full - then->read_full,
-                                  now->write_wait - then->write_wait};
-}
-
 // ---- pieces -----------------------------------------------------------------------------------------
 
 static bool is_exact(const struct sq_chip_piece *p, unsigned counter)
@@ -90,7 +77,7 @@ static struct sq_chip_piece piece_of(const struct sq_chip_setup *c, const struct
                               .is_last = given->is_last,
                               .loaded = f->loaded,
                               .posted = f->posted,
-                              .stats = since(&f->stats, &walk->record.stats)};
+                              .stats = sq_chip_stats_since(&f->stats, &walk->record.stats)};
     const struct sq_chip_moves *const then = &walk->record.moves;
     const struct sq_chip_moves moves = {
         f->moves.reads - then->reads, f->moves.writes - then->writes,
@@ -133,7 +120,7 @@ static void visit_turn(struct sq_chip_lap *lap, struct sq_chip_place *at,
 {
     const uint64_t n = lap->valid && lap->at.world == at->world ? laps_of(lap, &at->far) : 0;
     if (n > 0) {
-        const struct sq_chip_stats each = since(stats, &lap->stats);
+        const struct sq_chip_stats each = sq_chip_stats_since(stats, &lap->stats);
         sq_chip_stats_add(stats, &each, n);
         for (unsigned i = 0; i < SQ_CHIP_COUNTERS; i++)
             at->far.by[i] -= (uint32_t)n * (lap->at.far.by[i] - at->far.by[i]);

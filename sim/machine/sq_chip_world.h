@@ -183,6 +183,20 @@ static inline void sq_chip_stats_add(struct sq_chip_stats *to, const struct sq_c
     to->write_wait += n * s->write_wait;
 }
 
+static inline struct sq_chip_stats sq_chip_stats_since(const struct sq_chip_stats *now,
+                                                       const struct sq_chip_stats *then)
+{
+    return (struct sq_chip_stats){now->cycles - then->cycles,
+                                  now->busy - then->busy,
+                                  now->wait - then->wait,
+                                  now->blocked - then->blocked,
+                                  now->read_beats - then->read_beats,
+                                  now->write_beats - then->write_beats,
+                                  now->read_wait - then->read_wait,
+                                  now->read_full - then->read_full,
+                                  now->write_wait - then->write_wait};
+}
+
 // The number of a settled world in a pool of packed worlds; SQ_POOL_NONE: no memory.
 uint32_t sq_chip_world_number(const struct sq_chip_setup *c, const struct sq_chip_world *w,
                               struct sq_pool *p);

@@ -89,7 +89,7 @@ bool sq_pool_room_for(uint32_t n, uint32_t *room, size_t nbytes, void **things)
     return true;
 }
 
-uint32_t sq_chains_find(const struct sq_chains *c, const struct sq_chain_key *key)
+uint32_t sq_chains_find(const struct sq_chains *c, const void *key)
 {
     const struct sq_pool *const p = &c->key;
     const uint32_t at =
@@ -97,7 +97,7 @@ uint32_t sq_chains_find(const struct sq_chains *c, const struct sq_chain_key *ke
     return at == SQ_POOL_NONE ? SQ_POOL_NONE : c->first[at];
 }
 
-uint32_t *sq_chains_first(struct sq_chains *c, const struct sq_chain_key *key)
+uint32_t *sq_chains_first(struct sq_chains *c, const void *key)
 {
     const uint32_t n = c->key.n, number = sq_pool_number(&c->key, key);
     if (number == SQ_POOL_NONE ||

@@ -30,16 +30,16 @@ bool sq_pool_room_for(uint32_t n, uint32_t *room, size_t nbytes, void **things);
 struct sq_chain_key {
     uint32_t state, job, load, next; // next: the load behind that, or 0
 };
-// Things of a key, each of which knows the next one.
+// Things of a key (sq_chain_key, or what else key.nbytes says), each of which knows the next one.
 struct sq_chains {
     struct sq_pool key;
     uint32_t *first; // [first_room]: the number of the first thing, or SQ_POOL_NONE
     uint32_t first_room;
 };
 // The number of the first thing of a key; SQ_POOL_NONE: there is none.
-uint32_t sq_chains_find(const struct sq_chains *c, const struct sq_chain_key *key);
+uint32_t sq_chains_find(const struct sq_chains *c, const void *key);
 // Where that number is, until the next key comes. NULL: no memory.
-uint32_t *sq_chains_first(struct sq_chains *c, const struct sq_chain_key *key);
+uint32_t *sq_chains_first(struct sq_chains *c, const void *key);
 void sq_chains_free(struct sq_chains *c);
 
 #endif
