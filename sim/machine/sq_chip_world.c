@@ -547,11 +547,14 @@ struct counter {
     uint32_t *left, near; // left counts as near up to that
 };
 
-// A burst may be the last one of its transfer, or end with a page. The rest of a transfer is longer than that of its
-// page until there.
+// A burst may be the last one of its transfer, or end with a page. What is left behind the page counts by itself where bursts
+// behind it are as if there were no page; else the rest of a transfer is longer than that of its page until there.
 static uint32_t near_of(const struct sq_chip_setup *c, const struct sq_chip_transfer *t)
 {
-    return c->max_burst + 1 + (t->room > 0 ? c->page : 0);
+    const uint32_t near = c->max_burst + 1, behind = t->beats - t->room;
+    if (t->room == 0 || c->page % c->max_burst != 0)
+        return near + (t->room > 0 ? c->page : 0);
+    return (t->room < near ? t->room : near) + (behind < near ? behind : near);
 }
 
 static void find_counters(const struct sq_chip_setup *c, struct sq_chip_world *w,
