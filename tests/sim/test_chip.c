@@ -439,7 +439,7 @@ static uint64_t cycles_of(const struct sq_chip_layer *c, const struct sq_top_lay
     return s.cycles;
 }
 
-// Any other way to cut the layer that the chip takes.
+// Any other way to cut the layer that the chip takes. The groups of a layer whose weights an index finds are those of a block.
 static struct sq_top_layer cut(struct sq_rng *r, const struct sq_chip_layer *c)
 {
     const struct sq_top_room room = sq_top_room(c->value);
@@ -449,10 +449,12 @@ static struct sq_top_layer cut(struct sq_rng *r, const struct sq_chip_layer *c)
         l.part = l.beats > 1 && l.groups <= room.part_groups && sq_rng_below(r, 2)
                      ? between(r, 1, l.beats - 1)
                      : 0;
-        l.chunk = l.part ? 1 : between(r, 1, l.groups);
         l.cols_outer = sq_rng_below(r, 2);
         for (unsigned axis = 0; axis < 2; axis++)
             l.block[axis] = between(r, 1, between(r, 1, l.tiles[axis]));
+        if (l.is_indexed)
+            l.groups = c->layer.groups / c->layer.block[COLS] * l.block[COLS];
+        l.chunk = l.part ? 1 : between(r, 1, l.groups);
         sq_top_layer_encode(&l, word);
     } while (!sq_top_layer_decode(word, &room, &unused));
     return l;

@@ -169,6 +169,7 @@ static uint32_t next_block(uint32_t block, uint32_t most)
 
 // The cuts of the least estimates, in their order.
 enum { CANDIDATES = 16 };
+enum { SHORT_CYCLES = 1 << 14, LONG_CYCLES = 1 << 19 }; // of a layer
 struct search {
     struct costs c;
     struct sq_top_layer l;
@@ -239,27 +240,43 @@ static bool has_rows_apart(const struct sq_top_room *room, const struct sq_top_l
     return acts && outs && (by_row || room->beat_nbytes[SQ_TOP_ROW_SCALE] % nbytes == 0);
 }
 
-static void try_blocks(struct search *s)
+// Tiles of a block that half a buffer holds; of both axes.
+struct fit {
+    uint32_t most[AXES];
+    uint64_t tiles;
+};
+
+static struct fit fit_of(const struct search *s)
 {
     const struct sq_top_room *const has = &s->c.room;
     const uint32_t beats = s->l.part ? s->l.part : s->l.chunk * s->l.beats;
     const uint32_t scales = has->scale_once ? 1 : s->l.chunk;
     const bool is_whole = sq_block_walk_is_whole(&s->l);
-    const uint64_t room = is_whole ? UINT16_MAX : has->sum_tiles;
-    const uint32_t fit[AXES] = {
-        smaller(has->depth[SQ_TOP_ACT] / beats, has->depth[SQ_TOP_ROW_SCALE]),
-        smaller(has->depth[SQ_TOP_WEIGHT] / beats, has->depth[SQ_TOP_COL_SCALE] / scales)};
-    const uint32_t rows = smaller(smaller(s->l.tiles[ROWS], fit[ROWS]), room);
-    if (fit[ROWS] == 0 || fit[COLS] == 0)
+    return (struct fit){{smaller(s->l.tiles[ROWS], smaller(has->depth[SQ_TOP_ACT] / beats,
+                                                           has->depth[SQ_TOP_ROW_SCALE])),
+                         smaller(s->l.tiles[COLS], smaller(has->depth[SQ_TOP_WEIGHT] / beats,
+                                                           has->depth[SQ_TOP_COL_SCALE] / scales))},
+                        is_whole ? UINT16_MAX : has->sum_tiles};
+}
+
+static void try_block(struct search *s, uint32_t rows, uint32_t cols)
+{
+    s->l.block[ROWS] = rows;
+    s->l.block[COLS] = cols;
+    if (!s->c.room.has_encoder || has_rows_apart(&s->c.room, &s->l))
+        keep(s, score_of(s));
+}
+
+static void try_blocks(struct search *s)
+{
+    const struct fit fit = fit_of(s);
+    const uint32_t rows = smaller(fit.most[ROWS], fit.tiles);
+    if (fit.most[ROWS] == 0 || fit.most[COLS] == 0)
         return;
     for (uint32_t r = 1; r > 0; r = next_block(r, rows)) {
-        const uint32_t cols = smaller(smaller(s->l.tiles[COLS], fit[COLS]), room / r);
-        for (uint32_t c = 1; c > 0; c = next_block(c, cols)) {
-            s->l.block[ROWS] = r;
-            s->l.block[COLS] = c;
-            if (!has->has_encoder || has_rows_apart(has, &s->l))
-                keep(s, score_of(s));
-        }
+        const uint32_t cols = smaller(fit.most[COLS], fit.tiles / r);
+        for (uint32_t c = 1; c > 0; c = next_block(c, cols))
+            try_block(s, r, c);
     }
 }
 
@@ -279,9 +296,37 @@ static void try_chunk(struct search *s, uint32_t chunk, uint32_t part)
         try_blocks(s);
 }
 
+// The smallest block of which there are no more than of one of so many tiles.
+static uint32_t even_block(uint32_t block, uint32_t all)
+{
+    return (uint32_t)ceil_div(all, ceil_div(all, block));
+}
+
+// Blocks from half of those of the first cuts to twice as large.
+static void try_between(struct search *s)
+{
+    enum { FIRST = 4 };
+    const struct search found = *s;
+    for (unsigned i = 0; i < found.n && i < FIRST; i++) {
+        const struct sq_top_layer *const l = &found.best[i].l;
+        s->l = *l;
+        const struct fit fit = fit_of(s);
+        const uint32_t rows = smaller(2 * l->block[ROWS], smaller(fit.most[ROWS], fit.tiles));
+        for (uint32_t r = (l->block[ROWS] + 1) / 2; r <= rows; r++) {
+            if (r < rows && r != even_block(r, l->tiles[ROWS]))
+                continue;
+            const uint32_t cols =
+                smaller(2 * l->block[COLS], smaller(fit.most[COLS], fit.tiles / r));
+            for (uint32_t c = (l->block[COLS] + 1) / 2; c <= cols; c++)
+                if (c == cols || c == even_block(c, l->tiles[COLS]))
+                    try_block(s, r, c);
+        }
+    }
+}
+
 // ---- what is quick to simulate -----------------------------------------------------------------------
 
-enum { PAGE = 4096, PARTS = 8, FEW_CYCLES = 1 << 17, MANY_CYCLES = 1 << 22, LONG_CYCLES = 1 << 19 };
+enum { PAGE = 4096, PARTS = 8, FEW_CYCLES = 1 << 17, MANY_CYCLES = 1 << 22 };
 enum { MANY_STEPS = 30000 }; // a second
 
 // Bytes of the transfers of an operand for a block and all of K.
@@ -317,11 +362,12 @@ static uint64_t unlike(const struct search *s, unsigned i)
     return s->best[i].score / repeats(&s->c, l) / (in_parts ? PARTS : 1);
 }
 
-// The estimate of a long layer is closer.
+// The longer a layer, the closer its estimate.
 static bool is_close(const struct search *s, unsigned i)
 {
     const uint64_t least = s->best[0].score;
-    return i < s->n && s->best[i].score <= least + least / (least > LONG_CYCLES ? 32 : 8);
+    const unsigned part = least > LONG_CYCLES ? 32 : least > SHORT_CYCLES ? 8 : 2;
+    return i < s->n && s->best[i].score <= least + least / part;
 }
 
 // Behind a cut that has very many of them, the same blocks in chunks of a power of two.
@@ -455,6 +501,8 @@ enum sq_status sq_chip_plan(const unsigned *v, const struct sq_env_choice *memor
             "%u x %u tiles: no cut of the layer begins a beat of the bus with each tile of "
             "rows, as the encoder needs it",
             l->tiles[ROWS], l->tiles[COLS]);
+    if (s.best[0].score <= LONG_CYCLES)
+        try_between(&s);
     if (time) {
         try_quick_chunks(&s);
         leave_slow(&s);
