@@ -451,8 +451,9 @@ static bool is_slow(const struct search *s, unsigned i)
     return false;
 }
 
-// The candidate that takes the fewest cycles. Behind the first that is even, others are not tried; and as many are timed as
-// takes some seconds: where the first would take more, its estimate must do.
+// The candidate that takes the fewest cycles. Behind the first that is even, others are not tried; none is whose estimate is
+// 3 % over what another one takes, unless the layer is short; and as many are timed as takes some seconds: where the first
+// would take more, its estimate must do.
 static enum sq_status time_all(const struct search *s, const unsigned *v,
                                const struct sq_env_choice *memory, sq_chip_time *time,
                                struct sq_chip_memo *memo, struct sq_top_layer *l,
@@ -463,6 +464,8 @@ static enum sq_status time_all(const struct search *s, const unsigned *v,
     for (unsigned i = 0; is_close(s, i); i++) {
         const bool even = all_even(&s->best[i].l);
         if ((has_even && !even) || is_slow(s, i) || unlike(s, i) > room)
+            continue;
+        if (least < UINT64_MAX && least > FEW_CYCLES && estimate(s, i) > least + least / 32)
             continue;
         has_even |= even;
         room -= unlike(s, i);
