@@ -61,8 +61,8 @@ struct stretch {
 
 // What a course depends on, beside the places of transfers that cross no page.
 struct course_key {
-    uint32_t state, job, load, shape; // numbers
-    uint32_t ahead, groups, beats, is_new[2]; // of the step that is loaded
+    uint32_t state, job, load, shape;             // numbers
+    uint32_t ahead, groups, beats, is_new[2];     // of the step that is loaded
     uint32_t next[KINDS], start[SQ_TOP_OPERANDS]; // places within a page, where they matter
 };
 // The step of a cursor of loads; tiles of the inner axis before it count from the posted job.
@@ -74,8 +74,8 @@ struct course_step {
 struct course {
     uint32_t to, other; // state at its end; another course with its key, or SQ_POOL_NONE
     uint32_t load;
-    struct course_step at, behind; // that is loaded at its end; the one behind it
-    uint32_t from[KINDS], end[KINDS]; // of the transfers, as places within a page
+    struct course_step at, behind;                // that is loaded at its end; the one behind it
+    uint32_t from[KINDS], end[KINDS];             // of the transfers, as places within a page
     uint64_t next[KINDS], start[SQ_TOP_OPERANDS]; // what is added to these addresses
     struct sq_chip_stats stats;
 };
@@ -610,12 +610,12 @@ static bool set_moves(struct run *r)
     const bool is_whole = sq_block_walk_is_whole(l);
     const struct sq_top_step step = {
         {l->block[ROWS], l->block[COLS]}, l->chunk, l->part ? l->part : l->chunk * l->beats};
-    struct shape shape = {{l->block[ROWS], l->block[COLS]}, l->groups, l->beats, l->chunk, l->part,
-                          l->cols_outer, 0};
+    struct shape shape = {
+        {l->block[ROWS], l->block[COLS]}, l->groups, l->beats, l->chunk, l->part, l->cols_outer, 0};
     for (unsigned i = 0; i < KINDS; i++) {
-        const bool is_once =
-            i == SQ_TOP_STORE || is_whole || sq_top_serves_chunks(&q->room, i);
-        const bool stays = i != SQ_TOP_STORE && (i >= SQ_TOP_WEIGHT) == axis_of(r, OUTER) && is_once;
+        const bool is_once = i == SQ_TOP_STORE || is_whole || sq_top_serves_chunks(&q->room, i);
+        const bool stays =
+            i != SQ_TOP_STORE && (i >= SQ_TOP_WEIGHT) == axis_of(r, OUTER) && is_once;
         const uint64_t beats = sq_top_step_beats(&q->room, l, &step, i);
         const uint64_t nbytes = sq_top_transfer(&q->room, i, beats) * q->room.nbytes;
         r->once[i] = nbytes < PAGE ? (uint32_t)nbytes : PAGE;
