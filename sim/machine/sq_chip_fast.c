@@ -613,7 +613,8 @@ static bool set_moves(struct run *r)
     struct shape shape = {
         {l->block[ROWS], l->block[COLS]}, l->groups, l->beats, l->chunk, l->part, l->cols_outer, 0};
     for (unsigned i = 0; i < KINDS; i++) {
-        const bool is_once = i == SQ_TOP_STORE || is_whole || sq_top_serves_chunks(&q->room, i);
+        const bool is_once = i == SQ_TOP_STORE || is_whole || sq_top_serves_chunks(&q->room, i) ||
+                             (i == SQ_TOP_COL_SCALE && l->part > 0 && l->groups == 1);
         const bool stays =
             i != SQ_TOP_STORE && (i >= SQ_TOP_WEIGHT) == axis_of(r, OUTER) && is_once;
         const uint64_t beats = sq_top_step_beats(&q->room, l, &step, i);

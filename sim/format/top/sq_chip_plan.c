@@ -465,9 +465,9 @@ static enum sq_status time_all(const struct search *s, const unsigned *v,
         const bool even = all_even(&s->best[i].l);
         if ((has_even && !even) || is_slow(s, i) || unlike(s, i) > room)
             continue;
+        has_even |= even;
         if (least < UINT64_MAX && least > FEW_CYCLES && estimate(s, i) > least + least / 32)
             continue;
-        has_even |= even;
         room -= unlike(s, i);
         SQ_TRY(time(memo, v, memory, &s->best[i].l, &cycles, err));
         if (cycles < least)
