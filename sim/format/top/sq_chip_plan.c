@@ -376,7 +376,7 @@ static void try_quick_chunks(struct search *s)
     const struct search found = *s;
     for (unsigned i = 0; is_close(&found, i); i++) {
         s->l = found.best[i].l;
-        if (unlike(&found, i) <= MANY_CYCLES || s->l.part > 0 || is_even(s->l.chunk, s->l.groups))
+        if (unlike(&found, i) <= FEW_CYCLES || s->l.part > 0 || is_even(s->l.chunk, s->l.groups))
             continue;
         while (!is_even(s->l.chunk, s->l.groups))
             s->l.chunk &= s->l.chunk - 1;
@@ -441,29 +441,45 @@ static uint64_t estimate(const struct search *s, unsigned i)
     return all_even(&s->best[i].l) ? score : score - score / 51;
 }
 
-// Another cut is far quicker to simulate, and its estimate at most 1 % worse.
+static uint64_t least_estimate(const struct search *s)
+{
+    uint64_t least = estimate(s, 0);
+    for (unsigned i = 1; is_close(s, i); i++)
+        least = estimate(s, i) < least ? estimate(s, i) : least;
+    return least;
+}
+
+// An estimate 1.6 % over the least at most.
+static bool is_near_least(const struct search *s, unsigned i)
+{
+    const uint64_t least = least_estimate(s);
+    return estimate(s, i) <= least + least / 64;
+}
+
+// Another cut is far quicker to simulate, and its estimate near the least.
 static bool is_slow(const struct search *s, unsigned i)
 {
-    const uint64_t least = unlike(s, i) / 4, most = estimate(s, i);
+    const uint64_t quick = unlike(s, i) / 3;
     for (unsigned j = 0; is_close(s, j); j++)
-        if (unlike(s, j) < least && estimate(s, j) <= most + most / 100)
-            return unlike(s, i) > FEW_CYCLES;
+        if (unlike(s, j) < quick && is_near_least(s, j))
+            return unlike(s, i) > FEW_CYCLES / 2;
     return false;
 }
 
-// The candidate that takes the fewest cycles. Behind the first that is even, others are not tried; none is whose estimate is
-// 3 % over what another one takes, unless the layer is short; and as many are timed as takes some seconds: where the first
-// would take more, its estimate must do.
+// The candidate that takes the fewest cycles. Behind the first that is even, others are not tried, but for those that come
+// in place of slow ones in front of it; none is whose estimate is 3 % over what another one takes, unless the layer is short;
+// and as many are timed as takes some seconds: where the first would take more, its estimate must do.
 static enum sq_status time_all(const struct search *s, const unsigned *v,
                                const struct sq_env_choice *memory, sq_chip_time *time,
                                struct sq_chip_memo *memo, struct sq_top_layer *l,
                                struct sq_error *err)
 {
     uint64_t least = UINT64_MAX, room = MANY_CYCLES, cycles;
-    bool has_even = false;
+    bool has_even = false, left = false;
     for (unsigned i = 0; is_close(s, i); i++) {
-        const bool even = all_even(&s->best[i].l);
-        if ((has_even && !even) || is_slow(s, i) || unlike(s, i) > room)
+        const bool even = all_even(&s->best[i].l), slow = is_slow(s, i);
+        left |= slow && !has_even;
+        if ((has_even && !even && !(left && is_near_least(s, i))) || slow || unlike(s, i) > room)
             continue;
         has_even |= even;
         if (least < UINT64_MAX && least > FEW_CYCLES && estimate(s, i) > least + least / 32)
