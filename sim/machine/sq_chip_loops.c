@@ -175,8 +175,6 @@ static void key_here(const struct sq_chip_run *r, const struct sq_chain_key *her
         const bool matters =
             r->moves[i] == SQ_CHIP_OFTEN || (r->moves[i] == SQ_CHIP_ONCE && at + r->once[i] > PAGE);
         key->next[i] = matters ? at : PAGE;
-        if (r->moves[i] == SQ_CHIP_OFTEN && i < SQ_TOP_OPERANDS)
-            key->start[i] = place_of(q->start[i]);
     }
 }
 

@@ -26,9 +26,9 @@ enum { SQ_CHIP_AHEAD = 8 }; // steps that may begin to be loaded in a stretch
 // What a course follows from, beside the places of transfers that cross no page: from a block to the next one, both within
 // the inner loop.
 struct sq_chip_course_key {
-    uint32_t state, job, load, shape;                     // numbers
-    uint32_t ahead, groups, beats, is_new[2];             // of the step that is loaded
-    uint32_t next[SQ_CHIP_KINDS], start[SQ_TOP_OPERANDS]; // places within a page, where they matter
+    uint32_t state, job, load, shape;         // numbers
+    uint32_t ahead, groups, beats, is_new[2]; // of the step that is loaded
+    uint32_t next[SQ_CHIP_KINDS];             // places within a page, where they matter
 };
 struct sq_chip_courses {
     struct sq_pool shape; // of blocks

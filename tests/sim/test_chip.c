@@ -300,7 +300,8 @@ SQ_TEST(test_loops)
     fprintf(stderr, "# %u layers, %llu cycles\n", loops, (unsigned long long)cycles);
 }
 
-// Loops within loops: whole rows of blocks repeat, of which blocks were skipped.
+// Loops within loops: whole rows of blocks repeat, of which blocks were skipped; and of odd sizes, whose outputs begin elsewhere
+// within a page for long. K whole and in chunks.
 SQ_TEST(test_nested)
 {
     struct work w = {.value = {64,
@@ -329,18 +330,19 @@ SQ_TEST(test_nested)
                                0}};
     struct sq_chip_stats step, fast;
     struct sq_rng r = {1};
-    for (unsigned order = 0; order < 2; order++) {
+    for (unsigned i = 0; i < 8; i++) {
+        const bool is_odd = i & 2;
         w.layer = (struct sq_top_layer){.tiles = {192, 192},
-                                        .block = {2, 2},
+                                        .block = {is_odd ? 5 : 2, is_odd ? 3 : 2},
                                         .beats = 4,
-                                        .groups = 1,
+                                        .groups = i & 4 ? 3 : 1,
                                         .chunk = 1,
-                                        .cols_outer = order};
+                                        .cols_outer = i & 1};
         place(&r, &w);
         w.memory = (struct sq_env_choice){.kind = 1, .n = {40, 8, 1, 64}, .end = 1};
         assert_int_equal(sq_chip_run_step(w.value, &w.memory, &w.layer, &step, NULL), SQ_OK);
         assert_int_equal(sq_chip_run_fast(w.value, &w.memory, &w.layer, &fast, NULL), SQ_OK);
-        check_same(&w, order, "fast", &fast, &step);
+        check_same(&w, i, "fast", &fast, &step);
     }
 }
 
