@@ -300,36 +300,44 @@ SQ_TEST(test_loops)
     fprintf(stderr, "# %u layers, %llu cycles\n", loops, (unsigned long long)cycles);
 }
 
+// 4 x 4 PEs behind a bus of 16 bytes. A memory as fast as that.
+static struct work four_by_four(unsigned outstanding, unsigned writes, uint32_t latency)
+{
+    return (struct work){.value = {[SQ_TOP_DATA_W] = 128,
+                                   [SQ_TOP_ROWS] = 4,
+                                   [SQ_TOP_COLS] = 4,
+                                   [SQ_TOP_BANK_LEN] = 16,
+                                   [SQ_TOP_ACT_W] = 8,
+                                   [SQ_TOP_WEIGHT_W] = 8,
+                                   [SQ_TOP_LAYOUT] = SQ_ARRAY_DENSE,
+                                   [SQ_TOP_HIGH] = 1,
+                                   [SQ_TOP_HIGH_W] = 4,
+                                   [SQ_TOP_ONE_ACC] = 1,
+                                   [SQ_TOP_FORM] = SQ_COMBINE_ONE,
+                                   [SQ_TOP_OUT_KIND] = SQ_OUTPUT_BINARY32,
+                                   [SQ_TOP_PORT_LEN] = 4,
+                                   [SQ_TOP_DEPTH] = 256,
+                                   256,
+                                   256,
+                                   256,
+                                   [SQ_TOP_SUM_TILES] = 64,
+                                   [SQ_TOP_MAX_BURST] = 32,
+                                   [SQ_TOP_OUTSTANDING] = outstanding,
+                                   [SQ_TOP_WRITES] = writes,
+                                   [SQ_TOP_QUIET] = 400},
+                         .memory = {.kind = 1, .n = {latency, 4, 1, 64}, .end = 1}};
+}
+
 // Loops within loops: whole rows of blocks repeat, of which blocks were skipped; and of odd sizes, whose outputs begin elsewhere
 // within a page for long. K whole and in chunks.
 SQ_TEST(test_nested)
 {
-    struct work w = {.value = {64,
-                               2,
-                               4,
-                               16,
-                               8,
-                               8,
-                               SQ_ARRAY_DENSE,
-                               1,
-                               4,
-                               0,
-                               1,
-                               SQ_COMBINE_ONE,
-                               SQ_OUTPUT_BINARY32,
-                               2,
-                               256,
-                               256,
-                               256,
-                               256,
-                               64,
-                               32,
-                               4,
-                               4,
-                               400,
-                               0}};
+    struct work w = four_by_four(4, 4, 40);
     struct sq_chip_stats step, fast;
     struct sq_rng r = {1};
+    w.value[SQ_TOP_DATA_W] = 64;
+    w.value[SQ_TOP_ROWS] = w.value[SQ_TOP_PORT_LEN] = 2;
+    w.memory.n[1] = 8;
     for (unsigned i = 0; i < 8; i++) {
         const bool is_odd = i & 2;
         w.layer = (struct sq_top_layer){.tiles = {192, 192},
@@ -339,7 +347,6 @@ SQ_TEST(test_nested)
                                         .chunk = 1,
                                         .cols_outer = i & 1};
         place(&r, &w);
-        w.memory = (struct sq_env_choice){.kind = 1, .n = {40, 8, 1, 64}, .end = 1};
         assert_int_equal(sq_chip_run_step(w.value, &w.memory, &w.layer, &step, NULL), SQ_OK);
         assert_int_equal(sq_chip_run_fast(w.value, &w.memory, &w.layer, &fast, NULL), SQ_OK);
         check_same(&w, i, "fast", &fast, &step);
@@ -622,34 +629,6 @@ SQ_TEST(test_slow_cut)
     assert_int_equal(sq_machine_load("sim/machines/chip.yaml", &m, NULL), SQ_OK);
     const uint64_t cycles = cycles_on(&m, &r, &g, &bound);
     assert_true(cycles > BEST + ELSEWHERE && cycles <= BEST + BEST / 8);
-}
-
-// 4 x 4 PEs behind a bus of 16 bytes. A memory as fast as that.
-static struct work four_by_four(unsigned outstanding, unsigned writes, uint32_t latency)
-{
-    return (struct work){.value = {[SQ_TOP_DATA_W] = 128,
-                                   [SQ_TOP_ROWS] = 4,
-                                   [SQ_TOP_COLS] = 4,
-                                   [SQ_TOP_BANK_LEN] = 16,
-                                   [SQ_TOP_ACT_W] = 8,
-                                   [SQ_TOP_WEIGHT_W] = 8,
-                                   [SQ_TOP_LAYOUT] = SQ_ARRAY_DENSE,
-                                   [SQ_TOP_HIGH] = 1,
-                                   [SQ_TOP_HIGH_W] = 4,
-                                   [SQ_TOP_ONE_ACC] = 1,
-                                   [SQ_TOP_FORM] = SQ_COMBINE_ONE,
-                                   [SQ_TOP_OUT_KIND] = SQ_OUTPUT_BINARY32,
-                                   [SQ_TOP_PORT_LEN] = 4,
-                                   [SQ_TOP_DEPTH] = 256,
-                                   256,
-                                   256,
-                                   256,
-                                   [SQ_TOP_SUM_TILES] = 64,
-                                   [SQ_TOP_MAX_BURST] = 32,
-                                   [SQ_TOP_OUTSTANDING] = outstanding,
-                                   [SQ_TOP_WRITES] = writes,
-                                   [SQ_TOP_QUIET] = 400},
-                         .memory = {.kind = 1, .n = {latency, 4, 1, 64}, .end = 1}};
 }
 
 SQ_TEST(test_busy)
