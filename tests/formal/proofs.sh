@@ -152,6 +152,7 @@ fault AwInPage sq_pkg.sv "s/room = .*/room = ((13'd4096 - 13'(addr)) >> size) + 
 fault WHeld top/sq_dma.sv "s/assign axi_w_valid_o = .*/assign axi_w_valid_o = data_q \&\& data_valid \&\& !in_valid_i;/"
 fault AwHeld top/sq_dma.sv "s/else if (axi_aw_ready_i) axi_aw_valid_o <= 1'b0;/else axi_aw_valid_o <= 1'b0;/"
 fault ErrorOfItsOwn top/sq_dma.sv "s/(write_done_o || idle_o) write_status_q/(write_done_o) write_status_q/"
+fault NothingOffered top/sq_dma.sv "s/!cur_q \&\& !axi_ar_valid_o \&\& /!cur_q \&\& /"
 fault DataOfWrite top/sq_dma.sv "s/assign axi_w_valid_o = .*/assign axi_w_valid_o = data_valid;/"
 proof full dma sq_dma_check "MaxBurst 1" "the same; bursts of one beat"
 proof full dma sq_dma_check "MaxBurst 2 Writes 1" "the same; one burst is written at a time"
