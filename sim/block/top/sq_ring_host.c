@@ -5,11 +5,12 @@
 #include <assert.h>
 #include <string.h>
 
-#include "sim/block/top/sq_top_spoil.h"
+#include "sim/block/top/sq_top_work.h"
 
 enum { ROWS, COLS };
 enum { SLOTS = 6, LONG_SLOTS = 267, PATIENCE = 200000, NEVER = INT32_MAX };
-enum { SURELY_RUNS = 3, LONG_WATCH = 1 << 20 }; // cycles: that any layer takes; that none does
+// Cycles: that any layer takes; that 16 bits do not hold; that no layer takes.
+enum { SURELY_RUNS = 3, LATE_WATCH = (1 << 16) + 1, LONG_WATCH = 1 << 20 };
 enum { OKAY = 0 };
 enum { EARLY = 1 << SQ_STATUS_ABORTED | 1 << SQ_STATUS_EXPIRED }; // the layer was ended
 
@@ -123,6 +124,7 @@ static void place_ring(struct sq_ring_host *h)
 {
     const uint32_t size = is_long(h) ? LONG_SLOTS : h->n + 1 + sq_rng_below(&h->rng, SLOTS - h->n);
     h->keeps_size = is_random(h) && h->is_set_up && h->n < h->size && sq_rng_below(&h->extra, 2);
+    h->keeps_base = is_random(h) && h->is_set_up && !h->keeps_size && sq_rng_below(&h->extra, 2);
     h->size = h->keeps_size ? h->size : size;
     const uint32_t nbytes = h->size * SQ_SLOT_NBYTES;
     const uint64_t slot = sq_rng_below(&h->rng, 64),
@@ -130,7 +132,7 @@ static void place_ring(struct sq_ring_host *h)
     const uint64_t base[] = {slot * SQ_SLOT_NBYTES, odd + slot * SQ_SLOT_NBYTES,
                              odd - SQ_SLOT_NBYTES, SQ_ADDR_END - nbytes};
     const uint32_t way = sq_rng_below(&h->rng, 4);
-    h->base = base[way == 3 && h->has_end ? 0 : way];
+    h->base = h->keeps_base ? h->base : base[way == 3 && h->has_end ? 0 : way];
     h->head = 0;
     h->is_set_up = false;
 }
@@ -199,7 +201,12 @@ static void begin_ring(struct sq_ring_host *h)
     h->n_rung = is_random(h) ? 1 + sq_rng_below(&h->rng, h->n) : h->n;
     const uint32_t every = h->choice.kind == SQ_AXI_LAZY ? 4 : 1;
     h->abort_at = NEVER;
-    h->watchdog = h->choice.what == SQ_RING_EXPIRES ? h->number + 1 : 0;
+    const bool expires = h->choice.what == SQ_RING_EXPIRES;
+    h->watchdog = expires ? h->number + 1 : 0;
+    if (expires && h->watchdog == SQ_RING_N_EXPIRES) { // whose descriptors come later than that
+        h->watchdog = LATE_WATCH;
+        h->memory.choice.n[0] = LATE_WATCH + 1;
+    }
     if (h->choice.what == SQ_RING_ABORTS)
         h->abort_at = (int32_t)(every * h->number);
     const uint32_t late = h->number - SQ_RING_N_CLEAN;
@@ -218,9 +225,10 @@ static void begin_ring(struct sq_ring_host *h)
     if (h->is_lowered && h->watchdog == 0)
         h->watchdog = 1 + sq_rng_below(&h->extra, 200);
     if (is_random(h) && sq_rng_below(&h->rng, 4) == 0) {
-        h->fault = sq_rng_below(&h->rng, 2) ? SQ_AXI_SLVERR : SQ_AXI_DECERR;
         h->fault_of = sq_rng_below(&h->rng, h->n);
         h->fault_in_record = sq_rng_below(&h->rng, 2);
+        const uint32_t i = sq_rng_below(&h->rng, h->fault_in_record ? 2 : 4);
+        h->fault = (enum sq_axi_fault)(SQ_AXI_SLVERR + i + i / 2); // LAST of reads alone
     }
     if (is_long(h) && h->number == 1) { // whose last record has a fault
         h->fault = SQ_AXI_SLVERR;
@@ -228,7 +236,7 @@ static void begin_ring(struct sq_ring_host *h)
         h->fault_in_record = true;
     }
     h->memory.may_be_void = h->abort_at != NEVER || h->watchdog > 0;
-    h->step = h->is_set_up ? ENABLE : BASE;
+    h->step = h->is_set_up ? ENABLE : h->keeps_base ? SIZE : BASE;
 }
 
 // ---- memory -------------------------------------------------------------------------------------------
@@ -308,8 +316,10 @@ static const char *write_words(void *ctx, uint64_t addr, const int32_t *word, un
 static enum sq_axi_fault fault_at(void *ctx, uint64_t addr, unsigned size)
 {
     const struct sq_ring_host *const h = ctx;
-    (void)size;
-    const uint32_t at = h->fault_in_record ? 4 * SQ_DESC_WORDS : 0;
+    const uint32_t burst = size * h->value[SQ_TOP_MAX_BURST], record = 4 * SQ_DESC_WORDS;
+    const uint32_t at = h->fault_in_record       ? record
+                        : h->fault < SQ_AXI_LATE ? 0
+                                                 : (burst < record ? burst : record) - size;
     return h->fault != SQ_AXI_GOOD &&
                    addr == h->base + slot_of(h, h->fault_of) * SQ_SLOT_NBYTES + at
                ? h->fault
@@ -326,8 +336,7 @@ static const char *check_status(const struct sq_ring_host *h, uint32_t i, uint32
     const struct sq_ring_layer *const y = &h->layer[i];
     const bool has_fault = h->fault != SQ_AXI_GOOD && h->fault_of == i && !h->fault_in_record;
     const uint32_t refused = 1u << SQ_STATUS_REFUSED;
-    const uint32_t fault = h->fault == SQ_AXI_SLVERR ? SQ_DMA_SLVERR : SQ_DMA_DECERR;
-    const uint32_t want = has_fault       ? refused | fault << SQ_STATUS_READ
+    const uint32_t want = has_fault ? refused | sq_host_fault_status(h->fault) << SQ_STATUS_READ
                           : y->is_refused ? refused
                                           : y->image.status << SQ_STATUS_ENGINE;
     const uint32_t early = status & EARLY;
@@ -479,6 +488,7 @@ static void begin_step(struct sq_ring_host *h)
         begin_run(h);
         break;
     case LOOK:
+    case QUIET:
         begin_access(h, false, SQ_REG_IRQ_STATE, 0);
         break;
     case CLEAR:
@@ -494,9 +504,6 @@ static void begin_step(struct sq_ring_host *h)
     case CYCLES:
         begin_access(h, false, SQ_REG_CYCLES, 0);
         break;
-    case QUIET:
-        begin_access(h, false, SQ_REG_IRQ_STATE, 0);
-        break;
     default:
         break;
     }
@@ -509,14 +516,10 @@ static const char *end_run(struct sq_ring_host *h, const struct sq_lite_access *
         h->step = a->data & 1 ? RUN : STATUS;
         return NULL;
     }
-    if (a->addr == SQ_REG_WATCHDOG) {
-        h->has_lowered = true;
+    h->has_lowered = h->has_lowered || a->addr == SQ_REG_WATCHDOG;
+    h->was_aborted = h->was_aborted || a->addr == SQ_REG_CONTROL;
+    if (a->addr != SQ_REG_TAIL)
         return a->response == OKAY ? NULL : "host.response";
-    }
-    if (a->addr == SQ_REG_CONTROL) {
-        h->was_aborted = true;
-        return a->response == OKAY ? NULL : "host.response";
-    }
     if (a->response == OKAY)
         h->n_rung = h->n;
     return a->response == OKAY || h->was_aborted ? NULL : "host.response_to_doorbell";
@@ -527,11 +530,10 @@ static const char *check_last(const struct sq_ring_host *h, uint32_t status)
 {
     if (h->is_single)
         return check_status(h, 0, status);
-    if (h->fault == SQ_AXI_GOOD || !h->fault_in_record || h->n_done == 0 ||
-        h->fault_of != h->n_done - 1)
-        return NULL;
-    const uint32_t fault = h->fault == SQ_AXI_SLVERR ? SQ_DMA_SLVERR : SQ_DMA_DECERR;
-    return (status >> SQ_STATUS_WRITTEN & 7) == fault ? NULL : "host.status_of_record";
+    const bool has_fault = h->fault != SQ_AXI_GOOD && h->fault_in_record && h->n_done > 0 &&
+                           h->fault_of == h->n_done - 1;
+    const uint32_t written = status >> SQ_STATUS_WRITTEN & 7;
+    return has_fault && written != sq_host_fault_status(h->fault) ? "host.status_of_record" : NULL;
 }
 
 // Nothing runs any more: all is checked up to where the ring is, and what is left of it is rung for.

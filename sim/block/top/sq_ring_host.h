@@ -17,8 +17,9 @@ enum sq_ring_what {
     SQ_RING_ABORTS, // two short layers; ring number n is aborted n cycles after its doorbell; behind a memory that takes
     // writes slowly 4 n cycles, and the layers are longer, so that all buffers are full. From SQ_RING_N_CLEAN on there are
     // pairs: an abort around an error of the bus in a descriptor, and another error in the next descriptor
-    SQ_RING_EXPIRES, // two short layers, each ended after n + 1 cycles
-    SQ_RING_LATE,    // two short layers; behind reset number n the host waits n cycles
+    SQ_RING_EXPIRES, // two short layers, each ended after n + 1 cycles; the last two after more than 2^16, while a
+    // memory that takes longer reads their descriptors
+    SQ_RING_LATE, // two short layers; behind reset number n the host waits n cycles
     SQ_RING_GIVEN, // the program of choice->given, again and again; behind a random memory each even number has a
     // fault of the bus in its last descriptor
     SQ_RING_LONG, // layers that are refused, in a ring of so many slots that its end is passed once; a ring beyond 2^48 before it
@@ -73,8 +74,9 @@ struct sq_ring_host {
 
     // The ring, which goes on from work to work unless it is set up anew.
     uint64_t base;
-    uint32_t size, head;        // head: of the first layer of this work
-    bool is_set_up, keeps_size; // the latter: only RING_BASE is written anew
+    uint32_t size, head; // head: of the first layer of this work
+    bool is_set_up;
+    bool keeps_size, keeps_base; // only RING_BASE, or only RING_SIZE, is written anew
     // The work.
     bool has_end;               // an image ends at 2^48
     uint32_t n, n_rung, n_done; // layers; up to the last doorbell; with a record
@@ -86,7 +88,8 @@ struct sq_ring_host {
     bool is_lowered,
         has_lowered; // it is written while a layer runs: lower_at cycles behind the doorbell; it was
     uint32_t lower_at;
-    enum sq_axi_fault fault; // of the first beat of a descriptor, or of its record
+    // At the first beat of a descriptor, or of its record; a wrong LAST at the end of its first burst.
+    enum sq_axi_fault fault;
     bool fault_in_record;
     uint32_t fault_of;
     struct sq_ring_layer layer[SQ_PROGRAM_MAX];

@@ -327,22 +327,13 @@ const struct sq_axi_content sq_top_work_content = {read_word, write_words, fault
 
 // ---- what must have happened --------------------------------------------------------------------------
 
-static bool is_one_of(uint32_t status, enum sq_axi_fault fault)
+uint32_t sq_host_fault_status(enum sq_axi_fault fault)
 {
-    switch (fault) {
-    case SQ_AXI_SLVERR:
-    case SQ_AXI_TWO: // the first one counts
-        return status == SQ_DMA_SLVERR;
-    case SQ_AXI_DECERR:
-        return status == SQ_DMA_DECERR;
-    case SQ_AXI_EARLY:
-        return status == SQ_DMA_EARLY;
-    case SQ_AXI_LATE:
-    case SQ_AXI_MISSING:
-        return status == SQ_DMA_LATE;
-    default:
-        return false;
-    }
+    static const uint32_t status[SQ_AXI_FAULTS] = {
+        [SQ_AXI_SLVERR] = SQ_DMA_SLVERR, [SQ_AXI_DECERR] = SQ_DMA_DECERR,
+        [SQ_AXI_EARLY] = SQ_DMA_EARLY,   [SQ_AXI_LATE] = SQ_DMA_LATE,
+        [SQ_AXI_MISSING] = SQ_DMA_LATE,  [SQ_AXI_TWO] = SQ_DMA_SLVERR}; // the first one
+    return status[fault];
 }
 
 static bool is_of_descriptor(const struct sq_top_work *w)
@@ -362,8 +353,7 @@ const char *sq_top_work_status(const struct sq_top_work *w, uint32_t status)
         return "host.fault_not_told";
     if (!is_good && w->at.fault == SQ_AXI_GOOD)
         return "host.status";
-    if (!is_good &&
-        (read ? !is_one_of(read, w->at.fault) || written : !is_one_of(written, w->at.fault)))
+    if (!is_good && ((read && written) || (read | written) != sq_host_fault_status(w->at.fault)))
         return "host.status_of_fault";
     // A beat that came with an error refuses the descriptor that it is of, or is an operand that the engine takes.
     const uint32_t is_lost =

@@ -60,6 +60,8 @@ struct sq_top_work {
 // The shape of a layer of the caller's.
 struct sq_top_layer sq_top_work_given(const unsigned *value, const struct sq_top_given *given);
 void sq_top_work_begin(struct sq_top_work *w, uint32_t number);
+// What STATUS.READ or STATUS.WRITTEN says of a fault.
+uint32_t sq_host_fault_status(enum sq_axi_fault fault);
 // A complaint of what STATUS says behind the layer at hand, and of outputs that have not come; or NULL.
 const char *sq_top_work_status(const struct sq_top_work *w, uint32_t status);
 // Memory, whose ctx is a struct sq_top_work.
