@@ -213,6 +213,7 @@ mutate wrong_index_not_told top gqsa any $I "s/error\[sq_pkg::ERROR_MASK\] || er
 mutate outputs_stored_behind_the_last_chunk top gqsa any $S "s/Indexed != 0 ? chunk_first : chunk_last/chunk_last/"
 mutate activations_loaded_for_each_chunk top gqsa any $S "s/Indexed != 0 ? rows_new && chunk_first :/Indexed != 0 ? rows_new :/"
 mutate activations_of_all_columns top gqsa any rtl/top/sq_top.sv "s/assign act_cols = .*/assign act_cols = job_cols;/"
+mutate indices_of_all_groups_are_none top gqsa any $I "s/job_groups_i(job_groups_i\[GroupW:0\])/job_groups_i({$F, job_groups_i[GroupW-1:0]})/"
 mutate blocks_too_few top gqsa any $S "s/JobTiles: fits = Indexed != 0 ? product_q >= 32'(cols)/JobTiles: fits = Indexed != 0 ? $T/"
 mutate a_block_too_many top gqsa any $S "s/ColScales: fits = Indexed != 0 ? product_q < 32'(cols)/ColScales: fits = Indexed != 0 ? $T/"
 mutate weights_of_each_column_beyond_memory top gqsa any $S "s/assign weight_tiles = .*/assign weight_tiles = cols;/"
@@ -248,6 +249,10 @@ mutate chunk_of_17_bits top w8a8 any $S "s/TileBeats: fits = product_q <= 32'd65
 mutate weights_that_do_not_fit top w8a8 any $S "s/product_q <= 32'(WeightDepth);/product_q <= 32'(WeightDepth + 1);/"
 mutate column_scales_beyond_memory top w8a8 any $S "s/EndColScale: {factor_a, factor_b} = .*/EndColScale: {factor_a, factor_b} = {cols, 16'd1};/"
 mutate parts_with_more_sums_than_room top w8a8 any $S "s/(chunk == groups && !is_part ? sq_regs_pkg/(chunk == groups ? sq_regs_pkg/"
+mutate descriptor_up_to_the_end_refused top w8a8 any $S "s/at_q <= AddrW'(0) - AddrW'(DescBytes);/at_q < AddrW'(0) - AddrW'(DescBytes);/"
+mutate job_of_a_tile_less top w4a8 any $S "s/sq_regs_pkg::DESC_JOB_TILES :/sq_regs_pkg::DESC_JOB_TILES - 32'd1 :/"
+mutate rows_of_8_bits top w4a8 any rtl/top/sq_operand_buffer.sv "s/row_q <= job_rows_i - 1'b1;/row_q <= (job_rows_i - 1'b1) \& CountW'(255);/"
+mutate kind_of_15_bits top w4a8 any $S "s/32'(kind\[15:0\]) == sq_regs_pkg::DESC_KIND_ENCODE/32'(kind[14:0]) == sq_regs_pkg::DESC_KIND_ENCODE/"
 mutate descriptor_across_the_end top w8a8 any $S "s/ \&\& at_q <= AddrW'(0) - AddrW'(DescBytes);/;/"
 
 # ---- addresses of 48 bits ---------------------------------------------------------------------------
@@ -299,6 +304,7 @@ mutate element_that_is_no_number_not_told top w4a8 any $K "s/assign error_o = .*
 mutate last_response_not_awaited top w4a8 any $K "s/assign all_done = .*/assign all_done = left_q == '0;/"
 mutate encoder_with_a_bit_without_a_name top w4a8 any $S "s/assign encode_sound_o = .*/assign encode_sound_o = sound_q;/"
 mutate encoder_region_up_to_the_end top w4a8 any $K "s/((AddrW+1)'(base) >> SizeW) <= (AddrW/((AddrW+1)'(base) >> SizeW) < (AddrW/"
+mutate encoder_tile_of_16_bits top w4a8 any $K "s/from_nbytes = 48'(cols_i) \* (is_codes ? 48'(Rows \* Cols) : 48'(TileBytes));/from_nbytes = 48'(16'(cols_i * (is_codes ? 16'(Rows * Cols) : 16'(TileBytes))));/"
 mutate encoder_banks_too_few top w4a8 any $K "s/48'(cols_i) \* 48'(Cols) <= 48'(beats_i) \* 48'(BankLen);/48'(cols_i) * 48'(Cols) < 48'(beats_i) * 48'(BankLen) + 48'(BankLen);/"
 mutate encoder_subnormal_scale top w4a8 any rtl/top/sq_encode_code.sv "s/(exp_i == '0) ? 9'd1 : {$F, exp_i}/{$F, exp_i}/"
 mutate encoder_no_number_in_a_second_lane top nvfp4 any $K "s/if (&word\[l\*16+7 +: 8\]) wrong = $T;/if (\&word[l*16+7 +: 8]) wrong = l == 0;/"

@@ -13,30 +13,25 @@ static const struct {
     unsigned word;
     uint32_t mask, bits;
 } change[SQ_SPOIL_CHANGES] = {
-    {SQ_DESC_KIND, 0xffff, SQ_DESC_KIND_VALUE + 1},
-    {SQ_DESC_TILES, 0xffff, 0},
-    {SQ_DESC_TILES, 0xffff0000u, 0},
-    {SQ_DESC_BLOCK, 0xffff, 0},
-    {SQ_DESC_BLOCK, 0xffff0000u, 0},
-    {SQ_DESC_BEATS, 0xffff, 0},
-    {SQ_DESC_BEATS, 0xffff0000u, 0},
-    {SQ_DESC_CHUNK, 0xffff, 0},
-    {SQ_DESC_CHUNK, 0xffff0000u, 0xffff0000u},
-    {SQ_DESC_ACT, 1, 1},
-    {SQ_DESC_ROW_SCALE, 2, 2},
-    {SQ_DESC_WEIGHT, 1, 1},
-    {SQ_DESC_COL_SCALE, 2, 2},
+    {SQ_DESC_TILES, 0xffff, 0}, {SQ_DESC_TILES, 0xffff0000u, 0},
+    {SQ_DESC_BLOCK, 0xffff, 0}, {SQ_DESC_BLOCK, 0xffff0000u, 0},
+    {SQ_DESC_BEATS, 0xffff, 0}, {SQ_DESC_BEATS, 0xffff0000u, 0},
+    {SQ_DESC_CHUNK, 0xffff, 0}, {SQ_DESC_CHUNK, 0xffff0000u, 0xffff0000u},
+    {SQ_DESC_ACT, 1, 1},        {SQ_DESC_ROW_SCALE, 2, 2},
+    {SQ_DESC_WEIGHT, 1, 1},     {SQ_DESC_COL_SCALE, 2, 2},
     {SQ_DESC_OUT, 1, 1},
 };
 
-static void set_unnamed(uint32_t *word, uint32_t number)
+static void change_fixed(uint32_t *word, uint32_t number)
 {
-    for (unsigned i = 0; i < SQ_DESC_WORDS; i++)
+    for (unsigned i = 0; i < SQ_DESC_WORDS; i++) {
+        const uint32_t is_free = sq_desc_named(i) & ~(i == SQ_DESC_KIND ? 0xffffu : 0);
         for (unsigned b = 0; b < 32; b++)
-            if (!(sq_desc_named(i) >> b & 1) && number-- == 0) {
-                word[i] |= 1u << b;
+            if (!(is_free >> b & 1) && number-- == 0) {
+                word[i] ^= 1u << b;
                 return;
             }
+    }
     assert(false);
 }
 
@@ -192,8 +187,8 @@ void sq_spoil_descriptor(uint32_t word[SQ_DESC_WORDS], enum sq_spoil way,
         set_near_end(word, SQ_TOP_WEIGHT, room);
         break;
     default:
-        if (way >= SQ_SPOIL_UNNAMED)
-            set_unnamed(word, way - SQ_SPOIL_UNNAMED);
+        if (way >= SQ_SPOIL_FIXED)
+            change_fixed(word, way - SQ_SPOIL_FIXED);
         else if ((unsigned)way < SQ_SPOIL_CHANGES)
             word[change[way].word] =
                 (word[change[way].word] & ~change[way].mask) | change[way].bits;
@@ -202,9 +197,9 @@ void sq_spoil_descriptor(uint32_t word[SQ_DESC_WORDS], enum sq_spoil way,
 
 enum sq_spoil sq_spoil_draw(struct sq_rng *rng)
 {
-    const uint32_t way = sq_rng_below(rng, SQ_SPOIL_UNNAMED + 1);
-    return (enum sq_spoil)(
-        way + (way == SQ_SPOIL_UNNAMED ? sq_rng_below(rng, SQ_SPOIL_UNNAMED_BITS) : 0));
+    const uint32_t way = sq_rng_below(rng, SQ_SPOIL_FIXED + 1);
+    return (enum sq_spoil)(way +
+                           (way == SQ_SPOIL_FIXED ? sq_rng_below(rng, SQ_SPOIL_FIXED_BITS) : 0));
 }
 
 void sq_spoil_encoder(uint32_t word[SQ_DESC_WORDS], uint32_t number, const unsigned *value)
@@ -224,29 +219,36 @@ void sq_spoil_encoder(uint32_t word[SQ_DESC_WORDS], uint32_t number, const unsig
                  {SQ_DESC_OPERANDS_HIGH, 0, 1u << 31},
                  {SQ_DESC_SCALES_HIGH, 0, 1u << 16},
                  {SQ_DESC_KIND, 0, 1u << SQ_DESC_COLS_OUTER},
-                 {SQ_DESC_KIND, 0, 1u << SQ_DESC_CODES}, // with scales
-                 {SQ_DESC_KIND, 0, 2}};
-    enum { CHANGES = sizeof wrong / sizeof *wrong };
+                 {SQ_DESC_KIND, 0, 1u << SQ_DESC_CODES}}; // with scales
+    enum { CHANGES = sizeof wrong / sizeof *wrong, KIND_BITS = 16 };
     static const unsigned region[SQ_ENCODE_REGIONS] = {SQ_DESC_OUT, SQ_DESC_ACT, SQ_DESC_ROW_SCALE};
-    enum { WAYS = CHANGES + SQ_ENCODE_REGIONS + 1 };
-    const uint32_t i = number % WAYS;
+    enum { REGION = CHANGES + KIND_BITS, LONG_REGION = REGION + SQ_ENCODE_REGIONS };
+    enum { WIDE = LONG_REGION + SQ_ENCODE_REGIONS, WAYS };
+    const uint32_t i = number % WAYS, r = (i - REGION) % SQ_ENCODE_REGIONS;
     if (i < CHANGES) {
         word[wrong[i].word] = (word[wrong[i].word] & ~wrong[i].mask) | wrong[i].bits;
         if (wrong[i].bits == 1u << SQ_DESC_CODES && word[SQ_DESC_ROW_SCALE] == 0)
             word[SQ_DESC_ROW_SCALE] = 1u << 31;
         return;
     }
+    if (i < REGION) {
+        word[SQ_DESC_KIND] ^= 1u << (i - CHANGES);
+        return;
+    }
     struct sq_encode_layer l;
     uint64_t stride[SQ_ENCODE_REGIONS];
     word[SQ_DESC_TILES] += 1; // rows: two beats at least
+    if (i >= LONG_REGION && i < WIDE) {
+        word[SQ_DESC_TILES] = (word[SQ_DESC_TILES] & 0xffff) | 0x8000u << 16;
+        word[SQ_DESC_BEATS] = 0x8000;
+    }
     (void)sq_encode_decode(value, word, &l);
-    if (i == WAYS - 1) { // a tile of columns more than its banks hold
+    if (i == WIDE) { // a tile of columns more than its banks hold
         l.cols = l.beats * value[SQ_TOP_BANK_LEN] / value[SQ_TOP_COLS] + 1;
         word[SQ_DESC_TILES] = l.cols << 16 | l.rows;
         return;
     }
     sq_encode_strides(value, &l, stride);
-    sq_desc_set_address(word, region[i - CHANGES],
-                        SQ_ADDR_END -
-                            (stride[i - CHANGES] * l.rows - 1) * (value[SQ_TOP_DATA_W] / 8));
+    sq_desc_set_address(word, region[r],
+                        SQ_ADDR_END - (stride[r] * l.rows - 1) * (value[SQ_TOP_DATA_W] / 8));
 }

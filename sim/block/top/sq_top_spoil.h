@@ -6,7 +6,7 @@
 #include "models/sq_rng.h"
 #include "sim/block/top/sq_top_image.h"
 
-enum { SQ_SPOIL_CHANGES = 14, SQ_SPOIL_UNNAMED_BITS = 126 };
+enum { SQ_SPOIL_CHANGES = 13, SQ_SPOIL_FIXED_BITS = 126 + 16 };
 enum sq_spoil {
     SQ_SPOIL_WIDE_ROWS =
         SQ_SPOIL_CHANGES, // a block that does not fit; before it one field is wrong
@@ -31,21 +31,22 @@ enum sq_spoil {
     SQ_SPOIL_LONG_ACT,
     SQ_SPOIL_LONG_WEIGHT,
     SQ_SPOIL_PAST_END, // a region ends a beat beyond 2^48: the four operands, the outputs
-    SQ_SPOIL_UNNAMED = SQ_SPOIL_PAST_END + SQ_TOP_OPERANDS + 1, // a bit without a name
-    SQ_SPOILS = SQ_SPOIL_UNNAMED + SQ_SPOIL_UNNAMED_BITS
+    SQ_SPOIL_FIXED =
+        SQ_SPOIL_PAST_END + SQ_TOP_OPERANDS + 1, // a bit without a name is 1, or one of KIND wrong
+    SQ_SPOILS = SQ_SPOIL_FIXED + SQ_SPOIL_FIXED_BITS
 };
 
 static inline bool sq_spoil_is_past_end(enum sq_spoil way)
 {
-    return way >= SQ_SPOIL_PAST_END && way < SQ_SPOIL_UNNAMED;
+    return way >= SQ_SPOIL_PAST_END && way < SQ_SPOIL_FIXED;
 }
-// One of the bits without a name comes as often as any other way.
+// One of the fixed bits comes as often as any other way.
 enum sq_spoil sq_spoil_draw(struct sq_rng *rng);
 // Spoils the words of a sound descriptor of a chip with that room.
 void sq_spoil_descriptor(uint32_t word[SQ_DESC_WORDS], enum sq_spoil way,
                          const struct sq_top_room *room);
-// Spoils those of an encoder of a chip with these parameters: one field is wrong, or a region ends a beat beyond 2^48. `number`:
-// of these ways, in turn.
+// Spoils those of an encoder of a chip with these parameters: one field is wrong, or a bit of KIND, or a region ends a
+// beat beyond 2^48, of short tiles and of those of more than 64 KiB. `number`: of these ways, in turn.
 void sq_spoil_encoder(uint32_t word[SQ_DESC_WORDS], uint32_t number, const unsigned *value);
 
 #endif

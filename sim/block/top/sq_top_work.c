@@ -85,14 +85,16 @@ static int32_t kept_layer(const unsigned *value, uint32_t number, struct sq_top_
                                    : l->block[COLS] * before * l->groups * l->beats);
 }
 
-// The longest transfers: of a tile of as many beats as half a buffer holds, or of the outputs of as many tiles.
+// The longest transfers: of a tile of as many beats as half a buffer holds, or of the outputs of as many tiles. Last, a block
+// that may have as many tiles as a job, of more than 256 of them in its rows, where half a buffer holds so many.
+enum { MANY_ROWS = 257 };
 static struct sq_top_layer deep_layer(const unsigned *value, uint32_t number)
 {
     struct sq_top_layer l = sq_top_short_layer(value);
     l.groups = 1;
     const unsigned *const depth = value + SQ_TOP_DEPTH;
-    const bool is_act_short = depth[SQ_TOP_ACT] < depth[SQ_TOP_WEIGHT];
-    l.beats = number == 0 ? depth[is_act_short ? SQ_TOP_ACT : SQ_TOP_WEIGHT] : 1;
+    const bool is_act_alone = l.is_indexed || depth[SQ_TOP_ACT] < depth[SQ_TOP_WEIGHT];
+    l.beats = number == 0 ? depth[is_act_alone ? SQ_TOP_ACT : SQ_TOP_WEIGHT] : 1;
     l.tiles[ROWS] = l.block[ROWS] = number == 0 ? 1 : 8;
     const bool has_fewer = depth[SQ_TOP_COL_SCALE] < depth[SQ_TOP_WEIGHT];
     if (l.is_indexed) {
@@ -101,6 +103,14 @@ static struct sq_top_layer deep_layer(const unsigned *value, uint32_t number)
     }
     l.tiles[COLS] = l.block[COLS] =
         number == 0 ? 1 : depth[has_fewer ? SQ_TOP_COL_SCALE : SQ_TOP_WEIGHT];
+    bool has_room = !l.is_indexed;
+    for (unsigned p = 0; p < SQ_TOP_OPERANDS; p++)
+        has_room = has_room && depth[p] >= MANY_ROWS;
+    if (number == 2 && has_room) {
+        l.tiles[ROWS] = l.block[ROWS] = MANY_ROWS;
+        l.tiles[COLS] = 2;
+        l.block[COLS] = SQ_DESC_JOB_TILES / MANY_ROWS;
+    }
     return l;
 }
 
@@ -175,9 +185,9 @@ static void draw_fault(struct sq_top_work *w, struct sq_rng *rng, const struct s
     w->at.fault_at = beat_at(w, l, sq_rng_below(rng, all_beats(w->value, l)));
 }
 
-// The image lies at address 0, across a multiple of 4 GiB, has each region above another one, ends at 2^48, or has its
-// descriptor across 2^48.
-enum { LOW, ACROSS, APART, HIGH, WRAPPED, BASES = WRAPPED };
+// The image lies at address 0, across a multiple of 4 GiB, has each region above another one, ends at 2^48, has its
+// descriptor there and its regions elsewhere, or has its descriptor across 2^48.
+enum { LOW, ACROSS, APART, HIGH, LAST, WRAPPED, BASES = WRAPPED };
 static void move_image(struct sq_top_work *w, uint32_t way)
 {
     struct sq_rng rng = {(w->choice.seed ^ w->number) * UINT64_C(0x9e3779b97f4a7c15)};
@@ -191,18 +201,20 @@ static void move_image(struct sq_top_work *w, uint32_t way)
                              [ACROSS] = high * four_gib - (1 + page) * SQ_AXI_PAGE,
                              [APART] = high * four_gib + page * SQ_AXI_PAGE,
                              [HIGH] = SQ_ADDR_END - pages * SQ_AXI_PAGE,
+                             [LAST] = SQ_ADDR_END - 4 * SQ_DESC_WORDS - image->descriptor,
                              [WRAPPED] = SQ_ADDR_END - 2 * SQ_DESC_WORDS - image->descriptor};
     uint32_t *const word = descriptor_of(w);
     struct sq_top_layer l = layer_of(w->value, word);
     w->base = base[way];
     for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++) {
         l.addr[i] += w->base;
-        sq_desc_set_address(word, sq_top_address_word[i], l.addr[i]);
+        if (way != LAST) // there they move
+            sq_desc_set_address(word, sq_top_address_word[i], l.addr[i]);
     }
     image->descriptor += w->base;
     image->out += w->base;
     w->at.fault_at += w->base;
-    for (unsigned i = 0; i <= SQ_TOP_OPERANDS && way == APART; i++)
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS && (way == APART || way == LAST); i++)
         move_region(w, &l, (enum sq_top_part)i,
                     l.addr[i] % four_gib + sq_rng_below(&rng, 1 << 16) * four_gib);
 }

@@ -19,7 +19,8 @@ enum sq_host_what {
                   // that resets at equal distances come in every cycle of a layer
     SQ_HOST_KEPT, // blocks of as many tiles as sums have room for, in two chunks; the first chunk of the last
                   // block, whose sums are kept, has an error
-    SQ_HOST_DEEP, // the longest transfers: a tile of as many beats as half a buffer holds, a block of as many tiles
+    SQ_HOST_DEEP, // the longest transfers: a tile of as many beats as half a buffer holds, a block of as many tiles; a
+    // block of as many tiles as a job has
     SQ_HOST_CLEARS, // a short layer again and again, then one with a fault. During number n of either, n cycles before
     // the interrupt, the host begins a write that clears DONE, or of those with a fault ERROR
     SQ_HOST_RINGS // from here on rings (sq_ring_host.h), in the order of enum sq_ring_what
@@ -29,7 +30,7 @@ uint32_t sq_host_n_faults(const unsigned *value);
 enum {
     SQ_HOST_N_REFUSED = 2 * SQ_SPOILS, // each way, and a good layer behind it
     SQ_HOST_N_KEPT = 12,
-    SQ_HOST_N_DEEP = 2,
+    SQ_HOST_N_DEEP = 3,
     SQ_HOST_N_CLEARS = 18
 };
 
