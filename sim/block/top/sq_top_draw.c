@@ -307,7 +307,7 @@ static uint32_t of_integer(uint32_t n, uint32_t exponent)
 }
 
 // Outputs of one kind a token: zeros, near each other, near the end of the range, small ones; ones whose scale is not normal; odd halves of a scale whose
-// largest is 127 of it; any bits; all equal but for their signs; odd halves of a scale whose largest is 7 of it, which
+// largest is 127 of it; any bits; all equal but for their signs and the last bit of some; odd halves of a scale whose largest is 7 of it, which
 // few reach; a number and its halves, which are 63.5 of the scale but for its rounding; around the end of what a power of
 // two reaches.
 static uint16_t draw_output(struct sq_rng *rng, uint32_t kind, bool is_first)
@@ -316,7 +316,7 @@ static uint16_t draw_output(struct sq_rng *rng, uint32_t kind, bool is_first)
     if (kind == HALVES)
         return (uint16_t)((any & 0x8000) | of_integer(is_first ? 254 : any % 127 * 2 + 1, 120));
     if (kind == EQUAL)
-        return (uint16_t)((any & 0x8000) | 0x3f81);
+        return (uint16_t)((any & 0x8000) | 0x3f80 | (any % 4 == 0));
     if (kind == LOW_HALVES)
         return (uint16_t)((any & 0x8000) |
                           of_integer(any % 3 == 0 ? 14 : (any >> 4) % 7 * 2 + 1, 120));
