@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # sq_top, the chip, against its models: a host behind AXI4-Lite and a memory behind AXI4 are its environment, and every
 # signal of both buses and the interrupt are compared in every cycle. Exhausted: six bus faults in every beat of a short layer
-# (descriptor, operands, outputs) with four memories, and 165 descriptors that must be refused (each bit without a name, regions that end a beat beyond 2^48), each followed by a layer that
-# must be right; an error in sums that are kept while outputs wait for the memory; a tile as long as half a buffer, of up to 4096 beats; the longest transfers, up to 131,072 beats of the bus; a write
-# that clears interrupts in every cycle around the end of a layer; a reset in every cycle of a short layer, behind it one that is whole, and of a ring of two; an abort in every cycle of that ring, and in every fourth of one whose buffers are full; a watchdog of every length; a ring of 267 slots, and one that ends beyond 2^48. Sampled: shapes, blocks and their order, ragged blocks, chunks of K and ragged ones, illegal operands, waits of host and memory, polling and
-# interrupt, starts while a layer runs, writes that change nothing, images and rings at addresses of 48 bits: at 0, across a multiple of 4 GiB, each region above another one, up to 2^48; resets. A layer of the embedded model goes from its image to its outputs, with the engine busy
+# (descriptor, operands, outputs) with four memories, and 180 descriptors that must be refused (each bit without a name, each of KIND, regions that end a beat beyond 2^48), each followed by a layer that
+# must be right; an error in sums that are kept while outputs wait for the memory; a tile as long as half a buffer, of up to 4096 beats; a block of as many tiles as a job has; the longest transfers, up to 131,072 beats of the bus; a write
+# that clears interrupts in every cycle around the end of a layer; a reset in every cycle of a short layer, behind it one that is whole, and of a ring of two; an abort in every cycle of that ring, and in every fourth of one whose buffers are full; a watchdog of every length, and one of more than 2^16 cycles; a ring of 267 slots, and one that ends beyond 2^48. Sampled: shapes, blocks and their order, ragged blocks, chunks of K and ragged ones, illegal operands, waits of host and memory, polling and
+# interrupt, starts while a layer runs, writes that change nothing, images and rings at addresses of 48 bits: at 0, across a multiple of 4 GiB, each region above another one, up to 2^48; resets. Proven: what the ports of AXI say that never changes. A layer of the embedded model goes from its image to its outputs, with the engine busy
 # in at least 97 % of all cycles. Then faults, each of which must be found.
 . "$(dirname "$0")/lib.sh"
 T="1'b1" F="1'b0" S=rtl/top/sq_sequencer.sv R=rtl/top/sq_top_regs.sv
@@ -18,6 +18,17 @@ refuse "cases = 135 on 8 points, need at least 136: the first 16 of a point of t
 sq cosim --block top --point deep --case 6 --json
 ok "transfers of 131,072 beats, loads and stores" clean 280000
 
+# What no model has: identifiers, CACHE, PROT, LOCK and QOS.
+sideband() { # RTL_DIR
+  yosys -q -p "read_verilog -sv -defer -I$1 $1/sq_pkg.sv $1/top/sq_regs_pkg.sv $1/top/sq_top.sv
+    hierarchy -top sq_top -chparam IdW 3 -chparam Id 5; proc; opt_clean
+    sat -ignore_unknown_cells -verify $(printf -- '-prove m_axi_%s ' {ar,aw}{id\ 5,cache\ 3,prot\ 0,lock\ 0,qos\ 0})" >"$W.out" 2>&1
+}
+ok "each transaction has its identifier, is data, secure, unprivileged, buffered and not cached" sideband rtl
+FAULTS=1 mutant writes_of_another_cache rtl/top/sq_top.sv "s/= {2{4'b0011}}/= {4'b0011, 4'b0010}/"
+sideband "$W/writes_of_another_cache/rtl"
+ok "writes_of_another_cache: found" grep -q 'proof did fail' "$W.out"
+
 sq cosim --block top --layers --free-streams --format dense --weight-bits 8 --layer '*.0.mlp.gate_proj' --json
 ok "a layer on the chip, behind an ideal memory" clean 15000
 ok "512 x 256 channels, 8 tokens on 1 x 2 PEs: 32768 cycles of work in at most 33781" [ "$(number cycles)" -le 33781 ]
@@ -26,7 +37,7 @@ sq cosim --block top --layers --format dense --group 32 --layer '*.0.self_attn.k
 ok "a layer in eight chunks of K, with wait states, a fault of the bus and resets" clean 12000
 ok "... two of these" [ "$(number resets)" = 2 ]
 refuse "--depth needs --block top --layers" cosim --depth 10 --layers
-for format in sq_w sp24 sq_a_static sq_a_dynamic nvfp4 if4 mxplus sq_b "sq_b --codes split --bank 16"; do
+for format in sq_w sp24 sq_a_static sq_a_dynamic nvfp4 if4 mxplus hif4 sq_b "sq_b --codes split --bank 16"; do
   # shellcheck disable=SC2086
   sq cosim --block top --layers --format $format --layer '*.0.self_attn.k_proj' --json
   ok "a layer of $format on the chip" clean 2500
@@ -200,6 +211,7 @@ mutate column_scales_let_go top nvfp4 any $S "s/job_keep_col_scale_o <= ScaleOnc
 mutate column_scales_of_each_block top nvfp4 any $S "s/ScaleOnce != 0 ? 16'd1 : load_groups/load_groups/"
 mutate errors_of_kept_totals_lost top nvfp4 any $E "s/keep_ends_job && keep_ends;/keep_ends_job \&\& keep_ends \&\& !(|keep_error_o);/"
 
+mutate sub_blocks_of_the_scales_before_theirs top hif4 any $B "s/weight_i\[Cols\*SubAt +: Cols\*SubPortW\]/weight_i[Rows*SubAt +: Cols*SubPortW]/"
 mutate high_scale_of_activations_is_the_low_one top block any $B "s/act_i\[Rows\*HighScaleAt +: Rows\*8\]/act_i[Rows*ScaleAt +: Rows*8]/"
 
 # ---- kept groups ------------------------------------------------------------------------------------
