@@ -6,9 +6,9 @@
 #define SQ_CHIP_WORLD_H
 
 #include "sim/block/flow/sq_engine.h"
+#include "sim/block/flow/sq_pool.h"
 #include "sim/block/top/sq_axi_memory.h"
 #include "sim/block/top/sq_top_sim.h"
-#include "sim/machine/sq_pool.h"
 
 // The counters of the chip, not cut at 32 bits. busy + wait + blocked = cycles.
 struct sq_chip_stats {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds things by hash, numbers them, and chains what is known of a key (sq_pool.h).
-#include "sim/machine/sq_pool.h"
+#include "sim/block/flow/sq_pool.h"
 
 #include <stdlib.h>
 #include <string.h>
