@@ -183,7 +183,7 @@ static void observe(const struct sq_case *c, const struct input *in, struct worl
     sq_source_init(&out, &c->stall[SQ_SINK], c->stall_seed[SQ_SINK]);
     int32_t status[64] = {0};
     assert_true(w->n_status <= 64);
-    struct due due = w->n_status > 0 ? first_due(in) : (struct due){0, 0, 0};
+    struct due due = w->n_status > 0 && block->get_core ? first_due(in) : (struct due){0, 0, 0};
     for (w->end = 0; w->end < CYCLES && quiet < QUIET; w->end++) {
         struct sq_offer offer[SQ_STREAMS_MAX] = {{0}};
         struct sq_handshake shake = {{0}, false};
