@@ -340,9 +340,11 @@ SQ_TEST(rings_on_both_bodies)
                 (void)sq_driver_ring_done(&ring[1], (first + k) % SLOTS, &done);
                 assert_true(done.cycles == done.busy + done.wait + done.blocked ||
                             p->value[SQ_TOP_COUNT_START] > 0);
+                // Where its descriptor takes longer to come than the watchdog waits, nobody has looked at it.
+                const uint32_t ended = done.status & 1u << SQ_STATUS_EXPIRED;
                 if (k == refused)
-                    CHECK_EQ(done.status & 1u << SQ_STATUS_REFUSED, 1u << SQ_STATUS_REFUSED,
-                             "slot %u\n", k);
+                    CHECK_EQ(done.status & 1u << SQ_STATUS_REFUSED,
+                             watchdog > 0 && ended ? 0 : 1u << SQ_STATUS_REFUSED, "slot %u\n", k);
                 else if (watchdog == 0)
                     CHECK_EQ(done.status, image.status << SQ_STATUS_ENGINE, "slot %u\n", k);
             }
