@@ -73,7 +73,7 @@ LATER=1 mutate_c golden_mask_is_minus_8 core "p_lo" models/core/sq_gather.c \
 mutate_both status_of_two_operands w8a8 "host.status_of_region" rtl/top/sq_top.sv \
   's/operand_error = |wrong ||/operand_error = |wrong[1:0] ||/' \
   sim/block/top/sq_top_sim.c 's/in->operand |= s->operand/in->operand |= i < 2 \&\& s->operand/'
-LATER=1 mutate_both clear_wins_over_the_end w8a8 "host.no_end" rtl/top/sq_top_regs.sv \
+LATER=1 mutate_both clear_wins_over_the_end w8a8 "host.no_end\|progress" rtl/top/sq_top_regs.sv \
   "s/if (notice_i) irq_state_q/if (notice_i \&\& !(write \&\& write_ok \&\& aw_word == sq_regs_pkg::REG_IRQ_STATE \&\& w_data_q[0])) irq_state_q/" \
   sim/block/top/sq_top_regs_sim.c 's/if (in->notice)/if (in->notice \&\& !(writes_to(s, SQ_REG_IRQ_STATE) \&\& s->w_data \& 1))/'
 finish
