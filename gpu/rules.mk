@@ -32,16 +32,15 @@ $(GPU_BUILD)/sq_gpu_verify: $(BUILD)/obj/gpu/measure/sq_gpu_verify.o $(GPU_LIBS)
 	$(Q)$(CC) $(CFLAGS_ALL) $^ $(LDLIBS) -o $@
 
 # ---- kernels -----------------------------------------------------------------------------------------
-# --keep leaves each architecture's cubin beside the object: what the machine-code check reads.
 # An object bears its name alone, wherever the source lies.
 vpath %.cu $(sort $(dir $(wildcard gpu/*.cu gpu/*/*.cu)))
 objects = $(patsubst %.cu,$(1)/%.o,$(notdir $(2)))
 GPU_OBJ := $(call objects,$(GPU_BUILD),$(GPU_CU) $(GPU_CU90A))
 
 define nvcc_compile
-	$(Q)mkdir -p $(GPU_BUILD)/keep/$*
-	$(Q)$(NVCC) $(NVCC_FLAGS) $(foreach a,$(1),$(call gencode,$(a))) $(2) --keep \
-	  --keep-dir $(GPU_BUILD)/keep/$* -MMD -MP -MF $@.d -MT $@ -c $< -o $@.new > $@.log 2>&1 || { grep -v '^ptxas info' $@.log; exit 1; }
+	$(Q)mkdir -p $(@D)
+	$(Q)$(NVCC) $(NVCC_FLAGS) $(foreach a,$(1),$(call gencode,$(a))) $(2) \
+	  -MMD -MP -MF $@.d -MT $@ -c $< -o $@.new > $@.log 2>&1 || { grep -v '^ptxas info' $@.log; exit 1; }
 	$(Q)if grep -E '[1-9][0-9]* bytes spill' $@.log; then echo "$<: registers are spilled"; exit 1; fi
 	$(Q)if grep 'are serialized' $@.log; then echo "$<: no two wgmma overlap"; exit 1; fi
 	$(Q)mv $@.new $@
@@ -60,16 +59,15 @@ $(GPU_BUILD)/sq_facts.o: NVCC_FLAGS += -include $(BUILD)/sq_revision.h \
 $(GPU_BUILD)/sq_gpu_measure: $(GPU_OBJ) $(GPU_LIBS)
 	$(Q)$(NVCC) -o $@ $^ -L$(CUDA_LIB) -lcublasLt $(GPU_LDLIBS) -ldl -Xlinker -rpath=$(CUDA_LIB)
 
-## gpu (gpu): CUDA kernels for sm_80, sm_89, sm_90, sm_90a, no warnings, no spills, machine code checked (skipped without nvcc)
+## gpu (gpu): CUDA kernels for sm_80, sm_89, sm_90, sm_90a, no warnings, no spills, no serialized wgmma (skipped without nvcc)
 .PHONY: gpu
 ifeq ($(NVCC),)
 gpu:
 	@echo "gpu: skipped: no nvcc"
 else
-gpu: $(GPU_BUILD)/sq_gpu_measure $(BUILD)/tests/gpu/machine_code
-	$(Q)GPU_BUILD=$(GPU_BUILD) $(BUILD)/tests/gpu/machine_code >$(GPU_BUILD)/lint.log || { cat $(GPU_BUILD)/lint.log; exit 1; }
+gpu: $(GPU_BUILD)/sq_gpu_measure
 	$(Q)echo "gpu: $$(cat $(GPU_BUILD)/*.o.log | grep -c 'Used .* registers') kernels for sm_80 sm_89 sm_90" \
-	  "sm_90a, 0 warnings, 0 spills, lint clean: $<"
+	  "sm_90a, 0 warnings, 0 spills: $<"
 endif
 
 ## gpu-measure (gpu): on a GPU: check, time, write reports/gpu and traces/gpu (BUDGET=seconds; MORE=1: what a budget left over); else check what is stored
@@ -127,54 +125,20 @@ $(GPU_TEST_BIN) $(GPU_TRACES): $(BUILD)/tests/gpu/%: tests/gpu/%.cpp $(EMU_OBJ) 
 
 GPU_TEST_C    := $(wildcard tests/gpu/test_*.c)
 GPU_TEST_CBIN := $(GPU_TEST_C:tests/%.c=$(BUILD)/tests/%)
-GPU_CODE_BIN  := $(if $(NVCC),$(BUILD)/tests/gpu/machine_code)
-$(GPU_TEST_CBIN) $(GPU_CODE_BIN): $(GPU_C_OBJ)
+$(GPU_TEST_CBIN): $(GPU_C_OBJ)
 $(GPU_TEST_CBIN): LDLIBS := $(GPU_C_OBJ) $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a $(LDLIBS)
 
 -include $(EMU_OBJ:.o=.d) $(EMU_FAKE_OBJ:.o=.d) $(BUILD)/emu/sq_measure.d $(GPU_TEST_BIN:=.d) $(GPU_TRACES).d $(GPU_C_OBJ:.o=.d) $(GPU_TEST_CBIN:=.o.d)
 
-# ---- nvcc's own PTX of the same kernels, interpreted --------------------------------------------------
-# The tests once more, with the host code and the PTX that nvcc makes for sm_80, and an interpreter where
-# the CUDA runtime would be. Not the kernels of sm_90a.
-CUDA_INCLUDE ?= $(if $(NVCC),$(dir $(NVCC))../include)
-PTX_TESTS := test_imma test_sp24 test_gemv test_gemv_gqsa test_gemv_encode test_gpu_encode
-PTX_CU    := $(wildcard gpu/sq_gemv_[!e]*.cu gpu/*/sq_gemv_[!e]*.cu gpu/*/sq_encode*.cu) \
-             $(filter-out $(GPU_CU90A),$(wildcard gpu/*/sq_gemm_*.cu))
-PTX_OBJ   := $(filter-out %_jobs.o,$(call objects,$(BUILD)/ptx,$(PTX_CU)))
-PTX_RUN   := $(patsubst tests/gpu/%.cpp,$(BUILD)/ptx/%.o,$(wildcard tests/gpu/ptx_*.cpp))
-PTX_BIN   := $(if $(NVCC),$(PTX_TESTS:%=$(BUILD)/tests/gpu/ptx/%))
-PTX_CXX   := $(filter-out -DSQ_EMULATE,$(EMU_CXX)) -isystem $(CUDA_INCLUDE)
-
-$(PTX_OBJ): $(BUILD)/ptx/%.o: %.cu
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CCACHE) $(NVCC) $(NVCC_FLAGS) $(call gencode,80,compute) --no-compress -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@
-$(BUILD)/ptx/ptx_cudart.o: tests/gpu/ptx_cudart.cpp
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CCACHE) $(PTX_CXX) -c $< -o $@
-# These take the meaning of matrix instructions from the emulator.
-$(BUILD)/ptx/ptx_%.o: tests/gpu/ptx_%.cpp
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CCACHE) $(EMU_CXX) -c $< -o $@
-$(BUILD)/ptx/test_%.o: tests/gpu/test_%.cpp
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CCACHE) $(PTX_CXX) -c $< -o $@
-$(PTX_BIN): $(BUILD)/tests/gpu/ptx/%: $(BUILD)/ptx/%.o $(PTX_OBJ) $(PTX_RUN) $(GPU_LIBS)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CXX_GPU) $^ $(LDLIBS) -fopenmp -lcmocka -o $@
-.SECONDARY: $(PTX_TESTS:%=$(BUILD)/ptx/%.o)
-
--include $(PTX_OBJ:.o=.d) $(PTX_RUN:.o=.d) $(PTX_TESTS:%=$(BUILD)/ptx/%.d)
-
-## test-gpu (gpu): kernels in the emulator, maps, records; machine code where nvcc is
+## test-gpu (gpu): kernels in the emulator, maps, records; what nvcc says of them where it is
 .PHONY: test-gpu
-test-gpu: $(GPU_TEST_BIN) $(GPU_TEST_CBIN) $(GPU_CODE_BIN) $(GPU_BUILD)/sq_gpu_verify \
-          $(GPU_TRACES) $(BUILD)/tests/gpu/fake_measure $(PTX_BIN) $(BUILD)/sqsim $(if $(NVCC),gpu)
-	$(Q)$(if $(NVCC),,echo "test-gpu: machine code not checked: no nvcc")
+test-gpu: $(GPU_TEST_BIN) $(GPU_TEST_CBIN) $(GPU_BUILD)/sq_gpu_verify \
+          $(GPU_TRACES) $(BUILD)/tests/gpu/fake_measure $(BUILD)/sqsim $(if $(NVCC),gpu)
 	$(Q)GPU_BUILD=$(GPU_BUILD) GPU_VERIFY=$(abspath $(GPU_BUILD))/sq_gpu_verify $(PROVE) \
-	  $(GPU_TEST_BIN) $(GPU_TEST_CBIN) $(GPU_CODE_BIN) tests/gpu/verify.t \
-	  tests/gpu/trace.t tests/gpu/mutants.t tests/gpu/ptx.t tests/gpu/cute.t tests/gpu/measure.t
+	  $(GPU_TEST_BIN) $(GPU_TEST_CBIN) tests/gpu/verify.t \
+	  tests/gpu/trace.t tests/gpu/mutants.t tests/gpu/measure.t
 
-# `make test` runs what needs no nvcc; machine code is test-gpu's. The emulator runs fibers, which the
+# `make test` runs what needs no nvcc; nvcc's own checks are test-gpu's. The emulator runs fibers, which the
 # sanitizers do not follow: under SAN=1 only the plain C tests run.
 ifeq ($(SAN),1)
 UNIT_BIN += $(GPU_TEST_CBIN)
@@ -182,6 +146,6 @@ san-build test-san test-unit: $(GPU_TEST_CBIN)
 else
 UNIT_BIN += $(GPU_TEST_BIN) $(GPU_TEST_CBIN)
 test-build test-unit: $(GPU_TEST_BIN) $(GPU_TEST_CBIN)
-RTL_TEST += tests/gpu/verify.t tests/gpu/trace.t tests/gpu/mutants.t tests/gpu/ptx.t tests/gpu/cute.t tests/gpu/measure.t
-test-build test-rtl for-gpu: $(GPU_TEST_BIN) $(PTX_BIN) $(GPU_TRACES) $(BUILD)/tests/gpu/fake_measure $(GPU_BUILD)/sq_gpu_verify
+RTL_TEST += tests/gpu/verify.t tests/gpu/trace.t tests/gpu/mutants.t tests/gpu/measure.t
+test-build test-rtl for-gpu: $(GPU_TEST_BIN) $(GPU_TRACES) $(BUILD)/tests/gpu/fake_measure $(GPU_BUILD)/sq_gpu_verify
 endif
