@@ -479,7 +479,8 @@ static enum sq_status check_names(struct sq_checkpoint *ck, struct sq_error *err
 
 static void link_foreign(struct sq_checkpoint *ck)
 {
-    ck->foreign = (struct sq_foreign){ck->shard, ck->n_shards, ck->quantization, &ck->notes};
+    ck->foreign = (struct sq_foreign){ck->shard, ck->n_shards, ck->quantization, &ck->notes,
+                                      &ck->expressions};
 }
 
 static enum sq_status list_model(struct sq_checkpoint *ck, struct sq_error *err)
@@ -643,9 +644,10 @@ static enum sq_status read_config(struct sq_checkpoint *ck, const char *path, co
     json_decref(root);
     if (status == SQ_OK && !ck->quantization && access(beside, F_OK) == 0)
         status = sq_json_load(beside, CONFIG_MAX_NBYTES, &ck->quantization, err);
-    return status == SQ_OK
-               ? sq_foreign_check_config(ck->quantization, sq_path_tail(path), &ck->method, err)
-               : status;
+    if (status == SQ_OK)
+        status = sq_foreign_check_config(ck->quantization, sq_path_tail(path), &ck->method, err);
+    return status == SQ_OK ? sq_foreign_expressions_add(&ck->expressions, ck->quantization, err)
+                           : status;
 }
 
 static enum sq_status open_directory(struct sq_checkpoint *ck, const char *dir,
@@ -706,6 +708,7 @@ void sq_checkpoint_close(struct sq_checkpoint *ck)
     sq_gguf_close(&ck->gguf);
     for (size_t i = 0; ck->foreign_layer && i < ck->n_layers; i++)
         sq_foreign_free(&ck->foreign_layer[i]);
+    sq_foreign_expressions_free(&ck->expressions);
     json_decref(ck->quantization);
     free(ck->foreign_layer);
     free(ck->shard);

@@ -44,6 +44,7 @@ struct sq_checkpoint {
     json_t *quantization;     // the quantization_config; NULL: none
     const char *method;       // its quant_method; NULL: none
     struct sq_foreign foreign;
+    struct sq_foreign_expressions expressions; // private: of foreign
     struct sq_foreign_notes notes;          // what people should know of the quantized layers
     struct sq_foreign_layer *foreign_layer; // private: storage of layer[].foreign, [n_layers]
 };

@@ -151,6 +151,15 @@ def ct_words(bits, group, symmetric=True, pack=stream, order=False, act=None, lo
         return ct({"num_bits": bits, "type": "int", "group_size": group or -1, "symmetric": symmetric}, act, "pack-quantized"), parts, v
     return write
 
+def ct_int8_zero(r, n, k, g=32):  # a zero point beside the scale of each group
+    codes = draw(r, n, k, range(256))
+    scale = [[f32(r.uniform(.001, .004)) for _ in range(k // g)] for _ in range(n)]
+    zeros = [[r.randint(-9, 9) for _ in range(k // g)] for _ in range(n)]
+    return ct({"num_bits": 8, "type": "int", "group_size": g, "symmetric": False}, INT8, "int-quantized"), {
+        "weight": tensor("I8", [n, k], flat(codes)), "weight_scale": tensor("F32", [n, k // g], flat(scale)),
+        "weight_zero_point": tensor("I8", [n, k // g], [z & 255 for z in flat(zeros)])}, [
+        f32((signed(codes[i][j]) - zeros[i][j // g]) * scale[i][j // g]) for i in range(n) for j in range(k)]
+
 def gptq(bits, stored, form, symmetric=True, order=False):
     def write(r, n, k, g=64):
         of = r.sample([j // g for j in range(k)], k) if order else [j // g for j in range(k)]
@@ -216,7 +225,7 @@ METHODS = {
     "ct-mxfp8": fp8(ct({**FP8, "group_size": 32}, FP8, "mxfp8-quantized"), "U8", lambda n, k: [n, k // 32], 1, 32, byte),
     "ct-w8a8": fp8(ct(INT8, INT8, "int-quantized"), "F16", lambda n, k: [n, 1], 1, None, lambda r: f16(small(r)), element=signed, kind="I8", codes=[c for c in range(256) if c != 128]),
     "ct-w8a8-lowest": fp8(ct(INT8, INT8, "int-quantized"), "F16", lambda n, k: [n, 1], 1, None, lambda r: f16(small(r)), element=signed, kind="I8", codes=range(256)),
-    "ct-w4a16": ct_words(4, 128, lowest=1), "ct-w4a16-lowest": ct_words(4, 64), "ct-w4a16-zero": ct_words(4, 64, False), "ct-w4a8": ct_words(4, 0, act=INT8, lowest=1),
+    "ct-w4a16": ct_words(4, 128, lowest=1), "ct-w4a16-lowest": ct_words(4, 64), "ct-w4a16-zero": ct_words(4, 64, False), "ct-w8a8-zero": ct_int8_zero, "ct-w4a8": ct_words(4, 0, act=INT8, lowest=1),
     "ct-w4a16-order": ct_words(4, 32, order=True), "ct-w3": ct_words(3, 32), "ct-w3-loose": ct_words(3, 32, pack=loose), "ct-w8a16": ct_words(8, 0, lowest=1),
     "modelopt-nvfp4": modelopt_nvfp4,
     "modelopt-fp8": fp8({"quant_method": "modelopt", "quant_algo": "FP8"}, "F32", lambda n, k: [], None, None, small),
@@ -320,7 +329,15 @@ DAMAGED = [
     ("ct-nvfp4", "!weights.num_bits", 8, "holds codes of 4 bits .* the quantization_config says 8"),
     ("ct-nvfp4", "!weights.type", "int", "holds floats .* type of the quantization_config is int"),
     ("ct-nvfp4", "!weights.group_size", 32, "a scale of each 16 columns .* group_size of the quantization_config is 32"),
-    ("ct-nvfp4", "!targets", ["re:(?i)k_proj"], "targets has 're:.*need a plain expression"),
+    ("ct-nvfp4", "!targets", ["re:(?i)k_proj"], "targets or ignore has 're:.*need a plain expression"),
+    *(("ct-nvfp4", "!targets", [f"re:{e}"], "targets or ignore has 're:.*need a plain expression") for e in
+      ("a" + "+" * 24, "a**", "(*UTF)a", "(?R)", "(?1)(a)", r"\pL", "[[:alpha:]]", "a{,5}", "(a", "a" * 301, "(a{999}){9999}", "\\")),
+    *(("ct-nvfp4", "!targets", [f"re:{e}"], "takes too long .more than 16384 steps. at 'model.layers.0") for e in
+      ("(a*)*" * 20 + "b", "(.*)*x", "(.*.*)*[0-9]x", "(.+)+#", r"(?:(\w+\.?)+)+#", "(?=(.*)*x)", r"(.*)*\1#", "(?:.?){99}x", "(.*)" * 16 + "x")),
+    ("ct-nvfp4", "!targets", ["re:(.{0,9}){0,999}x"], "bytes compiled, need at most 8192"),
+    ("ct-nvfp4", "!targets", [f"re:a{i}" for i in range(257)], "more than 256 different expressions"),
+    ("ct-nvfp4", "!targets", [f"a{i}" for i in range(40000)], "40001 entries, need at most 32768"),
+    ("ct-nvfp4", "ignore", ["re:(.*"], "'re:(.*', need a plain expression"),
     ("ct-nvfp4", "quant_method", "hqq", "quant_method of quantization_config = hqq, need compressed-tensors, modelopt"),
     ("ct-nvfp4", "quant_method", 7, "need compressed-tensors, modelopt"),
     ("ct-nvfp4", "!weights.num_bits", 1000, "num_bits = 1000, need 0..64"),
@@ -339,6 +356,15 @@ DAMAGED = [
     ("ct-w4a16", "!weights.num_bits", 3, "for codes of 3 bits .num_bits."),
     ("ct-w4a16", "!weights.group_size", 64, "a scale of each 128 columns, group_size of the config is 64"),
     ("ct-w4a16-zero", "weight_zero_point", lambda t: cut(t, 0), r"need I32 \[8, 2\]"),
+    ("ct-w4a16", "weight_shape", lambda t: poke(t, 4, b"\1"), "weight_shape. is I64 .2., need I64 .2. with rows and columns of 1..4294967295"),
+    ("ct-w4a16", "weight_shape", lambda t: poke(t, 8, b"\xff" * 8), "with rows and columns of 1..4294967295"),
+    ("ct-w4a16", "weight_shape", lambda t: poke(t, 0, b"\x41"), "weight_shape. holds 65 x 128, need 64 x 128"),
+    *(("ct-w8a8-zero", "weight_zero_point", lambda t, s=s: tensor("I8", s, [1] * (s[0] * (s + [1])[1])), r"is I8 .*, need I8 .64, 4., one beside each scale") for s in
+      ([64], [64, 1], [256], [1, 256], [4, 64], [64, 3], [63, 4], [1])),
+    ("ct-w8a8-zero", "weight_scale", lambda t: tensor("F32", [1], [1]), "zero points of rows in common are not read"),
+    ("ct-w8a8-zero", "weight_scale", lambda t: tensor("F32", [64, 3], [1] * 192), r"need I8 .64, 3., one beside each scale"),
+    ("awq", "quant_method", "gptq", r"need I32 .16, 128. .gptq, 4 bits. or, of quant_method awq"),
+    ("ct-w8a8", "weight_zero_point", lambda t: tensor("I8", [63], [1] * 63), r"need I8 .64, 1., one beside each scale"),
     ("gptq", "qzeros", None, "qzeros' is missing beside"),
     ("gptq", "qzeros", lambda t: cut(t, 1), r"need I32 \[2, 8\]"),
     ("gptq", "g_idx", lambda t: poke(t, 4, b"\x09"), "element 1 of tensor '.*g_idx' is 9, need 0..1"),

@@ -19,6 +19,7 @@
 
 #include "sim/format/sq_adopted.h"
 #include "sim/io/sq_safetensors.h"
+#include "sim/llm/foreign/sq_foreign_expression.h"
 
 // ---- a checkpoint -----------------------------------------------------------------------------
 
@@ -39,6 +40,7 @@ struct sq_foreign {
     size_t n_shards;
     const json_t *config; // quantization_config; NULL: none, the tensors say all
     struct sq_foreign_notes *notes;
+    struct sq_foreign_expressions *expressions; // of the config
 };
 
 // Refuses a method that is not read and fields that no tensor could show (SQ_ERR_UNSUPPORTED). *method: its

@@ -3,7 +3,6 @@
 // (sq_foreign_config.h).
 #include "sim/llm/foreign/sq_foreign_config.h"
 
-#include <regex.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -54,60 +53,26 @@ enum sq_status sq_foreign_check_config(const json_t *config, const char *what, c
 
 // ---- targets ----------------------------------------------------------------------------------
 
-// An expression of Python as one of POSIX into to[size]; false where it has what the other has not, or what could
-// take long: repetitions by number, back references, classes by a letter but for digits.
-static bool translate(const char *from, char *to, size_t size)
-{
-    size_t n = (size_t)snprintf(to, size, "^(");
-    for (; *from && n + 8 < size; from++) {
-        if (*from == '{' || (from[0] == '(' && from[1] == '?'))
-            return false;
-        if (*from != '\\') {
-            to[n++] = *from;
-            continue;
-        }
-        from++;
-        if (*from == 'd')
-            n += (size_t)snprintf(to + n, size - n, "[0-9]");
-        else if (*from == '.' || *from == '_' || *from == '-')
-            n += (size_t)snprintf(to + n, size - n, *from == '.' ? "[.]" : "%c", *from);
-        else
-            return false;
-    }
-    snprintf(to + n, size - n, ")");
-    return *from == '\0';
-}
-
 // "re:EXPRESSION", which matches from the beginning on, or the name of a layer.
-static enum sq_status is_target(const char *target, const char *name, bool *is_match,
-                                struct sq_error *err)
+static enum sq_status is_target(const struct sq_foreign *f, const char *target, const char *name,
+                                bool *is_match, struct sq_error *err)
 {
-    regex_t e;
-    char expression[320];
     *is_match = strcmp(target, name) == 0;
-    if (strncmp(target, "re:", 3) != 0)
-        return SQ_OK;
-    if (!translate(target + 3, expression, sizeof expression) ||
-        regcomp(&e, expression, REG_EXTENDED | REG_NOSUB) != 0)
-        return SQ_FAIL(
-            err, SQ_ERR_UNSUPPORTED,
-            "quantization_config: targets has '%.80s', need a plain expression of at most 300 "
-            "characters: no {}, no (?..), of \\ only \\. and \\d",
-            target);
-    *is_match = regexec(&e, name, 0, NULL, 0) == 0;
-    regfree(&e);
-    return SQ_OK;
+    return strncmp(target, "re:", 3) == 0
+               ? sq_foreign_is_match(f->expressions, target + 3, name, is_match, err)
+               : SQ_OK;
 }
 
 // The first group that names the layer, or the first of all linear layers.
-static enum sq_status group_of(const json_t *config, const char *name, const json_t **found,
+static enum sq_status group_of(const struct sq_foreign *f, const char *name, const json_t **found,
                                struct sq_error *err)
 {
     const char *key;
     json_t *group;
     const json_t *whole = NULL;
     *found = NULL;
-    json_object_foreach((json_t *)(uintptr_t)json_object_get(config, "config_groups"), key, group)
+    json_object_foreach((json_t *)(uintptr_t)json_object_get(f->config, "config_groups"), key,
+                        group)
     {
         const json_t *targets = json_object_get(group, "targets");
         for (size_t i = 0; !*found && i < json_array_size(targets); i++) {
@@ -116,7 +81,7 @@ static enum sq_status group_of(const json_t *config, const char *name, const jso
             if (target && strcmp(target, "Linear") == 0)
                 whole = whole ? whole : group;
             else if (target)
-                SQ_TRY(is_target(target, name, &is_match, err));
+                SQ_TRY(is_target(f, target, name, &is_match, err));
             *found = is_match ? group : NULL;
         }
     }
@@ -211,7 +176,7 @@ enum sq_status sq_foreign_scheme(const struct sq_foreign *f, const char *name,
     }
     if (strcmp(method, "compressed-tensors") == 0) {
         const json_t *group;
-        SQ_TRY(group_of(config, name, &group, err));
+        SQ_TRY(group_of(f, name, &group, err));
         return read_group(group, s, err);
     }
     s->is_gptq = strcmp(method, "gptq") == 0;

@@ -58,6 +58,20 @@ static bool has_shape(const struct sq_tensor *t, size_t rows, size_t columns)
     return t->n_dims == 2 && t->dim[0] == rows && t->dim[1] == columns;
 }
 
+// Rows and columns that a weight_shape holds, each 1..2^32 - 1.
+static bool read_shape(const struct sq_tensor *t, size_t *rows, size_t *columns)
+{
+    if (t->dtype != SQ_I64 || t->n_elements != 2 || sq_foreign_word(t->data, 1) != 0 ||
+        sq_foreign_word(t->data, 3) != 0)
+        return false;
+    const size_t n = sq_foreign_word(t->data, 0), k = sq_foreign_word(t->data, 2);
+    if (n > 0 && k > 0) {
+        *rows = n;
+        *columns = k;
+    }
+    return n > 0 && k > 0;
+}
+
 static bool is_plain(enum sq_dtype d)
 {
     return d == SQ_F32 || d == SQ_F16 || d == SQ_BF16;
@@ -299,10 +313,16 @@ static enum sq_status open_eight(struct opening *o, const struct sq_tensor *code
     }
     SQ_TRY(check_scales(o));
     if (codes->dtype == SQ_I8) {
-        if (zero && (zero->dtype != SQ_I8 || zero->n_elements != up(n, l->scale_rows)))
-            return wrong(zero, o->err, "I8, one of each of %zu rows", n);
+        const size_t groups = sq_foreign_groups(l);
+        const bool is_beside =
+            zero && zero->dtype == SQ_I8 &&
+            (has_shape(zero, n, groups) || (groups == 1 && zero->n_dims == 1 && zero->dim[0] == n));
         if (zero && l->scale_rows != 1)
-            return wrong(zero, o->err, "none: zero points of a whole tensor are not read");
+            return wrong(zero, o->err, "none: zero points of rows in common are not read");
+        if (zero && !is_beside)
+            return wrong(zero, o->err, "I8 [%zu, %zu], one beside each scale", n, groups);
+        if (k % l->group != 0)
+            return wrong(scale, o->err, "[%zu, groups], groups a divisor of %zu", n, k);
         l->code = SQ_FOREIGN_INTEGER;
         l->is_signed = true;
         l->what = "compressed-tensors INT8";
@@ -347,12 +367,19 @@ static enum sq_status open_words(struct opening *o, const struct sq_tensor *code
     struct sq_foreign_layer *l = o->l;
     const struct sq_tensor *scale = find(o, ".weight_scale"), *zero = find(o, ".weight_zero_point");
     const struct sq_tensor *order = find(o, ".weight_g_idx");
-    (void)find(o, ".weight_shape");
+    const struct sq_tensor *shape = find(o, ".weight_shape");
+    size_t rows = l->n, columns = l->k;
     const size_t bits = o->scheme.bits       ? o->scheme.bits
                         : codes->n_dims == 2 ? codes->dim[1] * 32 / l->k
                                              : 0;
     if (!scale)
         return missing(o, ".weight_scale", codes->name);
+    if (shape && !read_shape(shape, &rows, &columns))
+        return wrong(shape, o->err, "I64 [2] with rows and columns of 1..4294967295");
+    if (rows != l->n || columns != l->k)
+        return SQ_FAIL(o->err, SQ_ERR_SHAPE,
+                       "tensor '%.80s' holds %zu x %zu, need %zu x %zu of the config", shape->name,
+                       rows, columns, l->n, l->k);
     if (bits < 2 || bits > 8)
         return wrong(codes, o->err, "codes of 2..8 bits, not of %zu (num_bits)", bits);
     const size_t dense = up(l->k * bits, 32), loose = up(l->k, 32 / bits);
@@ -431,9 +458,7 @@ static enum sq_status open_qweight(struct opening *o, const struct sq_tensor *co
     struct sq_foreign_layer *l = o->l;
     const struct sq_tensor *scale = find(o, ".scales"), *zero = find(o, ".qzeros");
     const struct sq_tensor *order = find(o, ".g_idx");
-    const bool is_awq = has_shape(codes, l->k, up(l->n, 8)) &&
-                        (o->scheme.is_awq || !o->scheme.is_gptq) &&
-                        codes->dim[0] != codes->dim[1] * 8;
+    const bool is_awq = has_shape(codes, l->k, up(l->n, 8)) && !o->scheme.is_gptq;
     const size_t rows = codes->n_dims == 2 ? (size_t)codes->dim[0] : 0;
     const size_t bits = is_awq || o->scheme.is_awq ? 4
                         : o->scheme.bits           ? o->scheme.bits
@@ -441,8 +466,9 @@ static enum sq_status open_qweight(struct opening *o, const struct sq_tensor *co
     const bool is_columns = !o->scheme.is_awq &&
                             (bits == 2 || bits == 3 || bits == 4 || bits == 8) &&
                             has_shape(codes, up(l->k * bits, 32), l->n) && l->k * bits % 32 == 0;
-    if (codes->dtype != SQ_I32 || (!is_columns && !has_shape(codes, l->k, up(l->n, 8))))
-        return wrong(codes, o->err, "I32 [%zu, %zu] (gptq, %zu bits) or [%zu, %zu] (awq)",
+    if (codes->dtype != SQ_I32 || (!is_columns && !is_awq))
+        return wrong(codes, o->err,
+                     "I32 [%zu, %zu] (gptq, %zu bits) or, of quant_method awq, [%zu, %zu]",
                      up(l->k * bits, 32), l->n, bits, l->k, up(l->n, 8));
     if (!scale || !zero)
         return missing(o, scale ? ".qzeros" : ".scales", codes->name);
@@ -691,9 +717,10 @@ bool sq_foreign_size(const struct sq_foreign *f, const char *name, struct sq_for
     if (t && t->n_dims == 2 && t->dtype == SQ_U8) {
         size->n = (size_t)t->dim[0];
         size->k = 2 * (size_t)t->dim[1];
-    } else if (t && t->n_dims == 2 && shape && shape->n_elements == 2 && shape->dtype == SQ_I64) {
-        size->n = sq_foreign_word(shape->data, 0);
-        size->k = sq_foreign_word(shape->data, 2);
+    } else if (t && t->n_dims == 2 && shape) {
+        size->n = (size_t)t->dim[0]; // for the sentence, where the shape is none
+        size->k = (size_t)t->dim[1];
+        (void)read_shape(shape, &size->n, &size->k);
     } else if ((t = peek(f, name, ".qweight")) && t->n_dims == 2) {
         scale = peek(f, name, ".scales");
         size->n = scale && scale->n_dims == 2 ? (size_t)scale->dim[1] : 0;
