@@ -9,6 +9,7 @@
 
 #include "sim/io/sq_file.h"
 #include "sim/io/sq_json.h"
+#include "sim/machine/sq_model_shape.h"
 
 #define UNSUPPORTED(...) SQ_FAIL(err, SQ_ERR_UNSUPPORTED, __VA_ARGS__)
 
@@ -38,37 +39,23 @@ static const struct {
     {"MixtralForCausalLM", "experts"},
 };
 
-// What is read here: names in architectures and in model_type, and what a field that is missing
-// means: the defaults of the configuration classes of transformers 4 and 5.
+// What is read here, by its names in model_type and in architectures.
 enum decoder { LLAMA, MISTRAL, QWEN2, QWEN3, GEMMA3, N_DECODERS };
-static const struct {
-    const char *name, *type;
-    size_t hidden_size, intermediate_size, n_layers, n_heads;
-    size_t n_kv_heads; // 0: n_heads
-    size_t head_dim;   // 0: hidden_size / n_heads
-    size_t vocab_size, max_position;
-    double theta;
-    bool is_tied;
-} decoders[N_DECODERS] = {
-    {"LlamaForCausalLM", "llama", 4096, 11008, 32, 32, 0, 0, 32000, 2048, 1e4, false},
-    {"MistralForCausalLM", "mistral", 4096, 14336, 32, 32, 8, 0, 32000, 131072, 1e4, false},
-    {"Qwen2ForCausalLM", "qwen2", 4096, 22016, 32, 32, 32, 0, 151936, 32768, 1e4, false},
-    {"Qwen3ForCausalLM", "qwen3", 4096, 22016, 32, 32, 32, 128, 151936, 32768, 1e4, false},
-    {"Gemma3ForCausalLM", "gemma3_text", 2304, 9216, 26, 8, 4, 256, 262208, 131072, 1e6, true}};
-enum { DEFAULT_WINDOW = 4096, DEFAULT_WHOLE_LAYERS = 28, DEFAULT_PATTERN = 6 };
+static const char *const decoders[N_DECODERS][2] = {{"llama", "LlamaForCausalLM"},
+                                                    {"mistral", "MistralForCausalLM"},
+                                                    {"qwen2", "Qwen2ForCausalLM"},
+                                                    {"qwen3", "Qwen3ForCausalLM"},
+                                                    {"gemma3_text", "Gemma3ForCausalLM"}};
 
-static enum sq_status find_decoder(const struct reader *r, enum decoder *decoder,
-                                   struct sq_error *err)
+// Whether the forward pass is there: by the name in architectures, of which the decoder of an encoder of images has none.
+static enum sq_status check_decoder(const struct reader *r, struct sq_error *err)
 {
     const json_t *list = json_object_get(r->root, "architectures");
     const char *name = json_string_value(json_array_get(list, 0)), *type;
     SQ_TRY(sq_json_string(r->root, r->what, "model_type", &type, err));
     for (size_t i = 0; i < N_DECODERS; i++)
-        if (name ? strcmp(name, decoders[i].name) == 0
-                 : type && strcmp(type, decoders[i].type) == 0) {
-            *decoder = (enum decoder)i;
+        if (name ? strcmp(name, decoders[i][1]) == 0 : type && strcmp(type, decoders[i][0]) == 0)
             return SQ_OK;
-        }
     if (!name)
         name = type;
     if (!name)
@@ -247,106 +234,9 @@ static enum sq_status read_whole_rope(const struct reader *r, enum decoder decod
         return UNSUPPORTED("%s: rope_parameters.sliding_attention is set, need one rotary "
                            "embedding of all blocks but for Gemma 3",
                            r->what);
-    SQ_TRY(sq_json_double(r->root, r->what, "rope_theta", 1.0, 1e12, decoders[decoder].theta,
+    SQ_TRY(sq_json_double(r->root, r->what, "rope_theta", 1.0, 1e12, decoder == GEMMA3 ? 1e6 : 1e4,
                           &theta, err));
     return read_rope(r, scaling, theta, c->max_position, &c->rope, err);
-}
-
-static enum sq_status read_heads(const struct reader *r, enum decoder decoder,
-                                 struct sq_model_config *c, struct sq_error *err)
-{
-    const json_t *kv = json_object_get(r->root, "num_key_value_heads");
-    const json_t *head = json_object_get(r->root, "head_dim");
-    SQ_TRY(
-        get_size(r, "num_attention_heads", 1, 4096, decoders[decoder].n_heads, &c->n_heads, err));
-    const size_t n_kv = decoders[decoder].n_kv_heads;
-    SQ_TRY(get_size(r, "num_key_value_heads", 1, 4096, kv || !n_kv ? c->n_heads : n_kv,
-                    &c->n_kv_heads, err));
-    if (c->n_heads % c->n_kv_heads != 0)
-        return SQ_FAIL(err, SQ_ERR_SHAPE,
-                       "%s: num_key_value_heads = %zu, need a divisor of num_attention_heads = %zu",
-                       r->what, c->n_kv_heads, c->n_heads);
-    const size_t own = decoders[decoder].head_dim;
-    if (own && json_is_null(head))
-        return UNSUPPORTED("%s: head_dim = null, need 2..4096", r->what);
-    SQ_TRY(get_size(r, "head_dim", 2, 4096, own ? own : c->hidden_size / c->n_heads, &c->head_dim,
-                    err));
-    if (!own && (!head || json_is_null(head)) && c->hidden_size % c->n_heads != 0)
-        return SQ_FAIL(err, SQ_ERR_SHAPE,
-                       "%s: hidden_size = %zu is no multiple of num_attention_heads = %zu", r->what,
-                       c->hidden_size, c->n_heads);
-    if (c->head_dim % 2 != 0)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "%s: head_dim = %zu, need an even number", r->what,
-                       c->head_dim);
-    return SQ_OK;
-}
-
-// ---- windows ----------------------------------------------------------------------------------
-
-// A word a block into `is_local`; nothing where there are no words.
-static enum sq_status read_layer_types(const struct reader *r, size_t n_layers, bool *is_local,
-                                       struct sq_error *err)
-{
-    const json_t *types = sq_json_field(r->root, "layer_types");
-    if (types && json_array_size(types) != n_layers)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "%s: layer_types has %zu words, need %zu, one a block",
-                       r->what, json_array_size(types), n_layers);
-    for (size_t i = 0; types && i < n_layers; i++) {
-        const char *word = json_string_value(json_array_get(types, i));
-        is_local[i] = word && strcmp(word, "sliding_attention") == 0;
-        if (!word || (!is_local[i] && strcmp(word, "full_attention") != 0))
-            return UNSUPPORTED("%s: layer_types of block %zu = %.40s, need full_attention or "
-                               "sliding_attention",
-                               r->what, i, word ? word : "no word");
-    }
-    return SQ_OK;
-}
-
-static bool has_local(const struct sq_model_config *c)
-{
-    for (size_t i = 0; i < c->n_layers; i++)
-        if (c->is_local[i])
-            return true;
-    return false;
-}
-
-// The window of some block or of all of them, as c->is_local says; null is no window.
-static enum sq_status read_window(const struct reader *r, const struct sq_model_config *c,
-                                  size_t *window, struct sq_error *err)
-{
-    const bool is_null = json_is_null(json_object_get(r->root, "sliding_window"));
-    SQ_TRY(get_size(r, "sliding_window", 1, UINT64_C(1) << 31, DEFAULT_WINDOW, window, err));
-    if (is_null && has_local(c))
-        return UNSUPPORTED("%s: sliding_window = null, but some blocks look back over a window, "
-                           "need its size",
-                           r->what);
-    if (is_null || !has_local(c))
-        *window = 0;
-    return SQ_OK;
-}
-
-// All but Gemma 3: c->window is the shortest window of a block; c->is_local serves as scratch.
-static enum sq_status read_bound(const struct reader *r, enum decoder decoder,
-                                 struct sq_model_config *c, struct sq_error *err)
-{
-    const bool is_qwen = decoder == QWEN2 || decoder == QWEN3;
-    const bool is_null = json_is_null(json_object_get(r->root, "sliding_window"));
-    bool is_used;
-    size_t n_whole, window; // the first n_whole blocks look back over everything
-    SQ_TRY(sq_json_bool(r->root, r->what, "use_sliding_window", false, &is_used, err));
-    SQ_TRY(get_size(r, "max_window_layers", 0, UINT64_C(1) << 31,
-                    is_qwen ? DEFAULT_WHOLE_LAYERS : 0, &n_whole, err));
-    for (size_t i = is_qwen ? n_whole : 0; i < c->n_layers; i++)
-        c->is_local[i] = (is_used || decoder == MISTRAL) && !is_null;
-    if (is_qwen)
-        SQ_TRY(read_layer_types(r, c->n_layers, c->is_local, err));
-    if (is_qwen && !is_used && has_local(c))
-        return UNSUPPORTED(
-            "%s: layer_types names sliding_attention, need use_sliding_window = true", r->what);
-    SQ_TRY(read_window(r, c, &window, err));
-    c->window = window && window < c->max_position ? window : c->max_position;
-    memset(c->is_local, 0, sizeof c->is_local);
-    return SQ_OK;
 }
 
 // 0 where it is null or not there.
@@ -364,7 +254,6 @@ static enum sq_status read_cap(const struct reader *r, const char *key, double *
 static enum sq_status read_gemma3(const struct reader *r, struct sq_model_config *c,
                                   struct sq_error *err)
 {
-    size_t pattern;
     double theta;
     c->has_qk_norm = c->has_post_norm = c->has_offset_gain = c->is_geglu = true;
     c->embedding_scale = sqrt((double)c->hidden_size);
@@ -372,11 +261,6 @@ static enum sq_status read_gemma3(const struct reader *r, struct sq_model_config
                           &c->query_scale, err));
     SQ_TRY(read_cap(r, "attn_logit_softcapping", &c->attention_cap, err));
     SQ_TRY(read_cap(r, "final_logit_softcapping", &c->logit_cap, err));
-    SQ_TRY(get_size(r, "sliding_window_pattern", 1, 1024, DEFAULT_PATTERN, &pattern, err));
-    for (size_t i = 0; i < c->n_layers; i++)
-        c->is_local[i] = (i + 1) % pattern != 0;
-    SQ_TRY(read_layer_types(r, c->n_layers, c->is_local, err));
-    SQ_TRY(read_window(r, c, &c->local_window, err));
     SQ_TRY(
         sq_json_double(r->root, r->what, "rope_local_base_freq", 1.0, 1e12, 10000.0, &theta, err));
     return read_rope(r,
@@ -384,38 +268,55 @@ static enum sq_status read_gemma3(const struct reader *r, struct sq_model_config
                      theta, c->max_position, &c->local_rope, err);
 }
 
-static enum sq_status read_all(const struct reader *r, struct sq_model_config *c,
-                               struct sq_error *err)
+// What the forward pass needs of the sizes; *d: which of the decoders they are of.
+static enum sq_status read_sizes(const struct reader *r, enum decoder *d, struct sq_model_config *c,
+                                 struct sq_error *err)
 {
-    enum decoder d = LLAMA;
-    *c = (struct sq_model_config){0};
-    SQ_TRY(find_decoder(r, &d, err));
-    c->has_qkv_bias = d == QWEN2;
-    c->has_qk_norm = d == QWEN3;
-    c->embedding_scale = 1;
-    SQ_TRY(check_plain(r, d, err));
-    SQ_TRY(get_size(r, "hidden_size", 1, 1u << 20, decoders[d].hidden_size, &c->hidden_size, err));
-    SQ_TRY(get_size(r, "intermediate_size", 1, 1u << 22, decoders[d].intermediate_size,
-                    &c->intermediate_size, err));
-    SQ_TRY(get_size(r, "num_hidden_layers", 1, SQ_MAX_BLOCKS, decoders[d].n_layers, &c->n_layers,
-                    err));
-    SQ_TRY(read_heads(r, d, c, err));
-    SQ_TRY(get_size(r, "vocab_size", 1, 1u << 24, decoders[d].vocab_size, &c->vocab_size, err));
-    SQ_TRY(get_size(r, "max_position_embeddings", 1, UINT64_C(1) << 31, decoders[d].max_position,
-                    &c->max_position, err));
-    SQ_TRY(
-        sq_json_double(r->root, r->what, "rms_norm_eps", 1e-12, 1.0, 1e-6, &c->rms_norm_eps, err));
-    SQ_TRY(sq_json_bool(r->root, r->what, "tie_word_embeddings", decoders[d].is_tied,
-                        &c->tie_word_embeddings, err));
-    SQ_TRY(read_whole_rope(r, d, c, err));
-    c->query_scale = (double)c->head_dim;
-    c->window = c->max_position;
-    return d == GEMMA3 ? read_gemma3(r, c, err) : read_bound(r, d, c, err);
+    struct sq_model_shape s;
+    SQ_TRY(sq_model_shape_of(r->root, r->what, &s, err));
+    for (*d = LLAMA; *d < N_DECODERS && strcmp(decoders[*d][0], s.model_type) != 0; (*d)++)
+        ;
+    if (*d == N_DECODERS)
+        return UNSUPPORTED("%s: model_type = %s, need llama, mistral, qwen2, qwen3 or gemma3_text",
+                           r->what, s.model_type);
+    if (s.head_dim % 2 != 0)
+        return SQ_FAIL(err, SQ_ERR_SHAPE, "%s: head_dim = %zu, need an even number", r->what,
+                       (size_t)s.head_dim);
+    *c = (struct sq_model_config){.hidden_size = s.hidden,
+                                  .intermediate_size = s.intermediate,
+                                  .n_layers = s.layers,
+                                  .n_heads = s.heads,
+                                  .n_kv_heads = s.kv_heads,
+                                  .head_dim = s.head_dim,
+                                  .vocab_size = s.vocab,
+                                  .max_position = s.max_position,
+                                  .tie_word_embeddings = s.is_tied,
+                                  .end_of_text = s.eos,
+                                  .has_qkv_bias = *d == QWEN2,
+                                  .has_qk_norm = s.has_qk_norm,
+                                  .embedding_scale = 1,
+                                  .query_scale = (double)s.head_dim,
+                                  .window = s.max_position};
+    if (*d == GEMMA3) {
+        c->local_window = s.window;
+        memcpy(c->is_local, s.is_local, sizeof s.is_local);
+    } else if (s.window && s.window < s.max_position) {
+        c->window = s.window;
+    }
+    return SQ_OK;
 }
 
 enum sq_status sq_model_config_of(const json_t *root, const char *what, struct sq_model_config *c,
                                   struct sq_error *err)
 {
-    const struct reader r = {root, what};
-    return read_all(&r, c, err);
+    const struct reader reader = {root, what}, *r = &reader;
+    enum decoder d;
+    *c = (struct sq_model_config){0};
+    SQ_TRY(check_decoder(r, err));
+    SQ_TRY(read_sizes(r, &d, c, err));
+    SQ_TRY(check_plain(r, d, err));
+    SQ_TRY(
+        sq_json_double(r->root, r->what, "rms_norm_eps", 1e-12, 1.0, 1e-6, &c->rms_norm_eps, err));
+    SQ_TRY(read_whole_rope(r, d, c, err));
+    return d == GEMMA3 ? read_gemma3(r, c, err) : SQ_OK;
 }

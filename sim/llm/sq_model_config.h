@@ -15,6 +15,7 @@
 #include <stddef.h>
 
 #include "models/sq_status.h"
+#include "sim/machine/sq_model_shape.h"
 
 // Rotary frequencies: plain, or with the wavelength-dependent scaling of Llama 3.1 and later.
 struct sq_rope {
@@ -25,8 +26,6 @@ struct sq_rope {
     double factor, low_freq_factor, high_freq_factor; // only where is_llama3
     size_t original_max_position;                     //
 };
-
-enum { SQ_MAX_BLOCKS = 1024 };
 
 // Every field was checked against its range; heads is a multiple of kv_heads, head_dim is even.
 struct sq_model_config {
@@ -40,6 +39,7 @@ struct sq_model_config {
     size_t max_position;      // max_position_embeddings, 1..2^31
     double rms_norm_eps;      // 1e-12..1
     struct sq_rope rope;
+    size_t end_of_text;       // token of the class that ends a text; 0: none
     bool tie_word_embeddings; // false: lm_head.weight is a tensor of its own
     bool has_qkv_bias;        // Qwen2
     // Tokens that attention looks back over, itself among them; longer sequences are refused.
@@ -62,8 +62,7 @@ struct sq_model_config {
 // Reads and checks the object of the file, which stays the caller's; `what` names it in sentences.
 // Accepted are LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM and
 // Gemma3ForCausalLM; the sliding window of the first four bounds the sequences.
-// A missing field has the default of the architecture's own class in transformers (Gemma 3:
-// rope_theta 1000000), not one of all architectures.
+// Sizes, windows and what a missing field stands for are those of sq_model_shape_of.
 // What would need another forward pass (other biases, other activations, other rotary scalings,
 // partial rotation, factors of embeddings or logits) is SQ_ERR_UNSUPPORTED with one sentence that
 // names the field.

@@ -338,7 +338,6 @@ enum sq_status sq_workload_of_config(const json_t *root, const char *what,
     memset(w, 0, sizeof *w);
     SQ_TRY(sq_model_shape_of(root, what, &shape, err));
     if (o->is_whole) {
-        SQ_TRY(sq_model_vocabulary(root, what, &shape, err));
         SQ_TRY(check_context(o, what, err));
         SQ_TRY(share(o->chips, what, &shape, err));
     }

@@ -40,6 +40,9 @@ sed 's/"llama"/"mistral"/; s/"vocab/"sliding_window": 1024, "vocab/' "$T/llama-3
 decode window.json --context 4096
 ok "a window bounds the cache" [ "$(number kv_bytes)" = $((2 * 32 * 8 * 128 * 2 * 1024)) ]
 ok "and the products" [ "$(part attention macs)" = $((2 * 32 * 32 * 128 * 1024)) ]
+sed 's/"llama"/"mistral"/; /vocab_size/d; s/"num_key_value_heads": 8,/"num_key_value_heads": 8/' "$T/llama-3-8b.json" >"$W/class.json"
+decode class.json --context 8192
+ok "what a config leaves out is that of its class: the window of Mistral" [ "$(number kv_bytes)" = $((2 * 32 * 8 * 128 * 2 * 4096)) ]
 sed -i 's/"mistral"/"gemma3_text"/; s/"vocab/"head_dim": 128, "sliding_window_pattern": 4, "vocab/' "$W/window.json"
 decode window.json --context 4096
 ok "one layer in four has none" [ "$(number kv_bytes)" = $((2 * 8 * 128 * 2 * (24 * 1024 + 8 * 4096))) ]
@@ -214,8 +217,6 @@ refuse "needs --energy" run llama-3-8b --phase decode --kv-energy "$W/head.csv"
 refuse "needs --phase\|no use without" run llama-3-8b --batch 3
 sed 's/lanes: 32/lanes: 0/' "$M/default.yaml" >"$W/lanes.yaml"
 sed 's/16 GiB/16/' "$M/default.yaml" >"$W/large.yaml"
-sed 's/"vocab_size": [0-9]*/"x": 1/' "$T/llama-3-8b.json" >"$W/window.json"
 refuse "vector.lanes = 0, need 1..4096" run llama-3-8b --phase decode --machine lanes.yaml
 refuse "capacity = 16, need a unit" run llama-3-8b --phase decode --machine large.yaml
-refuse "vocab_size is missing" run --phase decode window.json
 finish

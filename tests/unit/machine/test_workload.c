@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sim/machine/sq_model_shape.h"
 #include "sim/machine/sq_workload.h"
 #include "tests/data.h"
 #include "tests/skip.h"
@@ -395,6 +396,69 @@ SQ_TEST(test_defaults)
     unlink(path);
 }
 
+// The same of whole models: classes of transformers 5.24 in order, and the fields that decide on windows. The
+// numbers are those of Config() there, layer by layer.
+SQ_TEST(test_classes)
+{
+    static const struct {
+        const char *type, *more;
+        uint64_t hidden, layers, heads, kv_heads, head_dim, vocab, window, window_layers, experts;
+        bool is_tied;
+    } c[] = {
+        {"llama", "", 4096, 32, 32, 32, 128, 32000, 0, 0, 0, false},
+        {"llama", ",\"sliding_window\":9", 4096, 32, 32, 32, 128, 32000, 0, 0, 0, false},
+        {"mistral", "", 4096, 32, 32, 8, 128, 32000, 4096, 32, 0, false},
+        {"mistral", ",\"sliding_window\":null", 4096, 32, 32, 8, 128, 32000, 0, 0, 0, false},
+        {"qwen2", "", 4096, 32, 32, 32, 128, 151936, 0, 0, 0, false},
+        {"qwen3", ",\"use_sliding_window\":true,\"num_hidden_layers\":36", 4096, 36, 32, 32, 128,
+         151936, 4096, 8, 0, false},
+        {"qwen3", ",\"sliding_window\":5,\"max_window_layers\":0", 4096, 32, 32, 32, 128, 151936, 0,
+         0, 0, false},
+        {"gemma2", "", 2304, 26, 8, 4, 256, 256000, 4096, 13, 0, true},
+        {"gemma3_text", "", 2304, 26, 8, 4, 256, 262208, 4096, 22, 0, true},
+        {"gemma3_text", ",\"sliding_window_pattern\":3", 2304, 26, 8, 4, 256, 262208, 4096, 18, 0,
+         true},
+        {"phi3", "", 3072, 32, 32, 32, 96, 32064, 0, 0, 0, false},
+        {"phi3", ",\"sliding_window\":2047", 3072, 32, 32, 32, 96, 32064, 2047, 32, 0, false},
+        {"granite", "", 4096, 32, 32, 32, 128, 32000, 0, 0, 0, false},
+        {"olmo2", "", 4096, 32, 32, 32, 128, 50304, 0, 0, 0, false},
+        {"smollm3", "", 2048, 36, 16, 4, 128, 128256, 0, 0, 0, true},
+        {"smollm3", ",\"use_sliding_window\":true,\"sliding_window\":7", 2048, 36, 16, 4, 128,
+         128256, 7, 9, 0, true},
+        {"glm4", "", 4096, 40, 32, 2, 128, 151552, 0, 0, 0, false},
+        {"mixtral", "", 4096, 32, 32, 8, 128, 32000, 0, 0, 8, false},
+        {"qwen2_moe", ",\"use_sliding_window\":true", 2048, 24, 16, 16, 128, 151936, 4096, 12, 60,
+         false},
+        {"qwen3_moe", ",\"use_sliding_window\":true,\"head_dim\":128", 2048, 24, 32, 4, 128, 151936,
+         4096, 24, 128, false},
+        {"gpt_oss", "", 2880, 36, 64, 8, 64, 201088, 128, 18, 128, false},
+        {"glm4_moe", ",\"num_attention_heads\":64", 4096, 46, 64, 8, 64, 151552, 0, 0, 128, false},
+        {"deepseek_v2", ",\"num_experts_per_tok\":6", 4096, 32, 32, 0, 0, 102400, 0, 0, 64, false},
+        {"deepseek_v3", "", 7168, 61, 128, 0, 0, 129280, 0, 0, 256, false},
+        {"opt", "", 768, 12, 12, 12, 64, 50272, 0, 0, 0, true},
+        {"gemma3", ",\"text_config\":{\"hidden_size\":2560}", 2560, 26, 8, 4, 256, 262208, 4096, 22,
+         0, true},
+        {"llava", ",\"text_config\":{}", 4096, 32, 32, 32, 128, 32000, 0, 0, 0, false},
+    };
+    for (size_t i = 0; i < sizeof c / sizeof c[0]; i++) {
+        char text[256];
+        struct sq_model_shape s;
+        struct sq_error err;
+        snprintf(text, sizeof text, "{\"model_type\":\"%s\"%s}", c[i].type, c[i].more);
+        json_t *root = json_loads(text, 0, NULL);
+        if (sq_model_shape_of(root, text, &s, &err) != SQ_OK)
+            fail_msg("%s", err.text);
+        const uint64_t got[] = {s.hidden, s.layers, s.heads,         s.kv_heads, s.head_dim,
+                                s.vocab,  s.window, s.window_layers, s.experts};
+        if (memcmp(got, &c[i].hidden, sizeof got) != 0 || s.is_tied != c[i].is_tied)
+            fail_msg("%s: %llu of %llu layers with a window of %llu, heads %llu, %llu of %llu",
+                     text, (unsigned long long)s.window_layers, (unsigned long long)s.layers,
+                     (unsigned long long)s.window, (unsigned long long)s.heads,
+                     (unsigned long long)s.kv_heads, (unsigned long long)s.head_dim);
+        json_decref(root);
+    }
+}
+
 SQ_TEST(test_bad_configs)
 {
     static const struct {
@@ -402,7 +466,10 @@ SQ_TEST(test_bad_configs)
     } cases[] = {
         {"{}", "model_type = (missing)"},
         {"{\"model_type\":\"gpt2\"}", "model_type = gpt2, need one of llama"},
-        {"{\"model_type\":\"llama\"}", "hidden_size"},
+        {"{\"model_type\":\"deepseek_v2\"}", "num_experts_per_tok is missing"},
+        {"{\"model_type\":\"qwen3\",\"head_dim\":null}", "head_dim = null"},
+        {"{\"model_type\":\"gemma2\",\"sliding_window\":null}", "sliding_window = null"},
+        {"{\"model_type\":\"gpt_oss\",\"layer_types\":[\"full_attention\"]}", "need 36"},
         {"{\"model_type\":\"llama\",\"hidden_size\":-4}", "hidden_size"},
         {"{\"model_type\":\"llama\",\"hidden_size\":1099511627776}", "hidden_size"},
         {"{\"model_type\":\"llama\",\"hidden_size\":64,\"num_hidden_layers\":2,"
