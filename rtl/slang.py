@@ -58,10 +58,10 @@ failed = 0
 for top in modules:
     lines = []
     with captured(lines):
-        good = top == "sq_pkg" or lint(top)
+        good = top.endswith("_pkg") or lint(top)
     if not good:
         print(f"slang: {top}", *lines[:20], sep="\n  ")
         failed += 1
 if not failed:
-    print(f"slang: {len(modules) - 1} modules, no finding")
+    print(f"slang: {len(modules) - 2} modules, no finding")
 sys.exit(1 if failed else 0)

@@ -113,6 +113,7 @@ module sq_combine #(
   // ---- the sums so far: that of the same output is Slots beats old
 
   logic [Lanes*32-1:0] y, so_far;
+  `SQ_ASSERT_BEGIN
   if (Cut != 0) begin : gen_queue
     logic so_far_valid, queue_ready;
     sq_fifo #(.Width(Lanes * 32), .Depth(Slots < 2 ? 2 : Slots)) u_so_far (
@@ -120,7 +121,6 @@ module sq_combine #(
       .in_valid_i(sums && !last_q[At-2]), .in_ready_o(queue_ready), .in_data_i(y),
       .out_valid_o(so_far_valid), .out_ready_i(issue && !is_first_q), .out_data_o(so_far)
     );
-    `SQ_ASSERT_BEGIN
     `SQ_ASSERT(SumIsThere, !issue || is_first_q || so_far_valid)
     `SQ_ASSERT(RoomForSum, !sums || last_q[At-2] || queue_ready)
     logic unused_flags;
@@ -263,7 +263,6 @@ module sq_combine #(
     assign out_y_o[l*OutW +: OutW] = out_q;
   end
 
-  `SQ_ASSERT_BEGIN
   `SQ_HELD(OutHeldOnStall, out_valid_o, out_ready_i, {out_y_o, out_tag_o})
   `SQ_ASSERT(TakenAtOnce, Cut == 0 || !out_valid_o || out_ready_i)
 

@@ -101,14 +101,13 @@ module sq_output #(
 
   // ---- a tile, slot by slot ---------------------------------------------------------------------
   logic [SlotW-1:0] slot_q;
-  logic tile_valid, slot_valid, slot_ready, slot_fire, is_end, has_carry, may_go, beat_valid, beat_ready;
+  logic tile_valid, slot_valid, slot_ready, slot_fire, is_end, has_carry, has_place, may_go, beat_valid, beat_ready;
   assign is_end = slot_q == SlotW'(Slots - 1);
   assign has_carry = Sums == 0 || !scale_carry_i || carry_valid_i;
   assign slot_valid = tile_valid && scale_valid_i && may_go;
   assign slot_fire = slot_valid && slot_ready;
   assign scale_ready_o = slot_ready && tile_valid && may_go && is_end;
   assign carry_ready_o = Sums != 0 && scale_carry_i && slot_ready && tile_valid && scale_valid_i && has_place;
-  logic has_place;
   if (Cut != 0) begin : gen_places
     localparam int unsigned PlaceW = $clog2(Depth + 1);
     logic [PlaceW-1:0] owed_q;  // outputs on their way and in the queue

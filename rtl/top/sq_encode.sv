@@ -350,7 +350,8 @@ module sq_encode #(
   logic [RowW-1:0] to_row_q;
   logic [15:0] banks_q;  // that are to come
   logic [Lanes*ElementW-1:0] next_code;
-  logic put, tile_ends, bank_taken, codes_valid;
+  logic [15:0] beats_left;
+  logic put, tile_ends, bank_taken, codes_valid, scales_valid;
   logic reload;  // banks and beats of a pass that comes
   assign reload = state_q == CHECK || (is_flush && flushed);
   logic [Rows*BankLen*ElementW-1:0] bank;
@@ -413,7 +414,6 @@ module sq_encode #(
 
   // A beat of activations: a bank of codes, or what sq_encode_dynamic or sq_act_blocks makes of it.
   logic beat_valid, beat_ready, beat_leaves;
-  logic [15:0] beats_left;
   logic [ActW-1:0] beat;
   if (IsScaled) begin : gen_blocks
     localparam int unsigned CodeW = Rows * BankLen * sq_pkg::element_code_w(Element);
@@ -496,7 +496,7 @@ module sq_encode #(
   );
 
   // ---- scales -------------------------------------------------------------------------------------
-  logic scales_valid, scales_ready;
+  logic scales_ready;
   logic [DataW-1:0] scales_data;
   logic [1:0] unused_scales;
   assign scales_go = pass_q == SCALES && !codes_valid && scales_ready;

@@ -56,7 +56,7 @@ module sq_gear #(
   assign left = leave ? level_q - LevelW'(Out) : level_q;
   assign in_ready_o = ended_q ? left == '0 : left < LevelW'(Out);
   assign take = in_valid_i && in_ready_o;
-  assign rest = leave ? data_q >> OutW : data_q;
+  assign rest = leave ? RoomW'((RoomW + 1)'(data_q) >> OutW) : data_q;
 
   if (Flush) begin : gen_flush
     logic unused_tail;

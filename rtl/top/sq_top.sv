@@ -208,7 +208,7 @@ module sq_top #(
   // ---- ring ---------------------------------------------------------------------------------------
   // A layer that ends early leaves the core (all but registers, ring and DMA) as a reset does.
   logic core_rst_n, drain, idle, want_notice;
-  logic record_valid, record_word_valid, record_word_ready;
+  logic record_valid, record_word_valid, record_word_ready, to_dma_ready, word_ready, write_done;
   logic [sq_pkg::ADDR_W-1:0] layer_at, record_addr;
   logic [31:0] record_beats;
   logic [DataW-1:0] record_word;
@@ -225,7 +225,7 @@ module sq_top #(
   );
 
   // ---- sequencer ----------------------------------------------------------------------------------
-  logic dma_valid, dma_ready, dma_first, dma_write, write_done;
+  logic dma_valid, dma_ready, dma_first, dma_write;
   logic [sq_pkg::ADDR_W-1:0] dma_addr, layer_addr;
   logic [31:0] dma_beats, layer_beats;
   logic [2:0] dma_dest;
@@ -313,7 +313,7 @@ module sq_top #(
   assign act_cols = IsIndexed ? 16'd1 : job_cols;
 
   // ---- memory -------------------------------------------------------------------------------------
-  logic store_valid, store_ready, to_dma_ready, word_ready;
+  logic store_valid, store_ready;
   logic [DataW-1:0] store;
   assign dma_ready = to_dma_ready && running;
   assign store_ready = word_ready && running;

@@ -101,12 +101,12 @@ module sq_vector #(
     assign node[n*32 +: 32] = joined_q;
   end
 
-  logic [31:0] joined, red_q;
+  logic [31:0] red, red_q;
   sq_vector_join u_red (
-    .is_sum_i(sum_q[Stages-2]), .a_i(red_q), .b_i(node[63:32]), .y_o(joined)
+    .is_sum_i(sum_q[Stages-2]), .a_i(red_q), .b_i(node[63:32]), .y_o(red)
   );
   always_ff @(posedge clk_i) begin
-    if (advance && valid_q[Stages-2]) red_q <= is_first_q ? node[63:32] : joined;
+    if (advance && valid_q[Stages-2]) red_q <= is_first_q ? node[63:32] : red;
   end
   assign out_red_o = red_q;
 
