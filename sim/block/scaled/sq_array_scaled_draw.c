@@ -96,8 +96,8 @@ size_t sq_array_scaled_sub(const unsigned *v, bool is_act)
 int32_t sq_scaled_draw_scale(enum sq_scaled_scale s, struct sq_rng *rng, enum sq_stimulus kind)
 {
     const uint32_t i = sq_rng_below(rng, 8);
-    if (kind == SQ_STIMULUS_ILLEGAL)
-        return sq_draw_bits(rng, 8, true);
+    if (kind == SQ_STIMULUS_ILLEGAL) // 0xff is a scale of no kind
+        return i == 0 ? 0xff : sq_draw_bits(rng, 8, true);
     if (s == SQ_SCALED_POW4)
         return (int32_t)(kind == SQ_STIMULUS_EXTREME ? 15 * (i & 1) : sq_rng_below(rng, 16));
     if (s == SQ_SCALED_E8M0) // sums that fall below and rise beyond binary32, and around it

@@ -228,11 +228,12 @@ static uint32_t place(const unsigned *value, struct sq_rng *rng, uint32_t *at, u
     return addr;
 }
 
-// The golden outputs and status, of a beat of weights drawn again until it is wrong.
+// The golden outputs and status; with wrong >= 0 of that beat of weights drawn again until the layer has an error. A layer
+// that has none then is sound.
 static uint32_t draw_want(const unsigned *value, struct sq_rng *rng, const struct sq_top_layer *l,
                           const struct sq_top_operands *x, int32_t wrong, struct sq_top_drawn *to)
 {
-    enum { TRIES = 400 };
+    enum { TRIES = 100 };
     const struct sq_top_shape s = sq_top_shape(value);
     uint32_t status = 0;
     for (unsigned i = 0; i < (wrong >= 0 ? TRIES : 1) && status == 0; i++) {
@@ -244,7 +245,6 @@ static uint32_t draw_want(const unsigned *value, struct sq_rng *rng, const struc
         memset(to->want, 0, sizeof to->want);
         status = sq_top_golden(value, l, x, to->want);
     }
-    assert(status != 0 || wrong < 0);
     return status;
 }
 
