@@ -1,20 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# bench.sh BUILD JSON [--quick] [PROGRAM ...]: runs the benchmarks (all bench_* of BUILD/tests/bench, or
-# those named), prints their tables, and leaves all rows in JSON: an object with `command`, `revision`,
+# bench.sh BUILD JSON [--quick] [NAME ...]: runs the benchmarks (all of tests/bench, or those named; --list
+# lists them), prints their tables, and leaves all rows in JSON: an object with `command`, `revision`,
 # `processor` and `rows`, an array of objects with `part`, `name` and figures (tests/bench/bench.h).
 # Exit 3 where a benchmark could not measure. JSON is replaced when all are through, not before.
 set -euo pipefail
 export LC_ALL=C
+all=$(for f in tests/bench/bench_*.c; do basename "${f/bench_/}" .c; done)
+[ "${1-}" != --list ] || { echo "$all"; exit; }
 build=$1 json=$2 quick=
 shift 2
 [ "${1-}" != --quick ] || { quick=--quick; shift; }
-if [ $# = 0 ]; then set -- "$build"/tests/bench/bench_*; else set -- "${@/#/$build/tests/bench/bench_}"; fi
+[ $# != 0 ] || set -- $all
 lines=$(mktemp)
 trap 'rm -f "$lines" "$json.new"' EXIT
 unset OPENBLAS_CORETYPE # it would pin SGEMM to the kernel of another processor
-for program; do
-  case $program in *.o | *.d) continue ;; esac
+for name; do
+  program=$build/tests/bench/bench_$name
   echo "== ${program##*/}"
   BENCH_JSON=$lines "$program" ${quick:+"$quick"} || { echo "bench: ${program##*/} failed" >&2; exit 3; }
   echo

@@ -4,8 +4,7 @@
 # product, its encoder, its machine, its sweep and its evaluation; the JSON has the rows of the text.
 . tests/cli/lib.sh
 BUILD=$(dirname "$SQSIM")
-for source in tests/bench/bench_*.c; do
-  name=$(basename "$source" .c) name=${name#bench_}
+for name in $(tests/bench/bench.sh --list); do
   timeout $HANG tests/bench/bench.sh "$BUILD" "$W/$name.json" --quick "$name" >"$W/$name.txt" 2>"$W/$name.err"
   rc=$?
   ok "bench_$name runs" [ $rc = 0 ]
