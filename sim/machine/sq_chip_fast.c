@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fast run. Six ideas, each exact:
+// The fast run. Each idea is exact:
 //   - a world of time alone (sq_chip_world.h);
-//   - a *stretch* is what happens from one posted job to the next. It follows from the state of the world,
-//     the job, and what the steps that are loaded meanwhile load. Each of these is kept once and has a
-//     number, so a stretch that was run before is looked up;
-//   - within a stretch, tiles and bursts are alike but for the counters of the job and of the transfers at
+//   - what happens from one posted job to the next follows from the state of the world, the job, and what the steps that are
+//     loaded meanwhile load: it is run once, and then looked up;
+//   - between two jobs, tiles and bursts are alike but for the counters of the job and of the transfers at
 //     hand. So what happens from one tile or burst to the next is looked up as well (sq_chip_turn.c);
-//   - blocks of a loop are alike but for the first and the last ones. When a block begins with the state, the
-//     steps and the places within a page of an earlier one, whole periods are added at once. A place may be another one
-//     while no transfer crosses a page (sq_chip_loops.c);
-//   - a *course* is what happens from such a block to the next one, looked up like a stretch. Places of few transfers of a
-//     block, its outputs above all, come back late, those of its operands soon;
-//   - layers that were run before are looked up.
+//   - so is what happens from a block of a loop to those behind it (sq_chip_loops.c), and in a whole layer.
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +13,7 @@
 #include "sim/machine/sq_chip_loops.h"
 #include "sim/machine/sq_chip_run.h"
 
-enum { ROWS = 0, COLS = 1, PAGE = 4096 };
+enum { ROWS = 0, COLS = 1 };
 enum { SPACING = 32 }; // cycles between turns, at least: to keep more costs more than it saves
 
 // ---- the steps of a layer ---------------------------------------------------------------------------
@@ -37,10 +31,10 @@ static void start_cursor(const unsigned *v, const struct sq_top_layer *layer, ui
     assert(c->q.state == SQ_SEQ_RUN);
 }
 
-// From one posted job to the next.
-struct sq_chip_stretch {
+// Up to the next posted job.
+struct entry {
     uint32_t load[SQ_CHIP_AHEAD], n_loads; // steps that begin to be loaded meanwhile
-    uint32_t to, other; // state at its end; another stretch with its key, or SQ_POOL_NONE
+    uint32_t to;                           // state
     struct sq_chip_stats stats;
 };
 
@@ -48,30 +42,32 @@ struct sq_chip_stretch {
 struct layer_key {
     uint32_t place[SQ_CHIP_KINDS], tiles[2], block[2], groups, beats, chunk, part, cols_outer;
 };
+// Keys of one memo are told apart by their lengths; states are longer than any other.
+_Static_assert(sizeof(struct sq_chip_load) != sizeof(struct sq_chip_job) &&
+                   sizeof(struct sq_chip_load) != sizeof(struct layer_key) &&
+                   sizeof(struct sq_chip_job) != sizeof(struct layer_key),
+               "lengths of keys");
 
 static bool next_load(struct sq_chip_run *r, struct sq_chip_cursor *c)
 {
     struct sq_sequencer_sim *const q = &c->q;
     memset(&c->load, 0, sizeof c->load);
     c->at = q->load;
-    c->number = SQ_POOL_NONE;
+    c->number = 0;
     if (!q->load.is_active)
         return true;
     for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++) {
         if (!sq_sequencer_next_transfer(q))
             continue;
-        const uint32_t addr = (uint32_t)(sq_axi_addr(q->transfer + SQ_DMA_ADDR) % PAGE);
+        const uint32_t addr = (uint32_t)(sq_axi_addr(q->transfer + SQ_DMA_ADDR) % SQ_AXI_PAGE);
         struct sq_chip_transfer *const t = &c->load.transfer[i];
         t->kind = i;
         t->tail = (uint32_t)q->transfer[SQ_DMA_DEST] >> SQ_TOP_DEST_BITS;
         t->beats = (uint32_t)q->transfer[SQ_DMA_BEATS];
-        t->room = sq_chip_room(&r->setup, t->beats, (PAGE - addr) / r->setup.nbytes);
-        const uint32_t end = addr + t->beats * r->setup.nbytes;
-        for (unsigned level = 0; level <= SQ_CHIP_LEVELS; level++)
-            c->end[level][i] = c->end[level][i] > end ? c->end[level][i] : end;
+        t->room = sq_chip_room(&r->setup, t->beats, (SQ_AXI_PAGE - addr) / r->setup.nbytes);
     }
-    c->number = sq_pool_number(&r->memo->load, &c->load);
-    return c->number != SQ_POOL_NONE;
+    c->number = sq_memo_add_key(&r->memo->jobs, &c->load, sizeof c->load);
+    return c->number != 0;
 }
 
 static bool next_job(struct sq_chip_run *r)
@@ -82,7 +78,7 @@ static bool next_job(struct sq_chip_run *r)
     memset(&c->job, 0, sizeof c->job);
     memset(q->pending, 0, sizeof q->pending);
     c->at = q->job;
-    c->number = SQ_POOL_NONE;
+    c->number = 0;
     if (!q->job.is_active)
         return true;
     sq_sequencer_clock_jobs(q, &in);
@@ -98,26 +94,25 @@ static bool next_job(struct sq_chip_run *r)
         c->job.keep[i] = q->of.keep[i];
     }
     c->job.places[SQ_TOP_SUMS] = c->job.tiles * r->setup.tile_slots;
-    c->number = sq_pool_number(&r->memo->job, &c->job);
-    return c->number != SQ_POOL_NONE;
+    c->number = sq_memo_add_key(&r->memo->jobs, &c->job, sizeof c->job);
+    return c->number != 0;
 }
 
-// ---- stretches --------------------------------------------------------------------------------------
+// ---- from job to job ---------------------------------------------------------------------------------
 
 // At a turn, or where a step or a job is due.
 static bool turn(struct sq_chip_run *r, struct sq_chip_feed *f)
 {
-    const struct sq_chip_given given = {r->posted.number, r->loads.number,
-                                        r->jobs.number == SQ_POOL_NONE};
+    const struct sq_chip_given given = {r->posted.number, r->loads.number, r->jobs.number == 0};
     return sq_chip_turn(&r->setup, &r->memo->turns, &r->walk, &given, &r->world, f);
 }
 
 // Another step is loaded. It goes into *s, if there is room.
-static bool load_next(struct sq_chip_run *r, struct sq_chip_stretch *s, struct sq_chip_feed *f)
+static bool load_next(struct sq_chip_run *r, struct entry *s, struct sq_chip_feed *f)
 {
     if (!next_load(r, &r->loads))
         return false;
-    f->load = r->loads.number == SQ_POOL_NONE ? NULL : &r->loads.load;
+    f->load = r->loads.number ? &r->loads.load : NULL;
     if (s->n_loads < SQ_CHIP_AHEAD)
         s->load[s->n_loads] = r->loads.number;
     s->n_loads++;
@@ -125,11 +120,11 @@ static bool load_next(struct sq_chip_run *r, struct sq_chip_stretch *s, struct s
 }
 
 // Cycles until a job is posted or the layer ends. The steps that begin to be loaded go into *s. False: no memory.
-static bool simulate(struct sq_chip_run *r, struct sq_chip_stretch *s)
+static bool simulate(struct sq_chip_run *r, struct entry *s)
 {
-    struct sq_chip_feed f = {.load = r->loads.number == SQ_POOL_NONE ? NULL : &r->loads.load,
+    struct sq_chip_feed f = {.load = r->loads.number ? &r->loads.load : NULL,
                              .job = &r->posted.job,
-                             .ahead = r->jobs.number == SQ_POOL_NONE ? NULL : &r->jobs.job};
+                             .ahead = r->jobs.number ? &r->jobs.job : NULL};
     bool begins = r->world.phase == SQ_CHIP_RUN; // behind a step or a job that was due
     uint64_t turned = 0;
     s->n_loads = 0;
@@ -164,12 +159,42 @@ static bool post(struct sq_chip_run *r)
     return next_job(r);
 }
 
-static bool intern(struct sq_chip_run *r, uint32_t *state)
+// The world is one in which a job was posted.
+static bool set_state(struct sq_chip_run *r)
 {
     sq_chip_world_settle(&r->setup, &r->world);
     r->world.pending = 0; // follows from the job
-    *state = sq_chip_world_number(&r->setup, &r->world, &r->memo->state);
-    return *state != SQ_POOL_NONE;
+    r->state = sq_chip_world_key(&r->setup, &r->world, &r->memo->jobs);
+    return r->state != 0;
+}
+
+// The world of the state, with the posted job.
+static void restore(struct sq_chip_run *r)
+{
+    size_t nbytes;
+    sq_chip_world_unpack(&r->setup, sq_memo_key(&r->memo->jobs, r->state, &nbytes), &r->world);
+    r->world.pending = sq_chip_takers(&r->posted.job);
+}
+
+static bool set_number(struct sq_chip_run *r, uint32_t *number, const void *key, size_t nbytes)
+{
+    const bool is_there = *number != 0;
+    *number = is_there ? sq_memo_add_key(&r->memo->jobs, key, nbytes) : 0;
+    return is_there == (*number != 0);
+}
+
+// What is kept fills memory: begins anew with what is at hand.
+static bool forget(struct sq_chip_run *r)
+{
+    struct sq_chip_cursor *const job[] = {&r->posted, &r->jobs};
+    restore(r);
+    sq_memo_forget(&r->memo->jobs);
+    sq_memo_forget(&r->memo->turns); // its keys hold some of those
+    r->n_forgotten++;
+    bool ok = set_number(r, &r->loads.number, &r->loads.load, sizeof r->loads.load);
+    for (unsigned i = 0; i < 2; i++)
+        ok = ok && set_number(r, &job[i]->number, &job[i]->job, sizeof job[i]->job);
+    return ok && set_state(r);
 }
 
 // The i-th step behind the one that is loaded.
@@ -182,74 +207,63 @@ static bool look_ahead(struct sq_chip_run *r, uint32_t i)
     return next_load(r, &r->ahead[r->n_ahead++]);
 }
 
-// Goes along *s, if the steps that are loaded are those.
-static bool follow(struct sq_chip_run *r, const struct sq_chip_stretch *s)
+// Goes along *e, if the steps that are loaded are those. *went: it did.
+static bool follow(struct sq_chip_run *r, const struct entry *e, bool *went)
 {
-    for (uint32_t i = 0; i < s->n_loads; i++)
-        if (!look_ahead(r, i) || r->ahead[i].number != s->load[i])
+    *went = false;
+    for (uint32_t i = 0; i < e->n_loads; i++) {
+        if (!look_ahead(r, i))
             return false;
-    if (s->n_loads > 0)
-        r->loads = r->ahead[s->n_loads - 1];
-    sq_chip_stats_add(&r->stats, &s->stats, 1);
+        if (r->ahead[i].number != e->load[i])
+            return true;
+    }
+    if (e->n_loads > 0)
+        r->loads = r->ahead[e->n_loads - 1];
+    sq_chip_stats_add(&r->stats, &e->stats, 1);
+    r->state = e->to;
+    *went = true;
     return true;
 }
 
-// The world of a state, with the posted job.
-static void restore(struct sq_chip_run *r, uint32_t state)
+// From the posted job to where the next one is.
+static bool pass(struct sq_chip_run *r)
 {
-    sq_chip_world_unpack(&r->setup, sq_pool_at(&r->memo->state, state), &r->world);
-    r->world.pending = sq_chip_takers(&r->posted.job);
-}
-
-static bool keep_stretch(struct sq_chip_run *r, const struct sq_chip_stretch *s)
-{
-    struct sq_chip_memo *const m = r->memo;
-    if (!sq_pool_room_for(m->n_stretches, &m->stretch_room, sizeof *s, (void **)&m->stretch))
-        return false;
-    m->stretch[m->n_stretches++] = *s;
-    return true;
-}
-
-// From *state to the next posted job and its state.
-static bool pass(struct sq_chip_run *r, uint32_t *state)
-{
-    struct sq_chip_memo *const m = r->memo;
+    struct sq_memo *const m = &r->memo->jobs;
     r->n_ahead = 0;
     if (!look_ahead(r, 0))
         return false;
-    const struct sq_chain_key key = {*state, r->posted.number, r->loads.number, r->ahead[0].number};
-    uint32_t *const first = sq_chains_first(&m->stretches, &key), last = SQ_POOL_NONE;
-    if (!first)
+    const struct sq_chip_key from = {r->state, r->posted.number, r->loads.number,
+                                     r->ahead[0].number};
+    const uint32_t key = sq_memo_add_key(m, &from, sizeof from);
+    for (uint32_t i = sq_memo_first(m, key); i; i = sq_memo_next(m, i)) {
+        const struct entry e = *(const struct entry *)sq_memo_entry(m, i);
+        bool went;
+        if (!follow(r, &e, &went) || went)
+            return went;
+    }
+    struct entry e = {.n_loads = 0};
+    restore(r);
+    if (!key || !simulate(r, &e) || !set_state(r))
         return false;
-    for (uint32_t i = *first; i != SQ_POOL_NONE; last = i, i = m->stretch[i].other)
-        if (follow(r, &m->stretch[i])) {
-            *state = m->stretch[i].to;
-            return true;
-        }
-    struct sq_chip_stretch s = {.other = SQ_POOL_NONE};
-    restore(r, *state);
-    if (!simulate(r, &s) || !intern(r, state))
-        return false;
-    s.to = *state;
-    if (s.n_loads > SQ_CHIP_AHEAD)
-        return true;
-    *(last == SQ_POOL_NONE ? first : &m->stretch[last].other) = m->n_stretches;
-    return keep_stretch(r, &s);
+    e.to = r->state;
+    struct entry *const new = e.n_loads <= SQ_CHIP_AHEAD ? sq_memo_add(m, key, sizeof e) : NULL;
+    if (new)
+        *new = e;
+    return new || e.n_loads > SQ_CHIP_AHEAD;
+}
+
+static bool step(struct sq_chip_run *r)
+{
+    const bool is_full = sq_memo_nbytes(&r->memo->jobs) > SQ_CHIP_STATES_NBYTES;
+    return (!is_full || forget(r)) && pass(r) && post(r);
 }
 
 // ---- a layer ----------------------------------------------------------------------------------------
 
 static void clear_memo(struct sq_chip_memo *m)
 {
-    sq_pool_free(&m->load);
-    sq_pool_free(&m->job);
-    sq_pool_free(&m->state);
-    sq_chains_free(&m->stretches);
-    sq_chip_courses_free(&m->courses);
-    sq_pool_free(&m->layer);
-    free(m->run);
-    free(m->stretch);
-    sq_chip_turns_free(&m->turns);
+    sq_memo_free(&m->turns);
+    sq_memo_free(&m->jobs);
     memset(m, 0, sizeof *m);
 }
 
@@ -265,65 +279,32 @@ void sq_chip_memo_free(struct sq_chip_memo *m)
     free(m);
 }
 
-// What is in it is of this chip and memory, and not too much.
+// What is in it is of this chip and memory.
 static void open_memo(struct sq_chip_memo *m, const unsigned *value,
-                      const struct sq_env_choice *memory, const struct sq_chip_setup *setup)
+                      const struct sq_env_choice *memory)
 {
     if (memcmp(m->value, value, sizeof m->value) != 0 ||
-        memcmp(m->memory, memory->n, sizeof m->memory) != 0 ||
-        m->load.n * m->load.nbytes + m->n_stretches * sizeof *m->stretch +
-                sq_chip_courses_nbytes(&m->courses) >
-            SQ_CHIP_STATES_NBYTES)
+        memcmp(m->memory, memory->n, sizeof m->memory) != 0)
         clear_memo(m);
     memcpy(m->value, value, sizeof m->value);
     memcpy(m->memory, memory->n, sizeof m->memory);
-    m->load.nbytes = sizeof(struct sq_chip_load);
-    m->job.nbytes = sizeof(struct sq_chip_job);
-    m->state.nbytes = sq_chip_world_nbytes(setup);
-    m->stretches.key.nbytes = sizeof(struct sq_chain_key);
-    sq_chip_courses_init(&m->courses);
-    m->layer.nbytes = sizeof(struct layer_key);
-    sq_chip_turns_init(setup, &m->turns);
 }
 
-static bool begin(struct sq_chip_run *r, const unsigned *value, const struct sq_top_layer *layer)
+static bool run_layer(struct sq_chip_run *r, const unsigned *value,
+                      const struct sq_top_layer *layer)
 {
+    struct entry e;
     start_cursor(value, layer, &r->setup.checks, &r->loads);
     r->setup.looks = r->loads.q.looked;
     r->jobs.q = r->loads.q;
-    if (!sq_chip_loops_init(r))
-        return false;
-    r->posted.number = SQ_POOL_NONE;
+    r->go = step;
+    sq_chip_loops_init(r);
     sq_chip_world_init(value, &r->world);
-    return next_load(r, &r->loads) && next_job(r);
-}
-
-// States fill memory: begins anew with the one at hand.
-static bool forget(struct sq_chip_run *r, uint32_t *state)
-{
-    restore(r, *state);
-    sq_pool_forget(&r->memo->state);
-    sq_pool_forget(&r->memo->stretches.key);
-    r->memo->n_stretches = 0;
-    sq_chip_loops_forget(r);
-    return intern(r, state);
-}
-
-static bool run_layer(struct sq_chip_run *r)
-{
-    struct sq_chip_stretch s;
-    uint32_t state;
-    bool ok = simulate(r, &s) && intern(r, &state) && post(r);
-    while (ok && r->jobs.number != SQ_POOL_NONE) {
-        if (r->memo->state.n * r->memo->state.nbytes > SQ_CHIP_STATES_NBYTES && !forget(r, &state))
-            return false;
-        bool went;
-        ok = sq_chip_loops_go(r, &state, &went) && (went || (pass(r, &state) && post(r)));
-    }
-    if (!ok)
+    if (!next_load(r, &r->loads) || !next_job(r) || !simulate(r, &e) || !set_state(r) || !post(r) ||
+        !sq_chip_loops_run(r))
         return false;
-    restore(r, state);
-    return simulate(r, &s);
+    restore(r);
+    return simulate(r, &e);
 }
 
 static struct layer_key key_of(const struct sq_top_layer *l)
@@ -336,7 +317,7 @@ static struct layer_key key_of(const struct sq_top_layer *l)
                             .part = l->part,
                             .cols_outer = l->cols_outer};
     for (unsigned i = 0; i < SQ_CHIP_KINDS; i++)
-        key.place[i] = (uint32_t)(l->addr[i] % PAGE);
+        key.place[i] = (uint32_t)(l->addr[i] % SQ_AXI_PAGE);
     return key;
 }
 
@@ -344,22 +325,22 @@ static struct layer_key key_of(const struct sq_top_layer *l)
 static bool run_or_find(struct sq_chip_run *r, const unsigned *value,
                         const struct sq_env_choice *memory, const struct sq_top_layer *layer)
 {
-    struct sq_chip_memo *const m = r->memo;
+    struct sq_memo *const m = &r->memo->jobs;
     const struct layer_key key = key_of(layer);
-    sq_chip_setup(value, memory, &r->setup);
-    open_memo(m, value, memory, &r->setup);
-    const uint32_t n = m->layer.n, number = sq_pool_number(&m->layer, &key);
-    if (number == SQ_POOL_NONE ||
-        !sq_pool_room_for(number, &m->run_room, sizeof *m->run, (void **)&m->run))
-        return false;
-    if (number < n) {
-        r->stats = m->run[number];
+    open_memo(r->memo, value, memory);
+    const uint32_t known = sq_memo_first(m, sq_memo_find(m, &key, sizeof key));
+    if (known) {
+        r->stats = *(const struct sq_chip_stats *)sq_memo_entry(m, known);
         return true;
     }
-    if (!begin(r, value, layer) || !run_layer(r))
+    sq_chip_setup(value, memory, &r->setup);
+    if (!run_layer(r, value, layer))
         return false;
-    m->run[number] = r->stats;
-    return true;
+    const uint32_t at = sq_memo_add_key(m, &key, sizeof key);
+    struct sq_chip_stats *const new = at ? sq_memo_add(m, at, sizeof *new) : NULL;
+    if (new)
+        *new = r->stats;
+    return new;
 }
 
 enum sq_status sq_chip_run_next(const unsigned *value, const struct sq_env_choice *memory,

@@ -22,7 +22,7 @@ enum sq_status sq_chip_run_timed(const unsigned *value, const struct sq_env_choi
 struct sq_chip_stats sq_chip_stats_of(const struct sq_top_regs_sim *regs);
 // The same in every counter. From one job to the next, what happens follows from the state of the chip and
 // from the steps of the layer that come in between, so it is computed once for each state and steps alike
-// (sq_chip_world.h); blocks that begin with the state of an earlier one are counted and not run.
+// (sq_chip_world.h); so are whole blocks of a loop.
 enum sq_status sq_chip_run_fast(const unsigned *value, const struct sq_env_choice *memory,
                                 const struct sq_top_layer *layer, struct sq_chip_stats *stats,
                                 struct sq_error *err);

@@ -2,14 +2,12 @@
 // Keeps what happens from turn to turn, and goes along it (sq_chip_world.h).
 #include "sim/machine/sq_chip_world.h"
 
-#include <stdlib.h>
-
-#define ANY_LOAD (SQ_POOL_NONE - 1) // a step that is loaded, whichever
+#define ANY_LOAD UINT32_MAX // a step that is loaded, whichever
 
 // From one turn of a stretch to the next, or to where a step or a job is due. It was run with counters as far as `from` and
 // ended with `left`: those of `exact` must be so again, any other must be at least `from` far, and goes down by that.
 struct sq_chip_piece {
-    uint32_t to, other; // the world at its end; another piece from its world, or SQ_POOL_NONE
+    uint32_t to;        // the world at its end
     uint32_t job, load; // sq_chip_given; ANY_LOAD: any, but not none
     uint32_t is_last;
     uint32_t loaded, posted; // at its end (sq_chip_feed)
@@ -20,26 +18,12 @@ struct sq_chip_piece {
 
 // ---- what is kept -----------------------------------------------------------------------------------
 
-uint32_t sq_chip_world_number(const struct sq_chip_setup *c, const struct sq_chip_world *w,
-                              struct sq_pool *p)
+uint32_t sq_chip_world_key(const struct sq_chip_setup *c, const struct sq_chip_world *w,
+                           struct sq_memo *m)
 {
     unsigned char packed[sizeof(struct sq_chip_world)];
     sq_chip_world_pack(c, w, packed);
-    return sq_pool_number(p, packed);
-}
-
-void sq_chip_turns_init(const struct sq_chip_setup *c, struct sq_chip_turns *t)
-{
-    t->cut.nbytes = sq_chip_world_nbytes(c);
-    t->loading.key.nbytes = sizeof(struct sq_chain_key);
-}
-
-void sq_chip_turns_free(struct sq_chip_turns *t)
-{
-    sq_pool_free(&t->cut);
-    sq_chains_free(&t->loading);
-    free(t->first);
-    free(t->piece);
+    return sq_memo_add_key(m, packed, sq_chip_world_nbytes(c));
 }
 
 // ---- pieces -----------------------------------------------------------------------------------------
@@ -70,7 +54,7 @@ static struct sq_chip_piece piece_of(const struct sq_chip_setup *c, const struct
                                      const struct sq_chip_world *w, const struct sq_chip_place *to,
                                      const struct sq_chip_feed *f)
 {
-    const bool is_any = given->load != SQ_POOL_NONE && !f->asked;
+    const bool is_any = given->load && !f->asked;
     struct sq_chip_piece p = {.to = to->world,
                               .job = given->job,
                               .load = is_any ? ANY_LOAD : given->load,
@@ -132,41 +116,20 @@ static void visit_turn(struct sq_chip_lap *lap, struct sq_chip_place *at,
 
 // ---- turns ------------------------------------------------------------------------------------------
 
-static bool keep_piece(struct sq_chip_turns *t, const struct sq_chip_piece *p, uint32_t from)
+// The key of a piece that asks what is loaded.
+static struct sq_chip_key key_of(uint32_t world, uint32_t job, uint32_t load)
 {
-    const struct sq_chain_key key = {from, p->job, p->load, 0};
-    uint32_t *const first =
-        p->load == ANY_LOAD ? &t->first[from] : sq_chains_first(&t->loading, &key);
-    if (!first || !sq_pool_room_for(t->n_pieces, &t->piece_room, sizeof *p, (void **)&t->piece))
-        return false;
-    t->piece[t->n_pieces] = *p;
-    t->piece[t->n_pieces].other = *first;
-    *first = t->n_pieces++;
-    return true;
+    return (struct sq_chip_key){world, job, load, 0};
 }
 
-// Whether what is kept was too much, and was forgotten.
-static bool forget(struct sq_chip_turns *t)
+static bool keep_piece(struct sq_memo *m, const struct sq_chip_piece *p, uint32_t from)
 {
-    if (t->cut.n * t->cut.nbytes + t->n_pieces * sizeof *t->piece <= SQ_CHIP_STATES_NBYTES)
-        return false;
-    sq_pool_forget(&t->cut);
-    sq_pool_forget(&t->loading.key);
-    t->n_pieces = 0;
-    return true;
-}
-
-// The number of a world without its counters.
-static uint32_t cut_number(const struct sq_chip_setup *c, struct sq_chip_turns *t,
-                           const struct sq_chip_world *w)
-{
-    const uint32_t n = t->cut.n, number = sq_chip_world_number(c, w, &t->cut);
-    if (number == SQ_POOL_NONE ||
-        !sq_pool_room_for(number, &t->first_room, sizeof *t->first, (void **)&t->first))
-        return SQ_POOL_NONE;
-    if (t->cut.n > n)
-        t->first[number] = SQ_POOL_NONE;
-    return number;
+    const struct sq_chip_key key = key_of(from, p->job, p->load);
+    const uint32_t at = p->load == ANY_LOAD ? from : sq_memo_add_key(m, &key, sizeof key);
+    struct sq_chip_piece *const new = at ? sq_memo_add(m, at, sizeof *new) : NULL;
+    if (new)
+        *new = *p;
+    return new;
 }
 
 // Where no job is left to be posted, that says nothing of where one is, and the other way round if one was.
@@ -175,69 +138,75 @@ static bool is_of(const struct sq_chip_piece *p, const struct sq_chip_given *giv
     return p->job == given->job && (given->is_last ? !p->posted : !p->is_last);
 }
 
-static uint32_t find_piece(const struct sq_chip_turns *t, uint32_t first,
-                           const struct sq_chip_given *given, const struct sq_chip_far *far)
+static const struct sq_chip_piece *find_piece(const struct sq_memo *m, uint32_t key,
+                                              const struct sq_chip_given *given,
+                                              const struct sq_chip_far *far)
 {
-    const struct sq_chip_piece *const piece = t->piece;
-    while (first != SQ_POOL_NONE && !(is_of(&piece[first], given) && fits(&piece[first], far)))
-        first = piece[first].other;
-    return first;
+    const struct sq_chip_piece *p = NULL;
+    for (uint32_t i = sq_memo_first(m, key); i; i = sq_memo_next(m, i)) {
+        p = sq_memo_entry(m, i);
+        if (is_of(p, given) && fits(p, far))
+            return p;
+    }
+    return NULL;
 }
 
-// The piece from a turn that was run before, or SQ_POOL_NONE. In most of them nothing asks what is loaded next.
-static uint32_t find_next(const struct sq_chip_turns *t, const struct sq_chip_given *given,
-                          const struct sq_chip_place *at)
+// The piece from a turn that was run before, or NULL. In most of them nothing asks what is loaded next.
+static const struct sq_chip_piece *find_next(const struct sq_memo *m,
+                                             const struct sq_chip_given *given,
+                                             const struct sq_chip_place *at)
 {
-    const struct sq_chain_key key = {at->world, given->job, given->load, 0};
-    uint32_t i = SQ_POOL_NONE;
-    if (given->load != SQ_POOL_NONE)
-        i = find_piece(t, t->first[at->world], given, &at->far);
-    return i == SQ_POOL_NONE ? find_piece(t, sq_chains_find(&t->loading, &key), given, &at->far)
-                             : i;
+    const struct sq_chip_key key = key_of(at->world, given->job, given->load);
+    const struct sq_chip_piece *const any =
+        given->load ? find_piece(m, at->world, given, &at->far) : NULL;
+    return any ? any : find_piece(m, sq_memo_find(m, &key, sizeof key), given, &at->far);
 }
 
 // Along pieces that were run before, as far as they go or to where a step or a job is due.
-static void follow(struct sq_chip_turns *t, struct sq_chip_walk *walk,
+static void follow(const struct sq_memo *m, struct sq_chip_walk *walk,
                    const struct sq_chip_given *given, struct sq_chip_place *at,
                    struct sq_chip_feed *f)
 {
-    for (uint32_t i; !f->loaded && !f->posted;) {
+    while (!f->loaded && !f->posted) {
         visit_turn(&walk->lap, at, &f->stats);
-        i = find_next(t, given, at);
-        if (i == SQ_POOL_NONE)
+        const struct sq_chip_piece *const p = find_next(m, given, at);
+        if (!p)
             return;
-        go(&t->piece[i], at);
-        sq_chip_stats_add(&f->stats, &t->piece[i].stats, 1);
-        walk->lap.exact |= t->piece[i].exact;
-        f->loaded = t->piece[i].loaded;
-        f->posted = t->piece[i].posted;
+        go(p, at);
+        sq_chip_stats_add(&f->stats, &p->stats, 1);
+        walk->lap.exact |= p->exact;
+        f->loaded = p->loaded;
+        f->posted = p->posted;
     }
 }
 
-bool sq_chip_turn(const struct sq_chip_setup *c, struct sq_chip_turns *t, struct sq_chip_walk *walk,
+bool sq_chip_turn(const struct sq_chip_setup *c, struct sq_memo *m, struct sq_chip_walk *walk,
                   const struct sq_chip_given *given, struct sq_chip_world *w,
                   struct sq_chip_feed *f)
 {
     struct sq_chip_place at;
+    size_t nbytes;
     if (f->posted)
         w->pending = 0; // follows from the job
     sq_chip_world_settle(c, w);
     sq_chip_world_cut(c, w, &at.far);
-    if (forget(t))
+    if (sq_memo_nbytes(m) > SQ_CHIP_STATES_NBYTES) {
+        sq_memo_forget(m);
         walk->record.valid = walk->lap.valid = false;
-    at.world = cut_number(c, t, w);
+    }
+    at.world = sq_chip_world_key(c, w, m);
     const uint32_t here = at.world;
-    if (here == SQ_POOL_NONE)
+    if (!here)
         return false;
     if (walk->record.valid) {
         const struct sq_chip_piece p = piece_of(c, walk, given, w, &at, f);
         walk->lap.exact |= p.exact;
-        if (!keep_piece(t, &p, walk->record.at.world))
+        if (!keep_piece(m, &p, walk->record.at.world))
             return false;
     }
-    follow(t, walk, given, &at, f);
+    follow(m, walk, given, &at, f);
     if (at.world != here)
-        sq_chip_world_unpack(c, sq_pool_at(&t->cut, at.world), w);
+        sq_chip_world_unpack(c, sq_memo_key(m, at.world, &nbytes), w);
     sq_chip_world_uncut(c, w, &at.far);
     walk->record.valid = true;
     walk->record.at = at;

@@ -6,9 +6,9 @@
 #define SQ_CHIP_WORLD_H
 
 #include "sim/block/flow/sq_engine.h"
-#include "sim/block/flow/sq_pool.h"
 #include "sim/block/top/sq_axi_memory.h"
 #include "sim/block/top/sq_top_sim.h"
+#include "sim/io/sq_memo.h"
 
 // The counters of the chip, not cut at 32 bits. busy + wait + blocked = cycles.
 struct sq_chip_stats {
@@ -197,27 +197,19 @@ static inline struct sq_chip_stats sq_chip_stats_since(const struct sq_chip_stat
                                   now->write_wait - then->write_wait};
 }
 
-// The number of a settled world in a pool of packed worlds; SQ_POOL_NONE: no memory.
-uint32_t sq_chip_world_number(const struct sq_chip_setup *c, const struct sq_chip_world *w,
-                              struct sq_pool *p);
+// The key of a settled world; 0: no memory.
+uint32_t sq_chip_world_key(const struct sq_chip_setup *c, const struct sq_chip_world *w,
+                           struct sq_memo *m);
+// What follows from a state, a job and loads has these numbers as its key; next: the load behind that.
+struct sq_chip_key {
+    uint32_t state, job, load, next;
+};
 
 // The number of the world without its counters, and those.
 struct sq_chip_place {
     uint32_t world;
     struct sq_chip_far far;
 };
-
-// What is kept of a chip. Zeroed, but for sq_chip_turns_init.
-struct sq_chip_turns {
-    struct sq_pool cut; // worlds at turns, without their counters
-    // The last piece that was kept from a world, or SQ_POOL_NONE: of those that do not ask what is loaded, of those of a load.
-    uint32_t *first, first_room;
-    struct sq_chains loading;
-    struct sq_chip_piece *piece;
-    uint32_t n_pieces, piece_room;
-};
-void sq_chip_turns_init(const struct sq_chip_setup *c, struct sq_chip_turns *t);
-void sq_chip_turns_free(struct sq_chip_turns *t);
 
 // A way through turns. Zeroed at its begin and wherever a step begins to be loaded.
 struct sq_chip_walk {
@@ -239,7 +231,7 @@ struct sq_chip_walk {
     } lap;
 };
 
-// Numbers of what a world is given: of the posted job, of the step that is loaded or SQ_POOL_NONE.
+// Numbers of what a world is given: of the posted job, of the step that is loaded or 0.
 struct sq_chip_given {
     uint32_t job, load;
     bool is_last; // no job is left to be posted
@@ -247,7 +239,7 @@ struct sq_chip_given {
 
 // At a turn (feed.turned): goes on along pieces that were run before, and leaves the world at the turn behind them. False: no
 // memory.
-bool sq_chip_turn(const struct sq_chip_setup *c, struct sq_chip_turns *t, struct sq_chip_walk *walk,
+bool sq_chip_turn(const struct sq_chip_setup *c, struct sq_memo *m, struct sq_chip_walk *walk,
                   const struct sq_chip_given *given, struct sq_chip_world *w,
                   struct sq_chip_feed *f);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Skips what repeats, for every run that has a long way and few states: jobs of a core and of units, blocks of
-// a GEMM on a machine and on the chip.
+// a GEMM on a machine.
 //
 // A run describes itself at the boundaries of a loop, say after each bank: its state as bytes, and counters, the
 // numbers in it that move on while the state comes back. What happens must depend on a counter only through
