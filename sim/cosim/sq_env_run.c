@@ -138,16 +138,16 @@ const bool *sq_env_run_handshake(const struct sq_env_run *e, char name[32])
 {
     if (!env_of(e))
         return NULL;
-    for (unsigned i = 0; i < n_asks(e); i++) {
-        snprintf(name, 32, "%.31s", sq_pin(&e->ports->ask[i], "valid", 'o').text);
-        if (e->ask_valid[i] != e->pins.ask_valid[i])
+    for (unsigned i = 0; i < n_asks(e); i++)
+        if (e->ask_valid[i] != e->pins.ask_valid[i]) {
+            snprintf(name, 32, "%.31s", sq_pin(&e->ports->ask[i], "valid", 'o').text);
             return &e->ask_valid[i];
-    }
-    for (unsigned i = 0; i < n_replies(e); i++) {
-        snprintf(name, 32, "%.31s", sq_pin(&e->ports->reply[i], "ready", 'o').text);
-        if (e->reply_ready[i] != e->pins.reply_ready[i])
+        }
+    for (unsigned i = 0; i < n_replies(e); i++)
+        if (e->reply_ready[i] != e->pins.reply_ready[i]) {
+            snprintf(name, 32, "%.31s", sq_pin(&e->ports->reply[i], "ready", 'o').text);
             return &e->reply_ready[i];
-    }
+        }
     return NULL;
 }
 

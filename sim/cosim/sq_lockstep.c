@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "sim/cosim/sq_env_run.h"
 #include "sim/cosim/sq_feed.h"
@@ -54,9 +55,11 @@ static bool alloc_run(struct run *run)
                             sq_port_alloc(&run->wanted_status, p->status, p->n_status);
     run->want =
         calloc(run->outputs * run->out_len + 1, sizeof *run->want); // a block may have no output
-    run->sim = calloc(1, run->block->timing->nbytes);
+    run->sim = mmap(NULL, run->block->timing->nbytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     const bool has_env = sq_env_run_alloc(&run->env, run->c, p, run->rtl);
-    return has_env && has_in && has_out && has_status && has_wanted && run->want && run->sim;
+    return has_env && has_in && has_out && has_status && has_wanted && run->want &&
+           run->sim != MAP_FAILED;
 }
 
 static void free_run(struct run *run)
@@ -70,7 +73,8 @@ static void free_run(struct run *run)
     sq_port_free(&run->wanted_status);
     sq_env_run_free(&run->env);
     free(run->want);
-    free(run->sim);
+    if (run->sim != MAP_FAILED)
+        (void)munmap(run->sim, run->block->timing->nbytes);
 }
 
 static void differ(struct run *run, enum sq_mismatch_kind kind, const char *what, int64_t got,
@@ -425,7 +429,8 @@ static void reset(struct run *run)
     }
     rtl_comb(run, offer, true, &unused);
     run->rtl->reset(run->model);
-    memset(run->sim, 0, run->block->timing->nbytes);
+    // Zeros again, in place: of megabytes of a chip a case between two resets writes few pages.
+    (void)madvise(run->sim, run->block->timing->nbytes, MADV_DONTNEED);
     run->block->init(run->value, run->sim);
     sq_env_run_reset(&run->env);
     memset(run->result->status, 0, sizeof run->result->status);

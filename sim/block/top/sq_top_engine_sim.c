@@ -22,6 +22,7 @@ void sq_top_engine_init(struct sq_top_engine *e, const unsigned *v)
     e->block->init(engine, e->time);
     if (e->block->indexed) {
         assert(e->block->indexed->nbytes <= sizeof e->values);
+        memset(e->values, 0, e->block->indexed->nbytes);
         e->block->indexed->init(e->values, e->c.rows, v[SQ_TOP_BANK_LEN]);
     }
 }

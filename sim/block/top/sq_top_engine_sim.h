@@ -17,7 +17,22 @@ struct sq_top_engine {
     _Alignas(16) unsigned char time[SQ_TOP_ENGINE_NBYTES];
     const struct sq_block *block;
     struct sq_top_shape shape;
-    struct sq_output_config c; // of it
+    struct sq_output_config c;        // of it
+    uint32_t n_sums, n_scales, beats; // come; of the group at hand
+    bool has_scale;                   // the scales that are offered are among them
+    // Jobs whose operands [0], whose scales [1] have not all come, and groups of the first that have.
+    struct sq_top_engine_job {
+        uint32_t beats, tiles, groups; // beats of a group
+        bool carries, keeps, part[2];  // part: with integers, too
+    } job[2][4];
+    uint32_t n_jobs[2], done[2];
+    float y[SQ_TOP_PES_MAX];
+    uint32_t first_kept, n_kept;
+    uint32_t errors; // of the job up to here
+    uint32_t first_word, n_words;
+    uint32_t n_keeps;
+    struct sq_indexed_feed feed; // of an indexed engine
+    // Last, what a reset does not clear: of these queues only what was put there is read.
     // Scale groups (sq_engine_scaled: tiles), as their sums and their scales come.
     struct sq_top_group {
         uint32_t p_lo[SQ_TOP_PES_MAX], p_hi[SQ_TOP_PES_MAX], errors;
@@ -29,34 +44,20 @@ struct sq_top_engine {
         bool part[2];                         // ... and with integers
         uint32_t errors;
     } scale[SQ_TOP_GROUPS_AHEAD];
-    uint32_t n_sums, n_scales, beats; // come; of the group at hand
-    bool has_scale;                   // the scales that are offered are among them
-    // Jobs whose operands [0], whose scales [1] have not all come, and groups of the first that have.
-    struct sq_top_engine_job {
-        uint32_t beats, tiles, groups; // beats of a group
-        bool carries, keeps, part[2];  // part: with integers, too
-    } job[2][4];
-    uint32_t n_jobs[2], done[2];
-    float y[SQ_TOP_PES_MAX];
     struct sq_top_kept { // tiles between chunks, around
         float y[SQ_TOP_PES_MAX];
         uint32_t p_lo[SQ_TOP_PES_MAX], p_hi[SQ_TOP_PES_MAX];
     } kept[2 * SQ_TOP_SUMS_MAX];
-    uint32_t first_kept, n_kept;
-    uint32_t errors; // of the job up to here
     struct sq_top_output_word {
         int32_t y[SQ_TOP_PORT_MAX];
         uint32_t errors; // with the last word of a job
         bool ends_job;
     } word[SQ_TOP_OUTPUTS_AHEAD]; // around
-    uint32_t first_word, n_words;
     struct sq_top_keep {
         uint32_t errors; // the same of beats of sums
         bool last;
     } keep[SQ_TOP_OUTPUTS_AHEAD];
-    uint32_t n_keeps;
-    struct sq_indexed_feed feed;                          // of an indexed engine
-    _Alignas(16) unsigned char values[SQ_INDEXED_NBYTES]; // of it
+    _Alignas(16) unsigned char values[SQ_INDEXED_NBYTES]; // of an indexed engine, which clears them
 };
 
 // The word of outputs that leaves next, and is gone then.

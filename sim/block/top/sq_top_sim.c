@@ -117,7 +117,11 @@ static void clear_core(struct sq_top_sim *s)
 {
     const unsigned *const v = s->value;
     const bool has_no_values = s->has_no_values;
-    memset(&s->sequencer, 0, sizeof *s - offsetof(struct sq_top_sim, sequencer));
+    memset(&s->sequencer, 0, sizeof s->sequencer);
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
+        memset(&s->operand[i], 0, offsetof(struct sq_operand_sim, half));
+    memset(&s->engine, 0, offsetof(struct sq_top_engine, sums));
+    memset(&s->sums, 0, sizeof *s - offsetof(struct sq_top_sim, sums));
     s->has_no_values = has_no_values;
     s->sequencer.room = sq_top_room(v);
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++) {

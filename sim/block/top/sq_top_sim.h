@@ -15,14 +15,14 @@
 struct sq_operand_sim {
     struct sq_gear_sim gear;
     struct sq_operand_buffer_sim buffer;
-    uint32_t fill; // place of the next beat
-    struct {       // what lies there
-        unsigned char data[SQ_TOP_HALF_NBYTES];
-        bool poison[SQ_TOP_DEPTH_MAX];
-    } half[2];
+    uint32_t fill;                    // place of the next beat
     int32_t out[2][SQ_TOP_WORDS_MAX]; // beats on their way; as many as buffer.ahead
     bool was_poisoned[2];             // what was read a cycle ago, two cycles ago
     uint32_t n[3], at[3], stride[3];  // of the job: rows, columns, beats
+    struct {                          // last: what lies in the SRAM, which no reset clears
+        unsigned char data[SQ_TOP_HALF_NBYTES];
+        bool poison[SQ_TOP_DEPTH_MAX];
+    } half[2];
 };
 
 enum { SQ_TOP_STORE_MAX = 256 }; // sq_fifo in front of the DMA
