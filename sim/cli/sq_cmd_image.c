@@ -216,11 +216,8 @@ static enum sq_status write_image(const struct visit *v, const char *name, const
     SQ_TRY(path_of(v->in->output, name, ".bin", path, err));
     SQ_TRY(sq_outfile_open(&memory, path, err));
     fwrite(word, 4, n_words, memory.stream);
-    enum sq_status status =
-        sq_outfile_flush(&memory, err); // both fit before the first has its name
     char *const text = json_dumps(v->json, JSON_INDENT(2));
-    if (status == SQ_OK)
-        status = SQ_HAVE(text, err, "%.80s.json", name);
+    enum sq_status status = SQ_HAVE(text, err, "%.80s.json", name);
     if (status == SQ_OK)
         status = path_of(v->in->output, name, ".json", path, err);
     if (status == SQ_OK)
@@ -501,7 +498,8 @@ static enum sq_status run_trace(struct visit *v, bool *is_real, struct sq_error 
     SQ_TRY(sq_trace_open(&t, v->in->model, err));
     const char *const source = sq_safetensors_metadata(&t.st, "source");
     *is_real = source && strcmp(source, "real") == 0;
-    const enum sq_status status = image_of_trace(v, &t, err);
+    sq_outset_begin();
+    const enum sq_status status = sq_outset_end(image_of_trace(v, &t, err), err);
     sq_trace_close(&t);
     return status;
 }
@@ -536,7 +534,8 @@ static enum sq_status run_model(struct visit *v, bool *is_real, struct sq_error 
     SQ_TRY(sq_route_on_chip(v->format, err));
     SQ_TRY(sq_cli_routes_check(&v->r, err));
     SQ_TRY(sq_checkpoint_open(&v->ck, model, err));
-    const enum sq_status status = run(v, model, is_real, err);
+    sq_outset_begin();
+    const enum sq_status status = sq_outset_end(run(v, model, is_real, err), err);
     if (status == SQ_OK && !v->weights)
         sq_cli_note_quantized("image", &v->ck);
     if (status == SQ_OK)

@@ -313,7 +313,7 @@ static enum sq_status begin_stream(struct work *work, struct sq_error *err)
 static enum sq_status write_foreign(const struct work *work, struct sq_error *err)
 {
     const char *dir = work->in->output;
-    size_t n_rounded;
+    struct sq_foreign_written written;
     bool has_tokenizer;
     if (work->in->as == SQ_FOREIGN_AS_GGUF) {
         SQ_TRY(sq_foreign_write_gguf(dir, work->ck, &work->r, work->layer, &has_tokenizer, err));
@@ -329,19 +329,23 @@ static enum sq_status write_foreign(const struct work *work, struct sq_error *er
         return SQ_FAIL(err, SQ_ERR_IO, "cannot make the folder '%.80s': %s", dir, strerror(errno));
     const enum sq_status status =
         sq_foreign_write((enum sq_foreign_as)work->in->as, dir, sq_cli_model(work->in->model),
-                         work->ck, &work->r, work->layer, &n_rounded, err);
+                         work->ck, &work->r, work->layer, &written, err);
     if (status != SQ_OK && is_new)
         (void)rmdir(dir);
     SQ_TRY(status);
-    if (n_rounded == 0)
-        return SQ_OK;
     sq_cli_settle();
     sq_cli_progress_end();
+    if (written.links[0])
+        fprintf(stderr,
+                "sqsim quantize: note: links in MODEL are not followed, so the folder lacks: %s\n",
+                written.links);
+    if (written.n_rounded == 0)
+        return SQ_OK;
     fprintf(stderr,
             "sqsim quantize: note: %zu scales above the blocks are one unit in the last place off: "
             "no number of "
             "binary32 has them as its reciprocal\n",
-            n_rounded);
+            written.n_rounded);
     return SQ_OK;
 }
 

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -384,17 +385,46 @@ enum sq_status sq_outfile_flush(struct sq_outfile *out, struct sq_error *err)
     return fail_io(err, "write", out->path, write(fileno(out->stream), "", 1) < 0 ? errno : EIO);
 }
 
-enum sq_status sq_outfile_commit(struct sq_outfile *out, struct sq_error *err)
+// Files that wait for each other.
+static _Thread_local struct {
+    bool is_open;
+    struct sq_outfile *file;
+    size_t n, room;
+} set;
+
+static enum sq_status enlist(struct sq_outfile *out, struct sq_error *err)
 {
-    enum sq_status flushed = refuse_input(out->path, err); // it may have been read since
-    if (flushed == SQ_OK)
-        flushed = sq_outfile_flush(out, err);
-    if (flushed != SQ_OK) {
-        sq_outfile_abort(out);
-        return flushed;
+    if (set.n == set.room) {
+        const size_t room = set.room ? 2 * set.room : 16;
+        struct sq_outfile *const more = realloc(set.file, room * sizeof *more);
+        SQ_NEED(more, err, "%zu files", room);
+        set.file = more;
+        set.room = room;
     }
-    int bad = sync_fd(fileno(out->stream));
-    bad = bad || name_temp(fileno(out->stream), out->temp);
+    set.file[set.n++] = *out;
+    *out = (struct sq_outfile){0};
+    return SQ_OK;
+}
+
+// All of the file is on the disk.
+static enum sq_status complete(struct sq_outfile *out, struct sq_error *err)
+{
+    SQ_TRY(refuse_input(out->path, err)); // it may have been read since
+    SQ_TRY(sq_outfile_flush(out, err));
+    return sync_fd(fileno(out->stream)) == 0 ? SQ_OK : fail_io(err, "write", out->path, errno);
+}
+
+// Its temporary name, beside a target that still is none or a file.
+static enum sq_status stage(struct sq_outfile *out, struct sq_error *err)
+{
+    SQ_TRY(refuse_target(out->path, err));
+    return name_temp(fileno(out->stream), out->temp) == 0 ? SQ_OK
+                                                          : fail_io(err, "write", out->path, errno);
+}
+
+static enum sq_status give_name(struct sq_outfile *out, struct sq_error *err)
+{
+    int bad = name_temp(fileno(out->stream), out->temp);
     if (!bad) {
         bad = fclose(out->stream);
         out->stream = NULL;
@@ -409,6 +439,39 @@ enum sq_status sq_outfile_commit(struct sq_outfile *out, struct sq_error *err)
         out->temp = NULL; // nothing to remove
     }
     sq_outfile_abort(out);
+    return status;
+}
+
+enum sq_status sq_outfile_commit(struct sq_outfile *out, struct sq_error *err)
+{
+    enum sq_status status = complete(out, err);
+    if (status == SQ_OK)
+        status = set.is_open ? enlist(out, err) : give_name(out, err);
+    sq_outfile_abort(out);
+    return status;
+}
+
+void sq_outset_begin(void)
+{
+    struct rlimit files;
+    set.is_open = true;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
+enum sq_status sq_outset_end(enum sq_status so_far, struct sq_error *err)
+{
+    enum sq_status status = so_far;
+    for (size_t i = 0; i < set.n && status == SQ_OK; i++)
+        status = stage(&set.file[i], err);
+    for (size_t i = 0; i < set.n && status == SQ_OK; i++)
+        status = give_name(&set.file[i], err);
+    for (size_t i = 0; i < set.n; i++)
+        sq_outfile_abort(&set.file[i]);
+    free(set.file);
+    memset(&set, 0, sizeof set);
     return status;
 }
 

@@ -71,6 +71,11 @@ enum sq_status sq_outfile_flush(struct sq_outfile *out, struct sq_error *err);
 // Both end the life of *out, whatever they return; abort after a failed open is harmless.
 enum sq_status sq_outfile_commit(struct sq_outfile *out, struct sq_error *err);
 void sq_outfile_abort(struct sq_outfile *out);
+// Several files appear together or not at all: from begin to end what a commit of this thread completes waits
+// without its name. end gives all of them their names where `so_far` is SQ_OK, else removes them; it returns the
+// first failure. Begun once at a time. The limit of open files goes up to what the system allows.
+void sq_outset_begin(void);
+enum sq_status sq_outset_end(enum sq_status so_far, struct sq_error *err);
 // A whole file of data[0..nbytes) in one call.
 enum sq_status sq_outfile_write(const char *path, const void *data, size_t nbytes,
                                 struct sq_error *err);

@@ -45,8 +45,8 @@ struct sq_checkpoint {
     const char *method;       // its quant_method; NULL: none
     struct sq_foreign foreign;
     struct sq_foreign_expressions expressions; // private: of foreign
-    struct sq_foreign_notes notes;          // what people should know of the quantized layers
-    struct sq_foreign_layer *foreign_layer; // private: storage of layer[].foreign, [n_layers]
+    struct sq_foreign_notes notes;             // what people should know of the quantized layers
+    struct sq_foreign_layer *foreign_layer;    // private: storage of layer[].foreign, [n_layers]
 };
 
 // *ck is closed by sq_checkpoint_close; after a failure it is closed already. `path` is a directory

@@ -53,6 +53,10 @@ banks = [o["regions"][name][0] >> 19 & 3 for name in ("act", "row_scale", "weigh
 assert banks == [0, 1, 2, 3, 0] and o["placement"] == "banks", o'
 ok "K of 8 scale groups in chunks of one" grep -q '"chunk": 1,' images/model.layers.0.self_attn.q_proj.json
 
+# Of several layers all have their files or none has.
+mkdir -p parts/model.layers.0.self_attn.v_proj.json
+refuse "v_proj.json': it is a directory" image --format dense --algorithm rtn --layer '*.0.self_attn.[qkv]_proj' -o parts
+
 # Several layers in one image: image.py runs one after the other in that memory; the slots hold the same descriptors.
 ring=(image --ring --format dense --algorithm rtn --layer '*.0.self_attn.[kv]_proj' --m 5 --base 0x80000000)
 sq "${ring[@]}" -o images

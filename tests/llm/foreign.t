@@ -186,6 +186,26 @@ refuse "need a number of binary16" quantize ct-nvfp4/f --as gguf --format dense 
 refuse "like = ggml: Q8_0, need" quantize --format dense --like ggml --algorithm rtn
 refuse "is a file, need a folder" quantize ct-nvfp4/f --as modelopt --format nvfp4 --operand weights -o ct-nvfp4.st
 refuse "cannot make the folder 'no/where'" quantize ct-nvfp4/f --as modelopt --format nvfp4 --operand weights -o no/where
+# All of it or nothing, and no file that a link of MODEL leads to.
+cp -r "$W/ct-nvfp4/f" "$W/links"; rm -f "$W"/links/tokens_*
+echo secret >"$W/secret"; ln -s ../secret "$W/links/chat_template.jinja"; ln -s /dev/zero "$W/links/merges.txt"; echo '{}' >"$W/links/vocab.json"
+MXFP4="--format mxfp4 --algorithm rtn"
+sq quantize links --as compressed-tensors $MXFP4 -o linked
+ok "links are not followed, with a note" grep -q 'links in MODEL are not followed, so the folder lacks: merges.txt, chat_template.jinja' "$W.notes"
+ok "files beside them are copied" [ "$RC" = 0 -a "$(ls -m "$W/linked")" = "config.json, model.safetensors, vocab.json" ]
+mkdir -p "$W"/hub/{blobs,snapshots}; mv "$W/links" "$W/hub/snapshots/1"; echo blob >"$W/hub/blobs/ab"
+ln -sf ../../blobs/ab "$W/hub/snapshots/1/chat_template.jinja"; rm -rf "$W/linked"
+sq quantize hub/snapshots/1 --as compressed-tensors $MXFP4 -o linked
+ok "but into the blobs of a snapshot" [ "$(cat "$W/linked/chat_template.jinja")" = blob -a ! -e "$W/linked/merges.txt" ]
+mkfifo "$W/hub/snapshots/1/tokenizer.model"; rm -rf "$W/linked"
+refuse "tokenizer.model': it is no regular file" quantize hub/snapshots/1 --as compressed-tensors $MXFP4 -o linked
+rm "$W/hub/snapshots/1/tokenizer.model"; mkdir -p "$W/linked/config.json"; echo old >"$W/linked/model.safetensors"
+refuse "config.json': it is a directory" quantize hub/snapshots/1 --as compressed-tensors $MXFP4 -o linked
+rmdir "$W/linked/config.json"; mkfifo "$W/linked/config.json"
+refuse "config.json': it is no regular file" quantize hub/snapshots/1 --as compressed-tensors $MXFP4 -o linked
+mv "$W/hub/snapshots/1/config.json" "$W/real.json"; ln -s ../../../real.json "$W/hub/snapshots/1/config.json"; rm -r "$W/linked"
+refuse "config.json of MODEL is a link, need a file" quantize hub/snapshots/1 --as compressed-tensors $MXFP4 -o linked
+rm -rf "$W/hub" "$W/real.json" "$W/linked" "$W/secret"
 refuse "as needs --output" quantize ct-nvfp4/f --as modelopt --format nvfp4 --operand weights
 rm -rf "$W/as"
 

@@ -187,6 +187,8 @@ else
 fi
 sed 's/capacity: .*/capacity: 6 GB/' "$M/server64.yaml" >"$W/small_cache.yaml"
 printf 'arrived_at,num_prefill_tokens,num_decode_tokens\n0,1000000,25\n' >"$W/one.csv"
+mkdir -p "$W/partly/tp1/per_sequence.csv"
+refuse "per_sequence.csv': it is a directory" run llama-3-8b --machine large.yaml --phase serve --format nvfp4 --kv-format int8 --tables partly
 sq run llama-3-8b --machine large.yaml --phase serve --format nvfp4 --kv-format int8 --tables profile
 ok "tables for other simulators" [ "$RC" = 0 -a "$(find "$W/profile" -type f | wc -l)" = 7 ]
 run llama-3-8b --machine large.yaml --phase decode --format nvfp4 --kv-format int8 --context 1024 --batch 8

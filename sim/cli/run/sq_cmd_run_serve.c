@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "sim/cli/run/sq_cmd_run_pass.h"
 #include "sim/cli/sq_cli_table.h"
@@ -159,9 +160,10 @@ static enum sq_status print(const struct serve *s, struct sq_error *err)
 
 // ---- tables for other simulators ------------------------------------------------------------------
 
-static enum sq_status make_folder(const char *dir, struct sq_error *err)
+static enum sq_status make_folder(const char *dir, bool *is_new, struct sq_error *err)
 {
-    return mkdir(dir, 0777) == 0 || errno == EEXIST
+    *is_new = mkdir(dir, 0777) == 0;
+    return *is_new || errno == EEXIST
                ? SQ_OK
                : SQ_FAIL(err, SQ_ERR_IO, "cannot make the folder '%.80s': %s", dir,
                          strerror(errno));
@@ -172,18 +174,25 @@ static enum sq_status write_tables(const struct serve *s, char *const text[], co
 {
     const char *dir = s->one->request->tables;
     const unsigned long long chips = (unsigned long long)s->one->request->pass.chips;
-    char path[4300];
-    SQ_TRY(make_folder(dir, err));
-    snprintf(path, sizeof path, "%.4096s/tp%llu", dir, chips);
-    SQ_TRY(make_folder(path, err));
-    for (unsigned i = 0; i < SQ_N_PROFILE_FILES; i++) {
+    char path[4300], below[4300];
+    bool is_new, is_new_below = false;
+    snprintf(below, sizeof below, "%.4096s/tp%llu", dir, chips);
+    SQ_TRY(make_folder(dir, &is_new, err));
+    enum sq_status status = make_folder(below, &is_new_below, err);
+    sq_outset_begin();
+    for (unsigned i = 0; i < SQ_N_PROFILE_FILES && status == SQ_OK; i++) {
         if (i == SQ_PROFILE_META)
             snprintf(path, sizeof path, "%.4096s/%s", dir, sq_profile_names[i]);
         else
             snprintf(path, sizeof path, "%.4096s/tp%llu/%s", dir, chips, sq_profile_names[i]);
-        SQ_TRY(sq_outfile_write(path, text[i], nbytes[i], err));
+        status = sq_outfile_write(path, text[i], nbytes[i], err);
     }
-    return SQ_OK;
+    status = sq_outset_end(status, err);
+    if (status != SQ_OK && is_new_below)
+        (void)rmdir(below);
+    if (status != SQ_OK && is_new)
+        (void)rmdir(dir);
+    return status;
 }
 
 // All of them are in memory before the first one is written.

@@ -2,10 +2,13 @@
 // Writes encoded layers as compressed-tensors and modelopt do (sq_foreign_write.h).
 #include "sim/llm/foreign/sq_foreign_write.h"
 
+#include <libgen.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sim/format/sq_format_ops.h"
@@ -299,6 +302,24 @@ static enum sq_status path_of(const char *dir, const char *file, char path[4200]
                : SQ_FAIL(err, SQ_ERR_RANGE, "output: a name of more than 4200 bytes");
 }
 
+// Whether a file of the model is no link, or one into the store that huggingface_hub keeps its files in.
+static bool is_own(const char *model, const char *path)
+{
+    struct stat st;
+    char folder[PATH_MAX], target[PATH_MAX], store[PATH_MAX + 8];
+    if (lstat(path, &st) != 0 || !S_ISLNK(st.st_mode))
+        return true;
+    if (!realpath(model, folder) || !realpath(path, target))
+        return false;
+    char *const snapshots = dirname(folder);
+    char *const slash = strrchr(snapshots, '/');
+    if (!slash || strcmp(slash, "/snapshots") != 0)
+        return false;
+    *slash = '\0';
+    snprintf(store, sizeof store, "%s/blobs", folder);
+    return strcmp(dirname(target), store) == 0;
+}
+
 // The config of the model, with what is now true of its weights.
 static enum sq_status write_config(const struct output *o, const char *dir, const char *model,
                                    struct sq_error *err)
@@ -306,6 +327,9 @@ static enum sq_status write_config(const struct output *o, const char *dir, cons
     char path[4200];
     json_t *root;
     SQ_TRY(path_of(model, "config.json", path, err));
+    if (!is_own(model, path))
+        return SQ_FAIL(err, SQ_ERR_IO, "as = %s: config.json of MODEL is a link, need a file",
+                       sq_foreign_as_choice[o->as]);
     SQ_TRY(sq_json_load(path, CONFIG_MAX_NBYTES, &root, err));
     json_object_del(root, "compression_config");
     json_object_set_new(root, "quantization_config", quantization_json(o->as, &o->kind));
@@ -320,7 +344,8 @@ static enum sq_status write_config(const struct output *o, const char *dir, cons
 }
 
 // What programs want beside the weights, and the tokens of sqsim, where the model has them and the folder does not.
-static enum sq_status copy_others(const char *dir, const char *model, struct sq_error *err)
+static enum sq_status copy_others(const char *dir, const char *model,
+                                  struct sq_foreign_written *written, struct sq_error *err)
 {
     static const char *const name[] = {"tokenizer.json",
                                        "tokenizer_config.json",
@@ -340,6 +365,11 @@ static enum sq_status copy_others(const char *dir, const char *model, struct sq_
         SQ_TRY(path_of(dir, name[i], to, err));
         if (access(from, F_OK) != 0 || access(to, F_OK) == 0)
             continue;
+        if (!is_own(model, from)) {
+            const size_t n = strlen(written->links);
+            snprintf(written->links + n, sizeof written->links - n, "%s%s", n ? ", " : "", name[i]);
+            continue;
+        }
         SQ_TRY(sq_file_map(from, &map, err));
         const enum sq_status status = sq_outfile_write(to, map.data, map.nbytes, err);
         sq_file_unmap(&map);
@@ -350,18 +380,19 @@ static enum sq_status copy_others(const char *dir, const char *model, struct sq_
 
 enum sq_status sq_foreign_write(enum sq_foreign_as as, const char *dir, const char *model,
                                 const struct sq_checkpoint *ck, const struct sq_recipe *r,
-                                const struct sq_quant_layer *layer, size_t *n_rounded,
-                                struct sq_error *err)
+                                const struct sq_quant_layer *layer,
+                                struct sq_foreign_written *written, struct sq_error *err)
 {
     static const struct sq_metadata metadata[] = {{"format", "pt"}};
     struct output o = {.as = as, .err = err};
     char path[4200];
-    *n_rounded = 0;
+    *written = (struct sq_foreign_written){0};
     if (!ck->is_model || !ck->n_shards)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "as = %s: MODEL must be a directory with config.json",
                        sq_foreign_as_choice[as]);
     SQ_TRY(kind_of(as, r, &o.kind, err));
+    sq_outset_begin();
     enum sq_status status = collect(&o, ck, layer);
     if (status == SQ_OK)
         status = path_of(dir, "model.safetensors", path, err);
@@ -370,11 +401,12 @@ enum sq_status sq_foreign_write(enum sq_foreign_as as, const char *dir, const ch
     if (status == SQ_OK)
         status = write_config(&o, dir, model, err);
     if (status == SQ_OK)
-        status = copy_others(dir, model, err);
+        status = copy_others(dir, model, written, err);
+    status = sq_outset_end(status, err);
     for (size_t i = 0; i < o.n_own; i++)
         free(o.own[i]);
     free(o.own);
     free(o.tensor);
-    *n_rounded = o.n_rounded;
+    written->n_rounded = o.n_rounded;
     return status;
 }

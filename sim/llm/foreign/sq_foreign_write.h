@@ -19,13 +19,20 @@ extern const char
 enum sq_status sq_foreign_write_check(enum sq_foreign_as as, const struct sq_recipe *r,
                                       struct sq_error *err);
 
-// DIR/model.safetensors, DIR/config.json and copies of the tokenizer and token files that DIR lacks; the folder is there. layer[ck->n_layers] by the recipe; *ck was
-// opened at `model`, a directory. *n_rounded: layers whose scale above the blocks is one unit in the last place off,
-// since its reciprocal is what the file holds (compressed-tensors).
+struct sq_foreign_written {
+    size_t
+        n_rounded; // layers whose scale above the blocks is one unit in the last place off, since its
+                   // reciprocal is what the file holds (compressed-tensors)
+    char links[256]; // files of the model that are links and were not copied, "A, B"; "": none
+};
+
+// DIR/model.safetensors, DIR/config.json and copies of the tokenizer and token files that DIR lacks, all of them
+// or none; the folder is there. layer[ck->n_layers] by the recipe; *ck was opened at `model`, a directory. A link
+// is followed only from a snapshot of huggingface_hub into its blobs; a config.json that is another is refused.
 enum sq_status sq_foreign_write(enum sq_foreign_as as, const char *dir, const char *model,
                                 const struct sq_checkpoint *ck, const struct sq_recipe *r,
-                                const struct sq_quant_layer *layer, size_t *n_rounded,
-                                struct sq_error *err);
+                                const struct sq_quant_layer *layer,
+                                struct sq_foreign_written *written, struct sq_error *err);
 
 // The same as a GGUF file (SQ_FOREIGN_AS_GGUF): MXFP4, NVFP4 or Q8_0 for the layers, all else as it is, vectors
 // in F32. Of a GGUF file the metadata are its own; of a directory they follow from the config, without a tokenizer
