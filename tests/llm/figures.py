@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Second accounts of figures that people quote, and sums that must close: figures.py SQSIM DIR SEED N (figures.t).
+
+N drawn machines of unequal sides, models and contexts go through the commands in DIR. What the documents say of bytes,
+products, tokens a second and joules is computed here anew, without the program's tables; in every JSON object of every
+command the parts of CLOSES are the whole. Prints TAP.
+"""
+import json, math, random, subprocess, sys
+
+SQSIM, DIR, SEED, N = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+draw = random.Random(SEED)
+tests, wrong = [], {}
+
+
+def check(name, got, want, by=1e-9, about=""):
+    """One line of TAP for all uses of a name; the first that differs is shown."""
+    if name not in tests:
+        tests.append(name)
+    if not (got is not None and want is not None and abs(got - want) <= by * abs(want) + 1e-300) and name not in wrong:
+        wrong[name] = f"{got}, want {want} {about}"
+
+
+# ---- sums: (command, keys that the object has, whole, parts, relative error of rounding) ------------------------
+def of(key):
+    return lambda o: o[key]
+def values(*path):
+    return lambda o: sum(v for v in __import__("functools").reduce(lambda x, k: x[k], path, o).values())
+def each(array, key):
+    return lambda o: sum(p[key] for p in o[array])
+
+CLOSES = [("run", "bytes_by_stream", of("bytes"), values("bytes_by_stream"), 0),
+          ("run", "causes", of("cycles"), values("causes", "low"), 0)]
+CLOSES += [("run", "energy_parts", of(f"energy_{e}_pj"), each("energy_parts", f"{e}_pj"), 0) for e in ("low", "gated", "high")]
+CLOSES += [("run", "edp_low_js", of(f"edp_{e}_js"), lambda o, e=e: o[f"energy_{e}_pj"] * 1e-12 * o["seconds"], 1e-9) for e in ("low", "high")]
+CLOSES += [("run", "idle", lambda o: 1 if o["share"] is not None else 0,
+            lambda o: sum(o[k] or 0 for k in ("share", "rows", "refresh", "turns", "held", "idle")), 5e-3),
+           ("run", "tokens_per_second", lambda o: o.get("tokens", o.get("new_tokens", 0)),
+            lambda o: o["tokens_per_second"] * (o["ms"] / 1e3 if "ms" in o else o["seconds"]), 1e-9),
+           ("generate", "wait", of("cycles"), lambda o: o["busy"] + o["wait"] + o["blocked"], 0)]
+# Lines of a command that add up to its summary: a weight of each line, keys.
+LINES = [("run", "causes", lambda l: l["count"], ("macs", "cycles", "bytes", "seconds")),
+         ("run", "energy_parts", lambda l: l["count"], ("energy_low_pj", "energy_gated_pj", "energy_high_pj")),
+         ("run", "part", lambda l: 1, ("ms", "bytes")), ("generate", "nll", lambda l: 1, ("nll", "cycles", "read_bytes", "write_bytes")),
+         ("inspect", "tensor", lambda l: 1, ("bytes",)), ("inspect", "count", lambda l: l["count"], ())]
+
+
+def run(*words):
+    """The lines of a command and its summary; their sums are checked."""
+    done = subprocess.run([SQSIM, *map(str, words), "--json"], cwd=DIR, capture_output=True, text=True)
+    name, told = words[0], " ".join(map(str, words))
+    if done.returncode:
+        sys.exit(f"Bail out! {told}: {done.stderr}")
+    *lines, last = map(json.loads, done.stdout.split("\n")[:-1])
+    for command, key, whole, parts, by in CLOSES:
+        for o in lines + [last]:
+            if command == name and key in o:
+                check(f"{command}: parts of {key} are the whole", parts(o), whole(o), by, told)
+    for command, key, weight, keys in LINES:
+        mine = [l for l in lines if key in l]
+        for k in keys if command == name and mine else ():
+            if k in last:
+                check(f"{command}: lines of {key} are the sum", sum(weight(l) * l[k] for l in mine), last[k], 1e-9, f"{k}: {told}")
+    if "causes" in last and "high" in last["causes"]:
+        check("run: causes of the high path are its cycles", sum(last["causes"]["high"].values()), last["cycles"], 0, told)
+    return lines, last
+
+
+def machine(name, **more):
+    """A drawn machine of unequal sides, whose buffers hold whatever is drawn below; the dictionary of what was drawn."""
+    d = dict(clock=draw.choice((.5, 1, 1.25)), cores=draw.choice((1, 2, 3)), rows=draw.choice((4, 8, 16)), cols=draw.choice((24, 32, 40)), low=draw.choice((4, 8, 16)),
+             high=draw.choice((1, 2, 4)), act=draw.choice((1, 2)), weight=draw.choice((8, 16)), out=draw.choice((2, 4)), lanes=draw.choice((8, 32)), dram=draw.choice((64, 96)))
+    d.update(more)
+    with open(f"{DIR}/{name}.yaml", "w") as f:
+        f.write("name: drawn\nclock: {clock} GHz\ncores: {cores}\ncore:\n  rows: {rows}\n  cols: {cols}\n  low_lanes: {low}\n  high_lanes: {high}\n  low_bits: 4\n  high_bits: 8\n"
+                "  act_bits: 8\n  gather: crossbar\n  output: 64 B\nbuffers:\n  activation: {act} MiB\n  weight: {weight} MiB\n  output: {out} MiB\ndram:\n  bandwidth: {dram} GB/s\n"
+                "  latency: 100 ns\n  burst: 64 B\nvector:\n  lanes: {lanes}\nlink:\n  bandwidth: 20 GB/s\n  latency: 1 us\n".format(**d))
+    return d
+
+
+# ---- stored bits of a row of K elements: (options, weights, activations) --------------------------------------
+def up(a, b):
+    return -(-a // b)
+FORMATS = {"dense --weight-bits 4 --group 32": (lambda k: 4 * k + 32 * up(k, 32), lambda k: 8 * k + 32),
+           "dense --weight-bits 8 --group row": (lambda k: 8 * k + 32, lambda k: 8 * k + 32),
+           "nvfp4": (lambda k: 4 * k + 8 * up(k, 16), lambda k: 4 * k + 8 * up(k, 16) + 32),
+           "mxfp8": (lambda k: 8 * k + 8 * up(k, 32), lambda k: 8 * k + 8 * up(k, 32)),
+           "mxfp4": (lambda k: 4 * k + 8 * up(k, 32), lambda k: 4 * k + 8 * up(k, 32))}
+# ... and of the cache's row of a head, and bits of an element of a query.
+CACHES = {"": (lambda d: 16 * d, 16), "int8": (lambda d: 8 * d + 32, 8), "int4": (lambda d: 4 * d + 32, 8), "mxfp8": (lambda d: 8 * d + 8 * up(d, 32), 8.25)}
+
+
+def decode(i):
+    """A token of a drawn model: bytes, products and rates."""
+    hw = machine("m")
+    heads, kv = draw.choice(((4, 2), (6, 3), (6, 2), (8, 1)))
+    c = dict(model_type="llama", hidden_size=32 * draw.choice((6, 9, 10)), intermediate_size=32 * draw.choice((11, 14, 21)), num_attention_heads=heads, head_dim=draw.choice((32, 64)),
+             num_hidden_layers=draw.randint(2, 5), num_key_value_heads=kv, tie_word_embeddings=draw.random() < .5, vocab_size=32 * draw.randint(20, 40))
+    with open(f"{DIR}/model.json", "w") as f:
+        json.dump(c, f)
+    h, inner, layers, dim, vocab, batch, context = c["hidden_size"], c["intermediate_size"], c["num_hidden_layers"], c["head_dim"], c["vocab_size"], draw.randint(1, 7), draw.randint(20, 300)
+    options, cache = draw.choice(list(FORMATS)), draw.choice(list(CACHES))
+    weight, act = FORMATS[options]
+    row, query = CACHES[cache][0](dim), CACHES[cache][1]
+    tensor = 4 if options == "nvfp4" else 0  # bytes of a scale of the whole matrix
+    words = ["run", "model.json", "--machine", "m.yaml", "--phase", "decode", "--context", context, "--batch", batch, "--format", *options.split(), *(["--kv-format", cache] if cache else [])]
+    lines, s = run(*words)
+    part, about = {l["part"]: l for l in lines if "part" in l}, " ".join(map(str, words))
+    shapes = {"q_proj": (heads * dim, h), "k_proj": (kv * dim, h), "v_proj": (kv * dim, h), "o_proj": (h, heads * dim), "gate_proj": (inner, h), "up_proj": (inner, h), "down_proj": (h, inner), "lm_head": (vocab, h)}
+    held = 0
+    for l in lines:
+        if l.get("layer") in shapes:
+            n, k = shapes[l["layer"]]
+            check("decode: products of a layer", l["macs"], batch * n * k, 0, about)
+            check("decode: bytes of a layer are its weights, activations and outputs", l["bytes"], (n * weight(k) + batch * act(k)) / 8 + 2 * batch * n, 1e-9, f"{l['layer']}: {about}")
+            held += (1 if l["layer"] == "lm_head" else layers) * (n * weight(k) / 8 + tensor)
+    check("decode: all weights that are held", s["weights_bytes"], held + (0 if c["tie_word_embeddings"] else 2 * vocab * h), 1e-9, about)
+    read = 2 * layers * kv * context * batch * row / 8
+    seen = 32 * up(context, 32) if cache == "mxfp8" else context  # values are read in whole blocks of keys
+    check("decode: the cache that is held", s["kv_bytes"], read, 1e-9, about)
+    check("decode: attention reads the cache and writes what it gives", part["attention"]["bytes"], read * (1 + seen / context) / 2 + 2 * layers * batch * heads * dim, 1e-9, about)
+    check("decode: products of attention", part["attention"]["macs"], 2 * layers * batch * heads * dim * context, 0, about)
+    written = 2 * layers * kv * batch * row / 8
+    check("decode: embedding, queries, and keys and values that are written", part["memory"]["bytes"], 2 * batch * h + query / 8 * layers * batch * heads * dim + written, 1e-9, about)
+    check("decode: memory takes its bytes over the bandwidth", part["memory"]["ms"], part["memory"]["bytes"] / hw["dram"] / 1e6, 1e-9, about)
+    for name, mine in (("linear", [l for l in lines if l.get("layer", "").endswith("_proj")]), ("head", [l for l in lines if l.get("layer") == "lm_head"]),
+                       ("attention", [l for l in lines if l.get("layer") in ("scores", "values")])):
+        for key, unit in (("macs", 1), ("bytes", 1), ("cycles", hw["clock"] * 1e6)):
+            check(f"decode: rows of {name} are its part", sum(l["count"] * l[key] for l in mine) / unit, part[name]["ms" if key == "cycles" else key], 1e-9, f"{key}: {about}")
+    check("decode: milliseconds of the multipliers alone", s["compute_ms"], sum(l["count"] * l["compute_cycles"] for l in lines if "layer" in l) / hw["clock"] / 1e6, 1e-9, about)
+    check("decode: ... of the DRAM alone", s["dram_ms"], sum(l["count"] * l["dram_cycles"] for l in lines if "layer" in l) / hw["clock"] / 1e6 + part["memory"]["ms"], 1e-9, about)
+    check("decode: operations of the vector unit are its part", sum(s["vector_ms_by_op"].values()), part["vector"]["ms"], 1e-9, about)
+    check("decode: shares are one", sum(l["share"] for l in part.values()), 1, 1e-9, about)
+    check("decode: tokens a second", s["tokens_per_second"], batch * 1e3 / sum(l["ms"] for l in part.values()), 1e-9, about)
+
+
+def joules(i):
+    """A GEMM on the table of energy_table.sh: 10 fJ a MAC, 20 with delays, clock pins 2 fJ a slot, leakage 1 uW of 16 slots."""
+    hw = machine("m")
+    m, n, k = draw.choice((2, 5, 9, 30)), 32 * draw.randint(1, 6), 128 * draw.randint(1, 4)
+    words = ["run", "--machine", "m.yaml", "--m", m, "--n", n, "--k", k, "--format", "dense", "--weight-bits", 4, "--energy", "t.jsonl", "--memory", "memory.yaml"]
+    lines, s = run(*words)
+    pj = {p["part"]: p for p in s["energy_parts"]}
+    about, macs, pes = " ".join(map(str, words)), m * n * k, hw["cores"] * hw["rows"] * hw["cols"]
+    a_cycle = pes * (hw["low"] + 2 * hw["high"])  # products of 4 x 8 bits
+    slots, seconds = a_cycle * s["cycles"], s["cycles"] / hw["clock"] * 1e-9
+    check("joules: seconds are cycles over the clock", s["seconds"], seconds, 1e-9, about)
+    waits = s["causes"]["low"]["memory"] + s["causes"]["low"]["index"]
+    used, all_ = (min(m, hw["rows"]), min(n, hw["cols"])), (hw["rows"], hw["cols"])
+    want = {("products", "low"): macs * .010, ("products", "high"): macs * .020, ("array_clock", "low"): macs * .002, ("array_clock", "high"): slots * .002,
+            ("array_clock", "gated"): slots * .002 * (1 - waits / s["cycles"]), ("array_leakage", "low"): a_cycle / 16 * seconds * 1e6, ("array_leakage", "high"): a_cycle / 16 * seconds * 1e6,
+            ("lines", "low"): macs * .003 / max(used), ("lines", "high"): macs * .002 / min(used) + slots * .001 / min(all_), ("output", "low"): macs * .001,
+            ("dram", "low"): 40 * s["bytes"], ("dram", "high"): 72 * s["bytes"], ("sram_leakage", "low"): hw["cores"] * 2 ** 23 * (hw["act"] + hw["weight"] + hw["out"]) * seconds * 10,
+            ("dram", "gated"): 72 * s["bytes"], ("products", "gated"): macs * .020}
+    for (part, end), value in want.items():
+        got = pj[part][f"{end}_pj"]
+        check(f"joules: {part}", got, value, 1e-6 + 1 / max(value, 1), f"{end}: {about}")
+
+
+def others():
+    """Commands that have sums and are not in the accounts above."""
+    hw = machine("m")
+    with open(f"{DIR}/w.csv", "w") as f:
+        f.write("Layer,M,N,K,Count,\n" + "".join(f"l{i},{draw.randint(1, 40)},{32 * draw.randint(1, 9)},{128 * draw.randint(1, 5)},{draw.randint(1, 4)},\n" for i in range(3)))
+    for options in ("sq_w", "sq_a_static", "gqsa --sparsity 0.5 --group 16", "spqt", "spqr", "sp24", "mxplus"):
+        run("run", "--machine", "m.yaml", "--workload", "w.csv", "--format", *options.split())
+    run("run", "--machine", "m.yaml", "--workload", "w.csv", "--format", "dense", "--weight-bits", 4, "--energy", "t.jsonl", "--memory", "memory.yaml")
+    run("run", "--machine", "edge4_lpddr5", "--workload", "w.csv", "--format", "nvfp4")
+    run("run", "--device", draw.choice(("ddr4-2400", "ddr5-4800", "lpddr4-3200")))
+    with open(f"{DIR}/requests.csv", "w") as f:
+        f.write("arrived_at,num_prefill_tokens,num_decode_tokens\n" + "".join(f"{i * .01},{draw.randint(5, 200)},{draw.randint(1, 6)}\n" for i in range(9)))
+    run("run", "model.json", "--machine", "m.yaml", "--phase", "serve", "--requests", "requests.csv", "--format", "nvfp4")
+    for phase in (("prefill", "--seq", 70), ("prefill", "--seq", 30, "--context", 50)):
+        run("run", "model.json", "--machine", "m.yaml", "--phase", *phase, "--format", "mxfp4", "--chips", 1)
+    run("generate", "--prompt", "The ", "--tokens", 2, "--on", "chip")
+    run("quantize", "--algorithm", "rtn", "--format", "nvfp4", "-o", "w.st")
+    run("inspect", "w.st")
+
+
+for i in range(N):
+    decode(i)
+    joules(i)
+others()
+for number, name in enumerate(tests, 1):
+    print(f"{'not ok' if name in wrong else 'ok'} {number} - {name}" + (f"\n# {wrong[name]}" if name in wrong else ""))
+print(f"1..{len(tests)}")
+sys.exit(bool(wrong))
