@@ -36,7 +36,7 @@ WARN   := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
 CFLAGS ?= -O2 -g
 # Position independent and hidden, so that the same objects make libsqsim.so (lib/).
 CFLAGS_ALL = -std=c11 -D_GNU_SOURCE $(WARN) -ffp-contract=off -fno-fast-math -fopenmp \
-             -fPIC -fvisibility=hidden $(CFLAGS) $(SANFLAGS) -I. -ffile-prefix-map=$(CURDIR)=. -MMD -MP
+             -fPIC -fvisibility=hidden $(CFLAGS) $(SANFLAGS) -I. -I$(BUILD) -ffile-prefix-map=$(CURDIR)=. -MMD -MP
 LDLIBS  = -llapacke -lopenblas -ljansson -lcyaml -lyaml -lsqlite3 -lcsv -lxxhash -lpcre2-8 -lutf8proc -lnettle -lz -lm -ldl -lpthread
 
 # ---- parts ----------------------------------------------------------------------------------

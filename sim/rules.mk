@@ -5,6 +5,13 @@ SIM_PROG_OBJ := $(SIM_PROG_SRC:%.c=$(BUILD)/obj/%.o)
 # The driver is freestanding: models of a host call it as firmware does.
 SIM_LIB_OBJ  := $(SIM_LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/lib/sq_driver.o
 
+# The tables of blocks as C.
+BLOCK_TABLES := $(patsubst %,$(BUILD)/%.h,$(wildcard sim/block/*/*.block))
+$(BUILD)/%.block.h: %.block sim/block/table.awk
+	$(Q)mkdir -p $(@D)
+	$(Q)awk -f sim/block/table.awk $< > $@
+$(SIM_LIB_OBJ): | $(BLOCK_TABLES)
+
 # What steps a chip very many times.
 $(BUILD)/obj/sim/machine/sq_chip_world.o $(BUILD)/obj/sim/machine/sq_chip_turn.o: CFLAGS_ALL += -O3
 $(BUILD)/obj/sim/block/array/sq_engine_array_block.o $(BUILD)/obj/sim/block/scaled/sq_engine_scaled_block.o: CFLAGS_ALL += -O3
@@ -52,7 +59,7 @@ $(BUILD)/obj/sim/cli/sq_cli.o: $(BUILD)/sq_revision.h
 $(BUILD)/obj/sim/cli/sq_cli.o: CFLAGS_ALL += -include $(BUILD)/sq_revision.h
 
 # Digest of the sources that numbers come from: part of the key of every point of a sweep.
-CODE_SRC := $(sort $(MODELS_SRC) $(wildcard models/*.h models/*/*.h sim/*/*.h sim/*/*/*.h) $(SIM_LIB_SRC) $(DRAM_DEVICES))
+CODE_SRC := $(sort $(MODELS_SRC) $(wildcard models/*.h models/*/*.h sim/*/*.h sim/*/*/*.h sim/block/*/*.block) $(SIM_LIB_SRC) $(DRAM_DEVICES))
 $(BUILD)/sq_code.h: FORCE
 	$(Q)mkdir -p $(@D)
 	$(Q)printf '#define SQ_CODE "%.16s"\n' "$$(cat $(CODE_SRC) | sha256sum)" > $@.new

@@ -9,6 +9,7 @@ shown() { [ "$RC" = "$1" ] && return; sed 's/^/# /' "$W.out" | head -20; return 
 C=$W/copy
 mkdir "$C" "$C/tests"
 cp -r models sim lib "$C"
+ln -s "$PWD/build" "$C/build" # tables of blocks as C
 cp -r tests/analyze "$C/tests"
 B=$C/tests/analyze/baseline.txt F=models/core/sq_mac.c
 

@@ -26,10 +26,10 @@ trap 'rm -rf "$W"' EXIT
 if [ $# -gt 0 ]; then printf '%s\n' "$@"; else find models sim lib -name '*.c' | sort; fi >"$W/files"
 
 # SQ_CODE and SQ_REVISION are made by the build; OpenMP is left out, since gcc takes its outlined loops for leaks.
-SEES="-std=c11 -I. -D_GNU_SOURCE -DSQ_CODE=\"\" -DSQ_REVISION=\"\""
+SEES="-std=c11 -I. -Ibuild -D_GNU_SOURCE -DSQ_CODE=\"\" -DSQ_REVISION=\"\""
 GCC="$SEES -O1 -include tests/analyze/told.h -Wno-unknown-pragmas -fanalyzer -fdiagnostics-plain-output"
 # readdir_r, which cppcheck asks for, is the one that glibc advises against.
-CPP="--std=c11 --enable=warning,portability --library=posix,gnu --force --inline-suppr --quiet -I. -DSQ_CODE=\"\" \
+CPP="--std=c11 --enable=warning,portability --library=posix,gnu --force --inline-suppr --quiet -I. -Ibuild -DSQ_CODE=\"\" \
  --suppress=missingIncludeSystem --suppress=readdirCalled"
 if [ "$tool" = gcc ]; then
   see="$ANALYZE_CC $GCC -S -o /dev/null"

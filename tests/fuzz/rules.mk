@@ -33,7 +33,7 @@ FUZZ_LIB := $(MODELS_SRC) $(SIM_LIB_SRC) $(wildcard lib/*.c) $(FUZZ_CLI) $(FUZZ_
 FUZZ_OPT ?= -O2 -g
 FUZZ_CFLAGS := -std=c11 -D_GNU_SOURCE -ffp-contract=off $(FUZZ_OPT) -fno-omit-frame-pointer \
   -Wno-unknown-pragmas -Wno-ignored-attributes -fsanitize=address,undefined -fno-sanitize-recover=undefined \
-  -idirafter $(FUZZ_DIR)/include -I. -MMD -MP -DSQ_REVISION='"fuzz"'
+  -idirafter $(FUZZ_DIR)/include -I. -I$(BUILD) -MMD -MP -DSQ_REVISION='"fuzz"'
 $(FUZZ_DIR)/include/omp.h:
 	$(Q)mkdir -p $(@D)
 	$(Q)ln -sf $$($(CC) -print-file-name=include/omp.h) $@
@@ -44,7 +44,7 @@ FUZZ_LOOPS := -fno-sanitize-coverage=trace-cmp
 
 # fuzz_build DIR COMPILER COMPILE_FLAGS LINK_FLAGS: all programs DIR/NAME.
 define fuzz_build
-$(1)/obj/%.o: %.c | $(FUZZ_DIR)/include/omp.h
+$(1)/obj/%.o: %.c | $(FUZZ_DIR)/include/omp.h $(BLOCK_TABLES)
 	$$(Q)mkdir -p $$(@D)
 	$$(Q)$$(CCACHE) $(2) $$(FUZZ_CFLAGS) $(3) $$(if $$(filter models/% tests/fuzz/fuzz.c,$$<),$(FUZZ_LOOPS)) -c $$< -o $$@
 $(1)/lib.a: $(patsubst %.c,$(1)/obj/%.o,$(FUZZ_LIB)) $(BUILD)/obj/sq_d3.o

@@ -51,29 +51,28 @@ uint32_t sq_toy(uint32_t x)
     return x ^ x >> 1;
 }
 END
-cat >"$D/sim/block/sq_toy_block.c" <<'END'
+cat >"$D/sim/block/flow/sq_toy.block" <<'END'
+param Width=8
+quick w8
+point w32 Width=32
+stream in x:uWidth
+out gray:uWidth
+group number all=Width==8?256:0
+stages pipe 1
+area toy_w8 sq_toy 1 Width=8
+code draw_beat golden
+END
+cat >"$D/sim/block/flow/sq_toy_block.c" <<'END'
 // SPDX-License-Identifier: Apache-2.0
 // sq_toy: Gray code.
 #include "models/sq_toy.h"
-#include "sim/block/flow/sq_pipeline.h"
-
-static const struct sq_point points[] = {{"w8", true, {8}}, {"w32", false, {32}}};
-
-static void ports(const unsigned *v, struct sq_ports *p)
-{
-    *p = (struct sq_ports){.stream = {{"in", 1}},
-                           .n_in = 1,
-                           .n_out = 1,
-                           .in = {{"x", 1, v[0], true}},
-                           .out = {{"gray", 1, v[0], true}},
-                           .n_all = v[0] == 8 ? 256 : 0};
-}
+#include "sim/block/flow/sq_toy.block.h"
 
 static void draw_beat(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind, uint64_t number,
                       int32_t *beat)
 {
     const uint32_t x = kind == SQ_STIMULUS_ALL ? (uint32_t)number : (uint32_t)sq_rng_next(rng);
-    beat[0] = sq_field_unsigned(x, v[0]);
+    beat[0] = sq_field_unsigned(x, v[WIDTH]);
 }
 
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
@@ -82,29 +81,6 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     out[0] = (int32_t)sq_toy((uint32_t)in->record[0]);
     return 1;
 }
-
-static void init(const unsigned *v, void *state)
-{
-    struct sq_chain *c = state;
-    (void)v;
-    sq_pipeline_init(&c->back, SQ_TIMING_PIPE, 1);
-}
-
-static const struct sq_area_unit area[] = {{"toy_w8", "sq_toy", 1, false, {{"Width", 8}}}};
-
-const struct sq_block sq_toy_block = {
-    .name = "toy",
-    .top = "sq_toy",
-    .group = "number",
-    .param = {"Width", NULL},
-    SQ_ROWS(points),
-    SQ_ROWS(area),
-    .ports = ports,
-    .draw_beat = draw_beat,
-    .golden = golden,
-    .timing = &sq_timing_chain,
-    .init = init,
-};
 END
 echo sq_toy.sv >>"$D/rtl/files.f"
 sed -i 's/^    X(\([a-z0-9_]*\))$/    X(\1) X(toy)/' "$D/sim/block/flow/sq_block.h"
@@ -114,6 +90,9 @@ lines() { diff "$ROOT/$1" "$D/$1" | grep -c '^>'; }
 ok "two existing files are edited" \
   [ "$(for d in rtl sim models; do changed $d; done | wc -l)" = 2 ]
 ok "a line each" [ "$(lines rtl/files.f)" = 1 -a "$(lines sim/block/flow/sq_block.h)" = 1 ]
+sed 's/uWidth/uWidht/' "$D/sim/block/flow/sq_toy.block" >"$W.block"
+awk -f "$ROOT/sim/block/table.awk" "$W.block" >"$W.out" 2>"$W.err"
+ok "a name in the table that is no parameter is named with its line" grep -q '\.block:4: no parameter Widht$' "$W.err"
 ok "the program builds" make -s -C "$D" build/sqsim
 SQSIM=$D/build/sqsim
 export SQSIM_HOME=$D

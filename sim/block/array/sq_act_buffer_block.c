@@ -1,29 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sq_act_buffer: tiles of activations, each given several times.
+#include "sim/block/array/sq_act_buffer.block.h"
 #include "sim/block/array/sq_buffer_sim.h"
-#include "sim/block/flow/sq_case.h"
-
-enum { WIDTH, DEPTH, PASS_W };
-enum { PASSES_MAX = 5 };
-
-// bits, beats of a tile, bits of the number of passes
-static const struct sq_point points[] = {
-    {"d4", true, {9, 4, 3}},
-    {"d1", false, {12, 1, 8}},
-    {"d7", false, {30, 7, 4}},
-};
-
-static void ports(const unsigned *v, struct sq_ports *p)
-{
-    *p = (struct sq_ports){
-        .stream = {{"in", 3}},
-        .n_in = 3,
-        .n_out = 2,
-        .in = {{"data", 1, v[WIDTH], true}, {"last", 1, 1, true}, {"passes", 1, v[PASS_W], true}},
-        .out = {{"data", 1, v[WIDTH], true}, {"last", 1, 1, true}},
-        .records = v[DEPTH],
-        .outputs = (size_t)v[DEPTH] * PASSES_MAX};
-}
 
 static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
                        uint64_t number, int32_t *record, uint32_t *len)
@@ -106,27 +84,3 @@ static void clock(void *state, const struct sq_offer *in, bool out_ready)
 }
 
 static const struct sq_timing timing = {sizeof(struct sq_buffer_sim), comb, clock};
-
-static const struct sq_faults faults[] = {{"d4", 100, 200}};
-
-static const struct sq_free act_buffer_free[] = {
-    {"Width", 1, 64, false}, {"Depth", 1, 64, false}, {NULL, 0, 0, false}};
-
-const struct sq_block sq_act_buffer_block = {
-    .name = "act_buffer",
-    .top = "sq_act_buffer",
-    .group = "tile",
-    .param = {"Width", "Depth", "PassW", NULL},
-    .free = act_buffer_free,
-    SQ_ROWS(points),
-    .coverage_cases = 60,
-    SQ_ROWS(faults),
-    .ports = ports,
-    .draw_group = draw_group,
-    .n_directed = 1,
-    .draw_directed = draw_directed,
-    .golden = golden,
-    .timing = &timing,
-    .init = init,
-    .offer = offer,
-};

@@ -322,6 +322,15 @@ static inline int32_t sq_float_word(float x)
     return (int32_t)sq_bits_of(x);
 }
 
+// The bits of a number below n.
+static inline unsigned sq_bits_below(unsigned n)
+{
+    unsigned bits = 0;
+    while (bits < 32 && 1u << bits < n)
+        bits++;
+    return bits;
+}
+
 // The low `width` bits (1..32) of v as a field of an unsigned beat.
 static inline int32_t sq_field_unsigned(uint32_t v, unsigned width)
 {

@@ -4,46 +4,10 @@
 #include <string.h>
 
 #include "models/gqsa/sq_gqsa_walk.h"
-#include "sim/block/flow/sq_case.h"
+#include "sim/block/gqsa/sq_gqsa_walk.block.h"
 #include "sim/block/gqsa/sq_gqsa_walk_sim.h"
 
-enum { GROUP, GROUP_W, AT_W, ROW_W };
-enum { ROWS_MAX = 12, ROW_GROUPS_MAX = 8, FIELDS = 4, ALL_GROUPS = 4 };
-enum { GROUPS_MAX = ROWS_MAX * ROW_GROUPS_MAX, BEFORE_MAX = 2 };
-
-// G, bits of a group index, of an offset, of a row. all3x4: every matrix of 3 rows of 4 groups.
-static const struct sq_point points[] = {
-    {"all3x4", true, {16, 3, 8, 4}},
-    {"g16", true, {16, 16, 32, 4}},
-    {"g128", false, {128, 8, 24, 16}},
-    {"g4", false, {4, 6, 7, 4}},
-};
-
-static void ports(const unsigned *v, struct sq_ports *p)
-{
-    unsigned shift = 0;
-    while (1u << shift < v[GROUP])
-        shift++;
-    *p = (struct sq_ports){.stream = {{"in", 3}, {"group", 1}},
-                           .n_in = FIELDS,
-                           .n_out = 9,
-                           .in = {{"offset", 1, v[AT_W], true},
-                                  {"limit", 1, v[GROUP_W] + 1, true},
-                                  {"last", 1, 1, true},
-                                  {"index", 1, v[GROUP_W], true}},
-                           .out = {{"row", 1, v[ROW_W], true},
-                                   {"at", 1, v[AT_W], true},
-                                   {"group", 1, v[GROUP_W], true},
-                                   {"x", 1, v[GROUP_W] + shift, true},
-                                   {"first", 1, 1, true},
-                                   {"last", 1, 1, true},
-                                   {"empty", 1, 1, true},
-                                   {"end", 1, 1, true},
-                                   {"error", 1, 3, true}},
-                           .n_all = v[GROUP_W] == 3 ? 1u << 12 : 0,
-                           .records = GROUPS_MAX + 1,
-                           .outputs = ROWS_MAX * (ROW_GROUPS_MAX + 1)};
-}
+enum { FIELDS = 4, ALL_GROUPS = 4, BEFORE_MAX = 2 };
 
 // Adds `n` ascending groups below `limit` (>= n); returns how many there are then.
 static uint32_t add_groups(struct sq_rng *rng, int32_t *record, uint32_t count, uint32_t n,
@@ -206,7 +170,7 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
                                   (uint32_t)record[before * FIELDS + 1], step);
     for (const struct sq_gqsa_step *s = step; s < step + n; s++) {
         const int32_t beat[9] = {
-            (int32_t)s->row,  (int32_t)s->at, (int32_t)s->group, (int32_t)(s->group * v[GROUP]),
+            (int32_t)s->row,  (int32_t)s->at, (int32_t)s->group, (int32_t)(s->group * v[GROUP_LEN]),
             s->first,         s->last,        s->empty,          s->end,
             (int32_t)s->error};
         memcpy(out, beat, sizeof beat);
@@ -293,31 +257,3 @@ void sq_gqsa_walk_show(const void *state, struct sq_offer *out)
 }
 
 static const struct sq_timing timing = {sizeof(struct sq_gqsa_walk_sim), comb, clock};
-
-// clang-format off
-// One row a line; other parameters keep the defaults of the modules.
-static const struct sq_area_unit area[] = {
-    {"gqsa_walk", "sq_gqsa_walk", 16, false, {{"GroupLen", 16}}},
-};
-// clang-format on
-
-static const struct sq_faults faults[] = {{"g4", 100, 200}};
-
-const struct sq_block sq_gqsa_walk_block = {
-    .name = "gqsa_walk",
-    .top = "sq_gqsa_walk",
-    .group = "matrix",
-    .param = {"GroupLen", "GroupW", "AtW", "RowW", NULL},
-    SQ_ROWS(points),
-    SQ_ROWS(area),
-    .coverage_cases = 120,
-    SQ_ROWS(faults),
-    .ports = ports,
-    .draw_group = draw_group,
-    .n_directed = 1,
-    .draw_directed = draw_directed,
-    .golden = golden,
-    .timing = &timing,
-    .init = init,
-    .offer = offer,
-};

@@ -9,37 +9,11 @@
 #include "models/number/sq_bits.h"
 #include "models/number/sq_half.h"
 #include "models/output/sq_combine.h"
-#include "sim/block/flow/sq_case.h"
-#include "sim/block/flow/sq_pipeline.h"
-
-enum { LANES, IS_HALF, TURNS };
-enum { SHARES_MAX = 4, STEPS_MAX = 8, FLAGS = 2 };
-
-// lanes, binary16 numbers, rows of a lane
-static const struct sq_point points[] = {
-    {"half", true, {2, 1, 1}},    {"half_1", true, {1, 1, 1}}, {"whole", true, {2, 0, 1}},
-    {"half_4", false, {4, 1, 1}}, {"turns", true, {2, 0, 3}},  {"turns_half", false, {1, 1, 8}},
-};
+#include "sim/block/number/sq_fp_mac.block.h"
 
 static unsigned width_of(const unsigned *v)
 {
     return v[IS_HALF] ? 16 : 32;
-}
-
-static void ports(const unsigned *v, struct sq_ports *p)
-{
-    const unsigned width = width_of(v);
-    *p = (struct sq_ports){.stream = {{"in", 4}},
-                           .macs = v[LANES],
-                           .n_in = 4,
-                           .n_out = 1,
-                           .in = {{"end", 1, 1, true},
-                                  {"last", 1, 1, true},
-                                  {"w", v[LANES], width, true},
-                                  {"x", v[LANES], width, true}},
-                           .out = {{"y", v[LANES], width, true}},
-                           .records = (size_t)SHARES_MAX * STEPS_MAX * v[TURNS],
-                           .outputs = v[TURNS]};
 }
 
 // A number of a short fraction, so that there are ties, or of few; infinities and NaN are illegal.
@@ -291,8 +265,6 @@ static enum sq_status draw_powers(struct sq_case *c, struct sq_error *err)
     return SQ_OK;
 }
 
-enum { N_DIRECTED = 3 };
-
 static enum sq_status draw_directed(struct sq_case *c, unsigned n, struct sq_rng *rng,
                                     struct sq_error *err)
 {
@@ -357,48 +329,8 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     return v[TURNS];
 }
 
-static void init(const unsigned *v, void *state)
-{
-    struct sq_chain *c = state;
-    (void)v;
-    sq_pipeline_init(&c->back, SQ_TIMING_ARRAY, 3);
-}
-
 static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
 {
     (void)v, (void)stream;
     o->last = record[1];
 }
-
-// A lane is a product and two sums per cycle.
-static const struct sq_area_unit area[] = {
-    {"fp_mac_half", "sq_fp_mac", 1, false, {{"Lanes", 1}, {"IsHalf", 1}}},
-    {"fp_mac_whole", "sq_fp_mac", 1, false, {{"Lanes", 1}, {"IsHalf", 0}}},
-};
-
-static const struct sq_faults faults[] = {{"half_1", 10, 400}, {"whole", 10, 400}};
-
-static const struct sq_free fp_mac_free[] = {
-    {"Lanes", 1, 16, false}, {"Turns", 1, 16, false}, {NULL, 0, 0, false}};
-
-const struct sq_block sq_fp_mac_block = {
-    .name = "fp_mac",
-    .top = "sq_fp_mac",
-    .group = "row",
-    .param = {"Lanes", "IsHalf", "Turns", NULL},
-    .free = fp_mac_free,
-    SQ_ROWS(points),
-    SQ_ROWS(area),
-    .coverage_cases = 300,
-    .coverage_points = "half_1 whole",
-    SQ_ROWS(faults),
-    .ports = ports,
-    .draw_group = draw_group,
-    .n_directed = N_DIRECTED,
-    .draw_directed = draw_directed,
-    .cut = cut,
-    .golden = golden,
-    .timing = &sq_timing_chain,
-    .init = init,
-    .offer = offer,
-};

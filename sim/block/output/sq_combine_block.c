@@ -1,47 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // sq_combine: sums of scale groups to binary32 or bfloat16 outputs.
 #include "models/output/sq_combine.h"
-#include "sim/block/flow/sq_pipeline.h"
+#include "sim/block/output/sq_combine.block.h"
 #include "sim/block/output/sq_combine_draw.h"
-
-enum { LANES, SLOTS, FORM, IS_BF16 };
-enum { GROUPS_MAX = 12 };
-
-// lanes, outputs a lane, form, bfloat16
-static const struct sq_point points[] = {
-    {"two", true, {2, 4, SQ_COMBINE_TWO, 0}},
-    {"one", true, {3, 1, SQ_COMBINE_ONE, 0}},
-    {"scaled", true, {1, 3, SQ_COMBINE_SCALED, 0}},
-    {"float", true, {2, 3, SQ_COMBINE_FLOAT, 0}},
-    {"two_bf16", true, {1, 1, SQ_COMBINE_TWO, 1}},
-    {"one_bf16", false, {4, 8, SQ_COMBINE_ONE, 1}},
-    {"two_wide", false, {8, 8, SQ_COMBINE_TWO, 0}},
-    {"scaled_1", false, {2, 1, SQ_COMBINE_SCALED, 1}},
-};
-
-static void ports(const unsigned *v, struct sq_ports *p)
-{
-    const size_t lanes = v[LANES];
-    *p = (struct sq_ports){.stream = {{"in", 7}},
-                           .n_in = 7,
-                           .n_out = 2,
-                           .in = {{"last", 1, 1, true},
-                                  {"p_lo", lanes, 32, false},
-                                  {"p_hi", lanes, 32, false},
-                                  {"s_lo", lanes, 32, false},
-                                  {"s_hi", lanes, 32, false},
-                                  {"s_a", lanes, 32, false},
-                                  {"tag", 1, 1, true}},
-                           .out = {{"y", lanes, v[IS_BF16] ? 16 : 32, true}, {"tag", 1, 1, true}},
-                           .records = (size_t)GROUPS_MAX * v[SLOTS],
-                           .outputs = v[SLOTS]};
-}
-
-// Numbers of a beat: last, five operands of each lane, a tag.
-static size_t beat_len(const unsigned *v)
-{
-    return 2 + 5 * (size_t)v[LANES];
-}
 
 // ---- input ----------------------------------------------------------------------------------
 
@@ -153,7 +114,7 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
 // Way 0: one scale group less.
 static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
 {
-    const size_t beat = beat_len(v);
+    const size_t beat = record_len(v);
     if (way > 0 || len[0] <= v[SLOTS])
         return false;
     len[0] -= v[SLOTS];
@@ -168,7 +129,7 @@ static uint32_t output(const unsigned *v, const struct sq_group *in, unsigned sl
 {
     const enum sq_combine_form form = (enum sq_combine_form)v[FORM];
     const unsigned lanes = v[LANES];
-    const size_t beat = beat_len(v);
+    const size_t beat = record_len(v);
     float y = 0.0f, s_a = 0.0f;
     for (size_t i = slot; i < in->len[0]; i += v[SLOTS]) {
         const int32_t *b = in->record + i * beat + 1 + lane;
@@ -183,7 +144,7 @@ static uint32_t output(const unsigned *v, const struct sq_group *in, unsigned sl
 // An output leaves with the tag of its last beat.
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
 {
-    const size_t beat = beat_len(v);
+    const size_t beat = record_len(v);
     for (unsigned slot = 0; slot < v[SLOTS]; slot++) {
         for (unsigned l = 0; l < v[LANES]; l++)
             *out++ = (int32_t)output(v, in, slot, l);
@@ -191,54 +152,3 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     }
     return v[SLOTS];
 }
-
-// ---- time -----------------------------------------------------------------------------------
-
-static void init(const unsigned *v, void *state)
-{
-    struct sq_chain *c = state;
-    sq_pipeline_init(&c->back, SQ_TIMING_ARRAY,
-                     sq_combine_stages((enum sq_combine_form)v[FORM], false));
-}
-
-static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
-{
-    (void)v, (void)stream;
-    o->last = record[0];
-}
-
-// clang-format off
-// One row a line; other parameters keep the defaults of the modules. Outputs, not weights, per cycle.
-static const struct sq_area_unit area[] = {
-    {"combine_one", "sq_combine", 1, false, {{"Lanes", 1}, {"Slots", 8}, {"Form", 0}}},
-    {"combine_two", "sq_combine", 1, false, {{"Lanes", 1}, {"Slots", 8}, {"Form", 1}}},
-    {"combine_scaled", "sq_combine", 1, false, {{"Lanes", 1}, {"Slots", 8}, {"Form", 2}}},
-    {"combine_float", "sq_combine", 1, false, {{"Lanes", 1}, {"Slots", 4}, {"Form", 3}}},
-    {"combine_two_bf16", "sq_combine", 1, false, {{"Lanes", 1}, {"Slots", 8}, {"Form", 1}, {"IsBf16", 1}}},
-};
-// clang-format on
-
-static const struct sq_faults faults[] = {
-    {"two", 40, 400}, {"scaled", 40, 8000}, {"two_bf16", 20, 8000}};
-
-static const struct sq_free combine_free[] = {
-    {"Lanes", 1, 16, false}, {"Slots", 1, 64, false}, {NULL, 0, 0, false}};
-
-const struct sq_block sq_combine_block = {
-    .name = "combine",
-    .top = "sq_combine",
-    .group = "tile",
-    .param = {"Lanes", "Slots", "Form", "IsBf16", NULL},
-    .free = combine_free,
-    SQ_ROWS(points),
-    SQ_ROWS(area),
-    .coverage_cases = 200,
-    SQ_ROWS(faults),
-    .ports = ports,
-    .draw_group = draw_group,
-    .cut = cut,
-    .golden = golden,
-    .timing = &sq_timing_chain,
-    .init = init,
-    .offer = offer,
-};

@@ -4,33 +4,7 @@
 
 #include "models/output/sq_combine.h"
 #include "models/scaled/sq_bs.h"
-#include "sim/block/flow/sq_case.h"
-#include "sim/block/flow/sq_pipeline.h"
-
-enum { LEN, IS_BF16, BITS };
-enum { LEN_MAX = 32 };
-
-// elements, bfloat16 out, bits of integers; two: its netlist is quick
-static const struct sq_point points[] = {
-    {"n16", true, {16, 1, 0}},        {"n16_binary32", true, {16, 0, 0}},
-    {"integer10", true, {16, 1, 10}}, {"integer16", true, {16, 0, 16}},
-    {"integer9", false, {4, 1, 9}},   {"n32", false, {32, 1, 0}},
-    {"n8", false, {8, 0, 0}},         {"two", false, {2, 1, 0}},
-};
-
-static void ports(const unsigned *v, struct sq_ports *p)
-{
-    *p = (struct sq_ports){.stream = {{"in", 1}},
-                           .n_in = 1,
-                           .n_out = 1,
-                           .in = {{"x", v[LEN], 16, true}},
-                           .out = {{"y", v[LEN], v[IS_BF16] ? 16 : 32, true}}};
-}
-
-static unsigned halvings(unsigned len)
-{
-    return len > 1 ? 1 + halvings(len / 2) : 0;
-}
+#include "sim/block/output/sq_hadamard.block.h"
 
 // Whether an odd number of bits is set.
 static bool is_odd(size_t bits)
@@ -78,7 +52,8 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
     enum { EXPONENT = 140, KEPT = 8, FROM = 128 }; // of the largest; significand bits of a bfloat16
     const unsigned *const v = c->point->value;
     const unsigned len = v[LEN], bits = v[BITS] ? v[BITS] : SQ_BS_ROTATE_BITS;
-    const unsigned below = bits - 1 + halvings(len) - KEPT; // bits of a sum that are rounded away
+    const unsigned below =
+        bits - 1 + sq_bits_below(len) - KEPT; // bits of a sum that are rounded away
     const unsigned places = below > 1 ? below - 1 : 1;
     const uint32_t modulus = UINT32_C(2) << below;
     (void)number;
@@ -124,12 +99,6 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     return 1;
 }
 
-static void init(const unsigned *v, void *state)
-{
-    struct sq_chain *c = state;
-    sq_pipeline_init(&c->back, SQ_TIMING_PIPE, v[BITS] ? 3 : halvings(v[LEN]) + 1);
-}
-
 static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, struct sq_error *err)
 {
     (void)old, (void)given;
@@ -137,36 +106,3 @@ static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, s
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "Len = %u, need 4 or 16 of integers", v[LEN]);
     return SQ_OK;
 }
-
-static const struct sq_area_unit area[] = {
-    {"hadamard_16", "sq_hadamard", 16, false, {{"Len", 16}, {"IsBf16", 1}}},
-    {"hadamard_16_integer",
-     "sq_hadamard",
-     16,
-     false,
-     {{"Len", 16}, {"IsBf16", 1}, {"Bits", SQ_BS_ROTATE_BITS}}},
-};
-
-static const struct sq_faults faults[] = {{"two", 60, 3000}, {"integer9", 60, 1500}};
-
-static const struct sq_free hadamard_free[] = {{"Len", 2, LEN_MAX, true}, {NULL, 0, 0, false}};
-
-const struct sq_block sq_hadamard_block = {
-    .name = "hadamard",
-    .top = "sq_hadamard",
-    .group = "beat",
-    .param = {"Len", "IsBf16", "Bits", NULL},
-    .free = hadamard_free,
-    SQ_ROWS(points),
-    .settle = settle,
-    SQ_ROWS(area),
-    .coverage_cases = 60,
-    SQ_ROWS(faults),
-    .ports = ports,
-    .draw_beat = draw_beat,
-    .n_directed = 1,
-    .draw_directed = draw_directed,
-    .golden = golden,
-    .timing = &sq_timing_chain,
-    .init = init,
-};

@@ -1,29 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // sq_requant: sums to codes.
 #include "models/output/sq_requant.h"
-#include "sim/block/flow/sq_pipeline.h"
+#include "sim/block/output/sq_requant.block.h"
 
-enum { LANES, OUT_W, ACC_W, MUL_W };
 enum { SHIFT_W = 6 };
-
-// lanes, bits of a code, of a sum, of a multiplier; narrow: its netlist is quick
-static const struct sq_point points[] = {
-    {"int8", true, {4, 8, 32, 16}},   {"int6", false, {2, 6, 32, 16}},
-    {"int4", true, {3, 4, 32, 16}},   {"int2", false, {1, 2, 32, 16}},
-    {"narrow", false, {2, 4, 10, 6}},
-};
-
-static void ports(const unsigned *v, struct sq_ports *p)
-{
-    const size_t lanes = v[LANES];
-    *p = (struct sq_ports){.stream = {{"in", 3}},
-                           .n_in = 3,
-                           .n_out = 1,
-                           .in = {{"acc", lanes, v[ACC_W], false},
-                                  {"mul", lanes, v[MUL_W], false},
-                                  {"shift", lanes, SHIFT_W, true}},
-                           .out = {{"code", lanes, v[OUT_W], false}}};
-}
 
 static void draw_lane(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind, int32_t *acc,
                       int32_t *mul, int32_t *shift)
@@ -77,43 +57,3 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
                             v[OUT_W]);
     return 1;
 }
-
-static void init(const unsigned *v, void *state)
-{
-    struct sq_chain *c = state;
-    (void)v;
-    sq_pipeline_init(&c->back, SQ_TIMING_PIPE, 3);
-}
-
-// clang-format off
-// One row a line; other parameters keep the defaults of the modules. act_int*: 16 activations a cycle
-// to integers at a scale of the token, significands of bfloat16 times that of the reciprocal step.
-#define ACT(bits) {"Lanes", 16}, {"OutW", bits}, {"AccW", 9}, {"MulW", 9}, {"ShiftW", 5}
-static const struct sq_area_unit area[] = {
-    {"requant_int8", "sq_requant", 1, false, {{"Lanes", 1}, {"OutW", 8}}},
-    {"act_int4", "sq_requant", 16, false, {ACT(4)}},
-    {"act_int6", "sq_requant", 16, false, {ACT(6)}},
-    {"act_int8", "sq_requant", 16, false, {ACT(8)}},
-};
-// clang-format on
-
-static const struct sq_faults faults[] = {{"int4", 100, 4000}};
-
-static const struct sq_free requant_free[] = {{"Lanes", 1, 64, false}, {NULL, 0, 0, false}};
-
-const struct sq_block sq_requant_block = {
-    .name = "requant",
-    .top = "sq_requant",
-    .group = "beat",
-    .param = {"Lanes", "OutW", "AccW", "MulW", NULL},
-    .free = requant_free,
-    SQ_ROWS(points),
-    SQ_ROWS(area),
-    .coverage_cases = 120,
-    SQ_ROWS(faults),
-    .ports = ports,
-    .draw_beat = draw_beat,
-    .golden = golden,
-    .timing = &sq_timing_chain,
-    .init = init,
-};

@@ -5,65 +5,29 @@
 #include "models/core/sq_topk.h"
 #include "models/scaled/sq_bs.h"
 #include "models/scaled/sq_scaled.h"
-#include "sim/block/flow/sq_pipeline.h"
+#include "sim/block/scaled/sq_act_scale.block.h"
 #include "sim/block/scaled/sq_engine_scaled_draw.h"
 
-enum { BANK, HIGH, ELEMENT, SCALE, ARCH, OWN, CHOOSE };
 enum { MAGNITUDE_BITS = 15, MASK_CODE = 8 };
-
-// bank, k of split codes, element, scale, TopK, high elements at an own scale, choice of the scale
-static const struct sq_point points[] = {
-    {"nvfp4", true, {16, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3}},
-    {"mxfp4", true, {32, 0, SQ_SCALED_E2M1, SQ_SCALED_E8M0}},
-    {"nvint4", true, {16, 0, SQ_SCALED_INT4, SQ_SCALED_E4M3}},
-    {"nvint5", false, {16, 0, SQ_SCALED_INT5, SQ_SCALED_E4M3}},
-    {"split", true, {16, 2, SQ_SCALED_INT4, SQ_SCALED_E4M3}},
-    {"split_pow2", true, {16, 1, SQ_SCALED_INT4, SQ_SCALED_E8M0}},
-    {"split_b32", false, {32, 4, SQ_SCALED_INT4, SQ_SCALED_E4M3}},
-    {"split_pow2_k4", false, {16, 4, SQ_SCALED_INT4, SQ_SCALED_E8M0}},
-    {"split_radix", true, {16, 2, SQ_SCALED_INT4, SQ_SCALED_E4M3, SQ_TOPK_RADIX}},
-    {"split_tree", true, {16, 2, SQ_SCALED_INT4, SQ_SCALED_E4M3, SQ_TOPK_TREE}},
-    {"own_b32", true, {32, 1, SQ_SCALED_INT4, SQ_SCALED_E4M3, SQ_TOPK_TREE, 1}},
-    {"own_b16", true, {16, 2, SQ_SCALED_INT4, SQ_SCALED_E4M3, SQ_TOPK_TREE, 1}},
-    {"nvint4_searched", true, {16, 0, SQ_SCALED_INT4, SQ_SCALED_E4M3, 0, 0, SQ_SCALED_SEARCH}},
-    {"nvfp4_searched", true, {16, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3, 0, 0, SQ_SCALED_SEARCH}},
-    {"nvfp4_46", true, {16, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3, 0, 0, SQ_SCALED_FOUR_SIX}},
-    {"if4", true, {16, 0, SQ_SCALED_IF4, SQ_SCALED_E4M3, 0, 0, SQ_SCALED_SIGN}},
-    {"razer", true, {16, 0, SQ_SCALED_RAZER, SQ_SCALED_E4M3, 0, 0, SQ_SCALED_SIGN}},
-    {"own_b32k4", false, {32, 4, SQ_SCALED_INT4, SQ_SCALED_E4M3, SQ_TOPK_RANK, 1}},
-};
 
 struct sq_bs_format sq_act_scale_format(const unsigned *v)
 {
     const bool is_e8m0 = v[SCALE] == SQ_SCALED_E8M0;
-    return (struct sq_bs_format){.kind = v[HIGH] > 0 && v[OWN]             ? SQ_BS_SQ
-                                         : v[HIGH] > 0                     ? SQ_BS_SPLIT
-                                         : is_e8m0                         ? SQ_BS_MX
-                                         : v[ELEMENT] == SQ_SCALED_IF4     ? SQ_BS_IF4
-                                         : v[ELEMENT] == SQ_SCALED_RAZER   ? SQ_BS_RAZER
-                                         : v[CHOOSE] == SQ_SCALED_FOUR_SIX ? SQ_BS_FOUR_SIX
-                                                                           : SQ_BS_NV,
+    return (struct sq_bs_format){.kind = v[HIGH_PER_BANK] > 0 && v[OWN_HIGH] ? SQ_BS_SQ
+                                         : v[HIGH_PER_BANK] > 0              ? SQ_BS_SPLIT
+                                         : is_e8m0                           ? SQ_BS_MX
+                                         : v[ELEMENT] == SQ_SCALED_IF4       ? SQ_BS_IF4
+                                         : v[ELEMENT] == SQ_SCALED_RAZER     ? SQ_BS_RAZER
+                                         : v[CHOOSE] == SQ_SCALED_FOUR_SIX   ? SQ_BS_FOUR_SIX
+                                                                             : SQ_BS_NV,
                                  .element = sq_scaled_element_of(v[ELEMENT]),
-                                 .block = v[BANK],
+                                 .block = v[BANK_LEN],
                                  .rule = SQ_BS_OCP,
-                                 .high_per_block = v[HIGH],
+                                 .high_per_block = v[HIGH_PER_BANK],
                                  .is_power_of_two = is_e8m0,
                                  .is_by_maximum = true,
                                  .is_searched = v[CHOOSE] == SQ_SCALED_SEARCH,
                                  .is_error_integer = v[CHOOSE] != SQ_SCALED_LARGEST};
-}
-
-static void ports(const unsigned *v, struct sq_ports *p)
-{
-    const size_t bank = v[BANK], mask = v[HIGH] > 0 ? bank : 1;
-    *p = (struct sq_ports){.stream = {{"in", 1}},
-                           .n_in = 1,
-                           .n_out = 4,
-                           .in = {{"x", bank, 16, true}},
-                           .out = {{"scale", 1, 8, true},
-                                   {"code", bank, sq_scaled_code_bits(v[ELEMENT]), true},
-                                   {"high", v[OWN] ? v[HIGH] : mask, v[OWN] ? 8 : 4, true},
-                                   {"mask", mask, 1, true}}};
 }
 
 // ---- input ----------------------------------------------------------------------------------
@@ -88,7 +52,7 @@ static int32_t draw_tie(struct sq_rng *rng, unsigned exponent)
 // own.
 static unsigned top_of(const unsigned *v)
 {
-    return v[HIGH] > 0 ? 119 : (unsigned)sq_element_max(sq_scaled_element_of(v[ELEMENT]));
+    return v[HIGH_PER_BANK] > 0 ? 119 : (unsigned)sq_element_max(sq_scaled_element_of(v[ELEMENT]));
 }
 
 // n * 2^exponent in bfloat16, its low bits cut off.
@@ -106,15 +70,15 @@ static void draw_edge(const unsigned *v, struct sq_rng *rng, unsigned exponent, 
 {
     const int32_t edge = scaled(exponent - 3, top_of(v) * (17 + 2 * sq_rng_below(rng, 8)));
     for (unsigned i = 0; i < 2; i++)
-        beat[sq_rng_below(rng, v[BANK])] = edge + (int32_t)sq_rng_below(rng, 3) - 1;
+        beat[sq_rng_below(rng, v[BANK_LEN])] = edge + (int32_t)sq_rng_below(rng, 3) - 1;
 }
 
 // Zeros but for at most k + 1 elements: so few that zeros are masked as well.
 static void keep_few(const unsigned *v, struct sq_rng *rng, int32_t *beat)
 {
-    unsigned left = sq_rng_below(rng, v[HIGH] + 2);
-    for (unsigned i = 0; i < v[BANK]; i++) {
-        const bool is_kept = sq_rng_below(rng, v[BANK] - i) < left;
+    unsigned left = sq_rng_below(rng, v[HIGH_PER_BANK] + 2);
+    for (unsigned i = 0; i < v[BANK_LEN]; i++) {
+        const bool is_kept = sq_rng_below(rng, v[BANK_LEN] - i) < left;
         left -= is_kept;
         beat[i] &= is_kept ? 0xffff : 0x8000;
     }
@@ -130,7 +94,7 @@ static void draw_beat(const unsigned *v, struct sq_rng *rng, enum sq_stimulus ki
                               : range == 2 ? sq_rng_below(rng, 12)
                                            : 122 + sq_rng_below(rng, 12);
     (void)number;
-    for (unsigned i = 0; i < v[BANK]; i++) {
+    for (unsigned i = 0; i < v[BANK_LEN]; i++) {
         const unsigned spread = sq_rng_below(rng, wide == 0 ? 12 : 4);
         int32_t x = bfloat16(exponent > spread ? exponent - spread : 0, sq_rng_below(rng, 128));
         if (kind == SQ_STIMULUS_ILLEGAL) // any finite number
@@ -143,12 +107,12 @@ static void draw_beat(const unsigned *v, struct sq_rng *rng, enum sq_stimulus ki
     }
     if (kind == SQ_STIMULUS_FEW && exponent > 8) { // the scale is a power of two then
         if (sq_rng_below(rng, 2))
-            beat[sq_rng_below(rng, v[BANK])] = scaled(exponent, top_of(v));
+            beat[sq_rng_below(rng, v[BANK_LEN])] = scaled(exponent, top_of(v));
         else
             draw_edge(v, rng, exponent, beat);
     }
     if (kind == SQ_STIMULUS_UNIFORM && sq_rng_below(rng, 4) == 0) // one stands out
-        beat[sq_rng_below(rng, v[BANK])] =
+        beat[sq_rng_below(rng, v[BANK_LEN])] =
             bfloat16(exponent + 3 + sq_rng_below(rng, 6), sq_rng_below(rng, 128));
     if (sq_rng_below(rng, 8) == 0)
         keep_few(v, rng, beat);
@@ -159,8 +123,8 @@ static void draw_beat(const unsigned *v, struct sq_rng *rng, enum sq_stimulus ki
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
 {
     const struct sq_bs_format f = sq_act_scale_format(v);
-    const float global[SQ_BS_PARTS] = {v[OWN] ? 1.0f / 16 : 1, 1};
-    const unsigned bank = v[BANK], mask = v[HIGH] > 0 ? bank : 1;
+    const float global[SQ_BS_PARTS] = {v[OWN_HIGH] ? 1.0f / 16 : 1, 1};
+    const unsigned bank = v[BANK_LEN], mask = v[HIGH_PER_BANK] > 0 ? bank : 1;
     struct sq_bs_block b;
     float x[SQ_BS_BLOCK_MAX] = {0};
     for (unsigned i = 0; i < bank; i++) {
@@ -172,12 +136,12 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     int32_t *const high = out + 1 + bank, *compact = high;
     for (unsigned i = 0; i < bank; i++) {
         const struct sq_bs_code c = sq_bs_encode(&f, &b, i, x[i]);
-        out[1 + i] = v[OWN] && b.is_high[i] ? MASK_CODE : c.code;
-        if (v[HIGH] > 0)
-            high[(v[OWN] ? v[HIGH] : mask) + i] = b.is_high[i];
-        if (v[OWN] && b.is_high[i])
+        out[1 + i] = v[OWN_HIGH] && b.is_high[i] ? MASK_CODE : c.code;
+        if (v[HIGH_PER_BANK] > 0)
+            high[(v[OWN_HIGH] ? v[HIGH_PER_BANK] : mask) + i] = b.is_high[i];
+        if (v[OWN_HIGH] && b.is_high[i])
             *compact++ = c.high;
-        else if (v[HIGH] > 0 && !v[OWN])
+        else if (v[HIGH_PER_BANK] > 0 && !v[OWN_HIGH])
             high[i] = c.high;
     }
     return 1;
@@ -186,60 +150,10 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
 static void init(const unsigned *v, void *state)
 {
     struct sq_chain *c = state;
-    c->has_front = v[HIGH] > 0;
-    if (c->has_front && v[ARCH] == SQ_TOPK_TREE)
-        sq_topk_tree_pipeline(&c->front, v[HIGH]);
+    c->has_front = v[HIGH_PER_BANK] > 0;
+    if (c->has_front && v[TOPK] == SQ_TOPK_TREE)
+        sq_topk_tree_pipeline(&c->front, v[HIGH_PER_BANK]);
     else if (c->has_front)
-        sq_topk_pipeline(&c->front, v[ARCH], MAGNITUDE_BITS);
+        sq_topk_pipeline(&c->front, v[TOPK], MAGNITUDE_BITS);
     sq_pipeline_init(&c->back, SQ_TIMING_PIPE, v[CHOOSE] == SQ_SCALED_LARGEST ? 3 : 4);
 }
-
-// clang-format off
-// One row a line; other parameters keep the defaults of the module. Activations, not weights, per cycle.
-#define UNIT(bank, k, element, scale)                                                              \
-    {"BankLen", bank}, {"HighPerBank", k}, {"Element", element}, {"Scale", scale}
-#define TREE {"Topk", SQ_TOPK_TREE} // smaller than ranks
-static const struct sq_area_unit area[] = {
-    {"act_scale_nvfp4", "sq_act_scale", 16, false, {UNIT(16, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3)}},
-    {"act_scale_mxfp4", "sq_act_scale", 32, false, {UNIT(32, 0, SQ_SCALED_E2M1, SQ_SCALED_E8M0)}},
-    {"act_scale_nvint4", "sq_act_scale", 16, false, {UNIT(16, 0, SQ_SCALED_INT4, SQ_SCALED_E4M3)}},
-    {"act_scale_nvint5", "sq_act_scale", 16, false, {UNIT(16, 0, SQ_SCALED_INT5, SQ_SCALED_E4M3)}},
-    {"act_scale_split_e4m3_k1", "sq_act_scale", 16, false, {UNIT(16, 1, SQ_SCALED_INT4, SQ_SCALED_E4M3)}},
-    {"act_scale_split_e4m3_k2", "sq_act_scale", 16, false, {UNIT(16, 2, SQ_SCALED_INT4, SQ_SCALED_E4M3)}},
-    {"act_scale_split_e4m3_k4", "sq_act_scale", 16, false, {UNIT(16, 4, SQ_SCALED_INT4, SQ_SCALED_E4M3)}},
-    {"act_scale_split_e4m3_k2_radix", "sq_act_scale", 16, false, {UNIT(16, 2, SQ_SCALED_INT4, SQ_SCALED_E4M3), {"Topk", 1}}},
-    {"act_scale_split_pow2_k2_radix", "sq_act_scale", 16, false, {UNIT(16, 2, SQ_SCALED_INT4, SQ_SCALED_E8M0), {"Topk", 1}}},
-    {"act_scale_split_pow2_k1", "sq_act_scale", 16, false, {UNIT(16, 1, SQ_SCALED_INT4, SQ_SCALED_E8M0)}},
-    {"act_scale_split_pow2_k4", "sq_act_scale", 16, false, {UNIT(16, 4, SQ_SCALED_INT4, SQ_SCALED_E8M0)}},
-    {"act_scale_split_e4m3_k1_tree", "sq_act_scale", 16, false, {UNIT(16, 1, SQ_SCALED_INT4, SQ_SCALED_E4M3), TREE}},
-    {"act_scale_split_e4m3_k2_tree", "sq_act_scale", 16, false, {UNIT(16, 2, SQ_SCALED_INT4, SQ_SCALED_E4M3), TREE}},
-    {"act_scale_split_pow2_k1_tree", "sq_act_scale", 16, false, {UNIT(16, 1, SQ_SCALED_INT4, SQ_SCALED_E8M0), TREE}},
-    {"act_scale_split_pow2_k2_tree", "sq_act_scale", 16, false, {UNIT(16, 2, SQ_SCALED_INT4, SQ_SCALED_E8M0), TREE}},
-    {"act_scale_own_b32k1", "sq_act_scale", 32, false, {UNIT(32, 1, SQ_SCALED_INT4, SQ_SCALED_E4M3), TREE, {"OwnHigh", 1}}},
-    {"act_scale_own_b32k2", "sq_act_scale", 32, false, {UNIT(32, 2, SQ_SCALED_INT4, SQ_SCALED_E4M3), TREE, {"OwnHigh", 1}}},
-    {"act_scale_nvfp4_searched", "sq_act_scale", 16, false, {UNIT(16, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3), {"Choose", SQ_SCALED_SEARCH}}},
-    {"act_scale_nvint4_searched", "sq_act_scale", 16, false, {UNIT(16, 0, SQ_SCALED_INT4, SQ_SCALED_E4M3), {"Choose", SQ_SCALED_SEARCH}}},
-    {"act_scale_nvfp4_46", "sq_act_scale", 16, false, {UNIT(16, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3), {"Choose", SQ_SCALED_FOUR_SIX}}},
-    {"act_scale_if4", "sq_act_scale", 16, false, {UNIT(16, 0, SQ_SCALED_IF4, SQ_SCALED_E4M3), {"Choose", SQ_SCALED_SIGN}}},
-    {"act_scale_razer", "sq_act_scale", 16, false, {UNIT(16, 0, SQ_SCALED_RAZER, SQ_SCALED_E4M3), {"Choose", SQ_SCALED_SIGN}}},
-    {"act_scale_split_pow2_k2", "sq_act_scale", 16, false, {UNIT(16, 2, SQ_SCALED_INT4, SQ_SCALED_E8M0)}},
-};
-// clang-format on
-
-static const struct sq_faults faults[] = {{"nvfp4", 20, 1500}, {"split_pow2", 20, 1500}};
-
-const struct sq_block sq_act_scale_block = {
-    .name = "act_scale",
-    .top = "sq_act_scale",
-    .group = "block",
-    .param = {"BankLen", "HighPerBank", "Element", "Scale", "Topk", "OwnHigh", "Choose", NULL},
-    SQ_ROWS(points),
-    SQ_ROWS(area),
-    .coverage_cases = 200,
-    SQ_ROWS(faults),
-    .ports = ports,
-    .draw_beat = draw_beat,
-    .golden = golden,
-    .timing = &sq_timing_chain,
-    .init = init,
-};

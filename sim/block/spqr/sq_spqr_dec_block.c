@@ -1,32 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // sq_spqr_dec: words of SpQR to codes, scales and zeros of a tile.
 #include "models/spqr/sq_spqr_dec.h"
-#include "sim/block/flow/sq_block.h"
+#include "sim/block/spqr/sq_spqr_dec.block.h"
 #include "sim/block/spqr/sq_spqr_dec_sim.h"
-
-enum { WORDS };
-
-static const struct sq_point points[] = {
-    {"w1", true, {1}},  {"w2", false, {2}},   {"w4", true, {4}},
-    {"w8", false, {8}}, {"w16", false, {16}},
-};
-
-static void ports(const unsigned *v, struct sq_ports *p)
-{
-    const size_t words = v[WORDS];
-    *p = (struct sq_ports){.stream = {{"in", 1}},
-                           .n_in = 1,
-                           .n_out = 6,
-                           .in = {{"word", 2 * words, 32, true}},
-                           .out = {{"code", 16 * words, 3, true},
-                                   {"scale", words, 3, true},
-                                   {"zero", words, 3, true},
-                                   {"second", 2, 32, true},
-                                   {"last", 1, 1, true},
-                                   {"error", 1, 3, true}},
-                           .records = SQ_SPQR_TILE / words,
-                           .outputs = SQ_SPQR_TILE / words};
-}
 
 // Second order of finite FP16 values.
 static uint64_t draw_second(struct sq_rng *rng, enum sq_stimulus kind)
@@ -135,28 +111,3 @@ static void clock(void *state, const struct sq_offer *in, bool out_ready)
 }
 
 static const struct sq_timing timing = {sizeof(struct sq_spqr_dec_sim), comb, clock};
-
-// clang-format off
-// One row a line; other parameters keep the defaults of the modules.
-static const struct sq_area_unit area[] = {
-    {"spqr_dec", "sq_spqr_dec", 16, false, {{"Words", 1}}},
-};
-// clang-format on
-
-static const struct sq_faults faults[] = {{"w1", 100, 200}};
-
-const struct sq_block sq_spqr_dec_block = {
-    .name = "spqr_dec",
-    .top = "sq_spqr_dec",
-    .group = "tile",
-    .param = {"Words", NULL},
-    SQ_ROWS(points),
-    SQ_ROWS(area),
-    .coverage_cases = 120,
-    SQ_ROWS(faults),
-    .ports = ports,
-    .draw_group = draw_group,
-    .golden = golden,
-    .timing = &timing,
-    .init = init,
-};

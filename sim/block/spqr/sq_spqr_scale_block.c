@@ -5,42 +5,9 @@
 
 #include "models/number/sq_fp.h"
 #include "models/spqr/sq_spqr.h"
-#include "sim/block/flow/sq_case.h"
-#include "sim/block/flow/sq_pipeline.h"
+#include "sim/block/spqr/sq_spqr_scale.block.h"
 
-enum { WORDS };
-enum { ROW = SQ_SPQR_TILE, STAGES = 5 };
-
-// tile rows a beat
-static const struct sq_point points[] = {
-    {"w1", true, {1}},
-    {"w4", true, {4}},
-    {"w2", false, {2}},
-};
-
-// last, codes, scales and zeros, second order, error
-static size_t record_len(const unsigned *v)
-{
-    return 1 + (size_t)v[WORDS] * (ROW + 2) + 3;
-}
-
-static void ports(const unsigned *v, struct sq_ports *p)
-{
-    const size_t words = v[WORDS];
-    *p = (struct sq_ports){
-        .stream = {{"in", 6}},
-        .has_last = true,
-        .n_in = 6,
-        .n_out = 3,
-        .in = {{"last", 1, 1, true},
-               {"code", words * ROW, 3, true},
-               {"scale", words, 3, true},
-               {"zero", words, 3, true},
-               {"second", 2, 32, true},
-               {"error", 1, 3, true}},
-        .out = {{"weight", words * ROW, 16, true}, {"last", 1, 1, true}, {"error", 1, 3, true}},
-        .outputs = 24};
-}
+enum { ROW = SQ_SPQR_TILE };
 
 // A number of second order: any finite one, around 1, or at the ends of the range; short fractions
 // make ties. Illegal: infinity and NaN, too.
@@ -120,40 +87,3 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     }
     return in->len[0];
 }
-
-static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
-{
-    return way == 0 && sq_cut_to_last(record_len(v), record, len);
-}
-
-static void init(const unsigned *v, void *state)
-{
-    struct sq_chain *c = state;
-    (void)v;
-    sq_pipeline_init(&c->back, SQ_TIMING_PIPE, STAGES);
-}
-
-// The unit that `sqsim area` prices serves one tile row: 16 weights per cycle.
-static const struct sq_area_unit area[] = {
-    {"spqr_scale", "sq_spqr_scale", 16, false, {{"Words", 1}}},
-};
-
-static const struct sq_faults faults[] = {{"w1", 20, 2000}};
-
-const struct sq_block sq_spqr_scale_block = {
-    .name = "spqr_scale",
-    .top = "sq_spqr_scale",
-    .group = "tile",
-    .param = {"Words", NULL},
-    SQ_ROWS(points),
-    SQ_ROWS(area),
-    .coverage_cases = 300,
-    .coverage_points = "w1", // the four lanes of w4 are the same, and take Verilator minutes
-    SQ_ROWS(faults),
-    .ports = ports,
-    .draw_beat = draw_beat,
-    .cut = cut,
-    .golden = golden,
-    .timing = &sq_timing_chain,
-    .init = init,
-};

@@ -1,30 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // sq_q4k_dec: superblocks of Q4_K to codes, steps and minima.
 #include "models/spqt/sq_q4k_dec.h"
-#include "sim/block/flow/sq_block.h"
+#include "sim/block/spqt/sq_q4k_dec.block.h"
 #include "sim/block/spqt/sq_q4k_dec_sim.h"
 
-enum { BYTES };
 enum { PAIR = 2 * SQ_Q4K_BLOCK_LEN };
-
-static const struct sq_point points[] = {
-    {"b4", true, {4}}, {"b8", false, {8}}, {"b16", true, {16}}};
-
-static void ports(const unsigned *v, struct sq_ports *p)
-{
-    const size_t bytes = v[BYTES];
-    *p = (struct sq_ports){.stream = {{"in", 1}},
-                           .n_in = 1,
-                           .n_out = 5,
-                           .in = {{"data", bytes / 4, 32, true}},
-                           .out = {{"code", 2 * bytes, 4, true},
-                                   {"step", 2, 32, true},
-                                   {"min", 2, 32, true},
-                                   {"last", 1, 1, true},
-                                   {"error", 1, 1, true}},
-                           .records = SQ_Q4K_NBYTES / bytes,
-                           .outputs = (SQ_Q4K_NBYTES - SQ_Q4K_HEAD_NBYTES) / bytes};
-}
 
 static uint16_t draw_half(struct sq_rng *rng, enum sq_stimulus kind)
 {
@@ -106,20 +86,3 @@ static void clock(void *state, const struct sq_offer *in, bool out_ready)
 }
 
 static const struct sq_timing timing = {sizeof(struct sq_q4k_dec_sim), comb, clock};
-
-static const struct sq_faults faults[] = {{"b4", 50, 1000}, {"b16", 50, 1000}};
-
-const struct sq_block sq_q4k_dec_block = {
-    .name = "q4k_dec",
-    .top = "sq_q4k_dec",
-    .group = "superblock",
-    .param = {"Bytes", NULL},
-    SQ_ROWS(points),
-    .coverage_cases = 60,
-    SQ_ROWS(faults),
-    .ports = ports,
-    .draw_group = draw_group,
-    .golden = golden,
-    .timing = &timing,
-    .init = init,
-};

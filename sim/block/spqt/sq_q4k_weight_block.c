@@ -5,38 +5,8 @@
 
 #include "models/output/sq_combine.h"
 #include "models/spqt/sq_q4k_dec.h"
-#include "sim/block/flow/sq_case.h"
-#include "sim/block/flow/sq_pipeline.h"
 #include "sim/block/output/sq_combine_draw.h"
-
-enum { BYTES };
-enum { STAGES = 2 };
-
-// bytes of codes a beat
-static const struct sq_point points[] = {{"b4", true, {4}}, {"b16", false, {16}}};
-
-// last, codes, steps, minima, error
-static size_t record_len(const unsigned *v)
-{
-    return 1 + 2 * (size_t)v[BYTES] + 5;
-}
-
-static void ports(const unsigned *v, struct sq_ports *p)
-{
-    const size_t codes = 2 * (size_t)v[BYTES];
-    *p = (struct sq_ports){
-        .stream = {{"in", 5}},
-        .has_last = true,
-        .n_in = 5,
-        .n_out = 3,
-        .in = {{"last", 1, 1, true},
-               {"code", codes, 4, true},
-               {"step", 2, 32, true},
-               {"min", 2, 32, true},
-               {"error", 1, 1, true}},
-        .out = {{"weight", codes, 32, true}, {"last", 1, 1, true}, {"error", 1, 1, true}},
-        .outputs = 24};
-}
+#include "sim/block/spqt/sq_q4k_weight.block.h"
 
 // A minimum of half or a quarter of the last bit of a product, or of a bit more than that: a tie.
 static int32_t draw_tie(struct sq_rng *rng, float product)
@@ -95,39 +65,3 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     }
     return in->len[0];
 }
-
-static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
-{
-    return way == 0 && sq_cut_to_last(record_len(v), record, len);
-}
-
-static void init(const unsigned *v, void *state)
-{
-    struct sq_chain *c = state;
-    (void)v;
-    sq_pipeline_init(&c->back, SQ_TIMING_PIPE, STAGES);
-}
-
-// 32 weights per cycle.
-static const struct sq_area_unit area[] = {
-    {"q4k_weight", "sq_q4k_weight", 32, false, {{"Bytes", 16}}},
-};
-
-static const struct sq_faults faults[] = {{"b4", 15, 2000}};
-
-const struct sq_block sq_q4k_weight_block = {
-    .name = "q4k_weight",
-    .top = "sq_q4k_weight",
-    .group = "superblock",
-    .param = {"Bytes", NULL},
-    SQ_ROWS(points),
-    SQ_ROWS(area),
-    .coverage_cases = 200,
-    SQ_ROWS(faults),
-    .ports = ports,
-    .draw_beat = draw_beat,
-    .cut = cut,
-    .golden = golden,
-    .timing = &sq_timing_chain,
-    .init = init,
-};

@@ -1,57 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // sq_spqt_idx: thresholds, ranks and packed indices of the active columns of a vector.
 #include "sim/block/spqt/sq_spqt_idx_block.h"
+#include "sim/block/spqt/sq_spqt_idx.block.h"
 
 #include <assert.h>
 
 #include "models/spqt/sq_spqt_idx.h"
-#include "sim/block/flow/sq_case.h"
 
-enum { SEG, LANES, FP16, INDEX_W };
 // The point that `sqsim area` prices.
-static const unsigned priced[] = {[SEG] = 32, [LANES] = 8, [FP16] = 0, [INDEX_W] = 16};
-
-// Segment, indices of a beat, FP16, index bits. all8: every mask of two segments; long: vectors
-// beyond the range of the index.
-static const struct sq_point points[] = {
-    {"all8", true, {8, 3, 0, 4}},     {"s8", false, {8, 1, 1, 16}},
-    {"s16", false, {16, 16, 0, 16}},  {"s32", true, {32, 8, 0, 9}},
-    {"s32f", false, {32, 4, 1, 16}},  {"s64", false, {64, 8, 0, 16}},
-    {"s16f", false, {16, 16, 1, 12}}, {"wide", false, {8, 64, 0, 16}},
-    {"long", true, {8, 4, 0, 6}},
-};
+static const unsigned priced[] = {[SEG_LEN] = 32, [LANES] = 8, [FP16] = 0, [INDEX_W] = 16};
 
 static unsigned max_segments(const unsigned *v)
 {
-    const unsigned most = (1u << v[INDEX_W]) / v[SEG] + 4;
+    const unsigned most = (1u << v[INDEX_W]) / v[SEG_LEN] + 4;
     return most < 16 ? most : 16;
 }
 
 static unsigned x_bits(const unsigned *v)
 {
     return v[FP16] ? 16 : 8;
-}
-
-static void ports(const unsigned *v, struct sq_ports *p)
-{
-    const size_t segments = max_segments(v);
-    unsigned n_bits = 0;
-    while (1u << n_bits < v[LANES] + 1)
-        n_bits++;
-    *p = (struct sq_ports){.stream = {{"in", 3}},
-                           .n_in = 3,
-                           .n_out = 5,
-                           .in = {{"x", v[SEG], x_bits(v), false},
-                                  {"theta", 1, v[FP16] ? 15 : 8, true},
-                                  {"last", 1, 1, true}},
-                           .out = {{"index", v[LANES], v[INDEX_W], true},
-                                   {"n", 1, n_bits, true},
-                                   {"total", 1, v[INDEX_W] + 1, true},
-                                   {"last", 1, 1, true},
-                                   {"error", 1, 1, true}},
-                           .n_all = v[SEG] == 8 && v[LANES] == 3 ? 1u << 16 : 0,
-                           .records = segments,
-                           .outputs = segments * v[SEG] / v[LANES] + 2};
 }
 
 static bool is_legal(const unsigned *v, int32_t x)
@@ -61,7 +28,7 @@ static bool is_legal(const unsigned *v, int32_t x)
 
 static bool keep(const unsigned *v, const int32_t *record, unsigned i)
 {
-    const unsigned theta = (unsigned)record[v[SEG]];
+    const unsigned theta = (unsigned)record[v[SEG_LEN]];
     return v[FP16] ? sq_spqt_keep_fp16((uint16_t)record[i], theta)
                    : sq_spqt_keep_int8((int8_t)record[i], theta);
 }
@@ -85,8 +52,8 @@ static int32_t draw_x(const unsigned *v, struct sq_rng *rng, enum sq_stimulus ki
 // One illegal element in a vector that has no other, often in a lane at the end.
 static void spoil_one(const unsigned *v, struct sq_rng *rng, uint32_t segments, int32_t *record)
 {
-    const uint32_t lane[3] = {0, v[SEG] - 1, sq_rng_below(rng, v[SEG])};
-    int32_t *const segment = record + sq_rng_below(rng, segments) * (v[SEG] + 2);
+    const uint32_t lane[3] = {0, v[SEG_LEN] - 1, sq_rng_below(rng, v[SEG_LEN])};
+    int32_t *const segment = record + sq_rng_below(rng, segments) * (v[SEG_LEN] + 2);
     const int32_t half =
         (int32_t)sq_rng_below(rng, 1u << (10 * sq_rng_below(rng, 2))) | 0x7c00; // infinity, NaN
     segment[lane[sq_rng_below(rng, 3)]] = !v[FP16]               ? -128
@@ -97,17 +64,17 @@ static void spoil_one(const unsigned *v, struct sq_rng *rng, uint32_t segments, 
 // A segment whose element `at` alone is illegal.
 static void put_illegal(const unsigned *v, struct sq_rng *rng, unsigned at, int32_t *record)
 {
-    for (unsigned i = 0; i < v[SEG]; i++)
+    for (unsigned i = 0; i < v[SEG_LEN]; i++)
         record[i] = draw_x(v, rng, SQ_STIMULUS_UNIFORM, 0);
     record[at] = !v[FP16] ? -128 : 0x7c00 - (at % 2 ? 0x8000 : 0);
-    record[v[SEG]] = 1;
-    record[v[SEG] + 1] = 1;
+    record[v[SEG_LEN]] = 1;
+    record[v[SEG_LEN] + 1] = 1;
 }
 
 static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
                        uint64_t number, int32_t *record, uint32_t *len)
 {
-    const unsigned seg = v[SEG], max = v[FP16] ? 0x7fff : 255;
+    const unsigned seg = v[SEG_LEN], max = v[FP16] ? 0x7fff : 255;
     unsigned theta = sq_rng_below(rng, (kind == SQ_STIMULUS_ILLEGAL ? max : max / 2) + 1);
     if (kind == SQ_STIMULUS_EXTREME) // all, none, only zeros not
         theta = (unsigned[]){0, max, 1}[sq_rng_below(rng, 3)];
@@ -131,12 +98,12 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
 static void put_vector(const unsigned *v, uint32_t segments, bool is_all, int32_t *record)
 {
     const int32_t kept = v[FP16] ? 0x3c00 : 127; // 1.0
-    for (uint32_t s = 0; s < segments; s++, record += v[SEG] + 2) {
+    for (uint32_t s = 0; s < segments; s++, record += v[SEG_LEN] + 2) {
         const bool is_end = s < 4 || s + 4 >= segments;
-        for (unsigned i = 0; i < v[SEG]; i++)
-            record[i] = is_all || is_end || (s % 8 == 7 && i == s / 8 % v[SEG]) ? kept : 0;
-        record[v[SEG]] = 1;
-        record[v[SEG] + 1] = s + 1 == segments;
+        for (unsigned i = 0; i < v[SEG_LEN]; i++)
+            record[i] = is_all || is_end || (s % 8 == 7 && i == s / 8 % v[SEG_LEN]) ? kept : 0;
+        record[v[SEG_LEN]] = 1;
+        record[v[SEG_LEN] + 1] = s + 1 == segments;
     }
 }
 
@@ -151,20 +118,20 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
                                     struct sq_error *err)
 {
     const unsigned *const v = c->point->value;
-    const uint32_t whole = (1u << v[INDEX_W]) / v[SEG];
-    const uint32_t most = (BEATS_MAX - 2) * v[LANES] / v[SEG];
+    const uint32_t whole = (1u << v[INDEX_W]) / v[SEG_LEN];
+    const uint32_t most = (BEATS_MAX - 2) * v[LANES] / v[SEG_LEN];
     const uint32_t segments[3] = {whole, whole < most ? whole : most, whole + 1};
     (void)number;
-    c->n_groups = 3 + v[SEG];
-    c->n_beats = segments[0] + segments[1] + segments[2] + v[SEG];
+    c->n_groups = 3 + v[SEG_LEN];
+    c->n_beats = segments[0] + segments[1] + segments[2] + v[SEG_LEN];
     c->max_outputs = BEATS_MAX;
     SQ_TRY(sq_case_alloc(c, err));
     int32_t *record = c->beats;
-    for (size_t g = 0; g < 3; record += segments[g++] * (v[SEG] + 2)) {
+    for (size_t g = 0; g < 3; record += segments[g++] * (v[SEG_LEN] + 2)) {
         c->len[g][0] = segments[g];
         put_vector(v, segments[g], g == 1 || (g == 2 && whole < most), record);
     }
-    for (unsigned i = 0; i < v[SEG]; i++, record += v[SEG] + 2) {
+    for (unsigned i = 0; i < v[SEG_LEN]; i++, record += v[SEG_LEN] + 2) {
         c->len[3 + i][0] = 1;
         put_illegal(v, rng, i, record);
     }
@@ -175,7 +142,7 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
 {
     const int32_t *const record = in->record;
     const uint32_t *const len = in->len;
-    const unsigned seg = v[SEG], lanes = v[LANES];
+    const unsigned seg = v[SEG_LEN], lanes = v[LANES];
     uint8_t mask[COLUMNS_MAX];
     struct sq_spqt_beat beat[BEATS_MAX];
     const size_t capacity = (size_t)1 << v[INDEX_W];
@@ -209,9 +176,9 @@ static void init(const unsigned *v, void *state)
 static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
 {
     (void)stream;
-    for (unsigned i = 0; i < v[SEG]; i++)
+    for (unsigned i = 0; i < v[SEG_LEN]; i++)
         o->n += keep(v, record, i);
-    o->last = record[v[SEG] + 1];
+    o->last = record[v[SEG_LEN] + 1];
 }
 
 // The beat offered is the last one of its vector.
@@ -287,33 +254,5 @@ uint64_t sq_spqt_idx_scan(unsigned lanes, uint64_t segments, uint64_t n_active)
 
 uint64_t sq_spqt_idx_cycles(uint64_t k, uint64_t n_active)
 {
-    return sq_spqt_idx_scan(priced[LANES], (k + priced[SEG] - 1) / priced[SEG], n_active);
+    return sq_spqt_idx_scan(priced[LANES], (k + priced[SEG_LEN] - 1) / priced[SEG_LEN], n_active);
 }
-
-// clang-format off
-// One row a line; other parameters keep the defaults of the modules.
-static const struct sq_area_unit area[] = {
-    {"spqt_idx", "sq_spqt_idx", 32, false, {{"SegLen", 32}, {"Lanes", 8}}},
-};
-// clang-format on
-
-static const struct sq_faults faults[] = {{"all8", 100, 200}};
-
-const struct sq_block sq_spqt_idx_block = {
-    .name = "spqt_idx",
-    .top = "sq_spqt_idx",
-    .group = "vector",
-    .param = {"SegLen", "Lanes", "Fp16", "IndexW", NULL},
-    SQ_ROWS(points),
-    SQ_ROWS(area),
-    .coverage_cases = 240,
-    SQ_ROWS(faults),
-    .ports = ports,
-    .draw_group = draw_group,
-    .n_directed = 1,
-    .draw_directed = draw_directed,
-    .golden = golden,
-    .timing = &timing,
-    .init = init,
-    .offer = offer,
-};

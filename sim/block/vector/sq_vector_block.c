@@ -6,39 +6,11 @@
 #include <string.h>
 
 #include "models/output/sq_combine.h"
-#include "sim/block/flow/sq_case.h"
-#include "sim/block/flow/sq_pipeline.h"
 #include "sim/block/vector/sq_vector_time.h"
 
-enum { LANES };
+#include "sim/block/vector/sq_vector.block.h"
+
 enum { F, IS_SUM, IS_LAST, FLAGS }; // of a record, before a, b and c of each lane
-enum { BEATS_MAX = 12 };
-
-static const struct sq_point points[] = {
-    {"l1", true, {1}}, {"l2", true, {2}}, {"l8", true, {8}}, {"l16", false, {16}}};
-
-static void ports(const unsigned *v, struct sq_ports *p)
-{
-    const size_t lanes = v[LANES];
-    *p = (struct sq_ports){.stream = {{"in", 6}},
-                           .n_in = 6,
-                           .n_out = 2,
-                           .in = {{"f", 1, 2, true},
-                                  {"sum", 1, 1, true},
-                                  {"last", 1, 1, true},
-                                  {"a", lanes, 32, true},
-                                  {"b", lanes, 32, true},
-                                  {"c", lanes, 32, true}},
-                           .out = {{"y", lanes, 32, true}, {"red", 1, 32, true}},
-                           .records = BEATS_MAX,
-                           .outputs = BEATS_MAX};
-}
-
-static size_t record_len(const unsigned *v)
-{
-    return FLAGS + 3 * (size_t)v[LANES];
-}
-
 // ---- input ----------------------------------------------------------------------------------
 
 static int32_t bits_of(float x)
@@ -232,39 +204,3 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     }
     return in->len[0];
 }
-
-static void init(const unsigned *v, void *state)
-{
-    struct sq_chain *c = state;
-    sq_pipeline_init(&c->back, SQ_TIMING_PIPE, sq_vector_latency(v[LANES]));
-}
-
-// Operations, not weights, per cycle.
-static const struct sq_area_unit area[] = {{"vector_1", "sq_vector", 1, false, {{"Lanes", 1}}},
-                                           {"vector_4", "sq_vector", 4, false, {{"Lanes", 4}}}};
-
-static const struct sq_faults faults[] = {{"l2", 20, 2000}};
-
-static const struct sq_free vector_free[] = {{"Lanes", 1, SQ_VECTOR_LANES_MAX, true},
-                                             {NULL, 0, 0, false}};
-
-const struct sq_block sq_vector_block = {
-    .name = "vector",
-    .top = "sq_vector",
-    .group = "row",
-    .param = {"Lanes", NULL},
-    .free = vector_free,
-    SQ_ROWS(points),
-    SQ_ROWS(area),
-    .coverage_cases = 200,
-    .coverage_points = "l2",
-    SQ_ROWS(faults),
-    .ports = ports,
-    .draw_group = draw_group,
-    .n_directed = 2,
-    .draw_directed = draw_directed,
-    .cut = cut,
-    .golden = golden,
-    .timing = &sq_timing_chain,
-    .init = init,
-};
