@@ -31,9 +31,15 @@ function field(text,   name, count, width, depth, i) {
   }
   if (text !~ /^:./) fail("field " name " needs NAME:WIDTH or NAME[COUNT]:WIDTH")
   width = substr(text, 2)
+  sign = width ~ /^u/ ? "true" : "false"
+  sub(/^u/, "", width)
+  if (match(width, /^{[^}]*}/)) { # u{EXPR}WIDTH: unsigned where it is so
+    sign = expr(substr(width, 2, i = RLENGTH - 2))
+    width = substr(width, i + 3)
+  }
   field_name = name
   field_count = count
-  return "{\"" name "\", " count ", " expr(substr(width, 1 + (width ~ /^u/))) ", " (width ~ /^u/ ? "true" : "false") "}, "
+  return "{\"" name "\", " count ", " expr(width) ", " sign "}, "
 }
 # NAME=VALUE; sets given[NAME].
 function assign(text, known,   i, name) {
@@ -44,7 +50,14 @@ function assign(text, known,   i, name) {
   given[name] = substr(text, i + 1)
   return name
 }
-function use(name) { if (!(name in signature)) fail("no function " name " of a block"); hooks[++n_hooks] = name }
+# NAME, or NAME=FUNCTION.
+function use(text,   i, name) {
+  name = text
+  sub(/=.*/, "", name)
+  if (!(name in signature)) fail("no function " name " of a block")
+  hooks[++n_hooks] = name
+  alias[name] = substr(text, index(text, "=") + 1)
+}
 BEGIN {
   signature["settle"] = "enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, struct sq_error *err)"
   signature["ports"] = "void ports(const unsigned *v, struct sq_ports *p)"
@@ -68,15 +81,18 @@ BEGIN {
 NF == 0 { next }
 { for (i = 2; i <= NF; i++) if ($i in let) { $i = let[$i]; $0 = $0 } }
 $1 == "let" { name = $2; sub(/^let +[^ ]+ +/, ""); let[name] = $0; next }
+$1 == "names" { header = $2; next } # has the numbers of the parameters
 $1 == "const" { for (i = 2; i <= NF; i++) { name = assign($i); consts = consts name " = " given[name] ", " }; next }
 $1 == "param" { # NAME=DEFAULT[:MIN..MAX[^2]]
-  for (i = 2; i <= NF; i++) {
+  for (i = 2; i <= NF; i++) { # -NAME: not of the RTL
+    is_own = sub(/^-/, "", $i)
     split($i, half, ":")
     param[half[1]]
     name = assign(half[1])
     delete param[half[1]]
     param[name] = given[name]
     order[++n_params] = name
+    rtl[name] = is_own ? "" : name
     if (half[2] == "") continue
     is_power = sub(/\^2$/, "", half[2])
     if (split(half[2], range, /\.\./) != 2) fail("range " half[2] ", need MIN..MAX or MIN..MAX^2")
@@ -104,9 +120,10 @@ $1 == "coverage" { coverage = $2; sub(/^coverage +[^ ]+ */, ""); coverage_points
 $1 == "wave" { sub(/^wave +/, ""); n = split($0, half, / = /); waves = waves sprintf("    {\"%s\", %s},\n", half[1], n > 1 ? "\"" half[2] "\"" : "NULL"); next }
 $1 == "stream" {
   streams = streams sprintf("{\"%s\", %d}, ", $2, NF - 2)
+  numbers = numbers (numbers ? ", " : "enum { ") upper($2)
   for (i = 3; i <= NF; i++) {
     inputs = inputs field($i)
-    at = at sprintf("static inline size_t %sat_%s(const unsigned *v)\n{\n    (void)v;\n    return 0%s;\n}\n", field_name in seen ? $2 "_" : "", field_name, len)
+    at = at sprintf("static inline size_t at_%s%s(const unsigned *v)\n{\n    (void)v;\n    return 0%s;\n}\n", field_name in seen ? $2 "_" : "", field_name, len)
     seen[field_name]
     len = len " + (size_t)(" field_count ")"
     n_in++
@@ -145,23 +162,24 @@ $1 == "also" { sub(/^also +/, ""); also = also "    " $0 ",\n"; next } # members
 
 function rows(type, name, text) {
   if (text == "") return
-  printf "static const struct %s %s[] = {\n%s};\n", type, name, text
-  table = table (name ~ /^(free_sizes|waves)$/ ? "    ." (name == "waves" ? "waves = waves" : "free = free_sizes") ",\n" : "    SQ_ROWS(" name "),\n")
+  printf "static const struct %s %s_%s[] = {\n%s};\n", type, block, name, text
+  table = table "    ." name " = " block "_" name ",\n" (name ~ /^(free|waves)$/ ? "" : "    .n_" name " = SQ_LEN(" block "_" name "),\n")
 }
 END {
   if (failed) exit 1
   if (group == "" || points == "") fail("a block needs a group and a point")
   block = FILENAME
   gsub(/^.*\/sq_|\.block$/, "", block)
-  printf "// Made from %s.\n#include \"sim/block/flow/sq_case.h\"\n#include \"sim/block/flow/sq_pipeline.h\"\n", FILENAME
+  printf "// Made from %s.\n#include \"sim/block/flow/sq_case.h\"\n#include \"sim/block/flow/sq_engine.h\"\n", FILENAME
   if (consts) print "enum { " consts "};"
-  printf "enum { "
-  for (i = 1; i <= n_params; i++) printf "%s, ", upper(order[i])
-  print "};"
+  if (header) printf "#include \"%s\"", header
+  else for (i = 1; i <= n_params; i++) printf "%s%s", i == 1 ? "enum { " : ", ", upper(order[i])
+  print header ? "" : " };"
+  if (numbers ~ /,/) print numbers " }; // streams"
   rows("sq_point", "points", points)
   rows("sq_area_unit", "area", area)
   rows("sq_faults", "faults", faults)
-  rows("sq_free", "free_sizes", free == "" ? "" : free "    {NULL, 0, 0, false},\n")
+  rows("sq_free", "free", free == "" ? "" : free "    {NULL, 0, 0, false},\n")
   rows("sq_wave", "waves", waves == "" ? "" : waves "    {NULL, NULL},\n")
   if (streams != "") {
     printf "%sstatic inline size_t record_len(const unsigned *v)\n{\n    (void)v;\n    return 0%s;\n}\n", at, len
@@ -173,14 +191,16 @@ END {
   printf "%s", init
   for (i = 1; i <= n_hooks; i++) {
     name = hooks[i]
-    print "static " signature[name] ";"
-    table = table "    ." name " = " (name == "timing" ? "&" : "") name ",\n"
+    prototype = signature[name]
+    sub(name "\\(", alias[name] "(", prototype)
+    print "static " prototype ";"
+    table = table "    ." name " = " (name == "timing" ? "&" : "") alias[name] ",\n"
   }
   if (timing) table = table "    .timing = " timing ",\n"
   if (directed) table = table "    .n_directed = " directed ",\n"
   if (coverage_points) table = table "    .coverage_points = \"" coverage_points "\",\n"
   if (coverage) table = table "    .coverage_cases = " coverage ",\n"
   printf "const struct sq_block sq_%s_block = {\n    .name = \"%s\",\n    .top = \"sq_%s\",\n    .group = \"%s\",\n    .param = {", block, block, block, group
-  for (i = 1; i <= n_params; i++) printf "\"%s\", ", order[i]
+  for (i = 1; i <= n_params; i++) printf "\"%s\", ", rtl[order[i]]
   printf "NULL},\n%s%s};\n", table, also
 }

@@ -3,64 +3,17 @@
 #include "models/array/sq_array.h"
 #include "models/core/sq_config.h"
 #include "models/core/sq_format.h"
-#include "sim/block/flow/sq_case.h"
-#include "sim/block/flow/sq_pipeline.h"
-
-enum {
-    ROWS,
-    COLS,
-    BANKS,
-    BANK,
-    HIGH,
-    HIGH_LEN,
-    LAYOUT,
-    ON_ACTS,
-    ONE_ACC,
-    PLAIN_W,
-    LOW_W,
-    HIGH_W,
-    GATHER
-};
+#include "sim/block/array/sq_array.block.h"
 
 #define DENSE SQ_ARRAY_DENSE
-#define SENT SQ_ARRAY_SENTINEL
-#define SPLIT SQ_ARRAY_SPLIT
-#define COMPACT SQ_ARRAY_COMPACT
 #define SP24 SQ_ARRAY_SP24
-// rows, cols, banks a beat, bank, k, high codes, format, coded activations, one accumulator, bits
-// plain low high, log gather
-static const struct sq_point points[] = {
-    {"int4x4", false, {2, 2, 1, 8, 1, 1, DENSE, 0, 1, 4, 4, 4, 0}},
-    {"int4x6", false, {1, 2, 1, 16, 1, 1, DENSE, 0, 1, 6, 4, 4, 0}},
-    {"int4x8", true, {2, 2, 1, 8, 1, 1, DENSE, 0, 1, 8, 4, 4, 0}},
-    {"int6x6", false, {2, 1, 1, 8, 1, 1, DENSE, 0, 1, 6, 6, 4, 0}},
-    {"int6x8", true, {1, 2, 1, 8, 1, 1, DENSE, 0, 1, 8, 6, 4, 0}},
-    {"int8x8", false, {1, 1, 1, 16, 1, 1, DENSE, 0, 1, 8, 8, 4, 0}},
-    {"sentinel", true, {2, 2, 1, 8, 2, 2, SENT, 0, 0, 8, 4, 8, 0}},
-    {"sentinel_log", false, {1, 2, 1, 16, 4, 4, SENT, 0, 0, 8, 4, 8, 1}},
-    {"tied", true, {1, 2, 1, 8, 2, 2, SENT, 0, 1, 8, 4, 8, 0}},
-    {"split_w", true, {2, 2, 1, 8, 2, 2, SPLIT, 0, 1, 8, 4, 4, 0}},
-    {"split_w_own", false, {2, 1, 1, 16, 4, 4, SPLIT, 0, 0, 8, 4, 4, 1}},
-    {"split_a", true, {2, 2, 1, 16, 4, 4, SPLIT, 1, 1, 4, 4, 4, 0}},
-    {"split_a_2b8", true, {1, 2, 2, 8, 2, 2, SPLIT, 1, 1, 4, 4, 4, 0}},
-    {"split_a_4b4", false, {2, 1, 4, 4, 1, 1, SPLIT, 1, 1, 4, 4, 4, 0}},
-    {"split_a_own", false, {2, 2, 1, 8, 2, 2, SPLIT, 1, 0, 4, 4, 4, 0}},
-    {"split_a_b32", false, {1, 2, 1, 32, 8, 8, SPLIT, 1, 1, 4, 4, 4, 0}},
-    {"split_a_log", false, {1, 2, 1, 16, 2, 2, SPLIT, 1, 1, 4, 4, 4, 1}},
-    {"split_a_full", true, {1, 2, 1, 16, 4, 16, SPLIT, 1, 1, 4, 4, 4, 0}},
-    {"sq_a", false, {2, 1, 1, 8, 2, 2, SENT, 1, 0, 4, 4, 8, 0}},
-    {"compact_a", true, {1, 2, 1, 8, 2, 2, COMPACT, 1, 0, 4, 4, 8, 0}},
-    {"compact_2b8", false, {1, 1, 2, 8, 4, 4, COMPACT, 1, 1, 4, 4, 8, 0}},
-    {"compact_a_log", false, {1, 1, 1, 16, 8, 8, COMPACT, 1, 1, 4, 4, 8, 1}},
-    {"sp24", true, {2, 2, 2, 8, 1, 1, SP24, 0, 1, 8, 8, 8, 0}},
-};
 
 static struct sq_array_config config_of(const unsigned *v)
 {
     return (struct sq_array_config){.layout = (enum sq_array_layout)v[LAYOUT],
                                     .one_acc = v[ONE_ACC],
-                                    .bank = v[BANK],
-                                    .high_per_bank = v[HIGH],
+                                    .bank = v[BANK_LEN],
+                                    .high_per_bank = v[HIGH_PER_BANK],
                                     .high_len = v[HIGH_LEN],
                                     .low_bits = v[LOW_W],
                                     .high_bits = v[HIGH_W],
@@ -289,106 +242,19 @@ static void init(const unsigned *v, void *state)
                      is_plain ? SQ_ARRAY_STAGES_PLAIN : SQ_ARRAY_STAGES_MIXED);
 }
 
-// clang-format off
 // Bank 16, k = 4 unless the name says otherwise, 16 weights per cycle: PEs of every format, the
 // line decoder that a row or column of them shares, whole arrays. Other parameters keep the
 // defaults of the modules.
-#define MIXED(banks, len, low, high, plain, high_w, one_acc, gather)                               \
-    {"Banks", banks}, {"BankLen", len}, {"LowLanes", low}, {"HighLanes", high},                    \
-    {"PlainW", plain}, {"LowW", 4}, {"HighW", high_w}, {"OneAcc", one_acc}, {"LowGather", gather}
-static const struct sq_area_unit area[] = {
-    {"pe_int4x4", "sq_pe_dense", 16, false, {{"Lanes", 16}, {"AW", 4}, {"BW", 4}}},
-    {"pe_int4x6", "sq_pe_dense", 16, false, {{"Lanes", 16}, {"AW", 6}, {"BW", 4}}},
-    {"pe_int4x8", "sq_pe_dense", 16, false, {{"Lanes", 16}, {"AW", 8}, {"BW", 4}}},
-    {"pe_int4x4_acc22", "sq_pe_dense", 16, false, {{"Lanes", 16}, {"AW", 4}, {"BW", 4}, {"AccW", 22}}},
-    {"pe_int4x6_acc24", "sq_pe_dense", 16, false, {{"Lanes", 16}, {"AW", 6}, {"BW", 4}, {"AccW", 24}}},
-    {"pe_int4x8_acc26", "sq_pe_dense", 16, false, {{"Lanes", 16}, {"AW", 8}, {"BW", 4}, {"AccW", 26}}},
-    {"pe_int8x8_acc30", "sq_pe_dense", 16, false, {{"Lanes", 16}, {"AW", 8}, {"BW", 8}, {"AccW", 30}}},
-    {"pe_int6x6", "sq_pe_dense", 16, false, {{"Lanes", 16}, {"AW", 6}, {"BW", 6}}},
-    {"pe_int6x8", "sq_pe_dense", 16, false, {{"Lanes", 16}, {"AW", 8}, {"BW", 6}}},
-    {"pe_int8x8", "sq_pe_dense", 16, false, {{"Lanes", 16}, {"AW", 8}, {"BW", 8}}},
-    {"pe_sentinel", "sq_pe_mixed", 16, false, {MIXED(1, 16, 16, 4, 8, 8, 0, 0)}},
-    {"pe_tied", "sq_pe_mixed", 16, false, {MIXED(1, 16, 16, 4, 8, 8, 1, 0), {"LowShift", 4}}},
-    {"pe_split_w", "sq_pe_mixed", 16, false, {MIXED(1, 16, 16, 4, 8, 4, 1, 0), {"HighShift", 4}}},
-    {"pe_split_w_2b8", "sq_pe_mixed", 16, false, {MIXED(2, 8, 8, 2, 8, 4, 1, 0), {"HighShift", 4}}},
-    {"pe_split_a", "sq_pe_mixed", 16, false, {MIXED(1, 16, 16, 4, 4, 4, 1, 0), {"HighShift", 4}}},
-    {"pe_split_a_own", "sq_pe_mixed", 16, false, {MIXED(1, 16, 16, 4, 4, 4, 0, 0)}},
-    {"pe_split_a_2b8", "sq_pe_mixed", 16, false, {MIXED(2, 8, 8, 2, 4, 4, 1, 0), {"HighShift", 4}}},
-    {"pe_split_a_4b4", "sq_pe_mixed", 16, false, {MIXED(4, 4, 4, 1, 4, 4, 1, 0), {"HighShift", 4}}},
-    {"pe_split_a_k2", "sq_pe_mixed", 16, false, {MIXED(1, 16, 16, 2, 4, 4, 1, 0), {"HighShift", 4}}},
-    {"pe_split_a_2b8k1", "sq_pe_mixed", 16, false, {MIXED(2, 8, 8, 1, 4, 4, 1, 0), {"HighShift", 4}}},
-    {"pe_split_a_k2_acc24", "sq_pe_mixed", 16, false, {MIXED(1, 16, 16, 2, 4, 4, 1, 0), {"HighShift", 4}, {"AccW", 24}}},
-    {"pe_own_a_k1", "sq_pe_mixed", 16, false, {MIXED(1, 16, 16, 1, 4, 8, 0, 0), {"AccW", 22}}},
-    {"pe_own_a_k2", "sq_pe_mixed", 16, false, {MIXED(1, 16, 16, 2, 4, 8, 0, 0), {"AccW", 23}}},
-    {"pe_own_a_k4", "sq_pe_mixed", 16, false, {MIXED(1, 16, 16, 4, 4, 8, 0, 0), {"AccW", 24}}},
-    {"pe_own_a_b32k2", "sq_pe_mixed", 32, false, {MIXED(1, 32, 32, 2, 4, 8, 0, 0), {"AccW", 22}}},
-    {"pe_own_a_b32k4", "sq_pe_mixed", 32, false, {MIXED(1, 32, 32, 4, 4, 8, 0, 0), {"AccW", 23}}},
-    {"pe_compact_a", "sq_pe_mixed", 16, false, {MIXED(1, 16, 12, 4, 4, 8, 0, 1)}},
-    {"pe_sp24", "sq_pe_24", 16, false, {{"BankLen", 16}, {"PlainW", 8}, {"ValueW", 8}}},
-    {"line_split_a", "sq_array_code", 16, false, {{"HighPerBank", 4}}},
-    {"line_split_a_full", "sq_array_code", 16, false, {{"HighPerBank", 4}, {"HighLen", 16}}},
-    {"line_split_a_k2", "sq_array_code", 16, false, {{"HighPerBank", 2}}},
-    {"line_split_a_k2_full", "sq_array_code", 16, false, {{"HighPerBank", 2}, {"HighLen", 16}}},
-    {"array_int4x4", "sq_array", 16, true, {{"Layout", 0}, {"OnActs", 0}, {"PlainW", 4}, {"LowW", 4}}},
-    {"array_int4x6", "sq_array", 16, true, {{"Layout", 0}, {"OnActs", 0}, {"PlainW", 6}, {"LowW", 4}}},
-    {"array_int4x8", "sq_array", 16, true, {{"Layout", 0}, {"OnActs", 0}, {"PlainW", 8}, {"LowW", 4}}},
-    {"array_int4x4_acc22", "sq_array", 16, true, {{"Layout", 0}, {"OnActs", 0}, {"PlainW", 4}, {"LowW", 4}, {"AccW", 22}}},
-    {"array_int4x6_acc24", "sq_array", 16, true, {{"Layout", 0}, {"OnActs", 0}, {"PlainW", 6}, {"LowW", 4}, {"AccW", 24}}},
-    {"array_int4x8_acc26", "sq_array", 16, true, {{"Layout", 0}, {"OnActs", 0}, {"PlainW", 8}, {"LowW", 4}, {"AccW", 26}}},
-    {"array_own_a_b32k2", "sq_array", 32, true, {{"BankLen", 32}, {"HighPerBank", 2}, {"Layout", 1}, {"OneAcc", 0}, {"HighW", 8}, {"AccW", 22}}},
-    {"array_own_a_b32k4", "sq_array", 32, true, {{"BankLen", 32}, {"HighPerBank", 4}, {"Layout", 1}, {"OneAcc", 0}, {"HighW", 8}, {"AccW", 23}}},
-    {"array_int6x6", "sq_array", 16, true, {{"Layout", 0}, {"OnActs", 0}, {"PlainW", 6}, {"LowW", 6}}},
-    {"array_int6x8", "sq_array", 16, true, {{"Layout", 0}, {"OnActs", 0}, {"PlainW", 8}, {"LowW", 6}}},
-    {"array_int8x8", "sq_array", 16, true, {{"Layout", 0}, {"OnActs", 0}, {"PlainW", 8}, {"LowW", 8}}},
-    {"array_sentinel", "sq_array", 16, true, {{"Layout", 1}, {"OnActs", 0}, {"OneAcc", 0}, {"PlainW", 8}, {"HighW", 8}}},
-    {"array_tied", "sq_array", 16, true, {{"Layout", 1}, {"OnActs", 0}, {"OneAcc", 1}, {"PlainW", 8}, {"HighW", 8}}},
-    {"array_split_w", "sq_array", 16, true, {{"Layout", 2}, {"OnActs", 0}, {"OneAcc", 1}, {"PlainW", 8}}},
-    {"array_split_a", "sq_array", 16, true, {{"HighPerBank", 4}}},
-    {"array_split_a_k2", "sq_array", 16, true, {{"HighPerBank", 2}}},
-    {"array_compact_a", "sq_array", 16, true, {{"Layout", 3}, {"OneAcc", 0}, {"HighW", 8}}},
-    {"array_sp24", "sq_array", 16, true, {{"Layout", 4}, {"OnActs", 0}, {"PlainW", 8}, {"LowW", 8}}},
-};
-// clang-format on
-
-static const struct sq_faults faults[] = {
-    {"int6x8", 20, 60},      {"sentinel", 20, 60},  {"tied", 20, 60}, {"split_w", 20, 60},
-    {"split_a_2b8", 20, 60}, {"compact_a", 20, 60}, {"sp24", 20, 60}};
 
 // Only layouts with high codes have k of them; HighLen is k or the bank.
 static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, struct sq_error *err)
 {
     const bool has_high = v[LAYOUT] != DENSE && v[LAYOUT] != SP24;
-    if (!has_high && (given >> HIGH & 1))
-        return SQ_FAIL(err, SQ_ERR_ARG, "HighPerBank = %u of a point without high codes", v[HIGH]);
+    if (!has_high && (given >> HIGH_PER_BANK & 1))
+        return SQ_FAIL(err, SQ_ERR_ARG, "HighPerBank = %u of a point without high codes",
+                       v[HIGH_PER_BANK]);
     if (!has_high)
-        v[HIGH] = old[HIGH];
-    v[HIGH_LEN] = has_high && old[HIGH_LEN] == old[BANK] ? v[BANK] : v[HIGH];
+        v[HIGH_PER_BANK] = old[HIGH_PER_BANK];
+    v[HIGH_LEN] = has_high && old[HIGH_LEN] == old[BANK_LEN] ? v[BANK_LEN] : v[HIGH_PER_BANK];
     return SQ_OK;
 }
-
-static const struct sq_free array_free[] = {
-    {"Rows", 1, 64, false},    {"Cols", 1, 64, false},         {"Banks", 1, 16, false},
-    {"BankLen", 4, 128, true}, {"HighPerBank", 1, 127, false}, {NULL, 0, 0, false}};
-
-const struct sq_block sq_array_block = {
-    .name = "array",
-    .top = "sq_array",
-    .group = "tile",
-    .param = {"Rows", "Cols", "Banks", "BankLen", "HighPerBank", "HighLen", "Layout", "OnActs",
-              "OneAcc", "PlainW", "LowW", "HighW", "Gather", NULL},
-    .free = array_free,
-    .settle = settle,
-    SQ_ROWS(points),
-    SQ_ROWS(area),
-    .coverage_cases = 300,
-    SQ_ROWS(faults),
-    .ports = ports,
-    .draw_beat = draw_beat,
-    .n_directed = 1,
-    .draw_directed = draw_directed,
-    .limit = limit,
-    .cut = cut,
-    .golden = golden,
-    .timing = &sq_timing_chain,
-    .init = init,
-};

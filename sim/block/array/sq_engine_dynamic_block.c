@@ -8,12 +8,11 @@
 #include "models/array/sq_array.h"
 #include "models/core/sq_topk.h"
 #include "sim/block/array/sq_engine_array_sim.h"
-#include "sim/block/flow/sq_case.h"
+#include "sim/block/array/sq_engine_dynamic.block.h"
 #include "sim/block/flow/sq_engine.h"
 #include "sim/block/output/sq_output_port.h"
 
-enum { ROWS, COLS, BANKS, BANK, HIGH, LAYOUT = 6, ON_ACTS, MAG_W = 19, ARCH }; // parameters
-enum { CODED = SQ_ENGINE_ARRAY_CODED, X = SQ_ENGINE_ARRAY_SCALE + 1 };         // streams
+enum { CODED = SQ_ENGINE_ARRAY_CODED, X = SQ_ENGINE_ARRAY_SCALE + 1 }; // streams
 static const struct sq_block *const engine = &sq_engine_array_block;
 
 // A record is one of engine_array without its mask bits, and behind it the magnitudes.
@@ -28,7 +27,7 @@ struct layout {
 static struct layout layout_of(const unsigned *v)
 {
     struct layout l = {.ports = sq_ports_of(engine, v),
-                       .topk = {v[BANK], v[HIGH], v[MAG_W], v[ARCH]}};
+                       .topk = {v[BANK_LEN], v[HIGH_PER_BANK], v[MAG_W], v[TOPK]}};
     while (strcmp(l.ports.in[l.mask_field].name, "mask") != 0)
         l.mask_field++;
     l.mask = sq_field_offset(l.ports.in, l.mask_field);
@@ -201,53 +200,3 @@ static void clock(void *state, const struct sq_offer *in, bool out_ready)
 }
 
 static const struct sq_timing timing = {sizeof(struct state), comb, clock};
-
-// ---- the table ------------------------------------------------------------------------------
-
-#define ONE SQ_COMBINE_ONE
-#define SCALED SQ_COMBINE_SCALED
-#define COMPACT SQ_ARRAY_COMPACT
-#define SPLIT SQ_ARRAY_SPLIT
-// As those of engine_array | magnitude bits, kind of TopK unit.
-// clang-format off
-static const struct sq_point points[] = {
-    {"rank", true, {2, 1, 1, 8, 2, 2, COMPACT, 1, 0, 4, 4, 8, 0, 1, SCALED, 0, 1, 2, 0, 7, SQ_TOPK_RANK}},
-    {"radix", true, {1, 2, 1, 4, 1, 1, COMPACT, 1, 0, 4, 4, 8, 0, 1, SCALED, 0, 1, 2, 1, 5, SQ_TOPK_RADIX}},
-    {"narrow", true, {2, 2, 2, 8, 2, 2, SPLIT, 1, 1, 4, 4, 4, 0, 1, ONE, SQ_OUTPUT_BFLOAT16, 1, 3, 0, 15, SQ_TOPK_TREE}},
-    {"tied", false, {2, 2, 1, 16, 4, 4, COMPACT, 1, 1, 4, 4, 8, 0, 2, ONE, 0, 2, 2, 0, 15, SQ_TOPK_RADIX}},
-};
-
-// 4 x 4 PEs, as engine_sq_a_compact.
-static const struct sq_area_unit area[] = {
-    {"engine_sq_a_dynamic", "sq_engine_dynamic", 16 * 16, false,
-     {{"Rows", 4}, {"Cols", 4}, {"Lanes", 4}, {"Form", 2}, {"OutKind", 1}, {"PortLen", 4}, {"Depth", 4},
-      {"Layout", 3}, {"OneAcc", 0}, {"HighW", 8}}},
-};
-// clang-format on
-
-static const struct sq_faults faults[] = {{"radix", 15, 400}};
-
-static const struct sq_wave waves[] = {
-    {"masks", NULL},
-    {"mask offered", "mask_valid"},
-    {"mask taken", "mask_taken"},
-    {"mask bits", "mask"},
-    {"jobs", NULL},
-    {"operands: a job is here", "u_engine.in_busy"},
-    {"tile offered", "u_engine.tile_valid"},
-    {NULL, NULL},
-};
-
-const struct sq_block sq_engine_dynamic_block = {
-    .name = "engine_dynamic",
-    .top = "sq_engine_dynamic",
-    SQ_ENGINE_TABLES,
-    .param = {"Rows", "Cols", "Banks", "BankLen", "HighPerBank", "HighLen", "Layout", "OnActs",
-              "OneAcc", "PlainW", "LowW", "HighW", "Gather", SQ_OUTPUT_PARAM_NAMES, "MagW", "Topk",
-              NULL},
-    .coverage_cases = 60,
-    .n_directed = 1,
-    .timing = &timing,
-    .init = init,
-    .offer = offer,
-};

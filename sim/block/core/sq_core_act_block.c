@@ -8,46 +8,13 @@
 #include "models/core/sq_act_quant.h"
 #include "models/core/sq_format.h"
 #include "models/core/sq_topk.h"
+#include "sim/block/core/sq_core_act.block.h"
 #include "sim/block/core/sq_core_act_sim.h"
 #include "sim/block/core/sq_core_block.h"
 
-enum {
-    ROWS,
-    COLS,
-    LOW_LANES,
-    HIGH_LANES,
-    BANK,
-    HIGH,
-    WEIGHT_W,
-    LOW_W,
-    HIGH_W,
-    MUL_W,
-    TOPK,
-    GATHER,
-    DEPTH,
-    PASS_W
-};
-enum { SHIFT_W = 6, TILES_MAX = 3, PASSES_MAX = 12 };
-
-// rows, cols, L, H, b, k, bits of weights, low codes, codes, multipliers, TopK, log gather, banks
-// of a tile, bits of passes. radix: a bank occupies the MACs for 8 cycles, so that masks are hidden
-// (SPEC C.4); few: at most 3 passes of 2 cycles, they are not; odd: steps that nothing divides;
-// high: one low and four high steps, so that the high path holds back the low one.
-static const struct sq_point points[] = {
-    {"rank", true, {2, 2, 4, 1, 8, 2, 4, 4, 8, 16, SQ_TOPK_RANK, 0, 3, 4}},
-    {"radix", true, {1, 2, 1, 1, 8, 2, 4, 4, 8, 16, SQ_TOPK_RADIX, 0, 4, 4}},
-    {"few", true, {2, 1, 4, 1, 8, 2, 4, 4, 8, 16, SQ_TOPK_RADIX, 0, 2, 2}},
-    {"odd", true, {1, 2, 5, 3, 16, 4, 8, 3, 8, 12, SQ_TOPK_RADIX, 0, 6, 3}},
-    {"log", true, {2, 1, 8, 4, 16, 8, 4, 4, 8, 16, SQ_TOPK_RADIX, 1, 5, 4}},
-    {"narrow", true, {3, 1, 8, 3, 8, 4, 4, 2, 4, 8, SQ_TOPK_RADIX, 0, 1, 3}},
-    {"high", true, {1, 1, 8, 1, 8, 4, 4, 4, 8, 8, SQ_TOPK_RANK, 0, 2, 8}},
-    {"rank_log", false, {1, 3, 3, 2, 8, 4, 8, 4, 8, 16, SQ_TOPK_RANK, 1, 4, 3}},
-    {"small", false, {1, 1, 4, 1, 4, 1, 4, 4, 8, 8, SQ_TOPK_RADIX, 0, 2, 2}},
-};
-
 static unsigned low_steps(const unsigned *v)
 {
-    return (v[BANK] + v[LOW_LANES] - 1) / v[LOW_LANES];
+    return (v[BANK_LEN] + v[LOW_LANES] - 1) / v[LOW_LANES];
 }
 
 static struct sq_core_config core_config(const unsigned *v)
@@ -59,70 +26,21 @@ static struct sq_core_config core_config(const unsigned *v)
                                    .act_bits = v[WEIGHT_W],
                                    .high_bits = v[HIGH_W],
                                    .low_bits = v[LOW_W],
-                                   .bank = v[BANK],
-                                   .high_per_bank = v[HIGH],
+                                   .bank = v[BANK_LEN],
+                                   .high_per_bank = v[HIGH_PER_BANK],
                                    .gather = (enum sq_gather_arch)v[GATHER]};
 }
 
 // ---- records: last, passes, mul, shift, codes | weights | group_banks, groups -----------------
 
-static size_t mul_at(const unsigned *v, unsigned col)
-{
-    (void)v;
-    return 2 + col;
-}
-
-static size_t shift_at(const unsigned *v, unsigned col)
-{
-    return 2 + v[COLS] + col;
-}
-
 static size_t code_at(const unsigned *v, unsigned col)
 {
-    return 2 + 2 * (size_t)v[COLS] + (size_t)col * v[BANK];
+    return at_code(v) + (size_t)col * v[BANK_LEN];
 }
 
 static size_t weight_at(const unsigned *v, unsigned row)
 {
-    return code_at(v, v[COLS]) + (size_t)row * v[LOW_LANES];
-}
-
-static size_t job_at(const unsigned *v)
-{
-    return weight_at(v, v[ROWS]);
-}
-
-static size_t record_len(const unsigned *v)
-{
-    return job_at(v) + 2;
-}
-
-static size_t outputs_max(const unsigned *v)
-{
-    return (size_t)TILES_MAX * v[DEPTH] * PASSES_MAX;
-}
-
-static void ports(const unsigned *v, struct sq_ports *p)
-{
-    const size_t rows = v[ROWS], cols = v[COLS];
-    const size_t outputs = outputs_max(v);
-    *p = (struct sq_ports){
-        .stream = {{"in", 5}, {"weight", 1}, {"job", 2}},
-        .macs = (double)rows * (double)cols * v[BANK] / low_steps(v),
-        .mac_stream = 1,
-        .n_in = 8,
-        .n_out = 2,
-        .in = {{"last", 1, 1, true},
-               {"passes", 1, v[PASS_W], true},
-               {"mul", cols, v[MUL_W], false},
-               {"shift", cols, SHIFT_W, true},
-               {"code", cols * v[BANK], v[HIGH_W], false},
-               {"code", rows * v[LOW_LANES], v[WEIGHT_W], false},
-               {"group_banks", 1, 16, true},
-               {"groups", 1, 32, true}},
-        .out = {{"p_lo", rows * cols, 32, false}, {"p_hi", rows * cols, 32, false}},
-        .records = outputs * low_steps(v),
-        .outputs = outputs};
+    return at_weight_code(v) + (size_t)row * v[LOW_LANES];
 }
 
 // ---- drawing --------------------------------------------------------------------------------
@@ -149,8 +67,8 @@ void sq_core_act_draw_bank(const unsigned *v, struct sq_rng *rng, enum sq_stimul
     for (unsigned c = 0; c < v[COLS]; c++) {
         const int32_t few[3] = {0, sq_draw_code(rng, v[HIGH_W], SQ_STIMULUS_UNIFORM),
                                 sq_draw_code(rng, v[HIGH_W], SQ_STIMULUS_UNIFORM)};
-        draw_ratio(v, rng, kind, &record[mul_at(v, c)], &record[shift_at(v, c)]);
-        for (unsigned i = 0; i < v[BANK]; i++) {
+        draw_ratio(v, rng, kind, &record[at_mul(v) + c], &record[at_shift(v) + c]);
+        for (unsigned i = 0; i < v[BANK_LEN]; i++) {
             int32_t *const code = &record[code_at(v, c) + i];
             *code = sq_draw_code(rng, v[HIGH_W], kind);
             if (kind == SQ_STIMULUS_FEW) // ties of both signs
@@ -182,11 +100,12 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
     }
     len[1] = uses * low_steps(v);
     for (uint32_t s = 0; s < len[1]; s++)
-        sq_draw_codes(rng, v[WEIGHT_W], kind, job_at(v) - weight_at(v, 0), // surplus lanes too
+        sq_draw_codes(rng, v[WEIGHT_W], kind,
+                      at_group_banks(v) - weight_at(v, 0), // surplus lanes too
                       record + s * n + weight_at(v, 0));
     len[2] = 1;
-    record[job_at(v)] = (int32_t)group;
-    record[job_at(v) + 1] = (int32_t)(uses / group);
+    record[at_group_banks(v)] = (int32_t)group;
+    record[at_group_banks(v) + 1] = (int32_t)(uses / group);
 }
 
 // ---- values ---------------------------------------------------------------------------------
@@ -198,7 +117,7 @@ struct operands {
 // Allocates the operands of a tile of `banks` banks in one piece; the caller frees `weight`.
 static struct operands operands_of(const unsigned *v, size_t banks)
 {
-    const size_t weights = v[ROWS] * v[BANK] * banks, codes = v[COLS] * v[BANK] * banks;
+    const size_t weights = v[ROWS] * v[BANK_LEN] * banks, codes = v[COLS] * v[BANK_LEN] * banks;
     int8_t *const all = malloc(weights + 2 * codes);
     assert(all);
     return (struct operands){all, all + weights, all + weights + codes};
@@ -210,14 +129,14 @@ static void quantize_tile(const unsigned *v, const int32_t *record, uint32_t ban
 {
     for (uint32_t j = 0; j < banks; j++, record += record_len(v))
         for (unsigned c = 0; c < v[COLS]; c++) {
-            const struct sq_act_quant q = {(int16_t)record[mul_at(v, c)],
-                                           (unsigned)record[shift_at(v, c)], v[LOW_W], v[HIGH_W]};
+            const struct sq_act_quant q = {(int16_t)record[at_mul(v) + c],
+                                           (unsigned)record[at_shift(v) + c], v[LOW_W], v[HIGH_W]};
             const size_t line = (size_t)j * v[COLS] + c;
             int8_t code[SQ_BANK_MAX];
-            for (unsigned i = 0; i < v[BANK]; i++)
+            for (unsigned i = 0; i < v[BANK_LEN]; i++)
                 code[i] = (int8_t)record[code_at(v, c) + i];
-            sq_act_quant_bank(&q, code, v[BANK], v[HIGH], o->lo + line * v[BANK],
-                              o->hi + line * v[HIGH]);
+            sq_act_quant_bank(&q, code, v[BANK_LEN], v[HIGH_PER_BANK], o->lo + line * v[BANK_LEN],
+                              o->hi + line * v[HIGH_PER_BANK]);
         }
 }
 
@@ -228,8 +147,8 @@ static void take_weights(const unsigned *v, const int32_t *record, uint32_t bank
     const unsigned steps = low_steps(v), lanes = v[LOW_LANES];
     for (uint32_t j = 0; j < banks; j++)
         for (unsigned r = 0; r < v[ROWS]; r++)
-            for (unsigned i = 0; i < v[BANK]; i++)
-                o->weight[((size_t)j * v[ROWS] + r) * v[BANK] + i] = (int8_t)
+            for (unsigned i = 0; i < v[BANK_LEN]; i++)
+                o->weight[((size_t)j * v[ROWS] + r) * v[BANK_LEN] + i] = (int8_t)
                     record[(j * steps + i / lanes) * record_len(v) + weight_at(v, r) + i % lanes];
 }
 
@@ -244,16 +163,16 @@ static uint64_t golden_bank(const unsigned *v, const struct sq_group *in, int32_
     const struct sq_core_operands operands = {depth, o.weight, o.lo, o.hi};
     quantize_tile(v, in->record, depth, &o);
     take_weights(v, in->record, depth, &o);
-    const uint32_t banks = (uint32_t)in->record[job_at(v)];
+    const uint32_t banks = (uint32_t)in->record[at_group_banks(v)];
     const bool is_whole = banks > 1; // tiles: a group is as the next one
-    for (size_t i = 0; i < outputs_max(v); i++, out += 2 * tile) {
+    for (size_t i = 0; i < (size_t)TILES_MAX * v[DEPTH] * PASSES_MAX; i++, out += 2 * tile) {
         (void)sq_core_golden_tile(&config, &operands, is_whole ? 0 : (in->from + i) % depth,
                                   is_whole ? depth : 1, out, out + tile);
         for (size_t j = 0; is_whole && j < 2 * tile; j++)
             out[j] = (int32_t)((int64_t)out[j] * (banks / depth));
     }
     free(o.weight);
-    return (uint32_t)in->record[job_at(v) + 1];
+    return (uint32_t)in->record[at_group_banks(v) + 1];
 }
 
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
@@ -263,11 +182,11 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     const int32_t *const record = in->record;
     const uint32_t *const len = in->len;
     const struct sq_core_config config = core_config(v);
-    const uint32_t group = (uint32_t)record[job_at(v)];
+    const uint32_t group = (uint32_t)record[at_group_banks(v)];
     const size_t n = record_len(v), tile = (size_t)v[ROWS] * v[COLS];
     const int32_t *const first_out = out, *weights = record;
     struct operands o = operands_of(v, v[DEPTH]);
-    assert(v[BANK] <= SQ_BANK_MAX);
+    assert(v[BANK_LEN] <= SQ_BANK_MAX);
     for (uint32_t first = 0, banks = 1; first < len[0]; first += banks, banks = 1) {
         while (!record[(first + banks - 1) * n])
             banks++;
@@ -294,8 +213,8 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
 // A whole tile of the largest codes and weights.
 static int64_t limit(const unsigned *v, size_t f)
 {
-    const int64_t low = (int64_t)(v[BANK] - v[HIGH]) * sq_qmax(v[LOW_W]);
-    const int64_t high = (int64_t)v[HIGH] * sq_qmax(v[HIGH_W]);
+    const int64_t low = (int64_t)(v[BANK_LEN] - v[HIGH_PER_BANK]) * sq_qmax(v[LOW_W]);
+    const int64_t high = (int64_t)v[HIGH_PER_BANK] * sq_qmax(v[HIGH_W]);
     return v[DEPTH] * (f == 0 ? low : high) * sq_qmax(v[WEIGHT_W]);
 }
 
@@ -305,9 +224,9 @@ static void put_full_bank(const unsigned *v, bool is_last, uint32_t passes, int3
     record[0] = is_last;
     record[1] = is_last ? (int32_t)passes : 0;
     for (unsigned c = 0; c < v[COLS]; c++) {
-        record[mul_at(v, c)] = 1 << (v[MUL_W] - 2);
-        record[shift_at(v, c)] = (int32_t)v[MUL_W] - 2;
-        for (unsigned i = 0; i < v[BANK]; i++)
+        record[at_mul(v) + c] = 1 << (v[MUL_W] - 2);
+        record[at_shift(v) + c] = (int32_t)v[MUL_W] - 2;
+        for (unsigned i = 0; i < v[BANK_LEN]; i++)
             record[code_at(v, c) + i] = sq_qmax(v[HIGH_W]);
     }
 }
@@ -327,10 +246,10 @@ static enum sq_status draw_sums(struct sq_case *c, struct sq_error *err)
         for (uint32_t b = 0; b < v[DEPTH]; b++)
             put_full_bank(v, b + 1 == v[DEPTH], passes, group + b * len);
         for (size_t s = 0; s < n; s++)
-            for (size_t i = weight_at(v, 0); i < job_at(v); i++)
+            for (size_t i = weight_at(v, 0); i < at_group_banks(v); i++)
                 group[s * len + i] = (g == 0 ? 1 : -1) * sq_qmax(v[WEIGHT_W]);
-        group[job_at(v)] = (int32_t)v[DEPTH];
-        group[job_at(v) + 1] = (int32_t)passes;
+        group[at_group_banks(v)] = (int32_t)v[DEPTH];
+        group[at_group_banks(v) + 1] = (int32_t)passes;
         c->len[g][0] = v[DEPTH];
         c->len[g][1] = (uint32_t)n;
         c->len[g][2] = 1;
@@ -351,10 +270,10 @@ static void put_job(struct sq_case *c, struct sq_rng *rng, size_t g, uint32_t ba
         sq_core_act_draw_bank(v, rng, SQ_STIMULUS_UNIFORM, record + b * len);
     }
     for (size_t s = 0; s < n; s++)
-        sq_draw_codes(rng, v[WEIGHT_W], SQ_STIMULUS_UNIFORM, job_at(v) - weight_at(v, 0),
+        sq_draw_codes(rng, v[WEIGHT_W], SQ_STIMULUS_UNIFORM, at_group_banks(v) - weight_at(v, 0),
                       record + s * len + weight_at(v, 0));
-    record[job_at(v)] = (int32_t)banks;
-    record[job_at(v) + 1] = (int32_t)groups;
+    record[at_group_banks(v)] = (int32_t)banks;
+    record[at_group_banks(v) + 1] = (int32_t)groups;
     c->len[g][2] = 1;
 }
 
@@ -374,7 +293,7 @@ static enum sq_status draw_bits(struct sq_case *c, struct sq_rng *rng, struct sq
 {
     enum { FIRST = 6, BANKS = 2 * (16 - FIRST), JOBS = BANKS + 2 * (32 - FIRST) };
     const unsigned *const v = c->point->value;
-    const unsigned high_steps = (v[HIGH] + v[HIGH_LANES] - 1) / v[HIGH_LANES];
+    const unsigned high_steps = (v[HIGH_PER_BANK] + v[HIGH_LANES] - 1) / v[HIGH_LANES];
     c->reset_every = 24 + 4 * (v[HIGH_W] + low_steps(v) + high_steps);
     c->max_cycles = (uint64_t)JOBS * c->reset_every;
     SQ_TRY(alloc_jobs(c, JOBS, err));
@@ -443,8 +362,8 @@ static void offer(const unsigned *v, unsigned stream, const int32_t *record, str
         o->last = record[0];
         o->n = (uint32_t)record[1];
     } else if (stream == 2) {
-        o->job.group_banks = (uint32_t)record[job_at(v)];
-        o->job.groups = (uint32_t)record[job_at(v) + 1];
+        o->job.group_banks = (uint32_t)record[at_group_banks(v)];
+        o->job.groups = (uint32_t)record[at_group_banks(v) + 1];
     }
 }
 
@@ -475,26 +394,3 @@ static void clock(void *state, const struct sq_offer *in, bool out_ready)
 }
 
 static const struct sq_timing timing = {sizeof(struct sq_core_act_sim), comb, clock};
-
-static const struct sq_faults faults[] = {{"small", 100, 600}};
-
-const struct sq_block sq_core_act_block = {
-    .name = "core_act",
-    .top = "sq_core_act",
-    .group = "job",
-    .param = {"Rows", "Cols", "LowLanes", "HighLanes", "BankLen", "HighPerBank", "WeightW", "LowW",
-              "HighW", "MulW", "Topk", "Gather", "Depth", "PassW", NULL},
-    SQ_ROWS(points),
-    .coverage_cases = 80,
-    .coverage_points = "rank small",
-    SQ_ROWS(faults),
-    .ports = ports,
-    .draw_group = draw_group,
-    .n_directed = 3,
-    .draw_directed = draw_directed,
-    .limit = limit,
-    .golden = golden,
-    .timing = &timing,
-    .init = init,
-    .offer = offer,
-};

@@ -9,16 +9,16 @@
 #include "models/core/sq_format.h"
 #include "models/number/sq_fp.h"
 #include "sim/block/core/sq_core_block.h"
+#include "sim/block/core/sq_core_out.block.h"
 #include "sim/block/flow/sq_engine.h"
 #include "sim/block/output/sq_output_sim.h"
 
-enum { JOB, ACT, LO, HI, SCALE }; // streams
 // Parameters: those of the core, those of the stage, where the counters start, what the codes are.
-enum { ROWS, COLS, OUTPUT = 10, COUNT_START = OUTPUT + SQ_OUTPUT_PARAMS, IS_FP };
+enum { JOB, ACT, LO, HI, SCALE }; // streams
 
 static struct sq_output_config config_of(const unsigned *v)
 {
-    return sq_output_config(v[ROWS], v[COLS], v + OUTPUT);
+    return sq_output_config(v[ROWS], v[COLS], v + LANES);
 }
 
 // Fields of the core in a record; those of the scales follow.
@@ -505,7 +505,7 @@ static enum sq_status draw_uniform(struct sq_case *c, size_t n_groups, struct sq
 // The core's sums at both ends of their range, and of every size, which binary32 has to round: with
 // scales as encoders write them, so that no output is infinite. Then many tiles while one side is
 // long in coming, banks of a wrong number of mask codes, and every kind of error alone.
-enum { SUMS = 1, SIZES = 8, TILES = SUMS + SIZES, MASKS = TILES + 3, ERRORS, N_DIRECTED };
+enum { SUMS = 1, SIZES = 8, TILES = SUMS + SIZES, MASKS = TILES + 3, ERRORS };
 enum { STAGE_CYCLES = 64 };
 
 static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
@@ -631,33 +631,6 @@ static const char *status_name(size_t f, size_t i)
     return sq_cause_name((enum sq_cause)i);
 }
 
-// The core as in sq_core_stimulus.c | lanes, form, what leaves, outputs a word, queue, tiles held,
-// start of the counters, floating point.
-// slow: four words a beat on the port; pass: the high path waits while a tile is read.
-// clang-format off
-#define X SQ_GATHER_CROSSBAR
-static const struct sq_point points[] = {
-    {"default", true, {2, 2, 16, 4, 8, 8, 4, 32, 8, X, 2, SQ_COMBINE_TWO, SQ_OUTPUT_BFLOAT16, 2, 2, 1}},
-    {"slow", true, {2, 2, 4, 1, 4, 8, 4, 4, 2, SQ_GATHER_LOG, 4, SQ_COMBINE_TWO, SQ_OUTPUT_BINARY32, 1, 2, 1}},
-    {"pass", true, {2, 2, 8, 2, 8, 8, 3, 4, 2, X, 1, SQ_COMBINE_TWO, SQ_OUTPUT_BFLOAT16, 1, 4, 0}},
-    {"int8", false, {1, 2, 5, 3, 4, 8, 2, 16, 8, X, 1, SQ_COMBINE_TWO, SQ_OUTPUT_INT8, 1, 2, 1}},
-    {"one", true, {1, 1, 1, 1, 8, 8, 4, 4, 1, X, 1, SQ_COMBINE_TWO, SQ_OUTPUT_BINARY32, 1, 2, 1, SQ_CORE_COUNT_HIGH}},
-    {"fp", true, {2, 2, 8, 3, 8, 8, 4, 8, 2, X, 2, SQ_COMBINE_TWO, SQ_OUTPUT_BINARY32, 2, 2, 1, 0, 1}},
-    {"fp_odd", false, {1, 3, 5, 1, 8, 8, 4, 16, 4, SQ_GATHER_LOG, 1, SQ_COMBINE_TWO, SQ_OUTPUT_BINARY32, 1, 3, 0, 0, 1}},
-};
-#undef X
-
-// The default PE, 8 x 8, with the stage that keeps up with groups of 128: 8 outputs a cycle.
-static const struct sq_area_unit area[] = {
-    {"core_out", "sq_core_out", 16 * 64, false,
-     {{"Rows", 8}, {"Cols", 8}, {"Lanes", 8}, {"OutKind", 1}, {"PortLen", 8}, {"Depth", 8}, {"Counters", 0}}},
-    {"core_out_fp", "sq_core_out", 16 * 64, false,
-     {{"Rows", 8}, {"Cols", 8}, {"Lanes", 8}, {"OutKind", 1}, {"PortLen", 8}, {"Depth", 8}, {"Counters", 0}, {"IsFp", 1}}},
-};
-// clang-format on
-
-static const struct sq_faults faults[] = {{"one", 20, 2000}, {"fp", 20, 2000}};
-
 // ---- points of one's own --------------------------------------------------------------------
 
 static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, struct sq_error *err)
@@ -671,43 +644,5 @@ static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, s
         return SQ_FAIL(err, SQ_ERR_RANGE,
                        "ActW = %u, HighW = %u, LowW = %u, need 8, 8, 4 with IsFp = 1",
                        core.act_bits, core.high_bits, core.low_bits);
-    return sq_output_settle(v[ROWS], v[COLS], v + OUTPUT, old + OUTPUT, given >> OUTPUT, err);
+    return sq_output_settle(v[ROWS], v[COLS], v + LANES, old + LANES, given >> LANES, err);
 }
-
-static const struct sq_free core_out_free[] = {{"Rows", 1, 64, false},
-                                               {"Cols", 1, 64, false},
-                                               {"LowLanes", 1, 128, false},
-                                               {"HighLanes", 1, 64, false},
-                                               {"ActW", 4, 8, true},
-                                               {"HighW", 4, 8, true},
-                                               {"LowW", 2, 4, false},
-                                               {"BankLen", 4, 128, true},
-                                               {"HighPerBank", 1, 64, false},
-                                               {"Gather", 0, 1, false},
-                                               SQ_OUTPUT_FREE,
-                                               {NULL, 0, 0, false}};
-
-const struct sq_block sq_core_out_block = {
-    .name = "core_out",
-    .top = "sq_core_out",
-    .group = "job",
-    .param = {"Rows", "Cols", "LowLanes", "HighLanes", "ActW", "HighW", "LowW", "BankLen",
-              "HighPerBank", "Gather", SQ_OUTPUT_PARAM_NAMES, "CountStart", "IsFp", NULL},
-    .free = core_out_free,
-    .settle = settle,
-    SQ_ROWS(points),
-    SQ_ROWS(area),
-    .coverage_cases = 80,
-    SQ_ROWS(faults),
-    .ports = ports,
-    .draw_case = draw_case,
-    .draw_uniform = draw_uniform,
-    .n_directed = N_DIRECTED,
-    .draw_directed = draw_directed,
-    .golden = golden,
-    .timing = &timing,
-    .init = init,
-    .offer = offer,
-    .status = status,
-    .status_name = status_name,
-};

@@ -9,16 +9,13 @@
 #include "models/core/sq_format.h"
 #include "models/core/sq_topk.h"
 #include "sim/block/core/sq_core_act_sim.h"
-#include "sim/block/flow/sq_case.h"
+#include "sim/block/core/sq_engine_core_act.block.h"
 #include "sim/block/flow/sq_engine.h"
 #include "sim/block/flow/sq_line.h"
 #include "sim/block/output/sq_output_sim.h"
 
-enum { JOB, ACT, WEIGHT, SCALE };                                     // streams
-enum { BANKS, GROUPS, PASSES, TILES, SUMS, JOB_FIELDS };              // of a job
-enum { ROWS, COLS, LOW_LANES, BANK = 4, HIGH, WEIGHT_W, HIGH_W = 8 }; // parameters
-enum { TILE_BANKS = 12, PASS_W, OUTPUT };
-enum { CORE_HEAD = 2, CORE_PARAMS = OUTPUT, TILES_MAX = 3, PASSES_MAX = 6 };
+enum { BANKS, GROUPS, PASSES, TILES, SUMS, JOB_FIELDS }; // of a job
+enum { CORE_HEAD = 2, CORE_PARAMS = LANES };
 
 // A record: the job, activations of a bank, weights of a step, scales. In one of core_act stand, in place
 // of the job, `last` and `passes`, then the same operands, then its job.
@@ -33,47 +30,17 @@ struct parts {
 
 static struct parts parts_of(const unsigned *v)
 {
-    struct parts s = {.v = v, .c = sq_output_config(v[ROWS], v[COLS], v + OUTPUT)};
+    struct parts s = {.v = v, .c = sq_output_config(v[ROWS], v[COLS], v + LANES)};
     memcpy(s.core, v, sizeof s.core);
     s.core[ROWS] = v[COLS];
     s.core[COLS] = v[ROWS];
     s.ports = sq_ports_of(&sq_core_act_block, s.core);
-    s.low_steps = (v[BANK] + v[LOW_LANES] - 1) / v[LOW_LANES];
-    s.weight = JOB_FIELDS + 2 * (size_t)v[ROWS] + (size_t)v[ROWS] * v[BANK];
+    s.low_steps = (v[BANK_LEN] + v[LOW_LANES] - 1) / v[LOW_LANES];
+    s.weight = JOB_FIELDS + 2 * (size_t)v[ROWS] + (size_t)v[ROWS] * v[BANK_LEN];
     s.scale = s.weight + (size_t)v[COLS] * v[LOW_LANES];
     s.len = s.scale + sq_output_scale_len(&s.c) - 1;
     s.core_len = sq_field_offset(s.ports.in, s.ports.n_in);
     return s;
-}
-
-static void ports(const unsigned *v, struct sq_ports *p)
-{
-    enum { OPERANDS = 4 }; // mul, shift, code; code
-    const struct parts s = parts_of(v);
-    const size_t words = (size_t)s.c.rows * s.c.cols / s.c.port_len;
-    const size_t outputs = (size_t)TILES_MAX * PASSES_MAX;
-    struct sq_field scale[SQ_OUTPUT_SCALE_FIELDS];
-    *p = (struct sq_ports){.stream = {{"job", JOB_FIELDS},
-                                      {"act", OPERANDS - 1},
-                                      {"weight", 1},
-                                      {"scale", SQ_OUTPUT_SCALE_FIELDS - 1}},
-                           .macs = s.ports.macs,
-                           .mac_stream = WEIGHT,
-                           .n_in = JOB_FIELDS + OPERANDS + SQ_OUTPUT_SCALE_FIELDS - 1,
-                           .in = {{"banks", 1, 16, true},
-                                  {"groups", 1, 16, true},
-                                  {"passes", 1, v[PASS_W], true},
-                                  {"tiles", 1, 16, true},
-                                  {"sums", 1, 32, true}},
-                           .out = {sq_output_field(&s.c)},
-                           .n_out = 1 + SQ_ENGINE_WORD_FIELDS,
-                           .records = outputs * v[TILE_BANKS] * s.low_steps,
-                           .outputs = outputs * words,
-                           .has_jobs = true};
-    memcpy(p->in + JOB_FIELDS, s.ports.in + CORE_HEAD, OPERANDS * sizeof *p->in);
-    sq_output_scale_fields(&s.c, scale);
-    memcpy(p->in + JOB_FIELDS + OPERANDS, scale + 1, (SQ_OUTPUT_SCALE_FIELDS - 1) * sizeof *p->in);
-    sq_engine_word_fields(p->out + 1);
 }
 
 // ---- values ---------------------------------------------------------------------------------
@@ -127,12 +94,13 @@ static void turn(const struct parts *s, const int32_t *from, int32_t *to)
 static size_t weight_at(const struct parts *s, uint32_t step, size_t line, size_t i)
 {
     const size_t lanes = s->v[LOW_LANES];
-    return step % s->low_steps * lanes + i < s->v[BANK] ? s->weight + line * lanes + i : SIZE_MAX;
+    return step % s->low_steps * lanes + i < s->v[BANK_LEN] ? s->weight + line * lanes + i
+                                                            : SIZE_MAX;
 }
 
 static bool has_wrong_act(const struct parts *s, const int32_t *record)
 {
-    for (size_t i = 0; i < (size_t)s->v[ROWS] * s->v[BANK]; i++)
+    for (size_t i = 0; i < (size_t)s->v[ROWS] * s->v[BANK_LEN]; i++)
         if (record[s->weight - 1 - i] == sq_mask_code(s->v[HIGH_W]))
             return true;
     return false;
@@ -274,7 +242,8 @@ static void spoil(const struct parts *s, struct sq_rng *rng, enum wrong kind, ui
     const uint32_t i = (uint32_t)((uint64_t)len[stream] * n / 8);
     int32_t *const at = record + i * s->len;
     if (kind == WRONG_ACT) {
-        at[s->weight - 1 - sq_rng_below(rng, s->v[ROWS] * s->v[BANK])] = sq_mask_code(s->v[HIGH_W]);
+        at[s->weight - 1 - sq_rng_below(rng, s->v[ROWS] * s->v[BANK_LEN])] =
+            sq_mask_code(s->v[HIGH_W]);
         return;
     }
     if (kind == WRONG_WEIGHT) {
@@ -367,7 +336,7 @@ static enum sq_status draw_counts(struct sq_case *c, const struct parts *s, stru
 }
 
 // Errors while all is free, and while scales are long in coming, so that tiles of sums wait.
-enum { SLOW = 1, COUNTS, N_DIRECTED, SLOW_CYCLES = 40 };
+enum { SLOW = 1, COUNTS, SLOW_CYCLES = 40 };
 
 static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
                                     struct sq_error *err)
@@ -489,59 +458,3 @@ static void clock(void *state, const struct sq_offer *in, bool out_ready)
 }
 
 static const struct sq_timing timing = {sizeof(struct state), comb, clock};
-
-// ---- the table ------------------------------------------------------------------------------
-
-#define ONE SQ_COMBINE_ONE
-#define SCALED SQ_COMBINE_SCALED
-#define BF16 SQ_OUTPUT_BFLOAT16
-#define RANK SQ_TOPK_RANK
-#define RADIX SQ_TOPK_RADIX
-// As those of core_act, rows and columns exchanged | lanes, form, what leaves, outputs a word, queue,
-// tiles held. few: at most 3 passes, so that masks are waited for.
-// clang-format off
-static const struct sq_point points[] = {
-    {"rank", true, {2, 2, 4, 1, 8, 2, 4, 4, 8, 16, RANK, 0, 4, 4, 2, SCALED, BF16, 2, 2, 1}},
-    {"radix", true, {2, 1, 1, 1, 8, 2, 4, 4, 8, 16, RADIX, 0, 4, 4, 1, SCALED, 0, 1, 2, 1}},
-    {"few", true, {1, 2, 4, 1, 8, 2, 4, 4, 8, 16, RADIX, 0, 2, 2, 1, SCALED, 0, 1, 2, 0}},
-    {"one", true, {1, 1, 4, 1, 4, 1, 4, 4, 8, 8, RANK, 0, 1, 3, 1, SCALED, 0, 1, 2, 1}},
-    {"odd", true, {2, 1, 5, 3, 16, 4, 8, 3, 8, 12, RADIX, 1, 6, 3, 2, SCALED, SQ_OUTPUT_INT8, 1, 3, 1}},
-    {"high", false, {1, 3, 8, 1, 8, 4, 4, 2, 4, 8, RANK, 0, 3, 8, 3, SCALED, BF16, 1, 2, 1}},
-};
-
-// 4 x 4 PEs, as engine_sq_a_compact: 4 banks of each of 4 tokens are stored, twice.
-static const struct sq_area_unit area[] = {
-    {"engine_sq_a_stored", "sq_engine_core_act", 16 * 16, false,
-     {{"Rows", 4}, {"Cols", 4}, {"LowLanes", 16}, {"HighLanes", 4}, {"TileBanks", 4}, {"Lanes", 4},
-      {"OutKind", 1}, {"PortLen", 4}, {"Depth", 4}}},
-};
-// clang-format on
-
-static const struct sq_faults faults[] = {{"one", 15, 400}};
-
-static const struct sq_wave waves[] = {
-    {"jobs", NULL},
-    {"activations: a job is here", "act_busy"},
-    {"last bank of a tile of tokens", "tile_last"},
-    {"job for the core", "core_job_valid"},
-    {"tile of sums", NULL},
-    {"offered", "tile_valid"},
-    {"taken", "tile_ready"},
-    {"first of its tokens", "first_scales"},
-    {"errors", NULL},
-    {"of the weights", "weight_error"},
-    {"of the tile of tokens", "tile_error"},
-    {NULL, NULL},
-};
-
-const struct sq_block sq_engine_core_act_block = {
-    .name = "engine_core_act",
-    .top = "sq_engine_core_act",
-    SQ_ENGINE_TABLES,
-    .param = {"Rows", "Cols", "LowLanes", "HighLanes", "BankLen", "HighPerBank", "WeightW", "LowW",
-              "HighW", "MulW", "Topk", "Gather", "TileBanks", "PassW", SQ_OUTPUT_PARAM_NAMES, NULL},
-    .coverage_cases = 60,
-    .n_directed = N_DIRECTED,
-    .timing = &timing,
-    .init = init,
-};

@@ -9,20 +9,17 @@
 #include "models/core/sq_format.h"
 #include "models/gqsa/sq_gqsa_walk.h"
 #include "models/output/sq_combine.h"
-#include "sim/block/flow/sq_case.h"
 #include "sim/block/flow/sq_engine.h"
 #include "sim/block/flow/sq_line.h"
-#include "sim/block/flow/sq_pipeline.h"
 #include "sim/block/gqsa/sq_gqsa_chip.h"
 #include "sim/block/gqsa/sq_gqsa_walk_sim.h"
 #include "sim/block/output/sq_combine_draw.h"
 
-enum { ROWS, GROUP, GROUP_W, AT_W }; // parameters
-enum { JOB, ACT, OFFSET, KEPT };     // streams
-enum { GROUPS, OFFSETS, S_A };       // of a job, then the scales of the tokens
-enum { INDEX, CODE };                // of a kept group, then its codes, zero, scale
-enum { WALK_FIELDS = 4, WALK_OFFSETS = 13, WALK_GROUPS = 96 }; // what gqsa_walk draws at most
-enum { WALK_AT, WALK_LIMIT, WALK_LAST, WALK_INDEX };           // its records
+#include "sim/block/gqsa/sq_engine_gqsa.block.h"
+
+enum { GROUPS, OFFSETS, S_A }; // of a job, then the scales of the tokens
+enum { INDEX, CODE };          // of a kept group, then its codes, zero, scale
+enum { WALK_AT, WALK_LIMIT, WALK_LAST, WALK_INDEX, WALK_FIELDS }; // of a record of gqsa_walk
 
 // Where the fields of the streams begin in a record.
 struct layout {
@@ -32,7 +29,7 @@ struct layout {
 
 static struct layout layout_of(const unsigned *v)
 {
-    struct layout l = {.rows = v[ROWS], .group = v[GROUP]};
+    struct layout l = {.rows = v[ROWS], .group = v[GROUP_LEN]};
     l.act = S_A + l.rows;
     l.offset = l.act + (size_t)l.rows * l.group;
     l.kept = l.offset + 1;
@@ -40,31 +37,6 @@ static struct layout layout_of(const unsigned *v)
     l.scale = l.zero + 1;
     l.len = l.scale + 1;
     return l;
-}
-
-static void ports(const unsigned *v, struct sq_ports *p)
-{
-    const size_t most = (size_t)1 << v[GROUP_W];
-    *p = (struct sq_ports){.stream = {{"job", 3}, {"act", 1}, {"offset", 1}, {"kept", 4}},
-                           .n_in = 9,
-                           .n_out = 3,
-                           .in = {{"groups", 1, v[GROUP_W] + 1, true},
-                                  {"offsets", 1, 16, true},
-                                  {"s_a", v[ROWS], 32, false},
-                                  {"code", (size_t)v[ROWS] * v[GROUP], 8, false},
-                                  {"at", 1, v[AT_W], true},
-                                  {"index", 1, v[GROUP_W], true},
-                                  {"code", v[GROUP], 4, true},
-                                  {"zero", 1, 4, true},
-                                  {"scale", 1, 16, true}},
-                           .out = {{"y", v[ROWS], 32, true},
-                                   {"last", 1, 1, true},
-                                   {"error", 1, SQ_ENGINE_INDEX_ERRORS, true}},
-                           .records = most > WALK_GROUPS ? most : WALK_GROUPS,
-                           .outputs = WALK_OFFSETS,
-                           .has_jobs = true,
-                           .macs = (double)v[ROWS] * v[GROUP],
-                           .mac_stream = KEPT};
 }
 
 // ---- values ---------------------------------------------------------------------------------
@@ -143,7 +115,7 @@ static void draw_matrix(const unsigned *v, struct sq_rng *rng, enum sq_stimulus 
                         int32_t *record, uint32_t *len)
 {
     const struct layout l = layout_of(v);
-    const unsigned walk_v[4] = {v[GROUP], v[GROUP_W], v[AT_W], 16};
+    const unsigned walk_v[4] = {v[GROUP_LEN], v[GROUP_W], v[AT_W], 16};
     int32_t matrix[(WALK_GROUPS + 1) * WALK_FIELDS];
     uint32_t n[SQ_STREAMS_MAX];
     do {
@@ -445,47 +417,3 @@ enum sq_cause sq_engine_gqsa_cause(const void *state, const struct sq_offer *in,
     const struct sq_line_seen step = sq_line_see(&s->line, in, out_ready, WALK_PART);
     return step.out.valid && !step.ready ? SQ_CAUSE_BLOCKED_OUTPUT : SQ_CAUSE_WAIT_INDEX;
 }
-
-// ---- the table ------------------------------------------------------------------------------
-
-// tokens, G, bits of a group index, of an offset
-static const struct sq_point points[] = {
-    {"g4", true, {1, 4, 4, 8}},
-    {"g16", true, {2, 16, 5, 32}},
-    {"g8", false, {3, 8, 4, 24}},
-};
-
-// 16 weights a cycle for two tokens, activations of 16 groups inside.
-static const struct sq_area_unit area[] = {
-    {"engine_gqsa", "sq_engine_gqsa", 16, false, {{"GroupLen", 16}, {"GroupW", 4}}},
-};
-
-static const struct sq_faults faults[] = {{"g4", 20, 200}};
-
-static const struct sq_wave waves[] = {
-    {"jobs", NULL},
-    {"activations are loaded", "loading_q"},
-    {"rows are walked", "walking_q"},
-    {"step", NULL},
-    {"step offered", "walk_valid"},
-    {"step taken", "array_ready"},
-    {"sums", NULL},
-    {"sums offered", "tile_valid"},
-    {"sums taken", "tile_ready"},
-    {"errors", NULL},
-    {"kinds so far", "errors_q"},
-    {NULL, NULL},
-};
-
-const struct sq_block sq_engine_gqsa_block = {
-    .name = "engine_gqsa",
-    .top = "sq_engine_gqsa",
-    SQ_ENGINE_TABLES,
-    .param = {"Rows", "GroupLen", "GroupW", "AtW", NULL},
-    .coverage_cases = 100,
-    .n_directed = 1,
-    .timing = &timing,
-    .init = init,
-    .offer = offer,
-    .indexed = &sq_gqsa_indexed,
-};

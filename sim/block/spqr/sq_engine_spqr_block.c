@@ -9,42 +9,15 @@
 #include "models/number/sq_fp_mac.h"
 #include "models/number/sq_half.h"
 #include "models/spqr/sq_spqr.h"
-#include "sim/block/flow/sq_case.h"
 #include "sim/block/flow/sq_engine.h"
 #include "sim/block/spqr/sq_engine_spqr_sim.h"
 
-enum { TILE_W = SQ_ENGINE_SPQR_TILE_BITS, OUTLIER_W };       // parameters
-enum { JOB = SQ_ENGINE_SPQR_JOB, ACT, TILE, OFFSET, ENTRY }; // streams
+#include "sim/block/spqr/sq_engine_spqr.block.h"
+
 enum { T = SQ_SPQR_TILE };
 // Fields of a record.
 enum { TILES, ROWS, WORKERS, X, WORD = X + T, AT = WORD + 2, COLUMN, VALUE, LEN };
-enum { ROWS_MAX = 3, TILES_MAX = 8, ENTRIES_MAX = 2 }; // drawn: of a row
 enum { FIRST_OFFSETS = T + 1 };
-
-static void ports(const unsigned *v, struct sq_ports *p)
-{
-    const size_t tiles = (size_t)1 << v[TILE_W], most = tiles < TILES_MAX ? tiles : TILES_MAX;
-    *p = (struct sq_ports){
-        .stream = {{"job", 3}, {"act", 1}, {"tile", 1}, {"offset", 1}, {"entry", 2}},
-        .macs = T * T / (double)T,
-        .mac_stream = TILE,
-        .n_in = 8,
-        .n_out = 3,
-        .in = {{"tiles", 1, v[TILE_W] + 1, true},
-               {"rows", 1, 16, true},
-               {"workers", 1, 5, true},
-               {"x", T, 16, false},
-               {"word", 2, 32, true},
-               {"at", 1, 32, true},
-               {"column", 1, 16, true},
-               {"value", 1, 16, true}},
-        .out = {{"y", T, 16, true},
-                {"last", 1, 1, true},
-                {"error", 1, SQ_ENGINE_INDEX_ERRORS, true}},
-        .records = ROWS_MAX * T * most,
-        .outputs = ROWS_MAX,
-        .has_jobs = true};
-}
 
 // ---- values ---------------------------------------------------------------------------------
 
@@ -472,45 +445,3 @@ static void offer(const unsigned *v, unsigned stream, const int32_t *record, str
         o->n = (uint32_t)record[AT];
     }
 }
-
-// ---- the table ------------------------------------------------------------------------------
-
-// bits of a tile, of an outlier
-static const struct sq_point points[] = {
-    {"t4", true, {2, 6}},
-    {"t16", true, {4, 7}},
-};
-
-// 16 weights a cycle.
-static const struct sq_area_unit area[] = {
-    {"engine_spqr", "sq_engine_spqr", 16, false, {{"TileW", 4}, {"OutlierW", 6}}},
-};
-
-static const struct sq_faults faults[] = {{"t4", 20, 200}};
-
-static const struct sq_wave waves[] = {
-    {"jobs", NULL},
-    {"elements are taken", "loading_q"},
-    {"offsets are taken", "offsets_q"},
-    {"outliers are taken", "entries_q"},
-    {"steps", NULL},
-    {"of tiles", "dense_q"},
-    {"of outliers", "sparse_q"},
-    {"offered", "step_valid_q"},
-    {"taken", "mac_ready"},
-    {"errors", NULL},
-    {"kinds so far", "errors_q"},
-    {NULL, NULL},
-};
-
-const struct sq_block sq_engine_spqr_block = {
-    .name = "engine_spqr",
-    .top = "sq_engine_spqr",
-    SQ_ENGINE_TABLES,
-    .param = {"TileW", "OutlierW", NULL},
-    .coverage_cases = 60,
-    .n_directed = 3,
-    .timing = &sq_engine_spqr_timing,
-    .init = sq_engine_spqr_init,
-    .offer = offer,
-};

@@ -13,17 +13,14 @@
 #include "models/spqt/sq_q4k_dec.h"
 #include "models/spqt/sq_spqt.h"
 #include "models/spqt/sq_spqt_idx.h"
-#include "sim/block/flow/sq_case.h"
 #include "sim/block/flow/sq_engine.h"
 #include "sim/block/flow/sq_line.h"
-#include "sim/block/flow/sq_pipeline.h"
 #include "sim/block/spqt/sq_q4k_dec_sim.h"
 #include "sim/block/spqt/sq_spqt_idx_block.h"
 
-enum { SEG, IDX_LANES, INDEX_W, BYTES }; // parameters
-enum { JOB, ACT, BLOCK };                // streams
+#include "sim/block/spqt/sq_engine_spqt.block.h"
+
 enum { SEGMENTS, BLOCKS, WORKERS, THETA, X };
-enum { IDX_SEGMENTS = 16, ROWS_MAX = 2 }; // what spqt_idx draws at most; rows of superblocks
 
 // Where the fields of the streams begin in a record.
 struct layout {
@@ -34,39 +31,11 @@ struct layout {
 
 static struct layout layout_of(const unsigned *v)
 {
-    struct layout l = {.seg = v[SEG], .bytes = v[BYTES], .beats = SQ_Q4K_NBYTES / v[BYTES]};
+    struct layout l = {.seg = v[SEG_LEN], .bytes = v[BYTES], .beats = SQ_Q4K_NBYTES / v[BYTES]};
     l.column = X + l.seg;
     l.data = l.column + 1;
     l.len = l.data + l.bytes / 4;
     return l;
-}
-
-static void ports(const unsigned *v, struct sq_ports *p)
-{
-    const struct layout l = layout_of(v);
-    const size_t columns = (size_t)1 << v[INDEX_W], segments = columns / l.seg;
-    const size_t beats = ROWS_MAX * columns * l.beats;
-    unsigned bits = 1;
-    while (1u << (bits - 1) < segments)
-        bits++;
-    *p = (struct sq_ports){.stream = {{"job", 4}, {"act", 1}, {"block", 2}},
-                           .macs = (double)SQ_Q4K_LEN / l.beats,
-                           .mac_stream = BLOCK,
-                           .n_in = 7,
-                           .n_out = 3,
-                           .in = {{"segments", 1, bits, true},
-                                  {"blocks", 1, 16, true},
-                                  {"workers", 1, v[INDEX_W] + 1, true},
-                                  {"theta", 1, 15, true},
-                                  {"x", l.seg, 16, false},
-                                  {"column", 1, v[INDEX_W], true},
-                                  {"data", l.bytes / 4, 32, true}},
-                           .out = {{"y", 2 * (size_t)l.bytes, 32, true},
-                                   {"last", 1, 1, true},
-                                   {"error", 1, SQ_ENGINE_INDEX_ERRORS, true}},
-                           .records = beats > IDX_SEGMENTS ? beats : IDX_SEGMENTS,
-                           .outputs = ROWS_MAX * (SQ_Q4K_LEN / 2) / l.bytes,
-                           .has_jobs = true};
 }
 
 // ---- values ---------------------------------------------------------------------------------
@@ -171,7 +140,7 @@ static void draw_token(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
                        int32_t *record, uint32_t *len)
 {
     const struct layout l = layout_of(v);
-    const unsigned idx_v[4] = {v[SEG], v[IDX_LANES], 1, v[INDEX_W]};
+    const unsigned idx_v[4] = {v[SEG_LEN], v[IDX_LANES], 1, v[INDEX_W]};
     const size_t stride = l.seg + 2;
     int32_t *const token = malloc(IDX_SEGMENTS * stride * sizeof *token);
     uint32_t n[SQ_STREAMS_MAX];
@@ -370,7 +339,7 @@ struct state {
 static void init(const unsigned *v, void *state)
 {
     struct state *const s = state;
-    s->seg = v[SEG];
+    s->seg = v[SEG_LEN];
     s->block_beats = SQ_Q4K_NBYTES / v[BYTES];
     s->idx = (struct sq_spqt_idx_sim){.lanes = v[IDX_LANES]};
     sq_q4k_dec_block.init(&v[BYTES], &s->superblocks.dec);
@@ -503,40 +472,3 @@ enum sq_cause sq_engine_spqt_cause(const void *state, const struct sq_offer *in,
     return in[BLOCK].valid && s->place >= s->superblocks.dec.head ? SQ_CAUSE_BUSY
                                                                   : SQ_CAUSE_WAIT_WEIGHT;
 }
-
-// ---- the table ------------------------------------------------------------------------------
-
-// elements of a segment, columns found in a cycle, bits of a column, bytes of a beat
-static const struct sq_point points[] = {
-    {"b4", true, {8, 3, 5, 4}},
-    {SQ_ENGINE_SPQT_POINT,
-     true,
-     {SQ_ENGINE_SPQT_SEG, SQ_ENGINE_SPQT_LANES, 6, SQ_ENGINE_SPQT_BYTES}},
-    {"b8", false, {32, 4, 6, 8}},
-};
-
-// 32 weights a cycle, tokens of up to 256 columns inside.
-static const struct sq_area_unit area[] = {
-    {"engine_spqt", "sq_engine_spqt", 32, false, {{"SegLen", 16}, {"IndexW", 8}, {"Bytes", 16}}},
-};
-
-static const struct sq_faults faults[] = {{"b4", 20, 200}};
-
-static const struct sq_wave waves[] = {
-    {"jobs", NULL},    {"segments are taken", "loading_q"}, {"superblocks are taken", "walking_q"},
-    {"columns", NULL}, {"found all", "found_all"},          {"how many", "n_q"},
-    {"weights", NULL}, {"weights offered", "weight_valid"}, {"weights taken", "mac_ready"},
-    {"errors", NULL},  {"kinds so far", "errors_q"},        {NULL, NULL},
-};
-
-const struct sq_block sq_engine_spqt_block = {
-    .name = "engine_spqt",
-    .top = "sq_engine_spqt",
-    SQ_ENGINE_TABLES,
-    .param = {"SegLen", "IdxLanes", "IndexW", "Bytes", NULL},
-    .coverage_cases = 40,
-    .n_directed = 1,
-    .timing = &timing,
-    .init = init,
-    .offer = offer,
-};
