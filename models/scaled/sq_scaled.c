@@ -305,5 +305,18 @@ int64_t sq_scaled_limit(enum sq_scaled_element act, enum sq_scaled_element weigh
 {
     const int64_t row =
         (int64_t)sq_scaled_element_max(act) * (bank - high) + (int64_t)SPLIT_LOWEST * high;
-    return row * sq_scaled_element_max(weight) * top(act_scale) * top(weight_scale) * (k / bank);
+    int64_t limit = row;
+    const int64_t by[] = {sq_scaled_element_max(weight), top(act_scale), top(weight_scale),
+                          k / bank};
+    for (size_t i = 0; i < sizeof by / sizeof by[0]; i++)
+        limit = limit < INT64_MAX / by[i] ? limit * by[i] : INT64_MAX;
+    return limit;
+}
+
+unsigned sq_scaled_sum_bits(int64_t limit)
+{
+    unsigned bits = 1;
+    while (bits <= 64 && (limit == INT64_MAX || (uint64_t)limit >> (bits - 1)))
+        bits++;
+    return bits;
 }

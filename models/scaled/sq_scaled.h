@@ -132,5 +132,7 @@ unsigned sq_scaled_pairs(enum sq_scaled_high high, bool has_weight_high);
 int64_t sq_scaled_limit(enum sq_scaled_element act, enum sq_scaled_element weight,
                         enum sq_scaled_scale act_scale, enum sq_scaled_scale weight_scale,
                         unsigned bank, unsigned high, unsigned k);
+// Bits of a signed sum that may be `limit` in both signs; 65: more than 64.
+unsigned sq_scaled_sum_bits(int64_t limit);
 
 #endif

@@ -167,6 +167,9 @@ struct sq_cost_pe {
     unsigned n_parts;
     struct sq_synth_block part[2];
     unsigned count[2]; // of each
+    bool is_engine;    // the caller's: the PE of the engine that the chip has
+    const char
+        *sum; // how scaled blocks are added, "exact", or "binary32: " and why; NULL: there are none
 };
 void sq_cost_pe_add(struct sq_cost_pe *pe, unsigned count, const struct sq_synth_block *part);
 // A dot product of as many products of a x b bits, and its sum; nothing where one has more than 8.

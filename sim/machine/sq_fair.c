@@ -116,6 +116,7 @@ static void chip_pe(const struct sq_recipe *r, const unsigned *value, struct sq_
                     struct sq_cost_pe *pe)
 {
     const struct sq_top_shape s = sq_top_shape(value);
+    pe->is_engine = true;
     *u = (struct sq_cost_unit){
         .span = value[SQ_TOP_BANK_LEN], .span_beats = 1, .low_lanes = value[SQ_TOP_BANK_LEN]};
     const bool is_mixed =
@@ -231,6 +232,7 @@ enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_
     } else if (r->format->cost->pe) {
         r->format->cost->pe(r, &u, &pe);
     }
+    silicon->sum = pe.sum;
     if (pe.n_parts > 0) {
         silicon->period_ns = 0;
         SQ_TRY(area_of(synth, &pe, &silicon->pe_um2, &silicon->period_ns, err));

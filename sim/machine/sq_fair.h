@@ -45,7 +45,8 @@ enum sq_status sq_fair_machine(enum sq_fair fair, const struct sq_synth *synth,
 // What `machine`, fair or not, is in silicon when it is built for r; the smallest netlists, before placement. Output stages,
 // control and wires are not in it.
 struct sq_fair_silicon {
-    double pe_um2; // of a PE, with the lanes that the machine gives it; NAN where RTL has none
+    const char *sum; // how the PE adds scaled blocks (struct sq_cost_pe); NULL: it has none
+    double pe_um2;   // of a PE, with the lanes that the machine gives it; NAN where RTL has none
     double
         line_um2; // decoder of a row or a column, for a beat; NAN: the format has none of its own
     double period_ns;                    // the shortest clock period of both; NAN without OpenSTA

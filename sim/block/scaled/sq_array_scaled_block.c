@@ -461,15 +461,6 @@ static const char *source(const unsigned *v, FILE *out)
     return sq_scaled_write_source(v, v[ACT_ELEMENT], v[WEIGHT_ELEMENT], out);
 }
 
-// Bits of a signed sum that may be `limit` in both signs.
-static unsigned signed_bits(uint64_t limit)
-{
-    unsigned bits = 1;
-    while (limit >> (bits - 1))
-        bits++;
-    return bits;
-}
-
 // Exact sums are as wide as those of the largest layer.
 static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, struct sq_error *err)
 {
@@ -481,12 +472,12 @@ static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, s
     if (v[BANK] == old[BANK] && v[HIGH] == old[HIGH])
         return SQ_OK;
     if (v[ACC] == SQ_SCALED_FIXED)
-        v[ACC_W] = signed_bits((uint64_t)sq_scaled_limit(
-            v[ACT_ELEMENT], v[WEIGHT_ELEMENT], v[ACT_SCALE], v[WEIGHT_SCALE], v[BANK],
-            sq_array_scaled_has_mask(v) ? v[HIGH] : 0, SQ_K_MAX));
+        v[ACC_W] = sq_scaled_sum_bits(
+            sq_scaled_limit(v[ACT_ELEMENT], v[WEIGHT_ELEMENT], v[ACT_SCALE], v[WEIGHT_SCALE],
+                            v[BANK], sq_array_scaled_has_mask(v) ? v[HIGH] : 0, SQ_K_MAX));
     if (v[OWN])
-        v[HIGH_ACC_W] = signed_bits((uint64_t)SQ_K_MAX / v[BANK] * v[HIGH] * 128 *
-                                    sq_scaled_element_max(v[WEIGHT_ELEMENT]));
+        v[HIGH_ACC_W] = sq_scaled_sum_bits((int64_t)SQ_K_MAX / v[BANK] * v[HIGH] * 128 *
+                                           sq_scaled_element_max(v[WEIGHT_ELEMENT]));
     return SQ_OK;
 }
 

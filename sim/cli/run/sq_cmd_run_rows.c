@@ -141,6 +141,7 @@ static void put(struct rows *r, const struct sq_run_one *one, const struct sq_fa
         SQ_COLUMN("energy_high_j_per_token", has_energy ? high : NAN, "to", 10, .as = "%.4g"),
         SQ_COLUMN("ms_mm2", ms * mm2, "ms x mm2", 12, .as = "%.2f"),
         SQ_KEYS("energy_block", source_of(has_energy ? 1 : NAN, one->energy.mac.block)),
+        SQ_COLUMN("sum", s->sum, "blocks add", -10),
         SQ_COLUMNS_END};
     sq_cli_put(&r->table, row);
 }
@@ -149,7 +150,7 @@ static enum sq_status price(const struct rows *r, struct sq_run_one *one, struct
                             struct sq_error *err)
 {
     if (r->request->fair != SQ_FAIR_AREA) {
-        *s = (struct sq_fair_silicon){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+        *s = (struct sq_fair_silicon){NULL, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
         return SQ_OK;
     }
     SQ_TRY(

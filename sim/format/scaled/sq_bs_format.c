@@ -259,20 +259,47 @@ static unsigned high_lanes(const struct sq_bs_format *f)
     return sq_bs_high_bits(f) > 0 ? f->high_per_block : 0;
 }
 
-// Blocks of both operands, one a cycle in each PE, accumulated in binary32.
+// Bits of a sum that is exact (sq_acc_fixed); 0: *why there is none.
+static unsigned exact_bits(const struct sq_bs_format *f, unsigned element, unsigned scale,
+                           bool is_engine, const char **why)
+{
+    const unsigned bits = sq_scaled_sum_bits(sq_scaled_limit(
+        (enum sq_scaled_element)element, (enum sq_scaled_element)element,
+        (enum sq_scaled_scale)scale, (enum sq_scaled_scale)scale, f->block, 0, SQ_K_MAX));
+    *why = is_engine ? "binary32: the engine of the chip has no other"
+           : scale == SQ_SCALED_E8M0
+               ? "binary32: exponents of E8M0 are too far apart for exact sums"
+           : scale != SQ_SCALED_E4M3 ? "binary32: no exact PE of these scales is built"
+           : high_lanes(f) > 0       ? "binary32: no exact PE of two parts is built"
+           : element == SQ_SCALED_E4M3_ELEMENT || element == SQ_SCALED_E5M2 || bits > 64
+               ? "binary32: exact sums would take more than 64 bits"
+               : "exact";
+    return strcmp(*why, "exact") == 0 ? bits : 0;
+}
+
+// Blocks of both operands, one a cycle in each PE. Where both PEs are built it is the exact one, which is smaller and faster
+// than that of binary32 in each library of reports/area/scaled.csv.
 static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq_cost_pe *pe)
 {
     const struct sq_bs_format f = sq_bs_of(r);
     unsigned words[SQ_SCALED_TABLE_WORDS];
     const unsigned scale = sq_bs_engine_scale(&f), element = sq_bs_engine_element(&f, words);
     const unsigned lanes = high_lanes(&f), high = sq_bs_engine_high(&f);
-    const struct sq_synth_block block[] = {
+    const char *sum;
+    const unsigned bits = exact_bits(&f, element, scale, pe->is_engine, &sum);
+    struct sq_synth_block block[] = {
         {.top = "sq_pe_scaled", .n_params = 7, .param = {BOTH(f.block, element, scale)}},
         {.top = "sq_pe_parts",
          .n_params = 8,
          .param = {PARTS(f.block, "HighLanes", lanes, high, element, scale)}}};
-    if (!is_plain_weight(r) && u->span_beats == 1)
-        sq_cost_pe_add(pe, u->span / f.block, &block[lanes > 0]);
+    if (bits > 0) {
+        block[0].param[5].value = SQ_SCALED_FIXED;
+        block[0].param[6].value = bits;
+    }
+    if (is_plain_weight(r) || u->span_beats != 1)
+        return;
+    pe->sum = sum;
+    sq_cost_pe_add(pe, u->span / f.block, &block[lanes > 0]);
 }
 
 static const char *source_of(const unsigned *value, FILE *out)

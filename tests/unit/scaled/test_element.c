@@ -247,3 +247,15 @@ SQ_TEST(sub_blocks_of_hif4_have_both_exponents)
             assert_int_equal(byte[i], bit < 8 ? i / 2 == bit : i == bit - 8 ? 4 : 0);
     }
 }
+
+// NVFP4 on both sides takes 59 bits over 28672 columns; what int64_t does not hold has no width.
+SQ_TEST(exact_sums)
+{
+    const enum sq_scaled_scale s = SQ_SCALED_E4M3;
+    const enum sq_scaled_element e[] = {SQ_SCALED_E2M1, SQ_SCALED_INT8};
+    const unsigned bits[] = {59, 65};
+    for (size_t i = 0; i < LEN(e); i++)
+        CHECK_EQ(sq_scaled_sum_bits(sq_scaled_limit(e[i], e[i], s, s, 16, 0, 28672)), bits[i],
+                 "element %zu: ", i);
+    assert_int_equal(sq_scaled_sum_bits(0), 1);
+}
