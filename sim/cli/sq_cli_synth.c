@@ -21,6 +21,17 @@ enum sq_status sq_cli_synth_open(struct sq_synth *synth, const char *liberty, st
                          sq_cli_cache_path("synth"), err);
 }
 
+const char *sq_cli_synth_wires(const struct sq_synth *synth)
+{
+    static char text[SQ_LIB_NAME_LEN + 64];
+    const char *load = sq_synth_wire_load(synth);
+    if (!load)
+        return "no wires";
+    snprintf(text, sizeof text, "the wire load %s of the library on every net, no placed wires",
+             sq_cli_text(load));
+    return text;
+}
+
 static void show(void *context, const struct sq_synth_block *block)
 {
     static atomic_uint n;

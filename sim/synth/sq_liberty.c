@@ -307,6 +307,9 @@ static enum sq_status read_statement(struct reader *r, enum scope scope, struct 
         r->at++;
         SQ_TRY(read_until(r, ";\n}", value, sizeof value));
         on_attribute(scope, s, name, value);
+        if (scope == SCOPE_LIBRARY && strcmp(name, "default_wire_load") == 0 &&
+            strlen(value) < sizeof r->lib->wire_load)
+            memcpy(r->lib->wire_load, value, strlen(value) + 1);
         r->at += *r->at == ';';
         return SQ_OK;
     }

@@ -38,6 +38,8 @@ struct sq_liberty {
     const struct sq_lib_cell *nand2; // smallest cell whose only function is !(A & B)
     double nand2_input_cap;          // of its first input, in the unit of the file
     struct sq_lib_adder adder;       // smallest usable one
+    char wire_load
+        [SQ_LIB_NAME_LEN]; // default_wire_load, with which OpenSTA loads every net; "" = none
 };
 
 // Reads a file, plain or gzip, of at most SQ_LIB_MAX_NBYTES unpacked: no more memory is taken,

@@ -10,8 +10,9 @@
 // Concurrent runs, also of other processes, wait for each other; a directory appears complete or
 // not at all, and a damaged result is made anew.
 //
-// Not promised: wires, clock tree, scan. Areas are sums of cells; delays are pre-layout, typical
-// corner, and belong to the very netlist whose area is given.
+// Not promised: placed wires, clock tree, scan. Areas are sums of cells; delays are pre-layout, typical
+// corner, with the wire load that the library puts on every net by itself (sq_synth_wire_load), and belong
+// to the very netlist whose area is given.
 #ifndef SQ_SYNTH_H
 #define SQ_SYNTH_H
 
@@ -101,7 +102,8 @@ struct sq_synth {
     struct sq_digest digest;         // of everything but block and parameters
     // The caller's, from any thread: the tools start on this block, as the cache has no area of it. NULL: nobody asks.
     void (*on_start)(void *context, const struct sq_synth_block *block);
-    void *context; // of on_start
+    void *context;    // of on_start
+    bool is_wireless; // the caller's: delays without the library's wire load
     // private
     struct sq_digest base_digest; // the same without the modules
     size_t n_sources;
@@ -117,6 +119,11 @@ struct sq_synth {
 enum sq_status sq_synth_open(struct sq_synth *s, const char *rtl_dir, const char *liberty,
                              const char *cache_dir, struct sq_error *err);
 void sq_synth_close(struct sq_synth *s);
+// The wire load in the delays, by its name in the library; NULL: they have no wires.
+static inline const char *sq_synth_wire_load(const struct sq_synth *s)
+{
+    return s->is_wireless || !s->lib.wire_load[0] ? NULL : s->lib.wire_load;
+}
 
 // The memories of sq_sram.sv in the Liberty files of a folder (RM_IHPSG13_1P_<words>x64_c2_bm_bist*.lib), ascending;
 // words = 0 behind the last. SQ_ERR_IO, SQ_ERR_ARG where there is none, those of sq_liberty_read_macros. The

@@ -221,9 +221,18 @@ static const char sta_paths[] =
     "}\n"
     "close $out\n";
 
+// OpenSTA has no command for it: in its copy of the library the attribute gets another name.
+static const char sta_wireless[] =
+    "set file [open " SQ_SYNTH_LIBERTY " r+]\n"
+    "regsub -all {default_wire_load(_selection)?\\s*:} [read $file] {no_&} text\n"
+    "seek $file 0\n"
+    "puts -nonewline $file $text\n"
+    "close $file\n";
+
 void sq_synth_print_sta(FILE *out, const struct sq_synth *s, const struct sq_synth_block *b,
                         const char *netlist, const char *clock)
 {
+    fputs(s->is_wireless ? sta_wireless : "", out);
     fprintf(out,
             "read_liberty %s\n%sread_verilog %s\nlink_design %s\n"
             "set_cmd_units -time ns\n"

@@ -31,6 +31,7 @@ for key in block module parameters area_um2 nand2_equivalents critical_path_ns s
 done
 ok "summary has library and versions" grep -q \
   '"summary":true.*"liberty_digest":"[0-9a-f]*".*"nand2":"NAND2X1".*"yosys":"Yosys' <(tail -1 "$W.out")
+ok "osu018 puts no wires into delays: text and JSON say so" [ "$(grep -c 'Delays: no wires\.$' "$W/text"),$(value wire_load)" = 1,null ]
 area=$(value area_um2)
 ok "text and JSON agree on the area" grep -Eq "^mul +${area%.*}\." "$W/text"
 ok "NAND2 equivalents are area / 24" awk "BEGIN{exit !($area/24-$(value nand2_equivalents)<1e-6)}"
@@ -372,6 +373,18 @@ ok "... and of clock.md" "$ROOT/reports/area/page.sh" --check "$ROOT/reports/are
 ok "... and of scaled.csv and engines.csv" "$ROOT/reports/area/page.sh" --check "$W/csv.md" "$ROOT/reports/area/README.md"
 sed '/^| split_a_k2 |/s/[0-9]/7/' "$ROOT/reports/area/README.md" >"$W/page.md"
 ok "... and a changed digit is found" bash -c "! '$ROOT/reports/area/page.sh' --check '$ROOT/reports/area/figures.md' '$W/page.md' >/dev/null"
+
+# ---- the wire load of a library
+if [ -f "$DATA/liberty/sg13g2_stdcell_typ_1p20V_25C.lib" ]; then
+  small=(area --block mul --a-bits 2 --b-bits 2 --json --liberty "$DATA/liberty/sg13g2_stdcell_typ_1p20V_25C.lib")
+  sq "${small[@]}"
+  loaded=$(value critical_path_ns)
+  ok "SG13G2: its name" [ "$(value wire_load)" = '"1k"' ]
+  sq "${small[@]}" --no-wire-load
+  ok "... and the same netlist without it is faster" [ "$(value wire_load),$(awk "BEGIN {print $(value critical_path_ns) < .9 * $loaded}")" = null,1 ]
+else
+  skip "a wire load" "no sg13g2 in SQ_DATA"
+fi
 
 # ---- missing tools
 # The hardware of a description: a ternary element costs a fraction of the line of E2M1.

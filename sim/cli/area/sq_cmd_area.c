@@ -35,6 +35,7 @@ struct arguments {
     unsigned jobs;
     bool has_chip; // --block top
     bool keeps_parts;
+    bool is_wireless;
     bool is_list;
     bool is_json;
 };
@@ -176,6 +177,9 @@ static const struct sq_cli_row rows[] = {
                 .mode = LIST),
     SQ_CLI_TEXT("liberty", "FILE", AT(liberty), "standard cells, plain or .gz",
                 .usual = "qflow-tech-osu018"),
+    SQ_CLI_FLAG(
+        "no-wire-load", AT(is_wireless),
+        "delays without the wire load that the library puts on every net (default_wire_load)"),
     SQ_CLI_UINT("a-bits", "N", 2, 16, AT(a_bits), "first factor of mul, mul_star and dot"),
     SQ_CLI_UINT("b-bits", "N", 2, 16, AT(b_bits), "second factor of them"),
     SQ_CLI_FLAG("keep-parts", AT(keeps_parts),
@@ -437,6 +441,7 @@ static enum sq_status run(struct arguments *in, struct sq_area_table *t, struct 
     SQ_TRY(repeat_rows(t, in, err));
     t->liberty = in->liberty ? in->liberty : SQ_CLI_LIBERTY;
     SQ_TRY(open_synth(&synth, &in->files, in->liberty, err));
+    synth.is_wireless = in->is_wireless;
     t->synth = &synth;
     if (!synth.sta_version[0] && !t->has_periods)
         fprintf(stderr, "sqsim area: OpenSTA (sta) is not installed, no delays\n");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/cli/area/sq_cmd_area.h"
+#include "sim/cli/sq_cli_synth.h"
 #include "sim/cli/sq_cli_table.h"
 #include "sim/energy/sq_energy.h"
 
@@ -171,7 +172,8 @@ static void put_row(struct sq_cli_table *out, const struct sq_area_table *t,
         SQ_COLUMN(NULL, text, "parameters", 0),
         SQ_KEYS("mapper", r->mapper, "n_cells", r->n_cells, "cells", cells),
         SQ_KEY_IF(row->block.is_chip, "liberty_digest", digest),
-        SQ_KEYS("liberty", t->liberty, "provenance", sq_cli_provenance(NULL, basis, 0)),
+        SQ_KEYS("liberty", t->liberty, "wire_load", sq_synth_wire_load(t->synth), "provenance",
+                sq_cli_provenance(NULL, basis, 0)),
         SQ_COLUMNS_END};
     if (out->is_json)
         put_line(out->out, sq_cli_object(columns));
@@ -260,8 +262,8 @@ void sq_area_print_text(FILE *out, const struct sq_area_table *t)
     json_decref(p);
     fprintf(out,
             "# Measured by synthesis, before layout. Area: sum of cells, um2 (assumed, Liberty "
-            "gives no unit); 1 NAND2 = %s = %g.\n",
-            t->synth->lib.nand2->name, t->synth->lib.nand2->area);
+            "gives no unit); 1 NAND2 = %s = %g. Delays: %s.\n",
+            t->synth->lib.nand2->name, t->synth->lib.nand2->area, sq_cli_synth_wires(t->synth));
     struct sq_cli_table table = {.out = out};
     for (size_t i = 0; i < t->n; i++)
         put_row(&table, t, &t->row[i]);
@@ -285,6 +287,7 @@ void sq_area_print_json(FILE *out, const struct sq_area_table *t)
         SQ_KEYS("command", t->command, "rows", t->n, "liberty", t->liberty),
         SQ_KEYS("liberty_digest", digest, "nand2", lib->nand2->name, "nand2_um2", lib->nand2->area),
         SQ_KEYS("full_adder", *adder ? adder : NULL, "yosys", t->synth->yosys_version),
-        SQ_KEYS("sta", *sta ? sta : NULL), SQ_COLUMNS_END};
+        SQ_KEYS("sta", *sta ? sta : NULL, "wire_load", sq_synth_wire_load(t->synth)),
+        SQ_COLUMNS_END};
     put_line(out, sq_cli_summary(columns, sq_cli_provenance(NULL, basis, 0)));
 }

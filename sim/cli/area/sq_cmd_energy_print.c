@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/cli/area/sq_cmd_energy.h"
+#include "sim/cli/sq_cli_synth.h"
 #include "sim/cli/sq_cli_table.h"
 
 static const char basis[] = "netlist of the RTL, tables of the library";
@@ -72,7 +73,10 @@ void sq_energy_print_head(const struct sq_energy_args *in)
            json_string_value(json_object_get(p, "revision")), in->synth.yosys_version,
            sq_cli_text(in->liberty ? in->liberty : SQ_CLI_LIBERTY), digest);
     json_decref(p);
-    printf("# Not counted: wires, the clock tree, memories, what ports drive outside.\n");
+    printf("# Not counted: wires, the clock tree, memories, what ports drive outside.%s%s%s\n",
+           in->run.period_ns > 0 ? " The longest path has " : "",
+           in->run.period_ns > 0 ? sq_cli_synth_wires(&in->synth) : "",
+           in->run.period_ns > 0 ? "." : "");
 }
 
 static void print_lines(const struct sq_measured *m)
@@ -185,7 +189,8 @@ static void print_json(const struct sq_energy_args *in, const struct sq_energy_r
         SQ_KEYS("liberty", in->liberty ? in->liberty : SQ_CLI_LIBERTY, "liberty_digest", digest),
         SQ_KEYS("n_cells", m->n_cells, "n_flops", m->n_flops, "volts", m->volts),
         SQ_KEYS("clock_ns", in->run.clock_ns, "period_ns", has_period ? in->run.period_ns : NAN),
-        SQ_KEYS("path_ns", has_period ? m->path_ns : NAN, "settled_ns", 1e9 * m->settled),
+        SQ_KEYS("path_ns", has_period ? m->path_ns : NAN, "wire_load",
+                sq_synth_wire_load(&in->synth), "settled_ns", 1e9 * m->settled),
         SQ_KEYS("cycles", d->cycles, "beats", d->beats, "macs", d->macs, "outputs", d->outputs),
         SQ_KEYS("is_golden", (bool)!is_wrong),
         SQ_KEY_IF(is_wrong, "difference",

@@ -147,6 +147,9 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_FLAG("machine-clock", AT(r.is_clock_machine),
                 "rows of --and have the clock of the machine, whatever their netlists reach",
                 .modes = PHASE),
+    SQ_CLI_FLAG("no-wire-load", AT(r.is_wireless),
+                "clocks of --and without the wire load that the library puts on every net",
+                .modes = PHASE),
     SQ_CLI_TEXT("kl", "FILE", AT(r.kl),
                 "KL in the rows of --and: the summaries that `sqsim eval --json` wrote",
                 .found = "", .modes = PHASE),
@@ -582,6 +585,7 @@ static enum sq_status run_pass(struct arguments *in, struct sq_error *err)
     const char *of_rows = in->r.kl                 ? "kl"
                           : in->r.sram_area        ? "sram-area"
                           : in->r.is_clock_machine ? "machine-clock"
+                          : in->r.is_wireless      ? "no-wire-load"
                                                    : NULL;
     SQ_TRY(take_recipe(in, err));
     if (of_rows && in->r.n_and == 0)

@@ -51,6 +51,7 @@ struct sq_run_request {
     const char *kl;             // path of lines of `eval --json`; NULL: none
     const char *sram_area;      // folder of Liberty files of memories; NULL: none
     bool is_clock_machine;      // rows: the machine's clock, not that of each netlist
+    bool is_wireless;           // rows: netlists without the wire load of the library
     bool is_causes, is_json;
 };
 

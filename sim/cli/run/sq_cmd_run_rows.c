@@ -128,7 +128,8 @@ static void put(struct rows *r, const struct sq_run_one *one, const struct sq_fa
         SQ_COLUMN("netlist_ns", s->period_ns, "needs ns", 9, .as = "%.3f"),
         SQ_COLUMN("clock_ghz", 1e-9 * m->clock_hz, "GHz", 8, .as = "%.4f"),
         SQ_KEYS("clock_from",
-                r->request->is_clock_machine || isnan(s->period_ns) ? "machine" : "netlist"),
+                r->request->is_clock_machine || isnan(s->period_ns) ? "machine" : "netlist",
+                "wire_load", sq_synth_wire_load(&r->synth)),
         SQ_COLUMN("mm2", mm2, "mm2", 10, .as = "%.4f"),
         SQ_KEYS("pe_mm2", chips * s->pe_mm2, "line_mm2", chips * s->line_mm2, "sram_mm2",
                 chips * s->sram_mm2),
@@ -204,6 +205,7 @@ static enum sq_status open_silicon(struct rows *r, struct sq_error *err)
     r->sram_um2 = NAN;
     if (r->request->fair == SQ_FAIR_AREA)
         SQ_TRY(sq_cli_synth_open(&r->synth, r->request->liberty, err));
+    r->synth.is_wireless = r->request->is_wireless;
     sq_cli_synth_show(&r->synth, "run");
     return r->request->sram_area ? sq_fair_sram(r->request->sram_area, &r->sram_um2, err) : SQ_OK;
 }
@@ -213,13 +215,14 @@ static void print_head(const struct rows *r)
     const struct sq_run_request *in = r->request;
     if (in->is_json)
         return;
+    const bool is_netlist = in->fair == SQ_FAIR_AREA && !in->is_clock_machine;
     printf("formats %s; KV cache %s; clock of %s\n", sq_fair_texts[in->fair],
            sq_cli_text(in->kv_format),
-           in->fair == SQ_FAIR_AREA && !in->is_clock_machine
-               ? "each netlist (smallest netlist, before placement)"
-               : "the machine, decreed: no netlist was asked");
-    if (in->fair == SQ_FAIR_AREA && !in->is_clock_machine)
-        printf("vector units have a clock of their own where their netlist is slower\n");
+           is_netlist ? "each netlist (smallest netlist, before placement)"
+                      : "the machine, decreed: no netlist was asked");
+    if (is_netlist)
+        printf("delays: %s; vector units have a clock of their own where their netlist is slower\n",
+               sq_cli_synth_wires(&r->synth));
     printf("mm2: PEs%s%s\n",
            in->fair == SQ_FAIR_AREA
                ? ", decoders of rows and columns of formats that have them, vector units"

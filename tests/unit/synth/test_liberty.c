@@ -70,7 +70,7 @@ SQ_TEST(test_truth)
         PIN_OUT("C", carry) "}\n"
 #define LIBRARY(cells)                                                                             \
     "/* a comment { */\nlibrary (tiny) {\n  time_unit : \"1ns\"\n  capacitive_load_unit (1, "      \
-    "pf);\n"                                                                                       \
+    "pf); default_wire_load : \"w1\" ;\n"                                                          \
     "  lu_table_template(t) { index_1 (\"1, 2\"); } // another }\n" cells "}\n"
 
 static enum sq_status read_text(const char *text, size_t n, struct sq_liberty *lib,
@@ -105,6 +105,7 @@ SQ_TEST(test_library)
     assert_true(sq_liberty_find(&lib, "BARE")->area < 0);
     assert_null(sq_liberty_find(&lib, "NAND"));
     assert_string_equal(lib.adder.cell, "FAN");
+    assert_string_equal(lib.wire_load, "w1");
     assert_true(lib.adder.sum_inverted && lib.adder.carry_inverted);
     assert_string_equal(lib.adder.sum, "S");
     assert_string_equal(lib.adder.carry, "C");
