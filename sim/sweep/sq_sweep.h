@@ -116,8 +116,9 @@ enum sq_engine {
     SQ_ENGINE_GATHER = 8, // synthesis of one gather unit (one token, all k slots)
     SQ_ENGINE_EVAL =
         16, // the whole model in bit-exact integers over its evaluation tokens: seconds
-    SQ_ENGINE_MACHINE = 32,  // what timing knows only on a machine; no engine of its own
-    SQ_ENGINE_ARRAY = 64,    // synthesis of the PE of the format as the machine has it, with timing
+    SQ_ENGINE_MACHINE = 32, // what timing knows only on a machine; no engine of its own
+    SQ_ENGINE_ARRAY =
+        64, // synthesis of the PE of the format as the machine has it, with timing at its clock
     SQ_ENGINE_ENERGY = 256,  // the netlist of a core of one PE on drawn operands: seconds
     SQ_ENGINE_SIZE = 128,    // encodes a model in a format whose size its weights decide
     SQ_ENGINE_JOULES = 512,  // joules a MAC that were measured, with timing of whole passes
@@ -134,7 +135,8 @@ struct sq_sweep_result {
     double macs, weights, stored_nbits, low_slots, low_macs, high_slots, high_macs;
     double cycles, bound, low[SQ_N_UNIT_CAUSES], high[SQ_N_UNIT_CAUSES];
     double clock_hz, memory, index, nbytes;
-    struct sq_fair_pe pe; // of the format, where it was made fair
+    const char *clock_from; // on a machine: who says the clock
+    struct sq_fair_pe pe;   // of the format, where it was made fair
     char unfair
         [SQ_NOTE_SIZE]; // why there is none: SQ_ENGINE_SHAPES alone has values; empty: there is
     struct sq_fair_silicon silicon; // SQ_ENGINE_ARRAY

@@ -224,6 +224,22 @@ static enum sq_status time_gemms(const struct sq_sweep_inputs *in, const struct 
     return SQ_OK;
 }
 
+// Beside areas times are at the clock of the PE's netlist, unless axis clock_ghz has another.
+static enum sq_status take_clock(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
+                                 struct sq_machine *machine, struct sq_sweep_result *r,
+                                 struct sq_error *err)
+{
+    const bool is_axis = !(p->absent >> SQ_AXIS_CLOCK & 1);
+    r->clock_from = is_axis ? "of axis clock_ghz, no netlist was asked"
+                            : "of the machine's file, no netlist was asked";
+    if (is_axis || !(in->engines & SQ_ENGINE_ARRAY) || !(r->silicon.period_ns > 0))
+        return SQ_OK;
+    r->clock_from = "of the smallest netlist of the PE";
+    if (r->silicon.vector_ns > 0)
+        machine->vector_hz = 1e9 / r->silicon.vector_ns;
+    return sq_machine_set_netlist(machine, r->silicon.period_ns, err);
+}
+
 static enum sq_status run_timing(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
                                  struct sq_sweep_result *r, struct sq_error *err)
 {
@@ -235,6 +251,8 @@ static enum sq_status run_timing(const struct sq_sweep_inputs *in, const struct 
     if (in->engines & SQ_ENGINE_ARRAY)
         SQ_TRY(
             sq_fair_silicon_of(&in->synth, &p->recipe, &machine, in->sram_um2, &r->silicon, err));
+    if (p->machine_name)
+        SQ_TRY(take_clock(in, p, &machine, r, err));
     if (t && t->config)
         return run_pass(in, t, p, &machine, r, err);
     const enum sq_status status = time_gemms(in, p, &machine, &memo, r, err);

@@ -140,6 +140,9 @@ static enum sq_status open_prices(struct sq_sweep_inputs *in, struct sq_error *e
 {
     const struct sq_sweep_options *o = in->options;
     in->sram_um2 = NAN;
+    if (in->engines &
+        SQ_ENGINE_ARRAY) // rows from before times were at the netlist's clock are computed again
+        sq_digest_add(&in->prices, "clock", 5);
     if ((in->engines & SQ_ENGINE_ARRAY) && o->sram_area) {
         SQ_TRY(sq_fair_sram(o->sram_area, &in->sram_um2, err));
         sq_digest_add(&in->prices, &in->sram_um2, sizeof in->sram_um2);

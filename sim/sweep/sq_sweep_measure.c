@@ -81,6 +81,12 @@ static double time_ms(point *p, result *r, unsigned index)
     return 1e3 * r->cycles / r->clock_hz;
 }
 
+static double netlist_ghz(point *p, result *r, unsigned index)
+{
+    (void)p, (void)index;
+    return 1 / r->silicon.period_ns;
+}
+
 static double dram_bytes(point *p, result *r, unsigned index)
 {
     (void)p, (void)index;
@@ -266,13 +272,29 @@ static void note_array_area(point *p, result *r, double value, char text[SQ_NOTE
     if (!isfinite(value))
         snprintf(text, SQ_NOTE_SIZE, "RTL has no PE of %s with these bits and lanes",
                  p->recipe.format->name);
+    else if (r->silicon.sum)
+        snprintf(text, SQ_NOTE_SIZE, "blocks add: %s", r->silicon.sum);
+}
+
+static void note_netlist(point *p, result *r, double value, char text[SQ_NOTE_SIZE])
+{
+    note_array_area(p, r, value, text);
+    if (isfinite(r->silicon.pe_um2) && !isfinite(value))
+        snprintf(text, SQ_NOTE_SIZE, "OpenSTA (sta) is not installed");
 }
 
 static void note_machine_area(point *p, result *r, double value, char text[SQ_NOTE_SIZE])
 {
     note_array_area(p, r, value, text);
     if (isfinite(value) && isnan(r->silicon.sram_mm2))
-        snprintf(text, SQ_NOTE_SIZE, "without buffers (--sram-area)");
+        snprintf(text, SQ_NOTE_SIZE, "without buffers (--sram-area)%s%s",
+                 r->silicon.sum ? "; blocks add: " : "", r->silicon.sum ? r->silicon.sum : "");
+}
+
+static void note_clock(point *p, result *r, double value, char text[SQ_NOTE_SIZE])
+{
+    (void)p, (void)value;
+    snprintf(text, SQ_NOTE_SIZE, "clock %s", r->clock_from);
 }
 
 static void note_pass(point *p, result *r, double value, char text[SQ_NOTE_SIZE])
@@ -282,6 +304,8 @@ static void note_pass(point *p, result *r, double value, char text[SQ_NOTE_SIZE]
         snprintf(text, SQ_NOTE_SIZE, "weights and KV cache are more than the machine's capacity");
     else if (!isfinite(value))
         snprintf(text, SQ_NOTE_SIZE, "only a workload that is a config.json is a whole pass");
+    else
+        note_clock(p, r, value, text);
 }
 
 static void note_joules(point *p, result *r, double value, char text[SQ_NOTE_SIZE])
@@ -292,8 +316,8 @@ static void note_joules(point *p, result *r, double value, char text[SQ_NOTE_SIZ
                  p->machine.chip.bus_nbytes ? "joules of a chip are those of run --energy"
                                             : "--energy has no joules of this recipe");
     else if (isfinite(value))
-        snprintf(text, SQ_NOTE_SIZE, "attention has joules of memory alone%s",
-                 r->has_vector_joules ? "" : ", vector units have none");
+        snprintf(text, SQ_NOTE_SIZE, "attention has joules of memory alone%s; clock %s",
+                 r->has_vector_joules ? "" : ", vector units have none", r->clock_from);
 }
 
 static void note_interval(point *p, result *r, double value, char text[SQ_NOTE_SIZE])
@@ -328,7 +352,9 @@ static void note_path(point *p, result *r, double value, char text[SQ_NOTE_SIZE]
 #define RESAMPLED "computed: 95 % interval of kl, sequences drawn again"
 #define COUNTED "counted: bytes of the stored streams, scales included"
 #define SYNTHESIS "measured: synthesis by Yosys"
-#define STA "measured: OpenSTA on the synthesized netlist, before layout"
+#define STA                                                                                        \
+    "measured: OpenSTA on the synthesized netlist, before layout, default wire load of the "       \
+    "library"
 #define NETLIST "measured: changes in the netlist on drawn operands, tables of the library"
 #define CAUSES(path, get, note)                                                                    \
     {path "_busy", "cycles", MODELLED, TIMING, get, SQ_CAUSE_BUSY, note},                          \
@@ -358,7 +384,9 @@ const struct sq_measure sq_measures[] = {
     {"cycles", "cycles", MODELLED, TIMING, cycles, 0, NULL},
     {"bound_cycles", "cycles", "closed form", TIMING, bound_cycles, 0, NULL},
     {"macs", "", "closed form", TIMING | SQ_ENGINE_SHAPES, macs, 0, NULL},
-    {"time_ms", "ms", ON_MACHINE, MACHINE, time_ms, 0, NULL},
+    {"netlist_ghz", "GHz", STA " of the format's PE; times are at this clock",
+     MACHINE | SQ_ENGINE_ARRAY, netlist_ghz, 0, note_netlist},
+    {"time_ms", "ms", ON_MACHINE, MACHINE, time_ms, 0, note_clock},
     {"dram_bytes", "bytes", ON_MACHINE, MACHINE, dram_bytes, 0, NULL},
     {"memory_cycles", "cycles", ON_MACHINE, MACHINE, memory_cycles, 0, NULL},
     {"index_cycles", "cycles", ON_MACHINE, MACHINE, index_cycles, 0, NULL},

@@ -44,7 +44,7 @@ LIB=/usr/share/qflow/tech/osu018/osu018_stdcells.lib
 if command -v yosys >/dev/null && [ -r $LIB ]; then
   printf '%s\n' 'name: a' 'axes:' '  machine: [sim/machines/default.yaml, sim/machines/server64.yaml]' '  m: [1]' '  n: [64]' '  k: [64]' \
     '  low_lanes: [4]' '  high_lanes: [1]' '  rows: [8]' '  format: [sq_w, dense]' '  weight_bits: [4]' '  fair: [none, area]' \
-    'measures: [array_area_um2, format_area_um2, area_mm2]' >"$W/a.yaml"
+    'measures: [array_area_um2, format_area_um2, area_mm2, netlist_ghz, cycles, time_ms]' >"$W/a.yaml"
   MEM=$DATA/liberty/sram_sg13g2
   accept "areas" sweep a.yaml --db a.db -o a.csv $([ ! -d "$MEM" ] || echo --sram-area "$MEM")
   area() { awk -F, -v f="$1" -v m="$2" -v w="$3" 'NR == 1 {for (i = 1; i <= NF; i++) at[$i] = i; next}
@@ -52,6 +52,10 @@ if command -v yosys >/dev/null && [ -r $LIB ]; then
   sq area --block pe --gather crossbar --low-lanes 4 --high-lanes 1 --json
   pe=$(grep '"block":"pe"' "$W.out" | grep -o '"area_um2":[^,]*' | cut -d: -f2)
   ok "sq_w on one core: the PE of area, 8 x 32 times" same "$(area sq_w default none)" "$(awk -v a="$pe" 'BEGIN {print a * 256}')"
+  ns=$(grep '"block":"pe"' "$W.out" | grep -o '"min_period_ns":[^,]*' | cut -d: -f2)
+  ok "at the clock of that netlist" same "$(area sq_w default none netlist_ghz)" "$(awk -v ns="$ns" 'BEGIN {printf "%.15g", 1 / ns}')"
+  ok "... which times have, and the row says so" [ "$(area sq_w default none time_ms | cut -c1-9),$(grep -c 'time_ms: clock of the smallest netlist of the PE' "$W/a.csv")" = \
+    "$(awk -v c="$(area sq_w default none cycles)" -v ns="$ns" 'BEGIN {printf "%.15g", c * ns * 1e-6}' | cut -c1-9),8" ]
   ok "on 64 cores" same "$(area sq_w server64 none)" "$(awk -v a="$pe" 'BEGIN {print a * 256 * 64}')"
   sq area --block vector_1 --json
   vector=$(head -1 "$W.out" | grep -o '"area_um2":[^,]*' | cut -d: -f2)
@@ -62,7 +66,7 @@ if command -v yosys >/dev/null && [ -r $LIB ]; then
   [ -d "$MEM" ] || ok "without buffers it says so" grep -q 'area_mm2: without buffers (--sram-area)' "$W/a.csv"
   sq run --m 1 --n 64 --k 64 --low-lanes 4 --high-lanes 1 --rows 8 --machine "$D" --format dense --weight-bits 4 --fair area --json
   ok "dense, fair by area: the PE of run" same "$(area dense default area)" "$(awk -v a="$(number pe_area_um2)" 'BEGIN {print a * 256}')"
-  sed -i 's/format: .*/format: [mxint8]/; /weight_bits/d; s/fair: .*/fair: [none]/' "$W/a.yaml"
+  sed -i 's/format: .*/format: [mxint8]/; /weight_bits/d; s/fair: .*/fair: [none]/; s/, netlist_ghz.*/]/' "$W/a.yaml"
   accept "a format without a PE" sweep a.yaml --db n.db -o n.csv
   ok "has no area" [ "$(tail -1 "$W/n.csv" | rev | cut -d, -f3,4 | rev)" = "," ]
 else
