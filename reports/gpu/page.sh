@@ -50,6 +50,8 @@ GPU, `fitted` to measured times, `published`, or `expected` from the data sheet 
 An H100 has run the kernels ([their times](#h100_sxm)), and its 12 traces go through the RTL without a difference.
 In the tables M is the number of tokens. `W4A8` has weights of 4 and activations of 8 bits, `FP8B` is FP8 with a scale for each block.
 `SQ BF16+FP8 s=0.75` is a static split: it multiplies a quarter of the input channels in BF16 and three quarters in FP8.
+In "BF16 x" the BF16 of cuBLASLt was timed in turn with the kernel, in a run whose power was limited, so it is slower there than at its best, and
+activations of `sq_gemm_pair` come encoded unless the line says so: encoded in the same time, .75 gives 1.11 in place of 1.38.
 TEXT
 section sim/machines/h100_sxm.yaml
 cat <<'TEXT'
@@ -57,7 +59,7 @@ cat <<'TEXT'
 ## An H200, predicted
 
 DRAM and BF16 were measured on an H200, the other ceilings are expected. `sqsim run --machine sim/machines/h200.yaml` times the formats that have
-a kernel in gpu/, and refuses the block-scaled ones. [reports/formats](../formats/tables.md) has the times of all formats on accelerators.
+a kernel in gpu/, and refuses the block-scaled ones. [The sheet](../formats/sheet.md) has the cycles of all formats on an accelerator.
 
 <!-- run: sqsim compare -->
 ```text

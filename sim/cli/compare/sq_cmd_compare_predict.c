@@ -183,20 +183,23 @@ static void print_table(const struct table *t)
             snprintf(m, sizeof m, "M=%llu", (unsigned long long)t->column[i].m);
         printf(" %11s", m);
     }
+    size_t n_rows = 0;
     for (unsigned k = 0; k < t->n_kernels; k++) {
-        size_t n_measured = 0;
+        size_t n_whole = 0; // passes of which every layer was measured
         printf("\n%-20s", t->kernel[k].name);
         for (size_t i = 0; i < t->n; i++) {
             print_cell(k, t->column[i].total[k].seconds, predicted_speedup(&t->column[i], k));
-            n_measured += t->column[i].total[k].measured;
+            n_whole += isnan(t->column[i].total[k].measured_s) ? 0 : 1;
         }
-        if (n_measured == 0)
+        if (n_whole == 0)
             continue;
+        n_rows++;
         printf("\n%-20s", "  measured");
         for (size_t i = 0; i < t->n; i++)
             print_cell(k, t->column[i].total[k].measured_s, measured_speedup(&t->column[i], k));
     }
-    printf("\n");
+    printf("\n%s",
+           t->n_measured && !n_rows ? "measured: single layers, below, and no pass whole\n" : "");
 }
 
 // ---- gaps -----------------------------------------------------------------------------------
