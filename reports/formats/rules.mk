@@ -30,7 +30,7 @@ $(SHEET_VARIANTS): $(FORMATS_DIR)/sheet.txt
 	$(Q)mkdir -p $(@D)
 	$(Q)awk -F' *[|] *' '!/^#/ && $$2 != "reference" {print $$1 " | " $$2 ($$3 ? " " $$3 : "")}' $< > $@
 
-# formats: regenerate reports/formats: accuracy, bits, cycles, balance, decoder area, and the sheet of all formats
+# formats: regenerate reports/formats: accuracy and bits on small models, and the sheet of all formats
 .PHONY: formats
 formats: $(BUILD)/format_sheet $(BUILD)/kl_grid $(BUILD)/sqsim $(SHEET_VARIANTS)
 	$(Q)$(call format_accuracy,tiny-llama,traces/tiny-llama)
@@ -40,9 +40,6 @@ formats: $(BUILD)/format_sheet $(BUILD)/kl_grid $(BUILD)/sqsim $(SHEET_VARIANTS)
 	  else echo "formats: skipped stories260K: no $(STORIES)"; fi
 	$(Q)if [ -f "$(PROFILE)" ]; then $(call format_accuracy,opt-125m-profile,--profile $(PROFILE)); \
 	  else echo "formats: skipped outlier profiles: no $(PROFILE)"; fi
-	$(Q)$(FORMATS_DIR)/formats.sh $(BUILD)/sqsim > $(FORMATS_DIR)/tables.md.new
-	$(Q)mv $(FORMATS_DIR)/tables.md.new $(FORMATS_DIR)/tables.md
-	$(Q)cat $(FORMATS_DIR)/tables.md
 	$(Q)$(sheet)
 
 # What was measured before (losses, areas) beside what the program says now (cycles, predictions of the GPU).
