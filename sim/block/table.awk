@@ -81,7 +81,7 @@ BEGIN {
 NF == 0 { next }
 { for (i = 2; i <= NF; i++) if ($i in let) { $i = let[$i]; $0 = $0 } }
 $1 == "let" { name = $2; sub(/^let +[^ ]+ +/, ""); let[name] = $0; next }
-$1 == "names" { header = $2; next } # has the numbers of the parameters
+$1 == "names" { header = $2; next } # has the numbers of the parameters; -: none are needed
 $1 == "const" { for (i = 2; i <= NF; i++) { name = assign($i); consts = consts name " = " given[name] ", " }; next }
 $1 == "param" { # NAME=DEFAULT[:MIN..MAX[^2]]
   for (i = 2; i <= NF; i++) { # -NAME: not of the RTL
@@ -155,7 +155,7 @@ $1 == "stages" { # KIND DEPTH, or two of them in a row; nothing: init of sq_NAME
   next
 }
 function stage(name, kind, depth) { return sprintf("    sq_pipeline_init(&c->%s, SQ_TIMING_%s, %s);\n", name, toupper(kind), expr(depth)) }
-$1 == "directed" { directed = $2; use("draw_directed"); next }
+$1 == "directed" { directed = $2; use("draw_directed" (NF > 2 ? "=" $3 : "")); next }
 $1 == "code" { for (i = 2; i <= NF; i++) use($i); next } # functions of sq_NAME_block.c
 $1 == "also" { sub(/^also +/, ""); also = also "    " $0 ",\n"; next } # members of struct sq_block
 { fail("no line begins with " $1) }
@@ -172,7 +172,7 @@ END {
   gsub(/^.*\/sq_|\.block$/, "", block)
   printf "// Made from %s.\n#include \"sim/block/flow/sq_case.h\"\n#include \"sim/block/flow/sq_engine.h\"\n", FILENAME
   if (consts) print "enum { " consts "};"
-  if (header) printf "#include \"%s\"", header
+  if (header) printf header == "-" ? "" : "#include \"" header "\""
   else for (i = 1; i <= n_params; i++) printf "%s%s", i == 1 ? "enum { " : ", ", upper(order[i])
   print header ? "" : " };"
   if (numbers ~ /,/) print numbers " }; // streams"

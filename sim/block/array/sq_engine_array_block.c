@@ -11,7 +11,9 @@
 #include "sim/block/array/sq_engine_array_sim.h"
 #include "sim/block/flow/sq_case.h"
 
-enum { ROWS, COLS, LAYOUT = 6 };
+#include "sim/block/array/sq_engine_array.block.h"
+#include "sim/block/array/sq_engine_static.block.h"
+
 enum {
     JOB = SQ_ENGINE_ARRAY_JOB,
     ONE_SIDE = SQ_ENGINE_ARRAY_PLAIN,
@@ -583,114 +585,4 @@ static draw_fn *const directed[] = {draw_errors, draw_ends, draw_counts};
 TWO_OF(any, sq_array_block)
 TWO_OF(fixed, sq_array_static_block)
 
-#define ONE SQ_COMBINE_ONE
-#define TWO SQ_COMBINE_TWO
-#define SCALED SQ_COMBINE_SCALED
-#define BF16 SQ_OUTPUT_BFLOAT16
-// The array as in sq_array_block.c | lanes, form, what leaves, outputs a word, queue, tiles held.
-// clang-format off
-static const struct sq_point any_points[] = {
-    {"sp24", true, {2, 2, 1, 8, 1, 1, SQ_ARRAY_SP24, 0, 1, 8, 8, 4, 0, 2, ONE, BF16, 2, 2, 0}},
-    {"dense", true, {2, 1, 1, 4, 1, 1, SQ_ARRAY_DENSE, 0, 1, 8, 4, 4, 0, 1, ONE, 0, 1, 2, 1}},
-    {"compact", true, {2, 3, 2, 8, 2, 2, SQ_ARRAY_COMPACT, 1, 0, 4, 4, 8, 0, 3, SCALED, 0, 1, 2, 0}},
-    {"skid", true, {2, 2, 1, 8, 2, 2, SQ_ARRAY_SENTINEL, 0, 0, 8, 4, 8, 0, 2, TWO, 0, 2, 2, 2}},
-    {"sentinel", false, {2, 2, 1, 8, 2, 2, SQ_ARRAY_SENTINEL, 0, 0, 8, 4, 8, 0, 4, TWO, 0, 2, 2, 1}},
-    {"split", false, {1, 2, 2, 8, 2, 2, SQ_ARRAY_SPLIT, 1, 1, 4, 4, 4, 0, 1, ONE, SQ_OUTPUT_INT8, 1, 3, 0}},
-    {"tied", false, {1, 2, 1, 8, 2, 2, SQ_ARRAY_SENTINEL, 0, 1, 8, 4, 8, 1, 2, ONE, BF16, 1, 2, 0}},
-};
-
-static const struct sq_point fixed_points[] = {
-    {"b8", true, {2, 2, 2, 8, 2, 0, 4, 4, 8, 2, SCALED, 0, 2, 2, 0}},
-    {"b4_tied", true, {1, 2, 1, 4, 1, 1, 4, 4, 8, 1, ONE, BF16, 1, 2, 1}},
-    {"b16", false, {1, 2, 2, 16, 4, 0, 8, 4, 8, 2, SCALED, SQ_OUTPUT_INT8, 1, 3, 0}},
-};
-
 // Whole engines of 4 x 4 PEs: 4 outputs a cycle, a tile in the queue, bfloat16 out.
-#define STAGE(form) {"Rows", 4}, {"Cols", 4}, {"Lanes", 4}, {"Form", form}, {"OutKind", 1}, {"PortLen", 4}, {"Depth", 4}
-static const struct sq_area_unit any_area[] = {
-    {"engine_dense", "sq_engine_array", 16 * 16, false,
-     {STAGE(0), {"Layout", 0}, {"OnActs", 0}, {"PlainW", 8}}},
-    {"engine_sp24", "sq_engine_array", 16 * 16, false,
-     {STAGE(0), {"Layout", 4}, {"OnActs", 0}, {"PlainW", 8}, {"LowW", 8}}},
-    {"engine_sq_a_compact", "sq_engine_array", 16 * 16, false,
-     {STAGE(2), {"Layout", 3}, {"OneAcc", 0}, {"HighW", 8}}},
-};
-static const struct sq_area_unit fixed_area[] = {
-    {"engine_sq_a_static", "sq_engine_static", 16 * 16, false, {STAGE(2)}},
-};
-// clang-format on
-
-static const struct sq_faults any_faults[] = {{"dense", 20, 200}};
-static const struct sq_faults fixed_faults[] = {{"b4_tied", 15, 1000}};
-
-static const struct sq_wave waves[] = {
-    {"jobs", NULL},
-    {"operands: a job is here", "in_busy"},
-    {"last of a scale group", "in_last"},
-    {"scales: a job is here", "u_tail.busy"},
-    {"tile", NULL},
-    {"tile offered", "tile_valid"},
-    {"tile taken", "tile_ready"},
-    {"errors", NULL},
-    {"kinds so far", "u_tail.errors_q"},
-    {NULL, NULL},
-};
-
-static const struct sq_free sizes[] = {
-    {"Rows", 1, 64, false},    {"Cols", 1, 64, false},         {"Banks", 1, 16, false},
-    {"BankLen", 4, 128, true}, {"HighPerBank", 1, 127, false}, SQ_OUTPUT_FREE,
-    {NULL, 0, 0, false},
-};
-
-const struct sq_block sq_engine_array_block = {
-    .name = "engine_array",
-    .top = "sq_engine_array",
-    .group = "job",
-    .param = {"Rows", "Cols", "Banks", "BankLen", "HighPerBank", "HighLen", "Layout", "OnActs",
-              "OneAcc", "PlainW", "LowW", "HighW", "Gather", SQ_OUTPUT_PARAM_NAMES, NULL},
-    .free = sizes,
-    .settle = any_settle,
-    .points = any_points,
-    .n_points = SQ_LEN(any_points),
-    .area = any_area,
-    .n_area = SQ_LEN(any_area),
-    .coverage_cases = 100,
-    .faults = any_faults,
-    .n_faults = SQ_LEN(any_faults),
-    .ports = any_ports,
-    .draw_group = any_draw,
-    .n_directed = SQ_LEN(directed),
-    .draw_directed = any_directed,
-    .cut = any_cut,
-    .golden = any_golden,
-    .timing = &timing,
-    .init = any_init,
-    .offer = offer,
-    .waves = waves,
-};
-
-const struct sq_block sq_engine_static_block = {
-    .name = "engine_static",
-    .top = "sq_engine_static",
-    .group = "job",
-    .param = {"Rows", "Cols", "Banks", "BankLen", "HighPerBank", "OneAcc", "WeightW", "LowW",
-              "HighW", SQ_OUTPUT_PARAM_NAMES, NULL},
-    .free = sizes,
-    .settle = fixed_settle,
-    .points = fixed_points,
-    .n_points = SQ_LEN(fixed_points),
-    .area = fixed_area,
-    .n_area = SQ_LEN(fixed_area),
-    .coverage_cases = 100,
-    .faults = fixed_faults,
-    .n_faults = SQ_LEN(fixed_faults),
-    .ports = fixed_ports,
-    .draw_group = fixed_draw,
-    .n_directed = SQ_LEN(directed),
-    .draw_directed = fixed_directed,
-    .cut = fixed_cut,
-    .golden = fixed_golden,
-    .timing = &timing,
-    .init = fixed_init,
-    .offer = offer,
-};

@@ -11,89 +11,22 @@
 #include "sim/block/flow/sq_pipeline.h"
 #include "sim/block/scaled/sq_array_scaled_draw.h"
 
-#define INT4 SQ_SCALED_INT4
-#define INT5 SQ_SCALED_INT5
-#define E2M1 SQ_SCALED_E2M1
-#define E2M3 SQ_SCALED_E2M3
-#define FP8 SQ_SCALED_E4M3_ELEMENT
-#define MXINT8 SQ_SCALED_MXINT8
-#define IF4 SQ_SCALED_IF4
-#define RAZER SQ_SCALED_RAZER
-#define NONE SQ_SCALED_NONE
-#define E4M3 SQ_SCALED_E4M3
-#define E8(element) SQ_SCALED_##element, SQ_SCALED_##element, SQ_SCALED_E8M0, SQ_SCALED_E8M0
-#define E8M0 SQ_SCALED_E8M0
-#define POW4 SQ_SCALED_POW4
-#define UE5M3 SQ_SCALED_UE5M3
-#define E6M2 SQ_SCALED_E6M2
-#define FLOAT SQ_SCALED_BINARY32, 32
-#define FIXED(bits) SQ_SCALED_FIXED, bits
-// rows, cols, bank, k of split codes, elements, scales, accumulator and its bits, high codes at
-// an own scale and bits of their accumulator, two blocks a beat
-static const struct sq_point points[] = {
-    {"nvfp4", true, {2, 2, 16, 0, E2M1, E2M1, E4M3, E4M3, FLOAT}},
-    {"mxfp4", true, {1, 2, 32, 0, E2M1, E2M1, E8M0, E8M0, FLOAT}},
-    {"mxfp6", true, {1, 2, 32, 0, E8(E2M3), FLOAT}},
-    {"mxfp6_e3m2", true, {2, 1, 32, 0, E8(E3M2), FLOAT}},
-    {"mxfp8", true, {1, 2, 32, 0, E8(E4M3_ELEMENT), FLOAT}},
-    {"mxfp8_e5m2", true, {1, 1, 32, 0, E8(E5M2), FLOAT}},
-    {"mxint8", true, {1, 2, 32, 0, E8(MXINT8), FLOAT}},
-    {"mxplus", true, {2, 3, 32, 0, E8(PLUS), FLOAT}},
-    {"nvint4", true, {2, 1, 16, 0, INT4, INT4, E4M3, E4M3, FLOAT}},
-    {"nvint5", false, {1, 2, 16, 0, INT5, INT5, E4M3, E4M3, FLOAT}},
-    {"split", true, {2, 2, 16, 2, INT4, INT4, E4M3, E4M3, FLOAT}},
-    {"split_pow2", true, {1, 2, 16, 4, INT4, INT4, E8M0, E4M3, FLOAT}},
-    {"split_b32", false, {1, 1, 32, 4, INT4, INT4, E4M3, E4M3, FLOAT}},
-    {"split_k1", false, {1, 1, 16, 1, INT4, INT4, E8M0, NONE, FLOAT}},
-    {"nvfp4_fixed", true, {1, 2, 16, 0, E2M1, E2M1, E4M3, E4M3, FIXED(59)}},
-    {"nvfp4_a_fixed", false, {2, 1, 16, 0, E2M1, INT4, E4M3, NONE, FIXED(41)}},
-    {"nvint5_a_fixed", false, {1, 1, 16, 0, INT5, INT4, E4M3, NONE, FIXED(41)}},
-    {"nvint4_a_fixed", false, {1, 1, 16, 0, INT4, INT4, E4M3, NONE, FIXED(40)}},
-    {"mxfp4_a", false, {1, 1, 32, 0, E2M1, INT4, E8M0, NONE, FLOAT}},
-    {"split_a_fixed", true, {2, 1, 16, 2, INT4, INT4, E4M3, NONE, FIXED(42)}},
-    {"split_a_pow4", true, {1, 2, 16, 2, INT4, INT4, POW4, NONE, FIXED(39)}},
-    {"own_b32", true, {1, 2, 32, 1, INT4, INT4, E4M3, NONE, FIXED(40), 1, 21}},
-    {"own_b32k2", false, {1, 1, 32, 2, INT4, INT4, E4M3, NONE, FIXED(40), 1, 22}},
-    {"own_b16", false, {2, 1, 16, 2, INT4, INT4, E4M3, NONE, FIXED(40), 1, 23}},
-    {"if4", true, {1, 2, 16, 0, IF4, IF4, E4M3, E4M3, FLOAT}},
-    {"if4_a_fixed", true, {2, 1, 16, 0, IF4, INT4, E4M3, NONE, FIXED(41)}},
-    {"razer", true, {2, 1, 16, 0, RAZER, RAZER, E4M3, E4M3, FLOAT}},
-    {"razer_a_fixed", false, {1, 2, 16, 0, RAZER, INT4, E4M3, NONE, FIXED(41)}},
-    {"nvfp4_a_two", true, {1, 2, 16, 0, E2M1, INT4, E4M3, NONE, FIXED(41), 0, 0, 1}},
-    {"nvint4_a_two", false, {2, 1, 16, 0, INT4, INT4, E4M3, NONE, FIXED(40), 0, 0, 1}},
-    {"razer_two", false, {1, 2, 16, 0, RAZER, RAZER, E4M3, E4M3, FIXED(59), 0, 0, 1}},
-    {"mixfp4",
-     true,
-     {2, 2, 16, 0, SQ_MIXFP4, SQ_MIXFP4, E4M3, E4M3, FLOAT, [SQ_PARAMS_MAX] = SQ_MIXFP4_WORDS}},
-    {"mixfp4_a_two",
-     false,
-     {1, 2, 16, 0, SQ_MIXFP4, INT4, E4M3, NONE, FIXED(41), 0, 0,
-      1, [SQ_PARAMS_MAX] = SQ_MIXFP4_WORDS}},
-    {"three_grids",
-     true,
-     {2, 1, 32, 0, SQ_THREE_GRIDS, SQ_THREE_GRIDS, UE5M3, E8M0,
-      FLOAT, [SQ_PARAMS_MAX] = SQ_THREE_GRIDS_WORDS}},
-    {"ue5m3", true, {1, 2, 16, 0, E2M1, E2M1, UE5M3, UE5M3, FLOAT}},
-    {"hif4",
-     true,
-     {1, 2, 64, 0, SQ_HIF4, SQ_HIF4, E6M2, E6M2, FLOAT, [SQ_PARAMS_MAX] = SQ_HIF4_WORDS}},
-    {"split_a_b32", false, {1, 2, 32, 8, INT4, INT4, POW4, NONE, FIXED(40)}},
-};
+#include "sim/block/scaled/sq_array_scaled.block.h"
 
 // ---- output ---------------------------------------------------------------------------------
 
 // A side of the product: its blocks as struct sq_bs holds them, without a scale above them.
 static struct sq_bs_format format_of(const unsigned *v, bool is_act)
 {
-    const bool is_e8m0 = v[is_act ? ACT_SCALE : WEIGHT_SCALE] == E8M0;
+    const bool is_e8m0 = v[is_act ? ACT_SCALE : WEIGHT_SCALE] == SQ_SCALED_E8M0;
     const bool is_split = is_act && sq_array_scaled_has_mask(v);
     const unsigned element = v[is_act ? ACT_ELEMENT : WEIGHT_ELEMENT];
     if (sq_scaled_is_described((enum sq_scaled_element)element,
                                (enum sq_scaled_scale)v[is_act ? ACT_SCALE : WEIGHT_SCALE]))
         return (struct sq_bs_format){.kind = SQ_BS_TABLE, .block = v[BANK]};
     return (struct sq_bs_format){.kind = is_split                       ? SQ_BS_SPLIT
-                                         : element == IF4               ? SQ_BS_IF4
-                                         : element == RAZER             ? SQ_BS_RAZER
+                                         : element == SQ_SCALED_IF4     ? SQ_BS_IF4
+                                         : element == SQ_SCALED_RAZER   ? SQ_BS_RAZER
                                          : sq_array_scaled_has_place(v) ? SQ_BS_PLUS
                                          : is_e8m0                      ? SQ_BS_MX
                                                                         : SQ_BS_NV,
@@ -175,7 +108,7 @@ static void load_block(const unsigned *v, struct side *s, enum sq_scaled_scale k
     const bool has_sign = sq_scaled_has_sign(s->e.element);
     const uint8_t unsigned_scale = (uint8_t)(has_sign ? *scale & ~SQ_BS_SCALE_SIGN : *scale);
     const bool is_scale = sq_scaled_is_scale(kind, unsigned_scale);
-    const bool is_stored = kind != NONE && kind != POW4;
+    const bool is_stored = kind != SQ_SCALED_NONE && kind != SQ_SCALED_POW4;
     if (!is_scale)
         s->errors |= 1u << SQ_SCALED_ERROR_SCALE;
     s->units[at] = is_scale ? unsigned_scale : 0;
@@ -198,7 +131,7 @@ static void load_place(const unsigned *v, struct side *s, size_t row, size_t j, 
     const size_t at = row * (s->c.k / v[BANK]) + j;
     if (scale == 0 && place != 0)
         s->errors |= 1u << SQ_SCALED_ERROR_MASK;
-    if (scale != 0 && sq_scaled_is_scale(E8M0, (uint8_t)scale))
+    if (scale != 0 && sq_scaled_is_scale(SQ_SCALED_E8M0, (uint8_t)scale))
         s->c.is_high[at * v[BANK] + (size_t)place] = 1;
 }
 
@@ -371,90 +304,12 @@ static void init(const unsigned *v, void *state)
                      sq_array_scaled_stages(v[ACC] == SQ_SCALED_BINARY32, v[HIGH] > 0));
 }
 
-// clang-format off
 // PEs of 16 weights a cycle, or of 32 where the name says b32. `_a`: INT4 weights with nothing below
 // their channel's scale, so that only activations have scales of blocks; `_fixed` accumulates
 // exactly, in the bits of sq_scaled_limit for 28672 columns.
-#define PE(bank, k, act, weight, act_scale, weight_scale, acc)                                      \
-    {"BankLen", bank}, {"HighLanes", k}, {"ActElement", act}, {"WeightElement", weight},            \
-    {"ActScale", act_scale}, {"WeightScale", weight_scale}, ACC_##acc
-#define ACC_FLOAT {"Acc", SQ_SCALED_BINARY32}, {"AccW", 32}
-#define ACC_FIXED(bits) {"Acc", SQ_SCALED_FIXED}, {"AccW", bits}
-// Arrays of the PEs with INT4 weights. Exponents of E8M0 are too far apart for exact sums.
-#define ARRAY(name, bank, k, act, scale, bits, own, own_bits)                                       \
-    ARRAY_OF(name, bank, k, act, scale, ACC_FIXED(bits), own, own_bits)
-#define ARRAY_OF(name, bank, k, act, scale, acc, own, own_bits)                                     \
-    {name, "sq_array_scaled", bank, true,                                                           \
-     {{"BankLen", bank}, {"HighPerBank", k}, {"ActElement", act}, {"WeightElement", INT4},          \
-      {"ActScale", scale}, {"WeightScale", NONE}, acc, {"OwnHigh", own}, {"HighAccW", own_bits}}}
+// Arrays of the PEs with INT4 weights. Exponents of SQ_SCALED_E8M0 are too far apart for exact sums.
 // The decoders of a line at the edge of an array.
-#define LINE(name, element)                                                                         \
-    {name, "sq_block_line", 16, false, {{"BankLen", 16}, {"Element", element}, {"Scale", E4M3}}}
 // Two blocks of 16 a beat.
-#define ARRAY_TWO(name, act, bits)                                                                  \
-    {name, "sq_array_scaled", 32, true,                                                             \
-     {{"BankLen", 16}, {"HighPerBank", 0}, {"ActElement", act}, {"WeightElement", INT4},            \
-      {"ActScale", E4M3}, {"WeightScale", NONE}, ACC_FIXED(bits), {"TwoBlocks", 1}}}
-static const struct sq_area_unit area[] = {
-    {"pe_nvfp4", "sq_pe_scaled", 16, false, {PE(16, 0, E2M1, E2M1, E4M3, E4M3, FLOAT)}},
-    {"pe_nvfp4_fixed", "sq_pe_scaled", 16, false, {PE(16, 0, E2M1, E2M1, E4M3, E4M3, FIXED(59))}},
-    {"pe_mxfp4", "sq_pe_scaled", 32, false, {PE(32, 0, E2M1, E2M1, E8M0, E8M0, FLOAT)}},
-    {"pe_mxfp4_a_b32", "sq_pe_scaled", 32, false, {PE(32, 0, E2M1, INT4, E8M0, NONE, FLOAT)}},
-    {"pe_mxfp6_a_b32", "sq_pe_scaled", 32, false, {PE(32, 0, E2M3, INT4, E8M0, NONE, FLOAT)}},
-    {"pe_mxfp8_a_b32", "sq_pe_scaled", 32, false, {PE(32, 0, FP8, INT4, E8M0, NONE, FLOAT)}},
-    {"pe_mxint8_a_b32", "sq_pe_scaled", 32, false, {PE(32, 0, MXINT8, INT4, E8M0, NONE, FLOAT)}},
-    {"pe_nvint4", "sq_pe_scaled", 16, false, {PE(16, 0, INT4, INT4, E4M3, E4M3, FLOAT)}},
-    {"pe_nvfp4_a", "sq_pe_scaled", 16, false, {PE(16, 0, E2M1, INT4, E4M3, NONE, FLOAT)}},
-    {"pe_nvint4_a", "sq_pe_scaled", 16, false, {PE(16, 0, INT4, INT4, E4M3, NONE, FLOAT)}},
-    {"pe_nvint5_a", "sq_pe_scaled", 16, false, {PE(16, 0, INT5, INT4, E4M3, NONE, FLOAT)}},
-    {"pe_split_e4m3_a_k2", "sq_pe_scaled", 16, false, {PE(16, 2, INT4, INT4, E4M3, NONE, FLOAT)}},
-    {"pe_nvfp4_a_fixed", "sq_pe_scaled", 16, false, {PE(16, 0, E2M1, INT4, E4M3, NONE, FIXED(41))}},
-    {"pe_nvint4_a_fixed", "sq_pe_scaled", 16, false, {PE(16, 0, INT4, INT4, E4M3, NONE, FIXED(40))}},
-    {"pe_nvint5_a_fixed", "sq_pe_scaled", 16, false, {PE(16, 0, INT5, INT4, E4M3, NONE, FIXED(41))}},
-    {"pe_split_e4m3_a_k1_fixed", "sq_pe_scaled", 16, false, {PE(16, 1, INT4, INT4, E4M3, NONE, FIXED(41))}},
-    {"pe_split_e4m3_a_k2_fixed", "sq_pe_scaled", 16, false, {PE(16, 2, INT4, INT4, E4M3, NONE, FIXED(42))}},
-    {"pe_split_e4m3_a_k4_fixed", "sq_pe_scaled", 16, false, {PE(16, 4, INT4, INT4, E4M3, NONE, FIXED(42))}},
-    {"pe_split_pow2_a_k1_fixed", "sq_pe_scaled", 16, false, {PE(16, 1, INT4, INT4, POW4, NONE, FIXED(38))}},
-    {"pe_split_pow2_a_k2_fixed", "sq_pe_scaled", 16, false, {PE(16, 2, INT4, INT4, POW4, NONE, FIXED(39))}},
-    {"pe_split_pow2_a_k4_fixed", "sq_pe_scaled", 16, false, {PE(16, 4, INT4, INT4, POW4, NONE, FIXED(40))}},
-    {"pe_own_e4m3_a_b32k1_fixed", "sq_pe_scaled", 32, false, {PE(32, 1, INT4, INT4, E4M3, NONE, FIXED(40)), {"OwnHigh", 1}, {"HighAccW", 21}}},
-    {"pe_own_e4m3_a_b32k2_fixed", "sq_pe_scaled", 32, false, {PE(32, 2, INT4, INT4, E4M3, NONE, FIXED(40)), {"OwnHigh", 1}, {"HighAccW", 22}}},
-    {"pe_split_e4m3_a_b32k4_fixed", "sq_pe_scaled", 32, false, {PE(32, 4, INT4, INT4, E4M3, NONE, FIXED(42))}},
-    {"pe_nvfp4_a_two_fixed", "sq_pe_scaled", 32, false, {PE(16, 0, E2M1, INT4, E4M3, NONE, FIXED(41)), {"TwoBlocks", 1}}},
-    {"pe_nvint4_a_two_fixed", "sq_pe_scaled", 32, false, {PE(16, 0, INT4, INT4, E4M3, NONE, FIXED(40)), {"TwoBlocks", 1}}},
-    {"pe_if4_a_fixed", "sq_pe_scaled", 16, false, {PE(16, 0, IF4, INT4, E4M3, NONE, FIXED(41))}},
-    {"pe_razer_a_fixed", "sq_pe_scaled", 16, false, {PE(16, 0, RAZER, INT4, E4M3, NONE, FIXED(41))}},
-    {"pe_mixfp4", "sq_pe_scaled", 16, false, {PE(16, 0, SQ_MIXFP4, SQ_MIXFP4, E4M3, E4M3, FLOAT)}},
-    {"pe_mixfp4_a_fixed", "sq_pe_scaled", 16, false, {PE(16, 0, SQ_MIXFP4, INT4, E4M3, NONE, FIXED(41))}},
-    LINE("line_nvfp4", E2M1),
-    LINE("line_nvint4", INT4),
-    LINE("line_if4", IF4),
-    LINE("line_razer", RAZER),
-    LINE("line_mixfp4", SQ_MIXFP4),
-    ARRAY("array_mixfp4_a", 16, 0, SQ_MIXFP4, E4M3, 41, 0, 32),
-    ARRAY("array_if4_a", 16, 0, IF4, E4M3, 41, 0, 32),
-    ARRAY("array_razer_a", 16, 0, RAZER, E4M3, 41, 0, 32),
-    ARRAY("array_nvfp4_a", 16, 0, E2M1, E4M3, 41, 0, 32),
-    ARRAY_OF("array_mxfp4_a_b32", 32, 0, E2M1, E8M0, ACC_FLOAT, 0, 32),
-    ARRAY_OF("array_mxfp6_a_b32", 32, 0, E2M3, E8M0, ACC_FLOAT, 0, 32),
-    ARRAY_OF("array_mxfp8_a_b32", 32, 0, FP8, E8M0, ACC_FLOAT, 0, 32),
-    ARRAY_OF("array_mxint8_a_b32", 32, 0, MXINT8, E8M0, ACC_FLOAT, 0, 32),
-    ARRAY("array_nvint4_a", 16, 0, INT4, E4M3, 40, 0, 32),
-    ARRAY_TWO("array_nvfp4_a_two", E2M1, 41),
-    ARRAY_TWO("array_nvint4_a_two", INT4, 40),
-    ARRAY("array_nvint5_a", 16, 0, INT5, E4M3, 41, 0, 32),
-    ARRAY("array_split_e4m3_a_k1", 16, 1, INT4, E4M3, 41, 0, 32),
-    ARRAY("array_split_e4m3_a_k2", 16, 2, INT4, E4M3, 42, 0, 32),
-    ARRAY("array_split_e4m3_a_k4", 16, 4, INT4, E4M3, 42, 0, 32),
-    ARRAY("array_split_pow2_a_k1", 16, 1, INT4, POW4, 38, 0, 32),
-    ARRAY("array_split_pow2_a_k2", 16, 2, INT4, POW4, 39, 0, 32),
-    ARRAY("array_split_pow2_a_k4", 16, 4, INT4, POW4, 40, 0, 32),
-    ARRAY("array_own_e4m3_a_b32k1", 32, 1, INT4, E4M3, 40, 1, 21),
-    ARRAY("array_own_e4m3_a_b32k2", 32, 2, INT4, E4M3, 40, 1, 22),
-};
-// clang-format on
-
-static const struct sq_faults faults[] = {{"nvfp4", 20, 60}, {"split_a_pow4", 20, 60}};
 
 static const char *source(const unsigned *v, FILE *out)
 {
@@ -480,37 +335,3 @@ static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, s
                                            sq_scaled_element_max(v[WEIGHT_ELEMENT]));
     return SQ_OK;
 }
-
-static const struct sq_free array_scaled_free[] = {{"Rows", 1, 64, false},
-                                                   {"Cols", 1, 64, false},
-                                                   {"BankLen", 16, 32, true},
-                                                   {"HighPerBank", 1, 16, false},
-                                                   {NULL, 0, 0, false}};
-
-const struct sq_block sq_array_scaled_block = {
-    .name = "array_scaled",
-    .top = "sq_array_scaled",
-    .group = "tile",
-    .param = {"Rows", "Cols", "BankLen", "HighPerBank", "ActElement", "WeightElement", "ActScale",
-              "WeightScale", "Acc", "AccW", "OwnHigh", "HighAccW", "TwoBlocks", NULL},
-    .free = array_scaled_free,
-    .settle = settle,
-    .source = source,
-    SQ_ROWS(points),
-    SQ_ROWS(area),
-    .coverage_cases = 200,
-    // Those whose decoder is in the tree.
-    .coverage_points =
-        "nvfp4 mxfp4 mxfp6 mxfp6_e3m2 mxfp8 mxfp8_e5m2 mxint8 mxplus nvint4 split split_pow2 "
-        "nvfp4_fixed split_a_fixed split_a_pow4 own_b32 if4 if4_a_fixed razer nvfp4_a_two "
-        "mixfp4 ue5m3",
-    SQ_ROWS(faults),
-    .ports = sq_array_scaled_ports,
-    .draw_beat = sq_array_scaled_draw,
-    .n_directed = SQ_ARRAY_SCALED_N_DIRECTED,
-    .draw_directed = sq_array_scaled_directed,
-    .cut = cut,
-    .golden = golden,
-    .timing = &sq_timing_chain,
-    .init = init,
-};

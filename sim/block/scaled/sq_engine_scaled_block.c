@@ -13,6 +13,8 @@
 #include "sim/block/scaled/sq_engine_scaled_draw.h"
 #include "sim/block/scaled/sq_engine_scaled_golden.h"
 
+#include "sim/block/scaled/sq_engine_scaled.block.h"
+
 // ---- cases ----------------------------------------------------------------------------------
 
 static void put_job(uint32_t blocks, uint32_t tiles, int32_t *record, uint32_t *len)
@@ -189,8 +191,6 @@ static enum sq_status draw_cancel(const unsigned *v, const struct sq_es_layout *
     }
     return SQ_OK;
 }
-
-enum { N_DIRECTED = 4 };
 
 static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
                                     struct sq_error *err)
@@ -418,101 +418,9 @@ static const struct sq_timing timing = {sizeof(struct state), comb, clock};
 
 // ---- the table ------------------------------------------------------------------------------
 
-#define SPLIT SQ_SCALED_SPLIT
-#define OWN SQ_SCALED_OWN
-#define BLOCK SQ_SCALED_BLOCK
-#define INT4 SQ_SCALED_INT4
-#define INT5 SQ_SCALED_INT5
-#define E2M1 SQ_SCALED_E2M1
-#define E4M3 SQ_SCALED_E4M3
-#define E8M0 SQ_SCALED_E8M0
-#define BOTH(element, scale)                                                                       \
-    SQ_SCALED_##element, SQ_SCALED_##element, SQ_SCALED_##scale, SQ_SCALED_##scale
-#define BOTH_TABLE(element, scale) element, element, scale, scale
-#define ONE(element, scale) SQ_SCALED_##element, INT4, SQ_SCALED_##scale, SQ_SCALED_NONE
-#define CODED 0, 0
-#define ENCODED 1, SQ_TOPK_RANK
-#define TREE 1, SQ_TOPK_TREE
-#define RADIX 1, SQ_TOPK_RADIX
-#define BF16 SQ_OUTPUT_BFLOAT16
-#define INT8 SQ_OUTPUT_INT8
-#define FLOAT SQ_COMBINE_FLOAT
-// rows, cols, bank, k, what stores high elements, weights have them, elements and scales of both sides,
-// encoder | lanes, form, what leaves, outputs a word, queue, tiles held.
-// clang-format off
-static const struct sq_point points[] = {
-    {"nvfp4", true, {2, 2, 16, 0, 0, 0, BOTH(E2M1, E4M3), CODED, 2, FLOAT, BF16, 2, 2, 0}},
-    {"mxfp4", true, {1, 2, 32, 0, 0, 0, BOTH(E2M1, E8M0), ENCODED, 1, FLOAT, 0, 1, 2, 1}},
-    {"mxfp8", true, {1, 2, 32, 0, 0, 0, BOTH(E4M3_ELEMENT, E8M0), CODED, 2, FLOAT, 0, 1, 2, 0}},
-    {"mxplus", true, {2, 1, 32, 0, 0, 0, BOTH(PLUS, E8M0), CODED, 1, FLOAT, BF16, 1, 2, 0}},
-    {"nvint4_a", true, {2, 2, 16, 0, 0, 0, ONE(INT4, E4M3), ENCODED, 2, FLOAT, INT8, 1, 2, 0}},
-    {"split_a", true, {2, 2, 16, 2, SPLIT, 0, ONE(INT4, E4M3), TREE, 4, FLOAT, BF16, 2, 2, 1}},
-    {"split", true, {1, 2, 16, 2, SPLIT, 1, BOTH(INT4, E4M3), CODED, 2, FLOAT, 0, 2, 2, 0}},
-    {"own", true, {2, 2, 16, 2, OWN, 1, BOTH(INT4, E4M3), TREE, 2, FLOAT, 0, 1, 2, 0}},
-    {"block_fp", true, {1, 2, 32, 1, BLOCK, 1, BOTH(E2M1, E4M3), CODED, 1, FLOAT, BF16, 1, 2, 1}},
-    {"if4", true, {1, 2, 16, 0, 0, 0, BOTH(IF4, E4M3), CODED, 2, FLOAT, 0, 1, 2, 0}},
-    {"skid", true, {1, 2, 16, 2, SPLIT, 1, BOTH(INT4, E4M3), CODED, 2, FLOAT, BF16, 2, 2, 2}},
-    {"razer", false, {2, 1, 16, 0, 0, 0, BOTH(RAZER, E4M3), CODED, 1, FLOAT, 0, 1, 2, 0}},
-    {"mxfp6", false, {1, 2, 32, 0, 0, 0, BOTH(E2M3, E8M0), CODED, 1, FLOAT, 0, 1, 2, 0}},
-    {"mxfp6_e3m2", false, {2, 1, 32, 0, 0, 0, BOTH(E3M2, E8M0), CODED, 1, FLOAT, 0, 1, 2, 0}},
-    {"mxfp8_e5m2", false, {1, 1, 32, 0, 0, 0, BOTH(E5M2, E8M0), CODED, 1, FLOAT, 0, 1, 2, 0}},
-    {"mxint8", false, {1, 2, 32, 0, 0, 0, BOTH(MXINT8, E8M0), CODED, 1, FLOAT, BF16, 1, 2, 0}},
-    {"nvint5", false, {2, 1, 16, 0, 0, 0, BOTH(INT5, E4M3), ENCODED, 1, FLOAT, 0, 1, 3, 1}},
-    {"split_pow2", false, {1, 2, 16, 4, SPLIT, 1, BOTH(INT4, E8M0), RADIX, 1, FLOAT, 0, 1, 2, 0}},
-    {"split_b32", false, {1, 1, 32, 16, SPLIT, 1, BOTH(INT4, E4M3), ENCODED, 1, FLOAT, 0, 1, 2, 0}},
-    {"own_a", false, {2, 1, 32, 1, OWN, 0, ONE(INT4, E4M3), TREE, 2, FLOAT, BF16, 1, 2, 0}},
-    {"own_fp", false, {1, 2, 16, 4, OWN, 1, BOTH(E2M1, E4M3), CODED, 2, FLOAT, 0, 1, 2, 1}},
-    {"block", false, {2, 1, 32, 4, BLOCK, 1, BOTH(INT4, E4M3), CODED, 1, FLOAT, 0, 1, 2, 0}},
-    {"mixfp4", true, {2, 1, 16, 0, 0, 0, BOTH_TABLE(SQ_MIXFP4, E4M3), CODED, 1, FLOAT, 0, 1, 2, 0, [SQ_PARAMS_MAX] = SQ_MIXFP4_WORDS}},
-    {"three_grids", true, {1, 2, 32, 0, 0, 0, BOTH_TABLE(SQ_THREE_GRIDS, SQ_SCALED_UE5M3), CODED, 2, FLOAT, 0, 1, 2, 0, [SQ_PARAMS_MAX] = SQ_THREE_GRIDS_WORDS}},
-    {"hif4", true, {1, 2, 64, 0, 0, 0, BOTH_TABLE(SQ_HIF4, SQ_SCALED_E6M2), CODED, 1, FLOAT, 0, 1, 2, 0, [SQ_PARAMS_MAX] = SQ_HIF4_WORDS}},
-    {"block_a", false, {1, 2, 16, 1, BLOCK, 0, BOTH(INT4, E4M3), CODED, 1, FLOAT, 0, 1, 2, 0}},
-};
-// clang-format on
-
 // Whole engines of 4 x 4 PEs: 4 outputs a cycle, a tile in the queue, bfloat16 out; `_x`: activations
 // come as bfloat16. What stores high elements, if any, stands behind the elements and scales of both
 // sides.
-// clang-format off
-#define STAGE {"Rows", 4}, {"Cols", 4}, {"Lanes", 4}, {"OutKind", BF16}, {"PortLen", 4}, {"Depth", 4}
-#define SIDES(bank, element, scale)                                                                 \
-    {"BankLen", bank}, {"ActElement", SQ_SCALED_##element}, {"WeightElement", SQ_SCALED_##element},  \
-    {"ActScale", scale}, {"WeightScale", scale}
-#define HIGH(k, high) {"HighPerBank", k}, {"High", high}, {"WeightHigh", 1}
-#define ENGINE(name, bank, ...) {name, "sq_engine_scaled", 16 * bank, false, {STAGE, __VA_ARGS__}}
-static const struct sq_area_unit area[] = {
-    ENGINE("engine_mxfp4", 32, SIDES(32, E2M1, E8M0)),
-    ENGINE("engine_mxfp4_x", 32, SIDES(32, E2M1, E8M0), {"Encode", 1}),
-    ENGINE("engine_mxfp6", 32, SIDES(32, E2M3, E8M0)),
-    ENGINE("engine_mxfp8", 32, SIDES(32, E4M3_ELEMENT, E8M0)),
-    ENGINE("engine_mxint8", 32, SIDES(32, MXINT8, E8M0)),
-    ENGINE("engine_mxplus", 32, SIDES(32, PLUS, E8M0)),
-    ENGINE("engine_nvfp4", 16, SIDES(16, E2M1, E4M3)),
-    ENGINE("engine_nvfp4_x", 16, SIDES(16, E2M1, E4M3), {"Encode", 1}),
-    ENGINE("engine_nvint4", 16, SIDES(16, INT4, E4M3)),
-    ENGINE("engine_nvint5", 16, SIDES(16, INT5, E4M3)),
-    ENGINE("engine_sq_b_own", 32, SIDES(32, INT4, E4M3), HIGH(2, OWN)),
-    ENGINE("engine_sq_b_own_x", 32, SIDES(32, INT4, E4M3), HIGH(2, OWN), {"Encode", 1}, {"Topk", SQ_TOPK_TREE}),
-    ENGINE("engine_sq_b_bank", 32, SIDES(32, INT4, E4M3), HIGH(2, BLOCK)),
-    ENGINE("engine_sq_b_split", 32, SIDES(32, INT4, E4M3), HIGH(2, SPLIT)),
-};
-// clang-format on
-
-static const struct sq_faults faults[] = {{"block_fp", 20, 60}};
-
-static const struct sq_wave waves[] = {
-    {"jobs", NULL},
-    {"operands: a job is here", "u_ctl.in_busy"},
-    {"last block of a tile", "array_last"},
-    {"scales: a job is here", "u_ctl.u_tail.busy"},
-    {"tile", NULL},
-    {"tile offered", "tile_valid"},
-    {"tile taken", "tile_ready"},
-    {"pair of parts", "pair"},
-    {"errors", NULL},
-    {"kinds so far", "u_ctl.u_tail.errors_q"},
-    {NULL, NULL},
-};
 
 static const char *source(const unsigned *v, FILE *out)
 {
@@ -528,36 +436,3 @@ static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, s
     return sq_output_settle(v[SQ_ES_ROWS], v[SQ_ES_COLS], v + SQ_ES_OUTPUT, old + SQ_ES_OUTPUT,
                             given >> SQ_ES_OUTPUT, err);
 }
-
-static const struct sq_free sizes[] = {
-    {"Rows", 1, 64, false},        {"Cols", 1, 64, false}, {"BankLen", 16, 32, true},
-    {"HighPerBank", 0, 16, false}, SQ_OUTPUT_FREE,         {NULL, 0, 0, false},
-};
-
-const struct sq_block sq_engine_scaled_block = {
-    .name = "engine_scaled",
-    .top = "sq_engine_scaled",
-    .group = "job",
-    .param = {"Rows", "Cols", "BankLen", "HighPerBank", "High", "WeightHigh", "ActElement",
-              "WeightElement", "ActScale", "WeightScale", "Encode", "Topk", "Lanes", "", "OutKind",
-              "PortLen", "Depth", "Hold", NULL},
-    .free = sizes,
-    .settle = settle,
-    .source = source,
-    SQ_ROWS(points),
-    SQ_ROWS(area),
-    .coverage_cases = 100,
-    // Those whose decoder is in the tree.
-    .coverage_points = "nvfp4 mxfp4 mxfp8 mxplus nvint4_a split_a split own block_fp if4 mixfp4",
-    SQ_ROWS(faults),
-    .ports = sq_es_ports,
-    .draw_group = draw_group,
-    .n_directed = N_DIRECTED,
-    .draw_directed = draw_directed,
-    .cut = cut,
-    .golden = sq_es_golden,
-    .timing = &timing,
-    .init = init,
-    .offer = offer,
-    .waves = waves,
-};
