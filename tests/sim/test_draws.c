@@ -7,12 +7,12 @@
 #include "sim/block/flow/sq_case.h"
 #include "tests/unit/fixture.h"
 
-// Some pieces of the work of a case, each with a seed of its own.
+// Some pieces of the work of a case.
 static void begin_some(const struct sq_case *c, void *env)
 {
-    enum { SOME = 8 };
+    enum { SOME = 12 };
     struct sq_env_choice choice = c->env;
-    for (; choice.begin < choice.end; choice.begin += 1 + (c->env.end - 1) / SOME, choice.seed++) {
+    for (; choice.begin < choice.end; choice.begin += 1 + (c->env.end - 1) / SOME) {
         memset(env, 0, c->block->env->nbytes);
         c->block->env->init(c->point->value, &choice, env);
     }
@@ -36,13 +36,15 @@ static void draw(const struct sq_block *block, const struct sq_point *point, uin
 
 SQ_TEST(test_every_draw_ends)
 {
-    enum { SEEDS = 3, RANDOM = 2 };
+    // In a layer of the last one no beat of weights was wrong in 400 draws of hif4.
+    const uint64_t seed[] = {fixture_seed(), fixture_seed() + 1, 141567060};
+    enum { RANDOM = 2 };
     for (size_t b = 0; b < sq_n_blocks; b++)
         for (size_t p = 0; p < sq_blocks[b]->n_points; p++) {
             const struct sq_point *const point = &sq_blocks[b]->points[p];
             const uint64_t n = sq_case_n_fixed(sq_blocks[b], point);
-            for (uint64_t s = 0; s < SEEDS; s++)
+            for (uint64_t s = 0; s < SQ_LEN(seed); s++)
                 for (uint64_t i = s > 0 && !sq_blocks[b]->env ? n : 0; i < n + RANDOM; i++)
-                    draw(sq_blocks[b], point, fixture_seed() + s * 141567060, i);
+                    draw(sq_blocks[b], point, seed[s], i);
         }
 }
