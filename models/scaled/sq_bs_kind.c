@@ -2,6 +2,7 @@
 // Formats and single blocks (sq_bs.h), and what kinds share.
 #include "models/scaled/sq_bs_kind.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -113,12 +114,12 @@ int sq_bs_ceil_exponent(float amax, float most)
     return e_amax - e_most + (m_amax > m_most);
 }
 
-// The scale at which `limit` reaches amax; 0 where amax is 0, or too small for one.
+// The scale at which `limit` reaches amax; 0 where amax is 0, or too small for one: as a power of two below 2^-126.
 static float reach(const struct sq_bs_format *f, float amax, float limit)
 {
     if (!f->is_global_power_of_two)
         return amax / limit;
-    return amax > 0 ? ldexpf(1, sq_bs_ceil_exponent(amax, limit)) : 0;
+    return amax >= FLT_MIN ? ldexpf(1, sq_bs_ceil_exponent(amax, limit)) : 0;
 }
 
 void sq_bs_globals_of(const struct sq_bs_format *f, const float amax[SQ_BS_PARTS],

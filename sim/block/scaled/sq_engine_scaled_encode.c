@@ -71,7 +71,7 @@ static float number(uint16_t x)
 void sq_es_global(const unsigned *encoder, uint16_t amax, float global[SQ_BS_PARTS])
 {
     const struct sq_bs_format f = format_of(encoder);
-    const float largest = amax >> 7 ? number(amax) : 0, of_parts[SQ_BS_PARTS] = {largest, largest};
+    const float of_parts[SQ_BS_PARTS] = {number(amax), number(amax)};
     sq_bs_globals_of(&f, of_parts, global);
 }
 

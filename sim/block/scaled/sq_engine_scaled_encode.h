@@ -24,7 +24,7 @@ void sq_es_put_stored(const struct sq_es_side *s, unsigned r, const struct sq_es
                       int32_t *record);
 
 // The power of two above the blocks of a token with this largest magnitude, as sq_bs_globals_of has it (SPEC Q.5b,
-// token2), by part; 1 where blocks have none. What is below 2^-126 counts as 0.
+// token2), by part; 1 where blocks have none.
 void sq_es_global(const unsigned *encoder, uint16_t amax, float global[SQ_BS_PARTS]);
 // An element over that of its last part, as sq_encode_over has it.
 uint16_t sq_es_over(const unsigned *encoder, uint16_t x, const float global[SQ_BS_PARTS]);

@@ -278,6 +278,8 @@ class Format:
         amax, limit = max(map(abs, token)), fl(self.values[-1] * self.tries[0][1])
         if self.tensor_scale != "token2" or amax == 0:
             return self.above_blocks([token])
+        if amax < 2.0 ** -126:
+            return 1.0
         e = floor_log2(Fraction(amax) / Fraction(limit))
         e += Fraction(2) ** e * Fraction(limit) < Fraction(amax)
         return fl(2.0 ** e) or 1.0

@@ -310,7 +310,7 @@ SQ_TEST(globals_that_are_powers_of_two)
         for (unsigned round = 0; round < 3000; round++) {
             struct sq_bs_format f = c[i].f;
             f.is_global_power_of_two = true;
-            const int e = (int)sq_rng_below(&r, 160) - 80;
+            const int e = (int)sq_rng_below(&r, 230) - 150; // subnormal numbers, too
             float amax[2], global[2];
             double want[2] = {0};
             amax[1] = ldexpf(1 + (float)sq_rng_unit(&r), e);
@@ -322,7 +322,7 @@ SQ_TEST(globals_that_are_powers_of_two)
                                          : round % 5 ? 0
                                                      : (float)c[i].limit[p]);
             for (unsigned p = 0; p < 2; p++)
-                if (c[i].limit[p] > 0 && amax[p] > 0) {
+                if (c[i].limit[p] > 0 && amax[p] >= 0x1p-126f) {
                     int power = -200;
                     while (ldexp(c[i].limit[p], power) < (double)amax[p])
                         power++;
