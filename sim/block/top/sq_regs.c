@@ -532,7 +532,11 @@ void sq_regs_write_page(FILE *out)
             "that is refused or "
             "has another error has its record, too, and the ring goes on. An error of "
             "the\nrecord's own write is told "
-            "by STATUS.WRITTEN and IRQ_STATE.ERROR. Words that are not named are 0.\n\n",
+            "by STATUS.WRITTEN, until the next descriptor begins, and by IRQ_STATE.ERROR, until "
+            "that is cleared: a host that finds ERROR set\nand no error in the records looks at "
+            "those that it lacks. Since HEAD = TAIL is an empty ring, it holds RING_SIZE - 1 "
+            "descriptors at a time;\nwith RING_SIZE = 1 writes to TAIL are answered with OKAY "
+            "and nothing runs. Words that are not named are 0.\n\n",
             (unsigned)SQ_SLOT_NBYTES, 4u * (unsigned)SQ_RECORD_WORDS);
     write_page_table(out, &tables[2], false);
 }
