@@ -5,9 +5,9 @@
 //   weight  kept groups: index, codes, zero, scale; job_kept_i     col_scale   where the groups of each row end: the
 //           of them for each job, whatever the offsets say                     offsets behind the first one, which is 0
 // Kept groups behind the last row of a job are padding and are thrown away; the last outputs wait for that, so that
-// nothing of a layer is under way when it has ended. If the offsets say that there are more
-// than job_kept_i, those that are missing are zeros, whose scale is an error. So as many beats of each operand move
-// as the descriptor says, and an error ends nothing early.
+// nothing of a layer is under way when it has ended. An offset beyond job_kept_i counts as job_kept_i + 1: one group is
+// missing, which is zeros, whose scale is an error. So as many beats of each operand move as the descriptor says, an
+// error ends nothing early, and a job with one takes no longer than its groups and rows do.
 `include "sq_assert.svh"
 
 module sq_top_gqsa #(
@@ -49,6 +49,7 @@ module sq_top_gqsa #(
 
   logic [3:0] jobs_q;  // whose last outputs have not left
   logic [15:0] left_q;  // kept groups of the job that have not come from the buffer
+  logic [15:0] kept_q, end_at;  // kept groups of the job; the offset that the engine gets
   logic zero_q;  // the first offset is still to be given
   logic y_valid, y_wait;  // outputs of the engine; they wait
   logic takes_job, engine_ready, offset_ready, kept_ready, job_fire;
@@ -73,6 +74,9 @@ module sq_top_gqsa #(
     end
   end
 
+  always_ff @(posedge clk_i) if (job_fire) kept_q <= job_kept_i;
+  assign end_at = zero_q ? '0 : (col_i > kept_q) ? kept_q + 1'b1 : col_i;
+
   logic [WeightBits-1:0] kept;
   logic [sq_pkg::N_INDEX_ERRORS-1:0] error;
   assign kept = (left_q == '0) ? {WeightBits{1'b0}} : weight_i;
@@ -81,7 +85,7 @@ module sq_top_gqsa #(
     .job_valid_i(job_valid_i && takes_job), .job_ready_o(engine_ready), .job_groups_i(job_groups_i[GroupW:0]),
     .job_offsets_i(job_rows_i + 1'b1), .job_s_a_i(row_i),
     .act_valid_i, .act_ready_o, .act_code_i(act_i),
-    .offset_valid_i(col_valid_i || zero_q), .offset_ready_o(offset_ready), .offset_at_i(zero_q ? {AtW{1'b0}} : col_i),
+    .offset_valid_i(col_valid_i || zero_q), .offset_ready_o(offset_ready), .offset_at_i(end_at),
     .kept_valid_i(weight_valid_i || left_q == '0), .kept_ready_o(kept_ready),
     .kept_index_i(kept[GroupW-1:0]), .kept_code_i(kept[GroupW +: GroupLen*4]),
     .kept_zero_i(kept[GroupW+GroupLen*4 +: 4]), .kept_scale_i(kept[GroupW+GroupLen*4+4 +: 16]),

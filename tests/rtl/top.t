@@ -218,6 +218,7 @@ mutate high_scale_of_activations_is_the_low_one top block any $B "s/act_i\[Rows\
 I=rtl/gqsa/sq_top_gqsa.sv
 mutate padding_not_awaited top gqsa any $I "s/assign y_wait = .*/assign y_wait = out_last_o \&\& $F \&\& jobs_q[0];/"
 mutate outputs_of_the_job_before_wait top gqsa any $I "s/ \&\& jobs_q == 4'd1;/ \&\& |jobs_q;/"
+mutate ends_beyond_the_groups top gqsa any $I "s/(col_i > kept_q) ? kept_q + 1'b1 : col_i/col_i/"
 mutate missing_groups_not_made_up top gqsa any $I "s/kept_valid_i(weight_valid_i || left_q == '0)/kept_valid_i(weight_valid_i)/"
 mutate missing_groups_are_the_last_one top gqsa any $I "s/assign kept = .*/assign kept = weight_i;/"
 mutate padding_of_the_block_before_taken top gqsa any $I "s/assign takes_job = .*/assign takes_job = row_valid_i;/"

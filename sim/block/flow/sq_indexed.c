@@ -17,7 +17,7 @@ void sq_indexed_offer(const struct sq_indexed_feed *f, const struct sq_indexed_i
     engine[SQ_INDEXED_JOB].job = (struct sq_job){.group_banks = in->groups, .groups = in->rows + 1};
     engine[SQ_INDEXED_ACT].valid = in->act;
     engine[SQ_INDEXED_OFFSET].valid = in->offset || f->owes_zero;
-    engine[SQ_INDEXED_OFFSET].n = f->owes_zero ? 0 : in->at;
+    engine[SQ_INDEXED_OFFSET].n = f->owes_zero ? 0 : sq_indexed_end(in->at, f->n_kept);
     engine[SQ_INDEXED_KEPT].valid = in->kept || f->left == 0;
 }
 
@@ -37,6 +37,7 @@ void sq_indexed_clock(struct sq_indexed_feed *f, const struct sq_indexed_in *in,
                       const struct sq_indexed_out *out, bool last_leaves)
 {
     f->jobs += (uint32_t)out->job_fires - (uint32_t)last_leaves;
+    f->n_kept = out->job_fires ? in->n_kept : f->n_kept;
     f->left = out->job_fires ? in->n_kept : f->left - (in->kept && out->kept_ready);
     f->owes_zero = out->job_fires || (f->owes_zero && !out->offset_fires);
 }

@@ -21,9 +21,10 @@ enum {
 // ---- time -------------------------------------------------------------------------------------------
 
 struct sq_indexed_feed {
-    uint32_t left;  // kept groups of the job that have not come
-    bool owes_zero; // the first offset
-    uint32_t jobs;  // whose last outputs have not left
+    uint32_t left;   // kept groups of the job that have not come
+    uint32_t n_kept; // that it has
+    bool owes_zero;  // the first offset
+    uint32_t jobs;   // whose last outputs have not left
 };
 struct sq_indexed_in {
     bool job, row, act, kept, offset; // valid: the job, beats of the buffers
@@ -34,6 +35,11 @@ struct sq_indexed_out {
     bool job_ready, row_ready, act_ready, kept_ready, offset_ready;
     bool job_fires, offset_fires, kept_fires; // into the engine
 };
+// The offset that the engine gets of a job of n_kept groups: of those beyond them one alone is missing.
+static inline uint32_t sq_indexed_end(uint32_t at, uint32_t n_kept)
+{
+    return at > n_kept ? n_kept + 1 : at;
+}
 // What the engine is offered; then, with what it says, who may go; the edge.
 void sq_indexed_offer(const struct sq_indexed_feed *f, const struct sq_indexed_in *in,
                       struct sq_offer engine[SQ_STREAMS_MAX]);

@@ -180,12 +180,12 @@ static uint32_t larger(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-// Groups that the rows have; those behind n_kept are zeros.
+// Groups that the rows have; one behind n_kept is zeros.
 static uint32_t walked(const struct sq_indexed_job *j)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < j->n_rows; i++)
-        n = larger(n, (uint32_t)j->end[i]);
+        n = larger(n, sq_indexed_end((uint32_t)j->end[i], j->n_kept));
     return n;
 }
 
@@ -208,7 +208,7 @@ static uint32_t golden(const struct sq_block *block, const unsigned *engine,
     for (uint32_t i = 0; i < j->limit; i++)
         memcpy(record + i * len + at_act, j->act + i * n_act, n_act * sizeof *record);
     for (uint32_t i = 0; i < j->n_rows; i++)
-        record[(i + 1) * len + at_offset] = j->end[i];
+        record[(i + 1) * len + at_offset] = (int32_t)sq_indexed_end((uint32_t)j->end[i], j->n_kept);
     for (uint32_t i = 0; i < n_kept; i++)
         memcpy(record + i * len + at_kept, j->kept + i * n_beat, n_beat * sizeof *record);
     (void)block->golden(engine, &(struct sq_group){.record = record, .len = n}, word);

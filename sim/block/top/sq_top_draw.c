@@ -202,8 +202,9 @@ static void draw_operands(const unsigned *value, struct sq_rng *rng, const struc
     if (wrong != SQ_DRAWN_ANY_WRONG)
         return;
     if (s.is_indexed && sq_rng_below(rng, 2)) { // the last column has more groups than come
+        const uint32_t more = sq_rng_below(rng, 2) ? l->groups : 0xfffe - l->groups;
         to->beat[SQ_TOP_COL_SCALE][n[SQ_TOP_COL_SCALE] - 1] =
-            (int32_t)(l->groups + 1 + sq_rng_below(rng, l->groups + 1));
+            (int32_t)(l->groups + 1 + sq_rng_below(rng, more + 1));
         return;
     }
     const unsigned p = sq_rng_below(rng, SQ_TOP_OPERANDS), len = s.part[p].len;

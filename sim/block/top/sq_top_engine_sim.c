@@ -259,7 +259,7 @@ void sq_top_indexed_clock(struct sq_top_engine *e, const struct sq_top_indexed_i
 {
     const int32_t zeros[SQ_INDEXED_KEPT_MAX] = {0};
     const struct sq_indexed *const of = e->block->indexed;
-    const uint32_t at = e->feed.owes_zero ? 0 : in->in->at;
+    const uint32_t at = e->feed.owes_zero ? 0 : sq_indexed_end(in->in->at, e->feed.n_kept);
     int32_t y[SQ_INDEXED_ROWS];
     if (in->out->kept_fires && of->kept(e->values, e->feed.left > 0 ? in->kept : zeros, y))
         put_row(e, y);

@@ -6,7 +6,8 @@
 #include <string.h>
 
 enum { ROWS, COLS };
-enum { PATIENCE = 200000, SURELY_RUNS = 3 }; // cycles: in which no beat moves; that any layer takes
+// Cycles: in which no beat moves, on an indexed chip, whatever the ends of its columns are; that any layer takes.
+enum { PATIENCE = 200000, PATIENCE_INDEXED = 20000, SURELY_RUNS = 3 };
 
 // Where the layer is. The driver's call is made from BEFORE to TAKEN.
 enum phase {
@@ -362,7 +363,8 @@ static void drive(const void *env, struct sq_pins *pins)
 static const char *clock_steps(struct host *h, bool irq)
 {
     struct sq_top_work *const w = &h->work;
-    if (h->phase == RUNS && (h->waited++, ++h->still > PATIENCE))
+    const bool is_indexed = sq_top_is_indexed(w->value);
+    if (h->phase == RUNS && (h->waited++, ++h->still > (is_indexed ? PATIENCE_INDEXED : PATIENCE)))
         return "host.no_end";
     if (h->phase == RUNS && h->has_irq && irq && !h->access.is_there) {
         end_layer(h);
