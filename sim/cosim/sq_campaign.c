@@ -95,7 +95,7 @@ enum sq_status sq_campaign_check_cases(const struct sq_block *block, const struc
     return SQ_FAIL(
         err, SQ_ERR_ARG,
         "cases = %llu on %zu points, need at least %llu: the first %llu of a point of %s "
-        "are directed, and a campaign must draw some at random",
+        "are directed, and a campaign must draw some at random; --point takes fewer points",
         (unsigned long long)cases, n_points, (unsigned long long)((fixed + 1) * n_points),
         (unsigned long long)fixed, block->name);
 }

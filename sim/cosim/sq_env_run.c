@@ -70,6 +70,11 @@ bool sq_env_run_is_busy(const struct sq_env_run *e)
     return env_of(e) && env_of(e)->is_busy(e->state);
 }
 
+bool sq_env_run_has_done(const struct sq_env_run *e)
+{
+    return env_of(e) && env_of(e)->n_done && env_of(e)->n_done(e->state) > 0;
+}
+
 // ---- a cycle ------------------------------------------------------------------------------------
 
 // Its side; streams that have nothing to say carry zeros.

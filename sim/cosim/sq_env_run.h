@@ -28,6 +28,7 @@ bool sq_env_run_alloc(struct sq_env_run *e, const struct sq_case *c, const struc
 void sq_env_run_free(struct sq_env_run *e);
 void sq_env_run_reset(struct sq_env_run *e);
 bool sq_env_run_is_busy(const struct sq_env_run *e);
+bool sq_env_run_has_done(const struct sq_env_run *e); // a piece of work since the reset
 
 // A cycle, in this order: the environment's side, to the model and to the RTL; what the model asks
 // (ask) and what the RTL asks (read_rtl); the comparisons; the edge.

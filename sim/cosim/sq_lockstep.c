@@ -432,6 +432,7 @@ static void reset(struct run *run)
     // Zeros again, in place: of megabytes of a chip a case between two resets writes few pages.
     (void)madvise(run->sim, run->block->timing->nbytes, MADV_DONTNEED);
     run->block->init(run->value, run->sim);
+    run->result->compared.active |= sq_env_run_has_done(&run->env);
     sq_env_run_reset(&run->env);
     memset(run->result->status, 0, sizeof run->result->status);
     run->now += SQ_RTL_RESET_CYCLES;
@@ -506,6 +507,7 @@ enum sq_status sq_lockstep_run(const struct sq_case *c, const struct sq_rtl_api 
     run.n_inputs = sq_feed_init(run.input, c, &run.ports);
     sq_source_init(&run.sink, &c->stall[SQ_SINK], c->stall_seed[SQ_SINK]);
     run_to_end(&run);
+    result->compared.active |= result->compared.tiles > 0 || sq_env_run_has_done(&run.env);
 out:
     free_run(&run);
     return status;

@@ -47,6 +47,7 @@ struct sq_compared {
     uint64_t tiles;    // output beats, whatever they hold
     uint64_t integers; // in them
     uint64_t resets;   // but for the first
+    uint64_t active; // runs that gave an output, or ended a piece of their environment's work well
 };
 void sq_compared_add(struct sq_compared *to, const struct sq_compared *c);
 

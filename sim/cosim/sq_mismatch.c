@@ -16,6 +16,7 @@ void sq_compared_add(struct sq_compared *to, const struct sq_compared *c)
     to->tiles += c->tiles;
     to->integers += c->integers;
     to->resets += c->resets;
+    to->active += c->active;
 }
 
 void sq_mismatch_text(const struct sq_case *c, const struct sq_mismatch *m, char *text, size_t cap)

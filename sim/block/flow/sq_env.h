@@ -56,6 +56,9 @@ struct sq_env {
     // The edge. Returns what the block must not have done, a word or two; NULL: all is well.
     const char *(*clock)(void *env, const struct sq_pins *pins);
     bool (*is_busy)(const void *env); // it owes a reply
+    uint32_t (*n_done)(
+        const void
+            *env); // pieces of work since init that ended without an error; NULL: none is brought
 };
 
 #endif

@@ -599,8 +599,10 @@ static const char *end_work(struct sq_ring_host *h)
 {
     const uint32_t n = h->is_single ? 0 : h->n_done;
     const char *complaint = NULL;
-    for (uint32_t i = 0; i < n && !complaint; i++)
+    for (uint32_t i = 0; i < n && !complaint; i++) {
         complaint = check_record(h, i);
+        h->n_sound += h->layer[i].record[SQ_RECORD_STATUS] == 1u << SQ_RECORD_DONE;
+    }
     if (complaint)
         return complaint;
     if (!h->is_single && h->n_done < h->n && (!h->was_aborted || h->number % 2)) {

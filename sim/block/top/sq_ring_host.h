@@ -63,6 +63,7 @@ struct sq_ring_host {
     struct sq_env_choice choice;
     struct sq_rng rng;
     uint32_t number, idle; // of the ring; cycles before its first access
+    uint32_t n_sound;      // layers whose record has no error
     unsigned step;         // of enum step in its source
     struct sq_lite_access access;
     uint64_t waited, still; // cycles since the first doorbell; since a beat moved

@@ -34,6 +34,7 @@ struct host {
     uint64_t lasted; // cycles of the first layer
     uint64_t waited, still; // cycles of the layer; since a beat moved
     uint32_t n_cleared;     // registers that a reset clears, as looked at
+    uint32_t n_done;        // layers without an error
     struct sq_lite_access access;
     bool is_extra; // the access is none of the driver's: what must not disturb
     uint32_t want_resp, want_next;
@@ -294,6 +295,7 @@ static const char *end_driven(struct host *h)
     if (h->call.needs != SQ_LITE_NOTHING)
         return NULL;
     h->phase = QUIET;
+    h->n_done += h->done.result == SQ_DRIVER_OK;
     return check_done(h);
 }
 
@@ -451,10 +453,17 @@ static bool is_either_busy(const void *env)
     return (e->has_rings ? sq_ring_host_is_busy : is_busy)(&e->of);
 }
 
+static uint32_t n_either_done(const void *env)
+{
+    const struct either *const e = env;
+    return e->has_rings ? e->of.rings.n_sound : e->of.layers.n_done;
+}
+
 const struct sq_env sq_top_host = {.nbytes = sizeof(struct either),
                                    .draw = draw,
                                    .disturb = disturb,
                                    .init = init_either,
                                    .drive = drive_either,
                                    .clock = clock_either,
-                                   .is_busy = is_either_busy};
+                                   .is_busy = is_either_busy,
+                                   .n_done = n_either_done};

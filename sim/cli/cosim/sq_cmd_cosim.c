@@ -77,10 +77,10 @@ static enum sq_status set_base(void *context, const struct sq_cli_row *row, cons
 static const struct sq_cli_row rows[] = {
     SQ_CLI_OWN("block", "B", set_block,
                "core, gather, topk, meta24, array, array_static, ... or all", .usual = "core"),
-    SQ_CLI_UINT(
-        "cases", "N", 1, 1000000000, AT(cases),
-        "cases over all points; the first ones of each point are directed, and some must be "
-        "behind them"),
+    SQ_CLI_UINT("cases", "N", 1, 1000000000, AT(cases),
+                "cases over all points: more of each point than the directed ones that come first "
+                "there, 16 "
+                "of top, else the campaign is refused; half of 8 or more must give outputs"),
     SQ_CLI_UINT("case", "N", 0, 1000000000, AT(number),
                 "only case N of each point (what a failure prints to be repeated)",
                 .given = offsetof(struct sq_cosim_args, has_case)),

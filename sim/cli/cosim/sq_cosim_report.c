@@ -27,10 +27,11 @@ const char *sq_cosim_kind(enum sq_mismatch_kind kind)
 
 json_t *sq_cosim_compared_json(const struct sq_compared *c, bool has_cycles)
 {
-    const struct sq_cli_column row[] = {
-        SQ_KEY_IF(has_cycles, "cycles", c->cycles),
-        SQ_KEYS("beats", c->beats, "tiles", c->tiles, "integers", c->integers, "resets", c->resets),
-        SQ_COLUMNS_END};
+    const struct sq_cli_column row[] = {SQ_KEY_IF(has_cycles, "cycles", c->cycles),
+                                        SQ_KEYS("beats", c->beats, "tiles", c->tiles, "integers",
+                                                c->integers, "resets", c->resets, "active",
+                                                c->active),
+                                        SQ_COLUMNS_END};
     return sq_cli_object(row);
 }
 
@@ -43,12 +44,17 @@ void sq_cosim_progress(void *context, uint64_t done, uint64_t total)
 int sq_cosim_summary(const struct sq_cosim_args *in, const char *unit, size_t n,
                      const struct sq_cosim_total *t, const char *data)
 {
-    const bool failed = t->value_mismatches + t->cycle_mismatches > 0;
+    // A campaign whose cases do nothing finds nothing; single cases may end by resets alone.
+    enum { FEW = 8 };
+    const bool is_idle = t->cases >= FEW && 2 * t->compared.active < t->cases && !in->has_case;
+    const bool failed = t->value_mismatches + t->cycle_mismatches > 0 || is_idle;
     if (!in->is_json) {
         printf(
-            "%s: %zu %s, %llu cases; compared with %s: %llu cycles, %llu handshakes, %llu tiles, "
+            "%s: %zu %s, %llu cases, %llu%s with outputs; compared with %s: %llu cycles, %llu "
+            "handshakes, %llu tiles, "
             "%llu integers, %llu resets; %llu value mismatches, %llu cycle mismatches, seed %llu\n",
             failed ? "FAIL" : "PASS", n, unit, (unsigned long long)t->cases,
+            (unsigned long long)t->compared.active, is_idle ? " (need half)" : "",
             in->is_netlist ? "the netlist" : "RTL", (unsigned long long)t->compared.cycles,
             (unsigned long long)t->compared.beats, (unsigned long long)t->compared.tiles,
             (unsigned long long)t->compared.integers, (unsigned long long)t->compared.resets,
