@@ -3,6 +3,7 @@
 #include "sim/machine/sq_chip_machine.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "sim/format/sq_format_ops.h"
@@ -41,6 +42,21 @@ unsigned sq_machine_chip_products(const struct sq_machine *m)
     return m->chip.has_lanes ? sq_cost_products(&m->core, 1, 1) : 0;
 }
 
+// The bandwidth in whole kB/s nearest to that of the machine at which a burst takes p / q cycles, p and q at most PARTS_MAX.
+static double near_bandwidth(const struct sq_machine *m)
+{
+    const double kilo = 1e3, want = m->dram_bytes_per_s / kilo;
+    const uint64_t burst = m->burst_nbytes * (uint64_t)llround(m->clock_hz / kilo);
+    double best = 0;
+    for (uint64_t q = 1; q <= PARTS_MAX; q++)
+        for (uint64_t p = 1; p <= PARTS_MAX; p++) {
+            const double at = (double)(burst * q / p);
+            if (burst * q % p == 0 && fabs(at - want) < fabs(best - want))
+                best = at;
+        }
+    return best * kilo;
+}
+
 enum sq_status sq_machine_chip(const struct sq_machine *m, struct sq_chip *chip,
                                struct sq_error *err)
 {
@@ -49,11 +65,14 @@ enum sq_status sq_machine_chip(const struct sq_machine *m, struct sq_chip *chip,
     const bool is_timed = m->timed.is_timed;
     const bool is_simple = m->burst_num <= PARTS_MAX * m->burst_den && m->burst_den <= PARTS_MAX;
     if (!is_simple && (!is_timed || m->burst_num > PARTS_MAX * m->burst_den))
-        return SQ_FAIL(err, SQ_ERR_RANGE,
-                       "dram: a burst of %u B takes %llu / %llu cycles, need at most %d cycles and "
-                       "a fraction of at most 1/%d of them with chip",
-                       m->burst_nbytes, (unsigned long long)m->burst_num,
-                       (unsigned long long)m->burst_den, PARTS_MAX, PARTS_MAX);
+        return SQ_FAIL(
+            err, SQ_ERR_RANGE,
+            "dram.bandwidth = %.10g GB/s: at %.10g MHz a burst of %u B takes %llu / %llu "
+            "cycles, and a chip counts in p / q of a cycle, p and q at most %d: "
+            "%.10g GB/s is near",
+            m->dram_bytes_per_s / 1e9, m->clock_hz / 1e6, m->burst_nbytes,
+            (unsigned long long)m->burst_num, (unsigned long long)m->burst_den, PARTS_MAX,
+            near_bandwidth(m) / 1e9);
     if (m->dram_latency > LATENCY_MAX)
         return SQ_FAIL(err, SQ_ERR_RANGE, "dram.latency = %llu cycles, need 0..%d with chip",
                        (unsigned long long)m->dram_latency, LATENCY_MAX);
