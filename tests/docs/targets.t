@@ -3,18 +3,23 @@
 # Every target that `make help` and `make report` list, in a copy of the sources and of what is built:
 #
 #   elsewhere  another test runs it: that test still does
-#   long       more than a minute, installs, removes, or needs a GPU's compiler: make -n, and
-#              the programs that it needs are built
+#   small      has variables that make it small: run with these, but for `make test`
+#   long       hours, other people's computers, or all tests: make -n, and the programs that it
+#              needs are built
 #   the rest   is run, and ends well
 #
 # A target that nobody put into a table is run, so that a new one is tested from its first day.
 . tests/cli/lib.sh
 declare -A elsewhere=([sysc]=tests/rtl/sysc.t [install]=tests/package/install.t [uninstall]=tests/package/install.t
   [deb]=tests/package/deb.t [wheel]=tests/package/python.t [dist]=tests/rtl/packages.t [without]=tests/docs/without.t)
-long=" demo setup clean lint quick test test-daily test-all test-unit test-cli test-rtl test-san test-gpu t \
- cosim cosim-all banks-rtl kill-test flip-test bitflip-test element-check coverage formal mutation mutants \
- fuzz fuzz-afl fuzz-corpus bench bench-check bench-peers analyze gpu gpu-measure area area-clock area-engines area-scaled area-chip area-flow \
- doc-pictures energy sweep accuracy smollm2 gemma3 formats row verdict verification verification-coverage verification-mutants verification-cosim "
+one=build/tests/unit/core/test_gemm
+declare -A small=([t]=T=unit/core/test_gemm [quick]="QUICK_BIN=$one QUICK_TEST=tests/docs/structure.t" [test-unit]=UNIT_BIN=$one
+  [test-cli]=CLI_TEST=tests/docs/structure.t [test-rtl]=RTL_TEST=tests/rtl/waves.t [setup]= [demo]= [kill-test]=KILLS=1 [flip-test]=FLIPS=1
+  [bitflip-test]=FLIPS=1 [element-check]= [fuzz]="SECONDS=1 TARGET=options" [fuzz-afl]="SECONDS=1 TARGET=options" [fuzz-corpus]=TARGET=options
+  [bench]=BENCH=gemm [analyze]= [area-clock]=LIBERTIES= [area-scaled]=LIBERTIES= [area-chip]=LIBERTIES=
+  [doc-pictures]= [sweep]= [verdict]="FORMATS=nvfp4 SEQ=1")
+long=" clean lint test test-daily test-all test-san test-gpu cosim cosim-all banks-rtl coverage formal mutation mutants bench-check bench-peers \
+ gpu gpu-measure area area-engines area-flow energy accuracy smollm2 gemma3 formats row verification verification-coverage verification-mutants verification-cosim "
 # What is built by the compilers of libFuzzer, AFL++ and GPUs, whole, takes minutes: tests/fuzz and test-gpu have it.
 OTHERS='^build/(fuzz|gpu|emu|ptx|tests/gpu)'
 
@@ -55,7 +60,9 @@ for t in $targets; do
   if [ -n "${elsewhere[$t]-}" ]; then
     ok "$t: run by ${elsewhere[$t]}" grep -Eq "make|MAKE" "${elsewhere[$t]}"
     ok "$t: named there" grep -Eq "(^|[ (])$t( |\$)" "${elsewhere[$t]}"
-  elif [[ $long == *" $t "* ]]; then
+  elif [ -n "${small[$t]+x}" ] && [ "$SQ_TIER" != test ]; then
+    ok "make $t ${small[$t]}" done_well in_copy make "$t" ${small[$t]}
+  elif [[ $long == *" $t "* || -n "${small[$t]+x}" ]]; then
     ok "make -n $t" done_well in_copy make -n "$t"
     needs=$(sed -n "s/^$t: *//p" "$W/rules" | tr ' ' '\n' | grep '^build/' | grep -Ev "$OTHERS" | tr '\n' ' ')
     programs="$programs $needs"
