@@ -28,9 +28,12 @@ struct sq_adopted {
     bool is_integer; // codes are integers in two's complement, `bits` of them; else `element`
     enum sq_element element; //
     unsigned bits;           // of a code, 2..8
-    size_t n, k;             // k is a multiple of group
-    size_t group;            // columns that share a scale
-    bool has_row_scale;      // a row has one, however long it is; group = k
+    // Size of a code and of a scale in the file: fewer where the lowest integer, which is no value here, takes a bit more,
+    // and where scales are 16-bit floats. 0: as here.
+    unsigned stored_bits, scale_nbytes;
+    size_t n, k;        // k is a multiple of group
+    size_t group;       // columns that share a scale
+    bool has_row_scale; // a row has one, however long it is; group = k
     enum sq_adopted_scale scale_type;
     bool has_zero, has_global;
     enum sq_adopted_act act;

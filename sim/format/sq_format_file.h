@@ -85,6 +85,8 @@ struct sq_format_file {
     // metadata keys. They are stored and set through `value`; NULL where there are none.
     size_t (*numbers)(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX]);
     const struct sq_format_packed *packed; // NULL: no file of another form
+    // Bits of a layer in the file of the program that encoded it, 0: those of its parts; may be NULL.
+    double (*file_nbits)(const void *state);
     const struct sq_format_adopts *adopts; // NULL: weights are encoded here alone
 };
 

@@ -162,7 +162,9 @@ static double count_parts(const struct sq_format_ops *f, const void *state)
 {
     struct sq_part part[SQ_PARTS_MAX];
     const size_t n = f->file->parts(state, part);
-    double nbytes = 0;
+    double nbytes = 0, nbits = f->file->file_nbits ? f->file->file_nbits(state) : 0;
+    if (nbits > 0)
+        return nbits;
     for (size_t i = 0; i < n; i++) {
         double size = is_derived(f, part[i].name) ? 0 : (double)sq_dtype_nbytes(part[i].dtype);
         for (unsigned d = 0; d < part[i].n_dims; d++)

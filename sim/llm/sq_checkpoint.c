@@ -630,10 +630,12 @@ static enum sq_status open_weights(struct sq_checkpoint *ck, const char *dir, co
                    sq_path_tail(dir));
 }
 
-// The config, and what it says of quantized weights.
-static enum sq_status read_config(struct sq_checkpoint *ck, const char *path, const char *beside,
+// The config, and what it says of quantized weights; a file of the program that quantized them must say the same.
+static enum sq_status read_config(struct sq_checkpoint *ck, const char *dir, const char *path,
                                   struct sq_error *err)
 {
+    static const char *const name[] = {"hf_quant_config.json", "quantize_config.json",
+                                       "quant_config.json"}; // modelopt, AutoGPTQ, AutoAWQ
     json_t *root;
     SQ_TRY(sq_json_load(path, CONFIG_MAX_NBYTES, &root, err));
     enum sq_status status = sq_model_config_of(root, sq_path_tail(path), &ck->config, err);
@@ -642,10 +644,22 @@ static enum sq_status read_config(struct sq_checkpoint *ck, const char *path, co
         q = json_object_get(root, "compression_config");
     ck->quantization = json_is_object(q) ? json_incref((json_t *)(uintptr_t)q) : NULL;
     json_decref(root);
-    if (status == SQ_OK && !ck->quantization && access(beside, F_OK) == 0)
-        status = sq_json_load(beside, CONFIG_MAX_NBYTES, &ck->quantization, err);
+    for (size_t i = 0; status == SQ_OK && i < sizeof name / sizeof name[0]; i++) {
+        char *beside = join(dir, name[i]);
+        json_t *other = NULL;
+        status = beside ? SQ_OK : no_memory(err);
+        if (status == SQ_OK && access(beside, F_OK) == 0)
+            status = sq_json_load(beside, CONFIG_MAX_NBYTES, &other, err);
+        if (status == SQ_OK && other && ck->quantization)
+            status = sq_foreign_check_both(ck->quantization, other, name[i], err);
+        else if (status == SQ_OK && other)
+            ck->quantization = json_incref(other);
+        json_decref(other);
+        free(beside);
+    }
     if (status == SQ_OK)
-        status = sq_foreign_check_config(ck->quantization, sq_path_tail(path), &ck->method, err);
+        status = sq_foreign_check_config(ck->quantization, sq_path_tail(path), &ck->method,
+                                         &ck->notes, err);
     return status == SQ_OK ? sq_foreign_expressions_add(&ck->expressions, ck->quantization, err)
                            : status;
 }
@@ -655,15 +669,13 @@ static enum sq_status open_directory(struct sq_checkpoint *ck, const char *dir,
 {
     char *config = join(dir, "config.json"), *single = join(dir, "model.safetensors");
     char *index = join(dir, "model.safetensors.index.json");
-    char *beside = join(dir, "hf_quant_config.json"); // of modelopt, beside older configs
     enum sq_status status =
-        config && single && index && beside ? read_config(ck, config, beside, err) : no_memory(err);
+        config && single && index ? read_config(ck, dir, config, err) : no_memory(err);
     if (status == SQ_OK)
         status = open_weights(ck, dir, single, index, err);
     if (status == SQ_OK)
         status = list_model(ck, err);
     ck->is_model = true;
-    free(beside);
     free(config);
     free(single);
     free(index);

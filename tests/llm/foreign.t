@@ -51,11 +51,16 @@ ct-w4a8 held code by code, by dense W4A8 (both operands)
 modelopt-nvfp4 held code by code, by nvfp4 (both operands)
 fp8-block its scales are no powers of two
 fp8-ue8m0 held code by code, by mxfp8 (weights alone)
-gptq held code by code, by dense W5 (weights alone)
+gptq held code by code, by dense W4 (weights alone)
 gptq-mislabelled every zero point is stored as 8, which gptq (checkpoint_format) would make 9
 gptq-order its columns are in groups by g_idx
 awq it has zero points
 bnb-nf4-double its values are a table of floats
+ct-mxfp6 held code by code, by mxfp6 (weights alone)
+ct-names 6 of 7 layers are multiplied as the values
+ct-rotated held code by code, by dense W4 (weights alone)
+gptq-4-least it has zero points
+gptq-dynamic 1 of 7 layers are multiplied as the values
 gguf-mxfp4 held code by code, by mxfp4 (weights alone)
 gguf-nvfp4 held code by code, by nvfp4 (weights alone)
 END
@@ -65,16 +70,26 @@ if daily "the other variants"; then
   done <<'END'
 ct-fp8-channel its scales are no powers of two
 ct-w8a8-zero it has zero points
-ct-w3-loose held code by code, by dense W4 (weights alone)
+ct-w3-loose held code by code, by dense W3 (weights alone)
 quark-mxfp4 held code by code, by mxfp4 (weights alone)
 ct-mxfp8 held code by code, by mxfp8 (both operands)
 ct-fp8-block its scales are no powers of two
 ct-w4a16-zero it has zero points
 ct-fp8-tensor its scales are no powers of two
 ct-w8a8-lowest a code is -128
-ct-w4a16-lowest held code by code, by dense W5
+ct-w3-loose-zero it has zero points
+ct-w5-loose-zero it has zero points
+ct-w6-loose-zero it has zero points
+ct-w4a16-none held code by code, by dense W4 (weights alone)
+ct-w4afp8 the file has activations of 8-bit floats beside weights of integers
+ct-fp8-text its scales are no powers of two
+gptq-2-least it has zero points
+gptq-3-least it has zero points
+gptq-8-least it has zero points
+gptq-v2-least it has zero points
+ct-w4a16-lowest held code by code, by dense W4
 ct-w4a16-order its columns are in groups by g_idx
-ct-w3 held code by code, by dense W4
+ct-w3 held code by code, by dense W3
 ct-w8a16 held code by code, by dense W8
 modelopt-fp8 its scales are no powers of two
 fp8-power held code by code, by mxfp8 (weights alone)
@@ -82,7 +97,7 @@ fp8-e5m2 its scales are no powers of two
 gptq-zero it has zero points
 gptq-v2 it has zero points
 gptq-8 a code is -128
-gptq-3 held code by code, by dense W4
+gptq-3 held code by code, by dense W3
 bnb-nf4 its values are a table of floats
 END
 fi
@@ -105,6 +120,17 @@ if daily "files of the package compressed-tensors"; then
   fi
 fi
 
+# Bits of the file: a code of -8 takes no fifth bit, and scales have 16; a decode reads as many bytes.
+$WRITE ct-w4a16-lowest "$W/bits"
+sq eval bits/q --summary --json
+ok "4 bits and 16 of 64 columns" [ "$(number stored_bits_per_weight)" = 4.25 ]
+sq run bits/q --phase decode --operand both --act-bits 8 --json
+ok "and in a decode" [ "$(number stored_bits_per_weight),$(number weights_bytes)" = "4.25,$(((4 * 128 * 256 + 3 * 128 * 128) * 17 / 32))" ]
+sq run bits/q --operand both --act-bits 8 --json
+ok "and on a machine" [ "$(number stored_bits_per_weight)" = 4.25 ]
+sed -i 's/"quant_method"/"new_key": 1, "quant_method"/; s/"weights": {/"weights": {"newer": 2, /' "$W/bits/q/config.json"
+sq eval bits/q --summary --json
+ok "keys that nobody knows are listed" grep -q 'has keys that are not known and not used: new_key, newer$' "$W.notes"
 # The bytes of the file are those that our file holds.
 ok "codes and scales are the bytes of the file" python3 - "$W/ct-nvfp4/q/model.safetensors" "$W/ct-nvfp4.st" <<'END'
 import json, struct, sys
@@ -232,7 +258,7 @@ $WRITE damaged "$W/damaged" >"$W.list" || { echo "Bail out! foreign_write.py dam
 while read -r dir words; do
   refuse "$words" quantize "${dir#"$W/"}"
 done <"$W.list"
-ok "so many were" [ "$(wc -l <"$W.list")" -ge 90 ]
+ok "so many were" [ "$(wc -l <"$W.list")" -ge 120 ]
 
 # ---- RTL ------------------------------------------------------------------------------------
 if command -v verilator >/dev/null; then

@@ -93,6 +93,17 @@ def ct_mxfp4(r, n, k):
     return ct({"num_bits": 4, "type": "float", "group_size": 32}, None, "mxfp4-pack-quantized"), {
         "weight_packed": tensor("U8", [n, k // 2], nibbles(flat(codes))), "weight_scale": tensor("U8", [n, k // 32], flat(scale))}, v
 
+def e2m3(c):
+    e, m = c >> 3 & 3, c & 7
+    return (m / 8 if e == 0 else (1 + m / 8) * 2.0 ** (e - 1)) * (-1 if c & 32 else 1)
+
+def ct_mxfp6(r, n, k):
+    codes, scale = draw(r, n, k, range(64)), draw(r, n, k // 32, range(117, 122))
+    packed = [word >> s & 255 for row in codes for j in range(0, k, 4) for word in [sum(c << 6 * i for i, c in enumerate(row[j:j + 4]))] for s in (0, 8, 16)]
+    return ct({"num_bits": 6, "type": "float", "group_size": 32}, None, "mxfp6-pack-quantized"), {
+        "weight_packed": tensor("U8", [n, k * 3 // 4], packed), "weight_scale": tensor("U8", [n, k // 32], flat(scale))}, table(
+        r, n, k, [[e2m3(c) for c in row] for row in codes], [[2.0 ** (s - 127) for s in row] for row in scale], 32)
+
 def quark(r, n, k):
     config, parts, v = ct_mxfp4(r, n, k)
     return {"quant_method": "quark"}, {"weight": parts["weight_packed"], "weight_scale": parts["weight_scale"]}, v
@@ -126,16 +137,16 @@ signed = lambda c: float(c - 256 if c > 127 else c)
 FP8 = {"num_bits": 8, "type": "float"}
 up = lambda a, b: (a + b - 1) // b
 
-def ints(r, n, k, bits, group, order=None, zero=None, lowest=0):
-    """codes, scales, zeros, values: unsigned codes less a zero point"""
+def ints(r, n, k, bits, group, order=None, zero=None, lowest=0, least=1):
+    """codes, scales, zeros, values: unsigned codes less a zero point, which is `least` at least"""
     codes = draw(r, n, k, range(lowest, 1 << bits))
     scale = [[f16(r.uniform(.003, .01)) for _ in range(k // group)] for _ in range(n)]
-    zeros = [[r.randint(1, (1 << bits) - 1) if zero is None else zero for _ in range(k // group)] for _ in range(n)]
+    zeros = [[r.randint(least, (1 << bits) - 1) if zero is None else zero for _ in range(k // group)] for _ in range(n)]
     of = order or [j // group for j in range(k)]
     v = [f32((codes[i][j] - zeros[i][of[j]]) * scale[i][of[j]]) for i in range(n) for j in range(k)]
     return codes, scale, zeros, v
 
-def ct_words(bits, group, symmetric=True, pack=stream, order=False, act=None, lowest=0):
+def ct_words(bits, group, symmetric=True, pack=stream, order=False, act=None, lowest=0, none=False):
     def write(r, n, k):
         g = group or k
         of = r.sample([j // g for j in range(k)], k) if order else None
@@ -144,10 +155,10 @@ def ct_words(bits, group, symmetric=True, pack=stream, order=False, act=None, lo
         parts = {"weight_packed": tensor("I32", [n, len(words) // n], words), "weight_scale": tensor("F16", [n, k // g], flat(scale)),
                  "weight_shape": tensor("I64", [2], [n, k])}
         if not symmetric:
-            packed = [stream([zeros[i][j] for i in range(n)], bits) for j in range(k // g)]
+            packed = [pack([zeros[i][j] for i in range(n)], bits) for j in range(k // g)]
             parts["weight_zero_point"] = tensor("I32", [len(packed[0]), k // g], [w for row in zip(*packed) for w in row])
-        if order:
-            parts["weight_g_idx"] = tensor("I32", [k], of)
+        if order or none:
+            parts["weight_g_idx"] = tensor("I32", [k], of or [0xffffffff] * k)
         return ct({"num_bits": bits, "type": "int", "group_size": group or -1, "symmetric": symmetric}, act, "pack-quantized"), parts, v
     return write
 
@@ -160,10 +171,10 @@ def ct_int8_zero(r, n, k, g=32):  # a zero point beside the scale of each group
         "weight_zero_point": tensor("I8", [n, k // g], [z & 255 for z in flat(zeros)])}, [
         f32((signed(codes[i][j]) - zeros[i][j // g]) * scale[i][j // g]) for i in range(n) for j in range(k)]
 
-def gptq(bits, stored, form, symmetric=True, order=False):
+def gptq(bits, stored, form, symmetric=True, order=False, least=1):
     def write(r, n, k, g=64):
         of = r.sample([j // g for j in range(k)], k) if order else [j // g for j in range(k)]
-        codes, scale, zeros, v = ints(r, n, k, bits, g, of, 1 << bits - 1 if symmetric else None)
+        codes, scale, zeros, v = ints(r, n, k, bits, g, of, 1 << bits - 1 if symmetric else None, 0, least)
         packed = [stream([(zeros[i][j] + stored) & (1 << bits) - 1 for i in range(n)], bits) for j in range(k // g)]
         return {"quant_method": "gptq", "bits": bits, "group_size": g, "sym": symmetric, "desc_act": order, **({"checkpoint_format": form} if form else {})}, {
             "qweight": tensor("I32", [k * bits // 32, n], columns(codes, bits)), "qzeros": tensor("I32", [k // g, n * bits // 32], flat(packed)),
@@ -216,6 +227,13 @@ def gguf_nvfp4(r, n, k):
     blocks = [bytes(scale[i][4 * j:4 * j + 4]) + b"".join(apart(codes[i][64 * j + 16 * b:][:16]) for b in range(4)) for i in range(n) for j in range(k // 64)]
     return {}, {"weight": ("NVFP4", [n, k], b"".join(blocks)), "scale": tensor("F32", [1], [g])}, [f32(x * g) for x in v]
 
+# Layers of two kinds: the one that `first` names, by a config that says so.
+def two(a, b, config, first="down_proj"):
+    def write(r, n, k, name=""):
+        own, parts, v = (a if first in name else b)(r, n, k)
+        return config(own), parts, v
+    return write
+
 INT8 = {"num_bits": 8, "type": "int", "strategy": "token", "dynamic": True}
 METHODS = {
     "ct-nvfp4": ct_nvfp4, "ct-nvfp4-a16": lambda r, n, k: ct_nvfp4(r, n, k, False), "ct-mxfp4": ct_mxfp4,
@@ -227,6 +245,17 @@ METHODS = {
     "ct-w8a8-lowest": fp8(ct(INT8, INT8, "int-quantized"), "F16", lambda n, k: [n, 1], 1, None, lambda r: f16(small(r)), element=signed, kind="I8", codes=range(256)),
     "ct-w4a16": ct_words(4, 128, lowest=1), "ct-w4a16-lowest": ct_words(4, 64), "ct-w4a16-zero": ct_words(4, 64, False), "ct-w8a8-zero": ct_int8_zero, "ct-w4a8": ct_words(4, 0, act=INT8, lowest=1),
     "ct-w4a16-order": ct_words(4, 32, order=True), "ct-w3": ct_words(3, 32), "ct-w3-loose": ct_words(3, 32, pack=loose), "ct-w8a16": ct_words(8, 0, lowest=1),
+    "ct-mxfp6": ct_mxfp6, "ct-w3-loose-zero": ct_words(3, 32, False, loose), "ct-w5-loose-zero": ct_words(5, 64, False, loose), "ct-w6-loose-zero": ct_words(6, 64, False, loose),
+    "ct-w4a16-none": ct_words(4, 32, none=True), "ct-w4afp8": ct_words(4, 128, act=FP8),
+    "ct-fp8-text": fp8(ct({**FP8, "block_structure": "64x32"}, None, "float-quantized"), "F32", lambda n, k: [up(n, 64), up(k, 32)], 64, 32, small),
+    "ct-names": two(ct_words(4, 32), ct_words(8, 64), lambda c: {**c, "config_groups": {
+        "a": {"targets": ["Linear", "re:.+mlp.*"], "weights": {"num_bits": 2, "type": "int", "group_size": 32}},
+        "b": {"targets": ["re:.*_proj"], "weights": {"num_bits": 8, "type": "int", "group_size": 64}},
+        "c": {"targets": ["model.layers.0.mlp.down_proj"], "weights": {"num_bits": 4, "type": "int", "group_size": 32}}}}),
+    "ct-rotated": lambda r, n, k: (lambda c, *rest: ({**c, "transform_config": {"config_groups": {"R1": {"type": "hadamard", "apply": [{"targets": ["Linear"], "location": "weight_input"}]}}}}, *rest))(*ct_words(4, 128)(r, n, k)),
+    "gptq-2-least": gptq(2, -1, "gptq", False, least=0), "gptq-3-least": gptq(3, -1, None, False, least=0), "gptq-4-least": gptq(4, -1, "gptq", False, least=0), "gptq-8-least": gptq(8, -1, "gptq", False, least=0),
+    "gptq-v2-least": gptq(4, 0, "gptq_v2", False, least=0),
+    "gptq-dynamic": two(gptq(8, -1, "gptq"), gptq(4, -1, "gptq"), lambda c: {**c, "bits": 4, "dynamic": {"-:.*lm_head": {}, r"+:model\.layers\.\d+\.mlp\.down.*": {"bits": 8}, ".*down.*": {"bits": 2}}}),
     "modelopt-nvfp4": modelopt_nvfp4,
     "modelopt-fp8": fp8({"quant_method": "modelopt", "quant_algo": "FP8"}, "F32", lambda n, k: [], None, None, small),
     "fp8-block": fp8({"quant_method": "fp8", "weight_block_size": [128, 128]}, "F32", lambda n, k: [up(n, 128), up(k, 128)], 128, 128, small, "weight_scale_inv"),
@@ -277,7 +306,8 @@ def make(method, keep=()):
     q = common(r)
     f = dict(q)
     for name, n, k in layers():
-        config, parts, v = METHODS[method](r, n, k)
+        write = METHODS[method]
+        config, parts, v = write(r, n, k, name) if write.__qualname__.startswith("two.") else write(r, n, k)
         f[name + ".weight"] = tensor("F32", [n, k], v)
         if name in keep:
             q[name + ".weight"] = f[name + ".weight"]
@@ -369,6 +399,21 @@ DAMAGED = [
     ("gptq", "qzeros", lambda t: cut(t, 1), r"need I32 \[2, 8\]"),
     ("gptq", "g_idx", lambda t: poke(t, 4, b"\x09"), "element 1 of tensor '.*g_idx' is 9, need 0..1"),
     ("gptq", "bits", 8, r"need I32 \[32, 128\] .gptq, 8 bits. or"),
+    *((m, k, v, f"quantization_config: {k.strip('!')} is set, which changes values and is not read") for m, k, v in (
+        ("ct-w4a16", "transform_config", {"config_groups": {"R4": {"type": "hadamard", "apply": [{"targets": ["re:.*down"], "location": "input"}]}}}),
+        ("ct-w4a16", "transform_config", {"config_groups": {"R3": {"apply": [{"location": "weight_input"}, {"location": "q_attn"}]}}}), ("ct-w4a16", "transform_config", {"x": 1}),
+        ("ct-w4a16", "moe_sparsity_config", {"method": "prune"}), ("ct-w4a16", "!output_activations", INT8), ("modelopt-nvfp4", "pre_quant_scale", True),
+        ("gptq", "lm_head", True), ("gptq", "rotation", "hadamard"), ("gptq", "adapter", {"path": "x"}), ("gptq", "is_marlin_format", True), ("gptq", "activation", "w4afp8"),
+        ("awq", "lm_head", True), ("bnb-nf4", "_load_in_8bit", True), ("fp8-block", "modules_to_convert", ["x"]), ("quark-mxfp4", "algo_config", [{"name": "rotation", "r3": True}]))),
+    ("ct-w4a16", "format", "marlin-24", "format = marlin-24, need one of dense"), ("ct-w4a16", "!format", "sparse-24-bitmask", "format = sparse-24-bitmask"),
+    ("ct-w4a16", "sparsity_config", {"format": "sparse-24-bitmask"}, "sparsity_config = sparse-24-bitmask, need dense"), ("gptq", "pack_dtype", "int16", "pack_dtype = int16"),
+    *((m, k, v, "is quantized .* the quantization_config says that its layer is not") for m, k, v in (
+        ("ct-w4a16", "ignore", ["model.layers.0.self_attn.k_proj"]), ("ct-w4a16", "ignore", ["lm_head", "re:.*[k]_proj"]), ("modelopt-nvfp4", "exclude_modules", ["*self_attn*"]),
+        ("fp8-block", "modules_to_not_convert", ["k_proj"]), ("fp8-block", "ignored_layers", ["model.layers.0"]), ("gptq", "dynamic", {"-:.*k_proj": {}}), ("awq", "modules_to_not_convert", ["self_attn.k_proj"]))),
+    ("modelopt-fp8", "quant_algo", "NVFP4", "holds FP8, a scale a tensor, quant_algo of the quantization_config is NVFP4"), ("modelopt-nvfp4", "quant_algo", "FP8", "quant_algo of the quantization_config is FP8"),
+    ("modelopt-nvfp4", "quant_algo", "W4A8_MXFP4_FP8", "quant_algo of the quantization_config is W4A8_MXFP4_FP8"), ("modelopt-nvfp4", "quant_algo", "W4A16_AWQ", "quant_algo of the quantization_config is W4A16_AWQ"),
+    ("gptq", "@quantize_config.json", {"bits": 8, "group_size": 64}, "bits of quantization_config in config.json differs from that of quantize_config.json"),
+    ("modelopt-nvfp4", "@hf_quant_config.json", {"quantization": {"quant_algo": "FP8"}}, "quant_algo of quantization_config in config.json differs from that of hf_quant_config.json"),
     ("gptq", "checkpoint_format", "marlin", "checkpoint_format = marlin, need gptq or gptq_v2"),
     ("gptq", "group_size", 32, "group_size of the config is 32"),
     ("gptq", "bias", lambda t: poke(t, 0, b"\1\1"), "k_proj.bias': biases are not supported"),
@@ -397,9 +442,12 @@ def damage(out):
             for word in path:
                 place = place[word]
             place[last] = change
-        else:
+        elif key[0] != "@":
             config[key] = change
         os.makedirs(f"{out}/d{i}")
+        if key[0] == "@":
+            with open(f"{out}/d{i}/{key[1:]}", "w") as file:
+                json.dump(change, file)
         save(f"{out}/d{i}/model.safetensors", q)
         with open(f"{out}/d{i}/config.json", "w") as file:
             json.dump({**CONFIG, "quantization_config": config}, file)

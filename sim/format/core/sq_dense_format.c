@@ -59,9 +59,9 @@ static void text(const struct sq_recipe *r, char out[96])
     if (r->operand == SQ_OPERAND_ACT)
         snprintf(out, 96, "dense A%u%s", r->act.low_bits, o->is_act_fp8 ? " E4M3" : "");
     else if (r->operand == SQ_OPERAND_WEIGHTS)
-        snprintf(out, 96, "dense W%u", o->weight.low_bits);
+        snprintf(out, 96, "dense W%u", sq_grid_stored_bits(r));
     else
-        snprintf(out, 96, "dense W%uA%u", o->weight.low_bits, sq_recipe_act_bits(r));
+        snprintf(out, 96, "dense W%uA%u", sq_grid_stored_bits(r), sq_recipe_act_bits(r));
 }
 
 static enum sq_status check_cost(const struct sq_recipe *r, struct sq_error *err)

@@ -165,13 +165,20 @@ enum sq_status sq_grid_settle_banks(struct sq_recipe *r, struct sq_error *err)
 // Dense weights.
 double sq_grid_equivalent_bits(const struct sq_recipe *r)
 {
-    return sq_grid_recipe(r)->weight.low_bits;
+    return sq_grid_stored_bits(r);
+}
+
+unsigned sq_grid_stored_bits(const struct sq_recipe *r)
+{
+    const struct sq_grid_recipe *o = sq_grid_recipe(r);
+    return o->stored_bits ? o->stored_bits : o->weight.low_bits;
 }
 
 void sq_grid_demand(const struct sq_recipe *r, struct sq_demand *d)
 {
-    d->of[SQ_STREAM_LO].element = sq_grid_recipe(r)->weight.low_bits;
-    d->of[SQ_STREAM_SCALE].group = 4;
+    const struct sq_grid_recipe *o = sq_grid_recipe(r);
+    d->of[SQ_STREAM_LO].element = sq_grid_stored_bits(r);
+    d->of[SQ_STREAM_SCALE].group = o->scale_nbytes ? o->scale_nbytes : 4;
 }
 
 // ---- quantizing -----------------------------------------------------------------------------
@@ -254,6 +261,8 @@ struct sq_grid_layer *sq_grid_layer_new(const struct sq_recipe *r, size_t n, siz
                              .group = r->group ? r->group : padded,
                              .bank = is_mixed ? r->bank : 0,
                              .high_per_bank = is_mixed ? r->high_per_bank : 0};
+    q->stored_bits = o->stored_bits;
+    q->scale_nbytes = o->scale_nbytes;
     q->rotation = o->rotation ? 8u << o->rotation : 0;
     return q;
 }
@@ -400,6 +409,15 @@ static size_t parts(const void *state, struct sq_part part[SQ_PARTS_MAX])
     n = put(part, n, "perm_hi", SQ_I32, q->n_high, 0, q->perm);
     n = put(part, n, "perm_lo", SQ_I32, w->k - q->n_high, 0, q->perm ? q->perm + w->k : NULL);
     return put(part, n, "mask", SQ_U8, (w->k + 7) / 8, 0, q->mask_bits);
+}
+
+static double file_nbits(const void *state)
+{
+    const struct sq_grid_layer *q = state;
+    const size_t row = (q->w.k_orig * q->stored_bits + 7) / 8;
+    return q->stored_bits
+               ? 8 * (double)q->w.n * (double)(row + q->w.k / q->w.group * q->scale_nbytes)
+               : 0;
 }
 
 // What codes mean, and what becomes of activations where that is no choice of the reader.
@@ -594,6 +612,8 @@ static bool takes(const struct sq_adopted *a, struct sq_recipe *r)
 {
     const bool is_act = a->act == SQ_ADOPTED_ACT_INTEGER;
     sq_grid_set(r)->weight = (struct sq_grid){SQ_GRID_DENSE, 0, a->bits};
+    sq_grid_set(r)->stored_bits = a->stored_bits;
+    sq_grid_set(r)->scale_nbytes = a->scale_nbytes;
     r->group = a->has_row_scale ? 0 : (unsigned)a->group;
     r->operand = is_act ? SQ_OPERAND_BOTH : SQ_OPERAND_WEIGHTS;
     if (is_act)
@@ -639,7 +659,7 @@ static const struct sq_format_packed packed = {
 
 #define STORED                                                                                     \
     .parts = parts, .derived = derived, .outline = outline, .load = load_layer,                    \
-    .numbers = numbers, .adopts = &adopts
+    .numbers = numbers, .adopts = &adopts, .file_nbits = file_nbits
 
 const struct sq_format_file sq_grid_stored = {STORED};
 const struct sq_format_file sq_grid_packed = {STORED, .packed = &packed};

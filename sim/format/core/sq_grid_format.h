@@ -23,6 +23,7 @@ struct sq_grid_layer {
     uint8_t *mask_bits;
     uint32_t *perm; // [2][w.k]: the n_high channels of the mask; from w.k on the others
     size_t n_high;
+    unsigned stored_bits, scale_nbytes; // of the recipe
 };
 // The state of a layer of one of these formats.
 struct sq_grid_layer *sq_grid_layer_of(const struct sq_quant_layer *q);
@@ -57,6 +58,7 @@ enum sq_status sq_grid_apply_shared(const void *const *state, size_t n, const st
                                     const float *x, size_t m, float *const *y,
                                     struct sq_error *err);
 size_t sq_grid_padded(const struct sq_recipe *r, size_t k_orig);
+unsigned sq_grid_stored_bits(const struct sq_recipe *r); // of a code, in its file
 double sq_grid_equivalent_bits(const struct sq_recipe *r);
 void sq_grid_demand(const struct sq_recipe *r, struct sq_demand *d); // of dense weights
 

@@ -43,10 +43,13 @@ struct sq_foreign {
     struct sq_foreign_expressions *expressions; // of the config
 };
 
-// Refuses a method that is not read and fields that no tensor could show (SQ_ERR_UNSUPPORTED). *method: its
-// name; NULL without a config.
+// Refuses a method that is not read and keys that change values and are not read (SQ_ERR_UNSUPPORTED); keys that
+// nobody knows are in the notes. *method: its name; NULL without a config.
 enum sq_status sq_foreign_check_config(const json_t *config, const char *what, const char **method,
-                                       struct sq_error *err);
+                                       struct sq_foreign_notes *notes, struct sq_error *err);
+// Refuses two configs of a checkpoint that say different things; `beside` names the second one.
+enum sq_status sq_foreign_check_both(const json_t *config, const json_t *other, const char *beside,
+                                     struct sq_error *err);
 
 // ---- a layer ----------------------------------------------------------------------------------
 
@@ -81,6 +84,7 @@ struct sq_foreign_layer {
     bool is_scale_across;          // [groups][n], else [n / scale_rows][groups]
     float *scales;                 // in place of them, owned: bitsandbytes
     const struct sq_tensor *zero;  // NULL: 2^(bits - 1)
+    bool is_zero_loose;            // compressed-tensors: 32 / bits zero points a word, as WORDS
     unsigned zero_more;            // what a stored zero point lacks: 1 in GPTQ's first version
     const struct sq_tensor *order; // group of each column; NULL: its place
     float global;                  // 1: none

@@ -12,18 +12,26 @@ struct sq_foreign_scheme {
     size_t group;    // columns that share a scale; SIZE_MAX: all; 0: it says nothing
     size_t block[2]; // rows and columns of a tile; 0: it says nothing
     bool is_act,
-        is_weights_only; // activations are quantized, or said not to be; neither: it says nothing
-    unsigned act_bits;   // 0: it says nothing
-    bool is_act_static;  // activations have constant scales
+        is_weights_only;   // activations are quantized, or said not to be; neither: it says nothing
+    unsigned act_bits;     // 0: it says nothing
+    bool is_act_float;     // where it says bits
+    bool is_act_zero;      // activations have zero points
+    const char *algorithm; // quant_algo; NULL: none
+    bool is_ignored;       // the layer is said not to be quantized
+    bool is_act_static;    // activations have constant scales
     bool is_gptq, is_gptq_v2, is_awq;
 };
 
-// What it says of the layer `name`: the first group whose targets name it.
+// What it says of the layer `name`: the group that names it, before one with an expression that matches it (the first
+// in the alphabet, as the package has it), before one of all linear layers; of GPTQModel the first `dynamic` entry.
 enum sq_status sq_foreign_scheme(const struct sq_foreign *f, const char *name,
                                  struct sq_foreign_scheme *s, struct sq_error *err);
 // Refuses a layer whose tensors are of another width or another kind than the config says.
 enum sq_status sq_foreign_agrees(const struct sq_foreign_scheme *s,
                                  const struct sq_foreign_layer *l, struct sq_error *err);
+// Refuses keys that change values and are not read; a note lists those that nobody knows.
+enum sq_status sq_foreign_check_keys(const json_t *config, const char *method,
+                                     struct sq_foreign_notes *notes, struct sq_error *err);
 const struct sq_tensor *sq_foreign_tensor(const struct sq_foreign *f, const char *name);
 
 #endif

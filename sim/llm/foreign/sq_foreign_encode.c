@@ -73,6 +73,8 @@ static enum sq_status kind_of(const struct sq_foreign_layer *l, struct sq_adopte
         .is_integer = is_integer,
         .element = l->element,
         .bits = l->bits + (is_lowest ? 1 : 0),
+        .stored_bits = l->bits,
+        .scale_nbytes = scale == SQ_F16 || scale == SQ_BF16 ? 2 : 4,
         .n = l->n,
         .k = l->k,
         .group = is_eight ? 32 : l->group,

@@ -204,7 +204,7 @@ static enum sq_adopted_act act_like(struct opening *o, bool is_said)
     const struct sq_foreign_scheme *s = &o->scheme;
     if (!is_said || s->is_weights_only)
         return SQ_ADOPTED_ACT_NONE;
-    if (!s->act_bits || s->act_bits == o->l->bits)
+    if (!s->act_bits || (s->act_bits == o->l->bits && (s->is_act_float || s->algorithm)))
         return SQ_ADOPTED_ACT_LIKE;
     sq_foreign_note(
         o->f->notes,
@@ -219,6 +219,16 @@ static enum sq_adopted_act act_integer(struct opening *o)
     const struct sq_foreign_scheme *s = &o->scheme;
     if (!s->is_act)
         return SQ_ADOPTED_ACT_NONE;
+    if (s->is_act_float) {
+        sq_foreign_note(o->f->notes,
+                        "the file has activations of %u-bit floats beside weights of integers: no "
+                        "format here has both, activations stay as they are",
+                        s->act_bits);
+        return SQ_ADOPTED_ACT_NONE;
+    }
+    if (s->is_act_zero)
+        sq_foreign_note(o->f->notes, "the file has zero points of integer activations; here they "
+                                     "are symmetric");
     if (s->is_act_static)
         sq_foreign_note(o->f->notes,
                         "the file has a constant scale of integer activations; here each "
@@ -235,20 +245,24 @@ static enum sq_status open_fp4(struct opening *o, const struct sq_tensor *codes,
     const struct sq_tensor *scale = find(o, ".weight_scale"), *global, *act;
     if (!scale)
         return missing(o, ".weight_scale", codes->name);
-    if (!has_shape(codes, l->n, l->k / 2) || l->k % 2 != 0)
-        return wrong(codes, o->err, "U8 [%zu, %g], two codes of 4 bits a byte", l->n,
-                     (double)l->k / 2);
+    const bool is_six =
+        is_packed_name && (o->scheme.bits == 6 || has_shape(codes, l->n, l->k / 4 * 3));
+    if (!has_shape(codes, l->n, is_six ? l->k / 4 * 3 : l->k / 2) || l->k % (is_six ? 4 : 2) != 0)
+        return wrong(codes, o->err, "U8 [%zu, %g], %s", l->n, (double)l->k * (is_six ? .75 : .5),
+                     is_six ? "four codes of 6 bits in three bytes" : "two codes of 4 bits a byte");
     l->layout = SQ_FOREIGN_ROWS;
     l->code = SQ_FOREIGN_ELEMENT;
-    l->element = SQ_ELEMENT_E2M1;
-    l->bits = 4;
+    l->element = is_six ? SQ_ELEMENT_E2M3 : SQ_ELEMENT_E2M1;
+    l->bits = is_six ? 6 : 4;
     l->data = codes->data;
     if (scale->dtype == SQ_U8 || scale->dtype == SQ_F8_E8M0) {
-        l->what = is_packed_name ? "compressed-tensors MXFP4" : "MXFP4 of quark and modelopt";
+        l->what = is_six           ? "compressed-tensors MXFP6"
+                  : is_packed_name ? "compressed-tensors MXFP4"
+                                   : "MXFP4 of quark and modelopt";
         l->act = act_like(o, o->scheme.is_act);
         return block_scales(o, scale, 32);
     }
-    if (scale->dtype != SQ_F8_E4M3)
+    if (is_six || scale->dtype != SQ_F8_E4M3)
         return wrong(scale, o->err, "F8_E4M3 (NVFP4) or U8 (MXFP4)");
     l->is_global_divisor = is_packed_name;
     l->what = is_packed_name ? "compressed-tensors NVFP4" : "modelopt NVFP4";
@@ -349,14 +363,18 @@ static enum sq_status open_order(struct opening *o, const struct sq_tensor *orde
 {
     struct sq_foreign_layer *l = o->l;
     bool is_order = false;
+    size_t n_none = 0; // -1: in order
     if (order->dtype != SQ_I32 || order->n_elements != l->k)
         return wrong(order, o->err, "I32 [%zu]", l->k);
-    for (size_t j = 0; j < l->k; j++) {
-        const uint32_t g = sq_foreign_word(order->data, j);
-        if (g >= sq_foreign_groups(l))
-            return SQ_FAIL(o->err, SQ_ERR_INDEX, "element %zu of tensor '%.80s' is %u, need 0..%zu",
+    for (size_t j = 0; j < l->k; j++)
+        n_none += sq_foreign_word(order->data, j) == UINT32_MAX;
+    for (size_t j = 0; n_none < l->k && j < l->k; j++) {
+        const int32_t g = (int32_t)sq_foreign_word(order->data, j);
+        if (g < 0 || (size_t)g >= sq_foreign_groups(l))
+            return SQ_FAIL(o->err, SQ_ERR_INDEX,
+                           "element %zu of tensor '%.80s' is %d, need 0..%zu, or -1 in all of them",
                            j, order->name, g, sq_foreign_groups(l) - 1);
-        is_order = is_order || g != j / l->group;
+        is_order = is_order || (size_t)g != j / l->group;
     }
     l->order = is_order ? order : NULL;
     return SQ_OK;
@@ -409,9 +427,13 @@ static enum sq_status open_words(struct opening *o, const struct sq_tensor *code
             o->err, SQ_ERR_SHAPE,
             "tensor '%.80s' has a scale of each %zu columns, group_size of the config is %zd",
             scale->name, l->group, (ssize_t)o->scheme.group);
-    if (zero &&
-        (zero->dtype != SQ_I32 || !has_shape(zero, up(l->n * bits, 32), (size_t)scale->dim[1])))
-        return wrong(zero, o->err, "I32 [%zu, %zu]", up(l->n * bits, 32), (size_t)scale->dim[1]);
+    const size_t loose_zero = up(l->n, 32 / bits), dense_zero = up(l->n * bits, 32);
+    l->is_zero_loose =
+        zero && has_shape(zero, loose_zero, (size_t)scale->dim[1]) &&
+        (l->layout == SQ_FOREIGN_WORDS || !has_shape(zero, dense_zero, (size_t)scale->dim[1]));
+    if (zero && (zero->dtype != SQ_I32 ||
+                 (!l->is_zero_loose && !has_shape(zero, dense_zero, (size_t)scale->dim[1]))))
+        return wrong(zero, o->err, "I32 [%zu, %zu]", dense_zero, (size_t)scale->dim[1]);
     SQ_TRY(check_scales(o));
     return order ? open_order(o, order) : SQ_OK;
 }

@@ -128,8 +128,13 @@ unsigned sq_foreign_zero(const struct sq_foreign_layer *l, size_t row, size_t gr
     if (l->layout == SQ_FOREIGN_AWQ)
         return sq_foreign_word(z->data, group * (n / 8) + row / 8) >> awq_shift(row) & 15u;
     if (l->layout == SQ_FOREIGN_COLUMNS) // [groups][n * bits / 32]
-        return stream_bits(z->data + group * (n * l->bits / 8), 1, row * l->bits, l->bits) +
-               l->zero_more;
+        return (stream_bits(z->data + group * (n * l->bits / 8), 1, row * l->bits, l->bits) +
+                l->zero_more) &
+               ((1u << l->bits) - 1);
+    const size_t a_word = 32 / l->bits;
+    if (l->is_zero_loose)
+        return sq_foreign_word(z->data, row / a_word * groups + group) >> (row % a_word * l->bits) &
+               ((1u << l->bits) - 1);
     return stream_bits(z->data + 4 * group, groups, row * l->bits, l->bits); // down the rows
 }
 
