@@ -29,20 +29,28 @@ $(BUILD)/obj/sq_d3.o: $(BUILD)/sq_d3.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CCACHE) $(CC) $(CFLAGS_ALL) -c $< -o $@
 
-# Timings of DRAM devices, inside the library: a machine names one, and no path (sq_dram_device.h).
-DRAM_DEVICES := $(sort $(wildcard sim/dram/devices/*.yaml))
-$(BUILD)/sq_dram_devices.c: $(DRAM_DEVICES) sim/rules.mk
+# YAML files inside the library, as names and texts: a machine names a DRAM device (sq_dram_device.h), --sum one that sums
+# (sq_sum_device.h), and no path. $(call embed,ARRAY,ARRAY OF NAMES,FILES,FIRST NAME)
+define embed
 	$(Q)mkdir -p $(@D)
-	$(Q){ echo 'extern const char *const sq_dram_devices[][2];'; echo 'const char *const sq_dram_devices[][2] = {'; \
-	  for f in $(DRAM_DEVICES); do printf '{"%s",\n' "$$(basename $$f .yaml)"; \
+	$(Q){ echo 'extern const char *const $(1)[][2];'; echo 'const char *const $(1)[][2] = {'; \
+	  for f in $(3); do printf '{"%s",\n' "$$(basename $$f .yaml)"; \
 	    sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $$f; echo '},'; done; echo '{0, 0}};'; \
-	  echo 'extern const char *const sq_dram_device_names[];'; echo 'const char *const sq_dram_device_names[] = {'; \
-	  for f in $(DRAM_DEVICES); do printf '"%s", ' "$$(basename $$f .yaml)"; done; echo '0};'; } > $@
-$(BUILD)/obj/sq_dram_devices.o: $(BUILD)/sq_dram_devices.c
+	  echo 'extern const char *const $(2)[];'; echo 'const char *const $(2)[] = {$(4)'; \
+	  for f in $(3); do printf '"%s", ' "$$(basename $$f .yaml)"; done; echo '0};'; } > $@
+endef
+DRAM_DEVICES := $(sort $(wildcard sim/dram/devices/*.yaml))
+SUM_DEVICES  := $(sort $(wildcard sim/format/scaled/sums/*.yaml))
+$(BUILD)/sq_dram_devices.c: $(DRAM_DEVICES) sim/rules.mk
+	$(call embed,sq_dram_devices,sq_dram_device_names,$(DRAM_DEVICES))
+$(BUILD)/sq_sum_devices.c: $(SUM_DEVICES) sim/rules.mk
+	$(call embed,sq_sum_devices,sq_sum_choice,$(SUM_DEVICES),"spec"$(,))
+DEVICE_OBJ := $(BUILD)/obj/sq_dram_devices.o $(BUILD)/obj/sq_sum_devices.o
+$(DEVICE_OBJ): $(BUILD)/obj/%.o: $(BUILD)/%.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CCACHE) $(CC) $(CFLAGS_ALL) -c $< -o $@
 
-$(BUILD)/libsqsim.a: $(SIM_LIB_OBJ) $(BUILD)/obj/sq_d3.o $(BUILD)/obj/sq_dram_devices.o
+$(BUILD)/libsqsim.a: $(SIM_LIB_OBJ) $(BUILD)/obj/sq_d3.o $(DEVICE_OBJ)
 	$(Q)rm -f $@
 	$(Q)ar rcs $@ $^
 
@@ -59,7 +67,7 @@ $(BUILD)/obj/sim/cli/sq_cli.o: $(BUILD)/sq_revision.h
 $(BUILD)/obj/sim/cli/sq_cli.o: CFLAGS_ALL += -include $(BUILD)/sq_revision.h
 
 # Digest of the sources that numbers come from: part of the key of every point of a sweep.
-CODE_SRC := $(sort $(MODELS_SRC) $(wildcard models/*.h models/*/*.h sim/*/*.h sim/*/*/*.h sim/block/*/*.block) $(SIM_LIB_SRC) $(DRAM_DEVICES))
+CODE_SRC := $(sort $(MODELS_SRC) $(wildcard models/*.h models/*/*.h sim/*/*.h sim/*/*/*.h sim/block/*/*.block) $(SIM_LIB_SRC) $(DRAM_DEVICES) $(SUM_DEVICES))
 $(BUILD)/sq_code.h: FORCE
 	$(Q)mkdir -p $(@D)
 	$(Q)printf '#define SQ_CODE "%.16s"\n' "$$(cat $(CODE_SRC) | sha256sum)" > $@.new

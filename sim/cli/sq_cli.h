@@ -42,15 +42,12 @@ int sq_cmd_point(int argc, char **argv);
 int sq_cmd_report(int argc, char **argv);
 int sq_cmd_image(int argc, char **argv);
 int sq_cmd_inspect(int argc, char **argv);
+int sq_cmd_explain(int argc, char **argv);
 
 // Puts a filter between stdout and file descriptor 1: nothing that a file or an argument contains
 // reaches a terminal as an escape sequence, C1 control, writing direction or broken UTF-8, whoever
 // prints it (sq_quote_stream: line ends and tabs pass). Call once, before any output.
 void sq_cli_guard_stdout(void);
-
-// Says the new spelling on stderr where argv has the old name of a command that is now a mode of another,
-// and puts it into argc and argv, whose words live as long as the program.
-void sq_cli_old_name(int *argc, char ***argv);
 
 // Foreign text for a place inside a line, line ends and tabs visible as well (sq_quote_text).
 // Static memory, valid until the eighth call after this one; one thread.

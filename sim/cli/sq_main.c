@@ -30,6 +30,8 @@ static const struct sq_command commands[] = {
     {"compare", "predicted against measured times and speedups of a GPU", sq_cmd_compare},
     {"image", "layers as the chip reads them from memory", sq_cmd_image},
     {"inspect", "what a file or a model holds; the GEMMs of a model as a table", sq_cmd_inspect},
+    {"explain", "how silicon sums a dot product, to the bit; the rule behind measured sums",
+     sq_cmd_explain},
 };
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -105,7 +107,6 @@ int main(int argc, char **argv)
         printf("sqsim %s\nrevision %s\n", SQ_VERSION, sq_cli_revision());
         return sq_cli_finish("version", SQ_EXIT_OK);
     }
-    sq_cli_old_name(&argc, &argv);
     for (size_t i = 0; i < N_COMMANDS; i++)
         if (strcmp(argv[1], commands[i].name) == 0) {
             if (sq_cli_check_memory(&err) != SQ_OK)

@@ -7,7 +7,7 @@
 accept "--help" --help
 ok "--help names the exit codes" out_has "Exit status: 0 done, 1 a check failed, 2 bad input"
 commands=$(awk '/^  [a-z-]+ /{print $1}' "$W.out")
-ok "--help lists commands, none by its old name" [ "$(wc -w <<<"$commands"),$(grep -cxE 'compare-runs|workload|vectors|explain|schedule' <<<"$commands")" = 13,0 ]
+ok "--help lists commands" [ "$(wc -w <<<"$commands")" = 14 ]
 accept "--version" --version
 ok "version is a number" grep -Eq '^sqsim [0-9]+\.[0-9]+\.[0-9]+$' "$W.out"
 
@@ -99,36 +99,6 @@ refuse "--window has no use with --vectors" quantize --vectors --format nvfp4 --
 refuse "--db has no use with --changes" report --changes a b --db c
 refuse "A B needs --changes" report a b
 
-# ---- old names --------------------------------------------------------------------------------------
-# They work for one version: a line says the new spelling, and the same happens.
-old() { # OLD NEW: words
-  sq $2; local rc=$RC; mv "$W.out" "$W/new"; { echo "sqsim: ${1%% *} is now: sqsim $3"; cat "$W.err"; } >"$W/said"
-  sq $1
-  ok "$1: as $2" [ "$RC" = "$rc" ] && cmp "$W.out" "$W/new"
-  ok "... and says so" cmp "$W.err" "$W/said"
-}
-printf 'name: s\naxes: {n: [64], k: [128], m: [1, 8]}\nmeasures: [cycles]\n' >"$W/s.yaml"
-sed 's/cycles/macs/' "$W/s.yaml" >"$W/t.yaml"
-for s in s t; do accept "a database" sweep $s.yaml --db $s.db; done
-for words in "s.db t.db --json" "s.db s.db" "s.db" "--sweep=s none.db s.db"; do
-  old "compare-runs $words" "report --changes $words" "report --changes A B"
-done
-for words in "llama-3-8b --phase decode" "qwen3-30b-a3b --json --seq 16" "--seq 0 x"; do
-  old "workload $words" "inspect --gemms $words" "inspect --gemms CONFIG"
-done
-for words in "--json --format sq_b --step pow2" "--format nvfp4 --OUT ." "--format nvfp4 --check nvfp4.jsonl" "--format mxfp4 --check nvfp4.jsonl" --OUT=.; do
-  old "vectors ${words/OUT/out}" "quantize --vectors ${words/OUT/output}" "quantize --vectors, with --output for --out"
-done
-for words in "" "cycles --m 8 --json" v13 "roofline --json" "table10 --m 3" cycle; do
-  old "explain $words" "run --explain $words" "run --explain TOPIC"
-done
-old "explain --json --bank 16 cycles" "run --json --bank 16 --explain cycles" "run --explain TOPIC"
-for f in $(left gqsa spqt); do accept "a file of $f" quantize --format $f -o $f.st; done
-share="run --share --weights FILE, with --m for --tokens and MODEL for --model"
-[ -z "$(left gqsa)" ] || old "schedule gqsa.st --workers 7 --tile-rows 4 --json" "run --share gqsa.st --workers 7 --tile-rows 4 --json" "$share"
-[ -z "$(left spqt)" ] || old "schedule --tokens=4 spqt.st --model tiny-llama" "run --share --weights spqt.st --m 4 tiny-llama" "$share"
-old "schedule --tokens 0 spqt.st" "run --share --m 0 spqt.st" "$share"
-old "schedule --help" "run --share --help" "$share"
 rm -f "$W"/*
 
 # OpenBLAS maps a buffer for each of its threads before main, for ever where there is no room: the

@@ -48,11 +48,33 @@ unsigned sq_bs_rotation_of(const struct sq_recipe *r)
     return o->rotation == SQ_BS_ROTATE_NONE ? 0 : o->rotation == SQ_BS_ROTATE_32 ? 32 : 16;
 }
 
-struct sq_bs_accumulator sq_bs_accumulator_of(const struct sq_recipe *r)
+enum sq_status sq_bs_sum_of(const struct sq_recipe *r, struct sq_sum_rule *rule,
+                            struct sq_error *err)
 {
-    static const unsigned fraction[] = {0, 13, 14, 22, 25, SQ_BS_FRACTION_MAX};
+    static const unsigned fraction[] = {0, 13, 14, 22, 25, 52};
     const struct sq_bs_recipe *o = sq_bs_recipe(r);
-    return (struct sq_bs_accumulator){fraction[o->accumulate], o->chunk};
+    const struct sq_bs_format f = sq_bs_of(r);
+    const unsigned aligned = fraction[o->accumulate];
+    struct sq_sum_device d;
+    *rule = (struct sq_sum_rule){.kept = 0};
+    if (aligned)
+        *rule = (struct sq_sum_rule){.step = o->chunk,
+                                     .groups = 1,
+                                     .aligned = aligned,
+                                     .by_value = true,
+                                     .emin = SQ_SUM_EMIN_MIN,
+                                     .kept = aligned < 23 || aligned == 52 ? aligned : 23};
+    if (!o->sum)
+        return SQ_OK;
+    SQ_TRY(sq_sum_device_named(sq_sum_choice[o->sum], &d, err));
+    const char *const type = f.table ? "a described grid" : sq_element_name(f.element);
+    const struct sq_sum_rule *const of = sq_sum_device_rule(&d, type);
+    if (!of)
+        return SQ_FAIL(err, SQ_ERR_ARG,
+                       "sum = %s: it has no sums of %s, need one of e4m3, e5m2 or any", d.name,
+                       type);
+    *rule = *of;
+    return SQ_OK;
 }
 
 // ---- options --------------------------------------------------------------------------------
@@ -73,11 +95,16 @@ enum sq_status sq_bs_settle(struct sq_recipe *r, unsigned scope, const struct sq
                        : o->scale_by != SQ_BS_BY_LARGEST ? "--scale-by"
                        : o->rule != SQ_BS_OCP            ? "--rule"
                                                          : "--operand act");
-    if (o->accumulate && r->operand != SQ_OPERAND_BOTH)
+    struct sq_sum_rule rule;
+    SQ_TRY(sq_bs_sum_of(r, &rule, err));
+    if (rule.kept && r->operand != SQ_OPERAND_BOTH)
+        return SQ_FAIL(err, SQ_ERR_ARG, "%s = %s: it adds products of codes, need --operand both",
+                       o->sum ? "sum" : "accumulate",
+                       o->sum ? sq_sum_choice[o->sum] : sq_bs_accumulate_choice[o->accumulate]);
+    if (o->sum && o->accumulate)
         return SQ_FAIL(err, SQ_ERR_ARG,
-                       "accumulate = %s: it adds products of codes, need "
-                       "--operand both",
-                       sq_bs_accumulate_choice[o->accumulate]);
+                       "sum = %s: it says how products are summed, need no --accumulate",
+                       sq_sum_choice[o->sum]);
     if (!o->accumulate && sq_given_text(given, "chunk"))
         return SQ_FAIL(err, SQ_ERR_ARG, "chunk needs --accumulate");
     if (!o->accumulate)

@@ -10,12 +10,12 @@
 #ifndef SQ_BS_FORMAT_H
 #define SQ_BS_FORMAT_H
 
-#include "models/scaled/sq_bs_accumulate.h"
 #include "models/scaled/sq_bs_like.h"
 #include "models/scaled/sq_bs_pack.h"
 #include "models/scaled/sq_bs_table.h"
 #include "models/scaled/sq_scaled.h"
 #include "sim/format/scaled/sq_bs_recipe.h"
+#include "sim/format/scaled/sq_sum_device.h"
 #include "sim/format/sq_format_ops.h"
 
 // What one format of the family is, beside the others: its table points here.
@@ -42,9 +42,11 @@ struct sq_bs_variant {
 
 // The format of the blocks of weights: that of the kind, with what the options say.
 struct sq_bs_format sq_bs_of(const struct sq_recipe *r);
-struct sq_bs_format sq_bs_act_of(const struct sq_recipe *r);              // of activations
-unsigned sq_bs_rotation_of(const struct sq_recipe *r);                    // 0, 16 or 32
-struct sq_bs_accumulator sq_bs_accumulator_of(const struct sq_recipe *r); // fraction 0: SPEC Q.7
+struct sq_bs_format sq_bs_act_of(const struct sq_recipe *r); // of activations
+unsigned sq_bs_rotation_of(const struct sq_recipe *r);       // 0, 16 or 32
+// How products are summed; kept 0: as SPEC Q.7 has it. SQ_ERR_ARG where the device has no sums of the elements.
+enum sq_status sq_bs_sum_of(const struct sq_recipe *r, struct sq_sum_rule *rule,
+                            struct sq_error *err);
 // What the engine takes for the scales of high elements.
 enum sq_scaled_high sq_bs_engine_high(const struct sq_bs_format *f);
 // How the engine multiplies an element, and what its codes stand for where it is a table; its scale. A kind whose blocks
@@ -117,11 +119,13 @@ extern const char *const sq_bs_algorithm_choice[], *const sq_bs_operand_choice[]
             "weights with the arithmetic of another program's encoder, operation by operation "    \
             "(SPEC Q.10)")
 #define SQ_BS_ACCUMULATE                                                                           \
+    SQ_WORD("sum", SQ_IN_EVAL, SQ_IN_EVAL, sq_sum_choice, 0, 0, SQ_BS_OWN(sum),                    \
+            "products are summed as this device does it (`sqsim explain sum`, SPEC Q.11)"),        \
     SQ_WORD("accumulate", SQ_IN_EVAL, SQ_IN_EVAL, sq_bs_accumulate_choice, 0, 0,                   \
             SQ_BS_OWN(accumulate),                                                                 \
-            "sums as in a tensor core: fraction bits that are kept of aligned products (SPEC "     \
-            "Q.11), 52 as good as all"),                                                           \
-    SQ_UINT("chunk", SQ_IN_EVAL, SQ_IN_EVAL, 8, SQ_BS_CHUNK_MAX, 32, SQ_BS_OWN(chunk),             \
+            "sums with so many fraction bits that are kept of aligned products, whose exponents "  \
+            "are those of their values (SPEC Q.11); 52 is as good as all"),                        \
+    SQ_UINT("chunk", SQ_IN_EVAL, SQ_IN_EVAL, 8, SQ_SUM_STEP_MAX, 32, SQ_BS_OWN(chunk),             \
             "products that --accumulate aligns together")
 // clang-format on
 

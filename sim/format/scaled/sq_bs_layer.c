@@ -6,6 +6,7 @@
 
 #include "models/core/sq_format.h"
 #include "models/number/sq_gemm_values.h"
+#include "models/scaled/sq_bs_accumulate.h"
 #include "models/scaled/sq_bs_gptq.h"
 #include "sim/format/scaled/sq_bs_format.h"
 #include "sim/format/sq_adopted.h"
@@ -19,8 +20,8 @@ struct state {
     unsigned rotation;
     bool is_act_integer; // activations are rotated in integers
     enum sq_operands operand;
-    struct sq_bs_accumulator accumulator; // fraction 0: as SPEC Q.7 has it
-    struct sq_bs_format act;              // of activations
+    struct sq_sum_rule sum;  // kept 0: as SPEC Q.7 has it
+    struct sq_bs_format act; // of activations
     bool is_act_static;
     float act_global[SQ_BS_PARTS]; // is_act_static
 };
@@ -94,7 +95,7 @@ static struct state *state_new(const struct sq_recipe *r, size_t n, size_t k)
     s->is_act_integer = sq_bs_recipe(r)->rotation == SQ_BS_ROTATE_16_INTEGER;
     s->w.k_orig = s->rotation ? s->w.k : k;
     s->operand = (enum sq_operands)r->operand;
-    s->accumulator = sq_bs_accumulator_of(r);
+    (void)sq_bs_sum_of(r, &s->sum, NULL); // the recipe was settled: it has one
     s->is_act_static = sq_bs_recipe(r)->act_scale == SQ_BS_ACT_STATIC;
     return s;
 }
@@ -316,32 +317,38 @@ static enum sq_status accumulate_codes(const struct state *s, const struct sq_bs
 {
     const size_t k = s->w.k, n = s->w.n, m = a->n;
     double *x = malloc(m * k * sizeof *x);
-    bool is_out_of_memory = x == NULL;
-    for (size_t t = 0; x && t < m; t++)
-        sq_bs_accumulate_load(a, t, x + t * k);
+    int16_t *ex = malloc(m * k * sizeof *ex);
+    bool is_out_of_memory = !x || !ex;
+    for (size_t t = 0; !is_out_of_memory && t < m; t++)
+        sq_bs_accumulate_load(a, t, x + t * k, ex + t * k);
 #pragma omp parallel for schedule(dynamic, 8)
     for (size_t row = 0; row < n; row++) {
-        double *w = x ? malloc(k * sizeof *w) : NULL;
-        if (w)
-            sq_bs_accumulate_load(&s->w, row, w);
-        for (size_t t = 0; w && t < m; t++) {
+        double *w = x && ex ? malloc(k * sizeof *w) : NULL;
+        int16_t *ew = malloc(k * sizeof *ew);
+        const bool has_room = w && ew;
+        if (has_room)
+            sq_bs_accumulate_load(&s->w, row, w, ew);
+        for (size_t t = 0; has_room && t < m; t++) {
             const double above = (double)s->w.global[0][row] * (double)a->global[0][t];
-            y[t * n + row] = (float)(sq_bs_accumulate(&s->accumulator, w, x + t * k, k) * above);
+            y[t * n + row] =
+                (float)(sq_sum(&s->sum, w, ew, x + t * k, ex + t * k, k, 0, NULL, NULL) * above);
         }
-        if (!w) {
+        if (!has_room) {
 #pragma omp atomic write
             is_out_of_memory = true;
         }
         free(w);
+        free(ew);
     }
     free(x);
+    free(ex);
     return is_out_of_memory ? no_memory(n, k, err) : SQ_OK;
 }
 
 static enum sq_status multiply_codes(const struct state *s, const struct sq_bs *a, float *y,
                                      struct sq_error *err)
 {
-    if (s->accumulator.fraction)
+    if (s->sum.kept)
         return accumulate_codes(s, a, y, err);
     const struct sq_bs_product g = {.w = &s->w, .x = a, .panels = s->panels, .y = y};
     void *scratch = aligned_alloc(64, whole_lines(sq_bs_gemm_scratch(&g)));

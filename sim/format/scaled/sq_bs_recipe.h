@@ -42,6 +42,7 @@ struct sq_bs_recipe {
     unsigned errors;          // nvfp4, nvint4, 46, if4, razer: enum sq_bs_errors
     unsigned rotation;        // enum sq_bs_rotation
     unsigned accumulate;      // those of one part: place in sq_bs_accumulate_choice; 0: SPEC Q.7
+    unsigned sum;             // place in sq_sum_choice; 0: SPEC Q.7, or what accumulate says
     unsigned chunk;           // products that are aligned together; with accumulate
     unsigned like;            // nvfp4, 46, mxfp4: enum sq_bs_like
     unsigned is_high_block;   // sq_b: as in struct sq_bs_format

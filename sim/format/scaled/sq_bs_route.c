@@ -307,10 +307,12 @@ static enum sq_status check_recipe(const struct sq_recipe *r, struct sq_error *e
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "operand = %s: no block multiplies binary32, need both in RTL",
                        sq_bs_operand_choice[r->operand]);
-    if (sq_bs_recipe(r)->accumulate)
+    if (sq_bs_recipe(r)->accumulate || sq_bs_recipe(r)->sum)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "accumulate = %s: blocks add as SPEC Q.7 has it, need spec in RTL",
-                       sq_bs_accumulate_choice[sq_bs_recipe(r)->accumulate]);
+                       "%s = %s: blocks add as SPEC Q.7 has it, need spec in RTL",
+                       sq_bs_recipe(r)->sum ? "sum" : "accumulate",
+                       sq_bs_recipe(r)->sum ? sq_sum_choice[sq_bs_recipe(r)->sum]
+                                            : sq_bs_accumulate_choice[sq_bs_recipe(r)->accumulate]);
     if (!has_engine(sq_bs_of(r).kind))
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "format = %s: no block multiplies codes of kind %s, need one of the kinds "
