@@ -40,7 +40,7 @@ define embed
 	  for f in $(3); do printf '"%s", ' "$$(basename $$f .yaml)"; done; echo '0};'; } > $@
 endef
 DRAM_DEVICES := $(sort $(wildcard sim/dram/devices/*.yaml))
-SUM_DEVICES  := $(sort $(wildcard sim/format/scaled/sums/*.yaml))
+SUM_DEVICES  := $(sort $(wildcard sim/gpu/sums/*.yaml))
 $(BUILD)/sq_dram_devices.c: $(DRAM_DEVICES) sim/rules.mk
 	$(call embed,sq_dram_devices,sq_dram_device_names,$(DRAM_DEVICES))
 $(BUILD)/sq_sum_devices.c: $(SUM_DEVICES) sim/rules.mk

@@ -7,8 +7,8 @@
 
 #include "sim/cli/sq_cli_row.h"
 #include "sim/cli/sq_cli_table.h"
-#include "sim/format/scaled/sq_sum_device.h"
-#include "sim/format/scaled/sq_sum_fit.h"
+#include "sim/format/sq_sum_device.h"
+#include "sim/gpu/sq_sum_fit.h"
 
 enum { VECTORS = 2, FIT = 4, SHOWN_MAX = 12 };
 
@@ -22,7 +22,7 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_TEXT(
         "rule", "NAME", AT(rule),
         "device whose sums are made: v100, a100, ada, h100, b200, cdna1, exact, binary32, or a "
-        "YAML file like sim/format/scaled/sums/h100.yaml",
+        "YAML file like sim/gpu/sums/h100.yaml",
         .modes = SQ_CLI_PLAIN | VECTORS),
     SQ_CLI_TEXT("type", "T", AT(type),
                 "type of the operands: fp16, bf16, tf32, e5m2, e4m3, e3m2, e2m3, e2m1",

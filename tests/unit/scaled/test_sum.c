@@ -3,7 +3,7 @@
 //
 // Worked sums, then random rows at every width, many steps, both kinds of exponents and places of c. The judge works on
 // integers: all products are multiples of 2^-20, a place is cut off by a division, and nothing of binary64 is in it. Sums
-// that GPUs made are in tests/cli/explain.t.
+// that GPUs made are in tests/docs/sums.t.
 #include <math.h>
 
 #include "models/number/sq_fp.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the rule by which a device sums, from sums that it made (sq_sum_fit.h).
-#include "sim/format/scaled/sq_sum_fit.h"
+#include "sim/gpu/sq_sum_fit.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # sqsim explain sum: sums that GPUs made (traces/tensor_core, and all rows of SQ_DATA where that is) are made to the bit
 # by the rule of their device and by no neighbour of it; --fit finds that rule; what is shown adds up; refusals.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../cli/lib.sh"
 T=$ROOT/traces/tensor_core
 folders=$T
 if [ -n "$SQ_DATA" ]; then folders="$T $SQ_DATA/tensor_core"; else echo "# skipped: all rows of the GPUs: SQ_DATA is not set"; fi

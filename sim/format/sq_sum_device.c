@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the sums of a device (sq_sum_device.h).
-#include "sim/format/scaled/sq_sum_device.h"
+#include "sim/format/sq_sum_device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
