@@ -159,6 +159,17 @@ static enum sq_status write_script(FILE *out, const struct sq_rtl_point *p, cons
     return SQ_OK;
 }
 
+// Compiled once for all models (build_headers): what Verilator, C++ and the bridge declare, half of what a small model takes.
+// Not for the few models whose options differ.
+#define HEADERS "headers"
+#define CXX_FLAGS "-std=c++17 -fPIC -fvisibility=hidden -I../sim/cosim -DSQ_RTL_OBJECT"
+#define OPT_FAST "-O1 -fno-tree-dominator-opts -fno-tree-dse -fno-tree-pta"
+
+static bool has_headers(const struct sq_rtl_point *p)
+{
+    return !p->coverage && !p->netlist && !p->trace;
+}
+
 // The arguments of Verilator, a line each.
 static enum sq_status write_verilator(FILE *out, const struct sq_rtl_point *p, const char *home,
                                       const char *own, struct sq_error *err)
@@ -188,9 +199,10 @@ static enum sq_status write_verilator(FILE *out, const struct sq_rtl_point *p, c
     }
     if (p->trace)
         fprintf(out, SQ_RTL_VIEW ".sv\n");
-    fprintf(out, "bridge.cpp\n-CFLAGS\n-std=c++17 -fPIC -fvisibility=hidden -I../sim/cosim "
-                 "-DSQ_RTL_OBJECT -include ../sim/cosim/sq_rtl.h\n"
-                 "-LDFLAGS\n-shared\n-o\n../model.so\n");
+    fprintf(out,
+            "bridge.cpp\n-CFLAGS\n" CXX_FLAGS " -include ../%s\n"
+            "-LDFLAGS\n-shared\n-o\n../model.so\n",
+            has_headers(p) ? HEADERS "/all.h" : "sim/cosim/sq_rtl.h");
     return SQ_OK;
 }
 
@@ -209,16 +221,18 @@ static void write_make(FILE *out, const struct sq_rtl_point *p)
         "VM_USER_CLASSES=$(if $(wildcard *__Syms__1.cpp),$(basename $(wildcard *__Syms*.cpp)))\n"
         "VM_SLOW=$(VM_CLASSES_SLOW) $(filter-out $(VM_USER_CLASSES),$(VM_SUPPORT_SLOW))\n"
         "--eval=$(addsuffix .o,$(VM_USER_CLASSES)): override OPT_FAST=-O0\n"
-        "VM_PARALLEL_BUILDS=0\nOPT_FAST=%s\nOPT_SLOW=-O0\nOPT_GLOBAL=-O1\n",
-        p->block->top,
-        p->coverage || p->netlist ? "-O0"
-                                  : "-O1 -fno-tree-dominator-opts -fno-tree-dse -fno-tree-pta");
+        "VM_PARALLEL_BUILDS=0\nOPT_FAST=%s\nOPT_SLOW=-O0\nOPT_GLOBAL=-O1\n%s",
+        p->block->top, p->coverage || p->netlist ? "-O0" : OPT_FAST,
+        has_headers(p) ? "VM_GLOBAL_FAST=\nLDFLAGS=../headers/verilated.o "
+                         "../headers/verilated_dpi.o ../headers/verilated_threads.o\n"
+                       : "");
 }
 
 struct job {
     const char *home, *entry;
     char ccache[PATH_NBYTES]; // its folder; "" where there is none
-    char *script;             // of Yosys; "" where it is not run
+    bool has_headers;
+    char *script; // of Yosys; "" where it is not run
     char *verilator, *make, *bridge;
     char *view; // "" without tracing
     const char
@@ -331,7 +345,7 @@ static enum sq_status run_tool(const struct job *j, const char *work, const char
                                const char *text, struct sq_error *err)
 {
     char log[PATH_NBYTES + 32], kept[PATH_NBYTES + 32], name[PATH_NBYTES];
-    char rtl[PATH_NBYTES + 32], sim[PATH_NBYTES + 32];
+    char rtl[PATH_NBYTES + 32], sim[PATH_NBYTES + 32], headers[PATH_NBYTES + 32];
     char *argv[MAX_ARGUMENTS + 2] = {name}, *copy = strdup(text), *save = NULL;
     size_t n = 1;
     int code = 0;
@@ -341,13 +355,15 @@ static enum sq_status run_tool(const struct job *j, const char *work, const char
     snprintf(kept, sizeof kept, "%s.log", j->entry);
     snprintf(rtl, sizeof rtl, "%s/rtl", work); // links to those of home
     snprintf(sim, sizeof sim, "%s/sim", work);
+    snprintf(headers, sizeof headers, "%s/" HEADERS, work);
     for (char *one = strtok_r(copy, "\n", &save); one && n <= MAX_ARGUMENTS;
          one = strtok_r(NULL, "\n", &save))
         argv[n++] = one;
-    const struct sq_confine confine = {.dir = work,
-                                       .reads = (const char *const[]){rtl, sim, NULL},
-                                       .keeps = *j->ccache ? j->ccache : NULL,
-                                       .variable = "CCACHE_DIR"};
+    const struct sq_confine confine = {
+        .dir = work,
+        .reads = (const char *const[]){rtl, sim, access(headers, F_OK) == 0 ? headers : NULL, NULL},
+        .keeps = *j->ccache ? j->ccache : NULL,
+        .variable = "CCACHE_DIR"};
     enum sq_status status = n <= MAX_ARGUMENTS
                                 ? sq_confine_run(&confine, argv, log, &code, err)
                                 : SQ_FAIL(err, SQ_ERR_RANGE, "more than %d sources", MAX_ARGUMENTS);
@@ -414,16 +430,76 @@ static enum sq_status run_make(struct job *j, const char *work, struct sq_error 
     if (sq_process_version("ccache", "-kcache_dir", folder, sizeof folder, NULL) == SQ_OK &&
         folder[0] == '/' && (access(folder, W_OK) == 0 || mkdir(folder, 0700) == 0))
         snprintf(j->ccache, sizeof j->ccache, "%s", folder);
-    snprintf(text, sizeof text, "%s%s", j->make, *j->ccache ? "OBJCACHE=ccache\n" : "");
+    snprintf(text, sizeof text, "%s%s", j->make,
+             *j->ccache && !j->has_headers ? "OBJCACHE=ccache\n" : "");
     const enum sq_status status = run_tool(j, work, "make", text, err);
     j->ccache[0] = '\0';
     return status;
 }
 
+static void remove_passing(const char *work)
+{
+    static const char *const passing[] = {"obj", "rtl", "sim", OWN, HEADERS};
+    char path[PATH_NBYTES + 16];
+    for (size_t i = 0; i < sizeof passing / sizeof passing[0]; i++) {
+        snprintf(path, sizeof path, "%s/%s", work, passing[i]);
+        sq_cache_remove(path);
+    }
+}
+
+// Leaves all.h, compiled, and Verilator's own objects. Options are those of a model: of a makefile that Verilator writes.
+static char headers_make[] =
+    "-s\n-C\nobj\n-f\nVnone.mk\nCURDIR=.\nOPT_FAST=" OPT_FAST "\nOPT_GLOBAL=-O1\nall\n"
+    "VM_GLOBAL_FAST=verilated verilated_dpi verilated_threads\n"
+    "--eval=all: all.h.gch $(VM_GLOBAL_FAST:=.o); mv $(VM_GLOBAL_FAST:=.o) ..\n"
+    "--eval=all.h.gch: ; $(CXX) $(CXXFLAGS) $(CPPFLAGS) $(OPT_FAST) -x c++-header ../all.h -o "
+    "../$@\n";
+
+static enum sq_status build_headers(void *context, const char *work, struct sq_error *err)
+{
+    struct job *const j = context;
+    SQ_TRY(link_home(j, work, "rtl", err));
+    SQ_TRY(link_home(j, work, "sim", err));
+    SQ_TRY(write_file(work, "none.sv", "module none;\nendmodule\n", err));
+    SQ_TRY(write_file(work, "all.h",
+                      "#include \"../sim/cosim/sq_rtl.h\"\n#include \"../sim/cosim/sq_bridge.h\"\n",
+                      err));
+    SQ_TRY(run_tool(j, work, sq_process_tool("VERILATOR", "verilator"),
+                    "--cc\n--prefix\nVnone\n--Mdir\nobj\n-CFLAGS\n" CXX_FLAGS
+                    " -include ../sim/cosim/sq_rtl.h\nnone.sv\n",
+                    err));
+    SQ_TRY(run_make(j, work, err));
+    remove_passing(work);
+    return SQ_OK;
+}
+
+// Beside the entry of the model, for all models.
+static enum sq_status get_headers(struct job *j, const char *work, struct sq_error *err)
+{
+    static const char *const header[] = {"rtl", "bridge"};
+    char path[PATH_NBYTES + 16], entry[PATH_NBYTES], target[PATH_MAX], hex[SQ_DIGEST_SIZE];
+    bool unused;
+    struct sq_digest digest = {0};
+    struct job job = {.home = j->home, .entry = entry, .make = headers_make};
+    SQ_TRY(digest_tool(sq_process_tool("VERILATOR", "verilator"), "verilator", &digest, err));
+    for (size_t i = 0; i < sizeof header / sizeof header[0]; i++) {
+        snprintf(path, sizeof path, "%.1000s/sim/cosim/sq_%s.h", j->home, header[i]);
+        SQ_TRY(sq_digest_add_file(&digest, path, err));
+    }
+    sq_digest_add(&digest, CXX_FLAGS OPT_FAST, sizeof CXX_FLAGS OPT_FAST);
+    sq_digest_hex(digest, hex);
+    snprintf(entry, sizeof entry, "%.*s/" HEADERS "-%s", (int)(strrchr(j->entry, '/') - j->entry),
+             j->entry, hex);
+    SQ_TRY(sq_cache_get(entry, NULL, build_headers, &job, &unused, err));
+    snprintf(path, sizeof path, "%s/" HEADERS, work);
+    if (!realpath(entry, target) || symlink(target, path) != 0)
+        return SQ_FAIL(err, SQ_ERR_IO, "cannot make '%s': %s", sq_path_tail(path), strerror(errno));
+    return SQ_OK;
+}
+
 // Leaves model.so, and of a netlist what made it.
 static enum sq_status build(void *context, const char *work, struct sq_error *err)
 {
-    static const char *const passing[] = {"obj", "rtl", "sim", OWN};
     struct job *j = context;
     char path[PATH_NBYTES + 16];
     snprintf(path, sizeof path, "%s.log", j->entry);
@@ -437,11 +513,10 @@ static enum sq_status build(void *context, const char *work, struct sq_error *er
     if (*j->script)
         SQ_TRY(run_yosys(j, work, err));
     SQ_TRY(run_tool(j, work, sq_process_tool("VERILATOR", "verilator"), j->verilator, err));
+    if (j->has_headers)
+        SQ_TRY(get_headers(j, work, err));
     SQ_TRY(run_make(j, work, err));
-    for (size_t i = 0; i < sizeof passing / sizeof passing[0]; i++) {
-        snprintf(path, sizeof path, "%s/%s", work, passing[i]);
-        sq_cache_remove(path);
-    }
+    remove_passing(work);
     return SQ_OK;
 }
 
@@ -480,7 +555,7 @@ enum sq_status sq_rtl_load(struct sq_rtl *rtl, const struct sq_rtl_point *point,
                            bool *built, struct sq_error *err)
 {
     char name[96], hex[SQ_DIGEST_SIZE], path[PATH_NBYTES + 16];
-    struct job job = {.home = home, .entry = rtl->dir};
+    struct job job = {.home = home, .entry = rtl->dir, .has_headers = has_headers(point)};
     struct sq_digest digest;
 
     memset(rtl, 0, sizeof *rtl);

@@ -49,7 +49,8 @@ edited() {
 }
 
 sources() { # DIR: what a co-simulation builds from
-  mkdir -p "$1/build" "$1/sim/cosim"
+  mkdir -p "$1/build/rtl" "$1/sim/cosim"
+  cp -r "$ROOT"/build/rtl/headers-* "$1/build/rtl/" 2>/dev/null
   cp -r "$ROOT/rtl" "$1/"
   cp "$ROOT"/sim/cosim/sq_{bridge,rtl}.h "$1/sim/cosim/"
 }
