@@ -8,7 +8,14 @@ RTL_TEST := $(wildcard tests/rtl/*.t tests/formal/*.t)
 # what cppcheck says of all sources.
 LONG_TEST := tests/gpu/measure.t tests/gpu/mutants.t tests/rtl/daily.t tests/analyze/analyze.t
 # What has a part that test leaves to test-daily (tests/cli/lib.sh), and that.
-DAILY_TEST = $(LONG_TEST) $(filter-out $(LONG_TEST),$(shell grep -lE "(^ *(if )?|[|&] )(daily|todays|tried|mutate) |SQ_TIER" tests/*/*.t))
+DAILY_TEST = $(LONG_TEST) $(filter-out $(LONG_TEST),$(shell grep -lE "(^ *((el)?if )?|[|&] )(daily|todays|tried|mutate) |SQ_TIER" tests/*/*.t))
+# prove takes tests in this order: those that last longest, then all others, so that none of them is alone at the end.
+FIRST_TEST := $(addprefix tests/,rtl/top.t gpu/trace.t rtl/layers.t cli/area.t rtl/units.t docs/tutorial.t rtl/engines.t cli/machine.t cli/sweep.t llm/eval.t)
+longest_first = $(filter $(1),$(FIRST_TEST)) $(filter-out $(FIRST_TEST),$(1))
+# test-daily runs each PARTS-th of its files, from number PART on.
+PARTS ?= 1
+PART  ?= 0
+DAILY_PART = $(shell printf '%s\n' $(DAILY_TEST) | awk 'NR % $(PARTS) == $(PART)')
 # In quick: the programs of tests but for those that build RTL, the commands' refusals, documents and structure.
 QUICK_BIN  = $(filter-out $(addprefix $(BUILD)/tests/,sim/test_machine_rtl sim/test_vectors_rtl sim/test_eval_rtl),$(filter $(BUILD)/tests/unit/% $(BUILD)/tests/sim/%,$(UNIT_BIN)))
 QUICK_TEST := tests/cli/main.t tests/docs/docs.t tests/docs/structure.t tests/cli/inspect.t
@@ -18,6 +25,12 @@ TEST_TOOLS := $(BUILD)/tests/rtl/pkg_check $(BUILD)/tests/rtl/table_check $(BUIL
 # BLAS and OpenMP spend ten times the work waiting for one another.
 PROVE    := SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) SQ_DAILY=$(DAILY) OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
             OMP_WAIT_POLICY=passive prove --timer -j $(JOBS)
+# proven TESTS: and at the end a count of what was skipped, by its reason, from the TAP of all of them.
+TAP := $(abspath $(BUILD)/tap)
+define proven
+	$(Q)rm -rf $(TAP); rc=0; PERL_TEST_HARNESS_DUMP_TAP=$(TAP) $(PROVE) $(call longest_first,$(1)) || rc=$$?; \
+	  grep -rhoE '# (SKIP|skipped:) .*' $(TAP) | sed -E 's/^# [A-Za-z:]+ //' | sort | uniq -c | sort -rn | sed 's/^/skipped: /'; exit $$rc
+endef
 include tests/fuzz/rules.mk tests/bench/rules.mk tests/analyze/rules.mk
 
 # A program of tests may have a part in each room, tests/unit/ROOM/PROGRAM.h, and includes those that are there as SQ_PARTS.
@@ -38,7 +51,7 @@ $(BUILD)/tests/unit/io/test_cli_table: $(CLI_OBJ)
 $(BUILD)/tests/unit/io/test_cli_table: LDLIBS := $(CLI_OBJ) $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a $(LDLIBS)
 
 # ---- tiers: what each finds and how long it takes is in tests/README.md ---------------------------
-## t (start): run one test: make t T=unit/gqsa/test_gqsa, T=cli/area.t, T="unit/core/test_gemm every_*"
+## t (start): run one test: make t T=unit/gqsa/test_gqsa, T=cli/area.t, T="unit/core/test_gemm every_*"; R=gqsa: of a room
 .PHONY: t for-cli for-docs for-package for-llm for-analyze for-rtl for-formal for-fuzz for-gpu
 t:
 	$(Q)SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) SQ_DAILY=$(DAILY) tests/one.sh $(BUILD) $(T)
@@ -50,7 +63,7 @@ for-fuzz: $(FUZZ_BIN)
 .PHONY: quick
 quick: all $(TEST_TOOLS) $(BUILD)/man/sqsim.1
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) format-check $(QUICK_BIN)
-	$(Q)$(PROVE) $(QUICK_BIN) $(QUICK_TEST)
+	$(call proven,$(QUICK_BIN) $(QUICK_TEST))
 
 ## without (verify): a copy of the sources without a room, R=gqsa (sp24, spqt, spqr): it builds, lints, passes quick
 .PHONY: without
@@ -63,16 +76,19 @@ test: setup
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) test-build
 	$(Q)$(MAKE) --no-print-directory test-run
 test-build: all $(UNIT_BIN) $(TEST_TOOLS) $(FUZZ_BIN) $(BENCH_BIN) $(BUILD)/man/sqsim.1
+test-run: export SQ_TIER := test
 test-run:
 	$(Q)$(MAKE) --no-print-directory lint SHORT=1
-	$(Q)SQ_TIER=test $(PROVE) $(UNIT_BIN) $(filter-out $(LONG_TEST),$(CLI_TEST) $(BENCH_TEST) $(RTL_TEST) $(FUZZ_TEST))
+	$(call proven,$(UNIT_BIN) $(filter-out $(LONG_TEST),$(CLI_TEST) $(BENCH_TEST) $(RTL_TEST) $(FUZZ_TEST)))
 
 ## test-daily (test): what test leaves out: new seeds, every point, a twelfth of the faults, netlists
-.PHONY: test-daily
+.PHONY: test-daily daily-list
 test-daily: setup
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) test-build
 	$(Q)$(MAKE) --no-print-directory lint
-	$(Q)$(PROVE) $(DAILY_TEST)
+	$(call proven,$(DAILY_PART))
+daily-list:
+	@printf '%s\n' $(DAILY_PART)
 
 ## test-all (test): test and test-daily, then the sanitizers, whole fault lists and long campaigns; hours
 .PHONY: test-all san-build

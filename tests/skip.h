@@ -8,8 +8,8 @@
 
 #define SQ_SKIP(...)                                                                               \
     do {                                                                                           \
-        fprintf(stderr, "# skipped: " __VA_ARGS__);                                                \
-        fputc('\n', stderr);                                                                       \
+        printf("# skipped: " __VA_ARGS__);                                                         \
+        putchar('\n');                                                                             \
         return;                                                                                    \
     } while (0)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # For the tests of the command line: TAP output, a scratch directory, and what a refusal is: exit 2,
 # exactly one line on stderr, nothing left behind, no hang. SQSIM names the program under test.
+unset PERL_TEST_HARNESS_DUMP_TAP # of tests within a test no skip is counted
 SQSIM=$(realpath "${SQSIM:-build/sqsim}")
 export SQSIM_HOME=${SQSIM_HOME:-$PWD}
 ROOT=$PWD

@@ -3,7 +3,7 @@
 # Every target that `make help` and `make report` list, in a copy of the sources and of what is built:
 #
 #   elsewhere  another test runs it: that test still does
-#   small      has variables that make it small: run with these, but for `make test`
+#   small      has variables that make it small: run with these
 #   long       hours, other people's computers, or all tests: make -n, and the programs that it
 #              needs are built
 #   the rest   is run, and ends well
@@ -23,6 +23,11 @@ long=" clean lint test test-daily test-all test-san test-gpu cosim cosim-all ban
 # What is built by the compilers of libFuzzer, AFL++ and GPUs, whole, takes minutes: tests/fuzz and test-gpu have it.
 OTHERS='^build/(fuzz|gpu|emu|ptx|tests/gpu)'
 
+for t in "${!elsewhere[@]}"; do
+  ok "$t: run by ${elsewhere[$t]}" grep -Eq "make|MAKE" "${elsewhere[$t]}"
+  ok "$t: named there" grep -Eq "(^|[ (])$t( |\$)" "${elsewhere[$t]}"
+done
+daily "every target, in a copy" || finish
 C=$W/copy
 mkdir "$C"
 git ls-files -z 2>/dev/null | xargs -0 sh -c 'for f; do [ ! -e "$f" ] || echo "$f"; done' sh |
@@ -58,11 +63,10 @@ done_well() { "$@" && return; sed 's/^/# /' "$W.err" | tail -5; return 1; }
 programs=
 for t in $targets; do
   if [ -n "${elsewhere[$t]-}" ]; then
-    ok "$t: run by ${elsewhere[$t]}" grep -Eq "make|MAKE" "${elsewhere[$t]}"
-    ok "$t: named there" grep -Eq "(^|[ (])$t( |\$)" "${elsewhere[$t]}"
-  elif [ -n "${small[$t]+x}" ] && [ "$SQ_TIER" != test ]; then
+    :
+  elif [ -n "${small[$t]+x}" ]; then
     ok "make $t ${small[$t]}" done_well in_copy make "$t" ${small[$t]}
-  elif [[ $long == *" $t "* || -n "${small[$t]+x}" ]]; then
+  elif [[ $long == *" $t "* ]]; then
     ok "make -n $t" done_well in_copy make -n "$t"
     needs=$(sed -n "s/^$t: *//p" "$W/rules" | tr ' ' '\n' | grep '^build/' | grep -Ev "$OTHERS" | tr '\n' ' ')
     programs="$programs $needs"

@@ -138,6 +138,7 @@ reports/formats/verdict.sh cycles "$SQSIM" >"$W.out"
 ok "its cycles are what the program says" cmp "$W.out" reports/formats/verdict_cycles.md
 
 # Formats and a description beside each other, the smallest KL first (make verdict FORMATS=...).
+daily "formats ranked" || finish
 printf '%s\n' 'name: tern8' 'elements: {bits: 2, grids: {t: [0, 1]}}' 'blocks: [{length: 8, scale: e8m0, rule: floor}]' 'tensor_scale: none' >"$W/tern8.yaml"
 reports/formats/rank.sh "$SQSIM" traces/tiny-llama 2 "$W/tern8.yaml" sq_b >"$W.out"
 ok "a description is ranked" [ "$(sed 1,2d "$W.out" | cut -d'|' -f2 | tr -d ' \n')" = sq_btern8.yaml ]

@@ -4,6 +4,7 @@
 # one line in each of two existing ones. The program built from the copy lists it, runs it against
 # its RTL, finds a fault in it, and prices it.
 . "$(dirname "$0")/lib.sh"
+daily "a block added to a copy" || finish
 D=$W/toy
 mkdir -p "$D/build" "$D/traces"
 cp -r "$ROOT/rtl" "$ROOT/sim" "$ROOT/models" "$ROOT/lib" "$ROOT/tests" "$ROOT/Makefile" "$D/"
