@@ -334,7 +334,8 @@ refuse "--jobs has no use" run --workload w.csv --jobs 2
 
 # ---- encoded layers: what their rows have -----------------------------------------------------
 if [ -f "$SQSIM_HOME/traces/tiny-llama/config.json" ]; then
-  for f in gqsa spqr sp24; do sq quantize --format $f -o "$f.sq.safetensors" --json; done
+  plain="--prune magnitude --algorithm rtn" # no calibration
+  for f in "gqsa $plain" spqr "sp24 $plain"; do sq quantize --format $f -o "${f%% *}.sq.safetensors" --json; done
   run --format gqsa --schedule slice_k; drawn=$(number imbalance)
   ok "of shapes alone they are drawn" grep -q '"drawn":"groups of a row.*"own":null' "$W.out"
   run --format gqsa --schedule slice_k gqsa.sq.safetensors
@@ -342,7 +343,7 @@ if [ -f "$SQSIM_HOME/traces/tiny-llama/config.json" ]; then
   ok "which are others" [ "$(number imbalance)" != "$drawn" ]
   ok "the provenance says so" grep -q '"data":"layers of a file"' "$W.out"
   ok "its share of groups" grep -q '"group":16,"sparsity":0.5,' "$W.out"
-  sq quantize --format gqsa --group 32 --sparsity 0.75 -o other.sq.safetensors --json
+  sq quantize --format gqsa $plain --group 32 --sparsity 0.75 -o other.sq.safetensors --json
   run --format gqsa other.sq.safetensors
   ok "of another file others" grep -q '"group":32,"sparsity":0.75,' "$W.out"
   run --format spqr; drawn=$(number bytes)

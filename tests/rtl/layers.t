@@ -25,17 +25,17 @@ done <<'END'
 --format sq_w --bank 4 --sparsity 0.5 --act-bits 4 --low-lanes 2 --high-lanes 1:core,gather,core_out:20000
 --format sq_w --bank 4 --sparsity 0.5 --act-bits 4 --low-lanes 8 --high-lanes 3:core,gather,core_out:20000
 --format sq_w --variant fp --algorithm rtn --bank 4 --sparsity 0.5 --low-lanes 2 --high-lanes 1:core_out:100000
---format dense --weight-bits 2 --act-bits 4:engine_array:4000
+--format dense --weight-bits 2 --act-bits 4 --algorithm rtn:engine_array:4000
 --format sq_a_static --bank 4 --weight-bits 2:engine_static:8000
---format sq_a_dynamic --bank 4 --weight-bits 2:engine_dynamic:8000
---format sp24:meta24,engine_array:6000
+--format sq_a_dynamic --bank 4 --weight-bits 2 --algorithm rtn:engine_dynamic:8000
+--format sp24 --prune magnitude --algorithm rtn:meta24,engine_array:6000
 --format gqsa --group 4:engine_gqsa:8000
 --format spqt:engine_spqt:4000
 --format spqr:engine_spqr:4000
 --format sq_w --variant tied --bank 4 --sparsity 0.5 --act-bits 4:engine_array:4000
 --format sq_a_static --variant split --bank 4 --weight-bits 2:engine_array:4000
 --format sq_a_dynamic --variant tied --select int8 --bank 4 --weight-bits 2:engine_dynamic:4000
---format sq_a_dynamic --select int8_mul --bank 4 --weight-bits 2:engine_dynamic,engine_core_act:8000
+--format sq_a_dynamic --select int8_mul --bank 4 --weight-bits 2 --algorithm rtn:engine_dynamic,engine_core_act:8000
 --format sq_a_dynamic --select int8_mul --bank 16 --weight-bits 8 --low-lanes 5 --high-lanes 3:engine_dynamic,engine_core_act:8000
 --format spqr --outlier-layout ptcsr:engine_spqr:4000
 --format mxplus:engine_scaled:4000
@@ -158,8 +158,8 @@ fault sq_b value "--bank 16 --high-per-bank 1 --algorithm rtn" sq_engine_scaled.
 fault sq_b cycle "--bank 16 --high-per-bank 1 --algorithm rtn" sq_scaled_ctl.sv 's/in_ready_o = !(acc_o/in_ready_o = !(result_valid_q) \&\& !(acc_o/'
 
 # ---- from a file: the same layer, the same beats and cycles
-for f in sq_w "sq_w --variant tied" "sq_w --variant fp --algorithm rtn" dense "sq_a_static --smooth 0.5" "sq_a_dynamic --algorithm rtn" sp24 mxplus "sq_b --codes split --bank 16"; do
-  case $f in *smooth* | *codes*) ;; *" "* | sp24) daily "$f: layers of a file" || continue ;; esac
+for f in sq_w "sq_w --variant tied" "sq_w --variant fp --algorithm rtn" "dense --algorithm rtn" "sq_a_static --smooth 0.5" "sq_a_dynamic --algorithm rtn" sp24 mxplus "sq_b --codes split --bank 16"; do
+  case $f in *smooth* | *codes* | dense*) ;; *" "* | sp24) daily "$f: layers of a file" || continue ;; esac
   sq quantize --format $f -o f.st
   sq cosim --layers $ONE --format $f --json
   sed 's/"provenance".*//' "$W.out" >"$W/encoded"

@@ -29,15 +29,15 @@ FAULTS=1 mutant writes_of_another_cache rtl/top/sq_top.sv "s/= {2{4'b0011}}/= {4
 sideband "$W/writes_of_another_cache/rtl"
 ok "writes_of_another_cache: found" grep -q 'proof did fail' "$W.out"
 
-sq cosim --block top --layers --free-streams --format dense --weight-bits 8 --layer '*.0.mlp.gate_proj' --json
+sq cosim --block top --layers --free-streams --format dense --weight-bits 8 --layer '*.0.mlp.gate_proj' --algorithm rtn --json
 ok "a layer on the chip, behind an ideal memory" clean 15000
 ok "512 x 256 channels, 8 tokens on 1 x 2 PEs: 32768 cycles of work in at most 33781" [ "$(number cycles)" -le 33781 ]
 ok "... without a reset" [ "$(number resets)" = 0 ]
-sq cosim --block top --layers --format dense --group 32 --layer '*.0.self_attn.k_proj' --rows 2 --cols 2 --depth 10 --json
+sq cosim --block top --layers --format dense --group 32 --layer '*.0.self_attn.k_proj' --rows 2 --cols 2 --depth 10 --algorithm rtn --json
 ok "a layer in eight chunks of K, with wait states, a fault of the bus and resets" clean 12000
 ok "... two of these" [ "$(number resets)" = 2 ]
 refuse "--depth needs --block top --layers" cosim --depth 10 --layers
-for format in sq_w sp24 sq_a_static sq_a_dynamic nvfp4 if4 mxplus hif4 sq_b "sq_b --codes split --bank 16"; do
+for format in sq_w "sp24 --prune magnitude --algorithm rtn" sq_a_static "sq_a_dynamic --algorithm rtn" nvfp4 if4 mxplus hif4 sq_b "sq_b --codes split --bank 16"; do
   # shellcheck disable=SC2086
   sq cosim --block top --layers --format $format --layer '*.0.self_attn.k_proj' --json
   ok "a layer of $format on the chip" clean 2500
@@ -47,41 +47,41 @@ sq cosim --block top --layers --format gqsa --rows 2 --cols 1 --layer '*.0.self_
 ok "a layer of kept groups, blocks with padding among them, with wait states, a fault of the bus and resets" clean 12000
 refuse "array 1x2: need one column of PEs" cosim --block top --layers --format gqsa
 refuse "outputs of this format are binary32 on the chip, and its encoder reads bfloat16" cosim --block top --layers --ring --encode inputs --format gqsa --rows 2 --cols 1
-sq cosim --block top --layers --ring --format dense --layer '*.0.self_attn.[qkv]_proj' --m 4 --json
+sq cosim --block top --layers --ring --format dense --layer '*.0.self_attn.[qkv]_proj' --m 4 --algorithm rtn --json
 ok "three layers as one ring with one interrupt, with wait states, a fault of the bus and resets" clean 20000
 ok "... each with its record" [ "$(grep -c '"slot":[0-2],"chip_cycles":[1-9]' "$W.out")" = 3 ]
 refuse "--ring needs --block top --layers and one format" cosim --ring --layers
-sq cosim --block top --layers --format dense --weight-bits 8 --group row --layer '*.0.self_attn.k_proj' --m 3 --base 0x8ffffd000 --json
+sq cosim --block top --layers --format dense --weight-bits 8 --group row --layer '*.0.self_attn.k_proj' --m 3 --base 0x8ffffd000 --algorithm rtn --json
 ok "a layer whose weights lie across 4 GiB" clean 5000
 sq cosim --block top --layers --format nvfp4 --algorithm rtn --layer '*.0.self_attn.k_proj' --base 0xffffffff6000 --json
 ok "a layer of blocks that ends at 2^48" clean 2500
-sq cosim --block top --layers --ring --encode inputs --format dense --layer '*.0.self_attn.[kv]_proj' --m 3 --rows 2 --cols 4 --free-streams --base 0x2ffffe000 --json
+sq cosim --block top --layers --ring --encode inputs --format dense --layer '*.0.self_attn.[kv]_proj' --m 3 --rows 2 --cols 4 --free-streams --base 0x2ffffe000 --algorithm rtn --json
 ok "a ring with an encoder, across 4 GiB" clean 5000
 refuse "that end at 2^48 or before" cosim --block top --layers --format dense --layer '*.0.self_attn.k_proj' --base 0xfffffffff000
 refuse "--base = 0x1000000000000, need a multiple of 4096, 0..0xfffffffff000" cosim --block top --layers --base 0x1000000000000
 refuse "--base needs --block top --layers" cosim --layers --base 4096
 # The chip encodes: one ring with one interrupt of an encoder and the layers that share what it wrote; a chain of eight layers,
 # each from the outputs of the one before.
-sq cosim --block top --layers --ring --encode inputs --format dense --layer '*.0.self_attn.[qkv]_proj' --m 3 --rows 2 --cols 4 --json
+sq cosim --block top --layers --ring --encode inputs --format dense --layer '*.0.self_attn.[qkv]_proj' --m 3 --rows 2 --cols 4 --algorithm rtn --json
 ok "encode, q, k, v as one ring, from bfloat16 inputs, with wait states, a fault of the bus and resets" clean 20000
 ok "... each with its record" [ "$(grep -c '"slot":[0-3],"chip_cycles":[1-9]' "$W.out")" = 4 ]
-sq cosim --block top --layers --ring --encode inputs --format dense --layer '*.0.mlp.[gu]*_proj' --m 3 --rows 2 --cols 4 --free-streams --json
+sq cosim --block top --layers --ring --encode inputs --format dense --layer '*.0.mlp.[gu]*_proj' --m 3 --rows 2 --cols 4 --free-streams --algorithm rtn --json
 ok "encode, gate, up" clean 20000
 ok "... in three slots of four" grep -q '"slots":4,' "$W.out"
-sq cosim --block top --layers --ring --encode outputs --format dense --weight-bits 8 --layer '*.[oqgd]*_proj' --m 2 --rows 2 --cols 4 --free-streams --json
+sq cosim --block top --layers --ring --encode outputs --format dense --weight-bits 8 --layer '*.[oqgd]*_proj' --m 2 --rows 2 --cols 4 --free-streams --algorithm rtn --json
 ok "a chain of eight layers, each encoded from the outputs of the one before" clean 60000
 ok "... in seventeen slots" grep -q '"slots":17,' "$W.out"
-sq cosim --block top --layers --ring --encode codes --format dense --weight-bits 8 --group 64 --layer '*.[oqgd]*_proj' --m 3 --rows 2 --cols 4 --free-streams --json
+sq cosim --block top --layers --ring --encode codes --format dense --weight-bits 8 --group 64 --layer '*.[oqgd]*_proj' --m 3 --rows 2 --cols 4 --free-streams --algorithm rtn --json
 ok "a chain of eight layers whose INT8 outputs move to where the next one reads them" clean 60000
 ok "... in seventeen slots, too" grep -q '"slots":17,' "$W.out"
-sq cosim --block top --layers --ring --encode codes --format dense --layer '*.0.self_attn.[qo]_proj' --m 2 --rows 1 --cols 2 --json
+sq cosim --block top --layers --ring --encode codes --format dense --layer '*.0.self_attn.[qo]_proj' --m 2 --rows 1 --cols 2 --algorithm rtn --json
 ok "a chain of two, with wait states, a fault of the bus and resets" clean 20000
 for format in sq_w sq_a_dynamic; do
   refuse "INT8 outputs are activations of dense layers alone" cosim --block top --layers --ring --encode codes --format $format --algorithm rtn --layer '*.0.self_attn.q_proj'
 done
-sq cosim --block top --layers --ring --encode inputs --format sq_a_dynamic --layer '*.0.self_attn.[qkv]_proj' --m 3 --rows 2 --cols 4 --json
+sq cosim --block top --layers --ring --encode inputs --format sq_a_dynamic --layer '*.0.self_attn.[qkv]_proj' --m 3 --rows 2 --cols 4 --algorithm rtn --json
 ok "encode, q, k, v with a mask for each token as one ring, with wait states, a fault of the bus and resets" clean 20000
-sq cosim --block top --layers --ring --encode outputs --format sq_a_dynamic --layer '*.[oq]_proj' --m 3 --rows 2 --cols 4 --free-streams --json
+sq cosim --block top --layers --ring --encode outputs --format sq_a_dynamic --layer '*.[oq]_proj' --m 3 --rows 2 --cols 4 --free-streams --algorithm rtn --json
 ok "... a chain of four layers" clean 30000
 for options in "sq_a_static --smooth none" "sq_a_dynamic --select int8" "sq_a_dynamic --variant tied"; do
   refuse "sq_a_dynamic (variant = own, select = fp)" cosim --block top --layers --ring --encode inputs --algorithm rtn --format $options
