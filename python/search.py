@@ -115,7 +115,7 @@ def search(in_):
     limits = in_.constraint
     extra = [re.match(r"\s*(\w+)", text)[1] for text in limits]
     asked = [m for m in dict.fromkeys([m for _, m in named] + extra) if m not in axes]
-    designs = Designs(in_.sqsim, in_.liberty, asked)
+    designs, clocks = Designs(in_.sqsim, in_.liberty, asked), set()
 
     def objective(trial):
         design = {name: values[trial.suggest_int(name, 0, len(values) - 1)] if len(values) > 1 else values[0]
@@ -126,6 +126,7 @@ def search(in_):
         if "error" in row or any(row[m] is None for _, m in named):
             raise optuna.TrialPruned()
         trial.set_user_attr("design", design)
+        clocks.update(re.findall(r"clock: ([^;]*)", row.get("notes") or ""))
         missed = [violation(text, row) for text in limits]
         trial.set_user_attr("violation", missed)
         if hasattr(trial, "set_constraint"):  # Optuna 5
@@ -150,7 +151,8 @@ def search(in_):
         if line not in seen and all(v <= 0 for v in trial.user_attrs["violation"]):
             seen.add(line)
             print(line)
-    print(dump({"summary": True, "trials": len(study.trials), "designs": len(done), "computed": len(designs.known), "front": len(seen)}))
+    print(dump({"summary": True, "trials": len(study.trials), "designs": len(done), "computed": len(designs.known), "front": len(seen),
+                "clock": sorted(clocks)}))
 
 
 def main():

@@ -230,11 +230,10 @@ static enum sq_status take_clock(const struct sq_sweep_inputs *in, const struct 
                                  struct sq_error *err)
 {
     const bool is_axis = !(p->absent >> SQ_AXIS_CLOCK & 1);
-    r->clock_from = is_axis ? "of axis clock_ghz, no netlist was asked"
-                            : "of the machine's file, no netlist was asked";
+    r->clock_from = is_axis ? "axis clock_ghz" : "the machine's file";
     if (is_axis || !(in->engines & SQ_ENGINE_ARRAY) || !(r->silicon.period_ns > 0))
         return SQ_OK;
-    r->clock_from = "of the smallest netlist of the PE";
+    r->clock_from = "smallest netlist of the PE";
     if (r->silicon.vector_ns > 0)
         machine->vector_hz = 1e9 / r->silicon.vector_ns;
     return sq_machine_set_netlist(machine, r->silicon.period_ns, err);

@@ -291,12 +291,6 @@ static void note_machine_area(point *p, result *r, double value, char text[SQ_NO
                  r->silicon.sum ? "; blocks add: " : "", r->silicon.sum ? r->silicon.sum : "");
 }
 
-static void note_clock(point *p, result *r, double value, char text[SQ_NOTE_SIZE])
-{
-    (void)p, (void)value;
-    snprintf(text, SQ_NOTE_SIZE, "clock %s", r->clock_from);
-}
-
 static void note_pass(point *p, result *r, double value, char text[SQ_NOTE_SIZE])
 {
     (void)p;
@@ -304,8 +298,6 @@ static void note_pass(point *p, result *r, double value, char text[SQ_NOTE_SIZE]
         snprintf(text, SQ_NOTE_SIZE, "weights and KV cache are more than the machine's capacity");
     else if (!isfinite(value))
         snprintf(text, SQ_NOTE_SIZE, "only a workload that is a config.json is a whole pass");
-    else
-        note_clock(p, r, value, text);
 }
 
 static void note_joules(point *p, result *r, double value, char text[SQ_NOTE_SIZE])
@@ -316,8 +308,8 @@ static void note_joules(point *p, result *r, double value, char text[SQ_NOTE_SIZ
                  p->machine.chip.bus_nbytes ? "joules of a chip are those of run --energy"
                                             : "--energy has no joules of this recipe");
     else if (isfinite(value))
-        snprintf(text, SQ_NOTE_SIZE, "attention has joules of memory alone%s; clock %s",
-                 r->has_vector_joules ? "" : ", vector units have none", r->clock_from);
+        snprintf(text, SQ_NOTE_SIZE, "attention has joules of memory alone%s",
+                 r->has_vector_joules ? "" : ", vector units have none");
 }
 
 static void note_interval(point *p, result *r, double value, char text[SQ_NOTE_SIZE])
@@ -386,7 +378,7 @@ const struct sq_measure sq_measures[] = {
     {"macs", "", "closed form", TIMING | SQ_ENGINE_SHAPES, macs, 0, NULL},
     {"netlist_ghz", "GHz", STA " of the format's PE; times are at this clock",
      MACHINE | SQ_ENGINE_ARRAY, netlist_ghz, 0, note_netlist},
-    {"time_ms", "ms", ON_MACHINE, MACHINE, time_ms, 0, note_clock},
+    {"time_ms", "ms", ON_MACHINE, MACHINE, time_ms, 0, NULL},
     {"dram_bytes", "bytes", ON_MACHINE, MACHINE, dram_bytes, 0, NULL},
     {"memory_cycles", "cycles", ON_MACHINE, MACHINE, memory_cycles, 0, NULL},
     {"index_cycles", "cycles", ON_MACHINE, MACHINE, index_cycles, 0, NULL},

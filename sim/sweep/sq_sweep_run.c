@@ -129,10 +129,19 @@ static void make_notes(const struct sq_sweep_grid *s, const struct sq_sweep_poin
     }
 }
 
-// "utilisation_high, high_busy: dense has no high path; stored_bits: ...", null without any. No
+static bool has_times(const struct sq_sweep_grid *s)
+{
+    bool has = false;
+    for (size_t i = 0; i < s->n_measures; i++)
+        has = has || strcmp(s->measure[i]->unit, "ms") == 0 ||
+              strcmp(s->measure[i]->unit, "1/s") == 0;
+    return has;
+}
+
+// "utilisation_high, high_busy: dense has no high path; stored_bits: ...; clock: ...", null without any. No
 // note has a character that JSON escapes.
-static size_t write_notes(const struct sq_sweep_grid *s, struct notes *notes, char *text,
-                          size_t size)
+static size_t write_notes(const struct sq_sweep_grid *s, const struct sq_sweep_result *r,
+                          struct notes *notes, char *text, size_t size)
 {
     size_t at = (size_t)snprintf(text, size, ",\"notes\":");
     bool any = false;
@@ -150,6 +159,11 @@ static size_t write_notes(const struct sq_sweep_grid *s, struct notes *notes, ch
                 notes->text[j][0] = '\0';
             }
         at += (size_t)snprintf(text + at, size - at, ": %s", same);
+    }
+    if (r->clock_from && has_times(s)) {
+        at +=
+            (size_t)snprintf(text + at, size - at, "%sclock: %s", any ? "; " : "\"", r->clock_from);
+        any = true;
     }
     return at + (size_t)snprintf(text + at, size - at, any ? "\"" : "null");
 }
@@ -173,7 +187,7 @@ static void write_measures(const struct sq_sweep_grid *s, const struct sq_sweep_
         at += (size_t)snprintf(text + at, MEASURES_SIZE - at, "%c\"%s\":%s", i ? ',' : '{', m->name,
                                number);
     }
-    at += write_notes(s, &notes, text + at, MEASURES_SIZE - at);
+    at += write_notes(s, r, &notes, text + at, MEASURES_SIZE - at);
     snprintf(text + at, MEASURES_SIZE - at, "}");
 }
 

@@ -54,7 +54,7 @@ if command -v yosys >/dev/null && [ -r $LIB ]; then
   ok "sq_w on one core: the PE of area, 8 x 32 times" same "$(area sq_w default none)" "$(awk -v a="$pe" 'BEGIN {print a * 256}')"
   ns=$(grep '"block":"pe"' "$W.out" | grep -o '"min_period_ns":[^,]*' | cut -d: -f2)
   ok "at the clock of that netlist" same "$(area sq_w default none netlist_ghz)" "$(awk -v ns="$ns" 'BEGIN {printf "%.15g", 1 / ns}')"
-  ok "... which times have, and the row says so" [ "$(area sq_w default none time_ms | cut -c1-9),$(grep -c 'time_ms: clock of the smallest netlist of the PE' "$W/a.csv")" = \
+  ok "... which times have, and the row says so" [ "$(area sq_w default none time_ms | cut -c1-9),$(grep -c 'clock: smallest netlist of the PE' "$W/a.csv")" = \
     "$(awk -v c="$(area sq_w default none cycles)" -v ns="$ns" 'BEGIN {printf "%.15g", c * ns * 1e-6}' | cut -c1-9),8" ]
   ok "on 64 cores" same "$(area sq_w server64 none)" "$(awk -v a="$pe" 'BEGIN {print a * 256 * 64}')"
   sq area --block vector_1 --json
