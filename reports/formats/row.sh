@@ -37,7 +37,7 @@ out=$folder/vector.jsonl
 [ -s "$out" ] || "$sqsim" energy --block vector --point l1 --cycles 32 --liberty "$liberty" --json >"$out"
 sed 's#\([" ]\)/[^ "]*/#\1#g' "$out" >>"$folder/energy.jsonl"
 "$sqsim" "${pass[@]}" --format "$first" "${and[@]}" --liberty "$liberty" --sram-area "$sram" --energy "$folder/energy.jsonl" --json >"$folder/rows.jsonl"
-echo "format,bits,kl,kl_low,kl_high,rows,cols,low_lanes,high_lanes,netlist_ns,ghz,pe_mm2,line_mm2,sram_mm2,vector_mm2,vector_ghz,mm2,ms,tokens_per_second,ttft_ms,low_j,high_j,ms_mm2"
+echo "format,bits,kl,kl_low,kl_high,rows,cols,low_lanes,high_lanes,netlist_ns,ghz,pe_mm2,line_mm2,sram_mm2,vector_mm2,vector_ghz,mm2,ms,tokens_per_second,ttft_ms,low_j,high_j,ms_mm2,sum"
 perl -MJSON::PP -e '
   my ($list, $sheet, $rows) = @ARGV;
   sub of { open(my $f, "<", $_[0]) or die "$_[0]: $!"; grep !/^#/, <$f> }
@@ -52,5 +52,5 @@ perl -MJSON::PP -e '
     my $f = shift @formats;
     (my $name = $f->[0]) =~ s/,/;/g;
     print join(",", $name, $r->{stored_bits_per_weight}, @{$kl{$f->[1]}}, map { $_ // "" } @$r{qw(rows cols low_lanes high_lanes netlist_ns clock_ghz
-      pe_mm2 line_mm2 sram_mm2 vector_mm2 vector_clock_ghz mm2 ms tokens_per_second ttft_ms energy_low_j_per_token energy_high_j_per_token ms_mm2)}), "\n";
+      pe_mm2 line_mm2 sram_mm2 vector_mm2 vector_clock_ghz mm2 ms tokens_per_second ttft_ms energy_low_j_per_token energy_high_j_per_token ms_mm2 sum)}), "\n";
   }' "$here/row.txt" "$here/sheet.csv" "$folder/rows.jsonl"
