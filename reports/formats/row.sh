@@ -9,13 +9,13 @@ export SQSIM_HOME=${SQSIM_HOME:-$(readlink -f "$here/../..")}
 pass=(run llama-3-8b --phase decode --batch 8 --context 2048 --kv-format int8)
 
 if [ "$1" = table ]; then
-  echo "| format | stored bits | KL | MHz | mm2 | tokens/s | TTFT, s | mJ a token | ms x mm2 |"
-  echo "|---|---|---|---|---|---|---|---|---|"
+  echo "| format | stored bits | KL | sum | MHz | mm2 | tokens/s | TTFT, s | mJ a token | ms x mm2 |"
+  echo "|---|---|---|---|---|---|---|---|---|---|"
   awk -F, '/^#/ {next} !columns {columns = NF; for (i = 1; i <= NF; i++) at[$i] = i; next}
     function cell(name) {return $at[name]}
     function joules() {return cell("low_j") == "" ? "-" : sprintf("%.0f to %.0f", 1000 * cell("low_j"), 1000 * cell("high_j"))}
-    {gsub(/;/, ",", $1); printf "| %s | %.2f | %.2f [%.2f, %.2f] | %.0f | %.1f | %.1f | %.1f | %s | %.0f |\n", $1, cell("bits"), cell("kl"), cell("kl_low"),
-      cell("kl_high"), 1000 * cell("ghz"), cell("mm2"), cell("tokens_per_second"), cell("ttft_ms") / 1000, joules(), cell("ms_mm2")}' "$2"
+    {gsub(/;/, ",", $1); split(cell("sum"), sum, ":"); printf "| %s | %.2f | %.2f [%.2f, %.2f] | %s | %.0f | %.1f | %.1f | %.1f | %s | %.0f |\n", $1, cell("bits"), cell("kl"), cell("kl_low"),
+      cell("kl_high"), sum[1] == "" ? "-" : sum[1], 1000 * cell("ghz"), cell("mm2"), cell("tokens_per_second"), cell("ttft_ms") / 1000, joules(), cell("ms_mm2")}' "$2"
   exit
 fi
 sqsim=$1 folder=$2 model=$3 liberty=$4 sram=$5

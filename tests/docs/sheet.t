@@ -62,25 +62,23 @@ ok "KL is that of smollm2.csv" [ "$(at W4A4 smollm2_kl)" = "$(awk -F, '$1 == "de
 ok "sheet.csv is what its sources and the program say (make sheet)" cmp <(grep -v '^#' "$F/sheet.csv") "$W/now.csv"
 "$F/sheet.sh" results >"$W/results.md"
 ok "the first table of README.md is what reports/ say (make results)" reports/area/page.sh --check "$W/results.md" README.md
-ok "... twelve rows, in each the stored bits, KL with its interval, clock, area, tokens and joules" \
-  [ "$(grep -cE '^[|] `[^|]+ [|] [0-9.]+ [|] [0-9.]+ \[[0-9.]+, [0-9.]+\] ([|] [0-9.]+ ){4}[|] ([0-9]+ to [0-9]+|-) [|] [0-9]+ [|]$' README.md)" = 12 ]
+ok "... twelve rows, in each the stored bits, KL with its interval, sum, clock, area, tokens and joules" \
+  [ "$(grep -cE '^[|] `[^|]+ [|] [0-9.]+ [|] [0-9.]+ \[[0-9.]+, [0-9.]+\] [|] (exact|binary32|-) ([|] [0-9.]+ ){4}[|] ([0-9]+ to [0-9]+|-) [|] [0-9]+ [|]$' README.md)" = 12 ]
 ok "... its verdict has its figures" grep -qE 'has 0\.[0-9]+ \[.*times the KL of `nvfp4`' README.md
-ok "... and the GPU three" grep -qE 'in BF16 is [0-9.]+, [0-9.]+, [0-9.]+$' README.md
+ok "... and the GPU three" grep -qE 'in BF16 is 1\.19, 1\.38, 1\.50$' README.md
 # ---- one row, one design (row.csv) -----------------------------------------------------------------
 row() { awk -F, -v f="$1" -v c="$2" '/^#/ {next} !n {n = NF; for (i = 1; i <= NF; i++) if ($i == c) k = i; next} index($1, f) == 1 {print $k; exit}' "$F/row.csv"; }
 near() { awk -v a="$1" -v b="$2" -v by="${3:-1e-9}" 'BEGIN {d = a - b; exit !(a != "" && b > 0 && (d < 0 ? -d : d) <= by * b)}' || { echo "# '$1' is not '$2'"; return 1; }; }
 ok "row.csv: clock, area, tokens and ms x mm2 of a row belong together" awk -F, '/^#/ {next} !n {n = NF; for (i = 1; i <= NF; i++) at[$i] = i; next}
   function v(c) {return $at[c]} function is(a, b) {if (a < b * .999999999 || a > b * 1.000000001) {print "# " $1 ": " a " is not " b; bad = 1}}
-  {is(v("ghz") * v("netlist_ns"), 1); is(v("mm2"), v("pe_mm2") + v("line_mm2") + v("sram_mm2") + ("vector_mm2" in at ? v("vector_mm2") : 0)); is(v("ms_mm2"), v("ms") * v("mm2"))
-   is(v("tokens_per_second"), 8000 / v("ms")); is(v("sram_mm2"), $at["sram_mm2"]); rows++} END {exit bad || rows != 12}' "$F/row.csv"
+  {is(v("ghz") * v("netlist_ns"), 1); is(v("mm2"), v("pe_mm2") + v("line_mm2") + v("sram_mm2") + v("vector_mm2")); is(v("ms_mm2"), v("ms") * v("mm2"))
+   is(v("tokens_per_second"), 8000 / v("ms")); is(v("sram_mm2"), $at["sram_mm2"]); if (!(v("vector_ghz") > 0)) bad = 1; rows++} END {exit bad || rows != 12}' "$F/row.csv"
 ok "and no design has more silicon in PEs than that of the machine" awk -F, -v most="$(row '`sq_w`' pe_mm2)" '/^#/ {next} !n {n = NF; for (i = 1; i <= NF; i++) at[$i] = i; next}
   $at["pe_mm2"] > most {print "# " $1; bad = 1} END {exit bad}' "$F/row.csv"
-# A row.csv from before vector units had a price has no columns of them.
-has_vector() { grep -q ',vector_ghz,' "$F/row.csv"; }
 # The lanes of two rows as a machine has them, at the clock of their netlists: time and joules of `run` without any synthesis.
 for of in '`sq_w`' '`nvfp4`'; do
   name=${of//\`/}
-  sed "s/^clock: .*/clock: $(row "$of" ghz) GHz/$(has_vector && echo "; s/^  lanes: .*/&\n  clock: $(row "$of" vector_ghz) GHz/")" "$ROOT/sim/machines/default.yaml" >"$W/row.yaml"
+  sed "s/^clock: .*/clock: $(row "$of" ghz) GHz/; s/^  lanes: .*/&\n  clock: $(row "$of" vector_ghz) GHz/" "$ROOT/sim/machines/default.yaml" >"$W/row.yaml"
   sq run llama-3-8b --phase decode --batch 8 --context 2048 --kv-format int8 --machine row.yaml --format "$name" \
     $([ "$name" = sq_w ] || echo --low-lanes 4 --high-lanes 2) --energy "$F/row_energy.jsonl" --json
   ok "$name: tokens a second of run" near "$(number tokens_per_second)" "$(row "$of" tokens_per_second)"
@@ -91,19 +89,21 @@ for of in '`sq_w`' '`nvfp4`'; do
 done
 LIB=$DATA/liberty/sg13g2_stdcell_typ_1p20V_25C.lib
 if ! command -v yosys >/dev/null || [ ! -f "$LIB" ]; then
-  skip "area and clock of two rows" "no yosys, or no $LIB"
-elif daily "area and clock of two rows, by sqsim area"; then
-  has_vector && sq area --block vector_1 --liberty "$LIB" --json &&
-    ok "32 lanes of the vector unit" near "$(head -1 "$W.out" | grep -o '"area_um2":[^,]*' | cut -d: -f2 | awk '{print $1 * 32e-6}')" "$(row '`sq_w`' vector_mm2)" 1e-6 &&
-    ok "... and their clock" near "$(head -1 "$W.out" | grep -o '"min_period_ns":[^,]*' | cut -d: -f2 | awk '{print 1 / $1}')" "$(row '`sq_w`' vector_ghz)" 1e-5
-  sq area --block pe --low-lanes 16 --high-lanes 4 --liberty "$LIB" --json
-  ok "sq_w: area of its PEs" near "$(head -1 "$W.out" | grep -o '"area_um2":[^,]*' | cut -d: -f2 | awk '{print $1 * 1024e-6}')" "$(row '`sq_w`' pe_mm2)" 1e-6
-  ok "... and their period" near "$(head -1 "$W.out" | grep -o '"min_period_ns":[^,]*' | cut -d: -f2)" "$(row '`sq_w`' netlist_ns)"
-  sq area --units-of nvfp4 --rows 1 --cols 1 --liberty "$LIB" --json
-  of() { grep "\"block\":\"$1\"" "$W.out" | grep -o "\"$2\":[^,]*" | cut -d: -f2; }
-  ok "nvfp4: area of its PEs" near "$(of pe_nvfp4 area_um2 | awk '{print $1 * 1024e-6}')" "$(row '`nvfp4`' pe_mm2)" 1e-6
-  ok "... of its lines" near "$(of line_nvfp4 area_um2 | awk '{print $1 * 64e-6}')" "$(row '`nvfp4`' line_mm2)" 1e-6
-  ok "... and their period" near "$(printf '%s\n' "$(of pe_nvfp4 min_period_ns)" "$(of line_nvfp4 min_period_ns)" | sort -g | tail -1)" "$(row '`nvfp4`' netlist_ns)"
+  skip "two rows by their command" "no yosys, or no $LIB"
+elif daily "two rows of README.md, every figure by their command, at this revision"; then
+  sq run llama-3-8b --phase decode --batch 8 --context 2048 --kv-format int8 --format nvint4 --and nvfp4 --liberty "$LIB" \
+    --sram-area "$DATA/liberty/sram_sg13g2" --energy "$F/row_energy.jsonl" --json
+  for of in nvint4 nvfp4; do
+    for c in netlist_ns clock_ghz=ghz pe_mm2 line_mm2 sram_mm2 vector_mm2 vector_clock_ghz=vector_ghz mm2 ms tokens_per_second ttft_ms \
+      energy_low_j_per_token=low_j energy_high_j_per_token=high_j ms_mm2; do
+      ok "$of: $c" near "$(grep "\"format\":\"$of[ \"]" "$W.out" | grep -o "\"${c%=*}\":[^,}]*" | cut -d: -f2)" "$(row "\`$of\`" "${c#*=}")" 1e-6
+    done
+    ok "$of: the sum" grep -q "\"format\":\"$of[ \"].*\"sum\":\"$(row "\`$of\`" sum)\"" "$W.out"
+  done
 fi
+ok "row.csv: who adds exactly" [ "$(awk -F, '/exact$/ {print $1}' "$F/row.csv" | tr -d '\n')" = '`nvfp4``nvint4``nvfp4_46`' ]
+# PEs of which both sums are built: the row takes the exact one.
+ok "the exact sum is smaller and faster in each library of scaled.csv" awk -F, '$1 ~ /^pe_nvfp4(_fixed)?$/ {um2[$1, $2] = $3; ns[$1, $2] = $4; l[$2]}
+  END {for (x in l) {n++; bad = bad || um2["pe_nvfp4_fixed", x] >= um2["pe_nvfp4", x] || ns["pe_nvfp4_fixed", x] >= ns["pe_nvfp4", x]} exit bad || n < 5}' reports/area/scaled.csv
 ok "sheet.md is what sheet.csv says" cmp <(awk -f "$F/sheet.awk" "$F/sheet.csv") <(sed -n '/^| format/,$p' "$F/sheet.md")
 finish
