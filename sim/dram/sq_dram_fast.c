@@ -14,17 +14,16 @@ enum {
 
 // What comes: bursts of a piece, or clocks, or nothing until the queues are empty; and the clocks to the refreshes that may be
 // due meanwhile, FAR for all others.
-struct input {
-    uint32_t node;
+struct key {
+    uint32_t state;
     uint16_t bank, offset, n, clocks;
     uint16_t is_write, row, fed, unused;
     uint16_t due[SQ_DRAM_RANKS_MAX];
 };
 enum { FAR = UINT16_MAX, BIAS = 1 << 12 }; // added to clocks to a refresh, which may be late
 
-// What follows from it; behind it the bursts that went, and the clocks in which those of the piece came, from the begin on.
-struct edge {
-    struct input in;
+// What follows from it.
+struct entry {
     uint32_t to, clocks;
     uint32_t oldest;       // number of the next burst less that of the oldest in the queues
     uint32_t n_went, last; // bursts; the largest of their clocks
@@ -32,85 +31,26 @@ struct edge {
     uint8_t refreshes[SQ_DRAM_RANKS_MAX]; // by how many the due ones move on
     uint8_t row[SQ_DRAM_CODE_ROWS];
     struct sq_dram_stats stats;
+    struct sq_dram_went
+        went[]; // behind them the clocks in which those of the piece came, from the begin on
 };
 
-struct node {
-    uint64_t hash;
-    uint32_t n; // words of 16 bits, behind it
-    uint32_t unused;
-};
-
-static uint32_t words_of(size_t nbytes)
+void sq_dram_memo_clear(struct sq_dram_memo *m)
 {
-    return (uint32_t)((nbytes + 7) / 8);
+    sq_memo_free(&m->state);
+    sq_memo_free(&m->next);
+    memset(m, 0, sizeof *m);
 }
 
-static uint64_t hash_of(const void *bytes, size_t nbytes)
+// Whether it was full, or had seen another memory, and has begun again.
+static bool forget(struct sq_dram_memo *m, bool is_of_another)
 {
-    const unsigned char *const at = bytes;
-    uint64_t h = nbytes, x;
-    for (size_t i = 0; i < nbytes; i += sizeof x) {
-        x = 0;
-        memcpy(&x, at + i, nbytes - i < sizeof x ? nbytes - i : sizeof x);
-        h = (h ^ x) * UINT64_C(0x9e3779b97f4a7c15);
-        h ^= h >> 32;
-    }
-    return h;
-}
-
-// ---- the memo -------------------------------------------------------------------------------------
-
-static void forget(struct sq_dram_memo *m)
-{
-    if (m->n > 0) { // tables of a new memo are not touched before they are used
-        memset(m->node, 0, sizeof m->node);
-        memset(m->edge, 0, sizeof m->edge);
-    }
-    m->n = 1; // place 0 is none
-    m->n_nodes = m->n_edges = 0;
-}
-
-// Room for so many bytes; the memo forgets all where it has none, and *forgot says so.
-static uint32_t place_for(struct sq_dram_memo *m, size_t nbytes, bool *forgot)
-{
-    *forgot = m->n + words_of(nbytes) > SQ_DRAM_MEMO_WORDS || m->n_nodes > SQ_DRAM_MEMO_NODES / 2 ||
-              m->n_edges > SQ_DRAM_MEMO_EDGES / 2;
-    if (*forgot)
-        forget(m);
-    const uint32_t at = m->n;
-    m->n += words_of(nbytes);
-    return at;
-}
-
-// The node of the code; *forgot: the memo has begun again.
-static uint32_t node_of(struct sq_dram_memo *m, const struct sq_dram_code *c, bool *forgot)
-{
-    const size_t nbytes = c->n * sizeof c->word[0];
-    const uint64_t hash = hash_of(c->word, nbytes);
-    uint32_t slot = (uint32_t)hash % SQ_DRAM_MEMO_NODES;
-    *forgot = false;
-    for (; m->node[slot]; slot = (slot + 1) % SQ_DRAM_MEMO_NODES) {
-        const struct node *const n = (const void *)&m->word[m->node[slot]];
-        if (n->hash == hash && n->n == c->n && memcmp(n + 1, c->word, nbytes) == 0)
-            return m->node[slot];
-    }
-    const uint32_t at = place_for(m, sizeof(struct node) + nbytes, forgot);
-    struct node *const n = (void *)&m->word[at];
-    slot = *forgot ? (uint32_t)hash % SQ_DRAM_MEMO_NODES : slot;
-    *n = (struct node){.hash = hash, .n = c->n};
-    memcpy(n + 1, c->word, nbytes);
-    m->node[slot] = at;
-    m->n_nodes++;
-    return at;
-}
-
-static uint32_t *edge_slot(struct sq_dram_memo *m, const struct input *in)
-{
-    uint32_t slot = (uint32_t)hash_of(in, sizeof *in) % SQ_DRAM_MEMO_EDGES;
-    for (; m->edge[slot]; slot = (slot + 1) % SQ_DRAM_MEMO_EDGES)
-        if (memcmp(&m->word[m->edge[slot]], in, sizeof *in) == 0)
-            break;
-    return &m->edge[slot];
+    if (!is_of_another &&
+        sq_memo_nbytes(&m->state) + sq_memo_nbytes(&m->next) <= SQ_DRAM_MEMO_NBYTES)
+        return false;
+    sq_memo_forget(&m->state);
+    sq_memo_forget(&m->next);
+    return true;
 }
 
 // ---- the state ------------------------------------------------------------------------------------
@@ -141,9 +81,10 @@ static void live(struct sq_dram_fast *f)
     struct sq_dram_code *const c = &f->code;
     if (f->is_live)
         return;
-    const struct node *const n = (const void *)&f->memo->word[f->node];
-    c->n = n->n;
-    memcpy(c->word, n + 1, n->n * sizeof c->word[0]);
+    size_t nbytes;
+    const void *const code = sq_memo_key(&f->memo->state, f->state, &nbytes);
+    c->n = (uint32_t)(nbytes / sizeof c->word[0]);
+    memcpy(c->word, code, nbytes);
     memcpy(c->row, f->row, sizeof c->row);
     memcpy(c->due, f->due, sizeof c->due);
     f->d->now = f->now;
@@ -161,8 +102,8 @@ static void note_went(struct sq_dram_fast *f, uint64_t begin)
         f->came[(d->done[i].tag + d->done[i].burst) % SQ_DRAM_CAME_MAX] = (uint32_t)d->done[i].came;
         assert(f->n_went < SQ_DRAM_WENT_MAX);
         f->went[f->n_went++] =
-            (struct sq_dram_edge_burst){(int32_t)(d->done[i].tag + d->done[i].burst - f->next),
-                                        (uint32_t)(d->done[i].time - begin)};
+            (struct sq_dram_went){(int32_t)(d->done[i].tag + d->done[i].burst - f->next),
+                                  (uint32_t)(d->done[i].time - begin)};
     }
 }
 
@@ -239,7 +180,7 @@ static uint8_t number_in(const uint32_t *list, uint32_t n, uint32_t x)
     return OWN;
 }
 
-// What an edge says of the state that was, and of the piece.
+// What an entry says of the state that was, and of the piece.
 struct before {
     uint64_t now, due[SQ_DRAM_RANKS_MAX];
     uint32_t row[SQ_DRAM_CODE_ROWS], n_rows;
@@ -255,14 +196,12 @@ static void note_before(const struct sq_dram_fast *f, struct before *b)
     b->stats = sq_dram_stats_of(f->d);
 }
 
-static struct edge edge_of(const struct sq_dram_fast *f, const struct input *in,
-                           const struct before *b)
+static struct entry entry_of(const struct sq_dram_fast *f, const struct before *b)
 {
     const uint64_t interval = sq_dram_interval(f->d->setup);
-    struct edge e;
+    struct entry e;
     memset(&e, 0, sizeof e);
-    e.in = *in;
-    e.to = f->node;
+    e.to = f->state;
     e.clocks = (uint32_t)(f->now - b->now);
     e.oldest = oldest_of(f->d);
     e.fed = (uint16_t)f->fed;
@@ -279,42 +218,39 @@ static struct edge edge_of(const struct sq_dram_fast *f, const struct input *in,
     return e;
 }
 
-static void keep_edge(struct sq_dram_fast *f, const struct edge *e)
+static void keep(struct sq_dram_fast *f, const struct key *key, const struct entry *e)
 {
-    struct sq_dram_memo *const m = f->memo;
-    bool forgot;
-    const uint32_t at = place_for(
-        m, sizeof *e + e->n_went * sizeof f->went[0] + e->in.n * sizeof f->came[0], &forgot);
-    if (forgot) { // the nodes of the edge, too
-        f->node = 0;
+    const size_t nbytes = e->n_went * sizeof e->went[0];
+    const uint32_t at = sq_memo_add_key(&f->memo->next, key, sizeof *key);
+    struct entry *const new =
+        at ? sq_memo_add(&f->memo->next, at, sizeof *e + nbytes + key->n * sizeof f->came[0])
+           : NULL;
+    if (!new)
         return;
-    }
-    memcpy(&m->word[at], e, sizeof *e);
-    memcpy(&m->word[at + words_of(sizeof *e)], f->went, e->n_went * sizeof f->went[0]);
-    uint32_t *const came = (void *)&m->word[at + words_of(sizeof *e) + e->n_went];
-    for (uint32_t i = 0; i < e->in.n; i++)
+    *new = *e;
+    memcpy(new->went, f->went, nbytes);
+    uint32_t *const came = (void *)(new->went + e->n_went);
+    for (uint32_t i = 0; i < key->n; i++)
         came[i] = f->came[(f->next + i) % SQ_DRAM_CAME_MAX] - (uint32_t)(f->now - e->clocks);
-    *edge_slot(m, &e->in) = at;
-    m->n_edges++;
 }
 
-// The state at hand is *d: its code, and its place in the memo. False: it has none.
-static bool find_node(struct sq_dram_fast *f, bool *forgot)
+// The state at hand is *d: its code in the memo. True: all others were forgotten.
+static bool find_state(struct sq_dram_fast *f)
 {
     struct sq_dram_code *const c = &f->code;
     sq_dram_settle(f->d);
     const bool has_code = sq_dram_encode(f->d, c);
-    *forgot = false;
+    const bool forgot = has_code && forget(f->memo, false);
     f->now = f->d->now;
-    f->node = has_code ? node_of(f->memo, c, forgot) : 0;
+    f->state = has_code ? sq_memo_add_key(&f->memo->state, c->word, c->n * sizeof c->word[0]) : 0;
     f->n_rows = has_code ? c->n_rows : 0;
     memcpy(f->row, c->row, sizeof f->row);
     memcpy(f->due, c->due, sizeof f->due);
-    return has_code;
+    return forgot;
 }
 
 // The bursts that went, by transfer; `last`: the largest of their clocks.
-static void note_gone(struct sq_dram_fast *f, const struct sq_dram_edge_burst *went, uint32_t n,
+static void note_gone(struct sq_dram_fast *f, const struct sq_dram_went *went, uint32_t n,
                       uint32_t last, uint64_t begin)
 {
     uint32_t kept = 0;
@@ -351,12 +287,11 @@ static uint64_t gets_old(const struct sq_dram_fast *f)
 }
 
 // Runs the piece at the front, or the clocks up to `until`, or until the queues are empty, and keeps what follows.
-static uint32_t run_new(struct sq_dram_fast *f, struct input *in, uint64_t until)
+static uint32_t run_new(struct sq_dram_fast *f, struct key *in, uint64_t until)
 {
     const bool drains = in->n == 0 && in->clocks == 0;
     struct before b;
-    bool forgot;
-    const uint32_t from = f->node;
+    const uint32_t from = f->state;
     note_before(f, &b);
     const uint64_t old = gets_old(f);
     run(f, until, drains);
@@ -364,8 +299,8 @@ static uint32_t run_new(struct sq_dram_fast *f, struct input *in, uint64_t until
     const bool is_young = f->d->now <= old;
     if (drains && !is_empty(f->d)) // clocks, no more
         in->clocks = (uint16_t)(f->d->now - f->now);
-    const bool has_code = find_node(f, &forgot);
-    struct edge e = edge_of(f, in, &b);
+    const bool forgot = find_state(f);
+    struct entry e = entry_of(f, &b);
     f->oldest = e.oldest;
     add((uint64_t *)&f->stats, (const uint64_t *)&e.stats);
     bool is_plain = true, is_said = false; // no refresh was due; the input says when
@@ -374,16 +309,16 @@ static uint32_t run_new(struct sq_dram_fast *f, struct input *in, uint64_t until
         is_said |= in->due[i] != FAR;
     }
     if (is_plain)
-        memset(e.in.due, 0xff, sizeof e.in.due);
+        memset(in->due, 0xff, sizeof in->due);
     const bool is_known = is_plain || (is_said && f->now - b.now <= horizon(f));
-    if (has_code && !forgot && from && is_known && is_young)
-        keep_edge(f, &e);
+    if (f->state && !forgot && from && is_known && is_young)
+        keep(f, in, &e);
     return e.last;
 }
 
 // ---- a piece that is known ------------------------------------------------------------------------
 
-static void follow(struct sq_dram_fast *f, const struct edge *e, uint32_t row)
+static void follow(struct sq_dram_fast *f, const struct entry *e, uint32_t row)
 {
     uint32_t rows[SQ_DRAM_CODE_ROWS];
     for (uint32_t i = 0; i < e->n_rows; i++)
@@ -396,20 +331,25 @@ static void follow(struct sq_dram_fast *f, const struct edge *e, uint32_t row)
     f->oldest = e->oldest;
     f->now += e->clocks;
     f->fed = e->fed;
-    f->node = e->to;
+    f->state = e->to;
     f->is_live = false;
     add((uint64_t *)&f->stats, (const uint64_t *)&e->stats);
 }
 
-// The edge of an input whose refreshes are set here; NULL: it is new.
-static const struct edge *known(const struct sq_dram_fast *f, struct input *in)
+static const struct entry *find(const struct sq_dram_fast *f, const struct key *key)
+{
+    const struct sq_memo *const m = &f->memo->next;
+    return sq_memo_entry(m, sq_memo_first(m, sq_memo_find(m, key, sizeof *key)));
+}
+
+// The entry of a key whose refreshes are set here; NULL: it is new.
+static const struct entry *known(const struct sq_dram_fast *f, struct key *in)
 {
     const uint64_t due = next_due(f);
     memset(in->due, 0xff, sizeof in->due);
-    if (!f->node)
+    if (!f->state)
         return NULL;
-    const uint32_t plain = *edge_slot(f->memo, in);
-    const struct edge *const e = plain ? (const void *)&f->memo->word[plain] : NULL;
+    const struct entry *const e = find(f, in);
     if (e && due >= f->now + e->clocks)
         return e;
     if (due >= f->now + horizon(f) || due + BIAS <= f->now)
@@ -417,24 +357,20 @@ static const struct edge *known(const struct sq_dram_fast *f, struct input *in)
     for (uint32_t i = 0; i < n_ranks(f); i++)
         if (f->due[i] < f->now + horizon(f))
             in->due[i] = (uint16_t)(f->due[i] + BIAS - f->now);
-    const uint32_t at = *edge_slot(f->memo, in);
-    return at ? (const void *)&f->memo->word[at] : NULL;
+    return find(f, in);
 }
 
 // `most`: clocks that a drain may take.
-static void step(struct sq_dram_fast *f, struct input *in, uint64_t addr, uint32_t row,
-                 uint64_t most)
+static void step(struct sq_dram_fast *f, struct key *in, uint64_t addr, uint32_t row, uint64_t most)
 {
-    const struct edge *const e = known(f, in);
+    const struct entry *const e = known(f, in);
     const uint64_t begin = f->now;
     if (e && e->clocks <= most && f->now + e->clocks <= gets_old(f)) {
-        const uint32_t *const came =
-            (const void *)((const uint64_t *)(const void *)e + words_of(sizeof *e) + e->n_went);
+        const uint32_t *const came = (const void *)(e->went + e->n_went);
         for (uint32_t i = 0; i < in->n; i++)
             f->came[(f->next + i) % SQ_DRAM_CAME_MAX] = came[i] + (uint32_t)begin;
         follow(f, e, row);
-        note_gone(f, (const void *)((const uint64_t *)(const void *)e + words_of(sizeof *e)),
-                  e->n_went, e->last, begin);
+        note_gone(f, e->went, e->n_went, e->last, begin);
     } else {
         live(f);
         if (in->n > 0)
@@ -462,14 +398,11 @@ static uint32_t piece_of(const struct sq_dram_map *map, uint32_t most)
 void sq_dram_fast_init(struct sq_dram_fast *f, const struct sq_dram_setup *setup, struct sq_dram *d,
                        struct sq_dram_memo *memo)
 {
-    bool forgot;
     f->memo = memo;
     f->d = d;
     f->piece = piece_of(&setup->map, SQ_DRAM_PIECE * setup->channels);
-    if (memo->n == 0 || memcmp(&memo->setup, setup, sizeof *setup) != 0) {
+    if (forget(memo, memcmp(&memo->setup, setup, sizeof *setup) != 0))
         memo->setup = *setup;
-        forget(memo);
-    }
     sq_dram_init(d, setup);
     d->now = BASE;
     for (uint32_t i = 0; i < setup->channels; i++) {
@@ -478,7 +411,7 @@ void sq_dram_fast_init(struct sq_dram_fast *f, const struct sq_dram_setup *setup
         for (uint32_t j = 0; j < setup->rules.device.pseudo; j++)
             d->channel[i].pseudo[j].free = BASE;
     }
-    (void)find_node(f, &forgot);
+    (void)find_state(f);
     f->is_live = true;
 }
 
@@ -494,8 +427,8 @@ uint32_t sq_dram_fast_take(struct sq_dram_fast *f, uint64_t *addr, uint32_t n, b
     const struct sq_dram_place p = sq_dram_map_place(&s->map, *addr);
     const uint32_t offset = (uint32_t)(*addr >> s->map.below) & (f->piece - 1);
     const uint32_t row = p.at[SQ_DRAM_ROW], most = f->piece - offset;
-    struct input in = {
-        .node = f->node,
+    struct key in = {
+        .state = f->state,
         .bank = (uint16_t)(p.at[SQ_DRAM_CHANNEL] * SQ_DRAM_BANKS_MAX +
                            sq_dram_bank_of(&s->rules.device, &p)),
         .offset = (uint16_t)offset,
@@ -526,13 +459,13 @@ void sq_dram_fast_wait(struct sq_dram_fast *f, uint64_t clocks)
         most = SHORT;
     while (2 * n <= most)
         n *= 2;
-    struct input in = {.node = f->node, .clocks = (uint16_t)n, .row = OWN, .fed = (uint16_t)f->fed};
+    struct key in = {.state = f->state, .clocks = (uint16_t)n, .row = OWN, .fed = (uint16_t)f->fed};
     step(f, &in, 0, 0, n);
 }
 
 void sq_dram_fast_drain(struct sq_dram_fast *f, uint64_t clocks)
 {
-    struct input in = {.node = f->node, .row = OWN, .fed = (uint16_t)f->fed};
+    struct key in = {.state = f->state, .row = OWN, .fed = (uint16_t)f->fed};
     step(f, &in, 0, 0, clocks < LONG ? clocks : LONG);
 }
 

@@ -2,7 +2,7 @@
 // The same DRAM, faster: it looks up what it has seen before. Transfers go in, and of each the number of its bursts that
 // went and the clock in which the last of them is over come out.
 //
-// Transfers are cut into pieces, whose bursts lie in one row of each bank. What happens while a piece goes into the queues
+// A transfer goes in pieces whose bursts lie in one row of each bank. What happens while a piece goes into the queues
 // follows from the state's code (sq_dram_state.h) and the piece: the next code, the clocks that it takes, the bursts that went, the
 // account. It is run once and then looked up. The same holds for clocks in which nothing comes. Where a
 // refresh is due meanwhile, it follows from the time of the refresh as well.
@@ -11,22 +11,20 @@
 #define SQ_DRAM_FAST_H
 
 #include "sim/dram/sq_dram_state.h"
+#include "sim/io/sq_memo.h"
 
 enum {
-    SQ_DRAM_MEMO_NODES = 1 << 18, // powers of two
-    SQ_DRAM_MEMO_EDGES = 1 << 20,
-    SQ_DRAM_MEMO_WORDS = 1 << 23,
+    SQ_DRAM_MEMO_NBYTES = 1 << 26,
     SQ_DRAM_WENT_MAX = 1 << 14,
     SQ_DRAM_PIECE = 64 // bursts of a channel in a piece, at most
 };
 
-// What was seen of one memory, 69 MB at most. Zeroed: nothing. It forgets all when it is full, or when another memory comes.
+// What was seen of one memory. Zeroed: nothing. It forgets all when it is full, or when another memory comes.
 struct sq_dram_memo {
     struct sq_dram_setup setup;
-    uint32_t n, n_nodes, n_edges;                                // words, nodes, edges
-    uint32_t node[SQ_DRAM_MEMO_NODES], edge[SQ_DRAM_MEMO_EDGES]; // their places, by hash
-    uint64_t word[SQ_DRAM_MEMO_WORDS];
+    struct sq_memo state, next; // codes; what follows from one and what comes
 };
+void sq_dram_memo_clear(struct sq_dram_memo *memo);
 
 enum { SQ_DRAM_FLYING_MAX = 16 };
 
@@ -40,7 +38,7 @@ struct sq_dram_gone {
 struct sq_dram_fast {
     struct sq_dram_memo *memo;
     struct sq_dram *d; // of the caller
-    uint32_t node;     // place of the state in the memo; 0: it is in none
+    uint32_t state;    // in the memo; 0: it is not there
     bool is_live;      // *d is the state
     bool
         is_lost; // a burst waits behind SQ_DRAM_CAME_MAX others: what comes out is wrong from here on
@@ -59,7 +57,7 @@ struct sq_dram_fast {
     struct sq_dram_stats stats;
     struct sq_dram_gone gone[SQ_DRAM_FLYING_MAX];
     uint32_t n_gone;
-    struct sq_dram_edge_burst {
+    struct sq_dram_went {
         int32_t number;       // less the next one's at the begin
         uint32_t clocks;      // from the begin to its end
     } went[SQ_DRAM_WENT_MAX]; // in a run of late

@@ -508,8 +508,10 @@ void sq_machine_memo_clear(struct sq_machine_memo *memo)
     sq_chip_memo_free(memo->chip);
     memo->chip = NULL;
     for (unsigned i = 0; i < SQ_LEN(memo->timed); i++) {
-        if (memo->timed[i])
+        if (memo->timed[i] && memo->timed[i]->memo) {
+            sq_dram_memo_clear(memo->timed[i]->memo);
             free(memo->timed[i]->memo);
+        }
         free(memo->timed[i]);
         memo->timed[i] = NULL;
     }
