@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { PAGE = 4096 };
 enum { JOB, ACT, WEIGHT, SCALE }; // streams of the engine
 
 void sq_chip_setup(const unsigned *v, const struct sq_env_choice *memory, struct sq_chip_setup *c)
@@ -18,7 +17,7 @@ void sq_chip_setup(const unsigned *v, const struct sq_env_choice *memory, struct
     *c = (struct sq_chip_setup){.n_slots = v[SQ_TOP_OUTSTANDING],
                                 .n_writes = v[SQ_TOP_WRITES],
                                 .max_burst = v[SQ_TOP_MAX_BURST],
-                                .page = PAGE / nbytes,
+                                .page = SQ_AXI_PAGE / nbytes,
                                 .word = v[SQ_TOP_PORT_LEN] * sq_top_out_bits(v) / 8,
                                 .store_room = v[SQ_TOP_MAX_BURST] < 2 ? 2 : v[SQ_TOP_MAX_BURST],
                                 .tile_slots = sq_top_shape(v).pairs * o.rows * o.cols / o.lanes,
@@ -207,44 +206,20 @@ static void clock_dma(const struct sq_chip_setup *c, struct sq_chip_world *w,
 
 // ---- the whole --------------------------------------------------------------------------------------
 
-static uint32_t gear_left(const struct sq_chip_gear *g, uint32_t out, bool out_ready)
-{
-    return g->level - (g->level >= out && out_ready ? out : 0);
-}
-
-static bool gear_takes(const struct sq_chip_gear *g, uint32_t out, bool out_ready)
-{
-    return gear_left(g, out, out_ready) < (g->has_begun ? out : 1);
-}
-
-// come: bytes that come, 0: none; the last of them end with a multiple of `pad`.
-static inline void gear_clock(struct sq_chip_gear *g, uint32_t out, uint32_t come, uint32_t pad,
-                              bool last, bool out_ready)
-{
-    const bool takes = come > 0 && gear_takes(g, out, out_ready);
-    g->level = gear_left(g, out, out_ready);
-    if (!takes)
-        return;
-    g->level += come;
-    if (pad > 1)
-        g->level = (g->level + pad - 1) / pad * pad;
-    g->has_begun = !last;
-}
-
 // come: bytes of the DMA for this operand, 0: none. An operand of which nothing moves is left as it is.
 static inline void clock_operand(const struct sq_chip_setup *c, struct sq_chip_world *w, unsigned i,
                                  const struct sq_chip_job *job, uint32_t come, bool last,
                                  bool out_ready)
 {
     struct sq_operand_buffer_sim *const b = &w->buffer[i];
-    struct sq_chip_gear *const g = &w->gear[i];
+    struct sq_gear_time *const g = &w->gear[i];
     const uint32_t places = w->pending >> i & 1 ? job->places[i] : 0;
     const bool has_room = sq_operand_buffer_has_room(b), fills = g->level >= c->beat[i] && has_room;
     if (places > 0 || fills || out_ready || sq_operand_buffer_reads(b))
         sq_operand_buffer_clock(b, places, job->keep[i], !g->has_begun && g->level == c->beat[i],
                                 out_ready);
     if (come > 0 || fills)
-        gear_clock(g, c->beat[i], come, 1, last, has_room);
+        sq_gear_step(g, c->beat[i], come, 1, last, has_room);
 }
 
 // A beat of those that the oldest job has yet to give; whether it is its last.
@@ -264,11 +239,11 @@ static void clock_sums(const struct sq_chip_setup *c, struct sq_chip_world *w,
 {
     const bool is_last = keeps && w->kept[0] == 1, offers = sq_operand_buffer_offers(&w->sums);
     const bool is_taken =
-        c->is_scaled ? gear_takes(&w->carry, c->tile_slots, carry_ready) : carry_ready;
+        c->is_scaled ? sq_gear_has_room(&w->carry, c->tile_slots, carry_ready) : carry_ready;
     sq_operand_buffer_clock(&w->sums, w->pending >> SQ_TOP_SUMS & 1 ? job->places[SQ_TOP_SUMS] : 0,
                             false, is_last, is_taken);
     if (c->is_scaled)
-        gear_clock(&w->carry, c->tile_slots, offers, 1, false, carry_ready);
+        sq_gear_step(&w->carry, c->tile_slots, offers, 1, false, carry_ready);
     if (keeps)
         (void)give(w->kept, &w->n_kept);
 }
@@ -377,13 +352,13 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
     const bool word_ends = word_fires && w->data_left == 1;
     const bool read_fires = w->r_valid && w->n_used > 0 && w->n_out < 2;
     const bool wide_ready = w->n_store < c->store_room,
-               y_ready = gear_takes(&w->wide, c->nbytes, wide_ready);
+               y_ready = sq_gear_has_room(&w->wide, c->nbytes, wide_ready);
     const bool has_load = w->n_out > 0, is_fetch = has_load && w->out[0].kind == SQ_TOP_DESCRIPTOR;
     const uint32_t kind = w->out[0].kind, last = w->out[0].last;
     const uint32_t come = last && w->out[0].tail > 0 ? w->out[0].tail : c->nbytes;
     const bool load_ready =
-        has_load && (is_fetch || gear_takes(&w->gear[kind], c->beat[kind],
-                                            sq_operand_buffer_has_room(&w->buffer[kind])));
+        has_load && (is_fetch || sq_gear_has_room(&w->gear[kind], c->beat[kind],
+                                                  sq_operand_buffer_has_room(&w->buffer[kind])));
     const struct sq_engine_in in = offer_engine(c, w, &offered_job);
     const bool keeps =
         c->is_scaled ? sq_engine_scaled_keeps(w->engine) : sq_engine_array_keeps(w->engine);
@@ -445,8 +420,8 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
     w->n_store += (uint32_t)(w->wide.level >= c->nbytes && wide_ready) - d.takes_word;
     const bool y_fires = h.out_valid && y_ready, y_last = y_fires && give(w->words, &w->n_words);
     if (y_fires || w->wide.level >= c->nbytes)
-        gear_clock(&w->wide, c->nbytes, y_fires ? c->word : 0, y_last ? c->nbytes : 1, y_last,
-                   wide_ready);
+        sq_gear_step(&w->wide, c->nbytes, y_fires ? c->word : 0, y_last ? c->nbytes : 1, y_last,
+                     wide_ready);
     clock_memory(c, w, ar_fires, read, written, read_fires, d.responds);
 }
 

@@ -61,10 +61,6 @@ struct sq_chip_setup {
 void sq_chip_setup(const unsigned *value, const struct sq_env_choice *memory,
                    struct sq_chip_setup *c);
 
-struct sq_chip_gear { // as struct sq_gear_sim
-    uint32_t level, has_begun;
-};
-
 enum sq_chip_phase { SQ_CHIP_ASK, SQ_CHIP_FETCH, SQ_CHIP_CHECK, SQ_CHIP_RUN, SQ_CHIP_END };
 
 // Zeroed before sq_chip_world_init.
@@ -95,7 +91,7 @@ struct sq_chip_world {
     uint32_t
         ends; // a bit for each burst that is written, the oldest in the lowest: the last of its transfer
     // operands, sums, outputs
-    struct sq_chip_gear gear[SQ_TOP_OPERANDS], wide, carry;
+    struct sq_gear_time gear[SQ_TOP_OPERANDS], wide, carry;
     struct sq_operand_buffer_sim buffer[SQ_TOP_OPERANDS], sums;
     uint32_t kept[8], n_kept;   // beats of sums that jobs have yet to give, the oldest first
     uint32_t words[8], n_words; // of outputs, the same
@@ -172,29 +168,17 @@ enum { SQ_CHIP_STATES_NBYTES = 1 << 26 }; // of worlds that are kept
 static inline void sq_chip_stats_add(struct sq_chip_stats *to, const struct sq_chip_stats *s,
                                      uint64_t n)
 {
-    to->cycles += n * s->cycles;
-    to->busy += n * s->busy;
-    to->wait += n * s->wait;
-    to->blocked += n * s->blocked;
-    to->read_beats += n * s->read_beats;
-    to->write_beats += n * s->write_beats;
-    to->read_wait += n * s->read_wait;
-    to->read_full += n * s->read_full;
-    to->write_wait += n * s->write_wait;
+    uint64_t *const sum = (uint64_t *)to;
+    for (unsigned i = 0; i < sizeof *to / sizeof *sum; i++)
+        sum[i] += n * ((const uint64_t *)s)[i];
 }
 
 static inline struct sq_chip_stats sq_chip_stats_since(const struct sq_chip_stats *now,
                                                        const struct sq_chip_stats *then)
 {
-    return (struct sq_chip_stats){now->cycles - then->cycles,
-                                  now->busy - then->busy,
-                                  now->wait - then->wait,
-                                  now->blocked - then->blocked,
-                                  now->read_beats - then->read_beats,
-                                  now->write_beats - then->write_beats,
-                                  now->read_wait - then->read_wait,
-                                  now->read_full - then->read_full,
-                                  now->write_wait - then->write_wait};
+    struct sq_chip_stats s = *now;
+    sq_chip_stats_add(&s, then, UINT64_MAX); // less one times
+    return s;
 }
 
 // The key of a settled world; 0: no memory.

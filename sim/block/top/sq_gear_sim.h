@@ -6,11 +6,37 @@
 #include "sim/block/top/sq_dma_sim.h"
 #include "sim/block/top/sq_top_image.h"
 
-// Widths in bytes; all else zero at first.
+// Its time, without values. Widths are in bytes, `out` that of the words which leave; zeroed at first.
+struct sq_gear_time {
+    uint32_t level, has_begun; // bytes that wait; its last word has not come
+};
+// Bytes that stay in a cycle.
+static inline uint32_t sq_gear_left(const struct sq_gear_time *g, uint32_t out, bool out_ready)
+{
+    return g->level - (g->level >= out && out_ready ? out : 0);
+}
+static inline bool sq_gear_has_room(const struct sq_gear_time *g, uint32_t out, bool out_ready)
+{
+    return sq_gear_left(g, out, out_ready) < (g->has_begun ? out : 1);
+}
+// The edge. come: bytes that come, 0: none; the last of them end with a multiple of `pad`.
+static inline void sq_gear_step(struct sq_gear_time *g, uint32_t out, uint32_t come, uint32_t pad,
+                                bool last, bool out_ready)
+{
+    const bool takes = come > 0 && sq_gear_has_room(g, out, out_ready);
+    g->level = sq_gear_left(g, out, out_ready);
+    if (!takes)
+        return;
+    g->level += come;
+    if (pad > 1)
+        g->level = (g->level + pad - 1) / pad * pad;
+    g->has_begun = !last;
+}
+
 struct sq_gear_sim {
     uint32_t in, out;
-    uint32_t level;                      // bytes that wait
-    bool has_begun, poison, last_poison; // its last word has not come; as in sq_gear
+    struct sq_gear_time time;
+    bool poison, last_poison; // as in sq_gear
     unsigned char data[4 * (SQ_TOP_WORDS_MAX + SQ_DMA_WORDS_MAX)];
 };
 
