@@ -13,7 +13,7 @@ $(BUILD)/%.block.h: %.block sim/block/table.awk
 $(SIM_LIB_OBJ): | $(BLOCK_TABLES)
 
 # What steps a chip very many times.
-$(BUILD)/obj/sim/machine/sq_chip_world.o $(BUILD)/obj/sim/machine/sq_chip_turn.o: CFLAGS_ALL += -O3
+$(BUILD)/obj/sim/machine/sq_chip_state.o $(BUILD)/obj/sim/machine/sq_chip_tiles.o: CFLAGS_ALL += -O3
 $(BUILD)/obj/sim/block/array/sq_engine_array_block.o $(BUILD)/obj/sim/block/scaled/sq_engine_scaled_block.o: CFLAGS_ALL += -O3
 $(BUILD)/obj/sim/block/output/sq_output_sim.o: CFLAGS_ALL += -O3
 

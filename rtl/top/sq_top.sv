@@ -9,9 +9,9 @@
 // order; they are data, secure and unprivileged (PROT 000b), and may be buffered, not cached (CACHE 0011b). Of the
 // registers PROT says nothing.
 // Form says which engine: FLOAT is sq_engine_scaled, both operands in blocks with Element, Scale, High and
-// HighPerBank. Layout LAYOUT_KEPT is sq_engine_gqsa, BankLen weights a group. All others are sq_engine_array: one operand as it is stored in Layout (OnActs: the activations, else the
-// weights), the other one in plain codes, ActW and WeightW bits; codes of more bits have HighW. Scales are
-// those that Form reads. How operands and outputs lie in memory is said in README.md beside this file.
+// HighPerBank. Layout LAYOUT_KEPT is sq_engine_gqsa, with groups of BankLen weights. All others are sq_engine_array. Layout
+// says how one of its operands is stored (OnActs: the activations, else the weights); the other one has plain codes.
+// Codes have ActW and WeightW bits, and HighW bits where Layout has a second kind. Form says which scales there are. How operands and outputs lie in memory is said in README.md beside this file.
 // A layer whose K is too long for the buffers is worked on in chunks of scale groups, or of parts of one. Between them
 // the binary32 sums of a block's outputs, and the integer ones of a group that goes on, wait in a buffer of their own
 // (u_sums), and each goes on from where it was, so that the bits are those of a whole K.

@@ -32,7 +32,7 @@ struct entry {
     uint8_t row[SQ_DRAM_CODE_ROWS];
     struct sq_dram_stats stats;
     struct sq_dram_went
-        went[]; // behind them the clocks in which those of the piece came, from the begin on
+        went[]; // after them the clocks in which those of the piece came, from the begin on
 };
 
 void sq_dram_memo_clear(struct sq_dram_memo *m)
@@ -60,7 +60,7 @@ static uint32_t n_ranks(const struct sq_dram_fast *f)
     return f->d->setup->rules.device.pseudo * f->d->setup->rules.device.ranks;
 }
 
-// A refresh that is due later is said to be far. Ranks refresh in turn: two of them are not to be near at once.
+// Clocks in which a refresh counts as near. Ranks refresh one after the other: no two of them are near at once.
 static uint64_t horizon(const struct sq_dram_fast *f)
 {
     const uint64_t most = sq_dram_interval(f->d->setup) / n_ranks(f);

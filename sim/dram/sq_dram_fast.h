@@ -40,9 +40,8 @@ struct sq_dram_fast {
     struct sq_dram *d; // of the caller
     uint32_t state;    // in the memo; 0: it is not there
     bool is_live;      // *d is the state
-    bool
-        is_lost; // a burst waits behind SQ_DRAM_CAME_MAX others: what comes out is wrong from here on
-    uint64_t now;    // in clocks, BASE more than outside
+    bool is_lost; // a burst waits for SQ_DRAM_CAME_MAX others: what comes out is wrong from here on
+    uint64_t now; // in clocks, BASE more than outside
     uint32_t oldest; // number of the next burst less that of the oldest in the queues
     uint32_t came
         [SQ_DRAM_CAME_MAX]; // the last bits of the clock in which a burst came, by the last bits of its number

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fast run. Each idea is exact:
-//   - a world of time alone (sq_chip_world.h);
-//   - what happens from one posted job to the next follows from the state of the world, the job, and what the steps that are
+//   - the state knows time alone (sq_chip_state.h);
+//   - what happens from one posted job to the next follows from the state, the job, and what the steps that are
 //     loaded meanwhile load: it is run once, and then looked up;
 //   - between two jobs, tiles and bursts are alike but for the counters of the job and of the transfers at
-//     hand. So what happens from one tile or burst to the next is looked up as well (sq_chip_turn.c);
-//   - so is what happens from a block of a loop to those behind it (sq_chip_loops.c), and in a whole layer.
+//     hand. So what happens from one tile or burst to the next is looked up as well (sq_chip_tiles.c);
+//   - so is what happens from a block of a loop to those after it (sq_chip_loops.c), and in a whole layer.
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "sim/machine/sq_chip_run.h"
 
 enum { ROWS = 0, COLS = 1 };
-enum { SPACING = 32 }; // cycles between turns, at least: to keep more costs more than it saves
+enum { SPACING = 32 }; // cycles between boundaries, at least: to keep more costs more than it saves
 
 // ---- the steps of a layer ---------------------------------------------------------------------------
 
@@ -100,11 +100,11 @@ static bool next_job(struct sq_chip_run *r)
 
 // ---- from job to job ---------------------------------------------------------------------------------
 
-// At a turn, or where a step or a job is due.
-static bool turn(struct sq_chip_run *r, struct sq_chip_feed *f)
+// Where a step or a job is due, or another boundary.
+static bool look_up(struct sq_chip_run *r, struct sq_chip_feed *f)
 {
     const struct sq_chip_given given = {r->posted.number, r->loads.number, r->jobs.number == 0};
-    return sq_chip_turn(&r->setup, &r->memo->turns, &r->walk, &given, &r->world, f);
+    return sq_chip_tiles_go(&r->setup, &r->memo->turns, &r->walk, &given, &r->chip, f);
 }
 
 // Another step is loaded. It goes into *s, if there is room.
@@ -125,21 +125,22 @@ static bool simulate(struct sq_chip_run *r, struct entry *s)
     struct sq_chip_feed f = {.load = r->loads.number ? &r->loads.load : NULL,
                              .job = &r->posted.job,
                              .ahead = r->jobs.number ? &r->jobs.job : NULL};
-    bool begins = r->world.phase == SQ_CHIP_RUN; // behind a step or a job that was due
-    uint64_t turned = 0;
+    bool begins = r->chip.phase == SQ_CHIP_RUN; // after a step or a job that was due
+    uint64_t last = 0;
     s->n_loads = 0;
-    while (!f.posted && r->world.phase != SQ_CHIP_END) {
+    while (!f.posted && r->chip.phase != SQ_CHIP_END) {
         if (begins)
             memset(&r->walk, 0, sizeof r->walk);
         else
-            sq_chip_world_cycle(&r->setup, &r->world, &f);
+            sq_chip_cycle(&r->setup, &r->chip, &f);
         const bool is_due = f.loaded || f.posted;
-        const bool is_turn = begins || is_due || (f.turned && f.stats.cycles - turned >= SPACING);
+        const bool is_boundary =
+            begins || is_due || (f.is_boundary && f.stats.cycles - last >= SPACING);
         begins = false;
-        if (is_turn && r->world.phase == SQ_CHIP_RUN) {
-            if (!turn(r, &f))
+        if (is_boundary && r->chip.phase == SQ_CHIP_RUN) {
+            if (!look_up(r, &f))
                 return false;
-            turned = f.stats.cycles;
+            last = f.stats.cycles;
         }
         if (f.loaded) {
             if (!load_next(r, s, &f))
@@ -159,21 +160,21 @@ static bool post(struct sq_chip_run *r)
     return next_job(r);
 }
 
-// The world is one in which a job was posted.
+// A job was posted.
 static bool set_state(struct sq_chip_run *r)
 {
-    sq_chip_world_settle(&r->setup, &r->world);
-    r->world.pending = 0; // follows from the job
-    r->state = sq_chip_world_key(&r->setup, &r->world, &r->memo->jobs);
+    sq_chip_state_settle(&r->setup, &r->chip);
+    r->chip.pending = 0; // follows from the job
+    r->state = sq_chip_state_key(&r->setup, &r->chip, &r->memo->jobs);
     return r->state != 0;
 }
 
-// The world of the state, with the posted job.
+// The state of the key, with the posted job.
 static void restore(struct sq_chip_run *r)
 {
     size_t nbytes;
-    sq_chip_world_unpack(&r->setup, sq_memo_key(&r->memo->jobs, r->state, &nbytes), &r->world);
-    r->world.pending = sq_chip_takers(&r->posted.job);
+    sq_chip_state_unpack(&r->setup, sq_memo_key(&r->memo->jobs, r->state, &nbytes), &r->chip);
+    r->chip.pending = sq_chip_takers(&r->posted.job);
 }
 
 static bool set_number(struct sq_chip_run *r, uint32_t *number, const void *key, size_t nbytes)
@@ -197,7 +198,7 @@ static bool forget(struct sq_chip_run *r)
     return ok && set_state(r);
 }
 
-// The i-th step behind the one that is loaded.
+// The i-th step after the one that is loaded.
 static bool look_ahead(struct sq_chip_run *r, uint32_t i)
 {
     if (i < r->n_ahead)
@@ -299,7 +300,7 @@ static bool run_layer(struct sq_chip_run *r, const unsigned *value,
     r->jobs.q = r->loads.q;
     r->go = step;
     sq_chip_loops_init(r);
-    sq_chip_world_init(value, &r->world);
+    sq_chip_state_init(value, &r->chip);
     if (!next_load(r, &r->loads) || !next_job(r) || !simulate(r, &e) || !set_state(r) || !post(r) ||
         !sq_chip_loops_run(r))
         return false;

@@ -25,7 +25,7 @@ struct key {
 };
 struct entry {
     uint32_t to, load;            // at the end
-    struct step at, behind;       // that is loaded at the end; the one behind it
+    struct step at, after;        // that is loaded at the end; the one after it
     uint32_t from[SQ_CHIP_KINDS]; // places
     uint64_t next[SQ_CHIP_KINDS], start[SQ_TOP_OPERANDS]; // what is added to these addresses
     struct sq_chip_stats stats;
@@ -50,7 +50,7 @@ static bool begins(const struct sq_chip_run *r, enum level level)
            (level == INNER || at->done[axis_of(r, INNER)] == 0);
 }
 
-// The posted job and the step that is loaded are in the loop, so many blocks before its end, and behind its first block.
+// The posted job and the step that is loaded are in the loop, so many blocks before its end, and after its first block.
 static bool is_within(const struct sq_chip_run *r, enum level level, uint64_t blocks)
 {
     const struct sq_top_layer *const l = &r->loads.q.layer;
@@ -146,7 +146,7 @@ static void go_along(struct sq_chip_run *r, enum level level, uint32_t blocks,
     r->jobs.at.done[axis] += by;
     r->jobs.q.job.done[axis] += by;
     set_step(r, axis, &e->at, &r->loads.at);
-    set_step(r, axis, &e->behind, &q->load);
+    set_step(r, axis, &e->after, &q->load);
     r->loads.number = e->load;
     memcpy(&r->loads.load, sq_memo_key(&r->memo->jobs, e->load, &nbytes), sizeof r->loads.load);
     sq_chip_stats_add(&r->stats, &e->stats, 1);
@@ -183,7 +183,7 @@ static bool keep(struct sq_chip_run *r, enum level level, uint32_t key, struct e
     e->to = r->state;
     e->load = r->loads.number;
     e->at = step_of(r, axis, &r->loads.at);
-    e->behind = step_of(r, axis, &q->load);
+    e->after = step_of(r, axis, &q->load);
     e->stats = sq_chip_stats_since(&r->stats, &e->stats);
     for (unsigned i = 0; i < SQ_CHIP_KINDS; i++)
         e->next[i] = q->next[i] - e->next[i];

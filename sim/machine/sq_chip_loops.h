@@ -3,17 +3,17 @@
 #ifndef SQ_CHIP_LOOPS_H
 #define SQ_CHIP_LOOPS_H
 
-#include "sim/machine/sq_chip_world.h"
+#include "sim/machine/sq_chip_state.h"
 
 enum { SQ_CHIP_KINDS = SQ_TOP_OPERANDS + 1 }; // of transfers
 
 // The sequencer's own model, asked for one step after the other.
 struct sq_chip_cursor {
-    struct sq_sequencer_sim q; // behind the step
+    struct sq_sequencer_sim q; // after the step
     struct sq_block_walk at;   // the step
     struct sq_chip_load load;  // of it, in a cursor of loads
     struct sq_chip_job job;    // ... of jobs
-    uint32_t number;           // key of that; 0: behind the last step
+    uint32_t number;           // key of that; 0: after the last step
 };
 
 // What follows from the chip and its memory alone.
@@ -40,7 +40,7 @@ struct sq_chip_run {
     struct sq_chip_walk walk;
     struct sq_chip_cursor loads, jobs; // the step that is loaded; whose job comes next
     struct sq_chip_cursor posted;      // whose job was posted
-    // The steps behind the one that is loaded, as far as they were asked for.
+    // The steps after the one that is loaded, as far as they were asked for.
     struct sq_chip_cursor ahead[SQ_CHIP_AHEAD];
     uint32_t n_ahead;
     uint32_t state, n_forgotten; // key where a job was posted; times that all keys were forgotten
@@ -48,7 +48,7 @@ struct sq_chip_run {
     bool is_even[SQ_CHIP_KINDS]; // no burst of this kind is cut short by a page
     enum sq_chip_way moves[SQ_CHIP_KINDS];
     uint32_t once[SQ_CHIP_KINDS]; // bytes of that transfer
-    struct sq_chip_world world;
+    struct sq_chip_state chip;
 };
 
 // What of its layer the loops need.

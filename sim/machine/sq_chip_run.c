@@ -6,7 +6,7 @@
 #include <string.h>
 
 // Chip and memory. All operands are zeros, for no cycle depends on them, but for the offsets of an indexed layer.
-struct world {
+struct system {
     struct sq_top_sim chip;
     struct sq_axi_memory memory;
     uint32_t descriptor[SQ_DESC_WORDS];
@@ -14,8 +14,8 @@ struct world {
     uint64_t offsets_nbytes; // of an indexed layer; 0: it is none
 };
 
-// Two offsets of an indexed layer, `at` bytes behind the first one of all: the groups of a block lie evenly in its columns.
-static uint32_t two_offsets(const struct world *w, uint32_t at)
+// Two offsets of an indexed layer, `at` bytes after the first one of all: the groups of a block lie evenly in its columns.
+static uint32_t two_offsets(const struct system *w, uint32_t at)
 {
     const struct sq_top_layer *const l = &w->layer;
     const struct sq_top_room *const room = &w->chip.sequencer.room;
@@ -30,7 +30,7 @@ static uint32_t two_offsets(const struct world *w, uint32_t at)
 
 static int32_t read_word(void *ctx, uint64_t addr, unsigned i)
 {
-    const struct world *const w = ctx;
+    const struct system *const w = ctx;
     const uint64_t at = addr / 4 + i;
     const uint64_t offset = addr + 4 * i - w->layer.addr[SQ_TOP_COL_SCALE];
     if (at < SQ_DESC_WORDS)
@@ -52,7 +52,7 @@ static enum sq_axi_fault no_fault(void *ctx, uint64_t addr, unsigned nbytes)
 
 static const struct sq_axi_content content = {read_word, write_words, no_fault};
 
-static void start(struct world *w, const unsigned *value, const struct sq_env_choice *memory,
+static void start(struct system *w, const unsigned *value, const struct sq_env_choice *memory,
                   const struct sq_top_layer *layer)
 {
     struct sq_top_regs_sim *const regs = &w->chip.regs;
@@ -70,7 +70,7 @@ static void start(struct world *w, const unsigned *value, const struct sq_env_ch
     regs->w_strb = 15;
 }
 
-static void cycle(struct world *w)
+static void cycle(struct system *w)
 {
     struct sq_pins pins;
     memset(&pins, 0, sizeof pins);
@@ -82,7 +82,7 @@ static void cycle(struct world *w)
     (void)sq_axi_memory_clock(&w->memory, &pins);
 }
 
-static bool is_running(const struct world *w)
+static bool is_running(const struct system *w)
 {
     return w->chip.regs.value[SQ_REG_STATUS / 4] >> SQ_STATUS_BUSY & 1;
 }
@@ -107,7 +107,7 @@ enum sq_status sq_chip_run_timed(const unsigned *value, const struct sq_env_choi
                                  const struct sq_top_layer *layer, struct sq_chip_stats *stats,
                                  struct sq_dram_stats *dram, struct sq_error *err)
 {
-    struct world *const w = calloc(1, sizeof *w);
+    struct system *const w = calloc(1, sizeof *w);
     SQ_NEED(w, err, "a chip of %zu bytes", sizeof *w);
     start(w, value, memory, layer);
     do

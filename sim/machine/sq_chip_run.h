@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layer on the chip (rtl/top/sq_top.sv) behind an ideal memory, from the start in CONTROL to the response of
+// A layer on the chip (rtl/top/sq_top.sv) with an ideal memory, from the start in CONTROL to the response of
 // the last write, as the chip's own counters say: in two ways that agree in every counter.
 #ifndef SQ_CHIP_RUN_H
 #define SQ_CHIP_RUN_H
 
-#include "sim/machine/sq_chip_world.h"
+#include "sim/machine/sq_chip_state.h"
 
 // value: the parameters of the block sq_top; memory: of kind 1 (sq_axi_memory.h). The layer is one that
 // such a chip takes (sq_top_layer_decode), its regions placed. SQ_ERR_MEMORY.
@@ -22,7 +22,7 @@ enum sq_status sq_chip_run_timed(const unsigned *value, const struct sq_env_choi
 struct sq_chip_stats sq_chip_stats_of(const struct sq_top_regs_sim *regs);
 // The same in every counter. From one job to the next, what happens follows from the state of the chip and
 // from the steps of the layer that come in between, so it is computed once for each state and steps alike
-// (sq_chip_world.h); so are whole blocks of a loop.
+// (sq_chip_state.h); so are whole blocks of a loop.
 enum sq_status sq_chip_run_fast(const unsigned *value, const struct sq_env_choice *memory,
                                 const struct sq_top_layer *layer, struct sq_chip_stats *stats,
                                 struct sq_error *err);

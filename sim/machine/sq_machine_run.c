@@ -65,7 +65,7 @@ struct store {
 };
 
 // Times are cycles from now on. Zeroed with its padding before, and where it is not in use.
-struct world {
+struct run {
     const struct sq_machine *machine;
     const struct sq_mapping *plan;
     uint64_t now;
@@ -94,7 +94,7 @@ struct world {
 };
 
 // `timed` is for a DRAM that keeps time.
-static void start(struct world *w, const struct sq_machine *machine, const struct sq_mapping *plan,
+static void start(struct run *w, const struct sq_machine *machine, const struct sq_mapping *plan,
                   struct sq_machine_timed *timed, bool is_fast)
 {
     memset(w, 0, sizeof *w);
@@ -114,20 +114,20 @@ static void block_at(const struct sq_mapping *p, const struct cursor *c, uint64_
     *j = p->n_outer ? c->outer : c->inner;
 }
 
-static bool dram_is_free(const struct world *w)
+static bool dram_is_free(const struct run *w)
 {
     return w->timed ? w->now >= w->plan->index_cycles && sq_machine_timed_is_free(w->timed, w->now)
                     : w->dram_left == 0;
 }
 
 // Whether the operands of the next step are there.
-static bool has_arrived(const struct world *w)
+static bool has_arrived(const struct run *w)
 {
     return w->ready > 0 &&
            (w->timed ? sq_machine_timed_loaded(w->timed) <= w->now : w->arrival[0] == 0);
 }
 
-static bool finished(const struct world *w)
+static bool finished(const struct run *w)
 {
     return w->work.done && !w->core_busy && w->n_store == 0 && !w->is_storing;
 }
@@ -137,7 +137,7 @@ static uint64_t less(uint64_t t, uint64_t cycles)
     return t > cycles ? t - cycles : 0;
 }
 
-static void advance_time(struct world *w, uint64_t cycles)
+static void advance_time(struct run *w, uint64_t cycles)
 {
     w->now += cycles;
     for (unsigned i = 0; i < HALVES; i++)
@@ -147,7 +147,7 @@ static void advance_time(struct world *w, uint64_t cycles)
     w->core_left = less(w->core_left, cycles);
 }
 
-static void finish_job(struct world *w)
+static void finish_job(struct run *w)
 {
     if (!w->core_busy || w->core_left > 0)
         return;
@@ -170,7 +170,7 @@ static void finish_job(struct world *w)
     w->out[w->n_store - 1].class = w->core_class;
 }
 
-static void free_output(struct world *w)
+static void free_output(struct run *w)
 {
     while (w->timed && w->n_storing > 0 && sq_machine_timed_stored(w->timed) <= w->now) {
         sq_machine_timed_free(w->timed);
@@ -185,7 +185,7 @@ static void free_output(struct world *w)
     }
 }
 
-static void load(struct world *w)
+static void load(struct run *w)
 {
     const uint64_t cycles = load_cycles(w->plan, &w->load);
     w->dram_left = cycles;
@@ -203,7 +203,7 @@ static void load(struct world *w)
 }
 
 // The next part; the longer ones come first.
-static void store(struct world *w)
+static void store(struct run *w)
 {
     struct store *const s = w->store;
     const uint64_t cycles = s->part + (s->longer > 0);
@@ -230,7 +230,7 @@ static void store(struct world *w)
 }
 
 // Starts transfers as long as the DRAM is free in this cycle, in the order of the plan.
-static void drive_dram(struct world *w)
+static void drive_dram(struct run *w)
 {
     while (dram_is_free(w)) {
         if (w->n_store > 0 && (w->store[0].before == 0 || w->load.done))
@@ -243,7 +243,7 @@ static void drive_dram(struct world *w)
 }
 
 // Takes the next job if it can; true then.
-static bool take_job(struct world *w)
+static bool take_job(struct run *w)
 {
     if (w->core_busy || w->work.done || !has_arrived(w))
         return false;
@@ -266,7 +266,7 @@ static bool take_job(struct world *w)
     return true;
 }
 
-static void put_totals(const struct world *w, struct sq_machine_stats *s)
+static void put_totals(const struct run *w, struct sq_machine_stats *s)
 {
     s->cycles = w->now;
     s->dram_busy = w->dram_busy;
@@ -297,7 +297,7 @@ struct sq_machine_stats sq_machine_run_step(const struct sq_machine *machine,
     struct sq_machine_stats stats = {.cycles = 0};
     struct sq_unit_stats core[SQ_STEP_CLASSES]; // the same job takes the same
     bool known[SQ_STEP_CLASSES] = {false};
-    struct world w;
+    struct run w;
     start(&w, machine, plan, timed, false);
     for (;; advance_time(&w, 1)) {
         if (w.timed)
@@ -342,7 +342,7 @@ static uint64_t same_until(const struct sq_mapping *p, enum level level)
 
 // Whether work and load are in the same run of the loop and past its first step, in which operands
 // are loaded that later ones keep. Loads are never behind the work.
-static bool is_within(const struct world *w, enum level level)
+static bool is_within(const struct run *w, enum level level)
 {
     const bool same_outer = w->load.outer == w->work.outer;
     const bool same_inner = same_outer && w->load.inner == w->work.inner;
@@ -353,7 +353,7 @@ static bool is_within(const struct world *w, enum level level)
 
 // After a job was taken (INNER, OUTER: the first of a block, of an outer block). Within a block no store
 // comes, and what only counts down in it, chunk by chunk, is alike.
-static void visit(struct world *w, struct sq_skip_mark *mark, enum level level)
+static void visit(struct run *w, struct sq_skip_mark *mark, enum level level)
 {
     const uint64_t end = same_until(w->plan, level);
     struct sq_skip_here here;
@@ -377,7 +377,7 @@ static void visit(struct world *w, struct sq_skip_mark *mark, enum level level)
 }
 
 // Cycles until the next one in which anything can happen.
-static uint64_t next_event(const struct world *w)
+static uint64_t next_event(const struct run *w)
 {
     const uint64_t t[] = {w->core_busy ? w->core_left : 0, w->is_storing ? w->store_left : 0,
                           w->dram_left, !w->core_busy && w->ready > 0 ? w->arrival[0] : 0};
@@ -389,7 +389,7 @@ static uint64_t next_event(const struct world *w)
 }
 
 // The same where the DRAM keeps time.
-static uint64_t next_timed(const struct world *w)
+static uint64_t next_timed(const struct run *w)
 {
     const uint64_t core = w->core_busy && w->core_left > 0 ? w->now + w->core_left : UINT64_MAX;
     const uint64_t index = w->now < w->plan->index_cycles ? w->plan->index_cycles : UINT64_MAX;
@@ -404,7 +404,7 @@ static struct sq_machine_stats run_events(const struct sq_machine *machine,
     bool known[SQ_STEP_CLASSES] = {false};
     struct sq_machine_stats stats = {.cycles = 0};
     struct sq_skip_mark mark[N_LEVELS];
-    struct world w;
+    struct run w;
     for (unsigned i = 0; i < N_LEVELS; i++)
         mark[i].valid = false;
     start(&w, machine, plan, timed, is_fast);

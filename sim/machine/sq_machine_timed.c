@@ -205,8 +205,8 @@ static uint64_t sooner(uint64_t a, uint64_t b, uint64_t now)
     return b > now && b < a ? b : a;
 }
 
-// The first cycle that begins behind the clock.
-static uint64_t cycle_behind(const struct sq_machine_timed *t, uint64_t clock)
+// The first cycle that begins after the clock.
+static uint64_t cycle_after(const struct sq_machine_timed *t, uint64_t clock)
 {
     const uint64_t cycle = sq_dram_cycle_at(&t->clock, clock);
     return cycle + (sq_dram_clock_at(&t->clock, cycle) <= clock);
@@ -219,7 +219,7 @@ static void take_asked(struct sq_machine_timed *t)
         for (struct sq_machine_asked *const a = &t->asked[i]; a->left > 0; note_gone(t))
             a->left -= sq_dram_fast_take(&t->fast, &a->addr, a->left, a->is_write != 0, a->tag);
     if (t->n_asked > 0)
-        t->free_at = cycle_behind(t, sq_dram_fast_now(&t->fast));
+        t->free_at = cycle_after(t, sq_dram_fast_now(&t->fast));
     t->n_asked = 0;
 }
 
@@ -236,7 +236,7 @@ static uint64_t leap_fast(struct sq_machine_timed *t, uint64_t now, uint64_t unt
         const uint64_t clock = next == UINT64_MAX ? next : sq_dram_clock_at(&t->clock, next);
         if (!waits || clock <= at)
             return next;
-        if (t->fast.n_flying == 1) // its end is behind that of the drain
+        if (t->fast.n_flying == 1) // its end is after that of the drain
             sq_dram_fast_drain(&t->fast, clock - at);
         else
             sq_dram_fast_wait(&t->fast, clock - at < BLINK ? clock - at : BLINK);
@@ -257,7 +257,7 @@ uint64_t sq_machine_timed_leap(struct sq_machine_timed *t, uint64_t now, uint64_
         uint64_t next = sooner(until, sq_machine_timed_loaded(t), now);
         next = sooner(next, sq_machine_timed_stored(t), now);
         if (!was_free && sq_machine_timed_is_free(t, now)) {
-            next = sooner(next, cycle_behind(t, t->dram.now - 1), now);
+            next = sooner(next, cycle_after(t, t->dram.now - 1), now);
             until = next;
         }
         const uint64_t clock =

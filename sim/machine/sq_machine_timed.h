@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transfers of a plan on a DRAM that keeps time: where they lie in memory, when they are over. Of sq_machine_run.c.
+// The transfers of a plan on a DRAM that keeps time: where they lie in memory, when they are over. sq_machine_run.c alone uses it.
 #ifndef SQ_MACHINE_TIMED_H
 #define SQ_MACHINE_TIMED_H
 
@@ -26,7 +26,7 @@ struct sq_machine_timed {
     struct sq_dram dram;
     struct sq_dram_memo
         *memo; // of the caller, kept; NULL: the fast engine goes from command to command as well
-    // The fast way has transfers that wait at the front, and the first cycle behind the clock in which they were all in the queues.
+    // The fast way has transfers that wait at the front, and the first cycle after the clock in which they were all in the queues.
     bool is_fast;
     struct sq_dram_fast fast;
     struct sq_machine_asked {
@@ -57,7 +57,7 @@ uint64_t sq_machine_timed_loaded(const struct sq_machine_timed *t);
 uint64_t sq_machine_timed_stored(const struct sq_machine_timed *t);
 void sq_machine_timed_take(struct sq_machine_timed *t);
 void sq_machine_timed_free(struct sq_machine_timed *t);
-// Runs on to the first cycle behind `now` in which the DRAM becomes free, a load or a store is over, but no farther than
+// Runs on to the first cycle after `now` in which the DRAM becomes free, a load or a store is over, but no farther than
 // `until`; returns that cycle. Something must be under way where until is UINT64_MAX.
 uint64_t sq_machine_timed_leap(struct sq_machine_timed *t, uint64_t now, uint64_t until);
 // What the DRAM counts up to cycle `now`.

@@ -109,7 +109,7 @@ enum { SQ_ENGINE_CARRY = 4 };
 bool sq_engine_array_keeps(const void *state);
 bool sq_engine_scaled_keeps(const void *state);
 
-// ---- for who runs very many cycles (sim/machine/sq_chip_world.h) -----------------------------
+// ---- for who runs very many cycles (sim/machine/sq_chip_state.h) -----------------------------
 
 // What an engine is offered in a cycle: of each stream whether there is a beat, and the job that is.
 struct sq_engine_in {

@@ -6,8 +6,8 @@
 //
 //   kind, n   of the memory; the host waits now and then where the memory is random
 //   what      which layers (enum sq_host_what), numbers begin .. end - 1; each follows from seed and number
-//   given     a struct sq_top_given: a layer of the caller's, in place of those that are drawn; of WRONG half of
-//             its runs have a fault of the bus
+//   given     a struct sq_top_given: a layer of the caller's, in place of those that are drawn; with WRONG every
+//             second run of it has a fault of the bus
 //
 // It complains of a word that is written where it must not be or does not hold the golden output, an
 // output that was not written, a status, counter or register that is wrong, an interrupt that does not

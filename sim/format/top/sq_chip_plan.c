@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tries blocks, orders and chunks, and keeps the cut with the lowest estimate (sq_chip_plan.h).
+// Tries blocks, orders and chunks, and keeps the tiling with the lowest estimate (sq_chip_plan.h).
 #include "sim/format/top/sq_chip_plan.h"
 
 #include <math.h>
@@ -161,13 +161,13 @@ static uint64_t layer_cycles(const struct costs *c, const struct sq_top_layer *o
 
 // ---- the search -------------------------------------------------------------------------------------
 
-// The next power of two, then the most; 0: behind that.
+// The next power of two, then the most; 0: after that.
 static uint32_t next_block(uint32_t block, uint32_t most)
 {
     return block == most ? 0 : smaller(2 * (uint64_t)block, most);
 }
 
-// The cuts of the least estimates, in their order.
+// The tilings of the least estimates, in their order.
 enum { CANDIDATES = 16 };
 enum { SHORT_CYCLES = 1 << 14, LONG_CYCLES = 1 << 19 }; // of a layer
 struct search {
@@ -296,13 +296,13 @@ static void try_chunk(struct search *s, uint32_t chunk, uint32_t part)
         try_blocks(s);
 }
 
-// The smallest block of which there are no more than of one of so many tiles.
+// The smallest block with which `all` tiles make no more blocks than with `block`.
 static uint32_t even_block(uint32_t block, uint32_t all)
 {
     return (uint32_t)ceil_div(all, ceil_div(all, block));
 }
 
-// Blocks from half of those of the first cuts to twice as large.
+// Blocks from half of those of the first tilings to twice as large.
 static void try_between(struct search *s)
 {
     enum { FIRST = 4 };
@@ -354,7 +354,7 @@ static uint64_t repeats(const struct costs *c, const struct sq_top_layer *l)
     return all / places;
 }
 
-// Cycles that are unlike others. Of chunks of a power of two, steps are alike in parts.
+// Cycles that a run cannot look up, about. With chunks of a power of two, parts of steps are alike.
 static uint64_t unlike(const struct search *s, unsigned i)
 {
     const struct sq_top_layer *const l = &s->best[i].l;
@@ -370,7 +370,7 @@ static bool is_close(const struct search *s, unsigned i)
     return i < s->n && s->best[i].score <= least + least / part;
 }
 
-// Behind a cut that has very many of them, the same blocks in chunks of a power of two.
+// For a tiling that has very many of them, adds one of the same blocks in chunks of a power of two.
 static void try_quick_chunks(struct search *s)
 {
     const struct search found = *s;
@@ -400,7 +400,7 @@ static uint64_t crossings(const struct costs *c, const struct sq_top_layer *l, u
     return 1 + (whole < PAGE ? whole : PAGE) / unit;
 }
 
-// Steps of chunks that are unlike all others, about: both operands are loaded for each, and what is loaded meets other states.
+// Steps of chunks that a run cannot look up, about: both operands are loaded for each, in ever other states.
 static uint64_t unlike_steps(const struct costs *c, const struct sq_top_layer *l)
 {
     const uint64_t n = l->part ? l->beats : l->groups, each = l->part ? l->part : l->chunk;
@@ -413,8 +413,8 @@ static uint64_t unlike_steps(const struct costs *c, const struct sq_top_layer *l
     return loads < steps ? (uint64_t)sqrt((double)loads * (double)steps) : steps;
 }
 
-// Where the best cut would take a second and more to simulate: those that take less, of estimates up to an eighth worse, or the one
-// that takes least.
+// Where the best tiling takes more than a second to simulate, keeps the quicker ones whose estimates are up to an eighth worse,
+// or the quickest one where all are slow.
 static void leave_slow(struct search *s)
 {
     struct candidate *const best = s->best, quickest = best[0];
@@ -456,7 +456,7 @@ static bool is_near_least(const struct search *s, unsigned i)
     return estimate(s, i) <= least + least / 64;
 }
 
-// Another cut is far quicker to simulate, and its estimate near the least.
+// Another tiling takes less than a third of the time to simulate, and its estimate is near the least.
 static bool is_slow(const struct search *s, unsigned i)
 {
     const uint64_t quick = unlike(s, i) / 3;
@@ -466,9 +466,10 @@ static bool is_slow(const struct search *s, unsigned i)
     return false;
 }
 
-// The candidate that takes the fewest cycles. Behind the first that is even, others are not tried, but for those that come
-// in place of slow ones in front of it; none is whose estimate is 3 % over what another one takes, unless the layer is short;
-// and as many are timed as takes some seconds: where the first would take more, its estimate must do.
+// The candidate that takes the fewest cycles, of those that are timed:
+//   - all up to the first even one; after it only those near the least, and only where slow ones before it were left out;
+//   - none whose estimate is 3 % over what another one takes, unless the layer is short;
+//   - as many as take some seconds. Where the first takes longer, its estimate must do.
 static enum sq_status time_all(const struct search *s, const unsigned *v,
                                const struct sq_env_choice *memory, sq_chip_time *time,
                                struct sq_chip_memo *memo, struct sq_top_layer *l,

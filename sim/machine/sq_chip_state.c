@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps chip and memory by a cycle, and settles their state so that equal states compare equal
-// (sq_chip_world.h).
-#include "sim/machine/sq_chip_world.h"
+// (sq_chip_state.h).
+#include "sim/machine/sq_chip_state.h"
 #include "sim/io/sq_checked.h"
 
 #include <assert.h>
@@ -34,29 +34,29 @@ void sq_chip_setup(const unsigned *v, const struct sq_env_choice *memory, struct
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
         c->beat[i] = sq_top_room(v).beat_nbytes[i];
     // A read of the memory has a slot of the DMA, a response a write.
-    const struct sq_chip_world *const w = NULL;
-    const size_t end[] = {offsetof(struct sq_chip_world, start) + c->n_slots * sizeof *w->start,
-                          offsetof(struct sq_chip_world, beats) + c->n_slots * sizeof *w->beats,
-                          offsetof(struct sq_chip_world, b_due) + c->n_writes * sizeof *w->b_due,
-                          offsetof(struct sq_chip_world, slot) + c->n_slots * sizeof *w->slot,
-                          offsetof(struct sq_chip_world, engine) + c->engine->nbytes};
+    const struct sq_chip_state *const w = NULL;
+    const size_t end[] = {offsetof(struct sq_chip_state, start) + c->n_slots * sizeof *w->start,
+                          offsetof(struct sq_chip_state, beats) + c->n_slots * sizeof *w->beats,
+                          offsetof(struct sq_chip_state, b_due) + c->n_writes * sizeof *w->b_due,
+                          offsetof(struct sq_chip_state, slot) + c->n_slots * sizeof *w->slot,
+                          offsetof(struct sq_chip_state, engine) + c->engine->nbytes};
     const size_t at[] = {
-        0, offsetof(struct sq_chip_world, due), offsetof(struct sq_chip_world, n_reads),
-        offsetof(struct sq_chip_world, n_due), offsetof(struct sq_chip_world, n_used)};
+        0, offsetof(struct sq_chip_state, due), offsetof(struct sq_chip_state, n_reads),
+        offsetof(struct sq_chip_state, n_due), offsetof(struct sq_chip_state, n_used)};
     for (unsigned i = 0; i < SQ_LEN(end); i++) {
         c->used[i].at = at[i];
         c->used[i].n = end[i] - at[i];
     }
 }
 
-void sq_chip_world_init(const unsigned *v, struct sq_chip_world *w)
+void sq_chip_state_init(const unsigned *v, struct sq_chip_state *w)
 {
     unsigned engine[SQ_POINT_VALUES];
     sq_top_engine(v, engine);
     sq_top_engine_block(v)->init(engine, w->engine);
 }
 
-size_t sq_chip_world_nbytes(const struct sq_chip_setup *c)
+size_t sq_chip_state_nbytes(const struct sq_chip_setup *c)
 {
     size_t sum = 0;
     for (unsigned i = 0; i < SQ_LEN(c->used); i++)
@@ -64,7 +64,7 @@ size_t sq_chip_world_nbytes(const struct sq_chip_setup *c)
     return sum;
 }
 
-void sq_chip_world_pack(const struct sq_chip_setup *c, const struct sq_chip_world *w,
+void sq_chip_state_pack(const struct sq_chip_setup *c, const struct sq_chip_state *w,
                         unsigned char *to)
 {
     assert(w->n_reads <= c->n_slots && w->n_used <= c->n_slots && w->n_due <= c->n_writes);
@@ -72,8 +72,8 @@ void sq_chip_world_pack(const struct sq_chip_setup *c, const struct sq_chip_worl
         memcpy(to, (const unsigned char *)w + c->used[i].at, c->used[i].n);
 }
 
-void sq_chip_world_unpack(const struct sq_chip_setup *c, const unsigned char *from,
-                          struct sq_chip_world *w)
+void sq_chip_state_unpack(const struct sq_chip_setup *c, const unsigned char *from,
+                          struct sq_chip_state *w)
 {
     for (unsigned i = 0; i < SQ_LEN(c->used); from += c->used[i++].n)
         memcpy((unsigned char *)w + c->used[i].at, from, c->used[i].n);
@@ -86,7 +86,7 @@ static int64_t occupies(const struct sq_chip_setup *c, uint32_t beats)
     return c->occupies[beats];
 }
 
-static int64_t reserve(const struct sq_chip_setup *c, struct sq_chip_world *w, uint32_t beats)
+static int64_t reserve(const struct sq_chip_setup *c, struct sq_chip_state *w, uint32_t beats)
 {
     const int64_t next = (w->now + 1) * c->den;
     const int64_t start = w->dram_free > next ? w->dram_free : next;
@@ -102,14 +102,14 @@ static int64_t cycle_of(const struct sq_chip_setup *c, int64_t parts)
     return parts > 0 ? (parts + c->den - 1) / c->den : -(-parts / c->den);
 }
 
-static int64_t due_of(const struct sq_chip_setup *c, const struct sq_chip_world *w, uint32_t read,
+static int64_t due_of(const struct sq_chip_setup *c, const struct sq_chip_state *w, uint32_t read,
                       uint32_t beats)
 {
     return cycle_of(c, w->start[read] + occupies(c, beats)) + c->latency;
 }
 
 // written: beats of a burst of which the last goes, or 0.
-static void clock_memory(const struct sq_chip_setup *c, struct sq_chip_world *w, bool takes_read,
+static void clock_memory(const struct sq_chip_setup *c, struct sq_chip_state *w, bool takes_read,
                          uint32_t read, uint32_t written, bool beat_goes, bool response_goes)
 {
     if (beat_goes) {
@@ -162,7 +162,7 @@ struct dma_wires {
     bool notes, hands, gives, takes, begins, leaves, takes_word, word_goes, responds;
 };
 
-static void clock_dma(const struct sq_chip_setup *c, struct sq_chip_world *w,
+static void clock_dma(const struct sq_chip_setup *c, struct sq_chip_state *w,
                       const struct dma_wires *d, const struct sq_chip_transfer *offered,
                       bool ar_ready)
 {
@@ -207,7 +207,7 @@ static void clock_dma(const struct sq_chip_setup *c, struct sq_chip_world *w,
 // ---- the whole --------------------------------------------------------------------------------------
 
 // come: bytes of the DMA for this operand, 0: none. An operand of which nothing moves is left as it is.
-static inline void clock_operand(const struct sq_chip_setup *c, struct sq_chip_world *w, unsigned i,
+static inline void clock_operand(const struct sq_chip_setup *c, struct sq_chip_state *w, unsigned i,
                                  const struct sq_chip_job *job, uint32_t come, bool last,
                                  bool out_ready)
 {
@@ -234,7 +234,7 @@ static bool give(uint32_t left[8], uint32_t *n)
     return true;
 }
 
-static void clock_sums(const struct sq_chip_setup *c, struct sq_chip_world *w,
+static void clock_sums(const struct sq_chip_setup *c, struct sq_chip_state *w,
                        const struct sq_chip_job *job, bool keeps, bool carry_ready)
 {
     const bool is_last = keeps && w->kept[0] == 1, offers = sq_operand_buffer_offers(&w->sums);
@@ -248,7 +248,7 @@ static void clock_sums(const struct sq_chip_setup *c, struct sq_chip_world *w,
         (void)give(w->kept, &w->n_kept);
 }
 
-static void clock_transfers(const struct sq_chip_setup *c, struct sq_chip_world *w,
+static void clock_transfers(const struct sq_chip_setup *c, struct sq_chip_state *w,
                             struct sq_chip_feed *f, bool dma_ready)
 {
     w->has_transfer = w->has_transfer && !dma_ready;
@@ -273,13 +273,13 @@ static void clock_transfers(const struct sq_chip_setup *c, struct sq_chip_world 
 }
 
 // ready: a bit for each part that takes a job in this cycle.
-static void clock_jobs(struct sq_chip_world *w, struct sq_chip_feed *f, uint32_t ready)
+static void clock_jobs(struct sq_chip_state *w, struct sq_chip_feed *f, uint32_t ready)
 {
     f->posted = w->pending == 0 && f->ahead;
     w->pending = f->posted ? sq_chip_takers(f->ahead) : w->pending & ~ready;
 }
 
-static void clock_sequencer(const struct sq_chip_setup *c, struct sq_chip_world *w,
+static void clock_sequencer(const struct sq_chip_setup *c, struct sq_chip_state *w,
                             struct sq_chip_feed *f, bool dma_ready, bool write_done,
                             bool descriptor_ends, uint32_t job_ready)
 {
@@ -308,7 +308,7 @@ static void clock_sequencer(const struct sq_chip_setup *c, struct sq_chip_world 
 }
 
 static struct sq_engine_in offer_engine(const struct sq_chip_setup *c,
-                                        const struct sq_chip_world *w, const struct sq_offer *job)
+                                        const struct sq_chip_state *w, const struct sq_offer *job)
 {
     const bool sums =
         c->is_scaled ? w->carry.level >= c->tile_slots : sq_operand_buffer_offers(&w->sums);
@@ -334,8 +334,7 @@ static void count(struct sq_chip_stats *s, const bool *valid, const struct sq_ha
     s->write_beats += write;
 }
 
-void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
-                         struct sq_chip_feed *f)
+void sq_chip_cycle(const struct sq_chip_setup *c, struct sq_chip_state *w, struct sq_chip_feed *f)
 {
     const struct sq_chip_job *const job = f->job;
     const struct sq_chip_transfer fetch = {.kind = SQ_TOP_DESCRIPTOR, .beats = c->fetch};
@@ -393,8 +392,8 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
     const bool read_ready = w->n_used > 0 && w->n_out < 2;
     f->stats.read_wait += read_ready && !w->r_valid;
     f->stats.read_full += w->r_valid && !read_ready;
-    f->turned = scale_fires || (read_fires && !(in.valid[ACT] && in.valid[WEIGHT]) &&
-                                (w->beat + 1) % c->unit == 0);
+    f->is_boundary = scale_fires || (read_fires && !(in.valid[ACT] && in.valid[WEIGHT]) &&
+                                     (w->beat + 1) % c->unit == 0);
     f->moves.reads += d.notes;
     f->moves.writes += d.begins;
     f->moves.handed += d.hands;
@@ -450,7 +449,7 @@ static int64_t long_ago(const struct sq_chip_setup *c)
 }
 
 // The reads are those of cycle `now`.
-static void settle_reads(const struct sq_chip_setup *c, struct sq_chip_world *w, int64_t now)
+static void settle_reads(const struct sq_chip_setup *c, struct sq_chip_state *w, int64_t now)
 {
     for (unsigned i = 0; i < w->n_reads; i++) {
         w->start[i] -= now * c->den;
@@ -471,7 +470,7 @@ static void settle_reads(const struct sq_chip_setup *c, struct sq_chip_world *w,
         w->due = 0;
 }
 
-// What comes is that of a job whose outermost loop has just begun its second turn.
+// What comes is that of a job whose outermost loop has just begun its second pass.
 static void settle_count(struct sq_engine_count *count)
 {
     const unsigned i = outermost(count);
@@ -481,13 +480,13 @@ static void settle_count(struct sq_engine_count *count)
     }
 }
 
-static void find_counts(const struct sq_chip_setup *c, struct sq_chip_world *w,
+static void find_counts(const struct sq_chip_setup *c, struct sq_chip_state *w,
                         struct sq_engine_count *count[SQ_ENGINE_COUNTS])
 {
     (c->is_scaled ? sq_engine_scaled_counts : sq_engine_array_counts)(w->engine, count);
 }
 
-void sq_chip_world_settle(const struct sq_chip_setup *c, struct sq_chip_world *w)
+void sq_chip_state_settle(const struct sq_chip_setup *c, struct sq_chip_state *w)
 {
     struct sq_engine_count *counts[SQ_ENGINE_COUNTS];
     const int64_t now = w->now;
@@ -522,17 +521,17 @@ struct counter {
     uint32_t *left, near; // left counts as near up to that
 };
 
-// A burst may be the last one of its transfer, or end with a page. What is left behind the page counts by itself where bursts
-// behind it are as if there were no page; else the rest of a transfer is longer than that of its page until there.
+// A burst may be the last one of its transfer, or end with a page. What is left after the page counts by itself where bursts
+// after it are as if there were no page; else the rest of a transfer is longer than that of its page until there.
 static uint32_t near_of(const struct sq_chip_setup *c, const struct sq_chip_transfer *t)
 {
-    const uint32_t near = c->max_burst + 1, behind = t->beats - t->room;
+    const uint32_t near = c->max_burst + 1, after = t->beats - t->room;
     if (t->room == 0 || c->page % c->max_burst != 0)
         return near + (t->room > 0 ? c->page : 0);
-    return (t->room < near ? t->room : near) + (behind < near ? behind : near);
+    return (t->room < near ? t->room : near) + (after < near ? after : near);
 }
 
-static void find_counters(const struct sq_chip_setup *c, struct sq_chip_world *w,
+static void find_counters(const struct sq_chip_setup *c, struct sq_chip_state *w,
                           struct counter counter[SQ_CHIP_COUNTERS])
 {
     struct sq_engine_count *count[SQ_ENGINE_COUNTS];
@@ -550,7 +549,7 @@ static void find_counters(const struct sq_chip_setup *c, struct sq_chip_world *w
     find_counts(c, w, count);
     for (unsigned i = 0; i < SQ_ENGINE_COUNTS; i++) {
         const unsigned k = outermost(count[i]);
-        // One turn is over, the one at hand is not the last. The first one may differ.
+        // One pass is over, the one at hand is not the last. The first one may differ.
         *counter++ = (struct counter){&count[i]->n[k], count[i]->at[k] > 0 ? 3 : UINT32_MAX};
     }
     *counter++ = (struct counter){&w->slot[0].left, 2};
@@ -558,7 +557,7 @@ static void find_counters(const struct sq_chip_setup *c, struct sq_chip_world *w
     *counter++ = (struct counter){&w->data_left, 2};
 }
 
-bool sq_chip_world_has_come(const struct sq_chip_setup *c, const struct sq_chip_world *w)
+bool sq_chip_state_has_come(const struct sq_chip_setup *c, const struct sq_chip_state *w)
 {
     return w->start[0] == long_ago(c);
 }
@@ -566,34 +565,35 @@ bool sq_chip_world_has_come(const struct sq_chip_setup *c, const struct sq_chip_
 // In the order of find_counters. A buffer is read up to two places ahead. Whether a read has come depends on how
 // long it is.
 void sq_chip_most(const struct sq_chip_setup *c, const struct sq_chip_stats *stats,
-                  const struct sq_chip_moves *moves, bool came, struct sq_chip_far *most)
+                  const struct sq_chip_moves *moves, bool came, struct sq_chip_counters *most)
 {
     const uint32_t read = moves->handed ? UINT32_MAX : moves->reads * c->max_burst;
     const uint32_t written = moves->writes * c->max_burst, taken = (uint32_t)stats->busy;
     const uint32_t cycles = (uint32_t)stats->cycles, beats = (uint32_t)stats->read_beats;
     const uint32_t shown = moves->shown ? UINT32_MAX : 0;
-    *most = (struct sq_chip_far){{shown, shown, read, read, written, written, taken + 2,
-                                  moves->scales + 2, taken + 2, moves->scales + 2, cycles, cycles,
-                                  cycles, taken, moves->scales, beats, came ? UINT32_MAX : beats,
-                                  (uint32_t)stats->write_beats}};
+    *most = (struct sq_chip_counters){{shown, shown, read, read, written, written, taken + 2,
+                                       moves->scales + 2, taken + 2, moves->scales + 2, cycles,
+                                       cycles, cycles, taken, moves->scales, beats,
+                                       came ? UINT32_MAX : beats, (uint32_t)stats->write_beats}};
 }
 
-void sq_chip_world_cut(const struct sq_chip_setup *c, struct sq_chip_world *w,
-                       struct sq_chip_far *far)
+void sq_chip_state_split(const struct sq_chip_setup *c, struct sq_chip_state *w,
+                         struct sq_chip_counters *counters)
 {
     struct counter counter[SQ_CHIP_COUNTERS];
     find_counters(c, w, counter);
     for (unsigned i = 0; i < SQ_CHIP_COUNTERS; i++) {
-        far->by[i] = *counter[i].left > counter[i].near ? *counter[i].left - counter[i].near : 0;
-        *counter[i].left -= far->by[i];
+        counters->n[i] =
+            *counter[i].left > counter[i].near ? *counter[i].left - counter[i].near : 0;
+        *counter[i].left -= counters->n[i];
     }
 }
 
-void sq_chip_world_uncut(const struct sq_chip_setup *c, struct sq_chip_world *w,
-                         const struct sq_chip_far *far)
+void sq_chip_state_join(const struct sq_chip_setup *c, struct sq_chip_state *w,
+                        const struct sq_chip_counters *counters)
 {
     struct counter counter[SQ_CHIP_COUNTERS];
     find_counters(c, w, counter);
     for (unsigned i = 0; i < SQ_CHIP_COUNTERS; i++)
-        *counter[i].left += far->by[i];
+        *counter[i].left += counters->n[i];
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chip and its ideal memory without what no cycle depends on: values and addresses. A cycle is that of
 // sq_top_sim.h and sq_axi_memory.h, in the same order; the parts that know no values (buffers, engine) are
-// theirs. The world is small and plain, so that one state can be compared with another (sq_chip_fast.c).
-#ifndef SQ_CHIP_WORLD_H
-#define SQ_CHIP_WORLD_H
+// theirs. The state is small and plain, so that it can be compared with another one (sq_chip_fast.c).
+#ifndef SQ_CHIP_STATE_H
+#define SQ_CHIP_STATE_H
 
 #include "sim/block/flow/sq_engine.h"
 #include "sim/block/top/sq_axi_memory.h"
@@ -52,7 +52,7 @@ struct sq_chip_setup {
     int64_t occupies[SQ_CHIP_BURST_MAX + 1]; // it so many parts of a cycle, of beats of a burst
     uint32_t unit;                           // beats that are whole bursts of the memory
     struct {
-        size_t at, n; // bytes of the world that are used, whatever happens
+        size_t at, n; // bytes of the state that are used, whatever happens
     } used[5];
     bool is_scaled; // the engine (sq_top_image.h)
     const struct sq_timing *engine;
@@ -63,8 +63,8 @@ void sq_chip_setup(const unsigned *value, const struct sq_env_choice *memory,
 
 enum sq_chip_phase { SQ_CHIP_ASK, SQ_CHIP_FETCH, SQ_CHIP_CHECK, SQ_CHIP_RUN, SQ_CHIP_END };
 
-// Zeroed before sq_chip_world_init.
-struct sq_chip_world {
+// Zeroed before sq_chip_state_init.
+struct sq_chip_state {
     // memory
     int64_t now, dram_free; // dram_free and start in parts of a cycle
     int64_t start[SQ_AXI_READS_MAX], due;
@@ -98,71 +98,69 @@ struct sq_chip_world {
     uint32_t n_store;
     _Alignas(16) unsigned char engine[SQ_TOP_ENGINE_NBYTES]; // last: as long as setup.engine says
 };
-void sq_chip_world_init(const unsigned *value, struct sq_chip_world *w);
+void sq_chip_state_init(const unsigned *value, struct sq_chip_state *w);
 // What takes a job that was posted.
 static inline uint32_t sq_chip_takers(const struct sq_chip_job *job)
 {
     return (1u << SQ_TOP_JOBS) - 1 - (job->carries ? 0 : 1u << SQ_TOP_SUMS);
 }
-// A settled world in few bytes, and back into one that was run on the same chip.
-size_t sq_chip_world_nbytes(const struct sq_chip_setup *c);
-void sq_chip_world_pack(const struct sq_chip_setup *c, const struct sq_chip_world *w,
+// A settled state in few bytes, and back into one that was run on the same chip.
+size_t sq_chip_state_nbytes(const struct sq_chip_setup *c);
+void sq_chip_state_pack(const struct sq_chip_setup *c, const struct sq_chip_state *w,
                         unsigned char *to);
-void sq_chip_world_unpack(const struct sq_chip_setup *c, const unsigned char *from,
-                          struct sq_chip_world *w);
+void sq_chip_state_unpack(const struct sq_chip_setup *c, const unsigned char *from,
+                          struct sq_chip_state *w);
 
 // What has moved, as counters go down with it.
 struct sq_chip_moves {
-    uint32_t reads, writes; // bursts that transfers were cut into
+    uint32_t reads, writes; // bursts
     uint32_t handed;        // transfers, on to the writes
     uint32_t shown;         // that were shown to the DMA, or taken by it
     uint32_t scales;        // of tiles
 };
 
-// What the world is given from outside, and what it says. Before the
-// first job is posted, `job` is one of zeros.
+// Inputs of a cycle, and its outputs. Before the first job is posted, `job` is one of zeros.
 struct sq_chip_feed {
-    const struct sq_chip_load *load;       // of the step at hand; NULL: behind the last
+    const struct sq_chip_load *load;       // of the step at hand; NULL: after the last
     const struct sq_chip_job *job, *ahead; // that is posted; that comes next, NULL: none
     bool loaded, posted; // in this cycle: the next `load` is due; `ahead` was posted, and is `job`
     bool asked;          // what `load` is was asked for; the caller resets it
-    bool turned;         // ... scales went, or data of the memory for which the engine waits
+    bool is_boundary;    // ... scales went, or data of the memory for which the engine waits
     struct sq_chip_moves moves; // since the begin
     struct sq_chip_stats stats;
 };
-void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
-                         struct sq_chip_feed *f);
+void sq_chip_cycle(const struct sq_chip_setup *c, struct sq_chip_state *w, struct sq_chip_feed *f);
 
 // As of cycle 0, and times that no longer matter alike.
-void sq_chip_world_settle(const struct sq_chip_setup *c, struct sq_chip_world *w);
+void sq_chip_state_settle(const struct sq_chip_setup *c, struct sq_chip_state *w);
 
 // Counters that go down to the end of a job, of a transfer, of the bursts at hand: what happens does not
-// depend on one before it is near its end. cut: each that is far from its end, of a settled world, becomes one that
-// is near, *far says by how much; uncut: the other way round.
+// depend on one before it is near its end. split: each that is far from its end, in a settled state, becomes one that
+// is near, and *counters says by how much; join: the other way round.
 enum { SQ_CHIP_COUNTERS = SQ_TOP_OPERANDS + SQ_ENGINE_COUNTS + 12 };
-struct sq_chip_far {
-    uint32_t by[SQ_CHIP_COUNTERS];
+struct sq_chip_counters {
+    uint32_t n[SQ_CHIP_COUNTERS];
 };
-// Whether the memory has all beats of the first read, of a settled world.
-bool sq_chip_world_has_come(const struct sq_chip_setup *c, const struct sq_chip_world *w);
+// Whether the memory has all beats of the first read, in a settled state.
+bool sq_chip_state_has_come(const struct sq_chip_setup *c, const struct sq_chip_state *w);
 // most: as far as counters can have gone down with those counts and moves; without end where what happened may
 // depend on the counter. came: that changed meanwhile.
 void sq_chip_most(const struct sq_chip_setup *c, const struct sq_chip_stats *stats,
-                  const struct sq_chip_moves *moves, bool came, struct sq_chip_far *most);
-void sq_chip_world_cut(const struct sq_chip_setup *c, struct sq_chip_world *w,
-                       struct sq_chip_far *far);
-void sq_chip_world_uncut(const struct sq_chip_setup *c, struct sq_chip_world *w,
-                         const struct sq_chip_far *far);
+                  const struct sq_chip_moves *moves, bool came, struct sq_chip_counters *most);
+void sq_chip_state_split(const struct sq_chip_setup *c, struct sq_chip_state *w,
+                         struct sq_chip_counters *counters);
+void sq_chip_state_join(const struct sq_chip_setup *c, struct sq_chip_state *w,
+                        const struct sq_chip_counters *counters);
 
 // room as sq_chip_transfer has it, of a transfer that begins so many beats before the end of a page.
 uint32_t sq_chip_room(const struct sq_chip_setup *c, uint32_t beats, uint32_t room);
 
-// ---- from one turn to the next (sq_chip_turn.c) ------------------------------------------------------
+// ---- from tile to tile (sq_chip_tiles.c) --------------------------------------------------------------
 //
-// What happens from one tile or burst to the next, between two jobs. It is kept once for each world without the counters that
-// are far from their end, and looked up where such a world comes again; whole laps are added at once.
+// What happens from one boundary to the next, of tiles or bursts between two jobs, is kept for each state without the counters
+// that are far from their end, and looked up where that state comes back; whole periods are added at once.
 
-enum { SQ_CHIP_STATES_NBYTES = 1 << 26 }; // of worlds that are kept
+enum { SQ_CHIP_STATES_NBYTES = 1 << 26 }; // of what is kept
 
 // *to grows n times by *s.
 static inline void sq_chip_stats_add(struct sq_chip_stats *to, const struct sq_chip_stats *s,
@@ -181,50 +179,49 @@ static inline struct sq_chip_stats sq_chip_stats_since(const struct sq_chip_stat
     return s;
 }
 
-// The key of a settled world; 0: no memory.
-uint32_t sq_chip_world_key(const struct sq_chip_setup *c, const struct sq_chip_world *w,
+// The key of a settled state; 0: no memory.
+uint32_t sq_chip_state_key(const struct sq_chip_setup *c, const struct sq_chip_state *w,
                            struct sq_memo *m);
-// What follows from a state, a job and loads has these numbers as its key; next: the load behind that.
+// What follows from a state, a job and loads has these numbers as its key; next: the load after that.
 struct sq_chip_key {
     uint32_t state, job, load, next;
 };
 
-// The number of the world without its counters, and those.
-struct sq_chip_place {
-    uint32_t world;
-    struct sq_chip_far far;
+// The key of the state without its counters, and those.
+struct sq_chip_split {
+    uint32_t state;
+    struct sq_chip_counters counters;
 };
 
-// A way through turns. Zeroed at its begin and wherever a step begins to be loaded.
+// A way along boundaries. Zeroed at its begin and wherever a step begins to be loaded.
 struct sq_chip_walk {
-    // The turn from where the world is run.
+    // The boundary from which cycles are run.
     struct {
         bool valid;
-        struct sq_chip_place at;
+        struct sq_chip_split at;
         struct sq_chip_stats stats;
         struct sq_chip_moves moves;
-        bool has_come; // sq_chip_world_has_come
+        bool has_come; // sq_chip_state_has_come
     } record;
-    // The turn to which later ones are compared; it moves on as that of sq_skip.h.
-    struct sq_chip_lap {
+    // The boundary to which later ones are compared; it moves on as that of sq_skip.h.
+    struct sq_chip_period {
         bool valid;
         uint64_t until, seen;
-        struct sq_chip_place at;
+        struct sq_chip_split at;
         struct sq_chip_stats stats;
         uint32_t exact; // counters that came near their end since then
-    } lap;
+    } period;
 };
 
-// Numbers of what a world is given: of the posted job, of the step that is loaded or 0.
+// Keys of the posted job, and of the step that is loaded or 0.
 struct sq_chip_given {
     uint32_t job, load;
     bool is_last; // no job is left to be posted
 };
 
-// At a turn (feed.turned): goes on along pieces that were run before, and leaves the world at the turn behind them. False: no
-// memory.
-bool sq_chip_turn(const struct sq_chip_setup *c, struct sq_memo *m, struct sq_chip_walk *walk,
-                  const struct sq_chip_given *given, struct sq_chip_world *w,
-                  struct sq_chip_feed *f);
+// At a boundary: goes on along entries as far as they are known, and leaves the state at their end. False: no memory.
+bool sq_chip_tiles_go(const struct sq_chip_setup *c, struct sq_memo *m, struct sq_chip_walk *walk,
+                      const struct sq_chip_given *given, struct sq_chip_state *w,
+                      struct sq_chip_feed *f);
 
 #endif
