@@ -37,6 +37,21 @@ static inline uint64_t sq_gcd(uint64_t a, uint64_t b)
     return a;
 }
 
+static inline uint64_t sq_larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline uint64_t sq_smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline uint64_t sq_ceil_div(uint64_t a, uint64_t b)
+{
+    return a / b + (a % b > 0); // a + b - 1 may not fit
+}
+
 // *sum += n * x.
 static inline void sq_sat_sum(uint64_t *sum, uint64_t n, uint64_t x)
 {

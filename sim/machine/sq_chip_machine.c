@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/format/sq_format_ops.h"
+#include "sim/io/sq_checked.h"
 #include "sim/machine/sq_chip_run.h"
 
 enum { TILES = 8, K = 512 }; // a layer that every format has
@@ -30,11 +31,6 @@ static enum sq_status time_layer(struct sq_chip_memo *memo, const unsigned *valu
     SQ_TRY(sq_chip_run_next(value, memory, &at_zero, memo, &s, err));
     *cycles = s.cycles;
     return SQ_OK;
-}
-
-static uint64_t ceil_div(uint64_t a, uint64_t b)
-{
-    return (a + b - 1) / b;
 }
 
 unsigned sq_machine_chip_products(const struct sq_machine *m)
@@ -98,7 +94,7 @@ enum sq_status sq_machine_chip(const struct sq_machine *m, struct sq_chip *chip,
     memory->dram = &m->timed.end[m->timed.at];
     memory->clock = sq_dram_clock_of(&memory->dram->rules.device, m->clock_hz);
     if (!is_simple) {
-        memory->n[1] = (uint32_t)ceil_div(100 * m->burst_num, m->burst_den);
+        memory->n[1] = (uint32_t)sq_ceil_div(100 * m->burst_num, m->burst_den);
         memory->n[2] = 100;
     }
     return SQ_OK;
@@ -116,14 +112,9 @@ enum sq_status sq_machine_chip_for(const struct sq_machine *m, const struct sq_r
     return sq_chip_layer_of(recipe, &chip, m->core.rows, m->core.cols, mnk, layer, err);
 }
 
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 static uint64_t size_of(uint64_t all, uint64_t block, bool is_last)
 {
-    return is_last ? all - (ceil_div(all, block) - 1) * block : block;
+    return is_last ? all - (sq_ceil_div(all, block) - 1) * block : block;
 }
 
 // ---- bytes ------------------------------------------------------------------------------------------
@@ -157,7 +148,7 @@ static uint64_t times(const struct sq_chip_layer *c, unsigned part)
 {
     const struct sq_top_layer *const l = &c->layer;
     const unsigned axis = part >= SQ_TOP_WEIGHT, outer = l->cols_outer ? COLS : ROWS;
-    const uint64_t blocks = ceil_div(l->tiles[!axis], l->block[!axis]); // of the other axis
+    const uint64_t blocks = sq_ceil_div(l->tiles[!axis], l->block[!axis]); // of the other axis
     const struct sq_top_room room = sq_top_room(c->value);
     const bool serves_chunks = sq_top_serves_chunks(&room, part);
     if (part == SQ_TOP_STORE)
@@ -203,11 +194,6 @@ static uint64_t burst_cycles(const struct sq_machine *m, uint64_t nbytes)
     return nbytes / m->burst_nbytes * m->burst_num / m->burst_den;
 }
 
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 // Cycles in which the engine takes operands.
 static uint64_t compute_of(const struct sq_top_layer *l)
 {
@@ -242,12 +228,13 @@ static void fill_plan(const struct sq_machine *m, const struct sq_gemm *g,
     p->n_slices = (uint64_t)l->groups * (l->is_indexed ? 1 : l->beats);
     p->latency = m->dram_latency;
     p->cores_m = p->cores_n = p->cores_k = 1;
-    p->block_m = smaller((uint64_t)l->block[ROWS] * c->value[SQ_TOP_ROWS], g->m);
-    p->block_n = smaller((uint64_t)l->block[COLS] * c->value[SQ_TOP_COLS], g->n);
+    p->block_m = sq_smaller((uint64_t)l->block[ROWS] * c->value[SQ_TOP_ROWS], g->m);
+    p->block_n = sq_smaller((uint64_t)l->block[COLS] * c->value[SQ_TOP_COLS], g->n);
     p->block_k = l->part ? l->part : l->is_indexed ? l->chunk : (uint64_t)l->chunk * l->beats;
-    p->count_m = ceil_div(l->tiles[ROWS], l->block[ROWS]);
-    p->count_n = ceil_div(l->tiles[COLS], l->block[COLS]);
-    p->count_k = l->part ? l->groups * ceil_div(l->beats, l->part) : ceil_div(l->groups, l->chunk);
+    p->count_m = sq_ceil_div(l->tiles[ROWS], l->block[ROWS]);
+    p->count_n = sq_ceil_div(l->tiles[COLS], l->block[COLS]);
+    p->count_k =
+        l->part ? l->groups * sq_ceil_div(l->beats, l->part) : sq_ceil_div(l->groups, l->chunk);
     p->n_outer = l->cols_outer;
     p->act_kept = (is_whole || l->is_indexed) && (!l->cols_outer || p->count_m == 1);
     p->weight_kept = is_whole && (l->cols_outer || p->count_n == 1);
@@ -263,7 +250,7 @@ static void fill_plan(const struct sq_machine *m, const struct sq_gemm *g,
     const uint64_t store = p->sum.nbytes[SQ_STREAM_OUT];
     p->sum.bus = bus_cycles(m, nbytes - store, store);
     p->sum.bursts = burst_cycles(m, nbytes);
-    p->sum.dram = larger(p->sum.bus, p->sum.bursts);
+    p->sum.dram = sq_larger(p->sum.bus, p->sum.bursts);
 }
 
 // Every multiplication, and every part once, whatever the plan.
@@ -275,7 +262,7 @@ static uint64_t bound_of(const struct sq_machine *m, const struct sq_chip_layer 
     uint64_t load = 0;
     for (unsigned part = 0; part < SQ_TOP_STORE; part++)
         load += whole_nbytes(c, part);
-    return larger(compute, larger(bus_cycles(m, load, store), burst_cycles(m, load + store)));
+    return sq_larger(compute, sq_larger(bus_cycles(m, load, store), burst_cycles(m, load + store)));
 }
 
 // ---- memories ---------------------------------------------------------------------------------------
@@ -283,8 +270,8 @@ static uint64_t bound_of(const struct sq_machine *m, const struct sq_chip_layer 
 // Bits of the memories that a beat of a buffer takes: with a parity bit a byte, in whole words (sq_sram.sv).
 static uint64_t word_nbits(uint64_t nbits)
 {
-    const uint64_t nbytes = ceil_div(nbits, 8);
-    return ceil_div(9 * nbytes, SRAM_WIDTH) * SRAM_WIDTH;
+    const uint64_t nbytes = sq_ceil_div(nbits, 8);
+    return sq_ceil_div(9 * nbytes, SRAM_WIDTH) * SRAM_WIDTH;
 }
 
 // Beats of an indexed layer beside the kept groups: activations and scales of tokens once a job, offsets.

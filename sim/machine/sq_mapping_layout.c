@@ -10,11 +10,6 @@
 #include "sim/io/sq_checked.h"
 #include "sim/machine/sq_work.h"
 
-static uint64_t ceil_div(uint64_t a, uint64_t b)
-{
-    return a / b + (a % b > 0); // a + b - 1 may not fit
-}
-
 static uint64_t min_u64(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
@@ -29,13 +24,13 @@ static void size_output(const struct sq_mapping_context *c, uint64_t group_cycle
                         struct sq_unit_output *o)
 {
     const uint32_t pes = c->rows * c->cols, port = c->machine->port_nbits;
-    const uint64_t reads = (uint64_t)pes * o->pairs, word = port ? ceil_div(port, 16) : pes;
+    const uint64_t reads = (uint64_t)pes * o->pairs, word = port ? sq_ceil_div(port, 16) : pes;
     uint64_t least = UINT64_MAX;
     o->pes = pes;
     for (uint32_t lanes = 1; lanes <= pes; lanes++) {
         if (pes % lanes != 0 || (lanes < pes && (lanes < word || lanes * group_cycles < reads)))
             continue;
-        const uint64_t drain = pes / lanes * (port ? ceil_div(16 * (uint64_t)lanes, port) : 1);
+        const uint64_t drain = pes / lanes * (port ? sq_ceil_div(16 * (uint64_t)lanes, port) : 1);
         if (drain < least) {
             least = drain;
             o->lanes = lanes;
@@ -73,7 +68,7 @@ enum sq_status sq_mapping_settle(struct sq_mapping_context *c, struct sq_error *
     c->cols = c->cost.lines;
     if (c->cost.multipliers == 0)
         size_output(c, group_cycles(&c->cost), &c->cost.unit.output);
-    c->n_slices = ceil_div(c->cost.stored, c->cost.step);
+    c->n_slices = sq_ceil_div(c->cost.stored, c->cost.step);
     return SQ_OK;
 }
 
@@ -91,7 +86,7 @@ static uint64_t groups(const struct sq_mapping_context *c, uint64_t first_slice,
     const bool at_end = end == c->cost.stored;
     if (group == 0)
         return at_end;
-    return (at_end ? ceil_div(end, group) : end / group) - first / group;
+    return (at_end ? sq_ceil_div(end, group) : end / group) - first / group;
 }
 
 // Bytes of m rows, n columns and a stretch of slices. Out and partial sums: of the finished block.
@@ -100,7 +95,7 @@ static void count_nbytes(const struct sq_mapping_context *c, uint64_t m, uint64_
 {
     const uint64_t e = elements(c, first, n_slices), bank = c->demand->bank;
     const struct sq_stretch stretch = {.elements = e,
-                                       .banks = bank ? ceil_div(e, bank) : 0,
+                                       .banks = bank ? sq_ceil_div(e, bank) : 0,
                                        .groups = groups(c, first, n_slices),
                                        .at_end = first * c->cost.step + e == c->cost.stored};
     sq_work_nbytes(c->demand, m, n, &stretch, nbytes);
@@ -112,7 +107,7 @@ static void count_nbytes(const struct sq_mapping_context *c, uint64_t m, uint64_
 
 static uint64_t bursts(const struct sq_mapping_context *c, uint64_t nbytes)
 {
-    return ceil_div(nbytes, c->machine->burst_nbytes);
+    return sq_ceil_div(nbytes, c->machine->burst_nbytes);
 }
 
 __extension__ typedef unsigned __int128 wide; // a product of two counts
@@ -122,7 +117,7 @@ static uint64_t dram_cycles(const struct sq_mapping_context *c, uint64_t n_burst
     const wide den = c->machine->burst_den;
     uint64_t product;
     if (!__builtin_mul_overflow(n_bursts, c->machine->burst_num, &product)) // as a rule, and quick
-        return ceil_div(product, c->machine->burst_den);
+        return sq_ceil_div(product, c->machine->burst_den);
     const wide cycles = ((wide)n_bursts * c->machine->burst_num + den - 1) / den;
     return cycles < SQ_COUNT_OVER ? (uint64_t)cycles : SQ_COUNT_OVER;
 }
@@ -207,9 +202,9 @@ struct sq_mapping_residents sq_mapping_find_residents(const struct sq_mapping_co
 
 struct sq_mapping_extent sq_mapping_all(const struct sq_mapping_context *c, const unsigned cores[3])
 {
-    return (struct sq_mapping_extent){ceil_div(ceil_div(c->gemm.m, c->rows), cores[0]),
-                                      ceil_div(ceil_div(c->gemm.n, c->cols), cores[1]),
-                                      ceil_div(c->n_slices, cores[2])};
+    return (struct sq_mapping_extent){sq_ceil_div(sq_ceil_div(c->gemm.m, c->rows), cores[0]),
+                                      sq_ceil_div(sq_ceil_div(c->gemm.n, c->cols), cores[1]),
+                                      sq_ceil_div(c->n_slices, cores[2])};
 }
 
 // Cycles of the port for as many outputs as there are combine units, or engines of `abreast` tiles give at
@@ -218,7 +213,7 @@ static uint32_t word_cycles(const struct sq_mapping_context *c, const struct sq_
                             uint64_t abreast)
 {
     const uint64_t nbits = abreast * c->cost.unit.output.lanes * (p->cores_k > 1 ? 32 : 16);
-    return c->machine->port_nbits ? (uint32_t)ceil_div(nbits, c->machine->port_nbits) : 1;
+    return c->machine->port_nbits ? (uint32_t)sq_ceil_div(nbits, c->machine->port_nbits) : 1;
 }
 
 // Elements of K that the busiest core has of a block.
@@ -227,7 +222,7 @@ static uint64_t core_elements(const struct sq_mapping_context *c, const struct s
 {
     const uint64_t slices = size_of(p->n_slices, p->block_k, p->count_k, is_last);
     const uint64_t first = is_last ? (p->count_k - 1) * p->block_k : 0;
-    return elements(c, first, ceil_div(slices, p->cores_k));
+    return elements(c, first, sq_ceil_div(slices, p->cores_k));
 }
 
 // The jobs of a core, for blocks that are laid out.
@@ -238,8 +233,8 @@ static void fill_jobs(const struct sq_mapping_context *c, struct sq_mapping *p)
     for (unsigned is_last = 0; is_last < 2; is_last++) {
         const uint64_t m = size_of(p->gemm.m, p->block_m, p->count_m, is_last);
         const uint64_t n = size_of(p->gemm.n, p->block_n, p->count_n, is_last);
-        rows[is_last] = ceil_div(ceil_div(m, c->rows), p->cores_m);
-        cols[is_last] = ceil_div(ceil_div(n, c->cols), p->cores_n);
+        rows[is_last] = sq_ceil_div(sq_ceil_div(m, c->rows), p->cores_m);
+        cols[is_last] = sq_ceil_div(sq_ceil_div(n, c->cols), p->cores_n);
         abreast[is_last] = min_u64(cols[is_last], c->cost.abreast);
         tile[is_last] = (struct sq_unit_job){.tiles = 0};
         sq_work_job(c->demand, core_elements(c, p, is_last), &tile[is_last]);
@@ -249,7 +244,7 @@ static void fill_jobs(const struct sq_mapping_context *c, struct sq_mapping *p)
             sq_mapping_count(p->count_k, i & 4)) {
             p->step[i].job = tile[i >> 2];
             p->step[i].job.tiles = (uint32_t)rows[i & 1];
-            p->step[i].job.passes = (uint32_t)ceil_div(cols[i >> 1 & 1], c->cost.abreast);
+            p->step[i].job.passes = (uint32_t)sq_ceil_div(cols[i >> 1 & 1], c->cost.abreast);
             p->step[i].job.words = i & 4 ? word_cycles(c, p, abreast[i >> 1 & 1]) : 0;
         }
 }
@@ -266,14 +261,14 @@ static void take_own(const struct sq_mapping_context *c, struct sq_mapping *p, u
                           : is_last_n ? c->gemm.n - row
                                       : (p->count_n - 1) * p->block_n;
     const unsigned lines = is_tokens ? c->rows : c->cols * c->cost.abreast;
-    const uint64_t tiles = ceil_div(rows, lines);
+    const uint64_t tiles = sq_ceil_div(rows, lines);
     const uint64_t slices = size_of(p->n_slices, p->block_k, p->count_k, is_last_k);
     const uint64_t chunk = is_last_k ? p->count_k - 1 : 0; // the first of them
     const uint64_t parts = sq_mapping_count(p->count_k, is_last_k) * p->cores_k;
     for (uint64_t t = 0; t < counts->n; t++) {
         const uint64_t part = t * (parts * 5 / 8 + 1) % parts; // any of them, in no step with tiles
         const uint64_t first = (chunk + part / p->cores_k) * p->block_k +
-                               part % p->cores_k * ceil_div(slices, p->cores_k);
+                               part % p->cores_k * sq_ceil_div(slices, p->cores_k);
         const uint64_t at = row + (2 * t + 1) * tiles / (2 * counts->n) * lines;
         sq_work_own(c->demand, at, first * c->cost.step, e, counts->count[t]);
     }
@@ -358,9 +353,9 @@ void sq_mapping_lay_out(const struct sq_mapping_context *c, const unsigned cores
     p->block_m = block->m * cores[0] * c->rows;
     p->block_n = block->n * cores[1] * c->cols;
     p->block_k = block->k * cores[2];
-    p->count_m = ceil_div(c->gemm.m, p->block_m);
-    p->count_n = ceil_div(c->gemm.n, p->block_n);
-    p->count_k = ceil_div(c->n_slices, p->block_k);
+    p->count_m = sq_ceil_div(c->gemm.m, p->block_m);
+    p->count_n = sq_ceil_div(c->gemm.n, p->block_n);
+    p->count_k = sq_ceil_div(c->n_slices, p->block_k);
     fill_jobs(c, p);
 }
 

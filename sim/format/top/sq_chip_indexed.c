@@ -4,25 +4,12 @@
 
 #include <string.h>
 
+#include "sim/io/sq_checked.h"
+
 enum { ROWS, COLS };
 // Beats of weights of a chunk where blocks are not kept: the engine begins when the first one is there. Cycles of a
 // job beside its beats.
 enum { CHUNK = 128, JOB_CYCLES = 16 };
-
-static uint64_t ceil_div(uint64_t a, uint64_t b)
-{
-    return (a + b - 1) / b;
-}
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
 
 // Kept groups of channels up to `row`.
 static uint64_t before(const struct sq_chip_kept *k, uint64_t row)
@@ -35,7 +22,7 @@ static uint64_t most_of(const struct sq_chip_kept *k, uint64_t block)
 {
     uint64_t most = 1;
     for (uint64_t row = 0; row < k->n; row += block)
-        most = larger(most, before(k, smaller(row + block, k->n)) - before(k, row));
+        most = sq_larger(most, before(k, sq_smaller(row + block, k->n)) - before(k, row));
     return most;
 }
 
@@ -44,8 +31,8 @@ static bool set_blocks(const unsigned *v, const struct sq_chip_kept *k, uint64_t
                        struct sq_top_layer *l)
 {
     const uint64_t depth = v[SQ_TOP_DEPTH + SQ_TOP_COL_SCALE];
-    for (uint64_t n = ceil_div(k->n, depth);; n++) {
-        const uint64_t block = ceil_div(k->n, n), groups = most_of(k, block);
+    for (uint64_t n = sq_ceil_div(k->n, depth);; n++) {
+        const uint64_t block = sq_ceil_div(k->n, n), groups = most_of(k, block);
         l->block[ROWS] = 1;
         l->block[COLS] = (uint32_t)block;
         l->groups = (uint32_t)groups;
@@ -62,8 +49,8 @@ static uint64_t cost_of(const unsigned *v, const struct sq_top_layer *l)
     const bool keeps_weights = sq_block_walk_is_whole(l) && (l->cols_outer || blocks == 1);
     const uint64_t acts = sq_top_nbytes(v, l, SQ_TOP_ACT) * (keeps_acts ? 1 : blocks);
     const uint64_t weights = sq_top_nbytes(v, l, SQ_TOP_WEIGHT) * (keeps_weights ? 1 : rows);
-    return larger((acts + weights) / (v[SQ_TOP_DATA_W] / 8),
-                  rows * blocks * (l->beats + l->groups + JOB_CYCLES));
+    return sq_larger((acts + weights) / (v[SQ_TOP_DATA_W] / 8),
+                     rows * blocks * (l->beats + l->groups + JOB_CYCLES));
 }
 
 enum sq_status sq_chip_indexed_plan(const unsigned *v, const struct sq_chip_kept *k,
@@ -79,7 +66,7 @@ enum sq_status sq_chip_indexed_plan(const unsigned *v, const struct sq_chip_kept
     l->is_indexed = true;
     l->cols_outer = false;
     (void)set_blocks(v, k, UINT16_MAX, l); // of a channel no more than beats of K
-    l->chunk = (uint32_t)smaller(l->groups, smaller(depth, CHUNK));
+    l->chunk = (uint32_t)sq_smaller(l->groups, sq_smaller(depth, CHUNK));
     if (l->tiles[ROWS] == 1)
         return SQ_OK;
     whole.is_indexed = whole.cols_outer = true;

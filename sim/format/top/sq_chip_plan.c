@@ -35,16 +35,6 @@ static struct costs costs_of(const unsigned *v, const struct sq_env_choice *memo
                           .is_scaled = s.is_scaled};
 }
 
-static uint64_t ceil_div(uint64_t a, uint64_t b)
-{
-    return (a + b - 1) / b;
-}
-
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 static uint32_t smaller(uint64_t a, uint64_t b)
 {
     return (uint32_t)(a < b ? a : b);
@@ -56,8 +46,8 @@ static uint32_t smaller(uint64_t a, uint64_t b)
 static uint64_t memory_cycles(const struct costs *c, uint64_t n, unsigned part)
 {
     const uint64_t beats = sq_top_transfer(&c->room, part, n), nbytes = c->room.nbytes;
-    const uint64_t bursts = beats / c->max_burst * ceil_div(c->max_burst * nbytes, c->burst) +
-                            ceil_div(beats % c->max_burst * nbytes, c->burst);
+    const uint64_t bursts = beats / c->max_burst * sq_ceil_div(c->max_burst * nbytes, c->burst) +
+                            sq_ceil_div(beats % c->max_burst * nbytes, c->burst);
     return bursts * c->num / c->den;
 }
 
@@ -65,9 +55,9 @@ static uint64_t memory_cycles(const struct costs *c, uint64_t n, unsigned part)
 static uint64_t load_cycles(const struct costs *c, uint64_t n, unsigned part)
 {
     const uint64_t beats = sq_top_transfer(&c->room, part, n);
-    const uint64_t bursts = ceil_div(beats, c->max_burst);
-    return larger(larger(larger(beats, n), memory_cycles(c, n, part)),
-                  bursts * (c->latency + BURST_CYCLES) / c->outstanding);
+    const uint64_t bursts = sq_ceil_div(beats, c->max_burst);
+    return sq_larger(sq_larger(sq_larger(beats, n), memory_cycles(c, n, part)),
+                     bursts * (c->latency + BURST_CYCLES) / c->outstanding);
 }
 
 // Tiles of a block, scale groups of a chunk.
@@ -98,15 +88,15 @@ static uint64_t step_cycles(const struct costs *c, const struct sq_top_layer *l,
             memory +=
                 memory_cycles(c, s->tiles[axis] * beats, axis == ROWS ? SQ_TOP_ACT : SQ_TOP_WEIGHT);
         }
-    const uint64_t work = tiles * (s->is_whole ? beats : larger(beats, c->sums));
-    return larger(work + WORK_CYCLES, larger(load, memory) + LOAD_CYCLES);
+    const uint64_t work = tiles * (s->is_whole ? beats : sq_larger(beats, c->sums));
+    return sq_larger(work + WORK_CYCLES, sq_larger(load, memory) + LOAD_CYCLES);
 }
 
 // ---- a layer ----------------------------------------------------------------------------------------
 
 static uint64_t size_of(uint64_t all, uint64_t block, bool is_last)
 {
-    return is_last ? all - (ceil_div(all, block) - 1) * block : block;
+    return is_last ? all - (sq_ceil_div(all, block) - 1) * block : block;
 }
 
 // All blocks alike: of those of the inner operand the first one also loads the outer.
@@ -134,11 +124,11 @@ static uint64_t layer_cycles(const struct costs *c, const struct sq_top_layer *o
     by_beat.beats = 1;
     by_beat.chunk = of->part;
     const unsigned outer = l->cols_outer ? COLS : ROWS, inner = !outer;
-    const uint64_t chunks = ceil_div(l->groups, l->chunk);
+    const uint64_t chunks = sq_ceil_div(l->groups, l->chunk);
     uint64_t blocks[AXES], cycles = 0;
     for (unsigned axis = 0; axis < AXES; axis++) {
         const uint64_t first = (uint64_t)l->block[axis] * l->chunk * l->beats;
-        blocks[axis] = ceil_div(l->tiles[axis], l->block[axis]);
+        blocks[axis] = sq_ceil_div(l->tiles[axis], l->block[axis]);
         cycles += load_cycles(c, first, axis == ROWS ? SQ_TOP_ACT : SQ_TOP_WEIGHT);
     }
     for (unsigned i = 0; i < 8; i++) { // the last one or not: of rows, of columns, of chunks
@@ -299,7 +289,7 @@ static void try_chunk(struct search *s, uint32_t chunk, uint32_t part)
 // The smallest block with which `all` tiles make no more blocks than with `block`.
 static uint32_t even_block(uint32_t block, uint32_t all)
 {
-    return (uint32_t)ceil_div(all, ceil_div(all, block));
+    return (uint32_t)sq_ceil_div(all, sq_ceil_div(all, block));
 }
 
 // Blocks from half of those of the first tilings to twice as large.
@@ -333,7 +323,7 @@ enum { MANY_STEPS = 30000 }; // a second
 static uint64_t block_nbytes(const struct costs *c, const struct sq_top_layer *l, unsigned axis)
 {
     const uint64_t n = l->part ? l->beats : l->groups, each = l->part ? l->part : l->chunk;
-    const uint64_t chunks = ceil_div(n, each), tiles = l->block[axis];
+    const uint64_t chunks = sq_ceil_div(n, each), tiles = l->block[axis];
     const uint64_t beats = l->part ? 1 : l->beats, times = l->part ? l->groups : 1;
     const unsigned part = axis == ROWS ? SQ_TOP_ACT : SQ_TOP_WEIGHT;
     const uint64_t whole = sq_top_transfer(&c->room, part, tiles * each * beats);
@@ -346,7 +336,7 @@ static uint64_t repeats(const struct costs *c, const struct sq_top_layer *l)
 {
     uint64_t all = 1, places = 1;
     for (unsigned axis = 0; axis < AXES; axis++) {
-        const uint64_t blocks = ceil_div(l->tiles[axis], l->block[axis]);
+        const uint64_t blocks = sq_ceil_div(l->tiles[axis], l->block[axis]);
         const uint64_t n = PAGE / sq_gcd(PAGE, block_nbytes(c, l, axis));
         all *= blocks;
         places *= n < blocks ? n : blocks;
@@ -404,8 +394,8 @@ static uint64_t crossings(const struct costs *c, const struct sq_top_layer *l, u
 static uint64_t unlike_steps(const struct costs *c, const struct sq_top_layer *l)
 {
     const uint64_t n = l->part ? l->beats : l->groups, each = l->part ? l->part : l->chunk;
-    const uint64_t steps = ceil_div(l->tiles[ROWS], l->block[ROWS]) *
-                           ceil_div(l->tiles[COLS], l->block[COLS]) * ceil_div(n, each) *
+    const uint64_t steps = sq_ceil_div(l->tiles[ROWS], l->block[ROWS]) *
+                           sq_ceil_div(l->tiles[COLS], l->block[COLS]) * sq_ceil_div(n, each) *
                            (l->part ? l->groups : 1) / repeats(c, l);
     const uint64_t loads = crossings(c, l, ROWS) * crossings(c, l, COLS);
     if (sq_block_walk_is_whole(l))
@@ -505,7 +495,7 @@ enum sq_status sq_chip_plan(const unsigned *v, const struct sq_env_choice *memor
         try_chunk(&s, chunk, 0);
     // In so many chunks, each time a third more, the chunks as even as they can be.
     for (uint32_t n = 2; n < l->groups; n += 1 + n / 3)
-        try_chunk(&s, (uint32_t)ceil_div(l->groups, n), 0);
+        try_chunk(&s, (uint32_t)sq_ceil_div(l->groups, n), 0);
     // Parts of a group, where K is one or half a buffer is too short for one.
     const uint32_t *const depth = s.c.room.depth;
     if (l->groups <= s.c.room.part_groups &&
@@ -513,7 +503,7 @@ enum sq_status sq_chip_plan(const unsigned *v, const struct sq_env_choice *memor
         for (uint32_t part = 1; part < l->beats; part *= 2)
             try_chunk(&s, 1, part);
         for (uint32_t n = 2; n < l->beats; n += 1 + n / 3)
-            try_chunk(&s, 1, (uint32_t)ceil_div(l->beats, n));
+            try_chunk(&s, 1, (uint32_t)sq_ceil_div(l->beats, n));
     }
     if (s.n == 0)
         return SQ_FAIL(
