@@ -104,7 +104,11 @@ static bool next_job(struct sq_chip_run *r)
 static bool look_up(struct sq_chip_run *r, struct sq_chip_feed *f)
 {
     const struct sq_chip_given given = {r->posted.number, r->loads.number, r->jobs.number == 0};
-    return sq_chip_tiles_go(&r->setup, &r->memo->turns, &r->walk, &given, &r->chip, f);
+    if (sq_memo_nbytes(&r->memo->tiles) > r->memo->limit) {
+        sq_memo_forget(&r->memo->tiles);
+        memset(&r->walk, 0, sizeof r->walk);
+    }
+    return sq_chip_tiles_go(&r->setup, &r->memo->tiles, &r->walk, &given, &r->chip, f);
 }
 
 // Another step is loaded. It goes into *s, if there is room.
@@ -190,7 +194,7 @@ static bool forget(struct sq_chip_run *r)
     struct sq_chip_cursor *const job[] = {&r->posted, &r->jobs};
     restore(r);
     sq_memo_forget(&r->memo->jobs);
-    sq_memo_forget(&r->memo->turns); // its keys hold some of those
+    sq_memo_forget(&r->memo->tiles); // its keys hold some of those
     r->n_forgotten++;
     bool ok = set_number(r, &r->loads.number, &r->loads.load, sizeof r->loads.load);
     for (unsigned i = 0; i < 2; i++)
@@ -255,7 +259,7 @@ static bool pass(struct sq_chip_run *r)
 
 static bool step(struct sq_chip_run *r)
 {
-    const bool is_full = sq_memo_nbytes(&r->memo->jobs) > SQ_CHIP_STATES_NBYTES;
+    const bool is_full = sq_memo_nbytes(&r->memo->jobs) > r->memo->limit;
     return (!is_full || forget(r)) && pass(r) && post(r);
 }
 
@@ -263,14 +267,17 @@ static bool step(struct sq_chip_run *r)
 
 static void clear_memo(struct sq_chip_memo *m)
 {
-    sq_memo_free(&m->turns);
+    sq_memo_free(&m->tiles);
     sq_memo_free(&m->jobs);
-    memset(m, 0, sizeof *m);
+    *m = (struct sq_chip_memo){.limit = m->limit};
 }
 
-struct sq_chip_memo *sq_chip_memo_new(void)
+struct sq_chip_memo *sq_chip_memo_new(size_t limit)
 {
-    return calloc(1, sizeof(struct sq_chip_memo));
+    struct sq_chip_memo *const m = calloc(1, sizeof *m);
+    if (m)
+        m->limit = limit;
+    return m;
 }
 
 void sq_chip_memo_free(struct sq_chip_memo *m)
@@ -351,7 +358,7 @@ enum sq_status sq_chip_run_next(const unsigned *value, const struct sq_env_choic
     if (sq_top_is_indexed(value)) // what happens depends on the offsets
         return sq_chip_run_step(value, memory, layer, stats, err);
     struct sq_chip_run *const r = calloc(1, sizeof *r);
-    struct sq_chip_memo *const own = memo ? NULL : sq_chip_memo_new();
+    struct sq_chip_memo *const own = memo ? NULL : sq_chip_memo_new(SQ_CHIP_MEMO_NBYTES);
     bool ok = r && (memo || own);
     if (ok) {
         r->memo = memo ? memo : own;

@@ -20,7 +20,8 @@ struct sq_chip_cursor {
 struct sq_chip_memo {
     unsigned value[SQ_POINT_VALUES]; // the chip; zeros: none
     uint32_t memory[4];
-    struct sq_memo turns,
+    size_t limit; // bytes of each after which it is forgotten
+    struct sq_memo tiles,
         jobs; // what follows from tile to tile; from job to job, block to block, of whole layers
 };
 

@@ -27,9 +27,11 @@ enum sq_status sq_chip_run_fast(const unsigned *value, const struct sq_env_choic
                                 const struct sq_top_layer *layer, struct sq_chip_stats *stats,
                                 struct sq_error *err);
 // The same for many layers: the memo keeps what followed from states, for as long as the same chip with the same memory
-// comes, some 200 MB at most. Zeroed memory inside; NULL: none.
+// comes; NULL: none.
 struct sq_chip_memo;
-struct sq_chip_memo *sq_chip_memo_new(void); // NULL: no memory
+// limit: bytes after which what follows from tiles, from jobs is forgotten. NULL: no memory.
+enum { SQ_CHIP_MEMO_NBYTES = 1 << 26 };
+struct sq_chip_memo *sq_chip_memo_new(size_t limit);
 void sq_chip_memo_free(struct sq_chip_memo *memo);
 enum sq_status sq_chip_run_next(const unsigned *value, const struct sq_env_choice *memory,
                                 const struct sq_top_layer *layer, struct sq_chip_memo *memo,

@@ -160,8 +160,6 @@ uint32_t sq_chip_room(const struct sq_chip_setup *c, uint32_t beats, uint32_t ro
 // What happens from one boundary to the next, of tiles or bursts between two jobs, is kept for each state without the counters
 // that are far from their end, and looked up where that state comes back; whole periods are added at once.
 
-enum { SQ_CHIP_STATES_NBYTES = 1 << 26 }; // of what is kept
-
 // *to grows n times by *s.
 static inline void sq_chip_stats_add(struct sq_chip_stats *to, const struct sq_chip_stats *s,
                                      uint64_t n)

@@ -190,10 +190,6 @@ bool sq_chip_tiles_go(const struct sq_chip_setup *c, struct sq_memo *m, struct s
         w->pending = 0; // follows from the job
     sq_chip_state_settle(c, w);
     sq_chip_state_split(c, w, &at.counters);
-    if (sq_memo_nbytes(m) > SQ_CHIP_STATES_NBYTES) {
-        sq_memo_forget(m);
-        walk->record.valid = walk->period.valid = false;
-    }
     at.state = sq_chip_state_key(c, w, m);
     const uint32_t here = at.state;
     if (!here)

@@ -572,7 +572,7 @@ enum sq_status sq_mapping_run(const struct sq_machine *machine, const struct sq_
     struct sq_machine_memo *const m = memo ? memo : own;
     SQ_NEED(m, err, "what plans share");
     if (is_chip && !m->chip)
-        m->chip = sq_chip_memo_new();
+        m->chip = sq_chip_memo_new(SQ_CHIP_MEMO_NBYTES);
     const enum sq_status status =
         is_chip ? sq_chip_mapping_run(machine, recipe, gemm, plan, stats, m->chip, err)
                 : run_array(machine, recipe, gemm, plan, stats, m, err);

@@ -35,6 +35,7 @@ enum {
     DRAWS = 20000,
     CUTS = 20,
     PATIENCE = 4000000,
+    SMALL = 1 << 17, // bytes
     ROWS = 0,
     COLS = 1
 };
@@ -279,7 +280,7 @@ SQ_TEST(test_loops)
     struct sq_rng r = {fixture_seed() + 1};
     const char *const text = getenv("SQ_LOOPS");
     const unsigned loops = text ? (unsigned)strtoul(text, NULL, 10) : LOOPS;
-    struct sq_chip_memo *const memo = sq_chip_memo_new();
+    struct sq_chip_memo *const memo = sq_chip_memo_new(SQ_CHIP_MEMO_NBYTES);
     struct work w = {.end = 0};
     uint64_t cycles = 0;
     assert_non_null(memo);
@@ -329,12 +330,14 @@ static struct work four_by_four(unsigned outstanding, unsigned writes, uint32_t 
 }
 
 // Loops within loops: whole rows of blocks repeat, of which blocks were skipped; and of odd sizes, whose outputs begin elsewhere
-// within a page for long. K whole and in chunks.
+// within a page for long. K whole and in chunks. The same where what was kept is forgotten all the time.
 SQ_TEST(test_nested)
 {
     struct work w = four_by_four(4, 4, 40);
     struct sq_chip_stats step, fast;
     struct sq_rng r = {1};
+    struct sq_chip_memo *const small = sq_chip_memo_new(SMALL);
+    assert_non_null(small);
     w.value[SQ_TOP_DATA_W] = 64;
     w.value[SQ_TOP_ROWS] = w.value[SQ_TOP_PORT_LEN] = 2;
     w.memory.n[1] = 8;
@@ -350,7 +353,10 @@ SQ_TEST(test_nested)
         assert_int_equal(sq_chip_run_step(w.value, &w.memory, &w.layer, &step, NULL), SQ_OK);
         assert_int_equal(sq_chip_run_fast(w.value, &w.memory, &w.layer, &fast, NULL), SQ_OK);
         check_same(&w, i, "fast", &fast, &step);
+        assert_int_equal(sq_chip_run_next(w.value, &w.memory, &w.layer, small, &fast, NULL), SQ_OK);
+        check_same(&w, i, "forgetful", &fast, &step);
     }
+    sq_chip_memo_free(small);
 }
 
 // ---- machines that are chips ------------------------------------------------------------------------
