@@ -286,6 +286,7 @@ for p in Writes=0 Writes=17; do refused sq_dma $p; done
 for p in MaxBurst=257 DataW=24; do refused sq_dma $p; refused sq_dma_burst $p; refused sq_axi_check $p; done
 refused sq_top PortLen=3
 refused sq_top Id=2
+refused sq_top Prot=8
 # A parameter that is cut to a fixed number of bits stands in a check.
 for f in top/*.sv; do
   m=$(basename "$f" .sv)

@@ -54,6 +54,7 @@ module sq_top #(
   parameter  int unsigned Gate = 1,  // the clock of the engine stands still between jobs; 0: it never does
   parameter  int unsigned IdW = 1,  // bits of an identifier
   parameter  int unsigned Id = 0,  // which all transactions carry
+  parameter  int unsigned Prot = 2,  // AxPROT of all: unprivileged, not secure, data
   localparam int unsigned Bytes = DataW / 8
 ) (
   input  logic             clk_i,
@@ -151,8 +152,8 @@ module sq_top #(
   if (DataW % WordW != 0 || Rows * Cols % PortLen != 0 || (!IsIndexed && SumTiles * Slots < 2) || Slots > 65535) begin : gen_bad
     $error("tiles of outputs in whole words, beats of whole words, two beats of sums, at most 65535 of a tile");
   end
-  if (IdW < 1 || IdW > 32 || (IdW < 32 && Id >> IdW != 0)) begin : gen_bad_id
-    $error("IdW = 1..32, Id in IdW bits");
+  if (IdW < 1 || IdW > 32 || (IdW < 32 && Id >> IdW != 0) || Prot > 7) begin : gen_bad_id
+    $error("IdW = 1..32, Id in IdW bits, Prot = 0..7");
   end
 
   if (IsIndexed && (Cols != 1 || ColDepth > 65534 || PortLen != Rows || ActW != 8 || WeightW != 4 || OnActs != 0 || OneAcc != 1 ||
@@ -346,7 +347,7 @@ module sq_top #(
   assign {m_axi_arid, m_axi_awid} = {2{IdW'(Id)}};
   assign {m_axi_arlock, m_axi_awlock} = 2'b00;
   assign {m_axi_arcache, m_axi_awcache} = {2{4'b0011}};
-  assign {m_axi_arprot, m_axi_awprot} = 6'd0;
+  assign {m_axi_arprot, m_axi_awprot} = {2{3'(Prot)}};
   assign {m_axi_arqos, m_axi_awqos} = 8'd0;
   assign read_status = (load_valid && load_ready && load_poison) ? load_status : 3'd0;
 

@@ -19,12 +19,13 @@ sq cosim --block top --point deep --case 6 --json
 ok "transfers of 131,072 beats, loads and stores" clean 280000
 
 # What no model has: identifiers, CACHE, PROT, LOCK and QOS.
-sideband() { # RTL_DIR
+sideband() { # RTL_DIR [PARAMETER PROT]
   yosys -q -p "read_verilog -sv -defer -I$1 $1/sq_pkg.sv $1/top/sq_regs_pkg.sv $1/top/sq_top.sv
-    hierarchy -top sq_top -chparam IdW 3 -chparam Id 5; proc; opt_clean
-    sat -ignore_unknown_cells -verify $(printf -- '-prove m_axi_%s ' {ar,aw}{id\ 5,cache\ 3,prot\ 0,lock\ 0,qos\ 0})" >"$W.out" 2>&1
+    hierarchy -top sq_top -chparam IdW 3 -chparam Id 5 $2; proc; opt_clean
+    sat -ignore_unknown_cells -verify $(printf -- '-prove m_axi_%s ' {ar,aw}{id\ 5,cache\ 3,prot\ ${3:-2},lock\ 0,qos\ 0})" >"$W.out" 2>&1
 }
-ok "each transaction has its identifier, is data, secure, unprivileged, buffered and not cached" sideband rtl
+ok "each transaction has its identifier, is data, not secure, unprivileged, buffered and not cached" sideband rtl
+ok "... or what Prot says" sideband rtl '-chparam Prot 1' 1
 FAULTS=1 mutant writes_of_another_cache rtl/top/sq_top.sv "s/= {2{4'b0011}}/= {4'b0011, 4'b0010}/"
 sideband "$W/writes_of_another_cache/rtl"
 ok "writes_of_another_cache: found" grep -q 'proof did fail' "$W.out"
