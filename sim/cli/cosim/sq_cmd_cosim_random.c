@@ -175,7 +175,7 @@ static void report_point(const struct sq_cosim_args *in, struct sq_cli_table *ta
         SQ_COLUMN("beats", c->beats, "handshakes", 10),
         SQ_COLUMN("tiles", c->tiles, "tiles", 8),
         SQ_COLUMN("integers", c->integers, "integers", 9),
-        SQ_KEYS("resets", c->resets, "reach", reached),
+        SQ_KEYS("resets", c->resets, "active", c->active, "reach", reached),
         SQ_KEY_IF(!is_core, "exhausted", r->is_exhausted),
         SQ_COLUMN("value_mismatches", r->value_mismatches, "value", 5),
         SQ_COLUMN("cycle_mismatches", r->cycle_mismatches, "cycle", 5),
