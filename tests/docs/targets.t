@@ -15,7 +15,7 @@ declare -A elsewhere=([sysc]=tests/rtl/sysc.t [install]=tests/package/install.t 
 one=build/tests/unit/core/test_gemm
 declare -A small=([t]=T=unit/core/test_gemm [quick]="QUICK_BIN=$one QUICK_TEST=tests/docs/structure.t" [test-unit]=UNIT_BIN=$one
   [test-cli]=CLI_TEST=tests/docs/structure.t [test-rtl]=RTL_TEST=tests/rtl/waves.t [setup]= [demo]= [kill-test]=KILLS=1 [flip-test]=FLIPS=1
-  [bitflip-test]=FLIPS=1 [element-check]= [fuzz]="SECONDS=1 TARGET=options" [fuzz-afl]="SECONDS=1 TARGET=options" [fuzz-corpus]=TARGET=options
+  [bitflip-test]=FLIPS=20 [element-check]= [fuzz]="SECONDS=1 TARGET=options" [fuzz-afl]="SECONDS=1 TARGET=options" [fuzz-corpus]=TARGET=options
   [bench]=BENCH=gemm [analyze]= [area-clock]=LIBERTIES= [area-scaled]=LIBERTIES= [area-chip]=LIBERTIES=
   [doc-pictures]= [sweep]= [verdict]="FORMATS=nvfp4 SEQ=1")
 long=" clean lint test test-daily test-all test-san test-gpu cosim cosim-all banks-rtl coverage formal mutation mutants bench-check bench-peers \
