@@ -68,6 +68,7 @@ BEGIN {
   signature["draw_directed"] = "enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng, struct sq_error *err)"
   signature["limit"] = "int64_t limit(const unsigned *v, size_t f)"
   signature["cut"] = "bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)"
+  signature["cut_wrapped"] = "bool cut_wrapped(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)"
   signature["golden"] = "uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)"
   signature["init"] = "void init(const unsigned *v, void *state)"
   signature["offer"] = "void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)"
@@ -87,6 +88,7 @@ $1 == "param" { # NAME=DEFAULT[:MIN..MAX[^2]]
   for (i = 2; i <= NF; i++) { # -NAME: not of the RTL
     is_own = sub(/^-/, "", $i)
     split($i, half, ":")
+    if (half[1] !~ /=/) half[1] = half[1] "=0"
     param[half[1]]
     name = assign(half[1])
     delete param[half[1]]
@@ -117,7 +119,15 @@ $1 == "area" || $1 == "array" { # NAME MODULE WEIGHTS NAME=VALUE...; array: of R
 }
 $1 == "faults" { for (i = 2; i < NF; i += 3) faults = faults sprintf("    {\"%s\", %s, %s},\n", $i, $(i + 1), $(i + 2)); next }
 $1 == "coverage" { coverage = $2; sub(/^coverage +[^ ]+ */, ""); coverage_points = $0; next }
-$1 == "wave" { sub(/^wave +/, ""); n = split($0, half, / = /); waves = waves sprintf("    {\"%s\", %s},\n", half[1], n > 1 ? "\"" half[2] "\"" : "NULL"); next }
+$1 == "wave" { # HEADING | LABEL = PATH | ...
+  sub(/^wave +/, "")
+  n = split($0, part, / \| /)
+  for (i = 1; i <= n; i++) {
+    has_path = split(part[i], half, / = /) > 1
+    waves = waves sprintf("    {\"%s\", %s},\n", half[1], has_path ? "\"" half[2] "\"" : "NULL")
+  }
+  next
+}
 $1 == "stream" {
   streams = streams sprintf("{\"%s\", %d}, ", $2, NF - 2)
   numbers = numbers (numbers ? ", " : "enum { ") upper($2)
@@ -130,6 +140,7 @@ $1 == "stream" {
   }
   next
 }
+$1 == "status" { for (i = 2; i <= NF; i++) { statuses = statuses field($i); n_status++ }; next }
 $1 == "out" { for (i = 2; i <= NF; i++) { outputs = outputs field($i); n_out++ }; next }
 # group NAME WORD...: what a group is, flags and sizes of struct sq_ports; cut: a group becomes its last beat; offer: its first
 # field is the last of a group.
@@ -167,7 +178,7 @@ function rows(type, name, text) {
 }
 END {
   if (failed) exit 1
-  if (group == "" || points == "") fail("a block needs a group and a point")
+  if (group == "" || points == "" && also !~ /\.points/) fail("a block needs a group and a point")
   block = FILENAME
   gsub(/^.*\/sq_|\.block$/, "", block)
   printf "// Made from %s.\n#include \"sim/block/flow/sq_case.h\"\n#include \"sim/block/flow/sq_engine.h\"\n", FILENAME
@@ -183,7 +194,7 @@ END {
   rows("sq_wave", "waves", waves == "" ? "" : waves "    {NULL, NULL},\n")
   if (streams != "") {
     printf "%sstatic inline size_t record_len(const unsigned *v)\n{\n    (void)v;\n    return 0%s;\n}\n", at, len
-    printf "static void ports(const unsigned *v, struct sq_ports *p)\n{\n    (void)v;\n    *p = (struct sq_ports){.stream = {%s}, .in = {%s}, .n_in = %d, .out = {%s}, .n_out = %d%s};\n}\n", streams, inputs, n_in, outputs, n_out, members
+    printf "static void ports(const unsigned *v, struct sq_ports *p)\n{\n    (void)v;\n    *p = (struct sq_ports){.stream = {%s}, .in = {%s}, .n_in = %d, .out = {%s}, .n_out = %d%s%s};\n}\n", streams, inputs, n_in, outputs, n_out, n_status ? ", .status = {" statuses "}, .n_status = " n_status : "", members
     table = table "    .ports = ports,\n"
   }
   if ("cut" in made) printf "static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)\n{\n    return way == 0 && sq_cut_to_last(record_len(v), record, len);\n}\n"

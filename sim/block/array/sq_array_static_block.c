@@ -27,19 +27,15 @@ static int32_t part(const int32_t *code, const int32_t *weight, unsigned banks, 
 
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
 {
-    const int32_t *beats = in->record;
-    const size_t n = in->len[0];
     const unsigned pes = v[ROWS] * v[COLS], high = v[HIGH_PER_BANK], low = v[BANK_LEN] - high;
-    struct sq_ports p;
-    ports(v, &p);
-    for (size_t b = 0; b < n; b++, beats += sq_field_offset(p.in, p.n_in))
+    const int32_t *beat = in->record;
+    for (uint32_t b = 0; b < in->len[0]; b++, beat += record_len(v))
         for (unsigned pe = 0; pe < pes; pe++) {
-            const unsigned row = pe / v[COLS], col = pe % v[COLS];
-            const int32_t *x_lo = beats + sq_field_offset(p.in, 1) + row * v[BANKS] * low;
-            const int32_t *x_hi = beats + sq_field_offset(p.in, 2) + row * v[BANKS] * high;
-            const int32_t *w = beats + sq_field_offset(p.in, 3) + col * v[BANKS] * v[BANK_LEN];
-            const int32_t p_lo = part(x_lo, w, v[BANKS], low, v[BANK_LEN]);
-            const int32_t p_hi = part(x_hi, w + low, v[BANKS], high, v[BANK_LEN]);
+            const unsigned row = pe / v[COLS] * v[BANKS], col = pe % v[COLS] * v[BANKS];
+            const int32_t *const w = beat + at_weight(v) + col * v[BANK_LEN];
+            const int32_t p_lo = part(beat + at_low(v) + row * low, w, v[BANKS], low, v[BANK_LEN]);
+            const int32_t p_hi =
+                part(beat + at_high(v) + row * high, w + low, v[BANKS], high, v[BANK_LEN]);
             out[pe] += v[ONE_ACC] ? p_lo * (1 << (v[HIGH_W] - v[LOW_W])) + p_hi : p_lo;
             out[pes + pe] += v[ONE_ACC] ? 0 : p_hi;
         }

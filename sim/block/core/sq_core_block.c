@@ -10,6 +10,8 @@
 #include "models/core/sq_gather.h"
 #include "models/number/sq_fp.h"
 
+#include "sim/block/core/sq_core.block.h"
+
 enum { JOB, ACT, LO, HI }; // streams
 
 // ---- values ---------------------------------------------------------------------------------
@@ -536,50 +538,3 @@ static void clock(void *state, const struct sq_offer *in, bool out_ready)
 }
 
 static const struct sq_timing timing = {sizeof(struct sq_core_sim), comb, clock};
-
-static const struct sq_wave waves[] = {{"Low path", NULL},
-                                       {"step", "u_ctl.low_fire_o"},
-                                       {"last step of its bank", "u_ctl.low_bank_last_o"},
-                                       {"moves", "u_ctl.low_en_o"},
-                                       {"cause", "u_ctl.low_cause_o[2:0]"},
-                                       {"High path, one bank behind", NULL},
-                                       {"bank waits for it", "u_ctl.bank_full_q"},
-                                       {"step", "u_ctl.high_fire_o"},
-                                       {"moves", "u_ctl.high_en_o"},
-                                       {"cause", "u_ctl.high_cause_o[2:0]"},
-                                       {"Totals out", NULL},
-                                       {"low total", "u_ctl.low_result_q"},
-                                       {"high total", "u_ctl.high_result_q"},
-                                       {NULL, NULL}};
-
-static const struct sq_faults faults[] = {{"p04", 100, 400}, {"p01", 50, 400}};
-
-const struct sq_block sq_core_block = {
-    .name = "core",
-    .top = "sq_core",
-    .group = "job",
-    .param = {"Rows", "Cols", "LowLanes", "HighLanes", "ActW", "HighW", "LowW", "BankLen",
-              "HighPerBank", "Gather", "CountStart", NULL},
-    .points = sq_core_points,
-    .n_points = SQ_CORE_N_POINTS,
-    .coverage_cases = 300,
-    .coverage_points = "p01 p02 p03 p04 p08",
-    SQ_ROWS(faults),
-    .ports = ports,
-    .draw_case = draw_case,
-    .draw_uniform = draw_uniform,
-    .n_directed = SQ_CORE_N_DIRECTED,
-    .draw_directed = sq_core_draw_directed,
-    .limit = sq_core_limit,
-    .cut = cut,
-    .cut_wrapped = cut_wrapped,
-    .golden = golden,
-    .timing = &timing,
-    .init = init,
-    .offer = offer,
-    .status = status,
-    .status_name = status_name,
-    .waves = waves,
-    .get_core = sq_core_get,
-    .set_core = sq_core_set,
-};

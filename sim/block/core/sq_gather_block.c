@@ -8,18 +8,7 @@
 #include "sim/block/core/sq_core_block.h"
 #include "sim/block/flow/sq_pipeline.h"
 
-static void ports(const unsigned *v, struct sq_ports *p)
-{
-    const size_t rows = v[SQ_CORE_ROWS], bank = v[SQ_CORE_BANK];
-    *p = (struct sq_ports){.stream = {{"in", 2}},
-                           .n_in = 2,
-                           .n_out = 3,
-                           .in = {{"code", bank, v[SQ_CORE_LOW_W], false},
-                                  {"act", rows * bank, v[SQ_CORE_ACT_W], false}},
-                           .out = {{"clean", bank, v[SQ_CORE_LOW_W], false},
-                                   {"act", rows * v[SQ_CORE_HIGH], v[SQ_CORE_ACT_W], false},
-                                   {"error", 1, 1, true}}};
-}
+#include "sim/block/core/sq_gather.block.h"
 
 // A beat for each bank.
 static enum sq_status put_banks(struct sq_case *c, const struct sq_core_config *config,
@@ -114,42 +103,3 @@ static size_t row_len(const unsigned *v, size_t f)
 {
     return f == 1 ? v[SQ_CORE_HIGH] : 0;
 }
-
-static void init(const unsigned *v, void *state)
-{
-    struct sq_chain *c = state;
-    (void)v;
-    sq_pipeline_init(&c->back, SQ_TIMING_PIPE, 3);
-}
-
-static const struct sq_wave waves[] = {{"Stages", NULL},
-                                       {"mask found", "valid_q"},
-                                       {"selected", "valid_q2"},
-                                       {"gathered", "valid_q3"},
-                                       {NULL, NULL}};
-
-static const struct sq_faults faults[] = {{"p03", 50, 200}, {"p04", 50, 200}};
-
-const struct sq_block sq_gather_block = {
-    .name = "gather",
-    .top = "sq_gather",
-    .group = "bank",
-    .param = {"Rows", "", "", "", "ActW", "", "LowW", "BankLen", "HighPerBank", "Gather", NULL},
-    .points = sq_core_points,
-    .n_points = SQ_CORE_N_POINTS,
-    .coverage_cases = 120,
-    .coverage_points = "p01 p03 p04 p07",
-    SQ_ROWS(faults),
-    .ports = ports,
-    .draw_case = draw_case,
-    .draw_uniform = draw_uniform,
-    .n_directed = 1,
-    .draw_directed = draw_directed,
-    .golden = golden,
-    .timing = &sq_timing_chain,
-    .init = init,
-    .waves = waves,
-    .row_len = row_len,
-    .get_core = sq_core_get,
-    .set_core = sq_core_set,
-};

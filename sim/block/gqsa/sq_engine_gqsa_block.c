@@ -21,28 +21,10 @@ enum { GROUPS, OFFSETS, S_A }; // of a job, then the scales of the tokens
 enum { INDEX, CODE };          // of a kept group, then its codes, zero, scale
 enum { WALK_AT, WALK_LIMIT, WALK_LAST, WALK_INDEX, WALK_FIELDS }; // of a record of gqsa_walk
 
-// Where the fields of the streams begin in a record.
-struct layout {
-    unsigned rows, group;
-    size_t act, offset, kept, zero, scale, len;
-};
-
-static struct layout layout_of(const unsigned *v)
-{
-    struct layout l = {.rows = v[ROWS], .group = v[GROUP_LEN]};
-    l.act = S_A + l.rows;
-    l.offset = l.act + (size_t)l.rows * l.group;
-    l.kept = l.offset + 1;
-    l.zero = l.kept + CODE + l.group;
-    l.scale = l.zero + 1;
-    l.len = l.scale + 1;
-    return l;
-}
-
 // ---- values ---------------------------------------------------------------------------------
 
 // The steps of a job whose matrix has n_rows rows; *n of them, to be freed.
-static struct sq_gqsa_step *walk(const struct layout *l, const int32_t *record, size_t n_rows,
+static struct sq_gqsa_step *walk(const unsigned *v, const int32_t *record, size_t n_rows,
                                  uint32_t n_kept, size_t *n)
 {
     uint32_t *const at = malloc((n_rows + 1) * sizeof *at);
@@ -50,9 +32,9 @@ static struct sq_gqsa_step *walk(const struct layout *l, const int32_t *record, 
     struct sq_gqsa_step *const step = malloc((n_rows + n_kept) * sizeof *step);
     assert(at && index && step);
     for (size_t i = 0; i <= n_rows; i++)
-        at[i] = (uint32_t)record[i * l->len + l->offset];
+        at[i] = (uint32_t)record[i * record_len(v) + at_at(v)];
     for (uint32_t i = 0; i < n_kept; i++)
-        index[i] = (uint16_t)record[i * l->len + l->kept + INDEX];
+        index[i] = (uint16_t)record[i * record_len(v) + at_index(v) + INDEX];
     *n = sq_gqsa_walk(at, n_rows, index, (uint32_t)record[GROUPS], step);
     free(at);
     free(index);
@@ -60,42 +42,42 @@ static struct sq_gqsa_step *walk(const struct layout *l, const int32_t *record, 
 }
 
 // What is wrong in a job before its rows are walked.
-static int32_t job_errors(const struct layout *l, const int32_t *record)
+static int32_t job_errors(const unsigned *v, const int32_t *record)
 {
     int32_t error = 0;
-    for (unsigned r = 0; r < l->rows; r++)
+    for (unsigned r = 0; r < v[ROWS]; r++)
         error |= !sq_engine_is_scale(record[S_A + r]) << SQ_SCALED_ERROR_SCALE;
     for (size_t g = 0; g < (size_t)record[GROUPS]; g++)
-        for (size_t i = 0; i < (size_t)l->rows * l->group; i++)
-            error |= (record[g * l->len + l->act + i] == sq_mask_code(8)) << SQ_SCALED_ERROR_CODE;
+        for (size_t i = 0; i < (size_t)v[ROWS] * v[GROUP_LEN]; i++)
+            error |= (record[g * record_len(v) + at_code(v) + i] == sq_mask_code(8))
+                     << SQ_SCALED_ERROR_CODE;
     return error;
 }
 
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
 {
-    const struct layout l = layout_of(v);
     const int32_t *const record = in->record;
     const size_t n_rows = (size_t)record[OFFSETS] - 1;
     const uint32_t groups = (uint32_t)record[GROUPS];
     size_t n;
-    struct sq_gqsa_step *const step = walk(&l, record, n_rows, in->len[KEPT], &n);
-    float *const y = calloc(l.rows, sizeof *y);
-    int32_t error = job_errors(&l, record);
+    struct sq_gqsa_step *const step = walk(v, record, n_rows, in->len[KEPT], &n);
+    float *const y = calloc(v[ROWS], sizeof *y);
+    int32_t error = job_errors(v, record);
     const int32_t *kept = record;
     assert(y);
     for (const struct sq_gqsa_step *s = step; s < step + n; s++) {
-        const int32_t *const act = record + s->group * l.len + l.act;
+        const int32_t *const act = record + s->group * record_len(v) + at_code(v);
         error |= (s->error != 0) << SQ_ENGINE_ERROR_INDEX;
         if (!s->empty) {
-            error |= !sq_gqsa_chip_is_scale(kept[l.scale]) << SQ_SCALED_ERROR_SCALE;
-            for (unsigned r = 0; r < l.rows; r++)
-                y[r] = sq_gqsa_chip_add(l.group, y[r], kept + l.kept,
-                                        s->group < groups ? act + r * l.group : NULL);
-            kept += l.len;
+            error |= !sq_gqsa_chip_is_scale(kept[at_scale(v)]) << SQ_SCALED_ERROR_SCALE;
+            for (unsigned r = 0; r < v[ROWS]; r++)
+                y[r] = sq_gqsa_chip_add(v[GROUP_LEN], y[r], kept + at_index(v),
+                                        s->group < groups ? act + r * v[GROUP_LEN] : NULL);
+            kept += record_len(v);
         }
         if (!s->last)
             continue;
-        for (unsigned r = 0; r < l.rows; r++) {
+        for (unsigned r = 0; r < v[ROWS]; r++) {
             const float end = sq_combine_end(SQ_COMBINE_ONE, y[r], sq_word_float(record[S_A + r]));
             *out++ = (int32_t)sq_combine_bits(end);
             y[r] = 0.0f;
@@ -114,7 +96,6 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
 static void draw_matrix(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
                         int32_t *record, uint32_t *len)
 {
-    const struct layout l = layout_of(v);
     const unsigned walk_v[4] = {v[GROUP_LEN], v[GROUP_W], v[AT_W], 16};
     int32_t matrix[(WALK_GROUPS + 1) * WALK_FIELDS];
     uint32_t n[SQ_STREAMS_MAX];
@@ -127,9 +108,9 @@ static void draw_matrix(const unsigned *v, struct sq_rng *rng, enum sq_stimulus 
     record[GROUPS] = matrix[WALK_LIMIT];
     record[OFFSETS] = (int32_t)n[0];
     for (uint32_t i = 0; i < n[0]; i++)
-        record[i * l.len + l.offset] = matrix[i * WALK_FIELDS + WALK_AT];
+        record[i * record_len(v) + at_at(v)] = matrix[i * WALK_FIELDS + WALK_AT];
     for (uint32_t i = 0; i < n[1]; i++)
-        record[i * l.len + l.kept + INDEX] = matrix[i * WALK_FIELDS + WALK_INDEX];
+        record[i * record_len(v) + at_index(v) + INDEX] = matrix[i * WALK_FIELDS + WALK_INDEX];
     len[JOB] = 1;
     len[ACT] = (uint32_t)matrix[WALK_LIMIT];
     len[OFFSET] = n[0];
@@ -139,15 +120,15 @@ static void draw_matrix(const unsigned *v, struct sq_rng *rng, enum sq_stimulus 
 static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
                        uint64_t number, int32_t *record, uint32_t *len)
 {
-    const struct layout l = layout_of(v);
     (void)number;
     draw_matrix(v, rng, kind, record, len);
-    for (unsigned r = 0; r < l.rows; r++)
+    for (unsigned r = 0; r < v[ROWS]; r++)
         record[S_A + r] = sq_combine_draw_scale(rng, kind, false, true);
     for (uint32_t i = 0; i < len[ACT]; i++)
-        sq_gqsa_chip_draw_act(l.offset - l.act, rng, kind, record + i * l.len + l.act);
+        sq_gqsa_chip_draw_act(at_at(v) - at_code(v), rng, kind,
+                              record + i * record_len(v) + at_code(v));
     for (uint32_t i = 0; i < len[KEPT]; i++)
-        sq_gqsa_chip_draw_kept(l.group, rng, kind, record + i * l.len + l.kept);
+        sq_gqsa_chip_draw_kept(v[GROUP_LEN], rng, kind, record + i * record_len(v) + at_index(v));
 }
 
 // ---- errors, each alone -----------------------------------------------------------------------
@@ -165,22 +146,23 @@ enum {
 enum { WRONG_ROWS = 4, WRONG_GROUPS = 6, WRONG_KEPT = 6, TIMES = 3 };
 
 // A matrix of rows of 2, 0, 3 and 1 groups.
-static void put_matrix(const struct layout *l, struct sq_rng *rng, int32_t *record, uint32_t *len)
+static void put_matrix(const unsigned *v, struct sq_rng *rng, int32_t *record, uint32_t *len)
 {
     static const int32_t at[WRONG_ROWS + 1] = {0, 2, 2, 5, 6},
                                          index[WRONG_KEPT] = {1, 3, 0, 2, 5, 4};
     record[GROUPS] = WRONG_GROUPS;
     record[OFFSETS] = WRONG_ROWS + 1;
-    for (unsigned r = 0; r < l->rows; r++)
+    for (unsigned r = 0; r < v[ROWS]; r++)
         record[S_A + r] = sq_combine_draw_scale(rng, SQ_STIMULUS_UNIFORM, false, true);
     for (size_t i = 0; i < WRONG_GROUPS; i++)
-        sq_gqsa_chip_draw_act(l->offset - l->act, rng, SQ_STIMULUS_UNIFORM,
-                              record + i * l->len + l->act);
+        sq_gqsa_chip_draw_act(at_at(v) - at_code(v), rng, SQ_STIMULUS_UNIFORM,
+                              record + i * record_len(v) + at_code(v));
     for (size_t i = 0; i <= WRONG_ROWS; i++)
-        record[i * l->len + l->offset] = at[i];
+        record[i * record_len(v) + at_at(v)] = at[i];
     for (size_t i = 0; i < WRONG_KEPT; i++) {
-        sq_gqsa_chip_draw_kept(l->group, rng, SQ_STIMULUS_UNIFORM, record + i * l->len + l->kept);
-        record[i * l->len + l->kept + INDEX] = index[i];
+        sq_gqsa_chip_draw_kept(v[GROUP_LEN], rng, SQ_STIMULUS_UNIFORM,
+                               record + i * record_len(v) + at_index(v));
+        record[i * record_len(v) + at_index(v) + INDEX] = index[i];
     }
     len[JOB] = 1;
     len[ACT] = WRONG_GROUPS;
@@ -189,48 +171,48 @@ static void put_matrix(const struct layout *l, struct sq_rng *rng, int32_t *reco
 }
 
 // time: of a group of activations the last code, the first one, then any.
-static void spoil(const struct layout *l, struct sq_rng *rng, unsigned wrong, unsigned time,
+static void spoil(const unsigned *v, struct sq_rng *rng, unsigned wrong, unsigned time,
                   int32_t *record)
 {
-    const uint32_t codes = l->rows * l->group, any = sq_rng_below(rng, codes);
+    const uint32_t codes = v[ROWS] * v[GROUP_LEN], any = sq_rng_below(rng, codes);
     static const int32_t half[4] = {0, 0x8000 | 15 << 10, 0x7c00, 0x7e00};
     static const int32_t single[4] = {0, INT32_MIN | 0x3f800000, 0x7f800000, 0x7fc00000};
     const unsigned one = sq_rng_below(rng, 4), kept = sq_rng_below(rng, WRONG_KEPT);
     if (wrong == WRONG_ACT)
-        record[sq_rng_below(rng, WRONG_GROUPS) * l->len + l->act +
+        record[sq_rng_below(rng, WRONG_GROUPS) * record_len(v) + at_code(v) +
                (time == 0   ? codes - 1
                 : time == 1 ? 0
                             : any)] = sq_mask_code(8);
     else if (wrong == WRONG_S_A)
-        record[S_A + sq_rng_below(rng, l->rows)] = single[one];
+        record[S_A + sq_rng_below(rng, v[ROWS])] = single[one];
     else if (wrong == WRONG_SCALE)
-        record[kept * l->len + l->scale] = half[one];
+        record[kept * record_len(v) + at_scale(v)] = half[one];
     else if (wrong == WRONG_START)
         for (size_t i = 0; i <= WRONG_ROWS; i++)
-            record[i * l->len + l->offset] += 1;
+            record[i * record_len(v) + at_at(v)] += 1;
     else if (wrong == WRONG_FALL) // the row without groups
-        record[2 * l->len + l->offset] = 1;
+        record[2 * record_len(v) + at_at(v)] = 1;
     else if (wrong == WRONG_RANGE) // of a row's last group
-        record[(size_t)(const int[]){1, 4, 5}[sq_rng_below(rng, 3)] * l->len + l->kept + INDEX] =
-            WRONG_GROUPS + (int32_t)sq_rng_below(rng, 2);
+        record[(size_t)(const int[]){1, 4, 5}[sq_rng_below(rng, 3)] * record_len(v) + at_index(v) +
+               INDEX] = WRONG_GROUPS + (int32_t)sq_rng_below(rng, 2);
     else // of the row of three, one that is repeated
-        record[3 * l->len + l->kept + INDEX] = 0;
+        record[3 * record_len(v) + at_index(v) + INDEX] = 0;
 }
 
 // Each kind of error alone in a job, a right one behind it.
 static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
                                     struct sq_error *err)
 {
-    const struct layout l = layout_of(c->point->value);
+    const unsigned *const v = c->point->value;
     (void)number;
     c->n_groups = 2 * TIMES * WRONGS;
     c->n_beats = c->n_groups * WRONG_GROUPS;
     SQ_TRY(sq_case_alloc(c, err));
     for (size_t g = 0; g < c->n_groups; g++) {
-        int32_t *const record = c->beats + g * WRONG_GROUPS * l.len;
-        put_matrix(&l, rng, record, c->len[g]);
+        int32_t *const record = c->beats + g * WRONG_GROUPS * record_len(v);
+        put_matrix(v, rng, record, c->len[g]);
         if (g % 2 == 0)
-            spoil(&l, rng, (unsigned)(g / 2 % WRONGS), (unsigned)(g / 2 / WRONGS), record);
+            spoil(v, rng, (unsigned)(g / 2 % WRONGS), (unsigned)(g / 2 / WRONGS), record);
     }
     return SQ_OK;
 }
@@ -238,12 +220,11 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
 // Half as many rows, or one less, with the groups that are walked in them.
 static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
 {
-    const struct layout l = layout_of(v);
     const uint32_t n_rows = len[OFFSET] - 1, left = way == 0 ? n_rows / 2 : n_rows - 1;
     size_t n, kept = 0;
     if (way > 1 || left == 0)
         return false;
-    struct sq_gqsa_step *const step = walk(&l, record, left, len[KEPT], &n);
+    struct sq_gqsa_step *const step = walk(v, record, left, len[KEPT], &n);
     for (size_t i = 0; i < n; i++)
         kept += !step[i].empty;
     free(step);
@@ -342,12 +323,11 @@ static void init(const unsigned *v, void *state)
 
 static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
 {
-    const struct layout l = layout_of(v);
     if (stream == JOB)
         o->job = (struct sq_job){.group_banks = (uint32_t)record[GROUPS],
                                  .groups = (uint32_t)record[OFFSETS]};
     else if (stream == OFFSET)
-        o->n = (uint32_t)record[l.offset];
+        o->n = (uint32_t)record[at_at(v)];
 }
 
 static bool takes_offsets(const struct state *s)

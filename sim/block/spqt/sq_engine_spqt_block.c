@@ -22,63 +22,53 @@
 
 enum { SEGMENTS, BLOCKS, WORKERS, THETA, X };
 
-// Where the fields of the streams begin in a record.
-struct layout {
-    unsigned seg, bytes;
-    size_t column, data, len;
-    uint32_t beats; // of a superblock
-};
-
-static struct layout layout_of(const unsigned *v)
-{
-    struct layout l = {.seg = v[SEG_LEN], .bytes = v[BYTES], .beats = SQ_Q4K_NBYTES / v[BYTES]};
-    l.column = X + l.seg;
-    l.data = l.column + 1;
-    l.len = l.data + l.bytes / 4;
-    return l;
-}
-
 // ---- values ---------------------------------------------------------------------------------
 
-static uint16_t x_of(const struct layout *l, const int32_t *record, size_t column)
+// Beats of a superblock.
+static uint32_t beats_of(const unsigned *v)
 {
-    return (uint16_t)record[column / l->seg * l->len + X + column % l->seg];
+    return SQ_Q4K_NBYTES / v[BYTES];
+}
+
+static uint16_t x_of(const unsigned *v, const int32_t *record, size_t column)
+{
+    return (uint16_t)record[column / v[SEG_LEN] * record_len(v) + X + column % v[SEG_LEN]];
 }
 
 // The active columns, ascending, to be freed; *n of them.
-static uint32_t *active_of(const struct layout *l, const int32_t *record, size_t *n)
+static uint32_t *active_of(const unsigned *v, const int32_t *record, size_t *n)
 {
-    const size_t k = (size_t)record[SEGMENTS] * l->seg;
+    const size_t k = (size_t)record[SEGMENTS] * v[SEG_LEN];
     uint32_t *const column = malloc((k + 1) * sizeof *column);
     assert(column);
     *n = 0;
     for (size_t i = 0; i < k; i++)
-        if (sq_spqt_keep_fp16(x_of(l, record, i), (unsigned)record[THETA]))
+        if (sq_spqt_keep_fp16(x_of(v, record, i), (unsigned)record[THETA]))
             column[(*n)++] = (uint32_t)i;
     return column;
 }
 
 // The superblock whose first beat is record[0].
-static void decode(const struct layout *l, const int32_t *record, struct sq_q4k_dec *d)
+static void decode(const unsigned *v, const int32_t *record, struct sq_q4k_dec *d)
 {
     uint8_t block[SQ_Q4K_NBYTES];
     for (size_t i = 0; i < SQ_Q4K_NBYTES; i++) {
-        const int32_t word = record[i / l->bytes * l->len + l->data + i % l->bytes / 4];
+        const int32_t word = record[i / v[BYTES] * record_len(v) + at_data(v) + i % v[BYTES] / 4];
         block[i] = (uint8_t)((uint32_t)word >> (i % 4 * 8));
     }
     sq_q4k_dec(block, d);
 }
 
 // Element of a superblock that is lane i of beat b of its codes.
-static size_t element_of(const struct layout *l, size_t b, size_t i)
+static size_t element_of(const unsigned *v, size_t b, size_t i)
 {
-    const size_t byte = b * l->bytes, pair = byte / SQ_Q4K_BLOCK_LEN;
-    return (2 * pair + i / l->bytes) * SQ_Q4K_BLOCK_LEN + byte % SQ_Q4K_BLOCK_LEN + i % l->bytes;
+    const size_t byte = b * v[BYTES], pair = byte / SQ_Q4K_BLOCK_LEN;
+    return (2 * pair + i / v[BYTES]) * SQ_Q4K_BLOCK_LEN + byte % SQ_Q4K_BLOCK_LEN + i % v[BYTES];
 }
 
 // A row of superblocks, the first beat of which is *block: the sums of the workers. Kinds of errors.
-static int32_t sum_row(const struct layout *l, const int32_t *record, const uint32_t *column,
-                       size_t n, const int32_t **block, struct sq_fp_mac sum[SQ_Q4K_LEN])
+static int32_t sum_row(const unsigned *v, const int32_t *record, const uint32_t *column, size_t n,
+                       const int32_t **block, struct sq_fp_mac sum[SQ_Q4K_LEN])
 {
     const unsigned workers = (unsigned)record[WORKERS];
     int32_t error = 0;
@@ -86,12 +76,12 @@ static int32_t sum_row(const struct layout *l, const int32_t *record, const uint
     for (unsigned u = 0; u < workers; u++) {
         size_t begin, end;
         sq_spqt_share(n, workers, u, &begin, &end);
-        for (size_t i = begin; i < end; i++, *block += l->beats * l->len) {
-            const float x = sq_half_to_float(x_of(l, record, column[i]));
+        for (size_t i = begin; i < end; i++, *block += beats_of(v) * record_len(v)) {
+            const float x = sq_half_to_float(x_of(v, record, column[i]));
             struct sq_q4k_dec d;
-            decode(l, *block, &d);
+            decode(v, *block, &d);
             error |= d.is_refused << SQ_SCALED_ERROR_SCALE;
-            error |= ((uint32_t)(*block)[l->column] != column[i]) << SQ_ENGINE_ERROR_INDEX;
+            error |= ((uint32_t)(*block)[at_column(v)] != column[i]) << SQ_ENGINE_ERROR_INDEX;
             for (size_t e = 0; e < SQ_Q4K_LEN; e++)
                 sq_fp_mac_step(&sum[e],
                                sq_q4k_value(sq_float_of(d.step[e / SQ_Q4K_BLOCK_LEN]),
@@ -102,29 +92,28 @@ static int32_t sum_row(const struct layout *l, const int32_t *record, const uint
     return error;
 }
 
-static int32_t job_errors(const struct layout *l, const int32_t *record)
+static int32_t job_errors(const unsigned *v, const int32_t *record)
 {
-    const size_t k = (size_t)record[SEGMENTS] * l->seg;
+    const size_t k = (size_t)record[SEGMENTS] * v[SEG_LEN];
     int32_t error = (record[THETA] >= 0x7c00) << SQ_SCALED_ERROR_SCALE;
     for (size_t i = 0; i < k; i++)
-        error |= !sq_spqt_is_legal_fp16(x_of(l, record, i)) << SQ_SCALED_ERROR_CODE;
+        error |= !sq_spqt_is_legal_fp16(x_of(v, record, i)) << SQ_SCALED_ERROR_CODE;
     return error;
 }
 
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
 {
-    const struct layout l = layout_of(v);
     const int32_t *block = in->record;
-    const size_t rows = (size_t)in->record[BLOCKS], turns = SQ_Q4K_LEN / 2 / l.bytes;
+    const size_t rows = (size_t)in->record[BLOCKS], turns = SQ_Q4K_LEN / 2 / v[BYTES];
     size_t n;
-    uint32_t *const column = active_of(&l, in->record, &n);
-    int32_t error = job_errors(&l, in->record);
+    uint32_t *const column = active_of(v, in->record, &n);
+    int32_t error = job_errors(v, in->record);
     for (size_t r = 0; r < rows; r++) {
         struct sq_fp_mac sum[SQ_Q4K_LEN];
-        error |= sum_row(&l, in->record, column, n, &block, sum);
+        error |= sum_row(v, in->record, column, n, &block, sum);
         for (size_t t = 0; t < turns; t++) {
-            for (size_t i = 0; i < 2 * (size_t)l.bytes; i++)
-                *out++ = (int32_t)sq_combine_bits(sum[element_of(&l, t, i)].sum);
+            for (size_t i = 0; i < 2 * (size_t)v[BYTES]; i++)
+                *out++ = (int32_t)sq_combine_bits(sum[element_of(v, t, i)].sum);
             *out++ = r + 1 == rows && t + 1 == turns;
             *out++ = error;
         }
@@ -139,19 +128,18 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
 static void draw_token(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
                        int32_t *record, uint32_t *len)
 {
-    const struct layout l = layout_of(v);
     const unsigned idx_v[4] = {v[SEG_LEN], v[IDX_LANES], 1, v[INDEX_W]};
-    const size_t stride = l.seg + 2;
+    const size_t stride = v[SEG_LEN] + 2;
     int32_t *const token = malloc(IDX_SEGMENTS * stride * sizeof *token);
     uint32_t n[SQ_STREAMS_MAX];
     assert(token);
     do
         sq_spqt_idx_block.draw_group(idx_v, rng, kind, 0, token, n);
-    while (n[0] * l.seg > 1u << v[INDEX_W]);
+    while (n[0] * v[SEG_LEN] > 1u << v[INDEX_W]);
     record[SEGMENTS] = (int32_t)n[0];
-    record[THETA] = token[l.seg];
+    record[THETA] = token[v[SEG_LEN]];
     for (uint32_t s = 0; s < n[0]; s++)
-        memcpy(record + s * l.len + X, token + s * stride, l.seg * sizeof *token);
+        memcpy(record + s * record_len(v) + X, token + s * stride, v[SEG_LEN] * sizeof *token);
     len[JOB] = 1;
     len[ACT] = n[0];
     free(token);
@@ -161,10 +149,9 @@ static void draw_token(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
 static void draw_blocks(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
                         int32_t *record, uint32_t *len)
 {
-    const struct layout l = layout_of(v);
-    const size_t words = l.bytes / 4;
+    const size_t words = v[BYTES] / 4;
     size_t n;
-    uint32_t *const column = active_of(&l, record, &n);
+    uint32_t *const column = active_of(v, record, &n);
     int32_t *at = record;
     for (size_t i = 0; i < n * (size_t)record[BLOCKS]; i++) {
         int32_t data[SQ_Q4K_NBYTES / 4];
@@ -174,13 +161,13 @@ static void draw_blocks(const unsigned *v, struct sq_rng *rng, enum sq_stimulus 
         sq_q4k_dec_block.draw_group(&v[BYTES], rng, is_legal ? SQ_STIMULUS_UNIFORM : kind, 0, data,
                                     unused);
         const bool is_wrong = kind == SQ_STIMULUS_ILLEGAL && sq_rng_below(rng, 16) == 0;
-        for (uint32_t b = 0; b < l.beats; b++, at += l.len) {
-            at[l.column] =
+        for (uint32_t b = 0; b < beats_of(v); b++, at += record_len(v)) {
+            at[at_column(v)] =
                 b == 0 && !is_wrong ? (int32_t)column[i % n] : sq_draw_bits(rng, v[INDEX_W], true);
-            memcpy(at + l.data, data + b * words, words * sizeof *data);
+            memcpy(at + at_data(v), data + b * words, words * sizeof *data);
         }
     }
-    len[BLOCK] = (uint32_t)(n * (size_t)record[BLOCKS]) * l.beats;
+    len[BLOCK] = (uint32_t)(n * (size_t)record[BLOCKS]) * beats_of(v);
     free(column);
 }
 
@@ -203,16 +190,16 @@ enum { WRONG_ACTIVE = 5, TIMES = 3 };
 // Two segments of which five elements are active, two rows, three workers.
 static void put_job(const unsigned *v, struct sq_rng *rng, int32_t *record, uint32_t *len)
 {
-    const struct layout l = layout_of(v);
     record[SEGMENTS] = 2;
     record[BLOCKS] = ROWS_MAX;
     record[WORKERS] = 3;
     record[THETA] = 0x3c00; // 1.0
-    for (unsigned i = 0; i < 2 * l.seg; i++)
-        record[i / l.seg * l.len + X + i % l.seg] = (int32_t)sq_rng_below(rng, 0x3c00);
+    for (unsigned i = 0; i < 2 * v[SEG_LEN]; i++)
+        record[i / v[SEG_LEN] * record_len(v) + X + i % v[SEG_LEN]] =
+            (int32_t)sq_rng_below(rng, 0x3c00);
     for (unsigned i = 0; i < WRONG_ACTIVE; i++) { // -2.0 to -4.0
         const unsigned at = 3 * i + sq_rng_below(rng, 3);
-        record[at / l.seg * l.len + X + at % l.seg] =
+        record[at / v[SEG_LEN] * record_len(v) + X + at % v[SEG_LEN]] =
             (0x4000 | (int32_t)sq_rng_below(rng, 0x400)) - 0x8000;
     }
     len[JOB] = 1;
@@ -223,29 +210,30 @@ static void put_job(const unsigned *v, struct sq_rng *rng, int32_t *record, uint
 static void spoil(const unsigned *v, struct sq_rng *rng, unsigned wrong, int32_t *record)
 {
     static const int32_t half[4] = {0x7c00, 0x7e00, 0x8001, 0xbc00};
-    const struct layout l = layout_of(v);
-    int32_t *const block = record + sq_rng_below(rng, ROWS_MAX * WRONG_ACTIVE) * l.beats * l.len;
+    int32_t *const block =
+        record + sq_rng_below(rng, ROWS_MAX * WRONG_ACTIVE) * beats_of(v) * record_len(v);
     const int32_t bad = half[sq_rng_below(rng, 4)];
     if (wrong == WRONG_X) { // in place of an active one
         size_t n;
-        uint32_t *const column = active_of(&l, record, &n);
+        uint32_t *const column = active_of(v, record, &n);
         const uint32_t at = column[sq_rng_below(rng, (uint32_t)n)];
-        record[at / l.seg * l.len + X + at % l.seg] = 0x7c00 + (int32_t)sq_rng_below(rng, 3);
+        record[at / v[SEG_LEN] * record_len(v) + X + at % v[SEG_LEN]] =
+            0x7c00 + (int32_t)sq_rng_below(rng, 3);
         free(column);
     } else if (wrong == WRONG_THETA) { // all superblocks but those of other numbers go
         record[THETA] = 0x7c00 + (int32_t)sq_rng_below(rng, 2);
     } else if (wrong ==
                WRONG_ALL) { // no x is a number, and none is active: the sums are 0 all the same
         record[THETA] = 0x7fff;
-        for (unsigned i = 0; i < 2 * l.seg; i++)
-            record[i / l.seg * l.len + X + i % l.seg] =
+        for (unsigned i = 0; i < 2 * v[SEG_LEN]; i++)
+            record[i / v[SEG_LEN] * record_len(v) + X + i % v[SEG_LEN]] =
                 0x7c00 + (int32_t)sq_rng_below(rng, 0x3ff) - (sq_rng_below(rng, 2) ? 0x8000 : 0);
     } else if (wrong == WRONG_D) {
-        block[l.data] = (block[l.data] & ~0xffff) | bad;
+        block[at_data(v)] = (block[at_data(v)] & ~0xffff) | bad;
     } else if (wrong == WRONG_MIN) {
-        block[l.data] = (int32_t)(((uint32_t)block[l.data] & 0xffff) | (uint32_t)bad << 16);
+        block[at_data(v)] = (int32_t)(((uint32_t)block[at_data(v)] & 0xffff) | (uint32_t)bad << 16);
     } else { // of a neighbour
-        block[l.column] ^= 1 << sq_rng_below(rng, v[INDEX_W]);
+        block[at_column(v)] ^= 1 << sq_rng_below(rng, v[INDEX_W]);
     }
 }
 
@@ -254,14 +242,13 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
                                     struct sq_error *err)
 {
     const unsigned *const v = c->point->value;
-    const struct layout l = layout_of(v);
-    const size_t records = ROWS_MAX * WRONG_ACTIVE * l.beats;
+    const size_t records = ROWS_MAX * WRONG_ACTIVE * beats_of(v);
     (void)number;
     c->n_groups = 2 * TIMES * WRONGS;
     c->n_beats = c->n_groups * records;
     SQ_TRY(sq_case_alloc(c, err));
     int32_t *record = c->beats;
-    for (size_t g = 0; g < c->n_groups; record += sq_case_records(c, g++) * l.len) {
+    for (size_t g = 0; g < c->n_groups; record += sq_case_records(c, g++) * record_len(v)) {
         const unsigned wrong = (unsigned)(g / 2 % WRONGS);
         put_job(v, rng, record, c->len[g]);
         if (g % 2 == 0)
@@ -269,7 +256,7 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
         if (g % 2 == 0 && (wrong == WRONG_THETA || wrong == WRONG_ALL))
             c->len[g][BLOCK] = 0;
     }
-    c->n_beats = (size_t)(record - c->beats) / l.len;
+    c->n_beats = (size_t)(record - c->beats) / record_len(v);
     return SQ_OK;
 }
 

@@ -3,62 +3,14 @@
 #include <assert.h>
 #include <string.h>
 
-#include "sim/block/flow/sq_case.h"
+#include "sim/block/top/sq_operand_buffer.block.h"
 #include "sim/block/top/sq_operand_buffer_sim.h"
 
-enum { WIDTH, DEPTH, COUNT_W, MACRO };
 enum { BASE, ROWS, COLS, BEATS, ROW_STRIDE, COL_STRIDE, BEAT_STRIDE, KEEP, N_JOB };
-enum { JOBS_MAX = 3, COUNT_MAX = 4 };
-
-// bits of a beat, beats of a half, bits of a count, words of a macro
-static const struct sq_point points[] = {
-    {"w16", true, {16, 5, 4, 0}},
-    {"w64", true, {64, 16, 16, 0}},
-    {"w8", false, {8, 2, 8, 0}},
-    {"w136", false, {136, 40, 5, 0}},
-};
-
-static unsigned address_bits(unsigned depth)
-{
-    unsigned n = 1;
-    while (UINT32_C(1) << n < depth)
-        n++;
-    return n;
-}
 
 static unsigned bytes(const unsigned *v)
 {
     return v[WIDTH] / 8;
-}
-
-static size_t record_len(const unsigned *v)
-{
-    return N_JOB + bytes(v) + 2; // data, poison, last
-}
-
-static void ports(const unsigned *v, struct sq_ports *p)
-{
-    const unsigned a = address_bits(v[DEPTH]), n = v[COUNT_W];
-    *p = (struct sq_ports){.stream = {{"job", N_JOB}, {"in", 3}},
-                           .n_in = N_JOB + 3,
-                           .n_out = 2,
-                           .in = {{"base", 1, a, true},
-                                  {"rows", 1, n, true},
-                                  {"cols", 1, n, true},
-                                  {"beats", 1, n, true},
-                                  {"row_stride", 1, a, true},
-                                  {"col_stride", 1, a, true},
-                                  {"beat_stride", 1, a, true},
-                                  {"keep", 1, 1, true},
-                                  {"data", bytes(v), 8, true},
-                                  {"poison", 1, 1, true},
-                                  {"last", 1, 1, true}},
-                           .out = {{"data", bytes(v), 8, true}, {"last", 1, 1, true}},
-                           .n_status = 1,
-                           .status = {{"error", 1, 1, true}},
-                           .records = v[DEPTH] > JOBS_MAX ? v[DEPTH] : JOBS_MAX,
-                           .outputs = (size_t)JOBS_MAX * COUNT_MAX * COUNT_MAX * v[DEPTH],
-                           .has_jobs = true};
 }
 
 // ---- what comes in ----------------------------------------------------------------------------
@@ -84,7 +36,7 @@ static uint32_t below(struct sq_rng *rng, uint32_t n)
 // counters repeats what the other walks over; or with any strides, backwards as well.
 static void draw_job(const unsigned *v, struct sq_rng *rng, uint32_t filled, int32_t *job)
 {
-    const uint32_t mask = (UINT32_C(1) << address_bits(v[DEPTH])) - 1;
+    const uint32_t mask = (UINT32_C(1) << sq_bits_below(v[DEPTH])) - 1;
     const uint32_t most = (UINT32_C(1) << v[COUNT_W]) - 1;
     const uint32_t beats = 1 + below(rng, filled < most ? filled : most);
     const uint32_t walks = filled / beats < COUNT_MAX ? filled / beats : COUNT_MAX;
@@ -129,7 +81,7 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
 {
     const size_t n = record_len(v), data = bytes(v);
-    const uint32_t mask = (UINT32_C(1) << address_bits(v[DEPTH])) - 1;
+    const uint32_t mask = (UINT32_C(1) << sq_bits_below(v[DEPTH])) - 1;
     uint64_t n_out = 0;
     for (uint32_t j = 0; j < in->len[0]; j++) {
         const int32_t *const job = in->record + j * n;
@@ -164,8 +116,6 @@ static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
 
 // ---- when ---------------------------------------------------------------------------------------
 
-enum { DEPTH_MAX = 4096 };
-
 struct state {
     struct sq_operand_buffer_sim sim;
     uint32_t mask, data; // of a place; bytes of a beat
@@ -178,7 +128,7 @@ struct state {
 static void init(const unsigned *v, void *state)
 {
     struct state *s = state; // zeroed: both halves are empty
-    s->mask = (UINT32_C(1) << address_bits(v[DEPTH])) - 1;
+    s->mask = (UINT32_C(1) << sq_bits_below(v[DEPTH])) - 1;
     s->data = bytes(v);
 }
 
@@ -244,11 +194,6 @@ static const char *status_name(size_t f, size_t i)
 
 static const struct sq_timing timing = {sizeof(struct state), comb, clock};
 
-static const struct sq_faults faults[] = {{"w16", 100, 200}};
-
-static const struct sq_free own[] = {
-    {"Depth", 2, DEPTH_MAX, false}, {"Macro", 0, 2048, false}, {NULL, 0, 0, false}};
-
 // sq_sram knows macros of five sizes.
 static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, struct sq_error *err)
 {
@@ -259,30 +204,3 @@ static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, s
         return SQ_OK;
     return SQ_FAIL(err, SQ_ERR_ARG, "Macro = %u, need 0, 64, 256, 512, 1024 or 2048 words", n);
 }
-
-// A memory of flip-flops; it takes no weights.
-static const struct sq_area_unit area[] = {
-    {"operand_buffer", "sq_operand_buffer", 0, false, {{"Width", 64}, {"Depth", 16}}},
-    {"sram", "sq_sram", 0, false, {{"Width", 64}, {"Depth", 16}}}};
-
-const struct sq_block sq_operand_buffer_block = {
-    .name = "operand_buffer",
-    .top = "sq_operand_buffer",
-    .group = "half",
-    .param = {"Width", "Depth", "CountW", "Macro", NULL},
-    .free = own,
-    .settle = settle,
-    SQ_ROWS(points),
-    SQ_ROWS(area),
-    .coverage_cases = 60,
-    SQ_ROWS(faults),
-    .ports = ports,
-    .draw_group = draw_group,
-    .cut = cut,
-    .golden = golden,
-    .timing = &timing,
-    .init = init,
-    .offer = offer,
-    .status = status,
-    .status_name = status_name,
-};
