@@ -14,31 +14,10 @@
 #include "sim/block/output/sq_output_sim.h"
 
 // Parameters: those of the core, those of the stage, where the counters start, what the codes are.
-enum { JOB, ACT, LO, HI, SCALE }; // streams
 
 static struct sq_output_config config_of(const unsigned *v)
 {
     return sq_output_config(v[ROWS], v[COLS], v + LANES);
-}
-
-// Fields of the core in a record; those of the scales follow.
-static size_t core_len(const unsigned *v)
-{
-    const struct sq_ports p = sq_ports_of(&sq_core_block, v);
-    return sq_field_offset(p.in, p.n_in);
-}
-
-static void ports(const unsigned *v, struct sq_ports *p)
-{
-    const struct sq_output_config c = config_of(v);
-    *p = sq_ports_of(&sq_core_block, v);
-    p->stream[SCALE] = (struct sq_port){"scale", SQ_OUTPUT_SCALE_FIELDS};
-    sq_output_scale_fields(&c, p->in + p->n_in);
-    p->n_in += SQ_OUTPUT_SCALE_FIELDS;
-    p->out[0] = sq_output_field(&c);
-    sq_engine_word_fields(p->out + 1);
-    p->n_out = 1 + SQ_ENGINE_WORD_FIELDS;
-    p->n_status = 2; // the causes; malformed masks go with the outputs
 }
 
 // ---- what is wrong --------------------------------------------------------------------------
@@ -108,13 +87,12 @@ static bool group_has_illegal(const unsigned *v, const struct sq_group *in, unsi
                               uint32_t g)
 {
     const struct codes k = codes_of(v, stream);
-    const struct sq_output_config c = config_of(v);
-    const size_t stride = core_len(v) + sq_output_scale_len(&c);
     const uint64_t n = (uint64_t)(uint32_t)in->record[0] * k.steps, wrap = in->wrap[stream];
     bool any = false;
     for (uint64_t i = 0; i < n && (wrap == 0 || i < wrap); i++) {
         const uint64_t step = g * n + i;
-        any = any || has_illegal(&k, in->record + (wrap ? step % wrap : step) * stride, step);
+        any =
+            any || has_illegal(&k, in->record + (wrap ? step % wrap : step) * record_len(v), step);
     }
     return any;
 }
@@ -126,7 +104,6 @@ enum sq_status sq_core_out_case(struct sq_case *c, const struct sq_case *core, u
 {
     const unsigned *const v = c->point->value;
     const struct sq_output_config config = config_of(v);
-    const size_t len = core_len(v), stride = len + sq_output_scale_len(&config);
     const int32_t *job = core->beats;
     memcpy(c->stall, core->stall, sizeof c->stall);
     memcpy(c->stall_seed, core->stall_seed, sizeof c->stall_seed);
@@ -135,8 +112,9 @@ enum sq_status sq_core_out_case(struct sq_case *c, const struct sq_case *core, u
     c->n_beats = core->n_beats;
     SQ_TRY(sq_case_alloc(c, err));
     for (size_t i = 0; i < c->n_beats; i++)
-        memcpy(c->beats + i * stride, core->beats + i * len, len * sizeof *c->beats);
-    for (size_t g = 0; g < c->n_groups; job += sq_case_records(core, g++) * len) {
+        memcpy(c->beats + i * record_len(v), core->beats + i * at_last(v),
+               at_last(v) * sizeof *c->beats);
+    for (size_t g = 0; g < c->n_groups; job += sq_case_records(core, g++) * at_last(v)) {
         const size_t tiles = ((uint32_t)job[1] + groups - 1) / groups;
         const size_t outputs = tiles * config.rows * config.cols / config.port_len;
         memcpy(c->len[g], core->len[g], sizeof c->len[g]);
@@ -164,10 +142,9 @@ static uint32_t stored(const struct sq_group *in, unsigned stream)
 static struct sums alloc_sums(const unsigned *v, const struct sq_group *in)
 {
     const struct sq_output_config c = config_of(v);
-    const size_t len = core_len(v), stride = len + sq_output_scale_len(&c);
     const size_t pes = (size_t)c.rows * c.cols;
     const size_t lo = stored(in, LO), hi = stored(in, HI), n = lo > hi ? lo : hi;
-    const struct sums s = {.beats = malloc(n * len * sizeof *s.beats),
+    const struct sums s = {.beats = malloc(n * at_last(v) * sizeof *s.beats),
                            .tile = malloc((2 * pes + 1) * sizeof *s.tile),
                            .exact = malloc(2 * pes * sizeof *s.exact),
                            .p = malloc(2 * pes * sizeof *s.p),
@@ -175,7 +152,8 @@ static struct sums alloc_sums(const unsigned *v, const struct sq_group *in)
                            .job = {.len = in->len, .wrap = in->wrap}};
     assert(s.beats && s.tile && s.exact && s.p && s.y);
     for (size_t i = 0; i < n; i++)
-        memcpy(s.beats + i * len, in->record + i * stride, len * sizeof *s.beats);
+        memcpy(s.beats + i * at_last(v), in->record + i * record_len(v),
+               at_last(v) * sizeof *s.beats);
     return s;
 }
 
@@ -213,11 +191,11 @@ static void draw_scales(const struct sq_case *c, size_t job, struct sq_rng *rng,
 {
     const unsigned *const v = c->point->value;
     const struct sq_output_config config = config_of(v);
-    const size_t len = core_len(v), pes = (size_t)config.rows * config.cols;
+    const size_t pes = (size_t)config.rows * config.cols;
     const struct sq_group in = {.record = record, .len = c->len[job], .wrap = c->wrap};
     struct sums s = alloc_sums(v, &in);
     for (uint32_t g = 0; g < in.len[SCALE]; g++) {
-        int32_t *const scale = record + g * (len + sq_output_scale_len(&config)) + len;
+        int32_t *const scale = record + g * record_len(v) + at_last(v);
         const bool is_last = g + 1 == in.len[SCALE] || sq_rng_below(rng, 4) == 0;
         const uint32_t without = sq_rng_below(rng, 4); // a plane, so that the other one shows whole
         sq_output_draw_scale(&config, rng, kind, is_last, scale);
@@ -250,16 +228,14 @@ static int32_t fp_code(int32_t code, unsigned width, bool has_illegal, struct sq
 static void rename_codes(struct sq_case *c, struct sq_rng *rng)
 {
     const unsigned *const v = c->point->value;
-    const struct sq_output_config config = config_of(v);
-    const size_t len = core_len(v), stride = len + sq_output_scale_len(&config);
     const bool has_illegal = sq_rng_below(rng, 4) == 0;
     const struct codes act = codes_of(v, ACT), high = codes_of(v, HI);
     const size_t low = act.at + act.lines * act.lanes; // the low codes lie between
     struct sq_core_config g;
     sq_core_get(v, &g);
     for (size_t i = 0; i < c->n_beats; i++)
-        for (size_t j = act.at; j < len; j++) {
-            int32_t *const code = c->beats + i * stride + j;
+        for (size_t j = act.at; j < at_last(v); j++) {
+            int32_t *const code = c->beats + i * record_len(v) + j;
             *code =
                 fp_code(*code, j >= low && j < high.at ? g.low_bits : act.width, has_illegal, rng);
         }
@@ -352,11 +328,10 @@ static enum sq_status draw_fp_sizes(struct sq_case *core, unsigned number, struc
 static enum sq_status draw_out(struct sq_case *c, struct sq_case *core, bool is_integer,
                                uint32_t n_kinds, struct sq_rng *rng, struct sq_error *err)
 {
-    const struct sq_output_config config = config_of(c->point->value);
-    const size_t stride = core_len(c->point->value) + sq_output_scale_len(&config);
+    const unsigned *const v = c->point->value;
     SQ_TRY(take_core(c, core, is_integer, rng, err));
     int32_t *record = c->beats;
-    for (size_t g = 0; g < c->n_groups; record += sq_case_records(c, g++) * stride)
+    for (size_t g = 0; g < c->n_groups; record += sq_case_records(c, g++) * record_len(v))
         draw_scales(c, g, rng, (enum sq_stimulus)sq_rng_below(rng, n_kinds), record);
     return SQ_OK;
 }
@@ -369,16 +344,15 @@ static void clean(struct sq_case *c, struct sq_rng *rng)
 {
     const unsigned *const v = c->point->value;
     const struct sq_output_config config = config_of(v);
-    const size_t len = core_len(v), stride = len + sq_output_scale_len(&config);
     int32_t *record = c->beats;
-    for (size_t g = 0; g < c->n_groups; record += sq_case_records(c, g++) * stride) {
+    for (size_t g = 0; g < c->n_groups; record += sq_case_records(c, g++) * record_len(v)) {
         for (unsigned stream = ACT; stream <= HI; stream += HI - ACT) {
             const struct codes k = codes_of(v, stream);
             for (uint32_t i = 0; i < c->len[g][stream]; i++)
-                heal(&k, record + i * stride, i);
+                heal(&k, record + i * record_len(v), i);
         }
         for (uint32_t i = 0; i < c->len[g][SCALE]; i++) {
-            int32_t *const scale = record + i * stride + len;
+            int32_t *const scale = record + i * record_len(v) + at_last(v);
             sq_output_draw_scale(&config, rng, SQ_STIMULUS_UNIFORM, scale[0], scale);
             if (!scale[0] && config.form != SQ_COMBINE_SCALED) // nobody reads the rows' yet
                 scale[1 + 2 * config.cols + sq_rng_below(rng, config.rows)] =
@@ -396,11 +370,10 @@ static void spoil(const unsigned *v, struct sq_rng *rng, enum wrong kind, uint32
 {
     static const int32_t wrong_scale[4] = {0, INT32_MIN | 0x3f800000, 0x7f800000, 0x7fc00000};
     const struct sq_output_config c = config_of(v);
-    const size_t len = core_len(v), stride = len + sq_output_scale_len(&c);
     struct sq_core_config g;
     sq_core_get(v, &g);
     if (kind == WRONG_SCALE) {
-        int32_t *const scale = record + group * stride + len;
+        int32_t *const scale = record + group * record_len(v) + at_last(v);
         const size_t n = scale[0] && sq_rng_below(rng, 2) ? c.rows : 2 * c.cols;
         scale[1 + (n == c.rows ? 2 * c.cols : 0) + sq_rng_below(rng, (uint32_t)n)] =
             wrong_scale[sq_rng_below(rng, 4)];
@@ -417,7 +390,7 @@ static void spoil(const unsigned *v, struct sq_rng *rng, enum wrong kind, uint32
                  line = sq_rng_below(rng, (uint32_t)k.lines);
     const uint64_t step =
         ((uint64_t)group * banks + sq_rng_below(rng, banks)) * k.steps + i / k.lanes;
-    int32_t *const code = code_in(&k, record + step * stride, step, line, i % k.lanes);
+    int32_t *const code = code_in(&k, record + step * record_len(v), step, line, i % k.lanes);
     assert(code);
     if (kind == WRONG_MASK)
         *code = *code == sq_mask_code(k.width) ? 0 : sq_mask_code(k.width);
@@ -431,8 +404,6 @@ static enum sq_status draw_errors(struct sq_case *c, struct sq_rng *rng, struct 
 {
     enum { BANKS = 2, GROUPS = 4, OF = 2, TIMES = 2, JOBS = 2 * TIMES * N_WRONG * GROUPS };
     const unsigned *const v = c->point->value;
-    const struct sq_output_config config = config_of(v);
-    const size_t len = core_len(v), stride = len + sq_output_scale_len(&config);
     struct sq_job job[JOBS];
     struct sq_core_config g;
     struct sq_core_stimulus s;
@@ -449,9 +420,9 @@ static enum sq_status draw_errors(struct sq_case *c, struct sq_rng *rng, struct 
     SQ_TRY(take_core(c, &core, true, rng, err));
     int32_t *record = c->beats;
     for (size_t i = 0; i < JOBS * sq_case_records(c, 0); i++) // records are as many in each job
-        record[i * stride + len] = i % sq_case_records(c, 0) % OF == OF - 1;
+        record[i * record_len(v) + at_last(v)] = i % sq_case_records(c, 0) % OF == OF - 1;
     clean(c, rng);
-    for (uint32_t i = 0; i < JOBS; i++, record += sq_case_records(c, 0) * stride)
+    for (uint32_t i = 0; i < JOBS; i++, record += sq_case_records(c, 0) * record_len(v))
         if (i % 2 == 0)
             spoil(v, rng, (enum wrong)(i / 2 / GROUPS % N_WRONG), i / 2 % GROUPS, record);
     return SQ_OK;
@@ -462,11 +433,9 @@ enum { LONG_ONE_IN = 16, LONG_STALL = 400, CLEAN_ONE_IN = 2, WRONG_ONE_IN = 2 };
 static void draw_wrong(struct sq_case *c, struct sq_rng *rng)
 {
     const unsigned *const v = c->point->value;
-    const struct sq_output_config config = config_of(v);
-    const size_t stride = core_len(v) + sq_output_scale_len(&config);
     int32_t *record = c->beats;
     clean(c, rng);
-    for (size_t g = 0; g < c->n_groups; record += sq_case_records(c, g++) * stride)
+    for (size_t g = 0; g < c->n_groups; record += sq_case_records(c, g++) * record_len(v))
         if (sq_rng_below(rng, WRONG_ONE_IN) == 0)
             spoil(v, rng, (enum wrong)sq_rng_below(rng, N_WRONG),
                   sq_rng_below(rng, c->len[g][SCALE]), record);
@@ -535,13 +504,12 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
 {
     const struct sq_output_config c = config_of(v);
-    const size_t len = core_len(v), stride = len + sq_output_scale_len(&c);
     const size_t pes = (size_t)c.rows * c.cols;
     struct sums s = alloc_sums(v, in);
     size_t n_out = 0;
     int32_t error = 0;
     for (uint32_t g = 0; g < in->len[SCALE]; g++) {
-        const int32_t *const scale = in->record + g * stride + len;
+        const int32_t *const scale = in->record + g * record_len(v) + at_last(v);
         error |= sum_group(v, &s, g) << SQ_SCALED_ERROR_MASK;
         sq_output_add_sums(&c, s.p, s.p + pes, scale, s.y);
         error |= (group_has_illegal(v, in, ACT, g) || group_has_illegal(v, in, HI, g))
@@ -573,7 +541,7 @@ static void init(const unsigned *v, void *state)
 static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
 {
     if (stream == SCALE)
-        o->last = record[core_len(v)];
+        o->last = record[at_last(v)];
     else
         sq_core_block.offer(v, stream, record, o);
 }
