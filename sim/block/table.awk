@@ -14,7 +14,7 @@ function expr(text,   out, word, before) {
     before = substr(text, 1, RSTART - 1)
     text = substr(text, RSTART + RLENGTH)
     if (!(word in param) && word ~ /^[A-Z]/ && word ~ /[a-z]/) fail("no parameter " word)
-    out = out before (word in param ? "v[" upper(word) "]" : word in let ? "(" expr(let[word]) ")" : word)
+    out = out before (word in param ? "v[" prefix upper(word) "]" : word in let ? "(" expr(let[word]) ")" : word)
   }
   return out text
 }
@@ -82,7 +82,7 @@ BEGIN {
 NF == 0 { next }
 { for (i = 2; i <= NF; i++) if ($i in let) { $i = let[$i]; $0 = $0 } }
 $1 == "let" { name = $2; sub(/^let +[^ ]+ +/, ""); let[name] = $0; next }
-$1 == "names" { header = $2; next } # has the numbers of the parameters; -: none are needed
+$1 == "names" { header = $2; prefix = $3; next } # has the numbers of the parameters, with that in front; -: none are needed
 $1 == "const" { for (i = 2; i <= NF; i++) { name = assign($i); consts = consts name " = " given[name] ", " }; next }
 $1 == "param" { # NAME=DEFAULT[:MIN..MAX[^2]]
   for (i = 2; i <= NF; i++) { # -NAME: not of the RTL

@@ -12,8 +12,6 @@
 
 #include "sim/block/core/sq_core.block.h"
 
-enum { JOB, ACT, LO, HI }; // streams
-
 // ---- values ---------------------------------------------------------------------------------
 
 // One bank of all rows and columns added to the sums; a bit per column without k mask codes.
@@ -67,34 +65,10 @@ static struct layout layout_of(const unsigned *v)
     sq_core_get(v, &l.g);
     l.low_steps = sq_core_low_steps(&l.g);
     l.high_steps = sq_core_high_steps(&l.g);
-    l.lo = 2 + (size_t)l.g.rows * l.g.low_lanes;
-    l.hi = l.lo + (size_t)l.g.cols * l.g.low_lanes;
-    l.len = l.hi + (size_t)l.g.cols * l.g.high_lanes;
+    l.lo = at_lo_data(v);
+    l.hi = at_hi_data(v);
+    l.len = record_len(v);
     return l;
-}
-
-static void ports(const unsigned *v, struct sq_ports *p)
-{
-    const struct layout l = layout_of(v);
-    const struct sq_core_config *g = &l.g;
-    const size_t tile = (size_t)g->rows * g->cols;
-    *p = (struct sq_ports){
-        .stream = {{"job", 2}, {"act", 1}, {"lo", 1}, {"hi", 1}},
-        .has_jobs = true,
-        .macs = (double)tile * g->bank / l.low_steps,
-        .mac_stream = ACT,
-        .n_in = 5,
-        .n_out = 3,
-        .n_status = 3,
-        .in = {{"group_banks", 1, 16, true},
-               {"groups", 1, 32, true},
-               {"data", (size_t)g->rows * g->low_lanes, g->act_bits, false},
-               {"data", (size_t)g->cols * g->low_lanes, g->low_bits, false},
-               {"data", (size_t)g->cols * g->high_lanes, g->high_bits, false}},
-        .out = {{"p_lo", tile, 32, false}, {"p_hi", tile, 32, false}, {"error", 1, 1, true}},
-        .status = {{"low_counts", SQ_N_CAUSES, 32, false},
-                   {"high_counts", SQ_N_CAUSES, 32, false},
-                   {"mask_error", g->cols, 1, true}}};
 }
 
 // A bank [line][len] between its steps of `lanes` elements, `at` in the records. Lanes beyond the

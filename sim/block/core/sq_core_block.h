@@ -95,8 +95,8 @@ enum {
     SQ_CORE_ACT_W,
     SQ_CORE_HIGH_W,
     SQ_CORE_LOW_W,
-    SQ_CORE_BANK,
-    SQ_CORE_HIGH,
+    SQ_CORE_BANK_LEN,
+    SQ_CORE_HIGH_PER_BANK,
     SQ_CORE_GATHER,
     SQ_CORE_COUNT_START, // not of sq_gather
 };

@@ -604,8 +604,8 @@ static const char *status_name(size_t f, size_t i)
 static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, struct sq_error *err)
 {
     struct sq_core_config core;
-    if (!(given >> SQ_CORE_HIGH_LANES & 1) && v[SQ_CORE_HIGH_LANES] > v[SQ_CORE_BANK])
-        v[SQ_CORE_HIGH_LANES] = v[SQ_CORE_BANK];
+    if (!(given >> SQ_CORE_HIGH_LANES & 1) && v[SQ_CORE_HIGH_LANES] > v[SQ_CORE_BANK_LEN])
+        v[SQ_CORE_HIGH_LANES] = v[SQ_CORE_BANK_LEN];
     sq_core_get(v, &core);
     SQ_TRY(sq_core_config_check(&core, err));
     if (v[IS_FP] && (core.act_bits != 8 || core.high_bits != 8 || core.low_bits != 4))

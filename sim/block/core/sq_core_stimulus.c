@@ -45,8 +45,8 @@ void sq_core_get(const unsigned *v, struct sq_core_config *config)
                                       .act_bits = v[SQ_CORE_ACT_W],
                                       .high_bits = v[SQ_CORE_HIGH_W],
                                       .low_bits = v[SQ_CORE_LOW_W],
-                                      .bank = v[SQ_CORE_BANK],
-                                      .high_per_bank = v[SQ_CORE_HIGH],
+                                      .bank = v[SQ_CORE_BANK_LEN],
+                                      .high_per_bank = v[SQ_CORE_HIGH_PER_BANK],
                                       .gather = (enum sq_gather_arch)v[SQ_CORE_GATHER]};
 }
 
@@ -59,8 +59,8 @@ void sq_core_set(unsigned *v, const struct sq_core_config *config)
     v[SQ_CORE_ACT_W] = config->act_bits;
     v[SQ_CORE_HIGH_W] = config->high_bits;
     v[SQ_CORE_LOW_W] = config->low_bits;
-    v[SQ_CORE_BANK] = config->bank;
-    v[SQ_CORE_HIGH] = config->high_per_bank;
+    v[SQ_CORE_BANK_LEN] = config->bank;
+    v[SQ_CORE_HIGH_PER_BANK] = config->high_per_bank;
     v[SQ_CORE_GATHER] = (unsigned)config->gather;
 }
 

@@ -65,7 +65,7 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
 {
     enum { TIMES = 3 };
     const unsigned *v = c->point->value;
-    const size_t bank = v[SQ_CORE_BANK], len = (1 + v[SQ_CORE_ROWS]) * bank;
+    const size_t bank = v[SQ_CORE_BANK_LEN], len = (1 + v[SQ_CORE_ROWS]) * bank;
     (void)number;
     c->n_groups = c->n_beats = TIMES * (bank + 1);
     SQ_TRY(sq_case_alloc(c, err));
@@ -81,7 +81,7 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
 
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
 {
-    const unsigned bank = v[SQ_CORE_BANK], k = v[SQ_CORE_HIGH], rows = v[SQ_CORE_ROWS];
+    const unsigned bank = v[SQ_CORE_BANK_LEN], k = v[SQ_CORE_HIGH_PER_BANK], rows = v[SQ_CORE_ROWS];
     int8_t code[SQ_BANK_MAX], act[SQ_BANK_MAX], clean[SQ_BANK_MAX], gathered[SQ_BANK_MAX];
     bool is_legal = true;
     for (unsigned i = 0; i < bank; i++)
@@ -101,5 +101,5 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
 
 static size_t row_len(const unsigned *v, size_t f)
 {
-    return f == 1 ? v[SQ_CORE_HIGH] : 0;
+    return f == 1 ? v[SQ_CORE_HIGH_PER_BANK] : 0;
 }

@@ -88,9 +88,9 @@ static void fill_gather(struct sq_route_work *w, const struct gather *s, const s
 static struct gather gather_of(const struct sq_route_work *w)
 {
     const unsigned *v = w->point->value;
-    const size_t rows = v[SQ_CORE_ROWS], bank = v[SQ_CORE_BANK];
+    const size_t rows = v[SQ_CORE_ROWS], bank = v[SQ_CORE_BANK_LEN];
     return (struct gather){rows, (w->p->m + rows - 1) / rows, w->p->k / bank, bank,
-                           v[SQ_CORE_HIGH]};
+                           v[SQ_CORE_HIGH_PER_BANK]};
 }
 
 static enum sq_status make_gather(struct sq_route_work *w, struct sq_error *err)
