@@ -153,6 +153,15 @@ enum sq_status sq_core_jobs(struct sq_case *c, const struct sq_job *job, size_t 
     return SQ_OK;
 }
 
+enum sq_status sq_core_take(struct sq_case *c, const struct sq_job *job, size_t n_jobs,
+                            struct sq_core_stimulus *s, uint64_t wrap, struct sq_error *err)
+{
+    const struct sq_core_operands o = {s->n_banks, s->act, s->lo, s->hi};
+    const enum sq_status status = sq_core_jobs(c, job, n_jobs, &o, wrap, err);
+    sq_core_stimulus_free(s);
+    return status;
+}
+
 struct sq_point sq_core_point(const struct sq_core_config *config)
 {
     struct sq_point p = {.name = "custom"};
@@ -175,7 +184,6 @@ static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq
     struct sq_core_stimulus s;
     sq_core_get(c->point->value, &config);
     SQ_TRY(sq_core_draw(&config, rng, &s, err));
-    const struct sq_core_operands o = {s.n_banks, s.act, s.lo, s.hi};
     c->stall[JOB] = (struct sq_stall){SQ_STALL_IDLE, s.job_gap};
     for (unsigned i = 0; i < 4; i++) {
         const unsigned side = i < 3 ? ACT + i : SQ_SINK;
@@ -183,10 +191,7 @@ static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq
         c->stall_seed[side] = c->seed * 4 + i;
     }
     c->max_cycles = s.max_cycles;
-    const enum sq_status status =
-        sq_core_jobs(c, s.job, s.n_jobs, &o, s.max_cycles > 0 ? s.n_banks : 0, err);
-    sq_core_stimulus_free(&s);
-    return status;
+    return sq_core_take(c, s.job, s.n_jobs, &s, s.max_cycles > 0 ? s.n_banks : 0, err);
 }
 
 enum { UNIFORM_BANKS = 8 }; // of a job
@@ -202,11 +207,9 @@ static enum sq_status draw_uniform(struct sq_case *c, size_t n_groups, struct sq
         job ? sq_core_draw_banks(&config, n_groups * UNIFORM_BANKS, rng, &s, err)
             : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu jobs", n_groups);
     if (status == SQ_OK) {
-        const struct sq_core_operands o = {s.n_banks, s.act, s.lo, s.hi};
         for (size_t i = 0; i < n_groups; i++)
             job[i] = (struct sq_job){UNIFORM_BANKS, 1};
-        status = sq_core_jobs(c, job, n_groups, &o, 0, err);
-        sq_core_stimulus_free(&s);
+        status = sq_core_take(c, job, n_groups, &s, 0, err);
     }
     free(job);
     return status;

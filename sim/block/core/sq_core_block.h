@@ -78,6 +78,9 @@ enum sq_status sq_core_alloc_banks(const struct sq_core_config *config, uint64_t
 void sq_core_put_bank(const struct sq_core_config *config, const struct sq_core_stimulus *s,
                       size_t j, int act, int lo, int hi);
 void sq_core_stimulus_free(struct sq_core_stimulus *s);
+// sq_core_jobs over the operands of *s, which it frees.
+enum sq_status sq_core_take(struct sq_case *c, const struct sq_job *job, size_t n_jobs,
+                            struct sq_core_stimulus *s, uint64_t wrap, struct sq_error *err);
 
 // The ends of the ranges of sq_core: `limit` and `draw_directed` of struct sq_block.
 enum { SQ_CORE_N_DIRECTED = 5 };

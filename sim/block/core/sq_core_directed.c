@@ -68,10 +68,7 @@ static enum sq_status draw_sums(struct sq_case *c, const struct sq_core_config *
     sq_core_put_bank(g, &s, 1, act, lo, -1);
     sq_core_put_bank(g, &s, 2, act, 1, -hi);
     sq_core_put_bank(g, &s, 3, act, -1, hi);
-    const struct sq_core_operands o = {s.n_banks, s.act, s.lo, s.hi};
-    const enum sq_status status = sq_core_jobs(c, job, 4, &o, 1, err);
-    sq_core_stimulus_free(&s);
-    return status;
+    return sq_core_take(c, job, 4, &s, 1, err);
 }
 
 // Sums of every size: groups of up to 2^1 .. 2^13 banks, as long as a sum has bits for them.
@@ -91,10 +88,7 @@ static enum sq_status draw_sizes(struct sq_case *c, const struct sq_core_config 
         sq_core_put_bank(g, &s, j, act + (int)sq_rng_below(rng, (uint32_t)-act),
                          sq_rng_below(rng, 2) ? lo : -lo, sq_rng_below(rng, 2) ? hi : -hi);
     }
-    const struct sq_core_operands o = {s.n_banks, s.act, s.lo, s.hi};
-    const enum sq_status status = sq_core_jobs(c, job, JOBS, &o, 1, err);
-    sq_core_stimulus_free(&s);
-    return status;
+    return sq_core_take(c, job, JOBS, &s, 1, err);
 }
 
 enum { BANKS = 16, SMALL_PE_BANKS = 32, RESET_EVERY = 48 };
@@ -117,10 +111,7 @@ static enum sq_status draw_jobs(struct sq_case *c, const struct sq_core_config *
              i++)
             s.hi[i] = (int8_t)((int)sq_rng_below(rng, 3) - 1);
     }
-    const struct sq_core_operands o = {s.n_banks, s.act, s.lo, s.hi};
-    const enum sq_status status = sq_core_jobs(c, job, n_jobs, &o, BANKS, err);
-    sq_core_stimulus_free(&s);
-    return status;
+    return sq_core_take(c, job, n_jobs, &s, BANKS, err);
 }
 
 // As many banks in a group as the port can say; on small cores also more groups than 16 bits count,
@@ -179,10 +170,7 @@ static enum sq_status draw_masks(struct sq_case *c, const struct sq_core_config 
                                                 : (int)sq_rng_below(rng, 3) - 1);
     }
     c->reset_every = 2 * (sq_core_low_steps(g) + sq_core_high_steps(g)) + CYCLES;
-    const struct sq_core_operands o = {s.n_banks, s.act, s.lo, s.hi};
-    const enum sq_status status = sq_core_jobs(c, job, n_jobs, &o, 0, err);
-    sq_core_stimulus_free(&s);
-    return status;
+    return sq_core_take(c, job, n_jobs, &s, 0, err);
 }
 
 // Jobs of many tiles, for a side that is long in coming.
@@ -197,10 +185,7 @@ enum sq_status sq_core_draw_tiles(struct sq_case *c, struct sq_rng *rng, struct 
     for (size_t j = 0; j < BANKS_OF_ALL; j++)
         sq_core_put_bank(&g, &s, j, (int)sq_rng_below(rng, 7) - 3, (int)sq_rng_below(rng, 3) - 1,
                          (int)sq_rng_below(rng, 7) - 3);
-    const struct sq_core_operands o = {s.n_banks, s.act, s.lo, s.hi};
-    const enum sq_status status = sq_core_jobs(c, job, SQ_LEN(job), &o, 0, err);
-    sq_core_stimulus_free(&s);
-    return status;
+    return sq_core_take(c, job, SQ_LEN(job), &s, 0, err);
 }
 
 enum sq_status sq_core_draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,

@@ -287,10 +287,7 @@ static enum sq_status draw_fp_sums(struct sq_case *core, struct sq_error *err)
         for (size_t i = 0; i < EACH; i++)
             sq_core_put_bank(&g, &s, j * EACH + i, code[j][i][0], code[j][i][1], code[j][i][2]);
     }
-    const struct sq_core_operands o = {s.n_banks, s.act, s.lo, s.hi};
-    const enum sq_status status = sq_core_jobs(core, job, JOBS, &o, EACH, err);
-    sq_core_stimulus_free(&s);
-    return status;
+    return sq_core_take(core, job, JOBS, &s, EACH, err);
 }
 
 // Sums of every size: groups of up to 2^12 banks of the same products, as long as the sum is exact; the last
@@ -316,10 +313,7 @@ static enum sq_status draw_fp_sizes(struct sq_case *core, unsigned number, struc
         job[JOBS - 1] = (struct sq_job){SQ_JOB_GROUP_BANKS_MAX, 1};
         sq_core_put_bank(&g, &s, JOBS - 1, TOP, LOW_NEG_TOP, 0);
     }
-    const struct sq_core_operands o = {s.n_banks, s.act, s.lo, s.hi};
-    const enum sq_status status = sq_core_jobs(core, job, JOBS, &o, 1, err);
-    sq_core_stimulus_free(&s);
-    return status;
+    return sq_core_take(core, job, JOBS, &s, 1, err);
 }
 
 // ---- cases ----------------------------------------------------------------------------------
@@ -413,10 +407,7 @@ static enum sq_status draw_errors(struct sq_case *c, struct sq_rng *rng, struct 
     SQ_TRY(sq_core_draw_banks(&g, (uint64_t)JOBS * GROUPS * BANKS, rng, &s, err));
     for (size_t i = 0; i < JOBS; i++)
         job[i] = (struct sq_job){BANKS, GROUPS};
-    const struct sq_core_operands o = {s.n_banks, s.act, s.lo, s.hi};
-    const enum sq_status status = sq_core_jobs(&core, job, JOBS, &o, 0, err);
-    sq_core_stimulus_free(&s);
-    SQ_TRY(status);
+    SQ_TRY(sq_core_take(&core, job, JOBS, &s, 0, err));
     SQ_TRY(take_core(c, &core, true, rng, err));
     int32_t *record = c->beats;
     for (size_t i = 0; i < JOBS * sq_case_records(c, 0); i++) // records are as many in each job
