@@ -28,12 +28,6 @@ bool sq_engine_wrong_scale(const struct sq_output_config *c, const int32_t *scal
 size_t sq_engine_end(const struct sq_output_config *c, const int32_t *scale, float *y,
                      bool ends_job, int32_t error, int32_t *out);
 
-// The members of the table of a block (sq_block.h) that its file has under the same names.
-#define SQ_ENGINE_TABLES                                                                           \
-    .group = "job", SQ_ROWS(points), SQ_ROWS(area), SQ_ROWS(faults), .waves = waves,               \
-    .ports = ports, .draw_group = draw_group, .draw_directed = draw_directed, .cut = cut,          \
-    .golden = golden
-
 // Engines whose operands are found by indices have one more kind.
 enum { SQ_ENGINE_ERROR_INDEX = SQ_SCALED_ERRORS, SQ_ENGINE_INDEX_ERRORS };
 

@@ -15,11 +15,6 @@ static size_t tile_of(const unsigned *v)
     return (size_t)v[ROWS] * v[COLS];
 }
 
-static const int32_t *scales_of(const unsigned *v, const int32_t *record)
-{
-    return record + 2 * tile_of(v) + 1;
-}
-
 static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
                        uint64_t number, int32_t *record, uint32_t *len)
 {
@@ -29,7 +24,7 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
     float y[SQ_OUTPUT_TILE_MAX] = {0};
     (void)number;
     for (uint32_t g = 0; g < n; g++, record += record_len(v)) {
-        int32_t *const scale = record + 2 * tile + 1;
+        int32_t *const scale = record + at_last(v);
         record[2 * tile] = sq_rng_below(rng, 8) == 0;
         record[record_len(v) - 1] = sq_rng_below(rng, 8) == 0;
         for (size_t i = 0; i < 2 * tile; i++)
@@ -47,7 +42,7 @@ static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
     if (way > 0 || len[0] == 1)
         return false;
     len[0] = --len[1];
-    record[(len[0] - 1) * record_len(v) + 2 * tile_of(v) + 1] = 1;
+    record[(len[0] - 1) * record_len(v) + at_last(v)] = 1;
     return true;
 }
 
@@ -59,10 +54,10 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     float y[SQ_OUTPUT_TILE_MAX] = {0};
     int32_t port[SQ_OUTPUT_TILE_MAX], tag = 0;
     for (uint32_t g = 0; g < in->len[0]; g++, record += record_len(v)) {
-        sq_output_add(&c, record, record + tile, scales_of(v, record), y);
+        sq_output_add(&c, record, record + tile, record + at_last(v), y);
         tag |= record[2 * tile] | record[record_len(v) - 1];
     }
-    const uint64_t words = sq_output_end(&c, scales_of(v, record - record_len(v)), y, port);
+    const uint64_t words = sq_output_end(&c, record - record_len(v) + at_last(v), y, port);
     for (uint64_t w = 0; w < words; w++, out += c.port_len + 1) {
         memcpy(out, port + w * c.port_len, c.port_len * sizeof *out);
         out[c.port_len] = tag;
@@ -81,7 +76,7 @@ static void init(const unsigned *v, void *state)
 static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
 {
     if (stream == 1)
-        o->last = *scales_of(v, record);
+        o->last = record[at_last(v)];
 }
 
 static struct sq_output_in stage_in(const struct sq_offer *in, bool out_ready)

@@ -31,14 +31,8 @@ struct sq_output_config {
 struct sq_output_config sq_output_config(unsigned rows, unsigned cols, const unsigned *value);
 struct sq_output_port sq_output_port_of(const struct sq_output_config *c);
 
-// For `free` and `settle` of blocks that end with the stage, whose parameters begin with `value`,
-// bit 0 of `given`: lanes and outputs a word that nobody set become the most, up to those of `old`,
-// that divide the tile and the lanes.
-#define SQ_OUTPUT_FREE                                                                             \
-    {"Lanes", 1, 64, false}, {"PortLen", 1, 64, false},                                            \
-    {                                                                                              \
-        "Depth", 2, 64, false                                                                      \
-    }
+// For `settle` of blocks that end with the stage, whose parameters begin with `value`, bit 0 of `given`: lanes and
+// outputs a word that nobody set become the most, up to those of `old`, that divide the tile and the lanes.
 enum sq_status sq_output_settle(unsigned rows, unsigned cols, unsigned *value, const unsigned *old,
                                 uint32_t given, struct sq_error *err);
 
