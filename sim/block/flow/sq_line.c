@@ -95,13 +95,6 @@ void sq_line_clock(void *state, const struct sq_offer *in, bool out_ready)
     edge(state, &w);
 }
 
-void sq_line_cycle(void *state, const struct sq_offer *in, bool out_ready, struct sq_handshake *out)
-{
-    const struct wires w = wires_of(state, in, out_ready);
-    answer(state, &w, out);
-    edge(state, &w);
-}
-
 struct sq_line_seen sq_line_see(const void *state, const struct sq_offer *in, bool out_ready,
                                 unsigned p)
 {

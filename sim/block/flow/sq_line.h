@@ -34,9 +34,6 @@ void sq_line_add(struct sq_line *l, const struct sq_line_part *part);
 void sq_line_comb(const void *state, const struct sq_offer *in, bool out_ready,
                   struct sq_handshake *out);
 void sq_line_clock(void *state, const struct sq_offer *in, bool out_ready);
-// Both at once.
-void sq_line_cycle(void *state, const struct sq_offer *in, bool out_ready,
-                   struct sq_handshake *out);
 
 // What part `p` offers, and whether it is taken in this cycle.
 struct sq_line_seen {

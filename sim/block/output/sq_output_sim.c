@@ -124,17 +124,6 @@ size_t sq_output_end(const struct sq_output_config *c, const int32_t *scale, flo
     return n / c->port_len;
 }
 
-size_t sq_output_end_with(const struct sq_output_config *c, const int32_t *scale, float *y,
-                          int32_t error, int32_t *out)
-{
-    const size_t words = sq_output_end(c, scale, y, out), len = c->port_len;
-    for (size_t w = words; w-- > 0;) { // spread from the back, in place
-        memmove(out + w * (len + 1), out + w * len, len * sizeof *out);
-        out[w * (len + 1) + len] = error;
-    }
-    return words;
-}
-
 // ---- drawing --------------------------------------------------------------------------------
 
 // INT8 comes of small numbers: halves of integers, around the ends of the codes.

@@ -53,9 +53,6 @@ void sq_output_add_sums(const struct sq_output_config *c, const float *lo, const
 // After the last one: beats of outputs, out [rows * cols / port_len][port_len]; y is zeros again.
 size_t sq_output_end(const struct sq_output_config *c, const int32_t *scale, float *y,
                      int32_t *out);
-// The same with `error` behind each beat: out [rows * cols / port_len][port_len + 1].
-size_t sq_output_end_with(const struct sq_output_config *c, const int32_t *scale, float *y,
-                          int32_t error, int32_t *out);
 
 // A scale beat, as encoders write them or at the ends of the range; and a sum.
 void sq_output_draw_scale(const struct sq_output_config *c, struct sq_rng *rng,

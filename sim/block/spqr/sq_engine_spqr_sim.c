@@ -10,7 +10,8 @@
 #include "sim/block/spqr/sq_spqr_dec_sim.h"
 
 enum { T = SQ_SPQR_TILE };
-enum { JOB = SQ_ENGINE_SPQR_JOB, ACT, TILE, OFFSET, ENTRY };
+enum { TILE_W, OUTLIER_W };             // parameters
+enum { JOB, ACT, TILE, OFFSET, ENTRY }; // streams
 
 // Two tiles: one is filled row by row, the other leaves column by column.
 struct turn {
@@ -66,7 +67,7 @@ void sq_engine_spqr_init(const unsigned *v, void *state)
 {
     const unsigned one_word = 1, mac[3] = {T, 1, 1};
     struct state *const s = state;
-    s->outlier_bits = v[SQ_ENGINE_SPQR_OUTLIER_BITS];
+    s->outlier_bits = v[OUTLIER_W];
     sq_spqr_dec_block.init(&one_word, &s->dec);
     sq_spqr_scale_block.init(&one_word, &s->scale);
     sq_fp_mac_block.init(mac, &s->mac);

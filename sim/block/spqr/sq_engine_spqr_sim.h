@@ -7,16 +7,6 @@
 #include "sim/block/flow/sq_block.h"
 #include "sim/block/flow/sq_cause.h"
 
-// Parameters and streams of the block.
-enum { SQ_ENGINE_SPQR_TILE_BITS, SQ_ENGINE_SPQR_OUTLIER_BITS };
-enum {
-    SQ_ENGINE_SPQR_JOB,
-    SQ_ENGINE_SPQR_ACT,
-    SQ_ENGINE_SPQR_TILE,
-    SQ_ENGINE_SPQR_OFFSET,
-    SQ_ENGINE_SPQR_ENTRY
-};
-
 extern const struct sq_timing sq_engine_spqr_timing;
 void sq_engine_spqr_init(const unsigned *v, void *state);
 
