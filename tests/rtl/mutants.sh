@@ -28,7 +28,7 @@ mkdir -p "$OUT/done" || exit 2
 code_of() {
   cat "${SQSIM_HOME:-$ROOT}"/rtl/{*.sv,*.svh,*/*.sv} "$ROOT"/models/{,*/}*.[ch] "$ROOT"/sim/cosim/*.[ch] \
     $(ls "$ROOT"/sim/block/*/*.[ch] | grep -v '_block\.c$') \
-    $(ls "$ROOT"/sim/block/*/sq_"$1"{.block,_block.c} 2>/dev/null) "$ROOT"/sim/block/core/sq_core_block.c | sha256sum | cut -c1-16
+    $(ls "$ROOT"/sim/block/*/sq_"$1".block 2>/dev/null; grep -lE "\"$1\"|/sq_$1\.block\.h\"" "$ROOT"/sim/block/*/*_block.c) "$ROOT"/sim/block/core/sq_core_block.c | sha256sum | cut -c1-16
 }
 
 if [ "$LIST" = tables ]; then
