@@ -88,7 +88,7 @@ uninstall:
 .PHONY: deb
 DEB ?= $(BUILD)/deb
 deb: all
-	$(Q)lib/deb.sh $(DEB) $(VERSION) $(MAKE)
+	$(Q)lib/deb.sh "$(DEB)" $(VERSION) $(MAKE)
 
 ## wheel (packages): the Python package with libsqsim inside, into build/wheel, for pip install
 .PHONY: wheel
@@ -96,13 +96,13 @@ PYTHON ?= python3
 WHEEL ?= $(BUILD)/wheel
 wheel: all
 	$(Q)cp $(BUILD)/libsqsim.so $(BUILD)/libsqsim.stripped.so && strip --strip-unneeded $(BUILD)/libsqsim.stripped.so
-	$(Q)$(PYTHON) python/make_wheel.py $(BUILD)/libsqsim.stripped.so $(VERSION) $(WHEEL)
+	$(Q)$(PYTHON) python/make_wheel.py $(BUILD)/libsqsim.stripped.so $(VERSION) "$(WHEEL)"
 
 ## dist (packages): the sources of the last commit as build/sqsim-VERSION.tar.gz
 .PHONY: dist
 DIST ?= $(BUILD)
 dist:
-	$(Q)mkdir -p $(DIST)
+	$(Q)mkdir -p "$(DIST)"
 	$(Q)git describe --always HEAD > $(DIST)/REVISION
 	$(Q)git archive --prefix=sqsim-$(VERSION)/ --add-file=$(DIST)/REVISION HEAD | \
 	  gzip -9n > $(DIST)/sqsim-$(VERSION).tar.gz

@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# One test, built if it must be: one.sh BUILD TEST [PATTERN ...], as `make t T="TEST PATTERN"` calls it.
+# One test, built if it must be: one.sh BUILD "TEST [PATTERN ...]", as `make t T="TEST PATTERN"` calls it.
 # TEST is a path below tests/ (unit/gqsa/test_gqsa, cli/area.t) or a name that only one of them has (gqsa, area).
 # PATTERN, with * and ?, picks tests of a program by name; of a shell test it picks the lines to print and to
 # judge, while the whole script runs. R=ROOM: its unit tests, the tests that bear its name, its blocks against their RTL.
 set -uo pipefail
-build=$1 test=${2:-}
-shift 2 2>/dev/null || shift $#
+build=$1
+set -f; set -- ${2:-}; set +f
+test=${1:-}
+[ $# = 0 ] || shift
 
 all() { (cd tests && ls */test_*.c unit/*/test_*.c */test_*.cpp */*.t | sed 's/\.\(c\|cpp\)$//'); }
 if [ -z "$test$*" ] && [ -n "${R:-}" ]; then

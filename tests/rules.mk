@@ -54,7 +54,7 @@ $(BUILD)/tests/unit/io/test_cli_table: LDLIBS := $(CLI_OBJ) $(BUILD)/libsqsim.a 
 ## t (start): run one test: make t T=unit/gqsa/test_gqsa, T=cli/area.t, T="unit/core/test_gemm every_*"; R=gqsa: of a room
 .PHONY: t for-cli for-docs for-package for-llm for-analyze for-rtl for-formal for-fuzz for-gpu
 t:
-	$(Q)SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) SQ_DAILY=$(DAILY) tests/one.sh $(BUILD) $(T)
+	$(Q)SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) SQ_DAILY=$(DAILY) tests/one.sh $(BUILD) '$(T)'
 # What a shell test of a folder needs before it runs (for-gpu: gpu/rules.mk).
 for-cli for-docs for-package for-llm for-analyze for-rtl for-formal for-fuzz: all $(TEST_TOOLS) $(BUILD)/man/sqsim.1
 for-fuzz: $(FUZZ_BIN)
@@ -68,7 +68,7 @@ quick: all $(TEST_TOOLS) $(BUILD)/man/sqsim.1
 ## without (verify): a copy of the sources without a room, R=gqsa (sp24, spqt, spqr): it builds, lints, passes quick
 .PHONY: without
 without:
-	$(Q)JOBS=$(JOBS) SHORT="$(SHORT)" tests/without.sh $(or $(R),gqsa)
+	$(Q)JOBS=$(JOBS) SHORT="$(SHORT)" tests/without.sh "$(or $(R),gqsa)"
 
 ## test (start): set up, build, and run what finds a fault in a change; what CI runs
 .PHONY: test test-build test-run
@@ -177,7 +177,7 @@ formal: $(BUILD)/sqsim
 BLOCK ?= core
 POINT ?= $(if $(filter core,$(BLOCK)),p09,quick)
 waves: $(BUILD)/sqsim
-	$(Q)$(BUILD)/sqsim cosim --block $(BLOCK) --point $(POINT) --seed $(SEED) --waves build/waves
+	$(Q)$(BUILD)/sqsim cosim --block "$(BLOCK)" --point "$(POINT)" --seed $(SEED) --waves build/waves
 
 ## waves-picture (reports): a bug in the gather as GTKWave shows it, into docs/pictures/gather_bug.png
 .PHONY: waves-picture

@@ -5,6 +5,7 @@
 # and the room's formats are unknown. A room that others include stays: this says what holds it.
 set -eo pipefail
 cd "$(dirname "$0")/.."
+[[ ${1-} =~ ^[a-z0-9_]+$ ]] || { echo "without: R = ${1-}, need a room of sim/format" >&2; exit 2; }
 R=$1 D=$PWD/build/without/$1 MAKE=${MAKE:-make} JOBS=${JOBS:-$(nproc)}
 FLOORS="models sim/block sim/format rtl gpu tests/unit"
 [ -d "sim/format/$R" ] || { echo "without: R = $R, need a room of sim/format" >&2; exit 2; }

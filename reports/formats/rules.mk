@@ -86,7 +86,7 @@ VERDICT_LIBRARIES = $(filter %nangate45_typ.lib.gz %sg13g2_stdcell_typ_1p20V_25C
 .PHONY: verdict verdict-page
 ifneq ($(FORMATS),)
 verdict: $(BUILD)/sqsim
-	$(Q)$(FORMATS_DIR)/rank.sh $(BUILD)/sqsim $(or $(MODEL),traces/tiny-llama) $(SEQ) $(FORMATS)
+	$(Q)$(FORMATS_DIR)/rank.sh $(BUILD)/sqsim "$(or $(MODEL),traces/tiny-llama)" $(SEQ) $(FORMATS)
 else
 verdict: smollm2 gemma3 $(BUILD)/kl_grid $(BUILD)/sqsim
 	$(Q)$(BUILD)/kl_grid traces/tiny-llama traces/tiny-llama/tokens_eval.safetensors traces/tiny-llama/tokens_calib.safetensors 64 \

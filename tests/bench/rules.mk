@@ -11,7 +11,7 @@ JSON ?= $(BUILD)/bench.json
 .PHONY: bench bench-check for-bench
 for-bench: all $(BENCH_BIN)
 bench: $(BENCH_BIN) $(BUILD)/sqsim
-	$(Q)tests/bench/bench.sh $(BUILD) $(JSON) $(BENCH)
+	$(Q)tests/bench/bench.sh $(BUILD) "$(JSON)" $(BENCH)
 bench-check: $(BENCH_BIN) $(BUILD)/sqsim
 	$(Q)$(PROVE) $(BENCH_TEST)
 

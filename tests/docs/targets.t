@@ -51,6 +51,39 @@ targets="$targets"$'\n'$(sed -n 's/^make report .* one of: //p' "$W.out" | tr ' 
 in_copy make -pq help # the database: targets and what they need
 sed -n '/^# Files/,$p' "$W.out" | grep -E '^[A-Za-z0-9_/.-]+:' >"$W/rules"
 
+# What a shell would read, and a blank in a path, is refused before a recipe begins.
+while IFS='|' read -r target given; do
+  in_copy make -n "$target" "$given"; rc=$?
+  ok "refused: make $target $given" [ "$rc" = 2 -a "$(grep -c 'Makefile:.*, need a name, a number or a path' "$W.err")" = 1 ]
+done <<'END'
+without|R=../../rtl
+without|R=x;touch here
+without|SHORT="; touch here; "
+install|PREFIX=/tmp/a b
+uninstall|PREFIX=/tmp/a b
+uninstall|DESTDIR=/tmp/a*
+verdict|FORMATS=nvfp4;touch here
+verdict|MODEL=$(touch here)
+verdict|MODEL=`touch here`
+report|R=*
+cosim|CASES=1&touch here
+cosim|JOBS=1<x
+t|T=area' touch
+fuzz|TARGET=a|b
+bench|JSON=a'b
+dist|DIST=$$(touch here)
+END
+in_copy make -n verdict FORMATS=$'nvfp4\ntouch here'; rc=$?
+ok "refused: a line of its own" [ "$rc" = 2 ]
+(cd "$C" && R='x y' make -n without) >"$W.out" 2>"$W.err"; rc=$?
+ok "refused: of the environment" [ "$rc" = 2 ]
+in_copy make -n verdict FORMATS="nvfp4 my.yaml" MODEL="a model" SEED=1,2 T="unit/core/test_gemm every_*" CFLAGS="-O2 -DX='1'"; rc=$?
+ok "names, lists of them and flags are not" [ "$rc" = 0 ]
+ok "a path stays one word" grep -q '"a model"' "$W.out"
+mkdir -p "$W/room/"{tests,rtl,sim/format/gqsa} && cp tests/without.sh "$W/room/tests" && touch "$W/room/"{Makefile,rtl/sq_top.sv} && git -C "$W/room" init -q && git -C "$W/room" add Makefile
+"$W/room/tests/without.sh" ../../rtl >"$W.out" 2>"$W.err"; rc=$?
+ok "no room, and rtl/ stays" [ "$rc" = 2 -a -e "$W/room/rtl/sq_top.sv" ]
+
 # Chromium is there and ImageMagick is not, but for a program of that name: a skip that names it.
 mkdir "$W/tools"
 printf '#!/bin/sh\nexit 0\n' >"$W/tools/chromium"
