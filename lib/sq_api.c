@@ -115,6 +115,9 @@ static enum sq_status make_format(const char *name, enum sqsim_purpose purpose,
     const struct sq_format_ops *ops = sq_format_find(name);
     const bool is_time = purpose == SQSIM_TIME;
     struct sq_given given;
+    if (purpose != SQSIM_VALUES && purpose != SQSIM_TIME)
+        return SQ_FAIL(err, SQ_ERR_ARG, "purpose = %d, need 0 (SQSIM_VALUES) or 1 (SQSIM_TIME)",
+                       (int)purpose);
     if (!ops)
         return SQ_FAIL(err, SQ_ERR_ARG, "format = %.40s, which there is not", name);
     if (!is_time && !ops->values)

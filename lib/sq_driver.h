@@ -87,7 +87,8 @@ enum sq_driver_result sq_driver_probe(const struct sq_driver *d, struct sq_drive
 enum sq_driver_result sq_driver_start(const struct sq_driver *d, uint64_t descriptor);
 // Waits for its end, reads status and counters, and takes the interrupt back. OK, TIMEOUT, FAILED.
 enum sq_driver_result sq_driver_finish(const struct sq_driver *d, struct sq_driver_done *done);
-// Both. done->result is what it returns.
+// Both. done->result is what it returns. Errors shorten no layer: one whose reads all fail takes as long as another,
+// and sq_driver_abort ends it sooner, of a ring its watchdog.
 enum sq_driver_result sq_driver_run(const struct sq_driver *d, uint64_t descriptor,
                                     struct sq_driver_done *done);
 

@@ -84,7 +84,7 @@ enum sqsim_purpose {
 
 /* option: names and values in turn, then NULL, {"bank", "64", "sparsity", "0.875", NULL}; NULL for
  * none. A flag has the value "". Options of no effect are refused, as are values outside their
- * range (SQSIM_ERR_ARG, _RANGE, _SHAPE, _UNSUPPORTED). At most 48. */
+ * range (SQSIM_ERR_ARG, _RANGE, _SHAPE, _UNSUPPORTED). At most 48. Another purpose: SQSIM_ERR_ARG. */
 enum sqsim_status sqsim_format_new(const char *name, enum sqsim_purpose purpose,
                                    const char *const *option, sqsim_format **format,
                                    struct sqsim_error *err);
@@ -230,7 +230,7 @@ enum sqsim_chip_body {
 };
 /* Runs the layer by the driver in memory[], which begins as sqsim_image_bytes and holds the outputs
  * afterwards. Figures are the chip's counters: cycles, busy, wait, blocked, read_bytes, write_bytes.
- * A run of one image at a time. */
+ * A run of one image at a time. SQSIM_ERR_DAMAGED: memory is not the image, so that the layer ends with an error. */
 enum sqsim_status sqsim_chip_run(const sqsim_image *image, enum sqsim_chip_body body, void *memory,
                                  sqsim_figures **figures, struct sqsim_error *err);
 /* Whether memory[], which a chip has written, holds the outputs of the layer: SQSIM_ERR_DAMAGED with

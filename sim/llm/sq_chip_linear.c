@@ -71,14 +71,20 @@ static enum sq_status open_device(struct sq_chip_linear *c, const struct sq_case
     return sq_device_open(&c->device, &setup, err);
 }
 
+// is_own: the memory begins as the image was made, so that an error is ours.
 static enum sq_status run(struct sq_chip_linear *c, const char *name, uint64_t descriptor,
-                          struct sq_chip_cost *cost, struct sq_error *err)
+                          bool is_own, struct sq_chip_cost *cost, struct sq_error *err)
 {
     const struct sq_driver driver = {c->device, sq_device_read, sq_device_write, sq_device_wait};
     struct sq_driver_chip chip;
     struct sq_driver_done done = {.result = sq_driver_probe(&driver, &chip)};
     char text[160];
-    if (done.result != SQ_DRIVER_OK || sq_driver_run(&driver, descriptor, &done) != SQ_DRIVER_OK)
+    if (done.result == SQ_DRIVER_OK && sq_driver_run(&driver, descriptor, &done) != SQ_DRIVER_OK &&
+        !is_own)
+        return SQ_FAIL(err, SQ_ERR_DAMAGED,
+                       "memory does not begin as the image of layer %.60s: the chip says %.160s",
+                       name, sq_driver_text(&done, text, sizeof text));
+    if (done.result != SQ_DRIVER_OK)
         return SQ_FAIL(err, SQ_ERR_INTERNAL, "layer %.60s on the chip: %.160s", name,
                        sq_driver_text(&done, text, sizeof text));
     if (sq_device_complaint(c->device))
@@ -139,7 +145,7 @@ enum sq_status sq_linear_image_run(struct sq_chip_linear *c, const struct sq_lin
     SQ_TRY(open_device(c, &image->stream, err));
     c->image = (struct sq_chip_image){
         .word = word, .base = c->chip.base, .n_words = image->given->n_words};
-    return run(c, image->p.source, image->given->descriptor, cost, err);
+    return run(c, image->p.source, image->given->descriptor, word == image->given->word, cost, err);
 }
 
 void sq_linear_image_outputs(const struct sq_chip_linear *c, const struct sq_linear_image *image,

@@ -11,7 +11,7 @@
 //   0x20000 lo            i8    [bank][col][b], mask codes included
 //   0x30000 hi            i8    [bank][col][k]
 //   0x40000 out           i32   [group][row][col][2]: P_lo, P_hi
-// Accesses outside or across windows, and jobs that do not fit or hold illegal codes, answer with
+// TLM_IGNORE_COMMAND moves nothing. Accesses outside or across windows, and jobs that do not fit or hold illegal codes, answer with
 // an address or command error, and reason() says why. A configuration that is no core is an
 // SC_ERROR.
 #ifndef SQ_TLM_CORE_H
@@ -94,6 +94,8 @@ struct TlmCore : sc_core::sc_module {
         if (trans.get_byte_enable_ptr() || trans.get_streaming_width() < n)
             return refuse(tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE,
                           "byte enables and streaming are not supported");
+        if (trans.get_command() == tlm::TLM_IGNORE_COMMAND)
+            return tlm::TLM_OK_RESPONSE;
         if (at >= Out + WindowLen || n > Out + WindowLen - at)
             return refuse_address(at, n, "outside of the map");
         if (at < Act)

@@ -35,7 +35,7 @@ struct Memory : sc_core::sc_module {
         uint8_t *at = &bytes[t.get_address()];
         if (t.is_read())
             std::memcpy(t.get_data_ptr(), at, t.get_data_length());
-        else
+        else if (t.is_write())
             std::memcpy(at, t.get_data_ptr(), t.get_data_length());
         delay += sc_time(100, sc_core::SC_NS);
         t.set_response_status(tlm::TLM_OK_RESPONSE);
@@ -192,6 +192,16 @@ struct Initiator : sc_core::sc_module {
              "a code that the core does not have must be refused");
         transport(core, tlm::TLM_READ_COMMAND, sq_sc::TlmCore::Reason, why, sizeof why);
         need(std::strcmp(why, "hi[0] = -128, need -127..127") == 0, "with its place");
+        uint32_t kept = 0;
+        for (const uint64_t at :
+             {uint64_t(sq_sc::TlmCore::GroupBanks), uint64_t(sq_sc::TlmCore::Lo)}) {
+            uint32_t before = 0, ignored = 0xffffffff;
+            transport(core, tlm::TLM_READ_COMMAND, at, &before, 4);
+            need(transport(core, tlm::TLM_IGNORE_COMMAND, at, &ignored, 4) == tlm::TLM_OK_RESPONSE,
+                 "a command to ignore is taken");
+            transport(core, tlm::TLM_READ_COMMAND, at, &kept, 4);
+            need(kept == before && ignored == 0xffffffff, "and moves nothing");
+        }
         need(transport(core, tlm::TLM_READ_COMMAND, 0x50000, &one, 4) ==
                  tlm::TLM_ADDRESS_ERROR_RESPONSE,
              "an address beyond the map must be refused");

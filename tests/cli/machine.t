@@ -442,6 +442,11 @@ sq run "${lanes[@]}" --low-lanes 16 --high-lanes 4 --fair peak
 ok "fair by peak: 2x6 PEs of 512 are no more than 2x4 of 768" out_has "a chip of 2x6 PEs, 8 elements of K and 512 bit products"
 refuse "fair = peak: chip chip states no multipliers, need core.low_lanes and core.high_lanes" run "${lanes[@]}" --fair peak
 refuse "need at least 1536 for the 32 elements of K that a beat of this format has" run --machine "$M/chip.yaml" --m 8 --n 64 --k 512 --format sq_w --low-lanes 16 --high-lanes 4
+# All formats are read before the first of them is synthesized.
+for bad in dense:bank=0 dense:weight-bits=99 nosuch; do
+  refuse "--and" run --phase decode --context 16 --format dense --and mxfp8 --and $bad
+  ok "before a head is printed" [ ! -s "$W.out" ]
+done
 sq run --phase decode --context 16 --machine "$M/chip.yaml" --low-lanes 16 --high-lanes 4 --format dense --kv-format dense --fair peak --and nvfp4 --and mxfp8 --json
 ok "rows of chips of equal bit products" [ "$(grep -o '"cols":[0-9]*' "$W.out" | tr '\n' ' ')" = '"cols":6 "cols":12 ' ]
 ok "... and why one has none: heads of 32 in beats of 64" grep -q '"format":"mxfp8","why":"layer: metadata K = 32, need a multiple of 64' "$W.out"

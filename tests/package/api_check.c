@@ -249,6 +249,13 @@ static void check_chip(void)
         sqsim_figures_free(figures);
         CHECK(sqsim_image_check(image, memory, out, &err) == SQSIM_OK, "%s", err.text);
         CHECK(memcmp(out, y, sizeof(float) * M * N) == 0, "outputs of body %d", body);
+        for (int fill = 0; fill < 256; fill += 85) {
+            memset(memory, fill, nbytes);
+            CHECK(sqsim_chip_run(image, (enum sqsim_chip_body)body, memory, &figures, &err) ==
+                          SQSIM_ERR_DAMAGED &&
+                      !figures,
+                  "memory of 0x%02x", fill);
+        }
     }
     CHECK(cycles[0] > 0 && cycles[0] == cycles[1], "%g and %g cycles", cycles[0], cycles[1]);
     check_device(image, nbytes);
@@ -273,6 +280,13 @@ static void check_refusals(const char *scratch)
           "no-such");
     CHECK(sqsim_format_new("sq_w", SQSIM_VALUES, rtn, &format, &err) == SQSIM_OK, "rtn");
     CHECK(sqsim_format_new("sq_w", SQSIM_TIME, NULL, &timed, &err) == SQSIM_OK, "timed");
+    for (int purpose = -1; purpose < 100; purpose += purpose < 1 ? 3 : 97) {
+        sqsim_format *none;
+        CHECK(sqsim_format_new("sq_w", (enum sqsim_purpose)purpose, NULL, &none, &err) ==
+                      SQSIM_ERR_ARG &&
+                  !none,
+              "purpose %d", purpose);
+    }
     CHECK(sqsim_encode(timed, w, N, K, x, 512, &layer, &err) == SQSIM_ERR_ARG, "purpose");
     CHECK(sqsim_cycles(format, NULL, 1, 1, 1, &figures, &err) == SQSIM_ERR_ARG && !figures,
           "purpose");

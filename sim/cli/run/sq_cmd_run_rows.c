@@ -232,22 +232,44 @@ static void print_head(const struct rows *r)
         printf("KL: %s, of the model that was evaluated there\n", sq_cli_text(in->kl));
 }
 
-static enum sq_status time_rows(struct rows *r, struct sq_error *err)
+// Before anything is synthesized.
+static enum sq_status read_recipes(const struct rows *r, struct sq_recipe *recipe,
+                                   struct sq_error *err)
 {
-    SQ_TRY(open_silicon(r, err));
+    enum sq_status status = SQ_OK;
+    for (size_t i = 0; i < r->request->n_and && status == SQ_OK; i++) {
+        char *text = strdup(r->request->and[i]);
+        SQ_NEED(text, err, "a format");
+        status = sq_recipe_read(text, "--and", SQ_IN_RUN, NULL, &recipe[i], err);
+        free(text);
+    }
+    return status;
+}
+
+static enum sq_status time_recipes(struct rows *r, const struct sq_recipe *recipe,
+                                   struct sq_error *err)
+{
     SQ_TRY(read_kl(r, err));
+    SQ_TRY(open_silicon(r, err));
     print_head(r);
     SQ_TRY(time_row(r, r->request, err));
     for (size_t i = 0; i < r->request->n_and; i++) {
         struct sq_run_request one = *r->request;
-        char *text = strdup(r->request->and[i]);
-        SQ_NEED(text, err, "a format");
-        enum sq_status status = sq_recipe_read(text, "--and", SQ_IN_RUN, NULL, &one.recipe, err);
-        free(text);
-        SQ_TRY(status);
+        one.recipe = recipe[i];
         SQ_TRY(time_row(r, &one, err));
     }
     return SQ_OK;
+}
+
+static enum sq_status time_rows(struct rows *r, struct sq_error *err)
+{
+    struct sq_recipe *recipe = calloc(r->request->n_and, sizeof *recipe);
+    SQ_NEED(recipe, err, "%zu formats", r->request->n_and);
+    enum sq_status status = read_recipes(r, recipe, err);
+    if (status == SQ_OK)
+        status = time_recipes(r, recipe, err);
+    free(recipe);
+    return status;
 }
 
 enum sq_status sq_run_rows(const struct sq_run_request *in, struct sq_error *err)
