@@ -47,7 +47,7 @@ define fuzz_build
 $(1)/obj/%.o: %.c | $(FUZZ_DIR)/include/omp.h $(BLOCK_TABLES)
 	$$(Q)mkdir -p $$(@D)
 	$$(Q)$$(CCACHE) $(2) $$(FUZZ_CFLAGS) $(3) $$(if $$(filter models/% tests/fuzz/fuzz.c,$$<),$(FUZZ_LOOPS)) -c $$< -o $$@
-$(1)/lib.a: $(patsubst %.c,$(1)/obj/%.o,$(FUZZ_LIB)) $(BUILD)/obj/sq_d3.o
+$(1)/lib.a: $(patsubst %.c,$(1)/obj/%.o,$(FUZZ_LIB)) $(BUILD)/obj/sq_d3.o $(BUILD)/obj/sq_dram_devices.o
 	$$(Q)rm -f $$@
 	$$(Q)ar rcs $$@ $$^
 $(FUZZ_NAMES:%=$(1)/%): $(1)/%: $(1)/obj/tests/fuzz/fuzz_%.o $(1)/lib.a
