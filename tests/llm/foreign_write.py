@@ -367,6 +367,7 @@ DAMAGED = [
     ("ct-nvfp4", "!targets", ["re:(.{0,9}){0,999}x"], "bytes compiled, need at most 8192"),
     ("ct-nvfp4", "!targets", [f"re:a{i}" for i in range(257)], "more than 256 different expressions"),
     ("ct-nvfp4", "!targets", [f"a{i}" for i in range(40000)], "40001 entries, need at most 32768"),
+    ("modelopt-nvfp4", "exclude_modules", ["a"] * 32769, "32769 entries, need at most 32768"),
     ("ct-nvfp4", "ignore", ["re:(.*"], "'re:(.*', need a plain expression"),
     ("ct-nvfp4", "quant_method", "hqq", "quant_method of quantization_config = hqq, need compressed-tensors, modelopt"),
     ("ct-nvfp4", "quant_method", 7, "need compressed-tensors, modelopt"),

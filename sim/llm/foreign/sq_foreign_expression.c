@@ -147,9 +147,11 @@ enum sq_status sq_foreign_expressions_add(struct sq_foreign_expressions *e, cons
                                           struct sq_error *err)
 {
     const char *key;
-    json_t *group;
+    json_t *group, *list;
+    const json_t *inner = json_object_get(config, "quantization"); // of modelopt
     size_t n = 0;
-    SQ_TRY(add_list(e, json_object_get(config, "ignore"), &n, err));
+    json_object_foreach((json_t *)(uintptr_t)config, key, list) SQ_TRY(add_list(e, list, &n, err));
+    json_object_foreach((json_t *)(uintptr_t)inner, key, list) SQ_TRY(add_list(e, list, &n, err));
     json_object_foreach((json_t *)(uintptr_t)json_object_get(config, "config_groups"), key, group)
         SQ_TRY(add_list(e, json_object_get(group, "targets"), &n, err));
     return SQ_OK;

@@ -24,8 +24,8 @@ struct sq_foreign_expressions {
     uint64_t n_steps;                                                   // private: of all matches
 };
 
-// Compiles what begins with "re:" in `targets` of each group and in `ignore`. One sentence names what is no
-// expression of Python's module re, is too long, or is one too many (SQ_ERR_UNSUPPORTED, SQ_ERR_RANGE).
+// Compiles what begins with "re:" in `targets` of each group and in the lists beside them (ignore). One sentence
+// names what is no expression of Python's module re, is too long, or is one too many (SQ_ERR_UNSUPPORTED, SQ_ERR_RANGE).
 enum sq_status sq_foreign_expressions_add(struct sq_foreign_expressions *e, const json_t *config,
                                           struct sq_error *err);
 // Whether an expression matches a name from its beginning on, as re.match does. The steps of a match and
