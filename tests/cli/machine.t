@@ -470,6 +470,7 @@ chip 's/weight: .*/weight: 64 B/'; refuse "half of it holds 0 beats, need 2.." r
 refuse "format spqr: the chip does not run its layers" run --machine "$M/chip.yaml" --m 8 --n 64 --k 512 --format spqr
 refuse "no block multiplies" run --machine "$M/chip.yaml" --m 8 --n 64 --k 512 --format dense --act-bits 16
 refuse "tiles, need at most 65535 of each on the chip" run --machine "$M/chip.yaml" --m 262144 --n 64 --k 512 --format dense
+refuse "65536 x 16 tiles, need at most 65535 of each on the chip" run --machine "$M/chip.yaml" --m 131072 --n 64 --k 512 --format dense
 
 # Weights and their scales in decode: the bytes of their stored bits and at most 3 % (operands lie packed); 2:4 pays, of any K.
 stored() { # of the line of a layer
@@ -533,6 +534,15 @@ else
   ok "a larger PE: fewer columns of it" awk -v a="$(real pe_area_um2)" -v c="$(number cols)" -v most="$most" 'BEGIN {exit !(a > most && c == int(32 * most / a))}'
   refuse "fair = area: the smallest PE of nvfp4 has [0-9]* um2, need at most the ${most%.*} of the machine's own 1 columns" \
     run --m 1 --n 1 --k 1 --low-lanes 4 --high-lanes 1 --cols 1 --fair area --format nvfp4
+  sed 's/cores: 1/cores: 3/; s/rows: 32/rows: 24/; s/cols: 32/cols: 40/; s/low_lanes: 16/low_lanes: 4/; s/high_lanes: 4/high_lanes: 1/' "$M/default.yaml" >"$W/oblong.yaml"
+  run --phase decode --context 16 --machine oblong.yaml --format nvfp4 --and dense --fair area
+  of() { head -1 "$W.row" | grep -o "\"$1\":[^,]*" | cut -d: -f2; }
+  cp "$W.out" "$W.row"
+  sq area --block line_nvfp4 --json
+  blocks=$(($(of low_lanes) / 16)); [ "$blocks" -gt 0 ] || blocks=1
+  ok "decoders of the rows and columns of all cores" awk -v got="$(of line_mm2)" -v um2="$(head -1 "$W.out" | grep -o '"area_um2":[0-9.]*' | cut -d: -f2)" -v lines="$((blocks * 3 * (24 + $(of cols))))" \
+    'BEGIN { want = 1e-6 * um2 * lines; exit !(got > 0 && (got - want) ^ 2 < 1e-12 * want ^ 2) }'
+  ok "mm2 is the sum of its parts" awk "BEGIN { x = $(of mm2) - $(of pe_mm2) - $(of line_mm2) - $(of vector_mm2); exit !(x ^ 2 < 1e-18) }"
   refuse "fair = area: RTL has no PE of mxint8" run --m 1 --n 1 --k 1 --low-lanes 4 --high-lanes 1 --fair area --format mxint8
   refuse "none.lib" run --m 1 --n 1 --k 1 --fair area --liberty none.lib
 fi

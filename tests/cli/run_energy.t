@@ -88,6 +88,7 @@ ok "... leakage" [ "$(of_chip 'abs(part("array_leakage", "low") - 30e6 * $r->{se
 chunks=$(cd "$W" && "$SQSIM" "${chip[@]/--json/--causes}" --machine "$ROOT/sim/machines/chip.yaml" --energy c.jsonl 2>/dev/null | sed -n 's/.*blocks 1x[0-9]*x\([0-9]*\) .*/\1/p')
 ok "... words that are read, those of sums between chunks of K too" [ "$(value 'part("sram_read", "low")')" = $((2048 * 640 + 64 * 4 * 320 + (chunks - 1) * 64 * 4 * 128)) ]
 ok "... and written, as often as operands are loaded" [ "$(value 'part("sram_write", "low") % 3 == 0 && part("sram_write", "low") >= 3 * (4 * 32 * 320 + 16 * 32 * 320)')" = 1 ]
+ok "... leakage of 16, 32, twice 8 and 4 KiB" [ "$(value 'abs(part("sram_leakage", "low") - 8 * 1024 * (16 + 32 + 2 * 8 + 4) * 10 * $r->{seconds}) < 1')" = 1 ]
 ok "... and bytes" [ "$(value 'part("dram", "low") == 40 * $r->{bytes}')" = 1 ]
 sed 's/^clock: .*/clock: netlist/' "$ROOT/sim/machines/chip.yaml" >"$W/netlist.yaml"
 accept "the clock of the netlist" "${chip[@]}" --machine netlist.yaml --energy c.jsonl

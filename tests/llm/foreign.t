@@ -51,6 +51,8 @@ ct-w4a8 held code by code, by dense W4A8 (both operands)
 modelopt-nvfp4 held code by code, by nvfp4 (both operands)
 fp8-block its scales are no powers of two
 fp8-ue8m0 held code by code, by mxfp8 (weights alone)
+ct-w8a8-zero it has zero points
+ct-w3 held code by code, by dense W3
 gptq held code by code, by dense W4 (weights alone)
 gptq-mislabelled every zero point is stored as 8, which gptq (checkpoint_format) would make 9
 gptq-order its columns are in groups by g_idx
@@ -69,7 +71,6 @@ if daily "the other variants"; then
     method "$name" "$held"
   done <<'END'
 ct-fp8-channel its scales are no powers of two
-ct-w8a8-zero it has zero points
 ct-w3-loose held code by code, by dense W3 (weights alone)
 quark-mxfp4 held code by code, by mxfp4 (weights alone)
 ct-mxfp8 held code by code, by mxfp8 (both operands)
@@ -89,7 +90,6 @@ gptq-8-least it has zero points
 gptq-v2-least it has zero points
 ct-w4a16-lowest held code by code, by dense W4
 ct-w4a16-order its columns are in groups by g_idx
-ct-w3 held code by code, by dense W3
 ct-w8a16 held code by code, by dense W8
 modelopt-fp8 its scales are no powers of two
 fp8-power held code by code, by mxfp8 (weights alone)

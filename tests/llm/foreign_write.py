@@ -244,7 +244,7 @@ METHODS = {
     "ct-w8a8": fp8(ct(INT8, INT8, "int-quantized"), "F16", lambda n, k: [n, 1], 1, None, lambda r: f16(small(r)), element=signed, kind="I8", codes=[c for c in range(256) if c != 128]),
     "ct-w8a8-lowest": fp8(ct(INT8, INT8, "int-quantized"), "F16", lambda n, k: [n, 1], 1, None, lambda r: f16(small(r)), element=signed, kind="I8", codes=range(256)),
     "ct-w4a16": ct_words(4, 128, lowest=1), "ct-w4a16-lowest": ct_words(4, 64), "ct-w4a16-zero": ct_words(4, 64, False), "ct-w8a8-zero": ct_int8_zero, "ct-w4a8": ct_words(4, 0, act=INT8, lowest=1),
-    "ct-w4a16-order": ct_words(4, 32, order=True), "ct-w3": ct_words(3, 32), "ct-w3-loose": ct_words(3, 32, pack=loose), "ct-w8a16": ct_words(8, 0, lowest=1),
+    "ct-w4a16-order": ct_words(4, 32, order=True), "ct-w3": ct_words(3, 0), "ct-w3-loose": ct_words(3, 32, pack=loose), "ct-w8a16": ct_words(8, 0, lowest=1),
     "ct-mxfp6": ct_mxfp6, "ct-w3-loose-zero": ct_words(3, 32, False, loose), "ct-w5-loose-zero": ct_words(5, 64, False, loose), "ct-w6-loose-zero": ct_words(6, 64, False, loose),
     "ct-w4a16-none": ct_words(4, 32, none=True), "ct-w4afp8": ct_words(4, 128, act=FP8),
     "ct-fp8-text": fp8(ct({**FP8, "block_structure": "64x32"}, None, "float-quantized"), "F32", lambda n, k: [up(n, 64), up(k, 32)], 64, 32, small),
@@ -283,8 +283,9 @@ def save(path, tensors, metadata=None):
     with open(path, "wb") as f:
         f.write(struct.pack("<Q", len(text)) + text + b"".join(tensors[name][2] for name in order))
 
-def layers():
-    d = H // HEADS
+INNER = {"ct-w3": 264}  # 264 codes of 3 bits end at a byte that ends no word
+def layers(method):
+    d, I = H // HEADS, INNER.get(method, globals()["I"])
     for i in range(LAYERS):
         for name, n, k in [("self_attn.q_proj", H, H), ("self_attn.k_proj", KV * d, H), ("self_attn.v_proj", KV * d, H), ("self_attn.o_proj", H, H),
                            ("mlp.gate_proj", I, H), ("mlp.up_proj", I, H), ("mlp.down_proj", H, I)]:
@@ -305,7 +306,7 @@ def make(method, keep=()):
     r = random.Random(method)
     q = common(r)
     f = dict(q)
-    for name, n, k in layers():
+    for name, n, k in layers(method):
         write = METHODS[method]
         config, parts, v = write(r, n, k, name) if write.__qualname__.startswith("two.") else write(r, n, k)
         f[name + ".weight"] = tensor("F32", [n, k], v)
@@ -322,7 +323,7 @@ def write(method, out, keep=()):
         os.makedirs(f"{out}/{folder}", exist_ok=True)
         save(f"{out}/{folder}/model.safetensors", tensors)
         with open(f"{out}/{folder}/config.json", "w") as file:
-            json.dump({**CONFIG, **more}, file)
+            json.dump({**CONFIG, "intermediate_size": INNER.get(method, I), **more}, file)
         for part in "calib", "eval":
             save(f"{out}/{folder}/tokens_{part}.safetensors", {"ids": tensor("I32", [len(ids)], ids), "offsets": tensor("I64", [5], range(0, 129, 32))})
 

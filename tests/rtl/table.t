@@ -11,6 +11,8 @@ N_TABLES=40
 "$TABLE_CHECK" >"$W/sq_element_table.sv"
 ok "the decoder in the tree is what the program writes" cmp "$W/sq_element_table.sv" "$ROOT/rtl/scaled/sq_element_table.sv"
 
+ok "... and no table of its shape takes it" eval '"$TABLE_CHECK" own 2>/dev/null'
+
 evaluates() { # what Yosys finds is what the tables say
   (cd "$W" && timeout $HANG "${YOSYS:-yosys}" script.ys) 2>&1 | grep '^Eval result' >"$W/found"
   cmp -s "$W/found" "$W/expected"

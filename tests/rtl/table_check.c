@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes decoders of tables and what they must give. table_check: the decoder of the tree, to standard output.
-// table_check SEED N DIR: into DIR N decoders of random tables, a script of Yosys that evaluates each, and each fourth as
+// table_check own: exit 1 unless tables that differ from it in a value have their own. table_check SEED N DIR: into DIR N decoders of random tables, a script of Yosys that evaluates each, and each fourth as
 // gates, at all codes, grids and exponents, and, as `expected`, the lines that Yosys must print. table.t runs it.
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "models/sq_rng.h"
+#include "sim/block/flow/sq_block.h"
 #include "sim/block/scaled/sq_scaled_codes.h"
 
 static FILE *create(const char *dir, const char *name)
@@ -48,9 +50,10 @@ static struct sq_bs_table draw(struct sq_rng *rng)
     }
     t.is_sign_grid = t.n_grids == 2 && sq_rng_below(rng, 2);
     const unsigned most = 1 + sq_rng_below(rng, 127u >> exponents);
-    const bool is_signed = sq_rng_below(rng, 2);
+    const unsigned n_signed = sq_rng_below(rng, t.n_grids + 1); // the first ones
+    const bool is_signed = n_signed > 0;
     for (unsigned g = 0; g < t.n_grids; g++)
-        draw_grid(rng, t.bits, most, is_signed, t.value[g]);
+        draw_grid(rng, t.bits, most, g < n_signed, t.value[g]);
     t.value[0][1] = (int16_t)most; // so that the largest is there
     if (is_signed)
         t.value[0][1 + (1u << (t.bits - 1))] = (int16_t) - (int)most;
@@ -109,6 +112,18 @@ static void check(struct sq_rng *rng, unsigned i, const char *dir, FILE *script,
 int main(int argc, char **argv)
 {
     static const unsigned words[SQ_SCALED_TABLE_WORDS] = {SQ_MIXFP4_WORDS};
+    if (argc ==
+        2) { // whether each table of the shape of the one in the tree has a decoder of its own, but that one
+        unsigned v[SQ_PARAMS_MAX + SQ_SCALED_TABLE_WORDS] = {0}, n = 0;
+        for (unsigned i = 0; i <= SQ_SCALED_TABLE_WORDS; i++) {
+            memcpy(v + SQ_PARAMS_MAX, words, sizeof words);
+            if (i < SQ_SCALED_TABLE_WORDS)
+                v[SQ_PARAMS_MAX + i] ^= 1;
+            n += (sq_scaled_write_source(v, SQ_MIXFP4, SQ_MIXFP4, stderr) != NULL) ==
+                 (i < SQ_SCALED_TABLE_WORDS);
+        }
+        return n != SQ_SCALED_TABLE_WORDS + 1;
+    }
     if (argc != 4) {
         (void)sq_scaled_write_decoder((struct sq_scaled_codes){SQ_MIXFP4, words}, stdout);
         return 0;

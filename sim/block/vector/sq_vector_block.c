@@ -18,7 +18,7 @@ static int32_t bits_of(float x)
     return (int32_t)sq_combine_bits(x);
 }
 
-// A number by flavour. Uniform ones are of the size of scores and activations; short fractions make ties.
+// A number by flavour. Uniform ones are of the size of scores and activations, and up to 512, whose e^x is none; short fractions make ties.
 static int32_t draw_number(struct sq_rng *rng, enum sq_stimulus kind)
 {
     const uint32_t any = (uint32_t)sq_rng_next(rng), sign = any & 0x80000000u;
@@ -35,7 +35,7 @@ static int32_t draw_number(struct sq_rng *rng, enum sq_stimulus kind)
     case SQ_STIMULUS_ILLEGAL:
         return (int32_t)any;
     default:
-        return (int32_t)(sign | (112 + sq_rng_below(rng, 22)) << 23 | fraction);
+        return (int32_t)(sign | (112 + sq_rng_below(rng, 24)) << 23 | fraction);
     }
 }
 

@@ -504,6 +504,44 @@ SQ_TEST(traces_of_random_traffic_pass_the_second_judge)
         judge_traffic(seed() * 1000003 + i);
 }
 
+// Reads of one rank without a pause: what a refresh of all banks takes counts from the clock in which it is due, or from the
+// end of the burst before it, to the first clock of an activate that it allows.
+SQ_TEST(a_refresh_counts_from_its_due_time)
+{
+    struct sq_rng rng = {seed()};
+    for (unsigned i = 0; i < 30; i++) {
+        struct sq_dram_device device = draw_device(&rng);
+        const struct sq_dram_options o = {.refresh = SQ_DRAM_REFRESH_ALL};
+        device.pseudo = device.ranks = 1;
+        struct sq_dram_setup setup = setup_of(&device, &o);
+        struct sq_dram *const d = calloc(1, sizeof *d);
+        struct traffic *const t = calloc(1, sizeof *t);
+        uint64_t asked = 0, due = 0, from = 0, until = 0, free_at = 0, want = 0;
+        assert_true(d && t);
+        setup.note = (struct sq_dram_note){note, t};
+        sq_dram_init(d, &setup);
+        while (d->now < 8000) {
+            for (; sq_dram_has_room(d); asked++)
+                sq_dram_ask(d, asked % 9999 * sq_dram_burst_nbytes(&device), 1, false, 0);
+            (void)sq_dram_run(d, 8000);
+        }
+        for (const struct seen *c = t->trace[0]; c < t->trace[0] + t->n[0]; c++)
+            if (reads(c->is)) {
+                want += until > from ? until - from : 0;
+                free_at = c->at + sq_dram_burst_clocks(&device);
+                until = 0;
+            } else if (c->is == SQ_DRAM_REFA) {
+                due += device.t[SQ_DRAM_T_REFI];
+                from = due > free_at ? due : free_at;
+                until = last_of(&device, c) + device.t[SQ_DRAM_T_RFC] + 1 - device.act;
+            }
+        assert_int_equal(sq_dram_stats_of(d).clocks[SQ_DRAM_REFRESHED], want);
+        assert_true(want > 0);
+        free(d);
+        free(t);
+    }
+}
+
 // The same stream, run clock by clock and in leaps, ends alike: each command at its clock.
 static void judge_stream_trace(const struct sq_dram_device *device)
 {
@@ -577,10 +615,13 @@ SQ_TEST(cycles_and_clocks_meet)
     struct sq_rng rng = {seed()};
     assert_int_equal(sq_dram_device_named("ddr4-2400", SQ_DRAM_FAST, &d, NULL), SQ_OK);
     for (unsigned i = 0; i < 1000; i++) {
-        const struct sq_dram_clock c = sq_dram_clock_of(&d, 1e6 * draw(&rng, 1, 4000));
-        const uint64_t cycle = sq_rng_below(&rng, 1000000000), clock = sq_dram_clock_at(&c, cycle);
-        assert_true(sq_dram_cycle_at(&c, clock) >= cycle);
-        assert_true(clock == 0 || sq_dram_cycle_at(&c, clock - 1) <= cycle);
+        const uint64_t mhz = draw(&rng, 1, 4000), n = sq_rng_below(&rng, 1000000000);
+        const struct sq_dram_clock c = sq_dram_clock_of(&d, 1e6 * (double)mhz);
+        // The first one of either kind that does not begin before number n of the other: 10^-6 ps over the megahertz.
+        const uint64_t clock = sq_dram_clock_at(&c, n), cycle = sq_dram_cycle_at(&c, n);
+        const uint64_t of_clock = d.clock_ps * mhz, of_cycle = 1000000;
+        assert_in_range(clock * of_clock, n * of_cycle, n * of_cycle + of_clock - 1);
+        assert_in_range(cycle * of_cycle, n * of_clock, n * of_clock + of_cycle - 1);
     }
     const struct sq_dram_clock c = sq_dram_clock_of(&d, 1e9);
     assert_int_equal(sq_dram_clock_at(&c, 833), 1000);
