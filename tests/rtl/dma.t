@@ -4,7 +4,8 @@
 # DRAM, one with random wait states on every channel. Sampled: transfers of up to two pages at the end of
 # pages, reads and writes mixed, stalls of transfers, words and sink, resets. Exhausted: six bus faults
 # (SLVERR, DECERR, both, LAST too early, too late, not at all, every other one of these three with one of the former) in every beat of a short transfer that reads and
-# of one that writes, with three memories, each followed by work that must be right. Every AXI signal of
+# of one that writes, with three memories, each followed by work that must be right.
+# One error among four writes of a beat in a row. Every AXI signal of
 # every cycle is compared; the memory holds written words to their addresses. Then faults, each of which
 # must be found.
 . "$(dirname "$0")/lib.sh"

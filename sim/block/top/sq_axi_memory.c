@@ -110,7 +110,7 @@ static int32_t response(const struct sq_axi_memory *m, uint64_t addr, uint32_t b
     return m->choice.kind == RANDOM && addr / m->nbytes % 8 == 5; // EXOKAY is no error
 }
 
-// Cycles more before each response of some memories, so that writes wait for one another.
+// Cycles more before a response of some memories, so that writes wait for one another; then they are answered cycle by cycle.
 static uint32_t late(const struct sq_axi_memory *m)
 {
     return m->choice.kind == RANDOM && !m->choice.given && m->choice.seed % 2 ? LONG_WAIT : 0;
@@ -376,7 +376,7 @@ static void take_write(struct sq_axi_memory *m, uint32_t number)
         ask_write(m, number);
         return;
     }
-    w->wait = gap(m) + late(m);
+    w->wait = number > 0 && late(m) ? 0 : gap(m) + late(m);
     if (m->choice.kind == IDEAL)
         w->due = cycle_of(m, reserve(m, w->beats) + occupies(m, w->beats)) + m->choice.n[0];
 }

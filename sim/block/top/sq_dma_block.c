@@ -150,6 +150,21 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
     fill_data(v, record, len);
 }
 
+// Writes of a beat in a row, so that their responses come one behind the other; one of them is an error.
+enum { ROW = 4 };
+static void put_writes(const unsigned *v, uint32_t fault, uint32_t bad, int32_t *record,
+                       uint32_t *len)
+{
+    for (uint32_t j = 0; j < ROW; j++) {
+        const uint32_t place = j * SQ_AXI_PAGE;
+        put_job(record + j * record_len(v), j == 0, true,
+                (j == bad ? fault << 28 : 0) | (place / nbytes(v) & 0xff) << 20 | place, 1, 0);
+    }
+    put_job(record + ROW * record_len(v), false, false, 0, 1, 0);
+    len[0] = ROW + 1;
+    fill_data(v, record, len);
+}
+
 // Every fault in every beat of a short piece of work, each followed by a good one: a transfer across
 // a page, then another one, so that there are bursts behind the one that fails. Case by case another
 // memory; behind them a read of as many beats as there can be, or of more than 12 bits count where the memory waits.
@@ -162,7 +177,7 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
     const uint32_t all = (UINT32_C(1) << v[COUNT_W]) - 1;
     const uint32_t most = number == 0 || all < LONG ? all : LONG;
     const size_t n_faults = 2 * SHORT * (SQ_AXI_FAULTS - 1);
-    c->n_groups = n_faults + 1;
+    c->n_groups = n_faults + 2 * ROW + 1;
     c->n_beats = c->n_groups * SHORT; // an upper bound
     c->max_outputs = most;
     SQ_TRY(sq_case_alloc(c, err));
@@ -178,13 +193,18 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
         fill_data(v, record, c->len[g]);
         c->n_beats += sq_case_records(c, g);
     }
+    for (size_t g = n_faults; g < n_faults + 2 * ROW; g++) {
+        put_writes(v, g % 2 ? SQ_AXI_DECERR : SQ_AXI_SLVERR, (uint32_t)(g - n_faults) / 2,
+                   c->beats + c->n_beats * record_len(v), c->len[g]);
+        c->n_beats += sq_case_records(c, g);
+    }
     put_job(c->beats + c->n_beats++ * record_len(v), true, false, place, most, 1);
-    c->len[n_faults][0] = 1;
+    c->len[c->n_groups - 1][0] = 1;
     c->env = (struct sq_env_choice){.kind = number == 1  ? 1
                                             : number > 0 ? 2
                                                          : 0,
                                     .n = {number == 1 ? 40 : number, 1, 2, 64},
-                                    .seed = sq_rng_next(rng)};
+                                    .seed = sq_rng_next(rng) << 1 | number % 2};
     return SQ_OK;
 }
 
