@@ -192,6 +192,7 @@ fault Answered top/sq_top_regs.sv "s/lite_b_resp_o <= write_ok ? 2'b00 : Slverr/
 fault PartsRefused top/sq_top_regs.sv "s/if (w_strb_q != 4'hf) write_ok = 1'b0;/if (w_strb_q == 4'h0) write_ok = 1'b0;/"
 fault CrookedRefused top/sq_top_regs.sv "s/read_ok = lite_ar_addr_i\[1:0\] == 2'b00;/read_ok = !lite_ar_addr_i[0];/"
 fault InterruptKept top/sq_top_regs.sv "s/if (notice_i) irq_state_q\[0\] <= 1'b1;/if (notice_i \&\& !(write \&\& write_ok \&\& aw_word == sq_regs_pkg::REG_IRQ_STATE)) irq_state_q[0] <= 1'b1;/"
+fault RingBegins top/sq_top_regs.sv "s/w_data_q\[15:0\] != head_i/w_data_q[7:0] != head_i[7:0]/"
 fault IdRead top/sq_top_regs.sv "s/if (ar_fire) begin/if (lite_ar_valid_i) begin/"
 fault RHeld top/sq_top_regs.sv "s/if (ar_fire) begin/if (lite_ar_valid_i) begin/"
 fault BHeld top/sq_top_regs.sv "s/if (write) lite_b_resp_o/if (aw_q) lite_b_resp_o/"

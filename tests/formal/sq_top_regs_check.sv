@@ -8,6 +8,7 @@
 //   PartsRefused       a write of less than a word is answered with SLVERR
 //   CrookedRefused     a read between two registers is answered with SLVERR
 //   InterruptKept      the end of a layer sets the interrupt state, also where a write clears it in that very cycle
+//   RingBegins         a new TAIL that is not HEAD has begun the ring a cycle later
 //   IdRead             the first register is read, and its value is the identity
 module sq_top_regs_check #(
   parameter int unsigned Depth = 16,       // as the register BUFFER has it
@@ -37,6 +38,8 @@ module sq_top_regs_check #(
   logic aw_ready, w_ready, b_valid, ar_ready, r_valid, start, busy_q;
   logic [1:0] b_resp, r_resp;
   logic [31:0] r_data;
+  logic ring, rewind;
+  logic [15:0] tail;
   sq_top_regs #(.ActDepth(Depth)) dut (
     .clk_i, .rst_ni(rst_n),
     .lite_aw_valid_i(aw_valid_i), .lite_aw_ready_o(aw_ready), .lite_aw_addr_i(aw_addr_i),
@@ -44,7 +47,7 @@ module sq_top_regs_check #(
     .lite_b_valid_o(b_valid), .lite_b_ready_i(b_ready_i), .lite_b_resp_o(b_resp),
     .lite_ar_valid_i(ar_valid_i), .lite_ar_ready_o(ar_ready), .lite_ar_addr_i(ar_addr_i),
     .lite_r_valid_o(r_valid), .lite_r_ready_i(r_ready_i), .lite_r_data_o(r_data), .lite_r_resp_o(r_resp),
-    .irq_o(), .start_o(start), .descriptor_o(), .ring_o(), .abort_o(), .rewind_o(), .base_o(), .size_o(), .tail_o(),
+    .irq_o(), .start_o(start), .descriptor_o(), .ring_o(ring), .abort_o(), .rewind_o(rewind), .base_o(), .size_o(), .tail_o(tail),
     .watchdog_o(), .head_i(head_i), .begin_i(start), .end_i(done_i && busy_q), .done_i(done_i && busy_q),
     .notice_i(done_i && busy_q), .aborting_i(event_i[15]), .run_i(busy_q), .record_o(), .aborted_i(event_i[15]),
     .expired_i(event_i[15]),
@@ -99,8 +102,16 @@ module sq_top_regs_check #(
     if (ar_valid_i && ar_ready) behind_end_q <= end_q;
   end
 
+  logic [15:0] tail_q;  // as it was a cycle ago, or set up anew
+  logic bell_q;
+  always_ff @(posedge clk_i) begin
+    tail_q <= rst_n && !rewind ? tail : '0;
+    bell_q <= rst_n && tail != tail_q && tail != head_i;
+  end
+
   always_comb begin
     if (rst_n) begin
+      RingBegins : assert (!bell_q || ring);
       AddressKept : assert (aw_q <= 2'(Ahead) && w_q <= 2'(Ahead));
       Answered : assert (!(b_valid && b_resp[0]) && !(r_valid && r_resp[0]));
       PartsRefused : assert (!b_valid || whole_q[0] || b_resp == 2'b10);
