@@ -2,7 +2,7 @@
 # tests/<layer>/*.t; all speak TAP and are run by prove.
 UNIT_SRC := $(wildcard tests/unit/*/test_*.c tests/sim/test_*.c)
 UNIT_BIN := $(UNIT_SRC:tests/%.c=$(BUILD)/tests/%)
-CLI_TEST := $(foreach d,cli docs package llm analyze,$(wildcard tests/$(d)/*.t))
+CLI_TEST := $(foreach d,cli docs package llm analyze mutate,$(wildcard tests/$(d)/*.t))
 RTL_TEST := $(wildcard tests/rtl/*.t tests/formal/*.t)
 # Not in test: five minutes for the measuring program on a device that is not there, faults in kernels, new seeds,
 # what cppcheck says of all sources.
@@ -52,11 +52,11 @@ $(BUILD)/tests/unit/io/test_cli_table: LDLIBS := $(CLI_OBJ) $(BUILD)/libsqsim.a 
 
 # ---- tiers: what each finds and how long it takes is in tests/README.md ---------------------------
 ## t (start): run one test: make t T=unit/gqsa/test_gqsa, T=cli/area.t, T="unit/core/test_gemm every_*"; R=gqsa: of a room
-.PHONY: t for-cli for-docs for-package for-llm for-analyze for-rtl for-formal for-fuzz for-gpu
+.PHONY: t for-cli for-docs for-package for-llm for-analyze for-mutate for-rtl for-formal for-fuzz for-gpu
 t:
 	$(Q)SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) SQ_DAILY=$(DAILY) tests/one.sh $(BUILD) '$(T)'
 # What a shell test of a folder needs before it runs (for-gpu: gpu/rules.mk).
-for-cli for-docs for-package for-llm for-analyze for-rtl for-formal for-fuzz: all $(TEST_TOOLS) $(BUILD)/man/sqsim.1
+for-cli for-docs for-package for-llm for-analyze for-mutate for-rtl for-formal for-fuzz: all $(TEST_TOOLS) $(BUILD)/man/sqsim.1
 for-fuzz: $(FUZZ_BIN)
 
 ## quick (start): what one runs before a commit: two minutes from a warm build
@@ -206,5 +206,11 @@ mutation: $(BUILD)/sqsim
 mutants: $(BUILD)/sqsim
 	$(Q)tests/rtl/mutants.sh $(BUILD)/sqsim tables tests/rtl/mutant_survivors.txt \
 	  build/mutants $(SEED) $(JOBS)
+
+## survivors (verify): N faults (200) put into the C of folder R (all of tests/mutate/rooms.txt), CHANGED=REVISION; an hour
+.PHONY: survivors
+N ?= 200
+survivors: all
+	$(Q)python3 tests/mutate/mutate.py -n $(N) -s $(DAILY) -j $(JOBS) $(if $(CHANGED),-c $(CHANGED)) $(R)
 
 -include $(UNIT_BIN:=.o.d) $(TEST_TOOLS:=.o.d)
