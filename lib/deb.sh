@@ -94,7 +94,8 @@ Description: models of sparse-quantized LLM formats - library
  .
  This package holds the shared library.
 END
-package libsqsim-dev libdevel "libsqsim$MAJOR (= $VERSION)" "Multi-Arch: same" <<END
+package libsqsim-dev libdevel "libsqsim$MAJOR (= $VERSION)" "Recommends: libsystemc-dev
+Multi-Arch: same" <<END
 Description: models of sparse-quantized LLM formats - development
  Encodes weights in sparse-quantized formats, multiplies them in the bit-exact
  integers of a hardware datapath, and says how many cycles and bytes that takes.

@@ -57,7 +57,8 @@ DATA = $(shell git ls-files traces rtl sim/machines sim/sweeps 2>/dev/null | gre
 ## install (packages): program, libsqsim, header, manual pages, completion; PREFIX (/usr/local), DESTDIR
 .PHONY: install
 install: $(BUILD)/sqsim $(BUILD)/libsqsim.so $(BUILD)/man/sqsim.1 $(BUILD)/sqsim.pc \
-    $(BUILD)/sqsim-sysc.pc $(BUILD)/libsqsim-sysc.a $(BUILD)/libsqsim-driver.a $(BUILD)/sqsim-config.cmake
+    $(BUILD)/sqsim-sysc.pc $(BUILD)/libsqsim-sysc.a $(BUILD)/libsqsim-driver.a $(BUILD)/sqsim-config.cmake \
+    $(BUILD)/sqsim-config-version.cmake
 	$(Q)$(INSTALL) -D -m 755 $(BUILD)/sqsim $(DESTDIR)$(BINDIR)/sqsim
 	$(Q)$(INSTALL) -D -m 644 $(BUILD)/libsqsim.so $(DESTDIR)$(LIBDIR)/libsqsim.so.$(VERSION)
 	$(Q)ln -sf libsqsim.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
@@ -66,7 +67,7 @@ install: $(BUILD)/sqsim $(BUILD)/libsqsim.so $(BUILD)/man/sqsim.1 $(BUILD)/sqsim
 	$(Q)for h in $(HEADERS); do sed 's|^#include "lib/|#include "|' $$h > $(BUILD)/include/$${h##*/}; done
 	$(Q)$(INSTALL) -D -m 644 -t $(DESTDIR)$(INCLUDEDIR) $(HEADERS:lib/%=$(BUILD)/include/%)
 	$(Q)$(INSTALL) -D -m 644 -t $(DESTDIR)$(LIBDIR)/pkgconfig $(BUILD)/sqsim.pc $(BUILD)/sqsim-sysc.pc
-	$(Q)$(INSTALL) -D -m 644 -t $(DESTDIR)$(LIBDIR)/cmake/sqsim $(BUILD)/sqsim-config.cmake
+	$(Q)$(INSTALL) -D -m 644 -t $(DESTDIR)$(LIBDIR)/cmake/sqsim $(BUILD)/sqsim-config.cmake $(BUILD)/sqsim-config-version.cmake
 	$(Q)$(INSTALL) -D -m 644 -t $(DESTDIR)$(LIBDIR) $(BUILD)/libsqsim-sysc.a $(BUILD)/libsqsim-driver.a
 	$(Q)for f in $(SYSC_HEADERS); do $(INSTALL) -D -m 644 $$f $(DESTDIR)$(INCLUDEDIR)/sqsim-sysc/$$f; done
 	$(Q)$(INSTALL) -D -m 644 -t $(DESTDIR)$(MANDIR)/man1 $(BUILD)/man/*.1

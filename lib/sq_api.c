@@ -112,12 +112,15 @@ static enum sq_status make_format(const char *name, enum sqsim_purpose purpose,
                                   const char *const *option, struct sqsim_format *f,
                                   struct sq_error *err)
 {
-    const struct sq_format_ops *ops = sq_format_find(name);
+    const struct sq_format_ops *ops;
     const bool is_time = purpose == SQSIM_TIME;
     struct sq_given given;
+    char home[SQ_HOME_SIZE];
     if (purpose != SQSIM_VALUES && purpose != SQSIM_TIME)
         return SQ_FAIL(err, SQ_ERR_ARG, "purpose = %d, need 0 (SQSIM_VALUES) or 1 (SQSIM_TIME)",
                        (int)purpose);
+    sq_api_home(home);
+    SQ_TRY(sq_format_named(name, home, &ops, err));
     if (!ops)
         return SQ_FAIL(err, SQ_ERR_ARG, "format = %.40s, which there is not", name);
     if (!is_time && !ops->values)

@@ -25,6 +25,8 @@
 
 // ---- foreign text -----------------------------------------------------------------------------
 
+static int write_errno; // of the first write that failed, 0: none
+
 static ssize_t write_quoted(void *cookie, const char *data, size_t n)
 {
     enum { PIECE = 1024 };
@@ -34,8 +36,10 @@ static ssize_t write_quoted(void *cookie, const char *data, size_t n)
             sq_quote_stream(cookie, data + at, n - at < PIECE ? n - at : PIECE, out);
         for (size_t done = 0; done < n_out;) {
             const ssize_t some = write(STDOUT_FILENO, out + done, n_out - done);
-            if (some < 0 && errno != EINTR)
+            if (some < 0 && errno != EINTR) {
+                write_errno = write_errno ? write_errno : errno;
                 return 0; // an error, says fopencookie
+            }
             done += some > 0 ? (size_t)some : 0;
         }
     }
@@ -117,7 +121,8 @@ int sq_cli_finish(const char *command, int code)
     if (code == SQ_EXIT_USAGE)
         return code; // one line is enough
     struct sq_error err;
-    (void)SQ_FAIL(&err, SQ_ERR_IO, "cannot write standard output: %s", strerror(errno));
+    (void)SQ_FAIL(&err, SQ_ERR_IO, "cannot write standard output: %s",
+                  strerror(write_errno ? write_errno : errno));
     return sq_cli_fail(command, &err);
 }
 

@@ -80,8 +80,8 @@ struct work {
     struct sq_chip_linear chip;
     bool is_on_chip;
     struct sq_cli_table table;
-    char *text; // of all tokens written
-    size_t n_text;
+    char *text;              // of all tokens written
+    size_t n_text, n_tokens; // that were written
     FILE *written;
     struct sq_chip_cost first, rest; // of the prompt, of the tokens behind it
     struct sq_digest digest;         // of all logits
@@ -99,6 +99,15 @@ static json_t *text_json(const char *bytes, size_t n)
     return sq_cli_json_text(copy);
 }
 
+// Whether a token ends the text, and so is no part of it.
+static bool is_end(const struct work *w, int32_t id)
+{
+    size_t i = 0;
+    while (i < w->ck.n_ends && w->ck.end[i] != id)
+        i++;
+    return i < w->ck.n_ends;
+}
+
 static void put_token(void *context, const struct sq_generate_token *t)
 {
     struct work *const w = context;
@@ -112,8 +121,10 @@ static void put_token(void *context, const struct sq_generate_token *t)
     bytes[n] = '\0';
     w->digest = sq_digest_of(both, sizeof both);
     w->nll += t->nll;
+    w->n_tokens = t->number + 1;
     sq_digest_label(logits, label);
-    fwrite(bytes, 1, n, w->written);
+    if (!is_end(w, t->id))
+        fwrite(bytes, 1, n, w->written);
     sq_chip_cost_add(t->number == 0 ? &w->first : &w->rest, c);
     const struct sq_cli_column row[] = {
         SQ_COLUMN("token", t->number, "token", 5),
@@ -148,7 +159,7 @@ static double share(uint64_t part, uint64_t all)
 
 static void print_chip(const struct work *w, const struct sq_chip_cost *all, double per_s)
 {
-    const struct sq_chip_cost *const one = w->in->n_tokens > 1 ? &w->rest : &w->first;
+    const struct sq_chip_cost *const one = w->n_tokens > 1 ? &w->rest : &w->first;
     char text[32];
     printf("%llu layers of a chip with %u x %u PEs (%s), %llu cycles: the engine multiplies in "
            "%.1f %% of them, waits for operands in %.1f %%, cannot go on in %.1f %%\n",
@@ -158,19 +169,19 @@ static void print_chip(const struct work *w, const struct sq_chip_cost *all, dou
            share(all->blocked, all->cycles));
     printf("%s tokens a second%s at %g MHz, a clock that %s says and no netlist; without "
            "attention and lm_head, which are the host's; %.0f bytes a token\n",
-           sq_cli_number_text(per_s, 1, text), w->in->n_tokens > 1 ? " behind the prompt" : "",
+           sq_cli_number_text(per_s, 1, text), w->n_tokens > 1 ? " behind the prompt" : "",
            w->machine.clock_hz / 1e6, sq_cli_text(w->machine.name),
            (double)(one->read_nbytes + one->write_nbytes) /
-               (double)(w->in->n_tokens > 1 ? w->in->n_tokens - 1 : 1));
+               (double)(w->n_tokens > 1 ? w->n_tokens - 1 : 1));
 }
 
 static void summary(const struct work *w)
 {
     struct sq_chip_cost all = w->first;
     char label[SQ_DIGEST_LABEL_SIZE], heading[96];
-    const bool has_rest = w->in->n_tokens > 1;
+    const bool has_rest = w->n_tokens > 1;
     const uint64_t cycles = has_rest ? w->rest.cycles : w->first.cycles;
-    const double tokens = has_rest ? (double)(w->in->n_tokens - 1) : 1;
+    const double tokens = has_rest ? (double)(w->n_tokens - 1) : 1;
     const double per_s = w->is_on_chip ? w->machine.clock_hz * tokens / (double)cycles : NAN;
     sq_chip_cost_add(&all, &w->rest);
     sq_digest_label(w->digest, label);
@@ -178,13 +189,13 @@ static void summary(const struct work *w)
     if (!w->in->is_json) {
         printf("\n%s%s\n\n", sq_cli_text(w->in->prompt), sq_cli_text(w->text));
         printf("%s, %s: %llu tokens behind %zu, %.4f nats a token\n", heading, on_name[w->in->on],
-               (unsigned long long)w->in->n_tokens, w->prompt.n, w->nll / (double)w->in->n_tokens);
+               (unsigned long long)w->n_tokens, w->prompt.n, w->nll / (double)w->n_tokens);
         if (w->is_on_chip)
             print_chip(w, &all, per_s);
         return;
     }
     const struct sq_cli_column row[] = {
-        SQ_KEYS("on", on_name[w->in->on], "prompt_tokens", w->prompt.n, "tokens", w->in->n_tokens),
+        SQ_KEYS("on", on_name[w->in->on], "prompt_tokens", w->prompt.n, "tokens", w->n_tokens),
         SQ_MEMBERS(sq_recipe_json(&w->r, SQ_IN_EVAL)),
         SQ_KEYS("text", sq_cli_json_text(w->text), "nll", w->nll, "logits", label),
         SQ_KEY_IF(w->is_on_chip, "machine", w->machine.name),
@@ -254,6 +265,8 @@ static enum sq_status write_text(struct work *w, const char *model, struct sq_er
                                           .prompt = w->prompt.id,
                                           .n_prompt = w->prompt.n,
                                           .n_tokens = (size_t)in->n_tokens,
+                                          .end = w->ck.end,
+                                          .n_ends = w->ck.n_ends,
                                           .temperature = in->temperature,
                                           .seed = in->seed,
                                           .chip = w->is_on_chip ? &w->chip : NULL};

@@ -161,8 +161,11 @@ static enum sq_status refuse_option(const struct sq_format_ops *f, unsigned scop
         if (o->by && strcmp(o->name, name) == 0)
             return SQ_FAIL(err, SQ_ERR_ARG, "%s of %s follows from --%s: did you mean that?", name,
                            f->name, o->by);
-    return SQ_FAIL(err, SQ_ERR_ARG, "%s has no use with --format %s; --%s needs --format %s", name,
-                   f->name, name, list);
+    return *list
+               ? SQ_FAIL(err, SQ_ERR_ARG, "%s has no use with --format %s; --%s needs --format %s",
+                         name, f->name, name, list)
+               : SQ_FAIL(err, SQ_ERR_ARG, "%s is no option of --format %s, nor of another one",
+                         name, f->name);
 }
 
 static enum sq_status refuse_value(const struct sq_format_ops *f, unsigned scope,

@@ -630,6 +630,44 @@ static enum sq_status open_weights(struct sq_checkpoint *ck, const char *dir, co
                    sq_path_tail(dir));
 }
 
+// A number, a list of numbers, or null: none. A config without the key leaves what there is.
+static enum sq_status read_ends(struct sq_checkpoint *ck, const json_t *root, const char *what,
+                                struct sq_error *err)
+{
+    const json_t *v = json_object_get(root, "eos_token_id");
+    const bool is_list = json_is_array(v);
+    const size_t n = is_list ? json_array_size(v) : v && !json_is_null(v);
+    if (v)
+        ck->n_ends = 0;
+    if (n > SQ_ENDS_MAX)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "%s: eos_token_id has %zu tokens, need at most %d", what,
+                       n, SQ_ENDS_MAX);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *one = is_list ? json_array_get(v, i) : v;
+        if (!json_is_integer(one) || json_integer_value(one) < -1 ||
+            json_integer_value(one) >= 1 << 24)
+            return SQ_FAIL(err, SQ_ERR_RANGE, "%s: eos_token_id, need numbers of 0..16777215",
+                           what);
+        ck->end[ck->n_ends++] = (int32_t)json_integer_value(one);
+    }
+    return SQ_OK;
+}
+
+static enum sq_status read_generation(struct sq_checkpoint *ck, const char *dir,
+                                      struct sq_error *err)
+{
+    char *path = join(dir, "generation_config.json");
+    json_t *root = NULL;
+    enum sq_status status = path ? SQ_OK : no_memory(err);
+    if (status == SQ_OK && access(path, F_OK) == 0)
+        status = sq_json_load(path, CONFIG_MAX_NBYTES, &root, err);
+    if (status == SQ_OK && sq_json_field(root, "eos_token_id"))
+        status = read_ends(ck, root, "generation_config.json", err);
+    json_decref(root);
+    free(path);
+    return status;
+}
+
 // The config, and what it says of quantized weights; a file of the program that quantized them must say the same.
 static enum sq_status read_config(struct sq_checkpoint *ck, const char *dir, const char *path,
                                   struct sq_error *err)
@@ -639,6 +677,12 @@ static enum sq_status read_config(struct sq_checkpoint *ck, const char *dir, con
     json_t *root;
     SQ_TRY(sq_json_load(path, CONFIG_MAX_NBYTES, &root, err));
     enum sq_status status = sq_model_config_of(root, sq_path_tail(path), &ck->config, err);
+    if (status == SQ_OK && ck->config.end_of_text)
+        ck->end[ck->n_ends++] = (int32_t)ck->config.end_of_text;
+    if (status == SQ_OK)
+        status = read_ends(ck, root, sq_path_tail(path), err);
+    if (status == SQ_OK)
+        status = read_generation(ck, dir, err);
     const json_t *q = json_object_get(root, "quantization_config");
     if (!json_is_object(q))
         q = json_object_get(root, "compression_config");
@@ -689,6 +733,13 @@ static enum sq_status open_gguf(struct sq_checkpoint *ck, const char *path, stru
     SQ_TRY(sq_gguf_open(&ck->gguf, path, err));
     SQ_TRY(sq_gguf_model_config(&ck->gguf, what, &ck->config, err));
     SQ_TRY(sq_gguf_model_tensors(&ck->gguf, what, &ck->tensor, err));
+    static const char *const key[] = {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id"};
+    for (size_t i = 0; i < 2; i++) {
+        const struct sq_gguf_value *v = sq_gguf_find(&ck->gguf, key[i]);
+        const int64_t id = v && !v->is_array ? sq_gguf_integer(v, 0) : -1;
+        if (id >= 0 && id < 1 << 24)
+            ck->end[ck->n_ends++] = (int32_t)id;
+    }
     return list_model(ck, err);
 }
 

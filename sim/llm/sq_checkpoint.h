@@ -28,9 +28,14 @@ struct sq_layer {
     const struct sq_foreign_layer *foreign; // quantized by another program; NULL: `weight` says all
 };
 
+enum { SQ_ENDS_MAX = 64 };
+
 struct sq_checkpoint {
     bool is_model;                 // false: a bag of tensors, without config
     struct sq_model_config config; // zeros for a bag
+    // Tokens that end a text: eos_token_id of generation_config.json, else of config.json, else of its class.
+    size_t n_ends;
+    int32_t end[SQ_ENDS_MAX];
     // Every linear layer of the decoder in model order: per block q, k, v, o, gate, up, down.
     // Embedding and lm_head stay out: no system quantizes them. A bag: every 2-D float tensor, in
     // file order.

@@ -157,13 +157,21 @@ static enum sq_status choose(struct generation *g, size_t number, size_t m, int3
 
 // ---- all of it ----------------------------------------------------------------------------------------
 
+static bool is_end(const struct sq_generate_options *o, int32_t id)
+{
+    size_t i = 0;
+    while (i < o->n_ends && o->end[i] != id)
+        i++;
+    return i < o->n_ends;
+}
+
 static enum sq_status write_tokens(struct generation *g, struct sq_error *err)
 {
     const struct sq_generate_options *const o = g->o;
     int32_t id;
     SQ_TRY(pass(g, o->prompt, o->n_prompt, err));
     SQ_TRY(choose(g, 0, o->n_prompt, &id, err));
-    for (size_t i = 1; i < o->n_tokens; i++) {
+    for (size_t i = 1; i < o->n_tokens && !is_end(o, id); i++) {
         SQ_TRY(pass(g, &id, 1, err));
         SQ_TRY(choose(g, i, 1, &id, err));
     }

@@ -17,7 +17,9 @@ struct sq_generate_options {
     const struct sq_tokens *calib;    // NULL where nothing needs calibration
     const int32_t *prompt;            // [n_prompt]
     size_t n_prompt;                  // >= 1
-    size_t n_tokens;                  // to write, >= 1
+    size_t n_tokens;                  // to write at most, >= 1
+    const int32_t *end;               // [n_ends]: each of these tokens is the last one
+    size_t n_ends;
     double
         temperature; // > 0: drawn from softmax(logits / temperature); 0: the most likely, of equals the lowest id
     uint64_t seed;

@@ -37,6 +37,44 @@ g --tokens 12 --temperature 1e-3 --format mxfp4
 cold=$(text)
 g --tokens 12 --format mxfp4
 ok "without heat the most likely one" [ "$(text)" = "$cold" ]
+# The end of a text: a number or a list, of generation_config.json before config.json. Tokens behind it are not counted.
+cp -r "$SQSIM_HOME/traces/tiny-llama" "$W/m"
+chmod -R u+w "$W/m"
+ends() { # WANT TEXT: of m as it is now
+  sq generate m --prompt 'The ' --json --format nvfp4 --tokens 24
+  ok "$3: ends" [ "$(text),$(tail -1 "$W.out" | grep -o '"tokens":[0-9]*')" = "$1,\"tokens\":$2" ]
+}
+sed -i 's/"eos_token_id": 0/"eos_token_id": 103/' "$W/m/config.json"
+ends 'little ' 8 "a number"
+sed -i 's/"eos_token_id": 103/"eos_token_id": [2, 116]/' "$W/m/config.json"
+ends li 3 "a list"
+echo '{"eos_token_id": [101]}' >"$W/m/generation_config.json"
+ends littl 6 "generation_config.json"
+echo '{"eos_token_id": ["x"]}' >"$W/m/generation_config.json"
+refuse "generation_config.json: eos_token_id, need numbers" generate m --prompt a
+# Special tokens of a template, before the text and behind it, whatever their number.
+rm "$W/m/generation_config.json"
+python3 - "$W/m" <<'END'
+import json, sys
+chars = [c for c in range(256) if 33 <= c <= 126 or 161 <= c <= 172 or 174 <= c]
+letter = {**{c: chr(c) for c in chars}, **{c: chr(256 + i) for i, c in enumerate(c for c in range(256) if c not in chars)}}
+names = ["<a>", "<b>", "<c>"]
+json.dump({"version": "1.0", "added_tokens": [], "normalizer": None, "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True},
+  "post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<a>", "type_id": 0}}, {"SpecialToken": {"id": "<b>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "<c>", "type_id": 0}}],
+    "pair": [], "special_tokens": {n: {"id": n, "ids": [84 + 20 * i], "tokens": [n]} for i, n in enumerate(names)}},
+  "model": {"type": "BPE", "vocab": {letter[i]: i for i in range(256)}, "merges": []}}, open(sys.argv[1] + "/tokenizer.json", "w"))
+END
+sq generate m --prompt 'xh' --json --format nvfp4 --tokens 1
+ok "two before, one behind" [ "$(number prompt_tokens)" = 5 ]
+around=$(logits)
+rm "$W/m/tokenizer.json"
+sed -i 's/"bos_token_id": 0/"bos_token_id": 84/' "$W/m/config.json"
+sq generate m --prompt 'hxh|' --json --format nvfp4 --tokens 1
+ok "in their order" [ "$(logits)" = "$around" ]
+if [ -w /dev/full ]; then
+  "$SQSIM" generate --prompt a --tokens 2 --format nvfp4 >/dev/full 2>"$W.err"
+  ok "a full disk is called that" [ $? = 2 -a "$(grep -c 'No space left on device' "$W.err")" = 1 ]
+fi
 accept "for people" generate --prompt 'The ' --format nvfp4 --tokens 2 --on chip
 ok "... text" out_has '^The li$'
 ok "... where the cycles went" out_has '28 layers of a chip with 2 x 4 PEs (chip), [0-9]* cycles: the engine multiplies in'

@@ -19,7 +19,7 @@ ok "nothing is said of a DESTDIR" [ -z "$("${MAKE[@]}" install DESTDIR="$W/quiet
 ok "a prefix of one's own: says how libsqsim is found" grep -qF "LD_LIBRARY_PATH=$W/own/lib" \
   <("${MAKE[@]}" install PREFIX="$W/own")
 rm -rf "$W/quiet" "$W/own"
-"${MAKE[@]}" build/sqsim.pc build/sqsim-sysc.pc build/sqsim-config.cmake PREFIX=$PREFIX >/dev/null
+"${MAKE[@]}" build/sqsim.pc build/sqsim-sysc.pc build/sqsim-config.cmake build/sqsim-config-version.cmake PREFIX=$PREFIX >/dev/null
 
 # ---- library ----------------------------------------------------------------------------------
 ok "every symbol begins with sqsim_" [ -z "$(nm -D --defined-only "$LIB/libsqsim.so" | awk '{print $3}' |
@@ -88,7 +88,7 @@ fi
 if ! command -v cmake >/dev/null; then skip "find_package(sqsim)" "no cmake"
 else
   mkdir "$W/cmake"
-  printf '%s\n' 'cmake_minimum_required(VERSION 3.16)' 'project(mine C CXX)' 'find_package(sqsim REQUIRED)' \
+  printf '%s\n' 'cmake_minimum_required(VERSION 3.16)' 'project(mine C CXX)' 'find_package(sqsim 0.2 REQUIRED)' \
     "add_executable(mine $PWD/tests/package/mine_chip.c)" 'target_link_libraries(mine sqsim::sqsim sqsim::driver)' \
     'if(TARGET sqsim::systemc)' "add_executable(mine_sc $PWD/tests/package/mine_chip.cpp)" \
     'target_link_libraries(mine_sc sqsim::systemc)' 'endif()' >"$W/cmake/CMakeLists.txt"

@@ -681,6 +681,15 @@ def test_damaged_sweeps_are_refused(tmp_path):
     assert not (tmp_path / "none.db").exists()
 
 
+def test_described_formats_in_a_fresh_process(tmp_path):
+    """By the short name of a shipped description, and by the path of one."""
+    text = (ROOT / "sim/format/scaled/formats/nf4.yaml").read_text()
+    (tmp_path / "mine.yaml").write_text(text.replace("name: nf4", "name: mine"))
+    code = "import sqsim, numpy; w = numpy.ones((8, 64), 'f'); [sqsim.encode(w, f) for f in ('hif4', 'mine.yaml', 'mine.yaml')]; print('hif4' in sqsim.formats())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
+
+
 def test_json_as_rows_and_frames():
     done = subprocess.run([PROGRAM, "run", "--m", "1", "--workload", "--json"], capture_output=True, check=False)
     assert done.returncode == 2

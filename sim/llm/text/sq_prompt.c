@@ -25,11 +25,17 @@ static enum sq_status encode(struct sq_prompt *p, const struct sq_checkpoint *ck
     const struct sq_tokenizer *const t = &p->tokenizer;
     SQ_TRY(p->is_bytes ? bytes_of(text, p, err)
                        : sq_tokenizer_encode(t, text, strlen(text), &p->id, &p->n, err));
-    if (t->adds_bos && t->bos != SQ_TOKEN_NONE) { // there is room for one
-        memmove(p->id + 1, p->id, p->n * sizeof *p->id);
-        p->id[0] = t->bos;
-        p->n++;
-    }
+    const bool is_bos = !t->around && t->adds_bos && t->bos != SQ_TOKEN_NONE;
+    const size_t front = is_bos ? 1 : t->n_front, back = t->n_back;
+    int32_t *grown = realloc(p->id, (p->n + front + back + 1) * sizeof *grown);
+    SQ_NEED(grown, err, "%zu tokens", p->n);
+    p->id = grown;
+    memmove(p->id + front, p->id, p->n * sizeof *p->id);
+    if (front > 0)
+        memcpy(p->id, is_bos ? &t->bos : t->around, front * sizeof *p->id);
+    if (back > 0)
+        memcpy(p->id + front + p->n, t->around + t->n_front, back * sizeof *p->id);
+    p->n += front + back;
     if (p->n == 0)
         return SQ_FAIL(err, SQ_ERR_RANGE, "the prompt has 0 tokens, need 1 or more");
     for (size_t i = 0; i < p->n; i++)

@@ -113,6 +113,7 @@ void sq_tokenizer_free(struct sq_tokenizer *t)
     free(t->rank);
     free(t->text);
     free(t->nfc_text);
+    free(t->around);
     sq_pretokenizer_free(&t->pretokenizer);
     *t = (struct sq_tokenizer){.bos = SQ_TOKEN_NONE};
 }

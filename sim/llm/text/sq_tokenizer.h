@@ -38,6 +38,9 @@ enum { SQ_TOKEN_NONE = -1 };
 struct sq_tokenizer {
     int32_t bos;   // SQ_TOKEN_NONE where the file names none
     bool adds_bos; // its own package puts bos before a text
+    // What its own package puts around a text, bos among them; owned, NULL: bos alone where adds_bos says so.
+    int32_t *around;
+    size_t n_front, n_back; // the first n_front stand before the text, n_back behind it
     // private
     bool is_nfc, ignores_merges;
     // SentencePiece: rank[id], lowest first, of each token by its score; NULL: byte-level

@@ -292,7 +292,7 @@ static enum sq_status visit_root(void *context, struct sq_json_text key, struct 
     else if (is_key(key, "pre_tokenizer"))
         status = sq_tokenizer_json_steps(r->what, part, &r->t->pretokenizer, err);
     else if (is_key(key, "post_processor"))
-        sq_tokenizer_json_bos(part, &r->t->bos, &r->t->adds_bos);
+        status = sq_tokenizer_json_around(part, r->t, err);
     json_decref(part);
     return status;
 }

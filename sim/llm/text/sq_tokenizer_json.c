@@ -2,6 +2,8 @@
 // Reads normalizer, pre-tokenizer and BOS of tokenizer.json (sq_tokenizer_json.h).
 #include "sim/llm/text/sq_tokenizer_json.h"
 
+#include <stdlib.h>
+
 #include <string.h>
 
 #define UNSUPPORTED(...) SQ_FAIL(err, SQ_ERR_UNSUPPORTED, __VA_ARGS__)
@@ -97,21 +99,44 @@ enum sq_status sq_tokenizer_json_steps(const char *what, const json_t *o, struct
 
 // ---- post_processor -------------------------------------------------------------------------
 
-void sq_tokenizer_json_bos(const json_t *o, int32_t *bos, bool *adds_bos)
+// Appends the ids of a special token of the template.
+static enum sq_status add_special(struct sq_tokenizer *t, const json_t *ids, size_t *n,
+                                  struct sq_error *err)
 {
-    const json_t *list = json_object_get(o, "processors");
+    const size_t all = t->n_front + t->n_back, more = json_array_size(ids);
+    int32_t *grown = realloc(t->around, (all + more + 1) * sizeof *grown);
+    SQ_NEED(grown, err, "%zu special tokens", all + more);
+    t->around = grown;
+    for (size_t i = 0; i < more; i++) {
+        const json_t *id = json_array_get(ids, i);
+        if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) >= 1 << 24)
+            return SQ_FAIL(err, SQ_ERR_RANGE,
+                           "post_processor: id %zu of a special token, need 0..16777215", i);
+        grown[all + i] = (int32_t)json_integer_value(id);
+        (*n)++;
+    }
+    return SQ_OK;
+}
+
+enum sq_status sq_tokenizer_json_around(const json_t *o, struct sq_tokenizer *t,
+                                        struct sq_error *err)
+{
+    const json_t *list = json_object_get(o, "processors"), *single = json_object_get(o, "single");
+    bool is_behind = false;
     for (size_t i = 0; i < json_array_size(list); i++)
-        if (is_type(json_array_get(list, i), "TemplateProcessing"))
-            sq_tokenizer_json_bos(json_array_get(list, i), bos, adds_bos);
-    const json_t *first = json_array_get(json_object_get(o, "single"), 0);
-    const char *name =
-        json_string_value(json_object_get(json_object_get(first, "SpecialToken"), "id"));
-    const json_t *special =
-        name ? json_object_get(json_object_get(o, "special_tokens"), name) : NULL;
-    const json_t *id = json_array_get(json_object_get(special, "ids"), 0);
-    if (!is_type(o, "TemplateProcessing") || !json_is_integer(id) || json_integer_value(id) < 0 ||
-        json_integer_value(id) >= 1 << 24)
-        return;
-    *bos = (int32_t)json_integer_value(id);
-    *adds_bos = true;
+        SQ_TRY(sq_tokenizer_json_around(json_array_get(list, i), t, err));
+    for (size_t i = 0; is_type(o, "TemplateProcessing") && i < json_array_size(single); i++) {
+        const json_t *part = json_array_get(single, i);
+        const char *name =
+            json_string_value(json_object_get(json_object_get(part, "SpecialToken"), "id"));
+        const json_t *special =
+            name ? json_object_get(json_object_get(o, "special_tokens"), name) : NULL;
+        is_behind = is_behind || json_object_get(part, "Sequence");
+        SQ_TRY(add_special(t, json_object_get(special, "ids"), is_behind ? &t->n_back : &t->n_front,
+                           err));
+    }
+    if (t->n_front > 0)
+        t->bos = t->around[0];
+    t->adds_bos = t->adds_bos || t->n_front > 0;
+    return SQ_OK;
 }

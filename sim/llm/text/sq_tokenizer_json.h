@@ -7,7 +7,7 @@
 #include <jansson.h>
 
 #include "sim/io/sq_gguf.h"
-#include "sim/llm/text/sq_pretokenizer.h"
+#include "sim/llm/text/sq_tokenizer.h"
 
 // normalizer: null, NFC, or a sequence of nothing else.
 enum sq_status sq_tokenizer_json_normalizer(const char *what, const json_t *o, bool *is_nfc,
@@ -15,8 +15,10 @@ enum sq_status sq_tokenizer_json_normalizer(const char *what, const json_t *o, b
 // pre_tokenizer: Split (isolated), Digits and, last, ByteLevel.
 enum sq_status sq_tokenizer_json_steps(const char *what, const json_t *o, struct sq_pretokenizer *p,
                                        struct sq_error *err);
-// post_processor: the special token a template puts before a text. Unchanged where there is none.
-void sq_tokenizer_json_bos(const json_t *o, int32_t *bos, bool *adds_bos);
+// post_processor: the special tokens that a template puts around a text, the first of them bos. Unchanged where there
+// is none.
+enum sq_status sq_tokenizer_json_around(const json_t *o, struct sq_tokenizer *t,
+                                        struct sq_error *err);
 
 // ---- GGUF -----------------------------------------------------------------------------------
 
