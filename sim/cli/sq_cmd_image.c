@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // sqsim image: layers of a model, or what a CUDA kernel left, as the chip (rtl/top/sq_top.sv) reads them
 // from memory; and a memory that the chip has written, judged by the layer's outputs.
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "sim/block/top/sq_axi_memory.h"
 #include "sim/block/top/sq_top_host.h"
@@ -214,6 +217,10 @@ static enum sq_status write_image(const struct visit *v, const char *name, const
     if (!v->in->output)
         return SQ_OK;
     SQ_TRY(path_of(v->in->output, name, ".bin", path, err));
+    const bool is_new = mkdir(v->in->output, 0777) == 0;
+    if (!is_new && errno != EEXIST)
+        return SQ_FAIL(err, SQ_ERR_IO, "cannot make the folder '%.80s': %s", v->in->output,
+                       strerror(errno));
     SQ_TRY(sq_outfile_open(&memory, path, err));
     fwrite(word, 4, n_words, memory.stream);
     char *const text = json_dumps(v->json, JSON_INDENT(2));
@@ -226,6 +233,8 @@ static enum sq_status write_image(const struct visit *v, const char *name, const
         status = sq_outfile_commit(&memory, err);
     sq_outfile_abort(&memory);
     free(text);
+    if (status != SQ_OK && is_new)
+        (void)rmdir(v->in->output);
     return status;
 }
 

@@ -107,7 +107,9 @@ refuse "variant = fp: the chip multiplies integers, need own, tied or split" ima
 refuse "none of 14 layers, such as model.layers.0.self_attn.q_proj" image --format dense --algorithm rtn --layer x
 refuse "check of 14 layers, need one" image --format dense --algorithm rtn --check after.bin
 refuse "bytes, the outputs end at" image --format dense --algorithm rtn --layer '*.0.mlp.up_proj' --check images/model.layers.0.self_attn.k_proj.json
-refuse "cannot write 'nowhere/model.layers.0.self_attn.q_proj.bin': No such file" image --format dense --algorithm rtn -o nowhere
+refuse "cannot make the folder 'no/where': No such file" image --format dense --algorithm rtn -o no/where
+accept "a folder that is not there is made" image --format dense --algorithm rtn --layer '*.0.self_attn.k_proj' -o nowhere
+ok "... with its files" [ -s "$W/nowhere/model.layers.0.self_attn.k_proj.bin" ]
 sq image --format dense --algorithm rtn --group row --depth 8 --layer '*.0.self_attn.k_proj' --json
 ok "a scale group of 16 beats in parts of at most 8" grep -qE '"part":[1-8],' "$W.out"
 for base in 1 4095 0x1001 -4096 0x1000000000000 x 0x '' 010x; do
