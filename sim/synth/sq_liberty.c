@@ -474,11 +474,21 @@ static enum sq_status load(struct sq_liberty *lib, const char *path, struct sq_e
     return status;
 }
 
+// ABC ends at a unit in capitals, "(1,PF)", which Liberty allows.
+static void lower_unit(char *text)
+{
+    char *at = strstr(text, "capacitive_load_unit");
+    for (; at && *at && *at != ')'; at++)
+        *at = (char)tolower((unsigned char)*at);
+}
+
 static enum sq_status read_file(struct sq_liberty *lib, const char *path, bool is_logic,
                                 struct sq_error *err)
 {
     *lib = (struct sq_liberty){0};
     enum sq_status status = load(lib, path, err);
+    if (status == SQ_OK)
+        lower_unit(lib->text);
     if (status == SQ_OK)
         status = read_text(lib, path, is_logic, err);
     if (status != SQ_OK)

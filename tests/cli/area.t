@@ -142,6 +142,9 @@ ok "... and standard output is empty" [ ! -s "$W.out" ]
 gzip -c $LIB >"$W/osu.lib.gz"
 sq area --json --block mul --a-bits 2 --b-bits 2 --liberty "$W/osu.lib.gz"
 ok "--liberty: the same from a .gz" [ "$(value area_um2)" = "$area" ]
+sed 's/(1,pf)/(1,PF)/' $LIB >"$W/capitals.lib"
+sq area --json --block mul --a-bits 2 --b-bits 2 --liberty "$W/capitals.lib"
+ok "--liberty: a unit in capitals" [ "$(value area_um2)" = "$area" ]
 sed 's/^area : 24/area : 12/' $LIB >"$W/half.lib"
 sq area --json --block mul --a-bits 2 --b-bits 2 --liberty "$W/half.lib"
 ok "--liberty: other areas, other result" [ "$RC" = 0 -a "$(value area_um2)" != "$area" ]
