@@ -170,6 +170,10 @@ def others():
     with open(f"{DIR}/requests.csv", "w") as f:
         f.write("arrived_at,num_prefill_tokens,num_decode_tokens\n" + "".join(f"{i * .01},{draw.randint(5, 200)},{draw.randint(1, 6)}\n" for i in range(9)))
     run("run", "model.json", "--machine", "m.yaml", "--phase", "serve", "--requests", "requests.csv", "--format", "nvfp4")
+    with open(f"{DIR}/alone.csv", "w") as f:
+        f.write("arrived_at,num_prefill_tokens,num_decode_tokens\n" + "".join(f"{9 * i},{draw.randint(5, 200)},{draw.randint(2, 6)}\n" for i in range(2)))
+    _, s = run("run", "model.json", "--machine", "m.yaml", "--phase", "serve", "--requests", "alone.csv", "--format", "nvfp4")
+    check("serve: requests far apart are alone in every step", s["mean_sequences"], 1, 1e-9)
     for phase in (("prefill", "--seq", 70), ("prefill", "--seq", 30, "--context", 50)):
         run("run", "model.json", "--machine", "m.yaml", "--phase", *phase, "--format", "mxfp4", "--chips", 1)
     run("generate", "--prompt", "The ", "--tokens", 2, "--on", "chip")
