@@ -346,8 +346,8 @@ static enum sq_status evaluate(struct sq_eval_args *in, const char *model, struc
         note_few(job[0].result.n_tokens);
     bool is_compared = false;
     for (size_t i = 0; i < in->n_formats; i++)
-        is_compared =
-            is_compared || sq_eval_recipe(&in->format[i]) || sq_eval_cache(&in->format[i]);
+        is_compared = is_compared || sq_eval_recipe(&in->format[i]) ||
+                      sq_eval_cache(&in->format[i]) || in->format[i].softmax_lanes;
     if (status == SQ_OK && is_compared && tokens->n_sequences < FEW_SEQUENCES)
         note_intervals(tokens->n_sequences);
     return status;

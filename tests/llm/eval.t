@@ -29,6 +29,7 @@ ok "KL: 0 < median < mean < 99 %, most tops agree" awk "BEGIN{exit !(0 < $(numbe
 ok "one sequence has no interval" out_has '"loss_difference_se":null,"loss_difference_95":null,"kl_mean":[^,]*,"kl_mean_95":null'
 note() { sq_all eval --format dense --algorithm rtn --summary --json "$@"; grep '95 %' "$W.err"; }
 ok "and a note says so" [ "$(note --sequences 1)" = "sqsim eval: note: no 95 % intervals of one sequence, need 16 or more" ]
+ok "of a softmax alone as well" [ "$(note --sequences 2 --format dense --weight-bits 16 --act-bits 16 --softmax 32)" = "sqsim eval: note: 95 % intervals of 2 sequences are too narrow, need 16 or more" ]
 for n in 2 15; do
   ok "$n sequences: a note" [ "$(note --sequences $n)" = "sqsim eval: note: 95 % intervals of $n sequences are too narrow, need 16 or more" ]
 done
