@@ -15,8 +15,8 @@
 #include "models/scaled/sq_bs_table.h"
 #include "models/scaled/sq_scaled.h"
 #include "sim/format/scaled/sq_bs_recipe.h"
-#include "sim/format/sq_sum_device.h"
 #include "sim/format/sq_format_ops.h"
+#include "sim/format/sq_sum_device.h"
 
 // What one format of the family is, beside the others: its table points here.
 struct sq_bs_variant {
