@@ -66,7 +66,7 @@ struct sqsim_error {
     char text[332]; /* one sentence with the field, its value and its range; terminated */
 };
 
-/* "0.2.0 (abcdef0)": version and revision of the library. */
+/* "0.3.0 (abcdef0)": version and revision of the library. */
 const char *sqsim_version(void);
 
 /* ---- formats -------------------------------------------------------------------------------- */

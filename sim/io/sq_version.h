@@ -3,6 +3,6 @@
 #ifndef SQ_VERSION_H
 #define SQ_VERSION_H
 
-#define SQ_VERSION "0.2.0"
+#define SQ_VERSION "0.3.0"
 
 #endif
