@@ -35,7 +35,7 @@ assert d["chunk"] == d["groups"], "this test takes images whose K is not cut int
 
 
 def blocks(rows, cols):
-    """Tiles of a layer as they are computed (rtl/top/README.md): block after block, each row after row."""
+    """Tiles of a layer as they are computed (rtl/top/tiling.md): block after block, each row after row."""
     r_blocks, c_blocks = ([tiles[i:i + n] for i in range(0, len(tiles), n)] for tiles, n in zip((rows, cols), d["block"]))
     of = [(r, c) for c in c_blocks for r in r_blocks] if d["cols_outer"] else [(r, c) for r in r_blocks for c in c_blocks]
     return [[(r, c) for r in r_block for c in c_block] for r_block, c_block in of]

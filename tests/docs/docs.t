@@ -52,7 +52,8 @@ done
 slugs() { # of the headings of a document
   sed -n 's/^##* //p' "$1" | tr 'A-Z' 'a-z' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'
 }
-for doc in "$DOCS"/*.md "$DOCS"/spec/*.md "$ROOT/README.md"; do
+CHIP=$ROOT/rtl/top
+for doc in "$DOCS"/*.md "$DOCS"/spec/*.md "$CHIP"/*.md "$ROOT/README.md"; do
   while read -r link; do
     file=${link%%#*} anchor=${link#*#}
     [ -n "$file" ] && file=$(dirname "$doc")/$file || file=$doc
@@ -62,12 +63,17 @@ done
 for doc in "$DOCS"/*.md "$DOCS"/spec/*.md; do
   ok "an index names ${doc#"$DOCS"/}" grep -qs "[(/]${doc#"$DOCS"/}[)#]" "$DOCS/README.md" "$DOCS/SPEC.md" "$ROOT/README.md"
 done
+# The chip has a page a part, which a reader finishes in a few minutes.
+for doc in "$CHIP"/*.md; do
+  ok "rtl/top/README.md names ${doc##*/}" [ "$doc" = "$CHIP/README.md" -o -n "$(grep -F "| [${doc##*/}](${doc##*/}) |" "$CHIP/README.md")" ]
+  ok "${doc##*/} has at most 900 words, and says what it is for" [ "$(wc -w <"$doc")" -le 900 -a -n "$(sed -n '3s/^This page says .*\.$/&/p' "$doc")" ]
+done
 ok "no code is torn over lines" [ -z "$(awk '/^```/ {fence = !fence; next} !fence {n = gsub(/`/, "")
-  if (n % 2) print "# " FILENAME " " FNR}' "$DOCS"/*.md "$DOCS"/spec/*.md | tee >(cat >&2))" ]
+  if (n % 2) print "# " FILENAME " " FNR}' "$DOCS"/*.md "$DOCS"/spec/*.md "$CHIP"/*.md | tee >(cat >&2))" ]
 
 # ---- names ------------------------------------------------------------------------------------
-# What stands in `` in docs/: files of models/, gpu/ and rtl/, and functions of models/ and sim/.
-cat "$DOCS"/*.md "$DOCS"/spec/*.md | grep -o '`[^`]*`' | tr -d '`' | sort -u >"$W/words"
+# What stands in `` in docs/ and rtl/top/: files of models/, gpu/ and rtl/, and functions of models/ and sim/.
+cat "$DOCS"/*.md "$DOCS"/spec/*.md "$CHIP"/*.md | grep -o '`[^`]*`' | tr -d '`' | sort -u >"$W/words"
 lost() { # of the words that match PATTERN, those that no file below FOLDER... is called
   local pattern=$1; shift
   grep -Ex "$pattern" "$W/words" | while read -r name; do
@@ -77,7 +83,7 @@ lost() { # of the words that match PATTERN, those that no file below FOLDER... i
 ok "headers, modules, kernels" [ -z "$(lost '(quant/)?sq_[a-z0-9_]*\.(h|c|sv|cu|cuh)' models rtl gpu | tee >(cat >&2))" ]
 for folder in $(grep -oE '^(sim/)?[a-z]+/([a-z0-9]+/)?sq_[a-z0-9_]+\.[ch]$' "$W/words" | sed 's,^sim/,,; s,/.*,,' | sort -u); do
   case $folder in models) continue ;; esac
-  ok "sim/$folder" [ -z "$(lost "(sim/)?$folder/([a-z0-9]+/)?sq_[a-z0-9_]+\.[ch]" models sim | tee >(cat >&2))" ]
+  ok "sim/$folder" [ -z "$(lost "(sim/)?$folder/([a-z0-9]+/)?sq_[a-z0-9_]+\.[ch]" models sim lib | tee >(cat >&2))" ]
 done
 (cd "$WHOLE" && grep -rhoE '\b(sq|SQ)_[A-Za-z0-9_]+\b' Makefile models sim rtl gpu tests/unit) | sort -u >"$W/names"
 ok "functions and modules" [ -z "$(grep -Ex '(sq|SQ)_[A-Za-z0-9_]*[a-zA-Z0-9]' "$W/words" |

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // When beats move through the blocks of rtl/top/, as recurrences (oracle.h), written from the heads of
-// the modules and rtl/top/README.md.
+// the modules and the pages of rtl/top/.
 #ifndef ORACLE_TOP_H
 #define ORACLE_TOP_H
 

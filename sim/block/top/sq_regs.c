@@ -494,8 +494,8 @@ void sq_regs_write_page(FILE *out)
             "A descriptor has %u words of 32 bits, little-endian. Words and bits that are not "
             "named are 0. All addresses are\nmultiples of a beat of the bus, and neither the "
             "descriptor nor a region goes beyond 2^48. A descriptor that differs is\nrefused "
-            "(STATUS.REFUSED). [rtl/top](../rtl/top/README.md) says how the operands lie there, "
-            "and in which order\nblocks are computed.\n\n",
+            "(STATUS.REFUSED). [memory.md](../rtl/top/memory.md) says how the operands lie "
+            "there,\n[tiling.md](../rtl/top/tiling.md) in which order blocks are computed.\n\n",
             (unsigned)SQ_DESC_WORDS);
     write_page_table(out, &tables[1], false);
     fprintf(

@@ -46,7 +46,7 @@ static uint32_t blocks_of(uint32_t n, uint32_t block)
     return (n + block - 1) / block;
 }
 
-// Beats of the bus that a layer reads (rtl/top/README.md): the outer operand once for each of its blocks, the inner
+// Beats of the bus that a layer reads (rtl/top/tiling.md): the outer operand once for each of its blocks, the inner
 // one for every block unless it has only one; in chunks of K both for every step, scales that serve all of them once.
 static uint32_t beats_to_read(const struct sq_top_work *w, const struct sq_top_layer *l)
 {
