@@ -89,6 +89,10 @@ done
 ok "functions and modules" [ -z "$(grep -Ex '(sq|SQ)_[A-Za-z0-9_]*[a-zA-Z0-9]' "$W/words" |
   grep -vxFf "$W/names" | sed 's/^/# nobody is called /' | tee >(cat >&2))" ]
 
+# Words that name nothing stay out of pages.
+ok "pages say interface, predicts, is reported, range" [ -z "$(cd "$ROOT" && { git ls-files '*.md' 2>/dev/null || find docs rtl sim -name '*.md'; } |
+  xargs grep -nwiE 'foretells?|seams?|stretch(es)?|laps?|worlds?|(is|are) told' | tee >(cat >&2))" ]
+
 # Blocks that documents name with --block: those of cosim and energy, or a row of area.
 blocks=" all top $("$SQSIM" cosim --block all --list --json 2>/dev/null | grep -o '"block":"[a-z_0-9]*"' | cut -d'"' -f4 | sort -u | tr '\n' ' ')"
 unknown=

@@ -531,7 +531,7 @@ void sq_regs_write_page(FILE *out)
             "it, %u bytes, sets HEAD to the next slot, and goes on\nuntil HEAD is TAIL. A layer "
             "that is refused or "
             "has another error has its record, too, and the ring goes on. An error of "
-            "the\nrecord's own write is told "
+            "the\nrecord's own write is reported "
             "by STATUS.WRITTEN, until the next descriptor begins, and by IRQ_STATE.ERROR, until "
             "that is cleared: a host that finds ERROR set\nand no error in the records looks at "
             "those that it lacks. Since HEAD = TAIL is an empty ring, it holds RING_SIZE - 1 "
