@@ -20,7 +20,7 @@ static const char *const measured[] = {"core", "engine", "chip"};
 
 // ---- one case -------------------------------------------------------------------------------
 
-struct world {
+struct around {
     const struct sq_case *c;
     struct sq_ports ports;
     struct sq_port_words in;
@@ -31,7 +31,7 @@ struct world {
     struct sq_rng noise;
 };
 
-static void world_init(struct world *w, const struct sq_case *c)
+static void around_init(struct around *w, const struct sq_case *c)
 {
     memset(w, 0, sizeof *w);
     w->c = c;
@@ -44,13 +44,13 @@ static void world_init(struct world *w, const struct sq_case *c)
         w->left += w->feed[i].source.left;
 }
 
-static void world_offer(struct world *w)
+static void around_offer(struct around *w)
 {
     for (unsigned i = 0; i < w->n; i++)
         sq_feed_drive(&w->feed[i], w->feed[i].source.left > 0, &w->in, &w->noise, &w->offer[i]);
 }
 
-static void world_take(struct world *w, unsigned stream)
+static void around_take(struct around *w, unsigned stream)
 {
     sq_feed_take(&w->feed[stream]);
     w->feed[stream].source.left--;
@@ -60,22 +60,22 @@ static void world_take(struct world *w, unsigned stream)
 // Cycles up to the last input beat, of the verilated block; seconds are added to *seconds.
 static uint64_t run_rtl(const struct sq_case *c, const struct sq_rtl_api *rtl, double *seconds)
 {
-    struct world w;
+    struct around w;
     uint64_t cycles = 0;
     void *model = rtl->create(c->seed, NULL, 0, 0);
     if (!model)
         bench_die("cannot make a verilated block");
-    world_init(&w, c);
+    around_init(&w, c);
     const double start = bench_cpu();
     for (; w.left > 0; cycles++) {
         uint8_t valid[SQ_STREAMS_MAX] = {0}, answer[SQ_STREAMS_MAX + 1];
-        world_offer(&w);
+        around_offer(&w);
         for (unsigned i = 0; i < w.n; i++)
             valid[i] = w.offer[i].valid;
         rtl->comb(model, valid, true, (const uint32_t *const *)w.in.word, answer);
         for (unsigned i = 0; i < w.n; i++)
             if (valid[i] && answer[i])
-                world_take(&w, i);
+                around_take(&w, i);
         (void)rtl->clock(model);
     }
     *seconds += bench_cpu() - start;
@@ -88,22 +88,22 @@ static uint64_t run_rtl(const struct sq_case *c, const struct sq_rtl_api *rtl, d
 static uint64_t run_model(const struct sq_case *c, double *seconds)
 {
     const struct sq_timing *t = c->block->timing;
-    struct world w;
+    struct around w;
     uint64_t cycles = 0;
     void *state = calloc(1, t->nbytes);
     if (!state)
         bench_die("out of memory");
-    world_init(&w, c);
+    around_init(&w, c);
     c->block->init(c->point->value, state);
     const double start = bench_cpu();
     for (; w.left > 0; cycles++) {
         struct sq_handshake out = {{0}, false};
-        world_offer(&w);
+        around_offer(&w);
         t->comb(state, w.offer, true, &out);
         t->clock(state, w.offer, true);
         for (unsigned i = 0; i < w.n; i++)
             if (w.offer[i].valid && out.in_ready[i])
-                world_take(&w, i);
+                around_take(&w, i);
     }
     *seconds += bench_cpu() - start;
     free(state);

@@ -17,8 +17,8 @@
 #define NEVER ((uint64_t)1 << 40)
 enum { ORACLE_STREAMS = 5 };
 
-// What stood around the block in a run, and what was then seen (or foretold) of it.
-struct world {
+// What stood around the block in a run, and what was then seen (or predicted) of it.
+struct prediction {
     uint64_t end;   // cycles of the run
     uint64_t *next; // [end + 1] first cycle from t on in which the sink is ready
     struct beats {
@@ -38,13 +38,13 @@ static inline uint64_t later(uint64_t a, uint64_t b)
 }
 
 // When the sink takes what is offered from cycle t on.
-static inline uint64_t sink(const struct world *w, uint64_t t)
+static inline uint64_t sink(const struct prediction *w, uint64_t t)
 {
     return t < w->end ? w->next[t] : NEVER;
 }
 
 // An output beat, offered from cycle `shown` on; returns when it leaves.
-static inline uint64_t give(struct world *w, uint64_t shown)
+static inline uint64_t give(struct prediction *w, uint64_t shown)
 {
     const uint64_t left = sink(w, shown);
     if (shown < w->end) {

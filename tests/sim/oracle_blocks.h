@@ -41,12 +41,12 @@ static inline const int32_t *field(const struct input *in, unsigned stream, size
 }
 
 // Beat i of a stream: when it is offered (never beyond its end), and that it is taken.
-static inline uint64_t offered(const struct world *w, unsigned stream, size_t i)
+static inline uint64_t offered(const struct prediction *w, unsigned stream, size_t i)
 {
     return i < w->in[stream].n ? w->in[stream].offered[i] : NEVER;
 }
 
-static inline void taken(struct world *w, unsigned stream, size_t i, uint64_t t)
+static inline void taken(struct prediction *w, unsigned stream, size_t i, uint64_t t)
 {
     if (i < w->in[stream].n)
         w->in[stream].taken[i] = t;
@@ -54,7 +54,7 @@ static inline void taken(struct world *w, unsigned stream, size_t i, uint64_t t)
 
 // ---- one beat for each, one tile for each group ------------------------------------------------
 
-static void foretell_unit(struct world *w, struct unit u)
+static void predict_unit(struct prediction *w, struct unit u)
 {
     for (size_t i = 0; i < w->in[0].n; i++) {
         const uint64_t t = w->in[0].taken[i] = unit_enter(&u, w->in[0].offered[i]);
@@ -66,43 +66,43 @@ static void foretell_unit(struct world *w, struct unit u)
     free_stalls(&u.stalls);
 }
 
-static void foretell_gather(const struct input *in, struct world *w)
+static void predict_gather(const struct input *in, struct prediction *w)
 {
     (void)in;
-    foretell_unit(w, (struct unit){.depth = 3}); // D.8: latency 3, a bank per cycle
+    predict_unit(w, (struct unit){.depth = 3}); // D.8: latency 3, a bank per cycle
 }
 
 // A beat per cycle, latency 2.
-static void foretell_two_stages(const struct input *in, struct world *w)
+static void predict_two_stages(const struct input *in, struct prediction *w)
 {
     (void)in;
-    foretell_unit(w, (struct unit){.depth = 2});
+    predict_unit(w, (struct unit){.depth = 2});
 }
 
-static void foretell_requant(const struct input *in, struct world *w)
+static void predict_requant(const struct input *in, struct prediction *w)
 {
     (void)in;
-    foretell_unit(w, (struct unit){.depth = 3});
+    predict_unit(w, (struct unit){.depth = 3});
 }
 
 // Product, sum, six stages of a function, the lanes in pairs, the row.
-static void foretell_vector(const struct input *in, struct world *w)
+static void predict_vector(const struct input *in, struct prediction *w)
 {
     unsigned depth = 9;
     for (unsigned n = param(in, "Lanes"); n > 1; n /= 2)
         depth++;
-    foretell_unit(w, (struct unit){.depth = depth});
+    predict_unit(w, (struct unit){.depth = depth});
 }
 
 // A stage for each halving, and one for the product; of integers: aligned, summed, back to numbers.
-static void foretell_hadamard(const struct input *in, struct world *w)
+static void predict_hadamard(const struct input *in, struct prediction *w)
 {
     unsigned depth = 1;
     for (unsigned n = param(in, "Len"); n > 1; n /= 2)
         depth++;
     if (param(in, "Bits") > 0)
         depth = 3;
-    foretell_unit(w, (struct unit){.depth = depth});
+    predict_unit(w, (struct unit){.depth = depth});
 }
 
 static struct unit mask_unit(const struct input *in, unsigned bits)
@@ -112,14 +112,14 @@ static struct unit mask_unit(const struct input *in, unsigned bits)
     return topk_unit(param(in, "Topk") == SQ_TOPK_RADIX, bits);
 }
 
-static void foretell_topk(const struct input *in, struct world *w)
+static void predict_topk(const struct input *in, struct prediction *w)
 {
-    foretell_unit(w, mask_unit(in, param(in, "MagW")));
+    predict_unit(w, mask_unit(in, param(in, "MagW")));
 }
 
 // An array, behind `front` if there is one.
-static void foretell_tail(const struct input *in, struct world *w, struct tail a,
-                          struct unit *front)
+static void predict_tail(const struct input *in, struct prediction *w, struct tail a,
+                         struct unit *front)
 {
     for (size_t i = 0; i < w->in[0].n; i++) {
         uint64_t t = w->in[0].offered[i];
@@ -142,16 +142,16 @@ static void foretell_tail(const struct input *in, struct world *w, struct tail a
 }
 
 // Operands in one register, or two where selects are made of the codes first; then the sum.
-static void foretell_array(const struct input *in, struct world *w)
+static void predict_array(const struct input *in, struct prediction *w)
 {
     const unsigned layout = param(in, "Layout");
     const bool plain = layout == SQ_ARRAY_DENSE || layout == SQ_ARRAY_SP24;
-    foretell_tail(in, w, (struct tail){.depth = plain ? 2 : 3}, NULL);
+    predict_tail(in, w, (struct tail){.depth = plain ? 2 : 3}, NULL);
 }
 
-static void foretell_array_static(const struct input *in, struct world *w)
+static void predict_array_static(const struct input *in, struct prediction *w)
 {
-    foretell_tail(in, w, (struct tail){.depth = 3}, NULL);
+    predict_tail(in, w, (struct tail){.depth = 3}, NULL);
 }
 
 // R.1: integers, products, [their sum, [times s_g,]] the sum over groups; then the output. Binary32
@@ -164,9 +164,9 @@ static unsigned combine_depth(unsigned form, bool is_cut)
     return is_cut ? cut[form] : 3 + (form == 3 ? 0 : form);
 }
 
-static void foretell_combine(const struct input *in, struct world *w)
+static void predict_combine(const struct input *in, struct prediction *w)
 {
-    foretell_tail(in, w, (struct tail){.depth = combine_depth(param(in, "Form"), false)}, NULL);
+    predict_tail(in, w, (struct tail){.depth = combine_depth(param(in, "Form"), false)}, NULL);
 }
 
 // ---- tiles kept and given again ----------------------------------------------------------------
@@ -179,7 +179,7 @@ struct tile {
     uint64_t complete, free;
 };
 
-static size_t tiles_of(const struct input *in, const struct world *w, struct tile *tile)
+static size_t tiles_of(const struct input *in, const struct prediction *w, struct tile *tile)
 {
     size_t n = 0, first = 0;
     for (size_t i = 0; i < w->in[0].n; i++)
@@ -199,7 +199,7 @@ static uint64_t place_of(const struct tile *tile, size_t t)
     return t < 2 ? 0 : tile[t - 2].free;
 }
 
-static void foretell_act_buffer(const struct input *in, struct world *w)
+static void predict_act_buffer(const struct input *in, struct prediction *w)
 {
     struct tile *tile = calloc(w->in[0].n + 1, sizeof *tile);
     const size_t n = tiles_of(in, w, tile);
@@ -219,7 +219,7 @@ static void foretell_act_buffer(const struct input *in, struct world *w)
 
 // Beats of a tile, which come on a stream from cycle `from` on, through the mask unit, the stages behind it,
 // into the store.
-static void store_tile(struct world *w, unsigned stream, uint64_t from, struct unit *mask,
+static void store_tile(struct prediction *w, unsigned stream, uint64_t from, struct unit *mask,
                        struct unit *stages, struct tile *tile, size_t t)
 {
     for (size_t i = 0; i < tile[t].n; i++) {
@@ -246,7 +246,7 @@ struct job_source {
     bool any;
 };
 
-static bool next_bank(const struct input *in, struct world *w, struct oracle_core *c,
+static bool next_bank(const struct input *in, struct prediction *w, struct oracle_core *c,
                       struct job_source *j)
 {
     if (j->any && ++j->bank < j->banks)
@@ -273,7 +273,7 @@ struct ran {
 
 // Banks of a column with another number of mask codes than k are an error for good, seen in the
 // cycle after their last low step.
-static void foretell_masks(const struct input *in, struct world *w, const struct oracle_core *c)
+static void predict_masks(const struct input *in, struct prediction *w, const struct oracle_core *c)
 {
     const unsigned bank = param(in, "BankLen"), lanes = param(in, "LowLanes");
     const int32_t mask = -(1 << (param(in, "LowW") - 1));
@@ -294,8 +294,8 @@ static void foretell_masks(const struct input *in, struct world *w, const struct
 
 // The counters of a job, cycle by cycle: from the cycle after it was taken up to the one in which
 // its last tile leaves, one cause a path; they stay until the next job is taken.
-static void foretell_status(const struct input *in, struct world *w, const struct oracle_core *c,
-                            const struct ran *job, size_t n_jobs)
+static void predict_status(const struct input *in, struct prediction *w,
+                           const struct oracle_core *c, const struct ran *job, size_t n_jobs)
 {
     enum { FILLING = 1, WAIT_ACT, WAIT_WEIGHT, WAIT_HIGH, WAIT_MASK, BLOCKED, DRAINING };
     static const int low_cause[] = {[DONE] = DRAINING,  [STANDS] = BLOCKED,     [HELD] = WAIT_HIGH,
@@ -328,12 +328,13 @@ static void foretell_status(const struct input *in, struct world *w, const struc
                                    : 0)]++;
         }
     }
-    foretell_masks(in, w, c);
+    predict_masks(in, w, c);
 }
 
 // A core whose tiles go to `tile`, or, NULL, to the sink.
-static void foretell_core_into(const struct input *in, struct world *w,
-                               uint64_t (*tile)(void *to, struct world *w, uint64_t t), void *to)
+static void predict_core_into(const struct input *in, struct prediction *w,
+                              uint64_t (*tile)(void *to, struct prediction *w, uint64_t t),
+                              void *to)
 {
     const unsigned low_lanes = param(in, "LowLanes"), high_lanes = param(in, "HighLanes");
     struct oracle_core c = {.low_steps = (param(in, "BankLen") + low_lanes - 1) / low_lanes,
@@ -365,7 +366,7 @@ static void foretell_core_into(const struct input *in, struct world *w,
         if (last && j.group + 1 == j.groups)
             job[j.n - 1].left = c.tile_left;
     }
-    foretell_status(in, w, &c, job, j.n);
+    predict_status(in, w, &c, job, j.n);
     free(job);
     for (unsigned k = 0; k < 2; k++) { // what the registers still take
         taken(w, 1, low + k, enter(&c.act, offered(w, 1, low + k)));
@@ -378,9 +379,9 @@ static void foretell_core_into(const struct input *in, struct world *w,
     free_core(&c);
 }
 
-static void foretell_core(const struct input *in, struct world *w)
+static void predict_core(const struct input *in, struct prediction *w)
 {
-    foretell_core_into(in, w, NULL, NULL);
+    predict_core_into(in, w, NULL, NULL);
 }
 
 // SPEC C.4: masks are made once per tile and kept for all passes. Low codes leave their store step
@@ -404,8 +405,8 @@ static struct oracle_act oracle_act(const struct input *in)
 }
 
 // A bank of a tile, the first of its scale group or the last, with weights of a stream.
-static void act_bank(struct oracle_act *o, struct world *w, unsigned stream, const struct tile *t,
-                     bool first, bool last)
+static void act_bank(struct oracle_act *o, struct prediction *w, unsigned stream,
+                     const struct tile *t, bool first, bool last)
 {
     struct oracle_core *const c = &o->c;
     for (unsigned s = 0; s < c->low_steps; s++, o->weight++) {
@@ -424,7 +425,7 @@ static void act_bank(struct oracle_act *o, struct world *w, unsigned stream, con
     go_on(&o->high_bank, hi);
 }
 
-static void free_act(struct oracle_act *o, struct world *w, unsigned stream)
+static void free_act(struct oracle_act *o, struct prediction *w, unsigned stream)
 {
     for (unsigned k = 0; k < 2; k++) { // what the registers still take
         taken(w, stream, o->weight + k, enter(&o->c.act, offered(w, stream, o->weight + k)));
@@ -435,7 +436,7 @@ static void free_act(struct oracle_act *o, struct world *w, unsigned stream)
     free_core(&o->c);
 }
 
-static void foretell_core_act(const struct input *in, struct world *w)
+static void predict_core_act(const struct input *in, struct prediction *w)
 {
     struct oracle_act o = oracle_act(in);
     struct tile *tile = calloc(w->in[0].n + 1, sizeof *tile);

@@ -119,7 +119,7 @@ static inline void core_high(struct oracle_core *c, bool group_first, bool bank_
 }
 
 // The tile of the group that ended.
-static inline void core_tile(struct oracle_core *c, struct world *w)
+static inline void core_tile(struct oracle_core *c, struct prediction *w)
 {
     c->tile_left = give(w, later(c->low_total, c->high_total));
 }

@@ -24,7 +24,7 @@ static struct oracle_acts oracle_acts(const struct input *in)
 }
 
 // The next block: when it is offered to the array.
-static uint64_t oracle_acts_offer(struct oracle_acts *a, struct world *w)
+static uint64_t oracle_acts_offer(struct oracle_acts *a, struct prediction *w)
 {
     uint64_t t = offered(w, 1, a->n);
     if (!a->is_encoded)
@@ -39,7 +39,7 @@ static uint64_t oracle_acts_offer(struct oracle_acts *a, struct world *w)
     return a->shown = unit_show(&a->codes, t);
 }
 
-static void oracle_acts_take(struct oracle_acts *a, struct world *w, uint64_t t)
+static void oracle_acts_take(struct oracle_acts *a, struct prediction *w, uint64_t t)
 {
     if (a->is_encoded)
         unit_leave(&a->codes, a->shown, t);
@@ -51,7 +51,7 @@ static void oracle_acts_take(struct oracle_acts *a, struct world *w, uint64_t t)
 // and waits for the scales of the one before in a queue of two. Operands go together, from the cycle
 // after on. A tile goes pair after pair; its scales are there for all of them, from the cycle after
 // they know of the job, and go with the last one.
-static void foretell_engine_scaled(const struct input *in, struct world *w)
+static void predict_engine_scaled(const struct input *in, struct prediction *w)
 {
     const unsigned high = param(in, "HighPerBank");
     const unsigned pairs = high == 0 || param(in, "High") == 0 ? 1

@@ -9,7 +9,7 @@
 // waits for the scales of the one before in a queue of two. Operands go together, from the cycle after
 // on, and so do scales. Masks that are made in the engine come from TopK units, whatever its jobs; one goes
 // with the operands.
-static void foretell_engine_array(const struct input *in, struct world *w)
+static void predict_engine_array(const struct input *in, struct prediction *w)
 {
     const bool is_static = strcmp(in->c->block->name, "engine_static") == 0;
     const bool has_topk = strcmp(in->c->block->name, "engine_dynamic") == 0;
@@ -68,7 +68,7 @@ struct oracle_act_job {
 };
 
 // A tile of tokens through all its passes; whether all of it went while the run lasted.
-static bool oracle_act_tile(const struct input *in, struct world *w, struct oracle_act *o,
+static bool oracle_act_tile(const struct input *in, struct prediction *w, struct oracle_act *o,
                             struct oracle_output *out, struct tile *tile, size_t j, uint64_t scales,
                             size_t *scale, uint64_t *scales_free)
 {
@@ -91,7 +91,7 @@ static bool oracle_act_tile(const struct input *in, struct world *w, struct orac
     return true;
 }
 
-static void foretell_engine_core_act(const struct input *in, struct world *w)
+static void predict_engine_core_act(const struct input *in, struct prediction *w)
 {
     struct oracle_act o = oracle_act(in);
     struct oracle_output out = oracle_output(in);

@@ -54,7 +54,7 @@ static inline void oracle_output_free(struct oracle_output *o)
 }
 
 // A beat of outputs, offered to the queue from t on, enters it.
-static inline uint64_t oracle_queue(struct oracle_output *o, struct world *w, uint64_t t)
+static inline uint64_t oracle_queue(struct oracle_output *o, struct prediction *w, uint64_t t)
 {
     uint64_t *const gone = &o->gone[o->n_queued++ % o->depth];
     const uint64_t pushed = later(t, *gone);
@@ -67,7 +67,7 @@ static inline uint64_t oracle_queue(struct oracle_output *o, struct world *w, ui
 
 // A tile that is offered from t on, its scales from *scale on; *scale becomes when they go. Returns
 // when the tile goes.
-static inline uint64_t oracle_output_tile(struct oracle_output *o, struct world *w, uint64_t t,
+static inline uint64_t oracle_output_tile(struct oracle_output *o, struct prediction *w, uint64_t t,
                                           bool is_last, uint64_t *scale)
 {
     enum { SPACING = 4 };
@@ -105,7 +105,7 @@ struct oracle_tiles {
     struct oracle_output o;
 };
 
-static uint64_t oracle_next_tile(void *to, struct world *w, uint64_t t)
+static uint64_t oracle_next_tile(void *to, struct prediction *w, uint64_t t)
 {
     struct oracle_tiles *const tiles = to;
     uint64_t scale = offered(w, tiles->stream, tiles->i);
@@ -116,14 +116,14 @@ static uint64_t oracle_next_tile(void *to, struct world *w, uint64_t t)
     return left;
 }
 
-static void foretell_core_out(const struct input *in, struct world *w)
+static void predict_core_out(const struct input *in, struct prediction *w)
 {
     struct oracle_tiles tiles = {.in = in, .stream = 4, .o = oracle_output(in)};
-    foretell_core_into(in, w, oracle_next_tile, &tiles);
+    predict_core_into(in, w, oracle_next_tile, &tiles);
     oracle_output_free(&tiles.o);
 }
 
-static void foretell_output(const struct input *in, struct world *w)
+static void predict_output(const struct input *in, struct prediction *w)
 {
     struct oracle_output o = oracle_output(in);
     uint64_t before = 0;
@@ -140,9 +140,9 @@ static void foretell_output(const struct input *in, struct world *w)
 // ---- steps in floating point -------------------------------------------------------------------
 
 // H.7: product, sum of a share, sum of shares; then the output.
-static void foretell_fp_mac(const struct input *in, struct world *w)
+static void predict_fp_mac(const struct input *in, struct prediction *w)
 {
-    foretell_tail(in, w, (struct tail){.depth = 3}, NULL);
+    predict_tail(in, w, (struct tail){.depth = 3}, NULL);
 }
 
 #endif

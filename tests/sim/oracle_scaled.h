@@ -7,19 +7,19 @@
 
 // Q.7: operands, for split codes selects made of them first; a block's sum; times its scale where
 // that is rounded to binary32 before it is added.
-static void foretell_array_scaled(const struct input *in, struct world *w)
+static void predict_array_scaled(const struct input *in, struct prediction *w)
 {
     const bool split = param(in, "HighPerBank") > 0, rounds = param(in, "Acc") == 0;
-    foretell_tail(in, w, (struct tail){.depth = 2u + split + rounds}, NULL);
+    predict_tail(in, w, (struct tail){.depth = 2u + split + rounds}, NULL);
 }
 
 // Q.3, Q.5: for split codes the mask first; then the largest magnitude, the scale, the codes. Where a
 // scale is chosen (Q.5d), the errors of all candidates stand between their scales and the codes.
-static void foretell_act_scale(const struct input *in, struct world *w)
+static void predict_act_scale(const struct input *in, struct prediction *w)
 {
     struct unit mask = mask_unit(in, 15), codes = {.depth = param(in, "Choose") ? 4 : 3};
     if (param(in, "HighPerBank") == 0) {
-        foretell_unit(w, codes);
+        predict_unit(w, codes);
         return;
     }
     for (size_t i = 0; i < w->in[0].n; i++) {

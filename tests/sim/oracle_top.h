@@ -25,7 +25,7 @@ static inline int32_t poison_of(const struct input *in, size_t job, uint64_t i, 
     return *field(in, 1, first + place % size, "poison");
 }
 
-static inline void foretell_operand_buffer(const struct input *in, struct world *w)
+static inline void predict_operand_buffer(const struct input *in, struct prediction *w)
 {
     uint64_t emptied[2] = {0, 0}, filled = 0, job_may = 0, read_may = 0, left[2] = {0, 0};
     size_t job = 0, beat = 0;

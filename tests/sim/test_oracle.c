@@ -6,7 +6,7 @@
 // is shown is about both.
 //
 // Space: points x cases; the cases are those of the co-simulation, cut after CYCLES. The source of
-// a beat and the readiness of the sink are what they were in the run; the rest is foretold.
+// a beat and the readiness of the sink are what they were in the run; the rest is predicted.
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,15 +31,16 @@ enum { CASES = 60, CYCLES = 6000, QUIET = 2000 };
 enum { ORACLES_MAX = 64 };
 static struct {
     const char *block;
-    void (*foretell)(const struct input *in, struct world *w);
+    void (*predict)(const struct input *in, struct prediction *w);
 } oracles[ORACLES_MAX];
 static size_t n_oracles;
 
-static void add_oracle(const char *block, void (*foretell)(const struct input *in, struct world *w))
+static void add_oracle(const char *block,
+                       void (*predict)(const struct input *in, struct prediction *w))
 {
     assert(n_oracles < ORACLES_MAX);
     oracles[n_oracles].block = block;
-    oracles[n_oracles++].foretell = foretell;
+    oracles[n_oracles++].predict = predict;
 }
 
 // The account of a block.
@@ -49,28 +50,28 @@ static void add_oracle(const char *block, void (*foretell)(const struct input *i
         add_oracle(#name, function);                                                               \
     }
 
-SQ_ORACLE(core, foretell_core)
-SQ_ORACLE(gather, foretell_gather)
-SQ_ORACLE(topk, foretell_topk)
-SQ_ORACLE(array, foretell_array)
-SQ_ORACLE(requant, foretell_requant)
-SQ_ORACLE(vector, foretell_vector)
-SQ_ORACLE(act_buffer, foretell_act_buffer)
-SQ_ORACLE(array_static, foretell_array_static)
-SQ_ORACLE(core_act, foretell_core_act)
-SQ_ORACLE(array_scaled, foretell_array_scaled)
-SQ_ORACLE(act_scale, foretell_act_scale)
-SQ_ORACLE(combine, foretell_combine)
-SQ_ORACLE(output, foretell_output)
-SQ_ORACLE(core_out, foretell_core_out)
-SQ_ORACLE(fp_mac, foretell_fp_mac)
-SQ_ORACLE(hadamard, foretell_hadamard)
-SQ_ORACLE(operand_buffer, foretell_operand_buffer)
-SQ_ORACLE(engine_array, foretell_engine_array)
-SQ_ORACLE(engine_scaled, foretell_engine_scaled)
-SQ_ORACLE(engine_static, foretell_engine_array)
-SQ_ORACLE(engine_dynamic, foretell_engine_array)
-SQ_ORACLE(engine_core_act, foretell_engine_core_act)
+SQ_ORACLE(core, predict_core)
+SQ_ORACLE(gather, predict_gather)
+SQ_ORACLE(topk, predict_topk)
+SQ_ORACLE(array, predict_array)
+SQ_ORACLE(requant, predict_requant)
+SQ_ORACLE(vector, predict_vector)
+SQ_ORACLE(act_buffer, predict_act_buffer)
+SQ_ORACLE(array_static, predict_array_static)
+SQ_ORACLE(core_act, predict_core_act)
+SQ_ORACLE(array_scaled, predict_array_scaled)
+SQ_ORACLE(act_scale, predict_act_scale)
+SQ_ORACLE(combine, predict_combine)
+SQ_ORACLE(output, predict_output)
+SQ_ORACLE(core_out, predict_core_out)
+SQ_ORACLE(fp_mac, predict_fp_mac)
+SQ_ORACLE(hadamard, predict_hadamard)
+SQ_ORACLE(operand_buffer, predict_operand_buffer)
+SQ_ORACLE(engine_array, predict_engine_array)
+SQ_ORACLE(engine_scaled, predict_engine_scaled)
+SQ_ORACLE(engine_static, predict_engine_array)
+SQ_ORACLE(engine_dynamic, predict_engine_array)
+SQ_ORACLE(engine_core_act, predict_engine_core_act)
 
 #include SQ_PARTS
 
@@ -92,7 +93,7 @@ static uint64_t *times(size_t n)
 }
 
 // The records of the beats of each stream, in order.
-static void lay_out(const struct sq_case *c, struct input *in, struct world *w)
+static void lay_out(const struct sq_case *c, struct input *in, struct prediction *w)
 {
     *in = (struct input){.c = c, .ports = sq_ports_of(c->block, c->point->value)};
     const size_t len = sq_field_offset(in->ports.in, in->ports.n_in);
@@ -120,7 +121,7 @@ static void lay_out(const struct sq_case *c, struct input *in, struct world *w)
     w->status = room(CYCLES * w->n_status, sizeof *w->status);
 }
 
-static void free_world(struct input *in, struct world *w)
+static void free_prediction(struct input *in, struct prediction *w)
 {
     for (unsigned s = 0; s < SQ_STREAMS_MAX; s++) {
         free(in->record[s]);
@@ -167,7 +168,7 @@ static void read_status(const struct sq_case *c, const struct input *in, const v
 }
 
 // Steps the model: when beats are offered and taken, and when the sink is ready.
-static void observe(const struct sq_case *c, const struct input *in, struct world *w)
+static void observe(const struct sq_case *c, const struct input *in, struct prediction *w)
 {
     const struct sq_block *block = c->block;
     void *state = room(1, block->timing->nbytes);
@@ -230,14 +231,14 @@ static void observe(const struct sq_case *c, const struct input *in, struct worl
 // ---- comparison ------------------------------------------------------------------------------
 
 static bool same(const char *what, uint64_t end, size_t n, const uint64_t *model,
-                 const uint64_t *foretold)
+                 const uint64_t *predicted)
 {
     for (size_t i = 0; i < n; i++) {
-        const bool out = model[i] >= end && foretold[i] >= end;
+        const bool out = model[i] >= end && predicted[i] >= end;
         beats_compared += !out;
-        if (!out && model[i] != foretold[i]) {
+        if (!out && model[i] != predicted[i]) {
             printf("# %s %zu: cycle model %llu, oracle %llu (of %llu)\n", what, i,
-                   (unsigned long long)model[i], (unsigned long long)foretold[i],
+                   (unsigned long long)model[i], (unsigned long long)predicted[i],
                    (unsigned long long)end);
             return false;
         }
@@ -245,47 +246,48 @@ static bool same(const char *what, uint64_t end, size_t n, const uint64_t *model
     return true;
 }
 
-static bool same_status(const struct world *model, const struct world *foretold)
+static bool same_status(const struct prediction *model, const struct prediction *predicted)
 {
     const size_t n = model->n_status;
     for (size_t i = 0; i < model->end * n; i++, status_compared++)
-        if (model->status[i] != foretold->status[i]) {
+        if (model->status[i] != predicted->status[i]) {
             printf("# status %zu in cycle %zu: cycle model %d, oracle %d (of %llu)\n", i % n, i / n,
-                   (int)model->status[i], (int)foretold->status[i], (unsigned long long)model->end);
+                   (int)model->status[i], (int)predicted->status[i],
+                   (unsigned long long)model->end);
             return false;
         }
     return true;
 }
 
 static bool compare(const struct sq_case *c,
-                    void (*foretell)(const struct input *in, struct world *w))
+                    void (*predict)(const struct input *in, struct prediction *w))
 {
     struct input in, again;
-    struct world model = {0}, foretold = {0};
+    struct prediction model = {0}, predicted = {0};
     lay_out(c, &in, &model);
-    lay_out(c, &again, &foretold);
+    lay_out(c, &again, &predicted);
     observe(c, &in, &model);
-    foretold.end = model.end;
-    memcpy(foretold.next, model.next, (CYCLES + 1) * sizeof *model.next);
+    predicted.end = model.end;
+    memcpy(predicted.next, model.next, (CYCLES + 1) * sizeof *model.next);
     for (unsigned s = 0; s < SQ_STREAMS_MAX; s++)
         if (model.in[s].n > 0)
-            memcpy(foretold.in[s].offered, model.in[s].offered,
+            memcpy(predicted.in[s].offered, model.in[s].offered,
                    model.in[s].n * sizeof *model.in[s].offered);
-    foretell(&in, &foretold);
+    predict(&in, &predicted);
     bool is_same = true;
     for (unsigned s = 0; s < SQ_STREAMS_MAX && is_same; s++)
         is_same = same(in.ports.stream[s].n_fields > 0 ? in.ports.stream[s].name : "", model.end,
-                       model.in[s].n, model.in[s].taken, foretold.in[s].taken);
-    is_same = is_same && same("out shown", model.end, CYCLES, model.shown, foretold.shown);
-    is_same = is_same && same("out taken", model.end, CYCLES, model.left, foretold.left);
-    is_same = is_same && same_status(&model, &foretold);
+                       model.in[s].n, model.in[s].taken, predicted.in[s].taken);
+    is_same = is_same && same("out shown", model.end, CYCLES, model.shown, predicted.shown);
+    is_same = is_same && same("out taken", model.end, CYCLES, model.left, predicted.left);
+    is_same = is_same && same_status(&model, &predicted);
     cycles_compared += model.end;
-    free_world(&in, &model);
-    free_world(&again, &foretold);
+    free_prediction(&in, &model);
+    free_prediction(&again, &predicted);
     return is_same;
 }
 
-// Drawn case i of a point, without the resets, which no oracle foretells.
+// Drawn case i of a point, without the resets, which no oracle predicts.
 static void draw(const struct sq_block *block, const struct sq_point *point, uint64_t seed,
                  uint64_t i, struct sq_case *c)
 {
@@ -299,14 +301,14 @@ SQ_TEST(test_wrong_account_is_found)
 {
     const struct {
         const struct sq_block *block;
-        void (*foretell)(const struct input *in, struct world *w);
-    } wrong[] = {{&sq_gather_block, foretell_two_stages},
-                 {&sq_array_block, foretell_array_static},
-                 {&sq_requant_block, foretell_two_stages}};
+        void (*predict)(const struct input *in, struct prediction *w);
+    } wrong[] = {{&sq_gather_block, predict_two_stages},
+                 {&sq_array_block, predict_array_static},
+                 {&sq_requant_block, predict_two_stages}};
     for (size_t i = 0; i < SQ_LEN(wrong); i++) {
         struct sq_case c;
         draw(wrong[i].block, wrong[i].block->points, 1, 0, &c);
-        assert_false(compare(&c, wrong[i].foretell));
+        assert_false(compare(&c, wrong[i].predict));
         sq_case_free(&c);
     }
 }
@@ -337,7 +339,7 @@ SQ_TEST(test_cycle_model_is_oracle)
                 struct sq_case c;
                 draw(sq_blocks[b], &sq_blocks[b]->points[p], seed ? strtoull(seed, NULL, 10) : 1, i,
                      &c);
-                const bool is_same = compare(&c, oracles[oracle].foretell);
+                const bool is_same = compare(&c, oracles[oracle].predict);
                 if (!is_same)
                     printf("# block %s, point %s, case %llu\n", sq_blocks[b]->name,
                            sq_blocks[b]->points[p].name, (unsigned long long)i);
@@ -354,7 +356,7 @@ SQ_TEST(test_cycle_model_is_oracle)
     assert_int_equal(wrong, 0);
 }
 
-static void free_bank(struct oracle_core *c, bool first, bool last, struct world *w)
+static void free_bank(struct oracle_core *c, bool first, bool last, struct prediction *w)
 {
     for (unsigned s = 0; s < c->low_steps; s++) {
         uint64_t act = 0, lo = 0;
@@ -379,7 +381,7 @@ SQ_TEST(test_core_meets_its_closed_form)
         for (unsigned hs = 1; hs <= 8; hs++)
             for (unsigned banks = 1; banks <= 5; banks++)
                 for (unsigned groups = 1; groups <= 40; groups += 13) {
-                    struct world w = {
+                    struct prediction w = {
                         .end = END, .next = next, .max_out = 64, .shown = shown, .left = left};
                     struct oracle_core c = {.low_steps = ls, .high_steps = hs};
                     const uint64_t n = (uint64_t)banks * groups, most = ls > hs ? ls : hs;

@@ -10,12 +10,12 @@
 #include "sim/io/sq_checked.h"
 
 // Everything that evolves during a job.
-struct world {
+struct run {
     struct sq_core_sim core;
     struct sq_streams streams;
 };
 
-static void cycle(struct world *w, const struct sq_job *new_job)
+static void cycle(struct run *w, const struct sq_job *new_job)
 {
     struct sq_core_in in = {.job_valid = new_job != NULL};
     struct sq_core_out out;
@@ -27,7 +27,7 @@ static void cycle(struct world *w, const struct sq_job *new_job)
     sq_core_clock(&w->core, &in);
 }
 
-static void start(struct world *w, const struct sq_core_config *config, const struct sq_job *job,
+static void start(struct run *w, const struct sq_core_config *config, const struct sq_job *job,
                   const struct sq_rates *rates)
 {
     const struct sq_stall stall[4] = {{SQ_STALL_INTERVAL, rates->act},
@@ -45,7 +45,7 @@ static void start(struct world *w, const struct sq_core_config *config, const st
 struct sq_core_stats sq_core_run_step(const struct sq_core_config *config, const struct sq_job *job,
                                       const struct sq_rates *rates)
 {
-    struct world w;
+    struct run w;
     start(&w, config, job, rates);
     while (sq_core_active(&w.core))
         cycle(&w, NULL);
@@ -57,7 +57,7 @@ struct sq_core_stats sq_core_run_step(const struct sq_core_config *config, const
 // Timing depends on how much work is left only through "is this the last bank of the group", "is
 // this the first", "are there groups left" and "has the source run dry".
 
-static void visit(struct world *w, struct sq_skip_mark *mark, bool within_group)
+static void visit(struct run *w, struct sq_skip_mark *mark, bool within_group)
 {
     struct sq_core_state *const s = &w->core.state;
     struct sq_skip_here here;
@@ -80,7 +80,7 @@ static void visit(struct world *w, struct sq_skip_mark *mark, bool within_group)
 struct sq_core_stats sq_core_run_fast(const struct sq_core_config *config, const struct sq_job *job,
                                       const struct sq_rates *rates)
 {
-    struct world w;
+    struct run w;
     struct sq_skip_mark bank, group;
     bank.valid = group.valid = false;
     start(&w, config, job, rates);

@@ -134,23 +134,23 @@ static int32_t error_of(const struct parts *s, const int32_t *record, uint32_t g
 }
 
 // The sums of a tile and of its outputs so far; a beat of scales with `last` in front.
-struct world {
+struct results {
     int32_t *sums, *lo, *hi, *scale;
     float *y;
 };
 
-static struct world world_of(const struct parts *s, const int32_t *record, const uint32_t *len)
+static struct results results_of(const struct parts *s, const int32_t *record, const uint32_t *len)
 {
     const size_t pes = (size_t)s->c.rows * s->c.cols;
-    const struct world w = {.sums = sums_of(s, record, len),
-                            .lo = calloc(2 * pes, sizeof *w.lo),
-                            .scale = calloc(sq_output_scale_len(&s->c), sizeof *w.scale),
-                            .y = calloc(pes, sizeof *w.y)};
+    const struct results w = {.sums = sums_of(s, record, len),
+                              .lo = calloc(2 * pes, sizeof *w.lo),
+                              .scale = calloc(sq_output_scale_len(&s->c), sizeof *w.scale),
+                              .y = calloc(pes, sizeof *w.y)};
     assert(w.lo && w.scale && w.y);
-    return (struct world){w.sums, w.lo, w.lo + pes, w.scale, w.y};
+    return (struct results){w.sums, w.lo, w.lo + pes, w.scale, w.y};
 }
 
-static void free_world(const struct world *w)
+static void free_results(const struct results *w)
 {
     free(w->sums);
     free(w->lo);
@@ -158,7 +158,7 @@ static void free_world(const struct world *w)
     free(w->y);
 }
 
-static void take_sums(const struct parts *s, struct world *w, uint32_t g)
+static void take_sums(const struct parts *s, struct results *w, uint32_t g)
 {
     const size_t pes = (size_t)s->c.rows * s->c.cols;
     turn(s, w->sums + g * 2 * pes, w->lo);
@@ -169,7 +169,7 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
 {
     const struct parts s = parts_of(v);
     const uint32_t groups = field(in->record, GROUPS), sums = field(in->record, SUMS);
-    struct world w = world_of(&s, in->record, in->len);
+    struct results w = results_of(&s, in->record, in->len);
     uint64_t words = 0;
     int32_t error = 0;
     for (uint32_t g = 0; g < sums; g++) {
@@ -182,7 +182,7 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
             words += sq_engine_end(&s.c, w.scale, w.y, g + 1 == sums, error,
                                    out + words * (s.c.port_len + SQ_ENGINE_WORD_FIELDS));
     }
-    free_world(&w);
+    free_results(&w);
     return words;
 }
 
@@ -216,7 +216,7 @@ static void draw_operands(const struct parts *s, struct sq_rng *rng, enum sq_sti
                 step[at] = sq_draw_bits(rng, s->v[WEIGHT_W], false);
         }
     }
-    struct world w = world_of(s, record, len);
+    struct results w = results_of(s, record, len);
     for (uint32_t g = 0; g < len[SCALE]; g++) {
         take_sums(s, &w, g);
         sq_output_draw_scale(&s->c, rng, kind, (g + 1) % field(record, GROUPS) == 0, w.scale);
@@ -227,7 +227,7 @@ static void draw_operands(const struct parts *s, struct sq_rng *rng, enum sq_sti
             memset(w.y, 0, (size_t)s->c.rows * s->c.cols * sizeof *w.y);
         memcpy(record + g * s->len + s->scale, w.scale + 1, (s->len - s->scale) * sizeof *record);
     }
-    free_world(&w);
+    free_results(&w);
 }
 
 enum wrong { WRONG_ACT, WRONG_WEIGHT, WRONG_SCALE, N_WRONG };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The world around a core: three sources and one sink, each with a stall pattern. The same streams
+// What stands around a core: three sources and one sink, each with a stall pattern. The same streams
 // drive the cycle model and the RTL. A source raises valid for its next beat after a number of
 // waiting cycles, then holds it until the beat is taken; the sink is ready after a number of
 // waiting cycles. All randomness comes from the seed.

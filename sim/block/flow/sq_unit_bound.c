@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "models/core/sq_topk.h"
-#include "sim/block/flow/sq_unit_world.h"
+#include "sim/block/flow/sq_unit_state.h"
 #include "sim/block/output/sq_output_port.h"
 #include "sim/io/sq_checked.h"
 

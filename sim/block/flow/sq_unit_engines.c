@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "sim/block/flow/sq_unit_engine.h"
-#include "sim/block/flow/sq_unit_world.h"
+#include "sim/block/flow/sq_unit_state.h"
 
 enum { STATE_NBYTES = 4096 };
 

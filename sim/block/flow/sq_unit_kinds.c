@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sim/block/flow/sq_unit_engine.h"
-#include "sim/block/flow/sq_unit_world.h"
+#include "sim/block/flow/sq_unit_state.h"
 
 const char *sq_unit_name(const struct sq_unit *unit)
 {
@@ -117,7 +117,7 @@ static struct sq_job core_job(const struct sq_unit_job_run *r)
     return (struct sq_job){j->beats, j->tiles * j->passes * j->flushes};
 }
 
-static struct sq_core_stats *core_stats(struct sq_unit_world *w)
+static struct sq_core_stats *core_stats(struct sq_unit_state *w)
 {
     return &w->block.core.stats;
 }
@@ -174,7 +174,7 @@ static void core_counters(struct sq_unit_job_run *r, struct sq_skip_here *h)
 
 // ---- core_act -------------------------------------------------------------------------------
 
-static struct sq_core_stats *act_stats(struct sq_unit_world *w)
+static struct sq_core_stats *act_stats(struct sq_unit_state *w)
 {
     return &w->block.act.core.stats;
 }
@@ -182,7 +182,7 @@ static struct sq_core_stats *act_stats(struct sq_unit_world *w)
 // A beat of the tile that goes in was taken.
 static void source_clock(struct sq_unit_job_run *r, bool fired, uint32_t beats)
 {
-    struct sq_unit_world *w = &r->w;
+    struct sq_unit_state *w = &r->w;
     if (!fired || --w->beats > 0)
         return;
     w->tiles--;
@@ -276,7 +276,7 @@ static void array_start(struct sq_unit_job_run *r)
 
 static void array_clock(struct sq_unit_job_run *r)
 {
-    struct sq_unit_world *w = &r->w;
+    struct sq_unit_state *w = &r->w;
     const bool ready = stage_ready(r), valid = w->tiles > 0, last = w->beats == 1;
     struct sq_pipeline_out out;
     sq_pipeline_comb(&w->block.array, ready, &out);
@@ -301,7 +301,7 @@ static void array_clock(struct sq_unit_job_run *r)
 
 static void array_counters(struct sq_unit_job_run *r, struct sq_skip_here *h)
 {
-    struct sq_unit_world *w = &r->w;
+    struct sq_unit_state *w = &r->w;
     stage_counters(r, h);
     if (r->level == SQ_LEVEL_CYCLE) {
         sq_skip_add(h, SQ_COUNTS_DOWN(w->beats));

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "sim/block/flow/sq_unit_world.h"
+#include "sim/block/flow/sq_unit_state.h"
 
 // ---- stepping -------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@
 // last step of the row before goes, or later; the first step goes in the cycle after, each into a
 // register that is free or just being left. Malformed: a row whose offset falls is empty, and the
 // next one starts where it would have (head of rtl/gqsa/sq_gqsa_walk.sv; SPEC refuses such a matrix).
-static void foretell_gqsa_walk(const struct input *in, struct world *w)
+static void predict_gqsa_walk(const struct input *in, struct prediction *w)
 {
     uint64_t read = 0, went = 0, left = 0; // first cycles for the next offset, step, register
     size_t group = 0;
@@ -38,10 +38,10 @@ static void foretell_gqsa_walk(const struct input *in, struct world *w)
 }
 
 // F.5: the zero, a stage of its own; then integers, products, the sum over groups; then the output.
-static void foretell_gqsa_scale(const struct input *in, struct world *w)
+static void predict_gqsa_scale(const struct input *in, struct prediction *w)
 {
     struct unit zero = {.depth = 1};
-    foretell_tail(in, w, (struct tail){.depth = 3}, &zero);
+    predict_tail(in, w, (struct tail){.depth = 3}, &zero);
 }
 
 // A step is offered a cycle after the walker took its group, goes into the array, and as a tile of its
@@ -52,7 +52,7 @@ struct oracle_gqsa {
     struct unit zero;
 };
 
-static inline uint64_t oracle_gqsa_step(struct oracle_gqsa *o, struct world *w, uint64_t shown,
+static inline uint64_t oracle_gqsa_step(struct oracle_gqsa *o, struct prediction *w, uint64_t shown,
                                         bool ends_row, uint64_t *tile)
 {
     const uint64_t entered = tail_enter(&o->array, shown);
@@ -66,8 +66,8 @@ static inline uint64_t oracle_gqsa_step(struct oracle_gqsa *o, struct world *w, 
 
 // A job is taken when the sums of the one before have left the array, in the cycle after or later; then
 // its activations, one a cycle, and from the cycle after the last of them on its offsets. The walk is
-// that of foretell_gqsa_walk: the next offset is read as the last step of a row goes.
-static void foretell_engine_gqsa(const struct input *in, struct world *w)
+// that of predict_gqsa_walk: the next offset is read as the last step of a row goes.
+static void predict_engine_gqsa(const struct input *in, struct prediction *w)
 {
     struct oracle_gqsa o = {.array = {.depth = 2}, .rows = {.depth = 3}, .zero = {.depth = 1}};
     uint64_t free = 0,
@@ -108,6 +108,6 @@ static void foretell_engine_gqsa(const struct input *in, struct world *w)
     free_stalls(&o.zero.stalls);
 }
 
-SQ_ORACLE(gqsa_walk, foretell_gqsa_walk)
-SQ_ORACLE(gqsa_scale, foretell_gqsa_scale)
-SQ_ORACLE(engine_gqsa, foretell_engine_gqsa)
+SQ_ORACLE(gqsa_walk, predict_gqsa_walk)
+SQ_ORACLE(gqsa_scale, predict_gqsa_scale)
+SQ_ORACLE(engine_gqsa, predict_engine_gqsa)

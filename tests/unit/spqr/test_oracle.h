@@ -4,7 +4,7 @@
 // SPEC H.3: the second order is known after the last word of a tile, so it leaves from the cycle
 // after on, a beat a cycle; and a beat may take the place that the same beat of the tile before
 // leaves in that cycle.
-static void foretell_spqr_dec(const struct input *in, struct world *w)
+static void predict_spqr_dec(const struct input *in, struct prediction *w)
 {
     const size_t beats = 16 / param(in, "Words");
     uint64_t came = 0, went = 0, *left = calloc(beats, sizeof *left);
@@ -22,15 +22,15 @@ static void foretell_spqr_dec(const struct input *in, struct world *w)
 }
 
 // H.2: differences, products; differences, products; select.
-static void foretell_spqr_scale(const struct input *in, struct world *w)
+static void predict_spqr_scale(const struct input *in, struct prediction *w)
 {
     (void)in;
-    foretell_unit(w, (struct unit){.depth = 5});
+    predict_unit(w, (struct unit){.depth = 5});
 }
 
 // Decoder, scales, and two tiles of which one is filled row by row while the other leaves column by column.
 struct oracle_spqr {
-    uint64_t came, went, left[16]; // of the decoder, as in foretell_spqr_dec
+    uint64_t came, went, left[16]; // of the decoder, as in predict_spqr_dec
     struct unit scale;
     uint64_t room[2]; // first cycle in which each of the two tiles may be filled
     size_t n;         // tiles so far
@@ -39,7 +39,7 @@ struct oracle_spqr {
 };
 
 // The next tile comes; returns the first cycle in which its columns may leave.
-static inline uint64_t oracle_spqr_tile(struct oracle_spqr *o, struct world *w)
+static inline uint64_t oracle_spqr_tile(struct oracle_spqr *o, struct prediction *w)
 {
     uint64_t shown = 0;
     for (size_t b = 0; b < 16; b++) {
@@ -61,7 +61,7 @@ static inline uint64_t oracle_spqr_tile(struct oracle_spqr *o, struct world *w)
 }
 
 // A step that may go from t on; returns when it goes into the register.
-static inline uint64_t oracle_spqr_step(struct oracle_spqr *o, struct world *w, uint64_t t,
+static inline uint64_t oracle_spqr_step(struct oracle_spqr *o, struct prediction *w, uint64_t t,
                                         bool is_last)
 {
     const uint64_t went = unit_enter(&o->step, t), shown = unit_show(&o->step, went);
@@ -74,9 +74,9 @@ static inline uint64_t oracle_spqr_step(struct oracle_spqr *o, struct world *w, 
 
 // Offsets of a row of tiles from t on, then its outliers; ends[r]: how many outliers the rows up to r have.
 // Returns the cycle of the last of them.
-static inline uint64_t oracle_spqr_outliers(const struct input *in, struct world *w, uint64_t t,
-                                            bool has_base, uint32_t *base, size_t *offset,
-                                            size_t *entry, uint32_t ends[16])
+static inline uint64_t oracle_spqr_outliers(const struct input *in, struct prediction *w,
+                                            uint64_t t, bool has_base, uint32_t *base,
+                                            size_t *offset, size_t *entry, uint32_t ends[16])
 {
     const uint32_t most = UINT32_C(1) << param(in, "OutlierW");
     uint32_t before = *base;
@@ -102,7 +102,7 @@ static inline uint64_t oracle_spqr_outliers(const struct input *in, struct world
 }
 
 // A share: the columns of its tiles, then row by row its outliers, a cycle to go to the next row, and zeros.
-static inline uint64_t oracle_spqr_share(struct oracle_spqr *o, struct world *w, uint64_t t,
+static inline uint64_t oracle_spqr_share(struct oracle_spqr *o, struct prediction *w, uint64_t t,
                                          uint32_t tiles, uint32_t u, uint32_t workers,
                                          const uint32_t ends[16])
 {
@@ -120,7 +120,7 @@ static inline uint64_t oracle_spqr_share(struct oracle_spqr *o, struct world *w,
 
 // A job is taken from the cycle after the last step of the one before on; elements, offsets, outliers and
 // steps follow each other. Words come ahead, as far as there is room.
-static void foretell_engine_spqr(const struct input *in, struct world *w)
+static void predict_engine_spqr(const struct input *in, struct prediction *w)
 {
     struct oracle_spqr o = {.scale = {.depth = 5}, .step = {.depth = 1}, .mac = {.depth = 3}};
     uint64_t free = 0;
@@ -151,6 +151,6 @@ static void foretell_engine_spqr(const struct input *in, struct world *w)
     free_stalls(&o.mac.stalls);
 }
 
-SQ_ORACLE(spqr_dec, foretell_spqr_dec)
-SQ_ORACLE(spqr_scale, foretell_spqr_scale)
-SQ_ORACLE(engine_spqr, foretell_engine_spqr)
+SQ_ORACLE(spqr_dec, predict_spqr_dec)
+SQ_ORACLE(spqr_scale, predict_spqr_scale)
+SQ_ORACLE(engine_spqr, predict_engine_spqr)

@@ -3,7 +3,7 @@
 
 // G.3: 16 bytes of a superblock of 144 are kept and give nothing; the others leave a cycle later.
 // One place, which everything waits for.
-static void foretell_q4k_dec(const struct input *in, struct world *w)
+static void predict_q4k_dec(const struct input *in, struct prediction *w)
 {
     const size_t bytes = param(in, "Bytes");
     uint64_t came = 0, left = 0;
@@ -30,7 +30,7 @@ static uint32_t kept(const struct input *in, size_t i)
 // SPEC G.6: threshold and ranks, two stages, each moves where the next one is free; then a buffer
 // that takes a segment when fewer than Lanes indices stay, and gives Lanes a beat, at the end of a
 // vector what is left, in at least one beat.
-static void foretell_spqt_idx(const struct input *in, struct world *w)
+static void predict_spqt_idx(const struct input *in, struct prediction *w)
 {
     const uint32_t lanes = param(in, "Lanes");
     uint64_t ranked = 0, buffered = 0, room = 0, went = 0;
@@ -56,9 +56,9 @@ static void foretell_spqt_idx(const struct input *in, struct world *w)
     }
 }
 
-// Segments from the cycle after the job on; then foretell_spqt_idx, whose beats go at once. Returns the
+// Segments from the cycle after the job on; then predict_spqt_idx, whose beats go at once. Returns the
 // cycle in which the last columns of job j are found, *n of them; *act is the next segment.
-static inline uint64_t oracle_spqt_find(const struct input *in, struct world *w, size_t j,
+static inline uint64_t oracle_spqt_find(const struct input *in, struct prediction *w, size_t j,
                                         size_t *act, uint32_t *n)
 {
     const uint32_t lanes = param(in, "IdxLanes"), seg = param(in, "SegLen");
@@ -94,7 +94,7 @@ static inline uint64_t oracle_spqt_find(const struct input *in, struct world *w,
 // Superblocks from the cycle after on, those of zeros from inside; a beat of codes is offered behind the
 // decoder a cycle later, and its weights go with the sums. The next job is taken from the cycle after
 // the last beat on.
-static void foretell_engine_spqt(const struct input *in, struct world *w)
+static void predict_engine_spqt(const struct input *in, struct prediction *w)
 {
     const uint32_t bytes = param(in, "Bytes"), beats = 144 / bytes, head = 16 / bytes;
     struct unit weight = {.depth = 2};
@@ -128,7 +128,7 @@ static void foretell_engine_spqt(const struct input *in, struct world *w)
     free_stalls(&mac.stalls);
 }
 
-SQ_ORACLE(q4k_dec, foretell_q4k_dec)
-SQ_ORACLE(q4k_weight, foretell_two_stages)
-SQ_ORACLE(spqt_idx, foretell_spqt_idx)
-SQ_ORACLE(engine_spqt, foretell_engine_spqt)
+SQ_ORACLE(q4k_dec, predict_q4k_dec)
+SQ_ORACLE(q4k_weight, predict_two_stages)
+SQ_ORACLE(spqt_idx, predict_spqt_idx)
+SQ_ORACLE(engine_spqt, predict_engine_spqt)

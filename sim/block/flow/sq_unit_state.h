@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the parts of sq_unit_*.c; users include sq_unit.h.
-#ifndef SQ_UNIT_WORLD_H
-#define SQ_UNIT_WORLD_H
+#ifndef SQ_UNIT_STATE_H
+#define SQ_UNIT_STATE_H
 
 #include "sim/block/core/sq_core_act_sim.h"
 #include "sim/block/flow/sq_skip.h"
@@ -9,7 +9,7 @@
 #include "sim/block/output/sq_output_sim.h"
 
 // Everything that evolves during a job, zeroed with its padding before.
-struct sq_unit_world {
+struct sq_unit_state {
     union {
         struct sq_core_sim core;
         struct sq_core_act_sim act;
@@ -30,7 +30,7 @@ enum sq_unit_level { SQ_LEVEL_CYCLE, SQ_LEVEL_FLUSH, SQ_LEVEL_PASS, SQ_LEVEL_TIL
 struct sq_unit_job_run {
     const struct sq_unit *unit;
     const struct sq_unit_job *job;
-    struct sq_unit_world w;
+    struct sq_unit_state w;
     struct sq_unit_stats stats; // core, core_act: of the cycles after the core's own
     enum sq_unit_level level;   // of the last edge
 };
@@ -43,7 +43,7 @@ struct sq_unit_ops {
     // Adds the counters that move on while the state comes back at every boundary of a level.
     void (*counters)(struct sq_unit_job_run *r, struct sq_skip_here *here);
     struct sq_core_stats *(*core_stats)(
-        struct sq_unit_world *w); // NULL: causes are counted in stats
+        struct sq_unit_state *w); // NULL: causes are counted in stats
 };
 
 extern const struct sq_unit_ops sq_unit_ops[SQ_UNIT_ENGINES]; // all but engines side by side
