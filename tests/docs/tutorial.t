@@ -42,7 +42,7 @@ of_guide() { # DOCUMENT
   local i command
   for ((i = 1; i <= $(grep -c '^```sh' "$ROOT/docs/$1"); i++)); do
     command=$(block "$i" "$1")
-    [[ $command == *" -o "* ]] || ! grep -qF -- "<!-- run: $command" "$ROOT/docs/$1" || continue
+    [[ $command == *" -o "* || $command == *$'\n'* ]] || ! grep -qF -- "<!-- run: $command" "$ROOT/docs/$1" || continue
     ok "$1, command $i" follow "$command"
   done
 }
