@@ -225,11 +225,16 @@ static enum sq_status make_parents(const char *entry, struct sq_error *err)
 
 // One file is the lock of all entries, a byte of it for each. A lock belongs to this opening of the
 // file, not to the process: threads wait for each other as processes do, and tools never have it.
-static int lock_name(int fd, const char *name, size_t n, bool may_wait)
+static struct flock lock_of(const char *name, size_t n, short type)
 {
     const struct sq_digest digest = sq_digest_of(name, n);
-    struct flock l = {
-        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)(digest.low >> 2), .l_len = 1};
+    return (struct flock){
+        .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)(digest.low >> 2), .l_len = 1};
+}
+
+static int lock_name(int fd, const char *name, size_t n, bool may_wait)
+{
+    struct flock l = lock_of(name, n, F_WRLCK);
     int result;
     do
         result = fcntl(fd, may_wait ? F_OFD_SETLKW : F_OFD_SETLK, &l);
@@ -251,19 +256,25 @@ static enum sq_status lock_entry(const char *entry, int *fd, struct sq_error *er
 }
 
 // What killed processes left: private directories of entries that nobody fills (whoever does has
-// the lock; ours is not open yet).
+// the lock; ours is not open yet). Locks of other entries are given back: filling this one may need
+// them.
 static void remove_leftovers(const char *entry, int fd)
 {
     char path[PATH_LEN];
-    const int n_dir = (int)(name_of(entry) - entry - 1);
+    const char *const own = name_of(entry);
+    const int n_dir = (int)(own - entry - 1);
     snprintf(path, sizeof path, "%.*s", n_dir, entry);
     DIR *dir = opendir(path);
     for (struct dirent *e; dir && (e = readdir(dir));) {
         const char *mark = strstr(e->d_name, WORK);
-        if (!mark || lock_name(fd, e->d_name, (size_t)(mark - e->d_name), false) != 0)
+        const size_t n = mark ? (size_t)(mark - e->d_name) : 0;
+        if (!mark || lock_name(fd, e->d_name, n, false) != 0)
             continue;
         snprintf(path, sizeof path, "%.*s/%.255s", n_dir < 1700 ? n_dir : 1700, entry, e->d_name);
         sq_cache_remove(path);
+        struct flock unlock = lock_of(e->d_name, n, F_UNLCK);
+        if (strlen(own) != n || strncmp(own, e->d_name, n) != 0)
+            fcntl(fd, F_OFD_SETLK, &unlock);
     }
     if (dir)
         closedir(dir);

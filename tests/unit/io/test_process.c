@@ -375,6 +375,16 @@ SQ_TEST(test_unfilled)
                   SQ_ERR_IO, &err, "cannot");
 }
 
+// Fills an entry for which it needs another one, "inner".
+static enum sq_status fill_by_inner(void *n_filled, const char *work, struct sq_error *err)
+{
+    bool is_filled;
+    char inner[128];
+    snprintf(inner, sizeof inner, "%s/spare/inner", dir);
+    SQ_TRY(sq_cache_get(inner, NULL, fill, n_filled, &is_filled, err));
+    return fill(n_filled, work, err);
+}
+
 // A program dies while it fills: the next one removes what it left, not what another still fills.
 SQ_TEST(test_leftovers)
 {
@@ -401,6 +411,14 @@ SQ_TEST(test_leftovers)
     snprintf(entry, sizeof entry, "%s/spare/third", dir);
     assert_int_equal(sq_cache_get(entry, NULL, fill, &n_filled, &is_filled, NULL), SQ_OK);
     assert_int_equal(count_files(tmpdir_path(dir, "spare")), 3); // lock, other, third
+    // What is left of an entry that the next fill needs is removed, and its lock given back.
+    snprintf(entry, sizeof entry, "%s/spare/inner.work-0123abcd", dir);
+    assert_int_equal(mkdir(entry, 0700), 0);
+    snprintf(entry, sizeof entry, "%s/spare/outer", dir);
+    alarm(600); // it waited for itself
+    assert_int_equal(sq_cache_get(entry, NULL, fill_by_inner, &n_filled, &is_filled, NULL), SQ_OK);
+    alarm(0);
+    assert_int_equal(count_files(tmpdir_path(dir, "spare")), 5); // inner and outer, too
 }
 
 static int set_up(void **state)
