@@ -6,7 +6,7 @@
 //   s_axil  registers, AXI4-Lite          sq_top_regs -> sq_sequencer -> jobs, transfers
 //   m_axi   memory, AXI4 manager          sq_dma -> sq_top_operand (4) -> engine -> sq_gear -> sq_fifo -> sq_dma
 // Ports have the names of the AXI specification. Transactions carry the identifier Id, so that their answers come in
-// order; they are data, secure and unprivileged (PROT 000b), and may be buffered, not cached (CACHE 0011b). Of the
+// order; they are data, unprivileged, secure as Prot says (010b: not), and may be buffered, not cached (CACHE 0011b). Of the
 // registers PROT says nothing.
 // Form says which engine: FLOAT is sq_engine_scaled, both operands in blocks with Element, Scale, High and
 // HighPerBank. Layout LAYOUT_KEPT is sq_engine_gqsa, with groups of BankLen weights. All others are sq_engine_array. Layout
