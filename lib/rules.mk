@@ -49,8 +49,8 @@ $(BUILD)/%: lib/%.in lib/rules.mk FORCE
 HEADERS = lib/sqsim.h lib/sq_regs.h lib/sq_driver.h lib/sq_chip.h lib/sq_chip_host.h lib/sq_chip_memory.h
 
 # What the program reads: the embedded model and workloads, machines, sweeps, RTL and its bridge; the driver to compile.
-DATA = $(shell git ls-files traces rtl sim/machines sim/sweeps 2>/dev/null | grep -v '/rules.mk$$' || \
-          find traces rtl sim/machines sim/sweeps -type f) \
+DATA = $(shell git ls-files traces rtl sim/machines sim/sweeps sim/gpu/sums 2>/dev/null | grep -v '/rules.mk$$' || \
+          find traces rtl sim/machines sim/sweeps sim/gpu/sums -type f) \
         sim/cosim/sq_rtl.h sim/cosim/sq_bridge.h sim/sweep/sq_report.html \
         lib/sq_driver.c lib/sq_driver.h lib/sq_regs.h $(wildcard reports/gpu/*.jsonl)
 
