@@ -70,9 +70,8 @@ enum sq_status sq_bs_sum_of(const struct sq_recipe *r, struct sq_sum_rule *rule,
     const char *const type = f.table ? "a described grid" : sq_element_name(f.element);
     const struct sq_sum_rule *const of = sq_sum_device_rule(&d, type);
     if (!of)
-        return SQ_FAIL(err, SQ_ERR_ARG,
-                       "sum = %s: it has no sums of %s, need one of e4m3, e5m2 or any", d.name,
-                       type);
+        return SQ_FAIL(err, SQ_ERR_ARG, "sum = %s: it has no sums of %s, need a device that has",
+                       d.name, type);
     *rule = *of;
     return SQ_OK;
 }
