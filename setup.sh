@@ -19,6 +19,7 @@ opensta sta
 clang-format clang-format
 cppcheck cppcheck
 perl prove
+xz-utils xz
 help2man help2man
 pkg-config pkg-config
 python3 python3

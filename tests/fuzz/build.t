@@ -22,7 +22,7 @@ for source in tests/fuzz/fuzz_*.c; do
   name=$(basename "$source" .c) name=${name#fuzz_}
   n=$((n + 1))
   mkdir "$W/$name"
-  if tar xzf "tests/fuzz/corpus/$name.tar.gz" -C "$W/$name" 2>"$W/out" &&
+  if tar xf "tests/fuzz/corpus/$name.tar.xz" -C "$W/$name" 2>"$W/out" &&
     "$DIR/$name" -runs=0 -max_len=4096 -rss_limit_mb=2048 "$W/$name" >"$W/out" 2>&1; then
     echo "ok $n - $name: $(grep -ao 'INITED cov: [0-9]*' "$W/out")"
   else

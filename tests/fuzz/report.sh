@@ -27,8 +27,8 @@ echo '| target | executions | per second | edges | flat, s | slowest, s | inputs
 echo '|---|---|---|---|---|---|---|---|---|'
 for log in "$dir"/*.log; do
   name=$(basename "$log" .log)
-  archive=tests/fuzz/corpus/$name.tar.gz
-  kept=$(tar tzf "$archive" | grep -vc '/$') packed=$(stat -c %s "$archive")
+  archive=tests/fuzz/corpus/$name.tar.xz
+  kept=$(tar tf "$archive" | grep -vc '/$') packed=$(stat -c %s "$archive")
   grep -a '^fuzz.sh:\|cov:\|^stat::number_of_executed\|^stat::slowest\|^SUMMARY' "$log" |
     awk -v name="$name" -v kept="$kept" -v packed="$packed" '
       /^stat::number/ { runs += $2 }
