@@ -104,7 +104,7 @@ sweep: $(BUILD)/sqsim
 	$(Q)$< sweep sim/sweeps/paper_grid.yaml --db build/sweep.db --jobs $(JOBS) -o $(SWEEP).csv
 	$(Q)$< report --db build/sweep.db --sweep paper_grid -o build/report > $(SWEEP).txt
 	$(Q)$(GNUPLOT) -e "csv='$(SWEEP).csv'; svg='build/paper_grid.svg'" sim/sweeps/paper_grid.gp
-	$(Q){ sed -n '1s/^# \(.*\)/<!-- \1 -->/p' $(SWEEP).txt; sed 1d build/paper_grid.svg; } > $(SWEEP).svg
+	$(Q){ sed -n '1s/^# \(.*\)/<!-- \1 -->/p' $(SWEEP).txt; sed 1d build/paper_grid.svg; } > $(SWEEP).svg && reports/svg.sh $(SWEEP).svg
 	$(Q)if [ -n "$(BROWSER)" ]; then \
 	  $(BROWSER) --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1200,1500 \
 	    --screenshot=$(SWEEP).png "file://$(abspath build/report/index.html)#paper_grid" 2> /dev/null; \
@@ -122,7 +122,7 @@ dram-report: $(BUILD)/sqsim
 	$(Q){ head -1 $(DRAM_REPORT).csv | sed 's/^# \(.*\)/<!-- \1 -->/' && grep -v '^#' $(DRAM_REPORT).csv > $(BUILD)/dram_timing.csv && \
 	  $(DRAM_REPORT).sh $< $(BUILD)/dram_timing.csv; } > $(DRAM_REPORT).md
 	$(Q){ head -1 $(DRAM_REPORT).csv && $(DRAM_REPORT).sh $< queues; } > reports/dram/queues.csv
-	$(Q)$(GNUPLOT) -e "csv='reports/dram/queues.csv'; svg='reports/dram/queues.svg'" reports/dram/queues.gp
+	$(Q)$(GNUPLOT) -e "csv='reports/dram/queues.csv'; svg='reports/dram/queues.svg'" reports/dram/queues.gp && reports/svg.sh reports/dram/queues.svg
 	$(Q)echo $(DRAM_REPORT).{csv,md} reports/dram/queues.{csv,svg}
 
 include reports/accuracy/rules.mk

@@ -20,6 +20,7 @@ section() { # MACHINE
   printf '\n```text\n'
   "$SQSIM" compare --machine "$1" ${records:+--gpu "$records"} --m 4096 --m 1 --plot "$to/$name.svg"
   printf '```\n'
+  reports/svg.sh "$to/$name.svg"
   [ "$name" != h100_sxm ] || printf '\n![predicted speedups of %s](%s.svg)\n' "$name" "$name"
   if [ -n "$records" ]; then
     printf '\nEvery kernel, ours and those of the libraries:\n\n```text\n'
