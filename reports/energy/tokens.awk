@@ -3,16 +3,17 @@
 # place of its range, so that the difference is least, or largest, at one end of every part. It is decided
 # where it has one sign in every library and with every type of DRAM.
 BEGIN { FS = "," }
-/^#/ || $1 == "library" { next }
+/^#/ { next }
+$1 == "library" { for (i = 7; i < NF; i += 3) { part[++n_parts] = $i; sub(/_low_j$/, "", part[n_parts]) } next }
 {
   where = $2 SUBSEP $3
   if (!(where in seen)) { seen[where]; place[++n_places] = where }
   if (!($5 in known)) { known[$5]; format[++n] = $5 }
-  if (!($6 in parts)) { parts[$6]; part[++n_parts] = $6 }
   if (!($1 in libraries)) { libraries[$1]; library[++n_libraries] = $1 }
   if (!($4 in drams)) { drams[$4]; dram[++n_drams] = $4 }
   k = where SUBSEP $1 SUBSEP $4 SUBSEP $5
-  low[k, $6] = $7; gated[k] += $8; high[k, $6] = $9; seconds[where, $5] = $10
+  seconds[where, $5] = $6
+  for (p = 1; p <= n_parts; p++) { low[k, part[p]] = $(3 * p + 4); gated[k] += $(3 * p + 5); high[k, part[p]] = $(3 * p + 6) }
 }
 # -1: a needs less in every case that has both, 1: more, 0: undecided.
 function order(where, a, b,  i, j, p, x, y, d, e, least, most, less, more) {

@@ -7,7 +7,7 @@ sqsim=$1 folder=$2
 here=$(dirname "$0")
 home=$here/../..
 memory=$home/sim/machines/memory/default.yaml
-echo "library,model,phase,dram,format,part,low_j,gated_j,high_j,seconds"
+first=1
 for tables in "$folder"/*/formats; do
   library=$(basename "$(dirname "$tables")")
   for model in smollm2-135m llama-3-8b; do
@@ -21,11 +21,15 @@ for tables in "$folder"/*/formats; do
           "$sqsim" run --workload "$home/traces/workloads/${model}_$phase.csv" $options --energy "$table" --memory "$memory" \
             --dram "$dram" --json | tail -1 |
             perl -MJSON::PP -e '
-              my ($where, $tokens) = @ARGV;
+              my ($where, $tokens, $first) = @ARGV;
               my $r = decode_json(<STDIN>);
-              printf "%s,%s,%.9g,%.9g,%.9g,%.9g\n", $where, $_->{part}, $_->{low_pj} * 1e-12 / $tokens,
-                $_->{gated_pj} * 1e-12 / $tokens, $_->{high_pj} * 1e-12 / $tokens, $r->{seconds} / $tokens for @{$r->{energy_parts}};
-            ' "$library,$model,$phase,$dram,$name" "$tokens"
+              my @parts = @{$r->{energy_parts}};
+              my @ends = qw(low gated high);
+              print join(",", qw(library model phase dram format seconds), map { my $p = $_->{part}; map { "${p}_${_}_j" } @ends } @parts), "\n"
+                if $first;
+              print join(",", $where, map { sprintf "%.9g", $_ / $tokens } $r->{seconds}, map { my $p = $_; map { $p->{"${_}_pj"} * 1e-12 } @ends } @parts), "\n";
+            ' "$library,$model,$phase,$dram,$name" "$tokens" "$first"
+          first=
         done
       done <"$here/formats.txt"
     done

@@ -35,12 +35,11 @@ ok "the netlist for a period, which it does not meet" grep -qx '| A | 3.00, not 
 ok "selection of a bank" grep -qx '| 4 | 40 | 25 % | 80 | 75 % |' <(table banks)
 
 # Two parts of 1 to 3 and 0 to 10 against 2 to 4 and 0 to 10: they share the place in the range.
-token() { printf '%s,m,decode_1,%s,%s,%s,%s,%s,%s,1\n' "${@:1:5}" .002 "$6"; }
-{ echo library,model,phase,dram,format,part,low_j,gated_j,high_j,seconds
+token() { echo "l1,m,decode_1,$1,$2,1,$3,.002,$4,$5,.002,$6"; }
+{ echo library,model,phase,dram,format,seconds,products_low_j,,,dram_low_j,,
   for dram in d1 d2; do
-    token l1 $dram x products .001 .003; token l1 $dram x dram 0 .010
-    token l1 $dram y products .002 .004; token l1 $dram y dram 0 .010
-    token l1 $dram z products .001 .003; token l1 $dram z dram 0 $([ $dram = d1 ] && echo .012 || echo .008)
+    token $dram x .001 .003 0 .010; token $dram y .002 .004 0 .010
+    token $dram z .001 .003 0 $([ $dram = d1 ] && echo .012 || echo .008)
   done; } >"$W/tokens.csv"
 awk -f "$E/tokens.awk" "$W/tokens.csv" >"$W.out"
 ok "a token" grep -qx '| x | 1.00, 4.00, 13.0 | 1000000 |' <(table "tokens m decode_1")
