@@ -11,7 +11,7 @@ if command -v xmllint >/dev/null; then ok "xmllint reads it" xmllint --noout rtl
 else skip "xmllint reads it" "no xmllint (libxml2-utils)"; fi
 ok "41 fields or more" [ "$(wc -l <"$W/header")" -ge 41 ]
 ok "the same names, offsets and bits" cmp <(cut -f1-5 "$W/ipxact" | sort) <(sort "$W/header")
-ok "SystemRDL has them in this order" cmp <(sed -nE 's/^ +\} (\w+)\[([0-9]+):([0-9]+)\];/\1 \3 \2/p' rtl/top/sq_top.rdl) \
+ok "SystemRDL has them in this order" cmp <(sed -nE 's/.* \} (\w+)\[([0-9]+):([0-9]+)\];$/\1 \3 \2/p' rtl/top/sq_top.rdl) \
   <(awk '{print $3, $4, $4 + $5 - 1}' "$W/ipxact")
 if "$PYTHON" -c 'import systemrdl' 2>/dev/null; then
   ok "PeakRDL's compiler reads it" registers peakrdl rtl/top/sq_top.rdl

@@ -47,14 +47,14 @@ void sq_regs_write_rdl(FILE *out)
     for (unsigned i = 0; i < sq_n_regs; i++) {
         const struct sq_reg *const r = &sq_regs[i];
         const unsigned n = fields_of(r, f);
-        fprintf(out, "    reg {\n        desc = ");
+        fprintf(out, "    reg { desc = ");
         put_quoted(out, r->text);
         fprintf(out, ";\n");
         for (unsigned k = 0; k < n; k++) {
-            fprintf(out, "        field {\n            desc = ");
+            fprintf(out, "        field { desc = ");
             put_quoted(out, f[k].text);
-            fprintf(out, ";\n            %s\n        } %s[%u:%u];\n", rdl_access[r->access],
-                    f[k].name, f[k].low + f[k].width - 1, f[k].low);
+            fprintf(out, "; %s } %s[%u:%u];\n", rdl_access[r->access], f[k].name,
+                    f[k].low + f[k].width - 1, f[k].low);
         }
         fprintf(out, "    } %s @ 0x%02x;\n", r->name, r->offset);
     }
@@ -63,10 +63,10 @@ void sq_regs_write_rdl(FILE *out)
 
 // ---- IP-XACT ----------------------------------------------------------------------------------------
 
-// An element with a text, so many levels deep.
-static void put_element(FILE *out, unsigned level, const char *name, const char *text)
+// An element with a text, in the line of the tag around it.
+static void put_element(FILE *out, const char *name, const char *text)
 {
-    fprintf(out, "%*s<ipxact:%s>", 2 * (int)level, "", name);
+    fprintf(out, "<ipxact:%s>", name);
     for (; *text; text++)
         switch (*text) {
         case '&':
@@ -81,20 +81,20 @@ static void put_element(FILE *out, unsigned level, const char *name, const char 
         default:
             fputc(*text, out);
         }
-    fprintf(out, "</ipxact:%s>\n", name);
+    fprintf(out, "</ipxact:%s>", name);
 }
 
-static void put_number(FILE *out, unsigned level, const char *name, const char *form,
-                       unsigned value)
+static void put_number(FILE *out, const char *name, const char *form, unsigned value)
 {
     char text[16];
     snprintf(text, sizeof text, form[0] == 'x' ? "0x%x" : "%u", value);
-    put_element(out, level, name, text);
+    put_element(out, name, text);
 }
 
+// Begins a line that is so many levels deep.
 static void put_tag(FILE *out, unsigned level, const char *tag)
 {
-    fprintf(out, "%*s<%sipxact:%s>\n", 2 * (int)level, "", tag[0] == '/' ? "/" : "",
+    fprintf(out, "\n%*s<%sipxact:%s>", 2 * (int)level, "", tag[0] == '/' ? "/" : "",
             tag + (tag[0] == '/'));
 }
 
@@ -102,14 +102,14 @@ static void put_field(FILE *out, const struct sq_reg_field *f, enum sq_reg_acces
 {
     static const char *const word[] = {"read-only", "write-only", "read-write", "read-write"};
     put_tag(out, 5, "field");
-    put_element(out, 6, "name", f->name);
-    put_element(out, 6, "description", f->text);
-    put_number(out, 6, "bitOffset", "u", f->low);
-    put_number(out, 6, "bitWidth", "u", f->width);
-    put_element(out, 6, "access", word[access]);
+    put_element(out, "name", f->name);
+    put_element(out, "description", f->text);
+    put_number(out, "bitOffset", "u", f->low);
+    put_number(out, "bitWidth", "u", f->width);
+    put_element(out, "access", word[access]);
     if (access == SQ_REG_CLEAR)
-        put_element(out, 6, "modifiedWriteValue", "oneToClear");
-    put_tag(out, 5, "/field");
+        put_element(out, "modifiedWriteValue", "oneToClear");
+    fputs("</ipxact:field>", out);
 }
 
 void sq_regs_write_ipxact(FILE *out)
@@ -119,35 +119,35 @@ void sq_regs_write_ipxact(FILE *out)
         out,
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
         "<!-- %s -->\n"
-        "<ipxact:component xmlns:ipxact=\"http://www.accellera.org/XMLSchema/IPXACT/1685-2014\">\n",
+        "<ipxact:component xmlns:ipxact=\"http://www.accellera.org/XMLSchema/IPXACT/1685-2014\">",
         SQ_REGS_WRITTEN);
-    put_element(out, 1, "vendor", "sqsim");
-    put_element(out, 1, "library", "sqsim");
-    put_element(out, 1, "name", "sq_top");
-    put_number(out, 1, "version", "u", SQ_REG_VERSION_VALUE);
+    put_element(out, "vendor", "sqsim");
+    put_element(out, "library", "sqsim");
+    put_element(out, "name", "sq_top");
+    put_number(out, "version", "u", SQ_REG_VERSION_VALUE);
     put_tag(out, 1, "memoryMaps");
     put_tag(out, 2, "memoryMap");
-    put_element(out, 3, "name", "sq_top");
+    put_element(out, "name", "sq_top");
     put_tag(out, 3, "addressBlock");
-    put_element(out, 4, "name", "registers");
-    put_number(out, 4, "baseAddress", "x", 0);
-    put_number(out, 4, "range", "x", SQ_REG_END);
-    put_number(out, 4, "width", "u", 32);
+    put_element(out, "name", "registers");
+    put_number(out, "baseAddress", "x", 0);
+    put_number(out, "range", "x", SQ_REG_END);
+    put_number(out, "width", "u", 32);
     for (unsigned i = 0; i < sq_n_regs; i++) {
         const unsigned n = fields_of(&sq_regs[i], f);
         put_tag(out, 4, "register");
-        put_element(out, 5, "name", sq_regs[i].name);
-        put_element(out, 5, "description", sq_regs[i].text);
-        put_number(out, 5, "addressOffset", "x", sq_regs[i].offset);
-        put_number(out, 5, "size", "u", 32);
+        put_element(out, "name", sq_regs[i].name);
+        put_element(out, "description", sq_regs[i].text);
+        put_number(out, "addressOffset", "x", sq_regs[i].offset);
+        put_number(out, "size", "u", 32);
         for (unsigned k = 0; k < n; k++)
             put_field(out, &f[k], sq_regs[i].access);
-        put_tag(out, 4, "/register");
+        fputs("</ipxact:register>", out);
     }
     put_tag(out, 3, "/addressBlock");
-    put_number(out, 3, "addressUnitBits", "u", 8);
+    put_number(out, "addressUnitBits", "u", 8);
     put_tag(out, 2, "/memoryMap");
     put_tag(out, 1, "/memoryMaps");
-    put_element(out, 1, "description", about);
-    fprintf(out, "</ipxact:component>\n");
+    put_element(out, "description", about);
+    fprintf(out, "\n</ipxact:component>\n");
 }
