@@ -40,7 +40,7 @@ accuracy-smollm2: smollm2 $(BUILD)/kl_grid $(BUILD)/kl_table
 	  $(call kl,$(SMOLLM2_DIR)/model.gguf,$(SMOLLM2_DIR),$(SMOLLM2_SEQUENCES),$(SMOLLM2_LISTS),$(ACCURACY)/smollm2.csv); fi
 	$(Q)$(call kl_page,smollm2,$(SMOLLM2_LISTS),make accuracy SUBJECT=smollm2)
 
-TINY_GRID := $(ACCURACY)/tiny-llama
+TINY_GRID := $(BUILD)/tiny-llama
 # The tables of weights, and the claims on them, on the model that is trained here.
 TINY_KL := $(BUILD)/tiny-llama-kl
 .PHONY: accuracy-tiny
@@ -61,6 +61,6 @@ accuracy: $(BUILD)/accuracy_grid accuracy-tiny
 	$(Q){ printf '# make accuracy: accuracy_grid on tiny-llama; revision %s; %s\n' \
 	    "$$(reports/revision.sh)" "$$($(CC) --version | head -1)" && \
 	  $(BUILD)/accuracy_grid traces/tiny-llama 8; } > $(TINY_GRID).csv.new && mv $(TINY_GRID).csv.new $(TINY_GRID).csv
-	$(Q){ sed -n '1s/^# \(.*\)/<!-- \1 -->/p' $(TINY_GRID).csv && awk -F, -f $(ACCURACY)/tables.awk $(TINY_GRID).csv; } > $(TINY_GRID).md
-	$(Q)$(GNUPLOT) -e "csv='$(TINY_GRID).csv'; svg='$(TINY_GRID).svg'; what='nats per token'" $(ACCURACY)/plot.gp
+	$(Q){ sed -n '1s/^# \(.*\)/<!-- \1 -->/p' $(TINY_GRID).csv && awk -F, -f $(ACCURACY)/tables.awk $(TINY_GRID).csv; } > $(ACCURACY)/tiny-llama.md
+	$(Q)$(GNUPLOT) -e "csv='$(TINY_GRID).csv'; svg='$(ACCURACY)/tiny-llama.svg'; what='nats per token'" $(ACCURACY)/plot.gp
 endif

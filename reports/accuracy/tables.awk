@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # CSV of accuracy_grid -> Markdown tables. A cell is nats per token, or a relative output error.
-#   awk -F, -f tables.awk tiny-llama.csv
+#   awk -F, -f tables.awk build/tiny-llama.csv
 BEGIN { split("4 8 16 32 64 128", banks, " "); split("0.5 0.75 0.875 0.9375", sparsities, " ") }
 /^#/ || $1 == "family" { next }
 {
@@ -33,16 +33,16 @@ END {
     print "| " k " | " show(base[k, "rtn", "-1"]) " | " show(base[k, "gptq", "-1"]) " | " \
       show(base[k, "rtn", "0.5"]) " | " show(base[k, "gptq", "0.5"]) " |"
   }
-  for (i = 1; i <= n_names; i++) {
-    name = names[i]
-    print "\n" name "\n\n| sparsity | bits | b=4 | 8 | 16 | 32 | 64 | 128 |\n|---|---|---|---|---|---|---|---|"
+  print "\n| recipe | sparsity | bits | b=4 | 8 | 16 | 32 | 64 | 128 |\n|---|---|---|---|---|---|---|---|---|"
+  for (i = 1; i <= n_names; i++)
     for (j = 1; j <= 4; j++) {
-      s = sparsities[j]
+      name = names[i]; s = sparsities[j]
       if ((name, s) in width) {
-        row = "| " s " | " width[name, s] " |"
+        row = name
+        gsub(/[|]/, "\\\\|", row)
+        row = "| " row " | " s " | " width[name, s] " |"
         for (b = 1; b <= 6; b++) row = row " " show(cell[name, s, banks[b]]) " |"
         print row
       }
     }
-  }
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # What a DRAM that keeps time costs against bandwidth and latency alone: timing.sh SQSIM [CSV], lines
-# "device,workload,format,ideal cycles,timed cycles" to CSV (standard output), and with CSV the page of them.
+# of a device and a workload with ideal and timed cycles of each format as CSV (standard output), and with CSV the page of them.
 # The machine is sim/machines/edge4.yaml, or the chip sim/machines/chip16.yaml, with the device; ideal: the device's peak (to .1 GB/s), the
 # latency of a closed bank, its bursts. No cycles: the chip, or its array, does not run the format.
 # timing.sh SQSIM queues: lines "device,outstanding,queue,cycles,rows", a layer on the chip with so many bursts of the DMA under way and so
@@ -14,22 +14,18 @@ formats="dense nvfp4 mxfp4 mxint8 sq_b sp24 gqsa spqt"
 
 if [ $# = 2 ] && [ "$2" != queues ]; then
   awk -F, '
-    NR == 1 || /^#/ { next }
-    { key = $1 "," $2; if (!(key in n)) order[++keys] = key
-      i = ++n[key]; name[key, i] = $3; ideal[key, i] = $4; timed[key, i] = $5 }
-    END {
-      printf "| device | workload |"; for (i = 1; i <= n[order[1]]; i++) printf " %s |", name[order[1], i]
-      printf " ranking |\n|---|---|"; for (i = 0; i <= n[order[1]]; i++) printf "---|"; print ""
-      for (k = 1; k <= keys; k++) {
-        key = order[k]; split(key, part, ","); swaps = ""
-        printf "| %s | %s |", part[1], part[2]
-        for (i = 1; i <= n[key]; i++)
-          if (timed[key, i]) printf " %.1f %% |", 100 * (timed[key, i] / ideal[key, i] - 1); else printf " - |"
-        for (i = 1; i <= n[key]; i++) for (j = 1; j <= n[key]; j++)
-          if (timed[key, j] && ideal[key, i] < ideal[key, j] && timed[key, i] > timed[key, j])
-            swaps = swaps (swaps ? ", " : "") name[key, j] " before " name[key, i]
-        printf " %s |\n", swaps ? swaps : "the same"
-      }
+    /^#/ { next }
+    $1 == "device" {
+      printf "| device | workload |"; for (i = 3; i <= NF; i += 2) { name[i] = $i; printf " %s |", $i }
+      printf " ranking |\n|---|---|"; for (i = 3; i <= NF + 2; i += 2) printf "---|"; print ""; next
+    }
+    {
+      swaps = ""
+      printf "| %s | %s |", $1, $2
+      for (i = 3; i <= NF; i += 2) if ($(i + 1)) printf " %.1f %% |", 100 * ($(i + 1) / $i - 1); else printf " - |"
+      for (i = 3; i <= NF; i += 2) for (j = 3; j <= NF; j += 2)
+        if ($(j + 1) && $i < $j && $(i + 1) > $(j + 1)) swaps = swaps (swaps ? ", " : "") name[j] " before " name[i]
+      printf " %s |\n", swaps ? swaps : "the same"
     }' "$2"
   exit
 fi
@@ -70,7 +66,7 @@ if [ "${2:-}" = queues ]; then
   done
   exit
 fi
-echo "device,workload,format,ideal,timed"
+printf 'device,workload'; printf ',%s,timed' $formats; echo
 for device in $devices; do
   channels=1
   [ "$device" != hbm3 ] || channels=4
@@ -85,10 +81,13 @@ for device in $devices; do
     [[ $workload != chip-* ]] || base=chip16
     machine $base "device: $device" "channels: $channels" >"$work/timed.yaml"
     machine $base "bandwidth: $peak GB/s" "latency: $ns ns" "burst: $burst B" >"$work/ideal.yaml"
+    printf '%s,%s' "$device" "$workload"
     for format in $formats; do
-      ideal=$(cycles "$work/ideal.yaml" $workload $format)
-      timed=$(cycles "$work/timed.yaml" $workload $format)
-      echo "$device,$workload,$format,$ideal,$timed"
+      for memory in ideal timed; do
+        n=$(cycles "$work/$memory.yaml" $workload $format)
+        printf ',%s' "$n"
+      done
     done
+    echo
   done
 done
