@@ -8,8 +8,6 @@
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_layer_rule.h"
 
-enum { PLAIN_NBITS = 16 };
-
 // Short names.
 static const struct {
     const char *name, *text;
@@ -55,8 +53,7 @@ enum sq_status sq_cache_recipe(const char *text, unsigned scope, struct sq_recip
 
 double sq_cache_row_nbits(const struct sq_recipe *cache, uint64_t width)
 {
-    return sq_recipe_is_reference(cache) ? PLAIN_NBITS * (double)width
-                                         : sq_recipe_nbits(cache, 1, (size_t)width);
+    return sq_recipe_nbits(cache, 1, (size_t)width);
 }
 
 enum sq_status sq_cache_round(const struct sq_recipe *cache, float *row, size_t width,

@@ -187,6 +187,8 @@ double sq_quant_layer_nbits(const struct sq_quant_layer *q)
 
 double sq_recipe_nbits(const struct sq_recipe *r, size_t n, size_t k)
 {
+    if (sq_recipe_is_reference(r))
+        return 16 * (double)n * (double)k;
     void *state = r->operand == SQ_OPERAND_ACT ? NULL : r->format->file->outline(r, n, k);
     const double nbits = state ? count_parts(r->format, state) + sigma_nbits(r->is_smooth, k) : NAN;
     r->format->values->free(state);

@@ -164,6 +164,10 @@ def others():
         f.write("Layer,M,N,K,Count,\n" + "".join(f"l{i},{draw.randint(1, 40)},{32 * draw.randint(1, 9)},{128 * draw.randint(1, 5)},{draw.randint(1, 4)},\n" for i in range(3)))
     for options in ("sq_w", "sq_a_static", "gqsa --sparsity 0.5 --group 16", "spqt", "spqr", "sp24", "mxplus"):
         run("run", "--machine", "m.yaml", "--workload", "w.csv", "--format", *options.split())
+    n, k = 32 * draw.randint(1, 9), 128 * draw.randint(1, 5)
+    _, s = run("run", "--machine", "m.yaml", "--m", 1, "--n", n, "--k", k, "--format", "dense", "--weight-bits", 16, "--act-bits", 16)
+    check("16 bits: weights alone, no scales", s["bytes"] - s["bytes_by_stream"]["partial"], 2 * (n * k + n + k), 0)
+    check("16 bits: stored", s["stored_bits_per_weight"], 16, 0)
     run("run", "--machine", "m.yaml", "--workload", "w.csv", "--format", "dense", "--weight-bits", 4, "--energy", "t.jsonl", "--memory", "memory.yaml")
     run("run", "--machine", "edge4_lpddr5", "--workload", "w.csv", "--format", "nvfp4")
     run("run", "--device", draw.choice(("ddr4-2400", "ddr5-4800", "lpddr4-3200")))

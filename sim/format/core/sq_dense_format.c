@@ -50,7 +50,10 @@ static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct s
                        r->act.low_bits);
     if (o->is_act_fp8)
         r->act = (struct sq_grid){SQ_GRID_FP8, 0, 8};
-    return sq_grid_settle(r, scope, given, false, err);
+    SQ_TRY(sq_grid_settle(r, scope, given, false, err));
+    if (sq_recipe_is_reference(r)) // numbers of 16 bits, which no scale multiplies
+        r->group = 0;
+    return SQ_OK;
 }
 
 static void text(const struct sq_recipe *r, char out[96])

@@ -178,7 +178,10 @@ void sq_grid_demand(const struct sq_recipe *r, struct sq_demand *d)
 {
     const struct sq_grid_recipe *o = sq_grid_recipe(r);
     d->of[SQ_STREAM_LO].element = sq_grid_stored_bits(r);
-    d->of[SQ_STREAM_SCALE].group = o->scale_nbytes ? o->scale_nbytes : 4;
+    if (!is_reference(r))
+        d->of[SQ_STREAM_SCALE].group = o->scale_nbytes ? o->scale_nbytes : 4;
+    else if (sq_recipe_act_bits(r) == 16)
+        d->n_act_scales = 0;
 }
 
 // ---- quantizing -----------------------------------------------------------------------------
