@@ -38,6 +38,20 @@ static bool is_attention(const struct sq_workload_row *row)
     return row->part == SQ_ROW_SCORES || row->part == SQ_ROW_VALUES;
 }
 
+static const struct sq_recipe *recipe_of(const struct pass *p, const struct sq_workload_row *row)
+{
+    return is_attention(row)          ? &p->cache[row->part == SQ_ROW_VALUES]
+           : row->part == SQ_ROW_HEAD ? p->in->head
+                                      : p->in->recipe;
+}
+
+static const struct sq_mac_energy *mac_of(const struct pass *p, const struct sq_workload_row *row)
+{
+    return is_attention(row)          ? p->in->cache_mac
+           : row->part == SQ_ROW_HEAD ? p->in->head_mac
+                                      : p->in->mac;
+}
+
 static enum sq_status time_row(const struct pass *p, size_t i, struct sq_machine_memo *memo,
                                struct sq_error *err)
 {
@@ -45,8 +59,7 @@ static enum sq_status time_row(const struct pass *p, size_t i, struct sq_machine
     const struct sq_workload_row *row = &p->w->row[i];
     const struct sq_pass_request *in = p->in;
     const struct sq_machine *hw = in->machine;
-    const struct sq_recipe *r =
-        is_attention(row) ? &p->cache[row->part == SQ_ROW_VALUES] : in->recipe;
+    const struct sq_recipe *r = recipe_of(p, row);
     struct sq_pass_row *out = &p->out->row[i];
     struct sq_machine_stats s;
     struct sq_mapping *plan = malloc(sizeof *plan);
@@ -62,7 +75,7 @@ static enum sq_status time_row(const struct pass *p, size_t i, struct sq_machine
             out->nbytes += (double)s.nbytes[id];
     }
     if (status == SQ_OK && in->mac) {
-        const struct sq_mac_energy *mac = is_attention(row) ? in->cache_mac : in->mac;
+        const struct sq_mac_energy *mac = mac_of(p, row);
         struct sq_machine_accesses a;
         sq_machine_count(hw, plan, &s, &a);
         sq_machine_energy(hw, mac ? mac : &none, in->memory, in->chip, plan, &a, out->cycles,
@@ -72,13 +85,14 @@ static enum sq_status time_row(const struct pass *p, size_t i, struct sq_machine
     return status;
 }
 
-// The first row that takes the same time.
-static size_t same_row(const struct sq_workload *w, size_t i)
+// The first row that takes the same time and joules.
+static size_t same_row(const struct pass *p, size_t i)
 {
+    const struct sq_workload *w = p->w;
     for (size_t j = 0; j < i; j++)
         if (memcmp(&w->row[j].gemm, &w->row[i].gemm, sizeof w->row[i].gemm) == 0 &&
-            (w->row[j].part == w->row[i].part ||
-             (!is_attention(&w->row[j]) && !is_attention(&w->row[i]))))
+            recipe_of(p, &w->row[j]) == recipe_of(p, &w->row[i]) &&
+            mac_of(p, &w->row[j]) == mac_of(p, &w->row[i]))
             return j;
     return i;
 }
@@ -91,11 +105,11 @@ static enum sq_status time_rows(struct pass *p, struct sq_error *err)
     SQ_NEED(memo, err, "%zu threads", n_threads);
 #pragma omp parallel for schedule(dynamic, 1)
     for (size_t i = 0; i < n; i++)
-        if (same_row(p->w, i) == i)
+        if (same_row(p, i) == i)
             p->status[i] = time_row(p, i, &memo[omp_get_thread_num()], &p->err[i]);
     sq_machine_memos_free(memo, n_threads);
     for (size_t i = 0; i < n; i++) {
-        const size_t j = same_row(p->w, i);
+        const size_t j = same_row(p, i);
         if (p->status[j] != SQ_OK) {
             *err = p->err[j];
             return p->status[j];
@@ -212,7 +226,7 @@ static enum sq_status count_held(const struct pass *p, struct sq_error *err)
             continue;
         const double times = (double)(row->count + row->idle);
         const double nbits =
-            sq_recipe_nbits(p->in->recipe, (size_t)row->gemm.n, (size_t)row->gemm.k);
+            sq_recipe_nbits(recipe_of(p, row), (size_t)row->gemm.n, (size_t)row->gemm.k);
         out->weights_nbytes += times * nbits / 8;
         if (row->part == SQ_ROW_LINEAR) {
             out->weights += times * (double)row->gemm.n * (double)row->gemm.k;

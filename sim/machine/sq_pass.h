@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole pass of a model over tokens on a machine: its linear layers in their format, lm_head, attention on
+// A whole pass of a model over tokens on a machine: its linear layers in their format, lm_head in its own, attention on
 // the same arrays in the format of the KV cache, what a vector unit computes, and what crosses the DRAM
 // besides. The parts follow one another, so that they add up.
 //
@@ -38,9 +38,11 @@ double sq_pass_vector_seconds(const struct sq_machine *machine, enum sq_vector_o
 
 struct sq_pass_request {
     const struct sq_machine *machine;
-    const struct sq_recipe *recipe;        // of the linear layers and lm_head
+    const struct sq_recipe *recipe;        // of the linear layers
+    const struct sq_recipe *head;          // of lm_head; may be `recipe`
     const struct sq_recipe *cache;         // of the KV cache and of what it is multiplied by
     const struct sq_mac_energy *mac;       // of `recipe`; NULL: no joules
+    const struct sq_mac_energy *head_mac;  // of `head`; NULL: lm_head has joules of memory alone
     const struct sq_mac_energy *cache_mac; // of `cache`; NULL: attention has joules of memory alone
     const struct sq_energy_memory *memory;
     const struct sq_energy_chip *chip;     // of a machine that is one; else NULL

@@ -140,7 +140,7 @@ static enum sq_status run_pass(const struct sq_sweep_inputs *in, const struct sq
                                     .batch = (uint64_t)axis_or(p, SQ_AXIS_BATCH, 1),
                                     .seq = (uint64_t)axis_or(p, SQ_AXIS_CONTEXT, 2048),
                                     .is_whole = true};
-    struct sq_recipe cache;
+    struct sq_recipe cache, head;
     struct sq_workload w;
     struct sq_pass_result x;
     struct sq_machine any = *machine; // what does not fit has a time, but no tokens
@@ -151,6 +151,7 @@ static enum sq_status run_pass(const struct sq_sweep_inputs *in, const struct sq
     SQ_TRY(find_joules(in, p, &mac, &has_joules, err));
     struct sq_pass_request request = {.machine = &any,
                                       .recipe = &p->recipe,
+                                      .head = &head,
                                       .cache = &cache,
                                       .mac = has_joules ? &mac : NULL,
                                       .memory = &in->memory,
@@ -159,6 +160,7 @@ static enum sq_status run_pass(const struct sq_sweep_inputs *in, const struct sq
                            : bits == 8 ? "int8"
                                        : "bf16",
                            SQ_IN_RUN, &cache, err));
+    SQ_TRY(sq_cache_recipe("bf16", SQ_IN_RUN, &head, err)); // as run has it
     SQ_TRY(time_pass(&request, t->config, t->name, &o, &w, &x, err));
     const bool fits = machine->capacity_nbytes == 0 ||
                       x.weights_nbytes + x.cache_nbytes <= (double)machine->capacity_nbytes;

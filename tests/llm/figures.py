@@ -86,6 +86,7 @@ FORMATS = {"dense --weight-bits 4 --group 32": (lambda k: 4 * k + 32 * up(k, 32)
            "nvfp4": (lambda k: 4 * k + 8 * up(k, 16), lambda k: 4 * k + 8 * up(k, 16) + 32),
            "mxfp8": (lambda k: 8 * k + 8 * up(k, 32), lambda k: 8 * k + 8 * up(k, 32)),
            "mxfp4": (lambda k: 4 * k + 8 * up(k, 32), lambda k: 4 * k + 8 * up(k, 32))}
+AS_IT_IS = (lambda k: 16 * k, lambda k: 16 * k)  # 16 bits have no scales
 # ... and of the cache's row of a head, and bits of an element of a query.
 CACHES = {"": (lambda d: 16 * d, 16), "int8": (lambda d: 8 * d + 32, 8), "int4": (lambda d: 4 * d + 32, 8), "mxfp8": (lambda d: 8 * d + 8 * up(d, 32), 8.25)}
 
@@ -100,10 +101,11 @@ def decode(i):
         json.dump(c, f)
     h, inner, layers, dim, vocab, batch, context = c["hidden_size"], c["intermediate_size"], c["num_hidden_layers"], c["head_dim"], c["vocab_size"], draw.randint(1, 7), draw.randint(20, 300)
     options, cache = draw.choice(list(FORMATS)), draw.choice(list(CACHES))
-    weight, act = FORMATS[options]
     row, query = CACHES[cache][0](dim), CACHES[cache][1]
+    head = draw.choice(("bf16", "layers", "mxfp8"))  # bf16 is the default
+    of_head = {"bf16": AS_IT_IS, "layers": FORMATS[options]}.get(head) or FORMATS[head]
     tensor = 4 if options == "nvfp4" else 0  # bytes of a scale of the whole matrix
-    words = ["run", "model.json", "--machine", "m.yaml", "--phase", "decode", "--context", context, "--batch", batch, "--format", *options.split(), *(["--kv-format", cache] if cache else [])]
+    words = ["run", "model.json", "--machine", "m.yaml", "--phase", "decode", "--context", context, "--batch", batch, "--format", *options.split(), *(["--kv-format", cache] if cache else []), *(["--head-format", head] if head != "bf16" else [])]
     lines, s = run(*words)
     part, about = {l["part"]: l for l in lines if "part" in l}, " ".join(map(str, words))
     shapes = {"q_proj": (heads * dim, h), "k_proj": (kv * dim, h), "v_proj": (kv * dim, h), "o_proj": (h, heads * dim), "gate_proj": (inner, h), "up_proj": (inner, h), "down_proj": (h, inner), "lm_head": (vocab, h)}
@@ -111,9 +113,11 @@ def decode(i):
     for l in lines:
         if l.get("layer") in shapes:
             n, k = shapes[l["layer"]]
+            is_head = l["layer"] == "lm_head"
+            weight, act = of_head if is_head else FORMATS[options]
             check("decode: products of a layer", l["macs"], batch * n * k, 0, about)
             check("decode: bytes of a layer are its weights, activations and outputs", l["bytes"], (n * weight(k) + batch * act(k)) / 8 + 2 * batch * n, 1e-9, f"{l['layer']}: {about}")
-            held += (1 if l["layer"] == "lm_head" else layers) * (n * weight(k) / 8 + tensor)
+            held += (1 if is_head else layers) * (n * weight(k) / 8 + (tensor if not is_head or head == "layers" else 0))
     check("decode: all weights that are held", s["weights_bytes"], held + (0 if c["tie_word_embeddings"] else 2 * vocab * h), 1e-9, about)
     read = 2 * layers * kv * context * batch * row / 8
     seen = 32 * up(context, 32) if cache == "mxfp8" else context  # values are read in whole blocks of keys

@@ -33,7 +33,7 @@ ok "smollm2, mxfp8" [ "$(number kv_bytes)" = $((2 * 30 * 3 * (64 + 2) * 8192)) ]
 # Weights in memory: all experts, though few work; the embedding in 16 bits, unless lm_head is it.
 decode qwen3-30b-a3b --weight-bits 8 --group row
 linear=$((48 * (2048 * (32 + 4 + 4 + 32) * 128 + 2048 * 128 + 128 * 3 * 768 * 2048)))
-ok "qwen3-30b-a3b: 8 bits of 30 billion" near "$(number weights_bytes)" $((linear + 3 * 151936 * 2048)) 0.01
+ok "qwen3-30b-a3b: 8 bits of 30 billion" near "$(number weights_bytes)" $((linear + 4 * 151936 * 2048)) 0.004
 
 # ---- windows ------------------------------------------------------------------------------------
 sed 's/"llama"/"mistral"/; s/"vocab/"sliding_window": 1024, "vocab/' "$T/llama-3-8b.json" >"$W/window.json"
@@ -64,8 +64,13 @@ ok "parts add up" near "$ms" "$(grep -o '"ms":[0-9.e+-]*' "$W.out" | head -6 | c
 run --workload "$T/llama-3-8b_decode_32.csv" --format dense
 ok "linear layers as in the table" near "$linear" "$(awk -v c="$(number cycles)" 'BEGIN { printf "%.9f", c * 1e-6 }')"
 printf 'Layer,M,N,K,\nlm_head,32,128256,4096,\n' >"$W/head.csv"
-run --workload head.csv --format dense
-ok "and lm_head" near "$head" "$(awk -v c="$(number cycles)" 'BEGIN { printf "%.9f", c * 1e-6 }')"
+run --workload head.csv --format dense --weight-bits 16 --act-bits 16
+ok "lm_head as eval leaves it, without scales" near "$head" "$(awk -v c="$(number cycles)" 'BEGIN { printf "%.9f", c * 1e-6 }')"
+for f in "layers --format spqt" "dense:weight-bits=8 --format dense --weight-bits 8"; do
+  run llama-3-8b --phase decode --batch 32 --context 128 --format spqt --head-format ${f%% *}; head=$(part head ms)
+  run --workload head.csv ${f#* }
+  ok "or in the format that is named, ${f%% *}" near "$head" "$(awk -v c="$(number cycles)" 'BEGIN { printf "%.9f", c * 1e-6 }')"
+done
 for m in default edge4 large.yaml; do
   run smollm2-135m --machine "$m" --phase decode --context 128 --format dense; few=$(number tokens_per_second)
   run smollm2-135m --machine "$m" --phase decode --context 131072 --format dense; many=$(number tokens_per_second)
@@ -185,7 +190,7 @@ if [ -r "$DATA/traces/azure2023_splitwise_conv.csv" ]; then
 else
   skip "an Azure trace" "SQ_DATA is not set"
 fi
-sed 's/capacity: .*/capacity: 6 GB/' "$M/server64.yaml" >"$W/small_cache.yaml"
+sed 's/capacity: .*/capacity: 6.2 GB/' "$M/server64.yaml" >"$W/small_cache.yaml"
 printf 'arrived_at,num_prefill_tokens,num_decode_tokens\n0,1000000,25\n' >"$W/one.csv"
 mkdir -p "$W/partly/tp1/per_sequence.csv"
 refuse "per_sequence.csv': it is a directory" run llama-3-8b --machine large.yaml --phase serve --format nvfp4 --kv-format int8 --tables partly
@@ -207,12 +212,14 @@ refuse "--context has no use with --phase serve" run llama-3-8b --phase serve --
 refuse "need 1..8, the tokens of a step" run llama-3-8b --phase serve --requests trace.csv --token-budget 8 --sequences 9
 
 # ---- refusals ------------------------------------------------------------------------------------
-refuse "weights of 5.04 GB and a cache of 68.72 GB are 56.58 GB more than the capacity of machine default, 17.18 GB" \
+refuse "weights of 5.81 GB and a cache of 68.72 GB are 57.35 GB more than the capacity of machine default, 17.18 GB" \
   run llama-3-8b --phase decode --context 16384 --batch 32 --format dense
 refuse "context = 0, need 1" run llama-3-8b --phase decode --context 0
 refuse "--seq with --phase decode" run llama-3-8b --phase decode --seq 4
 refuse "need prefill, decode or serve" run llama-3-8b --phase train
 refuse "kv-format: 'int5' is no format with values" run llama-3-8b --phase decode --kv-format int5
+refuse "head-format: 'int5' is no format with values" run llama-3-8b --phase decode --head-format int5
+refuse "head-format: weight-bits = 1, need 2..16" run llama-3-8b --phase decode --head-format dense:weight-bits=1
 refuse "kv-format: group = 3" run llama-3-8b --phase decode --kv-format dense:group=3
 refuse "on a GPU, need a machine" run llama-3-8b --phase decode --machine h200
 refuse "needs --energy" run llama-3-8b --phase decode --kv-energy "$W/head.csv"

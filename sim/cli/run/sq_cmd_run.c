@@ -122,6 +122,11 @@ static const struct sq_cli_row rows[] = {
                 "the cache: bf16, int8, int4 or a format with options behind colons, mxfp8 or "
                 "dense:weight-bits=6",
                 .modes = PHASE),
+    SQ_CLI_TEXT(
+        "head-format", "FORMAT", AT(r.head_format),
+        "lm_head: bf16, as eval leaves it, layers (that of --format) or a format with options "
+        "behind colons",
+        .modes = PHASE),
     SQ_CLI_TEXT("kv-energy", "FILE", AT(r.kv_energy),
                 "with --energy: joules a MAC of the cache's format; without it attention has those "
                 "of memory alone",
@@ -637,6 +642,7 @@ int sq_cmd_run(int argc, char **argv)
                                  .workers = 64,
                                  .tile_rows = 16,
                                  .kv_format = "bf16",
+                                 .head_format = "bf16",
                                  .pass = {.batch = 1, .chips = 1, .seq = 2048, .is_whole = true}}};
     static const struct sq_cli_line line = {rows, "[MODEL]", doc};
     if (sq_cli_parse(&line, argc, argv, &in, &err) != SQ_OK || run(&in, &err) != SQ_OK)

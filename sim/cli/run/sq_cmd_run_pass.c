@@ -8,6 +8,7 @@
 #include "sim/cli/run/sq_cmd_run_pass.h"
 #include "sim/cli/sq_cli_table.h"
 #include "sim/format/sq_cache_format.h"
+#include "sim/format/sq_layer_rule.h"
 #include "sim/gpu/sq_gpu.h"
 #include "sim/io/sq_file.h"
 #include "sim/io/sq_json.h"
@@ -70,13 +71,41 @@ static enum sq_status read_config(struct sq_run_one *r, struct sq_error *err)
 
 // ---- the pass -------------------------------------------------------------------------------
 
+static bool is_as_layers(const struct sq_run_request *in)
+{
+    return strcmp(in->head_format, "layers") == 0;
+}
+
+const struct sq_recipe *sq_run_head(const struct sq_run_one *r)
+{
+    return is_as_layers(r->request) ? &r->request->recipe : &r->head;
+}
+
+static enum sq_status read_head(struct sq_run_one *r, struct sq_error *err)
+{
+    const char *text = r->request->head_format;
+    if (is_as_layers(r->request))
+        return SQ_OK;
+    if (strcmp(text, "bf16") == 0)
+        return sq_cache_recipe(text, SQ_IN_RUN, &r->head, err);
+    char *copy = strdup(text);
+    SQ_NEED(copy, err, "a format");
+    const enum sq_status status =
+        sq_recipe_read(copy, "head-format", SQ_IN_RUN, NULL, &r->head, err);
+    free(copy);
+    return status == SQ_OK ? sq_cost_check(&r->head, err) : status;
+}
+
 static struct sq_pass_request pass_of(const struct sq_run_one *r)
 {
     const struct sq_run_request *in = r->request;
     return (struct sq_pass_request){.machine = &r->machine,
                                     .recipe = &in->recipe,
+                                    .head = sq_run_head(r),
                                     .cache = &r->cache,
                                     .mac = in->energy ? &r->energy.mac : NULL,
+                                    .head_mac =
+                                        in->energy && is_as_layers(in) ? &r->energy.mac : NULL,
                                     .cache_mac = in->kv_energy ? &r->cache_energy.mac : NULL,
                                     .memory = &r->energy.memory,
                                     .chip = r->energy.is_chip ? &r->energy.chip : NULL,
@@ -191,6 +220,10 @@ static void print_head(const struct sq_run_one *r)
     printf("KV cache: %s, %.4f stored bits an element, on the same multipliers\n",
            sq_recipe_is_reference(&r->cache) ? "16 bits" : cache,
            r->result.cache_row_nbits / (double)r->workload.rest.cache_width);
+    recipe_text(sq_run_head(r), format);
+    printf("lm_head: %s\n", is_as_layers(in)                         ? "as the layers"
+                            : sq_recipe_is_reference(sq_run_head(r)) ? "16 bits, as eval leaves it"
+                                                                     : format);
     const unsigned lanes = sq_vector_unit_lanes(m->vector_lanes);
     printf("the clock is the machine's: %g GHz is decreed, no netlist was asked; vector unit of a "
            "core: %u of %u lanes, by the cycle model of sq_vector",
@@ -208,6 +241,8 @@ static void print_head(const struct sq_run_one *r)
         sq_run_energy_text(in, &r->energy);
     if (in->energy && !in->kv_energy)
         printf("energy: attention has joules of memory alone (--kv-energy)\n");
+    if (in->energy && !is_as_layers(in))
+        printf("energy: lm_head has joules of memory alone (--head-format layers)\n");
     if (in->energy && !r->energy.vector.is_there)
         printf(
             "energy: none of the vector units (a line of `sqsim energy --block vector --json`)\n");
@@ -290,7 +325,8 @@ static json_t *json_sum(const struct sq_run_one *r)
         SQ_KEYS("context", in->pass.context, "batch", in->pass.batch, "chips", in->pass.chips,
                 "tokens", r->workload.rest.tokens),
         SQ_KEYS("recipe", sq_recipe_json(&in->recipe, SQ_IN_RUN), "kv_recipe",
-                sq_recipe_json(&r->cache, SQ_IN_RUN), "kv_stored_bits",
+                sq_recipe_json(&r->cache, SQ_IN_RUN), "head_recipe",
+                sq_recipe_json(sq_run_head(r), SQ_IN_RUN), "kv_stored_bits",
                 x->cache_row_nbits / (double)r->workload.rest.cache_width),
         SQ_KEYS("cores", r->machine.cores, "rows", r->machine.core.rows, "cols",
                 r->machine.core.cols, "vector_lanes", r->machine.vector_lanes),
@@ -350,6 +386,7 @@ enum sq_status sq_run_one_open(const struct sq_run_request *in, struct sq_run_on
 {
     *r = (struct sq_run_one){.request = in};
     SQ_TRY(sq_cache_recipe(in->kv_format, SQ_IN_RUN, &r->cache, err));
+    SQ_TRY(read_head(r, err));
     SQ_TRY(load_machine(r, err));
     return read_config(r, err);
 }

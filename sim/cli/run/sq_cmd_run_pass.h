@@ -12,7 +12,7 @@ struct sq_run_one {
     json_t *config;   // owned
     struct sq_machine machine;
     struct sq_run_fair fair;
-    struct sq_recipe cache;
+    struct sq_recipe cache, head; // head: unless it is that of the layers
     struct sq_run_energy energy, cache_energy;
     struct sq_workload workload;
     struct sq_pass_result result;
@@ -25,5 +25,7 @@ enum sq_status sq_run_one_open(const struct sq_run_request *request, struct sq_r
                                struct sq_error *err);
 enum sq_status sq_run_one_time(struct sq_run_one *one, struct sq_error *err);
 void sq_run_one_free(struct sq_run_one *one);
+// The recipe of lm_head.
+const struct sq_recipe *sq_run_head(const struct sq_run_one *one);
 
 #endif

@@ -216,8 +216,8 @@ static void print_head(const struct rows *r)
     if (in->is_json)
         return;
     const bool is_netlist = in->fair == SQ_FAIR_AREA && !in->is_clock_machine;
-    printf("formats %s; KV cache %s; clock of %s\n", sq_fair_texts[in->fair],
-           sq_cli_text(in->kv_format),
+    printf("formats %s; KV cache %s; lm_head %s; clock of %s\n", sq_fair_texts[in->fair],
+           sq_cli_text(in->kv_format), sq_cli_text(in->head_format),
            is_netlist ? "each netlist (smallest netlist, before placement)"
                       : "the machine, decreed: no netlist was asked");
     if (is_netlist)
@@ -292,8 +292,8 @@ enum sq_status sq_run_rows(const struct sq_run_request *in, struct sq_error *err
     if (in->is_json && status == SQ_OK) {
         const struct sq_cli_column row[] = {
             SQ_KEYS("formats", 1 + in->n_and, "fair", sq_fair_names[in->fair], "kv_format",
-                    in->kv_format, "context", in->pass.context, "batch", in->pass.batch, "chips",
-                    in->pass.chips),
+                    in->kv_format, "head_format", in->head_format),
+            SQ_KEYS("context", in->pass.context, "batch", in->pass.batch, "chips", in->pass.chips),
             SQ_KEYS("refused", json_incref(r.refused)), SQ_COLUMNS_END};
         sq_cli_put_summary(
             row,

@@ -126,7 +126,8 @@ static void put_sum(const struct serve *s)
     const struct sq_cli_column row[] = {
         SQ_KEYS("machine", s->one->machine.name, "model", s->one->name, "phase", "serve"),
         SQ_KEYS("recipe", sq_recipe_json(&in->recipe, SQ_IN_RUN), "kv_recipe",
-                sq_recipe_json(&s->one->cache, SQ_IN_RUN)),
+                sq_recipe_json(&s->one->cache, SQ_IN_RUN), "head_recipe",
+                sq_recipe_json(sq_run_head(s->one), SQ_IN_RUN)),
         SQ_KEYS("clock_ghz", 1e-9 * s->one->machine.clock_hz, "clock_from", "machine"),
         SQ_KEYS("pe", sq_run_fair_json(in, &s->one->machine, &s->one->fair)),
         SQ_KEYS("requests", s->requests.n, "token_budget", s->options.budget, "sequences",
@@ -226,8 +227,10 @@ static enum sq_status serve(struct serve *s, struct sq_error *err)
 {
     const struct sq_run_one *one = s->one;
     const double capacity = (double)one->machine.capacity_nbytes;
-    s->request = (struct sq_pass_request){
-        .machine = &one->machine, .recipe = &one->request->recipe, .cache = &one->cache};
+    s->request = (struct sq_pass_request){.machine = &one->machine,
+                                          .recipe = &one->request->recipe,
+                                          .head = sq_run_head(one),
+                                          .cache = &one->cache};
     if (one->request->requests)
         SQ_TRY(sq_requests_read(one->request->requests, &s->requests, err));
     SQ_TRY(sq_pass_table_open(&s->request, one->config, sq_path_tail(one->name),
