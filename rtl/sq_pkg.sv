@@ -340,6 +340,15 @@ package sq_pkg;
     endcase
   endfunction
 
+  // The largest exponent of scales that exact sums take (exp_o of sq_block_line).
+  function automatic int unsigned scale_exp_max(int unsigned scale);
+    case (scale)
+      sq_pkg::SCALE_E4M3: scale_exp_max = 14;
+      sq_pkg::SCALE_POW4: scale_exp_max = 15;
+      default: scale_exp_max = 0;
+    endcase
+  endfunction
+
   // Bits of the significand and of the exponent of a pair of scales (sq_scale_pair).
   function automatic int unsigned pair_sig_w(int unsigned a, int unsigned b);
     pair_sig_w = (scale_sig_w(a) > 1 ? scale_sig_w(a) : 0) + (scale_sig_w(b) > 1 ? scale_sig_w(b) : 0);
@@ -352,8 +361,8 @@ package sq_pkg;
   endfunction
 
   // Register stages of sq_array_scaled between its operands and the accumulator.
-  function automatic int unsigned scaled_stages(int unsigned acc, int unsigned k);
-    scaled_stages = ((acc == sq_pkg::ACC_BINARY32) ? 2 : 1) + ((k > 0) ? 1 : 0);
+  function automatic int unsigned scaled_stages(int unsigned acc, int unsigned k, int unsigned cut);
+    scaled_stages = ((acc == sq_pkg::ACC_BINARY32) ? 2 : 1) + ((k > 0) ? 1 : 0) + cut;
   endfunction
 
   // The kind of the high elements of a line of sq_array_parts and of their scale; how many pairs of

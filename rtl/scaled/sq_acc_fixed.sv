@@ -3,12 +3,17 @@
 // A = A + (P * sig << shift), an integer that every order of blocks makes the same. AccW is what the
 // largest sum needs; sim/block/scaled/sq_array_scaled_block.c derives it. With TwoBlocks, A = A + T, T that sum
 // of two blocks: it is narrower than A, and so is its adder. Datapath only, like sq_acc.
+//
+// Cut = 1: a register behind the product; 2: behind the shift, too, so that only the addition is in the loop.
+// acc_i, first_i and last_i come so many cycles later.
 module sq_acc_fixed #(
   parameter  int unsigned SumW = 12,
   parameter  int unsigned SigW = 4,
   parameter  int unsigned ShiftW = 4,
+  parameter  int unsigned ShiftMax = 14,
   parameter  int unsigned AccW = 41,
   parameter  int unsigned TwoBlocks = 0,
+  parameter  int unsigned Cut = 0,
   localparam int unsigned Blocks = (TwoBlocks != 0) ? 2 : 1,
   localparam int unsigned ProdW = SumW + SigW
 ) (
@@ -16,19 +21,23 @@ module sq_acc_fixed #(
   input  logic                     en_i,     // all stages move
   input  logic [Blocks*SumW-1:0]   sum_i,    // signed; block 0 in the low bits
   input  logic [Blocks*SigW-1:0]   sig_i,    // of the block that sum_i belongs to
-  input  logic [Blocks*ShiftW-1:0] shift_i,
-  input  logic                     acc_i,    // sum_q belongs to a bank
+  input  logic [Blocks*ShiftW-1:0] shift_i,  // 0..ShiftMax
+  input  logic                     acc_i,    // what is added belongs to a bank
   input  logic                     first_i,  // ... the first of its group
   input  logic                     last_i,   // ... the last of its group
   output logic [AccW-1:0]          y_o       // total of the last finished group
 );
 
-  localparam int unsigned PairW = ProdW + 2 ** ShiftW;  // of T
+  if (Cut > 2) begin : gen_bad_cut
+    $error("Cut 0..2");
+  end
+  localparam int unsigned ScaledW = ProdW + ShiftMax + Blocks - 1;
   logic [Blocks*SumW-1:0] sum_q;
   logic [Blocks*SigW-1:0] sig_q;
-  logic [Blocks*ShiftW-1:0] shift_q;
-  logic [Blocks*ProdW-1:0] product;
-  logic [AccW-1:0] scaled, acc_d, acc_q, result_q;
+  logic [Blocks*ShiftW-1:0] shift_q, by;
+  logic [Blocks*ProdW-1:0] product, factor;
+  logic [ScaledW-1:0] scaled, term;
+  logic [AccW-1:0] acc_d, acc_q, result_q;
 
   for (genvar b = 0; b < Blocks; b++) begin : gen_block
     if (SigW == 1) begin : gen_power  // sig_i is 1
@@ -46,16 +55,22 @@ module sq_acc_fixed #(
     end
   end
 
+  sq_delay #(.Width(Blocks * (ProdW + ShiftW)), .Stages(Cut > 0 ? 1 : 0)) u_product (
+    .clk_i, .en_i, .x_i({product, shift_q}), .x_o({factor, by})
+  );
+
   if (TwoBlocks != 0) begin : gen_two
-    logic signed [PairW-1:0] first, second, pair;
-    assign first = PairW'($signed(product[0 +: ProdW])) << shift_q[0 +: ShiftW];
-    assign second = PairW'($signed(product[ProdW +: ProdW])) << shift_q[ShiftW +: ShiftW];
-    assign pair = first + second;
-    assign scaled = AccW'(pair);
+    logic signed [ScaledW-1:0] first, second;
+    assign first = ScaledW'($signed(factor[0 +: ProdW])) << by[0 +: ShiftW];
+    assign second = ScaledW'($signed(factor[ProdW +: ProdW])) << by[ShiftW +: ShiftW];
+    assign scaled = first + second;
   end else begin : gen_one
-    assign scaled = AccW'($signed(product)) << shift_q;
+    assign scaled = ScaledW'($signed(factor)) << by;
   end
-  assign acc_d = (first_i ? '0 : acc_q) + scaled;
+  sq_delay #(.Width(ScaledW), .Stages(Cut > 1 ? 1 : 0)) u_scaled (
+    .clk_i, .en_i, .x_i(scaled), .x_o(term)
+  );
+  assign acc_d = (first_i ? '0 : acc_q) + AccW'($signed(term));
 
   always_ff @(posedge clk_i) begin
     if (en_i) begin

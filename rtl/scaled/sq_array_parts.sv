@@ -86,7 +86,7 @@ module sq_array_parts #(
     for (int unsigned c = 0; c < Cols; c++) error = error | col_error[c*ErrorW +: ErrorW];
   end
   sq_scaled_ctl #(
-    .Stages(sq_pkg::scaled_stages(sq_pkg::ACC_BINARY32, HighPerBank)), .Sums(Sums)
+    .Stages(sq_pkg::scaled_stages(sq_pkg::ACC_BINARY32, HighPerBank, 0)), .Sums(Sums)
   ) u_ctl (
     .clk_i, .rst_ni, .in_valid_i, .in_ready_o(advance), .in_last_i, .in_carry_i,
     .in_error_i(error), .carry_valid_i, .carry_ready_o, .acc_o(acc), .first_o(first), .carry_o(carry),

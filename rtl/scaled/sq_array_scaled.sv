@@ -9,7 +9,7 @@
 //   stage 1        decoded elements and scales (split: low nibbles, ranks of the high ones)
 //   [stage 2]      split: select controls
 //   sum            P, significand and exponent of the pair of scales
-//   [scaled]       BINARY32: P times its scale
+//   [scaled]       BINARY32: P times its scale; FIXED: Cut stages of its tail
 //   accumulator, output register
 // An error is one of the group: a code of no value, a scale that is no number, whose block counts as
 // zeros, or a bank with other than HighPerBank mask bits, of which the first ones count.
@@ -30,6 +30,7 @@ module sq_array_scaled #(
   parameter  int unsigned HighAccW = 32,
   parameter  int unsigned Sums = 0,  // totals may begin with those that come on carry; BINARY32
   parameter  int unsigned TwoBlocks = 0,  // 1: FIXED, no high elements, no PLUS
+  parameter  int unsigned Cut = 0,  // registers in the tails (sq_acc_fixed): FIXED, no OwnHigh
   localparam int unsigned Blocks = (TwoBlocks != 0) ? 2 : 1,
   localparam int unsigned ActCodeW = sq_pkg::element_code_w(ActElement),
   localparam int unsigned WeightCodeW = sq_pkg::element_code_w(WeightElement),
@@ -96,7 +97,7 @@ module sq_array_scaled #(
   localparam int unsigned ExpsW = Blocks * 8;
   localparam int unsigned CtlW =
       sq_pkg::gather_ctl_w(sq_pkg::GATHER_CROSSBAR, BankLen, Lanes);
-  localparam int unsigned Stages = sq_pkg::scaled_stages(Acc, HighPerBank);
+  localparam int unsigned Stages = sq_pkg::scaled_stages(Acc, HighPerBank, Cut);
 
   // ---- control ----------------------------------------------------------------------------------
   localparam int unsigned ErrorW = sq_pkg::N_ERRORS;
@@ -258,7 +259,7 @@ module sq_array_scaled #(
       .BankLen(BankLen), .HighLanes(HighPerBank), .ActElement(ActElement),
       .WeightElement(WeightElement), .ActScale(ActScale), .WeightScale(WeightScale), .Acc(Acc),
       .AccW(AccW), .OwnHigh(OwnHigh), .HighAccW(OwnHigh != 0 ? HighAccW : 32), .Sums(Sums),
-      .TwoBlocks(TwoBlocks)
+      .TwoBlocks(TwoBlocks), .Cut(Cut)
     ) u_pe (
       .clk_i, .en_i(advance),
       .act_i(act[Row*ActLineW +: ActLineW]), .high_i(high[Row*HighLineW +: HighLineW]),

@@ -9,6 +9,7 @@
 // Sums (Acc = BINARY32): totals begin with begin_i in place of 0.
 // TwoBlocks: two blocks of either side a cycle, the earlier one in the low bits, with one accumulator;
 // exact sums, no high lanes.
+// Cut (Acc = FIXED): registers in the tail, so many stages more before the accumulator; no OwnHigh.
 module sq_pe_scaled #(
   parameter  int unsigned BankLen = 16,
   parameter  int unsigned HighLanes = 0,
@@ -22,6 +23,7 @@ module sq_pe_scaled #(
   parameter  int unsigned HighAccW = 32,
   parameter  int unsigned Sums = 0,
   parameter  int unsigned TwoBlocks = 0,
+  parameter  int unsigned Cut = 0,
   localparam int unsigned Blocks = (TwoBlocks != 0) ? 2 : 1,
   localparam int unsigned ActW = sq_pkg::element_w(ActElement),
   localparam int unsigned WeightW = sq_pkg::element_w(WeightElement),
@@ -42,7 +44,7 @@ module sq_pe_scaled #(
   input  logic [Blocks*BankLen*WeightW-1:0] weight_i,
   input  logic [Blocks*WeightSigW-1:0]      weight_sig_i,
   input  logic [Blocks*8-1:0]               weight_exp_i,
-  // one stage before the accumulator, as in its tail
+  // with what the accumulator of its tail adds
   input  logic                              acc_i,
   input  logic                              first_i,
   input  logic                              last_i,
@@ -56,6 +58,9 @@ module sq_pe_scaled #(
   end
   if (TwoBlocks != 0 && (HighLanes > 0 || Acc != sq_pkg::ACC_FIXED)) begin : gen_bad_two
     $error("TwoBlocks needs exact sums and no high lanes");
+  end
+  if (Cut != 0 && (OwnHigh != 0 || Acc != sq_pkg::ACC_FIXED)) begin : gen_bad_cut
+    $error("Cut needs exact sums and no high codes of their own");
   end
   if (Acc == sq_pkg::ACC_FIXED &&
       (sq_pkg::scale_exp_w(ActScale) > 4 || sq_pkg::scale_exp_w(WeightScale) > 4)) begin : gen_bad_scale
@@ -79,6 +84,7 @@ module sq_pe_scaled #(
   localparam int unsigned ExpW = sq_pkg::pair_exp_w(ActScale, WeightScale);
   localparam int unsigned ShiftW =  // FIXED
       ((ActScale == sq_pkg::SCALE_NONE || WeightScale == sq_pkg::SCALE_NONE) ? 4 : 5);
+  localparam int unsigned ShiftMax = sq_pkg::scale_exp_max(ActScale) + sq_pkg::scale_exp_max(WeightScale);
   logic [Blocks*LowSumW-1:0] low_sum;
   logic [Blocks*SumW-1:0] sum;
   logic [Blocks*SigW-1:0] sig;
@@ -141,7 +147,7 @@ module sq_pe_scaled #(
     logic unused_exp;
     assign unused_exp = ^{exp, begin_i};
     sq_acc_fixed #(
-      .SumW(SumW), .SigW(SigW), .ShiftW(ShiftW), .AccW(AccW), .TwoBlocks(TwoBlocks)
+      .SumW(SumW), .SigW(SigW), .ShiftW(ShiftW), .ShiftMax(ShiftMax), .AccW(AccW), .TwoBlocks(TwoBlocks), .Cut(Cut)
     ) u_acc (
       .clk_i, .en_i, .sum_i(sum), .sig_i(sig), .shift_i(shift), .acc_i, .first_i, .last_i, .y_o
     );

@@ -11,7 +11,7 @@
 if [ -n "$SQ_BS_CASES" ]; then
   sq cosim --block array_scaled --cases "$SQ_BS_CASES" --seed "$SEED" --json
   ok "arrays at every point" clean 60000
-  ok "thirty-seven points ran" [ "$(number points)" = 37 ]
+  ok "forty-one points ran" [ "$(number points)" = 41 ]
   sq cosim --block act_scale --cases "$SQ_BS_CASES" --seed "$SEED" --json
   ok "encoder at every point" clean 25000
 fi
@@ -87,9 +87,12 @@ mutate exponent_one_bit_short array_scaled mxfp4 value rtl/scaled/sq_scale_pair.
 mutate high_sum_one_bit_short array_scaled own_b32 value rtl/array/sq_acc.sv \
   "s/sum_q <= sum_i;/sum_q <= {sum_i[SumW-2] || (sum_i[SumW-1] \&\& $F), sum_i[SumW-2:0]};/"
 mutate shift_of_two_scales_one_bit_short array_scaled nvfp4_fixed value rtl/scaled/sq_pe_scaled.sv "s/SCALE_NONE) ? 4 : 5);/SCALE_NONE) ? 4 : 4);/"
-mutate second_block_at_the_scale_of_the_first array_scaled nvfp4_a_two value rtl/scaled/sq_acc_fixed.sv "s/<< shift_q\[ShiftW +: ShiftW\]/<< shift_q[0 +: ShiftW]/"
-mutate sum_of_two_blocks_two_bits_short array_scaled nvfp4_a_two value rtl/scaled/sq_acc_fixed.sv "s/= ProdW + 2 \*\* ShiftW;/= ProdW + 2 ** ShiftW - 2;/"
-mutate second_block_only_with_the_last array_scaled nvint4_a_two value rtl/scaled/sq_acc_fixed.sv "s/assign pair = first + second;/assign pair = first + (last_i ? second : '0);/"
+mutate second_block_at_the_scale_of_the_first array_scaled nvfp4_a_two value rtl/scaled/sq_acc_fixed.sv "s/<< by\[ShiftW +: ShiftW\]/<< by[0 +: ShiftW]/"
+mutate sum_of_two_blocks_two_bits_short array_scaled nvfp4_a_two value rtl/scaled/sq_acc_fixed.sv "s/ScaledW = ProdW + ShiftMax/ScaledW = ProdW + ShiftMax - 2/"
+mutate second_block_only_with_the_last array_scaled nvint4_a_two value rtl/scaled/sq_acc_fixed.sv "s/assign scaled = first + second;/assign scaled = first + (last_i ? second : '0);/"
+mutate cut_shift_of_the_block_behind array_scaled nvfp4_cut1 value rtl/scaled/sq_acc_fixed.sv "s/\$signed(factor)) << by;/\$signed(factor)) << shift_q;/"
+mutate cut_counts_one_stage array_scaled nvfp4_cut2 any rtl/sq_pkg.sv "s/((k > 0) ? 1 : 0) + cut;/((k > 0) ? 1 : 0) + (cut + 1) \/ 2;/"
+mutate cut_term_one_bit_short array_scaled nvfp4_cut2 value rtl/scaled/sq_acc_fixed.sv "s/AccW'(\$signed(term));/AccW'(\$signed(term[ScaledW-3:0]));/"
 mutate blocks_of_a_row_swapped array_scaled nvint4_a_two value rtl/scaled/sq_array_scaled.sv "s/Block = r \* Blocks + b;/Block = r * Blocks + Blocks - 1 - b;/"
 mutate second_weight_scale_is_the_first array_scaled razer_two value rtl/scaled/sq_array_scaled.sv "s/\.scale_i(in_weight_scale_i\[Block\*8 +: 8\])/.scale_i(in_weight_scale_i[c*Blocks*8 +: 8])/"
 mutate error_of_the_third_column_lost array_scaled mxplus value rtl/scaled/sq_array_scaled.sv "s/assign weight_error\[c\] = |scale_error;/assign weight_error[c] = |scale_error \&\& c != 2;/"

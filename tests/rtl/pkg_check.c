@@ -210,8 +210,9 @@ static void functions(void)
     require(text, line_bits(64, 0, SQ_SCALED_SPLIT, (enum sq_scaled_element)SQ_HIF4));
     for (unsigned acc = SQ_SCALED_BINARY32; acc <= SQ_SCALED_FIXED; acc++)
         for (unsigned k = 0; k <= 2; k++) { // the stage of the operands is not in the RTL's
-            snprintf(text, sizeof text, "sq_pkg::scaled_stages(%u, %u)", acc, k);
-            require(text, sq_array_scaled_stages(acc == SQ_SCALED_BINARY32, k > 0) - 1);
+            const unsigned cut = acc == SQ_SCALED_FIXED ? k : 0;
+            snprintf(text, sizeof text, "sq_pkg::scaled_stages(%u, %u, %u)", acc, k, cut);
+            require(text, sq_array_scaled_stages(acc == SQ_SCALED_BINARY32, k > 0, cut) - 1);
         }
     for (unsigned lanes = 1; lanes <= 128; lanes = 2 * lanes + 1)
         for (unsigned bank = 4; bank <= 128; bank *= 2) {

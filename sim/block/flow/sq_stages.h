@@ -11,10 +11,10 @@ enum {
 };
 
 // The stages of sq_array_scaled: operands, sums of low and high nibbles in split codes, the scaled sum,
-// its addition in binary32.
-static inline unsigned sq_array_scaled_stages(bool is_binary32, bool is_split)
+// its addition in binary32; cut: registers in the tails of exact sums.
+static inline unsigned sq_array_scaled_stages(bool is_binary32, bool is_split, unsigned cut)
 {
-    return 2u + is_split + is_binary32;
+    return 2u + is_split + is_binary32 + cut;
 }
 
 #endif

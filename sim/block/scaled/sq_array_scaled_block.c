@@ -301,7 +301,7 @@ static void init(const unsigned *v, void *state)
 {
     struct sq_chain *c = state;
     sq_pipeline_init(&c->back, SQ_TIMING_ARRAY,
-                     sq_array_scaled_stages(v[ACC] == SQ_SCALED_BINARY32, v[HIGH] > 0));
+                     sq_array_scaled_stages(v[ACC] == SQ_SCALED_BINARY32, v[HIGH] > 0, v[CUT]));
 }
 
 // PEs of 16 weights a cycle, or of 32 where the name says b32. `_a`: INT4 weights with nothing below

@@ -19,7 +19,8 @@ enum {
     ACC_W,
     OWN,
     HIGH_ACC_W,
-    TWO
+    TWO,
+    CUT
 };
 enum { MASK_CODE = 8 };
 

@@ -247,7 +247,7 @@ static void init(const unsigned *v, void *state)
         sq_act_scale_block.init(value, &s->encoder);
     }
     sq_pipeline_init(&s->array, SQ_TIMING_ARRAY,
-                     sq_array_scaled_stages(true, v[SQ_ES_HIGH_PER_BANK] > 0));
+                     sq_array_scaled_stages(true, v[SQ_ES_HIGH_PER_BANK] > 0, 0));
 }
 
 static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)

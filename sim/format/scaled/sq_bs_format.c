@@ -237,7 +237,7 @@ static void demand(const struct sq_recipe *r, const struct sq_core_config *has, 
     struct sq_cost_unit *const u = &d->cost;
     u->stored = sq_bs_recipe_padded(r, (size_t)d->k);
     // Every pair of parts has a sum in binary32; the output stage reads them one after the other.
-    u->unit.stages = sq_array_scaled_stages(true, share > 0);
+    u->unit.stages = sq_array_scaled_stages(true, share > 0, 0);
     u->unit.output.form = SQ_COMBINE_FLOAT;
     if (share > 0)
         u->unit.output.pairs = sq_scaled_pairs(sq_bs_engine_high(&f), !is_plain_weight(r));
