@@ -177,6 +177,7 @@ for s in 4 5; do lint sq_pe_scaled ActElement=$TABLE WeightElement=$TABLE ActSca
 lint sq_pe_scaled Acc=1 AccW=41
 lint sq_pe_scaled Acc=1 AccW=41 TwoBlocks=1
 lint sq_pe_scaled Acc=1 AccW=41 Cut=1
+lint sq_pe_scaled Acc=1 AccW=41 Carry=16
 lint sq_pe_scaled Acc=1 AccW=41 TwoBlocks=1 Cut=2
 lint sq_pe_scaled ActElement=0 WeightScale=1 Acc=1 AccW=58 TwoBlocks=1
 lint sq_pe_scaled BankLen=32 HighLanes=1 ActElement=0 Acc=1 AccW=40 OwnHigh=1 HighAccW=21

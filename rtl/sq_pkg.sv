@@ -365,6 +365,11 @@ package sq_pkg;
     scaled_stages = ((acc == sq_pkg::ACC_BINARY32) ? 2 : 1) + ((k > 0) ? 1 : 0) + cut;
   endfunction
 
+  // Bits of a total of sq_acc_fixed: with Carry > 0 a carry for each of its segments but the top one.
+  function automatic int unsigned fixed_w(int unsigned acc_w, int unsigned carry);
+    fixed_w = (carry != 0) ? acc_w + ceil_div(acc_w, carry) - 1 : acc_w;
+  endfunction
+
   // The kind of the high elements of a line of sq_array_parts and of their scale; how many pairs of
   // parts have a total of their own.
   function automatic int unsigned high_element(int unsigned high, int unsigned element);

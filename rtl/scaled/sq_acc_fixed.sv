@@ -6,6 +6,10 @@
 //
 // Cut = 1: a register behind the product; 2: behind the shift, too, so that only the addition is in the loop.
 // acc_i, first_i and last_i come so many cycles later.
+//
+// Carry > 0: the accumulator adds in segments of so many bits. The carry out of a segment is kept in a bit and comes into
+// the next one with the next block, so that no carry is longer than a segment: A is the segments plus the carries, each at
+// the place of the segment it goes into. y_o has both, carries above (sq_pkg::fixed_w); sq_fixed_float makes a number of it.
 module sq_acc_fixed #(
   parameter  int unsigned SumW = 12,
   parameter  int unsigned SigW = 4,
@@ -14,8 +18,11 @@ module sq_acc_fixed #(
   parameter  int unsigned AccW = 41,
   parameter  int unsigned TwoBlocks = 0,
   parameter  int unsigned Cut = 0,
+  parameter  int unsigned Carry = 0,
   localparam int unsigned Blocks = (TwoBlocks != 0) ? 2 : 1,
-  localparam int unsigned ProdW = SumW + SigW
+  localparam int unsigned ProdW = SumW + SigW,
+  localparam int unsigned SegmentW = (Carry != 0) ? Carry : AccW,
+  localparam int unsigned OutW = sq_pkg::fixed_w(AccW, Carry)
 ) (
   input  logic                     clk_i,
   input  logic                     en_i,     // all stages move
@@ -25,7 +32,7 @@ module sq_acc_fixed #(
   input  logic                     acc_i,    // what is added belongs to a bank
   input  logic                     first_i,  // ... the first of its group
   input  logic                     last_i,   // ... the last of its group
-  output logic [AccW-1:0]          y_o       // total of the last finished group
+  output logic [OutW-1:0]          y_o       // total of the last finished group
 );
 
   if (Cut > 2) begin : gen_bad_cut
@@ -37,7 +44,8 @@ module sq_acc_fixed #(
   logic [Blocks*ShiftW-1:0] shift_q, by;
   logic [Blocks*ProdW-1:0] product, factor;
   logic [ScaledW-1:0] scaled, term;
-  logic [AccW-1:0] acc_d, acc_q, result_q;
+  logic [AccW-1:0] addend;
+  logic [OutW-1:0] acc_d, acc_q, kept, result_q;
 
   for (genvar b = 0; b < Blocks; b++) begin : gen_block
     if (SigW == 1) begin : gen_power  // sig_i is 1
@@ -70,7 +78,28 @@ module sq_acc_fixed #(
   sq_delay #(.Width(ScaledW), .Stages(Cut > 1 ? 1 : 0)) u_scaled (
     .clk_i, .en_i, .x_i(scaled), .x_o(term)
   );
-  assign acc_d = (first_i ? '0 : acc_q) + AccW'($signed(term));
+  assign addend = AccW'($signed(term));
+  assign kept = first_i ? '0 : acc_q;
+  for (genvar at = 0; at < AccW; at += SegmentW) begin : gen_segment
+    localparam int unsigned Number = at / SegmentW;
+    localparam bit IsTop = at + SegmentW >= AccW;  // its carry is beyond A
+    localparam int unsigned Width = IsTop ? AccW - at : SegmentW;
+    logic [Width-1:0] carried;
+    logic [Width:0] total;
+    if (at == 0) begin : gen_lowest
+      assign carried = '0;
+    end else begin : gen_carried
+      assign carried = Width'(kept[AccW+Number-1]);
+    end
+    assign total = {1'b0, kept[at +: Width]} + {1'b0, addend[at +: Width]} + {1'b0, carried};
+    assign acc_d[at +: Width] = total[Width-1:0];
+    if (IsTop) begin : gen_top
+      logic unused_carry;
+      assign unused_carry = total[Width];
+    end else begin : gen_kept
+      assign acc_d[AccW+Number] = total[Width];
+    end
+  end
 
   always_ff @(posedge clk_i) begin
     if (en_i) begin

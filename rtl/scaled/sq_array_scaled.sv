@@ -31,6 +31,7 @@ module sq_array_scaled #(
   parameter  int unsigned Sums = 0,  // totals may begin with those that come on carry; BINARY32
   parameter  int unsigned TwoBlocks = 0,  // 1: FIXED, no high elements, no PLUS
   parameter  int unsigned Cut = 0,  // registers in the tails (sq_acc_fixed): FIXED, no OwnHigh
+  parameter  int unsigned Carry = 0,  // totals are segments of so many bits, carries above them; as Cut
   localparam int unsigned Blocks = (TwoBlocks != 0) ? 2 : 1,
   localparam int unsigned ActCodeW = sq_pkg::element_code_w(ActElement),
   localparam int unsigned WeightCodeW = sq_pkg::element_code_w(WeightElement),
@@ -63,7 +64,7 @@ module sq_array_scaled #(
   input  logic                                       carry_valid_i,
   output logic                                       carry_ready_o,
   input  logic [Pes*32-1:0]                          carry_y_i,
-  // a tile, PE after PE: binary32, or AccW bits as two words
+  // a tile, PE after PE: binary32, or AccW bits (and carries) as two words
   output logic                                       out_valid_o,
   input  logic                                       out_ready_i,
   output logic [Pes*32-1:0]                          out_y_o,
@@ -72,8 +73,9 @@ module sq_array_scaled #(
   output logic [sq_pkg::N_ERRORS-1:0]                out_error_o
 );
 
-  if (AccW > 64 || (Acc == sq_pkg::ACC_BINARY32 && AccW != 32)) begin : gen_bad_acc
-    $error("AccW <= 64, 32 for binary32");
+  localparam int unsigned SumW = sq_pkg::fixed_w(AccW, Carry);
+  if (SumW > 64 || (Acc == sq_pkg::ACC_BINARY32 && AccW != 32)) begin : gen_bad_acc
+    $error("AccW and the carries <= 64 bits, AccW = 32 for binary32");
   end
   if (HighPerBank > 0 && ActElement != sq_pkg::ELEMENT_INT4) begin : gen_bad_high
     $error("split codes have low nibbles of INT4");
@@ -253,13 +255,13 @@ module sq_array_scaled #(
   for (genvar p = 0; p < Pes; p++) begin : gen_pe
     localparam int unsigned Row = p / Cols;
     localparam int unsigned Col = p % Cols;
-    logic [AccW-1:0] y;
+    logic [SumW-1:0] y;
     logic [63:0] word;
     sq_pe_scaled #(
       .BankLen(BankLen), .HighLanes(HighPerBank), .ActElement(ActElement),
       .WeightElement(WeightElement), .ActScale(ActScale), .WeightScale(WeightScale), .Acc(Acc),
       .AccW(AccW), .OwnHigh(OwnHigh), .HighAccW(OwnHigh != 0 ? HighAccW : 32), .Sums(Sums),
-      .TwoBlocks(TwoBlocks), .Cut(Cut)
+      .TwoBlocks(TwoBlocks), .Cut(Cut), .Carry(Carry)
     ) u_pe (
       .clk_i, .en_i(advance),
       .act_i(act[Row*ActLineW +: ActLineW]), .high_i(high[Row*HighLineW +: HighLineW]),
@@ -271,7 +273,7 @@ module sq_array_scaled #(
       .acc_i(acc), .first_i(first), .last_i(last), .begin_i(start[p*32 +: 32]), .y_o(y),
       .y_high_o(out_y_high_o[p*32 +: 32])
     );
-    assign word = Acc == sq_pkg::ACC_FIXED ? 64'($signed(y)) : 64'(y);
+    assign word = Acc == sq_pkg::ACC_FIXED && Carry == 0 ? 64'($signed(y)) : 64'(y);
     assign out_y_o[p*32 +: 32] = word[31:0];
     assign out_y_top_o[p*32 +: 32] = word[63:32];
   end

@@ -10,6 +10,7 @@
 // TwoBlocks: two blocks of either side a cycle, the earlier one in the low bits, with one accumulator;
 // exact sums, no high lanes.
 // Cut (Acc = FIXED): registers in the tail, so many stages more before the accumulator; no OwnHigh.
+// Carry (Acc = FIXED): totals leave as segments and saved carries (sq_acc_fixed).
 module sq_pe_scaled #(
   parameter  int unsigned BankLen = 16,
   parameter  int unsigned HighLanes = 0,
@@ -24,6 +25,7 @@ module sq_pe_scaled #(
   parameter  int unsigned Sums = 0,
   parameter  int unsigned TwoBlocks = 0,
   parameter  int unsigned Cut = 0,
+  parameter  int unsigned Carry = 0,
   localparam int unsigned Blocks = (TwoBlocks != 0) ? 2 : 1,
   localparam int unsigned ActW = sq_pkg::element_w(ActElement),
   localparam int unsigned WeightW = sq_pkg::element_w(WeightElement),
@@ -31,7 +33,8 @@ module sq_pe_scaled #(
   localparam int unsigned WeightSigW = sq_pkg::scale_sig_w(WeightScale),
   localparam int unsigned HighW = (OwnHigh != 0) ? 8 : 4,
   localparam int unsigned Lanes = (HighLanes > 0) ? HighLanes : 1,  // one unused lane without
-  localparam int unsigned CtlW = sq_pkg::gather_ctl_w(sq_pkg::GATHER_CROSSBAR, BankLen, Lanes)
+  localparam int unsigned CtlW = sq_pkg::gather_ctl_w(sq_pkg::GATHER_CROSSBAR, BankLen, Lanes),
+  localparam int unsigned OutW = sq_pkg::fixed_w(AccW, Carry)
 ) (
   input  logic                              clk_i,
   input  logic                              en_i,
@@ -49,7 +52,7 @@ module sq_pe_scaled #(
   input  logic                              first_i,
   input  logic                              last_i,
   input  logic [31:0]                       begin_i,
-  output logic [AccW-1:0]                   y_o,
+  output logic [OutW-1:0]                   y_o,
   output logic [31:0]                       y_high_o  // OwnHigh
 );
 
@@ -59,8 +62,8 @@ module sq_pe_scaled #(
   if (TwoBlocks != 0 && (HighLanes > 0 || Acc != sq_pkg::ACC_FIXED)) begin : gen_bad_two
     $error("TwoBlocks needs exact sums and no high lanes");
   end
-  if (Cut != 0 && (OwnHigh != 0 || Acc != sq_pkg::ACC_FIXED)) begin : gen_bad_cut
-    $error("Cut needs exact sums and no high codes of their own");
+  if ((Cut != 0 || Carry != 0) && (OwnHigh != 0 || Acc != sq_pkg::ACC_FIXED)) begin : gen_bad_cut
+    $error("Cut and Carry need exact sums and no high codes of their own");
   end
   if (Acc == sq_pkg::ACC_FIXED &&
       (sq_pkg::scale_exp_w(ActScale) > 4 || sq_pkg::scale_exp_w(WeightScale) > 4)) begin : gen_bad_scale
@@ -147,7 +150,8 @@ module sq_pe_scaled #(
     logic unused_exp;
     assign unused_exp = ^{exp, begin_i};
     sq_acc_fixed #(
-      .SumW(SumW), .SigW(SigW), .ShiftW(ShiftW), .ShiftMax(ShiftMax), .AccW(AccW), .TwoBlocks(TwoBlocks), .Cut(Cut)
+      .SumW(SumW), .SigW(SigW), .ShiftW(ShiftW), .ShiftMax(ShiftMax), .AccW(AccW), .TwoBlocks(TwoBlocks), .Cut(Cut),
+      .Carry(Carry)
     ) u_acc (
       .clk_i, .en_i, .sum_i(sum), .sig_i(sig), .shift_i(shift), .acc_i, .first_i, .last_i, .y_o
     );

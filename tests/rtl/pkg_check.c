@@ -214,6 +214,9 @@ static void functions(void)
             snprintf(text, sizeof text, "sq_pkg::scaled_stages(%u, %u, %u)", acc, k, cut);
             require(text, sq_array_scaled_stages(acc == SQ_SCALED_BINARY32, k > 0, cut) - 1);
         }
+    require("sq_pkg::fixed_w(59, 0)", 59);
+    require("sq_pkg::fixed_w(59, 16)", 62);
+    require("sq_pkg::fixed_w(48, 16)", 50);
     for (unsigned lanes = 1; lanes <= 128; lanes = 2 * lanes + 1)
         for (unsigned bank = 4; bank <= 128; bank *= 2) {
             const struct sq_core_config c = {.bank = bank, .low_lanes = lanes};

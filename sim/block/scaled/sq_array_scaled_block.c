@@ -247,24 +247,48 @@ static int64_t integer(const struct side *s, size_t row, size_t i)
     return (int64_t)ldexpf(v, (int)sq_scaled_element_fraction(s->e.element));
 }
 
+// A total as sq_acc_fixed has it after one more block: with carries that are saved, what stands in the segments
+// and, above acc_w bits, in the carries.
+static uint64_t add_fixed(uint64_t y, int64_t block, unsigned acc_w, unsigned carry)
+{
+    const unsigned segment = carry ? carry : acc_w;
+    uint64_t to = 0;
+    for (unsigned at = 0, n = 0; at < acc_w; at += segment, n++) {
+        const uint64_t mask = UINT64_MAX >> (64 - (acc_w - at < segment ? acc_w - at : segment));
+        const uint64_t carried = at > 0 ? y >> (acc_w + n - 1) & 1 : 0;
+        const uint64_t sum = (y >> at & mask) + ((uint64_t)block >> at & mask) + carried;
+        to |= (sum & mask) << at;
+        if (at + segment < acc_w)
+            to |= (sum > mask) * (UINT64_C(1) << (acc_w + n));
+    }
+    return to;
+}
+
 static void product_fixed(const unsigned *v, const struct side *x, const struct side *w,
                           int32_t *out)
 {
     const size_t pes = (size_t)v[ROWS] * v[COLS], blocks = x->c.k / v[BANK];
     for (size_t pe = 0; pe < pes; pe++) {
         const size_t r = pe / v[COLS], c = pe % v[COLS];
-        int64_t y = 0, y_high = 0;
+        uint64_t y = 0;
+        int64_t term = 0, y_high = 0;
         for (size_t j = 0; j < blocks; j++) {
             int64_t p = 0;
             for (size_t i = j * v[BANK]; i < (j + 1) * v[BANK]; i++) {
                 p += integer(x, r, i) * integer(w, c, i);
                 y_high += x->own[r * x->c.k + i] * integer(w, c, i);
             }
-            y += p * sq_scaled_units(v[ACT_SCALE], x->units[r * blocks + j]) *
-                 sq_scaled_units(v[WEIGHT_SCALE], w->units[c * blocks + j]);
+            term += p * sq_scaled_units(v[ACT_SCALE], x->units[r * blocks + j]) *
+                    sq_scaled_units(v[WEIGHT_SCALE], w->units[c * blocks + j]);
+            if ((j + 1) % sq_array_scaled_blocks(v) != 0)
+                continue;
+            y = add_fixed(y, term, v[ACC_W], v[CARRY]);
+            term = 0;
         }
+        if (!v[CARRY]) // the sign
+            y = (uint64_t)((int64_t)(y << (64 - v[ACC_W])) >> (64 - v[ACC_W]));
         out[pe] = (int32_t)(uint32_t)y;
-        out[pes + pe] = (int32_t)(uint32_t)((uint64_t)y >> 32);
+        out[pes + pe] = (int32_t)(uint32_t)(y >> 32);
         out[2 * pes + pe] = (int32_t)(uint32_t)y_high;
     }
 }

@@ -20,7 +20,8 @@ enum {
     OWN,
     HIGH_ACC_W,
     TWO,
-    CUT
+    CUT,
+    CARRY
 };
 enum { MASK_CODE = 8 };
 
