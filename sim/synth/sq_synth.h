@@ -93,6 +93,8 @@ struct sq_synth_part {
     struct sq_synth_cells *cell; // its own of all instances, by name; owned
 };
 
+struct sq_synth_result;
+
 // What is common to all blocks of a run.
 struct sq_synth {
     struct sq_liberty lib;           // empty when opened without
@@ -104,6 +106,11 @@ struct sq_synth {
     void (*on_start)(void *context, const struct sq_synth_block *block);
     void *context;    // of on_start
     bool is_wireless; // the caller's: delays without the library's wire load
+    // The caller's, from any thread: what sq_synth_area does last with a result that has delays, as placing the netlist
+    // for delays with its own wires (sim/place). NULL: nothing.
+    enum sq_status (*on_area)(const struct sq_synth *s, const struct sq_synth_block *block,
+                              struct sq_synth_result *result, struct sq_error *err);
+    const void *on_area_context; // for on_area
     // private
     struct sq_digest base_digest; // the same without the modules
     size_t n_sources;
@@ -143,6 +150,17 @@ const struct sq_synth_macro *sq_synth_macro_for(const struct sq_synth_macro macr
 // or taken. SQ_ERR_IO, SQ_ERR_RANGE.
 enum sq_status sq_synth_add_source(struct sq_synth *s, const char *path, struct sq_error *err);
 
+// Delays with wires that were placed (sim/place): then these are those of the result.
+struct sq_synth_wires {
+    bool is_placed;
+    double length_um;   // of all nets
+    double utilisation; // area of the cells by that of the rows
+    double farads;      // of the wires in delays, to the pins that they lead to not counted
+    double without_ns;  // the longest path without any wires,
+    double library_ns;  // ... with the wire load that the library puts on every net
+    double seconds;     // of the clock, for the placement
+};
+
 struct sq_synth_result {
     double area; // sum over cells; square micrometres (sq_liberty.h)
     double sequential_area;
@@ -160,6 +178,7 @@ struct sq_synth_result {
     size_t n_types;
     struct sq_synth_cells *cell; // by name; owned
     bool is_cached;              // nothing was run
+    struct sq_synth_wires wires;
 };
 
 // Synthesizes, or takes the result from the cache. Thread-safe on a shared *s. The caller frees.
@@ -188,6 +207,17 @@ const char *sq_synth_recipe_name(enum sq_synth_recipe recipe); // "area", "tree"
 enum sq_status sq_synth_at_period(const struct sq_synth *s, struct sq_synth_block *block,
                                   double period_ns, struct sq_synth_result *result,
                                   struct sq_error *err);
+
+// The delay of a netlist that was made of the block's, with the resistances and capacitances of its wires and no other
+// ones: Verilog of a module block->top and SPEF (NULL: no wires) in, longest path and shortest period out, as those of
+// sq_synth_result. *report: what OpenSTA prints of the path; the caller frees. `clock`: its port of the clock, "": none. Cached by content.
+// Errors: SQ_ERR_TOOL without OpenSTA, SQ_ERR_UNSUPPORTED where it finds no path.
+struct sq_synth_delay {
+    double path_ns, period_ns;
+};
+enum sq_status sq_synth_time(const struct sq_synth *s, const struct sq_synth_block *block,
+                             const char *clock, const char *verilog, const char *spef,
+                             struct sq_synth_delay *delay, char **report, struct sq_error *err);
 
 // Verilog of the synthesized block for simulation, self-contained: with a library the very netlist
 // that sq_synth_area measures, each cell replaced by its function from the library; without one the

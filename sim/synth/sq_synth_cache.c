@@ -243,6 +243,8 @@ enum sq_status sq_synth_area(const struct sq_synth *s, const struct sq_synth_blo
     SQ_TRY(sq_cache_get(entry, result_files, fill_entry, &fill, &is_filled, err));
     result->is_cached = !is_filled;
     enum sq_status status = load_result(s, block, entry, result, err);
+    if (status == SQ_OK && s->on_area && result->has_delay)
+        status = s->on_area(s, block, result, err);
     if (status != SQ_OK)
         sq_synth_result_free(result);
     return status;
@@ -317,4 +319,60 @@ enum sq_status sq_synth_mapped(const struct sq_synth *s, const struct sq_synth_b
     if (!s->lib.nand2)
         return SQ_FAIL(err, SQ_ERR_ARG, "netlist of %s: no library was opened", block->top);
     return get_file(s, block, "-mapped", "mapped.json", make_mapped, path, err);
+}
+
+// ---- delays of another netlist ----------------------------------------------------------------
+
+struct fill_time {
+    const struct sq_synth *synth;
+    const struct sq_synth_block *block;
+    const char *clock, *verilog, *spef;
+};
+
+static enum sq_status fill_time_entry(void *context, const char *work, struct sq_error *err)
+{
+    const struct fill_time *f = context;
+    return sq_synth_make_time(f->synth, f->block, f->clock, f->verilog, f->spef, work, err);
+}
+
+static enum sq_status read_text(const char *entry, const char *name, char **text,
+                                struct sq_error *err)
+{
+    char path[SQ_SYNTH_PATH_LEN + 32];
+    struct sq_file_view map;
+    snprintf(path, sizeof path, "%s/%s", entry, name);
+    SQ_TRY(sq_file_map(path, &map, err));
+    *text = strndup((const char *)map.data, map.nbytes);
+    sq_file_unmap(&map);
+    return SQ_HAVE(*text, err, "a path");
+}
+
+enum sq_status sq_synth_time(const struct sq_synth *s, const struct sq_synth_block *b,
+                             const char *clock, const char *verilog, const char *spef,
+                             struct sq_synth_delay *delay, char **report, struct sq_error *err)
+{
+    static const char *const files[] = {"path.txt", SQ_SYNTH_DELAY, NULL};
+    struct fill_time fill = {s, b, clock, verilog, spef};
+    char entry[SQ_SYNTH_PATH_LEN], hex[SQ_DIGEST_SIZE], *script = NULL, *text = NULL;
+    struct sq_digest digest = s->base_digest;
+    size_t n;
+    bool is_filled;
+    *report = NULL;
+    if (!s->sta_version[0])
+        return SQ_FAIL(err, SQ_ERR_TOOL, "sta does not run: delays need OpenSTA");
+    FILE *const out = open_memstream(&script, &n);
+    SQ_NEED(out, err, "a synthesis");
+    sq_synth_print_sta(out, s, b, "placed", spef ? "wires" : NULL, clock);
+    fclose(out);
+    sq_digest_add(&digest, script, n);
+    sq_digest_add(&digest, verilog, strlen(verilog));
+    sq_digest_add(&digest, spef, spef ? strlen(spef) : 0);
+    free(script);
+    sq_digest_hex(digest, hex);
+    snprintf(entry, sizeof entry, "%s/%s-%s-time", s->cache_dir, b->top, hex);
+    SQ_TRY(sq_cache_get(entry, files, fill_time_entry, &fill, &is_filled, err));
+    SQ_TRY(read_text(entry, SQ_SYNTH_DELAY, &text, err));
+    const bool is_whole = sscanf(text, "%lf %lf", &delay->path_ns, &delay->period_ns) == 2;
+    free(text);
+    return is_whole ? read_text(entry, "path.txt", report, err) : damaged(entry, err);
 }

@@ -230,11 +230,11 @@ static const char sta_wireless[] =
     "close $file\n";
 
 void sq_synth_print_sta(FILE *out, const struct sq_synth *s, const struct sq_synth_block *b,
-                        const char *netlist, const char *clock)
+                        const char *netlist, const char *spef, const char *clock)
 {
     fputs(s->is_wireless ? sta_wireless : "", out);
     fprintf(out,
-            "read_liberty %s\n%sread_verilog %s\nlink_design %s\n"
+            "read_liberty %s\n%sread_verilog %s\nlink_design %s\n%s%s%s"
             "set_cmd_units -time ns\n"
             "%s%s%s"
             "if {[llength $port] > 0} {\n"
@@ -245,6 +245,7 @@ void sq_synth_print_sta(FILE *out, const struct sq_synth *s, const struct sq_syn
             "set_input_transition 0.05 [all_inputs]\n"
             "set_load %.9g [all_outputs]\n",
             SQ_SYNTH_LIBERTY, b->macro ? "read_liberty " SQ_SYNTH_MACRO "\n" : "", netlist, b->top,
+            spef ? "read_spef " : "", spef ? spef : "", spef ? "\n" : "",
             *clock ? "set port [get_ports -quiet " : "set port {", clock, *clock ? "]\n" : "}\n",
             4 * s->lib.nand2_input_cap);
     fputs(sta_paths, out);
@@ -280,7 +281,10 @@ enum sq_status sq_synth_print_job(const struct sq_synth *s, const struct sq_synt
     SQ_NEED(out, err, "a synthesis");
     if (s->lib.nand2) {
         sq_synth_print_adder(out, &s->lib.adder);
-        sq_synth_print_sta(out, s, b, "", b->clock ? b->clock : b->is_foreign ? "any" : "clk_i");
+        sq_synth_print_sta(out, s, b, "", NULL,
+                           b->clock        ? b->clock
+                           : b->is_foreign ? "any"
+                                           : "clk_i");
         sq_synth_print_flatten(out, b, "");
     }
     if (b->macro) { // what the script reads as SQ_SYNTH_MACRO

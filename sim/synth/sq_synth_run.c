@@ -148,14 +148,10 @@ static enum sq_status save(const char *work, const char *name, char *text, size_
 
 // ---- OpenSTA ----------------------------------------------------------------------------------
 
-struct delay {
-    double path_ns, period_ns;
-};
-
 // path.txt shows the paths.
 static enum sq_status find_delay(const struct sq_synth *s, const struct sq_synth_block *b,
-                                 const char *work, const char *mapper, const char *clock,
-                                 struct delay *d, struct sq_error *err)
+                                 const char *work, const char *mapper, const char *spef,
+                                 const char *clock, struct sq_synth_delay *d, struct sq_error *err)
 {
     char *tcl = NULL, text[160], log[SQ_SYNTH_PATH_LEN + 32], netlist[32];
     size_t n = 0;
@@ -163,9 +159,9 @@ static enum sq_status find_delay(const struct sq_synth *s, const struct sq_synth
     snprintf(netlist, sizeof netlist, "%s_sta.v", mapper);
     FILE *out = open_memstream(&tcl, &n);
     SQ_NEED(out, err, "a synthesis");
-    sq_synth_print_sta(out, s, b, netlist, clock);
+    sq_synth_print_sta(out, s, b, netlist, spef, clock);
     const enum sq_status status =
-        b->keeps_chip ? sq_synth_print_part_paths(out, b, work, err) : SQ_OK;
+        b->keeps_chip && !spef ? sq_synth_print_part_paths(out, b, work, err) : SQ_OK;
     fclose(out);
     SQ_TRY(save(work, "sta.tcl", tcl, n, status, err));
     char sta[SQ_SYNTH_PATH_LEN], quiet[] = "-no_splash", quit[] = "-exit", script[] = "sta.tcl";
@@ -251,8 +247,8 @@ static enum sq_status add_buffers(const struct sq_synth *s, const struct sq_synt
 // ---- cache entries ----------------------------------------------------------------------------
 
 static enum sq_status write_result(const char *work, json_t *cells, json_t *parts,
-                                   const char *mapper, const struct delay *d, const char *clock,
-                                   struct sq_error *err)
+                                   const char *mapper, const struct sq_synth_delay *d,
+                                   const char *clock, struct sq_error *err)
 {
     json_t *root = json_pack("{s:s, s:o, s:o, s:s, s:O, s:O*}", "mapper", mapper,
                              "critical_path_ns", d ? json_real(d->path_ns) : json_null(),
@@ -305,7 +301,7 @@ enum sq_status sq_synth_make_area(const struct sq_synth *s, const struct sq_synt
     const char *const *made = has_two ? both : one;
     struct sq_synth_count count[2] = {{0}, {0}};
     char clock[SQ_LIB_NAME_LEN] = "clk_i";
-    struct delay delay = {0};
+    struct sq_synth_delay delay = {0};
     (void)entry;
     SQ_TRY(write_liberty(s, b, work, err));
     SQ_TRY(synthesize(s, b, work, err));
@@ -319,7 +315,7 @@ enum sq_status sq_synth_make_area(const struct sq_synth *s, const struct sq_synt
     if (status == SQ_OK && b->is_foreign)
         status = sq_synth_find_clock(b, work, clock, err);
     if (status == SQ_OK && is_timed)
-        status = find_delay(s, b, work, made[best], clock, &delay, err);
+        status = find_delay(s, b, work, made[best], NULL, clock, &delay, err);
     if (status == SQ_OK && is_timed && b->keeps_chip)
         status = sq_synth_read_part_paths(count[best].parts, work, err);
     if (status == SQ_OK)
@@ -373,5 +369,21 @@ enum sq_status sq_synth_make_netlist(const struct sq_synth *s, const struct sq_s
     char netlist[64];
     snprintf(netlist, sizeof netlist, "%s.v", b->top);
     const char *const kept[] = {netlist, "netlist.ys", NULL};
+    return keep_only(work, kept, err);
+}
+
+enum sq_status sq_synth_make_time(const struct sq_synth *s, const struct sq_synth_block *b,
+                                  const char *clock, const char *verilog, const char *spef,
+                                  const char *work, struct sq_error *err)
+{
+    struct sq_synth bare = *s;
+    struct sq_synth_delay delay;
+    static const char *const kept[] = {"path.txt", SQ_SYNTH_DELAY, NULL};
+    bare.is_wireless = true; // what SPEF says is all
+    SQ_TRY(write_liberty(s, b, work, err));
+    SQ_TRY(write_text(work, "placed_sta.v", verilog, strlen(verilog), err));
+    if (spef)
+        SQ_TRY(write_text(work, "wires.spef", spef, strlen(spef), err));
+    SQ_TRY(find_delay(&bare, b, work, "placed", spef ? "wires.spef" : NULL, clock, &delay, err));
     return keep_only(work, kept, err);
 }

@@ -95,8 +95,9 @@ void sq_synth_print_buffered(FILE *out, const struct sq_synth_block *block, cons
 // what they reach takes them, outputs drive four NAND2 inputs, a path into a flip-flop includes its
 // setup time. Both halves of a period are equally long.
 #define SQ_SYNTH_DELAY "delay.txt"
+// `spef`: a file with the wires, NULL: none.
 void sq_synth_print_sta(FILE *out, const struct sq_synth *s, const struct sq_synth_block *block,
-                        const char *netlist, const char *clock);
+                        const char *netlist, const char *spef, const char *clock);
 
 // All of this together, for the digest; and the sources it names. The caller frees *text.
 enum sq_status sq_synth_print_job(const struct sq_synth *s, const struct sq_synth_block *block,
@@ -160,5 +161,9 @@ typedef enum sq_status sq_synth_make(const struct sq_synth *s, const struct sq_s
 sq_synth_make sq_synth_make_area;    // result.json, netlist.v, path.txt, synth.ys; area = itself
 sq_synth_make sq_synth_make_mapped;  // mapped.json; reads netlist.v of the area entry
 sq_synth_make sq_synth_make_netlist; // <top>.v; reads netlist.v of the area entry with a library
+// path.txt and SQ_SYNTH_DELAY of sq_synth_time.
+enum sq_status sq_synth_make_time(const struct sq_synth *s, const struct sq_synth_block *block,
+                                  const char *clock, const char *verilog, const char *spef,
+                                  const char *work, struct sq_error *err);
 
 #endif

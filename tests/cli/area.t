@@ -394,6 +394,55 @@ else
   skip "a wire load" "no sg13g2 in SQ_DATA"
 fi
 
+# ---- placed wires
+if [ -f "$DATA/lef/sg13g2_stdcell.lef" ] && [ "$path" != null ]; then
+  rc=$(awk -F, '$2 == "signal" { printf "%g,%g", 1e3 * $3, 1e3 * $4 }' "$DATA/lef/wire_rc.csv")
+  lef=$DATA/lef/sg13g2_tech.lef,$DATA/lef/sg13g2_stdcell.lef
+  small=(area --block mul --a-bits 4 --b-bits 4 --json --liberty "$DATA/liberty/sg13g2_stdcell_typ_1p20V_25C.lib" --no-wire-load)
+  sq "${small[@]}"; none=$(value critical_path_ns)
+  placed=("${small[@]}" --wires --lef "$lef" --wire "$rc")
+  accept "--wires" "${placed[@]}"
+  fixed() { sed 's/"seconds_host":[0-9.e-]*/_/' "$W.out"; }
+  fixed >"$W/placed"
+  long=$(value critical_path_ns) um=$(value length_um)
+  ok "no wire load, and the path without wires is that of --no-wire-load" [ "$(value wire_load),$(value path_without_ns)" = "null,$none" ]
+  ok "placed wires make the path longer: $none -> $long" awk "BEGIN{exit !($long > $none && $long < 1.5 * $none)}"
+  ok "their length is that of cells side by side: $(value um_per_cell) um a cell" awk "BEGIN{u=$(value um_per_cell); exit !(u > 4 && u < 20)}"
+  ok "... and their capacitance that of so many um" awk "BEGIN{c=$(value capacitance_pf)/$um/${rc#*,}*1e3; exit !(c > .9 && c <= 1)}"
+  rm -rf "$ROOT"/build/synth/sq_mul-*-time
+  sq "${placed[@]}"
+  ok "the same seed, the same bytes" diff "$W/placed" <(fixed)
+  sq "${placed[@]}" --seed 2
+  ok "another seed, other places" [ "$(value length_um)" != "$um" ]
+  sq "${placed[@]}" --utilisation .3
+  ok "more room, longer wires" awk "BEGIN{exit !($(value length_um) > $um && $(value utilisation) < .4)}"
+  sq "${placed[@]}" --wire "$(awk "BEGIN{print 3*${rc%,*}}"),$(awk "BEGIN{print 3*${rc#*,}}")"
+  ok "wires of thrice as much: a longer path, the same places" \
+    awk "BEGIN{exit !($(value critical_path_ns) > $long && $(value length_um) == $um)}"
+  sq "${small[@]}" --wires --lef "$lef"
+  ok "layers of the LEF have less than half of that" awk "BEGIN{exit !($(value critical_path_ns) < $long && $(value critical_path_ns) > $none)}"
+  sq "${placed[@]}" --period "$(awk "BEGIN{print .5 * ($none + $long)}")"
+  ok "a period that the smallest netlist meets without wires alone" \
+    [ "$RC" = 0 -a "$(value recipe)" != '"area"' ]
+  sq $(printf '%s\n' "${placed[@]}" | grep -v json)
+  ok "text: length, a cell, without wires, time" grep -q "path ns no wires ns *wires um *um/cell *took s" "$W.out"
+  ok "... says what is in the delays" grep -q "Delays: placed wires\.$" "$W.out"
+  refuse "utilisation = .99, need 0.1..0.95" "${placed[@]}" --utilisation .99
+  refuse "need OHM,FF" "${small[@]}" --wires --lef "$lef" --wire 2
+  refuse "wire = 0, need 1e-06..1000" "${small[@]}" --wires --lef "$lef" --wire 2,0
+  refuse "the LEF files have no macro [A-Z0-9]*X1" area --block mul --a-bits 2 --b-bits 2 --wires --lef "$lef"
+  refuse "need --wire OHM,FF" "${small[@]}" --wires --lef "$DATA/lef/sg13g2_stdcell.lef"
+else
+  skip "placed wires" "no lef in SQ_DATA, or no OpenSTA"
+fi
+refuse "wires needs --lef" area --block mul --wires
+refuse "lef needs --wires" area --block mul --lef x.lef
+refuse "wire needs --wires" area --block mul --wire 1,1
+refuse "need FILE,..." area --block mul --wires --lef a,,b
+refuse "places flat netlists: leave out --keep-parts" area --block core --keep-parts --wires --lef a
+refuse "places flat netlists: leave out --block top" area --block top --wires --lef a
+refuse "cannot open 'none.lef'" area --block mul --wires --lef none.lef
+
 # ---- missing tools
 # The hardware of a description: a ternary element costs a fraction of the line of E2M1.
 cat >"$W/tern8.yaml" <<'EOF'

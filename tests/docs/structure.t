@@ -14,13 +14,13 @@ none() { # DESCRIPTION LINES: ok when there are no lines
   FAILED=1
 }
 # From the bottom: a folder includes itself and what stands before it.
-ORDER="io dram block synth format cosim energy machine serve llm gpu sweep cli"
+ORDER="io dram block synth place format cosim energy machine serve llm gpu sweep cli"
 SOURCES=$(find models sim lib tests reports -name '*.[ch]' -o -name '*.cpp' | sort)
 
 T=$(mktemp) || exit 1
 trap 'rm -f "$T" "$T".*' EXIT
 
-none "sim/ holds its twelve folders" \
+none "sim/ holds its fourteen folders" \
   "$(ls sim | grep -vxE "${ORDER// /|}|machines|sweeps|sysc|rules.mk|README.md")"
 
 # FROM TO of every include. Verilated classes have no place of their own; the bridge is compiled where
@@ -108,6 +108,7 @@ sim/llm/sq_reference.c hex             our own words
 sim/llm/text/sq_tokens.c name               our own words
 sim/sweep/sq_report_write.c name       tested
 sim/sweep/sq_sweep_machine.c SQ_SWEEP_PATH_SIZE the user's own specification
+sim/synth/sq_synth_cache.c hex         our own words
 sim/synth/sq_synth_cache.c name        our own words
 sim/synth/sq_synth_cache.c suffix      tested
 sim/sweep/sq_sweep_kl.c digest         our own words

@@ -9,6 +9,7 @@
 #include "sim/cli/sq_cli_core.h"
 #include "sim/cli/sq_cli_synth.h"
 #include "sim/cli/sq_cli_tools.h"
+#include "sim/cli/sq_cli_wires.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_format_unit.h"
 #include "sim/io/sq_quote.h"
@@ -25,6 +26,7 @@ struct arguments {
     struct sq_cli_tools tools;
     struct sq_area_files files;
     struct sq_area_chip chip;
+    struct sq_cli_wires wires;
     size_t n_blocks;
     struct sq_area_item block[MAX_BLOCKS]; // kind and unit
     const char *liberty;                   // NULL: SQ_CLI_LIBERTY
@@ -57,6 +59,8 @@ static const char doc[] =
     "  sqsim area --block mul --a-bits 6 --b-bits 6 --json\n"
     "  sqsim area --block pe_split_a_k2 --block pe_int4x8 --period 6,4.5 --jobs 2\n"
     "  sqsim area --units-of nvfp4 --units-of my.yaml --rows 1 --cols 1\n"
+    "  sqsim area --block pe_nvfp4 --liberty sg13g2.lib --wires --lef "
+    "sg13g2_tech.lef,sg13g2_stdcell.lef\n"
     "  sqsim area --source my_mac.sv --top my_mac --param W=8 --block pe_int4x8\n"
     "  sqsim area --block pe --liberty ~/pdk/sky130_fd_sc_hd__tt_025C_1v80.lib\n";
 
@@ -180,6 +184,7 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_FLAG(
         "no-wire-load", AT(is_wireless),
         "delays without the wire load that the library puts on every net (default_wire_load)"),
+    SQ_CLI_WIRES(AT(wires)),
     SQ_CLI_UINT("a-bits", "N", 2, 16, AT(a_bits), "first factor of mul, mul_star and dot"),
     SQ_CLI_UINT("b-bits", "N", 2, 16, AT(b_bits), "second factor of them"),
     SQ_CLI_FLAG("keep-parts", AT(keeps_parts),
@@ -377,6 +382,9 @@ static enum sq_status check_arguments(const struct arguments *in, struct sq_core
     if (in->keeps_parts && in->n_periods > 0)
         return SQ_FAIL(err, SQ_ERR_ARG,
                        "--period needs delays, --keep-parts has none: leave one out");
+    if (in->wires.is_on && (in->keeps_parts || in->has_chip))
+        return SQ_FAIL(err, SQ_ERR_ARG, "--wires places flat netlists: leave out %s",
+                       in->keeps_parts ? "--keep-parts" : "--block top");
     struct sq_cli_core core = in->core;
     if (core.config.gather == GATHER_BOTH)
         core.config.gather = SQ_GATHER_CROSSBAR;
@@ -443,9 +451,12 @@ static enum sq_status run(struct arguments *in, struct sq_area_table *t, struct 
     SQ_TRY(open_synth(&synth, &in->files, in->liberty, err));
     synth.is_wireless = in->is_wireless;
     t->synth = &synth;
+    t->has_wires = in->wires.is_on;
+    enum sq_status status = sq_cli_wires_open(&in->wires, &synth, err);
     if (!synth.sta_version[0] && !t->has_periods)
         fprintf(stderr, "sqsim area: OpenSTA (sta) is not installed, no delays\n");
-    enum sq_status status = sq_area_synthesize(t, in->jobs, err);
+    if (status == SQ_OK)
+        status = sq_area_synthesize(t, in->jobs, err);
     if (status == SQ_OK)
         note_clock(t);
     if (status == SQ_OK)
@@ -462,6 +473,7 @@ int sq_cmd_area(int argc, char **argv)
     struct arguments in = {.jobs = 1,
                            .banks = sq_cli_banks_default(),
                            .core.config = sq_core_config_default(),
+                           .wires = sq_cli_wires_default(),
                            .tools = sq_cli_tools_default()};
     in.core.config.rows = in.core.config.cols = 2;
     in.core.config.gather = GATHER_BOTH;
@@ -475,6 +487,7 @@ int sq_cmd_area(int argc, char **argv)
         sq_synth_result_free(&table.row[i].result);
     free(table.row);
     sq_area_files_free(&in.files);
+    sq_cli_wires_free(&in.wires);
     sq_synth_macros_free(in.chip.memory);
     free(table.command);
     return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("area", &err);

@@ -19,6 +19,7 @@ struct sq_area_table {
     struct sq_area_row *row;
     bool keeps_parts; // every row
     bool has_periods; // every row
+    bool has_wires;   // every row: placed
     const struct sq_synth *synth;
     const char *liberty; // as given
     char *command;       // the command line

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Delays of a block with the wires of its placed netlist, in place of the wire load that a library guesses: what
+// struct sq_synth calls as on_area.
+#ifndef SQ_WIRES_H
+#define SQ_WIRES_H
+
+#include "sim/place/sq_spef.h"
+#include "sim/synth/sq_synth.h"
+
+struct sq_wires {
+    const struct sq_lef *lef;
+    struct sq_spef_layer layer;
+    double utilisation; // 0.1..0.95
+    uint64_t seed;
+};
+
+// Places the netlist of the result, and gives the result the delays that OpenSTA finds with and without its
+// wires. s->on_area_context is a struct sq_wires. Thread-safe. Errors of sq_synth_mapped, sq_place_read, sq_synth_time.
+enum sq_status sq_wires_on_area(const struct sq_synth *s, const struct sq_synth_block *block,
+                                struct sq_synth_result *result, struct sq_error *err);
+
+#endif
