@@ -168,8 +168,11 @@ struct sq_cost_pe {
     struct sq_synth_block part[2];
     unsigned count[2]; // of each
     bool is_engine;    // the caller's: the PE of the engine that the chip has
-    const char
-        *sum; // how scaled blocks are added, "exact", or "binary32: " and why; NULL: there are none
+    unsigned tail;     // the caller's: which of its tails, from 0 on
+    unsigned n_tails;  // how many there are; 0: it has none to choose from
+    // How scaled blocks are added, "exact", or "binary32: " and why, or as unit says; NULL: there are none.
+    const char *sum;
+    const char *unit; // the area unit that lends its tail; NULL: none
 };
 void sq_cost_pe_add(struct sq_cost_pe *pe, unsigned count, const struct sq_synth_block *part);
 // A dot product of as many products of a x b bits, and its sum; nothing where one has more than 8.

@@ -129,20 +129,65 @@ static void chip_pe(const struct sq_recipe *r, const unsigned *value, struct sq_
 
 // ---- area -----------------------------------------------------------------------------------
 
-// period: the longest of all parts, NULL: nobody asks.
-static enum sq_status area_of(const struct sq_synth *synth, const struct sq_cost_pe *pe,
-                              double *area, double *period, struct sq_error *err)
+// Area and the shortest period of some modules.
+struct netlist {
+    double area, ns; // ns: NAN without OpenSTA
+};
+
+// By `period_ns` (sq_synth_for), each part by itself.
+static enum sq_status net_of(const struct sq_synth *synth, const struct sq_cost_pe *pe,
+                             double period_ns, struct netlist *net, struct sq_error *err)
 {
-    *area = 0;
+    *net = (struct netlist){0, 0};
     for (unsigned i = 0; i < pe->n_parts; i++) {
+        struct sq_synth_block block = pe->part[i];
         struct sq_synth_result result;
-        SQ_TRY(sq_synth_area(synth, &pe->part[i], &result, err));
-        *area += pe->count[i] * result.area;
-        if (period)
-            *period = result.has_delay ? fmax(*period, result.min_period_ns) : NAN;
+        SQ_TRY(sq_synth_for(synth, &block, period_ns, &result, err));
+        net->area += pe->count[i] * result.area;
+        net->ns = result.has_delay ? fmax(net->ns, result.min_period_ns) : NAN;
         sq_synth_result_free(&result);
     }
     return SQ_OK;
+}
+
+static enum sq_status area_of(const struct sq_synth *synth, const struct sq_cost_pe *pe,
+                              double *area, struct sq_error *err)
+{
+    struct netlist net;
+    SQ_TRY(net_of(synth, pe, SQ_SYNTH_SMALLEST, &net, err));
+    *area = net.area;
+    return SQ_OK;
+}
+
+static bool is_better(const struct netlist *a, const struct netlist *b, double period_ns)
+{
+    const bool meets = a->ns <= period_ns;
+    if (period_ns < 0)
+        return a->area * a->ns < b->area * b->ns;
+    if (meets != (b->ns <= period_ns))
+        return meets;
+    return meets ? a->area < b->area : a->ns < b->ns;
+}
+
+// The PE of the best tail: at a period the smallest that meets it, else the fastest; at the knee the least area times
+// period. The smallest netlist is asked for of the first tail alone.
+static enum sq_status choose_tail(const struct sq_synth *synth, const struct sq_recipe *r,
+                                  const struct sq_cost_unit *u, double period_ns,
+                                  struct sq_cost_pe *best, struct netlist *net,
+                                  struct sq_error *err)
+{
+    struct sq_cost_pe pe = *best;
+    for (unsigned i = 0; i < (period_ns == SQ_SYNTH_SMALLEST ? 1 : pe.n_tails); i++) {
+        struct sq_cost_pe other = {.is_engine = pe.is_engine, .tail = i};
+        struct netlist its;
+        r->format->cost->pe(r, u, &other);
+        SQ_TRY(net_of(synth, &other, period_ns, &its, err));
+        if (i == 0 || is_better(&its, net, period_ns)) {
+            *net = its;
+            *best = other;
+        }
+    }
+    return pe.n_tails > 0 ? SQ_OK : net_of(synth, &pe, period_ns, net, err);
 }
 
 static enum sq_status reference_area(const struct sq_synth *synth, const struct sq_machine *machine,
@@ -154,7 +199,7 @@ static enum sq_status reference_area(const struct sq_synth *synth, const struct 
     core.bank = defaults.bank;
     core.high_per_bank = defaults.high_per_bank;
     sq_cost_pe_core(&pe, &core);
-    return area_of(synth, &pe, area, NULL, err);
+    return area_of(synth, &pe, area, err);
 }
 
 // The area of the PE with so many bit products; 0: no PE has so few.
@@ -169,13 +214,13 @@ static enum sq_status format_area(const struct sq_synth *synth, const struct sq_
         return SQ_OK;
     const struct sq_cost_unit u = unit_of(r, &core);
     r->format->cost->pe(r, &u, &pe);
-    return area_of(synth, &pe, area, NULL, err);
+    return area_of(synth, &pe, area, err);
 }
 
 // The decoder of a line takes as many blocks as a beat has.
 static enum sq_status line_of(const struct sq_synth *synth, const struct sq_recipe *r,
-                              const struct sq_cost_unit *u, struct sq_fair_silicon *silicon,
-                              struct sq_error *err)
+                              const struct sq_cost_unit *u, double period_ns,
+                              struct sq_fair_silicon *silicon, struct sq_error *err)
 {
     struct sq_format_unit unit[SQ_FORMAT_UNITS];
     struct sq_synth_result result;
@@ -188,8 +233,10 @@ static enum sq_status line_of(const struct sq_synth *synth, const struct sq_reci
                                       .unit = &unit[1].area,
                                       .source_of = unit[1].source,
                                       .value = unit[1].value};
-    const struct sq_synth_block block = sq_area_synth(&item);
-    SQ_TRY(sq_synth_area(synth, &block, &result, err));
+    struct sq_synth_block block = sq_area_synth(&item);
+    const double at = period_ns < 0 ? silicon->period_ns : period_ns; // of a knee the PE's
+    SQ_TRY(
+        sq_synth_for(synth, &block, silicon->period_ns > 0 ? at : SQ_SYNTH_SMALLEST, &result, err));
     const unsigned blocks = u->low_lanes / unit[1].area.weights;
     silicon->line_um2 = (blocks > 1 ? blocks : 1) * result.area;
     silicon->period_ns = result.has_delay ? fmax(silicon->period_ns, result.min_period_ns) : NAN;
@@ -215,8 +262,9 @@ static double or_none(double v)
 }
 
 enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_recipe *r,
-                                  const struct sq_machine *machine, double sram_um2,
-                                  struct sq_fair_silicon *silicon, struct sq_error *err)
+                                  const struct sq_machine *machine, double period_ns,
+                                  double sram_um2, struct sq_fair_silicon *silicon,
+                                  struct sq_error *err)
 {
     const struct sq_core_config *core = &machine->core;
     struct sq_cost_unit u = unit_of(r, core);
@@ -232,12 +280,15 @@ enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_
     } else if (r->format->cost->pe) {
         r->format->cost->pe(r, &u, &pe);
     }
-    silicon->sum = pe.sum;
     if (pe.n_parts > 0) {
-        silicon->period_ns = 0;
-        SQ_TRY(area_of(synth, &pe, &silicon->pe_um2, &silicon->period_ns, err));
-        SQ_TRY(line_of(synth, r, &u, silicon, err));
+        struct netlist net;
+        SQ_TRY(choose_tail(synth, r, &u, period_ns, &pe, &net, err));
+        silicon->pe_um2 = net.area;
+        silicon->period_ns = net.ns;
+        SQ_TRY(line_of(synth, r, &u, period_ns, silicon, err));
     }
+    silicon->sum = pe.sum;
+    silicon->unit = pe.unit;
     SQ_TRY(vector_of(synth, machine, silicon, err));
     silicon->pe_mm2 = 1e-6 * silicon->pe_um2 * cores * core->rows * core->cols;
     silicon->line_mm2 = 1e-6 * silicon->line_um2 * cores * (core->rows + core->cols);
@@ -357,7 +408,7 @@ static enum sq_status try_chip(enum sq_fair fair, const struct sq_synth *synth,
     if (pe.n_parts == 0)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "fair = area: RTL has no PE of %s",
                        r->format->name);
-    return area_of(synth, &pe, &to->takes, NULL, err);
+    return area_of(synth, &pe, &to->takes, err);
 }
 
 // The longest beat whose PE is no larger than `limit`; where none is, the shortest there is.

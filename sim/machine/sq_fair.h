@@ -42,11 +42,11 @@ enum sq_status sq_fair_machine(enum sq_fair fair, const struct sq_synth *synth,
                                const struct sq_recipe *r, struct sq_machine *machine,
                                struct sq_fair_pe *pe, struct sq_error *err);
 
-// What `machine`, fair or not, is in silicon when it is built for r; the smallest netlists, before placement. Output stages,
-// control and wires are not in it.
+// What `machine`, fair or not, is in silicon when it is built for r, before placement. Output stages, control and wires are
+// not in it.
 struct sq_fair_silicon {
-    const char *sum; // how the PE adds scaled blocks (struct sq_cost_pe); NULL: it has none
-    double pe_um2;   // of a PE, with the lanes that the machine gives it; NAN where RTL has none
+    const char *sum, *unit; // how the PE adds scaled blocks (struct sq_cost_pe); NULL: it has none
+    double pe_um2; // of a PE, with the lanes that the machine gives it; NAN where RTL has none
     double
         line_um2; // decoder of a row or a column, for a beat; NAN: the format has none of its own
     double period_ns;                    // the shortest clock period of both; NAN without OpenSTA
@@ -55,11 +55,15 @@ struct sq_fair_silicon {
     double sram_mm2;                     // buffers; NAN where no memory was given
     double mm2;                          // the sum of those that are there; NAN without PE
 };
+// period_ns: which netlists (sq_synth_for). At a period, and at the knee, the PE is the best of those with any tail: the
+// smallest that meets the period, else the fastest; the least area times period. The decoder of a line is the smallest that
+// keeps up with it. The vector unit is the smallest, with a clock of its own.
 // sram_um2: of a bit in the buffers (sq_fair_sram); NAN: they are left out. A vector unit counts by its lanes, each of them
 // sq_vector with one, so that its registers between lanes are left out (.9 % in 4 lanes). Errors as above.
 enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_recipe *r,
-                                  const struct sq_machine *machine, double sram_um2,
-                                  struct sq_fair_silicon *silicon, struct sq_error *err);
+                                  const struct sq_machine *machine, double period_ns,
+                                  double sram_um2, struct sq_fair_silicon *silicon,
+                                  struct sq_error *err);
 
 // Square micrometres of a bit in the densest memory of `dir`: Liberty files of 64-bit words (sq_synth_macros_read, whose
 // errors it has).

@@ -219,6 +219,14 @@ enum sq_status sq_synth_time(const struct sq_synth *s, const struct sq_synth_blo
                              const char *clock, const char *verilog, const char *spef,
                              struct sq_synth_delay *delay, char **report, struct sq_error *err);
 
+// By period_ns the netlist of sq_synth_area (SQ_SYNTH_SMALLEST); that with the least area times min_period_ns
+// (SQ_SYNTH_KNEE) of all recipes, those that are sized for a target with half the period of the fastest of the others; or
+// that of sq_synth_at_period. Without OpenSTA the knee is the smallest. Errors: theirs.
+#define SQ_SYNTH_SMALLEST 0.0
+#define SQ_SYNTH_KNEE (-1.0)
+enum sq_status sq_synth_for(const struct sq_synth *s, struct sq_synth_block *block,
+                            double period_ns, struct sq_synth_result *result, struct sq_error *err);
+
 // Verilog of the synthesized block for simulation, self-contained: with a library the very netlist
 // that sq_synth_area measures, each cell replaced by its function from the library; without one the
 // gates of synth_front.ys. Module and port names are those of the source, parameters are applied.

@@ -128,6 +128,10 @@ accept "a folder" run --phase prefill --seq 16 "$SQSIM_HOME/traces/tiny-llama"
 # ---- a row of formats: each figure is that of its own command ------------------------------------------
 accept "formats as they are" run --phase decode --context 16 --format dense --and sq_w --fair none
 ok "the heading says so" out_has "^formats not of equal silicon"
+refuse "--period needs --and" run --phase decode --period 8ns
+refuse "--period needs --fair area and no --machine-clock" run --phase decode --period 8ns --machine-clock --and sq_w
+refuse "period = 8 km: unknown unit\|--period = 8 km" run --phase decode --period "8 km" --and sq_w
+refuse "need 0.01..1000" run --phase decode --period 0 --and sq_w
 refuse "--kl needs --and" run --phase decode --kl "$W/head.csv"
 refuse "and: 'int9' is no format with values" run --phase decode --fair none --and int9
 if command -v yosys >/dev/null && [ -r /usr/share/qflow/tech/osu018/osu018_stdcells.lib ]; then
@@ -135,10 +139,10 @@ if command -v yosys >/dev/null && [ -r /usr/share/qflow/tech/osu018/osu018_stdce
   sed 's/low_lanes: 16/low_lanes: 4/; s/high_lanes: 4/high_lanes: 1/' "$M/default.yaml" >"$W/small.yaml"
   (cd "$W" && "$SQSIM" eval --sequences 2 --format dense --algorithm rtn --and sq_w --algorithm rtn --summary --json >kl.jsonl 2>/dev/null)
   MEM=$DATA/liberty/sram_sg13g2
-  sq run smollm2-135m --machine small.yaml --phase decode --context 512 --format dense --and sq_w --and mxint8 --kl kl.jsonl --energy energy.jsonl \
+  sq run smollm2-135m --machine small.yaml --phase decode --context 512 --format dense --and sq_w --and mxint8 --period 8ns --kl kl.jsonl --energy energy.jsonl \
     $([ ! -d "$MEM" ] || printf '%s\n' --sram-area "$MEM") --json
   of() { sed -n "$1p" "$W/rows" | grep -o "\"$2\":[^,}]*" | cut -d: -f2; }
-  cp "$W.out" "$W/rows"
+  cp "$W.out" "$W/rows"; cp "$W.out" "$W/period"
   ok "two rows, and why a third has none" [ "$(grep -c netlist_ns "$W/rows")" = 2 -a "$(grep -c '"refused":\[{"format":"mxint8","why":"fair = area: RTL has no PE of mxint8' "$W/rows")" = 1 ]
   for row in 1 2; do
     ok "row $row: KL is that of eval" [ "$(of $row kl_mean)" = "$(sed -n "${row}p" "$W/kl.jsonl" | grep -o '"kl_mean":[^,]*' | cut -d: -f2)" ]
@@ -155,11 +159,19 @@ if command -v yosys >/dev/null && [ -r /usr/share/qflow/tech/osu018/osu018_stdce
   sq area --block vector_1 --json
   ok "vector units: 32 lanes" near "$(of 2 vector_mm2)" "$(awk -v a="$(head -1 "$W.out" | grep -o '"area_um2":[^,]*' | cut -d: -f2)" 'BEGIN { printf "%.12g", a * 32e-6 }')"
   ok "their clock is that of their netlist" near "$(of 2 vector_clock_ghz)" "$(awk -v t="$(head -1 "$W.out" | grep -o '"min_period_ns":[^,]*' | cut -d: -f2)" 'BEGIN { print t == "" ? 1 : 1 / t }')" 1e-5
-  sq area --block pe --low-lanes "$(of 2 low_lanes)" --high-lanes "$(of 2 high_lanes)" --json
+  sq area --block pe --low-lanes "$(of 2 low_lanes)" --high-lanes "$(of 2 high_lanes)" --gather crossbar --period 8 --json
   ok "mm2 is that of area" near "$(of 2 pe_mm2)" "$(awk -v a="$(head -1 "$W.out" | grep -o '"area_um2":[^,]*' | cut -d: -f2)" 'BEGIN { print a * 1024e-6 }')" 1e-4
   if [ "$(of 2 netlist_ns)" != null ]; then
     ok "the period, too" near "$(of 2 netlist_ns)" "$(head -1 "$W.out" | grep -o '"min_period_ns":[^,]*' | cut -d: -f2)"
-    ok "the clock is its inverse" near "$(of 2 clock_ghz)" "$(awk -v t="$(of 2 netlist_ns)" 'BEGIN { printf "%.12g", 1 / t }')"
+    ok "the clock is that of all rows" [ "$(of 1 clock_ghz),$(of 2 clock_ghz),$(of 1 meets_clock)$(of 2 meets_clock)" = 0.125,0.125,truetrue ]
+    tiny() { sq run smollm2-135m --machine small.yaml --low-lanes 2 --high-lanes 1 --phase decode --context 16 --format dense --and dense:weight-bits=8 --json "$@"; cp "$W.out" "$W/rows"; }
+    tiny --period 2GHz
+    ok "a row that no PE's netlist reaches says so, and has no time" [ "$(of 1 meets_clock),$(of 1 ms),$(of 2 tokens_per_second)" = false,null,null ]
+    ok "... and its fastest netlist" awk "BEGIN {exit !($(of 1 netlist_ns) > 0.5)}"
+    fast=$(awk "BEGIN {print $(of 1 netlist_ns) * $(of 1 pe_mm2)}")
+    tiny
+    ok "the knee: no more um2 x ns than the fastest one" awk "BEGIN {k = $(of 1 netlist_ns) * $(of 1 pe_mm2); exit !(k <= $fast)}"
+    cp "$W/period" "$W/rows"
     sed -i "s/clock: .*/clock: $(of 1 clock_ghz) GHz/; s/  lanes: .*/&\n  clock: $(of 1 vector_clock_ghz) GHz/" "$W/small.yaml"
     run smollm2-135m --machine small.yaml --phase decode --context 512 --format dense --fair area --energy energy.jsonl
     ok "time and tokens a second" near "$(of 1 tokens_per_second)" "$(number tokens_per_second)" 1e-4

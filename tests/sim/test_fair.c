@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/block/flow/sq_block.h"
 #include "sim/format/core/sq_grid_recipe.h"
+#include "sim/format/sq_layer_rule.h"
 #include "sim/machine/sq_chip_machine.h"
 #include "sim/machine/sq_fair.h"
 #include "tests/sim/random_recipe.h"
@@ -251,6 +253,35 @@ SQ_TEST(test_lanes_of_a_chip)
         assert_int_equal(c.value[SQ_TOP_BANK_LEN], want[i].bank);
         assert_true(sq_chip_products(c.value) <= products(&m.core));
     }
+}
+
+// A PE of blocks has the tail of every area unit with its module and scales, its own first; option sum picks among them.
+SQ_TEST(test_tails)
+{
+    const struct sq_core_config core = sq_core_config_default();
+    char *text[] = {strdup("nvfp4"), strdup("nvint4:sum=exact"), strdup("nvfp4:sum=binary32"),
+                    strdup("mxfp4"), strdup("mxfp4:sum=exact")};
+    unsigned n[5], units = 0;
+    for (size_t i = 0; i < 5; i++) {
+        struct sq_recipe r;
+        struct sq_demand d;
+        struct sq_cost_pe pe = {.n_parts = 0};
+        assert_int_equal(sq_recipe_read(text[i], "format", SQ_IN_RUN, NULL, &r, NULL), SQ_OK);
+        sq_demand_of(&r, &core, 64, 4096, 0, &d);
+        r.format->cost->pe(&r, &d.cost, &pe);
+        n[i] = pe.n_tails;
+        assert_int_equal(pe.n_parts, n[i] > 0);
+        if (n[i] > 0)
+            assert_int_equal(strncmp(pe.sum, i < 2 ? "exact" : "binary32", 5), 0);
+        free(text[i]);
+    }
+    for (size_t i = 0; sq_area_unit(i); i++)
+        units += strncmp(sq_area_unit(i)->name, "pe_nvfp4_fixed", 14) == 0;
+    assert_true(units >= 3); // with registers behind product and shift
+    assert_true(n[0] >= units && n[1] >= units);
+    assert_int_equal(n[2], 1);
+    assert_true(n[3] >= 1);
+    assert_int_equal(n[4], 0); // E8M0
 }
 
 // By bit products: all PEs together have no more than the machine's own, and one column more would have.

@@ -10,6 +10,7 @@
 #include "sim/cli/sq_cli_calib.h"
 #include "sim/cli/sq_cli_table.h"
 #include "sim/io/sq_checked.h"
+#include "sim/io/sq_quantity.h"
 #include "sim/llm/sq_layer.h"
 
 enum { SHARE = 2, EXPLAIN = 4, DRAM = 8, PHASE = 16 };
@@ -23,6 +24,25 @@ struct arguments {
     unsigned jobs; // 0 = not given
     bool has_seed, timing_only, is_share, has_context, has_seq, has_fair, has_budget, has_sequences;
 };
+
+// "8ns", "125 MHz", or nanoseconds as `area --period` takes them.
+static enum sq_status read_period(void *context, const struct sq_cli_row *option, const char *text,
+                                  struct sq_error *err)
+{
+    struct arguments *in = context;
+    const bool is_frequency = strstr(text, "Hz");
+    double v;
+    (void)option;
+    if (!text[strspn(text, "0123456789.")])
+        return sq_cli_double("--period", text, SQ_SYNTH_MIN_PERIOD, SQ_SYNTH_MAX_PERIOD,
+                             &in->r.period_ns, err);
+    SQ_TRY(sq_quantity_parse("--period", text, is_frequency ? SQ_DIM_FREQUENCY : SQ_DIM_TIME,
+                             is_frequency ? 1e9 / SQ_SYNTH_MAX_PERIOD : SQ_SYNTH_MIN_PERIOD,
+                             is_frequency ? 1e9 / SQ_SYNTH_MIN_PERIOD : SQ_SYNTH_MAX_PERIOD, &v,
+                             err));
+    in->r.period_ns = is_frequency ? 1e9 / v : v;
+    return SQ_OK;
+}
 
 #define AT(field) SQ_CLI_AT(struct arguments, field)
 #define LIST(field, n) SQ_CLI_LIST_AT(struct arguments, field, n)
@@ -149,6 +169,10 @@ static const struct sq_cli_row rows[] = {
                 "another format, with options behind colons: a row for each, by default of equal "
                 "area (--fair) at the clock that its netlist reaches",
                 .modes = PHASE),
+    SQ_CLI_OWN("period", "8ns", read_period,
+               "one clock for all rows of --and, also a frequency, 125MHz: PEs, and decoders of "
+               "lines, are the smallest netlists that meet it",
+               .usual = "each row at the knee of its PE, the least um2 x ns", .modes = PHASE),
     SQ_CLI_FLAG("machine-clock", AT(r.is_clock_machine),
                 "rows of --and have the clock of the machine, whatever their netlists reach",
                 .modes = PHASE),
@@ -589,6 +613,7 @@ static enum sq_status run_pass(struct arguments *in, struct sq_error *err)
     const bool is_decode = in->r.phase == SQ_RUN_DECODE;
     const char *of_rows = in->r.kl                 ? "kl"
                           : in->r.sram_area        ? "sram-area"
+                          : in->r.period_ns > 0    ? "period"
                           : in->r.is_clock_machine ? "machine-clock"
                           : in->r.is_wireless      ? "no-wire-load"
                                                    : NULL;
@@ -597,6 +622,8 @@ static enum sq_status run_pass(struct arguments *in, struct sq_error *err)
         return SQ_FAIL(err, SQ_ERR_ARG, "--%s needs --and", of_rows);
     if (in->r.n_and > 0 && !in->has_fair)
         in->r.fair = SQ_FAIR_AREA;
+    if (in->r.period_ns > 0 && (in->r.is_clock_machine || in->r.fair != SQ_FAIR_AREA))
+        return SQ_FAIL(err, SQ_ERR_ARG, "--period needs --fair area and no --machine-clock");
     if (!in->r.n_and)
         SQ_TRY(check_needs(in, err));
     if (in->has_seq && is_decode)

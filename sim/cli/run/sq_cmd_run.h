@@ -51,6 +51,7 @@ struct sq_run_request {
     uint64_t budget, sequences; // tokens and sequences of a step there
     const char *kl;             // path of lines of `eval --json`; NULL: none
     const char *sram_area;      // folder of Liberty files of memories; NULL: none
+    double period_ns;           // rows: of all netlists; 0: each at its knee
     bool is_clock_machine;      // rows: the machine's clock, not that of each netlist
     bool is_wireless;           // rows: netlists without the wire load of the library
     bool is_causes, is_json;

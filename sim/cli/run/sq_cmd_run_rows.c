@@ -94,9 +94,16 @@ static double end_of(const json_t *summary, size_t end)
     return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
-static const char *source_of(double v, const char *name)
+// Whether the netlists have the clock of the row.
+static bool is_met(const struct sq_run_request *in, const struct sq_fair_silicon *s)
 {
-    return isnan(v) ? NULL : name;
+    return !(in->period_ns > 0 && s->period_ns > in->period_ns);
+}
+
+// The unit says more, where it lends the tail.
+static const char *text_of_sum(const struct sq_fair_silicon *s)
+{
+    return s->unit ? s->unit : s->sum;
 }
 
 static void put(struct rows *r, const struct sq_run_one *one, const struct sq_fair_silicon *s)
@@ -104,9 +111,11 @@ static void put(struct rows *r, const struct sq_run_one *one, const struct sq_fa
     const struct sq_machine *m = &one->machine;
     const struct sq_recipe *recipe = &one->request->recipe;
     const struct sq_pass_result *x = &one->result;
-    const double tokens = (double)one->workload.rest.tokens, ms = 1e3 * x->total_seconds;
+    const bool meets = is_met(r->request, s);
+    const double tokens = (double)one->workload.rest.tokens;
+    const double ms = meets ? 1e3 * x->total_seconds : NAN;
     const double chips = (double)one->workload.rest.chips, mm2 = chips * s->mm2;
-    const bool has_energy = one->request->energy;
+    const bool has_energy = one->request->energy && meets;
     const double low = 1e-12 * (double)sq_machine_energy_total(&x->energy, SQ_CASE_LOW) / tokens;
     const double high = 1e-12 * (double)sq_machine_energy_total(&x->energy, SQ_CASE_HIGH) / tokens;
     const json_t *summary = r->measured ? summary_of(r, recipe) : NULL;
@@ -128,21 +137,24 @@ static void put(struct rows *r, const struct sq_run_one *one, const struct sq_fa
         SQ_COLUMN("netlist_ns", s->period_ns, "needs ns", 9, .as = "%.3f"),
         SQ_COLUMN("clock_ghz", 1e-9 * m->clock_hz, "GHz", 8, .as = "%.4f"),
         SQ_KEYS("clock_from",
-                r->request->is_clock_machine || isnan(s->period_ns) ? "machine" : "netlist",
-                "wire_load", sq_synth_wire_load(&r->synth)),
+                r->request->is_clock_machine || isnan(s->period_ns) ? "machine"
+                : r->request->period_ns > 0                         ? "period"
+                                                                    : "netlist",
+                "meets_clock", json_boolean(meets), "wire_load", sq_synth_wire_load(&r->synth)),
         SQ_COLUMN("mm2", mm2, "mm2", 10, .as = "%.4f"),
         SQ_KEYS("pe_mm2", chips * s->pe_mm2, "line_mm2", chips * s->line_mm2, "sram_mm2",
                 chips * s->sram_mm2),
         SQ_KEYS("vector_mm2", chips * s->vector_mm2, "vector_ns", s->vector_ns, "vector_clock_ghz",
                 1e-9 * sq_machine_vector_hz(m)),
         SQ_COLUMN("ms", ms, "ms", 12, .as = "%.4f"),
-        SQ_COLUMN("tokens_per_second", tokens / x->total_seconds, "tokens/s", 12, .as = "%.3f"),
-        SQ_COLUMN("ttft_ms", 1e3 * one->first_s, "TTFT ms", 12, .as = "%.2f"),
+        SQ_COLUMN("tokens_per_second", 1e3 * tokens / ms, "tokens/s", 12, .as = "%.3f"),
+        SQ_COLUMN("ttft_ms", meets ? 1e3 * one->first_s : NAN, "TTFT ms", 12, .as = "%.2f"),
         SQ_COLUMN("energy_low_j_per_token", has_energy ? low : NAN, "J/token", 10, .as = "%.4g"),
         SQ_COLUMN("energy_high_j_per_token", has_energy ? high : NAN, "to", 10, .as = "%.4g"),
         SQ_COLUMN("ms_mm2", ms * mm2, "ms x mm2", 12, .as = "%.2f"),
-        SQ_KEYS("energy_block", source_of(has_energy ? 1 : NAN, one->energy.mac.block)),
-        SQ_COLUMN("sum", s->sum, "blocks add", -10),
+        SQ_KEYS("energy_block", has_energy ? one->energy.mac.block : NULL, "pe_unit", s->unit),
+        SQ_KEYS("sum", s->sum),
+        SQ_COLUMN(NULL, meets ? text_of_sum(s) : "no PE meets it", "blocks add", -10),
         SQ_COLUMNS_END};
     sq_cli_put(&r->table, row);
 }
@@ -151,13 +163,15 @@ static enum sq_status price(const struct rows *r, struct sq_run_one *one, struct
                             struct sq_error *err)
 {
     if (r->request->fair != SQ_FAIR_AREA) {
-        *s = (struct sq_fair_silicon){NULL, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+        *s = (struct sq_fair_silicon){NULL, NULL, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
         return SQ_OK;
     }
-    SQ_TRY(
-        sq_fair_silicon_of(&r->synth, &one->request->recipe, &one->machine, r->sram_um2, s, err));
+    const double period_ns = r->request->period_ns;
+    SQ_TRY(sq_fair_silicon_of(&r->synth, &one->request->recipe, &one->machine,
+                              period_ns > 0 ? period_ns : SQ_SYNTH_KNEE, r->sram_um2, s, err));
     if (!r->request->is_clock_machine && s->period_ns > 0)
-        SQ_TRY(sq_machine_set_netlist(&one->machine, s->period_ns, err));
+        SQ_TRY(
+            sq_machine_set_netlist(&one->machine, period_ns > 0 ? period_ns : s->period_ns, err));
     if (!r->request->is_clock_machine && s->vector_ns > 0)
         one->machine.vector_hz = 1e9 / s->vector_ns;
     return SQ_OK;
@@ -218,8 +232,12 @@ static void print_head(const struct rows *r)
     const bool is_netlist = in->fair == SQ_FAIR_AREA && !in->is_clock_machine;
     printf("formats %s; KV cache %s; lm_head %s; clock of %s\n", sq_fair_texts[in->fair],
            sq_cli_text(in->kv_format), sq_cli_text(in->head_format),
-           is_netlist ? "each netlist (smallest netlist, before placement)"
-                      : "the machine, decreed: no netlist was asked");
+           !is_netlist         ? "the machine, decreed: no netlist was asked"
+           : in->period_ns > 0 ? "all rows"
+                               : "each netlist (least um2 x ns)");
+    if (in->period_ns > 0)
+        printf("PEs and decoders: the smallest netlists that meet %g ns, before placement\n",
+               in->period_ns);
     if (is_netlist)
         printf("delays: %s; vector units have a clock of their own where their netlist is slower\n",
                sq_cli_synth_wires(&r->synth));
@@ -293,7 +311,8 @@ enum sq_status sq_run_rows(const struct sq_run_request *in, struct sq_error *err
         const struct sq_cli_column row[] = {
             SQ_KEYS("formats", 1 + in->n_and, "fair", sq_fair_names[in->fair], "kv_format",
                     in->kv_format, "head_format", in->head_format),
-            SQ_KEYS("context", in->pass.context, "batch", in->pass.batch, "chips", in->pass.chips),
+            SQ_KEYS("context", in->pass.context, "batch", in->pass.batch, "chips", in->pass.chips,
+                    "period_ns", in->period_ns > 0 ? in->period_ns : NAN),
             SQ_KEYS("refused", json_incref(r.refused)), SQ_COLUMNS_END};
         sq_cli_put_summary(
             row,

@@ -303,8 +303,110 @@ static unsigned exact_bits(const struct sq_bs_format *f, unsigned element, unsig
     return strcmp(*why, "exact") == 0 ? bits : 0;
 }
 
-// Blocks of both operands, one a cycle in each PE. Where both PEs are built it is the exact one, which is smaller and faster
-// than that of binary32 in each library of reports/area/scaled.csv.
+// ---- tails: what adds up the blocks in a PE
+
+enum { TAILS_MAX = 8 };
+struct tails {
+    unsigned n;
+    struct sq_synth_block pe[TAILS_MAX];
+    const char *unit[TAILS_MAX]; // that has it, too; NULL: none
+};
+
+// NULL: it has no such parameter.
+static unsigned *param_of(struct sq_synth_block *b, const char *name)
+{
+    for (size_t i = 0; i < b->n_params; i++)
+        if (strcmp(b->param[i].name, name) == 0)
+            return &b->param[i].value;
+    return NULL;
+}
+
+static unsigned value_of(const struct sq_area_unit *u, const char *name)
+{
+    for (size_t i = 0; i < SQ_PARAMS_MAX && u->param[i].name; i++)
+        if (strcmp(u->param[i].name, name) == 0)
+            return u->param[i].value;
+    return 0;
+}
+
+// A PE of a block a cycle that takes the same scales.
+static bool is_like(const struct sq_area_unit *u, struct sq_synth_block *own)
+{
+    static const char *const scale[] = {"ActScale", "WeightScale"};
+    bool is_same = strcmp(u->top, own->top) == 0 && u->weights == value_of(u, "BankLen") &&
+                   !value_of(u, "HighLanes") == !param_of(own, "HighLanes");
+    for (size_t i = 0; i < SQ_LEN(scale); i++)
+        is_same = is_same && *param_of(own, scale[i]) == value_of(u, scale[i]);
+    return is_same;
+}
+
+static void add_tail(struct tails *t, const struct sq_synth_block *pe, const char *unit)
+{
+    for (unsigned i = 0; i < t->n; i++) {
+        bool is_same = t->pe[i].n_params == pe->n_params;
+        for (size_t j = 0; is_same && j < pe->n_params; j++)
+            is_same = t->pe[i].param[j].value == pe->param[j].value &&
+                      strcmp(t->pe[i].param[j].name, pe->param[j].name) == 0;
+        if (is_same)
+            return;
+    }
+    if (t->n < TAILS_MAX) {
+        t->unit[t->n] = unit;
+        t->pe[t->n++] = *pe;
+    }
+}
+
+// The format's PE with the tail of an area unit: its Acc, AccW and the parameters that `own` does not name. Exact sums are as
+// wide as the format needs.
+static void lend(struct tails *t, const struct sq_area_unit *u, const struct sq_synth_block *own,
+                 unsigned exact)
+{
+    struct sq_synth_block pe = *own;
+    for (size_t i = 0; i < SQ_PARAMS_MAX && u->param[i].name; i++) {
+        const struct sq_area_param *const p = &u->param[i];
+        unsigned *const had = param_of(&pe, p->name);
+        if (had && strncmp(p->name, "Acc", 3) == 0)
+            *had = p->value;
+        else if (!had && p->value > 0)
+            pe.param[pe.n_params++] = (struct sq_synth_param){p->name, p->value};
+    }
+    if (value_of(u, "Acc") == SQ_SCALED_FIXED && param_of(&pe, "AccW"))
+        *param_of(&pe, "AccW") = exact;
+    if (value_of(u, "Acc") != SQ_SCALED_FIXED || exact > 0)
+        add_tail(t, &pe, u->name);
+}
+
+// Blocks of both operands, one a cycle in each PE. The first tail is exact where it can be, which is smaller and faster than
+// binary32 in each library of reports/area/scaled.csv, so that binary32 is then none of them unless option sum asks for it;
+// then come those that area units of the same module and scales have.
+static void list_tails(const struct sq_recipe *r, const struct sq_synth_block *own, unsigned exact,
+                       bool is_engine, struct tails *t)
+{
+    const char *const sum = sq_sum_choice[sq_bs_recipe(r)->sum];
+    const bool is_any = sq_bs_recipe(r)->sum == 0;
+    struct sq_synth_block pe = *own;
+    struct tails all = {.n = 0};
+    if (exact > 0) {
+        *param_of(&pe, "Acc") = SQ_SCALED_FIXED;
+        *param_of(&pe, "AccW") = exact;
+        add_tail(&all, &pe, NULL);
+    }
+    add_tail(&all, own, NULL);
+    for (size_t i = 0; !is_engine && sq_area_unit(i); i++)
+        if (is_like(sq_area_unit(i), &pe))
+            lend(&all, sq_area_unit(i), own, exact);
+    t->n = 0;
+    for (unsigned i = 0; i < all.n; i++) {
+        const unsigned *const acc = param_of(&all.pe[i], "Acc");
+        const bool is_exact = acc && *acc == SQ_SCALED_FIXED;
+        const bool is_binary32 = !acc || *acc == SQ_SCALED_BINARY32;
+        if (is_any ? exact == 0 || !is_binary32
+                   : (is_exact && strcmp(sum, "exact") == 0) ||
+                         (is_binary32 && strcmp(sum, "binary32") == 0))
+            add_tail(t, &all.pe[i], all.unit[i]);
+    }
+}
+
 static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq_cost_pe *pe)
 {
     const struct sq_bs_format f = sq_bs_of(r);
@@ -312,20 +414,25 @@ static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, str
     const unsigned scale = sq_bs_engine_scale(&f), element = sq_bs_engine_element(&f, words);
     const unsigned lanes = high_lanes(&f), high = sq_bs_engine_high(&f);
     const char *sum;
-    const unsigned bits = exact_bits(&f, element, scale, pe->is_engine, &sum);
-    struct sq_synth_block block[] = {
+    const unsigned exact = exact_bits(&f, element, scale, pe->is_engine, &sum);
+    const struct sq_synth_block block[] = {
         {.top = "sq_pe_scaled", .n_params = 7, .param = {BOTH(f.block, element, scale)}},
         {.top = "sq_pe_parts",
          .n_params = 8,
          .param = {PARTS(f.block, "HighLanes", lanes, high, element, scale)}}};
-    if (bits > 0) {
-        block[0].param[5].value = SQ_SCALED_FIXED;
-        block[0].param[6].value = bits;
-    }
+    struct tails t;
     if (is_plain_weight(r) || u->span_beats != 1)
         return;
-    pe->sum = sum;
-    sq_cost_pe_add(pe, u->span / f.block, &block[lanes > 0]);
+    list_tails(r, &block[lanes > 0], exact, pe->is_engine, &t);
+    pe->n_tails = t.n;
+    if (pe->tail >= t.n)
+        return;
+    const unsigned *const acc = param_of(&t.pe[pe->tail], "Acc");
+    pe->unit = t.unit[pe->tail];
+    pe->sum = !acc || *acc == SQ_SCALED_BINARY32 ? (exact > 0 ? "binary32" : sum)
+              : *acc == SQ_SCALED_FIXED          ? "exact"
+                                                 : pe->unit;
+    sq_cost_pe_add(pe, u->span / f.block, &t.pe[pe->tail]);
 }
 
 static const char *source_of(const unsigned *value, FILE *out)
