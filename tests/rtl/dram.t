@@ -4,7 +4,7 @@
 # named with it (tests/unit/dram/test_dram.c).
 . "$(dirname "$0")/lib.sh"
 BUILD=$(dirname "$SQSIM")
-LIBS="$BUILD/libsqsim.a $BUILD/libsqmodels.a -lcyaml -lyaml -ljansson -lm -lz -lpthread -lcmocka"
+LIBS="$BUILD/libsqsim.a $BUILD/libsqmodels.a -lcyaml -lyaml -ljansson -lxxhash -lm -lz -lpthread -lcmocka"
 cc_with() { # FOLDER ARGS...: headers of the folder before those of the sources
   local at=$1; shift
   ${CC:-cc} -std=c11 -D_GNU_SOURCE -O1 -fopenmp $(san && echo -fsanitize=address,undefined) -I"$at" -I"$ROOT" "$@"
