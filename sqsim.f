@@ -47,6 +47,7 @@ rtl/core/sq_act_quant.sv
 rtl/core/sq_core_act.sv
 rtl/number/sq_fp_round.sv
 rtl/number/sq_fp_from_int.sv
+rtl/number/sq_fixed_float.sv
 rtl/number/sq_fp_mul.sv
 rtl/number/sq_fp_mul_wide.sv
 rtl/number/sq_fp_scale.sv

@@ -46,6 +46,7 @@ core/sq_act_quant.sv
 core/sq_core_act.sv
 number/sq_fp_round.sv
 number/sq_fp_from_int.sv
+number/sq_fixed_float.sv
 number/sq_fp_mul.sv
 number/sq_fp_mul_wide.sv
 number/sq_fp_scale.sv

@@ -142,6 +142,9 @@ for m in sq_mul_sig sq_fp_mul sq_fp_add sq_fp_scale sq_fp_mul_wide; do lint $m "
 for f in 0 1 2 3; do lint sq_combine Lanes=2 Slots=4 Form=$f Sums=1 Cut=1; done
 lint sq_fp_mul
 lint sq_fp_mul_wide
+lint sq_fixed_float "Cut=1'b1"
+lint sq_fixed_float Width=40 Carry=0
+lint sq_combine Lanes=2 Form=3 SumW=62 Carry=16 LoFraction=20 Cut=1
 lint sq_fp_scale
 lint sq_fp_add
 lint sq_fp_from_half
@@ -168,7 +171,7 @@ lint sq_block_line Element=$TABLE
 for s in 4 5; do lint sq_block_line Element=0 Scale=$s; done
 for e in "AElement=0 BElement=4" "AElement=2 BElement=5" "AElement=6 BElement=6"; do lint sq_dot_element Lanes=3 $e; done
 for e in "ActScale=1 WeightScale=0" "ActScale=0 WeightScale=0" "ActScale=2 WeightScale=1"; do lint sq_scale_pair $e; done
-for s in 0 1; do lint sq_scaled_ctl Sums=$s; done
+for s in 0 1; do lint sq_scaled_ctl Sums=$s Result=$s; done
 for s in 0 1; do lint sq_acc_binary32 Sums=$s; done
 lint sq_acc_binary32 SigW=1 ExpW=10 "IsWide=1'b1"
 for s in 1 4; do lint sq_acc_fixed SigW=$s; lint sq_acc_fixed SigW=$s TwoBlocks=1; done

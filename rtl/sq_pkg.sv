@@ -340,6 +340,17 @@ package sq_pkg;
     endcase
   endfunction
 
+  // What exponents of a scale count from: it is sig_o * 2^(exp_o - this) (sq_block_line).
+  function automatic int unsigned scale_fraction(int unsigned scale);
+    case (scale)
+      sq_pkg::SCALE_E4M3: scale_fraction = 9;
+      sq_pkg::SCALE_E8M0: scale_fraction = 127;
+      sq_pkg::SCALE_UE5M3: scale_fraction = 17;
+      sq_pkg::SCALE_E6M2: scale_fraction = 50;
+      default: scale_fraction = 0;
+    endcase
+  endfunction
+
   // The largest exponent of scales that exact sums take (exp_o of sq_block_line).
   function automatic int unsigned scale_exp_max(int unsigned scale);
     case (scale)

@@ -9,6 +9,8 @@
 //
 //   integers to binary32 | products | [sum of the two | [times s_g |]] Y = Y + t | end, out
 //   FLOAT: s_lo s_a      | p_lo times it |                             Y = Y + t | out
+// FLOAT with SumW other than 32: p_lo is a total of sq_acc_fixed, and becomes binary32 beside the product of the scales
+// (sq_fixed_float, Carry, LoFraction).
 // Sums = 1: the sums begin with in_sum_i, which stands with the beats of the first group, in place of 0;
 // beside each output out_sum_o is its sum before the end, so that another group may go on from it.
 // The integers have SumW bits, in units of 2^-LoFraction and 2^-HiFraction.
@@ -25,7 +27,8 @@ module sq_combine #(
   parameter  int unsigned Form = sq_pkg::COMBINE_TWO,
   parameter  int unsigned IsBf16 = 0,  // 1: bfloat16 out
   parameter  int unsigned Sums = 0,  // 1: sums go in and out
-  parameter  int unsigned SumW = 32,  // FLOAT: 32
+  parameter  int unsigned SumW = 32,  // FLOAT: 32 where p_lo is binary32
+  parameter  int unsigned Carry = 0,
   parameter  int unsigned LoFraction = 0,
   parameter  int unsigned HiFraction = 0,
   parameter  int unsigned TagW = 1,
@@ -53,8 +56,8 @@ module sq_combine #(
   output logic [TagW-1:0]       out_tag_o
 );
 
-  if (Slots < 1 || Form > sq_pkg::COMBINE_FLOAT || (Form == sq_pkg::COMBINE_FLOAT && SumW != 32)) begin : gen_bad
-    $error("Slots >= 1, Form 0..3, sums of FLOAT of 32 bits");
+  if (Slots < 1 || Form > sq_pkg::COMBINE_FLOAT || (Form != sq_pkg::COMBINE_FLOAT && Carry != 0)) begin : gen_bad
+    $error("Slots >= 1, Form 0..3, carries of FLOAT alone");
   end
 
   localparam bit HasEnd = Form == sq_pkg::COMBINE_ONE || Form == sq_pkg::COMBINE_TWO;
@@ -145,9 +148,16 @@ module sq_combine #(
         .clk_i, .en_i(advance),
         .a_i(in_s_lo_i[l*32 +: 32]), .b_i(in_s_a_i[l*32 +: 32]), .sig_o(sig), .exp_o(exp)
       );
-      sq_delay #(.Width(32), .Stages(First)) u_lo (
-        .clk_i, .en_i(advance), .x_i(in_p_lo_i[l*SumW +: 32]), .x_o(lo_q)
-      );
+      localparam int unsigned LoCut = (SumW != 32 && Cut != 0) ? 2 : 0;  // registers of sq_fixed_float
+      logic [31:0] lo;
+      if (SumW != 32) begin : gen_fixed
+        sq_fixed_float #(.Width(SumW), .Carry(Carry), .Fraction(LoFraction), .Cut(Cut != 0)) u_fixed (
+          .clk_i, .en_i(advance), .a_i(in_p_lo_i[l*SumW +: SumW]), .y_o(lo)
+        );
+      end else begin : gen_binary32
+        assign lo = in_p_lo_i[l*SumW +: 32];
+      end
+      sq_delay #(.Width(32), .Stages(First - LoCut)) u_lo (.clk_i, .en_i(advance), .x_i(lo), .x_o(lo_q));
       sq_fp_scale #(.Cut(Cut != 0)) u_t_lo (
         .clk_i, .en_i(advance), .a_i(lo_q), .sig_i(sig_q), .exp_i(exp_q), .y_o(t_lo)
       );

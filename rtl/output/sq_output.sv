@@ -11,7 +11,7 @@
 //   ONE     t = P_lo col_lo                                at the end times row_lo
 //   TWO     t = P_lo col_lo + P_hi col_hi                  at the end times row_lo
 //   SCALED  t = (P_lo row_lo + P_hi row_hi) col_lo
-//   FLOAT   t = P_lo (col_lo row_lo)                       P_lo is binary32 (sq_array_scaled)
+//   FLOAT   t = P_lo (col_lo row_lo)                       P_lo is binary32, or exact with SumW other than 32 (sq_array_scaled)
 // OutKind: binary32, bfloat16, or INT8: the output rounded to the nearest integer, ties to even,
 // clamped to -127..127 (its scale is taken into the others).
 //
@@ -45,6 +45,7 @@ module sq_output #(
   parameter  int unsigned Sums = 0,
   parameter  int unsigned TagW = 1,
   parameter  int unsigned SumW = 32,
+  parameter  int unsigned Carry = 0,  // FLOAT: exact sums with saved carries (sq_acc_fixed)
   parameter  int unsigned LoFraction = 0,
   parameter  int unsigned HiFraction = 0,
   localparam int unsigned OutW = sq_pkg::out_w(OutKind),
@@ -350,7 +351,7 @@ module sq_output #(
   sq_combine #(
     .Lanes(Lanes), .Slots(Slots), .Form(Form),
     .IsBf16(OutKind == sq_pkg::OUT_BFLOAT16 ? 1 : 0), .Sums(Sums), .SumW(SumW),
-    .LoFraction(LoFraction), .HiFraction(HiFraction), .TagW(UnitTagW), .Cut(Cut)
+    .Carry(Carry), .LoFraction(LoFraction), .HiFraction(HiFraction), .TagW(UnitTagW), .Cut(Cut)
   ) u_combine (
     .clk_i, .rst_ni,
     .in_valid_i(unit_in_valid), .in_ready_o(slot_ready), .in_last_i(unit_in_last),

@@ -10,6 +10,7 @@
 // Carry > 0: the accumulator adds in segments of so many bits. The carry out of a segment is kept in a bit and comes into
 // the next one with the next block, so that no carry is longer than a segment: A is the segments plus the carries, each at
 // the place of the segment it goes into. y_o has both, carries above (sq_pkg::fixed_w); sq_fixed_float makes a number of it.
+// There is no output register then: a total stays in the accumulator, and sq_scaled_ctl adds nothing before it is taken.
 module sq_acc_fixed #(
   parameter  int unsigned SumW = 12,
   parameter  int unsigned SigW = 4,
@@ -45,7 +46,7 @@ module sq_acc_fixed #(
   logic [Blocks*ProdW-1:0] product, factor;
   logic [ScaledW-1:0] scaled, term;
   logic [AccW-1:0] addend;
-  logic [OutW-1:0] acc_d, acc_q, kept, result_q;
+  logic [OutW-1:0] acc_d, acc_q, kept;
 
   for (genvar b = 0; b < Blocks; b++) begin : gen_block
     if (SigW == 1) begin : gen_power  // sig_i is 1
@@ -107,10 +108,17 @@ module sq_acc_fixed #(
       sig_q <= sig_i;
       shift_q <= shift_i;
       if (acc_i) acc_q <= acc_d;
-      if (acc_i && last_i) result_q <= acc_d;
     end
   end
 
-  assign y_o = result_q;
+  if (Carry != 0) begin : gen_in_place
+    logic unused_last;
+    assign unused_last = last_i;
+    assign y_o = acc_q;
+  end else begin : gen_result
+    logic [OutW-1:0] result_q;
+    always_ff @(posedge clk_i) if (en_i && acc_i && last_i) result_q <= acc_d;
+    assign y_o = result_q;
+  end
 
 endmodule

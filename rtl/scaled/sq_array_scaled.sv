@@ -10,7 +10,7 @@
 //   [stage 2]      split: select controls
 //   sum            P, significand and exponent of the pair of scales
 //   [scaled]       BINARY32: P times its scale; FIXED: Cut stages of its tail
-//   accumulator, output register
+//   accumulator, output register (none with Carry)
 // An error is one of the group: a code of no value, a scale that is no number, whose block counts as
 // zeros, or a bank with other than HighPerBank mask bits, of which the first ones count.
 `include "sq_assert.svh"
@@ -113,7 +113,7 @@ module sq_array_scaled #(
     error[sq_pkg::ERROR_SCALE] = |{act_error, weight_error};
     error[sq_pkg::ERROR_MASK] = |{act_place_error, mask_error, weight_place_error};
   end
-  sq_scaled_ctl #(.Stages(Stages), .Sums(Sums)) u_ctl (
+  sq_scaled_ctl #(.Stages(Stages), .Sums(Sums), .Result(Carry == 0 ? 1 : 0)) u_ctl (
     .clk_i, .rst_ni, .in_valid_i, .in_ready_o(advance), .in_last_i, .in_carry_i,
     .in_error_i(error), .carry_valid_i, .carry_ready_o, .acc_o(acc), .first_o(first), .carry_o(carry),
     .last_o(last), .out_valid_o, .out_ready_i, .out_error_o

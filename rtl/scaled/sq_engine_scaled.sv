@@ -22,6 +22,9 @@
 // tile and all later ones of the job, complete with the last word: CODE (no value), SCALE (no
 // number; an activation that is not finite), MASK (other than HighPerBank high elements, a place in a
 // block of scale 0).
+//
+// Acc, AccW, Cut, Carry: what adds up the blocks (sq_pe_scaled). Exact totals become binary32 in the output stage, one
+// rounding each; they have no parts and go into no later job.
 `include "sq_assert.svh"
 
 module sq_engine_scaled #(
@@ -37,6 +40,10 @@ module sq_engine_scaled #(
   parameter  int unsigned WeightScale = sq_pkg::SCALE_E4M3,
   parameter  int unsigned Encode = 0,
   parameter  int unsigned Topk = sq_pkg::TOPK_RANK,  // Encode
+  parameter  int unsigned Acc = sq_pkg::ACC_BINARY32,
+  parameter  int unsigned AccW = 32,
+  parameter  int unsigned Cut = 0,
+  parameter  int unsigned Carry = 0,
   // output stage
   parameter  int unsigned Lanes = 2,
   parameter  int unsigned OutKind = sq_pkg::OUT_BINARY32,
@@ -119,6 +126,13 @@ module sq_engine_scaled #(
   if (sq_pkg::element_kind(ActElement) == sq_pkg::ELEMENT_TABLE && (Encode != 0 || HasHigh)) begin : gen_bad
     $error("blocks of a table come coded, without high elements");
   end
+  if (Acc == sq_pkg::ACC_FIXED && (HasParts || Sums != 0)) begin : gen_bad_acc
+    $error("exact sums have one part and end with their job");
+  end
+  localparam int unsigned TotalW = sq_pkg::fixed_w(AccW, Carry);
+  localparam int unsigned TotalFraction =
+      sq_pkg::scale_fraction(ActScale) + sq_pkg::scale_fraction(WeightScale) +
+      sq_pkg::element_fraction(ActElement) + sq_pkg::element_fraction(WeightElement);
   localparam int unsigned PairW = sq_pkg::index_w(Pairs);
   localparam int unsigned ErrorW = sq_pkg::N_ERRORS;
 
@@ -179,8 +193,8 @@ module sq_engine_scaled #(
   );
 
   // ---- the array: totals of a tile, pair after pair ---------------------------------------------
-  logic [Pairs*Pes*32-1:0] total;
-  logic [Pes*32-1:0] p;
+  logic [Pairs*Pes*TotalW-1:0] total;
+  logic [Pes*TotalW-1:0] p;
   if (HasParts) begin : gen_parts
     logic unused_place;
     logic [Rows*BankLen-1:0] row_mask;
@@ -209,25 +223,34 @@ module sq_engine_scaled #(
       .out_valid_o(tile_valid), .out_ready_i(tile_ready), .out_y_o(total), .out_error_o(tile_error)
     );
   end else begin : gen_scaled
-    logic [Pes*32-1:0] unused_top, unused_high;
+    logic [Pes*32-1:0] y, y_top, unused_high;
     logic unused_parts;
     assign unused_parts =
-        ^{weight_high_i, weight_mask_i, act_high_scale_i, weight_high_scale_i, unused_top, unused_high};
+        ^{weight_high_i, weight_mask_i, act_high_scale_i, weight_high_scale_i, unused_high};
+    for (genvar i = 0; i < Pes; i++) begin : gen_total
+      logic [63:0] word;
+      assign word = {y_top[i*32 +: 32], y[i*32 +: 32]};
+      assign total[i*TotalW +: TotalW] = word[TotalW-1:0];
+      if (TotalW < 64) begin : gen_unused
+        logic unused_word;
+        assign unused_word = ^word[63:TotalW];
+      end
+    end
     sq_array_scaled #(
       .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .HighPerBank(HighPerBank),
       .ActElement(ActElement), .WeightElement(WeightElement), .ActScale(ActScale),
-      .WeightScale(WeightScale), .Sums(Sums)
+      .WeightScale(WeightScale), .Acc(Acc), .AccW(AccW), .Cut(Cut), .Carry(Carry), .Sums(Sums)
     ) u_array (
       .clk_i, .rst_ni, .in_valid_i(array_valid), .in_ready_o(array_ready), .in_last_i(array_last),
       .in_carry_i(array_carry), .carry_valid_i, .carry_ready_o, .carry_y_i,
       .in_act_i(act_code), .in_high_i(act_high), .in_mask_i(act_mask), .in_act_scale_i(act_scale),
       .in_act_place_i(act_place_i), .in_act_sub_i(act_sub_i), .in_weight_i(weight_code_i),
       .in_weight_scale_i(weight_scale_i), .in_weight_place_i(weight_place_i), .in_weight_sub_i(weight_sub_i),
-      .out_valid_o(tile_valid), .out_ready_i(tile_ready), .out_y_o(total),
-      .out_y_top_o(unused_top), .out_y_high_o(unused_high), .out_error_o(tile_error)
+      .out_valid_o(tile_valid), .out_ready_i(tile_ready), .out_y_o(y),
+      .out_y_top_o(y_top), .out_y_high_o(unused_high), .out_error_o(tile_error)
     );
   end
-  sq_bank_steps #(.Lanes(Pes), .BankLen(Pairs * Pes), .Width(32)) u_pairs (
+  sq_bank_steps #(.Lanes(Pes), .BankLen(Pairs * Pes), .Width(TotalW)) u_pairs (
     .clk_i, .rst_ni, .in_valid_i(tile_valid), .in_ready_o(tile_ready), .in_data_i(total),
     .out_valid_o(pair_valid), .out_ready_i(pair_ready), .out_data_o(p)
   );
@@ -260,10 +283,11 @@ module sq_engine_scaled #(
   localparam logic [31:0] One = 32'h3f800000;
   sq_output #(
     .Rows(Rows), .Cols(Cols), .Lanes(Lanes), .Form(sq_pkg::COMBINE_FLOAT), .OutKind(OutKind),
-    .PortLen(PortLen), .Depth(Depth), .Hold(Hold), .Sums(Sums), .TagW(ErrorW + 1)
+    .PortLen(PortLen), .Depth(Depth), .Hold(Hold), .Sums(Sums), .TagW(ErrorW + 1), .SumW(TotalW), .Carry(Carry),
+    .LoFraction(Acc == sq_pkg::ACC_FIXED ? TotalFraction : 0)
   ) u_output (
     .clk_i, .rst_ni,
-    .in_valid_i(pair_valid), .in_ready_o(pair_ready), .in_p_lo_i(p), .in_p_hi_i({(Pes * 32){1'b0}}),
+    .in_valid_i(pair_valid), .in_ready_o(pair_ready), .in_p_lo_i(p), .in_p_hi_i({(Pes * TotalW){1'b0}}),
     .in_tag_i({(ErrorW + 1){1'b0}}),
     .scale_valid_i(stage_valid), .scale_ready_o(stage_ready), .scale_last_i(stage_last),
     .scale_col_lo_i(stage_keep ? {Cols{One}} : scale_col), .scale_col_hi_i({(Cols * 32){1'b0}}),

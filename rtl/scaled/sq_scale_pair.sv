@@ -42,7 +42,7 @@ module sq_scale_pair #(
   end
 
   // Base is what the exponents of the scales and the elements count from.
-  localparam int unsigned Base = scale_base(ActScale) + scale_base(WeightScale) + Fraction;
+  localparam int unsigned Base = sq_pkg::scale_fraction(ActScale) + sq_pkg::scale_fraction(WeightScale) + Fraction;
   if (ExpW == 10) begin : gen_wide
     assign exp_o = ExpW'(act_exp_i) + ExpW'(weight_exp_i) - ExpW'(Base);
   end else begin : gen_narrow
@@ -52,15 +52,5 @@ module sq_scale_pair #(
     assign unused_exp = ^{act_exp_i[7:ActExpW], weight_exp_i[7:WeightExpW]};
     assign exp_o = ExpW'(act_exp_i[ActExpW-1:0]) + ExpW'(weight_exp_i[WeightExpW-1:0]) - ExpW'(Base);
   end
-
-  function automatic int unsigned scale_base(int unsigned scale);
-    case (scale)
-      sq_pkg::SCALE_E4M3: scale_base = 9;
-      sq_pkg::SCALE_E8M0: scale_base = 127;
-      sq_pkg::SCALE_UE5M3: scale_base = 17;
-      sq_pkg::SCALE_E6M2: scale_base = 50;
-      default: scale_base = 0;
-    endcase
-  endfunction
 
 endmodule

@@ -2,11 +2,14 @@
 // Control of sq_array_scaled and sq_array_parts: flags of the beat in each stage and, last, of what
 // is accumulated. All stages move together; they stop while a finished tile finds the one before
 // not taken. An error is one of the group.
+// Result = 0: PEs have no register for their totals, so that all stages stop while the next group would be accumulated
+// before the tile is taken.
 // Sums = 1: a tile whose first beat comes with in_carry_i begins with totals of before (carry), and
 // all stages wait for them when this beat is the next to be accumulated.
 module sq_scaled_ctl #(
   parameter int unsigned Stages = 2,  // between the operands and the accumulator
-  parameter int unsigned Sums = 0
+  parameter int unsigned Sums = 0,
+  parameter int unsigned Result = 1
 ) (
   input  logic                        clk_i,
   input  logic                        rst_ni,
@@ -52,7 +55,7 @@ module sq_scaled_ctl #(
   end
   logic waits;
   assign waits = acc_o && carry_o && !carry_valid_i;
-  assign in_ready_o = !(acc_o && last_o && result_valid_q && !out_ready_i) && !waits;
+  assign in_ready_o = !(acc_o && (last_o || Result == 0) && result_valid_q && !out_ready_i) && !waits;
   assign out_valid_o = result_valid_q;
   assign out_error_o = result_error_q;
   assign group_error = error_q[Stages*ErrorW +: ErrorW] | (first_q ? '0 : group_error_q);

@@ -61,7 +61,7 @@ mutate exponent_of_one_level_alone array_scaled hif4 value $LINE "s/upper + lowe
 mutate grid_of_its_lower_bit array_scaled three_grids value $LINE "s/grid = 2'(sub_i\[GridW-1:0\]);/grid = {1'b0, sub_i[0]};/"
 mutate e6m2_has_subnormals array_scaled hif4 value $LINE "s/{1'b1, scale_i\[1:0\]}/{scale_i[7:2] != '0, scale_i[1:0]}/"
 mutate exponent_of_e6m2_cut array_scaled hif4 value rtl/sq_pkg.sv "s/SCALE_E6M2: scale_exp_w = 6/SCALE_E6M2: scale_exp_w = 5/"
-mutate ue5m3_in_other_units array_scaled ue5m3 value rtl/scaled/sq_scale_pair.sv "s/scale_base = 17/scale_base = 16/"
+mutate ue5m3_in_other_units array_scaled ue5m3 value rtl/sq_pkg.sv "s/SCALE_UE5M3: scale_fraction = 17/SCALE_UE5M3: scale_fraction = 16/"
 mutate scale_ff_of_e6m2_counts array_scaled hif4 value $LINE "s/error_o = scale_i == 8'hff;/error_o = 1'b0;/"
 
 # ---- scales, sums and order in the PE ---------------------------------------------------------
@@ -91,11 +91,12 @@ mutate second_block_at_the_scale_of_the_first array_scaled nvfp4_a_two value rtl
 mutate sum_of_two_blocks_two_bits_short array_scaled nvfp4_a_two value rtl/scaled/sq_acc_fixed.sv "s/ScaledW = ProdW + ShiftMax/ScaledW = ProdW + ShiftMax - 2/"
 mutate second_block_only_with_the_last array_scaled nvint4_a_two value rtl/scaled/sq_acc_fixed.sv "s/assign scaled = first + second;/assign scaled = first + (last_i ? second : '0);/"
 mutate cut_shift_of_the_block_behind array_scaled nvfp4_cut1 value rtl/scaled/sq_acc_fixed.sv "s/\$signed(factor)) << by;/\$signed(factor)) << shift_q;/"
+mutate saved_total_overwritten array_scaled nvfp4_saved any rtl/scaled/sq_scaled_ctl.sv "s/(last_o || Result == 0)/last_o/"
 mutate cut_counts_one_stage array_scaled nvfp4_cut2 any rtl/sq_pkg.sv "s/((k > 0) ? 1 : 0) + cut;/((k > 0) ? 1 : 0) + (cut + 1) \/ 2;/"
 mutate cut_term_one_bit_short array_scaled nvfp4_cut2 value rtl/scaled/sq_acc_fixed.sv "s/AccW'(\$signed(term));/AccW'(\$signed(term[ScaledW-3:0]));/"
 mutate saved_carry_of_the_group_before array_scaled nvfp4_saved value rtl/scaled/sq_acc_fixed.sv "s/Width'(kept\[AccW+Number-1\])/Width'(acc_q[AccW+Number-1])/"
 mutate saved_carry_into_its_own_segment array_scaled nvfp4_saved value rtl/scaled/sq_acc_fixed.sv "s/Width'(kept\[AccW+Number-1\])/Width'(kept[AccW+(Number+1)%((AccW-1)\/SegmentW)])/"
-mutate saved_carry_lost_at_the_end array_scaled split_a_saved value rtl/scaled/sq_acc_fixed.sv "s/result_q <= acc_d;/result_q <= acc_d \& ~(OutW'(1) << AccW);/"
+mutate saved_carry_lost_at_the_end array_scaled split_a_saved value rtl/scaled/sq_acc_fixed.sv "s/assign y_o = acc_q;/assign y_o = acc_q \& ~(OutW'(1) << AccW);/"
 mutate blocks_of_a_row_swapped array_scaled nvint4_a_two value rtl/scaled/sq_array_scaled.sv "s/Block = r \* Blocks + b;/Block = r * Blocks + Blocks - 1 - b;/"
 mutate second_weight_scale_is_the_first array_scaled razer_two value rtl/scaled/sq_array_scaled.sv "s/\.scale_i(in_weight_scale_i\[Block\*8 +: 8\])/.scale_i(in_weight_scale_i[c*Blocks*8 +: 8])/"
 mutate error_of_the_third_column_lost array_scaled mxplus value rtl/scaled/sq_array_scaled.sv "s/assign weight_error\[c\] = |scale_error;/assign weight_error[c] = |scale_error \&\& c != 2;/"

@@ -24,4 +24,8 @@ mutate scaled_infinite_activation_passes engine_scaled mxfp4 value $A "s/bad_out
 mutate scaled_flag_of_the_next_block engine_scaled nvint4_a value $A "s/out_ready_i(out_valid_o \&\& out_ready_i), .out_data_o(bad_out)/out_ready_i(out_ready_i), .out_data_o(bad_out)/"
 mutate scaled_beat_lost_under_a_stall engine_scaled mxfp8 any $C "s/assign weight_ready_o = array_ready_i \&\& in_busy \&\& act_valid_i;/assign weight_ready_o = array_ready_i \&\& in_busy;/"
 mutate scaled_scales_leave_with_the_first_pair engine_scaled own any $C "s/stage_ready_i \&\& is_end/stage_ready_i \&\& pair_q == 0/"
+X=rtl/number/sq_fixed_float.sv
+mutate scaled_carry_resolved_one_segment_below engine_scaled nvfp4_saved value $X "s/carries\[(i+1)\*Carry\]/carries[i*Carry]/"
+mutate scaled_exact_in_other_units engine_scaled nvfp4_exact value rtl/scaled/sq_engine_scaled.sv "s/sq_pkg::scale_fraction(WeightScale) +/sq_pkg::scale_fraction(WeightScale) + 1 +/"
+mutate scaled_total_one_cycle_late engine_scaled nvfp4_saved value rtl/output/sq_combine.sv "s/Stages(First - LoCut)/Stages(First - LoCut + Cut)/"
 finish

@@ -8,7 +8,8 @@
 //           replaced as it leaves (radix TopK: depth = magnitude bits)
 //   ARRAY   `depth` stages (operands, then the sum) that move together; the last beat of a group
 //           goes on to the output register, and everything stops while it would have to go there
-//           and finds a tile that is not taken (dense and 2:4: 2, mixed formats: 3)
+//           and finds a tile that is not taken (dense and 2:4: 2, mixed formats: 3). in_place: there is no
+//           output register, so that no beat is added while a tile is not taken
 #ifndef SQ_PIPELINE_H
 #define SQ_PIPELINE_H
 
@@ -26,9 +27,10 @@ struct sq_pipeline {
     unsigned depth;
     uint32_t valid, last; // PIPE, ARRAY: a bit for each stage, the first in the lowest
     bool has_result;      // ARRAY
-    bool is_busy;         // SERIAL
-    unsigned step;        // SERIAL: cycles done
-    bool held_last;       // SERIAL: flag of the beat inside
+    bool in_place;
+    bool is_busy;   // SERIAL
+    unsigned step;  // SERIAL: cycles done
+    bool held_last; // SERIAL: flag of the beat inside
 };
 
 struct sq_pipeline_out {
@@ -61,7 +63,8 @@ static inline bool sq_pipeline_last(const struct sq_pipeline *s)
 static inline bool sq_pipeline_advances(const struct sq_pipeline *s, bool out_ready)
 {
     const bool is_held = s->kind == SQ_TIMING_ARRAY
-                             ? sq_pipeline_end(s, s->valid & s->last) && s->has_result
+                             ? s->has_result && sq_pipeline_end(s, s->valid) &&
+                                   (s->in_place || sq_pipeline_end(s, s->last))
                              : sq_pipeline_end(s, s->valid);
     return !is_held || out_ready;
 }

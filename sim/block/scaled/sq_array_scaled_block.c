@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // sq_array_scaled: block-scaled formats, a block of every line per cycle.
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -237,16 +236,6 @@ static void product_binary32(const unsigned *v, const struct side *x, const stru
     free(scratch);
 }
 
-static int64_t integer(const struct side *s, size_t row, size_t i)
-{
-    const struct sq_bs *const c = &s->c;
-    const size_t b = c->f.block;
-    struct sq_bs_block block;
-    sq_bs_get_block(c, row, i / b, &block);
-    const float v = sq_bs_element(&c->f, &block, i % b, sq_bs_get(c, row, i));
-    return (int64_t)ldexpf(v, (int)sq_scaled_element_fraction(s->e.element));
-}
-
 // A total as sq_acc_fixed has it after one more block: with carries that are saved, what stands in the segments
 // and, above acc_w bits, in the carries.
 static uint64_t add_fixed(uint64_t y, int64_t block, unsigned acc_w, unsigned carry)
@@ -275,8 +264,9 @@ static void product_fixed(const unsigned *v, const struct side *x, const struct 
         for (size_t j = 0; j < blocks; j++) {
             int64_t p = 0;
             for (size_t i = j * v[BANK]; i < (j + 1) * v[BANK]; i++) {
-                p += integer(x, r, i) * integer(w, c, i);
-                y_high += x->own[r * x->c.k + i] * integer(w, c, i);
+                const int64_t b = sq_scaled_integer(&w->c, w->e.element, c, i);
+                p += sq_scaled_integer(&x->c, x->e.element, r, i) * b;
+                y_high += x->own[r * x->c.k + i] * b;
             }
             term += p * sq_scaled_units(v[ACT_SCALE], x->units[r * blocks + j]) *
                     sq_scaled_units(v[WEIGHT_SCALE], w->units[c * blocks + j]);
@@ -326,6 +316,7 @@ static void init(const unsigned *v, void *state)
     struct sq_chain *c = state;
     sq_pipeline_init(&c->back, SQ_TIMING_ARRAY,
                      sq_array_scaled_stages(v[ACC] == SQ_SCALED_BINARY32, v[HIGH] > 0, v[CUT]));
+    c->back.in_place = v[CARRY] > 0;
 }
 
 // PEs of 16 weights a cycle, or of 32 where the name says b32. `_a`: INT4 weights with nothing below

@@ -21,6 +21,10 @@ enum {
     SQ_ES_WEIGHT_SCALE,
     SQ_ES_ENCODE, // activations come as bfloat16
     SQ_ES_TOPK,
+    SQ_ES_ACC,   // enum sq_scaled_acc
+    SQ_ES_ACC_W, // exact sums, as the two below
+    SQ_ES_CUT,
+    SQ_ES_CARRY,
     SQ_ES_OUTPUT
 };
 enum { SQ_ES_JOB, SQ_ES_ACT, SQ_ES_WEIGHT, SQ_ES_SCALE }; // streams

@@ -3,6 +3,7 @@
 #include "sim/block/scaled/sq_engine_scaled_golden.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -266,9 +267,54 @@ static void set_scales(struct operand *o, size_t lines, const int32_t *scale, si
     }
 }
 
-static unsigned end_product(struct operand *x, struct operand *w, float *y)
+// Elements of all rows as integers, each times the significand and the power of two of its block's scale.
+static int64_t *integers(const struct operand *o, const struct sq_es_side *s)
 {
-    multiply(x, w, y);
+    const size_t k = o->c.k;
+    int64_t *const to = malloc(o->c.n * k * sizeof *to);
+    if (!to)
+        abort();
+    for (size_t i = 0; i < o->c.n * k; i++) {
+        const unsigned sign = sq_scaled_has_sign(s->element) ? SQ_BS_SCALE_SIGN : 0;
+        const uint8_t scale = (uint8_t)(o->c.scale[0][i / s->bank] & ~sign);
+        to[i] = sq_scaled_integer(&o->c, s->element, i / k, i % k) *
+                sq_scaled_units(s->scale_kind, scale);
+    }
+    return to;
+}
+
+// Fraction bits of those integers.
+static int fraction_of(const struct sq_es_side *s)
+{
+    return (int)sq_scaled_element_fraction(s->element) + (s->scale_kind == SQ_SCALED_E4M3 ? 9 : 0);
+}
+
+// The same of exact sums: one rounding to binary32.
+static void multiply_exact(const struct sq_es_layout *l, const struct operand *x,
+                           const struct operand *w, float *y)
+{
+    const size_t k = x->c.k;
+    int64_t *const a = integers(x, &l->act), *const b = integers(w, &l->weight);
+    for (size_t i = 0; i < x->c.n * w->c.n; i++) {
+        const size_t r = i / w->c.n, c = i % w->c.n;
+        int64_t sum = 0;
+        for (size_t j = 0; j < k; j++)
+            sum += a[r * k + j] * b[c * k + j];
+        y[i] =
+            sq_combine_float(0, ldexpf((float)sum, -fraction_of(&l->act) - fraction_of(&l->weight)),
+                             w->c.global[0][c], x->c.global[0][r]);
+    }
+    free(a);
+    free(b);
+}
+
+static unsigned end_product(const unsigned *v, const struct sq_es_layout *l, struct operand *x,
+                            struct operand *w, float *y)
+{
+    if (v[SQ_ES_ACC] == SQ_SCALED_BINARY32)
+        multiply(x, w, y);
+    else
+        multiply_exact(l, x, w, y);
     const unsigned errors = x->errors | w->errors;
     free_operand(x);
     free_operand(w);
@@ -284,7 +330,8 @@ unsigned sq_es_tile(const unsigned *v, const struct sq_es_layout *l, const int32
     load_operand(v, l, &l->weight, first, l->len, blocks, 1, &w);
     set_scales(&w, cols, scale, 0, l->pairs == 4);
     set_scales(&x, rows, scale + 2 * cols, 0, l->pairs > 1);
-    return end_product(&x, &w, y) | (unsigned)is_wrong_scale(l, scale) << SQ_SCALED_ERROR_SCALE;
+    return end_product(v, l, &x, &w, y) | (unsigned)is_wrong_scale(l, scale)
+                                              << SQ_SCALED_ERROR_SCALE;
 }
 
 // A side whose first field is the first of a beat.
@@ -313,7 +360,7 @@ unsigned sq_es_product(const unsigned *v, const struct sq_es_layout *l, uint32_t
     assert(l->act.x == SQ_ES_NONE);
     load_tiles(v, l, &l->act, act, blocks, l->pairs > 1, &x);
     load_tiles(v, l, &l->weight, weight, blocks, l->pairs == 4, &w);
-    return end_product(&x, &w, y);
+    return end_product(v, l, &x, &w, y);
 }
 
 static void set_globals(struct operand *o, bool is_high)

@@ -2,6 +2,7 @@
 // Says what codes stand for, of built-in elements and of tables alike (sq_scaled_codes.h).
 #include "sim/block/scaled/sq_scaled_codes.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "sim/block/flow/sq_block.h"
@@ -117,4 +118,13 @@ void sq_scaled_load_subs(struct sq_scaled_codes e, const int32_t *sub, uint8_t *
                         << (2 * l + b);
         to[i] = (uint8_t)byte;
     }
+}
+
+int64_t sq_scaled_integer(const struct sq_bs *c, enum sq_scaled_element element, size_t row,
+                          size_t i)
+{
+    struct sq_bs_block block;
+    sq_bs_get_block(c, row, i / c->f.block, &block);
+    const float v = sq_bs_element(&c->f, &block, i % c->f.block, sq_bs_get(c, row, i));
+    return (int64_t)ldexpf(v, (int)sq_scaled_element_fraction(element));
 }

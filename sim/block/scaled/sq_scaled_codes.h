@@ -34,6 +34,10 @@ struct sq_bs_table sq_scaled_decoded(struct sq_scaled_codes e, enum sq_scaled_sc
                                      unsigned bank);
 void sq_scaled_load_subs(struct sq_scaled_codes e, const int32_t *sub, uint8_t *to);
 
+// Element i of a row as PEs multiply it: in units of 2^-sq_scaled_element_fraction.
+int64_t sq_scaled_integer(const struct sq_bs *c, enum sq_scaled_element element, size_t row,
+                          size_t i);
+
 // The source of rtl/ that decodes a table, with the table as its comment; its name in files.f.
 const char *sq_scaled_write_decoder(struct sq_scaled_codes e, FILE *out);
 // The same of a point with these elements (struct sq_block): NULL where neither is a table, or it is the one in the
