@@ -19,11 +19,12 @@ area: $(BUILD)/sqsim
 	$(Q)reports/area/measure.sh $< $(JOBS) $(BUILD)/area $(LIBERTIES)
 	$(Q)awk -f reports/area/figures.awk $(BUILD)/area/*.txt > $(BUILD)/area/figures.md
 	$(Q)cat $(AREA).txt $(BUILD)/area/figures.md
-	$(Q)if [ -n "$(strip $(LIBERTIES))" ]; then cp $(BUILD)/area/figures.md reports/area/figures.md.new && \
-	  mv reports/area/figures.md.new reports/area/figures.md && \
-	  reports/area/page.sh reports/area/figures.md reports/area/README.md; else \
+	$(Q)if [ -n "$(strip $(LIBERTIES))" ]; then reports/area/page.sh $(BUILD)/area/figures.md reports/area/README.md; else \
 	  echo "area: skipped other libraries than osu018: none found, LIBERTIES=\"FILE ...\" names some;" \
 	    "the page stays as it is"; fi
+
+# The first line, which names command and revision, into each table: the page names those of `make area` alone.
+head_in_tables = sed '1{h;d}; /^<!-- table/G'
 
 # area-clock: the PEs at clock periods, where LIBERTIES has nangate45 or sg13g2
 CLOCK := $(BUILD)/area/clock
@@ -31,10 +32,9 @@ CLOCK := $(BUILD)/area/clock
 area-clock: $(BUILD)/sqsim
 	$(Q)reports/area/clock.sh $< $(JOBS) $(CLOCK) $(LIBERTIES)
 	$(Q)if [ -f $(CLOCK)/nangate45.period.txt ]; then \
-	  awk -f reports/area/figures.awk $(CLOCK)/*.txt > $(CLOCK)/clock.md && \
+	  awk -f reports/area/figures.awk $(CLOCK)/*.txt | $(head_in_tables) > $(CLOCK)/clock.md && \
 	  $(GNUPLOT) -e "table='$(CLOCK)/nangate45.period.txt'; svg='reports/area/clock.svg'" reports/area/clock.gp && \
-	  cp $(CLOCK)/clock.md reports/area/clock.md && \
-	  reports/area/page.sh reports/area/clock.md reports/area/README.md; else \
+	  reports/area/page.sh $(CLOCK)/clock.md reports/area/README.md; else \
 	  echo "area-clock: skipped: no nangate45 library, LIBERTIES=\"FILE ...\" names some; the page stays as it is"; fi
 
 # area-scaled: PEs, lines and encoders of block-scaled formats beside plain integers, reports/area/scaled.csv
@@ -61,8 +61,8 @@ area-engines: $(BUILD)/sqsim
 area-chip: $(BUILD)/sqsim
 	$(Q)if [ -n "$(strip $(LIBERTIES))" ] && [ -n "$(SRAM)" ]; then \
 	  { printf '<!-- make area-chip; revision %s; %s -->\n' "$$(reports/revision.sh)" "$$($(YOSYS) -V)" && \
-	  reports/area/chip.sh $< $(SRAM) $(LIBERTIES); } > reports/area/chip.md.new && \
-	  mv reports/area/chip.md.new reports/area/chip.md && reports/area/page.sh reports/area/chip.md reports/area/README.md; \
+	  reports/area/chip.sh $< $(SRAM) $(LIBERTIES); } | $(head_in_tables) > $(BUILD)/chip.md && \
+	  reports/area/page.sh $(BUILD)/chip.md reports/area/README.md; \
 	  else echo "area-chip: skipped: needs LIBERTIES=\"FILE ...\" and SRAM=DIR; the table stays as it is"; fi
 
 # area-flow: regenerate reports/area/flow_osu018.txt: what each step of the synthesis script brings

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Output of measure.sh -> figures.md: the tables of reports/area/README.md. Areas in um2, paths in ns.
+# Output of measure.sh -> the tables of reports/area/README.md. Areas in um2, paths in ns.
 #   awk -f figures.awk DIR/*.txt
 # A table stands between "<!-- table: NAME -->" and "<!-- end -->"; page.sh copies it into the page.
 FNR == 1 {

@@ -70,7 +70,7 @@ area() { # LIBRARY KIND NAME: um2 of a PE, um2 a PE of its 32 x 32 array
       sub("at least ", ">", $10); print $6 "," (pe == "pe" ? "" : $10); found = 1} END {if (!found) print ","}' "$HERE/verdict.md" ;;
   scaled) awk -F, -v l="$1" -v n="$3" '$1 == n && $2 == l {printf "%.0f", $3} END {print ","}' reports/area/scaled.csv ;;
   figures) awk -F' *[|] *' -v l="$1" -v n="$3" '/table: pe -->/ {on = 1} /<!-- end/ {on = 0}
-      on && !head && /^[|]/ {for (i = 2; i < NF; i++) at[$i] = i; head = 1} on && $2 == n {u = $at[l]} END {print u ","}' reports/area/figures.md ;;
+      on && !head && /^[|]/ {for (i = 2; i < NF; i++) at[$i] = i; head = 1} on && $2 == n {u = $at[l]} END {print u ","}' reports/area/README.md ;;
   *) echo "," ;;
   esac
 }
