@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static const struct sq_env *env_of(const struct sq_env_run *e)
 {
@@ -37,7 +38,8 @@ void sq_env_run_reset(struct sq_env_run *e)
     const uint64_t pieces = choice.end - choice.begin;
     choice.begin += (uint32_t)(e->resets < pieces ? e->resets : pieces);
     choice.seed += e->resets++;
-    memset(e->state, 0, env_of(e)->nbytes);
+    // Zeros again, in place: of megabytes of memory a case between two resets writes few pages.
+    (void)madvise(e->state, env_of(e)->nbytes, MADV_DONTNEED);
     env_of(e)->init(e->c->point->value, &choice, e->state);
 }
 
@@ -50,7 +52,9 @@ bool sq_env_run_alloc(struct sq_env_run *e, const struct sq_case *c, const struc
     const bool has_asks = sq_port_alloc(&e->ask, ports->ask_field, ports->n_ask);
     const bool has_want = sq_port_alloc(&e->want, ports->ask_field, ports->n_ask);
     const bool has_replies = sq_port_alloc(&e->reply, ports->reply_field, ports->n_reply);
-    e->state = calloc(1, env_of(e)->nbytes);
+    void *const state =
+        mmap(NULL, env_of(e)->nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    e->state = state == MAP_FAILED ? NULL : state;
     if (!has_asks || !has_want || !has_replies || !e->state)
         return false;
     sq_env_run_reset(e);
@@ -62,7 +66,8 @@ void sq_env_run_free(struct sq_env_run *e)
     sq_port_free(&e->ask);
     sq_port_free(&e->want);
     sq_port_free(&e->reply);
-    free(e->state);
+    if (e->state)
+        (void)munmap(e->state, env_of(e)->nbytes);
 }
 
 bool sq_env_run_is_busy(const struct sq_env_run *e)

@@ -232,7 +232,8 @@ static uint32_t place(const unsigned *value, struct sq_rng *rng, uint32_t *at, u
 // The golden outputs and status; with wrong >= 0 of that beat of weights drawn again until the layer has an error. A layer
 // that has none then is sound.
 static uint32_t draw_want(const unsigned *value, struct sq_rng *rng, const struct sq_top_layer *l,
-                          const struct sq_top_operands *x, int32_t wrong, struct sq_top_drawn *to)
+                          const struct sq_top_operands *x, int32_t wrong, struct sq_top_drawn *to,
+                          uint32_t n_want)
 {
     enum { TRIES = 100 };
     const struct sq_top_shape s = sq_top_shape(value);
@@ -243,7 +244,7 @@ static uint32_t draw_want(const unsigned *value, struct sq_rng *rng, const struc
                       x->beat[SQ_TOP_WEIGHT] + (size_t)wrong * s.part[SQ_TOP_WEIGHT].len);
         for (unsigned p = 0; p < SQ_TOP_OPERANDS; p++)
             sq_top_put_operand(value, l, x, (enum sq_top_part)p, to->word + l->addr[p] / 4);
-        memset(to->want, 0, sizeof to->want);
+        memset(to->want, 0, n_want * sizeof *to->want);
         status = sq_top_golden(value, l, x, to->want);
     }
     return status;
@@ -269,7 +270,7 @@ struct sq_top_given sq_top_draw_image(const unsigned *value, struct sq_rng *rng,
     image.out = l->addr[SQ_TOP_STORE];
     image.n_want = (uint32_t)sq_top_nbytes(value, l, SQ_TOP_STORE) / 4;
     assert(image.n_want <= SQ_DRAWN_OUT_WORDS);
-    image.status = draw_want(value, rng, l, &x, wrong, to);
+    image.status = draw_want(value, rng, l, &x, wrong, to, image.n_want);
     return image;
 }
 

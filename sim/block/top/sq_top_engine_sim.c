@@ -62,16 +62,23 @@ static bool end_group(struct sq_top_engine *e, unsigned side)
 
 // ---- sums between chunks ----------------------------------------------------------------------------
 
+// Sums of a tile: so many of an array of SQ_TOP_PES_MAX are read, and cleared.
+static size_t n_sums_of(const struct sq_top_engine *e)
+{
+    return (size_t)e->shape.pairs * e->c.rows * e->c.cols;
+}
+
 // part: the integers of a group that goes on, or NULL.
 static void push_kept(struct sq_top_engine *e, const float *y, const struct sq_top_group *part)
 {
     assert(e->n_kept < SQ_LEN(e->kept));
     struct sq_top_kept *const to = &e->kept[(e->first_kept + e->n_kept++) % SQ_LEN(e->kept)];
-    memcpy(to->y, y, sizeof to->y);
+    const size_t n = n_sums_of(e);
+    memcpy(to->y, y, n * sizeof *y);
     if (!part)
         return;
-    memcpy(to->p_lo, part->p_lo, sizeof to->p_lo);
-    memcpy(to->p_hi, part->p_hi, sizeof to->p_hi);
+    memcpy(to->p_lo, part->p_lo, n * sizeof *to->p_lo);
+    memcpy(to->p_hi, part->p_hi, n * sizeof *to->p_hi);
 }
 
 // Adds the integers to those of `part`, if not NULL.
@@ -79,8 +86,9 @@ static void pop_kept(struct sq_top_engine *e, float *y, struct sq_top_group *par
 {
     assert(e->n_kept > 0);
     const struct sq_top_kept *const from = &e->kept[e->first_kept];
-    memcpy(y, from->y, sizeof from->y);
-    for (unsigned i = 0; part && i < SQ_TOP_PES_MAX; i++) {
+    const size_t n = n_sums_of(e);
+    memcpy(y, from->y, n * sizeof *y);
+    for (size_t i = 0; part && i < n; i++) {
         part->p_lo[i] += from->p_lo[i];
         part->p_hi[i] += from->p_hi[i];
     }
@@ -96,11 +104,15 @@ static void add_beat(struct sq_top_engine *e, const int32_t *act, const int32_t 
 {
     assert(e->n_jobs[OPERANDS] > 0);
     const struct sq_top_engine_job job = e->job[OPERANDS][0];
-    if (e->beats == 0) {
-        assert(e->n_sums < SQ_TOP_GROUPS_AHEAD);
-        e->sums[e->n_sums] = (struct sq_top_group){.errors = 0};
-    }
     struct sq_top_group *const g = &e->sums[e->n_sums];
+    if (e->beats == 0) {
+        const size_t n = n_sums_of(e);
+        assert(e->n_sums < SQ_TOP_GROUPS_AHEAD);
+        g->errors = 0;
+        memset(g->p_lo, 0, n * sizeof *g->p_lo);
+        memset(g->p_hi, 0, n * sizeof *g->p_hi);
+        memset(g->total, 0, n * sizeof *g->total);
+    }
     if (e->beats == 0 && e->shape.is_scaled && job.carries)
         pop_kept(e, g->total, NULL);
     if (act)
@@ -124,9 +136,9 @@ static void add_scale(struct sq_top_engine *e, const int32_t *row, const int32_t
     struct sq_top_scales *const to = &e->scale[e->n_scales++];
     const uint32_t group = e->done[SCALES] % job->groups;
     const bool is_last = group + 1 == job->groups;
-    *to = (struct sq_top_scales){.carries = job->carries && group == 0,
-                                 .keeps = job->keeps && is_last,
-                                 .part = {job->part[0], job->part[1]}};
+    to->carries = job->carries && group == 0;
+    to->keeps = job->keeps && is_last;
+    memcpy(to->part, job->part, sizeof to->part);
     to->errors = sq_top_scales(&e->shape, is_last, row, col, to->beat);
     to->ends_job = end_group(e, SCALES);
 }
@@ -184,7 +196,7 @@ static void combine_array(struct sq_top_engine *e)
         sq_output_add(&e->c, (const int32_t *)g->p_lo, (const int32_t *)g->p_hi, scale->beat, e->y);
     if (scale->keeps) {
         push_kept(e, e->y, scale->part[1] ? g : NULL);
-        memset(e->y, 0, sizeof e->y);
+        memset(e->y, 0, n_sums_of(e) * sizeof *e->y);
     }
 }
 
@@ -193,8 +205,9 @@ static void combine_scaled(struct sq_top_engine *e)
 {
     const size_t cols = e->c.cols, rows = e->c.rows, pes = rows * cols;
     const int32_t *const col = e->scale[0].beat + 1, *const row = col + 2 * cols;
-    int32_t beat[1 + 4 * SQ_TOP_PES_MAX] = {0}, total[SQ_TOP_PES_MAX];
-    memcpy(total, e->sums[0].total, sizeof total);
+    int32_t beat[1 + 4 * SQ_TOP_PES_MAX], total[SQ_TOP_PES_MAX];
+    memset(beat, 0, sq_output_scale_len(&e->c) * sizeof *beat);
+    memcpy(total, e->sums[0].total, n_sums_of(e) * sizeof *total);
     for (unsigned pair = 0; pair < e->shape.pairs && !e->scale[0].keeps; pair++) {
         const bool is_row_high = e->shape.pairs == 4 ? pair / 2 : pair;
         const bool is_col_high = e->shape.pairs == 4 && pair % 2;
