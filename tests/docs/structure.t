@@ -81,7 +81,7 @@ sim/cli/sq_cli.c relative              our own words
 sim/cli/compare/sq_cmd_compare_input.c machine our own words
 sim/cli/compare/sq_cmd_compare_input.c records our own words
 sim/cli/sq_cmd_image.c ending          quoted
-sim/cli/compare/sq_compare_formats.c name      our own words
+sim/cli/compare/sq_cmd_compare_joined.c name  our own words
 sim/cli/cosim/sq_cosim_report.c name         quoted
 sim/cli/run/sq_cmd_run_serve.c sq_profile_names our own words
 sim/cosim/sq_rtl_build.c after         our own words
@@ -97,7 +97,6 @@ sim/io/sq_cache.c d_name               listed
 sim/io/sq_cache.c name                 listed
 sim/io/sq_confine.c name               our own words
 sim/io/sq_confine.c part               our own words
-sim/io/sq_owner.c d_name               listed
 sim/io/sq_home.c pattern        our own words
 sim/io/sq_home.c return         what the user names, to read
 sim/llm/foreign/sq_foreign_write.c file our own words
