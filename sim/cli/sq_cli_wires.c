@@ -58,7 +58,6 @@ const struct sq_cli_row sq_cli_wires_rows[] = {
         .usual = "mean of the second and third routing layer of --lef"),
     SQ_CLI_REAL("utilisation", "U", .1, .95, AT(wires.utilisation),
                 "of --wires: area of the cells by that of the rows"),
-    SQ_CLI_UINT("seed", "N", 0, UINT32_MAX, AT(wires.seed), "of --wires: first places"),
     SQ_CLI_END};
 #undef AT
 

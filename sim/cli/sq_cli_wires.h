@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// --wires, --lef, --wire, --utilisation and --seed: delays with placed wires (sim/place).
+// --wires, --lef, --wire and --utilisation: delays with placed wires (sim/place).
 #ifndef SQ_CLI_WIRES_H
 #define SQ_CLI_WIRES_H
 
 #include "sim/cli/sq_cli_row.h"
 #include "sim/place/sq_wires.h"
 
-// A part of a command's rows, SQ_CLI_WIRES(AT(wires)); start from sq_cli_wires_default().
+// A part of a command's rows, SQ_CLI_WIRES(AT(wires)), beside a --seed of the command for wires.seed; start from sq_cli_wires_default().
 struct sq_cli_wires {
     bool is_on;
     size_t n_files;

@@ -126,10 +126,13 @@ static double watts(const struct sum *s, uint32_t number)
 
 // ---- together ---------------------------------------------------------------------------------
 
-static double net_energy(const struct sum *s, uint32_t net)
+static void add_net(struct sum *s, uint32_t net)
 {
     const double changes = (double)(s->t->net[net][SQ_LIB_RISE] + s->t->net[net][SQ_LIB_FALL]);
-    return changes * s->n->net[net].load * s->volts * s->volts / 2;
+    const struct sq_net *const n = &s->n->net[net];
+    const double pins = n->load - n->wire;
+    add(s, SQ_ENERGY_SWITCHING, changes * pins * s->volts * s->volts / 2);
+    add(s, SQ_ENERGY_WIRES, changes * n->wire * s->volts * s->volts / 2);
 }
 
 // Nets of input ports.
@@ -138,7 +141,7 @@ static void add_ports(struct sum *s)
     for (size_t i = 0; i < s->n->n_ports; i++)
         for (size_t b = 0; s->n->port[i].is_input && b < s->n->port[i].n_bits; b++)
             if (s->n->port[i].net[b] != s->n->clock)
-                add(s, SQ_ENERGY_SWITCHING, net_energy(s, s->n->port[i].net[b]));
+                add_net(s, s->n->port[i].net[b]);
 }
 
 // A rise of the clock in each cycle, by the pin that it drives.
@@ -168,7 +171,7 @@ void sq_energy_of(const struct sq_toggle *t, const struct sq_lib_models *models,
         add(&s, SQ_ENERGY_LEAKAGE, watts(&s, g) * s.seconds);
         for (size_t p = 0; p < gate->model->n_pins; p++)
             if (gate->model->pin[p].is_output)
-                add(&s, SQ_ENERGY_SWITCHING, net_energy(&s, gate->net[p]));
+                add_net(&s, gate->net[p]);
     }
     for (unsigned p = 0; p < SQ_N_PARTS; p++)
         for (unsigned k = 0; k < SQ_N_ENERGIES; k++)

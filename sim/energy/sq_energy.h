@@ -2,6 +2,7 @@
 // Joules of what a netlist has counted (sq_toggle.h), by the formula that static power analysis has:
 //
 //   switching   C V^2 / 2 for each change of a net; C: the input pins that it drives
+//   wires       the same of its wire, where the netlist was placed (sim/place); else 0
 //   internal    a table for each change of a pin, at the slew that comes in and the load that it drives
 //   leakage     watts of the state, times time
 //
@@ -9,7 +10,7 @@
 // tables. Everything is shared out to parts, which sum up to the whole to the last digit: the whole is
 // their sum.
 //
-// Not there: wires, the clock tree, memories, what crosses the ports outside.
+// Not there: the clock tree, memories, what crosses the ports outside.
 #ifndef SQ_ENERGY_H
 #define SQ_ENERGY_H
 
@@ -40,6 +41,7 @@ enum sq_energy_kind {
     SQ_ENERGY_INTERNAL,
     SQ_ENERGY_CLOCK,
     SQ_ENERGY_LEAKAGE,
+    SQ_ENERGY_WIRES,
     SQ_N_ENERGIES
 };
 const char *sq_energy_kind_name(enum sq_energy_kind kind);

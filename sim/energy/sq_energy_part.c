@@ -20,7 +20,8 @@ const char *sq_energy_part_name(enum sq_energy_part part)
 
 const char *sq_energy_kind_name(enum sq_energy_kind kind)
 {
-    static const char *const name[SQ_N_ENERGIES] = {"switching", "internal", "clock", "leakage"};
+    static const char *const name[SQ_N_ENERGIES] = {"switching", "internal", "clock", "leakage",
+                                                    "wires"};
     return name[kind];
 }
 

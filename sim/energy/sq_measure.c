@@ -44,12 +44,34 @@ static bool has_power(const struct sq_netlist *n)
     return false;
 }
 
-static enum sq_status read_netlist(struct work *w, const char *path, struct sq_error *err)
+// Farads of each net's wire, by the numbers of Yosys; the caller frees *farads.
+static enum sq_status place_wires(const char *path, const struct sq_wires *wires, double **farads,
+                                  size_t *n, struct sq_measured *out, struct sq_error *err)
+{
+    struct sq_spef_sum sum;
+    struct sq_place p;
+    SQ_TRY(sq_place_read(&p, path, "clk_i", wires->lef, err));
+    enum sq_status status = sq_place_run(&p, wires->utilisation, wires->seed, err);
+    *n = p.n_nets;
+    *farads = calloc(p.n_nets + 1, sizeof **farads);
+    if (status == SQ_OK)
+        status = SQ_HAVE(*farads, err, "wires");
+    sum.of_net = *farads;
+    if (status == SQ_OK)
+        status = sq_spef_write(NULL, &p, "", &wires->layer, &sum, err);
+    out->wire_um = sum.length_um;
+    out->wire_farads = sum.farads;
+    sq_place_free(&p);
+    return status;
+}
+
+static enum sq_status read_netlist(struct work *w, const char *path, struct sq_netlist_edge edge,
+                                   struct sq_error *err)
 {
     const struct sq_liberty *lib = &w->synth->lib;
     SQ_TRY(sq_lib_models_open(&w->models, lib, err));
-    const struct sq_netlist_edge edge = {SQ_ENERGY_SLEW,
-                                         EDGE_NAND2 * lib->nand2_input_cap * w->models.cap};
+    edge.slew = SQ_ENERGY_SLEW;
+    edge.output_load = EDGE_NAND2 * lib->nand2_input_cap * w->models.cap;
     SQ_TRY(sq_netlist_read(&w->netlist, path, "clk_i", &w->models, &edge, err));
     if (!has_power(&w->netlist))
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
@@ -95,6 +117,8 @@ enum sq_status sq_measure_run(const struct sq_synth *synth, const struct sq_case
 {
     struct sq_synth_block block = sq_measure_block(c->block, c->point);
     struct work w = {.synth = synth};
+    struct sq_netlist_edge edge = {.wire = NULL};
+    double *farads = NULL;
     char *path = NULL;
     memset(out, 0, sizeof *out);
     enum sq_status status = SQ_OK;
@@ -102,8 +126,16 @@ enum sq_status sq_measure_run(const struct sq_synth *synth, const struct sq_case
         status = size_for(synth, &block, options->period_ns, &out->path_ns, err);
     if (status == SQ_OK)
         status = sq_synth_mapped(synth, &block, &path, err);
+    if (status == SQ_OK && options->wires)
+        status = place_wires(path, options->wires, &farads, &edge.n_wires, out, err);
+    edge.wire = farads;
     if (status == SQ_OK)
-        status = read_netlist(&w, path, err);
+        status = read_netlist(&w, path, edge, err);
+    for (size_t i = 0; i < w.netlist.n_nets; i++)
+        out->pin_farads += farads && i < edge.n_wires && farads[i] > 0
+                               ? w.netlist.net[i].load - w.netlist.net[i].wire
+                               : 0;
+    free(farads);
     if (status == SQ_OK)
         status = run(&w, c, options, out, err);
     for (unsigned m = 0; m < SQ_N_MODES; m++)

@@ -7,6 +7,7 @@
 
 #include "sim/energy/sq_drive.h"
 #include "sim/energy/sq_energy.h"
+#include "sim/place/sq_wires.h"
 #include "sim/synth/sq_synth.h"
 
 enum sq_energy_mode { SQ_ZERO_DELAY, SQ_WITH_DELAYS, SQ_N_MODES };
@@ -18,6 +19,7 @@ struct sq_measured {
     double volts;
     double settled; // seconds to the last change of any cycle; the clock must not be faster
     size_t n_cells, n_flops;
+    double wire_um, wire_farads, pin_farads; // of all nets but the clock and the like (sq_place.h)
     double
         path_ns; // of the netlist for `period_ns`, in one piece; 0: of the smallest, not asked for
 };
@@ -27,8 +29,9 @@ struct sq_measured {
 struct sq_synth_block sq_measure_block(const struct sq_block *block, const struct sq_point *point);
 
 struct sq_measure_options {
-    uint64_t cycles; // in each of 64 lanes
-    double clock_ns; // period at which it runs: leakage of a cycle
+    uint64_t cycles;              // in each of 64 lanes
+    double clock_ns;              // period at which it runs: leakage of a cycle
+    const struct sq_wires *wires; // NULL: nets have no wires
     double
         period_ns; // 0: the smallest netlist; else how sq_synth_at_period made the block in one piece
 };

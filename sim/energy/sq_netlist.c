@@ -340,6 +340,8 @@ static enum sq_status read_module(struct reader *r, const char *clock,
     read_names(r);
     SQ_TRY(read_gates(r, free_net));
     list_sinks(n);
+    for (size_t i = 0; edge->wire && i < n->n_nets && i < edge->n_wires; i++)
+        n->net[i].load += n->net[i].wire = edge->wire[i];
     for (size_t i = 0; i < n->n_ports; i++)
         for (size_t b = 0; b < n->port[i].n_bits && !n->port[i].is_input; b++)
             n->net[n->port[i].net[b]].load += edge->output_load;

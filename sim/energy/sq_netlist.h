@@ -15,7 +15,8 @@ struct sq_net {
     uint32_t gate;    // that drives it, SQ_NET_NONE: a port, or a constant
     uint32_t pin;
     uint32_t sink, n_sinks; // in sq_netlist.sink
-    double load;            // farads: input pins and, of an output port, what ports drive
+    double load;            // farads: input pins, the wire and, of an output port, what ports drive
+    double wire;            // farads of it
     double slew[2];         // seconds, by edge
 };
 
@@ -54,6 +55,8 @@ struct sq_netlist {
 struct sq_netlist_edge {
     double slew;        // seconds, of ports and of the clock
     double output_load; // farads, of an output port
+    const double *wire; // farads of each net, by the numbers of Yosys; NULL: nets have no wires
+    size_t n_wires;
 };
 
 // Reads the JSON of sq_synth_mapped, in which `clock` is the port of the clock (NULL: no flip-flops

@@ -342,6 +342,8 @@ enum sq_status sq_place_improve(struct sq_place *p, struct sq_error *err)
         status = insert(&w, i);
     if (status == SQ_OK)
         status = rounds(&w);
+    for (size_t i = 0; i < p->n_cells; i++) // sums of widths were rounded
+        p->cell[i].x = rint(p->cell[i].x / p->lef->site_width) * p->lef->site_width;
     for (size_t i = 0; i < p->n_rows && w.row; i++)
         free(w.row[i].cell);
     free(w.row);

@@ -170,12 +170,13 @@ enum sq_status sq_spef_write(FILE *out, const struct sq_place *p, const char *mo
 {
     struct tree t = {.p = p};
     enum sq_status status = SQ_OK;
-    *sum = (struct sq_spef_sum){0};
-    fprintf(out,
-            "*SPEF \"IEEE 1481-1998\"\n*DESIGN \"%s\"\n*DATE \"\"\n*VENDOR \"sqsim\"\n"
-            "*PROGRAM \"sqsim\"\n*VERSION \"1\"\n*DESIGN_FLOW \"\"\n*DIVIDER /\n*DELIMITER :\n"
-            "*BUS_DELIMITER [ ]\n*T_UNIT 1 NS\n*C_UNIT 1 FF\n*R_UNIT 1 OHM\n*L_UNIT 1 HENRY\n",
-            module);
+    *sum = (struct sq_spef_sum){.of_net = sum->of_net};
+    if (out)
+        fprintf(out,
+                "*SPEF \"IEEE 1481-1998\"\n*DESIGN \"%s\"\n*DATE \"\"\n*VENDOR \"sqsim\"\n"
+                "*PROGRAM \"sqsim\"\n*VERSION \"1\"\n*DESIGN_FLOW \"\"\n*DIVIDER /\n*DELIMITER :\n"
+                "*BUS_DELIMITER [ ]\n*T_UNIT 1 NS\n*C_UNIT 1 FF\n*R_UNIT 1 OHM\n*L_UNIT 1 HENRY\n",
+                module);
     for (t.net = 2; t.net < p->n_nets && status == SQ_OK; t.net++) {
         if (p->net[t.net].n < 2)
             continue;
@@ -186,7 +187,10 @@ enum sq_status sq_spef_write(FILE *out, const struct sq_place *p, const char *mo
             continue;
         sum->farads += layer->farad_per_um * length;
         sum->n_nets++;
-        put_tree(out, &t, layer, length);
+        if (sum->of_net)
+            sum->of_net[t.net] = layer->farad_per_um * length;
+        if (out)
+            put_tree(out, &t, layer, length);
     }
     sq_steiner_free(&t.steiner);
     return status;

@@ -15,6 +15,8 @@ struct sq_spef_layer {
 
 // What was written, of all nets.
 struct sq_spef_sum {
+    double *
+        of_net; // in: farads of each net's wire go there, 0 of those that have none here; NULL: nowhere
     double length_um; // with those that are ideal
     double farads;    // without them
     size_t n_nets;    // with wires
@@ -22,7 +24,7 @@ struct sq_spef_sum {
 
 void sq_spef_verilog(FILE *out, const struct sq_place *p, const char *module);
 // The tree of each net that is not ideal and has a driver and a pin beside it (sq_steiner.h), in ohms and femtofarads:
-// half of a wire's capacitance at each of its ends. SQ_ERR_MEMORY.
+// half of a wire's capacitance at each of its ends. `out` NULL: only the sums. SQ_ERR_MEMORY.
 enum sq_status sq_spef_write(FILE *out, const struct sq_place *p, const char *module,
                              const struct sq_spef_layer *layer, struct sq_spef_sum *sum,
                              struct sq_error *err);

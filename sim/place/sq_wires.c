@@ -24,17 +24,15 @@ static void clock_name(const struct sq_place *p, const char *clock, char name[24
 
 static enum sq_status time_both(const struct sq_synth *s, const struct sq_synth_block *block,
                                 const struct sq_place *p, const char *verilog, const char *spef,
-                                struct sq_synth_result *r, struct sq_error *err)
+                                struct sq_synth_result *r, char **report, struct sq_error *err)
 {
     struct sq_synth_delay delay;
-    char clock[24], *report = NULL;
+    char clock[24];
     clock_name(p, r->clock, clock);
-    SQ_TRY(sq_synth_time(s, block, clock, verilog, NULL, &delay, &report, err));
-    free(report);
+    SQ_TRY(sq_synth_time(s, block, clock, verilog, NULL, &delay, report, err));
+    free(*report);
     r->wires.without_ns = delay.path_ns;
-    r->wires.library_ns = r->critical_path_ns;
-    SQ_TRY(sq_synth_time(s, block, clock, verilog, spef, &delay, &report, err));
-    free(report);
+    SQ_TRY(sq_synth_time(s, block, clock, verilog, spef, &delay, report, err));
     r->critical_path_ns = delay.path_ns;
     r->min_period_ns = delay.period_ns;
     return SQ_OK;
@@ -42,11 +40,11 @@ static enum sq_status time_both(const struct sq_synth *s, const struct sq_synth_
 
 static enum sq_status write_and_time(const struct sq_synth *s, const struct sq_synth_block *block,
                                      const struct sq_place *p, const struct sq_wires *w,
-                                     struct sq_synth_result *r, struct sq_error *err)
+                                     struct sq_synth_result *r, char **report, struct sq_error *err)
 {
     char *text[2] = {NULL, NULL};
     size_t n;
-    struct sq_spef_sum sum;
+    struct sq_spef_sum sum = {.of_net = NULL};
     FILE *out = open_memstream(&text[0], &n);
     SQ_NEED(out, err, "a netlist");
     sq_spef_verilog(out, p, block->top);
@@ -58,7 +56,7 @@ static enum sq_status write_and_time(const struct sq_synth *s, const struct sq_s
         fclose(out);
     }
     if (status == SQ_OK)
-        status = time_both(s, block, p, text[0], text[1], r, err);
+        status = time_both(s, block, p, text[0], text[1], r, report, err);
     if (status == SQ_OK) {
         r->wires.length_um = sum.length_um;
         r->wires.farads = sum.farads;
@@ -68,25 +66,39 @@ static enum sq_status write_and_time(const struct sq_synth *s, const struct sq_s
     return status;
 }
 
-enum sq_status sq_wires_on_area(const struct sq_synth *s, const struct sq_synth_block *block,
-                                struct sq_synth_result *result, struct sq_error *err)
+enum sq_status sq_wires_place(const struct sq_synth *s, const struct sq_synth_block *block,
+                              struct sq_synth_result *result, struct sq_place *p, char **report,
+                              struct sq_error *err)
 {
     const struct sq_wires *const w = s->on_area_context;
     const double start = now_s();
     char *path;
-    struct sq_place p;
+    *report = NULL;
     SQ_TRY(sq_synth_mapped(s, block, &path, err));
-    enum sq_status status = sq_place_read(&p, path, result->clock, w->lef, err);
+    enum sq_status status = sq_place_read(p, path, result->clock, w->lef, err);
     free(path);
     SQ_TRY(status);
-    status = sq_place_run(&p, w->utilisation, w->seed, err);
+    status = sq_place_run(p, w->utilisation, w->seed, err);
     if (status == SQ_OK)
-        status = write_and_time(s, block, &p, w, result, err);
-    if (status == SQ_OK) {
-        result->wires.is_placed = true;
-        result->wires.utilisation = p.area / (p.width * p.height);
-        result->wires.seconds = now_s() - start;
+        status = write_and_time(s, block, p, w, result, report, err);
+    if (status != SQ_OK) {
+        sq_place_free(p);
+        return status;
     }
+    result->wires.is_placed = true;
+    result->wires.utilisation = p->area / (p->width * p->height);
+    result->wires.seconds = now_s() - start;
+    return SQ_OK;
+}
+
+enum sq_status sq_wires_on_area(const struct sq_synth *s, const struct sq_synth_block *block,
+                                struct sq_synth_result *result, struct sq_error *err)
+{
+    struct sq_place p;
+    char *report;
+    result->wires.library_ns = result->critical_path_ns;
+    SQ_TRY(sq_wires_place(s, block, result, &p, &report, err));
+    free(report);
     sq_place_free(&p);
-    return status;
+    return SQ_OK;
 }

@@ -50,6 +50,18 @@ ok "512 cycles of 4 MACs" [ "$(value '"$r->{cycles} $r->{beats} $r->{macs}"')" =
 ok "it is golden" [ "$(value '$r->{is_golden}')" = 1 ]
 accept "... again" energy "${small[@]}" --json
 ok "two runs, the same joules" cmp -s "$W.out" "$W/first"
+if [ -f "$DATA/lef/sg13g2_stdcell.lef" ]; then
+  sg=(energy "${small[@]}" --json --liberty "$DATA/liberty/sg13g2_stdcell_typ_1p20V_25C.lib")
+  sq "${sg[@]}"; cp "$W.out" "$W/bare"
+  accept "placed wires" "${sg[@]}" --wires --lef "$DATA/lef/sg13g2_tech.lef,$DATA/lef/sg13g2_stdcell.lef" --wire 2.07,.173
+  ok "... take joules of their own, a tenth or so" \
+    awk "BEGIN { s = $(value '$r->{zero_delay}{wires_share}'); exit !(s > .05 && s < .3) }"
+  ok "... pins take what they took" [ "$(value 'sum($r->{zero_delay}, "switching")')" = "$(value 'sum($r->{zero_delay}, "switching")' "$W/bare")" ]
+  ok "... no wires without --wires" [ "$(value 'sum($r->{zero_delay}, "wires")' "$W/bare")" = 0 ]
+  ok "... parts sum up" [ "$(value 'sum($r->{with_delays}, qw(switching internal clock leakage wires))')" = "$(value '$r->{with_delays}{total_aj}')" ]
+else
+  skip "placed wires" "no lef in SQ_DATA"
+fi
 accept "another seed" energy "${small[@]}" --json --seed 2
 ok "... other joules" [ "$(value '$r->{zero_delay}{total_aj}')" != "$(value '$r->{zero_delay}{total_aj}' "$W/first")" ]
 accept "a clock of half the frequency" energy "${small[@]}" --json --clock 20

@@ -225,7 +225,7 @@ static void check(const char *name, const char *block, const char *point)
     struct sq_synth synth;
     struct sq_error err;
     char path[512], label[128], *mapped;
-    const struct sq_netlist_edge edge = {50e-12, 0};
+    const struct sq_netlist_edge edge = {50e-12, 0, NULL, 0};
     const struct sq_block *const b = block_named(block);
     const struct sq_point *const p = point_named(b, point);
     if (name[0] != '/')

@@ -367,7 +367,7 @@ static void check(const char *block, const char *point, unsigned banks, unsigned
     const struct sq_block *b = block_named(block);
     const struct sq_point p = one_pe(b, point, banks, bank);
     const struct sq_synth_block s = sq_measure_block(b, &p);
-    const struct sq_netlist_edge edge = {50e-12, 50e-15};
+    const struct sq_netlist_edge edge = {50e-12, 50e-15, NULL, 0};
     snprintf(label, sizeof label, "%s %s", block, point);
     if (sq_synth_mapped(&synth, &s, &path, &err) != SQ_OK ||
         sq_lib_models_open(&models, &synth.lib, &err) != SQ_OK ||

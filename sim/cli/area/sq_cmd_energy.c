@@ -19,7 +19,7 @@ static const char doc[] =
     "or, with --layer, those that a layer of MODEL in --format gives to each block that multiplies "
     "it (1x1 PEs unless --rows and --cols say otherwise). The netlist is that of `sqsim area "
     "--keep-parts`. The library says the corner: give another file for another one. Not counted: "
-    "wires, the clock tree, memories; docs/energy.md says what is.\v"
+    "wires without --wires, the clock tree, memories; docs/energy.md says what is.\v"
     "Examples:\n"
     "  sqsim energy --block array --point int4x8 --rows 1 --cols 1\n"
     "  sqsim energy --block array_scaled --point nvfp4 --rows 1 --cols 1 --clock 5\n"
@@ -65,6 +65,7 @@ static const struct sq_cli_row rows[] = {
                 "the netlist that `sqsim area --period` finds for this clock period, in place of "
                 "the smallest",
                 .usual = "the smallest", .unit = "ns"),
+    SQ_CLI_WIRES(AT(wires)),
     SQ_CLI_UINT("cycles", "N", 1, SQ_DRIVE_MAX_CYCLES, AT(run.cycles),
                 "cycles that are counted, of each of 64 lanes"),
     SQ_CLI_TEXT("layer", "PATTERN", AT(c.layer),
@@ -308,8 +309,13 @@ static enum sq_status run(struct work *w, struct sq_error *err)
     bool is_real = false;
     SQ_TRY(prepare(w, err));
     SQ_TRY(sq_cli_synth_open(&in->synth, in->liberty, err));
-    sq_energy_print_head(in);
-    const enum sq_status status = in->c.layer ? run_layers(w, &is_real, err) : run_points(w, err);
+    enum sq_status status = sq_cli_wires_open(&in->wires, &in->synth, err);
+    in->wires.wires.seed = in->c.seed;
+    in->run.wires = in->wires.is_on ? &in->wires.wires : NULL;
+    if (status == SQ_OK)
+        sq_energy_print_head(in);
+    if (status == SQ_OK)
+        status = in->c.layer ? run_layers(w, &is_real, err) : run_points(w, err);
     if (status == SQ_OK)
         sq_energy_print_summary(in, w->n_rows, is_real);
     sq_synth_close(&in->synth);
@@ -326,6 +332,7 @@ int sq_cmd_energy(int argc, char **argv)
                                       .seed = 1,
                                       .m = 8,
                                       .err = &err},
+                                .wires = sq_cli_wires_default(),
                                 .run = {.clock_ns = 10, .cycles = 32},
                                 .command = sq_command_line(argc, argv)};
     struct work w = {.in = &in};
@@ -336,6 +343,7 @@ int sq_cmd_energy(int argc, char **argv)
     if (status == SQ_OK)
         status = run(&w, &err);
     free(in.command);
+    sq_cli_wires_free(&in.wires);
     return status != SQ_OK ? sq_cli_fail("energy", &err)
            : w.is_wrong    ? SQ_EXIT_CHECK_FAILED
                            : SQ_EXIT_OK;

@@ -5,11 +5,13 @@
 
 #include "sim/cli/cosim/sq_cmd_cosim.h"
 #include "sim/cli/sq_cli_synth.h"
+#include "sim/cli/sq_cli_wires.h"
 #include "sim/energy/sq_measure.h"
 
 struct sq_energy_args {
     struct sq_cosim_args c; // block, point, layer and model, as cosim has them
     const char *liberty;    // NULL: SQ_CLI_LIBERTY
+    struct sq_cli_wires wires;
     struct sq_measure_options run;
     struct sq_synth synth;
     char *command;

@@ -22,7 +22,8 @@ static void add_up(const struct sq_energy *e, double of, long long line[N_LINES]
 {
     double sum[N_LINES] = {0};
     for (unsigned p = 0; p < SQ_N_PARTS; p++) {
-        sum[p] = e->part[p][SQ_ENERGY_SWITCHING] + e->part[p][SQ_ENERGY_INTERNAL];
+        sum[p] = e->part[p][SQ_ENERGY_SWITCHING] + e->part[p][SQ_ENERGY_WIRES] +
+                 e->part[p][SQ_ENERGY_INTERNAL];
         sum[SQ_N_PARTS] += e->part[p][SQ_ENERGY_CLOCK];
         sum[SQ_N_PARTS + 1] += e->part[p][SQ_ENERGY_LEAKAGE];
     }
@@ -73,10 +74,29 @@ void sq_energy_print_head(const struct sq_energy_args *in)
            json_string_value(json_object_get(p, "revision")), in->synth.yosys_version,
            sq_cli_text(in->liberty ? in->liberty : SQ_CLI_LIBERTY), digest);
     json_decref(p);
-    printf("# Not counted: wires, the clock tree, memories, what ports drive outside.%s%s%s\n",
-           in->run.period_ns > 0 ? " The longest path has " : "",
+    printf("# Not counted: %sthe clock tree, memories, what ports drive outside.%s%s%s\n",
+           in->run.wires ? "" : "wires, ", in->run.period_ns > 0 ? " The longest path has " : "",
            in->run.period_ns > 0 ? sq_cli_synth_wires(&in->synth) : "",
            in->run.period_ns > 0 ? "." : "");
+}
+
+// All of what changes on wires.
+static double wires_of(const struct sq_energy *e)
+{
+    double sum = 0;
+    for (unsigned p = 0; p < SQ_N_PARTS; p++)
+        sum += e->part[p][SQ_ENERGY_WIRES];
+    return sum;
+}
+
+static void print_wires(const struct sq_measured *m, double of)
+{
+    const struct sq_energy *const e = m->energy;
+    printf("  %-22s %14.3f %14.3f   %.1f %%, %.1f %%\n", "of it in wires",
+           1e15 * wires_of(&e[0]) / of, 1e15 * wires_of(&e[1]) / of,
+           100 * wires_of(&e[0]) / e[0].total, 100 * wires_of(&e[1]) / e[1].total);
+    printf("  %.0f um of wire, %.4g pF; the pins of these nets %.4g pF\n", m->wire_um,
+           1e12 * m->wire_farads, 1e12 * m->pin_farads);
 }
 
 static void print_lines(const struct sq_measured *m)
@@ -96,6 +116,8 @@ static void print_lines(const struct sq_measured *m)
     if (total_of(&m->energy[0]) > 0)
         printf("  %-22s %14.3f %14.3f\n", "of it inside of PEs",
                1e15 * total_of(&m->energy[0]) / of, 1e15 * total_of(&m->energy[1]) / of);
+    if (m->wire_um > 0)
+        print_wires(m, of);
 }
 
 static void print_text(const struct sq_energy_args *in, const struct sq_energy_row *row)
@@ -164,6 +186,7 @@ static json_t *json_mode(const struct sq_energy_args *in, const struct sq_measur
         SQ_KEYS("fj_per_mac", macs > 0 ? fj / macs : NAN),
         SQ_KEYS("fj_per_beat", beats > 0 ? fj / beats : NAN, "watts", watts(in, m, e->total)),
         SQ_KEYS("changes_per_cycle", e->changes / (double)m->drive.cycles),
+        SQ_KEY_IF(m->wire_um > 0, "wires_share", wires_of(e) / e->total),
         SQ_COLUMNS_END};
     return sq_cli_object(row);
 }
@@ -191,6 +214,9 @@ static void print_json(const struct sq_energy_args *in, const struct sq_energy_r
         SQ_KEYS("clock_ns", in->run.clock_ns, "period_ns", has_period ? in->run.period_ns : NAN),
         SQ_KEYS("path_ns", has_period ? m->path_ns : NAN, "wire_load",
                 sq_synth_wire_load(&in->synth), "settled_ns", 1e9 * m->settled),
+        SQ_KEY_IF(in->run.wires, "wire_um", m->wire_um),
+        SQ_KEY_IF(in->run.wires, "wire_pf", 1e12 * m->wire_farads),
+        SQ_KEY_IF(in->run.wires, "pin_pf", 1e12 * m->pin_farads),
         SQ_KEYS("cycles", d->cycles, "beats", d->beats, "macs", d->macs, "outputs", d->outputs),
         SQ_KEYS("is_golden", (bool)!is_wrong),
         SQ_KEY_IF(is_wrong, "difference",

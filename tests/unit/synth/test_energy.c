@@ -72,12 +72,13 @@ static struct sq_lib_models models;
 static struct sq_netlist net;
 
 enum { CLK = 2, A, B, N, G, D, Q = 9 };
+static double wire[Q + 1]; // farads by net; a test sets them
 
 static void open_all(double rise, double fall, double inv, double and2)
 {
     struct sq_error err;
     char text[8192];
-    const struct sq_netlist_edge edge = {0, 0.1e-12};
+    const struct sq_netlist_edge edge = {0, 0.1e-12, wire, Q + 1};
     const char *path = tmpdir_path(dir, "a.lib"), *file = tmpdir_path(dir, "a.json");
     const int n = snprintf(text, sizeof text, library, rise, fall, inv, inv, and2, and2);
     write_bytes(path, text, (size_t)n);
@@ -177,6 +178,26 @@ SQ_TEST(every_joule_is_that_of_the_hand)
     close_all();
 }
 
+// A wire costs what a pin of its capacitance does, under a name of its own, and the pins what they cost without it.
+SQ_TEST(wires_count_beside_the_pins)
+{
+    struct sq_toggle t;
+    wire[A] = .5e-12, wire[D] = .25e-12, wire[Q] = 1e-12;
+    open_all(3, 5, .3, .2);
+    near(net.net[A].load, 3.5e-12);
+    run(&t, false, UINT64_MAX);
+    const struct sq_energy e = energy(&t);
+    memset(wire, 0, sizeof wire);
+    near(e.part[SQ_PART_INPUTS][SQ_ENERGY_SWITCHING], 256 * 3 * 2e-12);
+    near(e.part[SQ_PART_PRODUCTS][SQ_ENERGY_SWITCHING], 128 * .5 * 2e-12);
+    near(e.part[SQ_PART_INPUTS][SQ_ENERGY_WIRES], 256 * .5 * 2e-12);
+    near(e.part[SQ_PART_PRODUCTS][SQ_ENERGY_WIRES], 128 * .25 * 2e-12);
+    near(e.part[SQ_PART_ACCUMULATOR][SQ_ENERGY_WIRES], 96 * 1 * 2e-12);
+    assert_true(e.part[SQ_PART_CONTROL][SQ_ENERGY_WIRES] == 0);
+    sq_toggle_close(&t);
+    close_all();
+}
+
 // Where a rises n is still 1 for the delay of INV.
 SQ_TEST(glitches_live_when_they_outlast_the_gate)
 {
@@ -260,7 +281,7 @@ SQ_TEST(parts_sum_up_and_two_runs_are_equal)
 static void refused(const char *from, const char *to, const char *clock, const char *why)
 {
     static char text[sizeof json + 256];
-    const struct sq_netlist_edge edge = {0, 0};
+    const struct sq_netlist_edge edge = {0, 0, NULL, 0};
     struct sq_error err;
     struct sq_netlist n;
     const char *at = strstr(json, from), *file = tmpdir_path(dir, "b.json");

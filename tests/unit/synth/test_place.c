@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "models/sq_rng.h"
+#include "sim/place/sq_place_svg.h"
 #include "sim/place/sq_spef.h"
 #include "sim/place/sq_steiner.h"
 #include "tests/data.h"
@@ -181,7 +182,8 @@ SQ_TEST(three_cells_have_the_wires_that_were_worked_out_by_hand)
         "*D_NET n5 3.125\n*CONN\n*I c1:Y O\n*I c2:B I\n*CAP\n1 c1:Y 1.5625\n"
         "2 c2:B 1.5625\n*RES\n1 c1:Y c2:B 12.5\n*END\n";
     const struct sq_spef_layer layer = {2, .5e-15};
-    struct sq_spef_sum sum;
+    double of_net[6];
+    struct sq_spef_sum sum = {.of_net = of_net};
     struct sq_place p;
     char *text = NULL;
     size_t n;
@@ -205,6 +207,8 @@ SQ_TEST(three_cells_have_the_wires_that_were_worked_out_by_hand)
     near(sum.length_um, .25 + 8.25 + 16.75 + 6.25);
     near(sum.farads, .5e-15 * 31.5);
     assert_int_equal(sum.n_nets, 4);
+    near(of_net[2], .125e-15);
+    near(of_net[5], 3.125e-15);
     free(text);
     sq_place_free(&p);
     // The clock has no wires in delays, and its length counts.
@@ -216,6 +220,41 @@ SQ_TEST(three_cells_have_the_wires_that_were_worked_out_by_hand)
     assert_null(strstr(text, "*D_NET p0"));
     near(sum.length_um, 31.5);
     near(sum.farads, .5e-15 * 31.25);
+    free(text);
+    sq_place_free(&p);
+    sq_lef_free(&lef);
+}
+
+SQ_TEST(a_picture_has_the_cells_and_the_longest_path)
+{
+    static const char *const name[SQ_PLACE_SVG_GROUPS] = {"logic", "rest"};
+    static const uint8_t group[] = {0, 1, 1};
+    struct sq_place p;
+    struct sq_error err;
+    char *text = NULL;
+    size_t n;
+    assert_int_equal(read_lef(tech, cells, NULL), SQ_OK);
+    assert_int_equal(read_place(&p, three, "", NULL), SQ_OK);
+    put_three(&p);
+    FILE *out = open_memstream(&text, &n);
+    // The path of half a period is not the longest one. y grows downwards from the top, which is at 8 um.
+    assert_int_equal(
+        sq_place_svg(out, &p, group, name,
+                     "Longest path\n 0 1 ^ c1/A (NAND)\nLongest path\n  0.1  0.1 v p0 (in)\n"
+                     "  0.1  0.2 ^ c0/Y (INV)\n  1.0  1.2 v c2/A (NAND)\n",
+                     NULL),
+        SQ_OK);
+    fclose(out);
+    assert_non_null(strstr(text, " points=\"0,7 0.75,5 10.5,1 \"/>"));
+    assert_non_null(strstr(text, "d=\"M0 4h1v4h-1z\"/>"));
+    assert_non_null(strstr(text, "d=\"M10 4h2v4h-2z\nM10 0h2v4h-2z\"/>"));
+    assert_non_null(strstr(text, ">logic (1)<"));
+    assert_non_null(strstr(text, ">rest (2)<"));
+    free(text);
+    out = open_memstream(&text, &n);
+    check_refused(sq_place_svg(out, &p, group, name, " 0 1 ^ c1/Q (NAND)\n", &err), SQ_ERR_DAMAGED,
+                  &err, "names no pin");
+    fclose(out);
     free(text);
     sq_place_free(&p);
     sq_lef_free(&lef);

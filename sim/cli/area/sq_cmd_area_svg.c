@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// sqsim area --svg: the placement of a row as a picture, its cells by the part that they work for (sq_energy_parts).
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/cli/area/sq_cmd_area.h"
+#include "sim/energy/sq_energy.h"
+#include "sim/io/sq_file.h"
+#include "sim/place/sq_place_svg.h"
+#include "sim/place/sq_wires.h"
+
+// The part of each cell: gates of a netlist stand in the order of the cells of a placement.
+static enum sq_status find_groups(const struct sq_synth *s, const struct sq_area_row *row,
+                                  const struct sq_place *p, uint8_t **group, struct sq_error *err)
+{
+    const struct sq_netlist_edge edge = {SQ_ENERGY_SLEW, 0, NULL, 0};
+    const char *const clock = row->result.clock[0] ? row->result.clock : NULL;
+    struct sq_lib_models models;
+    struct sq_netlist n = {.n_nets = 0};
+    char *path = NULL;
+    memset(&models, 0, sizeof models);
+    enum sq_status status = sq_synth_mapped(s, &row->synth, &path, err);
+    if (status == SQ_OK)
+        status = sq_lib_models_open(&models, &s->lib, err);
+    if (status == SQ_OK)
+        status = sq_netlist_read(&n, path, clock, &models, &edge, err);
+    if (status == SQ_OK)
+        status = sq_energy_parts(&n, group, err);
+    for (size_t i = 0; i < p->n_cells && status == SQ_OK; i++)
+        (*group)[i] &= (uint8_t)~SQ_PART_IN_PE;
+    sq_netlist_free(&n);
+    sq_lib_models_close(&models);
+    free(path);
+    return status;
+}
+
+static enum sq_status draw(const char *path, const struct sq_place *p, const uint8_t *group,
+                           const char *report, struct sq_error *err)
+{
+    const char *name[SQ_N_PARTS];
+    struct sq_outfile out;
+    for (unsigned i = 0; i < SQ_N_PARTS; i++)
+        name[i] = sq_energy_part_name((enum sq_energy_part)i);
+    SQ_TRY(sq_outfile_open(&out, path, err));
+    const enum sq_status status = sq_place_svg(out.stream, p, group, name, report, err);
+    if (status == SQ_OK)
+        return sq_outfile_commit(&out, err);
+    sq_outfile_abort(&out);
+    return status;
+}
+
+enum sq_status sq_area_draw(const struct sq_synth *s, struct sq_area_row *row, const char *path,
+                            struct sq_error *err)
+{
+    struct sq_place p;
+    char *report;
+    uint8_t *group = NULL;
+    SQ_TRY(sq_wires_place(s, &row->synth, &row->result, &p, &report, err));
+    enum sq_status status = find_groups(s, row, &p, &group, err);
+    if (status == SQ_OK)
+        status = draw(path, &p, group, report, err);
+    free(group);
+    free(report);
+    sq_place_free(&p);
+    return status;
+}
