@@ -1,7 +1,7 @@
 # reports/: generated; the committed ones are reference results.
 ## report (reports): regenerate one report: make report R=NAME, which is the same as make NAME
 # Each NAME is a target, described where it is built; make report alone lists them.
-REPORTS := accuracy area area-clock area-engines area-flow area-scaled dram-report energy energy-page formats fuzz-report gpu-report joined results row sheet sweep \
+REPORTS := accuracy area area-clock area-engines area-flow area-scaled dram-report energy energy-page formats fuzz-report gpu-report joined papers results row sheet sweep \
            verdict verification
 .PHONY: report
 report:
@@ -124,6 +124,12 @@ dram-report: $(BUILD)/sqsim
 	$(Q){ head -1 $(DRAM_REPORT).csv && $(DRAM_REPORT).sh $< queues; } > reports/dram/queues.csv
 	$(Q)$(GNUPLOT) -e "csv='reports/dram/queues.csv'; svg='reports/dram/queues.svg'" reports/dram/queues.gp && reports/svg.sh reports/dram/queues.svg
 	$(Q)echo $(DRAM_REPORT).{csv,md} reports/dram/queues.{csv,svg}
+
+# papers: every item of the five papers with its command and a verdict, a page a paper, an hour; R=spqt: one of sq, gqsa, spqt, spqr, sp24
+# What this revision has printed already is not run again; after SECONDS no command begins.
+.PHONY: papers
+papers: $(BUILD)/sqsim
+	$(Q)PAPERS_SECONDS=$(SECONDS) reports/papers/papers.py $< "$$(reports/revision.sh)" $(BUILD)/papers $(R)
 
 include reports/accuracy/rules.mk
 include reports/formats/rules.mk

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the papers claim beside what their commands print here: papers.py SQSIM REVISION FOLDER [PAPER [ITEM]] (make papers).
+
+Reads items.txt, whose head says its form. The output of a command stays in FOLDER/REVISION, so that a run that was
+stopped goes on; PAPERS_SECONDS ends one. Prints every item, or ITEM; writes reports/papers/PAPER.md, a row an item, and the counts in README.md,
+but not of one ITEM. Exit status 1 where a command failed. SQSIM = check: reads items.txt and runs nothing.
+"""
+import hashlib, json, os, re, subprocess, sys, time
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+END = time.monotonic() + float(os.environ.get("PAPERS_SECONDS") or "inf")  # then no command begins
+VERDICTS = ("holds", "part", "no", "open", "not here")
+
+
+class Row(dict):
+    __getattr__ = dict.__getitem__
+
+
+class Output:
+    """Lines of JSON, or of CSV under a header, as rows; a key of the output is one of its last row."""
+    def __init__(self, text):
+        self.text, lines = text, text.splitlines()
+        if text.startswith("{"):
+            self.rows = [json.loads(line, object_hook=Row) for line in lines if line.startswith("{")]
+        else:
+            cells = [line.split(",") for line in lines]
+            self.rows = [Row(zip(cells[0], c)) for c in cells[1:] if len(c) == len(cells[0])]
+    def __getattr__(self, key):
+        return self.rows[-1][key]
+    def __getitem__(self, i):
+        """Row number i, or the first in which a key has the value i."""
+        return self.rows[i] if isinstance(i, int) else next(row for row in self.rows if i in row.values())
+    def cell(self, i):
+        """Cell i of a row of a table in Markdown."""
+        return self.text.split(" | ")[i]
+
+
+def kl(row):
+    """A KL with its 95 % interval, of a summary of eval or a row of kl_grid; of an output, of its last row."""
+    row = row.rows[-1] if isinstance(row, Output) else row
+    low, high = row["kl_mean_95"] if "kl_mean" in row else (float(row["kl_low"]), float(row["kl_high"]))
+    return f"{float(row.get('kl_mean', row.get('kl'))):.3g} [{low:.3g}, {high:.3g}]"
+
+
+def ratio(row):
+    """KL of a summary over that of the first one of its command, paired."""
+    return f"{row['kl_ratio']:.3g} [{row['kl_ratio_95'][0]:.3g}, {row['kl_ratio_95'][1]:.3g}]"
+
+
+def paired(line):
+    """The ratio of a verdict of kl_table, without the claim."""
+    return line.cell(3).split(", claimed")[0]
+
+
+def read(path):
+    """Items in the order of the file: dictionaries of paper, name, level, claim, theirs, commands, ours, verdict."""
+    papers, items = {}, []
+    for number, line in enumerate(open(path), 1):
+        line = line.rstrip("\n")
+        if not line or line.startswith("#"):
+            continue
+        if line.startswith("["):
+            name, papers[name] = re.fullmatch(r"\[(\w+)\] (.+)", line).groups()
+        elif not line.startswith(" "):
+            item = dict(zip(("name", "level", "claim", "theirs"), line.split(" | ")), paper=name, line=number, commands=[], ours="-")
+            items.append(item)
+        elif line.startswith("  $ "):
+            item["commands"].append(line[4:])
+        elif line[:4] in ("  = ", "  ? "):
+            item["ours" if line[2] == "=" else "verdict"] = line[4:]
+        else:
+            sys.exit(f"items.txt:{number}: '{line[:40]}', need a paper, an item, $, = or ?")
+    for item in items:
+        word = item.get("verdict", "").split(":")[0].split(" if ")[0]
+        if word not in VERDICTS or len(item["theirs"]) == 0 or item["level"] not in "ABCD":
+            sys.exit(f"items.txt:{item['line']}: {item['name']}: needs a class of A to D, and a verdict of {', '.join(VERDICTS)}")
+        if not item["commands"] and word not in ("open", "not here"):
+            sys.exit(f"items.txt:{item['line']}: {item['name']}: '{word}' needs a command")
+    return papers, items
+
+
+def output(command, folder):
+    path = f"{folder}/{hashlib.sha256(command.encode()).hexdigest()[:16]}"
+    if not os.path.exists(path):
+        if time.monotonic() > END:
+            raise TimeoutError
+        done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
+        if done.returncode:
+            raise ValueError(f"{command}: {(done.stderr.splitlines() or ['failed'])[-1]}")
+        with open(f"{path}.{os.getpid()}", "w") as f:
+            f.write(done.stdout)
+        os.rename(f.name, path)
+    return Output(open(path).read())
+
+
+def fill(text, values):
+    return eval('f"""' + text + '"""', {"kl": kl, "ratio": ratio, "paired": paired}, values)
+
+
+def judge(item, folder):
+    """What is here, and the verdict."""
+    values = {chr(ord("a") + i): output(command, folder) for i, command in enumerate(item["commands"])}
+    rule = re.fullmatch(r"([a-z ]+?) if (.+?) else ([a-z ]+): (.*)", item["verdict"])
+    text = item["verdict"]
+    if rule:
+        text = f"{rule[1] if eval(rule[2], {}, values) else rule[3]}: {rule[4]}"
+    return fill(item["ours"], values), fill(text, values)
+
+
+def page(name, title, rows, revision):
+    def cell(text):
+        return text.replace("|", "\\|")
+    with open(f"{HERE}/{name}.md.new", "w") as f:
+        f.write(f"<!-- make papers R={name}; revision {revision} -->\n# {title}\n\n[How to read it](README.md)\n\n"
+                "| item | class | claim | theirs | ours | verdict | command |\n|---|---|---|---|---|---|---|\n")
+        for item, ours, verdict in rows:
+            commands = "<br>".join(f"`{cell(c)}`" for c in item["commands"]) or "-"
+            f.write(f"| {item['name']} | {item['level']} | {cell(item['claim'])} | {cell(item['theirs'])} | {cell(ours)} | {cell(verdict)} | {commands} |\n")
+    os.rename(f"{HERE}/{name}.md.new", f"{HERE}/{name}.md")
+
+
+def counts(papers):
+    """The table of README.md, counted in the pages."""
+    total, lines = [0] * (2 + len(VERDICTS)), []
+    for name, title in papers.items():
+        rows = [line.split(" | ") for line in open(f"{HERE}/{name}.md") if line.startswith("| ")][1:]
+        n = [len(rows), sum(r[4] != "-" for r in rows)] + [sum(r[5].startswith(v + ":") for r in rows) for v in VERDICTS]
+        total = [a + b for a, b in zip(total, n)]
+        lines.append(f"| [{title}]({name}.md) | {' | '.join(map(str, n))} |")
+    lines.append(f"| all | {' | '.join(map(str, total))} |")
+    text = open(f"{HERE}/README.md").read()
+    table = "| paper | items | with a figure | " + " | ".join(VERDICTS) + " |\n|---|" + "---|" * len(total) + "\n" + "\n".join(lines)
+    with open(f"{HERE}/README.md", "w") as f:
+        f.write(re.sub(r"(<!-- table: papers -->\n).*?(<!-- end -->)", lambda m: m[1] + table + "\n" + m[2], text, flags=re.S))
+
+
+def main():
+    papers, items = read(f"{HERE}/items.txt")
+    if sys.argv[1] == "check":
+        return print(f"{len(items)} items") or 0
+    sqsim, revision, folder, wanted, only = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:5], sys.argv[5:]
+    if wanted and wanted[0] not in papers:
+        print(f"papers: R = {wanted[0]}, need one of {', '.join(papers)}", file=sys.stderr)
+        return 2
+    folder = f"{folder}/{revision}"
+    os.makedirs(folder, exist_ok=True)
+    os.environ["PATH"] = f"{os.path.dirname(os.path.realpath(sqsim))}:{os.environ['PATH']}"
+    os.chdir(f"{HERE}/../..")
+    os.environ["SQSIM_HOME"] = os.getcwd()
+    failed = 0
+    for name in wanted or papers:
+        rows = []
+        for item in (i for i in items if i["paper"] == name and only in ([], [i["name"]])):
+            try:
+                ours, verdict = judge(item, folder)
+            except TimeoutError:
+                ours, verdict = "-", "open: not run yet, make papers goes on with it"
+            except (ValueError, KeyError, IndexError, StopIteration, TypeError, AttributeError) as why:
+                ours, verdict, failed = "-", f"open: failed: {why!r:.200}", failed + 1
+            rows.append((item, ours, verdict))
+            print(f"{name} | {item['name']} | theirs {item['theirs']} | ours {ours} | {verdict}", flush=True)
+        if not only:
+            page(name, papers[name], rows, revision)
+    if not only and all(os.path.exists(f"{HERE}/{name}.md") for name in papers):
+        counts(papers)
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The five papers (make papers): every item has a command and a verdict, or says why not; the pages have all items; rows that
+# take seconds print what stands on their page; a rule gives another verdict for another figure; what cannot be is refused.
+. "$(dirname "$0")/../cli/lib.sh"
+P=$ROOT/reports/papers
+ok "98 items with class, claim and verdict, and a command unless open" [ "$("$P/papers.py" check)" = "98 items" ]
+ok "the pages have them all, each with a verdict" [ "$(cat "$P"/{sq,gqsa,spqt,spqr,sp24}.md | grep -cE '^\|.*\| [ABCD] \|.*\| (holds|part|no|open|not here): .*\|$')" = 98 ]
+ok "no command of theirs failed" [ "$(cat "$P"/*.md | grep -c 'open: failed')" = 0 ]
+ok "the counts add up to them" grep -q '^| all | 98 |' "$P/README.md"
+printed() { "$P/papers.py" "$SQSIM" test "$W/out" "$1" "$2" 2>&1; }
+while IFS='|' read -r paper item; do
+  line=$(printed "$paper" "$item")
+  ok "$paper, $item: its command prints the figure of the page" grep -qF "| ${line#* | ours } |" "$P/$paper.md"
+done <<'END'
+sq|Fig. 2a
+sq|Fig. 5
+sq|Table 1
+gqsa|Fig. 6
+gqsa|Table 13
+spqt|Fig. 8
+spqr|Table 1.1
+sp24|Storage
+END
+# In a copy: a rule, and what is refused.
+mkdir -p "$W/copy/reports/papers"
+cp "$P/papers.py" "$W/copy/reports/papers/"
+items() { printf "$1" >"$W/copy/reports/papers/items.txt"; "$W/copy/reports/papers/papers.py" "$SQSIM" test "$W/more" x One 2>&1; }
+one='[x] X\nOne | A | claim | 3\n'
+ok "a rule that is true" [ "$(items "$one"'  $ echo "{\\"v\\": 4}"\n  = {a.v}\n  ? holds if a.v > 3 else no: why {a.v}\n')" = "x | One | theirs 3 | ours 4 | holds: why 4" ]
+ok "and one that is not" [ "$(items "$one"'  $ echo "{\\"v\\": 2}"\n  = {a.v}\n  ? holds if a.v > 3 else no: why {a.v}\n')" = "x | One | theirs 3 | ours 2 | no: why 2" ]
+says() { items "$one$2" | grep -q "$1"; }
+ok "a command that fails is no verdict" says "open: failed" '  $ sqsim run --format none\n  = {a.v}\n  ? holds: why\n'
+ok "a verdict without a command is refused" says "'holds' needs a command" '  ? holds: why\n'
+ok "a verdict that is none is refused" says "a verdict of holds, part, no, open, not here" '  $ true\n  ? maybe: why\n'
+"$P/papers.py" "$SQSIM" test "$W/out" gptq >"$W.out" 2>"$W.err"
+ok "a paper that is none is refused" [ "$? $(cat "$W.err")" = "2 papers: R = gptq, need one of sq, gqsa, spqt, spqr, sp24" ]
+finish
