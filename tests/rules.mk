@@ -7,8 +7,8 @@ RTL_TEST := $(wildcard tests/rtl/*.t tests/formal/*.t)
 # Not in test: five minutes for the measuring program on a device that is not there, faults in kernels, new seeds,
 # what cppcheck says of all sources.
 LONG_TEST := tests/gpu/measure.t tests/gpu/mutants.t tests/rtl/daily.t tests/analyze/analyze.t
-# What has a part that test leaves to test-daily (tests/cli/lib.sh), and that.
-DAILY_TEST = $(LONG_TEST) $(filter-out $(LONG_TEST),$(shell grep -lE "(^ *((el)?if )?|[|&] )(daily|todays|tried|mutate) |SQ_TIER" tests/*/*.t))
+# What has a part that test leaves to test-daily (tests/cli/lib.sh, fixture_cases), and that.
+DAILY_TEST = $(LONG_TEST) $(patsubst tests/%.c,$(BUILD)/tests/%,$(shell grep -l fixture_cases tests/*/test_*.c)) $(filter-out $(LONG_TEST),$(shell grep -lE "(^ *((el)?if )?|[|&] )(daily|todays|tried|mutate) |SQ_TIER" tests/*/*.t))
 # prove takes tests in this order: those that last longest, then all others, so that none of them is alone at the end.
 FIRST_TEST := $(addprefix tests/,rtl/top.t gpu/trace.t rtl/layers.t cli/area.t rtl/units.t docs/tutorial.t rtl/engines.t cli/machine.t cli/sweep.t llm/eval.t)
 longest_first = $(filter $(1),$(FIRST_TEST)) $(filter-out $(FIRST_TEST),$(1))

@@ -92,13 +92,13 @@ refuse "spqr has --outliers" eval --format spqr --sparsity 0.5
 cp "$SQSIM_HOME/traces/tiny-llama/tokens_calib.safetensors" "$W/calib"
 for f in spqt spqr "spqr --outlier-layout ptcsr" "spqt --sparsity 0.02 --thresholds greedy"; do
   name=$(echo "$f" | tr -d ' -')
-  accept "quantize $f" quantize --format $f -o "$name" --json
+  accept "quantize $f" quantize --format $f --calib-sequences 3 -o "$name" --json
   bits=$(number stored_bits_per_weight)
   accept "inspect $f" inspect "$name" --json
   ok "the file has the bits that are printed" \
     awk "BEGIN{d = $(number bytes) * 8 / 1179648 - $bits; exit !(d < 1e-9 && d > -1e-9)}"
   ok "and says so itself" awk "BEGIN{exit !($(number stored_bits_per_weight) == $bits)}"
-  sq eval --sequences 1 --summary --json --format $f; base=$(loss)
+  sq eval --sequences 1 --calib-sequences 3 --summary --json --format $f; base=$(loss)
   sq eval --sequences 1 --summary --json --weights "$name"; ok "the loss of its recipe" same
 done
 refuse "--act-bits: spqt has binary32 activations" eval --weights spqt --act-bits 8

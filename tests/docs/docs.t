@@ -138,10 +138,11 @@ check() { # COMMAND
   sed "s/^\t/# documented only: /; t; s/^/# printed only: /" "$W/difference"
 }
 M=$SQSIM_HOME/sim/machines
-json quantize --smooth none -o w.safetensors
-json quantize -o smoothed.safetensors
+json quantize --smooth none --calib-sequences 1 -o w.safetensors
+json quantize --calib-sequences 1 -o smoothed.safetensors
 for f in $(left sp24 gqsa); do json quantize --format $f --prune magnitude --algorithm rtn -o $f.safetensors; done
-for f in $(left spqt spqr) mxfp4 mxfp8 mxplus nvint5 sq_b; do json quantize --format $f -o $f.safetensors; done
+for f in mxfp4 mxfp8 mxplus nvint5 sq_b; do json quantize --format $f -o $f.safetensors; done
+for f in $(left spqt spqr); do json quantize --format $f --calib-sequences 1 -o $f.safetensors; done
 for f in dense sq_a_static sq_a_dynamic; do json quantize --format $f --smooth none --calib-sequences 1 -o $f.safetensors; done
 mkdir "$W/vectors" # quantize has written files of these names here
 for f in nvfp4 sq_b mxfp8; do json quantize --vectors --format $f -o vectors; done

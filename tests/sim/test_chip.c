@@ -279,7 +279,7 @@ SQ_TEST(test_loops)
 {
     struct sq_rng r = {fixture_seed() + 1};
     const char *const text = getenv("SQ_LOOPS");
-    const unsigned loops = text ? (unsigned)strtoul(text, NULL, 10) : LOOPS;
+    const unsigned loops = text ? (unsigned)strtoul(text, NULL, 10) : fixture_cases(LOOPS);
     struct sq_chip_memo *const memo = sq_chip_memo_new(SQ_CHIP_MEMO_NBYTES);
     struct work w = {.end = 0};
     uint64_t cycles = 0;
@@ -431,7 +431,7 @@ SQ_TEST(test_draws)
     for (size_t p = 0; p < sq_top_block.n_points; p++) {
         const unsigned *const v = sq_top_block.points[p].value;
         const struct sq_top_room room = sq_top_room(v);
-        for (unsigned i = 0; i < DRAWS; i++) {
+        for (unsigned i = 0; i < fixture_cases(DRAWS); i++) {
             struct sq_top_layer l = {.addr = {0}}, unused;
             uint32_t word[SQ_DESC_WORDS];
             sq_top_draw_shape(v, &r, &l);

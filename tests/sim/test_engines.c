@@ -57,7 +57,7 @@ static void check(const struct sq_core_config *c, const struct sq_job *job,
 SQ_TEST(test_random)
 {
     struct sq_rng r = {fixture_seed()};
-    for (unsigned checked = 0; checked < 10000;) {
+    for (unsigned checked = 0; checked < fixture_cases(10000);) {
         const struct sq_core_config c = random_config(&r);
         const struct sq_job job = {.group_banks =
                                        1 + sq_rng_below(&r, sq_rng_below(&r, 8) ? 8 : 400),
@@ -90,7 +90,7 @@ SQ_TEST(test_full_throughput)
 {
     struct sq_rng r = {fixture_seed()};
     const struct sq_rates rates = {1, 1, 1, 1};
-    for (unsigned i = 0; i < 2000; i++) {
+    for (unsigned i = 0; i < fixture_cases(2000); i++) {
         const struct sq_core_config c = random_config(&r);
         const uint32_t banks = 1 + sq_rng_below(&r, 6);
         const struct sq_job job_a = {banks, 20}, job_b = {banks, 70};

@@ -108,7 +108,7 @@ SQ_TEST(test_random)
 {
     struct sq_rng r = {fixture_seed()};
     unsigned refused = 0;
-    for (unsigned checked = 0; checked < 10000;) {
+    for (unsigned checked = 0; checked < fixture_cases(10000);) {
         const struct sq_machine m = small_machine(&r);
         struct sq_recipe s = random_recipe(&r);
         const struct sq_cached cached = draw_cached(&r);
@@ -265,7 +265,7 @@ SQ_TEST(test_monotone)
 {
     struct sq_rng r = {fixture_seed() + 4};
     unsigned longer = 0;
-    for (unsigned checked = 0; checked < 4000;) {
+    for (unsigned checked = 0; checked < fixture_cases(4000);) {
         struct sq_machine m = small_machine(&r);
         const struct sq_recipe s = random_recipe(&r);
         const struct sq_gemm g = {between(&r, 1, 400), between(&r, 1, 400), between(&r, 1, 3000)};
@@ -296,7 +296,7 @@ SQ_TEST(test_monotone)
         longer += after > before;
         checked++;
     }
-    assert_true(longer > 2000);
+    assert_true(longer > fixture_cases(2000));
 }
 
 static void fail_static(const struct sq_recipe *s, unsigned cores, const struct sq_gemm *g,
@@ -336,7 +336,7 @@ SQ_TEST(test_static)
 {
     struct sq_rng r = {fixture_seed() + 3};
     unsigned checked = 0, equal = 0, costs = 0;
-    for (unsigned i = 0; i < 2000; i++) {
+    for (unsigned i = 0; i < fixture_cases(2000); i++) {
         struct sq_machine m = small_machine(&r);
         m.core.rows = 8 << sq_rng_below(&r, 3);
         m.core.cols = 8 << sq_rng_below(&r, 3);
@@ -366,7 +366,7 @@ SQ_TEST(test_static)
         costs += bare < b.cycles;
         equal += a.cycles == b.cycles;
     }
-    assert_true(checked > 1900 && equal < checked / 2 && costs > checked / 4);
+    assert_true(checked > fixture_cases(1900) && equal < checked / 2 && costs > checked / 4);
 }
 
 // On the machines that come with the program, layers of Llama-3-70B and of the sweeps.
@@ -424,7 +424,7 @@ SQ_TEST(test_neighbours)
 {
     static const char *const machines[] = {"default", "edge4", "server64"};
     const char *const text = getenv("SQ_NEIGHBOURS");
-    const unsigned most = text ? (unsigned)strtoul(text, NULL, 0) : 1000;
+    const unsigned most = text ? (unsigned)strtoul(text, NULL, 0) : fixture_cases(1000);
     static struct sq_machine_memo memo;
     struct sq_rng r = {fixture_seed() + 5};
     struct sq_machine m[3];

@@ -126,7 +126,7 @@ SQ_TEST(test_random)
 {
     static struct sq_unit_memo memo;
     struct sq_rng r = {fixture_seed()};
-    for (unsigned i = 0; i < 10000; i++) {
+    for (unsigned i = 0; i < fixture_cases(10000); i++) {
         struct sq_tile_work tile[TILES_MAX];
         struct sq_tile_list list;
         const struct sq_unit u = random_unit(&r);
@@ -152,7 +152,7 @@ SQ_TEST(test_core)
 {
     static const struct sq_rates free_streams = {1, 1, 1, 1};
     struct sq_rng r = {fixture_seed()};
-    for (unsigned i = 0; i < 1000; i++) {
+    for (unsigned i = 0; i < fixture_cases(1000); i++) {
         struct sq_unit u;
         memset(&u, 0, sizeof u);
         u.core = random_core(&r);

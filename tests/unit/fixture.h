@@ -23,6 +23,13 @@ static inline uint64_t fixture_seed(void)
     return text ? strtoull(text, NULL, 0) : 1;
 }
 
+// n random cases; a quarter of them in make test, and make test-daily runs these programs whole.
+static inline unsigned fixture_cases(unsigned n)
+{
+    const char *const tier = getenv("SQ_TIER");
+    return tier && strcmp(tier, "test") == 0 ? n / 4 : n;
+}
+
 // Near enough to a normal deviate: twelve uniform ones.
 static inline double fixture_gauss(struct sq_rng *r)
 {
