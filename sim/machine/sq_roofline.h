@@ -25,12 +25,13 @@ uint64_t sq_roof_gather_mux2(unsigned bank, unsigned high_per_bank, unsigned act
 // r = time W4A8 / time W4A4. Gather and quantisation, which also take time, are left out.
 double sq_roof_act_speedup(double s, double r);
 
-// The paper's Table 10 (seconds of a prefill). Nothing of the rows that are predicted is used: r is
+// The paper's Table 10 (seconds of a prefill, gigabytes a second). Nothing of the rows that are predicted is used: r is
 // that of the all-W4A8 and all-W4A4 rows.
 struct sq_table10 {
     const char *model;
     double w4a8_s, w4a4_s;
     double sparsity[3], paper_speedup[3];
+    double paper_s[3], paper_gb_per_s[3];
 };
 #define SQ_TABLE10_MODELS 2
 extern const struct sq_table10 sq_table10[SQ_TABLE10_MODELS];

@@ -363,6 +363,7 @@ ok "core options count" [ "$(number bound_cycles)" = 2048 ]
 accept "--explain cycles in words" run --explain cycles
 ok "it names the skew" out_has "systolic skew"
 accept "--explain table10" run --explain table10 --json
+ok "time by bandwidth: the paper's 70B moves the same bytes at every sparsity" [ "$(grep -o '70B.*"paper_gb":[0-9]*' "$W.out" | sed 's/.*://' | xargs)" = "6592 6589 6581" ]
 ok "Table 10 within 0.06, 70B within 0.02" at_most "$(number worst_difference)" 0.06
 ok "70B" awk -F'[:,{}]' '/70B/ {for (i = 1; i < NF; i++) v[$i] = $(i + 1)
   d = v["\"speedup\""] - v["\"paper_speedup\""]; if (d * d > .0004) bad = 1; n++} END {exit bad || n != 3}' "$W.out"

@@ -122,6 +122,7 @@ def decode(i):
     read = 2 * layers * kv * context * batch * row / 8
     seen = 32 * up(context, 32) if cache == "mxfp8" else context  # values are read in whole blocks of keys
     check("decode: the cache that is held", s["kv_bytes"], read, 1e-9, about)
+    check("decode: bytes of one more token", s["kv_token_bytes"], 2 * layers * kv * row / 8, 1e-9, about)
     check("decode: attention reads the cache and writes what it gives", part["attention"]["bytes"], read * (1 + seen / context) / 2 + 2 * layers * batch * heads * dim, 1e-9, about)
     check("decode: products of attention", part["attention"]["macs"], 2 * layers * batch * heads * dim * context, 0, about)
     written = 2 * layers * kv * batch * row / 8

@@ -89,6 +89,8 @@ static void explain_table10(bool is_json)
                 SQ_COLUMN(NULL, diff, "diff", 7, .as = "%+.3f"),
                 SQ_COLUMN(NULL, here * t->w4a4_s / t->w4a8_s, "W4A4 share", 10, .as = "%.1f%%",
                           .scale = 100),
+                SQ_COLUMN("paper_gb", t->paper_s[j] * t->paper_gb_per_s[j], "paper GB", 10,
+                          .as = "%.0f"),
                 SQ_COLUMNS_END};
             worst = fmax(worst, fabs(diff));
             sq_cli_put(&table, row);
@@ -100,7 +102,8 @@ static void explain_table10(bool is_json)
     else
         printf("No constant is taken from the rows that are predicted. 8B comes out slower in the "
                "paper:\n"
-               "gather and quantisation, left out here, weigh more in small GEMM.\n");
+               "gather and quantisation, left out here, weigh more in small GEMM.\n"
+               "paper GB: its time by its bandwidth, the bytes that both say were moved.\n");
 }
 
 // ---- V13 ------------------------------------------------------------------------------------

@@ -198,6 +198,12 @@ static double tokens_of(const struct sq_run_one *r)
     return (double)r->workload.rest.tokens;
 }
 
+// What the cache of a sequence gains with a token.
+static double token_nbytes(const struct sq_run_one *r)
+{
+    return r->workload.rest.cache_new * r->result.cache_row_nbits / 8 / tokens_of(r);
+}
+
 static void print_head(const struct sq_run_one *r)
 {
     const struct sq_run_request *in = r->request;
@@ -334,7 +340,7 @@ static json_t *json_sum(const struct sq_run_one *r)
         SQ_KEYS("pe", sq_run_fair_json(in, &r->machine, &r->fair)),
         SQ_KEYS("stored_bits_per_weight", x->nbits / x->weights, "weights_bytes",
                 sq_cli_amount((long double)x->weights_nbytes), "kv_bytes",
-                sq_cli_amount((long double)x->cache_nbytes)),
+                sq_cli_amount((long double)x->cache_nbytes), "kv_token_bytes", token_nbytes(r)),
         SQ_KEYS("capacity_bytes", r->machine.capacity_nbytes),
         SQ_KEYS("ms", 1e3 * x->total_seconds, "compute_ms", 1e3 * x->compute, "dram_ms",
                 1e3 * x->dram, "vector_ms_by_op", json_ops(r)),
@@ -355,6 +361,7 @@ static void print_sum(const struct sq_run_one *r)
            r->request->pass.is_decode ? " (one prompt as long as the context)" : "", binds(x));
     printf("in memory: weights %.4f GB (%.4f stored bits each), KV cache %.4f GB",
            1e-9 * x->weights_nbytes, x->nbits / x->weights, 1e-9 * x->cache_nbytes);
+    printf(" (%.4f MB a token)", 1e-6 * token_nbytes(r));
     printf(capacity > 0 ? ", of %.4f GB\n" : "\n", 1e-9 * capacity);
     if (r->request->energy)
         sq_run_energy_print(&x->energy, x->total_seconds, tokens_of(r));
