@@ -32,15 +32,19 @@ static enum sq_status number(const struct sums *s, const json_t *o, const char *
     return sq_json_double(o, s->what, key, min, 1e30, -1, value, s->err);
 }
 
-// Joules of a group of kinds.
+// Joules of a group of kinds; those of wires, which a line without --wires does not have, are among what switches.
 static enum sq_status kinds(const struct sums *s, const json_t *o, double joules[SQ_N_ENERGIES])
 {
     if (!json_is_object(o))
         return SQ_FAIL(s->err, SQ_ERR_ARG, "%s: a line has no joules by part", s->what);
     for (unsigned k = 0; k < SQ_N_ENERGIES; k++) {
-        SQ_TRY(number(s, o, sq_energy_kind_name((enum sq_energy_kind)k), 0, &joules[k]));
+        const char *name = sq_energy_kind_name((enum sq_energy_kind)k);
+        SQ_TRY(sq_json_double(o, s->what, name, 0, 1e30, k == SQ_ENERGY_WIRES ? 0 : -1, &joules[k],
+                              s->err));
         joules[k] *= 1e-18;
     }
+    joules[SQ_ENERGY_SWITCHING] += joules[SQ_ENERGY_WIRES];
+    joules[SQ_ENERGY_WIRES] = 0;
     return SQ_OK;
 }
 

@@ -145,6 +145,8 @@ def joules(i):
     m, n, k = draw.choice((2, 5, 9, 30)), 32 * draw.randint(1, 6), 128 * draw.randint(1, 4)
     words = ["run", "--machine", "m.yaml", "--m", m, "--n", n, "--k", k, "--format", "dense", "--weight-bits", 4, "--energy", "t.jsonl", "--memory", "memory.yaml"]
     lines, s = run(*words)
+    _, wires = run(*["wires.jsonl" if w == "t.jsonl" else w for w in words])
+    check("joules: what wires change counts as what gates change", wires["energy_high_pj"], s["energy_high_pj"], 1e-9)
     pj = {p["part"]: p for p in s["energy_parts"]}
     about, macs, pes = " ".join(map(str, words)), m * n * k, hw["cores"] * hw["rows"] * hw["cols"]
     a_cycle = pes * (hw["low"] + 2 * hw["high"])  # products of 4 x 8 bits
