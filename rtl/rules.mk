@@ -3,3 +3,10 @@
 .PHONY: lint
 lint: format-check $(BUILD)/sqsim
 	$(Q)SHORT="$(SHORT)" SQSIM="$(abspath $(BUILD)/sqsim)" VERILATOR="$(VERILATOR)" YOSYS="$(YOSYS)" rtl/lint.sh
+
+## export-orfs (packages): sources, constraints and settings of a block for OpenROAD-flow-scripts: DESIGN=pe_nvfp4 PERIOD=20
+.PHONY: export-orfs
+DESIGN ?= pe_nvfp4
+PERIOD ?= 20
+export-orfs: $(BUILD)/sqsim
+	$(Q)SQSIM="$(abspath $(BUILD)/sqsim)" rtl/export_orfs.sh "$(DESIGN)" "$(PERIOD)" "$(BUILD)/orfs"

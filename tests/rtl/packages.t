@@ -59,6 +59,34 @@ fuse() {
 tool "FuseSoC" fuse
 tool "cocotb" "$PYTHON" rtl/cocotb/run.py "$W/cocotb"
 
+# What make export-orfs leaves, by itself: make reads the settings, Yosys the sources, OpenSTA the constraints.
+orfs() (
+  local lib=/usr/share/qflow/tech/osu018/osu018_stdcells.lib platform top set=
+  command -v yosys >/dev/null && command -v sta >/dev/null && [ -r $lib ] || { echo "no yosys, sta or osu018"; return 77; }
+  rtl/export_orfs.sh fifo 3 "$W/orfs" || return 1
+  cd "$W/orfs" || return 1
+  for platform in ihp-sg13g2 nangate45; do
+    show() { printf 'include designs/%s/fifo/config.mk\nshow: ; @echo $(%s)\n' $platform "$1" | DESIGN_HOME=designs make -s -f - show; }
+    [ "$(show PLATFORM)" = $platform ] && grep -q 'set period 3$' "$(show SDC_FILE)" || return 1
+  done
+  top=$(show DESIGN_NAME)
+  while read -r name value; do set="$set chparam -set $name $value $top;"; done < <(show VERILOG_TOP_PARAMS | xargs -n2)
+  yosys -q -p "read_verilog -nodpi -sv -I$(show VERILOG_INCLUDE_DIRS) $(show VERILOG_FILES); $set hierarchy -check -top $top
+    synth -flatten -top $top; dfflibmap -liberty $lib; abc -liberty $lib; setundef -zero; splitnets -ports; write_verilog -noattr net.v" || return 1
+  printf '%s\n' "read_liberty $lib" "read_verilog net.v" "link_design $top" "source $(show SDC_FILE)" "report_checks" \
+    "report_checks -from [get_ports rst_ni]" "report_checks -from [get_ports in_valid_i]" >all.tcl
+  sta -no_splash -no_init -exit all.tcl >sta.out 2>&1
+  # A path between flip-flops in 3 ns; none from the reset; an input comes after a fifth.
+  grep -q '3.00 *clock network\|3.00    3.00   clock clk (rise edge)' sta.out && [ "$(grep -c '^No paths found' sta.out)" = 1 ] &&
+    grep -q '0.60 *0.60 .* input external delay' sta.out || { cat sta.out; return 1; }
+)
+tool "OpenROAD-flow-scripts: what is exported reads alone" orfs
+for bad in "nosuch 3 DESIGN" "pe_nvfp4 0 PERIOD" "../x 3 DESIGN"; do
+  read -r design period what <<<"$bad"
+  rtl/export_orfs.sh "$design" "$period" "$W/none" >"$W.out" 2>"$W.err"; rc=$?
+  ok "export-orfs: $bad is refused in one line" [ $rc = 2 -a "$(grep -c "$what = " "$W.err")" = 1 -a ! -e "$W/none" ]
+done
+
 if git rev-parse -q --verify HEAD >/dev/null 2>&1; then
   ok "make dist" make --no-print-directory dist DIST="$W"
   tar -C "$W" -xzf "$W"/sqsim-*.tar.gz
