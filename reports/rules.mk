@@ -10,15 +10,13 @@ report:
 
 # The first library gets the longer list of reports/area/measure.sh.
 LIBERTIES ?= $(if $(SQ_DATA),$(wildcard $(foreach l,nangate45 sg13g2 sky130hd asap7,$(SQ_DATA)/liberty/$(l)*.lib*)))
-AREA      := reports/area/area_osu018
 
 # area: regenerate reports/area by synthesis; LIBERTIES="FILE ..." names further libraries
 .PHONY: area area-flow
 area: $(BUILD)/sqsim
-	$(Q)$< area --jobs $(JOBS) --output $(AREA).txt
 	$(Q)reports/area/measure.sh $< $(JOBS) $(BUILD)/area $(LIBERTIES)
 	$(Q)awk -f reports/area/figures.awk $(BUILD)/area/*.txt > $(BUILD)/area/figures.md
-	$(Q)cat $(AREA).txt $(BUILD)/area/figures.md
+	$(Q)cat $(BUILD)/area/osu018.table.txt $(BUILD)/area/figures.md
 	$(Q)if [ -n "$(strip $(LIBERTIES))" ]; then reports/area/page.sh $(BUILD)/area/figures.md reports/area/README.md; else \
 	  echo "area: skipped other libraries than osu018: none found, LIBERTIES=\"FILE ...\" names some;" \
 	    "the page stays as it is"; fi

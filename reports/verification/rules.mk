@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# Each page is written by its own campaign alone, at its own revision; that of mutants also with open ones.
-VERIFICATION := reports/verification
-verification_page = $(VERIFICATION)/tables.sh $(BUILD)/sqsim $(1) $(2) >$(VERIFICATION)/$(1).md.new && \
+# Each page is written by its own campaign alone, into build/verification; that of mutants also with open ones.
+VERIFICATION := $(BUILD)/verification
+verification_page = mkdir -p $(VERIFICATION) && reports/verification/tables.sh $(BUILD)/sqsim $(1) $(2) >$(VERIFICATION)/$(1).md.new && \
   mv $(VERIFICATION)/$(1).md.new $(VERIFICATION)/$(1).md
 
 MUTANT_SEEDS ?= 1,2,3
-# verification: coverage, mutants, cosim-all, and the pages of reports/verification from them; -coverage, -mutants, -cosim: one alone
+# verification: coverage, mutants, cosim-all, and a page of each in build/verification; -coverage, -mutants, -cosim: one alone
 .PHONY: verification verification-coverage verification-mutants verification-cosim
 verification: verification-coverage verification-mutants verification-cosim
 verification-coverage: coverage
