@@ -3,7 +3,7 @@
 // All lengths are micrometres, all places are measured from the lower left corner of the rows.
 //
 // The rows lie on one another without gaps, every other one upside down, so that neighbours share their supplies. The
-// area is as high as it is wide, and cells cover `utilisation` of it. Ports stand around it, in the order in
+// area is as high as it is wide, and cells cover `utilisation` of it, less where they are few. Ports stand around it, in the order in
 // which their nets' cells lie.
 //
 // Not promised: what a router can do (a wire is as long as its tree, and no two are in each other's way), a clock tree,

@@ -68,7 +68,8 @@ static enum sq_status put_ports(struct sq_place *p, bool has_places, struct sq_e
 
 // ---- together ---------------------------------------------------------------------------------
 
-// Rows of whole sites, as high as they are wide, of which the cells cover `utilisation`.
+// Rows of whole sites, as high as they are wide, of which the cells cover `utilisation`; or longer, as those of a few
+// cells: while each row has less room left than the widest cell, all cells are in.
 static void set_rows(struct sq_place *p, double utilisation)
 {
     const double row = p->lef->row_height, site = p->lef->site_width;
@@ -77,7 +78,8 @@ static void set_rows(struct sq_place *p, double utilisation)
     for (size_t i = 0; i < p->n_cells; i++)
         widest = fmax(widest, p->cell[i].macro->width);
     p->height = row * (double)p->n_rows;
-    p->width = site * ceil(fmax(p->area / utilisation / p->height, widest) / site - 1e-6);
+    const double least = p->area / p->height + (p->n_rows > 1 ? widest : 0);
+    p->width = site * ceil(fmax(p->area / utilisation / p->height, least) / site - 1e-6);
 }
 
 enum sq_status sq_place_run(struct sq_place *p, double utilisation, uint64_t seed,

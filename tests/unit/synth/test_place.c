@@ -65,7 +65,7 @@ static enum sq_status read_lef(const char *first, const char *second, struct sq_
 
 static void near(double got, double want)
 {
-    if (fabs(got - want) > 1e-9 * (1 + fabs(want)))
+    if (fabs(got - want) > 1e-9 * (want == 0 ? 1 : fabs(want))) // farads are small
         fail_msg("%.12g, want %.12g", got, want);
 }
 
@@ -360,7 +360,7 @@ SQ_TEST(random_trees_are_whole_and_within_their_bounds)
 // ---- a whole placement ------------------------------------------------------------------------
 
 // A chain of `n` gates, each of which also reads one further back: its cells should lie near their neighbours.
-static char *chain(unsigned n, struct sq_rng *rng)
+static char *chain(unsigned n, const char *even, struct sq_rng *rng)
 {
     char *text = NULL;
     size_t size;
@@ -372,7 +372,7 @@ static char *chain(unsigned n, struct sq_rng *rng)
         n + 2);
     for (unsigned i = 0; i < n; i++) {
         fprintf(out, "%s\"g%u\": {\"type\": \"%s\", \"connections\": {\"A\": [%u], \"Y\": [%u]",
-                i ? ", " : "", i, i % 2 ? "NAND" : "INV", i + 2, i + 3);
+                i ? ", " : "", i, i % 2 ? "NAND" : even, i + 2, i + 3);
         if (i % 2)
             fprintf(out, ", \"B\": [%u]", 2 + i - sq_rng_below(rng, i < 9 ? i : 9));
         fprintf(out, "}}");
@@ -393,7 +393,7 @@ static double length_of(const struct sq_place *p)
 SQ_TEST(a_placement_is_legal_near_and_the_same_for_a_seed)
 {
     struct sq_rng rng = {fixture_seed()};
-    char *const json = chain(600, &rng);
+    char *const json = chain(600, "INV", &rng);
     assert_int_equal(read_lef(tech, cells, NULL), SQ_OK);
     static const double utilisation[] = {.3, .7, .95};
     for (size_t u = 0; u < LEN(utilisation); u++) {
@@ -419,6 +419,24 @@ SQ_TEST(a_placement_is_legal_near_and_the_same_for_a_seed)
             sq_place_free(&p[i]);
     }
     free(json);
+    sq_lef_free(&lef);
+}
+
+// Rows that hold two cells or three must have room for the last one.
+SQ_TEST(a_few_cells_fit_at_any_utilisation)
+{
+    struct sq_rng rng = {fixture_seed()};
+    assert_int_equal(read_lef(tech, cells, NULL), SQ_OK);
+    for (unsigned n = 1; n <= 40; n++) {
+        struct sq_place p;
+        struct sq_error err;
+        char *const json = chain(n, "NAND", &rng);
+        assert_int_equal(read_place(&p, json, "", NULL), SQ_OK);
+        if (sq_place_run(&p, n % 2 ? .95 : .8, 1, &err) != SQ_OK)
+            fail_msg("%u cells: %s", n, err.text);
+        sq_place_free(&p);
+        free(json);
+    }
     sq_lef_free(&lef);
 }
 
