@@ -335,7 +335,7 @@ refuse "--jobs has no use" run --workload w.csv --jobs 2
 # ---- encoded layers: what their rows have -----------------------------------------------------
 if [ -f "$SQSIM_HOME/traces/tiny-llama/config.json" ]; then
   plain="--prune magnitude --algorithm rtn" # no calibration
-  for f in "gqsa $plain" spqr "sp24 $plain"; do sq quantize --format $f -o "${f%% *}.sq.safetensors" --json; done
+  for f in "gqsa $plain" "spqr --calib-sequences 1" "sp24 $plain"; do sq quantize --format $f -o "${f%% *}.sq.safetensors" --json; done
   run --format gqsa --schedule slice_k; drawn=$(number imbalance)
   ok "of shapes alone they are drawn" grep -q '"drawn":"groups of a row.*"own":null' "$W.out"
   run --format gqsa --schedule slice_k gqsa.sq.safetensors
@@ -354,7 +354,7 @@ if [ -f "$SQSIM_HOME/traces/tiny-llama/config.json" ]; then
   run --format sp24 sp24.sq.safetensors
   ok "sp24: every row has as much" [ "$(cycles)" = "$drawn" ]
   ok "nothing is its own" grep -q '"drawn":null,"own":null' "$W.out"
-  sq quantize --format spqt -o spqt.sq.safetensors --json
+  sq quantize --format spqt --calib-sequences 1 -o spqt.sq.safetensors --json
   run --format spqt --m 1 spqt.sq.safetensors; drawn=$(cycles)
   ok "spqt: a file says no columns" grep -q '"drawn":"active columns.*"own":null' "$W.out"
   run --format spqt --m 1 --weights spqt.sq.safetensors
@@ -447,7 +447,7 @@ for bad in dense:bank=0 dense:weight-bits=99 nosuch; do
   refuse "--and" run --phase decode --context 16 --format dense --and mxfp8 --and $bad
   ok "before a head is printed" [ ! -s "$W.out" ]
 done
-sq run --phase decode --context 16 --machine "$M/chip.yaml" --low-lanes 16 --high-lanes 4 --format dense --kv-format dense --fair peak --and nvfp4 --and mxfp8 --json
+sq run --phase decode --context 16 --machine "$M/chip.yaml" --low-lanes 16 --high-lanes 4 --format dense --kv-format dense --head-format layers --fair peak --and nvfp4 --and mxfp8 --json
 ok "rows of chips of equal bit products" [ "$(grep -o '"cols":[0-9]*' "$W.out" | tr '\n' ' ')" = '"cols":6 "cols":12 ' ]
 ok "... and why one has none: heads of 32 in beats of 64" grep -q '"format":"mxfp8","why":"layer: metadata K = 32, need a multiple of 64' "$W.out"
 # What binds: a DRAM that is faster than the bus leaves the bus.
@@ -510,7 +510,7 @@ refuse "--fair = even, need none, peak or area" run --m 1 --n 1 --k 1 --fair eve
 refuse "--liberty needs --fair area" run --m 1 --n 1 --k 1 --liberty x
 refuse "--fair has no use on a GPU" run --m 1 --n 1 --k 1 --fair peak --machine "$M/h200.yaml"
 LIB=/usr/share/qflow/tech/osu018/osu018_stdcells.lib
-fair() { run --m 64 --n 256 --k 512 --low-lanes 4 --high-lanes 1 --fair area "$@"; }
+fair() { run --m 64 --n 256 --k 512 --low-lanes 2 --high-lanes 1 --fair area "$@"; }
 if ! command -v yosys >/dev/null || [ ! -r $LIB ]; then
   sq run --m 1 --n 1 --k 1 --format dense --fair area
   ok "--fair area without a tool or library: exit 3" [ "$RC" = 3 ]
@@ -520,7 +520,7 @@ else
   ok "--fair area without yosys: exit 3" [ "$RC" = 3 ]
   fair --format dense --weight-bits 4; lanes=$(number low_lanes) um2=$(real pe_area_um2) most=$(real pe_area_reference_um2)
   cp "$W.out" "$W.fair"
-  sq area --block pe --low-lanes 4 --high-lanes 1 --gather crossbar --json
+  sq area --block pe --low-lanes 2 --high-lanes 1 --gather crossbar --json
   ok "the machine's own PE is that of sqsim area" [ "$(head -1 "$W.out" | grep -o '"area_um2":[0-9.]*' | cut -d: -f2)" = "$most" ]
   dense() {
     sed 's/sq_pe_dense/mine/' "$SQSIM_HOME/rtl/array/sq_pe_dense.sv" >"$W/mine.sv"
@@ -530,12 +530,12 @@ else
   ok "W4A8: as many lanes as fit, by $lanes of $um2 um2 in $most" awk "BEGIN {exit !($um2 <= $most)}"
   ok "one more does not" awk "BEGIN {exit !($(dense $((lanes + 1))) > $most)}"
   ok "the library is named" grep -q '"liberty_digest":"[0-9a-f]*"' "$W.fair"
-  run --m 1 --n 1 --k 1 --low-lanes 4 --high-lanes 1 --fair area --format nvfp4
+  run --m 1 --n 1 --k 1 --low-lanes 2 --high-lanes 1 --fair area --format nvfp4
   ok "a larger PE: fewer columns of it" awk -v a="$(real pe_area_um2)" -v c="$(number cols)" -v most="$most" 'BEGIN {exit !(a > most && c == int(32 * most / a))}'
   refuse "fair = area: the smallest PE of nvfp4 has [0-9]* um2, need at most the ${most%.*} of the machine's own 1 columns" \
-    run --m 1 --n 1 --k 1 --low-lanes 4 --high-lanes 1 --cols 1 --fair area --format nvfp4
-  sed 's/cores: 1/cores: 3/; s/rows: 32/rows: 24/; s/cols: 32/cols: 40/; s/low_lanes: 16/low_lanes: 4/; s/high_lanes: 4/high_lanes: 1/' "$M/default.yaml" >"$W/oblong.yaml"
-  run --phase decode --context 16 --machine oblong.yaml --format nvfp4 --and dense --fair area
+    run --m 1 --n 1 --k 1 --low-lanes 2 --high-lanes 1 --cols 1 --fair area --format nvfp4
+  sed 's/cores: 1/cores: 3/; s/rows: 32/rows: 24/; s/cols: 32/cols: 40/; s/low_lanes: 16/low_lanes: 2/; s/high_lanes: 4/high_lanes: 1/' "$M/default.yaml" >"$W/oblong.yaml"
+  run --phase decode --context 16 --machine oblong.yaml --format nvfp4 --and dense --fair area --machine-clock
   of() { head -1 "$W.row" | grep -o "\"$1\":[^,]*" | cut -d: -f2; }
   cp "$W.out" "$W.row"
   sq area --block line_nvfp4 --json
@@ -543,7 +543,7 @@ else
   ok "decoders of the rows and columns of all cores" awk -v got="$(of line_mm2)" -v um2="$(head -1 "$W.out" | grep -o '"area_um2":[0-9.]*' | cut -d: -f2)" -v lines="$((blocks * 3 * (24 + $(of cols))))" \
     'BEGIN { want = 1e-6 * um2 * lines; exit !(got > 0 && (got - want) ^ 2 < 1e-12 * want ^ 2) }'
   ok "mm2 is the sum of its parts" awk "BEGIN { x = $(of mm2) - $(of pe_mm2) - $(of line_mm2) - $(of vector_mm2); exit !(x ^ 2 < 1e-18) }"
-  refuse "fair = area: RTL has no PE of mxint8" run --m 1 --n 1 --k 1 --low-lanes 4 --high-lanes 1 --fair area --format mxint8
+  refuse "fair = area: RTL has no PE of mxint8" run --m 1 --n 1 --k 1 --low-lanes 2 --high-lanes 1 --fair area --format mxint8
   refuse "none.lib" run --m 1 --n 1 --k 1 --fair area --liberty none.lib
 fi
 

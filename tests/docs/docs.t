@@ -227,11 +227,13 @@ check compare
 if command -v yosys >/dev/null && command -v sta >/dev/null; then
   json area --block mul --a-bits 2 --b-bits 2
   json area --block mul --a-bits 2 --b-bits 2 --period 20
+  wires=(--wires --lef /usr/share/qflow/tech/osu018/osu018_stdcells.lef)
+  json area --block mul --a-bits 2 --b-bits 2 "${wires[@]}"
   printf 'module mine(input clk, d, output logic q); always_ff @(posedge clk) q <= d; endmodule\n' >"$W/mine.sv"
   json area --source mine.sv --top mine --clock clk
   json area --block array_split_a_k2 --rows 1 --cols 1 --keep-parts
   check area
-  json energy --block array --point int4x4 --rows 1 --cols 1 --bank 4 --cycles 4
+  json energy --block array --point int4x4 --rows 1 --cols 1 --bank 4 --cycles 4 "${wires[@]}"
   json energy --format dense --m 1 --layer '*.0.self_attn.k_proj' --block engine_array --cycles 4
   check energy
 else
