@@ -3,7 +3,7 @@
 """Searches a design space with Optuna, in place of trying each point of it.
 
 search.py SPEC --maximize MEASURE --minimize MEASURE [--constraint 'area_mm2 <= 50']... [--trials N] [--sampler tpe|nsga2]
-          [--seed S] [--storage URL] [--sqsim PROGRAM] [--liberty FILE]
+          [--seed S] [--storage URL] [--sqsim PROGRAM] [--liberty FILE] [--sram-area DIR] [--energy FILE]
 
 SPEC is a specification of `sqsim sweep`; its constraints count, too. An axis may stand in place of a measure. One process of `sqsim point` computes the designs.
 With --storage, such as sqlite:///search.db, a search that was stopped goes on with the same command. Prints a line of JSON for
@@ -50,9 +50,8 @@ def read_space(path):
 class Designs:
     """Measures of designs, each computed once, by a program that stays."""
 
-    def __init__(self, sqsim, liberty, measures):
-        library = ["--liberty", liberty] if liberty else []
-        self.run = subprocess.Popen([sqsim, "point", "--json", *library], text=True, stdin=subprocess.PIPE,
+    def __init__(self, sqsim, prices, measures):
+        self.run = subprocess.Popen([sqsim, "point", "--json", *prices], text=True, stdin=subprocess.PIPE,
                                     stdout=subprocess.PIPE)
         self.measures, self.known, self.refused = measures, {}, None
 
@@ -115,7 +114,9 @@ def search(in_):
     limits = in_.constraint
     extra = [re.match(r"\s*(\w+)", text)[1] for text in limits]
     asked = [m for m in dict.fromkeys([m for _, m in named] + extra) if m not in axes]
-    designs, clocks = Designs(in_.sqsim, in_.liberty, asked), set()
+    prices = [("--liberty", in_.liberty), ("--sram-area", in_.sram_area), ("--energy", in_.energy)]
+    designs = Designs(in_.sqsim, [word for price in prices if price[1] for word in price], asked)
+    clocks = set()
 
     def objective(trial):
         design = {name: values[trial.suggest_int(name, 0, len(values) - 1)] if len(values) > 1 else values[0]
@@ -167,6 +168,8 @@ def main():
     words.add_argument("--storage", help="such as sqlite:///search.db; without it nothing is kept")
     words.add_argument("--sqsim", default="sqsim", help="the program")
     words.add_argument("--liberty", help="standard cells")
+    words.add_argument("--sram-area", help="of area_mm2: a folder with memories")
+    words.add_argument("--energy", help="of energy_per_token: joules a MAC")
     in_ = words.parse_args()
     if not in_.maximize + in_.minimize:
         words.error("need --maximize or --minimize with a measure")

@@ -15,7 +15,8 @@ const char *const sq_fair_names[] = {"none", "peak", "area", NULL};
 const char *const sq_fair_texts[] = {
     [SQ_FAIR_NONE] = "not of equal silicon: PEs as the machine has them, re-partitioned",
     [SQ_FAIR_PEAK] = "of equal bit products, not of equal silicon",
-    [SQ_FAIR_AREA] = "of equal silicon: PEs that take no more than the machine's own"};
+    [SQ_FAIR_AREA] =
+        "of equal silicon: PEs and decoders of lines that fill that of the machine's own PEs"};
 
 enum {
     LOW_MAX = 128,
@@ -172,10 +173,10 @@ static bool is_better(const struct netlist *a, const struct netlist *b, double p
 // The PE of the best tail: at a period the smallest that meets it, else the fastest; at the knee the least area times
 // period. The smallest netlist is asked for of the first tail alone.
 static enum sq_status choose_tail(const struct sq_synth *synth, const struct sq_recipe *r,
-                                  const struct sq_cost_unit *u, double period_ns,
-                                  struct sq_cost_pe *best, struct netlist *net,
-                                  struct sq_error *err)
+                                  const struct sq_cost_unit *u, struct sq_cost_pe *best,
+                                  struct netlist *net, struct sq_error *err)
 {
+    const double period_ns = synth->period_ns;
     struct sq_cost_pe pe = *best;
     for (unsigned i = 0; i < (period_ns == SQ_SYNTH_SMALLEST ? 1 : pe.n_tails); i++) {
         struct sq_cost_pe other = {.is_engine = pe.is_engine, .tail = i};
@@ -202,26 +203,12 @@ static enum sq_status reference_area(const struct sq_synth *synth, const struct 
     return area_of(synth, &pe, area, err);
 }
 
-// The area of the PE with so many bit products; 0: no PE has so few.
-static enum sq_status format_area(const struct sq_synth *synth, const struct sq_machine *machine,
-                                  const struct sq_recipe *r, unsigned products, double *area,
-                                  struct sq_error *err)
-{
-    struct sq_core_config core;
-    struct sq_cost_pe pe = {.n_parts = 0};
-    *area = 0;
-    if (!rebuild(machine, r, products, &core))
-        return SQ_OK;
-    const struct sq_cost_unit u = unit_of(r, &core);
-    r->format->cost->pe(r, &u, &pe);
-    return area_of(synth, &pe, area, err);
-}
-
 // The decoder of a line takes as many blocks as a beat has.
 static enum sq_status line_of(const struct sq_synth *synth, const struct sq_recipe *r,
-                              const struct sq_cost_unit *u, double period_ns,
-                              struct sq_fair_silicon *silicon, struct sq_error *err)
+                              const struct sq_cost_unit *u, struct sq_fair_silicon *silicon,
+                              struct sq_error *err)
 {
+    const double period_ns = synth->period_ns;
     struct sq_format_unit unit[SQ_FORMAT_UNITS];
     struct sq_synth_result result;
     memset(unit, 0, sizeof unit);
@@ -244,6 +231,59 @@ static enum sq_status line_of(const struct sq_synth *synth, const struct sq_reci
     return SQ_OK;
 }
 
+// PE and decoder of a line.
+static enum sq_status price_pe(const struct sq_synth *synth, const struct sq_recipe *r,
+                               const struct sq_cost_unit *u, struct sq_cost_pe *pe,
+                               struct sq_fair_silicon *silicon, struct sq_error *err)
+{
+    struct netlist net;
+    SQ_TRY(choose_tail(synth, r, u, pe, &net, err));
+    silicon->pe_um2 = net.area;
+    silicon->period_ns = net.ns;
+    return line_of(synth, r, u, silicon, err);
+}
+
+// As many of the smallest netlists as one for each output of 16 bits of the port has at the clock of the row.
+static enum sq_status add_lanes(const struct sq_synth *synth, const struct sq_machine *machine,
+                                const struct sq_synth_block *lane, struct sq_fair_silicon *silicon,
+                                struct sq_error *err)
+{
+    enum { NBITS = 16 };
+    const double clock_ns = synth->period_ns > 0 ? synth->period_ns : silicon->period_ns;
+    struct sq_synth_result result;
+    SQ_TRY(sq_synth_area(synth, lane, &result, err));
+    const double each =
+        result.has_delay && clock_ns > 0 ? ceil(result.min_period_ns / clock_ns) : 1;
+    silicon->output_mm2 +=
+        1e-6 * result.area * machine->cores * each * ceil(machine->port_nbits / (double)NBITS);
+    sq_synth_result_free(&result);
+    return SQ_OK;
+}
+
+// What scales and adds sums; before it, of exact sums, what makes binary32 of them.
+static enum sq_status output_of(const struct sq_synth *synth, const struct sq_machine *machine,
+                                const struct sq_cost_unit *u, struct sq_fair_silicon *silicon,
+                                struct sq_error *err)
+{
+    enum { SLOTS = 8 };
+    const struct sq_synth_block lane = {
+        .top = "sq_combine",
+        .n_params = 3,
+        .param = {{"Lanes", 1}, {"Slots", SLOTS}, {"Form", u->unit.output.form}}};
+    silicon->output_mm2 = NAN;
+    if (!machine->port_nbits || machine->chip.bus_nbytes)
+        return SQ_OK;
+    silicon->output_mm2 = 0;
+    SQ_TRY(add_lanes(synth, machine, &lane, silicon, err));
+    for (size_t i = 0; silicon->sum && strcmp(silicon->sum, "exact") == 0 && sq_area_unit(i); i++) {
+        const struct sq_area_item item = {.kind = SQ_AREA_UNIT, .unit = sq_area_unit(i)};
+        const struct sq_synth_block total = sq_area_synth(&item);
+        if (strcmp(total.top, "sq_fixed_float") == 0)
+            return add_lanes(synth, machine, &total, silicon, err);
+    }
+    return SQ_OK;
+}
+
 static enum sq_status vector_of(const struct sq_synth *synth, const struct sq_machine *machine,
                                 struct sq_fair_silicon *silicon, struct sq_error *err)
 {
@@ -262,9 +302,8 @@ static double or_none(double v)
 }
 
 enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_recipe *r,
-                                  const struct sq_machine *machine, double period_ns,
-                                  double sram_um2, struct sq_fair_silicon *silicon,
-                                  struct sq_error *err)
+                                  const struct sq_machine *machine, double sram_um2,
+                                  struct sq_fair_silicon *silicon, struct sq_error *err)
 {
     const struct sq_core_config *core = &machine->core;
     struct sq_cost_unit u = unit_of(r, core);
@@ -280,21 +319,17 @@ enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_
     } else if (r->format->cost->pe) {
         r->format->cost->pe(r, &u, &pe);
     }
-    if (pe.n_parts > 0) {
-        struct netlist net;
-        SQ_TRY(choose_tail(synth, r, &u, period_ns, &pe, &net, err));
-        silicon->pe_um2 = net.area;
-        silicon->period_ns = net.ns;
-        SQ_TRY(line_of(synth, r, &u, period_ns, silicon, err));
-    }
+    if (pe.n_parts > 0)
+        SQ_TRY(price_pe(synth, r, &u, &pe, silicon, err));
     silicon->sum = pe.sum;
     silicon->unit = pe.unit;
+    SQ_TRY(output_of(synth, machine, &u, silicon, err));
     SQ_TRY(vector_of(synth, machine, silicon, err));
     silicon->pe_mm2 = 1e-6 * silicon->pe_um2 * cores * core->rows * core->cols;
     silicon->line_mm2 = 1e-6 * silicon->line_um2 * cores * (core->rows + core->cols);
     silicon->sram_mm2 = 1e-6 * sram_um2 * 8 * cores * buffers;
-    silicon->mm2 = silicon->pe_mm2 + or_none(silicon->line_mm2) + silicon->vector_mm2 +
-                   or_none(silicon->sram_mm2);
+    silicon->mm2 = silicon->pe_mm2 + or_none(silicon->line_mm2) + or_none(silicon->output_mm2) +
+                   silicon->vector_mm2 + or_none(silicon->sram_mm2);
     return SQ_OK;
 }
 
@@ -312,77 +347,182 @@ enum sq_status sq_fair_sram(const char *dir, double *um2, struct sq_error *err)
     return status;
 }
 
-// The most bit products whose PE is no larger than `limit`: by the rule of three, then by halves. Where
-// none is, those of the smallest PE, whose area is then above it.
-static enum sq_status search_area(const struct sq_synth *synth, const struct sq_machine *machine,
-                                  const struct sq_recipe *r, double limit, unsigned *products,
-                                  double *area, struct sq_error *err)
+// ---- lanes and columns ------------------------------------------------------------------------
+
+// A power of two of lanes that divides the scale group. Both paths of a core take what suits their banks.
+static bool is_whole(const struct sq_cost_unit *u)
+{
+    const unsigned n = u->low_lanes;
+    return has_both_paths(u) ||
+           (n > 0 && (n & (n - 1)) == 0 && (u->flush == 0 || u->flush % n == 0));
+}
+
+// The PE with so many bit products, of its first tail; without parts: RTL has none, or not of whole lanes.
+static void pe_of(const struct sq_machine *machine, const struct sq_recipe *r, unsigned products,
+                  struct sq_cost_unit *u, struct sq_cost_pe *pe)
+{
+    struct sq_core_config core;
+    *pe = (struct sq_cost_pe){.n_parts = 0};
+    *u = (struct sq_cost_unit){.low_lanes = 0};
+    if (!rebuild(machine, r, products, &core))
+        return;
+    *u = unit_of(r, &core);
+    if (is_whole(u))
+        r->format->cost->pe(r, u, pe);
+}
+
+// The fewest bit products with other lanes than those of `at`, above or below; 0: there are none.
+static unsigned next_pe(const struct sq_machine *machine, const struct sq_recipe *r, unsigned at,
+                        bool is_up)
+{
+    const unsigned most = TIMES_MAX * products_of(&machine->core);
+    struct sq_cost_unit was, u;
+    struct sq_cost_pe pe;
+    pe_of(machine, r, at, &was, &pe);
+    const bool by_halves = has_both_paths(&was); // whose lanes are searched for each number
+    unsigned found = 0, lanes = 0, p = at;
+    while ((p = is_up ? (by_halves ? 2 * p : p + 1) : (by_halves ? p / 2 : p - 1)) > 0 &&
+           p <= most) {
+        pe_of(machine, r, p, &u, &pe);
+        const bool is_other = pe.n_parts > 0 && (by_halves || u.low_lanes != was.low_lanes);
+        if (found > 0 && (!is_other || u.low_lanes != lanes))
+            break;
+        if (is_other) {
+            found = p;
+            lanes = u.low_lanes;
+        }
+        if (found > 0 && (is_up || by_halves))
+            break;
+    }
+    return found;
+}
+
+// A first guess: the machine's own number of bit products, or the next above it, or below.
+static unsigned first_pe(const struct sq_machine *machine, const struct sq_recipe *r)
 {
     const unsigned reference = products_of(&machine->core);
-    const unsigned most = TIMES_MAX * reference;
-    unsigned fits = 0, over = most + 1, at = reference, least = 0;
-    double smallest = INFINITY;
-    *area = 0;
-    for (unsigned i = 0; over - fits > 1 && at <= most; i++) {
-        double a;
-        SQ_TRY(format_area(synth, machine, r, at, &a, err));
-        if (a > limit && a < smallest) {
-            smallest = a;
-            least = at;
-        }
-        if (a <= limit) {
-            fits = at;
-            *area = a;
-        } else {
-            over = at;
-        }
-        const unsigned guess = a > 0 ? (unsigned)fmin(at * limit / a, most) : 0;
-        if (over > most) // nothing too large yet: large ones take the tools minutes
-            at = guess > fits + fits / 8 ? guess : fits + fits / 8 + 1;
-        else
-            at = i < 3 && guess > fits && guess < over ? guess : fits + (over - fits) / 2;
-    }
-    *products = fits;
-    if (*area > 0)
-        return SQ_OK;
-    if (isinf(smallest))
+    struct sq_cost_unit u;
+    struct sq_cost_pe pe;
+    pe_of(machine, r, reference, &u, &pe);
+    if (has_both_paths(&u) && pe.n_parts > 0)
+        return reference;
+    const unsigned up = next_pe(machine, r, reference - 1, true);
+    return up > 0 ? up : next_pe(machine, r, reference, false);
+}
+
+// The most lanes whose smallest PE is no larger than the machine's own; where none is, the fewest.
+static enum sq_status search_lanes(const struct sq_synth *synth, const struct sq_machine *machine,
+                                   const struct sq_recipe *r, double limit, unsigned *products,
+                                   struct sq_error *err)
+{
+    unsigned at = first_pe(machine, r);
+    struct sq_cost_unit u;
+    struct sq_cost_pe pe;
+    double area, other = 0;
+    if (at == 0)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "fair = area: RTL has no PE of %s with these bits",
                        r->format->name);
-    *products = least;
-    *area = smallest;
+    pe_of(machine, r, at, &u, &pe);
+    SQ_TRY(area_of(synth, &pe, &area, err));
+    const bool is_up = area <= limit;
+    for (unsigned next; (next = next_pe(machine, r, at, is_up)) > 0; at = next) {
+        if (!is_up && area <= limit)
+            break;
+        // A large PE takes the tools minutes: not tried where twice the lanes are more than fits.
+        const double before = u.low_lanes;
+        pe_of(machine, r, next, &u, &pe);
+        if (is_up && area * u.low_lanes / before > 1.2 * limit)
+            break;
+        SQ_TRY(area_of(synth, &pe, &other, err));
+        if (is_up && other > limit)
+            break;
+        area = other;
+    }
+    *products = at;
     return SQ_OK;
 }
 
-// The fewest bit products with the lanes that `products` give r: what else runs on the array, such as
-// attention in the format of the cache, has no more multipliers than its PE.
-static unsigned trim(const struct sq_machine *machine, const struct sq_recipe *r, unsigned products)
+// Rows and columns of PEs that fill the silicon of the machine's own, less what is taken: as many rows as it has, or down
+// to three quarters of them where that fills more than 97 %.
+static enum sq_status fill(const struct sq_recipe *r, struct sq_fair_pe *pe, double taken_um2,
+                           struct sq_machine *machine, struct sq_error *err)
 {
-    struct sq_core_config core;
-    (void)rebuild(machine, r, products, &core);
-    const struct sq_cost_unit has = unit_of(r, &core);
-    bool is_same = !has_both_paths(&has);
-    while (is_same && products > 1) {
-        is_same = rebuild(machine, r, products - 1, &core);
-        const struct sq_cost_unit u = unit_of(r, &core);
-        is_same = is_same && u.low_lanes == has.low_lanes && u.high_lanes == has.high_lanes &&
-                  u.engines == has.engines && u.span_beats == has.span_beats;
-        products -= is_same;
+    const unsigned most = machine->core.rows, had = machine->core.cols;
+    const double silicon = most * had * pe->reference_um2, budget = silicon - taken_um2;
+    const double line = isnan(pe->line_um2) ? 0 : pe->line_um2;
+    pe->filled = 0;
+    for (unsigned rows = most; rows >= 1 && 4 * rows >= 3 * most && pe->filled < 0.97; rows--) {
+        const double fits = floor((budget - rows * line) / (rows * pe->area_um2 + line));
+        const double cols = fmin(fits, COLS_MAX);
+        const double filled =
+            (taken_um2 + rows * cols * pe->area_um2 + (rows + cols) * line) / silicon;
+        if (cols >= 1 && filled > pe->filled) {
+            pe->filled = filled;
+            machine->core.rows = rows;
+            machine->core.cols = (unsigned)cols;
+        }
     }
-    return products;
-}
-
-// Columns of a PE that is larger than the machine's own: no more silicon in all of them.
-static enum sq_status take_fewer(const struct sq_recipe *r, const struct sq_fair_pe *pe,
-                                 struct sq_machine *machine, struct sq_error *err)
-{
-    const unsigned cols = (unsigned)(machine->core.cols * pe->reference_um2 / pe->area_um2);
-    if (cols == 0)
+    if (pe->filled == 0)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "fair = area: the smallest PE of %s has %.0f um2, need at most the %.0f of "
                        "the machine's own %u columns",
-                       r->format->name, pe->area_um2, machine->core.cols * pe->reference_um2,
-                       machine->core.cols);
-    machine->core.cols = cols;
+                       r->format->name, pe->area_um2, had * pe->reference_um2, had);
+    return SQ_OK;
+}
+
+// ---- a second array ---------------------------------------------------------------------------
+
+static bool is_same_pe(const struct sq_cost_pe *a, const struct sq_cost_pe *b)
+{
+    bool is_same = a->n_parts == 1 && b->n_parts == 1 &&
+                   strcmp(a->part[0].top, b->part[0].top) == 0 &&
+                   a->part[0].n_params == b->part[0].n_params;
+    for (size_t i = 0; is_same && i < a->part[0].n_params; i++)
+        is_same = strcmp(a->part[0].param[i].name, "Lanes") == 0 ||
+                  a->part[0].param[i].value == b->part[0].param[i].value;
+    return is_same;
+}
+
+static void first_pe_of(const struct sq_machine *machine, const struct sq_recipe *r,
+                        unsigned *products, struct sq_cost_pe *pe)
+{
+    struct sq_cost_unit u;
+    *pe = (struct sq_cost_pe){.n_parts = 0};
+    *products = r->format->cost->pe ? first_pe(machine, r) : 0;
+    if (*products > 0)
+        pe_of(machine, r, *products, &u, pe);
+}
+
+bool sq_fair_takes(const struct sq_machine *machine, const struct sq_recipe *r,
+                   const struct sq_recipe *other)
+{
+    unsigned products;
+    struct sq_cost_pe pe, its;
+    first_pe_of(machine, r, &products, &pe);
+    first_pe_of(machine, other, &products, &its);
+    return is_same_pe(&pe, &its);
+}
+
+enum sq_status sq_fair_second(const struct sq_synth *synth, const struct sq_recipe *r,
+                              const struct sq_machine *machine, struct sq_fair_second *second,
+                              struct sq_error *err)
+{
+    struct sq_core_config *const core = &second->machine.core;
+    struct sq_cost_pe pe;
+    struct netlist net;
+    unsigned products;
+    *second = (struct sq_fair_second){.machine = *machine};
+    first_pe_of(machine, r, &products, &pe);
+    if (pe.n_parts == 0)
+        return SQ_OK;
+    (void)rebuild(machine, r, products, core);
+    const struct sq_cost_unit u = unit_of(r, core);
+    core->rows = (core->rows + 3) / 4;
+    core->cols = (core->cols + 1) / 2;
+    second->lanes = u.low_lanes;
+    SQ_TRY(choose_tail(synth, r, &u, &pe, &net, err));
+    second->um2 = net.area * core->rows * core->cols;
+    second->period_ns = net.ns;
     return SQ_OK;
 }
 
@@ -499,25 +639,42 @@ static enum sq_status fair_chip(enum sq_fair fair, const struct sq_synth *synth,
     return SQ_OK;
 }
 
+// Lanes by the smallest netlists, then as many PEs of the wanted ones as fit.
+static enum sq_status fair_area(const struct sq_synth *synth, const struct sq_recipe *r,
+                                double taken_um2, struct sq_machine *machine,
+                                struct sq_fair_pe *fair, unsigned *products, struct sq_error *err)
+{
+    struct sq_fair_silicon silicon = {.line_um2 = NAN};
+    struct sq_cost_unit u;
+    struct sq_cost_pe pe;
+    if (!r->format->cost->pe)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "fair = area: RTL has no PE of %s",
+                       r->format->name);
+    SQ_TRY(reference_area(synth, machine, &fair->reference_um2, err));
+    SQ_TRY(search_lanes(synth, machine, r, fair->reference_um2, products, err));
+    pe_of(machine, r, *products, &u, &pe);
+    SQ_TRY(price_pe(synth, r, &u, &pe, &silicon, err));
+    fair->area_um2 = silicon.pe_um2;
+    fair->line_um2 = silicon.line_um2;
+    return fill(r, fair, taken_um2, machine, err);
+}
+
 enum sq_status sq_fair_machine(enum sq_fair fair, const struct sq_synth *synth,
-                               const struct sq_recipe *r, struct sq_machine *machine,
-                               struct sq_fair_pe *pe, struct sq_error *err)
+                               const struct sq_recipe *r, double taken_um2,
+                               struct sq_machine *machine, struct sq_fair_pe *pe,
+                               struct sq_error *err)
 {
     unsigned products = products_of(&machine->core);
     struct sq_core_config core;
-    *pe = (struct sq_fair_pe){.reference = products, .area_um2 = NAN, .reference_um2 = NAN};
+    *pe = (struct sq_fair_pe){.reference = products,
+                              .area_um2 = NAN,
+                              .reference_um2 = NAN,
+                              .line_um2 = NAN,
+                              .filled = NAN};
     if (machine->chip.bus_nbytes)
         return fair_chip(fair, synth, r, machine, pe, err);
-    if (fair == SQ_FAIR_AREA) {
-        if (!r->format->cost->pe)
-            return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "fair = area: RTL has no PE of %s",
-                           r->format->name);
-        SQ_TRY(reference_area(synth, machine, &pe->reference_um2, err));
-        SQ_TRY(search_area(synth, machine, r, pe->reference_um2, &products, &pe->area_um2, err));
-        if (pe->area_um2 > pe->reference_um2)
-            SQ_TRY(take_fewer(r, pe, machine, err));
-        products = trim(machine, r, products);
-    }
+    if (fair == SQ_FAIR_AREA)
+        SQ_TRY(fair_area(synth, r, taken_um2, machine, pe, &products, err));
     core = machine->core;
     if (fair != SQ_FAIR_NONE && !rebuild(machine, r, products, &core))
         return SQ_FAIL(err, SQ_ERR_RANGE, "fair: %u bit products have no room for %s", products,

@@ -45,6 +45,14 @@ static const struct sq_recipe *recipe_of(const struct pass *p, const struct sq_w
                                       : p->in->recipe;
 }
 
+static const struct sq_machine *machine_of(const struct pass *p, const struct sq_workload_row *row)
+{
+    const struct sq_machine *const other = is_attention(row)          ? p->in->cache_machine
+                                           : row->part == SQ_ROW_HEAD ? p->in->head_machine
+                                                                      : NULL;
+    return other ? other : p->in->machine;
+}
+
 static const struct sq_mac_energy *mac_of(const struct pass *p, const struct sq_workload_row *row)
 {
     return is_attention(row)          ? p->in->cache_mac
@@ -58,7 +66,7 @@ static enum sq_status time_row(const struct pass *p, size_t i, struct sq_machine
     static const struct sq_mac_energy none = {.slots = 1};
     const struct sq_workload_row *row = &p->w->row[i];
     const struct sq_pass_request *in = p->in;
-    const struct sq_machine *hw = in->machine;
+    const struct sq_machine *hw = machine_of(p, row);
     const struct sq_recipe *r = recipe_of(p, row);
     struct sq_pass_row *out = &p->out->row[i];
     struct sq_machine_stats s;
@@ -92,6 +100,7 @@ static size_t same_row(const struct pass *p, size_t i)
     for (size_t j = 0; j < i; j++)
         if (memcmp(&w->row[j].gemm, &w->row[i].gemm, sizeof w->row[i].gemm) == 0 &&
             recipe_of(p, &w->row[j]) == recipe_of(p, &w->row[i]) &&
+            machine_of(p, &w->row[j]) == machine_of(p, &w->row[i]) &&
             mac_of(p, &w->row[j]) == mac_of(p, &w->row[i]))
             return j;
     return i;

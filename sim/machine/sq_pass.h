@@ -38,6 +38,8 @@ double sq_pass_vector_seconds(const struct sq_machine *machine, enum sq_vector_o
 
 struct sq_pass_request {
     const struct sq_machine *machine;
+    const struct sq_machine *cache_machine,
+        *head_machine;                     // what multiplies attention, lm_head; NULL: machine
     const struct sq_recipe *recipe;        // of the linear layers
     const struct sq_recipe *head;          // of lm_head; may be `recipe`
     const struct sq_recipe *cache;         // of the KV cache and of what it is multiplied by

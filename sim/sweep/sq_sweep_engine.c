@@ -194,7 +194,7 @@ static enum sq_status make_fair(const struct sq_sweep_inputs *in, const struct s
     struct sq_error why;
     const enum sq_status status =
         sq_fair_machine((enum sq_fair)p->quantity[SQ_AXIS_FAIR], in->has_synth ? &in->synth : NULL,
-                        &p->recipe, machine, &r->pe, &why);
+                        &p->recipe, 0, machine, &r->pe, &why);
     if (status == SQ_ERR_UNSUPPORTED || status == SQ_ERR_RANGE) {
         snprintf(r->unfair, sizeof r->unfair, "%.*s", SQ_NOTE_SIZE - 1, why.text);
         for (char *c = r->unfair; *c; c++) // a note has no character that JSON escapes
@@ -250,8 +250,8 @@ static enum sq_status run_timing(const struct sq_sweep_inputs *in, const struct 
     if (p->machine_name)
         SQ_TRY(make_fair(in, p, &machine, r, err));
     if (in->engines & SQ_ENGINE_ARRAY)
-        SQ_TRY(sq_fair_silicon_of(&in->synth, &p->recipe, &machine, SQ_SYNTH_SMALLEST, in->sram_um2,
-                                  &r->silicon, err));
+        SQ_TRY(
+            sq_fair_silicon_of(&in->synth, &p->recipe, &machine, in->sram_um2, &r->silicon, err));
     if (p->machine_name)
         SQ_TRY(take_clock(in, p, &machine, r, err));
     if (t && t->config)

@@ -106,6 +106,8 @@ struct sq_synth {
     void (*on_start)(void *context, const struct sq_synth_block *block);
     void *context;    // of on_start
     bool is_wireless; // the caller's: delays without the library's wire load
+    double
+        period_ns; // the caller's: which netlists designs are priced by (sq_synth_for, sq_fair.h)
     // The caller's, from any thread: what sq_synth_area does last with a result that has delays, as placing the netlist
     // for delays with its own wires (sim/place). NULL: nothing.
     enum sq_status (*on_area)(const struct sq_synth *s, const struct sq_synth_block *block,

@@ -62,10 +62,13 @@ if command -v yosys >/dev/null && [ -r $LIB ]; then
   sram=0
   [ ! -d "$MEM" ] || sram=$(grep -m1 -H -o 'area *: *[0-9.]*' "$MEM"/*x64_*.lib | sed 's/.*_\([0-9]*\)x64_.*: */\1 /' |
     awk '{u = $2 / $1 / 64; if (!n++ || u < least) least = u} END {printf "%.9f", least * 8 * 1048576e-6}') # 1 MiB
-  ok "area_mm2: PEs, 32 lanes of the vector unit, buffers" same "$(area sq_w default none area_mm2)" "$(awk -v a="$pe" -v v="$vector" -v s="$sram" 'BEGIN {printf "%.15g", a * 256e-6 + v * 32e-6 + s}')"
+  sq area --block combine_two --json
+  one() { head -1 "$W.out" | grep -o "\"$1\":[^,]*" | cut -d: -f2; }
+  lanes=$(awk -v ns="$ns" -v its="$(one min_period_ns)" 'BEGIN {t = its / ns; print 32 * (t > int(t) ? int(t) + 1 : t)}')
+  ok "area_mm2: PEs, 32 lanes of the vector unit, buffers, lanes of the output stage for 64 bytes a cycle" same "$(area sq_w default none area_mm2)" "$(awk -v a="$pe" -v v="$vector" -v s="$sram" -v o="$lanes" -v c="$(one area_um2)" 'BEGIN {printf "%.15g", a * 256e-6 + v * 32e-6 + o * c * 1e-6 + s}')"
   [ -d "$MEM" ] || ok "without buffers it says so" grep -q 'area_mm2: without buffers (--sram-area)' "$W/a.csv"
   sq run --m 1 --n 64 --k 64 --low-lanes 4 --high-lanes 1 --rows 8 --machine "$D" --format dense --weight-bits 4 --fair area --json
-  ok "dense, fair by area: the PE of run" same "$(area dense default area)" "$(awk -v a="$(number pe_area_um2)" 'BEGIN {print a * 256}')"
+  ok "dense, fair by area: the PE of run" same "$(area dense default area)" "$(awk -v a="$(number pe_area_um2)" -v n="$(number rows)" -v m="$(number cols)" 'BEGIN {print a * n * m}')"
   sed -i 's/format: .*/format: [mxint8]/; /weight_bits/d; s/fair: .*/fair: [none]/; s/, netlist_ghz.*/]/' "$W/a.yaml"
   accept "a format without a PE" sweep a.yaml --db n.db -o n.csv
   ok "has no area" [ "$(tail -1 "$W/n.csv" | rev | cut -d, -f3,4 | rev)" = "," ]

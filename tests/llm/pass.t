@@ -152,7 +152,7 @@ if command -v yosys >/dev/null && [ -r /usr/share/qflow/tech/osu018/osu018_stdce
     # 1 MiB in the densest memory of 64 bits.
     densest=$(grep -m1 -H -o 'area *: *[0-9.]*' "$MEM"/*x64_*.lib | sed 's/.*_\([0-9]*\)x64_.*: */\1 /' | awk '{u = $2 / $1 / 64; if (!n++ || u < least) least = u} END {printf "%.9f", least * 8 * 1048576e-6}')
     ok "buffers: the densest memory" near "$(of 1 sram_mm2)" "$densest"
-    ok "... which are in the sum" near "$(of 2 mm2)" "$(echo "$(of 2 pe_mm2) + $densest + $(of 2 vector_mm2)" | bc -l)"
+    ok "... which are in the sum" near "$(of 2 mm2)" "$(echo "$(of 2 pe_mm2) + $densest + $(of 2 output_mm2) + $(of 2 vector_mm2)" | bc -l)"
   else
     skip "area of buffers" "no $MEM"
   fi
@@ -160,7 +160,7 @@ if command -v yosys >/dev/null && [ -r /usr/share/qflow/tech/osu018/osu018_stdce
   ok "vector units: 32 lanes" near "$(of 2 vector_mm2)" "$(awk -v a="$(head -1 "$W.out" | grep -o '"area_um2":[^,]*' | cut -d: -f2)" 'BEGIN { printf "%.12g", a * 32e-6 }')"
   ok "their clock is that of their netlist" near "$(of 2 vector_clock_ghz)" "$(awk -v t="$(head -1 "$W.out" | grep -o '"min_period_ns":[^,]*' | cut -d: -f2)" 'BEGIN { print t == "" ? 1 : 1 / t }')" 1e-5
   sq area --block pe --low-lanes "$(of 2 low_lanes)" --high-lanes "$(of 2 high_lanes)" --gather crossbar --period 8 --json
-  ok "mm2 is that of area" near "$(of 2 pe_mm2)" "$(awk -v a="$(head -1 "$W.out" | grep -o '"area_um2":[^,]*' | cut -d: -f2)" 'BEGIN { print a * 1024e-6 }')" 1e-4
+  ok "mm2 is that of area" near "$(of 2 pe_mm2)" "$(awk -v a="$(head -1 "$W.out" | grep -o '"area_um2":[^,]*' | cut -d: -f2)" -v n="$(($(of 2 rows) * $(of 2 cols)))" 'BEGIN { print a * n * 1e-6 }')" 1e-4
   if [ "$(of 2 netlist_ns)" != null ]; then
     ok "the period, too" near "$(of 2 netlist_ns)" "$(head -1 "$W.out" | grep -o '"min_period_ns":[^,]*' | cut -d: -f2)"
     ok "the clock is that of all rows" [ "$(of 1 clock_ghz),$(of 2 clock_ghz),$(of 1 meets_clock)$(of 2 meets_clock)" = 0.125,0.125,truetrue ]
@@ -168,12 +168,15 @@ if command -v yosys >/dev/null && [ -r /usr/share/qflow/tech/osu018/osu018_stdce
     tiny --period 2GHz
     ok "a row that no PE's netlist reaches says so, and has no time" [ "$(of 1 meets_clock),$(of 1 ms),$(of 2 tokens_per_second)" = false,null,null ]
     ok "... and its fastest netlist" awk "BEGIN {exit !($(of 1 netlist_ns) > 0.5)}"
-    fast=$(awk "BEGIN {print $(of 1 netlist_ns) * $(of 1 pe_mm2)}")
+    cost() { awk "BEGIN {print $(of 1 netlist_ns) * $(of 1 pe_mm2) / $(of 1 rows) / $(of 1 cols)}"; }
+    fast=$(cost)
+    tiny --period 100ns; small=$(cost)
     tiny
-    ok "the knee: no more um2 x ns than the fastest one" awk "BEGIN {k = $(of 1 netlist_ns) * $(of 1 pe_mm2); exit !(k <= $fast)}"
+    ok "the knee: less um2 x ns than the smallest netlist, and hardly more than one for 2 GHz" awk "BEGIN {exit !($(cost) <= 1.05 * $fast && $(cost) < $small)}"
     cp "$W/period" "$W/rows"
     sed -i "s/clock: .*/clock: $(of 1 clock_ghz) GHz/; s/  lanes: .*/&\n  clock: $(of 1 vector_clock_ghz) GHz/" "$W/small.yaml"
-    run smollm2-135m --machine small.yaml --phase decode --context 512 --format dense --fair area --energy energy.jsonl
+    run smollm2-135m --machine small.yaml --phase decode --context 512 --format dense --energy energy.jsonl \
+      --rows "$(of 1 rows)" --cols "$(of 1 cols)" --low-lanes $(($(of 1 low_lanes) - 2)) --high-lanes 1
     ok "time and tokens a second" near "$(of 1 tokens_per_second)" "$(number tokens_per_second)" 1e-4
     ok "joules" near "$(of 1 energy_high_j_per_token)" "$(grep -o '"energy_high_j_per_token":[^,]*' "$W.out" | cut -d: -f2)" 1e-4
   fi

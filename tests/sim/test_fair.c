@@ -60,7 +60,7 @@ SQ_TEST(test_peak)
         struct sq_fair_pe pe;
         struct sq_error err;
         struct sq_demand now, was;
-        if (sq_fair_machine(SQ_FAIR_PEAK, NULL, &r, &m, &pe, &err) != SQ_OK) {
+        if (sq_fair_machine(SQ_FAIR_PEAK, NULL, &r, 0, &m, &pe, &err) != SQ_OK) {
             assert_true(products(&before) < 2 * 8 * 8); // no room for one multiplier of each path
             continue;
         }
@@ -100,7 +100,7 @@ SQ_TEST(test_lanes)
         r.high_per_bank = want[i].high;
         sq_grid_set(&r)->weight.high_bits = want[i].high_bits;
         sq_grid_set(&r)->weight.low_bits = want[i].low_bits;
-        assert_int_equal(sq_fair_machine(SQ_FAIR_PEAK, NULL, &r, &m, &pe, NULL), SQ_OK);
+        assert_int_equal(sq_fair_machine(SQ_FAIR_PEAK, NULL, &r, 0, &m, &pe, NULL), SQ_OK);
         assert_int_equal(pe.low_lanes, want[i].low_lanes);
         assert_int_equal(pe.high_lanes, want[i].high_lanes);
     }
@@ -303,7 +303,7 @@ SQ_TEST(test_fair_chip)
         assert_int_equal(chip_of(NULL, NULL, &m, NULL), SQ_OK);
         m.core.high_lanes = 4;
         const unsigned most = products(&m.core) * m.core.cols;
-        assert_int_equal(sq_fair_machine(SQ_FAIR_PEAK, NULL, &r, &m, &pe, NULL), SQ_OK);
+        assert_int_equal(sq_fair_machine(SQ_FAIR_PEAK, NULL, &r, 0, &m, &pe, NULL), SQ_OK);
         assert_int_equal(m.core.cols, want[i].cols);
         assert_true(pe.products * m.core.cols <= most && pe.products * (m.core.cols + 1) > most);
         assert_int_equal(layer_of(&m, &r, &c, NULL), SQ_OK);

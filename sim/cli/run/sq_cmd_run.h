@@ -68,6 +68,8 @@ enum sq_status sq_run_on_gpu(const struct sq_run_request *request, const struct 
 // The PEs that the format gets.
 struct sq_run_fair {
     struct sq_fair_pe pe;
+    struct sq_fair_second second; // of rows, for attention; um2 = 0: there is none
+    bool attention_is_own;        // of rows: PEs of the format multiply the cache
     char liberty[SQ_DIGEST_SIZE]; // digest of the library; empty: nothing was synthesized
 };
 
@@ -109,6 +111,11 @@ void sq_run_free_own(struct sq_run_layer *layer, size_t n);
 // Changes the core of the machine as the request has it.
 enum sq_status sq_run_make_fair(const struct sq_run_request *request, struct sq_machine *machine,
                                 struct sq_run_fair *fair, struct sq_error *err);
+// By which netlists rows are priced, and a machine that is fair by area (sq_synth_for).
+static inline double sq_run_period(const struct sq_run_request *in)
+{
+    return in->period_ns > 0 ? in->period_ns : in->n_and > 0 ? SQ_SYNTH_KNEE : SQ_SYNTH_SMALLEST;
+}
 // A line under the head of the table, if machines are fair.
 void sq_run_fair_text(const struct sq_run_request *request, const struct sq_run_fair *fair);
 // Lanes, and what they are fair by.

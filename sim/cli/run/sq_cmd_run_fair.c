@@ -5,19 +5,39 @@
 #include "sim/cli/run/sq_cmd_run.h"
 #include "sim/cli/sq_cli_synth.h"
 #include "sim/cli/sq_cli_table.h"
+#include "sim/format/sq_cache_format.h"
+
+// Attention of rows: on PEs of the format where these multiply the cache, too, else on a second array.
+static enum sq_status make_second(const struct sq_run_request *in, const struct sq_synth *synth,
+                                  const struct sq_machine *machine, struct sq_run_fair *fair,
+                                  struct sq_error *err)
+{
+    struct sq_recipe cache;
+    if (in->n_and == 0 || machine->chip.bus_nbytes)
+        return SQ_OK;
+    SQ_TRY(sq_cache_recipe(in->kv_format, SQ_IN_RUN, &cache, err));
+    fair->attention_is_own = sq_fair_takes(machine, &in->recipe, &cache);
+    return fair->attention_is_own ? SQ_OK
+                                  : sq_fair_second(synth, &cache, machine, &fair->second, err);
+}
 
 enum sq_status sq_run_make_fair(const struct sq_run_request *in, struct sq_machine *machine,
                                 struct sq_run_fair *fair, struct sq_error *err)
 {
     struct sq_synth synth;
     SQ_TRY(sq_cost_check(&in->recipe, err));
+    *fair = (struct sq_run_fair){.liberty = ""};
     if (in->fair != SQ_FAIR_AREA)
-        return sq_fair_machine(in->fair, NULL, &in->recipe, machine, &fair->pe, err);
+        return sq_fair_machine(in->fair, NULL, &in->recipe, 0, machine, &fair->pe, err);
     SQ_TRY(sq_cli_synth_open(&synth, in->liberty, err));
     sq_cli_synth_show(&synth, "run");
+    synth.is_wireless = in->is_wireless;
+    synth.period_ns = sq_run_period(in);
     sq_digest_hex(synth.liberty_digest, fair->liberty);
-    const enum sq_status status =
-        sq_fair_machine(in->fair, &synth, &in->recipe, machine, &fair->pe, err);
+    enum sq_status status = make_second(in, &synth, machine, fair, err);
+    if (status == SQ_OK)
+        status = sq_fair_machine(in->fair, &synth, &in->recipe, fair->second.um2, machine,
+                                 &fair->pe, err);
     sq_cli_progress_end();
     sq_synth_close(&synth);
     return status;
@@ -31,9 +51,9 @@ void sq_run_fair_text(const struct sq_run_request *in, const struct sq_run_fair 
                pe->reference);
     if (in->fair == SQ_FAIR_AREA)
         printf("fair by area: a PE of %.0f um2 (%u bit products), where the machine's has %.0f "
-               "(%u)%s; library %.16s\n",
-               pe->area_um2, pe->products, pe->reference_um2, pe->reference,
-               pe->area_um2 > pe->reference_um2 ? ", and fewer columns of it" : "", fair->liberty);
+               "(%u), in %.1f %% of the silicon of those; library %.16s\n",
+               pe->area_um2, pe->products, pe->reference_um2, pe->reference, 100 * pe->filled,
+               fair->liberty);
 }
 
 static json_t *lanes(const struct sq_machine *machine, unsigned n)

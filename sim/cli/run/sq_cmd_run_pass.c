@@ -96,10 +96,35 @@ static enum sq_status read_head(struct sq_run_one *r, struct sq_error *err)
     return status == SQ_OK ? sq_cost_check(&r->head, err) : status;
 }
 
+// What multiplies the cache and lm_head of a row; the second array has the clock of the row.
+static void choose_arrays(struct sq_run_one *r)
+{
+    struct sq_machine *const second = &r->fair.second.machine;
+    const struct sq_core_config core = second->core;
+    const bool has_second = r->fair.second.um2 > 0;
+    if (r->request->fair != SQ_FAIR_AREA || r->request->n_and == 0 || r->machine.chip.bus_nbytes)
+        return;
+    *second = r->machine;
+    second->core = core;
+    r->attention_on = r->fair.attention_is_own ? "own" : has_second ? "second" : "none";
+    r->head_on =
+        is_as_layers(r->request) || sq_fair_takes(&r->machine, &r->request->recipe, &r->head)
+            ? "own"
+        : has_second && sq_fair_takes(&r->machine, &r->cache, &r->head) ? "second"
+                                                                        : "none";
+}
+
+static const struct sq_machine *array_of(const struct sq_run_one *r, const char *on)
+{
+    return on && strcmp(on, "second") == 0 ? &r->fair.second.machine : NULL;
+}
+
 static struct sq_pass_request pass_of(const struct sq_run_one *r)
 {
     const struct sq_run_request *in = r->request;
     return (struct sq_pass_request){.machine = &r->machine,
+                                    .cache_machine = array_of(r, r->attention_on),
+                                    .head_machine = array_of(r, r->head_on),
                                     .recipe = &in->recipe,
                                     .head = sq_run_head(r),
                                     .cache = &r->cache,
@@ -182,8 +207,7 @@ static void recipe_text(const struct sq_recipe *r, char text[96])
         snprintf(text, 96, "%s A%u", r->format->name, sq_recipe_act_bits(r));
 }
 
-// What takes the longest, if each alone took time.
-static const char *binds(const struct sq_pass_result *x)
+const char *sq_run_binds(const struct sq_pass_result *x)
 {
     const double vector = x->seconds[SQ_PASS_VECTOR], link = x->seconds[SQ_PASS_LINK];
     if (link > x->compute && link > x->dram && link > vector)
@@ -344,7 +368,7 @@ static json_t *json_sum(const struct sq_run_one *r)
         SQ_KEYS("capacity_bytes", r->machine.capacity_nbytes),
         SQ_KEYS("ms", 1e3 * x->total_seconds, "compute_ms", 1e3 * x->compute, "dram_ms",
                 1e3 * x->dram, "vector_ms_by_op", json_ops(r)),
-        SQ_KEYS("bytes", sq_cli_amount((long double)x->total_nbytes), "binds", binds(x)),
+        SQ_KEYS("bytes", sq_cli_amount((long double)x->total_nbytes), "binds", sq_run_binds(x)),
         SQ_KEYS("tokens_per_second", tokens / x->total_seconds, "ttft_ms", 1e3 * r->first_s),
         SQ_KEYS("energy", json_energy(r)),
         SQ_KEYS("seconds_host", r->seconds_host),
@@ -358,7 +382,8 @@ static void print_sum(const struct sq_run_one *r)
     const double capacity = (double)r->machine.capacity_nbytes;
     printf("%.6g ms, %.6g tokens/s, first token after %.6g ms%s; bound by %s\n",
            1e3 * x->total_seconds, tokens_of(r) / x->total_seconds, 1e3 * r->first_s,
-           r->request->pass.is_decode ? " (one prompt as long as the context)" : "", binds(x));
+           r->request->pass.is_decode ? " (one prompt as long as the context)" : "",
+           sq_run_binds(x));
     printf("in memory: weights %.4f GB (%.4f stored bits each), KV cache %.4f GB",
            1e-9 * x->weights_nbytes, x->nbits / x->weights, 1e-9 * x->cache_nbytes);
     printf(" (%.4f MB a token)", 1e-6 * token_nbytes(r));
@@ -400,6 +425,7 @@ enum sq_status sq_run_one_open(const struct sq_run_request *in, struct sq_run_on
 
 enum sq_status sq_run_one_time(struct sq_run_one *r, struct sq_error *err)
 {
+    choose_arrays(r);
     SQ_TRY(open_energy(r, err));
     return time_pass(r, err);
 }

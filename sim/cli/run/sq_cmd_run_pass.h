@@ -16,6 +16,8 @@ struct sq_run_one {
     struct sq_run_energy energy, cache_energy;
     struct sq_workload workload;
     struct sq_pass_result result;
+    // In rows: "own" PEs of the format, the "second" array, or "none" that RTL has; NULL: on the machine's multipliers.
+    const char *attention_on, *head_on;
     double first_s;      // to the first token
     double seconds_host; // planning and timing
 };
@@ -25,6 +27,8 @@ enum sq_status sq_run_one_open(const struct sq_run_request *request, struct sq_r
                                struct sq_error *err);
 enum sq_status sq_run_one_time(struct sq_run_one *one, struct sq_error *err);
 void sq_run_one_free(struct sq_run_one *one);
+// What takes the longest, if each alone took time.
+const char *sq_run_binds(const struct sq_pass_result *x);
 // The recipe of lm_head.
 const struct sq_recipe *sq_run_head(const struct sq_run_one *one);
 

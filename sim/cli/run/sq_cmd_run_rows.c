@@ -100,6 +100,11 @@ static bool is_met(const struct sq_run_request *in, const struct sq_fair_silicon
     return !(in->period_ns > 0 && s->period_ns > in->period_ns);
 }
 
+static double ms_of(const struct sq_pass_result *x, enum sq_pass_part part, bool meets)
+{
+    return meets ? 1e3 * x->seconds[part] : NAN;
+}
+
 // The unit says more, where it lends the tail.
 static const char *text_of_sum(const struct sq_fair_silicon *s)
 {
@@ -119,7 +124,9 @@ static void put(struct rows *r, const struct sq_run_one *one, const struct sq_fa
     const double low = 1e-12 * (double)sq_machine_energy_total(&x->energy, SQ_CASE_LOW) / tokens;
     const double high = 1e-12 * (double)sq_machine_energy_total(&x->energy, SQ_CASE_HIGH) / tokens;
     const json_t *summary = r->measured ? summary_of(r, recipe) : NULL;
-    char text[96];
+    const struct sq_fair_second *const second = &one->fair.second;
+    char text[96], shape[32];
+    snprintf(shape, sizeof shape, "%ux%ux%u", m->core.rows, m->core.cols, one->fair.pe.low_lanes);
     if (recipe->format->text)
         recipe->format->text(recipe, text);
     else
@@ -134,6 +141,11 @@ static void put(struct rows *r, const struct sq_run_one *one, const struct sq_fa
         SQ_KEYS("kl_loss_reference", figure(summary, "loss_reference")),
         SQ_KEYS("cores", m->cores, "rows", m->core.rows, "cols", m->core.cols),
         SQ_KEYS("low_lanes", one->fair.pe.low_lanes, "high_lanes", one->fair.pe.high_lanes),
+        SQ_COLUMN(NULL, shape, "PEs", 9),
+        SQ_COLUMN("filled", one->fair.pe.filled, "filled", 7, .as = "%.1f%%", .scale = 100),
+        SQ_KEYS("second_rows", second->um2 > 0 ? second->machine.core.rows : 0, "second_cols",
+                second->um2 > 0 ? second->machine.core.cols : 0, "second_lanes", second->lanes),
+        SQ_KEYS("attention_on", one->attention_on, "head_on", one->head_on),
         SQ_COLUMN("netlist_ns", s->period_ns, "needs ns", 9, .as = "%.3f"),
         SQ_COLUMN("clock_ghz", 1e-9 * m->clock_hz, "GHz", 8, .as = "%.4f"),
         SQ_KEYS("clock_from",
@@ -144,9 +156,21 @@ static void put(struct rows *r, const struct sq_run_one *one, const struct sq_fa
         SQ_COLUMN("mm2", mm2, "mm2", 10, .as = "%.4f"),
         SQ_KEYS("pe_mm2", chips * s->pe_mm2, "line_mm2", chips * s->line_mm2, "sram_mm2",
                 chips * s->sram_mm2),
+        SQ_KEYS("output_mm2", chips * s->output_mm2, "second_mm2",
+                1e-6 * chips * m->cores * second->um2),
         SQ_KEYS("vector_mm2", chips * s->vector_mm2, "vector_ns", s->vector_ns, "vector_clock_ghz",
                 1e-9 * sq_machine_vector_hz(m)),
         SQ_COLUMN("ms", ms, "ms", 12, .as = "%.4f"),
+        SQ_COLUMN("linear_ms", ms_of(x, SQ_PASS_LINEAR, meets), "linear", 10, .as = "%.3f"),
+        SQ_COLUMN("head_ms", ms_of(x, SQ_PASS_HEAD, meets), "head", 9, .as = "%.3f"),
+        SQ_COLUMN("attention_ms", ms_of(x, SQ_PASS_ATTENTION, meets), "attention", 10,
+                  .as = "%.3f"),
+        SQ_COLUMN("vector_ms", ms_of(x, SQ_PASS_VECTOR, meets), "vector", 9, .as = "%.3f"),
+        SQ_COLUMN("memory_ms", ms_of(x, SQ_PASS_MEMORY, meets), "memory", 9, .as = "%.3f"),
+        SQ_COLUMN("compute_ms", meets ? 1e3 * x->compute : NAN, "multiply", 10, .as = "%.3f"),
+        SQ_COLUMN("dram_ms", meets ? 1e3 * x->dram : NAN, "DRAM", 10, .as = "%.3f"),
+        SQ_COLUMN("binds", sq_run_binds(x), "bound by", -16),
+        SQ_KEYS("rows_used", tokens < m->core.rows ? tokens : m->core.rows),
         SQ_COLUMN("tokens_per_second", 1e3 * tokens / ms, "tokens/s", 12, .as = "%.3f"),
         SQ_COLUMN("ttft_ms", meets ? 1e3 * one->first_s : NAN, "TTFT ms", 12, .as = "%.2f"),
         SQ_COLUMN("energy_low_j_per_token", has_energy ? low : NAN, "J/token", 10, .as = "%.4g"),
@@ -163,12 +187,17 @@ static enum sq_status price(const struct rows *r, struct sq_run_one *one, struct
                             struct sq_error *err)
 {
     if (r->request->fair != SQ_FAIR_AREA) {
-        *s = (struct sq_fair_silicon){NULL, NULL, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+        *s = (struct sq_fair_silicon){NULL, NULL, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
         return SQ_OK;
     }
     const double period_ns = r->request->period_ns;
-    SQ_TRY(sq_fair_silicon_of(&r->synth, &one->request->recipe, &one->machine,
-                              period_ns > 0 ? period_ns : SQ_SYNTH_KNEE, r->sram_um2, s, err));
+    const struct sq_fair_second *const second = &one->fair.second;
+    SQ_TRY(
+        sq_fair_silicon_of(&r->synth, &one->request->recipe, &one->machine, r->sram_um2, s, err));
+    if (second->um2 > 0) {
+        s->period_ns = fmax(s->period_ns, second->period_ns);
+        s->mm2 += 1e-6 * second->um2 * one->machine.cores;
+    }
     if (!r->request->is_clock_machine && s->period_ns > 0)
         SQ_TRY(
             sq_machine_set_netlist(&one->machine, period_ns > 0 ? period_ns : s->period_ns, err));
@@ -220,6 +249,7 @@ static enum sq_status open_silicon(struct rows *r, struct sq_error *err)
     if (r->request->fair == SQ_FAIR_AREA)
         SQ_TRY(sq_cli_synth_open(&r->synth, r->request->liberty, err));
     r->synth.is_wireless = r->request->is_wireless;
+    r->synth.period_ns = sq_run_period(r->request);
     sq_cli_synth_show(&r->synth, "run");
     return r->request->sram_area ? sq_fair_sram(r->request->sram_area, &r->sram_um2, err) : SQ_OK;
 }
@@ -243,7 +273,8 @@ static void print_head(const struct rows *r)
                sq_cli_synth_wires(&r->synth));
     printf("mm2: PEs%s%s\n",
            in->fair == SQ_FAIR_AREA
-               ? ", decoders of rows and columns of formats that have them, vector units"
+               ? ", decoders of rows and columns of formats that have them and the second array "
+                 "fill the silicon of the machine's own PEs; output stage, vector units"
                : " are not priced without --fair area",
            in->sram_area ? ", buffers by the densest memory given" : ", no buffers (--sram-area)");
     if (in->kl)
