@@ -59,15 +59,15 @@ endef
 sheet: $(BUILD)/sqsim
 	$(Q)$(sheet)
 
-# row: README.md's first table: formats on one machine of equal silicon, every figure of one design; what is priced already is not again.
-# Needs sg13g2 and its memories (LIBERTIES, SRAM) and SmolLM2
-ROW_LIBERTY = $(filter %sg13g2_stdcell_typ_1p20V_25C.lib,$(LIBERTIES))
+# row: README.md's first table: formats on one machine of equal silicon, at one clock; netlists that the memo has are not made
+# again. Needs sg13g2, and its memories (LIBERTIES, SRAM) and SmolLM2; ENERGY=FILE: joules a MAC measured before
+ROW_LIBERTIES = $(addsuffix @8ns,$(filter %sg13g2_stdcell_typ_1p20V_25C.lib,$(LIBERTIES)))
 .PHONY: row
 row: $(BUILD)/sqsim
-	$(Q)[ -f "$(ROW_LIBERTY)" ] && [ -f $(SMOLLM2_DIR)/model.gguf ] || { echo "row: needs SQ_DATA and make smollm2" >&2; exit 3; }
-	$(Q){ echo "# make row; revision $$(reports/revision.sh)" && $(FORMATS_DIR)/row.sh $(BUILD)/sqsim $(BUILD)/row $(SMOLLM2_DIR)/model.gguf \
-	  "$(ROW_LIBERTY)" "$(SQ_DATA)/liberty/sram_sg13g2"; } > $(FORMATS_DIR)/row.csv.new
-	$(Q)mv $(FORMATS_DIR)/row.csv.new $(FORMATS_DIR)/row.csv && cp $(BUILD)/row/energy.jsonl $(FORMATS_DIR)/row_energy.jsonl
+	$(Q)[ "$(words $(ROW_LIBERTIES))" = 1 ] && { [ -n "$(ENERGY)" ] || [ -f $(SMOLLM2_DIR)/model.gguf ]; } || { echo "row: needs SQ_DATA and make smollm2" >&2; exit 3; }
+	$(Q){ echo "# make row; revision $$(reports/revision.sh)" && ENERGY="$(ENERGY)" $(FORMATS_DIR)/row.sh $(BUILD)/sqsim $(BUILD)/row $(SMOLLM2_DIR)/model.gguf \
+	  "$(SQ_DATA)/liberty/sram_sg13g2" $(ROW_LIBERTIES); } > $(FORMATS_DIR)/row.csv.new
+	$(Q)mv $(FORMATS_DIR)/row.csv.new $(FORMATS_DIR)/row.csv && { [ -n "$(ENERGY)" ] || cp $(BUILD)/row/energy.jsonl $(FORMATS_DIR)/row_energy.jsonl; }
 	$(Q)$(MAKE) --no-print-directory results
 
 # results: the first table of README.md, from what reports/ holds
