@@ -119,7 +119,7 @@ extern const char *const sq_bs_algorithm_choice[], *const sq_bs_operand_choice[]
             "weights with the arithmetic of another program's encoder, operation by operation "    \
             "(SPEC Q.10)")
 #define SQ_BS_ACCUMULATE                                                                           \
-    SQ_WORD("sum", SQ_IN_EVAL | SQ_IN_RUN, SQ_IN_EVAL | SQ_IN_RUN, sq_sum_choice, 0, 0, SQ_BS_OWN(sum),                    \
+    SQ_WORD("sum", SQ_IN_EVAL | SQ_IN_RUN, SQ_IN_EVAL, sq_sum_choice, 0, 0, SQ_BS_OWN(sum),                    \
             "products are summed as this device does it (`sqsim explain sum`, SPEC Q.11); in run the PE that does"),        \
     SQ_WORD("accumulate", SQ_IN_EVAL, SQ_IN_EVAL, sq_bs_accumulate_choice, 0, 0,                   \
             SQ_BS_OWN(accumulate),                                                                 \
