@@ -53,6 +53,18 @@ enum sq_scaled_choose {
 };
 enum sq_scaled_acc { SQ_SCALED_BINARY32 = 0, SQ_SCALED_FIXED = 1 };
 
+// What adds up the blocks in a PE of sq_engine_scaled, as one number (BlockSum of sq_top): 0: binary32; else exact sums of
+// acc_w bits, 1..64, with cut 0..2 registers in the tail, and carries that are saved every `carry` bits, 0: none.
+#define SQ_SCALED_TAIL(acc_w, cut, carry) ((acc_w) | (cut) << 7 | (carry) << 9)
+struct sq_scaled_tail {
+    unsigned acc, acc_w, cut, carry; // acc: enum sq_scaled_acc
+};
+static inline struct sq_scaled_tail sq_scaled_tail_of(unsigned tail)
+{
+    return (struct sq_scaled_tail){tail ? SQ_SCALED_FIXED : SQ_SCALED_BINARY32,
+                                   tail ? tail & 127 : 32, tail >> 7 & 3, tail >> 9};
+}
+
 // Kinds of errors of stored operands, a bit each.
 enum sq_scaled_error {
     SQ_SCALED_ERROR_CODE = 0, // a code of no value

@@ -90,8 +90,8 @@ module sq_sequencer #(
   localparam int unsigned DescBytes = DescW / 8;
   localparam int unsigned AddrW = sq_pkg::ADDR_W;
   localparam logic [AddrW-1:0] MemoryBeats = AddrW'(1) << (AddrW - SizeW);
-  if (DataW != 8 << SizeW || DataW > DescW || DataW < 16 || SumTiles < 1 || SumTiles > 65535) begin : gen_bad
-    $error("DataW = 16, 32, 64, ... 512, SumTiles = 1..65535");
+  if (DataW != 8 << SizeW || DataW > DescW || DataW < 16 || SumTiles > 65535) begin : gen_bad
+    $error("DataW = 16, 32, 64, ... 512, SumTiles = 0..65535");
   end
   if (ActDepth < 2 || ActDepth > 65535 || RowDepth < 2 || RowDepth > 65535 || WeightDepth < 2 ||
       WeightDepth > 65535 || ColDepth < 2 || ColDepth > 65535) begin : gen_bad_depth

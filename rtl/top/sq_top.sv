@@ -50,6 +50,7 @@ module sq_top #(
   parameter  int unsigned Parts = 1,  // 1: room for sums and integers of each output between chunks of K; 0: for one of them
   parameter  int unsigned Encode = 0,  // sq_encode: 0 none, else elements a cycle, which divide Cols and DataW / 16
   parameter  int unsigned Choose = sq_pkg::CHOOSE_LARGEST,  // how the encoder finds the scale of a block
+  parameter  int unsigned BlockSum = 0,  // sq_engine_scaled: 0 adds blocks in binary32, else AccW + 128 Cut + 512 Carry of exact sums
   parameter  int unsigned CountStart = 0,  // where counters begin: other than 0 in tests of their carries
   parameter  int unsigned Gate = 1,  // the clock of the engine stands still between jobs; 0: it never does
   parameter  int unsigned IdW = 1,  // bits of an identifier
@@ -250,7 +251,7 @@ module sq_top #(
 
   sq_sequencer #(
     .DataW(DataW), .ActDepth(ActDepth), .RowDepth(RowDepth), .WeightDepth(WeightDepth), .ColDepth(ColDepth),
-    .SumTiles(SumTiles), .ActBytes(sq_pkg::ceil_div(ActBits, 8)), .RowBytes(RowBits / 8),
+    .SumTiles(BlockSum != 0 ? 0 : SumTiles), .ActBytes(sq_pkg::ceil_div(ActBits, 8)), .RowBytes(RowBits / 8),
     .WeightBytes(sq_pkg::ceil_div(WeightBits, 8)), .ColBytes(ColBits / 8), .OutBytes(TileW / 8),
     .ScaleOnce((IsScaled || IsIndexed) ? 1 : 0), .Indexed(IsIndexed ? 1 : 0), .Encode(Encode), .PartGroups((IsScaled || Parts != 0) ? 2 : (Form == sq_pkg::COMBINE_ONE) ? 1 : 0)
   ) u_sequencer (
@@ -482,7 +483,7 @@ module sq_top #(
     assign ready[3] = scale_ready && valid[1];
     sq_top_scaled #(
       .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .HighPerBank(HighPerBank), .High(High), .Element(Element),
-      .Scale(Scale), .OutKind(OutKind), .PortLen(PortLen)
+      .Scale(Scale), .BlockSum(BlockSum), .OutKind(OutKind), .PortLen(PortLen)
     ) u_engine (
       .clk_i(engine_clk), .rst_ni(core_rst_n), .job_valid_i(job_valid[4]), .job_ready_o(job_ready[4]), .job_blocks_i(job_tile_beats),
       .job_tiles_i(job_tiles), .job_carry_i(!job_first), .job_keep_i(!job_last),

@@ -11,6 +11,7 @@ module sq_top_scaled #(
   parameter  int unsigned High = sq_pkg::HIGH_SPLIT,
   parameter  int unsigned Element = sq_pkg::ELEMENT_E2M1,
   parameter  int unsigned Scale = sq_pkg::SCALE_E4M3,
+  parameter  int unsigned BlockSum = 0,  // sq_top
   parameter  int unsigned OutKind = sq_pkg::OUT_BINARY32,
   parameter  int unsigned PortLen = 1,
   localparam bit          HasHigh = HighPerBank > 0,
@@ -139,11 +140,14 @@ module sq_top_scaled #(
     .out_poison_o(unused_flags[0]), .out_last_o(unused_flags[1])
   );
 
+  // Exact sums end with their job: all of K is one chunk (sq_sequencer refuses others).
+  localparam bit IsExact = BlockSum != 0;
   sq_engine_scaled #(
     .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .HighPerBank(HighPerBank), .High(High),
     .WeightHigh(HasHigh ? 1 : 0), .ActElement(Element), .WeightElement(Element), .ActScale(Scale),
     .WeightScale(Scale), .Lanes(PortLen), .OutKind(OutKind), .PortLen(PortLen), .Depth(sq_pkg::output_depth(sq_pkg::COMBINE_FLOAT, OutKind)),
-    .Hold(2), .Sums(1)
+    .Hold(2), .Sums(IsExact ? 0 : 1), .Acc(IsExact ? sq_pkg::ACC_FIXED : sq_pkg::ACC_BINARY32),
+    .AccW(IsExact ? sq_pkg::field(BlockSum, 0, 7) : 32), .Cut(sq_pkg::field(BlockSum, 7, 2)), .Carry(sq_pkg::field(BlockSum, 9, 5))
   ) u_engine (
     .clk_i, .rst_ni, .job_valid_i, .job_ready_o, .job_blocks_i, .job_tiles_i, .job_carry_i, .job_keep_i,
     .act_valid_i, .act_ready_o, .act_x_i(1'b0), .act_code_i(act_i[Rows*CodeLineW-1:0]), .act_high_i(act_high),

@@ -16,7 +16,8 @@
 
 // Numbers are read as text and parsed here: libcyaml takes "4.5" for 4.
 struct raw_core {
-    char *rows, *cols, *low_lanes, *high_lanes, *low_bits, *high_bits, *act_bits, *gather, *output;
+    char *rows, *cols, *low_lanes, *high_lanes, *low_bits, *high_bits, *act_bits, *gather, *output,
+        *sum, *cut, *carry;
 };
 
 struct raw_machine {
@@ -56,6 +57,9 @@ static const cyaml_schema_field_t core_fields[] = {
     MAY_TEXT("act_bits", struct raw_core, act_bits),
     MAY_TEXT("gather", struct raw_core, gather),
     MAY_TEXT("output", struct raw_core, output),
+    MAY_TEXT("sum", struct raw_core, sum),
+    MAY_TEXT("cut", struct raw_core, cut),
+    MAY_TEXT("carry", struct raw_core, carry),
     CYAML_FIELD_END};
 
 static const cyaml_schema_field_t buffer_fields[] = {
@@ -163,6 +167,9 @@ static enum sq_status check_keys(const struct raw_core *raw, bool is_chip, struc
                {"act_bits", raw->act_bits, NEEDED, STATED},
                {"gather", raw->gather, NEEDED, FORBIDDEN},
                {"output", raw->output, OPTIONAL, FORBIDDEN}};
+    const char *const tail = raw->sum ? "sum" : raw->cut ? "cut" : raw->carry ? "carry" : NULL;
+    if (tail && !is_chip)
+        return SQ_FAIL(err, SQ_ERR_ARG, "core.%s, need no such key without chip", tail);
     const bool is_stated = raw->low_lanes && raw->high_lanes;
     for (size_t i = 0; i < sizeof key / sizeof key[0]; i++) {
         const enum use use = is_chip ? key[i].on_chip : key[i].on_cores;
@@ -326,6 +333,24 @@ static enum sq_status read_ideal(const struct raw_machine *raw, struct sq_machin
     return SQ_OK;
 }
 
+// What adds up the blocks in a PE of block-scaled formats.
+static enum sq_status read_tail(const struct raw_core *raw, struct sq_machine_chip *chip,
+                                struct sq_error *err)
+{
+    static const char *const sums[] = {"binary32", "exact", NULL};
+    unsigned sum;
+    SQ_TRY(read_word("core.sum", raw->sum, sums, &sum, err));
+    SQ_TRY(may_count("core.cut", raw->cut, 0, 2, &chip->cut, err));
+    SQ_TRY(may_count("core.carry", raw->carry, 0, 16, &chip->carry, err));
+    chip->is_exact = sum == 1;
+    if (chip->carry != 0 && chip->carry != 16)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "core.carry = %u, need 0 or 16", chip->carry);
+    if (!chip->is_exact && (chip->cut || chip->carry))
+        return SQ_FAIL(err, SQ_ERR_ARG, "core.%s = %u, need core.sum = exact with it",
+                       chip->cut ? "cut" : "carry", chip->cut ? chip->cut : chip->carry);
+    return SQ_OK;
+}
+
 static enum sq_status read_all(const struct raw_machine *raw, struct sq_machine *m,
                                struct sq_error *err)
 {
@@ -369,6 +394,7 @@ static enum sq_status read_all(const struct raw_machine *raw, struct sq_machine 
     }
     if (raw->chip)
         SQ_TRY(read_chip(raw->chip, m, &m->chip, err));
+    SQ_TRY(read_tail(&raw->core, &m->chip, err));
     m->chip.has_lanes = raw->chip && raw->core.low_lanes;
     sq_machine_set_clock(m, m->clock_hz);
     return SQ_OK;

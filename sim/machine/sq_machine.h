@@ -84,6 +84,9 @@ struct sq_machine {
     struct sq_machine_chip {
         unsigned bus_nbytes;                     // 0: the machine is no chip
         unsigned max_burst, outstanding, writes; // writes 0: as is usual
+        bool is_exact;                           // core.sum: sums of block-scaled PEs
+        unsigned cut,
+            carry; // core.cut, core.carry: registers in their tail, bits between saved carries
         bool
             has_lanes; // core says how many multipliers a PE has at most; else as many as a beat of the format takes
     } chip;

@@ -289,23 +289,37 @@ static int fraction_of(const struct sq_es_side *s)
     return (int)sq_scaled_element_fraction(s->element) + (s->scale_kind == SQ_SCALED_E4M3 ? 9 : 0);
 }
 
-// The same of exact sums: one rounding to binary32.
+float sq_es_float(const struct sq_es_layout *l, int64_t sum)
+{
+    return ldexpf((float)sum, -fraction_of(&l->act) - fraction_of(&l->weight));
+}
+
+// Exact sums of both operands, [rows][cols], onto those of before.
+static void add_exact(const struct sq_es_layout *l, const struct operand *x,
+                      const struct operand *w, int64_t *sum)
+{
+    const size_t k = x->c.k, cols = w->c.n;
+    int64_t *const a = integers(x, &l->act), *const b = integers(w, &l->weight);
+    for (size_t i = 0; i < x->c.n * cols; i++)
+        for (size_t j = 0; j < k; j++)
+            sum[i] += a[i / cols * k + j] * b[i % cols * k + j];
+    free(a);
+    free(b);
+}
+
+// As multiply: one rounding of the exact sum.
 static void multiply_exact(const struct sq_es_layout *l, const struct operand *x,
                            const struct operand *w, float *y)
 {
-    const size_t k = x->c.k;
-    int64_t *const a = integers(x, &l->act), *const b = integers(w, &l->weight);
-    for (size_t i = 0; i < x->c.n * w->c.n; i++) {
-        const size_t r = i / w->c.n, c = i % w->c.n;
-        int64_t sum = 0;
-        for (size_t j = 0; j < k; j++)
-            sum += a[r * k + j] * b[c * k + j];
-        y[i] =
-            sq_combine_float(0, ldexpf((float)sum, -fraction_of(&l->act) - fraction_of(&l->weight)),
-                             w->c.global[0][c], x->c.global[0][r]);
-    }
-    free(a);
-    free(b);
+    const size_t cols = w->c.n;
+    int64_t *const sum = calloc(x->c.n * cols, sizeof *sum);
+    if (!sum)
+        abort();
+    add_exact(l, x, w, sum);
+    for (size_t i = 0; i < x->c.n * cols; i++)
+        y[i] = sq_combine_float(0, sq_es_float(l, sum[i]), w->c.global[0][i % cols],
+                                x->c.global[0][i / cols]);
+    free(sum);
 }
 
 static unsigned end_product(const unsigned *v, const struct sq_es_layout *l, struct operand *x,
@@ -371,7 +385,7 @@ static void set_globals(struct operand *o, bool is_high)
 }
 
 unsigned sq_es_block(const unsigned *v, const struct sq_es_layout *l, const int32_t *record,
-                     float *total)
+                     float *total, int64_t *exact)
 {
     const size_t pes = (size_t)l->c.rows * l->c.cols;
     float *const y = malloc(pes * sizeof *y);
@@ -380,7 +394,9 @@ unsigned sq_es_block(const unsigned *v, const struct sq_es_layout *l, const int3
         abort();
     load_operand(v, l, &l->act, record, l->len, 1, 1, &x);
     load_operand(v, l, &l->weight, record, l->len, 1, 1, &w);
-    for (unsigned pair = 0; pair < l->pairs; pair++) {
+    if (v[SQ_ES_ACC] != SQ_SCALED_BINARY32)
+        add_exact(l, &x, &w, exact);
+    for (unsigned pair = 0; pair < l->pairs && v[SQ_ES_ACC] == SQ_SCALED_BINARY32; pair++) {
         set_globals(&x, l->pairs == 4 ? pair / 2 : pair); // of the other parts 0
         set_globals(&w, l->pairs == 4 && pair % 2);
         multiply(&x, &w, y);

@@ -25,7 +25,9 @@ unsigned sq_es_product(const unsigned *v, const struct sq_es_layout *l, uint32_t
 // A block more into the totals of a tile, [pairs][rows * cols], before the scales above the blocks: those of
 // each pair of parts in the order of SPEC Q.7. Returns as above, but for those scales.
 unsigned sq_es_block(const unsigned *v, const struct sq_es_layout *l, const int32_t *record,
-                     float *total);
+                     float *total, int64_t *exact);
+// An exact sum of the elements and scales of blocks as binary32.
+float sq_es_float(const struct sq_es_layout *l, int64_t sum);
 
 // The words of a job, as struct sq_block asks for (sq_block.h).
 uint64_t sq_es_golden(const unsigned *v, const struct sq_group *in, int32_t *out);

@@ -191,7 +191,7 @@ const struct sq_block sq_top_block = {
               "OutKind",  "PortLen",     "ActDepth",    "RowDepth",   "WeightDepth", "ColDepth",
               "SumTiles", "MaxBurst",    "Outstanding", "Writes",     "Quiet",       "Macro",
               "Element",  "Scale",       "High",        "CountStart", "Parts",       "Encode",
-              "Choose",   NULL},
+              "Choose",   "BlockSum",    NULL},
     SQ_ROWS(points),
     SQ_ROWS(area),
     .coverage_cases = 150,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/block/flow/sq_engine.h"
+#include "sim/block/scaled/sq_engine_scaled_golden.h"
 
 enum { OPERANDS, SCALES }; // what a job waits for
 
@@ -109,15 +110,16 @@ static void add_beat(struct sq_top_engine *e, const int32_t *act, const int32_t 
         const size_t n = n_sums_of(e);
         assert(e->n_sums < SQ_TOP_GROUPS_AHEAD);
         g->errors = 0;
-        memset(g->p_lo, 0, n * sizeof *g->p_lo);
+        memset(g->exact, 0, n * sizeof *g->exact); // and p_lo
         memset(g->p_hi, 0, n * sizeof *g->p_hi);
         memset(g->total, 0, n * sizeof *g->total);
     }
     if (e->beats == 0 && e->shape.is_scaled && job.carries)
         pop_kept(e, g->total, NULL);
     if (act)
-        g->errors |= e->shape.is_scaled ? sq_top_add_block(&e->shape, act, weight, g->total)
-                                        : sq_top_multiply(&e->shape, act, weight, g->p_lo, g->p_hi);
+        g->errors |= e->shape.is_scaled
+                         ? sq_top_add_block(&e->shape, act, weight, g->total, g->exact)
+                         : sq_top_multiply(&e->shape, act, weight, g->p_lo, g->p_hi);
     if (++e->beats < job.beats)
         return;
     e->beats = 0;
@@ -207,7 +209,11 @@ static void combine_scaled(struct sq_top_engine *e)
     const int32_t *const col = e->scale[0].beat + 1, *const row = col + 2 * cols;
     int32_t beat[1 + 4 * SQ_TOP_PES_MAX], total[SQ_TOP_PES_MAX];
     memset(beat, 0, sq_output_scale_len(&e->c) * sizeof *beat);
-    memcpy(total, e->sums[0].total, n_sums_of(e) * sizeof *total);
+    if (e->shape.engine[SQ_ES_ACC] == SQ_SCALED_BINARY32)
+        memcpy(total, e->sums[0].total, n_sums_of(e) * sizeof *total);
+    else
+        for (size_t i = 0; i < pes; i++)
+            total[i] = (int32_t)sq_combine_bits(sq_es_float(&e->shape.scaled, e->sums[0].exact[i]));
     for (unsigned pair = 0; pair < e->shape.pairs && !e->scale[0].keeps; pair++) {
         const bool is_row_high = e->shape.pairs == 4 ? pair / 2 : pair;
         const bool is_col_high = e->shape.pairs == 4 && pair % 2;

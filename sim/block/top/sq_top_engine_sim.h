@@ -35,7 +35,13 @@ struct sq_top_engine {
     // Last, what a reset does not clear: of these queues only what was put there is read.
     // Scale groups (sq_engine_scaled: tiles), as their sums and their scales come.
     struct sq_top_group {
-        uint32_t p_lo[SQ_TOP_PES_MAX], p_hi[SQ_TOP_PES_MAX], errors;
+        union {
+            struct {
+                uint32_t p_lo[SQ_TOP_PES_MAX], p_hi[SQ_TOP_PES_MAX];
+            };
+            int64_t exact[SQ_TOP_PES_MAX]; // sq_engine_scaled with exact sums
+        };
+        uint32_t errors;
         float total[SQ_TOP_PES_MAX]; // sq_engine_scaled: [pairs][rows * cols]
     } sums[SQ_TOP_GROUPS_AHEAD];
     struct sq_top_scales {

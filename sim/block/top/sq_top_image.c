@@ -39,7 +39,7 @@ const struct sq_block *sq_top_engine_block(const unsigned *v)
 
 struct sq_top_room sq_top_room(const unsigned *v)
 {
-    struct sq_top_room room = {.sum_tiles = v[SQ_TOP_SUM_TILES],
+    struct sq_top_room room = {.sum_tiles = v[SQ_TOP_TAIL] ? 0 : v[SQ_TOP_SUM_TILES],
                                .nbytes = v[SQ_TOP_DATA_W] / 8,
                                .has_encoder = v[SQ_TOP_ENCODE] > 0,
                                .scale_once = sq_top_is_scaled(v) || sq_top_is_indexed(v),
@@ -63,6 +63,7 @@ static unsigned queue_of(const unsigned *v)
 
 static void scaled_engine(const unsigned *v, unsigned engine[SQ_POINT_VALUES])
 {
+    const struct sq_scaled_tail tail = sq_scaled_tail_of(v[SQ_TOP_TAIL]);
     const unsigned value[] = {v[SQ_TOP_ROWS],
                               v[SQ_TOP_COLS],
                               v[SQ_TOP_BANK_LEN],
@@ -75,10 +76,10 @@ static void scaled_engine(const unsigned *v, unsigned engine[SQ_POINT_VALUES])
                               v[SQ_TOP_SCALE],
                               0,
                               SQ_TOPK_RANK,
-                              SQ_SCALED_BINARY32,
-                              32,
-                              0,
-                              0,
+                              tail.acc,
+                              tail.acc_w,
+                              tail.cut,
+                              tail.carry,
                               v[SQ_TOP_PORT_LEN],
                               SQ_COMBINE_FLOAT,
                               v[SQ_TOP_OUT_KIND],
@@ -443,12 +444,12 @@ uint32_t sq_top_multiply(const struct sq_top_shape *s, const int32_t *act, const
 }
 
 uint32_t sq_top_add_block(const struct sq_top_shape *s, const int32_t *act, const int32_t *weight,
-                          float *total)
+                          float *total, int64_t *exact)
 {
     int32_t record[SQ_ES_JOB_FIELDS + 2 * SQ_TOP_BEAT_MAX];
     memcpy(record + s->scaled.act.code, act, s->part[SQ_TOP_ACT].len * sizeof *record);
     memcpy(record + s->scaled.weight.code, weight, s->part[SQ_TOP_WEIGHT].len * sizeof *record);
-    return sq_es_block(s->engine, &s->scaled, record, total);
+    return sq_es_block(s->engine, &s->scaled, record, total, exact);
 }
 
 uint32_t sq_top_scales(const struct sq_top_shape *s, bool is_last, const int32_t *row,

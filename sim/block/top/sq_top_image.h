@@ -64,6 +64,7 @@ enum {
     SQ_TOP_PARTS,       // integers beside the sums between chunks of K, else in their place
     SQ_TOP_ENCODE,      // elements a cycle of the encoder, 0: there is none
     SQ_TOP_CHOOSE,      // of the encoder, enum sq_scaled_choose
+    SQ_TOP_TAIL,        // of block-scaled formats (SQ_SCALED_TAIL)
     SQ_TOP_PARAMS
 };
 enum {
@@ -122,7 +123,7 @@ uint32_t sq_top_multiply(const struct sq_top_shape *s, const int32_t *act, const
                          uint32_t *p_lo, uint32_t *p_hi);
 // sq_engine_scaled: a block into the totals of a tile, [pairs][rows * cols]. Returns as above.
 uint32_t sq_top_add_block(const struct sq_top_shape *s, const int32_t *act, const int32_t *weight,
-                          float *total);
+                          float *total, int64_t *exact);
 // The scales of a group as sq_output_sim.h has them; returns as above.
 uint32_t sq_top_scales(const struct sq_top_shape *s, bool is_last, const int32_t *row,
                        const int32_t *col, int32_t *scale);

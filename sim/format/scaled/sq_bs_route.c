@@ -376,6 +376,47 @@ static enum sq_status put_x(struct sq_product *p, const struct sq_bs *a, const f
     return SQ_OK;
 }
 
+// Elements of a row times the scales of their blocks, as integers; fraction: of what they are units of 2^-fraction.
+static void take_integers(const struct sq_bs *c, size_t row, int *fraction, int64_t *to)
+{
+    unsigned words[SQ_SCALED_TABLE_WORDS];
+    const enum sq_scaled_element e = sq_bs_engine_element(&c->f, words);
+    const unsigned sign = sq_bs_has_scale_sign(&c->f) ? SQ_BS_SCALE_SIGN : 0;
+    const size_t blocks = c->k / c->f.block;
+    for (size_t i = 0; i < c->k; i++) {
+        const unsigned scale = c->scale[0][row * blocks + i / c->f.block] & ~sign;
+        to[i] = sq_scaled_integer(c, e, row, i) * sq_scaled_units(SQ_SCALED_E4M3, (uint8_t)scale);
+    }
+    *fraction = (int)sq_scaled_element_fraction(e) + 9;
+}
+
+// The product with exact sums of blocks at scales of E4M3: one rounding, then that of the scales above.
+static enum sq_status multiply_exact(struct sq_product *p, const struct sq_bs *w,
+                                     const struct sq_bs *a, struct sq_error *err)
+{
+    int64_t *x, *v;
+    float *y;
+    int of_w, of_x = 0;
+    SQ_PRODUCT_KEEP(p, y, a->n * w->n);
+    SQ_PRODUCT_KEEP(p, x, a->n * a->k);
+    SQ_PRODUCT_KEEP(p, v, w->k);
+    for (size_t t = 0; t < a->n; t++)
+        take_integers(a, t, &of_x, x + t * a->k);
+    for (size_t c = 0; c < w->n; c++) {
+        take_integers(w, c, &of_w, v);
+        for (size_t t = 0; t < a->n; t++) {
+            int64_t sum = 0;
+            for (size_t i = 0; i < w->k; i++)
+                sum += x[t * a->k + i] * v[i];
+            y[t * w->n + c] = sq_combine_float(0, ldexpf((float)sum, -of_x - of_w),
+                                               w->global[0] ? w->global[0][c] : 1,
+                                               a->global[0] ? a->global[0][t] : 1);
+        }
+    }
+    sq_product_put(p, "y_exact", SQ_F32, a->n * w->n, y);
+    return SQ_OK;
+}
+
 static enum sq_status multiply(struct sq_product *p, const struct sq_bs *w, const struct sq_bs *a,
                                struct sq_error *err)
 {
@@ -402,6 +443,10 @@ static enum sq_status put_all(const struct sq_quant_layer *q, const struct sq_re
     SQ_TRY(put_rows(p, a, false, err));
     if (!p->is_coded && is_encoder(r, &a->f))
         SQ_TRY(put_x(p, a, x, q->k_orig, err));
+    size_t is_exact;
+    SQ_TRY(sq_product_option(p, "exact", 0, 1, 0, &is_exact, err));
+    if (is_exact && sq_bs_engine_scale(&w->f) == SQ_SCALED_E4M3 && sq_bs_high_bits(&w->f) == 0)
+        SQ_TRY(multiply_exact(p, w, a, err));
     return multiply(p, w, a, err);
 }
 

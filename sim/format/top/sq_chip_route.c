@@ -261,6 +261,26 @@ static void set_scaled(const struct tiles *t, unsigned *v)
     memcpy(v + SQ_PARAMS_MAX, t->w.point->value + SQ_PARAMS_MAX, SQ_TABLE_WORDS * sizeof *v);
 }
 
+// What adds up its blocks, as wide as the largest layer needs.
+static enum sq_status set_tail(const struct sq_chip *chip, unsigned *v, struct sq_error *err)
+{
+    const enum sq_scaled_element e = (enum sq_scaled_element)v[SQ_TOP_ELEMENT];
+    const enum sq_scaled_scale s = (enum sq_scaled_scale)v[SQ_TOP_SCALE];
+    const unsigned cut = chip->tail.cut, carry = chip->tail.carry;
+    v[SQ_TOP_TAIL] = 0;
+    if (!chip->tail.is_exact || !sq_top_is_scaled(v))
+        return SQ_OK;
+    const unsigned bits =
+        sq_scaled_sum_bits(sq_scaled_limit(e, e, s, s, v[SQ_TOP_BANK_LEN], 0, SQ_K_MAX));
+    const unsigned all = bits + (carry ? (bits - 1) / carry : 0);
+    if (s != SQ_SCALED_E4M3 || v[SQ_TOP_HIGH] > 0 || all > 64)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "core.sum = exact: need binary32 for this format, exact sums are of scales "
+                       "of E4M3, without high elements, of at most 64 bits with their carries");
+    v[SQ_TOP_TAIL] = SQ_SCALED_TAIL(bits, cut, carry);
+    return SQ_OK;
+}
+
 // The words of its outputs are those of a channel.
 static enum sq_status set_indexed(const struct sq_route_work *w, const struct tiles *t, unsigned *v,
                                   struct sq_error *err)
@@ -385,6 +405,7 @@ static enum sq_status set_point(struct sq_route_work *w, const struct tiles *t,
         v[SQ_TOP_HIGH] = sq_route_get(&t->w, "HighPerBank");
         (t->is_scaled ? set_scaled : set_array)(t, v);
     }
+    SQ_TRY(set_tail(chip, v, err));
     SQ_TRY(set_encoder(w, t, v, err));
     v[SQ_TOP_OUT_KIND] = chip->moves_codes ? SQ_OUTPUT_INT8
                          : chip->encodes   ? SQ_OUTPUT_BFLOAT16
@@ -634,7 +655,8 @@ enum sq_status sq_chip_check(struct sq_route_work *w, struct sq_error *err)
     struct sq_top_layer l;
     const int32_t *want;
     int32_t *got;
-    SQ_PRODUCT_TENSOR(w->p, "y", SQ_F32, n, want);
+    const bool is_exact = w->point->value[SQ_TOP_TAIL] > 0;
+    SQ_PRODUCT_TENSOR(w->p, is_exact ? "y_exact" : "y", SQ_F32, n, want);
     SQ_PRODUCT_KEEP(w->p, got, n);
     (void)sq_top_layer_decode((const uint32_t *)image->word, &room, &l);
     sq_chip_outputs(w->point->value, &l, image->want, w->p->m, w->p->n, (float *)(void *)got);

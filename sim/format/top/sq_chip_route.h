@@ -23,6 +23,10 @@ struct sq_chip {
     bool
         encodes; // it has an encoder, outputs are bfloat16, and tiles of rows lie apart (sq_encode_sim.h)
     bool moves_codes; // with `encodes`: outputs are INT8, which the encoder moves
+    struct sq_chip_tail {
+        bool is_exact;       // block-scaled formats: PEs add exactly, else in binary32
+        unsigned cut, carry; // of exact sums (SQ_SCALED_TAIL)
+    } tail;
     unsigned max_burst, outstanding,
         writes; // of the DMA; usual: 32 beats, 4 bursts read and 4 written at once
     unsigned
