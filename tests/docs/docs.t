@@ -282,7 +282,10 @@ machine_keys() { # HEADING
 sed -e 's/^vector: .*/&\n  clock: 500 MHz/' -e 's/^dram:.*/&\n  placement: banks/' "$M/edge4_lpddr5.yaml" >"$W/rare.yaml"
 sq run --m 8 --n 64 --k 128 --format dense --machine "$W/rare.yaml"
 ok "a machine with rare keys" [ "$RC" = 0 ]
-ok "keys of an accelerator" cmp <(machine_keys Accelerators) <(sort -u <(yaml_keys "$M/default.yaml") <(yaml_keys "$M/chip.yaml") <(yaml_keys "$W/rare.yaml"))
+sed 's/^core:.*/&\n  sum: exact\n  cut: 2\n  carry: 16/' "$M/chip.yaml" >"$W/exact.yaml"
+sq run --m 8 --n 64 --k 128 --format nvfp4 --machine "$W/exact.yaml"
+ok "a chip with exact sums" [ "$RC" = 0 ]
+ok "keys of an accelerator" cmp <(machine_keys Accelerators) <(sort -u <(yaml_keys "$M/default.yaml") <(yaml_keys "$W/exact.yaml") <(yaml_keys "$W/rare.yaml"))
 ok "keys of a GPU" cmp <(machine_keys GPUs) <(yaml_keys "$M/template_gpu.yaml")
 ok "all tables are there" [ "$(for s in sq_w dense sq_a_static sq_a_dynamic sp24 gqsa spqt spqr mxfp4 mxplus nvfp4 sq_b; do table_of $s; done | wc -l),$(machine_keys GPUs | wc -l)" = 40,8 ]
 # Fields of GPU records, of which the writer has every one.
