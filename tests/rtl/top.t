@@ -44,6 +44,14 @@ for format in sq_w "sp24 --prune magnitude --algorithm rtn" sq_a_static "sq_a_dy
   ok "a layer of $format on the chip" clean 2500
   ok "... of parameters with names" grep -q '"shape":"DataW=[0-9]* Rows=[0-9]* Cols=' "$W.out"
 done
+M=$ROOT/sim/machines/chip.yaml # exact sums: a product that binary32 does not give
+sed 's/^core:.*/&\n  sum: exact/' "$M" >"$W/exact.yaml"
+sed 's/^core:.*/&\n  sum: exact\n  cut: 2\n  carry: 16/' "$M" >"$W/saved.yaml"
+sq cosim --block top --layers --machine exact.yaml --format nvint4 --algorithm rtn --layer '*.0.self_attn.k_proj' --json
+ok "a layer of exact sums on the chip" clean 2500
+sq cosim --block top --layers --ring --machine saved.yaml --format nvfp4 --algorithm rtn --layer '*.0.self_attn.[kv]_proj' --json
+ok "a ring of two of them, carries saved" clean 5000
+refuse "need binary32 for this format, exact sums are of scales of E4M3" cosim --block top --layers --machine exact.yaml --format mxfp4 --layer '*.0.self_attn.k_proj'
 sq cosim --block top --layers --format gqsa --rows 2 --cols 1 --layer '*.0.self_attn.q_proj' --json
 ok "a layer of kept groups, blocks with padding among them, with wait states, a fault of the bus and resets" clean 12000
 refuse "array 1x2: need one column of PEs" cosim --block top --layers --format gqsa

@@ -292,7 +292,7 @@ static unsigned exact_bits(const struct sq_bs_format *f, unsigned element, unsig
     const unsigned bits = sq_scaled_sum_bits(sq_scaled_limit(
         (enum sq_scaled_element)element, (enum sq_scaled_element)element,
         (enum sq_scaled_scale)scale, (enum sq_scaled_scale)scale, f->block, 0, SQ_K_MAX));
-    *why = is_engine ? "binary32: the engine of the chip has no other"
+    *why = is_engine ? "binary32: the PEs of a chip are priced without exact sums"
            : scale == SQ_SCALED_E8M0
                ? "binary32: exponents of E8M0 are too far apart for exact sums"
            : scale != SQ_SCALED_E4M3 ? "binary32: no exact PE of these scales is built"
