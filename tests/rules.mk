@@ -44,9 +44,10 @@ $(BUILD)/tests/%.parts.h: FORCE
 
 $(BUILD)/tests/%: tests/%.c $(BUILD)/tests/%.parts.h $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CCACHE) $(CC) $(CFLAGS_ALL) -DSQ_PARTS='"$@.parts.h"' -c $< -o $@.o
+	$(Q)$(CCACHE) $(CC) $(CFLAGS_ALL) -DSQ_PARTS='"$@.parts.h"' -MMD -MP -MT $@ -MF $@.d -c $< -o $@.o
 	$(Q)$(CC) $(CFLAGS_ALL) $@.o $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a $(LDLIBS) -lcmocka -o $@
 .PRECIOUS: $(BUILD)/tests/%.parts.h
+-include $(UNIT_BIN:=.d)
 
 # What it tests is of the program, not of the library.
 CLI_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard sim/cli/sq_cli*.c))

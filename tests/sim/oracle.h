@@ -143,6 +143,7 @@ static inline void unit_leave(struct unit *u, uint64_t shown, uint64_t left)
 // finished group meets a tile that is not taken.
 struct tail {
     unsigned depth;
+    bool in_place; // a tile stays where beats are added, so that none is until it has left
     uint64_t before, tile_left;
     struct stalls stalls;
 };
@@ -151,6 +152,8 @@ static inline uint64_t tail_enter(struct tail *a, uint64_t t)
 {
     t = moving(&a->stalls, later(t, a->before));
     a->before = t + 1;
+    if (a->in_place)
+        stall(&a->stalls, moves(&a->stalls, t, a->depth), a->tile_left);
     return t;
 }
 

@@ -5,6 +5,7 @@
 #define ORACLE_ENGINE_SCALED_H
 
 #include "tests/sim/oracle_output.h"
+#include "tests/sim/oracle_scaled.h"
 
 // Activations on their way to the array: as they come, or through mask and codes (Q.3, Q.5).
 struct oracle_acts {
@@ -57,7 +58,7 @@ static void predict_engine_scaled(const struct input *in, struct prediction *w)
     const unsigned pairs = high == 0 || param(in, "High") == 0 ? 1
                            : param(in, "WeightHigh")           ? 4
                                                                : 2;
-    struct tail a = {.depth = high > 0 ? 4 : 3};
+    struct tail a = scaled_tail(in);
     struct oracle_acts acts = oracle_acts(in);
     struct oracle_output o = oracle_output_of(in, 3); // sums in binary32
     uint64_t free = 0, scales_free = 0, left_queue[2] = {0, 0};
@@ -86,8 +87,12 @@ static void predict_engine_scaled(const struct input *in, struct prediction *w)
             scales_free = at;
         }
     }
-    while (acts.is_encoded && acts.n < w->in[1].n && oracle_acts_offer(&acts, w) < w->end)
-        oracle_acts_take(&acts, w, NEVER); // what the encoder still takes
+    while (acts.is_encoded && acts.n < w->in[1].n) { // what the encoder still takes
+        (void)oracle_acts_offer(&acts, w);
+        if (w->in[1].taken[acts.n - 1] >= w->end)
+            break;
+        oracle_acts_take(&acts, w, NEVER);
+    }
     free_stalls(&acts.mask.stalls);
     free_stalls(&acts.codes.stalls);
     free_stalls(&a.stalls);

@@ -6,11 +6,17 @@
 #include "tests/sim/oracle_blocks.h"
 
 // Q.7: operands, for split codes selects made of them first; a block's sum; times its scale where
-// that is rounded to binary32 before it is added.
-static void predict_array_scaled(const struct input *in, struct prediction *w)
+// that is rounded to binary32 before it is added, or where exact sums have registers.
+static struct tail scaled_tail(const struct input *in)
 {
     const bool split = param(in, "HighPerBank") > 0, rounds = param(in, "Acc") == 0;
-    predict_tail(in, w, (struct tail){.depth = 2u + split + rounds}, NULL);
+    return (struct tail){.depth = 2u + split + rounds + param(in, "Cut"),
+                         .in_place = param(in, "Carry") > 0};
+}
+
+static void predict_array_scaled(const struct input *in, struct prediction *w)
+{
+    predict_tail(in, w, scaled_tail(in), NULL);
 }
 
 // Q.3, Q.5: for split codes the mask first; then the largest magnitude, the scale, the codes. Where a
