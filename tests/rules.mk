@@ -25,14 +25,14 @@ TEST_TOOLS := $(BUILD)/tests/rtl/pkg_check $(BUILD)/tests/rtl/table_check $(BUIL
 # BLAS and OpenMP spend ten times the work waiting for one another.
 PROVE    := SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) SQ_DAILY=$(DAILY) OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
             OMP_WAIT_POLICY=passive prove --timer -j $(JOBS)
-# proven TESTS: and at the end a count of what was skipped, by its reason, then what failed, from the TAP of all of them; last,
-# so that the end of a long output says it.
+# proven TESTS: and at the end a count of what was skipped, by its reason, then prove's report of what failed (a program that
+# ended without its last test has no "not ok"), then each test that failed; last, so that the end of a long output says it.
 TAP := $(abspath $(BUILD)/tap)
 define proven
-	$(Q)rm -rf $(TAP); rc=0; PERL_TEST_HARNESS_DUMP_TAP=$(TAP) $(PROVE) $(call longest_first,$(1)) || rc=$$?; \
+	$(Q)rm -rf $(TAP); mkdir -p $(TAP); set -o pipefail; rc=0; PERL_TEST_HARNESS_DUMP_TAP=$(TAP) $(PROVE) $(call longest_first,$(1)) | tee $(TAP)/prove || rc=$$?; \
 	  grep -rhoE '# (SKIP|skipped:) .*' $(TAP) | sed -E 's/^# [A-Za-z:]+ //' | sort | uniq -c | sort -rn | sed 's/^/skipped: /'; \
-	  (cd $(TAP) && grep -rE '^not ok' . | grep -vE '# (SKIP|TODO)'; grep -rLE '^1\.\.[0-9]' . | sed 's/$$/: no plan/') | \
-	  sed 's/^\.\//failed: /'; exit $$rc
+	  sed -n '/^Test Summary Report/,$$p' $(TAP)/prove; \
+	  (cd $(TAP) && grep -rE --exclude=prove '^not ok' . | grep -vE '# (SKIP|TODO)') | sed 's/^\.\//failed: /'; exit $$rc
 endef
 include tests/fuzz/rules.mk tests/bench/rules.mk tests/analyze/rules.mk
 
