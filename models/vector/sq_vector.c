@@ -76,8 +76,7 @@ float sq_vector_func(enum sq_vector_func f, float x)
 
 // ---- a beat ---------------------------------------------------------------------------------
 
-// Order of the numbers as that of integers.
-static int32_t rank(float x)
+int32_t sq_vector_rank(float x)
 {
     const uint32_t bits = sq_combine_bits(x);
     return (int32_t)(bits >> 31 ? bits ^ 0x7fffffffu : bits);
@@ -85,7 +84,7 @@ static int32_t rank(float x)
 
 static float join(bool is_sum, float x, float y)
 {
-    return is_sum ? x + y : rank(y) > rank(x) ? y : x;
+    return is_sum ? x + y : sq_vector_rank(y) > sq_vector_rank(x) ? y : x;
 }
 
 void sq_vector_step(struct sq_vector_unit *unit, const struct sq_vector_beat *beat, float *y)

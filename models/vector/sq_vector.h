@@ -29,6 +29,9 @@ enum sq_vector_func {
 };
 float sq_vector_func(enum sq_vector_func f, float x);
 
+// Order of the numbers as that of integers: -0 is below +0, and NaN above all.
+int32_t sq_vector_rank(float x);
+
 // A segment of a function's range: (c0 + c1 u + c2 u^2) 2^-28, u in 0..1 from one end of it to the other.
 struct sq_vector_segment {
     int32_t c0, c1, c2; // 29 bits, 24 with the sign, 15
