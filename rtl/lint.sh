@@ -152,6 +152,8 @@ lint sq_fp_to_half
 lint sq_fp_half_ops
 lint sq_vector_table
 lint sq_vector_func
+lint sq_attend_lane Beats=1
+lint sq_attend_pair Heads=2
 lint sq_vector_join
 for l in 1 2; do lint sq_vector Lanes=$l; done
 for d in 2 5; do lint sq_fifo Depth=$d; done

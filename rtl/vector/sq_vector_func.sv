@@ -3,7 +3,10 @@
 // cycle; the caller moves the stages.
 //
 //   x * log2(e) | place: segment, u, exponent | segment's c0 c1 c2 | c1 + c2 u | c0 + (c1 + c2 u) u | rounded
-module sq_vector_func (
+// Cut = 1: latency 9, with registers inside the first, fifth and sixth stage.
+module sq_vector_func #(
+  parameter bit Cut = 1'b0
+) (
   input  logic        clk_i,
   input  logic        advance_i,
   input  logic [1:0]  f_i,  // sq_pkg::VECTOR_*
@@ -15,22 +18,35 @@ module sq_vector_func (
 
   // ---- x log2(e), in units of 2^-28 once it is shifted
 
-  logic signed [57:0] product;
+  localparam int unsigned C = Cut ? 1 : 0;
+  logic [55:0] product;
   logic [55:0] product_q;
   logic [31:0] x_q;
   logic [1:0] f_q;
-  sq_mul #(.AW(25), .BW(33)) u_log2_e (
-    .a_i({1'b0, x_i[30:23] != 8'd0, x_i[22:0]}), .b_i({1'b0, 32'hb8aa3b29}), .p_o(product)
-  );
-  logic unused_product;
-  assign unused_product = ^product[57:56];
-  always_ff @(posedge clk_i) begin
-    if (advance_i) begin
-      product_q <= product[55:0];
-      x_q <= x_i;
-      f_q <= f_i;
-    end
+  logic [24:0] sig;
+  assign sig = {1'b0, x_i[30:23] != 8'd0, x_i[22:0]};
+  if (Cut) begin : gen_halves
+    logic signed [41:0] low, high;
+    logic [39:0] low_q, high_q;
+    logic unused_signs;
+    sq_mul #(.AW(25), .BW(17)) u_low (.a_i(sig), .b_i(17'h03b29), .p_o(low));
+    sq_mul #(.AW(25), .BW(17)) u_high (.a_i(sig), .b_i(17'h0b8aa), .p_o(high));
+    assign unused_signs = ^{low[41:40], high[41:40]};
+    sq_delay #(.Width(80)) u_product (
+      .clk_i, .en_i(advance_i), .x_i({high[39:0], low[39:0]}), .x_o({high_q, low_q})
+    );
+    assign product = {high_q + 40'(low_q[39:16]), low_q[15:0]};
+  end else begin : gen_whole
+    logic signed [57:0] whole;
+    logic unused_signs;
+    sq_mul #(.AW(25), .BW(33)) u_log2_e (.a_i(sig), .b_i({1'b0, 32'hb8aa3b29}), .p_o(whole));
+    assign unused_signs = ^whole[57:56];
+    assign product = whole[55:0];
   end
+  sq_delay #(.Width(34), .Stages(1 + C)) u_x (
+    .clk_i, .en_i(advance_i), .x_i({f_i, x_i}), .x_o({f_q, x_q})
+  );
+  always_ff @(posedge clk_i) if (advance_i) product_q <= product;
 
   // ---- where x lies: function and segment, u, biased exponent of the result's 1
 
@@ -49,7 +65,7 @@ module sq_vector_func (
 
   logic [8:0] place, place_q;
   logic [UW-1:0] u, u_q, u_q2, u_q3;
-  logic signed [10:0] exp, exp_q, exp_q2, exp_q3, exp_q4;
+  logic signed [10:0] exp, exp_of;  // where it enters, and beside p
   always_comb begin
     place = {f_q, 1'b0, z[27:22]};
     u = z[21:0];
@@ -70,10 +86,8 @@ module sq_vector_func (
   end
 
   // Results that no polynomial gives: x itself, zeros, infinities, NaN.
-  logic is_nan, is_given, sign;
-  logic [31:0] given;
-  logic [3:0] is_given_q, sign_q;
-  logic [31:0] given_q, given_q2, given_q3, given_q4;
+  logic is_nan, is_given, is_given_of, sign, sign_of;
+  logic [31:0] given, given_of;
   assign is_nan = e == 8'hff && x_q[22:0] != '0;
   assign sign = is_minus && f_q == sq_pkg::VECTOR_RECIPROCAL;
   always_comb begin
@@ -103,38 +117,58 @@ module sq_vector_func (
 
   // ---- the quadratic
 
-  logic [28:0] c0, c0_q, c0_q2;
+  logic [28:0] c0, c0_q, c0_q2, c0_of;
   logic signed [23:0] c1, c1_q, slope, slope_q;
   logic [14:0] c2, c2_q;
   logic signed [30:0] bend;
-  logic signed [46:0] rise;
+  logic [24:0] rise;  // without the bits below p's
   logic [28:0] p_q;
-  logic unused_rounded;
   sq_vector_table u_table (.place_i(place_q), .c0_o(c0), .c1_o(c1), .c2_o(c2));
   sq_mul #(.AW(16), .BW(15)) u_bend (
     .a_i({1'b0, c2_q}), .b_i({1'b0, u_q2[UW-1:8]}), .p_o(bend)
   );
+  logic unused_bend;
+  assign unused_bend = ^{bend[30:29], bend[13:0]};
   assign slope = c1_q + $signed({9'd0, bend[28:14]});
-  sq_mul #(.AW(24), .BW(UW + 1)) u_rise (.a_i(slope_q), .b_i({1'b0, u_q3}), .p_o(rise));
-  assign unused_rounded = ^{rise[46], rise[UW-1:0], bend[30:29], bend[13:0]};
+  if (Cut) begin : gen_rise_halves
+    logic signed [35:0] low, high, low_q, high_q, sum;
+    logic unused_rise;
+    sq_mul #(.AW(24), .BW(12)) u_low (.a_i(slope_q), .b_i({1'b0, u_q3[10:0]}), .p_o(low));
+    sq_mul #(.AW(24), .BW(12)) u_high (.a_i(slope_q), .b_i({1'b0, u_q3[21:11]}), .p_o(high));
+    sq_delay #(.Width(72)) u_halves (
+      .clk_i, .en_i(advance_i), .x_i({high, low}), .x_o({high_q, low_q})
+    );
+    assign sum = high_q + {{11{low_q[35]}}, low_q[35:11]};
+    assign rise = sum[35:11];
+    assign unused_rise = ^{sum[10:0], low_q[10:0]};
+  end else begin : gen_rise_whole
+    logic signed [46:0] whole;
+    logic unused_rise;
+    sq_mul #(.AW(24), .BW(UW + 1)) u_rise (.a_i(slope_q), .b_i({1'b0, u_q3}), .p_o(whole));
+    assign rise = {whole[45], whole[45:UW]};
+    assign unused_rise = ^{whole[46], whole[UW-1:0]};
+  end
+  sq_delay #(.Width(29), .Stages(C)) u_c0 (.clk_i, .en_i(advance_i), .x_i(c0_q2), .x_o(c0_of));
   always_ff @(posedge clk_i) begin
     if (advance_i) begin
       {place_q, u_q} <= {place, u};
-      {exp_q4, exp_q3, exp_q2, exp_q} <= {exp_q3, exp_q2, exp_q, exp};
-      {given_q4, given_q3, given_q2, given_q} <= {given_q3, given_q2, given_q, given};
-      is_given_q <= {is_given_q[2:0], is_given};
-      sign_q <= {sign_q[2:0], sign};
       {c0_q, c1_q, c2_q, u_q2} <= {c0, c1, c2, u_q};
       {c0_q2, slope_q, u_q3} <= {c0_q, slope, u_q2};
-      p_q <= c0_q2 + {{5{rise[45]}}, rise[45:UW]};
+      p_q <= c0_of + {{4{rise[24]}}, rise};
     end
   end
 
   logic [31:0] rounded, y_q;
-  sq_fp_round #(.SigW(29)) u_round (
-    .clk_i(1'b0), .en_i(1'b0), .sign_i(sign_q[3]), .exp_i(exp_q4), .sig_i(p_q), .y_o(rounded)
+  sq_delay #(.Width(12), .Stages(4 + C)) u_exp (
+    .clk_i, .en_i(advance_i), .x_i({sign, exp}), .x_o({sign_of, exp_of})
   );
-  always_ff @(posedge clk_i) if (advance_i) y_q <= is_given_q[3] ? given_q4 : rounded;
+  sq_delay #(.Width(33), .Stages(4 + 2 * C)) u_given (
+    .clk_i, .en_i(advance_i), .x_i({is_given, given}), .x_o({is_given_of, given_of})
+  );
+  sq_fp_round #(.SigW(29), .Cut(Cut)) u_round (
+    .clk_i, .en_i(advance_i), .sign_i(sign_of), .exp_i(exp_of), .sig_i(p_q), .y_o(rounded)
+  );
+  always_ff @(posedge clk_i) if (advance_i) y_q <= is_given_of ? given_of : rounded;
   assign y_o = y_q;
 
 endmodule

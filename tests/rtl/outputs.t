@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Random campaigns of the blocks that end in numbers: the output stage, the core with it, the
-# scaling behind sums of GQSA and SpQR, the weights of Q4_K, the accumulators in binary32 and the vector unit. Sampled
+# scaling behind sums of GQSA and SpQR, the weights of Q4_K, the accumulators in binary32, the vector and the attention unit. Sampled
 # at their quick points. Directed: sums of numbers 22 to 28 places apart, which the sticky bit alone
 # rounds, and products of significands of nothing but ones; a core, with and without its stage, of
 # more rows and columns than the tables have. Then faults that passed before: a P one bit short, one
@@ -23,6 +23,7 @@ spqr_scale 40 6000
 fp_mac 90 15000
 q4k_weight 20 5000
 vector 30 9000
+attend 12 15000
 END
 netlist vector l1 60 3000
 sq cosim --rows 5 --cols 6 --low-lanes 1 --high-lanes 1 --bank 4 --sparsity 0.5 --cases 20 --seed "$SEED" --json
@@ -56,6 +57,17 @@ mutate rounded_up_below_zero vector l2 value rtl/vector/sq_vector_func.sv "s/is_
 mutate one_coefficient_a_bit_off vector l2 value rtl/vector/sq_vector_table.sv "s/9'h1c5: .* = {29'h0*\([0-9a-f]*\)[0-9a-f], /9'h1c5: {c0_o, c1_o, c2_o} = {29'h\10, /"
 mutate largest_by_its_bits_alone vector l2 value rtl/vector/sq_vector_join.sv "s/a_i\[31\] ? ~a_i\[30:0\] : a_i\[30:0\]/a_i[30:0]/"
 mutate row_that_never_ends vector l1 value rtl/vector/sq_vector.sv "s/is_first_q <= last_q\[Stages-2\]/is_first_q <= last_q[Stages-2] \&\& $F/"
+
+mutate largest_of_the_first_key attend two value rtl/vector/sq_attend.sv "s/has_score \&\& (is_larger || is_first_score_q)/has_score \&\& is_first_score_q/"
+mutate largest_of_the_job_before attend two value rtl/vector/sq_attend.sv "s/else if (ask_sum) is_first_score_q <= 1'b1/else if (ask_sum) is_first_score_q <= $F/"
+mutate sum_of_every_beat attend two value rtl/vector/sq_attend.sv "s/write_q\[7\] \&\& write_at == '0/write_q[7]/"
+mutate larger_a_key_late attend one value rtl/vector/sq_attend.sv "s/Stages(ExpStages - 1)) u_larger/Stages(ExpStages)) u_larger/"
+mutate odd_beat_with_the_pair_before attend four value rtl/vector/sq_attend_pair.sv "s/is_second_q ? first_q : 32'h80000000/is_second_q || last_i ? first_q : 32'h80000000/"
+mutate first_minus_zero attend two value rtl/vector/sq_attend_lane.sv "s/add_none_i ? 32'h80000000/add_none_i ? 32'd0/"
+mutate accumulator_read_too_early attend two cycle rtl/vector/sq_attend.sv "s/Loop = 9;/Loop = 8;/"
+mutate one_key_fewer_ahead attend four cycle rtl/vector/sq_attend.sv "s/ahead == AheadW'(Ahead)/ahead >= AheadW'(Ahead - 1)/"
+mutate low_half_of_log2_e attend two value rtl/vector/sq_vector_func.sv "s/17'h03b29/17'h03b09/"
+mutate low_half_of_a_falling_slope attend two value rtl/vector/sq_vector_func.sv "s/{{11{low_q\[35\]}}, low_q\[35:11\]}/36'(\$unsigned(low_q[35:11]))/"
 
 # ---- errors: what is malformed goes with the outputs that it spoils, and with no others --------------
 mutate mask_error_dropped_in_core_out core_out pass value rtl/core/sq_core_out.sv "s/= mask_error;/= mask_error \&\& $F;/"

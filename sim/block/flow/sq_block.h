@@ -269,6 +269,7 @@ enum { SQ_WALK_ROWS_MAX = 4096, SQ_WALK_GROUPS_MAX = 16384, SQ_SPQT_COLUMNS_MAX 
     X(fp_mac)        \
     X(q4k_weight)    \
     X(vector)        \
+    X(attend)        \
     X(operand_buffer) \
     X(dma)           \
     X(top)           \
