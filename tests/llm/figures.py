@@ -37,12 +37,38 @@ CLOSES += [("run", "idle", lambda o: 1 if o["share"] is not None else 0,
             lambda o: sum(o[k] or 0 for k in ("share", "rows", "refresh", "turns", "held", "idle")), 5e-3),
            ("run", "tokens_per_second", lambda o: o.get("tokens", o.get("new_tokens", 0)),
             lambda o: o["tokens_per_second"] * (o["ms"] / 1e3 if "ms" in o else o["seconds"]), 1e-9),
-           ("generate", "wait", of("cycles"), lambda o: o["busy"] + o["wait"] + o["blocked"], 0)]
+           ("generate", "wait", of("cycles"), lambda o: o["busy"] + o["wait"] + o["blocked"], 0),
+           ("area", "cells", of("n_cells"), values("cells"), 0),
+           ("area", "weights_per_cycle", of("area_um2"), lambda o: (o["um2_per_weight_cycle"] or o["area_um2"]) * (o["weights_per_cycle"] or 1), 1e-9),
+           ("area", "parts", of("area_um2"), lambda o: sum(p["um2"] for p in o["parts"].values()), 1e-9),
+           ("energy", "total_aj", of("total_aj"), lambda o: sum(v for p in o["parts_aj"] for v in p.values() if not isinstance(v, str)), 0),
+           ("energy", "inside_pes_aj", of("inside_pes_aj"), values("pes_aj"), 0),
+           ("energy", "watts", of("total_aj"), lambda o: o["watts"] * o["cycles"] * o["clock_ns"] * 1e9, 1e-6),
+           ("energy", "fj_per_mac", of("total_aj"), lambda o: o["fj_per_mac"] * o["macs"] * 1e3, 1e-6),
+           ("energy", "fj_per_beat", of("total_aj"), lambda o: o["fj_per_beat"] * o["beats"] * 1e3, 1e-6),
+           ("eval", "perplexity", of("perplexity"), lambda o: math.exp(o["loss"]), 1e-9),
+           ("eval", "loss_difference", of("loss"), lambda o: o["loss_reference"] + o["loss_difference"], 1e-9),
+           ("sweep", "computed", of("points"), lambda o: o["computed"] + o["cached"], 0)]
+def beats_of(o, nbytes):
+    return -(-nbytes * 8 // o["DataW"]) * o["DataW"] // 8
+
+# Regions of an image, in whole beats of the bus: tiles x groups x beats of an operand, scales of rows and of block-scaled columns once; the last of them ends the image.
+REGIONS = {"act": (0, "beats"), "weight": (1, "beats"), "row_scale": (0, 0), "col_scale": (1, 0)}
+for _region, (_side, _beats) in REGIONS.items():
+    CLOSES.append(("image", "regions", lambda o, r=_region: o["regions"][r][1], lambda o, r=_region, s=_side, b=_beats: beats_of(o, o["tiles"][s] * o["beat_bytes"][r]
+                   * (o["groups"] * o["beats"] if b else o["groups"] ** (s and o["Form"] != 3))), 0))
+CLOSES += [("image", "regions", lambda o: o["regions"]["out"][1], lambda o: beats_of(o, o["tiles"][0] * o["tiles"][1] * o["beat_bytes"]["out"]), 0),
+           ("image", "regions", lambda o: o["base"] + o["bytes"], lambda o: -(-max(map(sum, o["regions"].values())) // 4096) * 4096, 0),
+           ("image", "regions", lambda o: len(o["regions"]), lambda o: 1 + sum(b[0] >= sum(a) for a, b in (lambda r: zip(r, r[1:]))(sorted(o["regions"].values()))), 0)]
 # Lines of a command that add up to its summary: a weight of each line, keys.
 LINES = [("run", "causes", lambda l: l["count"], ("macs", "cycles", "bytes", "seconds")),
          ("run", "energy_parts", lambda l: l["count"], ("energy_low_pj", "energy_gated_pj", "energy_high_pj")),
          ("run", "part", lambda l: 1, ("ms", "bytes")), ("generate", "nll", lambda l: 1, ("nll", "cycles", "read_bytes", "write_bytes")),
-         ("inspect", "tensor", lambda l: 1, ("bytes",)), ("inspect", "count", lambda l: l["count"], ())]
+         ("inspect", "tensor", lambda l: 1, ("bytes",)), ("inspect", "count", lambda l: l["count"], ()), ("image", "regions", lambda l: 1, ("bytes",)),
+         ("cosim", "point", lambda l: 1, ("cases", "cycles", "beats", "tiles", "integers", "resets", "active", "value_mismatches", "cycle_mismatches"))]
+# Summaries that are the number of lines, or means of them by weights or by inputs of a layer.
+COUNTS = {"image": "layers", "quantize": "layers", "cosim": "points", "sweep": "points", "area": "rows", "energy": "rows"}
+MEANS = [("quantize", "stored_bits_per_weight", lambda l: l["n"] * l["k"]), ("eval", "stored_bits_per_weight", lambda l: l["n"] * l["k"]), ("eval", "activation_bits", of("k"))]
 
 
 def run(*words):
@@ -53,7 +79,7 @@ def run(*words):
         sys.exit(f"Bail out! {told}: {done.stderr}")
     *lines, last = map(json.loads, done.stdout.split("\n")[:-1])
     for command, key, whole, parts, by in CLOSES:
-        for o in lines + [last]:
+        for o in lines + [{**l, **l[k]} for l in lines for k in ("zero_delay", "with_delays") if k in l] + [last]:
             if command == name and key in o:
                 check(f"{command}: parts of {key} are the whole", parts(o), whole(o), by, told)
     for command, key, weight, keys in LINES:
@@ -61,6 +87,11 @@ def run(*words):
         for k in keys if command == name and mine else ():
             if k in last:
                 check(f"{command}: lines of {key} are the sum", sum(weight(l) * l[k] for l in mine), last[k], 1e-9, f"{k}: {told}")
+    if name in COUNTS and COUNTS[name] in last:
+        check(f"{name}: its {COUNTS[name]} are its lines", len(lines), last[COUNTS[name]], 0, told)
+    for command, key, weight in MEANS:
+        if command == name:
+            check(f"{name}: {key} is the mean of its lines", sum(weight(l) * l[key] for l in lines) / sum(map(weight, lines)), last[key], 1e-9, told)
     if "causes" in last and "high" in last["causes"]:
         check("run: causes of the high path are its cycles", sum(last["causes"]["high"].values()), last["cycles"], 0, told)
     return lines, last
@@ -188,8 +219,24 @@ def others():
     for phase in (("prefill", "--seq", 70), ("prefill", "--seq", 30, "--context", 50)):
         run("run", "model.json", "--machine", "m.yaml", "--phase", *phase, "--format", "mxfp4", "--chips", 1)
     run("generate", "--prompt", "The ", "--tokens", 2, "--on", "chip")
-    run("quantize", "--algorithm", "rtn", "--format", "nvfp4", "-o", "w.st")
+    some = draw.choice(("nvfp4", "sq_b", "sq_a_static --variant tied", "dense --weight-bits 5 --group 64", "mxplus")).split()
+    run("quantize", "--algorithm", "rtn", "--calib-sequences", 1, "--format", *some, "-o", "w.st")
     run("inspect", "w.st")
+    run("eval", "--algorithm", "rtn", "--calib-sequences", 1, "--sequences", 2, "--format", *some)
+    for m, layer in ((draw.randint(1, 9), "q"), (draw.randint(1, 9), "[kv]")):
+        run("image", "--algorithm", "rtn", "--m", m, "--layer", f"*.self_attn.{layer}_proj", "--rows", draw.choice((1, 2, 3)), "--cols", draw.choice((2, 4)),
+            "--format", *draw.choice(("dense", "dense --weight-bits 8 --group row", "nvfp4", "sq_w")).split())
+    axes = {"m": draw.sample(range(1, 40), 2), "n": draw.sample(range(32, 320, 32), 3), "k": [128 * draw.randint(1, 5)], "bank": [16, 32]}
+    with open(f"{DIR}/s.yaml", "w") as f:
+        f.write("name: s\nmeasures: [cycles, macs, stored_bits]\naxes: " + json.dumps(axes))
+    for done in (0, 12):
+        lines, s = run("sweep", "s.yaml", "--db", "s.db")
+        check("sweep: its points are the product of its axes, computed once", s["cached"], done, 0)
+        check("sweep: products of its points", sum(l["macs"] for l in lines), 2 * sum(axes["m"]) * sum(axes["n"]) * axes["k"][0], 0)
+    run("cosim", "--block", "gather", "--point", "p01", "--point", "p03", "--cases", 14, "--seed", SEED)
+    run("area", "--block", "mul", "--block", "mul_star", "--a-bits", 2, "--b-bits", 2)
+    run("area", "--block", "array_split_a_k2", "--rows", 1, "--cols", 1, "--keep-parts")
+    run("energy", "--block", "array", "--point", "int4x4", "--rows", 1, "--cols", 1, "--bank", 4, "--cycles", 4)
 
 
 for i in range(N):

@@ -164,10 +164,12 @@ static json_t *json_mode(const struct sq_energy_args *in, const struct sq_measur
                          const struct sq_energy *e)
 {
     json_t *parts = json_array(), *pes = json_object();
-    long long total = 0;
-    for (unsigned k = 0; k < SQ_N_ENERGIES; k++)
-        json_object_set_new(pes, sq_energy_kind_name((enum sq_energy_kind)k),
-                            json_integer(attojoules(e->pe[k])));
+    long long total = 0, inside = 0;
+    for (unsigned k = 0; k < SQ_N_ENERGIES; k++) {
+        const long long aj = attojoules(e->pe[k]);
+        inside += aj;
+        json_object_set_new(pes, sq_energy_kind_name((enum sq_energy_kind)k), json_integer(aj));
+    }
     for (unsigned p = 0; p < SQ_N_PARTS; p++) {
         json_t *part = json_object();
         json_object_set_new(part, "part", json_string(sq_energy_part_name((enum sq_energy_part)p)));
@@ -182,7 +184,7 @@ static json_t *json_mode(const struct sq_energy_args *in, const struct sq_measur
     const double fj = 1e-3 * (double)total, macs = m->drive.macs, beats = (double)m->drive.beats;
     const struct sq_cli_column row[] = {
         SQ_KEYS("parts_aj", parts, "total_aj", sq_cli_whole(total), "pes_aj", pes),
-        SQ_KEYS("inside_pes_aj", sq_cli_whole(attojoules(total_of(e)))),
+        SQ_KEYS("inside_pes_aj", sq_cli_whole(inside)),
         SQ_KEYS("fj_per_mac", macs > 0 ? fj / macs : NAN),
         SQ_KEYS("fj_per_beat", beats > 0 ? fj / beats : NAN, "watts", watts(in, m, e->total)),
         SQ_KEYS("changes_per_cycle", e->changes / (double)m->drive.cycles),
