@@ -11,6 +11,14 @@
 #include "sim/format/core/sq_w_route.h"
 #include "sim/format/sq_tile_route.h"
 
+// Products of so many multiplications take less time than the compiler's passes over their RTL.
+#define BRIEF_MACS (UINT64_C(1) << 20)
+
+static uint64_t macs_of(const struct sq_product *p)
+{
+    return (uint64_t)p->m * p->n * p->k;
+}
+
 // ---- core -----------------------------------------------------------------------------------
 
 // The product as the core's. What it points to stays the product's.
@@ -40,8 +48,11 @@ static enum sq_status run_layer(const struct sq_layer_codes *layer,
     struct sq_rtl rtl;
     bool built;
     out->point = sq_core_point(config);
-    const struct sq_rtl_point point = {
-        .block = &sq_core_block, .point = &out->point, .netlist = o->netlist};
+    const struct sq_rtl_point point = {.block = &sq_core_block,
+                                       .point = &out->point,
+                                       .netlist = o->netlist,
+                                       .is_brief = (uint64_t)layer->m * layer->w->n * layer->w->k <=
+                                                   BRIEF_MACS};
     SQ_TRY(sq_rtl_load(&rtl, &point, o->home, &built, err));
     const enum sq_status status =
         sq_layer_cosim_run(layer, config, rtl.api, o->seed, o->is_free, true, &l, err);
@@ -131,11 +142,13 @@ static void describe(struct sq_route_outcome *out)
                                    at ? " " : "", b->param[i], out->point.value[i]);
 }
 
-static enum sq_status run_stream(const struct sq_route_options *o, struct sq_route_outcome *out,
-                                 struct sq_error *err)
+static enum sq_status run_stream(const struct sq_route_options *o, uint64_t macs,
+                                 struct sq_route_outcome *out, struct sq_error *err)
 {
-    const struct sq_rtl_point point = {
-        .block = out->stream.block, .point = &out->point, .netlist = o->netlist};
+    const struct sq_rtl_point point = {.block = out->stream.block,
+                                       .point = &out->point,
+                                       .netlist = o->netlist,
+                                       .is_brief = macs <= BRIEF_MACS};
     struct sq_rtl rtl;
     bool built;
     SQ_TRY(sq_rtl_load(&rtl, &point, o->home, &built, err));
@@ -230,7 +243,7 @@ enum sq_status sq_route_cosim(const struct sq_route *route, struct sq_product *p
     SQ_TRY(put_stream(route, p, o, out, err));
     if (!o->is_free)
         SQ_TRY(sq_case_disturb(&out->stream, o->seed, err));
-    return run_stream(o, out, err);
+    return run_stream(o, macs_of(p), out, err);
 }
 
 enum sq_status sq_route_cosim_ring(const struct sq_chip_program *g,
@@ -252,7 +265,10 @@ enum sq_status sq_route_cosim_ring(const struct sq_chip_program *g,
     memcpy(out->difference, g->difference, sizeof out->difference);
     if (!o->is_free)
         SQ_TRY(sq_case_disturb(&out->stream, o->seed, err));
-    return run_stream(o, out, err);
+    uint64_t macs = 0;
+    for (size_t i = 0; i < SQ_LEN(g->layer); i++)
+        macs += macs_of(&g->layer[i].p);
+    return run_stream(o, macs, out, err);
 }
 
 void sq_route_outcome_free(struct sq_route_outcome *out)

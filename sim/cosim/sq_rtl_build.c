@@ -170,6 +170,11 @@ static bool has_headers(const struct sq_rtl_point *p)
     return !p->coverage && !p->netlist && !p->trace;
 }
 
+static const char *optimisation(const struct sq_rtl_point *p)
+{
+    return p->coverage || p->netlist || p->is_brief ? "-O0" : OPT_FAST;
+}
+
 // The arguments of Verilator, a line each.
 static enum sq_status write_verilator(FILE *out, const struct sq_rtl_point *p, const char *home,
                                       const char *own, struct sq_error *err)
@@ -211,7 +216,7 @@ static enum sq_status write_verilator(FILE *out, const struct sq_rtl_point *p, c
 // among what Verilator wrote: another one would read a second of headers once more. A model runs for
 // seconds: of -O1 without the passes that take a third of its time, on code of Verilator's kind, for
 // a fifth of the speed. A netlist is a few cases and a minute of -O1: not optimised, but for one with
-// faults. Neither is what runs once, before cycle 0 (sq_bridge.h). The table of symbols, where Verilator
+// faults, and so is what runs for as long as the passes take. Neither is what runs once, before cycle 0 (sq_bridge.h). The table of symbols, where Verilator
 // divides it, is in units of its own: with them a model of 16x16 PEs takes 6 GB and a quarter of an hour.
 static void write_make(FILE *out, const struct sq_rtl_point *p)
 {
@@ -222,7 +227,7 @@ static void write_make(FILE *out, const struct sq_rtl_point *p)
         "VM_SLOW=$(VM_CLASSES_SLOW) $(filter-out $(VM_USER_CLASSES),$(VM_SUPPORT_SLOW))\n"
         "--eval=$(addsuffix .o,$(VM_USER_CLASSES)): override OPT_FAST=-O0\n"
         "VM_PARALLEL_BUILDS=0\nOPT_FAST=%s\nOPT_SLOW=-O0\nOPT_GLOBAL=-O1\n%s",
-        p->block->top, p->coverage || p->netlist ? "-O0" : OPT_FAST,
+        p->block->top, optimisation(p),
         has_headers(p) ? "VM_GLOBAL_FAST=\nLDFLAGS=../headers/verilated.o "
                          "../headers/verilated_dpi.o ../headers/verilated_threads.o\n"
                        : "");
@@ -232,6 +237,7 @@ struct job {
     const char *home, *entry;
     char ccache[PATH_NBYTES]; // its folder; "" where there is none
     bool has_headers;
+    const char *optimisation;
     char *script; // of Yosys; "" where it is not run
     char *verilator, *make, *bridge;
     char *view; // "" without tracing
@@ -448,8 +454,8 @@ static void remove_passing(const char *work)
 }
 
 // Leaves all.h, compiled, and Verilator's own objects. Options are those of a model: of a makefile that Verilator writes.
-static char headers_make[] =
-    "-s\n-C\nobj\n-f\nVnone.mk\nCURDIR=.\nOPT_FAST=" OPT_FAST "\nOPT_GLOBAL=-O1\nall\n"
+static const char headers_make[] =
+    "-s\n-C\nobj\n-f\nVnone.mk\nCURDIR=.\nOPT_FAST=%s\nOPT_GLOBAL=-O1\nall\n"
     "VM_GLOBAL_FAST=verilated verilated_dpi verilated_threads\n"
     "--eval=all: all.h.gch $(VM_GLOBAL_FAST:=.o); mv $(VM_GLOBAL_FAST:=.o) ..\n"
     "--eval=all.h.gch: ; $(CXX) $(CXXFLAGS) $(CPPFLAGS) $(OPT_FAST) -x c++-header ../all.h -o "
@@ -480,13 +486,16 @@ static enum sq_status get_headers(struct job *j, const char *work, struct sq_err
     char path[PATH_NBYTES + 16], entry[PATH_NBYTES], target[PATH_MAX], hex[SQ_DIGEST_SIZE];
     bool unused;
     struct sq_digest digest = {0};
-    struct job job = {.home = j->home, .entry = entry, .make = headers_make};
+    char make[sizeof headers_make + sizeof OPT_FAST];
+    struct job job = {.home = j->home, .entry = entry, .make = make};
+    snprintf(make, sizeof make, headers_make, j->optimisation);
     SQ_TRY(digest_tool(sq_process_tool("VERILATOR", "verilator"), "verilator", &digest, err));
     for (size_t i = 0; i < sizeof header / sizeof header[0]; i++) {
         snprintf(path, sizeof path, "%.1000s/sim/cosim/sq_%s.h", j->home, header[i]);
         SQ_TRY(sq_digest_add_file(&digest, path, err));
     }
-    sq_digest_add(&digest, CXX_FLAGS OPT_FAST, sizeof CXX_FLAGS OPT_FAST);
+    sq_digest_add(&digest, CXX_FLAGS, sizeof CXX_FLAGS);
+    sq_digest_add(&digest, j->optimisation, strlen(j->optimisation));
     sq_digest_hex(digest, hex);
     snprintf(entry, sizeof entry, "%.*s/" HEADERS "-%s", (int)(strrchr(j->entry, '/') - j->entry),
              j->entry, hex);
@@ -555,7 +564,10 @@ enum sq_status sq_rtl_load(struct sq_rtl *rtl, const struct sq_rtl_point *point,
                            bool *built, struct sq_error *err)
 {
     char name[96], hex[SQ_DIGEST_SIZE], path[PATH_NBYTES + 16];
-    struct job job = {.home = home, .entry = rtl->dir, .has_headers = has_headers(point)};
+    struct job job = {.home = home,
+                      .entry = rtl->dir,
+                      .has_headers = has_headers(point),
+                      .optimisation = optimisation(point)};
     struct sq_digest digest;
 
     memset(rtl, 0, sizeof *rtl);

@@ -19,6 +19,7 @@ struct sq_rtl_point {
     bool netlist;                 // simulate the netlist that Yosys makes of the block, not the RTL
     bool trace;                   // compiled with FST tracing
     bool coverage;                // compiled with line and toggle counters (RTL only)
+    bool is_brief;                // runs for a second or two: compiled in half the time, and slower
     // > 0: a netlist with so many faults, drawn by Yosys' `mutate` from this seed and numbered from
     // 1; api->select_mutant turns one on, 0 none.
     unsigned n_mutants, mutant_seed;
