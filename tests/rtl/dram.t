@@ -45,6 +45,7 @@ plant() { # NAME TEST FILE SED_SCRIPT [FILE SED_SCRIPT]
     mv "$W/$name.edited" "$W/$name/sim/dram/$1"
     shift 2
   done
+  tried "$name" || return
   ok "$name: builds" made "$name"
   ok "$name: found" found "$name" "$test"
   rm -rf "${W:?}/$name"

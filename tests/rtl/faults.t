@@ -79,7 +79,7 @@ mutate step_not_reset core_act high any rtl/core/sq_bank_steps.sv \
 mutate synchronous_reset act_buffer d4 any rtl/array/sq_act_buffer.sv "s/ or negedge rst_ni//; 1i // verilator lint_off SYNCASYNCNET"
 
 # ---- an assertion -----------------------------------------------------------------------------
-FAULTS=1 mutate assertion act_buffer d4 cycle rtl/array/sq_act_buffer.sv \
+SQ_TIER='' FAULTS=1 mutate assertion act_buffer d4 cycle rtl/array/sq_act_buffer.sv \
   "s/|| in_passes_i != '0/|| in_passes_i != PassW'(3)/"
 ok "it is named" grep -q '"kind":"assertion","signal":"sq_act_buffer.SomePass"' "$W.out"
 ok "standard output holds nothing but JSON" bash -c "! grep -qv '^{.*}\$' '$W.out'"

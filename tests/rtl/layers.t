@@ -80,7 +80,7 @@ refuse "--free-streams needs --layers" cosim --free-streams
 # streams.
 hidden() { # NAME FILE SED_SCRIPT
   local home=$W/$1 status
-  FAULTS=1 mutant "$1" "$(file "$2")" "$3"
+  mutant "$1" "$(file "$2")" "$3" || return
   ln -sfn "$ROOT/traces" "$home/traces"
   for streams in "" --free-streams; do
     (cd "$W" && SQSIM_HOME=$home timeout $HANG "$SQSIM" cosim --layers $ONE --format dense --algorithm rtn \

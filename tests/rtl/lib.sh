@@ -4,13 +4,11 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../cli/lib.sh"
 SEED=${SQ_SEED:-1}
 # One in so many of the faults put in by hand is tried; the day says which; `make mutation` tries all (1), `make test`
-# one of each list, by the seed. It runs the campaigns that find them all the same.
-FAULTS=${SQ_FAULTS:-12} FAULT=0 OFFSET=$DAY
-[ "$SQ_TIER" != test ] || FAULTS=$(grep -cE '^ *(mutate|fault) ' "$0") OFFSET=$SEED
-[ "$FAULTS" != 0 ] || FAULTS=40 # hang.t has a fault for each block
+# none. It runs the campaigns that find them all the same.
+FAULTS=${SQ_FAULTS:-12} FAULT=0
 tried() { # NAME: whether the next fault is, else a skipped test says so
   FAULT=$((FAULT + 1))
-  [ $(((FAULT + OFFSET) % FAULTS)) = 0 ] || { skip "$1" "make mutation tries every fault"; return 1; }
+  daily "$1" && { [ $(((FAULT + DAY) % FAULTS)) = 0 ] || { skip "$1" "make mutation tries every fault"; return 1; }; }
 }
 
 # points BLOCK: options for its quick points; in `make test` for its first one and those of the faults of any list.

@@ -5,6 +5,14 @@
 . "$(dirname "$0")/../cli/lib.sh"
 SEED=1 # of the faults; the survivors below are known
 
+refuse "--mutants = 0, need 1" cosim --block topk --point b8 --mutants 0
+refuse "--mutants = 3 with 0 of --point, need one" cosim --block topk --mutants 3
+refuse "need one block" cosim --block all --mutants 3 --point quick
+refuse "need quick or all" cosim --block all --point b8
+refuse "need one block" cosim --block all --list
+refuse "not --waves" cosim --mutants 2 --point p01 --waves w
+daily "faults in netlists" || finish
+
 cat >"$W/list" <<'X'
 topk   all4x2r 8 40
 meta24 g1      6 40
@@ -31,11 +39,4 @@ ok "an input shows each" [ "$(grep -c 'OPEN: an input shows it in cycle [0-9]' "
 (cd "$W" && "$SQSIM" cosim --block topk --point b8 --mutants 12 --cases 20 --seed 4 --json \
   >"$W.out" 2>"$W.err"); RC=$?
 ok "more cases find them all" [ "$RC" = 0 -a "$(number killed)" = 12 ]
-
-refuse "--mutants = 0, need 1" cosim --block topk --point b8 --mutants 0
-refuse "--mutants = 3 with 0 of --point, need one" cosim --block topk --mutants 3
-refuse "need one block" cosim --block all --mutants 3 --point quick
-refuse "need quick or all" cosim --block all --point b8
-refuse "need one block" cosim --block all --list
-refuse "not --waves" cosim --mutants 2 --point p01 --waves w
 finish

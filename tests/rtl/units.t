@@ -33,7 +33,7 @@ ok "... and one of lines that are" edited stale rtl/core/sq_topk_rank.sv 's/ >= 
 
 # Mutants: a copy of the sources with one edit, the program is the same.
 mutate() { # NAME BLOCK POINT PATTERN FILE SED_SCRIPT
-  FAULTS=1 mutant "$1" "$5" "$6"
+  mutant "$1" "$5" "$6" || return
   (cd "$W" && SQSIM_HOME=$W/$1 timeout $HANG "$SQSIM" cosim --block "$2" --point "$3" --cases 30 \
     --output "$W/waves-$1" >"$W.out" 2>"$W.err" </dev/null)
   RC=$?
@@ -45,8 +45,6 @@ fails() { # PATTERN: exit 1 and a MISMATCH line with it
   return 1
 }
 mutate tie_to_the_highest_index topk all4x2 mask rtl/core/sq_topk_rank.sv 's/ >= in_mag_i/ > in_mag_i/'
-dir=$(dirname "$(find "$W/waves-tie_to_the_highest_index" -name wave.fst | head -1)")
-ok "a waveform and its save file are left" [ -s "$dir/wave.fst" -a -s "$dir/wave.gtkw" ]
 mutate radix_one_cycle_early topk all4x2r ready_o rtl/core/sq_topk_radix.sv \
   's/!busy_q || (last/!busy_q || (1'"'"'b1/'
 mutate nibble_equal_is_legal meta24 g1 'error\|act' rtl/array/sq_meta24_dec.sv 's/\[1:0\] >= meta/[1:0] > meta/'
