@@ -86,6 +86,7 @@ rtl/vector/sq_vector_table.sv
 rtl/vector/sq_vector_func.sv
 rtl/vector/sq_vector_join.sv
 rtl/vector/sq_vector.sv
+rtl/vector/sq_attend_code.sv
 rtl/vector/sq_attend_lane.sv
 rtl/vector/sq_attend_pair.sv
 rtl/vector/sq_attend.sv

@@ -85,6 +85,7 @@ vector/sq_vector_table.sv
 vector/sq_vector_func.sv
 vector/sq_vector_join.sv
 vector/sq_vector.sv
+vector/sq_attend_code.sv
 vector/sq_attend_lane.sv
 vector/sq_attend_pair.sv
 vector/sq_attend.sv

@@ -152,6 +152,7 @@ lint sq_fp_to_half
 lint sq_fp_half_ops
 lint sq_vector_table
 lint sq_vector_func
+lint sq_attend_code
 lint sq_attend_lane Beats=1
 lint sq_attend_pair Heads=2
 lint sq_vector_join

@@ -20,6 +20,8 @@ module sq_attend #(
   parameter  int unsigned Heads = 2,     // queries side by side
   parameter  int unsigned HeadDim = 16,  // the largest head: Lanes times a power of two
   parameter  int unsigned Ahead = 4,     // keys whose values are still to come, at most
+  parameter  int unsigned IsInt8 = 0,    // the cache has codes of INT8 and a scale, else binary16
+  localparam int unsigned CodeW = IsInt8 != 0 ? 8 : 16,
   localparam int unsigned Beats = HeadDim / Lanes,
   localparam int unsigned BeatW = sq_pkg::index_w(Beats)
 ) (
@@ -34,13 +36,15 @@ module sq_attend #(
   input  logic                      q_valid_i,
   output logic                      q_ready_o,
   input  logic [Heads*Lanes*32-1:0] q_x_i,
-  // the cache, binary16
+  // the cache; scale, binary16: of the codes of the beat
   input  logic                      k_valid_i,
   output logic                      k_ready_o,
-  input  logic [Lanes*16-1:0]       k_x_i,
+  input  logic [Lanes*CodeW-1:0]    k_x_i,
+  input  logic [15:0]               k_scale_i,
   input  logic                      v_valid_i,
   output logic                      v_ready_o,
-  input  logic [Lanes*16-1:0]       v_x_i,
+  input  logic [Lanes*CodeW-1:0]    v_x_i,
+  input  logic [15:0]               v_scale_i,
   // outputs, binary32, in the order of the queries
   output logic                      out_valid_o,
   input  logic                      out_ready_i,
@@ -136,8 +140,18 @@ module sq_attend #(
   logic [BeatW-1:0] add_at, write_at;
   logic add_none;
   logic [7:0] write_q;
+  logic [15:0] x_scale;
+  logic unused_scale;
+  assign x_scale = is_value_q ? v_scale_i : k_scale_i;
+  assign unused_scale = ^x_scale;
   for (genvar l = 0; l < Lanes; l++) begin : gen_x
-    sq_fp_from_half u_x (.a_i(is_value_q ? v_x_i[l*16 +: 16] : k_x_i[l*16 +: 16]), .y_o(x[l*32 +: 32]));
+    logic [CodeW-1:0] code;
+    assign code = is_value_q ? v_x_i[l*CodeW +: CodeW] : k_x_i[l*CodeW +: CodeW];
+    if (IsInt8 != 0) begin : gen_int8
+      sq_attend_code u_x (.code_i(code), .scale_i(x_scale), .y_o(x[l*32 +: 32]));
+    end else begin : gen_half
+      sq_fp_from_half u_x (.a_i(code), .y_o(x[l*32 +: 32]));
+    end
   end
   assign is_write = take_value || scale;
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -66,6 +66,8 @@ mutate odd_beat_with_the_pair_before attend four value rtl/vector/sq_attend_pair
 mutate first_minus_zero attend two value rtl/vector/sq_attend_lane.sv "s/add_none_i ? 32'h80000000/add_none_i ? 32'd0/"
 mutate accumulator_read_too_early attend two cycle rtl/vector/sq_attend.sv "s/Loop = 9;/Loop = 8;/"
 mutate one_key_fewer_ahead attend four cycle rtl/vector/sq_attend.sv "s/ahead == AheadW'(Ahead)/ahead >= AheadW'(Ahead - 1)/"
+mutate scale_of_the_key_for_its_value attend int8 value rtl/vector/sq_attend.sv "s/is_value_q ? v_scale_i : k_scale_i/is_value_q \&\& $F ? v_scale_i : k_scale_i/"
+mutate code_of_minus_128 attend int8 value rtl/vector/sq_attend_code.sv "s/assign is_top = product\[18\]/assign is_top = product[18] || code_i == 8'h80/"
 mutate low_half_of_log2_e attend two value rtl/vector/sq_vector_func.sv "s/17'h03b29/17'h03b09/"
 mutate low_half_of_a_falling_slope attend two value rtl/vector/sq_vector_func.sv "s/{{11{low_q\[35\]}}, low_q\[35:11\]}/36'(\$unsigned(low_q[35:11]))/"
 

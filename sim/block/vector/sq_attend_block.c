@@ -50,8 +50,11 @@ static void put_job(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind
     for (uint32_t i = 0; i < keys * beats; i++, record += record_len(v)) {
         for (size_t e = 0; i < beats && e < v[HEADS] * (size_t)v[LANES]; e++)
             record[at_x(v) + e] = draw_number(rng, kind, 32);
-        for (size_t e = 0; e < 2 * (size_t)v[LANES]; e++)
-            record[at_k_x(v) + e] = draw_number(rng, kind, 16);
+        for (size_t e = at_k_x(v); e < record_len(v); e++) {
+            const bool is_scale = e == at_scale(v) || e == at_v_scale(v);
+            record[e] =
+                v[IS_INT8] && !is_scale ? sq_draw_code(rng, 8, kind) : draw_number(rng, kind, 16);
+        }
     }
 }
 
@@ -89,7 +92,9 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
         int32_t *const record = c->beats + i * record_len(v);
         const uint32_t step = i / beats % 256;
         for (size_t l = 0; l < v[LANES]; l++)
-            record[at_k_x(v) + l] = (int32_t)(0x3000 + 16 * (number == 0 ? step : 255 - step));
+            record[at_k_x(v) + l] =
+                (number == 0 ? (int32_t)step : 255 - (int32_t)step) * (v[IS_INT8] ? 1 : 16) +
+                (v[IS_INT8] ? -128 : 0x3000);
         for (size_t e = 0; i < beats && e < v[HEADS] * (size_t)v[LANES]; e++)
             record[at_x(v) + e] &= INT32_MAX;
     }
@@ -98,6 +103,13 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
 
 // ---- output ---------------------------------------------------------------------------------
 
+// An element of a key or of a value; the scale stands behind the lanes.
+static float element(const unsigned *v, const int32_t *x, size_t lane)
+{
+    const float scale = sq_half_to_float((uint16_t)x[v[LANES]]);
+    return v[IS_INT8] ? (float)x[lane] * scale : sq_half_to_float((uint16_t)x[lane]);
+}
+
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
 {
     const size_t beats = in->len[Q], lanes = v[LANES], size = beats * lanes, keys = in->len[K];
@@ -105,9 +117,9 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     float *const key = malloc(2 * keys * lanes * sizeof *key), *const value = key + keys * lanes;
     assert(key);
     for (size_t i = 0; i < keys * lanes; i++) {
-        const int32_t *const record = in->record + i / lanes * record_len(v) + i % lanes;
-        key[i] = sq_half_to_float((uint16_t)record[at_k_x(v)]);
-        value[i] = sq_half_to_float((uint16_t)record[at_v_x(v)]);
+        const int32_t *const record = in->record + i / lanes * record_len(v);
+        key[i] = element(v, record + at_k_x(v), i % lanes);
+        value[i] = element(v, record + at_v_x(v), i % lanes);
     }
     for (size_t h = 0; h < v[HEADS]; h++) {
         for (size_t i = 0; i < size; i++)
