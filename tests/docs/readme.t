@@ -36,4 +36,15 @@ for doc in $(git -C "$ROOT" ls-files '*.md' 2>/dev/null || find . -name '*.md');
   done < <(grep -o '`make [a-z-]*`' "$ROOT/$doc" | tr -d '`' | awk '{print $2}' | sort -u)
 done
 ok "some outputs were compared" [ "$(cd "$ROOT" && cat README.md sim/{cosim,machine}/README.md reports/gpu/README.md | grep -c '^<!-- run: ')" -ge 4 ]
+# make test ends with 0 where all tests passed, and else with another status and a line for each that failed.
+printf 'include Makefile\nreport:\n\t$(call proven,$(T))\n' >"$W/report.mk"
+reported() { make -sC "$ROOT" -f "$W/report.mk" TAP="$W/tap" T="$W/$1.t" report >"$W/reported" 2>&1; }
+printf '#!/bin/sh\necho ok 1; echo 1..1\n' >"$W/good.t"
+printf '#!/bin/sh\necho ok 1; echo not ok 2 - it broke; echo 1..2\n' >"$W/broken.t"
+printf '#!/bin/sh\necho ok 1; echo 1..1; exit 3\n' >"$W/ended.t"
+ok "make test: 0 where all passed" reported good
+ok "make test: not 0 where one failed" eval "! reported broken"
+ok "make test: the last line names it" grep -q '^failed: .*not ok 2 - it broke' "$W/reported"
+ok "make test: not 0 where a program failed" eval "! reported ended"
+ok "make test: the report names its status" grep -q 'exit status: 3' "$W/reported"
 finish
