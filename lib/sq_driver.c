@@ -80,6 +80,27 @@ void sq_driver_describe_encoder(const struct sq_driver_encoder *e,
     word[SQ_DESC_BEATS_OFFSET / 4] = PUT(e->beats, SQ_DESC_BEATS_BEATS);
 }
 
+void sq_driver_describe_vector(const struct sq_driver_vector *v,
+                               uint32_t word[SQ_DRIVER_DESCRIPTOR_WORDS])
+{
+    for (unsigned i = 0; i < SQ_DRIVER_DESCRIPTOR_WORDS; i++)
+        word[i] = 0;
+    word[SQ_DESC_KIND_OFFSET / 4] = PUT(SQ_DESC_KIND_VECTOR, SQ_DESC_KIND_KIND);
+    put_addresses(word, v->a, v->b, v->c, v->red, v->y);
+    word[SQ_DESC_TILES_OFFSET / 4] = PUT(v->rows, SQ_DESC_TILES_ROWS);
+    word[SQ_DESC_BLOCK_OFFSET / 4] = v->n;
+    word[SQ_DESC_BEATS_OFFSET / 4] =
+        PUT(v->a_stride, SQ_DESC_BEATS_BEATS) | PUT(v->b_stride, SQ_DESC_BEATS_GROUPS);
+    word[SQ_DESC_CHUNK_OFFSET / 4] =
+        PUT(v->c_stride, SQ_DESC_CHUNK_GROUPS) | PUT(v->y_stride, SQ_DESC_CHUNK_PART);
+    word[SQ_DESC_VECTOR_OFFSET / 4] =
+        PUT(v->f, SQ_DESC_VECTOR_F) | PUT(v->b_from, SQ_DESC_VECTOR_B) |
+        PUT(v->c_from, SQ_DESC_VECTOR_C) | PUT(v->red_kind, SQ_DESC_VECTOR_RED) |
+        PUT(v->all != 0, SQ_DESC_VECTOR_ALL) | PUT(v->y_kind, SQ_DESC_VECTOR_Y) |
+        PUT(v->a_half != 0, SQ_DESC_VECTOR_A_HALF) | PUT(v->b_half != 0, SQ_DESC_VECTOR_B_HALF) |
+        PUT(v->c_half != 0, SQ_DESC_VECTOR_C_HALF);
+}
+
 static int is_busy(const struct sq_driver *d)
 {
     return (int)FIELD(get(d, SQ_REG_STATUS_OFFSET), SQ_REG_STATUS_BUSY);

@@ -81,6 +81,20 @@ struct sq_driver_encoder {
 void sq_driver_describe_encoder(const struct sq_driver_encoder *encoder,
                                 uint32_t word[SQ_DRIVER_DESCRIPTOR_WORDS]);
 
+// The words of a descriptor of kind vector (docs/registers.md), on a chip whose CODES.VECTOR is 1: y = f(a b + c) of each
+// element of `rows` rows of n, and what these y are reduced to. Numbers as those of the fields of VECTOR. a, b, c, y, red:
+// addresses, of a constant b or c the bits of its binary32. Strides: beats of the bus from a row to the next, 0..65535.
+struct sq_driver_vector {
+    uint64_t a, b, c, y, red;
+    uint32_t rows, n; // rows 1..65535
+    uint32_t a_stride, b_stride, c_stride, y_stride;
+    uint32_t f, b_from, c_from, red_kind, y_kind;
+    int all;                    // red goes over all rows
+    int a_half, b_half, c_half; // bfloat16
+};
+void sq_driver_describe_vector(const struct sq_driver_vector *vector,
+                               uint32_t word[SQ_DRIVER_DESCRIPTOR_WORDS]);
+
 // Looks whether the chip is there. chip may be NULL. OK, NO_CHIP, VERSION.
 enum sq_driver_result sq_driver_probe(const struct sq_driver *d, struct sq_driver_chip *chip);
 // Starts the layer whose descriptor lies at that address. OK, BUSY.

@@ -7,9 +7,10 @@
 
 // clang-format off
 #define SQ_REG_ID_VALUE 0x504f5453u
-#define SQ_REG_VERSION_VALUE 9u
+#define SQ_REG_VERSION_VALUE 10u
 #define SQ_DESC_KIND_VALUE 0x5351u
 #define SQ_DESC_KIND_ENCODE 0x4551u
+#define SQ_DESC_KIND_VECTOR 0x5651u
 #define SQ_DESC_NBYTES 64u
 #define SQ_SLOT_NBYTES 128u
 
@@ -59,6 +60,8 @@
 #define SQ_REG_CODES_OUT_MASK 0xffu // 0 binary32, 1 bfloat16, 2 INT8
 #define SQ_REG_CODES_ENCODE_SHIFT 24u
 #define SQ_REG_CODES_ENCODE_MASK 0x1u // 1: descriptors of kind encode run, which make activations of bfloat16
+#define SQ_REG_CODES_VECTOR_SHIFT 25u
+#define SQ_REG_CODES_VECTOR_MASK 0x1u // 1: descriptors of kind vector run, passes over rows of binary32
 #define SQ_REG_BUFFER_ACT_SHIFT 0u
 #define SQ_REG_BUFFER_ACT_MASK 0xffffu // beats of activations
 #define SQ_REG_BUFFER_WEIGHT_SHIFT 16u
@@ -141,8 +144,9 @@
 #define SQ_DESC_OPERANDS_HIGH_OFFSET 0x28u
 #define SQ_DESC_SCALES_HIGH_OFFSET 0x2cu
 #define SQ_DESC_OUT_HIGH_OFFSET 0x30u
+#define SQ_DESC_VECTOR_OFFSET 0x34u
 #define SQ_DESC_KIND_KIND_SHIFT 0u
-#define SQ_DESC_KIND_KIND_MASK 0xffffu // 5351h; 4551h is an encoder (below)
+#define SQ_DESC_KIND_KIND_MASK 0xffffu // 5351h; 4551h is an encoder, 5651h a pass of the vector unit (below)
 #define SQ_DESC_KIND_COLS_OUTER_SHIFT 16u
 #define SQ_DESC_KIND_COLS_OUTER_MASK 0x1u // 0: all blocks of columns for one block of rows; 1: the other way round
 #define SQ_DESC_KIND_NOTICE_SHIFT 17u
@@ -175,6 +179,24 @@
 #define SQ_DESC_SCALES_HIGH_COLS_MASK 0xffffu // of COL_SCALE
 #define SQ_DESC_OUT_HIGH_OUT_SHIFT 0u
 #define SQ_DESC_OUT_HIGH_OUT_MASK 0xffffu // of OUT
+#define SQ_DESC_VECTOR_F_SHIFT 0u
+#define SQ_DESC_VECTOR_F_MASK 0x3u // f: 0 x as it is, 1 e^x, 2 1 / x, 3 1 / sqrt(x)
+#define SQ_DESC_VECTOR_B_SHIFT 2u
+#define SQ_DESC_VECTOR_B_MASK 0x3u // b: 0 a constant, 1 a row, 2 one element a row, 3 a itself
+#define SQ_DESC_VECTOR_C_SHIFT 4u
+#define SQ_DESC_VECTOR_C_MASK 0x3u // c: 0 a constant, 1 a row, 2 one element a row
+#define SQ_DESC_VECTOR_RED_SHIFT 6u
+#define SQ_DESC_VECTOR_RED_MASK 0x3u // of the y: 0 nothing, 1 their sum, 2 the largest, 3 the index of the first largest
+#define SQ_DESC_VECTOR_ALL_SHIFT 8u
+#define SQ_DESC_VECTOR_ALL_MASK 0x1u // RED goes over all rows, else over each
+#define SQ_DESC_VECTOR_Y_SHIFT 9u
+#define SQ_DESC_VECTOR_Y_MASK 0x3u // y is: 0 not written, 1 written as binary32, 2 as bfloat16
+#define SQ_DESC_VECTOR_A_HALF_SHIFT 11u
+#define SQ_DESC_VECTOR_A_HALF_MASK 0x1u // 1: a is bfloat16, else binary32
+#define SQ_DESC_VECTOR_B_HALF_SHIFT 12u
+#define SQ_DESC_VECTOR_B_HALF_MASK 0x1u // the same of b
+#define SQ_DESC_VECTOR_C_HALF_SHIFT 13u
+#define SQ_DESC_VECTOR_C_HALF_MASK 0x1u // the same of c
 
 #define SQ_RECORD_STATUS_OFFSET 0x40u
 #define SQ_RECORD_SLOT_OFFSET 0x44u

@@ -106,6 +106,8 @@ top/sq_encode_power.sv
 top/sq_encode_over.sv
 top/sq_encode_dynamic.sv
 top/sq_encode.sv
+vector/sq_vector_operand.sv
+vector/sq_top_vector.sv
 top/sq_top_operand.sv
 top/sq_top_array.sv
 top/sq_top_scaled.sv

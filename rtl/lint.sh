@@ -157,6 +157,7 @@ lint sq_attend_lane Beats=1
 lint sq_attend_pair Heads=2
 lint sq_vector_join
 for l in 1 2; do lint sq_vector Lanes=$l; done
+for w in 32 64; do lint sq_vector_operand DataW=$w; lint sq_top_vector DataW=$w; done
 for d in 2 5; do lint sq_fifo Depth=$d; done
 for f in 0 1 2 3; do lint sq_output Rows=2 Cols=3 Lanes=2 Form=$f OutKind=$((f % 3)) Hold=1 TagW=3 Sums=$((f % 2)); done
 for f in 0 1 2 3; do lint sq_combine Lanes=1 Slots=3 Form=$f IsBf16=1 Sums=1; done
@@ -233,10 +234,10 @@ for g in "Element=2 Scale=1" "Element=2 Scale=2 BankLen=32 Rows=3" "Element=0 Sc
   lint sq_encode "IsScaled=1'b1" $g
 done
 for g in "" "DataW=32 Cols=1 BankLen=4" "Rows=3 Cols=5 BankLen=4" "Rows=1 Cols=8 BankLen=4 Lanes=4" "CanMove=1'b1" "IsDynamic=1'b1 HighPerBank=4"; do lint sq_encode $g; done
-lint sq_sequencer Encode=1
+lint sq_sequencer Encode=1 Vector=1
 lint sq_top
 netlist_of sq_top Rows=1
-lint sq_top IdW=4 Id=9 Gate=0
+lint sq_top IdW=4 Id=9 Gate=0 Vector=1
 lint sq_top OutKind=2 Encode=2
 lint sq_top BankLen=8 ActW=4 Layout=3 HighPerBank=2 HighW=8 OnActs=1 OneAcc=0 Form=2 Encode=2
 lint sq_reset_sync

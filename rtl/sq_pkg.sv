@@ -33,6 +33,16 @@ package sq_pkg;
   localparam logic [1:0] VECTOR_EXP = 2'd1;
   localparam logic [1:0] VECTOR_RECIPROCAL = 2'd2;
   localparam logic [1:0] VECTOR_RSQRT = 2'd3;
+  // A descriptor of kind vector: where an operand comes from, what red is, how y is written (docs/registers.md).
+  localparam logic [1:0] VECTOR_FROM_CONSTANT = 2'd0;
+  localparam logic [1:0] VECTOR_FROM_ROW = 2'd1;
+  localparam logic [1:0] VECTOR_FROM_ONE = 2'd2;
+  localparam logic [1:0] VECTOR_FROM_A = 2'd3;
+  localparam logic [1:0] VECTOR_RED_NONE = 2'd0;
+  localparam logic [1:0] VECTOR_RED_SUM = 2'd1;
+  localparam logic [1:0] VECTOR_RED_INDEX = 2'd3;
+  localparam logic [1:0] VECTOR_Y_NONE = 2'd0;
+  localparam logic [1:0] VECTOR_Y_BFLOAT16 = 2'd2;
 
   // What leaves sq_output: enum sq_output_kind.
   localparam int unsigned OUT_BINARY32 = 0;

@@ -5,12 +5,13 @@
 package sq_regs_pkg;
 
   localparam int unsigned ID_VALUE = 1347376211;
-  localparam int unsigned VERSION_VALUE = 9;
+  localparam int unsigned VERSION_VALUE = 10;
   localparam int unsigned DESC_KIND_VALUE = 21329;
   localparam int unsigned DESC_KIND_ENCODE = 17745;
+  localparam int unsigned DESC_KIND_VECTOR = 22097;
   localparam int unsigned DESC_WORDS = 16;
   localparam int unsigned DESC_JOB_TILES = 65535;
-  // The bits that have a name, of a layer and of an encoder; the last word is first.
+  // The bits that have a name, of a layer, an encoder, a vector; the last word is first.
   localparam logic [32*DESC_WORDS-1:0] DESC_NAMED = {
     32'h00000000, 32'h00000000, 32'h00000000, 32'h0000ffff,
     32'hffffffff, 32'hffffffff, 32'hffffffff, 32'hffffffff,
@@ -22,6 +23,12 @@ package sq_regs_pkg;
     32'h0000ffff, 32'h0000ffff, 32'h00000000, 32'h0000ffff,
     32'h00000000, 32'hffffffff, 32'hffffffff, 32'h00000000,
     32'hffffffff, 32'h00000000, 32'hffffffff, 32'h0006ffff
+  };
+  localparam logic [32*DESC_WORDS-1:0] DESC_VECTOR_NAMED = {
+    32'h00000000, 32'h00000000, 32'h00003fff, 32'h0000ffff,
+    32'hffffffff, 32'hffffffff, 32'hffffffff, 32'hffffffff,
+    32'hffffffff, 32'h0000ffff, 32'hffffffff, 32'hffffffff,
+    32'hffffffff, 32'hffffffff, 32'hffffffff, 32'h0002ffff
   };
 
   localparam int unsigned REG_ID = 0;
@@ -70,6 +77,8 @@ package sq_regs_pkg;
   localparam int unsigned REG_CODES_OUT_W = 8;
   localparam int unsigned REG_CODES_ENCODE_LOW = 24;
   localparam int unsigned REG_CODES_ENCODE_W = 1;
+  localparam int unsigned REG_CODES_VECTOR_LOW = 25;
+  localparam int unsigned REG_CODES_VECTOR_W = 1;
   localparam int unsigned REG_BUFFER_ACT_LOW = 0;
   localparam int unsigned REG_BUFFER_ACT_W = 16;
   localparam int unsigned REG_BUFFER_WEIGHT_LOW = 16;
@@ -152,6 +161,7 @@ package sq_regs_pkg;
   localparam int unsigned DESC_OPERANDS_HIGH = 10;
   localparam int unsigned DESC_SCALES_HIGH = 11;
   localparam int unsigned DESC_OUT_HIGH = 12;
+  localparam int unsigned DESC_VECTOR = 13;
   localparam int unsigned DESC_KIND_KIND_LOW = 0;
   localparam int unsigned DESC_KIND_KIND_W = 16;
   localparam int unsigned DESC_KIND_COLS_OUTER_LOW = 16;
@@ -186,6 +196,24 @@ package sq_regs_pkg;
   localparam int unsigned DESC_SCALES_HIGH_COLS_W = 16;
   localparam int unsigned DESC_OUT_HIGH_OUT_LOW = 0;
   localparam int unsigned DESC_OUT_HIGH_OUT_W = 16;
+  localparam int unsigned DESC_VECTOR_F_LOW = 0;
+  localparam int unsigned DESC_VECTOR_F_W = 2;
+  localparam int unsigned DESC_VECTOR_B_LOW = 2;
+  localparam int unsigned DESC_VECTOR_B_W = 2;
+  localparam int unsigned DESC_VECTOR_C_LOW = 4;
+  localparam int unsigned DESC_VECTOR_C_W = 2;
+  localparam int unsigned DESC_VECTOR_RED_LOW = 6;
+  localparam int unsigned DESC_VECTOR_RED_W = 2;
+  localparam int unsigned DESC_VECTOR_ALL_LOW = 8;
+  localparam int unsigned DESC_VECTOR_ALL_W = 1;
+  localparam int unsigned DESC_VECTOR_Y_LOW = 9;
+  localparam int unsigned DESC_VECTOR_Y_W = 2;
+  localparam int unsigned DESC_VECTOR_A_HALF_LOW = 11;
+  localparam int unsigned DESC_VECTOR_A_HALF_W = 1;
+  localparam int unsigned DESC_VECTOR_B_HALF_LOW = 12;
+  localparam int unsigned DESC_VECTOR_B_HALF_W = 1;
+  localparam int unsigned DESC_VECTOR_C_HALF_LOW = 13;
+  localparam int unsigned DESC_VECTOR_C_HALF_W = 1;
 
   // An address of a descriptor, whose low half is that word; the high halves stand in their order from
   // OPERANDS_HIGH on.

@@ -11,7 +11,7 @@
 //           operand that the next step has too is kept. A step that is not the first of its block also has a job
 //           for the buffer of sums.
 //   done_o  for a cycle, when the last store has its response.
-//   encode  a descriptor of this kind goes to sq_encode, which looks at it itself and does all.
+//   encode, vector  a descriptor of these kinds goes to sq_encode or sq_top_vector, which looks at it itself and does all.
 // A buffer gets the loads of the next block while a job reads its other half. A load that waits for room,
 // and a store that waits for the one before it, wait for jobs whose own loads and stores are before them
 // in the DMA's order; so nothing waits for ever.
@@ -33,6 +33,7 @@ module sq_sequencer #(
   parameter  int unsigned OutBytes = 8,
   parameter  int unsigned ScaleOnce = 0,  // 1: a tile of columns has a beat of scales, not each of its scale groups
   parameter  int unsigned Encode = 0,  // 1: there is one
+  parameter  int unsigned Vector = 0,  // likewise
   parameter  int unsigned PartGroups = 2,  // chunks that are parts of a group: 0 none, 1 of layers of one group, 2 of any
   parameter  int unsigned Indexed = 0,  // 1: a block of weights is BEATS.GROUPS beats, and an index says what is of which column
   localparam int unsigned SizeW = $clog2(DataW / 8)
@@ -45,13 +46,16 @@ module sq_sequencer #(
   output logic             done_o,
   output logic             refused_o,
   output logic             notice_o,  // its descriptor wants an interrupt behind it
-  // sq_encode: a descriptor for it, from encode_o on until it has ended; sound: it came whole, no other bit is set
+  // sq_encode, sq_top_vector: a descriptor for it, from encode_o or vector_o on until it has ended (away_o); sound: it came
+  // whole, no other bit is set
   output logic             encode_o,
   output logic             encode_sound_o,
-  output logic             encoding_o,
+  output logic             vector_o,
+  output logic             vector_sound_o,
+  output logic             away_o,
   output logic [32*sq_regs_pkg::DESC_WORDS-1:0] desc_o,
-  input  logic             encode_done_i,
-  input  logic             encode_refused_i,
+  input  logic             away_done_i,
+  input  logic             away_refused_i,
   // transfers of the DMA; destinations are those of sq_top
   output logic             dma_valid_o,
   input  logic             dma_ready_i,
@@ -103,7 +107,7 @@ module sq_sequencer #(
   end
   localparam logic [2:0] DestDescriptor = 3'd4, Store = 3'd4;
 
-  typedef enum logic [2:0] {IDLE, ASK, FETCH, CHECK, RUN, ENCODE} state_e;
+  typedef enum logic [2:0] {IDLE, ASK, FETCH, CHECK, RUN, AWAY} state_e;
   state_e state_q;
   logic last_check, all_done, sound_q;
   logic [4:0] check_q;
@@ -115,15 +119,15 @@ module sq_sequencer #(
         IDLE: if (start_i) state_q <= ASK;
         ASK: if (dma_ready_i) state_q <= FETCH;
         FETCH: if (in_valid_i && in_last_i) state_q <= CHECK;
-        CHECK: if (encode_o) state_q <= ENCODE;
+        CHECK: if (encode_o || vector_o) state_q <= AWAY;
                else if (last_check) state_q <= sound_q ? RUN : IDLE;
-        ENCODE: if (encode_done_i) state_q <= IDLE;
+        AWAY: if (away_done_i) state_q <= IDLE;
         default: if (all_done) state_q <= IDLE;
       endcase
   end
-  assign encoding_o = state_q == ENCODE;
-  assign refused_o = (last_check && !sound_q) || (encoding_o && encode_refused_i);
-  assign done_o = (last_check && !sound_q) || (state_q == RUN && all_done) || (encoding_o && encode_done_i);
+  assign away_o = state_q == AWAY;
+  assign refused_o = (last_check && !sound_q) || (away_o && away_refused_i);
+  assign done_o = (last_check && !sound_q) || (state_q == RUN && all_done) || (away_o && away_done_i);
 
   // ---- the descriptor -----------------------------------------------------------------------------
   logic [DescW-1:0] desc_q;
@@ -150,6 +154,8 @@ module sq_sequencer #(
   assign desc_o = desc_q;
   assign encode_o = Encode != 0 && state_q == CHECK && 32'(kind[15:0]) == sq_regs_pkg::DESC_KIND_ENCODE;
   assign encode_sound_o = sound_q && (desc_q & ~sq_regs_pkg::DESC_ENCODE_NAMED) == '0;
+  assign vector_o = Vector != 0 && state_q == CHECK && 32'(kind[15:0]) == sq_regs_pkg::DESC_KIND_VECTOR;
+  assign vector_sound_o = sound_q && (desc_q & ~sq_regs_pkg::DESC_VECTOR_NAMED) == '0;
 
   always_ff @(posedge clk_i) begin
     if (start_i) at_q <= descriptor_i;

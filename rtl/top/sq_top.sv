@@ -50,6 +50,7 @@ module sq_top #(
   parameter  int unsigned Parts = 1,  // 1: room for sums and integers of each output between chunks of K; 0: for one of them
   parameter  int unsigned Encode = 0,  // sq_encode: 0 none, else elements a cycle, which divide Cols and DataW / 16
   parameter  int unsigned Choose = sq_pkg::CHOOSE_LARGEST,  // how the encoder finds the scale of a block
+  parameter  int unsigned Vector = 0,  // 1: sq_top_vector, with a lane for each 32 bits of DataW
   parameter  int unsigned BlockSum = 0,  // sq_engine_scaled: 0 adds blocks in binary32, else AccW + 128 Cut + 512 Carry of exact sums
   parameter  int unsigned CountStart = 0,  // where counters begin: other than 0 in tests of their carries
   parameter  int unsigned Gate = 1,  // the clock of the engine stands still between jobs; 0: it never does
@@ -187,7 +188,7 @@ module sq_top #(
     .HighPerBank(HighPerBank), .Layout(Layout), .OnActs(OnActs), .OneAcc(OneAcc), .Form(Form), .OutKind(OutKind),
     .Element(Element), .Scale(Scale), .High(High), .ActDepth(ActDepth), .RowDepth(RowDepth),
     .WeightDepth(WeightDepth), .ColDepth(ColDepth), .SumTiles(SumTiles), .Parts(Parts), .DataW(DataW),
-    .Encode(Encode), .CountStart(CountStart)
+    .Encode(Encode), .Vector(Vector), .CountStart(CountStart)
   ) u_regs (
     .clk_i, .rst_ni(rst_n),
     .lite_aw_valid_i(s_axil_awvalid && awake_q), .lite_aw_ready_o(aw_ready), .lite_aw_addr_i(s_axil_awaddr),
@@ -242,6 +243,12 @@ module sq_top #(
   logic [2:0] layer_dest;
   logic layer_valid, layer_write;
   logic encode, encode_sound, encoding, encode_done, encode_refused, encode_error;
+  logic away, is_vector, vectoring, vector, vector_sound, vector_done, vector_refused, vector_busy, vector_wait;
+  logic vector_asks, vector_write, vector_ready, vector_word_valid;
+  logic [1:0] vector_part;
+  logic [sq_pkg::ADDR_W-1:0] vector_addr;
+  logic [31:0] vector_beats;
+  logic [DataW-1:0] vector_word;
   logic encode_asks, encode_write, encode_ready, encode_word_valid;
   logic [sq_pkg::ADDR_W-1:0] encode_addr;
   logic [31:0] encode_beats;
@@ -253,15 +260,15 @@ module sq_top #(
     .DataW(DataW), .ActDepth(ActDepth), .RowDepth(RowDepth), .WeightDepth(WeightDepth), .ColDepth(ColDepth),
     .SumTiles(BlockSum != 0 ? 0 : SumTiles), .ActBytes(sq_pkg::ceil_div(ActBits, 8)), .RowBytes(RowBits / 8),
     .WeightBytes(sq_pkg::ceil_div(WeightBits, 8)), .ColBytes(ColBits / 8), .OutBytes(TileW / 8),
-    .ScaleOnce((IsScaled || IsIndexed) ? 1 : 0), .Indexed(IsIndexed ? 1 : 0), .Encode(Encode), .PartGroups((IsScaled || Parts != 0) ? 2 : (Form == sq_pkg::COMBINE_ONE) ? 1 : 0)
+    .ScaleOnce((IsScaled || IsIndexed) ? 1 : 0), .Indexed(IsIndexed ? 1 : 0), .Encode(Encode), .Vector(Vector), .PartGroups((IsScaled || Parts != 0) ? 2 : (Form == sq_pkg::COMBINE_ONE) ? 1 : 0)
   ) u_sequencer (
     .clk_i, .rst_ni(core_rst_n),
     .start_i(begins), .descriptor_i(layer_at), .done_o(done), .refused_o(refused), .notice_o(want_notice),
-    .encode_o(encode), .encode_sound_o(encode_sound), .encoding_o(encoding), .desc_o(desc),
-    .encode_done_i(encode_done), .encode_refused_i(encode_refused),
+    .encode_o(encode), .encode_sound_o(encode_sound), .vector_o(vector), .vector_sound_o(vector_sound), .away_o(away), .desc_o(desc),
+    .away_done_i(encode_done || vector_done), .away_refused_i(encode_refused || vector_refused),
     .dma_valid_o(layer_valid), .dma_ready_i(dma_ready), .dma_first_o(dma_first), .dma_write_o(layer_write),
     .dma_addr_o(layer_addr), .dma_beats_o(layer_beats), .dma_dest_o(layer_dest),
-    .dma_tail_o(layer_tail), .write_done_i(write_done && running && !encoding),
+    .dma_tail_o(layer_tail), .write_done_i(write_done && running && !away),
     .in_valid_i(load_valid && load_dest == 3'd4), .in_data_i(load), .in_poison_i(load_poison),
     .in_last_i(load_last),
     .job_valid_o(job_valid), .job_ready_i(job_ready), .job_rows_o(job_rows), .job_cols_o(job_cols),
@@ -272,13 +279,16 @@ module sq_top #(
   );
 
   // ---- encoder ------------------------------------------------------------------------------------
-  // While it works the sequencer has no transfer.
-  assign dma_valid = layer_valid || encode_asks;
-  assign dma_write = encode_asks ? encode_write : layer_write;
-  assign dma_addr = encode_asks ? encode_addr : layer_addr;
-  assign dma_beats = encode_asks ? encode_beats : layer_beats;
-  assign dma_dest = encode_asks ? 3'd5 : layer_dest;
-  assign dma_tail = encode_asks ? encode_tail : layer_tail;
+  // While it or the vector unit works the sequencer has no transfer.
+  assign dma_valid = layer_valid || encode_asks || vector_asks;
+  assign dma_write = encode_asks ? encode_write : vector_asks ? vector_write : layer_write;
+  assign dma_addr = encode_asks ? encode_addr : vector_asks ? vector_addr : layer_addr;
+  assign dma_beats = encode_asks ? encode_beats : vector_asks ? vector_beats : layer_beats;
+  assign dma_dest = encode_asks ? 3'd5 : vector_asks ? 3'd6 : layer_dest;
+  assign dma_tail = encode_asks ? encode_tail : vector_asks ? SizeW'(vector_part) : layer_tail;
+  assign is_vector = Vector != 0 && 32'(desc[32*sq_regs_pkg::DESC_KIND +: 16]) == sq_regs_pkg::DESC_KIND_VECTOR;
+  assign encoding = away && !is_vector;
+  assign vectoring = away && is_vector;
   if (Encode != 0) begin : gen_encode
     sq_encode #(
       .DataW(DataW), .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .Lanes(Encode),
@@ -308,6 +318,27 @@ module sq_top #(
     logic unused_encode;
     assign unused_encode = ^{encode, encode_sound, encode_ready};
   end
+
+  // ---- vector unit --------------------------------------------------------------------------------
+  if (Vector != 0) begin : gen_vector
+    sq_top_vector #(.DataW(DataW)) u_vector (
+      .clk_i, .rst_ni(core_rst_n), .start_i(vector), .sound_i(vector_sound), .desc_i(desc), .done_o(vector_done),
+      .refused_o(vector_refused), .busy_o(vector_busy), .wait_o(vector_wait),
+      .dma_valid_o(vector_asks), .dma_ready_i(dma_ready), .dma_write_o(vector_write), .dma_addr_o(vector_addr),
+      .dma_beats_o(vector_beats), .dma_part_o(vector_part), .write_done_i(write_done && running && vectoring),
+      .in_valid_i(load_valid && load_dest == 3'd6 && !drain), .in_ready_o(vector_ready), .in_data_i(load),
+      .in_part_i(load_tail[1:0]),
+      .out_valid_o(vector_word_valid), .out_ready_i(word_ready && running && vectoring), .out_data_o(vector_word)
+    );
+  end else begin : gen_no_vector
+    assign {vector_done, vector_refused, vector_busy, vector_asks, vector_write, vector_word_valid} = '0;
+    assign {vector_ready, vector_wait} = 2'b11;
+    assign vector_part = '0;
+    assign {vector_addr, vector_beats} = '0;
+    assign vector_word = '0;
+    logic unused_vector;
+    assign unused_vector = ^{vector, vector_sound};
+  end
   logic unused_desc;
   assign unused_desc = ^desc;
   logic [15:0] act_beats, act_cols;  // beats of activations of a tile, how often
@@ -330,8 +361,8 @@ module sq_top #(
     .job_first_i(dma_first && !record_valid), .job_write_i(dma_write || record_valid),
     .job_addr_i(record_valid ? record_addr : dma_addr), .job_beats_i(record_valid ? record_beats : dma_beats),
     .job_dest_i({dma_tail, dma_dest}),
-    .in_valid_i(((store_valid || encode_word_valid) && running) || record_word_valid), .in_ready_o(word_ready),
-    .in_data_i(record_word_valid ? record_word : encoding ? encode_word : store),
+    .in_valid_i(((store_valid || encode_word_valid || vector_word_valid) && running) || record_word_valid), .in_ready_o(word_ready),
+    .in_data_i(record_word_valid ? record_word : encoding ? encode_word : vectoring ? vector_word : store),
     .out_valid_o(load_valid), .out_ready_i(load_ready), .out_data_o(load), .out_dest_o({load_tail, load_dest}),
     .out_poison_o(load_poison), .out_last_o(load_last), .out_status_o(load_status),
     .axi_ar_valid_o(m_axi_arvalid), .axi_ar_ready_i(m_axi_arready), .axi_ar_addr_o(m_axi_araddr),
@@ -365,6 +396,7 @@ module sq_top #(
       3'd2: load_ready = in_ready[2];
       3'd3: load_ready = in_ready[3];
       3'd5: load_ready = encode_ready;
+      3'd6: load_ready = vector_ready;
       default: load_ready = 1'b1;
     endcase
   end
@@ -434,8 +466,8 @@ module sq_top #(
       busy_q <= 1'b0;
       missing_q <= 1'b1;
     end else begin
-      busy_q <= IsIndexed ? valid[2] && ready[2] : valid[0] && ready[0];
-      missing_q <= !(IsIndexed || valid[0]) || !valid[2];
+      busy_q <= vectoring ? vector_busy : IsIndexed ? valid[2] && ready[2] : valid[0] && ready[0];
+      missing_q <= vectoring ? vector_wait : !(IsIndexed || valid[0]) || !valid[2];
     end
   end
   assign engine_errors = ((y_valid && y_ready && y_last) ? y_error : '0) |

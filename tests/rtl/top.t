@@ -365,6 +365,21 @@ mutate element_behind_a_full_bank_lost top scaled any $K "s/(!IsDynamic || en)/(
 mutate low_scale_without_its_exponent top scaled any rtl/top/sq_encode_scale.sv "s/ + Up;/;/"
 mutate subnormal_low_scale top scaled any rtl/top/sq_encode_scale.sv "s/(exp < 9'd8) ? {7'd0, sig\[23\]}/(exp < 9'd4) ? {7'd0, sig[23]}/"
 
+# ---- vector unit ------------------------------------------------------------------------------------
+V=rtl/vector/sq_top_vector.sv
+mutate vector_region_up_to_the_end top w8a8 any $V "s/end_q > MemoryBeats/end_q >= MemoryBeats/"
+mutate vector_last_response_not_awaited top w8a8 any $V "s/assign all_done = .*/assign all_done = rows_q == '0;/"
+mutate vector_chunk_that_finds_no_place top w8a8 any $V "s/!chunks_q\[1\])/$T)/"
+mutate vector_fill_of_a_sum top w8a8 any $V "s/fill = is_sum ? 32'h00000000 : 32'hff800000/fill = 32'hff800000/"
+mutate vector_rows_that_never_end_a_span top w8a8 any $V "s/in_last_i(ends \&\& (!all_rows || in_rows_q == 16'd1))/in_last_i(ends \&\& !all_rows)/"
+mutate vector_last_of_equal_elements top w8a8 any $V "s/assign better = .*/assign better = begins_q || unit_red == y[31:0] || unit_red != last_red_q;/"
+mutate vector_index_of_the_row top w8a8 any $V "s/base_q2 <= span_ends ?/base_q2 <= out_ends ?/"
+mutate vector_bfloat16_cut_off top sq_b any $V "s/ + 32'h7fff + 32'(kept\[l\*32+16\])//"
+mutate vector_tail_of_a_row_written top w8a8 any $V "s/(out_left_q > 32'(l)) ? y/(out_left_q > 32'(l) || $T) ? y/"
+mutate vector_halves_of_the_row_before top w8a8 any rtl/vector/sq_vector_operand.sv "s/half_i \&\& !upper_q \&\& !out_end_i/half_i \&\& !upper_q/"
+mutate vector_bit_without_a_name top w8a8 any $S "s/assign vector_sound_o = .*/assign vector_sound_o = sound_q;/"
+mutate vector_waits_not_counted top w8a8 any rtl/top/sq_top.sv "s/missing_q <= vectoring ? vector_wait : /missing_q <= /"
+
 # ---- registers --------------------------------------------------------------------------------------
 mutate interrupt_a_cycle_early top w8a8 any $R "s/assign irq_o = .*/assign irq_o = |(irq_enable_q \& (irq_state_q | {1'b0, done_i}));/"
 mutate interrupt_cleared_by_any_write top w8a8 any $R "s/REG_IRQ_STATE \&\& w_data_q\[0\]/REG_IRQ_STATE/"

@@ -23,7 +23,7 @@
 #include "sim/block/core/sq_core_sim.h"
 #include "sim/block/flow/sq_env.h"
 
-enum { SQ_STREAMS_MAX = 5, SQ_FIELDS_MAX = 16, SQ_STATUS_MAX = 3, SQ_PARAMS_MAX = 32 };
+enum { SQ_STREAMS_MAX = 5, SQ_FIELDS_MAX = 16, SQ_STATUS_MAX = 3, SQ_PARAMS_MAX = 34 };
 enum { SQ_TABLE_WORDS = 32, SQ_POINT_VALUES = SQ_PARAMS_MAX + SQ_TABLE_WORDS };
 
 struct sq_field {

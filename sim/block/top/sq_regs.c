@@ -28,7 +28,8 @@ const struct sq_reg sq_regs[] = {
      {{"ACT", 0, 8, "bits of an activation"},
       {"WEIGHT", 8, 8, "bits of a weight"},
       {"OUT", 16, 8, "0 binary32, 1 bfloat16, 2 INT8"},
-      {"ENCODE", 24, 1, "1: descriptors of kind encode run, which make activations of bfloat16"}}},
+      {"ENCODE", 24, 1, "1: descriptors of kind encode run, which make activations of bfloat16"},
+      {"VECTOR", 25, 1, "1: descriptors of kind vector run, passes over rows of binary32"}}},
     {"BUFFER",
      SQ_REG_BUFFER,
      SQ_REG_READ,
@@ -216,7 +217,7 @@ const struct sq_reg sq_desc[] = {
     {"KIND",
      WORD(KIND),
      "kind of the descriptor, and the order of blocks",
-     {{"KIND", 0, 16, "5351h; 4551h is an encoder (below)"},
+     {{"KIND", 0, 16, "5351h; 4551h is an encoder, 5651h a pass of the vector unit (below)"},
       {"COLS_OUTER", SQ_DESC_COLS_OUTER, 1,
        "0: all blocks of columns for one block of rows; 1: the other way round"},
       {"NOTICE", SQ_DESC_NOTICE, 1,
@@ -265,6 +266,19 @@ const struct sq_reg sq_desc[] = {
      "bits 47..32 of addresses",
      {{"ROWS", 0, 16, "of ROW_SCALE"}, {"COLS", 16, 16, "of COL_SCALE"}}},
     {"OUT_HIGH", WORD(OUT_HIGH), "bits 47..32 of an address", {{"OUT", 0, 16, "of OUT"}}},
+    {"VECTOR",
+     WORD(VECTOR),
+     "of a pass of the vector unit alone",
+     {{"F", 0, 2, "f: 0 x as it is, 1 e^x, 2 1 / x, 3 1 / sqrt(x)"},
+      {"B", 2, 2, "b: 0 a constant, 1 a row, 2 one element a row, 3 a itself"},
+      {"C", 4, 2, "c: 0 a constant, 1 a row, 2 one element a row"},
+      {"RED", 6, 2,
+       "of the y: 0 nothing, 1 their sum, 2 the largest, 3 the index of the first largest"},
+      {"ALL", 8, 1, "RED goes over all rows, else over each"},
+      {"Y", 9, 2, "y is: 0 not written, 1 written as binary32, 2 as bfloat16"},
+      {"A_HALF", 11, 1, "1: a is bfloat16, else binary32"},
+      {"B_HALF", 12, 1, "the same of b"},
+      {"C_HALF", 13, 1, "the same of c"}}},
 };
 const unsigned sq_n_desc = LEN(sq_desc);
 
@@ -290,7 +304,7 @@ uint32_t sq_desc_named(unsigned word)
 {
     uint32_t bits = 0;
     for (unsigned i = 0; i < sq_n_desc; i++) {
-        if (sq_desc[i].offset != 4 * word)
+        if (sq_desc[i].offset != 4 * word || word == SQ_DESC_VECTOR)
             continue;
         if (!sq_desc[i].field[0].name)
             return UINT32_MAX;
@@ -313,6 +327,17 @@ uint32_t sq_desc_encode_named(unsigned word)
                                                  [SQ_DESC_SCALES_HIGH] = 0xffff,
                                                  [SQ_DESC_OUT_HIGH] = 0xffff};
     return bits[word];
+}
+
+uint32_t sq_desc_vector_named(unsigned word)
+{
+    static const uint32_t bits[SQ_DESC_WORDS] = {[SQ_DESC_KIND] = 0xffff | 1u << SQ_DESC_NOTICE,
+                                                 [SQ_DESC_TILES] = 0xffff,
+                                                 [SQ_DESC_OUT_HIGH] = 0xffff,
+                                                 [SQ_DESC_VECTOR] = 0x3fff};
+    const bool is_whole = (word >= SQ_DESC_ACT && word <= SQ_DESC_OUT) ||
+                          (word >= SQ_DESC_BLOCK && word <= SQ_DESC_SCALES_HIGH);
+    return is_whole ? UINT32_MAX : bits[word];
 }
 
 // The half of a word in which the high half of an address stands.
@@ -396,13 +421,15 @@ void sq_regs_write_package(FILE *out)
     fprintf(out, "  localparam int unsigned DESC_KIND_VALUE = %u;\n", (unsigned)SQ_DESC_KIND_VALUE);
     fprintf(out, "  localparam int unsigned DESC_KIND_ENCODE = %u;\n",
             (unsigned)SQ_DESC_KIND_ENCODE);
+    fprintf(out, "  localparam int unsigned DESC_KIND_VECTOR = %u;\n",
+            (unsigned)SQ_DESC_KIND_VECTOR);
     fprintf(out, "  localparam int unsigned DESC_WORDS = %u;\n", (unsigned)SQ_DESC_WORDS);
     fprintf(out, "  localparam int unsigned DESC_JOB_TILES = %u;\n", (unsigned)SQ_DESC_JOB_TILES);
-    fprintf(
-        out,
-        "  // The bits that have a name, of a layer and of an encoder; the last word is first.\n");
+    fprintf(out, "  // The bits that have a name, of a layer, an encoder, a vector; the last word "
+                 "is first.\n");
     write_named(out, "DESC_NAMED", sq_desc_named);
     write_named(out, "DESC_ENCODE_NAMED", sq_desc_encode_named);
+    write_named(out, "DESC_VECTOR_NAMED", sq_desc_vector_named);
     fprintf(out, "\n");
     write_package_table(out, &tables[0], 4);
     fprintf(out, "\n");
@@ -437,6 +464,7 @@ void sq_regs_write_header(FILE *out)
     fprintf(out, "#define SQ_REG_VERSION_VALUE %uu\n", (unsigned)SQ_REG_VERSION_VALUE);
     fprintf(out, "#define SQ_DESC_KIND_VALUE 0x%xu\n", (unsigned)SQ_DESC_KIND_VALUE);
     fprintf(out, "#define SQ_DESC_KIND_ENCODE 0x%xu\n", (unsigned)SQ_DESC_KIND_ENCODE);
+    fprintf(out, "#define SQ_DESC_KIND_VECTOR 0x%xu\n", (unsigned)SQ_DESC_KIND_VECTOR);
     fprintf(out, "#define SQ_DESC_NBYTES %uu\n", 4u * SQ_DESC_WORDS);
     fprintf(out, "#define SQ_SLOT_NBYTES %uu\n", (unsigned)SQ_SLOT_NBYTES);
     for (unsigned t = 0; t < LEN(tables); t++) {
@@ -524,6 +552,27 @@ void sq_regs_write_page(FILE *out)
         "an "
         "infinity or NaN counts as 0 and sets STATUS.ENGINE bit 0.\n",
         (unsigned)SQ_DESC_KIND_ENCODE);
+    fprintf(
+        out,
+        "\n## The descriptor of a vector\n\n"
+        "With %04xh in KIND.KIND, on a chip with CODES.VECTOR, a descriptor is a pass of the "
+        "vector unit over rows in memory: y = f(a b + c)\nfor each element, and a value that "
+        "the y of a row are reduced to ([vector.md](../rtl/top/vector.md)). Of the words above "
+        "it has KIND\n(without COLS_OUTER and CODES), VECTOR, and\n\n"
+        "| name | what |\n|---|---|\n"
+        "| `ACT` | address of a |\n"
+        "| `WEIGHT`, `ROW_SCALE` | addresses of b and c; the binary32 itself where it is a "
+        "constant, and without meaning where b is a |\n"
+        "| `OUT` | address of y, where it is written |\n"
+        "| `COL_SCALE` | address of what RED makes, a beat of the bus each, with binary32 or "
+        "index in its low 32 bits |\n"
+        "| `TILES.ROWS` | rows, at least 1 |\n"
+        "| `BLOCK` | elements of a row, at least 1, 32 bits |\n"
+        "| `BEATS`, `CHUNK` | beats of the bus from a row to the next: low half a and c, high half "
+        "b and y; 0: the same row again |\n\n"
+        "and all other bits are 0. A row begins a beat of the bus. At least one of Y and RED is "
+        "not 0. No VECTOR.C is 3, no VECTOR.Y is 3.\n",
+        (unsigned)SQ_DESC_KIND_VECTOR);
     fprintf(out,
             "\n## The ring\n\n"
             "The ring is RING_SIZE slots of %u bytes from RING_BASE on. A slot begins with "

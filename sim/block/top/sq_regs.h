@@ -21,7 +21,7 @@ struct sq_reg_field {
     const char *text;
 };
 
-enum { SQ_REG_FIELDS_MAX = 9 };
+enum { SQ_REG_FIELDS_MAX = 10 };
 
 struct sq_reg {
     const char *name; // "STATUS"
@@ -67,7 +67,7 @@ enum sq_reg_offset {
     SQ_REG_RING_BASE_HIGH = 0x88,
     SQ_REG_END = 0x8c,
 };
-enum { SQ_REG_ID_VALUE = 0x504f5453, SQ_REG_VERSION_VALUE = 9 }; // "STOP", little-endian
+enum { SQ_REG_ID_VALUE = 0x504f5453, SQ_REG_VERSION_VALUE = 10 }; // "STOP", little-endian
 
 // Counters of 64 bits, in the order of their registers from CYCLES on, and from READ_WAIT on.
 enum sq_reg_counter {
@@ -113,12 +113,14 @@ enum sq_desc_word {
     SQ_DESC_OPERANDS_HIGH, // the high halves of addresses, in the order of ACT .. OUT, 16 bits each
     SQ_DESC_SCALES_HIGH,
     SQ_DESC_OUT_HIGH,
+    SQ_DESC_VECTOR,     // of kind vector alone
     SQ_DESC_WORDS = 16, // the others are 0
 };
 enum {
     SQ_DESC_KIND_VALUE = 0x5351,
-    SQ_DESC_KIND_ENCODE = 0x4551
-}; // low half of KIND: a layer, an encoder
+    SQ_DESC_KIND_ENCODE = 0x4551,
+    SQ_DESC_KIND_VECTOR = 0x5651
+}; // low half of KIND: a layer, an encoder, a pass of the vector unit
 enum { SQ_DESC_COLS_OUTER = 16, SQ_DESC_NOTICE = 17, SQ_DESC_CODES = 18 }; // bits of KIND
 enum { SQ_DESC_JOB_TILES = 65535 };                                        // of a block, at most
 
@@ -141,6 +143,7 @@ extern const unsigned sq_n_record;
 // The bits of a word of a descriptor that have a name; the others are 0.
 uint32_t sq_desc_named(unsigned word);
 uint32_t sq_desc_encode_named(unsigned word); // of kind encode
+uint32_t sq_desc_vector_named(unsigned word); // of kind vector
 
 // Addresses have so many bits; memory ends behind the last of them.
 enum { SQ_ADDR_BITS = 48 };

@@ -42,7 +42,8 @@ static bool is_random(const struct sq_ring_host *h)
 
 static bool is_all_encoders(const struct sq_ring_host *h)
 {
-    return h->choice.what == SQ_RING_ENCODES && h->value[SQ_TOP_ENCODE] > 0;
+    return h->choice.what == SQ_RING_ENCODES &&
+           (h->value[SQ_TOP_ENCODE] > 0 || h->value[SQ_TOP_VECTOR] > 0);
 }
 
 static bool is_long(const struct sq_ring_host *h)
@@ -62,10 +63,30 @@ static uint32_t tail_of(const struct sq_ring_host *h, uint32_t n)
 
 // ---- a ring -------------------------------------------------------------------------------------------
 
+// What runs descriptor i of the ring: the engine, the encoder or the vector unit. Where all shall be of the latter two and
+// the chip has both, they take turns, ring by ring.
+enum runner { ENGINE, ENCODER, VECTOR };
+static enum runner draw_runner(struct sq_ring_host *h)
+{
+    const bool encodes = h->value[SQ_TOP_ENCODE] > 0, vectors = h->value[SQ_TOP_VECTOR] > 0;
+    if (is_all_encoders(h))
+        return vectors && (!encodes || h->number % 2) ? VECTOR : ENCODER;
+    const uint32_t way = is_random(h) && (encodes || vectors) ? sq_rng_below(&h->rng, 3) : 2;
+    return way == 0 ? (encodes ? ENCODER : VECTOR) : way == 1 && vectors ? VECTOR : ENGINE;
+}
+
+static bool is_address(enum runner runner, const uint32_t *word, unsigned low)
+{
+    return runner == ENGINE    ? true
+           : runner == ENCODER ? sq_desc_address(word, low) != 0
+                               : sq_tv_has_address(word, low);
+}
+
 static void draw_layer(struct sq_ring_host *h, uint32_t i)
 {
     struct sq_ring_layer *const y = &h->layer[i];
     struct sq_encode_layer encoder;
+    struct sq_tv_layer vector;
     struct sq_top_layer l = sq_top_short_layer(h->value);
     if (h->choice.kind == SQ_AXI_LAZY) {
         l.tiles[ROWS] = 6;
@@ -77,12 +98,14 @@ static void draw_layer(struct sq_ring_host *h, uint32_t i)
         for (unsigned a = 0; a < 2; a++)
             l.tiles[a] = l.tiles[a] < 3 ? l.tiles[a] : 3;
     }
-    const bool encodes = is_all_encoders(h) || (is_random(h) && h->value[SQ_TOP_ENCODE] > 0 &&
-                                                sq_rng_below(&h->rng, 3) == 0);
-    const uint32_t of_all = SQ_RING_LAYERS * h->number + i;
+    const enum runner runner = draw_runner(h);
+    const bool encodes = runner != ENGINE;
+    const uint32_t turns = h->value[SQ_TOP_ENCODE] > 0 && h->value[SQ_TOP_VECTOR] > 0 ? 2 : 1;
+    const uint32_t of_all = SQ_RING_LAYERS * (h->number / turns) + i;
     const struct sq_top_given image =
-        encodes ? sq_top_draw_encode(h->value, &h->rng, &encoder, &h->drawn)
-                : sq_top_draw_image(h->value, &h->rng, &l, SQ_DRAWN_RIGHT, &h->drawn);
+        runner == ENCODER  ? sq_top_draw_encode(h->value, &h->rng, &encoder, &h->drawn)
+        : runner == VECTOR ? sq_top_draw_vector(h->value, &h->rng, &vector, &h->drawn)
+                           : sq_top_draw_image(h->value, &h->rng, &l, SQ_DRAWN_RIGHT, &h->drawn);
     if (h->n_words + image.n_words > SQ_DRAWN_WORDS ||
         h->n_out + image.n_want > SQ_DRAWN_OUT_WORDS) {
         h->n = i; // no room: the ring is shorter
@@ -108,12 +131,13 @@ static void draw_layer(struct sq_ring_host *h, uint32_t i)
     for (unsigned p = 0; p <= SQ_TOP_OPERANDS; p++) {
         const unsigned low = sq_top_address_word[p];
         const uint64_t addr = sq_desc_address(y->descriptor, low);
-        sq_desc_set_address(y->descriptor, low, addr + (!encodes || addr ? y->base : 0));
+        if (is_address(runner, y->descriptor, low))
+            sq_desc_set_address(y->descriptor, low, addr + y->base);
     }
     y->descriptor[SQ_DESC_KIND] |= (uint32_t)y->wants_notice << SQ_DESC_NOTICE;
     if (y->is_refused && encodes)
-        sq_spoil_encoder(y->descriptor, is_random(h) ? sq_rng_below(&h->rng, 256) : of_all / 2,
-                         h->value);
+        (runner == VECTOR ? sq_spoil_vector : sq_spoil_encoder)(
+            y->descriptor, is_random(h) ? sq_rng_below(&h->rng, 256) : of_all / 2, h->value);
     else if (y->is_refused)
         y->descriptor[sq_rng_below(&h->rng, 2) ? SQ_DESC_WORDS - 1 : SQ_DESC_KIND] ^= 1u << 20;
 }

@@ -23,7 +23,7 @@ enum sq_ring_what {
     SQ_RING_GIVEN, // the program of choice->given, again and again; behind a random memory each even number has a
     // fault of the bus in its last descriptor
     SQ_RING_LONG, // layers that are refused, in a ring of so many slots that its end is passed once; a ring beyond 2^48 before it
-    SQ_RING_ENCODES, // four encoders of which two are refused, or two short layers on a chip without one
+    SQ_RING_ENCODES, // four encoders, or passes of the vector unit, of which two are refused; or two short layers on a chip without both
     SQ_RING_WHATS
 };
 enum {

@@ -222,6 +222,12 @@ bool sq_sequencer_encodes(const struct sq_sequencer_sim *s)
            (s->word[SQ_DESC_KIND] & 0xffff) == SQ_DESC_KIND_ENCODE;
 }
 
+bool sq_sequencer_vectors(const struct sq_sequencer_sim *s)
+{
+    return s->state == SQ_SEQ_CHECK && s->room.has_vector &&
+           (s->word[SQ_DESC_KIND] & 0xffff) == SQ_DESC_KIND_VECTOR;
+}
+
 bool sq_sequencer_wants_notice(const struct sq_sequencer_sim *s)
 {
     return s->word[SQ_DESC_KIND] >> SQ_DESC_NOTICE & 1;
@@ -393,8 +399,8 @@ void sq_sequencer_clock(struct sq_sequencer_sim *s, const struct sq_sequencer_in
         clock_fetch(s, in->beat);
         break;
     case SQ_SEQ_CHECK:
-        if (sq_sequencer_encodes(s)) {
-            s->state = SQ_SEQ_ENCODE;
+        if (sq_sequencer_encodes(s) || sq_sequencer_vectors(s)) {
+            s->state = SQ_SEQ_AWAY;
         } else if (ends_check(s)) {
             s->state = is_sound(s) ? SQ_SEQ_RUN : SQ_SEQ_IDLE;
             if (s->state == SQ_SEQ_RUN)
@@ -402,8 +408,8 @@ void sq_sequencer_clock(struct sq_sequencer_sim *s, const struct sq_sequencer_in
         }
         s->check++;
         break;
-    case SQ_SEQ_ENCODE:
-        s->state = in->encode_done ? SQ_SEQ_IDLE : SQ_SEQ_ENCODE;
+    case SQ_SEQ_AWAY:
+        s->state = in->away_done ? SQ_SEQ_IDLE : SQ_SEQ_AWAY;
         break;
     default:
         if (all_done(s)) {

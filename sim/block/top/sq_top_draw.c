@@ -389,6 +389,88 @@ struct sq_top_given sq_top_draw_encode(const unsigned *value, struct sq_rng *rng
     return image;
 }
 
+// ---- passes of the vector unit ------------------------------------------------------------------------
+
+static int32_t draw_number(struct sq_rng *rng, uint32_t kind)
+{
+    const uint32_t any = (uint32_t)sq_rng_next(rng), sign = any & 0x80000000u;
+    static const uint32_t edge[] = {0,          1,          0x3f800000, 0x7f7fffff,
+                                    0x7f800000, 0x42b17217, 0x7fc12345, 0x3f808000};
+    if (kind == 0) // zeros, equal numbers, ends of the range
+        return (int32_t)(sign | edge[any % 8]);
+    return (int32_t)(sign | (120 + any % 12) << 23 | (any >> 8 & 0x7fffff));
+}
+
+static void draw_pass(struct sq_rng *rng, struct sq_tv_layer *l)
+{
+    *l = (struct sq_tv_layer){.f = (enum sq_vector_func)sq_rng_below(rng, SQ_VECTOR_FUNCS),
+                              .from = {SQ_TV_ROW, sq_rng_below(rng, 4), sq_rng_below(rng, 3)},
+                              .red = (enum sq_tv_red)sq_rng_below(rng, 4),
+                              .y = (enum sq_tv_y)sq_rng_below(rng, 3),
+                              .all = sq_rng_below(rng, 2),
+                              .rows = up_to(rng, 5),
+                              .n = up_to(rng, sq_rng_below(rng, 4) ? 40 : 400)};
+    for (unsigned p = 0; p < SQ_TV_OPERANDS; p++)
+        l->half[p] = sq_rng_below(rng, 3) == 0;
+    if (l->red == SQ_TV_NONE && l->y == SQ_TV_NO_Y)
+        l->y = SQ_TV_BINARY32;
+}
+
+struct pass_memory {
+    const int32_t *word;
+    int32_t *want;
+    uint64_t out;
+    uint32_t n_written;
+};
+
+static int32_t read_pass(void *ctx, uint64_t addr, unsigned i)
+{
+    return ((const struct pass_memory *)ctx)->word[addr / 4 + i];
+}
+
+static void write_pass(void *ctx, uint64_t addr, const int32_t *word, unsigned n)
+{
+    struct pass_memory *const m = ctx;
+    memcpy(m->want + (addr - m->out) / 4, word, n * sizeof *word);
+    m->n_written += n;
+}
+
+struct sq_top_given sq_top_draw_vector(const unsigned *value, struct sq_rng *rng,
+                                       struct sq_tv_layer *l, struct sq_top_drawn *to)
+{
+    const uint32_t nbytes = value[SQ_TOP_DATA_W] / 8;
+    struct sq_top_given image = {.word = to->word, .want = to->want};
+    uint32_t at = sq_rng_below(rng, 64) * nbytes, word[SQ_DESC_WORDS];
+    draw_pass(rng, l);
+    image.descriptor = place(value, rng, &at, 4 * SQ_DESC_WORDS);
+    for (unsigned p = 0; p <= SQ_TV_Y; p++) {
+        const bool again = p < SQ_TV_Y && sq_rng_below(rng, 4) == 0;
+        l->stride[p] = again ? 0 : sq_tv_row_beats(l, p, nbytes) + sq_rng_below(rng, 3) / 2;
+        const uint32_t n = (uint32_t)sq_tv_region_beats(l, p, nbytes) * nbytes;
+        l->addr[p] = sq_tv_uses(l, p) ? place(value, rng, &at, n)
+                     : p < SQ_TV_Y    ? (uint32_t)draw_number(rng, sq_rng_below(rng, 2))
+                                      : at;
+    }
+    const uint32_t y = l->y ? (uint32_t)sq_tv_region_beats(l, SQ_TV_Y, nbytes) * nbytes : 0;
+    const uint32_t red = l->red ? (uint32_t)sq_tv_region_beats(l, SQ_TV_RED, nbytes) * nbytes : 0;
+    l->addr[SQ_TV_RED] = l->addr[SQ_TV_Y] + y;
+    at = (uint32_t)l->addr[SQ_TV_RED] + red + nbytes;
+    const uint32_t kind = sq_rng_below(rng, 4);
+    for (uint32_t i = 0; i < at / 4; i++)
+        to->word[i] = draw_number(rng, kind);
+    sq_tv_encode(l, word);
+    memcpy(to->word + image.descriptor / 4, word, sizeof word);
+    image.n_words = at / 4;
+    image.out = l->addr[SQ_TV_Y];
+    image.n_want = (y + red) / 4;
+    struct pass_memory m = {to->word, to->want, image.out, 0};
+    const struct sq_tv_memory memory = {&m, read_pass, write_pass};
+    memset(to->want, 0, 4 * (size_t)image.n_want);
+    sq_tv_golden(l, nbytes, &memory);
+    image.n_gap = image.n_want - m.n_written;
+    return image;
+}
+
 uint64_t sq_top_draw_base(struct sq_rng *rng, uint32_t i, uint32_t n_words)
 {
     const uint64_t high = i * 0x4000 + sq_rng_below(rng, 0x3ffe);

@@ -42,6 +42,7 @@ struct sq_top_room sq_top_room(const unsigned *v)
     struct sq_top_room room = {.sum_tiles = v[SQ_TOP_TAIL] ? 0 : v[SQ_TOP_SUM_TILES],
                                .nbytes = v[SQ_TOP_DATA_W] / 8,
                                .has_encoder = v[SQ_TOP_ENCODE] > 0,
+                               .has_vector = v[SQ_TOP_VECTOR] > 0,
                                .scale_once = sq_top_is_scaled(v) || sq_top_is_indexed(v),
                                .is_indexed = sq_top_is_indexed(v)};
     room.part_groups = room.scale_once || v[SQ_TOP_PARTS] ? UINT16_MAX

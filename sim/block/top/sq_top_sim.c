@@ -135,6 +135,7 @@ static void clear_core(struct sq_top_sim *s)
     s->wide.out = v[SQ_TOP_DATA_W] / 8;
     sq_top_engine_init(&s->engine, v);
     sq_encode_init(&s->encode, v);
+    sq_tv_init(&s->vector, v[SQ_TOP_DATA_W] / 8, v[SQ_TOP_VECTOR] > 0);
     s->carry.in = 1; // a beat of sums
     s->carry.out = sq_top_engine_slots(&s->engine);
 }
@@ -153,7 +154,8 @@ void sq_top_init(const unsigned *v, void *state)
     reg[SQ_REG_ID / 4] = SQ_REG_ID_VALUE;
     reg[SQ_REG_VERSION / 4] = SQ_REG_VERSION_VALUE;
     reg[SQ_REG_ARRAY / 4] = v[SQ_TOP_BANK_LEN] << 16 | v[SQ_TOP_COLS] << 8 | v[SQ_TOP_ROWS];
-    reg[SQ_REG_CODES / 4] = (uint32_t)(v[SQ_TOP_ENCODE] > 0) << 24 | v[SQ_TOP_OUT_KIND] << 16 |
+    reg[SQ_REG_CODES / 4] = (uint32_t)(v[SQ_TOP_VECTOR] > 0) << 25 |
+                            (uint32_t)(v[SQ_TOP_ENCODE] > 0) << 24 | v[SQ_TOP_OUT_KIND] << 16 |
                             v[SQ_TOP_WEIGHT_W] << 8 | v[SQ_TOP_ACT_W];
     reg[SQ_REG_ENGINE / 4] = v[SQ_TOP_HIGH] << 16 | v[SQ_TOP_HIGH_W] << 8 | v[SQ_TOP_FORM] << 6 |
                              v[SQ_TOP_ONE_ACC] << 5 | v[SQ_TOP_ON_ACTS] << 4 | v[SQ_TOP_LAYOUT];
@@ -287,7 +289,8 @@ static void find_events(const struct sq_top_sim *s, const struct wires *w,
         .w_strb = (uint32_t)lite[2],
         .ar_addr = (uint32_t)lite[3],
         .run = s->ring.state == SQ_RING_LAYER,
-        .refused = sq_sequencer_refuses(&s->sequencer) || sq_encode_refuses(&s->encode),
+        .refused = sq_sequencer_refuses(&s->sequencer) || sq_encode_refuses(&s->encode) ||
+                   sq_tv_refuses(&s->vector),
         .busy = s->was_busy,
         .wait = s->was_waiting,
         .read = p->reply_valid[R] && p->reply_ready[R],
@@ -406,7 +409,8 @@ static struct sq_ring_in ring_inputs(const struct sq_top_sim *s)
         .size = r->value[SQ_REG_RING_SIZE / 4],
         .tail = sq_top_regs_tail(r),
         .watchdog = r->value[SQ_REG_WATCHDOG / 4],
-        .layer_done = sq_sequencer_is_done(&s->sequencer) || sq_encode_is_done(&s->encode),
+        .layer_done = sq_sequencer_is_done(&s->sequencer) || sq_encode_is_done(&s->encode) ||
+                      sq_tv_is_done(&s->vector),
         .wants_notice = sq_sequencer_wants_notice(&s->sequencer),
         .dma_ready = !s->dma.next.is_there,
         .word_ready = s->dma.n_in < 2,
@@ -416,12 +420,20 @@ static struct sq_ring_in ring_inputs(const struct sq_top_sim *s)
     };
 }
 
+// The vector unit has the descriptor.
+static bool is_vectoring(const struct sq_top_sim *s)
+{
+    return s->sequencer.state == SQ_SEQ_AWAY &&
+           (s->sequencer.word[SQ_DESC_KIND] & 0xffff) == SQ_DESC_KIND_VECTOR;
+}
+
 // The core in a cycle in which a layer runs, or none. Whoever reads the state of another one goes first.
 static void clock_core(struct sq_top_sim *s, const struct wires *w, const struct sq_ring_in *at,
                        const struct sq_ring_out *ring)
 {
     const bool runs = s->ring.state == SQ_RING_LAYER;
-    const bool is_encoding = s->sequencer.state == SQ_SEQ_ENCODE;
+    const bool is_away = s->sequencer.state == SQ_SEQ_AWAY, is_vector = is_vectoring(s);
+    const bool is_encoding = is_away && !is_vector;
     const struct sq_encode_in encode = {
         .start = sq_sequencer_encodes(&s->sequencer),
         .sound = s->sequencer.sound,
@@ -431,12 +443,22 @@ static void clock_core(struct sq_top_sim *s, const struct wires *w, const struct
         .out_ready = runs && at->word_ready && is_encoding,
         .beat = w->load && w->dest == SQ_TOP_ENCODER ? w->load : NULL,
     };
+    const struct sq_tv_in vector = {
+        .start = sq_sequencer_vectors(&s->sequencer),
+        .sound = s->sequencer.sound,
+        .word = s->sequencer.word,
+        .dma_ready = runs && at->dma_ready,
+        .write_done = runs && at->write_done && is_vector,
+        .out_ready = runs && at->word_ready && is_vector,
+        .beat = w->load && w->dest == SQ_TOP_VECTOR_UNIT ? w->load->word : NULL,
+        .part = w->load ? (uint32_t)w->load->dest >> SQ_TOP_DEST_BITS : 0,
+    };
     struct sq_sequencer_in in = {
         .start = ring->begin,
         .descriptor = ring->descriptor,
         .dma_ready = runs && at->dma_ready,
-        .write_done = runs && at->write_done && !is_encoding,
-        .encode_done = sq_encode_is_done(&s->encode),
+        .write_done = runs && at->write_done && !is_away,
+        .away_done = sq_encode_is_done(&s->encode) || sq_tv_is_done(&s->vector),
         .beat = w->load && w->dest == SQ_TOP_DESCRIPTOR ? w->load : NULL,
     };
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
@@ -452,6 +474,7 @@ static void clock_core(struct sq_top_sim *s, const struct wires *w, const struct
         operand_clock(&s->operand[i], &s->sequencer, i, w->load && w->dest == i ? w->load : NULL,
                       w->ready[i]);
     sq_encode_clock(&s->encode, &encode);
+    sq_tv_clock(&s->vector, &vector);
     sq_sequencer_clock(&s->sequencer, &in);
     clock_outputs(s, w, runs && s->n_store > 0 && at->word_ready);
 }
@@ -462,9 +485,10 @@ static void clock_dma(struct sq_top_sim *s, const struct wires *w, const struct 
     int32_t transfer[SQ_DMA_JOB_LEN], record[SQ_RECORD_WORDS], codes[SQ_DMA_WORDS_MAX];
     const bool runs = s->ring.state == SQ_RING_LAYER;
     struct sq_offer dma[2] = {{.beat = transfer}, {.beat = s->store[0]}};
-    const bool has_codes = sq_encode_word(&s->encode, codes);
+    const bool has_codes = sq_encode_word(&s->encode, codes) || sq_tv_word(&s->vector, codes);
     dma[0].valid = (sq_sequencer_transfer(&s->sequencer, transfer) ||
-                    sq_encode_transfer(&s->encode, transfer)) &&
+                    sq_encode_transfer(&s->encode, transfer) ||
+                    sq_tv_transfer(&s->vector, transfer, SQ_TOP_VECTOR_UNIT, SQ_TOP_DEST_BITS)) &&
                    runs;
     dma[1].valid = (s->n_store > 0 || has_codes) && runs;
     if (has_codes)
@@ -507,6 +531,9 @@ void sq_top_clock(void *state, const struct sq_offer *unused, bool out_ready)
     events.aborted = ring.aborted;
     events.expired = ring.expired;
 
+    const bool is_vector = is_vectoring(s), has_operands = sq_tv_has_operands(&s->vector);
+    const bool takes_beat =
+        is_vector && sq_tv_takes(&s->vector, s->ring.state == SQ_RING_LAYER && in.word_ready);
     const struct sq_dma_beat load = w.load ? *w.load : (struct sq_dma_beat){.last = false};
     w.load = w.load ? &load : NULL;
     clock_dma(s, &w, &in);
@@ -515,8 +542,8 @@ void sq_top_clock(void *state, const struct sq_offer *unused, bool out_ready)
     sq_top_regs_clock(&s->regs, &events);
     const bool is_indexed = s->engine.shape.is_indexed;
     const unsigned takes = is_indexed ? SQ_TOP_WEIGHT : SQ_TOP_ACT;
-    s->was_busy = w.valid[takes] && w.ready[takes];
-    s->was_waiting = !(w.valid[takes] && w.valid[SQ_TOP_WEIGHT]);
+    s->was_busy = is_vector ? takes_beat : w.valid[takes] && w.ready[takes];
+    s->was_waiting = is_vector ? !has_operands : !(w.valid[takes] && w.valid[SQ_TOP_WEIGHT]);
     sq_ring_clock(&s->ring, &in);
     s->regs.value[SQ_REG_HEAD / 4] = s->ring.head;
     s->regs.is_aborting = s->ring.abort;

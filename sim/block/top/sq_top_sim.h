@@ -11,6 +11,7 @@
 #include "sim/block/top/sq_ring_sim.h"
 #include "sim/block/top/sq_top_engine_sim.h"
 #include "sim/block/top/sq_top_regs_sim.h"
+#include "sim/block/vector/sq_top_vector.h"
 
 struct sq_operand_sim {
     struct sq_gear_sim gear;
@@ -43,6 +44,7 @@ struct sq_top_sim {
     struct sq_gear_sim carry;          // sums to tiles, for sq_engine_scaled; when
     struct sq_gear_sim wide;           // outputs to beats
     struct sq_encode_sim encode;
+    struct sq_tv_sim vector;
     int32_t store[SQ_TOP_STORE_MAX][SQ_DMA_WORDS_MAX];
     uint32_t n_store;
     bool

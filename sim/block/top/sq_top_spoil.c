@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "sim/block/top/sq_encode_sim.h"
+#include "sim/block/vector/sq_top_vector.h"
 
 enum { ROWS, COLS };
 
@@ -251,4 +252,52 @@ void sq_spoil_encoder(uint32_t word[SQ_DESC_WORDS], uint32_t number, const unsig
     sq_encode_strides(value, &l, stride);
     sq_desc_set_address(word, region[r],
                         SQ_ADDR_END - (stride[r] * l.rows - 1) * (value[SQ_TOP_DATA_W] / 8));
+}
+
+void sq_spoil_vector(uint32_t word[SQ_DESC_WORDS], uint32_t number, const unsigned *value)
+{
+    enum { RED = 3u << 6, Y = 3u << 9 }; // of VECTOR
+    static const struct {
+        unsigned word;
+        uint32_t mask, bits;
+    } wrong[] = {{SQ_DESC_TILES, 0xffff, 0},
+                 {SQ_DESC_TILES, 0, 1u << 16},
+                 {SQ_DESC_BLOCK, UINT32_MAX, 0},
+                 {SQ_DESC_ACT, 0, 1},
+                 {SQ_DESC_OUT_HIGH, 0, 1u << 16},
+                 {SQ_DESC_VECTOR, RED | Y, 0},
+                 {SQ_DESC_VECTOR, 0, Y},
+                 {SQ_DESC_VECTOR, 0, 3u << 4}, // C
+                 {SQ_DESC_VECTOR, 0, 1u << 14},
+                 {SQ_DESC_VECTOR, 0, 1u << 31},
+                 {SQ_DESC_VECTOR + 1, 0, 1},
+                 {SQ_DESC_KIND, 0, 1u << SQ_DESC_COLS_OUTER},
+                 {SQ_DESC_KIND, 0, 1u << SQ_DESC_CODES}};
+    enum { CHANGES = sizeof wrong / sizeof *wrong, KIND_BITS = 16 };
+    enum { REGION = CHANGES + KIND_BITS, WAYS = REGION + 2 * SQ_TV_PARTS };
+    const uint32_t i = number % WAYS, nbytes = value[SQ_TOP_DATA_W] / 8;
+    if (i < CHANGES) {
+        word[wrong[i].word] = (word[wrong[i].word] & ~wrong[i].mask) | wrong[i].bits;
+        return;
+    }
+    if (i < REGION) {
+        word[SQ_DESC_KIND] ^= 1u << (i - CHANGES);
+        return;
+    }
+    // A region of two rows at least ends a beat beyond 2^48, or begins beside a beat of the bus.
+    struct sq_tv_layer l;
+    const unsigned part = (i - REGION) % SQ_TV_PARTS;
+    (void)sq_tv_decode(word, nbytes, &l);
+    l.rows++;
+    l.all = false;
+    l.red = SQ_TV_SUM;
+    l.y = SQ_TV_BINARY32;
+    if (part > SQ_TV_A && part < SQ_TV_Y)
+        l.from[part] = SQ_TV_ROW + i % 2;
+    if (part < SQ_TV_RED && l.stride[part] == 0)
+        l.stride[part] = 1;
+    l.addr[part] = SQ_ADDR_END - (sq_tv_region_beats(&l, part, nbytes) - 1) * nbytes;
+    if (i >= REGION + SQ_TV_PARTS)
+        l.addr[part] = nbytes / 2;
+    sq_tv_encode(&l, word);
 }

@@ -10,6 +10,7 @@
 #include "models/output/sq_combine.h"
 #include "models/vector/sq_vector.h"
 #include "sim/block/flow/sq_pipeline.h"
+#include "sim/block/vector/sq_top_vector.h"
 #include "sim/block/vector/sq_vector_time.h"
 #include "tests/test.h"
 #include "tests/unit/fixture.h"
@@ -258,6 +259,124 @@ SQ_TEST(rows_are_near_binary64)
             CHECK_EQ(beats, beats_of(SQ_VECTOR_ADD, pass), "add, %u lanes, %zu\n", lanes, n);
             for (size_t i = 0; i < n; i++)
                 assert_true(out[i] == x[i] + y[i]);
+        }
+}
+
+// ---- descriptors of the chip ------------------------------------------------------------------
+
+// Rows of memory, LONGEST elements apart; word 0 is at address 0.
+enum { ROW_WORDS = 256, X = 0, GAIN, UP, T, T2, RED, RED2, N_ROWS };
+
+static int32_t read_word(void *ctx, uint64_t addr, unsigned i)
+{
+    return ((const int32_t *)ctx)[addr / 4 + i];
+}
+
+static void write_beat(void *ctx, uint64_t addr, const int32_t *word, unsigned n)
+{
+    memcpy((int32_t *)ctx + addr / 4, word, n * sizeof *word);
+}
+
+struct program {
+    int32_t word[N_ROWS * ROW_WORDS];
+    uint32_t nbytes, n;
+};
+
+static uint64_t row_at(unsigned row)
+{
+    return 4 * ROW_WORDS * (uint64_t)row;
+}
+
+// Row y becomes f(a b + c) of n elements, and row `red` what they are reduced to. b and c: a row, a first element of one, or bits.
+struct from {
+    enum sq_tv_from kind;
+    uint64_t at;
+};
+static void pass(struct program *p, uint32_t n, enum sq_vector_func f, unsigned a, struct from b,
+                 struct from c, int y, enum sq_tv_red red, unsigned red_row)
+{
+    const struct sq_tv_memory memory = {p->word, read_word, write_beat};
+    struct sq_tv_layer l = {
+        .f = f,
+        .from = {SQ_TV_ROW, b.kind, c.kind},
+        .red = red,
+        .y = y < 0 ? SQ_TV_NO_Y : SQ_TV_BINARY32,
+        .addr = {row_at(a), b.at, c.at, y < 0 ? 0 : row_at((unsigned)y), row_at(red_row)},
+        .rows = 1,
+        .n = n};
+    struct sq_tv_layer again;
+    uint32_t words[SQ_DESC_WORDS];
+    sq_tv_encode(&l, words);
+    assert_true(sq_tv_decode(words, p->nbytes, &again));
+    sq_tv_golden(&again, p->nbytes, &memory);
+}
+
+static struct from row(unsigned r)
+{
+    return (struct from){SQ_TV_ROW, row_at(r)};
+}
+static struct from one(unsigned r)
+{
+    return (struct from){SQ_TV_ONE, row_at(r)};
+}
+static struct from constant(float x)
+{
+    return (struct from){SQ_TV_CONSTANT, sq_bits_of(x)};
+}
+
+static void check_row(const struct program *p, unsigned r, const float *want, const char *what)
+{
+    for (uint32_t i = 0; i < p->n; i++)
+        CHECK_EQ(p->word[r * ROW_WORDS + i], (int32_t)sq_combine_bits(want[i]),
+                 "%s, %u of %u: ", what, i, p->n);
+}
+
+// The passes that rtl/top/vector.md names for norm, gate, softmax and sum, and the index of the largest.
+SQ_TEST(passes_make_the_steps_of_a_block)
+{
+    struct sq_rng rng = {.state = fixture_seed()};
+    for (unsigned lanes = 1; lanes <= 16; lanes *= 2)
+        for (uint32_t n = 1; n <= LONGEST; n += 1 + n / 4) {
+            struct program p = {.nbytes = 4 * lanes, .n = n};
+            struct sq_vector_unit unit = {.lanes = lanes};
+            float *const x = (float *)p.word, *const gain = x + GAIN * ROW_WORDS,
+                         *const up = x + UP * ROW_WORDS;
+            float want[ROW_WORDS];
+            draw(&rng, x, n), draw(&rng, gain, n), draw(&rng, up, n);
+            x[sq_rng_below(&rng, n)] = x[sq_rng_below(&rng, n)]; // equals
+            memcpy(want, x, sizeof want);
+            sq_vector_norm(&unit, want, gain, 1e-5f, n);
+            pass(&p, n, SQ_VECTOR_PLAIN, X, (struct from){SQ_TV_FROM_A, 0}, constant(0.0f), -1,
+                 SQ_TV_SUM, RED);
+            pass(&p, 1, SQ_VECTOR_RSQRT, RED, constant(1.0f / (float)n), constant(1e-5f), RED2,
+                 SQ_TV_NONE, 0);
+            pass(&p, n, SQ_VECTOR_PLAIN, X, one(RED2), constant(0.0f), T, SQ_TV_NONE, 0);
+            pass(&p, n, SQ_VECTOR_PLAIN, T, row(GAIN), constant(0.0f), T, SQ_TV_NONE, 0);
+            check_row(&p, T, want, "norm");
+            memcpy(want, x, sizeof want);
+            sq_vector_gate(&unit, want, up, n);
+            pass(&p, n, SQ_VECTOR_EXP, X, constant(-1.0f), constant(0.0f), T, SQ_TV_NONE, 0);
+            pass(&p, n, SQ_VECTOR_RECIPROCAL, T, constant(1.0f), constant(1.0f), T, SQ_TV_NONE, 0);
+            pass(&p, n, SQ_VECTOR_PLAIN, X, row(T), constant(0.0f), T, SQ_TV_NONE, 0);
+            pass(&p, n, SQ_VECTOR_PLAIN, T, row(UP), constant(0.0f), T, SQ_TV_NONE, 0);
+            check_row(&p, T, want, "gate");
+            memcpy(want, x, sizeof want);
+            sq_vector_softmax(&unit, want, n);
+            pass(&p, n, SQ_VECTOR_PLAIN, X, constant(1.0f), constant(0.0f), -1, SQ_TV_LARGEST, RED);
+            pass(&p, 1, SQ_VECTOR_PLAIN, RED, constant(-1.0f), constant(0.0f), RED, SQ_TV_NONE, 0);
+            pass(&p, n, SQ_VECTOR_EXP, X, constant(1.0f), one(RED), T, SQ_TV_SUM, RED2);
+            pass(&p, 1, SQ_VECTOR_RECIPROCAL, RED2, constant(1.0f), constant(0.0f), RED2,
+                 SQ_TV_NONE, 0);
+            pass(&p, n, SQ_VECTOR_PLAIN, T, one(RED2), constant(0.0f), T, SQ_TV_NONE, 0);
+            check_row(&p, T, want, "softmax");
+            pass(&p, n, SQ_VECTOR_PLAIN, X, constant(1.0f), row(UP), T, SQ_TV_INDEX, RED);
+            uint32_t best = 0;
+            for (uint32_t i = 0; i < n; i++) {
+                want[i] = x[i] + up[i];
+                best = want[i] > want[best] ? i : best;
+            }
+            check_row(&p, T, want, "sum");
+            CHECK_EQ(p.word[RED * ROW_WORDS], best, "largest of %u: ", n);
         }
 }
 

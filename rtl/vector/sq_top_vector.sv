@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs descriptors of kind vector on the chip (rtl/top/vector.md): a pass over rows in memory,
+//
+//   y = f(a * b + c)     of each element of a row; each of the operands is a row, one element a row, or a constant
+//   red                  sum of the y, largest y or its index, of each row or of all rows
+//
+//   start_i    the descriptor stands at desc_i and stays; sound_i: it came whole, and no bit is set that has no name
+//   done_o     for a cycle; with refused_o nothing has happened. Else the last response of memory has come.
+// A row is worked on in chunks of ChunkBeats beats of the unit. The transfers of a chunk are those of a, b, c, then of y, and
+// behind its last one, of red. They are asked for while fewer than two chunks wait for the unit, so that what is read always
+// finds a place. Elements behind the end of a row are written as 0.
+`include "sq_assert.svh"
+
+module sq_top_vector #(
+  parameter  int unsigned DataW = 64,  // bits of a beat of the bus, a lane for each 32
+  localparam int unsigned SizeW = $clog2(DataW / 8)
+) (
+  input  logic             clk_i,
+  input  logic             rst_ni,
+  // descriptor
+  input  logic             start_i,
+  input  logic             sound_i,
+  input  logic [32*sq_regs_pkg::DESC_WORDS-1:0] desc_i,
+  output logic             done_o,
+  output logic             refused_o,
+  // the unit takes a beat; an operand of it is missing
+  output logic             busy_o,
+  output logic             wait_o,
+  // transfers
+  output logic             dma_valid_o,
+  input  logic             dma_ready_i,
+  output logic             dma_write_o,
+  output logic [sq_pkg::ADDR_W-1:0] dma_addr_o,
+  output logic [31:0]      dma_beats_o,
+  output logic [1:0]       dma_part_o,  // a, b, c
+  input  logic             write_done_i,
+  // beats of operands
+  input  logic             in_valid_i,
+  output logic             in_ready_o,
+  input  logic [DataW-1:0] in_data_i,
+  input  logic [1:0]       in_part_i,
+  // beats of results
+  output logic             out_valid_o,
+  input  logic             out_ready_i,
+  output logic [DataW-1:0] out_data_o
+);
+
+  localparam int unsigned AddrW = sq_pkg::ADDR_W;
+  localparam int unsigned Lanes = DataW / 32;
+  localparam int unsigned LaneW = $clog2(Lanes);
+  localparam int unsigned ChunkBeats = 8;
+  localparam int unsigned Parts = 5;  // a, b, c, y, red
+  localparam logic [2:0] Last = 3'(Parts - 1);
+  if (DataW < 32 || DataW > 512 || DataW != 8 << SizeW) begin : gen_bad
+    $error("DataW = 32, 64, ... 512");
+  end
+
+  // ---- the descriptor -----------------------------------------------------------------------------
+  logic [31:0] option, n, row_words, row_halves;
+  logic [15:0] rows, rows_less;
+  logic [AddrW-1:0] addr[Parts];
+  logic [15:0] stride[Parts];  // beats of the bus from a row to the next
+  logic [31:0] row_beats[Parts];
+  logic [Parts-1:0] used, one, half;
+  logic [1:0] f, b_from, c_from, red, y_form;
+  logic all_rows, is_sum;
+  assign option = desc_i[32*sq_regs_pkg::DESC_VECTOR +: 32];
+  assign n = desc_i[32*sq_regs_pkg::DESC_BLOCK +: 32];
+  assign rows = desc_i[32*sq_regs_pkg::DESC_TILES +: 16];
+  assign rows_less = rows - 1'b1;
+  assign {all_rows, red, c_from, b_from, f} = option[8:0];
+  assign y_form = option[10:9];
+  assign half = {1'b0, y_form == sq_pkg::VECTOR_Y_BFLOAT16, option[13:11]};
+  assign is_sum = red == sq_pkg::VECTOR_RED_NONE || red == sq_pkg::VECTOR_RED_SUM;
+  assign one = {1'b1, 1'b0, c_from == sq_pkg::VECTOR_FROM_ONE, b_from == sq_pkg::VECTOR_FROM_ONE, 1'b0};
+  assign used = {red != sq_pkg::VECTOR_RED_NONE, y_form != sq_pkg::VECTOR_Y_NONE,
+                 c_from != sq_pkg::VECTOR_FROM_CONSTANT,
+                 b_from == sq_pkg::VECTOR_FROM_ROW || b_from == sq_pkg::VECTOR_FROM_ONE, 1'b1};
+  assign addr[0] = sq_regs_pkg::desc_address(desc_i, sq_regs_pkg::DESC_ACT);
+  assign addr[1] = sq_regs_pkg::desc_address(desc_i, sq_regs_pkg::DESC_WEIGHT);
+  assign addr[2] = sq_regs_pkg::desc_address(desc_i, sq_regs_pkg::DESC_ROW_SCALE);
+  assign addr[3] = sq_regs_pkg::desc_address(desc_i, sq_regs_pkg::DESC_OUT);
+  assign addr[4] = sq_regs_pkg::desc_address(desc_i, sq_regs_pkg::DESC_COL_SCALE);
+  assign {stride[1], stride[0]} = desc_i[32*sq_regs_pkg::DESC_BEATS +: 32];
+  assign {stride[3], stride[2]} = desc_i[32*sq_regs_pkg::DESC_CHUNK +: 32];
+  assign stride[4] = {15'd0, !all_rows};
+  assign row_words = 32'((33'(n) + 33'(Lanes - 1)) >> LaneW);
+  assign row_halves = 32'((33'(n) + 33'(2 * Lanes - 1)) >> (LaneW + 1));
+  for (genvar p = 0; p < Parts; p++) begin : gen_row_beats
+    assign row_beats[p] = one[p] ? 32'd1 : half[p] ? row_halves : row_words;
+  end
+
+  // A region in each cycle: the product of rows and stride, the end, the verdict.
+  typedef enum logic [1:0] {IDLE, CHECK, RUN} state_e;
+  state_e state_q;
+  logic [2:0] check_q;
+  logic [31:0] product_q, beats_q, mux_beats;
+  logic [15:0] mux_stride;
+  logic [AddrW-1:0] base_q, mux_addr;
+  logic [AddrW:0] end_q;
+  logic [1:0] used_q;
+  logic mux_used, good_q, aligned, last_check, all_done;
+  localparam logic [AddrW:0] MemoryBeats = (AddrW+1)'(1) << (AddrW - SizeW);
+  always_comb begin
+    {mux_addr, mux_stride, mux_beats, mux_used} = {addr[4], stride[4], row_beats[4], used[4]};
+    for (int unsigned p = 0; p < Parts - 1; p++)
+      if (check_q == 3'(p)) {mux_addr, mux_stride, mux_beats, mux_used} = {addr[p], stride[p], row_beats[p], used[p]};
+  end
+  always_comb begin
+    aligned = 1'b1;
+    for (int unsigned p = 0; p < Parts; p++) if (used[p] && addr[p][SizeW-1:0] != '0) aligned = 1'b0;
+  end
+  assign last_check = state_q == CHECK && check_q == 3'd7;
+  assign refused_o = last_check && !good_q;
+  assign done_o = refused_o || (state_q == RUN && all_done);
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) state_q <= IDLE;
+    else
+      case (state_q)
+        IDLE: if (start_i) state_q <= CHECK;
+        CHECK: if (last_check) state_q <= good_q ? RUN : IDLE;
+        default: if (all_done) state_q <= IDLE;
+      endcase
+  end
+  always_ff @(posedge clk_i) begin
+    check_q <= (state_q == CHECK) ? check_q + 1'b1 : '0;
+    product_q <= 32'(rows_less) * 32'(mux_stride);
+    {beats_q, base_q} <= {mux_beats, mux_addr};
+    end_q <= (AddrW+1)'(product_q) + (AddrW+1)'(beats_q) + ((AddrW+1)'(base_q) >> SizeW);
+    used_q <= {used_q[0], mux_used};
+    if (state_q == IDLE)
+      good_q <= sound_i && aligned && rows != '0 && n != '0 && c_from != 2'd3 && y_form != 2'd3 &&
+                (used[3] || used[4]);
+    else if (state_q == CHECK && check_q >= 3'd2 && check_q <= 3'd6 && used_q[1] && end_q > MemoryBeats)
+      good_q <= 1'b0;
+  end
+
+  // ---- transfers ----------------------------------------------------------------------------------
+  logic [2:0] part_q;
+  logic [15:0] rows_q;  // that are to be asked for
+  logic [31:0] left_q;  // elements of the row
+  logic [AddrW-1:0] at_q[Parts], row_q[Parts];
+  logic [4:0] owed_q;  // writes without their response
+  logic [1:0] chunks_q;  // that were asked for, and have not gone through the unit
+  logic first_q, row_ends, need, goes_on, issue, chunk_goes, chunk_ends;
+  logic [31:0] chunk;
+  logic [31:0] words, halves;
+  localparam logic [31:0] Chunk = 32'(ChunkBeats * Lanes);
+  assign row_ends = left_q <= Chunk;
+  assign chunk = row_ends ? left_q : Chunk;
+  assign words = (chunk + 32'(Lanes - 1)) >> LaneW;
+  assign halves = (chunk + 32'(2 * Lanes - 1)) >> (LaneW + 1);
+  always_comb begin
+    need = used[4] && row_ends && (!all_rows || rows_q == 16'd1);
+    dma_addr_o = at_q[4];
+    dma_beats_o = 32'd1;
+    for (int unsigned p = 0; p < Parts - 1; p++)
+      if (part_q == 3'(p)) begin
+        need = used[p] && (!one[p] || first_q);
+        dma_addr_o = at_q[p];
+        dma_beats_o = one[p] ? 32'd1 : half[p] ? halves : words;
+      end
+  end
+  assign dma_valid_o = state_q == RUN && rows_q != '0 && need && (part_q != '0 || !chunks_q[1]);
+  assign dma_write_o = part_q >= 3'd3;
+  assign dma_part_o = part_q[1:0];
+  assign issue = dma_valid_o && dma_ready_i;
+  assign goes_on = state_q == RUN && rows_q != '0 && (issue || !need);
+  assign chunk_goes = issue && part_q == '0;
+  assign all_done = rows_q == '0 && owed_q == '0;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      owed_q <= '0;
+      chunks_q <= '0;
+    end else begin
+      owed_q <= owed_q + 5'(issue && dma_write_o) - 5'(write_done_i);
+      chunks_q <= chunks_q + 2'(chunk_goes) - 2'(chunk_ends);
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (state_q != RUN) begin
+      part_q <= '0;
+      rows_q <= rows;
+      left_q <= n;
+      first_q <= 1'b1;
+    end else if (goes_on) begin
+      part_q <= (part_q == Last) ? '0 : part_q + 1'b1;
+      if (part_q == Last) begin
+        first_q <= row_ends;
+        left_q <= row_ends ? n : left_q - Chunk;
+        rows_q <= rows_q - 16'(row_ends);
+      end
+    end
+  end
+  for (genvar p = 0; p < Parts; p++) begin : gen_at
+    logic [AddrW-1:0] next_row;
+    assign next_row = row_q[p] + (AddrW'(stride[p]) << SizeW);
+    always_ff @(posedge clk_i) begin
+      if (state_q != RUN) begin
+        at_q[p] <= addr[p];
+        row_q[p] <= addr[p];
+      end else if (goes_on && part_q == Last && row_ends) begin
+        at_q[p] <= next_row;
+        row_q[p] <= next_row;
+      end else if (issue && part_q == 3'(p)) begin
+        at_q[p] <= at_q[p] + (AddrW'(dma_beats_o) << SizeW);
+      end
+    end
+  end
+
+  // ---- operands -----------------------------------------------------------------------------------
+  logic [2:0] ready, valid;
+  logic [DataW-1:0] a, b, c, b_row;
+  logic take, ends, unit_ready, all_valid;
+  assign in_ready_o = (in_part_i == 2'd0) ? ready[0] : (in_part_i == 2'd1) ? ready[1] : ready[2];
+  sq_vector_operand #(.DataW(DataW), .Depth(2*ChunkBeats)) u_a (
+    .clk_i, .rst_ni, .from_i(sq_pkg::VECTOR_FROM_ROW), .half_i(half[0]), .value_i(32'd0),
+    .in_valid_i(in_valid_i && in_part_i == 2'd0), .in_ready_o(ready[0]), .in_data_i,
+    .out_valid_o(valid[0]), .out_take_i(take), .out_end_i(ends), .out_data_o(a)
+  );
+  sq_vector_operand #(.DataW(DataW), .Depth(2*ChunkBeats)) u_b (
+    .clk_i, .rst_ni, .from_i(b_from), .half_i(half[1]), .value_i(addr[1][31:0]),
+    .in_valid_i(in_valid_i && in_part_i == 2'd1), .in_ready_o(ready[1]), .in_data_i,
+    .out_valid_o(valid[1]), .out_take_i(take), .out_end_i(ends), .out_data_o(b_row)
+  );
+  sq_vector_operand #(.DataW(DataW), .Depth(2*ChunkBeats)) u_c (
+    .clk_i, .rst_ni, .from_i(c_from), .half_i(half[2]), .value_i(addr[2][31:0]),
+    .in_valid_i(in_valid_i && in_part_i == 2'd2), .in_ready_o(ready[2]), .in_data_i,
+    .out_valid_o(valid[2]), .out_take_i(take), .out_end_i(ends), .out_data_o(c)
+  );
+  assign b = (b_from == sq_pkg::VECTOR_FROM_A) ? a : b_row;
+
+  // ---- beats to the unit --------------------------------------------------------------------------
+  // Lanes behind the end of a row get what changes no sum and no largest value.
+  logic [15:0] in_rows_q;
+  logic [31:0] in_left_q, fill;
+  logic [2:0] in_beat_q;  // of its chunk
+  logic [DataW-1:0] unit_a, unit_b, unit_c, y;
+  logic [31:0] unit_red;
+  logic y_valid, y_ready;
+  assign ends = in_left_q <= 32'(Lanes);
+  assign all_valid = &valid && state_q == RUN;
+  assign take = all_valid && unit_ready;
+  assign chunk_ends = take && (ends || in_beat_q == 3'(ChunkBeats - 1));
+  assign busy_o = take;
+  assign wait_o = !all_valid;
+  always_comb begin
+    case (f)
+      sq_pkg::VECTOR_PLAIN: fill = is_sum ? 32'h00000000 : 32'hff800000;
+      sq_pkg::VECTOR_EXP: fill = 32'hff800000;
+      default: fill = is_sum ? 32'h7f800000 : 32'h80000000;
+    endcase
+  end
+  for (genvar l = 0; l < Lanes; l++) begin : gen_fill
+    logic here;
+    assign here = in_left_q > 32'(l);
+    assign unit_a[l*32 +: 32] = here ? a[l*32 +: 32] : fill;
+    assign unit_b[l*32 +: 32] = here ? b[l*32 +: 32] : 32'h3f800000;
+    assign unit_c[l*32 +: 32] = here ? c[l*32 +: 32] : 32'h80000000;
+  end
+  always_ff @(posedge clk_i) begin
+    if (state_q != RUN) begin
+      in_rows_q <= rows;
+      in_left_q <= n;
+      in_beat_q <= '0;
+    end else if (take) begin
+      in_rows_q <= in_rows_q - 16'(ends);
+      in_left_q <= ends ? n : in_left_q - 32'(Lanes);
+      in_beat_q <= ends ? '0 : in_beat_q + 1'b1;
+    end
+  end
+  sq_vector #(.Lanes(Lanes)) u_unit (
+    .clk_i, .rst_ni, .in_valid_i(all_valid), .in_ready_o(unit_ready), .in_f_i(f), .in_sum_i(is_sum),
+    .in_last_i(ends && (!all_rows || in_rows_q == 16'd1)), .in_a_i(unit_a), .in_b_i(unit_b), .in_c_i(unit_c),
+    .out_valid_o(y_valid), .out_ready_i(y_ready), .out_y_o(y), .out_red_o(unit_red)
+  );
+
+  // ---- results ------------------------------------------------------------------------------------
+  // A beat of y, or of two of bfloat16; behind the end of a row, or of all, red waits for its turn.
+  logic [15:0] out_rows_q;
+  logic [31:0] out_left_q, base_q2, index_q, index, last_red_q, red_q;
+  logic upper_q, red_valid_q, begins_q, out_ends, span_ends, word_comes, better, leaves;
+  logic [DataW-1:0] kept;  // y without what lies behind the end of a row
+  logic [DataW/2-1:0] halves_of, lower_q;
+  assign out_ends = out_left_q <= 32'(Lanes);
+  assign span_ends = out_ends && (!all_rows || out_rows_q == 16'd1);
+  assign word_comes = used[3] && (!half[3] || upper_q || out_ends);
+  assign y_ready = !red_valid_q && (!word_comes || out_ready_i);
+  assign leaves = y_valid && y_ready;
+  assign out_valid_o = red_valid_q || (y_valid && word_comes);
+  assign out_data_o = red_valid_q ? DataW'(red_q) : !half[3] ? kept :
+                      upper_q ? {halves_of, lower_q} : DataW'(halves_of);
+  for (genvar l = 0; l < Lanes; l++) begin : gen_kept
+    logic [31:0] rounded;
+    logic [15:0] unused_rounded;
+    assign kept[l*32 +: 32] = (out_left_q > 32'(l)) ? y[l*32 +: 32] : 32'd0;
+    assign rounded = kept[l*32 +: 32] + 32'h7fff + 32'(kept[l*32+16]);
+    assign halves_of[l*16 +: 16] = rounded[31:16];
+    assign unused_rounded = rounded[15:0];
+  end
+  // The first element that is as large as the largest so far, where that has changed.
+  assign better = begins_q || unit_red != last_red_q;
+  always_comb begin
+    index = index_q;
+    for (int unsigned i = 0; i < Lanes; i++)
+      if (better && y[(Lanes-1-i)*32 +: 32] == unit_red) index = base_q2 + 32'(Lanes - 1 - i);
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      red_valid_q <= 1'b0;
+      begins_q <= 1'b1;
+      upper_q <= 1'b0;
+    end else begin
+      if (leaves) begin
+        begins_q <= span_ends;
+        upper_q <= half[3] && !upper_q && !out_ends;
+      end
+      if (leaves && span_ends && used[4]) red_valid_q <= 1'b1;
+      else if (out_ready_i) red_valid_q <= 1'b0;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (state_q != RUN) begin
+      out_rows_q <= rows;
+      out_left_q <= n;
+      base_q2 <= '0;
+    end else if (leaves) begin
+      out_rows_q <= out_rows_q - 16'(out_ends);
+      out_left_q <= out_ends ? n : out_left_q - 32'(Lanes);
+      base_q2 <= span_ends ? '0 : base_q2 + (out_ends ? out_left_q : 32'(Lanes));
+    end
+    if (leaves) begin
+      lower_q <= halves_of;
+      last_red_q <= unit_red;
+      index_q <= index;
+      red_q <= (red == sq_pkg::VECTOR_RED_INDEX) ? index : unit_red;
+    end
+  end
+  logic unused_option;
+  assign unused_option = ^option[31:14];
+
+  `SQ_ASSERT_BEGIN
+  `SQ_ASSERT(OperandsHavePlace, !in_valid_i || in_ready_o)
+  `SQ_HELD(TransferHeld, dma_valid_o, dma_ready_i, {dma_write_o, dma_addr_o, dma_beats_o, dma_part_o})
+  `SQ_HELD(OutHeldOnStall, out_valid_o, out_ready_i, out_data_o)
+
+endmodule
