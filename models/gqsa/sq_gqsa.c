@@ -10,6 +10,16 @@
 
 enum { MAX_CODE = 15, MAX_COLUMNS = 65536 };
 
+unsigned sq_gqsa_bits(const struct sq_gqsa *m)
+{
+    return m->bits ? m->bits : 4;
+}
+
+unsigned sq_gqsa_max_code(const struct sq_gqsa *m)
+{
+    return (1u << sq_gqsa_bits(m)) - 1;
+}
+
 size_t sq_gqsa_padded(size_t k_orig, unsigned group)
 {
     return (k_orig + group - 1) / group * group;
@@ -27,6 +37,8 @@ enum sq_status sq_gqsa_check_shape(const struct sq_gqsa *m, struct sq_error *err
     const unsigned g = m->group;
     if (g < 4 || g > 128 || (g & (g - 1)) != 0)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "group = %u, need 4, 8, 16, 32, 64 or 128", g);
+    if (m->bits != 0 && m->bits != 4 && m->bits != 8 && m->bits != 16)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "bits = %u of a value, need 4, 8 or 16", m->bits);
     if (m->n == 0 || m->k == 0 || m->k % g != 0)
         return SQ_FAIL(err, SQ_ERR_SHAPE, "N x K = %zu x %zu, need rows and a multiple of %u", m->n,
                        m->k, g);
@@ -55,7 +67,7 @@ static enum sq_status validate_offsets(const struct sq_gqsa *m, struct sq_error 
 static enum sq_status validate_group(const struct sq_gqsa *m, size_t row, size_t e,
                                      struct sq_error *err)
 {
-    const unsigned at = m->groups[e], zero = m->zero[e];
+    const unsigned at = m->groups[e];
     const float scale = sq_gqsa_scale(m, e);
     if (at >= m->k / m->group)
         return SQ_FAIL(err, SQ_ERR_INDEX, "groups[%zu] = %u, need 0..%zu", e, at,
@@ -65,12 +77,17 @@ static enum sq_status validate_group(const struct sq_gqsa *m, size_t row, size_t
                        at, m->groups[e - 1], row);
     if (!isfinite(scale) || !(scale > 0))
         return SQ_FAIL(err, SQ_ERR_SCALE, "scale[%zu] = %g, need finite and > 0", e, (double)scale);
-    if (zero > MAX_CODE)
-        return SQ_FAIL(err, SQ_ERR_CODE, "zero[%zu] = %u, need 0..15", e, zero);
-    for (size_t i = 0; i < m->group; i++)
-        if (at * (size_t)m->group + i >= m->k_orig && sq_gqsa_code(m, e, i) != zero)
+    if (m->bits != 16 && m->zero[e] > sq_gqsa_max_code(m))
+        return SQ_FAIL(err, SQ_ERR_CODE, "zero[%zu] = %u, need 0..%u", e, m->zero[e],
+                       sq_gqsa_max_code(m));
+    for (size_t i = 0; i < m->group; i++) {
+        const size_t column = at * (size_t)m->group + i;
+        if (!isfinite(sq_gqsa_value(m, e, i)))
+            return SQ_FAIL(err, SQ_ERR_CODE, "group %zu, column %zu: no finite number", e, column);
+        if (column >= m->k_orig && sq_gqsa_value(m, e, i) != 0)
             return SQ_FAIL(err, SQ_ERR_PADDING, "group %zu, column %zu: padding is not zero", e,
-                           at * (size_t)m->group + i);
+                           column);
+    }
     return SQ_OK;
 }
 
@@ -99,17 +116,34 @@ static void set_nibble(uint8_t *out, size_t i, unsigned v)
 
 unsigned sq_gqsa_code(const struct sq_gqsa *m, size_t e, size_t i)
 {
-    return get_nibble(m->codes + e * (m->group / 2), i);
+    const size_t at = e * m->group + i;
+    const uint8_t *c = m->codes;
+    return m->bits == 16  ? (unsigned)(c[2 * at] | c[2 * at + 1] << 8)
+           : m->bits == 8 ? c[at]
+                          : get_nibble(c, at);
 }
 
 float sq_gqsa_scale(const struct sq_gqsa *m, size_t e)
 {
-    return sq_half_to_float(m->scale[e]);
+    return m->bits == 16 ? 1 : sq_half_to_float(m->scale[e]);
+}
+
+float sq_gqsa_value(const struct sq_gqsa *m, size_t e, size_t i)
+{
+    const unsigned code = sq_gqsa_code(m, e, i);
+    return m->bits == 16 ? sq_half_to_float((uint16_t)code) : (float)((int)code - m->zero[e]);
 }
 
 void sq_gqsa_set_code(struct sq_gqsa *m, size_t e, size_t i, unsigned code)
 {
-    set_nibble(m->codes + e * (m->group / 2), i, code);
+    const size_t at = e * m->group + i;
+    if (m->bits == 16) {
+        m->codes[2 * at] = (uint8_t)code;
+        m->codes[2 * at + 1] = (uint8_t)(code >> 8);
+    } else if (m->bits == 8)
+        m->codes[at] = (uint8_t)code;
+    else
+        set_nibble(m->codes, at, code);
 }
 
 void sq_gqsa_pack_zeros(const uint8_t *zero, size_t nnz, uint8_t *packed)
@@ -133,15 +167,22 @@ enum sq_status sq_gqsa_unpack_zeros(const uint8_t *packed, size_t nnz, uint8_t *
 
 // ---- quantizer ------------------------------------------------------------------------------
 
-unsigned sq_gqsa_quantize(float w, float scale, unsigned zero)
+unsigned sq_gqsa_quantize(float w, float scale, unsigned zero, unsigned max_code)
 {
     const float q = rintf(w / scale) + (float)zero;
-    return q < 0 ? 0 : q > MAX_CODE ? MAX_CODE : (unsigned)q;
+    return q < 0 ? 0 : q > (float)max_code ? max_code : (unsigned)q;
 }
 
 enum sq_status sq_gqsa_quantize_group(const float *w, size_t len, uint8_t *codes, uint16_t *scale,
                                       uint8_t *zero, struct sq_error *err)
 {
+    return sq_gqsa_quantize_bits(4, w, len, codes, scale, zero, err);
+}
+
+enum sq_status sq_gqsa_quantize_bits(unsigned bits, const float *w, size_t len, uint8_t *codes,
+                                     uint16_t *scale, uint8_t *zero, struct sq_error *err)
+{
+    const unsigned most = (1u << bits) - 1;
     float min = 0, max = 0;
     for (size_t i = 0; i < len; i++) {
         if (!isfinite(w[i]))
@@ -150,16 +191,16 @@ enum sq_status sq_gqsa_quantize_group(const float *w, size_t len, uint8_t *codes
         min = fminf(min, w[i]);
         max = fmaxf(max, w[i]);
     }
-    const float exact = max == min ? 1.0f : (max - min) / MAX_CODE;
+    const float exact = max == min ? 1.0f : (max - min) / (float)most;
     const uint16_t rounded = sq_f32_to_f16(exact);
     if (!sq_half_is_finite(rounded))
         return SQ_FAIL(err, SQ_ERR_OVERFLOW, "scale = %g of a group, need at most 65504",
                        (double)exact);
     *scale = rounded == 0 ? 1 : rounded; // 2^-24, SPEC 0.3
     const float s = sq_half_to_float(*scale), z = -rintf(min / s);
-    *zero = (uint8_t)(z > MAX_CODE ? MAX_CODE : z);
+    *zero = (uint8_t)(z > (float)most ? (float)most : z);
     for (size_t i = 0; i < len; i++)
-        codes[i] = (uint8_t)sq_gqsa_quantize(w[i], s, *zero);
+        codes[i] = (uint8_t)sq_gqsa_quantize(w[i], s, *zero, most);
     return SQ_OK;
 }
 
@@ -170,9 +211,8 @@ void sq_gqsa_decode_row(const struct sq_gqsa *m, size_t row, float *out)
     memset(out, 0, m->k_orig * sizeof *out);
     for (size_t e = m->row_index[row]; e < m->row_index[row + 1]; e++) {
         const size_t at = (size_t)m->groups[e] * m->group;
-        const int zero = (int)m->zero[e];
         for (size_t i = 0; i < m->group && at + i < m->k_orig; i++)
-            out[at + i] = (float)((int)sq_gqsa_code(m, e, i) - zero) * sq_gqsa_scale(m, e) + 0.0f;
+            out[at + i] = sq_gqsa_value(m, e, i) * sq_gqsa_scale(m, e) + 0.0f;
     }
 }
 
@@ -182,10 +222,9 @@ void sq_gqsa_gemv(const struct sq_gqsa *m, const float *x, float *y)
         float sum = 0;
         for (size_t e = m->row_index[row]; e < m->row_index[row + 1]; e++) {
             const float *at = x + (size_t)m->groups[e] * m->group;
-            const int zero = (int)m->zero[e];
             float inner = 0;
             for (size_t i = 0; i < m->group; i++)
-                inner += (float)((int)sq_gqsa_code(m, e, i) - zero) * at[i];
+                inner += sq_gqsa_value(m, e, i) * at[i];
             sum += inner * sq_gqsa_scale(m, e);
         }
         y[row] = sum + 0.0f;
@@ -219,7 +258,13 @@ void sq_gqsa_gemv_int8(const struct sq_gqsa *m, const int8_t *x, float s_a, int3
 struct sq_codes sq_gqsa_codes(const struct sq_gqsa *m)
 {
     return (struct sq_codes){
-        .grid = {SQ_GRID_DENSE, 0, 8}, .n = m->n, .k = m->k, .k_orig = m->k, .group = m->group};
+        // Differences of 8 bits have 9: the planes of split codes are wide enough for them.
+        .grid = m->bits == 8 ? (struct sq_grid){SQ_GRID_SPLIT, 8, 4}
+                             : (struct sq_grid){SQ_GRID_DENSE, 0, 8},
+        .n = m->n,
+        .k = m->k,
+        .k_orig = m->k,
+        .group = m->group};
 }
 
 void sq_gqsa_row(const void *from, size_t row, int16_t *plane, size_t stride, float *s_lo,
@@ -233,14 +278,15 @@ void sq_gqsa_row(const void *from, size_t row, int16_t *plane, size_t stride, fl
     for (size_t e = m->row_index[row]; e < m->row_index[row + 1]; e++) {
         const size_t g = m->groups[e];
         for (size_t i = 0; i < m->group; i++)
-            plane[g * m->group + i] = (int16_t)((int)sq_gqsa_code(m, e, i) - m->zero[e]);
+            plane[g * m->group + i] = (int16_t)sq_gqsa_value(m, e, i);
         s_lo[g] = s_hi[g] = sq_gqsa_scale(m, e);
     }
 }
 
 double sq_gqsa_stored_bits_per_weight(const struct sq_gqsa *m)
 {
-    const double per_group = 4.0 * m->group + 16 + 16 + 4;
+    const unsigned bits = sq_gqsa_bits(m);
+    const double per_group = (double)bits * m->group + 16 + (bits < 16 ? 16 + bits : 0);
     return ((double)m->nnz * per_group + 32 * ((double)m->n + 1)) /
            ((double)m->n * (double)m->k_orig);
 }

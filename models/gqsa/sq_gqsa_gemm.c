@@ -21,7 +21,7 @@ SQ_LANES_BODY void row_body(const struct sq_gqsa *m, size_t row, const float *x,
         sq_lanes inner[VECTORS] = {{0}};
         float w[MAX_GROUP];
         for (size_t i = 0; i < m->group; i++)
-            w[i] = (float)((int)(m->codes[(e * m->group + i) / 2] >> i % 2 * 4 & 15) - m->zero[e]);
+            w[i] = sq_gqsa_value(m, e, i);
         for (size_t i = 0; i < m->group; i++, at += TOKENS)
 #pragma GCC unroll 4
             for (unsigned v = 0; v < VECTORS; v++)
@@ -92,21 +92,4 @@ void sq_gqsa_gemm(const struct sq_gqsa *m, const float *x, size_t n_tokens, floa
                 y[(first + t) * m->n + row] = out[t];
         }
     }
-}
-
-enum sq_status sq_gqsa_load(const struct sq_gqsa *m, const float *x, size_t n_tokens, float *out,
-                            struct sq_error *err)
-{
-    for (size_t t = 0; t < n_tokens; t++, out += m->k) {
-        const float *from = x + t * m->k_orig;
-        float amax[2];
-        sq_half_round_all(from, m->k_orig, out);
-        sq_grid_amax(out, NULL, m->k_orig, amax);
-        for (size_t i = 0; !isfinite(amax[0]) && i < m->k_orig; i++)
-            if (!isfinite(out[i]))
-                return SQ_FAIL(err, SQ_ERR_OVERFLOW, "x[%zu][%zu] = %g, need at most 65504", t, i,
-                               (double)from[i]);
-        memset(out + m->k_orig, 0, (m->k - m->k_orig) * sizeof *out);
-    }
-    return SQ_OK;
 }

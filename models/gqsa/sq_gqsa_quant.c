@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/number/sq_half.h"
 #include "models/quant/sq_blas.h"
 #include "models/quant/sq_column_loop.h"
 
@@ -104,7 +105,16 @@ static enum sq_status encode_group(struct sq_gqsa *m, size_t e, const float *w, 
                                    struct sq_error *err)
 {
     uint8_t code[MAX_GROUP], zero;
-    SQ_TRY(sq_gqsa_quantize_group(w, len, code, &m->scale[e], &zero, err));
+    for (size_t i = 0; m->bits == 16 && i < m->group; i++) {
+        const uint16_t half = sq_f32_to_f16(i < len ? w[i] : 0);
+        if (!sq_half_is_finite(half))
+            return SQ_FAIL(err, SQ_ERR_OVERFLOW, "w[%zu] of a group = %g, need at most 65504", i,
+                           (double)w[i]);
+        sq_gqsa_set_code(m, e, i, half);
+    }
+    if (m->bits == 16)
+        return SQ_OK;
+    SQ_TRY(sq_gqsa_quantize_bits(sq_gqsa_bits(m), w, len, code, &m->scale[e], &zero, err));
     for (size_t i = 0; i < m->group; i++)
         sq_gqsa_set_code(m, e, i, i < len ? code[i] : zero);
     m->zero[e] = zero;
@@ -156,6 +166,8 @@ static void start_group(struct job *p, size_t e, const double *w)
         return;
 #pragma omp critical(sq_gqsa_error)
     p->first = why;
+    if (p->m->bits == 16)
+        return;
     p->m->scale[e] = 0x3c00; // 1: the result is thrown away
     p->m->zero[e] = 0;
 }
@@ -174,9 +186,11 @@ static double do_column(void *context, size_t row, size_t j, const double *w, vo
         return 0;
     const size_t e = *next - 1;
     const float scale = sq_gqsa_scale(m, e);
-    const unsigned zero = m->zero[e], code = sq_gqsa_quantize((float)w[j], scale, zero);
-    sq_gqsa_set_code(m, e, j % m->group, code);
-    return (double)((float)((int)code - (int)zero) * scale);
+    sq_gqsa_set_code(m, e, j % m->group,
+                     m->bits == 16
+                         ? sq_f32_to_f16((float)w[j])
+                         : sq_gqsa_quantize((float)w[j], scale, m->zero[e], sq_gqsa_max_code(m)));
+    return (double)(sq_gqsa_value(m, e, j % m->group) * scale);
 }
 
 static enum sq_status encode_sequential(struct sq_gqsa *m, const float *w,
@@ -216,7 +230,7 @@ static enum sq_status do_lite_row(struct sq_gqsa *m, size_t row, const float *w,
     SQ_TRY(encode_row(m, row, narrow, err));
     for (size_t j = 0; j < k; j++)
         wide[j] = f->is_dead[j] ? 0 : (double)w[j];
-    return sq_gqsa_refit_row(m, row, h, wide, &unused, err);
+    return m->bits == 16 ? SQ_OK : sq_gqsa_refit_row(m, row, h, wide, &unused, err);
 }
 
 static enum sq_status encode_lite(struct sq_gqsa *m, const float *w, const struct sq_calibration *c,
@@ -277,7 +291,7 @@ enum sq_status sq_gqsa_encode(struct sq_gqsa *m, const float *w, enum sq_gqsa_me
                               const struct sq_factor *factor, struct sq_error *err)
 {
     SQ_TRY(check(m, w, method, calibration, factor, err));
-    memset(m->codes, 0, m->nnz * (m->group / 2));
+    memset(m->codes, 0, m->nnz * m->group * sq_gqsa_bits(m) / 8);
     if (method == SQ_GQSA_SEQUENTIAL)
         return encode_sequential(m, w, factor, err);
     if (method == SQ_GQSA_LITE)

@@ -148,7 +148,8 @@ static void set_zero(struct sq_gqsa *m, size_t e, double zero)
 {
     const size_t at = (size_t)m->groups[e] * m->group;
     const double z = rint(zero);
-    m->zero[e] = (uint8_t)(z < 0 ? 0 : z > 15 ? 15 : z);
+    const double most = sq_gqsa_max_code(m);
+    m->zero[e] = (uint8_t)(z < 0 ? 0 : z > most ? most : z);
     for (size_t i = 0; i < m->group; i++)
         if (at + i >= m->k_orig)
             sq_gqsa_set_code(m, e, i, m->zero[e]);

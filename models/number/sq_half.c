@@ -2,6 +2,10 @@
 // Rounds arrays of binary32 to binary16, with F16C where the processor has it (sq_half.h).
 #include "models/number/sq_half.h"
 
+#include <math.h>
+
+#include "models/number/sq_grid.h"
+
 // clang before 15 cannot ask a processor for F16C.
 #if defined(__x86_64__) && (!defined(__clang__) || __clang_major__ > 14)
 #define HAS_F16C
@@ -37,4 +41,21 @@ void sq_half_round_all(const float *x, size_t n, float *out)
     }
 #endif
     round_all_portable(x, n, out);
+}
+
+enum sq_status sq_half_load(const float *x, size_t n_tokens, size_t k_orig, size_t k, float *out,
+                            struct sq_error *err)
+{
+    for (size_t t = 0; t < n_tokens; t++, out += k) {
+        const float *from = x + t * k_orig;
+        float amax[2];
+        sq_half_round_all(from, k_orig, out);
+        sq_grid_amax(out, NULL, k_orig, amax);
+        for (size_t i = 0; !isfinite(amax[0]) && i < k_orig; i++)
+            if (!isfinite(out[i]))
+                return SQ_FAIL(err, SQ_ERR_OVERFLOW, "x[%zu][%zu] = %g, need at most 65504", t, i,
+                               (double)from[i]);
+        memset(out + k_orig, 0, (k - k_orig) * sizeof *out);
+    }
+    return SQ_OK;
 }

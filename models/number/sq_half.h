@@ -13,6 +13,7 @@
 
 #include "models/number/sq_bits.h"
 #include "models/number/sq_fp.h"
+#include "models/sq_status.h"
 
 static inline bool sq_half_is_finite(uint16_t h)
 {
@@ -37,5 +38,10 @@ static inline float sq_half_round(float x)
 
 // sq_half_round of n numbers, in vectors where the processor has them.
 void sq_half_round_all(const float *x, size_t n, float *out);
+
+// x[n_tokens][k_orig] rounded to binary16, zeros behind: out[n_tokens][k]. SQ_ERR_OVERFLOW names token
+// and channel.
+enum sq_status sq_half_load(const float *x, size_t n_tokens, size_t k_orig, size_t k, float *out,
+                            struct sq_error *err);
 
 #endif

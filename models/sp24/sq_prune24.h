@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// 2:4 pruning and INT8 (SPEC E.6, E.7): which two of every four weights go, and what the others
-// become.
+// 2:4 pruning and rounding (SPEC E.6, E.7): which two of every four weights go, and what the others
+// become: codes of 4 to 8 bits, or binary16.
 //
 //   criterion, per row and aligned group of four; the two smallest go, ties: the lower index first
 //     magnitude  |w|
 //     wanda      |w| * ||X_k||_2
 //     sparsegpt  w^2 / U_kk^2 on the weights as they are when the group is reached
-//   joint    false: prune, then round what is left to INT8 on the row's scale. SparseGPT prunes
+//   joint    false: prune, then round what is left on its scale. SparseGPT prunes
 //   with
 //            compensation in FP64 first, the other two just drop.
 //            true: one pass of E.7: prune, quantize, and compensate both errors in later columns.
 //            With magnitude or Wanda the pattern is chosen beforehand from the dense weights.
 //   none     the weights are 2:4 already: anything else is refused; never joint
 //
-// The scale of a row is max |w| / 127 of the dense row, before pruning (E.7).
+// The scale of a row is max |w| / qmax(bits) of the dense row, before pruning (E.7); that of a group the
+// same of the weights that the criterion would keep in it, as they are when the group is reached.
 #ifndef SQ_PRUNE24_H
 #define SQ_PRUNE24_H
 

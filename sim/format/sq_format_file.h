@@ -84,6 +84,9 @@ struct sq_format_file {
     // Numbers of the recipe that a file must carry so that it can be read and multiplied, as
     // metadata keys. They are stored and set through `value`; NULL where there are none.
     size_t (*numbers)(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX]);
+    // The same of numbers that a file lacks where they are as they are in a recipe without options, as this
+    // call leaves it.
+    size_t (*optional)(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX]);
     const struct sq_format_packed *packed; // NULL: no file of another form
     // Bits of a layer in the file of the program that encoded it, 0: those of its parts; may be NULL.
     double (*file_nbits)(const void *state);

@@ -5,6 +5,7 @@
 #ifndef SQ_FORMAT_VALUES_H
 #define SQ_FORMAT_VALUES_H
 
+#include "models/quant/sq_tune.h"
 #include "sim/format/sq_recipe.h"
 
 // What init() needs of the input of a layer, in struct sq_quant_input.
@@ -53,6 +54,12 @@ struct sq_format_values {
     // encode it alike. NULL: apply() of each.
     enum sq_status (*apply_shared)(const void *const *state, size_t n, const struct sq_recipe *r,
                                    const float *x, size_t m, float *const *y, struct sq_error *err);
+
+    // An encoding as parameters that are trained, *t initialized here, and back: codes, scales and zeros as
+    // trained, of the same shape. NULL: it is not trained. SQ_ERR_UNSUPPORTED for a layer that cannot be.
+    enum sq_status (*tune)(const void *state, struct sq_tune *t, struct sq_error *err);
+    enum sq_status (*retune)(void *state, const struct sq_recipe *r, const struct sq_tune *t,
+                             struct sq_error *err);
 
     // K as stored, of a layer of k_orig columns.
     size_t (*padded)(const struct sq_recipe *r, size_t k_orig);

@@ -63,6 +63,14 @@ static void add_info(struct content *c, const struct sq_recipe *r, const char *s
         add(c, strdup("description"), strdup(r->format->description));
     for (size_t i = 0; i < n; i++)
         add(c, strdup(value[i].key), number(*value[i].number));
+    struct sq_recipe plain = sq_recipe_of(ops);
+    struct sq_metadata_value usual[SQ_VALUES_MAX];
+    const size_t n_optional = ops->file->optional ? ops->file->optional(&copy, value) : 0;
+    if (n_optional > 0)
+        ops->file->optional(&plain, usual);
+    for (size_t i = 0; i < n_optional; i++)
+        if (*value[i].number != *usual[i].number)
+            add(c, strdup(value[i].key), number(*value[i].number));
     char alpha[32];
     snprintf(alpha, sizeof alpha, "%.17g", r->alpha);
     if (r->is_smooth)
@@ -229,6 +237,14 @@ static enum sq_status read_recipe(const struct sq_safetensors *st, struct sq_rec
     const size_t n = ops->file->numbers ? ops->file->numbers(r, value) : 0;
     for (size_t i = 0; i < n; i++) {
         uint64_t v;
+        SQ_TRY(read_number(st, "", value[i].key, value[i].min, value[i].max, &v, err));
+        *value[i].number = (unsigned)v;
+    }
+    const size_t n_optional = ops->file->optional ? ops->file->optional(r, value) : 0;
+    for (size_t i = 0; i < n_optional; i++) {
+        uint64_t v;
+        if (!sq_safetensors_metadata(st, value[i].key))
+            continue;
         SQ_TRY(read_number(st, "", value[i].key, value[i].min, value[i].max, &v, err));
         *value[i].number = (unsigned)v;
     }

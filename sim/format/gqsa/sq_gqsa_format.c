@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// GQSA (SPEC F) as a format. Activations: INT8, or binary16 (the paper's W4A16). K is
-// padded to whole groups.
+// GQSA (SPEC F) as a format. Values: 4 or 8 bits, or binary16. Activations: INT8, or binary16 (the
+// paper's W4A16). K is padded to whole groups.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "models/gqsa/sq_gqsa_quant.h"
+#include "models/number/sq_half.h"
 #include "models/quant/sq_sensitivity.h"
 #include "sim/block/gqsa/sq_gqsa_walk_sim.h"
 #include "sim/format/gqsa/sq_gqsa_recipe.h"
@@ -34,14 +35,21 @@ enum sq_status sq_gqsa_check_cost(const struct sq_recipe *r, struct sq_error *er
 }
 
 // As many tokens as the array has rows, if that leaves multipliers for one engine.
-// F.6: 4 bits, and per kept group 16 of index, 16 + 4 of scale and zero; row_index, 32 a row. An engine
+// F.6: 4 bits, and per kept group 16 of index, 16 + 4 of scale and zero (of 8 bits 16 + 8, of 16 none); row_index, 32 a row. An engine
 // steps through the kept groups.
+static unsigned bits_of(const struct sq_recipe *r)
+{
+    const unsigned bits = sq_gqsa_recipe(r)->weight_bits;
+    return bits ? bits : 4;
+}
+
 static void sq_gqsa_demand(const struct sq_recipe *r, const struct sq_core_config *has,
                            struct sq_demand *d)
 {
     struct sq_cost_unit *const u = &d->cost;
+    const unsigned bits = bits_of(r);
     u->multipliers = r->group;
-    const unsigned groups = sq_cost_engines(u, has, 4, sq_recipe_act_bits(r)); // in a cycle
+    const unsigned groups = sq_cost_engines(u, has, bits, sq_recipe_act_bits(r)); // in a cycle
     u->unit.kind = SQ_UNIT_ENGINES;
     u->unit.engine = &sq_engine_gqsa_unit;
     u->rows = u->weight_rows = groups < has->rows ? groups : has->rows;
@@ -55,9 +63,9 @@ static void sq_gqsa_demand(const struct sq_recipe *r, const struct sq_core_confi
     u->unit.output.lanes = u->rows;
     const struct sq_gqsa_recipe *o = sq_gqsa_recipe(r);
     const double kept = 1 - o->sparsity;
-    d->of[SQ_STREAM_LO].element = 4 * kept;
+    d->of[SQ_STREAM_LO].element = bits * kept;
     d->of[SQ_STREAM_INDEX] = (struct sq_demand_bytes){.element = 16 * kept / r->group, .end = 4};
-    d->of[SQ_STREAM_SCALE].element = 20 * kept / r->group;
+    d->of[SQ_STREAM_SCALE].element = bits == 16 ? 0 : (16 + bits) * kept / r->group;
     d->work = (struct sq_demand_work){.piece = r->group,
                                       .times = 1,
                                       .p = kept,
@@ -69,7 +77,7 @@ static void sq_gqsa_demand(const struct sq_recipe *r, const struct sq_core_confi
 
 static double sq_gqsa_equivalent_bits(const struct sq_recipe *r)
 {
-    return (1 - sq_gqsa_recipe(r)->sparsity) * (4 + 16. / r->group);
+    return (1 - sq_gqsa_recipe(r)->sparsity) * (bits_of(r) + 16. / r->group);
 }
 
 struct state {
@@ -101,6 +109,10 @@ static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
     const unsigned g = r->group;
     if (!r->is_act_f16 && (r->act.kind != SQ_GRID_DENSE || r->act.low_bits != 8))
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "act-bits = %u, need 8 or 16 for gqsa",
+                       r->act.low_bits);
+    if (bits_of(r) == 16 && !r->is_act_f16)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "act-bits = %u, need 16 beside weights of 16 bits for gqsa",
                        r->act.low_bits);
     if (g < 4 || g > 128 || (g & (g - 1)) != 0)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "group = %u, need 4, 8, 16, 32, 64 or 128", g);
@@ -137,6 +149,7 @@ static const char *const scope_choice[] = {"matrix", "row", NULL};
 static const char *const schedule_choice[] = {"stream_k", "slice_k", NULL};
 static const char *const group_choice[] = {"4", "8", "16", "32", "64", "128", NULL};
 static const char *const act_choice[] = {"8", "16", NULL};
+static const char *const width_choice[] = {"4", "8", "16", NULL};
 static const char *const timed_act_choice[] = {"4", "8", "16", NULL};
 
 #define OWN(field) SQ_OWN(sq_gqsa_recipe, field)
@@ -153,6 +166,8 @@ static const struct sq_format_option options[] = {
               "weights per group, which has one scale and is kept or not"),
     SQ_WORD("scope", CODED, CODED, scope_choice, 0, 0, OWN(is_row_balanced),
             "groups compete in the whole matrix or in their row"),
+    SQ_NUMBER("weight-bits", CODED | SQ_IN_RUN, CODED | SQ_IN_FILE | SQ_IN_RUN, width_choice, 4,
+              OWN(weight_bits), "bits of a value that is kept; 16 is binary16"),
     {.name = "act", .kind = SQ_OPTION_ACT, .shown = SQ_IN_EVAL | SQ_IN_FILE},
     SQ_UINT("group", TIMED, SQ_IN_RUN, 4, 128, 16, SQ_FIELD(group), "weights per group"),
     SQ_REAL("sparsity", TIMED, SQ_IN_RUN, 0, 0.99, 0.5, OWN(sparsity),
@@ -172,6 +187,10 @@ static const struct sq_format_option options[] = {
 static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct sq_given *given,
                              struct sq_error *err)
 {
+    if (bits_of(r) == 16 && !sq_given_text(given, "act-bits")) {
+        r->is_act_f16 = true;
+        r->act.low_bits = 16;
+    }
     if (!(scope & (CODED | SQ_IN_SWEEP)))
         return SQ_OK;
     if (!sq_given_text(given, "prune"))
@@ -186,7 +205,10 @@ static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct s
 
 static void text(const struct sq_recipe *r, char out[96])
 {
-    snprintf(out, 96, "gqsa A%u, %g pruned in groups of %u", sq_recipe_act_bits(r),
+    char width[16] = "";
+    if (bits_of(r) != 4)
+        snprintf(width, sizeof width, "W%u", bits_of(r));
+    snprintf(out, 96, "gqsa %sA%u, %g pruned in groups of %u", width, sq_recipe_act_bits(r),
              sq_gqsa_recipe(r)->sparsity, r->group);
 }
 
@@ -200,8 +222,15 @@ static size_t padded(const struct sq_recipe *r, size_t k_orig)
     return sq_gqsa_padded(k_orig, r->group);
 }
 
-static struct state *state_new(size_t n, size_t k_orig, unsigned group, size_t nnz)
+// Bytes of the stored zeros.
+static size_t zero_nbytes(unsigned bits, size_t nnz)
 {
+    return bits == 16 ? 0 : bits == 8 ? nnz : sq_gqsa_zero_nbytes(nnz);
+}
+
+static struct state *state_new(const struct sq_recipe *r, size_t n, size_t k_orig, size_t nnz)
+{
+    const unsigned group = r->group, bits = bits_of(r);
     struct state *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
@@ -210,12 +239,13 @@ static struct state *state_new(size_t n, size_t k_orig, unsigned group, size_t n
                             .k_orig = k_orig,
                             .nnz = nnz,
                             .group = group,
+                            .bits = bits,
                             .row_index = malloc((n + 1) * sizeof(uint32_t)),
                             .groups = malloc(nnz * sizeof(uint16_t) + 1),
-                            .codes = malloc(nnz * (group / 2) + 1),
+                            .codes = malloc(nnz * group * bits / 8 + 1),
                             .scale = malloc(nnz * sizeof(uint16_t) + 1),
                             .zero = malloc(nnz + 1)};
-    s->zeros = malloc(sq_gqsa_zero_nbytes(nnz) + 1);
+    s->zeros = malloc(zero_nbytes(bits, nnz) + 1);
     s->groups = malloc(2 * nnz + 1);
     if (s->m.row_index && s->m.groups && s->m.codes && s->m.scale && s->m.zero && s->zeros &&
         s->groups)
@@ -271,7 +301,10 @@ static enum sq_status choose(const struct sq_recipe *r, const float *w, size_t n
 // What a file holds beside the arrays of *m.
 static void fill_stored(struct state *s)
 {
-    sq_gqsa_pack_zeros(s->m.zero, s->m.nnz, s->zeros);
+    if (s->m.bits == 8)
+        memcpy(s->zeros, s->m.zero, s->m.nnz);
+    else if (s->m.bits != 16)
+        sq_gqsa_pack_zeros(s->m.zero, s->m.nnz, s->zeros);
     for (size_t e = 0; e < s->m.nnz; e++) {
         s->groups[2 * e] = (uint8_t)s->m.groups[e];
         s->groups[2 * e + 1] = (uint8_t)(s->m.groups[e] >> 8);
@@ -281,7 +314,7 @@ static void fill_stored(struct state *s)
 // What apply() reads.
 static enum sq_status finish(struct state *s, const struct sq_recipe *r, struct sq_error *err)
 {
-    if (r->is_act_f16)
+    if (r->is_act_f16 || s->m.bits == 16)
         return SQ_OK;
     s->cells = (struct sq_cells){.w = sq_gqsa_codes(&s->m), .row = sq_gqsa_row, .from = &s->m};
     return sq_cells_init(&s->cells, err);
@@ -298,7 +331,7 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
     struct state *s = NULL;
     enum sq_status status = is_kept ? choose(r, w, n, k, in, is_kept, err) : no_memory(n, k, err);
     if (status == SQ_OK) {
-        s = state_new(n, k, r->group, sq_gqsa_count(is_kept, n, columns));
+        s = state_new(r, n, k, sq_gqsa_count(is_kept, n, columns));
         status = s ? sq_gqsa_check_shape(&s->m, err) : no_memory(n, k, err);
     }
     if (status == SQ_OK) {
@@ -327,7 +360,7 @@ static enum sq_status apply_f16(const struct sq_gqsa *m, const float *x, size_t 
     void *scratch = aligned_alloc(64, (sq_gqsa_gemm_scratch(m) + 63) / 64 * 64);
     enum sq_status status = tokens && scratch ? SQ_OK : no_memory(n_tokens, m->k, err);
     if (status == SQ_OK)
-        status = sq_gqsa_load(m, x, n_tokens, tokens, err);
+        status = sq_half_load(x, n_tokens, m->k_orig, m->k, tokens, err);
     if (status == SQ_OK)
         sq_gqsa_gemm(m, tokens, n_tokens, y, scratch, 0);
     free(tokens);
@@ -356,13 +389,62 @@ static void *outline(const struct sq_recipe *r, size_t n, size_t k)
                                 .k_orig = k,
                                 .nnz = n * columns / at_once *
                                        (at_once - sq_gqsa_n_pruned(at_once, o->sparsity)),
-                                .group = r->group};
+                                .group = r->group,
+                                .bits = bits_of(r)};
     return s;
 }
 
 static void decode_row(const void *state, size_t row, float *out)
 {
     sq_gqsa_decode_row(&((const struct state *)state)->m, row, out);
+}
+
+// ---- training -------------------------------------------------------------------------------
+
+static enum sq_status tune(const void *state, struct sq_tune *t, struct sq_error *err)
+{
+    const struct sq_gqsa *m = &((const struct state *)state)->m;
+    SQ_TRY(sq_tune_init(t, m->n, m->k_orig, m->nnz, err));
+    t->highest = m->bits == 16 ? 0 : (int)sq_gqsa_max_code(m);
+    t->is_half = t->has_zero = true;
+    for (size_t i = 0; i < m->n * m->k_orig; i++)
+        t->of[i] = SQ_TUNE_PRUNED;
+    for (size_t row = 0; row < m->n; row++)
+        sq_gqsa_decode_row(m, row, t->w.at + row * m->k_orig);
+    for (size_t row = 0; row < m->n; row++)
+        for (size_t e = m->row_index[row]; e < m->row_index[row + 1]; e++) {
+            t->scale.at[e] = sq_gqsa_scale(m, e);
+            t->zero.at[e] = m->bits == 16 ? 0 : m->zero[e];
+            for (size_t j = (size_t)m->groups[e] * m->group;
+                 j < m->k_orig && j / m->group == m->groups[e]; j++)
+                t->of[row * m->k_orig + j] = (uint32_t)e;
+        }
+    return SQ_OK;
+}
+
+static enum sq_status retune(void *state, const struct sq_recipe *r, const struct sq_tune *t,
+                             struct sq_error *err)
+{
+    struct state *s = state;
+    struct sq_gqsa *m = &s->m;
+    for (size_t row = 0; row < m->n; row++)
+        for (size_t e = m->row_index[row]; e < m->row_index[row + 1]; e++) {
+            const bool is_half = m->bits == 16;
+            m->scale[e] = sq_f32_to_f16(sq_tune_scale(t, (uint32_t)e));
+            m->zero[e] = is_half ? 0 : (uint8_t)sq_tune_zero(t, (uint32_t)e);
+            for (size_t i = 0; i < m->group; i++) {
+                const size_t j = (size_t)m->groups[e] * m->group + i, at = row * m->k_orig + j;
+                const unsigned code = j >= m->k_orig ? m->zero[e]
+                                      : is_half      ? sq_f32_to_f16(t->w.at[at])
+                                                     : (unsigned)sq_tune_code(t, at);
+                sq_gqsa_set_code(m, e, i, code);
+            }
+        }
+    SQ_TRY(sq_gqsa_validate(m, err));
+    fill_stored(s);
+    free(s->cells.cells);
+    s->cells = (struct sq_cells){0};
+    return finish(s, r, err);
 }
 
 // Groups of each row; NULL without memory.
@@ -424,12 +506,18 @@ static size_t parts(const void *state, struct sq_part part[SQ_PARTS_MAX])
 {
     const struct state *s = state;
     const struct sq_gqsa *m = &s->m;
-    part[0] = (struct sq_part){"row_index", SQ_I32, 1, {m->n + 1}, m->row_index};
-    part[1] = (struct sq_part){"s_w", SQ_F16, 1, {m->nnz}, m->scale};
-    part[2] = (struct sq_part){"groups", SQ_U8, 2, {m->nnz, 2}, s->groups};
-    part[3] = (struct sq_part){"values", SQ_U8, 2, {m->nnz, m->group / 2}, m->codes};
-    part[4] = (struct sq_part){"zero", SQ_U8, 1, {sq_gqsa_zero_nbytes(m->nnz)}, s->zeros};
-    return 5;
+    const bool is_half = m->bits == 16;
+    const size_t per_group = is_half ? m->group : m->group * sq_gqsa_bits(m) / 8;
+    size_t i = 0;
+    part[i++] = (struct sq_part){"row_index", SQ_I32, 1, {m->n + 1}, m->row_index};
+    if (!is_half)
+        part[i++] = (struct sq_part){"s_w", SQ_F16, 1, {m->nnz}, m->scale};
+    part[i++] = (struct sq_part){"groups", SQ_U8, 2, {m->nnz, 2}, s->groups};
+    part[i++] =
+        (struct sq_part){"values", is_half ? SQ_F16 : SQ_U8, 2, {m->nnz, per_group}, m->codes};
+    if (!is_half)
+        part[i++] = (struct sq_part){"zero", SQ_U8, 1, {zero_nbytes(m->bits, m->nnz)}, s->zeros};
+    return i;
 }
 
 enum { ROW_INDEX, SCALE, GROUPS, VALUES, ZERO, N_PARTS };
@@ -438,13 +526,17 @@ static enum sq_status find_parts(const struct sq_recipe *r, const struct sq_part
                                  const struct sq_tensor *t[N_PARTS], struct sq_error *err)
 {
     const size_t any = SIZE_MAX;
+    const unsigned bits = bits_of(r);
     SQ_TRY(sq_part_find(from, "groups", SQ_U8, 2, (size_t[]){any, 2}, &t[GROUPS], err));
     const size_t nnz = t[GROUPS]->dim[0];
     SQ_TRY(sq_part_find(from, "row_index", SQ_I32, 1, (size_t[]){from->n + 1}, &t[ROW_INDEX], err));
+    t[SCALE] = t[ZERO] = NULL;
+    if (bits == 16)
+        return sq_part_find(from, "values", SQ_F16, 2, (size_t[]){nnz, r->group}, &t[VALUES], err);
     SQ_TRY(sq_part_find(from, "s_w", SQ_F16, 1, (size_t[]){nnz}, &t[SCALE], err));
-    SQ_TRY(sq_part_find(from, "values", SQ_U8, 2, (size_t[]){nnz, r->group / 2}, &t[VALUES], err));
-    return sq_part_find(from, "zero", SQ_U8, 1, (size_t[]){sq_gqsa_zero_nbytes(nnz)}, &t[ZERO],
-                        err);
+    SQ_TRY(sq_part_find(from, "values", SQ_U8, 2, (size_t[]){nnz, r->group * bits / 8}, &t[VALUES],
+                        err));
+    return sq_part_find(from, "zero", SQ_U8, 1, (size_t[]){zero_nbytes(bits, nnz)}, &t[ZERO], err);
 }
 
 static enum sq_status copy(struct state *s, const struct sq_tensor *const t[N_PARTS],
@@ -452,12 +544,16 @@ static enum sq_status copy(struct state *s, const struct sq_tensor *const t[N_PA
 {
     struct sq_gqsa *m = &s->m;
     memcpy(m->row_index, t[ROW_INDEX]->data, t[ROW_INDEX]->nbytes);
-    memcpy(m->scale, t[SCALE]->data, t[SCALE]->nbytes);
+    if (t[SCALE])
+        memcpy(m->scale, t[SCALE]->data, t[SCALE]->nbytes);
     memcpy(m->codes, t[VALUES]->data, t[VALUES]->nbytes);
     for (size_t e = 0; e < m->nnz; e++)
         m->groups[e] =
             (uint16_t)(t[GROUPS]->data[2 * e] | (unsigned)t[GROUPS]->data[2 * e + 1] << 8);
-    SQ_TRY(sq_gqsa_unpack_zeros(t[ZERO]->data, m->nnz, m->zero, err));
+    if (m->bits == 8)
+        memcpy(m->zero, t[ZERO]->data, m->nnz);
+    else if (m->bits != 16)
+        SQ_TRY(sq_gqsa_unpack_zeros(t[ZERO]->data, m->nnz, m->zero, err));
     fill_stored(s);
     return sq_gqsa_validate(m, err);
 }
@@ -468,7 +564,7 @@ static enum sq_status load(void **state, const struct sq_recipe *r,
     const struct sq_tensor *t[N_PARTS];
     *state = NULL;
     SQ_TRY(find_parts(r, from, t, err));
-    struct state *s = state_new(from->n, from->k_orig, r->group, t[GROUPS]->dim[0]);
+    struct state *s = state_new(r, from->n, from->k_orig, t[GROUPS]->dim[0]);
     enum sq_status status = s ? copy(s, t, err) : no_memory(from->n, from->k_orig, err);
     if (status == SQ_OK)
         status = finish(s, r, err);
@@ -482,6 +578,13 @@ static enum sq_status load(void **state, const struct sq_recipe *r,
 static size_t values(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX])
 {
     value[0] = (struct sq_metadata_value){"group", &r->group, 4, 128};
+    return 1;
+}
+
+static size_t more_values(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX])
+{
+    sq_gqsa_set(r)->weight_bits = bits_of(r);
+    value[0] = (struct sq_metadata_value){"weight_bits", &sq_gqsa_set(r)->weight_bits, 4, 16};
     return 1;
 }
 
@@ -516,7 +619,7 @@ static enum sq_status own(const void *state, struct sq_own *out, struct sq_recip
 // The PE of the array of an engine; the engine's walker and scales are not in it.
 static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq_cost_pe *pe)
 {
-    sq_cost_pe_dense(pe, u->low_lanes, sq_recipe_act_bits(r), 4);
+    sq_cost_pe_dense(pe, u->low_lanes, sq_recipe_act_bits(r), bits_of(r));
 }
 
 static const struct sq_format_values coded = {
@@ -526,6 +629,8 @@ static const struct sq_format_values coded = {
     .free = gqsa_free,
     .apply = apply,
     .padded = padded,
+    .tune = tune,
+    .retune = retune,
     .decode_row = decode_row,
     .figures = figures,
 };
@@ -535,6 +640,7 @@ static const struct sq_format_file stored = {
     .parts = parts,
     .load = load,
     .numbers = values,
+    .optional = more_values,
 };
 
 static const struct sq_format_share shared = {

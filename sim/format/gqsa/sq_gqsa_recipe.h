@@ -14,6 +14,7 @@ struct sq_gqsa_recipe {
     enum sq_score score;  // sparsegpt: importance of a weight
     double sparsity;      // share of the groups that is pruned
     bool is_row_balanced; // in every row the same number of groups
+    unsigned weight_bits; // of a value: 4, 8 or 16 (binary16); 0: 4
     unsigned is_slice_k;  // on a machine: each column takes its own groups; else they are shared
 };
 SQ_RECIPE_OPTIONS(sq_gqsa)

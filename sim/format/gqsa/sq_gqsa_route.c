@@ -439,6 +439,11 @@ static const struct sq_route chip = {&sq_top_block, make_chip, sq_chip_check, is
 
 static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
 {
+    const unsigned bits = sq_gqsa_recipe(r)->weight_bits;
+    if (bits != 0 && bits != 4)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "weight-bits = %u: the engine of gqsa has codes of 4 bits, need 4 in RTL",
+                       bits);
     if (r->is_act_f16)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "act-bits = 16: no block multiplies binary16, need 8 in RTL");

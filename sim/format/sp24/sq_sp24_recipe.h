@@ -11,6 +11,7 @@ extern const struct sq_format_ops sq_format_sp24;
 
 struct sq_sp24_recipe {
     enum sq_prune prune;   // what is pruned first
+    unsigned weight_bits;  // of a value: 4..8; 16: binary16; 0: 8
     double sparsity;       // always 0.5
     double dense_fraction; // share of the layers that stays dense, by sensitivity
 };

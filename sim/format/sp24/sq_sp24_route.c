@@ -105,14 +105,17 @@ enum { BANK = 16, BITS = 8, FIRST_TWO = 0x4 }; // SPEC E.2
 static enum sq_status make_sp24(struct sq_route_work *w, struct sq_error *err)
 {
     struct sq_tiles t;
-    const unsigned bank = sq_chip_bank(w, BANK, BITS * BITS), half = bank / 2, nibbles = bank / 4;
+    size_t bits;
+    SQ_TRY(sq_product_option(w->p, "weight_bits", 4, BITS, BITS, &bits, err));
+    const unsigned bank = sq_chip_bank(w, BANK, BITS * (unsigned)bits);
+    const unsigned half = bank / 2, nibbles = bank / 4;
     const size_t k = w->p->k;
     const int8_t *x, *values;
     const uint8_t *meta;
     SQ_PRODUCT_TENSOR(w->p, "x", SQ_I8, w->p->m * k, x);
     SQ_PRODUCT_TENSOR(w->p, "values", SQ_I8, w->p->n * k / 2, values);
     SQ_PRODUCT_TENSOR(w->p, "meta", SQ_U8, w->p->n * k / 8, meta);
-    sq_route_set_array(w, SQ_ARRAY_SP24, bank, 1, false, BITS, BITS, BITS);
+    sq_route_set_array(w, SQ_ARRAY_SP24, bank, 1, false, BITS, (unsigned)bits, BITS);
     SQ_TRY(sq_tiles_begin(w, &t, err));
     const size_t low = sq_route_field(w, "low"), mask = sq_route_field(w, "mask");
     for (size_t g = 0; g < t.all; g++)
@@ -153,6 +156,11 @@ static const struct sq_route chip = {&sq_top_block, make_chip, sq_chip_check, sq
 static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
 {
     const struct sq_sp24_recipe *o = sq_sp24_recipe(r);
+    if (o->weight_bits == 16 || r->is_act_f16)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "%s = 16: no block multiplies binary16 by 2:4, need %s in RTL",
+                       o->weight_bits == 16 ? "weight-bits" : "act-bits",
+                       o->weight_bits == 16 ? "4 to 8" : "8");
     if (o->dense_fraction > 0)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "dense-layers = %g: a layer that stays dense has no 2:4, need 0 in RTL",
@@ -172,12 +180,16 @@ static enum sq_status product(const struct sq_quant_layer *q, const struct sq_re
     SQ_PRODUCT_KEEP(p, code, p->m * p->k);
     SQ_PRODUCT_KEEP(p, scale, p->m);
     SQ_PRODUCT_KEEP(p, y, p->m * p->n);
-    SQ_PRODUCT_KEEP(p, p_lo, p->m * p->n);
+    SQ_PRODUCT_KEEP(p, p_lo, p->m * p->n * sq_sp24_groups(m));
     SQ_TRY(sq_act_quantize(x, p->m, m->k_orig, p->k, r->act.low_bits, code, scale, err));
     sq_gemm_sp24(m, code, scale, p->m, y, p_lo);
     sq_route_put_parts(p, q);
+    sq_product_put(p, "values", SQ_I8, p->n * (p->k / 2), m->value);
+    sq_product_put_number(p, "weight_bits", sq_sp24_bits(m));
+    if (m->group)
+        sq_product_put_number(p, "group", m->group);
     sq_product_put(p, "x", SQ_I8, p->m * p->k, code);
-    sq_product_put(p, "p_lo", SQ_I32, p->m * p->n, p_lo);
+    sq_product_put(p, "p_lo", SQ_I32, p->m * p->n * sq_sp24_groups(m), p_lo);
     sq_product_put(p, "y", SQ_F32, p->m * p->n, y);
     return sq_tiles_put_scales(p, SQ_COMBINE_ONE, m->scale, NULL, scale, NULL, err);
 }

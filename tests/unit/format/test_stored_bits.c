@@ -220,14 +220,15 @@ SQ_TEST(encoded_shape_and_file)
 // ---- run and sweep ----------------------------------------------------------------------------
 
 // The recipe of quantize by options of another scope, those that it does not have left out.
-static bool quantize_recipe(const struct sq_format_ops *f, struct words *w, struct sq_recipe *r)
+static bool quantize_recipe(const struct sq_recipe *as, struct words *w, struct sq_recipe *r)
 {
     struct sq_error err;
     struct sq_given given = {0};
     for (size_t i = 0; i < w->given.n; i++)
-        if (is_taken(f, SQ_IN_QUANTIZE, w->given.option[i].name) && !f->file->sized_by)
+        if (is_taken(as->format, SQ_IN_QUANTIZE, w->given.option[i].name) &&
+            !sq_recipe_sized_by(as))
             given.option[given.n++] = w->given.option[i];
-    return sq_format_recipe(f, SQ_IN_QUANTIZE, &given, r, &err) == SQ_OK;
+    return sq_format_recipe(as->format, SQ_IN_QUANTIZE, &given, r, &err) == SQ_OK;
 }
 
 static void check_equal(const struct sq_recipe *a, const struct sq_recipe *b, const struct words *w,
@@ -263,7 +264,7 @@ static bool check_run(const struct sq_format_ops *f, struct sq_rng *rng)
         return false;
     if (is_taken(f, SQ_IN_QUANTIZE, "algorithm"))
         give(&w, "algorithm", "rtn"); // which run has: nothing is compensated
-    if (!quantize_recipe(f, &w, &quantize))
+    if (!quantize_recipe(&run, &w, &quantize))
         return false;
     take_outliers(&run, &quantize);
     check_equal(&run, &quantize, &w, "run", rng);
@@ -320,7 +321,7 @@ static bool check_sweep(const struct sq_format_ops *f, struct sq_rng *rng)
     if (sq_sweep_grid_parse(&s, yaml, strlen(yaml), "test", ".", &err) != SQ_OK)
         return false;
     sq_sweep_grid_point(&s, 0, &p);
-    const bool is_done = quantize_recipe(f, &w, &quantize);
+    const bool is_done = quantize_recipe(&p.recipe, &w, &quantize);
     take_outliers(&p.recipe, &quantize);
     if (is_done)
         check_equal(&p.recipe, &quantize, &w, "sweep", rng);

@@ -2,8 +2,8 @@
 // GQSA (SPEC F): group quantizer, arrays and their refusals, products.
 //
 // Directed: V7, the worked BSR of F.4, every refusal of F.4 and section M. Exhausted: every code
-// and zero through the quantizer and back, every G. Sampled: random matrices and products, judged
-// by plain loops.
+// and zero through the quantizer and back, every G with values of 4, 8 and 16 bits. Sampled: random
+// matrices and products, judged by plain loops.
 #include <math.h>
 
 #include "models/gqsa/sq_gqsa_quant.h"
@@ -56,7 +56,7 @@ SQ_TEST(quantizer_corners)
                      SQ_ERR_NON_FINITE);
     for (unsigned z = 0; z < 16; z++) // codes are stable
         for (unsigned c = 0; c < 16; c++)
-            assert_int_equal(sq_gqsa_quantize((float)((int)c - (int)z) * .37f, .37f, z), c);
+            assert_int_equal(sq_gqsa_quantize((float)((int)c - (int)z) * .37f, .37f, z, 15), c);
 }
 
 // ---- arrays ---------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ SQ_TEST(worked_arrays_and_refusals)
 
 // ---- products -------------------------------------------------------------------------------
 
-static struct sq_gqsa random_matrix(struct sq_rng *r, unsigned group)
+static struct sq_gqsa random_matrix(struct sq_rng *r, unsigned group, unsigned bits)
 {
     const size_t columns = sq_gqsa_padded(K, group) / group;
     uint8_t *kept = fixture_exact(N * columns);
@@ -133,12 +133,14 @@ static struct sq_gqsa random_matrix(struct sq_rng *r, unsigned group)
     struct sq_gqsa m = gqsa_new(N, K, group, sq_gqsa_count(kept, N, columns));
     sq_gqsa_set_groups(&m, kept);
     free(kept);
+    m.bits = bits;
+    const unsigned codes = bits == 16 ? 0x7c00 : 1u << bits; // finite
     for (size_t e = 0; e < m.nnz; e++) {
-        m.zero[e] = (uint8_t)sq_rng_below(r, 16);
+        m.zero[e] = bits == 16 ? 0 : (uint8_t)sq_rng_below(r, codes);
         m.scale[e] = (uint16_t)(1 + sq_rng_below(r, 0x4bff)); // up to 16, subnormals too
         for (size_t i = 0; i < group; i++)
-            sq_gqsa_set_code(&m, e, i,
-                             (size_t)m.groups[e] * group + i < K ? sq_rng_below(r, 16) : m.zero[e]);
+            sq_gqsa_set_code(
+                &m, e, i, (size_t)m.groups[e] * group + i < K ? sq_rng_below(r, codes) : m.zero[e]);
     }
     assert_int_equal(sq_gqsa_validate(&m, NULL), SQ_OK);
     return m;
@@ -187,8 +189,9 @@ static void check_float_gemm(const struct sq_gqsa *m, struct sq_rng *r)
 SQ_TEST(products)
 {
     struct sq_rng r = {fixture_seed()};
-    for (unsigned group = 4; group <= 128; group *= 2) {
-        struct sq_gqsa m = random_matrix(&r, group);
+    for (unsigned v = 0; v < 6 * 3; v++) {
+        const unsigned group = 4u << v / 3, bits = 4u << v % 3;
+        struct sq_gqsa m = random_matrix(&r, group, bits);
         int8_t *x = fixture_exact(m.k);
         float *xf = fixture_exact(m.k * sizeof *xf), y[N], yi[N], row[K];
         int32_t *sum_x = fixture_exact(m.k / group * sizeof *sum_x);
@@ -198,8 +201,10 @@ SQ_TEST(products)
             xf[i] = i < K ? (float)fixture_gauss(&r) : 0;
         }
         sq_gqsa_gemv(&m, xf, y);
-        sq_gqsa_gemv_int8(&m, x, 0.3f, sum_x, yi, acc);
-        check_gemm(&m, &r);
+        if (bits < 16) {
+            sq_gqsa_gemv_int8(&m, x, 0.3f, sum_x, yi, acc);
+            check_gemm(&m, &r);
+        }
         check_float_gemm(&m, &r);
         for (size_t n = 0; n < N; n++) {
             float want = 0, want_int = 0;
@@ -209,17 +214,24 @@ SQ_TEST(products)
                 float inner = 0;
                 int32_t sum = 0;
                 for (size_t i = 0; i < group; i++) {
-                    const int v = (m.codes[(e * group + i) / 2] >> (i % 2 * 4) & 15) - m.zero[e];
-                    inner = inner + (float)v * xf[(size_t)m.groups[e] * group + i];
-                    sum += v * x[(size_t)m.groups[e] * group + i];
+                    const size_t at = e * group + i, column = (size_t)m.groups[e] * group + i;
+                    const int c = bits == 4   ? (m.codes[at / 2] >> (at % 2 * 4) & 15) - m.zero[e]
+                                  : bits == 8 ? m.codes[at] - m.zero[e]
+                                              : 0;
+                    const unsigned half = m.codes[2 * at] | (unsigned)m.codes[2 * at + 1] << 8;
+                    inner = inner +
+                            (bits == 16 ? sq_half_to_float((uint16_t)half) : (float)c) * xf[column];
+                    sum += c * x[column];
                 }
-                want = want + inner * sq_half_to_float(m.scale[e]);
+                want = want + (bits == 16 ? inner : inner * sq_half_to_float(m.scale[e]));
                 want_int = want_int + (float)sum * sq_half_to_float(m.scale[e]);
-                CHECK_EQ(acc[e], sum, "G %u group %zu\n", group, e);
+                if (bits < 16)
+                    CHECK_EQ(acc[e], sum, "G %u group %zu\n", group, e);
             }
             CHECK_EQ(sq_bits_of(y[n]), sq_bits_of(want + 0.0f), "G %u row %zu\n", group, n);
-            CHECK_EQ(sq_bits_of(yi[n]), sq_bits_of(want_int * 0.3f + 0.0f), "G %u row %zu\n", group,
-                     n);
+            if (bits < 16)
+                CHECK_EQ(sq_bits_of(yi[n]), sq_bits_of(want_int * 0.3f + 0.0f), "G %u row %zu\n",
+                         group, n);
             for (size_t i = 0; i < K; i++) {
                 exact += (double)row[i] * (double)xf[i];
                 size += fabs((double)row[i] * (double)xf[i]);
@@ -236,4 +248,29 @@ SQ_TEST(stored_bits)
 {
     const struct sq_gqsa m = {.n = 64, .k = 256, .k_orig = 256, .group = 16, .nnz = 64 * 16 / 2};
     assert_true(sq_gqsa_stored_bits_per_weight(&m) == 3.125 + 32.0 * 65 / (64 * 256));
+    struct sq_gqsa wide = m;
+    wide.bits = 8; // 8 + (16 + 16 + 8) / 16, half of it; of 16 bits no scale
+    assert_true(sq_gqsa_stored_bits_per_weight(&wide) == 5.25 + 32.0 * 65 / (64 * 256));
+    wide.bits = 16;
+    assert_true(sq_gqsa_stored_bits_per_weight(&wide) == 8.5 + 32.0 * 65 / (64 * 256));
+}
+
+// The quantizer of 8 bits by F.2, written down once more.
+SQ_TEST(quantizer_of_8_bits)
+{
+    struct sq_rng r = {fixture_seed()};
+    for (size_t i = 0; i < 200; i++) {
+        float w[16], min = 0, max = 0;
+        uint8_t q[16], zero;
+        uint16_t scale;
+        for (size_t j = 0; j < 16; j++) {
+            w[j] = (float)fixture_gauss(&r);
+            min = fminf(min, w[j]), max = fmaxf(max, w[j]);
+        }
+        assert_int_equal(sq_gqsa_quantize_bits(8, w, 16, q, &scale, &zero, NULL), SQ_OK);
+        const float s = sq_half_round((max - min) / 255), z = fminf(-rintf(min / s), 255);
+        assert_true(sq_half_to_float(scale) == s && (float)zero == z);
+        for (size_t j = 0; j < 16; j++)
+            assert_true((float)q[j] == fminf(fmaxf(rintf(w[j] / s) + z, 0), 255));
+    }
 }

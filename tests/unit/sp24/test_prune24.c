@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// 2:4 + INT8: packing and product (SPEC E.1-E.5, E.8), pruning (E.6, E.7), selective sparsity.
+// 2:4: packing and product (SPEC E.1-E.5, E.8), pruning (E.6, E.7), selective sparsity; INT8 with a scale a row,
+// and every other width and group.
 //
 // Exhausted: groups of four scores out of three values (81); all 16 metadata nibbles in a packed
 // row. Directed: V6, V15, every refusal of E.8 and of section M. Sampled: random layers with
 // outlier channels; the column loop is judged by E.7 written down once more in plain loops over
 // whole rows, and by the identity J.3; products by dense products.
 #include <math.h>
+
+#include "models/number/sq_half.h"
 
 #include "models/quant/sq_sensitivity.h"
 #include "models/sp24/sq_prune24.h"
@@ -67,7 +70,7 @@ static void layer_free(struct layer *l)
 
 static struct sq_sp24 sp24_new(size_t n, size_t k_orig)
 {
-    struct sq_sp24 m = {.n = n, .k = sq_sp24_padded(k_orig), .k_orig = k_orig};
+    struct sq_sp24 m = {.n = n, .k = sq_sp24_padded(k_orig, 0), .k_orig = k_orig};
     m.value = fixture_exact(n * (m.k / 2));
     m.meta = fixture_exact(n * (m.k / 8));
     m.scale = fixture_exact(n * sizeof(float));
@@ -242,9 +245,9 @@ SQ_TEST(v15)
 
 // ---- E.7 ------------------------------------------------------------------------------------
 
-// One row by E.7 in plain loops, columns over the whole row; codes[K].
+// One row by E.7 in plain loops, columns over the whole row; values[K], a scale for `group` columns (0: the row).
 static void slow_row(const struct layer *l, const float *w, const struct sq_prune24 *o,
-                     int8_t *codes)
+                     unsigned bits, size_t group, float *values)
 {
     const size_t k = l->k;
     double *v = fixture_exact(k * sizeof *v), *score = fixture_exact(k * sizeof *score);
@@ -255,9 +258,25 @@ static void slow_row(const struct layer *l, const float *w, const struct sq_prun
         amax = fmaxf(amax, fabsf(w[j]));
         score[j] = fabs(v[j]) * (o->criterion == SQ_PRUNE_WANDA ? l->norm[j] : 1);
     }
-    const float scale = amax / 127;
+    const float most = (float)((1 << (bits - 1)) - 1);
+    float scale = amax / most;
     for (size_t j = 0; j < k; j++) {
         const double u = l->factor.u[j * k + j];
+        amax = 0;
+        for (size_t c = j; group > 0 && j % group == 0 && c < k && c < j + group; c++) {
+            const size_t four = c - c % 4;
+            unsigned larger = 0;
+            double now[4];
+            for (size_t d = four; d < four + 4; d++) {
+                const double in = l->factor.u[d * k + d];
+                now[d - four] = o->criterion == SQ_PRUNE_SPARSEGPT ? fabs(v[d]) / in : score[d];
+            }
+            for (size_t d = 0; d < 4; d++)
+                larger += now[d] > now[c % 4] || (now[d] == now[c % 4] && d > c % 4);
+            amax = larger < 2 ? fmaxf(amax, fabsf((float)v[c])) : amax;
+        }
+        if (group > 0 && j % group == 0)
+            scale = amax > 0 ? amax / most : 1;
         for (size_t c = j; j % 4 == 0 && c < j + 4; c++)
             if (o->criterion == SQ_PRUNE_SPARSEGPT)
                 score[c] = v[c] * v[c] / (l->factor.u[c * k + c] * l->factor.u[c * k + c]);
@@ -267,11 +286,9 @@ static void slow_row(const struct layer *l, const float *w, const struct sq_prun
                 larger += score[d] > score[c] || (score[d] == score[c] && d > c);
             kept[c - j] = larger < 2;
         }
-        const float q = fminf(127, fmaxf(-127, rintf((float)v[j] / scale)));
-        codes[j] = kept[j % 4] ? (int8_t)q : 0;
-        const double value = !kept[j % 4]  ? 0
-                             : o->is_joint ? (double)((float)codes[j] * scale)
-                                           : v[j];
+        const float q = fminf(most, fmaxf(-most, rintf((float)v[j] / scale)));
+        values[j] = !kept[j % 4] ? 0 : bits == 16 ? sq_half_round((float)v[j]) : q * scale;
+        const double value = !kept[j % 4] ? 0 : o->is_joint ? (double)values[j] : v[j];
         const double e = (v[j] - value) / u;
         for (size_t c = j; c < k; c++)
             v[c] -= e * l->factor.u[j * k + c];
@@ -279,11 +296,34 @@ static void slow_row(const struct layer *l, const float *w, const struct sq_prun
     free(v), free(score);
 }
 
+// By magnitude and rounding alone.
+static void slow_rtn(const float *w, unsigned bits, size_t group, float *values)
+{
+    const float most = (float)((1 << (bits - 1)) - 1);
+    for (size_t j = 0; j < K; j++) {
+        const size_t length = group ? group : K, first = j / length * length;
+        float amax = 0;
+        bool is_kept = false;
+        for (size_t c = first; c < first + length && c < K; c++) {
+            unsigned larger = 0;
+            for (size_t d = c - c % 4; d < c - c % 4 + 4; d++)
+                larger += fabsf(w[d]) > fabsf(w[c]) || (fabsf(w[d]) == fabsf(w[c]) && d > c);
+            amax = larger < 2 || !group ? fmaxf(amax, fabsf(w[c])) : amax;
+            is_kept = c == j ? larger < 2 : is_kept;
+        }
+        const float q = rintf(w[j] / (amax / most));
+        values[j] = !is_kept     ? 0
+                    : bits == 16 ? sq_half_round(w[j])
+                                 : fminf(most, fmaxf(-most, q)) * (amax / most);
+    }
+}
+
 SQ_TEST(loop_is_e7)
 {
     struct layer l = layer_new(N, K, T, fixture_seed());
     struct sq_sp24 m = sp24_new(N, K);
-    int8_t *codes = fixture_exact(N * K), want[K];
+    int8_t *codes = fixture_exact(N * K);
+    float want[K];
     for (unsigned v = 0; v < 2 * SQ_PRUNE_NONE; v++) {
         struct sq_prune24 o = {.criterion = (enum sq_prune)(v / 2), .is_joint = v % 2};
         if (!sq_prune24_needs_factor(&o))
@@ -293,15 +333,96 @@ SQ_TEST(loop_is_e7)
                              SQ_OK);
             assert_int_equal(validate(&m, NULL), SQ_OK);
             for (size_t n = 0; n < N; n++) {
-                slow_row(&l, l.w + n * K, &o, want);
+                slow_row(&l, l.w + n * K, &o, 8, 0, want);
                 for (size_t j = 0; j < K; j++)
-                    CHECK_EQ(codes[n * K + j], want[j], "variant %u block %u row %zu column %zu\n",
-                             v, o.block, n, j);
+                    CHECK_EQ((float)codes[n * K + j] * m.scale[n] == want[j], true,
+                             "variant %u block %u row %zu column %zu\n", v, o.block, n, j);
             }
         }
     }
     free(codes);
     sp24_free(&m);
+    layer_free(&l);
+}
+
+// Every width and group: the values are those of E.7 written down once more, or without a loop those of rounding what
+// the criterion keeps; and both products are plain loops over them.
+SQ_TEST(widths_and_groups)
+{
+    enum { TOKENS = 33 };
+    static const unsigned widths[] = {4, 5, 6, 7, 8, 16};
+    static const size_t groups[] = {0, 16, 32, 64, 128};
+    struct layer l = layer_new(N, K, T, fixture_seed() + 3);
+    struct sq_rng r = {fixture_seed()};
+    int8_t *codes = fixture_exact(N * K), *act = fixture_exact(TOKENS * 256);
+    float *x = fixture_exact(TOKENS * 256 * sizeof *x), s_a[TOKENS], y[TOKENS * N], want[K], row[K];
+    for (size_t i = 0; i < TOKENS * 256; i++) {
+        act[i] = (int8_t)((int)sq_rng_below(&r, 256) - 128);
+        x[i] = sq_half_round((float)fixture_gauss(&r));
+    }
+    for (size_t t = 0; t < TOKENS; t++)
+        s_a[t] = (float)(0.001 + sq_rng_unit(&r));
+    for (size_t v = 0; v < LEN(widths) * LEN(groups) * 4; v++) {
+        const unsigned bits = widths[v % LEN(widths)];
+        const size_t group = groups[v / LEN(widths) % LEN(groups)];
+        const bool is_joint = v / LEN(widths) / LEN(groups) % 2;
+        struct sq_prune24 o = {SQ_PRUNE_SPARSEGPT, is_joint, 128};
+        if (v / LEN(widths) / LEN(groups) / 2)
+            o.criterion = is_joint ? SQ_PRUNE_WANDA : SQ_PRUNE_MAGNITUDE;
+        if (bits == 16 && group > 0)
+            continue;
+        struct sq_sp24 m = {
+            .n = N, .k = sq_sp24_padded(K, group), .k_orig = K, .bits = bits, .group = group};
+        const size_t scales = sq_sp24_groups(&m), per = scales ? m.k / scales : m.k;
+        m.value = bits < 16 ? fixture_exact(N * m.k / 2) : NULL;
+        m.half = bits == 16 ? fixture_exact(N * m.k) : NULL;
+        m.meta = fixture_exact(N * m.k / 8);
+        m.scale = fixture_exact(N * scales * sizeof(float));
+        struct sq_error err = {0};
+        CHECK_EQ(sq_prune24_encode(&m, l.w, &o, l.norm, &l.factor, codes, NULL, &err), SQ_OK,
+                 "W%u G%zu criterion %u joint %d: %s\n", bits, group, o.criterion, is_joint,
+                 err.text);
+        assert_int_equal(sq_sp24_validate(&m, N * m.k / 2, N * m.k / 8, N * scales, NULL), SQ_OK);
+        for (size_t n = 0; n < N; n++) {
+            sq_sp24_decode_row(&m, n, row);
+            if (sq_prune24_needs_factor(&o))
+                slow_row(&l, l.w + n * K, &o, bits, group, want);
+            else
+                slow_rtn(l.w + n * K, bits, group, want);
+            for (size_t j = 0; j < K; j++)
+                CHECK_EQ(sq_bits_of(row[j]), sq_bits_of(want[j] + 0.0f),
+                         "W%u G%zu row %zu column %zu\n", bits, group, n, j);
+        }
+        for (unsigned is_half = bits == 16; is_half < 2; is_half++) {
+            if (is_half)
+                sq_gemm_sp24_f16(&m, x, TOKENS, y);
+            else
+                sq_gemm_sp24(&m, act, s_a, TOKENS, y, NULL);
+            for (size_t i = 0; i < TOKENS * N; i++) {
+                const size_t t = i / N, n = i % N;
+                float sum = 0;
+                sq_sp24_decode_row(&m, n, row);
+                for (size_t j = 0; j < m.k; j += per) {
+                    const float s = scales ? m.scale[n * scales + j / per] : 1;
+                    double p = 0;
+                    for (size_t c = j; c < j + per && c < K; c++) {
+                        const double w = bits == 16 ? (double)row[c] : rint((double)(row[c] / s));
+                        p += w * (is_half ? (double)x[t * m.k + c] : (double)act[t * m.k + c]);
+                    }
+                    sum = sum + (float)p * s;
+                }
+                CHECK_EQ(sq_bits_of(y[i]), sq_bits_of((is_half ? sum : sum * s_a[t]) + 0.0f),
+                         "W%u G%zu token %zu row %zu\n", bits, group, t, n);
+            }
+        }
+        if (bits < 16) {
+            const struct sq_codes w = sq_sp24_codes(&m);
+            sq_gemm_sp24(&m, act, s_a, TOKENS, y, NULL);
+            every_kernel_gives(&w, sq_sp24_row, &m, act, s_a, TOKENS, y, NULL);
+        }
+        free(m.value), free(m.half), free(m.meta), free(m.scale);
+    }
+    free(codes), free(act), free(x);
     layer_free(&l);
 }
 
