@@ -5,10 +5,12 @@
 #include "sim/cli/sq_cmd_quantize.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +23,7 @@
 #include "sim/format/sq_quantize.h"
 #include "sim/llm/foreign/sq_foreign_write.h"
 #include "sim/llm/sq_layer_scan.h"
+#include "sim/llm/train/sq_train.h"
 
 enum { VECTORS = 2 };
 
@@ -34,9 +37,15 @@ struct arguments {
     struct sq_token_source calib; // a token file or a text, or the file beside the model
     uint64_t n_calib_sequences;   // 0: all
     unsigned jobs;
-    unsigned as; // enum sq_foreign_as
+    unsigned as;    // enum sq_foreign_as
+    unsigned train; // stages, bits: BQPO, E2E
+    uint64_t train_steps, train_batch, seed;
+    double train_rate;
     bool is_vectors, is_json, is_progress;
 };
+
+enum { BQPO = 1, E2E = 2 };
+static const char *const train_choice[] = {"none", "bqpo", "e2e", "both", NULL};
 
 #define AT(field) SQ_CLI_AT(struct arguments, field)
 static const struct sq_cli_row rows[] = {
@@ -56,6 +65,15 @@ static const struct sq_cli_row rows[] = {
                 "a text in their place, by the model's own tokenizer", .found = ""),
     SQ_CLI_UINT("calib-sequences", "N", 1, INT32_MAX, AT(n_calib_sequences),
                 "the first N sequences of the calibration tokens only"),
+    SQ_CLI_WORD("train", "STAGES", train_choice, AT(train),
+                "after the algorithm train gqsa or sp24 on the calibration: bqpo (weights, scales, "
+                "zeros, by block), e2e (scales and zeros, end to end), or both"),
+    SQ_CLI_UINT("train-steps", "N", 1, 1000000, AT(train_steps), "steps, of bqpo in each block",
+                .usual = "200"),
+    SQ_CLI_UINT("train-batch", "N", 1, 64, AT(train_batch), "sequences of a step", .usual = "8"),
+    SQ_CLI_REAL("train-rate", "R", 0, 1, AT(train_rate),
+                "first step of AdamW as a share of a tensor's mean magnitude", .usual = "0.003"),
+    SQ_CLI_UINT("seed", "N", 0, UINT64_MAX, AT(seed), "which sequences a step takes", .usual = "1"),
     SQ_CLI_WORD(
         "as", "PROGRAM", sq_foreign_as_choice, AT(as),
         "write what this program loads: config.json and model.safetensors in the folder --output; "
@@ -90,6 +108,7 @@ static const char doc[] =
     "  sqsim quantize ~/models/Llama-3.2-1B -o llama.sq.safetensors\n"
     "  sqsim quantize -o w.safetensors && sqsim eval --weights w.safetensors\n"
     "  sqsim quantize --format gqsa --algorithm lite --sparsity 0.4 -o g.safetensors\n"
+    "  sqsim quantize --format gqsa --algorithm lite --train both -o t.safetensors\n"
     "  sqsim quantize --as gguf --format mxfp4 --operand weights --like ggml -o m.gguf\n"
     "  sqsim quantize layer.safetensors --bank 16 --sparsity 0.875 --json\n"
     "  sqsim quantize --vectors --format sq_b --codes split --step pow2 -o /tmp\n"
@@ -107,6 +126,8 @@ struct work {
     struct sq_operand_file_writer writer; // is_streamed and --output
     struct sq_sqnr sqnr;
     double weights, nbits;
+    struct sq_train_result trained;
+    double train_seconds;
     struct sq_cli_table table;
 };
 
@@ -150,6 +171,46 @@ static const char *source_of(const struct sq_checkpoint *ck)
     return declared && strcmp(declared, "synthetic") == 0 ? "synthetic" : "real";
 }
 
+// The largest memory that the process has had.
+static double peak_nbytes(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? 1024 * (double)usage.ru_maxrss : NAN;
+}
+
+static void print_training(const struct work *work)
+{
+    const struct sq_train_result *t = &work->trained;
+    const struct arguments *in = work->in;
+    if (in->train & BQPO)
+        printf("BQPO: error of a block's outputs %.4f, before %.4f\n", t->error_after,
+               t->error_before);
+    if (in->train & E2E)
+        printf("E2E-OQP: KL on the calibration %.4f nats a token, before %.4f\n", t->kl_after,
+               t->kl_before);
+    printf("trained with seed %" PRIu64 ", %" PRIu64 " steps%s of %" PRIu64
+           " sequences in %.1f s; memory %.0f MB at most\n",
+           in->seed, in->train_steps, in->train & BQPO ? " a block" : "", in->train_batch,
+           work->train_seconds, peak_nbytes() / 1e6);
+}
+
+static json_t *training_json(const struct work *work)
+{
+    const struct sq_train_result *t = &work->trained;
+    const struct arguments *in = work->in;
+    return in->train
+               ? json_pack("{s:s, s:I, s:I, s:f, s:I, s:o, s:o, s:o, s:o, s:f, s:f}", "train",
+                           train_choice[in->train], "train_steps", (json_int_t)in->train_steps,
+                           "train_batch", (json_int_t)in->train_batch, "train_rate", in->train_rate,
+                           "seed", (json_int_t)in->seed, "block_error_before",
+                           sq_cli_json_number(t->error_before), "block_error",
+                           sq_cli_json_number(t->error_after), "calib_kl_before",
+                           sq_cli_json_number(t->kl_before), "calib_kl",
+                           sq_cli_json_number(t->kl_after), "train_seconds", work->train_seconds,
+                           "peak_memory_bytes", peak_nbytes())
+               : json_object();
+}
+
 static void print_summary(const struct work *work)
 {
     const struct sq_recipe *r = &work->r;
@@ -164,6 +225,8 @@ static void print_summary(const struct work *work)
                "%.0f weights%s%s\n",
                sq_cost_act_nbits(r), bits, equivalent, sq_cli_number_text(db, 3, text),
                work->ck->n_layers, work->weights, padding ? ", " : "", padding ? padding : "");
+        if (work->in->train)
+            print_training(work);
         if (output)
             printf("written: %s\n", output);
         return;
@@ -175,6 +238,7 @@ static void print_summary(const struct work *work)
         SQ_KEY_IF(work->is_streamed, "equivalent_bits",
                   work->is_streamed ? r->format->cost->equivalent_bits(r) : NAN),
         SQ_KEYS("stored_bits_per_weight", bits, "sqnr_db", db, "output", output),
+        SQ_MEMBERS(training_json(work)),
         SQ_COLUMNS_END};
     sq_cli_put_summary(row, sq_cli_provenance(source_of(work->ck), "golden model", 0));
 }
@@ -254,13 +318,44 @@ static enum sq_status do_block(struct work *work, struct sq_llama *calib, size_t
         status =
             sq_eval_encode(work->ck, block, &work->r, &in, &work->choice, work->layer + first, err);
     sq_eval_inputs_free(&in);
-    for (size_t i = first; status == SQ_OK && i < first + SQ_BLOCK_LAYERS; i++) {
+    return status;
+}
+
+// Layers [first, end), encoded, are measured and printed.
+static enum sq_status finish_layers(struct work *work, size_t first, size_t end,
+                                    struct sq_error *err)
+{
+    enum sq_status status = SQ_OK;
+    for (size_t i = first; status == SQ_OK && i < end; i++) {
         float *w = NULL;
         status = read_layer(work, i, &w, err);
         if (status == SQ_OK)
             status = finish_layer(work, i, w, err);
         free(w);
     }
+    return status;
+}
+
+static void say_step(void *context, const char *stage, size_t done, size_t all)
+{
+    (void)context;
+    sq_cli_progress(stage, done, all);
+}
+
+static enum sq_status train(struct work *work, const struct sq_tokens *tokens, struct sq_error *err)
+{
+    const struct arguments *in = work->in;
+    const struct sq_train how = {.has_bqpo = in->train & BQPO,
+                                 .has_e2e = in->train & E2E,
+                                 .steps = (size_t)in->train_steps,
+                                 .batch = (size_t)in->train_batch,
+                                 .rate = in->train_rate,
+                                 .seed = in->seed,
+                                 .watch = say_step};
+    const double start = omp_get_wtime();
+    const enum sq_status status =
+        sq_train_layers(work->ck, tokens, &work->r, work->layer, &how, &work->trained, err);
+    work->train_seconds = omp_get_wtime() - start;
     return status;
 }
 
@@ -282,9 +377,16 @@ static enum sq_status do_model(struct work *work, const char *model, struct sq_e
     enum sq_status status = sq_layer_scan(work->ck, &tokens, &work->r, &work->choice, err);
     if (status == SQ_OK)
         status = sq_llama_init(&calib, work->ck, &tokens, err);
-    for (size_t b = 0; status == SQ_OK && b < c->n_layers; b++)
+    for (size_t b = 0; status == SQ_OK && b < c->n_layers; b++) {
         status = do_block(work, &calib, b, err);
+        if (status == SQ_OK && !work->in->train)
+            status = finish_layers(work, b * SQ_BLOCK_LAYERS, (b + 1) * SQ_BLOCK_LAYERS, err);
+    }
     sq_llama_free(&calib);
+    if (status == SQ_OK && work->in->train)
+        status = train(work, &tokens, err);
+    if (status == SQ_OK && work->in->train)
+        status = finish_layers(work, 0, work->ck->n_layers, err);
     sq_tokens_free(&tokens);
     return status;
 }
@@ -403,7 +505,7 @@ static enum sq_status encode(struct work *work, const char *model, struct sq_err
     if (!work->in->is_json)
         printf("%s\n", format);
     sq_cli_progress("quantize: layers", 0, work->ck->n_layers);
-    if (!work->in->file.is_checkpoint && sq_recipe_needs_calibration(&work->r))
+    if (!work->in->file.is_checkpoint && (sq_recipe_needs_calibration(&work->r) || work->in->train))
         return do_model(work, model, err);
     for (size_t i = 0; i < work->ck->n_layers; i++)
         SQ_TRY(work->in->file.is_checkpoint ? take_layer(work, i, err) : do_layer(work, i, err));
@@ -433,6 +535,8 @@ static enum sq_status quantize(const struct arguments *in, const struct sq_check
                         .table.is_json = in->is_json};
     omp_set_num_threads((int)in->jobs);
     enum sq_status status = SQ_HAVE(work.layer, err, "%zu layers", ck->n_layers);
+    if (status == SQ_OK && in->train)
+        status = sq_train_check(ck, &in->r, err);
     if (status == SQ_OK && in->output)
         status = in->as             ? check_folder(in, &work.r, err)
                  : work.is_streamed ? begin_stream(&work, err)
@@ -479,6 +583,10 @@ int sq_cmd_quantize(int argc, char **argv)
     struct sq_error err;
     long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
     struct arguments in = {.options = sq_cli_options_default(SQ_IN_QUANTIZE),
+                           .train_steps = 200,
+                           .train_batch = 8,
+                           .train_rate = 0.003,
+                           .seed = 1,
                            .jobs = n_cpus > 0 ? (unsigned)n_cpus : 1};
     struct sq_checkpoint ck;
     enum sq_status status = sq_cli_parse(&line, argc, argv, &in, &err);
@@ -502,7 +610,7 @@ int sq_cmd_quantize(int argc, char **argv)
                : is_kept       ? SQ_EXIT_OK
                                : SQ_EXIT_CHECK_FAILED;
     }
-    if (is_calib && !sq_recipe_needs_calibration(&in.r))
+    if (is_calib && !in.train && !sq_recipe_needs_calibration(&in.r))
         sq_cli_note_calib("quantize");
     const char *model = sq_cli_model(in.model);
     if (sq_cli_has_own_weights(&in.options, in.model))

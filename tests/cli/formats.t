@@ -56,7 +56,20 @@ head -c -1 "$W/p.safetensors" >"$W/lie"; refuse "lie" inspect lie
 tensor "$W/k6" '{"w":{"dtype":"F32","shape":[2,6],"data_offsets":[0,48]}}' 48
 refuse "2:4 needs K to be a multiple of 4" quantize k6 --format sp24
 refuse "--sparsity = 0.75, need 0.5" quantize w.safetensors --format sp24 --sparsity 0.75
-refuse "sp24 has a scale per row" quantize w.safetensors --format sp24 --group 64
+for v in "4 64 3.5" "6 16 6.0" "16 row 9.0"; do
+  set -- $v
+  accept "sp24 of $1 bits, group $2" quantize w.safetensors --format sp24 --algorithm rtn --weight-bits $1 --group $2 --json -o wide.safetensors
+  ok "$3 stored bits" out_has "\"stored_bits_per_weight\":$3"
+  accept "its file" inspect wide.safetensors --json
+  ok "the same bits" out_has "\"stored_bits_per_weight\":$3,\"valid\":true"
+done
+refuse "group = 8, need row, 16" quantize w.safetensors --format sp24 --group 8
+refuse "weight-bits = 3, need 4..8 or 16" quantize w.safetensors --format sp24 --weight-bits 3
+refuse "weights of 16 bits have no scales" quantize w.safetensors --format sp24 --weight-bits 16 --group 64
+refuse "act-bits = 8, need 16 beside weights of 16 bits" eval --format sp24 --weight-bits 16 --act-bits 8
+refuse "dense-layers = 0.5 needs 8 bits" eval --format sp24 --weight-bits 4 --dense-layers 0.5
+refuse "no block multiplies binary16 by 2:4" cosim --format sp24 --weight-bits 16 --layers
+refuse "engine of gqsa has codes of 4 bits" cosim --format gqsa --weight-bits 8 --layers
 refuse "no banks, high or low codes" quantize w.safetensors --format sp24 --bank 8
 refuse "prune = none needs algorithm rtn" quantize w.safetensors --format sp24 --prune none --algorithm gptq
 refuse "calibration needs a model directory" quantize w.safetensors --format sp24 --prune wanda
@@ -69,12 +82,13 @@ refuse "--prune = x, need magnitude" eval --format sp24 --prune x
 refuse "lite needs --format gqsa" eval --format sp24 --algorithm lite
 refuse "lite needs --format gqsa" eval --algorithm lite
 refuse "lite needs --format gqsa" quantize --algorithm lite
-refuse "act-bits = 4, need 8 for sp24" eval --format sp24 --act-bits 4
+refuse "act-bits = 4, need 8 or 16" eval --format sp24 --act-bits 4
 refuse "--prune needs --format sp24 or gqsa" eval --prune wanda
 refuse "--dense-layers needs --format sp24" eval --dense-layers 0.5
 refuse "--dense-layers = 1.5, need 0..1" eval --format sp24 --dense-layers 1.5
 refuse "sp24 has no smoothing" eval --format sp24 --smooth 0.5
-refuse "no banks, high or low codes" eval --format sp24 --weight-bits 8
+refuse "train: dense is not trained" quantize --format dense --train bqpo
+refuse "need none, bqpo, e2e or both" quantize --format gqsa --train all
 refuse "needs --format sq_a_dynamic" eval --format sp24 --select fp
 refuse "--sparsity = 0.2, need 0.5..0.9375" eval --sparsity 0.2
 refuse "--group = 16, need 32, 64, 128 or row" eval --group 16
