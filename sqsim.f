@@ -64,6 +64,8 @@ rtl/scaled/sq_scale_pair.sv
 rtl/scaled/sq_scaled_ctl.sv
 rtl/scaled/sq_acc_binary32.sv
 rtl/scaled/sq_acc_fixed.sv
+rtl/scaled/sq_dot_columns.sv
+rtl/scaled/sq_acc_aligned.sv
 rtl/scaled/sq_pe_scaled.sv
 rtl/scaled/sq_array_scaled.sv
 rtl/scaled/sq_block_scale.sv

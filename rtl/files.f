@@ -63,6 +63,8 @@ scaled/sq_scale_pair.sv
 scaled/sq_scaled_ctl.sv
 scaled/sq_acc_binary32.sv
 scaled/sq_acc_fixed.sv
+scaled/sq_dot_columns.sv
+scaled/sq_acc_aligned.sv
 scaled/sq_pe_scaled.sv
 scaled/sq_array_scaled.sv
 scaled/sq_block_scale.sv

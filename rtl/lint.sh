@@ -189,6 +189,9 @@ lint sq_pe_scaled Acc=1 AccW=41 TwoBlocks=1 Cut=2
 lint sq_pe_scaled ActElement=0 WeightScale=1 Acc=1 AccW=58 TwoBlocks=1
 lint sq_pe_scaled BankLen=32 HighLanes=1 ActElement=0 Acc=1 AccW=40 OwnHigh=1 HighAccW=21
 lint sq_pe_scaled ActElement=0 ActScale=0 Acc=1 AccW=22
+for e in 2 3 4; do lint sq_pe_scaled BankLen=32 ActElement=$e WeightElement=$e ActScale=2 WeightScale=2 Acc=2 AccW=13; done
+lint sq_pe_scaled BankLen=32 ActElement=5 WeightElement=5 ActScale=2 WeightScale=2 Acc=2 AccW=23 Sums=1
+lint sq_pe_scaled BankLen=32 ActElement=6 WeightElement=6 ActScale=2 WeightScale=2 Acc=3 AccW=25 Sums=1
 for t in 4 6 7 15 119; do lint sq_block_scale Top=$t; done
 lint sq_block_scale Top=7 Shift=4
 for t in 0 119; do lint sq_block_scale Scale=2 Top=$t; done

@@ -93,6 +93,8 @@ package sq_pkg;
   // What adds up the scaled sums of blocks: enum sq_scaled_acc.
   localparam int unsigned ACC_BINARY32 = 0;  // one rounding an addition (SPEC Q.7)
   localparam int unsigned ACC_FIXED = 1;  // an integer wide enough for all of them: exact
+  localparam int unsigned ACC_ALIGNED = 2;  // each product is cut off, and the sum so far (SPEC Q.11); AccW: bits kept
+  localparam int unsigned ACC_AFTER = 3;  // products are, and their sum is added in binary32
 
   // Kinds of errors of stored operands, a bit each: enum sq_scaled_error.
   localparam int unsigned ERROR_CODE = 0;  // a code of no value
@@ -383,7 +385,26 @@ package sq_pkg;
 
   // Register stages of sq_array_scaled between its operands and the accumulator.
   function automatic int unsigned scaled_stages(int unsigned acc, int unsigned k, int unsigned cut);
-    scaled_stages = ((acc == sq_pkg::ACC_BINARY32) ? 2 : 1) + ((k > 0) ? 1 : 0) + cut;
+    scaled_stages = ((acc == sq_pkg::ACC_BINARY32) ? 2 : (acc == sq_pkg::ACC_AFTER) ? 3 : 1) + ((k > 0) ? 1 : 0) + cut;
+  endfunction
+
+  // Mantissa bits of elements that sq_dot_columns takes; bits of the magnitude of a product of two.
+  function automatic int unsigned element_mantissa(int unsigned element);
+    case (element)
+      sq_pkg::ELEMENT_E2M3, sq_pkg::ELEMENT_E4M3: element_mantissa = 3;
+      sq_pkg::ELEMENT_E3M2, sq_pkg::ELEMENT_E5M2: element_mantissa = 2;
+      sq_pkg::ELEMENT_E2M1: element_mantissa = 1;
+      default: element_mantissa = 0;
+    endcase
+  endfunction
+
+  function automatic int unsigned element_columns(int unsigned a, int unsigned b);
+    element_columns = element_dot_w(a, b, 1) - 2;
+  endfunction
+
+  // Bits of a total of sq_pe_scaled.
+  function automatic int unsigned total_w(int unsigned acc, int unsigned acc_w, int unsigned carry);
+    total_w = (acc == sq_pkg::ACC_FIXED) ? fixed_w(acc_w, carry) : 32;
   endfunction
 
   // Bits of a total of sq_acc_fixed: with Carry > 0 a carry for each of its segments but the top one.

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "models/scaled/sq_bs_kind.h"
@@ -34,4 +35,22 @@ void sq_bs_accumulate_load(const struct sq_bs *c, size_t row, double *out, int16
                 (int16_t)(out[i] == 0 ? SQ_SUM_ZERO : (e < emin ? emin : e) + ilogb(scale));
         }
     }
+}
+
+void sq_bs_accumulate(const struct sq_sum_rule *r, const struct sq_bs *w, const struct sq_bs *x,
+                      float *sum)
+{
+    const size_t k = w->k, n = w->n + x->n;
+    double *const v = malloc(n * k * sizeof *v);
+    int16_t *const e = malloc(n * k * sizeof *e);
+    if (!v || !e)
+        abort();
+    for (size_t i = 0; i < n; i++)
+        sq_bs_accumulate_load(i < w->n ? w : x, i < w->n ? i : i - w->n, v + i * k, e + i * k);
+    for (size_t i = 0; i < x->n * w->n; i++) {
+        const size_t c = i % w->n * k, t = (w->n + i / w->n) * k;
+        sum[i] = (float)sq_sum(r, v + c, e + c, v + t, e + t, k, (double)sum[i], NULL, NULL);
+    }
+    free(v);
+    free(e);
 }

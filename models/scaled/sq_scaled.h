@@ -5,12 +5,15 @@
 //   BINARY32  A = fl(A + fl(P * s_w * s_x)), blocks ascending: sq_bs_gemm (SPEC Q.7)
 //   FIXED     A = sum of P * s_w * s_x, an integer in units of 2^-sq_scaled_fraction(): exact, of
 //             every order the same; rounded once at the end where a binary32 is wanted
+//   ALIGNED   a block is a step of sq_sum_rule, of the terms of which are its products and A (SPEC Q.11)
+//   AFTER     the same with c = after: A is added in binary32
 #ifndef SQ_SCALED_H
 #define SQ_SCALED_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "models/number/sq_sum.h"
 #include "models/scaled/sq_bs_table.h"
 
 enum sq_scaled_element {
@@ -51,18 +54,52 @@ enum sq_scaled_choose {
     SQ_SCALED_FOUR_SIX = 2, // the largest element of E2M1 becomes 6 or 4
     SQ_SCALED_SIGN = 3,     // IF4 and RAZER: their sign too
 };
-enum sq_scaled_acc { SQ_SCALED_BINARY32 = 0, SQ_SCALED_FIXED = 1 };
+enum sq_scaled_acc {
+    SQ_SCALED_BINARY32 = 0,
+    SQ_SCALED_FIXED = 1,
+    SQ_SCALED_ALIGNED = 2,
+    SQ_SCALED_AFTER = 3
+};
+// The fewest aligned bits of products of an element that sq_acc_aligned has; 0: it has none of it.
+static inline unsigned sq_scaled_aligned_min(enum sq_scaled_element e)
+{
+    return e == SQ_SCALED_E2M1                                  ? 4
+           : e == SQ_SCALED_E2M3 || e == SQ_SCALED_E4M3_ELEMENT ? 8
+           : e == SQ_SCALED_E3M2 || e == SQ_SCALED_E5M2         ? 6
+                                                                : 0;
+}
+// The rule of ALIGNED and AFTER with blocks of `bank` and so many aligned bits.
+static inline struct sq_sum_rule sq_scaled_rule(unsigned acc, unsigned aligned, unsigned bank)
+{
+    return (struct sq_sum_rule){.step = bank,
+                                .groups = 1,
+                                .aligned = aligned,
+                                .emin = -126,
+                                .kept = aligned < 23 ? aligned : 23,
+                                .c = acc == SQ_SCALED_AFTER ? SQ_SUM_C_AFTER : SQ_SUM_C_AMONG};
+}
 
 // What adds up the blocks in a PE of sq_engine_scaled, as one number (BlockSum of sq_top): 0: binary32; else exact sums of
-// acc_w bits, 1..64, with cut 0..2 registers in the tail, and carries that are saved every `carry` bits, 0: none.
-#define SQ_SCALED_TAIL(acc_w, cut, carry) ((acc_w) | (cut) << 7 | (carry) << 9)
+// acc_w bits, 1..64, with cut 0..2 registers in the tail, and carries that are saved every `carry` bits, 0: none; or
+// aligned ones of acc_w bits.
+#define SQ_SCALED_TAIL(acc, acc_w, cut, carry)                                                     \
+    ((acc_w) | (cut) << 7 | (carry) << 9 | ((acc)-SQ_SCALED_FIXED) << 14)
 struct sq_scaled_tail {
     unsigned acc, acc_w, cut, carry; // acc: enum sq_scaled_acc
 };
 static inline struct sq_scaled_tail sq_scaled_tail_of(unsigned tail)
 {
-    return (struct sq_scaled_tail){tail ? SQ_SCALED_FIXED : SQ_SCALED_BINARY32,
-                                   tail ? tail & 127 : 32, tail >> 7 & 3, tail >> 9};
+    return (struct sq_scaled_tail){tail ? SQ_SCALED_FIXED + (tail >> 14) : SQ_SCALED_BINARY32,
+                                   tail ? tail & 127 : 32, tail >> 7 & 3, tail >> 9 & 31};
+}
+// Register stages of such a tail before its accumulator; whether its total stays there until it is taken.
+static inline unsigned sq_scaled_tail_stages(unsigned acc, unsigned cut)
+{
+    return (acc == SQ_SCALED_BINARY32 ? 2 : acc == SQ_SCALED_AFTER ? 3 : 1) + cut;
+}
+static inline bool sq_scaled_tail_stays(unsigned acc, unsigned carry)
+{
+    return carry > 0 || acc >= SQ_SCALED_ALIGNED;
 }
 
 // Kinds of errors of stored operands, a bit each.

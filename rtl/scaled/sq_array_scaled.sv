@@ -9,8 +9,8 @@
 //   stage 1        decoded elements and scales (split: low nibbles, ranks of the high ones)
 //   [stage 2]      split: select controls
 //   sum            P, significand and exponent of the pair of scales
-//   [scaled]       BINARY32: P times its scale; FIXED: Cut stages of its tail
-//   accumulator, output register (none with Carry)
+//   [scaled]       BINARY32: P times its scale; FIXED: Cut stages of its tail; AFTER: what a block adds, as binary32
+//   accumulator, output register (none with Carry, ALIGNED, AFTER)
 // An error is one of the group: a code of no value, a scale that is no number, whose block counts as
 // zeros, or a bank with other than HighPerBank mask bits, of which the first ones count.
 `include "sq_assert.svh"
@@ -28,7 +28,7 @@ module sq_array_scaled #(
   parameter  int unsigned AccW = 32,
   parameter  int unsigned OwnHigh = 0,  // 1: high codes INT8 at the row's own scale, sentinel codes
   parameter  int unsigned HighAccW = 32,
-  parameter  int unsigned Sums = 0,  // totals may begin with those that come on carry; BINARY32
+  parameter  int unsigned Sums = 0,  // totals may begin with those that come on carry; not FIXED
   parameter  int unsigned TwoBlocks = 0,  // 1: FIXED, no high elements, no PLUS
   parameter  int unsigned Cut = 0,  // registers in the tails (sq_acc_fixed): FIXED, no OwnHigh
   parameter  int unsigned Carry = 0,  // totals are segments of so many bits, carries above them; as Cut
@@ -73,7 +73,8 @@ module sq_array_scaled #(
   output logic [sq_pkg::N_ERRORS-1:0]                out_error_o
 );
 
-  localparam int unsigned SumW = sq_pkg::fixed_w(AccW, Carry);
+  localparam int unsigned SumW = sq_pkg::total_w(Acc, AccW, Carry);
+  localparam bit IsAligned = Acc >= sq_pkg::ACC_ALIGNED;
   if (SumW > 64 || (Acc == sq_pkg::ACC_BINARY32 && AccW != 32)) begin : gen_bad_acc
     $error("AccW and the carries <= 64 bits, AccW = 32 for binary32");
   end
@@ -113,7 +114,7 @@ module sq_array_scaled #(
     error[sq_pkg::ERROR_SCALE] = |{act_error, weight_error};
     error[sq_pkg::ERROR_MASK] = |{act_place_error, mask_error, weight_place_error};
   end
-  sq_scaled_ctl #(.Stages(Stages), .Sums(Sums), .Result(Carry == 0 ? 1 : 0)) u_ctl (
+  sq_scaled_ctl #(.Stages(Stages), .Sums(Sums), .Result(Carry == 0 && !IsAligned ? 1 : 0)) u_ctl (
     .clk_i, .rst_ni, .in_valid_i, .in_ready_o(advance), .in_last_i, .in_carry_i,
     .in_error_i(error), .carry_valid_i, .carry_ready_o, .acc_o(acc), .first_o(first), .carry_o(carry),
     .last_o(last), .out_valid_o, .out_ready_i, .out_error_o
@@ -144,7 +145,7 @@ module sq_array_scaled #(
     end
     for (genvar b = 0; b < Blocks; b++) begin : gen_block
       localparam int unsigned Block = r * Blocks + b;
-      sq_block_line #(.BankLen(BankLen), .Element(ActElement), .Scale(ActScale)) u_line (
+      sq_block_line #(.BankLen(BankLen), .Element(ActElement), .Scale(ActScale), .Magnitude(IsAligned)) u_line (
         .code_i(in_act_i[Block*BankLen*ActCodeW +: BankLen*ActCodeW]), .skip_i(skip),
         .scale_i(in_act_scale_i[Block*8 +: 8]), .place_i(in_act_place_i[r*PlaceW +: PlaceW]),
         .sub_i(in_act_sub_i[Block*ActSubW +: ActSubW]),
@@ -219,7 +220,7 @@ module sq_array_scaled #(
     logic [Blocks-1:0] scale_error, code_error, place_error;
     for (genvar b = 0; b < Blocks; b++) begin : gen_block
       localparam int unsigned Block = c * Blocks + b;
-      sq_block_line #(.BankLen(BankLen), .Element(WeightElement), .Scale(WeightScale)) u_line (
+      sq_block_line #(.BankLen(BankLen), .Element(WeightElement), .Scale(WeightScale), .Magnitude(IsAligned)) u_line (
         .code_i(in_weight_i[Block*BankLen*WeightCodeW +: BankLen*WeightCodeW]),
         .skip_i({BankLen{1'b0}}),
         .scale_i(in_weight_scale_i[Block*8 +: 8]), .place_i(in_weight_place_i[c*PlaceW +: PlaceW]),

@@ -9,6 +9,7 @@
 //   IF4                2 times the value: of E2M1, or of INT4 where the scale of the block has a sign
 //   RAZER              2 times the value of E2M1; -0 is 5 with the sign of the scale
 //   E4M3, E5M2         a signed significand in the low bits and a shift above it
+//   E2M1, E2M3, E3M2, E4M3, E5M2 with Magnitude = 1: sign and magnitude in place of a two's complement
 //   TABLE              what sq_element_table makes of it, and of the bits of its sub-blocks
 // Scales:
 //   E4M3  value = sig_o * 2^(exp_o - 9), exp_o = 0 for subnormals and the smallest normals
@@ -24,6 +25,7 @@ module sq_block_line #(
   parameter  int unsigned BankLen = 16,
   parameter  int unsigned Element = sq_pkg::ELEMENT_E2M1,
   parameter  int unsigned Scale = sq_pkg::SCALE_E4M3,
+  parameter  bit          Magnitude = 1'b0,
   parameter  bit          HasMinusZero = 1'b1,  // 0: -0 of E4M3 is a code of no value
   localparam int unsigned CodeW = sq_pkg::element_code_w(Element),
   localparam int unsigned ElementW = sq_pkg::element_w(Element),
@@ -151,7 +153,7 @@ module sq_block_line #(
         endcase
         if (is_largest) magnitude = {1'b1, code[2:0]};
       end
-      assign e2m1 = code[3] ? 5'd0 - {1'b0, magnitude} : {1'b0, magnitude};
+      assign e2m1 = Magnitude ? {code[3], magnitude} : code[3] ? 5'd0 - {1'b0, magnitude} : {1'b0, magnitude};
       assign unused_skip = skip_i[i];
       if (Element == sq_pkg::ELEMENT_IF4) begin : gen_if4
         assign is_none[i] = scale_i[7] && code == 4'h8;
@@ -174,7 +176,7 @@ module sq_block_line #(
           default: magnitude = {1'd1, code[2:0], 2'd0};
         endcase
       end
-      assign element = code[5] ? 7'd0 - {1'b0, magnitude} : {1'b0, magnitude};
+      assign element = Magnitude ? {code[5], magnitude} : code[5] ? 7'd0 - {1'b0, magnitude} : {1'b0, magnitude};
       assign is_none[i] = 1'b0;
       assign unused_skip = skip_i[i];
     end else if (Element == sq_pkg::ELEMENT_E3M2) begin : gen_e3m2
@@ -184,7 +186,7 @@ module sq_block_line #(
         if (code[4:2] == '0) magnitude = {7'd0, code[1:0]};
         else magnitude = {6'd0, 1'b1, code[1:0]} << (code[4:2] - 3'd1);
       end
-      assign element = code[5] ? 10'd0 - {1'b0, magnitude} : {1'b0, magnitude};
+      assign element = Magnitude ? {code[5], magnitude} : code[5] ? 10'd0 - {1'b0, magnitude} : {1'b0, magnitude};
       assign is_none[i] = 1'b0;
       assign unused_skip = skip_i[i];
     end else if (Element == sq_pkg::ELEMENT_E4M3) begin : gen_e4m3
@@ -193,7 +195,7 @@ module sq_block_line #(
       assign is_nan = code[6:0] == 7'h7f;
       assign magnitude = {1'b0, code[6:3] != '0, code[2:0]};
       assign element = is_nan ? 9'd0 : {code[6:3] == '0 ? 4'd0 : code[6:3] - 4'd1,
-                                        code[7] ? 5'd0 - magnitude : magnitude};
+                                        code[7] && Magnitude ? {1'b1, magnitude[3:0]} : code[7] ? 5'd0 - magnitude : magnitude};
       assign is_none[i] = !skip_i[i] && (is_nan || (!HasMinusZero && code == 8'h80));
     end else if (Element == sq_pkg::ELEMENT_E5M2) begin : gen_e5m2
       logic [3:0] magnitude;
@@ -201,7 +203,7 @@ module sq_block_line #(
       assign is_nan = code[6:2] == '1;
       assign magnitude = {1'b0, code[6:2] != '0, code[1:0]};
       assign element = is_nan ? 9'd0 : {code[6:2] == '0 ? 5'd0 : code[6:2] - 5'd1,
-                                        code[7] ? 4'd0 - magnitude : magnitude};
+                                        code[7] && Magnitude ? {1'b1, magnitude[2:0]} : code[7] ? 4'd0 - magnitude : magnitude};
       assign is_none[i] = !skip_i[i] && is_nan;
     end else begin : gen_int
       assign element = code;

@@ -129,7 +129,13 @@ module sq_engine_scaled #(
   if (Acc == sq_pkg::ACC_FIXED && (HasParts || Sums != 0)) begin : gen_bad_acc
     $error("exact sums have one part and end with their job");
   end
-  localparam int unsigned TotalW = sq_pkg::fixed_w(AccW, Carry);
+  localparam int unsigned TotalW = sq_pkg::total_w(Acc, AccW, Carry);
+  if (Acc == sq_pkg::ACC_FIXED && TotalW == 32) begin : gen_bad_total
+    $error("totals of 32 bits are binary32: exact ones have more or fewer");
+  end
+  if (Acc >= sq_pkg::ACC_ALIGNED && HasParts) begin : gen_bad_aligned
+    $error("aligned sums have one part");
+  end
   localparam int unsigned TotalFraction =
       sq_pkg::scale_fraction(ActScale) + sq_pkg::scale_fraction(WeightScale) +
       sq_pkg::element_fraction(ActElement) + sq_pkg::element_fraction(WeightElement);

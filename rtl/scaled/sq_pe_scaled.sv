@@ -11,6 +11,8 @@
 // exact sums, no high lanes.
 // Cut (Acc = FIXED): registers in the tail, so many stages more before the accumulator; no OwnHigh.
 // Carry (Acc = FIXED): totals leave as segments and saved carries (sq_acc_fixed).
+// Acc = ALIGNED, AFTER: products are cut off at one place (sq_acc_aligned), AccW bits below their largest exponent. Both
+// sides are small floats, as signs and magnitudes, at scales of E8M0.
 module sq_pe_scaled #(
   parameter  int unsigned BankLen = 16,
   parameter  int unsigned HighLanes = 0,
@@ -34,7 +36,7 @@ module sq_pe_scaled #(
   localparam int unsigned HighW = (OwnHigh != 0) ? 8 : 4,
   localparam int unsigned Lanes = (HighLanes > 0) ? HighLanes : 1,  // one unused lane without
   localparam int unsigned CtlW = sq_pkg::gather_ctl_w(sq_pkg::GATHER_CROSSBAR, BankLen, Lanes),
-  localparam int unsigned OutW = sq_pkg::fixed_w(AccW, Carry)
+  localparam int unsigned OutW = sq_pkg::total_w(Acc, AccW, Carry)
 ) (
   input  logic                              clk_i,
   input  logic                              en_i,
@@ -70,6 +72,11 @@ module sq_pe_scaled #(
     $error("exact sums need scales of E4M3 or POW4");
   end
 
+  localparam bit IsAligned = Acc >= sq_pkg::ACC_ALIGNED;
+  if (IsAligned && (HighLanes > 0 || ActScale != sq_pkg::SCALE_E8M0 || WeightScale != sq_pkg::SCALE_E8M0 ||
+                    sq_pkg::element_mantissa(ActElement) == 0 || ActElement != WeightElement)) begin : gen_bad_aligned
+    $error("aligned sums need small floats of one kind at scales of E8M0, no high lanes");
+  end
   localparam int unsigned LowSumW =
       sq_pkg::element_dot_w(ActElement, WeightElement, BankLen);
   localparam int unsigned HighSumW = HighW + WeightW + $clog2(Lanes);
@@ -94,12 +101,16 @@ module sq_pe_scaled #(
   logic [Blocks*ExpW-1:0] exp;
   logic [Blocks*ShiftW-1:0] shift;
   for (genvar b = 0; b < Blocks; b++) begin : gen_block
-    sq_dot_element #(
-      .Lanes(BankLen), .AElement(ActElement), .BElement(WeightElement)
-    ) u_low (
-      .a_i(act_i[b*BankLen*ActW +: BankLen*ActW]),
-      .b_i(weight_i[b*BankLen*WeightW +: BankLen*WeightW]), .sum_o(low_sum[b*LowSumW +: LowSumW])
-    );
+    if (IsAligned) begin : gen_columns
+      assign low_sum[b*LowSumW +: LowSumW] = '0;
+    end else begin : gen_dot
+      sq_dot_element #(
+        .Lanes(BankLen), .AElement(ActElement), .BElement(WeightElement)
+      ) u_low (
+        .a_i(act_i[b*BankLen*ActW +: BankLen*ActW]),
+        .b_i(weight_i[b*BankLen*WeightW +: BankLen*WeightW]), .sum_o(low_sum[b*LowSumW +: LowSumW])
+      );
+    end
     sq_scale_pair #(
       .ActScale(ActScale), .WeightScale(WeightScale),
       .Fraction(sq_pkg::element_fraction(ActElement) + sq_pkg::element_fraction(WeightElement))
@@ -154,6 +165,24 @@ module sq_pe_scaled #(
       .Carry(Carry)
     ) u_acc (
       .clk_i, .en_i, .sum_i(sum), .sig_i(sig), .shift_i(shift), .acc_i, .first_i, .last_i, .y_o
+    );
+  end else if (IsAligned) begin : gen_aligned
+    localparam int unsigned Columns = sq_pkg::element_columns(ActElement, WeightElement);
+    localparam int unsigned CountW = $clog2(BankLen + 1);
+    logic [Columns*CountW-1:0] count;
+    logic [CountW-1:0] negative;
+    logic [5:0] most;
+    logic any, unused_sum;
+    assign unused_sum = ^{sum, sig, shift, last_i};
+    sq_dot_columns #(.Lanes(BankLen), .AElement(ActElement), .BElement(WeightElement)) u_columns (
+      .a_i(act_i), .b_i(weight_i), .count_o(count), .negative_o(negative), .exp_o(most), .any_o(any)
+    );
+    sq_acc_aligned #(
+      .Lanes(BankLen), .Columns(Columns), .Aligned(AccW), .After(Acc == sq_pkg::ACC_AFTER ? 1 : 0), .Sums(Sums),
+      .Mantissa(sq_pkg::element_mantissa(ActElement) + sq_pkg::element_mantissa(WeightElement))
+    ) u_acc (
+      .clk_i, .en_i, .count_i(count), .negative_i(negative), .most_i(most), .any_i(any), .exp_i(exp), .acc_i, .first_i,
+      .begin_i, .y_o
     );
   end else begin : gen_binary32
     logic unused_shift;

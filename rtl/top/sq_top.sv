@@ -51,7 +51,7 @@ module sq_top #(
   parameter  int unsigned Encode = 0,  // sq_encode: 0 none, else elements a cycle, which divide Cols and DataW / 16
   parameter  int unsigned Choose = sq_pkg::CHOOSE_LARGEST,  // how the encoder finds the scale of a block
   parameter  int unsigned Vector = 0,  // 1: sq_top_vector, with a lane for each 32 bits of DataW
-  parameter  int unsigned BlockSum = 0,  // sq_engine_scaled: 0 adds blocks in binary32, else AccW + 128 Cut + 512 Carry of exact sums
+  parameter  int unsigned BlockSum = 0,  // sq_engine_scaled: 0 adds blocks in binary32, else AccW + 128 Cut + 512 Carry + 16384 (Acc - 1)
   parameter  int unsigned CountStart = 0,  // where counters begin: other than 0 in tests of their carries
   parameter  int unsigned Gate = 1,  // the clock of the engine stands still between jobs; 0: it never does
   parameter  int unsigned IdW = 1,  // bits of an identifier
@@ -258,7 +258,7 @@ module sq_top #(
 
   sq_sequencer #(
     .DataW(DataW), .ActDepth(ActDepth), .RowDepth(RowDepth), .WeightDepth(WeightDepth), .ColDepth(ColDepth),
-    .SumTiles(BlockSum != 0 ? 0 : SumTiles), .ActBytes(sq_pkg::ceil_div(ActBits, 8)), .RowBytes(RowBits / 8),
+    .SumTiles(BlockSum != 0 && sq_pkg::field(BlockSum, 14, 2) == 0 ? 0 : SumTiles), .ActBytes(sq_pkg::ceil_div(ActBits, 8)), .RowBytes(RowBits / 8),
     .WeightBytes(sq_pkg::ceil_div(WeightBits, 8)), .ColBytes(ColBits / 8), .OutBytes(TileW / 8),
     .ScaleOnce((IsScaled || IsIndexed) ? 1 : 0), .Indexed(IsIndexed ? 1 : 0), .Encode(Encode), .Vector(Vector), .PartGroups((IsScaled || Parts != 0) ? 2 : (Form == sq_pkg::COMBINE_ONE) ? 1 : 0)
   ) u_sequencer (

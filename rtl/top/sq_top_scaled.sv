@@ -141,13 +141,13 @@ module sq_top_scaled #(
   );
 
   // Exact sums end with their job: all of K is one chunk (sq_sequencer refuses others).
-  localparam bit IsExact = BlockSum != 0;
+  localparam int unsigned Acc = (BlockSum != 0) ? sq_pkg::ACC_FIXED + sq_pkg::field(BlockSum, 14, 2) : sq_pkg::ACC_BINARY32;
   sq_engine_scaled #(
     .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .HighPerBank(HighPerBank), .High(High),
     .WeightHigh(HasHigh ? 1 : 0), .ActElement(Element), .WeightElement(Element), .ActScale(Scale),
     .WeightScale(Scale), .Lanes(PortLen), .OutKind(OutKind), .PortLen(PortLen), .Depth(sq_pkg::output_depth(sq_pkg::COMBINE_FLOAT, OutKind)),
-    .Hold(2), .Sums(IsExact ? 0 : 1), .Acc(IsExact ? sq_pkg::ACC_FIXED : sq_pkg::ACC_BINARY32),
-    .AccW(IsExact ? sq_pkg::field(BlockSum, 0, 7) : 32), .Cut(sq_pkg::field(BlockSum, 7, 2)), .Carry(sq_pkg::field(BlockSum, 9, 5))
+    .Hold(2), .Sums(Acc == sq_pkg::ACC_FIXED ? 0 : 1), .Acc(Acc),
+    .AccW(BlockSum != 0 ? sq_pkg::field(BlockSum, 0, 7) : 32), .Cut(sq_pkg::field(BlockSum, 7, 2)), .Carry(sq_pkg::field(BlockSum, 9, 5))
   ) u_engine (
     .clk_i, .rst_ni, .job_valid_i, .job_ready_o, .job_blocks_i, .job_tiles_i, .job_carry_i, .job_keep_i,
     .act_valid_i, .act_ready_o, .act_x_i(1'b0), .act_code_i(act_i[Rows*CodeLineW-1:0]), .act_high_i(act_high),

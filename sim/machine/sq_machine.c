@@ -17,7 +17,7 @@
 // Numbers are read as text and parsed here: libcyaml takes "4.5" for 4.
 struct raw_core {
     char *rows, *cols, *low_lanes, *high_lanes, *low_bits, *high_bits, *act_bits, *gather, *output,
-        *sum, *cut, *carry;
+        *sum, *aligned, *cut, *carry;
 };
 
 struct raw_machine {
@@ -58,6 +58,7 @@ static const cyaml_schema_field_t core_fields[] = {
     MAY_TEXT("gather", struct raw_core, gather),
     MAY_TEXT("output", struct raw_core, output),
     MAY_TEXT("sum", struct raw_core, sum),
+    MAY_TEXT("aligned", struct raw_core, aligned),
     MAY_TEXT("cut", struct raw_core, cut),
     MAY_TEXT("carry", struct raw_core, carry),
     CYAML_FIELD_END};
@@ -167,7 +168,11 @@ static enum sq_status check_keys(const struct raw_core *raw, bool is_chip, struc
                {"act_bits", raw->act_bits, NEEDED, STATED},
                {"gather", raw->gather, NEEDED, FORBIDDEN},
                {"output", raw->output, OPTIONAL, FORBIDDEN}};
-    const char *const tail = raw->sum ? "sum" : raw->cut ? "cut" : raw->carry ? "carry" : NULL;
+    const char *const tail = raw->sum       ? "sum"
+                             : raw->aligned ? "aligned"
+                             : raw->cut     ? "cut"
+                             : raw->carry   ? "carry"
+                                            : NULL;
     if (tail && !is_chip)
         return SQ_FAIL(err, SQ_ERR_ARG, "core.%s, need no such key without chip", tail);
     const bool is_stated = raw->low_lanes && raw->high_lanes;
@@ -337,15 +342,19 @@ static enum sq_status read_ideal(const struct raw_machine *raw, struct sq_machin
 static enum sq_status read_tail(const struct raw_core *raw, struct sq_machine_chip *chip,
                                 struct sq_error *err)
 {
-    static const char *const sums[] = {"binary32", "exact", NULL};
-    unsigned sum;
-    SQ_TRY(read_word("core.sum", raw->sum, sums, &sum, err));
+    static const char *const sums[] = {"binary32", "exact", "aligned", "after", NULL};
+    SQ_TRY(read_word("core.sum", raw->sum, sums, &chip->sum, err));
+    SQ_TRY(
+        may_count("core.aligned", raw->aligned, 0, chip->sum == 3 ? 25 : 23, &chip->aligned, err));
     SQ_TRY(may_count("core.cut", raw->cut, 0, 2, &chip->cut, err));
     SQ_TRY(may_count("core.carry", raw->carry, 0, 16, &chip->carry, err));
-    chip->is_exact = sum == 1;
     if (chip->carry != 0 && chip->carry != 16)
         return SQ_FAIL(err, SQ_ERR_RANGE, "core.carry = %u, need 0 or 16", chip->carry);
-    if (!chip->is_exact && (chip->cut || chip->carry))
+    if ((chip->sum > 1) != (chip->aligned > 0))
+        return SQ_FAIL(err, SQ_ERR_ARG,
+                       "core.aligned = %u, need bits with core.sum = aligned or after, no other",
+                       chip->aligned);
+    if (chip->sum != 1 && (chip->cut || chip->carry))
         return SQ_FAIL(err, SQ_ERR_ARG, "core.%s = %u, need core.sum = exact with it",
                        chip->cut ? "cut" : "carry", chip->cut ? chip->cut : chip->carry);
     return SQ_OK;

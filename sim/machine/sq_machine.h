@@ -84,7 +84,8 @@ struct sq_machine {
     struct sq_machine_chip {
         unsigned bus_nbytes;                     // 0: the machine is no chip
         unsigned max_burst, outstanding, writes; // writes 0: as is usual
-        bool is_exact;                           // core.sum: sums of block-scaled PEs
+        unsigned sum,
+            aligned; // core.sum, core.aligned: enum sq_scaled_acc of block-scaled PEs, bits of 2, 3
         unsigned cut,
             carry; // core.cut, core.carry: registers in their tail, bits between saved carries
         bool

@@ -11,7 +11,7 @@
 if [ -n "$SQ_BS_CASES" ]; then
   sq cosim --block array_scaled --cases "$SQ_BS_CASES" --seed "$SEED" --json
   ok "arrays at every point" clean 60000
-  ok "forty-four points ran" [ "$(number points)" = 44 ]
+  ok "fifty-one points ran" [ "$(number points)" = 51 ]
   sq cosim --block act_scale --cases "$SQ_BS_CASES" --seed "$SEED" --json
   ok "encoder at every point" clean 25000
 fi
@@ -21,6 +21,73 @@ sq cosim --block act_scale $(points act_scale) --cases 270 --seed "$SEED" --json
 ok "encoder: scale, mask and codes" clean 15000
 netlist array_scaled split_a_pow4 8 300
 netlist act_scale own_b16 10 300
+netlist array_scaled mxfp4_aligned 6 300
+
+# ---- sums that GPUs made, by aligned tails: rows of a, b, c, d through an array of one PE -------------
+cat >"$W/rows.cpp" <<'EOT'
+#include <cstdio>
+#include <cstdlib>
+#include "Vsq_array_scaled.h"
+static Vsq_array_scaled top;
+static void tick()
+{
+    top.clk_i = 0, top.eval(), top.clk_i = 1, top.eval();
+}
+int main(int, char **v) // lines of codes of a and of b, n each, c, d; which are apart
+{
+    const unsigned n = std::atoi(v[1]), bank = std::atoi(v[2]);
+    unsigned a[64], b[64], c, d, rows = 0, apart = 0;
+    top.out_ready_i = top.rst_ni = top.carry_valid_i = 1;
+    top.in_act_scale_i = top.in_weight_scale_i = 127;
+    top.rst_ni = 0, tick(), top.rst_ni = 1;
+    for (;; rows++) {
+        for (unsigned i = 0; i < 2 * n; i++)
+            if (std::scanf("%x", i < n ? &a[i] : &b[i - n]) != 1)
+                return std::printf("%u rows, %u apart\n", rows, apart), 0;
+        if (std::scanf("%x %x", &c, &d) != 2)
+            return 1;
+        top.carry_y_i = c;
+        for (unsigned at = 0; at < n; at += bank) {
+            for (unsigned i = 0; i < bank; i++) {
+                top.in_act_i[i / 4] = top.in_act_i[i / 4] >> 8 | a[at + i] << 24;
+                top.in_weight_i[i / 4] = top.in_weight_i[i / 4] >> 8 | b[at + i] << 24;
+            }
+            top.in_valid_i = 1, top.in_carry_i = at == 0, top.in_last_i = at + bank == n;
+            tick();
+        }
+        top.in_valid_i = 0;
+        for (unsigned i = 0; i < 9 && !top.out_valid_o; i++)
+            tick();
+        apart += !top.out_valid_o || top.out_y_o != d;
+        tick();
+    }
+}
+EOT
+array() { # NAME BANK ELEMENT ACC BITS
+  local p
+  for p in $(sed -n 's|/[^/]*$||p' "$ROOT/rtl/files.f" | sort -u); do set -- "$@" -y "$ROOT/rtl/$p"; done
+  verilator --cc --exe --build -O3 -Wno-fatal -I"$ROOT/rtl" --top-module sq_array_scaled --Mdir "$W/$1" -GRows=1 -GCols=1 -GBankLen="$2" -GActElement="$3" \
+    -GWeightElement="$3" -GActScale=2 -GWeightScale=2 -GAcc="$4" -GAccW="$5" -GSums=1 "${@:6}" "$ROOT/rtl/sq_pkg.sv" \
+    "$ROOT/rtl/scaled/sq_array_scaled.sv" "$W/rows.cpp" -MAKEFLAGS "OPT_FAST=-O1 OPT_SLOW=-O0" >"$W/$1.log" 2>&1 || tail -3 "$W/$1.log"
+}
+rows() { # NAME SET LENGTH BANK C: the array of NAME on rows of the repository, and of SQ_DATA; C: in place of c
+  { sed 1d "$ROOT/traces/tensor_core/$2.csv"; zcat "$DATA/tensor_core/$2.csv.gz" 2>/dev/null | sed 1d; } |
+    awk -F, -v c="$5" '{ print $1, $2, c != "" ? c : $3, $4 }' | "$W/$1/Vsq_array_scaled" "$3" "$4" >"$W/$1.out"
+  sed 's/^/# /' "$W/$1.out"
+}
+apart() { # NAME LEAST: of so many rows at least; status: as grep
+  [ "$(sed -n 's/ rows.*//p' "$W/$1.out")" -ge 60 ] && grep -q ", $2 apart" "$W/$1.out"
+}
+array h100 32 5 2 13 && rows h100 h100_e4m3 32 32 0
+ok "sums of an H100 in E4M3: none apart" apart h100 0
+rows h100 ada_e4m3 32 32
+ok "... in blocks of 32 not those of an Ada" apart h100 '[1-9][0-9]*'
+array ada 16 5 2 13 && rows ada ada_e4m3 32 16
+ok "sums of an Ada in E4M3, 16 products a step, c among them: none apart" apart ada 0
+array b200 32 5 3 25 && rows b200 b200_e4m3 32 32
+ok "sums of a B200 in E4M3, c added after: none apart" apart b200 0
+array e5m2 32 6 2 13 && rows e5m2 h100_e5m2 32 32 0
+ok "sums of an H100 in E5M2: none apart" apart e5m2 0
 
 # ---- ties and scales of the encoder -----------------------------------------------------------
 T="1'b1" F="1'b0"
@@ -105,4 +172,17 @@ mutate tile_overwritten array_scaled split cycle rtl/scaled/sq_scaled_ctl.sv "s/
 mutate sum_of_fp8_not_rounded_first array_scaled mxfp8 value rtl/scaled/sq_acc_binary32.sv "s/top\[SumW-25\] \&\& is_odd/$F \&\& is_odd/"
 mutate largest_like_the_others array_scaled mxplus value rtl/scaled/sq_block_line.sv "s/if (is_largest) magnitude/if (is_largest \&\& $F) magnitude/"
 mutate infinity_is_a_number array_scaled mxfp8_e5m2 value rtl/scaled/sq_block_line.sv "s/code\[6:2\] == '1/code[6:0] == '1/"
+
+# ---- aligned sums -----------------------------------------------------------------------------
+A=rtl/scaled/sq_acc_aligned.sv D=rtl/scaled/sq_dot_columns.sv
+mutate aligned_toward_minus_infinity array_scaled mxfp8_aligned value $A "s/? negative_q : count_q/? CountW'(0) : count_q/"
+mutate aligned_exponent_of_a_zero array_scaled mxfp4_aligned value $D "s/is_product\[i\] ? a_exp + b_exp : 6'd0/a_exp + b_exp/"
+mutate aligned_exponent_by_value array_scaled mxfp8_aligned value $D "s/a_exp + b_exp : 6'd0/a_exp + b_exp + 6'((AMagW+BMagW)'(a) * (AMagW+BMagW)'(b) >> (AMagW+BMagW-1)) : 6'd0/"
+mutate aligned_sum_so_far_ignored array_scaled mxfp4_aligned value $A "s/before_any \&\& before_top > e_products;/before_any \&\& before_top > e_products + 1;/"
+mutate aligned_infinity_goes_on array_scaled mxfp4_aligned value $A "s/assign is_infinite = before_any .*/assign is_infinite = $F;/"
+mutate aligned_subnormal_not_placed array_scaled mxfp8_aligned value $A "s/deep > 0 ? norm >> deep\[4:0\] : norm/norm/"
+mutate aligned_least_exponent_lower array_scaled mxfp8_aligned value $A "s/largest > -126) ? largest : -12'sd126/largest > -133) ? largest : -12'sd133/"
+mutate aligned_opposite_one_off array_scaled mxfp8_aligned value $A "s/(MagW+1)'(1) : (MagW+1)'(2)/(MagW+1)'(2) : (MagW+1)'(2)/"
+mutate aligned_total_overwritten array_scaled mxfp4_aligned any rtl/scaled/sq_array_scaled.sv "s/Carry == 0 \&\& !IsAligned ? 1 : 0/Carry == 0 ? 1 : 0/"
+mutate aligned_after_one_cycle_early array_scaled mxfp8_after any rtl/sq_pkg.sv "s/ACC_AFTER) ? 3 : 1/ACC_AFTER) ? 2 : 1/"
 finish

@@ -208,11 +208,15 @@ static void functions(void)
     require(text, line_bits(32, 0, SQ_SCALED_SPLIT, SQ_SCALED_PLUS));
     snprintf(text, sizeof text, "sq_pkg::scaled_line_w(64, 0, 0, %u)", SQ_HIF4);
     require(text, line_bits(64, 0, SQ_SCALED_SPLIT, (enum sq_scaled_element)SQ_HIF4));
-    for (unsigned acc = SQ_SCALED_BINARY32; acc <= SQ_SCALED_FIXED; acc++)
+    require("sq_pkg::ACC_ALIGNED", SQ_SCALED_ALIGNED);
+    require("sq_pkg::ACC_AFTER", SQ_SCALED_AFTER);
+    require("sq_pkg::total_w(1, 59, 16)", 62);
+    require("sq_pkg::total_w(2, 13, 0)", 32);
+    for (unsigned acc = SQ_SCALED_BINARY32; acc <= SQ_SCALED_AFTER; acc++)
         for (unsigned k = 0; k <= 2; k++) { // the stage of the operands is not in the RTL's
             const unsigned cut = acc == SQ_SCALED_FIXED ? k : 0;
             snprintf(text, sizeof text, "sq_pkg::scaled_stages(%u, %u, %u)", acc, k, cut);
-            require(text, sq_array_scaled_stages(acc == SQ_SCALED_BINARY32, k > 0, cut) - 1);
+            require(text, sq_array_scaled_stages(sq_scaled_tail_stages(acc, cut), k > 0) - 1);
         }
     require("sq_pkg::fixed_w(59, 0)", 59);
     require("sq_pkg::fixed_w(59, 16)", 62);

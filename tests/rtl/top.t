@@ -52,6 +52,13 @@ sq cosim --block top --layers --machine exact.yaml --format nvint4 --algorithm r
 ok "a layer of exact sums on the chip" clean 2500
 sq cosim --block top --layers --ring --machine saved.yaml --format nvfp4 --algorithm rtn --layer '*.0.self_attn.[kv]_proj' --json
 ok "a ring of two of them, carries saved" clean 5000
+sed 's/^core:.*/&\n  sum: aligned\n  aligned: 13/; s/  \(activation\|weight\): .*/  \1: 512 B/' "$M" >"$W/aligned.yaml"
+sed 's/^core:.*/&\n  sum: after\n  aligned: 25/' "$M" >"$W/after.yaml"
+sq cosim --block top --layers --machine aligned.yaml --format mxfp4 --algorithm rtn --layer '*.0.self_attn.k_proj' --json
+ok "a layer of aligned sums on the chip, in chunks of K" clean 2500
+sq cosim --block top --layers --ring --machine after.yaml --format mxfp8 --algorithm rtn --layer '*.0.self_attn.[kv]_proj' --json
+ok "a ring of two with products aligned, added in binary32" clean 5000
+refuse "core.aligned = 13: need binary32 for this format" cosim --block top --layers --machine aligned.yaml --format nvfp4 --layer '*.0.self_attn.k_proj'
 refuse "need binary32 for this format, exact sums are of scales of E4M3" cosim --block top --layers --machine exact.yaml --format mxfp4 --layer '*.0.self_attn.k_proj'
 sq cosim --block top --layers --format gqsa --rows 2 --cols 1 --layer '*.0.self_attn.q_proj' --json
 ok "a layer of kept groups, blocks with padding among them, with wait states, a fault of the bus and resets" clean 12000

@@ -10,11 +10,11 @@ enum {
     SQ_ARRAY_STAGES_MIXED = 3, // operands of two parts
 };
 
-// The stages of sq_array_scaled: operands, sums of low and high nibbles in split codes, the scaled sum,
-// its addition in binary32; cut: registers in the tails of exact sums.
-static inline unsigned sq_array_scaled_stages(bool is_binary32, bool is_split, unsigned cut)
+// The stages of sq_array_scaled: operands, sums of low and high nibbles in split codes, those of the tail
+// (sq_scaled_tail_stages).
+static inline unsigned sq_array_scaled_stages(unsigned tail, bool is_split)
 {
-    return 2u + is_split + is_binary32 + cut;
+    return 1u + is_split + tail;
 }
 
 #endif

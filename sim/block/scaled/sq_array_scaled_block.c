@@ -5,6 +5,7 @@
 
 #include "models/core/sq_format.h"
 #include "models/output/sq_combine.h"
+#include "models/scaled/sq_bs_accumulate.h"
 #include "models/scaled/sq_scaled.h"
 #include "sim/block/flow/sq_case.h"
 #include "sim/block/flow/sq_pipeline.h"
@@ -220,6 +221,20 @@ static void load(const unsigned *v, const struct sq_group *in, struct side *x, s
     }
 }
 
+static void product_aligned(const unsigned *v, const struct side *x, const struct side *w,
+                            int32_t *out)
+{
+    const size_t pes = (size_t)v[ROWS] * v[COLS];
+    const struct sq_sum_rule r = sq_scaled_rule(v[ACC], v[ACC_W], v[BANK]);
+    float *const y = calloc(pes, sizeof *y);
+    if (!y)
+        abort();
+    sq_bs_accumulate(&r, &w->c, &x->c, y);
+    for (size_t i = 0; i < pes; i++)
+        out[i] = (int32_t)sq_combine_bits(y[i]);
+    free(y);
+}
+
 static void product_binary32(const unsigned *v, const struct side *x, const struct side *w,
                              int32_t *out)
 {
@@ -296,6 +311,8 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     load(v, in, &x, &w);
     if (v[ACC] == SQ_SCALED_BINARY32)
         product_binary32(v, &x, &w, out);
+    else if (v[ACC] >= SQ_SCALED_ALIGNED)
+        product_aligned(v, &x, &w, out);
     else
         product_fixed(v, &x, &w, out);
     out[3 * v[ROWS] * v[COLS]] = (int32_t)(x.errors | w.errors);
@@ -315,8 +332,8 @@ static void init(const unsigned *v, void *state)
 {
     struct sq_chain *c = state;
     sq_pipeline_init(&c->back, SQ_TIMING_ARRAY,
-                     sq_array_scaled_stages(v[ACC] == SQ_SCALED_BINARY32, v[HIGH] > 0, v[CUT]));
-    c->back.in_place = v[CARRY] > 0;
+                     sq_array_scaled_stages(sq_scaled_tail_stages(v[ACC], v[CUT]), v[HIGH] > 0));
+    c->back.in_place = sq_scaled_tail_stays(v[ACC], v[CARRY]);
 }
 
 // PEs of 16 weights a cycle, or of 32 where the name says b32. `_a`: INT4 weights with nothing below

@@ -247,9 +247,9 @@ static void init(const unsigned *v, void *state)
         sq_act_scale_block.init(value, &s->encoder);
     }
     sq_pipeline_init(&s->array, SQ_TIMING_ARRAY,
-                     sq_array_scaled_stages(v[SQ_ES_ACC] == SQ_SCALED_BINARY32,
-                                            v[SQ_ES_HIGH_PER_BANK] > 0, v[SQ_ES_CUT]));
-    s->array.in_place = v[SQ_ES_CARRY] > 0;
+                     sq_array_scaled_stages(sq_scaled_tail_stages(v[SQ_ES_ACC], v[SQ_ES_CUT]),
+                                            v[SQ_ES_HIGH_PER_BANK] > 0));
+    s->array.in_place = sq_scaled_tail_stays(v[SQ_ES_ACC], v[SQ_ES_CARRY]);
 }
 
 static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)

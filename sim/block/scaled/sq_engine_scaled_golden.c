@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/scaled/sq_bs_accumulate.h"
 #include "models/scaled/sq_bs_plain.h"
 #include "sim/block/flow/sq_engine.h"
 #include "sim/block/scaled/sq_engine_scaled_encode.h"
@@ -322,11 +323,30 @@ static void multiply_exact(const struct sq_es_layout *l, const struct operand *x
     free(sum);
 }
 
+// Sums of a tensor core, onto those of before.
+static void add_aligned(const unsigned *v, const struct operand *x, const struct operand *w,
+                        float *total)
+{
+    const struct sq_sum_rule r = sq_scaled_rule(v[SQ_ES_ACC], v[SQ_ES_ACC_W], v[SQ_ES_BANK]);
+    sq_bs_accumulate(&r, &w->c, &x->c, total);
+}
+
+static void multiply_aligned(const unsigned *v, const struct operand *x, const struct operand *w,
+                             float *y)
+{
+    memset(y, 0, x->c.n * w->c.n * sizeof *y);
+    add_aligned(v, x, w, y);
+    for (size_t i = 0; i < x->c.n * w->c.n; i++)
+        y[i] = sq_combine_float(0, y[i], w->c.global[0][i % w->c.n], x->c.global[0][i / w->c.n]);
+}
+
 static unsigned end_product(const unsigned *v, const struct sq_es_layout *l, struct operand *x,
                             struct operand *w, float *y)
 {
     if (v[SQ_ES_ACC] == SQ_SCALED_BINARY32)
         multiply(x, w, y);
+    else if (v[SQ_ES_ACC] >= SQ_SCALED_ALIGNED)
+        multiply_aligned(v, x, w, y);
     else
         multiply_exact(l, x, w, y);
     const unsigned errors = x->errors | w->errors;
@@ -394,8 +414,10 @@ unsigned sq_es_block(const unsigned *v, const struct sq_es_layout *l, const int3
         abort();
     load_operand(v, l, &l->act, record, l->len, 1, 1, &x);
     load_operand(v, l, &l->weight, record, l->len, 1, 1, &w);
-    if (v[SQ_ES_ACC] != SQ_SCALED_BINARY32)
+    if (v[SQ_ES_ACC] == SQ_SCALED_FIXED)
         add_exact(l, &x, &w, exact);
+    if (v[SQ_ES_ACC] >= SQ_SCALED_ALIGNED)
+        add_aligned(v, &x, &w, total);
     for (unsigned pair = 0; pair < l->pairs && v[SQ_ES_ACC] == SQ_SCALED_BINARY32; pair++) {
         set_globals(&x, l->pairs == 4 ? pair / 2 : pair); // of the other parts 0
         set_globals(&w, l->pairs == 4 && pair % 2);

@@ -209,7 +209,7 @@ static void combine_scaled(struct sq_top_engine *e)
     const int32_t *const col = e->scale[0].beat + 1, *const row = col + 2 * cols;
     int32_t beat[1 + 4 * SQ_TOP_PES_MAX], total[SQ_TOP_PES_MAX];
     memset(beat, 0, sq_output_scale_len(&e->c) * sizeof *beat);
-    if (e->shape.engine[SQ_ES_ACC] == SQ_SCALED_BINARY32)
+    if (e->shape.engine[SQ_ES_ACC] != SQ_SCALED_FIXED)
         memcpy(total, e->sums[0].total, n_sums_of(e) * sizeof *total);
     else
         for (size_t i = 0; i < pes; i++)

@@ -39,7 +39,9 @@ const struct sq_block *sq_top_engine_block(const unsigned *v)
 
 struct sq_top_room sq_top_room(const unsigned *v)
 {
-    struct sq_top_room room = {.sum_tiles = v[SQ_TOP_TAIL] ? 0 : v[SQ_TOP_SUM_TILES],
+    struct sq_top_room room = {.sum_tiles = sq_scaled_tail_of(v[SQ_TOP_TAIL]).acc == SQ_SCALED_FIXED
+                                                ? 0
+                                                : v[SQ_TOP_SUM_TILES],
                                .nbytes = v[SQ_TOP_DATA_W] / 8,
                                .has_encoder = v[SQ_TOP_ENCODE] > 0,
                                .has_vector = v[SQ_TOP_VECTOR] > 0,

@@ -120,7 +120,8 @@ static enum sq_status visit_layer(void *context, size_t index, const struct sq_q
     struct visit *v = context;
     const char *name = v->ck->layer[index].name;
     struct sq_product p = {.source = name};
-    sq_product_put_number(&p, "exact", v->options.chip.tail.is_exact);
+    sq_product_put_number(&p, "acc", v->options.chip.tail.acc);
+    sq_product_put_number(&p, "aligned", v->options.chip.tail.aligned);
     const struct sq_recipe *r = sq_recipe_of_layer(&v->r, name);
     if (!q->format->routes || !q->format->routes->product)
         return SQ_FAIL(

@@ -237,7 +237,8 @@ static void demand(const struct sq_recipe *r, const struct sq_core_config *has, 
     struct sq_cost_unit *const u = &d->cost;
     u->stored = sq_bs_recipe_padded(r, (size_t)d->k);
     // Every pair of parts has a sum in binary32; the output stage reads them one after the other.
-    u->unit.stages = sq_array_scaled_stages(true, share > 0, 0);
+    u->unit.stages =
+        sq_array_scaled_stages(sq_scaled_tail_stages(SQ_SCALED_BINARY32, 0), share > 0);
     u->unit.output.form = SQ_COMBINE_FLOAT;
     if (share > 0)
         u->unit.output.pairs = sq_scaled_pairs(sq_bs_engine_high(&f), !is_plain_weight(r));
@@ -370,9 +371,11 @@ static void lend(struct tails *t, const struct sq_area_unit *u, const struct sq_
         else if (!had && p->value > 0)
             pe.param[pe.n_params++] = (struct sq_synth_param){p->name, p->value};
     }
-    if (value_of(u, "Acc") == SQ_SCALED_FIXED && param_of(&pe, "AccW"))
+    const unsigned acc = value_of(u, "Acc"), element = value_of(u, "ActElement");
+    if (acc == SQ_SCALED_FIXED && param_of(&pe, "AccW"))
         *param_of(&pe, "AccW") = exact;
-    if (value_of(u, "Acc") != SQ_SCALED_FIXED || exact > 0)
+    if (acc >= SQ_SCALED_ALIGNED ? element == *param_of(&pe, "ActElement")
+                                 : acc != SQ_SCALED_FIXED || exact > 0)
         add_tail(t, &pe, u->name);
 }
 
@@ -401,8 +404,9 @@ static void list_tails(const struct sq_recipe *r, const struct sq_synth_block *o
         const bool is_exact = acc && *acc == SQ_SCALED_FIXED;
         const bool is_binary32 = !acc || *acc == SQ_SCALED_BINARY32;
         if (is_any ? exact == 0 || !is_binary32
-                   : (is_exact && strcmp(sum, "exact") == 0) ||
-                         (is_binary32 && strcmp(sum, "binary32") == 0))
+                   : strcmp(sum, is_exact      ? "exact"
+                                 : is_binary32 ? "binary32"
+                                               : "aligned") == 0)
             add_tail(t, &all.pe[i], all.unit[i]);
     }
 }
@@ -431,7 +435,7 @@ static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, str
     pe->unit = t.unit[pe->tail];
     pe->sum = !acc || *acc == SQ_SCALED_BINARY32 ? (exact > 0 ? "binary32" : sum)
               : *acc == SQ_SCALED_FIXED          ? "exact"
-                                                 : pe->unit;
+                                                 : "aligned";
     sq_cost_pe_add(pe, u->span / f.block, &t.pe[pe->tail]);
 }
 

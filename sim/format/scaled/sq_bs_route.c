@@ -11,6 +11,7 @@
 
 #include "models/core/sq_topk.h"
 #include "models/output/sq_combine.h"
+#include "models/scaled/sq_bs_accumulate.h"
 #include "models/scaled/sq_bs_kind.h"
 #include "models/scaled/sq_scaled.h"
 #include "sim/block/scaled/sq_engine_scaled_draw.h"
@@ -413,7 +414,24 @@ static enum sq_status multiply_exact(struct sq_product *p, const struct sq_bs *w
                                                a->global[0] ? a->global[0][t] : 1);
         }
     }
-    sq_product_put(p, "y_exact", SQ_F32, a->n * w->n, y);
+    sq_product_put(p, "y_summed", SQ_F32, a->n * w->n, y);
+    return SQ_OK;
+}
+
+// The product with aligned sums (SPEC Q.11), then that of the scales above.
+static enum sq_status multiply_aligned(struct sq_product *p, unsigned acc, unsigned aligned,
+                                       const struct sq_bs *w, const struct sq_bs *a,
+                                       struct sq_error *err)
+{
+    const struct sq_sum_rule r = sq_scaled_rule(acc, aligned, w->f.block);
+    float *y;
+    SQ_PRODUCT_KEEP(p, y, a->n * w->n);
+    memset(y, 0, a->n * w->n * sizeof *y);
+    sq_bs_accumulate(&r, w, a, y);
+    for (size_t i = 0; i < a->n * w->n; i++)
+        y[i] = sq_combine_float(0, y[i], w->global[0] ? w->global[0][i % w->n] : 1,
+                                a->global[0] ? a->global[0][i / w->n] : 1);
+    sq_product_put(p, "y_summed", SQ_F32, a->n * w->n, y);
     return SQ_OK;
 }
 
@@ -443,10 +461,14 @@ static enum sq_status put_all(const struct sq_quant_layer *q, const struct sq_re
     SQ_TRY(put_rows(p, a, false, err));
     if (!p->is_coded && is_encoder(r, &a->f))
         SQ_TRY(put_x(p, a, x, q->k_orig, err));
-    size_t is_exact;
-    SQ_TRY(sq_product_option(p, "exact", 0, 1, 0, &is_exact, err));
-    if (is_exact && sq_bs_engine_scale(&w->f) == SQ_SCALED_E4M3 && sq_bs_high_bits(&w->f) == 0)
+    size_t acc, aligned;
+    SQ_TRY(sq_product_option(p, "acc", 0, SQ_SCALED_AFTER, 0, &acc, err));
+    SQ_TRY(sq_product_option(p, "aligned", 0, SQ_SUM_ALIGNED_MAX, 0, &aligned, err));
+    const enum sq_scaled_scale scale = sq_bs_engine_scale(&w->f);
+    if (acc == SQ_SCALED_FIXED && scale == SQ_SCALED_E4M3 && sq_bs_high_bits(&w->f) == 0)
         SQ_TRY(multiply_exact(p, w, a, err));
+    if (acc >= SQ_SCALED_ALIGNED && scale == SQ_SCALED_E8M0 && sq_bs_n_parts(&w->f) == 1)
+        SQ_TRY(multiply_aligned(p, (unsigned)acc, (unsigned)aligned, w, a, err));
     return multiply(p, w, a, err);
 }
 

@@ -268,8 +268,19 @@ static enum sq_status set_tail(const struct sq_chip *chip, unsigned *v, struct s
     const enum sq_scaled_scale s = (enum sq_scaled_scale)v[SQ_TOP_SCALE];
     const unsigned cut = chip->tail.cut, carry = chip->tail.carry;
     v[SQ_TOP_TAIL] = 0;
-    if (!chip->tail.is_exact || !sq_top_is_scaled(v))
+    if (chip->tail.acc == SQ_SCALED_BINARY32 || !sq_top_is_scaled(v))
         return SQ_OK;
+    if (chip->tail.acc >= SQ_SCALED_ALIGNED) {
+        const unsigned least = sq_scaled_aligned_min(e);
+        if (s != SQ_SCALED_E8M0 || v[SQ_TOP_HIGH] > 0 || least == 0 || chip->tail.aligned < least)
+            return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                           "core.aligned = %u: need binary32 for this format, aligned sums are of "
+                           "E2M1, E2M3, E3M2, "
+                           "E4M3, E5M2 at scales of E8M0, of at least 4, 8, 6, 8, 6 bits",
+                           chip->tail.aligned);
+        v[SQ_TOP_TAIL] = SQ_SCALED_TAIL(chip->tail.acc, chip->tail.aligned, 0, 0);
+        return SQ_OK;
+    }
     const unsigned bits =
         sq_scaled_sum_bits(sq_scaled_limit(e, e, s, s, v[SQ_TOP_BANK_LEN], 0, SQ_K_MAX));
     const unsigned all = bits + (carry ? (bits - 1) / carry : 0);
@@ -277,7 +288,7 @@ static enum sq_status set_tail(const struct sq_chip *chip, unsigned *v, struct s
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "core.sum = exact: need binary32 for this format, exact sums are of scales "
                        "of E4M3, without high elements, of at most 64 bits with their carries");
-    v[SQ_TOP_TAIL] = SQ_SCALED_TAIL(bits, cut, carry);
+    v[SQ_TOP_TAIL] = SQ_SCALED_TAIL(SQ_SCALED_FIXED, bits, cut, carry);
     return SQ_OK;
 }
 
@@ -655,8 +666,8 @@ enum sq_status sq_chip_check(struct sq_route_work *w, struct sq_error *err)
     struct sq_top_layer l;
     const int32_t *want;
     int32_t *got;
-    const bool is_exact = w->point->value[SQ_TOP_TAIL] > 0;
-    SQ_PRODUCT_TENSOR(w->p, is_exact ? "y_exact" : "y", SQ_F32, n, want);
+    const bool is_usual = w->point->value[SQ_TOP_TAIL] == 0;
+    SQ_PRODUCT_TENSOR(w->p, is_usual ? "y" : "y_summed", SQ_F32, n, want);
     SQ_PRODUCT_KEEP(w->p, got, n);
     (void)sq_top_layer_decode((const uint32_t *)image->word, &room, &l);
     sq_chip_outputs(w->point->value, &l, image->want, w->p->m, w->p->n, (float *)(void *)got);

@@ -24,7 +24,8 @@ struct sq_chip {
         encodes; // it has an encoder, outputs are bfloat16, and tiles of rows lie apart (sq_encode_sim.h)
     bool moves_codes; // with `encodes`: outputs are INT8, which the encoder moves
     struct sq_chip_tail {
-        bool is_exact;       // block-scaled formats: PEs add exactly, else in binary32
+        unsigned acc,
+            aligned; // of block-scaled formats: enum sq_scaled_acc, bits of its aligned ones
         unsigned cut, carry; // of exact sums (SQ_SCALED_TAIL)
     } tail;
     unsigned max_burst, outstanding,
