@@ -25,6 +25,8 @@ const char *sq_cli_synth_wires(const struct sq_synth *synth)
 {
     static char text[SQ_LIB_NAME_LEN + 64];
     const char *load = sq_synth_wire_load(synth);
+    if (synth->on_area)
+        return "placed wires";
     if (!load)
         return "no wires";
     snprintf(text, sizeof text, "the wire load %s of the library on every net, no placed wires",

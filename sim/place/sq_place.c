@@ -163,7 +163,13 @@ enum sq_status sq_place_read(struct sq_place *p, const char *path, const char *c
     json_t *root;
     *p = (struct sq_place){.lef = lef};
     SQ_TRY(sq_json_load(path, MAX_NBYTES, &root, err));
-    p->root = root;
+    return sq_place_take(p, root, clock, lef, err);
+}
+
+enum sq_status sq_place_take(struct sq_place *p, json_t *root, const char *clock,
+                             const struct sq_lef *lef, struct sq_error *err)
+{
+    *p = (struct sq_place){.lef = lef, .root = root};
     struct reader r = {.p = p, .clock = clock, .err = err};
     const json_t *const modules = json_object_get(root, "modules");
     r.module = json_object_iter_value(json_object_iter(json_object_get(root, "modules")));

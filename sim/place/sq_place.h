@@ -53,18 +53,24 @@ struct sq_place {
         *net; // by the numbers of Yosys; 0 and 1 are constants and have no pins here
     size_t n_rows;
     double width, height, area; // of the rows; of the cells
-    void *root;                 // private: of jansson, which owns the names
+    struct json_t *root;        // of the netlist, which owns the names; owned
 };
 
 // Reads the JSON of sq_synth_mapped; `clock`: the port of the clock, "": none. SQ_ERR_UNSUPPORTED: a cell or a pin that
 // the LEF does not have, a cell that is not one row high. SQ_ERR_DAMAGED, SQ_ERR_MEMORY, SQ_ERR_IO. *lef must live longer.
 enum sq_status sq_place_read(struct sq_place *p, const char *path, const char *clock,
                              const struct sq_lef *lef, struct sq_error *err);
+// The same of a JSON that is there; *p owns it, after a failure it is gone.
+enum sq_status sq_place_take(struct sq_place *p, struct json_t *root, const char *clock,
+                             const struct sq_lef *lef, struct sq_error *err);
 void sq_place_free(struct sq_place *p);
 
 // Places all cells: utilisation in 0.1..0.95. Ends with sq_place_check. SQ_ERR_MEMORY.
 enum sq_status sq_place_run(struct sq_place *p, double utilisation, uint64_t seed,
                             struct sq_error *err);
+// The same from the places of `old`, of whose cells p has all, perhaps larger ones, and others behind them: what stood somewhere stays near.
+enum sq_status sq_place_again(struct sq_place *p, const struct sq_place *old, double utilisation,
+                              struct sq_error *err);
 // SQ_ERR_INTERNAL: a cell beside the rows or their sites, or upon another one.
 enum sq_status sq_place_check(const struct sq_place *p, struct sq_error *err);
 

@@ -7,6 +7,24 @@
 
 // ---- ports ------------------------------------------------------------------------------------
 
+// The middle of the cells of a net, but for one of them; false: there are none.
+static bool middle_of(const struct sq_place *p, uint32_t net, uint32_t but, double at[2])
+{
+    unsigned n = 0;
+    at[0] = at[1] = 0;
+    for (uint32_t k = 0; k < p->net[net].n; k++) {
+        const struct sq_place_pin *const pin = &p->pin[p->by_net[p->net[net].first + k]];
+        if (!pin->lef || pin->cell == but)
+            continue;
+        at[0] += sq_place_x(p, pin);
+        at[1] += sq_place_y(p, pin);
+        n++;
+    }
+    at[0] /= n;
+    at[1] /= n;
+    return n > 0;
+}
+
 // A port by the angle at which the cells of its net lie, from the middle of the rows.
 struct angle {
     double at;
@@ -42,20 +60,10 @@ static enum sq_status put_ports(struct sq_place *p, bool has_places, struct sq_e
     SQ_NEED(order, err, "a placement");
     for (uint32_t i = 0; i < p->n_ports; i++) {
         const struct sq_place_cell *const c = &p->cell[p->n_cells + i];
-        double x = 0, y = 0;
-        unsigned n = 0;
+        double at[2];
         order[i] = (struct angle){0, (uint32_t)p->n_cells + i};
-        const struct sq_place_net *const net = c->n_pins ? &p->net[p->pin[c->pin].net] : NULL;
-        for (uint32_t k = 0; has_places && net && k < net->n; k++) {
-            const struct sq_place_pin *const pin = &p->pin[p->by_net[net->first + k]];
-            if (p->cell[pin->cell].macro) {
-                x += sq_place_x(p, pin);
-                y += sq_place_y(p, pin);
-                n++;
-            }
-        }
-        if (n > 0)
-            order[i].at = atan2(y / n - p->height / 2, x / n - p->width / 2);
+        if (has_places && c->n_pins && middle_of(p, p->pin[c->pin].net, SQ_PLACE_NONE, at))
+            order[i].at = atan2(at[1] - p->height / 2, at[0] - p->width / 2);
     }
     qsort(order, p->n_ports, sizeof *order, by_angle);
     for (size_t i = 0; i < p->n_ports; i++) {
@@ -90,6 +98,36 @@ enum sq_status sq_place_run(struct sq_place *p, double utilisation, uint64_t see
     SQ_TRY(sq_place_global(p, seed, err));
     SQ_TRY(put_ports(p, true, err));
     SQ_TRY(sq_place_global(p, seed, err));
+    SQ_TRY(sq_place_rows(p, err));
+    SQ_TRY(sq_place_improve(p, err));
+    return sq_place_check(p, err);
+}
+
+enum sq_status sq_place_again(struct sq_place *p, const struct sq_place *old, double utilisation,
+                              struct sq_error *err)
+{
+    set_rows(p, utilisation);
+    const double by[2] = {p->width / old->width, p->height / old->height};
+    for (size_t i = 0; i < p->n_cells + p->n_ports; i++) {
+        struct sq_place_cell *const c = &p->cell[i];
+        const bool is_new = i >= old->n_cells && i < p->n_cells;
+        const struct sq_place_cell *const was =
+            &old->cell[i < p->n_cells ? i : i - p->n_cells + old->n_cells];
+        if (!is_new) {
+            c->x = by[0] * was->x;
+            c->y = by[1] * was->y;
+            c->is_flipped = was->is_flipped;
+        }
+    }
+    // A buffer in the middle of what it drives: cells, and buffers before it.
+    for (size_t i = old->n_cells; i < p->n_cells; i++) {
+        double at[2] = {0, 0};
+        for (uint32_t k = 0; k < p->cell[i].n_pins; k++)
+            if (p->pin[p->cell[i].pin + k].is_driver)
+                (void)middle_of(p, p->pin[p->cell[i].pin + k].net, (uint32_t)i, at);
+        p->cell[i].x = at[0];
+        p->cell[i].y = at[1];
+    }
     SQ_TRY(sq_place_rows(p, err));
     SQ_TRY(sq_place_improve(p, err));
     return sq_place_check(p, err);

@@ -15,7 +15,7 @@ struct sq_wires {
 };
 
 // Places the netlist of the result into *p, and gives the result the delays that OpenSTA finds with and without its
-// wires. s->on_area_context is a struct sq_wires. Thread-safe. Errors of sq_synth_mapped, sq_place_read, sq_synth_time.
+// wires. With block->period_ns it first gets larger cells and buffers until it meets that or nothing helps; *p, cells and area have them. s->on_area_context is a struct sq_wires. Thread-safe. Errors of sq_synth_mapped, sq_place_read, sq_synth_time.
 // *report: OpenSTA's of the longest path, in the names of sq_spef.h. The caller frees both.
 enum sq_status sq_wires_place(const struct sq_synth *s, const struct sq_synth_block *block,
                               struct sq_synth_result *result, struct sq_place *p, char **report,

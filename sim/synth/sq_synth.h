@@ -75,6 +75,8 @@ struct sq_synth_block {
     const unsigned *value;
     enum sq_synth_recipe recipe;
     unsigned target_ps; // what ABC is asked for, from SQ_SYNTH_NF on; 0 before
+    double
+        period_ns; // for which a placed netlist gets larger cells and buffers (sim/place); 0: it does not
 };
 
 struct sq_synth_cells {
@@ -128,10 +130,10 @@ struct sq_synth {
 enum sq_status sq_synth_open(struct sq_synth *s, const char *rtl_dir, const char *liberty,
                              const char *cache_dir, struct sq_error *err);
 void sq_synth_close(struct sq_synth *s);
-// The wire load in the delays, by its name in the library; NULL: they have no wires.
+// The wire load in the delays, by its name in the library; NULL: they have no wires, or those of on_area.
 static inline const char *sq_synth_wire_load(const struct sq_synth *s)
 {
-    return s->is_wireless || !s->lib.wire_load[0] ? NULL : s->lib.wire_load;
+    return s->is_wireless || s->on_area || !s->lib.wire_load[0] ? NULL : s->lib.wire_load;
 }
 
 // The memories of sq_sram.sv in the Liberty files of a folder (RM_IHPSG13_1P_<words>x64_c2_bm_bist*.lib), ascending;
@@ -159,8 +161,10 @@ struct sq_synth_wires {
     double utilisation; // area of the cells by that of the rows
     double farads;      // of the wires in delays, to the pins that they lead to not counted
     double without_ns;  // the longest path without any wires,
-    double library_ns;  // ... with the wire load that the library puts on every net
-    double seconds;     // of the clock, for the placement
+    double library_ns;  // ... with the wire load that the library puts on every net,
+    double placed_ns;   // ... with the wires, before any cell was changed for a period
+    unsigned n_sized, n_buffers; // larger cells and buffers for it
+    double seconds;              // of the clock, for the placement
 };
 
 struct sq_synth_result {
@@ -212,14 +216,40 @@ enum sq_status sq_synth_at_period(const struct sq_synth *s, struct sq_synth_bloc
 
 // The delay of a netlist that was made of the block's, with the resistances and capacitances of its wires and no other
 // ones: Verilog of a module block->top and SPEF (NULL: no wires) in, longest path and shortest period out, as those of
-// sq_synth_result. *report: what OpenSTA prints of the path; the caller frees. `clock`: its port of the clock, "": none. Cached by content.
+// sq_synth_result. *report: what OpenSTA prints of the path; *slack: with wires a line for each pin of a cell, "cell/pin ns", the time
+// that it is early for a clock of SQ_SYNTH_CLOCK; the caller frees both, after a failure too. `clock`: its port of the clock, "": none. Cached by content.
 // Errors: SQ_ERR_TOOL without OpenSTA, SQ_ERR_UNSUPPORTED where it finds no path.
+#define SQ_SYNTH_CLOCK 10.0
 struct sq_synth_delay {
     double path_ns, period_ns;
 };
 enum sq_status sq_synth_time(const struct sq_synth *s, const struct sq_synth_block *block,
                              const char *clock, const char *verilog, const char *spef,
-                             struct sq_synth_delay *delay, char **report, struct sq_error *err);
+                             struct sq_synth_delay *delay, char **report, char **slack,
+                             struct sq_error *err);
+
+// What placement finds of a netlist, by its nets and by the pins of its cells, both in the order of the JSON of
+// sq_synth_mapped.
+struct sq_synth_loads {
+    const double *farads; // of the wire of each net; below 0: it has none, and stays as it is
+    const double *slack;  // of each pin, ns
+    const double
+        *order;  // of each pin, from 0 on: sinks that are near each other in it share a buffer
+    double late; // drivers with less slack are changed
+    double
+        share; // of its max_capacitance, that a driver may have to drive; behind a buffer at least .09
+};
+// Gives drivers that are late and have more to drive the size of their gate that may drive it, and what is still too much a
+// tree of buffers, in place in that JSON. n: cells that are larger, buffers that came. A netlist of SQ_SYNTH's own library
+// without buffers stays as it is. SQ_ERR_UNSUPPORTED, SQ_ERR_MEMORY.
+struct json_t;
+enum sq_status sq_synth_repair(const struct sq_synth *s, const struct sq_synth_block *block,
+                               struct json_t *root, const struct sq_synth_loads *loads, size_t n[2],
+                               struct sq_error *err);
+// Cells and areas of a result, counted again in such a JSON.
+enum sq_status sq_synth_recount(const struct sq_synth *s, const struct sq_synth_block *block,
+                                struct json_t *root, struct sq_synth_result *result,
+                                struct sq_error *err);
 
 // By period_ns the netlist of sq_synth_area (SQ_SYNTH_SMALLEST); that with the least area times min_period_ns
 // (SQ_SYNTH_KNEE) of all recipes, those that are sized for a target with half the period of the fastest of the others; or

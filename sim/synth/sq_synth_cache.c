@@ -161,6 +161,27 @@ static enum sq_status sum_cells(const struct sq_synth *s, const struct sq_synth_
     return SQ_OK;
 }
 
+enum sq_status sq_synth_recount(const struct sq_synth *s, const struct sq_synth_block *b,
+                                json_t *root, struct sq_synth_result *r, struct sq_error *err)
+{
+    const char *key;
+    json_t *cell, *const count = json_object(),
+                         *const module = json_object_iter_value(
+                             json_object_iter(json_object_get(root, "modules")));
+    json_object_foreach(json_object_get(module, "cells"), key, cell)
+    {
+        const char *const type = json_string_value(json_object_get(cell, "type"));
+        const json_int_t n = json_integer_value(json_object_get(count, type));
+        json_object_set_new(count, type, json_integer(n + 1));
+    }
+    free(r->cell);
+    r->area = r->sequential_area = 0;
+    r->n_types = r->n_cells = 0;
+    const enum sq_status status = sum_cells(s, b, count, r, err);
+    json_decref(count);
+    return status;
+}
+
 static enum sq_status load_cells(const json_t *cells, struct sq_synth_part *p, struct sq_error *err)
 {
     const char *name;
@@ -349,15 +370,16 @@ static enum sq_status read_text(const char *entry, const char *name, char **text
 
 enum sq_status sq_synth_time(const struct sq_synth *s, const struct sq_synth_block *b,
                              const char *clock, const char *verilog, const char *spef,
-                             struct sq_synth_delay *delay, char **report, struct sq_error *err)
+                             struct sq_synth_delay *delay, char **report, char **slack,
+                             struct sq_error *err)
 {
-    static const char *const files[] = {"path.txt", SQ_SYNTH_DELAY, NULL};
+    const char *const files[] = {"path.txt", SQ_SYNTH_DELAY, spef ? SQ_SYNTH_SLACK : NULL, NULL};
     struct fill_time fill = {s, b, clock, verilog, spef};
     char entry[SQ_SYNTH_PATH_LEN], hex[SQ_DIGEST_SIZE], *script = NULL, *text = NULL;
     struct sq_digest digest = s->base_digest;
     size_t n;
     bool is_filled;
-    *report = NULL;
+    *report = *slack = NULL;
     if (!s->sta_version[0])
         return SQ_FAIL(err, SQ_ERR_TOOL, "sta does not run: delays need OpenSTA");
     FILE *const out = open_memstream(&script, &n);
@@ -374,5 +396,8 @@ enum sq_status sq_synth_time(const struct sq_synth *s, const struct sq_synth_blo
     SQ_TRY(read_text(entry, SQ_SYNTH_DELAY, &text, err));
     const bool is_whole = sscanf(text, "%lf %lf", &delay->path_ns, &delay->period_ns) == 2;
     free(text);
-    return is_whole ? read_text(entry, "path.txt", report, err) : damaged(entry, err);
+    if (!is_whole)
+        return damaged(entry, err);
+    SQ_TRY(read_text(entry, "path.txt", report, err));
+    return spef ? read_text(entry, SQ_SYNTH_SLACK, slack, err) : SQ_OK;
 }

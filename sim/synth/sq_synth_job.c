@@ -229,6 +229,17 @@ static const char sta_wireless[] =
     "puts -nonewline $file $text\n"
     "close $file\n";
 
+// Whole periods alone: inputs that come with the falling edge have half of one.
+static const char sta_slacks[] = "set_false_path -rise_from [all_clocks] -fall_to [all_clocks]\n"
+                                 "set_false_path -fall_from [all_clocks] -rise_to [all_clocks]\n"
+                                 "set out [open " SQ_SYNTH_SLACK " w]\n"
+                                 "foreach pin [get_pins -hierarchical *] {\n"
+                                 "  set rise [get_property $pin max_rise_slack]\n"
+                                 "  set fall [get_property $pin max_fall_slack]\n"
+                                 "  puts $out \"[get_full_name $pin] [expr min($rise, $fall)]\"\n"
+                                 "}\n"
+                                 "close $out\n";
+
 void sq_synth_print_sta(FILE *out, const struct sq_synth *s, const struct sq_synth_block *b,
                         const char *netlist, const char *spef, const char *clock)
 {
@@ -249,6 +260,7 @@ void sq_synth_print_sta(FILE *out, const struct sq_synth *s, const struct sq_syn
             *clock ? "set port [get_ports -quiet " : "set port {", clock, *clock ? "]\n" : "}\n",
             4 * s->lib.nand2_input_cap);
     fputs(sta_paths, out);
+    fputs(spef ? sta_slacks : "", out);
 }
 
 // ---- together ---------------------------------------------------------------------------------

@@ -378,7 +378,7 @@ enum sq_status sq_synth_make_time(const struct sq_synth *s, const struct sq_synt
 {
     struct sq_synth bare = *s;
     struct sq_synth_delay delay;
-    static const char *const kept[] = {"path.txt", SQ_SYNTH_DELAY, NULL};
+    static const char *const kept[] = {"path.txt", SQ_SYNTH_DELAY, SQ_SYNTH_SLACK, NULL};
     bare.is_wireless = true; // what SPEF says is all
     SQ_TRY(write_liberty(s, b, work, err));
     SQ_TRY(write_text(work, "placed_sta.v", verilog, strlen(verilog), err));

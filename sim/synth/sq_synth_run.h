@@ -95,7 +95,8 @@ void sq_synth_print_buffered(FILE *out, const struct sq_synth_block *block, cons
 // what they reach takes them, outputs drive four NAND2 inputs, a path into a flip-flop includes its
 // setup time. Both halves of a period are equally long.
 #define SQ_SYNTH_DELAY "delay.txt"
-// `spef`: a file with the wires, NULL: none.
+// `spef`: a file with the wires, NULL: none; with one the slack of each pin goes to SQ_SYNTH_SLACK.
+#define SQ_SYNTH_SLACK "slack.txt"
 void sq_synth_print_sta(FILE *out, const struct sq_synth *s, const struct sq_synth_block *block,
                         const char *netlist, const char *spef, const char *clock);
 

@@ -96,6 +96,7 @@ enum sq_status sq_synth_at_period(const struct sq_synth *s, struct sq_synth_bloc
     enum sq_status status = SQ_OK;
     double ns;
     *result = (struct sq_synth_result){0};
+    block->period_ns = period_ns;
     if (!(period_ns >= SQ_SYNTH_MIN_PERIOD && period_ns <= SQ_SYNTH_MAX_PERIOD))
         return SQ_FAIL(err, SQ_ERR_RANGE, "period = %g ns, need %g..%g", period_ns,
                        SQ_SYNTH_MIN_PERIOD, SQ_SYNTH_MAX_PERIOD);

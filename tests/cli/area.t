@@ -418,9 +418,18 @@ if [ -f "$DATA/lef/sg13g2_stdcell.lef" ] && [ "$path" != null ]; then
     awk "BEGIN{exit !($(value critical_path_ns) > $long && $(value length_um) == $um)}"
   sq "${small[@]}" --wires --lef "$lef"
   ok "layers of the LEF have less than half of that" awk "BEGIN{exit !($(value critical_path_ns) < $long && $(value critical_path_ns) > $none)}"
-  sq "${placed[@]}" --period "$(awk "BEGIN{print .5 * ($none + $long)}")"
-  ok "a period that the smallest netlist meets without wires alone" \
-    [ "$RC" = 0 -a "$(value recipe)" != '"area"' ]
+  half=$(awk "BEGIN{print .5 * ($none + $long)}")
+  sq "${placed[@]}" --period "$half"
+  ok "a period that the smallest netlist meets without wires alone" awk "BEGIN{exit !($(value min_period_ns) <= $half)}"
+  sq "${placed[@]}" --period .9
+  cells=$(head -1 "$W.out" | grep -o '"cells":{[^}]*}' | grep -o '":[0-9]*' | tr -dc '0-9\n' | paste -sd+ | bc) sized=$(value n_sized)
+  ok "larger cells and buffers for the wires, $(value path_placed_ns) -> $(value critical_path_ns): never a longer path" \
+    awk "BEGIN{exit !($sized + $(value n_buffers) > 0 && $(value critical_path_ns) < $(value path_placed_ns))}"
+  ok "... they are in the cells and the area" [ "$cells" = "$(value n_cells)" -a "$(grep -c '"sg13g2_[a-z0-9]*_[248]":' "$W.out")" = 1 ]
+  fixed >"$W/placed"
+  rm -rf "$ROOT"/build/synth/sq_mul-*-time
+  sq "${placed[@]}" --period .9
+  ok "... the same seed, the same bytes" diff "$W/placed" <(fixed)
   sq $(printf '%s\n' "${placed[@]}" | grep -v json)
   ok "text: length, a cell, without wires, time" grep -q "path ns no wires ns *wires um *um/cell *took s" "$W.out"
   ok "... says what is in the delays" grep -q "Delays: placed wires\.$" "$W.out"

@@ -129,21 +129,16 @@ static json_t *parts_json(const struct sq_area_table *t, const struct sq_area_ro
     return parts;
 }
 
-// What the library puts on every net in the delays of the rows.
-static const char *wire_load(const struct sq_area_table *t)
-{
-    return t->has_wires ? NULL : sq_synth_wire_load(t->synth);
-}
-
 static json_t *wires_json(const struct sq_synth_result *r)
 {
     const struct sq_synth_wires *const w = &r->wires;
-    const struct sq_cli_column row[] = {SQ_KEYS("length_um", w->length_um, "um_per_cell",
-                                                w->length_um / r->n_cells, "utilisation",
-                                                w->utilisation, "capacitance_pf", 1e12 * w->farads),
-                                        SQ_KEYS("path_without_ns", w->without_ns, "path_library_ns",
-                                                w->library_ns, "seconds_host", w->seconds),
-                                        SQ_COLUMNS_END};
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("length_um", w->length_um, "um_per_cell", w->length_um / r->n_cells, "utilisation",
+                w->utilisation, "capacitance_pf", 1e12 * w->farads),
+        SQ_KEYS("path_without_ns", w->without_ns, "path_library_ns", w->library_ns,
+                "path_placed_ns", w->placed_ns),
+        SQ_KEYS("n_sized", w->n_sized, "n_buffers", w->n_buffers, "seconds_host", w->seconds),
+        SQ_COLUMNS_END};
     return sq_cli_object(row);
 }
 
@@ -199,7 +194,7 @@ static void put_row(struct sq_cli_table *out, const struct sq_area_table *t,
         SQ_COLUMN(NULL, text, "parameters", 0),
         SQ_KEYS("mapper", r->mapper, "n_cells", r->n_cells, "cells", cells),
         SQ_KEY_IF(row->block.is_chip, "liberty_digest", digest),
-        SQ_KEYS("liberty", t->liberty, "wire_load", wire_load(t), "provenance",
+        SQ_KEYS("liberty", t->liberty, "wire_load", sq_synth_wire_load(t->synth), "provenance",
                 sq_cli_provenance(NULL, basis, 0)),
         SQ_COLUMNS_END};
     if (out->is_json)
@@ -290,8 +285,7 @@ void sq_area_print_text(FILE *out, const struct sq_area_table *t)
     fprintf(out,
             "# Measured by synthesis, before layout. Area: sum of cells, um2 (assumed, Liberty "
             "gives no unit); 1 NAND2 = %s = %g. Delays: %s.\n",
-            t->synth->lib.nand2->name, t->synth->lib.nand2->area,
-            t->has_wires ? "placed wires" : sq_cli_synth_wires(t->synth));
+            t->synth->lib.nand2->name, t->synth->lib.nand2->area, sq_cli_synth_wires(t->synth));
     struct sq_cli_table table = {.out = out};
     for (size_t i = 0; i < t->n; i++)
         put_row(&table, t, &t->row[i]);
@@ -315,6 +309,7 @@ void sq_area_print_json(FILE *out, const struct sq_area_table *t)
         SQ_KEYS("command", t->command, "rows", t->n, "liberty", t->liberty),
         SQ_KEYS("liberty_digest", digest, "nand2", lib->nand2->name, "nand2_um2", lib->nand2->area),
         SQ_KEYS("full_adder", *adder ? adder : NULL, "yosys", t->synth->yosys_version),
-        SQ_KEYS("sta", *sta ? sta : NULL, "wire_load", wire_load(t)), SQ_COLUMNS_END};
+        SQ_KEYS("sta", *sta ? sta : NULL, "wire_load", sq_synth_wire_load(t->synth)),
+        SQ_COLUMNS_END};
     put_line(out, sq_cli_summary(columns, sq_cli_provenance(NULL, basis, 0)));
 }
