@@ -84,7 +84,8 @@ enum sq_status sq_cli_wires_open(struct sq_cli_wires *w, struct sq_synth *synth,
         return SQ_OK;
     if (!synth->sta_version[0])
         return SQ_FAIL(err, SQ_ERR_TOOL, "sta does not run: --wires needs OpenSTA");
-    SQ_TRY(sq_lef_read(&w->lef, (const char *const *)w->file, w->n_files, err));
+    if (w->lef.n_macros == 0)
+        SQ_TRY(sq_lef_read(&w->lef, (const char *const *)w->file, w->n_files, err));
     if (!(layer->ohm_per_um > 0))
         *layer = (struct sq_spef_layer){w->lef.ohm_per_um, w->lef.farad_per_um};
     if (!(layer->ohm_per_um > 0 && layer->farad_per_um > 0))

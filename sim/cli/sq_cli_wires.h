@@ -19,7 +19,7 @@ extern const struct sq_cli_row sq_cli_wires_rows[];
 enum sq_status sq_cli_wires_end(void *wires, struct sq_error *err);
 #define SQ_CLI_WIRES(...) SQ_CLI_PART(sq_cli_wires_rows, __VA_ARGS__, .end = sq_cli_wires_end)
 
-// Reads the LEF files, and has `synth` place what it synthesizes from here on; nothing without --wires. Both must
+// Reads the LEF files, the first time, and has `synth` place what it synthesizes from here on; nothing without --wires. Both must
 // live as long as synth. Errors of sq_lef_read; SQ_ERR_ARG where neither they nor --wire say what a wire has.
 enum sq_status sq_cli_wires_open(struct sq_cli_wires *w, struct sq_synth *synth,
                                  struct sq_error *err);

@@ -163,6 +163,8 @@ static enum sq_status add_line(struct sums *s, const json_t *line)
     s->seconds += cycles * clock_ns * 1e-9;
     for (unsigned m = 0; m < SQ_N_MODES; m++)
         SQ_TRY(add_mode(s, line, (enum sq_energy_mode)m));
+    s->out->has_wires =
+        json_object_get(line, "wire_um") && (s->out->n_layers == 0 || s->out->has_wires);
     s->out->n_layers++;
     return SQ_OK;
 }

@@ -29,6 +29,7 @@ struct sq_mac_energy {
     char library[160];            // its file, without folders, and node; "": the lines do not say
     double needs_ns; // shortest period of the netlists, by changes and paths; 0: likewise
     unsigned n_layers;
+    bool has_wires; // every line was measured with --wires
 };
 
 // PEs of the engines that count, and elements of K that one takes in a beat (0: any).

@@ -9,6 +9,7 @@
 #include "sim/cli/run/sq_cmd_run.h"
 #include "sim/cli/sq_cli_calib.h"
 #include "sim/cli/sq_cli_table.h"
+#include "sim/cli/sq_cli_wires.h"
 #include "sim/io/sq_checked.h"
 #include "sim/io/sq_quantity.h"
 #include "sim/llm/sq_layer.h"
@@ -20,6 +21,7 @@ struct arguments {
     struct sq_cli_banks banks; // of the recipe, on a core
     struct sq_cli_core core;
     struct sq_run_request r; // 0 or NULL: not given
+    struct sq_cli_wires wires;
     enum sq_run_topic topic;
     unsigned jobs; // 0 = not given
     bool has_seed, timing_only, is_share, has_context, has_seq, has_fair, has_budget, has_sequences;
@@ -179,6 +181,7 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_FLAG("no-wire-load", AT(r.is_wireless),
                 "clocks of --and without the wire load that the library puts on every net",
                 .modes = PHASE),
+    SQ_CLI_WIRES(AT(wires), .modes = PHASE),
     SQ_CLI_TEXT("kl", "FILE", AT(r.kl),
                 "KL in the rows of --and: the summaries that `sqsim eval --json` wrote",
                 .found = "", .modes = PHASE),
@@ -191,7 +194,7 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_CORE(AT(core), .modes = SQ_CLI_PLAIN | EXPLAIN | PHASE),
     SQ_CLI_UINT("seed", "S", 0, UINT64_MAX, AT(r.seed), "seed of synthetic operands",
                 .given = offsetof(struct arguments, has_seed), .group = SQ_CLI_COMMON,
-                .modes = SQ_CLI_PLAIN | SHARE),
+                .modes = SQ_CLI_PLAIN | SHARE | PHASE),
     SQ_CLI_UINT("jobs", "N", 1, 64, AT(jobs), "threads of the encoder", .usual = "1",
                 .group = SQ_CLI_COMMON),
     SQ_CLI_FLAG("json", AT(r.is_json), "one JSON object per layer or row, the summary last",
@@ -616,6 +619,7 @@ static enum sq_status run_pass(struct arguments *in, struct sq_error *err)
                           : in->r.period_ns > 0    ? "period"
                           : in->r.is_clock_machine ? "machine-clock"
                           : in->r.is_wireless      ? "no-wire-load"
+                          : in->wires.is_on        ? "wires"
                                                    : NULL;
     SQ_TRY(take_recipe(in, err));
     if (of_rows && in->r.n_and == 0)
@@ -624,6 +628,12 @@ static enum sq_status run_pass(struct arguments *in, struct sq_error *err)
         in->r.fair = SQ_FAIR_AREA;
     if (in->r.period_ns > 0 && (in->r.is_clock_machine || in->r.fair != SQ_FAIR_AREA))
         return SQ_FAIL(err, SQ_ERR_ARG, "--period needs --fair area and no --machine-clock");
+    if (in->wires.is_on && in->r.fair != SQ_FAIR_AREA)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--wires needs --fair area");
+    if (in->has_seed && !in->wires.is_on)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--seed with --phase needs --wires: there is no input");
+    in->wires.wires.seed = in->r.seed;
+    in->r.wires = in->wires.is_on ? &in->wires : NULL;
     if (!in->r.n_and)
         SQ_TRY(check_needs(in, err));
     if (in->has_seq && is_decode)
@@ -665,6 +675,7 @@ int sq_cmd_run(int argc, char **argv)
     struct sq_error err;
     struct arguments in = {.options = sq_cli_options_default(SQ_IN_RUN),
                            .core.config.gather = SQ_GATHER_LOG + 1,
+                           .wires = sq_cli_wires_default(),
                            .r = {.seed = 1,
                                  .workers = 64,
                                  .tile_rows = 16,
@@ -672,7 +683,9 @@ int sq_cmd_run(int argc, char **argv)
                                  .head_format = "bf16",
                                  .pass = {.batch = 1, .chips = 1, .seq = 2048, .is_whole = true}}};
     static const struct sq_cli_line line = {rows, "[MODEL]", doc};
-    if (sq_cli_parse(&line, argc, argv, &in, &err) != SQ_OK || run(&in, &err) != SQ_OK)
-        return sq_cli_fail("run", &err);
-    return SQ_EXIT_OK;
+    enum sq_status status = sq_cli_parse(&line, argc, argv, &in, &err);
+    if (status == SQ_OK)
+        status = run(&in, &err);
+    sq_cli_wires_free(&in.wires);
+    return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("run", &err);
 }

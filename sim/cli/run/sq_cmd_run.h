@@ -6,6 +6,7 @@
 
 #include "sim/cli/sq_cli_core.h"
 #include "sim/cli/sq_cli_option.h"
+#include "sim/cli/sq_cli_wires.h"
 #include "sim/dram/sq_dram.h"
 #include "sim/format/sq_cost.h"
 #include "sim/gpu/sq_gpu.h"
@@ -54,6 +55,7 @@ struct sq_run_request {
     double period_ns;           // rows: of all netlists; 0: each at its knee
     bool is_clock_machine;      // rows: the machine's clock, not that of each netlist
     bool is_wireless;           // rows: netlists without the wire load of the library
+    struct sq_cli_wires *wires; // rows: netlists are placed; NULL: they are not
     bool is_causes, is_json;
 };
 

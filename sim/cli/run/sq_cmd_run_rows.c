@@ -153,6 +153,9 @@ static void put(struct rows *r, const struct sq_run_one *one, const struct sq_fa
                 : r->request->period_ns > 0                         ? "period"
                                                                     : "netlist",
                 "meets_clock", json_boolean(meets), "wire_load", sq_synth_wire_load(&r->synth)),
+        SQ_KEY_IF(r->request->wires, "is_placed", (bool)true),
+        SQ_KEY_IF(r->request->wires && has_energy, "energy_has_wires",
+                  (bool)one->energy.mac.has_wires),
         SQ_COLUMN("mm2", mm2, "mm2", 10, .as = "%.4f"),
         SQ_KEYS("pe_mm2", chips * s->pe_mm2, "line_mm2", chips * s->line_mm2, "sram_mm2",
                 chips * s->sram_mm2),
@@ -250,6 +253,8 @@ static enum sq_status open_silicon(struct rows *r, struct sq_error *err)
         SQ_TRY(sq_cli_synth_open(&r->synth, r->request->liberty, err));
     r->synth.is_wireless = r->request->is_wireless;
     r->synth.period_ns = sq_run_period(r->request);
+    if (r->request->wires)
+        SQ_TRY(sq_cli_wires_open(r->request->wires, &r->synth, err));
     sq_cli_synth_show(&r->synth, "run");
     return r->request->sram_area ? sq_fair_sram(r->request->sram_area, &r->sram_um2, err) : SQ_OK;
 }
@@ -266,8 +271,12 @@ static void print_head(const struct rows *r)
            : in->period_ns > 0 ? "all rows"
                                : "each netlist (least um2 x ns)");
     if (in->period_ns > 0)
-        printf("PEs and decoders: the smallest netlists that meet %g ns, before placement\n",
-               in->period_ns);
+        printf("PEs and decoders: the smallest netlists that meet %g ns, %s\n", in->period_ns,
+               in->wires ? "placed, with larger drivers and buffers for their wires"
+                         : "before placement");
+    if (in->wires && in->energy)
+        printf("joules: of lines of --energy, whose wires count where they were measured with "
+               "--wires\n");
     if (is_netlist)
         printf("delays: %s; vector units have a clock of their own where their netlist is slower\n",
                sq_cli_synth_wires(&r->synth));
