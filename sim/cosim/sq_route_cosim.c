@@ -11,12 +11,18 @@
 #include "sim/format/core/sq_w_route.h"
 #include "sim/format/sq_tile_route.h"
 
-// Products of so many multiplications take less time than the compiler's passes over their RTL.
-#define BRIEF_MACS (UINT64_C(1) << 20)
+// As many multiplications take less time than the compiler's passes over their RTL.
+#define BRIEF_MACS (UINT64_C(1) << 19)
 
 static uint64_t macs_of(const struct sq_product *p)
 {
     return (uint64_t)p->m * p->n * p->k;
+}
+
+// Whether layers of so many multiplications together are few.
+static bool is_brief(const struct sq_route_options *o, uint64_t macs)
+{
+    return o->n_layers > 0 && macs <= BRIEF_MACS;
 }
 
 // ---- core -----------------------------------------------------------------------------------
@@ -48,11 +54,11 @@ static enum sq_status run_layer(const struct sq_layer_codes *layer,
     struct sq_rtl rtl;
     bool built;
     out->point = sq_core_point(config);
-    const struct sq_rtl_point point = {.block = &sq_core_block,
-                                       .point = &out->point,
-                                       .netlist = o->netlist,
-                                       .is_brief = (uint64_t)layer->m * layer->w->n * layer->w->k <=
-                                                   BRIEF_MACS};
+    const struct sq_rtl_point point = {
+        .block = &sq_core_block,
+        .point = &out->point,
+        .netlist = o->netlist,
+        .is_brief = is_brief(o, o->n_layers * layer->m * layer->w->n * layer->w->k)};
     SQ_TRY(sq_rtl_load(&rtl, &point, o->home, &built, err));
     const enum sq_status status =
         sq_layer_cosim_run(layer, config, rtl.api, o->seed, o->is_free, true, &l, err);
@@ -148,7 +154,7 @@ static enum sq_status run_stream(const struct sq_route_options *o, uint64_t macs
     const struct sq_rtl_point point = {.block = out->stream.block,
                                        .point = &out->point,
                                        .netlist = o->netlist,
-                                       .is_brief = macs <= BRIEF_MACS};
+                                       .is_brief = is_brief(o, macs)};
     struct sq_rtl rtl;
     bool built;
     SQ_TRY(sq_rtl_load(&rtl, &point, o->home, &built, err));
@@ -243,7 +249,7 @@ enum sq_status sq_route_cosim(const struct sq_route *route, struct sq_product *p
     SQ_TRY(put_stream(route, p, o, out, err));
     if (!o->is_free)
         SQ_TRY(sq_case_disturb(&out->stream, o->seed, err));
-    return run_stream(o, macs_of(p), out, err);
+    return run_stream(o, o->n_layers * macs_of(p), out, err);
 }
 
 enum sq_status sq_route_cosim_ring(const struct sq_chip_program *g,

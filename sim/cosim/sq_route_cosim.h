@@ -18,6 +18,8 @@ struct sq_route_options {
     bool is_free;  // streams do not stall, no reset comes; behind the chip's bus is an ideal memory
     uint64_t seed; // of lanes and registers without a value, of stalls and resets
     const char *home;
+    // That go through the RTL of this run; 0: unknown. RTL of few products is compiled without passes.
+    size_t n_layers;
 };
 
 struct sq_route_outcome {
