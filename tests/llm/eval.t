@@ -21,8 +21,6 @@ ok "provenance" out_has '"provenance":{"tool":"sqsim .*"data":"real"'
 ok "quantized is near the reference" \
   awk "BEGIN{d = $base - $reference; exit !(d != 0 && d < 0.2 && d > -0.2)}"
 ok "beside the model as it is: the same loss" [ "$(number loss_reference)" = "$reference" ]
-ok "beside the model as it is: the difference" \
-  awk "BEGIN{d = $base - $reference - $(number loss_difference); exit !(d < 1e-9 && d > -1e-9)}"
 ok "KL: 0 < median < mean < 99 %, most tops agree" awk "BEGIN{exit !(0 < $(number kl_median) && \
   $(number kl_median) < $(number kl_mean) && $(number kl_mean) < $(number kl_p99) && \
   0.5 < $(number top1_agreement) && $(number top1_agreement) < 1)}"
@@ -36,9 +34,6 @@ done
 ok "16 sequences: no note" [ -z "$(note --sequences 16)" ]
 ok "16 sequences: an interval" out_has '"kl_mean_95":\[0'
 ok "the model as it is: no note" [ -z "$(note --sequences 2 --weight-bits 16 --act-bits 16)" ]
-e --algorithm rtn
-ok "perplexity is the exponential" \
-  awk "BEGIN{d = $(number perplexity) - exp($base); exit !(d < 1e-9 && d > -1e-9)}"
 
 # ---- every flag ---------------------------------------------------------------------------------
 for flags in "--bank 8" "--sparsity 0.5" "--high-bits 4 --low-bits 2" "--low-bits 3" "--act-bits 4" \

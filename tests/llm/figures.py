@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Second accounts of figures that people quote, and sums that must close: figures.py SQSIM DIR SEED N (figures.t).
+"""Second accounts of figures that people quote, and sums that must close: figures.py SQSIM DIR SEED N [tools] (figures.t).
 
 N drawn machines of unequal sides, models and contexts go through the commands in DIR. What the documents say of bytes,
 products, tokens a second and joules is computed here anew, without the program's tables; in every JSON object of every
@@ -233,6 +233,10 @@ def others():
         lines, s = run("sweep", "s.yaml", "--db", "s.db")
         check("sweep: its points are the product of its axes, computed once", s["cached"], done, 0)
         check("sweep: products of its points", sum(l["macs"] for l in lines), 2 * sum(axes["m"]) * sum(axes["n"]) * axes["k"][0], 0)
+
+
+def tools():
+    """Commands whose figures come from Verilator and Yosys."""
     run("cosim", "--block", "gather", "--point", "p01", "--point", "p03", "--cases", 14, "--seed", SEED)
     run("area", "--block", "mul", "--block", "mul_star", "--a-bits", 2, "--b-bits", 2)
     run("area", "--block", "array_split_a_k2", "--rows", 1, "--cols", 1, "--keep-parts")
@@ -243,6 +247,8 @@ for i in range(N):
     decode(i)
     joules(i)
 others()
+if len(sys.argv) > 5:
+    tools()
 for number, name in enumerate(tests, 1):
     print(f"{'not ok' if name in wrong else 'ok'} {number} - {name}" + (f"\n# {wrong[name]}" if name in wrong else ""))
 print(f"1..{len(tests)}")

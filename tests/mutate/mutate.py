@@ -193,7 +193,7 @@ class Judge:
     def failed(self, test, file, object_, bench, limit):
         """Whether a test fails, and the seconds of the processor that it took."""
         program = self.linked(test, file, object_, bench)
-        env = dict(os.environ, SQSIM=str(bench.at / "build/sqsim"), SQSIM_HOME=str(bench.at), TMPDIR=str(bench.at / "tmp"), SQ_TIER="test",
+        env = dict(os.environ, SQSIM=str(bench.at / "build/sqsim"), SQSIM_HOME=str(bench.at), TMPDIR=str(bench.at / "tmp"), SQ_TIER="test", FIGURES_TOOLS="",
                    OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
         words = ["bash", f"tests/{test}"] if test.endswith(".t") else [str(program)]
         def bounds():
