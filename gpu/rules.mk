@@ -94,7 +94,7 @@ EMU_FAKE_OBJ := $(EMU_JOBS_OBJ) $(BUILD)/emu/fake_device.o
 $(BUILD)/tests/gpu/test_jobs: EMU_OBJ += $(EMU_FAKE_OBJ)
 $(BUILD)/tests/gpu/test_jobs: $(EMU_FAKE_OBJ)
 # Fibers move the stack under the sanitizers' feet: the emulator is built without them.
-EMU_CXX := $(CXX_GPU) -std=c++17 -DSQ_EMULATE -O2 -g -ffp-contract=off -Wall -Wextra -Werror \
+EMU_CXX := $(CXX_GPU) -std=c++17 -DSQ_EMULATE -O1 -g -ffp-contract=off -Wall -Wextra -Werror \
              -Wno-unknown-pragmas -Wno-unused-function $(GPU_INC) -MMD -MP
 
 $(BUILD)/emu/%.o: %.cu

@@ -107,11 +107,11 @@ fails() { # exit 1 with a mismatch, or 2 with one sentence
   [ "$RC" = 1 ] && grep -q '^MISMATCH' "$W.out" && return
   [ "$RC" = 2 ] && [ "$(wc -l <"$W.err")" = 1 ]
 }
-all_fail() { # SYSTEM: five places of the data, each alone
+all_fail() { # SYSTEM: five places of the data, each alone; in `make test` one of them
   local file="$W/t/$1.safetensors" size header at i
   size=$(stat -c %s "$file")
   header=$((8 + $(od -An -tu8 -N 8 "$file")))
-  for i in 0 1 2 3 4; do
+  for i in $([ "$SQ_TIER" = test ] && echo $((DAY % 5)) || seq 0 4); do
     at=$((header + (size - header - 1) * i / 4))
     flip "$file" "$at" $((i + 2))
     sq cosim "t/$1.safetensors"
