@@ -14,7 +14,7 @@ FUZZ_OBJ    := $(BUILD)/obj/tests/fuzz/replay.o $(FUZZ_PARTS:%.c=$(BUILD)/obj/%.
 $(FUZZ_REPLAY): $(BUILD)/tests/fuzz/%: $(BUILD)/obj/tests/fuzz/fuzz_%.o \
   $(FUZZ_OBJ) $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS_ALL) $(FUZZ_WRAP) $^ $(LDLIBS) -o $@
+	$(Q)$(CC) $(CFLAGS_ALL) $(QUICK_LD) $(FUZZ_WRAP) $^ $(LDLIBS) -o $@
 $(BUILD)/tests/fuzz/alter: $(BUILD)/obj/tests/fuzz/alter.o
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $^ -o $@
