@@ -21,7 +21,7 @@ struct arguments {
     uint64_t n_tokens, seed;
     double temperature;
     unsigned on, jobs;
-    bool is_json, has_machine;
+    bool is_json, has_machine, has_vector;
 };
 
 #define AT(field) SQ_CLI_AT(struct arguments, field)
@@ -31,6 +31,9 @@ static const struct sq_cli_row rows[] = {
                 "what multiplies the linear layers: the golden model; the chip, a layer at once or "
                 "stepped cycle by cycle; the chip's RTL through Verilator"),
     SQ_CLI_UINT("tokens", "N", 1, 1 << 20, AT(n_tokens), "tokens to write"),
+    SQ_CLI_FLAG(
+        "vector", AT(has_vector),
+        "norms, rotary embeddings, SiLU and residuals are passes of the chip's vector unit, too"),
     SQ_CLI_REAL("temperature", "T", 0, 100, AT(temperature),
                 "above 0: tokens are drawn from softmax(logits / T); 0: the most likely one"),
     SQ_CLI_UINT("seed", "N", 0, UINT64_MAX, AT(seed), "of what is drawn"),
@@ -53,7 +56,9 @@ static const struct sq_cli_row rows[] = {
 static const char doc[] =
     "Writes text with MODEL (default: the embedded traces/tiny-llama, whose tokens are bytes), a "
     "token at a time. Every linear layer is computed in the exact arithmetic of a format; "
-    "embedding, norms, attention and the product with the vocabulary are the host's, in binary32. "
+    "embedding, norms, attention and the product with the vocabulary are the host's, in binary32; "
+    "with "
+    "--vector norms, rotary embeddings, SiLU and residuals are those of the chip's vector unit. "
     "On the chip a driver puts the image of a layer into memory, starts it and reads its outputs; "
     "cycles are the chip's own counters. All choices of --on give the same logits, to the bit; "
     "their digest is in --json. The codes of a MODEL that another program quantized are taken as "
@@ -161,10 +166,13 @@ static void print_chip(const struct work *w, const struct sq_chip_cost *all, dou
 {
     const struct sq_chip_cost *const one = w->n_tokens > 1 ? &w->rest : &w->first;
     char text[32];
-    printf("%llu layers of a chip with %u x %u PEs (%s), %llu cycles: the engine multiplies in "
+    if (w->in->has_vector)
+        printf("%llu passes of the vector unit and ", (unsigned long long)all->passes);
+    printf("%llu layers of a chip with %u x %u PEs (%s), %llu cycles: %s in "
            "%.1f %% of them, waits for operands in %.1f %%, cannot go on in %.1f %%\n",
            (unsigned long long)all->layers, w->chip.rows, w->chip.cols,
            sq_cli_text(w->machine.name), (unsigned long long)all->cycles,
+           w->in->has_vector ? "engine or unit work" : "the engine multiplies",
            share(all->busy, all->cycles), share(all->wait, all->cycles),
            share(all->blocked, all->cycles));
     printf("%s tokens a second%s at %g MHz, a clock that %s says and no netlist; without "
@@ -202,6 +210,7 @@ static void summary(const struct work *w)
         SQ_KEY_IF(w->is_on_chip, "clock_hz", w->machine.clock_hz),
         SQ_KEY_IF(w->is_on_chip, "clock_basis", "decreed by the machine"),
         SQ_KEY_IF(w->is_on_chip, "layers", all.layers),
+        SQ_KEY_IF(w->is_on_chip && w->in->has_vector, "passes", all.passes),
         SQ_KEY_IF(w->is_on_chip, "cycles", all.cycles),
         SQ_KEY_IF(w->is_on_chip, "busy", all.busy),
         SQ_KEY_IF(w->is_on_chip, "wait", all.wait),
@@ -243,7 +252,16 @@ static enum sq_status take_chip(struct work *w, struct sq_error *err)
                                       .cols = w->machine.core.cols,
                                       .home = sq_cli_home(),
                                       .seed = w->in->seed};
-    return sq_machine_chip(&w->machine, &w->chip.chip, err);
+    SQ_TRY(sq_machine_chip(&w->machine, &w->chip.chip, err));
+    w->chip.chip.vectors = w->in->has_vector;
+    return SQ_OK;
+}
+
+// Bytes of the bus of the chip whose vector unit it is; without one those of the usual chip.
+static uint32_t vector_nbytes(const struct work *w)
+{
+    enum { USUAL = 8 };
+    return !w->in->has_vector ? 0 : w->is_on_chip ? w->chip.chip.bus_nbytes : USUAL;
 }
 
 static enum sq_status write_text(struct work *w, const char *model, struct sq_error *err)
@@ -269,7 +287,8 @@ static enum sq_status write_text(struct work *w, const char *model, struct sq_er
                                           .n_ends = w->ck.n_ends,
                                           .temperature = in->temperature,
                                           .seed = in->seed,
-                                          .chip = w->is_on_chip ? &w->chip : NULL};
+                                          .chip = w->is_on_chip ? &w->chip : NULL,
+                                          .vector_nbytes = vector_nbytes(w)};
     const enum sq_status status = sq_generate(&w->ck, &o, &watch, err);
     fclose(w->written);
     if (status == SQ_OK)

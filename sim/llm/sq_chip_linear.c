@@ -2,6 +2,7 @@
 // Makes the image of a layer, runs it by the driver, and reads its outputs (sq_chip_linear.h).
 #include "sim/llm/sq_chip_linear.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/block/top/sq_top_host.h"
@@ -10,6 +11,7 @@
 void sq_chip_cost_add(struct sq_chip_cost *sum, const struct sq_chip_cost *more)
 {
     sum->layers += more->layers;
+    sum->passes += more->passes;
     sum->cycles += more->cycles;
     sum->busy += more->busy;
     sum->wait += more->wait;
@@ -171,6 +173,47 @@ enum sq_status sq_chip_linear_apply(struct sq_chip_linear *c, const struct sq_qu
             sq_linear_image_outputs(c, &image, word, y);
     }
     sq_linear_image_free(&image);
+    return status;
+}
+
+enum sq_status sq_chip_linear_open(struct sq_chip_linear *c, const struct sq_quant_layer *q,
+                                   const struct sq_recipe *r, const char *name,
+                                   struct sq_error *err)
+{
+    struct sq_linear_image image;
+    float *const zeros = calloc(q->k_orig, sizeof *zeros);
+    SQ_NEED(zeros, err, "a token of %zu zeros", (size_t)q->k_orig);
+    enum sq_status status = sq_linear_image_make(c, q, r, name, zeros, 1, &image, err);
+    if (status == SQ_OK)
+        status = open_device(c, &image.stream, err);
+    sq_linear_image_free(&image);
+    free(zeros);
+    return status;
+}
+
+enum sq_status sq_chip_linear_pass(struct sq_chip_linear *c, const struct sq_tv_layer *pass,
+                                   size_t n, int32_t *word, size_t n_words,
+                                   struct sq_chip_cost *cost, struct sq_error *err)
+{
+    // The descriptor lies after what the passes read and write.
+    const size_t at = (n_words + SQ_DESC_WORDS - 1) / SQ_DESC_WORDS * SQ_DESC_WORDS;
+    const size_t all = at + SQ_DESC_WORDS;
+    int32_t *const memory = malloc(all * sizeof *memory);
+    enum sq_status status = SQ_OK;
+    SQ_NEED(memory && all <= UINT32_MAX, err, "a memory of %zu words", all);
+    memcpy(memory, word, n_words * sizeof *word);
+    c->image = (struct sq_chip_image){.word = memory, .n_words = (uint32_t)all};
+    for (size_t i = 0; i < n && status == SQ_OK; i++) {
+        struct sq_chip_cost one;
+        sq_tv_encode(&pass[i], (uint32_t *)memory + at);
+        status = run(c, "(a pass of the vector unit)", 4 * at, true, &one, err);
+        one.layers = 0;
+        one.passes = 1;
+        if (status == SQ_OK)
+            sq_chip_cost_add(cost, &one);
+    }
+    memcpy(word, memory, n_words * sizeof *word);
+    free(memory);
     return status;
 }
 

@@ -5,12 +5,13 @@
 #define SQ_CHIP_LINEAR_H
 
 #include "lib/sq_driver.h"
+#include "sim/block/vector/sq_top_vector.h"
 #include "sim/format/top/sq_chip_route.h"
 #include "sim/machine/sq_device.h"
 
-// What layers took, by the counters of the chip.
+// What layers, or passes of the vector unit, took, by the counters of the chip.
 struct sq_chip_cost {
-    uint64_t layers, cycles, busy, wait, blocked;
+    uint64_t layers, passes, cycles, busy, wait, blocked;
     uint64_t read_nbytes, write_nbytes;
 };
 void sq_chip_cost_add(struct sq_chip_cost *sum, const struct sq_chip_cost *more);
@@ -60,6 +61,15 @@ enum sq_status sq_chip_linear_apply(struct sq_chip_linear *c, const struct sq_qu
                                     const struct sq_recipe *r, const char *name, const float *x,
                                     size_t m, float *y, struct sq_chip_cost *cost,
                                     struct sq_error *err);
+// The device of such layers, before the first of them runs; for passes of its vector unit, where chip.vectors is set.
+enum sq_status sq_chip_linear_open(struct sq_chip_linear *c, const struct sq_quant_layer *q,
+                                   const struct sq_recipe *r, const char *name,
+                                   struct sq_error *err);
+// Passes over word[n_words] from address 0 on, one after the other (sq_vector_steps.h), on the device that is open; *cost is
+// added to. SQ_ERR_INTERNAL where one ended with an error.
+enum sq_status sq_chip_linear_pass(struct sq_chip_linear *c, const struct sq_tv_layer *pass,
+                                   size_t n, int32_t *word, size_t n_words,
+                                   struct sq_chip_cost *cost, struct sq_error *err);
 void sq_chip_linear_close(struct sq_chip_linear *c);
 
 #endif

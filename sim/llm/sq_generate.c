@@ -20,6 +20,7 @@ struct generation {
     struct sq_quant_layer *layer; // [n_layers]; NULL: the model as it is
     struct sq_llama llama;
     struct sq_chip_cost cost; // of the piece at hand
+    struct sq_vector_steps steps;
     float *logit;
     double *p; // [vocab_size]
     struct sq_rng rng;
@@ -85,6 +86,18 @@ static enum sq_status multiply(void *context, const struct sq_llama_linear *l, b
     SQ_TRY(sq_chip_linear_apply(g->o->chip, q, r, l->name, l->x, l->m, l->y, &cost, err));
     sq_chip_cost_add(&g->cost, &cost);
     return SQ_OK;
+}
+
+// Passes on the chip of the first layer, where no other one is open.
+static enum sq_status run_passes(void *context, const struct sq_tv_layer *pass, size_t n,
+                                 int32_t *word, size_t n_words, struct sq_error *err)
+{
+    struct generation *const g = context;
+    const char *const name = g->ck->layer[0].name;
+    if (!g->o->chip->device)
+        SQ_TRY(sq_chip_linear_open(g->o->chip, &g->layer[0], sq_recipe_of_layer(g->o->recipe, name),
+                                   name, err));
+    return sq_chip_linear_pass(g->o->chip, pass, n, word, n_words, &g->cost, err);
 }
 
 // The logits behind the last of these tokens.
@@ -192,7 +205,11 @@ static enum sq_status set_up(struct generation *g, struct sq_error *err)
     g->logit = malloc(vocabulary * sizeof *g->logit);
     g->p = malloc(vocabulary * sizeof *g->p);
     SQ_NEED(g->logit && g->p, err, "%zu logits", vocabulary);
-    return sq_llama_init_cached(&g->llama, g->ck, &longest, length, err);
+    SQ_TRY(sq_llama_init_cached(&g->llama, g->ck, &longest, length, err));
+    g->steps = (struct sq_vector_steps){
+        .nbytes = o->vector_nbytes, .run = o->chip ? run_passes : NULL, .context = g};
+    g->llama.steps = o->vector_nbytes > 0 ? &g->steps : NULL;
+    return SQ_OK;
 }
 
 enum sq_status sq_generate(const struct sq_checkpoint *ck, const struct sq_generate_options *o,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text from a model, token after token: embedding, norms, rotary embedding, attention (with kept keys and values),
-// softmax and lm_head on the host in binary32, every linear layer of the decoder in the exact arithmetic of a
+// softmax and lm_head on the host in binary32 (norms, rotary embedding, SiLU and residuals where asked for as passes of a vector unit), every linear layer of the decoder in the exact arithmetic of a
 // format, by the golden model or by the chip. Hidden states and logits do not depend on which of them multiplies, and
 // the states are, to the bit, those of a pass over all tokens at once (sq_eval.h).
 #ifndef SQ_GENERATE_H
@@ -24,6 +24,9 @@ struct sq_generate_options {
         temperature; // > 0: drawn from softmax(logits / temperature); 0: the most likely, of equals the lowest id
     uint64_t seed;
     struct sq_chip_linear *chip; // the caller's; NULL: the golden model multiplies
+    // Not 0: norms, rotary embeddings, SiLU times up and residuals are passes of a vector unit with a lane for each 4 of so many
+    // bytes, the chip's, or by models/ without one; chip->chip.vectors is set then, and its bus has as many.
+    uint32_t vector_nbytes;
 };
 
 // A token that was written.

@@ -253,6 +253,9 @@ static enum sq_status rms_norm(struct sq_llama *s, const char *name, const float
     SQ_TRY(sq_checkpoint_read(s->ck, name, s->w, width, err));
     for (size_t i = 0; s->ck->config.has_offset_gain && i < width; i++)
         s->w[i] += 1;
+    if (s->steps)
+        return sq_vector_steps_norm(s->steps, in, s->w, (float)s->ck->config.rms_norm_eps, n, width,
+                                    out, err);
 #pragma omp parallel for if (n >= MANY)
     for (size_t first = 0; first < n; first += NORM_TOKENS) {
         const size_t end = min_size(first + NORM_TOKENS, n);
@@ -283,10 +286,20 @@ static void rotate(float *v, size_t n_heads, size_t head_dim, const float *rotat
         }
 }
 
-static void rotate_all(struct sq_llama *s, const float *table)
+static enum sq_status rotate_all(struct sq_llama *s, const float *table, struct sq_error *err)
 {
     const struct sq_model_config *c = &s->ck->config;
     const size_t q = c->n_heads * c->head_dim, kv = c->n_kv_heads * c->head_dim;
+    for (size_t i = 0; s->steps && i < s->tokens->n_sequences; i++) {
+        const size_t t = s->tokens->offset[i], n = s->tokens->offset[i + 1] - t;
+        const float *const rotation = table + s->past * c->head_dim;
+        SQ_TRY(sq_vector_steps_rotary(s->steps, s->q + t * q, rotation, c->n_heads, n * c->n_heads,
+                                      c->head_dim, err));
+        SQ_TRY(sq_vector_steps_rotary(s->steps, s->k + (s->past + t) * kv, rotation, c->n_kv_heads,
+                                      n * c->n_kv_heads, c->head_dim, err));
+    }
+    if (s->steps)
+        return SQ_OK;
 #pragma omp parallel for schedule(dynamic) if (sq_tokens_count(s->tokens) >= MANY)
     for (size_t i = 0; i < s->tokens->n_sequences; i++)
         for (size_t t = s->tokens->offset[i]; t < s->tokens->offset[i + 1]; t++) {
@@ -294,6 +307,7 @@ static void rotate_all(struct sq_llama *s, const float *table)
             rotate(s->q + t * q, c->n_heads, c->head_dim, rotation);
             rotate(s->k + (s->past + t) * kv, c->n_kv_heads, c->head_dim, rotation);
         }
+    return SQ_OK;
 }
 
 // Keys, or values, as the cache gives them back: each head of a token is a row.
@@ -485,6 +499,8 @@ static enum sq_status add_normed(const struct pass *p, const char *which, float 
     const size_t n = sq_tokens_count(p->s->tokens);
     if (c->has_post_norm)
         SQ_TRY(norm(p, which, y, n, c->hidden_size, y, err));
+    if (p->s->steps)
+        return sq_vector_steps_add(p->s->steps, p->s->h, y, n, c->hidden_size, err);
     add(p->s->h, y, n * c->hidden_size);
     return SQ_OK;
 }
@@ -511,7 +527,7 @@ static enum sq_status attention_half(const struct pass *p, struct sq_error *err)
     }
     if (s->is_cached_before)
         SQ_TRY(through_cache(s, k, err));
-    rotate_all(s, is_local ? s->local : s->rotation);
+    SQ_TRY(rotate_all(s, is_local ? s->local : s->rotation, err));
     if (!s->is_cached_before)
         SQ_TRY(through_cache(s, k, err));
     SQ_TRY(through_cache(s, v, err));
@@ -529,7 +545,10 @@ static enum sq_status mlp_half(const struct pass *p, struct sq_error *err)
                 s->h, n, c->hidden_size, s->x, err));
     SQ_TRY(linear(p, GATE, s->x, s->gate, err));
     SQ_TRY(linear(p, UP, s->x, s->up, err));
-    gate_rows(s->gate, s->up, n, c->intermediate_size, c->is_geglu);
+    if (s->steps && !c->is_geglu)
+        SQ_TRY(sq_vector_steps_gate(s->steps, s->gate, s->up, n, c->intermediate_size, err));
+    else
+        gate_rows(s->gate, s->up, n, c->intermediate_size, c->is_geglu);
     SQ_TRY(linear(p, DOWN, s->gate, s->q, err));
     return add_normed(p, "post_feedforward_layernorm", s->q, err);
 }

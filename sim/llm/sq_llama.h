@@ -11,6 +11,7 @@
 #ifndef SQ_LLAMA_H
 #define SQ_LLAMA_H
 
+#include "sim/block/vector/sq_vector_steps.h"
 #include "sim/format/sq_cache_format.h"
 #include "sim/llm/sq_checkpoint.h"
 #include "sim/llm/text/sq_tokens.h"
@@ -51,6 +52,8 @@ struct sq_llama {
     bool is_cached_before;
     // Lanes of a vector unit (models/vector/sq_vector.h) that computes softmax; 0, as sq_llama_init leaves it: none does.
     unsigned softmax_lanes;
+    // Computes norms, rotary embeddings, SiLU times up and residuals, the caller's; NULL, as sq_llama_init leaves it: the host.
+    const struct sq_vector_steps *steps;
     // private
     float *q, *k, *v, *gate, *up, *w;
     bool is_beside;  // all but h is another's

@@ -22,6 +22,17 @@ done
 second=$(sed -n 2p "$W.out" | sed 's/.*"cycles":\([0-9]*\).*/\1/')
 sq run --machine chip --format nvfp4 --m 1 --json
 ok "a token takes the cycles of run" [ "$(number cycles)" = "$second" ]
+# Steps between the layers as passes of the vector unit: another order of the sums of a norm, the same text.
+g --format nvfp4 --tokens 24 --vector
+ok "passes of the vector unit: the same text" [ "$(text)" = "little girl was so happy" ]
+g --format nvfp4 --tokens 3 --vector
+vector=$(logits)
+ok "... by other logits" [ "$vector" != "$golden" ]
+for on in chip stepping; do
+  g --format nvfp4 --tokens 3 --vector --on $on
+  ok "... $on: the logits of the golden model" [ "$RC$(logits)" = "0$vector" ]
+  ok "... 22 passes a block and 4 of the last norm" [ "$(number passes)" = 144 ]
+done
 g --format sq_a_dynamic --algorithm rtn --tokens 2
 golden=$(logits)
 g --format sq_a_dynamic --algorithm rtn --tokens 2 --on chip
