@@ -204,9 +204,9 @@ module sq_attend #(
     // The sum of the e is an element whose values are 1.
     logic [31:0] unused_product;
     sq_attend_lane #(.Beats(1)) u_total (
-      .clk_i, .q_write_i(1'b0), .q_i('0), .at_i(1'b0), .is_value_i(1'b1), .of_acc_i(of_acc), .e_i(e[h*32 +: 32]),
+      .clk_i, .q_write_i(1'b0), .q_i(32'd0), .at_i(1'b0), .is_value_i(1'b1), .of_acc_i(of_acc), .e_i(e[h*32 +: 32]),
       .x_i(32'h3f800000), .product_o(unused_product), .add_at_i(1'b0), .add_x_i(add_acc), .add_none_i(add_none),
-      .add_i(32'h3f800000), .write_i(write_q[7] && write_at == '0), .write_at_i(1'b0), .acc_o(total[h*32 +: 32])
+      .add_i(32'h3f800000), .write_i(write_q[7] && ~|write_at), .write_at_i(1'b0), .acc_o(total[h*32 +: 32])
     );
   end
 

@@ -60,7 +60,7 @@ mutate row_that_never_ends vector l1 value rtl/vector/sq_vector.sv "s/is_first_q
 
 mutate largest_of_the_first_key attend two value rtl/vector/sq_attend.sv "s/has_score \&\& (is_larger || is_first_score_q)/has_score \&\& is_first_score_q/"
 mutate largest_of_the_job_before attend two value rtl/vector/sq_attend.sv "s/else if (ask_sum) is_first_score_q <= 1'b1/else if (ask_sum) is_first_score_q <= $F/"
-mutate sum_of_every_beat attend two value rtl/vector/sq_attend.sv "s/write_q\[7\] \&\& write_at == '0/write_q[7]/"
+mutate sum_of_every_beat attend two value rtl/vector/sq_attend.sv "s/write_q\[7\] \&\& ~|write_at/write_q[7]/"
 mutate larger_a_key_late attend one value rtl/vector/sq_attend.sv "s/Stages(ExpStages - 1)) u_larger/Stages(ExpStages)) u_larger/"
 mutate odd_beat_with_the_pair_before attend four value rtl/vector/sq_attend_pair.sv "s/is_second_q ? first_q : 32'h80000000/is_second_q || last_i ? first_q : 32'h80000000/"
 mutate first_minus_zero attend two value rtl/vector/sq_attend_lane.sv "s/add_none_i ? 32'h80000000/add_none_i ? 32'd0/"
