@@ -90,9 +90,15 @@ static enum sq_status set_softmax(void *context, const struct sq_cli_row *row, c
     char *end;
     const unsigned long lanes = strtoul(text, &end, 10);
     (void)row;
+    if (strcmp(text, "attend") == 0) {
+        in->format[in->n_formats - 1].softmax_lanes = SQ_LLAMA_ATTEND;
+        return SQ_OK;
+    }
     if (text[0] < '0' || text[0] > '9' || *end || lanes < 1 || lanes > SQ_VECTOR_LANES_MAX ||
         (lanes & (lanes - 1)) != 0)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--softmax = %.40s, need 1, 2, 4, 8, 16, 32 or 64 lanes",
+        return SQ_FAIL(err, SQ_ERR_ARG,
+                       "--softmax = %.40s, need 1, 2, 4, 8, 16, 32 or 64 lanes, "
+                       "or attend",
                        text);
     in->format[in->n_formats - 1].softmax_lanes = (unsigned)lanes;
     return SQ_OK;
@@ -139,7 +145,9 @@ static const struct sq_cli_row rows[] = {
         "kv-keys", "WHERE", set_kv_keys,
         "after or before: keys go into the cache after their rotary embedding, or before it"),
     SQ_CLI_OWN("softmax", "LANES", set_softmax,
-               "softmax of attention by the vector unit (SPEC R.4) with so many lanes"),
+               "softmax of attention by the vector unit (SPEC R.4) with so many lanes; attend: all "
+               "of attention by the attention unit (SPEC R.5), its cache in binary16 or as "
+               "--kv-format says"),
     SQ_CLI_TEXT("output", "FILE", AT(output), "sq_a_static: write the channel masks of Algorithm 2",
                 .letter = 'o', .is_output = true),
     SQ_CLI_UINT("sequences", "N", 1, INT32_MAX, AT(n_sequences),

@@ -158,7 +158,9 @@ void sq_eval_print_summary(struct sq_eval_format *f, const struct sq_eval_job *j
             fprintf(f->table.out, "KV cache in %s, %.4f stored bits an element, keys %s rotation\n",
                     sq_cli_text(f->kv_format), cache_bits(f, ck),
                     f->is_before ? "before" : "after");
-        if (f->softmax_lanes)
+        if (f->softmax_lanes == SQ_LLAMA_ATTEND)
+            fputs("attention by the attention unit\n", f->table.out);
+        else if (f->softmax_lanes)
             fprintf(f->table.out, "softmax of attention by the vector unit, %u lanes\n",
                     f->softmax_lanes);
         if (r || sq_eval_cache(f) || f->softmax_lanes)
@@ -181,7 +183,9 @@ void sq_eval_print_summary(struct sq_eval_format *f, const struct sq_eval_job *j
         SQ_KEY_IF(r, "layer_format", f->layer_format),
         SQ_KEYS("kv_format", f->kv_format, "kv_stored_bits", cache_bits(f, ck), "kv_keys",
                 f->kv_format ? (f->is_before ? "before" : "after") : NULL),
-        SQ_KEY_IF(f->softmax_lanes, "softmax_lanes", f->softmax_lanes),
+        SQ_KEY_IF(f->softmax_lanes == SQ_LLAMA_ATTEND, "attention", "unit"),
+        SQ_KEY_IF(f->softmax_lanes && f->softmax_lanes != SQ_LLAMA_ATTEND, "softmax_lanes",
+                  f->softmax_lanes),
         SQ_KEYS("kl_ratio", job->pair.ratio, "kl_ratio_95", json_interval(&job->pair.ratio_95)),
         SQ_KEYS("kl_difference", job->pair.difference, "kl_difference_95",
                 json_interval(&job->pair.difference_95)),

@@ -39,9 +39,10 @@ struct sq_eval_job {
     const struct sq_recipe *r; // NULL: the model as it is
     const char *path;          // weights from a file, as sq_eval_file; NULL: quantized here
     const struct sq_recipe
-        *cache;             // of the KV cache (sq_llama.h); NULL: keys and values as they are
-    bool is_cached_before;  // keys before their rotation
-    unsigned softmax_lanes; // of a vector unit that computes softmax (sq_llama.h); 0: none does
+        *cache;            // of the KV cache (sq_llama.h); NULL: keys and values as they are
+    bool is_cached_before; // keys before their rotation
+    unsigned
+        softmax_lanes; // of a vector unit that computes softmax (sq_llama.h), or SQ_LLAMA_ATTEND; 0: none does
     sq_eval_report *report; // may be NULL
     void *context;
     struct sq_eval_result result;

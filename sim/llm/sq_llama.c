@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/number/sq_half.h"
 #include "models/quant/sq_blas.h"
+#include "models/vector/sq_attend.h"
 #include "models/vector/sq_vector.h"
 #include "sim/llm/sq_attention.h"
 #include "sim/llm/sq_logits.h"
@@ -346,7 +348,15 @@ static size_t first_key(size_t i, size_t window)
     return i + 1 > window ? i + 1 - window : 0;
 }
 
-// One head of one sequence into s->x; score is scratch of as many floats as there are keys.
+// Rows of a cache in binary16: of a head of d.
+static void round_rows(const float *x, size_t ld, size_t n, size_t d, float *out)
+{
+    for (size_t i = 0; i < n; i++)
+        sq_half_round_all(x + i * ld, d, out + i * d);
+}
+
+// One head of one sequence into s->x; score is scratch of as many floats as there are keys, for the attention unit of
+// 2 d times as many more.
 static void attend(struct sq_llama *s, size_t sequence, size_t head, size_t window, float *score)
 {
     const struct sq_model_config *c = &s->ck->config;
@@ -356,9 +366,25 @@ static void attend(struct sq_llama *s, size_t sequence, size_t head, size_t wind
     const size_t length = s->past + s->tokens->offset[sequence + 1] - begin;
     const float *k = s->k + begin * ld_kv + kv_head * d, *v = s->v + begin * ld_kv + kv_head * d;
     const float scale = 1 / sqrtf((float)c->query_scale);
+    const bool is_unit = s->softmax_lanes == SQ_LLAMA_ATTEND, is_rounded = is_unit && !s->cache;
+    const size_t ld = is_rounded ? d : ld_kv;
+    float scaled[SQ_ATTEND_HEAD_MAX];
+    if (is_rounded) {
+        float *const key = score + length, *const value = key + length * d;
+        round_rows(k, ld_kv, length, d, key);
+        round_rows(v, ld_kv, length, d, value);
+        k = key;
+        v = value;
+    }
     for (size_t i = s->past; i < length; i++) {
         const size_t first = first_key(i, window), keys = i + 1 - first;
         const size_t at = (begin + i - s->past) * ld_q + head * d;
+        if (is_unit) {
+            for (size_t e = 0; e < d; e++)
+                scaled[e] = s->q[at + e] * scale;
+            sq_attend(scaled, k + first * ld, v + first * ld, ld, keys, d, s->x + at);
+            continue;
+        }
         sq_attention_scores(s->q + at, k + first * ld_kv, ld_kv, keys, d, scale, score);
         if (c->attention_cap > 0)
             soft_cap(score, keys, c->attention_cap);
@@ -374,10 +400,20 @@ static void attend(struct sq_llama *s, size_t sequence, size_t head, size_t wind
 static enum sq_status attention(struct sq_llama *s, size_t window, struct sq_error *err)
 {
     const size_t longest = s->past + longest_sequence(s->tokens);
+    const struct sq_model_config *c = &s->ck->config;
+    const bool is_unit = s->softmax_lanes == SQ_LLAMA_ATTEND;
     bool is_out_of_memory = false;
+    if (is_unit &&
+        (c->attention_cap > 0 || c->head_dim > SQ_ATTEND_HEAD_MAX || longest > SQ_ATTEND_KEYS_MAX))
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "attention unit: heads of %zu, %zu keys, scores capped at %g, need at most "
+                       "%d, %d and no cap",
+                       c->head_dim, longest, c->attention_cap, SQ_ATTEND_HEAD_MAX,
+                       SQ_ATTEND_KEYS_MAX);
+    const size_t row = 1 + (is_unit ? 2 * c->head_dim : 0);
 #pragma omp parallel if (sq_tokens_count(s->tokens) * longest >= MANY * MANY)
     {
-        float *score = malloc(longest * sizeof *score);
+        float *score = malloc(longest * row * sizeof *score);
         if (!score) {
 #pragma omp atomic write
             is_out_of_memory = true;

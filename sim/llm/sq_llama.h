@@ -39,6 +39,8 @@ enum sq_status sq_llama_weights(const struct sq_llama_linear *l, const float **w
 typedef enum sq_status sq_llama_hook(void *context, const struct sq_llama_linear *l, bool *is_done,
                                      struct sq_error *err);
 
+enum { SQ_LLAMA_ATTEND = 1 << 16 };
+
 // One token set on its way through a model. The checkpoint and the tokens belong to the caller and
 // outlive it.
 struct sq_llama {
@@ -51,6 +53,8 @@ struct sq_llama {
     const struct sq_recipe *cache;
     bool is_cached_before;
     // Lanes of a vector unit (models/vector/sq_vector.h) that computes softmax; 0, as sq_llama_init leaves it: none does.
+    // SQ_LLAMA_ATTEND: the attention unit (models/vector/sq_attend.h) computes scores, softmax and sums, of keys and
+    // values in binary16 where there is no `cache`.
     unsigned softmax_lanes;
     // Computes norms, rotary embeddings, SiLU times up and residuals, the caller's; NULL, as sq_llama_init leaves it: the host.
     const struct sq_vector_steps *steps;

@@ -166,6 +166,7 @@ check image
 json eval --algorithm rtn --sequences 1
 json eval --format sq_a_dynamic --algorithm rtn --sequences 1
 json eval --format dense --algorithm rtn --sequences 1 --softmax 8
+json eval --format dense --algorithm rtn --sequences 1 --softmax attend
 for f in $(left sp24 gqsa); do json eval --weights $f.safetensors --sequences 1; done
 for f in $(left spqt spqr); do json eval --format $f --sequences 1 --calib-sequences 2; done
 for f in $(left gqsa sp24); do json eval --format $f --algorithm rtn --sequences 1; done

@@ -357,7 +357,13 @@ refuse "kv-keys = between, need after or before" eval --kv-format int4 --kv-keys
 refuse "--kv-keys needs --kv-format" eval --kv-keys before
 e $ASIS --softmax 32
 ok "softmax of the vector unit: other bits, KL below 1e-9" awk "BEGIN{exit !(0 < $(number kl_mean) && $(number kl_mean) < 1e-9 && $(number softmax_lanes) == 32)}"
-refuse "softmax = 3, need 1, 2, 4, 8, 16, 32 or 64 lanes" eval --softmax 3
+e $ASIS --softmax attend
+ok "attention unit: a cache in binary16, KL below 1e-6" awk "BEGIN{exit !(0 < $(number kl_mean) && $(number kl_mean) < 1e-6)}"
+e $ASIS --softmax attend --kv-format int8
+UNIT=$(number kl_mean)
+e $ASIS --kv-format int8
+ok "on an INT8 cache it adds less than a hundredth" awk "BEGIN{d = $UNIT / $(number kl_mean) - 1; exit !(d != 0 && d < .01 && d > -.01)}"
+refuse "softmax = 3, need 1, 2, 4, 8, 16, 32 or 64 lanes, or attend" eval --softmax 3
 PYTHON=${PYTHON:-python3}
 if "$PYTHON" -c 'import numpy' 2>/dev/null; then
   "$PYTHON" tests/llm/kv_cache.py traces/tiny-llama 2 >"$W/numpy" || { echo "Bail out! kv_cache.py"; exit 1; }

@@ -176,12 +176,14 @@ SQ_TEST(random_models_equal_slow)
 }
 
 // The last states of a set of sequences, [tokens][hidden size].
-static float *last_states(const struct sq_checkpoint *ck, const struct sq_tokens *t)
+static float *last_states(const struct sq_checkpoint *ck, const struct sq_tokens *t,
+                          unsigned softmax_lanes)
 {
     struct sq_llama l;
     const size_t n = sq_tokens_count(t) * ck->config.hidden_size;
     float *x = fixture_exact(n * sizeof *x);
     assert_int_equal(sq_llama_init(&l, ck, t, NULL), SQ_OK);
+    l.softmax_lanes = softmax_lanes;
     for (size_t b = 0; b < ck->config.n_layers; b++)
         assert_int_equal(sq_llama_block(&l, b, NULL, NULL, NULL), SQ_OK);
     assert_int_equal(sq_llama_norm(&l, NULL), SQ_OK);
@@ -205,11 +207,11 @@ SQ_TEST(batched_equals_one_at_a_time)
         id[i] = (int32_t)sq_rng_below(&r, (uint32_t)shape.vocab);
     offset[4] = offset[3] + 33;
     assert_int_equal(sq_checkpoint_open(&ck, dir, NULL), SQ_OK);
-    float *x = last_states(&ck, &all);
+    float *x = last_states(&ck, &all, 0);
     for (size_t i = 0; i < all.n_sequences; i++) {
         size_t own[] = {0, offset[i + 1] - offset[i]};
         const struct sq_tokens one = {1, own, id + offset[i], 0};
-        float *alone = last_states(&ck, &one);
+        float *alone = last_states(&ck, &one, 0);
         for (size_t j = 0; j < own[1] * ck.config.hidden_size; j++) {
             const float d = alone[j] - x[offset[i] * ck.config.hidden_size + j];
             if (!(fabsf(d) < 2e-5f))
@@ -236,6 +238,44 @@ SQ_TEST(batched_equals_one_at_a_time)
     free(x);
     sq_checkpoint_close(&ck);
     tmpdir_remove(dir);
+}
+
+// The attention unit, whose cache has binary16, in every shape of heads and windows; capped scores it has not.
+SQ_TEST(attention_unit_is_near)
+{
+    struct sq_rng r = {fixture_seed()};
+    size_t offset[] = {0, 2, 40};
+    int32_t id[40];
+    const struct sq_tokens t = {2, offset, id, 0};
+    for (size_t i = 0; i < LEN(shapes); i++) {
+        char dir[64];
+        struct sq_checkpoint ck;
+        struct sq_llama l;
+        struct sq_error err = {.text = ""};
+        write_model(tmpdir_make(dir), &shapes[i], &r);
+        for (size_t j = 0; j < LEN(id); j++)
+            id[j] = (int32_t)sq_rng_below(&r, (uint32_t)shapes[i].vocab);
+        assert_int_equal(sq_checkpoint_open(&ck, dir, NULL), SQ_OK);
+        if (ck.config.attention_cap > 0) {
+            assert_int_equal(sq_llama_init(&l, &ck, &t, NULL), SQ_OK);
+            l.softmax_lanes = SQ_LLAMA_ATTEND;
+            check_refused(sq_llama_block(&l, 0, NULL, NULL, &err), SQ_ERR_UNSUPPORTED, &err,
+                          "scores capped at 2.5");
+            sq_llama_free(&l);
+        } else {
+            float *const x = last_states(&ck, &t, 0), *y = last_states(&ck, &t, SQ_LLAMA_ATTEND);
+            double worst = 0;
+            for (size_t j = 0; j < offset[2] * ck.config.hidden_size; j++)
+                worst = fmax(worst, fabs((double)x[j] - y[j]));
+            if (!(worst > 0 && worst < 0.05))
+                fail_msg("seed %llu shape %zu: %g apart", (unsigned long long)fixture_seed(), i,
+                         worst);
+            free(y);
+            free(x);
+        }
+        sq_checkpoint_close(&ck);
+        tmpdir_remove(dir);
+    }
 }
 
 // Products whose sums have one order, as those of a format have.
