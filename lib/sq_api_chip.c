@@ -94,10 +94,8 @@ enum sqsim_status sqsim_chip_run(const sqsim_image *image, enum sqsim_chip_body 
     enum sq_status status = f ? SQ_OK : SQ_NO_MEMORY(&inner, "figures");
     if (status == SQ_OK && (unsigned)body > SQSIM_CHIP_RTL)
         status = SQ_FAIL(&inner, SQ_ERR_ARG, "body = %d, need 0..2", (int)body);
-    if (status == SQ_OK)
-        status = sq_linear_image_run(&chip, &image->image, memory, &cost, &inner);
-    if (status == SQ_OK)
-        status = add_all(f, &cost, &inner);
+    SQ_THEN(status, sq_linear_image_run(&chip, &image->image, memory, &cost, &inner));
+    SQ_THEN(status, add_all(f, &cost, &inner));
     sq_chip_linear_close(&chip);
     if (status != SQ_OK) {
         sqsim_figures_free(f);

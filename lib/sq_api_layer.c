@@ -85,8 +85,7 @@ static enum sq_status encode(const struct sqsim_format *format, const float *w, 
     layer->recipe = *r;
     layer->input = sq_digest_of(w, n * k * sizeof *w);
     enum sq_status status = calibrate(&known, r, w, n, k, x, m, &in, err);
-    if (status == SQ_OK)
-        status = sq_quant_layer_init(&layer->quant, r, copy, n, k, &in, err);
+    SQ_THEN(status, sq_quant_layer_init(&layer->quant, r, copy, n, k, &in, err));
     sq_calibration_free(&known.calibration);
     sq_factor_free(&known.factor);
     free(known.sigma);
@@ -142,8 +141,7 @@ enum sqsim_status sqsim_product(const sqsim_layer *layer, const float *x, size_t
     SQ_API_ENTER();
     struct sq_error inner;
     enum sq_status status = check_size("m", m, &inner);
-    if (status == SQ_OK)
-        status = sq_quant_layer_apply(&layer->quant, &layer->recipe, x, m, y, &inner);
+    SQ_THEN(status, sq_quant_layer_apply(&layer->quant, &layer->recipe, x, m, y, &inner));
     return sq_api_status(status, &inner, err);
 }
 

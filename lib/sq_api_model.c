@@ -148,8 +148,7 @@ static enum sq_status tokenize(const char *model, const char *text, size_t windo
                     : SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                               "'%s' is no model: need a directory with config.json or a GGUF file",
                               sq_path_tail(model));
-    if (status == SQ_OK)
-        status = write_tokens(path, &tokens, err);
+    SQ_THEN(status, write_tokens(path, &tokens, err));
     sq_tokens_free(&tokens);
     sq_checkpoint_close(&ck);
     return status;

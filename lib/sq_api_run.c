@@ -163,8 +163,7 @@ static enum sq_status evaluate(const struct evaluation *e, struct sqsim_figures 
         ck.is_model ? read_tokens(e, e->tokens, "tokens_eval.safetensors", &ck.config, &tokens, err)
                     : SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                               "the model must be a directory with config.json or a GGUF file");
-    if (status == SQ_OK)
-        status = evaluate_tokens(e, &ck, &tokens, &result, err);
+    SQ_THEN(status, evaluate_tokens(e, &ck, &tokens, &result, err));
     sq_tokens_free(&tokens);
     sq_checkpoint_close(&ck);
     SQ_TRY(status);

@@ -64,8 +64,7 @@ static enum sq_status read_points(const char *path, struct sqsim_points *p, stru
     struct sq_sweep_db *db;
     SQ_TRY(sq_sweep_db_open(&db, path, false, err));
     enum sq_status status = sq_sweep_db_each(db, add_point, p, err);
-    if (status == SQ_OK)
-        status = check_specs(db, p, err);
+    SQ_THEN(status, check_specs(db, p, err));
     sq_sweep_db_close(db);
     return status;
 }

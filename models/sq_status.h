@@ -5,8 +5,7 @@
 // last argument, struct sq_error *err, may be NULL; otherwise it receives the code, the place that
 // raised it and one sentence with the offending values ("bank = 0, need 4..128"). Library code
 // never prints, never exits and keeps no globals: only the programs in sim/ do.
-#ifndef SQ_STATUS_H
-#define SQ_STATUS_H
+#pragma once
 
 // Grouped by tens: 1x argument, 2x stored format, 3x range, 4x resource, 5x I/O, 9x internal.
 // The refusals of SPEC O.2 keep their number in sq_status_refusal().
@@ -66,11 +65,16 @@ enum sq_status sq_error_set(struct sq_error *err, enum sq_status status, const c
         if (sq_try_ != SQ_OK)                                                                      \
             return sq_try_;                                                                        \
     } while (0)
+// The next step where all before it succeeded, in a function that has something to free at its end:
+// SQ_THEN(status, read(f, err));
+#define SQ_THEN(status, expr)                                                                      \
+    do {                                                                                           \
+        if ((status) == SQ_OK)                                                                     \
+            (status) = (expr);                                                                     \
+    } while (0)
 // The same of an allocation: SQ_NEED(x && w, err, "layer %zu", i);
 #define SQ_NEED(is, err, ...)                                                                      \
     do {                                                                                           \
         if (!(is))                                                                                 \
             return SQ_NO_MEMORY(err, __VA_ARGS__);                                                 \
     } while (0)
-
-#endif

@@ -326,10 +326,9 @@ enum sq_status trace_spqr(const SqTraceLayer &l, cudaStream_t stream, struct sq_
     struct sq_spqr o = {};
     SQ_TRY(sq_calibration_init(&c, l.k, true, err));
     enum sq_status status = sq_calibration_add(&c, l.x.data(), kSqTraceTokens, err);
-    if (status == SQ_OK)
-        status = sq_spqr_encode(&o, l.rows.data(), kSqTraceRows, l.k, &c, &options, nullptr, err);
-    if (status == SQ_OK)
-        status = run_spqr(l, o, stream, err);
+    SQ_THEN(status,
+            sq_spqr_encode(&o, l.rows.data(), kSqTraceRows, l.k, &c, &options, nullptr, err));
+    SQ_THEN(status, run_spqr(l, o, stream, err));
     sq_spqr_free(&o);
     sq_calibration_free(&c);
     return status;

@@ -54,8 +54,7 @@ enum sq_status write_operand(const SqTraceLayer &l, const Encoded &w, struct sq_
     memcpy(o.m.s_lo, w.s_lo.host.data(), w.s_lo.host.size() * sizeof(float));
     memcpy(o.m.s_hi, w.s_hi.host.data(), w.s_hi.host.size() * sizeof(float));
     enum sq_status status = sq_operand_file_begin(&writer, path.c_str(), &about, &item, 1, err);
-    if (status == SQ_OK)
-        status = sq_operand_file_put(&writer, 0, &o, err);
+    SQ_THEN(status, sq_operand_file_put(&writer, 0, &o, err));
     if (status == SQ_OK)
         status = sq_operand_file_commit(&writer, err);
     else

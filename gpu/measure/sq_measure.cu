@@ -309,8 +309,7 @@ enum sq_status rewrite_decode(SqBench *b, const std::string &path, size_t nbytes
     enum sq_status status = sq_outfile_open(&out, path.c_str(), err);
     if (status == SQ_OK && nbytes_before > 0)
         fwrite(map.data, 1, nbytes_before, out.stream);
-    if (status == SQ_OK)
-        status = sq_bench_write_decode(b, out.stream, err);
+    SQ_THEN(status, sq_bench_write_decode(b, out.stream, err));
     sq_file_unmap(&map);
     if (status == SQ_OK)
         return sq_outfile_commit(&out, err);

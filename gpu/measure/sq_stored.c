@@ -25,8 +25,7 @@ static enum sq_status check_trace(const char *path, const char *producer, size_t
     if (strcmp(r.producer, producer) != 0)
         status = SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "%s: metadata producer = %s, need %s",
                          sq_path_tail(path), r.producer, producer);
-    if (status == SQ_OK)
-        status = sq_trace_values(&r, err);
+    SQ_THEN(status, sq_trace_values(&r, err));
     *n_values = r.n_values;
     sq_trace_close(&r);
     return status;

@@ -396,8 +396,7 @@ enum sq_status sq_spqr_encode(struct sq_spqr *m, const float *w, size_t n, size_
     SQ_TRY(sq_spqr_alloc(m, n, k, 0, err));
     m->is_absolute = o->is_absolute;
     enum sq_status status = fill_perm(c, m->in_perm, err);
-    if (status == SQ_OK)
-        status = factor_permuted(&f, c, m->in_perm, o->percdamp, err);
+    SQ_THEN(status, factor_permuted(&f, c, m->in_perm, o->percdamp, err));
     if (status == SQ_OK) {
         struct job p = {.m = m, .f = &f, .w = w};
         status = encode(&p, o->relative, sum_e2, err);

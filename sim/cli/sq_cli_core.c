@@ -27,8 +27,7 @@ enum sq_status sq_cli_banks_end(void *banks, struct sq_error *err)
     struct sq_error inner;
     enum sq_status status =
         sq_format_high_per_bank(f->bank, in->sparsity, &f->high_per_bank, &inner);
-    if (status == SQ_OK)
-        status = sq_format_check(f, &inner);
+    SQ_THEN(status, sq_format_check(f, &inner));
     return status == SQ_OK ? SQ_OK : SQ_FAIL(err, status, "--%.200s", inner.text);
 }
 

@@ -339,8 +339,7 @@ static enum sq_status evaluate(struct sq_eval_args *in, const char *model, struc
     if (in->output && !in->mask)
         return SQ_NO_MEMORY(err, "%zu masks", ck->n_layers);
     enum sq_status status = open_outputs(in, err);
-    if (status == SQ_OK)
-        status = run_jobs(in, ck, tokens, has_calib ? calib : NULL, job, err);
+    SQ_THEN(status, run_jobs(in, ck, tokens, has_calib ? calib : NULL, job, err));
     if (status == SQ_OK && in->output)
         status = write_masks(in, err);
     for (size_t i = 0; i < in->n_masks; i++)
@@ -474,8 +473,7 @@ int sq_cmd_eval(int argc, char **argv)
         sq_cli_progress_everywhere();
     if (in.jobs)
         omp_set_num_threads((int)in.jobs);
-    if (status == SQ_OK)
-        status = read_recipes(&in, &err);
+    SQ_THEN(status, read_recipes(&in, &err));
     if (status != SQ_OK) {
         close_formats(&in);
         return sq_cli_fail("eval", &err);
@@ -484,8 +482,7 @@ int sq_cmd_eval(int argc, char **argv)
     status = sq_checkpoint_open(&ck, model, &err);
     if (status == SQ_OK) {
         status = settle_recipes(&in, &ck, model, &err);
-        if (status == SQ_OK)
-            status = evaluate(&in, model, &ck, &tokens, &calib, &err);
+        SQ_THEN(status, evaluate(&in, model, &ck, &tokens, &calib, &err));
         if (status == SQ_OK)
             note_weights(&in, &ck);
         sq_checkpoint_close(&ck);

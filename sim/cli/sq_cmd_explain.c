@@ -363,10 +363,9 @@ int sq_cmd_explain(int argc, char **argv)
     if (status == SQ_OK && (!in.topic || strcmp(in.topic, "sum") != 0))
         status = SQ_FAIL(&err, SQ_ERR_ARG, "TOPIC = %s, need sum",
                          in.topic ? sq_cli_text(in.topic) : "none");
-    if (status == SQ_OK)
-        status = in.fit       ? fit(&in, &is_right, &err)
-                 : in.vectors ? check(&in, &is_right, &err)
-                              : explain(&in, &err);
+    SQ_THEN(status, in.fit       ? fit(&in, &is_right, &err)
+                    : in.vectors ? check(&in, &is_right, &err)
+                                 : explain(&in, &err));
     if (status != SQ_OK)
         return sq_cli_fail("explain", &err);
     return is_right ? SQ_EXIT_OK : SQ_EXIT_CHECK_FAILED;

@@ -323,12 +323,9 @@ static enum sq_status run(struct work *w, struct arguments *in, bool *is_rtn, st
                                 : SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                                           "MODEL must be a directory with config.json, or a GGUF "
                                           "file");
-    if (status == SQ_OK)
-        status = take_recipe(w, in, model, is_rtn, err);
-    if (status == SQ_OK)
-        status = take_chip(w, err);
-    if (status == SQ_OK)
-        status = write_text(w, model, err);
+    SQ_THEN(status, take_recipe(w, in, model, is_rtn, err));
+    SQ_THEN(status, take_chip(w, err));
+    SQ_THEN(status, write_text(w, model, err));
     if (status == SQ_OK && !w->weights && !sq_recipe_is_reference(&w->r))
         sq_cli_note_quantized("generate", &w->ck);
     if (status == SQ_OK)
@@ -353,8 +350,7 @@ int sq_cmd_generate(int argc, char **argv)
     if (status == SQ_OK && in.jobs)
         omp_set_num_threads((int)in.jobs);
     w.table.is_json = in.is_json;
-    if (status == SQ_OK)
-        status = run(&w, &in, &is_rtn, &err);
+    SQ_THEN(status, run(&w, &in, &is_rtn, &err));
     if (status != SQ_OK)
         return sq_cli_fail("generate", &err);
     if (is_rtn)

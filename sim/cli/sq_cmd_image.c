@@ -225,12 +225,9 @@ static enum sq_status write_image(const struct visit *v, const char *name, const
     fwrite(word, 4, n_words, memory.stream);
     char *const text = json_dumps(v->json, JSON_INDENT(2));
     enum sq_status status = SQ_HAVE(text, err, "%.80s.json", name);
-    if (status == SQ_OK)
-        status = path_of(v->in->output, name, ".json", path, err);
-    if (status == SQ_OK)
-        status = sq_outfile_write(path, text, strlen(text), err);
-    if (status == SQ_OK)
-        status = sq_outfile_commit(&memory, err);
+    SQ_THEN(status, path_of(v->in->output, name, ".json", path, err));
+    SQ_THEN(status, sq_outfile_write(path, text, strlen(text), err));
+    SQ_THEN(status, sq_outfile_commit(&memory, err));
     sq_outfile_abort(&memory);
     free(text);
     if (status != SQ_OK && is_new)
@@ -300,8 +297,7 @@ static enum sq_status take_product(struct visit *v, const char *name, struct sq_
     const struct sq_top_given *const image = c.env.given;
     v->json = describe(v, name, p, point.value, image);
     enum sq_status status = write_image(v, name, image->word, image->n_words, err);
-    if (status == SQ_OK)
-        status = check_memory(v, image, err);
+    SQ_THEN(status, check_memory(v, image, err));
     if (status == SQ_OK)
         print_layer(v, p, name, image);
     json_decref(v->json);
@@ -398,8 +394,7 @@ static enum sq_status run_ring(struct visit *v, const struct sq_encoded_options 
     enum sq_status status = sq_encoded_layers(&v->ck, o, visit_layer, v, is_real, err);
     if (status == SQ_OK && v->ring->value_mismatches > 0)
         status = SQ_FAIL(err, SQ_ERR_INTERNAL, "%.160s", v->ring->difference);
-    if (status == SQ_OK)
-        status = put_ring(v, err);
+    SQ_THEN(status, put_ring(v, err));
     sq_chip_program_free(v->ring);
     free(v->ring);
     return status;

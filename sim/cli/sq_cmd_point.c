@@ -65,8 +65,7 @@ static enum sq_status compute(const struct arguments *in, const char *text, size
     char *members;
     const struct sq_sweep_options o = sq_sweep_options_of(&in->prices, &members);
     enum sq_status status = SQ_HAVE(members, err, "a design");
-    if (status == SQ_OK)
-        status = sq_sweep_design_parse(&design, text, nbytes, what, sq_cli_home(), err);
+    SQ_THEN(status, sq_sweep_design_parse(&design, text, nbytes, what, sq_cli_home(), err));
     if (status == SQ_OK) {
         status = sq_sweep_one(&design, &o, in->is_json ? sq_sweep_print_json : put_text, NULL, err);
         sq_sweep_grid_free(&design);
@@ -115,7 +114,6 @@ int sq_cmd_point(int argc, char **argv)
     struct sq_error err;
     struct arguments in = {.prices.liberty = SQ_CLI_LIBERTY, .tools = sq_cli_tools_default()};
     enum sq_status status = sq_cli_parse(&line, argc, argv, &in, &err);
-    if (status == SQ_OK)
-        status = run(&in, &err);
+    SQ_THEN(status, run(&in, &err));
     return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("point", &err);
 }

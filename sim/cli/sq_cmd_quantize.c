@@ -289,8 +289,7 @@ static enum sq_status do_layer(struct work *work, size_t i, struct sq_error *err
         if (status != SQ_OK)
             (void)SQ_FAIL(err, status, "layer %.60s: %.160s", l->name, why.text);
     }
-    if (status == SQ_OK)
-        status = finish_layer(work, i, w, err);
+    SQ_THEN(status, finish_layer(work, i, w, err));
     free(w);
     return status;
 }
@@ -301,8 +300,7 @@ static enum sq_status take_layer(struct work *work, size_t i, struct sq_error *e
     float *w;
     SQ_TRY(sq_layer_file_load(&work->in->file, i, &work->layer[i], err));
     enum sq_status status = read_layer(work, i, &w, err);
-    if (status == SQ_OK)
-        status = finish_layer(work, i, w, err);
+    SQ_THEN(status, finish_layer(work, i, w, err));
     free(w);
     return status;
 }
@@ -314,9 +312,8 @@ static enum sq_status do_block(struct work *work, struct sq_llama *calib, size_t
     const size_t first = block * SQ_BLOCK_LAYERS;
     struct sq_eval_inputs in = {0};
     enum sq_status status = sq_eval_collect(calib, block, sq_recipe_needs(&work->r), &in, err);
-    if (status == SQ_OK)
-        status =
-            sq_eval_encode(work->ck, block, &work->r, &in, &work->choice, work->layer + first, err);
+    SQ_THEN(status, sq_eval_encode(work->ck, block, &work->r, &in, &work->choice,
+                                   work->layer + first, err));
     sq_eval_inputs_free(&in);
     return status;
 }
@@ -329,8 +326,7 @@ static enum sq_status finish_layers(struct work *work, size_t first, size_t end,
     for (size_t i = first; status == SQ_OK && i < end; i++) {
         float *w = NULL;
         status = read_layer(work, i, &w, err);
-        if (status == SQ_OK)
-            status = finish_layer(work, i, w, err);
+        SQ_THEN(status, finish_layer(work, i, w, err));
         free(w);
     }
     return status;
@@ -375,8 +371,7 @@ static enum sq_status do_model(struct work *work, const char *model, struct sq_e
     if (work->in->n_calib_sequences && work->in->n_calib_sequences < tokens.n_sequences)
         tokens.n_sequences = (size_t)work->in->n_calib_sequences;
     enum sq_status status = sq_layer_scan(work->ck, &tokens, &work->r, &work->choice, err);
-    if (status == SQ_OK)
-        status = sq_llama_init(&calib, work->ck, &tokens, err);
+    SQ_THEN(status, sq_llama_init(&calib, work->ck, &tokens, err));
     for (size_t b = 0; status == SQ_OK && b < c->n_layers; b++) {
         status = do_block(work, &calib, b, err);
         if (status == SQ_OK && !work->in->train)
@@ -541,8 +536,7 @@ static enum sq_status quantize(const struct arguments *in, const struct sq_check
         status = in->as             ? check_folder(in, &work.r, err)
                  : work.is_streamed ? begin_stream(&work, err)
                                     : check_output(in->output, err);
-    if (status == SQ_OK)
-        status = encode(&work, model, err);
+    SQ_THEN(status, encode(&work, model, err));
     if (status == SQ_OK && (ferror(stdout) || fflush(stdout) != 0))
         status = SQ_FAIL(err, SQ_ERR_IO, "cannot write standard output: %s", strerror(errno));
     status = finish_file(&work, status, err);
@@ -615,14 +609,12 @@ int sq_cmd_quantize(int argc, char **argv)
     const char *model = sq_cli_model(in.model);
     if (sq_cli_has_own_weights(&in.options, in.model))
         status = take_own(&in, &err);
-    if (status == SQ_OK)
-        status = sq_checkpoint_open(&ck, model, &err);
+    SQ_THEN(status, sq_checkpoint_open(&ck, model, &err));
     if (status == SQ_OK) {
         if (!in.file.is_checkpoint)
             status =
                 sq_cli_recipe_calibrated(&in.options, &ck, model, is_calib, &in.r, &is_rtn, &err);
-        if (status == SQ_OK)
-            status = quantize(&in, &ck, model, &err);
+        SQ_THEN(status, quantize(&in, &ck, model, &err));
         if (status == SQ_OK && !in.file.is_checkpoint)
             sq_cli_note_quantized("quantize", &ck);
         if (status == SQ_OK)

@@ -123,8 +123,7 @@ static enum sq_status compare(const struct arguments *in, bool *differ, struct s
         return SQ_FAIL(err, SQ_ERR_ARG, "--changes needs two databases of sqsim sweep");
     SQ_TRY(sq_report_load(&a, in->file[0], in->sweep, err));
     enum sq_status status = sq_report_load(&b, in->file[1], in->sweep, err);
-    if (status == SQ_OK)
-        status = sq_report_compare(&a, &b, &changes, err);
+    SQ_THEN(status, sq_report_compare(&a, &b, &changes, err));
     if (status == SQ_OK)
         print_changes(in, &changes);
     sq_report_free(&a);
@@ -140,8 +139,7 @@ int sq_cmd_report(int argc, char **argv)
     static const struct sq_cli_line line = {rows, "[A B]", doc};
     bool differ = false;
     enum sq_status status = sq_cli_parse(&line, argc, argv, &in, &err);
-    if (status == SQ_OK)
-        status = in.is_changes ? compare(&in, &differ, &err) : report(&in, &err);
+    SQ_THEN(status, in.is_changes ? compare(&in, &differ, &err) : report(&in, &err));
     return status != SQ_OK ? sq_cli_fail("report", &err)
            : differ        ? SQ_EXIT_CHECK_FAILED
                            : SQ_EXIT_OK;

@@ -403,8 +403,7 @@ int sq_cmd_sweep(int argc, char **argv)
     struct sq_sweep_grid spec = {0};
     static const struct sq_cli_line line = {rows, "SPEC | --merge FILE...", doc};
     enum sq_status status = SQ_HAVE(file, &err, "the arguments");
-    if (status == SQ_OK)
-        status = sq_cli_parse(&line, argc, argv, &in, &err);
+    SQ_THEN(status, sq_cli_parse(&line, argc, argv, &in, &err));
     if (in.jobs > (unsigned)omp_get_thread_limit())
         in.jobs = (unsigned)omp_get_thread_limit(); // what a limit of memory lets in
     if (status == SQ_OK && !in.is_measures)

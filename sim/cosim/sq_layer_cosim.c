@@ -123,8 +123,7 @@ static enum sq_status run_piece(const struct sq_layer_codes *x, const struct sq_
     uint64_t golden = 0;
     SQ_TRY(sq_layer_case(x, config, first, n_tiles, seed, &c, &golden, err));
     enum sq_status status = is_free ? SQ_OK : sq_case_disturb(&c, seed + first, err);
-    if (status == SQ_OK)
-        status = sq_lockstep_run(&c, rtl, NULL, &result, err);
+    SQ_THEN(status, sq_lockstep_run(&c, rtl, NULL, &result, err));
     if (status != SQ_OK) {
         sq_case_free(&c);
         return status;

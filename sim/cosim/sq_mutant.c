@@ -118,10 +118,8 @@ enum sq_status sq_mutant_run(const struct sq_mutant_campaign *campaign, struct s
     SQ_TRY(sq_rtl_load(&rtl, &campaign->point, campaign->home, &built, err));
     snprintf(outcome->dir, sizeof outcome->dir, "%s", rtl.dir);
     enum sq_status status = read_cells(rtl.dir, &outcome->n_cells, err);
-    if (status == SQ_OK)
-        status = read_changes(rtl.dir, out, campaign->point.n_mutants, err);
-    if (status == SQ_OK)
-        status = run_mutant(campaign, 0, rtl.api, &none, err);
+    SQ_THEN(status, read_changes(rtl.dir, out, campaign->point.n_mutants, err));
+    SQ_THEN(status, run_mutant(campaign, 0, rtl.api, &none, err));
     outcome->is_sound = none.found.kind == SQ_MISMATCH_NONE;
     if (status == SQ_OK && outcome->is_sound)
         status = run_mutants(campaign, rtl.api, out, err);

@@ -116,9 +116,8 @@ static enum sq_status run_core(struct sq_product *p, const struct sq_route_optio
     SQ_TRY(sq_w_operand(p, &w, err));
     out->values = 2 * p->m * p->n * sq_n_groups(&w.m.format, p->k);
     enum sq_status status = take_layer(p, &config, &w, &layer, err);
-    if (status == SQ_OK)
-        status = tiles > 0 ? put_tiles(&layer, &config, o, tiles, out, err)
-                           : run_layer(&layer, &config, o, out, err);
+    SQ_THEN(status, tiles > 0 ? put_tiles(&layer, &config, o, tiles, out, err)
+                              : run_layer(&layer, &config, o, out, err));
     sq_operand_free(&w);
     return status;
 }

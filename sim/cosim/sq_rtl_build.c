@@ -272,8 +272,7 @@ static enum sq_status write_job(struct job *j, const struct sq_rtl_point *p, str
         j->own = p->block->source(p->point->value, own);
     if (status == SQ_OK && has_netlist(p))
         status = write_script(script, p, j->home, j->own, err);
-    if (status == SQ_OK)
-        status = write_verilator(verilator, p, j->home, j->own, err);
+    SQ_THEN(status, write_verilator(verilator, p, j->home, j->own, err));
     if (status == SQ_OK) {
         write_make(make, p);
         sq_rtl_write_bridge(bridge, p->block, &ports, p->trace);
@@ -582,8 +581,7 @@ enum sq_status sq_rtl_load(struct sq_rtl *rtl, const struct sq_rtl_point *point,
         return SQ_FAIL(err, SQ_ERR_RANGE, "path of %zu bytes, need <= %d", longest,
                        PATH_NBYTES / 2);
     enum sq_status status = write_job(&job, point, err);
-    if (status == SQ_OK)
-        status = digest_job(&job, point, &digest, err);
+    SQ_THEN(status, digest_job(&job, point, &digest, err));
     if (status == SQ_OK) {
         sq_rtl_name(point, name);
         sq_digest_hex(digest, hex);

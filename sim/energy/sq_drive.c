@@ -305,10 +305,8 @@ enum sq_status sq_drive_run(const struct sq_case *c, struct sq_toggle *const *to
     r.lane = calloc(SQ_LANES, sizeof *r.lane);
     SQ_NEED(r.lane, err, "the lanes of a netlist");
     enum sq_status status = open_lanes(&r);
-    if (status == SQ_OK)
-        status = find_pins(&r);
-    if (status == SQ_OK)
-        status = reset(&r);
+    SQ_THEN(status, find_pins(&r));
+    SQ_THEN(status, reset(&r));
     for (uint64_t i = 0; status == SQ_OK && i < SQ_DRIVE_FILL + cycles && !out->mismatch[0]; i++)
         status = cycle(&r, i >= SQ_DRIVE_FILL);
     out->macs = (double)out->beats * r.ports.macs;

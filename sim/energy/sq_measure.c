@@ -54,11 +54,9 @@ static enum sq_status place_wires(const char *path, const struct sq_wires *wires
     enum sq_status status = sq_place_run(&p, wires->utilisation, wires->seed, err);
     *n = p.n_nets;
     *farads = calloc(p.n_nets + 1, sizeof **farads);
-    if (status == SQ_OK)
-        status = SQ_HAVE(*farads, err, "wires");
+    SQ_THEN(status, SQ_HAVE(*farads, err, "wires"));
     sum.of_net = *farads;
-    if (status == SQ_OK)
-        status = sq_spef_write(NULL, &p, "", &wires->layer, &sum, err);
+    SQ_THEN(status, sq_spef_write(NULL, &p, "", &wires->layer, &sum, err));
     out->wire_um = sum.length_um;
     out->wire_farads = sum.farads;
     sq_place_free(&p);
@@ -124,20 +122,17 @@ enum sq_status sq_measure_run(const struct sq_synth *synth, const struct sq_case
     enum sq_status status = SQ_OK;
     if (options->period_ns > 0)
         status = size_for(synth, &block, options->period_ns, &out->path_ns, err);
-    if (status == SQ_OK)
-        status = sq_synth_mapped(synth, &block, &path, err);
+    SQ_THEN(status, sq_synth_mapped(synth, &block, &path, err));
     if (status == SQ_OK && options->wires)
         status = place_wires(path, options->wires, &farads, &edge.n_wires, out, err);
     edge.wire = farads;
-    if (status == SQ_OK)
-        status = read_netlist(&w, path, edge, err);
+    SQ_THEN(status, read_netlist(&w, path, edge, err));
     for (size_t i = 0; i < w.netlist.n_nets; i++)
         out->pin_farads += farads && i < edge.n_wires && farads[i] > 0
                                ? w.netlist.net[i].load - w.netlist.net[i].wire
                                : 0;
     free(farads);
-    if (status == SQ_OK)
-        status = run(&w, c, options, out, err);
+    SQ_THEN(status, run(&w, c, options, out, err));
     for (unsigned m = 0; m < SQ_N_MODES; m++)
         sq_toggle_close(&w.toggle[m]);
     free(w.part);

@@ -68,8 +68,7 @@ enum sq_status sq_adopted_layer(const struct sq_adopted *a, const struct sq_reci
         .layer = "", .n = a->n, .k_orig = a->k, .part = part, .n_parts = n_parts};
     *q = (struct sq_quant_layer){
         .format = r->format, .n = a->n, .k = sq_recipe_padded(r, a->k), .k_orig = a->k};
-    if (status == SQ_OK)
-        status = r->format->file->load(&q->state, r, &source, err);
+    SQ_THEN(status, r->format->file->load(&q->state, r, &source, err));
     if (status != SQ_OK)
         *q = (struct sq_quant_layer){0};
     free(stream);

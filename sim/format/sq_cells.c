@@ -5,11 +5,7 @@
 #include <stdlib.h>
 
 #include "models/core/sq_mac.h"
-
-static enum sq_status no_memory(size_t n, size_t k, struct sq_error *err)
-{
-    return SQ_NO_MEMORY(err, "a layer of %zu x %zu", n, k);
-}
+#include "sim/format/sq_recipe.h"
 
 enum sq_status sq_cells_new(const struct sq_gemm_codes *g, void **cells, struct sq_error *err)
 {
@@ -20,7 +16,7 @@ enum sq_status sq_cells_new(const struct sq_gemm_codes *g, void **cells, struct 
         return SQ_OK;
     void *to = aligned_alloc(64, nbytes);
     if (!to)
-        return no_memory(n, g->w->k, err);
+        return SQ_NO_LAYER(err, n, g->w->k);
 #pragma omp parallel for schedule(dynamic)
     for (size_t b = 0; b < n; b += SQ_GEMM_CODES_BLOCK) {
         void *scratch = malloc(sq_gemm_codes_load_scratch(g));
@@ -33,7 +29,7 @@ enum sq_status sq_cells_new(const struct sq_gemm_codes *g, void **cells, struct 
         free(scratch);
     }
     *cells = to; // freed with what it belongs to, also after a failure
-    return is_out_of_memory ? no_memory(n, g->w->k, err) : SQ_OK;
+    return is_out_of_memory ? SQ_NO_LAYER(err, n, g->w->k) : SQ_OK;
 }
 
 static struct sq_gemm_codes product_of(const struct sq_cells *c, const struct sq_codes *x)
@@ -58,9 +54,8 @@ enum sq_status sq_cells_apply(const struct sq_cells *c, const float *x, size_t m
     const struct sq_codes a = sq_gemm_act_codes(s_a, m, k);
     struct sq_gemm_codes g = product_of(c, &a);
     void *scratch = aligned_alloc(64, (sq_gemm_codes_scratch(&g) + 63) / 64 * 64);
-    enum sq_status status = act && s_a && scratch ? SQ_OK : no_memory(c->w.n, k, err);
-    if (status == SQ_OK)
-        status = sq_act_quantize(x, m, k_orig, k, act_bits, act, s_a, err);
+    enum sq_status status = act && s_a && scratch ? SQ_OK : SQ_NO_LAYER(err, c->w.n, k);
+    SQ_THEN(status, sq_act_quantize(x, m, k_orig, k, act_bits, act, s_a, err));
     if (status == SQ_OK) {
         g.act = act;
         g.y = y;

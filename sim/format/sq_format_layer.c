@@ -21,11 +21,6 @@ static size_t min_size(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-static enum sq_status no_memory(size_t n, size_t k, struct sq_error *err)
-{
-    return SQ_NO_MEMORY(err, "a layer of %zu x %zu", n, k);
-}
-
 // ---- the recipe -----------------------------------------------------------------------------
 
 struct sq_recipe sq_recipe_of(const struct sq_format_ops *format)
@@ -117,7 +112,7 @@ static enum sq_status quantize(struct sq_quant_layer *q, const struct sq_recipe 
     if (in->sigma) {
         q->sigma = malloc(k * sizeof *q->sigma);
         if (!q->sigma)
-            return no_memory(n, k, err);
+            return SQ_NO_LAYER(err, n, k);
         memcpy(q->sigma, in->sigma, k * sizeof *q->sigma);
         sq_smooth_apply_weights(w, n, k, q->sigma);
     }
@@ -285,7 +280,7 @@ static float *smoothed(const struct sq_quant_layer *q, const float *x, size_t m,
                        struct sq_error *err, enum sq_status *status)
 {
     float *xs = malloc(m * q->k_orig * sizeof *xs);
-    *status = xs ? SQ_OK : no_memory(m, q->k_orig, err);
+    *status = xs ? SQ_OK : SQ_NO_LAYER(err, m, q->k_orig);
     if (xs)
         sq_smooth_apply_act(x, m, q->k_orig, q->sigma, xs);
     return xs;
@@ -298,8 +293,7 @@ static enum sq_status apply(const struct sq_shared_layers *l, const float *x, si
     enum sq_status status = SQ_OK;
     float *xs = l->q[0]->sigma ? smoothed(l->q[0], x, m, err, &status) : NULL;
     struct product p = {l, xs ? xs : x};
-    if (status == SQ_OK)
-        status = sq_each_piece(m, multiply, &p, err);
+    SQ_THEN(status, sq_each_piece(m, multiply, &p, err));
     free(xs);
     return status;
 }
@@ -340,5 +334,5 @@ enum sq_status sq_quant_layer_recall(const struct sq_quant_layer *q, const struc
     const bool is_done = score && is_high;
     free(score);
     free(is_high);
-    return is_done ? SQ_OK : no_memory(m, k, err);
+    return is_done ? SQ_OK : SQ_NO_LAYER(err, m, k);
 }

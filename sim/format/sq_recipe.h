@@ -11,8 +11,7 @@
 //   mx*, nv*, sq_b    blocks with a scale each (models/scaled/sq_bs.h), one side or both the same
 //
 // Results do not depend on the number of threads.
-#ifndef SQ_RECIPE_H
-#define SQ_RECIPE_H
+#pragma once
 
 #include <stdalign.h>
 
@@ -23,6 +22,9 @@ struct sq_format_ops;
 struct sq_layer_rule;
 struct sq_own;
 struct sq_cached;
+
+// What an encoding says that got no memory for a layer or tokens of n x k.
+#define SQ_NO_LAYER(err, n, k) SQ_NO_MEMORY(err, "a layer of %zu x %zu", (size_t)(n), (size_t)(k))
 
 enum sq_algorithm { SQ_ALGORITHM_RTN, SQ_ALGORITHM_GPTQ, SQ_ALGORITHM_LITE };
 
@@ -177,5 +179,3 @@ enum sq_status sq_quant_layer_recall(const struct sq_quant_layer *q, const struc
 // failed, so that it does not depend on timing.
 typedef enum sq_status sq_piece_work(void *context, size_t first, size_t n, struct sq_error *err);
 enum sq_status sq_each_piece(size_t m, sq_piece_work *work, void *context, struct sq_error *err);
-
-#endif

@@ -270,8 +270,7 @@ enum sq_status sq_gpu_attention_read(const char *path, const char *device,
     SQ_TRY(sq_file_map(path, &map, err));
     enum sq_status status = sq_csv_reader_init(&r.csv, map.data ? (const char *)map.data : "",
                                                map.nbytes, path, MAX_ROW, err);
-    if (status == SQ_OK)
-        status = read_all(&r);
+    SQ_THEN(status, read_all(&r));
     sq_csv_reader_free(&r.csv);
     sq_file_unmap(&map);
     if (status != SQ_OK)

@@ -234,10 +234,8 @@ enum sq_status sq_gpu_compare(const struct sq_gpu *gpu, const struct sq_gpu_reco
     if (status == SQ_OK && c->n == 0)
         status = SQ_FAIL(err, SQ_ERR_RANGE, "no row with M >= %llu outside the calibration set",
                          (unsigned long long)min_m);
-    if (status == SQ_OK)
-        status = pair_up(c, err);
-    if (status == SQ_OK)
-        status = summarise(c, err);
+    SQ_THEN(status, pair_up(c, err));
+    SQ_THEN(status, summarise(c, err));
     if (status != SQ_OK)
         sq_gpu_comparison_free(c);
     return status;

@@ -451,8 +451,7 @@ static enum sq_status read_csv(struct reader *r, const char *text, size_t nbytes
             status = is_layers ? layer_row(r, csv.cell, n, at) : csv_row(r, csv.cell, n, at);
         }
         has_header = true;
-        if (status == SQ_OK)
-            status = sq_csv_next(&csv, &more, r->err);
+        SQ_THEN(status, sq_csv_next(&csv, &more, r->err));
     }
     sq_csv_reader_free(&csv);
     return status;

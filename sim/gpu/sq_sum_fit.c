@@ -110,10 +110,8 @@ enum sq_status sq_sum_operands_read(const struct sq_sum_type *type, const char *
     uint32_t bits = 0;
     *o = (struct sq_sum_operands){.n = 0};
     enum sq_status status = read_codes(type, "a", a, &o->a, &o->ea, &o->n, err);
-    if (status == SQ_OK)
-        status = read_codes(type, "b", b, &o->b, &o->eb, &n, err);
-    if (status == SQ_OK)
-        status = read_single("c", c, &bits, err);
+    SQ_THEN(status, read_codes(type, "b", b, &o->b, &o->eb, &n, err));
+    SQ_THEN(status, read_single("c", c, &bits, err));
     if (status == SQ_OK && (n != o->n || n == 0))
         status = SQ_FAIL(err, SQ_ERR_ARG, "a has %zu codes, b %zu, need as many, and one at least",
                          o->n, n);

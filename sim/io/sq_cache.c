@@ -136,8 +136,7 @@ enum sq_status sq_owner_check_path(const char *path, struct sq_error *err)
         whole = NULL;
         status = SQ_NO_MEMORY(err, "'%s'", sq_path_tail(path));
     }
-    if (status == SQ_OK)
-        status = check(whole, 0, err);
+    SQ_THEN(status, check(whole, 0, err));
     free(here);
     free(whole);
     return status;
@@ -438,8 +437,7 @@ static enum sq_status fill_entry(const char *entry, const char *const *files, sq
     sq_cache_remove(entry); // damaged
     SQ_TRY(work_open(&w, entry, err));
     enum sq_status status = fill(context, w.path, err);
-    if (status == SQ_OK)
-        status = write_list(w.path, entry, err);
+    SQ_THEN(status, write_list(w.path, entry, err));
     if (status == SQ_OK && !is_intact(w.path, entry, files))
         status = SQ_FAIL(err, SQ_ERR_INTERNAL, "'%s' was not filled", sq_path_tail(entry));
     if (status == SQ_OK && rename(w.path, entry) != 0)

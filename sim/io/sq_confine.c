@@ -287,8 +287,7 @@ enum sq_status sq_confine_run(const struct sq_confine *c, char *const argv[], co
         return SQ_FAIL(err, SQ_ERR_TOOL, "%.60s is not installed", argv[0]);
     enum sq_status status = has_bwrap ? run_in_bubble(c, argv, program, log, code, err)
                                       : sq_process_run_limited(c->dir, argv, log, &l, code, err);
-    if (status == SQ_OK)
-        status = check_left(c, argv[0], err);
+    SQ_THEN(status, check_left(c, argv[0], err));
     free(program);
     return status;
 }

@@ -445,8 +445,7 @@ static enum sq_status give_name(struct sq_outfile *out, struct sq_error *err)
 enum sq_status sq_outfile_commit(struct sq_outfile *out, struct sq_error *err)
 {
     enum sq_status status = complete(out, err);
-    if (status == SQ_OK)
-        status = set.is_open ? enlist(out, err) : give_name(out, err);
+    SQ_THEN(status, set.is_open ? enlist(out, err) : give_name(out, err));
     sq_outfile_abort(out);
     return status;
 }

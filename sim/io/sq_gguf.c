@@ -315,8 +315,7 @@ static enum sq_status read_tensors(struct reader *r, struct sq_gguf *g, uint64_t
         status = read_tensor(r, &g->tensor[g->n_tensors], &offset[g->n_tensors], err);
         g->n_tensors++;
     }
-    if (status == SQ_OK)
-        status = place(r, g, offset, err);
+    SQ_THEN(status, place(r, g, offset, err));
     free(offset);
     return status;
 }

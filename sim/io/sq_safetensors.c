@@ -326,8 +326,7 @@ enum sq_status sq_safetensors_open(struct sq_safetensors *st, const char *path,
     *st = (struct sq_safetensors){0};
     SQ_TRY(sq_file_map(path, &st->map, err));
     enum sq_status status = open_bytes(st, st->map.data, st->map.nbytes, sq_path_tail(path), err);
-    if (status == SQ_OK)
-        status = sq_safetensors_check(st, sq_path_tail(path), err);
+    SQ_THEN(status, sq_safetensors_check(st, sq_path_tail(path), err));
     if (status != SQ_OK) {
         sq_safetensors_close(st);
     } else { // the header has been copied

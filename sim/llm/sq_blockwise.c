@@ -258,8 +258,7 @@ enum sq_status sq_eval_encode_behind(struct sq_llama *s, size_t block, const str
         before ? encoding_init(&e, block, err) : SQ_NO_MEMORY(err, "block %zu", block);
     if (before)
         memcpy(before, s->h, nbytes);
-    if (status == SQ_OK)
-        status = encode_behind(&b, s, block, before, layer, err);
+    SQ_THEN(status, encode_behind(&b, s, block, before, layer, err));
     sq_eval_inputs_free(&in);
     free(before);
     free(e.w);

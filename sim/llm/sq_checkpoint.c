@@ -278,8 +278,7 @@ static enum sq_status open_index(struct sq_checkpoint *ck, const char *dir, cons
         json_is_object(weight_map)
             ? count_shards(weight_map, count, err)
             : DAMAGED("%s: weight_map is missing or no object", sq_path_tail(index));
-    if (status == SQ_OK)
-        status = open_shards(ck, dir, weight_map, count, err);
+    SQ_THEN(status, open_shards(ck, dir, weight_map, count, err));
     json_decref(count);
     json_decref(root);
     return status;
@@ -679,10 +678,8 @@ static enum sq_status read_config(struct sq_checkpoint *ck, const char *dir, con
     enum sq_status status = sq_model_config_of(root, sq_path_tail(path), &ck->config, err);
     if (status == SQ_OK && ck->config.end_of_text)
         ck->end[ck->n_ends++] = (int32_t)ck->config.end_of_text;
-    if (status == SQ_OK)
-        status = read_ends(ck, root, sq_path_tail(path), err);
-    if (status == SQ_OK)
-        status = read_generation(ck, dir, err);
+    SQ_THEN(status, read_ends(ck, root, sq_path_tail(path), err));
+    SQ_THEN(status, read_generation(ck, dir, err));
     const json_t *q = json_object_get(root, "quantization_config");
     if (!json_is_object(q))
         q = json_object_get(root, "compression_config");
@@ -701,9 +698,8 @@ static enum sq_status read_config(struct sq_checkpoint *ck, const char *dir, con
         json_decref(other);
         free(beside);
     }
-    if (status == SQ_OK)
-        status = sq_foreign_check_config(ck->quantization, sq_path_tail(path), &ck->method,
-                                         &ck->notes, err);
+    SQ_THEN(status, sq_foreign_check_config(ck->quantization, sq_path_tail(path), &ck->method,
+                                            &ck->notes, err));
     return status == SQ_OK ? sq_foreign_expressions_add(&ck->expressions, ck->quantization, err)
                            : status;
 }
@@ -715,10 +711,8 @@ static enum sq_status open_directory(struct sq_checkpoint *ck, const char *dir,
     char *index = join(dir, "model.safetensors.index.json");
     enum sq_status status =
         config && single && index ? read_config(ck, dir, config, err) : no_memory(err);
-    if (status == SQ_OK)
-        status = open_weights(ck, dir, single, index, err);
-    if (status == SQ_OK)
-        status = list_model(ck, err);
+    SQ_THEN(status, open_weights(ck, dir, single, index, err));
+    SQ_THEN(status, list_model(ck, err));
     ck->is_model = true;
     free(config);
     free(single);
@@ -754,8 +748,7 @@ enum sq_status sq_checkpoint_open(struct sq_checkpoint *ck, const char *path, st
         status = open_gguf(ck, path, err);
     } else {
         status = open_single(ck, path, err);
-        if (status == SQ_OK)
-            status = list_bag(ck, path, err);
+        SQ_THEN(status, list_bag(ck, path, err));
     }
     if (status != SQ_OK)
         sq_checkpoint_close(ck);

@@ -184,8 +184,7 @@ enum sq_status sq_chip_linear_open(struct sq_chip_linear *c, const struct sq_qua
     float *const zeros = calloc(q->k_orig, sizeof *zeros);
     SQ_NEED(zeros, err, "a token of %zu zeros", (size_t)q->k_orig);
     enum sq_status status = sq_linear_image_make(c, q, r, name, zeros, 1, &image, err);
-    if (status == SQ_OK)
-        status = open_device(c, &image.stream, err);
+    SQ_THEN(status, open_device(c, &image.stream, err));
     sq_linear_image_free(&image);
     free(zeros);
     return status;

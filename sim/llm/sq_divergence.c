@@ -138,8 +138,7 @@ enum sq_status sq_divergence_of(const struct sq_tokens *tokens, const struct sq_
         SQ_HAVE(sequence && kl && scratch, err, "the scores of %zu sequences", n);
     for (size_t i = 0; status == SQ_OK && i < n; i++)
         sequence[i] = sums_of(tokens, i, score, &next);
-    if (status == SQ_OK)
-        status = summarize(sequence, n, kl, scratch, d, err);
+    SQ_THEN(status, summarize(sequence, n, kl, scratch, d, err));
     free(sequence);
     free(kl);
     free(scratch);

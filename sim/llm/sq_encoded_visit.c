@@ -82,8 +82,7 @@ static enum sq_status do_block(struct walk *v, struct sq_llama *calib, struct sq
         return sq_llama_block(seen, block, NULL, NULL, err);
     }
     enum sq_status status = sq_eval_collect(calib, block, sq_recipe_needs(v->r), &in, err);
-    if (status == SQ_OK)
-        status = sq_eval_encode(v->ck, block, v->r, &in, &v->choice, v->layer, err);
+    SQ_THEN(status, sq_eval_encode(v->ck, block, v->r, &in, &v->choice, v->layer, err));
     sq_eval_inputs_free(&in);
     SQ_TRY(status);
     status = sq_llama_block(seen, block, hook, v, err);
@@ -117,8 +116,7 @@ static enum sq_status calibrated(struct walk *v, struct sq_error *err)
     SQ_TRY(sq_tokens_read(&calib, v->o->calib ? v->o->calib : beside, ck->config.vocab_size,
                           ck->config.max_position, err));
     enum sq_status status = sq_layer_scan(ck, &calib, v->r, &v->choice, err);
-    if (status == SQ_OK)
-        status = sq_model_tokens(ck, v->o->model, v->o->source, v->o->m, &seen, err);
+    SQ_THEN(status, sq_model_tokens(ck, v->o->model, v->o->source, v->o->m, &seen, err));
     if (status == SQ_OK) {
         status = do_blocks(v, &calib, &seen, err);
         sq_tokens_free(&seen);

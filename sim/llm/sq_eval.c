@@ -101,9 +101,8 @@ static enum sq_status step(struct evaluation *e, size_t j, size_t block,
     say(e->watch, SQ_EVAL_ENCODING, at, n_blocks);
     enum sq_status status = encode(run, block, in, layer, err);
     say(e->watch, SQ_EVAL_PRODUCTS, at, n_blocks);
-    if (status == SQ_OK)
-        status = sq_eval_block(&run->eval, block, run->r, layer, run->choice.is_dense,
-                               run->job->report, run->job->context, err);
+    SQ_THEN(status, sq_eval_block(&run->eval, block, run->r, layer, run->choice.is_dense,
+                                  run->job->report, run->job->context, err));
     if (status == SQ_OK)
         count(run, block, layer);
     for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++)
@@ -293,8 +292,7 @@ enum sq_status sq_eval_jobs(const struct sq_checkpoint *ck, const struct sq_toke
         has_reference = has_reference || is_compared(&job[j]);
     enum sq_status status =
         has_reference ? sq_reference_states(ck, tokens, cache, watch, &x, err) : SQ_OK;
-    if (status == SQ_OK)
-        status = evaluate_jobs(ck, calib, tokens, job, n_jobs, x, watch, err);
+    SQ_THEN(status, evaluate_jobs(ck, calib, tokens, job, n_jobs, x, watch, err));
     free(x);
     return status;
 }

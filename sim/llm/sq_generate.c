@@ -42,8 +42,7 @@ static enum sq_status encode_block(struct generation *g, struct sq_llama *calib,
     if (r->is_sequential)
         return sq_eval_encode_behind(calib, block, r, &g->choice, layer, err);
     enum sq_status status = sq_eval_collect(calib, block, sq_recipe_needs(r), &in, err);
-    if (status == SQ_OK)
-        status = sq_eval_encode(g->ck, block, r, &in, &g->choice, layer, err);
+    SQ_THEN(status, sq_eval_encode(g->ck, block, r, &in, &g->choice, layer, err));
     sq_eval_inputs_free(&in);
     return status;
 }
@@ -219,8 +218,7 @@ enum sq_status sq_generate(const struct sq_checkpoint *ck, const struct sq_gener
     enum sq_status status = set_up(&g, err);
     if (status == SQ_OK && !sq_recipe_is_reference(o->recipe))
         status = encode(&g, err);
-    if (status == SQ_OK)
-        status = write_tokens(&g, err);
+    SQ_THEN(status, write_tokens(&g, err));
     for (size_t i = 0; g.layer && i < ck->n_layers; i++)
         sq_quant_layer_free(&g.layer[i]);
     free(g.layer);

@@ -192,8 +192,7 @@ static enum sq_status export_tokenizer(const struct sq_gguf *g, const char *what
     json_decref(lead);
     enum sq_status status =
         *json ? put_tokens(what, &s, vocab, added, err) : SQ_NO_MEMORY(err, "%s", what);
-    if (status == SQ_OK)
-        status = put_merges(what, s.merges, merges, err);
+    SQ_THEN(status, put_merges(what, s.merges, merges, err));
     return status;
 }
 

@@ -270,8 +270,7 @@ static enum sq_status read_factor(const struct reader *r, double *factor, struct
                          "%s: %s.rope.scaling.type = %.40s, need none or "
                          "linear",
                          r->what, r->arch, text ? text : "no text");
-    if (status == SQ_OK)
-        status = get_number(r, key, 1, factor, err);
+    SQ_THEN(status, get_number(r, key, 1, factor, err));
     if (is_none || *factor == 0)
         *factor = 1;
     json_decref(type);

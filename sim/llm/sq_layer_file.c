@@ -38,8 +38,7 @@ enum sq_status sq_layer_file_adopt(struct sq_layer_file *f, struct sq_safetensor
     *f = (struct sq_layer_file){.is_packed = !sq_weight_file_is(st)};
     status = f->is_packed ? sq_operand_file_adopt(&f->packed, st, err)
                           : sq_weight_file_adopt(&f->other, st, err);
-    if (status == SQ_OK)
-        status = settle(f, given, err);
+    SQ_THEN(status, settle(f, given, err));
     if (status != SQ_OK)
         sq_layer_file_close(f);
     return status;
@@ -141,8 +140,7 @@ static enum sq_status open_checkpoint(struct sq_layer_file *f, const char *path,
     if (status == SQ_OK && !sq_checkpoint_is_quantized(&f->ck))
         status = SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "'%s' holds plain weights, need encoded layers",
                          sq_path_tail(path));
-    if (status == SQ_OK)
-        status = list_recipes(f, given, err);
+    SQ_THEN(status, list_recipes(f, given, err));
     if (status != SQ_OK)
         sq_layer_file_close(f);
     return status;

@@ -25,8 +25,7 @@ static enum sq_status relative_error(const struct sq_quant_layer *q, float *w,
         for (size_t j = 0; j < k; j++)
             w[i * k + j] -= row[j];
     }
-    if (status == SQ_OK)
-        status = sq_output_energy(c, w, n, &noise, err);
+    SQ_THEN(status, sq_output_energy(c, w, n, &noise, err));
     free(row);
     SQ_TRY(status);
     *error = signal > 0 ? sqrt(noise / signal) : 0;
@@ -44,9 +43,8 @@ static enum sq_status measure_block(const struct sq_checkpoint *ck, size_t block
         float *w = malloc(ck->layer[l].n * ck->layer[l].k * sizeof *w);
         status = w ? sq_checkpoint_read_layer(ck, l, w, err)
                    : SQ_NO_MEMORY(err, "layer %.60s", ck->layer[l].name);
-        if (status == SQ_OK)
-            status = relative_error(&layer[i], w, &in->calibration[sq_block_input_of(i)], &error[l],
-                                    err);
+        SQ_THEN(status, relative_error(&layer[i], w, &in->calibration[sq_block_input_of(i)],
+                                       &error[l], err));
         free(w);
     }
     return status;
@@ -66,10 +64,8 @@ static enum sq_status find_sensitive(const struct sq_checkpoint *ck, const struc
         struct sq_eval_inputs in = {0};
         struct sq_quant_layer layer[SQ_BLOCK_LAYERS] = {0};
         status = sq_eval_collect(&s, b, sq_recipe_needs(r) | SQ_NEED_HESSIAN, &in, err);
-        if (status == SQ_OK)
-            status = sq_eval_encode(ck, b, r, &in, NULL, layer, err);
-        if (status == SQ_OK)
-            status = measure_block(ck, b, &in, layer, error, err);
+        SQ_THEN(status, sq_eval_encode(ck, b, r, &in, NULL, layer, err));
+        SQ_THEN(status, measure_block(ck, b, &in, layer, error, err));
         sq_eval_inputs_free(&in);
         for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++)
             sq_quant_layer_free(&layer[i]);

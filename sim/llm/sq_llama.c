@@ -175,8 +175,7 @@ enum sq_status sq_llama_init(struct sq_llama *s, const struct sq_checkpoint *ck,
 {
     *s = (struct sq_llama){.ck = ck, .tokens = tokens, .held = SIZE_MAX};
     enum sq_status status = set_up(s, err);
-    if (status == SQ_OK)
-        status = embed(s, err);
+    SQ_THEN(status, embed(s, err));
     if (status != SQ_OK)
         sq_llama_free(s);
     return status;
@@ -615,10 +614,8 @@ enum sq_status sq_llama_nll(struct sq_llama *s, double *nll, struct sq_error *er
     struct sq_token_score *score = calloc(count, sizeof *score);
     enum sq_status status =
         score ? sq_llama_norm(s, err) : SQ_NO_MEMORY(err, "the loss of %zu tokens", count);
-    if (status == SQ_OK)
-        status = sq_logits_score(s->ck, s->tokens, s->x, NULL, score, err);
-    if (status == SQ_OK)
-        status = sq_logits_nll(s->tokens, score, nll, err);
+    SQ_THEN(status, sq_logits_score(s->ck, s->tokens, s->x, NULL, score, err));
+    SQ_THEN(status, sq_logits_nll(s->tokens, score, nll, err));
     free(score);
     return status;
 }
@@ -632,8 +629,7 @@ enum sq_status sq_llama_loss(const struct sq_checkpoint *ck, const struct sq_tok
     enum sq_status status = SQ_OK;
     for (size_t i = 0; status == SQ_OK && i < ck->config.n_layers; i++)
         status = sq_llama_block(&s, i, hook, context, err);
-    if (status == SQ_OK)
-        status = sq_llama_nll(&s, &nll, err);
+    SQ_THEN(status, sq_llama_nll(&s, &nll, err));
     *loss = nll / (double)sq_tokens_predicted(tokens);
     sq_llama_free(&s);
     return status;

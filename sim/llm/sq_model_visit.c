@@ -78,10 +78,8 @@ static enum sq_status visit_bag(const struct sq_checkpoint *ck, uint64_t seed, s
             status = SQ_NO_MEMORY(err, "layer %.60s", l->name);
         for (size_t e = 0; status == SQ_OK && e < v->m * l->k; e++)
             x[e] = normal(&r);
-        if (status == SQ_OK)
-            status = sq_checkpoint_read_layer(ck, i, w, err);
-        if (status == SQ_OK)
-            status = v->visit(v->context, i, l->name, x, w, v->m, l->n, l->k, err);
+        SQ_THEN(status, sq_checkpoint_read_layer(ck, i, w, err));
+        SQ_THEN(status, v->visit(v->context, i, l->name, x, w, v->m, l->n, l->k, err));
         free(w);
         free(x);
     }

@@ -32,8 +32,7 @@ static enum sq_status compute(const struct sq_checkpoint *ck, const struct sq_to
             watch->begins(watch->context, SQ_EVAL_REFERENCE, i, ck->config.n_layers);
         status = sq_llama_block(&s, i, NULL, NULL, err);
     }
-    if (status == SQ_OK)
-        status = sq_llama_norm(&s, err);
+    SQ_THEN(status, sq_llama_norm(&s, err));
     if (status == SQ_OK) { // s.x may be wider; s.h has the size of the states
         memcpy(s.h, s.x, count * nbytes);
         *x = s.h;

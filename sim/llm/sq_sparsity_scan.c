@@ -52,9 +52,8 @@ static enum sq_status prepare(struct block *b, struct sq_error *err)
     }
     for (size_t i = 0; status == SQ_OK && i < SQ_BLOCK_INPUTS; i++) {
         status = sq_histogram_init(&b->histogram[i], err);
-        if (status == SQ_OK)
-            status = sq_histogram_add(&b->histogram[i], in.sample[i],
-                                      in.n_sample * in.calibration[i].k, err);
+        SQ_THEN(status, sq_histogram_add(&b->histogram[i], in.sample[i],
+                                         in.n_sample * in.calibration[i].k, err));
     }
     sq_eval_inputs_free(&in);
     return status;
@@ -69,9 +68,8 @@ static enum sq_status do_block(struct block *b, double target, double *sparsity,
         const struct sq_layer *l = &b->s->ck->layer[b->index * SQ_BLOCK_LAYERS + i];
         weight_count[sq_block_input_of(i)] += (double)l->n * (double)l->k;
     }
-    if (status == SQ_OK)
-        status = sq_sparsity_scan(weight_count, SQ_BLOCK_INPUTS, target, SQ_SCAN_STEP,
-                                  SQ_SCAN_LIMIT, error_of, b, of_input, err);
+    SQ_THEN(status, sq_sparsity_scan(weight_count, SQ_BLOCK_INPUTS, target, SQ_SCAN_STEP,
+                                     SQ_SCAN_LIMIT, error_of, b, of_input, err));
     for (size_t i = 0; status == SQ_OK && i < SQ_BLOCK_LAYERS; i++)
         sparsity[i] = of_input[sq_block_input_of(i)];
     memcpy(b->s->h, b->after, b->n * sizeof *b->after);

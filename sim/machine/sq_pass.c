@@ -290,8 +290,7 @@ enum sq_status sq_pass_run(const struct sq_pass_request *in, const struct sq_wor
     *out = (struct sq_pass_result){.row = calloc(w->n + 1, sizeof *out->row)};
     enum sq_status status =
         SQ_HAVE(out->row && p.energy && p.status && p.err, err, "%zu rows", w->n);
-    if (status == SQ_OK)
-        status = run(&p, err);
+    SQ_THEN(status, run(&p, err));
     free(p.energy);
     free(p.status);
     free(p.err);

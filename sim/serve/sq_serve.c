@@ -158,8 +158,7 @@ enum sq_status sq_serve(const struct sq_requests *q, const struct sq_serve_optio
     out->served = calloc(q->n + 1, sizeof *out->served);
     enum sq_status status =
         SQ_HAVE(s.active && s.step.of && out->served, err, "%zu requests", q->n);
-    if (status == SQ_OK)
-        status = serve(&s, seconds, user, err);
+    SQ_THEN(status, serve(&s, seconds, user, err));
     free(s.active);
     free(s.step.of);
     if (status != SQ_OK)

@@ -150,12 +150,9 @@ static enum sq_status load_all(struct load *load, const char *path, struct sq_er
         struct sq_report_sweep *s = &r->sweep[i];
         qsort(s->row, s->n_rows, sizeof *s->row, by_order);
         status = sq_report_find_pairs(s, err);
-        if (status == SQ_OK)
-            status = sq_sweep_db_spec(db, s->name, &s->title, &s->spec, err);
-        if (status == SQ_OK)
-            status = check_text(s->name, "title", s->title, err);
-        if (status == SQ_OK)
-            status = check_text(s->name, "spec", s->spec, err);
+        SQ_THEN(status, sq_sweep_db_spec(db, s->name, &s->title, &s->spec, err));
+        SQ_THEN(status, check_text(s->name, "title", s->title, err));
+        SQ_THEN(status, check_text(s->name, "spec", s->spec, err));
     }
     sq_sweep_db_close(db);
     return status;

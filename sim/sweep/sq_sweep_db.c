@@ -316,13 +316,11 @@ enum sq_status sq_sweep_db_open(struct sq_sweep_db **out, const char *path, bool
     enum sq_status status = SQ_OK;
     if (!db || !(db->path = strdup(path)))
         status = SQ_NO_MEMORY(err, "'%s'", sq_path_tail(path));
-    if (status == SQ_OK)
-        status = open_file(db, create, err);
+    SQ_THEN(status, open_file(db, create, err));
     if (status == SQ_OK && create && sqlite3_db_readonly(db->handle, "main") == 1)
         status = SQ_FAIL(err, SQ_ERR_IO, "cannot write database '%s': %s", sq_path_tail(path),
                          strerror(EACCES));
-    if (status == SQ_OK)
-        status = set_up(db, create, err);
+    SQ_THEN(status, set_up(db, create, err));
     if (status == SQ_OK) {
         *out = db;
         return SQ_OK;
@@ -458,8 +456,7 @@ enum sq_status sq_sweep_db_each(struct sq_sweep_db *db, sq_sweep_db_visit *visit
     for (; status == SQ_OK && code == SQLITE_ROW; code = sqlite3_step(db->statement[EACH])) {
         struct sq_sweep_row row;
         status = row_of(db, db->statement[EACH], &row, err);
-        if (status == SQ_OK)
-            status = visit(context, &row, err);
+        SQ_THEN(status, visit(context, &row, err));
     }
     if (status == SQ_OK && code != SQLITE_DONE)
         status = fail(db, "read", err);
@@ -541,8 +538,7 @@ enum sq_status sq_sweep_db_merge(struct sq_sweep_db *db, const char *path, uint6
     struct merge m = {.into = db};
     SQ_TRY(sq_sweep_db_open(&m.from, path, false, err));
     enum sq_status status = is_done(db, "BEGIN IMMEDIATE") ? SQ_OK : fail(db, "write", err);
-    if (status == SQ_OK)
-        status = sq_sweep_db_each(m.from, merge_row, &m, err);
+    SQ_THEN(status, sq_sweep_db_each(m.from, merge_row, &m, err));
     sqlite3_reset(db->statement[FIND]);
     if (status == SQ_OK && !is_done(db, "COMMIT"))
         status = fail(db, "write", err);

@@ -45,8 +45,7 @@ static enum sq_status fill(void *context, const char *work, struct sq_error *err
     struct sq_divergence d;
     char path[4096];
     enum sq_status status = read_tokens(t, &calib, &tokens, err);
-    if (status == SQ_OK)
-        status = evaluate(t, calib.id ? &calib : NULL, &tokens, &d, err);
+    SQ_THEN(status, evaluate(t, calib.id ? &calib : NULL, &tokens, &d, err));
     sq_tokens_free(&calib);
     sq_tokens_free(&tokens);
     SQ_TRY(status);

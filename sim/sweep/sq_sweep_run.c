@@ -357,8 +357,7 @@ enum sq_status sq_sweep_one(const struct sq_sweep_grid *s, const struct sq_sweep
     SQ_TRY(sq_sweep_inputs_open(&inputs, s, o, err));
     run.inputs = inputs;
     enum sq_status status = make_provenance(&run, err);
-    if (status == SQ_OK)
-        status = visit_first(&run, each, context, err);
+    SQ_THEN(status, visit_first(&run, each, context, err));
     free(run.provenance);
     sq_sweep_inputs_close(inputs);
     return status;

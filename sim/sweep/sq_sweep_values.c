@@ -196,9 +196,8 @@ static enum sq_status do_block(struct task *t, struct passes *p, size_t block, s
     enum sq_status status = SQ_OK;
     if (is_calibrated)
         status = sq_eval_collect(&p->calib, block, sq_recipe_needs(t->r), &in, err);
-    if (status == SQ_OK)
-        status = sq_eval_encode(t->source->ck, block, t->r, is_calibrated ? &in : NULL, NULL, layer,
-                                err);
+    SQ_THEN(status, sq_eval_encode(t->source->ck, block, t->r, is_calibrated ? &in : NULL, NULL,
+                                   layer, err));
     sq_eval_inputs_free(&in);
     t->layer = layer;
     for (size_t i = 0; status == SQ_OK && i < SQ_BLOCK_LAYERS; i++)

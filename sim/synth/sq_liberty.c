@@ -489,8 +489,7 @@ static enum sq_status read_file(struct sq_liberty *lib, const char *path, bool i
     enum sq_status status = load(lib, path, err);
     if (status == SQ_OK)
         lower_unit(lib->text);
-    if (status == SQ_OK)
-        status = read_text(lib, path, is_logic, err);
+    SQ_THEN(status, read_text(lib, path, is_logic, err));
     if (status != SQ_OK)
         sq_liberty_free(lib);
     return status;

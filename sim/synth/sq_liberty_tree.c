@@ -150,8 +150,7 @@ enum sq_status sq_lib_tree_read(struct sq_lib_tree *tree, const char *at, const 
     *tree = (struct sq_lib_tree){.at = at, .end = end, .err = err};
     skip_blank(tree);
     enum sq_status status = add_node(tree, &number);
-    if (status == SQ_OK)
-        status = read_statement(tree, number, skip, 0);
+    SQ_THEN(status, read_statement(tree, number, skip, 0));
     if (status == SQ_OK && !tree->node[0].is_group)
         status = damaged(tree, "has no body");
     if (status != SQ_OK)

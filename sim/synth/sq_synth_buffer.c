@@ -525,8 +525,7 @@ static enum sq_status visit(struct work *w, const char *name, json_t *module)
     enum sq_status status = read_nets(w, module, &n);
     for (size_t i = 2; i < n.n && status == SQ_OK; i++)
         status = relieve(w, cells, &n, i);
-    if (status == SQ_OK)
-        status = show_ports(w, name, module, &n);
+    SQ_THEN(status, show_ports(w, name, module, &n));
     free(n.net);
     free(n.sink);
     return status;

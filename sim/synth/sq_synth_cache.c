@@ -71,8 +71,7 @@ enum sq_status sq_synth_open(struct sq_synth *s, const char *rtl_dir, const char
         status = SQ_NO_MEMORY(err, "'%s'", sq_path_tail(cache_dir));
     }
     free(here);
-    if (status == SQ_OK)
-        status = open_parts(s, liberty, err);
+    SQ_THEN(status, open_parts(s, liberty, err));
     sq_digest_add(&s->digest, &s->base_digest, sizeof s->base_digest);
     if (status != SQ_OK)
         sq_synth_close(s);
@@ -242,8 +241,7 @@ static enum sq_status load_result(const struct sq_synth *s, const struct sq_synt
         r->min_period_ns = r->has_delay ? json_real_value(period) : NAN;
         status = sum_cells(s, b, cells, r, err);
     }
-    if (status == SQ_OK)
-        status = load_parts(json_object_get(root, "parts"), r, err);
+    SQ_THEN(status, load_parts(json_object_get(root, "parts"), r, err));
     json_decref(root);
     return status;
 }

@@ -125,8 +125,7 @@ enum sq_status sq_synth_find_clock(const struct sq_synth_block *b, const char *w
     struct names clocks = {0}, inputs = {0};
     const char *chosen = NULL;
     enum sq_status status = read_names(&clocks, work, CLOCKS, b->top, err);
-    if (status == SQ_OK)
-        status = read_names(&inputs, work, INPUTS, b->top, err);
+    SQ_THEN(status, read_names(&inputs, work, INPUTS, b->top, err));
     if (status == SQ_OK && clocks.n > 0)
         status = choose(b, &clocks, &inputs, &chosen, err);
     else if (status == SQ_OK && b->clock)

@@ -163,8 +163,7 @@ enum sq_status sq_synth_count(const struct sq_synth *s, const struct sq_synth_bl
     enum sq_status status = SQ_OK;
     json_object_foreach(modules, key, module)
     {
-        if (status == SQ_OK)
-            status = add_module(s, block, modules, key, c, err);
+        SQ_THEN(status, add_module(s, block, modules, key, c, err));
     }
     json_decref(modules);
     if (status == SQ_OK && json_object_size(c->cells) == 0)

@@ -140,8 +140,7 @@ static enum sq_status run_yosys(const struct sq_synth *s, const char *top, const
 static enum sq_status save(const char *work, const char *name, char *text, size_t n,
                            enum sq_status status, struct sq_error *err)
 {
-    if (status == SQ_OK)
-        status = write_text(work, name, text, n, err);
+    SQ_THEN(status, write_text(work, name, text, n, err));
     free(text);
     return status;
 }
@@ -318,12 +317,10 @@ enum sq_status sq_synth_make_area(const struct sq_synth *s, const struct sq_synt
         status = find_delay(s, b, work, made[best], NULL, clock, &delay, err);
     if (status == SQ_OK && is_timed && b->keeps_chip)
         status = sq_synth_read_part_paths(count[best].parts, work, err);
-    if (status == SQ_OK)
-        status = write_result(work, count[best].cells, b->keeps_parts ? count[best].parts : NULL,
-                              has_two ? made[best] : sq_synth_recipe_name(b->recipe),
-                              is_timed ? &delay : NULL, clock, err);
-    if (status == SQ_OK)
-        status = tidy(work, made[best], err);
+    SQ_THEN(status, write_result(work, count[best].cells, b->keeps_parts ? count[best].parts : NULL,
+                                 has_two ? made[best] : sq_synth_recipe_name(b->recipe),
+                                 is_timed ? &delay : NULL, clock, err));
+    SQ_THEN(status, tidy(work, made[best], err));
     for (int i = 0; i < 2; i++) {
         json_decref(count[i].cells);
         json_decref(count[i].parts);

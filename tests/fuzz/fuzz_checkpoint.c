@@ -17,8 +17,7 @@ static void read_stored(const struct sq_checkpoint *ck, size_t i)
     struct sq_error err;
     const char *why;
     enum sq_status status = sq_checkpoint_recipe(ck, i, &r, &why, &err);
-    if (status == SQ_OK)
-        status = sq_checkpoint_encoded(ck, i, &r, &q, &err);
+    SQ_THEN(status, sq_checkpoint_encoded(ck, i, &r, &q, &err));
     fuzz_status(status, &err);
     if (status == SQ_OK)
         sq_quant_layer_free(&q);

@@ -109,8 +109,7 @@ static void read_layer(const struct sq_checkpoint *ck, size_t i)
     fuzz_status(sq_checkpoint_read_layer(ck, i, w, &err), &err);
     free(w);
     enum sq_status status = sq_checkpoint_recipe(ck, i, &r, &why, &err);
-    if (status == SQ_OK)
-        status = sq_checkpoint_encoded(ck, i, &r, &q, &err);
+    SQ_THEN(status, sq_checkpoint_encoded(ck, i, &r, &q, &err));
     fuzz_status(status, &err);
     if (status == SQ_OK)
         sq_quant_layer_free(&q);
@@ -188,8 +187,7 @@ static bool open_and_read(const struct sq_foreign *f, const char *name, size_t n
     fuzz_status(sq_foreign_read(&l, 0, n, w, &err), &err);
     free(w);
     status = sq_foreign_recipe(&l, &r, &why, &err);
-    if (status == SQ_OK)
-        status = sq_foreign_encoded(&l, &r, &q, &err);
+    SQ_THEN(status, sq_foreign_encoded(&l, &r, &q, &err));
     fuzz_status(status, &err);
     if (status == SQ_OK)
         sq_quant_layer_free(&q);

@@ -211,8 +211,7 @@ SQ_TEST(test_every_key_of_a_chip)
     assert_int_equal(layer_of(&m, &r, &before, NULL), SQ_OK);
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         enum sq_status status = chip_of(keys[i].key, keys[i].line, &m, &err);
-        if (status == SQ_OK)
-            status = layer_of(&m, &r, &after, &err);
+        SQ_THEN(status, layer_of(&m, &r, &after, &err));
         if (keys[i].refused ? status == SQ_OK || !strstr(err.text, keys[i].refused)
                             : status != SQ_OK)
             fail_msg("%s: %s", keys[i].line, status == SQ_OK ? "taken" : err.text);

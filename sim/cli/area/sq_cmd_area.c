@@ -111,8 +111,7 @@ static enum sq_status add_format(void *context, const struct sq_cli_row *option,
     if (status == SQ_OK && !f)
         status =
             SQ_FAIL(err, SQ_ERR_ARG, "--units-of = %.40s, need a format or a description", text);
-    if (status == SQ_OK)
-        status = sq_format_recipe(f, SQ_IN_RUN, NULL, &r, err);
+    SQ_THEN(status, sq_format_recipe(f, SQ_IN_RUN, NULL, &r, err));
     const size_t n = status == SQ_OK && f->cost->units ? f->cost->units(&r, unit) : 0;
     if (status == SQ_OK && n == 0)
         status =
@@ -466,14 +465,12 @@ static enum sq_status run(struct arguments *in, struct sq_area_table *t, struct 
     enum sq_status status = sq_cli_wires_open(&in->wires, &synth, err);
     if (!synth.sta_version[0] && !t->has_periods)
         fprintf(stderr, "sqsim area: OpenSTA (sta) is not installed, no delays\n");
-    if (status == SQ_OK)
-        status = sq_area_synthesize(t, in->jobs, err);
+    SQ_THEN(status, sq_area_synthesize(t, in->jobs, err));
     if (status == SQ_OK)
         note_clock(t);
     if (status == SQ_OK && in->svg)
         status = sq_area_draw(&synth, t->row, in->svg, err);
-    if (status == SQ_OK)
-        status = write_table(in, t, err);
+    SQ_THEN(status, write_table(in, t, err));
     t->synth = NULL;
     sq_synth_close(&synth);
     return status;
@@ -494,8 +491,7 @@ int sq_cmd_area(int argc, char **argv)
     enum sq_status status = sq_cli_parse(&line, argc, argv, &in, &err);
     if (status == SQ_OK && !table.command)
         status = SQ_NO_MEMORY(&err, "the rows");
-    if (status == SQ_OK)
-        status = run(&in, &table, &err);
+    SQ_THEN(status, run(&in, &table, &err));
     for (size_t i = 0; i < table.n; i++)
         sq_synth_result_free(&table.row[i].result);
     free(table.row);

@@ -20,12 +20,9 @@ static enum sq_status find_groups(const struct sq_synth *s, const struct sq_area
     char *path = NULL;
     memset(&models, 0, sizeof models);
     enum sq_status status = sq_synth_mapped(s, &row->synth, &path, err);
-    if (status == SQ_OK)
-        status = sq_lib_models_open(&models, &s->lib, err);
-    if (status == SQ_OK)
-        status = sq_netlist_read(&n, path, clock, &models, &edge, err);
-    if (status == SQ_OK)
-        status = sq_energy_parts(&n, group, err);
+    SQ_THEN(status, sq_lib_models_open(&models, &s->lib, err));
+    SQ_THEN(status, sq_netlist_read(&n, path, clock, &models, &edge, err));
+    SQ_THEN(status, sq_energy_parts(&n, group, err));
     for (size_t i = 0; i < p->n_cells && status == SQ_OK; i++)
         (*group)[i] &= (uint8_t)~SQ_PART_IN_PE;
     sq_netlist_free(&n);
@@ -57,8 +54,7 @@ enum sq_status sq_area_draw(const struct sq_synth *s, struct sq_area_row *row, c
     uint8_t *group = NULL;
     SQ_TRY(sq_wires_place(s, &row->synth, &row->result, &p, &report, err));
     enum sq_status status = find_groups(s, row, &p, &group, err);
-    if (status == SQ_OK)
-        status = draw(path, &p, group, report, err);
+    SQ_THEN(status, draw(path, &p, group, report, err));
     free(group);
     free(report);
     sq_place_free(&p);

@@ -165,8 +165,7 @@ static enum sq_status run_engine(struct work *w, const struct sq_format_routes *
 {
     struct sq_route_outcome o;
     enum sq_status status = sq_route_engine(routes, p, &w->options, &o, err);
-    if (status == SQ_OK)
-        status = measure(w, &o.stream, name, &o, err);
+    SQ_THEN(status, measure(w, &o.stream, name, &o, err));
     sq_route_outcome_free(&o);
     return status;
 }
@@ -314,8 +313,7 @@ static enum sq_status run(struct work *w, struct sq_error *err)
     in->run.wires = in->wires.is_on ? &in->wires.wires : NULL;
     if (status == SQ_OK)
         sq_energy_print_head(in);
-    if (status == SQ_OK)
-        status = in->c.layer ? run_layers(w, &is_real, err) : run_points(w, err);
+    SQ_THEN(status, in->c.layer ? run_layers(w, &is_real, err) : run_points(w, err));
     if (status == SQ_OK)
         sq_energy_print_summary(in, w->n_rows, is_real);
     sq_synth_close(&in->synth);
@@ -340,8 +338,7 @@ int sq_cmd_energy(int argc, char **argv)
     enum sq_status status = sq_cli_parse(&line, argc, argv, &in, &err);
     if (status == SQ_OK && !in.command)
         status = SQ_FAIL(&err, SQ_ERR_MEMORY, "out of memory");
-    if (status == SQ_OK)
-        status = run(&w, &err);
+    SQ_THEN(status, run(&w, &err));
     free(in.command);
     sq_cli_wires_free(&in.wires);
     return status != SQ_OK ? sq_cli_fail("energy", &err)

@@ -404,8 +404,7 @@ static enum sq_status compare_one(const struct arguments *in, size_t index,
     } else {
         status = print_text(in, index, gpu, g, &c, err);
     }
-    if (status == SQ_OK)
-        status = sq_gpu_comparison_add(all, &c, err);
+    SQ_THEN(status, sq_gpu_comparison_add(all, &c, err));
     sq_gpu_comparison_free(&c);
     return status;
 }
@@ -446,9 +445,9 @@ static enum sq_status run_files(const struct arguments *in, struct sq_error *err
     SQ_NEED(files, err, "%zu files", in->n_records);
     enum sq_status status =
         sq_compare_input_read(in->records, in->machine, in->n_records, files, err);
-    if (status == SQ_OK)
-        status = in->is_cross ? sq_compare_cross(files, in->plot, in->is_json, err)
-                              : sq_compare_joined(files, in->formats, in->plot, in->is_json, err);
+    SQ_THEN(status, in->is_cross
+                        ? sq_compare_cross(files, in->plot, in->is_json, err)
+                        : sq_compare_joined(files, in->formats, in->plot, in->is_json, err));
     sq_compare_input_free(files);
     return status;
 }
@@ -461,8 +460,7 @@ int sq_cmd_compare(int argc, char **argv)
     struct sq_gpu_comparison all = {.n = 0};
     size_t skipped = 0;
     enum sq_status status = sq_cli_parse(&line, argc, argv, &in, &err);
-    if (status == SQ_OK)
-        status = check(&in, &err);
+    SQ_THEN(status, check(&in, &err));
     if (status == SQ_OK && (in.is_cross || in.is_joined || in.is_attention)) {
         status = run_files(&in, &err);
         return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("compare", &err);

@@ -101,8 +101,7 @@ static enum sq_status read_recipe(const struct reader *r, unsigned column, struc
         argv[argc++] = w;
     }
     enum sq_status status = sq_cli_parse(&line, argc, argv, &in, &inner);
-    if (status == SQ_OK)
-        status = sq_cli_recipe(&in.format, recipe, &inner);
+    SQ_THEN(status, sq_cli_recipe(&in.format, recipe, &inner));
     return status == SQ_OK ? SQ_OK : refuse(r, column, inner.text);
 }
 
@@ -231,8 +230,7 @@ enum sq_status sq_compare_formats_read(const char *path, struct sq_compare_forma
                                 ? sq_csv_reader_init(&r.csv, map.data ? (const char *)map.data : "",
                                                      map.nbytes, path, 4096, err)
                                 : SQ_NO_MEMORY(err, "formats");
-    if (status == SQ_OK)
-        status = read_rows(&r);
+    SQ_THEN(status, read_rows(&r));
     sq_csv_reader_free(&r.csv);
     sq_file_unmap(&map);
     return status;
@@ -482,10 +480,8 @@ enum sq_status sq_compare_joined(const struct sq_compare_input *in, const char *
 {
     struct joined j = {.in = in};
     enum sq_status status = load(&j, formats, err);
-    if (status == SQ_OK)
-        status = sq_gpu_cross(in->gpu, in->g, in->n, NULL, &j.cross, err);
-    if (status == SQ_OK)
-        status = join(&j, err);
+    SQ_THEN(status, sq_gpu_cross(in->gpu, in->g, in->n, NULL, &j.cross, err));
+    SQ_THEN(status, join(&j, err));
     if (status == SQ_OK && is_json)
         print_json(&j);
     else if (status == SQ_OK)

@@ -138,8 +138,7 @@ enum sq_status sq_compare_measured(const char *path, bool is_json, struct sq_err
         sq_json_lines(path, map.data ? (const char *)map.data : "", map.nbytes, add, &l, err);
     if (status == SQ_OK && l.n == 0)
         status = SQ_FAIL(err, SQ_ERR_DAMAGED, "'%s' holds no measured record", sq_path_tail(path));
-    if (status == SQ_OK)
-        status = print(&l, sq_compare_name(path), is_json, err);
+    SQ_THEN(status, print(&l, sq_compare_name(path), is_json, err));
     sq_file_unmap(&map);
     free(l.r);
     return status;

@@ -42,9 +42,8 @@ static enum sq_status run_gnuplot(const struct sq_compare_plot *p, int *code, st
     if (fwrite(p->text, 1, p->nbytes, script) != p->nbytes || fflush(script) != 0)
         status = SQ_NO_MEMORY(err, "a plot");
     rewind(script);
-    if (status == SQ_OK)
-        status =
-            sq_process_run_on(NULL, argv, fileno(script), fileno(p->out.stream), -1, code, err);
+    SQ_THEN(status,
+            sq_process_run_on(NULL, argv, fileno(script), fileno(p->out.stream), -1, code, err));
     fclose(script);
     return status;
 }

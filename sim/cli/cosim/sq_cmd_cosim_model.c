@@ -285,8 +285,7 @@ static enum sq_status run_model(struct visit *v, const char *model, bool *is_rea
     enum sq_status status = v->in->options.is_all ? run_all(v, model, is_wanted, is_real, err)
                                                   : run(v, model, is_wanted, is_real, err);
     if (v->ring) {
-        if (status == SQ_OK)
-            status = run_ring(v, err);
+        SQ_THEN(status, run_ring(v, err));
         sq_chip_program_free(v->ring);
         free(v->ring);
     }

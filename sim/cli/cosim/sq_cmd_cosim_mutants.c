@@ -66,8 +66,7 @@ int sq_cosim_mutants(const struct sq_cosim_args *in)
     }
     struct sq_mutant *m = calloc(in->n_mutants, sizeof *m);
     enum sq_status status = SQ_HAVE(m, &err, "%u mutants", in->n_mutants);
-    if (status == SQ_OK)
-        status = sq_mutant_run(&campaign, m, &outcome, &err);
+    SQ_THEN(status, sq_mutant_run(&campaign, m, &outcome, &err));
     const int exit_code = status == SQ_OK ? report(in, m, &outcome) : sq_cli_fail("cosim", &err);
     free(m);
     return exit_code;

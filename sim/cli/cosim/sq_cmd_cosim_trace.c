@@ -108,8 +108,7 @@ int sq_cosim_traces(const struct sq_cosim_args *in)
         if (sq_trace_open(&r, in->file[i], &err) != SQ_OK)
             return sq_cli_fail("cosim", &err);
         enum sq_status status = sq_cosim_is_chip(in) ? sq_trace_put_output(&r, &err) : SQ_OK;
-        if (status == SQ_OK)
-            status = run_trace(in, &r, &t, &err);
+        SQ_THEN(status, run_trace(in, &r, &t, &err));
         sq_trace_close(&r);
         if (status != SQ_OK)
             return sq_cli_fail("cosim", &err);

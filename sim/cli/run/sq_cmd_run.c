@@ -429,8 +429,7 @@ static enum sq_status run_gemm(struct visit *v, struct sq_error *err)
             status = SQ_NO_MEMORY(err, "%llu x %llu weights", (unsigned long long)in->r.gemm.n,
                                   (unsigned long long)in->r.gemm.k);
     }
-    if (status == SQ_OK)
-        status = visit_layer(v, 0, "gemm", x, w, in->r.gemm.m, in->r.gemm.n, in->r.gemm.k, err);
+    SQ_THEN(status, visit_layer(v, 0, "gemm", x, w, in->r.gemm.m, in->r.gemm.n, in->r.gemm.k, err));
     free(x);
     free(w);
     return status;
@@ -684,8 +683,7 @@ int sq_cmd_run(int argc, char **argv)
                                  .pass = {.batch = 1, .chips = 1, .seq = 2048, .is_whole = true}}};
     static const struct sq_cli_line line = {rows, "[MODEL]", doc};
     enum sq_status status = sq_cli_parse(&line, argc, argv, &in, &err);
-    if (status == SQ_OK)
-        status = run(&in, &err);
+    SQ_THEN(status, run(&in, &err));
     sq_cli_wires_free(&in.wires);
     return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("run", &err);
 }

@@ -35,11 +35,9 @@ enum sq_status sq_run_make_fair(const struct sq_run_request *in, struct sq_machi
     synth.period_ns = sq_run_period(in);
     sq_digest_hex(synth.liberty_digest, fair->liberty);
     enum sq_status status = in->wires ? sq_cli_wires_open(in->wires, &synth, err) : SQ_OK;
-    if (status == SQ_OK)
-        status = make_second(in, &synth, machine, fair, err);
-    if (status == SQ_OK)
-        status = sq_fair_machine(in->fair, &synth, &in->recipe, fair->second.um2, machine,
-                                 &fair->pe, err);
+    SQ_THEN(status, make_second(in, &synth, machine, fair, err));
+    SQ_THEN(status, sq_fair_machine(in->fair, &synth, &in->recipe, fair->second.um2, machine,
+                                    &fair->pe, err));
     sq_cli_progress_end();
     sq_synth_close(&synth);
     return status;

@@ -621,8 +621,7 @@ static enum sq_status run_noted(struct run *r, struct sq_error *err)
     fputs("clock,channel,command,bank,row\n", file.stream);
     dram->note = (struct sq_dram_note){put_command, file.stream};
     enum sq_status status = run_all(r, err);
-    if (status == SQ_OK)
-        status = sq_outfile_commit(&file, err);
+    SQ_THEN(status, sq_outfile_commit(&file, err));
     sq_outfile_abort(&file);
     return status;
 }
@@ -656,9 +655,8 @@ enum sq_status sq_run_on_machine(const struct sq_run_request *in, struct sq_erro
         status = in->workload ? sq_workload_read(in->workload, &r.workload, err)
                               : sq_run_shapes(in, sq_cli_model(in->model), &r.workload, err);
     r.name_width = name_width(&r.workload);
-    if (status == SQ_OK)
-        status =
-            r.is_gpu ? sq_run_on_gpu(in, &r.gpu, &r.workload, r.name, err) : run_noted(&r, err);
+    SQ_THEN(status,
+            r.is_gpu ? sq_run_on_gpu(in, &r.gpu, &r.workload, r.name, err) : run_noted(&r, err));
     if (status == SQ_OK && in->energy)
         sq_run_energy_note(&r.energy, r.machine.clock_hz);
     sq_run_free_own(r.layer, r.workload.n);

@@ -113,8 +113,7 @@ static enum sq_status see_layers(struct seen *v, const struct sq_checkpoint *ck,
                                          .m = (size_t)v->in->gemm.m,
                                          .seed = v->in->seed,
                                          .is_wanted = all};
-    if (status == SQ_OK)
-        status = sq_encoded_layers(ck, &o, see_layer, v, is_real, err);
+    SQ_THEN(status, sq_encoded_layers(ck, &o, see_layer, v, is_real, err));
     free(all);
     return status;
 }
@@ -134,8 +133,7 @@ static enum sq_status read_seen(const struct sq_run_request *in, struct sq_workl
             ? SQ_OK
             : SQ_FAIL(err, SQ_ERR_ARG, "the file holds layers of format %s, need --format %s",
                       f.recipe.format->name, f.recipe.format->name);
-    if (status == SQ_OK)
-        status = sq_checkpoint_open(&ck, model, err);
+    SQ_THEN(status, sq_checkpoint_open(&ck, model, err));
     if (status == SQ_OK) {
         status = see_layers(&v, &ck, model, &f, &is_real, err);
         sq_checkpoint_close(&ck);

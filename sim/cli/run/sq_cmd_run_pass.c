@@ -441,8 +441,7 @@ enum sq_status sq_run_pass(const struct sq_run_request *in, struct sq_error *err
 {
     struct sq_run_one r;
     enum sq_status status = sq_run_one_open(in, &r, err);
-    if (status == SQ_OK)
-        status = sq_run_one_time(&r, err);
+    SQ_THEN(status, sq_run_one_time(&r, err));
     if (status == SQ_OK)
         print(&r);
     if (status == SQ_OK && in->energy)

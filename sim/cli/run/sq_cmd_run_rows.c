@@ -215,10 +215,8 @@ static enum sq_status time_design(struct rows *r, const struct sq_run_request *r
     struct sq_run_one one;
     struct sq_fair_silicon silicon;
     enum sq_status status = sq_run_one_open(request, &one, err);
-    if (status == SQ_OK)
-        status = price(r, &one, &silicon, err);
-    if (status == SQ_OK)
-        status = sq_run_one_time(&one, err);
+    SQ_THEN(status, price(r, &one, &silicon, err));
+    SQ_THEN(status, sq_run_one_time(&one, err));
     sq_cli_progress_end();
     if (status == SQ_OK)
         put(r, &one, &silicon);
@@ -324,8 +322,7 @@ static enum sq_status time_rows(struct rows *r, struct sq_error *err)
     struct sq_recipe *recipe = calloc(r->request->n_and, sizeof *recipe);
     SQ_NEED(recipe, err, "%zu formats", r->request->n_and);
     enum sq_status status = read_recipes(r, recipe, err);
-    if (status == SQ_OK)
-        status = time_recipes(r, recipe, err);
+    SQ_THEN(status, time_recipes(r, recipe, err));
     free(recipe);
     return status;
 }

@@ -205,14 +205,12 @@ static enum sq_status make_tables(struct serve *s, struct sq_error *err)
     for (unsigned i = 0; i < SQ_N_PROFILE_FILES && status == SQ_OK; i++) {
         FILE *out = open_memstream(&text[i], &nbytes[i]);
         status = SQ_HAVE(out, err, "a table");
-        if (status == SQ_OK)
-            status = sq_profile_write(&s->table, s->one->request->kv_format,
-                                      (enum sq_profile_file)i, out, err);
+        SQ_THEN(status, sq_profile_write(&s->table, s->one->request->kv_format,
+                                         (enum sq_profile_file)i, out, err));
         if (out && fclose(out) != 0 && status == SQ_OK)
             status = SQ_NO_MEMORY(err, "a table");
     }
-    if (status == SQ_OK)
-        status = write_tables(s, text, nbytes, err);
+    SQ_THEN(status, write_tables(s, text, nbytes, err));
     for (unsigned i = 0; i < SQ_N_PROFILE_FILES; i++)
         free(text[i]);
     if (status == SQ_OK && !s->one->request->is_json)
@@ -253,8 +251,7 @@ enum sq_status sq_run_serve(const struct sq_run_request *in, struct sq_error *er
     struct sq_run_one one;
     struct serve s = {.one = &one};
     enum sq_status status = sq_run_one_open(in, &one, err);
-    if (status == SQ_OK)
-        status = serve(&s, err);
+    SQ_THEN(status, serve(&s, err));
     sq_serve_free(&s.result);
     sq_pass_table_free(&s.table);
     sq_requests_free(&s.requests);

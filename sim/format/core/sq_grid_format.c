@@ -25,11 +25,6 @@ const char *const sq_operand_choice[] = {"both", "weights", "act", NULL};
 const char *const sq_rotation_choice[] = {"none", "16", "32", NULL};
 const char *const sq_score_choice[] = {"c0", "c1", "c2", "c3", NULL};
 
-static enum sq_status no_memory(size_t n, size_t k, struct sq_error *err)
-{
-    return SQ_NO_MEMORY(err, "a layer of %zu x %zu", n, k);
-}
-
 struct sq_grid_layer *sq_grid_layer_of(const struct sq_quant_layer *q)
 {
     return q->state;
@@ -195,7 +190,7 @@ static enum sq_status encode(struct sq_grid_layer *q, const struct sq_recipe *r,
         return sq_codes_encode_q8_0(&q->w, w, err);
     float *score = malloc(q->w.k * sizeof *score);
     if (!score)
-        return no_memory(q->w.n, q->w.k, err);
+        return SQ_NO_LAYER(err, q->w.n, q->w.k);
     const enum sq_status status = sq_codes_encode_rtn(&q->w, w, score, err);
     free(score);
     return status;
@@ -218,7 +213,7 @@ static enum sq_status fill_mask(struct sq_grid_layer *q, const struct sq_recipe 
     q->mask = malloc(q->w.k);
     enum sq_status status = SQ_OK;
     if (!abar || !wbar || !q->mask) {
-        status = no_memory(q->w.n, k, err);
+        status = SQ_NO_LAYER(err, q->w.n, k);
     } else {
         sq_mean_act(in->calibration->abs_sum, in->calibration->n_tokens, in->sigma, k, abar);
         sq_mean_weight(w, q->w.n, k, wbar);
@@ -293,20 +288,17 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
     struct sq_grid_layer *q = sq_grid_layer_new(r, n, k);
     *state = NULL;
     if (!q)
-        return no_memory(n, k, err);
+        return SQ_NO_LAYER(err, n, k);
     float *rotated = NULL;
     enum sq_status status =
         q->rotation ? sq_grid_rotated(q->rotation, w, n, k, &rotated, err) : SQ_OK;
     const float *from = rotated ? rotated : w;
-    if (status == SQ_OK)
-        status = quantize(q, r, from, in, err);
+    SQ_THEN(status, quantize(q, r, from, in, err));
     if (status == SQ_OK && r->operand != SQ_OPERAND_BOTH)
         status = sq_grid_keep_values(q, r, from, err);
     free(rotated);
-    if (status == SQ_OK)
-        status = sq_grid_store(q, err);
-    if (status == SQ_OK)
-        status = sq_grid_prepare(q, r, err);
+    SQ_THEN(status, sq_grid_store(q, err));
+    SQ_THEN(status, sq_grid_prepare(q, r, err));
     if (status != SQ_OK)
         layer_free(q);
     else
@@ -340,7 +332,7 @@ static enum sq_status store_mask(struct sq_grid_layer *q, struct sq_error *err)
     q->mask_bits = calloc((k + 7) / 8, 1);
     q->perm = malloc(2 * k * sizeof *q->perm);
     if (!q->mask_bits || !q->perm)
-        return no_memory(q->w.n, q->w.k, err);
+        return SQ_NO_LAYER(err, q->w.n, q->w.k);
     q->n_high = sq_static_order(q->mask, k, q->perm, q->perm + k);
     for (size_t i = 0; i < k; i++)
         q->mask_bits[i / 8] |= (uint8_t)(q->mask[i] << i % 8);
@@ -354,7 +346,7 @@ static enum sq_status store_codes(struct sq_grid_layer *q, struct sq_error *err)
         const size_t nbytes = sq_codes_row_nbytes(w, s);
         q->stream[s] = nbytes ? malloc(w->n * nbytes) : NULL;
         if (nbytes && !q->stream[s])
-            return no_memory(q->w.n, q->w.k, err);
+            return SQ_NO_LAYER(err, q->w.n, q->w.k);
         for (size_t row = 0; nbytes && row < w->n; row++)
             sq_codes_pack_row(w, row, s, q->stream[s] + row * nbytes);
     }
@@ -519,7 +511,7 @@ static enum sq_status load_mask(struct sq_grid_layer *q, const struct sq_recipe 
     SQ_TRY(sq_part_find(from, "perm_lo", SQ_I32, 1, &n_lo, &lo, err));
     q->mask = malloc(k);
     if (!q->mask)
-        return no_memory(q->w.n, q->w.k, err);
+        return SQ_NO_LAYER(err, q->w.n, q->w.k);
     for (size_t i = 0; i < k; i++)
         q->mask[i] = bits->data[i / 8] >> i % 8 & 1;
     if (k % 8 != 0 && bits->data[k / 8] >> k % 8 != 0)
@@ -558,8 +550,7 @@ static enum sq_status load_layer(void **state, const struct sq_recipe *r,
     *state = NULL;
     SQ_NEED(q, err, "a layer");
     enum sq_status status = load(q, r, from, err);
-    if (status == SQ_OK)
-        status = sq_grid_prepare(q, r, err);
+    SQ_THEN(status, sq_grid_prepare(q, r, err));
     if (status != SQ_OK)
         layer_free(q);
     else

@@ -151,13 +151,10 @@ static enum sq_status codes_product(const struct sq_codes *w, const struct sq_re
     struct sq_codes a;
     enum sq_status status = encode_act(w, r, mask, x, p->m, &a, err);
     p->k = is_act || is_weight ? w->k : (w->k + BEAT - 1) / BEAT * BEAT;
-    if (status == SQ_OK)
-        status = multiply(p, &a, w, err);
-    if (status == SQ_OK)
-        status = is_act ? put_mixed(p, &a, mask, err)
-                        : put_plane(p, is_weight ? "x" : "code", &a, NULL, err);
-    if (status == SQ_OK)
-        status = is_weight ? put_mixed(p, w, false, err) : put_plane(p, "w", w, NULL, err);
+    SQ_THEN(status, multiply(p, &a, w, err));
+    SQ_THEN(status, is_act ? put_mixed(p, &a, mask, err)
+                           : put_plane(p, is_weight ? "x" : "code", &a, NULL, err));
+    SQ_THEN(status, is_weight ? put_mixed(p, w, false, err) : put_plane(p, "w", w, NULL, err));
     sq_codes_free(&a);
     if (!is_act)
         sq_product_put_number(p, "act_bits", r->act.low_bits);

@@ -64,8 +64,7 @@ static enum sq_status through_codes(const struct sq_grid_layer *q, const struct 
     struct sq_codes a = sq_grid_act_codes(q, r, m);
     float *score = malloc(2 * a.k * sizeof *score);
     enum sq_status status = score ? sq_codes_alloc(&a, err) : no_memory(m, a.k, err);
-    if (status == SQ_OK)
-        status = sq_codes_encode_act(&a, x, sq_grid_recipe(r)->select, q->mask, score, err);
+    SQ_THEN(status, sq_codes_encode_act(&a, x, sq_grid_recipe(r)->select, q->mask, score, err));
     for (size_t t = 0; status == SQ_OK && t < m; t++)
         sq_codes_decode_row(&a, t, out + t * a.k_orig);
     free(score);

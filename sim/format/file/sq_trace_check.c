@@ -131,12 +131,9 @@ enum sq_status sq_trace_open(struct sq_trace *r, const char *path, struct sq_err
     SQ_TRY(sq_safetensors_open(&r->st, path, err));
     r->p.file = &r->st;
     enum sq_status status = read_text(r, err);
-    if (status == SQ_OK)
-        status = sq_product_number(&r->p, "M", 1, MAX_ROWS, &r->p.m, err);
-    if (status == SQ_OK)
-        status = sq_product_number(&r->p, "N", 1, MAX_ROWS, &r->p.n, err);
-    if (status == SQ_OK)
-        status = sq_product_number(&r->p, "K", 1, MAX_K, &r->p.k, err);
+    SQ_THEN(status, sq_product_number(&r->p, "M", 1, MAX_ROWS, &r->p.m, err));
+    SQ_THEN(status, sq_product_number(&r->p, "N", 1, MAX_ROWS, &r->p.n, err));
+    SQ_THEN(status, sq_product_number(&r->p, "K", 1, MAX_K, &r->p.k, err));
     if (status != SQ_OK)
         sq_trace_close(r);
     return status;

@@ -80,8 +80,7 @@ enum sq_status sq_vectors_write(const struct sq_vectors *v, const char *dir, con
     for (size_t i = 0; i < n && status == SQ_OK; i++)
         status = sq_safetensors_put(&w, i, tensor[i].data, err);
     snprintf(path, sizeof path, "%s/%s.jsonl", dir, name);
-    if (status == SQ_OK)
-        status = sq_outfile_open(&lines, path, err);
+    SQ_THEN(status, sq_outfile_open(&lines, path, err));
     if (status == SQ_OK) {
         put_lines(lines.stream, v);
         status = sq_outfile_flush(&lines, err); // both fit before the first has its name
@@ -193,8 +192,7 @@ static enum sq_status read_lines(struct sq_answers *a, const struct sq_vectors *
         snprintf(what, sizeof what, "answers, line %zu", ++number);
         if (n > 0) {
             status = sq_json_parse(what, at, n, &line, err);
-            if (status == SQ_OK)
-                status = read_line(a, v, what, line, err);
+            SQ_THEN(status, read_line(a, v, what, line, err));
             json_decref(line);
         }
         at += n + 1;

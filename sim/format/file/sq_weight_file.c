@@ -353,8 +353,7 @@ enum sq_status sq_weight_file_adopt(struct sq_weight_file *f, struct sq_safetens
     *f = (struct sq_weight_file){.st = *st};
     *st = (struct sq_safetensors){0};
     enum sq_status status = read_recipe(&f->st, &f->recipe, err);
-    if (status == SQ_OK)
-        status = read_entries(f, err);
+    SQ_THEN(status, read_entries(f, err));
     if (status != SQ_OK)
         sq_weight_file_close(f);
     return status;

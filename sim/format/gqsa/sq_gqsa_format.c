@@ -212,11 +212,6 @@ static void text(const struct sq_recipe *r, char out[96])
              sq_gqsa_recipe(r)->sparsity, r->group);
 }
 
-static enum sq_status no_memory(size_t n, size_t k, struct sq_error *err)
-{
-    return SQ_NO_MEMORY(err, "a layer of %zu x %zu", n, k);
-}
-
 static size_t padded(const struct sq_recipe *r, size_t k_orig)
 {
     return sq_gqsa_padded(k_orig, r->group);
@@ -271,7 +266,7 @@ static enum sq_status fill_weight_of(const struct sq_recipe *r, const struct sq_
         return SQ_OK;
     double *norm = malloc(k * sizeof *norm);
     enum sq_status status =
-        norm ? sq_channel_norms(in->calibration, norm, err) : no_memory(1, k, err);
+        norm ? sq_channel_norms(in->calibration, norm, err) : SQ_NO_LAYER(err, 1, k);
     for (size_t i = 0; status == SQ_OK && i < k; i++)
         weight_of[i] = (float)norm[i];
     free(norm);
@@ -286,9 +281,8 @@ static enum sq_status choose(const struct sq_recipe *r, const float *w, size_t n
     const size_t columns = sq_gqsa_padded(k, r->group) / r->group;
     float *weight_of = malloc(k * sizeof *weight_of);
     double *score = malloc(n * columns * sizeof *score);
-    enum sq_status status = weight_of && score ? SQ_OK : no_memory(n, k, err);
-    if (status == SQ_OK)
-        status = fill_weight_of(r, in, k, weight_of, err);
+    enum sq_status status = weight_of && score ? SQ_OK : SQ_NO_LAYER(err, n, k);
+    SQ_THEN(status, fill_weight_of(r, in, k, weight_of, err));
     if (status == SQ_OK) {
         sq_gqsa_saliency(w, n, k, r->group, weight_of, score);
         status = sq_gqsa_prune(score, n, columns, o->sparsity, o->is_row_balanced, is_kept, err);
@@ -329,18 +323,17 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
                                                                            : SQ_GQSA_RTN;
     uint8_t *is_kept = malloc(n * columns);
     struct state *s = NULL;
-    enum sq_status status = is_kept ? choose(r, w, n, k, in, is_kept, err) : no_memory(n, k, err);
+    enum sq_status status = is_kept ? choose(r, w, n, k, in, is_kept, err) : SQ_NO_LAYER(err, n, k);
     if (status == SQ_OK) {
         s = state_new(r, n, k, sq_gqsa_count(is_kept, n, columns));
-        status = s ? sq_gqsa_check_shape(&s->m, err) : no_memory(n, k, err);
+        status = s ? sq_gqsa_check_shape(&s->m, err) : SQ_NO_LAYER(err, n, k);
     }
     if (status == SQ_OK) {
         sq_gqsa_set_groups(&s->m, is_kept);
         status = sq_gqsa_encode(&s->m, w, method, in->calibration, in->factor, err);
     }
     free(is_kept);
-    if (status == SQ_OK)
-        status = finish(s, r, err);
+    SQ_THEN(status, finish(s, r, err));
     if (status == SQ_OK) {
         fill_stored(s);
     } else {
@@ -358,9 +351,8 @@ static enum sq_status apply_f16(const struct sq_gqsa *m, const float *x, size_t 
 {
     float *tokens = malloc(n_tokens * m->k * sizeof *tokens);
     void *scratch = aligned_alloc(64, (sq_gqsa_gemm_scratch(m) + 63) / 64 * 64);
-    enum sq_status status = tokens && scratch ? SQ_OK : no_memory(n_tokens, m->k, err);
-    if (status == SQ_OK)
-        status = sq_half_load(x, n_tokens, m->k_orig, m->k, tokens, err);
+    enum sq_status status = tokens && scratch ? SQ_OK : SQ_NO_LAYER(err, n_tokens, m->k);
+    SQ_THEN(status, sq_half_load(x, n_tokens, m->k_orig, m->k, tokens, err));
     if (status == SQ_OK)
         sq_gqsa_gemm(m, tokens, n_tokens, y, scratch, 0);
     free(tokens);
@@ -486,7 +478,7 @@ static enum sq_status share(const void *state, const struct sq_sharing *how,
 {
     const struct sq_gqsa *m = &((const struct state *)state)->m;
     uint32_t *nnz = row_counts(m);
-    enum sq_status status = nnz ? SQ_OK : no_memory(m->n, m->k, err);
+    enum sq_status status = nnz ? SQ_OK : SQ_NO_LAYER(err, m->n, m->k);
     *n = 1 + SQ_WORK_SPLITS;
     for (unsigned kind = 0; status == SQ_OK && kind < SQ_WORK_SPLITS; kind++) {
         struct sq_work_split s;
@@ -565,9 +557,8 @@ static enum sq_status load(void **state, const struct sq_recipe *r,
     *state = NULL;
     SQ_TRY(find_parts(r, from, t, err));
     struct state *s = state_new(r, from->n, from->k_orig, t[GROUPS]->dim[0]);
-    enum sq_status status = s ? copy(s, t, err) : no_memory(from->n, from->k_orig, err);
-    if (status == SQ_OK)
-        status = finish(s, r, err);
+    enum sq_status status = s ? copy(s, t, err) : SQ_NO_LAYER(err, from->n, from->k_orig);
+    SQ_THEN(status, finish(s, r, err));
     if (status != SQ_OK)
         gqsa_free(s);
     else

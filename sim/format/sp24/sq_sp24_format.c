@@ -137,11 +137,6 @@ static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct s
     return SQ_OK;
 }
 
-static enum sq_status no_memory(size_t n, size_t k, struct sq_error *err)
-{
-    return SQ_NO_MEMORY(err, "a layer of %zu x %zu", n, k);
-}
-
 // Without its arrays; NULL without memory.
 static struct state *state_shape(const struct sq_recipe *r, size_t n, size_t k_orig)
 {
@@ -191,11 +186,10 @@ static enum sq_status encode(struct state *s, const struct sq_recipe *r, const f
     }
     int8_t *codes = malloc(n * k);
     double *norm = malloc(k * sizeof *norm);
-    enum sq_status status = codes && norm ? SQ_OK : no_memory(n, k, err);
+    enum sq_status status = codes && norm ? SQ_OK : SQ_NO_LAYER(err, n, k);
     if (status == SQ_OK && sq_prune24_needs_norm(&o))
         status = sq_channel_norms(in->calibration, norm, err);
-    if (status == SQ_OK)
-        status = sq_prune24_encode(&s->m, w, &o, norm, in->factor, codes, NULL, err);
+    SQ_THEN(status, sq_prune24_encode(&s->m, w, &o, norm, in->factor, codes, NULL, err));
     free(codes);
     free(norm);
     return status;
@@ -236,9 +230,8 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
         return SQ_FAIL(err, SQ_ERR_SHAPE, "N x K = %zu x %zu: 2:4 needs K to be a multiple of 4", n,
                        k);
     struct state *s = state_new(r, n, k, in->is_dense);
-    enum sq_status status = s ? encode(s, r, w, in, err) : no_memory(n, k, err);
-    if (status == SQ_OK)
-        status = finish(s, err);
+    enum sq_status status = s ? encode(s, r, w, in, err) : SQ_NO_LAYER(err, n, k);
+    SQ_THEN(status, finish(s, err));
     if (status != SQ_OK)
         sp24_free(s);
     else
@@ -256,7 +249,7 @@ static enum sq_status apply(const void *state, const struct sq_recipe *r, const 
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "act-bits = 16, need 8 beside dense layers");
     float *tokens = malloc(m * s->m.k * sizeof *tokens);
     enum sq_status status =
-        tokens ? sq_half_load(x, m, s->m.k_orig, s->m.k, tokens, err) : no_memory(m, s->m.k, err);
+        tokens ? sq_half_load(x, m, s->m.k_orig, s->m.k, tokens, err) : SQ_NO_LAYER(err, m, s->m.k);
     if (status == SQ_OK)
         sq_gemm_sp24_f16(&s->m, tokens, m, y);
     free(tokens);
@@ -420,9 +413,9 @@ static enum sq_status load(void **state, const struct sq_recipe *r,
                                                        : k / 2},
                         &values, err));
     struct state *s = state_new(r, from->n, from->k_orig, is_dense);
-    enum sq_status status = s ? copy(s, from, values, err) : no_memory(from->n, from->k_orig, err);
-    if (status == SQ_OK)
-        status = finish(s, err);
+    enum sq_status status =
+        s ? copy(s, from, values, err) : SQ_NO_LAYER(err, from->n, from->k_orig);
+    SQ_THEN(status, finish(s, err));
     if (status != SQ_OK)
         sp24_free(s);
     else

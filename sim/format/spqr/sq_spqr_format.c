@@ -152,8 +152,7 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
         s ? sq_spqr_encode(&s->m, w, n, k, in->calibration, &o, NULL, err) : no_memory(s, err);
     if (status == SQ_OK && sq_spqr_recipe(r)->is_ptcsr)
         status = make_ptcsr(s, err);
-    if (status == SQ_OK)
-        status = finish(s, err);
+    SQ_THEN(status, finish(s, err));
     if (status != SQ_OK)
         spqr_free(s);
     else

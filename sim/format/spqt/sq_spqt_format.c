@@ -114,11 +114,6 @@ static void text(const struct sq_recipe *r, char out[96])
              o->sparsity, sq_spqt_layout_names[o->layout]);
 }
 
-static enum sq_status no_memory(size_t n, size_t k, struct sq_error *err)
-{
-    return SQ_NO_MEMORY(err, "a layer of %zu x %zu", n, k);
-}
-
 static struct state *state_new(size_t n, size_t k)
 {
     const size_t n_blocks = sq_spqt_n_blocks(n, k);
@@ -149,8 +144,7 @@ static enum sq_status fill_theta(struct state *s, const struct sq_recipe *r,
         return SQ_FAIL(err, SQ_ERR_ARG, "spqt needs a calibration sample for its threshold");
     SQ_TRY(sq_histogram_init(&h, err));
     enum sq_status status = sq_histogram_add(&h, in->sample, in->n_sample * s->m.k, err);
-    if (status == SQ_OK)
-        status = sq_threshold(&h, sparsity, &s->theta, err);
+    SQ_THEN(status, sq_threshold(&h, sparsity, &s->theta, err));
     sq_histogram_free(&h);
     return status;
 }
@@ -160,9 +154,8 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
 {
     struct state *s = state_new(n, k);
     *state = NULL;
-    enum sq_status status = s ? sq_spqt_encode(w, &s->m, err) : no_memory(n, k, err);
-    if (status == SQ_OK)
-        status = fill_theta(s, r, in, err);
+    enum sq_status status = s ? sq_spqt_encode(w, &s->m, err) : SQ_NO_LAYER(err, n, k);
+    SQ_THEN(status, fill_theta(s, r, in, err));
     if (status != SQ_OK) {
         spqt_free(s);
         return status;
@@ -181,7 +174,7 @@ static enum sq_status apply(const void *state, const struct sq_recipe *r, const 
     const bool is_dense = o->is_prefill_dense || s->theta == 0;
     uint32_t *idx = is_dense ? NULL : malloc(m * k * sizeof *idx);
     size_t *n_idx = malloc(m * sizeof *n_idx);
-    enum sq_status status = n_idx && (idx || is_dense) ? SQ_OK : no_memory(n, k, err);
+    enum sq_status status = n_idx && (idx || is_dense) ? SQ_OK : SQ_NO_LAYER(err, n, k);
     for (size_t t = 0; status == SQ_OK && t < m; t++)
         status = sq_spqt_check(x + t * k, k, s->theta, err);
     for (size_t t = 0; status == SQ_OK && !is_dense && t < m; t++)
@@ -231,7 +224,7 @@ static enum sq_status share(const void *state, const struct sq_sharing *how,
     const size_t k = s->m.k, workers = how->workers;
     uint32_t *idx = malloc(k * sizeof *idx);
     if (!idx)
-        return no_memory(s->m.n, k, err);
+        return SQ_NO_LAYER(err, s->m.n, k);
     figure[0] = (struct sq_figure){"ideal", 0};
     figure[1] = (struct sq_figure){"balanced", 0};
     figure[2] = (struct sq_figure){"static", 0};
@@ -277,12 +270,11 @@ static enum sq_status load(void **state, const struct sq_recipe *r,
                         (size_t[]){sq_spqt_n_rows(n), k, SQ_Q4K_NBYTES}, &blocks, err));
     struct state *s = state_new(n, k);
     if (!s)
-        return no_memory(n, k, err);
+        return SQ_NO_LAYER(err, n, k);
     memcpy(&s->theta, theta->data, sizeof s->theta);
     memcpy(s->m.block, blocks->data, blocks->nbytes);
     enum sq_status status = sq_spqt_validate(&s->m, blocks->nbytes, err);
-    if (status == SQ_OK)
-        status = sq_spqt_check(NULL, 0, s->theta, err);
+    SQ_THEN(status, sq_spqt_check(NULL, 0, s->theta, err));
     if (status != SQ_OK) {
         spqt_free(s);
         return status;
@@ -369,9 +361,8 @@ static enum sq_status own_tokens(const void *state, const float *x, size_t m, st
     uint32_t *idx = malloc(k * sizeof *idx);
     bool *any = calloc(k, sizeof *any);
     double all = 0;
-    enum sq_status status = idx && any ? SQ_OK : no_memory(s->m.n, k, err);
-    if (status == SQ_OK)
-        status = sq_cost_own_new(out, m, (k + PIECE - 1) / PIECE, PIECE, err);
+    enum sq_status status = idx && any ? SQ_OK : SQ_NO_LAYER(err, s->m.n, k);
+    SQ_THEN(status, sq_cost_own_new(out, m, (k + PIECE - 1) / PIECE, PIECE, err));
     for (size_t t = 0; status == SQ_OK && t < m; t++) {
         status = sq_spqt_check(x + t * k, k, s->theta, err);
         const size_t n =

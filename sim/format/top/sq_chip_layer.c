@@ -49,8 +49,7 @@ static enum sq_status ask(const struct sq_recipe *r, struct sample *s, size_t k,
     if (status == SQ_OK && chip->takes && !chip->takes(w->p))
         status = SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "format %s: the chip does not run such layers",
                          r->format->name);
-    if (status == SQ_OK)
-        status = chip->make(w, err);
+    SQ_THEN(status, chip->make(w, err));
     sq_quant_layer_free(&q);
     return status;
 }

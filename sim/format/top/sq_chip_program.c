@@ -359,12 +359,10 @@ enum sq_status sq_chip_program_add(struct sq_chip_program *g, const struct sq_qu
     float *const inputs = malloc(m * q->k_orig * sizeof *inputs);
     SQ_NEED(inputs, err, "%zu inputs", m * q->k_orig);
     enum sq_status status = take_inputs(g, name, q, x, m, inputs, err);
-    if (status == SQ_OK)
-        status = sq_route_product(q, r, inputs, m, p, err);
+    SQ_THEN(status, sq_route_product(q, r, inputs, m, p, err));
     if (status == SQ_OK && g->source == SQ_PROGRAM_CODES)
         status = requantize(g, inputs, q->k_orig, p, err);
-    if (status == SQ_OK)
-        status = add(g, chip, name, inputs, q->k_orig, p, err);
+    SQ_THEN(status, add(g, chip, name, inputs, q->k_orig, p, err));
     free(inputs);
     return status;
 }

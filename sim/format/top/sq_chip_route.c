@@ -621,8 +621,7 @@ enum sq_status sq_chip_make(struct sq_route_work *w, const struct sq_block *engi
     }
     struct tiles t;
     enum sq_status status = make_tiles(w, engine, make, &t, err);
-    if (status == SQ_OK)
-        status = make_chip(w, &t, err);
+    SQ_THEN(status, make_chip(w, &t, err));
     sq_case_free(&t.c);
     return status;
 }

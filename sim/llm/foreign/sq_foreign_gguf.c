@@ -319,10 +319,8 @@ enum sq_status sq_foreign_write_gguf(const char *path, const struct sq_checkpoin
         status = say_config(&ck->config, values, err);
     const bool is_interleaved = is_gguf ? sq_gguf_model_is_interleaved(&ck->gguf)
                                         : !ck->config.has_qk_norm && !ck->config.has_qkv_bias;
-    if (status == SQ_OK)
-        status = collect(&o, layer, &kind, is_interleaved);
-    if (status == SQ_OK)
-        status = sq_gguf_write(path, is_gguf ? &ck->gguf : NULL, values, o.tensor, o.n, err);
+    SQ_THEN(status, collect(&o, layer, &kind, is_interleaved));
+    SQ_THEN(status, sq_gguf_write(path, is_gguf ? &ck->gguf : NULL, values, o.tensor, o.n, err));
     for (size_t i = 0; i < o.n_own; i++)
         free(o.own[i]);
     free(o.own);

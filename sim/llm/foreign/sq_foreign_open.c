@@ -602,8 +602,7 @@ static enum sq_status open_table(struct opening *o, const struct sq_tensor *code
             SQ_FAIL(o->err, SQ_ERR_SHAPE, "tensor '%.80s': blocksize = %llu, need a divisor of %zu",
                     text->name, (unsigned long long)block, l->k);
     l->group = (size_t)block;
-    if (status == SQ_OK)
-        status = open_absmax(o, absmax, state, (size_t)block);
+    SQ_THEN(status, open_absmax(o, absmax, state, (size_t)block));
     json_decref(state);
     return status;
 }

@@ -337,8 +337,7 @@ static enum sq_status write_config(const struct output *o, const char *dir, cons
     json_decref(root);
     SQ_NEED(text, err, "config.json");
     enum sq_status status = path_of(dir, "config.json", path, err);
-    if (status == SQ_OK)
-        status = sq_outfile_write(path, text, strlen(text), err);
+    SQ_THEN(status, sq_outfile_write(path, text, strlen(text), err));
     free(text);
     return status;
 }
@@ -394,14 +393,10 @@ enum sq_status sq_foreign_write(enum sq_foreign_as as, const char *dir, const ch
     SQ_TRY(kind_of(as, r, &o.kind, err));
     sq_outset_begin();
     enum sq_status status = collect(&o, ck, layer);
-    if (status == SQ_OK)
-        status = path_of(dir, "model.safetensors", path, err);
-    if (status == SQ_OK)
-        status = sq_safetensors_write(path, o.tensor, o.n, metadata, 1, err);
-    if (status == SQ_OK)
-        status = write_config(&o, dir, model, err);
-    if (status == SQ_OK)
-        status = copy_others(dir, model, written, err);
+    SQ_THEN(status, path_of(dir, "model.safetensors", path, err));
+    SQ_THEN(status, sq_safetensors_write(path, o.tensor, o.n, metadata, 1, err));
+    SQ_THEN(status, write_config(&o, dir, model, err));
+    SQ_THEN(status, copy_others(dir, model, written, err));
     status = sq_outset_end(status, err);
     for (size_t i = 0; i < o.n_own; i++)
         free(o.own[i]);

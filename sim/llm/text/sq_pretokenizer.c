@@ -101,8 +101,7 @@ enum sq_status sq_pretokenizer_add(struct sq_pretokenizer *p, const char *regex,
     struct rewriting w = {.out = malloc(strlen(regex) * (sizeof SPACES + 2) / 2 + 8)};
     SQ_NEED(w.out, err, "a regular expression");
     enum sq_status status = rewrite(regex, &w, err);
-    if (status == SQ_OK)
-        status = compile(p, w.out, PCRE2_UCP, err);
+    SQ_THEN(status, compile(p, w.out, PCRE2_UCP, err));
     free(w.out);
     return status;
 }
@@ -211,8 +210,7 @@ enum sq_status sq_pretokenizer_cut(const struct sq_pretokenizer *p, const char *
         if (!c.match[i])
             status = SQ_NO_MEMORY(err, "a match");
     }
-    if (status == SQ_OK)
-        status = cut_from(&c, 0, text, n, err);
+    SQ_THEN(status, cut_from(&c, 0, text, n, err));
     for (unsigned i = 0; i < p->n; i++)
         pcre2_match_data_free(c.match[i]);
     pcre2_match_context_free(c.limits);

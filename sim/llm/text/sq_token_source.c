@@ -181,8 +181,7 @@ static enum sq_status read_text(struct sq_token_source *s, const struct sq_check
     const int32_t lead = s->bos == SQ_BOS_EACH ? t->bos : SQ_TOKEN_NONE;
     if (status == SQ_OK && lead != SQ_TOKEN_NONE)
         status = check_ids(&(const struct ids){(int32_t[]){lead}, 1}, ck->config.vocab_size, err);
-    if (status == SQ_OK)
-        status = cut(&ids, s->window, s->stride, lead, tokens, err);
+    SQ_THEN(status, cut(&ids, s->window, s->stride, lead, tokens, err));
     free(ids.id);
     return status;
 }

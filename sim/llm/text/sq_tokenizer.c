@@ -509,10 +509,8 @@ static enum sq_status encode_longest_first(struct encoder *e, const char *text, 
         status = all.is_out_of_memory ? SQ_NO_MEMORY(err, "a text of %zu bytes", n)
                                       : check_looks(e, err);
     }
-    if (status == SQ_OK)
-        status = choose(&all, n, err);
-    if (status == SQ_OK)
-        status = encode_between(e, &all, text, n, err);
+    SQ_THEN(status, choose(&all, n, err));
+    SQ_THEN(status, encode_between(e, &all, text, n, err));
     free(all.match);
     return status;
 }
@@ -538,9 +536,8 @@ enum sq_status sq_tokenizer_encode(const struct sq_tokenizer *t, const char *tex
         .t = t, .time = sq_cut_time_of(nbytes), .most_looks = LOOKS_A_BYTE * (nbytes + 1024)};
     SQ_TRY(check_utf8(text, nbytes, err));
     enum sq_status status = make_room(&e, 1, err);
-    if (status == SQ_OK)
-        status = t->rank ? encode_longest_first(&e, text, nbytes, err)
-                         : encode_from(&e, 0, text, nbytes, err);
+    SQ_THEN(status, t->rank ? encode_longest_first(&e, text, nbytes, err)
+                            : encode_from(&e, 0, text, nbytes, err));
     free(e.symbol);
     free(e.heap);
     if (status != SQ_OK) {

@@ -405,10 +405,8 @@ static enum sq_status e2e(struct training *t, struct sq_train_result *result, st
                     .scratch =
                         malloc(2 * tokens * (c->vocab_size + c->hidden_size) * sizeof(float)),
                     .in = malloc((c->n_layers + 1) * tokens * c->hidden_size * sizeof(float))};
-    if (status == SQ_OK)
-        status = SQ_HAVE(e.head && e.scratch && e.in, err, "training on %zu tokens", tokens);
-    if (status == SQ_OK)
-        status = e2e_with(t, &e, result, err);
+    SQ_THEN(status, SQ_HAVE(e.head && e.scratch && e.in, err, "training on %zu tokens", tokens));
+    SQ_THEN(status, e2e_with(t, &e, result, err));
     if (e.embedded)
         sq_llama_free(&embedded);
     free(reference);

@@ -375,8 +375,7 @@ static enum sq_status config_of(const char *arch, const struct meta *more, char 
     gguf_free(&b);
     err->text[0] = text[0] = '\0';
     enum sq_status status = sq_gguf_open(&g, path, err);
-    if (status == SQ_OK)
-        status = sq_gguf_model_config(&g, "m", &c, err);
+    SQ_THEN(status, sq_gguf_model_config(&g, "m", &c, err));
     if (status == SQ_OK)
         config_text(&c, text);
     sq_gguf_close(&g);
