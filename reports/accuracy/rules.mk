@@ -1,10 +1,6 @@
 # reports/accuracy: the grid of formats on models. Two to six minutes a model on two idle cores.
 ACCURACY := reports/accuracy
 
-$(BUILD)/accuracy_grid: $(ACCURACY)/accuracy_grid.c $(ACCURACY)/subject.c $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS_ALL) $^ $(LDLIBS) -o $@
-
 $(BUILD)/kl_grid $(BUILD)/kl_table: $(BUILD)/%: $(ACCURACY)/%.c $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $^ $(LDLIBS) -o $@
@@ -57,10 +53,10 @@ accuracy-tiny: $(BUILD)/kl_grid $(BUILD)/kl_table
 ifeq ($(SUBJECT),smollm2)
 accuracy: accuracy-smollm2
 else
-accuracy: $(BUILD)/accuracy_grid accuracy-tiny
-	$(Q){ printf '# make accuracy: accuracy_grid on tiny-llama; revision %s; %s\n' \
-	    "$$(reports/revision.sh)" "$$($(CC) --version | head -1)" && \
-	  $(BUILD)/accuracy_grid traces/tiny-llama 8; } > $(TINY_GRID).csv.new && mv $(TINY_GRID).csv.new $(TINY_GRID).csv
-	$(Q){ sed -n '1s/^# \(.*\)/<!-- \1 -->/p' $(TINY_GRID).csv && awk -F, -f $(ACCURACY)/tables.awk $(TINY_GRID).csv; } > $(ACCURACY)/tiny-llama.md
-	$(Q)$(GNUPLOT) -e "csv='$(TINY_GRID).csv'; svg='$(ACCURACY)/tiny-llama.svg'; what='nats per token'" $(ACCURACY)/plot.gp
+accuracy: accuracy-tiny
+	$(Q)$(ACCURACY)/grid.sh list > $(TINY_GRID).txt
+	$(Q)$(call kl,traces/tiny-llama,traces/tiny-llama,8,$(TINY_GRID),$(TINY_GRID).csv)
+	$(Q){ printf '<!-- make accuracy; revision %s; %s -->\n' "$$(reports/revision.sh)" "$$($(CC) --version | head -1)" && \
+	  $(ACCURACY)/grid.sh page $(TINY_GRID).txt $(TINY_GRID).csv; } > $(ACCURACY)/tiny-llama.md
+	$(Q)$(GNUPLOT) -e "page='$(ACCURACY)/tiny-llama.md'; svg='$(ACCURACY)/tiny-llama.svg'; what='nats per token'" $(ACCURACY)/plot.gp
 endif

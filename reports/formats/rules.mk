@@ -1,20 +1,6 @@
-# reports/formats: all systems on one sheet. STORIES and PROFILE are not shipped.
+# reports/formats: all systems on one sheet. STORIES is not shipped.
 STORIES ?= $(SQ_DATA)/models/stories260K
-PROFILE ?= $(SQ_DATA)/act_scales/opt-125m.act_scales.safetensors
 FORMATS_DIR := reports/formats
-
-$(BUILD)/format_sheet: $(FORMATS_DIR)/format_sheet.c $(ACCURACY)/subject.c $(BUILD)/libsqsim.a \
-                       $(BUILD)/libsqmodels.a
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS_ALL) -I$(ACCURACY) $^ $(LDLIBS) -o $@
-
-# $(call format_accuracy,NAME,ARGUMENTS)
-define format_accuracy
-{ printf '# make formats: format_sheet on %s; revision %s; %s\n' "$(1)" \
-    "$$(reports/revision.sh)" "$$($(CC) --version | head -1)" && \
-  $(BUILD)/format_sheet $(2); } > $(FORMATS_DIR)/$(1).csv.new && \
-mv $(FORMATS_DIR)/$(1).csv.new $(FORMATS_DIR)/$(1).csv
-endef
 
 # KL of the sheet's rows on a small model: $(call format_kl,NAME,MODEL_DIR)
 SHEET_SEQUENCES ?= 16
@@ -30,16 +16,11 @@ $(SHEET_VARIANTS): $(FORMATS_DIR)/sheet.txt
 	$(Q)mkdir -p $(@D)
 	$(Q)awk -F' *[|] *' '!/^#/ && $$2 != "reference" {print $$1 " | " $$2 ($$3 ? " " $$3 : "")}' $< > $@
 
-# formats: regenerate reports/formats: accuracy and bits on small models, and the sheet of all formats
+# formats: regenerate reports/formats: KL and bits on small models, and the sheet of all formats
 .PHONY: formats
-formats: $(BUILD)/format_sheet $(BUILD)/kl_grid $(BUILD)/sqsim $(SHEET_VARIANTS)
-	$(Q)$(call format_accuracy,tiny-llama,traces/tiny-llama)
+formats: $(BUILD)/kl_grid $(BUILD)/sqsim $(SHEET_VARIANTS)
 	$(Q)$(call format_kl,tiny-llama,traces/tiny-llama)
-	$(Q)if [ -d "$(STORIES)" ]; then $(call format_accuracy,stories260k,$(STORIES)) && \
-	    $(call format_kl,stories260k,$(STORIES)); \
-	  else echo "formats: skipped stories260K: no $(STORIES)"; fi
-	$(Q)if [ -f "$(PROFILE)" ]; then $(call format_accuracy,opt-125m-profile,--profile $(PROFILE)); \
-	  else echo "formats: skipped outlier profiles: no $(PROFILE)"; fi
+	$(Q)if [ -d "$(STORIES)" ]; then $(call format_kl,stories260k,$(STORIES)); else echo "formats: skipped stories260K: no $(STORIES)"; fi
 	$(Q)$(sheet)
 
 # What was measured before (losses, areas) beside what the program says now (cycles, predictions of the GPU).

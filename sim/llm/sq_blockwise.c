@@ -75,17 +75,6 @@ void sq_eval_inputs_free(struct sq_eval_inputs *in)
     *in = (struct sq_eval_inputs){0};
 }
 
-enum sq_status sq_eval_calibrate(struct sq_llama *s, size_t block, bool has_hessian,
-                                 struct sq_calibration calibration[SQ_BLOCK_INPUTS],
-                                 struct sq_error *err)
-{
-    struct sq_eval_inputs in;
-    const enum sq_status status =
-        sq_eval_collect(s, block, has_hessian ? SQ_NEED_HESSIAN : SQ_NEED_INPUTS, &in, err);
-    memcpy(calibration, in.calibration, sizeof in.calibration);
-    return status;
-}
-
 // ---- quantizing -----------------------------------------------------------------------------
 
 // sigma[k] of the layers that share one input, in memory the caller frees.
@@ -265,16 +254,6 @@ enum sq_status sq_eval_encode_behind(struct sq_llama *s, size_t block, const str
     for (size_t i = 0; status != SQ_OK && i < SQ_BLOCK_LAYERS; i++)
         sq_quant_layer_free(&layer[i]);
     return status;
-}
-
-enum sq_status sq_eval_quantize(const struct sq_checkpoint *ck, size_t block,
-                                const struct sq_recipe *r, const struct sq_calibration *calibration,
-                                struct sq_quant_layer layer[SQ_BLOCK_LAYERS], struct sq_error *err)
-{
-    struct sq_eval_inputs in = {0};
-    if (calibration)
-        memcpy(in.calibration, calibration, sizeof in.calibration);
-    return sq_eval_encode(ck, block, r, calibration ? &in : NULL, NULL, layer, err);
 }
 
 // ---- evaluating -----------------------------------------------------------------------------

@@ -3,8 +3,7 @@
 // by them, and the block run with those. Evaluation and the scans over layers stand on it.
 //
 // Calibration statistics are of the unquantized model, but for sq_eval_encode_behind.
-#ifndef SQ_BLOCKWISE_H
-#define SQ_BLOCKWISE_H
+#pragma once
 
 #include "sim/format/sq_recipe.h"
 #include "sim/llm/sq_llama.h"
@@ -15,13 +14,8 @@ size_t sq_block_input_of(size_t layer);
 
 // ---- pieces: what a grid of recipes shares ----------------------------------------------------
 
-// Runs `block` of *s unquantized and collects its four inputs; the caller frees calibration[].
-enum sq_status sq_eval_calibrate(struct sq_llama *s, size_t block, bool has_hessian,
-                                 struct sq_calibration calibration[SQ_BLOCK_INPUTS],
-                                 struct sq_error *err);
-
-// The same for what a recipe needs (enum sq_need of sq_format_ops.h), tokens included: the members
-// belong to the caller, sq_eval_inputs_free.
+// Runs `block` of *s unquantized and collects what a recipe needs of its four inputs (enum sq_need of sq_format_ops.h), tokens
+// included: the members belong to the caller, sq_eval_inputs_free.
 enum { SQ_EVAL_SAMPLE = 512 }; // tokens kept, at most
 struct sq_eval_inputs {
     struct sq_calibration calibration[SQ_BLOCK_INPUTS];
@@ -39,11 +33,7 @@ struct sq_layer_choice {
     double *sparsity;
 };
 
-// The seven layers of a block; calibration may be NULL where the recipe needs none. Free each.
-enum sq_status sq_eval_quantize(const struct sq_checkpoint *ck, size_t block,
-                                const struct sq_recipe *r, const struct sq_calibration *calibration,
-                                struct sq_quant_layer layer[SQ_BLOCK_LAYERS], struct sq_error *err);
-// The same from collected inputs (NULL where the recipe needs none); `choice` may be NULL.
+// The seven layers of a block from collected inputs (NULL where the recipe needs none); `choice` may be NULL. Free each.
 enum sq_status sq_eval_encode(const struct sq_checkpoint *ck, size_t block,
                               const struct sq_recipe *r, const struct sq_eval_inputs *in,
                               const struct sq_layer_choice *choice,
@@ -79,5 +69,3 @@ enum sq_status sq_eval_block(struct sq_llama *s, size_t block, const struct sq_r
                              const struct sq_quant_layer layer[SQ_BLOCK_LAYERS],
                              const uint8_t *is_dense, sq_eval_report *report, void *context,
                              struct sq_error *err);
-
-#endif

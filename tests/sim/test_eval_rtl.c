@@ -66,7 +66,7 @@ static void quantize_block(const struct sq_checkpoint *ck, const struct sq_core_
 {
     struct sq_tokens calib = tokens_of(ck, "tokens_calib.safetensors", 4);
     struct sq_tokens eval = tokens_of(ck, "tokens_eval.safetensors", 1);
-    struct sq_calibration calibration[SQ_BLOCK_INPUTS];
+    struct sq_eval_inputs collected;
     struct sq_llama s;
     struct sq_recipe r = sq_recipe_default();
     r.format = &sq_format_sq_w;
@@ -76,14 +76,13 @@ static void quantize_block(const struct sq_checkpoint *ck, const struct sq_core_
     r.high_per_bank = config->high_per_bank;
     assert_int_equal(sq_recipe_check(&r, NULL), SQ_OK);
     assert_int_equal(sq_llama_init(&s, ck, &calib, NULL), SQ_OK);
-    assert_int_equal(sq_eval_calibrate(&s, 0, true, calibration, NULL), SQ_OK);
-    assert_int_equal(sq_eval_quantize(ck, 0, &r, calibration, layer, NULL), SQ_OK);
+    assert_int_equal(sq_eval_collect(&s, 0, SQ_NEED_HESSIAN, &collected, NULL), SQ_OK);
+    assert_int_equal(sq_eval_encode(ck, 0, &r, &collected, NULL, layer, NULL), SQ_OK);
     sq_llama_free(&s);
     assert_int_equal(sq_llama_init(&s, ck, &eval, NULL), SQ_OK);
     assert_int_equal(sq_llama_block(&s, 0, keep, in, NULL), SQ_OK);
     sq_llama_free(&s);
-    for (size_t i = 0; i < SQ_BLOCK_INPUTS; i++)
-        sq_calibration_free(&calibration[i]);
+    sq_eval_inputs_free(&collected);
     sq_tokens_free(&calib), sq_tokens_free(&eval);
 }
 
