@@ -3,8 +3,7 @@
 // and by a plain C++ compiler for the emulator of tests/gpu (SQ_EMULATE), launches, and error
 // forwarding. Kernels use only what is named here and in sq_ptx.cuh, so the emulator runs the very
 // text that the GPU runs.
-#ifndef SQ_CUDA_CUH
-#define SQ_CUDA_CUH
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -77,5 +76,3 @@ inline enum sq_status sq_launch_check(struct sq_error *err)
     SQ_CUDA_TRY(cudaGetLastError(), err);
     return SQ_OK;
 }
-
-#endif

@@ -6,8 +6,7 @@
 // Every kernel adds in an order that depends on the shape alone: two runs agree in every bit. The
 // order is not the golden model's, except where it is said; with scales of one every sum is an
 // integer and exact in any order, which the tests use.
-#ifndef SQ_GEMV_CUH
-#define SQ_GEMV_CUH
+#pragma once
 
 #include "gpu/sq_cuda.cuh"
 
@@ -143,5 +142,3 @@ struct SqSpqrRepack {
 };
 enum sq_status sq_spqr_repack_words(const SqSpqrRepack *r, cudaStream_t stream,
                                     struct sq_error *err);
-
-#endif

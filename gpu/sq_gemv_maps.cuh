@@ -2,8 +2,7 @@
 // Bit layouts and index maps of the decode kernels (sq_gemv.cuh), host and device. Where the order
 // on the device differs from the stored one (SPEC F.4, H.3), the change moves bits and loses none:
 // the inverse is here as well. tests/gpu/test_gemv_maps.cpp proves them bijective.
-#ifndef SQ_GEMV_MAPS_CUH
-#define SQ_GEMV_MAPS_CUH
+#pragma once
 
 #include "gpu/sq_maps.cuh"
 
@@ -180,5 +179,3 @@ SQ_HD size_t sq_spqr_chunk(size_t tile_row, size_t quad, size_t n_quads, int h, 
     return ((tile_row * n_quads + quad) * 2 + static_cast<size_t>(h)) * 16 +
            static_cast<size_t>(row);
 }
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the decode kernels are judged by: every format unpacked to binary32 by plain code from its
 // stored order, one product in binary64 for all, and random operands of full size.
-#ifndef SQ_GEMV_REFERENCE_CUH
-#define SQ_GEMV_REFERENCE_CUH
+#pragma once
 
 #include "gpu/sq_gemv.cuh"
 #include "gpu/sq_reference.cuh"
@@ -55,5 +54,3 @@ enum sq_status sq_ref_gemv(const SqRefGemv *g, cudaStream_t stream, struct sq_er
 // NaN and infinity are counted as wrong.
 enum sq_status sq_compare_f32(const float *got, const double *want, size_t n, SqDifference *d,
                               cudaStream_t stream, struct sq_error *err);
-
-#endif

@@ -4,8 +4,7 @@
 // caller owns every buffer.
 //
 //   Y[M][N] = X[M][K] W[N][K]^T, rows contiguous along K (SPEC 0.1).
-#ifndef SQ_KERNELS_CUH
-#define SQ_KERNELS_CUH
+#pragma once
 
 #include "gpu/sq_cuda.cuh"
 
@@ -172,5 +171,3 @@ struct SqEncodeToken {
     float *s;
 };
 enum sq_status sq_encode_token(const SqEncodeToken *e, cudaStream_t stream, struct sq_error *err);
-
-#endif

@@ -2,8 +2,7 @@
 // Index maps and bit layouts of the kernels, host and device: where a chunk lies in shared memory,
 // which operand element a lane holds, how 4-bit codes become bytes, how 2:4 metadata are spread
 // over lanes. tests/gpu/test_maps.cpp proves them bijective and equal to the SPEC.
-#ifndef SQ_MAPS_CUH
-#define SQ_MAPS_CUH
+#pragma once
 
 #include "gpu/sq_cuda.cuh"
 
@@ -186,5 +185,3 @@ SQ_HD size_t sq_meta24_index(size_t row16, size_t col64, size_t n_col64, int lan
 {
     return (row16 * n_col64 + col64) * 32 + static_cast<size_t>(lane);
 }
-
-#endif

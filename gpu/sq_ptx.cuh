@@ -3,8 +3,7 @@
 // layout in one sentence. Layouts: PTX ISA, "Matrix fragments for mma.m16n8k32" and its neighbours;
 // lane T = 0..31, q = T / 4, t = T % 4 throughout. Under SQ_EMULATE the same names have the meaning
 // of tests/gpu/emulate_ptx.h and emulate_wgmma.h.
-#ifndef SQ_PTX_CUH
-#define SQ_PTX_CUH
+#pragma once
 
 #include "gpu/sq_cuda.cuh"
 
@@ -360,5 +359,3 @@ SQ_DEVICE float sq_scaled_sum(int32_t p, float s_w, float s_x)
     const float y = __fadd_rn(0.0f, __fmul_rn(static_cast<float>(p), s_w));
     return __fadd_rn(__fmul_rn(y, s_x), 0.0f);
 }
-
-#endif

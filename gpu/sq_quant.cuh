@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers to codes, host and device, bit-identical to models/ (SPEC 0.3, A.9): integer quantizer,
 // BF16, E4M3, power-of-two scales. tests/gpu/test_quant.cpp compares them with the golden model.
-#ifndef SQ_QUANT_CUH
-#define SQ_QUANT_CUH
+#pragma once
 
 #include <cmath>
 #include <cstring>
@@ -133,5 +132,3 @@ SQ_HD float sq_pow2_scale(float amax)
     exponent = exponent < -100 ? -100 : exponent;
     return sq_float_from_bits(static_cast<uint32_t>(exponent + 127) << 23);
 }
-
-#endif

@@ -2,8 +2,7 @@
 // Slow, obviously right versions on the GPU, to judge the kernels at sizes that a CPU cannot check;
 // and the input data. The references themselves are compared with the golden model on small shapes
 // at the start of every measurement (sq_golden.cu).
-#ifndef SQ_REFERENCE_CUH
-#define SQ_REFERENCE_CUH
+#pragma once
 
 #include "gpu/sq_kernels.cuh"
 
@@ -65,5 +64,3 @@ enum sq_status sq_compare_i32(const int32_t *got, const int64_t *want, int n, in
 enum sq_status sq_compare_bf16(const uint16_t *got, const double *want, const double *allowed,
                                int n, int rows, int row0, int row_step, SqDifference *d,
                                cudaStream_t stream, struct sq_error *err);
-
-#endif

@@ -2,8 +2,7 @@
 // TOPK of one bank (SPEC 0.4) held by one thread: threshold by a partial sorting network, then ties
 // to the lowest index. No memory, no branches; about 2 log2(k)^2 / 2 minimum or maximum operations
 // an element. k and bank are powers of two, as every legal sparsity gives.
-#ifndef SQ_SELECT_CUH
-#define SQ_SELECT_CUH
+#pragma once
 
 #include <cstring>
 
@@ -98,5 +97,3 @@ SQ_HD void sq_select_bank(const int32_t (&key)[kBank], uint32_t (&mask)[(kBank +
         mask[i / 32] |= static_cast<uint32_t>(is_high) << (i % 32);
     }
 }
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one random generator: splitmix64 (Steele, Lea, Flood 2014). Seeded state is owned by the
 // caller, so a run is a function of its seed on every machine.
-#ifndef SQ_RNG_H
-#define SQ_RNG_H
+#pragma once
 
 #include <stdint.h>
 
@@ -29,5 +28,3 @@ static inline double sq_rng_unit(struct sq_rng *r)
 {
     return (double)(sq_rng_next(r) >> 11) * 0x1p-53;
 }
-
-#endif

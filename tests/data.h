@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that others made (docs/data.md): below the folder that SQ_DATA names.
-#ifndef SQ_TEST_DATA_H
-#define SQ_TEST_DATA_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,5 +13,3 @@ static inline const char *test_data(const char *name, char path[512])
     snprintf(path, 512, "%s/%s", folder && *folder ? folder : "/SQ_DATA is not set", name);
     return path;
 }
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SQ_SKIP("no %s here", path): leaves the test, aloud. Not cmocka's skip(), which 1.1.7 prints as
 // "not ok ... # SKIP": prove counts that as a failure.
-#ifndef SQ_TEST_SKIP_H
-#define SQ_TEST_SKIP_H
+#pragma once
 
 #include <stdio.h>
 
@@ -19,5 +18,3 @@
         if (sq_is_without(room))                                                                   \
             SQ_SKIP("no %s here", room);                                                           \
     } while (0)
-
-#endif

@@ -14,8 +14,7 @@
 // the tests to run, with `*` and `?` as in a shell:
 //
 //   build/tests/unit/core/test_gemm 'every_*'         (or: make t T=unit/core/test_gemm ARGS="every_*")
-#ifndef SQ_TEST_H
-#define SQ_TEST_H
+#pragma once
 
 #ifdef __cplusplus
 #include <csetjmp>
@@ -165,5 +164,3 @@ int main(int argc, char **argv)
         fclose(needed);
     return _cmocka_run_group_tests("tests", sq_tests.test, n, sq_tests.before, sq_tests.after);
 }
-
-#endif

@@ -8,8 +8,7 @@
 // rows of B shared, half of them loaded by each block and multicast to both. A block is three
 // warpgroups: one thread of the first issues the copies (TMA), the other two multiply 64 rows of A
 // with all of B. Blocks are persistent and walk over the tiles.
-#ifndef SQ_WGMMA_CUH
-#define SQ_WGMMA_CUH
+#pragma once
 
 #include "gpu/sq_maps.cuh"
 #include "gpu/sq_ptx.cuh"
@@ -270,5 +269,3 @@ enum sq_status sq_wgmma_launch(typename Product::Args &p, int rows_a, int rows_b
     SQ_LAUNCH_CLUSTER(kernel, n_blocks, kThreads, kNbytes, stream, kCluster, p);
     return sq_launch_check(err);
 }
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measuring: device memory by the arena, the state of the device (read, never set), and times by
 // graph replay over rotated buffers, candidates interleaved (gpu/README.md, "On a GPU").
-#ifndef SQ_BENCH_CUH
-#define SQ_BENCH_CUH
+#pragma once
 
 #include <functional>
 #include <string>
@@ -75,5 +74,3 @@ int sq_n_copies(size_t nbytes);
 // Ceilings of memory, GB/s: device-to-device copy (bytes read plus written) and a read-only sum.
 enum sq_status sq_measure_memory(SqArena *arena, cudaStream_t stream, double *copy_gbps,
                                  double *read_gbps, struct sq_error *err);
-
-#endif

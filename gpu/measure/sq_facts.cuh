@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What all records of a run share: device, driver, libraries, compiler, program.
-#ifndef SQ_FACTS_CUH
-#define SQ_FACTS_CUH
+#pragma once
 
 #include <string>
 
@@ -15,5 +14,3 @@ struct SqFacts {
 SqFacts sq_facts_of(const cudaDeviceProp &p);
 // The ceilings stay as they are; strings point into *f.
 void sq_facts_fill(struct sq_record_run *run, const SqFacts &f, const cudaDeviceProp &p);
-
-#endif

@@ -3,8 +3,7 @@
 // decode formats on one small layer of a real model, written as traces (sq_trace.h) and replayed
 // by the golden model at once. `sqsim cosim` takes them through cycle model and RTL. Their producer
 // is cuda, or emulator where the kernels ran there.
-#ifndef SQ_GOLDEN_CUH
-#define SQ_GOLDEN_CUH
+#pragma once
 
 #include "gpu/sq_cuda.cuh"
 
@@ -23,5 +22,3 @@ struct SqGoldenInfo {
 // *n_values: values that agreed. The first difference is SQ_ERR_DAMAGED with its place.
 enum sq_status sq_golden_traces(const SqGoldenInfo *info, cudaStream_t stream, size_t *n_values,
                                 struct sq_error *err);
-
-#endif

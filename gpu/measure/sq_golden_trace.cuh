@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the parts of the bit-for-bit measurement share (sq_golden.cuh): buffers with a twin on the
 // device, the trace file, the layer, and a function per system of sq_trace.h.
-#ifndef SQ_GOLDEN_TRACE_CUH
-#define SQ_GOLDEN_TRACE_CUH
+#pragma once
 
 #include <string>
 #include <utility>
@@ -118,5 +117,3 @@ enum sq_status sq_trace_weights(const SqTraceLayer &l, unsigned bits, std::vecto
                                 SqBoth<float> *s_w, struct sq_error *err);
 // BF16 patterns of the inputs.
 enum sq_status sq_trace_bf16(const SqTraceLayer &l, SqBoth<uint16_t> *x, struct sq_error *err);
-
-#endif

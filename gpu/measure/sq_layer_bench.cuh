@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All kernels on one layer shape: operands made on the GPU, every kernel checked against the slow
 // references (gpu/README.md, "Tolerances"), then, where asked for, timed against each other.
-#ifndef SQ_LAYER_BENCH_CUH
-#define SQ_LAYER_BENCH_CUH
+#pragma once
 
 #include <cstdio>
 #include <map>
@@ -59,5 +58,3 @@ enum sq_status sq_measure_peaks(SqBench *bench, int size, int samples, struct sq
 // bench->decode: the fit single_us = t0 + bytes / rate of every kernel over its shapes (of three or
 // more), then one line each to `out`; the list is empty afterwards.
 enum sq_status sq_bench_write_decode(SqBench *bench, FILE *out, struct sq_error *err);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One layer shape in the making: operands on the GPU and the list of kernels with how to launch and
 // how to judge each. The _jobs.cu files make the entries, sq_layer_bench.cu all else.
-#ifndef SQ_LAYER_JOBS_CUH
-#define SQ_LAYER_JOBS_CUH
+#pragma once
 
 #include <memory>
 
@@ -148,5 +147,3 @@ inline double bytes_of(size_t rows, size_t k, double bits)
 {
     return static_cast<double>(rows) * static_cast<double>(k) * bits / 8;
 }
-
-#endif

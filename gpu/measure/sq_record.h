@@ -19,8 +19,7 @@
 // p90; a measured record has passed its check. timing.warm_us (one operand copy, so in L2 where it
 // fits), single_us (events around one launch) and t0_fit_us (their fit over the shapes of a kernel)
 // are 0 where they were not taken.
-#ifndef SQ_RECORD_H
-#define SQ_RECORD_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -87,5 +86,3 @@ enum sq_status sq_record_check(const json_t *record, const char *what, struct sq
 
 // Every line of a file; *n counts records. Refuses two records of one id.
 enum sq_status sq_record_check_file(const char *path, size_t *n, struct sq_error *err);
-
-#endif

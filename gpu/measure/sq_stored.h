@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a measurement left in the repository, checked without CUDA.
-#ifndef SQ_STORED_H
-#define SQ_STORED_H
+#pragma once
 
 #include <stddef.h>
 
@@ -12,5 +11,3 @@
 // passes for one of a GPU. A missing directory counts as empty.
 enum sq_status sq_stored_check(const char *path, const char *producer, size_t *n_files,
                                size_t *n_values, struct sq_error *err);
-
-#endif

@@ -3,8 +3,7 @@
 // where the library is found at run time, cuSPARSELt (2:4 INT8 and FP8). Y[M][N] = X[M][K]
 // W[N][K]^T; BF16 and FP8 write BF16, binary16 writes binary32, cuBLASLt INT8 writes INT32,
 // cuSPARSELt INT8 writes INT32 (or BF16 where it refuses).
-#ifndef SQ_VENDOR_CUH
-#define SQ_VENDOR_CUH
+#pragma once
 
 #include <memory>
 #include <string>
@@ -46,5 +45,3 @@ enum sq_status sq_cusparselt_gemm(SqVendorType type, int m, int n, int k, const 
                                   std::unique_ptr<SqVendorGemm> *gemm, struct sq_error *err);
 // "none" where it is not found.
 std::string sq_cusparselt_version();
-
-#endif

@@ -12,8 +12,7 @@
 //
 // one_acc: P_lo alone. split: low + 2^low_bits * high; sentinel and compact (tied scales, SPEC
 // A.3): 2^(high_bits - low_bits) * low + high. Otherwise P_lo and P_hi have a scale each.
-#ifndef SQ_ARRAY_H
-#define SQ_ARRAY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ unsigned sq_array_mask_len(const struct sq_array_config *c);  // b, b/4 or 0
 // the format says so), missing ones are 0, and a group with an illegal nibble contributes 0.
 bool sq_array_bank(const struct sq_array_config *c, const struct sq_array_line *line,
                    const int32_t *plain, uint32_t *p_lo, uint32_t *p_hi);
-
-#endif

@@ -4,8 +4,7 @@
 //
 //   kept    (0,1) (0,2) (0,3) (1,2) (1,3) (2,3)
 //   nibble   0x4   0x8   0xC   0x9   0xD   0xE      the ten others are refused
-#ifndef SQ_META24_H
-#define SQ_META24_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ void sq_meta24_words(const uint8_t *nibble, size_t k, uint16_t *word);
 
 // What the select muxes deliver for one group: act[i0], act[i1]; zeros and false if illegal.
 bool sq_meta24_select(unsigned nibble, const int8_t act[4], int8_t taken[2]);
-
-#endif

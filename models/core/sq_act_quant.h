@@ -2,8 +2,7 @@
 // What sq_act_quant must deliver for one bank of activations in INT8 codes (SPEC C.1, SEL_SRC =
 // INT8): the mask of its largest magnitudes, the high codes, and the others requantised to low
 // codes.
-#ifndef SQ_ACT_QUANT_H
-#define SQ_ACT_QUANT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ struct sq_act_quant sq_act_quant_of(float s8, float s_lo, unsigned low_bits, uns
 // which SPEC 0.3 does not have, ranks like -qmax, to which Qs would have clamped it.
 void sq_act_quant_bank(const struct sq_act_quant *q, const int8_t *code, unsigned bank, unsigned k,
                        int8_t *lo, int8_t *hi);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Activations of bfloat16 to integers of `bits` bits, 2..8, with one scale a token, in integers, as sq_encode does it: the
 // same bits as sq_scale_from_amax and sq_quantize give in binary32 (tests/unit/core/test_mac.c).
-#ifndef SQ_ACT_TOKEN_H
-#define SQ_ACT_TOKEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ struct sq_act_token sq_act_token_of(uint16_t amax, unsigned bits);
 uint32_t sq_act_token_bits(const struct sq_act_token *t); // binary32
 // The code of an element; of one that is not finite 0, of one beyond amax any.
 int8_t sq_act_token_code(const struct sq_act_token *t, uint16_t x, unsigned bits);
-
-#endif

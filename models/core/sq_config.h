@@ -2,8 +2,7 @@
 // The two parameter sets everything else is built from: the format (what is stored) and the core
 // (what multiplies it). One definition each; RTL parameters, CLI options and file metadata are
 // derived from these fields.
-#ifndef SQ_CONFIG_H
-#define SQ_CONFIG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,5 +65,3 @@ enum sq_status sq_core_config_check(const struct sq_core_config *c, struct sq_er
 // Cycles one bank occupies each path when nothing stalls: ceil(b/L) and ceil(k/H).
 unsigned sq_core_low_steps(const struct sq_core_config *c);
 unsigned sq_core_high_steps(const struct sq_core_config *c);
-
-#endif

@@ -10,8 +10,7 @@
 //
 // Nothing here allocates or does I/O. struct sq_matrix is a view: the caller owns every buffer and
 // sizes it with the functions below.
-#ifndef SQ_FORMAT_H
-#define SQ_FORMAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -105,5 +104,3 @@ void sq_row_codes(const struct sq_matrix *m, size_t row, int8_t *lo, int8_t *hi)
 
 // W^ of one row, k_orig floats: s_lo*lo or s_hi*hi, one rounding each (SPEC A.6 decode).
 void sq_decode_row(const struct sq_matrix *m, size_t row, float *w);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the gather unit must deliver (SPEC A.7, D.3, D.8): the activations at the masked positions
 // of one bank, in ascending order, and the low codes with the mask code replaced by 0.
-#ifndef SQ_GATHER_H
-#define SQ_GATHER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@
 // beside raising its error flag.
 bool sq_gather_bank(const int8_t *lo_codes, const int8_t *act, unsigned bank, unsigned k,
                     unsigned low_bits, int8_t *lo_clean, int8_t *gathered);
-
-#endif

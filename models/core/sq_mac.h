@@ -8,8 +8,7 @@
 //
 // Every int8 activation is exact, -128 included, in groups of up to SQ_GROUP_LEN_MAX codes: what
 // sq_matrix_validate lets pass. A Y that underflows below zero is +0 (SPEC 0.2).
-#ifndef SQ_MAC_H
-#define SQ_MAC_H
+#pragma once
 
 #include "models/core/sq_format.h"
 
@@ -43,5 +42,3 @@ struct sq_codes sq_gemm_sq_w_codes(const struct sq_matrix *w);
 struct sq_codes sq_gemm_act_codes(float *s_a, size_t m, size_t k); // the codes: its act
 void sq_gemm_sq_w_row(const void *from, size_t row, int16_t *plane, size_t stride, float *s_lo,
                       float *s_hi);
-
-#endif

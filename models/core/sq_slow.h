@@ -3,8 +3,7 @@
 // calls nothing of sq_format, sq_encode, sq_validate, sq_gather, sq_mac or sq_gemm and shares only
 // the struct definitions: every rule is written down once more, straight from the SPEC, one bit and
 // one element at a time.
-#ifndef SQ_SLOW_H
-#define SQ_SLOW_H
+#pragma once
 
 #include "models/core/sq_format.h"
 
@@ -39,5 +38,3 @@ float sq_slow_y(const struct sq_matrix *m, size_t row, const int64_t *p_lo, cons
 // SPEC D.8 S1-S3 literally: prefix counts, then a one-hot select per slot.
 bool sq_slow_gather(const int8_t *lo_codes, const int8_t *act, unsigned bank, unsigned k,
                     unsigned low_bits, int8_t *lo_clean, int8_t *gathered);
-
-#endif

@@ -2,8 +2,7 @@
 // What the TopK unit must deliver (SPEC C.1, C.3, D.8): the mask of the k largest magnitudes of a
 // bank, ties to the lowest index. The choice itself is sq_topk (sq_format.h); here are the
 // magnitudes that hardware compares.
-#ifndef SQ_TOPK_H
-#define SQ_TOPK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ static inline uint16_t sq_magnitude_fp(uint16_t pattern)
 
 // mag[bank] -> mask[bank], exactly k ones; bank 1..SQ_BANK_MAX, 1 <= k <= bank.
 void sq_topk_bank(const uint16_t *mag, unsigned bank, unsigned k, uint8_t *mask);
-
-#endif

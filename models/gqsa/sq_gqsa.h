@@ -13,8 +13,7 @@
 //
 // K is a multiple of G; columns beyond k_orig stand for zero: their code is the group's zero.
 // Nothing here allocates.
-#ifndef SQ_GQSA_H
-#define SQ_GQSA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -100,5 +99,3 @@ void sq_gqsa_row(const void *from, size_t row, int16_t *plane, size_t stride, fl
 
 // Codes, indices, scales, zeros, offsets over n * k_orig weights (F.6).
 double sq_gqsa_stored_bits_per_weight(const struct sq_gqsa *m);
-
-#endif

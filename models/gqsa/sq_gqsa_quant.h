@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights into GQSA (SPEC F.2, F.3, F.7): which groups are kept, and what their codes become. F.7
 // (b) and (c) stand in for the paper's training and are called "lite".
-#ifndef SQ_GQSA_QUANT_H
-#define SQ_GQSA_QUANT_H
+#pragma once
 
 #include "models/gqsa/sq_gqsa.h"
 #include "models/quant/sq_calibration.h"
@@ -56,5 +55,3 @@ bool sq_gqsa_survivors(const double *h, size_t k, const uint8_t *keep, double *w
 // as it then is. SQ_ERR_MEMORY.
 enum sq_status sq_gqsa_refit_row(struct sq_gqsa *m, size_t row, const double *h, const double *w,
                                  double *error, struct sq_error *err);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the walker of group indices must deliver (SPEC F.4): the kept groups of a BSR matrix row by
 // row, one step each, and one step for a row that has none.
-#ifndef SQ_GQSA_WALK_H
-#define SQ_GQSA_WALK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ struct sq_gqsa_step {
 // for; limit = K/G. Steps go to `step`, room for that many and n_rows more; returns how many.
 size_t sq_gqsa_walk(const uint32_t *row_index, size_t n_rows, const uint16_t *groups,
                     uint32_t limit, struct sq_gqsa_step *step);
-
-#endif

@@ -3,8 +3,7 @@
 // outside models/ there are sq_pack and sq_unpack (sq_format.h). A code of 1..8 bits spans at most
 // two bytes; the second is touched only where the code reaches into it, so nothing outside the
 // stream is read or written.
-#ifndef SQ_BITS_H
-#define SQ_BITS_H
+#pragma once
 
 #include <assert.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ static inline void sq_bits_put(uint8_t *out, size_t i, unsigned bits, int8_t cod
     if (shift + bits > 8)
         out[byte + 1] = (uint8_t)(out[byte + 1] | v >> 8);
 }
-
-#endif

@@ -7,8 +7,7 @@
 // numbers: sq_codes_pack and sq_codes_unpack convert.
 //
 // Nothing here allocates: the caller owns the buffers.
-#ifndef SQ_CODES_H
-#define SQ_CODES_H
+#pragma once
 
 #include "models/core/sq_format.h"
 #include "models/number/sq_grid.h"
@@ -127,5 +126,3 @@ void sq_gemm_codes(const struct sq_gemm_codes *g, size_t m0, size_t m1, void *sc
 size_t sq_gemm_f16_scratch(const struct sq_codes *w, size_t m);
 enum sq_status sq_gemm_f16(const struct sq_codes *w, const float *x, size_t m, float *y,
                            void *scratch, struct sq_error *err);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the integers of a group to outputs, for tokens by a block of channels: the FP32 roundings of
 // sq_codes.h. Internal to models/.
-#ifndef SQ_CODES_COMBINE_H
-#define SQ_CODES_COMBINE_H
+#pragma once
 
 #include "models/number/sq_codes_dot.h"
 
@@ -20,5 +19,3 @@ sq_codes_combine_fn *sq_codes_combine_of(void);
 typedef void sq_codes_finish_fn(const struct sq_gemm_codes *j, size_t token, size_t n_tokens,
                                 size_t channel, unsigned n_channels, sq_codes_outputs *y);
 sq_codes_finish_fn *sq_codes_finish_of(void);
-
-#endif

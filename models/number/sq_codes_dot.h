@@ -5,8 +5,7 @@
 // Codes stand in words of 4 bytes: two codes of int16, or four of int8. A cell is a word of each
 // channel, so a kernel multiplies a cell by a word of a token and never sums across channels. The
 // same cells are what AMX reads as the rows of a tile.
-#ifndef SQ_CODES_DOT_H
-#define SQ_CODES_DOT_H
+#pragma once
 
 #include "models/number/sq_codes.h"
 #include "models/number/sq_gemm_kernels.h"
@@ -49,5 +48,3 @@ struct sq_codes_dot sq_codes_dot_of(enum sq_gemm_kernel kernel, bool is_int8, bo
 // them.
 void sq_codes_dot_begin(const struct sq_codes_dot *d);
 void sq_codes_dot_end(const struct sq_codes_dot *d);
-
-#endif

@@ -9,8 +9,7 @@
 //
 // own and tied are the packed SQ-format (SPEC A.6). Scales: s_lo of all, s_hi of own and fp; of the
 // others it follows from s_lo.
-#ifndef SQ_CODES_PACK_H
-#define SQ_CODES_PACK_H
+#pragma once
 
 #include "models/number/sq_codes.h"
 
@@ -29,5 +28,3 @@ enum sq_status sq_codes_unpack_row(struct sq_codes *c, size_t row,
                                    const uint8_t *const in[SQ_CODES_STREAMS], struct sq_error *err);
 // s_lo, and where it is stored s_hi, were set: checks them (SQ_ERR_SCALE), sets the other.
 enum sq_status sq_codes_settle_scales(struct sq_codes *c, struct sq_error *err);
-
-#endif

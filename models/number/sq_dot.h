@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One row against SQ_DOT_CHANNELS columns in binary64, for products whose sums are exact in any
 // order.
-#ifndef SQ_DOT_H
-#define SQ_DOT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ void sq_dot(const double *x, const double *w, size_t len, double sum[SQ_DOT_CHAN
 enum { SQ_DOT_TOKENS = 4, SQ_DOT_COLUMNS = 16 };
 void sq_dot_tile(const double *x, size_t stride, const double *w, size_t len,
                  double sum[SQ_DOT_TOKENS][SQ_DOT_COLUMNS]);
-
-#endif

@@ -10,8 +10,7 @@
 //   E8M0   8     127   2^127  (0xfe)   0xff: NaN; no sign, no fraction: 2^(code - 127)
 //
 // Conversion to a code saturates: it never writes a code that is no number.
-#ifndef SQ_FP_H
-#define SQ_FP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ uint8_t sq_e8m0_encode(int exponent);
 // binary32 -> binary16 bit pattern, round to nearest even (SPEC N.1); values that round beyond
 // 65504 give infinity (0x7c00), which the caller refuses.
 uint16_t sq_f32_to_f16(float x);
-
-#endif

@@ -2,8 +2,7 @@
 // Dot products in binary32 in a given order, as rtl/number/sq_fp_mac.sv makes them: shares of a row (SPEC
 // G.7, H.7: workers) are summed from +0, one product and one sum a step, each rounded; the row is
 // the sum of its shares, ascending. A struct of zeros has summed nothing yet.
-#ifndef SQ_FP_MAC_H
-#define SQ_FP_MAC_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ static inline void sq_fp_mac_step(struct sq_fp_mac *m, float w, float x, bool is
     m->has_share = true;
     m->acc = 0.0f;
 }
-
-#endif

@@ -2,8 +2,7 @@
 // The inner kernels of sq_gemm_codes and sq_gemm_sq_w, selectable for tests and benchmarks;
 // everybody else takes the fastest one the processor has. All give identical integers, hence
 // identical bits of Y. Internal to models/ and tests/.
-#ifndef SQ_GEMM_KERNELS_H
-#define SQ_GEMM_KERNELS_H
+#pragma once
 
 #include "models/core/sq_mac.h"
 
@@ -25,5 +24,3 @@ bool sq_gemm_kernel_is_supported(enum sq_gemm_kernel kernel);
 void sq_gemm_sq_w_with(enum sq_gemm_kernel kernel, const struct sq_matrix *w, const int8_t *act,
                        const float *s_a, size_t m, size_t n0, size_t n1, float *y, int32_t *p_lo,
                        int32_t *p_hi, void *scratch);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The product of values in binary32, where one operand of a layer is encoded and the other is not:
 // what the encoded one stands for enters as values.
-#ifndef SQ_GEMM_VALUES_H
-#define SQ_GEMM_VALUES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -12,5 +11,3 @@
 size_t sq_gemm_values_scratch(size_t m, size_t k);
 void sq_gemm_values(const float *w, size_t n, const float *x, size_t m, size_t k, float *y,
                     void *scratch);
-
-#endif

@@ -29,8 +29,7 @@
 // Each operation is one binary32 rounding, in the order written: equal to ggml and to the Python
 // package gguf, bit by bit. All bits are free: a scale that is NaN or infinite gives such values.
 // Nothing here allocates.
-#ifndef SQ_GGML_H
-#define SQ_GGML_H
+#pragma once
 
 #include <stdint.h>
 
@@ -64,5 +63,3 @@ sq_ggml_decode sq_ggml_mxfp4, sq_ggml_nvfp4;
 
 // Code i of a block whose nibbles are stored half a block apart, the first half in the low bits.
 unsigned sq_ggml_nibble(const uint8_t *nibbles, unsigned length, unsigned i);
-
-#endif

@@ -12,8 +12,7 @@
 //          shifter of the high or the low products
 //   fp     low E2M1, high E4M3, a scale each                                SPEC A.9
 //   fp8    one E4M3 code: activations beside fp weights                     SPEC A.9
-#ifndef SQ_GRID_H
-#define SQ_GRID_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -87,5 +86,3 @@ int sq_split_upper(const struct sq_grid *g, int16_t code);
 // shift: s_hi = 2^e s_lo.
 enum { SQ_SHIFT_MAX = 15 };
 int sq_grid_shift(float s_lo, float s_hi);
-
-#endif

@@ -3,8 +3,7 @@
 //
 // A sum, difference or product of two binary16 values, computed in binary32 and then rounded to
 // binary16, is the correctly rounded one: 24 >= 2 * 11 + 2 bits make the double rounding harmless.
-#ifndef SQ_HALF_H
-#define SQ_HALF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ void sq_half_round_all(const float *x, size_t n, float *out);
 // and channel.
 enum sq_status sq_half_load(const float *x, size_t n_tokens, size_t k_orig, size_t k, float *out,
                             struct sq_error *err);
-
-#endif

@@ -2,8 +2,7 @@
 // Sixteen binary32 numbers side by side, for sums whose order is part of a format: each lane adds
 // its own numbers in that order, one rounding an operation. The compilers make one vector of it
 // with AVX-512, two with AVX2, four with SSE; bits are the same. Internal to models/.
-#ifndef SQ_LANES_H
-#define SQ_LANES_H
+#pragma once
 
 enum { SQ_LANES = 16 };
 
@@ -57,5 +56,3 @@ static inline enum sq_lanes_level sq_lanes_level_of(enum sq_lanes_level level)
             level--;
     return level;
 }
-
-#endif

@@ -11,8 +11,7 @@
 //   byte 16 + 32u + l: value 64u + l in the low nibble, value 64u + 32 + l in the high one
 //
 // Nothing here allocates.
-#ifndef SQ_Q4K_H
-#define SQ_Q4K_H
+#pragma once
 
 #include <stdint.h>
 
@@ -49,5 +48,3 @@ enum sq_status sq_q4k_check(const struct sq_q4k *s, struct sq_error *err);
 // The weight of a code: step and minimum of its block, two roundings (SPEC G.3).
 float sq_q4k_value(float step, float min, unsigned code);
 void sq_q4k_decode(const struct sq_q4k *s, float v[SQ_Q4K_LEN]);
-
-#endif

@@ -5,8 +5,7 @@
 // The products are added `step` at a time. Each product, and the sum so far, is a term. The terms of a step are cut off
 // toward zero at one place, `aligned` bits below the largest of their exponents, and added exactly; the result is
 // rounded to `kept` fraction bits and is the sum so far.
-#ifndef SQ_SUM_H
-#define SQ_SUM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,5 +80,3 @@ struct sq_sum_trace {
 double sq_sum(const struct sq_sum_rule *r, const double *a, const int16_t *ea, const double *b,
               const int16_t *eb, size_t n, double c,
               void (*tell)(void *context, const struct sq_sum_trace *step), void *context);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // 16 rows of 16 numbers of 32 bits become columns, in registers of AVX-512: loops over banks that
 // stand one behind the other then see element i of 16 of them as a vector. Internal to models/.
-#ifndef SQ_TRANSPOSE_H
-#define SQ_TRANSPOSE_H
+#pragma once
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -35,6 +34,4 @@ __attribute__((target("avx512f"), always_inline)) static inline void sq_transpos
         v[i + 12] = _mm512_shuffle_i32x4(c, d, 0xdd);
     }
 }
-#endif
-
 #endif

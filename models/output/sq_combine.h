@@ -12,8 +12,7 @@
 // ONE: formats with one accumulator. TWO: the operand with two scales is the weights. SCALED: it is
 // the activations; s_lo, s_hi of the token, s_g of channel and group. Y starts at +0; an underflow
 // below zero ends as +0 (SPEC 0.2).
-#ifndef SQ_COMBINE_H
-#define SQ_COMBINE_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -132,5 +131,3 @@ static inline int32_t sq_combine_out(enum sq_output_kind kind, uint32_t bits)
         return y >= -127.0f ? (y <= 127.0f ? (int32_t)rintf(y) : 127) : y == y ? -127 : 127;
     return (int32_t)(kind == SQ_OUTPUT_BFLOAT16 ? sq_combine_bf16(bits) : bits);
 }
-
-#endif

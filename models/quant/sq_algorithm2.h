@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SQ Algorithm 2: which activation channels are high for every token (SPEC B.5).
-#ifndef SQ_ALGORITHM2_H
-#define SQ_ALGORITHM2_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ size_t sq_static_order(const uint8_t *mask, size_t k, uint32_t *perm_hi, uint32_
 // Mask recall against per-token masks is_high[m][k] (SPEC J.4): mean over tokens and banks of
 // |static and dynamic| / high_per_bank.
 double sq_mask_recall(const uint8_t *mask, const uint8_t *is_high, size_t m, size_t k);
-
-#endif

@@ -4,8 +4,7 @@
 // A threaded BLAS call splits its work, and therefore its roundings, by the thread count. Here
 // every BLAS or LAPACK call runs on one thread, on a block whose size is a constant, and OpenMP
 // threads share out the blocks. The same input gives the same bits at any OMP_NUM_THREADS.
-#ifndef SQ_BLAS_H
-#define SQ_BLAS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@ void sq_blas_xwt(const float *x, const float *w, size_t m, size_t n, size_t k, f
 // The same in binary64, sums and result: the reference of SPEC J.1. SQ_ERR_MEMORY.
 enum sq_status sq_blas_xwt_f64(const float *x, const float *w, size_t m, size_t n, size_t k,
                                double *y, struct sq_error *err);
-
-#endif

@@ -3,8 +3,7 @@
 // H = (2/T) X^T X (SPEC B.2), and its factor U.
 //
 // Binary64, OpenBLAS and LAPACKE. Results do not depend on the number of threads (sq_blas.h).
-#ifndef SQ_CALIBRATION_H
-#define SQ_CALIBRATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ struct sq_factor {
 enum sq_status sq_factor_init(struct sq_factor *f, const struct sq_calibration *c,
                               const float *sigma, double percdamp, struct sq_error *err);
 void sq_factor_free(struct sq_factor *f);
-
-#endif

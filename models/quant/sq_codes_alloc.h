@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buffers for struct sq_codes.
-#ifndef SQ_CODES_ALLOC_H
-#define SQ_CODES_ALLOC_H
+#pragma once
 
 #include "models/number/sq_codes.h"
 
@@ -10,5 +9,3 @@
 // (SQ_ERR_UNSUPPORTED) and lack of memory. Free with sq_codes_free; free of zeros is harmless.
 enum sq_status sq_codes_alloc(struct sq_codes *c, struct sq_error *err);
 void sq_codes_free(struct sq_codes *c);
-
-#endif

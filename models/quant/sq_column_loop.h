@@ -8,8 +8,7 @@
 // value is belongs to the caller: a code, a pruned zero, anything that depends on this row alone.
 // Rows are independent given U: threads share out tiles of rows, and results depend neither on the
 // number of threads nor, but for roundings, on the block.
-#ifndef SQ_COLUMN_LOOP_H
-#define SQ_COLUMN_LOOP_H
+#pragma once
 
 #include "models/quant/sq_calibration.h"
 
@@ -34,5 +33,3 @@ struct sq_column_loop {
 // (SPEC J.3). SQ_ERR_NON_FINITE with the place; SQ_ERR_MEMORY.
 enum sq_status sq_column_loop_run(const struct sq_column_loop *l, const float *w, double *sum_e2,
                                   struct sq_error *err);
-
-#endif

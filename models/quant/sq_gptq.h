@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPTQ on any grid, and on a mixed grid SQ Algorithm 1 (SPEC B.3, B.4).
-#ifndef SQ_GPTQ_H
-#define SQ_GPTQ_H
+#pragma once
 
 #include "models/number/sq_codes.h"
 #include "models/quant/sq_calibration.h"
@@ -41,5 +40,3 @@ struct sq_gptq {
 // SQ_ERR_NON_FINITE for w; SQ_ERR_ARG for a block that does not fit the group.
 enum sq_status sq_gptq_encode(struct sq_codes *c, const float *w, const struct sq_factor *f,
                               const struct sq_gptq *options, double *sum_e2, struct sq_error *err);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an error in the weights does to a layer's output under calibration, and the layers that
 // should therefore stay as they are (selective sparsity).
-#ifndef SQ_SENSITIVITY_H
-#define SQ_SENSITIVITY_H
+#pragma once
 
 #include "models/quant/sq_calibration.h"
 
@@ -18,5 +17,3 @@ enum sq_status sq_output_energy(const struct sq_calibration *c, const float *d, 
 // fraction in 0..1 (SQ_ERR_RANGE), errors no NaN (SQ_ERR_NON_FINITE).
 enum sq_status sq_sensitive_layers(const double *error, size_t n, double fraction,
                                    uint8_t *is_dense, struct sq_error *err);
-
-#endif

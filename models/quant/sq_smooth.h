@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SmoothQuant (SPEC B.1): sigma[k] moves magnitude from activations to weights, X W^T unchanged.
-#ifndef SQ_SMOOTH_H
-#define SQ_SMOOTH_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ void sq_smooth_sigma(const float *ax, const float *wx, size_t k, double alpha, f
 // w[n][k] *= sigma[k], or x[m][k] /= sigma[k].
 void sq_smooth_apply_weights(float *w, size_t n, size_t k, const float *sigma);
 void sq_smooth_apply_act(const float *x, size_t m, size_t k, const float *sigma, float *out);
-
-#endif

@@ -2,8 +2,7 @@
 // Thresholds of SpQt (SPEC G.2): theta(p) is the p-quantile of |x| over a calibration set, one per
 // input tensor, hence shared by q, k, v and by gate, up; or one p per matrix, chosen greedily
 // (TEAL).
-#ifndef SQ_THRESHOLD_H
-#define SQ_THRESHOLD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ typedef enum sq_status sq_scan_error_of(void *context, const double *sparsity, d
 enum sq_status sq_sparsity_scan(const double *weight_count, size_t n, double target, double step,
                                 double limit, sq_scan_error_of *error_of, void *context,
                                 double *sparsity, struct sq_error *err);
-
-#endif

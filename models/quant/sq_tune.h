@@ -9,8 +9,7 @@
 //   frozen codes q     dw: there is none  ds = d (q - z)                dzero = -d s
 //
 // d is the loss by the value. A layer without scales (lowest = highest = 0) has values w.
-#ifndef SQ_TUNE_H
-#define SQ_TUNE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ void sq_tune_backward(struct sq_tune *t, const float *d);
 // weights), the rate times `part`.
 void sq_tune_begin(struct sq_tune *t, double rate);
 void sq_tune_step(struct sq_tune *t, size_t step, double part);
-
-#endif

@@ -15,8 +15,7 @@
 //
 // The scale of a row is max |w| / qmax(bits) of the dense row, before pruning (E.7); that of a group the
 // same of the weights that the criterion would keep in it, as they are when the group is reached.
-#ifndef SQ_PRUNE24_H
-#define SQ_PRUNE24_H
+#pragma once
 
 #include "models/quant/sq_gptq.h"
 #include "models/sp24/sq_sp24.h"
@@ -46,5 +45,3 @@ enum sq_status sq_prune24_encode(struct sq_sp24 *m, const float *w,
 // A dense row in INT8 on the same scale: what a layer that stays dense is made of. Returns the
 // scale.
 float sq_dense8_encode_row(const float *w, size_t k, int8_t *codes);
-
-#endif

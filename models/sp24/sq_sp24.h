@@ -9,8 +9,7 @@
 //
 // K is the stored width, a multiple of 64 (hardware tiles of s8, E.8) and of the group; columns beyond
 // k_orig, which is a multiple of 4, hold zeros. Nothing here allocates.
-#ifndef SQ_SP24_H
-#define SQ_SP24_H
+#pragma once
 
 #include "models/array/sq_meta24.h"
 
@@ -71,5 +70,3 @@ void sq_sp24_row(const void *from, size_t row, int16_t *plane, size_t stride, fl
 
 // Values, metadata and FP32 scales, over the n * k_orig weights of the model.
 double sq_sp24_stored_bits_per_weight(const struct sq_sp24 *m);
-
-#endif

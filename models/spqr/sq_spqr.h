@@ -23,8 +23,7 @@
 // adds.
 //
 // Nothing here allocates: the caller owns the buffers.
-#ifndef SQ_SPQR_H
-#define SQ_SPQR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -114,5 +113,3 @@ struct sq_spqr_gemm {
 size_t sq_spqr_gemm_scratch(const struct sq_spqr *m);
 enum sq_status sq_spqr_gemm(const struct sq_spqr_gemm *g, size_t n_tokens, void *scratch,
                             struct sq_error *err);
-
-#endif

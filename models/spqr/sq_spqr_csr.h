@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The outliers of SpQR, by row or by tile row (SPEC H.4). Nothing here allocates.
-#ifndef SQ_SPQR_CSR_H
-#define SQ_SPQR_CSR_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ size_t sq_spqr_csr_entries(const struct sq_spqr_ptcsr *p);
 enum sq_status sq_spqr_to_ptcsr(const struct sq_spqr_csr *c, struct sq_spqr_ptcsr *p,
                                 struct sq_error *err);
 void sq_spqr_to_csr(const struct sq_spqr_ptcsr *p, struct sq_spqr_csr *c);
-
-#endif

@@ -2,8 +2,7 @@
 // What the decoder of SpQR words must deliver (SPEC H.2, H.3): from the 16 words of a tile the
 // 3-bit codes of its weights, the two 3-bit codes of each tile row, and the four FP16 of the second
 // order, which lie byte by byte in the words.
-#ifndef SQ_SPQR_DEC_H
-#define SQ_SPQR_DEC_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ struct sq_spqr_tile {
 };
 
 void sq_spqr_dec_tile(const uint64_t word[SQ_SPQR_TILE], struct sq_spqr_tile *tile);
-
-#endif

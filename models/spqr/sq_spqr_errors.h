@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the quantizer of a group of SpQR costs, with all of its values and without each of them.
 // Internal to models/quant/.
-#ifndef SQ_SPQR_ERRORS_H
-#define SQ_SPQR_ERRORS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -35,5 +34,3 @@ static inline double sq_spqr_most(double a, double b)
 // error[SQ_SPQR_ALL] of all, error[i] of the others without value i; places behind n are no errors.
 enum { SQ_SPQR_ALL = SQ_SPQR_TILE, SQ_SPQR_ERRORS = SQ_SPQR_TILE + 8 }; // whole vectors
 void sq_spqr_errors(const double *v, const double *u, size_t n, double error[SQ_SPQR_ERRORS]);
-
-#endif

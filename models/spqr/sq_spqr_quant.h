@@ -2,8 +2,7 @@
 // The encoder of SpQR (SPEC H.5): columns by falling diagonal of the Hessian, groups of 16 of them,
 // outliers by leaving one out, quantizers of two levels, errors compensated as in GPTQ. Binary64;
 // only what it stores is bit-exact.
-#ifndef SQ_SPQR_QUANT_H
-#define SQ_SPQR_QUANT_H
+#pragma once
 
 #include "models/quant/sq_calibration.h"
 #include "models/spqr/sq_spqr.h"
@@ -31,5 +30,3 @@ enum sq_status sq_spqr_encode(struct sq_spqr *m, const float *w, size_t n, size_
 enum sq_status sq_spqr_alloc(struct sq_spqr *m, size_t n, size_t k, size_t nnz,
                              struct sq_error *err);
 void sq_spqr_free(struct sq_spqr *m);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the decoder of Q4_K superblocks must deliver (SPEC G.3): codes, and per block of 32 the two
 // numbers that turn a code into a weight, w = D q - Mn.
-#ifndef SQ_Q4K_DEC_H
-#define SQ_Q4K_DEC_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -18,5 +17,3 @@ struct sq_q4k_dec {
 // like the others: 2^16 times 1.f.
 uint32_t sq_q4k_scaled(uint16_t half, unsigned factor);
 void sq_q4k_dec(const uint8_t in[SQ_Q4K_NBYTES], struct sq_q4k_dec *out);
-
-#endif

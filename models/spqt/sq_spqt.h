@@ -11,8 +11,7 @@
 // All in binary32, one rounding per operation, in the order given with each function.
 //
 // Nothing here allocates: the caller owns the buffers.
-#ifndef SQ_SPQT_H
-#define SQ_SPQT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -105,5 +104,3 @@ void sq_spqt_gemm(const struct sq_spqt_gemm *g, size_t m_tokens);
 // branch per weight: y = sum of x_k * w over |x_k| >= theta, k ascending.
 void sq_spqt_gemv_naive(const uint8_t *rows, size_t n, size_t k, const float *x, float theta,
                         float *y);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the index collector of SpQt must deliver (SPEC G.2, G.6): the columns whose |x| reaches the
 // threshold, ascending, `lanes` of them a beat.
-#ifndef SQ_SPQT_IDX_H
-#define SQ_SPQT_IDX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ struct sq_spqt_beat {
 // many.
 size_t sq_spqt_pack(const uint8_t *mask, size_t segments, size_t width, size_t lanes,
                     struct sq_spqt_beat *beat);
-
-#endif

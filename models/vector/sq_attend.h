@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The attention unit (SPEC R.5): attention of one query, key by key, in binary32 to the bit. Queries that share a cache
 // are independent of each other, so that a group of them is a call for each; how many lanes the unit has changes no value.
-#ifndef SQ_ATTEND_H
-#define SQ_ATTEND_H
+#pragma once
 
 #include <stddef.h>
 
@@ -14,5 +13,3 @@ enum { SQ_ATTEND_HEAD_MAX = 256, SQ_ATTEND_KEYS_MAX = 1 << 16 };
 // spread them; every NaN counts as 7fc00000.
 void sq_attend(const float *q, const float *key, const float *value, size_t stride, size_t n,
                size_t size, float *out);
-
-#endif

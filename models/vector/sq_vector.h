@@ -8,8 +8,7 @@
 //
 // A softmax, a norm, a gate, a rotary embedding and a sum are a few such passes over a row; the functions below
 // issue their beats, in the order of the hardware (rtl/vector/sq_vector.sv).
-#ifndef SQ_VECTOR_H
-#define SQ_VECTOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +74,3 @@ void sq_vector_gate(struct sq_vector_unit *unit, float *gate, const float *up, s
 void sq_vector_rotary(struct sq_vector_unit *unit, float *x, const float *partner,
                       const float *cosine, const float *sine, size_t n);
 void sq_vector_add(struct sq_vector_unit *unit, float *x, const float *y, size_t n);
-
-#endif

@@ -2,8 +2,7 @@
 // What all commands of `sqsim` share: exit codes, one-line errors, option parsing with ranges,
 // nearest names, progress, JSON lines, the format options. Only sq_main.c, sq_cli*.c and the
 // sq_cmd_*.c files print or decide exit codes.
-#ifndef SQ_CLI_H
-#define SQ_CLI_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -150,5 +149,3 @@ const char *sq_cli_revision(void);
 // stderr. Where nobody reads the pipe any more (`| head`) the program ends by SIGPIPE without a
 // word, as other tools do. Returns `code` otherwise.
 int sq_cli_finish(const char *command, int code);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What commands share that take layers of a model: the recipe of `eval` and `quantize`, which start from
 // the same defaults (sq_format_option.h), where calibration may be impossible; and which layers.
-#ifndef SQ_CLI_CALIB_H
-#define SQ_CLI_CALIB_H
+#pragma once
 
 #include "sim/cli/sq_cli_option.h"
 #include "sim/llm/sq_checkpoint.h"
@@ -38,5 +37,3 @@ enum sq_status sq_cli_layers(const struct sq_checkpoint *ck, const char *pattern
                              uint8_t **is_wanted, size_t *n, struct sq_error *err);
 // Refuses a recipe that the format's blocks do not take.
 enum sq_status sq_cli_routes_check(const struct sq_recipe *r, struct sq_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Options that several commands share: those of a core, and of the banks of sq_w that it computes.
-#ifndef SQ_CLI_CORE_H
-#define SQ_CLI_CORE_H
+#pragma once
 
 #include "models/core/sq_config.h"
 #include "sim/block/flow/sq_block.h"
@@ -50,5 +49,3 @@ json_t *sq_cli_parameters_json(const struct sq_block *block, const unsigned *val
 
 #define SQ_CLI_BANKS(...) SQ_CLI_PART(sq_cli_banks_rows, __VA_ARGS__, .end = sq_cli_banks_end)
 #define SQ_CLI_CORE(...) SQ_CLI_PART(sq_cli_core_rows, __VA_ARGS__, .end = sq_cli_core_end)
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // --format and the options of the formats, made from their tables (sq_format_option.h).
-#ifndef SQ_CLI_OPTION_H
-#define SQ_CLI_OPTION_H
+#pragma once
 
 #include "sim/cli/sq_cli_row.h"
 #include "sim/format/sq_format_ops.h"
@@ -39,5 +38,3 @@ enum sq_status sq_cli_recipe_of(const struct sq_cli_options *in, const struct sq
 
 // "gqsa|spqt": the formats whose table has a part, a pointer at this offset of struct sq_format_ops.
 const char *sq_cli_formats_with(size_t part, char list[200]);
-
-#endif

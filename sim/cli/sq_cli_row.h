@@ -11,8 +11,7 @@
 //         SQ_CLI_FLAG("json", AT(is_json), "one JSON object per layer", .group = SQ_CLI_COMMON),
 //         SQ_CLI_ARGUMENT("MODEL", AT(model)),
 //         SQ_CLI_END};
-#ifndef SQ_CLI_ROW_H
-#define SQ_CLI_ROW_H
+#pragma once
 
 #include "sim/cli/sq_cli.h"
 #include "sim/io/sq_home.h"
@@ -157,5 +156,3 @@ void sq_cli_help_and_exit(const struct sq_cli_line *line, const struct sq_cli_ro
 void sq_cli_complete_and_exit(const struct sq_cli_rows *all, const char *command);
 // The whole number in a field.
 uint64_t sq_cli_field(const struct sq_cli_item *item);
-
-#endif

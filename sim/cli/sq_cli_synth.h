@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The synthesis behind areas, as every command opens it. Program code.
-#ifndef SQ_CLI_SYNTH_H
-#define SQ_CLI_SYNTH_H
+#pragma once
 
 #include "sim/synth/sq_synth.h"
 
@@ -17,5 +16,3 @@ const char *sq_cli_synth_wires(const struct sq_synth *synth);
 
 // From here on a terminal shows what is synthesized, as a stage of `command`, until sq_cli_progress_end.
 void sq_cli_synth_show(struct sq_synth *synth, const char *command);
-
-#endif

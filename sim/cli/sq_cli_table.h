@@ -14,8 +14,7 @@
 //
 // Every row of a table has the same columns. A number that is NaN and a text that is NULL are null
 // in JSON and "-" for people.
-#ifndef SQ_CLI_TABLE_H
-#define SQ_CLI_TABLE_H
+#pragma once
 
 #include <limits.h>
 
@@ -108,5 +107,3 @@ json_t *sq_cli_object(const struct sq_cli_column *row);
 // The last line of --json: "summary", the columns, "provenance", whose reference it takes over.
 json_t *sq_cli_summary(const struct sq_cli_column *row, json_t *provenance);
 void sq_cli_put_summary(const struct sq_cli_column *row, json_t *provenance);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // --window --stride --bos: how a text becomes sequences of tokens (sim/llm/text/sq_token_source.h), in
 // the commands that take --text or --calib-text.
-#ifndef SQ_CLI_TEXT_H
-#define SQ_CLI_TEXT_H
+#pragma once
 
 #include "sim/cli/sq_cli_row.h"
 #include "sim/llm/text/sq_token_source.h"
@@ -17,5 +16,3 @@ void sq_cli_text_of(const struct sq_token_source *source, const struct sq_tokens
                     char text[160]);
 // The same as an object: sequences, window, stride, bos; the last three null for a token file.
 json_t *sq_cli_text_json(const struct sq_token_source *source, const struct sq_tokens *tokens);
-
-#endif

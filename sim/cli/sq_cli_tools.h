@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // --tool-seconds and --tool-memory: what the tools that a command runs may take (sq_confine.h).
-#ifndef SQ_CLI_TOOLS_H
-#define SQ_CLI_TOOLS_H
+#pragma once
 
 #include "sim/cli/sq_cli_row.h"
 
@@ -18,5 +17,3 @@ enum sq_status sq_cli_tools_end(void *tools, struct sq_error *err);
 
 // From here on a line on stderr says so where tools run without bubblewrap, once.
 void sq_cli_tools_note(void);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // --wires, --lef, --wire and --utilisation: delays with placed wires (sim/place).
-#ifndef SQ_CLI_WIRES_H
-#define SQ_CLI_WIRES_H
+#pragma once
 
 #include "sim/cli/sq_cli_row.h"
 #include "sim/place/sq_wires.h"
@@ -24,5 +23,3 @@ enum sq_status sq_cli_wires_end(void *wires, struct sq_error *err);
 enum sq_status sq_cli_wires_open(struct sq_cli_wires *w, struct sq_synth *synth,
                                  struct sq_error *err);
 void sq_cli_wires_free(struct sq_cli_wires *w);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the two files of `sqsim eval` share: its arguments, and what it says.
-#ifndef SQ_CMD_EVAL_H
-#define SQ_CMD_EVAL_H
+#pragma once
 
 #include "sim/cli/sq_cli_option.h"
 #include "sim/cli/sq_cli_table.h"
@@ -57,5 +56,3 @@ void sq_eval_print_head(const struct sq_eval_format *f);
 void sq_eval_print_layer(void *context, const struct sq_layer_metrics *m);
 void sq_eval_print_summary(struct sq_eval_format *f, const struct sq_eval_job *job,
                            const struct sq_checkpoint *ck, const struct sq_tokens *tokens);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `sqsim quantize` hands to its mode --vectors.
-#ifndef SQ_CMD_QUANTIZE_H
-#define SQ_CMD_QUANTIZE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ struct sq_vectors_request {
 // broken.
 enum sq_status sq_vectors_request(const struct sq_vectors_request *request, bool *is_kept,
                                   struct sq_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `sqsim sweep` and `sqsim point` share. Program code.
-#ifndef SQ_CMD_SWEEP_H
-#define SQ_CMD_SWEEP_H
+#pragma once
 
 #include "sim/cli/sq_cli_row.h"
 #include "sim/sweep/sq_sweep.h"
@@ -20,5 +19,3 @@ struct sq_sweep_options sq_sweep_options_of(const struct sq_sweep_prices *prices
 // A row as one line of JSON on standard output (callback of a sweep, without context).
 enum sq_status sq_sweep_print_json(void *context, const struct sq_sweep_row *row,
                                    struct sq_error *err);
-
-#endif

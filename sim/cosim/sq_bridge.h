@@ -2,8 +2,7 @@
 // What all bridges between C and a class of Verilator share: ports of any width as arrays of 32-bit
 // words, reset, clock, trace, and failed assertions. By itself Verilator prints such an assertion
 // and stops the program; the bridge reports it to the caller instead (sq_rtl.h).
-#ifndef SQ_BRIDGE_H
-#define SQ_BRIDGE_H
+#pragma once
 
 #include <verilated.h>
 #if VM_TRACE_FST
@@ -307,5 +306,3 @@ void vl_stop(const char *file, int line, const char *) VL_MT_UNSAFE
     if (!*sq_bridge::failed) // a $stop without a message
         std::snprintf(sq_bridge::failed, sizeof sq_bridge::failed, "%.90s:%d", file, line);
 }
-
-#endif

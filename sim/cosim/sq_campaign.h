@@ -3,8 +3,7 @@
 // Each point runs its cases 0, 1, ...; if the number of cases is no multiple of that of points, the
 // first points run one more. Point, number and seed determine a case completely (sq_case.h), so a
 // campaign gives the same result with any number of threads.
-#ifndef SQ_CAMPAIGN_H
-#define SQ_CAMPAIGN_H
+#pragma once
 
 #include "sim/cosim/sq_lockstep.h"
 #include "sim/cosim/sq_rtl_build.h"
@@ -46,5 +45,3 @@ enum sq_status sq_campaign_check_cases(const struct sq_block *block, const struc
 // a failure.
 enum sq_status sq_campaign_run(const struct sq_campaign *campaign, struct sq_outcome *out,
                                struct sq_error *err);
-
-#endif

@@ -2,8 +2,7 @@
 // The environment of a block (sim/block/flow/sq_env.h) during a run in lock step: one object, which
 // model and RTL see alike and both send requests to. For a block without an environment every
 // function does nothing.
-#ifndef SQ_ENV_RUN_H
-#define SQ_ENV_RUN_H
+#pragma once
 
 #include "sim/block/flow/sq_case.h"
 #include "sim/cosim/sq_port.h"
@@ -47,5 +46,3 @@ bool sq_env_run_differs(const struct sq_env_run *e, char name[32], struct sq_por
 unsigned sq_env_run_clock(struct sq_env_run *e, const char **complaint);
 // The same with what the RTL alone asked, and the environment's side of the next cycle.
 bool sq_env_run_clock_alone(struct sq_env_run *e);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An input stream of a case with the number of its next beat: what a run in lock step puts on the
 // ports of the block.
-#ifndef SQ_FEED_H
-#define SQ_FEED_H
+#pragma once
 
 #include "sim/block/flow/sq_case.h"
 #include "sim/cosim/sq_port.h"
@@ -29,5 +28,3 @@ void sq_feed_drive(struct sq_feed *f, bool is_valid, struct sq_port_words *in, s
                    struct sq_offer *offer);
 // The beat was taken.
 void sq_feed_take(struct sq_feed *f);
-
-#endif

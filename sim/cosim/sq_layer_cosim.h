@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A whole product of SQ weights through the core's RTL, compiled by Verilator: cut into pieces of
 // tiles, each with stalls and resets or without.
-#ifndef SQ_LAYER_COSIM_H
-#define SQ_LAYER_COSIM_H
+#pragma once
 
 #include "models/core/sq_format.h"
 #include "sim/block/core/sq_core_block.h"
@@ -47,5 +46,3 @@ enum sq_status sq_layer_cosim_run(const struct sq_layer_codes *x,
                                   const struct sq_core_config *config, const struct sq_rtl_api *rtl,
                                   uint64_t seed, bool is_free, bool keep_failure,
                                   struct sq_layer_cosim *out, struct sq_error *err);
-
-#endif

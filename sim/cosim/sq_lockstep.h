@@ -5,8 +5,7 @@
 // no assertion of the RTL may fail. A block with an environment (sq_env.h) must ask it the same in RTL
 // and model, signal for signal, and the run goes on until nothing is owed. Zero tolerance: the first difference stops the run and is
 // described. A run in which nothing moves any more (a hang) ends too.
-#ifndef SQ_LOCKSTEP_H
-#define SQ_LOCKSTEP_H
+#pragma once
 
 #include "sim/block/flow/sq_case.h"
 #include "sim/cosim/sq_rtl.h"
@@ -90,5 +89,3 @@ enum sq_status sq_lockstep_run(const struct sq_case *c, const struct sq_rtl_api 
 // some of them can go.
 enum sq_status sq_shrink(struct sq_case *c, const struct sq_rtl_api *rtl, struct sq_result *result,
                          struct sq_error *err);
-
-#endif

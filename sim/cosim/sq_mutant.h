@@ -2,8 +2,7 @@
 // Does the co-simulation notice a fault? Yosys puts faults into the netlist of one parameter point
 // (one bit inverted, stuck, or made to depend on its neighbour), Verilator compiles it once, and
 // each fault runs against the models until they differ or the cases are used up.
-#ifndef SQ_MUTANT_H
-#define SQ_MUTANT_H
+#pragma once
 
 #include "sim/cosim/sq_lockstep.h"
 #include "sim/cosim/sq_rtl_build.h"
@@ -33,5 +32,3 @@ struct sq_mutant_outcome {
 // out[point.n_mutants], in the order of their numbers. Deterministic at any number of threads.
 enum sq_status sq_mutant_run(const struct sq_mutant_campaign *campaign, struct sq_mutant *out,
                              struct sq_mutant_outcome *outcome, struct sq_error *err);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Data ports of a block, between beats of integers (sim/block/flow/sq_block.h) and the packed words that
 // its RTL has: fields of any width from bit 0 of word 0 on.
-#ifndef SQ_PORT_H
-#define SQ_PORT_H
+#pragma once
 
 #include "sim/block/flow/sq_block.h"
 
@@ -51,5 +50,3 @@ struct sq_port_difference {
 // False: all fields hold `want`. Else the first that does not is in *d.
 bool sq_port_differs(const struct sq_port_words *p, const int32_t *want,
                      struct sq_port_difference *d);
-
-#endif

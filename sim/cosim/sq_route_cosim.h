@@ -3,8 +3,7 @@
 // go into the block in place of random ones, with stalls and resets (sq_case_disturb) or without.
 // The block's golden model must give the product's integers, and the RTL is compared with golden
 // and cycle model in lock step.
-#ifndef SQ_ROUTE_COSIM_H
-#define SQ_ROUTE_COSIM_H
+#pragma once
 
 #include "sim/cosim/sq_layer_cosim.h"
 #include "sim/format/sq_route.h"
@@ -60,5 +59,3 @@ enum sq_status sq_route_cosim_ring(const struct sq_chip_program *g,
                                    const struct sq_route_options *o, struct sq_route_outcome *out,
                                    struct sq_error *err);
 void sq_route_outcome_free(struct sq_route_outcome *out);
-
-#endif

@@ -8,8 +8,7 @@
 // An assertion of the RTL that fails is told by clock(); it stops nothing and prints nothing.
 // Data ports are arrays of 32-bit words, bit 0 of word 0 first, as long as the port needs; one
 // array per field, in the order of struct sq_ports (sim/block/flow/sq_block.h).
-#ifndef SQ_RTL_H
-#define SQ_RTL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -86,6 +85,4 @@ SQ_RTL_EXPORT const struct sq_rtl_api *sq_rtl_entry(void);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

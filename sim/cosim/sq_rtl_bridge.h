@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bridge between sq_rtl.h and the class that Verilator makes of a block: C++ that names the
 // ports, written from struct sq_ports. What all bridges share is in sq_bridge.h, which it includes.
-#ifndef SQ_RTL_BRIDGE_H
-#define SQ_RTL_BRIDGE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -18,5 +17,3 @@ void sq_rtl_write_bridge(FILE *out, const struct sq_block *block, const struct s
 #define SQ_RTL_VIEW "cosim"
 void sq_rtl_write_view(FILE *out, const struct sq_block *block, const unsigned *value,
                        const struct sq_ports *ports);
-
-#endif

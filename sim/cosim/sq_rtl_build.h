@@ -5,8 +5,7 @@
 // damaged object is built anew, never loaded. Several processes may build at once. HOME may have
 // any characters. Needs verilator, make and a C++ compiler (SQ_ERR_TOOL where they are missing);
 // VERILATOR and YOSYS of the environment name others.
-#ifndef SQ_RTL_BUILD_H
-#define SQ_RTL_BUILD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -47,5 +46,3 @@ enum sq_status sq_rtl_load(struct sq_rtl *rtl, const struct sq_rtl_point *point,
 enum sq_status sq_rtl_write_coverage(const struct sq_rtl *rtl, const struct sq_rtl_point *point,
                                      const char *dir, struct sq_error *err);
 void sq_rtl_unload(struct sq_rtl *rtl);
-
-#endif

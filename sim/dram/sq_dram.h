@@ -11,8 +11,7 @@
 //   pages       open: a row stays open until a burst needs another; closed: until no burst of the queue needs it
 //   refresh     all: every REFI clocks the banks of a rank are closed and refreshed together; bank: every REFIpb
 //               clocks one bank, while the others go on, each once in a round, first those with an empty queue; none
-#ifndef SQ_DRAM_H
-#define SQ_DRAM_H
+#pragma once
 
 #include "sim/dram/sq_dram_rules.h"
 
@@ -174,5 +173,3 @@ struct sq_dram_clock sq_dram_clock_of(const struct sq_dram_device *device, doubl
 // later.
 uint64_t sq_dram_clock_at(const struct sq_dram_clock *c, uint64_t cycle);
 uint64_t sq_dram_cycle_at(const struct sq_dram_clock *c, uint64_t clock);
-
-#endif

@@ -13,8 +13,7 @@
 //
 // A time in ns or ps is rounded up to whole clocks. A range is the values that sources give who do not agree, or that
 // vendors choose: a run then has two ends, one with all that is fast, one with all that is slow.
-#ifndef SQ_DRAM_DEVICE_H
-#define SQ_DRAM_DEVICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -145,5 +144,3 @@ static inline uint32_t sq_dram_n_banks(const struct sq_dram_device *d)
 }
 // Bytes a second of one channel, with no clock of its data buses lost.
 double sq_dram_peak(const struct sq_dram_device *d);
-
-#endif

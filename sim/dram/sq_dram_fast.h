@@ -7,8 +7,7 @@
 // account. It is run once and then looked up. The same holds for clocks in which nothing comes. Where a
 // refresh is due meanwhile, it follows from the time of the refresh as well.
 // Where a burst waits for too long meanwhile (the option age), nothing is looked up.
-#ifndef SQ_DRAM_FAST_H
-#define SQ_DRAM_FAST_H
+#pragma once
 
 #include "sim/dram/sq_dram_state.h"
 #include "sim/io/sq_memo.h"
@@ -79,5 +78,3 @@ void sq_dram_fast_wait(struct sq_dram_fast *f, uint64_t clocks);
 void sq_dram_fast_drain(struct sq_dram_fast *f, uint64_t clocks);
 // As sq_dram_stats_of.
 struct sq_dram_stats sq_dram_fast_stats(const struct sq_dram_fast *f);
-
-#endif

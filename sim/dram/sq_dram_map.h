@@ -11,8 +11,7 @@
 //   xor      groups+xor: rows of the same place of an array spread over the banks
 //   banks    row-column-rank-bank-group-pseudo-channel: neighbours are in different banks
 //   pages    row-rank-bank-group-column-pseudo-channel: a stream stays in one bank group until its row ends
-#ifndef SQ_DRAM_MAP_H
-#define SQ_DRAM_MAP_H
+#pragma once
 
 #include "sim/dram/sq_dram_device.h"
 
@@ -57,5 +56,3 @@ struct sq_dram_place sq_dram_map_place(const struct sq_dram_map *map, uint64_t a
 enum { SQ_DRAM_GAP_MAX = 1 << 23 };
 uint64_t sq_dram_map_apart(const struct sq_dram_map *map, uint64_t from, uint64_t page,
                            uint32_t number);
-
-#endif

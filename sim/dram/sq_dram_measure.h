@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a DRAM gives: the time of a read of an idle device, and the bandwidth of streams of one kind.
-#ifndef SQ_DRAM_MEASURE_H
-#define SQ_DRAM_MEASURE_H
+#pragma once
 
 #include "sim/dram/sq_dram.h"
 
@@ -36,5 +35,3 @@ struct sq_dram_rate {
 enum sq_status sq_dram_measure(const struct sq_dram_setup *setup, enum sq_dram_pattern pattern,
                                uint32_t bursts, uint64_t seed, struct sq_dram_rate *rate,
                                struct sq_error *err);
-
-#endif

@@ -2,8 +2,7 @@
 // When a command may go to a channel of a DRAM: from the last command before it to this one, so many clocks, for
 // each pair of commands of a bank, a bank group, a rank, and of two ranks of a pseudo-channel; four activates in a
 // window; one command a clock on each bus. Times are those of the first clock of a command.
-#ifndef SQ_DRAM_RULES_H
-#define SQ_DRAM_RULES_H
+#pragma once
 
 #include "sim/dram/sq_dram_map.h"
 
@@ -72,5 +71,3 @@ uint64_t sq_dram_earliest(const struct sq_dram_rules *r, const struct sq_dram_ti
 // It goes at `now`, which is at least that.
 void sq_dram_issue(const struct sq_dram_rules *r, struct sq_dram_times *t,
                    enum sq_dram_command command, uint32_t bank, uint64_t now);
-
-#endif

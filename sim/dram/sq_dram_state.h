@@ -2,8 +2,7 @@
 // The state of a DRAM as a code: what the future of it depends on, and nothing else. Times count from now on and end at 0
 // where they are over; rows have numbers in the order in which they are met, bursts in that in which they came. Two states of
 // one code behave alike, but for two things that it leaves out: when refreshes are due, and for how long bursts have waited. Of sq_dram_fast.h.
-#ifndef SQ_DRAM_STATE_H
-#define SQ_DRAM_STATE_H
+#pragma once
 
 #include "sim/dram/sq_dram.h"
 
@@ -26,5 +25,3 @@ bool sq_dram_encode(const struct sq_dram *d, struct sq_dram_code *c);
 // those in the queues have theirs as tags; they came when `came` says, by their last bits.
 void sq_dram_decode(const struct sq_dram_code *c, struct sq_dram *d, uint32_t next,
                     const uint32_t came[SQ_DRAM_CAME_MAX]);
-
-#endif

@@ -2,8 +2,7 @@
 // A block's netlist at work on the operands of a case (sim/block/flow/sq_case.h): 64 lanes, each at another
 // group of the case, streams never waiting. In every cycle all handshakes are compared with the
 // block's cycle model, and every beat that leaves with its golden model.
-#ifndef SQ_DRIVE_H
-#define SQ_DRIVE_H
+#pragma once
 
 #include "sim/block/flow/sq_case.h"
 #include "sim/energy/sq_toggle.h"
@@ -30,5 +29,3 @@ enum sq_status sq_drive_run(const struct sq_case *c, struct sq_toggle *const *to
 // sq_case_free. SQ_ERR_UNSUPPORTED, SQ_ERR_MEMORY.
 enum sq_status sq_drive_draw(const struct sq_block *block, const struct sq_point *point,
                              uint64_t seed, size_t beats, struct sq_case *c, struct sq_error *err);
-
-#endif

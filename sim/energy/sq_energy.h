@@ -11,8 +11,7 @@
 // their sum.
 //
 // Not there: the clock tree, memories, what crosses the ports outside.
-#ifndef SQ_ENERGY_H
-#define SQ_ENERGY_H
+#pragma once
 
 #include "sim/energy/sq_toggle.h"
 #include "sim/synth/sq_synth.h"
@@ -72,5 +71,3 @@ enum sq_status sq_energy_idle_of(struct sq_lib_models *models, const struct sq_s
 // The part of each gate, bit 7: inside of a PE. The caller frees *part. SQ_ERR_MEMORY.
 enum { SQ_PART_IN_PE = 0x80 };
 enum sq_status sq_energy_parts(const struct sq_netlist *n, uint8_t **part, struct sq_error *err);
-
-#endif

@@ -2,8 +2,7 @@
 // What the netlist of a chip takes whatever it works on, and the clock that it reaches: the line of the chip that `sqsim area
 // --block top --machine M --of F --json` prints. The parts of its engine are told from those around it by the names of
 // their modules.
-#ifndef SQ_ENERGY_CHIP_H
-#define SQ_ENERGY_CHIP_H
+#pragma once
 
 #include "sim/energy/sq_energy.h"
 #include "sim/io/sq_digest.h"
@@ -22,5 +21,3 @@ struct sq_energy_chip {
 // power); errors of sq_json_lines.
 enum sq_status sq_energy_chip_read(const char *path, const unsigned *value,
                                    struct sq_energy_chip *chip, struct sq_error *err);
-
-#endif

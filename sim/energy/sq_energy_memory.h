@@ -11,8 +11,7 @@
 //     read_low: .6 pJ/bit    of a bit of a word; also read_high, write_low, write_high
 //     leak_low: 1 pW/bit     also leak_high
 //     source: ...
-#ifndef SQ_ENERGY_MEMORY_H
-#define SQ_ENERGY_MEMORY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -41,5 +40,3 @@ enum sq_status sq_energy_memory_load(const char *path, const char *type,
 // bus and comes on top once, in the high end of a write. SQ_ERR_UNSUPPORTED for another file.
 enum sq_status sq_energy_memory_macros(const char *const *path, size_t n,
                                        struct sq_energy_memory *memory, struct sq_error *err);
-
-#endif

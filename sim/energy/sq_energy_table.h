@@ -6,8 +6,7 @@
 //   PE       what lies inside of PEs
 //   line     operand registers, decoders, masks, control: once for a row or a column
 //   output   the output stage, whose work grows with the outputs
-#ifndef SQ_ENERGY_TABLE_H
-#define SQ_ENERGY_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -56,5 +55,3 @@ struct sq_vector_energy {
 // Errors as above; none where the file has no such lines.
 enum sq_status sq_energy_table_vector(const char *path, struct sq_vector_energy *out,
                                       struct sq_error *err);
-
-#endif

@@ -2,8 +2,7 @@
 // A block at a point on the operands of a case: its mapped netlist is run without delays and with
 // them, both on the same operands, its outputs are compared with the golden model, its handshakes
 // with the cycle model, and what changed is priced.
-#ifndef SQ_MEASURE_H
-#define SQ_MEASURE_H
+#pragma once
 
 #include "sim/energy/sq_drive.h"
 #include "sim/energy/sq_energy.h"
@@ -41,5 +40,3 @@ struct sq_measure_options {
 enum sq_status sq_measure_run(const struct sq_synth *synth, const struct sq_case *c,
                               const struct sq_measure_options *options, struct sq_measured *out,
                               struct sq_error *err);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A mapped netlist (sq_synth_mapped) with the cells of its library: gates in the order in which they
 // settle, what each net drives, and how fast it is.
-#ifndef SQ_NETLIST_H
-#define SQ_NETLIST_H
+#pragma once
 
 #include <stdint.h>
 
@@ -72,5 +71,3 @@ const struct sq_netlist_port *sq_netlist_port(const struct sq_netlist *n, const 
 
 // The edge of the input that makes `edge` of the output of a delay: -1 where either does.
 int sq_lib_cause(const struct sq_lib_timing *t, enum sq_lib_edge edge);
-
-#endif

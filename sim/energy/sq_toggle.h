@@ -8,8 +8,7 @@
 //
 // A cycle begins with the rising edge of the clock. Then registers and input ports change and the
 // gates settle while the clock is high; then the clock falls.
-#ifndef SQ_TOGGLE_H
-#define SQ_TOGGLE_H
+#pragma once
 
 #include "sim/energy/sq_netlist.h"
 
@@ -46,5 +45,3 @@ static inline void sq_toggle_set(struct sq_toggle *t, uint32_t net, uint64_t lan
 // A cycle: afterwards `value` is what the nets hold in it. Not counted, without delays: to reset and
 // to fill. SQ_ERR_MEMORY.
 enum sq_status sq_toggle_step(struct sq_toggle *t, bool is_counted, struct sq_error *err);
-
-#endif

@@ -4,8 +4,7 @@
 //
 // The value of column j of row i is code * scale[i][j / group] * global, where a zero point is subtracted
 // from the code first.
-#ifndef SQ_ADOPTED_H
-#define SQ_ADOPTED_H
+#pragma once
 
 #include "models/scaled/sq_element.h"
 #include "sim/format/sq_recipe.h"
@@ -54,5 +53,3 @@ bool sq_adopted_recipe(const struct sq_adopted *a, struct sq_recipe *r);
 // sq_quant_layer_free; after a failure it is empty.
 enum sq_status sq_adopted_layer(const struct sq_adopted *a, const struct sq_recipe *r,
                                 struct sq_quant_layer *q, struct sq_error *err);
-
-#endif

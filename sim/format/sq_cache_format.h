@@ -2,8 +2,7 @@
 // The format of a KV cache. A row of the cache, a head of one token's keys or values, is stored like a layer of
 // one row: its codes, the scales of its groups or blocks, and what is above them. So any format can be that
 // of a cache whose weights need no calibration.
-#ifndef SQ_CACHE_FORMAT_H
-#define SQ_CACHE_FORMAT_H
+#pragma once
 
 #include "sim/format/sq_recipe.h"
 
@@ -18,5 +17,3 @@ double sq_cache_row_nbits(const struct sq_recipe *cache, uint64_t width);
 // A row as the cache gives it back, in place.
 enum sq_status sq_cache_round(const struct sq_recipe *cache, float *row, size_t width,
                               struct sq_error *err);
-
-#endif

@@ -2,8 +2,7 @@
 // INT8 weights in the layout that the fast products read (models/number/sq_codes.h), made once per layer,
 // and their product with INT8 activations that have one scale per token. Encoded layers of several
 // formats (the `state` of sq_format_values.h) hold one.
-#ifndef SQ_CELLS_H
-#define SQ_CELLS_H
+#pragma once
 
 #include "models/number/sq_codes.h"
 
@@ -24,5 +23,3 @@ enum sq_status sq_cells_init(struct sq_cells *c, struct sq_error *err);
 // y[m][w.n] of x[m][k_orig], quantized to act_bits a token (sq_act_quantize).
 enum sq_status sq_cells_apply(const struct sq_cells *c, const float *x, size_t m, size_t k_orig,
                               unsigned act_bits, float *y, struct sq_error *err);
-
-#endif

@@ -39,8 +39,7 @@
 // Bytes of SpQt (G.3, P10): of what is stored, (8 + 1) 16 K per 256 output channels as codes and
 // scales, the share that its layout fetches in whole bursts (sq_spqt_cost.h). zigzag rounds the
 // channels up to superblocks of 256.
-#ifndef SQ_COST_H
-#define SQ_COST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -187,5 +186,3 @@ unsigned sq_cost_engines(struct sq_cost_unit *u, const struct sq_core_config *ha
                          unsigned b);
 // SQ_ERR_RANGE unless act-bits are 4, 8 or, with has_16, 16.
 enum sq_status sq_cost_check_act(const struct sq_recipe *r, bool has_16, struct sq_error *err);
-
-#endif

@@ -2,8 +2,7 @@
 // What a recipe demands of a machine for one GEMM, in numbers: what multiplies it, how many bytes of each
 // stream a stretch of K takes, how the work of engines is distributed. A format says so once
 // (sq_demand_of); plans and runs then read these numbers (sim/machine/sq_work.h) and ask nobody.
-#ifndef SQ_DEMAND_H
-#define SQ_DEMAND_H
+#pragma once
 
 #include "models/core/sq_format.h"
 #include "sim/format/sq_cost.h"
@@ -57,5 +56,3 @@ struct sq_demand {
 // The demand of a recipe on the core `has` of a machine. The recipe has passed sq_cost_check.
 void sq_demand_of(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
                   uint64_t k, unsigned burst_nbytes, struct sq_demand *d);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of a format's table that machines read: which unit multiplies it (sq_cost.h), how much there is to do
 // and how many bytes move (sq_demand.h).
-#ifndef SQ_FORMAT_COST_H
-#define SQ_FORMAT_COST_H
+#pragma once
 
 #include "sim/format/sq_demand.h"
 
@@ -52,5 +51,3 @@ struct sq_format_cost {
     double (*act_nbits)(const struct sq_recipe *r);       // of an activation; NULL: act bits
     double (*equivalent_bits)(const struct sq_recipe *r); // of a weight, no scales (SPEC A.5)
 };
-
-#endif

@@ -2,8 +2,7 @@
 // The part of a format's table that files read (SPEC O.1): the tensors of an encoded layer and
 // their sizes, how a layer is made of them again, and the numbers of the recipe that a file must
 // carry.
-#ifndef SQ_FORMAT_FILE_H
-#define SQ_FORMAT_FILE_H
+#pragma once
 
 #include "sim/format/sq_recipe.h"
 #include "sim/io/sq_safetensors.h"
@@ -92,5 +91,3 @@ struct sq_format_file {
     double (*file_nbits)(const void *state);
     const struct sq_format_adopts *adopts; // NULL: weights are encoded here alone
 };
-
-#endif

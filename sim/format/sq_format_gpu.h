@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of a format's table that GPU models read (sim/gpu/sq_gpu_predict.h): which kind of
 // product the format is on a GPU, and which measured kernels of gpu/ belong to it.
-#ifndef SQ_FORMAT_GPU_H
-#define SQ_FORMAT_GPU_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -31,5 +30,3 @@ struct sq_format_gpu {
     const char *record; // what its records are called; NULL: as the format
     bool (*is_record)(const struct sq_recipe *r, const struct sq_gpu_sample *s); // NULL: any
 };
-
-#endif

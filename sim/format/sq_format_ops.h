@@ -6,8 +6,7 @@
 //
 // This head holds what all of them need. It points to smaller tables, one for each of these
 // readers, in headers of their own.
-#ifndef SQ_FORMAT_OPS_H
-#define SQ_FORMAT_OPS_H
+#pragma once
 
 #include "sim/format/sq_format_cost.h"
 #include "sim/format/sq_format_file.h"
@@ -88,5 +87,3 @@ enum sq_status sq_format_named(const char *name, const char *home, const struct 
 enum sq_status sq_format_add(const struct sq_format_ops *f, struct sq_error *err);
 // The format whose layers are stored in the packed SQ-format (struct sq_format_packed).
 const struct sq_format_ops *sq_format_of_packed(void);
-
-#endif

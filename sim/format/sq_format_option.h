@@ -2,8 +2,7 @@
 // The options of a format: one table says what a field of the recipe is called, what it may be and
 // what it is where nothing was said. From it follow --options and their refusals, --help, axes of
 // sweeps and JSON keys. A table may name an option twice, for scopes that differ.
-#ifndef SQ_FORMAT_OPTION_H
-#define SQ_FORMAT_OPTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -133,5 +132,3 @@ enum sq_status sq_format_recipe(const struct sq_format_ops *f, unsigned scope,
 void sq_format_defaults(const struct sq_format_ops *f, unsigned scope, struct sq_recipe *r);
 enum sq_status sq_format_settle(unsigned scope, const struct sq_given *given, struct sq_recipe *r,
                                 struct sq_error *err);
-
-#endif

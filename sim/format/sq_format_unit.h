@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Modules of RTL that a format is priced by (`sqsim area --units-of`; struct sq_format_cost).
-#ifndef SQ_FORMAT_UNIT_H
-#define SQ_FORMAT_UNIT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -15,5 +14,3 @@ struct sq_format_unit {
     const char *(*source)(const unsigned *value, FILE *out);
     unsigned value[SQ_POINT_VALUES];
 };
-
-#endif

@@ -2,8 +2,7 @@
 // The part of a format's table that computes values: which recipes are legal, the encoding of a
 // layer, its product. An encoding is an opaque `state` that its format makes, multiplies, measures,
 // writes and reads back. Other code uses it through sq_recipe.h.
-#ifndef SQ_FORMAT_VALUES_H
-#define SQ_FORMAT_VALUES_H
+#pragma once
 
 #include "models/quant/sq_tune.h"
 #include "sim/format/sq_recipe.h"
@@ -70,5 +69,3 @@ struct sq_format_values {
     // Figures that quantize prints per layer; returns how many. NULL where there are none.
     size_t (*figures)(const void *state, struct sq_figure figure[SQ_FIGURES_MAX]);
 };
-
-#endif

@@ -6,8 +6,7 @@
 // PATTERN is a shell pattern of a layer's name, "model.layers.0.mlp.down_proj"; of several that
 // match the first counts. The options of the rule come first; then those that were given for all
 // layers, if the rule's format takes them; everything else has the format's default.
-#ifndef SQ_LAYER_RULE_H
-#define SQ_LAYER_RULE_H
+#pragma once
 
 #include "sim/format/sq_format_option.h"
 #include "sim/format/sq_recipe.h"
@@ -32,5 +31,3 @@ enum sq_status sq_recipe_read(char *text, const char *what, unsigned scope,
 
 // The recipe of the layer of that name: of a rule of *r, or *r itself.
 const struct sq_recipe *sq_recipe_of_layer(const struct sq_recipe *r, const char *name);
-
-#endif

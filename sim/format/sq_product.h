@@ -3,8 +3,7 @@
 // sums that they give, as tensors and whole numbers with names. Routes (sq_route.h) make beats of
 // it. It comes from a file that a CUDA kernel left (sq_trace.h), or from an encoded layer and the
 // activations that it sees.
-#ifndef SQ_PRODUCT_H
-#define SQ_PRODUCT_H
+#pragma once
 
 #include "sim/io/sq_safetensors.h"
 
@@ -81,5 +80,3 @@ enum sq_status sq_product_format(const struct sq_product *p, struct sq_format *f
         SQ_TRY(sq_product_tensor((p), (name), (dtype), (n), &data_, err));                         \
         (pointer) = data_;                                                                         \
     } while (0)
-
-#endif

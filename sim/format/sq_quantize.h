@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole layers through the encoder on several threads, and what the encoding costs in accuracy.
-#ifndef SQ_QUANTIZE_H
-#define SQ_QUANTIZE_H
+#pragma once
 
 #include "sim/format/file/sq_operand_file.h"
 
@@ -22,5 +21,3 @@ void sq_sqnr_add(struct sq_sqnr *s, const float *w, const struct sq_matrix *m, f
 double sq_sqnr_db(const struct sq_sqnr *s);
 // sqrt(noise / signal), of outputs the relative error (SPEC J.1); NaN where the signal is zero.
 double sq_sqnr_relative(const struct sq_sqnr *s);
-
-#endif

@@ -3,8 +3,7 @@
 // beats of the block (a case, sim/block/flow/sq_case.h), and says what the block must give. The product
 // comes from a kernel trace or from an encoded layer with its activations.
 // sim/cosim/sq_route_cosim.h runs routes through the RTL.
-#ifndef SQ_ROUTE_H
-#define SQ_ROUTE_H
+#pragma once
 
 #include "sim/block/flow/sq_case.h"
 #include "sim/format/sq_product.h"
@@ -103,5 +102,3 @@ size_t sq_route_golden(struct sq_route_work *w, size_t group, size_t first);
 // One integer of the product, named tensor[at], against the block's.
 void sq_route_expect(struct sq_route_work *w, const char *tensor, size_t at, int64_t got,
                      int64_t want);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a device sums dot products, as a YAML file says it (sums/*.yaml, SPEC Q.11): a rule (models/number/sq_sum.h)
 // for each type of operands.
-#ifndef SQ_SUM_DEVICE_H
-#define SQ_SUM_DEVICE_H
+#pragma once
 
 #include "models/number/sq_sum.h"
 
@@ -29,5 +28,3 @@ extern const char *const
 
 // The rule for operands of that type, or NULL.
 const struct sq_sum_rule *sq_sum_device_rule(const struct sq_sum_device *d, const char *type);
-
-#endif

@@ -7,8 +7,7 @@
 //   col_lo, col_hi F32 [n][groups]; row_lo, row_hi F32 [m]   scales (sq_output_sim.h), those that
 //                                                            its form reads
 //   form                                                     enum sq_combine_form
-#ifndef SQ_TILE_ROUTE_H
-#define SQ_TILE_ROUTE_H
+#pragma once
 
 #include "models/array/sq_array.h"
 #include "models/core/sq_config.h"
@@ -92,5 +91,3 @@ enum sq_status sq_route_make_coded(struct sq_route_work *w, enum sq_array_layout
 // p_lo, and p_hi where the array has it, [m][n][groups], of every tile against the product's; with
 // an output stage y [m][n], bit by bit: a route's check.
 enum sq_status sq_tiles_check(struct sq_route_work *w, struct sq_error *err);
-
-#endif

@@ -5,8 +5,7 @@
 // what to look at. The format makes them (vectors of struct sq_format_ops).
 //
 // Fields are U8 (codes, marks) or F32 (as the 32 bits of binary32 wherever text holds them).
-#ifndef SQ_VECTORS_H
-#define SQ_VECTORS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ uint32_t sq_vector_get(const struct sq_vector_field *f, size_t at, size_t i);
 void sq_vector_put(struct sq_vector_field *f, size_t at, size_t i, uint32_t bits);
 // Whether two such are the same answer: all NaN of a binary32 are one.
 bool sq_vector_same(const struct sq_vector_field *f, uint32_t a, uint32_t b);
-
-#endif

@@ -7,8 +7,7 @@
 //   Stream-K  worker p takes groups [floor(pT/P), floor((p+1)T/P)) of the row-major list, whatever
 //             rows they belong to; a row that several workers share is summed afterwards in the
 //             order of the workers
-#ifndef SQ_WORK_SPLIT_H
-#define SQ_WORK_SPLIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ uint64_t sq_work_split_cycles(const struct sq_work_split *s, uint64_t group_cycl
 // shared out, in equal shares or, is_static, by fixed slices of K.
 uint64_t sq_work_split_columns(const uint32_t *idx, size_t n_idx, size_t k, size_t workers,
                                bool is_static);
-
-#endif

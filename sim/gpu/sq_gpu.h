@@ -28,8 +28,7 @@
 // Left out, since none of them brought a GPU that was not fitted nearer (README.md has the
 // figures): tiles and waves, splits of K, the L2, clocks that fall with a call's length. Left out
 // too: libraries that have no fast kernel for a kind, temperature, host time.
-#ifndef SQ_GPU_H
-#define SQ_GPU_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -155,5 +154,3 @@ double sq_gpu_gemm_nbytes(const struct sq_gpu_gemm *gemm);
 // SQ_ERR_UNSUPPORTED for a kind the machine does not have, SQ_ERR_RANGE for sizes.
 enum sq_status sq_gpu_time_gemm(const struct sq_gpu *gpu, const struct sq_gpu_gemm *gemm,
                                 struct sq_gpu_time *time, struct sq_error *err);
-
-#endif

@@ -11,8 +11,7 @@
 //
 // The five constants of a kind (prompt or decode, data types of operands and cache) are fitted to one measured
 // point in ten. A kernel that repeats the keys for every query head, or has them in the L2, is not in it.
-#ifndef SQ_GPU_ATTENTION_H
-#define SQ_GPU_ATTENTION_H
+#pragma once
 
 #include "sim/gpu/sq_gpu.h"
 
@@ -58,5 +57,3 @@ enum sq_status sq_gpu_attention_fit(const struct sq_gpu *gpu,
                                     const struct sq_gpu_attention_records *g,
                                     const struct sq_gpu_attention *kind,
                                     struct sq_gpu_attention_law *law, struct sq_error *err);
-
-#endif

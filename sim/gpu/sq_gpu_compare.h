@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Predicted against measured: absolute errors, speedups of data types against each other, and how
 // well their order is predicted.
-#ifndef SQ_GPU_COMPARE_H
-#define SQ_GPU_COMPARE_H
+#pragma once
 
 #include "sim/gpu/sq_gpu_roofline.h"
 
@@ -64,5 +63,3 @@ double sq_spearman(const double *x, const double *y, size_t n);
 
 // What decides the prediction, in words: "DRAM-bound", "launch cost is 40 %", "sustained rate", ...
 void sq_gpu_reason(const struct sq_gpu_time *t, char text[64]);
-
-#endif

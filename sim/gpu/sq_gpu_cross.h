@@ -11,8 +11,7 @@
 //
 // Machines are the same where their names are. What a machine file says of a kind beyond its data
 // sheet does not count. All figures are of rows outside the calibration sets.
-#ifndef SQ_GPU_CROSS_H
-#define SQ_GPU_CROSS_H
+#pragma once
 
 #include "sim/gpu/sq_gpu_fit.h"
 #include "sim/gpu/sq_gpu_roofline.h"
@@ -81,5 +80,3 @@ enum sq_status sq_gpu_cross(const struct sq_gpu gpu[], const struct sq_gpu_recor
 double sq_gpu_cross_seconds(const struct sq_gpu_cross_file *file, bool is_own, unsigned predictor,
                             const struct sq_gpu_gemm *gemm);
 void sq_gpu_cross_free(struct sq_gpu_cross *cross);
-
-#endif

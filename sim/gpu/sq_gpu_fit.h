@@ -5,8 +5,7 @@
 // What is made small is the mean of |log(predicted / measured)|, beyond 0.5 only its logarithm, so
 // that a wrong row pulls little; and, weakly, the distance from the start, which decides what the
 // rows do not tell.
-#ifndef SQ_GPU_FIT_H
-#define SQ_GPU_FIT_H
+#pragma once
 
 #include "sim/gpu/sq_gpu_law.h"
 #include "sim/gpu/sq_gpu_records.h"
@@ -33,5 +32,3 @@ struct sq_gpu_outlier {
 // Returns how many, at most SQ_GPU_OUTLIERS_MAX.
 size_t sq_gpu_outliers(const struct sq_gpu *gpu, const struct sq_gpu_records *g,
                        struct sq_gpu_outlier out[SQ_GPU_OUTLIERS_MAX]);
-
-#endif

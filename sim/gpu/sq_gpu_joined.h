@@ -11,8 +11,7 @@
 // data types need for all of K, as if one kernel did both and the change cost nothing. `parts` also
 // adds up the times of two GEMMs, each of its own part of K, one after the other, where the file has
 // them; between two measured K of the same M and N a time is interpolated, beyond them it is not.
-#ifndef SQ_GPU_JOINED_H
-#define SQ_GPU_JOINED_H
+#pragma once
 
 #include "sim/gpu/sq_gpu_cross.h"
 #include "sim/gpu/sq_gpu_predict.h"
@@ -73,5 +72,3 @@ enum sq_status sq_gpu_joined(const struct sq_gpu_joined_row row[], size_t n_rows
                              const struct sq_gpu_records g[], struct sq_gpu_joined *joined,
                              struct sq_error *err);
 void sq_gpu_joined_free(struct sq_gpu_joined *joined);
-
-#endif

@@ -14,8 +14,7 @@
 // limits, and do more with a watt. A faster tensor core needs a larger tile to be fed, since operands
 // grow with the edge of a tile and products with its area: more outputs come late with the last one.
 // The other constants are the same for all kinds of all GPUs.
-#ifndef SQ_GPU_LAW_H
-#define SQ_GPU_LAW_H
+#pragma once
 
 #include "sim/gpu/sq_gpu.h"
 
@@ -32,5 +31,3 @@ extern const struct sq_gpu_law sq_gpu_law; // the one that machine files start f
 
 // Gives every kind of the GPU the constants of a law, whatever it had; the DRAM too.
 void sq_gpu_law_apply(const struct sq_gpu_law *law, struct sq_gpu *gpu);
-
-#endif

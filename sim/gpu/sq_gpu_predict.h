@@ -11,8 +11,7 @@
 //                                             groups and skipped columns are not left out
 // The instructions that decode are left out. Up to SQ_GPU_GEMV_TOKENS tokens the kernel has no tiles.
 // A format without a kernel in gpu/ (the block-scaled ones) is not modelled, and is refused.
-#ifndef SQ_GPU_PREDICT_H
-#define SQ_GPU_PREDICT_H
+#pragma once
 
 #include "sim/format/sq_recipe.h"
 #include "sim/gpu/sq_gpu_records.h"
@@ -72,5 +71,3 @@ struct sq_gpu_gap {
 };
 enum sq_status sq_gpu_explain(const struct sq_gpu *gpu, const struct sq_gpu_record *record,
                               struct sq_gpu_gap *gap, struct sq_error *err);
-
-#endif

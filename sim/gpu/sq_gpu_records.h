@@ -9,8 +9,7 @@
 // A time is cold where timing.l2 is "cold_rotated". Where there, ceilings (copy_gbps, bf16_tflops,
 // int8_tops, fp8_tflops, sp24_int8_tops), timing.t0_fit_us, timing.p10_us, timing.p90_us and
 // kernel.name are read too.
-#ifndef SQ_GPU_RECORDS_H
-#define SQ_GPU_RECORDS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -95,5 +94,3 @@ enum sq_status sq_gpu_records_parse(const char *text, size_t nbytes, const char 
 // What a reader does at the end: places by shape, calibration rows, repeats. SQ_ERR_RANGE as above.
 enum sq_status sq_gpu_records_number(struct sq_gpu_records *g, struct sq_error *err);
 void sq_gpu_records_free(struct sq_gpu_records *g);
-
-#endif

@@ -4,8 +4,7 @@
 //   t0 + max(multiply-accumulates / rate, bytes / bandwidth)
 //
 // of which the bytes are operands and outputs once. It knows no tiles, waves, caches or splits.
-#ifndef SQ_GPU_ROOFLINE_H
-#define SQ_GPU_ROOFLINE_H
+#pragma once
 
 #include "sim/gpu/sq_gpu_records.h"
 
@@ -24,5 +23,3 @@ void sq_gpu_roofline_fit(const struct sq_gpu_records *g, uint64_t min_m,
 
 // 0 for a kind that was not fitted, and for an SQ split.
 double sq_gpu_roofline_seconds(const struct sq_gpu_roofline *roofline, const struct sq_gpu_gemm *g);
-
-#endif

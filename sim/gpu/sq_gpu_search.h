@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A search for a few constants, one at a time, up or down, until the error shrinks no more. Deterministic.
-#ifndef SQ_GPU_SEARCH_H
-#define SQ_GPU_SEARCH_H
+#pragma once
 
 enum { SQ_GPU_CONSTANTS_MAX = 10 };
 
@@ -20,5 +19,3 @@ double sq_gpu_search_far(const struct sq_gpu_search *s, const double x[]);
 
 // |log(predicted / measured)|, beyond 0.5 only its logarithm, so that a wrong row pulls little.
 double sq_gpu_loss(double log_error);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An index of records by shape, so that what is measured of a shape is found without a walk over
 // all records.
-#ifndef SQ_GPU_SHAPE_H
-#define SQ_GPU_SHAPE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ void sq_gpu_places_sort(struct sq_gpu_place *place, size_t n);
 // there are none. O(log n).
 const struct sq_gpu_place *sq_gpu_places_find(const struct sq_gpu_place *place, size_t n,
                                               const struct sq_gpu_place *shape, size_t *count);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums that a device made, and the rules (models/number/sq_sum.h) that give them all.
-#ifndef SQ_SUM_FIT_H
-#define SQ_SUM_FIT_H
+#pragma once
 
 #include "models/number/sq_sum.h"
 
@@ -59,5 +58,3 @@ enum sq_status sq_sum_fit(const struct sq_sum_set *s, const struct sq_sum_type *
 // 200,000 draws tells them apart.
 bool sq_sum_tell_apart(const struct sq_sum_fitted *x, const struct sq_sum_fitted *y, size_t length,
                        char *a, char *b, size_t nbytes, char c[9]);
-
-#endif

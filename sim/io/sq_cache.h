@@ -5,8 +5,7 @@
 // (SQ_CACHE_LIST), which cover the name of the entry as well; a file that differs is never used: the
 // entry is made anew. Several processes and threads may share a cache: those that want the same
 // entry wait for the one that fills it.
-#ifndef SQ_CACHE_H
-#define SQ_CACHE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ void sq_cache_remove(const char *path);
 // For the end of the program on a signal, after sq_process_end_all: removes the private
 // directories. From then on sq_cache_get fills nothing and does not return.
 void sq_cache_end_all(void);
-
-#endif

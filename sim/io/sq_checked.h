@@ -2,8 +2,7 @@
 // Counts of cycles and bytes that a user's sizes can drive out of 64 bits. They are summed by
 // saturating steps: what once does not fit is SQ_COUNT_OVER from then on, through every further sum
 // and product, and whoever owns the result refuses it (sq_mapping_make). No sum wraps.
-#ifndef SQ_CHECKED_H
-#define SQ_CHECKED_H
+#pragma once
 
 #include <assert.h>
 #include <stdint.h>
@@ -67,5 +66,3 @@ static inline double sq_utilisation(double done, double room)
     assert(done >= 0 && room > 0 && share <= 1 + 1e-9);
     return share < 1 ? share : 1;
 }
-
-#endif

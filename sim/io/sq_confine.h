@@ -10,8 +10,7 @@
 // sees what the user sees, and sq_confine_on_missing is told so once.
 // In both cases it has limits of time, memory and file size (sq_process_run_limited), ends with the
 // program, and has no core dumps.
-#ifndef SQ_CONFINE_H
-#define SQ_CONFINE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -47,5 +46,3 @@ bool sq_confine_is_whole(void);
 
 // Called once, by the first run, where bubblewrap does not run.
 void sq_confine_on_missing(void (*say)(void));
-
-#endif

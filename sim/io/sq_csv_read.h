@@ -2,8 +2,7 @@
 // CSV files row by row (RFC 4180, by libcsv): cells in quotes may hold commas, line ends and
 // doubled quotes. Blanks around a cell that is not quoted go away, as do carriage returns at the
 // end of a line; lines of nothing but blanks are no rows.
-#ifndef SQ_CSV_READ_H
-#define SQ_CSV_READ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ enum sq_status sq_csv_next(struct sq_csv_reader *r, bool *more, struct sq_error 
 
 // The number of the cell of a head with this name, whatever its case; false where there is none.
 bool sq_csv_column(const struct sq_csv_reader *r, const char *name, unsigned *at);
-
-#endif

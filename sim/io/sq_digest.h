@@ -7,8 +7,7 @@
 //   sq_digest_add(&d, data, nbytes);
 //
 // The same pieces give the same digest on every machine; the same bytes cut elsewhere another.
-#ifndef SQ_DIGEST_H
-#define SQ_DIGEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ bool sq_digest_parse(const char *text, struct sq_digest *d);
 // The same behind its name, as metadata of files hold it: "xxh3-128:0123...".
 enum { SQ_DIGEST_LABEL_SIZE = 42 };
 void sq_digest_label(struct sq_digest d, char text[SQ_DIGEST_LABEL_SIZE]);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files in and out: a read-only mapping of a regular file, and an output file that appears under
 // its name only when it is complete.
-#ifndef SQ_FILE_H
-#define SQ_FILE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -79,5 +78,3 @@ enum sq_status sq_outset_end(enum sq_status so_far, struct sq_error *err);
 // A whole file of data[0..nbytes) in one call.
 enum sq_status sq_outfile_write(const char *path, const void *data, size_t nbytes,
                                 struct sq_error *err);
-
-#endif

@@ -6,8 +6,7 @@
 // string lengths, duplicate keys and names, types, shapes, and that the tensors lie one after the
 // other, each aligned, without overlap or hole, inside the file (as llama.cpp wants them). What
 // follows the last tensor is not looked at. Metadata stays in the file until it is asked for.
-#ifndef SQ_GGUF_H
-#define SQ_GGUF_H
+#pragma once
 
 #include <jansson.h>
 
@@ -88,5 +87,3 @@ enum sq_status sq_gguf_write(const char *path, const struct sq_gguf *from, const
 
 // Lets the system drop the pages of a tensor that was read (sq_file_forget).
 void sq_gguf_forget(const struct sq_gguf *g, const struct sq_tensor *t);
-
-#endif

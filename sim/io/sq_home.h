@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the files lie that come with sqsim, and how others name them: sim/machines, traces, sim/sweeps.
-#ifndef SQ_HOME_H
-#define SQ_HOME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ bool sq_home_suggest(const char *home, const char *name, const char *pattern,
 #define SQ_HOME_SWEEP "sim/sweeps/*.yaml"
 #define SQ_HOME_FORMAT "sim/format/scaled/formats/*.yaml"
 #define SQ_HOME_MODEL "traces/*"
-
-#endif

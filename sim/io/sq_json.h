@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON that was written by others: jansson with bounds on size and nesting, duplicates refused, and
 // fields read with a range.
-#ifndef SQ_JSON_H
-#define SQ_JSON_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -80,5 +79,3 @@ enum sq_status sq_json_bool(const json_t *object, const char *what, const char *
 // *value stays owned by the object; NULL where the field is missing or null.
 enum sq_status sq_json_string(const json_t *object, const char *what, const char *key,
                               const char **value, struct sq_error *err);
-
-#endif

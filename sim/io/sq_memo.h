@@ -7,8 +7,7 @@
 //   const uint32_t key = sq_memo_add_key(&m, state, nbytes);
 //   struct mine *const e = sq_memo_add(&m, key, sizeof *e);  // to be filled in
 //   for (uint32_t i = sq_memo_first(&m, key); i; i = sq_memo_next(&m, i)) ... sq_memo_entry(&m, i) ...
-#ifndef SQ_MEMO_H
-#define SQ_MEMO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ const void *sq_memo_entry(const struct sq_memo *m, uint32_t entry);
 size_t sq_memo_nbytes(const struct sq_memo *m);
 void sq_memo_forget(struct sq_memo *m); // all of them; the memory stays
 void sq_memo_free(struct sq_memo *m);
-
-#endif

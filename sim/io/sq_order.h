@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order of numbers, for qsort().
-#ifndef SQ_ORDER_H
-#define SQ_ORDER_H
+#pragma once
 
 // Ascending order of doubles that are numbers.
 static inline int sq_by_number(const void *a, const void *b)
@@ -9,5 +8,3 @@ static inline int sq_by_number(const void *a, const void *b)
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
-
-#endif

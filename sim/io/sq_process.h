@@ -2,8 +2,7 @@
 // Runs a tool without a shell. Nothing of it outlives the program: each tool has a process group of
 // its own and a guard, a small process in between that kills the group when the program ends, in
 // whatever way (also by SIGKILL), and when the tool does (what it left in the background).
-#ifndef SQ_PROCESS_H
-#define SQ_PROCESS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -50,5 +49,3 @@ double sq_process_clock(void);
 // they are gone. From then on the functions above neither start anything nor return: their threads
 // wait for the program to end.
 void sq_process_end_all(void);
-
-#endif

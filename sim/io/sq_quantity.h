@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A quantity as people write it: a decimal number, blanks, a unit ("1.41 GHz", "256 KiB"). The unit
 // is never optional: a bare number is refused.
-#ifndef SQ_QUANTITY_H
-#define SQ_QUANTITY_H
+#pragma once
 
 #include "models/sq_status.h"
 
@@ -19,5 +18,3 @@ enum sq_dimension {
 // [min, max] of the base unit: "clock = 0 GHz, need 1e+06..1e+10 Hz". `what` names the field.
 enum sq_status sq_quantity_parse(const char *what, const char *text, enum sq_dimension dimension,
                                  double min, double max, double *value, struct sq_error *err);
-
-#endif

@@ -20,8 +20,7 @@
 //   SQL           bound parameters of SQLite, never part of a statement
 //   shell         none is used: tools are started by argument lists (sq_process.h); sq_put_argument
 //                 for commands that are only shown
-#ifndef SQ_QUOTE_H
-#define SQ_QUOTE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -99,5 +98,3 @@ struct sq_quote_stream {
 };
 enum { SQ_QUOTE_GROWTH = 6 };
 size_t sq_quote_stream(struct sq_quote_stream *s, const char *in, size_t n, char *out);
-
-#endif

@@ -12,8 +12,7 @@
 // the tensors' data in their order (sq_digest.h; 16 bytes each, low half first, little-endian). A
 // file that has the key and another digest is refused; one without it, of another writer, is not.
 // Who alters such a file on purpose removes the key.
-#ifndef SQ_SAFETENSORS_H
-#define SQ_SAFETENSORS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -105,5 +104,3 @@ enum sq_status sq_safetensors_put(struct sq_safetensors_writer *w, size_t i, con
 // Both end the life of *w; abort after a failed begin is harmless.
 enum sq_status sq_safetensors_commit(struct sq_safetensors_writer *w, struct sq_error *err);
 void sq_safetensors_abort(struct sq_safetensors_writer *w);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A tensor as a file holds it, whichever container it came in: the elements of safetensors and the
 // blocks of GGUF, and their values in binary32.
-#ifndef SQ_TENSOR_H
-#define SQ_TENSOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,5 +72,3 @@ enum sq_status sq_tensor_read_f32(const struct sq_tensor *t, float *out, struct 
 // IEEE binary16 and bfloat16 bit patterns to binary32, exact for every pattern.
 float sq_f16_to_f32(uint16_t h);
 float sq_bf16_to_f32(uint16_t h);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A YAML file into a C structure by a libcyaml schema, with every refusal in one sentence.
-#ifndef SQ_YAML_H
-#define SQ_YAML_H
+#pragma once
 
 #include <cyaml/cyaml.h>
 
@@ -20,5 +19,3 @@ enum sq_status sq_yaml_parse(const void *text, size_t nbytes, const char *what,
                              const cyaml_schema_value_t *schema, void **data, struct sq_error *err);
 
 void sq_yaml_free(const cyaml_schema_value_t *schema, void *data);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two products of attention for one query, in sums whose order depends on nothing but the size of a head: a
 // query has the same bits alone, with others, and on every processor. (BLAS chooses its order by the shape.)
-#ifndef SQ_ATTENTION_H
-#define SQ_ATTENTION_H
+#pragma once
 
 #include <stddef.h>
 
@@ -13,5 +12,3 @@ void sq_attention_scores(const float *q, const float *key, size_t stride, size_t
 // out[size] = the sum of weight[i] * value i by ascending i; values are `stride` apart.
 void sq_attention_sum(const float *weight, const float *value, size_t stride, size_t n, size_t size,
                       float *out);
-
-#endif

@@ -6,8 +6,7 @@
 // Opening checks everything but float contents: the config, that every tensor the forward pass
 // needs is there once, in its shard, with its shape. Data stays on disk (mapped) until it is read;
 // reading one layer keeps memory near one layer.
-#ifndef SQ_CHECKPOINT_H
-#define SQ_CHECKPOINT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -92,5 +91,3 @@ void sq_checkpoint_forget(const struct sq_checkpoint *ck, const struct sq_tensor
 
 // The layer with this name, or n_layers. For --layer options.
 size_t sq_checkpoint_layer_index(const struct sq_checkpoint *ck, const char *name);
-
-#endif

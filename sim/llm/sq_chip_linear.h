@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linear layers on the chip, as a host runs them: the image of a layer is put into memory, the driver
 // (lib/sq_driver.h) starts it, and the outputs are read from memory.
-#ifndef SQ_CHIP_LINEAR_H
-#define SQ_CHIP_LINEAR_H
+#pragma once
 
 #include "lib/sq_driver.h"
 #include "sim/block/vector/sq_top_vector.h"
@@ -71,5 +70,3 @@ enum sq_status sq_chip_linear_pass(struct sq_chip_linear *c, const struct sq_tv_
                                    size_t n, int32_t *word, size_t n_words,
                                    struct sq_chip_cost *cost, struct sq_error *err);
 void sq_chip_linear_close(struct sq_chip_linear *c);
-
-#endif

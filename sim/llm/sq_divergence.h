@@ -7,8 +7,7 @@
 // the sequences with replacement, the same ones for every figure, from SQ_DIVERGENCE_SEED.
 // Sequences are put into an order of their own before they are drawn, so the order in the file does
 // not matter. Windows that overlap (sq_token_source.h) are less independent than is assumed.
-#ifndef SQ_DIVERGENCE_H
-#define SQ_DIVERGENCE_H
+#pragma once
 
 #include "sim/llm/sq_logits.h"
 
@@ -41,5 +40,3 @@ struct sq_divergence_pair {
 enum sq_status sq_divergence_compare(const struct sq_tokens *tokens, const struct sq_token_score *a,
                                      const struct sq_token_score *b,
                                      struct sq_divergence_pair *pair, struct sq_error *err);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every layer of a model encoded by a recipe, as quantize and eval do, with the activations that it
 // sees when the unquantized model reads tokens.
-#ifndef SQ_ENCODED_VISIT_H
-#define SQ_ENCODED_VISIT_H
+#pragma once
 
 #include "sim/format/sq_recipe.h"
 #include "sim/llm/sq_layer.h"
@@ -28,5 +27,3 @@ typedef enum sq_status sq_encoded_visit(void *context, size_t index, const struc
 enum sq_status sq_encoded_layers(const struct sq_checkpoint *ck, const struct sq_encoded_options *o,
                                  sq_encoded_visit *visit, void *context, bool *is_real,
                                  struct sq_error *err);
-
-#endif

@@ -4,8 +4,7 @@
 //
 // Memory stays near one decoder block plus the activations of the two token sets, and beside the
 // model as it is its last hidden states.
-#ifndef SQ_EVAL_H
-#define SQ_EVAL_H
+#pragma once
 
 #include "sim/llm/sq_blockwise.h"
 #include "sim/llm/sq_divergence.h"
@@ -63,5 +62,3 @@ enum sq_status sq_eval_jobs(const struct sq_checkpoint *ck, const struct sq_toke
                             const struct sq_tokens *tokens, struct sq_eval_job *job, size_t n_jobs,
                             const struct sq_reference_cache *cache,
                             const struct sq_eval_watch *watch, struct sq_error *err);
-
-#endif

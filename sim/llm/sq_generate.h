@@ -3,8 +3,7 @@
 // softmax and lm_head on the host in binary32 (norms, rotary embedding, SiLU and residuals where asked for as passes of a vector unit), every linear layer of the decoder in the exact arithmetic of a
 // format, by the golden model or by the chip. Hidden states and logits do not depend on which of them multiplies, and
 // the states are, to the bit, those of a pass over all tokens at once (sq_eval.h).
-#ifndef SQ_GENERATE_H
-#define SQ_GENERATE_H
+#pragma once
 
 #include "sim/llm/sq_checkpoint.h"
 #include "sim/llm/sq_chip_linear.h"
@@ -49,5 +48,3 @@ struct sq_generate_watch {
 };
 enum sq_status sq_generate(const struct sq_checkpoint *ck, const struct sq_generate_options *o,
                            const struct sq_generate_watch *watch, struct sq_error *err);
-
-#endif

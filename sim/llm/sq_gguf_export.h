@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files of a Hugging Face directory, beside the weights, as far as a GGUF file holds what is in
 // them.
-#ifndef SQ_GGUF_EXPORT_H
-#define SQ_GGUF_EXPORT_H
+#pragma once
 
 #include "sim/llm/sq_gguf_model.h"
 
@@ -17,5 +16,3 @@
 // vocabulary), SQ_ERR_DAMAGED where it contradicts itself, SQ_ERR_ARG for another name.
 enum sq_status sq_gguf_export(const struct sq_gguf *g, const char *what, const char *name,
                               json_t **json, struct sq_error *err);
-
-#endif

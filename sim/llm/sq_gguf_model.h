@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A GGUF file read as the Hugging Face model it was made from: the config out of its metadata, its
 // tensors under the names that the forward pass asks for.
-#ifndef SQ_GGUF_MODEL_H
-#define SQ_GGUF_MODEL_H
+#pragma once
 
 #include "sim/io/sq_gguf.h"
 #include "sim/llm/sq_model_config.h"
@@ -31,5 +30,3 @@ void sq_gguf_model_name(const char *name, bool is_gemma, char *out, size_t out_s
 enum sq_status sq_gguf_model_tensors(const struct sq_gguf *g, const char *what,
                                      struct sq_tensor **tensor, struct sq_error *err);
 void sq_gguf_model_free(struct sq_tensor *tensor, size_t n);
-
-#endif

@@ -2,8 +2,7 @@
 // One linear layer Y[M][N] = X[M][K] W[N][K]^T through everything but silicon: encoded, multiplied
 // by the golden model, timed by the cycle model. Also every layer of a model in turn, with the
 // activations it really sees.
-#ifndef SQ_LAYER_H
-#define SQ_LAYER_H
+#pragma once
 
 #include "sim/block/core/sq_core_run.h"
 #include "sim/format/file/sq_operand_file.h"
@@ -68,5 +67,3 @@ enum sq_status sq_model_visit(const struct sq_checkpoint *ck, const char *model_
                               const struct sq_token_source *source, size_t m, uint64_t seed,
                               sq_layer_visit *visit, void *context, bool *is_real,
                               struct sq_error *err);
-
-#endif

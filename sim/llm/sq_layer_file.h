@@ -2,8 +2,7 @@
 // Reads encoded layers: of a file that `sqsim quantize -o` wrote, in either of its two forms, packed SQ
 // weights (sq_operand_file.h) or any other format (sq_weight_file.h); or of a checkpoint that another program
 // quantized (foreign/sq_foreign.h), whose codes are taken as they are.
-#ifndef SQ_LAYER_FILE_H
-#define SQ_LAYER_FILE_H
+#pragma once
 
 #include "sim/format/file/sq_operand_file.h"
 #include "sim/format/file/sq_weight_file.h"
@@ -48,5 +47,3 @@ enum sq_status sq_layer_file_find(const struct sq_layer_file *f, const char *nam
 // there are the caller's to free.
 enum sq_status sq_layer_file_block(const struct sq_layer_file *f, const struct sq_layer *of,
                                    size_t n, struct sq_quant_layer *layer, struct sq_error *err);
-
-#endif

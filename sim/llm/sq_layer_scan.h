@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scan of a whole model before it is encoded, for formats that decide something layer by layer
 // (enum sq_scan of sq_format_values.h).
-#ifndef SQ_LAYER_SCAN_H
-#define SQ_LAYER_SCAN_H
+#pragma once
 
 #include "sim/llm/sq_blockwise.h"
 
@@ -14,5 +13,3 @@ enum sq_status sq_layer_scan(const struct sq_checkpoint *ck, const struct sq_tok
                              const struct sq_recipe *r, struct sq_layer_choice *choice,
                              struct sq_error *err);
 void sq_layer_scan_free(struct sq_layer_choice *choice);
-
-#endif

@@ -8,8 +8,7 @@
 // compute its output instead (the bit-exact model of a format).
 //
 // Results do not depend on the number of threads (models/quant/sq_blas.h).
-#ifndef SQ_LLAMA_H
-#define SQ_LLAMA_H
+#pragma once
 
 #include "sim/block/vector/sq_vector_steps.h"
 #include "sim/format/sq_cache_format.h"
@@ -106,5 +105,3 @@ enum sq_status sq_llama_nll(struct sq_llama *s, double *nll, struct sq_error *er
 enum sq_status sq_llama_loss(const struct sq_checkpoint *ck, const struct sq_tokens *tokens,
                              sq_llama_hook *hook, void *context, double *loss,
                              struct sq_error *err);
-
-#endif

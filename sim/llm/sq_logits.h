@@ -5,8 +5,7 @@
 //
 // Blocks of lm_head's rows meet blocks of tokens, so no more than 512 x 4096 logits of each set
 // exist at a time; a token keeps a few running sums in binary64.
-#ifndef SQ_LOGITS_H
-#define SQ_LOGITS_H
+#pragma once
 
 #include "sim/llm/sq_checkpoint.h"
 #include "sim/llm/text/sq_tokens.h"
@@ -40,5 +39,3 @@ enum sq_status sq_logits_of(const struct sq_checkpoint *ck, const float *x, floa
 // logit was NaN or infinite.
 enum sq_status sq_logits_nll(const struct sq_tokens *tokens, const struct sq_token_score *score,
                              double *nll, struct sq_error *err);
-
-#endif

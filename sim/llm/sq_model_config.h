@@ -7,8 +7,7 @@
 //   Qwen 3           norms of every head of q and k
 //   Gemma 3          these norms; norms of what attention and MLP add; GeGLU; scaled embeddings;
 //                    most blocks look back over a window only
-#ifndef SQ_MODEL_CONFIG_H
-#define SQ_MODEL_CONFIG_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -68,5 +67,3 @@ struct sq_model_config {
 // names the field.
 enum sq_status sq_model_config_of(const json_t *root, const char *what, struct sq_model_config *c,
                                   struct sq_error *err);
-
-#endif

@@ -3,8 +3,7 @@
 // from which lm_head makes logits (sq_logits.h). They do not depend on the format, so they can be
 // kept: an evaluation of another format then has its own pass only. Logits themselves are not kept,
 // they are the vocabulary over the hidden size larger: 85 times for SmolLM2.
-#ifndef SQ_REFERENCE_H
-#define SQ_REFERENCE_H
+#pragma once
 
 #include "sim/llm/sq_llama.h"
 
@@ -43,5 +42,3 @@ enum sq_status sq_reference_states(const struct sq_checkpoint *ck, const struct 
                                    const struct sq_reference_cache *cache,
                                    const struct sq_eval_watch *watch, float **x,
                                    struct sq_error *err);
-
-#endif

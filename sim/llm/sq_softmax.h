@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The elementwise functions of a Llama block in binary32, with an exponential in vectors.
-#ifndef SQ_SOFTMAX_H
-#define SQ_SOFTMAX_H
+#pragma once
 
 #include <stddef.h>
 
@@ -14,5 +13,3 @@ void sq_swiglu(float *gate, const float *up, size_t n);
 // gate = gelu(gate) * up, gelu(g) = g / (1 + e^-2u), u = sqrt(2 / pi) (g + 0.044715 g^3): the form
 // by tanh, of n elements.
 void sq_geglu(float *gate, const float *up, size_t n);
-
-#endif

@@ -2,8 +2,7 @@
 // One sparsity per layer for SpQt (SPEC G.2, TEAL): inside each decoder block the projections share
 // a budget, and each step goes to the input that costs the block's output least. Projections of one
 // input (q, k, v; gate, up) have one threshold, so that its active columns are found once.
-#ifndef SQ_SPARSITY_SCAN_H
-#define SQ_SPARSITY_SCAN_H
+#pragma once
 
 #include "sim/llm/sq_blockwise.h"
 
@@ -18,5 +17,3 @@
 enum sq_status sq_sparsity_scan_layers(const struct sq_checkpoint *ck,
                                        const struct sq_tokens *calib, const struct sq_recipe *r,
                                        double target, double *sparsity, struct sq_error *err);
-
-#endif

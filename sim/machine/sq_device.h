@@ -2,8 +2,7 @@
 // The chip sq_top as a device: registers that a driver (lib/sq_driver.h) reads and writes, and a memory that the
 // chip reads and writes, by one of three bodies that agree in every word and, at the end of a layer, in every
 // counter.
-#ifndef SQ_DEVICE_H
-#define SQ_DEVICE_H
+#pragma once
 
 #include "sim/block/top/sq_axi_memory.h"
 #include "sim/block/top/sq_top_image.h"
@@ -68,5 +67,3 @@ uint64_t sq_device_cycles(const struct sq_device *d); // since the reset, access
 // the first. FAST moves nothing.
 uint64_t sq_device_moves(const struct sq_device *d);
 const char *sq_device_complaint(const struct sq_device *d); // the first of `write`, or NULL
-
-#endif

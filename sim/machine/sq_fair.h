@@ -17,8 +17,7 @@
 // among equals the smallest. Formats on both paths (sq_w, sq_a_dynamic) get L and H that suit their banks; arrays get as
 // many products as there is room for. What stands beside the PEs (walkers, mask units, the output stage) counts in neither
 // measure.
-#ifndef SQ_FAIR_H
-#define SQ_FAIR_H
+#pragma once
 
 #include "sim/format/sq_recipe.h"
 #include "sim/machine/sq_machine.h"
@@ -89,5 +88,3 @@ enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_
 // Square micrometres of a bit in the densest memory of `dir`: Liberty files of 64-bit words (sq_synth_macros_read, whose
 // errors it has).
 enum sq_status sq_fair_sram(const char *dir, double *um2, struct sq_error *err);
-
-#endif

@@ -45,8 +45,7 @@
 //     burst: 32              beats of its longest burst, 1..256
 //     outstanding: 4         bursts that are asked for ahead, 2..32
 //     writes: 4              bursts that are written at once, 1..16; 4 where it is left out
-#ifndef SQ_MACHINE_H
-#define SQ_MACHINE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -130,5 +129,3 @@ static inline double sq_machine_vector_hz(const struct sq_machine *machine)
 enum sq_status sq_machine_core(const struct sq_machine *machine, const struct sq_format *format,
                                unsigned act_bits, struct sq_core_config *core,
                                struct sq_error *err);
-
-#endif

@@ -31,8 +31,7 @@
 // clock pins count in cycles in which the array, or a vector unit, has a job.
 //
 // Blocks narrower or wider than the machine's PEs count by their MAC slots.
-#ifndef SQ_MACHINE_ENERGY_H
-#define SQ_MACHINE_ENERGY_H
+#pragma once
 
 #include "sim/energy/sq_energy_chip.h"
 #include "sim/energy/sq_energy_memory.h"
@@ -99,5 +98,3 @@ void sq_machine_energy(const struct sq_machine *machine, const struct sq_mac_ene
 void sq_machine_energy_add(struct sq_machine_energy *sum, const struct sq_machine_energy *e,
                            uint64_t n);
 uint64_t sq_machine_energy_total(const struct sq_machine_energy *e, unsigned of);
-
-#endif

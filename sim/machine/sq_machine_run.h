@@ -17,8 +17,7 @@
 // jobs and transfers of the same plan never end later. (A DRAM that takes what is there first has
 // the anomalies of list schedules.)
 // The first load waits for the plan's index_cycles. The GEMM ends with the last store.
-#ifndef SQ_MACHINE_RUN_H
-#define SQ_MACHINE_RUN_H
+#pragma once
 
 #include "sim/block/flow/sq_unit.h"
 #include "sim/machine/sq_machine_stats.h"
@@ -68,5 +67,3 @@ enum sq_status sq_mapping_run(const struct sq_machine *machine, const struct sq_
 
 // The sum of a path's cycles over all causes.
 uint64_t sq_unit_causes_sum(const uint64_t counts[SQ_N_UNIT_CAUSES]);
-
-#endif

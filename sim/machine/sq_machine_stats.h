@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run of a planned GEMM on a machine counts.
-#ifndef SQ_MACHINE_STATS_H
-#define SQ_MACHINE_STATS_H
+#pragma once
 
 #include "sim/block/flow/sq_unit.h"
 #include "sim/machine/sq_machine.h"
@@ -22,5 +21,3 @@ struct sq_machine_stats {
         sram_write_nbits;      // of a chip: bits of its memories, in whole words; else 0
     struct sq_dram_stats dram; // of a DRAM that keeps time; else zeros
 };
-
-#endif

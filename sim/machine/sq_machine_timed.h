@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The transfers of a plan on a DRAM that keeps time: where they lie in memory, when they are over. sq_machine_run.c alone uses it.
-#ifndef SQ_MACHINE_TIMED_H
-#define SQ_MACHINE_TIMED_H
+#pragma once
 
 #include "sim/dram/sq_dram_fast.h"
 #include "sim/machine/sq_machine.h"
@@ -62,5 +61,3 @@ void sq_machine_timed_free(struct sq_machine_timed *t);
 uint64_t sq_machine_timed_leap(struct sq_machine_timed *t, uint64_t now, uint64_t until);
 // What the DRAM counts up to cycle `now`.
 struct sq_dram_stats sq_machine_timed_stats(struct sq_machine_timed *t, uint64_t now);
-
-#endif

@@ -14,8 +14,7 @@
 //
 // cores_k > 1 splits K: every core then writes its FP32 partial sums to DRAM and reads them back
 // once for the addition (4 + 4 bytes per partial sum).
-#ifndef SQ_MAPPING_H
-#define SQ_MAPPING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -177,5 +176,3 @@ static inline uint64_t sq_mapping_count(uint64_t count, bool is_last)
 {
     return is_last ? 1 : count - 1;
 }
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes one mapping from the sizes of its blocks: its jobs, loads and bytes. Only the search for a
 // mapping (sq_mapping_search.c) calls it, once for each candidate.
-#ifndef SQ_MAPPING_LAYOUT_H
-#define SQ_MAPPING_LAYOUT_H
+#pragma once
 
 #include "sim/machine/sq_mapping.h"
 
@@ -76,5 +75,3 @@ void sq_mapping_set_estimate(const struct sq_mapping_context *c, struct sq_mappi
 // the estimate for any order of the loops, which needs no loads and rules out most blocks; with 1 one of
 // the cycles.
 uint64_t sq_mapping_work(const struct sq_mapping *p, uint64_t more);
-
-#endif

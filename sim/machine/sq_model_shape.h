@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sizes of a decoder by its config.json, and the one table of what the classes of transformers have where it
 // says nothing: lists of GEMMs (sq_workload.h) and the forward pass (sim/llm/sq_model_config.h) read them here.
-#ifndef SQ_MODEL_SHAPE_H
-#define SQ_MODEL_SHAPE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -37,5 +36,3 @@ struct sq_model_shape {
 // class makes of it. Refuses other model types by name, and fields out of range.
 enum sq_status sq_model_shape_of(const json_t *root, const char *what, struct sq_model_shape *shape,
                                  struct sq_error *err);
-
-#endif

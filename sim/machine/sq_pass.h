@@ -15,8 +15,7 @@
 //               chips 2 (C - 1) steps, each the latency and 1 / C of the bytes. Modelled; nothing else meanwhile
 //
 // What lies between DRAM and buffers passes the vector unit, which has no bytes of its own.
-#ifndef SQ_PASS_H
-#define SQ_PASS_H
+#pragma once
 
 #include "sim/machine/sq_machine_energy.h"
 #include "sim/machine/sq_workload.h"
@@ -75,5 +74,3 @@ struct sq_pass_result {
 enum sq_status sq_pass_run(const struct sq_pass_request *request, const struct sq_workload *w,
                            struct sq_pass_result *result, struct sq_error *err);
 void sq_pass_free(struct sq_pass_result *result);
-
-#endif

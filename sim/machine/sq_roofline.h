@@ -2,8 +2,7 @@
 // Closed forms: what the papers and other tools state in one line (SPEC D.2, D.4, D.9, E.8), to set
 // beside the cycle model. No fill, no drain, no stalls unless named. Sizes and rates 1..2^24;
 // cycles that pass 2^63 are SQ_COUNT_OVER (sq_checked.h), from doubles: exact up to 2^53.
-#ifndef SQ_ROOFLINE_H
-#define SQ_ROOFLINE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ double sq_roof_seconds(double m, double n, double k, double ops_per_s, double nb
 // SCALE-Sim v3, output-stationary, array of rows x cols with one MAC each:
 // (K + R + C - 2) ceil(M/R) ceil(N/C) - 1. The -1 is an open question there (issue 125).
 uint64_t sq_scalesim_os_cycles(uint64_t m, uint64_t n, uint64_t k, uint64_t rows, uint64_t cols);
-
-#endif

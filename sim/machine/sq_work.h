@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bytes and the work of a stretch of K, from the numbers of a demand (sim/format/sq_demand.h). No format is
 // asked.
-#ifndef SQ_WORK_H
-#define SQ_WORK_H
+#pragma once
 
 #include "sim/format/sq_demand.h"
 
@@ -27,5 +26,3 @@ void sq_work_tiles(const struct sq_demand *d, uint64_t elements, const struct sq
 // its own.
 void sq_work_own(const struct sq_demand *d, uint64_t row, uint64_t first, uint64_t elements,
                  uint32_t count[SQ_LINES_MAX]);
-
-#endif

@@ -7,8 +7,7 @@
 //   q_proj,2048,8192,8192,80,
 // Y[M][N] = X[M][K] W[N][K]^T, Count times. Such a table has the linear layers alone; a whole pass over a
 // model has lm_head, attention and what no product computes as well (is_whole).
-#ifndef SQ_WORKLOAD_H
-#define SQ_WORKLOAD_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -125,5 +124,3 @@ enum sq_status sq_workload_from_config(const char *path, const struct sq_workloa
 enum sq_status sq_workload_of_config(const json_t *root, const char *what,
                                      const struct sq_workload_options *o, struct sq_workload *w,
                                      struct sq_error *err);
-
-#endif

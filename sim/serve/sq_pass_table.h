@@ -10,8 +10,7 @@
 //
 // Keys have the nodes 1 64 128 256 ..., tokens before a chunk 0 64 128 ...; between nodes the times go in
 // straight lines, of both axes. At the nodes they are those of `run --phase`.
-#ifndef SQ_PASS_TABLE_H
-#define SQ_PASS_TABLE_H
+#pragma once
 
 #include "sim/machine/sq_pass.h"
 #include "sim/serve/sq_serve.h"
@@ -49,5 +48,3 @@ enum sq_status sq_pass_table_linear(const struct sq_pass_table *t, uint64_t toke
                                     struct sq_workload *w, struct sq_pass_result *result,
                                     struct sq_error *err);
 void sq_pass_table_free(struct sq_pass_table *table);
-
-#endif

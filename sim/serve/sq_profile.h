@@ -8,8 +8,7 @@
 //                                      operator database, milliseconds
 //
 // Attention is the sum of its prompt and its decode, softmax included: one after the other on the same arrays.
-#ifndef SQ_PROFILE_H
-#define SQ_PROFILE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -32,5 +31,3 @@ extern const char
 // SQ_ERR_UNSUPPORTED for a model with experts or latent attention.
 enum sq_status sq_profile_write(struct sq_pass_table *table, const char *cache,
                                 enum sq_profile_file file, FILE *out, struct sq_error *err);
-
-#endif

@@ -5,8 +5,7 @@
 //   arrived_at,num_prefill_tokens,num_decode_tokens     (seconds)
 // or in that of the Azure LLM inference traces
 //   TIMESTAMP,ContextTokens,GeneratedTokens             (2023-11-16 18:15:46.6805900)
-#ifndef SQ_REQUESTS_H
-#define SQ_REQUESTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ enum sq_status sq_requests_read(const char *path, struct sq_requests *q, struct 
 enum sq_status sq_requests_parse(const char *text, size_t nbytes, const char *what,
                                  struct sq_requests *q, struct sq_error *err);
 void sq_requests_free(struct sq_requests *q);
-
-#endif

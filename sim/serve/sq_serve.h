@@ -8,8 +8,7 @@
 //          cache for all the tokens that it will have; so no sequence is ever thrown out
 //
 // Steps follow one another without a gap while there is work. Who calls says how long a step takes.
-#ifndef SQ_SERVE_H
-#define SQ_SERVE_H
+#pragma once
 
 #include "sim/serve/sq_requests.h"
 
@@ -53,5 +52,3 @@ enum sq_status sq_serve(const struct sq_requests *q, const struct sq_serve_optio
                         sq_serve_seconds seconds, void *user, struct sq_serve_result *result,
                         struct sq_error *err);
 void sq_serve_free(struct sq_serve_result *result);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a sweep database says, for people: a self-contained HTML page with CSV and JSON beside it,
 // a text summary, and what changed between two databases. The same rows give the same bytes.
-#ifndef SQ_REPORT_H
-#define SQ_REPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -90,5 +89,3 @@ struct sq_changes {
 // By sweep and parameters. *c points into *a.
 enum sq_status sq_report_compare(const struct sq_report *a, const struct sq_report *b,
                                  struct sq_changes *c, struct sq_error *err);
-
-#endif

@@ -20,8 +20,7 @@
 // Without a machine, cycles are of one core with free streams, which only format sq_w has. Combinations
 // that no legal format or core has (SPEC A.2, A.8) are dropped and counted. An axis that a format does
 // not have (bank of dense) does not multiply its points.
-#ifndef SQ_SWEEP_H
-#define SQ_SWEEP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -298,5 +297,3 @@ enum sq_status sq_sweep_one(const struct sq_sweep_grid *s, const struct sq_sweep
 enum sq_status sq_sweep_rows(const struct sq_sweep_grid *s, size_t shard, size_t n_shards,
                              struct sq_sweep_db *db, sq_sweep_db_visit *each, void *context,
                              struct sq_error *err);
-
-#endif

@@ -14,8 +14,7 @@
 // not match, never a number. sq_sweep_run computes such a point anew, as one that is out of date.
 // A file opened to be read has its pages checked as well, for rows that are gone or there twice. A
 // file of the version before, without digests, is refused.
-#ifndef SQ_SWEEP_DB_H
-#define SQ_SWEEP_DB_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -67,5 +66,3 @@ enum sq_status sq_sweep_db_spec(struct sq_sweep_db *db, const char *sweep, char 
 // is added: the two come from different code or inputs. *added = rows that were new.
 enum sq_status sq_sweep_db_merge(struct sq_sweep_db *db, const char *path, uint64_t *added,
                                  struct sq_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of a sweep database as CSV and as lines of text. The same rows give the same bytes.
-#ifndef SQ_SWEEP_EXPORT_H
-#define SQ_SWEEP_EXPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ struct sq_csv {
 };
 enum sq_status sq_csv_row(struct sq_csv *csv, const struct sq_sweep_row *row, struct sq_error *err);
 void sq_csv_free(struct sq_csv *csv);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the parts of a sweep (sq_sweep_*.c) and their tests; users include sq_sweep.h.
-#ifndef SQ_SWEEP_GRID_H
-#define SQ_SWEEP_GRID_H
+#pragma once
 
 #include "sim/format/sq_recipe.h"
 #include "sim/llm/sq_checkpoint.h"
@@ -118,5 +117,3 @@ enum sq_status sq_sweep_values(struct sq_sweep_memo *memo, const struct sq_sweep
 enum sq_status sq_sweep_kl(const struct sq_sweep_options *options,
                            const struct sq_sweep_source *source, const struct sq_recipe *recipe,
                            struct sq_sweep_result *r, struct sq_error *err);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inputs that the engines of a sweep share, opened once and only read then. For sq_sweep_inputs.c, which opens
 // them, and sq_sweep_engine.c.
-#ifndef SQ_SWEEP_INPUTS_H
-#define SQ_SWEEP_INPUTS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -51,5 +50,3 @@ const struct sq_sweep_model *sq_sweep_model_of(const struct sq_sweep_inputs *in,
                                                const struct sq_sweep_point *p);
 const struct sq_sweep_table *sq_sweep_table_of(const struct sq_sweep_inputs *in,
                                                const struct sq_sweep_point *p);
-
-#endif

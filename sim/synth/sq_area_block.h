@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The blocks of the design that `sqsim area` prices: which module with which parameters, and how
 // many weights one instance takes in per cycle.
-#ifndef SQ_AREA_BLOCK_H
-#define SQ_AREA_BLOCK_H
+#pragma once
 
 #include "models/core/sq_config.h"
 #include "sim/block/flow/sq_block.h"
@@ -56,5 +55,3 @@ const char *sq_area_title(const struct sq_area_item *block);
 // Weights that enter per cycle when nothing stalls: lanes, the bank for the gather, and for PE and
 // core what the slower path lets through; 0 where nobody said.
 double sq_area_weights_per_cycle(const struct sq_area_item *block);
-
-#endif

@@ -4,8 +4,7 @@
 // power are read by sq_liberty_power.h where energies need them; OpenSTA reads them itself.
 //
 // Liberty gives no unit of area; SPEC D.6 assumes square micrometres, and so does every report.
-#ifndef SQ_LIBERTY_H
-#define SQ_LIBERTY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ const struct sq_lib_cell *sq_liberty_find(const struct sq_liberty *lib, const ch
 // Truth table of a Liberty function over n <= 3 named inputs: bit i is the value where input j is
 // bit j of i. Operators ! ' ^ * & + | and juxtaposition. False where the text is no such function.
 bool sq_liberty_truth(const char *function, char in[][SQ_LIB_NAME_LEN], size_t n, unsigned *table);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Boolean expression of a Liberty file, compiled once and evaluated on 64 cases at a time: bit i
 // of a word is case i.
-#ifndef SQ_LIBERTY_EXPR_H
-#define SQ_LIBERTY_EXPR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ bool sq_lib_expr_parse(const char *text, const char *const *name, size_t n,
 
 // Evaluates an expression that was parsed; value[i] is variable i.
 uint64_t sq_lib_expr_eval(const struct sq_lib_expr *e, const uint64_t *value);
-
-#endif

@@ -12,8 +12,7 @@
 //   - a cell with two outputs splits its energy among them: they add up. Some flip-flops list all of
 //     it on both, with the load of the other output in it (`is_listed_twice`): half of each counts,
 //     at no load
-#ifndef SQ_LIBERTY_POWER_H
-#define SQ_LIBERTY_POWER_H
+#pragma once
 
 #include "sim/synth/sq_liberty.h"
 #include "sim/synth/sq_liberty_expr.h"
@@ -106,5 +105,3 @@ enum sq_status sq_lib_models_get(struct sq_lib_models *m, const char *cell,
 
 // The number of a pin; -1: none.
 int sq_lib_model_pin(const struct sq_lib_model *model, const char *name);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The statements of one group of a Liberty file, as a tree of references into its text. The text was
 // checked before by sq_liberty_read.
-#ifndef SQ_LIBERTY_TREE_H
-#define SQ_LIBERTY_TREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ double sq_lib_number(const struct sq_lib_tree *tree, const struct sq_lib_node *g
 double sq_lib_cap_unit(const struct sq_lib_tree *tree);
 // All numbers of a text, at most `max` of them into `out` (NULL: only counted).
 size_t sq_lib_numbers(struct sq_lib_text text, double *out, size_t max);
-
-#endif

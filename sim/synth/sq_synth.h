@@ -13,8 +13,7 @@
 // Not promised: placed wires, clock tree, scan. Areas are sums of cells; delays are pre-layout, typical
 // corner, with the wire load that the library puts on every net by itself (sq_synth_wire_load), and belong
 // to the very netlist whose area is given.
-#ifndef SQ_SYNTH_H
-#define SQ_SYNTH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -271,5 +270,3 @@ enum sq_status sq_synth_netlist(const struct sq_synth *s, const struct sq_synth_
 // file in the cache; the caller frees the string.
 enum sq_status sq_synth_mapped(const struct sq_synth *s, const struct sq_synth_block *block,
                                char **path, struct sq_error *err);
-
-#endif

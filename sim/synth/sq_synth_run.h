@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the parts of sq_synth.h; users include that.
-#ifndef SQ_SYNTH_RUN_H
-#define SQ_SYNTH_RUN_H
+#pragma once
 
 #include <jansson.h>
 #include <stdio.h>
@@ -166,5 +165,3 @@ sq_synth_make sq_synth_make_netlist; // <top>.v; reads netlist.v of the area ent
 enum sq_status sq_synth_make_time(const struct sq_synth *s, const struct sq_synth_block *block,
                                   const char *clock, const char *verilog, const char *spef,
                                   const char *work, struct sq_error *err);
-
-#endif

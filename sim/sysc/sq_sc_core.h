@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cycle model of sq_core as an SC_MODULE with the ports of the verilated RTL: when from
 // sim/block/core/sq_core_sim.c, what from models/core/sq_gather.c.
-#ifndef SQ_SC_CORE_H
-#define SQ_SC_CORE_H
+#pragma once
 
 #include <array>
 #include <deque>
@@ -188,5 +187,3 @@ struct Core : sc_core::sc_module {
 };
 
 } // namespace sq_sc
-
-#endif

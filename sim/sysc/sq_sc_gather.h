@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cycle model of sq_gather as an SC_MODULE with the ports of the verilated RTL.
-#ifndef SQ_SC_GATHER_H
-#define SQ_SC_GATHER_H
+#pragma once
 
 #include <deque>
 
@@ -94,5 +93,3 @@ struct Gather : sc_core::sc_module {
 };
 
 } // namespace sq_sc
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Port types as `verilator --sc` chooses them, and fields inside them; one parameter point.
-#ifndef SQ_SC_PORTS_H
-#define SQ_SC_PORTS_H
+#pragma once
 
 #include <systemc.h>
 
@@ -61,5 +60,3 @@ template <class Port> void set_field(Port &p, unsigned i, unsigned w, int32_t va
 }
 
 } // namespace sq_sc
-
-#endif

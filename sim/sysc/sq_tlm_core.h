@@ -14,8 +14,7 @@
 // TLM_IGNORE_COMMAND moves nothing. Accesses outside or across windows, and jobs that do not fit or hold illegal codes, answer with
 // an address or command error, and reason() says why. A configuration that is no core is an
 // SC_ERROR.
-#ifndef SQ_TLM_CORE_H
-#define SQ_TLM_CORE_H
+#pragma once
 
 #include <systemc>
 #include <tlm>
@@ -214,5 +213,3 @@ struct TlmCore : sc_core::sc_module {
 };
 
 } // namespace sq_sc
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An initiator for platforms of one's own: reads and writes of a TLM-2.0 target, the time they
 // took.
-#ifndef SQ_TLM_PORT_H
-#define SQ_TLM_PORT_H
+#pragma once
 
 #include <systemc>
 #include <tlm>
@@ -44,5 +43,3 @@ struct TlmPort : sc_core::sc_module {
 };
 
 } // namespace sq_sc
-
-#endif

@@ -5,8 +5,7 @@
 //
 // `--quick` as the first argument makes a program small: the test bench.t runs every one of them
 // so. No benchmark judges a time: it exits with 0 when everything it measures could be done.
-#ifndef BENCH_H
-#define BENCH_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -145,5 +144,3 @@ static inline void bench_row(const char *part, const char *name, size_t n,
     bench_row(part, name,                                                                          \
               sizeof((const struct bench_figure[]){__VA_ARGS__}) / sizeof(struct bench_figure),    \
               (const struct bench_figure[]){__VA_ARGS__})
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recipes of all formats for benchmarks, from their tables: nothing here names a format.
-#ifndef BENCH_RECIPE_H
-#define BENCH_RECIPE_H
+#pragma once
 
 #include "sim/format/sq_format_ops.h"
 #include "tests/bench/bench.h"
@@ -61,5 +60,3 @@ static inline void bench_input_free(struct bench_input *b)
     sq_calibration_free(&b->calibration);
     sq_factor_free(&b->factor);
 }
-
-#endif

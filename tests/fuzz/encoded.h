@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Encoded weights of every format, as the product writes them, and everything it does with them.
-#ifndef ENCODED_H
-#define ENCODED_H
+#pragma once
 
 #include "tests/fuzz/fuzz.h"
 
@@ -17,5 +16,3 @@ void encoded_use(const char *path, bool is_sq_w, bool rewrite);
 // The same without writing on template i, its data altered by the list; the header is read only
 // once.
 void encoded_use_altered(unsigned i, struct fuzz_reader *list);
-
-#endif

@@ -6,8 +6,7 @@
 // No file is opened: names below "mem/" are files in memory. The linker sends what the library
 // calls to open, map, look at and write files, and to open databases, through fuzz.c (FUZZ_WRAP in
 // rules.mk); the library itself is the one of the product.
-#ifndef FUZZ_H
-#define FUZZ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ void fuzz_drop_digest(uint8_t *file, size_t n);
 // Alters bytes[n] by a list: three bytes give the place (modulo n) and, in their top bit, whether
 // the fourth is written or xored; the list ends with r.
 void fuzz_alter(uint8_t *bytes, size_t n, struct fuzz_reader *r);
-
-#endif

@@ -13,8 +13,7 @@
 //
 // The semantics of the PTX instructions are in emulate_ptx.h, written from the PTX ISA fragment
 // tables, not from the kernels.
-#ifndef EMULATE_H
-#define EMULATE_H
+#pragma once
 
 #include <cmath>
 #include <cstddef>
@@ -357,5 +356,3 @@ inline cudaError_t cudaMemsetAsync(void *to, int value, size_t nbytes, cudaStrea
 {
     return cudaMemset(to, value, nbytes);
 }
-
-#endif

@@ -6,8 +6,7 @@
 // Accumulators of a product belong to the tensor core from its issue to the wait that covers it:
 // until then the thread's own registers hold a poison. Registers of the operand A and of metadata
 // are read as late as the product is done.
-#ifndef EMULATE_ASYNC_H
-#define EMULATE_ASYNC_H
+#pragma once
 
 #include <deque>
 #include <map>
@@ -185,5 +184,3 @@ template <int kPending> inline void wgmma_wait()
         g.is_fenced = g.groups.size() > 1;
     });
 }
-
-#endif

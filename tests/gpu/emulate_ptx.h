@@ -3,8 +3,7 @@
 // from the fragment tables of the PTX ISA (sections "Matrix fragments for mma.m16n8k32", "...
 // sparse mma.m16n8k64"; those of a warpgroup are in emulate_wgmma.h). The 2:4 metadata lanes are
 // SPEC E.4. Nothing here calls gpu/sq_maps.cuh.
-#ifndef EMULATE_PTX_H
-#define EMULATE_PTX_H
+#pragma once
 
 #include <cstdio>
 #include <cstdlib>
@@ -364,5 +363,3 @@ inline void tma_load_2d(void *shared, const CUtensorMap *map, uint64_t *bar, int
     tma_load_2d_multicast(shared, map, bar, inner, row,
                           static_cast<uint16_t>(1u << emulate_rank()));
 }
-
-#endif

@@ -2,8 +2,7 @@
 // Warpgroup products of gpu/sq_ptx.cuh for the emulator, from the PTX ISA: "Register fragments for
 // wgmma.mma_async.m64nNk16" and "... m64nNk32", "Shared memory matrix layout", "Matrix descriptor
 // format", "Sparse wgmma.mma_async.m64nNk64 metadata layout". When they are done: emulate_async.h.
-#ifndef EMULATE_WGMMA_H
-#define EMULATE_WGMMA_H
+#pragma once
 
 #include "tests/gpu/emulate_ptx.h"
 
@@ -160,5 +159,3 @@ inline void wgmma_sp_m64n256k64_s8(int32_t (&d)[128], uint64_t a, uint64_t b, co
 {
     emulate_wgmma<64, emulate_wgmma_sp_now>({d, a, b, nullptr, &e, is_sum});
 }
-
-#endif

@@ -4,8 +4,7 @@
 // Two kinds of operands. Scales of one and small integers: every sum is an integer below 2^24, so
 // whatever the order of additions the result is exact and compared in every bit with plain 64-bit
 // loops. Real scales: compared in binary64 within the tolerances of gpu/README.md.
-#ifndef GEMV_FIXTURE_H
-#define GEMV_FIXTURE_H
+#pragma once
 
 #include <cmath>
 
@@ -85,5 +84,3 @@ inline void check_exact(const Case &c, const std::vector<int> &w, const std::vec
                      c.k, t, row);
         }
 }
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the tests of gpu/: the seed, random operands, operands in the device orders written
 // down once more as plain loops, and checks that name the case.
-#ifndef GPU_FIXTURE_H
-#define GPU_FIXTURE_H
+#pragma once
 
 #include <cinttypes>
 #include <cstddef>
@@ -116,5 +115,3 @@ inline void pack_bytes(const std::vector<int> &code, Buffer<uint8_t> *out)
     for (size_t i = 0; i < code.size(); i++)
         (*out)[i] = static_cast<uint8_t>(code[i]);
 }
-
-#endif

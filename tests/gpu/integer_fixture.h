@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Codes of one part of an integer product and its sums by plain loops, for the tests of the kernels
 // by mma.sync and by wgmma.
-#ifndef INTEGER_FIXTURE_H
-#define INTEGER_FIXTURE_H
+#pragma once
 
 #include "tests/gpu/gpu_fixture.h"
 
@@ -37,5 +36,3 @@ inline std::vector<float> random_scales(struct sq_rng *r, int n)
         s.push_back(static_cast<float>(sq_rng_unit(r) + 0.01) * 0.01f);
     return s;
 }
-
-#endif

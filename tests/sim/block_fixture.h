@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks and their points by name, for tests; one that is not there fails the test.
-#ifndef BLOCK_FIXTURE_H
-#define BLOCK_FIXTURE_H
+#pragma once
 
 #include <string.h>
 
@@ -25,5 +24,3 @@ static inline const struct sq_point *point_named(const struct sq_block *block, c
     fail_msg("%s has no point %s", block->name, name);
     return NULL;
 }
-
-#endif

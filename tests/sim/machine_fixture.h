@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the tests that put jobs of machines on verilated RTL.
-#ifndef MACHINE_FIXTURE_H
-#define MACHINE_FIXTURE_H
+#pragma once
 
 #include "sim/cosim/sq_rtl_build.h"
 #include "sim/machine/sq_machine.h"
@@ -33,5 +32,3 @@ static inline bool load_rtl(struct sq_rtl *rtl, const struct sq_block *block,
     CHECK_EQ(status, SQ_OK, "%s\n", err.text);
     return true;
 }
-
-#endif

@@ -5,8 +5,7 @@
 // takes it. Written from SPEC and from what the headers of sim/block promise; no line of a cycle
 // model and no table is used. Times are cycles since reset; NEVER and beyond: not while the run
 // lasted.
-#ifndef ORACLE_H
-#define ORACLE_H
+#pragma once
 
 #include <assert.h>
 #include <stdbool.h>
@@ -172,5 +171,3 @@ static inline struct unit topk_unit(bool radix, unsigned bits)
 {
     return (struct unit){.depth = radix ? bits + 1 : 2, .serial = radix};
 }
-
-#endif

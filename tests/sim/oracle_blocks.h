@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each block as recurrences: `w` holds what is offered and when the sink is ready; filled in are
 // the times at which beats are taken, and the output.
-#ifndef ORACLE_BLOCKS_H
-#define ORACLE_BLOCKS_H
+#pragma once
 
 #include <string.h>
 
@@ -463,5 +462,3 @@ static void predict_core_act(const struct input *in, struct prediction *w)
     free_act(&o, w, 1);
     free(tile);
 }
-
-#endif

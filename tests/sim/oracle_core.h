@@ -12,8 +12,7 @@
 //            waits there until the tile has gone. The path that waits stands still as a whole
 //   tile     offered when both totals are there; a job ends with its last tile, the next one starts
 //            in the cycle after
-#ifndef ORACLE_CORE_H
-#define ORACLE_CORE_H
+#pragma once
 
 #include "tests/sim/oracle.h"
 
@@ -155,5 +154,3 @@ static inline uint64_t core_job(struct oracle_core *c, uint64_t t, bool is_first
     c->low_step = later(c->low_step, t + 1);
     return t;
 }
-
-#endif

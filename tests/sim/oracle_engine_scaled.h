@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine of block-scaled formats, as recurrences: the encoder in front, jobs, and pairs of parts
 // one after the other.
-#ifndef ORACLE_ENGINE_SCALED_H
-#define ORACLE_ENGINE_SCALED_H
+#pragma once
 
 #include "tests/sim/oracle_output.h"
 #include "tests/sim/oracle_scaled.h"
@@ -98,5 +97,3 @@ static void predict_engine_scaled(const struct input *in, struct prediction *w)
     free_stalls(&a.stalls);
     oracle_output_free(&o);
 }
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engines, as recurrences: jobs, and what lies between the parts.
-#ifndef ORACLE_ENGINES_H
-#define ORACLE_ENGINES_H
+#pragma once
 
 #include "tests/sim/oracle_output.h"
 
@@ -126,5 +125,3 @@ static void predict_engine_core_act(const struct input *in, struct prediction *w
     oracle_output_free(&out);
     free(tile);
 }
-
-#endif

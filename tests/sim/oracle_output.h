@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The output stage (SPEC R.1) alone and behind cores and arrays, as recurrences.
-#ifndef ORACLE_OUTPUT_H
-#define ORACLE_OUTPUT_H
+#pragma once
 
 #include "tests/sim/oracle_blocks.h"
 
@@ -144,5 +143,3 @@ static void predict_fp_mac(const struct input *in, struct prediction *w)
 {
     predict_tail(in, w, (struct tail){.depth = 3}, NULL);
 }
-
-#endif

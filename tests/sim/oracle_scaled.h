@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The blocks of block-scaled formats as recurrences (oracle_blocks.h).
-#ifndef ORACLE_SCALED_H
-#define ORACLE_SCALED_H
+#pragma once
 
 #include "tests/sim/oracle_blocks.h"
 
@@ -40,5 +39,3 @@ static void predict_act_scale(const struct input *in, struct prediction *w)
     free_stalls(&mask.stalls);
     free_stalls(&codes.stalls);
 }
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // When beats move through the blocks of rtl/top/, as recurrences (oracle.h), written from the heads of
 // the modules and the pages of rtl/top/.
-#ifndef ORACLE_TOP_H
-#define ORACLE_TOP_H
+#pragma once
 
 #include "tests/sim/oracle.h"
 #include "tests/sim/oracle_blocks.h"
@@ -58,5 +57,3 @@ static inline void predict_operand_buffer(const struct input *in, struct predict
         emptied[half % 2] = read + 1;
     }
 }
-
-#endif

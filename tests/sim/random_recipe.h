@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recipes on a machine, for tests: any format, any of its options.
-#ifndef RANDOM_RECIPE_H
-#define RANDOM_RECIPE_H
+#pragma once
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,5 +70,3 @@ static inline struct sq_recipe random_recipe(struct sq_rng *rng)
         f = sq_formats[0];
     return random_recipe_of(rng, f);
 }
-
-#endif

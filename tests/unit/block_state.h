@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of a block, for tests of its cycle model.
-#ifndef BLOCK_STATE_H
-#define BLOCK_STATE_H
+#pragma once
 
 #include "sim/block/flow/sq_block.h"
 #include "tests/test.h"
@@ -14,5 +13,3 @@ static inline void *start(const struct sq_block *block, const unsigned *value)
     block->init(value, state);
     return state;
 }
-
-#endif

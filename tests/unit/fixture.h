@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the tests of models/: the seed, owned matrices, and the list of legal formats.
-#ifndef FIXTURE_H
-#define FIXTURE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -154,5 +153,3 @@ static inline unsigned for_each_format(format_fn *fn, void *context)
 //   bank 4: k 2, 1;  8: 4, 2, 1;  16, 32, 64, 128: 4 each               = 21 (bank, k)
 //   groups: 4 for bank <= 32 (2+3+4+4 = 13), 3 for 64 (4), 2 for 128 (4) = 52 + 12 + 8 = 72
 #define N_FORMATS (5 * 72)
-
-#endif

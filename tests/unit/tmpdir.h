@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A directory of the test's own, and files written byte for byte.
-#ifndef TMPDIR_H
-#define TMPDIR_H
+#pragma once
 
 #include <dirent.h>
 #include <sys/stat.h>
@@ -111,5 +110,3 @@ static inline void check_refused(enum sq_status got, enum sq_status want,
     assert_non_null(strstr(err->text, part));
     assert_null(strchr(err->text, '\n'));
 }
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cycle models of sq_act_buffer and of the mask units in front of it
 // (sq_core_act). They compute times and no values.
-#ifndef SQ_STORE_SIM_H
-#define SQ_STORE_SIM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ bool sq_mask_last(const struct sq_mask_sim *m);       // of the beat offered
 uint32_t sq_mask_passes(const struct sq_mask_sim *m); // of its tile, read with the last beat
 void sq_mask_clock(struct sq_mask_sim *m, bool in_valid, bool in_last, uint32_t in_passes,
                    bool out_ready);
-
-#endif

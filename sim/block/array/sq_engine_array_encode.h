@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Activations that are encoded in front of sq_engine_array: banks of bfloat16 with a mask of their own (SPEC C), whose low
 // and high codes have a scale a token each, as sq_encode makes them.
-#ifndef SQ_ENGINE_ARRAY_ENCODE_H
-#define SQ_ENGINE_ARRAY_ENCODE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ uint16_t sq_array_largest_low(const struct sq_array_config *c, const uint16_t *x
 // scale[rows], of low codes, then of high ones.
 void sq_array_encode_tokens(const struct sq_array_config *c, size_t rows, const uint16_t *x,
                             size_t n, size_t banks, int32_t *beat, float *scale);
-
-#endif

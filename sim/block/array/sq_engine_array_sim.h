@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cycle model of sq_engine_array, for the engine that makes its masks in front of it.
-#ifndef SQ_ENGINE_ARRAY_SIM_H
-#define SQ_ENGINE_ARRAY_SIM_H
+#pragma once
 
 #include "sim/block/flow/sq_engine.h"
 #include "sim/block/flow/sq_pipeline.h"
@@ -18,5 +17,3 @@ struct sq_engine_array_sim {
     struct sq_engine_jobs next_sums;  // ... with them: sums come in, sums leave
     bool carries, keeps;              // of the job at the scales
 };
-
-#endif

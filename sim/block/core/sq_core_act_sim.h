@@ -5,8 +5,7 @@
 //   activations -> mask unit -> 3 stages (sq_requant) -> store of low codes  -> steps -> core
 //                                                     -> store of high codes -> steps -> core
 // Weights and jobs are the core's own streams.
-#ifndef SQ_CORE_ACT_SIM_H
-#define SQ_CORE_ACT_SIM_H
+#pragma once
 
 #include "sim/block/array/sq_buffer_sim.h"
 #include "sim/block/core/sq_core_sim.h"
@@ -45,5 +44,3 @@ void sq_core_act_clock(struct sq_core_act_sim *s, const struct sq_core_act_in *i
 // of the block core_act.
 void sq_core_act_draw_bank(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
                            int32_t *record);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sq_core as operands in banks: the golden tile, and the beats of a job. A job is a group of the
 // block; streams are job, act, lo, hi.
-#ifndef SQ_CORE_BLOCK_H
-#define SQ_CORE_BLOCK_H
+#pragma once
 
 #include "sim/block/flow/sq_case.h"
 
@@ -109,5 +108,3 @@ enum { SQ_CORE_N_POINTS = 19 };
 extern const struct sq_point sq_core_points[SQ_CORE_N_POINTS];
 void sq_core_get(const unsigned *value, struct sq_core_config *config);
 void sq_core_set(unsigned *value, const struct sq_core_config *config);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A whole job through the cycle model, twice: by stepping every cycle, and by skipping the steady
 // state. Both give the same statistics, counter by counter (tests/sim/test_engines).
-#ifndef SQ_CORE_RUN_H
-#define SQ_CORE_RUN_H
+#pragma once
 
 #include "models/core/sq_format.h"
 #include "models/sq_status.h"
@@ -51,5 +50,3 @@ double sq_utilisation_low(const struct sq_core_config *config, size_t m, size_t 
                           uint64_t cycles);
 double sq_utilisation_high(const struct sq_core_config *config, size_t m, size_t n, size_t k,
                            uint64_t cycles);
-
-#endif

@@ -5,8 +5,7 @@
 //
 // A cycle:   sq_core_comb()   inputs of this cycle -> handshake outputs of this cycle
 //            sq_core_clock()  the rising edge, with the same inputs
-#ifndef SQ_CORE_SIM_H
-#define SQ_CORE_SIM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -82,5 +81,3 @@ uint64_t sq_job_high_beats(const struct sq_core_config *config, const struct sq_
 // Lower bound of the cycles of a job with free streams: every group occupies the slower path for
 // its banks. The ladder is bound <= cycle model = RTL.
 uint64_t sq_job_bound(const struct sq_core_config *config, const struct sq_job *job);
-
-#endif

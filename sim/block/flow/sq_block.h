@@ -8,8 +8,7 @@
 // elements of `width` bits each. Input comes in groups: what comes between two resets of the
 // block's state (a bank, a tile, a vector, a job). Record i of a group holds, one after the other,
 // the fields of beat i of every input stream; streams may have different numbers of beats.
-#ifndef SQ_BLOCK_H
-#define SQ_BLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -348,5 +347,3 @@ void sq_draw_codes(struct sq_rng *rng, unsigned width, enum sq_stimulus kind, si
 #define SQ_LEN(array) (sizeof(array) / sizeof(array)[0])
 // In the table of a block: the member of this name and its length, from the array of this name.
 #define SQ_ROWS(name) .name = (name), .n_##name = SQ_LEN(name)
-
-#endif

@@ -2,8 +2,7 @@
 // A case is what goes into a block in one run: groups of beats (sq_block.h), and how each stream
 // stalls (sq_stream.h). It is drawn here at random, by number and seed, or filled by a caller who
 // has operands.
-#ifndef SQ_CASE_H
-#define SQ_CASE_H
+#pragma once
 
 #include "sim/block/flow/sq_block.h"
 #include "sim/block/flow/sq_stream.h"
@@ -69,5 +68,3 @@ uint32_t sq_case_sum_beats(int64_t need, int64_t most);
 
 // For `cut` of blocks with has_last: the group becomes its last beat.
 bool sq_cut_to_last(size_t record_len, int32_t *record, uint32_t *len);
-
-#endif

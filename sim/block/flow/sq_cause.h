@@ -2,8 +2,7 @@
 // What a path of the core did in one cycle of a job. Exactly one cause applies per path and cycle,
 // so the counts of a path sum to the cycles of the job. The first SQ_N_CAUSES are those of the
 // core, with the same values in rtl/sq_pkg.sv; the others are of units around arrays (sq_unit.h).
-#ifndef SQ_CAUSE_H
-#define SQ_CAUSE_H
+#pragma once
 
 enum sq_cause {
     SQ_CAUSE_BUSY = 0,           // a step was accepted
@@ -22,5 +21,3 @@ enum sq_cause {
 
 // Stable name used in reports and JSON, e.g. "wait_high".
 const char *sq_cause_name(enum sq_cause cause);
-
-#endif

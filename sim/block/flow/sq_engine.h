@@ -3,8 +3,7 @@
 // takes jobs and streams whose beats hold what is stored (codes, mask bits, scales, metadata,
 // indices), and gives words of outputs. With each word it says whether it is the last of the job, and
 // what was wrong in the job up to there.
-#ifndef SQ_ENGINE_H
-#define SQ_ENGINE_H
+#pragma once
 
 #include <assert.h>
 #include <stdbool.h>
@@ -126,5 +125,3 @@ static inline struct sq_engine_in sq_engine_in_of(const struct sq_offer *offer)
 enum { SQ_ENGINE_COUNTS = 2 };
 void sq_engine_array_counts(void *state, struct sq_engine_count *count[SQ_ENGINE_COUNTS]);
 void sq_engine_scaled_counts(void *state, struct sq_engine_count *count[SQ_ENGINE_COUNTS]);
-
-#endif

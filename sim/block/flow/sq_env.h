@@ -7,8 +7,7 @@
 // its side from its state alone, then model and RTL see the same; what both ask must be equal, else
 // the run has found a difference; then the environment sees what was asked. So one environment serves
 // both, state for state.
-#ifndef SQ_ENV_H
-#define SQ_ENV_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ struct sq_env {
         const void
             *env); // pieces of work since init that ended without an error; NULL: none is brought
 };
-
-#endif

@@ -5,8 +5,7 @@
 //   job     K/G groups of activations, rows of the matrix + 1 offsets, the scales of the tokens (from the row scales)
 //   act     a group of all tokens                offset  where the kept groups of a row end (from the column scales)
 //   kept    a kept group: its index, then what the engine multiplies (from the weights)
-#ifndef SQ_INDEXED_H
-#define SQ_INDEXED_H
+#pragma once
 
 #include "sim/block/flow/sq_block.h"
 
@@ -81,5 +80,3 @@ struct sq_indexed {
 };
 // The block whose engine has this layout; NULL: none.
 const struct sq_block *sq_indexed_block(unsigned layout);
-
-#endif

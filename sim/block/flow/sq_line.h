@@ -5,8 +5,7 @@
 //
 // Valid of a part does not depend on ready behind it, and no path of ready leads forwards: so the
 // valid signals of a cycle follow from the first part to the last, and the ready ones back.
-#ifndef SQ_LINE_H
-#define SQ_LINE_H
+#pragma once
 
 #include "sim/block/flow/sq_block.h"
 
@@ -45,5 +44,3 @@ struct sq_line_seen sq_line_see(const void *state, const struct sq_offer *in, bo
 
 // `show` of a sq_chain: last of the beat at its end.
 void sq_line_show_chain(const void *state, struct sq_offer *out);
-
-#endif

@@ -10,8 +10,7 @@
 //           goes on to the output register, and everything stops while it would have to go there
 //           and finds a tile that is not taken (dense and 2:4: 2, mixed formats: 3). in_place: there is no
 //           output register, so that no beat is added while a tile is not taken
-#ifndef SQ_PIPELINE_H
-#define SQ_PIPELINE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -143,5 +142,3 @@ static inline void sq_chain_clock(struct sq_chain *c, bool in_valid, bool in_las
 // The timing of a block whose state is a struct sq_chain; its init fills in `back`, and `front` where
 // there is one.
 extern const struct sq_timing sq_timing_chain;
-
-#endif

@@ -6,8 +6,7 @@
 // numbers in it that move on while the state comes back. What happens must depend on a counter only through
 // whether it is near its end. Then, where the state of an earlier boundary comes back, what happened since happens
 // again until the first counter comes near its end, so all these periods are added at once.
-#ifndef SQ_SKIP_H
-#define SQ_SKIP_H
+#pragma once
 
 #include <assert.h>
 #include <stdbool.h>
@@ -80,5 +79,3 @@ static inline bool sq_skip_visit(struct sq_skip_mark *mark, const struct sq_skip
 {
     return sq_skip_go(mark, here, sq_skip_periods(mark, here));
 }
-
-#endif

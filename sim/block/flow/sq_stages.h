@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stages of an array (ARRAY of sq_pipeline.h): the operands, then sums.
-#ifndef SQ_STAGES_H
-#define SQ_STAGES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ static inline unsigned sq_array_scaled_stages(unsigned tail, bool is_split)
 {
     return 1u + is_split + tail;
 }
-
-#endif

@@ -3,8 +3,7 @@
 // drive the cycle model and the RTL. A source raises valid for its next beat after a number of
 // waiting cycles, then holds it until the beat is taken; the sink is ready after a number of
 // waiting cycles. All randomness comes from the seed.
-#ifndef SQ_STREAM_H
-#define SQ_STREAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -63,5 +62,3 @@ void sq_streams_drive(const struct sq_streams *e, struct sq_core_in *in);
 // The end of the cycle: what fired moves on, waiting counts down.
 void sq_streams_clock(struct sq_streams *e, const struct sq_core_in *in,
                       const struct sq_core_out *out);
-
-#endif

@@ -19,8 +19,7 @@
 // A job: `tiles` of rows (tokens), each with `passes` tiles of columns (channels) of `flushes` scale
 // groups. It ends when the last word of the last tile has left. An engine (rtl/sq_engine_*.sv) takes
 // its job in a cycle, and is a unit in the next ones: tests/sim/test_machine_units.c.
-#ifndef SQ_UNIT_H
-#define SQ_UNIT_H
+#pragma once
 
 #include "models/output/sq_combine.h"
 #include "sim/block/core/sq_core_sim.h"
@@ -117,5 +116,3 @@ uint64_t sq_unit_bound(const struct sq_unit *unit, const struct sq_unit_job *job
                        const struct sq_tile_list *list);
 uint64_t sq_unit_limit(const struct sq_unit *unit, const struct sq_unit_job *job,
                        const struct sq_tile_list *list);
-
-#endif

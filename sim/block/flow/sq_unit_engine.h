@@ -2,8 +2,7 @@
 // What an engine says of itself so that a unit may consist of several side by side (sq_unit_engines.c):
 // what its streams offer cycle by cycle, and the time of its jobs in closed form. Each stands in
 // the room of its format, sq_engine_<name>_unit.c, and the format puts it into its unit.
-#ifndef SQ_UNIT_ENGINE_H
-#define SQ_UNIT_ENGINE_H
+#pragma once
 
 #include <assert.h>
 
@@ -104,5 +103,3 @@ struct sq_unit_engine {
     void (*end)(struct sq_unit_times *t);
     void (*count)(const struct sq_unit_times *t, uint64_t low[SQ_N_UNIT_CAUSES]);
 };
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the parts of sq_unit_*.c; users include sq_unit.h.
-#ifndef SQ_UNIT_STATE_H
-#define SQ_UNIT_STATE_H
+#pragma once
 
 #include "sim/block/core/sq_core_act_sim.h"
 #include "sim/block/flow/sq_skip.h"
@@ -61,5 +60,3 @@ uint64_t sq_unit_engines_bound(const struct sq_unit *unit, const struct sq_unit_
                                const struct sq_tile_list *list);
 uint64_t sq_unit_engines_limit(const struct sq_unit *unit, const struct sq_unit_job *job,
                                const struct sq_tile_list *list);
-
-#endif

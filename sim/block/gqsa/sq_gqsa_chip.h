@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // sq_engine_gqsa on the chip (sq_top_gqsa.sv): its table, and what it shares with the block of the engine.
-#ifndef SQ_GQSA_CHIP_H
-#define SQ_GQSA_CHIP_H
+#pragma once
 
 #include "sim/block/flow/sq_indexed.h"
 
@@ -15,5 +14,3 @@ float sq_gqsa_chip_add(unsigned group, float y, const int32_t *kept, const int32
 void sq_gqsa_chip_draw_act(size_t n, struct sq_rng *rng, enum sq_stimulus kind, int32_t *code);
 void sq_gqsa_chip_draw_kept(unsigned group, struct sq_rng *rng, enum sq_stimulus kind,
                             int32_t *kept);
-
-#endif

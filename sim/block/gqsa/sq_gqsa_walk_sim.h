@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What blocks with a walker in them (sq_engine_gqsa) ask of its cycle model, sq_gqsa_walk_block.
-#ifndef SQ_GQSA_WALK_SIM_H
-#define SQ_GQSA_WALK_SIM_H
+#pragma once
 
 #include "sim/block/flow/sq_block.h"
 #include "sim/block/flow/sq_cause.h"
@@ -21,5 +20,3 @@ void sq_gqsa_walk_show(const void *state, struct sq_offer *out);
 // The engines of this format side by side (sq_unit_engine.h).
 extern const struct sq_unit_engine sq_engine_gqsa_unit;
 enum sq_cause sq_engine_gqsa_cause(const void *state, const struct sq_offer *in, bool out_ready);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stimulus of blocks that combine sums and scales (sq_combine_block.c).
-#ifndef SQ_COMBINE_DRAW_H
-#define SQ_COMBINE_DRAW_H
+#pragma once
 
 #include "sim/block/flow/sq_block.h"
 
@@ -12,5 +11,3 @@ int32_t sq_combine_draw_sum(struct sq_rng *rng, enum sq_stimulus kind, bool is_t
 // The bits of that sum as binary32, or, one time in four, its own bits: any exponent.
 int32_t sq_combine_draw_float(struct sq_rng *rng, int32_t sum);
 int32_t sq_combine_draw_scale(struct sq_rng *rng, enum sq_stimulus kind, bool is_tiny, bool is_end);
-
-#endif

@@ -12,8 +12,7 @@
 // Beats of outputs wait for the port in a queue. What is said here is exact on a port that always
 // takes, with a queue of at least `slots` beats, so that the next tile begins while one drains; a
 // shorter queue takes longer.
-#ifndef SQ_OUTPUT_PORT_H
-#define SQ_OUTPUT_PORT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -79,5 +78,3 @@ static inline uint64_t sq_output_job_cycles(const struct sq_output_port *p, uint
     return first + (groups - 1) * sq_output_beat(p, group_cycles) + sq_output_latency(p) +
            (tiles - 1) * sq_output_tile_cycles(p, groups, group_cycles) + sq_output_drain(p);
 }
-
-#endif

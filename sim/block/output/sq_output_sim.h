@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The output stage of rtl/output/sq_output.sv behind a core or an array: what it computes and when. Blocks
 // that end with it (sq_output_block.c and those with _out in their name) are made of this.
-#ifndef SQ_OUTPUT_SIM_H
-#define SQ_OUTPUT_SIM_H
+#pragma once
 
 #include "models/output/sq_combine.h"
 #include "sim/block/flow/sq_pipeline.h"
@@ -102,5 +101,3 @@ void sq_output_cycle(struct sq_output_sim *s, const struct sq_output_in *in,
                      struct sq_output_out *out);
 // A beat of sums leaves in this cycle.
 bool sq_output_keeps(const struct sq_output_sim *s);
-
-#endif

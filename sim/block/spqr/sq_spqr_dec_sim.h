@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cycle model of sq_spqr_dec, for the engine that has one.
-#ifndef SQ_SPQR_DEC_SIM_H
-#define SQ_SPQR_DEC_SIM_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@ struct sq_spqr_dec_sim {
     bool is_reading;      // a whole tile is inside
     unsigned write, read; // beats of the tile arriving, leaving
 };
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cycle model of sq_q4k_dec, for the engine that has one.
-#ifndef SQ_Q4K_DEC_SIM_H
-#define SQ_Q4K_DEC_SIM_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -11,5 +10,3 @@ struct sq_q4k_dec_sim {
     unsigned place;       // of the next beat
     bool has_out;
 };
-
-#endif

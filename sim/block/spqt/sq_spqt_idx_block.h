@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of sq_spqt_idx, and how long it takes for a vector.
-#ifndef SQ_SPQT_IDX_BLOCK_H
-#define SQ_SPQT_IDX_BLOCK_H
+#pragma once
 
 #include "sim/block/flow/sq_block.h"
 #include "sim/block/flow/sq_cause.h"
@@ -36,5 +35,3 @@ enum sq_cause sq_engine_spqt_cause(const void *state, const struct sq_offer *in,
 // cycle, bytes of a beat.
 enum { SQ_ENGINE_SPQT_SEG = 16, SQ_ENGINE_SPQT_LANES = 8, SQ_ENGINE_SPQT_BYTES = 16 };
 #define SQ_ENGINE_SPQT_POINT "b16"
-
-#endif

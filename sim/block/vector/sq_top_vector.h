@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cycle model of sq_top_vector with its data: descriptors of kind vector (rtl/top/vector.md), passes of the vector
 // unit over rows in memory. All its outputs follow from its state. Zero but for its sizes, it has no descriptor.
-#ifndef SQ_TOP_VECTOR_H
-#define SQ_TOP_VECTOR_H
+#pragma once
 
 #include "models/vector/sq_vector.h"
 #include "sim/block/top/sq_dma_sim.h"
@@ -100,5 +99,3 @@ struct sq_tv_in {
     unsigned part;
 };
 void sq_tv_clock(struct sq_tv_sim *s, const struct sq_tv_in *in);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps of a block that go element by element, as passes of a vector unit over rows of a memory (rtl/top/vector.md):
 // norm, rotary embedding, SiLU times up, residual. The passes are the same whoever runs them, so are the bits.
-#ifndef SQ_VECTOR_STEPS_H
-#define SQ_VECTOR_STEPS_H
+#pragma once
 
 #include "models/sq_status.h"
 #include "sim/block/vector/sq_top_vector.h"
@@ -28,5 +27,3 @@ enum sq_status sq_vector_steps_add(const struct sq_vector_steps *v, float *x, co
 enum sq_status sq_vector_steps_rotary(const struct sq_vector_steps *v, float *x,
                                       const float *rotation, size_t heads, size_t rows, size_t n,
                                       struct sq_error *err);
-
-#endif

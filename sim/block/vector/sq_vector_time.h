@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The time of the vector unit (SPEC R.4), for its own cycle model and for machines.
-#ifndef SQ_VECTOR_TIME_H
-#define SQ_VECTOR_TIME_H
+#pragma once
 
 // What a model computes element by element.
 enum sq_vector_op {
@@ -36,5 +35,3 @@ unsigned sq_vector_unit_lanes(unsigned lanes);
 // are spread over the units; where there are fewer, each row is cut into equal parts, into as many as lanes at most
 // where it is reduced.
 double sq_vector_cycles(enum sq_vector_op op, unsigned lanes, double units, double rows, double n);
-
-#endif

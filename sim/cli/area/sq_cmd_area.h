@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the parts of `sqsim area`: what is computed (sq_cmd_area.c) and how it is printed
 // (sq_cmd_area_print.c).
-#ifndef SQ_CMD_AREA_H
-#define SQ_CMD_AREA_H
+#pragma once
 
 #include "sim/cli/sq_cli_row.h"
 #include "sim/synth/sq_area_block.h"
@@ -71,5 +70,3 @@ void sq_area_print_list(FILE *out, bool is_json);
 // The results of all rows of t->synth, by `jobs` threads (sq_cmd_area_work.c). A terminal is told
 // which rows are at work. The error is that of a row that failed.
 enum sq_status sq_area_synthesize(struct sq_area_table *t, unsigned jobs, struct sq_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // sqsim energy: what its parts share.
-#ifndef SQ_CMD_ENERGY_H
-#define SQ_CMD_ENERGY_H
+#pragma once
 
 #include "sim/cli/cosim/sq_cmd_cosim.h"
 #include "sim/cli/sq_cli_synth.h"
@@ -31,5 +30,3 @@ void sq_energy_print_head(const struct sq_energy_args *in);
 // A table; as JSON a line.
 void sq_energy_print_row(const struct sq_energy_args *in, const struct sq_energy_row *row);
 void sq_energy_print_summary(const struct sq_energy_args *in, size_t n_rows, bool is_real);
-
-#endif

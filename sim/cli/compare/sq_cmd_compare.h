@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of `sqsim compare`. Program code.
-#ifndef SQ_CMD_COMPARE_H
-#define SQ_CMD_COMPARE_H
+#pragma once
 
 #include "sim/cli/sq_cli_row.h"
 #include "sim/gpu/sq_gpu_cross.h"
@@ -81,5 +80,3 @@ enum sq_status sq_compare_attention(const char *const records[], const char *con
 // repository's (traces/gpu_measured/formats.csv); `machine`: of the accelerator, NULL: default.yaml.
 enum sq_status sq_compare_joined(const struct sq_compare_input *in, const char *formats,
                                  const char *plot, bool is_json, struct sq_error *err);
-
-#endif

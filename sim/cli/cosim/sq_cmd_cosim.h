@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The modes of `sqsim cosim`. Each returns an exit code.
-#ifndef SQ_CMD_COSIM_H
-#define SQ_CMD_COSIM_H
+#pragma once
 
 #include "sim/cli/cosim/sq_cosim_report.h"
 
@@ -37,5 +36,3 @@ int sq_cosim_model(const struct sq_cosim_args *in);
 
 // Kernel traces in->file[], each through every block that takes it.
 int sq_cosim_traces(const struct sq_cosim_args *in);
-
-#endif

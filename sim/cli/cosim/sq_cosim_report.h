@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the modes of `sqsim cosim` share: the arguments, a divergence, the last line.
-#ifndef SQ_COSIM_REPORT_H
-#define SQ_COSIM_REPORT_H
+#pragma once
 
 #include "sim/cli/sq_cli_core.h"
 #include "sim/cli/sq_cli_option.h"
@@ -105,5 +104,3 @@ void sq_cosim_progress(void *context, uint64_t done, uint64_t total);
 // Last line, exit code. `unit` is "points", "layers" or "traces"; `data` "real" or "synthetic".
 int sq_cosim_summary(const struct sq_cosim_args *in, const char *unit, size_t n,
                      const struct sq_cosim_total *total, const char *data);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the modes of `sqsim run` share: a core, whole workloads on a machine (cores, buffers and
 // DRAM), shares of workers, where a number comes from. Program code.
-#ifndef SQ_CMD_RUN_H
-#define SQ_CMD_RUN_H
+#pragma once
 
 #include "sim/cli/sq_cli_core.h"
 #include "sim/cli/sq_cli_option.h"
@@ -165,5 +164,3 @@ enum sq_status sq_run_explain(enum sq_run_topic topic, const struct sq_run_reque
 
 // Core options that were given replace the others: 0 (gather: above SQ_GATHER_LOG) = not given.
 void sq_run_override_core(struct sq_core_config *core, const struct sq_core_config *given);
-
-#endif

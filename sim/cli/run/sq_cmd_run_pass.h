@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One whole pass of `sqsim run --phase`: what is timed, and what comes of it. Program code.
-#ifndef SQ_CMD_RUN_PASS_H
-#define SQ_CMD_RUN_PASS_H
+#pragma once
 
 #include "sim/cli/run/sq_cmd_run.h"
 #include "sim/machine/sq_pass.h"
@@ -31,5 +30,3 @@ void sq_run_one_free(struct sq_run_one *one);
 const char *sq_run_binds(const struct sq_pass_result *x);
 // The recipe of lm_head.
 const struct sq_recipe *sq_run_head(const struct sq_run_one *one);
-
-#endif

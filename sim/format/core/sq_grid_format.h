@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the formats on a grid of codes share (dense, sq_w, sq_a_*): options, encoding, product. Own
 // weights are held packed, as the datapath reads them; all others as codes.
-#ifndef SQ_GRID_FORMAT_H
-#define SQ_GRID_FORMAT_H
+#pragma once
 
 #include "models/number/sq_codes_pack.h"
 #include "sim/format/core/sq_grid_recipe.h"
@@ -142,5 +141,3 @@ enum sq_status sq_grid_settle_banks(struct sq_recipe *r, struct sq_error *err);
             SQ_GRID_OWN, AT(grid.kind),                                                            \
             "scales of high and low codes", .absent = SQ_NO_BANKS)
 // clang-format on
-
-#endif

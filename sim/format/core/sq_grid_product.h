@@ -9,8 +9,7 @@
 //   all         scales of the output stage (sq_tile_route.h)
 //               p_lo, p_hi I32 [m][n][groups] (p_hi where two scales), y F32 [m][n]; numbers
 //               act_bits, weight_bits, high_bits, low_bits, bank, k, group (none: the row), one_acc
-#ifndef SQ_GRID_PRODUCT_H
-#define SQ_GRID_PRODUCT_H
+#pragma once
 
 #include "sim/format/core/sq_grid_format.h"
 #include "sim/format/sq_route.h"
@@ -19,5 +18,3 @@
 enum sq_status sq_grid_check_routes(const struct sq_recipe *r, struct sq_error *err);
 enum sq_status sq_grid_product(const struct sq_quant_layer *q, const struct sq_recipe *r, float *x,
                                struct sq_product *p, struct sq_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fields of a recipe that only the formats on a grid of codes have.
-#ifndef SQ_GRID_RECIPE_H
-#define SQ_GRID_RECIPE_H
+#pragma once
 
 #include "models/number/sq_codes.h"
 #include "models/quant/sq_gptq.h"
@@ -23,5 +22,3 @@ struct sq_grid_recipe {
     unsigned topk;                      // sq_a_dynamic, on a machine: the unit, of sq_topk_choice
 };
 SQ_RECIPE_OPTIONS(sq_grid)
-
-#endif

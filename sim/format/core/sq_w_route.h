@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of sq_w with own scales, integers or codes of floating point, as the core takes them.
-#ifndef SQ_W_ROUTE_H
-#define SQ_W_ROUTE_H
+#pragma once
 
 #include "sim/format/file/sq_operand_file.h"
 #include "sim/format/sq_route.h"
@@ -17,5 +16,3 @@ enum sq_status sq_w_config(const struct sq_product *p, const struct sq_core_conf
 // Route through core_out (sq_w_core_route.c): the whole layer as one job; y bit by bit.
 enum sq_status sq_w_make_core_out(struct sq_route_work *w, struct sq_error *err);
 enum sq_status sq_w_check_core_out(struct sq_route_work *w, struct sq_error *err);
-
-#endif

@@ -5,8 +5,7 @@
 // padding bits 0; `perm_hi`, `perm_lo` I32, the channels of each part, ascending: the stable
 // reordering, bank after bank. K is padded to whole banks. Metadata, strings: system = sq_a,
 // version = 1, bank, k (high channels per bank), producer, source; per layer `K` and `k_orig`.
-#ifndef SQ_MASK_FILE_H
-#define SQ_MASK_FILE_H
+#pragma once
 
 #include "sim/io/sq_safetensors.h"
 
@@ -28,5 +27,3 @@ enum sq_status sq_masks_write(const char *path, const struct sq_mask *mask, size
 // are not the ascending channels of the mask.
 enum sq_status sq_masks_read(const struct sq_safetensors *st, const char *name, size_t k,
                              uint8_t *mask, struct sq_error *err);
-
-#endif

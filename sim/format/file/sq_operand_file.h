@@ -12,8 +12,7 @@
 //
 // Reading trusts nothing: the shapes must follow from the metadata, and each operand passes
 // sq_matrix_validate before the caller gets it.
-#ifndef SQ_OPERAND_FILE_H
-#define SQ_OPERAND_FILE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -94,5 +93,3 @@ void sq_operand_file_close(struct sq_operand_file *t);
 // Operand i, copied and validated (the refusals of SPEC A.8); free it with sq_operand_free.
 enum sq_status sq_operand_file_load(const struct sq_operand_file *t, size_t i, struct sq_operand *o,
                                     struct sq_error *err);
-
-#endif

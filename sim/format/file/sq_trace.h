@@ -28,8 +28,7 @@
 //   spqr    dense64 I64 [N/16][K/16][16], row_offsets   words I64: dense64 through the order of the
 //           I32 [N+1], col_val I32 [nnz], x F16 [M][K]  repacked kernel and back; y F16 [M][N], the
 //                                                       published kernel (SPEC H.3, H.4, H.7)
-#ifndef SQ_TRACE_H
-#define SQ_TRACE_H
+#pragma once
 
 #include "sim/format/sq_product.h"
 #include "sim/io/sq_digest.h"
@@ -94,5 +93,3 @@ enum sq_status sq_trace_compare(struct sq_trace *r, const char *name, enum sq_dt
 // p_lo and y of x[m][k], w[n][k] with a scale per token and per channel, against the file's.
 enum sq_status sq_trace_product(struct sq_trace *r, const int8_t *x, const float *s_x,
                                 const int8_t *w, const float *s_w, struct sq_error *err);
-
-#endif

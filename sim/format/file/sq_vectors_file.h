@@ -8,8 +8,7 @@
 //
 // Answers are either of the two; only what stands in "out", or in the tensors of the answers, is
 // read, in any order, and a case may be missing.
-#ifndef SQ_VECTORS_FILE_H
-#define SQ_VECTORS_FILE_H
+#pragma once
 
 #include "sim/format/sq_vectors.h"
 
@@ -34,5 +33,3 @@ struct sq_answers {
 enum sq_status sq_answers_read(struct sq_answers *a, const struct sq_vectors *v, const char *path,
                                struct sq_error *err);
 void sq_answers_free(struct sq_answers *a);
-
-#endif

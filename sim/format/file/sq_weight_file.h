@@ -9,8 +9,7 @@
 //
 // Reading trusts nothing: every tensor must belong to a layer, shapes must follow from the
 // metadata, and each layer is validated by its format before the caller gets it.
-#ifndef SQ_WEIGHT_FILE_H
-#define SQ_WEIGHT_FILE_H
+#pragma once
 
 #include "sim/format/sq_format_ops.h"
 #include "sim/io/sq_digest.h"
@@ -57,5 +56,3 @@ void sq_weight_file_close(struct sq_weight_file *f);
 // Layer i, copied and validated; free it with sq_quant_layer_free.
 enum sq_status sq_weight_file_load(const struct sq_weight_file *f, size_t i,
                                    struct sq_quant_layer *q, struct sq_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fields of a recipe that only GQSA has.
-#ifndef SQ_GQSA_RECIPE_H
-#define SQ_GQSA_RECIPE_H
+#pragma once
 
 #include "models/gqsa/sq_gqsa.h"
 #include "models/quant/sq_gptq.h"
@@ -21,5 +20,3 @@ SQ_RECIPE_OPTIONS(sq_gqsa)
 
 // What an encoded layer holds.
 const struct sq_gqsa *sq_gqsa_encoded(const void *state);
-
-#endif

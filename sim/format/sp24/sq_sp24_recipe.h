@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fields of a recipe that only 2:4 has.
-#ifndef SQ_SP24_RECIPE_H
-#define SQ_SP24_RECIPE_H
+#pragma once
 
 #include "models/sp24/sq_prune24.h"
 #include "models/sp24/sq_sp24.h"
@@ -19,5 +18,3 @@ SQ_RECIPE_OPTIONS(sq_sp24)
 
 // What an encoded layer holds.
 const struct sq_sp24 *sq_sp24_encoded(const void *state); // NULL where it stays dense
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fields of a recipe that only SpQR has.
-#ifndef SQ_SPQR_RECIPE_H
-#define SQ_SPQR_RECIPE_H
+#pragma once
 
 #include "models/spqr/sq_spqr.h"
 #include "sim/format/sq_recipe.h"
@@ -19,5 +18,3 @@ SQ_RECIPE_OPTIONS(sq_spqr)
 
 // What an encoded layer holds.
 const struct sq_spqr *sq_spqr_encoded(const void *state);
-
-#endif

@@ -2,8 +2,7 @@
 // SpQt on a machine, in closed form (SPEC G.3, G.4, G.6 to G.8, P10): what its layout fetches, what
 // its workers wait for each other, and how long its index unit takes. Columns are active
 // independently of each other with probability `active`, 0..1.
-#ifndef SQ_SPQT_COST_H
-#define SQ_SPQT_COST_H
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@ double sq_spqt_fetched(enum sq_spqt_layout layout, unsigned burst, double active
 // vector of k columns with round(k active) of them spread evenly: from the first segment in to the
 // last indices out, by its cycle model (sq_spqt_idx_block.h), which equals the RTL.
 uint64_t sq_spqt_index_cycles(uint64_t k, double active);
-
-#endif

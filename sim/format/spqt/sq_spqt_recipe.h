@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fields of a recipe that only SpQt has.
-#ifndef SQ_SPQT_RECIPE_H
-#define SQ_SPQT_RECIPE_H
+#pragma once
 
 #include "models/spqt/sq_spqt.h"
 #include "sim/format/sq_recipe.h"
@@ -21,5 +20,3 @@ SQ_RECIPE_OPTIONS(sq_spqt)
 
 // What an encoded layer holds.
 const struct sq_spqt *sq_spqt_encoded(const void *state, float *theta);
-
-#endif

@@ -2,8 +2,7 @@
 // How a layer is cut on the chip: blocks of tiles, which operand stays, chunks of K. The estimate is of steps
 // (a chunk of a block): in each the engine multiplies while the next one is loaded, and the longer of the two
 // counts. tests/sim/test_chip.c holds the plan to the cycles that the cycle model takes for others.
-#ifndef SQ_CHIP_PLAN_H
-#define SQ_CHIP_PLAN_H
+#pragma once
 
 #include "sim/block/flow/sq_env.h"
 #include "sim/block/top/sq_top_image.h"
@@ -39,5 +38,3 @@ enum sq_status sq_chip_plan_again(struct sq_chip_plans *plans, const unsigned *v
                                   const struct sq_env_choice *memory, sq_chip_time *time,
                                   struct sq_chip_memo *memo, struct sq_top_layer *layer,
                                   struct sq_error *err);
-
-#endif

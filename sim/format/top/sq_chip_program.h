@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers that one chip runs as a ring of descriptors: their images lie one behind the other in memory, behind the ring.
-#ifndef SQ_CHIP_PROGRAM_H
-#define SQ_CHIP_PROGRAM_H
+#pragma once
 
 #include "sim/block/top/sq_top_host.h"
 #include "sim/format/top/sq_chip_route.h"
@@ -48,5 +47,3 @@ enum sq_status sq_chip_program_add(struct sq_chip_program *g, const struct sq_qu
                                    const struct sq_recipe *r, const char *name, const float *x,
                                    size_t m, struct sq_product *p, struct sq_error *err);
 void sq_chip_program_free(struct sq_chip_program *g);
-
-#endif

@@ -3,8 +3,7 @@
 // descriptor; the lock step runs it, and holds every word that is written to the golden outputs, which
 // must be the product's `y`. For every product that a route takes to an engine which the chip may have
 // (sq_engine_array, sq_engine_scaled): that route says what the operands are.
-#ifndef SQ_CHIP_ROUTE_H
-#define SQ_CHIP_ROUTE_H
+#pragma once
 
 #include "sim/format/sq_route.h"
 #include "sim/format/top/sq_chip_plan.h"
@@ -70,5 +69,3 @@ void sq_chip_outputs(const unsigned *value, const struct sq_top_layer *layer, co
 enum sq_status sq_chip_make(struct sq_route_work *w, const struct sq_block *engine,
                             sq_chip_engine_route *make, struct sq_error *err);
 enum sq_status sq_chip_check(struct sq_route_work *w, struct sq_error *err);
-
-#endif

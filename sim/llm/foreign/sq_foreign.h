@@ -12,8 +12,7 @@
 //   bitsandbytes         weight, weight.absmax, weight.quant_map, weight.quant_state.*: nf4, fp4
 //
 // Names and shapes of tensors decide; the quantization_config says what they leave open and is held against them.
-#ifndef SQ_FOREIGN_H
-#define SQ_FOREIGN_H
+#pragma once
 
 #include <jansson.h>
 
@@ -129,5 +128,3 @@ enum sq_status sq_foreign_recipe(const struct sq_foreign_layer *l, struct sq_rec
 // The layer by that recipe.
 enum sq_status sq_foreign_encoded(const struct sq_foreign_layer *l, const struct sq_recipe *r,
                                   struct sq_quant_layer *q, struct sq_error *err);
-
-#endif

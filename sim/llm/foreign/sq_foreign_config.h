@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a quantization_config says of a layer. Internal to sim/llm/foreign/.
-#ifndef SQ_FOREIGN_CONFIG_H
-#define SQ_FOREIGN_CONFIG_H
+#pragma once
 
 #include "sim/llm/foreign/sq_foreign.h"
 
@@ -33,5 +32,3 @@ enum sq_status sq_foreign_agrees(const struct sq_foreign_scheme *s,
 enum sq_status sq_foreign_check_keys(const json_t *config, const char *method,
                                      struct sq_foreign_notes *notes, struct sq_error *err);
 const struct sq_tensor *sq_foreign_tensor(const struct sq_foreign *f, const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Regular expressions of a quantization_config, which nobody vouches for. Internal to sim/llm/foreign/.
-#ifndef SQ_FOREIGN_EXPRESSION_H
-#define SQ_FOREIGN_EXPRESSION_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -33,5 +32,3 @@ enum sq_status sq_foreign_expressions_add(struct sq_foreign_expressions *e, cons
 enum sq_status sq_foreign_is_match(struct sq_foreign_expressions *e, const char *expression,
                                    const char *name, bool *is_match, struct sq_error *err);
 void sq_foreign_expressions_free(struct sq_foreign_expressions *e);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Single numbers of a layer that another program quantized. Internal to sim/llm/foreign/.
-#ifndef SQ_FOREIGN_PARTS_H
-#define SQ_FOREIGN_PARTS_H
+#pragma once
 
 #include "sim/llm/foreign/sq_foreign.h"
 
@@ -18,5 +17,3 @@ uint8_t sq_foreign_scale_byte(const struct sq_foreign_layer *l, size_t row, size
 // Element i of a float tensor, of E4M3 or of E8M0 in bytes.
 float sq_foreign_number(const struct sq_tensor *t, size_t i);
 uint32_t sq_foreign_word(const uint8_t *data, size_t i);
-
-#endif

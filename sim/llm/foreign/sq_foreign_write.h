@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model with encoded layers as the directory that another program writes and loads (docs/files.md): the tensors
 // of compressed-tensors or modelopt, and config.json with their quantization_config. No bit of a code changes.
-#ifndef SQ_FOREIGN_WRITE_H
-#define SQ_FOREIGN_WRITE_H
+#pragma once
 
 #include "sim/llm/sq_checkpoint.h"
 
@@ -49,5 +48,3 @@ const void *sq_foreign_part(const struct sq_quant_layer *q, const char *name);
 // What kind of weights a recipe makes: SQ_ERR_UNSUPPORTED where these are not codes and scales alone.
 enum sq_status sq_foreign_kind(enum sq_foreign_as as, const struct sq_recipe *r,
                                struct sq_adopted *a, struct sq_error *err);
-
-#endif

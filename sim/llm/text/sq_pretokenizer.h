@@ -6,8 +6,7 @@
 // The expressions are written for Oniguruma, as Hugging Face's tokenizers uses it; PCRE2 runs them.
 // Both know letters and numbers of their own version of Unicode: characters younger than PCRE2 are
 // cut otherwise.
-#ifndef SQ_PRETOKENIZER_H
-#define SQ_PRETOKENIZER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ struct sq_cut_time sq_cut_time_of(size_t nbytes);
 enum sq_status sq_pretokenizer_cut(const struct sq_pretokenizer *p, const char *text, size_t n,
                                    struct sq_cut_time *time, sq_piece_visit *visit, void *context,
                                    struct sq_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A text that a model goes on from: its tokens, and the text of the tokens that come.
-#ifndef SQ_PROMPT_H
-#define SQ_PROMPT_H
+#pragma once
 
 #include "sim/llm/text/sq_token_source.h"
 
@@ -22,5 +21,3 @@ void sq_prompt_free(struct sq_prompt *p);
 // The bytes of a token, cut to `cap`, into out; how many. They may be a part of a character. A token without text
 // (control, unused) has none.
 size_t sq_prompt_bytes(const struct sq_prompt *p, int32_t id, char *out, size_t cap);
-
-#endif

@@ -7,8 +7,7 @@
 // first predicts only what the one before did not see. BOS stands once before the text (first: part
 // of the first window) or before every window (each: part of its length; then window - 1 tokens of
 // text are in it).
-#ifndef SQ_TOKEN_SOURCE_H
-#define SQ_TOKEN_SOURCE_H
+#pragma once
 
 #include "sim/llm/sq_checkpoint.h"
 #include "sim/llm/text/sq_tokenizer.h"
@@ -41,5 +40,3 @@ enum sq_status sq_token_source_read(struct sq_token_source *source, const struct
 enum sq_status sq_tokenizer_of_model(struct sq_tokenizer *t, const struct sq_checkpoint *ck,
                                      const char *model, const char *beside, bool *is_bytes,
                                      struct sq_error *err);
-
-#endif

@@ -15,8 +15,7 @@
 // whose joined text is the token of the highest score are joined, whatever the type of that token. A
 // character that is no token becomes the tokens of its bytes. Of added tokens that overlap in the
 // text the longest is found, wherever it begins.
-#ifndef SQ_TOKENIZER_H
-#define SQ_TOKENIZER_H
+#pragma once
 
 #include "sim/io/sq_gguf.h"
 #include "sim/llm/text/sq_pretokenizer.h"
@@ -82,5 +81,3 @@ void sq_tokenizer_sort(struct sq_tokenizer *t);
 int32_t sq_tokenizer_find(const struct sq_tokenizer *t, const char *at, size_t n);
 // After all merges are there.
 void sq_tokenizer_sort_merges(struct sq_tokenizer *t);
-
-#endif

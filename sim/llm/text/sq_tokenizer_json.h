@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The small parts of tokenizer.json, and where a GGUF file has them. Internal to sq_tokenizer and
 // sq_gguf_export.
-#ifndef SQ_TOKENIZER_JSON_H
-#define SQ_TOKENIZER_JSON_H
+#pragma once
 
 #include <jansson.h>
 
@@ -50,5 +49,3 @@ enum sq_token_class {
     SQ_TOKEN_UNUSED,
 };
 enum sq_token_class sq_tokenizer_class(const struct sq_tokenizer_source *s, size_t token);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Token files: a safetensors file with `ids` I32 [n] and `offsets` I64 [n_sequences + 1]; sequence
 // i is ids[offsets[i]] .. ids[offsets[i+1] - 1].
-#ifndef SQ_TOKENS_H
-#define SQ_TOKENS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ size_t sq_tokens_first_predicted(const struct sq_tokens *t, size_t i);
 // Tokens of all sequences, and how many of them are predicted.
 size_t sq_tokens_count(const struct sq_tokens *t);
 size_t sq_tokens_predicted(const struct sq_tokens *t);
-
-#endif

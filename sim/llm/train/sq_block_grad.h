@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reverse mode of the block of a Llama and of the end of the model, in binary32: forward with what the backward
 // pass needs, gradients of seven weight matrices and of the input. Products are OpenBLAS's, on one thread.
-#ifndef SQ_BLOCK_GRAD_H
-#define SQ_BLOCK_GRAD_H
+#pragma once
 
 #include <stddef.h>
 
@@ -44,5 +43,3 @@ void sq_block_grad_backward(struct sq_block_grad *b, float *d, float *const d_w[
 double sq_head_grad(const float *h, const float *gain, double eps, const float *head,
                     const float *reference, size_t n, size_t hidden, size_t vocab, float *d_h,
                     float *scratch);
-
-#endif

@@ -5,8 +5,7 @@
 // of layers stay binary32. A stage that does not lower its loss over all sequences changes nothing.
 //
 // Results depend on the seed, never on the number of threads.
-#ifndef SQ_TRAIN_H
-#define SQ_TRAIN_H
+#pragma once
 
 #include "sim/format/sq_recipe.h"
 #include "sim/llm/sq_llama.h"
@@ -36,5 +35,3 @@ enum sq_status sq_train_layers(const struct sq_checkpoint *ck, const struct sq_t
                                const struct sq_recipe *r, struct sq_quant_layer *layer,
                                const struct sq_train *how, struct sq_train_result *result,
                                struct sq_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether two configs are the same model, as text that a failure can show.
-#ifndef CONFIG_FIXTURE_H
-#define CONFIG_FIXTURE_H
+#pragma once
 
 #include "sim/llm/sq_model_config.h"
 
@@ -27,5 +26,3 @@ static inline void config_text(const struct sq_model_config *c, char text[CONFIG
     for (size_t i = 0; i < c->n_layers; i++)
         n += snprintf(text + n, CONFIG_TEXT - (size_t)n, "%d", c->is_local[i]);
 }
-
-#endif

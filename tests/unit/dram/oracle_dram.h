@@ -2,8 +2,7 @@
 // A judge of finished command traces of one channel: the constraints of a device as sentences over pairs of commands,
 // each looked for in the whole trace before it. It shares nothing with sim/dram/ but the values of the device: no
 // table of gaps, no times that are carried along. A complaint is a sentence of static storage; NULL: all is well.
-#ifndef ORACLE_DRAM_H
-#define ORACLE_DRAM_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -278,5 +277,3 @@ static const char *judge_refreshes(struct judge *j, enum sq_dram_refresh refresh
     }
     return NULL;
 }
-
-#endif

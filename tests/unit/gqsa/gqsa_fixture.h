@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the tests of GQSA: a matrix with its own arrays.
-#ifndef GQSA_FIXTURE_H
-#define GQSA_FIXTURE_H
+#pragma once
 
 #include "models/gqsa/sq_gqsa.h"
 #include "tests/unit/fixture.h"
@@ -22,5 +21,3 @@ static inline void gqsa_free(struct sq_gqsa *m)
 {
     free(m->row_index), free(m->groups), free(m->codes), free(m->scale), free(m->zero);
 }
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes GGUF byte by byte, lies included: what sim/io/sq_gguf.c reads, from its own knowledge of
 // the layout.
-#ifndef GGUF_FIXTURE_H
-#define GGUF_FIXTURE_H
+#pragma once
 
 #include "tests/unit/tmpdir.h"
 
@@ -99,5 +98,3 @@ static inline void gguf_free(struct gguf_bytes *b)
     free(b->at);
     *b = (struct gguf_bytes){0};
 }
-
-#endif

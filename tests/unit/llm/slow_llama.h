@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The forward pass again, slowly: binary64, plain loops over one position at a time; the judge of
 // test_llama.c.
-#ifndef SQ_TEST_SLOW_LLAMA_H
-#define SQ_TEST_SLOW_LLAMA_H
+#pragma once
 
 #include <math.h>
 #include <stdlib.h>
@@ -211,5 +210,3 @@ static double slow_loss(const struct sq_checkpoint *ck, const struct sq_tokens *
         nll += slow_sequence(&s, t->id + t->offset[i], t->offset[i + 1] - t->offset[i]);
     return nll / (double)sq_tokens_predicted(t);
 }
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small vocabulary, texts, and their ids by the Python package tokenizers (tokenizer/make.py); in
 // a directory of the test's own.
-#ifndef TOKENIZER_FIXTURE_H
-#define TOKENIZER_FIXTURE_H
+#pragma once
 
 #include <jansson.h>
 
@@ -65,5 +64,3 @@ static inline int tear_down(void **state)
     tmpdir_remove(dir);
     return 0;
 }
-
-#endif

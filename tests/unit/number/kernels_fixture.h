@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights that enter sq_gemm_codes row by row, by every kernel of this processor.
-#ifndef KERNELS_FIXTURE_H
-#define KERNELS_FIXTURE_H
+#pragma once
 
 #include "models/number/sq_codes.h"
 #include "models/number/sq_gemm_kernels.h"
@@ -39,5 +38,3 @@ static inline void every_kernel_gives(const struct sq_codes *w, sq_gemm_row_fn *
     }
     free(again), free(sums);
 }
-
-#endif

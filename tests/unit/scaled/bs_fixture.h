@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Block-scaled operands with memory of their own, and every format there is of them.
-#ifndef BS_FIXTURE_H
-#define BS_FIXTURE_H
+#pragma once
 
 #include "models/scaled/sq_bs_pack.h"
 #include "tests/unit/fixture.h"
@@ -105,5 +104,3 @@ static inline void bs_encode(struct sq_bs *c, const float *x, bool is_tensor)
     for (size_t row = 0; row < c->n; row++)
         sq_bs_encode_row(c, row, x + row * c->k_orig);
 }
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The small modules of test_synth.c.
-#ifndef SYNTH_MODULES_H
-#define SYNTH_MODULES_H
+#pragma once
 
 // Each in the file of its name; tiny_top is built of tiny_add, which the others do not know.
 static const struct {
@@ -103,5 +102,3 @@ static const char typo[] = "module tiny_bad (input logic a_i, output logic y_o);
 static const char loop[] = "module tiny_bad (input logic a_i, output logic y_o);\n"
                            "  assign y_o = y_o ^ a_i;\n"
                            "endmodule\n";
-
-#endif
