@@ -280,7 +280,7 @@ SQ_TEST(test_scheme_refusals)
     } row[] = {
         {"dense", 8, 1, 0, 0, "weight-bits = 1, need 2..16"},
         {"dense", 6, 8, 0, 0, "act-bits = 6, need 4, 8 or 16"},
-        {"sp24", 16, 0, 0, 0, "act-bits = 16, need 4 or 8 for sp24"},
+        {"sp24", 6, 0, 0, 0, "act-bits = 6, need 4, 8 or 16 for sp24"},
         {"gqsa", 8, 0, 0.5, 0, "group = 0, need 4..128"},
         {"spqt", 8, 0, 1, 0, "sparsity = 1"},
         {"spqr", 8, 0, 0, NAN, "outliers = nan"},
