@@ -54,9 +54,13 @@ def beats_of(o, nbytes):
 
 # Regions of an image, in whole beats of the bus: tiles x groups x beats of an operand, scales of rows and of block-scaled columns once; the last of them ends the image.
 REGIONS = {"act": (0, "beats"), "weight": (1, "beats"), "row_scale": (0, 0), "col_scale": (1, 0)}
-for _region, (_side, _beats) in REGIONS.items():
-    CLOSES.append(("image", "regions", lambda o, r=_region: o["regions"][r][1], lambda o, r=_region, s=_side, b=_beats: beats_of(o, o["tiles"][s] * o["beat_bytes"][r]
-                   * (o["groups"] * o["beats"] if b else o["groups"] ** (s and o["Form"] != 3))), 0))
+def pieces(n, size):
+    return [size] * (n // size) + [n % size] * (n % size > 0)
+def region(o, name):
+    side, beats = REGIONS[name]
+    chunks = [c * (o["beats"] if beats else 1) for c in pieces(o["groups"], o["chunk"])] if beats or (side and o["Form"] != 3) else [1]
+    return sum(beats_of(o, t * c * o["beat_bytes"][name]) for t in pieces(o["tiles"][side], o["block"][side]) for c in chunks)
+CLOSES += [("image", "regions", lambda o, r=r: o["regions"][r][1], lambda o, r=r: region(o, r), 0) for r in REGIONS]
 CLOSES += [("image", "regions", lambda o: o["regions"]["out"][1], lambda o: beats_of(o, o["tiles"][0] * o["tiles"][1] * o["beat_bytes"]["out"]), 0),
            ("image", "regions", lambda o: o["base"] + o["bytes"], lambda o: -(-max(map(sum, o["regions"].values())) // 4096) * 4096, 0),
            ("image", "regions", lambda o: len(o["regions"]), lambda o: 1 + sum(b[0] >= sum(a) for a, b in (lambda r: zip(r, r[1:]))(sorted(o["regions"].values()))), 0)]
@@ -243,8 +247,31 @@ def tools():
     run("energy", "--block", "array", "--point", "int4x4", "--rows", 1, "--cols", 1, "--bank", 4, "--cycles", 4)
 
 
+def experts():
+    """A token of a drawn mixture of experts on one chip of several, whose channels no power of two divides."""
+    chips = draw.choice((1, 2, 4))
+    machine("m")
+    h, layers, e, batch, inner, vocab = 32 * draw.choice((5, 6, 9)), draw.randint(2, 5), draw.randint(5, 12), draw.randint(1, 6), 32 * draw.randint(1, 4), 32 * draw.randint(9, 30) + draw.randint(1, 3)
+    with open(f"{DIR}/moe.json", "w") as f:
+        json.dump(dict(model_type="qwen3_moe", hidden_size=h, intermediate_size=2 * h, moe_intermediate_size=inner, num_attention_heads=4, num_key_value_heads=2, head_dim=32,
+                       num_hidden_layers=layers, num_experts=e, num_experts_per_tok=2, vocab_size=vocab), f)
+    lines, s = run("run", "moe.json", "--machine", "m.yaml", "--phase", "decode", "--context", 50, "--batch", batch, "--format", "dense", "--weight-bits", 8, "--group", "row", "--chips", chips)
+    part, about, mine, kv = {l["part"]: l for l in lines if "part" in l}, f"{chips} chips, seed {SEED}", inner // chips, max(2 // chips, 1)
+    def held(n, k):
+        return n * (k + 4)
+    check("experts: weights that are held, idle ones as well", s["weights_bytes"], layers * (held(128 // chips, h) + 2 * held(32 * kv, h) + held(h, 128 // chips) + held(e, h) + e * (2 * held(mine, h) + held(h, mine)))
+          + 4 * up(vocab, chips) * h, 1e-9, about)
+    check("experts: assignments of tokens", sum(l["count"] * l["macs"] for l in lines if l.get("layer", "").startswith("expert")), layers * batch * 2 * 3 * h * mine, 1e-9, about)
+    check("experts: the chip's share of the vocabulary", part["head"]["macs"], batch * up(vocab, chips) * h, 0, about)
+    if chips > 1:  # a ring of reduces, two a layer and one of the embedding
+        steps, piece = (2 * layers + 1) * 2 * (chips - 1), 2 * batch * h / chips
+        check("link: bytes of a chip", part["link"]["bytes"], steps * piece, 1e-9, about)
+        check("link: ... over its bandwidth, and a latency a step", part["link"]["ms"], steps * (piece / 20e6 + 1e-3), 1e-9, about)
+
+
 for i in range(N):
     decode(i)
+    experts()
     joules(i)
 others()
 if len(sys.argv) > 5:
