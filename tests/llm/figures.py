@@ -170,6 +170,9 @@ def decode(i):
     check("decode: milliseconds of the multipliers alone", s["compute_ms"], sum(l["count"] * l["compute_cycles"] for l in lines if "layer" in l) / hw["clock"] / 1e6, 1e-9, about)
     check("decode: ... of the DRAM alone", s["dram_ms"], sum(l["count"] * l["dram_cycles"] for l in lines if "layer" in l) / hw["clock"] / 1e6 + part["memory"]["ms"], 1e-9, about)
     check("decode: operations of the vector unit are its part", sum(s["vector_ms_by_op"].values()), part["vector"]["ms"], 1e-9, about)
+    machine("one", **dict(hw, cores=1, lanes=hw["cores"] * hw["lanes"]))
+    alone, _ = run(*["one.yaml" if w == "m.yaml" else w for w in words])
+    check("decode: one core with all lanes takes the time of the vector unit", sum(l["ms"] for l in alone if l.get("part") == "vector"), part["vector"]["ms"], .3, about)
     check("decode: shares are one", sum(l["share"] for l in part.values()), 1, 1e-9, about)
     check("decode: tokens a second", s["tokens_per_second"], batch * 1e3 / sum(l["ms"] for l in part.values()), 1e-9, about)
 
