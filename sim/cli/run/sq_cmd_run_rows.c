@@ -153,9 +153,8 @@ static void put(struct rows *r, const struct sq_run_one *one, const struct sq_fa
                 : r->request->period_ns > 0                         ? "period"
                                                                     : "netlist",
                 "meets_clock", json_boolean(meets), "wire_load", sq_synth_wire_load(&r->synth)),
-        SQ_KEY_IF(r->request->wires, "is_placed", (bool)true),
-        SQ_KEY_IF(r->request->wires && has_energy, "energy_has_wires",
-                  (bool)one->energy.mac.has_wires),
+        SQ_KEYS("is_placed", json_boolean(r->request->wires), "energy_has_wires",
+                has_energy ? json_boolean(one->energy.mac.has_wires) : json_null()),
         SQ_COLUMN("mm2", mm2, "mm2", 10, .as = "%.4f"),
         SQ_KEYS("pe_mm2", chips * s->pe_mm2, "line_mm2", chips * s->line_mm2, "sram_mm2",
                 chips * s->sram_mm2),
