@@ -86,8 +86,9 @@ bool sq_bs_is_e8m0(const struct sq_bs_format *f);                 // the scale o
 bool sq_bs_has_global(const struct sq_bs_format *f, unsigned part);
 bool sq_bs_has_scale(const struct sq_bs_format *f, unsigned part);
 // What a code of a block's scale stands for, and whether it stands for something.
-float sq_bs_scale(const struct sq_bs_format *f, unsigned part, uint8_t code);
-bool sq_bs_is_scale(const struct sq_bs_format *f, unsigned part, uint8_t code);
+float sq_bs_scale(const struct sq_bs_format *f, unsigned part, uint32_t code);
+bool sq_bs_is_scale(const struct sq_bs_format *f, unsigned part, uint32_t code);
+unsigned sq_bs_scale_nbytes(const struct sq_bs_format *f); // of a code: 1, 2 or 4
 // Whether the code of a block's scale says what its elements stand for as well (IF4, RAZER), by the
 // bit SQ_BS_SCALE_SIGN.
 enum { SQ_BS_SCALE_SIGN = 0x80 };
@@ -99,8 +100,9 @@ double sq_bs_bits(const struct sq_bs_format *f);
 
 // What is chosen before its elements are rounded.
 struct sq_bs_block {
-    uint8_t scale[SQ_BS_PARTS];       // codes
+    uint32_t scale[SQ_BS_PARTS];      // codes
     float step[SQ_BS_PARTS];          // 0: all elements of the part are 0
+    float offset;                     // TABLE: added to the values (sq_bs_table.h), else 0
     uint8_t is_high[SQ_BS_BLOCK_MAX]; // SQ, SPLIT: k of them; PLUS: the largest; else zeros
     uint8_t sub[SQ_BS_SUBS];          // TABLE: of each smallest sub-block (sq_bs_table.h)
 };
@@ -138,16 +140,18 @@ float sq_bs_value(const struct sq_bs_format *f, const struct sq_bs_block *b, siz
 
 struct sq_bs {
     struct sq_bs_format f;
-    size_t n, k, k_orig;         // rows; columns, whole blocks; those of them that are real
-    uint8_t *code;               // [n][k]
-    uint8_t *high;               // [n][k]; NULL without high bits
-    uint8_t *is_high;            // [n][k]; NULL without marks
-    uint8_t *sub;                // [n][k / block][sq_bs_n_subs]; NULL without sub bits
-    uint8_t *scale[SQ_BS_PARTS]; // [n][k / block]; part 1: NULL unless of the block
-    float *global[SQ_BS_PARTS];  // [n]; part 1: NULL where there is one part
+    size_t n, k, k_orig; // rows; columns, whole blocks; those of them that are real
+    uint8_t *code;       // [n][k]
+    uint8_t *high;       // [n][k]; NULL without high bits
+    uint8_t *is_high;    // [n][k]; NULL without marks
+    uint8_t *sub;        // [n][k / block][sq_bs_n_subs]; NULL without sub bits
+    // [n][k / block] codes of sq_bs_scale_nbytes, little-endian; part 1: NULL unless of the block
+    uint8_t *scale[SQ_BS_PARTS];
+    float *global[SQ_BS_PARTS]; // [n]; part 1: NULL where there is one part
 };
 
 size_t sq_bs_padded(const struct sq_bs_format *f, size_t k_orig);
+uint32_t sq_bs_scale_at(const struct sq_bs *c, unsigned part, size_t i); // of block i of all rows
 
 // Globals of rows [0, n) of x[n][k_orig]. `is_tensor`: those of the low part, and of high ones with
 // a scale of the block, are of all rows together. Marks high elements. SQ_ERR_NON_FINITE with the
@@ -162,7 +166,7 @@ void sq_bs_encode_marked(struct sq_bs *c, size_t row, const float *x);
 void sq_bs_get_block(const struct sq_bs *c, size_t row, size_t j, struct sq_bs_block *b);
 void sq_bs_put_block(struct sq_bs *c, size_t row, size_t j, const struct sq_bs_block *b);
 struct sq_bs_code sq_bs_get(const struct sq_bs *c, size_t row, size_t i);
-// Elements of block j, f.block floats, as they are multiplied.
+// Elements of block j, f.block floats, as they are multiplied; behind the last real one 0.
 void sq_bs_elements(const struct sq_bs *c, size_t row, size_t j, float *out);
 void sq_bs_put(struct sq_bs *c, size_t row, size_t i, struct sq_bs_code code);
 // Block j of a row as values, f.block floats; one row, k floats.

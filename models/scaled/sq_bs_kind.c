@@ -45,7 +45,9 @@ unsigned sq_bs_sub_bits(const struct sq_bs_format *f)
 
 unsigned sq_bs_n_subs(const struct sq_bs_format *f)
 {
-    return sq_bs_sub_bits(f) > 0 ? sq_bs_table_of(f)->length / sq_bs_table_of(f)->leaf : 0;
+    const struct sq_bs_table *t = sq_bs_table_of(f);
+    return sq_bs_sub_bits(f) > 0 ? t->length / t->leaf + (t->zero > SQ_BS_ZERO_INT ? 2 : t->zero)
+                                 : 0;
 }
 
 unsigned sq_bs_high_bits(const struct sq_bs_format *f)
@@ -77,18 +79,24 @@ bool sq_bs_has_scale(const struct sq_bs_format *f, unsigned part)
 
 // ---- scales ---------------------------------------------------------------------------------
 
-float sq_bs_scale(const struct sq_bs_format *f, unsigned part, uint8_t code)
+float sq_bs_scale(const struct sq_bs_format *f, unsigned part, uint32_t code)
 {
     return f->kind->scale     ? f->kind->scale(f, part, code)
-           : sq_bs_is_e8m0(f) ? sq_e8m0_decode(code)
-                              : sq_e4m3_decode(code);
+           : sq_bs_is_e8m0(f) ? sq_e8m0_decode((uint8_t)code)
+                              : sq_e4m3_decode((uint8_t)code);
 }
 
-bool sq_bs_is_scale(const struct sq_bs_format *f, unsigned part, uint8_t code)
+bool sq_bs_is_scale(const struct sq_bs_format *f, unsigned part, uint32_t code)
 {
     enum { E4M3_LAST = 0x7e }; // no sign, no NaN
     return f->kind->is_scale ? f->kind->is_scale(f, part, code)
                              : code <= (sq_bs_is_e8m0(f) ? SQ_E8M0_NAN - 1 : E4M3_LAST);
+}
+
+unsigned sq_bs_scale_nbytes(const struct sq_bs_format *f)
+{
+    const struct sq_bs_table *t = sq_bs_table_of(f);
+    return !t || !sq_bs_scale_is_float(t->scale) ? 1 : t->scale == SQ_BS_SCALE_F32 ? 4 : 2;
 }
 
 bool sq_bs_has_scale_sign(const struct sq_bs_format *f)
@@ -164,6 +172,7 @@ void sq_bs_steps(const struct sq_bs_format *f, const float global[SQ_BS_PARTS],
                      : !sq_bs_has_scale(f, p) ? global[p]
                      : sq_bs_is_e8m0(f)       ? sq_bs_scale(f, p, b->scale[p])
                                               : sq_bs_scale(f, p, b->scale[p]) * global[p];
+    b->offset = sq_bs_table_of(f) ? sq_bs_offset_of(sq_bs_table_of(f), b->sub, b->step[0]) : 0;
 }
 
 // Squared error of the block as *b has it, in binary64 by ascending index.
@@ -246,7 +255,7 @@ struct sq_bs_code sq_bs_encode(const struct sq_bs_format *f, const struct sq_bs_
                                float x)
 {
     const float step = step_of(f, b, i);
-    return step > 0            ? f->kind->encode(f, b, i, x, x / step)
+    return step != 0           ? f->kind->encode(f, b, i, x, x / step)
            : sq_bs_table_of(f) ? f->kind->encode(f, b, i, 0, 0)
                                : (struct sq_bs_code){0, 0};
 }
@@ -267,5 +276,5 @@ bool sq_bs_is_legal(const struct sq_bs_format *f, const struct sq_bs_block *b, s
 float sq_bs_value(const struct sq_bs_format *f, const struct sq_bs_block *b, size_t i,
                   struct sq_bs_code c)
 {
-    return sq_bs_element(f, b, i, c) * step_of(f, b, i) + 0.0f;
+    return sq_bs_element(f, b, i, c) * step_of(f, b, i) + b->offset;
 }

@@ -68,8 +68,8 @@ struct sq_bs_kind {
     bool (*is_legal)(const struct sq_bs_format *f, const struct sq_bs_block *b, size_t i,
                      struct sq_bs_code c);
     // Scales of blocks; NULL: E8M0 or E4M3, without sign and NaN.
-    float (*scale)(const struct sq_bs_format *f, unsigned part, uint8_t code);
-    bool (*is_scale)(const struct sq_bs_format *f, unsigned part, uint8_t code);
+    float (*scale)(const struct sq_bs_format *f, unsigned part, uint32_t code);
+    bool (*is_scale)(const struct sq_bs_format *f, unsigned part, uint32_t code);
     // The largest magnitude of an element in units of f->element; 0: that of any code of it.
     unsigned most;
     // By level; NULL: element by element.

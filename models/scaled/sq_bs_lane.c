@@ -22,7 +22,8 @@ static enum sq_element element_of(const struct sq_bs_format *f, unsigned part)
 bool sq_bs_is_wide(const struct sq_bs_format *f, unsigned part)
 {
     const enum sq_element e = element_of(f, part);
-    return !sq_bs_table_of(f) && (e == SQ_ELEMENT_E4M3 || e == SQ_ELEMENT_E5M2);
+    const struct sq_bs_table *t = sq_bs_table_of(f);
+    return t ? t->most > SQ_BS_TABLE_MOST : e == SQ_ELEMENT_E4M3 || e == SQ_ELEMENT_E5M2;
 }
 
 int64_t sq_bs_most(const struct sq_bs_format *f, unsigned part)
@@ -36,13 +37,15 @@ void sq_bs_tables_of(const struct sq_bs_format *f, struct sq_bs_tables *t)
 {
     for (unsigned p = 0; p < sq_bs_n_parts(f); p++) {
         for (unsigned i = 0; i < 256; i++)
-            t->scale[p][i] = sq_bs_scale(f, p, (uint8_t)i);
+            t->scale[p][i] = sq_bs_scale(f, p, i);
+        const struct sq_bs_table *const own = sq_bs_table_of(f);
         t->unit[p] = sq_bs_is_wide(f, p) ? 1
-                     : sq_bs_table_of(f)
-                         ? ldexpf(1, -(int)sq_bs_table_of(f)->fraction)
-                         : ldexpf(1, -(int)sq_element_type(element_of(f, p))->fraction);
+                     : own               ? ldexpf(1, -(int)own->fraction)
+                           : ldexpf(1, -(int)sq_element_type(element_of(f, p))->fraction);
         for (unsigned i = 0; sq_bs_is_wide(f, p) && i < 256; i++)
-            t->value[p][i] = (double)sq_element_decode(element_of(f, p), (uint8_t)i);
+            t->value[p][i] = own ? ldexp(own->value[0][i] == SQ_BS_NO_VALUE ? 0 : own->value[0][i],
+                                         -(int)own->fraction)
+                                 : (double)sq_element_decode(element_of(f, p), (uint8_t)i);
     }
 }
 
@@ -213,6 +216,8 @@ void sq_bs_lane_values(const struct sq_bs_lane *l, const struct sq_bs *c, size_t
     const bool is_wide = sq_bs_is_wide(&c->f, part);
     for (size_t i = 0; is_wide && i < c->k; i++)
         l->value[i] = t->value[part][code[i]];
+    for (size_t i = c->k_orig; is_wide && i < c->k; i++)
+        l->value[i] = 0;
     for (size_t i = 0; is_wide && is_high && i < c->k; i++)
         l->value[i] = (is_high[i] != 0) == (part != 0) ? l->value[i] : 0;
     for (size_t i = 0; !is_wide && i < c->k; i++)
@@ -285,6 +290,15 @@ static void load_scales(const struct sq_bs *c, size_t row, const struct sq_bs_ta
                         struct sq_bs_lane *l)
 {
     const size_t n = c->k / c->f.block;
+    const struct sq_bs_table *const table = sq_bs_table_of(&c->f);
+    for (size_t j = 0; table && sq_bs_scale_is_float(table->scale) && j < n; j++) {
+        const float s = sq_bs_float_value(table->scale, sq_bs_scale_at(c, 0, row * n + j));
+        l->scale[0][j] = s * t->unit[0];
+        if (s != 0 && abs(ilogbf(s)) > EXPONENT_MAX)
+            l->reach = SQ_BS_REACH_NONE;
+    }
+    if (table && sq_bs_scale_is_float(table->scale))
+        return;
     for (unsigned p = 0; p < sq_bs_n_parts(&c->f); p++)
         for (size_t j = 0; j < n; j++)
             l->scale[p][j] =

@@ -42,7 +42,7 @@ static void nv_choose(const struct sq_bs_format *f, const float *x, size_t n,
     b->scale[0] = sq_e4m3_encode(amax[0] / sq_bs_top(f, 0) / global[0]);
     const unsigned tries = n_candidates(f->is_error_integer);
     for (unsigned i = 0; i < tries; i++)
-        candidate[i] = (uint8_t)candidate_of(b->scale[0], i, f->is_error_integer);
+        candidate[i] = (uint8_t)candidate_of((int32_t)b->scale[0], i, f->is_error_integer);
     if (f->is_searched)
         sq_bs_least_error(f, x, n, global, candidate, tries, b);
 }

@@ -29,7 +29,7 @@ size_t sq_bs_row_nbytes(const struct sq_bs_format *f, size_t k, enum sq_bs_strea
 
 double sq_bs_bits(const struct sq_bs_format *f)
 {
-    double bits = 8 * (1.0 + sq_bs_has_scale(f, 1));
+    double bits = 8 * (sq_bs_scale_nbytes(f) + (double)sq_bs_has_scale(f, 1));
     for (enum sq_bs_stream s = 0; s < SQ_BS_STREAMS; s++)
         bits += sq_bs_stream_bits(f, s);
     return bits / f->block;
@@ -44,7 +44,7 @@ double sq_bs_stored_nbits(const struct sq_bs *c)
         bits += 8 * n * (double)sq_bs_row_nbytes(f, c->k, s);
     for (unsigned p = 0; p < SQ_BS_PARTS; p++) {
         if (sq_bs_has_scale(f, p))
-            bits += 8 * n * (double)(c->k / f->block);
+            bits += 8 * n * (double)(c->k / f->block) * sq_bs_scale_nbytes(f);
         if (sq_bs_has_global(f, p))
             bits += 32 * (sq_bs_has_scale(f, p) ? 1 : n);
     }
@@ -73,7 +73,8 @@ static bool field_of(const struct sq_bs_table *t, unsigned i, struct field *to)
             return true;
         i -= n;
     }
-    return false;
+    *to = (struct field){leaves + i, 1, 0, t->zero == SQ_BS_ZERO_INT ? t->zero_bits : 8};
+    return i < (t->zero > SQ_BS_ZERO_INT ? 2u : t->zero);
 }
 
 static void put_sub(const struct sq_bs_table *t, const uint8_t *sub, size_t at, uint8_t *out)
@@ -87,7 +88,7 @@ static void put_sub(const struct sq_bs_table *t, const uint8_t *sub, size_t at, 
 static void get_sub(const struct sq_bs_table *t, const uint8_t *in, size_t at, uint8_t *sub)
 {
     struct field f;
-    memset(sub, 0, t->length / t->leaf);
+    memset(sub, 0, t->length / t->leaf + (t->zero > SQ_BS_ZERO_INT ? 2 : t->zero));
     for (unsigned i = 0; field_of(t, i, &f); i++)
         for (unsigned b = 0; b < f.width; b++, at++)
             for (unsigned l = 0; l < f.n; l++)
@@ -200,6 +201,8 @@ enum sq_status sq_bs_unpack_row(struct sq_bs *c, size_t row, const uint8_t *cons
             SQ_TRY(mark(c, row, i / f->block, in, err));
         if (at == 0)
             sq_bs_get_block(c, row, i / f->block, &b);
+        if (at == 0 && sq_bs_table_of(f) && sq_bs_table_of(f)->zero)
+            sq_bs_steps(f, (const float[SQ_BS_PARTS]){1, 1}, &b); // codes of 0 follow from them
         const bool is_high = b.is_high[at];
         struct sq_bs_code code = {(uint8_t)get(in[SQ_BS_CODES], i, sq_bs_code_bits(f)), 0};
         if (is_high && is_sentinel)
@@ -220,8 +223,10 @@ enum sq_status sq_bs_unpack_row(struct sq_bs *c, size_t row, const uint8_t *cons
 // The largest code of a scale.
 static unsigned last_scale(const struct sq_bs_format *f, unsigned part)
 {
+    if (sq_bs_scale_nbytes(f) > 1)
+        return sq_bs_scale_last(sq_bs_table_of(f)->scale);
     unsigned code = 0xff;
-    while (!sq_bs_is_scale(f, part, (uint8_t)code))
+    while (!sq_bs_is_scale(f, part, code))
         code--;
     return code;
 }
@@ -232,9 +237,9 @@ enum sq_status sq_bs_check_scales(const struct sq_bs *c, struct sq_error *err)
     const size_t n = c->n * (c->k / f->block);
     for (unsigned p = 0; p < SQ_BS_PARTS; p++) {
         for (size_t i = 0; sq_bs_has_scale(f, p) && i < n; i++)
-            if (!sq_bs_is_scale(f, p, c->scale[p][i]))
+            if (!sq_bs_is_scale(f, p, sq_bs_scale_at(c, p, i)))
                 return SQ_FAIL(err, SQ_ERR_SCALE, "scale[%zu] has code 0x%x, need 0..0x%x", i,
-                               c->scale[p][i], last_scale(f, p));
+                               sq_bs_scale_at(c, p, i), last_scale(f, p));
         for (size_t i = 0; sq_bs_has_global(f, p) && i < c->n; i++)
             if (!sq_scale_is_valid(c->global[p][i]))
                 return SQ_FAIL(err, SQ_ERR_SCALE, "global[%zu] = %g, need finite and > 0", i,

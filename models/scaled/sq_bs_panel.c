@@ -7,6 +7,7 @@
 
 #include "models/scaled/sq_bs_kind.h"
 #include "models/scaled/sq_bs_lane.h"
+#include "models/scaled/sq_bs_table.h"
 
 enum {
     CHANNELS = SQ_BS_CHANNELS,
@@ -37,7 +38,13 @@ static int offset_x(const struct sq_bs_format *f)
 // The largest significand of a scale of a block.
 static int64_t most_scale(const struct sq_bs_format *f, unsigned part)
 {
-    return sq_bs_has_scale(f, part) && !sq_bs_is_e8m0(f) ? 15 : 1;
+    const struct sq_bs_table *t = sq_bs_table_of(f);
+    return t && sq_bs_scale_is_float(t->scale)
+               ? (t->scale == SQ_BS_SCALE_F32   ? (INT64_C(1) << 24) - 1
+                  : t->scale == SQ_BS_SCALE_F16 ? (1 << 11) - 1
+                                                : (1 << 8) - 1)
+           : sq_bs_has_scale(f, part) && !sq_bs_is_e8m0(f) ? 15
+                                                           : 1;
 }
 
 // Whether the sum of a block times both scales always fits 24 bits, and no token has an offset.

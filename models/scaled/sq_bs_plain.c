@@ -6,6 +6,8 @@
 // 53. E5M2 alone does not fit, 2^-32 .. 2^37: its blocks are summed in integers of 128 bits.
 #include "models/scaled/sq_bs_plain.h"
 
+#include <string.h>
+
 #include "models/number/sq_dot.h"
 
 enum { CHANNELS = SQ_BS_PLAIN_CHANNELS }; // of a block of weights
@@ -49,7 +51,8 @@ static void load_row(const struct sq_bs *c, size_t row, size_t stride, struct pl
             }
             const bool has_scale = sq_bs_has_scale(&c->f, p);
             to.scale[(p * blocks + j) * stride] =
-                has_scale ? (double)sq_bs_scale(&c->f, p, c->scale[p][row * blocks + j]) : 1;
+                has_scale ? (double)sq_bs_scale(&c->f, p, sq_bs_scale_at(c, p, row * blocks + j))
+                          : 1;
         }
 }
 
@@ -82,8 +85,18 @@ static void block_sums(const struct sq_bs_format *f, const double *x, const doub
 
 // ---- all of them ----------------------------------------------------------------------------
 
-// A[pq] of one token and CHANNELS channels. The product of a binary32 and two scales is exact in
-// binary64, so that it is rounded once: fl(P * fl(s_w * s_x)) where that product is exact.
+// A product of two scales to the nearest number of 24 bits, ties to even, whatever its exponent.
+static double to_24_bits(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits = (bits + (UINT64_C(1) << 28) - 1 + (bits >> 29 & 1)) >> 29 << 29;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+// A[pq] of one token and CHANNELS channels. The product of a binary32 and one of 24 bits is exact in
+// binary64, so that it is rounded once.
 static void accumulate(const struct sq_bs *c, const struct plane *x, const struct plane *w,
                        float a[CHANNELS])
 {
@@ -93,7 +106,8 @@ static void accumulate(const struct sq_bs *c, const struct plane *x, const struc
         float sum[CHANNELS];
         block_sums(&c->f, x->element + j * c->f.block, w->element + j * c->f.block * CHANNELS, sum);
         for (size_t ch = 0; ch < CHANNELS; ch++)
-            a[ch] = a[ch] + (float)((double)sum[ch] * (x->scale[j] * w->scale[j * CHANNELS + ch]));
+            a[ch] = a[ch] + (float)((double)sum[ch] *
+                                    to_24_bits(x->scale[j] * w->scale[j * CHANNELS + ch]));
     }
 }
 

@@ -12,6 +12,14 @@ size_t sq_bs_padded(const struct sq_bs_format *f, size_t k_orig)
     return (k_orig + f->block - 1) / f->block * f->block;
 }
 
+uint32_t sq_bs_scale_at(const struct sq_bs *c, unsigned part, size_t i)
+{
+    const size_t nbytes = sq_bs_scale_nbytes(&c->f);
+    uint32_t code = 0;
+    memcpy(&code, c->scale[part] + i * nbytes, nbytes);
+    return code;
+}
+
 // ---- globals --------------------------------------------------------------------------------
 
 void sq_bs_mark_row(struct sq_bs *c, size_t row, const float *x)
@@ -63,7 +71,7 @@ void sq_bs_get_block(const struct sq_bs *c, size_t row, size_t j, struct sq_bs_b
     memset(b, 0, sizeof *b);
     for (unsigned p = 0; p < SQ_BS_PARTS; p++)
         if (sq_bs_has_scale(&c->f, p))
-            b->scale[p] = c->scale[p][at];
+            b->scale[p] = sq_bs_scale_at(c, p, at);
     if (c->sub)
         memcpy(b->sub, c->sub + at * sq_bs_n_subs(&c->f), sq_bs_n_subs(&c->f));
     if (c->is_high)
@@ -75,7 +83,8 @@ void sq_bs_put_block(struct sq_bs *c, size_t row, size_t j, const struct sq_bs_b
     const size_t block = c->f.block, at = row * (c->k / block) + j;
     for (unsigned p = 0; p < SQ_BS_PARTS; p++)
         if (sq_bs_has_scale(&c->f, p))
-            c->scale[p][at] = b->scale[p];
+            memcpy(c->scale[p] + at * sq_bs_scale_nbytes(&c->f), &b->scale[p],
+                   sq_bs_scale_nbytes(&c->f));
     if (c->sub)
         memcpy(c->sub + at * sq_bs_n_subs(&c->f), b->sub, sq_bs_n_subs(&c->f));
     if (c->is_high)
@@ -94,7 +103,9 @@ void sq_bs_elements(const struct sq_bs *c, size_t row, size_t j, float *out)
     struct sq_bs_block b;
     sq_bs_get_block(c, row, j, &b);
     for (size_t i = 0; i < block; i++)
-        out[i] = sq_bs_element(&c->f, &b, i, sq_bs_get(c, row, j * block + i));
+        out[i] = j * block + i < c->k_orig
+                     ? sq_bs_element(&c->f, &b, i, sq_bs_get(c, row, j * block + i))
+                     : 0;
 }
 
 void sq_bs_put(struct sq_bs *c, size_t row, size_t i, struct sq_bs_code code)

@@ -8,8 +8,9 @@
 #include "models/number/sq_bits.h"
 #include "models/scaled/sq_bs_integer.h"
 
-// What the code of a block's scale stands for. The code is 8 bits; with is_sign_grid the uppermost bit is
-// the grid, and of E4M3 alone it is free for that.
+// What the code of a block's scale stands for. The code is 8 bits of the first four; with is_sign_grid the
+// uppermost bit is the grid, and of E4M3 alone it is free for that. The others are IEEE 754 and bfloat16, of
+// either sign, without infinities and NaN.
 //   E4M3   as in sq_fp.h, without a sign: 2^-9 .. 448, 0x7f is no number
 //   E8M0   2^(code - 127), 0xff is no number
 //   UE5M3  5 exponent bits, bias 15, 3 fraction bits, subnormals: 2^-17 .. 114688, 0xff is no number
@@ -20,8 +21,16 @@ enum sq_bs_scale_type {
     SQ_BS_SCALE_E8M0,
     SQ_BS_SCALE_UE5M3,
     SQ_BS_SCALE_E6M2,
+    SQ_BS_SCALE_F16,
+    SQ_BS_SCALE_BF16,
+    SQ_BS_SCALE_F32,
     SQ_BS_SCALE_TYPES
 };
+
+INLINE bool sq_bs_scale_is_float(enum sq_bs_scale_type type)
+{
+    return type >= SQ_BS_SCALE_F16;
+}
 
 // The largest magnitude of x[n]; 0 of none.
 INLINE float sq_bs_amax(const float *x, size_t n)
@@ -63,7 +72,28 @@ INLINE float sq_bs_e8m0_value(int32_t code)
     return sq_float_of(code > 0 ? (uint32_t)code << 23 : UINT32_C(1) << 22);
 }
 
-// The same of every type of scale.
+// The nearest code of F16, BF16 and F32, ties to even, held to the largest; and its value.
+INLINE uint32_t sq_bs_float_code(enum sq_bs_scale_type type, float x)
+{
+    const uint32_t bits = sq_bits_of(x), m = bits & 0x7fffffffu;
+    const uint32_t bf16 = (m + 0x7fff + (m >> 16 & 1)) >> 16;
+    return type == SQ_BS_SCALE_F16
+               ? (uint32_t)sq_bs_magnitude_code(sq_float_of(m), 10, 15, 0x7bff) | bits >> 31 << 15
+           : type == SQ_BS_SCALE_BF16 ? (bf16 < 0x7f7f ? bf16 : 0x7f7f) | bits >> 31 << 15
+                                      : (m < 0x7f7fffffu ? m : 0x7f7fffffu) | bits >> 31 << 31;
+}
+
+INLINE float sq_bs_float_value(enum sq_bs_scale_type type, uint32_t code)
+{
+    const uint32_t m = code & 0x7fff, sign = code >> 15 << 31;
+    const uint32_t f16 =
+        m < 0x400 ? sq_bits_of((float)m * 0x1p-24f) : (m << 13) + (UINT32_C(112) << 23);
+    return sq_float_of(type == SQ_BS_SCALE_F16    ? f16 | sign
+                       : type == SQ_BS_SCALE_BF16 ? code << 16
+                                                  : code);
+}
+
+// The same of the other types.
 INLINE int32_t sq_bs_scale_code(enum sq_bs_scale_type type, float x)
 {
     const uint32_t bits = sq_bits_of(x),

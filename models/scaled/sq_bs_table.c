@@ -10,25 +10,29 @@
 
 const char *sq_bs_scale_name(enum sq_bs_scale_type type)
 {
-    static const char *const name[] = {"e4m3", "e8m0", "ue5m3", "e6m2"};
+    static const char *const name[] = {"e4m3", "e8m0", "ue5m3", "e6m2", "f16", "bf16", "f32"};
     return name[type];
 }
 
-uint8_t sq_bs_scale_last(enum sq_bs_scale_type type)
+uint32_t sq_bs_scale_last(enum sq_bs_scale_type type)
 {
-    return type == SQ_BS_SCALE_E4M3 ? 0x7e : 0xfe;
+    static const uint32_t last[] = {0x7e, 0xfe, 0xfe, 0xfe, 0x7bff, 0x7f7f, 0x7f7fffff};
+    return last[type];
 }
 
-float sq_bs_scale_decode(enum sq_bs_scale_type type, uint8_t code)
+float sq_bs_scale_decode(enum sq_bs_scale_type type, uint32_t code)
 {
-    if (code > sq_bs_scale_last(type))
+    const bool is_float = sq_bs_scale_is_float(type);
+    const uint32_t sign = !is_float ? 0 : type == SQ_BS_SCALE_F32 ? UINT32_C(1) << 31 : 0x8000;
+    if ((code & ~sign) > sq_bs_scale_last(type))
         return NAN;
-    return sq_bs_scale_value(type, code);
+    return is_float ? sq_bs_float_value(type, code) : sq_bs_scale_value(type, (int32_t)code);
 }
 
-uint8_t sq_bs_scale_encode(enum sq_bs_scale_type type, float x)
+uint32_t sq_bs_scale_encode(enum sq_bs_scale_type type, float x)
 {
-    return (uint8_t)sq_bs_scale_code(type, x);
+    return sq_bs_scale_is_float(type) ? sq_bs_float_code(type, x)
+                                      : (uint32_t)sq_bs_scale_code(type, x);
 }
 
 float sq_bs_scale_max(enum sq_bs_scale_type type)
@@ -49,14 +53,14 @@ static enum sq_status sort(struct sq_bs_table *t, unsigned grid, struct sq_error
     bool has_zero = false;
     s->n = 0;
     for (unsigned c = 0; c < n_codes; c++) {
-        const int v = t->value[grid][c];
+        const int32_t v = t->value[grid][c];
         unsigned at = s->n;
         if (v == SQ_BS_NO_VALUE || (v == 0 && has_zero))
             continue;
-        if (abs(v) > SQ_BS_TABLE_MOST || (t->is_signed[grid] && v < 0))
+        if (abs(v) > SQ_BS_TABLE_WIDE || (t->is_signed[grid] && v < 0))
             return RANGE("grid %s: value %g of code %u, need %d..%d in units of 2^-%u", name,
                          (double)ldexpf((float)v, -(int)t->fraction), c,
-                         t->is_signed[grid] ? 0 : -SQ_BS_TABLE_MOST, SQ_BS_TABLE_MOST, t->fraction);
+                         t->is_signed[grid] ? 0 : -SQ_BS_TABLE_WIDE, SQ_BS_TABLE_WIDE, t->fraction);
         has_zero = has_zero || v == 0;
         const float value = ldexpf((float)v, -(int)t->fraction);
         for (; at > 0 && s->value[at - 1] > value; at--) {
@@ -70,9 +74,12 @@ static enum sq_status sort(struct sq_bs_table *t, unsigned grid, struct sq_error
         s->code[at] = (uint8_t)c;
         s->n++;
     }
-    if (!has_zero || s->n < 2)
+    t->has_zero = t->has_zero && has_zero;
+    if ((!has_zero && t->n_grids > 1) || s->n < 2)
         return RANGE("grid %s: %s, need 0 and at least one more", name,
-                     has_zero ? "no value but 0" : "no value 0");
+                     has_zero || s->n < 2 ? "one value" : "no value 0");
+    for (unsigned i = s->n - 1; i < SQ_BS_TABLE_CODES; i++)
+        s->above[i] = INFINITY;
     return SQ_OK;
 }
 
@@ -113,6 +120,29 @@ static bool is_integers(const struct sq_bs_table *t, unsigned grid)
     return is;
 }
 
+// Whether they are those of other consecutive integers, but for one tie.
+static bool is_whole(struct sq_bs_table *t, unsigned grid)
+{
+    struct sq_bs_sorted *s = &t->sorted[grid];
+    const int mask = (1 << t->bits) - 1;
+    const float unit = s->value[1] - s->value[0];
+    unsigned n_odd = 0;
+    bool is = !t->is_signed[grid] && s->n > 2 && frexpf(unit, &(int){0}) == 0.5f &&
+              fmodf(s->value[0], unit) == 0;
+    s->odd = SQ_BS_TABLE_CODES - 1;
+    s->shift = (int32_t)s->code[0] - (int32_t)(s->value[0] / unit);
+    for (unsigned i = 0; is && i < s->n; i++) {
+        const float v = s->value[0] + (float)i * unit, half = v + unit / 2;
+        const int k = (int)(v / unit);
+        is = s->value[i] == v && s->code[i] == ((k + s->shift) & mask);
+        if (i + 1 == s->n || s->above[i] == (k % 2 ? nextafterf(half, -INFINITY) : half))
+            continue;
+        s->odd = i;
+        n_odd++;
+    }
+    return is && n_odd <= 1;
+}
+
 static bool is_e2m1(const struct sq_bs_table *t, unsigned grid)
 {
     static const float value[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
@@ -127,19 +157,23 @@ static void set_shape(struct sq_bs_table *t, unsigned grid)
     struct sq_bs_sorted *s = &t->sorted[grid];
     s->shape = is_e2m1(t, grid)       ? SQ_BS_SHAPE_E2M1
                : is_integers(t, grid) ? SQ_BS_SHAPE_INTEGERS
+               : is_whole(t, grid)    ? SQ_BS_SHAPE_WHOLE
                                       : SQ_BS_SHAPE_ANY;
-    s->unit = s->value[s->n - 1] / (float)(s->n / 2);
+    s->unit = s->shape == SQ_BS_SHAPE_WHOLE ? s->value[1] - s->value[0]
+                                            : s->value[s->n - 1] / (float)(s->n / 2);
 }
 
 static enum sq_status settle_grids(struct sq_bs_table *t, struct sq_error *err)
 {
-    if (t->bits < 2 || t->bits > SQ_BS_TABLE_BITS)
-        return RANGE("elements.bits = %u, need 2..%d", t->bits, SQ_BS_TABLE_BITS);
+    if (t->bits < 1 || t->bits > SQ_BS_TABLE_BITS)
+        return RANGE("elements.bits = %u, need 1..%d", t->bits, SQ_BS_TABLE_BITS);
     if (t->n_grids < 1 || t->n_grids > SQ_BS_TABLE_GRIDS)
         return RANGE("elements.grids: %u, need 1..%d", t->n_grids, SQ_BS_TABLE_GRIDS);
-    if (t->fraction > 7)
-        return RANGE("elements.grids: values in units of 2^-%u, need at most 2^-7", t->fraction);
+    if (t->fraction > SQ_BS_TABLE_FRACTION)
+        return RANGE("elements.grids: values in units of 2^-%u, need at most 2^-%d", t->fraction,
+                     SQ_BS_TABLE_FRACTION);
     t->most = 0;
+    t->has_zero = true;
     for (unsigned g = t->n_grids; g < SQ_BS_TABLE_GRIDS; g++)
         for (unsigned c = 0; c < SQ_BS_TABLE_CODES; c++)
             t->value[g][c] = SQ_BS_NO_VALUE;
@@ -157,6 +191,50 @@ static enum sq_status settle_grids(struct sq_bs_table *t, struct sq_error *err)
 static bool is_power_of_two(unsigned n)
 {
     return n > 0 && (n & (n - 1)) == 0;
+}
+
+// The largest magnitude of a value less a zero point.
+static unsigned farthest(const struct sq_bs_table *t)
+{
+    const float *value = t->sorted[0].value;
+    const int last = (int)ldexpf((float)((1 << t->zero_bits) - 1), (int)t->fraction);
+    const int low = (int)ldexpf(value[0], (int)t->fraction) - last;
+    const int high = (int)ldexpf(value[t->sorted[0].n - 1], (int)t->fraction);
+    return (unsigned)(abs(low) > high ? abs(low) : high);
+}
+
+static enum sq_status settle_zero(struct sq_bs_table *t, struct sq_error *err)
+{
+    const bool is_float = sq_bs_scale_is_float(t->scale);
+    const bool is_alone = t->n_grids == 1 && t->n_tries == 1 && t->n_levels == 0;
+    if ((unsigned)t->statistic >= SQ_BS_STATISTICS || (unsigned)t->zero > SQ_BS_ZERO_MIN)
+        return RANGE("blocks.0: rule or zero is unknown");
+    if (is_float && (t->has_global || t->below + t->above > 0))
+        return RANGE("%s of scale %s, need none",
+                     t->has_global ? "tensor_scale" : "blocks.0.search",
+                     sq_bs_scale_name(t->scale));
+    if (t->statistic != SQ_BS_AMAX && (t->scale == SQ_BS_SCALE_E8M0 || t->is_reciprocal))
+        return RANGE("blocks.0.rule: need amax with %s",
+                     t->is_reciprocal ? "divide = bfloat16" : "scale = e8m0");
+    if (t->statistic == SQ_BS_MAX && (!is_float || t->n_levels > 0))
+        return RANGE("blocks.0.rule = max: need scale f16, bf16 or f32 and no sub-blocks");
+    if (t->statistic == SQ_BS_LEAST_SQUARES && (t->n_levels > 0 || t->below + t->above > 0))
+        return RANGE("blocks.0.rule = least_squares: need no search and no sub-blocks");
+    if (t->statistic == SQ_BS_PERCENTILE && !(t->percentile > 0 && t->percentile <= 100))
+        return RANGE("blocks.0.rule = percentile(%g), need 0 < percentile <= 100",
+                     (double)t->percentile);
+    if ((t->zero != SQ_BS_ZERO_NONE) != (t->statistic == SQ_BS_RANGE))
+        return RANGE("blocks.0.%s, need %s", t->zero ? "zero: rule is not range" : "rule = range",
+                     t->zero ? "range / NUMBER" : "a zero");
+    if (t->zero != SQ_BS_ZERO_NONE &&
+        (!is_alone || t->is_signed[0] || t->below + t->above > 0 || t->has_global))
+        return RANGE(
+            "blocks.0.zero: need one grid of a value for each code, one divisor, no search, "
+            "no sub-blocks and tensor_scale none");
+    if (t->zero == SQ_BS_ZERO_INT ? t->zero_bits < 1 || t->zero_bits > 8 : t->zero_bits != 0)
+        return RANGE("blocks.0.zero_bits = %u, need %s", t->zero_bits,
+                     t->zero == SQ_BS_ZERO_INT ? "1..8" : "none but with zero = int");
+    return SQ_OK;
 }
 
 static enum sq_status settle_levels(struct sq_bs_table *t, struct sq_error *err)
@@ -179,10 +257,12 @@ static enum sq_status settle_levels(struct sq_bs_table *t, struct sq_error *err)
         t->sub_bits += t->length / l->length * l->bits;
     }
     t->leaf = above;
-    t->most <<= up;
-    if (t->most > SQ_BS_TABLE_MOST)
-        return RANGE("elements times the exponents of sub-blocks reach %u in units of 2^-%u, need "
-                     "at most %d",
+    t->most = t->zero == SQ_BS_ZERO_INT ? farthest(t) : t->most << up;
+    if (t->most > SQ_BS_TABLE_MOST && (up > 0 || t->n_grids > 1 || t->zero == SQ_BS_ZERO_INT))
+        return RANGE("elements %s reach %u in units of 2^-%u, need at most %d",
+                     up > 0           ? "times the exponents of sub-blocks"
+                     : t->n_grids > 1 ? "of several grids"
+                                      : "less zero points",
                      t->most, t->fraction, SQ_BS_TABLE_MOST);
     return SQ_OK;
 }
@@ -225,7 +305,8 @@ static enum sq_status settle_scale(struct sq_bs_table *t, struct sq_error *err)
     if (t->n_tries < 1 || t->n_tries > SQ_BS_TABLE_TRIES)
         return RANGE("blocks.0.rule: %u divisors, need 1..%d", t->n_tries, SQ_BS_TABLE_TRIES);
     for (unsigned i = 0; i < t->n_tries; i++)
-        if (!(t->tries[i].divisor >= 0x1p-10f && t->tries[i].divisor <= 0x1p10f) ||
+        if (!(fabsf(t->tries[i].divisor) >= 0x1p-10f && fabsf(t->tries[i].divisor) <= 0x1p10f) ||
+            (t->tries[i].divisor < 0 && t->statistic != SQ_BS_MAX) ||
             t->tries[i].grid >= t->n_grids)
             return RANGE("blocks.0.rule: divisor %g of grid %u, need 2^-10..2^10 and 0..%u",
                          (double)t->tries[i].divisor, t->tries[i].grid, t->n_grids - 1);
@@ -244,6 +325,7 @@ enum sq_status sq_bs_table_settle(struct sq_bs_table *t, struct sq_error *err)
     if (t->length < 8 || t->length > SQ_BS_BLOCK_MAX || !is_power_of_two(t->length))
         return RANGE("blocks.0.length = %u, need 8, 16, 32, 64, 128 or 256", t->length);
     SQ_TRY(settle_scale(t, err));
-    t->sub_bits = sq_bs_grid_bits(t);
+    SQ_TRY(settle_zero(t, err));
+    t->sub_bits = sq_bs_grid_bits(t) + (t->zero > SQ_BS_ZERO_INT ? 16 : t->zero_bits);
     return settle_levels(t, err);
 }

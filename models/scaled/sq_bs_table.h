@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // A block-scaled format that a table describes (SPEC Q.9): the kind SQ_BS_TABLE of sq_bs.h. What differs
-// between formats of this kind is data: grids of at most 32 values, a tree of blocks, the type of the
+// between formats of this kind is data: grids of at most 256 values, a tree of blocks, the type of the
 // scale, and the rule that chooses scale and grid.
 //
 //   element   value[grid][code] * 2^(exponents of its sub-blocks) * 2^-fraction: what is multiplied
 //   step      (float)scale * global, rounded once; where the scale is E8M0 the scale alone
 //
-// A block of `length` elements has one code of a scale of 8 bits, and one grid. A sub-block (a level) has
+// With a zero point z of a block an element is value[0][code] - z (INT); or fl(-z * step) (F16) or z (MIN) is
+// added to its value, which products of codes do not know.
+//
+// A block of `length` elements has one code of a scale, and one grid. A sub-block (a level) has
 // an exponent 0 .. 2^bits - 1 of its own. The byte sub[] of each smallest sub-block holds what is stored
 // beside the codes: bits 0..1 the exponent of the first level, bits 2..3 that of the second, bits 4..5 the
 // grid where it is not in the sign of the scale. A level that covers several smallest sub-blocks is the
-// same in all of them.
+// same in all of them. Behind them stand the bytes of a zero point, one (INT) or two.
 #ifndef SQ_BS_TABLE_H
 #define SQ_BS_TABLE_H
 
@@ -19,14 +22,16 @@
 
 enum {
     SQ_BS_TABLE_NAME = 32,   // bytes of a name
-    SQ_BS_TABLE_BITS = 5,    // of a code, at most
-    SQ_BS_TABLE_CODES = 32,  //
+    SQ_BS_TABLE_BITS = 8,    // of a code, at most
+    SQ_BS_TABLE_CODES = 256, //
     SQ_BS_TABLE_GRIDS = 4,   // of a format, at most
     SQ_BS_TABLE_LEVELS = 2,  // below the blocks
     SQ_BS_TABLE_TRIES = 8,   // pairs of grid and divisor
     SQ_BS_TABLE_NEAR = 16,   // neighbours of a scale's code on either side, at most
-    SQ_BS_TABLE_MOST = 127,  // largest magnitude of what is multiplied, in units of 2^-fraction
-    SQ_BS_NO_VALUE = -32768, // of a code that stands for nothing
+    SQ_BS_TABLE_FRACTION = 9,
+    SQ_BS_TABLE_MOST = 2047, // largest magnitude of what is multiplied as integers of 2^-fraction
+    SQ_BS_TABLE_WIDE = 1 << 18, // the same of one grid with nothing below the block
+    SQ_BS_NO_VALUE = INT32_MIN, // of a code that stands for nothing
 };
 
 // How a scale of E8M0 follows from the largest magnitude: emax is floor(log2(divisor)).
@@ -36,6 +41,21 @@ enum sq_bs_exponent_rule {
     SQ_BS_EVEN, // floor(log2 amax') - emax; amax' is amax rounded (half up in magnitude) to as many
                 // fraction bits as the grid has in the binade of its divisor
 };
+
+// What the rule divides. Elements behind the last real one are zeros.
+enum sq_bs_statistic {
+    SQ_BS_AMAX,
+    SQ_BS_MAX,   // the largest or the smallest element, whichever has the larger magnitude
+    SQ_BS_RANGE, // the largest less the smallest
+    SQ_BS_RMS,
+    SQ_BS_MEAN, // of magnitudes
+    SQ_BS_L2,   // root of the sum of squares
+    SQ_BS_PERCENTILE,
+    SQ_BS_LEAST_SQUARES, // amax; then four times sum(x v) / sum(v v), v the elements at the scale before
+    SQ_BS_STATISTICS
+};
+enum sq_bs_zero { SQ_BS_ZERO_NONE, SQ_BS_ZERO_INT, SQ_BS_ZERO_F16, SQ_BS_ZERO_MIN };
+enum { SQ_BS_FITS = 4 };
 
 struct sq_bs_sub_level {
     unsigned length; // elements; divides the length above it
@@ -55,21 +75,26 @@ enum sq_bs_shape {
     SQ_BS_SHAPE_ANY,
     SQ_BS_SHAPE_E2M1,
     SQ_BS_SHAPE_INTEGERS, // -n .. n times a unit, two's complement
+    SQ_BS_SHAPE_WHOLE,    // other integers of consecutive codes
 };
 
 struct sq_bs_table {
     char name[SQ_BS_TABLE_NAME];
-    unsigned bits, n_grids; // of a code, 2..5; 1..4
+    unsigned bits, n_grids; // of a code, 1..8; 1..4
     bool is_away; // halfway between two values: to the larger magnitude; else by their codes
     char grid_name[SQ_BS_TABLE_GRIDS][SQ_BS_TABLE_NAME];
-    unsigned fraction;                                   // 0..7
-    int16_t value[SQ_BS_TABLE_GRIDS][SQ_BS_TABLE_CODES]; // in units of 2^-fraction
+    unsigned fraction;                                   // 0..9
+    int32_t value[SQ_BS_TABLE_GRIDS][SQ_BS_TABLE_CODES]; // in units of 2^-fraction
     bool is_signed[SQ_BS_TABLE_GRIDS]; // the grid: its uppermost code bit is a sign
     unsigned length;                   // of a block: 8, 16, 32, 64, 128, 256
     enum sq_bs_scale_type scale;
     enum sq_bs_exponent_rule rule; // E8M0
-    bool is_reciprocal; // quotients are products with the nearest bfloat16 of the reciprocal
-    unsigned n_tries;   // in this order; of equal errors the first is taken
+    enum sq_bs_statistic statistic;
+    float percentile;     // 0 < percentile <= 100
+    enum sq_bs_zero zero; // needs RANGE, and RANGE it
+    unsigned zero_bits;   // of a stored zero point: 1..8, 16
+    bool is_reciprocal;   // quotients are products with the nearest bfloat16 of the reciprocal
+    unsigned n_tries;     // in this order; of equal errors the first is taken
     struct sq_bs_try tries[SQ_BS_TABLE_TRIES];
     unsigned below, above; // each try again at codes of the scale next to its own: a search
     bool is_absolute;      // errors are sums of magnitudes, else of squares
@@ -80,6 +105,7 @@ struct sq_bs_table {
     // ---- derived by sq_bs_table_settle
     unsigned leaf;     // elements of the smallest sub-block; without levels `length`
     unsigned sub_bits; // stored bits of a block beside codes and scale
+    bool has_zero;     // 0 is a value of each grid
     unsigned most;     // the largest magnitude of what is multiplied, exponents and all
     // The values of a grid as its encoder takes them, ascending; magnitudes where it is signed. A quotient
     // above above[i] is nearer to value[i + 1] than to value[i].
@@ -88,7 +114,10 @@ struct sq_bs_table {
         float value[SQ_BS_TABLE_CODES], above[SQ_BS_TABLE_CODES];
         uint8_t code[SQ_BS_TABLE_CODES];
         enum sq_bs_shape shape;
-        float unit; // of INTEGERS
+        float unit; // of INTEGERS, WHOLE
+        // WHOLE: the code less the integer; the one place `odd` where not the even integer wins a tie
+        int32_t shift;
+        unsigned odd;
     } sorted[SQ_BS_TABLE_GRIDS];
 };
 
@@ -99,22 +128,35 @@ enum sq_status sq_bs_table_settle(struct sq_bs_table *t, struct sq_error *err);
 
 // The largest scale, the code of the scale nearest to x >= 0, and what a code stands for.
 float sq_bs_scale_max(enum sq_bs_scale_type type);
-uint8_t sq_bs_scale_encode(enum sq_bs_scale_type type, float x);
-float sq_bs_scale_decode(enum sq_bs_scale_type type, uint8_t code);
-uint8_t sq_bs_scale_last(enum sq_bs_scale_type type); // the code of the largest
+uint32_t sq_bs_scale_encode(enum sq_bs_scale_type type, float x);
+float sq_bs_scale_decode(enum sq_bs_scale_type type, uint32_t code);
+uint32_t sq_bs_scale_last(enum sq_bs_scale_type type); // the code of the largest
 const char *sq_bs_scale_name(enum sq_bs_scale_type type);
 
-// Internal: the code of the scale of try i, amax > 0; that of neighbour i of a scale's code, i = 0 itself; fraction bits of a grid in the binade
-// of the divisor of try i.
-uint8_t sq_bs_first_code(const struct sq_bs_table *t, unsigned i, float amax, float global);
-float sq_bs_reciprocal(float step); // the nearest bfloat16 of 1 / step
-uint8_t sq_bs_near_code(const struct sq_bs_table *t, int code, unsigned i);
+// Internal: the nearest bfloat16, ties to even, and that of 1 / step; fraction bits of a grid in the binade of the
+// divisor of try i.
+float sq_bs_bfloat16(double x);
+float sq_bs_reciprocal(float step);
 unsigned sq_bs_binade_bits(const struct sq_bs_table *t, unsigned i);
 
-// The grid of a block.
-static inline unsigned sq_bs_grid_of(const struct sq_bs_table *t, uint8_t scale, uint8_t sub)
+// What the zero point in the bytes of a block takes from its codes, and what it adds to its values.
+static inline int32_t sq_bs_zero_of(const struct sq_bs_table *t, const uint8_t *sub)
 {
-    return t->is_sign_grid ? scale >> 7 : sub >> 4 & 3u;
+    return t->zero == SQ_BS_ZERO_INT ? sub[1] : 0;
+}
+
+static inline float sq_bs_offset_of(const struct sq_bs_table *t, const uint8_t *sub, float step)
+{
+    if (t->zero <= SQ_BS_ZERO_INT)
+        return 0;
+    const float z = sq_bs_float_value(SQ_BS_SCALE_F16, sub[1] | (uint32_t)sub[2] << 8);
+    return t->zero == SQ_BS_ZERO_F16 ? -(z * step) : z;
+}
+
+// The grid of a block.
+static inline unsigned sq_bs_grid_of(const struct sq_bs_table *t, uint32_t scale, uint8_t sub)
+{
+    return t->is_sign_grid ? scale >> 7 & 1 : sub >> 4 & 3u;
 }
 
 // Bits that say the grid of a block, where the scale does not.

@@ -11,23 +11,7 @@
 
 // ---- choice ---------------------------------------------------------------------------------
 
-// The exponent of a scale of E8M0.
-static int exponent_of(const struct sq_bs_table *t, unsigned i, float amax)
-{
-    const float divisor = t->tries[i].divisor;
-    const int emax = sq_floor_log2(divisor);
-    int e;
-    if (t->rule == SQ_BS_CEILING)
-        return sq_bs_ceil_exponent(amax, divisor);
-    if (t->rule == SQ_BS_FLOOR)
-        return sq_floor_log2(amax) - emax;
-    const float mantissa = frexpf(amax, &e); // 1/2 .. 1
-    const float up = (float)(2u << sq_bs_binade_bits(t, i));
-    return (floorf(mantissa * up + 0.5f) >= up ? e : e - 1) - emax;
-}
-
-// The nearest bfloat16, ties to even.
-static float bfloat16(double x)
+float sq_bs_bfloat16(double x)
 {
     int e;
     (void)frexp(x, &e);
@@ -37,121 +21,26 @@ static float bfloat16(double x)
 
 float sq_bs_reciprocal(float step)
 {
-    return bfloat16(1 / (double)step);
+    return sq_bs_bfloat16(1 / (double)step);
 }
 
-uint8_t sq_bs_first_code(const struct sq_bs_table *t, unsigned i, float amax, float global)
-{
-    const float divisor = t->tries[i].divisor;
-    if (t->scale == SQ_BS_SCALE_E8M0)
-        return sq_e8m0_encode(exponent_of(t, i, amax));
-    if (t->is_reciprocal)
-        return sq_bs_scale_encode(t->scale,
-                                  bfloat16((double)amax * (double)sq_bs_reciprocal(divisor)));
-    return sq_bs_scale_encode(t->scale, amax / divisor / global);
-}
-
-// The exponents of the sub-blocks of a level into bits 2 * level of sub[].
-static void set_exponents(const struct sq_bs_table *t, unsigned level, const float *x, size_t n,
-                          float step, uint8_t *sub)
-{
-    const struct sq_bs_sub_level *l = &t->level[level];
-    const size_t leaves = l->length / t->leaf;
-    for (size_t first = 0; first < t->length; first += l->length, sub += leaves) {
-        const size_t left = first < n ? n - first : 0;
-        const float amax = sq_bs_amax(x + first, left < l->length ? left : l->length);
-        const float own =
-            t->is_reciprocal ? sq_bs_product_odd(amax, sq_bs_reciprocal(step)) : amax / step;
-        const float reach = ldexpf(own, -(int)sq_bs_sub_exponent(*sub));
-        unsigned e = 0;
-        while (e < (1u << l->bits) - 1 && !(ldexpf(reach, -(int)e) < l->at))
-            e++;
-        for (size_t i = 0; i < leaves; i++)
-            sub[i] |= (uint8_t)(e << 2 * level);
-    }
-}
-
-// A candidate: what is stored beside the codes.
-static void set_block(const struct sq_bs_format *f, const float *x, size_t n, unsigned grid,
-                      uint8_t code, const float global[SQ_BS_PARTS], struct sq_bs_block *b)
-{
-    const struct sq_bs_table *t = sq_bs_table_of(f);
-    memset(b->sub, t->is_sign_grid ? 0 : (int)(grid << 4), sizeof b->sub);
-    b->scale[0] = code | (uint8_t)(t->is_sign_grid && grid ? SQ_BS_SCALE_SIGN : 0);
-    sq_bs_steps(f, global, b);
-    for (unsigned i = 0; b->step[0] > 0 && i < t->n_levels; i++)
-        set_exponents(t, i, x, n, b->step[0], b->sub);
-}
-
-// The error of an element in integers (SPEC Q.5d), |x| of q units: of the values with its sign.
-static int32_t integer_error(const struct sq_bs_table *t, unsigned grid, int32_t q,
-                             bool is_negative, int32_t step)
-{
-    const struct sq_bs_sorted *s = &t->sorted[grid];
-    int32_t least = 2 * q;
-    for (unsigned v = 0; v < s->n; v++)
-        if (t->is_signed[grid] || (s->value[v] < 0) == is_negative)
-            least = sq_bs_error_nearer(least, q, (int32_t)(2 * fabsf(s->value[v])), step);
-    return sq_bs_error_held(least);
-}
-
-static double integer_error_of(const struct sq_bs_format *f, const float *x, size_t n,
-                               unsigned grid, const float global[SQ_BS_PARTS], uint8_t scale)
-{
-    const int32_t e = sq_bs_exponent_of(sq_bs_amax(x, n));
-    const int32_t step = sq_bs_error_step(scale, e, ilogbf(global[0]));
-    int32_t sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        const int32_t d =
-            integer_error(sq_bs_table_of(f), grid, sq_bs_error_units(x[i], e), signbit(x[i]), step);
-        sum += d * d;
-    }
-    return sum;
-}
-
-static double error_of(const struct sq_bs_format *f, const float *x, size_t n, unsigned grid,
-                       const float global[SQ_BS_PARTS], const struct sq_bs_block *b)
-{
-    double sum = 0;
-    if (f->is_error_integer)
-        return integer_error_of(f, x, n, grid, global, b->scale[0]);
-    for (size_t i = 0; i < n; i++) {
-        const float value = sq_bs_value(f, b, i, sq_bs_encode(f, b, i, x[i]));
-        const double e = (double)x[i] - (double)value;
-        sum += sq_bs_table_of(f)->is_absolute ? fabs(e) : e * e;
-    }
-    return sum;
-}
-
-uint8_t sq_bs_near_code(const struct sq_bs_table *t, int code, unsigned i)
-{
-    const int last = sq_bs_scale_last(t->scale), below = (int)t->below;
-    const int to = (int)i - 1 - below, c = i == 0 ? code : code + to + (to >= 0);
-    return (uint8_t)(c < 0 ? 0 : c > last ? last : c);
-}
-
+// The loops over rows decide, here of a row of one block.
 static void choose(const struct sq_bs_format *f, const float *x, size_t n,
                    const float amax[SQ_BS_PARTS], const float global[SQ_BS_PARTS],
                    struct sq_bs_block *b)
 {
-    const struct sq_bs_table *t = sq_bs_table_of(f);
-    const unsigned near = 1 + t->below + t->above;
-    double least = INFINITY;
+    uint8_t code[SQ_BS_BLOCK_MAX], scale[sizeof *b->scale], sub[SQ_BS_SUBS];
+    struct sq_bs c = {.f = *f,
+                      .n = 1,
+                      .k = f->block,
+                      .k_orig = n,
+                      .code = code,
+                      .sub = sq_bs_sub_bits(f) > 0 ? sub : NULL,
+                      .scale = {scale}};
     if (amax[0] == 0)
         return;
-    for (unsigned i = 0; i < t->n_tries; i++) {
-        const uint8_t code = sq_bs_first_code(t, i, amax[0], global[0]);
-        for (unsigned j = 0; j < near; j++) {
-            struct sq_bs_block one = *b;
-            set_block(f, x, n, t->tries[i].grid, sq_bs_near_code(t, code, j), global, &one);
-            const double e =
-                t->n_tries * near > 1 ? error_of(f, x, n, t->tries[i].grid, global, &one) : 0;
-            if (e < least || i + j == 0) {
-                least = e;
-                *b = one;
-            }
-        }
-    }
+    sq_bs_table_loops[sq_bs_level()].tile(&c, 0, 0, 1, x, global);
+    sq_bs_get_block(&c, 0, 0, b);
 }
 
 // ---- elements -------------------------------------------------------------------------------
@@ -169,10 +58,12 @@ static struct sq_bs_code encode(const struct sq_bs_format *f, const struct sq_bs
     const unsigned grid = sq_bs_grid_of(t, b->scale[0], sub);
     const struct sq_bs_sorted *s = &t->sorted[grid];
     const float step = ldexpf(b->step[0], (int)sq_bs_sub_exponent(sub));
-    const float own = !(step > 0)        ? 0
-                      : t->is_reciprocal ? sq_bs_product_odd(x, sq_bs_reciprocal(step))
-                      : t->n_levels > 0  ? x / step
-                                         : q;
+    const float own = step == 0                   ? 0
+                      : t->is_reciprocal          ? sq_bs_product_odd(x, sq_bs_reciprocal(step))
+                      : t->n_levels > 0           ? x / step
+                      : t->zero == SQ_BS_ZERO_INT ? q + (float)sq_bs_zero_of(t, b->sub)
+                      : t->zero                   ? (x - b->offset) / step
+                                                  : q;
     const float m = t->is_signed[grid] ? fabsf(own) : own;
     unsigned v = 0;
     while (v + 1 < s->n && m > s->above[v])
@@ -186,7 +77,8 @@ static float element(const struct sq_bs_format *f, const struct sq_bs_block *b, 
 {
     const struct sq_bs_table *t = sq_bs_table_of(f);
     const uint8_t sub = b->sub[leaf_of(t, i)];
-    const int v = t->value[sq_bs_grid_of(t, b->scale[0], sub)][c.code];
+    const int32_t z = sq_bs_zero_of(t, b->sub) * (1 << t->fraction);
+    const int32_t v = t->value[sq_bs_grid_of(t, b->scale[0], sub)][c.code] - z;
     return ldexpf((float)v, (int)sq_bs_sub_exponent(sub) - (int)t->fraction);
 }
 
@@ -199,18 +91,16 @@ static bool is_legal(const struct sq_bs_format *f, const struct sq_bs_block *b, 
            t->value[sq_bs_grid_of(t, b->scale[0], sub)][c.code] != SQ_BS_NO_VALUE;
 }
 
-static float scale(const struct sq_bs_format *f, unsigned part, uint8_t code)
+static float scale(const struct sq_bs_format *f, unsigned part, uint32_t code)
 {
     (void)part;
     return sq_bs_scale_decode(sq_bs_table_of(f)->scale,
                               sq_bs_table_of(f)->is_sign_grid ? code & 0x7fu : code);
 }
 
-static bool is_scale(const struct sq_bs_format *f, unsigned part, uint8_t code)
+static bool is_scale(const struct sq_bs_format *f, unsigned part, uint32_t code)
 {
-    (void)part;
-    return (sq_bs_table_of(f)->is_sign_grid ? code & 0x7fu : code) <=
-           sq_bs_scale_last(sq_bs_table_of(f)->scale);
+    return !isnan(scale(f, part, code));
 }
 
 static void limits(const struct sq_bs_format *f, float limit[SQ_BS_PARTS])

@@ -2,6 +2,7 @@
 // Rows of formats that a table describes (sq_bs_table.h): 16 blocks beside each other, with the results of
 // sq_bs_table.c; and the integers of a row, as products take them.
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "models/number/sq_bits.h"
@@ -11,9 +12,81 @@
 
 // ---- scales ---------------------------------------------------------------------------------
 
-// Codes of the scales of all blocks for try i.
+static int ascending(const void *a, const void *b)
+{
+    const float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+// What the rule divides, of one block.
+static float statistic_of(const struct sq_bs_table *t, const float *x)
+{
+    float m[SQ_BS_BLOCK_MAX];
+    double sum = 0;
+    for (unsigned i = 0; i < t->length; i++) {
+        m[i] = fabsf(x[i]);
+        sum += t->statistic == SQ_BS_MEAN ? (double)m[i] : (double)x[i] * (double)x[i];
+    }
+    if (t->statistic == SQ_BS_PERCENTILE) {
+        qsort(m, t->length, sizeof *m, ascending);
+        return m[(unsigned)ceil((double)t->percentile * t->length / 100) - 1];
+    }
+    return (float)(t->statistic == SQ_BS_L2     ? sqrt(sum)
+                   : t->statistic == SQ_BS_MEAN ? sum / t->length
+                                                : sqrt(sum / t->length));
+}
+
+// The same of all blocks, and their smallest elements.
+INLINE void statistics(const struct sq_bs_table *t, const struct sq_bs_tile *tile, unsigned block,
+                       float to[LANES], float lowest[LANES])
+{
+    float low[LANES], high[LANES];
+    if (t->statistic == SQ_BS_AMAX || t->statistic == SQ_BS_LEAST_SQUARES)
+        return;
+    for (unsigned l = 0; t->statistic > SQ_BS_RANGE && l < LANES; l++) {
+        float x[SQ_BS_BLOCK_MAX];
+        for (unsigned i = 0; i < block; i++)
+            x[i] = tile->x[i][l];
+        to[l] = statistic_of(t, x);
+    }
+    if (t->statistic > SQ_BS_RANGE)
+        return;
+    for (unsigned l = 0; l < LANES; l++)
+        low[l] = high[l] = t->zero == SQ_BS_ZERO_INT ? 0 : tile->x[0][l];
+    for (unsigned i = 0; i < block; i++)
+        for (unsigned l = 0; l < LANES; l++) {
+            low[l] = tile->x[i][l] < low[l] ? tile->x[i][l] : low[l];
+            high[l] = tile->x[i][l] > high[l] ? tile->x[i][l] : high[l];
+        }
+    for (unsigned l = 0; l < LANES; l++) {
+        lowest[l] = low[l];
+        to[l] = t->statistic == SQ_BS_RANGE ? high[l] - low[l]
+                : high[l] >= -low[l]        ? high[l]
+                                            : low[l];
+    }
+}
+
+// The code of a scale of any type but E8M0, and its value times what is above it.
+INLINE void scale_codes(enum sq_bs_scale_type type, const float x[LANES], int32_t code[LANES])
+{
+    for (unsigned l = 0; sq_bs_scale_is_float(type) && l < LANES; l++)
+        code[l] = (int32_t)sq_bs_float_code(type, x[l]);
+    for (unsigned l = 0; !sq_bs_scale_is_float(type) && l < LANES; l++)
+        code[l] = sq_bs_scale_code(type, x[l]);
+}
+
+INLINE void steps_of(enum sq_bs_scale_type type, const int32_t code[LANES], float global,
+                     float step[LANES])
+{
+    for (unsigned l = 0; sq_bs_scale_is_float(type) && l < LANES; l++)
+        step[l] = sq_bs_float_value(type, (uint32_t)code[l]);
+    for (unsigned l = 0; !sq_bs_scale_is_float(type) && l < LANES; l++)
+        step[l] = sq_bs_scale_value(type, code[l]) * (type == SQ_BS_SCALE_E8M0 ? 1 : global);
+}
+
+// Codes of the scales of all blocks for try i, of x: what the rule divides.
 INLINE void first_codes(const struct sq_bs_table *t, unsigned i, const struct sq_bs_tile *tile,
-                        float global, int32_t code[LANES])
+                        const float x[LANES], float global, int32_t code[LANES])
 {
     const float divisor = t->tries[i].divisor;
     const uint32_t bits = sq_bits_of(divisor), fraction = (UINT32_C(1) << 23) - 1;
@@ -22,12 +95,15 @@ INLINE void first_codes(const struct sq_bs_table *t, unsigned i, const struct sq
     const int32_t less = (int32_t)(bits >> 23) - SQ_E8M0_BIAS;
     if (t->is_reciprocal) {
         for (unsigned l = 0; l < LANES; l++)
-            code[l] = sq_bs_first_code(t, i, tile->amax[0][l], global);
+            code[l] = (int32_t)sq_bs_scale_encode(
+                t->scale, sq_bs_bfloat16((double)x[l] * (double)sq_bs_reciprocal(divisor)));
         return;
     }
     if (t->scale != SQ_BS_SCALE_E8M0) {
+        float q[LANES];
         for (unsigned l = 0; l < LANES; l++)
-            code[l] = sq_bs_scale_code(t->scale, tile->amax[0][l] / divisor / global);
+            q[l] = x[l] / divisor / global;
+        scale_codes(t->scale, q, code);
         return;
     }
     for (unsigned l = 0; l < LANES; l++) {
@@ -42,8 +118,9 @@ INLINE void first_codes(const struct sq_bs_table *t, unsigned i, const struct sq
 
 // ---- what loops are compiled for --------------------------------------------------------------
 
-// How quotients are made: one block at one step; with exponents of sub-blocks; with reciprocals too.
-enum how { PLAIN, LEVELS, RECIPROCAL };
+// How quotients are made: one block at one step; with exponents of sub-blocks; with reciprocals too; with
+// zero points; with another rule than amax.
+enum how { PLAIN, LEVELS, RECIPROCAL, ZERO, RULE };
 
 // ---- sub-blocks -----------------------------------------------------------------------------
 
@@ -121,6 +198,18 @@ INLINE void nearest(const struct sq_bs_table *t, unsigned grid, enum sq_bs_shape
             value[l] = near > most ? most : near < -most ? -most : near;
             code[l] = (int32_t)(value[l] / unit) & mask;
         }
+    if (shape == SQ_BS_SHAPE_WHOLE) {
+        const float least = s->value[0], odd = s->above[s->odd];
+        const float below = s->value[s->odd], above = below + unit;
+        for (unsigned l = 0; l < LANES; l++) {
+            const float near = rintf(q[l] / unit) * unit;
+            const float v = q[l] > odd     ? (near > above ? near : above)
+                            : near < below ? near
+                                           : below;
+            value[l] = v > most ? most : v < least ? least : v;
+            code[l] = ((int32_t)(value[l] / unit) + s->shift) & mask;
+        }
+    }
     if (shape != SQ_BS_SHAPE_ANY)
         return;
     int32_t at[LANES] = {0};
@@ -129,7 +218,11 @@ INLINE void nearest(const struct sq_bs_table *t, unsigned grid, enum sq_bs_shape
         const uint32_t bits = sq_bits_of(q[l]) & magnitude;
         memcpy(&m[l], &bits, sizeof bits);
     }
-    for (unsigned v = 0; v + 1 < s->n; v++) {
+    for (unsigned half = SQ_BS_TABLE_CODES / 2; s->n > 32 && half > 0; half /= 2)
+#pragma GCC unroll 1
+        for (unsigned l = 0; l < LANES; l++)
+            at[l] += m[l] > s->above[at[l] + (int32_t)half - 1] ? (int32_t)half : 0;
+    for (unsigned v = 0; v + 1 < s->n && s->n <= 32; v++) {
         const float above = s->above[v];
 #pragma GCC unroll 1 // it becomes a vector, where it is not unrolled before
         for (unsigned l = 0; l < LANES; l++)
@@ -155,9 +248,11 @@ INLINE void quotients(const struct sq_bs_table *t, enum how how, unsigned i,
                       int32_t sub[][LANES], float own[LANES], float q[LANES])
 {
     for (unsigned l = 0; l < LANES; l++) {
-        const float up = how == PLAIN ? 1 : up_of(sub[i / t->leaf][l]);
+        const float up =
+            how == PLAIN || how == ZERO || how == RULE ? 1 : up_of(sub[i / t->leaf][l]);
         own[l] = step[l] * up;
-        q[l] = quotient(how, tile->x[i][l], own[l], by[l] / up);
+        q[l] = how == ZERO ? sq_bs_quotient(tile->x[i][l] - tile->offset[l], own[l]) + tile->zero[l]
+                           : quotient(how, tile->x[i][l], own[l], by[l] / up);
     }
 }
 
@@ -189,17 +284,78 @@ INLINE void error_as(const struct sq_bs_table *t, enum how how, unsigned grid,
     memcpy(error, sum, sizeof sum);
 }
 
-INLINE void error_of(const struct sq_bs_table *t, enum how how, unsigned grid,
-                     const struct sq_bs_tile *tile, unsigned block, const float step[LANES],
-                     const float by[LANES], int32_t sub[][LANES], double error[LANES])
+// f for the shape of a grid; what is rarely asked for takes every grid as any.
+#define BY_SHAPE(f, t, how, grid, ...)                                                             \
+    do {                                                                                           \
+        const enum sq_bs_shape shape_ = (t)->sorted[grid].shape;                                   \
+        if ((how) == PLAIN && shape_ == SQ_BS_SHAPE_E2M1)                                          \
+            f(t, how, grid, SQ_BS_SHAPE_E2M1, __VA_ARGS__);                                        \
+        else if ((how) == PLAIN && shape_ == SQ_BS_SHAPE_INTEGERS)                                 \
+            f(t, how, grid, SQ_BS_SHAPE_INTEGERS, __VA_ARGS__);                                    \
+        else if ((how) != LEVELS && (how) != RECIPROCAL && shape_ == SQ_BS_SHAPE_WHOLE)            \
+            f(t, how, grid, SQ_BS_SHAPE_WHOLE, __VA_ARGS__);                                       \
+        else                                                                                       \
+            f(t, how, grid, SQ_BS_SHAPE_ANY, __VA_ARGS__);                                         \
+    } while (0)
+
+// What the rule least_squares divides by what is above: sum(x v) / sum(v v); 0 without any v.
+INLINE void fit_as(const struct sq_bs_table *t, enum how how, unsigned grid, enum sq_bs_shape shape,
+                   const struct sq_bs_tile *tile, unsigned block, const float step[LANES],
+                   float fit[LANES])
 {
-    const enum sq_bs_shape shape = t->sorted[grid].shape;
-    if (shape == SQ_BS_SHAPE_E2M1)
-        error_as(t, how, grid, SQ_BS_SHAPE_E2M1, tile, block, step, by, sub, error);
-    else if (shape == SQ_BS_SHAPE_INTEGERS)
-        error_as(t, how, grid, SQ_BS_SHAPE_INTEGERS, tile, block, step, by, sub, error);
-    else
-        error_as(t, how, grid, SQ_BS_SHAPE_ANY, tile, block, step, by, sub, error);
+    double product[LANES] = {0}, square[LANES] = {0};
+    (void)how;
+    for (unsigned i = 0; i < block; i++) {
+        float q[LANES], value[LANES];
+        int32_t code[LANES];
+        for (unsigned l = 0; l < LANES; l++)
+            q[l] = sq_bs_quotient(tile->x[i][l], step[l]);
+        nearest(t, grid, shape, q, value, code);
+        for (unsigned l = 0; l < LANES; l++) {
+            product[l] += (double)tile->x[i][l] * (double)value[l];
+            square[l] += (double)value[l] * (double)value[l];
+        }
+    }
+    for (unsigned l = 0; l < LANES; l++)
+        fit[l] = step[l] != 0 && square[l] > 0 ? (float)(product[l] / square[l]) : 0;
+}
+
+INLINE void fit_codes(const struct sq_bs_table *t, unsigned grid, const struct sq_bs_tile *tile,
+                      unsigned block, float global, int32_t code[LANES])
+{
+    for (unsigned i = 0; i < SQ_BS_FITS; i++) {
+        float step[LANES], fit[LANES];
+        int32_t next[LANES];
+        steps_of(t->scale, code, global, step);
+        BY_SHAPE(fit_as, t, RULE, grid, tile, block, step, fit);
+        for (unsigned l = 0; l < LANES; l++)
+            step[l] = fit[l] / global;
+        scale_codes(t->scale, step, next);
+        for (unsigned l = 0; l < LANES; l++)
+            code[l] = fit[l] > 0 ? next[l] : code[l];
+    }
+}
+
+// Zero points of the blocks whose smallest elements are lowest[].
+INLINE void zeros_of(const struct sq_bs_table *t, const float step[LANES],
+                     const float lowest[LANES], struct sq_bs_tile *tile)
+{
+    const float last = (float)((1 << t->zero_bits) - 1);
+    for (unsigned l = 0; l < LANES; l++) {
+        const float by = step[l] != 0 ? -lowest[l] / step[l] : 0, near = rintf(by);
+        const float z = near < 0 ? 0 : near > last ? last : near;
+        const uint32_t half =
+            sq_bs_float_code(SQ_BS_SCALE_F16, (t->zero == SQ_BS_ZERO_F16 ? by : lowest[l]) + 0.0f);
+        const float v = sq_bs_float_value(SQ_BS_SCALE_F16, half);
+        const int32_t code = t->zero == SQ_BS_ZERO_INT ? (int32_t)z : (int32_t)half;
+        tile->zero[l] = t->zero == SQ_BS_ZERO_INT ? z : 0;
+        tile->offset[l] = t->zero == SQ_BS_ZERO_INT   ? 0
+                          : t->zero == SQ_BS_ZERO_F16 ? -(v * step[l])
+                                                      : v;
+        tile->sub[0][l] = 0;
+        tile->sub[1][l] = tile->amax[0][l] > 0 ? code & 0xff : 0;
+        tile->sub[2][l] = tile->amax[0][l] > 0 ? code >> 8 : 0;
+    }
 }
 
 // The same in integers; the scale above the blocks is 2^above.
@@ -244,7 +400,7 @@ INLINE void codes_as(const struct sq_bs_table *t, enum how how, unsigned grid,
         int32_t code[LANES];
         quotients(t, how, i, tile, tile->step[0], by, tile->sub, own, q);
         for (unsigned l = 0; l < LANES; l++)
-            q[l] = own[l] > 0 ? q[l] : 0;
+            q[l] = own[l] != 0 ? q[l] : 0;
         nearest(t, grid, shape, q, value, code);
         for (unsigned l = 0; l < LANES; l++)
             tile->code[i][l] = of[l] == (int32_t)grid ? code[l] : tile->code[i][l];
@@ -256,15 +412,8 @@ INLINE void codes_of(const struct sq_bs_table *t, enum how how, struct sq_bs_til
 {
     float by[LANES] = {0};
     reciprocals(how, tile->step[0], by);
-    for (unsigned g = 0; g < t->n_grids; g++) {
-        const enum sq_bs_shape shape = t->sorted[g].shape;
-        if (shape == SQ_BS_SHAPE_E2M1)
-            codes_as(t, how, g, SQ_BS_SHAPE_E2M1, tile, block, by, of);
-        else if (shape == SQ_BS_SHAPE_INTEGERS)
-            codes_as(t, how, g, SQ_BS_SHAPE_INTEGERS, tile, block, by, of);
-        else
-            codes_as(t, how, g, SQ_BS_SHAPE_ANY, tile, block, by, of);
-    }
+    for (unsigned g = 0; g < t->n_grids; g++)
+        BY_SHAPE(codes_as, t, how, g, tile, block, by, of);
 }
 
 // ---- a tile ---------------------------------------------------------------------------------
@@ -274,16 +423,23 @@ INLINE void tile_as(const struct sq_bs_format *f, enum how how, struct sq_bs_til
 {
     const struct sq_bs_table *const t = sq_bs_table_of(f);
     const unsigned near = 1 + t->below + t->above;
-    const int32_t last = sq_bs_scale_last(t->scale);
+    const int32_t last = (int32_t)sq_bs_scale_last(t->scale);
+    const bool has_levels = how == LEVELS || how == RECIPROCAL;
     const bool is_chosen = t->n_tries * near > 1;
     int32_t grid[LANES] = {0}, sub[SQ_BS_SUBS][LANES];
     double least[LANES];
+    float divided[LANES], lowest[LANES];
     sq_bs_tile_amax(tile, block, false);
+    memcpy(divided, tile->amax[0], sizeof divided);
+    if (how != PLAIN && how != RECIPROCAL)
+        statistics(t, tile, block, divided, lowest);
     for (unsigned l = 0; l < LANES; l++)
         least[l] = (double)INFINITY;
     for (unsigned i = 0; i < t->n_tries; i++) {
         int32_t first[LANES];
-        first_codes(t, i, tile, global[0], first);
+        first_codes(t, i, tile, divided, global[0], first);
+        if (how == RULE && t->statistic == SQ_BS_LEAST_SQUARES)
+            fit_codes(t, t->tries[i].grid, tile, block, global[0], first);
         for (unsigned j = 0; j < near; j++) {
             const int32_t to = (int32_t)j - 1 - (int32_t)t->below, near_by = j ? to + (to >= 0) : 0;
             const unsigned g = t->tries[i].grid;
@@ -292,17 +448,16 @@ INLINE void tile_as(const struct sq_bs_format *f, enum how how, struct sq_bs_til
             double error[LANES] = {0};
             for (unsigned l = 0; l < LANES; l++) {
                 const int32_t c = first[l] + near_by;
-                code[l] = c < 0 ? 0 : c > last ? last : c;
-                step[l] = sq_bs_scale_value(t->scale, code[l]) *
-                          (t->scale == SQ_BS_SCALE_E8M0 ? 1 : global[0]);
+                code[l] = near == 1 ? c : c < 0 ? 0 : c > last ? last : c;
             }
+            steps_of(t->scale, code, global[0], step);
             reciprocals(how, step, by);
-            if (how != PLAIN)
+            if (has_levels)
                 exponents(t, how, tile, step, by, sub);
             if (is_chosen && f->is_error_integer)
                 integer_error_of(t, g, tile, code, ilogbf(global[0]), error);
-            else if (is_chosen)
-                error_of(t, how, g, tile, block, step, by, sub, error);
+            else if (how != ZERO && is_chosen)
+                BY_SHAPE(error_as, t, how, g, tile, block, step, by, sub, error);
             int32_t is_less[LANES];
             for (unsigned l = 0; l < LANES; l++) {
                 is_less[l] = error[l] < least[l] || i + j == 0;
@@ -311,7 +466,7 @@ INLINE void tile_as(const struct sq_bs_format *f, enum how how, struct sq_bs_til
                 tile->scale[0][l] = is_less[l] ? code[l] : tile->scale[0][l];
                 tile->step[0][l] = is_less[l] ? step[l] : tile->step[0][l];
             }
-            for (unsigned u = 0; how != PLAIN && u < t->length / t->leaf; u++)
+            for (unsigned u = 0; has_levels && u < t->length / t->leaf; u++)
                 for (unsigned l = 0; l < LANES; l++)
                     tile->sub[u][l] = is_less[l] ? sub[u][l] : tile->sub[u][l];
         }
@@ -322,26 +477,43 @@ INLINE void tile_as(const struct sq_bs_format *f, enum how how, struct sq_bs_til
         tile->scale[0][l] = is_zero ? 0 : tile->scale[0][l];
         grid[l] = is_zero ? (int32_t)t->tries[0].grid : grid[l];
     }
-    for (unsigned u = 0; how != PLAIN && u < t->length / t->leaf; u++)
+    for (unsigned u = 0; has_levels && u < t->length / t->leaf; u++)
         for (unsigned l = 0; l < LANES; l++)
             tile->sub[u][l] = tile->amax[0][l] > 0 ? tile->sub[u][l] : 0;
+    if (how == ZERO)
+        zeros_of(t, tile->step[0], lowest, tile);
     codes_of(t, how, tile, block, grid);
     for (unsigned l = 0; t->is_sign_grid && l < LANES; l++)
         tile->scale[0][l] |= grid[l] ? SQ_BS_SCALE_SIGN : 0;
-    for (unsigned u = 0; !t->is_sign_grid && t->sub_bits && u < t->length / t->leaf; u++)
+    for (unsigned u = 0; how != ZERO && !t->is_sign_grid && t->sub_bits && u < t->length / t->leaf;
+         u++)
         for (unsigned l = 0; l < LANES; l++)
-            tile->sub[u][l] = (how != PLAIN ? tile->sub[u][l] : 0) | grid[l] << 4;
+            tile->sub[u][l] = (has_levels ? tile->sub[u][l] : 0) | grid[l] << 4;
 }
 
-INLINE void table_tile(const struct sq_bs_format *f, struct sq_bs_tile *tile, unsigned block,
+INLINE bool is_plain(const struct sq_bs_table *t)
+{
+    return t->n_levels == 0 && !t->is_reciprocal && t->statistic == SQ_BS_AMAX;
+}
+
+INLINE void plain_tile(const struct sq_bs_format *f, struct sq_bs_tile *tile, unsigned block,
+                       const float *global)
+{
+    tile_as(f, PLAIN, tile, block, global);
+}
+
+// What is rarely asked for: compiled once for all lengths of blocks.
+INLINE void other_tile(const struct sq_bs_format *f, struct sq_bs_tile *tile, unsigned block,
                        const float *global)
 {
     if (sq_bs_table_of(f)->is_reciprocal)
         tile_as(f, RECIPROCAL, tile, block, global);
     else if (sq_bs_table_of(f)->n_levels > 0)
         tile_as(f, LEVELS, tile, block, global);
+    else if (sq_bs_table_of(f)->zero)
+        tile_as(f, ZERO, tile, block, global);
     else
-        tile_as(f, PLAIN, tile, block, global);
+        tile_as(f, RULE, tile, block, global);
 }
 
 // ---- products -------------------------------------------------------------------------------
@@ -355,13 +527,36 @@ INLINE void integers(const struct sq_bs *c, size_t row, int16_t *x)
     for (size_t j = row * blocks; j < (row + 1) * blocks; j++)
         for (size_t i = 0; i < block; i += t->leaf, code += t->leaf, x += t->leaf) {
             const uint8_t sub = subs ? c->sub[j * subs + i / t->leaf] : 0;
-            const int16_t *const value = t->value[sq_bs_grid_of(t, c->scale[0][j], sub)];
+            const int32_t *const value =
+                t->value[t->n_grids > 1 ? sq_bs_grid_of(t, c->scale[0][j], sub) : 0];
+            const int32_t z = subs ? sq_bs_zero_of(t, c->sub + j * subs) * (1 << t->fraction) : 0;
             for (size_t e = 0; e < t->leaf; e++)
-                x[e] = (int16_t)(value[code[e]] * (1 << sq_bs_sub_exponent(sub)));
+                x[e] = (int16_t)((value[code[e]] - z) * (1 << sq_bs_sub_exponent(sub)));
         }
+    for (size_t i = c->k; (t->zero || !t->has_zero) && i > c->k_orig;
+         i--) // no value may be 0 there
+        *--x = 0;
 }
 
-SQ_BS_TILES(table_tile)
+SQ_BS_TILES(plain_tile)
+#define TABLE_TILE(level, target)                                                                  \
+    target static void other_##level(struct sq_bs *c, size_t row, size_t j, size_t n,              \
+                                     const float *x, const float *global)                          \
+    {                                                                                              \
+        sq_bs_tile_of_row(other_tile, sq_bs_tile_load, sq_bs_tile_store, c, row, j, n, c->f.block, \
+                          x, global);                                                              \
+    }                                                                                              \
+    static void table_tile_##level(struct sq_bs *c, size_t row, size_t j, size_t n,                \
+                                   const float *x, const float *global)                            \
+    {                                                                                              \
+        if (is_plain(sq_bs_table_of(&c->f)))                                                       \
+            plain_tile_##level(c, row, j, n, x, global);                                           \
+        else                                                                                       \
+            other_##level(c, row, j, n, x, global);                                                \
+    }
+TABLE_TILE(portable, )
+TABLE_TILE(avx2, SQ_BS_AVX2_TARGET)
+TABLE_TILE(avx512, SQ_BS_AVX512_TARGET)
 SQ_BS_SCALED_AT(integers, portable, )
 SQ_BS_SCALED_AT(integers, avx2, SQ_BS_AVX2_TARGET)
 
@@ -372,12 +567,16 @@ SQ_BS_AVX512_TARGET static void integers_avx512(const struct sq_bs *c, size_t ro
     const struct sq_bs_table *const t = sq_bs_table_of(&c->f);
     const size_t block = c->f.block, blocks = c->k / block;
     const uint8_t *code = c->code + row * c->k;
-    if (t->sub_bits || block < 16) {
+    if (t->sub_bits || block < 16 || t->bits > 5 || !t->has_zero) {
         integers(c, row, x);
         return;
     }
     for (size_t j = row * blocks; j < (row + 1) * blocks; j++) {
-        const __m512i value = _mm512_loadu_si512(t->value[sq_bs_grid_of(t, c->scale[0][j], 0)]);
+        const int32_t *const of =
+            t->value[t->n_grids > 1 ? sq_bs_grid_of(t, c->scale[0][j], 0) : 0];
+        const __m512i value = _mm512_inserti64x4(
+            _mm512_castsi256_si512(_mm512_cvtepi32_epi16(_mm512_loadu_si512(of))),
+            _mm512_cvtepi32_epi16(_mm512_loadu_si512(of + 16)), 1);
         for (size_t i = 0; i < block; i += 16, code += 16, x += 16) {
             const __m256i at = _mm256_cvtepu8_epi16(_mm_loadu_si128((const void *)code));
             const __m512i all = _mm512_permutexvar_epi16(_mm512_castsi256_si512(at), value);

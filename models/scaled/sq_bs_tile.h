@@ -25,6 +25,7 @@ struct sq_bs_tile {
     float amax[SQ_BS_PARTS][LANES], step[SQ_BS_PARTS][LANES];
     int32_t scale[SQ_BS_PARTS][LANES]; // codes
     int32_t sub[SQ_BS_SUBS][LANES];    // TABLE
+    float zero[LANES], offset[LANES];  // TABLE with a zero point
 };
 
 // ---- one number -----------------------------------------------------------------------------
@@ -71,7 +72,7 @@ INLINE float sq_bs_e2m1_value(int32_t code)
 // x / step, and whether there is a step.
 INLINE float sq_bs_quotient(float x, float step)
 {
-    return x / (step > 0 ? step : 1);
+    return x / (step != 0 ? step : 1);
 }
 
 // x * by, rounded to odd: it compares to numbers of fewer bits as the exact product does. by: a bfloat16.
@@ -401,9 +402,12 @@ INLINE void sq_bs_tile_of_row(sq_bs_tile_body *body, sq_bs_tile_in *in, sq_bs_ti
     for (size_t i = 0, subs = sq_bs_n_subs(&c->f); c->sub && i < subs; i++)
         for (size_t l = 0; l < n; l++)
             c->sub[(row * blocks + j + l) * subs + i] = (uint8_t)t.sub[i][l];
+    const size_t nbytes = sq_bs_scale_nbytes(&c->f);
     for (unsigned p = 0; p < SQ_BS_PARTS; p++)
         for (size_t l = 0; c->scale[p] && l < n; l++)
-            c->scale[p][row * blocks + j + l] = (uint8_t)t.scale[p][l];
+            for (size_t i = 0; i < nbytes; i++)
+                c->scale[p][(row * blocks + j + l) * nbytes + i] =
+                    (uint8_t)((uint32_t)t.scale[p][l] >> 8 * i);
 }
 
 #define SQ_BS_TILE_AT(body, level, in, out, target)                                                \

@@ -158,14 +158,14 @@ unsigned sq_scaled_sub_bits(enum sq_scaled_element e)
 
 int sq_scaled_table_value(const unsigned *words, unsigned grid, unsigned code)
 {
-    const unsigned at = grid * SQ_BS_TABLE_CODES + code;
+    const unsigned at = grid * SQ_SCALED_TABLE_CODES + code;
     return (int8_t)(words[at / 4] >> (at % 4 * 8));
 }
 
-// What a code of a built-in element stands for in units of 2^-7; SQ_BS_NO_VALUE: nothing.
+// What a code of a built-in element stands for in units of 2^-9; SQ_BS_NO_VALUE: nothing.
 static int built_in(enum sq_scaled_element e, unsigned grid, uint8_t code)
 {
-    enum { FIFTH = 5, UNIT = 128 };
+    enum { FIFTH = 5, UNIT = 1 << SQ_BS_TABLE_FRACTION };
     const bool is_int4 = e == SQ_SCALED_IF4 && grid;
     const enum sq_element of = is_int4 ? SQ_ELEMENT_INT4 : sq_scaled_element_of(e);
     if (e == SQ_SCALED_RAZER && code == 8)
@@ -182,7 +182,7 @@ static bool is_built_in(const struct sq_bs_table *t, enum sq_scaled_element e)
         for (unsigned c = 0; is && c < 1u << t->bits; c++) {
             const int v = t->value[g][c];
             is = built_in(e, g, (uint8_t)c) ==
-                 (v == SQ_BS_NO_VALUE ? v : v * (1 << (7 - t->fraction)));
+                 (v == SQ_BS_NO_VALUE ? v : v * (1 << (SQ_BS_TABLE_FRACTION - t->fraction)));
         }
     return is;
 }
@@ -198,12 +198,15 @@ static unsigned log2_of(unsigned n)
 enum sq_scaled_element sq_scaled_element_of_table(const struct sq_bs_table *t,
                                                   unsigned words[SQ_SCALED_TABLE_WORDS])
 {
-    static const enum sq_scaled_element with[] = {SQ_SCALED_INT4, SQ_SCALED_INT5, SQ_SCALED_E2M1,
-                                                  SQ_SCALED_IF4, SQ_SCALED_RAZER};
+    static const enum sq_scaled_element with[] = {
+        SQ_SCALED_INT4, SQ_SCALED_INT5, SQ_SCALED_E2M1, SQ_SCALED_IF4,    SQ_SCALED_RAZER,
+        SQ_SCALED_INT8, SQ_SCALED_E2M3, SQ_SCALED_E3M2, SQ_SCALED_MXINT8, SQ_SCALED_E4M3_ELEMENT};
     memset(words, 0, SQ_SCALED_TABLE_WORDS * sizeof *words);
     for (size_t i = 0; i < sizeof with / sizeof with[0]; i++)
         if (is_built_in(t, with[i]))
             return with[i];
+    if (t->bits < 2 || t->bits > 5 || t->most > 127 || t->fraction > 7) // sq_scaled_check_table
+        return SQ_SCALED_TABLE;
     const unsigned grid_bits = t->is_sign_grid ? 0 : log2_of(2 * t->n_grids - 1);
     unsigned e = SQ_SCALED_TABLE_OF(t->bits, t->fraction, (unsigned)t->is_sign_grid, t->most) |
                  grid_bits << 11;
@@ -212,12 +215,37 @@ enum sq_scaled_element sq_scaled_element_of_table(const struct sq_bs_table *t,
     for (unsigned g = 0; g < 1u << (grid_bits + t->is_sign_grid);
          g++) // of three grids the fourth is none
         for (unsigned c = 0; c < 1u << t->bits; c++) {
-            const unsigned at = g * SQ_BS_TABLE_CODES + c;
+            const unsigned at = g * SQ_SCALED_TABLE_CODES + c;
             const int v = g < t->n_grids && t->value[g][c] != SQ_BS_NO_VALUE ? t->value[g][c]
                                                                              : SQ_SCALED_NO_VALUE;
             words[at / 4] |= ((unsigned)v & 0xffu) << (at % 4 * 8);
         }
     return (enum sq_scaled_element)e;
+}
+
+enum sq_status sq_scaled_check_table(const struct sq_bs_table *t, struct sq_error *err)
+{
+    unsigned words[SQ_SCALED_TABLE_WORDS];
+    if (sq_bs_scale_is_float(t->scale))
+        return SQ_FAIL(
+            err, SQ_ERR_UNSUPPORTED,
+            "format = %s: no RTL has blocks.0.scale = %s, need e4m3, e8m0, ue5m3 or e6m2", t->name,
+            sq_bs_scale_name(t->scale));
+    if (t->zero != SQ_BS_ZERO_NONE)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "format = %s: no RTL has blocks.0.zero, need none",
+                       t->name);
+    if (!t->has_zero)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "format = %s: no RTL has elements.grids without 0, which fills its lines",
+                       t->name);
+    if (sq_scaled_element_of_table(t, words) != SQ_SCALED_TABLE)
+        return SQ_OK;
+    return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                   "format = %s: no RTL has elements.bits = %u with these grids: it has tables of "
+                   "2..5 bits and "
+                   "values of at most 127 in units of 2^-7 or more, and grids int of 8, e2m3, e3m2 "
+                   "and e4m3",
+                   t->name, t->bits);
 }
 
 static const enum sq_scaled_scale scales[SQ_BS_SCALE_TYPES] = {[SQ_BS_SCALE_E4M3] = SQ_SCALED_E4M3,
@@ -244,7 +272,7 @@ static int value_of(enum sq_scaled_element e, const unsigned *words, unsigned gr
         return v == SQ_SCALED_NO_VALUE ? SQ_BS_NO_VALUE : v;
     }
     const int v = built_in(e, grid, (uint8_t)code);
-    return v != SQ_BS_NO_VALUE ? v / (1 << (7 - type(e)->fraction))
+    return v != SQ_BS_NO_VALUE ? v / (1 << (SQ_BS_TABLE_FRACTION - (int)type(e)->fraction))
            : type(e)->is_int   ? -(int)type(e)->lowest
                                : v;
 }
@@ -277,7 +305,7 @@ struct sq_bs_table sq_scaled_description(enum sq_scaled_element e, const unsigne
     }
     for (unsigned g = 0; g < of.n_grids; g++)
         for (unsigned c = 0; c < 1u << of.code_bits; c++)
-            t.value[g][c] = (int16_t)value_of(e, words, g, c);
+            t.value[g][c] = value_of(e, words, g, c);
     return t;
 }
 

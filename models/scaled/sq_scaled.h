@@ -128,7 +128,7 @@ uint8_t sq_scaled_element_end(enum sq_scaled_element e, bool is_negative);
 // codes stand for. Those are bytes, two's complement: code c of grid g is byte 32 g + c, the lowest byte
 // of a word first. They stand behind the parameters of a block (SQ_PARAMS_MAX).
 
-enum { SQ_SCALED_TABLE_WORDS = 32, SQ_SCALED_NO_VALUE = -128 };
+enum { SQ_SCALED_TABLE_CODES = 32, SQ_SCALED_TABLE_WORDS = 32, SQ_SCALED_NO_VALUE = -128 };
 
 // Without sub-blocks: bits of a code, fraction bits, whether the sign of the scale is the grid, the largest
 // magnitude.
@@ -152,6 +152,8 @@ struct sq_scaled_table sq_scaled_table(enum sq_scaled_element e); // of a table
 // a table; and into words what the codes of a table stand for.
 enum sq_scaled_element sq_scaled_element_of_table(const struct sq_bs_table *t,
                                                   unsigned words[SQ_SCALED_TABLE_WORDS]);
+// What no RTL has, with its key: SQ_ERR_UNSUPPORTED. Of such a table the two functions beside say nothing.
+enum sq_status sq_scaled_check_table(const struct sq_bs_table *t, struct sq_error *err);
 enum sq_scaled_scale sq_scaled_scale_of_table(const struct sq_bs_table *t);
 // Whether only a description says what blocks stand for; it, with what decodes blocks of `bank` codes, none of 32 values
 // or more, and nothing of how they are encoded.

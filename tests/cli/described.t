@@ -15,6 +15,7 @@ ok "30 random descriptions" model random 0 30 "${SQ_SEED:-1}"
 daily "270 more" && ok "270 more" model random 30 270 "${SQ_SEED:-1}"
 ok "what vectors asks of a unit for 5 of them" model cases 0 5 "${SQ_SEED:-1}"
 daily "for 60" && ok "for 60" model cases 5 55 "${SQ_SEED:-1}"
+ok "the vectors of SPEC" model vectors
 ok "the descriptions that come with sqsim" model files "$FORMATS"/*.yaml
 ok "HiFloat4: 100 tensors as its authors encode them" model authors hif4 "$FORMATS/hif4.yaml"
 ok "MXFP4 even: 100 tensors as compressed-tensors encodes them" model authors mxfp4 "$FORMATS/mxfp4_even.yaml"
@@ -64,6 +65,37 @@ edit "grid s1p2: 8 values, need 16" "bits: 4" "bits: 5"
 edit "rule = amax / 0" "amax / 7" "amax / 0"
 edit "has the name othr" "name: mine" "name: othr"
 
+# ---- as built in, and without RTL ------------------------------------------------------------------------------------
+cat >"$W/same.py" <<'P'
+import json, sys
+def read(p):
+    b = open(p, "rb").read()
+    n = int.from_bytes(b[:8], "little")
+    return {k.split(".")[-1]: b[8 + n:][slice(*t["data_offsets"])] for k, t in json.loads(b[8:8 + n]).items() if k != "__metadata__"}
+assert read(sys.argv[1]) == read(sys.argv[2])
+P
+same() { # BUILT-IN DESCRIPTION: encode weights alike
+  sq quantize w.safetensors --format $1 -o a.s && sq quantize w.safetensors --format $2 -o b.s
+  ok "$2 is $1" python3 "$W/same.py" "$W/a.s" "$W/b.s"
+}
+same mxint8 mxint8_ocp
+same mxfp8 mxfp8_e4m3
+same mxfp6 mxfp6_e2m3
+same "mxfp6 --element e3m2" mxfp6_e3m2
+small="--m 1 --n 64 --k 64 --timing-only"
+for command in "run $small --format" "area --units-of" "cosim --layers --format"; do
+  refuse "no RTL has blocks.0.scale = f16, need e4m3" $command q8_0
+done
+sed 's/scale: f16/scale: e4m3/' >"$W/zero.yaml" <<'Y'
+name: rounded
+elements: {bits: 4, grids: {q: uint}}
+blocks: [{length: 32, scale: f16, rule: range / 15, zero: int}]
+tensor_scale: none
+Y
+refuse "no RTL has blocks.0.zero, need none" run $small --format zero.yaml
+sed -i 's/uint/int/; s/bits: 4/bits: 7/; s/range.*int/amax \/ 63/' "$W/zero.yaml"
+refuse "no RTL has elements.bits = 7 with these grids" run $small --format zero.yaml
+
 # ---- descriptions that cannot be ------------------------------------------------------------------------------------
 cat >"$W/two" <<'Y'
 name: two
@@ -98,8 +130,14 @@ elements: {bits: 4, grids: {e2m1: [0, .5, 1, 1.5, 2, 3, 4, 6]}}
 blocks: [{length: 32, scale: e8m0, rule: even(amax / 6)}]
 tensor_scale: none
 Y
+cat >"$W/zero" <<'Y'
+name: zero
+elements: {bits: 4, grids: {q: uint}}
+blocks: [{length: 32, scale: f16, rule: range / 15, zero: int}]
+tensor_scale: none
+Y
 take() { sq quantize w.safetensors --format d.yaml; }
-for base in two one mx; do
+for base in two one mx zero; do
   cp "$W/$base" "$W/d.yaml"
   take
   ok "$base is one" [ "$RC" = 0 ]
@@ -124,8 +162,8 @@ two|s/nobody/"a\\x07b"/|source
 two|s/^source.*/colour: red/|colour
 two|s/^operands.*/&\nname: three/|name
 two|/^elements/,/^ *b:/d|elements
-two|s/bits: 4/bits: 1/|bits = 1, need 2\.\.5
-two|s/bits: 4/bits: 6/|bits = 6, need 2\.\.5
+two|s/bits: 4/bits: 0/|bits = 0, need 1\.\.8
+two|s/bits: 4/bits: 9/|bits = 9, need 1\.\.8
 two|s/bits: 4/bits: -4/|bits
 two|s/bits: 4/bits: four/|bits
 two|s/bits: 4/bits: 3/|grid.* 8 values\|grid.* 16 values\|values
@@ -137,9 +175,9 @@ two|s/ 4, 6\]/ 4]/|7 values
 two|s/, -1\]/, -1, 1]/|17 values
 two|s/a: \[0, /a: [.25, /|grid a: no value 0
 two|s/a: \[0, .5, 1,/a: [0, .5, .5,/|grid a: value 0.5 .*need it once
-two|s/, 4, 6\]/, 4, 6.3]/|2^-7
-two|s/, 4, 6\]/, 4, 128]/|128.*127\|127
-two|s/a: \[0, .5/a: [0, .03125/|127
+two|s/, 4, 6\]/, 4, 6.3]/|2^-9
+two|s/, 4, 6\]/, 4, 513]/|513.*512
+two|s/a: \[0, .5/a: [0, .001953125/|3584 in units of 2^-9, need at most 2047
 two|s/, 4, 6\]/, 4, -6]/|-6
 two|s/, 4, 6\]/, 4, nan]/|nan
 two|s/, 4, 6\]/, 4, .inf]/|inf
@@ -196,7 +234,7 @@ one|s/at: 4/at: nan/|at
 one|s/length: 8, scale: pow2/length: 8, scale: e4m3/|e4m3
 one|s/length: 8, scale: pow2/length: 8, scale: pow2, rule: amax \/ 2/|rule
 one|s/ *- .length: 4.*/&\n  - {length: 2, scale: pow2, bits: 1, at: 1}/|4\|blocks
-one|s/bits: 1, at/bits: 2, at/; s/1.75\]/10]/|127
+one|s/bits: 1, at/bits: 2, at/; s/1.75\]/100]/|25600.*2047
 mx|s/even(amax . 6)/amax \/ 6/|amax \/ 6
 mx|s/even(amax . 6)/even(amax \/ 6/|even(amax
 mx|s/even(amax . 6)/round(amax \/ 6)/|round
@@ -209,6 +247,33 @@ mx|s/tensor_scale: none/&\n---\nname: other/|document
 mx|s/e2m1:/"e2\\e[31mm1":/|grids
 mx|s/e8m0/"e8\\e[31mm0"/|blocks.0.scale: need one line
 mx|s/even(amax . 6)/even(amax \/ 1025)/|1025
+two|s/b: .*/b: ints/|grid b: ints, need values, or int
+two|s/b: .*/b: e2m2/|e2m2.*4 bits
+two|s/b: .*/b: e5m0/|e5m0
+two|s/scale: e4m3/scale: f16/|scale_sign
+one|s/scale: e6m2/scale: f16, zero: float/|zero = float, need one of none, int, f16, min
+one|s/scale: e6m2/scale: f16, zero: int/|zero
+one|s/scale: e6m2/scale: f16, zero_bits: 4/|zero_bits = 4
+one|s/amax . 7/range \/ 7/|rule = range, need a zero
+one|s/amax . 7/median \/ 7/|median
+one|s/amax . 7/percentile(101) \/ 7/|percentile(101)
+one|s/amax . 7/percentile(0) \/ 7/|percentile(0)
+one|s/amax . 7/percentile(99 \/ 7/|percentile(99
+one|s/amax . 7/percentile \/ 7/|percentile
+one|s/amax . 7/least_squares \/ 7/|no sub-blocks
+one|s/amax . 7/max \/ -7/|max: need scale f16
+one|s/amax . 7/amax \/ -7/|amax / -7
+one|s/tensor_scale: none/tensor_scale: token/; s/e6m2/f32/|tensor_scale of scale f32
+zero|s/range/amax/|zero: rule is not range
+zero|s/range . 15/[range \/ 15, rms \/ 15]/|2 divisors\|behind range\|one divisor
+zero|s/zero: int/zero: int, zero_bits: 9/|zero_bits = 9, need 1\.\.8
+zero|s/zero: int/zero: min, zero_bits: 4/|zero_bits = 4, need none
+zero|s/uint/e2m1/|zero: need one grid
+zero|s/tensor_scale: none/tensor_scale: token/|tensor_scale
+zero|s/zero: int/zero: int, search: [1, 1], by: squared_error/|search
+zero|s/f16/e8m0/|need floor\|e8m0
+zero|s/zero: int/zero: min/|operand = both.*zero = min
+zero|s/uint/[0, 512, 0, 511.998046875, ~, ~, ~, ~, ~, ~, ~, ~, ~, ~, ~, ~]/|less zero points
 END
 printf 'name: x\nelements: \x00\x01\xff' >"$W/d.yaml"; refuse "d.yaml" quantize w.safetensors --format d.yaml
 { cat "$W/one"; head -c 1100000 /dev/zero | tr '\0' '#'; } >"$W/d.yaml"; refuse "d.yaml" quantize w.safetensors --format d.yaml

@@ -22,14 +22,14 @@ static FILE *create(const char *dir, const char *name)
 
 // A grid in sign and magnitude, or with a value of its own for each code, at times none.
 static void draw_grid(struct sq_rng *rng, unsigned bits, unsigned most, bool is_signed,
-                      int16_t *value)
+                      int32_t *value)
 {
     const unsigned top = 1u << (bits - 1);
     for (unsigned c = 0; c < 2 * top; c++) {
         const int v = (int)sq_rng_below(rng, most + 1);
-        value[c] = (int16_t)(is_signed && c >= top               ? -value[c - top]
-                             : is_signed || sq_rng_below(rng, 2) ? v
-                                                                 : -v);
+        value[c] = (is_signed && c >= top               ? -value[c - top]
+                    : is_signed || sq_rng_below(rng, 2) ? v
+                                                        : -v);
         if (!is_signed && sq_rng_below(rng, 8) == 0)
             value[c] = SQ_BS_NO_VALUE;
     }
@@ -54,9 +54,9 @@ static struct sq_bs_table draw(struct sq_rng *rng)
     const bool is_signed = n_signed > 0;
     for (unsigned g = 0; g < t.n_grids; g++)
         draw_grid(rng, t.bits, most, g < n_signed, t.value[g]);
-    t.value[0][1] = (int16_t)most; // so that the largest is there
+    t.value[0][1] = (int32_t)most; // so that the largest is there
     if (is_signed)
-        t.value[0][1 + (1u << (t.bits - 1))] = (int16_t) - (int)most;
+        t.value[0][1 + (1u << (t.bits - 1))] = -(int32_t)most;
     t.most = most << exponents;
     return t;
 }

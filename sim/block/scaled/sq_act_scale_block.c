@@ -132,7 +132,7 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
         memcpy(&x[i], &bits, sizeof bits);
     }
     sq_bs_choose(&f, x, bank, global, &b);
-    out[0] = b.scale[0];
+    out[0] = (int32_t)b.scale[0];
     int32_t *const high = out + 1 + bank, *compact = high;
     for (unsigned i = 0; i < bank; i++) {
         const struct sq_bs_code c = sq_bs_encode(&f, &b, i, x[i]);

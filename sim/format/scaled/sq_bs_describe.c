@@ -171,11 +171,50 @@ struct grids {
     size_t n[SQ_BS_TABLE_GRIDS];
 };
 
+// A grid by its name: int, mxint, uint, offset, twos, or eXmY.
+static bool fill_named(const char *word, unsigned bits, double value[SQ_BS_TABLE_CODES], size_t *n)
+{
+    const int half = 1 << (bits - 1), codes = 2 * half;
+    const bool is_mx = strcmp(word, "mxint") == 0, is_int = is_mx || strcmp(word, "int") == 0;
+    const bool is_twos = strcmp(word, "twos") == 0;
+    const bool is_uint = strcmp(word, "uint") == 0, is_offset = strcmp(word, "offset") == 0;
+    *n = (size_t)codes;
+    for (int c = 0; (is_int || is_twos || is_uint || is_offset) && c < codes; c++)
+        value[c] = is_uint               ? c
+                   : is_offset           ? c - half
+                   : is_int && c == half ? (double)NAN
+                                         : c - (c < half ? 0 : codes);
+    if (is_int || is_twos || is_uint || is_offset) {
+        for (int c = 0; is_mx && c < codes; c++)
+            value[c] = ldexp(value[c], 2 - (int)bits);
+        return !is_int || bits > 1;
+    }
+    if (strlen(word) != 4 || word[0] != 'e' || word[2] != 'm' || word[1] < '1' || word[1] > '4' ||
+        word[3] < '0' || (unsigned)(word[1] - '0' + word[3] - '0' + 1) != bits)
+        return false;
+    const int fraction = word[3] - '0', bias = (1 << (word[1] - '1')) - 1;
+    *n = (size_t)half;
+    for (int c = 0; c < half; c++) {
+        const int e = c >> fraction, m = c & ((1 << fraction) - 1);
+        value[c] = ldexp(e ? m + (1 << fraction) : m, (e ? e : 1) - bias - fraction);
+    }
+    if (strcmp(word, "e4m3") == 0)
+        value[half - 1] = (double)NAN;
+    return true;
+}
+
 static enum sq_status read_values(struct reader *r, node *n, struct sq_bs_table *t, unsigned grid,
                                   struct grids *g)
 {
     const char *const name = t->grid_name[grid];
     const size_t codes = (size_t)1 << t->bits;
+    if (text_of(n)) {
+        NEED(fill_named(text_of(n), t->bits, g->value[grid], &g->n[grid]), r, n,
+             "grid %s: %.30s, need values, or int, mxint, uint, offset, twos or eXmY of %u bits",
+             name, text_of(n), t->bits);
+        t->is_signed[grid] = g->n[grid] < codes;
+        return SQ_OK;
+    }
     g->n[grid] = length_of(n);
     NEED(g->n[grid] == codes || g->n[grid] == codes / 2, r, n,
          "grid %s: %zu values, need %zu magnitudes or %zu values of codes of %u bits", name,
@@ -187,8 +226,8 @@ static enum sq_status read_values(struct reader *r, node *n, struct sq_bs_table 
         g->value[grid][i] = NAN;
         if (strcmp(text, "~") == 0 || strcmp(text, "null") == 0)
             continue;
-        NEED(is_number(text, &g->value[grid][i]) && fabs(g->value[grid][i]) <= 128, r, v,
-             "grid %s: value %.30s of code %zu, need a number of at most 128, or ~", name, text, i);
+        NEED(is_number(text, &g->value[grid][i]) && fabs(g->value[grid][i]) <= 512, r, v,
+             "grid %s: value %.30s of code %zu, need a number of at most 512, or ~", name, text, i);
     }
     return SQ_OK;
 }
@@ -200,10 +239,10 @@ static enum sq_status set_units(struct reader *r, node *n, const struct grids *g
     bool is_whole = false;
     for (unsigned i = 0; i < t->n_grids; i++)
         for (size_t c = 0; c < g->n[i]; c++) {
-            const double v = ldexp(g->value[i][c], 7);
+            const double v = ldexp(g->value[i][c], SQ_BS_TABLE_FRACTION);
             NEED(isnan(v) || v == floor(v), r, n,
-                 "grid %s: value %g of code %zu, need a multiple of 2^-7", t->grid_name[i],
-                 g->value[i][c], c);
+                 "grid %s: value %g of code %zu, need a multiple of 2^-%d", t->grid_name[i],
+                 g->value[i][c], c, SQ_BS_TABLE_FRACTION);
         }
     for (t->fraction = 0; !is_whole; t->fraction += !is_whole) {
         is_whole = true;
@@ -211,13 +250,13 @@ static enum sq_status set_units(struct reader *r, node *n, const struct grids *g
             for (size_t c = 0; c < g->n[i]; c++) {
                 const double v = ldexp(g->value[i][c], (int)t->fraction);
                 is_whole = is_whole && (isnan(v) || v == floor(v));
-                t->value[i][c] = isnan(v) || fabs(v) > INT16_MAX ? SQ_BS_NO_VALUE : (int16_t)v;
+                t->value[i][c] = isnan(v) ? SQ_BS_NO_VALUE : (int32_t)v;
             }
     }
     for (unsigned i = 0; i < t->n_grids; i++)
         for (size_t c = 0; t->is_signed[i] && c < g->n[i]; c++)
             t->value[i][c + g->n[i]] =
-                (int16_t)(t->value[i][c] == SQ_BS_NO_VALUE ? SQ_BS_NO_VALUE : -t->value[i][c]);
+                t->value[i][c] == SQ_BS_NO_VALUE ? SQ_BS_NO_VALUE : -t->value[i][c];
     return SQ_OK;
 }
 
@@ -233,7 +272,7 @@ static enum sq_status read_elements(struct reader *r, node *n, struct sq_bs_tabl
                                {NULL, NULL, false}};
     SQ_TRY(read_keys(r, n, "elements", keys));
     SQ_TRY(read_uint(r, bits, "elements.bits", 255, &t->bits));
-    NEED(t->bits >= 2 && t->bits <= SQ_BS_TABLE_BITS, r, bits, "elements.bits = %u, need 2..%d",
+    NEED(t->bits >= 1 && t->bits <= SQ_BS_TABLE_BITS, r, bits, "elements.bits = %u, need 1..%d",
          t->bits, SQ_BS_TABLE_BITS);
     if (ties)
         SQ_TRY(read_choice(r, ties, "elements.ties", tie, &word));
@@ -268,7 +307,10 @@ static double largest(const struct sq_bs_table *t)
 static enum sq_status read_rule(struct reader *r, node *n, bool is_first, struct sq_bs_table *t,
                                 double *divisor)
 {
-    static const char *const word[] = {"floor", "ceil", "even", NULL};
+    static const char *const word[] = {"floor", "ceil", "even", NULL},
+                             *const of[] = {"amax", "max",         "range",         "rms", "mean",
+                                            "l2",   "percentile(", "least_squares", NULL};
+    unsigned statistic = 0;
     char text[TEXT], copy[TEXT], *from = text, *number;
     bool has_word = false;
     SQ_TRY(read_text(r, n, "blocks.0.rule", text));
@@ -284,17 +326,38 @@ static enum sq_status read_rule(struct reader *r, node *n, bool is_first, struct
         }
     const size_t len = strlen(from);
     *divisor = 0;
-    if (has_word && *from == '(' && from[len - 1] == ')') {
+    if (has_word && len > 1 && *from == '(' && from[len - 1] == ')') {
         from[len - 1] = '\0';
         from++;
     }
-    // amax, a slash and a number, with or without spaces between them
-    const bool is_ratio = strncmp(from, "amax", 4) == 0 && (number = strchr(from, '/')) &&
-                          strspn(from + 4, " ") == (size_t)(number - from - 4);
-    const bool is_amax =
-        is_ratio && is_number(number + 1 + strspn(number + 1, " "), divisor) && *divisor > 0;
-    NEED(is_amax || (has_word && *from == '\0'), r, n,
-         "blocks.0.rule = %.40s, need amax / NUMBER > 0, of e8m0 floor, ceil or even of it", copy);
+    while (of[statistic] && strncmp(from, of[statistic], strlen(of[statistic])) != 0)
+        statistic++;
+    NEED(is_first || !of[statistic] || t->statistic == (enum sq_bs_statistic)statistic, r, n,
+         "blocks.0.rule = %.40s behind %s of another try, need one of them", copy,
+         of[t->statistic]);
+    from += of[statistic] ? strlen(of[statistic]) : 0;
+    if (of[statistic] && statistic == SQ_BS_PERCENTILE) {
+        double percentile = 0;
+        char *const end = strchr(from, ')');
+        if (end)
+            *end = '\0';
+        NEED(end && is_number(from, &percentile) && percentile > 0 && percentile <= 100 &&
+                 (is_first || t->percentile == (float)percentile),
+             r, n, "blocks.0.rule = %.40s, need one percentile(P), 0 < P <= 100", copy);
+        t->percentile = (float)percentile;
+        from = end + 1;
+    }
+    // a slash and a number, with or without spaces before them
+    number = from + strspn(from, " ");
+    const bool is_ratio = of[statistic] && *number == '/' &&
+                          is_number(number + 1 + strspn(number + 1, " "), divisor) &&
+                          (*divisor > 0 || (statistic == SQ_BS_MAX && *divisor < 0));
+    NEED(is_ratio || (has_word && *from == '\0'), r, n,
+         "blocks.0.rule = %.40s, need amax / NUMBER > 0 (or max, range, rms, mean, l2, "
+         "percentile(P), "
+         "least_squares), of e8m0 floor, ceil or even of it",
+         copy);
+    t->statistic = (enum sq_bs_statistic)(of[statistic] ? statistic : 0);
     NEED(has_word == (t->scale == SQ_BS_SCALE_E8M0), r, n,
          "blocks.0.rule = %.40s, need %s with scale %s", copy,
          has_word ? "amax / NUMBER" : "floor, ceil or even", sq_bs_scale_name(t->scale));
@@ -334,23 +397,31 @@ static enum sq_status read_search(struct reader *r, node *n, struct sq_bs_table 
 
 static enum sq_status read_block(struct reader *r, node *n, struct sq_bs_table *t)
 {
-    static const char *const scales[] = {"e4m3", "e8m0", "ue5m3", "e6m2", NULL},
-                             *const errors[] = {"squared_error", "absolute_error", NULL},
-                             *const stored[] = {"bits", "scale_sign", NULL},
-                             *const chosen[] = {"grids", "scales", NULL},
-                             *const divided[] = {"binary32", "bfloat16", NULL};
-    node *length, *scale, *rule, *choose, *by, *store, *search, *divide;
+    static const char *const
+        scales[] = {"e4m3", "e8m0", "ue5m3", "e6m2", "f16", "bf16", "f32", NULL},
+        *const zeros[] = {"none", "int", "f16", "min", NULL},
+        *const errors[] = {"squared_error", "absolute_error", NULL},
+        *const stored[] = {"bits", "scale_sign", NULL}, *const chosen[] = {"grids", "scales", NULL},
+        *const divided[] = {"binary32", "bfloat16", NULL};
+    node *length, *scale, *rule, *choose, *by, *store, *search, *divide, *zero, *zero_bits;
     unsigned word, divided_by = 0;
     const struct key keys[] = {
-        {"length", &length, true},  {"scale", &scale, true},    {"rule", &rule, false},
-        {"search", &search, false}, {"choose", &choose, false}, {"by", &by, false},
-        {"stored", &store, false},  {"divide", &divide, false}, {NULL, NULL, false}};
+        {"length", &length, true},        {"scale", &scale, true},    {"rule", &rule, false},
+        {"search", &search, false},       {"choose", &choose, false}, {"by", &by, false},
+        {"stored", &store, false},        {"divide", &divide, false}, {"zero", &zero, false},
+        {"zero_bits", &zero_bits, false}, {NULL, NULL, false}};
     SQ_TRY(read_keys(r, n, "blocks.0", keys));
     SQ_TRY(read_uint(r, length, "blocks.0.length", 1 << 20, &t->length));
     SQ_TRY(read_choice(r, scale, "blocks.0.scale", scales, &word));
     t->scale = (enum sq_bs_scale_type)word;
     SQ_TRY(read_rules(r, rule, t));
     SQ_TRY(read_search(r, search, t));
+    if (zero)
+        SQ_TRY(read_choice(r, zero, "blocks.0.zero", zeros, &word));
+    t->zero = (enum sq_bs_zero)(zero ? word : 0);
+    t->zero_bits = t->zero == SQ_BS_ZERO_INT ? t->bits : 0;
+    if (zero_bits)
+        SQ_TRY(read_uint(r, zero_bits, "blocks.0.zero_bits", 255, &t->zero_bits));
     if (choose)
         SQ_TRY(read_choice(r, choose, "blocks.0.choose", chosen, &word));
     if (divide)

@@ -147,11 +147,24 @@ enum sq_status sq_bs_recipe_check(const struct sq_recipe *r, struct sq_error *er
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "rotate = %u, need 0..%u", o->rotation,
                        SQ_BS_ROTATE_16_INTEGER);
     SQ_TRY(sq_bs_check(&f, err));
+    if (f.table && f.table->zero > SQ_BS_ZERO_INT && r->operand == SQ_OPERAND_BOTH)
+        return SQ_FAIL(
+            err, SQ_ERR_UNSUPPORTED,
+            "operand = both: products of codes have no sums for blocks.0.zero = %s, need "
+            "weights or act",
+            f.table->zero == SQ_BS_ZERO_F16 ? "f16" : "min");
     SQ_TRY(sq_bs_like_check(&f, (enum sq_bs_like)o->like, err));
     if (o->rotation && f.block % sq_bs_rotation_of(r) != 0)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "rotate = %u, need a divisor of the block of %u",
                        sq_bs_rotation_of(r), f.block);
     return SQ_OK;
+}
+
+enum sq_status sq_bs_hardware_check(const struct sq_recipe *r, struct sq_error *err)
+{
+    const struct sq_bs_format f = sq_bs_of(r);
+    SQ_TRY(sq_bs_recipe_check(r, err));
+    return f.table ? sq_scaled_check_table(f.table, err) : SQ_OK;
 }
 
 unsigned sq_bs_needs(const struct sq_recipe *r)
@@ -509,7 +522,7 @@ static double equivalent_bits(const struct sq_recipe *r)
 }
 
 const struct sq_format_cost sq_bs_timed = {
-    .check = sq_bs_recipe_check,
+    .check = sq_bs_hardware_check,
     .pe = make_pe,
     .units = units,
     .demand = demand,

@@ -65,6 +65,7 @@ enum sq_status sq_bs_settle(struct sq_recipe *r, unsigned scope, const struct sq
                             struct sq_error *err);
 void sq_bs_text(const struct sq_recipe *r, char text[96]);
 enum sq_status sq_bs_recipe_check(const struct sq_recipe *r, struct sq_error *err);
+enum sq_status sq_bs_hardware_check(const struct sq_recipe *r, struct sq_error *err); // and RTL
 unsigned sq_bs_needs(const struct sq_recipe *r);
 size_t sq_bs_recipe_padded(const struct sq_recipe *r, size_t k_orig);
 enum sq_status sq_bs_vectors(const struct sq_recipe *recipe, uint64_t seed, struct sq_vectors *v,

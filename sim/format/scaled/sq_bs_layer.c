@@ -58,7 +58,8 @@ static enum sq_status bs_alloc(struct sq_bs *c, struct sq_error *err)
     is_done = c->code && (c->sub || !sq_bs_sub_bits(f)) && (c->high || !has_high) &&
               (c->is_high || !is_marked);
     for (unsigned p = 0; p < SQ_BS_PARTS; p++) {
-        c->scale[p] = sq_bs_has_scale(f, p) ? calloc(c->n, c->k / f->block) : NULL;
+        c->scale[p] =
+            sq_bs_has_scale(f, p) ? calloc(c->n * (c->k / f->block), sq_bs_scale_nbytes(f)) : NULL;
         c->global[p] = p < sq_bs_n_parts(f) ? calloc(c->n, sizeof(float)) : NULL;
         is_done = is_done && (c->scale[p] || !sq_bs_has_scale(f, p)) &&
                   (c->global[p] || p >= sq_bs_n_parts(f));
@@ -498,6 +499,15 @@ static size_t n_globals(const struct sq_bs *w, unsigned part)
     return sq_bs_has_scale(&w->f, part) ? 1 : w->n;
 }
 
+static enum sq_dtype scale_dtype(const struct sq_bs *w)
+{
+    const struct sq_bs_table *const t = w->f.table;
+    return !t || !sq_bs_scale_is_float(t->scale) ? SQ_U8
+           : t->scale == SQ_BS_SCALE_F16         ? SQ_F16
+           : t->scale == SQ_BS_SCALE_BF16        ? SQ_BF16
+                                                 : SQ_F32;
+}
+
 static size_t parts(const void *state, struct sq_part part[SQ_PARTS_MAX])
 {
     const struct state *s = state;
@@ -516,8 +526,8 @@ static size_t parts(const void *state, struct sq_part part[SQ_PARTS_MAX])
                 stream_name[i], SQ_U8, 2, {w->n, sq_bs_row_nbytes(&w->f, w->k, i)}, s->stream[i]};
     for (unsigned p = 0; p < SQ_BS_PARTS; p++)
         if (sq_bs_has_scale(&w->f, p))
-            part[n++] =
-                (struct sq_part){scale_name[p], SQ_U8, 2, {w->n, w->k / w->f.block}, w->scale[p]};
+            part[n++] = (struct sq_part){
+                scale_name[p], scale_dtype(w), 2, {w->n, w->k / w->f.block}, w->scale[p]};
     return n;
 }
 
@@ -528,8 +538,8 @@ static enum sq_status load_scales(struct state *s, const struct sq_part_source *
     const struct sq_tensor *t;
     for (unsigned p = 0; p < SQ_BS_PARTS; p++) {
         if (sq_bs_has_scale(&w->f, p)) {
-            SQ_TRY(sq_part_find(from, scale_name[p], SQ_U8, 2, (size_t[]){w->n, w->k / w->f.block},
-                                &t, err));
+            SQ_TRY(sq_part_find(from, scale_name[p], scale_dtype(w), 2,
+                                (size_t[]){w->n, w->k / w->f.block}, &t, err));
             memcpy(w->scale[p], t->data, t->nbytes);
         }
         if (!sq_bs_has_global(&w->f, p))

@@ -318,6 +318,7 @@ static enum sq_status check_recipe(const struct sq_recipe *r, struct sq_error *e
                        sq_bs_recipe(r)->sum ? "sum" : "accumulate",
                        sq_bs_recipe(r)->sum ? sq_sum_choice[sq_bs_recipe(r)->sum]
                                             : sq_bs_accumulate_choice[sq_bs_recipe(r)->accumulate]);
+    SQ_TRY(sq_bs_hardware_check(r, err));
     if (!has_engine(sq_bs_of(r).kind))
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "format = %s: no block multiplies codes of kind %s, need one of the kinds "

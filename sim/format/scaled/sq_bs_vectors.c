@@ -540,6 +540,7 @@ enum sq_status sq_bs_vectors(const struct sq_recipe *recipe, uint64_t seed, stru
 {
     const struct sq_bs_format format = sq_bs_of(recipe), *f = &format;
     struct maker m = {.f = f, .v = v, .rng = {seed}};
+    SQ_TRY(sq_bs_hardware_check(recipe, err));
     for (unsigned c = 0; c < CODES; c++)
         for (unsigned i = 0; i < n_choices(f); i++) {
             m.is_code[0][i][c] = is_code(f, false, i, c);

@@ -5,6 +5,7 @@
     described.py random PROGRAM DIR FIRST COUNT SEED   so many random descriptions, of the numbers from FIRST
     described.py cases PROGRAM DIR FIRST COUNT SEED    what `sqsim quantize --vectors` asks of a unit for them
     described.py files PROGRAM DIR FILE...             these descriptions, on random weights
+    described.py vectors PROGRAM DIR                   the worked vectors V22 to V26 of SPEC, program and model
     described.py authors PROGRAM DIR hif4|mxfp4 FILE   a description against its authors' arithmetic, restated here
 
 Each encodes random weights by PROGRAM and by the model here, and compares codes, scales, exponents and the scale
@@ -160,8 +161,33 @@ SCALES = {
 }
 
 
+class FloatScale:
+    """binary16, bfloat16, binary32: sign, exponent, fraction bits and bias; codes by arithmetic, since there are too many."""
+
+    def __init__(self, exponent_bits, fraction_bits):
+        self.f, self.bias, self.width = fraction_bits, (1 << (exponent_bits - 1)) - 1, 1 + exponent_bits + fraction_bits
+        self.last = ((1 << exponent_bits) - 1 << fraction_bits) - 1
+
+    def __getitem__(self, code):
+        e, m = (code & (1 << self.width - 1) - 1) >> self.f, code & (1 << self.f) - 1
+        v = math.ldexp(m + ((1 << self.f) if e else 0), max(e, 1) - self.bias - self.f)
+        return -v if code >> self.width - 1 else v
+
+    def code(self, x):
+        if x == 0:
+            return 0
+        e = max(floor_log2(abs(x)), 1 - self.bias)
+        m = round(Fraction(abs(x)) / Fraction(2) ** (e - self.f))  # ties to even
+        return min((e + self.bias - 1 << self.f) + m, self.last) | (1 << self.width - 1 if x < 0 else 0)
+
+
+SCALES.update(f16=FloatScale(5, 10), bf16=FloatScale(8, 7), f32=FloatScale(8, 23))
+
+
 def scale_code(values, x):
     """The nearest, ties to the even code, held to the ends."""
+    if isinstance(values, FloatScale):
+        return values.code(x)
     i = bisect.bisect_left(values, x)
     if i == 0 or i == len(values):
         return min(i, len(values) - 1)
@@ -178,10 +204,33 @@ def floor_log2(x):
     return e if Fraction(2) ** e <= x else e - 1
 
 
+def named_grid(word, bits):
+    """int, mxint, uint, offset, twos and eXmY as lists of texts."""
+    n, half = 1 << bits, 1 << bits - 1
+    if word == "uint":
+        values = list(range(n))
+    elif word == "offset":
+        values = [c - half for c in range(n)]
+    elif word in ("int", "mxint", "twos"):
+        values = [c if c < half else None if c == half and word != "twos" else c - n for c in range(n)]
+        if word == "mxint":  # as MXINT8, in units of 1/64
+            values = [None if v is None else Fraction(v) / 2 ** (bits - 2) for v in values]
+    else:
+        x, y = int(word[1]), int(word[3])
+        assert x + y + 1 == bits
+        bias = 2 ** (x - 1) - 1
+        values = [Fraction(m, 2 ** y) * Fraction(2) ** (1 - bias) if e == 0 else (1 + Fraction(m, 2 ** y)) * Fraction(2) ** (e - bias)
+                  for e in range(2 ** x) for m in range(2 ** y)]
+        if word == "e4m3":
+            values[-1] = None
+    return [None if v is None else str(v) for v in values]
+
+
 # ---- grids -----------------------------------------------------------------------------------------------------------
 class Grid:
     def __init__(self, name, texts, bits, is_away):
         self.name, self.bits, self.is_away = name, bits, is_away
+        texts = named_grid(texts, bits) if isinstance(texts, str) else texts
         given = [None if t is None else float(Fraction(t)) for t in texts]
         self.is_signed = len(given) == 1 << (bits - 1)
         assert self.is_signed or len(given) == 1 << bits, f"{name} has {len(given)} values"
@@ -236,9 +285,15 @@ class Format:
         self.values = SCALES[self.scale]
         self.levels = self.read_levels(levels)
         rules = top.get("rule", "") if isinstance(top.get("rule", ""), list) else [top.get("rule", "")]
-        parts = [re.fullmatch(r"(floor|ceil|even)?\s*\(?\s*(?:amax\s*/\s*([^)\s]+))?\s*\)?", r).groups() for r in rules]
+        parts = [re.fullmatch(r"(floor|ceil|even)?\s*\(?\s*(?:(amax|max|range|rms|mean|l2|least_squares|percentile\(\s*[^)]+\))\s*/\s*([^)\s]+))?\s*\)?",
+                              r).groups() for r in rules]
         self.exponent_rule = parts[0][0]
-        divisors = [fl(float(Fraction(c)) if c else self.largest * 2.0 ** self.reach) for _, c in parts]
+        self.statistic = (parts[0][1] or "amax").split("(")[0]
+        if self.statistic == "percentile":
+            self.percentile = fl(float(parts[0][1].split("(")[1].rstrip(")")))
+        self.zero = top.get("zero", "none")
+        self.zero_bits = 16 if self.zero in ("f16", "min") else int(top.get("zero_bits", self.bits)) if self.zero == "int" else 0
+        divisors = [fl(float(Fraction(c)) if c else self.largest * 2.0 ** self.reach) for _, _, c in parts]
         if len(divisors) == 1:
             self.tries = [(g, divisors[0]) for g in range(len(self.grids))]
         elif len(self.grids) == 1:
@@ -284,6 +339,44 @@ class Format:
         e += Fraction(2) ** e * Fraction(limit) < Fraction(amax)
         return fl(2.0 ** e) or 1.0
 
+    def divided(self, x, amax):
+        """What the rule divides."""
+        total = 0.0
+        for v in x:
+            total += abs(v) if self.statistic == "mean" else v * v
+        if self.statistic == "max":
+            return max(x) if max(x) >= -min(x) else min(x)
+        if self.statistic == "range":
+            return fl(max(x) - min(x)) if self.zero != "int" else fl(max(max(x), 0.0) - min(min(x), 0.0))
+        if self.statistic == "percentile":
+            return sorted(abs(v) for v in x)[math.ceil(self.percentile * self.length / 100) - 1]
+        return {"mean": fl(total / self.length), "rms": fl(math.sqrt(total / self.length)), "l2": fl(math.sqrt(total))}.get(self.statistic, amax)
+
+    def fitted(self, x, grid, code, g):
+        """least_squares: four times the scale that fits the elements which the scale before gives."""
+        for _ in range(4):
+            step, products, squares = self.step(code, g), 0.0, 0.0
+            for v in x if step else []:
+                e = self.grids[grid].value[self.grids[grid].code(fl(v / step))]
+                products += v * e
+                squares += e * e
+            fit = fl(products / squares) if squares else 0.0
+            code = scale_code(self.values, fl(fit / g)) if fit > 0 else code
+        return code
+
+    def zero_point(self, x, step):
+        """The stored zero point, what it adds to quotients, and what to values."""
+        lowest, half = min(x), FloatScale(5, 10)
+        if self.zero == "int":
+            z = min(max(round(fl(-min(lowest, 0.0) / step)), 0), (1 << self.zero_bits) - 1) if step else 0
+            return z, float(z), 0.0
+        if self.zero == "min":
+            return half.code(lowest), 0.0, half[half.code(lowest)]
+        if self.zero == "f16":
+            code = half.code(fl(-lowest / step)) if step else 0
+            return code, 0.0, fl(-(half[code] * step))
+        return 0, 0.0, 0.0
+
     def first_code(self, grid, c, amax, g):
         if self.is_bfloat16:
             return scale_code(self.values, bf(amax * bf(1 / c)))
@@ -312,6 +405,7 @@ class Format:
     def attempt(self, x, grid, code, g):
         """Exponents of the levels, codes, and what they stand for, of the real elements of a block."""
         step = self.step(code, g)
+        self.z, up, offset = self.zero_point(x, step) if any(x) else (0, 0.0, 0.0)
         exponents, outer = [], [0] * self.length
         for length, bits, at in self.levels:
             mine = []
@@ -328,27 +422,37 @@ class Format:
         codes, values = [], []
         for i in range(self.length):
             v = x[i] if i < len(x) else 0.0
-            code = self.grids[grid].zero() if step == 0 else self.grids[grid].code(self.quotient(v, fl(math.ldexp(step, outer[i]))))
+            if step == 0:
+                code = self.grids[grid].zero()
+            elif self.zero != "none":
+                code = self.grids[grid].code(fl(fl(fl(v - offset) / step) + up))
+            else:
+                code = self.grids[grid].code(self.quotient(v, fl(math.ldexp(step, outer[i]))))
             codes.append(code)
-            values.append(fl(math.ldexp(self.grids[grid].value[code], outer[i]) * step))
+            values.append(fl(fl(math.ldexp(self.grids[grid].value[code] - up, outer[i]) * step) + offset))
         return exponents, codes, values
 
     def block(self, x, g):
         """Of real elements x: grid, code of the scale, exponents, codes, values."""
-        amax = max([abs(v) for v in x], default=0.0)
+        x = x + [0.0] * (self.length - len(x))  # elements behind the last count as zeros
+        amax = max(abs(v) for v in x)
         if amax == 0:
             return (self.tries[0][0], 0) + self.attempt(x, self.tries[0][0], 0, g)
         best = None
         for grid, c in self.tries:
-            first = self.first_code(grid, c, amax, g)
+            first = self.first_code(grid, c, self.divided(x, amax), g)
+            if self.statistic == "least_squares":
+                first = self.fitted(x, grid, first, g)
             near = range(first - self.below, first + self.above + 1) if self.is_searched else []
             for code in [first] + [min(max(n, 0), len(self.values) - 1) for n in near]:
                 got = self.attempt(x, grid, code, g)
+                zero = self.z
                 error = 0.0
                 for v, w in zip(x, got[2]):
                     error += abs(v - w) if self.is_absolute else (v - w) * (v - w)
                 if best is None or error < best[0]:
                     best = (error, (grid, code) + got)
+        self.z = zero
         return best[1]
 
     def encode(self, rows):
@@ -357,18 +461,19 @@ class Format:
         out = {"codes": b"", "scale": b""}
         if self.has_global:
             out["global"] = struct.pack("<f", g)
-        if self.grid_bits or self.levels:
+        if self.grid_bits or self.levels or self.zero_bits:
             out["sub"] = b""
         decoded = []
         for row in rows:
             codes, sub, back = Bits(), Bits(), []
             for first in range(0, len(row), self.length):
                 grid, scale, exponents, block, values = self.block(row[first:first + self.length], g)
-                out["scale"] += bytes([scale | (grid << 7 if self.is_sign else 0)])
+                out["scale"] += (scale | (grid << 7 if self.is_sign else 0)).to_bytes({"f16": 2, "bf16": 2, "f32": 4}.get(self.scale, 1), "little")
                 sub.put(grid, self.grid_bits)
                 for (_, bits, _), level in zip(self.levels, exponents):
                     for e in level:
                         sub.put(e, bits)
+                sub.put(self.z, self.zero_bits)
                 for c in block:
                     codes.put(c, self.bits)
                 back += [v + 0.0 for v in values]
@@ -384,7 +489,10 @@ class Format:
         for first in range(0, len(row), self.length):
             grid, code, exponents, codes, _ = self.block(row[first:first + self.length], g)
             up = [sum(level[i // length] for (length, _, _), level in zip(self.levels, exponents)) for i in range(self.length)]
-            yield Fraction(self.values[code]), [Fraction(self.grids[grid].value[c]) * 2 ** u for c, u in zip(codes, up)]
+            real = len(row) - first  # elements behind the last are zeros
+            z = self.z if self.zero == "int" else 0
+            yield Fraction(self.values[code]), [(Fraction(self.grids[grid].value[c]) - z) * 2 ** u if i < real else Fraction(0)
+                                                for i, (c, u) in enumerate(zip(codes, up))]
 
     def product(self, rows, tokens):
         """y[m][n] by SPEC Q.7."""
@@ -402,7 +510,8 @@ class Format:
                 total = 0.0
                 for (s_w, a), (s_x, b) in zip(w, x):
                     p = fl_exact(sum(u * v for u, v in zip(a, b)))
-                    total = fl(total + fl_exact(Fraction(p) * s_w * s_x))
+                    s = s_w * s_x and to_24_bits(s_w * s_x)
+                    total = fl(total + fl_exact(Fraction(p) * s))
                 line.append(fl_exact(Fraction(total) * both) + 0.0)
             y.append(line)
         return y
@@ -569,13 +678,16 @@ def cases(program, where, text):
 
 # ---- random descriptions and weights ---------------------------------------------------------------------------------
 def number(rng, x):
-    """A multiple of 2^-7 as text."""
-    text = f"{x:.7f}".rstrip("0").rstrip(".") if x % 1 else str(int(x))
+    """A multiple of 2^-9 as text."""
+    text = f"{x:.9f}".rstrip("0").rstrip(".") if x % 1 else str(int(x))
     return re.sub(r"^(-?)0\.", r"\1.", text) if rng.random() < .5 else text
 
 
 def random_grid(rng, bits, unit, most):
     """A list of values in the order of their codes: signed or not, with codes of no value, and 0 somewhere."""
+    if bits == 1:
+        return [v * unit for v in rng.sample([v for v in range(-min(most, 9), min(most, 9) + 1)], 2)]
+    most = int(most)
     is_signed = rng.random() < .6
     n = 1 << (bits - is_signed)
     pool = [i for i in range(0 if is_signed else -most, most + 1) if i]
@@ -586,7 +698,7 @@ def random_grid(rng, bits, unit, most):
         rng.shuffle(values)
     holes = n - len(values)
     if n > 4 and rng.random() < .2:
-        holes += rng.randrange(n // 4)
+        holes = min(holes + rng.randrange(n // 4), n - 2)
     while len([v for v in values if v is not None]) + holes > n:
         values.remove(rng.choice([v for v in values if v]))
     for _ in range(holes):
@@ -612,11 +724,22 @@ def random_description(rng, name):
             exponents += (1 << bits) - 1
     if (127 >> exponents) < 3:
         return random_description(rng, name)
-    bits, n_grids = rng.choice([2, 3, 4, 4, 4, 5]), rng.choice([1, 1, 1, 2, 2, 3, 4])
-    unit, most = 2.0 ** -rng.choice([0, 1, 1, 2, 3, 7]), min(127 >> exponents, rng.choice([6, 12, 31, 127]))
-    grids = {f"g{i}": random_grid(rng, bits, unit, most) for i in range(n_grids)}
-    scale = rng.choice(["e4m3", "e4m3", "e8m0", "ue5m3", "e6m2"])
-    tops = [max(abs(v) for v in g if v) for g in grids.values()]
+    bits, n_grids = rng.choice([1, 2, 3, 4, 4, 4, 5, 6, 7, 8]), rng.choice([1, 1, 1, 2, 2, 3, 4])
+    unit, most = 2.0 ** -rng.choice([0, 1, 1, 2, 3, 7, 9]), min(2047 >> exponents, rng.choice([6, 12, 31, 127, 2000]))
+    scale = rng.choice(["e4m3", "e4m3", "e8m0", "ue5m3", "e6m2", "f16", "f16", "bf16", "f32"])
+    zero = rng.choice(["none", "int", "f16", "min"]) if levels == 0 and scale != "e8m0" else "none"
+    if zero != "none" or bits == 1:
+        n_grids = 1
+    grids = {f"g{i}": random_grid(rng, bits, unit, min(most, 512 / unit)) for i in range(n_grids)}
+    if zero != "none" or ((1 << bits + 2) << exponents <= 2047 and rng.random() < .3):
+        words = ["uint", "twos", "offset"] + ["int", "mxint"] * (bits > 1) + [f"e{x}m{bits - 1 - x}" for x in range(1, min(bits, 5))]
+        if n_grids > 1 or levels:  # together they reach at most 2047
+            words = [w for w in words if w in ("int", "uint", "twos", "offset", "e1m2", "e2m1")]
+        grids = {name: rng.choice(words) if zero == "none" else rng.choice(["uint", "uint", "twos", "offset"]) for name in grids}
+    if n_grids == 1 and rng.random() < .15:  # a grid may lack 0
+        grids = {n: g if isinstance(g, str) or len({v for v in g if v}) < 2 or min(v or 0 for v in g) == 0 and len(g) < 1 << bits else
+                 [v or None for v in g] for n, g in grids.items()}
+    tops = [max(abs(float(Fraction(v))) for v in (named_grid(g, bits) if isinstance(g, str) else g) if v) for g in grids.values()]
 
     def divisor(top):
         return number(rng, top if rng.random() < .6 else rng.choice([.5, 1, 3, 3.7, 6, 7, min(1024, 100 * top)]))
@@ -627,10 +750,18 @@ def random_description(rng, name):
     else:
         divisors = [divisor(max(tops))] if shared < .3 else [divisor(t) for t in tops]
     divisors = list(dict.fromkeys(divisors)) if n_grids == 1 else divisors
-    rules = [f"amax / {c}" for c in divisors]
+    statistic = "amax"
+    if zero != "none":
+        divisors, statistic = [number(rng, tops[0] if rng.random() < .5 else (1 << bits) - 1)], "range"
+    elif scale != "e8m0" and rng.random() < .4:
+        usual = ["rms", "mean", "l2", f"percentile({rng.choice([1, 50, 90, 99, 99.9, 100])})"]
+        statistic = rng.choice(usual + ["least_squares"] * (2 * (not level)) + ["max"] * (2 * (scale in ("f16", "bf16", "f32") and not level)))
+        if statistic == "max" and rng.random() < .7:
+            divisors = [f"-{c}" for c in divisors]
+    rules = [f"{statistic} / {c}" for c in divisors]
     if scale == "e8m0":
         word = rng.choice(["floor", "ceil", "even"])
-        tries = zip(list(grids.values()) * (len(divisors) if n_grids == 1 else 1), divisors * (n_grids if len(divisors) == 1 else 1))
+        tries = zip([[None if v is None else float(Fraction(v)) for v in named_grid(g, bits)] if isinstance(g, str) else g for g in grids.values()] * (len(divisors) if n_grids == 1 else 1), divisors * (n_grids if len(divisors) == 1 else 1))
         for g, c in tries:
             low = 2.0 ** floor_log2(Fraction(c))
             n = len({abs(v) if min(u or 0 for u in g) < 0 else v for v in g if v is not None and low <= v < 2 * low})
@@ -638,12 +769,17 @@ def random_description(rng, name):
                 word = "ceil"
         rules = [f"{word}({r})" for r in rules]
     top = {"length": length, "scale": scale, "rule": rules[0] if len(rules) == 1 else rules}
-    if len(rules) == 1 and rng.random() < .1:
+    if zero != "none":
+        top["zero"] = zero
+        if zero == "int" and rng.random() < .5:
+            top["zero_bits"] = str(rng.randrange(1, 9))
+    is_plain = statistic == "amax" and scale not in ("f16", "bf16", "f32")
+    if statistic == "amax" and len(rules) == 1 and rng.random() < .1:
         if scale == "e8m0":
             top["rule"] = rng.choice(["floor", "ceil"])
         else:
             del top["rule"]
-    if scale != "e8m0" and rng.random() < .4:
+    if scale != "e8m0" and zero == "none" and statistic != "least_squares" and scale not in ("f16", "bf16", "f32") and rng.random() < .4:
         top["search"] = [str(rng.randrange(0, 17)), str(rng.randrange(0, 17))]
         if top["search"] == ["0", "0"]:
             top["search"] = ["1", "0"]
@@ -651,12 +787,12 @@ def random_description(rng, name):
         top["by"] = rng.choice(["squared_error", "squared_error", "absolute_error"])
     if n_grids > 1:
         top["stored"] = "scale_sign" if n_grids == 2 and scale == "e4m3" and rng.random() < .7 else "bits"
-    tensor = "none" if scale == "e8m0" else rng.choice(["none", "token", "token2", "tensor"])
-    operands = rng.choice(["both", "weights"]) if tensor in ("none", "token") else "both"
+    tensor = "none" if scale in ("e8m0", "f16", "bf16", "f32") or zero != "none" else rng.choice(["none", "token", "token2", "tensor"])
+    operands = rng.choice(["both", "weights"]) if tensor in ("none", "token") and zero in ("none", "int") else "both" if zero == "none" else "weights"
     elements = {"bits": bits, "grids": grids}
     if rng.random() < .2:
         elements["ties"] = rng.choice(["away", "even"])
-    if tensor == "none" and scale != "e8m0" and rng.random() < .4:
+    if tensor == "none" and scale != "e8m0" and statistic == "amax" and rng.random() < .4:
         top["divide"] = rng.choice(["bfloat16", "bfloat16", "binary32"])
     return {"name": name, "elements": elements, "blocks": [top] + level, "tensor_scale": tensor, "operands": operands}
 
@@ -688,7 +824,7 @@ def as_text(rng, d):
             out.append(f"  - {flow(b)}")
         else:
             out += [("  - " if i == 0 else "    ") + f"{k}: {flow(v)}" for i, (k, v) in enumerate(b.items())]
-    out += [f"tensor_scale: {d['tensor_scale']}", f"operands: {d['operands']}"][:1 + (rng.random() < .7)]
+    out += [f"tensor_scale: {d['tensor_scale']}", f"operands: {d['operands']}"][:1 + (d["operands"] == "weights" or rng.random() < .7)]
     return "\n".join(out) + "\n"
 
 
@@ -806,11 +942,33 @@ def random_cases(program, where, first, count, seed):
         rng = random.Random(f"{seed} {i}")
         text = as_text(rng, random_description(rng, f"random_{i}"))
         said = cases(program, where, text)
+        said = None if said and re.search("no RTL|RTL has", said) else said
         if said:
             failed += 1
             print(f"description {i} of seed {seed}: {said}"[:400])
     print(f"cases of {count} descriptions, {failed} differ")
     return failed
+
+
+VECTORS = (  # elements, block, numbers, tensors in hexadecimal as they lie in a file
+    ("bits: 4, grids: {q: uint}", "scale: f16, rule: range / 15, zero: int", [-3, 0, 4.5, 1.25, 2, -.75, .5, 0], "609f4a67", "0038", "06"),
+    ("bits: 4, grids: {q: offset}", "scale: f16, rule: max / -8", [6, -8, 3.5, .5, 0, -1.5, 7.9, 1], "0e8c689f", "003c", None),
+    ("bits: 2, grids: {q: uint}", "scale: bf16, rule: range / 3, zero: min", [1.5, 3, 2.25, 2.5, 1.75, 1.5, 2, 2.75], "9cd0", "003f", "003e"),
+    ("bits: 1, grids: {q: [-1, 1]}", "scale: f16, rule: mean / 1", [1, -2, .5, 0, -.25, 3, 1, .25], "e5", "003c", None),
+    ("bits: 3, grids: {q: int}", "scale: f32, rule: least_squares / 3", [1, -2, .5, 0, -.25, 3, 1, .25], "318005", "0000803f", None))
+
+
+def vectors(program, where):
+    for i, (elements, block, row, *want) in enumerate(VECTORS):
+        text = f"name: v{22 + i}\nelements: {{{elements}}}\nblocks: [{{length: 8, {block}}}]\ntensor_scale: none\noperands: weights\n"
+        row = [fl(v) for v in row]
+        said = compare(program, where, text, [row], [row])
+        got = read_tensors(os.path.join(where, "e.st"))[0]
+        if said or [got[n].hex() if n in got else None for n in ("codes", "scale", "sub")] != want:
+            print(f"V{22 + i}: {said or got}")
+            return 1
+    print(f"{len(VECTORS)} vectors")
+    return 0
 
 
 def given_ones(program, where, *files):
@@ -832,5 +990,5 @@ def given_ones(program, where, *files):
 
 
 if __name__ == "__main__":
-    ways = {"random": random_ones, "cases": random_cases, "files": given_ones, "authors": authors}
+    ways = {"random": random_ones, "cases": random_cases, "files": given_ones, "vectors": vectors, "authors": authors}
     sys.exit(1 if ways[sys.argv[1]](*sys.argv[2:]) else 0)

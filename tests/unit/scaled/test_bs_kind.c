@@ -16,18 +16,18 @@
 
 enum { FIFTH = 8, SIGN = 0x80 };
 
-static float fifth(uint8_t scale)
+static float fifth(uint32_t scale)
 {
     return scale & SIGN ? -5 : 5;
 }
 
-static float scale(const struct sq_bs_format *f, unsigned part, uint8_t code)
+static float scale(const struct sq_bs_format *f, unsigned part, uint32_t code)
 {
     (void)f, (void)part;
     return sq_e4m3_decode(code & 0x7f);
 }
 
-static bool is_scale(const struct sq_bs_format *f, unsigned part, uint8_t code)
+static bool is_scale(const struct sq_bs_format *f, unsigned part, uint32_t code)
 {
     (void)f, (void)part;
     return (code & 0x7f) != 0x7f;
