@@ -54,7 +54,7 @@ ifeq ($(SUBJECT),smollm2)
 accuracy: accuracy-smollm2
 else
 accuracy: accuracy-tiny
-	$(Q)$(ACCURACY)/grid.sh list > $(TINY_GRID).txt
+	$(Q)$(ACCURACY)/grid.sh list > $(TINY_GRID).txt && rm -f $(TINY_GRID).csv
 	$(Q)$(call kl,traces/tiny-llama,traces/tiny-llama,8,$(TINY_GRID),$(TINY_GRID).csv)
 	$(Q){ printf '<!-- make accuracy; revision %s; %s -->\n' "$$(reports/revision.sh)" "$$($(CC) --version | head -1)" && \
 	  $(ACCURACY)/grid.sh page $(TINY_GRID).txt $(TINY_GRID).csv; } > $(ACCURACY)/tiny-llama.md
