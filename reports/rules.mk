@@ -1,7 +1,7 @@
 # reports/: generated; the committed ones are reference results.
 ## report (reports): regenerate one report: make report R=NAME, which is the same as make NAME
 # Each NAME is a target, described where it is built; make report alone lists them.
-REPORTS := accuracy area area-clock area-engines area-flow area-scaled dram-report energy energy-page formats fuzz-report gpu-report joined papers results row sheet sweep \
+REPORTS := accuracy area area-clock area-engines area-flow area-scaled area-wires dram-report energy energy-page formats fuzz-report gpu-report joined papers results row sheet sweep \
            verdict verification
 .PHONY: report
 report:
@@ -62,6 +62,16 @@ area-chip: $(BUILD)/sqsim
 	  reports/area/chip.sh $< $(SRAM) $(LIBERTIES); } | $(head_in_tables) > $(BUILD)/chip.md && \
 	  reports/area/page.sh $(BUILD)/chip.md reports/area/README.md; \
 	  else echo "area-chip: skipped: needs LIBERTIES=\"FILE ...\" and SRAM=DIR; the table stays as it is"; fi
+
+# area-wires: PEs and gathers of LIBERTIES with and without placed wires, a table of docs/wires.md; LEF=DIR has their LEF files;
+# PES="pe_int4x8 ..." and BANKS="8 16 ..." for some rows
+.PHONY: area-wires
+area-wires: $(BUILD)/sqsim
+	$(Q)if [ -n "$(strip $(LIBERTIES))" ] && [ -n "$(LEF)" ]; then \
+	  { printf '<!-- make area-wires%s; revision %s; %s -->\n' "$${PES+ PES=\"$$PES\"}$${BANKS+ BANKS=\"$$BANKS\"}" "$$(reports/revision.sh)" "$$($(YOSYS) -V)" && \
+	  reports/area/wires.sh $< $(JOBS) $(LEF) $(LIBERTIES); } | $(head_in_tables) > $(BUILD)/wires.md && \
+	  reports/area/page.sh $(BUILD)/wires.md docs/wires.md; \
+	  else echo "area-wires: skipped: needs LIBERTIES=\"FILE ...\" and LEF=DIR; the table stays as it is"; fi
 
 # area-flow: regenerate reports/area/flow_osu018.txt: what each step of the synthesis script brings
 area-flow: $(BUILD)/sqsim
