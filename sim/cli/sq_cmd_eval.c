@@ -37,7 +37,8 @@ static const char doc[] =
     "  sqsim eval --format nvfp4 --kv-format int8 --and nvfp4 --kv-format int4\n"
     "  sqsim eval --format gqsa --sparsity 0.4 --algorithm lite\n"
     "  sqsim eval --format sq_a_static --layer-format '*.down_proj=sq_a_dynamic'\n"
-    "  sqsim quantize -o w.safetensors && sqsim eval --weights w.safetensors\n";
+    "  sqsim quantize -o w.safetensors && sqsim eval --weights w.safetensors\n"
+    "  sqsim eval --format gqsa --and-weights w.safetensors\n";
 
 static enum sq_status set_weights(void *context, const struct sq_cli_row *row, const char *text,
                                   struct sq_error *err)
@@ -105,18 +106,31 @@ static enum sq_status set_softmax(void *context, const struct sq_cli_row *row, c
 }
 
 // The format that the options belonged to is complete; those that follow are of another.
-static enum sq_status next_format(void *context, const struct sq_cli_row *row, const char *name,
-                                  struct sq_error *err)
+static enum sq_status next(struct sq_eval_args *in, struct sq_error *err)
 {
-    struct sq_eval_args *in = context;
-    (void)row;
     if (in->n_formats == SQ_EVAL_JOBS)
         return SQ_FAIL(err, SQ_ERR_RANGE, "--and: %d formats, need 1..%d", SQ_EVAL_JOBS + 1,
                        SQ_EVAL_JOBS);
     in->format[in->n_formats - 1].options = in->options;
     in->format[in->n_formats++].in = in;
     in->options = sq_cli_options_default(SQ_IN_EVAL);
+    return SQ_OK;
+}
+
+static enum sq_status next_format(void *context, const struct sq_cli_row *row, const char *name,
+                                  struct sq_error *err)
+{
+    struct sq_eval_args *in = context;
+    (void)row;
+    SQ_TRY(next(in, err));
     return sq_cli_options_format(&in->options, "--and", name, err);
+}
+
+static enum sq_status next_weights(void *context, const struct sq_cli_row *row, const char *text,
+                                   struct sq_error *err)
+{
+    SQ_TRY(next(context, err));
+    return set_weights(context, row, text, err);
 }
 
 #define AT(field) SQ_CLI_AT(struct sq_eval_args, field)
@@ -136,6 +150,8 @@ static const struct sq_cli_row rows[] = {
         "weights that `sqsim quantize -o` wrote, of any format, or a checkpoint that another "
         "program quantized",
         .found = ""),
+    SQ_CLI_OWN("and-weights", "FILE", next_weights,
+               "such a file as another format in the same run, paired with the first", .found = ""),
     SQ_CLI_OWN("layer-format", "RULES", set_layer_format,
                "layers in other formats, by name: PATTERN=FORMAT[:OPTION=VALUE]...,..."),
     SQ_CLI_OWN("kv-format", "FORMAT", set_kv_format,
