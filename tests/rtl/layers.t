@@ -14,7 +14,7 @@ blocks() { grep -o '"block":"[a-z0-9_]*"' | cut -d'"' -f4 | tr '\n' ,; }
 # ---- no difference
 # OPTIONS : BLOCKS : BEATS at least
 while IFS=: read -r options blocks beats; do
-  case $options in *"--low-lanes 8"* | *split* | *tied* | *"--bank 16 --weight-bits 8"* | *ptcsr*)
+  case $options in *"--low-lanes 8"* | *"sp24 --weight-bits"* | *split* | *tied* | *"--bank 16 --weight-bits 8"* | *ptcsr*)
     daily "$options: no difference" || continue ;; esac
   # shellcheck disable=SC2086
   sq cosim --layers $ONE $options --json
@@ -29,6 +29,7 @@ done <<'END'
 --format sq_a_static --bank 4 --weight-bits 2:engine_static:8000
 --format sq_a_dynamic --bank 4 --weight-bits 2 --algorithm rtn:engine_dynamic:8000
 --format sp24 --prune magnitude --algorithm rtn:meta24,engine_array:6000
+--format sp24 --weight-bits 4 --group 64 --prune magnitude --algorithm rtn:meta24,engine_array:6000
 --format gqsa --group 4:engine_gqsa:8000
 --format spqt:engine_spqt:4000
 --format spqr:engine_spqr:4000

@@ -72,16 +72,17 @@ static enum sq_status make_meta24(struct sq_route_work *w, struct sq_error *err)
     return SQ_OK;
 }
 
-// What is selected, times the stored values, is the kernel's product.
+// What is selected, times the stored values, is the kernel's product, of each scale group.
 static enum sq_status check_meta24(struct sq_route_work *w, struct sq_error *err)
 {
     const size_t m = w->p->m, n = w->p->n, k = w->p->k, words = k / META_COLUMNS;
     const size_t tiles_m = (m + META_ROWS - 1) / META_ROWS, kept = META_COLUMNS / 2;
     const int8_t *values;
     const int32_t *p_lo;
-    size_t g = 0;
+    size_t g = 0, groups;
+    SQ_TRY(sq_product_groups(w->p, &groups, err));
     SQ_PRODUCT_TENSOR(w->p, "values", SQ_I8, n * k / 2, values);
-    SQ_PRODUCT_TENSOR(w->p, "p_lo", SQ_I32, m * n, p_lo);
+    SQ_PRODUCT_TENSOR(w->p, "p_lo", SQ_I32, m * n * groups, p_lo);
     for (size_t c = 0; c < n; c++)
         for (size_t tile = 0; tile < tiles_m; tile++) {
             int32_t sum[META_ROWS] = {0};
@@ -89,10 +90,14 @@ static enum sq_status check_meta24(struct sq_route_work *w, struct sq_error *err
                 (void)sq_route_golden(w, g, g);
                 for (size_t i = 0; i < META_ROWS * kept; i++)
                     sum[i / kept] += w->golden[i] * values[c * k / 2 + word * kept + i % kept];
-            }
-            for (size_t row = 0; row < META_ROWS && tile * META_ROWS + row < m; row++) {
-                const size_t at = (tile * META_ROWS + row) * n + c;
-                sq_route_expect(w, "p_lo", at, p_lo[at], sum[row]);
+                if ((word + 1) % (words / groups) != 0)
+                    continue;
+                for (size_t row = 0; row < META_ROWS; row++, sum[row - 1] = 0) {
+                    const size_t token = tile * META_ROWS + row;
+                    const size_t at = (token * n + c) * groups + word / (words / groups);
+                    if (token < m)
+                        sq_route_expect(w, "p_lo", at, p_lo[at], sum[row]);
+                }
             }
         }
     return SQ_OK;
