@@ -72,8 +72,8 @@ static const struct sq_cli_row rows[] = {
                 .usual = "200"),
     SQ_CLI_UINT("train-batch", "N", 1, 64, AT(train_batch), "sequences of a step", .usual = "8"),
     SQ_CLI_REAL("train-rate", "R", 0, 1, AT(train_rate),
-                "first step of AdamW as a share of a tensor's mean magnitude", .usual = "0.003"),
-    SQ_CLI_UINT("seed", "N", 0, UINT64_MAX, AT(seed), "which sequences a step takes", .usual = "1"),
+                "first step of AdamW as a share of a tensor's mean magnitude", .usual = "0.01"),
+    SQ_CLI_UINT("seed", "N", 1, UINT64_MAX, AT(seed), "which sequences a step takes", .usual = "1"),
     SQ_CLI_WORD(
         "as", "PROGRAM", sq_foreign_as_choice, AT(as),
         "write what this program loads: config.json and model.safetensors in the folder --output; "
@@ -571,16 +571,29 @@ static enum sq_status take_own(struct arguments *in, struct sq_error *err)
     return status;
 }
 
+// What training takes where it is not given, 0; given without training it has no effect.
+static enum sq_status settle_training(struct arguments *in, struct sq_error *err)
+{
+    const char *without = in->train_steps        ? "train-steps"
+                          : in->train_batch      ? "train-batch"
+                          : in->train_rate > 0.0 ? "train-rate"
+                          : in->seed             ? "seed"
+                                                 : NULL;
+    if (!in->train && without)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--%s needs --train bqpo, e2e or both", without);
+    in->train_steps = in->train_steps ? in->train_steps : 200;
+    in->train_batch = in->train_batch ? in->train_batch : 8;
+    in->train_rate = in->train_rate > 0 ? in->train_rate : 0.01;
+    in->seed = in->seed ? in->seed : 1;
+    return SQ_OK;
+}
+
 int sq_cmd_quantize(int argc, char **argv)
 {
     static const struct sq_cli_line line = {rows, "[MODEL]", doc};
     struct sq_error err;
     long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
     struct arguments in = {.options = sq_cli_options_default(SQ_IN_QUANTIZE),
-                           .train_steps = 200,
-                           .train_batch = 8,
-                           .train_rate = 0.003,
-                           .seed = 1,
                            .jobs = n_cpus > 0 ? (unsigned)n_cpus : 1};
     struct sq_checkpoint ck;
     enum sq_status status = sq_cli_parse(&line, argc, argv, &in, &err);
@@ -590,6 +603,9 @@ int sq_cmd_quantize(int argc, char **argv)
         status = sq_cli_recipe(&in.options, &in.r, &err);
     const bool is_calib = in.calib.tokens || in.calib.text || in.n_calib_sequences;
     bool is_rtn = false;
+    if (status != SQ_OK)
+        return sq_cli_fail("quantize", &err);
+    status = settle_training(&in, &err);
     if (status != SQ_OK)
         return sq_cli_fail("quantize", &err);
     if (in.as && !in.output)

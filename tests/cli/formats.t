@@ -89,6 +89,7 @@ refuse "--dense-layers = 1.5, need 0..1" eval --format sp24 --dense-layers 1.5
 refuse "sp24 has no smoothing" eval --format sp24 --smooth 0.5
 refuse "train: dense is not trained" quantize --format dense --train bqpo
 refuse "need none, bqpo, e2e or both" quantize --format gqsa --train all
+refuse "seed needs --train" quantize --format gqsa --seed 3
 refuse "needs --format sq_a_dynamic" eval --format sp24 --select fp
 refuse "--sparsity = 0.2, need 0.5..0.9375" eval --sparsity 0.2
 refuse "--group = 16, need 32, 64, 128 or row" eval --group 16
@@ -185,15 +186,15 @@ e --weights m.safetensors --act-bits 16
 ok "eval reads what quantize wrote" [ "$(loss)" = "$base" ]
 
 # ---- training: on the calibration each stage loses less or changes nothing; the bytes do not depend on threads ----
-t() { accept "train $1" quantize --format $1 --train both --train-steps 4 --train-rate 0.01 --calib other.safetensors --json "${@:2}"; }
-for f in "gqsa --sparsity 0.3" "gqsa --weight-bits 16" "sp24 --weight-bits 4 --group 64" "sp24 --weight-bits 16"; do
+t() { accept "train $1" quantize --format $1 --train both --train-steps 8 --calib other.safetensors --json "${@:2}"; }
+for f in "gqsa --algorithm rtn" "gqsa --weight-bits 16" "sp24 --weight-bits 4 --group 64" "sp24 --weight-bits 16"; do
   t "$f" -o trained.safetensors --jobs 1
   ok "no block is worse" less "$(number block_error)" "$(number block_error_before) + 1e-12"
   [[ $f != *16 ]] && ok "scales lower the KL" less "$(number calib_kl)" "$(number calib_kl_before)"
 done
 t "sp24 --weight-bits 16" -o again.safetensors --jobs 3
 ok "the same bytes" cmp -s "$W/trained.safetensors" "$W/again.safetensors"
-ok "seed, steps, seconds, memory" out_has '"train":"both","train_steps":4,.*"seed":1,.*"train_seconds":[0-9.]*,"peak_memory_bytes":[0-9]'
+ok "seed, steps, seconds, memory" out_has '"train":"both","train_steps":8,.*"seed":1,.*"train_seconds":[0-9.]*,"peak_memory_bytes":[0-9]'
 accept "the file beside its format, paired" eval --format sp24 --weight-bits 16 --calib other.safetensors --tokens other.safetensors --and-weights trained.safetensors --summary --json
 ok "fewer nats" less "$(sed -n 2p "$W.out" | grep -o '"kl_mean":[^,]*' | cut -d: -f2)" "$(sed -n 1p "$W.out" | grep -o '"kl_mean":[^,]*' | cut -d: -f2)"
 
