@@ -32,7 +32,7 @@ def each(array, key):
 CLOSES = [("run", "bytes_by_stream", of("bytes"), values("bytes_by_stream"), 0),
           ("run", "causes", of("cycles"), values("causes", "low"), 0)]
 CLOSES += [("run", "energy_parts", of(f"energy_{e}_pj"), each("energy_parts", f"{e}_pj"), 0) for e in ("low", "gated", "high")]
-CLOSES += [("run", "edp_low_js", of(f"edp_{e}_js"), lambda o, e=e: o[f"energy_{e}_pj"] * 1e-12 * o["seconds"], 1e-9) for e in ("low", "high")]
+CLOSES += [("run", "edp_low_js", of(f"edp_{e}_js"), lambda o, e=e: o[f"energy_{e}_pj"] * 1e-12 * (o["seconds"] if "seconds" in o else o["tokens"] / o["tokens_per_second"]), 1e-9) for e in ("low", "high")]
 CLOSES += [("run", "idle", lambda o: 1 if o["share"] is not None else 0,
             lambda o: sum(o[k] or 0 for k in ("share", "rows", "refresh", "turns", "held", "idle")), 5e-3),
            ("run", "tokens_per_second", lambda o: o.get("tokens", o.get("new_tokens", 0)),
@@ -83,7 +83,7 @@ def run(*words):
         sys.exit(f"Bail out! {told}: {done.stderr}")
     *lines, last = map(json.loads, done.stdout.split("\n")[:-1])
     for command, key, whole, parts, by in CLOSES:
-        for o in lines + [{**l, **l[k]} for l in lines for k in ("zero_delay", "with_delays") if k in l] + [last]:
+        for o in lines + [{**l, **l[k]} for l in lines + [last] for k in ("zero_delay", "with_delays", "energy") if isinstance(l.get(k), dict)] + [last]:
             if command == name and key in o:
                 check(f"{command}: parts of {key} are the whole", parts(o), whole(o), by, told)
     for command, key, weight, keys in LINES:
@@ -173,6 +173,11 @@ def decode(i):
     machine("one", **dict(hw, cores=1, lanes=hw["cores"] * hw["lanes"]))
     alone, _ = run(*["one.yaml" if w == "m.yaml" else w for w in words])
     check("decode: one core with all lanes takes the time of the vector unit", sum(l["ms"] for l in alone if l.get("part") == "vector"), part["vector"]["ms"], .3, about)
+    with open(f"{DIR}/deeper.json", "w") as f:
+        json.dump(dict(c, num_hidden_layers=layers + 1), f)
+    _, deeper = run(*["deeper.json" if w == "model.json" else w for w in words])
+    for op, last in (("norm", 1), ("rotary", 0), ("softmax", 0), ("gate", 0), ("add", 0)):  # two norms a layer, and one after the last
+        check("decode: operations of the vector unit are those of its layers", deeper["vector_ms_by_op"][op] * (2 * layers + last), s["vector_ms_by_op"][op] * (2 * layers + 2 + last), 1e-9, f"{op}: {about}")
     check("decode: shares are one", sum(l["share"] for l in part.values()), 1, 1e-9, about)
     check("decode: tokens a second", s["tokens_per_second"], batch * 1e3 / sum(l["ms"] for l in part.values()), 1e-9, about)
 
@@ -214,6 +219,9 @@ def others():
     check("16 bits: weights alone, no scales", s["bytes"] - s["bytes_by_stream"]["partial"], 2 * (n * k + n + k), 0)
     check("16 bits: stored", s["stored_bits_per_weight"], 16, 0)
     run("run", "--machine", "m.yaml", "--workload", "w.csv", "--format", "dense", "--weight-bits", 4, "--energy", "t.jsonl", "--memory", "memory.yaml")
+    lines, s = run("run", "model.json", "--machine", "m.yaml", "--phase", "decode", "--context", 50, "--format", "dense", "--weight-bits", 4, "--energy", "t.jsonl", "--memory", "memory.yaml")
+    for end, pj in (("low", 40), ("gated", 72), ("high", 72)):
+        check("joules: DRAM of a pass is that of all its bytes", next(p[f"{end}_pj"] for p in s["energy"]["energy_parts"] if p["part"] == "dram"), pj * sum(l["bytes"] for l in lines if "part" in l), 1e-5, end)
     run("run", "--machine", "edge4_lpddr5", "--workload", "w.csv", "--format", "nvfp4")
     run("run", "--device", draw.choice(("ddr4-2400", "ddr5-4800", "lpddr4-3200")))
     with open(f"{DIR}/requests.csv", "w") as f:
@@ -223,6 +231,12 @@ def others():
         f.write("arrived_at,num_prefill_tokens,num_decode_tokens\n" + "".join(f"{9 * i},{draw.randint(5, 200)},{draw.randint(2, 6)}\n" for i in range(2)))
     _, s = run("run", "model.json", "--machine", "m.yaml", "--phase", "serve", "--requests", "alone.csv", "--format", "nvfp4")
     check("serve: requests far apart are alone in every step", s["mean_sequences"], 1, 1e-9)
+    with open(f"{DIR}/one.csv", "w") as f:
+        f.write("arrived_at,num_prefill_tokens,num_decode_tokens\n0,128,1\n")
+    lines, _ = run("run", "model.json", "--machine", "m.yaml", "--phase", "serve", "--requests", "one.csv", "--format", "nvfp4", "--token-budget", 64, "--sequences", 1)
+    halves = [run("run", "model.json", "--machine", "m.yaml", "--phase", "prefill", "--seq", 64, "--context", before, "--format", "nvfp4")[0] for before in (0, 64)]
+    check("serve: a prompt in two steps is two passes, with one lm_head", next(l["mean_ms"] for l in lines if l.get("measure") == "ttft"),
+          sum(l["ms"] for half in halves for l in half if "part" in l and (half is halves[1] or l["part"] != "head")), 1e-6)
     for phase in (("prefill", "--seq", 70), ("prefill", "--seq", 30, "--context", 50)):
         run("run", "model.json", "--machine", "m.yaml", "--phase", *phase, "--format", "mxfp4", "--chips", 1)
     run("generate", "--prompt", "The ", "--tokens", 2, "--on", "chip")
