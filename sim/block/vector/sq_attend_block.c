@@ -66,14 +66,14 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
     put_job(v, rng, kind, keys, 1 + sq_rng_below(rng, v[HEAD_DIM] / v[LANES]), record, len);
 }
 
-// Way 0: the last key goes.
+// Way 0: the second half of the keys goes; way 1: the last key.
 static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
 {
-    if (way > 0 || record[at_keys(v)] == 0)
+    const uint32_t keys = (uint32_t)record[at_keys(v)] + 1, kept = way == 0 ? keys / 2 : keys - 1;
+    if (way > 1 || kept == 0)
         return false;
-    record[at_keys(v)]--;
-    len[K] -= len[Q];
-    len[V] -= len[Q];
+    record[at_keys(v)] = (int32_t)kept - 1;
+    len[K] = len[V] = kept * len[Q];
     return true;
 }
 
