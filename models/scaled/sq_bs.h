@@ -166,7 +166,8 @@ void sq_bs_encode_marked(struct sq_bs *c, size_t row, const float *x);
 void sq_bs_get_block(const struct sq_bs *c, size_t row, size_t j, struct sq_bs_block *b);
 void sq_bs_put_block(struct sq_bs *c, size_t row, size_t j, const struct sq_bs_block *b);
 struct sq_bs_code sq_bs_get(const struct sq_bs *c, size_t row, size_t i);
-// Elements of block j, f.block floats, as they are multiplied; behind the last real one 0.
+// Elements of block j, f.block floats, as they are multiplied; behind the last real one 0 where a table has
+// codes of no 0 there.
 void sq_bs_elements(const struct sq_bs *c, size_t row, size_t j, float *out);
 void sq_bs_put(struct sq_bs *c, size_t row, size_t i, struct sq_bs_code code);
 // Block j of a row as values, f.block floats; one row, k floats.

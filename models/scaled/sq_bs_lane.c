@@ -216,7 +216,8 @@ void sq_bs_lane_values(const struct sq_bs_lane *l, const struct sq_bs *c, size_t
     const bool is_wide = sq_bs_is_wide(&c->f, part);
     for (size_t i = 0; is_wide && i < c->k; i++)
         l->value[i] = t->value[part][code[i]];
-    for (size_t i = c->k_orig; is_wide && i < c->k; i++)
+    const struct sq_bs_table *table = sq_bs_table_of(&c->f);
+    for (size_t i = c->k_orig; is_wide && table && table->lacks_zero && i < c->k; i++)
         l->value[i] = 0;
     for (size_t i = 0; is_wide && is_high && i < c->k; i++)
         l->value[i] = (is_high[i] != 0) == (part != 0) ? l->value[i] : 0;

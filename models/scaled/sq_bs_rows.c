@@ -6,6 +6,7 @@
 
 #include "models/number/sq_codes.h"
 #include "models/scaled/sq_bs_kind.h"
+#include "models/scaled/sq_bs_table.h"
 
 size_t sq_bs_padded(const struct sq_bs_format *f, size_t k_orig)
 {
@@ -103,9 +104,11 @@ void sq_bs_elements(const struct sq_bs *c, size_t row, size_t j, float *out)
     struct sq_bs_block b;
     sq_bs_get_block(c, row, j, &b);
     for (size_t i = 0; i < block; i++)
-        out[i] = j * block + i < c->k_orig
-                     ? sq_bs_element(&c->f, &b, i, sq_bs_get(c, row, j * block + i))
-                     : 0;
+        out[i] = sq_bs_element(&c->f, &b, i, sq_bs_get(c, row, j * block + i));
+    const struct sq_bs_table *t = sq_bs_table_of(&c->f);
+    for (size_t i = block; t && (t->zero || t->lacks_zero) && i > 0 && j * block + i > c->k_orig;
+         i--)
+        out[i - 1] = 0;
 }
 
 void sq_bs_put(struct sq_bs *c, size_t row, size_t i, struct sq_bs_code code)

@@ -74,7 +74,7 @@ static enum sq_status sort(struct sq_bs_table *t, unsigned grid, struct sq_error
         s->code[at] = (uint8_t)c;
         s->n++;
     }
-    t->has_zero = t->has_zero && has_zero;
+    t->lacks_zero = t->lacks_zero || !has_zero;
     if ((!has_zero && t->n_grids > 1) || s->n < 2)
         return RANGE("grid %s: %s, need 0 and at least one more", name,
                      has_zero || s->n < 2 ? "one value" : "no value 0");
@@ -173,7 +173,7 @@ static enum sq_status settle_grids(struct sq_bs_table *t, struct sq_error *err)
         return RANGE("elements.grids: values in units of 2^-%u, need at most 2^-%d", t->fraction,
                      SQ_BS_TABLE_FRACTION);
     t->most = 0;
-    t->has_zero = true;
+    t->lacks_zero = false;
     for (unsigned g = t->n_grids; g < SQ_BS_TABLE_GRIDS; g++)
         for (unsigned c = 0; c < SQ_BS_TABLE_CODES; c++)
             t->value[g][c] = SQ_BS_NO_VALUE;

@@ -105,7 +105,7 @@ struct sq_bs_table {
     // ---- derived by sq_bs_table_settle
     unsigned leaf;     // elements of the smallest sub-block; without levels `length`
     unsigned sub_bits; // stored bits of a block beside codes and scale
-    bool has_zero;     // 0 is a value of each grid
+    bool lacks_zero;   // 0 is no value of the grid
     unsigned most;     // the largest magnitude of what is multiplied, exponents and all
     // The values of a grid as its encoder takes them, ascending; magnitudes where it is signed. A quotient
     // above above[i] is nearer to value[i + 1] than to value[i].

@@ -533,7 +533,7 @@ INLINE void integers(const struct sq_bs *c, size_t row, int16_t *x)
             for (size_t e = 0; e < t->leaf; e++)
                 x[e] = (int16_t)((value[code[e]] - z) * (1 << sq_bs_sub_exponent(sub)));
         }
-    for (size_t i = c->k; (t->zero || !t->has_zero) && i > c->k_orig;
+    for (size_t i = c->k; (t->zero || t->lacks_zero) && i > c->k_orig;
          i--) // no value may be 0 there
         *--x = 0;
 }
@@ -567,7 +567,7 @@ SQ_BS_AVX512_TARGET static void integers_avx512(const struct sq_bs *c, size_t ro
     const struct sq_bs_table *const t = sq_bs_table_of(&c->f);
     const size_t block = c->f.block, blocks = c->k / block;
     const uint8_t *code = c->code + row * c->k;
-    if (t->sub_bits || block < 16 || t->bits > 5 || !t->has_zero) {
+    if (t->sub_bits || block < 16 || t->bits > 5 || t->lacks_zero) {
         integers(c, row, x);
         return;
     }

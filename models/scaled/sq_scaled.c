@@ -234,7 +234,7 @@ enum sq_status sq_scaled_check_table(const struct sq_bs_table *t, struct sq_erro
     if (t->zero != SQ_BS_ZERO_NONE)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "format = %s: no RTL has blocks.0.zero, need none",
                        t->name);
-    if (!t->has_zero)
+    if (t->lacks_zero)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "format = %s: no RTL has elements.grids without 0, which fills its lines",
                        t->name);

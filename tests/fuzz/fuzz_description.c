@@ -31,7 +31,7 @@ static void encode(const struct sq_bs_format *f, const float *x, size_t n, float
         FUZZ_CHECK(sq_bs_is_legal(f, &b, i, c));
         decoded[i] = sq_bs_value(f, &b, i, c);
         FUZZ_CHECK(isfinite(decoded[i]) &&
-                   (i < n || decoded[i] == 0 || f->table->zero || !f->table->has_zero));
+                   (i < n || decoded[i] == 0 || f->table->zero || f->table->lacks_zero));
     }
 }
 
