@@ -178,6 +178,8 @@ for e in "ActScale=1 WeightScale=0" "ActScale=0 WeightScale=0" "ActScale=2 Weigh
 for s in 0 1; do lint sq_scaled_ctl Sums=$s Result=$s; done
 for s in 0 1; do lint sq_acc_binary32 Sums=$s; done
 lint sq_acc_binary32 SigW=1 ExpW=10 "IsWide=1'b1"
+lint sq_dot_columns
+lint sq_acc_aligned
 for s in 1 4; do lint sq_acc_fixed SigW=$s; lint sq_acc_fixed SigW=$s TwoBlocks=1; done
 lint sq_pe_scaled HighLanes=2 ActElement=0
 for s in 4 5; do lint sq_pe_scaled ActElement=$TABLE WeightElement=$TABLE ActScale=$s WeightScale=$s; done
