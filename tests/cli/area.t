@@ -422,7 +422,7 @@ if [ -f "$DATA/lef/sg13g2_stdcell.lef" ] && [ "$path" != null ]; then
   sq "${placed[@]}" --period "$half"
   ok "a period that the smallest netlist meets without wires alone" awk "BEGIN{exit !($(value min_period_ns) <= $half)}"
   sq "${placed[@]}" --period .9
-  cells=$(head -1 "$W.out" | grep -o '"cells":{[^}]*}' | grep -o '":[0-9]*' | tr -dc '0-9\n' | paste -sd+ | bc) sized=$(value n_sized)
+  cells=$(head -1 "$W.out" | grep -o '"cells":{[^}]*}' | grep -o '":[0-9][0-9]*' | tr -dc '0-9\n' | paste -sd+ | bc) sized=$(value n_sized)
   ok "larger cells and buffers for the wires, $(value path_placed_ns) -> $(value critical_path_ns): never a longer path" \
     awk "BEGIN{exit !($sized + $(value n_buffers) > 0 && $(value critical_path_ns) < $(value path_placed_ns))}"
   ok "... they are in the cells and the area" [ "$cells" = "$(value n_cells)" -a "$(grep -c '"sg13g2_[a-z0-9]*_[248]":' "$W.out")" = 1 ]
