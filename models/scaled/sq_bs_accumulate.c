@@ -37,20 +37,34 @@ void sq_bs_accumulate_load(const struct sq_bs *c, size_t row, double *out, int16
     }
 }
 
-void sq_bs_accumulate(const struct sq_sum_rule *r, const struct sq_bs *w, const struct sq_bs *x,
-                      float *sum)
+bool sq_bs_accumulate(const struct sq_sum_rule *r, const struct sq_bs *w, const struct sq_bs *x,
+                      double *sum)
 {
-    const size_t k = w->k, n = w->n + x->n;
-    double *const v = malloc(n * k * sizeof *v);
-    int16_t *const e = malloc(n * k * sizeof *e);
-    if (!v || !e)
-        abort();
-    for (size_t i = 0; i < n; i++)
-        sq_bs_accumulate_load(i < w->n ? w : x, i < w->n ? i : i - w->n, v + i * k, e + i * k);
-    for (size_t i = 0; i < x->n * w->n; i++) {
-        const size_t c = i % w->n * k, t = (w->n + i / w->n) * k;
-        sum[i] = (float)sq_sum(r, v + c, e + c, v + t, e + t, k, (double)sum[i], NULL, NULL);
+    const size_t k = x->k, n = w->n, m = x->n;
+    double *const v = malloc(m * k * sizeof *v);
+    int16_t *const e = malloc(m * k * sizeof *e);
+    bool is_out_of_memory = !v || !e;
+    for (size_t t = 0; !is_out_of_memory && t < m; t++)
+        sq_bs_accumulate_load(x, t, v + t * k, e + t * k);
+#pragma omp parallel for schedule(dynamic, 8) if (n * m * k > 1 << 16)
+    for (size_t row = 0; row < n; row++) {
+        double *const of_w = v && e ? malloc(k * sizeof *of_w) : NULL;
+        int16_t *const ew = malloc(k * sizeof *ew);
+        const bool has_room = of_w && ew;
+        if (has_room)
+            sq_bs_accumulate_load(w, row, of_w, ew);
+        for (size_t t = 0; has_room && t < m; t++) {
+            double *const to = &sum[t * n + row];
+            *to = sq_sum(r, of_w, ew, v + t * k, e + t * k, k, *to, NULL, NULL);
+        }
+        if (!has_room) {
+#pragma omp atomic write
+            is_out_of_memory = true;
+        }
+        free(of_w);
+        free(ew);
     }
     free(v);
     free(e);
+    return !is_out_of_memory;
 }

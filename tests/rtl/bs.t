@@ -176,7 +176,7 @@ mutate infinity_is_a_number array_scaled mxfp8_e5m2 value rtl/scaled/sq_block_li
 # ---- aligned sums -----------------------------------------------------------------------------
 A=rtl/scaled/sq_acc_aligned.sv D=rtl/scaled/sq_dot_columns.sv
 mutate aligned_toward_minus_infinity array_scaled mxfp8_aligned value $A "s/? negative_q : count_q/? CountW'(0) : count_q/"
-mutate aligned_exponent_of_a_zero array_scaled mxfp4_aligned value $D "s/is_product\[i\] ? a_exp + b_exp : 6'd0/a_exp + b_exp/"
+mutate aligned_zeros_have_an_exponent array_scaled mxfp4_aligned value $D "s/assign any_o = .*/assign any_o = 1'b1;/"
 mutate aligned_exponent_by_value array_scaled mxfp8_aligned value $D "s/a_exp + b_exp : 6'd0/a_exp + b_exp + 6'((AMagW+BMagW)'(a) * (AMagW+BMagW)'(b) >> (AMagW+BMagW-1)) : 6'd0/"
 mutate aligned_sum_so_far_ignored array_scaled mxfp4_aligned value $A "s/before_any \&\& before_top > e_products;/before_any \&\& before_top > e_products + 1;/"
 mutate aligned_infinity_goes_on array_scaled mxfp4_aligned value $A "s/assign is_infinite = before_any .*/assign is_infinite = $F;/"

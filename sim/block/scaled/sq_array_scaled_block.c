@@ -221,32 +221,23 @@ static void load(const unsigned *v, const struct sq_group *in, struct side *x, s
     }
 }
 
-static void product_aligned(const unsigned *v, const struct side *x, const struct side *w,
-                            int32_t *out)
+static void product_float(const unsigned *v, const struct side *x, const struct side *w,
+                          int32_t *out)
 {
     const size_t pes = (size_t)v[ROWS] * v[COLS];
     const struct sq_sum_rule r = sq_scaled_rule(v[ACC], v[ACC_W], v[BANK]);
-    float *const y = calloc(pes, sizeof *y);
-    if (!y)
-        abort();
-    sq_bs_accumulate(&r, &w->c, &x->c, y);
-    for (size_t i = 0; i < pes; i++)
-        out[i] = (int32_t)sq_combine_bits(y[i]);
-    free(y);
-}
-
-static void product_binary32(const unsigned *v, const struct side *x, const struct side *w,
-                             int32_t *out)
-{
-    const size_t pes = (size_t)v[ROWS] * v[COLS];
+    const bool is_aligned = v[ACC] >= SQ_SCALED_ALIGNED;
+    double *const sum = calloc(pes, sizeof *sum);
     float *y = calloc(pes, sizeof *y);
     const struct sq_bs_product g = {.w = &w->c, .x = &x->c, .y = y};
     void *scratch = aligned_alloc(64, (sq_bs_gemm_scratch(&g) + 63) / 64 * 64);
-    if (!y || !scratch)
+    if (!y || !scratch || !sum || (is_aligned && !sq_bs_accumulate(&r, &w->c, &x->c, sum)))
         abort();
-    sq_bs_gemm(&g, scratch);
+    if (!is_aligned)
+        sq_bs_gemm(&g, scratch);
     for (size_t i = 0; i < pes; i++)
-        out[i] = (int32_t)sq_combine_bits(y[i]);
+        out[i] = (int32_t)sq_combine_bits(is_aligned ? (float)sum[i] : y[i]);
+    free(sum);
     free(y);
     free(scratch);
 }
@@ -309,12 +300,10 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     for (size_t c = 0; c < v[COLS]; c++)
         w.c.global[0][c] = 1;
     load(v, in, &x, &w);
-    if (v[ACC] == SQ_SCALED_BINARY32)
-        product_binary32(v, &x, &w, out);
-    else if (v[ACC] >= SQ_SCALED_ALIGNED)
-        product_aligned(v, &x, &w, out);
-    else
+    if (v[ACC] == SQ_SCALED_FIXED)
         product_fixed(v, &x, &w, out);
+    else
+        product_float(v, &x, &w, out);
     out[3 * v[ROWS] * v[COLS]] = (int32_t)(x.errors | w.errors);
     free_side(&x);
     free_side(&w);

@@ -328,7 +328,15 @@ static void add_aligned(const unsigned *v, const struct operand *x, const struct
                         float *total)
 {
     const struct sq_sum_rule r = sq_scaled_rule(v[SQ_ES_ACC], v[SQ_ES_ACC_W], v[SQ_ES_BANK]);
-    sq_bs_accumulate(&r, &w->c, &x->c, total);
+    const size_t n = x->c.n * w->c.n;
+    double *const sum = malloc(n * sizeof *sum);
+    for (size_t i = 0; sum && i < n; i++)
+        sum[i] = (double)total[i];
+    if (!sum || !sq_bs_accumulate(&r, &w->c, &x->c, sum))
+        abort();
+    for (size_t i = 0; i < n; i++)
+        total[i] = (float)sum[i];
+    free(sum);
 }
 
 static void multiply_aligned(const unsigned *v, const struct operand *x, const struct operand *w,

@@ -316,34 +316,13 @@ static enum sq_status check_numbers(const float *y, size_t m, size_t n, struct s
 static enum sq_status accumulate_codes(const struct state *s, const struct sq_bs *a, float *y,
                                        struct sq_error *err)
 {
-    const size_t k = s->w.k, n = s->w.n, m = a->n;
-    double *x = malloc(m * k * sizeof *x);
-    int16_t *ex = malloc(m * k * sizeof *ex);
-    bool is_out_of_memory = !x || !ex;
-    for (size_t t = 0; !is_out_of_memory && t < m; t++)
-        sq_bs_accumulate_load(a, t, x + t * k, ex + t * k);
-#pragma omp parallel for schedule(dynamic, 8)
-    for (size_t row = 0; row < n; row++) {
-        double *w = x && ex ? malloc(k * sizeof *w) : NULL;
-        int16_t *ew = malloc(k * sizeof *ew);
-        const bool has_room = w && ew;
-        if (has_room)
-            sq_bs_accumulate_load(&s->w, row, w, ew);
-        for (size_t t = 0; has_room && t < m; t++) {
-            const double above = (double)s->w.global[0][row] * (double)a->global[0][t];
-            y[t * n + row] =
-                (float)(sq_sum(&s->sum, w, ew, x + t * k, ex + t * k, k, 0, NULL, NULL) * above);
-        }
-        if (!has_room) {
-#pragma omp atomic write
-            is_out_of_memory = true;
-        }
-        free(w);
-        free(ew);
-    }
-    free(x);
-    free(ex);
-    return is_out_of_memory ? no_memory(n, k, err) : SQ_OK;
+    const size_t n = s->w.n, m = a->n;
+    double *const sum = calloc(m * n, sizeof *sum);
+    const bool has_room = sum && sq_bs_accumulate(&s->sum, &s->w, a, sum);
+    for (size_t i = 0; has_room && i < m * n; i++)
+        y[i] = (float)(sum[i] * ((double)s->w.global[0][i % n] * (double)a->global[0][i / n]));
+    free(sum);
+    return has_room ? SQ_OK : no_memory(n, s->w.k, err);
 }
 
 static enum sq_status multiply_codes(const struct state *s, const struct sq_bs *a, float *y,

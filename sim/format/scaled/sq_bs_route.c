@@ -426,11 +426,14 @@ static enum sq_status multiply_aligned(struct sq_product *p, unsigned acc, unsig
 {
     const struct sq_sum_rule r = sq_scaled_rule(acc, aligned, w->f.block);
     float *y;
+    double *sum;
     SQ_PRODUCT_KEEP(p, y, a->n * w->n);
-    memset(y, 0, a->n * w->n * sizeof *y);
-    sq_bs_accumulate(&r, w, a, y);
+    SQ_PRODUCT_KEEP(p, sum, a->n * w->n);
+    memset(sum, 0, a->n * w->n * sizeof *sum);
+    if (!sq_bs_accumulate(&r, w, a, sum))
+        return SQ_NO_MEMORY(err, "sums of %zu x %zu", w->n, w->k);
     for (size_t i = 0; i < a->n * w->n; i++)
-        y[i] = sq_combine_float(0, y[i], w->global[0] ? w->global[0][i % w->n] : 1,
+        y[i] = sq_combine_float(0, (float)sum[i], w->global[0] ? w->global[0][i % w->n] : 1,
                                 a->global[0] ? a->global[0][i / w->n] : 1);
     sq_product_put(p, "y_summed", SQ_F32, a->n * w->n, y);
     return SQ_OK;
