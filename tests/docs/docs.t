@@ -140,7 +140,14 @@ check() { # COMMAND
 M=$SQSIM_HOME/sim/machines
 json quantize --smooth none --calib-sequences 1 -o w.safetensors
 json quantize --calib-sequences 1 -o smoothed.safetensors
-for f in $(left sp24 gqsa); do json quantize --format $f --prune magnitude --algorithm rtn -o $f.safetensors; done
+# Values of other bits than a format's own, and training, have keys of their own.
+for f in $(left sp24 gqsa); do
+  json quantize --format $f --prune magnitude --algorithm rtn -o $f.safetensors
+  wide=(--weight-bits 8)
+  [ $f = gqsa ] || wide=(--weight-bits 6 --group 128)
+  json quantize --format $f --prune magnitude --algorithm rtn "${wide[@]}" -o $f.wide
+done
+json quantize --format "$(left gqsa sp24 | head -1)" --train both --train-steps 1 --calib-sequences 1 -o trained.safetensors
 for f in mxfp4 mxfp8 mxplus nvint5 sq_b; do json quantize --format $f -o $f.safetensors; done
 for f in $(left spqt spqr); do json quantize --format $f --calib-sequences 1 -o $f.safetensors; done
 for f in dense sq_a_static sq_a_dynamic; do json quantize --format $f --smooth none --calib-sequences 1 -o $f.safetensors; done
@@ -270,6 +277,7 @@ for f in $(left w dense sq_a_static sq_a_dynamic sp24 gqsa spqt spqr mxfp4 mxfp8
   [ $f = w ] && system=sq_w
   sq inspect $f.safetensors --json
   ok "tensors of $system" cmp <(table_of $system) <(sed -n 's/^{"tensor":"[^"]*\.\([^".]*\)","dtype":"\([^"]*\)".*/\1 \2/p' "$W.out" | sort -u)
+  [ ! -f "$W/$f.wide" ] || sq inspect $f.wide --json
   ok "metadata of $system" cmp <(keys_of $system) <(tail -1 "$W.out" | grep -o '"metadata":{[^}]*}' | sed 's/"metadata"://' |
     grep -o '"[^"]*":"' | tr -d '":' | sed 's/.*\.//' | sort -u)
 done
@@ -286,7 +294,10 @@ ok "a machine with rare keys" [ "$RC" = 0 ]
 sed 's/^core:.*/&\n  sum: exact\n  cut: 2\n  carry: 16/' "$M/chip.yaml" >"$W/exact.yaml"
 sq run --m 8 --n 64 --k 128 --format nvfp4 --machine "$W/exact.yaml"
 ok "a chip with exact sums" [ "$RC" = 0 ]
-ok "keys of an accelerator" cmp <(machine_keys Accelerators) <(sort -u <(yaml_keys "$M/default.yaml") <(yaml_keys "$W/exact.yaml") <(yaml_keys "$W/rare.yaml"))
+sed 's/^core:.*/&\n  sum: aligned\n  aligned: 13/' "$M/chip.yaml" >"$W/aligned.yaml"
+sq run --m 8 --n 64 --k 128 --format mxfp4 --machine "$W/aligned.yaml"
+ok "a chip with aligned sums" [ "$RC" = 0 ]
+ok "keys of an accelerator" cmp <(machine_keys Accelerators) <(sort -u <(yaml_keys "$M/default.yaml") <(yaml_keys "$W/exact.yaml") <(yaml_keys "$W/aligned.yaml") <(yaml_keys "$W/rare.yaml"))
 ok "keys of a GPU" cmp <(machine_keys GPUs) <(yaml_keys "$M/template_gpu.yaml")
 ok "all tables are there" [ "$(for s in sq_w dense sq_a_static sq_a_dynamic sp24 gqsa spqt spqr mxfp4 mxplus nvfp4 sq_b; do table_of $s; done | wc -l),$(machine_keys GPUs | wc -l)" = 40,8 ]
 # Fields of GPU records, of which the writer has every one.
