@@ -296,9 +296,12 @@ static enum sq_status settle_scale(struct sq_bs_table *t, struct sq_error *err)
     if (is_e8m0 && (t->has_global || t->below + t->above > 0))
         return RANGE("%s of scale e8m0, need none",
                      t->has_global ? "tensor_scale" : "blocks.0.search");
-    if (t->is_reciprocal && (t->has_global || is_e8m0))
-        return RANGE("blocks.0.divide = bfloat16 with %s, need tensor_scale none and no e8m0",
-                     is_e8m0 ? "scale e8m0" : "a tensor_scale");
+    if (t->is_reciprocal && (t->has_global || is_e8m0 || t->scale >= SQ_BS_SCALE_BF16))
+        return RANGE(
+            "blocks.0.divide = bfloat16 with %s %s, need tensor_scale none and no scale e8m0, "
+            "bf16 or f32, whose smallest have no reciprocal",
+            t->has_global ? "a" : "scale",
+            t->has_global ? "tensor_scale" : sq_bs_scale_name(t->scale));
     if (t->below > SQ_BS_TABLE_NEAR || t->above > SQ_BS_TABLE_NEAR)
         return RANGE("blocks.0.search = [%u, %u], need 0..%d each", t->below, t->above,
                      SQ_BS_TABLE_NEAR);

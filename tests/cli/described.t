@@ -254,6 +254,7 @@ two|s/scale: e4m3/scale: f16/|scale_sign
 one|s/scale: e6m2/scale: f16, zero: float/|zero = float, need one of none, int, f16, min
 one|s/scale: e6m2/scale: f16, zero: int/|zero
 one|s/scale: e6m2/scale: f16, zero_bits: 4/|zero_bits = 4
+one|s/e6m2, rule: amax . 7/bf16, rule: amax \/ 7, divide: bfloat16/|divide = bfloat16 with scale bf16
 one|s/amax . 7/range \/ 7/|rule = range, need a zero
 one|s/amax . 7/median \/ 7/|median
 one|s/amax . 7/percentile(101) \/ 7/|percentile(101)

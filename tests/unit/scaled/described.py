@@ -257,7 +257,7 @@ class Grid:
         if len(near) == 1:
             return near[0]
         if self.is_away:
-            return max(near, key=lambda c: (abs(self.value[c]), -c))
+            return max(near, key=lambda c: (abs(self.value[c]), -self.value[c]))  # of two signs the one below 0
         lone = 1 << (self.bits - 1)  # where two's complement has no value, and what has no sign of its own
         if lone in near and self.value[lone] != 0:
             near.remove(lone)
@@ -792,7 +792,7 @@ def random_description(rng, name):
     elements = {"bits": bits, "grids": grids}
     if rng.random() < .2:
         elements["ties"] = rng.choice(["away", "even"])
-    if tensor == "none" and scale != "e8m0" and statistic == "amax" and rng.random() < .4:
+    if tensor == "none" and scale not in ("e8m0", "bf16", "f32") and statistic == "amax" and rng.random() < .4:
         top["divide"] = rng.choice(["bfloat16", "bfloat16", "binary32"])
     return {"name": name, "elements": elements, "blocks": [top] + level, "tensor_scale": tensor, "operands": operands}
 
