@@ -112,7 +112,7 @@ fi
 change "--rows" "${finish_core[@]}" -- --rows 2
 sq area --json "${finish_core[@]}"; one=$(value area_um2)
 sq area --json "${finish_core[@]}" --rows 1 --cols 2 --keep-parts
-ok "--cols: $one -> $(value area_um2)" awk "BEGIN{exit !($(value area_um2) > 1.5 * $one)}"
+ok "--cols: $one -> $(value area_um2)" awk "BEGIN{exit !($(value area_um2) > 1.2 * $one)}"
 ok "--keep-parts: said so, no delay" \
   [ "$RC" = 0 -a "$(value keep_parts)" = true -a "$(value critical_path_ns)" = null ]
 parts() { grep -o '"sq_[a-z0-9_]*":{"count":[0-9]*,"um2":[0-9.]*' "$W.out"; }

@@ -250,7 +250,7 @@ mutate a_block_too_many top gqsa any $S "s/ColScales: fits = Indexed != 0 ? prod
 mutate weights_of_each_column_beyond_memory top gqsa any $S "s/assign weight_tiles = .*/assign weight_tiles = cols;/"
 mutate two_tiles_of_rows_a_block top gqsa any $S "s/(Indexed == 0 || (row_block == 16'd1 \&\&/(Indexed == 0 || (/"
 mutate more_columns_than_scales top gqsa any $S "s/32'(col_block) <= 32'(ColDepth) :/$T :/"
-mutate kept_groups_that_wait_counted_as_missing top gqsa any rtl/top/sq_top.sv "s/missing_q <= !(IsIndexed || valid\[0\])/missing_q <= !valid[0]/"
+mutate kept_groups_that_wait_counted_as_missing top gqsa any rtl/top/sq_top.sv "s/: !(IsIndexed || valid\[0\]) || !valid\[2\]/: !valid[0] || !valid[2]/"
 
 # ---- descriptor -------------------------------------------------------------------------------------
 mutate half_a_descriptor_runs top w8a8 any $S "s/sound_q <= sound_q && !in_poison_i/sound_q <= sound_q \&\& !(in_poison_i \&\& in_last_i)/"
