@@ -5,12 +5,13 @@
 #include "tests/sim/oracle_blocks.h"
 
 // Q.7: operands, for split codes selects made of them first; a block's sum; times its scale where
-// that is rounded to binary32 before it is added, or where exact sums have registers.
+// that is rounded to binary32 before it is added, or where exact sums have registers. Sums that are cut off (Acc 2, 3) stay in
+// place until they are taken; with 3 the sum of a step is rounded, and then added in binary32.
 static struct tail scaled_tail(const struct input *in)
 {
-    const bool split = param(in, "HighPerBank") > 0, rounds = param(in, "Acc") == 0;
-    return (struct tail){.depth = 2u + split + rounds + param(in, "Cut"),
-                         .in_place = param(in, "Carry") > 0};
+    const unsigned acc = param(in, "Acc"), split = param(in, "HighPerBank") > 0;
+    return (struct tail){.depth = 2u + split + (acc == 0) + param(in, "Cut") + (acc == 3 ? 2 : 0),
+                         .in_place = param(in, "Carry") > 0 || acc >= 2};
 }
 
 static void predict_array_scaled(const struct input *in, struct prediction *w)
