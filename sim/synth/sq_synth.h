@@ -24,7 +24,7 @@
 #include "sim/io/sq_digest.h"
 #include "sim/synth/sq_liberty.h"
 
-enum { SQ_SYNTH_MAX_PARAMS = 32, SQ_SYNTH_PART_LEN = 48 };
+enum { SQ_SYNTH_MAX_PARAMS = 40, SQ_SYNTH_PART_LEN = 48 };
 
 struct sq_synth_param {
     const char *name; // as the module declares it, e.g. "BankLen"

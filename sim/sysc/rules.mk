@@ -22,12 +22,12 @@ $(SYSC_DIR)/sq_sc_lockstep: sim/sysc/sq_sc_lockstep.cpp $(wildcard sim/sysc/*.h)
     $(SYSC_DIR)/core/lib.a $(SYSC_DIR)/gather/lib.a $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
 	$(Q)$(SYSC_CXX) -I$(SYSC_DIR)/core/obj -I$(SYSC_DIR)/gather/obj -isystem $(VERILATOR_ROOT)/include -isystem $(VERILATOR_ROOT)/include/vltstd \
 	  $< $(SYSC_DIR)/core/lib.a $(SYSC_DIR)/gather/lib.a $(SYSC_DIR)/core/obj/verilated.o $(SYSC_DIR)/core/obj/verilated_threads.o \
-	  $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a -lsystemc $(LDLIBS) -o $@
+	  $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a -lsystemc $(LDLIBS) -fopenmp -o $@
 
 $(SYSC_DIR)/sq_tlm_platform: sim/sysc/sq_tlm_platform.cpp sim/sysc/sq_tlm_core.h \
     $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
 	$(Q)mkdir -p $(@D)
-	$(Q)$(SYSC_CXX) $< $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a -lsystemc $(LDLIBS) -o $@
+	$(Q)$(SYSC_CXX) $< $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a -lsystemc $(LDLIBS) -fopenmp -o $@
 
 $(SYSC_DIR)/sq_chip_platform: tests/package/chip_platform.cpp $(wildcard lib/sq_chip*.h) sim/machine/sq_device.h lib/sq_driver.h \
     $(BUILD)/obj/lib/sq_api_device.o \

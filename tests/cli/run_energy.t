@@ -159,7 +159,7 @@ text_sums() { awk '/ of high$/ { on = 1; next } on && $1 == "total" { exit !(spr
 ok "text sums up" text_sums
 
 # The columns of gqsa choose their own groups: activations once, or for each of 64 columns the kept half.
-sed 's/"recipe":{[^}]*}/"recipe":{"format":"gqsa","group":16,"sparsity":0.5,"scope":"matrix","schedule":"stream_k","act_bits":8}/' "$W/t.jsonl" >"$W/g.jsonl"
+sed 's/"recipe":{[^}]*}/"recipe":{"format":"gqsa","weight_bits":4,"group":16,"sparsity":0.5,"scope":"matrix","schedule":"stream_k","act_bits":8}/' "$W/t.jsonl" >"$W/g.jsonl"
 accept "columns with their own elements" run --m 1 --n 64 --k 256 --format gqsa --energy g.jsonl --memory m.yaml --json
 ok "... read activations more often" [ "$(value 'part("sram_read", "high") > 2 * part("sram_read", "low")')" = 1 ]
 
