@@ -5,7 +5,7 @@
 //   BINARY32  A = fl(A + fl(P * s_w * s_x)), blocks ascending: sq_bs_gemm (SPEC Q.7)
 //   FIXED     A = sum of P * s_w * s_x, an integer in units of 2^-sq_scaled_fraction(): exact, of
 //             every order the same; rounded once at the end where a binary32 is wanted
-//   ALIGNED   a block is a step of sq_sum_rule, of the terms of which are its products and A (SPEC Q.11)
+//   ALIGNED   a block is a step of sq_sum_rule, whose terms are the products of the block and A (SPEC Q.11)
 //   AFTER     the same with c = after: A is added in binary32
 #ifndef SQ_SCALED_H
 #define SQ_SCALED_H
@@ -152,7 +152,8 @@ struct sq_scaled_table sq_scaled_table(enum sq_scaled_element e); // of a table
 // a table; and into words what the codes of a table stand for.
 enum sq_scaled_element sq_scaled_element_of_table(const struct sq_bs_table *t,
                                                   unsigned words[SQ_SCALED_TABLE_WORDS]);
-// What no RTL has, with its key: SQ_ERR_UNSUPPORTED. Of such a table the two functions beside say nothing.
+// SQ_ERR_UNSUPPORTED, with the key of the description, where no RTL has such a table. The functions before and after this
+// one are for tables that it takes.
 enum sq_status sq_scaled_check_table(const struct sq_bs_table *t, struct sq_error *err);
 enum sq_scaled_scale sq_scaled_scale_of_table(const struct sq_bs_table *t);
 // Whether only a description says what blocks stand for; it, with what decodes blocks of `bank` codes, none of 32 values

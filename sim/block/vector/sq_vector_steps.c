@@ -112,6 +112,17 @@ static enum sq_status run(struct program *p, struct sq_error *err)
     return SQ_OK;
 }
 
+// Runs the passes, takes rows of n elements back where all ran, and frees the memory.
+static enum sq_status finish(struct program *p, struct rows r, size_t n, float *x,
+                             struct sq_error *err)
+{
+    const enum sq_status status = run(p, err);
+    if (status == SQ_OK)
+        get(p, r, n, x, n);
+    free(p->word);
+    return status;
+}
+
 enum sq_status sq_vector_steps_norm(const struct sq_vector_steps *v, const float *in,
                                     const float *gain, float eps, size_t rows, size_t n, float *out,
                                     struct sq_error *err)
@@ -129,11 +140,7 @@ enum sq_status sq_vector_steps_norm(const struct sq_vector_steps *v, const float
     add_pass(&p, SQ_VECTOR_RSQRT, 1, squares, constant(1.0f / (float)n), constant(eps), scale);
     add_pass(&p, SQ_VECTOR_PLAIN, width, x, one(scale), constant(0.0f), x);
     add_pass(&p, SQ_VECTOR_PLAIN, width, x, each((struct rows){g.at, 0}), constant(0.0f), x);
-    const enum sq_status status = run(&p, err);
-    if (status == SQ_OK)
-        get(&p, x, n, out, n);
-    free(p.word);
-    return status;
+    return finish(&p, x, n, out, err);
 }
 
 enum sq_status sq_vector_steps_gate(const struct sq_vector_steps *v, float *gate, const float *up,
@@ -148,11 +155,7 @@ enum sq_status sq_vector_steps_gate(const struct sq_vector_steps *v, float *gate
     add_pass(&p, SQ_VECTOR_RECIPROCAL, width, part, constant(1.0f), constant(1.0f), part);
     add_pass(&p, SQ_VECTOR_PLAIN, width, g, each(part), constant(0.0f), g);
     add_pass(&p, SQ_VECTOR_PLAIN, width, g, each(u), constant(0.0f), g);
-    const enum sq_status status = run(&p, err);
-    if (status == SQ_OK)
-        get(&p, g, n, gate, n);
-    free(p.word);
-    return status;
+    return finish(&p, g, n, gate, err);
 }
 
 enum sq_status sq_vector_steps_add(const struct sq_vector_steps *v, float *x, const float *y,
@@ -162,11 +165,7 @@ enum sq_status sq_vector_steps_add(const struct sq_vector_steps *v, float *x, co
     SQ_TRY(begin(&p, v, rows, n, 2, err));
     const struct rows a = put(&p, rows, n, x, n), b = put(&p, rows, n, y, n);
     add_pass(&p, SQ_VECTOR_PLAIN, (uint32_t)n, a, constant(1.0f), each(b), a);
-    const enum sq_status status = run(&p, err);
-    if (status == SQ_OK)
-        get(&p, a, n, x, n);
-    free(p.word);
-    return status;
+    return finish(&p, a, n, x, err);
 }
 
 enum sq_status sq_vector_steps_rotary(const struct sq_vector_steps *v, float *x,

@@ -8,6 +8,8 @@
 
 #include "models/number/sq_fp.h"
 #include "models/scaled/sq_bs_accumulate.h"
+#include "models/scaled/sq_scaled.h"
+#include "sim/format/sq_sum_device.h"
 #include "tests/unit/fixture.h"
 
 __extension__ typedef __int128 wide;
@@ -213,5 +215,17 @@ SQ_TEST(loads)
             assert_true(v[i] == element * s);
             assert_int_equal(e[i], element == 0 ? SQ_SUM_ZERO : (at < emin ? emin : at) + ilogb(s));
         }
+    }
+}
+
+// `eval --sum aligned` and a PE with aligned sums of 13 bits have one rule.
+SQ_TEST(aligned_is_the_rule_of_the_pe)
+{
+    struct sq_sum_device d;
+    assert_int_equal(sq_sum_device_named("aligned", &d, NULL), SQ_OK);
+    const struct sq_sum_rule pe = sq_scaled_rule(SQ_SCALED_ALIGNED, 13, 32);
+    for (unsigned i = 0; i < 2; i++) {
+        const struct sq_sum_rule *const r = sq_sum_device_rule(&d, i ? "e4m3" : "e2m1");
+        assert_true(r && sq_sum_rule_equal(r, &pe));
     }
 }
