@@ -159,7 +159,9 @@ names=$(grep -o '"block":"[a-z0-9_]*"' "$W.out" | cut -d'"' -f4)
 ok "... no name twice" [ -z "$(sort <<<"$names" | uniq -d)" ]
 
 # ---- parts of the chip
-accept "parts of the chip" area --json --block block_walk --block gear --block fifo $([ "$SQ_TIER" = test ] || echo --block dma --block sequencer)
+large=()
+daily "the DMA and the sequencer, too" && large=(--block dma --block sequencer)
+accept "parts of the chip" area --json --block block_walk --block gear --block fifo "${large[@]}"
 ok "... take no weights" [ "$(grep -c '"weights_per_cycle":null' "$W.out")" = "$(grep -c '"block":' "$W.out")" ]
 ok "... have modules of rtl/top" out_has '"block":"block_walk","module":"sq_block_walk"'
 walk=$(value area_um2)
