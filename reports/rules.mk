@@ -133,7 +133,7 @@ dram-report: $(BUILD)/sqsim
 	$(Q)$(GNUPLOT) -e "csv='reports/dram/queues.csv'; svg='reports/dram/queues.svg'" reports/dram/queues.gp && reports/svg.sh reports/dram/queues.svg
 	$(Q)echo $(DRAM_REPORT).{csv,md} reports/dram/queues.{csv,svg}
 
-# papers: every item of the five papers with its command and a verdict, a page a paper, an hour; R=spqt: one of sq, gqsa, spqt, spqr, sp24
+# papers: every item of the five papers with its command and a verdict, a page a paper, an hour; R=spqt: one of sq, gqsa, spqt, spqr, sp24, widths
 # What this revision has printed already is not run again; after SECONDS no command begins.
 .PHONY: papers
 papers: $(BUILD)/sqsim

@@ -3,13 +3,14 @@
 """What the papers claim beside what their commands print here: papers.py SQSIM REVISION FOLDER [PAPER [ITEM]] (make papers).
 
 Reads items.txt, whose head says its form. The output of a command stays in FOLDER/REVISION, so that a run that was
-stopped goes on; PAPERS_SECONDS ends one. Prints every item, or ITEM; writes reports/papers/PAPER.md, a row an item, and the counts in README.md,
-but not of one ITEM. Exit status 1 where a command failed. SQSIM = check: reads items.txt and runs nothing.
+stopped goes on; PAPERS_SECONDS ends one. Prints every item, or ITEM; writes reports/papers/PAPER.md, a row an item with the revision that printed it,
+and the counts in README.md, but not of one ITEM. A row that is not run again stays as the page has it. Exit status 1 where a command failed. SQSIM = check: reads items.txt and runs nothing.
 """
 import hashlib, json, os, re, subprocess, sys, time
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 END = time.monotonic() + float(os.environ.get("PAPERS_SECONDS") or "inf")  # then no command begins
+OURS = "Ours: "  # begins the title of a table that counts for no paper
 VERDICTS = ("holds", "part", "no", "open", "not here")
 
 
@@ -108,15 +109,33 @@ def judge(item, folder):
     return fill(item["ours"], values), fill(text, values)
 
 
+def cell(text):
+    return text.replace("|", "\\|")
+
+
+def cells(item):
+    """The cells of a row before ours and after the verdict."""
+    commands = "<br>".join(f"`{cell(c)}`" for c in item["commands"]) or "-"
+    return f"| {item['name']} | {item['level']} | {cell(item['claim'])} | {cell(item['theirs'])} | ", f" | {commands} | "
+
+
+def kept(name, item):
+    """Ours, verdict and revision of that row of the page, if it had these commands."""
+    first, last = cells(item)
+    for line in open(f"{HERE}/{name}.md") if os.path.exists(f"{HERE}/{name}.md") else []:
+        if line.startswith(f"| {item['name']} | ") and last in line and " | - | open: " not in line:
+            ours, verdict = line[:line.index(last)].split(" | ")[-2:]
+            return ours.replace("\\|", "|"), verdict.replace("\\|", "|"), line[line.index(last) + len(last):-3]
+    return "-", "open: not run yet, make papers goes on with it", "-"
+
+
 def page(name, title, rows, revision):
-    def cell(text):
-        return text.replace("|", "\\|")
     with open(f"{HERE}/{name}.md.new", "w") as f:
         f.write(f"<!-- make papers R={name}; revision {revision} -->\n# {title}\n\n[How to read it](README.md)\n\n"
-                "| item | class | claim | theirs | ours | verdict | command |\n|---|---|---|---|---|---|---|\n")
-        for item, ours, verdict in rows:
-            commands = "<br>".join(f"`{cell(c)}`" for c in item["commands"]) or "-"
-            f.write(f"| {item['name']} | {item['level']} | {cell(item['claim'])} | {cell(item['theirs'])} | {cell(ours)} | {cell(verdict)} | {commands} |\n")
+                "| item | class | claim | theirs | ours | verdict | command | revision |\n|---|---|---|---|---|---|---|---|\n")
+        for item, ours, verdict, of in rows:
+            first, last = cells(item)
+            f.write(f"{first}{cell(ours)} | {cell(verdict)}{last}{of} |\n")
     os.rename(f"{HERE}/{name}.md.new", f"{HERE}/{name}.md")
 
 
@@ -124,6 +143,8 @@ def counts(papers):
     """The table of README.md, counted in the pages."""
     total, lines = [0] * (2 + len(VERDICTS)), []
     for name, title in papers.items():
+        if title.startswith(OURS):
+            continue
         rows = [line.split(" | ") for line in open(f"{HERE}/{name}.md") if line.startswith("| ")][1:]
         n = [len(rows), sum(r[4] != "-" for r in rows)] + [sum(r[5].startswith(v + ":") for r in rows) for v in VERDICTS]
         total = [a + b for a, b in zip(total, n)]
@@ -138,7 +159,7 @@ def counts(papers):
 def main():
     papers, items = read(f"{HERE}/items.txt")
     if sys.argv[1] == "check":
-        return print(f"{len(items)} items") or 0
+        return print(f"{sum(not papers[i['paper']].startswith(OURS) for i in items)} items") or 0
     sqsim, revision, folder, wanted, only = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:5], sys.argv[5:]
     if wanted and wanted[0] not in papers:
         print(f"papers: R = {wanted[0]}, need one of {', '.join(papers)}", file=sys.stderr)
@@ -152,13 +173,14 @@ def main():
     for name in wanted or papers:
         rows = []
         for item in (i for i in items if i["paper"] == name and only in ([], [i["name"]])):
+            of = revision if item["commands"] else "-"
             try:
                 ours, verdict = judge(item, folder)
             except TimeoutError:
-                ours, verdict = "-", "open: not run yet, make papers goes on with it"
+                ours, verdict, of = kept(name, item)
             except (ValueError, KeyError, IndexError, StopIteration, TypeError, AttributeError) as why:
                 ours, verdict, failed = "-", f"open: failed: {why!r:.200}", failed + 1
-            rows.append((item, ours, verdict))
+            rows.append((item, ours, verdict, of))
             print(f"{name} | {item['name']} | theirs {item['theirs']} | ours {ours} | {verdict}", flush=True)
         if not only:
             page(name, papers[name], rows, revision)

@@ -29,10 +29,17 @@ items() { printf "$1" >"$W/copy/reports/papers/items.txt"; "$W/copy/reports/pape
 one='[x] X\nOne | A | claim | 3\n'
 ok "a rule that is true" [ "$(items "$one"'  $ echo "{\\"v\\": 4}"\n  = {a.v}\n  ? holds if a.v > 3 else no: why {a.v}\n')" = "x | One | theirs 3 | ours 4 | holds: why 4" ]
 ok "and one that is not" [ "$(items "$one"'  $ echo "{\\"v\\": 2}"\n  = {a.v}\n  ? holds if a.v > 3 else no: why {a.v}\n')" = "x | One | theirs 3 | ours 2 | no: why 2" ]
+stays() { # FILE: with no time for a command, a row stays if the page has it with that command
+  : >"$W/copy/reports/papers/README.md"; printf '| One | A | claim | 3 | 4 | holds: why | `%s` | old |\n' "$1" >"$W/copy/reports/papers/x.md"
+  PAPERS_SECONDS=0 "$W/copy/reports/papers/papers.py" "$SQSIM" later "$W/more" x | grep -qF "ours $2"
+}
+printf "$one"'  $ echo 4\n  = {a.v}\n  ? holds: why\n' >"$W/copy/reports/papers/items.txt"
+ok "a row that is not run again stays, with its revision" eval 'stays "echo 4" "4 | holds: why" && grep -q "| old |$" "$W/copy/reports/papers/x.md"'
+ok "but not that of another command" stays "echo 3" "- | open: not run yet"
 says() { items "$one$2" | grep -q "$1"; }
 ok "a command that fails is no verdict" says "open: failed" '  $ sqsim run --format none\n  = {a.v}\n  ? holds: why\n'
 ok "a verdict without a command is refused" says "'holds' needs a command" '  ? holds: why\n'
 ok "a verdict that is none is refused" says "a verdict of holds, part, no, open, not here" '  $ true\n  ? maybe: why\n'
 "$P/papers.py" "$SQSIM" test "$W/out" gptq >"$W.out" 2>"$W.err"
-ok "a paper that is none is refused" [ "$? $(cat "$W.err")" = "2 papers: R = gptq, need one of sq, gqsa, spqt, spqr, sp24" ]
+ok "a paper that is none is refused" [ "$? $(cat "$W.err")" = "2 papers: R = gptq, need one of sq, gqsa, spqt, spqr, sp24, widths" ]
 finish
