@@ -7,7 +7,7 @@
 //   acc = acc * e + v                    or acc + e * v, element by element
 // and behind the last one out = acc * (1 / sum).
 //
-// A job brings `beats` beats of queries, then of every key and of every value. Keys go Ahead of their values, after that
+// A job brings `beats` beats of each of its queries, then of every key and of every value; outputs leave query by query. Keys go Ahead of their values, after that
 // a value and a key are taken in turn, so that a key takes 2 beats cycles, and at least Loop + 1 - beats
 // between one value and the next, since what is added must be there.
 //
@@ -23,7 +23,8 @@ module sq_attend #(
   parameter  int unsigned IsInt8 = 0,    // the cache has codes of INT8 and a scale, else binary16
   localparam int unsigned CodeW = IsInt8 != 0 ? 8 : 16,
   localparam int unsigned Beats = HeadDim / Lanes,
-  localparam int unsigned BeatW = sq_pkg::index_w(Beats)
+  localparam int unsigned BeatW = sq_pkg::index_w(Beats),
+  localparam int unsigned HeadW = sq_pkg::index_w(Heads)
 ) (
   input  logic                      clk_i,
   input  logic                      rst_ni,
@@ -32,10 +33,11 @@ module sq_attend #(
   output logic                      job_ready_o,
   input  logic [15:0]               job_keys_i,
   input  logic [BeatW-1:0]          job_beats_i,  // of a head
-  // queries, binary32, the scale of the scores in them; query 0, lane 0 in the low bits
+  input  logic [HeadW-1:0]          job_heads_i,  // queries; the others compute what nobody reads
+  // queries, one after the other, binary32, the scale of the scores in them; lane 0 in the low bits
   input  logic                      q_valid_i,
   output logic                      q_ready_o,
-  input  logic [Heads*Lanes*32-1:0] q_x_i,
+  input  logic [Lanes*32-1:0]       q_x_i,
   // the cache; scale, binary16: of the codes of the beat
   input  logic                      k_valid_i,
   output logic                      k_ready_o,
@@ -48,7 +50,7 @@ module sq_attend #(
   // outputs, binary32, in the order of the queries
   output logic                      out_valid_o,
   input  logic                      out_ready_i,
-  output logic [Heads*Lanes*32-1:0] out_y_o
+  output logic [Lanes*32-1:0]       out_y_o
 );
 
   if (Lanes < 1 || Lanes > 64 || (Lanes & (Lanes - 1)) != 0) begin : gen_bad_lanes
@@ -73,12 +75,13 @@ module sq_attend #(
   localparam logic [2:0] Job = 3'd0, Query = 3'd1, Cache = 3'd2, Sum = 3'd3, Scale = 3'd4, Drain = 3'd5;
   logic [2:0] state_q;
   logic [BeatW-1:0] beats_q, at_q;
+  logic [HeadW-1:0] heads_q, head_q;  // of the job; whose query comes, or whose outputs leave
   logic [16:0] keys_q, values_q;  // still to come
   logic [AheadW-1:0] ahead_q;
   logic is_value_q, is_first_q;  // the pass is one of values, the first one
   logic [3:0] wait_q;  // cycles until all accumulators of the pass before may be read
 
-  logic has_e, take_key, take_value, scale, moves, is_last, is_free;
+  logic has_e, take_key, take_value, scale, moves, is_last, is_last_head, is_free;
   logic [AheadW-1:0] ahead;
   assign is_free = at_q != '0 || wait_q == '0;
   assign job_ready_o = state_q == Job;
@@ -91,32 +94,36 @@ module sq_attend #(
   assign scale = state_q == Scale && has_e;
   assign moves = (q_valid_i && q_ready_o) || take_key || take_value || scale || (out_valid_o && out_ready_i);
   assign is_last = at_q == beats_q;
+  assign is_last_head = head_q == heads_q;
   assign ahead = is_value_q ? ahead_q - 1'b1 : ahead_q + 1'b1;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q <= Job;
       at_q <= '0;
+      head_q <= '0;
       ahead_q <= '0;
       wait_q <= '0;
     end else begin
       if (wait_q != '0) wait_q <= wait_q - 1'b1;
       if (moves) at_q <= is_last ? '0 : at_q + 1'b1;
+      if (moves && is_last && (state_q == Query || state_q == Drain)) head_q <= is_last_head ? '0 : head_q + 1'b1;
       if ((take_value || scale) && is_last) wait_q <= 32'(beats_q) >= Loop - 1 ? '0 : 4'(Loop - 1) - 4'(beats_q);
       if ((take_key || take_value) && is_last) ahead_q <= ahead;
       case (state_q)
         Job: if (job_valid_i) state_q <= Query;
-        Query: if (moves && is_last) state_q <= Cache;
+        Query: if (moves && is_last && is_last_head) state_q <= Cache;
         Cache: if (take_value && is_last && values_q == 17'd1) state_q <= Sum;
         Sum: if (wait_q == '0) state_q <= Scale;
         Scale: if (moves && is_last) state_q <= Drain;
-        default: if (moves && is_last) state_q <= Job;
+        default: if (moves && is_last && is_last_head) state_q <= Job;
       endcase
     end
   end
   always_ff @(posedge clk_i) begin
     if (job_valid_i && job_ready_o) begin
       beats_q <= job_beats_i;
+      heads_q <= job_heads_i;
       keys_q <= 17'(job_keys_i) + 17'd1;
       values_q <= 17'(job_keys_i) + 17'd1;
       is_value_q <= 1'b0;
@@ -175,6 +182,7 @@ module sq_attend #(
 
   logic [Heads-1:0] is_more;  // of the e that is next: its score was the largest
   logic [Heads*32-1:0] e, dot, total;
+  logic [Heads*Lanes*32-1:0] acc;
   for (genvar h = 0; h < Heads; h++) begin : gen_head
     logic of_acc, add_acc;
     logic [2*Lanes*32-1:0] node;
@@ -186,11 +194,11 @@ module sq_attend #(
     assign dot[h*32 +: 32] = node[63:32];
     for (genvar l = 0; l < Lanes; l++) begin : gen_lane
       sq_attend_lane #(.Beats(Beats)) u_lane (
-        .clk_i, .q_write_i(q_valid_i && q_ready_o), .q_i(q_x_i[(h*Lanes+l)*32 +: 32]),
+        .clk_i, .q_write_i(q_valid_i && q_ready_o && head_q == HeadW'(h)), .q_i(q_x_i[l*32 +: 32]),
         .at_i(at_q), .is_value_i(is_value_q), .of_acc_i(of_acc), .e_i(e[h*32 +: 32]), .x_i(x[l*32 +: 32]),
         .product_o(node[(Lanes+l)*32 +: 32]),
         .add_at_i(add_at), .add_x_i(add_acc), .add_none_i(add_none), .add_i(add_x[l*32 +: 32]),
-        .write_i(write_q[7]), .write_at_i(write_at), .acc_o(out_y_o[(h*Lanes+l)*32 +: 32])
+        .write_i(write_q[7]), .write_at_i(write_at), .acc_o(acc[(h*Lanes+l)*32 +: 32])
       );
     end
     for (genvar n = 1; n < Lanes; n++) begin : gen_node
@@ -208,6 +216,11 @@ module sq_attend #(
       .x_i(32'h3f800000), .product_o(unused_product), .add_at_i(1'b0), .add_x_i(add_acc), .add_none_i(add_none),
       .add_i(32'h3f800000), .write_i(write_q[7] && ~|write_at), .write_at_i(1'b0), .acc_o(total[h*32 +: 32])
     );
+  end
+
+  always_comb begin
+    out_y_o = acc[Lanes*32-1:0];
+    for (int unsigned h = 1; h < Heads; h++) if (head_q == HeadW'(h)) out_y_o = acc[h*Lanes*32 +: Lanes*32];
   end
 
   // ---- scores: beats in pairs

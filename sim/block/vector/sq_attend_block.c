@@ -40,17 +40,18 @@ static int32_t draw_number(struct sq_rng *rng, enum sq_stimulus kind, unsigned w
 }
 
 static void put_job(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind, uint32_t keys,
-                    uint32_t beats, int32_t *record, uint32_t *len)
+                    uint32_t beats, uint32_t heads, int32_t *record, uint32_t *len)
 {
     len[JOB] = 1;
-    len[Q] = beats;
+    len[Q] = heads * beats;
     len[K] = len[V] = keys * beats;
     record[at_keys(v)] = (int32_t)keys - 1;
     record[at_beats(v)] = (int32_t)beats - 1;
-    for (uint32_t i = 0; i < keys * beats; i++, record += record_len(v)) {
-        for (size_t e = 0; i < beats && e < v[HEADS] * (size_t)v[LANES]; e++)
+    record[at_heads(v)] = (int32_t)heads - 1;
+    for (uint32_t i = 0; i < len[K] || i < len[Q]; i++, record += record_len(v)) {
+        for (size_t e = 0; i < len[Q] && e < v[LANES]; e++)
             record[at_x(v) + e] = draw_number(rng, kind, 32);
-        for (size_t e = at_k_x(v); e < record_len(v); e++) {
+        for (size_t e = at_k_x(v); i < len[K] && e < record_len(v); e++) {
             const bool is_scale = e == at_scale(v) || e == at_v_scale(v);
             record[e] =
                 v[IS_INT8] && !is_scale ? sq_draw_code(rng, 8, kind) : draw_number(rng, kind, 16);
@@ -63,7 +64,8 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
 {
     (void)number;
     const uint32_t keys = 1 + sq_rng_below(rng, sq_rng_below(rng, 2) ? 4 : KEYS_MAX);
-    put_job(v, rng, kind, keys, 1 + sq_rng_below(rng, v[HEAD_DIM] / v[LANES]), record, len);
+    const uint32_t heads = sq_rng_below(rng, 2) ? v[HEADS] : 1 + sq_rng_below(rng, v[HEADS]);
+    put_job(v, rng, kind, keys, 1 + sq_rng_below(rng, v[HEAD_DIM] / v[LANES]), heads, record, len);
 }
 
 // Way 0: the second half of the keys goes; way 1: the last key.
@@ -73,7 +75,7 @@ static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
     if (way > 1 || kept == 0)
         return false;
     record[at_keys(v)] = (int32_t)kept - 1;
-    len[K] = len[V] = kept * len[Q];
+    len[K] = len[V] = kept * ((uint32_t)record[at_beats(v)] + 1);
     return true;
 }
 
@@ -87,7 +89,7 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
     c->n_groups = 1;
     c->n_beats = (size_t)keys * beats;
     SQ_TRY(sq_case_alloc(c, err));
-    put_job(v, rng, SQ_STIMULUS_UNIFORM, keys, beats, c->beats, c->len[0]);
+    put_job(v, rng, SQ_STIMULUS_UNIFORM, keys, beats, v[HEADS], c->beats, c->len[0]);
     for (uint32_t i = 0; i < c->n_beats; i++) {
         int32_t *const record = c->beats + i * record_len(v);
         const uint32_t step = i / beats % 256;
@@ -95,7 +97,7 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
             record[at_k_x(v) + l] =
                 (number == 0 ? (int32_t)step : 255 - (int32_t)step) * (v[IS_INT8] ? 1 : 16) +
                 (v[IS_INT8] ? -128 : 0x3000);
-        for (size_t e = 0; i < beats && e < v[HEADS] * (size_t)v[LANES]; e++)
+        for (size_t e = 0; i < c->len[0][Q] && e < v[LANES]; e++)
             record[at_x(v) + e] &= INT32_MAX;
     }
     return SQ_OK;
@@ -112,7 +114,8 @@ static float element(const unsigned *v, const int32_t *x, size_t lane)
 
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
 {
-    const size_t beats = in->len[Q], lanes = v[LANES], size = beats * lanes, keys = in->len[K];
+    const size_t beats = (size_t)in->record[at_beats(v)] + 1, heads = in->len[Q] / beats;
+    const size_t lanes = v[LANES], size = beats * lanes, keys = in->len[K];
     float q[SQ_ATTEND_HEAD_MAX], y[SQ_ATTEND_HEAD_MAX];
     float *const key = malloc(2 * keys * lanes * sizeof *key), *const value = key + keys * lanes;
     assert(key);
@@ -121,16 +124,16 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
         key[i] = element(v, record + at_k_x(v), i % lanes);
         value[i] = element(v, record + at_v_x(v), i % lanes);
     }
-    for (size_t h = 0; h < v[HEADS]; h++) {
+    for (size_t h = 0; h < heads; h++) {
         for (size_t i = 0; i < size; i++)
             q[i] = sq_word_float(
-                in->record[i / lanes * record_len(v) + at_x(v) + h * lanes + i % lanes]);
+                in->record[(h * beats + i / lanes) * record_len(v) + at_x(v) + i % lanes]);
         sq_attend(q, key, value, size, keys / beats, size, y);
         for (size_t i = 0; i < size; i++)
-            out[(i / lanes * v[HEADS] + h) * lanes + i % lanes] = (int32_t)sq_combine_bits(y[i]);
+            out[h * size + i] = (int32_t)sq_combine_bits(y[i]);
     }
     free(key);
-    return beats;
+    return heads * beats;
 }
 
 // ---- time -----------------------------------------------------------------------------------
@@ -143,6 +146,7 @@ struct sim {
     enum state state;
     unsigned ahead_max, latency; // from the last beat of a key to its e
     uint32_t beats, at;          // of a head; of the pass
+    uint32_t heads, head;        // of the job; whose query comes, or whose outputs leave
     uint32_t keys, values;       // still to come
     unsigned ahead, wait, queue;
     bool is_value;
@@ -162,6 +166,7 @@ static void offer(const unsigned *v, unsigned stream, const int32_t *record, str
         return;
     o->n = (uint32_t)record[at_keys(v)] + 1;
     o->job.groups = (uint32_t)record[at_beats(v)] + 1;
+    o->job.group_banks = (uint32_t)record[at_heads(v)] + 1;
 }
 
 static void comb(const void *state, const struct sq_offer *in, bool out_ready,
@@ -186,7 +191,10 @@ static void end_pass(struct sim *s)
         s->queue--;
         s->wait = s->beats < LOOP ? LOOP - s->beats : 0;
     }
-    if (s->state != STREAM) {
+    if ((s->state == TAKE_QUERY || s->state == DRAIN) && ++s->head < s->heads) {
+        return;
+    } else if (s->state != STREAM) {
+        s->head = 0;
         s->state = s->state == DRAIN ? TAKE_JOB : (enum state)(s->state + 1);
     } else if (s->is_value) {
         s->ahead--;
@@ -215,6 +223,7 @@ static void clock(void *state, const struct sq_offer *in, bool out_ready)
         s->state = TAKE_QUERY;
         s->keys = s->values = in[JOB].n;
         s->beats = in[JOB].job.groups;
+        s->heads = in[JOB].job.group_banks;
         s->is_value = false;
     } else if (asks) {
         s->state = SCALE;

@@ -24,11 +24,12 @@ static void predict_attend(const struct input *in, struct prediction *w)
     while (at[0] < w->in[0].n && free < w->end) {
         const uint32_t beats = (uint32_t)*field(in, 0, at[0], "beats") + 1;
         const uint32_t keys = (uint32_t)*field(in, 0, at[0], "keys") + 1;
+        const uint32_t heads = (uint32_t)*field(in, 0, at[0], "heads") + 1;
         const uint32_t wait =
             beats < 10 ? 10 - beats : 1; // from one pass over the accumulators to the next
         uint64_t e[32], values = 0;      // when an e is there; values may begin
         free = attend_pass(w, 0, &at[0], 1, free) + 1;
-        free = attend_pass(w, 1, &at[1], beats, free) + 1;
+        free = attend_pass(w, 1, &at[1], heads * beats, free) + 1;
         for (uint32_t k = 0, v = 0; v < keys && free < w->end;) {
             if (k < keys && k - v < ahead) {
                 free = attend_pass(w, 2, &at[2], beats, free) + 1;
@@ -40,7 +41,7 @@ static void predict_attend(const struct input *in, struct prediction *w)
             }
         }
         free = attend_pass(w, -1, NULL, beats, later(free, values) + 11) + wait;
-        for (uint32_t b = 0; b < beats && free < w->end; b++)
+        for (uint32_t b = 0; b < heads * beats && free < w->end; b++)
             free = give(w, free) + 1;
     }
 }
