@@ -18,23 +18,44 @@ static float dot(const float *q, const float *key, size_t size)
     return x[0];
 }
 
+struct sq_attend_weight sq_attend_key(struct sq_attend_sum *s, const float *q, const float *key,
+                                      size_t size)
+{
+    const float score = dot(q, key, size);
+    const bool is_first = !s->has_key;
+    const bool is_larger = !is_first && sq_vector_rank(score) > sq_vector_rank(s->most);
+    const float e =
+        is_first ? 1.0f
+                 : sq_vector_func(SQ_VECTOR_EXP, is_larger ? s->most - score : score - s->most);
+    if (is_first || is_larger)
+        s->most = score;
+    s->sum = is_first ? 1.0f : is_larger ? s->sum * e + 1.0f : s->sum + e;
+    s->has_key = true;
+    return (struct sq_attend_weight){e, is_first, is_larger};
+}
+
+void sq_attend_value(struct sq_attend_weight w, const float *value, size_t size, float *out)
+{
+    for (size_t i = 0; i < size; i++)
+        out[i] = w.is_first    ? value[i]
+                 : w.is_larger ? out[i] * w.e + value[i]
+                               : out[i] + w.e * value[i];
+}
+
+void sq_attend_end(const struct sq_attend_sum *s, size_t size, float *out)
+{
+    const float part = sq_vector_func(SQ_VECTOR_RECIPROCAL, s->sum);
+    for (size_t i = 0; i < size; i++)
+        out[i] *= part;
+}
+
 void sq_attend(const float *q, const float *key, const float *value, size_t stride, size_t n,
                size_t size, float *out)
 {
-    float most = 0, sum = 0;
+    struct sq_attend_sum s = {.has_key = false};
     assert(n >= 1 && n <= SQ_ATTEND_KEYS_MAX && size >= 1 && size <= SQ_ATTEND_HEAD_MAX);
-    for (size_t k = 0; k < n; k++, key += stride, value += stride) {
-        const float s = dot(q, key, size);
-        const bool is_larger = k > 0 && sq_vector_rank(s) > sq_vector_rank(most);
-        const float e =
-            k == 0 ? 1.0f : sq_vector_func(SQ_VECTOR_EXP, is_larger ? most - s : s - most);
-        if (k == 0 || is_larger)
-            most = s;
-        sum = k == 0 ? 1.0f : is_larger ? sum * e + 1.0f : sum + e;
-        for (size_t i = 0; i < size; i++)
-            out[i] = k == 0 ? value[i] : is_larger ? out[i] * e + value[i] : out[i] + e * value[i];
-    }
-    const float part = sq_vector_func(SQ_VECTOR_RECIPROCAL, sum);
-    for (size_t i = 0; i < size; i++)
-        out[i] *= part;
+    for (size_t k = 0; k < n; k++)
+        sq_attend_value(sq_attend_key(&s, q, key + k * stride, size), value + k * stride, size,
+                        out);
+    sq_attend_end(&s, size, out);
 }

@@ -3,6 +3,7 @@
 // are independent of each other, so that a group of them is a call for each; how many lanes the unit has changes no value.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { SQ_ATTEND_HEAD_MAX = 256, SQ_ATTEND_KEYS_MAX = 1 << 16 };
@@ -13,3 +14,19 @@ enum { SQ_ATTEND_HEAD_MAX = 256, SQ_ATTEND_KEYS_MAX = 1 << 16 };
 // spread them; every NaN counts as 7fc00000.
 void sq_attend(const float *q, const float *key, const float *value, size_t stride, size_t n,
                size_t size, float *out);
+
+// The same key by key, each step for `size` elements; *s zero at first. What the next key weighs; that weight on the sum of
+// values in out[size], in the order of the keys; what is left to do behind the last one.
+struct sq_attend_sum {
+    float most, sum; // the largest score; of all e
+    bool has_key;
+};
+struct sq_attend_weight {
+    float e;
+    bool is_first,
+        is_larger; // the first key; its score is the largest so far, so that e multiplies what is there
+};
+struct sq_attend_weight sq_attend_key(struct sq_attend_sum *s, const float *q, const float *key,
+                                      size_t size);
+void sq_attend_value(struct sq_attend_weight w, const float *value, size_t size, float *out);
+void sq_attend_end(const struct sq_attend_sum *s, size_t size, float *out);
