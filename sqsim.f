@@ -110,7 +110,9 @@ rtl/top/sq_encode_over.sv
 rtl/top/sq_encode_dynamic.sv
 rtl/top/sq_encode.sv
 rtl/vector/sq_vector_operand.sv
+rtl/vector/sq_top_check.sv
 rtl/vector/sq_top_vector.sv
+rtl/vector/sq_top_attend.sv
 rtl/top/sq_top_operand.sv
 rtl/top/sq_top_array.sv
 rtl/top/sq_top_scaled.sv

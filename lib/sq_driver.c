@@ -32,6 +32,10 @@ enum sq_driver_result sq_driver_probe(const struct sq_driver *d, struct sq_drive
     chip->weight_beats = FIELD(buffer, SQ_REG_BUFFER_WEIGHT);
     chip->sum_tiles = FIELD(get(d, SQ_REG_SUMS_OFFSET), SQ_REG_SUMS_TILES);
     chip->bus_nbytes = get(d, SQ_REG_BUS_OFFSET);
+    const uint32_t attend = get(d, SQ_REG_ATTEND_OFFSET);
+    chip->attend_queries = FIELD(attend, SQ_REG_ATTEND_QUERIES);
+    chip->attend_size = attend ? 1u << FIELD(attend, SQ_REG_ATTEND_HEAD) : 0;
+    chip->attend_bits = !attend ? 0 : FIELD(attend, SQ_REG_ATTEND_INT8) ? 8 : 16;
     return SQ_DRIVER_OK;
 }
 
@@ -99,6 +103,47 @@ void sq_driver_describe_vector(const struct sq_driver_vector *v,
         PUT(v->all != 0, SQ_DESC_VECTOR_ALL) | PUT(v->y_kind, SQ_DESC_VECTOR_Y) |
         PUT(v->a_half != 0, SQ_DESC_VECTOR_A_HALF) | PUT(v->b_half != 0, SQ_DESC_VECTOR_B_HALF) |
         PUT(v->c_half != 0, SQ_DESC_VECTOR_C_HALF);
+}
+
+// Whether rows from that address on end at 2^48 or before.
+static int is_in_reach(uint64_t at, uint32_t rows, uint32_t stride, uint32_t nbytes, uint32_t bus)
+{
+    const uint64_t all = (uint64_t)(rows - 1) * stride * bus + nbytes, end = (uint64_t)1 << 48;
+    return (at & (bus - 1)) == 0 && at <= end && all <= end - at;
+}
+
+const char *sq_driver_describe_attend(const struct sq_driver_chip *chip,
+                                      const struct sq_driver_attend *a,
+                                      uint32_t word[SQ_DRIVER_DESCRIPTOR_WORDS])
+{
+    const uint32_t bus = chip->bus_nbytes;
+    const uint32_t lanes = chip->attend_bits == 8 ? bus : bus / 2;
+    const uint32_t row = 4 * a->size, cached = chip->attend_bits == 8 ? a->size + bus : 2 * a->size;
+    for (unsigned i = 0; i < SQ_DRIVER_DESCRIPTOR_WORDS; i++)
+        word[i] = 0;
+    word[SQ_DESC_KIND_OFFSET / 4] = PUT(SQ_DESC_KIND_ATTEND, SQ_DESC_KIND_KIND);
+    put_addresses(word, a->q, a->k, a->v, 0, a->y);
+    word[SQ_DESC_TILES_OFFSET / 4] =
+        PUT(a->queries, SQ_DESC_TILES_ROWS) | PUT(a->size, SQ_DESC_TILES_COLS);
+    word[SQ_DESC_BLOCK_OFFSET / 4] = a->keys;
+    word[SQ_DESC_BEATS_OFFSET / 4] =
+        PUT(a->q_stride, SQ_DESC_BEATS_BEATS) | PUT(a->k_stride, SQ_DESC_BEATS_GROUPS);
+    word[SQ_DESC_CHUNK_OFFSET / 4] =
+        PUT(a->v_stride, SQ_DESC_CHUNK_GROUPS) | PUT(a->y_stride, SQ_DESC_CHUNK_PART);
+    if (a->queries < 1 || a->queries > chip->attend_queries)
+        return "queries: need 1 to those of register ATTEND";
+    if (a->size < 1 || a->size > chip->attend_size || a->size % lanes != 0)
+        return "size: need whole beats of codes, at most the head of register ATTEND";
+    if (a->keys < 1 || a->keys > 65536)
+        return "keys: need 1 to 65536";
+    if ((a->q_stride | a->k_stride | a->v_stride | a->y_stride) > 65535)
+        return "strides: need 0 to 65535 beats";
+    if (!is_in_reach(a->q, a->queries, a->q_stride, row, bus) ||
+        !is_in_reach(a->k, a->keys, a->k_stride, cached, bus) ||
+        !is_in_reach(a->v, a->keys, a->v_stride, cached, bus) ||
+        !is_in_reach(a->y, a->queries, a->y_stride, row, bus))
+        return "q, k, v, y: need multiples of a beat, rows that end at 2^48 or before";
+    return NULL;
 }
 
 static int is_busy(const struct sq_driver *d)

@@ -47,6 +47,9 @@ struct sq_driver_chip {
     uint32_t act_beats, weight_beats; // of half a buffer
     uint32_t sum_tiles;               // of sums, between chunks of K
     uint32_t bus_nbytes;              // of a beat of memory
+    uint32_t attend_queries; // that share a cache, at most; 0: no descriptor of kind attend runs
+    uint32_t attend_size;    // elements of a head, at most
+    uint32_t attend_bits;    // of a code of the cache: 16 binary16, 8 INT8 with a scale
 };
 
 // A layer that has ended.
@@ -94,6 +97,20 @@ struct sq_driver_vector {
 };
 void sq_driver_describe_vector(const struct sq_driver_vector *vector,
                                uint32_t word[SQ_DRIVER_DESCRIPTOR_WORDS]);
+
+// The words of a descriptor of kind attend (docs/registers.md): attention of queries that share a cache, rows of `size`
+// elements. q, k, v, y: addresses of the first rows, multiples of a beat of the bus; k and v of the first key that the queries
+// see. Strides: beats of the bus from a row to the next, 0..65535. The scale of the scores stands in the queries.
+struct sq_driver_attend {
+    uint64_t q, k, v, y;
+    uint32_t queries, size,
+        keys; // 1..attend_queries; whole beats of codes, at most attend_size; 1..65536
+    uint32_t q_stride, k_stride, v_stride, y_stride;
+};
+// NULL, or what the chip refuses, with the range; word is written in any case.
+const char *sq_driver_describe_attend(const struct sq_driver_chip *chip,
+                                      const struct sq_driver_attend *attend,
+                                      uint32_t word[SQ_DRIVER_DESCRIPTOR_WORDS]);
 
 // Looks whether the chip is there. chip may be NULL. OK, NO_CHIP, VERSION.
 enum sq_driver_result sq_driver_probe(const struct sq_driver *d, struct sq_driver_chip *chip);

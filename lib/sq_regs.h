@@ -7,10 +7,11 @@
 
 // clang-format off
 #define SQ_REG_ID_VALUE 0x504f5453u
-#define SQ_REG_VERSION_VALUE 10u
+#define SQ_REG_VERSION_VALUE 11u
 #define SQ_DESC_KIND_VALUE 0x5351u
 #define SQ_DESC_KIND_ENCODE 0x4551u
 #define SQ_DESC_KIND_VECTOR 0x5651u
+#define SQ_DESC_KIND_ATTEND 0x4151u
 #define SQ_DESC_NBYTES 64u
 #define SQ_SLOT_NBYTES 128u
 
@@ -46,6 +47,7 @@
 #define SQ_REG_WRITE_WAIT_OFFSET 0x80u
 #define SQ_REG_DESCRIPTOR_HIGH_OFFSET 0x84u
 #define SQ_REG_RING_BASE_HIGH_OFFSET 0x88u
+#define SQ_REG_ATTEND_OFFSET 0x8cu
 #define SQ_REG_ARRAY_ROWS_SHIFT 0u
 #define SQ_REG_ARRAY_ROWS_MASK 0xffu // rows of a tile (tokens)
 #define SQ_REG_ARRAY_COLS_SHIFT 8u
@@ -130,6 +132,12 @@
 #define SQ_REG_DESCRIPTOR_HIGH_ADDRESS_MASK 0xffffu // bits 47..32
 #define SQ_REG_RING_BASE_HIGH_ADDRESS_SHIFT 0u
 #define SQ_REG_RING_BASE_HIGH_ADDRESS_MASK 0xffffu // bits 47..32
+#define SQ_REG_ATTEND_QUERIES_SHIFT 0u
+#define SQ_REG_ATTEND_QUERIES_MASK 0xfu // queries that share a cache, at most
+#define SQ_REG_ATTEND_INT8_SHIFT 4u
+#define SQ_REG_ATTEND_INT8_MASK 0x1u // keys and values are INT8 with a scale, else binary16
+#define SQ_REG_ATTEND_HEAD_SHIFT 5u
+#define SQ_REG_ATTEND_HEAD_MASK 0xfu // elements of a head, at most: 2 to the power of this
 
 #define SQ_DESC_KIND_OFFSET 0x00u
 #define SQ_DESC_ACT_OFFSET 0x04u
@@ -146,7 +154,7 @@
 #define SQ_DESC_OUT_HIGH_OFFSET 0x30u
 #define SQ_DESC_VECTOR_OFFSET 0x34u
 #define SQ_DESC_KIND_KIND_SHIFT 0u
-#define SQ_DESC_KIND_KIND_MASK 0xffffu // 5351h; 4551h is an encoder, 5651h a pass of the vector unit (below)
+#define SQ_DESC_KIND_KIND_MASK 0xffffu // 5351h; 4551h is an encoder, 5651h a pass of the vector unit, 4151h attention (below)
 #define SQ_DESC_KIND_COLS_OUTER_SHIFT 16u
 #define SQ_DESC_KIND_COLS_OUTER_MASK 0x1u // 0: all blocks of columns for one block of rows; 1: the other way round
 #define SQ_DESC_KIND_NOTICE_SHIFT 17u

@@ -109,7 +109,9 @@ top/sq_encode_over.sv
 top/sq_encode_dynamic.sv
 top/sq_encode.sv
 vector/sq_vector_operand.sv
+vector/sq_top_check.sv
 vector/sq_top_vector.sv
+vector/sq_top_attend.sv
 top/sq_top_operand.sv
 top/sq_top_array.sv
 top/sq_top_scaled.sv

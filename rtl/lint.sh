@@ -158,6 +158,8 @@ lint sq_attend_pair Heads=2
 lint sq_vector_join
 for l in 1 2; do lint sq_vector Lanes=$l; done
 for w in 32 64; do lint sq_vector_operand DataW=$w; lint sq_top_vector DataW=$w; done
+lint sq_top_check Parts=4
+for a in 130 145; do lint sq_top_attend Attend=$a; done
 for d in 2 5; do lint sq_fifo Depth=$d; done
 for f in 0 1 2 3; do lint sq_output Rows=2 Cols=3 Lanes=2 Form=$f OutKind=$((f % 3)) Hold=1 TagW=3 Sums=$((f % 2)); done
 for f in 0 1 2 3; do lint sq_combine Lanes=1 Slots=3 Form=$f IsBf16=1 Sums=1; done

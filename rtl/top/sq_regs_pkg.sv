@@ -5,13 +5,14 @@
 package sq_regs_pkg;
 
   localparam int unsigned ID_VALUE = 1347376211;
-  localparam int unsigned VERSION_VALUE = 10;
+  localparam int unsigned VERSION_VALUE = 11;
   localparam int unsigned DESC_KIND_VALUE = 21329;
   localparam int unsigned DESC_KIND_ENCODE = 17745;
   localparam int unsigned DESC_KIND_VECTOR = 22097;
+  localparam int unsigned DESC_KIND_ATTEND = 16721;
   localparam int unsigned DESC_WORDS = 16;
   localparam int unsigned DESC_JOB_TILES = 65535;
-  // The bits that have a name, of a layer, an encoder, a vector; the last word is first.
+  // The bits that have a name, of a layer, an encoder, a vector, attention; the last word is first.
   localparam logic [32*DESC_WORDS-1:0] DESC_NAMED = {
     32'h00000000, 32'h00000000, 32'h00000000, 32'h0000ffff,
     32'hffffffff, 32'hffffffff, 32'hffffffff, 32'hffffffff,
@@ -28,6 +29,12 @@ package sq_regs_pkg;
     32'h00000000, 32'h00000000, 32'h00003fff, 32'h0000ffff,
     32'hffffffff, 32'hffffffff, 32'hffffffff, 32'hffffffff,
     32'hffffffff, 32'h0000ffff, 32'hffffffff, 32'hffffffff,
+    32'hffffffff, 32'hffffffff, 32'hffffffff, 32'h0002ffff
+  };
+  localparam logic [32*DESC_WORDS-1:0] DESC_ATTEND_NAMED = {
+    32'h00000000, 32'h00000000, 32'h00000000, 32'h0000ffff,
+    32'h0000ffff, 32'hffffffff, 32'hffffffff, 32'hffffffff,
+    32'hffffffff, 32'hffffffff, 32'hffffffff, 32'h00000000,
     32'hffffffff, 32'hffffffff, 32'hffffffff, 32'h0002ffff
   };
 
@@ -63,6 +70,7 @@ package sq_regs_pkg;
   localparam int unsigned REG_WRITE_WAIT = 32;
   localparam int unsigned REG_DESCRIPTOR_HIGH = 33;
   localparam int unsigned REG_RING_BASE_HIGH = 34;
+  localparam int unsigned REG_ATTEND = 35;
   localparam int unsigned REG_ARRAY_ROWS_LOW = 0;
   localparam int unsigned REG_ARRAY_ROWS_W = 8;
   localparam int unsigned REG_ARRAY_COLS_LOW = 8;
@@ -147,6 +155,12 @@ package sq_regs_pkg;
   localparam int unsigned REG_DESCRIPTOR_HIGH_ADDRESS_W = 16;
   localparam int unsigned REG_RING_BASE_HIGH_ADDRESS_LOW = 0;
   localparam int unsigned REG_RING_BASE_HIGH_ADDRESS_W = 16;
+  localparam int unsigned REG_ATTEND_QUERIES_LOW = 0;
+  localparam int unsigned REG_ATTEND_QUERIES_W = 4;
+  localparam int unsigned REG_ATTEND_INT8_LOW = 4;
+  localparam int unsigned REG_ATTEND_INT8_W = 1;
+  localparam int unsigned REG_ATTEND_HEAD_LOW = 5;
+  localparam int unsigned REG_ATTEND_HEAD_W = 4;
 
   localparam int unsigned DESC_KIND = 0;
   localparam int unsigned DESC_ACT = 1;

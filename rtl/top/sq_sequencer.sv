@@ -11,7 +11,7 @@
 //           operand that the next step has too is kept. A step that is not the first of its block also has a job
 //           for the buffer of sums.
 //   done_o  for a cycle, when the last store has its response.
-//   encode, vector  a descriptor of these kinds goes to sq_encode or sq_top_vector, which looks at it itself and does all.
+//   encode, vector, attend  a descriptor of these kinds goes to sq_encode, sq_top_vector or sq_top_attend, which looks at it itself and does all.
 // A buffer gets the loads of the next block while a job reads its other half. A load that waits for room,
 // and a store that waits for the one before it, wait for jobs whose own loads and stores are before them
 // in the DMA's order; so nothing waits for ever.
@@ -34,6 +34,7 @@ module sq_sequencer #(
   parameter  int unsigned ScaleOnce = 0,  // 1: a tile of columns has a beat of scales, not each of its scale groups
   parameter  int unsigned Encode = 0,  // 1: there is one
   parameter  int unsigned Vector = 0,  // likewise
+  parameter  int unsigned Attend = 0,  // likewise
   parameter  int unsigned PartGroups = 2,  // chunks that are parts of a group: 0 none, 1 of layers of one group, 2 of any
   parameter  int unsigned Indexed = 0,  // 1: a block of weights is BEATS.GROUPS beats, and an index says what is of which column
   localparam int unsigned SizeW = $clog2(DataW / 8)
@@ -46,12 +47,14 @@ module sq_sequencer #(
   output logic             done_o,
   output logic             refused_o,
   output logic             notice_o,  // its descriptor wants an interrupt behind it
-  // sq_encode, sq_top_vector: a descriptor for it, from encode_o or vector_o on until it has ended (away_o); sound: it came
+  // sq_encode, sq_top_vector, sq_top_attend: a descriptor for it, from encode_o, vector_o or attend_o on until it has ended (away_o); sound: it came
   // whole, no other bit is set
   output logic             encode_o,
   output logic             encode_sound_o,
   output logic             vector_o,
   output logic             vector_sound_o,
+  output logic             attend_o,
+  output logic             attend_sound_o,
   output logic             away_o,
   output logic [32*sq_regs_pkg::DESC_WORDS-1:0] desc_o,
   input  logic             away_done_i,
@@ -119,7 +122,7 @@ module sq_sequencer #(
         IDLE: if (start_i) state_q <= ASK;
         ASK: if (dma_ready_i) state_q <= FETCH;
         FETCH: if (in_valid_i && in_last_i) state_q <= CHECK;
-        CHECK: if (encode_o || vector_o) state_q <= AWAY;
+        CHECK: if (encode_o || vector_o || attend_o) state_q <= AWAY;
                else if (last_check) state_q <= sound_q ? RUN : IDLE;
         AWAY: if (away_done_i) state_q <= IDLE;
         default: if (all_done) state_q <= IDLE;
@@ -156,6 +159,8 @@ module sq_sequencer #(
   assign encode_sound_o = sound_q && (desc_q & ~sq_regs_pkg::DESC_ENCODE_NAMED) == '0;
   assign vector_o = Vector != 0 && state_q == CHECK && 32'(kind[15:0]) == sq_regs_pkg::DESC_KIND_VECTOR;
   assign vector_sound_o = sound_q && (desc_q & ~sq_regs_pkg::DESC_VECTOR_NAMED) == '0;
+  assign attend_o = Attend != 0 && state_q == CHECK && 32'(kind[15:0]) == sq_regs_pkg::DESC_KIND_ATTEND;
+  assign attend_sound_o = sound_q && (desc_q & ~sq_regs_pkg::DESC_ATTEND_NAMED) == '0;
 
   always_ff @(posedge clk_i) begin
     if (start_i) at_q <= descriptor_i;

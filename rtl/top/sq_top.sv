@@ -51,6 +51,7 @@ module sq_top #(
   parameter  int unsigned Encode = 0,  // sq_encode: 0 none, else elements a cycle, which divide Cols and DataW / 16
   parameter  int unsigned Choose = sq_pkg::CHOOSE_LARGEST,  // how the encoder finds the scale of a block
   parameter  int unsigned Vector = 0,  // 1: sq_top_vector, with a lane for each 32 bits of DataW
+  parameter  int unsigned Attend = 0,  // 0: none, else sq_top_attend: queries that share a cache + 16 where it is INT8 + 32 log2(largest head)
   parameter  int unsigned BlockSum = 0,  // sq_engine_scaled: 0 adds blocks in binary32, else AccW + 128 Cut + 512 Carry + 16384 (Acc - 1)
   parameter  int unsigned CountStart = 0,  // where counters begin: other than 0 in tests of their carries
   parameter  int unsigned Gate = 1,  // the clock of the engine stands still between jobs; 0: it never does
@@ -188,7 +189,7 @@ module sq_top #(
     .HighPerBank(HighPerBank), .Layout(Layout), .OnActs(OnActs), .OneAcc(OneAcc), .Form(Form), .OutKind(OutKind),
     .Element(Element), .Scale(Scale), .High(High), .ActDepth(ActDepth), .RowDepth(RowDepth),
     .WeightDepth(WeightDepth), .ColDepth(ColDepth), .SumTiles(SumTiles), .Parts(Parts), .DataW(DataW),
-    .Encode(Encode), .Vector(Vector), .CountStart(CountStart)
+    .Encode(Encode), .Vector(Vector), .Attend(Attend), .CountStart(CountStart)
   ) u_regs (
     .clk_i, .rst_ni(rst_n),
     .lite_aw_valid_i(s_axil_awvalid && awake_q), .lite_aw_ready_o(aw_ready), .lite_aw_addr_i(s_axil_awaddr),
@@ -249,6 +250,11 @@ module sq_top #(
   logic [sq_pkg::ADDR_W-1:0] vector_addr;
   logic [31:0] vector_beats;
   logic [DataW-1:0] vector_word;
+  logic is_attend, attending, attend, attend_sound, attend_done, attend_refused, attend_busy, attend_wait;
+  logic attend_asks, attend_write, attend_ready, attend_word_valid;
+  logic [sq_pkg::ADDR_W-1:0] attend_addr;
+  logic [31:0] attend_beats;
+  logic [DataW-1:0] attend_word;
   logic encode_asks, encode_write, encode_ready, encode_word_valid;
   logic [sq_pkg::ADDR_W-1:0] encode_addr;
   logic [31:0] encode_beats;
@@ -260,12 +266,12 @@ module sq_top #(
     .DataW(DataW), .ActDepth(ActDepth), .RowDepth(RowDepth), .WeightDepth(WeightDepth), .ColDepth(ColDepth),
     .SumTiles(BlockSum != 0 && sq_pkg::field(BlockSum, 14, 2) == 0 ? 0 : SumTiles), .ActBytes(sq_pkg::ceil_div(ActBits, 8)), .RowBytes(RowBits / 8),
     .WeightBytes(sq_pkg::ceil_div(WeightBits, 8)), .ColBytes(ColBits / 8), .OutBytes(TileW / 8),
-    .ScaleOnce((IsScaled || IsIndexed) ? 1 : 0), .Indexed(IsIndexed ? 1 : 0), .Encode(Encode), .Vector(Vector), .PartGroups((IsScaled || Parts != 0) ? 2 : (Form == sq_pkg::COMBINE_ONE) ? 1 : 0)
+    .ScaleOnce((IsScaled || IsIndexed) ? 1 : 0), .Indexed(IsIndexed ? 1 : 0), .Encode(Encode), .Vector(Vector), .Attend(Attend), .PartGroups((IsScaled || Parts != 0) ? 2 : (Form == sq_pkg::COMBINE_ONE) ? 1 : 0)
   ) u_sequencer (
     .clk_i, .rst_ni(core_rst_n),
     .start_i(begins), .descriptor_i(layer_at), .done_o(done), .refused_o(refused), .notice_o(want_notice),
-    .encode_o(encode), .encode_sound_o(encode_sound), .vector_o(vector), .vector_sound_o(vector_sound), .away_o(away), .desc_o(desc),
-    .away_done_i(encode_done || vector_done), .away_refused_i(encode_refused || vector_refused),
+    .encode_o(encode), .encode_sound_o(encode_sound), .vector_o(vector), .vector_sound_o(vector_sound), .attend_o(attend), .attend_sound_o(attend_sound), .away_o(away), .desc_o(desc),
+    .away_done_i(encode_done || vector_done || attend_done), .away_refused_i(encode_refused || vector_refused || attend_refused),
     .dma_valid_o(layer_valid), .dma_ready_i(dma_ready), .dma_first_o(dma_first), .dma_write_o(layer_write),
     .dma_addr_o(layer_addr), .dma_beats_o(layer_beats), .dma_dest_o(layer_dest),
     .dma_tail_o(layer_tail), .write_done_i(write_done && running && !away),
@@ -279,15 +285,17 @@ module sq_top #(
   );
 
   // ---- encoder ------------------------------------------------------------------------------------
-  // While it or the vector unit works the sequencer has no transfer.
-  assign dma_valid = layer_valid || encode_asks || vector_asks;
-  assign dma_write = encode_asks ? encode_write : vector_asks ? vector_write : layer_write;
-  assign dma_addr = encode_asks ? encode_addr : vector_asks ? vector_addr : layer_addr;
-  assign dma_beats = encode_asks ? encode_beats : vector_asks ? vector_beats : layer_beats;
-  assign dma_dest = encode_asks ? 3'd5 : vector_asks ? 3'd6 : layer_dest;
-  assign dma_tail = encode_asks ? encode_tail : vector_asks ? SizeW'(vector_part) : layer_tail;
+  // While it, the vector unit or attention works the sequencer has no transfer.
+  assign dma_valid = layer_valid || encode_asks || vector_asks || attend_asks;
+  assign dma_write = encode_asks ? encode_write : vector_asks ? vector_write : attend_asks ? attend_write : layer_write;
+  assign dma_addr = encode_asks ? encode_addr : vector_asks ? vector_addr : attend_asks ? attend_addr : layer_addr;
+  assign dma_beats = encode_asks ? encode_beats : vector_asks ? vector_beats : attend_asks ? attend_beats : layer_beats;
+  assign dma_dest = encode_asks ? 3'd5 : vector_asks ? 3'd6 : attend_asks ? 3'd7 : layer_dest;
+  assign dma_tail = encode_asks ? encode_tail : vector_asks ? SizeW'(vector_part) : attend_asks ? '0 : layer_tail;
   assign is_vector = Vector != 0 && 32'(desc[32*sq_regs_pkg::DESC_KIND +: 16]) == sq_regs_pkg::DESC_KIND_VECTOR;
-  assign encoding = away && !is_vector;
+  assign is_attend = Attend != 0 && 32'(desc[32*sq_regs_pkg::DESC_KIND +: 16]) == sq_regs_pkg::DESC_KIND_ATTEND;
+  assign encoding = away && !is_vector && !is_attend;
+  assign attending = away && is_attend;
   assign vectoring = away && is_vector;
   if (Encode != 0) begin : gen_encode
     sq_encode #(
@@ -339,6 +347,25 @@ module sq_top #(
     logic unused_vector;
     assign unused_vector = ^{vector, vector_sound};
   end
+
+  // ---- attention ----------------------------------------------------------------------------------
+  if (Attend != 0) begin : gen_attend
+    sq_top_attend #(.DataW(DataW), .Attend(Attend)) u_attend (
+      .clk_i, .rst_ni(core_rst_n), .start_i(attend), .sound_i(attend_sound), .desc_i(desc), .done_o(attend_done),
+      .refused_o(attend_refused), .busy_o(attend_busy), .wait_o(attend_wait),
+      .dma_valid_o(attend_asks), .dma_ready_i(dma_ready), .dma_write_o(attend_write), .dma_addr_o(attend_addr),
+      .dma_beats_o(attend_beats), .write_done_i(write_done && running && attending),
+      .in_valid_i(load_valid && load_dest == 3'd7 && !drain), .in_ready_o(attend_ready), .in_data_i(load),
+      .out_valid_o(attend_word_valid), .out_ready_i(word_ready && running && attending), .out_data_o(attend_word)
+    );
+  end else begin : gen_no_attend
+    assign {attend_done, attend_refused, attend_busy, attend_asks, attend_write, attend_word_valid} = '0;
+    assign {attend_ready, attend_wait} = 2'b11;
+    assign {attend_addr, attend_beats} = '0;
+    assign attend_word = '0;
+    logic unused_attend;
+    assign unused_attend = ^{attend, attend_sound};
+  end
   logic unused_desc;
   assign unused_desc = ^desc;
   logic [15:0] act_beats, act_cols;  // beats of activations of a tile, how often
@@ -361,8 +388,8 @@ module sq_top #(
     .job_first_i(dma_first && !record_valid), .job_write_i(dma_write || record_valid),
     .job_addr_i(record_valid ? record_addr : dma_addr), .job_beats_i(record_valid ? record_beats : dma_beats),
     .job_dest_i({dma_tail, dma_dest}),
-    .in_valid_i(((store_valid || encode_word_valid || vector_word_valid) && running) || record_word_valid), .in_ready_o(word_ready),
-    .in_data_i(record_word_valid ? record_word : encoding ? encode_word : vectoring ? vector_word : store),
+    .in_valid_i(((store_valid || encode_word_valid || vector_word_valid || attend_word_valid) && running) || record_word_valid), .in_ready_o(word_ready),
+    .in_data_i(record_word_valid ? record_word : encoding ? encode_word : vectoring ? vector_word : attending ? attend_word : store),
     .out_valid_o(load_valid), .out_ready_i(load_ready), .out_data_o(load), .out_dest_o({load_tail, load_dest}),
     .out_poison_o(load_poison), .out_last_o(load_last), .out_status_o(load_status),
     .axi_ar_valid_o(m_axi_arvalid), .axi_ar_ready_i(m_axi_arready), .axi_ar_addr_o(m_axi_araddr),
@@ -397,6 +424,7 @@ module sq_top #(
       3'd3: load_ready = in_ready[3];
       3'd5: load_ready = encode_ready;
       3'd6: load_ready = vector_ready;
+      3'd7: load_ready = attend_ready;
       default: load_ready = 1'b1;
     endcase
   end
@@ -466,8 +494,8 @@ module sq_top #(
       busy_q <= 1'b0;
       missing_q <= 1'b1;
     end else begin
-      busy_q <= vectoring ? vector_busy : IsIndexed ? valid[2] && ready[2] : valid[0] && ready[0];
-      missing_q <= vectoring ? vector_wait : !(IsIndexed || valid[0]) || !valid[2];
+      busy_q <= vectoring ? vector_busy : attending ? attend_busy : IsIndexed ? valid[2] && ready[2] : valid[0] && ready[0];
+      missing_q <= vectoring ? vector_wait : attending ? attend_wait : !(IsIndexed || valid[0]) || !valid[2];
     end
   end
   assign engine_errors = ((y_valid && y_ready && y_last) ? y_error : '0) |

@@ -37,6 +37,7 @@ module sq_top_regs #(
   parameter int unsigned DataW = 64,
   parameter int unsigned Encode = 0,
   parameter int unsigned Vector = 0,
+  parameter int unsigned Attend = 0,
   parameter int unsigned CountStart = 0  // where counters begin: other than 0 in tests of their carries
 ) (
   input  logic        clk_i,
@@ -287,6 +288,7 @@ module sq_top_regs #(
       sq_regs_pkg::REG_VERSION: read_data = sq_regs_pkg::VERSION_VALUE;
       sq_regs_pkg::REG_ARRAY: read_data = {16'(BankLen), 8'(Cols), 8'(Rows)};
       sq_regs_pkg::REG_CODES: read_data = {6'd0, Vector != 0, Encode != 0, 8'(OutKind), 8'(WeightW), 8'(ActW)};
+      sq_regs_pkg::REG_ATTEND: read_data = 32'(Attend);
       sq_regs_pkg::REG_ENGINE:
         read_data = {16'(HighPerBank), 8'(HighW), 2'(Form), 1'(OneAcc), 1'(OnActs), 4'(Layout)};
       sq_regs_pkg::REG_SCALED: read_data = {8'd0, 8'(High), 8'(Scale), 8'(sq_pkg::element_kind(Element))};

@@ -57,7 +57,7 @@ module sq_top_vector #(
 
   // ---- the descriptor -----------------------------------------------------------------------------
   logic [31:0] option, n, row_words, row_halves;
-  logic [15:0] rows, rows_less;
+  logic [15:0] rows;
   logic [AddrW-1:0] addr[Parts];
   logic [15:0] stride[Parts];  // beats of the bus from a row to the next
   logic [31:0] row_beats[Parts];
@@ -67,7 +67,6 @@ module sq_top_vector #(
   assign option = desc_i[32*sq_regs_pkg::DESC_VECTOR +: 32];
   assign n = desc_i[32*sq_regs_pkg::DESC_BLOCK +: 32];
   assign rows = desc_i[32*sq_regs_pkg::DESC_TILES +: 16];
-  assign rows_less = rows - 1'b1;
   assign {all_rows, red, c_from, b_from, f} = option[8:0];
   assign y_form = option[10:9];
   assign half = {1'b0, y_form == sq_pkg::VECTOR_Y_BFLOAT16, option[13:11]};
@@ -90,50 +89,20 @@ module sq_top_vector #(
     assign row_beats[p] = one[p] ? 32'd1 : half[p] ? row_halves : row_words;
   end
 
-  // A region in each cycle: the product of rows and stride, the end, the verdict.
-  typedef enum logic [1:0] {IDLE, CHECK, RUN} state_e;
-  state_e state_q;
-  logic [2:0] check_q;
-  logic [31:0] product_q, beats_q, mux_beats;
-  logic [15:0] mux_stride;
-  logic [AddrW-1:0] base_q, mux_addr;
-  logic [AddrW:0] end_q;
-  logic [1:0] used_q;
-  logic mux_used, good_q, aligned, last_check, all_done;
-  localparam logic [AddrW:0] MemoryBeats = (AddrW+1)'(1) << (AddrW - SizeW);
-  always_comb begin
-    {mux_addr, mux_stride, mux_beats, mux_used} = {addr[4], stride[4], row_beats[4], used[4]};
-    for (int unsigned p = 0; p < Parts - 1; p++)
-      if (check_q == 3'(p)) {mux_addr, mux_stride, mux_beats, mux_used} = {addr[p], stride[p], row_beats[p], used[p]};
+  logic run, all_done;
+  logic [Parts*AddrW-1:0] addrs;
+  logic [Parts*16-1:0] strides;
+  logic [Parts*32-1:0] beats;
+  for (genvar p = 0; p < Parts; p++) begin : gen_region
+    assign addrs[p*AddrW +: AddrW] = addr[p];
+    assign strides[p*16 +: 16] = stride[p];
+    assign beats[p*32 +: 32] = row_beats[p];
   end
-  always_comb begin
-    aligned = 1'b1;
-    for (int unsigned p = 0; p < Parts; p++) if (used[p] && addr[p][SizeW-1:0] != '0) aligned = 1'b0;
-  end
-  assign last_check = state_q == CHECK && check_q == 3'd7;
-  assign refused_o = last_check && !good_q;
-  assign done_o = refused_o || (state_q == RUN && all_done);
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) state_q <= IDLE;
-    else
-      case (state_q)
-        IDLE: if (start_i) state_q <= CHECK;
-        CHECK: if (last_check) state_q <= good_q ? RUN : IDLE;
-        default: if (all_done) state_q <= IDLE;
-      endcase
-  end
-  always_ff @(posedge clk_i) begin
-    check_q <= (state_q == CHECK) ? check_q + 1'b1 : '0;
-    product_q <= 32'(rows_less) * 32'(mux_stride);
-    {beats_q, base_q} <= {mux_beats, mux_addr};
-    end_q <= (AddrW+1)'(product_q) + (AddrW+1)'(beats_q) + ((AddrW+1)'(base_q) >> SizeW);
-    used_q <= {used_q[0], mux_used};
-    if (state_q == IDLE)
-      good_q <= sound_i && aligned && rows != '0 && n != '0 && c_from != 2'd3 && y_form != 2'd3 &&
-                (used[3] || used[4]);
-    else if (state_q == CHECK && check_q >= 3'd2 && check_q <= 3'd6 && used_q[1] && end_q > MemoryBeats)
-      good_q <= 1'b0;
-  end
+  sq_top_check #(.DataW(DataW), .Parts(Parts)) u_check (
+    .clk_i, .rst_ni, .start_i, .all_done_i(all_done), .used_i(used), .addr_i(addrs), .rows_less_i({Parts{rows - 16'd1}}),
+    .stride_i(strides), .beats_i(beats), .run_o(run), .done_o, .refused_o,
+    .sound_i(sound_i && rows != '0 && n != '0 && c_from != 2'd3 && y_form != 2'd3 && (used[3] || used[4]))
+  );
 
   // ---- transfers ----------------------------------------------------------------------------------
   logic [2:0] part_q;
@@ -161,11 +130,11 @@ module sq_top_vector #(
         dma_beats_o = one[p] ? 32'd1 : half[p] ? halves : words;
       end
   end
-  assign dma_valid_o = state_q == RUN && rows_q != '0 && need && (part_q != '0 || !chunks_q[1]);
+  assign dma_valid_o = run && rows_q != '0 && need && (part_q != '0 || !chunks_q[1]);
   assign dma_write_o = part_q >= 3'd3;
   assign dma_part_o = part_q[1:0];
   assign issue = dma_valid_o && dma_ready_i;
-  assign goes_on = state_q == RUN && rows_q != '0 && (issue || !need);
+  assign goes_on = run && rows_q != '0 && (issue || !need);
   assign chunk_goes = issue && part_q == '0;
   assign all_done = rows_q == '0 && owed_q == '0;
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -178,7 +147,7 @@ module sq_top_vector #(
     end
   end
   always_ff @(posedge clk_i) begin
-    if (state_q != RUN) begin
+    if (!run) begin
       part_q <= '0;
       rows_q <= rows;
       left_q <= n;
@@ -196,7 +165,7 @@ module sq_top_vector #(
     logic [AddrW-1:0] next_row;
     assign next_row = row_q[p] + (AddrW'(stride[p]) << SizeW);
     always_ff @(posedge clk_i) begin
-      if (state_q != RUN) begin
+      if (!run) begin
         at_q[p] <= addr[p];
         row_q[p] <= addr[p];
       end else if (goes_on && part_q == Last && row_ends) begin
@@ -239,7 +208,7 @@ module sq_top_vector #(
   logic [31:0] unit_red;
   logic y_valid, y_ready;
   assign ends = in_left_q <= 32'(Lanes);
-  assign all_valid = &valid && state_q == RUN;
+  assign all_valid = &valid && run;
   assign take = all_valid && unit_ready;
   assign chunk_ends = take && (ends || in_beat_q == 3'(ChunkBeats - 1));
   assign busy_o = take;
@@ -259,7 +228,7 @@ module sq_top_vector #(
     assign unit_c[l*32 +: 32] = here ? c[l*32 +: 32] : 32'h80000000;
   end
   always_ff @(posedge clk_i) begin
-    if (state_q != RUN) begin
+    if (!run) begin
       in_rows_q <= rows;
       in_left_q <= n;
       in_beat_q <= '0;
@@ -320,7 +289,7 @@ module sq_top_vector #(
     end
   end
   always_ff @(posedge clk_i) begin
-    if (state_q != RUN) begin
+    if (!run) begin
       out_rows_q <= rows;
       out_left_q <= n;
       base_q2 <= '0;

@@ -209,6 +209,13 @@ const struct sq_reg sq_regs[] = {
      SQ_REG_BOTH,
      "the high half of the address of RING_BASE. Writes as those of RING_BASE",
      {{"ADDRESS", 0, 16, "bits 47..32"}}},
+    {"ATTEND",
+     SQ_REG_ATTEND,
+     SQ_REG_READ,
+     "the attention unit; 0: there is none, and descriptors of kind attend are refused",
+     {{"QUERIES", 0, 4, "queries that share a cache, at most"},
+      {"INT8", 4, 1, "keys and values are INT8 with a scale, else binary16"},
+      {"HEAD", 5, 4, "elements of a head, at most: 2 to the power of this"}}},
 };
 const unsigned sq_n_regs = LEN(sq_regs);
 
@@ -217,7 +224,8 @@ const struct sq_reg sq_desc[] = {
     {"KIND",
      WORD(KIND),
      "kind of the descriptor, and the order of blocks",
-     {{"KIND", 0, 16, "5351h; 4551h is an encoder, 5651h a pass of the vector unit (below)"},
+     {{"KIND", 0, 16,
+       "5351h; 4551h is an encoder, 5651h a pass of the vector unit, 4151h attention (below)"},
       {"COLS_OUTER", SQ_DESC_COLS_OUTER, 1,
        "0: all blocks of columns for one block of rows; 1: the other way round"},
       {"NOTICE", SQ_DESC_NOTICE, 1,
@@ -340,6 +348,23 @@ uint32_t sq_desc_vector_named(unsigned word)
     return is_whole ? UINT32_MAX : bits[word];
 }
 
+uint32_t sq_desc_attend_named(unsigned word)
+{
+    static const uint32_t bits[SQ_DESC_WORDS] = {[SQ_DESC_KIND] = 0xffff | 1u << SQ_DESC_NOTICE,
+                                                 [SQ_DESC_ACT] = UINT32_MAX,
+                                                 [SQ_DESC_WEIGHT] = UINT32_MAX,
+                                                 [SQ_DESC_ROW_SCALE] = UINT32_MAX,
+                                                 [SQ_DESC_OUT] = UINT32_MAX,
+                                                 [SQ_DESC_TILES] = UINT32_MAX,
+                                                 [SQ_DESC_BLOCK] = UINT32_MAX,
+                                                 [SQ_DESC_BEATS] = UINT32_MAX,
+                                                 [SQ_DESC_CHUNK] = UINT32_MAX,
+                                                 [SQ_DESC_OPERANDS_HIGH] = UINT32_MAX,
+                                                 [SQ_DESC_SCALES_HIGH] = 0xffff,
+                                                 [SQ_DESC_OUT_HIGH] = 0xffff};
+    return bits[word];
+}
+
 // The half of a word in which the high half of an address stands.
 static unsigned high_word(unsigned low)
 {
@@ -423,13 +448,17 @@ void sq_regs_write_package(FILE *out)
             (unsigned)SQ_DESC_KIND_ENCODE);
     fprintf(out, "  localparam int unsigned DESC_KIND_VECTOR = %u;\n",
             (unsigned)SQ_DESC_KIND_VECTOR);
+    fprintf(out, "  localparam int unsigned DESC_KIND_ATTEND = %u;\n",
+            (unsigned)SQ_DESC_KIND_ATTEND);
     fprintf(out, "  localparam int unsigned DESC_WORDS = %u;\n", (unsigned)SQ_DESC_WORDS);
     fprintf(out, "  localparam int unsigned DESC_JOB_TILES = %u;\n", (unsigned)SQ_DESC_JOB_TILES);
-    fprintf(out, "  // The bits that have a name, of a layer, an encoder, a vector; the last word "
+    fprintf(out, "  // The bits that have a name, of a layer, an encoder, a vector, attention; the "
+                 "last word "
                  "is first.\n");
     write_named(out, "DESC_NAMED", sq_desc_named);
     write_named(out, "DESC_ENCODE_NAMED", sq_desc_encode_named);
     write_named(out, "DESC_VECTOR_NAMED", sq_desc_vector_named);
+    write_named(out, "DESC_ATTEND_NAMED", sq_desc_attend_named);
     fprintf(out, "\n");
     write_package_table(out, &tables[0], 4);
     fprintf(out, "\n");
@@ -465,6 +494,7 @@ void sq_regs_write_header(FILE *out)
     fprintf(out, "#define SQ_DESC_KIND_VALUE 0x%xu\n", (unsigned)SQ_DESC_KIND_VALUE);
     fprintf(out, "#define SQ_DESC_KIND_ENCODE 0x%xu\n", (unsigned)SQ_DESC_KIND_ENCODE);
     fprintf(out, "#define SQ_DESC_KIND_VECTOR 0x%xu\n", (unsigned)SQ_DESC_KIND_VECTOR);
+    fprintf(out, "#define SQ_DESC_KIND_ATTEND 0x%xu\n", (unsigned)SQ_DESC_KIND_ATTEND);
     fprintf(out, "#define SQ_DESC_NBYTES %uu\n", 4u * SQ_DESC_WORDS);
     fprintf(out, "#define SQ_SLOT_NBYTES %uu\n", (unsigned)SQ_SLOT_NBYTES);
     for (unsigned t = 0; t < LEN(tables); t++) {
@@ -573,6 +603,27 @@ void sq_regs_write_page(FILE *out)
         "and all other bits are 0. A row begins a beat of the bus. At least one of Y and RED is "
         "not 0. No VECTOR.C is 3, no VECTOR.Y is 3.\n",
         (unsigned)SQ_DESC_KIND_VECTOR);
+    fprintf(
+        out,
+        "\n## The descriptor of attention\n\n"
+        "With %04xh in KIND.KIND, on a chip whose ATTEND is not 0, a descriptor is attention of "
+        "queries that share a cache (SPEC R.5): the cache is read\nonce, and each query has a row "
+        "of outputs ([vector.md](../rtl/top/vector.md#attention)). Of the words above it has "
+        "KIND (without COLS_OUTER\nand CODES) and\n\n"
+        "| name | what |\n|---|---|\n"
+        "| `ACT` | address of the queries, rows of binary32, the scale of the scores in them |\n"
+        "| `WEIGHT`, `ROW_SCALE` | addresses of the first key and of the first value that the "
+        "queries see: rows of binary16, or with ATTEND.INT8 a beat of the bus whose low 16 bits "
+        "are the scale, and after it a row of INT8 |\n"
+        "| `OUT` | address of the outputs, rows of binary32 |\n"
+        "| `TILES.ROWS` | queries, 1 .. ATTEND.QUERIES |\n"
+        "| `TILES.COLS` | elements of a head, whole beats of codes, at most 2 to the power of "
+        "ATTEND.HEAD |\n"
+        "| `BLOCK` | keys, 1 .. 65536, 32 bits |\n"
+        "| `BEATS`, `CHUNK` | beats of the bus from a row to the next: low half queries and "
+        "values, high half keys and outputs; 0: the same row again |\n\n"
+        "and all other bits are 0. A row begins a beat of the bus.\n",
+        (unsigned)SQ_DESC_KIND_ATTEND);
     fprintf(out,
             "\n## The ring\n\n"
             "The ring is RING_SIZE slots of %u bytes from RING_BASE on. A slot begins with "

@@ -65,9 +65,10 @@ enum sq_reg_offset {
     SQ_REG_WRITE_WAIT = 0x80,
     SQ_REG_DESCRIPTOR_HIGH = 0x84,
     SQ_REG_RING_BASE_HIGH = 0x88,
-    SQ_REG_END = 0x8c,
+    SQ_REG_ATTEND = 0x8c,
+    SQ_REG_END = 0x90,
 };
-enum { SQ_REG_ID_VALUE = 0x504f5453, SQ_REG_VERSION_VALUE = 10 }; // "STOP", little-endian
+enum { SQ_REG_ID_VALUE = 0x504f5453, SQ_REG_VERSION_VALUE = 11 }; // "STOP", little-endian
 
 // Counters of 64 bits, in the order of their registers from CYCLES on, and from READ_WAIT on.
 enum sq_reg_counter {
@@ -119,8 +120,9 @@ enum sq_desc_word {
 enum {
     SQ_DESC_KIND_VALUE = 0x5351,
     SQ_DESC_KIND_ENCODE = 0x4551,
-    SQ_DESC_KIND_VECTOR = 0x5651
-}; // low half of KIND: a layer, an encoder, a pass of the vector unit
+    SQ_DESC_KIND_VECTOR = 0x5651,
+    SQ_DESC_KIND_ATTEND = 0x4151
+}; // low half of KIND: a layer, an encoder, a pass of the vector unit, attention
 enum { SQ_DESC_COLS_OUTER = 16, SQ_DESC_NOTICE = 17, SQ_DESC_CODES = 18 }; // bits of KIND
 enum { SQ_DESC_JOB_TILES = 65535 };                                        // of a block, at most
 
@@ -144,6 +146,7 @@ extern const unsigned sq_n_record;
 uint32_t sq_desc_named(unsigned word);
 uint32_t sq_desc_encode_named(unsigned word); // of kind encode
 uint32_t sq_desc_vector_named(unsigned word); // of kind vector
+uint32_t sq_desc_attend_named(unsigned word); // of kind attend
 
 // Addresses have so many bits; memory ends behind the last of them.
 enum { SQ_ADDR_BITS = 48 };

@@ -40,10 +40,31 @@ static bool is_random(const struct sq_ring_host *h)
     return h->choice.what == SQ_RING_ANY;
 }
 
+// What runs descriptors beside the engine, on this chip.
+enum runner { ENGINE, ENCODER, VECTOR, ATTENTION };
+static uint32_t units_of(const unsigned *v, enum runner unit[3])
+{
+    uint32_t n = 0;
+    if (v[SQ_TOP_ENCODE] > 0)
+        unit[n++] = ENCODER;
+    if (v[SQ_TOP_VECTOR] > 0)
+        unit[n++] = VECTOR;
+    if (v[SQ_TOP_ATTEND] > 0)
+        unit[n++] = ATTENTION;
+    return n;
+}
+
+uint32_t sq_ring_n_encodes(const unsigned *value)
+{
+    enum runner unit[3];
+    const uint32_t n = units_of(value, unit);
+    return n > 0 ? n * SQ_RING_N_ENCODES : 1;
+}
+
 static bool is_all_encoders(const struct sq_ring_host *h)
 {
-    return h->choice.what == SQ_RING_ENCODES &&
-           (h->value[SQ_TOP_ENCODE] > 0 || h->value[SQ_TOP_VECTOR] > 0);
+    enum runner unit[3];
+    return h->choice.what == SQ_RING_ENCODES && units_of(h->value, unit) > 0;
 }
 
 static bool is_long(const struct sq_ring_host *h)
@@ -63,23 +84,23 @@ static uint32_t tail_of(const struct sq_ring_host *h, uint32_t n)
 
 // ---- a ring -------------------------------------------------------------------------------------------
 
-// What runs descriptor i of the ring: the engine, the encoder or the vector unit. Where all shall be of the latter two and
-// the chip has both, they take turns, ring by ring.
-enum runner { ENGINE, ENCODER, VECTOR };
+// What runs the next descriptor of the ring. Where none shall be of the engine, the units take turns, ring by ring.
 static enum runner draw_runner(struct sq_ring_host *h)
 {
-    const bool encodes = h->value[SQ_TOP_ENCODE] > 0, vectors = h->value[SQ_TOP_VECTOR] > 0;
+    enum runner unit[3];
+    const uint32_t n = units_of(h->value, unit);
     if (is_all_encoders(h))
-        return vectors && (!encodes || h->number % 2) ? VECTOR : ENCODER;
-    const uint32_t way = is_random(h) && (encodes || vectors) ? sq_rng_below(&h->rng, 3) : 2;
-    return way == 0 ? (encodes ? ENCODER : VECTOR) : way == 1 && vectors ? VECTOR : ENGINE;
+        return unit[h->number % n];
+    const uint32_t way = is_random(h) && n > 0 ? sq_rng_below(&h->rng, n + 1) : n;
+    return way < n ? unit[way] : ENGINE;
 }
 
 static bool is_address(enum runner runner, const uint32_t *word, unsigned low)
 {
-    return runner == ENGINE    ? true
-           : runner == ENCODER ? sq_desc_address(word, low) != 0
-                               : sq_tv_has_address(word, low);
+    return runner == ENGINE      ? true
+           : runner == ENCODER   ? sq_desc_address(word, low) != 0
+           : runner == ATTENTION ? low != SQ_DESC_COL_SCALE
+                                 : sq_tv_has_address(word, low);
 }
 
 static void draw_layer(struct sq_ring_host *h, uint32_t i)
@@ -87,6 +108,8 @@ static void draw_layer(struct sq_ring_host *h, uint32_t i)
     struct sq_ring_layer *const y = &h->layer[i];
     struct sq_encode_layer encoder;
     struct sq_tv_layer vector;
+    struct sq_ta_layer attend;
+    enum runner unit[3];
     struct sq_top_layer l = sq_top_short_layer(h->value);
     if (h->choice.kind == SQ_AXI_LAZY) {
         l.tiles[ROWS] = 6;
@@ -100,12 +123,13 @@ static void draw_layer(struct sq_ring_host *h, uint32_t i)
     }
     const enum runner runner = draw_runner(h);
     const bool encodes = runner != ENGINE;
-    const uint32_t turns = h->value[SQ_TOP_ENCODE] > 0 && h->value[SQ_TOP_VECTOR] > 0 ? 2 : 1;
+    const uint32_t n_units = units_of(h->value, unit), turns = n_units > 0 ? n_units : 1;
     const uint32_t of_all = SQ_RING_LAYERS * (h->number / turns) + i;
     const struct sq_top_given image =
-        runner == ENCODER  ? sq_top_draw_encode(h->value, &h->rng, &encoder, &h->drawn)
-        : runner == VECTOR ? sq_top_draw_vector(h->value, &h->rng, &vector, &h->drawn)
-                           : sq_top_draw_image(h->value, &h->rng, &l, SQ_DRAWN_RIGHT, &h->drawn);
+        runner == ENCODER     ? sq_top_draw_encode(h->value, &h->rng, &encoder, &h->drawn)
+        : runner == VECTOR    ? sq_top_draw_vector(h->value, &h->rng, &vector, &h->drawn)
+        : runner == ATTENTION ? sq_top_draw_attend(h->value, &h->rng, &attend, &h->drawn)
+                              : sq_top_draw_image(h->value, &h->rng, &l, SQ_DRAWN_RIGHT, &h->drawn);
     if (h->n_words + image.n_words > SQ_DRAWN_WORDS ||
         h->n_out + image.n_want > SQ_DRAWN_OUT_WORDS) {
         h->n = i; // no room: the ring is shorter
@@ -136,7 +160,9 @@ static void draw_layer(struct sq_ring_host *h, uint32_t i)
     }
     y->descriptor[SQ_DESC_KIND] |= (uint32_t)y->wants_notice << SQ_DESC_NOTICE;
     if (y->is_refused && encodes)
-        (runner == VECTOR ? sq_spoil_vector : sq_spoil_encoder)(
+        (runner == VECTOR      ? sq_spoil_vector
+         : runner == ATTENTION ? sq_spoil_attend
+                               : sq_spoil_encoder)(
             y->descriptor, is_random(h) ? sq_rng_below(&h->rng, 256) : of_all / 2, h->value);
     else if (y->is_refused)
         y->descriptor[sq_rng_below(&h->rng, 2) ? SQ_DESC_WORDS - 1 : SQ_DESC_KIND] ^= 1u << 20;

@@ -23,7 +23,7 @@ enum sq_ring_what {
     SQ_RING_GIVEN, // the program of choice->given, again and again; behind a random memory each even number has a
     // fault of the bus in its last descriptor
     SQ_RING_LONG, // layers that are refused, in a ring of so many slots that its end is passed once; a ring beyond 2^48 before it
-    SQ_RING_ENCODES, // four encoders, or passes of the vector unit, of which two are refused; or two short layers on a chip without both
+    SQ_RING_ENCODES, // four encoders, passes of the vector unit, or attentions, of which two are refused; or two short layers on a chip without all
     SQ_RING_WHATS
 };
 enum {
@@ -35,6 +35,9 @@ enum {
     SQ_RING_N_ENCODES = 64,
     SQ_RING_LAYERS = 4
 };
+
+// Rings of which each descriptor is of the encoder, the vector unit or attention: so many for each that the chip has.
+uint32_t sq_ring_n_encodes(const unsigned *value);
 
 // A program of the caller's: layers that one ring runs, with one interrupt behind the last. Each has its image
 // somewhere in memory, its descriptor first. What a layer writes, those behind it may read.

@@ -216,16 +216,24 @@ static bool is_sound(const struct sq_sequencer_sim *s)
     return s->sound && sq_top_layer_decode(s->word, &s->room, &unused);
 }
 
+static bool goes_away(const struct sq_sequencer_sim *s, bool has_unit, uint32_t kind)
+{
+    return s->state == SQ_SEQ_CHECK && has_unit && (s->word[SQ_DESC_KIND] & 0xffff) == kind;
+}
+
 bool sq_sequencer_encodes(const struct sq_sequencer_sim *s)
 {
-    return s->state == SQ_SEQ_CHECK && s->room.has_encoder &&
-           (s->word[SQ_DESC_KIND] & 0xffff) == SQ_DESC_KIND_ENCODE;
+    return goes_away(s, s->room.has_encoder, SQ_DESC_KIND_ENCODE);
 }
 
 bool sq_sequencer_vectors(const struct sq_sequencer_sim *s)
 {
-    return s->state == SQ_SEQ_CHECK && s->room.has_vector &&
-           (s->word[SQ_DESC_KIND] & 0xffff) == SQ_DESC_KIND_VECTOR;
+    return goes_away(s, s->room.has_vector, SQ_DESC_KIND_VECTOR);
+}
+
+bool sq_sequencer_attends(const struct sq_sequencer_sim *s)
+{
+    return goes_away(s, s->room.has_attend, SQ_DESC_KIND_ATTEND);
 }
 
 bool sq_sequencer_wants_notice(const struct sq_sequencer_sim *s)
@@ -399,7 +407,7 @@ void sq_sequencer_clock(struct sq_sequencer_sim *s, const struct sq_sequencer_in
         clock_fetch(s, in->beat);
         break;
     case SQ_SEQ_CHECK:
-        if (sq_sequencer_encodes(s) || sq_sequencer_vectors(s)) {
+        if (sq_sequencer_encodes(s) || sq_sequencer_vectors(s) || sq_sequencer_attends(s)) {
             s->state = SQ_SEQ_AWAY;
         } else if (ends_check(s)) {
             s->state = is_sound(s) ? SQ_SEQ_RUN : SQ_SEQ_IDLE;

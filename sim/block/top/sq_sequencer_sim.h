@@ -20,6 +20,7 @@ enum sq_top_part {
     SQ_TOP_DESCRIPTOR = SQ_TOP_OPERANDS,
     SQ_TOP_ENCODER,                 // destination of its outputs
     SQ_TOP_VECTOR_UNIT,             // of its operands, the tail says of which
+    SQ_TOP_ATTENTION,               // of its queries and its cache
     SQ_TOP_STORE = SQ_TOP_OPERANDS, // kind of transfer
     SQ_TOP_ENGINE = SQ_TOP_OPERANDS,
     SQ_TOP_SUMS =
@@ -67,7 +68,7 @@ void sq_top_layer_encode(const struct sq_top_layer *l, uint32_t word[SQ_DESC_WOR
 // What the halves of buffers hold, bytes of a beat of the bus, and beats of scales.
 struct sq_top_room {
     uint32_t depth[SQ_TOP_OPERANDS], sum_tiles, nbytes; // beats of each operand; tiles of sums
-    bool has_encoder, has_vector;
+    bool has_encoder, has_vector, has_attend;
     bool scale_once; // a tile of columns has a beat of scales, not each of its scale groups
     bool is_indexed; // weights of a block are so many beats, and an index says which are of a tile
     uint32_t part_groups; // scale groups of a layer whose chunks may be parts of one, at most
@@ -115,9 +116,10 @@ struct sq_sequencer_sim {
 // The transfer that is offered, or false.
 bool sq_sequencer_transfer(const struct sq_sequencer_sim *s, int32_t transfer[SQ_DMA_JOB_LEN]);
 bool sq_sequencer_wants_notice(const struct sq_sequencer_sim *s); // an interrupt behind its layer
-// Its descriptor goes to the encoder, or to the vector unit; sound: it came whole.
+// Its descriptor goes to the encoder, to the vector unit, or to attention; sound: it came whole.
 bool sq_sequencer_encodes(const struct sq_sequencer_sim *s);
 bool sq_sequencer_vectors(const struct sq_sequencer_sim *s);
+bool sq_sequencer_attends(const struct sq_sequencer_sim *s);
 bool sq_sequencer_refuses(const struct sq_sequencer_sim *s);
 bool sq_sequencer_is_done(const struct sq_sequencer_sim *s); // in this cycle
 

@@ -14,17 +14,18 @@
 #define B32 SQ_OUTPUT_BINARY32
 #define BF16 SQ_OUTPUT_BFLOAT16
 #define BELOW_CARRY 0xfffffff8u // eight below the high word of a counter
+#define ATTEND(heads, int8, log) (heads) + 16 * (int8) + 32 * (log) // sq_ta_param
 #define SCALED(high) SQ_ARRAY_DENSE, high, 8, 0, 1, SQ_COMBINE_FLOAT
 // clang-format off
 static const struct sq_point points[] = {
-    {"w8a8", true, {64, 2, 2, 4, 8, 8, DENSE, B32, 1, 32, 32, 32, 32, 9, 16, 4, 4, 400, 0, [SQ_TOP_VECTOR] = 1}},
+    {"w8a8", true, {64, 2, 2, 4, 8, 8, DENSE, B32, 1, 32, 32, 32, 32, 9, 16, 4, 4, 400, 0, [SQ_TOP_VECTOR] = 1, [SQ_TOP_ATTEND] = ATTEND(2, 0, 4)}},
     {"w4a8", true, {32, 2, 1, 4, 8, 4, DENSE, SQ_OUTPUT_INT8, 2, 4096, 4096, 4096, 4096, 8, 4, 2, 1, 512, 0, 0, 0, 0, 0, 1, 1}},
     {"own", true, {64, 2, 2, 8, 8, 4, SQ_ARRAY_SENTINEL, 2, 8, 0, 0, SQ_COMBINE_TWO, B32, 2, 32, 9, 24, 20, 9, 16, 4, 2, 400, 0, 0, 0, 0, 0, 1}},
     {"nvfp4", true, {64, 2, 2, 16, 4, 4, SCALED(0), B32, 2, 32, 32, 32, 32, 9, 16, 4, 4, 400, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3, SQ_SCALED_SPLIT, BELOW_CARRY, 0, 2}},
-    {"sq_b", true, {32, 1, 2, 16, 4, 4, SCALED(2), BF16, 2, 32, 32, 32, 32, 9, 8, 2, 3, 400, 0, SQ_SCALED_INT4, SQ_SCALED_E4M3, SQ_SCALED_OWN, 0, 0, 2, [SQ_TOP_VECTOR] = 1}},
+    {"sq_b", true, {32, 1, 2, 16, 4, 4, SCALED(2), BF16, 2, 32, 32, 32, 32, 9, 8, 2, 3, 400, 0, SQ_SCALED_INT4, SQ_SCALED_E4M3, SQ_SCALED_OWN, 0, 0, 2, [SQ_TOP_VECTOR] = 1, [SQ_TOP_ATTEND] = ATTEND(1, 1, 4)}},
     {"gqsa", true, {64, 2, 1, 4, 8, 4, SQ_TOP_KEPT, 1, 4, 0, 1, SQ_COMBINE_ONE, B32, 2, 32, 9, 24, 20, 2, 16, 4, 2, 400, 0}},
     {"deep", false, {32, 8, 1, 16, 8, 4, DENSE, BF16, 2, 4096, 4096, 4096, 4096, 8, 256, 4, 4, 256, 0}},
-    {"wide", false, {128, 4, 4, 16, 8, 8, DENSE, B32, 4, 64, 64, 64, 64, 16, 64, 8, 16, 400, 0, [SQ_TOP_VECTOR] = 1}},
+    {"wide", false, {128, 4, 4, 16, 8, 8, DENSE, B32, 4, 64, 64, 64, 64, 16, 64, 8, 16, 400, 0, [SQ_TOP_VECTOR] = 1, [SQ_TOP_ATTEND] = ATTEND(4, 0, 6)}},
     {"broad", false, {512, 4, 4, 16, 8, 4, DENSE, BF16, 4, 64, 16, 128, 16, 16, 8, 4, 4, 400, 0, 0, 0, 0, 0, 0, 4}},
     {"sp24", false, {32, 2, 1, 8, 8, 8, SQ_ARRAY_SP24, 1, 8, 0, 1, SQ_COMBINE_ONE, BF16, 2, 16, 16, 16, 16, 4, 8, 2, 4, 400, 0}},
     {"split", false, {32, 2, 2, 8, 8, 4, SQ_ARRAY_SPLIT, 2, 4, 0, 1, SQ_COMBINE_ONE, SQ_OUTPUT_INT8, 4, 32, 32, 32, 32, 9, 16, 4, 4, 400, 0}},
@@ -70,7 +71,7 @@ static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq
 // are kept while outputs wait for a memory that is slow to take them; the longest transfers; a write that clears interrupts
 // in every cycle around the end of a layer; a reset in every cycle of a layer, behind one that was whole; an abort in
 // every cycle of a ring of two layers, and of one whose buffers are full; a watchdog of every length; a reset in every
-// cycle of a ring; a ring of more than 256 slots; encoders and vectors, right and
+// cycle of a ring; a ring of more than 256 slots; encoders, vectors and attentions, right and
 // wrong, those with masks behind a memory that is slow to take a beat, longer than a mask takes; rings of random layers.
 enum {
     MEMORIES = 4,
@@ -88,13 +89,6 @@ enum {
     SOME_RINGS,
     DIRECTED
 };
-// As many rings of encoders, and as many of passes of the vector unit.
-static uint32_t n_encodes(const unsigned *v)
-{
-    const uint32_t n = (v[SQ_TOP_ENCODE] > 0 ? 1u : 0) + (v[SQ_TOP_VECTOR] > 0 ? 1u : 0);
-    return n > 0 ? n * SQ_RING_N_ENCODES : 1;
-}
-
 enum { RESET_EVERY = 600, N_RESETS = 400, EVERY = 80, N_RINGS = 24 };
 static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
                                     struct sq_error *err)
@@ -125,7 +119,7 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
         [ENCODERS - MEMORIES] = {.kind = has_masks ? SQ_AXI_LAZY : 2,
                                  .n = {has_masks ? EVERY / 4 : 1},
                                  .what = SQ_HOST_RINGS + SQ_RING_ENCODES,
-                                 .end = n_encodes(c->point->value)},
+                                 .end = sq_ring_n_encodes(c->point->value)},
         [SOME_RINGS -
             MEMORIES] = {.kind = 2, .n = {1}, .what = SQ_HOST_RINGS + SQ_RING_ANY, .end = N_RINGS}};
     c->env = number < MEMORIES ? memory[number] : work[number - MEMORIES];
@@ -199,7 +193,7 @@ const struct sq_block sq_top_block = {
               "OutKind",  "PortLen",     "ActDepth",    "RowDepth",   "WeightDepth", "ColDepth",
               "SumTiles", "MaxBurst",    "Outstanding", "Writes",     "Quiet",       "Macro",
               "Element",  "Scale",       "High",        "CountStart", "Parts",       "Encode",
-              "Choose",   "BlockSum",    "Vector",      NULL},
+              "Choose",   "BlockSum",    "Vector",      "Attend",     NULL},
     SQ_ROWS(points),
     SQ_ROWS(area),
     .coverage_cases = 150,

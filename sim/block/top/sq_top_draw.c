@@ -471,6 +471,53 @@ struct sq_top_given sq_top_draw_vector(const unsigned *value, struct sq_rng *rng
     return image;
 }
 
+// ---- attention ----------------------------------------------------------------------------------------
+
+// A number of the cache: two of binary16, of the range of scores or any, or four of INT8.
+static int32_t draw_codes(struct sq_rng *rng, uint32_t kind, bool is_int8)
+{
+    const uint32_t any = (uint32_t)sq_rng_next(rng);
+    return (int32_t)(kind == 0 || is_int8 ? any : (any & 0x87ff87ffu) | 0x38003800u);
+}
+
+struct sq_top_given sq_top_draw_attend(const unsigned *value, struct sq_rng *rng,
+                                       struct sq_ta_layer *l, struct sq_top_drawn *to)
+{
+    const uint32_t nbytes = value[SQ_TOP_DATA_W] / 8;
+    const unsigned attend = value[SQ_TOP_ATTEND];
+    const struct sq_ta_unit unit = sq_ta_unit_of(attend);
+    const uint32_t lanes = sq_ta_lanes(attend, nbytes), kind = sq_rng_below(rng, 4);
+    struct sq_top_given image = {.word = to->word, .want = to->want};
+    uint32_t at = sq_rng_below(rng, 64) * nbytes, word[SQ_DESC_WORDS];
+    *l = (struct sq_ta_layer){.queries = up_to(rng, unit.heads),
+                              .size = lanes * up_to(rng, unit.size / lanes),
+                              .keys = up_to(rng, sq_rng_below(rng, 4) ? 12 : 40)};
+    image.descriptor = place(value, rng, &at, 4 * SQ_DESC_WORDS);
+    for (unsigned p = 0; p < SQ_TA_PARTS; p++) {
+        const bool again = p < SQ_TA_Y && sq_rng_below(rng, 8) == 0;
+        l->stride[p] = again ? 0 : sq_ta_row_beats(l, p, nbytes, attend) + sq_rng_below(rng, 3) / 2;
+        const uint32_t n = (uint32_t)sq_ta_region_beats(l, p, nbytes, attend) * nbytes;
+        l->addr[p] = place(value, rng, &at, n);
+        for (uint32_t i = 0; i < n / 4; i++)
+            to->word[l->addr[p] / 4 + i] =
+                p == SQ_TA_Q ? draw_number(rng, kind) : draw_codes(rng, kind, unit.is_int8);
+        for (uint32_t k = 0; k < l->keys && unit.is_int8 && (p == SQ_TA_K || p == SQ_TA_V); k++)
+            to->word[(l->addr[p] + k * l->stride[p] * nbytes) / 4] = draw_codes(rng, kind, false);
+        image.n_want = n / 4;
+    }
+    assert(at <= 4 * SQ_DRAWN_WORDS);
+    sq_ta_encode(l, word);
+    memcpy(to->word + image.descriptor / 4, word, sizeof word);
+    image.n_words = at / 4;
+    image.out = l->addr[SQ_TA_Y];
+    struct pass_memory m = {to->word, to->want, image.out, 0};
+    const struct sq_tv_memory memory = {&m, read_pass, write_pass};
+    memset(to->want, 0, 4 * (size_t)image.n_want);
+    sq_ta_golden(l, nbytes, attend, &memory);
+    image.n_gap = image.n_want - m.n_written;
+    return image;
+}
+
 uint64_t sq_top_draw_base(struct sq_rng *rng, uint32_t i, uint32_t n_words)
 {
     const uint64_t high = i * 0x4000 + sq_rng_below(rng, 0x3ffe);

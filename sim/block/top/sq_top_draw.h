@@ -6,7 +6,7 @@
 
 #include "models/sq_rng.h"
 #include "sim/block/top/sq_encode_sim.h"
-#include "sim/block/vector/sq_top_vector.h"
+#include "sim/block/vector/sq_top_attend.h"
 
 enum {
     SQ_DRAWN_WORDS = 1 << 18, // of an image
@@ -41,6 +41,10 @@ struct sq_top_given sq_top_draw_encode(const unsigned *value, struct sq_rng *rng
 // ... of kind vector, for a chip with a vector unit: what it writes is y, and right after it red.
 struct sq_top_given sq_top_draw_vector(const unsigned *value, struct sq_rng *rng,
                                        struct sq_tv_layer *l, struct sq_top_drawn *to);
+
+// ... of kind attend, for a chip with an attention unit.
+struct sq_top_given sq_top_draw_attend(const unsigned *value, struct sq_rng *rng,
+                                       struct sq_ta_layer *l, struct sq_top_drawn *to);
 
 // Where image number i (below 4) of a ring begins, of so many words: anywhere, or across a multiple of 8 GiB, and
 // apart from the others.

@@ -45,6 +45,7 @@ struct sq_top_room sq_top_room(const unsigned *v)
                                .nbytes = v[SQ_TOP_DATA_W] / 8,
                                .has_encoder = v[SQ_TOP_ENCODE] > 0,
                                .has_vector = v[SQ_TOP_VECTOR] > 0,
+                               .has_attend = v[SQ_TOP_ATTEND] > 0,
                                .scale_once = sq_top_is_scaled(v) || sq_top_is_indexed(v),
                                .is_indexed = sq_top_is_indexed(v)};
     room.part_groups = room.scale_once || v[SQ_TOP_PARTS] ? UINT16_MAX

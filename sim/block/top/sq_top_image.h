@@ -66,6 +66,7 @@ enum {
     SQ_TOP_CHOOSE,      // of the encoder, enum sq_scaled_choose
     SQ_TOP_TAIL,        // of block-scaled formats (SQ_SCALED_TAIL)
     SQ_TOP_VECTOR,      // 1: a vector unit, with a lane for each 32 bits of DATA_W
+    SQ_TOP_ATTEND,      // sq_ta_param of an attention unit, 0: there is none
     SQ_TOP_PARAMS
 };
 enum {

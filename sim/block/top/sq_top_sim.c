@@ -136,6 +136,7 @@ static void clear_core(struct sq_top_sim *s)
     sq_top_engine_init(&s->engine, v);
     sq_encode_init(&s->encode, v);
     sq_tv_init(&s->vector, v[SQ_TOP_DATA_W] / 8, v[SQ_TOP_VECTOR] > 0);
+    sq_ta_init(&s->attend, v[SQ_TOP_DATA_W] / 8, v[SQ_TOP_ATTEND]);
     s->carry.in = 1; // a beat of sums
     s->carry.out = sq_top_engine_slots(&s->engine);
 }
@@ -166,6 +167,7 @@ void sq_top_init(const unsigned *v, void *state)
     reg[SQ_REG_SCALES / 4] = depth[SQ_TOP_COL_SCALE] << 16 | depth[SQ_TOP_ROW_SCALE];
     reg[SQ_REG_SUMS / 4] = v[SQ_TOP_PARTS] << 16 | v[SQ_TOP_SUM_TILES];
     reg[SQ_REG_BUS / 4] = v[SQ_TOP_DATA_W] / 8;
+    reg[SQ_REG_ATTEND / 4] = v[SQ_TOP_ATTEND];
 }
 
 // Where the fields of AXI4-Lite begin among those of the pins.
@@ -290,7 +292,7 @@ static void find_events(const struct sq_top_sim *s, const struct wires *w,
         .ar_addr = (uint32_t)lite[3],
         .run = s->ring.state == SQ_RING_LAYER,
         .refused = sq_sequencer_refuses(&s->sequencer) || sq_encode_refuses(&s->encode) ||
-                   sq_tv_refuses(&s->vector),
+                   sq_tv_refuses(&s->vector) || sq_ta_refuses(&s->attend),
         .busy = s->was_busy,
         .wait = s->was_waiting,
         .read = p->reply_valid[R] && p->reply_ready[R],
@@ -410,7 +412,7 @@ static struct sq_ring_in ring_inputs(const struct sq_top_sim *s)
         .tail = sq_top_regs_tail(r),
         .watchdog = r->value[SQ_REG_WATCHDOG / 4],
         .layer_done = sq_sequencer_is_done(&s->sequencer) || sq_encode_is_done(&s->encode) ||
-                      sq_tv_is_done(&s->vector),
+                      sq_tv_is_done(&s->vector) || sq_ta_is_done(&s->attend),
         .wants_notice = sq_sequencer_wants_notice(&s->sequencer),
         .dma_ready = !s->dma.next.is_there,
         .word_ready = s->dma.n_in < 2,
@@ -420,11 +422,10 @@ static struct sq_ring_in ring_inputs(const struct sq_top_sim *s)
     };
 }
 
-// The vector unit has the descriptor.
-static bool is_vectoring(const struct sq_top_sim *s)
+// The kind of the descriptor that another unit than the engine has, or 0.
+static uint32_t kind_away(const struct sq_top_sim *s)
 {
-    return s->sequencer.state == SQ_SEQ_AWAY &&
-           (s->sequencer.word[SQ_DESC_KIND] & 0xffff) == SQ_DESC_KIND_VECTOR;
+    return s->sequencer.state == SQ_SEQ_AWAY ? s->sequencer.word[SQ_DESC_KIND] & 0xffff : 0;
 }
 
 // The core in a cycle in which a layer runs, or none. Whoever reads the state of another one goes first.
@@ -432,8 +433,9 @@ static void clock_core(struct sq_top_sim *s, const struct wires *w, const struct
                        const struct sq_ring_out *ring)
 {
     const bool runs = s->ring.state == SQ_RING_LAYER;
-    const bool is_away = s->sequencer.state == SQ_SEQ_AWAY, is_vector = is_vectoring(s);
-    const bool is_encoding = is_away && !is_vector;
+    const uint32_t away = kind_away(s);
+    const bool is_encoding = away == SQ_DESC_KIND_ENCODE, is_vector = away == SQ_DESC_KIND_VECTOR;
+    const bool is_attention = away == SQ_DESC_KIND_ATTEND;
     const struct sq_encode_in encode = {
         .start = sq_sequencer_encodes(&s->sequencer),
         .sound = s->sequencer.sound,
@@ -453,12 +455,22 @@ static void clock_core(struct sq_top_sim *s, const struct wires *w, const struct
         .beat = w->load && w->dest == SQ_TOP_VECTOR_UNIT ? w->load->word : NULL,
         .part = w->load ? (uint32_t)w->load->dest >> SQ_TOP_DEST_BITS : 0,
     };
+    const struct sq_tv_in attend = {
+        .start = sq_sequencer_attends(&s->sequencer),
+        .sound = s->sequencer.sound,
+        .word = s->sequencer.word,
+        .dma_ready = runs && at->dma_ready,
+        .write_done = runs && at->write_done && is_attention,
+        .out_ready = runs && at->word_ready && is_attention,
+        .beat = w->load && w->dest == SQ_TOP_ATTENTION ? w->load->word : NULL,
+    };
     struct sq_sequencer_in in = {
         .start = ring->begin,
         .descriptor = ring->descriptor,
         .dma_ready = runs && at->dma_ready,
-        .write_done = runs && at->write_done && !is_away,
-        .away_done = sq_encode_is_done(&s->encode) || sq_tv_is_done(&s->vector),
+        .write_done = runs && at->write_done && away == 0,
+        .away_done =
+            sq_encode_is_done(&s->encode) || sq_tv_is_done(&s->vector) || sq_ta_is_done(&s->attend),
         .beat = w->load && w->dest == SQ_TOP_DESCRIPTOR ? w->load : NULL,
     };
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
@@ -475,6 +487,7 @@ static void clock_core(struct sq_top_sim *s, const struct wires *w, const struct
                       w->ready[i]);
     sq_encode_clock(&s->encode, &encode);
     sq_tv_clock(&s->vector, &vector);
+    sq_ta_clock(&s->attend, &attend);
     sq_sequencer_clock(&s->sequencer, &in);
     clock_outputs(s, w, runs && s->n_store > 0 && at->word_ready);
 }
@@ -485,10 +498,12 @@ static void clock_dma(struct sq_top_sim *s, const struct wires *w, const struct 
     int32_t transfer[SQ_DMA_JOB_LEN], record[SQ_RECORD_WORDS], codes[SQ_DMA_WORDS_MAX];
     const bool runs = s->ring.state == SQ_RING_LAYER;
     struct sq_offer dma[2] = {{.beat = transfer}, {.beat = s->store[0]}};
-    const bool has_codes = sq_encode_word(&s->encode, codes) || sq_tv_word(&s->vector, codes);
+    const bool has_codes = sq_encode_word(&s->encode, codes) || sq_tv_word(&s->vector, codes) ||
+                           sq_ta_word(&s->attend, codes);
     dma[0].valid = (sq_sequencer_transfer(&s->sequencer, transfer) ||
                     sq_encode_transfer(&s->encode, transfer) ||
-                    sq_tv_transfer(&s->vector, transfer, SQ_TOP_VECTOR_UNIT, SQ_TOP_DEST_BITS)) &&
+                    sq_tv_transfer(&s->vector, transfer, SQ_TOP_VECTOR_UNIT, SQ_TOP_DEST_BITS) ||
+                    sq_ta_transfer(&s->attend, transfer, SQ_TOP_ATTENTION)) &&
                    runs;
     dma[1].valid = (s->n_store > 0 || has_codes) && runs;
     if (has_codes)
@@ -531,9 +546,13 @@ void sq_top_clock(void *state, const struct sq_offer *unused, bool out_ready)
     events.aborted = ring.aborted;
     events.expired = ring.expired;
 
-    const bool is_vector = is_vectoring(s), has_operands = sq_tv_has_operands(&s->vector);
-    const bool takes_beat =
-        is_vector && sq_tv_takes(&s->vector, s->ring.state == SQ_RING_LAYER && in.word_ready);
+    const uint32_t away = kind_away(s);
+    const bool word_ready = s->ring.state == SQ_RING_LAYER && in.word_ready;
+    const bool is_unit = away == SQ_DESC_KIND_VECTOR || away == SQ_DESC_KIND_ATTEND;
+    const bool takes_beat = away == SQ_DESC_KIND_VECTOR ? sq_tv_takes(&s->vector, word_ready)
+                                                        : is_unit && sq_ta_takes(&s->attend);
+    const bool has_operands =
+        away == SQ_DESC_KIND_VECTOR ? sq_tv_has_operands(&s->vector) : sq_ta_has_beat(&s->attend);
     const struct sq_dma_beat load = w.load ? *w.load : (struct sq_dma_beat){.last = false};
     w.load = w.load ? &load : NULL;
     clock_dma(s, &w, &in);
@@ -542,8 +561,8 @@ void sq_top_clock(void *state, const struct sq_offer *unused, bool out_ready)
     sq_top_regs_clock(&s->regs, &events);
     const bool is_indexed = s->engine.shape.is_indexed;
     const unsigned takes = is_indexed ? SQ_TOP_WEIGHT : SQ_TOP_ACT;
-    s->was_busy = is_vector ? takes_beat : w.valid[takes] && w.ready[takes];
-    s->was_waiting = is_vector ? !has_operands : !(w.valid[takes] && w.valid[SQ_TOP_WEIGHT]);
+    s->was_busy = is_unit ? takes_beat : w.valid[takes] && w.ready[takes];
+    s->was_waiting = is_unit ? !has_operands : !(w.valid[takes] && w.valid[SQ_TOP_WEIGHT]);
     sq_ring_clock(&s->ring, &in);
     s->regs.value[SQ_REG_HEAD / 4] = s->ring.head;
     s->regs.is_aborting = s->ring.abort;

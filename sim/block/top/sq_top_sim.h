@@ -11,7 +11,7 @@
 #include "sim/block/top/sq_ring_sim.h"
 #include "sim/block/top/sq_top_engine_sim.h"
 #include "sim/block/top/sq_top_regs_sim.h"
-#include "sim/block/vector/sq_top_vector.h"
+#include "sim/block/vector/sq_top_attend.h"
 
 struct sq_operand_sim {
     struct sq_gear_sim gear;
@@ -45,6 +45,7 @@ struct sq_top_sim {
     struct sq_gear_sim wide;           // outputs to beats
     struct sq_encode_sim encode;
     struct sq_tv_sim vector;
+    struct sq_ta_sim attend;
     int32_t store[SQ_TOP_STORE_MAX][SQ_DMA_WORDS_MAX];
     uint32_t n_store;
     bool

@@ -5,7 +5,7 @@
 #include <assert.h>
 
 #include "sim/block/top/sq_encode_sim.h"
-#include "sim/block/vector/sq_top_vector.h"
+#include "sim/block/vector/sq_top_attend.h"
 
 enum { ROWS, COLS };
 
@@ -300,4 +300,48 @@ void sq_spoil_vector(uint32_t word[SQ_DESC_WORDS], uint32_t number, const unsign
     if (i >= REGION + SQ_TV_PARTS)
         l.addr[part] = nbytes / 2;
     sq_tv_encode(&l, word);
+}
+
+void sq_spoil_attend(uint32_t word[SQ_DESC_WORDS], uint32_t number, const unsigned *value)
+{
+    const uint32_t nbytes = value[SQ_TOP_DATA_W] / 8;
+    const unsigned attend = value[SQ_TOP_ATTEND];
+    const struct sq_ta_unit unit = sq_ta_unit_of(attend);
+    const struct {
+        unsigned word;
+        uint32_t mask, bits;
+    } wrong[] = {{SQ_DESC_TILES, 0xffff, 0},
+                 {SQ_DESC_TILES, 0xffff, unit.heads + 1},
+                 {SQ_DESC_TILES, 0xffff0000u, 0},
+                 {SQ_DESC_TILES, 0, 1u << 16}, // no whole beat
+                 {SQ_DESC_TILES, 0xffff0000u, (unit.size + sq_ta_lanes(attend, nbytes)) << 16},
+                 {SQ_DESC_BLOCK, UINT32_MAX, 0},
+                 {SQ_DESC_BLOCK, UINT32_MAX, 65537},
+                 {SQ_DESC_BLOCK, 0, 1u << 31},
+                 {SQ_DESC_COL_SCALE, 0, 1u << 31},
+                 {SQ_DESC_SCALES_HIGH, 0, 1u << 16},
+                 {SQ_DESC_OUT_HIGH, 0, 1u << 16},
+                 {SQ_DESC_VECTOR, 0, 1},
+                 {SQ_DESC_VECTOR + 1, 0, 1},
+                 {SQ_DESC_KIND, 0, 1u << SQ_DESC_COLS_OUTER},
+                 {SQ_DESC_KIND, 0, 1u << SQ_DESC_CODES}};
+    enum { CHANGES = sizeof wrong / sizeof *wrong, KIND_BITS = 16 };
+    enum { REGION = CHANGES + KIND_BITS, WAYS = REGION + 2 * SQ_TA_PARTS };
+    const uint32_t i = number % WAYS;
+    if (i < CHANGES) {
+        word[wrong[i].word] = (word[wrong[i].word] & ~wrong[i].mask) | wrong[i].bits;
+        return;
+    }
+    if (i < REGION) {
+        word[SQ_DESC_KIND] ^= 1u << (i - CHANGES);
+        return;
+    }
+    // A region ends a beat beyond 2^48, or begins beside a beat of the bus.
+    struct sq_ta_layer l;
+    const unsigned part = (i - REGION) % SQ_TA_PARTS;
+    (void)sq_ta_decode(word, nbytes, attend, &l);
+    l.addr[part] = SQ_ADDR_END - (sq_ta_region_beats(&l, part, nbytes, attend) - 1) * nbytes;
+    if (i >= REGION + SQ_TA_PARTS)
+        l.addr[part] = nbytes / 2;
+    sq_ta_encode(&l, word);
 }

@@ -48,7 +48,8 @@ void sq_spoil_descriptor(uint32_t word[SQ_DESC_WORDS], enum sq_spoil way,
 // Spoils those of an encoder of a chip with these parameters: one field is wrong, or a bit of KIND, or a region ends a
 // beat beyond 2^48, of short tiles and of those of more than 64 KiB. `number`: of these ways, in turn.
 void sq_spoil_encoder(uint32_t word[SQ_DESC_WORDS], uint32_t number, const unsigned *value);
-// The same of kind vector.
+// The same of kind vector, of kind attend.
 void sq_spoil_vector(uint32_t word[SQ_DESC_WORDS], uint32_t number, const unsigned *value);
+void sq_spoil_attend(uint32_t word[SQ_DESC_WORDS], uint32_t number, const unsigned *value);
 
 #endif

@@ -378,6 +378,56 @@ SQ_TEST(rings_on_both_bodies)
     }
 }
 
+// A descriptor of kind attend, in whose fields what is wrong is drawn: the driver finds what the chip refuses.
+static void check_attend(struct sq_rng *rng, const uint32_t *n, const uint64_t *at)
+{
+    const struct sq_ta_unit unit = {1 + n[0] % 8, n[0] >> 8 & 1, 64u << (n[1] & 1)};
+    const struct sq_driver_chip chip = {.bus_nbytes = 4u << n[2] % 5,
+                                        .attend_queries = unit.heads,
+                                        .attend_size = unit.size,
+                                        .attend_bits = unit.is_int8 ? 8 : 16};
+    const uint32_t lanes = chip.bus_nbytes / (unit.is_int8 ? 1 : 2), bus = chip.bus_nbytes;
+    struct sq_ta_layer l = {.queries = 1 + n[3] % unit.heads,
+                            .size = lanes * (1 + n[4] % (unit.size / lanes)),
+                            .keys = 1 + n[5],
+                            .stride = {n[6], n[7], n[8], n[9]}};
+    for (unsigned p = 0; p < SQ_TA_PARTS; p++)
+        l.addr[p] = at[p] % (SQ_ADDR_END - ((uint64_t)1 << 40)) / bus * bus;
+    const unsigned part = n[10] % SQ_TA_PARTS, attend = sq_ta_param(&unit);
+    const uint64_t end = SQ_ADDR_END - sq_ta_region_beats(&l, part, bus, attend) * bus;
+    switch (sq_rng_below(rng, 12)) {
+    case 0:
+        l.queries = n[11] & 1 ? 0 : unit.heads + 1;
+        break;
+    case 1:
+        l.size += n[11] & 1 ? 1 : unit.size;
+        break;
+    case 2:
+        l.keys = n[11] & 1 ? 0 : 65537;
+        break;
+    case 3:
+        l.addr[part] += bus / 2;
+        break;
+    case 4:
+        l.addr[part] = end + bus;
+        break;
+    case 5:
+        l.addr[part] = end;
+        break;
+    default:
+        break;
+    }
+    const struct sq_driver_attend mine = {l.addr[0],   l.addr[1],   l.addr[2],  l.addr[3],
+                                          l.queries,   l.size,      l.keys,     l.stride[0],
+                                          l.stride[1], l.stride[2], l.stride[3]};
+    uint32_t want[SQ_DESC_WORDS], got[SQ_DRIVER_DESCRIPTOR_WORDS];
+    struct sq_ta_layer again;
+    sq_ta_encode(&l, want);
+    const char *const why = sq_driver_describe_attend(&chip, &mine, got);
+    assert_memory_equal(got, want, sizeof want);
+    CHECK_EQ(why == NULL, sq_ta_decode(want, bus, attend, &again), "%s\n", why ? why : "sound");
+}
+
 // A layer as fields makes the words that the model of the chip reads.
 SQ_TEST(descriptors_are_those_of_the_model)
 {
@@ -428,6 +478,7 @@ SQ_TEST(descriptors_are_those_of_the_model)
         sq_tv_encode(&vector, want);
         sq_driver_describe_vector(&my_vector, got);
         assert_memory_equal(got, want, sizeof want);
+        check_attend(&r, n, at);
     }
 }
 
