@@ -6,7 +6,7 @@
 #include "lib/sq_api.h"
 #include "lib/sq_api_device.h"
 #include "sim/block/top/sq_top_host.h"
-#include "sim/llm/sq_chip_linear.h"
+#include "sim/llm/chip/sq_chip_linear.h"
 #include "sim/machine/sq_chip_machine.h"
 
 struct sqsim_image {

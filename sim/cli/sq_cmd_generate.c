@@ -31,9 +31,8 @@ static const struct sq_cli_row rows[] = {
                 "what multiplies the linear layers: the golden model; the chip, a layer at once or "
                 "stepped cycle by cycle; the chip's RTL through Verilator"),
     SQ_CLI_UINT("tokens", "N", 1, 1 << 20, AT(n_tokens), "tokens to write"),
-    SQ_CLI_FLAG(
-        "vector", AT(has_vector),
-        "norms, rotary embeddings, SiLU and residuals are passes of the chip's vector unit, too"),
+    SQ_CLI_FLAG("vector", AT(has_vector),
+                "all but attention is computed by the chip, as a program of descriptors"),
     SQ_CLI_REAL("temperature", "T", 0, 100, AT(temperature),
                 "above 0: tokens are drawn from softmax(logits / T); 0: the most likely one"),
     SQ_CLI_UINT("seed", "N", 0, UINT64_MAX, AT(seed), "of what is drawn"),
@@ -56,9 +55,9 @@ static const struct sq_cli_row rows[] = {
 static const char doc[] =
     "Writes text with MODEL (default: the embedded traces/tiny-llama, whose tokens are bytes), a "
     "token at a time. Every linear layer is computed in the exact arithmetic of a format; "
-    "embedding, norms, attention and the product with the vocabulary are the host's, in binary32; "
-    "with "
-    "--vector norms, rotary embeddings, SiLU and residuals are those of the chip's vector unit. "
+    "embedding, norms, attention and the product with the vocabulary are the host's, in binary32. "
+    "With --vector all but attention is the chip's, by the program of a token that `sqsim image "
+    "--token` writes; inputs and outputs of layers are bfloat16 then. "
     "On the chip a driver puts the image of a layer into memory, starts it and reads its outputs; "
     "cycles are the chip's own counters. All choices of --on give the same logits, to the bit; "
     "their digest is in --json. The codes of a MODEL that another program quantized are taken as "
@@ -88,8 +87,9 @@ struct work {
     char *text;              // of all tokens written
     size_t n_text, n_tokens; // that were written
     FILE *written;
-    struct sq_chip_cost first, rest; // of the prompt, of the tokens behind it
-    struct sq_digest digest;         // of all logits
+    struct sq_chip_cost first, rest;          // of the prompt, of the tokens behind it
+    struct sq_chip_cost part[SQ_TOKEN_PARTS]; // of the last token
+    struct sq_digest digest;                  // of all logits
     double nll;
 };
 
@@ -113,6 +113,15 @@ static bool is_end(const struct work *w, int32_t id)
     return i < w->ck.n_ends;
 }
 
+// Cycles of each part of a token.
+static json_t *parts_json(const struct sq_chip_cost *part)
+{
+    json_t *const of = json_object();
+    for (unsigned i = 0; i < SQ_TOKEN_PARTS; i++)
+        json_object_set_new(of, sq_token_part_names[i], json_integer((json_int_t)part[i].cycles));
+    return of;
+}
+
 static void put_token(void *context, const struct sq_generate_token *t)
 {
     struct work *const w = context;
@@ -122,8 +131,9 @@ static void put_token(void *context, const struct sq_generate_token *t)
     const struct sq_digest logits =
         sq_digest_of(t->logit, w->ck.config.vocab_size * sizeof *t->logit);
     const struct sq_digest both[] = {w->digest, logits};
-    char label[SQ_DIGEST_LABEL_SIZE];
+    char label[SQ_DIGEST_LABEL_SIZE], moves[17];
     bytes[n] = '\0';
+    snprintf(moves, sizeof moves, "%016llx", (unsigned long long)t->moves);
     w->digest = sq_digest_of(both, sizeof both);
     w->nll += t->nll;
     w->n_tokens = t->number + 1;
@@ -144,8 +154,12 @@ static void put_token(void *context, const struct sq_generate_token *t)
         SQ_KEY_IF(w->is_on_chip, "read_bytes", c->read_nbytes),
         SQ_KEY_IF(w->is_on_chip, "write_bytes", c->write_nbytes),
         SQ_KEYS("logits", label),
+        SQ_KEY_IF(t->moves, "moves", sq_cli_text(moves)),
+        SQ_KEY_IF(t->part, "parts", t->part ? parts_json(t->part) : NULL),
         SQ_COLUMNS_END};
     sq_cli_put(&w->table, row);
+    if (t->part)
+        memcpy(w->part, t->part, sizeof w->part);
     fflush(stdout);
 }
 
@@ -162,12 +176,27 @@ static double share(uint64_t part, uint64_t all)
     return all ? 100 * (double)part / (double)all : 0;
 }
 
+static void print_parts(const struct work *w)
+{
+    uint64_t all = 0;
+    for (unsigned i = 0; i < SQ_TOKEN_PARTS; i++)
+        all += w->part[i].cycles;
+    printf("the last token on the chip, attention by the host:\n%-10s %11s %10s %6s %10s %10s\n",
+           "part", "descriptors", "cycles", "%", "busy", "waits");
+    for (unsigned i = 0; i < SQ_TOKEN_PARTS; i++) {
+        const struct sq_chip_cost *const c = &w->part[i];
+        printf("%-10s %11llu %10llu %6.1f %10llu %10llu\n", sq_token_part_names[i],
+               (unsigned long long)(c->layers + c->passes), (unsigned long long)c->cycles,
+               share(c->cycles, all), (unsigned long long)c->busy, (unsigned long long)c->wait);
+    }
+}
+
 static void print_chip(const struct work *w, const struct sq_chip_cost *all, double per_s)
 {
     const struct sq_chip_cost *const one = w->n_tokens > 1 ? &w->rest : &w->first;
     char text[32];
     if (w->in->has_vector)
-        printf("%llu passes of the vector unit and ", (unsigned long long)all->passes);
+        printf("%llu other descriptors and ", (unsigned long long)all->passes);
     printf("%llu layers of a chip with %u x %u PEs (%s), %llu cycles: %s in "
            "%.1f %% of them, waits for operands in %.1f %%, cannot go on in %.1f %%\n",
            (unsigned long long)all->layers, w->chip.rows, w->chip.cols,
@@ -176,9 +205,10 @@ static void print_chip(const struct work *w, const struct sq_chip_cost *all, dou
            share(all->busy, all->cycles), share(all->wait, all->cycles),
            share(all->blocked, all->cycles));
     printf("%s tokens a second%s at %g MHz, a clock that %s says and no netlist; without "
-           "attention and lm_head, which are the host's; %.0f bytes a token\n",
+           "attention%s, which %s the host's; %.0f bytes a token\n",
            sq_cli_number_text(per_s, 1, text), w->n_tokens > 1 ? " behind the prompt" : "",
            w->machine.clock_hz / 1e6, sq_cli_text(w->machine.name),
+           w->in->has_vector ? "" : " and lm_head", w->in->has_vector ? "is" : "are",
            (double)(one->read_nbytes + one->write_nbytes) /
                (double)(w->n_tokens > 1 ? w->n_tokens - 1 : 1));
 }
@@ -200,6 +230,8 @@ static void summary(const struct work *w)
                (unsigned long long)w->n_tokens, w->prompt.n, w->nll / (double)w->n_tokens);
         if (w->is_on_chip)
             print_chip(w, &all, per_s);
+        if (w->is_on_chip && w->in->has_vector)
+            print_parts(w);
         return;
     }
     const struct sq_cli_column row[] = {

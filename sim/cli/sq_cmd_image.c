@@ -20,6 +20,7 @@
 #include "sim/io/sq_digest.h"
 #include "sim/io/sq_file.h"
 #include "sim/io/sq_quote.h"
+#include "sim/llm/chip/sq_token_program.h"
 #include "sim/llm/foreign/sq_as_stored.h"
 #include "sim/llm/sq_encoded_visit.h"
 #include "sim/machine/sq_chip_machine.h"
@@ -34,7 +35,8 @@ struct arguments {
     struct sq_chip chip;
     unsigned depth;
     unsigned encode; // where the activations of a ring come from, an enum sq_program_source
-    bool is_json, is_ring, has_m, has_rows, has_cols, has_depth;
+    bool is_json, is_ring, is_token, has_m, has_rows, has_cols, has_depth;
+    uint64_t positions;
 };
 
 static enum sq_status set_base(void *context, const struct sq_cli_row *row, const char *text,
@@ -84,6 +86,11 @@ static const struct sq_cli_row rows[] = {
                 "--ring: the chip makes the activations by descriptors of kind encode, which "
                 "stand in the ring, as `cosim --encode` says",
                 .min = SQ_PROGRAM_INPUTS, .usual = "none"),
+    SQ_CLI_FLAG(
+        "token", AT(is_token),
+        "the program of a token, token.bin: all layers, the steps between them, lm_head and "
+        "choice as one ring, which lib/sq_driver.h runs; attention is the host's"),
+    SQ_CLI_UINT("positions", "N", 1, 1 << 20, AT(positions), "--token: of a sequence"),
     SQ_CLI_FORMATS(SQ_IN_EVAL, AT(options)),
     SQ_CLI_FLAG("json", AT(is_json), "one JSON object per layer, the summary last",
                 .group = SQ_CLI_COMMON),
@@ -110,7 +117,8 @@ static const char doc[] =
     "  sqsim image sq_w.safetensors -o images\n"
     "  sqsim image --format dense --layer '*.0.self_attn.[qkv]_proj' --ring -o images\n"
     "  sqsim image --format dense --layer '*.0.self_attn.[qkv]_proj' --ring --encode inputs -o "
-    "images\n";
+    "images\n"
+    "  sqsim image --format mxfp4 --token --cols 4 -o images\n";
 
 struct visit {
     const struct arguments *in;
@@ -127,6 +135,7 @@ struct visit {
     uint64_t nbytes;
     json_t *json;                 // of the layer at hand
     struct sq_chip_program *ring; // NULL: each layer by itself
+    struct sq_token_builder *token;
 };
 
 static const char *const regions[] = {"act", "row_scale", "weight", "col_scale", "out"};
@@ -400,6 +409,63 @@ static enum sq_status run_ring(struct visit *v, const struct sq_encoded_options 
     return status;
 }
 
+// ---- a token --------------------------------------------------------------------------------------
+
+static enum sq_status visit_token(void *context, size_t index, const struct sq_quant_layer *q,
+                                  const float *x, size_t m, struct sq_error *err)
+{
+    struct visit *const v = context;
+    (void)x, (void)m;
+    v->n++;
+    return sq_token_layer(v->token, index, q, err);
+}
+
+static enum sq_status put_token(struct visit *v, const struct sq_token_program *p,
+                                struct sq_error *err)
+{
+    uint64_t n[SQ_TOKEN_PARTS] = {0};
+    json_t *const parts = json_object();
+    for (uint32_t i = 0; i < p->n; i++)
+        n[p->part[i]]++;
+    for (unsigned i = 0; i < SQ_TOKEN_PARTS; i++)
+        json_object_set_new(parts, sq_token_part_names[i], json_integer((json_int_t)n[i]));
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("format", v->format->name, "base", p->base),
+        SQ_MEMBERS(sq_cli_parameters_json(&sq_top_block, p->value)),
+        SQ_KEYS("bytes", 4 * (uint64_t)p->n_words, "digest", digest_of(p->word, p->n_words)),
+        SQ_KEYS("descriptors", p->n, "doorbells", p->n_stops, "positions", p->positions),
+        SQ_KEYS("vocabulary", p->vocab, "parts", parts),
+        SQ_COLUMNS_END};
+    v->json = sq_cli_object(row);
+    const enum sq_status status = write_image(v, "token", p->word, p->n_words, err);
+    if (status == SQ_OK && v->in->is_json)
+        sq_cli_json_line(json_incref(v->json));
+    for (unsigned i = 0; i < SQ_TOKEN_PARTS && status == SQ_OK && !v->in->is_json; i++)
+        printf("%-10s %4llu descriptors\n", sq_token_part_names[i], (unsigned long long)n[i]);
+    if (status == SQ_OK && !v->in->is_json)
+        printf("%u descriptors, %u doorbells a token, %zu positions\n", p->n, p->n_stops,
+               p->positions);
+    json_decref(v->json);
+    v->nbytes = 4 * (uint64_t)p->n_words;
+    return status;
+}
+
+static enum sq_status run_token(struct visit *v, const struct sq_encoded_options *o, bool *is_real,
+                                struct sq_error *err)
+{
+    const struct sq_chip_linear chip = {
+        .chip = v->in->chip, .rows = (unsigned)v->in->rows, .cols = (unsigned)v->in->cols};
+    struct sq_token_program p;
+    enum sq_status status =
+        sq_token_begin(&v->token, &v->ck, &v->r, &chip, (size_t)v->in->positions, &p, err);
+    SQ_THEN(status, sq_encoded_layers(&v->ck, o, visit_token, v, is_real, err));
+    SQ_THEN(status, sq_token_end(v->token, err));
+    SQ_THEN(status, put_token(v, &p, err));
+    sq_token_builder_free(v->token);
+    sq_token_program_free(&p);
+    return status;
+}
+
 static enum sq_status run(struct visit *v, const char *model, bool *is_real, struct sq_error *err)
 {
     uint8_t *is_wanted;
@@ -417,8 +483,9 @@ static enum sq_status run(struct visit *v, const char *model, bool *is_real, str
         v->in->check && !v->in->is_ring && n != 1
             ? SQ_FAIL(err, SQ_ERR_ARG,
                       "--check of %zu layers, need one (--layer), or a ring of them (--ring)", n)
-        : v->in->is_ring ? run_ring(v, &o, is_real, err)
-                         : sq_encoded_layers(&v->ck, &o, visit_layer, v, is_real, err);
+        : v->in->is_token ? run_token(v, &o, is_real, err)
+        : v->in->is_ring  ? run_ring(v, &o, is_real, err)
+                          : sq_encoded_layers(&v->ck, &o, visit_layer, v, is_real, err);
     free(is_wanted);
     return status;
 }
@@ -465,6 +532,7 @@ static enum sq_status check_trace(const struct arguments *in, struct sq_error *e
                                : in->calib         ? "--calib"
                                : in->weights       ? "--weights"
                                : in->is_ring       ? "--ring"
+                               : in->is_token      ? "--token"
                                : in->encode        ? "--encode"
                                : in->options.is_format_given || in->options.given.n > 0
                                    ? "a format option"
@@ -533,6 +601,12 @@ static enum sq_status run_model(struct visit *v, bool *is_real, struct sq_error 
                                                                          : NULL;
     if (v->in->encode && !v->in->is_ring)
         return SQ_FAIL(err, SQ_ERR_ARG, "--encode needs --ring");
+    const char *const other = v->in->is_ring ? "ring"
+                              : v->in->layer ? "layer"
+                              : v->in->check ? "check"
+                                             : NULL;
+    if (v->in->is_token && other)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--token with --%s, need the whole model", other);
     SQ_TRY(take_recipe(v, err));
     v->format = v->r.format;
     SQ_TRY(sq_route_on_chip(v->format, err));
@@ -571,8 +645,12 @@ static enum sq_status take_chip(struct arguments *in, struct sq_error *err)
 int sq_cmd_image(int argc, char **argv)
 {
     static const struct sq_cli_line line = {rows, "[MODEL | TRACE]", doc};
-    struct arguments in = {
-        .options = sq_cli_options_default(SQ_IN_EVAL), .m = 8, .rows = 2, .cols = 2, .seed = 1};
+    struct arguments in = {.options = sq_cli_options_default(SQ_IN_EVAL),
+                           .m = 8,
+                           .rows = 2,
+                           .cols = 2,
+                           .positions = 256,
+                           .seed = 1};
     struct sq_error err;
     struct visit v = {.in = &in};
     bool is_real = false;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/output/sq_combine.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_layer_rule.h"
 #include "sim/llm/sq_blockwise.h"
@@ -20,7 +21,10 @@ struct generation {
     struct sq_quant_layer *layer; // [n_layers]; NULL: the model as it is
     struct sq_llama llama;
     struct sq_chip_cost cost; // of the piece at hand
-    struct sq_vector_steps steps;
+    // With a vector unit: lm_head [vocab_size][hidden_size]; on a chip the program of a token, and what its parts took.
+    float *head;
+    struct sq_token_program program;
+    struct sq_chip_cost part[SQ_TOKEN_PARTS];
     float *logit;
     double *p; // [vocab_size]
     struct sq_rng rng;
@@ -70,7 +74,30 @@ static enum sq_status encode(struct generation *g, struct sq_error *err)
     return status;
 }
 
+static size_t most_likely(const float *logit, size_t n)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < n; i++)
+        best = logit[i] > logit[best] ? i : best;
+    return best;
+}
+
 // ---- a pass -----------------------------------------------------------------------------------------
+
+// Inputs and outputs rounded to bfloat16, as they lie in memory between the steps of a chip.
+static enum sq_status multiply_halves(const struct sq_quant_layer *q, const struct sq_recipe *r,
+                                      const struct sq_llama_linear *l, struct sq_error *err)
+{
+    float *const x = malloc(l->m * l->k * sizeof *x);
+    SQ_NEED(x, err, "%zu inputs", l->m * l->k);
+    for (size_t i = 0; i < l->m * l->k; i++)
+        x[i] = sq_combine_round_bf16(l->x[i]);
+    const enum sq_status status = sq_quant_layer_apply(q, r, x, l->m, l->y, err);
+    for (size_t i = 0; status == SQ_OK && i < l->m * l->n; i++)
+        l->y[i] = sq_combine_round_bf16(l->y[i]);
+    free(x);
+    return status;
+}
 
 static enum sq_status multiply(void *context, const struct sq_llama_linear *l, bool *is_done,
                                struct sq_error *err)
@@ -81,22 +108,40 @@ static enum sq_status multiply(void *context, const struct sq_llama_linear *l, b
     struct sq_chip_cost cost;
     *is_done = true;
     if (!g->o->chip)
-        return sq_quant_layer_apply(q, r, l->x, l->m, l->y, err);
+        return g->o->vector_nbytes > 0 ? multiply_halves(q, r, l, err)
+                                       : sq_quant_layer_apply(q, r, l->x, l->m, l->y, err);
     SQ_TRY(sq_chip_linear_apply(g->o->chip, q, r, l->name, l->x, l->m, l->y, &cost, err));
     sq_chip_cost_add(&g->cost, &cost);
     return SQ_OK;
 }
 
-// Passes on the chip of the first layer, where no other one is open.
-static enum sq_status run_passes(void *context, const struct sq_tv_layer *pass, size_t n,
-                                 int32_t *word, size_t n_words, struct sq_error *err)
+static enum sq_status attend(void *context, size_t block, const float *q, const float *k,
+                             const float *v, float *out, struct sq_error *err)
 {
     struct generation *const g = context;
-    const char *const name = g->ck->layer[0].name;
-    if (!g->o->chip->device)
-        SQ_TRY(sq_chip_linear_open(g->o->chip, &g->layer[0], sq_recipe_of_layer(g->o->recipe, name),
-                                   name, err));
-    return sq_chip_linear_pass(g->o->chip, pass, n, word, n_words, &g->cost, err);
+    return sq_llama_attend(&g->llama, block, q, k, v, out, err);
+}
+
+// A token after the other through the program of a token, whose choice is that of the logits.
+static enum sq_status pass_on_chip(struct generation *g, const int32_t *id, size_t n,
+                                   struct sq_error *err)
+{
+    size_t offset[] = {0, 1};
+    memset(g->part, 0, sizeof g->part);
+    for (size_t i = 0; i < n; i++) {
+        const struct sq_tokens one = {
+            .n_sequences = 1, .offset = offset, .id = (int32_t *)(uintptr_t)(id + i)};
+        int32_t next;
+        SQ_TRY(sq_llama_next(&g->llama, &one, err));
+        SQ_TRY(sq_token_program_run(&g->program, g->o->chip, id[i], g->llama.past, attend, g,
+                                    g->part, &next, g->logit, err));
+        if ((size_t)next != most_likely(g->logit, g->program.vocab))
+            return SQ_FAIL(err, SQ_ERR_INTERNAL, "the chip says token %d, of the logits %zu is it",
+                           (int)next, most_likely(g->logit, g->program.vocab));
+    }
+    for (unsigned i = 0; i < SQ_TOKEN_PARTS; i++)
+        sq_chip_cost_add(&g->cost, &g->part[i]);
+    return SQ_OK;
 }
 
 // The logits behind the last of these tokens.
@@ -107,22 +152,19 @@ static enum sq_status pass(struct generation *g, const int32_t *id, size_t n, st
         .n_sequences = 1, .offset = offset, .id = (int32_t *)(uintptr_t)id};
     const size_t width = g->ck->config.hidden_size;
     g->cost = (struct sq_chip_cost){0};
+    if (g->program.word)
+        return pass_on_chip(g, id, n, err);
     SQ_TRY(sq_llama_next(&g->llama, &piece, err));
     for (size_t b = 0; b < g->ck->config.n_layers; b++)
         SQ_TRY(sq_llama_block(&g->llama, b, g->layer ? multiply : NULL, g, err));
     SQ_TRY(sq_llama_norm(&g->llama, err));
+    if (g->head)
+        return sq_vector_steps_head(g->o->vector_nbytes, g->head, g->llama.x + (n - 1) * width,
+                                    g->ck->config.vocab_size, width, g->logit, err);
     return sq_logits_of(g->ck, g->llama.x + (n - 1) * width, g->logit, err);
 }
 
 // ---- the next token -----------------------------------------------------------------------------------
-
-static size_t most_likely(const float *logit, size_t n)
-{
-    size_t best = 0;
-    for (size_t i = 1; i < n; i++)
-        best = logit[i] > logit[best] ? i : best;
-    return best;
-}
 
 // p[n] = e^((logit - the largest) / t); their sum.
 static double weigh(const float *logit, size_t n, double t, double *p)
@@ -161,7 +203,9 @@ static enum sq_status choose(struct generation *g, size_t number, size_t m, int3
                                             .nll = log(sum) - log(g->p[best]),
                                             .logit = g->logit,
                                             .m = m,
-                                            .cost = g->cost};
+                                            .cost = g->cost,
+                                            .part = g->program.word ? g->part : NULL,
+                                            .moves = g->program.moves};
     *id = token.id;
     g->watch->written(g->watch->context, &token);
     return SQ_OK;
@@ -190,6 +234,17 @@ static enum sq_status write_tokens(struct generation *g, struct sq_error *err)
     return SQ_OK;
 }
 
+static enum sq_status read_head(struct generation *g, struct sq_error *err)
+{
+    const struct sq_model_config *const c = &g->ck->config;
+    const size_t n = c->vocab_size * c->hidden_size;
+    g->head = malloc(n * sizeof *g->head);
+    SQ_NEED(g->head, err, "lm_head of %zu elements", n);
+    return sq_checkpoint_read(
+        g->ck, c->tie_word_embeddings ? "model.embed_tokens.weight" : "lm_head.weight", g->head, n,
+        err);
+}
+
 static enum sq_status set_up(struct generation *g, struct sq_error *err)
 {
     const struct sq_generate_options *const o = g->o;
@@ -205,10 +260,20 @@ static enum sq_status set_up(struct generation *g, struct sq_error *err)
     g->p = malloc(vocabulary * sizeof *g->p);
     SQ_NEED(g->logit && g->p, err, "%zu logits", vocabulary);
     SQ_TRY(sq_llama_init_cached(&g->llama, g->ck, &longest, length, err));
-    g->steps = (struct sq_vector_steps){
-        .nbytes = o->vector_nbytes, .run = o->chip ? run_passes : NULL, .context = g};
-    g->llama.steps = o->vector_nbytes > 0 ? &g->steps : NULL;
-    return SQ_OK;
+    g->llama.steps_nbytes = o->vector_nbytes;
+    return o->vector_nbytes > 0 && !o->chip ? read_head(g, err) : SQ_OK;
+}
+
+static enum sq_status make_program(struct generation *g, struct sq_error *err)
+{
+    struct sq_token_builder *b;
+    enum sq_status status = sq_token_begin(&b, g->ck, g->o->recipe, g->o->chip,
+                                           g->o->n_prompt + g->o->n_tokens - 1, &g->program, err);
+    for (size_t i = 0; status == SQ_OK && i < g->ck->n_layers; i++)
+        status = sq_token_layer(b, i, &g->layer[i], err);
+    SQ_THEN(status, sq_token_end(b, err));
+    sq_token_builder_free(b);
+    return status;
 }
 
 enum sq_status sq_generate(const struct sq_checkpoint *ck, const struct sq_generate_options *o,
@@ -218,7 +283,11 @@ enum sq_status sq_generate(const struct sq_checkpoint *ck, const struct sq_gener
     enum sq_status status = set_up(&g, err);
     if (status == SQ_OK && !sq_recipe_is_reference(o->recipe))
         status = encode(&g, err);
+    if (status == SQ_OK && o->chip && o->vector_nbytes > 0)
+        status = make_program(&g, err);
     SQ_THEN(status, write_tokens(&g, err));
+    sq_token_program_free(&g.program);
+    free(g.head);
     for (size_t i = 0; g.layer && i < ck->n_layers; i++)
         sq_quant_layer_free(&g.layer[i]);
     free(g.layer);

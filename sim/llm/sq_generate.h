@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text from a model, token after token: embedding, norms, rotary embedding, attention (with kept keys and values),
-// softmax and lm_head on the host in binary32 (norms, rotary embedding, SiLU and residuals where asked for as passes of a vector unit), every linear layer of the decoder in the exact arithmetic of a
-// format, by the golden model or by the chip. Hidden states and logits do not depend on which of them multiplies, and
-// the states are, to the bit, those of a pass over all tokens at once (sq_eval.h).
+// softmax and lm_head on the host in binary32, every linear layer of the decoder in the exact arithmetic of a format, by
+// the golden model or by the chip. Hidden states and logits do not depend on which of them multiplies, and the states
+// are, to the bit, those of a pass over all tokens at once (sq_eval.h). With a vector unit all but attention is the
+// chip's, by the program of a token (sq_token_program.h, which says what is rounded).
 #pragma once
 
+#include "sim/llm/chip/sq_token_program.h"
 #include "sim/llm/sq_checkpoint.h"
-#include "sim/llm/sq_chip_linear.h"
 #include "sim/llm/sq_layer_file.h"
 #include "sim/llm/text/sq_tokens.h"
 
@@ -23,19 +24,21 @@ struct sq_generate_options {
         temperature; // > 0: drawn from softmax(logits / temperature); 0: the most likely, of equals the lowest id
     uint64_t seed;
     struct sq_chip_linear *chip; // the caller's; NULL: the golden model multiplies
-    // Not 0: norms, rotary embeddings, SiLU times up and residuals are passes of a vector unit with a lane for each 4 of so many
-    // bytes, the chip's, or by models/ without one; chip->chip.vectors is set then, and its bus has as many.
+    // Not 0: all but attention is computed as a vector unit with a lane for each 4 of so many bytes does it: by the program
+    // of a token on the chip, whose bus has as many, or by models/ without one.
     uint32_t vector_nbytes;
 };
 
 // A token that was written.
 struct sq_generate_token {
-    size_t number;            // from 0 on
-    int32_t id;               //
-    double nll;               // -log p of it, nats, temperature 1
-    const float *logit;       // [vocab_size], from which it was taken; valid during the call
-    size_t m;                 // tokens that went through the layers: the prompt, then one
-    struct sq_chip_cost cost; // of these layers; zeros without a chip
+    size_t number;                   // from 0 on
+    int32_t id;                      //
+    double nll;                      // -log p of it, nats, temperature 1
+    const float *logit;              // [vocab_size], from which it was taken; valid during the call
+    size_t m;                        // tokens that went through the layers: the prompt, then one
+    struct sq_chip_cost cost;        // of these layers; zeros without a chip
+    const struct sq_chip_cost *part; // of it, [SQ_TOKEN_PARTS]; NULL without the program of a token
+    uint64_t moves;                  // of the program (sq_token_program.h)
 };
 typedef void sq_generate_report(void *context, const struct sq_generate_token *token);
 

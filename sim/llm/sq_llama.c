@@ -254,9 +254,9 @@ static enum sq_status rms_norm(struct sq_llama *s, const char *name, const float
     SQ_TRY(sq_checkpoint_read(s->ck, name, s->w, width, err));
     for (size_t i = 0; s->ck->config.has_offset_gain && i < width; i++)
         s->w[i] += 1;
-    if (s->steps)
-        return sq_vector_steps_norm(s->steps, in, s->w, (float)s->ck->config.rms_norm_eps, n, width,
-                                    out, err);
+    if (s->steps_nbytes)
+        return sq_vector_steps_norm(s->steps_nbytes, in, s->w, (float)s->ck->config.rms_norm_eps, n,
+                                    width, out, err);
 #pragma omp parallel for if (n >= MANY)
     for (size_t first = 0; first < n; first += NORM_TOKENS) {
         const size_t end = min_size(first + NORM_TOKENS, n);
@@ -291,15 +291,15 @@ static enum sq_status rotate_all(struct sq_llama *s, const float *table, struct 
 {
     const struct sq_model_config *c = &s->ck->config;
     const size_t q = c->n_heads * c->head_dim, kv = c->n_kv_heads * c->head_dim;
-    for (size_t i = 0; s->steps && i < s->tokens->n_sequences; i++) {
+    for (size_t i = 0; s->steps_nbytes && i < s->tokens->n_sequences; i++) {
         const size_t t = s->tokens->offset[i], n = s->tokens->offset[i + 1] - t;
         const float *const rotation = table + s->past * c->head_dim;
-        SQ_TRY(sq_vector_steps_rotary(s->steps, s->q + t * q, rotation, c->n_heads, n * c->n_heads,
-                                      c->head_dim, err));
-        SQ_TRY(sq_vector_steps_rotary(s->steps, s->k + (s->past + t) * kv, rotation, c->n_kv_heads,
-                                      n * c->n_kv_heads, c->head_dim, err));
+        SQ_TRY(sq_vector_steps_rotary(s->steps_nbytes, s->q + t * q, rotation, c->n_heads,
+                                      n * c->n_heads, c->head_dim, err));
+        SQ_TRY(sq_vector_steps_rotary(s->steps_nbytes, s->k + (s->past + t) * kv, rotation,
+                                      c->n_kv_heads, n * c->n_kv_heads, c->head_dim, err));
     }
-    if (s->steps)
+    if (s->steps_nbytes)
         return SQ_OK;
 #pragma omp parallel for schedule(dynamic) if (sq_tokens_count(s->tokens) >= MANY)
     for (size_t i = 0; i < s->tokens->n_sequences; i++)
@@ -534,8 +534,8 @@ static enum sq_status add_normed(const struct pass *p, const char *which, float 
     const size_t n = sq_tokens_count(p->s->tokens);
     if (c->has_post_norm)
         SQ_TRY(norm(p, which, y, n, c->hidden_size, y, err));
-    if (p->s->steps)
-        return sq_vector_steps_add(p->s->steps, p->s->h, y, n, c->hidden_size, err);
+    if (p->s->steps_nbytes)
+        return sq_vector_steps_add(p->s->steps_nbytes, p->s->h, y, n, c->hidden_size, err);
     add(p->s->h, y, n * c->hidden_size);
     return SQ_OK;
 }
@@ -571,6 +571,24 @@ static enum sq_status attention_half(const struct pass *p, struct sq_error *err)
     return add_normed(p, "post_attention_layernorm", s->q, err);
 }
 
+enum sq_status sq_llama_attend(struct sq_llama *s, size_t block, const float *q, const float *k,
+                               const float *v, float *out, struct sq_error *err)
+{
+    const struct sq_model_config *c = &s->ck->config;
+    const size_t kv = c->n_kv_heads * c->head_dim, n = c->n_heads * c->head_dim;
+    s->k = s->kept + 2 * block * s->capacity * kv;
+    s->v = s->k + s->capacity * kv;
+    float *const key = s->k + s->past * kv, *const value = s->v + s->past * kv;
+    memcpy(s->q, q, n * sizeof *q);
+    memcpy(key, k, kv * sizeof *k);
+    memcpy(value, v, kv * sizeof *v);
+    SQ_TRY(through_cache(s, key, err));
+    SQ_TRY(through_cache(s, value, err));
+    SQ_TRY(attention(s, c->is_local[block] ? c->local_window : SIZE_MAX, err));
+    memcpy(out, s->x, n * sizeof *out);
+    return SQ_OK;
+}
+
 static enum sq_status mlp_half(const struct pass *p, struct sq_error *err)
 {
     struct sq_llama *s = p->s;
@@ -580,8 +598,8 @@ static enum sq_status mlp_half(const struct pass *p, struct sq_error *err)
                 s->h, n, c->hidden_size, s->x, err));
     SQ_TRY(linear(p, GATE, s->x, s->gate, err));
     SQ_TRY(linear(p, UP, s->x, s->up, err));
-    if (s->steps && !c->is_geglu)
-        SQ_TRY(sq_vector_steps_gate(s->steps, s->gate, s->up, n, c->intermediate_size, err));
+    if (s->steps_nbytes && !c->is_geglu)
+        SQ_TRY(sq_vector_steps_gate(s->steps_nbytes, s->gate, s->up, n, c->intermediate_size, err));
     else
         gate_rows(s->gate, s->up, n, c->intermediate_size, c->is_geglu);
     SQ_TRY(linear(p, DOWN, s->gate, s->q, err));

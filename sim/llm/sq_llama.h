@@ -55,8 +55,9 @@ struct sq_llama {
     // SQ_LLAMA_ATTEND: the attention unit (models/vector/sq_attend.h) computes scores, softmax and sums, of keys and
     // values in binary16 where there is no `cache`.
     unsigned softmax_lanes;
-    // Computes norms, rotary embeddings, SiLU times up and residuals, the caller's; NULL, as sq_llama_init leaves it: the host.
-    const struct sq_vector_steps *steps;
+    // Bytes of the bus of a vector unit that computes norms, rotary embeddings, SiLU times up and residuals; 0, as
+    // sq_llama_init leaves it: none does.
+    uint32_t steps_nbytes;
     // private
     float *q, *k, *v, *gate, *up, *w;
     bool is_beside;  // all but h is another's
@@ -87,6 +88,10 @@ enum sq_status sq_llama_init_cached(struct sq_llama *s, const struct sq_checkpoi
 enum sq_status sq_llama_next(struct sq_llama *s, const struct sq_tokens *tokens,
                              struct sq_error *err);
 void sq_llama_free(struct sq_llama *s);
+
+// Attention of the block alone, of the one token of sq_llama_next: keys and values of it are kept.
+enum sq_status sq_llama_attend(struct sq_llama *s, size_t block, const float *q, const float *k,
+                               const float *v, float *out, struct sq_error *err);
 
 // Decoder block `block`, to be called for 0, 1, .. n_layers-1 in order; hook may be NULL.
 enum sq_status sq_llama_block(struct sq_llama *s, size_t block, sq_llama_hook *hook, void *context,

@@ -334,8 +334,8 @@ static bool run_at_once(struct sq_device *d)
     return true;
 }
 
-// The ring up to `tail`, if the chip takes that doorbell: layer after layer at once, their records stepped. From one that
-// is not plain on the rest is stepped.
+// The ring up to `tail`, if the chip takes that doorbell: layer after layer at once; their records, and what is
+// no plain layer, are stepped.
 static bool run_ring(struct sq_device *d, uint32_t tail)
 {
     struct sq_top_sim *const chip = d->chip;
@@ -356,8 +356,12 @@ static bool run_ring(struct sq_device *d, uint32_t tail)
             sq_device_cycle(d);
             continue;
         }
-        if (!run_layer(d, at))
-            break;
+        if (!run_layer(d, at)) {
+            do
+                sq_device_cycle(d);
+            while ((*status & busy) && chip->ring.state == SQ_RING_IDLE);
+            continue;
+        }
         *status |= busy;
         d->cycles++; // in which it would begin
         chip->sequencer.word[SQ_DESC_KIND] = (uint32_t)d->content->read(d->ctx, at, SQ_DESC_KIND);

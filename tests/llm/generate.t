@@ -22,17 +22,23 @@ done
 second=$(sed -n 2p "$W.out" | sed 's/.*"cycles":\([0-9]*\).*/\1/')
 sq run --machine chip --format nvfp4 --m 1 --json
 ok "a token takes the cycles of run" [ "$(number cycles)" = "$second" ]
-# Steps between the layers as passes of the vector unit: another order of the sums of a norm, the same text.
-g --format nvfp4 --tokens 24 --vector
-ok "passes of the vector unit: the same text" [ "$(text)" = "little girl was so happy" ]
-g --format nvfp4 --tokens 3 --vector
+# The program of a token: all but attention on the chip, in one doorbell a block and one more; other bits, the same text.
+token=(--format nvfp4 --act-scale token2 --vector)
+g "${token[@]}" --tokens 24
+ok "the program of a token: the same text" [ "$(text)" = "little girl was so happy" ]
+g "${token[@]}" --tokens 2
 vector=$(logits)
 ok "... by other logits" [ "$vector" != "$golden" ]
-for on in chip stepping; do
-  g --format nvfp4 --tokens 3 --vector --on $on
-  ok "... $on: the logits of the golden model" [ "$RC$(logits)" = "0$vector" ]
-  ok "... 22 passes a block and 4 of the last norm" [ "$(number passes)" = 144 ]
+cycles=
+for on in chip stepping rtl; do
+  g "${token[@]}" --tokens 2 --on $on
+  ok "... $on: the logits of its steps by models/" [ "$RC$(logits)" = "0$vector" ]
+  ok "... $on: 82 descriptors a token, the same cycles" [ "$(number layers)+$(number passes),$(number cycles)" = "84+408,${cycles:=$(number cycles)}" ]
+  moves=$(sed -n 2p "$W.out" | grep -o '"moves":"[^"]*"')
+  [ $on = chip ] || ok "... $on: every beat of the bus in its cycle" [ -n "$moves" -a "$moves" = "${first:=$moves}" ]
 done
+refuse "the program of a token takes a format, and inputs that are not divided (--smooth)" generate --prompt T --format sq_w --algorithm rtn --smooth 0.5 --vector --on chip
+refuse "the chip's encoder makes INT8" generate --prompt T --format nvfp4 --vector --on chip
 g --format sq_a_dynamic --algorithm rtn --tokens 2
 golden=$(logits)
 g --format sq_a_dynamic --algorithm rtn --tokens 2 --on chip

@@ -40,8 +40,8 @@ static void keep(void *context, const struct sq_generate_token *t)
 
 static struct sq_recipe recipe_of(const char *format)
 {
-    const bool has_algorithm =
-        strcmp(format, "dense") == 0 || strcmp(format, "sq_w") == 0 || strcmp(format, "sp24") == 0;
+    const bool has_algorithm = strcmp(format, "dense") == 0 || strcmp(format, "sq_w") == 0 ||
+                               strcmp(format, "sp24") == 0 || strcmp(format, "sq_a_dynamic") == 0;
     const struct sq_given given = {.option = {{.name = "algorithm", .text = "rtn"}},
                                    .n = has_algorithm};
     struct sq_recipe r;
@@ -56,7 +56,7 @@ static struct sq_recipe recipe_of(const char *format)
 }
 
 static void generate(const struct sq_checkpoint *ck, const struct sq_recipe *r, double temperature,
-                     struct sq_chip_linear *chip, struct written *w)
+                     struct sq_chip_linear *chip, uint32_t vector_nbytes, struct written *w)
 {
     const struct sq_generate_options o = {.recipe = r,
                                           .prompt = prompt,
@@ -64,7 +64,8 @@ static void generate(const struct sq_checkpoint *ck, const struct sq_recipe *r, 
                                           .n_tokens = N_TOKENS,
                                           .temperature = temperature,
                                           .seed = fixture_seed(),
-                                          .chip = chip};
+                                          .chip = chip,
+                                          .vector_nbytes = vector_nbytes};
     const struct sq_generate_watch watch = {NULL, keep, w};
     struct sq_error err = {.text = ""};
     memset(w, 0, sizeof *w);
@@ -100,6 +101,31 @@ static void check_at_once(const struct sq_checkpoint *ck, const struct sq_recipe
     sq_llama_free(&l);
 }
 
+// Both bodies of the cycle model against the golden model, and one another in every counter.
+static void check_bodies(const struct sq_checkpoint *ck, const struct sq_recipe *r,
+                         double temperature, uint32_t vector_nbytes, uint64_t descriptors)
+{
+    struct written golden, chip;
+    struct sq_chip_cost cost = {0};
+    generate(ck, r, temperature, NULL, vector_nbytes, &golden);
+    if (vector_nbytes == 0)
+        check_at_once(ck, r, &golden);
+    for (int body = SQ_DEVICE_FAST; body <= SQ_DEVICE_STEPPING; body++) {
+        struct sq_chip_linear c = {.body = (enum sq_device_body)body, .rows = 2, .cols = 4};
+        generate(ck, r, temperature, &c, vector_nbytes, &chip);
+        assert_memory_equal(chip.id, golden.id, sizeof chip.id);
+        assert_memory_equal(chip.logit, golden.logit, sizeof chip.logit);
+        CHECK_EQ(chip.cost.layers + chip.cost.passes, descriptors, "%s\n", r->format->name);
+        assert_true(chip.cost.cycles > 0);
+        if (body == SQ_DEVICE_STEPPING)
+            CHECK_EQ(memcmp(&chip.cost, &cost, sizeof cost), 0, "%s: %llu cycles, %llu\n",
+                     r->format->name, (unsigned long long)cost.cycles,
+                     (unsigned long long)chip.cost.cycles);
+        cost = chip.cost;
+        sq_chip_linear_close(&c);
+    }
+}
+
 SQ_TEST(every_body_has_the_logits_of_eval)
 {
     static const char *const formats[] = {"nvfp4", "dense", "mxfp4"};
@@ -107,24 +133,22 @@ SQ_TEST(every_body_has_the_logits_of_eval)
     assert_int_equal(sq_checkpoint_open(&ck, tiny_llama, NULL), SQ_OK);
     for (size_t i = 0; i < LEN(formats); i++) {
         const struct sq_recipe r = recipe_of(formats[i]);
-        const double temperature = i % 2 ? 0.9 : 0;
-        struct written golden, chip;
-        struct sq_chip_cost cost = {0};
-        generate(&ck, &r, temperature, NULL, &golden);
-        check_at_once(&ck, &r, &golden);
-        for (int body = SQ_DEVICE_FAST; body <= SQ_DEVICE_STEPPING; body++) {
-            struct sq_chip_linear c = {.body = (enum sq_device_body)body, .rows = 2, .cols = 4};
-            generate(&ck, &r, temperature, &c, &chip);
-            assert_memory_equal(chip.id, golden.id, sizeof chip.id);
-            assert_memory_equal(chip.logit, golden.logit, sizeof chip.logit);
-            assert_true(chip.cost.layers == N_TOKENS * ck.n_layers && chip.cost.cycles > 0);
-            if (body == SQ_DEVICE_STEPPING)
-                CHECK_EQ(memcmp(&chip.cost, &cost, sizeof cost), 0, "%s: %llu cycles, %llu\n",
-                         formats[i], (unsigned long long)cost.cycles,
-                         (unsigned long long)chip.cost.cycles);
-            cost = chip.cost;
-            sq_chip_linear_close(&c);
-        }
+        check_bodies(&ck, &r, i % 2 ? 0.9 : 0, 0, N_TOKENS * ck.n_layers);
+    }
+    sq_checkpoint_close(&ck);
+}
+
+// The program of a token: a pass each for the rows of token and position; of a block 4 and 4 of norms, 3 of q, k, v as
+// rows, 8 of rotary embeddings, the inputs of o, 2 residuals, 4 of SiLU, 4 encoders, 7 layers; 4 of the last norm, lm_head,
+// the largest logit.
+SQ_TEST(the_program_of_a_token_has_the_logits_of_its_steps)
+{
+    static const char *const formats[] = {"dense", "mxfp4", "sq_a_dynamic"};
+    struct sq_checkpoint ck;
+    assert_int_equal(sq_checkpoint_open(&ck, tiny_llama, NULL), SQ_OK);
+    for (size_t i = 0; i < LEN(formats); i++) {
+        const struct sq_recipe r = recipe_of(formats[i]);
+        check_bodies(&ck, &r, 0, 8, (N_PROMPT + N_TOKENS - 1) * (2 + 37 * ck.config.n_layers + 6));
     }
     sq_checkpoint_close(&ck);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes the image of a layer, runs it by the driver, and reads its outputs (sq_chip_linear.h).
-#include "sim/llm/sq_chip_linear.h"
+#include "sim/llm/chip/sq_chip_linear.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,15 +53,14 @@ static const struct sq_axi_content content = {read_word, write_words, fault_at};
 // ---- a layer ------------------------------------------------------------------------------------------
 
 // The device of this point: that of the layer before, where it is the same chip.
-static enum sq_status open_device(struct sq_chip_linear *c, const struct sq_case *stream,
-                                  struct sq_error *err)
+static enum sq_status open_device(struct sq_chip_linear *c, const unsigned *value,
+                                  const struct sq_env_choice *memory, struct sq_error *err)
 {
-    const struct sq_env_choice *const memory = &stream->env;
-    if (c->device && memcmp(c->value, stream->point->value, sizeof c->value) == 0 &&
+    if (c->device && memcmp(c->value, value, sizeof c->value) == 0 &&
         memcmp(c->memory.n, memory->n, sizeof memory->n) == 0)
         return SQ_OK;
     sq_device_close(c->device);
-    memcpy(c->value, stream->point->value, sizeof c->value);
+    memcpy(c->value, value, sizeof c->value);
     c->memory = *memory;
     const struct sq_device_setup setup = {.body = c->body,
                                           .value = c->value,
@@ -127,7 +126,7 @@ enum sq_status sq_linear_image_make(const struct sq_chip_linear *c, const struct
                                     size_t m, struct sq_linear_image *image, struct sq_error *err)
 {
     const struct sq_format_routes *const routes = q->format->routes;
-    *image = (struct sq_linear_image){.p = {.source = name, .is_coded = true},
+    *image = (struct sq_linear_image){.p = {.source = name, .is_coded = !c->chip.encodes},
                                       .point = {.name = "linear"}};
     SQ_TRY(sq_route_on_chip(q->format, err));
     image->stream = (struct sq_case){.block = routes->chip->block, .point = &image->point};
@@ -144,7 +143,7 @@ void sq_linear_image_free(struct sq_linear_image *image)
 enum sq_status sq_linear_image_run(struct sq_chip_linear *c, const struct sq_linear_image *image,
                                    int32_t *word, struct sq_chip_cost *cost, struct sq_error *err)
 {
-    SQ_TRY(open_device(c, &image->stream, err));
+    SQ_TRY(open_device(c, image->stream.point->value, &image->stream.env, err));
     c->image = (struct sq_chip_image){
         .word = word, .base = c->chip.base, .n_words = image->given->n_words};
     return run(c, image->p.source, image->given->descriptor, word == image->given->word, cost, err);
@@ -176,44 +175,15 @@ enum sq_status sq_chip_linear_apply(struct sq_chip_linear *c, const struct sq_qu
     return status;
 }
 
-enum sq_status sq_chip_linear_open(struct sq_chip_linear *c, const struct sq_quant_layer *q,
-                                   const struct sq_recipe *r, const char *name,
-                                   struct sq_error *err)
+enum sq_status sq_chip_linear_device(struct sq_chip_linear *c, const unsigned *value,
+                                     const struct sq_env_choice *memory, int32_t *word,
+                                     size_t n_words, uint64_t base, struct sq_driver *driver,
+                                     struct sq_error *err)
 {
-    struct sq_linear_image image;
-    float *const zeros = calloc(q->k_orig, sizeof *zeros);
-    SQ_NEED(zeros, err, "a token of %zu zeros", (size_t)q->k_orig);
-    enum sq_status status = sq_linear_image_make(c, q, r, name, zeros, 1, &image, err);
-    SQ_THEN(status, open_device(c, &image.stream, err));
-    sq_linear_image_free(&image);
-    free(zeros);
-    return status;
-}
-
-enum sq_status sq_chip_linear_pass(struct sq_chip_linear *c, const struct sq_tv_layer *pass,
-                                   size_t n, int32_t *word, size_t n_words,
-                                   struct sq_chip_cost *cost, struct sq_error *err)
-{
-    // The descriptor lies after what the passes read and write.
-    const size_t at = (n_words + SQ_DESC_WORDS - 1) / SQ_DESC_WORDS * SQ_DESC_WORDS;
-    const size_t all = at + SQ_DESC_WORDS;
-    int32_t *const memory = malloc(all * sizeof *memory);
-    enum sq_status status = SQ_OK;
-    SQ_NEED(memory && all <= UINT32_MAX, err, "a memory of %zu words", all);
-    memcpy(memory, word, n_words * sizeof *word);
-    c->image = (struct sq_chip_image){.word = memory, .n_words = (uint32_t)all};
-    for (size_t i = 0; i < n && status == SQ_OK; i++) {
-        struct sq_chip_cost one;
-        sq_tv_encode(&pass[i], (uint32_t *)memory + at);
-        status = run(c, "(a pass of the vector unit)", 4 * at, true, &one, err);
-        one.layers = 0;
-        one.passes = 1;
-        if (status == SQ_OK)
-            sq_chip_cost_add(cost, &one);
-    }
-    memcpy(word, memory, n_words * sizeof *word);
-    free(memory);
-    return status;
+    SQ_TRY(open_device(c, value, memory, err));
+    c->image = (struct sq_chip_image){.word = word, .base = base, .n_words = (uint32_t)n_words};
+    *driver = (struct sq_driver){c->device, sq_device_read, sq_device_write, sq_device_wait};
+    return SQ_OK;
 }
 
 void sq_chip_linear_close(struct sq_chip_linear *c)

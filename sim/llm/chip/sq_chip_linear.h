@@ -4,11 +4,10 @@
 #pragma once
 
 #include "lib/sq_driver.h"
-#include "sim/block/vector/sq_top_vector.h"
 #include "sim/format/top/sq_chip_route.h"
 #include "sim/machine/sq_device.h"
 
-// What layers, or passes of the vector unit, took, by the counters of the chip.
+// What layers, or other descriptors (`passes`), took, by the counters of the chip.
 struct sq_chip_cost {
     uint64_t layers, passes, cycles, busy, wait, blocked;
     uint64_t read_nbytes, write_nbytes;
@@ -60,13 +59,9 @@ enum sq_status sq_chip_linear_apply(struct sq_chip_linear *c, const struct sq_qu
                                     const struct sq_recipe *r, const char *name, const float *x,
                                     size_t m, float *y, struct sq_chip_cost *cost,
                                     struct sq_error *err);
-// The device of such layers, before the first of them runs; for passes of its vector unit, where chip.vectors is set.
-enum sq_status sq_chip_linear_open(struct sq_chip_linear *c, const struct sq_quant_layer *q,
-                                   const struct sq_recipe *r, const char *name,
-                                   struct sq_error *err);
-// Passes over word[n_words] from address 0 on, one after the other (sq_vector_steps.h), on the device that is open; *cost is
-// added to. SQ_ERR_INTERNAL where one ended with an error.
-enum sq_status sq_chip_linear_pass(struct sq_chip_linear *c, const struct sq_tv_layer *pass,
-                                   size_t n, int32_t *word, size_t n_words,
-                                   struct sq_chip_cost *cost, struct sq_error *err);
+// The device of a chip of these parameters, with word[n_words] as its memory from `base` on, and a driver of it.
+enum sq_status sq_chip_linear_device(struct sq_chip_linear *c, const unsigned *value,
+                                     const struct sq_env_choice *memory, int32_t *word,
+                                     size_t n_words, uint64_t base, struct sq_driver *driver,
+                                     struct sq_error *err);
 void sq_chip_linear_close(struct sq_chip_linear *c);

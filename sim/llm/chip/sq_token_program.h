@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program of a token: one memory image with the weights of a model, its tables and a ring of descriptors that make the
+// logits and the number of the next token from the number of a token and its position. Every step is one of the chip: layers,
+// encoders between them, passes of the vector unit (rtl/top/vector.md). lib/sq_driver.h runs it: it writes the token and
+// the position into the words that depend on them, and TAIL. Attention is the host's: at a stop before it, once a block,
+// the ring waits for the next write of TAIL.
+//
+// Values: inputs and outputs of layers are bfloat16, all that lies between them binary32, lm_head the sums of the vector unit.
+#pragma once
+
+#include "sim/llm/chip/sq_chip_linear.h"
+#include "sim/llm/sq_checkpoint.h"
+
+// What a descriptor is for.
+enum sq_token_part {
+    SQ_TOKEN_EMBED, // the rows of token and position
+    SQ_TOKEN_NORM,
+    SQ_TOKEN_ENCODE,
+    SQ_TOKEN_QKV,
+    SQ_TOKEN_ROTARY,
+    SQ_TOKEN_ATTENTION,
+    SQ_TOKEN_O,
+    SQ_TOKEN_RESIDUAL,
+    SQ_TOKEN_GATE_UP,
+    SQ_TOKEN_SILU,
+    SQ_TOKEN_DOWN,
+    SQ_TOKEN_HEAD, // lm_head, and the largest logit
+    SQ_TOKEN_PARTS
+};
+extern const char *const sq_token_part_names[SQ_TOKEN_PARTS];
+
+// Regions that a host reads and writes at the stop of a block, rows of binary32; addresses in memory.
+struct sq_token_stop {
+    uint64_t q, k, v, out;
+};
+
+struct sq_token_program {
+    uint64_t base;
+    int32_t *word; // [n_words], from base on: header, ring, patches, all else
+    size_t n_words;
+    unsigned value[SQ_POINT_VALUES]; // of the chip
+    struct sq_env_choice memory;
+    uint32_t n, n_stops;        // descriptors; writes of TAIL of a token
+    uint8_t *part;              // [n], enum sq_token_part
+    struct sq_token_stop *stop; // [n_stops - 1]
+    uint64_t logits;            // of vocab_size, a beat each
+    size_t positions, vocab, heads, kv_heads, head_dim;
+    // What moved on the bus of memory for the last token, cycle by cycle (sq_device_moves).
+    uint64_t moves;
+};
+
+// The program for sequences of so many positions on the chip of c (its chip.base is where the image lies), of layers of
+// this recipe: begin, every layer of the model in its order, end. SQ_ERR_UNSUPPORTED for a model or recipe with steps that the
+// chip does not do, SQ_ERR_RANGE for what does not fit; builder and *p are freed even after a failure.
+struct sq_token_builder;
+enum sq_status sq_token_begin(struct sq_token_builder **builder, const struct sq_checkpoint *ck,
+                              const struct sq_recipe *r, const struct sq_chip_linear *c,
+                              size_t positions, struct sq_token_program *p, struct sq_error *err);
+enum sq_status sq_token_layer(struct sq_token_builder *b, size_t index,
+                              const struct sq_quant_layer *q, struct sq_error *err);
+enum sq_status sq_token_end(struct sq_token_builder *b, struct sq_error *err);
+void sq_token_builder_free(struct sq_token_builder *b); // may be NULL
+void sq_token_program_free(struct sq_token_program *p);
+
+// Attention of block `block`: q[heads * head_dim], k, v [kv_heads * head_dim] of the position to out[heads * head_dim].
+typedef enum sq_status sq_token_attend(void *context, size_t block, const float *q, const float *k,
+                                       const float *v, float *out, struct sq_error *err);
+// A token on the device of c: *next is the number of the largest logit; logit[vocab]; cost[SQ_TOKEN_PARTS] is added to. SQ_ERR_RANGE
+// for a position or token that there is none; SQ_ERR_INTERNAL where a descriptor ended with an error.
+enum sq_status sq_token_program_run(struct sq_token_program *p, struct sq_chip_linear *c,
+                                    int32_t id, size_t position, sq_token_attend *attend,
+                                    void *context, struct sq_chip_cost *cost, int32_t *next,
+                                    float *logit, struct sq_error *err);
