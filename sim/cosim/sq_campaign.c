@@ -5,6 +5,8 @@
 #include <omp.h>
 #include <string.h>
 
+#define BRIEF_BEATS UINT64_C(20000)
+
 struct shared {
     const struct sq_campaign *campaign;
     uint64_t done, total;
@@ -58,14 +60,32 @@ static enum sq_status run_case(const struct sq_campaign *campaign, const struct 
     return sq_shrink(&o->failing, rtl, &o->result, err);
 }
 
+// Whether the beats of `n` cases take less time than the compiler's passes. An environment has beats of its own.
+static bool is_brief(const struct sq_campaign *c, const struct sq_point *point, uint64_t n)
+{
+    uint64_t beats = c->block->env ? BRIEF_BEATS : 0;
+    for (uint64_t i = c->first; i < c->first + n && beats < BRIEF_BEATS; i++) {
+        struct sq_case drawn;
+        if (sq_case_draw(c->block, point, c->seed, i, &drawn, NULL) != SQ_OK)
+            return false;
+        for (size_t g = 0; g < drawn.n_groups; g++)
+            for (size_t k = 0; k < SQ_STREAMS_MAX; k++)
+                beats += drawn.len[g][k];
+        sq_case_free(&drawn);
+    }
+    return beats < BRIEF_BEATS;
+}
+
 static enum sq_status run_point(struct shared *s, size_t i, struct sq_outcome *o,
                                 struct sq_error *err)
 {
     const struct sq_campaign *c = s->campaign;
+    const uint64_t n_cases = c->cases / c->n_points + (i < c->cases % c->n_points);
     const struct sq_rtl_point point = {.block = c->block,
                                        .point = c->points[i],
                                        .netlist = c->netlist,
-                                       .coverage = c->coverage != NULL};
+                                       .coverage = c->coverage != NULL,
+                                       .is_brief = is_brief(c, c->points[i], n_cases)};
     const struct sq_ports ports = sq_ports_of(c->block, c->points[i]->value);
     struct sq_rtl rtl;
     bool built;
@@ -74,7 +94,6 @@ static enum sq_status run_point(struct shared *s, size_t i, struct sq_outcome *o
     SQ_TRY(sq_rtl_load(&rtl, &point, c->home, &built, err));
     enum sq_status status = SQ_OK;
     bool go_on = step_done(s, 1);
-    const uint64_t n_cases = c->cases / c->n_points + (i < c->cases % c->n_points);
     for (uint64_t n = c->first; n < c->first + n_cases && status == SQ_OK && go_on; n++) {
         status = run_case(c, c->points[i], n, rtl.api, o, err);
         o->is_exhausted = o->is_exhausted || (n == 0 && ports.n_all > 0);

@@ -283,7 +283,7 @@ enum sq_status sq_wave_dump(const struct sq_case *c, bool netlist, struct sq_res
                             const char *home, const char *dir, struct sq_error *err)
 {
     const struct sq_rtl_point point = {
-        .block = c->block, .point = c->point, .netlist = netlist, .trace = true};
+        .block = c->block, .point = c->point, .netlist = netlist, .trace = true, .is_brief = true};
     struct sq_rtl rtl;
     bool built;
     char path[1200], unfinished[1204];
