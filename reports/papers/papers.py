@@ -96,7 +96,7 @@ def output(command, folder):
 
 
 def fill(text, values):
-    return eval('f"""' + text + '"""', {"kl": kl, "ratio": ratio, "paired": paired}, values)
+    return eval('f"""' + text + '"""', {"kl": kl, "ratio": ratio, "paired": paired, **values})
 
 
 def judge(item, folder):
@@ -105,7 +105,7 @@ def judge(item, folder):
     rule = re.fullmatch(r"([a-z ]+?) if (.+?) else ([a-z ]+): (.*)", item["verdict"])
     text = item["verdict"]
     if rule:
-        text = f"{rule[1] if eval(rule[2], {}, values) else rule[3]}: {rule[4]}"
+        text = f"{rule[1] if eval(rule[2], values.copy()) else rule[3]}: {rule[4]}"
     return fill(item["ours"], values), fill(text, values)
 
 

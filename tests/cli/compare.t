@@ -298,7 +298,7 @@ else
 fi
 
 # ---- sources ----------------------------------------------------------------------------------
-for f in "$M"/{a100_pcie_80g,a100_sxm,b200,gb10,gb200,h100_pcie,h100_sxm,h200,l40s,rtx4090,rtx5080,rtx_pro_6000}.yaml; do
+for f in "$M"/{a100_pcie_80g,a100_sxm,b200,gb10,gb200,h100_pcie,h100_sxm,h200,l40s,rtx4060_mobile,rtx4090,rtx5080,rtx_pro_6000}.yaml; do
   for figure in sms clock watts dram.peak kinds; do
     ok "$(basename "$f"): $figure has a source or is called an estimate" grep -q "^# .*\b$figure\b.*:" "$f"
   done

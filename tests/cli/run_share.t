@@ -29,6 +29,23 @@ accept "more tokens" run --share spqt.st --m 16 --json
 ok "have more work" [ "$(number ideal)" -gt "$few" ]
 accept "spqr" run --share spqr.st --json
 ok "PTCSR pads" each 'v["ptcsr"] >= v["outlier_bytes"] && v["csr"] == v["outlier_bytes"] + 4 * (v["n"] + 1)'
+accept "where its outliers lie" quantize --format spqr --json
+ok "rows and groups as counted in the file" python3 - "$W/spqr.st" "$W.out" <<'EOS'
+import json, struct, sys
+data = open(sys.argv[1], "rb").read()
+n, = struct.unpack_from("<Q", data)
+head = json.loads(data[8:8 + n])
+def part(name, kind):
+    begin, end = (8 + n + at for at in head[name]["data_offsets"])
+    return struct.unpack(f"<{(end - begin) // struct.calcsize(kind)}{kind}", data[begin:end])
+for row in [json.loads(line) for line in open(sys.argv[2])][:-1]:
+    at, entry, perm = (part(f"{row['layer']}.{key}", kind) for key, kind in (("row_offsets", "I"), ("col_val", "I"), ("in_perm", "H")))
+    held = sorted((b - a for a, b in zip(at, at[1:])), reverse=True)
+    groups = {(r, perm[e & 65535] // 16) for r in range(row["n"]) for e in entry[at[r]:at[r + 1]]}
+    want = len(entry), next(i for i in range(len(held) + 1) if 2 * sum(held[:i]) >= len(entry)), len(groups)
+    assert (row["outlier_count"], row["rows_of_half"], row["groups_of_16"]) == want, (row, want)
+    assert row["groups_of_16"] <= row["outlier_count"] >= row["groups_of_16_random"] > 0.7 * len(entry), row
+EOS
 accept "as text" run --share spqr.st
 ok "says what is counted" out_has "^bytes of the outliers"
 accept "the default output" run --share gqsa.st

@@ -249,6 +249,49 @@ static enum sq_status share(const void *state, const struct sq_sharing *how,
     return SQ_OK;
 }
 
+// Groups of 16 neighbouring weights of a row that hold an outlier.
+static size_t groups_in_row(const struct sq_spqr *m, size_t row)
+{
+    uint8_t is_seen[SQ_SPQR_K_MAX / T] = {0};
+    size_t n = 0;
+    for (uint32_t i = m->outliers.row_offsets[row]; i < m->outliers.row_offsets[row + 1]; i++) {
+        const uint32_t j = m->outliers.col_val[i] & UINT16_MAX;
+        uint8_t *const seen = &is_seen[(m->in_perm ? m->in_perm[j] : j) / T];
+        n += !*seen;
+        *seen = 1;
+    }
+    return n;
+}
+
+// The fewest rows that hold half of the outliers: from the fullest one down.
+static size_t rows_of_half(const struct sq_spqr_csr *c)
+{
+    size_t rows = 0, held = 0;
+    for (size_t of_row = SQ_SPQR_K_MAX; of_row > 0 && 2 * held < c->nnz; of_row--)
+        for (size_t r = 0; r < c->n && 2 * held < c->nnz; r++)
+            if (c->row_offsets[r + 1] - c->row_offsets[r] == of_row) {
+                held += of_row;
+                rows++;
+            }
+    return rows;
+}
+
+static size_t figures(const void *state, struct sq_figure figure[SQ_FIGURES_MAX])
+{
+    const struct state *s = state;
+    const double all = (double)s->m.n * ceil((double)s->m.k / T), nnz = (double)s->m.outliers.nnz;
+    size_t groups = 0;
+    if (s->is_ptcsr)
+        return 0;
+    for (size_t r = 0; r < s->m.n; r++)
+        groups += groups_in_row(&s->m, r);
+    figure[0] = (struct sq_figure){"outlier_count", nnz};
+    figure[1] = (struct sq_figure){"rows_of_half", (double)rows_of_half(&s->m.outliers)};
+    figure[2] = (struct sq_figure){"groups_of_16", (double)groups};
+    figure[3] = (struct sq_figure){"groups_of_16_random", all * (1 - pow(1 - 1 / all, nnz))};
+    return 4;
+}
+
 const struct sq_spqr *sq_spqr_encoded(const void *state)
 {
     return &((const struct state *)state)->m;
@@ -434,6 +477,7 @@ static const struct sq_format_values coded = {
     .apply = apply,
     .padded = padded,
     .decode_row = decode_row,
+    .figures = figures,
 };
 
 static const struct sq_format_file stored = {

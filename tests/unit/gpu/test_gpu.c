@@ -41,9 +41,10 @@ static double seconds(const struct sq_gpu *gpu, uint64_t m, uint64_t n, uint64_t
 
 SQ_TEST(test_shipped)
 {
-    static const char *const names[] = {"a100_pcie_80g", "a100_sxm",  "b200",     "gb10",
-                                        "gb200",         "h100_pcie", "h100_sxm", "h200",
-                                        "l40s",          "rtx4090",   "rtx5080",  "rtx_pro_6000"};
+    static const char *const names[] = {"a100_pcie_80g", "a100_sxm",       "b200",     "gb10",
+                                        "gb200",         "h100_pcie",      "h100_sxm", "h200",
+                                        "l40s",          "rtx4060_mobile", "rtx4090",  "rtx5080",
+                                        "rtx_pro_6000"};
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
         struct sq_gpu gpu, again;
         char *text;
