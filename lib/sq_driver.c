@@ -100,9 +100,10 @@ void sq_driver_describe_vector(const struct sq_driver_vector *v,
     word[SQ_DESC_VECTOR_OFFSET / 4] =
         PUT(v->f, SQ_DESC_VECTOR_F) | PUT(v->b_from, SQ_DESC_VECTOR_B) |
         PUT(v->c_from, SQ_DESC_VECTOR_C) | PUT(v->red_kind, SQ_DESC_VECTOR_RED) |
-        PUT(v->all != 0, SQ_DESC_VECTOR_ALL) | PUT(v->y_kind, SQ_DESC_VECTOR_Y) |
-        PUT(v->a_half != 0, SQ_DESC_VECTOR_A_HALF) | PUT(v->b_half != 0, SQ_DESC_VECTOR_B_HALF) |
-        PUT(v->c_half != 0, SQ_DESC_VECTOR_C_HALF);
+        PUT(v->all != 0, SQ_DESC_VECTOR_ALL) |
+        PUT(v->y_kind == 4 ? 3 : v->y_kind, SQ_DESC_VECTOR_Y) |
+        PUT(v->y_kind == 4, SQ_DESC_VECTOR_Y_BYTE) | PUT(v->a_half != 0, SQ_DESC_VECTOR_A_HALF) |
+        PUT(v->b_half != 0, SQ_DESC_VECTOR_B_HALF) | PUT(v->c_half != 0, SQ_DESC_VECTOR_C_HALF);
 }
 
 // Whether rows from that address on end at 2^48 or before.

@@ -85,7 +85,7 @@ void sq_driver_describe_encoder(const struct sq_driver_encoder *encoder,
                                 uint32_t word[SQ_DRIVER_DESCRIPTOR_WORDS]);
 
 // The words of a descriptor of kind vector (docs/registers.md), on a chip whose CODES.VECTOR is 1: y = f(a b + c) of each
-// element of `rows` rows of n, and what these y are reduced to. Numbers as those of the fields of VECTOR. a, b, c, y, red:
+// element of `rows` rows of n, and what these y are reduced to. Numbers as those of the fields of VECTOR; y_kind 4: Y_BYTE. a, b, c, y, red:
 // addresses, of a constant b or c the bits of its binary32. Strides: beats of the bus from a row to the next, 0..65535.
 struct sq_driver_vector {
     uint64_t a, b, c, y, red;

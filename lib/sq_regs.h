@@ -198,13 +198,15 @@
 #define SQ_DESC_VECTOR_ALL_SHIFT 8u
 #define SQ_DESC_VECTOR_ALL_MASK 0x1u // RED goes over all rows, else over each
 #define SQ_DESC_VECTOR_Y_SHIFT 9u
-#define SQ_DESC_VECTOR_Y_MASK 0x3u // y is: 0 not written, 1 written as binary32, 2 as bfloat16
+#define SQ_DESC_VECTOR_Y_MASK 0x3u // y is: 0 not written, 1 written as binary32, 2 as bfloat16, 3 as binary16
 #define SQ_DESC_VECTOR_A_HALF_SHIFT 11u
 #define SQ_DESC_VECTOR_A_HALF_MASK 0x1u // 1: a is bfloat16, else binary32
 #define SQ_DESC_VECTOR_B_HALF_SHIFT 12u
 #define SQ_DESC_VECTOR_B_HALF_MASK 0x1u // the same of b
 #define SQ_DESC_VECTOR_C_HALF_SHIFT 13u
 #define SQ_DESC_VECTOR_C_HALF_MASK 0x1u // the same of c
+#define SQ_DESC_VECTOR_Y_BYTE_SHIFT 14u
+#define SQ_DESC_VECTOR_Y_BYTE_MASK 0x1u // with Y = 3: the low 8 bits of y are written
 
 #define SQ_RECORD_STATUS_OFFSET 0x40u
 #define SQ_RECORD_SLOT_OFFSET 0x44u

@@ -43,6 +43,7 @@ package sq_pkg;
   localparam logic [1:0] VECTOR_RED_INDEX = 2'd3;
   localparam logic [1:0] VECTOR_Y_NONE = 2'd0;
   localparam logic [1:0] VECTOR_Y_BFLOAT16 = 2'd2;
+  localparam logic [1:0] VECTOR_Y_BINARY16 = 2'd3;
 
   // What leaves sq_output: enum sq_output_kind.
   localparam int unsigned OUT_BINARY32 = 0;

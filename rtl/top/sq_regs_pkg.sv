@@ -26,7 +26,7 @@ package sq_regs_pkg;
     32'hffffffff, 32'h00000000, 32'hffffffff, 32'h0006ffff
   };
   localparam logic [32*DESC_WORDS-1:0] DESC_VECTOR_NAMED = {
-    32'h00000000, 32'h00000000, 32'h00003fff, 32'h0000ffff,
+    32'h00000000, 32'h00000000, 32'h00007fff, 32'h0000ffff,
     32'hffffffff, 32'hffffffff, 32'hffffffff, 32'hffffffff,
     32'hffffffff, 32'h0000ffff, 32'hffffffff, 32'hffffffff,
     32'hffffffff, 32'hffffffff, 32'hffffffff, 32'h0002ffff
@@ -228,6 +228,8 @@ package sq_regs_pkg;
   localparam int unsigned DESC_VECTOR_B_HALF_W = 1;
   localparam int unsigned DESC_VECTOR_C_HALF_LOW = 13;
   localparam int unsigned DESC_VECTOR_C_HALF_W = 1;
+  localparam int unsigned DESC_VECTOR_Y_BYTE_LOW = 14;
+  localparam int unsigned DESC_VECTOR_Y_BYTE_W = 1;
 
   // An address of a descriptor, whose low half is that word; the high halves stand in their order from
   // OPERANDS_HIGH on.

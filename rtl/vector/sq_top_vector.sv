@@ -56,20 +56,21 @@ module sq_top_vector #(
   end
 
   // ---- the descriptor -----------------------------------------------------------------------------
-  logic [31:0] option, n, row_words, row_halves;
+  logic [31:0] option, n, row_words, row_halves, row_quarters;
   logic [15:0] rows;
   logic [AddrW-1:0] addr[Parts];
   logic [15:0] stride[Parts];  // beats of the bus from a row to the next
   logic [31:0] row_beats[Parts];
   logic [Parts-1:0] used, one, half;
   logic [1:0] f, b_from, c_from, red, y_form;
-  logic all_rows, is_sum;
+  logic all_rows, is_sum, is_byte;  // y is its low byte
   assign option = desc_i[32*sq_regs_pkg::DESC_VECTOR +: 32];
   assign n = desc_i[32*sq_regs_pkg::DESC_BLOCK +: 32];
   assign rows = desc_i[32*sq_regs_pkg::DESC_TILES +: 16];
   assign {all_rows, red, c_from, b_from, f} = option[8:0];
   assign y_form = option[10:9];
-  assign half = {1'b0, y_form == sq_pkg::VECTOR_Y_BFLOAT16, option[13:11]};
+  assign is_byte = option[14];
+  assign half = {1'b0, y_form[1], option[13:11]};
   assign is_sum = red == sq_pkg::VECTOR_RED_NONE || red == sq_pkg::VECTOR_RED_SUM;
   assign one = {1'b1, 1'b0, c_from == sq_pkg::VECTOR_FROM_ONE, b_from == sq_pkg::VECTOR_FROM_ONE, 1'b0};
   assign used = {red != sq_pkg::VECTOR_RED_NONE, y_form != sq_pkg::VECTOR_Y_NONE,
@@ -85,8 +86,9 @@ module sq_top_vector #(
   assign stride[4] = {15'd0, !all_rows};
   assign row_words = 32'((33'(n) + 33'(Lanes - 1)) >> LaneW);
   assign row_halves = 32'((33'(n) + 33'(2 * Lanes - 1)) >> (LaneW + 1));
+  assign row_quarters = 32'((33'(n) + 33'(4 * Lanes - 1)) >> (LaneW + 2));
   for (genvar p = 0; p < Parts; p++) begin : gen_row_beats
-    assign row_beats[p] = one[p] ? 32'd1 : half[p] ? row_halves : row_words;
+    assign row_beats[p] = one[p] ? 32'd1 : (p == 3 && is_byte) ? row_quarters : half[p] ? row_halves : row_words;
   end
 
   logic run, all_done;
@@ -101,7 +103,7 @@ module sq_top_vector #(
   sq_top_check #(.DataW(DataW), .Parts(Parts)) u_check (
     .clk_i, .rst_ni, .start_i, .all_done_i(all_done), .used_i(used), .addr_i(addrs), .rows_less_i({Parts{rows - 16'd1}}),
     .stride_i(strides), .beats_i(beats), .run_o(run), .done_o, .refused_o,
-    .sound_i(sound_i && rows != '0 && n != '0 && c_from != 2'd3 && y_form != 2'd3 && (used[3] || used[4]))
+    .sound_i(sound_i && rows != '0 && n != '0 && c_from != 2'd3 && (!is_byte || y_form == sq_pkg::VECTOR_Y_BINARY16) && (used[3] || used[4]))
   );
 
   // ---- transfers ----------------------------------------------------------------------------------
@@ -113,12 +115,13 @@ module sq_top_vector #(
   logic [1:0] chunks_q;  // that were asked for, and have not gone through the unit
   logic first_q, row_ends, need, goes_on, issue, chunk_goes, chunk_ends;
   logic [31:0] chunk;
-  logic [31:0] words, halves;
+  logic [31:0] words, halves, quarters;
   localparam logic [31:0] Chunk = 32'(ChunkBeats * Lanes);
   assign row_ends = left_q <= Chunk;
   assign chunk = row_ends ? left_q : Chunk;
   assign words = (chunk + 32'(Lanes - 1)) >> LaneW;
   assign halves = (chunk + 32'(2 * Lanes - 1)) >> (LaneW + 1);
+  assign quarters = (chunk + 32'(4 * Lanes - 1)) >> (LaneW + 2);
   always_comb begin
     need = used[4] && row_ends && (!all_rows || rows_q == 16'd1);
     dma_addr_o = at_q[4];
@@ -127,7 +130,7 @@ module sq_top_vector #(
       if (part_q == 3'(p)) begin
         need = used[p] && (!one[p] || first_q);
         dma_addr_o = at_q[p];
-        dma_beats_o = one[p] ? 32'd1 : half[p] ? halves : words;
+        dma_beats_o = one[p] ? 32'd1 : (p == 3 && is_byte) ? quarters : half[p] ? halves : words;
       end
   end
   assign dma_valid_o = run && rows_q != '0 && need && (part_q != '0 || !chunks_q[1]);
@@ -245,26 +248,36 @@ module sq_top_vector #(
   );
 
   // ---- results ------------------------------------------------------------------------------------
-  // A beat of y, or of two of bfloat16; behind the end of a row, or of all, red waits for its turn.
+  // A beat of y, of two of 16 bits, or of four of bytes; behind the end of a row, or of all, red waits for its turn.
   logic [15:0] out_rows_q;
   logic [31:0] out_left_q, base_q2, index_q, index, last_red_q, red_q;
-  logic upper_q, red_valid_q, begins_q, out_ends, span_ends, word_comes, better, leaves;
+  logic [1:0] piece_q, last_piece;  // of the beat of the bus
+  logic red_valid_q, begins_q, out_ends, span_ends, word_comes, better, leaves;
   logic [DataW-1:0] kept;  // y without what lies behind the end of a row
-  logic [DataW/2-1:0] halves_of, lower_q;
+  logic [DataW/2-1:0] halves_of;
+  logic [DataW/4-1:0] bytes_of;
+  logic [DataW-1:0] packed_y, held_q;
   assign out_ends = out_left_q <= 32'(Lanes);
   assign span_ends = out_ends && (!all_rows || out_rows_q == 16'd1);
-  assign word_comes = used[3] && (!half[3] || upper_q || out_ends);
+  assign last_piece = is_byte ? 2'd3 : {1'b0, half[3]};
+  assign word_comes = used[3] && (piece_q == last_piece || out_ends);
   assign y_ready = !red_valid_q && (!word_comes || out_ready_i);
   assign leaves = y_valid && y_ready;
   assign out_valid_o = red_valid_q || (y_valid && word_comes);
-  assign out_data_o = red_valid_q ? DataW'(red_q) : !half[3] ? kept :
-                      upper_q ? {halves_of, lower_q} : DataW'(halves_of);
+  assign out_data_o = red_valid_q ? DataW'(red_q) : half[3] ? packed_y : kept;
+  always_comb begin
+    packed_y = held_q;
+    for (int unsigned i = 0; i < 4; i++) if (is_byte && piece_q == 2'(i)) packed_y[i*DataW/4 +: DataW/4] = bytes_of;
+    for (int unsigned i = 0; i < 2; i++) if (!is_byte && piece_q == 2'(i)) packed_y[i*DataW/2 +: DataW/2] = halves_of;
+  end
   for (genvar l = 0; l < Lanes; l++) begin : gen_kept
     logic [31:0] rounded;
-    logic [15:0] unused_rounded;
+    logic [15:0] unused_rounded, binary16;
     assign kept[l*32 +: 32] = (out_left_q > 32'(l)) ? y[l*32 +: 32] : 32'd0;
     assign rounded = kept[l*32 +: 32] + 32'h7fff + 32'(kept[l*32+16]);
-    assign halves_of[l*16 +: 16] = rounded[31:16];
+    sq_fp_to_half u_half (.a_i(kept[l*32 +: 32]), .y_o(binary16));
+    assign halves_of[l*16 +: 16] = y_form == sq_pkg::VECTOR_Y_BINARY16 ? binary16 : rounded[31:16];
+    assign bytes_of[l*8 +: 8] = kept[l*32 +: 8];
     assign unused_rounded = rounded[15:0];
   end
   // The first element that is as large as the largest so far, where that has changed.
@@ -278,11 +291,11 @@ module sq_top_vector #(
     if (!rst_ni) begin
       red_valid_q <= 1'b0;
       begins_q <= 1'b1;
-      upper_q <= 1'b0;
+      piece_q <= '0;
     end else begin
       if (leaves) begin
         begins_q <= span_ends;
-        upper_q <= half[3] && !upper_q && !out_ends;
+        piece_q <= (piece_q == last_piece || out_ends) ? '0 : piece_q + 1'b1;
       end
       if (leaves && span_ends && used[4]) red_valid_q <= 1'b1;
       else if (out_ready_i) red_valid_q <= 1'b0;
@@ -293,20 +306,21 @@ module sq_top_vector #(
       out_rows_q <= rows;
       out_left_q <= n;
       base_q2 <= '0;
+      held_q <= '0;
     end else if (leaves) begin
+      held_q <= (piece_q == last_piece || out_ends) ? '0 : packed_y;
       out_rows_q <= out_rows_q - 16'(out_ends);
       out_left_q <= out_ends ? n : out_left_q - 32'(Lanes);
       base_q2 <= span_ends ? '0 : base_q2 + (out_ends ? out_left_q : 32'(Lanes));
     end
     if (leaves) begin
-      lower_q <= halves_of;
       last_red_q <= unit_red;
       index_q <= index;
       red_q <= (red == sq_pkg::VECTOR_RED_INDEX) ? index : unit_red;
     end
   end
   logic unused_option;
-  assign unused_option = ^option[31:14];
+  assign unused_option = ^option[31:15];
 
   `SQ_ASSERT_BEGIN
   `SQ_ASSERT(OperandsHavePlace, !in_valid_i || in_ready_o)

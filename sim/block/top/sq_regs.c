@@ -283,10 +283,11 @@ const struct sq_reg sq_desc[] = {
       {"RED", 6, 2,
        "of the y: 0 nothing, 1 their sum, 2 the largest, 3 the index of the first largest"},
       {"ALL", 8, 1, "RED goes over all rows, else over each"},
-      {"Y", 9, 2, "y is: 0 not written, 1 written as binary32, 2 as bfloat16"},
+      {"Y", 9, 2, "y is: 0 not written, 1 written as binary32, 2 as bfloat16, 3 as binary16"},
       {"A_HALF", 11, 1, "1: a is bfloat16, else binary32"},
       {"B_HALF", 12, 1, "the same of b"},
-      {"C_HALF", 13, 1, "the same of c"}}},
+      {"C_HALF", 13, 1, "the same of c"},
+      {"Y_BYTE", 14, 1, "with Y = 3: the low 8 bits of y are written"}}},
 };
 const unsigned sq_n_desc = LEN(sq_desc);
 
@@ -342,7 +343,7 @@ uint32_t sq_desc_vector_named(unsigned word)
     static const uint32_t bits[SQ_DESC_WORDS] = {[SQ_DESC_KIND] = 0xffff | 1u << SQ_DESC_NOTICE,
                                                  [SQ_DESC_TILES] = 0xffff,
                                                  [SQ_DESC_OUT_HIGH] = 0xffff,
-                                                 [SQ_DESC_VECTOR] = 0x3fff};
+                                                 [SQ_DESC_VECTOR] = 0x7fff};
     const bool is_whole = (word >= SQ_DESC_ACT && word <= SQ_DESC_OUT) ||
                           (word >= SQ_DESC_BLOCK && word <= SQ_DESC_SCALES_HIGH);
     return is_whole ? UINT32_MAX : bits[word];
@@ -601,7 +602,7 @@ void sq_regs_write_page(FILE *out)
         "| `BEATS`, `CHUNK` | beats of the bus from a row to the next: low half a and c, high half "
         "b and y; 0: the same row again |\n\n"
         "and all other bits are 0. A row begins a beat of the bus. At least one of Y and RED is "
-        "not 0. No VECTOR.C is 3, no VECTOR.Y is 3.\n",
+        "not 0. No VECTOR.C is 3. With Y_BYTE, Y is 3.\n",
         (unsigned)SQ_DESC_KIND_VECTOR);
     fprintf(
         out,

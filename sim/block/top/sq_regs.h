@@ -21,7 +21,7 @@ struct sq_reg_field {
     const char *text;
 };
 
-enum { SQ_REG_FIELDS_MAX = 10 };
+enum { SQ_REG_FIELDS_MAX = 11 };
 
 struct sq_reg {
     const char *name; // "STATUS"

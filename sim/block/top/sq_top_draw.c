@@ -406,7 +406,7 @@ static void draw_pass(struct sq_rng *rng, struct sq_tv_layer *l)
     *l = (struct sq_tv_layer){.f = (enum sq_vector_func)sq_rng_below(rng, SQ_VECTOR_FUNCS),
                               .from = {SQ_TV_ROW, sq_rng_below(rng, 4), sq_rng_below(rng, 3)},
                               .red = (enum sq_tv_red)sq_rng_below(rng, 4),
-                              .y = (enum sq_tv_y)sq_rng_below(rng, 3),
+                              .y = (enum sq_tv_y)sq_rng_below(rng, 5),
                               .all = sq_rng_below(rng, 2),
                               .rows = up_to(rng, 5),
                               .n = up_to(rng, sq_rng_below(rng, 4) ? 40 : 400)};

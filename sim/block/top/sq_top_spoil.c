@@ -266,9 +266,9 @@ void sq_spoil_vector(uint32_t word[SQ_DESC_WORDS], uint32_t number, const unsign
                  {SQ_DESC_ACT, 0, 1},
                  {SQ_DESC_OUT_HIGH, 0, 1u << 16},
                  {SQ_DESC_VECTOR, RED | Y, 0},
-                 {SQ_DESC_VECTOR, 0, Y},
-                 {SQ_DESC_VECTOR, 0, 3u << 4}, // C
-                 {SQ_DESC_VECTOR, 0, 1u << 14},
+                 {SQ_DESC_VECTOR, Y, 1u << 14 | 2u << 9}, // bytes of bfloat16
+                 {SQ_DESC_VECTOR, 0, 3u << 4},            // C
+                 {SQ_DESC_VECTOR, 0, 1u << 15},
                  {SQ_DESC_VECTOR, 0, 1u << 31},
                  {SQ_DESC_VECTOR + 1, 0, 1},
                  {SQ_DESC_KIND, 0, 1u << SQ_DESC_COLS_OUTER},

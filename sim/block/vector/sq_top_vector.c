@@ -7,12 +7,21 @@
 #include <string.h>
 
 #include "models/number/sq_bits.h"
+#include "models/number/sq_fp.h"
 #include "models/output/sq_combine.h"
 #include "sim/block/top/sq_axi_memory.h"
 #include "sim/block/vector/sq_vector_time.h"
 
 enum { CHECKS = 8 };
-enum { B_AT = 2, C_AT = 4, RED_AT = 6, ALL_AT = 8, Y_AT = 9, HALF_AT = 11 }; // fields of VECTOR
+enum {
+    B_AT = 2,
+    C_AT = 4,
+    RED_AT = 6,
+    ALL_AT = 8,
+    Y_AT = 9,
+    HALF_AT = 11,
+    BYTE_AT = 14
+}; // fields of VECTOR
 
 // ---- the descriptor ---------------------------------------------------------------------------------
 
@@ -36,7 +45,8 @@ void sq_tv_encode(const struct sq_tv_layer *l, uint32_t word[SQ_DESC_WORDS])
     word[SQ_DESC_CHUNK] = l->stride[SQ_TV_Y] << 16 | l->stride[SQ_TV_C];
     word[SQ_DESC_VECTOR] = (uint32_t)l->f | l->from[SQ_TV_B] << B_AT | l->from[SQ_TV_C] << C_AT |
                            (uint32_t)l->red << RED_AT | (uint32_t)l->all << ALL_AT |
-                           (uint32_t)l->y << Y_AT;
+                           (l->y == SQ_TV_BYTE ? 3u | 1u << (BYTE_AT - Y_AT) : (uint32_t)l->y)
+                               << Y_AT;
     for (unsigned p = 0; p < SQ_TV_OPERANDS; p++)
         word[SQ_DESC_VECTOR] |= (uint32_t)l->half[p] << (HALF_AT + p);
 }
@@ -53,11 +63,16 @@ static bool is_one(const struct sq_tv_layer *l, unsigned part)
     return part == SQ_TV_RED || (part < SQ_TV_OPERANDS && l->from[part] == SQ_TV_ONE);
 }
 
+static uint32_t y_nbytes(const struct sq_tv_layer *l)
+{
+    return l->y == SQ_TV_BYTE ? 1 : l->y == SQ_TV_BFLOAT16 || l->y == SQ_TV_BINARY16 ? 2 : 4;
+}
+
 // Beats of n elements of a part.
 static uint32_t beats_of(const struct sq_tv_layer *l, unsigned part, uint32_t n, uint32_t nbytes)
 {
-    const bool half = part == SQ_TV_Y ? l->y == SQ_TV_BFLOAT16 : part < SQ_TV_Y && l->half[part];
-    return is_one(l, part) ? 1 : ceil_div(n, nbytes / (half ? 2 : 4));
+    const uint32_t size = part == SQ_TV_Y ? y_nbytes(l) : part < SQ_TV_Y && l->half[part] ? 2 : 4;
+    return is_one(l, part) ? 1 : ceil_div(n, nbytes / size);
 }
 
 uint32_t sq_tv_row_beats(const struct sq_tv_layer *l, unsigned part, uint32_t nbytes)
@@ -83,7 +98,7 @@ bool sq_tv_decode(const uint32_t word[SQ_DESC_WORDS], uint32_t nbytes, struct sq
         .from = {SQ_TV_ROW, v >> B_AT & 3, v >> C_AT & 3},
         .half = {v >> HALF_AT & 1, v >> (HALF_AT + 1) & 1, v >> (HALF_AT + 2) & 1},
         .red = (enum sq_tv_red)(v >> RED_AT & 3),
-        .y = (enum sq_tv_y)(v >> Y_AT & 3),
+        .y = (enum sq_tv_y)((v >> Y_AT & 3) + (v >> BYTE_AT & 1)),
         .all = v >> ALL_AT & 1,
         .stride = {word[SQ_DESC_BEATS] & 0xffff, word[SQ_DESC_BEATS] >> 16,
                    word[SQ_DESC_CHUNK] & 0xffff, word[SQ_DESC_CHUNK] >> 16},
@@ -91,7 +106,8 @@ bool sq_tv_decode(const uint32_t word[SQ_DESC_WORDS], uint32_t nbytes, struct sq
         .n = word[SQ_DESC_BLOCK]};
     bool is_good = (word[SQ_DESC_KIND] & 0xffff) == SQ_DESC_KIND_VECTOR && l->rows > 0 &&
                    l->n > 0 && l->from[SQ_TV_C] != SQ_TV_FROM_A &&
-                   (unsigned)l->y <= SQ_TV_BFLOAT16 && (l->y != SQ_TV_NO_Y || l->red != SQ_TV_NONE);
+                   (!(v >> BYTE_AT & 1) || l->y == SQ_TV_BYTE) &&
+                   (l->y != SQ_TV_NO_Y || l->red != SQ_TV_NONE);
     for (unsigned i = 0; i < SQ_DESC_WORDS; i++)
         is_good = is_good && (word[i] & ~sq_desc_vector_named(i)) == 0;
     for (unsigned p = 0; p < SQ_TV_PARTS; p++) {
@@ -158,11 +174,14 @@ static struct sq_vector_beat make_beat(const struct sq_tv_layer *l, unsigned lan
 static void put_elements(const struct sq_tv_layer *l, const uint32_t *y, unsigned n, unsigned at,
                          int32_t *word)
 {
-    for (unsigned i = 0; i < n; i++)
-        if (l->y == SQ_TV_BFLOAT16)
-            word[(at + i) / 2] |= (int32_t)((uint32_t)sq_combine_bf16(y[i]) << 16 * ((at + i) % 2));
-        else
-            word[at + i] = (int32_t)y[i];
+    const unsigned size = y_nbytes(l), of_word = 4 / size;
+    for (unsigned i = 0; i < n; i++) {
+        const uint32_t code = l->y == SQ_TV_BFLOAT16   ? sq_combine_bf16(y[i])
+                              : l->y == SQ_TV_BINARY16 ? sq_f32_to_f16(sq_float_of(y[i]))
+                              : l->y == SQ_TV_BYTE     ? y[i] & 0xff
+                                                       : y[i];
+        word[(at + i) / of_word] |= (int32_t)(code << 8 * size * ((at + i) % of_word));
+    }
 }
 
 // ---- what must come ---------------------------------------------------------------------------------
@@ -235,7 +254,7 @@ static void golden_row(struct golden *g, const struct sq_tv_layer *l, uint32_t r
             }
         }
         g->base += n;
-        const uint32_t of_beat = nbytes / (l->y == SQ_TV_BFLOAT16 ? 2 : 4);
+        const uint32_t of_beat = nbytes / y_nbytes(l);
         put_elements(l, bits, n, i % of_beat, out);
         if (l->y != SQ_TV_NO_Y && (ends || (i + lanes) % of_beat == 0)) {
             m->write(m->ctx, at_y, out, nbytes / 4);
@@ -340,11 +359,15 @@ static bool out_ends(const struct sq_tv_sim *s)
     return s->out_left <= s->lanes;
 }
 
+static bool ends_word(const struct sq_tv_sim *s)
+{
+    return s->piece == 4 / y_nbytes(&s->layer) - 1;
+}
+
 // The results that leave the unit make a beat for memory.
 static bool word_comes(const struct sq_tv_sim *s)
 {
-    return s->layer.y == SQ_TV_BINARY32 ||
-           (s->layer.y == SQ_TV_BFLOAT16 && (s->upper || out_ends(s)));
+    return s->layer.y != SQ_TV_NO_Y && (ends_word(s) || out_ends(s));
 }
 
 bool sq_tv_word(const struct sq_tv_sim *s, int32_t word[SQ_DMA_WORDS_MAX])
@@ -357,9 +380,8 @@ bool sq_tv_word(const struct sq_tv_sim *s, int32_t word[SQ_DMA_WORDS_MAX])
         word[0] = (int32_t)s->red;
         return true;
     }
-    if (s->upper)
-        memcpy(word, s->lower, 2 * (size_t)s->lanes);
-    put_elements(&s->layer, last_stage(s)->y, n, s->upper ? s->lanes : 0, word);
+    memcpy(word, s->held, s->nbytes);
+    put_elements(&s->layer, last_stage(s)->y, n, s->piece * s->lanes, word);
     return true;
 }
 
@@ -482,15 +504,16 @@ static void leave(struct sq_tv_sim *s)
         if (is_better && r->y[i] == r->red)
             s->index = s->base + i;
     const uint32_t n = ends ? s->out_left : s->lanes;
-    if (l->y == SQ_TV_BFLOAT16 && !s->upper) {
-        memset(s->lower, 0, sizeof s->lower);
-        put_elements(l, r->y, n, 0, (int32_t *)s->lower);
+    if (ends || ends_word(s)) {
+        s->piece = 0;
+        memset(s->held, 0, sizeof s->held);
+    } else {
+        put_elements(l, r->y, n, s->piece++ * s->lanes, s->held);
     }
     s->last_red = r->red;
     s->red = l->red == SQ_TV_INDEX ? s->index : r->red;
     s->has_red = ends_span && sq_tv_uses(l, SQ_TV_RED);
     s->goes_on = !ends_span;
-    s->upper = l->y == SQ_TV_BFLOAT16 && !s->upper && !ends;
     s->base = ends_span ? 0 : s->base + n;
     s->out_rows -= ends;
     s->out_left = ends ? l->n : s->out_left - s->lanes;

@@ -18,7 +18,8 @@ enum {
 };
 enum sq_tv_from { SQ_TV_CONSTANT, SQ_TV_ROW, SQ_TV_ONE, SQ_TV_FROM_A };
 enum sq_tv_red { SQ_TV_NONE, SQ_TV_SUM, SQ_TV_LARGEST, SQ_TV_INDEX };
-enum sq_tv_y { SQ_TV_NO_Y, SQ_TV_BINARY32, SQ_TV_BFLOAT16 };
+// SQ_TV_BYTE: the low 8 bits of binary32, an integer where 1.5 * 2^23 was added to it.
+enum sq_tv_y { SQ_TV_NO_Y, SQ_TV_BINARY32, SQ_TV_BFLOAT16, SQ_TV_BINARY16, SQ_TV_BYTE };
 
 // A pass: y = f(a b + c) of `rows` rows of n elements.
 struct sq_tv_layer {
@@ -78,8 +79,9 @@ struct sq_tv_sim {
     } stage[SQ_TV_STAGES_MAX];
 
     uint32_t out_rows, out_left, base, index, last_red; // results
-    bool has_red, upper, goes_on; // red waits; a beat of bfloat16 is half; a span has begun
-    uint32_t red, lower[SQ_TV_LANES_MAX / 2 + 1];
+    bool has_red, goes_on;                              // red waits; a span has begun
+    uint32_t red, piece; // of a beat of narrow y; held: those before it
+    int32_t held[SQ_TV_LANES_MAX];
 };
 
 void sq_tv_init(struct sq_tv_sim *s, uint32_t nbytes, bool is_there);

@@ -489,7 +489,7 @@ SQ_TEST(descriptors_are_those_of_the_model)
                                            .from = {SQ_TV_ROW, n[1] & 3, n[2] & 3},
                                            .half = {n[3] & 1, n[3] & 2, n[3] & 4},
                                            .red = n[4] & 3,
-                                           .y = n[5] & 3,
+                                           .y = n[5] % 5,
                                            .all = n[6] & 1,
                                            .addr = {at[0], at[1], at[2], at[3], at[4]},
                                            .stride = {n[7], n[8], n[9], n[10]},
@@ -498,7 +498,7 @@ SQ_TEST(descriptors_are_those_of_the_model)
         const struct sq_driver_vector my_vector = {
             at[0],    at[1],    at[2],    at[3],    at[4],    n[11],    vector.n,
             n[7],     n[8],     n[9],     n[10],    n[0] & 3, n[1] & 3, n[2] & 3,
-            n[4] & 3, n[5] & 3, n[6] & 1, n[3] & 1, n[3] & 2, n[3] & 4};
+            n[4] & 3, n[5] % 5, n[6] & 1, n[3] & 1, n[3] & 2, n[3] & 4};
         sq_tv_encode(&vector, want);
         sq_driver_describe_vector(&my_vector, got);
         assert_memory_equal(got, want, sizeof want);
