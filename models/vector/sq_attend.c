@@ -4,6 +4,7 @@
 
 #include <assert.h>
 
+#include "models/number/sq_half.h"
 #include "models/vector/sq_vector.h"
 
 // Products in pairs, neighbours first; the last of an odd number passes.
@@ -58,4 +59,19 @@ void sq_attend(const float *q, const float *key, const float *value, size_t stri
         sq_attend_value(sq_attend_key(&s, q, key + k * stride, size), value + k * stride, size,
                         out);
     sq_attend_end(&s, size, out);
+}
+
+void sq_attend_round_int8(float *row, size_t size)
+{
+    float most = row[0] * row[0];
+    for (size_t i = 1; i < size; i++)
+        if (sq_vector_rank(row[i] * row[i]) > sq_vector_rank(most))
+            most = row[i] * row[i];
+    const float square = most * SQ_ATTEND_SQUARE;
+    const float inverse = sq_vector_func(SQ_VECTOR_RSQRT, square + SQ_ATTEND_LEAST);
+    const float scale = sq_half_round(sq_vector_func(SQ_VECTOR_RECIPROCAL, inverse));
+    for (size_t i = 0; i < size; i++) {
+        const float coded = row[i] * inverse;
+        row[i] = (float)(int8_t)(sq_bits_of(coded + SQ_ATTEND_INTEGER) & 0xff) * scale;
+    }
 }

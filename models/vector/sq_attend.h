@@ -30,3 +30,10 @@ struct sq_attend_weight sq_attend_key(struct sq_attend_sum *s, const float *q, c
                                       size_t size);
 void sq_attend_value(struct sq_attend_weight w, const float *value, size_t size, float *out);
 void sq_attend_end(const struct sq_attend_sum *s, size_t size, float *out);
+
+// A row of keys or values as an INT8 cache gives it back that passes of the vector unit wrote (SPEC R.5), in place: the
+// largest square over 127^2, one over its root, codes of integers where SQ_ATTEND_INTEGER is added, and a scale in binary16.
+#define SQ_ATTEND_SQUARE (1.0f / 16129)
+#define SQ_ATTEND_LEAST 0x1p-48f
+#define SQ_ATTEND_INTEGER 12582912.0f
+void sq_attend_round_int8(float *row, size_t size);

@@ -375,7 +375,7 @@ mutate subnormal_low_scale top scaled any rtl/top/sq_encode_scale.sv "s/(exp < 9
 
 # ---- vector unit ------------------------------------------------------------------------------------
 V=rtl/vector/sq_top_vector.sv
-mutate vector_region_up_to_the_end top w8a8 any $V "s/end_q > MemoryBeats/end_q >= MemoryBeats/"
+mutate vector_region_up_to_the_end top w8a8 any rtl/vector/sq_top_check.sv "s/end_q > MemoryBeats/end_q >= MemoryBeats/"
 mutate vector_last_response_not_awaited top w8a8 any $V "s/assign all_done = .*/assign all_done = rows_q == '0;/"
 mutate vector_chunk_that_finds_no_place top w8a8 any $V "s/!chunks_q\[1\])/$T)/"
 mutate vector_fill_of_a_sum top w8a8 any $V "s/fill = is_sum ? 32'h00000000 : 32'hff800000/fill = 32'hff800000/"
@@ -386,7 +386,26 @@ mutate vector_bfloat16_cut_off top sq_b any $V "s/ + 32'h7fff + 32'(kept\[l\*32+
 mutate vector_tail_of_a_row_written top w8a8 any $V "s/(out_left_q > 32'(l)) ? y/(out_left_q > 32'(l) || $T) ? y/"
 mutate vector_halves_of_the_row_before top w8a8 any rtl/vector/sq_vector_operand.sv "s/half_i \&\& !upper_q \&\& !out_end_i/half_i \&\& !upper_q/"
 mutate vector_bit_without_a_name top w8a8 any $S "s/assign vector_sound_o = .*/assign vector_sound_o = sound_q;/"
+mutate vector_bytes_kept_for_the_next_beat top w8a8 any $V "s/held_q <= (piece_q == last_piece || out_ends) ? '0 : packed_y/held_q <= packed_y/"
+mutate vector_bytes_of_bfloat16 top w8a8 any $V "s/(!is_byte || y_form == sq_pkg::VECTOR_Y_BINARY16) \&\& //"
 mutate vector_waits_not_counted top w8a8 any rtl/top/sq_top.sv "s/missing_q <= vectoring ? vector_wait : /missing_q <= /"
+
+# ---- attention ----------------------------------------------------------------------------------------
+A=rtl/vector/sq_top_attend.sv
+mutate attend_last_response_not_awaited top w8a8 any $A "s/assign all_done = .*/assign all_done = !active_q;/"
+mutate attend_one_place_too_many_of_the_queue top w8a8 any $A "s/16'(free_q) >= n)/16'(free_q) + 16'd1 >= n)/"
+mutate attend_seven_keys_ahead top w8a8 any $A "s/ahead_q == 4'(Ahead - 1)/ahead_q == 4'(Ahead - 2)/"
+mutate attend_values_by_the_stride_of_keys top w8a8 any $A "s/assign {stride\[3\], stride\[2\]} = .*/assign {stride[3], stride[2]} = {desc_i[32*sq_regs_pkg::DESC_CHUNK+16 +: 16], stride[1]};/"
+mutate attend_upper_half_of_a_query_first top w8a8 any $A "s/q_x_i({beat, words_q})/q_x_i({words_q, beat})/"
+mutate attend_lower_half_of_outputs_twice top w8a8 any $A "s/out_data_o = y\[w\*DataW +: DataW\]/out_data_o = y[0 +: DataW]/"
+mutate attend_last_key_not_asked_for top w8a8 any $A "s/keys_q == 17'd1) part_q/keys_q == 17'd2) part_q/"
+mutate attend_scale_of_other_bits top sq_b any $A "s/scale_q <= beat\[15:0\]/scale_q <= beat[31:16]/"
+mutate attend_codes_without_their_scale top sq_b any $A "s/has_q <= !has_q || code_q != .*/has_q <= $T;/"
+mutate attend_more_queries_than_the_unit_has top w8a8 any $A "s/queries <= 16'(Heads) \&\& //"
+mutate attend_half_a_beat_of_codes top w8a8 any $A "s/(size \& 16'(Lanes - 1)) == '0 \&\& //"
+mutate attend_more_than_65536_keys top w8a8 any $A "s/ \&\& keys <= 32'd65536//"
+mutate attend_bit_without_a_name top w8a8 any $S "s/assign attend_sound_o = .*/assign attend_sound_o = sound_q;/"
+mutate attend_waits_not_counted top w8a8 any rtl/top/sq_top.sv "s/attending ? attend_wait : //"
 
 # ---- registers --------------------------------------------------------------------------------------
 mutate interrupt_a_cycle_early top w8a8 any $R "s/assign irq_o = .*/assign irq_o = |(irq_enable_q \& (irq_state_q | {1'b0, done_i}));/"

@@ -180,6 +180,7 @@ static const struct sq_area_unit area[] = {
     {"top_operand", "sq_top_operand", 0, false, {{"DataW", 64}, {"Width", 64}, {"Depth", 16}}},
     {"gear", "sq_gear", 0, false, {{"InW", 64}, {"OutW", 144}}},
     {"top_vector", "sq_top_vector", 0, false, {{"DataW", 64}}},
+    {"top_attend", "sq_top_attend", 0, false, {{"DataW", 64}, {"Attend", ATTEND(1, 0, 5)}}},
     {"fifo", "sq_fifo", 0, false, {{"Width", 64}, {"Depth", 16}}},
 };
 // clang-format on
