@@ -293,42 +293,34 @@ void sq_driver_abort(const struct sq_driver *d)
 
 // ---- the program of a token -----------------------------------------------------------------------
 
-enum sq_driver_result sq_driver_token_begin(const struct sq_driver *d, struct sq_driver_token *t,
-                                            uint32_t id, uint32_t position)
+enum sq_driver_result sq_driver_token(const struct sq_driver *d, struct sq_driver_token *t,
+                                      uint32_t id, uint32_t position, uint32_t *next)
 {
     volatile uint32_t *const w = t->word;
+    struct sq_driver_done done;
     if (w[SQ_DRIVER_TOKEN_MAGIC] != SQ_DRIVER_TOKEN_MAGIC_VALUE || id >= w[SQ_DRIVER_TOKEN_VOCAB] ||
         position >= w[SQ_DRIVER_TOKEN_POSITIONS])
         return SQ_DRIVER_NO_CHIP;
-    const volatile uint32_t *patch = w + w[SQ_DRIVER_TOKEN_PATCHES] / 4;
-    for (uint32_t i = 0; i < w[SQ_DRIVER_TOKEN_NPATCHES]; i++, patch += 4)
-        w[patch[0] / 4] = patch[1] + patch[2] * (patch[3] ? position : id);
-    t->stop = 0;
+    t->failed = 0;
     t->ring = (struct sq_driver_ring){
         .base = ((uint64_t)w[SQ_DRIVER_TOKEN_BASE_HIGH] << 32 | w[SQ_DRIVER_TOKEN_BASE]) +
                 SQ_DRIVER_TOKEN_RING_NBYTES,
-        .size = w[SQ_DRIVER_TOKEN_STOP + w[SQ_DRIVER_TOKEN_NSTOPS] - 1] + 1,
+        .size = w[SQ_DRIVER_TOKEN_TAIL] + 1,
         .word = w + SQ_DRIVER_TOKEN_RING_NBYTES / 4};
-    return sq_driver_ring_open(d, &t->ring, 0);
-}
-
-enum sq_driver_result sq_driver_token_next(const struct sq_driver *d, struct sq_driver_token *t)
-{
-    struct sq_driver_done done;
-    uint32_t slot = t->ring.head;
-    t->ring.tail = t->word[SQ_DRIVER_TOKEN_STOP + t->stop++];
+    enum sq_driver_result result = sq_driver_ring_open(d, &t->ring, 0);
+    if (result != SQ_DRIVER_OK)
+        return result;
+    const volatile uint32_t *patch = w + w[SQ_DRIVER_TOKEN_PATCHES] / 4;
+    for (uint32_t i = 0; i < w[SQ_DRIVER_TOKEN_NPATCHES]; i++, patch += 4)
+        w[patch[0] / 4] = patch[1] + patch[2] * (patch[3] ? position : id);
+    t->ring.tail = w[SQ_DRIVER_TOKEN_TAIL];
     sq_driver_ring_start(d, &t->ring);
-    const enum sq_driver_result result = sq_driver_ring_finish(d, &t->ring);
-    while (result == SQ_DRIVER_FAILED && slot + 1 < t->ring.tail &&
-           sq_driver_ring_done(&t->ring, slot, &done) == SQ_DRIVER_OK)
-        slot++;
-    t->failed = slot;
+    result = sq_driver_ring_finish(d, &t->ring);
+    while (result == SQ_DRIVER_FAILED && t->failed + 1 < t->ring.tail &&
+           sq_driver_ring_done(&t->ring, t->failed, &done) == SQ_DRIVER_OK)
+        t->failed++;
+    *next = w[w[SQ_DRIVER_TOKEN_RESULT] / 4];
     return result;
-}
-
-uint32_t sq_driver_token_choice(const struct sq_driver_token *t)
-{
-    return t->word[t->word[SQ_DRIVER_TOKEN_RESULT] / 4];
 }
 
 // ---- a sentence -----------------------------------------------------------------------------------

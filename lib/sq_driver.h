@@ -156,30 +156,25 @@ enum {
     SQ_DRIVER_TOKEN_MAGIC,
     SQ_DRIVER_TOKEN_BASE, // where it lies as the chip sees it
     SQ_DRIVER_TOKEN_BASE_HIGH,
-    SQ_DRIVER_TOKEN_VOCAB,       // tokens: numbers below it
-    SQ_DRIVER_TOKEN_POSITIONS,   // of a sequence
-    SQ_DRIVER_TOKEN_RESULT,      // offset of the number of the next token
-    SQ_DRIVER_TOKEN_PATCHES,     // offset of patches of four words: the word at offset [0] becomes
-    SQ_DRIVER_TOKEN_NPATCHES,    // [1] + [2] x, x the token, or where [3] is 1 its position
-    SQ_DRIVER_TOKEN_NSTOPS,      // writes of TAIL; before each but the first the host does its part
-    SQ_DRIVER_TOKEN_STOP,        // [NSTOPS] tails; the last one is the number of descriptors
-    SQ_DRIVER_TOKEN_STOPS = 200, // of them at most
-    SQ_DRIVER_TOKEN_RING_NBYTES = 1024,      // offset of the ring
+    SQ_DRIVER_TOKEN_VOCAB,     // tokens: numbers below it
+    SQ_DRIVER_TOKEN_POSITIONS, // of a sequence
+    SQ_DRIVER_TOKEN_RESULT,    // offset of the number of the next token
+    SQ_DRIVER_TOKEN_PATCHES,   // offset of patches of four words: the word at offset [0] becomes
+    SQ_DRIVER_TOKEN_NPATCHES,  // [1] + [2] x, x the token, or where [3] is 1 its position
+    SQ_DRIVER_TOKEN_TAIL,      // descriptors of the ring
+    SQ_DRIVER_TOKEN_RING_NBYTES = 128,       // offset of the ring
     SQ_DRIVER_TOKEN_MAGIC_VALUE = 0x4b545153 // "SQTK"
 };
 struct sq_driver_token {
     volatile uint32_t
         *word; // the caller's: the program as it sees it, in the chip's order of bytes
     struct sq_driver_ring ring;
-    uint32_t stop, failed; // stops that are done; the slot that ended with an error
+    uint32_t failed; // the slot that ended with an error
 };
-// Makes the program one of this token at this position. OK; NO_CHIP: the magic, token or position is none of it; BUSY.
-enum sq_driver_result sq_driver_token_begin(const struct sq_driver *d, struct sq_driver_token *t,
-                                            uint32_t id, uint32_t position);
-// Rings the doorbell up to the next stop, and waits; to be called NSTOPS times. OK, TIMEOUT; FAILED: slot `failed` has an error.
-enum sq_driver_result sq_driver_token_next(const struct sq_driver *d, struct sq_driver_token *t);
-// After the last: the number of the largest logit.
-uint32_t sq_driver_token_choice(const struct sq_driver_token *t);
+// Runs the token at this position, after those at the positions before it; *next is the number of the largest logit. OK, TIMEOUT,
+// BUSY; NO_CHIP: the magic, token or position is none of the program; FAILED: slot `failed` has an error.
+enum sq_driver_result sq_driver_token(const struct sq_driver *d, struct sq_driver_token *t,
+                                      uint32_t id, uint32_t position, uint32_t *next);
 
 // One sentence that says how it ended, cut to size - 1 characters; returns text.
 const char *sq_driver_text(const struct sq_driver_done *done, char *text, size_t size);

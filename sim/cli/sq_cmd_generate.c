@@ -32,7 +32,7 @@ static const struct sq_cli_row rows[] = {
                 "stepped cycle by cycle; the chip's RTL through Verilator"),
     SQ_CLI_UINT("tokens", "N", 1, 1 << 20, AT(n_tokens), "tokens to write"),
     SQ_CLI_FLAG("vector", AT(has_vector),
-                "all but attention is computed by the chip, as a program of descriptors"),
+                "all of a token is computed by the chip, as a program of descriptors"),
     SQ_CLI_REAL("temperature", "T", 0, 100, AT(temperature),
                 "above 0: tokens are drawn from softmax(logits / T); 0: the most likely one"),
     SQ_CLI_UINT("seed", "N", 0, UINT64_MAX, AT(seed), "of what is drawn"),
@@ -56,8 +56,8 @@ static const char doc[] =
     "Writes text with MODEL (default: the embedded traces/tiny-llama, whose tokens are bytes), a "
     "token at a time. Every linear layer is computed in the exact arithmetic of a format; "
     "embedding, norms, attention and the product with the vocabulary are the host's, in binary32. "
-    "With --vector all but attention is the chip's, by the program of a token that `sqsim image "
-    "--token` writes; inputs and outputs of layers are bfloat16 then. "
+    "With --vector all is the chip's, by the program of a token that `sqsim image "
+    "--token` writes; inputs and outputs of layers are bfloat16 then, keys and values binary16. "
     "On the chip a driver puts the image of a layer into memory, starts it and reads its outputs; "
     "cycles are the chip's own counters. All choices of --on give the same logits, to the bit; "
     "their digest is in --json. The codes of a MODEL that another program quantized are taken as "
@@ -181,8 +181,8 @@ static void print_parts(const struct work *w)
     uint64_t all = 0;
     for (unsigned i = 0; i < SQ_TOKEN_PARTS; i++)
         all += w->part[i].cycles;
-    printf("the last token on the chip, attention by the host:\n%-10s %11s %10s %6s %10s %10s\n",
-           "part", "descriptors", "cycles", "%", "busy", "waits");
+    printf("the last token on the chip, one doorbell:\n%-10s %11s %10s %6s %10s %10s\n", "part",
+           "descriptors", "cycles", "%", "busy", "waits");
     for (unsigned i = 0; i < SQ_TOKEN_PARTS; i++) {
         const struct sq_chip_cost *const c = &w->part[i];
         printf("%-10s %11llu %10llu %6.1f %10llu %10llu\n", sq_token_part_names[i],
@@ -204,11 +204,11 @@ static void print_chip(const struct work *w, const struct sq_chip_cost *all, dou
            w->in->has_vector ? "engine or unit work" : "the engine multiplies",
            share(all->busy, all->cycles), share(all->wait, all->cycles),
            share(all->blocked, all->cycles));
-    printf("%s tokens a second%s at %g MHz, a clock that %s says and no netlist; without "
-           "attention%s, which %s the host's; %.0f bytes a token\n",
+    printf("%s tokens a second%s at %g MHz, a clock that %s says and no netlist%s; %.0f bytes a "
+           "token\n",
            sq_cli_number_text(per_s, 1, text), w->n_tokens > 1 ? " behind the prompt" : "",
            w->machine.clock_hz / 1e6, sq_cli_text(w->machine.name),
-           w->in->has_vector ? "" : " and lm_head", w->in->has_vector ? "is" : "are",
+           w->in->has_vector ? "" : "; without attention and lm_head, which are the host's",
            (double)(one->read_nbytes + one->write_nbytes) /
                (double)(w->n_tokens > 1 ? w->n_tokens - 1 : 1));
 }

@@ -89,7 +89,7 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_FLAG(
         "token", AT(is_token),
         "the program of a token, token.bin: all layers, the steps between them, lm_head and "
-        "choice as one ring, which lib/sq_driver.h runs; attention is the host's"),
+        "choice as one ring, which lib/sq_driver.h runs"),
     SQ_CLI_UINT("positions", "N", 1, 1 << 20, AT(positions), "--token: of a sequence"),
     SQ_CLI_FORMATS(SQ_IN_EVAL, AT(options)),
     SQ_CLI_FLAG("json", AT(is_json), "one JSON object per layer, the summary last",
@@ -433,7 +433,7 @@ static enum sq_status put_token(struct visit *v, const struct sq_token_program *
         SQ_KEYS("format", v->format->name, "base", p->base),
         SQ_MEMBERS(sq_cli_parameters_json(&sq_top_block, p->value)),
         SQ_KEYS("bytes", 4 * (uint64_t)p->n_words, "digest", digest_of(p->word, p->n_words)),
-        SQ_KEYS("descriptors", p->n, "doorbells", p->n_stops, "positions", p->positions),
+        SQ_KEYS("descriptors", p->n, "positions", p->positions),
         SQ_KEYS("vocabulary", p->vocab, "parts", parts),
         SQ_COLUMNS_END};
     v->json = sq_cli_object(row);
@@ -443,8 +443,7 @@ static enum sq_status put_token(struct visit *v, const struct sq_token_program *
     for (unsigned i = 0; i < SQ_TOKEN_PARTS && status == SQ_OK && !v->in->is_json; i++)
         printf("%-10s %4llu descriptors\n", sq_token_part_names[i], (unsigned long long)n[i]);
     if (status == SQ_OK && !v->in->is_json)
-        printf("%u descriptors, %u doorbells a token, %zu positions\n", p->n, p->n_stops,
-               p->positions);
+        printf("%u descriptors, one doorbell a token, %zu positions\n", p->n, p->positions);
     json_decref(v->json);
     v->nbytes = 4 * (uint64_t)p->n_words;
     return status;

@@ -115,13 +115,6 @@ static enum sq_status multiply(void *context, const struct sq_llama_linear *l, b
     return SQ_OK;
 }
 
-static enum sq_status attend(void *context, size_t block, const float *q, const float *k,
-                             const float *v, float *out, struct sq_error *err)
-{
-    struct generation *const g = context;
-    return sq_llama_attend(&g->llama, block, q, k, v, out, err);
-}
-
 // A token after the other through the program of a token, whose choice is that of the logits.
 static enum sq_status pass_on_chip(struct generation *g, const int32_t *id, size_t n,
                                    struct sq_error *err)
@@ -133,8 +126,8 @@ static enum sq_status pass_on_chip(struct generation *g, const int32_t *id, size
             .n_sequences = 1, .offset = offset, .id = (int32_t *)(uintptr_t)(id + i)};
         int32_t next;
         SQ_TRY(sq_llama_next(&g->llama, &one, err));
-        SQ_TRY(sq_token_program_run(&g->program, g->o->chip, id[i], g->llama.past, attend, g,
-                                    g->part, &next, g->logit, err));
+        SQ_TRY(sq_token_program_run(&g->program, g->o->chip, id[i], g->llama.past, g->part, &next,
+                                    g->logit, err));
         if ((size_t)next != most_likely(g->logit, g->program.vocab))
             return SQ_FAIL(err, SQ_ERR_INTERNAL, "the chip says token %d, of the logits %zu is it",
                            (int)next, most_likely(g->logit, g->program.vocab));
@@ -261,6 +254,7 @@ static enum sq_status set_up(struct generation *g, struct sq_error *err)
     SQ_NEED(g->logit && g->p, err, "%zu logits", vocabulary);
     SQ_TRY(sq_llama_init_cached(&g->llama, g->ck, &longest, length, err));
     g->llama.steps_nbytes = o->vector_nbytes;
+    g->llama.softmax_lanes = o->vector_nbytes > 0 ? SQ_LLAMA_ATTEND : 0;
     return o->vector_nbytes > 0 && !o->chip ? read_head(g, err) : SQ_OK;
 }
 

@@ -2,7 +2,7 @@
 // Text from a model, token after token: embedding, norms, rotary embedding, attention (with kept keys and values),
 // softmax and lm_head on the host in binary32, every linear layer of the decoder in the exact arithmetic of a format, by
 // the golden model or by the chip. Hidden states and logits do not depend on which of them multiplies, and the states
-// are, to the bit, those of a pass over all tokens at once (sq_eval.h). With a vector unit all but attention is the
+// are, to the bit, those of a pass over all tokens at once (sq_eval.h). With a vector unit all is the
 // chip's, by the program of a token (sq_token_program.h, which says what is rounded).
 #pragma once
 
@@ -24,7 +24,7 @@ struct sq_generate_options {
         temperature; // > 0: drawn from softmax(logits / temperature); 0: the most likely, of equals the lowest id
     uint64_t seed;
     struct sq_chip_linear *chip; // the caller's; NULL: the golden model multiplies
-    // Not 0: all but attention is computed as a vector unit with a lane for each 4 of so many bytes does it: by the program
+    // Not 0: all is computed as a vector unit with a lane for each 4 of so many bytes and an attention unit do it: by the program
     // of a token on the chip, whose bus has as many, or by models/ without one.
     uint32_t vector_nbytes;
 };

@@ -571,24 +571,6 @@ static enum sq_status attention_half(const struct pass *p, struct sq_error *err)
     return add_normed(p, "post_attention_layernorm", s->q, err);
 }
 
-enum sq_status sq_llama_attend(struct sq_llama *s, size_t block, const float *q, const float *k,
-                               const float *v, float *out, struct sq_error *err)
-{
-    const struct sq_model_config *c = &s->ck->config;
-    const size_t kv = c->n_kv_heads * c->head_dim, n = c->n_heads * c->head_dim;
-    s->k = s->kept + 2 * block * s->capacity * kv;
-    s->v = s->k + s->capacity * kv;
-    float *const key = s->k + s->past * kv, *const value = s->v + s->past * kv;
-    memcpy(s->q, q, n * sizeof *q);
-    memcpy(key, k, kv * sizeof *k);
-    memcpy(value, v, kv * sizeof *v);
-    SQ_TRY(through_cache(s, key, err));
-    SQ_TRY(through_cache(s, value, err));
-    SQ_TRY(attention(s, c->is_local[block] ? c->local_window : SIZE_MAX, err));
-    memcpy(out, s->x, n * sizeof *out);
-    return SQ_OK;
-}
-
 static enum sq_status mlp_half(const struct pass *p, struct sq_error *err)
 {
     struct sq_llama *s = p->s;

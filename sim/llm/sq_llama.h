@@ -89,10 +89,6 @@ enum sq_status sq_llama_next(struct sq_llama *s, const struct sq_tokens *tokens,
                              struct sq_error *err);
 void sq_llama_free(struct sq_llama *s);
 
-// Attention of the block alone, of the one token of sq_llama_next: keys and values of it are kept.
-enum sq_status sq_llama_attend(struct sq_llama *s, size_t block, const float *q, const float *k,
-                               const float *v, float *out, struct sq_error *err);
-
 // Decoder block `block`, to be called for 0, 1, .. n_layers-1 in order; hook may be NULL.
 enum sq_status sq_llama_block(struct sq_llama *s, size_t block, sq_llama_hook *hook, void *context,
                               struct sq_error *err);

@@ -103,17 +103,17 @@ ok "the digest is that of the file" grep -q "\"digest\":$(sed -n 's/.*"digest": 
 refuse "the chip does not run its layers" image --format spqr
 # The program of a token: its header is that of lib/sq_driver.h; the ring's first descriptor reads the row of a token.
 sq image --format mxfp4 --token --cols 4 --base 0x80000000 -o images
-ok "the program of a token" out_has "82 descriptors, 3 doorbells a token, 256 positions"
+ok "the program of a token" out_has "92 descriptors, one doorbell a token, 256 positions"
 python3 - images/token <<'PY'
 import json, struct, sys
 token, memory = json.load(open(sys.argv[1] + ".json")), open(sys.argv[1] + ".bin", "rb").read()
 word = lambda at: struct.unpack_from("<I", memory, at)[0]
-magic, base, high, vocab, positions, result, patches, n, stops = struct.unpack_from("<9I", memory)
-assert (magic, base, high, vocab, positions, n, stops) == (0x4b545153, 0x80000000, 0, 256, 256, 2, 3)
-assert token["bytes"] == len(memory) > result and token["doorbells"] == 3 and sum(token["parts"].values()) == 82
-assert struct.unpack_from("<3I", memory, 36)[2] == 82 and word(1024) & 0xffff == 0x5651
+magic, base, high, vocab, positions, result, patches, n, tail = struct.unpack_from("<9I", memory)
+assert (magic, base, high, vocab, positions, n, tail) == (0x4b545153, 0x80000000, 0, 256, 256, 16, 92)
+assert token["bytes"] == len(memory) > result and token["descriptors"] == sum(token["parts"].values()) == 92
+assert word(128) & 0xffff == 0x5651
 at, first, stride, by = struct.unpack_from("<4I", memory, patches)
-assert (at, first, stride, by) == (1028, word(1028), 4 * 256, 0)
+assert (at, first, stride, by) == (132, word(132), 4 * 256, 0)
 PY
 ok "... as its header says" [ $? = 0 ]
 refuse "--token with --ring" image --token --ring --format dense

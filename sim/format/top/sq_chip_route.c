@@ -427,6 +427,7 @@ static enum sq_status set_point(struct sq_route_work *w, const struct tiles *t,
     v[SQ_TOP_WRITES] = or_usual(chip->writes, 4);
     v[SQ_TOP_QUIET] = 400;
     v[SQ_TOP_VECTOR] = chip->vectors;
+    v[SQ_TOP_ATTEND] = chip->attend;
     SQ_TRY(check_products(chip, v, err));
     const unsigned sums = sq_top_shape(v).pairs * w->array_rows * w->array_cols;
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++) {

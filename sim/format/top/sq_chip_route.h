@@ -21,6 +21,7 @@ struct sq_chip {
     uint64_t base; // of the image in memory: where its descriptor lies; a multiple of SQ_AXI_PAGE
     bool
         encodes; // it has an encoder, outputs are bfloat16, and tiles of rows lie apart (sq_encode_sim.h)
+    unsigned attend;  // sq_ta_param of its attention unit (sq_top_attend.h); 0: it has none
     bool vectors;     // it has a vector unit (sq_top_vector.h)
     bool moves_codes; // with `encodes`: outputs are INT8, which the encoder moves
     struct sq_chip_tail {

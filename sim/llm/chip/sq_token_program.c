@@ -2,10 +2,13 @@
 // Lays the program of a token out, and runs it by the driver (sq_token_program.h).
 #include "sim/llm/chip/sq_token_program.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/number/sq_bits.h"
 #include "sim/block/top/sq_encode_sim.h"
+#include "sim/block/vector/sq_top_attend.h"
 #include "sim/block/vector/sq_vector_steps.h"
 #include "sim/format/sq_layer_rule.h"
 #include "sim/llm/sq_llama.h"
@@ -15,7 +18,7 @@ const char *const sq_token_part_names[SQ_TOKEN_PARTS] = {
     "o",         "residuals", "gate, up", "SiLU",    "down",   "head"};
 
 enum { Q, K, V, O, GATE, UP, DOWN, N_LINEAR };
-enum { PER_BLOCK = 48, BESIDE = 16, ALIGN = 64, NAME_SIZE = 96 };
+enum { PER_BLOCK = 48, BESIDE = 16, QUERIES_MAX = SQ_TA_HEADS_MAX, ALIGN = 64, NAME_SIZE = 96 };
 
 // The image of a layer, in its place; its descriptor is not in the ring yet.
 struct placed {
@@ -34,6 +37,7 @@ struct sq_token_builder {
     uint32_t patches;
     uint64_t h, x, plain, scratch; // rows of binary32 but x: tiles of bfloat16
     uint64_t rotation;
+    uint64_t keys, values; // of the block at hand, [positions][heads][head_dim] of binary16
 };
 
 // ---- memory -----------------------------------------------------------------------------------------
@@ -179,8 +183,21 @@ static void add_norm(struct sq_token_builder *b, uint64_t x, size_t heads, size_
                                 (struct sq_vector_rows){.at = y, .stride = from.stride}));
 }
 
-// Heads at x to y, by the rotation of the token: cosines, sines, negative sines.
-static void add_rotary(struct sq_token_builder *b, uint64_t x, size_t heads, uint64_t y)
+// The same pass with y in the cache: n elements of binary16 a row, from that element of the position on.
+static void add_to_cache(struct sq_token_builder *b, enum sq_token_part part, struct sq_tv_layer l,
+                         uint64_t cache, size_t element, size_t stride)
+{
+    const struct sq_model_config *const c = &b->ck->config;
+    l.y = SQ_TV_BINARY16;
+    l.addr[SQ_TV_Y] = cache + 2 * element;
+    l.stride[SQ_TV_Y] = (uint32_t)(2 * stride / b->nbytes);
+    add_pass(b, part, l);
+    patch(b, SQ_DESC_OUT, l.addr[SQ_TV_Y], 2 * c->n_kv_heads * c->head_dim, true);
+}
+
+// Heads at x to y, by the rotation of the token: cosines, sines, negative sines. cache: and from there to the cache; 0: not.
+static void add_rotary(struct sq_token_builder *b, uint64_t x, size_t heads, uint64_t y,
+                       uint64_t cache)
 {
     const size_t n = b->ck->config.head_dim, half = n / 2;
     const uint32_t stride = (uint32_t)(4 * n / b->nbytes);
@@ -188,17 +205,19 @@ static void add_rotary(struct sq_token_builder *b, uint64_t x, size_t heads, uin
     const struct sq_vector_operand c = sq_vector_each(row(b->rotation)),
                                    s = sq_vector_each(row(b->rotation + 4 * half)),
                                    m = sq_vector_each(row(b->rotation + 8 * half));
-    const struct sq_vector_rows a = {.at = x, .stride = stride},
-                                d = {.at = x + 4 * half, .stride = stride},
-                                first = {.at = y, .stride = stride},
-                                second = {.at = y + 4 * half, .stride = stride};
-    const enum sq_vector_func f = SQ_VECTOR_PLAIN;
-    add_pass(b, SQ_TOKEN_ROTARY, sq_vector_pass(f, heads, half, a, c, zero, first));
-    add_pass(b, SQ_TOKEN_ROTARY,
-             sq_vector_pass(f, heads, half, d, m, sq_vector_each(first), first));
-    add_pass(b, SQ_TOKEN_ROTARY, sq_vector_pass(f, heads, half, d, c, zero, second));
-    add_pass(b, SQ_TOKEN_ROTARY,
-             sq_vector_pass(f, heads, half, a, s, sq_vector_each(second), second));
+    for (unsigned i = 0; i < 2; i++) {
+        const struct sq_vector_rows own = {.at = x + 4 * half * i, .stride = stride},
+                                    other = {.at = x + 4 * half * !i, .stride = stride},
+                                    to = {.at = y + 4 * half * i, .stride = stride};
+        const struct sq_tv_layer last =
+            sq_vector_pass(SQ_VECTOR_PLAIN, heads, half, other, i ? s : m, sq_vector_each(to), to);
+        add_pass(b, SQ_TOKEN_ROTARY,
+                 sq_vector_pass(SQ_VECTOR_PLAIN, heads, half, own, c, zero, to));
+        if (cache)
+            add_to_cache(b, SQ_TOKEN_ROTARY, last, cache, half * i, n);
+        else
+            add_pass(b, SQ_TOKEN_ROTARY, last);
+    }
 }
 
 // ---- layers -----------------------------------------------------------------------------------------
@@ -295,8 +314,8 @@ static void add_layer(struct sq_token_builder *b, enum sq_token_part part, const
 }
 
 // The outputs of a layer, with its bias, as a row.
-static enum sq_status add_copy(struct sq_token_builder *b, enum sq_token_part part, size_t index,
-                               const struct placed *l, uint64_t y, struct sq_error *err)
+static enum sq_status copy_of(struct sq_token_builder *b, size_t index, const struct placed *l,
+                              uint64_t y, struct sq_tv_layer *pass, struct sq_error *err)
 {
     const struct sq_layer *const of = &b->ck->layer[index];
     struct sq_vector_operand bias = sq_vector_constant(0.0f);
@@ -306,8 +325,8 @@ static enum sq_status add_copy(struct sq_token_builder *b, enum sq_token_part pa
         SQ_TRY(sq_tensor_read_f32(of->bias, (float *)words_at(b->p, at), err));
         bias = sq_vector_each(slices(b, at));
     }
-    add_slices(b, part, SQ_VECTOR_PLAIN, of->n, tiles(b, l->out), sq_vector_constant(1.0f), bias,
-               slices(b, y));
+    *pass = sq_vector_pass(SQ_VECTOR_PLAIN, padded(b, of->n) / b->cols, b->cols, tiles(b, l->out),
+                           sq_vector_constant(1.0f), bias, slices(b, y));
     return SQ_OK;
 }
 
@@ -328,40 +347,65 @@ static enum sq_status block_gain(struct sq_token_builder *b, size_t block, const
     return tensor_row(b, name, n, true, addr, err);
 }
 
+// Queries in q, which are scaled in place, over the cache to y: a descriptor for as many queries of a key head as the unit has.
+static void add_attention(struct sq_token_builder *b, uint64_t q, uint64_t y)
+{
+    const struct sq_model_config *const c = &b->ck->config;
+    const size_t d = c->head_dim, group = c->n_heads / c->n_kv_heads;
+    const size_t most = sq_ta_unit_of(b->chip.chip.attend).heads;
+    const uint32_t stride = (uint32_t)(4 * d / b->nbytes);
+    const uint32_t cache = (uint32_t)(2 * c->n_kv_heads * d / b->nbytes);
+    add_pass(b, SQ_TOKEN_ATTENTION,
+             sq_vector_pass(SQ_VECTOR_PLAIN, 1, c->n_heads * d, row(q),
+                            sq_vector_constant(1 / sqrtf((float)c->query_scale)),
+                            sq_vector_constant(0.0f), row(q)));
+    for (size_t head = 0, n; head < c->n_heads; head += n) {
+        n = group - head % group < most ? group - head % group : most;
+        const uint64_t at = 4 * d * head, of = 2 * d * (head / group);
+        const struct sq_ta_layer l = {.queries = (uint32_t)n,
+                                      .size = (uint32_t)d,
+                                      .keys = 1,
+                                      .addr = {q + at, b->keys + of, b->values + of, y + at},
+                                      .stride = {stride, cache, cache, stride}};
+        sq_ta_encode(&l, add(b, SQ_TOKEN_ATTENTION));
+        patch(b, SQ_DESC_BLOCK, 1, 1, true);
+    }
+}
+
 static enum sq_status attention_half(struct sq_token_builder *b, size_t block,
                                      const struct placed l[N_LINEAR], struct sq_error *err)
 {
     static const char *const norm[] = {"self_attn.q_norm", "self_attn.k_norm"};
     const struct sq_model_config *const c = &b->ck->config;
-    struct sq_token_stop *const stop = &b->p->stop[block];
-    const size_t heads[] = {c->n_heads, c->n_kv_heads, c->n_kv_heads};
-    uint64_t gain, to[3], rotated[2];
+    const size_t heads[] = {c->n_heads, c->n_kv_heads}, width = c->n_heads * c->head_dim;
+    const size_t cached = 2 * c->n_kv_heads * c->head_dim * b->p->positions;
+    uint64_t gain, to, rotated, out;
+    struct sq_tv_layer pass;
     SQ_TRY(block_gain(b, block, "input_layernorm", c->hidden_size, &gain, err));
+    SQ_TRY(reserve(b, cached, ALIGN, &b->keys, err));
+    SQ_TRY(reserve(b, cached, ALIGN, &b->values, err));
+    SQ_TRY(reserve_row(b, width, NULL, &to, err));
+    SQ_TRY(reserve_row(b, width, NULL, &rotated, err));
+    SQ_TRY(reserve_row(b, width, NULL, &out, err));
     add_norm(b, b->h, 1, c->hidden_size, gain, true, b->x);
     add_encoder(b, &l[Q], c->hidden_size);
     for (unsigned i = Q; i <= V; i++)
         add_layer(b, SQ_TOKEN_QKV, &l[i], &l[Q]);
-    for (unsigned i = Q; i <= V; i++) {
-        SQ_TRY(reserve_row(b, heads[i] * c->head_dim, NULL, &to[i], err));
-        SQ_TRY(add_copy(b, i == V ? SQ_TOKEN_ATTENTION : SQ_TOKEN_ROTARY, block * N_LINEAR + i,
-                        &l[i], to[i], err));
-    }
-    for (unsigned i = Q; i <= K; i++) {
+    SQ_TRY(copy_of(b, block * N_LINEAR + V, &l[V], 0, &pass, err));
+    add_to_cache(b, SQ_TOKEN_ATTENTION, pass, b->values, 0, b->cols);
+    for (unsigned i = K + 1; i-- > Q;) { // keys first: their rows are free then
+        SQ_TRY(copy_of(b, block * N_LINEAR + i, &l[i], to, &pass, err));
+        add_pass(b, SQ_TOKEN_ROTARY, pass);
         if (c->has_qk_norm) {
             SQ_TRY(block_gain(b, block, norm[i], c->head_dim, &gain, err));
-            add_norm(b, to[i], heads[i], c->head_dim, gain, false, to[i]);
+            add_norm(b, to, heads[i], c->head_dim, gain, false, to);
         }
-        SQ_TRY(reserve_row(b, heads[i] * c->head_dim, NULL, &rotated[i], err));
-        add_rotary(b, to[i], heads[i], rotated[i]);
+        add_rotary(b, to, heads[i], rotated, i == K ? b->keys : 0);
     }
-    SQ_TRY(reserve_row(b, heads[0] * c->head_dim, NULL, &stop->out, err));
-    stop->q = rotated[Q];
-    stop->k = rotated[K];
-    stop->v = to[V];
-    b->p->word[SQ_DRIVER_TOKEN_STOP + block] = (int32_t)b->p->n;
-    add_slices(b, SQ_TOKEN_ATTENTION, SQ_VECTOR_PLAIN, heads[0] * c->head_dim, slices(b, stop->out),
+    add_attention(b, rotated, out);
+    add_slices(b, SQ_TOKEN_ATTENTION, SQ_VECTOR_PLAIN, width, slices(b, out),
                sq_vector_constant(1.0f), sq_vector_constant(0.0f), tiles(b, b->x));
-    add_encoder(b, &l[O], heads[0] * c->head_dim);
+    add_encoder(b, &l[O], width);
     add_layer(b, SQ_TOKEN_O, &l[O], &l[O]);
     add_residual(b, &l[O]);
     return SQ_OK;
@@ -476,16 +520,18 @@ static enum sq_status add_head(struct sq_token_builder *b, uint64_t head, struct
 static enum sq_status begin(struct sq_token_builder *b, struct sq_error *err)
 {
     struct sq_token_program *const p = b->p;
-    const size_t blocks = b->ck->config.n_layers, slots = PER_BLOCK * blocks + BESIDE;
+    const size_t blocks = b->ck->config.n_layers, heads = b->ck->config.n_heads;
+    const size_t slots = (PER_BLOCK + heads) * blocks + BESIDE;
     uint64_t at;
-    if (blocks + 1 > SQ_DRIVER_TOKEN_STOPS || slots > UINT16_MAX)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "%zu blocks, need at most %d in the program of a token",
-                       blocks, SQ_DRIVER_TOKEN_STOPS - 1);
+    if (slots >= UINT16_MAX)
+        return SQ_FAIL(err, SQ_ERR_RANGE,
+                       "%zu blocks of %zu heads, need at most %d descriptors in the program of a "
+                       "token",
+                       blocks, heads, UINT16_MAX);
     p->part = calloc(slots, 1);
-    p->stop = calloc(blocks, sizeof *p->stop);
-    SQ_NEED(p->part && p->stop, err, "a program of %zu descriptors", slots);
+    SQ_NEED(p->part, err, "a program of %zu descriptors", slots);
     SQ_TRY(reserve(b, SQ_DRIVER_TOKEN_RING_NBYTES + slots * SQ_SLOT_NBYTES, SQ_AXI_PAGE, &at, err));
-    SQ_TRY(reserve(b, (2 + blocks) * 16, ALIGN, &at, err));
+    SQ_TRY(reserve(b, (2 + (3 + heads) * blocks) * 16, ALIGN, &at, err));
     p->word[SQ_DRIVER_TOKEN_PATCHES] = (int32_t)(at - p->base);
     return SQ_OK;
 }
@@ -507,22 +553,30 @@ static enum sq_status add_all(struct sq_token_builder *b, struct sq_error *err)
     return add_head(b, head, err);
 }
 
+// An attention unit for heads of this model, as many side by side as share a cache.
+static unsigned attend_of(const struct sq_model_config *c)
+{
+    enum { LANES_MAX = 32 };
+    const size_t group = c->n_heads / c->n_kv_heads;
+    struct sq_ta_unit u = {.heads = (uint32_t)(group < QUERIES_MAX ? group : QUERIES_MAX),
+                           .size = LANES_MAX};
+    while (u.size < c->head_dim && u.size < SQ_ATTEND_HEAD_MAX)
+        u.size *= 2;
+    return sq_ta_param(&u);
+}
+
 enum sq_status sq_token_begin(struct sq_token_builder **builder, const struct sq_checkpoint *ck,
                               const struct sq_recipe *r, const struct sq_chip_linear *c,
                               size_t positions, struct sq_token_program *p, struct sq_error *err)
 {
     struct sq_token_builder *const b = calloc(1, sizeof *b);
     *builder = b;
-    *p = (struct sq_token_program){.base = c->chip.base,
-                                   .positions = positions,
-                                   .vocab = ck->config.vocab_size,
-                                   .heads = ck->config.n_heads,
-                                   .kv_heads = ck->config.n_kv_heads,
-                                   .head_dim = ck->config.head_dim,
-                                   .n_stops = (uint32_t)ck->config.n_layers + 1};
+    *p = (struct sq_token_program){
+        .base = c->chip.base, .positions = positions, .vocab = ck->config.vocab_size};
     SQ_NEED(b, err, "the program of a token");
     *b = (struct sq_token_builder){.p = p, .ck = ck, .recipe = r, .chip = *c};
     b->chip.chip.encodes = b->chip.chip.vectors = b->chip.chip.no_want = true;
+    b->chip.chip.attend = attend_of(&ck->config);
     b->placed = calloc(ck->n_layers, sizeof *b->placed);
     SQ_NEED(b->placed, err, "%zu layers", ck->n_layers);
     if (positions > ck->config.max_position)
@@ -547,10 +601,9 @@ enum sq_status sq_token_end(struct sq_token_builder *b, struct sq_error *err)
     w[SQ_DRIVER_TOKEN_BASE] = (int32_t)(uint32_t)p->base;
     w[SQ_DRIVER_TOKEN_BASE_HIGH] = (int32_t)(uint32_t)(p->base >> 32);
     w[SQ_DRIVER_TOKEN_NPATCHES] = (int32_t)b->patches;
-    w[SQ_DRIVER_TOKEN_NSTOPS] = (int32_t)p->n_stops;
     w[SQ_DRIVER_TOKEN_VOCAB] = (int32_t)p->vocab;
     w[SQ_DRIVER_TOKEN_POSITIONS] = (int32_t)p->positions;
-    w[SQ_DRIVER_TOKEN_STOP + p->n_stops - 1] = (int32_t)p->n;
+    w[SQ_DRIVER_TOKEN_TAIL] = (int32_t)p->n;
     return SQ_OK;
 }
 
@@ -558,7 +611,6 @@ void sq_token_program_free(struct sq_token_program *p)
 {
     free(p->word);
     free(p->part);
-    free(p->stop);
 }
 
 // ---- a token ------------------------------------------------------------------------------------------
@@ -585,39 +637,34 @@ static void add_costs(const struct sq_token_program *p, const struct sq_driver_t
 }
 
 enum sq_status sq_token_program_run(struct sq_token_program *p, struct sq_chip_linear *c,
-                                    int32_t id, size_t position, sq_token_attend *attend,
-                                    void *context, struct sq_chip_cost *cost, int32_t *next,
-                                    float *logit, struct sq_error *err)
+                                    int32_t id, size_t position, struct sq_chip_cost *cost,
+                                    int32_t *next, float *logit, struct sq_error *err)
 {
     struct sq_driver driver;
     struct sq_driver_token t = {.word = (volatile uint32_t *)p->word};
+    struct sq_driver_done done;
+    char text[160] = "the driver's time is over";
+    uint32_t choice;
     SQ_TRY(
         sq_chip_linear_device(c, p->value, &p->memory, p->word, p->n_words, p->base, &driver, err));
-    if (sq_driver_token_begin(&driver, &t, (uint32_t)id, (uint32_t)position) != SQ_DRIVER_OK)
+    const enum sq_driver_result result =
+        sq_driver_token(&driver, &t, (uint32_t)id, (uint32_t)position, &choice);
+    if (result == SQ_DRIVER_NO_CHIP)
         return SQ_FAIL(err, SQ_ERR_RANGE, "token %d at position %zu, need 0..%zu, 0..%zu", (int)id,
                        position, p->vocab - 1, p->positions - 1);
-    p->moves = 0;
-    for (uint32_t i = 0; i < p->n_stops; i++) {
-        if (i > 0) {
-            const struct sq_token_stop *const s = &p->stop[i - 1];
-            SQ_TRY(attend(context, i - 1, (const float *)words_at(p, s->q),
-                          (const float *)words_at(p, s->k), (const float *)words_at(p, s->v),
-                          (float *)words_at(p, s->out), err));
-        }
-        if (sq_driver_token_next(&driver, &t) != SQ_DRIVER_OK || sq_device_complaint(c->device)) {
-            struct sq_driver_done done;
-            char text[160];
-            (void)sq_driver_ring_done(&t.ring, t.failed, &done);
-            return SQ_FAIL(err, SQ_ERR_INTERNAL, "slot %u of the program of a token: %.160s %.60s",
-                           t.failed, sq_driver_text(&done, text, sizeof text),
-                           sq_device_complaint(c->device) ? sq_device_complaint(c->device) : "");
-        }
-        p->moves = p->moves * UINT64_C(0x9e3779b97f4a7c15) + sq_device_moves(c->device);
+    if (result == SQ_DRIVER_FAILED) {
+        (void)sq_driver_ring_done(&t.ring, t.failed, &done);
+        (void)sq_driver_text(&done, text, sizeof text);
     }
+    if (result != SQ_DRIVER_OK || sq_device_complaint(c->device))
+        return SQ_FAIL(err, SQ_ERR_INTERNAL, "slot %u of the program of a token: %.160s %.60s",
+                       t.failed, text,
+                       sq_device_complaint(c->device) ? sq_device_complaint(c->device) : "");
+    p->moves = sq_device_moves(c->device);
     add_costs(p, &t, cost);
     for (size_t i = 0; i < p->vocab; i++)
         memcpy(&logit[i], words_at(p, p->logits) + i * (p->value[SQ_TOP_DATA_W] / 32),
                sizeof *logit);
-    *next = (int32_t)sq_driver_token_choice(&t);
+    *next = (int32_t)choice;
     return SQ_OK;
 }

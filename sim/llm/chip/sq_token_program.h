@@ -2,10 +2,10 @@
 // The program of a token: one memory image with the weights of a model, its tables and a ring of descriptors that make the
 // logits and the number of the next token from the number of a token and its position. Every step is one of the chip: layers,
 // encoders between them, passes of the vector unit (rtl/top/vector.md). lib/sq_driver.h runs it: it writes the token and
-// the position into the words that depend on them, and TAIL. Attention is the host's: at a stop before it, once a block,
-// the ring waits for the next write of TAIL.
+// the position into the words that depend on them, and TAIL once.
 //
-// Values: inputs and outputs of layers are bfloat16, all that lies between them binary32, lm_head the sums of the vector unit.
+// Values: inputs and outputs of layers are bfloat16, keys and values in the cache binary16, all that lies between them
+// binary32, attention is that of models/vector/sq_attend.h, lm_head the sums of the vector unit.
 #pragma once
 
 #include "sim/llm/chip/sq_chip_linear.h"
@@ -29,22 +29,16 @@ enum sq_token_part {
 };
 extern const char *const sq_token_part_names[SQ_TOKEN_PARTS];
 
-// Regions that a host reads and writes at the stop of a block, rows of binary32; addresses in memory.
-struct sq_token_stop {
-    uint64_t q, k, v, out;
-};
-
 struct sq_token_program {
     uint64_t base;
     int32_t *word; // [n_words], from base on: header, ring, patches, all else
     size_t n_words;
     unsigned value[SQ_POINT_VALUES]; // of the chip
     struct sq_env_choice memory;
-    uint32_t n, n_stops;        // descriptors; writes of TAIL of a token
-    uint8_t *part;              // [n], enum sq_token_part
-    struct sq_token_stop *stop; // [n_stops - 1]
-    uint64_t logits;            // of vocab_size, a beat each
-    size_t positions, vocab, heads, kv_heads, head_dim;
+    uint32_t n;              // descriptors
+    uint8_t *part;           // [n], enum sq_token_part
+    uint64_t logits;         // of the vocabulary, a beat each
+    size_t positions, vocab; // tokens of a sequence, of the vocabulary
     // What moved on the bus of memory for the last token, cycle by cycle (sq_device_moves).
     uint64_t moves;
 };
@@ -62,12 +56,9 @@ enum sq_status sq_token_end(struct sq_token_builder *b, struct sq_error *err);
 void sq_token_builder_free(struct sq_token_builder *b); // may be NULL
 void sq_token_program_free(struct sq_token_program *p);
 
-// Attention of block `block`: q[heads * head_dim], k, v [kv_heads * head_dim] of the position to out[heads * head_dim].
-typedef enum sq_status sq_token_attend(void *context, size_t block, const float *q, const float *k,
-                                       const float *v, float *out, struct sq_error *err);
-// A token on the device of c: *next is the number of the largest logit; logit[vocab]; cost[SQ_TOKEN_PARTS] is added to. SQ_ERR_RANGE
-// for a position or token that there is none; SQ_ERR_INTERNAL where a descriptor ended with an error.
+// A token on the device of c, after those at the positions before it: *next is the number of the largest logit; logit[vocab];
+// cost[SQ_TOKEN_PARTS] is added to. SQ_ERR_RANGE for a position or token that there is none; SQ_ERR_INTERNAL where a
+// descriptor ended with an error.
 enum sq_status sq_token_program_run(struct sq_token_program *p, struct sq_chip_linear *c,
-                                    int32_t id, size_t position, sq_token_attend *attend,
-                                    void *context, struct sq_chip_cost *cost, int32_t *next,
-                                    float *logit, struct sq_error *err);
+                                    int32_t id, size_t position, struct sq_chip_cost *cost,
+                                    int32_t *next, float *logit, struct sq_error *err);
