@@ -71,6 +71,7 @@ package sq_pkg;
   //   13, 15  bits of the exponent of each sub-block of the first and of the second level
   //   17 log2 of the sub-blocks of the first level in a block, 20 of the second in one of the first
   //   23 largest magnitude of what is multiplied, 1..127
+  //   30 a zero point, of which field 17 has the bits less 1, and which codes are taken from; then 11 to 16 are 0
 
   // The scale of a block: enum sq_scaled_scale.
   localparam int unsigned SCALE_NONE = 0;
@@ -79,6 +80,7 @@ package sq_pkg;
   localparam int unsigned SCALE_POW4 = 3;  // 2^0 .. 2^15 times what the row has in common
   localparam int unsigned SCALE_UE5M3 = 4;  // 2^-17 .. 114688
   localparam int unsigned SCALE_E6M2 = 5;  // 2^-48 .. 1.5 * 2^15, no zero
+  localparam int unsigned SCALE_F16 = 6;  // IEEE 754 binary16, of either sign
 
   // How sq_act_scale finds the scale of a block: enum sq_scaled_choose.
   localparam int unsigned CHOOSE_LARGEST = 0;  // from its largest element
@@ -240,11 +242,17 @@ package sq_pkg;
     endcase
   endfunction
 
-  // Bits of a block beside codes and scale, as they are stored: of its grid, then the exponents of its sub-blocks.
+  // Bits of the zero point of a block.
+  function automatic int unsigned element_zero_w(int unsigned element);
+    element_zero_w = (field(element, 30, 1) != 0) ? field(element, 17, 3) + 1 : 0;
+  endfunction
+
+  // Bits of a block beside codes and scale, as they are stored: of its grid, then the exponents of its sub-blocks; or of
+  // its zero point.
   function automatic int unsigned element_sub_w(int unsigned element);
     case (element_kind(element))
       sq_pkg::ELEMENT_TABLE:
-        element_sub_w = field(element, 11, 2) + (field(element, 13, 2) << field(element, 17, 3)) +
+        element_sub_w = (element_zero_w(element) > 0) ? element_zero_w(element) : field(element, 11, 2) + (field(element, 13, 2) << field(element, 17, 3)) +
             (field(element, 15, 2) << (field(element, 17, 3) + field(element, 20, 3)));
       default: element_sub_w = 0;
     endcase
@@ -335,9 +343,18 @@ package sq_pkg;
     endcase
   endfunction
 
-  // Bits of a scale: of its significand as an integer, and of the exponent.
+  // Bits of a scale: of its code, of its significand as an integer and, above that, its sign, and of the exponent.
+  function automatic int unsigned scale_code_w(int unsigned scale);
+    scale_code_w = (scale == sq_pkg::SCALE_F16) ? 16 : 8;
+  endfunction
+
+  function automatic int unsigned scale_sign_w(int unsigned scale);
+    scale_sign_w = (scale == sq_pkg::SCALE_F16) ? 1 : 0;
+  endfunction
+
   function automatic int unsigned scale_sig_w(int unsigned scale);
     case (scale)
+      sq_pkg::SCALE_F16: scale_sig_w = 12;
       sq_pkg::SCALE_E4M3, sq_pkg::SCALE_UE5M3: scale_sig_w = 4;
       sq_pkg::SCALE_E6M2: scale_sig_w = 3;
       default: scale_sig_w = 1;
@@ -347,7 +364,7 @@ package sq_pkg;
   function automatic int unsigned scale_exp_w(int unsigned scale);
     case (scale)
       sq_pkg::SCALE_E8M0: scale_exp_w = 8;
-      sq_pkg::SCALE_UE5M3: scale_exp_w = 5;
+      sq_pkg::SCALE_UE5M3, sq_pkg::SCALE_F16: scale_exp_w = 5;
       sq_pkg::SCALE_E6M2: scale_exp_w = 6;
       default: scale_exp_w = 4;
     endcase
@@ -360,6 +377,7 @@ package sq_pkg;
       sq_pkg::SCALE_E8M0: scale_fraction = 127;
       sq_pkg::SCALE_UE5M3: scale_fraction = 17;
       sq_pkg::SCALE_E6M2: scale_fraction = 50;
+      sq_pkg::SCALE_F16: scale_fraction = 24;
       default: scale_fraction = 0;
     endcase
   endfunction
@@ -373,15 +391,20 @@ package sq_pkg;
     endcase
   endfunction
 
-  // Bits of the significand and of the exponent of a pair of scales (sq_scale_pair).
+  // Bits of the significand, with its sign above it, and of the exponent of a pair of scales (sq_scale_pair).
+  function automatic int unsigned pair_sign_w(int unsigned a, int unsigned b);
+    pair_sign_w = (scale_sign_w(a) + scale_sign_w(b) > 0) ? 1 : 0;
+  endfunction
+
   function automatic int unsigned pair_sig_w(int unsigned a, int unsigned b);
-    pair_sig_w = (scale_sig_w(a) > 1 ? scale_sig_w(a) : 0) + (scale_sig_w(b) > 1 ? scale_sig_w(b) : 0);
-    if (pair_sig_w == 0) pair_sig_w = 1;
+    pair_sig_w = (scale_sig_w(a) > 1 ? scale_sig_w(a) - scale_sign_w(a) : 0) +
+        (scale_sig_w(b) > 1 ? scale_sig_w(b) - scale_sign_w(b) : 0);
+    pair_sig_w = (pair_sig_w == 0) ? 1 : pair_sig_w + pair_sign_w(a, b);
   endfunction
 
   function automatic int unsigned pair_exp_w(int unsigned a, int unsigned b);
     pair_exp_w = (a == sq_pkg::SCALE_E8M0 || b == sq_pkg::SCALE_E8M0) ? 10 :
-        (a == sq_pkg::SCALE_E6M2 || b == sq_pkg::SCALE_E6M2) ? 8 : 7;
+        (a == sq_pkg::SCALE_E6M2 || b == sq_pkg::SCALE_E6M2 || pair_sign_w(a, b) > 0) ? 8 : 7;
   endfunction
 
   // Register stages of sq_array_scaled between its operands and the accumulator.
@@ -431,8 +454,8 @@ package sq_pkg;
 
   // Bits of a block of a line as it is stored: codes, high codes, mask, scales, place, bits of sub-blocks.
   function automatic int unsigned scaled_line_w(int unsigned b, int unsigned k, int unsigned high,
-                                                int unsigned element);
-    scaled_line_w = b * element_code_w(element) + 8 + element_sub_w(element);
+                                                int unsigned element, int unsigned scale);
+    scaled_line_w = b * element_code_w(element) + scale_code_w(scale) + element_sub_w(element);
     if (k > 0) scaled_line_w = scaled_line_w + k * element_code_w(high_element(high, element));
     if (k > 0 && high == sq_pkg::HIGH_SPLIT) scaled_line_w = scaled_line_w + b;
     if (k > 0 && high == sq_pkg::HIGH_BLOCK) scaled_line_w = scaled_line_w + 8;

@@ -87,9 +87,16 @@ uint8_t sq_scaled_element_end(enum sq_scaled_element e, bool is_negative)
     return (uint8_t)(is_negative ? sign | magnitude : magnitude);
 }
 
-bool sq_scaled_is_scale(enum sq_scaled_scale s, uint8_t code)
+unsigned sq_scaled_scale_bits(enum sq_scaled_scale s)
+{
+    return s == SQ_SCALED_F16 ? 16 : 8;
+}
+
+bool sq_scaled_is_scale(enum sq_scaled_scale s, uint32_t code)
 {
     switch (s) {
+    case SQ_SCALED_F16:
+        return (~code & 0x7c00) != 0;
     case SQ_SCALED_E4M3:
         return code < 0x7f;
     case SQ_SCALED_E8M0:
@@ -103,9 +110,10 @@ bool sq_scaled_is_scale(enum sq_scaled_scale s, uint8_t code)
     }
 }
 
-uint8_t sq_scaled_one(enum sq_scaled_scale s)
+uint32_t sq_scaled_one(enum sq_scaled_scale s)
 {
     return s == SQ_SCALED_E8M0    ? 127
+           : s == SQ_SCALED_F16   ? 0x3c00
            : s == SQ_SCALED_UE5M3 ? 0x78
            : s == SQ_SCALED_E6M2  ? 0xc0
                                   : 0x38;
@@ -142,7 +150,8 @@ struct sq_scaled_table sq_scaled_table(enum sq_scaled_element e)
                                 .grid_bits = field(e, 11, 2),
                                 .exponent_bits = {field(e, 13, 2), field(e, 15, 2)},
                                 .log2_subs = {field(e, 17, 3), field(e, 17, 3) + field(e, 20, 3)},
-                                .most = field(e, 23, 7)};
+                                .most = field(e, 23, 7),
+                                .zero_bits = field(e, 30, 1) ? field(e, 17, 3) + 1 : 0};
     t.n_grids = t.has_sign ? 2 : 1u << t.grid_bits;
     return t;
 }
@@ -152,8 +161,9 @@ unsigned sq_scaled_sub_bits(enum sq_scaled_element e)
     if (!sq_scaled_is_table(e))
         return 0;
     const struct sq_scaled_table t = sq_scaled_table(e);
-    return t.grid_bits + (t.exponent_bits[0] << t.log2_subs[0]) +
-           (t.exponent_bits[1] << t.log2_subs[1]);
+    return t.zero_bits ? t.zero_bits
+                       : t.grid_bits + (t.exponent_bits[0] << t.log2_subs[0]) +
+                             (t.exponent_bits[1] << t.log2_subs[1]);
 }
 
 int sq_scaled_table_value(const unsigned *words, unsigned grid, unsigned code)
@@ -176,7 +186,7 @@ static int built_in(enum sq_scaled_element e, unsigned grid, uint8_t code)
 
 static bool is_built_in(const struct sq_bs_table *t, enum sq_scaled_element e)
 {
-    bool is = t->bits == sq_scaled_code_bits(e) && t->n_levels == 0 &&
+    bool is = t->bits == sq_scaled_code_bits(e) && t->n_levels == 0 && t->zero == SQ_BS_ZERO_NONE &&
               t->is_sign_grid == sq_scaled_has_sign(e) && t->n_grids == 1u + t->is_sign_grid;
     for (unsigned g = 0; is && g < t->n_grids; g++)
         for (unsigned c = 0; is && c < 1u << t->bits; c++) {
@@ -209,7 +219,7 @@ enum sq_scaled_element sq_scaled_element_of_table(const struct sq_bs_table *t,
         return SQ_SCALED_TABLE;
     const unsigned grid_bits = t->is_sign_grid ? 0 : log2_of(2 * t->n_grids - 1);
     unsigned e = SQ_SCALED_TABLE_OF(t->bits, t->fraction, (unsigned)t->is_sign_grid, t->most) |
-                 grid_bits << 11;
+                 grid_bits << 11 | (t->zero_bits ? SQ_SCALED_ZERO_OF(t->zero_bits) : 0);
     for (unsigned l = 0, above = t->length; l < t->n_levels; above = t->level[l++].length)
         e |= t->level[l].bits << (13 + 2 * l) | log2_of(above / t->level[l].length) << (17 + 3 * l);
     for (unsigned g = 0; g < 1u << (grid_bits + t->is_sign_grid);
@@ -226,14 +236,15 @@ enum sq_scaled_element sq_scaled_element_of_table(const struct sq_bs_table *t,
 enum sq_status sq_scaled_check_table(const struct sq_bs_table *t, struct sq_error *err)
 {
     unsigned words[SQ_SCALED_TABLE_WORDS];
-    if (sq_bs_scale_is_float(t->scale))
+    if (t->scale > SQ_BS_SCALE_F16)
         return SQ_FAIL(
             err, SQ_ERR_UNSUPPORTED,
-            "format = %s: no RTL has blocks.0.scale = %s, need e4m3, e8m0, ue5m3 or e6m2", t->name,
-            sq_bs_scale_name(t->scale));
-    if (t->zero != SQ_BS_ZERO_NONE)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "format = %s: no RTL has blocks.0.zero, need none",
-                       t->name);
+            "format = %s: no RTL has blocks.0.scale = %s, need e4m3, e8m0, ue5m3, e6m2 or f16",
+            t->name, sq_bs_scale_name(t->scale));
+    if (t->zero > SQ_BS_ZERO_INT)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "format = %s: no RTL has blocks.0.zero = %s, need none or int", t->name,
+                       t->zero == SQ_BS_ZERO_F16 ? "f16" : "min");
     if (t->lacks_zero)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "format = %s: no RTL has elements.grids without 0, which fills its lines",
@@ -243,8 +254,8 @@ enum sq_status sq_scaled_check_table(const struct sq_bs_table *t, struct sq_erro
     return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                    "format = %s: no RTL has elements.bits = %u with these grids: it has tables of "
                    "2..5 bits and "
-                   "values of at most 127 in units of 2^-7 or more, and grids int of 8, e2m3, e3m2 "
-                   "and e4m3",
+                   "values of at most 127, less zero points, in units of 2^-7 or more, and without "
+                   "these grids int of 8, e2m3, e3m2 and e4m3",
                    t->name, t->bits);
 }
 
@@ -252,7 +263,8 @@ static const enum sq_scaled_scale scales[SQ_BS_SCALE_TYPES] = {[SQ_BS_SCALE_E4M3
                                                                [SQ_BS_SCALE_E8M0] = SQ_SCALED_E8M0,
                                                                [SQ_BS_SCALE_UE5M3] =
                                                                    SQ_SCALED_UE5M3,
-                                                               [SQ_BS_SCALE_E6M2] = SQ_SCALED_E6M2};
+                                                               [SQ_BS_SCALE_E6M2] = SQ_SCALED_E6M2,
+                                                               [SQ_BS_SCALE_F16] = SQ_SCALED_F16};
 
 enum sq_scaled_scale sq_scaled_scale_of_table(const struct sq_bs_table *t)
 {
@@ -261,7 +273,7 @@ enum sq_scaled_scale sq_scaled_scale_of_table(const struct sq_bs_table *t)
 
 bool sq_scaled_is_described(enum sq_scaled_element e, enum sq_scaled_scale scale)
 {
-    return sq_scaled_is_table(e) || scale == SQ_SCALED_UE5M3 || scale == SQ_SCALED_E6M2;
+    return sq_scaled_is_table(e) || scale >= SQ_SCALED_UE5M3;
 }
 
 // The value of a code in units of the element; a lowest integer is itself.
@@ -294,6 +306,8 @@ struct sq_bs_table sq_scaled_description(enum sq_scaled_element e, const unsigne
                             .is_sign_grid = of.has_sign,
                             .leaf = bank,
                             .sub_bits = sq_scaled_sub_bits(e),
+                            .zero = of.zero_bits ? SQ_BS_ZERO_INT : SQ_BS_ZERO_NONE,
+                            .zero_bits = of.zero_bits,
                             .most = of.most};
     for (unsigned i = 0; i < SQ_BS_SCALE_TYPES; i++)
         if (scales[i] == scale)

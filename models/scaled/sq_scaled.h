@@ -39,6 +39,7 @@ enum sq_scaled_scale {
     SQ_SCALED_POW4 = 3, // 2^0..2^15; what the row has in common is above the blocks
     SQ_SCALED_UE5M3 = 4,
     SQ_SCALED_E6M2 = 5,
+    SQ_SCALED_F16 = 6,
 };
 // What stores the high elements of a block (SPEC Q.5): codes are those of the low ones and high_per_block
 // high ones, in ascending position.
@@ -130,10 +131,11 @@ uint8_t sq_scaled_element_end(enum sq_scaled_element e, bool is_negative);
 
 enum { SQ_SCALED_TABLE_CODES = 32, SQ_SCALED_TABLE_WORDS = 32, SQ_SCALED_NO_VALUE = -128 };
 
-// Without sub-blocks: bits of a code, fraction bits, whether the sign of the scale is the grid, the largest
+// Without sub-blocks and zero points: bits of a code, fraction bits, whether the sign of the scale is the grid, the largest
 // magnitude.
 #define SQ_SCALED_TABLE_OF(bits, fraction, has_sign, most)                                         \
     (SQ_SCALED_TABLE | ((bits)-2u) << 5 | (fraction) << 7 | (has_sign) << 10 | (most) << 23)
+#define SQ_SCALED_ZERO_OF(bits) (1u << 30 | ((bits)-1u) << 17) // of a zero point
 #define SQ_SCALED_FOUR(a, b, c, d)                                                                 \
     (((unsigned)(a)&0xffu) | ((unsigned)(b)&0xffu) << 8 | ((unsigned)(c)&0xffu) << 16 |            \
      ((unsigned)(d)&0xffu) << 24)
@@ -144,6 +146,7 @@ struct sq_scaled_table {
     unsigned grid_bits,
         exponent_bits[SQ_BS_TABLE_LEVELS];  // stored bits, of a block and of a sub-block
     unsigned log2_subs[SQ_BS_TABLE_LEVELS]; // sub-blocks of that level in a block
+    unsigned zero_bits;                     // of a zero point, in place of grids and sub-blocks
 };
 
 bool sq_scaled_is_table(enum sq_scaled_element e);
@@ -163,12 +166,14 @@ struct sq_bs_table sq_scaled_description(enum sq_scaled_element e, const unsigne
                                          enum sq_scaled_scale scale, unsigned bank);
 // What a code stands for without exponents, or SQ_SCALED_NO_VALUE.
 int sq_scaled_table_value(const unsigned *words, unsigned grid, unsigned code);
-// Stored bits of a block beside codes and scale: of the grid, then of the exponents; 0 of other elements.
+// Stored bits of a block beside codes and scale: of the grid, then of the exponents, or of a zero point; 0 of other
+// elements.
 unsigned sq_scaled_sub_bits(enum sq_scaled_element e);
 
-// Whether a byte is a scale of this kind: E4M3 without sign and NaN, 0..15, the others without NaN.
-bool sq_scaled_is_scale(enum sq_scaled_scale s, uint8_t code);
-uint8_t sq_scaled_one(enum sq_scaled_scale s); // the code of 1; of NONE and POW4 that of E4M3
+// Bits of a scale of this kind; whether a code is one: E4M3 without sign and NaN, 0..15, the others without NaN.
+unsigned sq_scaled_scale_bits(enum sq_scaled_scale s);
+bool sq_scaled_is_scale(enum sq_scaled_scale s, uint32_t code);
+uint32_t sq_scaled_one(enum sq_scaled_scale s); // the code of 1; of NONE and POW4 that of E4M3
 // The scale as an integer, in units of the smallest one: E4M3 of 2^-9. Of E4M3, POW4 and NONE.
 uint32_t sq_scaled_units(enum sq_scaled_scale s, uint8_t code);
 

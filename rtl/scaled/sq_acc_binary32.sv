@@ -4,10 +4,12 @@
 //
 // P of more than 24 bits is rounded to binary32 first, as Q.7 has it. Where P * sig has at most 24
 // bits, only its exponent can round: where IsWide says that exponents reach the ends of binary32
-// (E8M0). Datapath only, like sq_acc. Sums = 1: A begins with begin_i in place of 0.
+// (E8M0). Datapath only, like sq_acc. Sums = 1: A begins with begin_i in place of 0. SignW = 1: a sign stands above the
+// significand.
 module sq_acc_binary32 #(
   parameter int unsigned SumW = 13,
   parameter int unsigned SigW = 8,
+  parameter int unsigned SignW = 0,
   parameter int unsigned ExpW = 7,  // signed
   parameter bit          IsWide = 1'b0,
   parameter int unsigned Sums = 0
@@ -39,7 +41,10 @@ module sq_acc_binary32 #(
   // (float)P = kept * 2^up; without rounding, kept is P.
   localparam bit IsRounded = SumW > 25;
   localparam int unsigned KeptW = IsRounded ? 24 : SumW;
-  localparam int unsigned MagW = KeptW + SigW;
+  localparam int unsigned FactorW = SigW - SignW;
+  localparam int unsigned MagW = KeptW + FactorW;
+  logic negative;
+  assign negative = sum_q[SumW-1] ^ (SignW > 0 && sig_q[SigW-1]);
   logic [KeptW-1:0] kept;
   logic [MagW-1:0] product;
   logic [7:0] up;
@@ -64,13 +69,13 @@ module sq_acc_binary32 #(
     assign kept = magnitude;
     assign up = '0;
   end
-  if (SigW == 1) begin : gen_power
+  if (FactorW == 1) begin : gen_power
     assign product = {1'b0, sig_q[0] ? kept : KeptW'(0)};
   end else begin : gen_product
     logic signed [MagW+1:0] full;
     logic unused_full;
-    sq_mul #(.AW(KeptW + 1), .BW(SigW + 1)) u_mul (
-      .a_i({1'b0, kept}), .b_i({1'b0, sig_q}), .p_o(full)
+    sq_mul #(.AW(KeptW + 1), .BW(FactorW + 1)) u_mul (
+      .a_i({1'b0, kept}), .b_i({1'b0, sig_q[FactorW-1:0]}), .p_o(full)
     );
     assign unused_full = ^full[MagW+1:MagW];
     assign product = full[MagW-1:0];
@@ -80,7 +85,7 @@ module sq_acc_binary32 #(
     localparam int unsigned RoundW = MagW < 27 ? 27 : MagW;
     sq_fp_round #(.SigW(RoundW)) u_round (
       .clk_i(1'b0), .en_i(1'b0),
-      .sign_i(sum_q[SumW-1]), .exp_i(11'(exp_q) + 11'($signed(up)) + 11'(127 + MagW - 1)),
+      .sign_i(negative), .exp_i(11'(exp_q) + 11'($signed(up)) + 11'(127 + MagW - 1)),
       .sig_i(RoundW'(product) << (RoundW - MagW)), .y_o(scaled)
     );
   end else begin : gen_exact
@@ -99,7 +104,7 @@ module sq_acc_binary32 #(
       end
     end
     assign exp = 8'(exp_q) + 8'(127 + MagW - 1) - 8'(zeros);
-    assign scaled = top[MagW-1] ? {sum_q[SumW-1], exp, 23'({top, 24'd0} >> MagW)} : '0;
+    assign scaled = top[MagW-1] ? {negative, exp, 23'({top, 24'd0} >> MagW)} : '0;
   end
 
   logic [31:0] start;

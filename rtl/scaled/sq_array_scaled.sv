@@ -39,6 +39,8 @@ module sq_array_scaled #(
   localparam int unsigned MaskW = (HighPerBank > 0 && OwnHigh == 0) ? BankLen : 1,
   localparam int unsigned Lanes = (HighPerBank > 0) ? HighPerBank : 1,
   localparam int unsigned PlaceW = sq_pkg::index_w(BankLen),
+  localparam int unsigned ActScaleW = sq_pkg::scale_code_w(ActScale),
+  localparam int unsigned WeightScaleW = sq_pkg::scale_code_w(WeightScale),
   localparam int unsigned ActSubW = sq_pkg::sub_port_w(ActElement),
   localparam int unsigned WeightSubW = sq_pkg::sub_port_w(WeightElement),
   localparam int unsigned Pes = Rows * Cols
@@ -53,11 +55,11 @@ module sq_array_scaled #(
   input  logic [Rows*Blocks*BankLen*ActCodeW-1:0]    in_act_i,
   input  logic [Rows*Lanes*HighW-1:0]                in_high_i,  // upper nibbles or INT8, compact
   input  logic [Rows*MaskW-1:0]                      in_mask_i,
-  input  logic [Rows*Blocks*8-1:0]                   in_act_scale_i,
+  input  logic [Rows*Blocks*ActScaleW-1:0]           in_act_scale_i,
   input  logic [Rows*PlaceW-1:0]                     in_act_place_i,  // PLUS: of the largest
   input  logic [Rows*Blocks*ActSubW-1:0]             in_act_sub_i,  // TABLE: beside codes and scale
   input  logic [Cols*Blocks*BankLen*WeightCodeW-1:0] in_weight_i,
-  input  logic [Cols*Blocks*8-1:0]                   in_weight_scale_i,
+  input  logic [Cols*Blocks*WeightScaleW-1:0]        in_weight_scale_i,
   input  logic [Cols*PlaceW-1:0]                     in_weight_place_i,
   input  logic [Cols*Blocks*WeightSubW-1:0]          in_weight_sub_i,
   // totals to begin with, as a tile; Sums
@@ -147,7 +149,7 @@ module sq_array_scaled #(
       localparam int unsigned Block = r * Blocks + b;
       sq_block_line #(.BankLen(BankLen), .Element(ActElement), .Scale(ActScale), .Magnitude(IsAligned)) u_line (
         .code_i(in_act_i[Block*BankLen*ActCodeW +: BankLen*ActCodeW]), .skip_i(skip),
-        .scale_i(in_act_scale_i[Block*8 +: 8]), .place_i(in_act_place_i[r*PlaceW +: PlaceW]),
+        .scale_i(in_act_scale_i[Block*ActScaleW +: ActScaleW]), .place_i(in_act_place_i[r*PlaceW +: PlaceW]),
         .sub_i(in_act_sub_i[Block*ActSubW +: ActSubW]),
         .element_o(element[b*BankLen*ActW +: BankLen*ActW]),
         .sig_o(sig[b*ActSigW +: ActSigW]), .exp_o(exp[b*8 +: 8]), .error_o(scale_error[b]),
@@ -223,7 +225,7 @@ module sq_array_scaled #(
       sq_block_line #(.BankLen(BankLen), .Element(WeightElement), .Scale(WeightScale), .Magnitude(IsAligned)) u_line (
         .code_i(in_weight_i[Block*BankLen*WeightCodeW +: BankLen*WeightCodeW]),
         .skip_i({BankLen{1'b0}}),
-        .scale_i(in_weight_scale_i[Block*8 +: 8]), .place_i(in_weight_place_i[c*PlaceW +: PlaceW]),
+        .scale_i(in_weight_scale_i[Block*WeightScaleW +: WeightScaleW]), .place_i(in_weight_place_i[c*PlaceW +: PlaceW]),
         .sub_i(in_weight_sub_i[Block*WeightSubW +: WeightSubW]),
         .element_o(column[c*ColumnW+b*BankLen*WeightW +: BankLen*WeightW]),
         .sig_o(column[c*ColumnW+WeightLineW+b*WeightSigW +: WeightSigW]),

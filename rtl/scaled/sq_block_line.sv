@@ -10,13 +10,14 @@
 //   RAZER              2 times the value of E2M1; -0 is 5 with the sign of the scale
 //   E4M3, E5M2         a signed significand in the low bits and a shift above it
 //   E2M1, E2M3, E3M2, E4M3, E5M2 with Magnitude = 1: sign and magnitude in place of a two's complement
-//   TABLE              what sq_element_table makes of it, and of the bits of its sub-blocks
+//   TABLE              what sq_element_table makes of it, and of the bits of its sub-blocks, less the zero point
 // Scales:
 //   E4M3  value = sig_o * 2^(exp_o - 9), exp_o = 0 for subnormals and the smallest normals
 //   E8M0  value = 2^(exp_o - 127), sig_o = 1
 //   POW4  value = 2^exp_o, sig_o = 1
 //   UE5M3 value = sig_o * 2^(exp_o - 17), as E4M3
 //   E6M2  value = sig_o * 2^(exp_o - 50)
+//   F16   value = sig_o * 2^(exp_o - 24), its sign above the significand; infinities and NaN are no number
 // A scale that is no number, or has a sign that says nothing, is an error; its block is taken as zeros. So is a code
 // of no value, but where skip_i says that it is none (mask codes, low nibbles of split codes): the
 // lowest integer is taken as it is, of IF4, a table and what is no number in E4M3 or E5M2 as zero. So is a place in
@@ -32,13 +33,14 @@ module sq_block_line #(
   localparam int unsigned PlaceW = sq_pkg::index_w(BankLen),
   localparam int unsigned SubW = sq_pkg::element_sub_w(Element),
   localparam int unsigned SubPortW = sq_pkg::sub_port_w(Element),
+  localparam int unsigned ScaleW = sq_pkg::scale_code_w(Scale),
   localparam int unsigned SigW = sq_pkg::scale_sig_w(Scale)
 ) (
   input  logic [BankLen*CodeW-1:0]    code_i,  // element 0 in the low bits
   input  logic [BankLen-1:0]          skip_i,
-  input  logic [7:0]                  scale_i,
+  input  logic [ScaleW-1:0]           scale_i,
   input  logic [PlaceW-1:0]           place_i,  // PLUS
-  input  logic [SubPortW-1:0]         sub_i,    // TABLE: stored bits of the grid, of exponents of sub-blocks
+  input  logic [SubPortW-1:0]         sub_i,    // TABLE: stored bits of the grid, of exponents of sub-blocks; of the zero point
   output logic [BankLen*ElementW-1:0] element_o,
   output logic [SigW-1:0]             sig_o,
   output logic [7:0]                  exp_o,
@@ -68,6 +70,10 @@ module sq_block_line #(
     assign error_o = scale_i == 8'hff;
     assign sig_o = {1'b1, scale_i[1:0]};
     assign exp_o = {2'd0, scale_i[7:2]};
+  end else if (Scale == sq_pkg::SCALE_F16) begin : gen_f16
+    assign error_o = scale_i[14:10] == '1;
+    assign sig_o = {scale_i[15], scale_i[14:10] != '0, scale_i[9:0]};
+    assign exp_o = {3'd0, scale_i[14:10] == '0 ? 5'd0 : scale_i[14:10] - 5'd1};
   end else if (Scale == sq_pkg::SCALE_POW4) begin : gen_pow4
     assign error_o = scale_i[7:4] != '0;
     assign sig_o = 1'b1;
@@ -101,7 +107,16 @@ module sq_block_line #(
   end else begin : gen_one_grid
     assign grid = '0;
   end
-  if (SubW > 0) begin : gen_sub
+  localparam int unsigned ZeroW = sq_pkg::element_zero_w(Element);
+  logic [ElementW-1:0] zero;
+  if (ZeroW > 0) begin : gen_zero
+    assign zero = ElementW'(sub_i) << sq_pkg::element_fraction(Element);
+  end else begin : gen_no_zero
+    logic unused_zero;
+    assign unused_zero = ^zero;
+    assign zero = '0;
+  end
+  if (SubW > ZeroW) begin : gen_sub
     localparam int unsigned UpperW = sq_pkg::field(Element, 13, 2);
     localparam int unsigned LowerW = sq_pkg::field(Element, 15, 2);
     localparam int unsigned Uppers = 1 << sq_pkg::field(Element, 17, 3);
@@ -134,11 +149,13 @@ module sq_block_line #(
     logic [CodeW-1:0] code;
     assign code = code_i[i*CodeW +: CodeW];
     if (IsTable) begin : gen_table
+      logic [ElementW-1:0] value;
       logic unused_skip;
       assign unused_skip = skip_i[i];
       sq_element_table #(.Element(Element)) u_table (
-        .code_i(code), .grid_i(grid), .shift_i(shift[i*3 +: 3]), .element_o(element), .none_o(is_none[i])
+        .code_i(code), .grid_i(grid), .shift_i(shift[i*3 +: 3]), .element_o(value), .none_o(is_none[i])
       );
+      assign element = value - zero;
     end else if (Element == sq_pkg::ELEMENT_E2M1 || Element == sq_pkg::ELEMENT_PLUS || HasSign) begin : gen_e2m1
       logic [3:0] magnitude;  // 0, 1, 2, 3, 4, 6, 8, 12
       logic signed [4:0] e2m1;

@@ -56,6 +56,8 @@ module sq_engine_scaled #(
   localparam int unsigned HighLanes = HasHigh ? HighPerBank : 1,
   localparam int unsigned MaskW = (HasHigh && IsSplit) ? BankLen : 1,
   localparam int unsigned PlaceW = sq_pkg::index_w(BankLen),
+  localparam int unsigned ActScaleW = sq_pkg::scale_code_w(ActScale),
+  localparam int unsigned WeightScaleW = sq_pkg::scale_code_w(WeightScale),
   localparam int unsigned ActSubW = sq_pkg::sub_port_w(ActElement),
   localparam int unsigned WeightSubW = sq_pkg::sub_port_w(WeightElement),
   localparam int unsigned XW = (Encode != 0) ? Rows * BankLen * 16 : 1,
@@ -86,7 +88,7 @@ module sq_engine_scaled #(
   input  logic [Rows*ActLineW-1:0]    act_code_i,
   input  logic [Rows*ActHighW-1:0]    act_high_i,        // HighPerBank > 0, compact
   input  logic [Rows*MaskW-1:0]       act_mask_i,        // SPLIT
-  input  logic [Rows*8-1:0]           act_scale_i,
+  input  logic [Rows*ActScaleW-1:0]   act_scale_i,
   input  logic [Rows*8-1:0]           act_high_scale_i,  // BLOCK
   input  logic [Rows*PlaceW-1:0]      act_place_i,       // PLUS
   input  logic [Rows*ActSubW-1:0]     act_sub_i,         // TABLE
@@ -96,7 +98,7 @@ module sq_engine_scaled #(
   input  logic [Cols*WeightLineW-1:0] weight_code_i,
   input  logic [Cols*WeightHighW-1:0] weight_high_i,
   input  logic [Cols*MaskW-1:0]       weight_mask_i,
-  input  logic [Cols*8-1:0]           weight_scale_i,
+  input  logic [Cols*WeightScaleW-1:0] weight_scale_i,
   input  logic [Cols*8-1:0]           weight_high_scale_i,
   input  logic [Cols*PlaceW-1:0]      weight_place_i,
   input  logic [Cols*WeightSubW-1:0]  weight_sub_i,
@@ -147,7 +149,7 @@ module sq_engine_scaled #(
   logic [Rows*ActLineW-1:0] act_code;
   logic [Rows*ActHighW-1:0] act_high;
   logic [Rows*MaskW-1:0] act_mask;
-  logic [Rows*8-1:0] act_scale;
+  logic [Rows*ActScaleW-1:0] act_scale;
   if (Encode != 0) begin : gen_encode
     localparam int unsigned EncodedMaskW = HasHigh ? BankLen : 1;
     logic [Rows*EncodedMaskW-1:0] mask;

@@ -189,7 +189,7 @@ module sq_pe_scaled #(
     assign unused_shift = ^shift;
     localparam bit IsWide = ActScale == sq_pkg::SCALE_E8M0 || WeightScale == sq_pkg::SCALE_E8M0;
     sq_acc_binary32 #(
-      .SumW(SumW), .SigW(SigW), .ExpW(ExpW), .IsWide(IsWide), .Sums(Sums)
+      .SumW(SumW), .SigW(SigW), .SignW(sq_pkg::pair_sign_w(ActScale, WeightScale)), .ExpW(ExpW), .IsWide(IsWide), .Sums(Sums)
     ) u_acc (
       .clk_i, .en_i, .sum_i(sum), .sig_i(sig), .exp_i(exp), .acc_i, .first_i, .last_i, .begin_i, .y_o
     );

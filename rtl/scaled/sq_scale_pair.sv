@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scale of a pair of blocks: a product of significands and a sum of exponents (sq_block_line),
-// exact. Fraction: fraction bits of the element products, so that sum * sig_o * 2^exp_o is the value.
+// exact; above the significand its sign where a scale has one. Fraction: fraction bits of the element products, so that sum * sig_o * 2^exp_o is the value.
 // Combinational.
 module sq_scale_pair #(
   parameter  int unsigned ActScale = sq_pkg::SCALE_E4M3,
@@ -19,14 +19,20 @@ module sq_scale_pair #(
   output logic signed [ExpW-1:0] exp_o
 );
 
+  localparam int unsigned ActMagW = ActSigW - sq_pkg::scale_sign_w(ActScale);
+  localparam int unsigned WeightMagW = WeightSigW - sq_pkg::scale_sign_w(WeightScale);
+  localparam int unsigned MagW = SigW - sq_pkg::pair_sign_w(ActScale, WeightScale);
   if (ActSigW > 1 && WeightSigW > 1) begin : gen_pair
-    logic signed [SigW+1:0] product;
+    logic signed [MagW+1:0] product;
     logic unused_product;
-    sq_mul #(.AW(ActSigW + 1), .BW(WeightSigW + 1)) u_mul (
-      .a_i({1'b0, act_sig_i}), .b_i({1'b0, weight_sig_i}), .p_o(product)
+    sq_mul #(.AW(ActMagW + 1), .BW(WeightMagW + 1)) u_mul (
+      .a_i({1'b0, act_sig_i[ActMagW-1:0]}), .b_i({1'b0, weight_sig_i[WeightMagW-1:0]}), .p_o(product)
     );
-    assign unused_product = ^product[SigW+1:SigW];
-    assign sig_o = product[SigW-1:0];
+    assign unused_product = ^product[MagW+1:MagW];
+    assign sig_o[MagW-1:0] = product[MagW-1:0];
+    if (SigW > MagW) begin : gen_sign
+      assign sig_o[MagW] = (ActSigW > ActMagW && act_sig_i[ActSigW-1]) ^ (WeightSigW > WeightMagW && weight_sig_i[WeightSigW-1]);
+    end
   end else if (ActSigW > 1) begin : gen_act
     logic unused_sig;
     assign unused_sig = weight_sig_i[0];

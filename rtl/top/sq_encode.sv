@@ -77,7 +77,7 @@ module sq_encode #(
   localparam int unsigned ElementW = IsDynamic ? MagW + HighW + LowW : IsScaled ? 16 : 8;  // of what waits for its bank
   localparam int unsigned LineW =
       IsDynamic ? (BankLen - HighPerBank) * LowW + HighPerBank * HighW + BankLen :
-      IsScaled ? sq_pkg::scaled_line_w(BankLen, HighPerBank, High, Element) : BankLen * 8;
+      IsScaled ? sq_pkg::scaled_line_w(BankLen, HighPerBank, High, Element, Scale) : BankLen * 8;
   localparam int unsigned ActW = sq_pkg::ceil_div(Rows * LineW, 8) * 8;
   localparam int unsigned LastByte = DataW / 8 - 1;
   localparam int unsigned ActBytes = ActW / 8;

@@ -131,7 +131,7 @@ module sq_top #(
   localparam int unsigned CodedLineW =
       sq_pkg::low_lanes(Layout, BankLen, HighPerBank) * ((OnActs != 0) ? ActW : WeightW) +
       (HasHigh ? HighPerBank * HighW : 0) + (HasMask ? sq_pkg::mask_w(Layout, BankLen) : 0);
-  localparam int unsigned ScaledLineW = sq_pkg::scaled_line_w(BankLen, HighPerBank, High, Element);
+  localparam int unsigned ScaledLineW = sq_pkg::scaled_line_w(BankLen, HighPerBank, High, Element, Scale);
   localparam int unsigned Pairs = (IsScaled && HighPerBank > 0) ? sq_pkg::parts_pairs(High, 1) : 1;
   localparam int unsigned ActBits = Rows * (IsScaled ? ScaledLineW : (OnActs != 0) ? CodedLineW : BankLen * ActW);
   localparam int unsigned WeightBits =

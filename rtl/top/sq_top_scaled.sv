@@ -20,7 +20,7 @@ module sq_top_scaled #(
   localparam int unsigned HighLineW = Lanes * sq_pkg::element_code_w(sq_pkg::high_element(High, Element)),
   localparam int unsigned MaskW = (HasHigh && High == sq_pkg::HIGH_SPLIT) ? BankLen : 1,
   localparam int unsigned PlaceW = sq_pkg::index_w(BankLen),
-  localparam int unsigned LineW = sq_pkg::scaled_line_w(BankLen, HighPerBank, High, Element),
+  localparam int unsigned LineW = sq_pkg::scaled_line_w(BankLen, HighPerBank, High, Element, Scale),
   localparam int unsigned ActBits = Rows * LineW,
   localparam int unsigned WeightBits = Cols * LineW,
   localparam int unsigned Pairs = HasHigh ? sq_pkg::parts_pairs(High, 1) : 1,
@@ -67,7 +67,8 @@ module sq_top_scaled #(
   localparam int unsigned HighAt = CodeLineW;
   localparam int unsigned MaskAt = HighAt + (HasHigh ? HighLineW : 0);
   localparam int unsigned ScaleAt = MaskAt + ((HasHigh && High == sq_pkg::HIGH_SPLIT) ? BankLen : 0);
-  localparam int unsigned HighScaleAt = ScaleAt + 8;
+  localparam int unsigned ScaleW = sq_pkg::scale_code_w(Scale);
+  localparam int unsigned HighScaleAt = ScaleAt + ScaleW;
   localparam int unsigned PlaceAt = HighScaleAt + ((HasHigh && High == sq_pkg::HIGH_BLOCK) ? 8 : 0);
   localparam int unsigned SubAt = PlaceAt + ((Element == sq_pkg::ELEMENT_PLUS) ? PlaceW : 0);
   localparam int unsigned SubW = sq_pkg::element_sub_w(Element);
@@ -151,9 +152,9 @@ module sq_top_scaled #(
   ) u_engine (
     .clk_i, .rst_ni, .job_valid_i, .job_ready_o, .job_blocks_i, .job_tiles_i, .job_carry_i, .job_keep_i,
     .act_valid_i, .act_ready_o, .act_x_i(1'b0), .act_code_i(act_i[Rows*CodeLineW-1:0]), .act_high_i(act_high),
-    .act_mask_i(act_mask), .act_scale_i(act_i[Rows*ScaleAt +: Rows*8]), .act_high_scale_i(act_high_scale),
+    .act_mask_i(act_mask), .act_scale_i(act_i[Rows*ScaleAt +: Rows*ScaleW]), .act_high_scale_i(act_high_scale),
     .act_place_i(act_place), .act_sub_i(act_sub), .weight_valid_i, .weight_ready_o, .weight_code_i(weight_i[Cols*CodeLineW-1:0]),
-    .weight_high_i(weight_high), .weight_mask_i(weight_mask), .weight_scale_i(weight_i[Cols*ScaleAt +: Cols*8]),
+    .weight_high_i(weight_high), .weight_mask_i(weight_mask), .weight_scale_i(weight_i[Cols*ScaleAt +: Cols*ScaleW]),
     .weight_high_scale_i(weight_high_scale), .weight_place_i(weight_place), .weight_sub_i(weight_sub),
     .scale_valid_i, .scale_ready_o, .scale_col_lo_i(col_scale_i[Cols*32-1:0]), .scale_col_hi_i(col_hi),
     .scale_row_lo_i(row_scale_i[Rows*32-1:0]), .scale_row_hi_i(row_hi),

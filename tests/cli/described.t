@@ -84,16 +84,17 @@ same mxfp6 mxfp6_e2m3
 same "mxfp6 --element e3m2" mxfp6_e3m2
 small="--m 1 --n 64 --k 64 --timing-only"
 for command in "run $small --format" "area --units-of" "cosim --layers --format"; do
-  refuse "no RTL has blocks.0.scale = f16, need e4m3" $command q8_0
+  refuse "no RTL has blocks.0.scale = f32, need e4m3, e8m0, ue5m3, e6m2 or f16" $command fp8_b128
 done
-sed 's/scale: f16/scale: e4m3/' >"$W/zero.yaml" <<'Y'
+sed 's/scale: f16/scale: e4m3/; s/zero: int/zero: min/' >"$W/zero.yaml" <<'Y'
 name: rounded
 elements: {bits: 4, grids: {q: uint}}
 blocks: [{length: 32, scale: f16, rule: range / 15, zero: int}]
 tensor_scale: none
 Y
-refuse "no RTL has blocks.0.zero, need none" run $small --format zero.yaml
-sed -i 's/uint/int/; s/bits: 4/bits: 7/; s/range.*int/amax \/ 63/' "$W/zero.yaml"
+refuse "no RTL has blocks.0.zero = min, need none or int" run $small --format zero.yaml --operand act
+refuse "vectors have scales of 8 bits, no blocks.0.scale = f16" quantize --vectors --format awq_g128 -o "$W"
+sed -i 's/uint/int/; s/bits: 4/bits: 7/; s/range.*min/amax \/ 63/' "$W/zero.yaml"
 refuse "no RTL has elements.bits = 7 with these grids" run $small --format zero.yaml
 
 # ---- descriptions that cannot be ------------------------------------------------------------------------------------

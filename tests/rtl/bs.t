@@ -129,6 +129,12 @@ mutate grid_of_its_lower_bit array_scaled three_grids value $LINE "s/grid = 2'(s
 mutate e6m2_has_subnormals array_scaled hif4 value $LINE "s/{1'b1, scale_i\[1:0\]}/{scale_i[7:2] != '0, scale_i[1:0]}/"
 mutate exponent_of_e6m2_cut array_scaled hif4 value rtl/sq_pkg.sv "s/SCALE_E6M2: scale_exp_w = 6/SCALE_E6M2: scale_exp_w = 5/"
 mutate ue5m3_in_other_units array_scaled ue5m3 value rtl/sq_pkg.sv "s/SCALE_UE5M3: scale_fraction = 17/SCALE_UE5M3: scale_fraction = 16/"
+mutate sign_of_f16_forgotten array_scaled q4_0 value rtl/scaled/sq_scale_pair.sv "s/ ^ (WeightSigW > WeightMagW/ ^ ($F \&\& WeightSigW > WeightMagW/"
+mutate sign_of_f16_at_one_operand array_scaled awq value rtl/scaled/sq_acc_binary32.sv "s/SignW > 0 \&\& sig_q/SignW > 1 \&\& sig_q/"
+mutate subnormal_f16_flushed array_scaled q4_0 value $LINE "s/{scale_i\[15\], scale_i\[14:10\] != '0, scale_i\[9:0\]}/{scale_i[15], scale_i[14:10] != '0, scale_i[9:0] \& {10{scale_i[14:10] != '0}}}/"
+mutate infinite_f16_counts array_scaled q4_0 value $LINE "s/error_o = scale_i\[14:10\] == '1;/error_o = $F;/"
+mutate zero_point_added array_scaled awq value $LINE "s/value - zero;/value + zero;/"
+mutate zero_point_of_three_bits array_scaled awq value $LINE "s/zero = ElementW'(sub_i)/zero = ElementW'(sub_i[2:0])/"
 mutate scale_ff_of_e6m2_counts array_scaled hif4 value $LINE "s/error_o = scale_i == 8'hff;/error_o = 1'b0;/"
 
 # ---- scales, sums and order in the PE ---------------------------------------------------------
@@ -165,7 +171,7 @@ mutate saved_carry_of_the_group_before array_scaled nvfp4_saved value rtl/scaled
 mutate saved_carry_into_its_own_segment array_scaled nvfp4_saved value rtl/scaled/sq_acc_fixed.sv "s/Width'(kept\[AccW+Number-1\])/Width'(kept[AccW+(Number+1)%((AccW-1)\/SegmentW)])/"
 mutate saved_carry_lost_at_the_end array_scaled split_a_saved value rtl/scaled/sq_acc_fixed.sv "s/assign y_o = acc_q;/assign y_o = acc_q \& ~(OutW'(1) << AccW);/"
 mutate blocks_of_a_row_swapped array_scaled nvint4_a_two value rtl/scaled/sq_array_scaled.sv "s/Block = r \* Blocks + b;/Block = r * Blocks + Blocks - 1 - b;/"
-mutate second_weight_scale_is_the_first array_scaled razer_two value rtl/scaled/sq_array_scaled.sv "s/\.scale_i(in_weight_scale_i\[Block\*8 +: 8\])/.scale_i(in_weight_scale_i[c*Blocks*8 +: 8])/"
+mutate second_weight_scale_is_the_first array_scaled razer_two value rtl/scaled/sq_array_scaled.sv "s/\.scale_i(in_weight_scale_i\[Block\*WeightScaleW/.scale_i(in_weight_scale_i[c*Blocks*WeightScaleW/"
 mutate error_of_the_third_column_lost array_scaled mxplus value rtl/scaled/sq_array_scaled.sv "s/assign weight_error\[c\] = |scale_error;/assign weight_error[c] = |scale_error \&\& c != 2;/"
 mutate error_of_the_second_block_lost array_scaled nvfp4_a_two value rtl/scaled/sq_array_scaled.sv "s/assign act_error\[r\] = |scale_error;/assign act_error[r] = scale_error[0];/"
 mutate tile_overwritten array_scaled split cycle rtl/scaled/sq_scaled_ctl.sv "s/assign in_ready_o = .*/assign in_ready_o = $T;/"

@@ -44,7 +44,7 @@ static unsigned kept_bits(unsigned group, unsigned index_bits)
 
 // Stored bits of a block of `bank` elements, k of them high, as sq_engine_scaled takes them.
 static unsigned line_bits(unsigned bank, unsigned k, enum sq_scaled_high high,
-                          enum sq_scaled_element e)
+                          enum sq_scaled_element e, enum sq_scaled_scale scale)
 {
     const struct sq_block *const block = &sq_engine_scaled_block;
     unsigned v[SQ_PARAMS_MAX], n = 0;
@@ -56,6 +56,7 @@ static unsigned line_bits(unsigned bank, unsigned k, enum sq_scaled_high high,
     v[sq_param_find(block, "High")] = high;
     v[sq_param_find(block, "WeightHigh")] = 1;
     v[sq_param_find(block, "ActElement")] = v[sq_param_find(block, "WeightElement")] = e;
+    v[sq_param_find(block, "ActScale")] = scale;
     v[sq_param_find(block, "Encode")] = 0;
     const struct sq_ports p = sq_ports_of(block, v);
     const struct sq_field *f = p.in + p.stream[0].n_fields; // behind the job: activations
@@ -120,6 +121,7 @@ static void constants(void)
     require("sq_pkg::SCALE_POW4", SQ_SCALED_POW4);
     require("sq_pkg::SCALE_UE5M3", SQ_SCALED_UE5M3);
     require("sq_pkg::SCALE_E6M2", SQ_SCALED_E6M2);
+    require("sq_pkg::SCALE_F16", SQ_SCALED_F16);
     require("sq_pkg::CHOOSE_LARGEST", SQ_SCALED_LARGEST);
     require("sq_pkg::CHOOSE_SEARCH", SQ_SCALED_SEARCH);
     require("sq_pkg::CHOOSE_FOUR_SIX", SQ_SCALED_FOUR_SIX);
@@ -191,6 +193,8 @@ static void functions(void)
         for (unsigned i = 0; i < 8; i++)
             element(SQ_SCALED_TABLE_OF(bits, i, i % 2, 127u >> i | 1u) | (i % 3) << 11 |
                     (i % 3) << 13 | (i / 3) << 15 | i << 17 | (7 - i) << 20);
+    for (unsigned bits = 1; bits <= 8; bits++)
+        element(SQ_SCALED_TABLE_OF(4u, 1u, 0u, 127u) | SQ_SCALED_ZERO_OF(bits));
     for (unsigned high = SQ_SCALED_SPLIT; high <= SQ_SCALED_BLOCK; high++)
         for (unsigned i = 0; i < 2; i++) { // INT4, E2M1; high elements on one side, on both
             const enum sq_scaled_element e = i ? SQ_SCALED_E2M1 : SQ_SCALED_INT4;
@@ -199,15 +203,17 @@ static void functions(void)
             snprintf(text, sizeof text, "sq_pkg::parts_pairs(%u, %u)", high, i);
             require(text, sq_scaled_pairs((enum sq_scaled_high)high, i));
             for (unsigned k = 0; k <= 4; k += 2) {
-                snprintf(text, sizeof text, "sq_pkg::scaled_line_w(%u, %u, %u, %u)", 16 + 16 * i, k,
-                         high, e);
-                require(text, line_bits(16 + 16 * i, k, (enum sq_scaled_high)high, e));
+                snprintf(text, sizeof text, "sq_pkg::scaled_line_w(%u, %u, %u, %u, 1)", 16 + 16 * i,
+                         k, high, e);
+                require(text,
+                        line_bits(16 + 16 * i, k, (enum sq_scaled_high)high, e, SQ_SCALED_E4M3));
             }
         }
-    snprintf(text, sizeof text, "sq_pkg::scaled_line_w(32, 0, 0, %u)", SQ_SCALED_PLUS);
-    require(text, line_bits(32, 0, SQ_SCALED_SPLIT, SQ_SCALED_PLUS));
-    snprintf(text, sizeof text, "sq_pkg::scaled_line_w(64, 0, 0, %u)", SQ_HIF4);
-    require(text, line_bits(64, 0, SQ_SCALED_SPLIT, (enum sq_scaled_element)SQ_HIF4));
+    snprintf(text, sizeof text, "sq_pkg::scaled_line_w(32, 0, 0, %u, 2)", SQ_SCALED_PLUS);
+    require(text, line_bits(32, 0, SQ_SCALED_SPLIT, SQ_SCALED_PLUS, SQ_SCALED_E8M0));
+    snprintf(text, sizeof text, "sq_pkg::scaled_line_w(64, 0, 0, %u, %u)", SQ_HIF4, SQ_SCALED_F16);
+    require(text,
+            line_bits(64, 0, SQ_SCALED_SPLIT, (enum sq_scaled_element)SQ_HIF4, SQ_SCALED_F16));
     require("sq_pkg::ACC_ALIGNED", SQ_SCALED_ALIGNED);
     require("sq_pkg::ACC_AFTER", SQ_SCALED_AFTER);
     for (unsigned acc = SQ_SCALED_BINARY32; acc <= SQ_SCALED_AFTER; acc++)

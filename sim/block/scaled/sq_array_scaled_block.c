@@ -60,7 +60,7 @@ static bool alloc_side(const unsigned *v, bool is_act, struct side *s, size_t n,
     s->c.code = calloc(n * k, 1);
     s->c.high = calloc(n * k, 1);
     s->c.is_high = calloc(n * k, 1);
-    s->c.scale[0] = calloc(n * blocks, 1);
+    s->c.scale[0] = calloc(n * blocks, sq_bs_scale_nbytes(&s->c.f));
     s->c.global[0] = calloc(n, sizeof(float));
     s->units = calloc(n * blocks, 1);
     s->own = calloc(n * k, 1);
@@ -106,15 +106,17 @@ static void load_block(const unsigned *v, struct side *s, enum sq_scaled_scale k
 {
     const size_t blocks = s->c.k / v[BANK], at = row * blocks + j;
     const bool has_sign = sq_scaled_has_sign(s->e.element);
-    const uint8_t unsigned_scale = (uint8_t)(has_sign ? *scale & ~SQ_BS_SCALE_SIGN : *scale);
+    const uint32_t unsigned_scale = (uint32_t)(has_sign ? *scale & ~SQ_BS_SCALE_SIGN : *scale);
+    const size_t nbytes = sq_bs_scale_nbytes(&s->c.f);
     const bool is_scale = sq_scaled_is_scale(kind, unsigned_scale);
     const bool is_stored = kind != SQ_SCALED_NONE && kind != SQ_SCALED_POW4;
     if (!is_scale)
         s->errors |= 1u << SQ_SCALED_ERROR_SCALE;
-    s->units[at] = is_scale ? unsigned_scale : 0;
-    s->c.scale[0][at] = is_scale && is_stored ? (uint8_t)*scale : sq_scaled_one(kind);
+    s->units[at] = is_scale ? (uint8_t)unsigned_scale : 0;
+    const uint32_t stored = is_scale && is_stored ? (uint32_t)*scale : sq_scaled_one(kind);
+    memcpy(s->c.scale[0] + at * nbytes, &stored, nbytes);
     if (sub)
-        sq_scaled_load_subs(s->e, sub, s->c.sub + at * sq_bs_n_subs(&s->c.f));
+        sq_scaled_load_subs(s->e, sub, is_scale, s->c.sub + at * sq_bs_n_subs(&s->c.f));
     const unsigned grid = sq_scaled_grid(s->e, *scale, sub);
     const uint8_t zero = sq_scaled_zero(s->e, sq_scaled_grid(s->e, 0, sub));
     for (unsigned i = 0; i < v[BANK]; i++) {
@@ -200,7 +202,7 @@ static void load(const unsigned *v, const struct sq_group *in, struct side *x, s
             for (size_t t = 0; t < v[HIGH] && v[OWN]; t++)
                 if (!sq_element_is_number(SQ_ELEMENT_INT8, (uint8_t)beat[at[2] + r * v[HIGH] + t]))
                     x->errors |= 1u << SQ_SCALED_ERROR_CODE;
-            if (sq_scaled_is_scale(v[ACT_SCALE], (uint8_t)*scale))
+            if (sq_scaled_is_scale(v[ACT_SCALE], (uint32_t)*scale))
                 memcpy(high, beat + at[2] + r * v[HIGH], v[HIGH] * sizeof *high);
             if (v[OWN]) {
                 check_mask(x, place_own(v, high, x->c.code + e, x->own + e));

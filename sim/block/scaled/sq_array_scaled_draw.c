@@ -63,9 +63,9 @@ void sq_array_scaled_ports(const unsigned *v, struct sq_ports *p)
                {"act", rows * blocks * bank, sq_scaled_code_bits(v[ACT_ELEMENT]), true},
                {"high", rows * lanes(v), v[OWN] ? 8 : 4, true},
                {"mask", rows * (sq_array_scaled_has_mask(v) ? bank : 1), 1, true},
-               {"act_scale", rows * blocks, 8, true},
+               {"act_scale", rows * blocks, sq_scaled_scale_bits(v[ACT_SCALE]), true},
                {"weight", cols * blocks * bank, sq_scaled_code_bits(v[WEIGHT_ELEMENT]), true},
-               {"weight_scale", cols * blocks, 8, true}},
+               {"weight_scale", cols * blocks, sq_scaled_scale_bits(v[WEIGHT_SCALE]), true}},
         .out = {{"y", pes, 32, true},
                 {"y_top", pes, 32, true},
                 {"y_high", pes, 32, true},
@@ -97,7 +97,14 @@ int32_t sq_scaled_draw_scale(enum sq_scaled_scale s, struct sq_rng *rng, enum sq
 {
     const uint32_t i = sq_rng_below(rng, 8);
     if (kind == SQ_STIMULUS_ILLEGAL) // 0xff is a scale of no kind
-        return i == 0 ? 0xff : sq_draw_bits(rng, 8, true);
+        return i == 0 ? 0xff : sq_draw_bits(rng, sq_scaled_scale_bits(s), true);
+    if (s == SQ_SCALED_F16)
+        return kind == SQ_STIMULUS_EXTREME
+                   ? (int32_t[]){0, 0x8000, 1, 0x83ff, 0x400, 0x7bff, 0xfbff, 0xbc00}[i]
+               : kind == SQ_STIMULUS_FEW
+                   ? (int32_t)(0x3800 + 0x400 * (i & 3) + 0x8000 * (i >> 2))
+                   : (int32_t)((sq_rng_below(rng, 31) << 10) +
+                               (uint32_t)sq_draw_bits(rng, 10, true) + 0x8000 * (i & 1));
     if (s == SQ_SCALED_POW4)
         return (int32_t)(kind == SQ_STIMULUS_EXTREME ? 15 * (i & 1) : sq_rng_below(rng, 16));
     if (s == SQ_SCALED_E8M0) // sums that fall below and rise beyond binary32, and around it
@@ -263,8 +270,9 @@ void sq_array_scaled_draw(const unsigned *v, struct sq_rng *rng, enum sq_stimulu
 
 static int32_t end_scale(unsigned kind, struct sq_scaled_codes e, unsigned grid)
 {
-    return kind == SQ_SCALED_POW4
-               ? 15
+    return kind == SQ_SCALED_POW4 ? 15
+           : kind == SQ_SCALED_F16
+               ? 0x7bff
                : 0x7e | (sq_scaled_has_sign(e.element) && grid ? SQ_BS_SCALE_SIGN : 0);
 }
 
@@ -290,10 +298,10 @@ static void fill(const unsigned *v, int sign, int32_t *beat)
     for (size_t i = 0; i < p.in[6].count; i++)
         *x++ = end_scale(v[WEIGHT_SCALE], weight(v), weight_grid);
     for (size_t i = 0; i < (size_t)v[ROWS] * sq_array_scaled_blocks(v); i++, x += sub_bits(v, true))
-        sq_scaled_end_subs(act(v), act_grid, x);
+        sq_scaled_end_subs(act(v), act_grid, true, x);
     for (size_t i = 0; i < (size_t)v[COLS] * sq_array_scaled_blocks(v);
          i++, x += sub_bits(v, false))
-        sq_scaled_end_subs(weight(v), weight_grid, x);
+        sq_scaled_end_subs(weight(v), weight_grid, sign > 0, x);
 }
 
 // Groups of two beats whose sums almost cancel: of the second all weights have the other sign, one
@@ -403,8 +411,9 @@ static bool spoil_scale(const unsigned *v, struct sq_rng *rng, const struct line
 {
     const uint32_t b = sq_rng_below(rng, sq_array_scaled_blocks(v));
     const uint32_t sign = sq_scaled_has_sign(l->e.element) ? SQ_BS_SCALE_SIGN : 0;
-    for (uint32_t t = 0, code = sq_rng_below(rng, 256); t < 256; t++, code = (code + 1) % 256)
-        if (!sq_scaled_is_scale(l->kind, (uint8_t)(code & ~sign))) {
+    const uint32_t n = 1u << sq_scaled_scale_bits(l->kind);
+    for (uint32_t t = 0, code = sq_rng_below(rng, n); t < n; t++, code = (code + 1) % n)
+        if (!sq_scaled_is_scale(l->kind, code & ~sign)) {
             l->scale[b] = (int32_t)code;
             return true;
         }

@@ -37,7 +37,7 @@ static void add_side(struct sq_ports *p, unsigned stream, bool is_encoded, struc
                       sq_scaled_code_bits(sq_scaled_high_element(s->high_kind, s->element)));
     if (s->k > 0 && s->high_kind == SQ_SCALED_SPLIT)
         s->mask = add(p, stream, "mask", lines * bank, 1);
-    s->scale = add(p, stream, "scale", lines, 8);
+    s->scale = add(p, stream, "scale", lines, sq_scaled_scale_bits(s->scale_kind));
     if (s->k > 0 && s->high_kind == SQ_SCALED_BLOCK)
         s->high_scale = add(p, stream, "high_scale", lines, 8);
     if (s->element == SQ_SCALED_PLUS)
@@ -238,14 +238,15 @@ void sq_es_fill_side(const struct sq_es_side *s, bool is_negative, bool is_large
         record[s->high + (int)i] =
             sq_scaled_element_end(e, is_negative) + (e == SQ_SCALED_INT8 && is_negative);
     for (unsigned r = 0; r < s->lines; r++) {
-        const int32_t one = sq_scaled_one(s->scale_kind);
-        const int32_t scale = s->scale_kind == SQ_SCALED_E8M0 ? one + 7 * is_large
-                              : is_large                      ? (one > 0xb8 ? 0xfe : one + 0x46)
-                                                              : one;
+        const int32_t one = (int32_t)sq_scaled_one(s->scale_kind);
+        const int32_t scale = s->scale_kind == SQ_SCALED_E8M0  ? one + 7 * is_large
+                              : s->scale_kind == SQ_SCALED_F16 ? one + 0x3fff * is_large
+                              : is_large                       ? (one > 0xb8 ? 0xfe : one + 0x46)
+                                                               : one;
         record[s->scale + (int)r] =
             sq_scaled_has_sign(s->element) && grid ? scale | SQ_BS_SCALE_SIGN : scale;
         if (s->sub != SQ_ES_NONE)
-            sq_scaled_end_subs(sq_es_codes(s), grid,
+            sq_scaled_end_subs(sq_es_codes(s), grid, is_negative,
                                record + s->sub + r * sq_scaled_sub_bits(s->element));
         if (s->high_scale != SQ_ES_NONE)
             record[s->high_scale + (int)r] = scale;
@@ -325,7 +326,9 @@ static bool spoil_scale(const struct sq_es_side *s, struct sq_rng *rng, int32_t 
 {
     const int r = (int)sq_rng_below(rng, s->lines);
     const int at = s->high_scale != SQ_ES_NONE && sq_rng_below(rng, 2) ? s->high_scale : s->scale;
-    if (!sq_scaled_is_scale(s->scale_kind, 0xff) && s->scale_kind != SQ_SCALED_E4M3)
+    if (s->scale_kind == SQ_SCALED_F16)
+        record[at + r] |= 0x7c00;
+    else if (!sq_scaled_is_scale(s->scale_kind, 0xff) && s->scale_kind != SQ_SCALED_E4M3)
         record[at + r] = 0xff;
     else if (sq_scaled_has_sign(s->element))
         record[at + r] |= 0x7f; // with its sign, which says what the codes stand for

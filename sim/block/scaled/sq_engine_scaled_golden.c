@@ -58,7 +58,7 @@ static void alloc_operand(struct operand *o, const struct sq_es_layout *l,
     o->c.is_high = calloc(n * k, 1);
     bool ok = o->c.sub && o->c.code && o->c.high && o->c.is_high;
     for (unsigned p = 0; p < SQ_BS_PARTS; p++) {
-        o->c.scale[p] = calloc(n * blocks, 1);
+        o->c.scale[p] = calloc(n * blocks, sq_bs_scale_nbytes(&o->c.f));
         o->c.global[p] = calloc(n, sizeof(float));
         ok = ok && o->c.scale[p] && o->c.global[p];
     }
@@ -132,12 +132,12 @@ static uint8_t load_code(struct operand *o, struct sq_scaled_codes e, unsigned g
 }
 
 // A code of a scale, or one of a scale that is 1.
-static uint8_t load_scale(struct operand *o, enum sq_scaled_scale kind, int32_t code,
-                          bool *is_scale)
+static uint32_t load_scale(struct operand *o, enum sq_scaled_scale kind, int32_t code,
+                           bool *is_scale)
 {
-    *is_scale = sq_scaled_is_scale(kind, (uint8_t)code);
+    *is_scale = sq_scaled_is_scale(kind, (uint32_t)code);
     raise(o, SQ_SCALED_ERROR_SCALE, !*is_scale);
-    return *is_scale && kind != SQ_SCALED_NONE ? (uint8_t)code : sq_scaled_one(kind);
+    return *is_scale && kind != SQ_SCALED_NONE ? (uint32_t)code : sq_scaled_one(kind);
 }
 
 // Which elements are high ones: the first k that are marked, but for one that stands too far up for
@@ -150,7 +150,8 @@ static void load_high(struct operand *o, const struct sq_es_side *s, const struc
     uint8_t high[SQ_BS_BLOCK_MAX];
     bool has_scale = is_scale;
     if (s->high_kind == SQ_SCALED_BLOCK)
-        o->c.scale[1][at / s->bank] = load_scale(o, s->scale_kind, b->high_scale, &has_scale);
+        o->c.scale[1][at / s->bank] =
+            (uint8_t)load_scale(o, s->scale_kind, b->high_scale, &has_scale);
     for (unsigned t = 0; t < s->k; t++) {
         raise(o, SQ_SCALED_ERROR_CODE, !is_split && b->high[t] == 0x80); // -0 of E4M3
         raise(o, SQ_SCALED_ERROR_CODE, !is_split && !sq_scaled_is_code(e, 0, b->high[t]));
@@ -179,8 +180,10 @@ static void load_block(struct operand *o, const struct sq_es_side *s, const stru
     const int32_t sign = sq_scaled_has_sign(s->element) ? b->scale & SQ_BS_SCALE_SIGN : 0;
     const unsigned grid = sq_scaled_grid(e, b->scale, b->sub);
     bool is_scale;
-    const uint8_t scale = load_scale(o, s->scale_kind, b->scale ^ sign, &is_scale);
-    o->c.scale[0][at / s->bank] = is_scale ? (uint8_t)(scale | sign) : scale;
+    uint32_t scale = load_scale(o, s->scale_kind, b->scale ^ sign, &is_scale);
+    scale |= is_scale ? (uint32_t)sign : 0;
+    memcpy(o->c.scale[0] + at / s->bank * sq_bs_scale_nbytes(&o->c.f), &scale,
+           sq_bs_scale_nbytes(&o->c.f));
     for (unsigned i = 0; i < s->bank; i++) {
         const bool is_skipped =
             s->k > 0 && (b->mask ? b->mask[i] != 0 : b->code[i] == SQ_ES_MASK_CODE);
@@ -188,7 +191,7 @@ static void load_block(struct operand *o, const struct sq_es_side *s, const stru
         o->c.code[at + i] = is_scale ? code : sq_scaled_zero(e, sq_scaled_grid(e, 0, b->sub));
     }
     if (b->sub)
-        sq_scaled_load_subs(e, b->sub, o->c.sub + at / s->bank * sq_bs_n_subs(&o->c.f));
+        sq_scaled_load_subs(e, b->sub, is_scale, o->c.sub + at / s->bank * sq_bs_n_subs(&o->c.f));
     if (s->k > 0)
         load_high(o, s, b, at, is_scale);
     if (s->place == SQ_ES_NONE)

@@ -87,10 +87,12 @@ uint8_t sq_scaled_end(struct sq_scaled_codes e, bool is_negative, unsigned *grid
     return nearest(e, *grid, most);
 }
 
-void sq_scaled_end_subs(struct sq_scaled_codes e, unsigned grid, int32_t *sub)
+void sq_scaled_end_subs(struct sq_scaled_codes e, unsigned grid, bool is_negative, int32_t *sub)
 {
     for (unsigned i = 0; i < sq_scaled_sub_bits(e.element); i++)
-        sub[i] = i < sq_scaled_table(e.element).grid_bits ? (int32_t)(grid >> i & 1) : 1;
+        sub[i] = i < sq_scaled_table(e.element).grid_bits ? (int32_t)(grid >> i & 1)
+                 : sq_scaled_table(e.element).zero_bits   ? is_negative
+                                                          : 1;
 }
 
 struct sq_bs_table sq_scaled_decoded(struct sq_scaled_codes e, enum sq_scaled_scale scale,
@@ -104,10 +106,16 @@ struct sq_bs_table sq_scaled_decoded(struct sq_scaled_codes e, enum sq_scaled_sc
     return t;
 }
 
-void sq_scaled_load_subs(struct sq_scaled_codes e, const int32_t *sub, uint8_t *to)
+void sq_scaled_load_subs(struct sq_scaled_codes e, const int32_t *sub, bool is_scale, uint8_t *to)
 {
     const struct sq_scaled_table t = sq_scaled_table(e.element);
     const unsigned log2_n = t.exponent_bits[1] ? t.log2_subs[1] : t.log2_subs[0];
+    if (t.zero_bits) {
+        to[0] = to[1] = 0;
+        for (unsigned b = 0; is_scale && b < t.zero_bits; b++)
+            to[1] = (uint8_t)(to[1] | (unsigned)sub[b] << b);
+        return;
+    }
     for (unsigned i = 0; i < 1u << log2_n; i++) {
         unsigned byte = sq_scaled_grid(e, 0, sub) << 4;
         const int32_t *level = sub + t.grid_bits;

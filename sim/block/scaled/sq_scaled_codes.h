@@ -25,14 +25,14 @@ uint8_t sq_scaled_zero(struct sq_scaled_codes e, unsigned grid);
 uint8_t sq_scaled_negative(struct sq_scaled_codes e, unsigned grid, int32_t code);
 // The code of the largest magnitude of a sign, and its grid.
 uint8_t sq_scaled_end(struct sq_scaled_codes e, bool is_negative, unsigned *grid);
-// The bits beside the codes, in which every exponent is the largest.
-void sq_scaled_end_subs(struct sq_scaled_codes e, unsigned grid, int32_t *sub);
+// The bits beside the codes, in which every exponent is the largest; a zero point too, of negative ends.
+void sq_scaled_end_subs(struct sq_scaled_codes e, unsigned grid, bool is_negative, int32_t *sub);
 
 // The description of blocks of `bank` codes that a model decodes as hardware does: a code of no value is 0. And the byte
-// of each smallest sub-block of a table, as models have it (sq_bs_table.h).
+// of each smallest sub-block of a table, as models have it (sq_bs_table.h); of a block without a scale no zero point.
 struct sq_bs_table sq_scaled_decoded(struct sq_scaled_codes e, enum sq_scaled_scale scale,
                                      unsigned bank);
-void sq_scaled_load_subs(struct sq_scaled_codes e, const int32_t *sub, uint8_t *to);
+void sq_scaled_load_subs(struct sq_scaled_codes e, const int32_t *sub, bool is_scale, uint8_t *to);
 
 // Element i of a row as PEs multiply it: in units of 2^-sq_scaled_element_fraction.
 int64_t sq_scaled_integer(const struct sq_bs *c, enum sq_scaled_element element, size_t row,
@@ -62,5 +62,15 @@ const char *sq_scaled_write_source(const unsigned *v, unsigned act, unsigned wei
         SQ_SCALED_FOUR(0, 1, 2, 3), SQ_SCALED_FOUR(4, 5, SQ_SCALED_NO_VALUE, 6), 0, 0, 0, 0, 0, 0, \
         SQ_SCALED_FOUR(0, -1, -2, -3), SQ_SCALED_FOUR(-4, -5, -6, SQ_SCALED_NO_VALUE), 0, 0, 0, 0, \
         0, 0, 0x80808080, 0x80808080
+
+// Codes of 4 bits from -8 on (Q4_0), and from 0 on less a zero point of as many bits (AWQ).
+#define SQ_OFFSET4 SQ_SCALED_TABLE_OF(4u, 0u, 0u, 8u)
+#define SQ_OFFSET4_WORDS                                                                           \
+    SQ_SCALED_FOUR(-8, -7, -6, -5), SQ_SCALED_FOUR(-4, -3, -2, -1), SQ_SCALED_FOUR(0, 1, 2, 3),    \
+        SQ_SCALED_FOUR(4, 5, 6, 7)
+#define SQ_ZERO4 (SQ_SCALED_TABLE_OF(4u, 0u, 0u, 15u) | SQ_SCALED_ZERO_OF(4u))
+#define SQ_ZERO4_WORDS                                                                             \
+    SQ_SCALED_FOUR(0, 1, 2, 3), SQ_SCALED_FOUR(4, 5, 6, 7), SQ_SCALED_FOUR(8, 9, 10, 11),          \
+        SQ_SCALED_FOUR(12, 13, 14, 15)
 
 #endif

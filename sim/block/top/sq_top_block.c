@@ -33,6 +33,7 @@ static const struct sq_point points[] = {
     {"nibbles", false, {32, 2, 2, 16, 4, 4, SCALED(2), SQ_OUTPUT_INT8, 4, 32, 32, 32, 32, 9, 16, 4, 4, 400, 0, SQ_SCALED_INT4, SQ_SCALED_E8M0, SQ_SCALED_SPLIT, 0, 0, 1}},
     {"razer", false, {32, 2, 2, 16, 4, 4, SCALED(0), BF16, 2, 32, 32, 32, 32, 9, 8, 2, 3, 400, 0, SQ_SCALED_RAZER, SQ_SCALED_E4M3, SQ_SCALED_SPLIT, 0, 0, 2, SQ_SCALED_SIGN}},
     {"hif4", false, {64, 1, 2, 64, 4, 4, SCALED(0), B32, 2, 32, 32, 32, 32, 9, 16, 4, 4, 400, 0, SQ_HIF4, SQ_SCALED_E6M2, SQ_SCALED_SPLIT, 0, [SQ_PARAMS_MAX] = SQ_HIF4_WORDS}},
+    {"awq", false, {64, 2, 1, 16, 4, 4, SCALED(0), BF16, 2, 32, 32, 32, 32, 9, 16, 4, 4, 400, 0, SQ_ZERO4, SQ_SCALED_F16, SQ_SCALED_SPLIT, [SQ_PARAMS_MAX] = SQ_ZERO4_WORDS}},
     {"scaled", true, {64, 3, 2, 8, 4, 4, SQ_ARRAY_COMPACT, 2, 8, 1, 0, SQ_COMBINE_SCALED, B32, 1, 32, 32, 32, 32, 9, 16, 4, 2, 400, 0, 0, 0, 0, 0, 1, 2}},
 };
 // clang-format on

@@ -142,9 +142,11 @@ struct rows {
 static enum sq_status rows_of(struct sq_product *p, bool is_weight, struct rows *r,
                               struct sq_error *err)
 {
-    size_t bank;
+    size_t bank, scale;
     *r = (struct rows){.n = is_weight ? p->n : p->m, .k = p->k};
     SQ_TRY(sq_product_number(p, "bank", 1, SQ_BS_BLOCK_MAX, &bank, err));
+    SQ_TRY(sq_product_number(p, "scale", 0, SQ_SCALED_F16, &scale, err));
+    const size_t nbytes = sq_scaled_scale_bits((enum sq_scaled_scale)scale) / 8;
     SQ_PRODUCT_TENSOR(p, global_name[is_weight], SQ_F32, SQ_BS_PARTS * r->n, r->global);
     if (!is_weight && sq_product_count(p, "x") != SIZE_MAX)
         SQ_PRODUCT_TENSOR(p, "x", SQ_F32, r->n * p->k, r->x);
@@ -153,7 +155,8 @@ static enum sq_status rows_of(struct sq_product *p, bool is_weight, struct rows 
         const size_t n = sq_product_count(p, name);
         if (n == SIZE_MAX)
             continue;
-        SQ_PRODUCT_TENSOR(p, name, SQ_U8, i < SCALE ? n : r->n * (p->k / bank), r->plane[i]);
+        SQ_PRODUCT_TENSOR(p, name, SQ_U8, i < SCALE ? n : r->n * (p->k / bank) * nbytes,
+                          r->plane[i]);
         if (i < SCALE)
             r->row_nbytes[i] = n / r->n;
     }
@@ -196,7 +199,10 @@ static void put_block(const struct sq_es_side *s, const struct rows *r, size_t r
         return;
     take_bits(r, SQ_BS_CODES, row, j * bank, sq_scaled_code_bits(s->element), bank,
               record + (size_t)s->code + at);
-    record[(size_t)s->scale + line] = r->plane[SCALE][row * blocks + j];
+    const size_t nbytes = sq_scaled_scale_bits(s->scale_kind) / 8;
+    for (size_t i = 0; i < nbytes; i++)
+        record[(size_t)s->scale + line] |= r->plane[SCALE][(row * blocks + j) * nbytes + i]
+                                           << (8 * i);
     if (s->high != SQ_ES_NONE)
         take_bits(r, SQ_BS_HIGH, row, j * s->k,
                   sq_scaled_code_bits(sq_scaled_high_element(s->high_kind, s->element)), s->k,
@@ -350,9 +356,10 @@ static enum sq_status put_rows(struct sq_product *p, const struct sq_bs *c, bool
             global[part * c->n + i] = c->global[part] ? c->global[part][i] : 1;
         if (!c->scale[part])
             continue;
-        SQ_PRODUCT_KEEP(p, scale, c->n * blocks);
-        memcpy(scale, c->scale[part], c->n * blocks);
-        sq_product_put(p, plane_name[is_weight][SCALE + part], SQ_U8, c->n * blocks, scale);
+        const size_t nbytes = c->n * blocks * sq_bs_scale_nbytes(&c->f);
+        SQ_PRODUCT_KEEP(p, scale, nbytes);
+        memcpy(scale, c->scale[part], nbytes);
+        sq_product_put(p, plane_name[is_weight][SCALE + part], SQ_U8, nbytes, scale);
     }
     sq_product_put(p, global_name[is_weight], SQ_F32, SQ_BS_PARTS * c->n, global);
     return SQ_OK;

@@ -541,6 +541,11 @@ enum sq_status sq_bs_vectors(const struct sq_recipe *recipe, uint64_t seed, stru
     const struct sq_bs_format format = sq_bs_of(recipe), *f = &format;
     struct maker m = {.f = f, .v = v, .rng = {seed}};
     SQ_TRY(sq_bs_hardware_check(recipe, err));
+    if (f->table && (sq_bs_scale_is_float(f->table->scale) || f->table->zero))
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "format = %s: vectors have scales of 8 bits, no blocks.0.scale = %s, and no "
+                       "blocks.0.zero",
+                       f->table->name, sq_bs_scale_name(f->table->scale));
     for (unsigned c = 0; c < CODES; c++)
         for (unsigned i = 0; i < n_choices(f); i++) {
             m.is_code[0][i][c] = is_code(f, false, i, c);

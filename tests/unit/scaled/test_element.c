@@ -245,7 +245,7 @@ SQ_TEST(sub_blocks_of_hif4_have_both_exponents)
         int32_t sub[24] = {0};
         uint8_t byte[16];
         sub[bit] = 1;
-        sq_scaled_load_subs(e, sub, byte);
+        sq_scaled_load_subs(e, sub, true, byte);
         for (unsigned i = 0; i < 16; i++)
             assert_int_equal(byte[i], bit < 8 ? i / 2 == bit : i == bit - 8 ? 4 : 0);
     }
