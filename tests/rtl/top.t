@@ -230,6 +230,7 @@ mutate column_scales_of_each_block top nvfp4 any $S "s/ScaleOnce != 0 ? 16'd1 : 
 mutate errors_of_kept_totals_lost top nvfp4 any $E "s/keep_ends_job && keep_ends;/keep_ends_job \&\& keep_ends \&\& !(|keep_error_o);/"
 
 mutate sub_blocks_of_the_scales_before_theirs top hif4 any $B "s/weight_i\[Cols\*SubAt +: Cols\*SubPortW\]/weight_i[Rows*SubAt +: Cols*SubPortW]/"
+mutate binary16_of_a_byte top awq any $B "s/HighScaleAt = ScaleAt + ScaleW/HighScaleAt = ScaleAt + 8/"
 mutate high_scale_of_activations_is_the_low_one top block any $B "s/act_i\[Rows\*HighScaleAt +: Rows\*8\]/act_i[Rows*ScaleAt +: Rows*8]/"
 
 # ---- kept groups ------------------------------------------------------------------------------------

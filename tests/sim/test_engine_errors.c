@@ -74,6 +74,8 @@ static struct {
     {"engine_scaled", "mixfp4", "--S", 4, '-'},
     {"engine_scaled", "hif4", "--S", 4, '-'},
     {"engine_scaled", "three_grids", "-CS", 4, '-'},
+    {"engine_scaled", "q4_0", "--S", 4, '-'},
+    {"engine_scaled", "awq", "--S", 4, '-'},
 };
 
 #define ENGINE_ERRORS(block_, point_, kinds_)                                                      \
