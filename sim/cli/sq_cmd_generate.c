@@ -285,7 +285,6 @@ static enum sq_status take_chip(struct work *w, struct sq_error *err)
                                       .home = sq_cli_home(),
                                       .seed = w->in->seed};
     SQ_TRY(sq_machine_chip(&w->machine, &w->chip.chip, err));
-    w->chip.chip.vectors = w->in->has_vector;
     return SQ_OK;
 }
 

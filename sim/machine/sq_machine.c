@@ -38,7 +38,7 @@ struct raw_machine {
         char *bandwidth, *latency;
     } * link; // NULL: none
     struct raw_chip {
-        char *bus, *burst, *outstanding, *writes;
+        char *bus, *burst, *outstanding, *writes, *encoder, *vector;
     } * chip; // NULL: none
 };
 
@@ -91,9 +91,13 @@ static const cyaml_schema_field_t link_fields[] = {
     TEXT_FIELD("latency", struct raw_link, latency), CYAML_FIELD_END};
 
 static const cyaml_schema_field_t chip_fields[] = {
-    TEXT_FIELD("bus", struct raw_chip, bus), TEXT_FIELD("burst", struct raw_chip, burst),
+    TEXT_FIELD("bus", struct raw_chip, bus),
+    TEXT_FIELD("burst", struct raw_chip, burst),
     TEXT_FIELD("outstanding", struct raw_chip, outstanding),
-    MAY_TEXT("writes", struct raw_chip, writes), CYAML_FIELD_END};
+    MAY_TEXT("writes", struct raw_chip, writes),
+    MAY_TEXT("encoder", struct raw_chip, encoder),
+    MAY_TEXT("vector", struct raw_chip, vector),
+    CYAML_FIELD_END};
 
 // Sections whose members are fields of the machine itself: offset 0.
 #define SECTION(name_, fields_)                                                                    \
@@ -224,24 +228,6 @@ static enum sq_status read_size(const char *what, const char *text, double min, 
     return SQ_OK;
 }
 
-static enum sq_status read_chip(const struct raw_chip *raw, const struct sq_machine *m,
-                                struct sq_machine_chip *chip, struct sq_error *err)
-{
-    uint64_t bus;
-    SQ_TRY(read_size("chip.bus", raw->bus, 4, 64, &bus, err));
-    if ((bus & (bus - 1)) != 0)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "chip.bus = %llu B, need 4, 8, 16, 32 or 64 B",
-                       (unsigned long long)bus);
-    chip->bus_nbytes = (unsigned)bus;
-    SQ_TRY(read_count("chip.burst", raw->burst, 1, 256, &chip->max_burst, err));
-    SQ_TRY(read_count("chip.outstanding", raw->outstanding, 2, 32, &chip->outstanding, err));
-    if (raw->writes)
-        SQ_TRY(read_count("chip.writes", raw->writes, 1, 16, &chip->writes, err));
-    if (m->cores != 1)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "cores = %u, need 1 with chip", m->cores);
-    return SQ_OK;
-}
-
 static enum sq_status read_word(const char *what, const char *text, const char *const words[],
                                 unsigned *value, struct sq_error *err)
 {
@@ -256,6 +242,28 @@ static enum sq_status read_word(const char *what, const char *text, const char *
         snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", words[*value]);
     }
     return SQ_FAIL(err, SQ_ERR_ARG, "%s = %.40s, need one of: %s", what, text, known);
+}
+
+static const char *const no_yes[] = {"no", "yes", NULL};
+
+static enum sq_status read_chip(const struct raw_chip *raw, const struct sq_machine *m,
+                                struct sq_machine_chip *chip, struct sq_error *err)
+{
+    uint64_t bus;
+    SQ_TRY(read_size("chip.bus", raw->bus, 4, 64, &bus, err));
+    if ((bus & (bus - 1)) != 0)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "chip.bus = %llu B, need 4, 8, 16, 32 or 64 B",
+                       (unsigned long long)bus);
+    chip->bus_nbytes = (unsigned)bus;
+    SQ_TRY(read_count("chip.burst", raw->burst, 1, 256, &chip->max_burst, err));
+    SQ_TRY(read_count("chip.outstanding", raw->outstanding, 2, 32, &chip->outstanding, err));
+    if (raw->writes)
+        SQ_TRY(read_count("chip.writes", raw->writes, 1, 16, &chip->writes, err));
+    SQ_TRY(read_word("chip.encoder", raw->encoder, no_yes, &chip->has_encoder, err));
+    SQ_TRY(read_word("chip.vector", raw->vector, no_yes, &chip->has_vector, err));
+    if (m->cores != 1)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "cores = %u, need 1 with chip", m->cores);
+    return SQ_OK;
 }
 
 // Either the keys of an ideal DRAM, or those of one that keeps time.

@@ -45,6 +45,8 @@
 //     burst: 32              beats of its longest burst, 1..256
 //     outstanding: 4         bursts that are asked for ahead, 2..32
 //     writes: 4              bursts that are written at once, 1..16; 4 where it is left out
+//     encoder: yes           makes activations of outputs, which are bfloat16 then; no where it is left out
+//     vector: yes            passes over rows in memory; no where it is left out
 #pragma once
 
 #include <stdint.h>
@@ -87,6 +89,7 @@ struct sq_machine {
             aligned; // core.sum, core.aligned: enum sq_scaled_acc of block-scaled PEs, bits of 2, 3
         unsigned cut,
             carry; // core.cut, core.carry: registers in their tail, bits between saved carries
+        unsigned has_encoder, has_vector; // 0, 1
         bool
             has_lanes; // core says how many multipliers a PE has at most; else as many as a beat of the format takes
     } chip;

@@ -7,6 +7,7 @@
 #include <locale.h>
 #include <math.h>
 #include <pthread.h>
+#include <sq_driver.h>
 #include <sq_regs.h>
 #include <sqsim.h>
 #include <stdio.h>
@@ -264,6 +265,93 @@ static void check_chip(void)
     free(out);
 }
 
+// A chip with an encoder and a vector unit, of a machine that says so: a ring of the layer, a pass that squares its outputs,
+// and an encoder of them, judged by arithmetic of its own.
+static void check_units(const char *scratch)
+{
+    enum { BASE = 1 << 20, BEYOND = 1 << 16, TILES = N / 4 };
+    const char *const eight[] = {"weight-bits", "8", "act-bits", "8", "algorithm", "rtn", NULL};
+    static uint32_t word[3][SQ_DRIVER_DESCRIPTOR_WORDS];
+    struct sqsim_flat flat = {.base = BASE};
+    struct sq_driver_done done;
+    sqsim_format *format;
+    sqsim_layer *layer;
+    sqsim_image *image;
+    sqsim_device *d;
+    size_t nbytes;
+    char path[4096];
+    snprintf(path, sizeof path, "%s/units.yaml", scratch);
+    FILE *const yaml = fopen(path, "w");
+    fputs("name: units\nclock: 1 GHz\ncores: 1\ncore:\n  rows: 2\n  cols: 4\n"
+          "buffers:\n  activation: 16 KiB\n  weight: 32 KiB\n  output: 4 KiB\n"
+          "dram:\n  bandwidth: 8 GB/s\n  latency: 40 ns\n  burst: 64 B\n"
+          "chip:\n  bus: 8 B\n  burst: 32\n  outstanding: 4\n  encoder: yes\n  vector: yes\n",
+          yaml);
+    fclose(yaml);
+    CHECK(sqsim_format_new("dense", SQSIM_VALUES, eight, &format, &err) == SQSIM_OK, "units");
+    CHECK(sqsim_encode(format, w, N, K, NULL, 0, &layer, &err) == SQSIM_OK, "units");
+    sqsim_format_free(format);
+    CHECK(sqsim_image_new(layer, x, 1, path, BASE, &image, &err) == SQSIM_OK, "units");
+    sqsim_layer_free(layer);
+    const void *const before = sqsim_image_bytes(image, &nbytes);
+    flat.nbytes = nbytes + BEYOND;
+    flat.bytes = calloc(1, flat.nbytes);
+    memcpy(flat.bytes, before, nbytes);
+    memcpy(word[0], before, sizeof word[0]);
+    const uint64_t out = word[0][SQ_DESC_OUT_OFFSET / 4],
+                   beyond = BASE + (nbytes + 4095) / 4096 * 4096;
+    const struct sq_driver_vector squares = {.a = out,
+                                             .a_half = 1,
+                                             .b_from = 3,
+                                             .y = beyond,
+                                             .y_kind = 1,
+                                             .rows = TILES,
+                                             .n = 4,
+                                             .a_stride = 2,
+                                             .y_stride = 2};
+    const struct sq_driver_encoder encoder = {.out = out,
+                                              .act = beyond + 1024,
+                                              .row_scale = beyond + 4096,
+                                              .rows = 1,
+                                              .cols = TILES,
+                                              .beats = (N + 15) / 16};
+    sq_driver_describe_vector(&squares, word[1]);
+    sq_driver_describe_encoder(&encoder, word[2]);
+    const struct sqsim_memory memory = {&flat, sqsim_flat_read, sqsim_flat_write};
+    CHECK(sqsim_device_new(image, SQSIM_CHIP_FAST, &memory, NULL, &d, &err) == SQSIM_OK, "%s",
+          err.text);
+    const struct sq_driver driver = {d, sqsim_device_read, sqsim_device_write, sqsim_device_wait};
+    struct sq_driver_chip chip;
+    CHECK(sq_driver_probe(&driver, &chip) == SQ_DRIVER_OK && chip.out_kind == 1 && chip.bank == 16,
+          "probe, bank %u", chip.bank);
+    const uint64_t slots = (beyond + 8192) / SQ_SLOT_NBYTES * SQ_SLOT_NBYTES;
+    struct sq_driver_ring ring = {slots, 4, (uint32_t *)((char *)flat.bytes + (slots - BASE)), 0,
+                                  0};
+    CHECK(sq_driver_ring_open(&driver, &ring, 0) == SQ_DRIVER_OK, "ring");
+    for (int i = 0; i < 3; i++)
+        CHECK(sq_driver_ring_add(&ring, word[i], 0) == i, "slot %d", i);
+    sq_driver_ring_start(&driver, &ring);
+    CHECK(sq_driver_ring_finish(&driver, &ring) == SQ_DRIVER_OK, "ring");
+    CHECK(sqsim_image_check(image, flat.bytes, z, &err) == SQSIM_OK, "%s", err.text);
+    const float *const square = (float *)((char *)flat.bytes + (beyond - BASE));
+    const int8_t *const code = (int8_t *)square + 1024;
+    float amax = 0, scale = ((float *)code)[(4096 - 1024) / 4];
+    for (int i = 0; i < N; i++)
+        amax = fabsf(z[i]) > amax ? fabsf(z[i]) : amax;
+    CHECK(scale == amax / 127, "scale %g, want %g", scale, amax / 127);
+    for (int i = 0; i < N; i++) {
+        CHECK(square[i] == z[i] * z[i], "square %d: %g, want %g", i, square[i], z[i] * z[i]);
+        CHECK(code[i / 16 * 32 + i % 16] == (int)rintf(z[i] / scale), "code %d: %d, want %g", i,
+              code[i / 16 * 32 + i % 16], z[i] / scale);
+    }
+    for (uint32_t i = 0; i < 3; i++)
+        CHECK(sq_driver_ring_done(&ring, i, &done) == SQ_DRIVER_OK && done.cycles > 0, "record %u",
+              i);
+    sqsim_device_free(d);
+    sqsim_image_free(image);
+    free(flat.bytes);
+}
+
 static void check_refusals(const char *scratch)
 {
     const char *const bank[] = {"bank", "33", NULL}, *const alone[] = {"bank", NULL};
@@ -387,6 +475,7 @@ static void *check_all(void *arguments)
         check_format(sqsim_format_name(i), argv[3]);
     check_smooth_file(argv[3]);
     check_chip();
+    check_units(argv[3]);
     check_refusals(argv[3]);
     print_cycles("sq_w", NULL);
     for (size_t i = 0; sqsim_format_name(i); i++)
