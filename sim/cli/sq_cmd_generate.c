@@ -21,7 +21,8 @@ struct arguments {
     uint64_t n_tokens, seed;
     double temperature;
     unsigned on, jobs;
-    bool is_json, has_machine, has_vector;
+    unsigned cache;
+    bool is_json, has_machine, has_vector, has_cache;
 };
 
 #define AT(field) SQ_CLI_AT(struct arguments, field)
@@ -33,6 +34,9 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_UINT("tokens", "N", 1, 1 << 20, AT(n_tokens), "tokens to write"),
     SQ_CLI_FLAG("vector", AT(has_vector),
                 "all of a token is computed by the chip, as a program of descriptors"),
+    SQ_CLI_WORD("kv-format", "FORMAT", sq_token_cache_names, AT(cache),
+                "--vector: keys and values in the cache are binary16, or INT8 with a scale a head",
+                .given = offsetof(struct arguments, has_cache)),
     SQ_CLI_REAL("temperature", "T", 0, 100, AT(temperature),
                 "above 0: tokens are drawn from softmax(logits / T); 0: the most likely one"),
     SQ_CLI_UINT("seed", "N", 0, UINT64_MAX, AT(seed), "of what is drawn"),
@@ -264,6 +268,8 @@ static enum sq_status take_chip(struct work *w, struct sq_error *err)
 {
     static const enum sq_device_body body[] = {
         [ON_CHIP] = SQ_DEVICE_FAST, [ON_STEPPING] = SQ_DEVICE_STEPPING, [ON_RTL] = SQ_DEVICE_RTL};
+    if (w->in->has_cache && !w->in->has_vector)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--kv-format has no use without --vector");
     w->is_on_chip = w->in->on != ON_GOLDEN;
     if (!w->is_on_chip)
         return w->in->has_machine
@@ -285,6 +291,7 @@ static enum sq_status take_chip(struct work *w, struct sq_error *err)
                                       .home = sq_cli_home(),
                                       .seed = w->in->seed};
     SQ_TRY(sq_machine_chip(&w->machine, &w->chip.chip, err));
+    w->chip.chip.attend = sq_token_cache(w->in->cache);
     return SQ_OK;
 }
 
@@ -319,7 +326,8 @@ static enum sq_status write_text(struct work *w, const char *model, struct sq_er
                                           .temperature = in->temperature,
                                           .seed = in->seed,
                                           .chip = w->is_on_chip ? &w->chip : NULL,
-                                          .vector_nbytes = vector_nbytes(w)};
+                                          .vector_nbytes = vector_nbytes(w),
+                                          .has_int8 = in->cache > 0};
     const enum sq_status status = sq_generate(&w->ck, &o, &watch, err);
     fclose(w->written);
     if (status == SQ_OK)

@@ -35,7 +35,8 @@ struct arguments {
     struct sq_chip chip;
     unsigned depth;
     unsigned encode; // where the activations of a ring come from, an enum sq_program_source
-    bool is_json, is_ring, is_token, has_m, has_rows, has_cols, has_depth;
+    unsigned cache;
+    bool has_cache, is_json, is_ring, is_token, has_m, has_rows, has_cols, has_depth;
     uint64_t positions;
 };
 
@@ -90,6 +91,9 @@ static const struct sq_cli_row rows[] = {
         "token", AT(is_token),
         "the program of a token, token.bin: all layers, the steps between them, lm_head and "
         "choice as one ring, which lib/sq_driver.h runs"),
+    SQ_CLI_WORD("kv-format", "FORMAT", sq_token_cache_names, AT(cache),
+                "--token: keys and values in the cache are binary16, or INT8 with a scale a head",
+                .given = offsetof(struct arguments, has_cache)),
     SQ_CLI_UINT("positions", "N", 1, 1 << 20, AT(positions), "--token: of a sequence"),
     SQ_CLI_FORMATS(SQ_IN_EVAL, AT(options)),
     SQ_CLI_FLAG("json", AT(is_json), "one JSON object per layer, the summary last",
@@ -452,9 +456,10 @@ static enum sq_status put_token(struct visit *v, const struct sq_token_program *
 static enum sq_status run_token(struct visit *v, const struct sq_encoded_options *o, bool *is_real,
                                 struct sq_error *err)
 {
-    const struct sq_chip_linear chip = {
+    struct sq_chip_linear chip = {
         .chip = v->in->chip, .rows = (unsigned)v->in->rows, .cols = (unsigned)v->in->cols};
     struct sq_token_program p;
+    chip.chip.attend = sq_token_cache(v->in->cache);
     enum sq_status status =
         sq_token_begin(&v->token, &v->ck, &v->r, &chip, (size_t)v->in->positions, &p, err);
     SQ_THEN(status, sq_encoded_layers(&v->ck, o, visit_token, v, is_real, err));
@@ -606,6 +611,8 @@ static enum sq_status run_model(struct visit *v, bool *is_real, struct sq_error 
                                              : NULL;
     if (v->in->is_token && other)
         return SQ_FAIL(err, SQ_ERR_ARG, "--token with --%s, need the whole model", other);
+    if (v->in->has_cache && !v->in->is_token)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--kv-format has no use without --token");
     SQ_TRY(take_recipe(v, err));
     v->format = v->r.format;
     SQ_TRY(sq_route_on_chip(v->format, err));

@@ -254,6 +254,7 @@ static enum sq_status set_up(struct generation *g, struct sq_error *err)
     SQ_NEED(g->logit && g->p, err, "%zu logits", vocabulary);
     SQ_TRY(sq_llama_init_cached(&g->llama, g->ck, &longest, length, err));
     g->llama.steps_nbytes = o->vector_nbytes;
+    g->llama.has_int8 = o->vector_nbytes > 0 && o->has_int8;
     g->llama.softmax_lanes = o->vector_nbytes > 0 ? SQ_LLAMA_ATTEND : 0;
     return o->vector_nbytes > 0 && !o->chip ? read_head(g, err) : SQ_OK;
 }

@@ -27,6 +27,7 @@ struct sq_generate_options {
     // Not 0: all is computed as a vector unit with a lane for each 4 of so many bytes and an attention unit do it: by the program
     // of a token on the chip, whose bus has as many, or by models/ without one.
     uint32_t vector_nbytes;
+    bool has_int8; // with it: the cache is INT8, else binary16; of the chip as its chip.attend says
 };
 
 // A token that was written.

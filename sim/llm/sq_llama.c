@@ -316,6 +316,8 @@ static enum sq_status through_cache(const struct sq_llama *s, float *kv, struct 
 {
     const struct sq_model_config *c = &s->ck->config;
     enum sq_status status = SQ_OK;
+    for (size_t i = 0; s->has_int8 && i < sq_tokens_count(s->tokens) * c->n_kv_heads; i++)
+        sq_attend_round_int8(kv + i * c->head_dim, c->head_dim);
     if (!s->cache)
         return SQ_OK;
 #pragma omp parallel for schedule(dynamic, 16) if (sq_tokens_count(s->tokens) >= MANY)
@@ -365,7 +367,8 @@ static void attend(struct sq_llama *s, size_t sequence, size_t head, size_t wind
     const size_t length = s->past + s->tokens->offset[sequence + 1] - begin;
     const float *k = s->k + begin * ld_kv + kv_head * d, *v = s->v + begin * ld_kv + kv_head * d;
     const float scale = 1 / sqrtf((float)c->query_scale);
-    const bool is_unit = s->softmax_lanes == SQ_LLAMA_ATTEND, is_rounded = is_unit && !s->cache;
+    const bool is_unit = s->softmax_lanes == SQ_LLAMA_ATTEND,
+               is_rounded = is_unit && !s->cache && !s->has_int8;
     const size_t ld = is_rounded ? d : ld_kv;
     float scaled[SQ_ATTEND_HEAD_MAX];
     if (is_rounded) {

@@ -55,6 +55,8 @@ struct sq_llama {
     // SQ_LLAMA_ATTEND: the attention unit (models/vector/sq_attend.h) computes scores, softmax and sums, of keys and
     // values in binary16 where there is no `cache`.
     unsigned softmax_lanes;
+    bool
+        has_int8; // with that unit, without `cache`: INT8 as passes of a vector unit write it (sq_attend.h)
     // Bytes of the bus of a vector unit that computes norms, rotary embeddings, SiLU times up and residuals; 0, as
     // sq_llama_init leaves it: none does.
     uint32_t steps_nbytes;

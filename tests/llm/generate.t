@@ -37,6 +37,16 @@ for on in chip stepping rtl; do
   moves=$(sed -n 2p "$W.out" | grep -o '"moves":"[^"]*"')
   [ $on = chip ] || ok "... $on: every beat of the bus in its cycle" [ -n "$moves" -a "$moves" = "${first:=$moves}" ]
 done
+g "${token[@]}" --kv-format int8 --tokens 24
+ok "... a cache of INT8: the same text" [ "$(text)" = "little girl was so excit" ]
+g "${token[@]}" --kv-format int8 --tokens 2
+int8=$(logits)
+ok "... by other logits" [ "$int8" != "$vector" ]
+for on in chip $(daily rtl >/dev/null && echo rtl); do
+  g "${token[@]}" --kv-format int8 --tokens 2 --on $on
+  ok "... $on: the logits of its steps by models/" [ "$RC$(logits)" = "0$int8" ]
+done
+refuse "--kv-format has no use without --vector" generate --prompt T --format nvfp4 --kv-format int8
 refuse "the program of a token takes a format, and inputs that are not divided (--smooth)" generate --prompt T --format sq_w --algorithm rtn --smooth 0.5 --vector --on chip
 refuse "the chip's encoder makes INT8" generate --prompt T --format nvfp4 --vector --on chip
 g --format sq_a_dynamic --algorithm rtn --tokens 2

@@ -17,8 +17,15 @@ const char *const sq_token_part_names[SQ_TOKEN_PARTS] = {
     "embedding", "norms",     "encoders", "q, k, v", "rotary", "attention",
     "o",         "residuals", "gate, up", "SiLU",    "down",   "head"};
 
+const char *const sq_token_cache_names[] = {"binary16", "int8", NULL};
+
+unsigned sq_token_cache(unsigned cache)
+{
+    return sq_ta_param(&(struct sq_ta_unit){.is_int8 = cache > 0, .size = 1});
+}
+
 enum { Q, K, V, O, GATE, UP, DOWN, N_LINEAR };
-enum { PER_BLOCK = 48, BESIDE = 16, QUERIES_MAX = SQ_TA_HEADS_MAX, ALIGN = 64, NAME_SIZE = 96 };
+enum { PER_BLOCK = 56, BESIDE = 16, QUERIES_MAX = SQ_TA_HEADS_MAX, ALIGN = 64, NAME_SIZE = 96 };
 
 // The image of a layer, in its place; its descriptor is not in the ring yet.
 struct placed {
@@ -195,6 +202,46 @@ static void add_to_cache(struct sq_token_builder *b, enum sq_token_part part, st
     patch(b, SQ_DESC_OUT, l.addr[SQ_TV_Y], 2 * c->n_kv_heads * c->head_dim, true);
 }
 
+static bool has_int8(const struct sq_token_builder *b)
+{
+    return sq_ta_unit_of(b->chip.chip.attend).is_int8;
+}
+
+// A head's row in the cache, of a key or a value.
+static size_t cached_nbytes(const struct sq_token_builder *b)
+{
+    const size_t n = b->ck->config.head_dim;
+    return has_int8(b) ? n + b->nbytes : 2 * n;
+}
+
+// Rows of the key heads at x to their place in a cache of INT8 (SPEC R.5).
+static void add_int8(struct sq_token_builder *b, uint64_t x, uint64_t cache)
+{
+    const size_t heads = b->ck->config.n_kv_heads, n = b->ck->config.head_dim;
+    const uint32_t stride = (uint32_t)(cached_nbytes(b) / b->nbytes);
+    const struct sq_vector_rows from = {.at = x, .stride = (uint32_t)(4 * n / b->nbytes)},
+                                one = {.at = b->scratch, .stride = 1};
+    const struct sq_vector_operand itself = {SQ_TV_FROM_A, nothing};
+    struct sq_tv_layer last[2] = {
+        sq_vector_pass(SQ_VECTOR_RECIPROCAL, heads, 1, one, sq_vector_constant(1.0f),
+                       sq_vector_constant(0.0f),
+                       (struct sq_vector_rows){.at = cache, .stride = stride}),
+        sq_vector_pass(SQ_VECTOR_PLAIN, heads, n, from, sq_vector_one(one),
+                       sq_vector_constant(SQ_ATTEND_INTEGER),
+                       (struct sq_vector_rows){.at = cache + b->nbytes, .stride = stride})};
+    last[0].y = SQ_TV_BINARY16;
+    last[1].y = SQ_TV_BYTE;
+    add_pass(b, SQ_TOKEN_ATTENTION,
+             sq_vector_reduce(SQ_TV_LARGEST, heads, n, from, itself, one.at));
+    add_pass(b, SQ_TOKEN_ATTENTION,
+             sq_vector_pass(SQ_VECTOR_RSQRT, heads, 1, one, sq_vector_constant(SQ_ATTEND_SQUARE),
+                            sq_vector_constant(SQ_ATTEND_LEAST), one));
+    for (unsigned i = 0; i < 2; i++) {
+        add_pass(b, SQ_TOKEN_ATTENTION, last[i]);
+        patch(b, SQ_DESC_OUT, last[i].addr[SQ_TV_Y], heads * cached_nbytes(b), true);
+    }
+}
+
 // Heads at x to y, by the rotation of the token: cosines, sines, negative sines. cache: and from there to the cache; 0: not.
 static void add_rotary(struct sq_token_builder *b, uint64_t x, size_t heads, uint64_t y,
                        uint64_t cache)
@@ -232,13 +279,14 @@ static enum sq_status check(const struct sq_token_builder *b, struct sq_error *e
                        : c->has_post_norm ? "norm after a layer"
                        : c->logit_cap > 0 ? "cap of logits"
                                           : "second rotary embedding");
-    if (2 * b->cols % b->nbytes != 0 || 2 * c->head_dim % b->nbytes != 0 ||
+    const size_t codes = has_int8(b) ? b->nbytes : b->nbytes / 2;
+    if (2 * b->cols % b->nbytes != 0 || c->head_dim % codes != 0 ||
         4 * c->hidden_size % b->nbytes != 0 || c->vocab_size > UINT16_MAX)
         return SQ_FAIL(err, SQ_ERR_RANGE,
                        "tiles of %u columns, heads of %zu, states of %zu, %zu tokens: need columns "
-                       "and heads of a multiple of %u, states of %u, at most %d tokens for the "
+                       "of a multiple of %u, heads of %zu, states of %u, at most %d tokens for the "
                        "program of a token",
-                       b->cols, c->head_dim, c->hidden_size, c->vocab_size, b->nbytes / 2,
+                       b->cols, c->head_dim, c->hidden_size, c->vocab_size, b->nbytes / 2, codes,
                        b->nbytes / 4, UINT16_MAX);
     return SQ_OK;
 }
@@ -354,14 +402,14 @@ static void add_attention(struct sq_token_builder *b, uint64_t q, uint64_t y)
     const size_t d = c->head_dim, group = c->n_heads / c->n_kv_heads;
     const size_t most = sq_ta_unit_of(b->chip.chip.attend).heads;
     const uint32_t stride = (uint32_t)(4 * d / b->nbytes);
-    const uint32_t cache = (uint32_t)(2 * c->n_kv_heads * d / b->nbytes);
+    const uint32_t cache = (uint32_t)(c->n_kv_heads * cached_nbytes(b) / b->nbytes);
     add_pass(b, SQ_TOKEN_ATTENTION,
              sq_vector_pass(SQ_VECTOR_PLAIN, 1, c->n_heads * d, row(q),
                             sq_vector_constant(1 / sqrtf((float)c->query_scale)),
                             sq_vector_constant(0.0f), row(q)));
     for (size_t head = 0, n; head < c->n_heads; head += n) {
         n = group - head % group < most ? group - head % group : most;
-        const uint64_t at = 4 * d * head, of = 2 * d * (head / group);
+        const uint64_t at = 4 * d * head, of = cached_nbytes(b) * (head / group);
         const struct sq_ta_layer l = {.queries = (uint32_t)n,
                                       .size = (uint32_t)d,
                                       .keys = 1,
@@ -378,7 +426,7 @@ static enum sq_status attention_half(struct sq_token_builder *b, size_t block,
     static const char *const norm[] = {"self_attn.q_norm", "self_attn.k_norm"};
     const struct sq_model_config *const c = &b->ck->config;
     const size_t heads[] = {c->n_heads, c->n_kv_heads}, width = c->n_heads * c->head_dim;
-    const size_t cached = 2 * c->n_kv_heads * c->head_dim * b->p->positions;
+    const size_t cached = c->n_kv_heads * cached_nbytes(b) * b->p->positions;
     uint64_t gain, to, rotated, out;
     struct sq_tv_layer pass;
     SQ_TRY(block_gain(b, block, "input_layernorm", c->hidden_size, &gain, err));
@@ -391,8 +439,13 @@ static enum sq_status attention_half(struct sq_token_builder *b, size_t block,
     add_encoder(b, &l[Q], c->hidden_size);
     for (unsigned i = Q; i <= V; i++)
         add_layer(b, SQ_TOKEN_QKV, &l[i], &l[Q]);
-    SQ_TRY(copy_of(b, block * N_LINEAR + V, &l[V], 0, &pass, err));
-    add_to_cache(b, SQ_TOKEN_ATTENTION, pass, b->values, 0, b->cols);
+    SQ_TRY(copy_of(b, block * N_LINEAR + V, &l[V], to, &pass, err));
+    if (has_int8(b)) {
+        add_pass(b, SQ_TOKEN_ATTENTION, pass);
+        add_int8(b, to, b->values);
+    } else {
+        add_to_cache(b, SQ_TOKEN_ATTENTION, pass, b->values, 0, b->cols);
+    }
     for (unsigned i = K + 1; i-- > Q;) { // keys first: their rows are free then
         SQ_TRY(copy_of(b, block * N_LINEAR + i, &l[i], to, &pass, err));
         add_pass(b, SQ_TOKEN_ROTARY, pass);
@@ -400,7 +453,9 @@ static enum sq_status attention_half(struct sq_token_builder *b, size_t block,
             SQ_TRY(block_gain(b, block, norm[i], c->head_dim, &gain, err));
             add_norm(b, to, heads[i], c->head_dim, gain, false, to);
         }
-        add_rotary(b, to, heads[i], rotated, i == K ? b->keys : 0);
+        add_rotary(b, to, heads[i], rotated, i == K && !has_int8(b) ? b->keys : 0);
+        if (i == K && has_int8(b))
+            add_int8(b, rotated, b->keys);
     }
     add_attention(b, rotated, out);
     add_slices(b, SQ_TOKEN_ATTENTION, SQ_VECTOR_PLAIN, width, slices(b, out),
@@ -531,7 +586,7 @@ static enum sq_status begin(struct sq_token_builder *b, struct sq_error *err)
     p->part = calloc(slots, 1);
     SQ_NEED(p->part, err, "a program of %zu descriptors", slots);
     SQ_TRY(reserve(b, SQ_DRIVER_TOKEN_RING_NBYTES + slots * SQ_SLOT_NBYTES, SQ_AXI_PAGE, &at, err));
-    SQ_TRY(reserve(b, (2 + (3 + heads) * blocks) * 16, ALIGN, &at, err));
+    SQ_TRY(reserve(b, (2 + (4 + heads) * blocks) * 16, ALIGN, &at, err));
     p->word[SQ_DRIVER_TOKEN_PATCHES] = (int32_t)(at - p->base);
     return SQ_OK;
 }
@@ -554,12 +609,13 @@ static enum sq_status add_all(struct sq_token_builder *b, struct sq_error *err)
 }
 
 // An attention unit for heads of this model, as many side by side as share a cache.
-static unsigned attend_of(const struct sq_model_config *c)
+static unsigned attend_of(const struct sq_model_config *c, bool is_int8)
 {
     enum { LANES_MAX = 32 };
     const size_t group = c->n_heads / c->n_kv_heads;
     struct sq_ta_unit u = {.heads = (uint32_t)(group < QUERIES_MAX ? group : QUERIES_MAX),
-                           .size = LANES_MAX};
+                           .is_int8 = is_int8,
+                           .size = is_int8 ? 2 * LANES_MAX : LANES_MAX};
     while (u.size < c->head_dim && u.size < SQ_ATTEND_HEAD_MAX)
         u.size *= 2;
     return sq_ta_param(&u);
@@ -576,7 +632,7 @@ enum sq_status sq_token_begin(struct sq_token_builder **builder, const struct sq
     SQ_NEED(b, err, "the program of a token");
     *b = (struct sq_token_builder){.p = p, .ck = ck, .recipe = r, .chip = *c};
     b->chip.chip.encodes = b->chip.chip.vectors = b->chip.chip.no_want = true;
-    b->chip.chip.attend = attend_of(&ck->config);
+    b->chip.chip.attend = attend_of(&ck->config, sq_ta_unit_of(c->chip.attend).is_int8);
     b->placed = calloc(ck->n_layers, sizeof *b->placed);
     SQ_NEED(b->placed, err, "%zu layers", ck->n_layers);
     if (positions > ck->config.max_position)

@@ -4,7 +4,7 @@
 // encoders between them, passes of the vector unit (rtl/top/vector.md). lib/sq_driver.h runs it: it writes the token and
 // the position into the words that depend on them, and TAIL once.
 //
-// Values: inputs and outputs of layers are bfloat16, keys and values in the cache binary16, all that lies between them
+// Values: inputs and outputs of layers are bfloat16, keys and values in the cache binary16 or INT8, all that lies between them
 // binary32, attention is that of models/vector/sq_attend.h, lm_head the sums of the vector unit.
 #pragma once
 
@@ -29,6 +29,10 @@ enum sq_token_part {
 };
 extern const char *const sq_token_part_names[SQ_TOKEN_PARTS];
 
+// What a cache holds, and chip.attend that says so.
+extern const char *const sq_token_cache_names[];
+unsigned sq_token_cache(unsigned cache);
+
 struct sq_token_program {
     uint64_t base;
     int32_t *word; // [n_words], from base on: header, ring, patches, all else
@@ -43,7 +47,8 @@ struct sq_token_program {
     uint64_t moves;
 };
 
-// The program for sequences of so many positions on the chip of c (its chip.base is where the image lies), of layers of
+// The program for sequences of so many positions on the chip of c (its chip.base is where the image lies; of chip.attend is
+// taken whether the cache is INT8), of layers of
 // this recipe: begin, every layer of the model in its order, end. SQ_ERR_UNSUPPORTED for a model or recipe with steps that the
 // chip does not do, SQ_ERR_RANGE for what does not fit; builder and *p are freed even after a failure.
 struct sq_token_builder;

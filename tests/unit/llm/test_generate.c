@@ -56,7 +56,8 @@ static struct sq_recipe recipe_of(const char *format)
 }
 
 static void generate(const struct sq_checkpoint *ck, const struct sq_recipe *r, double temperature,
-                     struct sq_chip_linear *chip, uint32_t vector_nbytes, struct written *w)
+                     struct sq_chip_linear *chip, uint32_t vector_nbytes, bool has_int8,
+                     struct written *w)
 {
     const struct sq_generate_options o = {.recipe = r,
                                           .prompt = prompt,
@@ -65,7 +66,8 @@ static void generate(const struct sq_checkpoint *ck, const struct sq_recipe *r, 
                                           .temperature = temperature,
                                           .seed = fixture_seed(),
                                           .chip = chip,
-                                          .vector_nbytes = vector_nbytes};
+                                          .vector_nbytes = vector_nbytes,
+                                          .has_int8 = has_int8};
     const struct sq_generate_watch watch = {NULL, keep, w};
     struct sq_error err = {.text = ""};
     memset(w, 0, sizeof *w);
@@ -103,16 +105,18 @@ static void check_at_once(const struct sq_checkpoint *ck, const struct sq_recipe
 
 // Both bodies of the cycle model against the golden model, and one another in every counter.
 static void check_bodies(const struct sq_checkpoint *ck, const struct sq_recipe *r,
-                         double temperature, uint32_t vector_nbytes, uint64_t descriptors)
+                         double temperature, uint32_t vector_nbytes, bool has_int8,
+                         uint64_t descriptors)
 {
     struct written golden, chip;
     struct sq_chip_cost cost = {0};
-    generate(ck, r, temperature, NULL, vector_nbytes, &golden);
+    generate(ck, r, temperature, NULL, vector_nbytes, has_int8, &golden);
     if (vector_nbytes == 0)
         check_at_once(ck, r, &golden);
     for (int body = SQ_DEVICE_FAST; body <= SQ_DEVICE_STEPPING; body++) {
         struct sq_chip_linear c = {.body = (enum sq_device_body)body, .rows = 2, .cols = 4};
-        generate(ck, r, temperature, &c, vector_nbytes, &chip);
+        c.chip.attend = sq_token_cache(has_int8);
+        generate(ck, r, temperature, &c, vector_nbytes, has_int8, &chip);
         assert_memory_equal(chip.id, golden.id, sizeof chip.id);
         assert_memory_equal(chip.logit, golden.logit, sizeof chip.logit);
         CHECK_EQ(chip.cost.layers + chip.cost.passes, descriptors, "%s\n", r->format->name);
@@ -133,14 +137,14 @@ SQ_TEST(every_body_has_the_logits_of_eval)
     assert_int_equal(sq_checkpoint_open(&ck, tiny_llama, NULL), SQ_OK);
     for (size_t i = 0; i < LEN(formats); i++) {
         const struct sq_recipe r = recipe_of(formats[i]);
-        check_bodies(&ck, &r, i % 2 ? 0.9 : 0, 0, N_TOKENS * ck.n_layers);
+        check_bodies(&ck, &r, i % 2 ? 0.9 : 0, 0, false, N_TOKENS * ck.n_layers);
     }
     sq_checkpoint_close(&ck);
 }
 
 // The program of a token: a pass each for the rows of token and position; of a block 8 of norms, 3 of q, k, v as rows, 8 of
 // rotary embeddings, the scale of the queries, attention of 4 key heads, the inputs of o, 2 residuals, 4 of SiLU, 4 encoders,
-// 7 layers; 4 of the last norm, lm_head, the largest logit.
+// 7 layers; 4 of the last norm, lm_head, the largest logit. An INT8 cache takes 4 more of keys and of values.
 SQ_TEST(the_program_of_a_token_has_the_logits_of_its_steps)
 {
     static const char *const formats[] = {"dense", "mxfp4", "sq_a_dynamic"};
@@ -148,7 +152,10 @@ SQ_TEST(the_program_of_a_token_has_the_logits_of_its_steps)
     assert_int_equal(sq_checkpoint_open(&ck, tiny_llama, NULL), SQ_OK);
     for (size_t i = 0; i < LEN(formats); i++) {
         const struct sq_recipe r = recipe_of(formats[i]);
-        check_bodies(&ck, &r, 0, 8, (N_PROMPT + N_TOKENS - 1) * (2 + 42 * ck.config.n_layers + 6));
+        for (unsigned int8 = 0; int8 < (i == 0 ? 2 : 1); int8++)
+            check_bodies(&ck, &r, 0, 8, int8,
+                         (N_PROMPT + N_TOKENS - 1) *
+                             (2 + (42 + 8 * int8) * ck.config.n_layers + 6));
     }
     sq_checkpoint_close(&ck);
 }
