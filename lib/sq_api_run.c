@@ -7,6 +7,8 @@
 
 #include "lib/sq_api.h"
 #include "sim/block/core/sq_core_run.h"
+#include "sim/format/sq_sum_device.h"
+#include "sim/gpu/sq_sum_fit.h"
 #include "sim/llm/sq_eval.h"
 #include "sim/machine/sq_machine_run.h"
 
@@ -16,6 +18,35 @@ static enum sq_status add_causes(struct sqsim_figures *f, const char *path, cons
     for (unsigned i = 0; i < n; i++)
         SQ_TRY(sq_api_figure_add(f, path, sq_cause_name((enum sq_cause)i), (double)counts[i], err));
     return SQ_OK;
+}
+
+// ---- sums -----------------------------------------------------------------------------------
+
+static enum sq_status dot(const char *rule, const char *type, const char *const code[3], float *sum,
+                          struct sq_error *err)
+{
+    const struct sq_sum_type *t = sq_sum_types;
+    const struct sq_sum_rule *r;
+    struct sq_sum_device d;
+    struct sq_sum_operands o;
+    while (t->name && strcmp(t->name, type) != 0)
+        t++;
+    if (!t->name)
+        return SQ_FAIL(err, SQ_ERR_ARG,
+                       "type = %.40s, need fp16, bf16, e4m3 or another of SPEC Q.11", type);
+    SQ_TRY(sq_sum_device_find(rule, type, &d, &r, err));
+    SQ_TRY(sq_sum_operands_read(t, code[0], code[1], code[2], &o, err));
+    *sum = (float)sq_sum(r, o.a, o.ea, o.b, o.eb, o.n, o.c, NULL, NULL);
+    sq_sum_operands_free(&o);
+    return SQ_OK;
+}
+
+enum sqsim_status sqsim_dot(const char *rule, const char *type, const char *a, const char *b,
+                            const char *c, float *sum, struct sqsim_error *err)
+{
+    SQ_API_ENTER();
+    struct sq_error e;
+    return sq_api_status(dot(rule, type, (const char *const[]){a, b, c}, sum, &e), &e, err);
 }
 
 // ---- cycles ---------------------------------------------------------------------------------

@@ -343,6 +343,14 @@ enum sqsim_status sqsim_model_file(sqsim_model *model, const char *name, const c
 enum sqsim_status sqsim_tokenize(const char *model, const char *text, size_t window,
                                  const char *path, struct sqsim_error *err);
 
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+/* The dot product of a and b, onto c, as a device sums it (SPEC Q.11, `sqsim explain sum`): rule, its
+ * name ("h100") or a YAML file; type of the operands ("bf16", "e4m3"); codes in hex with blanks
+ * between them, c a binary32 in hex. Into *sum, infinite or NaN where the device has that. */
+enum sqsim_status sqsim_dot(const char *rule, const char *type, const char *a, const char *b,
+                            const char *c, float *sum, struct sqsim_error *err);
+
 /* ---- sweeps ---------------------------------------------------------------------------------- */
 
 /* The points of a database of `sqsim sweep --db`, by sweep and parameters. Every row and every

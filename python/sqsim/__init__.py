@@ -18,7 +18,7 @@ import numpy
 from . import _library as _lib
 from ._library import Error
 
-__all__ = ["Error", "Image", "Layer", "WeightFile", "cycles", "encode", "evaluate", "export_huggingface",
+__all__ = ["Error", "Image", "Layer", "WeightFile", "cycles", "dot", "encode", "evaluate", "export_huggingface",
            "formats", "frame", "needs_calibration", "read_json", "read_sweep", "tokenize", "unpack",
            "validate", "version", "write", "__version__"]
 
@@ -253,6 +253,16 @@ def cycles(format, m, n, k, machine=None, **options):
     m, n, k = _lib.size(m, "m"), _lib.size(n, "n"), _lib.size(k, "k")
     f = _Format.make(format, _TIME, options)
     return _lib.figures(_lib.cycles(f._handle, _lib.optional_path(machine, "machine"), m, n, k))
+
+
+def dot(a, b, sum="h100", type="bf16", c=0.0):
+    """The dot product of a and b onto c as a device sums it (`sqsim explain sum`): its name or a YAML file,
+    the type of the operands, and their codes, whole numbers: dot([0x4b80, 0x3f40], [0x3f80, 0x3f80])."""
+    codes = [" ".join(f"{_lib.size(v, 'a code', 2**32 - 1):x}" for v in values).encode() for values in (a, b)]
+    result = ctypes.c_float()
+    start = f"{numpy.float32(c).view(numpy.uint32):08x}".encode()
+    _lib.dot(_lib.text(sum, "sum"), _lib.text(type, "type"), *codes, start, ctypes.byref(result))
+    return result.value
 
 
 def evaluate(model, format=None, weights=None, tokens=None, calib=None, sequences=0, **options):

@@ -111,6 +111,7 @@ model_tensor_shape = _declare("model_tensor_shape", _size, _handle, _size, _size
 model_tensor_read = _may_fail("model_tensor_read", _handle, _size, ctypes.c_void_p)
 model_file = _may_fail("model_file", _handle, _text, ctypes.POINTER(ctypes.c_char_p))
 tokenize = _may_fail("tokenize", _text, _text, _size, _text)
+dot = _may_fail("dot", *[_text] * 5, ctypes.POINTER(ctypes.c_float))
 evaluate_file = _may_fail("evaluate_file", _text, _handle, _text, _size, _out)
 
 

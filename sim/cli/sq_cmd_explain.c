@@ -67,19 +67,6 @@ static const char *hex(uint32_t bits, char text[11])
 }
 
 // A device by its name, or by a file.
-static enum sq_status find_rule(const char *name, const char *type, struct sq_sum_device *d,
-                                const struct sq_sum_rule **rule, struct sq_error *err)
-{
-    const size_t length = strlen(name);
-    const bool is_file = strchr(name, '/') || (length > 5 && !strcmp(name + length - 5, ".yaml"));
-    SQ_TRY(is_file ? sq_sum_device_load(name, d, err) : sq_sum_device_named(name, d, err));
-    *rule = sq_sum_device_rule(d, type);
-    return *rule ? SQ_OK
-                 : SQ_FAIL(err, SQ_ERR_ARG, "--type = %s: %s has no sums of it, need %s%s%s", type,
-                           d->name, d->sum[0].input[0], d->n > 1 ? ", " : "",
-                           d->n > 1 ? d->sum[d->n - 1].input[0] : "");
-}
-
 static enum sq_status find_type(const char *name, const struct sq_sum_type **type,
                                 struct sq_error *err)
 {
@@ -171,7 +158,7 @@ static enum sq_status explain(const struct arguments *in, struct sq_error *err)
     if (!in->a || !in->b)
         return SQ_FAIL(err, SQ_ERR_ARG, "needs --a and --b, or --vectors, or --fit");
     SQ_TRY(find_type(in->type ? in->type : "bf16", &type, err));
-    SQ_TRY(find_rule(in->rule, type->name, &d, &rule, err));
+    SQ_TRY(sq_sum_device_find(in->rule, type->name, &d, &rule, err));
     SQ_TRY(sq_sum_operands_read(type, in->a, in->b, in->c, &o, err));
     if (!in->is_json)
         printf("%s, %s: %u products a step, %s, c %s\n", d.name, type->name,
@@ -203,7 +190,7 @@ static enum sq_status check(const struct arguments *in, bool *is_alike, struct s
     struct sq_sum_set s;
     size_t n_bad, first;
     SQ_TRY(find_type(in->type ? in->type : "bf16", &type, err));
-    SQ_TRY(find_rule(in->rule, type->name, &d, &rule, err));
+    SQ_TRY(sq_sum_device_find(in->rule, type->name, &d, &rule, err));
     SQ_TRY(sq_sum_set_load(in->vectors, &s, err));
     const enum sq_status status = sq_sum_set_check(&s, type, rule, &n_bad, &first, err);
     *is_alike = status == SQ_OK && n_bad == 0;

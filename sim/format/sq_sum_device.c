@@ -163,3 +163,16 @@ const struct sq_sum_rule *sq_sum_device_rule(const struct sq_sum_device *d, cons
                 return &d->sum[i].rule;
     return NULL;
 }
+
+enum sq_status sq_sum_device_find(const char *name, const char *type, struct sq_sum_device *d,
+                                  const struct sq_sum_rule **rule, struct sq_error *err)
+{
+    const size_t length = strlen(name);
+    const bool is_file = strchr(name, '/') || (length > 5 && !strcmp(name + length - 5, ".yaml"));
+    SQ_TRY(is_file ? sq_sum_device_load(name, d, err) : sq_sum_device_named(name, d, err));
+    *rule = sq_sum_device_rule(d, type);
+    return *rule ? SQ_OK
+                 : SQ_FAIL(err, SQ_ERR_ARG, "type = %s: %s has no sums of it, need %s%s%s", type,
+                           d->name, d->sum[0].input[0], d->n > 1 ? ", " : "",
+                           d->n > 1 ? d->sum[d->n - 1].input[0] : "");
+}

@@ -26,5 +26,9 @@ enum sq_status sq_sum_device_named(const char *name, struct sq_sum_device *d, st
 extern const char *const
     sq_sum_choice[]; // "spec", which is none (SPEC Q.7), then their names; NULL behind the last
 
+// One of either kind, a file by its "/" or ".yaml", and its rule for operands of that type.
+enum sq_status sq_sum_device_find(const char *name, const char *type, struct sq_sum_device *d,
+                                  const struct sq_sum_rule **rule, struct sq_error *err);
+
 // The rule for operands of that type, or NULL.
 const struct sq_sum_rule *sq_sum_device_rule(const struct sq_sum_device *d, const char *type);

@@ -84,7 +84,7 @@ refuse "a has 2 codes, b 1, need as many" explain sum --a "3f80 3f80" --b 3f80
 refuse "c = 1.0, need a binary32 in hex" explain sum --a 3f80 --b 3f80 --c 1.0
 refuse "a = ..1f, need at most 65536 codes of e2m1" explain sum --rule exact --type e2m1 --a 1f --b 0f
 refuse "sum = h101, need one of: a100, ada, aligned, b200" explain sum --rule h101 --a 3f80 --b 3f80
-refuse "--type = e2m1: h100 has no sums of it, need fp16" explain sum --type e2m1 --a 1 --b 1
+refuse "type = e2m1: h100 has no sums of it, need fp16" explain sum --type e2m1 --a 1 --b 1
 refuse "columns, need a, b, c and d" explain sum --fit <(printf 'a,b,c,d\n3f,3f\n')
 refuse "line 1, need a,b,c,d" explain sum --fit <(printf 'x,y\n')
 refuse "no rows, need one at least" explain sum --fit <(printf 'a,b,c,d\n')

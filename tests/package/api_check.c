@@ -468,6 +468,19 @@ static void print_evaluation(const char *model, const char *weights)
           "nowhere");
 }
 
+// An A100 keeps multiples of 2^0 beside 2^24, an H100 of 2^-1 (docs/sums.md).
+static void check_sums(void)
+{
+    const char *const a = "4b80 3f40 3f40 3f40 3f40", *const b = "3f80 3f80 3f80 3f80 3f80";
+    float a100 = 0, h100 = 0;
+    CHECK(sqsim_dot("a100", "bf16", a, b, "0", &a100, &err) == SQSIM_OK, "%s", err.text);
+    CHECK(sqsim_dot("h100", "bf16", a, b, "0", &h100, &err) == SQSIM_OK, "%s", err.text);
+    CHECK(a100 == 0x1p24F && h100 == 0x1p24F + 2, "%g and %g", (double)a100, (double)h100);
+    CHECK(sqsim_dot("h100", "int9", a, b, "0", &h100, &err) == SQSIM_ERR_ARG, "a type");
+    CHECK(sqsim_dot("h1000", "bf16", a, b, "0", &h100, &err) == SQSIM_ERR_ARG, "a device");
+    CHECK(sqsim_dot("h100", "bf16", a, "1", "0", &h100, &err) == SQSIM_ERR_ARG, "a length");
+}
+
 static void *check_all(void *arguments)
 {
     char **const argv = arguments;
@@ -476,6 +489,7 @@ static void *check_all(void *arguments)
     check_smooth_file(argv[3]);
     check_chip();
     check_units(argv[3]);
+    check_sums();
     check_refusals(argv[3]);
     print_cycles("sq_w", NULL);
     for (size_t i = 0; sqsim_format_name(i); i++)

@@ -296,6 +296,13 @@ def test_cycles_are_those_of_the_program():
     assert (figures["cycles"], figures["bytes"]) == (summary["cycles"], summary["bytes"])
 
 
+def test_sums_are_those_of_the_vectors():
+    rows = (ROOT / "traces" / "tensor_core" / "h100_e4m3.csv").read_text().splitlines()[1:50]
+    for a, b, c, d in ([[int(code, 16) for code in field.split()] for field in row.split(",")] for row in rows):
+        got = sqsim.dot(a, b, sum="h100", type="e4m3", c=numpy.uint32(c[0]).view(numpy.float32))
+        assert got == numpy.uint32(d[0]).view(numpy.float32)
+
+
 def test_the_chip_gives_the_product():
     rng = numpy.random.default_rng(7)
     w, x = (rng.standard_normal(shape, dtype=numpy.float32) for shape in ((24, 128), (3, 128)))
