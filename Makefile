@@ -16,12 +16,12 @@ define newline
 
 endef
 SHELL_READS := $$ ` " ' \ ; & | < > ( ) { } [ ] ! $(hash)
-GIVEN := R T DESIGN PERIOD BLOCK POINT TARGET BENCH FORMATS MODEL SHORT SEED CASES JOBS SECONDS SEQ BUDGET MORE KILLS FLIPS PREFIX DESTDIR BINDIR LIBDIR \
+GIVEN := R T BLOCKS DESIGN DESIGNS PERIOD BLOCK POINT TARGET BENCH FORMATS MODEL SHORT SEED CASES JOBS SECONDS SEQ BUDGET MORE KILLS FLIPS PREFIX DESTDIR BINDIR LIBDIR \
          INCLUDEDIR MANDIR BASHDIR ZSHDIR DEB WHEEL DIST JSON D3 LIBERTIES SRAM SQ_DATA SMOLLM2 GEMMA3 STORIES
 PROGRAMS := CC CXX CXX_GPU CCACHE NVCC VERILATOR YOSYS GNUPLOT CLANG AFL_CC PYTHON SQ_PYTHON INSTALL MAKE SHELL %FLAGS CFLAGS% LDLIBS WARN \
             FUZZ_OPT
 given = $(filter-out $(PROGRAMS),$(foreach v,$(.VARIABLES),$(if $(findstring command,$(origin $v)),$v,$(if $(findstring environment,$(origin $v)),$(filter $(GIVEN),$v)))))
-bad = $(if $(filter R,$1),$(findstring /,$(value $1)))$(if $(findstring $(newline),$(value $1)),a newline)$(foreach c,$(SHELL_READS) $(if $(filter T,$1),,* ?),$(findstring $c,$(value $1)))$(if $(filter FORMATS LIBERTIES TARGET BENCH T MODEL,$1),,$(if $(word 2,x$(value $1)x),a blank))
+bad = $(if $(filter R,$1),$(findstring /,$(value $1)))$(if $(findstring $(newline),$(value $1)),a newline)$(foreach c,$(SHELL_READS) $(if $(filter T,$1),,* ?),$(findstring $c,$(value $1)))$(if $(filter FORMATS LIBERTIES TARGET BENCH T MODEL DESIGNS BLOCKS,$1),,$(if $(word 2,x$(value $1)x),a blank))
 $(foreach v,$(given) CURDIR,$(if $(strip $(call bad,$v)),$(error $v = '$(value $v)' has $(strip $(call bad,$v)), need a name, a number or a path without what a shell reads)))
 
 # ---- variables ------------------------------------------------------------------------------

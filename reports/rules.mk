@@ -1,7 +1,7 @@
 # reports/: generated; the committed ones are reference results.
 ## report (reports): regenerate one report: make report R=NAME, which is the same as make NAME
 # Each NAME is a target, described where it is built; make report alone lists them.
-REPORTS := accuracy area area-clock area-engines area-flow area-scaled area-wires dram-report energy energy-page formats fuzz-report gpu-report joined papers results row sheet sweep \
+REPORTS := accuracy area area-clock area-engines area-flow area-route area-scaled area-wires dram-report energy energy-page formats fpga fuzz-report gpu-report joined papers results row sheet sweep \
            verdict verification
 .PHONY: report
 report:
@@ -72,6 +72,20 @@ area-wires: $(BUILD)/sqsim
 	  reports/area/wires.sh $< $(JOBS) $(LEF) $(LIBERTIES); } | $(head_in_tables) > $(BUILD)/wires.md && \
 	  reports/area/page.sh $(BUILD)/wires.md docs/wires.md; \
 	  else echo "area-wires: skipped: needs LIBERTIES=\"FILE ...\" and LEF=DIR; the table stays as it is"; fi
+
+# area-route: wires of small blocks as estimated and as qrouter lays them, in OSU 0.18 um, a table of docs/wires.md; BLOCKS="meta24 ..."
+.PHONY: area-route
+BLOCKS ?= meta24 requant_int8 gqsa_walk
+area-route: $(BUILD)/sqsim
+	$(Q){ printf '<!-- make area-route; revision %s; %s -->\n' "$$(reports/revision.sh)" "$$($(YOSYS) -V)" && reports/area/route.sh $< $(BUILD)/route $(BLOCKS); } | \
+	  $(head_in_tables) > $(BUILD)/route.md && reports/area/page.sh $(BUILD)/route.md docs/wires.md
+
+# fpga: LUTs, flip-flops and MHz of blocks in a Lattice ECP5, placed and routed by nextpnr, a table of reports/area; DESIGNS="pe_nvfp4 array_int4x8:Rows=4,Cols=4"
+.PHONY: fpga
+DESIGNS ?= pe_int4x8 pe_int8x8 pe_sp24 pe_split_a_k2 pe_nvfp4 pe_nvfp4_fixed pe_nvint4 pe_mxfp4 array_int4x8:Rows=2,Cols=2 sq_top
+fpga: $(BUILD)/sqsim
+	$(Q){ printf '<!-- make fpga; revision %s; %s -->\n' "$$(reports/revision.sh)" "$$($(YOSYS) -V)" && SQSIM="$(abspath $<)" YOSYS="$(YOSYS)" reports/area/fpga.sh $(BUILD)/fpga $(DESIGNS); } | \
+	  $(head_in_tables) > $(BUILD)/fpga.md && reports/area/page.sh $(BUILD)/fpga.md reports/area/README.md
 
 # area-flow: regenerate reports/area/flow_osu018.txt: what each step of the synthesis script brings
 area-flow: $(BUILD)/sqsim

@@ -1,15 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The files of a block for OpenROAD-flow-scripts, as `make export-orfs` has them: sources with all that they name, and for each
-# platform a configuration and constraints. export_orfs.sh DESIGN PERIOD OUT: a name of `sqsim area --list`, ns, a folder.
+# platform a configuration and constraints. export_orfs.sh DESIGN PERIOD OUT: a name of `sqsim area --list` or a module, with
+# parameters where they differ (array_int4x8:Rows=4,Cols=4), ns, a folder.
 set -euo pipefail
 design=$1 period=$2 out=$3/designs
 root=$(dirname "$0")
-unit=$("${SQSIM:-build/sqsim}" area --list --json | grep -F "\"block\":\"$design\"," | grep -F '"parameters":{' || true)
-[ -n "$unit" ] || { echo "export-orfs: DESIGN = $design, need a unit of sqsim area --list with parameters" >&2; exit 2; }
+block=${design%%:*} others=${design#"${design%%:*}"} others=${others#:}
+[[ $design =~ ^[a-z0-9_]+(:[A-Z][A-Za-z0-9]*=[0-9]+(,[A-Z][A-Za-z0-9]*=[0-9]+)*)?$ ]] || { echo "export-orfs: DESIGN = $design, need NAME:PARAMETER=NUMBER,..." >&2; exit 2; }
+unit=$("${SQSIM:-build/sqsim}" area --list --json | grep -F "\"block\":\"$block\"," | grep -F '"parameters":{' || true)
+[ -n "$unit" ] || ! grep -qx "[a-z]*/*$block\.sv" "$root/files.f" || unit="\"module\":\"$block\",\"parameters\":{}"
+[ -n "$unit" ] || { echo "export-orfs: DESIGN = $design, need a unit of sqsim area --list with parameters, or a module of rtl/" >&2; exit 2; }
 awk -v p="$period" 'BEGIN { exit !(p > 0 && p <= 1000) }' || { echo "export-orfs: PERIOD = $period, need more than 0 and at most 1000 ns" >&2; exit 2; }
 top=$(sed 's/.*"module":"\([a-z0-9_]*\)".*/\1/' <<<"$unit")
 parameters=$(sed 's/.*"parameters":{\([^}]*\)}.*/\1/; s/[",:]/ /g; s/  */ /g; s/^ //; s/ $//' <<<"$unit")
+parameters=$(tr '=,' ' ' <<<"$parameters $others" | awk '{ for (i = 1; i < NF; i += 2) { if (!($i in value)) name[++n] = $i; value[$i] = $(i + 1) }
+  for (i = 1; i <= n; i++) printf "%s%s %s", (i > 1 ? " " : ""), name[i], value[name[i]] }')
+design=${design//[:=,]/_}
 
 # What the module names, and what that names.
 declare -A file=() needed=()

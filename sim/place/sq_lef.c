@@ -254,6 +254,7 @@ static enum sq_status end_of_site(struct reader *r)
                        "'%s' line %u: a second site of class CORE, %g x %g um beside %g x %g",
                        sq_path_tail(r->path), r->line, r->site[0], r->site[1], lef->site_width,
                        lef->row_height);
+    snprintf(lef->site, sizeof lef->site, "%s", r->open[r->depth - 1].end);
     lef->site_width = r->site[0];
     lef->row_height = r->site[1];
     return SQ_OK;

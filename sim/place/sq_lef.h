@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What placement needs of LEF files: the site of the rows, the sizes of cells, where their pins are, and what a
 // micrometre of wire costs. All lengths are micrometres.
-#ifndef SQ_LEF_H
-#define SQ_LEF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,6 +25,7 @@ struct sq_lef_macro {
 };
 
 struct sq_lef {
+    char site[SQ_LIB_NAME_LEN];
     double site_width, row_height;
     // Mean of the second and third routing layer, at the width that the layer states: ohms and farads a
     // micrometre; 0: the files give none.
@@ -45,5 +45,3 @@ void sq_lef_free(struct sq_lef *lef);
 // NULL where there is none.
 const struct sq_lef_macro *sq_lef_find(const struct sq_lef *lef, const char *name);
 const struct sq_lef_pin *sq_lef_pin(const struct sq_lef_macro *macro, const char *name);
-
-#endif

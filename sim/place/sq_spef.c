@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verilog and SPEF of a placement (sq_spef.h).
+// Verilog, DEF and SPEF of a placement (sq_spef.h).
 #include "sim/place/sq_spef.h"
 
 #include <math.h>
@@ -64,6 +64,69 @@ void sq_spef_verilog(FILE *out, const struct sq_place *p, const char *module)
         fprintf(out, ");\n");
     }
     fprintf(out, "endmodule\n");
+}
+
+// ---- DEF --------------------------------------------------------------------------------------
+
+static long def_units(double um)
+{
+    return lrint(um * SQ_SPEF_DEF_UNITS);
+}
+
+static void put_def_cells(FILE *out, const struct sq_place *p)
+{
+    static const char *const orientation[2][2] = {{"N", "FN"}, {"FS", "S"}};
+    fprintf(out, "COMPONENTS %zu ;\n", p->n_cells);
+    for (size_t i = 0; i < p->n_cells; i++) {
+        const struct sq_place_cell *const c = &p->cell[i];
+        const bool is_upside_down = lrint(c->y / p->lef->row_height) % 2;
+        fprintf(out, "- c%zu %s + PLACED ( %ld %ld ) %s ;\n", i, c->macro->name, def_units(c->x),
+                def_units(c->y), orientation[is_upside_down][c->is_flipped]);
+    }
+    fprintf(out, "END COMPONENTS\nPINS %zu ;\n", p->n_ports);
+    for (size_t i = 0; i < p->n_ports; i++) {
+        const struct sq_place_cell *const c = &p->cell[p->n_cells + i];
+        const struct sq_place_pin *const pin = &p->pin[c->pin];
+        fprintf(out, "- p%zu + NET ", i);
+        put_net(out, p, pin->net);
+        fprintf(out, " + DIRECTION %s + USE SIGNAL + PLACED ( %ld %ld ) N ;\n",
+                pin->is_driver ? "INPUT" : "OUTPUT", def_units(c->x), def_units(c->y));
+    }
+    fprintf(out, "END PINS\n");
+}
+
+void sq_spef_def(FILE *out, const struct sq_place *p, const char *module)
+{
+    const double site = p->lef->site_width;
+    size_t n = 0;
+    fprintf(out,
+            "VERSION 5.8 ;\nDIVIDERCHAR \"/\" ;\nBUSBITCHARS \"[]\" ;\nDESIGN %s ;\n"
+            "UNITS DISTANCE MICRONS %d ;\nDIEAREA ( 0 0 ) ( %ld %ld ) ;\n",
+            module, SQ_SPEF_DEF_UNITS, def_units(p->width), def_units(p->height));
+    for (size_t r = 0; r < p->n_rows; r++)
+        fprintf(out, "ROW row%zu %s 0 %ld %s DO %ld BY 1 STEP %ld 0 ;\n", r, p->lef->site,
+                def_units((double)r * p->lef->row_height), r % 2 ? "FS" : "N",
+                lrint(floor(p->width / site + 1e-6)), def_units(site));
+    put_def_cells(out, p);
+    for (uint32_t i = 2; i < p->n_nets; i++)
+        n += p->net[i].n > 0;
+    fprintf(out, "NETS %zu ;\n", n);
+    for (uint32_t i = 2; i < p->n_nets; i++) {
+        const struct sq_place_net *const net = &p->net[i];
+        if (net->n == 0)
+            continue;
+        fprintf(out, "- ");
+        put_net(out, p, i);
+        for (uint32_t k = 0; k < net->n; k++) {
+            const struct sq_place_pin *const pin = &p->pin[p->by_net[net->first + k]];
+            if (pin->lef)
+                fprintf(out, " ( c%u %s )", pin->cell, pin->lef->name);
+            else
+                fprintf(out, " ( PIN p%zu )", pin->cell - p->n_cells);
+        }
+        fprintf(out, " ;\n");
+    }
+    fprintf(out, "END NETS\nEND DESIGN\n");
 }
 
 // ---- SPEF -------------------------------------------------------------------------------------

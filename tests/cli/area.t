@@ -435,11 +435,12 @@ if [ -f "$DATA/lef/sg13g2_stdcell.lef" ] && [ "$path" != null ]; then
   sq $(printf '%s\n' "${placed[@]}" | grep -v json)
   ok "text: length, a cell, without wires, time" grep -q "path ns no wires ns *wires um *um/cell *took s" "$W.out"
   ok "... says what is in the delays" grep -q "Delays: placed wires\.$" "$W.out"
-  accept "--svg" "${placed[@]}" --svg "$W/mul.svg"
+  accept "--svg" "${placed[@]}" --svg "$W/mul.svg" --def "$W/mul.def"
+  ok "--def has every cell once" [ "$(grep -c '^- c.* PLACED' "$W/mul.def")" = "$(value n_cells)" ]
   ok "... has each cell in the rows, once, by its part" \
     [ "$(grep -c '^M\|^<path fill' "$W/mul.svg"),$(grep -o '([0-9]*)</text>' "$W/mul.svg" | awk -F"[()]" "{ n += \$2 } END { print n }")" = "$(value n_cells),$(value n_cells)" ]
   ok "... and the longest path, from pin to pin" grep -Eq 'points="([0-9.]+,[0-9.]+ ){4,}"' "$W/mul.svg"
-  refuse "svg draws one row, not 2" "${placed[@]}" --block mul_star --svg "$W/two.svg"
+  refuse "svg takes one row, not 2" "${placed[@]}" --block mul_star --svg "$W/two.svg"
   refuse "utilisation = .99, need 0.1..0.95" "${placed[@]}" --utilisation .99
   refuse "need OHM,FF" "${small[@]}" --wires --lef "$lef" --wire 2
   refuse "wire = 0, need 1e-06..1000" "${small[@]}" --wires --lef "$lef" --wire 2,0
@@ -449,6 +450,7 @@ else
   skip "placed wires" "no lef in SQ_DATA, or no OpenSTA"
 fi
 refuse "svg needs --wires" area --block mul --svg x.svg
+refuse "def needs --wires" area --block mul --def x.def
 refuse "wires needs --lef" area --block mul --wires
 refuse "lef needs --wires" area --block mul --lef x.lef
 refuse "wire needs --wires" area --block mul --wire 1,1

@@ -16,8 +16,8 @@ one=build/tests/unit/core/test_gemm
 declare -A small=([t]=T=unit/core/test_gemm [quick]="QUICK_BIN=$one QUICK_TEST=tests/docs/structure.t" [test-unit]=UNIT_BIN=$one
   [test-cli]=CLI_TEST=tests/docs/structure.t [test-rtl]=RTL_TEST=tests/rtl/waves.t [setup]= [demo]= [kill-test]=KILLS=1 [flip-test]=FLIPS=1
   [bitflip-test]=FLIPS=20 [element-check]= [fuzz]="SECONDS=1 TARGET=options" [fuzz-afl]="SECONDS=1 TARGET=options" [fuzz-corpus]=TARGET=options
-  [bench]=BENCH=gemm [analyze]= [area-clock]=LIBERTIES= [area-scaled]=LIBERTIES= [area-chip]=LIBERTIES= [area-wires]=LIBERTIES=
-  [doc-pictures]= [sweep]= [verdict]="FORMATS=nvfp4 SEQ=1" [papers]="R=sq SECONDS=0")
+  [bench]=BENCH=gemm [analyze]= [area-clock]=LIBERTIES= [area-scaled]=LIBERTIES= [area-chip]=LIBERTIES= [area-wires]=LIBERTIES= [area-route]=BLOCKS=meta24
+  [fpga]=DESIGNS=meta24:Groups=1 [doc-pictures]= [sweep]= [verdict]="FORMATS=nvfp4 SEQ=1" [papers]="R=sq SECONDS=0")
 long=" clean lint test test-daily test-all test-san test-gpu cosim cosim-all survivors banks-rtl coverage formal mutation mutants bench-check bench-peers \
  gpu gpu-measure area area-engines area-flow energy accuracy smollm2 gemma3 formats row verification verification-coverage verification-mutants verification-cosim "
 # What is built by the compilers of libFuzzer, AFL++ and GPUs, whole, takes minutes: tests/fuzz and test-gpu have it.

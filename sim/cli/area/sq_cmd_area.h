@@ -55,10 +55,10 @@ struct sq_area_chip {
 enum sq_status sq_area_chip_find(struct sq_area_chip *chip, struct sq_area_item *item,
                                  struct sq_error *err);
 
-// --svg (sq_cmd_area_svg.c): the row, which has placed wires, drawn into a file. Errors of sq_wires_place, sq_netlist_read;
-// SQ_ERR_IO.
-enum sq_status sq_area_draw(const struct sq_synth *s, struct sq_area_row *row, const char *path,
-                            struct sq_error *err);
+// --svg, --def (sq_cmd_area_svg.c): the row, which has placed wires, drawn into a file and written into one; either may be NULL.
+// Errors of sq_wires_place, sq_netlist_read; SQ_ERR_IO.
+enum sq_status sq_area_draw(const struct sq_synth *s, struct sq_area_row *row, const char *svg,
+                            const char *def, struct sq_error *err);
 
 // Both write to `out`: the table, or one JSON object per row and a summary.
 void sq_area_print_text(FILE *out, const struct sq_area_table *t);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sqsim area --svg: the placement of a row as a picture, its cells by the part that they work for (sq_energy_parts).
+// sqsim area --svg, --def: the placement of a row as a picture, its cells by the part that they work for
+// (sq_energy_parts), and as a file for other tools.
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,15 +47,27 @@ static enum sq_status draw(const char *path, const struct sq_place *p, const uin
     return status;
 }
 
-enum sq_status sq_area_draw(const struct sq_synth *s, struct sq_area_row *row, const char *path,
-                            struct sq_error *err)
+static enum sq_status put_def(const char *path, const struct sq_place *p, const char *module,
+                              struct sq_error *err)
+{
+    struct sq_outfile out;
+    SQ_TRY(sq_outfile_open(&out, path, err));
+    sq_spef_def(out.stream, p, module);
+    return sq_outfile_commit(&out, err);
+}
+
+enum sq_status sq_area_draw(const struct sq_synth *s, struct sq_area_row *row, const char *svg,
+                            const char *def, struct sq_error *err)
 {
     struct sq_place p;
     char *report;
     uint8_t *group = NULL;
     SQ_TRY(sq_wires_place(s, &row->synth, &row->result, &p, &report, err));
-    enum sq_status status = find_groups(s, row, &p, &group, err);
-    SQ_THEN(status, draw(path, &p, group, report, err));
+    enum sq_status status = def ? put_def(def, &p, row->synth.top, err) : SQ_OK;
+    if (svg) {
+        SQ_THEN(status, find_groups(s, row, &p, &group, err));
+        SQ_THEN(status, draw(svg, &p, group, report, err));
+    }
     free(group);
     free(report);
     sq_place_free(&p);

@@ -183,6 +183,16 @@ SQ_TEST(three_cells_have_the_wires_that_were_worked_out_by_hand)
         "*RES\n1 n4:1 c1:A 6\n2 n4:1 c2:A 8\n3 c0:Y n4:1 19.5\n*END\n"
         "*D_NET n5 3.125\n*CONN\n*I c1:Y O\n*I c2:B I\n*CAP\n1 c1:Y 1.5625\n"
         "2 c2:B 1.5625\n*RES\n1 c1:Y c2:B 12.5\n*END\n";
+    static const char def[] =
+        "UNITS DISTANCE MICRONS 1000 ;\nDIEAREA ( 0 0 ) ( 20000 8000 ) ;\n"
+        "ROW row0 core 0 0 N DO 40 BY 1 STEP 500 0 ;\n"
+        "ROW row1 core 0 4000 FS DO 40 BY 1 STEP 500 0 ;\nCOMPONENTS 3 ;\n"
+        "- c0 INV + PLACED ( 0 0 ) N ;\n- c1 NAND + PLACED ( 10000 0 ) FN ;\n"
+        "- c2 NAND + PLACED ( 10000 4000 ) FS ;\nEND COMPONENTS\nPINS 2 ;\n"
+        "- p0 + NET p0 + DIRECTION INPUT + USE SIGNAL + PLACED ( 0 1000 ) N ;\n"
+        "- p1 + NET p1 + DIRECTION OUTPUT + USE SIGNAL + PLACED ( 20000 7500 ) N ;\nEND PINS\n"
+        "NETS 4 ;\n- p0 ( c0 A ) ( PIN p0 ) ;\n- p1 ( c2 Y ) ( PIN p1 ) ;\n"
+        "- n4 ( c0 Y ) ( c1 A ) ( c2 A ) ;\n- n5 ( c1 Y ) ( c2 B ) ;\nEND NETS\nEND DESIGN\n";
     const struct sq_spef_layer layer = {2, .5e-15};
     double of_net[6];
     struct sq_spef_sum sum = {.of_net = of_net};
@@ -199,6 +209,11 @@ SQ_TEST(three_cells_have_the_wires_that_were_worked_out_by_hand)
     sq_spef_verilog(out, &p, "top");
     fclose(out);
     assert_string_equal(text, verilog);
+    free(text);
+    out = open_memstream(&text, &n);
+    sq_spef_def(out, &p, "top");
+    fclose(out);
+    assert_string_equal(strstr(text, "UNITS"), def);
     free(text);
     out = open_memstream(&text, &n);
     assert_int_equal(sq_spef_write(out, &p, "top", &layer, &sum, NULL), SQ_OK);
