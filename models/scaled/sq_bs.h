@@ -100,11 +100,12 @@ double sq_bs_bits(const struct sq_bs_format *f);
 
 // What is chosen before its elements are rounded.
 struct sq_bs_block {
-    uint32_t scale[SQ_BS_PARTS];      // codes
-    float step[SQ_BS_PARTS];          // 0: all elements of the part are 0
-    float offset;                     // TABLE: added to the values (sq_bs_table.h), else 0
-    uint8_t is_high[SQ_BS_BLOCK_MAX]; // SQ, SPLIT: k of them; PLUS: the largest; else zeros
-    uint8_t sub[SQ_BS_SUBS];          // TABLE: of each smallest sub-block (sq_bs_table.h)
+    uint32_t scale[SQ_BS_PARTS]; // codes
+    float step[SQ_BS_PARTS];     // 0: all elements of the part are 0
+    float offset;                // TABLE: added to the values (sq_bs_table.h), else 0
+    uint8_t is_high
+        [SQ_BS_BLOCK_MAX]; // SQ, SPLIT: k of them; PLUS: the largest; TABLE, as chosen: those not kept
+    uint8_t sub[SQ_BS_SUBS]; // TABLE: of each smallest sub-block (sq_bs_table.h)
 };
 
 // The scales above the blocks from the largest magnitudes by part (those of the k highest of a

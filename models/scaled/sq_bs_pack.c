@@ -15,6 +15,11 @@ enum { SENTINEL = 8, PLACE_BITS = 5 };
 unsigned sq_bs_stream_bits(const struct sq_bs_format *f, enum sq_bs_stream s)
 {
     const enum sq_bs_marks marks = f->kind->marks;
+    const struct sq_bs_table *const t = sq_bs_table_of(f);
+    if (t && t->keep_m && s == SQ_BS_CODES)
+        return f->block / t->keep_m * t->keep_n * t->bits;
+    if (t && t->keep_m && s == SQ_BS_MASK)
+        return f->block / sq_bs_keep_unit(t);
     return s == SQ_BS_CODES  ? f->block * sq_bs_code_bits(f)
            : s == SQ_BS_HIGH ? sq_bs_n_marks(f) * sq_bs_high_bits(f)
            : s == SQ_BS_SUB  ? sq_bs_sub_bits(f)
@@ -96,6 +101,79 @@ static void get_sub(const struct sq_bs_table *t, const uint8_t *in, size_t at, u
                     (uint8_t)(((unsigned)in[at / 8] >> at % 8 & 1u) << (f.shift + b));
 }
 
+// ---- kept elements --------------------------------------------------------------------------
+
+// Which elements of a group from column `first` on are kept, of codes of which 0 has `zero`: units with another code, then
+// the first others, keep_n in all.
+static void find_kept(const struct sq_bs_table *t, const uint8_t *code, uint8_t zero,
+                      bool is_kept[SQ_BS_TABLE_KEEP])
+{
+    const unsigned unit = sq_bs_keep_unit(t);
+    unsigned n = 0;
+    for (unsigned fills = 0; fills < 2; fills++)
+        for (unsigned i = 0; i < t->keep_m; i += unit) {
+            const bool is_any = code[i] != zero || (unit > 1 && code[i + 1] != zero);
+            if (is_any == fills)
+                continue;
+            for (unsigned e = i; e < i + unit; e++)
+                is_kept[e] = n < t->keep_n;
+            n += unit;
+        }
+}
+
+// The code of 0 in block j.
+static uint8_t zero_of(const struct sq_bs *c, size_t row, size_t j)
+{
+    struct sq_bs_block b;
+    sq_bs_get_block(c, row, j, &b);
+    return sq_bs_encode(&c->f, &b, 0, 0).code;
+}
+
+// Codes or mask of a row of which some are kept.
+static void pack_kept(const struct sq_bs *c, size_t row, bool is_mask, uint8_t *out)
+{
+    const struct sq_bs_table *const t = sq_bs_table_of(&c->f);
+    bool is_kept[SQ_BS_TABLE_KEEP];
+    for (size_t i = 0, at = 0; i < c->k; i += t->keep_m) {
+        const uint8_t *const code = c->code + row * c->k + i;
+        find_kept(t, code, zero_of(c, row, i / c->f.block), is_kept);
+        for (unsigned e = 0; e < t->keep_m; e += is_mask ? sq_bs_keep_unit(t) : 1)
+            if (is_mask)
+                sq_bits_put(out, at++, 1, (int8_t)is_kept[e]);
+            else if (is_kept[e])
+                sq_bits_put(out, at++, t->bits, (int8_t)code[e]);
+    }
+}
+
+// Codes of the row, all of them, from those that are kept and the mask; the group of the first that no packing gives, or k.
+static size_t unpack_kept(struct sq_bs *c, size_t row, const uint8_t *const in[SQ_BS_STREAMS])
+{
+    const struct sq_bs_table *const t = sq_bs_table_of(&c->f);
+    const unsigned unit = sq_bs_keep_unit(t);
+    bool is_kept[SQ_BS_TABLE_KEEP];
+    for (size_t i = 0, at = 0; i < c->k; i += t->keep_m) {
+        uint8_t *const code = c->code + row * c->k + i;
+        const uint8_t zero = zero_of(c, row, i / c->f.block);
+        unsigned n = 0;
+        bool is_same = true;
+        for (unsigned e = 0; e < t->keep_m; e++) {
+            const bool is_in = sq_bits_get(in[SQ_BS_MASK], (i + e) / unit, 1) != 0;
+            n += is_in;
+            code[e] = zero;
+            if (is_in && n <= t->keep_n)
+                code[e] = (uint8_t)((unsigned)sq_bits_get(in[SQ_BS_CODES], at++, t->bits) &
+                                    ((1u << t->bits) - 1));
+        }
+        find_kept(t, code, zero, is_kept);
+        for (unsigned e = 0; e < t->keep_m; e++)
+            is_same =
+                is_same && is_kept[e] == (sq_bits_get(in[SQ_BS_MASK], (i + e) / unit, 1) != 0);
+        if (!is_same || n != t->keep_n)
+            return i;
+    }
+    return c->k;
+}
+
 // ---- out ------------------------------------------------------------------------------------
 
 static void put(uint8_t *out, size_t i, unsigned bits, unsigned code)
@@ -113,6 +191,10 @@ void sq_bs_pack_row(const struct sq_bs *c, size_t row, enum sq_bs_stream s, uint
     const size_t blocks = c->k / f->block, subs = sq_bs_n_subs(f);
     for (size_t j = 0; s == SQ_BS_SUB && j < blocks; j++)
         put_sub(sq_bs_table_of(f), c->sub + (row * blocks + j) * subs, j * sq_bs_sub_bits(f), out);
+    if (sq_bs_table_of(f) && sq_bs_table_of(f)->keep_m && s != SQ_BS_SUB) {
+        pack_kept(c, row, s == SQ_BS_MASK, out);
+        return;
+    }
     for (size_t i = 0; i < c->k; i++) {
         const bool is_high = c->is_high && c->is_high[first + i];
         if (s == SQ_BS_CODES)
@@ -195,6 +277,13 @@ enum sq_status sq_bs_unpack_row(struct sq_bs *c, size_t row, const uint8_t *cons
     for (size_t j = 0; subs > 0 && j < blocks; j++)
         get_sub(sq_bs_table_of(f), in[SQ_BS_SUB], j * sq_bs_sub_bits(f),
                 c->sub + (row * blocks + j) * subs);
+    const bool has_kept = sq_bs_table_of(f) && sq_bs_table_of(f)->keep_m;
+    const size_t wrong = has_kept ? unpack_kept(c, row, in) : c->k;
+    if (wrong < c->k)
+        return SQ_FAIL(err, SQ_ERR_MASK_COUNT,
+                       "row %zu, columns from %zu on: the mask keeps others than %u of %u, or a 0 "
+                       "where another number is not kept",
+                       row, wrong, sq_bs_table_of(f)->keep_n, sq_bs_table_of(f)->keep_m);
     for (size_t i = 0; i < c->k; i++) {
         const size_t at = i % f->block;
         if (at == 0 && c->is_high)
@@ -204,7 +293,9 @@ enum sq_status sq_bs_unpack_row(struct sq_bs *c, size_t row, const uint8_t *cons
         if (at == 0 && sq_bs_table_of(f) && sq_bs_table_of(f)->zero)
             sq_bs_steps(f, (const float[SQ_BS_PARTS]){1, 1}, &b); // codes of 0 follow from them
         const bool is_high = b.is_high[at];
-        struct sq_bs_code code = {(uint8_t)get(in[SQ_BS_CODES], i, sq_bs_code_bits(f)), 0};
+        struct sq_bs_code code = {has_kept ? c->code[row * c->k + i]
+                                           : (uint8_t)get(in[SQ_BS_CODES], i, sq_bs_code_bits(f)),
+                                  0};
         if (is_high && is_sentinel)
             code.code = 0;
         if (is_high && c->high)

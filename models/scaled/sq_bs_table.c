@@ -237,6 +237,27 @@ static enum sq_status settle_zero(struct sq_bs_table *t, struct sq_error *err)
     return SQ_OK;
 }
 
+static enum sq_status settle_keep(const struct sq_bs_table *t, struct sq_error *err)
+{
+    const unsigned unit = sq_bs_keep_unit(t);
+    if (t->keep_m == 0 && !t->keeps_pairs)
+        return SQ_OK;
+    if (t->keep_m < 2 * unit || t->keep_m > SQ_BS_TABLE_KEEP || !is_power_of_two(t->keep_m) ||
+        t->keep_m > t->length || t->keep_n < 1 || t->keep_n >= t->keep_m || t->keep_n % unit != 0)
+        return RANGE(
+            "blocks.0.keep = [%u, %u], need %s1 to m - 1 of m = %u to %d elements, a power "
+            "of two up to blocks.0.length",
+            t->keep_n, t->keep_m, unit > 1 ? "pairs, " : "", 2 * unit, SQ_BS_TABLE_KEEP);
+    if (t->n_levels > 0 || t->zero || t->lacks_zero || t->statistic == SQ_BS_MAX)
+        return RANGE("blocks.0.keep with %s, need grids with 0, no zero point, no sub-blocks and "
+                     "another rule than max",
+                     t->n_levels > 0 ? "sub-blocks"
+                     : t->zero       ? "blocks.0.zero"
+                     : t->lacks_zero ? "a grid without 0"
+                                     : "rule = max");
+    return SQ_OK;
+}
+
 static enum sq_status settle_levels(struct sq_bs_table *t, struct sq_error *err)
 {
     unsigned above = t->length, up = 0;
@@ -329,6 +350,7 @@ enum sq_status sq_bs_table_settle(struct sq_bs_table *t, struct sq_error *err)
         return RANGE("blocks.0.length = %u, need 8, 16, 32, 64, 128 or 256", t->length);
     SQ_TRY(settle_scale(t, err));
     SQ_TRY(settle_zero(t, err));
+    SQ_TRY(settle_keep(t, err));
     t->sub_bits = sq_bs_grid_bits(t) + (t->zero > SQ_BS_ZERO_INT ? 16 : t->zero_bits);
     return settle_levels(t, err);
 }

@@ -14,6 +14,9 @@
 // beside the codes: bits 0..1 the exponent of the first level, bits 2..3 that of the second, bits 4..5 the
 // grid where it is not in the sign of the scale. A level that covers several smallest sub-blocks is the
 // same in all of them. Behind them stand the bytes of a zero point, one (INT) or two.
+//
+// With keep_m, of every keep_m elements keep_n are kept, of pairs of neighbours as many; the others are 0, of the code of
+// 0. Rows have the codes of all; which are kept follows from them (sq_bs_pack.h).
 #ifndef SQ_BS_TABLE_H
 #define SQ_BS_TABLE_H
 
@@ -29,6 +32,7 @@ enum {
     SQ_BS_TABLE_TRIES = 8,   // pairs of grid and divisor
     SQ_BS_TABLE_NEAR = 16,   // neighbours of a scale's code on either side, at most
     SQ_BS_TABLE_FRACTION = 9,
+    SQ_BS_TABLE_KEEP = 16,   // elements of a group of which some are kept, at most
     SQ_BS_TABLE_MOST = 2047, // largest magnitude of what is multiplied as integers of 2^-fraction
     SQ_BS_TABLE_WIDE = 1 << 18, // the same of one grid with nothing below the block
     SQ_BS_NO_VALUE = INT32_MIN, // of a code that stands for nothing
@@ -101,6 +105,8 @@ struct sq_bs_table {
     bool is_sign_grid;     // two grids: the uppermost bit of the scale's code says which
     unsigned n_levels;
     struct sq_bs_sub_level level[SQ_BS_TABLE_LEVELS];
+    unsigned keep_n, keep_m; // 0, 0: all are kept
+    bool keeps_pairs;
     bool has_global; // a binary32 above the blocks: one of the tensor of weights, one of each token
     // ---- derived by sq_bs_table_settle
     unsigned leaf;     // elements of the smallest sub-block; without levels `length`
@@ -151,6 +157,30 @@ static inline float sq_bs_offset_of(const struct sq_bs_table *t, const uint8_t *
         return 0;
     const float z = sq_bs_float_value(SQ_BS_SCALE_F16, sub[1] | (uint32_t)sub[2] << 8);
     return t->zero == SQ_BS_ZERO_F16 ? -(z * step) : z;
+}
+
+// Elements that a group has, together: 2 of pairs.
+static inline unsigned sq_bs_keep_unit(const struct sq_bs_table *t)
+{
+    return t->keeps_pairs ? 2 : 1;
+}
+
+// Which elements of a group x[keep_m], `stride` apart, are not kept: those of the smallest magnitudes, of pairs of their
+// sums, the later one of equals.
+static inline void sq_bs_dropped(const struct sq_bs_table *t, const float *x, size_t stride,
+                                 uint8_t is_dropped[SQ_BS_TABLE_KEEP])
+{
+    const unsigned unit = sq_bs_keep_unit(t);
+    float size[SQ_BS_TABLE_KEEP];
+    for (unsigned i = 0; i < t->keep_m; i++)
+        size[i] = fabsf(x[(i - i % unit) * stride]) +
+                  (unit > 1 ? fabsf(x[(i - i % unit + 1) * stride]) : 0);
+    for (unsigned i = 0; i < t->keep_m; i++) {
+        unsigned before = 0;
+        for (unsigned j = 0; j < t->keep_m; j += unit)
+            before += size[j] > size[i] || (size[j] == size[i] && j < i - i % unit) ? unit : 0;
+        is_dropped[i] = before >= t->keep_n;
+    }
 }
 
 // The grid of a block.

@@ -29,7 +29,9 @@ static void choose(const struct sq_bs_format *f, const float *x, size_t n,
                    const float amax[SQ_BS_PARTS], const float global[SQ_BS_PARTS],
                    struct sq_bs_block *b)
 {
+    const struct sq_bs_table *t = sq_bs_table_of(f);
     uint8_t code[SQ_BS_BLOCK_MAX], scale[sizeof *b->scale], sub[SQ_BS_SUBS];
+    uint8_t dropped[SQ_BS_BLOCK_MAX];
     struct sq_bs c = {.f = *f,
                       .n = 1,
                       .k = f->block,
@@ -37,10 +39,18 @@ static void choose(const struct sq_bs_format *f, const float *x, size_t n,
                       .code = code,
                       .sub = sq_bs_sub_bits(f) > 0 ? sub : NULL,
                       .scale = {scale}};
+    for (size_t i = 0; t->keep_m && i < f->block; i += t->keep_m) {
+        float group[SQ_BS_TABLE_KEEP] = {0};
+        for (size_t e = i; e < n && e < i + t->keep_m; e++)
+            group[e - i] = x[e];
+        sq_bs_dropped(t, group, 1, b->is_high + i);
+    }
     if (amax[0] == 0)
         return;
     sq_bs_table_loops[sq_bs_level()].tile(&c, 0, 0, 1, x, global);
+    memcpy(dropped, b->is_high, sizeof dropped);
     sq_bs_get_block(&c, 0, 0, b);
+    memcpy(b->is_high, dropped, sizeof dropped);
 }
 
 // ---- elements -------------------------------------------------------------------------------
@@ -58,7 +68,7 @@ static struct sq_bs_code encode(const struct sq_bs_format *f, const struct sq_bs
     const unsigned grid = sq_bs_grid_of(t, b->scale[0], sub);
     const struct sq_bs_sorted *s = &t->sorted[grid];
     const float step = ldexpf(b->step[0], (int)sq_bs_sub_exponent(sub));
-    const float own = step == 0                   ? 0
+    const float own = step == 0 || b->is_high[i]  ? 0
                       : t->is_reciprocal          ? sq_bs_product_odd(x, sq_bs_reciprocal(step))
                       : t->n_levels > 0           ? x / step
                       : t->zero == SQ_BS_ZERO_INT ? q + (float)sq_bs_zero_of(t, b->sub)

@@ -493,7 +493,7 @@ INLINE void tile_as(const struct sq_bs_format *f, enum how how, struct sq_bs_til
 
 INLINE bool is_plain(const struct sq_bs_table *t)
 {
-    return t->n_levels == 0 && !t->is_reciprocal && t->statistic == SQ_BS_AMAX;
+    return t->n_levels == 0 && !t->is_reciprocal && t->statistic == SQ_BS_AMAX && !t->keep_m;
 }
 
 INLINE void plain_tile(const struct sq_bs_format *f, struct sq_bs_tile *tile, unsigned block,
@@ -502,10 +502,23 @@ INLINE void plain_tile(const struct sq_bs_format *f, struct sq_bs_tile *tile, un
     tile_as(f, PLAIN, tile, block, global);
 }
 
+// Elements that are not kept become 0.
+INLINE void drop(const struct sq_bs_table *t, struct sq_bs_tile *tile)
+{
+    uint8_t is_dropped[SQ_BS_TABLE_KEEP];
+    for (unsigned i = 0; t->keep_m && i < t->length; i += t->keep_m)
+        for (unsigned l = 0; l < LANES; l++) {
+            sq_bs_dropped(t, &tile->x[i][l], LANES, is_dropped);
+            for (unsigned e = 0; e < t->keep_m; e++)
+                tile->x[i + e][l] = is_dropped[e] ? 0 : tile->x[i + e][l];
+        }
+}
+
 // What is rarely asked for: compiled once for all lengths of blocks.
 INLINE void other_tile(const struct sq_bs_format *f, struct sq_bs_tile *tile, unsigned block,
                        const float *global)
 {
+    drop(sq_bs_table_of(f), tile);
     if (sq_bs_table_of(f)->is_reciprocal)
         tile_as(f, RECIPROCAL, tile, block, global);
     else if (sq_bs_table_of(f)->n_levels > 0)

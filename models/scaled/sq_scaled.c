@@ -245,6 +245,10 @@ enum sq_status sq_scaled_check_table(const struct sq_bs_table *t, struct sq_erro
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "format = %s: no RTL has blocks.0.zero = %s, need none or int", t->name,
                        t->zero == SQ_BS_ZERO_F16 ? "f16" : "min");
+    if (t->keep_m)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "format = %s: no RTL has blocks.0.keep = [%u, %u], need none", t->name,
+                       t->keep_n, t->keep_m);
     if (t->lacks_zero)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "format = %s: no RTL has elements.grids without 0, which fills its lines",

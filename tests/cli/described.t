@@ -15,7 +15,7 @@ ok "30 random descriptions" model random 0 30 "${SQ_SEED:-1}"
 daily "270 more" && ok "270 more" model random 30 270 "${SQ_SEED:-1}"
 ok "what vectors asks of a unit for 5 of them" model cases 0 5 "${SQ_SEED:-1}"
 daily "for 60" && ok "for 60" model cases 5 55 "${SQ_SEED:-1}"
-ok "the vectors of SPEC, V22, V23, V24, V25 and V26" model vectors
+ok "the vectors of SPEC, V22 to V28" model vectors
 ok "the descriptions that come with sqsim" model files "$FORMATS"/*.yaml
 ok "HiFloat4: 100 tensors as its authors encode them" model authors hif4 "$FORMATS/hif4.yaml"
 ok "MXFP4 even: 100 tensors as compressed-tensors encodes them" model authors mxfp4 "$FORMATS/mxfp4_even.yaml"
@@ -52,6 +52,8 @@ lie "scale\[0\] has code 0xff, need 0..0xfe" hif4 scale 0 '\xff'
 lie "padding is not zero" hif4 codes 31 '\x10'
 lie "scale\[0\] has code 0x7f, need 0..0x7e" sfp4 scale 0 '\x7f'
 lie "code 0x8 is no value" sfp4 codes 0 '\x08'
+lie "the mask keeps others than 4 of 8" nvfp4_sparse mask 0 '\xff'
+lie "columns from 0 on: the mask keeps others" nvfp4_sparse codes 0 '\x00'
 lie "is no value" sfp4 sub 0 '\xff' # of three grids the fourth
 edit() { # PATTERN FROM TO: the description of a file changed so is refused
   sed "s/name: hif4/name: mine/" "$FORMATS/hif4.yaml" >"$W/mine.yaml"
@@ -92,6 +94,7 @@ elements: {bits: 4, grids: {q: uint}}
 blocks: [{length: 32, scale: f16, rule: range / 15, zero: int}]
 tensor_scale: none
 Y
+refuse "no RTL has blocks.0.keep = .4, 8., need none" run $small --format nvfp4_sparse
 refuse "no RTL has blocks.0.zero = min, need none or int" run $small --format zero.yaml --operand act
 refuse "vectors have scales of 8 bits, no blocks.0.scale = f16" quantize --vectors --format awq_g128 -o "$W"
 sed -i 's/uint/int/; s/bits: 4/bits: 7/; s/range.*min/amax \/ 63/' "$W/zero.yaml"
@@ -131,6 +134,12 @@ elements: {bits: 4, grids: {e2m1: [0, .5, 1, 1.5, 2, 3, 4, 6]}}
 blocks: [{length: 32, scale: e8m0, rule: even(amax / 6)}]
 tensor_scale: none
 Y
+cat >"$W/keep" <<'Y'
+name: keep
+elements: {bits: 4, grids: {q: int}}
+blocks: [{length: 16, scale: f16, rule: amax / 7, keep: [4, 8], keep_by: pairs}]
+tensor_scale: none
+Y
 cat >"$W/zero" <<'Y'
 name: zero
 elements: {bits: 4, grids: {q: uint}}
@@ -138,7 +147,7 @@ blocks: [{length: 32, scale: f16, rule: range / 15, zero: int}]
 tensor_scale: none
 Y
 take() { sq quantize w.safetensors --format d.yaml; }
-for base in two one mx zero; do
+for base in two one mx zero keep; do
   cp "$W/$base" "$W/d.yaml"
   take
   ok "$base is one" [ "$RC" = 0 ]
@@ -153,6 +162,15 @@ while IFS='|' read -r base change pattern; do
   hostile "$base" "$change" "$pattern"
 done <<'END'
 two|/^name/d|name
+keep|s/4, 8]/8, 8]/|keep = .8, 8., need pairs, 1 to m - 1 of m = 4 to 16
+keep|s/4, 8]/3, 8]/|keep = .3, 8.
+keep|s/4, 8]/4, 32]/|keep = .4, 32.
+keep|s/4, 8]/4, 0]/|keep = .4, 0., need m > 0
+keep|s/4, 8]/4]/|keep: need .n, m.
+keep|s/pairs/thirds/|keep_by = thirds, need one of elements, pairs
+keep|s/keep: .4, 8., //|keep_by: need keep
+keep|s/amax/max/|keep with rule = max
+keep|s/q: int/q: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]/|keep with a grid without 0
 two|s/^name: two/name: 9two/|name.*9two
 two|s/^name: two/name: Two/|name.*Two
 two|s/^name: two/name: two words/|name

@@ -384,38 +384,49 @@ static enum sq_status read_rules(struct reader *r, node *n, struct sq_bs_table *
     return SQ_OK;
 }
 
-static enum sq_status read_search(struct reader *r, node *n, struct sq_bs_table *t)
+// [first, second], each up to max.
+static enum sq_status read_two(struct reader *r, node *n, const char *key, const char *names,
+                               unsigned max, unsigned *first, unsigned *second)
 {
     if (!n)
         return SQ_OK;
-    NEED(length_of(n) == 2, r, n, "blocks.0.search: need [below, above]");
-    SQ_TRY(read_uint(r, at(r, n->data.sequence.items.start[0]), "blocks.0.search", SQ_BS_TABLE_NEAR,
-                     &t->below));
-    return read_uint(r, at(r, n->data.sequence.items.start[1]), "blocks.0.search", SQ_BS_TABLE_NEAR,
-                     &t->above);
+    NEED(length_of(n) == 2, r, n, "%s: need [%s]", key, names);
+    SQ_TRY(read_uint(r, at(r, n->data.sequence.items.start[0]), key, max, first));
+    return read_uint(r, at(r, n->data.sequence.items.start[1]), key, max, second);
 }
 
 static enum sq_status read_block(struct reader *r, node *n, struct sq_bs_table *t)
 {
     static const char *const
         scales[] = {"e4m3", "e8m0", "ue5m3", "e6m2", "f16", "bf16", "f32", NULL},
+        *const units[] = {"elements", "pairs", NULL},
         *const zeros[] = {"none", "int", "f16", "min", NULL},
         *const errors[] = {"squared_error", "absolute_error", NULL},
         *const stored[] = {"bits", "scale_sign", NULL}, *const chosen[] = {"grids", "scales", NULL},
         *const divided[] = {"binary32", "bfloat16", NULL};
-    node *length, *scale, *rule, *choose, *by, *store, *search, *divide, *zero, *zero_bits;
+    node *length, *scale, *rule, *choose, *by, *store, *search, *divide, *zero, *zero_bits, *keep,
+        *keep_by;
     unsigned word, divided_by = 0;
-    const struct key keys[] = {
-        {"length", &length, true},        {"scale", &scale, true},    {"rule", &rule, false},
-        {"search", &search, false},       {"choose", &choose, false}, {"by", &by, false},
-        {"stored", &store, false},        {"divide", &divide, false}, {"zero", &zero, false},
-        {"zero_bits", &zero_bits, false}, {NULL, NULL, false}};
+    const struct key keys[] = {{"length", &length, true},  {"scale", &scale, true},
+                               {"rule", &rule, false},     {"search", &search, false},
+                               {"choose", &choose, false}, {"by", &by, false},
+                               {"stored", &store, false},  {"divide", &divide, false},
+                               {"zero", &zero, false},     {"zero_bits", &zero_bits, false},
+                               {"keep", &keep, false},     {"keep_by", &keep_by, false},
+                               {NULL, NULL, false}};
     SQ_TRY(read_keys(r, n, "blocks.0", keys));
     SQ_TRY(read_uint(r, length, "blocks.0.length", 1 << 20, &t->length));
     SQ_TRY(read_choice(r, scale, "blocks.0.scale", scales, &word));
     t->scale = (enum sq_bs_scale_type)word;
     SQ_TRY(read_rules(r, rule, t));
-    SQ_TRY(read_search(r, search, t));
+    SQ_TRY(read_two(r, search, "blocks.0.search", "below, above", SQ_BS_TABLE_NEAR, &t->below,
+                    &t->above));
+    SQ_TRY(read_two(r, keep, "blocks.0.keep", "n, m", 1 << 20, &t->keep_n, &t->keep_m));
+    NEED(!keep || t->keep_m > 0, r, keep, "blocks.0.keep = [%u, 0], need m > 0", t->keep_n);
+    NEED(!keep_by || keep, r, keep_by, "blocks.0.keep_by: need keep: [n, m]");
+    if (keep_by)
+        SQ_TRY(read_choice(r, keep_by, "blocks.0.keep_by", units, &word));
+    t->keeps_pairs = keep_by && word == 1;
     if (zero)
         SQ_TRY(read_choice(r, zero, "blocks.0.zero", zeros, &word));
     t->zero = (enum sq_bs_zero)(zero ? word : 0);

@@ -5,7 +5,7 @@
     described.py random PROGRAM DIR FIRST COUNT SEED   so many random descriptions, of the numbers from FIRST
     described.py cases PROGRAM DIR FIRST COUNT SEED    what `sqsim quantize --vectors` asks of a unit for them
     described.py files PROGRAM DIR FILE...             these descriptions, on random weights
-    described.py vectors PROGRAM DIR                   the worked vectors V22 to V26 of SPEC, program and model
+    described.py vectors PROGRAM DIR                   the worked vectors V22 to V28 of SPEC, program and model
     described.py authors PROGRAM DIR hif4|mxfp4 FILE   a description against its authors' arithmetic, restated here
 
 Each encodes random weights by PROGRAM and by the model here, and compares codes, scales, exponents and the scale
@@ -293,6 +293,7 @@ class Format:
             self.percentile = fl(float(parts[0][1].split("(")[1].rstrip(")")))
         self.zero = top.get("zero", "none")
         self.zero_bits = 16 if self.zero in ("f16", "min") else int(top.get("zero_bits", self.bits)) if self.zero == "int" else 0
+        self.keep, self.keep_unit = [int(n) for n in top.get("keep", [0, 0])], 2 if top.get("keep_by") == "pairs" else 1
         divisors = [fl(float(Fraction(c)) if c else self.largest * 2.0 ** self.reach) for _, _, c in parts]
         if len(divisors) == 1:
             self.tries = [(g, divisors[0]) for g in range(len(self.grids))]
@@ -338,6 +339,30 @@ class Format:
         e = floor_log2(Fraction(amax) / Fraction(limit))
         e += Fraction(2) ** e * Fraction(limit) < Fraction(amax)
         return fl(2.0 ** e) or 1.0
+
+    def dropped(self, x):
+        """A block in which the elements that are not kept are 0."""
+        n, m, unit, x = *self.keep, self.keep_unit, list(x)
+        for first in range(0, self.length if m else 0, m or 1):
+            units = [list(range(i, i + unit)) for i in range(first, first + m, unit)]
+            units.sort(key=lambda u: -fl(sum(abs(x[i]) for i in u)))  # stable
+            for i in sum(units[n // unit:], []):
+                x[i] = 0.0
+        return x
+
+    def stored(self, codes, zero):
+        """Of the codes of a block those that are stored, and the bits that say which."""
+        n, m, unit = *self.keep, self.keep_unit
+        if not m:
+            return codes, []
+        out, bits = [], []
+        for first in range(0, self.length, m):
+            units = [codes[i:i + unit] for i in range(first, first + m, unit)]
+            order = sorted(range(len(units)), key=lambda u: units[u] == [zero] * unit)
+            kept = sorted(order[:n // unit])
+            out += sum((units[u] for u in kept), [])
+            bits += [int(u in kept) for u in range(len(units))]
+        return out, bits
 
     def divided(self, x, amax):
         """What the rule divides."""
@@ -434,7 +459,7 @@ class Format:
 
     def block(self, x, g):
         """Of real elements x: grid, code of the scale, exponents, codes, values."""
-        x = x + [0.0] * (self.length - len(x))  # elements behind the last count as zeros
+        x = self.dropped(x + [0.0] * (self.length - len(x)))  # elements behind the last count as zeros
         amax = max(abs(v) for v in x)
         if amax == 0:
             return (self.tries[0][0], 0) + self.attempt(x, self.tries[0][0], 0, g)
@@ -463,9 +488,11 @@ class Format:
             out["global"] = struct.pack("<f", g)
         if self.grid_bits or self.levels or self.zero_bits:
             out["sub"] = b""
+        if self.keep[1]:
+            out["mask"] = b""
         decoded = []
         for row in rows:
-            codes, sub, back = Bits(), Bits(), []
+            codes, mask, sub, back = Bits(), Bits(), Bits(), []
             for first in range(0, len(row), self.length):
                 grid, scale, exponents, block, values = self.block(row[first:first + self.length], g)
                 out["scale"] += (scale | (grid << 7 if self.is_sign else 0)).to_bytes({"f16": 2, "bf16": 2, "f32": 4}.get(self.scale, 1), "little")
@@ -474,12 +501,16 @@ class Format:
                     for e in level:
                         sub.put(e, bits)
                 sub.put(self.z, self.zero_bits)
+                block, kept = self.stored(block, self.grids[grid].zero())
+                for bit in kept:
+                    mask.put(bit, 1)
                 for c in block:
                     codes.put(c, self.bits)
                 back += [v + 0.0 for v in values]
             out["codes"] += codes.bytes()
-            if "sub" in out:
-                out["sub"] += sub.bytes()
+            for name, stream in (("sub", sub), ("mask", mask)):
+                if name in out:
+                    out[name] += stream.bytes()
             decoded.append(back[:len(row)])
         return out, decoded
 
@@ -596,7 +627,7 @@ def compare(program, where, text, rows, tokens):
     got, metadata = read_tensors(encoded)
     if set(got) != set(want):
         return f"tensors {sorted(got)}, want {sorted(want)}"
-    for name in ("global", "scale", "sub", "codes"):
+    for name in ("global", "scale", "sub", "mask", "codes"):
         if got.get(name) != want.get(name):
             a, b = got[name], want[name]
             if len(a) != len(b):
@@ -773,6 +804,12 @@ def random_description(rng, name):
         top["zero"] = zero
         if zero == "int" and rng.random() < .5:
             top["zero_bits"] = str(rng.randrange(1, 9))
+    has_0 = all(isinstance(g, str) or 0 in g for g in grids.values())
+    if not level and zero == "none" and statistic != "max" and has_0 and rng.random() < .2:
+        unit, m = rng.choice([1, 1, 2]), rng.choice([m for m in (4, 8, 16) if m <= length])
+        top["keep"] = [str(unit * rng.randrange(1, m // unit)), str(m)]
+        if unit == 2 or rng.random() < .2:
+            top["keep_by"] = "pairs" if unit == 2 else "elements"
     is_plain = statistic == "amax" and scale not in ("f16", "bf16", "f32")
     if statistic == "amax" and len(rules) == 1 and rng.random() < .1:
         if scale == "e8m0":
@@ -955,7 +992,9 @@ VECTORS = (  # elements, block, numbers, tensors in hexadecimal as they lie in a
     ("bits: 4, grids: {q: offset}", "scale: f16, rule: max / -8", [6, -8, 3.5, .5, 0, -1.5, 7.9, 1], "0e8c689f", "003c", None),
     ("bits: 2, grids: {q: uint}", "scale: bf16, rule: range / 3, zero: min", [1.5, 3, 2.25, 2.5, 1.75, 1.5, 2, 2.75], "9cd0", "003f", "003e"),
     ("bits: 1, grids: {q: [-1, 1]}", "scale: f16, rule: mean / 1", [1, -2, .5, 0, -.25, 3, 1, .25], "e5", "003c", None),
-    ("bits: 3, grids: {q: int}", "scale: f32, rule: least_squares / 3", [1, -2, .5, 0, -.25, 3, 1, .25], "318005", "0000803f", None))
+    ("bits: 3, grids: {q: int}", "scale: f32, rule: least_squares / 3", [1, -2, .5, 0, -.25, 3, 1, .25], "318005", "0000803f", None),
+    ("bits: 4, grids: {q: int}", "scale: f16, rule: amax / 7, keep: [2, 4]", [1, -7, 3, -3, 0, 0, 0, 5], "3950", "003c", None, "96"),
+    ("bits: 4, grids: {q: int}", "scale: f16, rule: amax / 7, keep: [4, 8], keep_by: pairs", [1, -7, 3, -3, 0, 0, 0, 7], "9170", "003c", None, "09"))
 
 
 def vectors(program, where):
@@ -964,7 +1003,7 @@ def vectors(program, where):
         row = [fl(v) for v in row]
         said = compare(program, where, text, [row], [row])
         got = read_tensors(os.path.join(where, "e.st"))[0]
-        if said or [got[n].hex() if n in got else None for n in ("codes", "scale", "sub")] != want:
+        if said or [got[n].hex() if n in got else None for n in ("codes", "scale", "sub", "mask")] != (want + [None])[:4]:
             print(f"V{22 + i}: {said or got}")
             return 1
     print(f"{len(VECTORS)} vectors")
