@@ -80,8 +80,8 @@ setup:
 ## format (test): apply clang-format to every C and C++ file
 ## format-check (test): fail if clang-format would change a file
 .PHONY: format format-check
-FORMATTED = $(wildcard models/*.[ch] models/*/*.[ch] sim/*/*.[ch] sim/*/*/*.[ch] sim/*/*.cpp lib/*.[ch] \
-            gpu/*/*.[ch] gpu/*.cuh gpu/*.cu gpu/*/*.cu gpu/*/*.cuh reports/*/*.[ch] tests/*.h tests/*/*.c tests/*/*.h tests/unit/*/*.[ch] tests/*/*.cpp)
+FORMATTED = $(wildcard models/*.[ch] models/*/*.[ch] sim/*/*.[ch] sim/*/*/*.[ch] sim/*/*.cpp lib/*.[ch] lib/*/*.c \
+            gpu/*/*.[ch] gpu/*.cuh gpu/*.cu gpu/*/*.cu gpu/*/*.cuh reports/*/*.[ch] tests/*.h tests/*/*.c tests/*/*.h tests/unit/*/*.[ch] tests/*/*.cpp tests/*/*/*.cpp)
 format:
 	$(Q)clang-format -i $(FORMATTED)
 format-check:

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages sqsim needs and does not find. Silent when nothing is missing.
+# Installs the Debian packages sqsim needs and does not find. Silent when nothing is missing. FIRMWARE=1: the compiler of
+# lib/firmware, too.
 set -eu
 
 # package, and a file or program that shows it is there
@@ -40,6 +41,7 @@ libsystemc-dev /usr/include/systemc.h
 libjs-d3 /usr/share/javascript/d3/d3.min.js
 qflow-tech-osu018 /usr/share/qflow/tech/osu018/osu018_stdcells.lib
 LIST
+    [ "${FIRMWARE:-}" != 1 ] || echo gcc-riscv64-unknown-elf riscv64-unknown-elf-gcc
 }
 
 missing=$(needed | while read -r package proof; do

@@ -71,6 +71,12 @@ quick: all $(TEST_TOOLS) $(BUILD)/man/sqsim.1
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) format-check $(QUICK_BIN)
 	$(call proven,$(QUICK_BIN) $(QUICK_TEST))
 
+## firmware (verify): lib/firmware for rv32im on a PicoRV32 beside sq_top, in one Verilator model: text with no host
+.PHONY: firmware
+firmware:
+	$(Q)FIRMWARE=1 ./setup.sh
+	$(Q)$(MAKE) --no-print-directory t T=rtl/firmware.t
+
 ## without (verify): a copy of the sources without a room, R=gqsa (sp24, spqt, spqr): it builds, lints, passes quick
 .PHONY: without
 without:

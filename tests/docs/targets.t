@@ -11,7 +11,8 @@
 # A target that nobody put into a table is run, so that a new one is tested from its first day.
 . tests/cli/lib.sh
 declare -A elsewhere=([sysc]=tests/rtl/sysc.t [install]=tests/package/install.t [uninstall]=tests/package/install.t
-  [deb]=tests/package/deb.t [wheel]=tests/package/python.t [dist]=tests/rtl/packages.t [without]=tests/docs/without.t)
+  [deb]=tests/package/deb.t [wheel]=tests/package/python.t [dist]=tests/rtl/packages.t [without]=tests/docs/without.t
+  [firmware]=tests/rtl/firmware.t)
 one=build/tests/unit/core/test_gemm
 declare -A small=([t]=T=unit/core/test_gemm [quick]="QUICK_BIN=$one QUICK_TEST=tests/docs/structure.t" [test-unit]=UNIT_BIN=$one
   [test-cli]=CLI_TEST=tests/docs/structure.t [test-rtl]=RTL_TEST=tests/rtl/waves.t [setup]= [demo]= [kill-test]=KILLS=1 [flip-test]=FLIPS=1
