@@ -205,6 +205,15 @@ static bool fetch(const struct sq_device *d, const struct region *r, int32_t *wo
     return true;
 }
 
+// A descriptor that is read in one piece.
+static bool fetch_descriptor(const struct sq_device *d, uint64_t at, uint32_t word[SQ_DESC_WORDS])
+{
+    const size_t nbytes = SQ_DESC_WORDS * sizeof *word;
+    const struct region r = {at, at + nbytes};
+    return at % (d->value[SQ_TOP_DATA_W] / 8) == 0 && at % SQ_AXI_PAGE + nbytes <= SQ_AXI_PAGE &&
+           fetch(d, &r, (int32_t *)word);
+}
+
 // Whether the descriptor is that of a plain layer; its regions, the last one the descriptor's.
 enum { REGIONS = SQ_TOP_OPERANDS + 2 };
 static bool take_layer(const struct sq_device *d, uint64_t at, uint32_t word[SQ_DESC_WORDS],
@@ -213,11 +222,8 @@ static bool take_layer(const struct sq_device *d, uint64_t at, uint32_t word[SQ_
     const struct sq_top_room room = sq_top_room(d->value);
     const size_t nbytes = SQ_DESC_WORDS * sizeof *word;
     r[REGIONS - 1] = (struct region){at, at + nbytes};
-    // The fast engine knows a descriptor that is read in one piece, and no time that depends on operands.
-    if (room.is_indexed)
-        return false;
-    if (at % room.nbytes != 0 || at % SQ_AXI_PAGE + nbytes > SQ_AXI_PAGE ||
-        !fetch(d, &r[REGIONS - 1], (int32_t *)word) || !sq_top_layer_decode(word, &room, l))
+    // The fast engine knows no time that depends on operands.
+    if (room.is_indexed || !fetch_descriptor(d, at, word) || !sq_top_layer_decode(word, &room, l))
         return false;
     for (unsigned i = 0; i <= SQ_TOP_STORE; i++)
         r[i] = (struct region){l->addr[i],
@@ -275,21 +281,35 @@ static void end_layer(struct sq_device *d, const struct sq_chip_stats *s, uint32
     d->cycles += s->cycles;
 }
 
+// What a descriptor took before, or NULL.
+static const struct sq_chip_stats *time_before(const struct sq_device *d,
+                                               const uint32_t word[SQ_DESC_WORDS])
+{
+    for (size_t i = 0; i < TOOK_MAX && i < d->n_took; i++)
+        if (memcmp(d->took[i].word, word, sizeof d->took[i].word) == 0)
+            return &d->took[i].stats;
+    return NULL;
+}
+
+static void keep_time(struct sq_device *d, const uint32_t word[SQ_DESC_WORDS],
+                      const struct sq_chip_stats *s)
+{
+    struct took *const t = &d->took[d->n_took++ % TOOK_MAX];
+    memcpy(t->word, word, sizeof t->word);
+    t->stats = *s;
+}
+
 // Where a descriptor lies in a page changes no cycle, since it is read in one piece.
 static enum sq_status time_layer(struct sq_device *d, const uint32_t word[SQ_DESC_WORDS],
                                  const struct sq_top_layer *l, struct sq_chip_stats *s)
 {
-    struct took *t = d->took;
-    const size_t nbytes = sizeof t->word;
-    for (size_t i = 0; i < TOOK_MAX && i < d->n_took; i++, t++)
-        if (memcmp(t->word, word, nbytes) == 0) {
-            *s = t->stats;
-            return SQ_OK;
-        }
+    const struct sq_chip_stats *const before = time_before(d, word);
+    if (before) {
+        *s = *before;
+        return SQ_OK;
+    }
     SQ_TRY(sq_chip_run_fast(d->value, &d->choice, l, s, NULL));
-    t = &d->took[d->n_took++ % TOOK_MAX];
-    memcpy(t->word, word, nbytes);
-    t->stats = *s;
+    keep_time(d, word, s);
     return SQ_OK;
 }
 
@@ -319,6 +339,108 @@ static bool run_layer(struct sq_device *d, uint64_t at)
         free(x.beat[i]);
     free(out);
     return is_done;
+}
+
+// ---- a pass, an encoder at once -----------------------------------------------------------------------
+
+static int32_t read_word(void *device, uint64_t addr, unsigned i)
+{
+    struct sq_device *const d = device;
+    return d->content->read(d->ctx, addr, i);
+}
+
+static void write_beat(void *device, uint64_t addr, const int32_t *word, unsigned n)
+{
+    struct sq_device *const d = device;
+    const char *const complaint = d->content->write(d->ctx, addr, word, n);
+    d->complaint = d->complaint ? d->complaint : complaint;
+}
+
+// y may lie on an operand of the same rows; no other region lies on one that is written.
+static bool is_plain_pass(const struct sq_device *d, const struct sq_tv_layer *l)
+{
+    const uint32_t nbytes = d->value[SQ_TOP_DATA_W] / 8;
+    struct region r[SQ_TV_PARTS];
+    bool is_plain = true;
+    for (unsigned p = 0; p < SQ_TV_PARTS; p++) {
+        r[p] = (struct region){l->addr[p], l->addr[p]};
+        if (sq_tv_uses(l, p))
+            r[p].end += sq_tv_region_beats(l, p, nbytes) * nbytes;
+        is_plain = is_plain && fetch(d, &r[p], NULL);
+    }
+    for (unsigned p = 0; p < SQ_TV_PARTS && is_plain; p++)
+        for (unsigned to = SQ_TV_Y; to < SQ_TV_PARTS; to++)
+            is_plain =
+                is_plain && (p == to || !overlap(&r[p], &r[to]) ||
+                             (to == SQ_TV_Y && p < SQ_TV_Y && r[p].first == r[to].first &&
+                              r[p].end == r[to].end && l->y == SQ_TV_BINARY32 && !l->half[p] &&
+                              l->from[p] == SQ_TV_ROW && l->stride[p] == l->stride[to]));
+    return is_plain;
+}
+
+static bool encode(struct sq_device *d, const struct sq_encode_layer *l, uint32_t *errors)
+{
+    const unsigned nbytes = d->value[SQ_TOP_DATA_W] / 8;
+    uint64_t stride[SQ_ENCODE_REGIONS];
+    struct region r[SQ_ENCODE_REGIONS];
+    int32_t *word[SQ_ENCODE_REGIONS];
+    bool is_good = !l->is_codes;
+    sq_encode_strides(d->value, l, stride);
+    for (unsigned i = 0; i < SQ_ENCODE_REGIONS; i++) {
+        r[i] = (struct region){l->addr[i], l->addr[i] + stride[i] * l->rows * nbytes};
+        word[i] = calloc(1, r[i].end - r[i].first);
+        is_good = is_good && word[i] && fetch(d, &r[i], i == SQ_ENCODE_FROM ? word[i] : NULL);
+        for (unsigned k = 0; k < i; k++)
+            is_good = is_good && !overlap(&r[i], &r[k]);
+    }
+    if (is_good) {
+        *errors = sq_encode_golden(d->value, l, word[SQ_ENCODE_FROM], word[SQ_ENCODE_ACT],
+                                   word[SQ_ENCODE_ROW_SCALE]);
+        put_outputs(d, &r[SQ_ENCODE_ACT], word[SQ_ENCODE_ACT]);
+        put_outputs(d, &r[SQ_ENCODE_ROW_SCALE], word[SQ_ENCODE_ROW_SCALE]);
+    }
+    for (unsigned i = 0; i < SQ_ENCODE_REGIONS; i++)
+        free(word[i]);
+    return is_good;
+}
+
+// A pass or an encoder whose time is known, of one that was stepped before.
+static bool run_again(struct sq_device *d, uint64_t at)
+{
+    const uint32_t watchdog = d->chip->regs.value[SQ_REG_WATCHDOG / 4];
+    const uint32_t nbytes = d->value[SQ_TOP_DATA_W] / 8;
+    const struct sq_tv_memory memory = {d, read_word, write_beat};
+    uint32_t word[SQ_DESC_WORDS], errors = 0;
+    struct sq_tv_layer pass;
+    struct sq_encode_layer encoder;
+    if (!fetch_descriptor(d, at, word))
+        return false;
+    const struct sq_chip_stats *const s = time_before(d, word);
+    if (!s || (watchdog > 0 && s->cycles > watchdog))
+        return false;
+    if (sq_encode_decode(d->value, word, &encoder)) {
+        if (!encode(d, &encoder, &errors))
+            return false;
+    } else if (d->value[SQ_TOP_VECTOR] && sq_tv_decode(word, nbytes, &pass) &&
+               is_plain_pass(d, &pass))
+        sq_tv_golden(&pass, nbytes, &memory);
+    else
+        return false;
+    end_layer(d, s, errors);
+    return true;
+}
+
+// One was stepped: what it took, where it ended without an error.
+static void keep_stepped(struct sq_device *d, uint64_t at)
+{
+    const struct sq_top_regs_sim *const regs = &d->chip->regs;
+    const uint32_t busy = 1u << SQ_STATUS_BUSY;
+    uint32_t word[SQ_DESC_WORDS];
+    if (regs->count_start == 0 && !(regs->value[SQ_REG_STATUS / 4] & ~busy) &&
+        fetch_descriptor(d, at, word) && !time_before(d, word)) {
+        const struct sq_chip_stats s = sq_chip_stats_of(regs);
+        keep_time(d, word, &s);
+    }
 }
 
 // The layer of DESCRIPTOR.
@@ -356,10 +478,11 @@ static bool run_ring(struct sq_device *d, uint32_t tail)
             sq_device_cycle(d);
             continue;
         }
-        if (!run_layer(d, at)) {
+        if (!run_layer(d, at) && !run_again(d, at)) {
             do
                 sq_device_cycle(d);
-            while ((*status & busy) && chip->ring.state == SQ_RING_IDLE);
+            while ((*status & busy) && chip->ring.state != SQ_RING_RECORD);
+            keep_stepped(d, at);
             continue;
         }
         *status |= busy;
