@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/block/vector/sq_top_attend.h"
 #include "sim/cli/sq_cli_calib.h"
 #include "sim/cli/sq_cli_table.h"
 #include "sim/io/sq_digest.h"
@@ -34,7 +35,7 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_UINT("tokens", "N", 1, 1 << 20, AT(n_tokens), "tokens to write"),
     SQ_CLI_FLAG("vector", AT(has_vector),
                 "all of a token is computed by the chip, as a program of descriptors"),
-    SQ_CLI_WORD("kv-format", "FORMAT", sq_token_cache_names, AT(cache),
+    SQ_CLI_WORD("kv-format", "FORMAT", sq_ta_cache_names, AT(cache),
                 "--vector: keys and values in the cache are binary16, or INT8 with a scale a head",
                 .given = offsetof(struct arguments, has_cache)),
     SQ_CLI_REAL("temperature", "T", 0, 100, AT(temperature),
@@ -291,7 +292,11 @@ static enum sq_status take_chip(struct work *w, struct sq_error *err)
                                       .home = sq_cli_home(),
                                       .seed = w->in->seed};
     SQ_TRY(sq_machine_chip(&w->machine, &w->chip.chip, err));
-    w->chip.chip.attend = sq_token_cache(w->in->cache);
+    if (w->chip.chip.attend > 0 && w->in->has_cache)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--kv-format with machine %.40s, whose chip.attend says it",
+                       w->machine.name);
+    if (w->chip.chip.attend == 0)
+        w->chip.chip.attend = sq_token_cache(w->in->cache);
     return SQ_OK;
 }
 
@@ -315,19 +320,20 @@ static enum sq_status write_text(struct work *w, const char *model, struct sq_er
         sq_cli_note_calib("generate");
     w->written = open_memstream(&w->text, &w->n_text);
     SQ_NEED(w->written, err, "the text");
-    const struct sq_generate_options o = {.recipe = &w->r,
-                                          .file = w->weights ? &w->file : NULL,
-                                          .calib = w->calib.offset ? &w->calib : NULL,
-                                          .prompt = w->prompt.id,
-                                          .n_prompt = w->prompt.n,
-                                          .n_tokens = (size_t)in->n_tokens,
-                                          .end = w->ck.end,
-                                          .n_ends = w->ck.n_ends,
-                                          .temperature = in->temperature,
-                                          .seed = in->seed,
-                                          .chip = w->is_on_chip ? &w->chip : NULL,
-                                          .vector_nbytes = vector_nbytes(w),
-                                          .has_int8 = in->cache > 0};
+    const struct sq_generate_options o = {
+        .recipe = &w->r,
+        .file = w->weights ? &w->file : NULL,
+        .calib = w->calib.offset ? &w->calib : NULL,
+        .prompt = w->prompt.id,
+        .n_prompt = w->prompt.n,
+        .n_tokens = (size_t)in->n_tokens,
+        .end = w->ck.end,
+        .n_ends = w->ck.n_ends,
+        .temperature = in->temperature,
+        .seed = in->seed,
+        .chip = w->is_on_chip ? &w->chip : NULL,
+        .vector_nbytes = vector_nbytes(w),
+        .has_int8 = w->is_on_chip ? sq_ta_unit_of(w->chip.chip.attend).is_int8 : in->cache > 0};
     const enum sq_status status = sq_generate(&w->ck, &o, &watch, err);
     fclose(w->written);
     if (status == SQ_OK)

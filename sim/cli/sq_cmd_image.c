@@ -91,7 +91,7 @@ static const struct sq_cli_row rows[] = {
         "token", AT(is_token),
         "the program of a token, token.bin: all layers, the steps between them, lm_head and "
         "choice as one ring, which lib/sq_driver.h runs"),
-    SQ_CLI_WORD("kv-format", "FORMAT", sq_token_cache_names, AT(cache),
+    SQ_CLI_WORD("kv-format", "FORMAT", sq_ta_cache_names, AT(cache),
                 "--token: keys and values in the cache are binary16, or INT8 with a scale a head",
                 .given = offsetof(struct arguments, has_cache)),
     SQ_CLI_UINT("positions", "N", 1, 1 << 20, AT(positions), "--token: of a sequence"),
@@ -459,7 +459,8 @@ static enum sq_status run_token(struct visit *v, const struct sq_encoded_options
     struct sq_chip_linear chip = {
         .chip = v->in->chip, .rows = (unsigned)v->in->rows, .cols = (unsigned)v->in->cols};
     struct sq_token_program p;
-    chip.chip.attend = sq_token_cache(v->in->cache);
+    if (chip.chip.attend == 0)
+        chip.chip.attend = sq_token_cache(v->in->cache);
     enum sq_status status =
         sq_token_begin(&v->token, &v->ck, &v->r, &chip, (size_t)v->in->positions, &p, err);
     SQ_THEN(status, sq_encoded_layers(&v->ck, o, visit_token, v, is_real, err));

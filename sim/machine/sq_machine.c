@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a machine from YAML, and derives its rates (sq_machine.h).
 #include "sim/machine/sq_machine.h"
+#include "sim/block/vector/sq_top_attend.h"
 #include "sim/io/sq_checked.h"
 
 #include <math.h>
@@ -38,7 +39,7 @@ struct raw_machine {
         char *bandwidth, *latency;
     } * link; // NULL: none
     struct raw_chip {
-        char *bus, *burst, *outstanding, *writes, *encoder, *vector;
+        char *bus, *burst, *outstanding, *writes, *encoder, *vector, *attend, *head, *cache;
     } * chip; // NULL: none
 };
 
@@ -97,6 +98,9 @@ static const cyaml_schema_field_t chip_fields[] = {
     MAY_TEXT("writes", struct raw_chip, writes),
     MAY_TEXT("encoder", struct raw_chip, encoder),
     MAY_TEXT("vector", struct raw_chip, vector),
+    MAY_TEXT("attend", struct raw_chip, attend),
+    MAY_TEXT("head", struct raw_chip, head),
+    MAY_TEXT("cache", struct raw_chip, cache),
     CYAML_FIELD_END};
 
 // Sections whose members are fields of the machine itself: offset 0.
@@ -246,6 +250,31 @@ static enum sq_status read_word(const char *what, const char *text, const char *
 
 static const char *const no_yes[] = {"no", "yes", NULL};
 
+static enum sq_status read_attend(const struct raw_chip *raw, unsigned bus, unsigned *attend,
+                                  struct sq_error *err)
+{
+    struct sq_ta_unit unit = {.size = 128};
+    unsigned cache;
+    *attend = 0;
+    if (!raw->attend && (raw->head || raw->cache))
+        return SQ_FAIL(err, SQ_ERR_ARG, "chip.%s without chip.attend",
+                       raw->head ? "head" : "cache");
+    if (!raw->attend)
+        return SQ_OK;
+    SQ_TRY(read_count("chip.attend", raw->attend, 1, SQ_TA_HEADS_MAX, &unit.heads, err));
+    SQ_TRY(read_word("chip.cache", raw->cache, sq_ta_cache_names, &cache, err));
+    unit.is_int8 = cache > 0;
+    if (raw->head)
+        SQ_TRY(read_count("chip.head", raw->head, 1, SQ_ATTEND_HEAD_MAX, &unit.size, err));
+    const unsigned least = unit.is_int8 ? bus : bus / 2;
+    if ((unit.size & (unit.size - 1)) != 0 || unit.size < least)
+        return SQ_FAIL(err, SQ_ERR_RANGE,
+                       "chip.head = %u, need a power of two, %u (a beat of codes) .. %d", unit.size,
+                       least, SQ_ATTEND_HEAD_MAX);
+    *attend = sq_ta_param(&unit);
+    return SQ_OK;
+}
+
 static enum sq_status read_chip(const struct raw_chip *raw, const struct sq_machine *m,
                                 struct sq_machine_chip *chip, struct sq_error *err)
 {
@@ -261,6 +290,7 @@ static enum sq_status read_chip(const struct raw_chip *raw, const struct sq_mach
         SQ_TRY(read_count("chip.writes", raw->writes, 1, 16, &chip->writes, err));
     SQ_TRY(read_word("chip.encoder", raw->encoder, no_yes, &chip->has_encoder, err));
     SQ_TRY(read_word("chip.vector", raw->vector, no_yes, &chip->has_vector, err));
+    SQ_TRY(read_attend(raw, chip->bus_nbytes, &chip->attend, err));
     if (m->cores != 1)
         return SQ_FAIL(err, SQ_ERR_RANGE, "cores = %u, need 1 with chip", m->cores);
     return SQ_OK;

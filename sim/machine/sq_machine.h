@@ -47,6 +47,9 @@
 //     writes: 4              bursts that are written at once, 1..16; 4 where it is left out
 //     encoder: yes           makes activations of outputs, which are bfloat16 then; no where it is left out
 //     vector: yes            passes over rows in memory; no where it is left out
+//     attend: 4              attention: queries that share a cache, 1..8; none where it is left out
+//     head: 128              elements of its largest head, a power of two up to 256; 128 where it is left out
+//     cache: int8            its keys and values, or binary16; that where it is left out
 #pragma once
 
 #include <stdint.h>
@@ -90,6 +93,7 @@ struct sq_machine {
         unsigned cut,
             carry; // core.cut, core.carry: registers in their tail, bits between saved carries
         unsigned has_encoder, has_vector; // 0, 1
+        unsigned attend;                  // sq_ta_param; 0: none
         bool
             has_lanes; // core says how many multipliers a PE has at most; else as many as a beat of the format takes
     } chip;

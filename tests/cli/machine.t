@@ -407,6 +407,9 @@ chip 's/bus: .*/bus: 8/'; refuse "chip.bus = 8, need a unit" run --machine chip.
 chip 's/  burst: 32/  burst: 0/'; refuse "chip.burst = 0, need 1..256" run --machine chip.yaml --m 1 --n 1 --k 1
 chip 's/outstanding: .*/outstanding: 33/'; refuse "chip.outstanding = 33, need 2..32" run --machine chip.yaml --m 1 --n 1 --k 1
 chip 's/writes: .*/&\n  encoder: may/'; refuse "chip.encoder = may, need one of: no, yes" run --machine chip.yaml --m 1 --n 1 --k 1
+chip 's/writes: .*/&\n  attend: 9/'; refuse "chip.attend = 9, need 1..8" run --machine chip.yaml --m 1 --n 1 --k 1
+chip 's/writes: .*/&\n  attend: 2\n  head: 96/'; refuse "chip.head = 96, need a power of two, 4 (a beat of codes) .. 256" run --machine chip.yaml --m 1 --n 1 --k 1
+chip 's/writes: .*/&\n  cache: int8/'; refuse "chip.cache without chip.attend" run --machine chip.yaml --m 1 --n 1 --k 1
 chip 's/writes: .*/writes: 17/'; refuse "chip.writes = 17, need 1..16" run --machine chip.yaml --m 1 --n 1 --k 1
 chip 's/outstanding/outstandin/'; refuse "did you mean outstanding" run --machine chip.yaml --m 1 --n 1 --k 1
 chip 's/cores: 1/cores: 2/'; refuse "cores = 2, need 1 with chip" run --machine chip.yaml --m 1 --n 1 --k 1

@@ -46,6 +46,10 @@ for on in chip $(daily rtl >/dev/null && echo rtl); do
   g "${token[@]}" --kv-format int8 --tokens 2 --on $on
   ok "... $on: the logits of its steps by models/" [ "$RC$(logits)" = "0$int8" ]
 done
+sed 's/  writes: .*/&\n  attend: 1\n  head: 32\n  cache: int8/' "$ROOT/sim/machines/chip.yaml" >"$W/attend.yaml"
+g "${token[@]}" --machine attend.yaml --tokens 2 --on chip
+ok "... a machine that says so, a query at a time" [ "$RC$(logits)" = "0$int8" ]
+refuse "--kv-format with machine chip, whose chip.attend says it" generate --prompt T "${token[@]}" --machine attend.yaml --kv-format int8 --on chip
 refuse "--kv-format has no use without --vector" generate --prompt T --format nvfp4 --kv-format int8
 refuse "the program of a token takes a format, and inputs that are not divided (--smooth)" generate --prompt T --format sq_w --algorithm rtn --smooth 0.5 --vector --on chip
 refuse "the chip's encoder makes INT8" generate --prompt T --format nvfp4 --vector --on chip

@@ -396,7 +396,7 @@ A=rtl/vector/sq_top_attend.sv
 mutate attend_last_response_not_awaited top w8a8 any $A "s/assign all_done = .*/assign all_done = !active_q;/"
 mutate attend_one_place_too_many_of_the_queue top w8a8 any $A "s/16'(free_q) >= n)/16'(free_q) + 16'd1 >= n)/"
 mutate attend_seven_keys_ahead top w8a8 any $A "s/ahead_q == 4'(Ahead - 1)/ahead_q == 4'(Ahead - 2)/"
-mutate attend_values_by_the_stride_of_keys top w8a8 any $A "s/assign {stride\[3\], stride\[2\]} = .*/assign {stride[3], stride[2]} = {desc_i[32*sq_regs_pkg::DESC_CHUNK+16 +: 16], stride[1]};/"
+mutate attend_values_by_the_stride_of_keys top w8a8 any $A "s/(AddrW'(stride\[p\]) << SizeW)/(AddrW'(stride[p == 2 ? 1 : p]) << SizeW)/"
 mutate attend_upper_half_of_a_query_first top w8a8 any $A "s/q_x_i({beat, words_q})/q_x_i({words_q, beat})/"
 mutate attend_lower_half_of_outputs_twice top w8a8 any $A "s/out_data_o = y\[w\*DataW +: DataW\]/out_data_o = y[0 +: DataW]/"
 mutate attend_last_key_not_asked_for top w8a8 any $A "s/keys_q == 17'd1) part_q/keys_q == 17'd2) part_q/"

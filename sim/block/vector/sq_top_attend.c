@@ -20,6 +20,8 @@ enum { JOB, Q, K, V, STREAMS }; // of sq_attend
 static const unsigned address_word[SQ_TA_PARTS] = {SQ_DESC_ACT, SQ_DESC_WEIGHT, SQ_DESC_ROW_SCALE,
                                                    SQ_DESC_OUT};
 
+const char *const sq_ta_cache_names[] = {"binary16", "int8", NULL};
+
 unsigned sq_ta_param(const struct sq_ta_unit *u)
 {
     return u->heads + 16u * u->is_int8 + 32u * sq_bits_below(u->size);

@@ -15,6 +15,7 @@ struct sq_ta_unit {
     uint32_t
         size; // elements of the largest head, a power of two up to 256, at least those of a beat of the cache
 };
+extern const char *const sq_ta_cache_names[]; // by is_int8, up to NULL
 unsigned sq_ta_param(const struct sq_ta_unit *u);
 struct sq_ta_unit sq_ta_unit_of(unsigned attend);
 

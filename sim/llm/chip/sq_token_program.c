@@ -17,8 +17,6 @@ const char *const sq_token_part_names[SQ_TOKEN_PARTS] = {
     "embedding", "norms",     "encoders", "q, k, v", "rotary", "attention",
     "o",         "residuals", "gate, up", "SiLU",    "down",   "head"};
 
-const char *const sq_token_cache_names[] = {"binary16", "int8", NULL};
-
 unsigned sq_token_cache(unsigned cache)
 {
     return sq_ta_param(&(struct sq_ta_unit){.is_int8 = cache > 0, .size = 1});
@@ -632,7 +630,13 @@ enum sq_status sq_token_begin(struct sq_token_builder **builder, const struct sq
     SQ_NEED(b, err, "the program of a token");
     *b = (struct sq_token_builder){.p = p, .ck = ck, .recipe = r, .chip = *c};
     b->chip.chip.encodes = b->chip.chip.vectors = b->chip.chip.no_want = true;
-    b->chip.chip.attend = attend_of(&ck->config, sq_ta_unit_of(c->chip.attend).is_int8);
+    const struct sq_ta_unit own = sq_ta_unit_of(c->chip.attend);
+    if (own.heads == 0)
+        b->chip.chip.attend = attend_of(&ck->config, own.is_int8);
+    else if (own.size < ck->config.head_dim)
+        return SQ_FAIL(err, SQ_ERR_RANGE,
+                       "heads of %zu elements, need at most %u for the chip's attention",
+                       ck->config.head_dim, own.size);
     b->placed = calloc(ck->n_layers, sizeof *b->placed);
     SQ_NEED(b->placed, err, "%zu layers", ck->n_layers);
     if (positions > ck->config.max_position)

@@ -29,8 +29,7 @@ enum sq_token_part {
 };
 extern const char *const sq_token_part_names[SQ_TOKEN_PARTS];
 
-// What a cache holds, and chip.attend that says so.
-extern const char *const sq_token_cache_names[];
+// chip.attend of a chip that says what its cache holds (sq_ta_cache_names) and takes the rest from the model.
 unsigned sq_token_cache(unsigned cache);
 
 struct sq_token_program {
@@ -47,8 +46,8 @@ struct sq_token_program {
     uint64_t moves;
 };
 
-// The program for sequences of so many positions on the chip of c (its chip.base is where the image lies; of chip.attend is
-// taken whether the cache is INT8), of layers of
+// The program for sequences of so many positions on the chip of c (its chip.base is where the image lies; an attention unit of no
+// queries says what the cache is, and becomes one for the model's heads), of layers of
 // this recipe: begin, every layer of the model in its order, end. SQ_ERR_UNSUPPORTED for a model or recipe with steps that the
 // chip does not do, SQ_ERR_RANGE for what does not fit; builder and *p are freed even after a failure.
 struct sq_token_builder;
