@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs descriptors of kind attend on the chip (rtl/top/vector.md): attention of up to Heads queries that share a cache, which
+// Runs descriptors of kind attend on the chip (rtl/top/attend.md): attention of up to Heads queries that share a cache, which
 // is read once. Rows in memory: queries and outputs of binary32; keys and values of codes, in front of which with INT8 a
 // beat with their scale stands.
 //

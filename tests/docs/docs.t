@@ -169,6 +169,7 @@ check "inspect --gemms"
 json image --format dense --algorithm rtn --layer '*.0.self_attn.k_proj'
 mkdir "$W/ring"
 json image --ring --format dense --algorithm rtn --layer '*.0.self_attn.k_proj' -o ring
+json image --token --format mxfp4 --cols 4 -o ring
 check image
 json eval --algorithm rtn --sequences 1
 json eval --format sq_a_dynamic --algorithm rtn --sequences 1

@@ -609,7 +609,7 @@ void sq_regs_write_page(FILE *out)
         "\n## The descriptor of attention\n\n"
         "With %04xh in KIND.KIND, on a chip whose ATTEND is not 0, a descriptor is attention of "
         "queries that share a cache (SPEC R.5): the cache is read\nonce, and each query has a row "
-        "of outputs ([vector.md](../rtl/top/vector.md#attention)). Of the words above it has "
+        "of outputs ([attend.md](../rtl/top/attend.md)). Of the words above it has "
         "KIND (without COLS_OUTER\nand CODES) and\n\n"
         "| name | what |\n|---|---|\n"
         "| `ACT` | address of the queries, rows of binary32, the scale of the scores in them |\n"

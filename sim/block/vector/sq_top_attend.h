@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cycle model of sq_top_attend with its data: descriptors of kind attend (rtl/top/vector.md), attention of queries that
+// The cycle model of sq_top_attend with its data: descriptors of kind attend (rtl/top/attend.md), attention of queries that
 // share a cache in memory. All its outputs follow from its state. Zero but for its sizes, it has no descriptor.
 #pragma once
 
