@@ -54,7 +54,46 @@ static struct {
     int (*before)(void **state), (*after)(void **state);
     const char *needs, *package;
     char running[80]; // the line of TAP if it has no end
+    void **kept;      // memory of the test that runs
+    size_t n_kept;
 } sq_tests;
+
+// p, which is freed when the running test has ended.
+static inline void *sq_test_keep(void *p)
+{
+    if ((sq_tests.n_kept & (sq_tests.n_kept - 1)) == 0)
+        sq_tests.kept =
+            (void **)realloc((void *)sq_tests.kept, (2 * sq_tests.n_kept + 1) * sizeof p);
+    if (!p || !sq_tests.kept)
+        abort();
+    return sq_tests.kept[sq_tests.n_kept++] = p;
+}
+
+static inline void sq_test_free(void)
+{
+    while (sq_tests.n_kept > 0)
+        free(sq_tests.kept[--sq_tests.n_kept]);
+    free((void *)sq_tests.kept);
+    sq_tests.kept = NULL;
+}
+
+#ifndef __cplusplus
+static inline void *fixture_alloc(size_t nbytes)
+{
+    return sq_test_keep(aligned_alloc(64, (nbytes + 63) / 64 * 64 + 64));
+}
+
+// Exactly nbytes, so that AddressSanitizer sees the first byte beyond.
+static inline void *fixture_exact(size_t nbytes)
+{
+    return memset(sq_test_keep(malloc(nbytes ? nbytes : 1)), 0xa5, nbytes);
+}
+
+static inline void *fixture_zeros(size_t n, size_t size)
+{
+    return sq_test_keep(calloc(n ? n : 1, size));
+}
+#endif
 
 // Whether a text names the room that this copy of the sources is without (make without): what spans rooms skips its rows.
 static inline bool sq_is_without(const char *text)
@@ -88,6 +127,7 @@ static inline void sq_test_begin(const char *name)
         (void)state;                                                                               \
         sq_test_begin(#name);                                                                      \
         name();                                                                                    \
+        sq_test_free();                                                                            \
     }                                                                                              \
     SQ_AT_START(name##_register)                                                                   \
     {                                                                                              \

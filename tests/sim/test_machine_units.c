@@ -69,7 +69,7 @@ struct engine {
 static uint64_t run(const struct engine *e)
 {
     const struct sq_timing *const timing = e->block->timing;
-    void *const state = calloc(1, timing->nbytes);
+    void *const state = fixture_zeros(1, timing->nbytes);
     uint64_t scales = 0, words = 0, cycles = 0;
     bool has_job = true;
     assert_non_null(state);
@@ -90,7 +90,6 @@ static uint64_t run(const struct engine *e)
         words += h.out_valid;
         timing->clock(state, in, true);
     }
-    free(state);
     return cycles;
 }
 
@@ -216,7 +215,7 @@ static size_t n_sides;
 static uint64_t run_side(struct side *s, size_t row)
 {
     const struct sq_timing *const timing = s->block->timing;
-    void *const state = calloc(1, timing->nbytes);
+    void *const state = fixture_zeros(1, timing->nbytes);
     uint64_t left = (uint64_t)s->job->tiles * s->job->passes * sides[row].outputs;
     uint64_t cycles = 0, waiting = 0, word = 0;
     assert_non_null(state);
@@ -246,7 +245,6 @@ static uint64_t run_side(struct side *s, size_t row)
             left--;
         }
     }
-    free(state);
     return cycles;
 }
 

@@ -180,7 +180,8 @@ SQ_TEST(test_tokens)
         const size_t k = 32 * (1 + sq_rng_below(&rng, 24)), n = 1 + sq_rng_below(&rng, 64);
         const size_t tokens = 1 + sq_rng_below(&rng, 3 * m.core.rows);
         const float theta = 0.05f * (float)(1 + sq_rng_below(&rng, 19));
-        float *const w = calloc(n * k, sizeof *w), *const x = malloc(tokens * k * sizeof *x);
+        float *const w = fixture_zeros(n * k, sizeof *w), *const x =
+                                                              fixture_exact(tokens * k * sizeof *x);
         struct sq_recipe r = default_of(spqt), coded = r;
         struct sq_own own = {.before = NULL};
         void *layer;
@@ -221,8 +222,6 @@ SQ_TEST(test_tokens)
         assert_memory_equal(&a, &b, sizeof a);
         spqt->values->free(layer);
         free(own.before);
-        free(w);
-        free(x);
     }
 }
 

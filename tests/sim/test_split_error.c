@@ -42,7 +42,7 @@ static float amax_of(const float *x, const uint8_t *is_high, size_t n, bool high
 // Relative error of a token in a grid; k = 0: dense.
 static double error_of(const float *x, size_t n, const struct sq_grid *grid, unsigned k)
 {
-    uint8_t *is_high = calloc(n, 1);
+    uint8_t *is_high = fixture_zeros(n, 1);
     float score[BANK], s_lo, s_hi;
     double err = 0, sum = 0;
     for (size_t b = 0; k > 0 && b + BANK <= n; b += BANK) {
@@ -60,7 +60,6 @@ static double error_of(const float *x, size_t n, const struct sq_grid *grid, uns
         err += d * d;
         sum += (double)x[i] * (double)x[i];
     }
-    free(is_high);
     return sqrt(err / sum);
 }
 
@@ -79,7 +78,7 @@ static void compare(const char *path)
     for (size_t t = 0; t < file.n_tensors; t += (file.n_tensors + LAYERS - 1) / LAYERS) {
         const struct sq_tensor *s = &file.tensor[t];
         const size_t n = s->n_elements;
-        float *x = malloc(n * sizeof *x), *scale = malloc(n * sizeof *scale);
+        float *x = fixture_exact(n * sizeof *x), *scale = fixture_exact(n * sizeof *scale);
         assert_int_equal(sq_tensor_read_f32(s, scale, &err), SQ_OK);
         for (unsigned token = 0; token < TOKENS; token++, n_tokens++) {
             for (size_t i = 0; i < n; i++)
@@ -89,8 +88,6 @@ static void compare(const char *path)
             k4 += error_of(x, n, &split, 4);
             k2 += error_of(x, n, &split, 2);
         }
-        free(x);
-        free(scale);
     }
     sq_safetensors_close(&file);
     print_message("# %s, %u tokens: INT8 %.4f INT6 %.4f split k=4 %.4f k=2 %.4f\n",

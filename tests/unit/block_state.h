@@ -8,7 +8,7 @@
 // A block at a point of these parameters, reset.
 static inline void *start(const struct sq_block *block, const unsigned *value)
 {
-    void *state = calloc(1, block->timing->nbytes);
+    void *state = fixture_zeros(1, block->timing->nbytes);
     assert_non_null(state);
     block->init(value, state);
     return state;

@@ -71,24 +71,7 @@ static inline void check_generated(const char *path, void (*write)(FILE *out))
     if (!in || fread(stored, 1, n + 1, in) != n || strcmp(stored, text) != 0)
         fail_msg("%s is not what its table says; UPDATE=1 writes it", path);
     fclose(in);
-    free(stored);
     free(text);
-}
-
-static inline void *fixture_alloc(size_t nbytes)
-{
-    void *p = aligned_alloc(64, (nbytes + 63) / 64 * 64 + 64);
-    assert_non_null(p);
-    return p;
-}
-
-// Exactly nbytes, so that AddressSanitizer sees the first byte beyond.
-static inline void *fixture_exact(size_t nbytes)
-{
-    void *p = malloc(nbytes ? nbytes : 1);
-    assert_non_null(p);
-    memset(p, 0xa5, nbytes);
-    return p;
 }
 
 static inline struct sq_matrix matrix_new(struct sq_format f, size_t n, size_t k_orig)
@@ -100,14 +83,6 @@ static inline struct sq_matrix matrix_new(struct sq_format f, size_t n, size_t k
     m.s_lo = fixture_exact(n_scales * sizeof(float));
     m.s_hi = fixture_exact(n_scales * sizeof(float));
     return m;
-}
-
-static inline void matrix_free(struct sq_matrix *m)
-{
-    free(m->lo);
-    free(m->hi);
-    free(m->s_lo);
-    free(m->s_hi);
 }
 
 // Validation with the lengths the shape itself gives.

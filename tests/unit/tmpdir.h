@@ -34,7 +34,7 @@ static inline void write_bytes(const char *path, const void *bytes, size_t n)
     assert_int_equal(fclose(f), 0);
 }
 
-// The whole file in memory the caller frees.
+// The whole file, in memory of the running test.
 static inline uint8_t *read_bytes(const char *path, size_t *n)
 {
     FILE *f = fopen(path, "rb");

@@ -35,7 +35,6 @@ SQ_TEST(encode_v1)
     const float want[8] = {0.5f, -3.5f, 0, 2, -31.75f, 0, -1, 16};
     for (unsigned i = 0; i < 8; i++)
         assert_int_equal(sq_bits_of(w[i]), sq_bits_of(want[i]));
-    matrix_free(&m);
 }
 
 SQ_TEST(encode_v2_with_its_tie)
@@ -49,7 +48,6 @@ SQ_TEST(encode_v2_with_its_tie)
     sq_row_codes(&m, 0, lo, hi);
     assert_memory_equal(lo, ((int8_t[]){-2, -2, 0, -2, -2, 0, -1, 0}), 8);
     assert_memory_equal(hi, ((int8_t[]){1, -2, 7, -4}), 4);
-    matrix_free(&m);
 }
 
 // One row against sq_slow, element by element and scale by scale.
@@ -82,7 +80,6 @@ static void row_equals_slow(const struct sq_matrix *m, size_t row, const float *
         CHECK_EQ(sq_bits_of(m->s_hi[row * n_groups + g]), sq_bits_of(s[n_groups + g]), "g %zu\n",
                  g);
     }
-    free(codes), free(is_high), free(s), free(back), free(lo), free(hi), free(mask);
 }
 
 // k ones per bank, and no padding among them while a real element is left.
@@ -119,8 +116,6 @@ static void codes_are_idempotent(struct sq_matrix *m, size_t row)
     assert_int_equal(sq_encode_row(w, mask, true, &again, row, NULL), SQ_OK);
     assert_memory_equal(again.lo + row * lo, m->lo + row * lo, lo);
     assert_memory_equal(again.hi + row * hi, m->hi + row * hi, hi);
-    free(w), free(planes), free(mask);
-    matrix_free(&again);
 }
 
 static void encode_one_format(struct sq_format f, void *context)
@@ -141,8 +136,6 @@ static void encode_one_format(struct sq_format f, void *context)
             masks_are_legal(&m, row);
             codes_are_idempotent(&m, row);
         }
-        free(w);
-        matrix_free(&m);
     }
 }
 
@@ -171,7 +164,6 @@ SQ_TEST(zero_rows_have_scale_one)
     sq_decode_row(&m, 0, back);
     for (unsigned i = 0; i < 33; i++)
         assert_int_equal(sq_bits_of(back[i]), 0); // never -0
-    matrix_free(&m);
 }
 
 // Bank 1 of K = 10, b = 8 has two real zeros and six paddings: both zeros are chosen, then padding.
@@ -186,7 +178,6 @@ SQ_TEST(padding_is_chosen_last)
     assert_memory_equal(hi + 4, ((int8_t[]){0, 0, 0, 0}), 4);
     const uint8_t on_padding[16] = {1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 1, 1, 1};
     assert_int_equal(sq_encode_row(w, on_padding, false, &m, 0, NULL), SQ_ERR_ARG);
-    matrix_free(&m);
 }
 
 SQ_TEST(encoder_refusals)
@@ -222,5 +213,4 @@ SQ_TEST(encoder_refusals)
     m.format.high_per_bank = 2;
     m.k_orig = m.k = SQ_GROUP_LEN_MAX + 8; // refused before a byte of it is touched
     assert_int_equal(sq_encode_rtn(w, &m, NULL), SQ_ERR_UNSUPPORTED);
-    matrix_free(&m);
 }

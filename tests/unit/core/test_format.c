@@ -79,7 +79,6 @@ SQ_TEST(pack_then_unpack_is_identity)
             }
             if (n * h % 8)
                 CHECK_EQ(stream[nbytes - 1] >> (n * h % 8), 0, "padding, h = %u n = %zu\n", h, n);
-            free(stream);
         }
 }
 

@@ -38,7 +38,6 @@ static void equals_slow(struct sq_rng *r, unsigned bank, unsigned k, unsigned lo
     for (unsigned t = 0; t < k; t++)
         CHECK_EQ(gathered[t], want[t], "bank %u k %u slot %u\n", bank, k, t);
     CHECK_EQ(ok, n_masked == k, "bank %u, %u masked\n", bank, n_masked);
-    free(codes), free(act), free(lo), free(gathered);
 }
 
 SQ_TEST(every_mask_of_small_banks)

@@ -30,7 +30,6 @@ static void judge(struct problem *p)
                 p->want_hi[at * p->n_groups + g] = (int32_t)hi[g];
             }
         }
-    free(lo);
 }
 
 static struct problem problem_new(struct sq_rng *r, struct sq_format f, size_t m, size_t n,
@@ -51,14 +50,7 @@ static struct problem problem_new(struct sq_rng *r, struct sq_format f, size_t m
     for (size_t t = 0; t < m; t++)
         p.s_a[t] = (float)sq_rng_unit(r) + 0x1p-10f;
     judge(&p);
-    free(w);
     return p;
-}
-
-static void problem_free(struct problem *p)
-{
-    matrix_free(&p->w);
-    free(p->act), free(p->s_a), free(p->want_y), free(p->want_lo), free(p->want_hi);
 }
 
 // Channels n0..n1-1 by one kernel: right there, untouched (0xa5) elsewhere.
@@ -85,7 +77,6 @@ static void kernel_equals_slow(const struct problem *p, enum sq_gemm_kernel kern
         CHECK_EQ(sq_bits_of(y[i]), mine ? sq_bits_of(p->want_y[i]) : untouched, "%s y %zu\n",
                  sq_gemm_kernel_name(kernel), i);
     }
-    free(y), free(lo), free(hi), free(scratch);
 }
 
 static void all_kernels_equal_slow(const struct problem *p, size_t n0, size_t n1,
@@ -103,7 +94,6 @@ static void one_format(struct sq_format f, void *context)
     for (size_t s = 0; s < LEN(shape); s++) {
         struct problem p = problem_new(rng, f, 1 + 2 * s, 1 + 2 * s, shape[s]);
         all_kernels_equal_slow(&p, 0, p.w.n, true);
-        problem_free(&p);
     }
 }
 
@@ -120,7 +110,6 @@ SQ_TEST(every_block_tail)
     for (size_t m = 1; m <= 37; m++) {
         struct problem p = problem_new(&rng, f, m, 1 + m % 19, 33);
         all_kernels_equal_slow(&p, 0, p.w.n, m % 2);
-        problem_free(&p);
     }
 }
 
@@ -132,7 +121,6 @@ SQ_TEST(every_split_of_the_channels)
     for (size_t n0 = 0; n0 <= 11; n0++)
         for (size_t n1 = n0; n1 <= 11; n1++)
             all_kernels_equal_slow(&p, n0, n1, true);
-    problem_free(&p);
 }
 
 // One group over the whole row: 1028 = 2 chunks of 512 and 4 codes.
@@ -143,7 +131,6 @@ SQ_TEST(a_group_longer_than_a_chunk)
         struct problem p =
             problem_new(&rng, (struct sq_format){8, 4, 4, 2, 0}, k == 1028 ? 17 : 2, 2, k);
         all_kernels_equal_slow(&p, 0, 2, true);
-        problem_free(&p);
     }
 }
 
@@ -168,8 +155,6 @@ SQ_TEST(extreme_sums_do_not_overflow)
         assert_int_equal(p_lo, 7 * 128 * (int)(k / 2));
         assert_int_equal(p_hi, 127 * 128 * (int)(k / 2));
     }
-    free(ones), free(act), free(scratch);
-    matrix_free(&w);
 }
 
 // All 65536 pairs of a weight and an activation, through every kernel: one weight a channel (hi of
@@ -193,7 +178,6 @@ SQ_TEST(every_int8_pair)
     for (size_t i = 0; i < 256 * 255; i++)
         assert_int_equal(p.want_hi[i], ((int)(i % 255) - 127) * (int8_t)(i / 255));
     all_kernels_equal_slow(&p, 0, 255, true);
-    problem_free(&p);
 }
 
 // A negative Y that underflows is +0, not -0 (SPEC 0.2).
@@ -208,8 +192,6 @@ SQ_TEST(negative_underflow_is_plus_zero)
     w.s_lo[0] = w.s_hi[0] = 0x1p-20f;
     sq_gemm_sq_w(&w, act, &tiny, 1, 0, 1, &y, NULL, NULL, scratch);
     assert_int_equal(sq_bits_of(y), 0);
-    free(scratch);
-    matrix_free(&w);
 }
 
 SQ_TEST(v1_and_v2_as_products)
@@ -230,8 +212,6 @@ SQ_TEST(v1_and_v2_as_products)
         assert_int_equal(p_lo, want_lo[v]);
         assert_int_equal(p_hi, want_hi[v]);
         assert_true(y == want_y[v]);
-        free(scratch);
-        matrix_free(&m);
     }
 }
 

@@ -135,7 +135,6 @@ SQ_TEST(activations_equal_slow)
                          i < k_orig ? sq_slow_quantize(x[t * k_orig + i], s_a[t], bits) : 0,
                          "token %zu element %zu of %zu\n", t, i, k_orig);
         }
-        free(x), free(s_a), free(codes);
     }
 }
 

@@ -19,7 +19,6 @@ static struct sq_operand encoded(struct sq_format f, size_t n, size_t k, unsigne
     struct sq_operand o;
     assert_int_equal(sq_operand_alloc(&o, &f, n, k, NULL), SQ_OK);
     assert_int_equal(sq_operand_encode(&o, w, jobs, NULL), SQ_OK);
-    free(w);
     return o;
 }
 
@@ -296,7 +295,6 @@ SQ_TEST(single_bit_damage)
     }
     print_message("# %zu of %zu single-bit errors are other valid files\n", loaded, 8 * n);
     assert_in_range(loaded, 1, 2 * n);
-    free(bytes);
     tmpdir_remove(dir);
 }
 

@@ -95,9 +95,6 @@ static void make_layer(struct layer *l, struct sq_rng *r)
 static void free_layer(struct layer *l)
 {
     sq_calibration_free(&l->calibration);
-    free(l->w);
-    free(l->x);
-    free(l->sigma);
 }
 
 static enum sq_status encode(const struct layer *l, const struct sq_recipe *r,

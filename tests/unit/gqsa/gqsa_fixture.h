@@ -16,8 +16,3 @@ static inline struct sq_gqsa gqsa_new(size_t n, size_t k_orig, unsigned group, s
     m.zero = fixture_exact(nnz);
     return m;
 }
-
-static inline void gqsa_free(struct sq_gqsa *m)
-{
-    free(m->row_index), free(m->groups), free(m->codes), free(m->scale), free(m->zero);
-}

@@ -110,7 +110,6 @@ SQ_TEST(worked_arrays_and_refusals)
     assert_int_equal(sq_gqsa_validate(&m, &err), SQ_ERR_SHAPE);
     m.k_orig = m.k = 8, m.group = 12;
     assert_int_equal(sq_gqsa_validate(&m, &err), SQ_ERR_UNSUPPORTED);
-    gqsa_free(&m);
     const uint8_t zero[3] = {1, 15, 7};
     uint8_t packed[2], back[3];
     assert_int_equal(sq_gqsa_zero_nbytes(3), 2);
@@ -132,7 +131,6 @@ static struct sq_gqsa random_matrix(struct sq_rng *r, unsigned group, unsigned b
         kept[i] = sq_rng_below(r, 2) == 0 && i / columns != 4; // row 4 is empty
     struct sq_gqsa m = gqsa_new(N, K, group, sq_gqsa_count(kept, N, columns));
     sq_gqsa_set_groups(&m, kept);
-    free(kept);
     m.bits = bits;
     const unsigned codes = bits == 16 ? 0x7c00 : 1u << bits; // finite
     for (size_t e = 0; e < m.nnz; e++) {
@@ -161,7 +159,6 @@ static void check_gemm(const struct sq_gqsa *m, struct sq_rng *r)
     for (size_t t = 0; t < TOKENS; t++)
         sq_gqsa_gemv_int8(m, x + t * m->k, s_a[t], sum_x, y + t * N, NULL);
     every_kernel_gives(&w, sq_gqsa_row, m, x, s_a, TOKENS, y, NULL);
-    free(x), free(sum_x), free(y);
 }
 
 // 70 tokens in binary32 at every level of the processor: the bits of sq_gqsa_gemv.
@@ -183,7 +180,6 @@ static void check_float_gemm(const struct sq_gqsa *m, struct sq_rng *r)
             assert_memory_equal(one, y + t * N, sizeof one);
         }
     }
-    free(x), free(y), free(scratch);
 }
 
 SQ_TEST(products)
@@ -238,8 +234,6 @@ SQ_TEST(products)
             }
             assert_true(fabs(exact - (double)y[n]) <= 1e-5 * size);
         }
-        free(x), free(xf), free(sum_x), free(acc);
-        gqsa_free(&m);
     }
 }
 

@@ -80,7 +80,6 @@ static struct layer layer_new(unsigned group, double sparsity, bool is_row_balan
     sq_gqsa_saliency(l.w, N, K, group, weight_of, score);
     assert_int_equal(sq_gqsa_prune(score, N, l.columns, sparsity, is_row_balanced, l.kept, NULL),
                      SQ_OK);
-    free(score);
     return l;
 }
 
@@ -88,7 +87,6 @@ static void layer_free(struct layer *l)
 {
     sq_calibration_free(&l->calibration);
     sq_factor_free(&l->factor);
-    free(l->x), free(l->w), free(l->h), free(l->kept);
 }
 
 static struct sq_gqsa encode(const struct layer *l, unsigned group, enum sq_gqsa_method method)
@@ -111,7 +109,6 @@ static double relative_error(const struct layer *l, const struct sq_gqsa *m)
     }
     assert_int_equal(sq_output_energy(&l->calibration, d, N, &noise, NULL), SQ_OK);
     assert_int_equal(sq_output_energy(&l->calibration, l->w, N, &signal, NULL), SQ_OK);
-    free(d);
     return sqrt(noise / signal);
 }
 
@@ -128,7 +125,6 @@ SQ_TEST(compensation_beats_none)
                 for (size_t n = 0; is_balanced && n < N; n++)
                     CHECK_EQ(m.row_index[n + 1] - m.row_index[n],
                              l.columns - (size_t)round(0.4 * (double)l.columns), "row %zu\n", n);
-                gqsa_free(&m);
             }
             print_message("# G %u %s: relative output error %.4f, sequential %.4f, lite %.4f\n",
                           group, is_balanced ? "row" : "matrix", error[SQ_GQSA_RTN],
@@ -168,7 +164,6 @@ SQ_TEST(survivors_are_optimal)
     assert_true(sq_gqsa_survivors(l.h, K, keep, w, scratch));
     for (size_t i = 0; i < K; i++)
         assert_true(w[i] == 0);
-    free(scratch);
     layer_free(&l);
 }
 
@@ -211,7 +206,6 @@ SQ_TEST(refit_never_harms)
             if (!is_tiny)
                 CHECK_EQ(n_better, n_rows, "G %u: rows with groups that improve\n", group);
             assert_int_equal(sq_gqsa_validate(&m, NULL), SQ_OK);
-            gqsa_free(&m);
             layer_free(&l);
         }
 }
@@ -230,7 +224,6 @@ SQ_TEST(schedules_of_a_pattern)
     assert_int_equal(stream.total, m.nnz);
     assert_true(stream.makespan <= stream.ideal + 1);
     assert_true(slice.makespan > stream.makespan);
-    gqsa_free(&m);
     layer_free(&l);
 }
 
@@ -260,6 +253,5 @@ SQ_TEST(encoder_refusals)
     assert_int_equal(sq_gqsa_encode(&m, l.w, SQ_GQSA_SEQUENTIAL, NULL, &l.factor, &err),
                      SQ_ERR_SHAPE);
     l.factor.k++;
-    gqsa_free(&m);
     layer_free(&l);
 }

@@ -106,7 +106,6 @@ SQ_TEST(walk_costs_a_cycle_per_group_or_empty_row)
             next += in[0].valid && out.in_ready[0];
             timing->clock(s, in, true);
         }
-        free(s);
         assert_int_equal(n_out, steps);
         assert_int_equal(last_out, steps + 2);
     }

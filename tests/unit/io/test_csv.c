@@ -79,7 +79,7 @@ SQ_TEST(test_many_cells)
     bool more;
     memset(text, ',', sizeof text);
     for (size_t n = 1; n <= sizeof text; n++) {
-        char *copy = malloc(n);
+        char *copy = fixture_exact(n);
         memcpy(copy, text, n);
         copy[n - 1] = 'x';
         assert_int_equal(sq_csv_reader_init(&r, copy, n, "t", n, NULL), SQ_OK);
@@ -90,7 +90,6 @@ SQ_TEST(test_many_cells)
         assert_int_equal(sq_csv_next(&r, &more, NULL), SQ_OK);
         assert_false(more);
         sq_csv_reader_free(&r);
-        free(copy);
     }
 }
 
@@ -127,20 +126,18 @@ SQ_TEST(test_exhausted)
     size_t n_accepted = 0;
     for (unsigned n = 0, count = 1; n <= LONGEST; n++, count *= LETTERS)
         for (unsigned i = 0; i < count; i++) {
-            char *text = malloc(n + 1), got[sizeof(struct sq_error)],
+            char *text = fixture_exact(n + 1), got[sizeof(struct sq_error)],
                  want[256]; // its own block: ASan sees beyond it
             for (unsigned at = 0, rest = i; at < n; at++, rest /= LETTERS)
                 text[at] = alphabet[rest % LETTERS];
             text[n] = '\0';
-            char *copy = malloc(n ? n : 1);
+            char *copy = fixture_exact(n ? n : 1);
             memcpy(copy, text, n);
             flat(copy, n, 100, got, sizeof got);
             plain(text, want);
             if (!strchr(text, '"') && strcmp(got, want) != 0)
                 fail_msg("'%s' gave '%s', want '%s'", text, got, want);
             n_accepted += strncmp(got, "'t'", 3) != 0;
-            free(copy);
-            free(text);
         }
     assert_true(n_accepted > 50000);
 }

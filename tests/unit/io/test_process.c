@@ -34,7 +34,6 @@ static void check_log(const char *log, const char *want)
     char *text = (char *)read_bytes(tmpdir_path(dir, log), &n);
     assert_int_equal(n, strlen(want));
     assert_memory_equal(text, want, n);
-    free(text);
 }
 
 // What a shell that sleeps for ever left in `file`: its number.
@@ -143,7 +142,6 @@ SQ_TEST(test_limits)
     const char want[] = "4194304\n2048\n0\n101\n102\n"; // KiB, blocks of 512 bytes, none, seconds
     assert_true(n >= sizeof want - 1);
     assert_memory_equal(text, want, sizeof want - 1);
-    free(text);
 }
 
 // A program is killed: its tool and what that started are gone.
@@ -317,7 +315,6 @@ SQ_TEST(test_flips)
             uint8_t *bytes = read_bytes(path, &n);
             bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
             write_bytes(path, bytes, n);
-            free(bytes);
             if (file == 0)
                 assert_true(get("a", one, &n_filled));
             else
@@ -327,7 +324,6 @@ SQ_TEST(test_flips)
             bytes = read_bytes(tmpdir_path(dir, "cache/a/one"), &n);
             assert_int_equal(n, 8);
             assert_memory_equal(bytes, "eight!!\n", 8);
-            free(bytes);
         }
     }
     assert_int_equal(truncate(tmpdir_path(dir, "cache/a/one"), 0), 0);

@@ -85,8 +85,6 @@ SQ_TEST(bytes_are_deterministic)
                                  "\"y\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[8,9]}}";
     assert_int_equal(pa[0], (sizeof header - 1 + 7) / 8 * 8);
     assert_memory_equal(pa + 8, header, sizeof header - 1);
-    free(pa);
-    free(pb);
     tmpdir_remove(dir);
 }
 
@@ -127,7 +125,6 @@ SQ_TEST(no_flip_passes)
     write_bytes(path, bytes, n);
     assert_int_equal(sq_safetensors_open(&st, path, &err), SQ_OK);
     sq_safetensors_close(&st);
-    free(bytes);
     tmpdir_remove(dir);
 }
 
@@ -253,7 +250,6 @@ SQ_TEST(failed_writes_leave_nothing)
     uint8_t *bytes = read_bytes(path, &n);
     assert_int_equal(n, 3);
     assert_memory_equal(bytes, "old", 3);
-    free(bytes);
     assert_int_equal(count_files(dir), 1);
     check_refused(sq_outfile_open(&out, dir, &err), SQ_ERR_IO, &err, "a directory");
     check_refused(sq_outfile_open(&out, "/dev/full", &err), SQ_ERR_IO, &err, "no regular file");
@@ -339,6 +335,5 @@ SQ_TEST(forgotten_pages_come_back)
     sq_tensor_forget(&st, &st.tensor[0]); // memory of ours is not dropped
     assert_memory_equal(st.tensor[0].data, big, sizeof big);
     sq_safetensors_close(&st);
-    free(bytes);
     tmpdir_remove(dir);
 }

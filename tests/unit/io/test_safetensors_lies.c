@@ -92,7 +92,6 @@ SQ_TEST(every_lie_is_refused)
         check_refused(sq_safetensors_open_memory(&st, bytes, n, "f", &err), lies[i].status, &err,
                       lies[i].part);
         assert_null(st.tensor);
-        free(bytes);
     }
 }
 
@@ -108,8 +107,6 @@ SQ_TEST(nesting_is_bounded)
     struct sq_error err;
     check_refused(sq_safetensors_open_memory(&st, bytes, n, "f", &err), SQ_ERR_DAMAGED, &err,
                   "nests deeper than 16");
-    free(bytes);
-    free(header);
 }
 
 SQ_TEST(header_length_lies)
@@ -124,7 +121,6 @@ SQ_TEST(header_length_lies)
         struct sq_error err;
         check_refused(sq_safetensors_open_memory(&st, bytes, n, "f", &err), SQ_ERR_DAMAGED, &err,
                       "in a file of 10");
-        free(bytes);
     }
 }
 
@@ -141,9 +137,7 @@ SQ_TEST(every_truncation)
         enum sq_status status = sq_safetensors_open_memory(&st, bytes, cut, "f", NULL);
         assert_int_equal(status, cut == n ? SQ_OK : SQ_ERR_DAMAGED);
         sq_safetensors_close(&st);
-        free(bytes);
     }
-    free(whole);
 }
 
 // ---- mutation fuzz --------------------------------------------------------------------------
@@ -193,7 +187,7 @@ static size_t mutate(struct sq_rng *r, char *text, size_t n, size_t cap)
 // What an accepted file claims, checked without the reader's own sums.
 static void judge(const struct sq_safetensors *st, const uint8_t *bytes, size_t nbytes)
 {
-    uint8_t *seen = calloc(1, nbytes + 1);
+    uint8_t *seen = fixture_zeros(1, nbytes + 1);
     uint64_t header = 0;
     memcpy(&header, bytes, 8);
     for (size_t i = 0; i < st->n_tensors; i++) {
@@ -211,7 +205,6 @@ static void judge(const struct sq_safetensors *st, const uint8_t *bytes, size_t 
     }
     for (size_t i = 8 + header; i < nbytes; i++)
         assert_int_equal(seen[i], 1);
-    free(seen);
 }
 
 SQ_TEST(mutated_headers)
@@ -238,7 +231,6 @@ SQ_TEST(mutated_headers)
             assert_true(err.text[0] != '\0' && !strpbrk(err.text, "\n\r\x01"));
         }
         sq_safetensors_close(&st);
-        free(bytes);
     }
     print_message("# %u of %d mutated files accepted and judged, seed %llu\n", accepted, CASES,
                   (unsigned long long)fixture_seed());

@@ -14,8 +14,8 @@ static inline void gguf_raw(struct gguf_bytes *b, const void *bytes, size_t n)
 {
     if (b->n + n > b->room) {
         b->room = 2 * (b->n + n) + 256;
-        b->at = realloc(b->at, b->room);
-        assert_non_null(b->at);
+        uint8_t *const at = fixture_exact(b->room);
+        b->at = b->n > 0 ? memcpy(at, b->at, b->n) : at;
     }
     if (n > 0)
         memcpy(b->at + b->n, bytes, n);
@@ -91,10 +91,4 @@ static inline void gguf_pad(struct gguf_bytes *b, size_t alignment)
 {
     while (b->n % alignment != 0)
         gguf_raw(b, "", 1);
-}
-
-static inline void gguf_free(struct gguf_bytes *b)
-{
-    free(b->at);
-    *b = (struct gguf_bytes){0};
 }

@@ -35,13 +35,11 @@ static void slow_linear(const struct slow *s, const char *name, size_t n, size_t
         for (size_t j = 0; j < k; j++)
             y[i] += (double)w[i * k + j] * x[j];
     }
-    free(w);
     char bias[80];
     snprintf(bias, sizeof bias, "%.*sbias", (int)(strlen(name) - strlen("weight")), name);
     w = sq_checkpoint_find(s->ck, bias) ? slow_tensor(s, bias) : NULL;
     for (size_t i = 0; w && i < n; i++)
         y[i] += (double)w[i];
-    free(w);
 }
 
 // Normalizes n numbers by the gains of a tensor; Gemma stores its gains less one.
@@ -55,7 +53,6 @@ static void slow_norm_of(const struct slow *s, const char *name, const double *h
     const double rms = sqrt(sum / (double)n + s->c->rms_norm_eps);
     for (size_t i = 0; i < n; i++)
         x[i] = h[i] / rms * ((s->c->has_offset_gain ? 1 : 0) + (double)gain[i]);
-    free(gain);
 }
 
 static void slow_norm(const struct slow *s, const char *name, const double *h, double *x)
@@ -173,7 +170,6 @@ static void slow_block(const struct slow *s, size_t block, double h[][WIDTH], si
             h[t][i] += y[i];
     }
 #undef NAME
-    free(k);
 }
 
 static double slow_sequence(const struct slow *s, const int32_t *id, size_t length)
@@ -197,8 +193,6 @@ static double slow_sequence(const struct slow *s, const int32_t *id, size_t leng
             sum += exp(slow_cap(logit[i], c->logit_cap));
         nll += log(sum) - slow_cap(logit[id[t + 1]], c->logit_cap);
     }
-    free(embedding);
-    free(logit);
     return nll;
 }
 

@@ -61,7 +61,7 @@ static void write_changed(const struct model *m, const char *field, const char *
 
 static struct model *model_new(void)
 {
-    struct model *m = calloc(1, sizeof *m);
+    struct model *m = fixture_zeros(1, sizeof *m);
     static const struct {
         const char *part;
         uint64_t rows, cols;
@@ -95,7 +95,6 @@ static void write_tensors(const struct model *m, const char *file, size_t from, 
 static void model_free(struct model *m)
 {
     tmpdir_remove(m->dir);
-    free(m);
 }
 
 static void refused(const struct model *m, enum sq_status status, const char *part)
@@ -740,7 +739,6 @@ SQ_TEST(real_model)
         assert_int_equal(sq_checkpoint_read_layer(&ck, i, w, &err), SQ_OK);
         for (size_t j = 0; j < ck.layer[i].n * ck.layer[i].k; j++)
             sum += (double)w[j] * (double)w[j];
-        free(w);
     }
     assert_true(sum > 1.0); // weights, not zeros
     sq_checkpoint_close(&ck);

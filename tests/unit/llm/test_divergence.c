@@ -74,8 +74,6 @@ static size_t check_scores(const float *w, size_t vocab, size_t width, const str
             assert_true(score[at].kl >= 0);
             n_other += score[at].is_same_top != want[at].is_same_top;
         }
-    free(p);
-    free(q);
     return n_other;
 }
 
@@ -130,7 +128,6 @@ static void check_vocab(struct sq_rng *rng, size_t vocab)
                     again[i].nll_reference == score[i].nll_reference &&
                     again[i].is_same_top == score[i].is_same_top && scores[2][i].kl == 0 &&
                     scores[0][i].kl > 0);
-    free(scores[2]);
     assert_int_equal(sq_logits_score(&ck, &t, x, x, score, NULL), SQ_OK);
     for (size_t i = 0; i + 1 < N_TOKENS; i++)
         assert_true(score[i].kl == 0 && score[i].is_same_top &&
@@ -139,10 +136,6 @@ static void check_vocab(struct sq_rng *rng, size_t vocab)
     struct sq_divergence d;
     assert_int_equal(sq_logits_score(&ck, &t, x, reference, score, NULL), SQ_OK);
     assert_int_equal(sq_divergence_of(&t, score, &d, NULL), SQ_ERR_NON_FINITE);
-    free(w);
-    free(reference);
-    free(noise);
-    free(x);
 }
 
 SQ_TEST(vocabularies)
@@ -353,8 +346,8 @@ SQ_TEST(recomputed)
                            c->tie_word_embeddings ? "model.embed_tokens.weight" : "lm_head.weight",
                            w, n, NULL),
         SQ_OK);
-    struct sq_token_score *score = calloc(count, sizeof *score),
-                          *slow = calloc(count, sizeof *slow);
+    struct sq_token_score *score = fixture_zeros(count, sizeof *score),
+                          *slow = fixture_zeros(count, sizeof *slow);
     assert_true(score && slow);
     assert_int_equal(sq_logits_score(&m.ck, &m.tokens, quantized.x, as_it_is.x, score, NULL),
                      SQ_OK);
@@ -373,9 +366,6 @@ SQ_TEST(recomputed)
     assert_true(alone.loss == result.loss);
     assert_int_equal(sq_eval(&m.ck, NULL, &m.tokens, NULL, NULL, NULL, &alone, NULL), SQ_OK);
     assert_true(fabs(alone.loss - got.loss_reference) < 1e-9);
-    free(w);
-    free(score);
-    free(slow);
     sq_llama_free(&as_it_is);
     sq_llama_free(&quantized);
     model_close(&m);
@@ -469,7 +459,6 @@ SQ_TEST(kept_states)
     uint8_t *bytes = read_bytes(only_states(cache.dir), &n);
     bytes[n / 2] ^= 4;
     write_bytes(only_states(cache.dir), bytes, n);
-    free(bytes);
     assert_int_equal(kept(&m, &cache, &x), n_blocks);
     assert_memory_equal(x, want, nbytes);
     free(x);

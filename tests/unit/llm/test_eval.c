@@ -220,8 +220,6 @@ SQ_TEST(packed_layers_are_golden)
     assert_int_equal(sq_quant_layer_apply(&q, &r, x, M, y, &err), SQ_ERR_NON_FINITE);
     assert_non_null(strstr(err.text, "need a finite number"));
     sq_quant_layer_free(&q);
-    matrix_free(&m);
-    free(w), free(x), free(y), free(act), free(scratch);
 }
 
 // Every kind of recipe, tiny layers: the output is the product of the decoded operands.
@@ -328,7 +326,6 @@ static void check_shared(const struct sq_recipe *r, struct sq_rng *rng)
         all.y[i] = fixture_exact(M * n[i] * sizeof *all.y[i]);
         assert_int_equal(sq_quant_layer_apply(&q[i], r, x, M, want[i], NULL), SQ_OK);
         sq_calibration_free(&c);
-        free(w);
     }
     assert_int_equal(sq_quant_layers_apply(&all, x, M, NULL), SQ_OK);
     for (size_t i = 0; i < LAYERS; i++) {
@@ -336,11 +333,7 @@ static void check_shared(const struct sq_recipe *r, struct sq_rng *rng)
             fail_msg("%s: layer %zu of three with one input gives other outputs than alone",
                      r->format->name, i);
         sq_quant_layer_free(&q[i]);
-        free(all.y[i]);
-        free(want[i]);
     }
-    free(x);
-    free(seen);
 }
 
 // Layers with one input, whose activations may be encoded once, give what each gives alone.

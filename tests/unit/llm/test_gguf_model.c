@@ -59,7 +59,7 @@ static void add(struct model *m, const char *gguf, const char *name, struct part
 static struct model *model_new(bool is_tied)
 {
     struct sq_rng r = {fixture_seed()};
-    struct model *m = calloc(1, sizeof *m);
+    struct model *m = fixture_zeros(1, sizeof *m);
     assert_non_null(m);
     add(m, "token_embd", "model.embed_tokens", (struct part){.n = VOCAB, .k = HIDDEN}, &r);
     add(m, "output_norm", "model.norm", (struct part){.n = HIDDEN}, &r);
@@ -73,13 +73,6 @@ static struct model *model_new(bool is_tied)
             add(m, gguf, name, block_part[i], &r);
         }
     return m;
-}
-
-static void model_free(struct model *m)
-{
-    for (size_t i = 0; i < m->n; i++)
-        free(m->t[i].v);
-    free(m);
 }
 
 static size_t nbytes_of(const struct tensor *t)
@@ -187,7 +180,6 @@ static const char *write_gguf(const struct model *m, const struct meta *other, c
         gguf_raw(&b, divisor, HEAD / 2 * sizeof *divisor);
     const char *path = tmpdir_path(dir, "model.gguf");
     write_bytes(path, b.at, b.n);
-    gguf_free(&b);
     return path;
 }
 
@@ -250,8 +242,6 @@ static void compare(const char *gguf, const char *directory)
     assert_null(sq_checkpoint_find(&a, "token_embd.weight"));
     sq_checkpoint_close(&a);
     sq_checkpoint_close(&b);
-    free(x);
-    free(y);
 }
 
 SQ_TEST(same_as_the_directory)
@@ -261,7 +251,6 @@ SQ_TEST(same_as_the_directory)
         compare(write_gguf(m, NULL, NULL),
                 write_directory(m, is_tied ? "\"tie_word_embeddings\":true"
                                            : "\"tie_word_embeddings\":false"));
-        model_free(m);
     }
 }
 
@@ -283,7 +272,6 @@ SQ_TEST(frequencies_as_a_tensor)
                                "\"llama3\",\"factor\":8.0,\"low_freq_factor\":1.0,"
                                "\"high_freq_factor\":4.0,"
                                "\"original_max_position_embeddings\":32}"));
-    model_free(m);
 }
 
 SQ_TEST(metadata_that_is_refused)
@@ -325,7 +313,6 @@ SQ_TEST(metadata_that_is_refused)
             fail_msg("'%s' does not say '%s'", err.text, bad[i].part);
         assert_null(ck.tensor);
     }
-    model_free(m);
 }
 
 // ---- metadata alone ---------------------------------------------------------------------------
@@ -372,7 +359,6 @@ static enum sq_status config_of(const char *arch, const struct meta *more, char 
     gguf_raw(&b, embedding, sizeof embedding);
     const char *path = tmpdir_path(dir, "meta.gguf");
     write_bytes(path, b.at, b.n);
-    gguf_free(&b);
     err->text[0] = text[0] = '\0';
     enum sq_status status = sq_gguf_open(&g, path, err);
     SQ_THEN(status, sq_gguf_model_config(&g, "m", &c, err));
@@ -551,7 +537,6 @@ SQ_TEST(defaults_of_llama_cpp)
             assert_int_equal(sq_checkpoint_open(&ck, write_gguf(m, &renamed, NULL), &err),
                              SQ_ERR_DAMAGED);
             assert_non_null(strstr(err.text, "is missing"));
-            model_free(m);
         }
     }
 }
@@ -748,7 +733,6 @@ SQ_TEST(names)
         assert_int_equal(sq_checkpoint_open(&ck, write_gguf(m, NULL, NULL), &err), SQ_ERR_DAMAGED);
         assert_non_null(strstr(err.text, "'model.layers.0.input_layernorm.weight' is missing"));
     }
-    model_free(m);
 }
 
 // Overlapping windows: what is context is seen, and not predicted again.
@@ -774,5 +758,4 @@ SQ_TEST(context_is_not_predicted)
     if (!(fabs(18 * both - (11 * first + 11 * second - 4 * seen)) < 1e-4))
         fail_msg("%.9f, want %.9f", 18 * both, 11 * first + 11 * second - 4 * seen);
     sq_checkpoint_close(&ck);
-    model_free(m);
 }

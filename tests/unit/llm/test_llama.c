@@ -120,8 +120,6 @@ static void write_model(const char *dir, const struct shape *s, struct sq_rng *r
     struct sq_error err = {.text = ""};
     const char *path = tmpdir_path(dir, "model.safetensors");
     CHECK_EQ(sq_safetensors_write(path, m.tensor, m.n, NULL, 0, &err), SQ_OK, "%s\n", err.text);
-    for (size_t i = 0; i < m.n; i++)
-        free((void *)(uintptr_t)m.tensor[i].data);
 }
 
 // ---- tests ----------------------------------------------------------------------------------
@@ -172,7 +170,6 @@ SQ_TEST(random_models_equal_slow)
         sq_checkpoint_close(&ck);
         tmpdir_remove(dir);
     }
-    free(id);
 }
 
 // The last states of a set of sequences, [tokens][hidden size].
@@ -218,7 +215,6 @@ SQ_TEST(batched_equals_one_at_a_time)
                 fail_msg("seed %llu sequence %zu state %zu is off by %g",
                          (unsigned long long)fixture_seed(), i, j, (double)d);
         }
-        free(alone);
     }
     // Two passes that share memory and take turns have what each has alone.
     struct sq_llama one, two;
@@ -235,7 +231,6 @@ SQ_TEST(batched_equals_one_at_a_time)
     }
     sq_llama_free(&two);
     sq_llama_free(&one);
-    free(x);
     sq_checkpoint_close(&ck);
     tmpdir_remove(dir);
 }
@@ -270,8 +265,6 @@ SQ_TEST(attention_unit_is_near)
             if (!(worst > 0 && worst < 0.05))
                 fail_msg("seed %llu shape %zu: %g apart", (unsigned long long)fixture_seed(), i,
                          worst);
-            free(y);
-            free(x);
         }
         sq_checkpoint_close(&ck);
         tmpdir_remove(dir);

@@ -48,7 +48,6 @@ static void layer_free(struct layer *l)
 {
     sq_calibration_free(&l->calibration);
     sq_factor_free(&l->factor);
-    free(l->x), free(l->w);
 }
 
 static struct sq_codes codes_new(struct sq_grid grid, size_t group)
@@ -118,7 +117,6 @@ SQ_TEST(factor_is_of_the_inverse)
         assert_true(fabs(f->inv_diag[i] - diagonal) < 1e-12 * diagonal);
     }
     assert_true(max_abs(d, K * K) < 1e-10);
-    free(h), free(hu), free(d);
     layer_free(&l);
 }
 
@@ -232,7 +230,6 @@ static double trace_error(const struct layer *l, const struct sq_codes *c)
             for (size_t j = 0; j < K; j++)
                 sum += d[i] * h[i * K + j] * d[j];
     }
-    free(h);
     return sum;
 }
 
@@ -398,7 +395,6 @@ SQ_TEST(smoothing_invariance)
         assert_true(fabs(direct.u[i] - scaled.u[i]) < 1e-4 * largest);
     sq_factor_free(&direct), sq_factor_free(&scaled);
     sq_calibration_free(&c);
-    free(x), free(w);
     layer_free(&l);
 }
 

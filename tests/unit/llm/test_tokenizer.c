@@ -79,7 +79,6 @@ static const char *write_gguf(const json_t *kind, const char *type, const char *
     put_merges(&b, merge);
     const char *path = tmpdir_path(dir, "t.gguf");
     write_bytes(path, b.at, b.n);
-    gguf_free(&b);
     return path;
 }
 
@@ -179,7 +178,6 @@ SQ_TEST(long_pieces)
     assert_true(n >= N / 6 && n <= N);
     free(id);
     free(part);
-    free(text);
     sq_tokenizer_free(&t);
     json_decref(file);
 }
@@ -237,7 +235,6 @@ SQ_TEST(hostile_tables)
         sq_tokenizer_free(&t);
     }
     assert_true(n_refused > 0);
-    free(text);
     json_decref(file);
 }
 
@@ -411,7 +408,6 @@ static void open_spm(struct sq_tokenizer *t, bool is_space_first)
     }
     const char *path = tmpdir_path(dir, "spm.gguf");
     write_bytes(path, b.at, b.n);
-    gguf_free(&b);
     CHECK_EQ(open_gguf(t, path, &err), SQ_OK, "%s\n", err.text);
 }
 

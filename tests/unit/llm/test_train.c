@@ -164,7 +164,6 @@ SQ_TEST(block_gradients_are_differences)
         char what[16];
         snprintf(what, sizeof what, "layer %u", l);
         check(what, of_block, &s, s.w[l], rows_of[l] * columns_of[l], d_w[l]);
-        free((void *)b.w[l]), free((void *)b.bias[l]), free(d_w[l]);
     }
     sq_block_grad_free(&b);
 }
@@ -212,7 +211,6 @@ SQ_TEST(end_gradients_are_differences)
     const double kl = sq_head_grad(h, gain, 1e-5, head, reference, T, H, VOCAB, d, scratch);
     assert_true(fabs(kl - slow_kl(&s)) < 1e-5 * kl);
     check("the end", slow_kl, &s, s.h, T * H, d);
-    free(scratch);
 }
 
 // ---- an encoded layer -----------------------------------------------------------------------------

@@ -33,7 +33,7 @@ SQ_TEST(test_every_format)
     assert_int_equal(s.n_points, N_FORMATS);
     assert_int_equal(s.n_illegal, 5 * 6 * 4 * 4 - N_FORMATS);
     assert_int_equal(s.n_excluded, 0);
-    char(*text)[SQ_PARAMETERS_SIZE] = calloc(s.n_points, sizeof *text);
+    char(*text)[SQ_PARAMETERS_SIZE] = fixture_zeros(s.n_points, sizeof *text);
     assert_non_null(text);
     for (size_t i = 0; i < s.n_points; i++) {
         struct sq_sweep_point p;
@@ -47,7 +47,6 @@ SQ_TEST(test_every_format)
         for (size_t j = 0; j < i; j++)
             assert_string_not_equal(text[i], text[j]);
     }
-    free(text);
     sq_sweep_grid_free(&s);
 }
 

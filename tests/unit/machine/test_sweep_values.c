@@ -93,7 +93,8 @@ static enum sq_status add(void *context, size_t index, const struct sq_quant_lay
 {
     struct walk *v = context;
     double signal = 0, noise = 0;
-    float *w = malloc(q->n * q->k_orig * sizeof *w), *y = malloc(m * q->n * sizeof *y);
+    float *w = fixture_exact(q->n * q->k_orig * sizeof *w),
+          *y = fixture_exact(m * q->n * sizeof *y);
     assert_int_equal(sq_checkpoint_read_layer(v->ck, index, w, err), SQ_OK);
     assert_int_equal(sq_quant_layer_apply(q, v->r, x, m, y, err), SQ_OK);
     for (size_t i = 0; i < m * q->n; i++) {
@@ -106,8 +107,6 @@ static enum sq_status add(void *context, size_t index, const struct sq_quant_lay
     v->signal += signal;
     v->noise += noise;
     v->nbits += sq_quant_layer_nbits(q);
-    free(w);
-    free(y);
     return SQ_OK;
 }
 

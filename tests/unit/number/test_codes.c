@@ -41,7 +41,6 @@ static void encode_act(struct sq_codes *c, const float *x, enum sq_select select
 {
     float *score = fixture_exact(2 * c->k * sizeof *score);
     assert_int_equal(sq_codes_encode_act(c, x, select, mask, score, NULL), SQ_OK);
-    free(score);
 }
 
 // ---- against the packed model ---------------------------------------------------------------
@@ -76,11 +75,8 @@ static void rtn_and_packing_agree(struct sq_format f, void *context)
         sq_codes_decode_row(&c, row, score);
         for (size_t i = 0; i < k_orig; i++) // 0 * scale: sign of zero is not kept by either
             assert_true(row_want[i] == score[i]);
-        free(row_want);
     }
     sq_codes_free(&c), sq_codes_free(&back);
-    matrix_free(&want), matrix_free(&got);
-    free(w), free(score);
     p->count++;
 }
 
@@ -127,8 +123,6 @@ SQ_TEST(products_agree_with_packed)
         assert_memory_equal(y, y + m * n, m * n * sizeof *y);
         assert_memory_equal(p, p2, 2 * m * n * ng * sizeof *p);
         sq_codes_free(&cw), sq_codes_free(&cx);
-        matrix_free(&w);
-        free(wf), free(x), free(act), free(s_a), free(y), free(p), free(scratch), free(scratch2);
     }
 }
 
@@ -155,7 +149,6 @@ SQ_TEST(dynamic_vector_v5)
     CHECK_EQ(lo, 81, "P_lo\n");
     CHECK_EQ(hi, 316, "P_hi\n");
     CHECK_EQ(sq_bits_of(y), 0x41E00B4A, "Y\n");
-    free(scratch);
     sq_codes_free(&cx), sq_codes_free(&cw);
 }
 
@@ -209,7 +202,6 @@ static double fp_y(const struct sq_codes *x, const struct sq_codes *w, size_t t,
     sq_codes_decode_row(x, t, row + w->k);
     for (size_t i = 0; i < w->k_orig; i++)
         y += (double)row[i] * (double)row[w->k + i];
-    free(row);
     return y;
 }
 
@@ -235,9 +227,7 @@ static void check_kernels(const struct sq_codes *x, const struct sq_codes *w, co
                      sq_gemm_kernel_name((enum sq_gemm_kernel)kernel), is_before,
                      sq_grid_name(w->grid.kind), sq_grid_name(x->grid.kind));
         }
-        free(scratch), free(row), free(cells);
     }
-    free(again);
 }
 
 static void check_pair(struct sq_rng *r, struct sq_grid gw, struct sq_grid gx, size_t group)
@@ -266,7 +256,6 @@ static void check_pair(struct sq_rng *r, struct sq_grid gw, struct sq_grid gx, s
             }
     check_kernels(&x, &w, y);
     sq_codes_free(&w), sq_codes_free(&x);
-    free(wf), free(xf), free(score), free(y), free(scratch);
 }
 
 // Largest codes of both signs, more tokens than a piece, a group that is no multiple of a word;
@@ -295,7 +284,6 @@ SQ_TEST(corners_of_kernels)
                 y[t * n + c] = slow_y(&x, &w, t, c);
         check_kernels(&x, &w, y);
         sq_codes_free(&w), sq_codes_free(&x);
-        free(y);
     }
 }
 
@@ -346,7 +334,6 @@ SQ_TEST(sixteen_bit_activations)
     assert_int_equal(sq_gemm_f16(&w, x, m, y, scratch, &err), SQ_ERR_OVERFLOW);
     assert_string_equal(err.text, "x[1][3] = 65520, need a number of binary16, below 65520");
     sq_codes_free(&w);
-    free(wf), free(x), free(y), free(scratch);
 }
 
 // ---- selection ------------------------------------------------------------------------------
@@ -387,7 +374,6 @@ SQ_TEST(static_and_int8_selection)
                      "token %zu channel %zu\n", t, i);
     }
     sq_codes_free(&c);
-    free(x);
 }
 
 // As by INT8, but low codes are those of sq_act_quant_bank, with one ratio for a token: masks, scales and
@@ -425,7 +411,6 @@ SQ_TEST(int8_selection_multiplied)
     assert_in_range(others, 1, m * k / 50);
     sq_codes_free(&c);
     sq_codes_free(&divided);
-    free(x);
 }
 
 // Ties, zeros and padding: the same choice as sq_topk.
@@ -467,8 +452,6 @@ SQ_TEST(masks_of_many_banks)
                 assert_memory_equal(got + b * bank, want, bank);
             }
         }
-    free(x);
-    free(got);
 }
 
 SQ_TEST(refusals)

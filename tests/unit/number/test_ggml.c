@@ -74,10 +74,7 @@ SQ_TEST(blocks_have_the_values_of_ggml)
         float *row = fixture_alloc(n / 4 * sizeof *row);
         assert_int_equal(sq_tensor_read_f32(&last, row, NULL), SQ_OK);
         assert_memory_equal(row, v + 3 * n / 4, n / 4 * sizeof *row);
-        free(row);
     }
-    free(bytes);
-    free(v);
 }
 
 SQ_TEST(infinite_scales_are_refused)

@@ -70,31 +70,19 @@ static const struct sq_bs_format bs_formats[] = {
 #undef NV
 #undef SQ
 
-// All bytes 0; free with bs_free.
+// All bytes 0.
 static inline struct sq_bs bs_alloc(const struct sq_bs_format *f, size_t n, size_t k_orig)
 {
     struct sq_bs c = {.f = *f, .n = n, .k = sq_bs_padded(f, k_orig), .k_orig = k_orig};
     const size_t blocks = c.k / f->block;
-    c.code = calloc(n, c.k);
-    c.high = sq_bs_high_bits(f) > 0 ? calloc(n, c.k) : NULL;
-    c.is_high = sq_bs_n_marks(f) > 0 ? calloc(n, c.k) : NULL;
+    c.code = fixture_zeros(n, c.k);
+    c.high = sq_bs_high_bits(f) > 0 ? fixture_zeros(n, c.k) : NULL;
+    c.is_high = sq_bs_n_marks(f) > 0 ? fixture_zeros(n, c.k) : NULL;
     for (unsigned p = 0; p < SQ_BS_PARTS; p++) {
-        c.scale[p] = sq_bs_has_scale(f, p) ? calloc(n, blocks) : NULL;
-        c.global[p] = p < sq_bs_n_parts(f) ? calloc(n, sizeof(float)) : NULL;
+        c.scale[p] = sq_bs_has_scale(f, p) ? fixture_zeros(n, blocks) : NULL;
+        c.global[p] = p < sq_bs_n_parts(f) ? fixture_zeros(n, sizeof(float)) : NULL;
     }
     return c;
-}
-
-static inline void bs_free(struct sq_bs *c)
-{
-    free(c->code);
-    free(c->high);
-    free(c->is_high);
-    for (unsigned p = 0; p < SQ_BS_PARTS; p++) {
-        free(c->scale[p]);
-        free(c->global[p]);
-    }
-    *c = (struct sq_bs){0};
 }
 
 static inline void bs_encode(struct sq_bs *c, const float *x, bool is_tensor)

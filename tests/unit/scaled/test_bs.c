@@ -114,7 +114,6 @@ SQ_TEST(blocks_as_the_slow_encoder)
                                      (double)want[e]);
                 }
             }
-            bs_free(&c);
         }
     }
 }
@@ -268,7 +267,6 @@ SQ_TEST(searches_as_the_slow_encoder)
                                  (unsigned long long)fixture_seed(), i, (double)x[at + e],
                                  (double)got[j + e], (double)want[e]);
             }
-            bs_free(&c);
         }
     }
 }
@@ -375,7 +373,6 @@ SQ_TEST(rows_as_their_blocks)
                     CHECK_EQ(g.high, w.high, "format %zu, %a\n", i, (double)x[row * k + first + e]);
                 }
             }
-            bs_free(&c);
         }
 }
 
@@ -406,7 +403,6 @@ SQ_TEST(powers_of_two_of_any_size)
                 CHECK_EQ(c.code[j * BLOCK + 3], sq_bs_encode(f, &want, 3, x[j * BLOCK + 3]).code,
                          "format %zu, %a\n", i, (double)x[j * BLOCK + 3]);
             }
-            bs_free(&c);
         }
     }
 }
@@ -452,7 +448,6 @@ SQ_TEST(globals)
                     assert_int_equal(is_one, want);
             }
         }
-        bs_free(&c);
     }
 }
 
@@ -520,8 +515,6 @@ SQ_TEST(choices)
                 assert_true(error_of(&a, x, row) <= error_of(&b, x, row) * (1 + 1e-12));
                 better += error_of(&a, x, row) < error_of(&b, x, row);
             }
-            bs_free(&a);
-            bs_free(&b);
         }
         assert_true(!is_chosen || better > 40);
     }
@@ -602,9 +595,6 @@ SQ_TEST(products)
                                  (unsigned long long)fixture_seed(), i, round, t, c, (double)got,
                                  (double)want);
                 }
-            free(scratch);
-            bs_free(&w);
-            bs_free(&x);
         }
 }
 
@@ -629,9 +619,6 @@ SQ_TEST(order)
     bs_encode(&x, xa, false);
     sq_bs_gemm(&g, scratch);
     assert_true(y == 0x1p10f + 0.5f + 1);
-    free(scratch);
-    bs_free(&w);
-    bs_free(&x);
 }
 
 // 2^24 + 1 + 2^-32 in one block of E5M2: binary64 rounds it to a tie of binary32, and that down.
@@ -648,9 +635,6 @@ SQ_TEST(once_rounded)
     bs_encode(&x, xa, false);
     sq_bs_gemm(&g, scratch);
     assert_true(y == 0x1p24f + 2);
-    free(scratch);
-    bs_free(&w);
-    bs_free(&x);
 }
 
 SQ_TEST(values)
@@ -669,5 +653,4 @@ SQ_TEST(values)
                 sum += (double)x[t * K + i] * (double)w[c * K + i];
             assert_true(y[t * N + c] == (float)sum);
         }
-    free(scratch);
 }

@@ -119,7 +119,6 @@ static void plain(const struct sq_bs *w, const struct sq_bs *x, float *y)
             memcpy(y + t * w->n + c, out, n * sizeof *out);
         }
     }
-    free(scratch);
 }
 
 static void *panels_of(const struct sq_bs_product *g)
@@ -127,7 +126,6 @@ static void *panels_of(const struct sq_bs_product *g)
     void *panels = fixture_alloc(sq_bs_panels(g)), *own = fixture_alloc(sq_bs_load_scratch(g));
     for (size_t i = 0; i < (g->w->n + SQ_BS_PANEL - 1) / SQ_BS_PANEL; i++)
         sq_bs_load(g, i, panels, own);
-    free(own);
     return panels;
 }
 
@@ -147,9 +145,6 @@ static void check_kernel(const struct sq_bs *w, const struct sq_bs *x, const flo
             fail_msg("seed %llu, %s, %s, %zu x %zu x %zu: y[%zu][%zu] = %a, want %a",
                      (unsigned long long)fixture_seed(), what, sq_gemm_kernel_name(kernel), x->n,
                      w->n, w->k, i / w->n, i % w->n, (double)y[i], (double)want[i]);
-    free(scratch);
-    free(panels);
-    free(y);
 }
 
 static void check_pair(const struct sq_bs *w, const struct sq_bs *x, const char *what)
@@ -160,7 +155,6 @@ static void check_pair(const struct sq_bs *w, const struct sq_bs *x, const char 
         if (sq_gemm_kernel_is_supported(kernel))
             for (unsigned has_panels = 0; has_panels < 2; has_panels++)
                 check_kernel(w, x, want, kernel, has_panels, what);
-    free(want);
 }
 
 static void encode_some(struct sq_rng *r, struct sq_bs *c, bool is_tensor)
@@ -169,7 +163,6 @@ static void encode_some(struct sq_rng *r, struct sq_bs *c, bool is_tensor)
     for (size_t i = 0; i < c->n * c->k_orig; i++)
         x[i] = (float)fixture_gauss(r) * (sq_rng_below(r, 40) ? 1 : 30);
     bs_encode(c, x, is_tensor);
-    free(x);
 }
 
 static void check_shape(struct sq_rng *r, const struct sq_bs_format *f_w,
@@ -187,8 +180,6 @@ static void check_shape(struct sq_rng *r, const struct sq_bs_format *f_w,
     (void)snprintf(what, sizeof what, "kind %s %s block %u high %u, operands %u", f_w->kind->name,
                    sq_element_name(f_w->element), f_w->block, f_w->high_per_block, how);
     check_pair(&w, &x, what);
-    bs_free(&w);
-    bs_free(&x);
 }
 
 SQ_TEST(formats)
@@ -263,8 +254,6 @@ SQ_TEST(more_marks_than_stated)
     memset(w.is_high + 33 * 96 + 32, 1, 20);
     memset(w.is_high + 5 * 96, 0, 32);
     check_pair(&w, &x, "other marks");
-    bs_free(&w);
-    bs_free(&x);
 }
 
 // ---- scales beyond binary32 -----------------------------------------------------------------
@@ -297,9 +286,6 @@ SQ_TEST(scales_far_apart)
             sq_bs_gemm(&g, scratch);
             if (isnan(y))
                 fail_msg("format %zu, case %zu: no number", i, j);
-            free(scratch);
-            bs_free(&w);
-            bs_free(&x);
         }
     }
 }
@@ -322,9 +308,6 @@ SQ_TEST(compensated)
     w.global[0][0] = x.global[0][0] = 0x1p64f;
     sq_bs_gemm(&g, scratch);
     assert_true(y == 0x1p118f);
-    free(scratch);
-    bs_free(&w);
-    bs_free(&x);
 }
 
 // ---- layers ---------------------------------------------------------------------------------

@@ -66,8 +66,6 @@ SQ_TEST(without_correlation)
             assert_memory_equal(a.high, b.high, N * a.k);
         if (a.is_high)
             assert_memory_equal(a.is_high, b.is_high, N * a.k);
-        bs_free(&a);
-        bs_free(&b);
     }
     sq_factor_free(&f);
     sq_calibration_free(&c);
@@ -96,7 +94,6 @@ SQ_TEST(with_correlation)
         if (!(gptq < rtn * 0.9))
             fail_msg("seed %llu, format %zu: error %g, by round to nearest %g",
                      (unsigned long long)fixture_seed(), i, gptq, rtn);
-        bs_free(&a);
     }
     f.k = K - 1;
     struct sq_bs a = bs_alloc(&bs_formats[0], N, K);
@@ -104,7 +101,6 @@ SQ_TEST(with_correlation)
     f.k = K;
     w[5] = NAN;
     assert_int_equal(sq_bs_gptq_encode(&a, w, &f, NULL), SQ_ERR_NON_FINITE);
-    bs_free(&a);
     sq_factor_free(&f);
     sq_calibration_free(&c);
 }

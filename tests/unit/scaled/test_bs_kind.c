@@ -96,7 +96,6 @@ SQ_TEST(a_block_chooses_its_fifth_value)
     sq_bs_decode_row(&c, 0, v);
     assert_true(v[0] == 2688 && v[1] == 2240 && v[2] == -1344 && v[3] == 2240);
     assert_true(v[16] == 6 && v[17] == -5 && v[18] == 4 && v[19] == -5);
-    bs_free(&c);
 }
 
 static void draw(struct sq_rng *r, struct sq_bs *c, bool is_tensor)
@@ -105,7 +104,6 @@ static void draw(struct sq_rng *r, struct sq_bs *c, bool is_tensor)
     for (size_t i = 0; i < c->n * c->k_orig; i++)
         x[i] = (float)fixture_gauss(r);
     bs_encode(c, x, is_tensor);
-    free(x);
 }
 
 // The table of models/ (sq_bs_table_kind.c), whose rows go through loops over vectors: the same codes.
@@ -130,9 +128,6 @@ SQ_TEST(equals_the_kind_of_models)
             assert_memory_equal(v, w, sizeof v);
         }
     }
-    free(x);
-    bs_free(&a);
-    bs_free(&b);
 }
 
 SQ_TEST(is_stored_and_read_back)
@@ -159,8 +154,6 @@ SQ_TEST(is_stored_and_read_back)
     assert_true(n_fifth > 0);
     c.scale[0][4] = 0xff;
     assert_int_equal(sq_bs_check_scales(&c, NULL), SQ_ERR_SCALE);
-    bs_free(&c);
-    bs_free(&back);
 }
 
 // Never worse than NVFP4 by squared error: every code of that is one of this.
@@ -179,8 +172,6 @@ SQ_TEST(errs_less_than_nvfp4)
         sq_bs_decode_row(&c, 0, v);
         for (size_t k = 0; k < 4096; k++)
             error[i] += ((double)x[k] - (double)v[k]) * ((double)x[k] - (double)v[k]);
-        bs_free(&c);
-        free(x), free(v);
     }
     assert_true(error[0] < 0.95 * error[1]);
 }
@@ -220,9 +211,5 @@ SQ_TEST(products_on_every_kernel)
         for (size_t i = 0; i < M * N; i++)
             CHECK_EQ(sq_bits_of(y[i]), sq_bits_of(product(&w, i % N, &x, i / N)),
                      "%s, y[%zu][%zu]\n", sq_gemm_kernel_name(kernel), i / N, i % N);
-        free(scratch);
     }
-    bs_free(&w);
-    bs_free(&x);
-    free(y);
 }

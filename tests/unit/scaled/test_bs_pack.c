@@ -19,7 +19,6 @@ static void check(const struct sq_bs_format *f, const float *x, size_t k, const 
         CHECK_EQ(c.code[i], code[i], "element %zu\n", i);
     for (size_t j = 0; j < c.k / f->block; j++)
         CHECK_EQ(c.scale[0][j], scale[j], "block %zu\n", j);
-    bs_free(&c);
 }
 
 // V16: MXFP4, rules ocp and ceil. V19: MX+.
@@ -77,7 +76,6 @@ SQ_TEST(sq)
     assert_int_equal(bytes[1], 0xa6); // -90
     sq_bs_decode_row(&c, 0, v);
     assert_true(v[0] == 3136 && v[1] == -1792 && v[3] == 12700 && v[17] == -40 && v[19] == -9000);
-    bs_free(&c);
 
     const float y[20] = {3136, 53312, [16] = 56, -25, 1190, -3};
     f.kind = SQ_BS_SPLIT;
@@ -89,7 +87,6 @@ SQ_TEST(sq)
     assert_true(c.code[16] == 6 && c.code[17] == 0xe && c.is_high[18] && !c.is_high[16]);
     sq_bs_decode_row(&c, 0, v);
     assert_true(v[1] == 53312 && v[16] == 60 && v[17] == -20 && v[18] == 1190 && v[19] == 0);
-    bs_free(&c);
 }
 
 // ---- the stored form ------------------------------------------------------------------------
@@ -101,7 +98,6 @@ static void random_rows(struct sq_bs *c)
     for (size_t i = 0; i < c->n * c->k_orig; i++)
         x[i] = (float)fixture_gauss(&r) * (i % 37 ? 1 : 50) * (i / 64 % 3 ? 1 : 0);
     bs_encode(c, x, true);
-    free(x);
 }
 
 // A copy through the streams.
@@ -140,14 +136,6 @@ static struct sq_bs packed(const struct sq_bs_format *f, size_t n, size_t k_orig
     return c;
 }
 
-static void forget(struct sq_bs *a, struct sq_bs *b, uint8_t *stream[SQ_BS_STREAMS])
-{
-    bs_free(a);
-    bs_free(b);
-    for (unsigned s = 0; s < SQ_BS_STREAMS; s++)
-        free(stream[s]);
-}
-
 SQ_TEST(round_trip)
 {
     for (size_t i = 0; i < LEN(bs_formats); i++)
@@ -163,7 +151,6 @@ SQ_TEST(round_trip)
                 assert_memory_equal(a.high, b.high, a.n * a.k);
             if (a.is_high)
                 assert_memory_equal(a.is_high, b.is_high, a.n * a.k);
-            forget(&a, &b, stream);
         }
 }
 
@@ -181,7 +168,6 @@ SQ_TEST(bits)
         if (sq_bs_bits(f) != want[i])
             fail_msg("format %zu: %g bits, want %g", i, sq_bs_bits(f), want[i]);
         assert_true(stored >= want[i] && stored < want[i] + 0.01);
-        bs_free(&c);
     }
 }
 
@@ -210,7 +196,6 @@ static void refuse(const struct sq_bs_format *f, size_t k, const struct lie *lie
     if (got != lie->status)
         fail_msg("%s: %s (%s), want %s", lie->what, sq_status_str(got), got ? err.text : "taken",
                  sq_status_str(lie->status));
-    forget(&a, &b, stream);
 }
 
 SQ_TEST(refusals)
@@ -260,7 +245,6 @@ SQ_TEST(place_of_padding)
     stream[SQ_BS_INDEX][2] &= 0x1f;
     stream[SQ_BS_INDEX][3] = 1; // row 1: 8 of the second block, which has 8 columns
     assert_int_equal(through(&a, stream, &b, NULL), SQ_ERR_INDEX);
-    forget(&a, &b, stream);
 }
 
 SQ_TEST(formats)
@@ -281,5 +265,4 @@ SQ_TEST(formats)
     f = bs_formats[0];
     struct sq_bs c = bs_alloc(&f, 1, 32);
     assert_int_equal(sq_bs_globals(&c, x, true, NULL), SQ_ERR_NON_FINITE);
-    bs_free(&c);
 }

@@ -53,7 +53,6 @@ static struct layer layer_new(size_t n, size_t k, size_t t, uint64_t seed)
         }
         l.w[i] = (float)(0.02 * fixture_gauss(&r) / sqrt(chi / 5));
     }
-    free(scale), free(z);
     assert_int_equal(sq_calibration_init(&l.calibration, k, true, NULL), SQ_OK);
     assert_int_equal(sq_calibration_add(&l.calibration, l.x, t, NULL), SQ_OK);
     assert_int_equal(sq_factor_init(&l.factor, &l.calibration, NULL, 0.01, NULL), SQ_OK);
@@ -65,7 +64,6 @@ static void layer_free(struct layer *l)
 {
     sq_calibration_free(&l->calibration);
     sq_factor_free(&l->factor);
-    free(l->x), free(l->w), free(l->norm);
 }
 
 static struct sq_sp24 sp24_new(size_t n, size_t k_orig)
@@ -75,11 +73,6 @@ static struct sq_sp24 sp24_new(size_t n, size_t k_orig)
     m.meta = fixture_exact(n * (m.k / 8));
     m.scale = fixture_exact(n * sizeof(float));
     return m;
-}
-
-static void sp24_free(struct sq_sp24 *m)
-{
-    free(m->value), free(m->meta), free(m->scale);
 }
 
 static enum sq_status validate(const struct sq_sp24 *m, struct sq_error *err)
@@ -106,7 +99,6 @@ SQ_TEST(v6_packed)
     assert_memory_equal(back, row, 16);
     // 8 + 4 bits for two of four, a scale of 32, and 16 columns padded to 64.
     assert_true(sq_sp24_stored_bits_per_weight(&m) == (64 * 5 + 32) / 16.0);
-    sp24_free(&m);
 }
 
 static void random_codes(struct sq_rng *r, int8_t *codes, size_t k)
@@ -151,8 +143,6 @@ SQ_TEST(round_trip_and_product)
         }
     const struct sq_codes w = sq_sp24_codes(&m);
     every_kernel_gives(&w, sq_sp24_row, &m, act, s_a, TOKENS, y, p);
-    free(dense), free(act);
-    sp24_free(&m);
 }
 
 SQ_TEST(refusals)
@@ -200,7 +190,6 @@ SQ_TEST(refusals)
     assert_int_equal(sq_sp24_check_shape(&m, &err), SQ_ERR_SHAPE);
     m.k = 256, m.k_orig = K;
     assert_int_equal(sq_sp24_check_shape(&m, &err), SQ_ERR_SHAPE);
-    sp24_free(&m);
 }
 
 // ---- which are pruned -----------------------------------------------------------------------
@@ -230,7 +219,6 @@ static unsigned first_nibble(enum sq_prune criterion, const float *w, const doub
     assert_int_equal(sq_prune24_encode(&m, w, &o, norm, NULL, codes, NULL, NULL), SQ_OK);
     const unsigned nibble = m.meta[0] & 15u;
     assert_true(m.scale[0] == fabsf(w[0]) / 127); // of the dense row: w[0] is the largest
-    sp24_free(&m);
     return nibble;
 }
 
@@ -293,7 +281,6 @@ static void slow_row(const struct layer *l, const float *w, const struct sq_prun
         for (size_t c = j; c < k; c++)
             v[c] -= e * l->factor.u[j * k + c];
     }
-    free(v), free(score);
 }
 
 // By magnitude and rounding alone.
@@ -340,8 +327,6 @@ SQ_TEST(loop_is_e7)
             }
         }
     }
-    free(codes);
-    sp24_free(&m);
     layer_free(&l);
 }
 
@@ -420,9 +405,7 @@ SQ_TEST(widths_and_groups)
             sq_gemm_sp24(&m, act, s_a, TOKENS, y, NULL);
             every_kernel_gives(&w, sq_sp24_row, &m, act, s_a, TOKENS, y, NULL);
         }
-        free(m.value), free(m.half), free(m.meta), free(m.scale);
     }
-    free(codes), free(act), free(x);
     layer_free(&l);
 }
 
@@ -447,8 +430,6 @@ SQ_TEST(identity_of_errors)
         if (!(fabs(sum_e2 - want) < 1e-5 * want))
             fail_msg("criterion %u: sum e^2 = %.9g, tr(D H D^T) = %.9g", c, sum_e2, want);
     }
-    free(codes), free(d);
-    sp24_free(&m);
     layer_free(&l);
 }
 
@@ -465,8 +446,6 @@ static double relative_error(const struct layer *l, enum sq_prune criterion, boo
         d[i] = l->w[i] - (float)codes[i] * m.scale[i / l->k];
     assert_int_equal(sq_output_energy(&l->calibration, d, l->n, &noise, NULL), SQ_OK);
     assert_int_equal(sq_output_energy(&l->calibration, l->w, l->n, &signal, NULL), SQ_OK);
-    free(codes), free(d);
-    sp24_free(&m);
     return sqrt(noise / signal);
 }
 
@@ -531,8 +510,6 @@ SQ_TEST(encoder_refusals)
     const float w[4] = {-2, 1, 0.5f, 0};
     assert_true(sq_dense8_encode_row(w, 4, codes) == 2.0f / 127);
     assert_memory_equal(codes, ((int8_t[]){-127, 64, 32, 0}), 4);
-    free(codes);
-    sp24_free(&m);
     layer_free(&l);
 }
 

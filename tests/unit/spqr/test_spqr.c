@@ -285,13 +285,6 @@ static struct owned random_matrix(struct sq_rng *r, size_t n, size_t k, unsigned
     return o;
 }
 
-static void matrix_free_owned(struct owned *o)
-{
-    free(o->m.in_perm), free(o->m.dense), free(o->m.outliers.row_offsets);
-    free(o->m.outliers.col_val), free(o->p.offsets), free(o->p.word);
-    free(o->plane), free(o->x), free(o->seen);
-}
-
 // Weight (row, j), 0 in padding, from bits of its word.
 static float slow_weight(const struct sq_spqr *m, size_t row, size_t j)
 {
@@ -358,7 +351,6 @@ static void check_gemm(const struct owned *o, const float *x)
     const enum sq_status status = sq_spqr_gemv(&o->m, NULL, o->plane, rows + LARGE * k, y, &one);
     CHECK_EQ(sq_spqr_gemm(&g, TOKENS, scratch, &many), status, "%s, %s\n", one.text, many.text);
     assert_string_equal(many.text, one.text);
-    free(rows), free(y), free(want), free(scratch);
 }
 
 SQ_TEST(products)
@@ -393,8 +385,6 @@ SQ_TEST(products)
                     sum += (double)w[j] * (double)(float)(half)o.x[j];
                 assert_true(fabs(sum - (double)y[i]) <= 1e-3 * (fabs(sum) + (double)k));
             }
-            free(x), free(w), free(y), free(other), free(offsets), free(col_val);
-            matrix_free_owned(&o);
         }
     assert_int_equal(sq_spqr_workers(4096), 16);
     assert_int_equal(sq_spqr_workers(11008), 16);
@@ -427,8 +417,6 @@ SQ_TEST(order_of_the_sums)
             CHECK_EQ(sq_bits_of(y[i]), sq_bits_of(slow_output(&o, i)), "K = %zu row %zu\n", k, i);
             n_nonzero += y[i] != 0;
         }
-        free(x);
-        matrix_free_owned(&o);
     }
     assert_true(n_nonzero > 24);
 }
@@ -468,5 +456,4 @@ SQ_TEST(storage_and_refusals)
     o.x[9] = NAN;
     assert_int_equal(sq_spqr_load(&o.m, o.x, o.plane, &err), SQ_ERR_NON_FINITE);
     o.m.in_perm = in_perm;
-    matrix_free_owned(&o);
 }

@@ -104,6 +104,5 @@ SQ_TEST(spqr_takes_a_beat_per_cycle)
             assert_true(out.out_valid == (cycle >= beats));
             sq_spqr_dec_block.timing->clock(s, in, true);
         }
-        free(s);
     }
 }

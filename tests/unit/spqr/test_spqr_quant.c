@@ -39,7 +39,6 @@ static struct layer layer_new(uint64_t seed)
 static void layer_free(struct layer *l)
 {
     sq_calibration_free(&l->calibration);
-    free(l->x), free(l->w);
 }
 
 static struct sq_spqr encode(const struct layer *l, double relative, bool is_absolute, double *sum)
@@ -80,7 +79,6 @@ static double trace_error(const struct layer *l, const struct sq_spqr *m, bool i
             for (size_t j = 0; j < K; j++)
                 sum += d[i] * (h[i * K + j] + (i == j ? percdamp * mean : 0)) * d[j];
     }
-    free(plane), free(h);
     return sum;
 }
 
@@ -218,7 +216,6 @@ SQ_TEST(degenerate_weights)
                 if (j != 7 && j != 90)
                     assert_true(fabsf(row[j] - l.w[n * K + j]) <= (kind ? .15f : 0));
         }
-        free(plane);
         sq_spqr_free(&m);
     }
     const struct sq_spqr_options o = {SQ_SPQR_PERCDAMP, SQ_SPQR_RELATIVE, false};

@@ -102,11 +102,6 @@ static struct layer layer_new(struct sq_rng *r, size_t n, size_t k)
     return l;
 }
 
-static void layer_free(struct layer *l)
-{
-    free(l->w), free(l->x), free(l->m.block), free(l->plane);
-}
-
 // Weight (n, c) from the bytes of its superblock, as G.3 and G.4 write them.
 static float slow_weight(const struct layer *l, size_t n, size_t c)
 {
@@ -174,8 +169,6 @@ SQ_TEST(products)
                     sq_spqt_gemm_dense(&l.m, l.plane, l.x, 1, workers[p], dense);
                     assert_memory_equal(dense, y, n * sizeof *y);
                 }
-        free(idx), free(y), free(dense);
-        layer_free(&l);
     }
 }
 
@@ -219,8 +212,6 @@ SQ_TEST(many_tokens)
                              level, is_dense);
                 }
         }
-        free(x), free(y), free(want), free(dense), free(idx), free(one), free(n_idx);
-        layer_free(&l);
     }
 }
 
@@ -252,8 +243,6 @@ SQ_TEST(naive_product)
             CHECK_EQ(sq_bits_of(y[n]), sq_bits_of(want), "row %zu\n", n);
         }
     }
-    free(rows);
-    layer_free(&l);
 }
 
 // ---- storage --------------------------------------------------------------------------------
@@ -284,7 +273,6 @@ SQ_TEST(storage)
     assert_int_equal(sq_spqt_check(l.x, 3, -1, &err), SQ_ERR_RANGE);
     assert_int_equal(sq_spqt_check(l.x, 3, NAN, &err), SQ_ERR_RANGE);
     assert_int_equal(sq_spqt_check(l.x, 3, 0, &err), SQ_OK);
-    layer_free(&l);
 }
 
 // ---- calibration ----------------------------------------------------------------------------

@@ -134,6 +134,5 @@ SQ_TEST(spqt_takes_what_its_lanes_carry)
                 assert_int_equal(n_out, 997);
             assert_in_range((uint64_t)n_in * n, (uint64_t)n_out * lanes,
                             (uint64_t)n_out * lanes + 3 * n + lanes);
-            free(s);
         }
 }

@@ -138,7 +138,6 @@ SQ_TEST(test_truncated)
         write_bytes(path, bytes, n);
         assert_int_equal(sq_liberty_read(&lib, path, &err), SQ_ERR_DAMAGED);
     }
-    free(bytes);
 }
 
 SQ_TEST(test_refused)

@@ -22,7 +22,6 @@ static void copy_file(const char *from, const char *to)
     size_t n;
     uint8_t *bytes = read_bytes(from, &n);
     write_bytes(to, bytes, n);
-    free(bytes);
 }
 
 // DIR/NAME, an rtl/ of the modules above and sq_mul.
@@ -72,7 +71,6 @@ static void edit(const char *rtl, const char *name, const char *word, const char
     memcpy(at, by, strlen(by));
     assert_null(memmem(text, n, word, strlen(word)));
     write_bytes(tmpdir_path(rtl, name), text, n);
-    free(text);
 }
 
 static struct sq_synth open_synth(const char *rtl, const char *cache)

@@ -109,7 +109,7 @@ static float half(struct sq_rng *rng, double range)
 SQ_TEST(blocks_are_those_of_a_second_account)
 {
     struct sq_rng rng = {.state = fixture_seed()};
-    struct cache *const c = malloc(sizeof *c);
+    struct cache *const c = fixture_exact(sizeof *c);
     assert_non_null(c);
     double worst = 0;
     for (unsigned b = 0; b < BLOCKS; b++) {
@@ -136,7 +136,6 @@ SQ_TEST(blocks_are_those_of_a_second_account)
             worst = fmax(worst, error_of(q, c, first, window, size, out));
         }
     }
-    free(c);
     printf("# largest error %.2g of the largest value\n", worst);
     assert_true(worst < 3e-5);
 }
