@@ -11,7 +11,7 @@
 //
 // A block of `length` elements has one code of a scale, and one grid. A sub-block (a level) has
 // an exponent 0 .. 2^bits - 1 of its own. The byte sub[] of each smallest sub-block holds what is stored
-// beside the codes: bits 0..1 the exponent of the first level, bits 2..3 that of the second, bits 4..5 the
+// beside the codes: bits 0..1 the exponent of the first level, bits 2..3 that of the second, bits 4..7 the
 // grid where it is not in the sign of the scale. A level that covers several smallest sub-blocks is the
 // same in all of them. Behind them stand the bytes of a zero point, one (INT) or two.
 //
@@ -27,9 +27,9 @@ enum {
     SQ_BS_TABLE_NAME = 32,   // bytes of a name
     SQ_BS_TABLE_BITS = 8,    // of a code, at most
     SQ_BS_TABLE_CODES = 256, //
-    SQ_BS_TABLE_GRIDS = 4,   // of a format, at most
+    SQ_BS_TABLE_GRIDS = 16,  // of a format, at most
     SQ_BS_TABLE_LEVELS = 2,  // below the blocks
-    SQ_BS_TABLE_TRIES = 8,   // pairs of grid and divisor
+    SQ_BS_TABLE_TRIES = 16,  // pairs of grid and divisor
     SQ_BS_TABLE_NEAR = 16,   // neighbours of a scale's code on either side, at most
     SQ_BS_TABLE_FRACTION = 9,
     SQ_BS_TABLE_KEEP = 16,   // elements of a group of which some are kept, at most
@@ -84,7 +84,7 @@ enum sq_bs_shape {
 
 struct sq_bs_table {
     char name[SQ_BS_TABLE_NAME];
-    unsigned bits, n_grids; // of a code, 1..8; 1..4
+    unsigned bits, n_grids; // of a code, 1..8; 1..16
     bool is_away; // halfway between two values: to the larger magnitude; else by their codes
     char grid_name[SQ_BS_TABLE_GRIDS][SQ_BS_TABLE_NAME];
     unsigned fraction;                                   // 0..9
@@ -186,13 +186,16 @@ static inline void sq_bs_dropped(const struct sq_bs_table *t, const float *x, si
 // The grid of a block.
 static inline unsigned sq_bs_grid_of(const struct sq_bs_table *t, uint32_t scale, uint8_t sub)
 {
-    return t->is_sign_grid ? scale >> 7 & 1 : sub >> 4 & 3u;
+    return t->is_sign_grid ? scale >> 7 & 1 : sub >> 4;
 }
 
 // Bits that say the grid of a block, where the scale does not.
 static inline unsigned sq_bs_grid_bits(const struct sq_bs_table *t)
 {
-    return t->is_sign_grid ? 0 : t->n_grids > 2 ? 2 : t->n_grids - 1;
+    unsigned bits = 0;
+    while (!t->is_sign_grid && t->n_grids > 1u << bits)
+        bits++;
+    return bits;
 }
 
 // The sum of the exponents of the byte sub[].

@@ -215,7 +215,8 @@ enum sq_scaled_element sq_scaled_element_of_table(const struct sq_bs_table *t,
     for (size_t i = 0; i < sizeof with / sizeof with[0]; i++)
         if (is_built_in(t, with[i]))
             return with[i];
-    if (t->bits < 2 || t->bits > 5 || t->most > 127 || t->fraction > 7) // sq_scaled_check_table
+    if (t->bits < 2 || t->bits > 5 || t->most > 127 || t->fraction > 7 ||
+        4 * SQ_SCALED_TABLE_WORDS < t->n_grids * SQ_SCALED_TABLE_CODES) // sq_scaled_check_table
         return SQ_SCALED_TABLE;
     const unsigned grid_bits = t->is_sign_grid ? 0 : log2_of(2 * t->n_grids - 1);
     unsigned e = SQ_SCALED_TABLE_OF(t->bits, t->fraction, (unsigned)t->is_sign_grid, t->most) |
@@ -245,6 +246,10 @@ enum sq_status sq_scaled_check_table(const struct sq_bs_table *t, struct sq_erro
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "format = %s: no RTL has blocks.0.zero = %s, need none or int", t->name,
                        t->zero == SQ_BS_ZERO_F16 ? "f16" : "min");
+    if (4 * SQ_SCALED_TABLE_WORDS < t->n_grids * SQ_SCALED_TABLE_CODES)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "format = %s: no RTL has elements.grids of %u lists, need at most %d",
+                       t->name, t->n_grids, 4 * SQ_SCALED_TABLE_WORDS / SQ_SCALED_TABLE_CODES);
     if (t->keep_m)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "format = %s: no RTL has blocks.0.keep = [%u, %u], need none", t->name,

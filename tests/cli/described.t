@@ -94,6 +94,7 @@ elements: {bits: 4, grids: {q: uint}}
 blocks: [{length: 32, scale: f16, rule: range / 15, zero: int}]
 tensor_scale: none
 Y
+refuse "no RTL has elements.grids of 16 lists, need at most 4" run $small --format blockdialect
 refuse "no RTL has blocks.0.keep = .4, 8., need none" run $small --format nvfp4_sparse
 refuse "no RTL has blocks.0.zero = min, need none or int" run $small --format zero.yaml --operand act
 refuse "vectors have scales of 8 bits, no blocks.0.scale = f16" quantize --vectors --format awq_g128 -o "$W"
@@ -162,6 +163,7 @@ while IFS='|' read -r base change pattern; do
   hostile "$base" "$change" "$pattern"
 done <<'END'
 two|/^name/d|name
+two|/^    b:/{p;:x;s/^    \([a-z]*\):/    \1x:/;p;/x\{16\}/!bx}|more than 16 grids
 keep|s/4, 8]/8, 8]/|keep = .8, 8., need pairs, 1 to m - 1 of m = 4 to 16
 keep|s/4, 8]/3, 8]/|keep = .3, 8.
 keep|s/4, 8]/4, 32]/|keep = .4, 32.
