@@ -283,6 +283,26 @@ static double add_step(const struct sq_sum_rule *r, const double *a, const int16
     return r->c == SQ_SUM_C_AFTER ? (double)((float)sum + (float)step->before) : sum;
 }
 
+// One product at a time, rounded to binary32: a chain of fused multiply-adds, where all factors are binary32.
+static bool is_chain(const struct sq_sum_rule *r)
+{
+    return r->step == 1 && r->groups == 1 && r->aligned == SQ_SUM_EXACT && r->kept == 23 &&
+           r->is_nearest && (r->last == 0 || r->last == 23) && r->c == SQ_SUM_C_AMONG;
+}
+
+static bool add_chain(const double *a, const double *b, size_t n, double c, double *sum)
+{
+    float acc = (float)c;
+    bool is_same = (double)acc == c;
+    for (size_t i = 0; i < n && is_same; i++) {
+        const float x = (float)a[i], y = (float)b[i];
+        acc = fmaf(x, y, acc);
+        is_same = (double)x == a[i] && (double)y == b[i] && isfinite(acc);
+    }
+    *sum = (double)acc;
+    return is_same && acc != 0; // the sign of a zero is decided with the terms
+}
+
 double sq_sum(const struct sq_sum_rule *r, const double *a, const int16_t *ea, const double *b,
               const int16_t *eb, size_t n, double c,
               void (*tell)(void *context, const struct sq_sum_trace *step), void *context)
@@ -291,6 +311,8 @@ double sq_sum(const struct sq_sum_rule *r, const double *a, const int16_t *ea, c
     double t[SQ_SUM_STEP_MAX];
     const size_t most = r->step ? r->step : n;
     assert(sq_sum_check(r, NULL) == SQ_OK);
+    if (!tell && is_chain(r) && add_chain(a, b, n, c, &step.sum))
+        return step.sum;
     step.after = r->c == SQ_SUM_C_NONE ? 0 : c;
     step.term = t;
     for (size_t first = 0; first < n; first += step.n) {

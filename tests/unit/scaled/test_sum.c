@@ -229,3 +229,31 @@ SQ_TEST(aligned_is_the_rule_of_the_pe)
         assert_true(r && sq_sum_rule_equal(r, &pe));
     }
 }
+
+static void ignore(void *context, const struct sq_sum_trace *step)
+{
+    (void)context, (void)step;
+}
+
+// A chain in binary32 is not traced step by step: small and large exponents, zeros of both signs, and sums that are
+// subnormal, infinite or NaN are those of the traced one.
+SQ_TEST(chains_in_binary32)
+{
+    struct sq_sum_device d;
+    assert_int_equal(sq_sum_device_named("binary32", &d, NULL), SQ_OK);
+    struct sq_rng rng = {5};
+    for (unsigned round = 0; round < 20000; round++) {
+        double w[8], x[8];
+        const int low = (int)sq_rng_below(&rng, 260) - 160, fine = (int)sq_rng_below(&rng, 26);
+        for (size_t i = 0; i < 8; i++) {
+            const int e = low + (int)sq_rng_below(&rng, 30);
+            w[i] = ldexp((double)sq_rng_below(&rng, 31) - 15, (int)sq_rng_below(&rng, 60) - 30);
+            x[i] = ldexp((double)sq_rng_below(&rng, 1u << fine) - (1 << fine) / 2, e);
+        }
+        const size_t n = 1 + sq_rng_below(&rng, 8);
+        const double c = sq_rng_below(&rng, 2) ? -0.0 : ldexp(-3, low);
+        const double got = sq_sum(&d.sum[0].rule, w, NULL, x, NULL, n, c, NULL, NULL);
+        const double want = sq_sum(&d.sum[0].rule, w, NULL, x, NULL, n, c, ignore, NULL);
+        assert_true((isnan(got) && isnan(want)) || memcmp(&got, &want, sizeof got) == 0);
+    }
+}
