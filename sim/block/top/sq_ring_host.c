@@ -40,31 +40,17 @@ static bool is_random(const struct sq_ring_host *h)
     return h->choice.what == SQ_RING_ANY;
 }
 
-// What runs descriptors beside the engine, on this chip.
-enum runner { ENGINE, ENCODER, VECTOR, ATTENTION };
-static uint32_t units_of(const unsigned *v, enum runner unit[3])
-{
-    uint32_t n = 0;
-    if (v[SQ_TOP_ENCODE] > 0)
-        unit[n++] = ENCODER;
-    if (v[SQ_TOP_VECTOR] > 0)
-        unit[n++] = VECTOR;
-    if (v[SQ_TOP_ATTEND] > 0)
-        unit[n++] = ATTENTION;
-    return n;
-}
-
 uint32_t sq_ring_n_encodes(const unsigned *value)
 {
-    enum runner unit[3];
-    const uint32_t n = units_of(value, unit);
+    enum sq_top_unit unit[SQ_UNIT_ENGINE];
+    const uint32_t n = sq_top_units(value, unit);
     return n > 0 ? n * SQ_RING_N_ENCODES : 1;
 }
 
 static bool is_all_encoders(const struct sq_ring_host *h)
 {
-    enum runner unit[3];
-    return h->choice.what == SQ_RING_ENCODES && units_of(h->value, unit) > 0;
+    enum sq_top_unit unit[SQ_UNIT_ENGINE];
+    return h->choice.what == SQ_RING_ENCODES && sq_top_units(h->value, unit) > 0;
 }
 
 static bool is_long(const struct sq_ring_host *h)
@@ -77,39 +63,23 @@ static uint32_t slot_of(const struct sq_ring_host *h, uint32_t i)
     return (h->head + i) % h->size;
 }
 
-static uint32_t tail_of(const struct sq_ring_host *h, uint32_t n)
-{
-    return slot_of(h, n);
-}
-
 // ---- a ring -------------------------------------------------------------------------------------------
 
 // What runs the next descriptor of the ring. Where none shall be of the engine, the units take turns, ring by ring.
-static enum runner draw_runner(struct sq_ring_host *h)
+static enum sq_top_unit draw_unit(struct sq_ring_host *h)
 {
-    enum runner unit[3];
-    const uint32_t n = units_of(h->value, unit);
+    enum sq_top_unit unit[SQ_UNIT_ENGINE];
+    const uint32_t n = sq_top_units(h->value, unit);
     if (is_all_encoders(h))
         return unit[h->number % n];
     const uint32_t way = is_random(h) && n > 0 ? sq_rng_below(&h->rng, n + 1) : n;
-    return way < n ? unit[way] : ENGINE;
-}
-
-static bool is_address(enum runner runner, const uint32_t *word, unsigned low)
-{
-    return runner == ENGINE      ? true
-           : runner == ENCODER   ? sq_desc_address(word, low) != 0
-           : runner == ATTENTION ? low != SQ_DESC_COL_SCALE
-                                 : sq_tv_has_address(word, low);
+    return way < n ? unit[way] : SQ_UNIT_ENGINE;
 }
 
 static void draw_layer(struct sq_ring_host *h, uint32_t i)
 {
     struct sq_ring_layer *const y = &h->layer[i];
-    struct sq_encode_layer encoder;
-    struct sq_tv_layer vector;
-    struct sq_ta_layer attend;
-    enum runner unit[3];
+    enum sq_top_unit units[SQ_UNIT_ENGINE];
     struct sq_top_layer l = sq_top_short_layer(h->value);
     if (h->choice.kind == SQ_AXI_LAZY) {
         l.tiles[ROWS] = 6;
@@ -121,15 +91,13 @@ static void draw_layer(struct sq_ring_host *h, uint32_t i)
         for (unsigned a = 0; a < 2; a++)
             l.tiles[a] = l.tiles[a] < 3 ? l.tiles[a] : 3;
     }
-    const enum runner runner = draw_runner(h);
-    const bool encodes = runner != ENGINE;
-    const uint32_t n_units = units_of(h->value, unit), turns = n_units > 0 ? n_units : 1;
+    const enum sq_top_unit unit = draw_unit(h);
+    const bool encodes = unit != SQ_UNIT_ENGINE;
+    const uint32_t n_units = sq_top_units(h->value, units), turns = n_units > 0 ? n_units : 1;
     const uint32_t of_all = SQ_RING_LAYERS * (h->number / turns) + i;
     const struct sq_top_given image =
-        runner == ENCODER     ? sq_top_draw_encode(h->value, &h->rng, &encoder, &h->drawn)
-        : runner == VECTOR    ? sq_top_draw_vector(h->value, &h->rng, &vector, &h->drawn)
-        : runner == ATTENTION ? sq_top_draw_attend(h->value, &h->rng, &attend, &h->drawn)
-                              : sq_top_draw_image(h->value, &h->rng, &l, SQ_DRAWN_RIGHT, &h->drawn);
+        encodes ? sq_top_draw_unit(h->value, &h->rng, unit, &h->drawn)
+                : sq_top_draw_image(h->value, &h->rng, &l, SQ_DRAWN_RIGHT, &h->drawn);
     if (h->n_words + image.n_words > SQ_DRAWN_WORDS ||
         h->n_out + image.n_want > SQ_DRAWN_OUT_WORDS) {
         h->n = i; // no room: the ring is shorter
@@ -152,17 +120,12 @@ static void draw_layer(struct sq_ring_host *h, uint32_t i)
     }
     y->image.out += y->base;
     memcpy(y->descriptor, image.word + image.descriptor / 4, sizeof y->descriptor);
-    for (unsigned p = 0; p <= SQ_TOP_OPERANDS; p++) {
-        const unsigned low = sq_top_address_word[p];
-        const uint64_t addr = sq_desc_address(y->descriptor, low);
-        if (is_address(runner, y->descriptor, low))
-            sq_desc_set_address(y->descriptor, low, addr + y->base);
-    }
+    sq_top_move_unit(unit, y->descriptor, y->base);
     y->descriptor[SQ_DESC_KIND] |= (uint32_t)y->wants_notice << SQ_DESC_NOTICE;
     if (y->is_refused && encodes)
-        (runner == VECTOR      ? sq_spoil_vector
-         : runner == ATTENTION ? sq_spoil_attend
-                               : sq_spoil_encoder)(
+        (unit == SQ_UNIT_PASSES      ? sq_spoil_vector
+         : unit == SQ_UNIT_ATTENTION ? sq_spoil_attend
+                                     : sq_spoil_encoder)(
             y->descriptor, is_random(h) ? sq_rng_below(&h->rng, 256) : of_all / 2, h->value);
     else if (y->is_refused)
         y->descriptor[sq_rng_below(&h->rng, 2) ? SQ_DESC_WORDS - 1 : SQ_DESC_KIND] ^= 1u << 20;
@@ -494,9 +457,9 @@ static void begin_run(struct sq_ring_host *h)
         begin_access(h, true, SQ_REG_CONTROL, 1u << SQ_CONTROL_ABORT);
     else if (h->was_aborted && !h->has_rung_again && h->number % 4 == 1) {
         h->has_rung_again = true;
-        begin_access(h, true, SQ_REG_TAIL, tail_of(h, h->n_rung));
+        begin_access(h, true, SQ_REG_TAIL, slot_of(h, h->n_rung));
     } else if (h->n_rung < h->n && is_late)
-        begin_access(h, true, SQ_REG_TAIL, tail_of(h, h->n));
+        begin_access(h, true, SQ_REG_TAIL, slot_of(h, h->n));
     else if (!h->has_irq)
         begin_access(h, false, SQ_REG_STATUS, 0);
 }
@@ -507,56 +470,31 @@ static void begin_step(struct sq_ring_host *h)
     h->is_extra = begin_extra(h);
     if (h->is_extra)
         return;
-    switch (h->step) {
-    case BASE:
-        begin_access(h, true, SQ_REG_RING_BASE, (uint32_t)h->base | 0x55);
-        break;
-    case BASE_HIGH:
-        begin_access(h, true, SQ_REG_RING_BASE_HIGH, (uint32_t)(h->base >> 32) | 0xabcd0000u);
-        break;
-    case SIZE:
-        begin_access(h, true, SQ_REG_RING_SIZE, h->size | 0xabcd0000u);
-        break;
-    case ENABLE:
-        begin_access(h, true, SQ_REG_IRQ_ENABLE, (uint32_t)h->has_irq << SQ_IRQ_DONE);
-        break;
-    case WATCH:
-        begin_access(h, true, SQ_REG_WATCHDOG, h->is_lowered ? LONG_WATCH : h->watchdog);
-        break;
-    case WHERE:
-        begin_access(h, true, SQ_REG_DESCRIPTOR, (uint32_t)descriptor);
-        break;
-    case WHERE_HIGH:
-        begin_access(h, true, SQ_REG_DESCRIPTOR_HIGH, (uint32_t)(descriptor >> 32));
-        break;
-    case BELL:
-        h->may_irq = h->may_irq || h->is_single;
-        begin_access(h, true, h->is_single ? SQ_REG_CONTROL : SQ_REG_TAIL,
-                     h->is_single ? 1 : tail_of(h, h->n_rung));
-        break;
-    case RUN:
+    const uint32_t bell = h->is_single ? SQ_REG_CONTROL : SQ_REG_TAIL;
+    const struct {
+        bool is_write;
+        uint32_t addr, data;
+    } access[] = {
+        [BASE] = {true, SQ_REG_RING_BASE, (uint32_t)h->base | 0x55},
+        [BASE_HIGH] = {true, SQ_REG_RING_BASE_HIGH, (uint32_t)(h->base >> 32) | 0xabcd0000u},
+        [SIZE] = {true, SQ_REG_RING_SIZE, h->size | 0xabcd0000u},
+        [ENABLE] = {true, SQ_REG_IRQ_ENABLE, (uint32_t)h->has_irq << SQ_IRQ_DONE},
+        [WATCH] = {true, SQ_REG_WATCHDOG, h->is_lowered ? LONG_WATCH : h->watchdog},
+        [WHERE] = {true, SQ_REG_DESCRIPTOR, (uint32_t)descriptor},
+        [WHERE_HIGH] = {true, SQ_REG_DESCRIPTOR_HIGH, (uint32_t)(descriptor >> 32)},
+        [BELL] = {true, bell, h->is_single ? 1 : slot_of(h, h->n_rung)},
+        [LOOK] = {false, SQ_REG_IRQ_STATE, 0},
+        [CLEAR] = {true, SQ_REG_IRQ_STATE, 3},
+        [STATUS] = {false, SQ_REG_STATUS, 0},
+        [HEAD] = {false, SQ_REG_HEAD, 0},
+        [CYCLES] = {false, SQ_REG_CYCLES, 0},
+        [TAKE] = {true, SQ_REG_IRQ_STATE, 3},
+        [QUIET] = {false, SQ_REG_IRQ_STATE, 0}};
+    h->may_irq = h->may_irq || (h->step == BELL && h->is_single);
+    if (h->step == RUN)
         begin_run(h);
-        break;
-    case LOOK:
-    case QUIET:
-        begin_access(h, false, SQ_REG_IRQ_STATE, 0);
-        break;
-    case CLEAR:
-    case TAKE:
-        begin_access(h, true, SQ_REG_IRQ_STATE, 3);
-        break;
-    case STATUS:
-        begin_access(h, false, SQ_REG_STATUS, 0);
-        break;
-    case HEAD:
-        begin_access(h, false, SQ_REG_HEAD, 0);
-        break;
-    case CYCLES:
-        begin_access(h, false, SQ_REG_CYCLES, 0);
-        break;
-    default:
-        break;
-    }
+    else if (h->step < NEXT)
+        begin_access(h, access[h->step].is_write, access[h->step].addr, access[h->step].data);
 }
 
 // An access of RUN: an abort, a second doorbell, or a look at STATUS.

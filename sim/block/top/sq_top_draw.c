@@ -528,3 +528,41 @@ uint64_t sq_top_draw_base(struct sq_rng *rng, uint32_t i, uint32_t n_words)
     return is_across ? (((high | 1) + 1) << 32) - page * SQ_AXI_PAGE
                      : (high << 32) + 0x20000000u + page * SQ_AXI_PAGE;
 }
+
+uint32_t sq_top_units(const unsigned *value, enum sq_top_unit unit[SQ_UNIT_ENGINE])
+{
+    const unsigned at[SQ_UNIT_ENGINE] = {SQ_TOP_ENCODE, SQ_TOP_VECTOR, SQ_TOP_ATTEND};
+    uint32_t n = 0;
+    for (unsigned i = 0; i < SQ_UNIT_ENGINE; i++)
+        if (value[at[i]] > 0)
+            unit[n++] = (enum sq_top_unit)i;
+    return n;
+}
+
+struct sq_top_given sq_top_draw_unit(const unsigned *value, struct sq_rng *rng,
+                                     enum sq_top_unit unit, struct sq_top_drawn *to)
+{
+    struct sq_encode_layer encoder;
+    struct sq_tv_layer pass;
+    struct sq_ta_layer attend;
+    return unit == SQ_UNIT_ENCODER  ? sq_top_draw_encode(value, rng, &encoder, to)
+           : unit == SQ_UNIT_PASSES ? sq_top_draw_vector(value, rng, &pass, to)
+                                    : sq_top_draw_attend(value, rng, &attend, to);
+}
+
+static bool is_address(enum sq_top_unit unit, const uint32_t *word, unsigned low)
+{
+    return unit == SQ_UNIT_ENGINE      ? true
+           : unit == SQ_UNIT_ENCODER   ? sq_desc_address(word, low) != 0
+           : unit == SQ_UNIT_ATTENTION ? low != SQ_DESC_COL_SCALE
+                                       : sq_tv_has_address(word, low);
+}
+
+void sq_top_move_unit(enum sq_top_unit unit, uint32_t word[SQ_DESC_WORDS], uint64_t by)
+{
+    for (unsigned p = 0; p <= SQ_TOP_OPERANDS; p++) {
+        const unsigned low = sq_top_address_word[p];
+        if (is_address(unit, word, low))
+            sq_desc_set_address(word, low, sq_desc_address(word, low) + by);
+    }
+}

@@ -46,6 +46,15 @@ struct sq_top_given sq_top_draw_vector(const unsigned *value, struct sq_rng *rng
 struct sq_top_given sq_top_draw_attend(const unsigned *value, struct sq_rng *rng,
                                        struct sq_ta_layer *l, struct sq_top_drawn *to);
 
+// What runs a descriptor; those beside the engine that this chip has, and how many they are.
+enum sq_top_unit { SQ_UNIT_ENCODER, SQ_UNIT_PASSES, SQ_UNIT_ATTENTION, SQ_UNIT_ENGINE };
+uint32_t sq_top_units(const unsigned *value, enum sq_top_unit unit[SQ_UNIT_ENGINE]);
+// A descriptor of that kind, with all it needs.
+struct sq_top_given sq_top_draw_unit(const unsigned *value, struct sq_rng *rng,
+                                     enum sq_top_unit unit, struct sq_top_drawn *to);
+// Adds `by` to the addresses of a descriptor.
+void sq_top_move_unit(enum sq_top_unit unit, uint32_t word[SQ_DESC_WORDS], uint64_t by);
+
 // Where image number i (below 4) of a ring begins, of so many words: anywhere, or across a multiple of 8 GiB, and
 // apart from the others.
 uint64_t sq_top_draw_base(struct sq_rng *rng, uint32_t i, uint32_t n_words);
