@@ -7,8 +7,8 @@
 #              warning let through is the one about arrays that become registers, which is meant
 #   grep       what one of them reads in silence as something else
 # Prints one line per finding and fails, or one line with the number of runs. JOBS at a time (all
-# processors). With SHORT=1 both tools read each module at the first of its parameter sets alone, and of the blocks' points,
-# which their tests build with -Wall, those of modules not listed here; of each module one parameter is refused.
+# processors). With SHORT=1 both tools read each module at one set of parameters alone, below a larger one where one has it, and of
+# the blocks' points, which their tests build with -Wall, those of modules not listed here; of each module one parameter is refused.
 cd "$(dirname "$0")" || exit 1
 VERILATOR=${VERILATOR:-verilator} YOSYS=${YOSYS:-yosys} SQSIM=${SQSIM:-../build/sqsim}
 LOG=$(mktemp)
@@ -44,8 +44,13 @@ awk 'NR == FNR { file[++n] = $0; sub(".*/", ""); sub("[.]sv$", ""); name[n] = $0
       for (j = 1; j <= n; j++) if (j in taken) printf " %s", file[j]
       print "" } }' files.f $(<files.f) >"$NEEDS"
 
-# read_by TOOL MODULE [NAME=VALUE...]
+# read_by TOOL MODULE [NAME=VALUE...]; TOOL "both": unless one that was read before has it
 read_by() {
+  if [ "$1" = both ]; then
+    ! grep -qE "[ \\\\]$2(\\\\|\$)" "$SEEN" || return 0
+    (read_by yosys "${@:2}") && read_by verilator "${@:2}"
+    return
+  fi
   local tool=$1 top=$2 set="" g=() p; shift 2
   LOG=$(mktemp "$LOG.XXXXXX")
   for p; do g+=("-G$p"); set+=" -set ${p%=*} ${p#*=}"; done
@@ -55,6 +60,7 @@ read_by() {
     read_verilog -defer -nodpi -sv -I. $(sed -n "s/^$top //p" "$NEEDS")
     ${set:+chparam $set $top}
     hierarchy -check -top $top
+    tee -q -a $SEEN ls
     proc
     flatten
     opt_clean
@@ -330,9 +336,15 @@ done <files.f
 
 "$YOSYS" -q -e . -w 'Replacing memory' -p "read_verilog -nodpi -sv -I. $(tr '\n' ' ' <files.f)" >"$LOG" 2>&1 ||
   fail "yosys: all files"
-export LOG NEEDS FOLDERS VERILATOR YOSYS FAILED
+SEEN=$LOG.seen
+: >"$SEEN"
+export SEEN LOG NEEDS FOLDERS VERILATOR YOSYS FAILED
 export -f read_by fail path
-awk -v short="${SHORT:-0}" 'short != 1 || !seen[$1]++ { print "verilator", $0; print "yosys", $0 }' "$LOG.list" >"$LOG.runs"
+if [ "${SHORT:-0}" = 1 ]; then # those of most files first
+  awk 'NR == FNR { files[$1] = NF; next } !seen[$1]++ { print files[$1], "both", $0 }' "$NEEDS" "$LOG.list" | sort -s -k1,1nr | cut -d' ' -f2- >"$LOG.runs"
+else
+  sed 's/.*/verilator &\nyosys &/' "$LOG.list" >"$LOG.runs"
+fi
 # Parameters such as OneAcc=1'b1 are words as they stand.
 xargs -r -d '\n' -P "${JOBS:-$(nproc)}" -I{} bash -c 'read_by $1' lint {} <"$LOG.runs" || FAILED=1
 
@@ -355,5 +367,5 @@ awk 'FNR == 1 { split("", used); split("", is) }
       else is[word[i]] }' *.sv */*.sv >"$LOG"
 [ ! -s "$LOG" ] || fail "names before their declarations"
 
-[ $FAILED = 0 ] && echo "lint: $((1 + $(wc -l <"$LOG.runs"))) runs of verilator and yosys, no finding"
+[ $FAILED = 0 ] && echo "lint: $((1 + 2 * $(grep -c modules: "$SEEN"))) runs of verilator and yosys, no finding"
 exit $FAILED
