@@ -7,6 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 cd "$W" || exit 1
 LAYERS='model.layers.0.*' N_LAYERS=7
+[ "$SQ_TIER" = test ] && LAYERS='model.layers.0.*[qken]_proj' N_LAYERS=4 # one of each shape
 [ "${SQ_CHIP:-}" = all ] && LAYERS='*' N_LAYERS=14
 
 counters() { # of the lines of cosim or run: a layer, and its four counters

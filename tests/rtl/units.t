@@ -10,10 +10,6 @@ exhausted() { [ "$(grep -c '"exhausted":true' "$W.out")" -ge "$1" ]; }
 sq cosim --block topk --point quick --cases 70 --seed "$SEED" --json
 ok "TopK, rank and radix" clean 150000
 ok "every bank of five small points" exhausted 5
-sq cosim --block topk --point quick --cases 10 --seed "$SEED" --jobs 2 --json
-cp "$W.out" "$W/first"
-sq cosim --block topk --point quick --cases 10 --seed "$SEED" --jobs 1 --json
-ok "the result does not depend on --jobs" cmp -s "$W.out" "$W/first"
 sq cosim --block meta24 --point quick --cases 60 --seed "$SEED" --json
 ok "2:4 select" clean 3000
 ok "all 16 nibbles and all 256 pairs" exhausted 2
@@ -85,5 +81,4 @@ refuse "high-per-bank of the core follows from --sparsity" cosim --high-per-bank
 refuse "high-per-bank of sq_w follows from --sparsity" run --m 1 --n 64 --k 64 --high-per-bank 3
 refuse "core options" cosim --parameter Rows=3
 refuse "only the points" cosim --block array --layers
-refuse "did you mean topk" cosim --block topkk
 finish
