@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# sqsim run --energy: joules of a GEMM by part against a calculation by hand, parts that sum to the last
+# sqsim run --energy: joules of a chip by part against a calculation by hand, parts that sum to the last
 # digit, what a figure of the table or of the memory moves and what it does not, and the refusals. The
 # table is written by hand here: what sqsim energy prints is tested in energy.t.
 . "$(dirname "$0")/lib.sh"
@@ -26,28 +26,14 @@ memory 5 >"$W/m.yaml"
 gemm=(run --m 32 --n 64 --k 256 --format dense --weight-bits 4 --json)
 accept "a GEMM" "${gemm[@]}" --energy t.jsonl --memory m.yaml
 cp "$W.out" "$W/first"
-ok "parts sum to the total in the last digit" [ "$(value 'sum("low") == $r->{energy_low_pj} && sum("high") == $r->{energy_high_pj} && sum("gated") == $r->{energy_gated_pj}')" = 1 ]
-ok "524288 MACs at 10 fJ, with delays 20" [ "$(value 'part("products", "low") . " " . part("products", "high")')" = "5243 10486" ]
-ok "clock pins: 2 fJ a slot where MACs are made" [ "$(value 'part("array_clock", "low")')" = 1049 ]
-# 24 products a cycle in each of 1024 PEs; 128 fJ in 4 cycles of 16 slots.
+# Each part, on drawn machines: tests/llm/figures.py.
 work() { value '1 - ($r->{causes}{low}{memory} + ($r->{causes}{low}{index} // 0)) / $r->{cycles}'; }
-ok "... in the cycles with a job" [ "$(value "abs(part('array_clock', 'gated') - $(work) * part('array_clock', 'high')) < 1")" = 1 ]
-ok "... which are some of them" [ "$(value "$(work) > .2 && $(work) < .9")" = 1 ]
+ok "some cycles have a job" [ "$(value "$(work) > .2 && $(work) < .9")" = 1 ]
 ok "the gate stops no more than clocks" [ "$(value 'part("dram", "gated") == part("dram", "high") && part("products", "gated") == part("products", "high") && part("array_leakage", "gated") == part("array_leakage", "high")')" = 1 ]
-ok "... of 24576 slots in every cycle" [ "$(value 'abs(part("array_clock", "high") - $r->{cycles} * 24576 * .002) < 1')" = 1 ]
-# 40 fJ in 40 ns: 1 uW of 16 slots a cycle.
-ok "leakage of 24576 slots" [ "$(value 'abs(part("array_leakage", "low") - $r->{cycles} * 1e-9 * 24576 / 16 * 1e-6 * 1e12) < 1')" = 1 ]
-ok "lines: changes 2 fJ and clock 1 fJ a MAC, shared by 32" [ "$(value 'part("lines", "low")')" = 49 ]
-ok "output: 1 fJ a MAC" [ "$(value 'part("output", "low")')" = 524 ]
 # Activations twice, weights once; weights hold codes and a scale for 128. Sums of 4 bytes for every chunk of K.
 chunks=$("$SQSIM" "${gemm[@]/--json/--causes}" 2>/dev/null | sed -n 's/.*blocks [0-9]*x[0-9]*x\([0-9]*\) .*/\1/p')
 act=$((32 * 256 * 8 * 2)) sums=$((32 * 64 * 32 * chunks))
 weight() { value '8 * ($r->{bytes_by_stream}{lo} + $r->{bytes_by_stream}{hi} + $r->{bytes_by_stream}{index} + $r->{bytes_by_stream}{scale})'; }
-ok "SRAM: bits that the array reads, and sums" [ "$(value 'part("sram_read", "low") . " " . part("sram_read", "high")')" = "$(((act + $(weight) + sums))) $(((act + $(weight) + sums) * 2))" ]
-ok "... bits loaded, and sums" [ "$(value 'part("sram_write", "low")')" = "$((3 * ($(weight) + 8 * (32 * 256 + 32 * 4) + sums)))" ]
-ok "... leakage of 1 MiB" [ "$(value 'abs(part("sram_leakage", "high") - $r->{cycles} * 1e-9 * 8 * 1048576 * 10e-12 * 1e12) < 1')" = 1 ]
-ok "DRAM: bytes by 5 and 9 pJ a bit" [ "$(value 'part("dram", "low") == 40 * $r->{bytes} && part("dram", "high") == 72 * $r->{bytes}')" = 1 ]
-ok "EDP" [ "$(value 'abs($r->{edp_high_js} / ($r->{energy_high_pj} * 1e-12 * $r->{seconds}) - 1) < 1e-9')" = 1 ]
 ok "joules a token" [ "$(value 'abs($r->{energy_low_j_per_token} * 32 / ($r->{energy_low_pj} * 1e-12) - 1) < 1e-9')" = 1 ]
 
 # Doubling one figure doubles its part and moves no other.

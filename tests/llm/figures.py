@@ -6,7 +6,7 @@ N drawn machines of unequal sides, models and contexts go through the commands i
 products, tokens a second and joules is computed here anew, without the program's tables; in every JSON object of every
 command the parts of CLOSES are the whole. Prints TAP.
 """
-import json, math, random, subprocess, sys
+import json, math, random, re, subprocess, sys
 
 SQSIM, DIR, SEED, N = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 draw = random.Random(SEED)
@@ -184,8 +184,10 @@ def decode(i):
 
 def joules(i):
     """A GEMM on the table of energy_table.sh: 10 fJ a MAC, 20 with delays, clock pins 2 fJ a slot, leakage 1 uW of 16 slots."""
-    hw = machine("m")
+    hw = machine("m", **({"cores": 3, "cols": 32} if i % 2 else {}))
     m, n, k = draw.choice((2, 5, 9, 30)), 32 * draw.randint(1, 6), 128 * draw.randint(1, 4)
+    if i % 2:
+        m, n, k = 2, 32, 4096  # of which cores have a part of K each
     words = ["run", "--machine", "m.yaml", "--m", m, "--n", n, "--k", k, "--format", "dense", "--weight-bits", 4, "--energy", "t.jsonl", "--memory", "memory.yaml"]
     lines, s = run(*words)
     _, wires = run(*["wires.jsonl" if w == "t.jsonl" else w for w in words])
@@ -202,6 +204,12 @@ def joules(i):
             ("lines", "low"): macs * .003 / max(used), ("lines", "high"): macs * .002 / min(used) + slots * .001 / min(all_), ("output", "low"): macs * .001,
             ("dram", "low"): 40 * s["bytes"], ("dram", "high"): 72 * s["bytes"], ("sram_leakage", "low"): hw["cores"] * 2 ** 23 * (hw["act"] + hw["weight"] + hw["out"]) * seconds * 10,
             ("dram", "gated"): 72 * s["bytes"], ("products", "gated"): macs * .020}
+    # Buffers: a tile reads its activations, its weights and what it adds to; what is loaded and all sums are written.
+    parts, chunks, tall, wide = map(int, re.search(r"cores \d+x\d+x(\d+) .* blocks \d+x\d+x(\d+) of (\d+)x(\d+)", subprocess.run([SQSIM, *map(str, words), "--causes"], cwd=DIR, capture_output=True, text=True).stdout).groups())
+    b, tiles = s["bytes_by_stream"], lambda size, block, lines: sum(up(p, lines) for p in pieces(size, block))
+    weights, sums = 8 * sum(b[x] for x in ("lo", "hi", "index", "scale")), 32 * m * n * parts * chunks
+    read, written = 8 * m * k * tiles(n, wide, hw["cols"]) + weights * tiles(m, tall, hw["rows"]) + sums, weights + 8 * (b["act"] + b["act_scale"]) + sums
+    want |= {("sram_read", "low"): read, ("sram_read", "high"): 2 * read, ("sram_write", "low"): 3 * written, ("sram_write", "high"): 4 * written}
     for (part, end), value in want.items():
         got = pj[part][f"{end}_pj"]
         check(f"joules: {part}", got, value, 1e-6 + 1 / max(value, 1), f"{end}: {about}")
@@ -209,7 +217,7 @@ def joules(i):
 
 def others():
     """Commands that have sums and are not in the accounts above."""
-    hw = machine("m")
+    hw = machine("m", cores=draw.choice((2, 3)))
     with open(f"{DIR}/w.csv", "w") as f:
         f.write("Layer,M,N,K,Count,\n" + "".join(f"l{i},{draw.randint(1, 40)},{32 * draw.randint(1, 9)},{128 * draw.randint(1, 5)},{draw.randint(1, 4)},\n" for i in range(3)))
     for options in ("sq_w", "sq_a_static", "gqsa --sparsity 0.5 --group 16", "spqt", "spqr", "sp24", "mxplus"):
@@ -222,6 +230,10 @@ def others():
     lines, s = run("run", "model.json", "--machine", "m.yaml", "--phase", "decode", "--context", 50, "--format", "dense", "--weight-bits", 4, "--energy", "t.jsonl", "--memory", "memory.yaml")
     for end, pj in (("low", 40), ("gated", 72), ("high", 72)):
         check("joules: DRAM of a pass is that of all its bytes", next(p[f"{end}_pj"] for p in s["energy"]["energy_parts"] if p["part"] == "dram"), pj * sum(l["bytes"] for l in lines if "part" in l), 1e-5, end)
+    ms, lanes = sum(l["ms"] for l in lines if "part" in l), hw["cores"] * hw["lanes"]
+    low, high = (next(p[f"{end}_pj"] for p in s["energy"]["energy_parts"] if p["part"] == "vector") for end in ("low", "high"))
+    operations = (high - low - lanes * hw["clock"] * ms * 1e4) / .09  # 100 fJ each, 200 with delays; clock pins 10 fJ, in every cycle
+    check("joules: vector units of all cores leak 0.1 uW a lane", low - .11 * operations, lanes * ms * 100, 5 / (lanes * ms * 100))
     run("run", "--machine", "edge4_lpddr5", "--workload", "w.csv", "--format", "nvfp4")
     run("run", "--device", draw.choice(("ddr4-2400", "ddr5-4800", "lpddr4-3200")))
     with open(f"{DIR}/requests.csv", "w") as f:

@@ -4,7 +4,7 @@
 # sides, and parts that must add up in every JSON object (figures.py).
 . "$(dirname "$0")/../cli/lib.sh"
 . "$ROOT/tests/docs/energy_table.sh"
-table 320000 640000 >"$W/t.jsonl"
+{ table 320000 640000; vector_line; } >"$W/t.jsonl"
 sed 's/"switching":/"switching":0,"wires":/g' "$W/t.jsonl" >"$W/wires.jsonl"
 printf 'name: m\ndram: [{type: one, low: 5 pJ/bit, high: 9 pJ/bit, source: s}]\nsram: {read_low: 1 pJ/bit, read_high: 2 pJ/bit, write_low: 3 pJ/bit, write_high: 4 pJ/bit, leak_low: 10 pW/bit, leak_high: 10 pW/bit, source: s}\n' >"$W/memory.yaml"
 exec python3 "$ROOT/tests/llm/figures.py" "$SQSIM" "$W" "${SQ_SEED:-1}" "${FIGURES:-12}" ${FIGURES_TOOLS-tools}
