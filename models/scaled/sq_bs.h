@@ -28,8 +28,7 @@
 // value is (float)element * step, rounded once.
 //
 // Nothing here allocates: the caller owns the buffers.
-#ifndef SQ_BS_H
-#define SQ_BS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -221,5 +220,3 @@ void sq_bs_load(const struct sq_bs_product *g, size_t panel, void *panels, void 
 // the codes of the tokens itself. Scratch: sq_bs_gemm_scratch bytes, 64-byte aligned.
 size_t sq_bs_gemm_scratch(const struct sq_bs_product *g);
 void sq_bs_gemm(const struct sq_bs_product *g, void *scratch);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Block-scaled rows as factors of products that are summed as a tensor core does it (models/number/sq_sum.h, SPEC Q.11).
-#ifndef SQ_BS_ACCUMULATE_H
-#define SQ_BS_ACCUMULATE_H
+#pragma once
 
 #include "models/number/sq_sum.h"
 #include "models/scaled/sq_bs.h"
@@ -12,5 +11,3 @@ void sq_bs_accumulate_load(const struct sq_bs *c, size_t row, double *out, int16
 // Onto sums [x->n][w->n] those of all rows of both by the rule, without what is above their blocks. False: no memory.
 bool sq_bs_accumulate(const struct sq_sum_rule *r, const struct sq_bs *w, const struct sq_bs *x,
                       double *sum);
-
-#endif

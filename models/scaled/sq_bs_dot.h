@@ -5,8 +5,7 @@
 // Each loop adds fl((float)P * fl(s_w * s_x)) of every block to A, in ascending order, as SPEC Q.7
 // has it; where that product is exact it may be a fused one. Scales are in the planes times the
 // unit of the elements.
-#ifndef SQ_BS_DOT_H
-#define SQ_BS_DOT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ sq_bs_dot_fn *sq_bs_dot_of(enum sq_gemm_kernel kernel, enum sq_bs_form form, boo
 // Whether INT8, and whether SPARSE and GATHER are there.
 bool sq_bs_has_int8(enum sq_gemm_kernel kernel);
 bool sq_bs_has_gather(enum sq_gemm_kernel kernel);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPTQ on block-scaled formats, and on rotated inputs (SPEC Q.6, Q.7, B.4).
-#ifndef SQ_BS_GPTQ_H
-#define SQ_BS_GPTQ_H
+#pragma once
 
 #include "models/quant/sq_calibration.h"
 #include "models/scaled/sq_bs.h"
@@ -17,5 +16,3 @@ enum sq_status sq_bs_gptq_encode(struct sq_bs *c, const float *w, const struct s
 // over. Free with sq_calibration_free. SQ_ERR_ARG without a Hessian.
 enum sq_status sq_bs_rotate_calibration(const struct sq_calibration *from, size_t k, unsigned n,
                                         struct sq_calibration *to, struct sq_error *err);
-
-#endif

@@ -9,8 +9,7 @@
 //   error = least |2 q - v S| of all values v of the element, in halves; held to 127
 //
 // The scale above the blocks is 2^above.
-#ifndef SQ_BS_INTEGER_H
-#define SQ_BS_INTEGER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -68,5 +67,3 @@ INLINE int32_t sq_bs_error_of(enum sq_bs_values of, int32_t q, int32_t step)
         least = sq_bs_error_nearer(least, q, of == SQ_BS_OF_INT4 ? 2 * (i + 1) : e2m1[i], step);
     return sq_bs_error_held(least);
 }
-
-#endif

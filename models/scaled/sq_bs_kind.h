@@ -6,8 +6,7 @@
 //
 // A member that is NULL or 0 is what its comment calls the default. Defaults are slow where they
 // concern whole rows, never wrong.
-#ifndef SQ_BS_KIND_H
-#define SQ_BS_KIND_H
+#pragma once
 
 #include "models/scaled/sq_bs.h"
 
@@ -99,5 +98,3 @@ void sq_bs_least_error(const struct sq_bs_format *f, const float *x, size_t n,
                        size_t n_candidates, struct sq_bs_block *b);
 // A code of SQ, where the pattern of -0 is no value.
 uint8_t sq_bs_code_without_minus_zero(enum sq_element e, float x);
-
-#endif

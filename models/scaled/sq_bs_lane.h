@@ -7,8 +7,7 @@
 //   - scales of E8M0 so far from 1 that a product might leave the normal numbers of binary32
 //   - blocks of E5M2 that span so many binades that a sum needs more than the 53 bits of binary64
 //   - more marks in a block than its format allows
-#ifndef SQ_BS_LANE_H
-#define SQ_BS_LANE_H
+#pragma once
 
 #include "models/scaled/sq_bs.h"
 
@@ -48,5 +47,3 @@ void sq_bs_lane_values(const struct sq_bs_lane *l, const struct sq_bs *c, size_t
                        const struct sq_bs_tables *t);
 // to[i] = x[i] + offset of n elements, into bytes.
 void sq_bs_lane_bytes(const int16_t *x, size_t n, int offset, uint8_t *to);
-
-#endif

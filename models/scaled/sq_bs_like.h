@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights in E2M1 encoded with the arithmetic of other programs, operation by operation (SPEC Q.10): which number
 // is divided by which, where it is rounded, what a block of zeros gets. What is stored means what it means in sq_bs.h.
-#ifndef SQ_BS_LIKE_H
-#define SQ_BS_LIKE_H
+#pragma once
 
 #include "models/scaled/sq_bs.h"
 
@@ -34,5 +33,3 @@ struct sq_bs_like_tensor {
 struct sq_bs_like_tensor sq_bs_like_begin(struct sq_bs *c, enum sq_bs_like like, const float *x);
 // Scales and codes of a row x[k_orig]; rows in any order and thread.
 void sq_bs_like_row(const struct sq_bs_like_tensor *t, struct sq_bs *c, size_t row, const float *x);
-
-#endif

@@ -9,8 +9,7 @@
 //   SUB    TABLE: of a block its grid, where the scale does not say it, then the exponents by level
 //
 // Scales are bytes as they stand in struct sq_bs.
-#ifndef SQ_BS_PACK_H
-#define SQ_BS_PACK_H
+#pragma once
 
 #include "models/scaled/sq_bs.h"
 
@@ -32,5 +31,3 @@ enum sq_status sq_bs_unpack_row(struct sq_bs *c, size_t row, const uint8_t *cons
                                 struct sq_error *err);
 // Scales of blocks and globals: NaN, infinities, signs, zero globals (SQ_ERR_SCALE).
 enum sq_status sq_bs_check_scales(const struct sq_bs *c, struct sq_error *err);
-
-#endif

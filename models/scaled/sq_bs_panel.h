@@ -24,8 +24,7 @@
 //
 // The loops multiply pairs of rows whose reaches are at most SQ_BS_REACH together (sq_bs_lane.h);
 // the others need the plain loops.
-#ifndef SQ_BS_PANEL_H
-#define SQ_BS_PANEL_H
+#pragma once
 
 #include "models/scaled/sq_bs.h"
 #include "models/scaled/sq_bs_dot.h"
@@ -82,5 +81,3 @@ void sq_bs_load_groups(const struct sq_bs_plan *plan, const struct sq_bs *x, siz
 // n blocks of a WIDE plane of a panel, with elements of binary64: sq_bs_widened bytes a block.
 size_t sq_bs_widened(const struct sq_bs_plan *plan);
 void sq_bs_widen(const struct sq_bs_plan *plan, const uint8_t *blocks, size_t n, uint8_t *out);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Block-scaled products element by element: what sq_bs_gemm does where its loops do not reach
 // (sq_bs_panel.h), and what tests hold it to. Internal to models/ and tests/.
-#ifndef SQ_BS_PLAIN_H
-#define SQ_BS_PLAIN_H
+#pragma once
 
 #include "models/output/sq_combine.h"
 #include "models/scaled/sq_bs.h"
@@ -14,5 +13,3 @@ size_t sq_bs_plain_scratch(const struct sq_bs *w);
 void sq_bs_plain_load(const struct sq_bs *w, size_t c0, void *scratch);
 void sq_bs_plain(const struct sq_bs *w, size_t c0, const struct sq_bs *x, size_t t, void *scratch,
                  float y[SQ_BS_PLAIN_CHANNELS]);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Codes of the scales of blocks and their values, for loops: without branches and tables. Internal to models/.
-#ifndef SQ_BS_SCALE_H
-#define SQ_BS_SCALE_H
+#pragma once
 
 #include <math.h>
 
@@ -116,5 +115,3 @@ INLINE float sq_bs_scale_value(enum sq_bs_scale_type type, int32_t code)
            : type == SQ_BS_SCALE_UE5M3 && code < 8 ? (float)code * 0x1p-17f
                                                    : v;
 }
-
-#endif

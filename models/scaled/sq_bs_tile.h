@@ -3,8 +3,7 @@
 // so that scales, candidates and squared errors need no sum across one. A kind (sq_bs_kind.h) writes
 // what it does to such a tile as one inline function, and SQ_BS_LOOPS compiles it for each level of the
 // processor. The results are those of its choose and encode. Internal to the files of kinds.
-#ifndef SQ_BS_TILE_H
-#define SQ_BS_TILE_H
+#pragma once
 
 #include <math.h>
 #include <string.h>
@@ -454,5 +453,3 @@ INLINE void sq_bs_tile_of_row(sq_bs_tile_body *body, sq_bs_tile_in *in, sq_bs_ti
     {                                                                                              \
         body(c, row, x);                                                                           \
     }
-
-#endif

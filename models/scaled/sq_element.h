@@ -2,8 +2,7 @@
 // The elements of the block-scaled formats (SPEC Q.1): small floats, and signed integers of 4, 5
 // and 8 bits. A code is an unsigned byte that holds exactly the element's bits; integers are two's
 // complement, -qmax..qmax, their lowest pattern is the code of no value.
-#ifndef SQ_ELEMENT_H
-#define SQ_ELEMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ bool sq_element_is_number(enum sq_element e, uint8_t code);
 
 // Exact floor(log2 |x|), from the exponent field and below it from the leading one. x is not 0.
 int sq_floor_log2(float x);
-
-#endif

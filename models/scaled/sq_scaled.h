@@ -7,8 +7,7 @@
 //             every order the same; rounded once at the end where a binary32 is wanted
 //   ALIGNED   a block is a step of sq_sum_rule, whose terms are the products of the block and A (SPEC Q.11)
 //   AFTER     the same with c = after: A is added in binary32
-#ifndef SQ_SCALED_H
-#define SQ_SCALED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -191,5 +190,3 @@ int64_t sq_scaled_limit(enum sq_scaled_element act, enum sq_scaled_element weigh
                         unsigned bank, unsigned high, unsigned k);
 // Bits of a signed sum that may be `limit` in both signs; 65: more than 64.
 unsigned sq_scaled_sum_bits(int64_t limit);
-
-#endif

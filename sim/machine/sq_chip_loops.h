@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fast run of a layer on the chip: its steps (sq_chip_fast.c), and the loops that they are in (sq_chip_loops.c).
-#ifndef SQ_CHIP_LOOPS_H
-#define SQ_CHIP_LOOPS_H
+#pragma once
 
 #include "sim/machine/sq_chip_state.h"
 
@@ -56,5 +55,3 @@ struct sq_chip_run {
 void sq_chip_loops_init(struct sq_chip_run *run);
 // Goes from the first posted job to the last one. False: no memory.
 bool sq_chip_loops_run(struct sq_chip_run *run);
-
-#endif

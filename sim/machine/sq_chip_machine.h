@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A machine that is a chip (key `chip` of its YAML): its array, buffers and DRAM are those of rtl/top/sq_top.sv, and
 // a GEMM takes the cycles of the chip's own cycle model (sq_chip_run.h), which are those of the RTL.
-#ifndef SQ_CHIP_MACHINE_H
-#define SQ_CHIP_MACHINE_H
+#pragma once
 
 #include "sim/format/top/sq_chip_route.h"
 #include "sim/machine/sq_machine_stats.h"
@@ -29,5 +28,3 @@ enum sq_status sq_chip_mapping_run(const struct sq_machine *machine, const struc
                                    const struct sq_gemm *gemm, struct sq_mapping *plan,
                                    struct sq_machine_stats *stats, struct sq_chip_memo *memo,
                                    struct sq_error *err);
-
-#endif

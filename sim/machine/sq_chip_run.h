@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A layer on the chip (rtl/top/sq_top.sv) with an ideal memory, from the start in CONTROL to the response of
 // the last write, as the chip's own counters say: in two ways that agree in every counter.
-#ifndef SQ_CHIP_RUN_H
-#define SQ_CHIP_RUN_H
+#pragma once
 
 #include "sim/machine/sq_chip_state.h"
 
@@ -36,5 +35,3 @@ void sq_chip_memo_free(struct sq_chip_memo *memo);
 enum sq_status sq_chip_run_next(const unsigned *value, const struct sq_env_choice *memory,
                                 const struct sq_top_layer *layer, struct sq_chip_memo *memo,
                                 struct sq_chip_stats *stats, struct sq_error *err);
-
-#endif

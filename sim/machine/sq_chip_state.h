@@ -2,8 +2,7 @@
 // The chip and its ideal memory without what no cycle depends on: values and addresses. A cycle is that of
 // sq_top_sim.h and sq_axi_memory.h, in the same order; the parts that know no values (buffers, engine) are
 // theirs. The state is small and plain, so that it can be compared with another one (sq_chip_fast.c).
-#ifndef SQ_CHIP_STATE_H
-#define SQ_CHIP_STATE_H
+#pragma once
 
 #include "sim/block/flow/sq_engine.h"
 #include "sim/block/top/sq_axi_memory.h"
@@ -221,5 +220,3 @@ struct sq_chip_given {
 bool sq_chip_tiles_go(const struct sq_chip_setup *c, struct sq_memo *m, struct sq_chip_walk *walk,
                       const struct sq_chip_given *given, struct sq_chip_state *w,
                       struct sq_chip_feed *f);
-
-#endif

@@ -8,8 +8,7 @@
 //
 // Not promised: what a router can do (a wire is as long as its tree, and no two are in each other's way), a clock tree,
 // taps, and a supply's own wires. The same netlist, LEF, utilisation and seed give the same places.
-#ifndef SQ_PLACE_H
-#define SQ_PLACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -92,5 +91,3 @@ enum sq_status sq_place_global(struct sq_place *p, uint64_t seed, struct sq_erro
 enum sq_status sq_place_rows(struct sq_place *p, struct sq_error *err);
 // Exchanges and moves of single cells that shorten the nets (sq_place_improve.c).
 enum sq_status sq_place_improve(struct sq_place *p, struct sq_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A picture of a placement: rows, cells by colour, and the longest path from pin to pin.
-#ifndef SQ_PLACE_SVG_H
-#define SQ_PLACE_SVG_H
+#pragma once
 
 #include <stdio.h>
 
@@ -14,5 +13,3 @@ enum { SQ_PLACE_SVG_GROUPS = 16 };
 // cell or pin that is not there.
 enum sq_status sq_place_svg(FILE *out, const struct sq_place *p, const uint8_t *group,
                             const char *const *name, const char *report, struct sq_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A tree of horizontal and vertical wires through the pins of a net.
-#ifndef SQ_STEINER_H
-#define SQ_STEINER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ void sq_steiner_free(struct sq_steiner *s);
 // The length of the wire of a node; of all wires.
 double sq_steiner_wire(const struct sq_steiner *s, size_t node);
 double sq_steiner_length(const struct sq_steiner *s);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Delays of a block with the wires of its placed netlist, in place of the wire load that a library guesses: what
 // struct sq_synth calls as on_area.
-#ifndef SQ_WIRES_H
-#define SQ_WIRES_H
+#pragma once
 
 #include "sim/place/sq_spef.h"
 #include "sim/synth/sq_synth.h"
@@ -23,5 +22,3 @@ enum sq_status sq_wires_place(const struct sq_synth *s, const struct sq_synth_bl
 // The same for struct sq_synth: what it leaves is in the result.
 enum sq_status sq_wires_on_area(const struct sq_synth *s, const struct sq_synth_block *block,
                                 struct sq_synth_result *result, struct sq_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parameters, ports and stimulus of sq_array_scaled (sq_array_scaled_block.c).
-#ifndef SQ_ARRAY_SCALED_DRAW_H
-#define SQ_ARRAY_SCALED_DRAW_H
+#pragma once
 
 #include "sim/block/flow/sq_block.h"
 #include "sim/block/scaled/sq_scaled_codes.h"
@@ -55,5 +54,3 @@ void sq_array_scaled_draw(const unsigned *v, struct sq_rng *rng, enum sq_stimulu
 enum { SQ_ARRAY_SCALED_N_DIRECTED = 3 };
 enum sq_status sq_array_scaled_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
                                         struct sq_error *err);
-
-#endif

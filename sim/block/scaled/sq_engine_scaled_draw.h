@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parameters, ports and stimulus of sq_engine_scaled (sq_engine_scaled_block.c).
-#ifndef SQ_ENGINE_SCALED_DRAW_H
-#define SQ_ENGINE_SCALED_DRAW_H
+#pragma once
 
 #include "models/scaled/sq_scaled.h"
 #include "sim/block/output/sq_output_sim.h"
@@ -66,5 +65,3 @@ void sq_es_fill_side(const struct sq_es_side *s, bool is_negative, bool is_large
 // One thing of an operand wrong. False where it has no such thing.
 bool sq_es_spoil(const struct sq_es_side *s, struct sq_rng *rng, enum sq_scaled_error kind,
                  int32_t *record);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Activations that are encoded in front of sq_engine_scaled: blocks as sq_act_blocks makes them, and whole tokens as
 // sq_encode does.
-#ifndef SQ_ENGINE_SCALED_ENCODE_H
-#define SQ_ENGINE_SCALED_ENCODE_H
+#pragma once
 
 #include "sim/block/scaled/sq_engine_scaled_draw.h"
 
@@ -33,5 +32,3 @@ uint16_t sq_es_over(const unsigned *encoder, uint16_t x, const float global[SQ_B
 // What sq_es_over makes 0 counts as 0.
 void sq_es_encode_tokens(const unsigned *encoder, const struct sq_es_layout *l, const uint16_t *x,
                          size_t blocks, int32_t *record, float *global);
-
-#endif

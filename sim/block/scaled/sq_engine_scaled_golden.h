@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The golden product of sq_engine_scaled: stored blocks of both operands to outputs, as the formats
 // define it (SPEC Q.7).
-#ifndef SQ_ENGINE_SCALED_GOLDEN_H
-#define SQ_ENGINE_SCALED_GOLDEN_H
+#pragma once
 
 #include "sim/block/flow/sq_case.h"
 #include "sim/block/scaled/sq_engine_scaled_draw.h"
@@ -31,5 +30,3 @@ float sq_es_float(const struct sq_es_layout *l, int64_t sum);
 
 // The words of a job, as struct sq_block asks for (sq_block.h).
 uint64_t sq_es_golden(const unsigned *v, const struct sq_group *in, int32_t *out);
-
-#endif

@@ -2,8 +2,7 @@
 // What the codes of a side of sq_array_scaled and sq_engine_scaled stand for: of an element that is built in, or of a
 // table, whose values stand behind the parameters of the point. A block has a grid: of a table as its scale or its
 // bits beside the codes say, of IF4 and RAZER the sign of its scale, else 0.
-#ifndef SQ_SCALED_CODES_H
-#define SQ_SCALED_CODES_H
+#pragma once
 
 #include <stdio.h>
 
@@ -72,5 +71,3 @@ const char *sq_scaled_write_source(const unsigned *v, unsigned act, unsigned wei
 #define SQ_ZERO4_WORDS                                                                             \
     SQ_SCALED_FOUR(0, 1, 2, 3), SQ_SCALED_FOUR(4, 5, 6, 7), SQ_SCALED_FOUR(8, 9, 10, 11),          \
         SQ_SCALED_FOUR(12, 13, 14, 15)
-
-#endif

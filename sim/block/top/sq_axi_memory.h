@@ -24,8 +24,7 @@
 //   31..28  0: a good address; else enum sq_axi_fault
 //   27..20  number modulo 256 of the beat that fails, counted in beats from address 0
 //   19..0   place
-#ifndef SQ_AXI_MEMORY_H
-#define SQ_AXI_MEMORY_H
+#pragma once
 
 #include "sim/block/flow/sq_block.h"
 #include "sim/block/top/sq_regs.h"
@@ -147,5 +146,3 @@ enum sq_axi_fault sq_axi_fault_at(uint64_t addr, unsigned nbytes);
 // Word i of the beat that is read there; of the one that must be written there.
 int32_t sq_axi_read_word(uint64_t addr, unsigned i);
 int32_t sq_axi_write_word(uint64_t addr, unsigned i);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cycle model of sq_dma: in which cycle it sends which request to memory, takes a beat or gives
 // one. All its outputs follow from its state. The data of the beats pass through unchanged.
-#ifndef SQ_DMA_SIM_H
-#define SQ_DMA_SIM_H
+#pragma once
 
 #include "sim/block/flow/sq_block.h"
 
@@ -79,5 +78,3 @@ void sq_dma_ask(const void *state, struct sq_pins *pins);
 void sq_dma_clock(void *state, const struct sq_offer *in, bool out_ready);
 bool sq_dma_is_idle(const struct sq_dma_sim *s); // while abort is set: nothing is under way
 void sq_dma_status(const struct sq_dma_sim *s, int32_t status[2]);
-
-#endif

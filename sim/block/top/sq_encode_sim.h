@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cycle model of sq_encode with its data: outputs of one layer to activations of the next. All its outputs follow
 // from its state. Zero but for its sizes, it has no descriptor.
-#ifndef SQ_ENCODE_SIM_H
-#define SQ_ENCODE_SIM_H
+#pragma once
 
 #include "models/core/sq_act_token.h"
 #include "sim/block/flow/sq_pipeline.h"
@@ -101,5 +100,3 @@ struct sq_encode_in {
     const struct sq_dma_beat *beat; // of the outputs, or NULL
 };
 void sq_encode_clock(struct sq_encode_sim *s, const struct sq_encode_in *in);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cycle model of sq_gear with its data: words that become words of another width.
-#ifndef SQ_GEAR_SIM_H
-#define SQ_GEAR_SIM_H
+#pragma once
 
 #include "sim/block/top/sq_dma_sim.h"
 #include "sim/block/top/sq_top_image.h"
@@ -51,5 +50,3 @@ struct sq_gear_in {
     bool poison, last;
 };
 void sq_gear_clock(struct sq_gear_sim *g, const struct sq_gear_in *in, bool out_ready);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A host behind AXI4-Lite at the registers of sq_top: an access takes cycles, and so does a call of the driver
 // (lib/sq_driver.h), of which the host makes one access after the other.
-#ifndef SQ_LITE_HOST_H
-#define SQ_LITE_HOST_H
+#pragma once
 
 #include "lib/sq_driver.h"
 #include "sim/block/top/sq_axi_memory.h"
@@ -59,5 +58,3 @@ struct sq_lite_call {
 struct sq_driver sq_lite_driver(struct sq_lite_call *c, bool waits);
 // What it needed has come: what was read, 0 behind a write, whether to wait on.
 void sq_lite_answer(struct sq_lite_call *c, uint32_t data);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cycle model of sq_operand_buffer: which half is full, how many places the job still reads, what is
 // on its way to the output. It knows nothing of the data. A struct of zeros is empty.
-#ifndef SQ_OPERAND_BUFFER_SIM_H
-#define SQ_OPERAND_BUFFER_SIM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ static inline void sq_operand_buffer_clock(struct sq_operand_buffer_sim *s, uint
     s->ahead += read;
     s->ahead -= leaves;
 }
-
-#endif

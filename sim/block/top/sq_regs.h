@@ -2,8 +2,7 @@
 // The registers of sq_top and the words of a descriptor and of a record of the ring, in one table. From it are written
 // rtl/top/sq_regs_pkg.sv, lib/sq_regs.h for drivers, docs/registers.md, and rtl/top/sq_top.rdl and sq_top.xml for the tools of
 // others; tests/unit/top/test_regs.c compares all of them with the table (UPDATE=1 writes them anew).
-#ifndef SQ_REGS_H
-#define SQ_REGS_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -163,5 +162,3 @@ void sq_regs_write_header(FILE *out);
 void sq_regs_write_page(FILE *out);
 void sq_regs_write_rdl(FILE *out);
 void sq_regs_write_ipxact(FILE *out);
-
-#endif

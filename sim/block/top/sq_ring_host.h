@@ -6,8 +6,7 @@
 // descriptor, or end by the watchdog. It complains of what sq_top_host.h complains of, of a record that is not written
 // in its turn or does not hold what must stand there, of a slot that does not end, and of an interrupt that nothing
 // has raised. Or the caller brings the layers (SQ_RING_GIVEN).
-#ifndef SQ_RING_HOST_H
-#define SQ_RING_HOST_H
+#pragma once
 
 #include "sim/block/top/sq_lite_host.h"
 #include "sim/block/top/sq_top_draw.h"
@@ -108,5 +107,3 @@ void sq_ring_host_init(const unsigned *value, const struct sq_env_choice *choice
 void sq_ring_host_drive(const void *env, struct sq_pins *pins);
 const char *sq_ring_host_clock(void *env, const struct sq_pins *pins);
 bool sq_ring_host_is_busy(const void *env);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cycle model of sq_ring: which descriptor runs, the end of a layer before its time, and the record of a layer.
 // What it shows in a cycle follows from its state and from struct sq_ring_in. Zeros are the state after reset.
-#ifndef SQ_RING_SIM_H
-#define SQ_RING_SIM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ struct sq_ring_out {
 struct sq_ring_out sq_ring_out(const struct sq_ring_sim *s, const struct sq_ring_in *in);
 uint64_t sq_ring_record_at(const struct sq_ring_sim *s, uint64_t base); // its address
 void sq_ring_clock(struct sq_ring_sim *s, const struct sq_ring_in *in);
-
-#endif

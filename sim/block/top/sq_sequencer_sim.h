@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cycle model of sq_sequencer: a layer from its descriptor to its last response. All its outputs
 // follow from its state, but for done and refused. With all but its sizes zero, no layer runs.
-#ifndef SQ_SEQUENCER_SIM_H
-#define SQ_SEQUENCER_SIM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -135,5 +134,3 @@ void sq_sequencer_clock(struct sq_sequencer_sim *s, const struct sq_sequencer_in
 // whether the step needs that, which is s->transfer then; posts jobs, and those that are taken are done.
 bool sq_sequencer_next_transfer(struct sq_sequencer_sim *s);
 void sq_sequencer_clock_jobs(struct sq_sequencer_sim *s, const struct sq_sequencer_in *in);
-
-#endif

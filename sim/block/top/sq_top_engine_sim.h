@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the engine of sq_top computes, and its time. Its own model (sq_engine_array_block,
 // sq_engine_scaled_block, that of sq_indexed_block) says when; the values follow here as operands and scales come.
-#ifndef SQ_TOP_ENGINE_SIM_H
-#define SQ_TOP_ENGINE_SIM_H
+#pragma once
 
 #include "sim/block/top/sq_top_image.h"
 
@@ -91,5 +90,3 @@ struct sq_top_indexed_in {
 bool sq_top_indexed_waits(const struct sq_top_engine *e); // the last word: for padding
 void sq_top_indexed_clock(struct sq_top_engine *e, const struct sq_top_indexed_in *in);
 void sq_top_engine_clock(struct sq_top_engine *e, const struct sq_top_engine_in *in);
-
-#endif

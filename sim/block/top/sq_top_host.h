@@ -12,12 +12,9 @@
 // It complains of a word that is written where it must not be or does not hold the golden output, an
 // output that was not written, a status, counter or register that is wrong, an interrupt that does not
 // come or stays.
-#ifndef SQ_TOP_HOST_H
-#define SQ_TOP_HOST_H
+#pragma once
 
 #include "sim/block/top/sq_ring_host.h"
 #include "sim/block/top/sq_top_work.h"
 
 extern const struct sq_env sq_top_host;
-
-#endif

@@ -22,8 +22,7 @@
 //   weight     for each block of columns as many beats as the descriptor says, a kept group each, as the engine has
 //              it; channel after channel, and padding behind them
 //   row_scale  as above; col_scale: a beat for each channel, the kept groups of its block up to its end
-#ifndef SQ_TOP_IMAGE_H
-#define SQ_TOP_IMAGE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -165,5 +164,3 @@ struct sq_top_given {
         n_gap; // words of outputs; of them: words between two regions, which are not written
     uint64_t *counted; // NULL, or [SQ_HOST_COUNTERS]: what the host reads behind the layer
 };
-
-#endif

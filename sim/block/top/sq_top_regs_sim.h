@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cycle model of sq_top_regs: registers behind AXI4-Lite. Its outputs follow from its state. Zeros,
 // with the fields that say what the chip is, are the state after reset.
-#ifndef SQ_TOP_REGS_SIM_H
-#define SQ_TOP_REGS_SIM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ void sq_top_regs_init_counts(struct sq_top_regs_sim *s, uint32_t start); // afte
 // The record of the layer that has ended.
 void sq_top_regs_record(const struct sq_top_regs_sim *s, uint32_t word[SQ_RECORD_WORDS]);
 void sq_top_regs_clock(struct sq_top_regs_sim *s, const struct sq_top_regs_in *in);
-
-#endif

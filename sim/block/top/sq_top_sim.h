@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cycle model of sq_top: the models of its parts with what stands between them, and the data that
 // flow through. All its outputs follow from its state.
-#ifndef SQ_TOP_SIM_H
-#define SQ_TOP_SIM_H
+#pragma once
 
 #include "sim/block/top/sq_axi_memory.h"
 #include "sim/block/top/sq_dma_sim.h"
@@ -56,5 +55,3 @@ struct sq_top_sim {
 void sq_top_init(const unsigned *value, void *state);
 void sq_top_ask(const void *state, struct sq_pins *pins);
 void sq_top_clock(void *state, const struct sq_offer *in, bool out_ready);
-
-#endif

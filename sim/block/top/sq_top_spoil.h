@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Descriptors that sq_top must refuse: each way in which one can be wrong.
-#ifndef SQ_TOP_SPOIL_H
-#define SQ_TOP_SPOIL_H
+#pragma once
 
 #include "models/sq_rng.h"
 #include "sim/block/top/sq_top_image.h"
@@ -51,5 +50,3 @@ void sq_spoil_encoder(uint32_t word[SQ_DESC_WORDS], uint32_t number, const unsig
 // The same of kind vector, of kind attend.
 void sq_spoil_vector(uint32_t word[SQ_DESC_WORDS], uint32_t number, const unsigned *value);
 void sq_spoil_attend(uint32_t word[SQ_DESC_WORDS], uint32_t number, const unsigned *value);
-
-#endif

@@ -2,8 +2,7 @@
 // Layers that the host of sq_top (sq_top_host.h) runs, one after the other: some with a fault of the bus, illegal
 // operands or a descriptor that must be refused. Each is drawn from seed and number; its memory, which complains of
 // what is written wrong; the status that must come.
-#ifndef SQ_TOP_WORK_H
-#define SQ_TOP_WORK_H
+#pragma once
 
 #include "sim/block/top/sq_axi_memory.h"
 #include "sim/block/top/sq_top_draw.h"
@@ -67,5 +66,3 @@ uint32_t sq_host_fault_status(enum sq_axi_fault fault);
 const char *sq_top_work_status(const struct sq_top_work *w, uint32_t status);
 // Memory, whose ctx is a struct sq_top_work.
 extern const struct sq_axi_content sq_top_work_content;
-
-#endif

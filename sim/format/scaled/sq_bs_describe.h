@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Block-scaled formats as data: a description in YAML (SPEC Q.9) becomes a table, and a table of a
 // format as sq_formats[] has them.
-#ifndef SQ_BS_DESCRIBE_H
-#define SQ_BS_DESCRIBE_H
+#pragma once
 
 #include "models/scaled/sq_bs_table.h"
 
@@ -20,5 +19,3 @@ enum { SQ_BS_DESCRIPTION_MAX = 16 << 10 }; // bytes of a text
 // sq_bs_table_settle refuses. Runs nothing and opens nothing.
 enum sq_status sq_bs_describe(const void *text, size_t nbytes, const char *what,
                               struct sq_bs_description *d, struct sq_error *err);
-
-#endif

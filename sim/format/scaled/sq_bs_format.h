@@ -7,8 +7,7 @@
 // (split), `scale_high` U8 (high scale of the bank); mxplus: `place` U8; nv*, sq_b: `global` F32
 // [1], `global_high` F32 [N] or [1]; static scales of activations: `act_global` F32 [2]. The
 // streams are those of models/scaled/sq_bs_pack.h.
-#ifndef SQ_BS_FORMAT_H
-#define SQ_BS_FORMAT_H
+#pragma once
 
 #include "models/scaled/sq_bs_like.h"
 #include "models/scaled/sq_bs_pack.h"
@@ -129,5 +128,3 @@ extern const char *const sq_bs_algorithm_choice[], *const sq_bs_operand_choice[]
     SQ_UINT("chunk", SQ_IN_EVAL, SQ_IN_EVAL, 8, SQ_SUM_STEP_MAX, 32, SQ_BS_OWN(chunk),             \
             "products that --accumulate aligns together")
 // clang-format on
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fields of a recipe that only block-scaled formats have; sq_bs_of (sq_bs_format.h) makes a
 // struct sq_bs_format of them. Files hold the values of these enums: never renumber them.
-#ifndef SQ_BS_RECIPE_H
-#define SQ_BS_RECIPE_H
+#pragma once
 
 #include "sim/format/sq_recipe.h"
 
@@ -51,5 +50,3 @@ struct sq_bs_recipe {
     unsigned is_by_maximum;   //
 };
 SQ_RECIPE_OPTIONS(sq_bs)
-
-#endif
