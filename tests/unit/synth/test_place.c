@@ -61,8 +61,7 @@ static enum sq_status read_lef(const char *first, const char *second, struct sq_
     const char *const path[] = {one, other};
     write_bytes(one, first, strlen(first));
     write_bytes(other, second, strlen(second));
-    const enum sq_status status = sq_lef_read(&lef, path, 2, err);
-    return status;
+    return sq_lef_read(&lef, path, 2, err);
 }
 
 static void near(double got, double want)
@@ -143,8 +142,7 @@ static enum sq_status read_place(struct sq_place *p, const char *json, const cha
 {
     const char *const path = tmpdir_path(dir, "mapped.json");
     write_bytes(path, json, strlen(json));
-    const enum sq_status status = sq_place_read(p, path, clock, &lef, err);
-    return status;
+    return sq_place_read(p, path, clock, &lef, err);
 }
 
 // The INV at (0, 0), a NAND at (10, 0) flipped, a NAND at (10, 4) in a row that is upside down; ports left and right.
