@@ -251,6 +251,8 @@ lint sq_sequencer Encode=1 Vector=1
 lint sq_top
 netlist_of sq_top Rows=1
 netlist_of sq_attend Lanes=2
+netlist_of sq_top_vector DataW=32
+netlist_of sq_top_attend Attend=145
 lint sq_top IdW=4 Id=9 Gate=0 Vector=1
 lint sq_top OutKind=2 Encode=2
 lint sq_top BankLen=8 ActW=4 Layout=3 HighPerBank=2 HighW=8 OnActs=1 OneAcc=0 Form=2 Encode=2

@@ -68,7 +68,7 @@ module sq_top_attend #(
   logic [AddrW-1:0] addr[Parts];
   logic [Parts*AddrW-1:0] addrs;
   logic [Parts*32-1:0] all_beats;
-  logic run, all_done;
+  logic run, all_done, is_sound;
   assign {size, queries} = desc_i[32*sq_regs_pkg::DESC_TILES +: 32];
   assign keys = desc_i[32*sq_regs_pkg::DESC_BLOCK +: 32];
   assign keys_less = 16'(keys - 32'd1);
@@ -84,12 +84,13 @@ module sq_top_attend #(
     assign addrs[p*AddrW +: AddrW] = addr[p];
     assign all_beats[p*32 +: 32] = 32'(row_beats[p]);
   end
+  assign is_sound = sound_i && queries != '0 && queries <= 16'(Heads) && size != '0 && size <= 16'(HeadDim) &&
+                    (size & 16'(Lanes - 1)) == '0 && keys != '0 && keys <= 32'd65536;
   sq_top_check #(.DataW(DataW), .Parts(Parts)) u_check (
     .clk_i, .rst_ni, .start_i, .all_done_i(all_done), .used_i({Parts{1'b1}}), .addr_i(addrs),
     .rows_less_i({queries - 16'd1, keys_less, keys_less, queries - 16'd1}),
     .stride_i({stride[3], stride[2], stride[1], stride[0]}), .beats_i(all_beats), .run_o(run), .done_o, .refused_o,
-    .sound_i(sound_i && queries != '0 && queries <= 16'(Heads) && size != '0 && size <= 16'(HeadDim) &&
-             (size & 16'(Lanes - 1)) == '0 && keys != '0 && keys <= 32'd65536)
+    .sound_i(is_sound)
   );
 
   // ---- transfers ----------------------------------------------------------------------------------

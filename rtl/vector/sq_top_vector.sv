@@ -91,7 +91,7 @@ module sq_top_vector #(
     assign row_beats[p] = one[p] ? 32'd1 : (p == 3 && is_byte) ? row_quarters : half[p] ? row_halves : row_words;
   end
 
-  logic run, all_done;
+  logic run, all_done, is_sound;
   logic [Parts*AddrW-1:0] addrs;
   logic [Parts*16-1:0] strides;
   logic [Parts*32-1:0] beats;
@@ -100,10 +100,11 @@ module sq_top_vector #(
     assign strides[p*16 +: 16] = stride[p];
     assign beats[p*32 +: 32] = row_beats[p];
   end
+  assign is_sound = sound_i && rows != '0 && n != '0 && c_from != 2'd3 && (!is_byte || y_form == sq_pkg::VECTOR_Y_BINARY16) && (used[3] || used[4]);
   sq_top_check #(.DataW(DataW), .Parts(Parts)) u_check (
     .clk_i, .rst_ni, .start_i, .all_done_i(all_done), .used_i(used), .addr_i(addrs), .rows_less_i({Parts{rows - 16'd1}}),
     .stride_i(strides), .beats_i(beats), .run_o(run), .done_o, .refused_o,
-    .sound_i(sound_i && rows != '0 && n != '0 && c_from != 2'd3 && (!is_byte || y_form == sq_pkg::VECTOR_Y_BINARY16) && (used[3] || used[4]))
+    .sound_i(is_sound)
   );
 
   // ---- transfers ----------------------------------------------------------------------------------
@@ -184,6 +185,9 @@ module sq_top_vector #(
   logic [2:0] ready, valid;
   logic [DataW-1:0] a, b, c, b_row;
   logic take, ends, unit_ready, all_valid;
+  logic [31:0] b_value, c_value;
+  assign b_value = addr[1][31:0];
+  assign c_value = addr[2][31:0];
   assign in_ready_o = (in_part_i == 2'd0) ? ready[0] : (in_part_i == 2'd1) ? ready[1] : ready[2];
   sq_vector_operand #(.DataW(DataW), .Depth(2*ChunkBeats)) u_a (
     .clk_i, .rst_ni, .from_i(sq_pkg::VECTOR_FROM_ROW), .half_i(half[0]), .value_i(32'd0),
@@ -191,12 +195,12 @@ module sq_top_vector #(
     .out_valid_o(valid[0]), .out_take_i(take), .out_end_i(ends), .out_data_o(a)
   );
   sq_vector_operand #(.DataW(DataW), .Depth(2*ChunkBeats)) u_b (
-    .clk_i, .rst_ni, .from_i(b_from), .half_i(half[1]), .value_i(addr[1][31:0]),
+    .clk_i, .rst_ni, .from_i(b_from), .half_i(half[1]), .value_i(b_value),
     .in_valid_i(in_valid_i && in_part_i == 2'd1), .in_ready_o(ready[1]), .in_data_i,
     .out_valid_o(valid[1]), .out_take_i(take), .out_end_i(ends), .out_data_o(b_row)
   );
   sq_vector_operand #(.DataW(DataW), .Depth(2*ChunkBeats)) u_c (
-    .clk_i, .rst_ni, .from_i(c_from), .half_i(half[2]), .value_i(addr[2][31:0]),
+    .clk_i, .rst_ni, .from_i(c_from), .half_i(half[2]), .value_i(c_value),
     .in_valid_i(in_valid_i && in_part_i == 2'd2), .in_ready_o(ready[2]), .in_data_i,
     .out_valid_o(valid[2]), .out_take_i(take), .out_end_i(ends), .out_data_o(c)
   );
