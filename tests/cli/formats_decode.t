@@ -173,17 +173,17 @@ refuse "config.json" quantize huge --format spqt
 real=$DATA/models/stories260K
 if [ -d "$real" ]; then
   for f in spqt spqr; do
-    accept "stories260K in $f" quantize "$real" --format $f --json -o s
+    accept "stories260K in $f" quantize "$real" --calib-sequences 4 --format $f --json -o s
     weights=$(number weights) bits=$(number stored_bits_per_weight)
     accept "and validates" inspect s --json
     ok "its file has the bits that are printed" \
       awk "BEGIN{d = $(number bytes) * 8 / $weights - $bits; exit !(d < 1e-9 && d > -1e-9)}"
   done
   ok "down_proj: K = 172 is padded to 176" out_has '"operand":"model.layers.0.mlp.down_proj","n":64,"k":172,"k_padded":176'
-  sq eval "$real" --sequences 8 --summary --json --format spqr; spqr=$(loss)
-  sq eval "$real" --sequences 8 --summary --json --format spqr --outliers 1e6
+  sq eval "$real" --calib-sequences 4 --sequences 8 --summary --json --format spqr; spqr=$(loss)
+  sq eval "$real" --calib-sequences 4 --sequences 8 --summary --json --format spqr --outliers 1e6
   ok "outliers help" between "$spqr" "$(loss)" 3
-  sq eval "$real" --sequences 8 --summary --json --format spqr --outlier-form absolute
+  sq eval "$real" --calib-sequences 4 --sequences 8 --summary --json --format spqr --outlier-form absolute
   ok "adding what the kernel adds helps" between "$spqr" "$(loss)" 3
 else
   skip "stories260K" "SQ_DATA has no models/stories260K"

@@ -67,7 +67,7 @@ refuse "group = 11264 has 2816 high codes, need at most 2674 with variant fp" co
 refuse "calibration needs a model directory" cosim bag.safetensors --format spqr
 
 # ---- stalls and resets: on without a word; they cost cycles and nothing else
-for f in sq_w dense gqsa nvfp4; do
+for f in sq_w "dense --weight-bits 2 --act-bits 4" "gqsa --group 4" mxplus; do # whose models are there
   sq cosim --layers $ONE --format $f --algorithm rtn --json --seed "$SEED"
   ok "$f: resets on the way" bash -c "[ $RC = 0 ] && [ '$(number resets)' -ge 1 ]"
   stalled=$(grep -v summary "$W.out" | grep -o '"cycles":[0-9]*' | tail -1 | cut -d: -f2) values=$(number integers)
@@ -75,7 +75,7 @@ for f in sq_w dense gqsa nvfp4; do
   free=$(grep -v summary "$W.out" | grep -o '"cycles":[0-9]*' | tail -1 | cut -d: -f2)
   ok "$f: none with --free-streams" bash -c "[ $RC = 0 ] && [ '$(number resets)' = 0 ]"
   ok "$f: all outputs leave all the same" [ "$values" -ge "$(number integers)" ]
-  [ $f = sq_w ] || ok "$f: $stalled cycles, free $free" [ "$stalled" -gt "$free" ]
+  [ "$f" = sq_w ] || ok "$f: $stalled cycles, free $free" [ "$stalled" -gt "$free" ]
 done
 refuse "--free-streams needs --layers" cosim --free-streams
 
