@@ -212,8 +212,8 @@ enum sqsim_status sqsim_evaluate_file(const char *model, const sqsim_file *file,
 
 /* A layer and x[m][k] as the chip sq_top reads them from memory, and what a driver (sq_driver.h) makes
  * of it. machine: a YAML with the key `chip`, NULL: sim/machines/chip.yaml; base: a multiple of
- * 4096 below 2^48. With its keys chip.encoder and chip.vector a device of the image runs descriptors of these kinds, too
- * (sq_driver_describe_encoder, _vector). SQSIM_ERR_UNSUPPORTED where the chip does not run the format, SQSIM_ERR_RANGE where the layer
+ * 4096 below 2^48. With its keys chip.encoder, chip.vector, chip.attend a device of the image runs descriptors of these kinds, too
+ * (sq_driver_describe_encoder, _vector, _attend). SQSIM_ERR_UNSUPPORTED where the chip does not run the format, SQSIM_ERR_RANGE where the layer
  * is too large. The image does not need the layer any longer. */
 typedef struct sqsim_image sqsim_image;
 enum sqsim_status sqsim_image_new(const sqsim_layer *layer, const float *x, size_t m,
