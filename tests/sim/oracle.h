@@ -11,7 +11,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
+#include <string.h>
+
+#include "tests/test.h"
 
 #define NEVER ((uint64_t)1 << 40)
 enum { ORACLE_STREAMS = 5 };
@@ -68,16 +70,11 @@ static inline void stall(struct stalls *s, uint64_t from, uint64_t to)
         return;
     if (s->n == s->cap) {
         s->cap = s->cap ? 2 * s->cap : 64;
-        s->at = realloc(s->at, s->cap * sizeof *s->at);
-        assert(s->at);
+        void *const larger = fixture_exact(s->cap * sizeof *s->at);
+        s->at = s->n > 0 ? memcpy(larger, s->at, s->n * sizeof *s->at) : larger;
     }
     s->at[s->n][0] = from;
     s->at[s->n++][1] = to;
-}
-
-static inline void free_stalls(struct stalls *s)
-{
-    free(s->at);
 }
 
 // First cycle from t on in which they move.

@@ -62,7 +62,6 @@ static void predict_unit(struct prediction *w, struct unit u)
         const uint64_t shown = unit_show(&u, t);
         unit_leave(&u, shown, give(w, shown));
     }
-    free_stalls(&u.stalls);
 }
 
 static void predict_gather(const struct input *in, struct prediction *w)
@@ -135,9 +134,6 @@ static void predict_tail(const struct input *in, struct prediction *w, struct ta
         if (*field(in, 0, i, "last"))
             a.tile_left = give(w, tail_show(&a, t));
     }
-    free_stalls(&a.stalls);
-    if (front)
-        free_stalls(&front->stalls);
 }
 
 // Operands in one register, or two where selects are made of the codes first; then the sum.
@@ -200,7 +196,7 @@ static uint64_t place_of(const struct tile *tile, size_t t)
 
 static void predict_act_buffer(const struct input *in, struct prediction *w)
 {
-    struct tile *tile = calloc(w->in[0].n + 1, sizeof *tile);
+    struct tile *tile = fixture_zeros(w->in[0].n + 1, sizeof *tile);
     const size_t n = tiles_of(in, w, tile);
     uint64_t came = 0, went = 0;
     for (size_t t = 0; t < n; t++) {
@@ -213,7 +209,6 @@ static void predict_act_buffer(const struct input *in, struct prediction *w)
             went = give(w, later(went, came)) + 1;
         tile[t].free = went;
     }
-    free(tile);
 }
 
 // Beats of a tile, which come on a stream from cycle `from` on, through the mask unit, the stages behind it,
@@ -339,7 +334,7 @@ static void predict_core_into(const struct input *in, struct prediction *w,
     struct oracle_core c = {.low_steps = (param(in, "BankLen") + low_lanes - 1) / low_lanes,
                             .high_steps = (param(in, "HighPerBank") + high_lanes - 1) / high_lanes};
     struct job_source j = {.stream = 0};
-    struct ran *job = calloc(w->in[0].n + 1, sizeof *job);
+    struct ran *job = fixture_zeros(w->in[0].n + 1, sizeof *job);
     size_t low = 0, high = 0;
     assert(job);
     while (c.low_step < w->end && next_bank(in, w, &c, &j)) {
@@ -366,7 +361,6 @@ static void predict_core_into(const struct input *in, struct prediction *w,
             job[j.n - 1].left = c.tile_left;
     }
     predict_status(in, w, &c, job, j.n);
-    free(job);
     for (unsigned k = 0; k < 2; k++) { // what the registers still take
         taken(w, 1, low + k, enter(&c.act, offered(w, 1, low + k)));
         taken(w, 2, low + k, enter(&c.lo, offered(w, 2, low + k)));
@@ -375,7 +369,6 @@ static void predict_core_into(const struct input *in, struct prediction *w,
         go_on(&c.lo, NEVER);
         go_on(&c.hi, NEVER);
     }
-    free_core(&c);
 }
 
 static void predict_core(const struct input *in, struct prediction *w)
@@ -430,15 +423,12 @@ static void free_act(struct oracle_act *o, struct prediction *w, unsigned stream
         taken(w, stream, o->weight + k, enter(&o->c.act, offered(w, stream, o->weight + k)));
         go_on(&o->c.act, NEVER);
     }
-    free_stalls(&o->mask.stalls);
-    free_stalls(&o->stages.stalls);
-    free_core(&o->c);
 }
 
 static void predict_core_act(const struct input *in, struct prediction *w)
 {
     struct oracle_act o = oracle_act(in);
-    struct tile *tile = calloc(w->in[0].n + 1, sizeof *tile);
+    struct tile *tile = fixture_zeros(w->in[0].n + 1, sizeof *tile);
     const size_t n = tiles_of(in, w, tile);
     struct job_source j = {.stream = 2};
     size_t t = 0, bank = 0; // tile, bank of it over all passes
@@ -460,5 +450,4 @@ static void predict_core_act(const struct input *in, struct prediction *w)
     for (t += is_stored; t < n; t++)
         store_tile(w, 0, 0, &o.mask, &o.stages, tile, t);
     free_act(&o, w, 1);
-    free(tile);
 }

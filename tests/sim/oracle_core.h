@@ -36,8 +36,8 @@ static inline void add_step(struct steps *s, struct step step)
 {
     if (s->n == s->cap) {
         s->cap = s->cap ? 2 * s->cap : 256;
-        s->step = realloc(s->step, s->cap * sizeof *s->step);
-        assert(s->step);
+        void *const larger = fixture_exact(s->cap * sizeof *s->step);
+        s->step = s->n > 0 ? memcpy(larger, s->step, s->n * sizeof *s->step) : larger;
     }
     s->step[s->n++] = step;
 }
@@ -53,14 +53,6 @@ struct oracle_core {
     uint64_t tile_left;           // of the group before
     uint64_t low_total, high_total;
 };
-
-static inline void free_core(struct oracle_core *c)
-{
-    free_stalls(&c->low);
-    free_stalls(&c->high);
-    free(c->low_log.step);
-    free(c->high_log.step);
-}
 
 static inline uint64_t enter(struct register2 *r, uint64_t offered)
 {

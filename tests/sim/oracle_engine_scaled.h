@@ -92,8 +92,4 @@ static void predict_engine_scaled(const struct input *in, struct prediction *w)
             break;
         oracle_acts_take(&acts, w, NEVER);
     }
-    free_stalls(&acts.mask.stalls);
-    free_stalls(&acts.codes.stalls);
-    free_stalls(&a.stalls);
-    oracle_output_free(&o);
 }

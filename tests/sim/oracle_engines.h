@@ -53,9 +53,6 @@ static void predict_engine_array(const struct input *in, struct prediction *w)
             break;
         unit_leave(&topk, unit_show(&topk, x), NEVER);
     }
-    free_stalls(&a.stalls);
-    free_stalls(&topk.stalls);
-    oracle_output_free(&o);
 }
 
 // A job is taken when the activations of the one before have gone, in the cycle of the last one or later,
@@ -94,7 +91,7 @@ static void predict_engine_core_act(const struct input *in, struct prediction *w
 {
     struct oracle_act o = oracle_act(in);
     struct oracle_output out = oracle_output(in);
-    struct tile *tile = calloc(w->in[1].n + 1, sizeof *tile);
+    struct tile *tile = fixture_zeros(w->in[1].n + 1, sizeof *tile);
     struct oracle_act_job left[2] = {{0}};
     uint64_t act_free = 0, scales_free = 0;
     size_t n = 0, act = 0, scale = 0;
@@ -122,6 +119,4 @@ static void predict_engine_core_act(const struct input *in, struct prediction *w
         scales_free = runs ? scales_free : NEVER;
     }
     free_act(&o, w, 2);
-    oracle_output_free(&out);
-    free(tile);
 }

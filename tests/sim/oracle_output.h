@@ -35,7 +35,7 @@ static inline struct oracle_output oracle_output_of(const struct input *in, unsi
                               .depth = param(in, "Depth")};
     o.slots = param(in, "Rows") * param(in, "Cols") / param(in, "Lanes");
     o.words = param(in, "Lanes") / param(in, "PortLen");
-    o.gone = calloc(o.depth, sizeof *o.gone);
+    o.gone = fixture_zeros(o.depth, sizeof *o.gone);
     assert(o.gone);
     return o;
 }
@@ -43,13 +43,6 @@ static inline struct oracle_output oracle_output_of(const struct input *in, unsi
 static inline struct oracle_output oracle_output(const struct input *in)
 {
     return oracle_output_of(in, param(in, "Form"));
-}
-
-static inline void oracle_output_free(struct oracle_output *o)
-{
-    free_stalls(&o->units.stalls);
-    free_stalls(&o->requant.stalls);
-    free(o->gone);
 }
 
 // A beat of outputs, offered to the queue from t on, enters it.
@@ -119,7 +112,6 @@ static void predict_core_out(const struct input *in, struct prediction *w)
 {
     struct oracle_tiles tiles = {.in = in, .stream = 4, .o = oracle_output(in)};
     predict_core_into(in, w, oracle_next_tile, &tiles);
-    oracle_output_free(&tiles.o);
 }
 
 static void predict_output(const struct input *in, struct prediction *w)
@@ -133,7 +125,6 @@ static void predict_output(const struct input *in, struct prediction *w)
         taken(w, 0, i, before++);
         taken(w, 1, i, scale);
     }
-    oracle_output_free(&o);
 }
 
 // ---- steps in floating point -------------------------------------------------------------------

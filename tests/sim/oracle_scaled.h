@@ -37,6 +37,4 @@ static void predict_act_scale(const struct input *in, struct prediction *w)
         const uint64_t shown = unit_show(&codes, entered);
         unit_leave(&codes, shown, give(w, shown));
     }
-    free_stalls(&mask.stalls);
-    free_stalls(&codes.stalls);
 }

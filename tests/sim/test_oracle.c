@@ -77,16 +77,9 @@ SQ_ORACLE(engine_core_act, predict_engine_core_act)
 
 // ---- the run of a cycle model ----------------------------------------------------------------
 
-static void *room(size_t n, size_t size)
-{
-    void *p = calloc(n > 0 ? n : 1, size);
-    assert_non_null(p);
-    return p;
-}
-
 static uint64_t *times(size_t n)
 {
-    uint64_t *t = room(n, sizeof *t);
+    uint64_t *t = fixture_zeros(n, sizeof *t);
     for (size_t i = 0; i < n; i++)
         t[i] = NEVER;
     return t;
@@ -101,7 +94,7 @@ static void lay_out(const struct sq_case *c, struct input *in, struct prediction
         size_t n = 0, record = 0;
         for (size_t g = 0; g < c->n_groups; g++)
             n += c->len[g][s] < CYCLES ? c->len[g][s] : CYCLES;
-        in->record[s] = room(n, sizeof *in->record[s]);
+        in->record[s] = fixture_zeros(n, sizeof *in->record[s]);
         w->in[s].n = n;
         w->in[s].offered = times(n);
         w->in[s].taken = times(n);
@@ -118,20 +111,7 @@ static void lay_out(const struct sq_case *c, struct input *in, struct prediction
     w->shown = times(CYCLES);
     w->left = times(CYCLES);
     w->n_status = sq_field_offset(in->ports.status, in->ports.n_status);
-    w->status = room(CYCLES * w->n_status, sizeof *w->status);
-}
-
-static void free_prediction(struct input *in, struct prediction *w)
-{
-    for (unsigned s = 0; s < SQ_STREAMS_MAX; s++) {
-        free(in->record[s]);
-        free(w->in[s].offered);
-        free(w->in[s].taken);
-    }
-    free(w->next);
-    free(w->shown);
-    free(w->left);
-    free(w->status);
+    w->status = fixture_zeros(CYCLES * w->n_status, sizeof *w->status);
 }
 
 static unsigned long cycles_compared, beats_compared, status_compared;
@@ -171,11 +151,11 @@ static void read_status(const struct sq_case *c, const struct input *in, const v
 static void observe(const struct sq_case *c, const struct input *in, struct prediction *w)
 {
     const struct sq_block *block = c->block;
-    void *state = room(1, block->timing->nbytes);
+    void *state = fixture_zeros(1, block->timing->nbytes);
     struct sq_source source[SQ_STREAMS_MAX], out;
     size_t at[SQ_STREAMS_MAX] = {0};
     unsigned n = 0, quiet = 0;
-    bool *ready = room(CYCLES, sizeof *ready), is_shown = false;
+    bool *ready = fixture_zeros(CYCLES, sizeof *ready), is_shown = false;
     block->init(c->point->value, state);
     for (; n < SQ_STREAMS_MAX && in->ports.stream[n].n_fields > 0; n++) {
         sq_source_init(&source[n], &c->stall[n], c->stall_seed[n]);
@@ -224,8 +204,6 @@ static void observe(const struct sq_case *c, const struct input *in, struct pred
     }
     for (uint64_t t = w->end; t-- > 0;)
         w->next[t] = ready[t] ? t : w->next[t + 1];
-    free(ready);
-    free(state);
 }
 
 // ---- comparison ------------------------------------------------------------------------------
@@ -282,8 +260,7 @@ static bool compare(const struct sq_case *c,
     is_same = is_same && same("out taken", model.end, CYCLES, model.left, predicted.left);
     is_same = is_same && same_status(&model, &predicted);
     cycles_compared += model.end;
-    free_prediction(&in, &model);
-    free_prediction(&again, &predicted);
+    sq_test_free(); // of this case
     return is_same;
 }
 
@@ -389,6 +366,5 @@ SQ_TEST(test_core_meets_its_closed_form)
                     for (uint64_t b = 0; b < n; b++)
                         free_bank(&c, b % banks == 0, (b + 1) % banks == 0, &w);
                     assert_int_equal(left[groups - 1] - start, ls + (n - 1) * most + hs + 3);
-                    free_core(&c);
                 }
 }

@@ -103,9 +103,6 @@ static void predict_engine_gqsa(const struct input *in, struct prediction *w)
         }
         free = read < w->end && last < w->end ? last + 1 : NEVER;
     }
-    free_stalls(&o.array.stalls);
-    free_stalls(&o.rows.stalls);
-    free_stalls(&o.zero.stalls);
 }
 
 SQ_ORACLE(gqsa_walk, predict_gqsa_walk)

@@ -7,7 +7,7 @@
 static void predict_spqr_dec(const struct input *in, struct prediction *w)
 {
     const size_t beats = 16 / param(in, "Words");
-    uint64_t came = 0, went = 0, *left = calloc(beats, sizeof *left);
+    uint64_t came = 0, went = 0, *left = fixture_zeros(beats, sizeof *left);
     for (size_t i = 0; i + beats <= w->in[0].n && came < w->end; i += beats) {
         for (size_t b = 0; b < beats; b++) {
             w->in[0].taken[i + b] = later(w->in[0].offered[i + b], later(came, left[b]));
@@ -18,7 +18,6 @@ static void predict_spqr_dec(const struct input *in, struct prediction *w)
             went = left[b] + 1;
         }
     }
-    free(left);
 }
 
 // H.2: differences, products; differences, products; select.
@@ -146,9 +145,6 @@ static void predict_engine_spqr(const struct input *in, struct prediction *w)
         (void)oracle_spqr_tile(&o, w);
         o.room[(o.n - 1) % 2] = NEVER;
     }
-    free_stalls(&o.scale.stalls);
-    free_stalls(&o.step.stalls);
-    free_stalls(&o.mac.stalls);
 }
 
 SQ_ORACLE(spqr_dec, predict_spqr_dec)

@@ -124,8 +124,6 @@ static void predict_engine_spqt(const struct input *in, struct prediction *w)
         }
         free = t + 1;
     }
-    free_stalls(&weight.stalls);
-    free_stalls(&mac.stalls);
 }
 
 SQ_ORACLE(q4k_dec, predict_q4k_dec)
