@@ -83,7 +83,7 @@
 #define SQ_REG_SCALED_ELEMENT_SHIFT 0u
 #define SQ_REG_SCALED_ELEMENT_MASK 0xffu // 0 INT4, 1 INT5, 2 E2M1, 3 E2M3, 4 E3M2, 5 E4M3, 6 E5M2, 8 MXINT8, 9 E2M1 with a place (MX+), 10 IF4, 11 RaZeR, 12 a table of a description
 #define SQ_REG_SCALED_SCALE_SHIFT 8u
-#define SQ_REG_SCALED_SCALE_MASK 0xffu // of a block: 1 E4M3, 2 E8M0, 4 UE5M3, 5 E6M2, 6 F16
+#define SQ_REG_SCALED_SCALE_MASK 0xffu // of a block: 1 E4M3, 2 E8M0, 4 UE5M3, 5 E6M2, 6 F16, 7 BF16, 8 F32
 #define SQ_REG_SCALED_HIGH_SHIFT 16u
 #define SQ_REG_SCALED_HIGH_MASK 0xffu // the high codes of a block, if ENGINE.HIGH is not 0: 0 upper nibbles with mask bits, 1 at a scale of the row, 2 at a second scale of the block
 #define SQ_REG_CONTROL_START_SHIFT 0u

@@ -180,9 +180,9 @@ for e in 3 4 5 6 8 9; do lint sq_block_line BankLen=32 Element=$e Scale=2; done
 TABLE=$(sed -nE 's/.* Element = ([0-9]+)$/\1/p' scaled/sq_element_table.sv)
 lint sq_element_table
 lint sq_block_line Element=$TABLE
-for s in 4 5 6; do lint sq_block_line Element=0 Scale=$s; done
+for s in 4 5 6 7 8; do lint sq_block_line Element=0 Scale=$s; done
 for e in "AElement=0 BElement=4" "AElement=2 BElement=5" "AElement=6 BElement=6"; do lint sq_dot_element Lanes=3 $e; done
-for e in "ActScale=1 WeightScale=0" "ActScale=0 WeightScale=0" "ActScale=2 WeightScale=1" "ActScale=6 WeightScale=6" "ActScale=6 WeightScale=1" "ActScale=2 WeightScale=6" "ActScale=6 WeightScale=0"; do lint sq_scale_pair $e; done
+for e in "ActScale=1 WeightScale=0" "ActScale=0 WeightScale=0" "ActScale=2 WeightScale=1" "ActScale=6 WeightScale=6" "ActScale=6 WeightScale=1" "ActScale=2 WeightScale=6" "ActScale=6 WeightScale=0" "ActScale=7 WeightScale=7" "ActScale=8 WeightScale=8" "ActScale=8 WeightScale=0"; do lint sq_scale_pair $e; done
 for s in 0 1; do lint sq_scaled_ctl Sums=$s Result=$s; done
 for s in 0 1; do lint sq_acc_binary32 Sums=$s; done
 lint sq_acc_binary32 SigW=1 ExpW=10 "IsWide=1'b1"
@@ -190,7 +190,7 @@ lint sq_dot_columns
 lint sq_acc_aligned
 for s in 1 4; do lint sq_acc_fixed SigW=$s; lint sq_acc_fixed SigW=$s TwoBlocks=1; done
 lint sq_pe_scaled HighLanes=2 ActElement=0
-for s in 4 5 6; do lint sq_pe_scaled ActElement=$TABLE WeightElement=$TABLE ActScale=$s WeightScale=$s; done
+for s in 4 5 6 8; do lint sq_pe_scaled ActElement=$TABLE WeightElement=$TABLE ActScale=$s WeightScale=$s; done
 lint sq_pe_scaled Acc=1 AccW=41
 lint sq_pe_scaled Acc=1 AccW=41 TwoBlocks=1
 lint sq_pe_scaled Acc=1 AccW=41 Cut=1

@@ -80,7 +80,9 @@ package sq_pkg;
   localparam int unsigned SCALE_POW4 = 3;  // 2^0 .. 2^15 times what the row has in common
   localparam int unsigned SCALE_UE5M3 = 4;  // 2^-17 .. 114688
   localparam int unsigned SCALE_E6M2 = 5;  // 2^-48 .. 1.5 * 2^15, no zero
-  localparam int unsigned SCALE_F16 = 6;  // IEEE 754 binary16, of either sign
+  localparam int unsigned SCALE_F16 = 6;  // IEEE 754 binary16, of either sign, as the two below
+  localparam int unsigned SCALE_BF16 = 7;  // bfloat16
+  localparam int unsigned SCALE_F32 = 8;  // binary32
 
   // How sq_act_scale finds the scale of a block: enum sq_scaled_choose.
   localparam int unsigned CHOOSE_LARGEST = 0;  // from its largest element
@@ -345,16 +347,18 @@ package sq_pkg;
 
   // Bits of a scale: of its code, of its significand as an integer and, above that, its sign, and of the exponent.
   function automatic int unsigned scale_code_w(int unsigned scale);
-    scale_code_w = (scale == sq_pkg::SCALE_F16) ? 16 : 8;
+    scale_code_w = (scale == sq_pkg::SCALE_F32) ? 32 : (scale_sign_w(scale) > 0) ? 16 : 8;
   endfunction
 
   function automatic int unsigned scale_sign_w(int unsigned scale);
-    scale_sign_w = (scale == sq_pkg::SCALE_F16) ? 1 : 0;
+    scale_sign_w = (scale >= sq_pkg::SCALE_F16) ? 1 : 0;
   endfunction
 
   function automatic int unsigned scale_sig_w(int unsigned scale);
     case (scale)
       sq_pkg::SCALE_F16: scale_sig_w = 12;
+      sq_pkg::SCALE_BF16: scale_sig_w = 9;
+      sq_pkg::SCALE_F32: scale_sig_w = 25;
       sq_pkg::SCALE_E4M3, sq_pkg::SCALE_UE5M3: scale_sig_w = 4;
       sq_pkg::SCALE_E6M2: scale_sig_w = 3;
       default: scale_sig_w = 1;
@@ -363,7 +367,7 @@ package sq_pkg;
 
   function automatic int unsigned scale_exp_w(int unsigned scale);
     case (scale)
-      sq_pkg::SCALE_E8M0: scale_exp_w = 8;
+      sq_pkg::SCALE_E8M0, sq_pkg::SCALE_BF16, sq_pkg::SCALE_F32: scale_exp_w = 8;
       sq_pkg::SCALE_UE5M3, sq_pkg::SCALE_F16: scale_exp_w = 5;
       sq_pkg::SCALE_E6M2: scale_exp_w = 6;
       default: scale_exp_w = 4;
@@ -378,6 +382,8 @@ package sq_pkg;
       sq_pkg::SCALE_UE5M3: scale_fraction = 17;
       sq_pkg::SCALE_E6M2: scale_fraction = 50;
       sq_pkg::SCALE_F16: scale_fraction = 24;
+      sq_pkg::SCALE_BF16: scale_fraction = 133;
+      sq_pkg::SCALE_F32: scale_fraction = 149;
       default: scale_fraction = 0;
     endcase
   endfunction
@@ -391,6 +397,11 @@ package sq_pkg;
     endcase
   endfunction
 
+  // Whether the product of two scales is rounded to 24 bits.
+  function automatic bit pair_rounds(int unsigned a, int unsigned b);
+    pair_rounds = a == sq_pkg::SCALE_F32 || b == sq_pkg::SCALE_F32;
+  endfunction
+
   // Bits of the significand, with its sign above it, and of the exponent of a pair of scales (sq_scale_pair).
   function automatic int unsigned pair_sign_w(int unsigned a, int unsigned b);
     pair_sign_w = (scale_sign_w(a) + scale_sign_w(b) > 0) ? 1 : 0;
@@ -399,11 +410,11 @@ package sq_pkg;
   function automatic int unsigned pair_sig_w(int unsigned a, int unsigned b);
     pair_sig_w = (scale_sig_w(a) > 1 ? scale_sig_w(a) - scale_sign_w(a) : 0) +
         (scale_sig_w(b) > 1 ? scale_sig_w(b) - scale_sign_w(b) : 0);
-    pair_sig_w = (pair_sig_w == 0) ? 1 : pair_sig_w + pair_sign_w(a, b);
+    pair_sig_w = pair_rounds(a, b) ? 25 : (pair_sig_w == 0) ? 1 : pair_sig_w + pair_sign_w(a, b);
   endfunction
 
   function automatic int unsigned pair_exp_w(int unsigned a, int unsigned b);
-    pair_exp_w = (a == sq_pkg::SCALE_E8M0 || b == sq_pkg::SCALE_E8M0) ? 10 :
+    pair_exp_w = (a == sq_pkg::SCALE_E8M0 || b == sq_pkg::SCALE_E8M0 || a >= sq_pkg::SCALE_BF16 || b >= sq_pkg::SCALE_BF16) ? 10 :
         (a == sq_pkg::SCALE_E6M2 || b == sq_pkg::SCALE_E6M2 || pair_sign_w(a, b) > 0) ? 8 : 7;
   endfunction
 

@@ -89,14 +89,24 @@ uint8_t sq_scaled_element_end(enum sq_scaled_element e, bool is_negative)
 
 unsigned sq_scaled_scale_bits(enum sq_scaled_scale s)
 {
-    return s == SQ_SCALED_F16 ? 16 : 8;
+    return s == SQ_SCALED_F32 ? 32 : s >= SQ_SCALED_F16 ? 16 : 8;
+}
+
+uint32_t sq_scaled_infinite(enum sq_scaled_scale s)
+{
+    return s == SQ_SCALED_F16    ? 0x7c00
+           : s == SQ_SCALED_BF16 ? 0x7f80
+           : s == SQ_SCALED_F32  ? 0x7f800000
+                                 : 0;
 }
 
 bool sq_scaled_is_scale(enum sq_scaled_scale s, uint32_t code)
 {
     switch (s) {
     case SQ_SCALED_F16:
-        return (~code & 0x7c00) != 0;
+    case SQ_SCALED_BF16:
+    case SQ_SCALED_F32:
+        return (~code & sq_scaled_infinite(s)) != 0;
     case SQ_SCALED_E4M3:
         return code < 0x7f;
     case SQ_SCALED_E8M0:
@@ -114,6 +124,8 @@ uint32_t sq_scaled_one(enum sq_scaled_scale s)
 {
     return s == SQ_SCALED_E8M0    ? 127
            : s == SQ_SCALED_F16   ? 0x3c00
+           : s == SQ_SCALED_BF16  ? 0x3f80
+           : s == SQ_SCALED_F32   ? 0x3f800000
            : s == SQ_SCALED_UE5M3 ? 0x78
            : s == SQ_SCALED_E6M2  ? 0xc0
                                   : 0x38;
@@ -237,11 +249,6 @@ enum sq_scaled_element sq_scaled_element_of_table(const struct sq_bs_table *t,
 enum sq_status sq_scaled_check_table(const struct sq_bs_table *t, struct sq_error *err)
 {
     unsigned words[SQ_SCALED_TABLE_WORDS];
-    if (t->scale > SQ_BS_SCALE_F16)
-        return SQ_FAIL(
-            err, SQ_ERR_UNSUPPORTED,
-            "format = %s: no RTL has blocks.0.scale = %s, need e4m3, e8m0, ue5m3, e6m2 or f16",
-            t->name, sq_bs_scale_name(t->scale));
     if (t->zero > SQ_BS_ZERO_INT)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "format = %s: no RTL has blocks.0.zero = %s, need none or int", t->name,
@@ -268,12 +275,11 @@ enum sq_status sq_scaled_check_table(const struct sq_bs_table *t, struct sq_erro
                    t->name, t->bits);
 }
 
-static const enum sq_scaled_scale scales[SQ_BS_SCALE_TYPES] = {[SQ_BS_SCALE_E4M3] = SQ_SCALED_E4M3,
-                                                               [SQ_BS_SCALE_E8M0] = SQ_SCALED_E8M0,
-                                                               [SQ_BS_SCALE_UE5M3] =
-                                                                   SQ_SCALED_UE5M3,
-                                                               [SQ_BS_SCALE_E6M2] = SQ_SCALED_E6M2,
-                                                               [SQ_BS_SCALE_F16] = SQ_SCALED_F16};
+static const enum sq_scaled_scale scales[SQ_BS_SCALE_TYPES] = {
+    [SQ_BS_SCALE_E4M3] = SQ_SCALED_E4M3,   [SQ_BS_SCALE_E8M0] = SQ_SCALED_E8M0,
+    [SQ_BS_SCALE_UE5M3] = SQ_SCALED_UE5M3, [SQ_BS_SCALE_E6M2] = SQ_SCALED_E6M2,
+    [SQ_BS_SCALE_F16] = SQ_SCALED_F16,     [SQ_BS_SCALE_BF16] = SQ_SCALED_BF16,
+    [SQ_BS_SCALE_F32] = SQ_SCALED_F32};
 
 enum sq_scaled_scale sq_scaled_scale_of_table(const struct sq_bs_table *t)
 {

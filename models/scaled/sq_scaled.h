@@ -39,6 +39,8 @@ enum sq_scaled_scale {
     SQ_SCALED_UE5M3 = 4,
     SQ_SCALED_E6M2 = 5,
     SQ_SCALED_F16 = 6,
+    SQ_SCALED_BF16 = 7,
+    SQ_SCALED_F32 = 8,
 };
 // What stores the high elements of a block (SPEC Q.5): codes are those of the low ones and high_per_block
 // high ones, in ascending position.
@@ -172,6 +174,8 @@ unsigned sq_scaled_sub_bits(enum sq_scaled_element e);
 // Bits of a scale of this kind; whether a code is one: E4M3 without sign and NaN, 0..15, the others without NaN.
 unsigned sq_scaled_scale_bits(enum sq_scaled_scale s);
 bool sq_scaled_is_scale(enum sq_scaled_scale s, uint32_t code);
+uint32_t sq_scaled_infinite(
+    enum sq_scaled_scale s); // exponent bits that no scale has; 0 of others than floats
 uint32_t sq_scaled_one(enum sq_scaled_scale s); // the code of 1; of NONE and POW4 that of E4M3
 // The scale as an integer, in units of the smallest one: E4M3 of 2^-9. Of E4M3, POW4 and NONE.
 uint32_t sq_scaled_units(enum sq_scaled_scale s, uint8_t code);

@@ -17,7 +17,8 @@
 //   POW4  value = 2^exp_o, sig_o = 1
 //   UE5M3 value = sig_o * 2^(exp_o - 17), as E4M3
 //   E6M2  value = sig_o * 2^(exp_o - 50)
-//   F16   value = sig_o * 2^(exp_o - 24), its sign above the significand; infinities and NaN are no number
+//   F16   value = sig_o * 2^(exp_o - 24), its sign above the significand; infinities and NaN are no number;
+//         so BF16 with 133 and F32 with 149
 // A scale that is no number, or has a sign that says nothing, is an error; its block is taken as zeros. So is a code
 // of no value, but where skip_i says that it is none (mask codes, low nibbles of split codes): the
 // lowest integer is taken as it is, of IF4, a table and what is no number in E4M3 or E5M2 as zero. So is a place in
@@ -70,10 +71,14 @@ module sq_block_line #(
     assign error_o = scale_i == 8'hff;
     assign sig_o = {1'b1, scale_i[1:0]};
     assign exp_o = {2'd0, scale_i[7:2]};
-  end else if (Scale == sq_pkg::SCALE_F16) begin : gen_f16
-    assign error_o = scale_i[14:10] == '1;
-    assign sig_o = {scale_i[15], scale_i[14:10] != '0, scale_i[9:0]};
-    assign exp_o = {3'd0, scale_i[14:10] == '0 ? 5'd0 : scale_i[14:10] - 5'd1};
+  end else if (Scale >= sq_pkg::SCALE_F16) begin : gen_float
+    localparam int unsigned FloatExpW = sq_pkg::scale_exp_w(Scale);
+    localparam int unsigned FloatFracW = SigW - 2;
+    logic [FloatExpW-1:0] exp;
+    assign exp = scale_i[FloatFracW +: FloatExpW];
+    assign error_o = exp == '1;
+    assign sig_o = {scale_i[ScaleW-1], exp != '0, scale_i[FloatFracW-1:0]};
+    assign exp_o = exp == '0 ? 8'd0 : 8'(exp) - 8'd1;
   end else if (Scale == sq_pkg::SCALE_POW4) begin : gen_pow4
     assign error_o = scale_i[7:4] != '0;
     assign sig_o = 1'b1;

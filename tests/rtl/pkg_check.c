@@ -122,6 +122,8 @@ static void constants(void)
     require("sq_pkg::SCALE_UE5M3", SQ_SCALED_UE5M3);
     require("sq_pkg::SCALE_E6M2", SQ_SCALED_E6M2);
     require("sq_pkg::SCALE_F16", SQ_SCALED_F16);
+    require("sq_pkg::SCALE_BF16", SQ_SCALED_BF16);
+    require("sq_pkg::SCALE_F32", SQ_SCALED_F32);
     require("sq_pkg::CHOOSE_LARGEST", SQ_SCALED_LARGEST);
     require("sq_pkg::CHOOSE_SEARCH", SQ_SCALED_SEARCH);
     require("sq_pkg::CHOOSE_FOUR_SIX", SQ_SCALED_FOUR_SIX);

@@ -76,6 +76,7 @@ static struct {
     {"engine_scaled", "three_grids", "-CS", 4, '-'},
     {"engine_scaled", "q4_0", "--S", 4, '-'},
     {"engine_scaled", "awq", "--S", 4, '-'},
+    {"engine_scaled", "f32", "-CS", 4, 'C'},
 };
 
 #define ENGINE_ERRORS(block_, point_, kinds_)                                                      \

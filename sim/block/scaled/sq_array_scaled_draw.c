@@ -98,6 +98,18 @@ int32_t sq_scaled_draw_scale(enum sq_scaled_scale s, struct sq_rng *rng, enum sq
     const uint32_t i = sq_rng_below(rng, 8);
     if (kind == SQ_STIMULUS_ILLEGAL) // 0xff is a scale of no kind
         return i == 0 ? 0xff : sq_draw_bits(rng, sq_scaled_scale_bits(s), true);
+    if (s >= SQ_SCALED_BF16) { // products up to 2^126, and below the normal numbers
+        const uint32_t code =
+            kind == SQ_STIMULUS_EXTREME
+                ? (uint32_t[]){0, 0x8000, 1, 0x80ff, 0x3f80, 0x5f00, 0xdf7f, 0x2000}[i]
+            : kind == SQ_STIMULUS_FEW
+                ? 0x3f00 + 0x80 * (i & 1) + 0x8000 * (i >> 2)
+                : ((96 + sq_rng_below(rng, 64)) << 7) + sq_rng_below(rng, 128) + 0x8000 * (i & 1);
+        return (int32_t)(s == SQ_SCALED_BF16
+                             ? code
+                             : code << 16 |
+                                   (kind == SQ_STIMULUS_FEW ? 0 : sq_rng_below(rng, 1 << 16)));
+    }
     if (s == SQ_SCALED_F16)
         return kind == SQ_STIMULUS_EXTREME
                    ? (int32_t[]){0, 0x8000, 1, 0x83ff, 0x400, 0x7bff, 0xfbff, 0xbc00}[i]
@@ -411,10 +423,10 @@ static bool spoil_scale(const unsigned *v, struct sq_rng *rng, const struct line
 {
     const uint32_t b = sq_rng_below(rng, sq_array_scaled_blocks(v));
     const uint32_t sign = sq_scaled_has_sign(l->e.element) ? SQ_BS_SCALE_SIGN : 0;
-    const uint32_t n = 1u << sq_scaled_scale_bits(l->kind);
-    for (uint32_t t = 0, code = sq_rng_below(rng, n); t < n; t++, code = (code + 1) % n)
-        if (!sq_scaled_is_scale(l->kind, code & ~sign)) {
-            l->scale[b] = (int32_t)code;
+    const uint32_t infinite = sq_scaled_infinite(l->kind);
+    for (uint32_t t = 0, code = sq_rng_below(rng, 256); t < 256; t++, code = (code + 1) % 256)
+        if (!sq_scaled_is_scale(l->kind, (code | infinite) & ~sign)) {
+            l->scale[b] = (int32_t)(code | infinite);
             return true;
         }
     return false;

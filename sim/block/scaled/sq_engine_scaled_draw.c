@@ -239,10 +239,14 @@ void sq_es_fill_side(const struct sq_es_side *s, bool is_negative, bool is_large
             sq_scaled_element_end(e, is_negative) + (e == SQ_SCALED_INT8 && is_negative);
     for (unsigned r = 0; r < s->lines; r++) {
         const int32_t one = (int32_t)sq_scaled_one(s->scale_kind);
-        const int32_t scale = s->scale_kind == SQ_SCALED_E8M0  ? one + 7 * is_large
-                              : s->scale_kind == SQ_SCALED_F16 ? one + 0x3fff * is_large
-                              : is_large                       ? (one > 0xb8 ? 0xfe : one + 0x46)
-                                                               : one;
+        const int32_t scale =
+            s->scale_kind == SQ_SCALED_E8M0 ? one + 7 * is_large
+            : s->scale_kind >= SQ_SCALED_F16
+                ? (int32_t)(is_large ? (uint32_t)one +
+                                           (s->scale_kind == SQ_SCALED_F32 ? 0x10000000u : 0x1000u)
+                                     : (uint32_t)one)
+            : is_large ? (one > 0xb8 ? 0xfe : one + 0x46)
+                       : one;
         record[s->scale + (int)r] =
             sq_scaled_has_sign(s->element) && grid ? scale | SQ_BS_SCALE_SIGN : scale;
         if (s->sub != SQ_ES_NONE)
@@ -326,8 +330,8 @@ static bool spoil_scale(const struct sq_es_side *s, struct sq_rng *rng, int32_t 
 {
     const int r = (int)sq_rng_below(rng, s->lines);
     const int at = s->high_scale != SQ_ES_NONE && sq_rng_below(rng, 2) ? s->high_scale : s->scale;
-    if (s->scale_kind == SQ_SCALED_F16)
-        record[at + r] |= 0x7c00;
+    if (sq_scaled_infinite(s->scale_kind))
+        record[at + r] |= (int32_t)sq_scaled_infinite(s->scale_kind);
     else if (!sq_scaled_is_scale(s->scale_kind, 0xff) && s->scale_kind != SQ_SCALED_E4M3)
         record[at + r] = 0xff;
     else if (sq_scaled_has_sign(s->element))

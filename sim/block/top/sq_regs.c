@@ -57,7 +57,7 @@ const struct sq_reg sq_regs[] = {
      {{"ELEMENT", 0, 8,
        "0 INT4, 1 INT5, 2 E2M1, 3 E2M3, 4 E3M2, 5 E4M3, 6 E5M2, 8 MXINT8, 9 E2M1 with a place "
        "(MX+), 10 IF4, 11 RaZeR, 12 a table of a description"},
-      {"SCALE", 8, 8, "of a block: 1 E4M3, 2 E8M0, 4 UE5M3, 5 E6M2, 6 F16"},
+      {"SCALE", 8, 8, "of a block: 1 E4M3, 2 E8M0, 4 UE5M3, 5 E6M2, 6 F16, 7 BF16, 8 F32"},
       {"HIGH", 16, 8,
        "the high codes of a block, if ENGINE.HIGH is not 0: 0 upper nibbles with mask bits, 1 at a "
        "scale "

@@ -145,7 +145,7 @@ static enum sq_status rows_of(struct sq_product *p, bool is_weight, struct rows 
     size_t bank, scale;
     *r = (struct rows){.n = is_weight ? p->n : p->m, .k = p->k};
     SQ_TRY(sq_product_number(p, "bank", 1, SQ_BS_BLOCK_MAX, &bank, err));
-    SQ_TRY(sq_product_number(p, "scale", 0, SQ_SCALED_F16, &scale, err));
+    SQ_TRY(sq_product_number(p, "scale", 0, SQ_SCALED_F32, &scale, err));
     const size_t nbytes = sq_scaled_scale_bits((enum sq_scaled_scale)scale) / 8;
     SQ_PRODUCT_TENSOR(p, global_name[is_weight], SQ_F32, SQ_BS_PARTS * r->n, r->global);
     if (!is_weight && sq_product_count(p, "x") != SIZE_MAX)
@@ -200,9 +200,9 @@ static void put_block(const struct sq_es_side *s, const struct rows *r, size_t r
     take_bits(r, SQ_BS_CODES, row, j * bank, sq_scaled_code_bits(s->element), bank,
               record + (size_t)s->code + at);
     const size_t nbytes = sq_scaled_scale_bits(s->scale_kind) / 8;
-    for (size_t i = 0; i < nbytes; i++)
-        record[(size_t)s->scale + line] |= r->plane[SCALE][(row * blocks + j) * nbytes + i]
-                                           << (8 * i);
+    uint32_t scale = 0;
+    memcpy(&scale, r->plane[SCALE] + (row * blocks + j) * nbytes, nbytes);
+    record[(size_t)s->scale + line] = (int32_t)scale;
     if (s->high != SQ_ES_NONE)
         take_bits(r, SQ_BS_HIGH, row, j * s->k,
                   sq_scaled_code_bits(sq_scaled_high_element(s->high_kind, s->element)), s->k,
