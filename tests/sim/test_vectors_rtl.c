@@ -223,8 +223,6 @@ static struct sq_core_stats run_job(const struct sq_core_config *config,
              config->high_per_bank, r.mismatch.what);
     assert_int_equal(r.n_out, job.groups);
     sq_case_free(&c);
-    free(act);
-    free(lo);
     free(hi);
     return sq_core_stats_of(r.status);
 }
