@@ -105,7 +105,6 @@ static struct sq_layer_run run_of(const struct sq_core_config *config, struct sq
                      SQ_OK);
     sq_gemm_sq_w(&r.w.m, r.act, r.s_a, TOKENS, 0, r.n, r.y, r.p_lo, r.p_hi, scratch);
     assert_int_equal(sq_gemm_job(config, &r.w.m.format, TOKENS, r.n, r.w.m.k, &r.job, NULL), SQ_OK);
-    free(scratch);
     return r;
 }
 
@@ -156,7 +155,7 @@ SQ_TEST(layers_of_algorithm_1_equal_the_rtl)
         if (i % 3 == 0) { // q, o and down
             struct sq_layer_run r = run_of(&config, &layer[i], in.x[i]);
             check_layer(&r, &config, rtl.api, &rng);
-            sq_layer_free(&r);
+            sq_operand_free(&r.w);
         }
         sq_quant_layer_free(&layer[i]);
         free(in.x[i]);

@@ -266,7 +266,6 @@ static void run_toggle(struct sq_toggle *t, const uint32_t *input, size_t n_inpu
     for (unsigned i = 0; i < SQ_LANES * ALL; i++, fputc('\n', f))
         for (size_t b = n_inputs; b-- > 0;)
             fputc(word[i % ALL * n_inputs + b] >> (i / ALL) & 1 ? '1' : '0', f);
-    free(word);
     assert_int_equal(fclose(f), 0);
 }
 
@@ -322,7 +321,6 @@ static void run_netlist(const char *name, const long *load)
     tool((char *[]){"vvp", "-n", "top.vvp", NULL});
     compare(&t, name);
     sq_toggle_close(&t);
-    free(input);
 }
 
 // ---- PEs
@@ -378,7 +376,6 @@ static void check(const char *block, const char *point, unsigned banks, unsigned
     run_netlist(label, NULL);
     set_delays(load);
     run_netlist(label, load);
-    free(load);
     sq_netlist_free(&net);
     sq_lib_models_close(&models);
 }
