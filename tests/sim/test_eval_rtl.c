@@ -158,7 +158,6 @@ SQ_TEST(layers_of_algorithm_1_equal_the_rtl)
             sq_operand_free(&r.w);
         }
         sq_quant_layer_free(&layer[i]);
-        free(in.x[i]);
     }
     sq_rtl_unload(&rtl);
     sq_checkpoint_close(&ck);
