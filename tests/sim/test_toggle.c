@@ -298,7 +298,6 @@ static void compare(const struct sq_toggle *t, const char *name)
                         number, net.net[number].name, (unsigned long)t->net[number][0],
                         (unsigned long)t->net[number][1], rises, falls);
     }
-    free(text);
     printf("# %s%s: %zu gates, %lu changes, %u nets differ\n", name,
            t->has_delays ? " with delays" : "", net.n_gates, (unsigned long)all, differs);
     assert_true(all > 10000);
