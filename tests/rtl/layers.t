@@ -43,8 +43,8 @@ done <<'END'
 --format mixfp4:engine_scaled:4000
 --format hif4:engine_scaled:2000
 --format q4_0 --operand both:engine_scaled:4000
---format awq_g128 --operand both:engine_scaled:2000
---format fp8_b128:engine_scaled:2000
+--format awq_g128 --operand both:engine_scaled:1500
+--format fp8_b128:engine_scaled:1500
 --format sq_b --bank 16 --high-per-bank 1 --act-scale token2:engine_scaled:8000
 --format sq_b --codes split --bank 16:engine_scaled:8000
 END
