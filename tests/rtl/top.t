@@ -214,7 +214,7 @@ mutate second_scale_is_the_first top own any rtl/top/sq_top_array.sv "s/assign c
 
 # ---- block-scaled formats ---------------------------------------------------------------------------
 B=rtl/top/sq_top_scaled.sv C=rtl/array/sq_engine_ctl.sv L=rtl/array/sq_engine_tail.sv E=rtl/scaled/sq_engine_scaled.sv
-mutate scales_of_the_block_before_theirs top nvfp4 any $B "s/weight_scale_i(weight_i\[Cols\*ScaleAt +: Cols\*8\])/weight_scale_i(weight_i[Cols*ScaleAt-4 +: Cols*8])/"
+mutate scales_of_the_block_before_theirs top nvfp4 any $B "s/weight_scale_i(weight_i\[Cols\*ScaleAt +: Cols\*ScaleW\])/weight_scale_i(weight_i[Cols*ScaleAt-4 +: Cols*ScaleW])/"
 mutate totals_of_another_pe top nvfp4 any $B "s/carry_y_i(tile)/carry_y_i({tile[31:0], tile[TileW-1:32]})/"
 mutate totals_forgotten top nvfp4 any rtl/scaled/sq_acc_binary32.sv "s/assign start = begin_i;/assign start = begin_i \& 32'd0;/"
 mutate totals_begin_each_block top nvfp4 any $C "s/assign array_carry_o = carry_q && first_q;/assign array_carry_o = carry_q;/"
