@@ -18,7 +18,7 @@ enum { GRIDS = 8, CODES = 256 };
 enum { KNOWN = 1 << 15, IS_CODE = 1 << 8 }; // of struct operand, above what the code counts as
 struct operand {
     struct sq_bs c;
-    struct sq_bs_table table;    // where the element is one
+    struct sq_bs_table *table;   // where the element is one, else NULL; owned
     unsigned errors;             // bits of enum sq_scaled_error
     uint16_t seen[GRIDS][CODES]; // codes that have come: most layers have few, again and again
 };
@@ -49,8 +49,10 @@ static void alloc_operand(struct operand *o, const struct sq_es_layout *l,
     const size_t n = tiles * s->lines, k = blocks * s->bank;
     *o = (struct operand){.c = {.f = format_of(l, s), .n = n, .k = k, .k_orig = k}};
     if (o->c.f.kind == SQ_BS_TABLE) {
-        o->table = sq_scaled_decoded(sq_es_codes(s), s->scale_kind, s->bank);
-        o->c.f.table = &o->table;
+        o->c.f.table = o->table = malloc(sizeof *o->table);
+        if (!o->table)
+            abort();
+        *o->table = sq_scaled_decoded(sq_es_codes(s), s->scale_kind, s->bank);
     }
     o->c.sub = calloc(n * blocks * SQ_BS_SUBS, 1);
     o->c.code = calloc(n * k, 1);
@@ -68,6 +70,7 @@ static void alloc_operand(struct operand *o, const struct sq_es_layout *l,
 
 static void free_operand(struct operand *o)
 {
+    free(o->table);
     free(o->c.sub);
     free(o->c.code);
     free(o->c.high);
