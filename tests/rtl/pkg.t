@@ -19,7 +19,7 @@ names=$(sed -nE 's/^ *localparam int unsigned ([A-Z0-9_]+) = .*/\1/p; s/^ *funct
   "$W/sq_pkg.sv")
 for name in $names; do
   case $name in
-    operand_stages | gather_ctl_w | scale_sig_w | scale_exp_w | scale_exp_max | scale_fraction | field | element_exp_w | element_dot_w | element_shift | element_mantissa | element_columns | pair_sig_w | pair_exp_w | high_scale) continue ;; # of the RTL alone
+    operand_stages | gather_ctl_w | scale_sig_w | scale_sign_w | pair_sign_w | scale_exp_w | scale_exp_max | scale_fraction | field | element_exp_w | element_dot_w | element_shift | element_mantissa | element_columns | pair_sig_w | pair_exp_w | high_scale) continue ;; # of the RTL alone
   esac
   grep -q "sq_pkg::$name\b" "$W/pkg_check.sv" || echo "$name"
 done >"$W/left"
@@ -36,7 +36,7 @@ off_by_one() { # NAME: a package in which it is one more
 }
 for name in $names; do
   case $name in
-    operand_stages | gather_ctl_w | scale_sig_w | scale_exp_w | scale_exp_max | scale_fraction | field | element_exp_w | element_dot_w | element_shift | element_mantissa | element_columns | pair_sig_w | pair_exp_w | high_scale) continue ;;
+    operand_stages | gather_ctl_w | scale_sig_w | scale_sign_w | pair_sign_w | scale_exp_w | scale_exp_max | scale_fraction | field | element_exp_w | element_dot_w | element_shift | element_mantissa | element_columns | pair_sig_w | pair_exp_w | high_scale) continue ;;
   esac
   ok "$name off by one is refused" off_by_one "$name"
   daily "the other constants off by one" || break

@@ -195,8 +195,19 @@ static void functions(void)
         for (unsigned i = 0; i < 8; i++)
             element(SQ_SCALED_TABLE_OF(bits, i, i % 2, 127u >> i | 1u) | (i % 3) << 11 |
                     (i % 3) << 13 | (i / 3) << 15 | i << 17 | (7 - i) << 20);
-    for (unsigned bits = 1; bits <= 8; bits++)
-        element(SQ_SCALED_TABLE_OF(4u, 1u, 0u, 127u) | SQ_SCALED_ZERO_OF(bits));
+    for (unsigned bits = 1; bits <= 8; bits++) {
+        const unsigned e = SQ_SCALED_TABLE_OF(4u, 1u, 0u, 127u) | SQ_SCALED_ZERO_OF(bits);
+        snprintf(text, sizeof text, "sq_pkg::element_zero_w(%u)", e);
+        require(text, bits);
+        snprintf(text, sizeof text, "sq_pkg::element_zero_w(%u)",
+                 SQ_SCALED_TABLE_OF(4u, 1u, 0u, 127u));
+        require(text, 0);
+        element(e);
+    }
+    for (unsigned scale = SQ_SCALED_NONE; scale <= SQ_SCALED_F32; scale++) {
+        snprintf(text, sizeof text, "sq_pkg::scale_code_w(%u)", scale);
+        require(text, sq_scaled_scale_bits((enum sq_scaled_scale)scale));
+    }
     for (unsigned high = SQ_SCALED_SPLIT; high <= SQ_SCALED_BLOCK; high++)
         for (unsigned i = 0; i < 2; i++) { // INT4, E2M1; high elements on one side, on both
             const enum sq_scaled_element e = i ? SQ_SCALED_E2M1 : SQ_SCALED_INT4;
