@@ -148,10 +148,10 @@ dram-report: $(BUILD)/sqsim
 	$(Q)echo $(DRAM_REPORT).{csv,md} reports/dram/queues.{csv,svg}
 
 # papers: every item of the five papers with its command and a verdict, a page a paper, an hour; R=spqt: one of sq, gqsa, spqt, spqr, sp24, widths
-# What this revision has printed already is not run again; after SECONDS no command begins.
+# What this revision has printed already is not run again; after SECONDS, where they are said, no command begins.
 .PHONY: papers
 papers: $(BUILD)/sqsim
-	$(Q)PAPERS_SECONDS=$(SECONDS) reports/papers/papers.py $< "$$(reports/revision.sh)" $(BUILD)/papers $(R)
+	$(Q)PAPERS_SECONDS=$(if $(filter file,$(origin SECONDS)),,$(SECONDS)) reports/papers/papers.py $< "$$(reports/revision.sh)" $(BUILD)/papers $(R)
 
 include reports/accuracy/rules.mk
 include reports/formats/rules.mk

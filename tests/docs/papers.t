@@ -36,6 +36,7 @@ stays() { # FILE: with no time for a command, a row stays if the page has it wit
 printf "$one"'  $ echo 4\n  = {a.v}\n  ? holds: why\n' >"$W/copy/reports/papers/items.txt"
 ok "a row that is not run again stays, with its revision" eval 'stays "echo 4" "4 | holds: why" && grep -q "| old |$" "$W/copy/reports/papers/x.md"'
 ok "but not that of another command" stays "echo 3" "- | open: not run yet"
+ok "make papers ends with the last item, where SECONDS are not said" eval '[ "$(cd "$ROOT" && env -u SECONDS make -n papers | grep -o "PAPERS_SECONDS=[0-9]*")" = PAPERS_SECONDS= ]'
 says() { items "$one$2" | grep -q "$1"; }
 ok "a command that fails is no verdict" says "open: failed" '  $ sqsim run --format none\n  = {a.v}\n  ? holds: why\n'
 ok "a verdict without a command is refused" says "'holds' needs a command" '  ? holds: why\n'
