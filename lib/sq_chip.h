@@ -107,8 +107,8 @@ template <unsigned BusWidth = 64> struct Chip : sc_core::sc_module, private tlm:
         } else {
             SC_THREAD(run);
         }
-        this->set_stack_size(
-            1 << 20); // what the models need; a SystemC thread has 64 KiB of its own
+        // What the models need; a SystemC thread has 64 KiB of its own.
+        this->set_stack_size(1 << 20);
         SC_METHOD(show_irq);
         this->dont_initialize();
         this->sensitive << changed_;

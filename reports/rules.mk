@@ -82,7 +82,7 @@ area-route: $(BUILD)/sqsim
 
 # fpga: LUTs, flip-flops and MHz of blocks in a Lattice ECP5, placed and routed by nextpnr, a table of reports/area; DESIGNS="pe_nvfp4 array_int4x8:Rows=4,Cols=4"
 .PHONY: fpga
-DESIGNS ?= pe_int4x8 pe_int8x8 pe_sp24 pe_split_a_k2 pe_nvfp4 pe_nvfp4_fixed pe_nvint4 pe_mxfp4 array_int4x8:Rows=2,Cols=2
+DESIGNS ?= pe_int4x8 pe_int8x8 pe_sp24 pe_split_a_k2 pe_nvfp4 pe_nvfp4_fixed pe_nvint4 pe_mxfp4
 fpga: $(BUILD)/sqsim
 	$(Q){ printf '<!-- make fpga; revision %s; %s -->\n' "$$(reports/revision.sh)" "$$($(YOSYS) -V)" && SQSIM="$(abspath $<)" YOSYS="$(YOSYS)" reports/area/fpga.sh $(BUILD)/fpga $(DESIGNS); } | \
 	  $(head_in_tables) > $(BUILD)/fpga.md && reports/area/page.sh $(BUILD)/fpga.md reports/area/README.md

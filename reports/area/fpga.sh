@@ -24,7 +24,7 @@ for design; do
   awk '/^(input|output)/ { sub(/,$/, ""); side = $1; width = substr($2, 2); port = $3
       if (port == "clk_i") { joined = joined "," ".clk_i(clk_i)"; next }
       n++; head = head ", " side " [" width " " port
-      body = body "reg [" width " r" n "; wire [" width " w" n ";\nalways @(posedge clk_i) r" n " <= " \
+      body = body "(* keep *) reg [" width " r" n "; wire [" width " w" n ";\nalways @(posedge clk_i) r" n " <= " \
              (side == "input" ? port "; assign w" n " = r" n : "w" n "; assign " port " = r" n) ";\n"
       joined = joined ",." port "(w" n ")" }
     END { print "module around(input clk_i" head ");\n" body "block u_block(" substr(joined, 2) ");\nendmodule" }' "$out/$name.ports" >"$out/$name.v"

@@ -62,7 +62,7 @@ static const char doc[] =
     "token at a time. Every linear layer is computed in the exact arithmetic of a format; "
     "embedding, norms, attention and the product with the vocabulary are the host's, in binary32. "
     "With --vector all is the chip's, by the program of a token that `sqsim image "
-    "--token` writes; inputs and outputs of layers are bfloat16 then, keys and values binary16. "
+    "--token` writes; inputs and outputs of layers are bfloat16 then. "
     "On the chip a driver puts the image of a layer into memory, starts it and reads its outputs; "
     "cycles are the chip's own counters. All choices of --on give the same logits, to the bit; "
     "their digest is in --json. The codes of a MODEL that another program quantized are taken as "
