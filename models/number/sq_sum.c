@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "models/number/sq_lanes.h"
+
 const struct sq_sum_type sq_sum_types[] = {
     {"fp16", 16, 0, 5, 10, true, false},  {"bf16", 16, 0, 8, 7, true, false},
     {"tf32", 32, 13, 8, 10, true, false}, {"e5m2", 8, 0, 5, 2, true, false},
@@ -303,6 +305,116 @@ static bool add_chain(const double *a, const double *b, size_t n, double c, doub
     return is_same && acc != 0; // the sign of a zero is decided with the terms
 }
 
+// Steps of one group by factors, of 16 or 32 products, are added up side by side in integers of 32 bits. No term has more
+// than four bits above the largest exponent: two of a product of significands, two of the scales of blocks.
+enum { QUICK_ALIGNED = 25 };
+typedef double eight __attribute__((vector_size(64)));
+typedef double eight_at __attribute__((vector_size(64), aligned(8), may_alias));
+typedef int32_t eight_int __attribute__((vector_size(32)));
+typedef int64_t eight_long __attribute__((vector_size(64)));
+typedef int16_t eight_short_at __attribute__((vector_size(16), aligned(2), may_alias));
+
+static bool is_quick(const struct sq_sum_rule *r, size_t n)
+{
+    return (r->step == 16 || r->step == 32) && n % 16 == 0 && r->groups == 1 && !r->by_value &&
+           r->aligned != SQ_SUM_EXACT && r->aligned <= QUICK_ALIGNED && r->kept <= 23 &&
+           r->last <= 23 && !r->is_nearest;
+}
+
+static double power_of_two(int e) // -1022..1023
+{
+    const uint64_t bits = (uint64_t)(e + 1023) << 52;
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+static int exponent_in(double v) // of a normal number
+{
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return (int)(bits >> 52 & 2047) - 1023;
+}
+
+// v without what is below `fraction` bits, into *v; false where it is no normal binary32.
+static bool cut_normal(double *v, unsigned fraction)
+{
+    uint64_t bits;
+    if (!(fabs(*v) >= 0x1p-126 && fabs(*v) < 0x1p128))
+        return *v == 0;
+    memcpy(&bits, v, sizeof bits);
+    bits &= ~UINT64_C(0) << (52 - fraction);
+    memcpy(v, &bits, sizeof bits);
+    return true;
+}
+
+// The sum by such steps; false where a number is infinite, NaN or no normal binary32.
+SQ_LANES_BODY bool add_quick(const struct sq_sum_rule *r, const double *a, const int16_t *ea,
+                             const double *b, const int16_t *eb, size_t n, double c, double *sum)
+{
+    const bool is_after = r->c == SQ_SUM_C_AFTER;
+    double so_far = r->c == SQ_SUM_C_NONE ? 0 : c;
+    eight poison = {0}; // NaN where a term is infinite or NaN
+    if (!cut_normal(&so_far, 52))
+        return false;
+    for (size_t first = 0; first < n; first += r->step) {
+        const size_t end = n - first < r->step ? n : first + r->step;
+        const double before = is_after ? 0 : so_far;
+        eight_int most = {0}, total = {0};
+        most += SQ_SUM_ZERO;
+        for (size_t i = first; i < end; i += 8) {
+            const eight_int e =
+                __builtin_convertvector(*(const eight_short_at *)&ea[i], eight_int) +
+                __builtin_convertvector(*(const eight_short_at *)&eb[i], eight_int);
+            const eight_int is_more = e > most;
+            most = (e & is_more) | (most & ~is_more);
+        }
+        int e = larger(before == 0 ? SQ_SUM_ZERO : exponent_in(before), r->emin);
+        for (unsigned i = 0; i < 8; i++)
+            e = larger(e, most[i]);
+        const double up = power_of_two((int)r->aligned - e);
+        for (size_t i = first; i < end; i += 8) {
+            const eight v = *(const eight_at *)&a[i] * *(const eight_at *)&b[i] * up;
+            poison += v * 0;
+            total += __builtin_convertvector(v, eight_int);
+        }
+        const eight_long wide_total = __builtin_convertvector(total, eight_long);
+        int64_t sum_of = (int64_t)(before * up);
+        for (unsigned i = 0; i < 8; i++)
+            sum_of += wide_total[i];
+        double v = (double)sum_of * power_of_two(e - (int)r->aligned);
+        if (!cut_normal(&v, r->last && end == n ? r->last : r->kept))
+            return false;
+        so_far = is_after ? (double)((float)v + (float)so_far) : v;
+    }
+    for (unsigned i = 0; i < 8; i++)
+        so_far += poison[i];
+    *sum = so_far;
+    return isfinite(so_far);
+}
+
+#define QUICK_OF(suffix, attribute)                                                                \
+    attribute static bool add_quick_##suffix(const struct sq_sum_rule *r, const double *a,         \
+                                             const int16_t *ea, const double *b,                   \
+                                             const int16_t *eb, size_t n, double c, double *sum)   \
+    {                                                                                              \
+        return add_quick(r, a, ea, b, eb, n, c, sum);                                              \
+    }
+QUICK_OF(portable, )
+#if defined(__x86_64__)
+QUICK_OF(avx2, SQ_LANES_AVX2)
+QUICK_OF(avx512, SQ_LANES_AVX512)
+#endif
+static bool (*const quick[SQ_LANES_LEVELS])(const struct sq_sum_rule *, const double *,
+                                            const int16_t *, const double *, const int16_t *,
+                                            size_t, double, double *) = {
+    [SQ_LANES_PORTABLE] = add_quick_portable,
+#if defined(__x86_64__)
+    [SQ_LANES_OF_AVX2] = add_quick_avx2,
+    [SQ_LANES_OF_AVX512] = add_quick_avx512,
+#endif
+};
+
 double sq_sum(const struct sq_sum_rule *r, const double *a, const int16_t *ea, const double *b,
               const int16_t *eb, size_t n, double c,
               void (*tell)(void *context, const struct sq_sum_trace *step), void *context)
@@ -312,6 +424,9 @@ double sq_sum(const struct sq_sum_rule *r, const double *a, const int16_t *ea, c
     const size_t most = r->step ? r->step : n;
     assert(sq_sum_check(r, NULL) == SQ_OK);
     if (!tell && is_chain(r) && add_chain(a, b, n, c, &step.sum))
+        return step.sum;
+    if (!tell && is_quick(r, n) &&
+        quick[sq_lanes_level_of(SQ_LANES_AUTO)](r, a, ea, b, eb, n, c, &step.sum))
         return step.sum;
     step.after = r->c == SQ_SUM_C_NONE ? 0 : c;
     step.term = t;

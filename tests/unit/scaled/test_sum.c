@@ -235,6 +235,40 @@ static void ignore(void *context, const struct sq_sum_trace *step)
     (void)context, (void)step;
 }
 
+// Steps of 16 or 32 that nobody traces are added up side by side: every device, type and length gives the traced sum,
+// also of subnormal, infinite and NaN operands, and scales that are no powers of two.
+SQ_TEST(steps_side_by_side)
+{
+    static const char *const device[] = {"v100", "a100", "ada", "h100", "b200", "aligned"};
+    struct sq_rng rng = {7};
+    for (unsigned round = 0; round < 60000; round++) {
+        const struct sq_sum_type *const t = &sq_sum_types[sq_rng_below(&rng, 5)];
+        struct sq_sum_device d;
+        assert_int_equal(sq_sum_device_named(device[round % 6], &d, NULL), SQ_OK);
+        const struct sq_sum_rule *const r = sq_sum_device_rule(&d, t->name);
+        double w[96], x[96];
+        int16_t ew[96], ex[96];
+        const size_t n =
+            sq_rng_below(&rng, 4) ? 16 + 16 * sq_rng_below(&rng, 6) : 1 + sq_rng_below(&rng, 96);
+        // Bits of a code that are equal in a row keep its exponents together, and NaN rare.
+        const uint32_t same = sq_rng_below(&rng, 3) ? 3u << (t->code_bits - 3) : 0;
+        const double scale = 1 + 0.125 * sq_rng_below(&rng, 8);
+        for (size_t i = 0; r && i < n; i++) {
+            const uint32_t code =
+                (uint32_t)sq_rng_next(&rng) & ~(UINT32_C(1) << (t->code_bits - 2)) & ~same;
+            w[i] = scale * sq_sum_decode(t, code, &ew[i]);
+            x[i] = sq_sum_decode(t, (uint32_t)sq_rng_next(&rng) & ~same, &ex[i]);
+        }
+        if (!r)
+            continue;
+        const double c =
+            ldexp(sq_rng_below(&rng, 1 << 24) - 0x1p23, (int)sq_rng_below(&rng, 60) - 50);
+        const double got = sq_sum(r, w, ew, x, ex, n, c, NULL, NULL);
+        const double want = sq_sum(r, w, ew, x, ex, n, c, ignore, NULL);
+        assert_true((isnan(got) && isnan(want)) || memcmp(&got, &want, sizeof got) == 0);
+    }
+}
+
 // A chain in binary32 is not traced step by step: small and large exponents, zeros of both signs, and sums that are
 // subnormal, infinite or NaN are those of the traced one.
 SQ_TEST(chains_in_binary32)
