@@ -67,8 +67,10 @@ static enum sq_status read_codes(const struct sq_sum_type *type, const char *nam
             (type->shift && (code & ((UINT32_C(1) << type->shift) - 1))) ||
             code >> type->shift >> (type->exponent_bits + type->fraction_bits + 1) ||
             *n == CODES_MAX)
-            return SQ_FAIL(err, SQ_ERR_ARG, "%s = ..%s, need at most %d codes of %s in hex", name,
-                           shown(s, quoted), CODES_MAX, type->name);
+            return SQ_FAIL(
+                err, SQ_ERR_ARG,
+                "%s = ..%s, need at most %d codes of %s in hex, 1..%zu digits each, blanks between",
+                name, shown(s, quoted), CODES_MAX, type->name, digits_of(type));
         (*values)[*n] = sq_sum_decode(type, code, &(*exponents)[*n]);
         s = end;
     }

@@ -80,6 +80,7 @@ refuse "TOPIC = none, need sum" explain
 refuse "TOPIC = mean, need sum" explain mean
 refuse "needs --a and --b, or --vectors, or --fit" explain sum
 refuse "a = ..zz, need at most 65536 codes of bf16 in hex" explain sum --a "3f80 zz" --b "3f80 3f80"
+refuse "a = ..7f38, need at most 65536 codes of e4m3 in hex, 1..2 digits each, blanks between" explain sum --type e4m3 --a 7f38 --b 38
 refuse "a has 2 codes, b 1, need as many" explain sum --a "3f80 3f80" --b 3f80
 refuse "c = 1.0, need a binary32 in hex" explain sum --a 3f80 --b 3f80 --c 1.0
 refuse "a = ..1f, need at most 65536 codes of e2m1" explain sum --rule exact --type e2m1 --a 1f --b 0f
