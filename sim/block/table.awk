@@ -18,11 +18,17 @@ function expr(text,   out, word, before) {
   }
   return out text
 }
-# NAME[COUNT]:WIDTH, WIDTH with a u in front: unsigned.
+# NAME[COUNT]:WIDTH, WIDTH with a u in front: unsigned; NAME>MEMBER...: the cycle model asks for it (struct sq_offer).
 function field(text,   name, count, width, depth, i) {
   name = text
   sub(/[^a-z0-9_].*/, "", name)
   text = substr(text, length(name) + 1)
+  offered = ""
+  if (match(text, /^>[a-z_]+/)) {
+    offered = substr(text, 2, RLENGTH - 1)
+    text = substr(text, RLENGTH + 1)
+    if (offered !~ /^(last|n|group_banks|groups)$/) fail("a beat offers no " offered)
+  }
   count = 1
   if (text ~ /^\[/) {
     for (i = depth = 1; depth > 0 && i < length(text); depth += (substr(text, ++i, 1) == "[") - (substr(text, i, 1) == "]")) ;
@@ -73,7 +79,6 @@ BEGIN {
   signature["init"] = "void init(const unsigned *v, void *state)"
   signature["offer"] = "void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)"
   signature["status"] = "void status(const unsigned *v, const void *state, const struct sq_group *due, int32_t *to)"
-  signature["status_name"] = "const char *status_name(size_t f, size_t i)"
   signature["row_len"] = "size_t row_len(const unsigned *v, size_t f)"
   signature["source"] = "const char *source(const unsigned *v, FILE *out)"
   signature["timing"] = "const struct sq_timing timing"
@@ -133,22 +138,24 @@ $1 == "stream" {
   numbers = numbers (numbers ? ", " : "enum { ") upper($2)
   for (i = 3; i <= NF; i++) {
     inputs = inputs field($i)
-    at = at sprintf("static inline size_t at_%s%s(const unsigned *v)\n{\n    (void)v;\n    return 0%s;\n}\n", field_name in seen ? $2 "_" : "", field_name, len)
+    at_name = (field_name in seen ? $2 "_" : "") field_name
+    at = at sprintf("static inline size_t at_%s(const unsigned *v)\n{\n    (void)v;\n    return 0%s;\n}\n", at_name, len)
+    if (offered) offers = offers sprintf("    if (stream == %d)\n        o->%s%s = (uint32_t)record[at_%s(v)];\n", n_streams, offered ~ /^g/ ? "job." : "", offered, at_name)
     seen[field_name]
     len = len " + (size_t)(" field_count ")"
     n_in++
   }
+  n_streams++
   next
 }
 $1 == "status" { for (i = 2; i <= NF; i++) { statuses = statuses field($i); n_status++ }; next }
 $1 == "out" { for (i = 2; i <= NF; i++) { outputs = outputs field($i); n_out++ }; next }
-# group NAME WORD...: what a group is, flags and sizes of struct sq_ports; cut: a group becomes its last beat; offer: its first
-# field is the last of a group.
+# group NAME WORD...: what a group is, flags and sizes of struct sq_ports; cut: a group becomes its last beat.
 $1 == "group" {
   group = $2
   for (i = 3; i <= NF; i++) {
     if ($i ~ /^(last|jobs)$/) members = members ", .has_" $i " = true"
-    else if ($i ~ /^(cut|offer)$/) { made[$i]; use($i) }
+    else if ($i == "cut") { has_cut = 1; use($i) }
     else if ($i ~ /^(records|outputs|all|macs|mac_stream)=./) {
       name = assign($i)
       members = members ", ." (name == "all" ? "n_all" : name) " = " (name == "macs" ? "1.0 * " : "") expr(given[name])
@@ -197,8 +204,11 @@ END {
     printf "static void ports(const unsigned *v, struct sq_ports *p)\n{\n    (void)v;\n    *p = (struct sq_ports){.stream = {%s}, .in = {%s}, .n_in = %d, .out = {%s}, .n_out = %d%s%s};\n}\n", streams, inputs, n_in, outputs, n_out, n_status ? ", .status = {" statuses "}, .n_status = " n_status : "", members
     table = table "    .ports = ports,\n"
   }
-  if ("cut" in made) printf "static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)\n{\n    return way == 0 && sq_cut_to_last(record_len(v), record, len);\n}\n"
-  if ("offer" in made) printf "static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)\n{\n    (void)v, (void)stream;\n    o->last = record[0];\n}\n"
+  if (has_cut) printf "static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)\n{\n    return way == 0 && sq_cut_to_last(record_len(v), record, len);\n}\n"
+  if (offers) {
+    printf "static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)\n{\n%s}\n", offers
+    use("offer")
+  }
   printf "%s", init
   for (i = 1; i <= n_hooks; i++) {
     name = hooks[i]

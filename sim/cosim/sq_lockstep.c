@@ -153,9 +153,10 @@ static bool check_status(struct run *run)
     if (sq_port_same(&run->status, &run->wanted_status) ||
         !sq_port_differs(&run->status, run->result->status, &d))
         return true;
-    const bool is_flag = run->ports.status[d.field].width == 1;
-    differ(run, is_flag ? SQ_MISMATCH_VALUE : SQ_MISMATCH_COUNTER,
-           run->block->status_name(d.field, d.element), d.got, d.want);
+    const struct sq_field *const field = &run->ports.status[d.field];
+    const bool has_causes = field->count == SQ_N_CAUSES;
+    differ(run, field->width == 1 ? SQ_MISMATCH_VALUE : SQ_MISMATCH_COUNTER,
+           has_causes ? sq_cause_name((enum sq_cause)d.element) : field->name, d.got, d.want);
     run->result->mismatch.is_status = true;
     run->result->mismatch.field = (unsigned)d.field;
     run->result->mismatch.index = (unsigned)d.element;

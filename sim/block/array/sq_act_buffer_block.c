@@ -60,14 +60,6 @@ static void init(const unsigned *v, void *state)
     (void)state; // zeroed: empty
 }
 
-static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
-{
-    (void)v;
-    (void)stream;
-    o->last = record[1];
-    o->n = (uint32_t)record[2];
-}
-
 static void comb(const void *state, const struct sq_offer *in, bool out_ready,
                  struct sq_handshake *out)
 {

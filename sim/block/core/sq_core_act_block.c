@@ -356,17 +356,6 @@ static void init(const unsigned *v, void *state)
     sq_core_act_init(state, &config, topk.kind, topk.depth);
 }
 
-static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
-{
-    if (stream == 0) {
-        o->last = record[0];
-        o->n = (uint32_t)record[1];
-    } else if (stream == 2) {
-        o->job.group_banks = (uint32_t)record[at_group_banks(v)];
-        o->job.groups = (uint32_t)record[at_group_banks(v) + 1];
-    }
-}
-
 static struct sq_core_act_in core_in(const struct sq_offer *in, bool out_ready)
 {
     return (struct sq_core_act_in){.act_valid = in[0].valid,

@@ -356,11 +356,6 @@ static void status(const unsigned *v, const void *state, const struct sq_group *
             status[2 * SQ_N_CAUSES + c] = 1; // sticky
 }
 
-static const char *status_name(size_t f, size_t i)
-{
-    return f < 2 ? sq_cause_name((enum sq_cause)i) : "mask_error_o";
-}
-
 struct sq_core_stats sq_core_stats_of(const int32_t *status)
 {
     struct sq_core_stats s = {0};
@@ -480,13 +475,6 @@ static void init(const unsigned *v, void *state)
     struct sq_core_config config;
     sq_core_get(v, &config);
     sq_core_reset(state, &config);
-}
-
-static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
-{
-    (void)v;
-    if (stream == JOB)
-        o->job = (struct sq_job){(uint32_t)record[0], (uint32_t)record[1]};
 }
 
 static struct sq_core_in core_in(const struct sq_offer *in, bool out_ready)

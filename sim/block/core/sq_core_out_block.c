@@ -529,14 +529,6 @@ static void init(const unsigned *v, void *state)
     sq_output_init(&s->output, &c);
 }
 
-static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
-{
-    if (stream == SCALE)
-        o->last = record[at_last(v)];
-    else
-        sq_core_block.offer(v, stream, record, o);
-}
-
 // What the core offers the stage; what the stage answers.
 static struct sq_output_in between(const struct state *s, const struct sq_offer *in, bool out_ready,
                                    struct sq_output_out *out)
@@ -582,12 +574,6 @@ static void status(const unsigned *v, const void *state, const struct sq_group *
         to[i] = (int32_t)(v[COUNT_START] + stats->low[i]);
         to[SQ_N_CAUSES + i] = (int32_t)(v[COUNT_START] + stats->high[i]);
     }
-}
-
-static const char *status_name(size_t f, size_t i)
-{
-    (void)f;
-    return sq_cause_name((enum sq_cause)i);
 }
 
 // ---- points of one's own --------------------------------------------------------------------

@@ -382,14 +382,8 @@ static void init(const unsigned *v, void *state)
     struct state *const s = state;
     sq_core_act_block.init(p.core, &s->core);
     sq_output_init(&s->output, &p.c);
-    sq_line_add(&s->line, &(struct sq_line_part){.timing = sq_core_act_block.timing,
-                                                 .at = offsetof(struct state, core),
-                                                 .n_in = 3,
-                                                 .from = {0, 1, LINE_JOB}});
-    sq_line_add(&s->line, &(struct sq_line_part){.timing = sq_output_block.timing,
-                                                 .at = offsetof(struct state, output),
-                                                 .n_in = 2,
-                                                 .from = {SQ_LINE_FRONT, LINE_SCALE}});
+    SQ_LINE_ADD(s, core, sq_core_act_block.timing, NULL, 0, 1, LINE_JOB);
+    SQ_LINE_ADD(s, output, sq_output_block.timing, NULL, SQ_LINE_FRONT, LINE_SCALE);
 }
 
 // What the core and the stage are offered. Weights do not wait for a job.

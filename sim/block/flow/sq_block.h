@@ -220,11 +220,10 @@ struct sq_block {
 
     // Status fields (outputs without a handshake). `status` holds the previous cycle's values on
     // entry, zero after reset; update it in place from the state before the edge. `due` is the
-    // group whose output comes next; behind the last group it has no records. status_name: what
-    // element i of field f is called. NULL: the block has no status.
+    // group whose output comes next; behind the last group it has no records. NULL: the
+    // block has no status.
     void (*status)(const unsigned *value, const void *state, const struct sq_group *due,
                    int32_t *status);
-    const char *(*status_name)(size_t f, size_t i);
 
     const struct sq_wave *waves; // besides the ports; NULL: none
     // Elements of a row of output field f, 0: it has no rows. NULL: those of Rows x Cols elements.

@@ -25,8 +25,15 @@ struct sq_line {
     } part[SQ_LINE_PARTS_MAX];
 };
 
-// Adds a part; its state lies `at` bytes behind the start of the line (offsetof).
 void sq_line_add(struct sq_line *l, const struct sq_line_part *part);
+// Adds a part to s->line of a struct state, whose state is s->member, with `from` of its input streams.
+#define SQ_LINE_ADD(s, member, timing_of, show_of, ...)                                            \
+    sq_line_add(&(s)->line, &(struct sq_line_part){.timing = (timing_of),                          \
+                                                   .at = offsetof(struct state, member),           \
+                                                   .show = (show_of),                              \
+                                                   .n_in = sizeof((unsigned[]){__VA_ARGS__}) /     \
+                                                           sizeof(unsigned),                       \
+                                                   .from = {__VA_ARGS__}})
 
 // comb and clock of struct sq_timing for a state that begins with its line. Streams that no part
 // takes are not ready.

@@ -305,29 +305,9 @@ static void init(const unsigned *v, void *state)
     sq_gqsa_walk_block.init(v, &s->walk);
     sq_pipeline_init(&s->sums.array.back, SQ_TIMING_ARRAY, SQ_ARRAY_STAGES_PLAIN);
     sq_gqsa_scale_block.init(scale_v, &s->scale);
-    sq_line_add(&s->line, &(struct sq_line_part){.timing = sq_gqsa_walk_block.timing,
-                                                 .at = offsetof(struct state, walk),
-                                                 .show = sq_gqsa_walk_show,
-                                                 .n_in = 2,
-                                                 .from = {OFFSET, KEPT}});
-    sq_line_add(&s->line, &(struct sq_line_part){.timing = &sums_timing,
-                                                 .at = offsetof(struct state, sums),
-                                                 .show = sums_show,
-                                                 .n_in = 1,
-                                                 .from = {SQ_LINE_FRONT + WALK_PART}});
-    sq_line_add(&s->line, &(struct sq_line_part){.timing = sq_gqsa_scale_block.timing,
-                                                 .at = offsetof(struct state, scale),
-                                                 .n_in = 1,
-                                                 .from = {SQ_LINE_FRONT + SUMS_PART}});
-}
-
-static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
-{
-    if (stream == JOB)
-        o->job = (struct sq_job){.group_banks = (uint32_t)record[GROUPS],
-                                 .groups = (uint32_t)record[OFFSETS]};
-    else if (stream == OFFSET)
-        o->n = (uint32_t)record[at_at(v)];
+    SQ_LINE_ADD(s, walk, sq_gqsa_walk_block.timing, sq_gqsa_walk_show, OFFSET, KEPT);
+    SQ_LINE_ADD(s, sums, &sums_timing, sums_show, SQ_LINE_FRONT + WALK_PART);
+    SQ_LINE_ADD(s, scale, sq_gqsa_scale_block.timing, NULL, SQ_LINE_FRONT + SUMS_PART);
 }
 
 static bool takes_offsets(const struct state *s)

@@ -187,15 +187,6 @@ static void init(const unsigned *v, void *state)
     *(struct sq_gqsa_walk_sim *)state = (struct sq_gqsa_walk_sim){0};
 }
 
-static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
-{
-    (void)v;
-    if (stream != 0)
-        return;
-    o->n = (uint32_t)record[0];
-    o->last = record[2];
-}
-
 // A step of the row can be made, and it is its last one.
 static void walk_step(const struct sq_gqsa_walk_sim *s, const struct sq_offer *in, bool *steps,
                       bool *ends)

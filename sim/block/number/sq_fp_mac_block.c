@@ -328,9 +328,3 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     free(sum);
     return v[TURNS];
 }
-
-static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
-{
-    (void)v, (void)stream;
-    o->last = record[1];
-}

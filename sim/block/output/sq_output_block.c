@@ -73,12 +73,6 @@ static void init(const unsigned *v, void *state)
     sq_output_init(state, &c);
 }
 
-static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
-{
-    if (stream == 1)
-        o->last = record[at_last(v)];
-}
-
 static struct sq_output_in stage_in(const struct sq_offer *in, bool out_ready)
 {
     return (struct sq_output_in){in[0].valid, in[1].valid, in[1].last, out_ready,

@@ -431,17 +431,3 @@ static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
     len[ENTRY] = o.end[T - 1];
     return true;
 }
-
-// ---- time: sq_engine_spqr_sim.c ---------------------------------------------------------------
-
-static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
-{
-    (void)v;
-    if (stream == JOB) {
-        o->job = (struct sq_job){.group_banks = (uint32_t)record[TILES],
-                                 .groups = (uint32_t)record[ROWS]};
-        o->n = (uint32_t)record[WORKERS];
-    } else if (stream == OFFSET) {
-        o->n = (uint32_t)record[AT];
-    }
-}

@@ -71,18 +71,9 @@ void sq_engine_spqr_init(const unsigned *v, void *state)
     sq_spqr_dec_block.init(&one_word, &s->dec);
     sq_spqr_scale_block.init(&one_word, &s->scale);
     sq_fp_mac_block.init(mac, &s->mac);
-    sq_line_add(&s->line, &(struct sq_line_part){.timing = sq_spqr_dec_block.timing,
-                                                 .at = offsetof(struct state, dec),
-                                                 .n_in = 1,
-                                                 .from = {TILE}});
-    sq_line_add(&s->line, &(struct sq_line_part){.timing = sq_spqr_scale_block.timing,
-                                                 .at = offsetof(struct state, scale),
-                                                 .n_in = 1,
-                                                 .from = {SQ_LINE_FRONT}});
-    sq_line_add(&s->line, &(struct sq_line_part){.timing = &turn_timing,
-                                                 .at = offsetof(struct state, turn),
-                                                 .n_in = 1,
-                                                 .from = {SQ_LINE_FRONT + 1}});
+    SQ_LINE_ADD(s, dec, sq_spqr_dec_block.timing, NULL, TILE);
+    SQ_LINE_ADD(s, scale, sq_spqr_scale_block.timing, NULL, SQ_LINE_FRONT);
+    SQ_LINE_ADD(s, turn, &turn_timing, NULL, SQ_LINE_FRONT + 1);
 }
 
 // What a cycle shows: whether a step may go, and what the parts say.

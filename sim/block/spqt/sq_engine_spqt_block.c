@@ -332,20 +332,9 @@ static void init(const unsigned *v, void *state)
     sq_q4k_dec_block.init(&v[BYTES], &s->superblocks.dec);
     sq_q4k_weight_block.init(&v[BYTES], &s->weight);
     sq_fp_mac_block.init(NULL, &s->mac);
-    sq_line_add(&s->line, &(struct sq_line_part){.timing = &superblocks_timing,
-                                                 .at = offsetof(struct state, superblocks),
-                                                 .show = superblocks_show,
-                                                 .n_in = 1,
-                                                 .from = {BLOCK}});
-    sq_line_add(&s->line, &(struct sq_line_part){.timing = sq_q4k_weight_block.timing,
-                                                 .at = offsetof(struct state, weight),
-                                                 .show = sq_line_show_chain,
-                                                 .n_in = 1,
-                                                 .from = {SQ_LINE_FRONT}});
-    sq_line_add(&s->line, &(struct sq_line_part){.timing = sq_fp_mac_block.timing,
-                                                 .at = offsetof(struct state, mac),
-                                                 .n_in = 1,
-                                                 .from = {SQ_LINE_FRONT + 1}});
+    SQ_LINE_ADD(s, superblocks, &superblocks_timing, superblocks_show, BLOCK);
+    SQ_LINE_ADD(s, weight, sq_q4k_weight_block.timing, sq_line_show_chain, SQ_LINE_FRONT);
+    SQ_LINE_ADD(s, mac, sq_fp_mac_block.timing, NULL, SQ_LINE_FRONT + 1);
 }
 
 static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)

@@ -68,12 +68,6 @@ static void ports(const unsigned *v, struct sq_ports *p)
     sq_axi_ports(v[DATA_W], p);
 }
 
-static const char *status_name(size_t f, size_t i)
-{
-    (void)i;
-    return f == 0 ? "write_done" : "write_status";
-}
-
 // ---- what comes in ----------------------------------------------------------------------------------
 
 static uint32_t job_of(const int32_t *record, enum sq_dma_field field)
@@ -334,5 +328,4 @@ const struct sq_block sq_dma_block = {
     .ask = sq_dma_ask,
     .init = init,
     .status = status,
-    .status_name = status_name,
 };

@@ -185,13 +185,6 @@ static void status(const unsigned *v, const void *state, const struct sq_group *
     out[0] = ((const struct state *)state)->came[1];
 }
 
-static const char *status_name(size_t f, size_t i)
-{
-    (void)f;
-    (void)i;
-    return "error";
-}
-
 static const struct sq_timing timing = {sizeof(struct state), comb, clock};
 
 // sq_sram knows macros of five sizes.

@@ -149,13 +149,6 @@ static void status(const unsigned *v, const void *state, const struct sq_group *
     value[0] = sq_top_regs_irq(&((const struct sq_top_sim *)state)->regs);
 }
 
-static const char *status_name(size_t f, size_t i)
-{
-    (void)f;
-    (void)i;
-    return "irq";
-}
-
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
 {
     (void)v;
@@ -210,5 +203,4 @@ const struct sq_block sq_top_block = {
     .ask = sq_top_ask,
     .init = sq_top_init,
     .status = status,
-    .status_name = status_name,
 };
