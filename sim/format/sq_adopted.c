@@ -2,13 +2,41 @@
 // Finds the format for weights that another program encoded, and makes its layers of them (sq_adopted.h).
 #include "sim/format/sq_adopted.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "models/number/sq_bits.h"
+#include "models/scaled/sq_bs_table.h"
 #include "sim/format/sq_format_ops.h"
+
+// A description of integers with zero points.
+static const struct sq_format_ops *described(const struct sq_adopted *a)
+{
+    const struct sq_format_ops *f;
+    const char *const scale = a->scale_dtype == SQ_F16    ? "f16"
+                              : a->scale_dtype == SQ_BF16 ? "bf16"
+                                                          : "f32";
+    char text[320];
+    const int n =
+        snprintf(text, sizeof text,
+                 "name: int%u_zero_g%zu_%s\n"
+                 "elements: {bits: %u, grids: {int%u: uint}}\n"
+                 "blocks: [{length: %zu, scale: %s, rule: range / %u, zero: int}]\n"
+                 "tensor_scale: none\n"
+                 "operands: weights\n",
+                 a->bits, a->group, scale, a->bits, a->bits, a->group, scale, (1u << a->bits) - 1);
+    return sq_format_described(text, (size_t)n, "zero points", &f, NULL) == SQ_OK ? f : NULL;
+}
 
 bool sq_adopted_recipe(const struct sq_adopted *a, struct sq_recipe *r)
 {
+    if (a->has_zero) {
+        const struct sq_format_ops *const f = described(a);
+        *r = f ? sq_recipe_of(f) : *r;
+        r->operand = SQ_OPERAND_WEIGHTS;
+        return f && sq_format_settle(SQ_IN_FILE, NULL, r, NULL) == SQ_OK &&
+               sq_recipe_check(r, NULL) == SQ_OK;
+    }
     for (size_t i = 0; sq_formats[i]; i++) {
         const struct sq_format_file *file = sq_formats[i]->file;
         *r = sq_recipe_of(sq_formats[i]);
@@ -28,26 +56,46 @@ static void pack(const struct sq_adopted *a, size_t row_nbytes, uint8_t *out)
             sq_bits_put(out + row * row_nbytes, j, a->bits, (int8_t)a->code[row * a->k + j]);
 }
 
+// Scales as the description stores them: the numbers of the file, which are of that type.
+static void put_scales(const struct sq_adopted *a, uint8_t *out)
+{
+    const size_t size = a->scale_dtype == SQ_F32 ? 4 : 2;
+    const enum sq_bs_scale_type type = a->scale_dtype == SQ_F16    ? SQ_BS_SCALE_F16
+                                       : a->scale_dtype == SQ_BF16 ? SQ_BS_SCALE_BF16
+                                                                   : SQ_BS_SCALE_F32;
+    for (size_t i = 0; i < a->n * (a->k / a->group); i++) {
+        const uint32_t code = sq_bs_scale_encode(type, a->scale[i]);
+        for (size_t b = 0; b < size; b++)
+            out[i * size + b] = (uint8_t)(code >> 8 * b);
+    }
+}
+
 enum sq_status sq_adopted_layer(const struct sq_adopted *a, const struct sq_recipe *r,
                                 struct sq_quant_layer *q, struct sq_error *err)
 {
     const struct sq_format_adopts *names = r->format->file->adopts;
     const size_t row_nbytes = (a->k * a->bits + 7) / 8, groups = a->k / a->group;
     const bool is_code = a->scale_type != SQ_ADOPTED_BINARY32;
+    const size_t zero_nbytes = (groups * a->bits + 7) / 8;
     uint8_t *stream = calloc(a->n, row_nbytes);
+    uint8_t *zeros = calloc(a->n, zero_nbytes), *scales = calloc(a->n, groups * sizeof(float));
     struct sq_tensor part[4] = {{.name = names->code,
                                  .dtype = SQ_U8,
                                  .n_dims = 2,
                                  .dim = {a->n, row_nbytes},
                                  .data = stream},
                                 {.name = names->scale,
-                                 .dtype = is_code ? SQ_U8 : SQ_F32,
+                                 .dtype = is_code       ? SQ_U8
+                                          : a->has_zero ? a->scale_dtype
+                                                        : SQ_F32,
                                  .n_dims = 2,
                                  .dim = {a->n, groups},
-                                 .data = is_code ? a->scale_code : (const void *)a->scale}};
+                                 .data = is_code       ? a->scale_code
+                                         : a->has_zero ? scales
+                                                       : (const void *)a->scale}};
     size_t n_parts = 2;
     *q = (struct sq_quant_layer){0};
-    SQ_NEED(stream, err, "a layer of %zu x %zu", a->n, a->k);
+    SQ_NEED(stream && zeros && scales, err, "a layer of %zu x %zu", a->n, a->k);
     if (a->has_global)
         part[n_parts++] = (struct sq_tensor){.name = names->global,
                                              .dtype = SQ_F32,
@@ -61,6 +109,13 @@ enum sq_status sq_adopted_layer(const struct sq_adopted *a, const struct sq_reci
                                              .dim = {1},
                                              .data = (const void *)&a->act_global};
     pack(a, row_nbytes, stream);
+    if (a->has_zero) {
+        put_scales(a, scales);
+        for (size_t i = 0; i < a->n * groups; i++)
+            sq_bits_put(zeros + i / groups * zero_nbytes, i % groups, a->bits, (int8_t)a->zero[i]);
+        part[n_parts++] = (struct sq_tensor){
+            .name = "sub", .dtype = SQ_U8, .n_dims = 2, .dim = {a->n, zero_nbytes}, .data = zeros};
+    }
     enum sq_status status = SQ_OK;
     for (size_t i = 0; status == SQ_OK && i < n_parts; i++)
         status = sq_tensor_derive("a layer", &part[i], err);
@@ -72,5 +127,7 @@ enum sq_status sq_adopted_layer(const struct sq_adopted *a, const struct sq_reci
     if (status != SQ_OK)
         *q = (struct sq_quant_layer){0};
     free(stream);
+    free(zeros);
+    free(scales);
     return status;
 }

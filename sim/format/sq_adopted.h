@@ -2,12 +2,13 @@
 // Weights that another program encoded, as codes, scales and what is above them, whatever its files look
 // like; and the format of ours that holds the very same codes. Nothing is encoded again.
 //
-// The value of column j of row i is code * scale[i][j / group] * global, where a zero point is subtracted
-// from the code first.
+// The value of column j of row i is code * scale[i][j / group] * global; with zero points it is
+// (code - zero[i][j / group]) * scale[i][j / group].
 #pragma once
 
 #include "models/scaled/sq_element.h"
 #include "sim/format/sq_recipe.h"
+#include "sim/io/sq_tensor.h"
 
 enum sq_adopted_scale {
     SQ_ADOPTED_BINARY32, // values
@@ -34,7 +35,11 @@ struct sq_adopted {
     size_t group;       // columns that share a scale
     bool has_row_scale; // a row has one, however long it is; group = k
     enum sq_adopted_scale scale_type;
-    bool has_zero, has_global;
+    // Codes are unsigned, and a zero point of as many bits is taken from them. No format of sq_formats has such integers:
+    // a description (SPEC Q.9) is made, for scales of this type.
+    bool has_zero;
+    enum sq_dtype scale_dtype; // SQ_F16, SQ_BF16 or SQ_F32
+    bool has_global;
     enum sq_adopted_act act;
     unsigned act_bits;
     float act_global; // > 0: the constant scale above the blocks of activations; 0: of each token
@@ -43,10 +48,12 @@ struct sq_adopted {
     const uint8_t *code;       // [n][k], a byte each
     const float *scale;        // [n][k / group], SQ_ADOPTED_BINARY32
     const uint8_t *scale_code; // [n][k / group], the others
+    const uint8_t *zero;       // [n][k / group], where has_zero
     float global;              // where has_global
 };
 
-// The recipe of the first format that holds such layers; false where none does.
+// The recipe of the first format that holds such layers, or of a description of integers with zero points; false where
+// none does.
 bool sq_adopted_recipe(const struct sq_adopted *a, struct sq_recipe *r);
 
 // The layer itself, by a recipe of sq_adopted_recipe, validated as one from a file is. Free it with

@@ -31,6 +31,7 @@ method() {
   sq eval "$Q" --summary --json
   loss=$(number loss)
   ok "$name: $held" grep -qF "$held" "$W.notes"
+  case $held in *_zero_*) ok "... whose values are these" awk "BEGIN {exit !($(number kl_mean) < 1e-11)}" ;; esac
 }
 # ours NAME: its codes in a file of ours.
 ours() {
@@ -56,12 +57,12 @@ ct-w3 held code by code, by dense W3
 gptq held code by code, by dense W4 (weights alone)
 gptq-mislabelled every zero point is stored as 8, which gptq (checkpoint_format) would make 9
 gptq-order its columns are in groups by g_idx
-awq it has zero points
+awq held code by code, by int4_zero_g64_f16 (weights alone)
 bnb-nf4-double its values are a table of floats
 ct-mxfp6 held code by code, by mxfp6 (weights alone)
 ct-names 6 of 7 layers are multiplied as the values
 ct-rotated held code by code, by dense W4 (weights alone)
-gptq-4-least it has zero points
+gptq-4-least held code by code, by int4_zero_g64_f16 (weights alone)
 gptq-dynamic 1 of 7 layers are multiplied as the values
 gguf-mxfp4 held code by code, by mxfp4 (weights alone)
 gguf-nvfp4 held code by code, by nvfp4 (weights alone)
@@ -75,27 +76,27 @@ ct-w3-loose held code by code, by dense W3 (weights alone)
 quark-mxfp4 held code by code, by mxfp4 (weights alone)
 ct-mxfp8 held code by code, by mxfp8 (both operands)
 ct-fp8-block its scales are no powers of two
-ct-w4a16-zero it has zero points
+ct-w4a16-zero held code by code, by int4_zero_g64_f16 (weights alone)
 ct-fp8-tensor its scales are no powers of two
 ct-w8a8-lowest a code is -128
-ct-w3-loose-zero it has zero points
-ct-w5-loose-zero it has zero points
-ct-w6-loose-zero it has zero points
+ct-w3-loose-zero held code by code, by int3_zero_g32_f16 (weights alone)
+ct-w5-loose-zero held code by code, by int5_zero_g64_f16 (weights alone)
+ct-w6-loose-zero held code by code, by int6_zero_g64_f16 (weights alone)
 ct-w4a16-none held code by code, by dense W4 (weights alone)
 ct-w4afp8 the file has activations of 8-bit floats beside weights of integers
 ct-fp8-text its scales are no powers of two
-gptq-2-least it has zero points
-gptq-3-least it has zero points
-gptq-8-least it has zero points
-gptq-v2-least it has zero points
+gptq-2-least held code by code, by int2_zero_g64_f16 (weights alone)
+gptq-3-least held code by code, by int3_zero_g64_f16 (weights alone)
+gptq-8-least held code by code, by int8_zero_g64_f16 (weights alone)
+gptq-v2-least held code by code, by int4_zero_g64_f16 (weights alone)
 ct-w4a16-lowest held code by code, by dense W4
 ct-w4a16-order its columns are in groups by g_idx
 ct-w8a16 held code by code, by dense W8
 modelopt-fp8 its scales are no powers of two
 fp8-power held code by code, by mxfp8 (weights alone)
 fp8-e5m2 its scales are no powers of two
-gptq-zero it has zero points
-gptq-v2 it has zero points
+gptq-zero held code by code, by int4_zero_g64_f16 (weights alone)
+gptq-v2 held code by code, by int4_zero_g64_f16 (weights alone)
 gptq-8 a code is -128
 gptq-3 held code by code, by dense W3
 bnb-nf4 its values are a table of floats
@@ -242,8 +243,14 @@ ok "a layer that is not quantized stays as it is" grep -q 'held code by code, by
 ok "and is named" grep -q '2 of 7 layers are multiplied as the values they stand for; model.layers.0.self_attn.o_proj: it is not quantized' "$W.notes"
 refuse "o_proj is kept as the values that its file stores" cosim --layers part/q --m 1 --layer '*o_proj'
 refuse "2 of 7 layers are in no format of ours" quantize part/q -o x
-refuse "no format holds the codes of 'awq/q' .model.layers.0.self_attn.q_proj: it has zero points" cosim --layers awq/q --m 1
-refuse "no format holds the codes of 'awq/q'" image awq/q
+refuse "no format holds the codes of 'ct-w8a8-zero/q' .model.layers.0.self_attn.q_proj: it has zero points" cosim --layers ct-w8a8-zero/q --m 1
+refuse "no format holds the codes of 'ct-w8a8-zero/q'" image ct-w8a8-zero/q
+# Codes and zero points of the file go through the RTL of an engine, and of the chip.
+refuse "no block multiplies binary32, need both" cosim --layers awq/q --m 1
+accept "AWQ in the RTL of the engine" cosim --layers awq/q --operand both --m 1
+ok "... 0 differences" grep -q 'PASS: 7 layers.* 0 value mismatches, 0 cycle mismatches' "$W.out"
+accept "AWQ in the RTL of the chip" cosim --block top --layers awq/q --operand both --m 1 --layer '*k_proj'
+ok "... 0 differences" grep -q 'PASS: 1 layers.* 0 value mismatches, 0 cycle mismatches' "$W.out"
 refuse "weights FILE says the format" eval ct-nvfp4/f --weights ct-nvfp4/q --bank 32
 refuse "holds plain weights, need encoded layers" eval ct-nvfp4/f --weights ct-nvfp4/f
 

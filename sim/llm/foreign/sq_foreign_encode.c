@@ -44,6 +44,22 @@ static enum sq_status has_lowest(const struct sq_foreign_layer *l, bool *is_ther
     return SQ_OK;
 }
 
+// Why zero points stand in the way of integers, or NULL: blocks of a description are of 8 to 256 columns, their scales are
+// floats that are not negative, and its activations are its own.
+static const char *why_no_zero(const struct sq_foreign_layer *l)
+{
+    if (l->group < 8 || l->group > 256 || (l->group & (l->group - 1)) || l->k % l->group)
+        return "it has zero points, and of no groups of 8, 16, .. 256 columns";
+    if (l->has_row_scale || l->scale_rows > 1 || l->has_global || !l->scale)
+        return "it has zero points, and scales of rows";
+    if (l->act != SQ_ADOPTED_ACT_NONE)
+        return "it has zero points, and activations are encoded otherwise";
+    for (size_t i = 0; i < n_scales(l); i++)
+        if (!(sq_foreign_number(l->scale, l->scale_at + i) >= 0))
+            return "it has zero points, and a scale is negative";
+    return NULL;
+}
+
 // The kind of layer, or why it is none (a phrase).
 static enum sq_status kind_of(const struct sq_foreign_layer *l, struct sq_adopted *a,
                               const char **why, struct sq_error *err)
@@ -57,13 +73,13 @@ static enum sq_status kind_of(const struct sq_foreign_layer *l, struct sq_adopte
     bool is_lowest = false;
     *why = l->code == SQ_FOREIGN_TABLE   ? "its values are a table of floats"
            : l->order                    ? "its columns are in groups by g_idx, not by their place"
-           : l->zero                     ? "it has zero points"
+           : l->zero                     ? why_no_zero(l)
            : is_eight && !fits_blocks(l) ? "its scales are no powers of two of blocks of 32 columns"
            : l->scale_rows > 1 && !is_eight ? "rows share a scale"
                                             : NULL;
     if (*why)
         return SQ_OK;
-    if (is_integer)
+    if (is_integer && !l->zero)
         SQ_TRY(has_lowest(l, &is_lowest, err));
     if (is_lowest && l->bits == 8) {
         *why = "a code is -128, and integers of 8 bits are -127..127 here";
@@ -84,6 +100,8 @@ static enum sq_status kind_of(const struct sq_foreign_layer *l, struct sq_adopte
                       : scale == SQ_F8_E4M3                   ? SQ_ADOPTED_E4M3
                       : scale == SQ_U8 || scale == SQ_F8_E8M0 ? SQ_ADOPTED_E8M0
                                                               : SQ_ADOPTED_BINARY32,
+        .has_zero = l->zero != NULL,
+        .scale_dtype = scale,
         .has_global = l->has_global,
         .act = l->act,
         .act_bits = l->act_bits,
@@ -109,16 +127,21 @@ enum sq_status sq_foreign_recipe(const struct sq_foreign_layer *l, struct sq_rec
 
 // Codes and scales of all rows, in memory of the caller.
 static void take(const struct sq_foreign_layer *l, const struct sq_adopted *a, uint8_t *code,
-                 float *scale, uint8_t *scale_code)
+                 float *scale, uint8_t *scale_code, uint8_t *zero)
 {
     const size_t groups = a->k / a->group;
+    const unsigned middle = 1u << (l->bits - 1);
     for (size_t row = 0; row < l->n; row++) {
         sq_foreign_codes(l, row, code + row * l->k);
+        for (size_t j = 0; a->has_zero && j < l->k; j++) // unsigned
+            code[row * l->k + j] = (uint8_t)(code[row * l->k + j] + middle);
         for (size_t g = 0; g < groups; g++) {
             const size_t of = g * a->group / l->group, at = row * groups + g;
             const size_t place = sq_foreign_scale_place(l, row, of);
             const enum sq_dtype dtype = l->scale ? l->scale->dtype : SQ_U8; // in blocks of GGUF
             int exponent;
+            if (a->has_zero)
+                zero[at] = (uint8_t)(sq_foreign_zero(l, row, of) + (l->is_signed ? middle : 0));
             if (a->scale_type == SQ_ADOPTED_BINARY32)
                 scale[at] = sq_foreign_number(l->scale, place);
             else if (dtype == SQ_U8 || dtype == SQ_F8_E8M0 || dtype == SQ_F8_E4M3)
@@ -135,20 +158,22 @@ static enum sq_status adopted(const struct sq_foreign_layer *l, struct sq_adopte
                               struct sq_error *err)
 {
     const size_t n = a->n * (a->k / a->group);
-    uint8_t *code = malloc(a->n * a->k), *scale_code = malloc(n);
+    uint8_t *code = malloc(a->n * a->k), *scale_code = malloc(n), *zero = malloc(n);
     float *scale = malloc(n * sizeof *scale);
     enum sq_status status =
-        SQ_HAVE(code && scale && scale_code, err, "a layer of %zu x %zu", a->n, a->k);
+        SQ_HAVE(code && scale && scale_code && zero, err, "a layer of %zu x %zu", a->n, a->k);
     if (status == SQ_OK) {
-        take(l, a, code, scale, scale_code);
+        take(l, a, code, scale, scale_code, zero);
         a->code = code;
         a->scale = scale;
         a->scale_code = scale_code;
+        a->zero = zero;
         status = sq_adopted_layer(a, r, q, err);
     }
     free(code);
     free(scale);
     free(scale_code);
+    free(zero);
     return status;
 }
 
