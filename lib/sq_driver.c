@@ -293,11 +293,10 @@ void sq_driver_abort(const struct sq_driver *d)
 
 // ---- the program of a token -----------------------------------------------------------------------
 
-enum sq_driver_result sq_driver_token(const struct sq_driver *d, struct sq_driver_token *t,
-                                      uint32_t id, uint32_t position, uint32_t *next)
+enum sq_driver_result sq_driver_token_place(struct sq_driver_token *t, uint32_t id,
+                                            uint32_t position)
 {
     volatile uint32_t *const w = t->word;
-    struct sq_driver_done done;
     if (w[SQ_DRIVER_TOKEN_MAGIC] != SQ_DRIVER_TOKEN_MAGIC_VALUE || id >= w[SQ_DRIVER_TOKEN_VOCAB] ||
         position >= w[SQ_DRIVER_TOKEN_POSITIONS])
         return SQ_DRIVER_NO_CHIP;
@@ -307,12 +306,23 @@ enum sq_driver_result sq_driver_token(const struct sq_driver *d, struct sq_drive
                 SQ_DRIVER_TOKEN_RING_NBYTES,
         .size = w[SQ_DRIVER_TOKEN_TAIL] + 1,
         .word = w + SQ_DRIVER_TOKEN_RING_NBYTES / 4};
-    enum sq_driver_result result = sq_driver_ring_open(d, &t->ring, 0);
-    if (result != SQ_DRIVER_OK)
-        return result;
     const volatile uint32_t *patch = w + w[SQ_DRIVER_TOKEN_PATCHES] / 4;
     for (uint32_t i = 0; i < w[SQ_DRIVER_TOKEN_NPATCHES]; i++, patch += 4)
         w[patch[0] / 4] = patch[1] + patch[2] * (patch[3] ? position : id);
+    return SQ_DRIVER_OK;
+}
+
+enum sq_driver_result sq_driver_token(const struct sq_driver *d, struct sq_driver_token *t,
+                                      uint32_t id, uint32_t position, uint32_t *next)
+{
+    volatile uint32_t *const w = t->word;
+    struct sq_driver_done done;
+    enum sq_driver_result result =
+        is_busy(d) ? SQ_DRIVER_BUSY : sq_driver_token_place(t, id, position);
+    if (result == SQ_DRIVER_OK)
+        result = sq_driver_ring_open(d, &t->ring, 0);
+    if (result != SQ_DRIVER_OK)
+        return result;
     t->ring.tail = w[SQ_DRIVER_TOKEN_TAIL];
     sq_driver_ring_start(d, &t->ring);
     result = sq_driver_ring_finish(d, &t->ring);

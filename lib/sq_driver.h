@@ -171,6 +171,9 @@ struct sq_driver_token {
     struct sq_driver_ring ring;
     uint32_t failed; // the slot that ended with an error
 };
+// Writes what follows from token and position into the program, and sets t->ring.
+enum sq_driver_result sq_driver_token_place(struct sq_driver_token *t, uint32_t id,
+                                            uint32_t position);
 // Runs the token at this position, after those at the positions before it; *next is the number of the largest logit. OK, TIMEOUT,
 // BUSY; NO_CHIP: the magic, token or position is none of the program; FAILED: slot `failed` has an error.
 enum sq_driver_result sq_driver_token(const struct sq_driver *d, struct sq_driver_token *t,

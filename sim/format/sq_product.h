@@ -16,6 +16,7 @@ struct sq_product {
     // The product of a layer gives codes alone, as a chip reads them: x keeps its bits and is no tensor; else it is rounded to
     // what the encoder in front of the first block reads.
     bool is_coded;
+    bool is_shape; // no value is looked at: a scale above blocks is what the encoder makes of it
     // What was not put is looked for here, numbers in the metadata; NULL: nowhere.
     const struct sq_safetensors *file;
     struct sq_product_tensor {

@@ -9,7 +9,7 @@
 struct system {
     struct sq_top_sim chip;
     struct sq_axi_memory memory;
-    uint32_t descriptor[SQ_DESC_WORDS];
+    uint32_t descriptor[SQ_DESC_WORDS]; // at address 0, as DESCRIPTOR is after reset
     struct sq_top_layer layer;
     uint64_t offsets_nbytes; // of an indexed layer; 0: it is none
 };
@@ -52,19 +52,14 @@ static enum sq_axi_fault no_fault(void *ctx, uint64_t addr, unsigned nbytes)
 
 static const struct sq_axi_content content = {read_word, write_words, no_fault};
 
-static void start(struct system *w, const unsigned *value, const struct sq_env_choice *memory,
-                  const struct sq_top_layer *layer)
+static void start(struct system *w, const unsigned *value, const struct sq_env_choice *memory)
 {
     struct sq_top_regs_sim *const regs = &w->chip.regs;
     sq_top_init(value, &w->chip);
     w->chip.has_no_values = true;
     w->chip.asleep = 0; // the reset was long ago
     sq_axi_memory_init(&w->memory, value[SQ_TOP_DATA_W], memory, &content, w);
-    w->layer = *layer;
-    if (layer->is_indexed)
-        w->offsets_nbytes = sq_top_nbytes(value, layer, SQ_TOP_COL_SCALE);
-    sq_top_layer_encode(layer, w->descriptor); // at address 0, as DESCRIPTOR is after reset
-    regs->has_aw = regs->has_w = true;         // the host has written CONTROL
+    regs->has_aw = regs->has_w = true; // the host has written CONTROL
     regs->aw_addr = SQ_REG_CONTROL;
     regs->w_data = 1;
     regs->w_strb = 15;
@@ -82,9 +77,12 @@ static void cycle(struct system *w)
     (void)sq_axi_memory_clock(&w->memory, &pins);
 }
 
-static bool is_running(const struct system *w)
+static void run(struct system *w, const unsigned *value, const struct sq_env_choice *memory)
 {
-    return w->chip.regs.value[SQ_REG_STATUS / 4] >> SQ_STATUS_BUSY & 1;
+    start(w, value, memory);
+    do
+        cycle(w);
+    while (w->chip.regs.value[SQ_REG_STATUS / 4] >> SQ_STATUS_BUSY & 1);
 }
 
 struct sq_chip_stats sq_chip_stats_of(const struct sq_top_regs_sim *regs)
@@ -109,15 +107,32 @@ enum sq_status sq_chip_run_timed(const unsigned *value, const struct sq_env_choi
 {
     struct system *const w = calloc(1, sizeof *w);
     SQ_NEED(w, err, "a chip of %zu bytes", sizeof *w);
-    start(w, value, memory, layer);
-    do
-        cycle(w);
-    while (is_running(w));
+    w->layer = *layer;
+    if (layer->is_indexed)
+        w->offsets_nbytes = sq_top_nbytes(value, layer, SQ_TOP_COL_SCALE);
+    sq_top_layer_encode(layer, w->descriptor);
+    run(w, value, memory);
     *stats = sq_chip_stats_of(&w->chip.regs);
     if (memory->kind == SQ_AXI_TIMED)
         *dram = sq_dram_stats_of(&w->memory.dram);
     free(w);
     return SQ_OK;
+}
+
+enum sq_status sq_chip_run_descriptor(const unsigned *value, const struct sq_env_choice *memory,
+                                      const uint32_t word[SQ_DESC_WORDS],
+                                      struct sq_chip_stats *stats, struct sq_error *err)
+{
+    struct system *const w = calloc(1, sizeof *w);
+    SQ_NEED(w, err, "a chip of %zu bytes", sizeof *w);
+    memcpy(w->descriptor, word, sizeof w->descriptor);
+    run(w, value, memory);
+    *stats = sq_chip_stats_of(&w->chip.regs);
+    const uint32_t errors = w->chip.regs.value[SQ_REG_STATUS / 4];
+    free(w);
+    return errors == 0 ? SQ_OK
+                       : SQ_FAIL(err, SQ_ERR_INTERNAL, "a descriptor of kind %#x: STATUS = %#x",
+                                 word[SQ_DESC_KIND] & 0xffff, errors);
 }
 
 enum sq_status sq_chip_run_step(const unsigned *value, const struct sq_env_choice *memory,

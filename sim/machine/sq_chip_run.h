@@ -17,6 +17,10 @@ enum sq_status sq_chip_run_step(const unsigned *value, const struct sq_env_choic
 enum sq_status sq_chip_run_timed(const unsigned *value, const struct sq_env_choice *memory,
                                  const struct sq_top_layer *layer, struct sq_chip_stats *stats,
                                  struct sq_dram_stats *dram, struct sq_error *err);
+// The same of any descriptor: a layer, an encoder, a pass, attention. SQ_ERR_INTERNAL where it ends with an error.
+enum sq_status sq_chip_run_descriptor(const unsigned *value, const struct sq_env_choice *memory,
+                                      const uint32_t word[SQ_DESC_WORDS],
+                                      struct sq_chip_stats *stats, struct sq_error *err);
 // What the counters of the chip are.
 struct sq_chip_stats sq_chip_stats_of(const struct sq_top_regs_sim *regs);
 // The same in every counter. From one job to the next, what happens follows from the state of the chip and

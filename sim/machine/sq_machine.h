@@ -124,6 +124,12 @@ enum sq_status sq_machine_set_netlist(struct sq_machine *machine, double period_
 enum sq_status sq_machine_set_dram(struct sq_machine *machine, const char *device,
                                    const struct sq_dram_options *options, struct sq_error *err);
 
+// Whether it is a chip that computes a token by itself (sim/llm/chip/sq_token_program.h).
+static inline bool sq_machine_has_token(const struct sq_machine *machine)
+{
+    return machine->chip.has_vector && machine->chip.attend > 0;
+}
+
 // Clock of the vector units.
 static inline double sq_machine_vector_hz(const struct sq_machine *machine)
 {

@@ -290,6 +290,11 @@ enum sq_status sq_pass_run(const struct sq_pass_request *in, const struct sq_wor
     *out = (struct sq_pass_result){.row = calloc(w->n + 1, sizeof *out->row)};
     enum sq_status status =
         SQ_HAVE(out->row && p.energy && p.status && p.err, err, "%zu rows", w->n);
+    if (status == SQ_OK && sq_machine_has_token(in->machine))
+        status = SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                         "machine %.40s computes tokens by itself (chip.vector, chip.attend): need "
+                         "`run --phase decode` alone",
+                         in->machine->name);
     SQ_THEN(status, run(&p, err));
     free(p.energy);
     free(p.status);

@@ -69,7 +69,7 @@ struct sq_pass_result {
     struct sq_machine_energy energy;
 };
 
-// SQ_ERR_RANGE, by how much, where weights and cache do not fit the machine's capacity. Frees nothing of
+// SQ_ERR_UNSUPPORTED: a chip that computes tokens by itself. SQ_ERR_RANGE, by how much, where weights and cache do not fit the machine's capacity. Frees nothing of
 // the request; free the result with sq_pass_free.
 enum sq_status sq_pass_run(const struct sq_pass_request *request, const struct sq_workload *w,
                            struct sq_pass_result *result, struct sq_error *err);

@@ -182,6 +182,8 @@ for f in mxfp6 nvint4 sq_b; do json eval --format $f --sequences 1; done
 check eval
 for f in $(left gqsa spqt spqr); do json run --share $f.safetensors; done
 json run --phase decode --context 16
+{ cat "$M/chip.yaml"; printf '  encoder: yes\n  vector: yes\n  attend: 2\n'; } >"$W/token.yaml"
+json run --phase decode --context 16 --format mxfp4 --machine "$W/token.yaml"
 json run --phase decode --context 16 --format dense --and nvfp4 --fair none
 json run --m 8 --n 64 --k 128
 for f in $(left sq_w dense sq_a_static sq_a_dynamic sp24 gqsa spqt spqr mxfp4 nvfp4 sq_b); do

@@ -50,12 +50,17 @@ static enum sq_status config_of_checkpoint(const char *path, json_t **config, st
     return SQ_HAVE(*config, err, "a config");
 }
 
+static const char *model_path(const struct sq_run_request *in)
+{
+    return sq_cli_model(in->model ? sq_cli_found(in->model, SQ_HOME_CONFIG) : NULL);
+}
+
 static enum sq_status read_config(struct sq_run_one *r, struct sq_error *err)
 {
     const char *given = r->request->model;
     if (given)
         SQ_TRY(sq_cli_check_found("MODEL", given, SQ_HOME_CONFIG, err));
-    const char *path = sq_cli_model(given ? sq_cli_found(given, SQ_HOME_CONFIG) : NULL);
+    const char *path = model_path(r->request);
     const char *end = strrchr(path, '.');
     struct stat st;
     char inside[4200];
@@ -420,6 +425,7 @@ enum sq_status sq_run_one_open(const struct sq_run_request *in, struct sq_run_on
     SQ_TRY(sq_cache_recipe(in->kv_format, SQ_IN_RUN, &r->cache, err));
     SQ_TRY(read_head(r, err));
     SQ_TRY(load_machine(r, err));
+    SQ_TRY(sq_run_token_check(in, &r->machine, err));
     return read_config(r, err);
 }
 
@@ -441,8 +447,12 @@ enum sq_status sq_run_pass(const struct sq_run_request *in, struct sq_error *err
 {
     struct sq_run_one r;
     enum sq_status status = sq_run_one_open(in, &r, err);
-    SQ_THEN(status, sq_run_one_time(&r, err));
-    if (status == SQ_OK)
+    const bool is_token = status == SQ_OK && sq_machine_has_token(&r.machine);
+    if (is_token)
+        status = sq_run_token(&r, model_path(in), err);
+    else
+        SQ_THEN(status, sq_run_one_time(&r, err));
+    if (status == SQ_OK && !is_token)
         print(&r);
     if (status == SQ_OK && in->energy)
         sq_run_energy_note(&r.energy, r.machine.clock_hz);

@@ -30,3 +30,9 @@ void sq_run_one_free(struct sq_run_one *one);
 const char *sq_run_binds(const struct sq_pass_result *x);
 // The recipe of lm_head.
 const struct sq_recipe *sq_run_head(const struct sq_run_one *one);
+
+// A chip with vector and attention unit computes a token by itself (sq_cmd_run_token.c): SQ_ERR_UNSUPPORTED for what its time is not
+// of; times and prints the token of an opened request, whose model is the checkpoint at path.
+enum sq_status sq_run_token_check(const struct sq_run_request *request,
+                                  const struct sq_machine *machine, struct sq_error *err);
+enum sq_status sq_run_token(const struct sq_run_one *one, const char *path, struct sq_error *err);

@@ -54,11 +54,13 @@ static enum sq_scaled_choose choice_of(const struct sq_bs_format *f)
 
 // Whether sq_act_scale gives the codes of the format: of magnitudes that are those of the tokens
 // but for an exponent.
-static bool is_encoder(const struct sq_recipe *r, const struct sq_bs_format *f)
+static bool is_encoder(const struct sq_product *p, const struct sq_recipe *r,
+                       const struct sq_bs_format *f)
 {
     const struct sq_bs_recipe *o = sq_bs_recipe(r);
-    const bool has_exponent = o->act_scale == SQ_BS_ACT_TOKEN2 || !sq_bs_has_global(f, 0);
-    if (o->rotation || !has_exponent)
+    const bool has_exponent =
+        o->act_scale == SQ_BS_ACT_TOKEN2 || p->is_shape || !sq_bs_has_global(f, 0);
+    if (p->is_coded || o->rotation || !has_exponent)
         return false;
     if (f->kind == SQ_BS_MX)
         return f->element == SQ_ELEMENT_E2M1 && f->rule == SQ_BS_OCP;
@@ -66,7 +68,8 @@ static bool is_encoder(const struct sq_recipe *r, const struct sq_bs_format *f)
         return f->is_by_maximum;
     if (f->kind == SQ_BS_SQ)
         return f->element == SQ_ELEMENT_INT4 && !f->is_high_block;
-    return choice_of(f) == SQ_SCALED_LARGEST ? f->kind == SQ_BS_NV : f->is_error_integer;
+    return choice_of(f) == SQ_SCALED_LARGEST ? f->kind == SQ_BS_NV
+                                             : f->is_error_integer || p->is_shape;
 }
 
 static enum sq_status put_numbers(struct sq_product *p, const struct sq_bs_format *f,
@@ -376,7 +379,8 @@ static enum sq_status put_x(struct sq_product *p, const struct sq_bs *a, const f
         for (size_t i = 0; i < k; i++) {
             float *const to = &over[t * a->k + i];
             *to = x[t * k + i] / a->global[part][t];
-            if (sq_combine_round_bf16(*to) != *to || *to * a->global[part][t] != x[t * k + i])
+            if (!p->is_shape &&
+                (sq_combine_round_bf16(*to) != *to || *to * a->global[part][t] != x[t * k + i]))
                 return SQ_FAIL(err, SQ_ERR_RANGE,
                                "%s: x[%zu][%zu] = %g over its scale of %g is no bfloat16",
                                p->source, t, i, (double)x[t * k + i], (double)a->global[part][t]);
@@ -470,7 +474,7 @@ static enum sq_status put_all(const struct sq_quant_layer *q, const struct sq_re
     sq_product_put_number(p, "choose", choice_of(&a->f));
     SQ_TRY(put_rows(p, w, true, err));
     SQ_TRY(put_rows(p, a, false, err));
-    if (!p->is_coded && is_encoder(r, &a->f))
+    if (is_encoder(p, r, &a->f))
         SQ_TRY(put_x(p, a, x, q->k_orig, err));
     size_t acc, aligned;
     SQ_TRY(sq_product_option(p, "acc", 0, SQ_SCALED_AFTER, 0, &acc, err));
@@ -488,7 +492,7 @@ static enum sq_status product(const struct sq_quant_layer *q, const struct sq_re
 {
     struct sq_bs a;
     const struct sq_bs_format f = sq_bs_act_of(r);
-    for (size_t i = 0; !p->is_coded && is_encoder(r, &f) && i < p->m * q->k_orig; i++)
+    for (size_t i = 0; is_encoder(p, r, &f) && i < p->m * q->k_orig; i++)
         x[i] = sq_combine_round_bf16(x[i]);
     enum sq_status status = sq_bs_layer_encode(q->state, x, p->m, &a, err);
     if (status == SQ_OK)

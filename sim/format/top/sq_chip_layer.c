@@ -82,7 +82,7 @@ enum sq_status sq_chip_layer_of(const struct sq_recipe *recipe, const struct sq_
     struct sample s;
     const size_t k = (size_t)mnk[2];
     SQ_TRY(stored(recipe, &r, err));
-    struct sq_product p = {.source = "layer"};
+    struct sq_product p = {.source = "layer", .is_shape = true};
     struct sq_point point = {.name = "chip"};
     struct sq_case c = {.block = r.format->routes->chip->block, .point = &point};
     struct sq_route_work w = {.p = &p,

@@ -21,6 +21,7 @@ struct sq_chip_linear {
     unsigned rows, cols; // of its array
     const char *home;    // RTL (sq_device.h)
     uint64_t seed;
+    bool has_no_values; // programs of a token are for sq_token_time alone
     // private
     struct sq_device *device;
     unsigned value[SQ_POINT_VALUES]; // of the device

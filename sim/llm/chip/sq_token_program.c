@@ -13,17 +13,8 @@
 #include "sim/format/sq_layer_rule.h"
 #include "sim/llm/sq_llama.h"
 
-const char *const sq_token_part_names[SQ_TOKEN_PARTS] = {
-    "embedding", "norms",     "encoders", "q, k, v", "rotary", "attention",
-    "o",         "residuals", "gate, up", "SiLU",    "down",   "head"};
-
-unsigned sq_token_cache(unsigned cache)
-{
-    return sq_ta_param(&(struct sq_ta_unit){.is_int8 = cache > 0, .size = 1});
-}
-
 enum { Q, K, V, O, GATE, UP, DOWN, N_LINEAR };
-enum { PER_BLOCK = 56, BESIDE = 16, QUERIES_MAX = SQ_TA_HEADS_MAX, ALIGN = 64, NAME_SIZE = 96 };
+enum { PER_BLOCK = 56, BESIDE = 16, ALIGN = 64, NAME_SIZE = 96 };
 
 // The image of a layer, in its place; its descriptor is not in the ring yet.
 struct placed {
@@ -42,6 +33,7 @@ struct sq_token_builder {
     uint32_t patches;
     uint64_t h, x, plain, scratch; // rows of binary32 but x: tiles of bfloat16
     uint64_t rotation;
+    bool has_no_values;
     uint64_t keys, values; // of the block at hand, [positions][heads][head_dim] of binary16
 };
 
@@ -65,6 +57,11 @@ static enum sq_status reserve(struct sq_token_builder *b, uint64_t nbytes, uint6
                        "the program of a token has %llu bytes from %#llx on, need an image that "
                        "crosses no multiple of 4 GiB",
                        4ull * (unsigned long long)n, (unsigned long long)p->base);
+    *addr = p->base + first;
+    if (b->has_no_values) { // no more than header, ring and patches is there
+        p->n_words = n;
+        return SQ_OK;
+    }
     if (n > b->room) {
         const size_t room = n + n / 2;
         int32_t *const word = realloc(p->word, room * sizeof *word);
@@ -74,7 +71,6 @@ static enum sq_status reserve(struct sq_token_builder *b, uint64_t nbytes, uint6
     }
     memset(p->word + p->n_words, 0, (n - p->n_words) * sizeof *p->word);
     p->n_words = n;
-    *addr = p->base + first;
     return SQ_OK;
 }
 
@@ -88,7 +84,7 @@ static enum sq_status reserve_row(struct sq_token_builder *b, size_t n, const fl
                                   uint64_t *addr, struct sq_error *err)
 {
     SQ_TRY(reserve(b, 4 * padded(b, n), ALIGN, addr, err));
-    if (x)
+    if (x && !b->has_no_values)
         memcpy(words_at(b->p, *addr), x, n * sizeof *x);
     return SQ_OK;
 }
@@ -96,6 +92,8 @@ static enum sq_status reserve_row(struct sq_token_builder *b, size_t n, const fl
 static enum sq_status tensor_row(struct sq_token_builder *b, const char *name, size_t n,
                                  bool is_gain, uint64_t *addr, struct sq_error *err)
 {
+    if (b->has_no_values)
+        return reserve_row(b, n, NULL, addr, err);
     float *const x = malloc(n * sizeof *x);
     SQ_NEED(x, err, "%zu elements of %s", n, name);
     enum sq_status status = sq_checkpoint_read(b->ck, name, x, n, err);
@@ -277,7 +275,7 @@ static enum sq_status check(const struct sq_token_builder *b, struct sq_error *e
                        : c->has_post_norm ? "norm after a layer"
                        : c->logit_cap > 0 ? "cap of logits"
                                           : "second rotary embedding");
-    const size_t codes = has_int8(b) ? b->nbytes : b->nbytes / 2;
+    const size_t codes = b->nbytes; // rotary embedding writes halves of keys in binary16
     if (2 * b->cols % b->nbytes != 0 || c->head_dim % codes != 0 ||
         4 * c->hidden_size % b->nbytes != 0 || c->vocab_size > UINT16_MAX)
         return SQ_FAIL(err, SQ_ERR_RANGE,
@@ -289,53 +287,87 @@ static enum sq_status check(const struct sq_token_builder *b, struct sq_error *e
     return SQ_OK;
 }
 
-enum sq_status sq_token_layer(struct sq_token_builder *b, size_t index,
-                              const struct sq_quant_layer *q, struct sq_error *err)
+// The chip of the program is that of its first layer, and of all others.
+static enum sq_status take_point(struct sq_token_builder *b, const char *name,
+                                 const unsigned *value, const struct sq_env_choice *memory,
+                                 struct sq_error *err)
 {
     struct sq_token_program *const p = b->p;
+    if (b->nbytes == 0) {
+        memcpy(p->value, value, sizeof p->value);
+        p->memory = *memory;
+        p->memory.given = NULL;
+        b->nbytes = p->value[SQ_TOP_DATA_W] / 8;
+        b->rows = p->value[SQ_TOP_ROWS];
+        b->cols = p->value[SQ_TOP_COLS];
+        SQ_TRY(check(b, err));
+    }
+    p->value[SQ_TOP_PARTS] |= value[SQ_TOP_PARTS];
+    for (size_t i = 0; sq_top_block.param[i]; i++)
+        if (i != SQ_TOP_PARTS && p->value[i] != value[i])
+            return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                           "layer %.60s needs a chip of %s = %u, those before it %u", name,
+                           sq_top_block.param[i], value[i], p->value[i]);
+    return SQ_OK;
+}
+
+// The image of a layer without its words.
+static enum sq_status place_layer(struct sq_token_builder *b, size_t index,
+                                  const struct sq_recipe *r, struct sq_error *err)
+{
+    const struct sq_layer *const of = &b->ck->layer[index];
+    const uint64_t mnk[3] = {1, of->n, of->k};
+    const uint64_t base = b->chip.chip.base;
     struct placed *const l = &b->placed[index];
+    struct sq_chip_layer c;
+    uint64_t at;
+    SQ_TRY(sq_chip_layer_of(r, &b->chip.chip, b->chip.rows, b->chip.cols, mnk, &c, err));
+    SQ_TRY(take_point(b, of->name, c.value, &c.memory, err));
+    l->layer = c.layer;
+    l->out = c.layer.addr[SQ_TOP_STORE];
+    const uint64_t end = l->out + sq_top_nbytes(c.value, &c.layer, SQ_TOP_STORE);
+    return reserve(b, (end - base + SQ_AXI_PAGE - 1) / SQ_AXI_PAGE * SQ_AXI_PAGE, SQ_AXI_PAGE, &at,
+                   err);
+}
+
+// A layer of one token of zeros.
+static enum sq_status put_layer(struct sq_token_builder *b, size_t index,
+                                const struct sq_quant_layer *q, const struct sq_recipe *r,
+                                struct sq_error *err)
+{
     const char *const name = b->ck->layer[index].name;
-    const struct sq_recipe *const r = sq_recipe_of_layer(b->recipe, name);
-    struct sq_linear_image image;
+    struct placed *const l = &b->placed[index];
+    struct sq_linear_image image = {0};
     float *const zeros = calloc(q->k_orig, sizeof *zeros);
-    uint64_t at = 0;
-    SQ_NEED(zeros, err, "a token of %zu zeros", (size_t)q->k_orig);
-    enum sq_status status =
-        !sq_recipe_is_reference(r) && !r->is_smooth
-            ? reserve(b, 0, SQ_AXI_PAGE, &at, err)
-            : SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                      "layer %.60s: the program of a token takes a format, and inputs that are not "
-                      "divided (--smooth)",
-                      name);
-    b->chip.chip.base = at;
-    image = (struct sq_linear_image){0};
+    uint64_t at;
+    enum sq_status status = SQ_HAVE(zeros, err, "a token of %zu zeros", (size_t)q->k_orig);
     SQ_THEN(status, sq_linear_image_make(&b->chip, q, r, name, zeros, 1, &image, err));
     free(zeros);
+    SQ_THEN(status, take_point(b, name, image.point.value, &image.stream.env, err));
+    SQ_THEN(status, reserve(b, 4 * (uint64_t)image.given->n_words, SQ_AXI_PAGE, &at, err));
     if (status == SQ_OK) {
-        if (b->nbytes == 0) {
-            memcpy(p->value, image.point.value, sizeof p->value);
-            p->memory = image.stream.env;
-            p->memory.given = NULL;
-            b->nbytes = p->value[SQ_TOP_DATA_W] / 8;
-            b->rows = p->value[SQ_TOP_ROWS];
-            b->cols = p->value[SQ_TOP_COLS];
-            status = check(b, err);
-        }
-        p->value[SQ_TOP_PARTS] |= image.point.value[SQ_TOP_PARTS];
-        for (size_t i = 0; sq_top_block.param[i] && status == SQ_OK; i++)
-            if (i != SQ_TOP_PARTS && p->value[i] != image.point.value[i])
-                status = SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                                 "layer %.60s needs a chip of %s = %u, those before it %u", name,
-                                 sq_top_block.param[i], image.point.value[i], p->value[i]);
         l->layer = image.layer;
         l->out = image.given->out;
-        SQ_THEN(status, reserve(b, 4 * (uint64_t)image.given->n_words, SQ_AXI_PAGE, &at, err));
-        if (status == SQ_OK)
-            memcpy(words_at(p, at), image.given->word,
-                   image.given->n_words * sizeof *image.given->word);
+        memcpy(words_at(b->p, at), image.given->word,
+               image.given->n_words * sizeof *image.given->word);
     }
     sq_linear_image_free(&image);
     return status;
+}
+
+enum sq_status sq_token_layer(struct sq_token_builder *b, size_t index,
+                              const struct sq_quant_layer *q, struct sq_error *err)
+{
+    const char *const name = b->ck->layer[index].name;
+    const struct sq_recipe *const r = sq_recipe_of_layer(b->recipe, name);
+    if (sq_recipe_is_reference(r) || r->is_smooth)
+        return SQ_FAIL(
+            err, SQ_ERR_UNSUPPORTED,
+            "layer %.60s: the program of a token takes a format, and inputs that are not "
+            "divided (--smooth)",
+            name);
+    SQ_TRY(reserve(b, 0, SQ_AXI_PAGE, &b->chip.chip.base, err));
+    return b->has_no_values ? place_layer(b, index, r, err) : put_layer(b, index, q, r, err);
 }
 
 // The activations of such a layer from the tiles at x.
@@ -368,7 +400,8 @@ static enum sq_status copy_of(struct sq_token_builder *b, size_t index, const st
     if (of->bias) {
         uint64_t at;
         SQ_TRY(reserve_row(b, of->n, NULL, &at, err));
-        SQ_TRY(sq_tensor_read_f32(of->bias, (float *)words_at(b->p, at), err));
+        if (!b->has_no_values)
+            SQ_TRY(sq_tensor_read_f32(of->bias, (float *)words_at(b->p, at), err));
         bias = sq_vector_each(slices(b, at));
     }
     *pass = sq_vector_pass(SQ_VECTOR_PLAIN, padded(b, of->n) / b->cols, b->cols, tiles(b, l->out),
@@ -508,6 +541,8 @@ static enum sq_status put_rotations(struct sq_token_builder *b, uint64_t *table,
     const struct sq_tokens one = {.n_sequences = 1, .offset = offset};
     struct sq_llama s;
     SQ_TRY(reserve(b, 12 * half * positions, ALIGN, table, err));
+    if (b->has_no_values)
+        return SQ_OK;
     SQ_TRY(sq_llama_init_cached(&s, b->ck, &one, positions, err));
     float *to = (float *)words_at(b->p, *table);
     for (size_t i = 0; i < positions; i++, to += 3 * half) {
@@ -586,6 +621,7 @@ static enum sq_status begin(struct sq_token_builder *b, struct sq_error *err)
     SQ_TRY(reserve(b, SQ_DRIVER_TOKEN_RING_NBYTES + slots * SQ_SLOT_NBYTES, SQ_AXI_PAGE, &at, err));
     SQ_TRY(reserve(b, (2 + (4 + heads) * blocks) * 16, ALIGN, &at, err));
     p->word[SQ_DRIVER_TOKEN_PATCHES] = (int32_t)(at - p->base);
+    b->has_no_values = b->chip.has_no_values;
     return SQ_OK;
 }
 
@@ -606,19 +642,6 @@ static enum sq_status add_all(struct sq_token_builder *b, struct sq_error *err)
     return add_head(b, head, err);
 }
 
-// An attention unit for heads of this model, as many side by side as share a cache.
-static unsigned attend_of(const struct sq_model_config *c, bool is_int8)
-{
-    enum { LANES_MAX = 32 };
-    const size_t group = c->n_heads / c->n_kv_heads;
-    struct sq_ta_unit u = {.heads = (uint32_t)(group < QUERIES_MAX ? group : QUERIES_MAX),
-                           .is_int8 = is_int8,
-                           .size = is_int8 ? 2 * LANES_MAX : LANES_MAX};
-    while (u.size < c->head_dim && u.size < SQ_ATTEND_HEAD_MAX)
-        u.size *= 2;
-    return sq_ta_param(&u);
-}
-
 enum sq_status sq_token_begin(struct sq_token_builder **builder, const struct sq_checkpoint *ck,
                               const struct sq_recipe *r, const struct sq_chip_linear *c,
                               size_t positions, struct sq_token_program *p, struct sq_error *err)
@@ -632,7 +655,7 @@ enum sq_status sq_token_begin(struct sq_token_builder **builder, const struct sq
     b->chip.chip.encodes = b->chip.chip.vectors = b->chip.chip.no_want = true;
     const struct sq_ta_unit own = sq_ta_unit_of(c->chip.attend);
     if (own.heads == 0)
-        b->chip.chip.attend = attend_of(&ck->config, own.is_int8);
+        b->chip.chip.attend = sq_token_attend(&ck->config, own.is_int8);
     else if (own.size < ck->config.head_dim)
         return SQ_FAIL(err, SQ_ERR_RANGE,
                        "heads of %zu elements, need at most %u for the chip's attention",

@@ -31,10 +31,13 @@ extern const char *const sq_token_part_names[SQ_TOKEN_PARTS];
 
 // chip.attend of a chip that says what its cache holds (sq_ta_cache_names) and takes the rest from the model.
 unsigned sq_token_cache(unsigned cache);
+// chip.attend of a unit for heads of this model, as many side by side as share a cache.
+unsigned sq_token_attend(const struct sq_model_config *c, bool is_int8);
 
 struct sq_token_program {
     uint64_t base;
-    int32_t *word; // [n_words], from base on: header, ring, patches, all else
+    int32_t *
+        word; // [n_words], from base on: header, ring, patches, all else (without values nothing else is there)
     size_t n_words;
     unsigned value[SQ_POINT_VALUES]; // of the chip
     struct sq_env_choice memory;
@@ -48,7 +51,7 @@ struct sq_token_program {
 
 // The program for sequences of so many positions on the chip of c (its chip.base is where the image lies; an attention unit of no
 // queries says what the cache is, and becomes one for the model's heads), of layers of
-// this recipe: begin, every layer of the model in its order, end. SQ_ERR_UNSUPPORTED for a model or recipe with steps that the
+// this recipe: begin, every layer of the model in its order (q NULL where c has no values), end. SQ_ERR_UNSUPPORTED for a model or recipe with steps that the
 // chip does not do, SQ_ERR_RANGE for what does not fit; builder and *p are freed even after a failure.
 struct sq_token_builder;
 enum sq_status sq_token_begin(struct sq_token_builder **builder, const struct sq_checkpoint *ck,
@@ -59,6 +62,12 @@ enum sq_status sq_token_layer(struct sq_token_builder *b, size_t index,
 enum sq_status sq_token_end(struct sq_token_builder *b, struct sq_error *err);
 void sq_token_builder_free(struct sq_token_builder *b); // may be NULL
 void sq_token_program_free(struct sq_token_program *p);
+
+// What the parts of such a program take for token 0 at this position, by the counters of the chip behind an ideal memory: the same as
+// sq_token_program_run, without a device and without values. Each descriptor is timed by the chip's cycle model (sq_chip_run.h)
+// once for all that differ in pages of their regions alone. cost[SQ_TOKEN_PARTS] is written.
+enum sq_status sq_token_time(const struct sq_token_program *p, size_t position,
+                             struct sq_chip_cost *cost, struct sq_error *err);
 
 // A token on the device of c, after those at the positions before it: *next is the number of the largest logit; logit[vocab];
 // cost[SQ_TOKEN_PARTS] is added to. SQ_ERR_RANGE for a position or token that there is none; SQ_ERR_INTERNAL where a

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// --phase decode of `sqsim run` on a chip with vector and attention unit: the program of a token, descriptor by
+// descriptor, in the cycles of the chip's own counters (sim/llm/chip/sq_token_program.h).
+#include <string.h>
+
+#include "sim/block/vector/sq_top_attend.h"
+#include "sim/cli/run/sq_cmd_run_pass.h"
+#include "sim/cli/sq_cli_table.h"
+#include "sim/llm/chip/sq_token_program.h"
+#include "sim/machine/sq_chip_machine.h"
+
+enum sq_status sq_run_token_check(const struct sq_run_request *in, const struct sq_machine *m,
+                                  struct sq_error *err)
+{
+    const char *const what = in->phase != SQ_RUN_DECODE             ? "--phase prefill, serve"
+                             : in->n_and > 0                        ? "--and"
+                             : in->fair != SQ_FAIR_NONE             ? "--fair"
+                             : in->energy                           ? "--energy"
+                             : in->pass.batch > 1                   ? "--batch"
+                             : in->pass.chips > 1                   ? "--chips"
+                             : strcmp(in->kv_format, "bf16") != 0   ? "--kv-format"
+                             : strcmp(in->head_format, "bf16") != 0 ? "--head-format"
+                             : m->timed.is_timed                    ? "dram.device"
+                             : !m->chip.has_encoder                 ? "chip.encoder: no"
+                                                                    : NULL;
+    if (what && sq_machine_has_token(m))
+        return SQ_FAIL(
+            err, SQ_ERR_UNSUPPORTED,
+            "%s with machine %.40s: its chip computes a token by itself, so --phase times one "
+            "decoded token of one sequence behind an ideal DRAM, as the chip has it",
+            what, m->name);
+    return SQ_OK;
+}
+
+static enum sq_status time_token(const struct sq_run_one *r, struct sq_checkpoint *ck,
+                                 struct sq_token_program *p, struct sq_chip_cost *cost,
+                                 struct sq_error *err)
+{
+    const size_t context = (size_t)r->request->pass.context;
+    struct sq_chip_linear chip = {
+        .rows = r->machine.core.rows, .cols = r->machine.core.cols, .has_no_values = true};
+    struct sq_token_builder *b;
+    if (!ck->is_model || context == 0)
+        return SQ_FAIL(err, SQ_ERR_RANGE,
+                       "a %s with %zu tokens in the cache, need a model and at least 1",
+                       ck->is_model ? "model" : "bag of tensors", context);
+    SQ_TRY(sq_machine_chip(&r->machine, &chip.chip, err));
+    enum sq_status status = sq_token_begin(&b, ck, &r->request->recipe, &chip, context, p, err);
+    for (size_t i = 0; status == SQ_OK && i < ck->n_layers; i++)
+        status = sq_token_layer(b, i, NULL, err);
+    SQ_THEN(status, sq_token_end(b, err));
+    SQ_THEN(status, sq_token_time(p, context - 1, cost, err));
+    sq_token_builder_free(b);
+    return status;
+}
+
+static void put(const struct sq_run_one *r, const char *name, const struct sq_chip_cost *c,
+                uint64_t all, struct sq_cli_table *table)
+{
+    const struct sq_cli_column row[] = {
+        SQ_COLUMN("part", name, "part", -12),
+        SQ_COLUMN("descriptors", c->layers + c->passes, "descriptors", 11),
+        SQ_COLUMN("cycles", c->cycles, "cycles", 12),
+        SQ_COLUMN("ms", 1e3 * (double)c->cycles / r->machine.clock_hz, "ms", 12, .as = "%.6f"),
+        SQ_COLUMN("share", (double)c->cycles / (double)all, "share", 8, .as = "%.1f%%",
+                  .scale = 100),
+        SQ_COLUMN("busy", c->busy, "busy", 10),
+        SQ_COLUMN("wait", c->wait, "waits", 10),
+        SQ_COLUMN("blocked", c->blocked, "blocked", 9),
+        SQ_COLUMN("read_bytes", c->read_nbytes, "bytes read", 12),
+        SQ_COLUMN("write_bytes", c->write_nbytes, "written", 12),
+        SQ_COLUMNS_END};
+    sq_cli_put(table, row);
+}
+
+static void print(const struct sq_run_one *r, const struct sq_token_program *p,
+                  const struct sq_chip_cost *cost)
+{
+    struct sq_cli_table table = {.is_json = r->request->is_json};
+    const struct sq_machine *const m = &r->machine;
+    const struct sq_ta_unit unit = sq_ta_unit_of(p->value[SQ_TOP_ATTEND]);
+    struct sq_chip_cost all = {0};
+    char heading[96];
+    for (unsigned i = 0; i < SQ_TOKEN_PARTS; i++)
+        sq_chip_cost_add(&all, &cost[i]);
+    sq_recipe_heading(&r->request->recipe, heading);
+    if (!table.is_json)
+        printf(
+            "%s on chip %s: %ux%u PEs, vector unit of %u lanes, attention of %u queries, a cache "
+            "of %s, lm_head in binary32, at %g GHz (decreed); %s\ndecode: the last of %llu tokens "
+            "of a sequence, one doorbell; the counters of the chip, whose cycle model has been "
+            "compared with its RTL\n",
+            sq_cli_text(r->name), sq_cli_text(m->name), m->core.rows, m->core.cols,
+            p->value[SQ_TOP_DATA_W] / 32, unit.heads, sq_ta_cache_names[unit.is_int8],
+            m->clock_hz * 1e-9, heading, (unsigned long long)r->request->pass.context);
+    for (unsigned i = 0; i < SQ_TOKEN_PARTS; i++)
+        put(r, sq_token_part_names[i], &cost[i], all.cycles, &table);
+    const double seconds = (double)all.cycles / m->clock_hz;
+    if (!table.is_json) {
+        put(r, "all", &all, all.cycles, &table);
+        printf("%.6g ms, %.6g tokens/s\n", 1e3 * seconds, 1 / seconds);
+        return;
+    }
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("machine", m->name, "model", r->name, "phase", "decode"),
+        SQ_KEYS("context", r->request->pass.context, "tokens", 1),
+        SQ_KEYS("recipe", sq_recipe_json(&r->request->recipe, SQ_IN_RUN)),
+        SQ_KEYS("cache", sq_ta_cache_names[unit.is_int8], "queries", unit.heads),
+        SQ_KEYS("clock_ghz", 1e-9 * m->clock_hz, "clock_from", "machine"),
+        SQ_KEYS("descriptors", p->n, "cycles", all.cycles, "busy", all.busy, "wait", all.wait),
+        SQ_KEYS("blocked", all.blocked, "read_bytes", all.read_nbytes, "write_bytes",
+                all.write_nbytes),
+        SQ_KEYS("ms", 1e3 * seconds, "tokens_per_second", 1 / seconds),
+        SQ_COLUMNS_END};
+    sq_cli_put_summary(row, sq_cli_provenance("shapes",
+                                              "modelled (cycle model of the chip, equal "
+                                              "to its RTL in every signal)",
+                                              0));
+}
+
+enum sq_status sq_run_token(const struct sq_run_one *r, const char *path, struct sq_error *err)
+{
+    struct sq_chip_cost cost[SQ_TOKEN_PARTS];
+    struct sq_token_program p = {0};
+    struct sq_checkpoint ck;
+    const char *const end = strrchr(path, '.');
+    if (end && strcmp(end, ".json") == 0)
+        return SQ_FAIL(
+            err, SQ_ERR_UNSUPPORTED,
+            "MODEL = %.80s: need a folder with weights or a GGUF file, whose tensors the "
+            "program of a token is of, with machine %.40s",
+            r->name, r->machine.name);
+    SQ_TRY(sq_checkpoint_open(&ck, path, err));
+    const enum sq_status status = time_token(r, &ck, &p, cost, err);
+    if (status == SQ_OK)
+        print(r, &p, cost);
+    sq_token_program_free(&p);
+    sq_checkpoint_close(&ck);
+    return status;
+}
