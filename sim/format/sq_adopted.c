@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "models/number/sq_bits.h"
-#include "models/scaled/sq_bs_table.h"
+#include "models/number/sq_fp.h"
 #include "sim/format/sq_format_ops.h"
 
 // A description of integers with zero points.
@@ -60,11 +60,11 @@ static void pack(const struct sq_adopted *a, size_t row_nbytes, uint8_t *out)
 static void put_scales(const struct sq_adopted *a, uint8_t *out)
 {
     const size_t size = a->scale_dtype == SQ_F32 ? 4 : 2;
-    const enum sq_bs_scale_type type = a->scale_dtype == SQ_F16    ? SQ_BS_SCALE_F16
-                                       : a->scale_dtype == SQ_BF16 ? SQ_BS_SCALE_BF16
-                                                                   : SQ_BS_SCALE_F32;
     for (size_t i = 0; i < a->n * (a->k / a->group); i++) {
-        const uint32_t code = sq_bs_scale_encode(type, a->scale[i]);
+        const uint32_t bits = sq_bits_of(a->scale[i]);
+        const uint32_t code = a->scale_dtype == SQ_F16    ? sq_f32_to_f16(a->scale[i])
+                              : a->scale_dtype == SQ_BF16 ? bits >> 16
+                                                          : bits;
         for (size_t b = 0; b < size; b++)
             out[i * size + b] = (uint8_t)(code >> 8 * b);
     }
@@ -113,8 +113,11 @@ enum sq_status sq_adopted_layer(const struct sq_adopted *a, const struct sq_reci
         put_scales(a, scales);
         for (size_t i = 0; i < a->n * groups; i++)
             sq_bits_put(zeros + i / groups * zero_nbytes, i % groups, a->bits, (int8_t)a->zero[i]);
-        part[n_parts++] = (struct sq_tensor){
-            .name = "sub", .dtype = SQ_U8, .n_dims = 2, .dim = {a->n, zero_nbytes}, .data = zeros};
+        part[n_parts++] = (struct sq_tensor){.name = names->zero,
+                                             .dtype = SQ_U8,
+                                             .n_dims = 2,
+                                             .dim = {a->n, zero_nbytes},
+                                             .data = zeros};
     }
     enum sq_status status = SQ_OK;
     for (size_t i = 0; status == SQ_OK && i < n_parts; i++)

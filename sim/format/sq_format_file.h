@@ -63,7 +63,7 @@ struct sq_format_adopts {
     // The way back: the kind of layers of a recipe, n and k left out; false where some have more than that. act_global:
     // 1 where the layers have one.
     bool (*kind)(const struct sq_recipe *r, struct sq_adopted *a);
-    const char *code, *scale, *global, *act_global; // names of parts; NULL: it has none
+    const char *code, *scale, *global, *act_global, *zero; // names of parts; NULL: it has none
 };
 
 struct sq_format_file {

@@ -627,8 +627,8 @@ static bool kind(const struct sq_recipe *r, struct sq_adopted *a)
            f.element <= SQ_ELEMENT_E5M2 && sq_bs_recipe(r)->rotation == SQ_BS_ROTATE_NONE;
 }
 
-static const struct sq_format_adopts adopts = {takes,   kind,     "codes",
-                                               "scale", "global", "act_global"};
+static const struct sq_format_adopts adopts = {takes,    kind,         "codes", "scale",
+                                               "global", "act_global", "sub"};
 
 const struct sq_format_file sq_bs_stored = {
     .parts = parts,
