@@ -128,7 +128,7 @@ enum sq_status sq_adopted_layer(const struct sq_adopted *a, const struct sq_reci
         .format = r->format, .n = a->n, .k = sq_recipe_padded(r, a->k), .k_orig = a->k};
     SQ_THEN(status, r->format->file->load(&q->state, r, &source, err));
     if (status != SQ_OK)
-        *q = (struct sq_quant_layer){0};
+        sq_quant_layer_free(q);
     free(stream);
     free(zeros);
     free(scales);

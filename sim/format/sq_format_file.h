@@ -32,6 +32,10 @@ struct sq_part_source {
 enum sq_status sq_part_find(const struct sq_part_source *s, const char *part, enum sq_dtype dtype,
                             unsigned n_dims, const size_t *dim, const struct sq_tensor **t,
                             struct sq_error *err);
+// Copies all parts of a layer that has memory for them from a source; refuses what sq_part_find refuses.
+typedef size_t sq_parts(const void *state, struct sq_part part[SQ_PARTS_MAX]);
+enum sq_status sq_parts_read(sq_parts *parts, const void *state, const struct sq_part_source *s,
+                             struct sq_error *err);
 
 // A whole number of the recipe under its name in the metadata.
 struct sq_metadata_value {
@@ -68,7 +72,7 @@ struct sq_format_adopts {
 
 struct sq_format_file {
     // The tensors, valid as long as the state; returns how many.
-    size_t (*parts)(const void *state, struct sq_part part[SQ_PARTS_MAX]);
+    sq_parts *parts;
     const char *const *derived; // names of those that follow from the others, so that they store
                                 // nothing and are not counted, up to a NULL; NULL: none
     // A layer of w[n][k] without its data, of which parts() says name, dtype and shape, and free()
@@ -77,7 +81,8 @@ struct sq_format_file {
     // all. NULL without memory.
     void *(*outline)(const struct sq_recipe *r, size_t n, size_t k);
     const char *(*sized_by)(const struct sq_recipe *r); // may be NULL
-    // Back from a file, copied and validated: what apply() relies on.
+    // Back from a file, copied and validated: what apply() relies on. *state is NULL; after a failure the caller frees
+    // what is there.
     enum sq_status (*load)(void **state, const struct sq_recipe *r, const struct sq_part_source *s,
                            struct sq_error *err);
     // Numbers of the recipe that a file must carry so that it can be read and multiplied, as

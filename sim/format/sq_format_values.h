@@ -39,7 +39,7 @@ struct sq_format_values {
     // SQ_SCAN_SPARSITY: activations below theta, finite and >= 0, are skipped from here on.
     void (*set_threshold)(void *state, float theta);
 
-    // *state of w[n][k]; NULL after a failure. Refuses shapes the format does not have
+    // *state of w[n][k]; it is NULL, and after a failure the caller frees what is there. Refuses shapes the format does not have
     // (SQ_ERR_SHAPE) and what is not finite.
     enum sq_status (*init)(void **state, const struct sq_recipe *r, const float *w, size_t n,
                            size_t k, const struct sq_quant_input *in, struct sq_error *err);

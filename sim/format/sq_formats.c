@@ -144,3 +144,17 @@ enum sq_status sq_part_find(const struct sq_part_source *s, const char *part, en
                 s->layer, i, (unsigned long long)(*t)->dim[i], dim[i]);
     return SQ_OK;
 }
+
+enum sq_status sq_parts_read(sq_parts *parts, const void *state, const struct sq_part_source *s,
+                             struct sq_error *err)
+{
+    struct sq_part part[SQ_PARTS_MAX];
+    const size_t n = parts(state, part);
+    for (size_t i = 0; i < n; i++) {
+        const size_t dim[] = {part[i].dim[0], part[i].dim[1], part[i].dim[2]};
+        const struct sq_tensor *t;
+        SQ_TRY(sq_part_find(s, part[i].name, part[i].dtype, part[i].n_dims, dim, &t, err));
+        memcpy((void *)(uintptr_t)part[i].data, t->data, t->nbytes);
+    }
+    return SQ_OK;
+}

@@ -149,18 +149,10 @@ static size_t parts(const void *state, struct sq_part part[SQ_PARTS_MAX])
 static enum sq_status load(void **state, const struct sq_recipe *r,
                            const struct sq_part_source *from, struct sq_error *err)
 {
-    const struct sq_tensor *scale, *sign;
+    struct state *const s = *state = state_new(from->n, from->k_orig);
     (void)r;
-    *state = NULL;
-    SQ_TRY(sq_part_find(from, "scale", SQ_F32, 1, (size_t[]){from->n}, &scale, err));
-    SQ_TRY(sq_part_find(from, "sign", SQ_U8, 2, (size_t[]){from->n, row_nbytes(from->k_orig)},
-                        &sign, err));
-    struct state *s = state_new(from->n, from->k_orig);
     SQ_NEED(s, err, "a layer");
-    memcpy(s->scale, scale->data, scale->nbytes);
-    memcpy(s->sign, sign->data, sign->nbytes);
-    *state = s;
-    return SQ_OK;
+    return sq_parts_read(parts, s, from, err);
 }
 
 // ---- time and traffic -----------------------------------------------------------------------

@@ -285,8 +285,7 @@ static void layer_free(void *state)
 static enum sq_status init(void **state, const struct sq_recipe *r, const float *w, size_t n,
                            size_t k, const struct sq_quant_input *in, struct sq_error *err)
 {
-    struct sq_grid_layer *q = sq_grid_layer_new(r, n, k);
-    *state = NULL;
+    struct sq_grid_layer *const q = *state = sq_grid_layer_new(r, n, k);
     if (!q)
         return SQ_NO_LAYER(err, n, k);
     float *rotated = NULL;
@@ -299,10 +298,6 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
     free(rotated);
     SQ_THEN(status, sq_grid_store(q, err));
     SQ_THEN(status, sq_grid_prepare(q, r, err));
-    if (status != SQ_OK)
-        layer_free(q);
-    else
-        *state = q;
     return status;
 }
 
@@ -326,38 +321,47 @@ static const uint8_t *mask_of(const void *state)
 
 // ---- what is stored ---------------------------------------------------------------------------
 
-static enum sq_status store_mask(struct sq_grid_layer *q, struct sq_error *err)
+static enum sq_status mask_alloc(struct sq_grid_layer *q, struct sq_error *err)
 {
     const size_t k = q->w.k;
     q->mask_bits = calloc((k + 7) / 8, 1);
     q->perm = malloc(2 * k * sizeof *q->perm);
-    if (!q->mask_bits || !q->perm)
-        return SQ_NO_LAYER(err, q->w.n, q->w.k);
+    return q->mask_bits && q->perm ? SQ_OK : SQ_NO_LAYER(err, q->w.n, q->w.k);
+}
+
+static enum sq_status store_mask(struct sq_grid_layer *q, struct sq_error *err)
+{
+    const size_t k = q->w.k;
+    SQ_TRY(mask_alloc(q, err));
     q->n_high = sq_static_order(q->mask, k, q->perm, q->perm + k);
     for (size_t i = 0; i < k; i++)
         q->mask_bits[i / 8] |= (uint8_t)(q->mask[i] << i % 8);
     return SQ_OK;
 }
 
-static enum sq_status store_codes(struct sq_grid_layer *q, struct sq_error *err)
+static enum sq_status streams_alloc(struct sq_grid_layer *q, struct sq_error *err)
 {
-    const struct sq_codes *w = &q->w;
-    for (enum sq_codes_stream s = 0; w->code && !q->packed.buffer && s < SQ_CODES_STREAMS; s++) {
-        const size_t nbytes = sq_codes_row_nbytes(w, s);
-        q->stream[s] = nbytes ? malloc(w->n * nbytes) : NULL;
+    for (enum sq_codes_stream s = 0; s < SQ_CODES_STREAMS; s++) {
+        const size_t nbytes = sq_codes_row_nbytes(&q->w, s);
+        q->stream[s] = nbytes ? malloc(q->w.n * nbytes) : NULL;
         if (nbytes && !q->stream[s])
             return SQ_NO_LAYER(err, q->w.n, q->w.k);
-        for (size_t row = 0; nbytes && row < w->n; row++)
-            sq_codes_pack_row(w, row, s, q->stream[s] + row * nbytes);
     }
     return SQ_OK;
 }
 
 enum sq_status sq_grid_store(struct sq_grid_layer *q, struct sq_error *err)
 {
+    const struct sq_codes *w = &q->w;
     if (q->mask)
         SQ_TRY(store_mask(q, err));
-    return store_codes(q, err);
+    if (!w->code || q->packed.buffer)
+        return SQ_OK;
+    SQ_TRY(streams_alloc(q, err));
+    for (enum sq_codes_stream s = 0; s < SQ_CODES_STREAMS; s++)
+        for (size_t row = 0; q->stream[s] && row < w->n; row++)
+            sq_codes_pack_row(w, row, s, q->stream[s] + row * sq_codes_row_nbytes(w, s));
+    return SQ_OK;
 }
 
 // Own weights have the streams of struct sq_codes as well: packed or not, their bytes are the same.
@@ -447,74 +451,51 @@ static size_t numbers(struct sq_recipe *r, struct sq_metadata_value value[SQ_VAL
 
 // ---- in ---------------------------------------------------------------------------------------
 
-static enum sq_status fetch(const struct sq_part_source *from, const char *name,
-                            enum sq_dtype dtype, size_t rows, size_t columns, void *to,
-                            struct sq_error *err)
-{
-    const struct sq_tensor *t;
-    const size_t dim[] = {rows, columns};
-    SQ_TRY(sq_part_find(from, name, dtype, columns ? 2 : 1, dim, &t, err));
-    memcpy(to, t->data, t->nbytes);
-    return SQ_OK;
-}
-
-static enum sq_status load_packed(struct sq_grid_layer *q, const struct sq_recipe *r,
-                                  const struct sq_part_source *from, struct sq_error *err)
+// Memory for the parts of an outline.
+static enum sq_status parts_alloc(struct sq_grid_layer *q, const struct sq_recipe *r,
+                                  struct sq_error *err)
 {
     const struct sq_format f = sq_recipe_banks(r);
-    SQ_TRY(sq_operand_alloc(&q->packed, &f, from->n, from->k_orig, err));
-    const struct sq_matrix *m = &q->packed.m;
-    const size_t lo = sq_lo_row_nbytes(&f, m->k), hi = sq_hi_row_nbytes(&f, m->k);
-    SQ_TRY(fetch(from, "s_lo", SQ_F32, m->n, sq_n_groups(&f, m->k), m->s_lo, err));
-    SQ_TRY(fetch(from, "s_hi", SQ_F32, m->n, sq_n_groups(&f, m->k), m->s_hi, err));
-    SQ_TRY(fetch(from, "lo", SQ_U8, m->n, lo, m->lo, err));
-    SQ_TRY(fetch(from, "hi", SQ_U8, m->n, hi, m->hi, err));
-    return sq_matrix_validate(m, m->n * lo, m->n * hi, q->packed.n_scales, err);
+    if (q->n_high)
+        SQ_TRY(mask_alloc(q, err));
+    if (sq_grid_recipe(r)->weight.kind == SQ_GRID_OWN)
+        return sq_operand_alloc(&q->packed, &f, q->w.n, q->w.k_orig, err);
+    SQ_TRY(sq_codes_alloc(&q->w, err));
+    return streams_alloc(q, err);
 }
 
-static enum sq_status load_codes(struct sq_grid_layer *q, const struct sq_part_source *from,
-                                 struct sq_error *err)
+static enum sq_status unpack(struct sq_grid_layer *q, struct sq_error *err)
 {
     struct sq_codes *w = &q->w;
-    const uint8_t *data[SQ_CODES_STREAMS] = {NULL};
-    SQ_TRY(sq_codes_alloc(w, err));
-    SQ_TRY(fetch(from, "s_lo", SQ_F32, w->n, w->k / w->group, w->s_lo, err));
-    if (sq_codes_has_high_scale(&w->grid))
-        SQ_TRY(fetch(from, "s_hi", SQ_F32, w->n, w->k / w->group, w->s_hi, err));
     SQ_TRY(sq_codes_settle_scales(w, err));
-    for (enum sq_codes_stream s = 0; s < SQ_CODES_STREAMS; s++) {
-        const size_t dim[] = {w->n, sq_codes_row_nbytes(w, s)};
-        const struct sq_tensor *t;
-        if (dim[1] == 0)
-            continue;
-        SQ_TRY(sq_part_find(from, stream_name[s], SQ_U8, 2, dim, &t, err));
-        data[s] = t->data;
-    }
     for (size_t row = 0; row < w->n; row++) {
         const uint8_t *in[SQ_CODES_STREAMS];
         for (enum sq_codes_stream s = 0; s < SQ_CODES_STREAMS; s++)
-            in[s] = data[s] ? data[s] + row * sq_codes_row_nbytes(w, s) : NULL;
+            in[s] = q->stream[s] ? q->stream[s] + row * sq_codes_row_nbytes(w, s) : NULL;
         SQ_TRY(sq_codes_unpack_row(w, row, in, err));
     }
     return SQ_OK;
 }
 
 // The order must be that of the mask, which has k channels a bank.
-static enum sq_status load_mask(struct sq_grid_layer *q, const struct sq_recipe *r,
-                                const struct sq_part_source *from, struct sq_error *err)
+static enum sq_status unpack_mask(struct sq_grid_layer *q, const struct sq_recipe *r,
+                                  struct sq_error *err)
 {
     const size_t k = q->w.k;
-    const struct sq_tensor *bits, *hi, *lo;
-    const size_t nbytes = (k + 7) / 8, n_hi = k / r->bank * r->high_per_bank, n_lo = k - n_hi;
-    SQ_TRY(sq_part_find(from, "mask", SQ_U8, 1, &nbytes, &bits, err));
-    SQ_TRY(sq_part_find(from, "perm_hi", SQ_I32, 1, &n_hi, &hi, err));
-    SQ_TRY(sq_part_find(from, "perm_lo", SQ_I32, 1, &n_lo, &lo, err));
+    uint32_t *const order = malloc(2 * k * sizeof *order);
     q->mask = malloc(k);
-    if (!q->mask)
+    if (!q->mask || !order) {
+        free(order);
         return SQ_NO_LAYER(err, q->w.n, q->w.k);
+    }
     for (size_t i = 0; i < k; i++)
-        q->mask[i] = bits->data[i / 8] >> i % 8 & 1;
-    if (k % 8 != 0 && bits->data[k / 8] >> k % 8 != 0)
+        q->mask[i] = q->mask_bits[i / 8] >> i % 8 & 1;
+    const size_t n_high = sq_static_order(q->mask, k, order, order + k);
+    const bool is_alike = n_high == q->n_high &&
+                          memcmp(order, q->perm, n_high * sizeof *order) == 0 &&
+                          memcmp(order + k, q->perm + k, (k - n_high) * sizeof *order) == 0;
+    free(order);
+    if (k % 8 != 0 && q->mask_bits[k / 8] >> k % 8 != 0)
         return SQ_FAIL(err, SQ_ERR_PADDING, "mask: bits beyond channel %zu are not 0", k - 1);
     for (size_t i = 0, n = 0; i < k; i++) {
         n += q->mask[i];
@@ -522,40 +503,31 @@ static enum sq_status load_mask(struct sq_grid_layer *q, const struct sq_recipe 
             return SQ_FAIL(err, SQ_ERR_MASK_COUNT, "mask: %zu channels up to bank %zu, need %zu", n,
                            i / r->bank, (i + 1) / r->bank * r->high_per_bank);
     }
-    SQ_TRY(store_mask(q, err));
-    if (memcmp(hi->data, q->perm, hi->nbytes) != 0 ||
-        memcmp(lo->data, q->perm + k, lo->nbytes) != 0)
-        return SQ_FAIL(err, SQ_ERR_INDEX, "perm_hi and perm_lo are not the order of the mask");
-    return SQ_OK;
+    return is_alike
+               ? SQ_OK
+               : SQ_FAIL(err, SQ_ERR_INDEX, "perm_hi and perm_lo are not the order of the mask");
 }
 
-static enum sq_status load(struct sq_grid_layer *q, const struct sq_recipe *r,
+static enum sq_status load(void **state, const struct sq_recipe *r,
                            const struct sq_part_source *from, struct sq_error *err)
 {
-    const struct sq_grid_recipe *o = sq_grid_recipe(r);
+    struct sq_grid_layer *const q = *state = outline(r, from->n, from->k_orig);
+    SQ_NEED(q, err, "a layer");
     if (q->rotation && from->k_orig % q->rotation != 0)
         return SQ_FAIL(err, SQ_ERR_SHAPE, "K = %zu, need a multiple of the rotation's %u",
                        from->k_orig, q->rotation);
-    if (o->select == SQ_SELECT_STATIC && sq_grid_is_mixed(&r->act))
-        SQ_TRY(load_mask(q, r, from, err));
-    SQ_TRY(o->weight.kind == SQ_GRID_OWN ? load_packed(q, r, from, err) : load_codes(q, from, err));
-    SQ_TRY(store_codes(q, err));
-    return r->operand == SQ_OPERAND_WEIGHTS ? sq_grid_keep_values(q, r, NULL, err) : SQ_OK;
-}
-
-static enum sq_status load_layer(void **state, const struct sq_recipe *r,
-                                 const struct sq_part_source *from, struct sq_error *err)
-{
-    struct sq_grid_layer *q = sq_grid_layer_new(r, from->n, from->k_orig);
-    *state = NULL;
-    SQ_NEED(q, err, "a layer");
-    enum sq_status status = load(q, r, from, err);
-    SQ_THEN(status, sq_grid_prepare(q, r, err));
-    if (status != SQ_OK)
-        layer_free(q);
-    else
-        *state = q;
-    return status;
+    SQ_TRY(parts_alloc(q, r, err));
+    SQ_TRY(sq_parts_read(parts, q, from, err));
+    if (q->n_high)
+        SQ_TRY(unpack_mask(q, r, err));
+    const struct sq_matrix *const m = &q->packed.m;
+    SQ_TRY(q->packed.buffer ? sq_matrix_validate(m, m->n * sq_lo_row_nbytes(&m->format, m->k),
+                                                 m->n * sq_hi_row_nbytes(&m->format, m->k),
+                                                 q->packed.n_scales, err)
+                            : unpack(q, err));
+    if (r->operand == SQ_OPERAND_WEIGHTS)
+        SQ_TRY(sq_grid_keep_values(q, r, NULL, err));
+    return sq_grid_prepare(q, r, err);
 }
 
 // ---- the packed SQ-format ---------------------------------------------------------------------
@@ -652,8 +624,8 @@ static const struct sq_format_packed packed = {
 };
 
 #define STORED                                                                                     \
-    .parts = parts, .derived = derived, .outline = outline, .load = load_layer,                    \
-    .numbers = numbers, .adopts = &adopts, .file_nbits = file_nbits
+    .parts = parts, .derived = derived, .outline = outline, .load = load, .numbers = numbers,      \
+    .adopts = &adopts, .file_nbits = file_nbits
 
 const struct sq_format_file sq_grid_stored = {STORED};
 const struct sq_format_file sq_grid_packed = {STORED, .packed = &packed};

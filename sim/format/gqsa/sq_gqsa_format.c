@@ -82,8 +82,7 @@ static double sq_gqsa_equivalent_bits(const struct sq_recipe *r)
 
 struct state {
     struct sq_gqsa m;
-    uint8_t *zeros;        // packed, as stored
-    uint8_t *groups;       // little-endian u16, as stored
+    uint8_t *zeros;        // of 4 bits: packed, as stored
     struct sq_cells cells; // beside activations of int8
 };
 
@@ -98,7 +97,6 @@ static void gqsa_free(void *context)
     free(s->m.scale);
     free(s->m.zero);
     free(s->zeros);
-    free(s->groups);
     free(s->cells.cells);
     free(s);
 }
@@ -241,9 +239,7 @@ static struct state *state_new(const struct sq_recipe *r, size_t n, size_t k_ori
                             .scale = malloc(nnz * sizeof(uint16_t) + 1),
                             .zero = malloc(nnz + 1)};
     s->zeros = malloc(zero_nbytes(bits, nnz) + 1);
-    s->groups = malloc(2 * nnz + 1);
-    if (s->m.row_index && s->m.groups && s->m.codes && s->m.scale && s->m.zero && s->zeros &&
-        s->groups)
+    if (s->m.row_index && s->m.groups && s->m.codes && s->m.scale && s->m.zero && s->zeros)
         return s;
     gqsa_free(s);
     return NULL;
@@ -292,22 +288,11 @@ static enum sq_status choose(const struct sq_recipe *r, const float *w, size_t n
     return status;
 }
 
-// What a file holds beside the arrays of *m.
-static void fill_stored(struct state *s)
-{
-    if (s->m.bits == 8)
-        memcpy(s->zeros, s->m.zero, s->m.nnz);
-    else if (s->m.bits != 16)
-        sq_gqsa_pack_zeros(s->m.zero, s->m.nnz, s->zeros);
-    for (size_t e = 0; e < s->m.nnz; e++) {
-        s->groups[2 * e] = (uint8_t)s->m.groups[e];
-        s->groups[2 * e + 1] = (uint8_t)(s->m.groups[e] >> 8);
-    }
-}
-
-// What apply() reads.
+// What apply() and parts() read beside the arrays of *m.
 static enum sq_status finish(struct state *s, const struct sq_recipe *r, struct sq_error *err)
 {
+    if (s->m.bits == 4)
+        sq_gqsa_pack_zeros(s->m.zero, s->m.nnz, s->zeros);
     if (r->is_act_f16 || s->m.bits == 16)
         return SQ_OK;
     s->cells = (struct sq_cells){.w = sq_gqsa_codes(&s->m), .row = sq_gqsa_row, .from = &s->m};
@@ -325,7 +310,7 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
     struct state *s = NULL;
     enum sq_status status = is_kept ? choose(r, w, n, k, in, is_kept, err) : SQ_NO_LAYER(err, n, k);
     if (status == SQ_OK) {
-        s = state_new(r, n, k, sq_gqsa_count(is_kept, n, columns));
+        *state = s = state_new(r, n, k, sq_gqsa_count(is_kept, n, columns));
         status = s ? sq_gqsa_check_shape(&s->m, err) : SQ_NO_LAYER(err, n, k);
     }
     if (status == SQ_OK) {
@@ -334,13 +319,6 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
     }
     free(is_kept);
     SQ_THEN(status, finish(s, r, err));
-    if (status == SQ_OK) {
-        fill_stored(s);
-    } else {
-        gqsa_free(s);
-        s = NULL;
-    }
-    *state = s;
     return status;
 }
 
@@ -433,7 +411,6 @@ static enum sq_status retune(void *state, const struct sq_recipe *r, const struc
             }
         }
     SQ_TRY(sq_gqsa_validate(m, err));
-    fill_stored(s);
     free(s->cells.cells);
     s->cells = (struct sq_cells){0};
     return finish(s, r, err);
@@ -504,66 +481,28 @@ static size_t parts(const void *state, struct sq_part part[SQ_PARTS_MAX])
     part[i++] = (struct sq_part){"row_index", SQ_I32, 1, {m->n + 1}, m->row_index};
     if (!is_half)
         part[i++] = (struct sq_part){"s_w", SQ_F16, 1, {m->nnz}, m->scale};
-    part[i++] = (struct sq_part){"groups", SQ_U8, 2, {m->nnz, 2}, s->groups};
+    part[i++] = (struct sq_part){"groups", SQ_U8, 2, {m->nnz, 2}, m->groups};
     part[i++] =
         (struct sq_part){"values", is_half ? SQ_F16 : SQ_U8, 2, {m->nnz, per_group}, m->codes};
     if (!is_half)
-        part[i++] = (struct sq_part){"zero", SQ_U8, 1, {zero_nbytes(m->bits, m->nnz)}, s->zeros};
+        part[i++] = (struct sq_part){
+            "zero", SQ_U8, 1, {zero_nbytes(m->bits, m->nnz)}, m->bits == 8 ? m->zero : s->zeros};
     return i;
-}
-
-enum { ROW_INDEX, SCALE, GROUPS, VALUES, ZERO, N_PARTS };
-
-static enum sq_status find_parts(const struct sq_recipe *r, const struct sq_part_source *from,
-                                 const struct sq_tensor *t[N_PARTS], struct sq_error *err)
-{
-    const size_t any = SIZE_MAX;
-    const unsigned bits = bits_of(r);
-    SQ_TRY(sq_part_find(from, "groups", SQ_U8, 2, (size_t[]){any, 2}, &t[GROUPS], err));
-    const size_t nnz = t[GROUPS]->dim[0];
-    SQ_TRY(sq_part_find(from, "row_index", SQ_I32, 1, (size_t[]){from->n + 1}, &t[ROW_INDEX], err));
-    t[SCALE] = t[ZERO] = NULL;
-    if (bits == 16)
-        return sq_part_find(from, "values", SQ_F16, 2, (size_t[]){nnz, r->group}, &t[VALUES], err);
-    SQ_TRY(sq_part_find(from, "s_w", SQ_F16, 1, (size_t[]){nnz}, &t[SCALE], err));
-    SQ_TRY(sq_part_find(from, "values", SQ_U8, 2, (size_t[]){nnz, r->group * bits / 8}, &t[VALUES],
-                        err));
-    return sq_part_find(from, "zero", SQ_U8, 1, (size_t[]){zero_nbytes(bits, nnz)}, &t[ZERO], err);
-}
-
-static enum sq_status copy(struct state *s, const struct sq_tensor *const t[N_PARTS],
-                           struct sq_error *err)
-{
-    struct sq_gqsa *m = &s->m;
-    memcpy(m->row_index, t[ROW_INDEX]->data, t[ROW_INDEX]->nbytes);
-    if (t[SCALE])
-        memcpy(m->scale, t[SCALE]->data, t[SCALE]->nbytes);
-    memcpy(m->codes, t[VALUES]->data, t[VALUES]->nbytes);
-    for (size_t e = 0; e < m->nnz; e++)
-        m->groups[e] =
-            (uint16_t)(t[GROUPS]->data[2 * e] | (unsigned)t[GROUPS]->data[2 * e + 1] << 8);
-    if (m->bits == 8)
-        memcpy(m->zero, t[ZERO]->data, m->nnz);
-    else if (m->bits != 16)
-        SQ_TRY(sq_gqsa_unpack_zeros(t[ZERO]->data, m->nnz, m->zero, err));
-    fill_stored(s);
-    return sq_gqsa_validate(m, err);
 }
 
 static enum sq_status load(void **state, const struct sq_recipe *r,
                            const struct sq_part_source *from, struct sq_error *err)
 {
-    const struct sq_tensor *t[N_PARTS];
-    *state = NULL;
-    SQ_TRY(find_parts(r, from, t, err));
-    struct state *s = state_new(r, from->n, from->k_orig, t[GROUPS]->dim[0]);
-    enum sq_status status = s ? copy(s, t, err) : SQ_NO_LAYER(err, from->n, from->k_orig);
-    SQ_THEN(status, finish(s, r, err));
-    if (status != SQ_OK)
-        gqsa_free(s);
-    else
-        *state = s;
-    return status;
+    const struct sq_tensor *groups;
+    SQ_TRY(sq_part_find(from, "groups", SQ_U8, 2, (size_t[]){SIZE_MAX, 2}, &groups, err));
+    struct state *const s = *state = state_new(r, from->n, from->k_orig, groups->dim[0]);
+    if (!s)
+        return SQ_NO_LAYER(err, from->n, from->k_orig);
+    SQ_TRY(sq_parts_read(parts, s, from, err));
+    if (s->m.bits == 4)
+        SQ_TRY(sq_gqsa_unpack_zeros(s->zeros, s->m.nnz, s->m.zero, err));
+    SQ_TRY(sq_gqsa_validate(&s->m, err));
+    return finish(s, r, err);
 }
 
 static size_t values(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX])

@@ -193,8 +193,7 @@ static enum sq_status lay_out(struct state *s, struct sq_error *err)
     return is_out_of_memory ? no_memory(s->w.n, s->w.k, err) : SQ_OK;
 }
 
-// What is stored, and what the product takes.
-static enum sq_status finish(struct state *s, struct sq_error *err)
+static enum sq_status streams_alloc(struct state *s, struct sq_error *err)
 {
     const struct sq_bs *w = &s->w;
     for (enum sq_bs_stream i = 0; i < SQ_BS_STREAMS; i++) {
@@ -202,9 +201,25 @@ static enum sq_status finish(struct state *s, struct sq_error *err)
         s->stream[i] = nbytes ? malloc(w->n * nbytes) : NULL;
         if (nbytes && !s->stream[i])
             return no_memory(w->n, w->k, err);
-        for (size_t row = 0; nbytes && row < w->n; row++)
-            sq_bs_pack_row(w, row, i, s->stream[i] + row * nbytes);
     }
+    return SQ_OK;
+}
+
+// What is stored.
+static enum sq_status store(struct state *s, struct sq_error *err)
+{
+    const struct sq_bs *w = &s->w;
+    SQ_TRY(streams_alloc(s, err));
+    for (enum sq_bs_stream i = 0; i < SQ_BS_STREAMS; i++)
+        for (size_t row = 0; s->stream[i] && row < w->n; row++)
+            sq_bs_pack_row(w, row, i, s->stream[i] + row * sq_bs_row_nbytes(&w->f, w->k, i));
+    return SQ_OK;
+}
+
+// What the product takes.
+static enum sq_status finish(struct state *s, struct sq_error *err)
+{
+    const struct sq_bs *w = &s->w;
     if (s->operand == SQ_OPERAND_BOTH)
         return lay_out(s, err);
     s->values = malloc(w->n * w->k * sizeof *s->values);
@@ -246,22 +261,20 @@ static enum sq_status keep(struct state *s, const float *w, struct sq_error *err
 static enum sq_status init(void **state, const struct sq_recipe *r, const float *w, size_t n,
                            size_t k, const struct sq_quant_input *in, struct sq_error *err)
 {
-    struct state *s = state_new(r, n, k);
+    struct state *const s = *state = state_new(r, n, k);
     float *rotated = s && s->rotation ? turned(w, n, k, s->w.k, s->rotation, false) : NULL;
     const float *from = rotated ? rotated : w;
     enum sq_status status = s && (rotated || !s->rotation) ? SQ_OK : no_memory(n, k, err);
-    *state = NULL;
-    if (status == SQ_OK)
-        status = s->operand == SQ_OPERAND_ACT ? keep(s, from, err) : encode(s, r, from, in, err);
-    if (status == SQ_OK && s->operand != SQ_OPERAND_ACT)
-        status = finish(s, err);
+    if (status == SQ_OK && s->operand == SQ_OPERAND_ACT) {
+        status = keep(s, from, err);
+    } else if (status == SQ_OK) {
+        status = encode(s, r, from, in, err);
+        SQ_THEN(status, store(s, err));
+        SQ_THEN(status, finish(s, err));
+    }
     if (status == SQ_OK && s->is_act_static)
         status = fix_act(s, in, k, err);
     free(rotated);
-    if (status != SQ_OK)
-        layer_free(s);
-    else
-        *state = s;
     return status;
 }
 
@@ -510,76 +523,32 @@ static size_t parts(const void *state, struct sq_part part[SQ_PARTS_MAX])
     return n;
 }
 
-static enum sq_status load_scales(struct state *s, const struct sq_part_source *from,
-                                  struct sq_error *err)
-{
-    struct sq_bs *w = &s->w;
-    const struct sq_tensor *t;
-    for (unsigned p = 0; p < SQ_BS_PARTS; p++) {
-        if (sq_bs_has_scale(&w->f, p)) {
-            SQ_TRY(sq_part_find(from, scale_name[p], scale_dtype(w), 2,
-                                (size_t[]){w->n, w->k / w->f.block}, &t, err));
-            memcpy(w->scale[p], t->data, t->nbytes);
-        }
-        if (!sq_bs_has_global(&w->f, p))
-            continue;
-        const size_t n = n_globals(w, p);
-        SQ_TRY(sq_part_find(from, global_name[p], SQ_F32, 1, &n, &t, err));
-        for (size_t row = 0; row < w->n; row++)
-            memcpy(&w->global[p][row], (const char *)t->data + (n > 1 ? row : 0) * sizeof(float),
-                   sizeof(float));
-    }
-    SQ_TRY(sq_bs_check_scales(w, err));
-    if (!s->is_act_static)
-        return SQ_OK;
-    const size_t n = sq_bs_n_parts(&w->f);
-    SQ_TRY(sq_part_find(from, "act_global", SQ_F32, 1, &n, &t, err));
-    memcpy(s->act_global, t->data, t->nbytes);
-    for (unsigned p = 0; p < n; p++)
-        if (!sq_scale_is_valid(s->act_global[p]))
-            return SQ_FAIL(err, SQ_ERR_SCALE, "act_global[%u] = %g, need finite and > 0", p,
-                           (double)s->act_global[p]);
-    return SQ_OK;
-}
-
-static enum sq_status load_codes(struct state *s, const struct sq_part_source *from,
-                                 struct sq_error *err)
-{
-    struct sq_bs *w = &s->w;
-    const uint8_t *data[SQ_BS_STREAMS] = {NULL};
-    size_t nbytes[SQ_BS_STREAMS];
-    for (enum sq_bs_stream i = 0; i < SQ_BS_STREAMS; i++) {
-        const struct sq_tensor *t;
-        nbytes[i] = sq_bs_row_nbytes(&w->f, w->k, i);
-        if (nbytes[i] == 0)
-            continue;
-        SQ_TRY(sq_part_find(from, stream_name[i], SQ_U8, 2, (size_t[]){w->n, nbytes[i]}, &t, err));
-        data[i] = t->data;
-    }
-    for (size_t row = 0; row < w->n; row++) {
-        const uint8_t *in[SQ_BS_STREAMS];
-        for (unsigned i = 0; i < SQ_BS_STREAMS; i++)
-            in[i] = data[i] ? data[i] + row * nbytes[i] : NULL;
-        SQ_TRY(sq_bs_unpack_row(w, row, in, err));
-    }
-    return finish(s, err);
-}
-
 static enum sq_status load(void **state, const struct sq_recipe *r,
                            const struct sq_part_source *from, struct sq_error *err)
 {
-    struct state *s = state_new(r, from->n, from->k_orig);
-    *state = NULL;
-    enum sq_status status = s ? bs_alloc(&s->w, err) : no_memory(from->n, from->k_orig, err);
-    if (status == SQ_OK)
-        status = load_scales(s, from, err);
-    if (status == SQ_OK)
-        status = load_codes(s, from, err);
-    if (status != SQ_OK)
-        layer_free(s);
-    else
-        *state = s;
-    return status;
+    struct state *const s = *state = state_new(r, from->n, from->k_orig);
+    if (!s)
+        return no_memory(from->n, from->k_orig, err);
+    struct sq_bs *const w = &s->w;
+    SQ_TRY(bs_alloc(w, err));
+    SQ_TRY(streams_alloc(s, err));
+    SQ_TRY(sq_parts_read(parts, s, from, err));
+    for (unsigned p = 0; p < SQ_BS_PARTS; p++)
+        for (size_t row = 1; sq_bs_has_global(&w->f, p) && n_globals(w, p) == 1 && row < w->n;
+             row++)
+            w->global[p][row] = w->global[p][0];
+    SQ_TRY(sq_bs_check_scales(w, err));
+    for (unsigned p = 0; s->is_act_static && p < sq_bs_n_parts(&w->f); p++)
+        if (!sq_scale_is_valid(s->act_global[p]))
+            return SQ_FAIL(err, SQ_ERR_SCALE, "act_global[%u] = %g, need finite and > 0", p,
+                           (double)s->act_global[p]);
+    for (size_t row = 0; row < w->n; row++) {
+        const uint8_t *in[SQ_BS_STREAMS];
+        for (enum sq_bs_stream i = 0; i < SQ_BS_STREAMS; i++)
+            in[i] = s->stream[i] ? s->stream[i] + row * sq_bs_row_nbytes(&w->f, w->k, i) : NULL;
+        SQ_TRY(sq_bs_unpack_row(w, row, in, err));
+    }
+    return finish(s, err);
 }
 
 const struct sq_format_values sq_bs_coded = {

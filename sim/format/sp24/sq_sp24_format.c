@@ -225,18 +225,12 @@ static enum sq_status finish(struct state *s, struct sq_error *err)
 static enum sq_status init(void **state, const struct sq_recipe *r, const float *w, size_t n,
                            size_t k, const struct sq_quant_input *in, struct sq_error *err)
 {
-    *state = NULL;
     if (n == 0 || k == 0 || k % 4 != 0)
         return SQ_FAIL(err, SQ_ERR_SHAPE, "N x K = %zu x %zu: 2:4 needs K to be a multiple of 4", n,
                        k);
-    struct state *s = state_new(r, n, k, in->is_dense);
-    enum sq_status status = s ? encode(s, r, w, in, err) : SQ_NO_LAYER(err, n, k);
-    SQ_THEN(status, finish(s, err));
-    if (status != SQ_OK)
-        sp24_free(s);
-    else
-        *state = s;
-    return status;
+    struct state *const s = *state = state_new(r, n, k, in->is_dense);
+    SQ_TRY(s ? encode(s, r, w, in, err) : SQ_NO_LAYER(err, n, k));
+    return finish(s, err);
 }
 
 static enum sq_status apply(const void *state, const struct sq_recipe *r, const float *x, size_t m,
@@ -367,60 +361,29 @@ static size_t parts(const void *state, struct sq_part part[SQ_PARTS_MAX])
     return at + 2;
 }
 
-static enum sq_status copy(struct state *s, const struct sq_part_source *from,
-                           const struct sq_tensor *values, struct sq_error *err)
-{
-    const struct sq_tensor *meta, *scale;
-    const size_t scales = sq_sp24_groups(&s->m), n_values = s->m.n * (s->m.k / 2);
-    if (scales) {
-        SQ_TRY(sq_part_find(from, "s_w", SQ_F32, s->m.group ? 2 : 1, (size_t[]){from->n, scales},
-                            &scale, err));
-        memcpy(s->m.scale, scale->data, scale->nbytes);
-    }
-    if (s->dense) {
-        memcpy(s->dense, values->data, values->nbytes);
-        if (memchr(s->dense, -128, values->nbytes))
-            return SQ_FAIL(err, SQ_ERR_CODE, "values hold code -128, need -127..127");
-        return SQ_OK;
-    }
-    SQ_TRY(sq_part_find(from, "meta", SQ_U8, 2, (size_t[]){from->n, s->m.k / 8}, &meta, err));
-    for (size_t i = 0; s->packed && i < n_values; i++)
-        s->m.value[i] = sq_bits_get(values->data, i, s->m.bits);
-    if (!s->packed)
-        memcpy(s->m.half ? (void *)s->m.half : s->m.value, values->data, values->nbytes);
-    memcpy(s->m.meta, meta->data, meta->nbytes);
-    return sq_sp24_validate(&s->m, n_values, meta->nbytes, from->n * scales, err);
-}
-
 static enum sq_status load(void **state, const struct sq_recipe *r,
                            const struct sq_part_source *from, struct sq_error *err)
 {
-    const struct sq_tensor *values, *meta;
-    const unsigned bits = bits_of(r);
-    *state = NULL;
+    const struct sq_tensor *meta;
     if (from->k_orig % 4 != 0)
         return SQ_FAIL(err, SQ_ERR_SHAPE, "K = %zu, need a multiple of 4", from->k_orig);
-    const bool is_dense = sq_part_find(from, "meta", SQ_U8, 2, (size_t[]){SIZE_MAX, SIZE_MAX},
+    // A layer that stays dense has none; of other bits, or with groups, none does.
+    const bool is_dense = bits_of(r) == 8 && r->group == 0 &&
+                          sq_part_find(from, "meta", SQ_U8, 2, (size_t[]){SIZE_MAX, SIZE_MAX},
                                        &meta, NULL) == SQ_ERR_DAMAGED;
-    const size_t k = sq_sp24_padded(from->k_orig, r->group);
-    SQ_TRY(sq_part_find(from, "values",
-                        bits == 16  ? SQ_F16
-                        : bits == 8 ? SQ_I8
-                                    : SQ_U8,
-                        2,
-                        (size_t[]){from->n, is_dense   ? from->k_orig
-                                            : bits < 8 ? k / 2 * bits / 8
-                                                       : k / 2},
-                        &values, err));
-    struct state *s = state_new(r, from->n, from->k_orig, is_dense);
-    enum sq_status status =
-        s ? copy(s, from, values, err) : SQ_NO_LAYER(err, from->n, from->k_orig);
-    SQ_THEN(status, finish(s, err));
-    if (status != SQ_OK)
-        sp24_free(s);
-    else
-        *state = s;
-    return status;
+    struct state *const s = *state = state_new(r, from->n, from->k_orig, is_dense);
+    if (!s)
+        return SQ_NO_LAYER(err, from->n, from->k_orig);
+    SQ_TRY(sq_parts_read(parts, s, from, err));
+    const struct sq_sp24 *const m = &s->m;
+    const size_t n_values = m->n * (m->k / 2);
+    if (is_dense && memchr(s->dense, -128, m->n * m->k_orig))
+        return SQ_FAIL(err, SQ_ERR_CODE, "values hold code -128, need -127..127");
+    for (size_t i = 0; s->packed && i < n_values; i++)
+        m->value[i] = sq_bits_get(s->packed, i, m->bits);
+    if (!is_dense)
+        SQ_TRY(sq_sp24_validate(m, n_values, m->n * (m->k / 8), m->n * sq_sp24_groups(m), err));
+    return finish(s, err);
 }
 
 static size_t numbers(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX])

@@ -22,8 +22,7 @@ struct state {
     struct sq_spqr m;
     bool is_ptcsr; // how outliers are stored: as *p, else as CSR
     struct sq_spqr_ptcsr p;
-    float *plane;     // dense part, decoded
-    uint8_t *in_perm; // [k][2]
+    float *plane; // dense part, decoded
 };
 
 static void spqr_free(void *context)
@@ -35,7 +34,6 @@ static void spqr_free(void *context)
     free(s->p.offsets);
     free(s->p.word);
     free(s->plane);
-    free(s->in_perm);
     free(s);
 }
 
@@ -115,28 +113,24 @@ static enum sq_status no_memory(const struct state *s, struct sq_error *err)
     return SQ_NO_MEMORY(err, "a layer of %zu x %zu", s ? s->m.n : 0, s ? s->m.k : 0);
 }
 
-// What apply() and parts() read beside the matrix.
+// What apply() reads beside the matrix.
 static enum sq_status finish(struct state *s, struct sq_error *err)
 {
     s->plane = malloc(T * sq_spqr_n_words(s->m.n, s->m.k) * sizeof *s->plane);
-    s->in_perm = malloc(2 * s->m.k);
-    if (!s->plane || !s->in_perm)
+    if (!s->plane)
         return no_memory(s, err);
     sq_spqr_decode_dense(&s->m, s->plane);
-    for (size_t j = 0; j < s->m.k; j++) {
-        s->in_perm[2 * j] = (uint8_t)s->m.in_perm[j];
-        s->in_perm[2 * j + 1] = (uint8_t)(s->m.in_perm[j] >> 8);
-    }
     return SQ_OK;
 }
 
-static enum sq_status make_ptcsr(struct state *s, struct sq_error *err)
+static enum sq_status ptcsr_alloc(struct state *s, size_t n_words, struct sq_error *err)
 {
-    s->is_ptcsr = true;
-    s->p.offsets = malloc((sq_spqr_padded(s->m.n) / T + 1) * sizeof *s->p.offsets);
-    s->p.word = malloc((sq_spqr_ptcsr_words(&s->m.outliers) + 1) * sizeof *s->p.word);
-    return s->p.offsets && s->p.word ? sq_spqr_to_ptcsr(&s->m.outliers, &s->p, err)
-                                     : no_memory(s, err);
+    s->p = (struct sq_spqr_ptcsr){
+        .n = s->m.n,
+        .n_words = n_words,
+        .offsets = malloc((sq_spqr_padded(s->m.n) / T + 1) * sizeof *s->p.offsets),
+        .word = malloc((n_words + 1) * sizeof *s->p.word)};
+    return s->p.offsets && s->p.word ? SQ_OK : no_memory(s, err);
 }
 
 static enum sq_status init(void **state, const struct sq_recipe *r, const float *w, size_t n,
@@ -146,18 +140,14 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
                                       sq_spqr_recipe(r)->outliers > 0 ? sq_spqr_recipe(r)->outliers
                                                                       : SQ_SPQR_RELATIVE,
                                       sq_spqr_recipe(r)->is_absolute};
-    struct state *s = calloc(1, sizeof *s);
-    *state = NULL;
-    enum sq_status status =
-        s ? sq_spqr_encode(&s->m, w, n, k, in->calibration, &o, NULL, err) : no_memory(s, err);
-    if (status == SQ_OK && sq_spqr_recipe(r)->is_ptcsr)
-        status = make_ptcsr(s, err);
-    SQ_THEN(status, finish(s, err));
-    if (status != SQ_OK)
-        spqr_free(s);
-    else
-        *state = s;
-    return status;
+    struct state *const s = *state = calloc(1, sizeof *s);
+    SQ_TRY(s ? sq_spqr_encode(&s->m, w, n, k, in->calibration, &o, NULL, err) : no_memory(s, err));
+    s->is_ptcsr = sq_spqr_recipe(r)->is_ptcsr;
+    if (s->is_ptcsr) {
+        SQ_TRY(ptcsr_alloc(s, sq_spqr_ptcsr_words(&s->m.outliers), err));
+        SQ_TRY(sq_spqr_to_ptcsr(&s->m.outliers, &s->p, err));
+    }
+    return finish(s, err);
 }
 
 static enum sq_status apply(const void *state, const struct sq_recipe *r, const float *x, size_t m,
@@ -312,29 +302,15 @@ static size_t parts(const void *state, struct sq_part part[SQ_PARTS_MAX])
         part[1] = (struct sq_part){"row_offsets", SQ_I32, 1, {s->m.n + 1}, c->row_offsets};
         part[2] = (struct sq_part){"col_val", SQ_I32, 1, {c->nnz}, c->col_val};
     }
-    part[3] = (struct sq_part){"in_perm", SQ_U8, 2, {s->m.k, 2}, s->in_perm};
+    part[3] = (struct sq_part){"in_perm", SQ_U8, 2, {s->m.k, 2}, s->m.in_perm};
     return 4;
 }
 
-// A copy of an I32 tensor; NULL without memory.
-static uint32_t *copy_words(const struct sq_tensor *t)
-{
-    uint32_t *words = malloc(t->nbytes + 1);
-    if (words)
-        memcpy(words, t->data, t->nbytes);
-    return words;
-}
-
 // Outliers as stored, as CSR in s->m.
-static enum sq_status load_ptcsr(struct state *s, const struct sq_tensor *offsets,
-                                 const struct sq_tensor *words, struct sq_error *err)
+static enum sq_status read_ptcsr(struct state *s, struct sq_error *err)
 {
-    s->is_ptcsr = true;
-    s->p =
-        (struct sq_spqr_ptcsr){s->m.n, words->n_elements, copy_words(offsets), copy_words(words)};
-    if (!s->p.offsets || !s->p.word)
-        return no_memory(s, err);
-    SQ_TRY(sq_spqr_ptcsr_validate(&s->p, offsets->n_elements, words->n_elements, s->m.k, err));
+    const size_t n_offsets = sq_spqr_padded(s->m.n) / T + 1;
+    SQ_TRY(sq_spqr_ptcsr_validate(&s->p, n_offsets, s->p.n_words, s->m.k, err));
     free(s->m.outliers.col_val);
     s->m.outliers.col_val = malloc((sq_spqr_csr_entries(&s->p) + 1) * sizeof(uint32_t));
     if (!s->m.outliers.col_val)
@@ -343,60 +319,29 @@ static enum sq_status load_ptcsr(struct state *s, const struct sq_tensor *offset
     return SQ_OK;
 }
 
-static enum sq_status load_outliers(struct state *s, const struct sq_recipe *r,
-                                    const struct sq_part_source *from, struct sq_error *err)
-{
-    const struct sq_spqr_recipe *o = sq_spqr_recipe(r);
-    const struct sq_tensor *offsets, *entries;
-    const size_t n_offsets = (o->is_ptcsr ? sq_spqr_padded(s->m.n) / T : s->m.n) + 1;
-    SQ_TRY(sq_part_find(from, "row_offsets", SQ_I32, 1, &n_offsets, &offsets, err));
-    SQ_TRY(sq_part_find(from, "col_val", SQ_I32, 1, (size_t[]){SIZE_MAX}, &entries, err));
-    if (o->is_ptcsr)
-        return load_ptcsr(s, offsets, entries, err);
-    struct sq_spqr_csr *c = &s->m.outliers;
-    free(c->col_val);
-    c->col_val = copy_words(entries);
-    if (!c->col_val)
-        return no_memory(s, err);
-    c->nnz = entries->n_elements;
-    memcpy(c->row_offsets, offsets->data, offsets->nbytes);
-    return SQ_OK;
-}
-
-static enum sq_status copy(struct state *s, const struct sq_recipe *r,
-                           const struct sq_part_source *from, struct sq_error *err)
-{
-    const size_t n_words = sq_spqr_n_words(from->n, from->k_orig);
-    const struct sq_tensor *dense, *perm;
-    SQ_TRY(sq_part_find(
-        from, "dense64", SQ_I64, 3,
-        (size_t[]){sq_spqr_padded(from->n) / T, sq_spqr_padded(from->k_orig) / T, T}, &dense, err));
-    SQ_TRY(sq_part_find(from, "in_perm", SQ_U8, 2, (size_t[]){from->k_orig, 2}, &perm, err));
-    SQ_TRY(sq_spqr_alloc(&s->m, from->n, from->k_orig, 0, err));
-    s->m.is_absolute = sq_spqr_recipe(r)->is_absolute;
-    memcpy(s->m.dense, dense->data, dense->nbytes);
-    for (size_t j = 0; j < from->k_orig; j++)
-        s->m.in_perm[j] = (uint16_t)(perm->data[2 * j] | perm->data[2 * j + 1] << 8);
-    SQ_TRY(load_outliers(s, r, from, err));
-    uint8_t *seen = malloc(from->k_orig);
-    const enum sq_status status =
-        seen ? sq_spqr_validate(&s->m, n_words, from->n + 1, s->m.outliers.nnz, seen, err)
-             : no_memory(s, err);
-    free(seen);
-    return status == SQ_OK ? finish(s, err) : status;
-}
-
 static enum sq_status load(void **state, const struct sq_recipe *r,
                            const struct sq_part_source *from, struct sq_error *err)
 {
-    struct state *s = calloc(1, sizeof *s);
-    *state = NULL;
-    const enum sq_status status = s ? copy(s, r, from, err) : no_memory(s, err);
-    if (status != SQ_OK)
-        spqr_free(s);
-    else
-        *state = s;
-    return status;
+    const size_t n = from->n, k = from->k_orig;
+    const struct sq_tensor *entries;
+    struct state *const s = *state = calloc(1, sizeof *s);
+    if (!s)
+        return no_memory(s, err);
+    SQ_TRY(sq_part_find(from, "col_val", SQ_I32, 1, (size_t[]){SIZE_MAX}, &entries, err));
+    s->is_ptcsr = sq_spqr_recipe(r)->is_ptcsr;
+    SQ_TRY(sq_spqr_alloc(&s->m, n, k, s->is_ptcsr ? 0 : entries->n_elements, err));
+    s->m.is_absolute = sq_spqr_recipe(r)->is_absolute;
+    if (s->is_ptcsr)
+        SQ_TRY(ptcsr_alloc(s, entries->n_elements, err));
+    SQ_TRY(sq_parts_read(parts, s, from, err));
+    if (s->is_ptcsr)
+        SQ_TRY(read_ptcsr(s, err));
+    uint8_t *seen = malloc(k);
+    const enum sq_status status =
+        seen ? sq_spqr_validate(&s->m, sq_spqr_n_words(n, k), n + 1, s->m.outliers.nnz, seen, err)
+             : no_memory(s, err);
+    free(seen);
+    return status == SQ_OK ? finish(s, err) : status;
 }
 
 static size_t values(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX])

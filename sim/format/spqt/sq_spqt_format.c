@@ -152,16 +152,10 @@ static enum sq_status fill_theta(struct state *s, const struct sq_recipe *r,
 static enum sq_status init(void **state, const struct sq_recipe *r, const float *w, size_t n,
                            size_t k, const struct sq_quant_input *in, struct sq_error *err)
 {
-    struct state *s = state_new(n, k);
-    *state = NULL;
-    enum sq_status status = s ? sq_spqt_encode(w, &s->m, err) : SQ_NO_LAYER(err, n, k);
-    SQ_THEN(status, fill_theta(s, r, in, err));
-    if (status != SQ_OK) {
-        spqt_free(s);
-        return status;
-    }
+    struct state *const s = *state = state_new(n, k);
+    SQ_TRY(s ? sq_spqt_encode(w, &s->m, err) : SQ_NO_LAYER(err, n, k));
+    SQ_TRY(fill_theta(s, r, in, err));
     sq_spqt_decode(&s->m, s->plane);
-    *state = s;
     return SQ_OK;
 }
 
@@ -262,25 +256,12 @@ static enum sq_status load(void **state, const struct sq_recipe *r,
                            const struct sq_part_source *from, struct sq_error *err)
 {
     const size_t n = from->n, k = from->k_orig;
-    const struct sq_tensor *theta, *blocks;
+    struct state *const s = *state = state_new(n, k);
     (void)r;
-    *state = NULL;
-    SQ_TRY(sq_part_find(from, "theta", SQ_F32, 1, (size_t[]){1}, &theta, err));
-    SQ_TRY(sq_part_find(from, "superblocks", SQ_U8, 3,
-                        (size_t[]){sq_spqt_n_rows(n), k, SQ_Q4K_NBYTES}, &blocks, err));
-    struct state *s = state_new(n, k);
-    if (!s)
-        return SQ_NO_LAYER(err, n, k);
-    memcpy(&s->theta, theta->data, sizeof s->theta);
-    memcpy(s->m.block, blocks->data, blocks->nbytes);
-    enum sq_status status = sq_spqt_validate(&s->m, blocks->nbytes, err);
-    SQ_THEN(status, sq_spqt_check(NULL, 0, s->theta, err));
-    if (status != SQ_OK) {
-        spqt_free(s);
-        return status;
-    }
+    SQ_TRY(s ? sq_parts_read(parts, s, from, err) : SQ_NO_LAYER(err, n, k));
+    SQ_TRY(sq_spqt_validate(&s->m, sq_spqt_n_blocks(n, k) * SQ_Q4K_NBYTES, err));
+    SQ_TRY(sq_spqt_check(NULL, 0, s->theta, err));
     sq_spqt_decode(&s->m, s->plane);
-    *state = s;
     return SQ_OK;
 }
 
