@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/io/sq_grow.h"
 #include "sim/io/sq_version.h"
 
 _Static_assert((int)SQSIM_ERR_SHAPE == SQ_ERR_SHAPE && (int)SQSIM_ERR_DAMAGED == SQ_ERR_DAMAGED &&
@@ -162,13 +163,7 @@ int sqsim_format_needs_calibration(const sqsim_format *format)
 enum sq_status sq_api_figure_add(struct sqsim_figures *f, const char *prefix, const char *name,
                                  double value, struct sq_error *err)
 {
-    if (f->n == f->capacity) {
-        const size_t capacity = f->capacity ? 2 * f->capacity : 16;
-        struct sq_api_figure *more = realloc(f->figure, capacity * sizeof *more);
-        SQ_NEED(more, err, "%zu figures", capacity);
-        f->figure = more;
-        f->capacity = capacity;
-    }
+    SQ_TRY(SQ_GROW(f->figure, f->n, err, "%zu figures", f->n));
     struct sq_api_figure *to = &f->figure[f->n++];
     snprintf(to->name, sizeof to->name, "%s%s%s", prefix, *prefix ? "." : "", name);
     to->value = value;

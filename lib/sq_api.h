@@ -32,7 +32,7 @@ struct sqsim_file {
 };
 
 struct sqsim_figures {
-    size_t n, capacity;
+    size_t n;
     struct sq_api_figure {
         char name[32];
         double value;

@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "lib/sq_api.h"
+#include "sim/io/sq_grow.h"
 #include "sim/sweep/sq_sweep_db.h"
 
 struct sqsim_points {
-    size_t n, capacity;
+    size_t n;
     struct sq_api_point {
         char *sweep, *parameters, *measures, *provenance;
     } * point;
@@ -30,13 +31,7 @@ void sqsim_points_free(sqsim_points *points)
 static enum sq_status add_point(void *context, const struct sq_sweep_row *row, struct sq_error *err)
 {
     struct sqsim_points *p = context;
-    if (p->n == p->capacity) {
-        const size_t capacity = p->capacity ? 2 * p->capacity : 64;
-        struct sq_api_point *more = realloc(p->point, capacity * sizeof *more);
-        SQ_NEED(more, err, "%zu points", capacity);
-        p->point = more;
-        p->capacity = capacity;
-    }
+    SQ_TRY(SQ_GROW(p->point, p->n, err, "%zu points", p->n));
     struct sq_api_point *to = &p->point[p->n++];
     *to = (struct sq_api_point){strdup(row->sweep), strdup(row->parameters), strdup(row->measures),
                                 strdup(row->provenance)};

@@ -12,6 +12,7 @@
 #include "sim/io/sq_csv_read.h"
 #include "sim/io/sq_digest.h"
 #include "sim/io/sq_file.h"
+#include "sim/io/sq_grow.h"
 
 enum { TILE = 128, LEAST_QUERIES = 16, MAX_ROW = 4096, MAX_ROWS = 1000000 };
 
@@ -145,7 +146,6 @@ struct reader {
     const char *what, *device;
     struct sq_csv_reader csv;
     unsigned at[N_COLUMNS];
-    size_t room;
     struct sq_gpu_attention_records *g;
     struct sq_error *err;
 };
@@ -234,13 +234,7 @@ static enum sq_status read_row(struct reader *r)
     if (r->g->n == MAX_ROWS)
         return SQ_FAIL(r->err, SQ_ERR_RANGE, "'%s' has more than %d rows", sq_path_tail(r->what),
                        MAX_ROWS);
-    if (r->g->n == r->room) {
-        const size_t room = r->room ? 2 * r->room : 256;
-        struct sq_gpu_attention_record *more = realloc(r->g->r, room * sizeof *more);
-        SQ_NEED(more, r->err, "%zu records", room);
-        r->g->r = more;
-        r->room = room;
-    }
+    SQ_TRY(SQ_GROW(r->g->r, r->g->n, r->err, "%zu records", r->g->n));
     r->g->r[r->g->n++] = one;
     return SQ_OK;
 }

@@ -8,6 +8,7 @@
 
 #include "sim/gpu/sq_gpu_shape.h"
 #include "sim/io/sq_checked.h"
+#include "sim/io/sq_grow.h"
 #include "sim/io/sq_order.h"
 
 // ---- statistics -----------------------------------------------------------------------------
@@ -106,7 +107,7 @@ static enum sq_status predict_all(const struct sq_gpu *gpu, const struct sq_gpu_
     return c->n > 0 ? SQ_OK : lacking; // *err says which kind
 }
 
-static enum sq_status add_speedup(struct sq_gpu_comparison *c, size_t i, size_t j, size_t *room,
+static enum sq_status add_speedup(struct sq_gpu_comparison *c, size_t i, size_t j,
                                   struct sq_error *err)
 {
     const struct sq_gpu_point *fast = &c->point[i], *slow = &c->point[j];
@@ -116,12 +117,7 @@ static enum sq_status add_speedup(struct sq_gpu_comparison *c, size_t i, size_t 
                        "records",
                        SQ_GPU_SPEEDUPS_MAX, (unsigned long long)fast->gemm.m,
                        (unsigned long long)fast->gemm.n, (unsigned long long)fast->gemm.k);
-    if (c->n_speedups == *room) {
-        *room = *room ? 2 * *room : 256;
-        struct sq_gpu_speedup *more = realloc(c->speedup, *room * sizeof *more);
-        SQ_NEED(more, err, "%zu speedups", *room);
-        c->speedup = more;
-    }
+    SQ_TRY(SQ_GROW(c->speedup, c->n_speedups, err, "%zu speedups", c->n_speedups));
     c->speedup[c->n_speedups++] =
         (struct sq_gpu_speedup){i, j, fast->gemm.is_sparse, slow->measured_s / fast->measured_s,
                                 slow->predicted.seconds / fast->predicted.seconds};
@@ -133,7 +129,6 @@ static enum sq_status pair_up(struct sq_gpu_comparison *c, struct sq_error *err)
 {
     struct sq_gpu_place *place = calloc(c->n + 1, sizeof *place);
     enum sq_status status = SQ_OK;
-    size_t room = 0;
     SQ_NEED(place, err, "%zu points", c->n);
     for (size_t i = 0; i < c->n; i++) {
         const struct sq_gpu_gemm *g = &c->point[i].gemm;
@@ -147,7 +142,7 @@ static enum sq_status pair_up(struct sq_gpu_comparison *c, struct sq_error *err)
             place, c->n, &(struct sq_gpu_place){fast->m, fast->n, fast->k, 0}, &n);
         for (size_t j = 0; j < n && status == SQ_OK; j++)
             if (sq_gpu_is_speedup(fast, &c->point[same[j].at].gemm))
-                status = add_speedup(c, i, same[j].at, &room, err);
+                status = add_speedup(c, i, same[j].at, err);
     }
     free(place);
     return status;

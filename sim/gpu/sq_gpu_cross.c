@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sim/gpu/sq_gpu_compare.h"
+#include "sim/io/sq_grow.h"
 
 // ---- predictors -----------------------------------------------------------------------------
 
@@ -108,7 +109,7 @@ static bool predict(const struct file *f, const struct sq_gpu_record *r,
 
 // Rows that all predictors have; speedups of them, as a row over another.
 struct table {
-    size_t n, n_pairs, room;
+    size_t n, n_pairs;
     struct sq_gpu_cross_point *row;
     struct pair {
         size_t fast, slow;
@@ -119,12 +120,7 @@ static enum sq_status add_pair(struct table *t, size_t fast, size_t slow, struct
 {
     if (t->n_pairs == SQ_GPU_SPEEDUPS_MAX)
         return SQ_FAIL(err, SQ_ERR_RANGE, "more than %d speedups", SQ_GPU_SPEEDUPS_MAX);
-    if (t->n_pairs == t->room) {
-        t->room = t->room ? 2 * t->room : 1024;
-        struct pair *more = realloc(t->pair, t->room * sizeof *more);
-        SQ_NEED(more, err, "%zu speedups", t->room);
-        t->pair = more;
-    }
+    SQ_TRY(SQ_GROW(t->pair, t->n_pairs, err, "%zu speedups", t->n_pairs));
     t->pair[t->n_pairs++] = (struct pair){fast, slow};
     return SQ_OK;
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/io/sq_grow.h"
+
 const char *sq_gpu_step_name(enum sq_gpu_step step)
 {
     static const char *const names[SQ_GPU_N_STEPS] = {"data sheet", "power", "launch and tail",
@@ -25,7 +27,7 @@ struct accelerator {
     const struct sq_machine *machine;
     const struct sq_gpu_joined_row *row;
     struct sq_machine_memo *memo;
-    size_t n, room;
+    size_t n;
     struct known *known;
 };
 
@@ -49,12 +51,7 @@ static enum sq_status cycles_of(struct accelerator *a, const struct sq_gemm *siz
             *cycles = a->known[i].cycles;
             return SQ_OK;
         }
-    if (a->n == a->room) {
-        a->room = a->room ? 2 * a->room : 64;
-        struct known *more = realloc(a->known, a->room * sizeof *more);
-        SQ_NEED(more, err, "%zu shapes", a->room);
-        a->known = more;
-    }
+    SQ_TRY(SQ_GROW(a->known, a->n, err, "%zu shapes", a->n));
     struct known *k = &a->known[a->n];
     k->size = *size;
     SQ_TRY(run_both(a, k, err));
@@ -177,19 +174,13 @@ struct work {
     const struct sq_gpu_records *g;
     struct sq_gpu at[SQ_GPU_STEP_LIBRARY]; // the machine at each step
     struct sq_gpu_joined *out;
-    size_t room; // of its points
 };
 
 static enum sq_status add_point(struct work *w, const struct sq_gpu_joined_point *p,
                                 struct sq_error *err)
 {
     struct sq_gpu_joined *j = w->out;
-    if (j->n_points == w->room) {
-        w->room = w->room ? 2 * w->room : 1024;
-        struct sq_gpu_joined_point *more = realloc(j->point, w->room * sizeof *more);
-        SQ_NEED(more, err, "%zu speedups", w->room);
-        j->point = more;
-    }
+    SQ_TRY(SQ_GROW(j->point, j->n_points, err, "%zu speedups", j->n_points));
     j->point[j->n_points++] = *p;
     return SQ_OK;
 }
@@ -389,7 +380,7 @@ enum sq_status sq_gpu_joined(const struct sq_gpu_joined_row row[], size_t n_rows
     if (w)
         w->out = j;
     for (size_t i = 0; i < n_rows && status == SQ_OK; i++) {
-        w->accelerator = (struct accelerator){accelerator, &row[i], memo, 0, 0, NULL};
+        w->accelerator = (struct accelerator){accelerator, &row[i], memo, 0, NULL};
         status = join_row(w, i, cross, g, err);
         free(w->accelerator.known);
     }

@@ -11,6 +11,7 @@
 #include "sim/format/sq_format_ops.h"
 #include "sim/io/sq_csv_read.h"
 #include "sim/io/sq_file.h"
+#include "sim/io/sq_grow.h"
 #include "sim/io/sq_json.h"
 
 enum { MAX_LINE = 65536, MAX_ROWS = 1000000 };
@@ -19,7 +20,6 @@ struct reader {
     const char *what, *device;
     unsigned line;
     struct sq_gpu_records *g;
-    size_t room, format_room;
     struct sq_error *err;
 };
 
@@ -97,13 +97,7 @@ static enum sq_status add(struct reader *r, const struct sq_gpu_record *record)
     struct sq_gpu_records *g = r->g;
     if (g->n == MAX_ROWS)
         REFUSE(r, "more than %d rows", MAX_ROWS);
-    if (g->n == r->room) {
-        const size_t room = r->room ? 2 * r->room : 256;
-        struct sq_gpu_record *more = realloc(g->r, room * sizeof *more);
-        SQ_NEED(more, r->err, "%zu records", room);
-        g->r = more;
-        r->room = room;
-    }
+    SQ_TRY(SQ_GROW(g->r, g->n, r->err, "%zu records", g->n));
     g->r[g->n] = *record;
     g->r[g->n++].line = r->line;
     return SQ_OK;
@@ -382,13 +376,7 @@ static enum sq_status add_format(struct reader *r, const struct row *row)
     snprintf(f.format, sizeof f.format, "%.15s", row->format);
     snprintf(f.dtype_a, sizeof f.dtype_a, "%.15s", row->dtype_a);
     snprintf(f.dtype_w, sizeof f.dtype_w, "%.15s", row->dtype_w);
-    if (g->n_formats == r->format_room) {
-        const size_t room = r->format_room ? 2 * r->format_room : 64;
-        struct sq_gpu_format_record *more = realloc(g->format, room * sizeof *more);
-        SQ_NEED(more, r->err, "%zu records", room);
-        g->format = more;
-        r->format_room = room;
-    }
+    SQ_TRY(SQ_GROW(g->format, g->n_formats, r->err, "%zu records", g->n_formats));
     g->format[g->n_formats++] = f;
     return SQ_OK;
 }

@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "models/sq_rng.h"
+#include "sim/io/sq_grow.h"
 #include "sim/io/sq_quote.h"
 
 enum { CODES_MAX = 65536, LENGTH_MAX = 4096, ROWS_MAX = 1000000, LINE_MAX_NBYTES = 1 << 17 };
@@ -181,7 +182,7 @@ static enum sq_status read_row(char *line, struct sq_sum_set *s, struct sq_error
 static enum sq_status read_rows(gzFile f, char *line, struct sq_sum_set *s, struct sq_error *err)
 {
     struct sq_error inner;
-    size_t room = 0, number = 0;
+    size_t number = 0;
     while (gzgets(f, line, LINE_MAX_NBYTES)) {
         const size_t length = strcspn(line, "\r\n");
         number++;
@@ -195,13 +196,7 @@ static enum sq_status read_rows(gzFile f, char *line, struct sq_sum_set *s, stru
             continue;
         if (s->n_rows == ROWS_MAX)
             return SQ_FAIL(err, SQ_ERR_RANGE, "more rows than %d", ROWS_MAX);
-        if (s->n_rows == room) {
-            room = room ? 2 * room : 256;
-            void *const more = realloc(s->row, room * sizeof *s->row);
-            if (!more)
-                return SQ_FAIL(err, SQ_ERR_MEMORY, "no memory for %zu rows", room);
-            s->row = more;
-        }
+        SQ_TRY(SQ_GROW(s->row, s->n_rows, err, "%zu rows", s->n_rows));
         if (read_row(line, s, &inner) != SQ_OK)
             return SQ_FAIL(err, SQ_ERR_ARG, "line %zu: %.150s", number, inner.text);
     }

@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sim/io/sq_grow.h"
+
 const char *sq_path_tail(const char *path)
 {
     size_t n = strlen(path);
@@ -389,18 +391,12 @@ enum sq_status sq_outfile_flush(struct sq_outfile *out, struct sq_error *err)
 static _Thread_local struct {
     bool is_open;
     struct sq_outfile *file;
-    size_t n, room;
+    size_t n;
 } set;
 
 static enum sq_status enlist(struct sq_outfile *out, struct sq_error *err)
 {
-    if (set.n == set.room) {
-        const size_t room = set.room ? 2 * set.room : 16;
-        struct sq_outfile *const more = realloc(set.file, room * sizeof *more);
-        SQ_NEED(more, err, "%zu files", room);
-        set.file = more;
-        set.room = room;
-    }
+    SQ_TRY(SQ_GROW(set.file, set.n, err, "%zu files", set.n));
     set.file[set.n++] = *out;
     *out = (struct sq_outfile){0};
     return SQ_OK;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/io/sq_grow.h"
 #include "sim/io/sq_json.h"
 
 #define DAMAGED(...) SQ_FAIL(err, SQ_ERR_DAMAGED, __VA_ARGS__)
@@ -83,7 +84,7 @@ static enum sq_status read_offsets(const char *what, const json_t *entry, const 
 struct reader {
     struct sq_safetensors *st;
     const char *what;
-    size_t buffer_nbytes, room, metadata_room; // room of the arrays
+    size_t buffer_nbytes;
     bool has_metadata;
 };
 
@@ -110,12 +111,7 @@ static enum sq_status read_pair(void *context, struct sq_json_text key, struct s
     if (status == SQ_ERR_RANGE)
         return DAMAGED("%s: a value of __metadata__ is no string", r->what);
     SQ_TRY(status);
-    if (st->n_metadata == r->metadata_room) {
-        r->metadata_room = r->metadata_room ? 2 * r->metadata_room : 16;
-        void *more = realloc(st->metadata, r->metadata_room * sizeof *st->metadata);
-        SQ_NEED(more, err, "%s", r->what);
-        st->metadata = more;
-    }
+    SQ_TRY(SQ_GROW(st->metadata, st->n_metadata, err, "%s", r->what));
     st->metadata[st->n_metadata++] = pair;
     return SQ_OK;
 }
@@ -199,14 +195,7 @@ static enum sq_status read_entry(void *context, struct sq_json_text key, struct 
     if (strcmp(t.name, "__metadata__") == 0)
         return read_metadata(r, value, err);
     SQ_TRY(check_name(r->what, t.name, err));
-    if (st->n_tensors == r->room) {
-        r->room = r->room ? 2 * r->room : 16;
-        void *more = realloc(st->tensor, r->room * sizeof *st->tensor);
-        if (!more)
-            return SQ_FAIL(err, SQ_ERR_MEMORY, "%s: out of memory for %zu tensors", r->what,
-                           r->room);
-        st->tensor = more;
-    }
+    SQ_TRY(SQ_GROW(st->tensor, st->n_tensors, err, "%zu tensors of %s", st->n_tensors, r->what));
     SQ_TRY(sq_json_value(r->what, value, &entry, err));
     const enum sq_status status = parse_entry(r, entry, &t, err);
     json_decref(entry);

@@ -10,6 +10,7 @@
 
 #include "sim/io/sq_csv_read.h"
 #include "sim/io/sq_file.h"
+#include "sim/io/sq_grow.h"
 
 enum { MAX_COLUMNS = 16, MAX_LINE = 1023 };
 static const size_t max_nbytes = 64u << 20;
@@ -196,11 +197,7 @@ static enum sq_status add(const struct reader *r, struct sq_workload *w,
 {
     if (w->n == SQ_WORKLOAD_ROWS_MAX)
         return fail_line(r, "more than 1000000 rows");
-    if ((w->n & (w->n - 1)) == 0) { // grows at powers of two
-        struct sq_workload_row *more = realloc(w->row, (w->n ? 2 * w->n : 1) * sizeof *more);
-        SQ_NEED(more, r->err, "%zu rows", w->n);
-        w->row = more;
-    }
+    SQ_TRY(SQ_GROW(w->row, w->n, r->err, "%zu rows", w->n));
     w->row[w->n++] = *row;
     return SQ_OK;
 }

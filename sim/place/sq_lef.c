@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "sim/io/sq_file.h"
+#include "sim/io/sq_grow.h"
 
 enum { DEPTH = 8, TOKEN = 128, SIGNAL_LAYERS = 3 };
 
@@ -221,17 +222,13 @@ static enum sq_status begin(struct reader *r, size_t kind)
     snprintf(b->end, sizeof b->end, "%s", blocks[kind].end == IS_WORD ? b->word : label);
     r->depth++;
     if (in(r, "MACRO")) {
-        void *const grown = realloc(lef->macro, (lef->n_macros + 1) * sizeof *lef->macro);
-        SQ_NEED(grown, r->err, "a LEF file");
-        lef->macro = grown;
+        SQ_TRY(SQ_GROW(lef->macro, lef->n_macros, r->err, "a LEF file"));
         r->macro = &lef->macro[lef->n_macros++];
         *r->macro = (struct sq_lef_macro){.n_pins = 0};
         memcpy(r->macro->name, label, sizeof label);
         r->origin[0] = r->origin[1] = 0;
     } else if (in(r, "PIN")) {
-        void *const grown = realloc(r->macro->pin, (r->macro->n_pins + 1) * sizeof *r->macro->pin);
-        SQ_NEED(grown, r->err, "a LEF file");
-        r->macro->pin = grown;
+        SQ_TRY(SQ_GROW(r->macro->pin, r->macro->n_pins, r->err, "a LEF file"));
         r->pin = &r->macro->pin[r->macro->n_pins++];
         *r->pin = (struct sq_lef_pin){.is_output = false};
         memcpy(r->pin->name, label, sizeof label);

@@ -8,11 +8,13 @@
 
 #include "sim/place/sq_place.h"
 
+#include "sim/io/sq_grow.h"
+
 enum { ROUNDS = 12, AROUND = 4, NET_MAX = 64, BOUNDS = 128 };
 static const double GAIN = .001; // of all wire, that a round has to bring
 
 struct row {
-    size_t n, cap;
+    size_t n;
     uint32_t *cell; // from the left; owned
 };
 
@@ -56,12 +58,7 @@ static enum sq_status insert(struct work *w, uint32_t cell)
 {
     struct row *const r = &w->row[row_of(w, cell)];
     const size_t at = find(w, r, w->p->cell[cell].x);
-    if (r->n == r->cap) {
-        r->cap = r->cap ? 2 * r->cap : 64;
-        void *const grown = realloc(r->cell, r->cap * sizeof *r->cell);
-        SQ_NEED(grown, w->err, "a placement");
-        r->cell = grown;
-    }
+    SQ_TRY(SQ_GROW(r->cell, r->n, w->err, "a placement"));
     memmove(r->cell + at + 1, r->cell + at, (r->n - at) * sizeof *r->cell);
     r->cell[at] = cell;
     r->n++;

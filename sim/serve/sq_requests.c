@@ -10,6 +10,7 @@
 
 #include "sim/io/sq_csv_read.h"
 #include "sim/io/sq_file.h"
+#include "sim/io/sq_grow.h"
 
 enum { MAX_ROW = 4096 };
 
@@ -23,7 +24,6 @@ struct reader {
     struct sq_csv_reader csv;
     unsigned place[N_COLUMNS];
     double start; // of the first request
-    size_t room;
     struct sq_requests *q;
     struct sq_error *err;
 };
@@ -86,13 +86,7 @@ static enum sq_status add(struct reader *r, const struct sq_request *one)
     if (q->n == SQ_REQUESTS_MAX)
         return SQ_FAIL(r->err, SQ_ERR_RANGE, "'%s' has more than %u requests",
                        sq_path_tail(r->what), SQ_REQUESTS_MAX);
-    if (q->n == r->room) {
-        const size_t room = r->room ? 2 * r->room : 1024;
-        struct sq_request *more = realloc(q->request, room * sizeof *more);
-        SQ_NEED(more, r->err, "%zu requests", room);
-        q->request = more;
-        r->room = room;
-    }
+    SQ_TRY(SQ_GROW(q->request, q->n, r->err, "%zu requests", q->n));
     q->request[q->n++] = *one;
     return SQ_OK;
 }

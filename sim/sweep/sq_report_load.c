@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/io/sq_file.h"
+#include "sim/io/sq_grow.h"
 #include "sim/sweep/sq_report_pair.h"
 #include "sim/sweep/sq_sweep.h"
 #include "sim/sweep/sq_sweep_export.h"
@@ -63,10 +64,8 @@ static struct sq_report_sweep *sweep_of(struct sq_report *r, const char *name)
 {
     if (r->n_sweeps && strcmp(r->sweep[r->n_sweeps - 1].name, name) == 0)
         return &r->sweep[r->n_sweeps - 1]; // rows come by sweep
-    struct sq_report_sweep *grown = realloc(r->sweep, (r->n_sweeps + 1) * sizeof *grown);
-    if (!grown)
+    if (!sq_grow(&r->sweep, r->n_sweeps, sizeof *r->sweep))
         return NULL;
-    r->sweep = grown;
     r->sweep[r->n_sweeps] = (struct sq_report_sweep){.name = strdup(name)};
     return r->sweep[r->n_sweeps].name ? &r->sweep[r->n_sweeps++] : NULL;
 }
@@ -79,12 +78,7 @@ static enum sq_status add_row(void *context, const struct sq_sweep_row *row, str
         return SQ_OK;
     SQ_TRY(sq_sweep_row_check(row, err)); // damage shows before anything is written
     struct sq_report_sweep *s = sweep_of(load->report, row->sweep);
-    if (s && (s->n_rows & (s->n_rows + 1)) == 0) { // 0, 1, 3, 7, ..: room for twice as many
-        void *grown = realloc(s->row, (2 * s->n_rows + 1) * sizeof *s->row);
-        s->row = grown ? grown : s->row;
-        s = grown ? s : NULL;
-    }
-    SQ_NEED(s, err, "a report");
+    SQ_NEED(s && sq_grow(&s->row, s->n_rows, sizeof *s->row), err, "a report");
     struct sq_fields f;
     SQ_TRY(sq_fields_read(&f, row->parameters, err));
     struct sq_report_row *r = &s->row[s->n_rows++];

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/io/sq_file.h"
+#include "sim/io/sq_grow.h"
 #include "sim/io/sq_home.h"
 #include "sim/io/sq_order.h"
 #include "sim/io/sq_quote.h"
@@ -119,11 +120,7 @@ static enum sq_status add_value(struct sq_sweep_grid *s, unsigned a, double v, c
                        AXIS_MAX_VALUES);
     if (!sq_axes[a].choice && !sq_axes[a].is_path && !isnan(v))
         SQ_TRY(check_number(s, a, v, text, err));
-    if ((n & (n + 1)) == 0) { // 0, 1, 3, 7, ..: room for twice as many
-        double *grown = realloc(s->axis[a].value, (2 * n + 1) * sizeof *grown);
-        SQ_NEED(grown, err, "axis %s", sq_axes[a].name);
-        s->axis[a].value = grown;
-    }
+    SQ_TRY(SQ_GROW(s->axis[a].value, n, err, "axis %s", sq_axes[a].name));
     s->axis[a].value[s->axis[a].n++] = v;
     return SQ_OK;
 }
@@ -194,16 +191,12 @@ static enum sq_status add_path(struct sq_sweep_grid *s, unsigned a, const char *
     for (size_t i = 0; i < n; i++)
         if (strcmp(s->axis[a].name[i], text) == 0)
             return SQ_FAIL(err, SQ_ERR_ARG, "axis %s has '%.80s' twice", sq_axes[a].name, text);
-    char *copy = strdup(text), **grown = realloc(s->axis[a].name, (n + 1) * sizeof *grown);
-    if (grown)
-        s->axis[a].name = grown;
-    if (!grown || !copy) {
-        free(copy);
-        return SQ_NO_MEMORY(err, "axis %s", sq_axes[a].name);
-    }
+    SQ_TRY(SQ_GROW(s->axis[a].name, n, err, "axis %s", sq_axes[a].name));
+    char *copy = strdup(text);
+    SQ_NEED(copy, err, "axis %s", sq_axes[a].name);
     const enum sq_status status = add_value(s, a, (double)n, text, err);
     if (status == SQ_OK)
-        grown[n] = copy;
+        s->axis[a].name[n] = copy;
     else
         free(copy);
     return status;

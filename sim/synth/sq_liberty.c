@@ -10,6 +10,7 @@
 #include <zlib.h>
 
 #include "sim/io/sq_file.h"
+#include "sim/io/sq_grow.h"
 #include "sim/io/sq_quote.h"
 
 // ---- one cell ---------------------------------------------------------------------------------
@@ -35,7 +36,6 @@ struct reader {
     const char *path, *text, *at;
     struct sq_liberty *lib;
     struct sq_error *err;
-    size_t cap_cells;
     char nand2[SQ_LIB_NAME_LEN];
     double nand2_area; // 0 = none yet
     bool has_flop;
@@ -278,12 +278,7 @@ static enum sq_status leave(struct reader *r, enum scope scope, struct scan *s)
     struct sq_liberty *lib = r->lib;
     if (lib->n_cells == SQ_LIB_MAX_CELLS)
         return damaged(r, "more than 100000 cells");
-    if (lib->n_cells == r->cap_cells) {
-        r->cap_cells = r->cap_cells ? 2 * r->cap_cells : 256;
-        void *grown = realloc(lib->cell, r->cap_cells * sizeof *lib->cell);
-        SQ_NEED(grown, r->err, "'%s'", sq_path_tail(r->path));
-        lib->cell = grown;
-    }
+    SQ_TRY(SQ_GROW(lib->cell, lib->n_cells, r->err, "'%s'", sq_path_tail(r->path)));
     lib->cell[lib->n_cells] = c->cell;
     r->has_flop = r->has_flop || (c->has_ff && c->cell.area > 0);
     if (!c->cell.is_sequential && !c->dont_use) {

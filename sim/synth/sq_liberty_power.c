@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/io/sq_grow.h"
 #include "sim/synth/sq_liberty_tree.h"
 
 // ---- tables -----------------------------------------------------------------------------------
@@ -486,14 +487,9 @@ static enum sq_status load_cell(struct sq_lib_models *m, const struct sq_lib_nod
                                 const char *name, struct sq_error *err)
 {
     struct sq_lib_tree tree;
-    void *grown = realloc(m->model, (m->n_models + 1) * sizeof *m->model);
+    SQ_TRY(SQ_GROW(m->model, m->n_models, err, "a Liberty file"));
     struct sq_lib_model *c = calloc(1, sizeof *c);
-    if (grown)
-        m->model = grown;
-    if (!grown || !c) {
-        free(c);
-        return SQ_NO_MEMORY(err, "a Liberty file");
-    }
+    SQ_NEED(c, err, "a Liberty file");
     memcpy(c->name, name, strlen(name) + 1); // of sq_lib_unquote into as much room
     enum sq_status status =
         sq_lib_tree_read(&tree, at->name.at, m->lib->text + m->lib->nbytes, NULL, err);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/io/sq_grow.h"
+
 static enum sq_status damaged(const struct sq_lib_tree *t, const char *what)
 {
     return SQ_FAIL(t->err, SQ_ERR_DAMAGED, "a group of the Liberty file %s", what);
@@ -50,13 +52,7 @@ static enum sq_status take(struct sq_lib_tree *t, const char *stops, struct sq_l
 
 static enum sq_status add_node(struct sq_lib_tree *t, uint32_t *number)
 {
-    if (t->n == t->cap) {
-        const size_t cap = t->cap ? 2 * t->cap : 256;
-        void *grown = realloc(t->node, cap * sizeof *t->node);
-        SQ_NEED(grown, t->err, "a Liberty file");
-        t->node = grown;
-        t->cap = cap;
-    }
+    SQ_TRY(SQ_GROW(t->node, t->n, t->err, "a Liberty file"));
     t->node[t->n] = (struct sq_lib_node){0};
     *number = (uint32_t)t->n++;
     return SQ_OK;

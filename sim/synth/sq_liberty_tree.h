@@ -25,7 +25,6 @@ struct sq_lib_tree {
     size_t n;
     struct sq_lib_node *node; // [0] is the group itself; owned
     // private
-    size_t cap;
     const char *at, *end;
     struct sq_error *err;
 };

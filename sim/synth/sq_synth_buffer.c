@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sim/io/sq_file.h"
+#include "sim/io/sq_grow.h"
 #include "sim/io/sq_json.h"
 #include "sim/synth/sq_liberty_tree.h"
 #include "sim/synth/sq_synth_run.h"
@@ -135,10 +136,8 @@ static enum sq_status read_pins(const struct sq_lib_tree *t, double unit, double
     for (size_t k = 0; k < 2; k++)
         for (const struct sq_lib_node *n = sq_lib_child(t, t->node, kinds[k]); n;
              n = sq_lib_next(t, n, kinds[k])) {
-            struct pin *p = realloc(c->pin, (c->n_pins + 1) * sizeof *p);
-            SQ_NEED(p, err, "a netlist");
-            c->pin = p;
-            p += c->n_pins++;
+            SQ_TRY(SQ_GROW(c->pin, c->n_pins, err, "a netlist"));
+            struct pin *const p = &c->pin[c->n_pins++];
             *p = (struct pin){.is_output = has_text(t, n, "direction", "output"),
                               .is_clock = has_text(t, n, "clock", "true"),
                               .cap = unit * sq_lib_number(t, n, "capacitance", 0),
@@ -173,17 +172,15 @@ static int by_drive(const void *a, const void *b)
 static enum sq_status add_buffer(struct work *w, const struct cell *c)
 {
     const struct sq_lib_cell *own = sq_synth_cell(w->s, w->b, c->name);
-    struct buffer *grown = realloc(w->buffer, (w->n_kinds + 1) * sizeof *grown);
-    SQ_NEED(grown, w->err, "a netlist");
-    w->buffer = grown;
+    SQ_TRY(SQ_GROW(w->buffer, w->n_kinds, w->err, "a netlist"));
     const bool second = c->pin[1].is_output;
     if (own)
-        grown[w->n_kinds++] = (struct buffer){.cell = w->n_cells,
-                                              .in = !second,
-                                              .out = second,
-                                              .most = c->pin[second].most,
-                                              .cap = c->pin[!second].cap,
-                                              .area = own->area};
+        w->buffer[w->n_kinds++] = (struct buffer){.cell = w->n_cells,
+                                                  .in = !second,
+                                                  .out = second,
+                                                  .most = c->pin[second].most,
+                                                  .cap = c->pin[!second].cap,
+                                                  .area = own->area};
     return SQ_OK;
 }
 
@@ -200,18 +197,15 @@ static enum sq_status read_library(struct work *w, const struct sq_liberty *lib)
     for (const struct sq_lib_node *n = sq_lib_child(&all, all.node, "cell"); n && status == SQ_OK;
          n = sq_lib_next(&all, n, "cell")) {
         struct sq_lib_tree t;
-        struct cell *grown = realloc(w->cell, (w->n_cells + 1) * sizeof *grown);
-        if (!grown) {
-            status = SQ_NO_MEMORY(w->err, "a netlist");
+        status = SQ_GROW(w->cell, w->n_cells, w->err, "a netlist");
+        if (status != SQ_OK)
             break;
-        }
-        w->cell = grown;
-        grown[w->n_cells] = (struct cell){.n_pins = 0};
-        sq_lib_unquote(n->text, grown[w->n_cells].name, SQ_LIB_NAME_LEN);
+        w->cell[w->n_cells] = (struct cell){.n_pins = 0};
+        sq_lib_unquote(n->text, w->cell[w->n_cells].name, SQ_LIB_NAME_LEN);
         status = sq_lib_tree_read(&t, n->name.at, end, "timing", w->err);
         if (status != SQ_OK)
             break;
-        struct cell *const c = &grown[w->n_cells];
+        struct cell *const c = &w->cell[w->n_cells];
         status = read_pins(&t, unit, w->share, c, w->err);
         c->gate = gate_of(&t, c);
         c->is_usable = !has_text(&t, t.node, "dont_use", "true");
@@ -474,10 +468,8 @@ static enum sq_status show_ports(struct work *w, const char *name, const json_t 
 {
     const char *key;
     json_t *port;
-    struct module *grown = realloc(w->done, (w->n_done + 1) * sizeof *grown);
-    SQ_NEED(grown, w->err, "a netlist");
-    w->done = grown;
-    struct module *const m = &grown[w->n_done++];
+    SQ_TRY(SQ_GROW(w->done, w->n_done, w->err, "a netlist"));
+    struct module *const m = &w->done[w->n_done++];
     json_t *const ports = json_object_get(module, "ports");
     *m =
         (struct module){.name = name, .port = calloc(json_object_size(ports) + 1, sizeof *m->port)};

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/io/sq_file.h"
+#include "sim/io/sq_grow.h"
 #include "sim/synth/sq_synth_run.h"
 
 enum { DEPTH = 16 }; // of modules in modules
@@ -17,7 +18,7 @@ struct instance {
 
 struct design {
     struct instance *at;
-    size_t n, cap;
+    size_t n;
 };
 
 static void free_design(struct design *d)
@@ -38,12 +39,7 @@ static const char *plain(const char *name)
 static enum sq_status add(struct design *d, const char *in, const char *module, const char *name,
                           struct sq_error *err)
 {
-    if (d->n == d->cap) {
-        d->cap = d->cap ? 2 * d->cap : 256;
-        void *grown = realloc(d->at, d->cap * sizeof *d->at);
-        SQ_NEED(grown, err, "a synthesis");
-        d->at = grown;
-    }
+    SQ_TRY(SQ_GROW(d->at, d->n, err, "a synthesis"));
     struct instance *i = &d->at[d->n];
     *i = (struct instance){strdup(plain(in)), strdup(plain(module)), strdup(plain(name))};
     d->n++;

@@ -12,6 +12,7 @@
 #include "sim/cli/sq_cli_wires.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_format_unit.h"
+#include "sim/io/sq_grow.h"
 #include "sim/io/sq_quote.h"
 #include "sim/io/sq_suggest.h"
 
@@ -241,9 +242,7 @@ static enum sq_status append(struct sq_area_table *t, const struct sq_area_item 
         if (same)
             return SQ_OK;
     }
-    void *grown = realloc(t->row, (t->n + 1) * sizeof *t->row);
-    SQ_NEED(grown, err, "the rows");
-    t->row = grown;
+    SQ_TRY(SQ_GROW(t->row, t->n, err, "the rows"));
     t->row[t->n++] = (struct sq_area_row){.block = *block, .synth = synth};
     return SQ_OK;
 }

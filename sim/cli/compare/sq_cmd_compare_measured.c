@@ -7,6 +7,7 @@
 #include "sim/cli/compare/sq_cmd_compare.h"
 #include "sim/cli/sq_cli_table.h"
 #include "sim/gpu/sq_gpu_compare.h"
+#include "sim/io/sq_grow.h"
 #include "sim/io/sq_json.h"
 
 // One record. `speedup` is over BF16 of cuBLASLt, which was timed in turn with it; 0: it was not.
@@ -18,7 +19,7 @@ struct measured {
 
 struct list {
     struct measured *r; // owned
-    size_t n, room;
+    size_t n;
     char device[64];
 };
 
@@ -52,13 +53,7 @@ static enum sq_status add(const json_t *o, unsigned line, void *user, struct sq_
              text_of(o, "problem", "dtype_w"),
              strncmp(text_of(o, "timing", "includes"), "encode+", 7) == 0 ? ", encoded" : "");
     snprintf(l->device, sizeof l->device, "%.63s", text_of(o, "device", "name"));
-    if (l->n == l->room) {
-        const size_t room = l->room ? 2 * l->room : 256;
-        struct measured *more = realloc(l->r, room * sizeof *more);
-        SQ_NEED(more, err, "%zu records", room);
-        l->r = more;
-        l->room = room;
-    }
+    SQ_TRY(SQ_GROW(l->r, l->n, err, "%zu records", l->n));
     l->r[l->n++] = r;
     return SQ_OK;
 }

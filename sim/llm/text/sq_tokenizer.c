@@ -6,6 +6,8 @@
 #include <string.h>
 #include <utf8proc.h>
 
+#include "sim/io/sq_grow.h"
+
 // LOOKS_A_BYTE bounds how many added tokens are compared at one byte of the text, on average.
 enum { MAX_PIECE = 1 << 30, LOOKS_A_BYTE = 64 };
 
@@ -351,7 +353,7 @@ struct match {
 
 struct matches {
     struct match *match;
-    size_t n, room;
+    size_t n;
     size_t at; // of what is found next
     bool is_out_of_memory;
 };
@@ -359,17 +361,10 @@ struct matches {
 // `all` may be NULL.
 static void note_match(struct matches *all, const struct sq_token *token)
 {
-    if (all && all->n == all->room) {
-        const size_t room = 2 * all->room + 64;
-        struct match *more = realloc(all->match, room * sizeof *more);
-        all->is_out_of_memory = all->is_out_of_memory || !more;
-        if (!more)
-            return;
-        all->match = more;
-        all->room = room;
-    }
-    if (all)
+    if (all && sq_grow(&all->match, all->n, sizeof *all->match))
         all->match[all->n++] = (struct match){all->at, token};
+    else if (all)
+        all->is_out_of_memory = true;
 }
 
 // The added token of this pass that begins here, the longest; NULL where there is none; all of them

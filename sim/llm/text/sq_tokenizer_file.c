@@ -6,6 +6,7 @@
 #include <utf8proc.h>
 
 #include "sim/io/sq_file.h"
+#include "sim/io/sq_grow.h"
 #include "sim/io/sq_json.h"
 #include "sim/llm/text/sq_tokenizer.h"
 #include "sim/llm/text/sq_tokenizer_json.h"
@@ -18,7 +19,7 @@ enum { MAX_TOKEN = 4096, MAX_ID = 1 << 24 };
 struct reader {
     struct sq_tokenizer *t;
     const char *what;
-    size_t text_n, token_room, added_room[2];
+    size_t text_n;
     const json_t *merges; // of tokenizer.json
 };
 
@@ -52,15 +53,10 @@ static void to_bytes(const char *text, size_t n, char *out, size_t *length)
     }
 }
 
-static enum sq_status append(struct sq_token **list, size_t *n, size_t *room, struct sq_token token,
+static enum sq_status append(struct sq_token **list, size_t *n, struct sq_token token,
                              struct sq_error *err)
 {
-    if (*n == *room) {
-        *room = *room ? 2 * *room : 1024;
-        void *more = realloc(*list, *room * sizeof **list);
-        SQ_NEED(more, err, "%zu tokens", *room);
-        *list = more;
-    }
+    SQ_TRY(SQ_GROW(*list, *n, err, "%zu tokens", *n));
     (*list)[(*n)++] = token;
     return SQ_OK;
 }
@@ -78,7 +74,7 @@ static enum sq_status add_token(struct reader *r, const char *text, size_t n, in
     else
         to_bytes(text, n, to, &length);
     r->text_n += length;
-    return length ? append(&r->t->token, &r->t->n_tokens, &r->token_room,
+    return length ? append(&r->t->token, &r->t->n_tokens,
                            (struct sq_token){to, length, (int32_t)id}, err)
                   : SQ_OK;
 }
@@ -93,8 +89,8 @@ static enum sq_status add_added(struct reader *r, unsigned pass, const char *tex
     char *to = r->t->text + r->text_n;
     memcpy(to, text, n);
     r->text_n += n;
-    return append(&r->t->added[pass], &r->t->n_added[pass], &r->added_room[pass],
-                  (struct sq_token){to, n, (int32_t)id}, err);
+    return append(&r->t->added[pass], &r->t->n_added[pass], (struct sq_token){to, n, (int32_t)id},
+                  err);
 }
 
 // ---- merges ---------------------------------------------------------------------------------
