@@ -397,7 +397,7 @@ static uint64_t next_timed(const struct run *w)
 }
 
 static struct sq_machine_stats run_events(const struct sq_machine *machine,
-                                          const struct sq_mapping *plan, struct sq_unit_memo *memo,
+                                          const struct sq_mapping *plan, struct sq_memo *memo,
                                           struct sq_machine_timed *timed, bool is_fast)
 {
     struct sq_unit_stats core[SQ_STEP_CLASSES];
@@ -441,8 +441,7 @@ static struct sq_machine_stats run_events(const struct sq_machine *machine,
 }
 
 struct sq_machine_stats sq_machine_run_next(const struct sq_machine *machine,
-                                            const struct sq_mapping *plan,
-                                            struct sq_unit_memo *memo,
+                                            const struct sq_mapping *plan, struct sq_memo *memo,
                                             struct sq_machine_timed *timed)
 {
     const struct sq_machine_stats s = run_events(machine, plan, memo, timed, true);
@@ -470,13 +469,13 @@ uint64_t sq_unit_causes_sum(const uint64_t counts[SQ_N_UNIT_CAUSES])
 struct best {
     struct sq_mapping_visitor visitor; // the first member
     const struct sq_machine *machine;
-    struct sq_unit_memo *memo;
+    struct sq_memo *memo;
     struct sq_mapping *plan;
     struct sq_machine_stats stats;
 };
 
 // Cycles of all jobs of a plan.
-static uint64_t jobs_cycles(const struct sq_mapping *p, struct sq_unit_memo *memo)
+static uint64_t jobs_cycles(const struct sq_mapping *p, struct sq_memo *memo)
 {
     uint64_t sum = 0;
     for (unsigned i = 0; i < SQ_STEP_CLASSES; i++) {
@@ -519,8 +518,10 @@ void sq_machine_memo_clear(struct sq_machine_memo *memo)
 
 void sq_machine_memos_free(struct sq_machine_memo *memos, size_t n)
 {
-    for (size_t i = 0; memos && i < n; i++)
+    for (size_t i = 0; memos && i < n; i++) {
         sq_machine_memo_clear(&memos[i]);
+        sq_memo_free(&memos[i].unit);
+    }
     free(memos);
 }
 

@@ -39,14 +39,13 @@ struct sq_machine_stats sq_machine_run_fast(const struct sq_machine *machine,
 
 // The same for many GEMMs: the memo keeps the times of jobs from one GEMM to the next; NULL: none.
 struct sq_machine_stats sq_machine_run_next(const struct sq_machine *machine,
-                                            const struct sq_mapping *plan,
-                                            struct sq_unit_memo *memo,
+                                            const struct sq_mapping *plan, struct sq_memo *memo,
                                             struct sq_machine_timed *timed);
 
 // What many GEMMs share: times of jobs; what was seen of a chip, and of a DRAM that keeps time. Zeroed: nothing. One
 // for each thread.
 struct sq_machine_memo {
-    struct sq_unit_memo unit;
+    struct sq_memo unit;
     struct sq_chip_memo *chip;
     struct sq_machine_timed *timed[2]; // of each end of its ranges, with its memo
 };

@@ -71,7 +71,7 @@ static void check(const struct sq_machine *m, const struct sq_mapping *p,
                  p->cores_n, p->cores_k, (unsigned long long)p->count_m,
                  (unsigned long long)p->count_n, (unsigned long long)p->count_k,
                  (unsigned long long)a.cycles, (unsigned long long)b.cycles);
-    static struct sq_unit_memo memo; // of all machines in turn, several jobs to a slot
+    static struct sq_memo memo;      // of all machines in turn
     static struct sq_dram_memo seen; // of all DRAMs in turn
     timed.memo = &seen;
     const struct sq_machine_stats c = sq_machine_run_next(m, p, &memo, &timed);

@@ -124,7 +124,7 @@ static uint64_t sum(const uint64_t counts[SQ_N_UNIT_CAUSES])
 
 SQ_TEST(test_random)
 {
-    static struct sq_unit_memo memo;
+    static struct sq_memo memo;
     struct sq_rng r = {fixture_seed()};
     for (unsigned i = 0; i < fixture_cases(10000); i++) {
         struct sq_tile_work tile[TILES_MAX];

@@ -24,6 +24,7 @@
 #include "models/output/sq_combine.h"
 #include "sim/block/core/sq_core_sim.h"
 #include "sim/block/flow/sq_stages.h"
+#include "sim/io/sq_memo.h"
 
 enum sq_unit_kind {
     SQ_UNIT_CORE,
@@ -95,20 +96,10 @@ struct sq_unit_stats sq_unit_run_step(const struct sq_unit *unit, const struct s
 struct sq_unit_stats sq_unit_run_fast(const struct sq_unit *unit, const struct sq_unit_job *job,
                                       const struct sq_tile_list *list);
 
-// Jobs that were run, for callers that meet the same ones again and again: zero-initialised it is
-// empty. A slot keeps the last job that fell on it. One per thread.
-#define SQ_UNIT_MEMO_SLOTS 1024u
-struct sq_unit_memo {
-    struct sq_unit_memo_slot {
-        struct sq_unit unit;
-        struct sq_unit_job job; // tiles = 0: empty
-        uint64_t list;          // digest
-        struct sq_unit_stats stats;
-    } slot[SQ_UNIT_MEMO_SLOTS];
-};
-// sq_unit_run_fast; memo: NULL = none.
+// sq_unit_run_fast. memo: of jobs that were run, for callers that meet the same ones again and again; one per
+// thread, NULL: none.
 struct sq_unit_stats sq_unit_run(const struct sq_unit *unit, const struct sq_unit_job *job,
-                                 const struct sq_tile_list *list, struct sq_unit_memo *memo);
+                                 const struct sq_tile_list *list, struct sq_memo *memo);
 
 // Bounds: no job takes less than its slowest part alone, none more than all parts one after the
 // other.

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bounds of jobs, and jobs that were run before (sq_unit.h).
-#include <string.h>
-
 #include "models/core/sq_topk.h"
 #include "sim/block/flow/sq_unit_state.h"
 #include "sim/block/output/sq_output_port.h"
@@ -78,30 +76,29 @@ uint64_t sq_unit_limit(const struct sq_unit *unit, const struct sq_unit_job *job
 
 // ---- jobs that were run -----------------------------------------------------------------------
 
-static uint64_t mix(uint64_t hash, const void *data, size_t nbytes)
-{
-    const unsigned char *p = data;
-    for (size_t i = 0; i < nbytes; i++)
-        hash = (hash ^ p[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
+enum { MEMO_NBYTES = 1 << 24 }; // after which it is forgotten
 
 struct sq_unit_stats sq_unit_run(const struct sq_unit *unit, const struct sq_unit_job *job,
-                                 const struct sq_tile_list *list, struct sq_unit_memo *memo)
+                                 const struct sq_tile_list *list, struct sq_memo *memo)
 {
-    if (!memo)
-        return sq_unit_run_fast(unit, job, list);
-    uint64_t of_list = 0;
-    if (list && list->n > 0)
-        of_list = mix(UINT64_C(0xcbf29ce484222325), list->tile, list->n * sizeof *list->tile);
-    const uint64_t hash = mix(mix(of_list, unit, sizeof *unit), job, sizeof *job);
-    struct sq_unit_memo_slot *slot = &memo->slot[(hash ^ hash >> 32) % SQ_UNIT_MEMO_SLOTS];
-    if (slot->list != of_list || memcmp(&slot->job, job, sizeof *job) != 0 ||
-        memcmp(&slot->unit, unit, sizeof *unit) != 0) {
-        slot->unit = *unit;
-        slot->job = *job;
-        slot->list = of_list;
-        slot->stats = sq_unit_run_fast(unit, job, list);
-    }
-    return slot->stats;
+    struct {
+        struct sq_unit unit;
+        struct sq_unit_job job;
+        uint32_t list, unused; // place of its tiles; 0: none
+    } key = {*unit, *job, 0, 0};
+    const bool has_list = list && list->n > 0;
+    if (memo && sq_memo_nbytes(memo) > MEMO_NBYTES)
+        sq_memo_forget(memo);
+    if (memo && has_list)
+        key.list = sq_memo_add_key(memo, list->tile, list->n * sizeof *list->tile);
+    const bool is_kept = memo && (key.list || !has_list);
+    const uint32_t at = is_kept ? sq_memo_add_key(memo, &key, sizeof key) : 0;
+    const uint32_t known = at ? sq_memo_first(memo, at) : 0;
+    if (known)
+        return *(const struct sq_unit_stats *)sq_memo_entry(memo, known);
+    const struct sq_unit_stats stats = sq_unit_run_fast(unit, job, list);
+    struct sq_unit_stats *const new = at ? sq_memo_add(memo, at, sizeof *new) : NULL;
+    if (new)
+        *new = stats;
+    return stats;
 }
