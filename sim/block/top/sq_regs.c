@@ -7,305 +7,211 @@
 
 #define LEN(a) (sizeof(a) / sizeof(a)[0])
 
+// clang-format off
+#define ROW(row, at, may, ...) {.name = #row, .offset = (at), .access = SQ_REG_##may, .text = __VA_ARGS__}
+// clang-format on
+#define REG(name, access, ...) ROW(name, SQ_REG_##name, access, __VA_ARGS__)
 const struct sq_reg sq_regs[] = {
-    {"ID", SQ_REG_ID, SQ_REG_READ, "\"STOP\" as four characters, the first in the low byte", {{0}}},
-    {"VERSION",
-     SQ_REG_VERSION,
-     SQ_REG_READ,
-     "of these registers; another number means that they differ from this page",
-     {{0}}},
-    {"ARRAY",
-     SQ_REG_ARRAY,
-     SQ_REG_READ,
-     "the size of a tile of outputs",
-     {{"ROWS", 0, 8, "rows of a tile (tokens)"},
-      {"COLS", 8, 8, "columns of a tile (channels)"},
-      {"BANK", 16, 16, "elements of K in a beat of operands"}}},
-    {"CODES",
-     SQ_REG_CODES,
-     SQ_REG_READ,
-     "what goes in and comes out",
-     {{"ACT", 0, 8, "bits of an activation"},
-      {"WEIGHT", 8, 8, "bits of a weight"},
-      {"OUT", 16, 8, "0 binary32, 1 bfloat16, 2 INT8"},
-      {"ENCODE", 24, 1, "1: descriptors of kind encode run, which make activations of bfloat16"},
-      {"VECTOR", 25, 1, "1: descriptors of kind vector run, passes over rows of binary32"}}},
-    {"BUFFER",
-     SQ_REG_BUFFER,
-     SQ_REG_READ,
-     "what half a buffer of operands holds",
-     {{"ACT", 0, 16, "beats of activations"}, {"WEIGHT", 16, 16, "beats of weights"}}},
-    {"BUS", SQ_REG_BUS, SQ_REG_READ, "bytes of a beat on the memory bus", {{0}}},
-    {"ENGINE",
-     SQ_REG_ENGINE,
-     SQ_REG_READ,
-     "how operands are stored, as sq_engine_array has it; FORM 3 is sq_engine_scaled, to which "
-     "SCALED belongs",
-     {{"LAYOUT", 0, 4,
-       "0 dense, 1 mask codes, 2 split codes, 3 compact, 4 two of four; 5 kept groups of weights "
-       "with an index (sq_engine_gqsa)"},
-      {"ON_ACTS", 4, 1, "the activations have this layout, else the weights"},
-      {"ONE_ACC", 5, 1, "one sum, else one of low and one of high codes"},
-      {"FORM", 6, 2,
-       "scales: 0 one, 1 two a channel, 2 two a token, 3 above blocks with their own"},
-      {"HIGH_W", 8, 8, "bits of a high code"},
-      {"HIGH", 16, 16, "high codes of a bank"}}},
-    {"SCALED",
-     SQ_REG_SCALED,
-     SQ_REG_READ,
-     "how blocks of both operands are stored, as sq_engine_scaled has it; 0 with another FORM",
-     {{"ELEMENT", 0, 8,
-       "0 INT4, 1 INT5, 2 E2M1, 3 E2M3, 4 E3M2, 5 E4M3, 6 E5M2, 8 MXINT8, 9 E2M1 with a place "
-       "(MX+), 10 IF4, 11 RaZeR, 12 a table of a description"},
-      {"SCALE", 8, 8, "of a block: 1 E4M3, 2 E8M0, 4 UE5M3, 5 E6M2, 6 F16, 7 BF16, 8 F32"},
-      {"HIGH", 16, 8,
-       "the high codes of a block, if ENGINE.HIGH is not 0: 0 upper nibbles with mask bits, 1 at a "
-       "scale "
-       "of the row, 2 at a second scale of the block"}}},
-    {"CONTROL",
-     SQ_REG_CONTROL,
-     SQ_REG_WRITE,
-     "a write of START while a layer or the ring runs is answered with SLVERR and changes nothing",
-     {{"START", SQ_CONTROL_START, 1, "a 1 runs the layer that DESCRIPTOR points at"},
-      {"ABORT", SQ_CONTROL_ABORT, 1,
-       "a 1 without START ends the layer that runs, and the ring behind it; without meaning where "
-       "nothing runs"}}},
-    {"STATUS",
-     SQ_REG_STATUS,
-     SQ_REG_READ,
-     "state of the layer that runs, or else of the last one; a start clears all but BUSY",
-     {{"BUSY", SQ_STATUS_BUSY, 1, "a layer runs"},
-      {"REFUSED", SQ_STATUS_REFUSED, 1, "the descriptor cannot be run; nothing was written"},
-      {"OPERAND", SQ_STATUS_OPERAND, 1, "an operand with wrong parity was multiplied"},
-      {"ABORTED", SQ_STATUS_ABORTED, 1, "the layer was ended by ABORT; its outputs mean nothing"},
-      {"READ", SQ_STATUS_READ, 3,
-       "the first error of reads: 2 SLVERR, 3 DECERR, 4 LAST too early, 5 LAST too late"},
-      {"EXPIRED", SQ_STATUS_EXPIRED, 1,
-       "the layer was ended by WATCHDOG; its outputs mean nothing"},
-      {"WRITTEN", SQ_STATUS_WRITTEN, 3, "the first error of writes: 2 SLVERR, 3 DECERR"},
-      {"ENGINE", SQ_STATUS_ENGINE, 3,
-       "errors in operands: bit 0 a code that stands for no value, bit 1 a scale that is no "
-       "positive number, bit 2 a malformed mask or index"}}},
-    {"IRQ_ENABLE",
-     SQ_REG_IRQ_ENABLE,
-     SQ_REG_BOTH,
-     "which states raise the interrupt",
-     {{"DONE", SQ_IRQ_DONE, 1, "1: the interrupt output is high while IRQ_STATE.DONE is"},
-      {"ERROR", SQ_IRQ_ERROR, 1, "the same of IRQ_STATE.ERROR"}}},
-    {"IRQ_STATE",
-     SQ_REG_IRQ_STATE,
-     SQ_REG_CLEAR,
-     "what has happened since it was cleared",
-     {{"DONE", SQ_IRQ_DONE, 1,
-       "the layer of START has ended, with an error or without; the ring has come to TAIL or was "
-       "aborted; or a descriptor of it with KIND.NOTICE has its record"},
-      {"ERROR", SQ_IRQ_ERROR, 1, "a layer has ended with a STATUS other than 0"}}},
-    {"DESCRIPTOR",
-     SQ_REG_DESCRIPTOR,
-     SQ_REG_BOTH,
-     "address of the descriptor of the layer, in bytes; its low 32 bits",
-     {{0}}},
-    {"CYCLES",
-     SQ_REG_CYCLES,
-     SQ_REG_READ,
-     "cycles of the layer; of this counter and of those below, which a start clears, the low 32 "
-     "bits of 64",
-     {{0}}},
-    {"BUSY_CYCLES",
-     SQ_REG_BUSY_CYCLES,
-     SQ_REG_READ,
-     "cycles in which the engine took operands",
-     {{0}}},
-    {"WAIT_CYCLES",
-     SQ_REG_WAIT_CYCLES,
-     SQ_REG_READ,
-     "cycles in which an operand was missing",
-     {{0}}},
-    {"BLOCKED_CYCLES",
-     SQ_REG_BLOCKED_CYCLES,
-     SQ_REG_READ,
-     "cycles in which both operands were there and the engine took none; BUSY, WAIT and BLOCKED "
-     "sum to CYCLES",
-     {{0}}},
-    {"READ_BEATS", SQ_REG_READ_BEATS, SQ_REG_READ, "beats that came from memory", {{0}}},
-    {"WRITE_BEATS", SQ_REG_WRITE_BEATS, SQ_REG_READ, "beats that went to memory", {{0}}},
-    {"COUNTER_HIGH",
-     SQ_REG_COUNTER_HIGH,
-     SQ_REG_READ,
-     "the high 32 bits of the counter that was read last, of the cycle in which it was read",
-     {{0}}},
-    {"SCALES",
-     SQ_REG_SCALES,
-     SQ_REG_READ,
-     "what half a buffer of scales holds",
-     {{"ROWS", 0, 16, "beats of the scales of rows"},
-      {"COLS", 16, 16, "beats of the scales of columns"}}},
-    {"SUMS",
-     SQ_REG_SUMS,
-     SQ_REG_READ,
-     "what half the buffer of sums holds, between chunks of K",
-     {{"TILES", 0, 16, "tiles of outputs"},
-      {"PARTS", 16, 1,
-       "integers of a scale group that goes on wait beside the sums; else in their place, so that "
-       "CHUNK.PART needs a layer of one group and one sum of a PE. Without meaning where "
-       "ENGINE.FORM is 3, which takes CHUNK.PART"}}},
-    {"RING_BASE",
-     SQ_REG_RING_BASE,
-     SQ_REG_BOTH,
-     "address of the ring in memory, in bytes, its low 32 bits; bits 6..0 are 0. A write makes "
-     "HEAD and TAIL 0; "
-     "while a layer or "
-     "the ring runs it is answered with SLVERR and changes nothing",
-     {{0}}},
-    {"RING_SIZE",
-     SQ_REG_RING_SIZE,
-     SQ_REG_BOTH,
-     "slots of the ring, of 128 bytes; 0: there is none. Writes as those of RING_BASE",
-     {{"SLOTS", 0, 16, "slots"}}},
-    {"HEAD",
-     SQ_REG_HEAD,
-     SQ_REG_READ,
-     "the slot whose descriptor runs, or is the next to run",
-     {{"SLOT", 0, 16, "its number, from 0 on"}}},
-    {"TAIL",
-     SQ_REG_TAIL,
-     SQ_REG_BOTH,
-     "the first slot that is not to be run. A write runs the ring from HEAD up to there, around "
-     "its end; it is "
-     "answered with SLVERR and changes nothing unless it is less than RING_SIZE and the ring ends "
-     "at 2^48 or "
-     "before, and while the layer of START runs or an abort is under way",
-     {{"SLOT", 0, 16, "its number"}}},
-    {"WATCHDOG",
-     SQ_REG_WATCHDOG,
-     SQ_REG_BOTH,
-     "cycles behind which a layer is ended that still runs, as by ABORT, but the ring goes on; 0: "
-     "never",
-     {{0}}},
-    {"READ_WAIT",
-     SQ_REG_READ_WAIT,
-     SQ_REG_READ,
-     "a counter as CYCLES: cycles in which a beat that was asked for could be taken and none came: "
-     "latency or bandwidth of the memory",
-     {{0}}},
-    {"READ_FULL",
-     SQ_REG_READ_FULL,
-     SQ_REG_READ,
-     "a counter: cycles in which a beat came and was not taken, since the buffers had no room",
-     {{0}}},
-    {"WRITE_WAIT",
-     SQ_REG_WRITE_WAIT,
-     SQ_REG_READ,
-     "a counter: cycles in which an address or a beat of a write was offered and the memory took "
-     "it not",
-     {{0}}},
-    {"DESCRIPTOR_HIGH",
-     SQ_REG_DESCRIPTOR_HIGH,
-     SQ_REG_BOTH,
-     "the high half of the address of DESCRIPTOR; a start takes both as they stand",
-     {{"ADDRESS", 0, 16, "bits 47..32"}}},
-    {"RING_BASE_HIGH",
-     SQ_REG_RING_BASE_HIGH,
-     SQ_REG_BOTH,
-     "the high half of the address of RING_BASE. Writes as those of RING_BASE",
-     {{"ADDRESS", 0, 16, "bits 47..32"}}},
-    {"ATTEND",
-     SQ_REG_ATTEND,
-     SQ_REG_READ,
-     "the attention unit; 0: there is none, and descriptors of kind attend are refused",
-     {{"QUERIES", 0, 4, "queries that share a cache, at most"},
-      {"INT8", 4, 1, "keys and values are INT8 with a scale, else binary16"},
-      {"HEAD", 5, 4, "elements of a head, at most: 2 to the power of this"}}},
+    REG(ID, READ, "\"STOP\" as four characters, the first in the low byte"),
+    REG(VERSION, READ, "of these registers; another number means that they differ from this page"),
+    REG(ARRAY, READ, "the size of a tile of outputs",
+        {{"ROWS", 0, 8, "rows of a tile (tokens)"},
+         {"COLS", 8, 8, "columns of a tile (channels)"},
+         {"BANK", 16, 16, "elements of K in a beat of operands"}}),
+    REG(CODES, READ, "what goes in and comes out",
+        {{"ACT", 0, 8, "bits of an activation"},
+         {"WEIGHT", 8, 8, "bits of a weight"},
+         {"OUT", 16, 8, "0 binary32, 1 bfloat16, 2 INT8"},
+         {"ENCODE", 24, 1, "1: descriptors of kind encode run, which make activations of bfloat16"},
+         {"VECTOR", 25, 1, "1: descriptors of kind vector run, passes over rows of binary32"}}),
+    REG(BUFFER, READ, "what half a buffer of operands holds",
+        {{"ACT", 0, 16, "beats of activations"}, {"WEIGHT", 16, 16, "beats of weights"}}),
+    REG(BUS, READ, "bytes of a beat on the memory bus"),
+    REG(ENGINE, READ,
+        "how operands are stored, as sq_engine_array has it; FORM 3 is sq_engine_scaled, to which "
+        "SCALED belongs",
+        {{"LAYOUT", 0, 4,
+          "0 dense, 1 mask codes, 2 split codes, 3 compact, 4 two of four; 5 kept groups of "
+          "weights "
+          "with an index (sq_engine_gqsa)"},
+         {"ON_ACTS", 4, 1, "the activations have this layout, else the weights"},
+         {"ONE_ACC", 5, 1, "one sum, else one of low and one of high codes"},
+         {"FORM", 6, 2,
+          "scales: 0 one, 1 two a channel, 2 two a token, 3 above blocks with their own"},
+         {"HIGH_W", 8, 8, "bits of a high code"},
+         {"HIGH", 16, 16, "high codes of a bank"}}),
+    REG(SCALED, READ,
+        "how blocks of both operands are stored, as sq_engine_scaled has it; 0 with another FORM",
+        {{"ELEMENT", 0, 8,
+          "0 INT4, 1 INT5, 2 E2M1, 3 E2M3, 4 E3M2, 5 E4M3, 6 E5M2, 8 MXINT8, 9 E2M1 with a place "
+          "(MX+), 10 IF4, 11 RaZeR, 12 a table of a description"},
+         {"SCALE", 8, 8, "of a block: 1 E4M3, 2 E8M0, 4 UE5M3, 5 E6M2, 6 F16, 7 BF16, 8 F32"},
+         {"HIGH", 16, 8,
+          "the high codes of a block, if ENGINE.HIGH is not 0: 0 upper nibbles with mask bits, 1 "
+          "at "
+          "a scale of the row, 2 at a second scale of the block"}}),
+    REG(CONTROL, WRITE,
+        "a write of START while a layer or the ring runs is answered with SLVERR and changes "
+        "nothing",
+        {{"START", SQ_CONTROL_START, 1, "a 1 runs the layer that DESCRIPTOR points at"},
+         {"ABORT", SQ_CONTROL_ABORT, 1,
+          "a 1 without START ends the layer that runs, and the ring behind it; without meaning "
+          "where nothing runs"}}),
+    REG(STATUS, READ,
+        "state of the layer that runs, or else of the last one; a start clears all but BUSY",
+        {{"BUSY", SQ_STATUS_BUSY, 1, "a layer runs"},
+         {"REFUSED", SQ_STATUS_REFUSED, 1, "the descriptor cannot be run; nothing was written"},
+         {"OPERAND", SQ_STATUS_OPERAND, 1, "an operand with wrong parity was multiplied"},
+         {"ABORTED", SQ_STATUS_ABORTED, 1,
+          "the layer was ended by ABORT; its outputs mean nothing"},
+         {"READ", SQ_STATUS_READ, 3,
+          "the first error of reads: 2 SLVERR, 3 DECERR, 4 LAST too early, 5 LAST too late"},
+         {"EXPIRED", SQ_STATUS_EXPIRED, 1,
+          "the layer was ended by WATCHDOG; its outputs mean nothing"},
+         {"WRITTEN", SQ_STATUS_WRITTEN, 3, "the first error of writes: 2 SLVERR, 3 DECERR"},
+         {"ENGINE", SQ_STATUS_ENGINE, 3,
+          "errors in operands: bit 0 a code that stands for no value, bit 1 a scale that is no "
+          "positive number, bit 2 a malformed mask or index"}}),
+    REG(IRQ_ENABLE, BOTH, "which states raise the interrupt",
+        {{"DONE", SQ_IRQ_DONE, 1, "1: the interrupt output is high while IRQ_STATE.DONE is"},
+         {"ERROR", SQ_IRQ_ERROR, 1, "the same of IRQ_STATE.ERROR"}}),
+    REG(IRQ_STATE, CLEAR, "what has happened since it was cleared",
+        {{"DONE", SQ_IRQ_DONE, 1,
+          "the layer of START has ended, with an error or without; the ring has come to TAIL or "
+          "was "
+          "aborted; or a descriptor of it with KIND.NOTICE has its record"},
+         {"ERROR", SQ_IRQ_ERROR, 1, "a layer has ended with a STATUS other than 0"}}),
+    REG(DESCRIPTOR, BOTH, "address of the descriptor of the layer, in bytes; its low 32 bits"),
+    REG(CYCLES, READ,
+        "cycles of the layer; of this counter and of those below, which a start clears, the low 32 "
+        "bits of 64"),
+    REG(BUSY_CYCLES, READ, "cycles in which the engine took operands"),
+    REG(WAIT_CYCLES, READ, "cycles in which an operand was missing"),
+    REG(BLOCKED_CYCLES, READ,
+        "cycles in which both operands were there and the engine took none; BUSY, WAIT and BLOCKED "
+        "sum to CYCLES"),
+    REG(READ_BEATS, READ, "beats that came from memory"),
+    REG(WRITE_BEATS, READ, "beats that went to memory"),
+    REG(COUNTER_HIGH, READ,
+        "the high 32 bits of the counter that was read last, of the cycle in which it was read"),
+    REG(SCALES, READ, "what half a buffer of scales holds",
+        {{"ROWS", 0, 16, "beats of the scales of rows"},
+         {"COLS", 16, 16, "beats of the scales of columns"}}),
+    REG(SUMS, READ, "what half the buffer of sums holds, between chunks of K",
+        {{"TILES", 0, 16, "tiles of outputs"},
+         {"PARTS", 16, 1,
+          "integers of a scale group that goes on wait beside the sums; else in their place, so "
+          "that CHUNK.PART needs a layer of one group and one sum of a PE. Without meaning where "
+          "ENGINE.FORM is 3, which takes CHUNK.PART"}}),
+    REG(RING_BASE, BOTH,
+        "address of the ring in memory, in bytes, its low 32 bits; bits 6..0 are 0. A write makes "
+        "HEAD and TAIL 0; while a layer or the ring runs it is answered with SLVERR and changes "
+        "nothing"),
+    REG(RING_SIZE, BOTH,
+        "slots of the ring, of 128 bytes; 0: there is none. Writes as those of RING_BASE",
+        {{"SLOTS", 0, 16, "slots"}}),
+    REG(HEAD, READ, "the slot whose descriptor runs, or is the next to run",
+        {{"SLOT", 0, 16, "its number, from 0 on"}}),
+    REG(TAIL, BOTH,
+        "the first slot that is not to be run. A write runs the ring from HEAD up to there, around "
+        "its end; it is answered with SLVERR and changes nothing unless it is less than RING_SIZE "
+        "and the ring ends at 2^48 or before, and while the layer of START runs or an abort is "
+        "under way",
+        {{"SLOT", 0, 16, "its number"}}),
+    REG(WATCHDOG, BOTH,
+        "cycles behind which a layer is ended that still runs, as by ABORT, but the ring goes on; "
+        "0: never"),
+    REG(READ_WAIT, READ,
+        "a counter as CYCLES: cycles in which a beat that was asked for could be taken and none "
+        "came: latency or bandwidth of the memory"),
+    REG(READ_FULL, READ,
+        "a counter: cycles in which a beat came and was not taken, since the buffers had no room"),
+    REG(WRITE_WAIT, READ,
+        "a counter: cycles in which an address or a beat of a write was offered and the memory "
+        "took it not"),
+    REG(DESCRIPTOR_HIGH, BOTH,
+        "the high half of the address of DESCRIPTOR; a start takes both as they stand",
+        {{"ADDRESS", 0, 16, "bits 47..32"}}),
+    REG(RING_BASE_HIGH, BOTH,
+        "the high half of the address of RING_BASE. Writes as those of RING_BASE",
+        {{"ADDRESS", 0, 16, "bits 47..32"}}),
+    REG(ATTEND, READ,
+        "the attention unit; 0: there is none, and descriptors of kind attend are refused",
+        {{"QUERIES", 0, 4, "queries that share a cache, at most"},
+         {"INT8", 4, 1, "keys and values are INT8 with a scale, else binary16"},
+         {"HEAD", 5, 4, "elements of a head, at most: 2 to the power of this"}}),
 };
 const unsigned sq_n_regs = LEN(sq_regs);
 
-#define WORD(name) 4 * SQ_DESC_##name, SQ_REG_BOTH
+#define WORD(name, ...) ROW(name, 4 * SQ_DESC_##name, BOTH, __VA_ARGS__)
 const struct sq_reg sq_desc[] = {
-    {"KIND",
-     WORD(KIND),
-     "kind of the descriptor, and the order of blocks",
-     {{"KIND", 0, 16,
-       "5351h; 4551h is an encoder, 5651h a pass of the vector unit, 4151h attention (below)"},
-      {"COLS_OUTER", SQ_DESC_COLS_OUTER, 1,
-       "0: all blocks of columns for one block of rows; 1: the other way round"},
-      {"NOTICE", SQ_DESC_NOTICE, 1,
-       "in the ring: 1 sets IRQ_STATE.DONE when its record is written, unless the layer was ended "
-       "early"},
-      {"CODES", SQ_DESC_CODES, 1, "of an encoder: 1: the outputs are INT8 codes, which move"}}},
-    {"ACT", WORD(ACT), "low 32 bits of the address of the activations", {{0}}},
-    {"WEIGHT", WORD(WEIGHT), "low 32 bits of the address of the weights", {{0}}},
-    {"ROW_SCALE", WORD(ROW_SCALE), "low 32 bits of the address of the scales of the rows", {{0}}},
-    {"COL_SCALE",
-     WORD(COL_SCALE),
-     "low 32 bits of the address of the scales of the columns",
-     {{0}}},
-    {"OUT", WORD(OUT), "low 32 bits of the address of the outputs", {{0}}},
-    {"TILES",
-     WORD(TILES),
-     "size of the layer",
-     {{"ROWS", 0, 16, "tiles of rows"}, {"COLS", 16, 16, "tiles of columns"}}},
-    {"BLOCK",
-     WORD(BLOCK),
-     "size of a block, whose operands fill half a buffer each at most; ROWS x COLS is at most "
-     "65535, also where TILES is less",
-     {{"ROWS", 0, 16, "tiles of rows"}, {"COLS", 16, 16, "tiles of columns"}}},
-    {"BEATS",
-     WORD(BEATS),
-     "length of a tile along K",
-     {{"BEATS", 0, 16,
-       "beats of a scale group; with LAYOUT 5 beats of activations of a tile of rows, all of K"},
-      {"GROUPS", 16, 16,
-       "scale groups; with LAYOUT 5 beats of weights of a block of columns, one of the kept groups "
-       "each"}}},
-    {"CHUNK",
-     WORD(CHUNK),
-     "of K, that half a buffer holds for a block; with fewer than all groups a block has at most "
-     "SUMS.TILES tiles (with LAYOUT 5 any number)",
-     {{"GROUPS", 0, 16, "scale groups, at most BEATS.GROUPS"},
-      {"PART", 16, 16,
-       "0, or with GROUPS = 1 beats of a scale group that is longer than a chunk, fewer than "
-       "BEATS.BEATS; with LAYOUT 5 blocks of columns that the layer has"}}},
-    {"OPERANDS_HIGH",
-     WORD(OPERANDS_HIGH),
-     "bits 47..32 of addresses",
-     {{"ACT", 0, 16, "of ACT"}, {"WEIGHT", 16, 16, "of WEIGHT"}}},
-    {"SCALES_HIGH",
-     WORD(SCALES_HIGH),
-     "bits 47..32 of addresses",
-     {{"ROWS", 0, 16, "of ROW_SCALE"}, {"COLS", 16, 16, "of COL_SCALE"}}},
-    {"OUT_HIGH", WORD(OUT_HIGH), "bits 47..32 of an address", {{"OUT", 0, 16, "of OUT"}}},
-    {"VECTOR",
-     WORD(VECTOR),
-     "of a pass of the vector unit alone",
-     {{"F", 0, 2, "f: 0 x as it is, 1 e^x, 2 1 / x, 3 1 / sqrt(x)"},
-      {"B", 2, 2, "b: 0 a constant, 1 a row, 2 one element a row, 3 a itself"},
-      {"C", 4, 2, "c: 0 a constant, 1 a row, 2 one element a row"},
-      {"RED", 6, 2,
-       "of the y: 0 nothing, 1 their sum, 2 the largest, 3 the index of the first largest"},
-      {"ALL", 8, 1, "RED goes over all rows, else over each"},
-      {"Y", 9, 2, "y is: 0 not written, 1 written as binary32, 2 as bfloat16, 3 as binary16"},
-      {"A_HALF", 11, 1, "1: a is bfloat16, else binary32"},
-      {"B_HALF", 12, 1, "the same of b"},
-      {"C_HALF", 13, 1, "the same of c"},
-      {"Y_BYTE", 14, 1, "with Y = 3: the low 8 bits of y are written"}}},
+    WORD(KIND, "kind of the descriptor, and the order of blocks",
+         {{"KIND", 0, 16,
+           "5351h; 4551h is an encoder, 5651h a pass of the vector unit, 4151h attention (below)"},
+          {"COLS_OUTER", SQ_DESC_COLS_OUTER, 1,
+           "0: all blocks of columns for one block of rows; 1: the other way round"},
+          {"NOTICE", SQ_DESC_NOTICE, 1,
+           "in the ring: 1 sets IRQ_STATE.DONE when its record is written, unless the layer was "
+           "ended early"},
+          {"CODES", SQ_DESC_CODES, 1, "of an encoder: 1: the outputs are INT8 codes, which move"}}),
+    WORD(ACT, "low 32 bits of the address of the activations"),
+    WORD(WEIGHT, "low 32 bits of the address of the weights"),
+    WORD(ROW_SCALE, "low 32 bits of the address of the scales of the rows"),
+    WORD(COL_SCALE, "low 32 bits of the address of the scales of the columns"),
+    WORD(OUT, "low 32 bits of the address of the outputs"),
+    WORD(TILES, "size of the layer",
+         {{"ROWS", 0, 16, "tiles of rows"}, {"COLS", 16, 16, "tiles of columns"}}),
+    WORD(BLOCK,
+         "size of a block, whose operands fill half a buffer each at most; ROWS x COLS is at most "
+         "65535, also where TILES is less",
+         {{"ROWS", 0, 16, "tiles of rows"}, {"COLS", 16, 16, "tiles of columns"}}),
+    WORD(
+        BEATS, "length of a tile along K",
+        {{"BEATS", 0, 16,
+          "beats of a scale group; with LAYOUT 5 beats of activations of a tile of rows, all of K"},
+         {"GROUPS", 16, 16,
+          "scale groups; with LAYOUT 5 beats of weights of a block of columns, one of the kept "
+          "groups each"}}),
+    WORD(CHUNK,
+         "of K, that half a buffer holds for a block; with fewer than all groups a block has at "
+         "most SUMS.TILES tiles (with LAYOUT 5 any number)",
+         {{"GROUPS", 0, 16, "scale groups, at most BEATS.GROUPS"},
+          {"PART", 16, 16,
+           "0, or with GROUPS = 1 beats of a scale group that is longer than a chunk, fewer than "
+           "BEATS.BEATS; with LAYOUT 5 blocks of columns that the layer has"}}),
+    WORD(OPERANDS_HIGH, "bits 47..32 of addresses",
+         {{"ACT", 0, 16, "of ACT"}, {"WEIGHT", 16, 16, "of WEIGHT"}}),
+    WORD(SCALES_HIGH, "bits 47..32 of addresses",
+         {{"ROWS", 0, 16, "of ROW_SCALE"}, {"COLS", 16, 16, "of COL_SCALE"}}),
+    WORD(OUT_HIGH, "bits 47..32 of an address", {{"OUT", 0, 16, "of OUT"}}),
+    WORD(VECTOR, "of a pass of the vector unit alone",
+         {{"F", 0, 2, "f: 0 x as it is, 1 e^x, 2 1 / x, 3 1 / sqrt(x)"},
+          {"B", 2, 2, "b: 0 a constant, 1 a row, 2 one element a row, 3 a itself"},
+          {"C", 4, 2, "c: 0 a constant, 1 a row, 2 one element a row"},
+          {"RED", 6, 2,
+           "of the y: 0 nothing, 1 their sum, 2 the largest, 3 the index of the first largest"},
+          {"ALL", 8, 1, "RED goes over all rows, else over each"},
+          {"Y", 9, 2, "y is: 0 not written, 1 written as binary32, 2 as bfloat16, 3 as binary16"},
+          {"A_HALF", 11, 1, "1: a is bfloat16, else binary32"},
+          {"B_HALF", 12, 1, "the same of b"},
+          {"C_HALF", 13, 1, "the same of c"},
+          {"Y_BYTE", 14, 1, "with Y = 3: the low 8 bits of y are written"}}),
 };
 const unsigned sq_n_desc = LEN(sq_desc);
 
-#undef WORD
-#define WORD(word) 4 * (SQ_DESC_WORDS + (word)), SQ_REG_READ
-#define COUNT(i) WORD(SQ_RECORD_CYCLES + 2 * SQ_COUNT_##i)
+#define RECORD(name, word, ...) ROW(name, 4 * (SQ_DESC_WORDS + (word)), READ, __VA_ARGS__)
+#define COUNT(name, i, text) RECORD(name, SQ_RECORD_CYCLES + 2 * SQ_COUNT_##i, text)
 const struct sq_reg sq_record[] = {
-    {"STATUS",
-     WORD(SQ_RECORD_STATUS),
-     "register STATUS as it was at the end of the layer, without BUSY",
-     {{"DONE", SQ_RECORD_DONE, 1, "always 1: the record was written"}}},
-    {"SLOT", WORD(SQ_RECORD_SLOT), "number of the slot", {{0}}},
-    {"CYCLES", COUNT(CYCLES), "the counter of this name; 64 bits, low half first", {{0}}},
-    {"BUSY_CYCLES", COUNT(BUSY), "the same", {{0}}},
-    {"WAIT_CYCLES", COUNT(WAIT), "the same", {{0}}},
-    {"BLOCKED_CYCLES", COUNT(BLOCKED), "the same", {{0}}},
-    {"READ_BEATS", COUNT(READ), "the same", {{0}}},
-    {"WRITE_BEATS", COUNT(WRITE), "of outputs; those of the record are not counted", {{0}}},
+    RECORD(STATUS, SQ_RECORD_STATUS,
+           "register STATUS as it was at the end of the layer, without BUSY",
+           {{"DONE", SQ_RECORD_DONE, 1, "always 1: the record was written"}}),
+    RECORD(SLOT, SQ_RECORD_SLOT, "number of the slot"),
+    COUNT(CYCLES, CYCLES, "the counter of this name; 64 bits, low half first"),
+    COUNT(BUSY_CYCLES, BUSY, "the same"),
+    COUNT(WAIT_CYCLES, WAIT, "the same"),
+    COUNT(BLOCKED_CYCLES, BLOCKED, "the same"),
+    COUNT(READ_BEATS, READ, "the same"),
+    COUNT(WRITE_BEATS, WRITE, "of outputs; those of the record are not counted"),
 };
 const unsigned sq_n_record = LEN(sq_record);
 
@@ -323,47 +229,37 @@ uint32_t sq_desc_named(unsigned word)
     return word == SQ_DESC_KIND ? bits & ~(1u << SQ_DESC_CODES) : bits; // which is of encoders
 }
 
+// The named bits of a word where `whole` words have them all, `half` ones the low 16: a bit for each word.
+#define OF(word) (1u << SQ_DESC_##word)
+static uint32_t bits_in(unsigned word, uint32_t whole, uint32_t half)
+{
+    return whole >> word & 1 ? UINT32_MAX : half >> word & 1 ? 0xffff : 0;
+}
+
+static uint32_t kind_or(unsigned word, uint32_t bits)
+{
+    return word == SQ_DESC_KIND ? 0xffff | 1u << SQ_DESC_NOTICE : bits;
+}
+
 uint32_t sq_desc_encode_named(unsigned word)
 {
-    static const uint32_t bits[SQ_DESC_WORDS] = {[SQ_DESC_KIND] = 0xffff | 1u << SQ_DESC_NOTICE |
-                                                                  1u << SQ_DESC_CODES,
-                                                 [SQ_DESC_ACT] = UINT32_MAX,
-                                                 [SQ_DESC_ROW_SCALE] = UINT32_MAX,
-                                                 [SQ_DESC_OUT] = UINT32_MAX,
-                                                 [SQ_DESC_TILES] = UINT32_MAX,
-                                                 [SQ_DESC_BEATS] = 0xffff,
-                                                 [SQ_DESC_OPERANDS_HIGH] = 0xffff,
-                                                 [SQ_DESC_SCALES_HIGH] = 0xffff,
-                                                 [SQ_DESC_OUT_HIGH] = 0xffff};
-    return bits[word];
+    const uint32_t whole = OF(ACT) | OF(ROW_SCALE) | OF(OUT) | OF(TILES);
+    const uint32_t half = OF(BEATS) | OF(OPERANDS_HIGH) | OF(SCALES_HIGH) | OF(OUT_HIGH);
+    return kind_or(word, bits_in(word, whole, half)) |
+           (word == SQ_DESC_KIND ? 1u << SQ_DESC_CODES : 0);
 }
 
 uint32_t sq_desc_vector_named(unsigned word)
 {
-    static const uint32_t bits[SQ_DESC_WORDS] = {[SQ_DESC_KIND] = 0xffff | 1u << SQ_DESC_NOTICE,
-                                                 [SQ_DESC_TILES] = 0xffff,
-                                                 [SQ_DESC_OUT_HIGH] = 0xffff,
-                                                 [SQ_DESC_VECTOR] = 0x7fff};
-    const bool is_whole = (word >= SQ_DESC_ACT && word <= SQ_DESC_OUT) ||
-                          (word >= SQ_DESC_BLOCK && word <= SQ_DESC_SCALES_HIGH);
-    return is_whole ? UINT32_MAX : bits[word];
+    const uint32_t whole = (OF(TILES) - OF(ACT)) | (OF(OUT_HIGH) - OF(BLOCK));
+    return word == SQ_DESC_VECTOR ? 0x7fff
+                                  : kind_or(word, bits_in(word, whole, OF(TILES) | OF(OUT_HIGH)));
 }
 
 uint32_t sq_desc_attend_named(unsigned word)
 {
-    static const uint32_t bits[SQ_DESC_WORDS] = {[SQ_DESC_KIND] = 0xffff | 1u << SQ_DESC_NOTICE,
-                                                 [SQ_DESC_ACT] = UINT32_MAX,
-                                                 [SQ_DESC_WEIGHT] = UINT32_MAX,
-                                                 [SQ_DESC_ROW_SCALE] = UINT32_MAX,
-                                                 [SQ_DESC_OUT] = UINT32_MAX,
-                                                 [SQ_DESC_TILES] = UINT32_MAX,
-                                                 [SQ_DESC_BLOCK] = UINT32_MAX,
-                                                 [SQ_DESC_BEATS] = UINT32_MAX,
-                                                 [SQ_DESC_CHUNK] = UINT32_MAX,
-                                                 [SQ_DESC_OPERANDS_HIGH] = UINT32_MAX,
-                                                 [SQ_DESC_SCALES_HIGH] = 0xffff,
-                                                 [SQ_DESC_OUT_HIGH] = 0xffff};
-    return bits[word];
+    const uint32_t whole = (OF(SCALES_HIGH) - OF(ACT)) & ~OF(COL_SCALE);
+    return kind_or(word, bits_in(word, whole, OF(SCALES_HIGH) | OF(OUT_HIGH)));
 }
 
 // The half of a word in which the high half of an address stands.
@@ -437,22 +333,24 @@ static void write_named(FILE *out, const char *name, uint32_t (*named)(unsigned 
 
 void sq_regs_write_package(FILE *out)
 {
+    static const struct {
+        const char *name;
+        unsigned value;
+    } number[] = {{"ID_VALUE", SQ_REG_ID_VALUE},
+                  {"VERSION_VALUE", SQ_REG_VERSION_VALUE},
+                  {"DESC_KIND_VALUE", SQ_DESC_KIND_VALUE},
+                  {"DESC_KIND_ENCODE", SQ_DESC_KIND_ENCODE},
+                  {"DESC_KIND_VECTOR", SQ_DESC_KIND_VECTOR},
+                  {"DESC_KIND_ATTEND", SQ_DESC_KIND_ATTEND},
+                  {"DESC_WORDS", SQ_DESC_WORDS},
+                  {"DESC_JOB_TILES", SQ_DESC_JOB_TILES}};
     fprintf(
         out,
         "%s// The registers of sq_top in words of 32 bits, and the words of a descriptor. A field "
         "begins at bit _LOW\n// and has _W bits.\n// %s\npackage sq_regs_pkg;\n\n",
         licence, SQ_REGS_WRITTEN);
-    fprintf(out, "  localparam int unsigned ID_VALUE = %u;\n", (unsigned)SQ_REG_ID_VALUE);
-    fprintf(out, "  localparam int unsigned VERSION_VALUE = %u;\n", (unsigned)SQ_REG_VERSION_VALUE);
-    fprintf(out, "  localparam int unsigned DESC_KIND_VALUE = %u;\n", (unsigned)SQ_DESC_KIND_VALUE);
-    fprintf(out, "  localparam int unsigned DESC_KIND_ENCODE = %u;\n",
-            (unsigned)SQ_DESC_KIND_ENCODE);
-    fprintf(out, "  localparam int unsigned DESC_KIND_VECTOR = %u;\n",
-            (unsigned)SQ_DESC_KIND_VECTOR);
-    fprintf(out, "  localparam int unsigned DESC_KIND_ATTEND = %u;\n",
-            (unsigned)SQ_DESC_KIND_ATTEND);
-    fprintf(out, "  localparam int unsigned DESC_WORDS = %u;\n", (unsigned)SQ_DESC_WORDS);
-    fprintf(out, "  localparam int unsigned DESC_JOB_TILES = %u;\n", (unsigned)SQ_DESC_JOB_TILES);
+    for (size_t i = 0; i < LEN(number); i++)
+        fprintf(out, "  localparam int unsigned %s = %u;\n", number[i].name, number[i].value);
     fprintf(out, "  // The bits that have a name, of a layer, an encoder, a vector, attention; the "
                  "last word "
                  "is first.\n");
