@@ -44,11 +44,6 @@ static unsigned sub_bits(const unsigned *v, bool is_act)
     return sq_scaled_sub_bits((is_act ? act(v) : weight(v)).element);
 }
 
-static unsigned place_bits(const unsigned *v)
-{
-    return v[BANK] == 32 ? 5 : 4;
-}
-
 void sq_array_scaled_ports(const unsigned *v, struct sq_ports *p)
 {
     const size_t rows = v[ROWS], cols = v[COLS], bank = v[BANK], pes = rows * cols;
@@ -71,8 +66,8 @@ void sq_array_scaled_ports(const unsigned *v, struct sq_ports *p)
                 {"y_high", pes, 32, true},
                 {"error", 1, SQ_SCALED_ERRORS, true}}};
     if (sq_array_scaled_has_place(v)) {
-        p->in[p->n_in++] = (struct sq_field){"act_place", rows, place_bits(v), true};
-        p->in[p->n_in++] = (struct sq_field){"weight_place", cols, place_bits(v), true};
+        p->in[p->n_in++] = (struct sq_field){"act_place", rows, bank == 32 ? 5 : 4, true};
+        p->in[p->n_in++] = (struct sq_field){"weight_place", cols, bank == 32 ? 5 : 4, true};
     }
     if (sub_bits(v, true) > 0)
         p->in[p->n_in++] = (struct sq_field){"act_sub", rows * blocks * sub_bits(v, true), 1, true};
@@ -82,13 +77,42 @@ void sq_array_scaled_ports(const unsigned *v, struct sq_ports *p)
     p->stream[0].n_fields = p->n_in;
 }
 
-size_t sq_array_scaled_sub(const unsigned *v, bool is_act)
+// A side whose codes, scales, places and bits beside them are those fields.
+static struct sq_es_side side_of(const unsigned *v, const struct sq_ports *p, bool is_act)
 {
-    struct sq_ports p;
-    if (sub_bits(v, is_act) == 0)
-        return 0;
-    sq_array_scaled_ports(v, &p);
-    return p.n_in - 1 - (is_act && sub_bits(v, false) > 0);
+    const size_t field[] = {is_act ? 1 : 5, is_act ? 4 : 6, is_act ? 7 : 8,
+                            p->n_in - 1 - (is_act && sub_bits(v, false) > 0)};
+    const unsigned blocks = sq_array_scaled_blocks(v);
+    const bool has_high = is_act && v[HIGH] > 0, has_place = sq_array_scaled_has_place(v);
+    int at[SQ_LEN(field)];
+    for (size_t i = 0; i < SQ_LEN(field); i++)
+        at[i] = (int)sq_field_offset(p->in, field[i]);
+    return (struct sq_es_side){.lines = v[is_act ? ROWS : COLS] * blocks,
+                               .per_line = blocks,
+                               .bank = v[BANK],
+                               .k = has_high ? v[HIGH] : 0,
+                               .high_kind = v[OWN] ? SQ_SCALED_OWN : SQ_SCALED_SPLIT,
+                               .element = (is_act ? act(v) : weight(v)).element,
+                               .scale_kind = v[is_act ? ACT_SCALE : WEIGHT_SCALE],
+                               .words = v + SQ_PARAMS_MAX,
+                               .x = SQ_ES_NONE,
+                               .code = at[0],
+                               .high = has_high ? (int)sq_field_offset(p->in, 2) : SQ_ES_NONE,
+                               .mask = has_high && !v[OWN] ? (int)sq_field_offset(p->in, 3)
+                                                           : SQ_ES_NONE,
+                               .scale = at[1],
+                               .high_scale = SQ_ES_NONE,
+                               .place = has_place ? at[2] : SQ_ES_NONE,
+                               .sub = sub_bits(v, is_act) > 0 ? at[3] : SQ_ES_NONE};
+}
+
+struct sq_es_layout sq_array_scaled_layout(const unsigned *v, struct sq_ports *p)
+{
+    sq_array_scaled_ports(v, p);
+    return (struct sq_es_layout){.act = side_of(v, p, true),
+                                 .weight = side_of(v, p, false),
+                                 .len = sq_field_offset(p->in, p->n_in),
+                                 .pairs = 1};
 }
 
 // ---- input ----------------------------------------------------------------------------------
@@ -239,9 +263,9 @@ void sq_scaled_draw_signs(struct sq_scaled_codes e, unsigned bank, struct sq_rng
 static int32_t *field_of_subs(const unsigned *v, bool is_act, int32_t *beat)
 {
     struct sq_ports p;
-    const size_t f = sq_array_scaled_sub(v, is_act);
-    sq_array_scaled_ports(v, &p);
-    return f > 0 ? beat + sq_field_offset(p.in, f) : NULL;
+    const struct sq_es_layout l = sq_array_scaled_layout(v, &p);
+    const int at = is_act ? l.act.sub : l.weight.sub;
+    return at == SQ_ES_NONE ? NULL : beat + at;
 }
 
 void sq_array_scaled_draw(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "sim/block/flow/sq_block.h"
-#include "sim/block/scaled/sq_scaled_codes.h"
+#include "sim/block/scaled/sq_engine_scaled_draw.h"
 
 enum {
     ROWS,
@@ -28,11 +28,11 @@ enum { MASK_CODE = 8 };
 unsigned sq_array_scaled_blocks(const unsigned *v);
 // Whether activations have mask bits; those with own scales have mask codes.
 bool sq_array_scaled_has_mask(const unsigned *v);
+// Its ports, and its operands as those of an engine (sq_engine_scaled_draw.h), without scales above the blocks.
+struct sq_es_layout sq_array_scaled_layout(const unsigned *v, struct sq_ports *p);
 // Fields of its ports from the places of MX+ on, which are there with PLUS alone.
 enum { SQ_ARRAY_SCALED_ACT_PLACE = 7, SQ_ARRAY_SCALED_WEIGHT_PLACE = 8 };
 bool sq_array_scaled_has_place(const unsigned *v);
-// The field of a side's bits beside codes and scales; 0: it has none.
-size_t sq_array_scaled_sub(const unsigned *v, bool is_act);
 // An element, of ILLEGAL any code, else one that is a number; n of them, at times all the same,
 // returns x + n; a scale.
 int32_t sq_scaled_draw_element(struct sq_scaled_codes e, struct sq_rng *rng, enum sq_stimulus kind);

@@ -34,6 +34,7 @@ enum { SQ_ES_NONE = -1 };
 // An operand in a record: where its fields begin, SQ_ES_NONE where it has none such.
 struct sq_es_side {
     unsigned lines, bank, k; // k: high elements of a block, 0: none
+    unsigned per_line; // so many `lines`, one after the other, are blocks of a line of the product
     enum sq_scaled_high high_kind;
     enum sq_scaled_element element;
     enum sq_scaled_scale scale_kind;

@@ -14,14 +14,7 @@
 
 // ---- operands -------------------------------------------------------------------------------
 
-enum { GRIDS = 8, CODES = 256 };
-enum { KNOWN = 1 << 15, IS_CODE = 1 << 8 }; // of struct operand, above what the code counts as
-struct operand {
-    struct sq_bs c;
-    struct sq_bs_table *table;   // where the element is one, else NULL; owned
-    unsigned errors;             // bits of enum sq_scaled_error
-    uint16_t seen[GRIDS][CODES]; // codes that have come: most layers have few, again and again
-};
+enum { KNOWN = 1 << 15, IS_CODE = 1 << 8 }; // of seen, above what the code counts as
 
 static struct sq_bs_format format_of(const struct sq_es_layout *l, const struct sq_es_side *s)
 {
@@ -43,11 +36,11 @@ static struct sq_bs_format format_of(const struct sq_es_layout *l, const struct 
                                  .is_power_of_two = is_split && is_e8m0};
 }
 
-static void alloc_operand(struct operand *o, const struct sq_es_layout *l,
-                          const struct sq_es_side *s, size_t blocks, size_t tiles)
+static void alloc_operand(struct sq_es_operand *o, const struct sq_es_layout *l,
+                          const struct sq_es_side *s, size_t blocks, size_t n)
 {
-    const size_t n = tiles * s->lines, k = blocks * s->bank;
-    *o = (struct operand){.c = {.f = format_of(l, s), .n = n, .k = k, .k_orig = k}};
+    const size_t k = blocks * s->bank;
+    *o = (struct sq_es_operand){.c = {.f = format_of(l, s), .n = n, .k = k, .k_orig = k}};
     if (o->c.f.kind == SQ_BS_TABLE) {
         o->c.f.table = o->table = malloc(sizeof *o->table);
         if (!o->table)
@@ -68,7 +61,7 @@ static void alloc_operand(struct operand *o, const struct sq_es_layout *l,
         abort();
 }
 
-static void free_operand(struct operand *o)
+void sq_es_free(struct sq_es_operand *o)
 {
     free(o->table);
     free(o->c.sub);
@@ -106,7 +99,7 @@ static void get_stored(const unsigned *v, const struct sq_es_side *s, const int3
         b->place = record[s->place + (int)r];
 }
 
-static void raise(struct operand *o, enum sq_scaled_error kind, bool is_wrong)
+static void raise(struct sq_es_operand *o, enum sq_scaled_error kind, bool is_wrong)
 {
     o->errors |= (unsigned)is_wrong << kind;
 }
@@ -118,11 +111,11 @@ static unsigned look_at(struct sq_scaled_codes e, unsigned grid, int32_t code)
 }
 
 // What a code of the elements counts as.
-static uint8_t load_code(struct operand *o, struct sq_scaled_codes e, unsigned grid,
+static uint8_t load_code(struct sq_es_operand *o, struct sq_scaled_codes e, unsigned grid,
                          bool is_skipped, int32_t code)
 {
     unsigned is;
-    if (grid < GRIDS && (uint32_t)code < CODES) {
+    if (grid < SQ_ES_GRIDS && (uint32_t)code < SQ_ES_CODES) {
         uint16_t *const seen = &o->seen[grid][code];
         if (!*seen)
             *seen = (uint16_t)look_at(e, grid, code);
@@ -135,7 +128,7 @@ static uint8_t load_code(struct operand *o, struct sq_scaled_codes e, unsigned g
 }
 
 // A code of a scale, or one of a scale that is 1.
-static uint32_t load_scale(struct operand *o, enum sq_scaled_scale kind, int32_t code,
+static uint32_t load_scale(struct sq_es_operand *o, enum sq_scaled_scale kind, int32_t code,
                            bool *is_scale)
 {
     *is_scale = sq_scaled_is_scale(kind, (uint32_t)code);
@@ -145,12 +138,16 @@ static uint32_t load_scale(struct operand *o, enum sq_scaled_scale kind, int32_t
 
 // Which elements are high ones: the first k that are marked, but for one that stands too far up for
 // its lane (sq_gather_mux, Window).
-static void load_high(struct operand *o, const struct sq_es_side *s, const struct sq_es_stored *b,
-                      size_t at, bool is_scale)
+static void load_high(struct sq_es_operand *o, const struct sq_es_side *s,
+                      const struct sq_es_stored *b, size_t at, bool is_scale)
 {
     const bool is_split = s->high_kind == SQ_SCALED_SPLIT;
     const struct sq_scaled_codes e = {sq_scaled_high_element(s->high_kind, s->element), NULL};
     uint8_t high[SQ_BS_BLOCK_MAX];
+    // Codes at a scale of the row stay where that of the block is none; in the array, which does not know it, all of
+    // the block counts as zeros, also its marks.
+    const bool stays = s->high_kind == SQ_SCALED_OWN && o->c.f.kind == SQ_BS_SQ;
+    const bool goes = s->high_kind == SQ_SCALED_OWN && !stays && !is_scale;
     bool has_scale = is_scale;
     if (s->high_kind == SQ_SCALED_BLOCK)
         o->c.scale[1][at / s->bank] =
@@ -168,15 +165,15 @@ static void load_high(struct operand *o, const struct sq_es_side *s, const struc
             o->c.code[at + i] = 0;
         if (n < s->k && i <= s->bank - s->k + n) {
             o->c.is_high[at + i] = 1;
-            o->c.high[at + i] = has_scale || s->high_kind == SQ_SCALED_OWN ? high[n] : 0;
+            o->c.high[at + i] = has_scale || stays ? high[n] : 0;
         }
         n++;
     }
-    raise(o, SQ_SCALED_ERROR_MASK, n != s->k);
+    raise(o, SQ_SCALED_ERROR_MASK, n != s->k || goes);
 }
 
-static void load_block(struct operand *o, const struct sq_es_side *s, const struct sq_es_stored *b,
-                       size_t at)
+static void load_block(struct sq_es_operand *o, const struct sq_es_side *s,
+                       const struct sq_es_stored *b, size_t at)
 {
     // IF4, RAZER, a table: the sign of the scale may say what codes stand for.
     const struct sq_scaled_codes e = sq_es_codes(s);
@@ -204,19 +201,28 @@ static void load_block(struct operand *o, const struct sq_es_side *s, const stru
         o->c.is_high[at + (size_t)b->place] = 1;
 }
 
-// Tiles of so many records of `len` integers.
-static void load_operand(const unsigned *v, const struct sq_es_layout *l,
-                         const struct sq_es_side *s, const int32_t *first, size_t len,
-                         uint32_t blocks, size_t tiles, struct operand *o)
+static void set_globals(struct sq_es_operand *o, bool is_high)
 {
-    alloc_operand(o, l, s, blocks, tiles);
-    for (size_t i = 0; i < tiles * blocks; i++)
+    for (unsigned part = 0; part < SQ_BS_PARTS; part++)
+        for (size_t i = 0; i < o->c.n; i++)
+            o->c.global[part][i] = part == is_high;
+}
+
+void sq_es_load(const unsigned *v, const struct sq_es_layout *l, const struct sq_es_side *s,
+                const int32_t *first, size_t len, uint32_t records, size_t tiles,
+                struct sq_es_operand *o)
+{
+    const size_t lines = s->lines / s->per_line, blocks = (size_t)records * s->per_line;
+    alloc_operand(o, l, s, blocks, tiles * lines);
+    for (size_t i = 0; i < tiles * records; i++)
         for (unsigned r = 0; r < s->lines; r++) {
-            const size_t line = i / blocks * s->lines + r;
+            const size_t line = i / records * lines + r / s->per_line;
+            const size_t block = i % records * s->per_line + r % s->per_line;
             struct sq_es_stored b;
             get_stored(v, s, first + i * len, r, &b);
-            load_block(o, s, &b, (line * blocks + i % blocks) * s->bank);
+            load_block(o, s, &b, (line * blocks + block) * s->bank);
         }
+    set_globals(o, false);
 }
 
 // ---- values ---------------------------------------------------------------------------------
@@ -245,7 +251,7 @@ static bool is_wrong_scale(const struct sq_es_layout *l, const int32_t *scale)
 }
 
 // y [rows][cols] of both operands, each with its scales above the blocks.
-static void multiply(const struct operand *x, const struct operand *w, float *y)
+static void multiply(const struct sq_es_operand *x, const struct sq_es_operand *w, float *y)
 {
     const size_t cols = w->c.n;
     void *const scratch = malloc(sq_bs_plain_scratch(&w->c));
@@ -264,7 +270,7 @@ static void multiply(const struct operand *x, const struct operand *w, float *y)
 }
 
 // Scales above the blocks of tiles of so many lines, `len` integers each: low ones, then high ones.
-static void set_scales(struct operand *o, size_t lines, const int32_t *scale, size_t len,
+static void set_scales(struct sq_es_operand *o, size_t lines, const int32_t *scale, size_t len,
                        bool has_high)
 {
     for (size_t i = 0; i < o->c.n; i++) {
@@ -274,8 +280,7 @@ static void set_scales(struct operand *o, size_t lines, const int32_t *scale, si
     }
 }
 
-// Elements of all rows as integers, each times the significand and the power of two of its block's scale.
-static int64_t *integers(const struct operand *o, const struct sq_es_side *s)
+int64_t *sq_es_integers(const struct sq_es_operand *o, const struct sq_es_side *s)
 {
     const size_t k = o->c.k;
     int64_t *const to = malloc(o->c.n * k * sizeof *to);
@@ -302,11 +307,11 @@ float sq_es_float(const struct sq_es_layout *l, int64_t sum)
 }
 
 // Exact sums of both operands, [rows][cols], onto those of before.
-static void add_exact(const struct sq_es_layout *l, const struct operand *x,
-                      const struct operand *w, int64_t *sum)
+static void add_exact(const struct sq_es_layout *l, const struct sq_es_operand *x,
+                      const struct sq_es_operand *w, int64_t *sum)
 {
     const size_t k = x->c.k, cols = w->c.n;
-    int64_t *const a = integers(x, &l->act), *const b = integers(w, &l->weight);
+    int64_t *const a = sq_es_integers(x, &l->act), *const b = sq_es_integers(w, &l->weight);
     for (size_t i = 0; i < x->c.n * cols; i++)
         for (size_t j = 0; j < k; j++)
             sum[i] += a[i / cols * k + j] * b[i % cols * k + j];
@@ -315,8 +320,8 @@ static void add_exact(const struct sq_es_layout *l, const struct operand *x,
 }
 
 // As multiply: one rounding of the exact sum.
-static void multiply_exact(const struct sq_es_layout *l, const struct operand *x,
-                           const struct operand *w, float *y)
+static void multiply_exact(const struct sq_es_layout *l, const struct sq_es_operand *x,
+                           const struct sq_es_operand *w, float *y)
 {
     const size_t cols = w->c.n;
     int64_t *const sum = calloc(x->c.n * cols, sizeof *sum);
@@ -330,8 +335,8 @@ static void multiply_exact(const struct sq_es_layout *l, const struct operand *x
 }
 
 // Sums of a tensor core, onto those of before.
-static void add_aligned(const unsigned *v, const struct operand *x, const struct operand *w,
-                        float *total)
+static void add_aligned(const unsigned *v, const struct sq_es_operand *x,
+                        const struct sq_es_operand *w, float *total)
 {
     const struct sq_sum_rule r = sq_scaled_rule(v[SQ_ES_ACC], v[SQ_ES_ACC_W], v[SQ_ES_BANK]);
     const size_t n = x->c.n * w->c.n;
@@ -345,8 +350,8 @@ static void add_aligned(const unsigned *v, const struct operand *x, const struct
     free(sum);
 }
 
-static void multiply_aligned(const unsigned *v, const struct operand *x, const struct operand *w,
-                             float *y)
+static void multiply_aligned(const unsigned *v, const struct sq_es_operand *x,
+                             const struct sq_es_operand *w, float *y)
 {
     memset(y, 0, x->c.n * w->c.n * sizeof *y);
     add_aligned(v, x, w, y);
@@ -354,8 +359,8 @@ static void multiply_aligned(const unsigned *v, const struct operand *x, const s
         y[i] = sq_combine_float(0, y[i], w->c.global[0][i % w->c.n], x->c.global[0][i / w->c.n]);
 }
 
-static unsigned end_product(const unsigned *v, const struct sq_es_layout *l, struct operand *x,
-                            struct operand *w, float *y)
+static unsigned end_product(const unsigned *v, const struct sq_es_layout *l,
+                            struct sq_es_operand *x, struct sq_es_operand *w, float *y)
 {
     if (v[SQ_ES_ACC] == SQ_SCALED_BINARY32)
         multiply(x, w, y);
@@ -364,8 +369,8 @@ static unsigned end_product(const unsigned *v, const struct sq_es_layout *l, str
     else
         multiply_exact(l, x, w, y);
     const unsigned errors = x->errors | w->errors;
-    free_operand(x);
-    free_operand(w);
+    sq_es_free(x);
+    sq_es_free(w);
     return errors;
 }
 
@@ -373,9 +378,9 @@ unsigned sq_es_tile(const unsigned *v, const struct sq_es_layout *l, const int32
                     uint32_t blocks, const int32_t *scale, float *y)
 {
     const size_t cols = l->c.cols, rows = l->c.rows;
-    struct operand x, w;
-    load_operand(v, l, &l->act, first, l->len, blocks, 1, &x);
-    load_operand(v, l, &l->weight, first, l->len, blocks, 1, &w);
+    struct sq_es_operand x, w;
+    sq_es_load(v, l, &l->act, first, l->len, blocks, 1, &x);
+    sq_es_load(v, l, &l->weight, first, l->len, blocks, 1, &w);
     set_scales(&w, cols, scale, 0, l->pairs == 4);
     set_scales(&x, rows, scale + 2 * cols, 0, l->pairs > 1);
     return end_product(v, l, &x, &w, y) | (unsigned)is_wrong_scale(l, scale)
@@ -394,28 +399,21 @@ static struct sq_es_side in_beat(struct sq_es_side s)
 
 static void load_tiles(const unsigned *v, const struct sq_es_layout *l, const struct sq_es_side *in,
                        const struct sq_es_tiles *t, uint32_t blocks, bool has_high,
-                       struct operand *o)
+                       struct sq_es_operand *o)
 {
     const struct sq_es_side s = in_beat(*in);
-    load_operand(v, l, &s, t->beat, t->beat_len, blocks, t->n, o);
+    sq_es_load(v, l, &s, t->beat, t->beat_len, blocks, t->n, o);
     set_scales(o, s.lines, t->scale, t->scale_len, has_high);
 }
 
 unsigned sq_es_product(const unsigned *v, const struct sq_es_layout *l, uint32_t blocks,
                        const struct sq_es_tiles *act, const struct sq_es_tiles *weight, float *y)
 {
-    struct operand x, w;
+    struct sq_es_operand x, w;
     assert(l->act.x == SQ_ES_NONE);
     load_tiles(v, l, &l->act, act, blocks, l->pairs > 1, &x);
     load_tiles(v, l, &l->weight, weight, blocks, l->pairs == 4, &w);
     return end_product(v, l, &x, &w, y);
-}
-
-static void set_globals(struct operand *o, bool is_high)
-{
-    for (unsigned part = 0; part < SQ_BS_PARTS; part++)
-        for (size_t i = 0; i < o->c.n; i++)
-            o->c.global[part][i] = part == is_high;
 }
 
 unsigned sq_es_block(const unsigned *v, const struct sq_es_layout *l, const int32_t *record,
@@ -423,11 +421,11 @@ unsigned sq_es_block(const unsigned *v, const struct sq_es_layout *l, const int3
 {
     const size_t pes = (size_t)l->c.rows * l->c.cols;
     float *const y = malloc(pes * sizeof *y);
-    struct operand x, w;
+    struct sq_es_operand x, w;
     if (!y)
         abort();
-    load_operand(v, l, &l->act, record, l->len, 1, 1, &x);
-    load_operand(v, l, &l->weight, record, l->len, 1, 1, &w);
+    sq_es_load(v, l, &l->act, record, l->len, 1, 1, &x);
+    sq_es_load(v, l, &l->weight, record, l->len, 1, 1, &w);
     if (v[SQ_ES_ACC] == SQ_SCALED_FIXED)
         add_exact(l, &x, &w, exact);
     if (v[SQ_ES_ACC] >= SQ_SCALED_ALIGNED)
@@ -441,8 +439,8 @@ unsigned sq_es_block(const unsigned *v, const struct sq_es_layout *l, const int3
     }
     const unsigned errors = x.errors | w.errors;
     free(y);
-    free_operand(&x);
-    free_operand(&w);
+    sq_es_free(&x);
+    sq_es_free(&w);
     return errors;
 }
 
