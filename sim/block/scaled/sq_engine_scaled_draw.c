@@ -7,7 +7,6 @@
 
 #include "sim/block/flow/sq_case.h"
 #include "sim/block/flow/sq_engine.h"
-#include "sim/block/scaled/sq_array_scaled_draw.h"
 
 enum { JOB_BITS = 16, BFLOAT16_INF = 0x7f80, ACT_SCALE_PARAMS = 6 };
 
@@ -263,50 +262,24 @@ void sq_es_fill_side(const struct sq_es_side *s, bool is_negative, bool is_large
 
 // ---- errors ---------------------------------------------------------------------------------
 
-// An element that its own code makes illegal, in one of its patterns; -1: there is none.
-static int32_t no_code(enum sq_scaled_element e, struct sq_rng *rng, bool has_minus_zero)
-{
-    const bool is_negative = sq_rng_below(rng, 2);
-    if (!has_minus_zero && is_negative)
-        return 0x80; // of INT8 the lowest integer, of E4M3 -0
-    switch (e) {
-    case SQ_SCALED_E4M3_ELEMENT:
-        return is_negative ? 0xff : 0x7f;
-    case SQ_SCALED_E5M2:
-        return (is_negative ? 0xfc : 0x7c) + (int32_t)sq_rng_below(rng, 4);
-    case SQ_SCALED_E2M1:
-    case SQ_SCALED_PLUS:
-    case SQ_SCALED_E2M3:
-    case SQ_SCALED_E3M2:
-    case SQ_SCALED_RAZER:
-        return -1;
-    default:
-        return 1 << (sq_scaled_code_bits(e) - 1);
-    }
-}
-
+// In place of a random one.
 static bool spoil_code(const struct sq_es_side *s, struct sq_rng *rng, int32_t *record)
 {
+    static const int32_t no_e4m3[] = {0x80, 0x80, 0x7f, 0xff};
+    const unsigned sub_bits = sq_scaled_sub_bits(s->element);
     unsigned i = sq_rng_below(rng, s->lines * s->bank);
-    const enum sq_scaled_element e = sq_scaled_high_element(s->high_kind, s->element);
     if (is_sentinel(s)) { // of a low one it is the mask code
+        const bool is_int8 = sq_scaled_high_element(s->high_kind, s->element) == SQ_SCALED_INT8;
         record[s->high + (int)sq_rng_below(rng, s->lines * s->k)] =
-            e == SQ_SCALED_INT8 ? 0x80 : no_code(e, rng, false);
+            is_int8 ? 0x80 : no_e4m3[sq_rng_below(rng, SQ_LEN(no_e4m3))];
         return true;
     }
-    const int32_t code = sq_scaled_is_table(s->element) ? -1 : no_code(s->element, rng, true);
     while (s->mask != SQ_ES_NONE && record[s->mask + (int)i])
         i = sq_rng_below(rng, s->lines * s->bank);
-    if (code >= 0)
-        record[s->code + (int)i] = code;
-    if (s->element == SQ_SCALED_IF4) // of INT4 alone
-        record[s->scale + (int)(i / s->bank)] |= SQ_BS_SCALE_SIGN;
-    if (sq_scaled_is_table(s->element)) {
-        int32_t *const sub = record + s->sub + i / s->bank * sq_scaled_sub_bits(s->element);
-        return sq_scaled_spoil_code(sq_es_codes(s), rng, record + s->scale + i / s->bank,
-                                    s->sub == SQ_ES_NONE ? NULL : sub, record + s->code + i);
-    }
-    return code >= 0;
+    return sq_scaled_spoil_code(sq_es_codes(s), rng, record + s->scale + i / s->bank,
+                                s->sub == SQ_ES_NONE ? NULL
+                                                     : record + s->sub + i / s->bank * sub_bits,
+                                record + s->code + i);
 }
 
 static bool spoil_mask(const struct sq_es_side *s, struct sq_rng *rng, int32_t *record)
@@ -330,17 +303,9 @@ static bool spoil_mask(const struct sq_es_side *s, struct sq_rng *rng, int32_t *
 
 static bool spoil_scale(const struct sq_es_side *s, struct sq_rng *rng, int32_t *record)
 {
-    const int r = (int)sq_rng_below(rng, s->lines);
     const int at = s->high_scale != SQ_ES_NONE && sq_rng_below(rng, 2) ? s->high_scale : s->scale;
-    if (sq_scaled_infinite(s->scale_kind))
-        record[at + r] |= (int32_t)sq_scaled_infinite(s->scale_kind);
-    else if (!sq_scaled_is_scale(s->scale_kind, 0xff) && s->scale_kind != SQ_SCALED_E4M3)
-        record[at + r] = 0xff;
-    else if (sq_scaled_has_sign(s->element))
-        record[at + r] |= 0x7f; // with its sign, which says what the codes stand for
-    else if (s->scale_kind == SQ_SCALED_E4M3)
-        record[at + r] = (int32_t[]){0x7f, 0x80, 0xff, 0xb8}[sq_rng_below(rng, 4)];
-    return s->scale_kind != SQ_SCALED_NONE;
+    return sq_scaled_spoil_scale(sq_es_codes(s), rng, s->scale_kind,
+                                 record + at + (int)sq_rng_below(rng, s->lines));
 }
 
 bool sq_es_spoil(const struct sq_es_side *s, struct sq_rng *rng, enum sq_scaled_error kind,

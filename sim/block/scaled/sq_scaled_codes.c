@@ -5,8 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sim/block/flow/sq_block.h"
-
 _Static_assert((int)SQ_TABLE_WORDS == (int)SQ_SCALED_TABLE_WORDS, "a point holds a table");
 
 struct sq_scaled_codes sq_scaled_codes(const unsigned *v, unsigned element)
@@ -135,4 +133,125 @@ int64_t sq_scaled_integer(const struct sq_bs *c, enum sq_scaled_element element,
     sq_bs_get_block(c, row, i / c->f.block, &block);
     const float v = sq_bs_element(&c->f, &block, i % c->f.block, sq_bs_get(c, row, i));
     return (int64_t)ldexpf(v, (int)sq_scaled_element_fraction(element));
+}
+
+// ---- as fields -------------------------------------------------------------------------------
+
+int32_t sq_scaled_draw_scale(enum sq_scaled_scale s, struct sq_rng *rng, enum sq_stimulus kind)
+{
+    const uint32_t i = sq_rng_below(rng, 8);
+    if (kind == SQ_STIMULUS_ILLEGAL) // 0xff is a scale of no kind
+        return i == 0 ? 0xff : sq_draw_bits(rng, sq_scaled_scale_bits(s), true);
+    if (s >= SQ_SCALED_BF16) { // products up to 2^126, and below the normal numbers
+        const uint32_t code =
+            kind == SQ_STIMULUS_EXTREME
+                ? (uint32_t[]){0, 0x8000, 1, 0x80ff, 0x3f80, 0x5f00, 0xdf7f, 0x2000}[i]
+            : kind == SQ_STIMULUS_FEW
+                ? 0x3f00 + 0x80 * (i & 1) + 0x8000 * (i >> 2)
+                : ((96 + sq_rng_below(rng, 64)) << 7) + sq_rng_below(rng, 128) + 0x8000 * (i & 1);
+        return (int32_t)(s == SQ_SCALED_BF16
+                             ? code
+                             : code << 16 |
+                                   (kind == SQ_STIMULUS_FEW ? 0 : sq_rng_below(rng, 1 << 16)));
+    }
+    if (s == SQ_SCALED_F16)
+        return kind == SQ_STIMULUS_EXTREME
+                   ? (int32_t[]){0, 0x8000, 1, 0x83ff, 0x400, 0x7bff, 0xfbff, 0xbc00}[i]
+               : kind == SQ_STIMULUS_FEW
+                   ? (int32_t)(0x3800 + 0x400 * (i & 3) + 0x8000 * (i >> 2))
+                   : (int32_t)((sq_rng_below(rng, 31) << 10) +
+                               (uint32_t)sq_draw_bits(rng, 10, true) + 0x8000 * (i & 1));
+    if (s == SQ_SCALED_POW4)
+        return (int32_t)(kind == SQ_STIMULUS_EXTREME ? 15 * (i & 1) : sq_rng_below(rng, 16));
+    if (s == SQ_SCALED_E8M0) // sums that fall below and rise beyond binary32, and around it
+        return kind == SQ_STIMULUS_EXTREME ? (int32_t[]){0, 1, 30, 62, 64, 127, 190, 254}[i]
+               : kind == SQ_STIMULUS_FEW   ? (int32_t)(126 + (i & 1))
+                                           : (int32_t)(96 + sq_rng_below(rng, 64));
+    const bool is_whole = s == SQ_SCALED_UE5M3 || s == SQ_SCALED_E6M2; // without a bit for a sign
+    // Zero, subnormals, the largest; powers of two, whose sums meet ties; all of them.
+    return kind == SQ_STIMULUS_EXTREME
+               ? (int32_t[]){0x00, 0x01, 0x07, 0x08, 0x38, 0x7e, 0x7d, 0x03}[i] +
+                     (is_whole ? 0x80 * (i > 3) : 0)
+           : kind == SQ_STIMULUS_FEW ? (int32_t)((is_whole ? 0x70 : 0x30) + 8 * (i & 3))
+                                     : (int32_t)sq_rng_below(rng, is_whole ? 0xff : 0x7f);
+}
+
+int32_t sq_scaled_draw_element(struct sq_scaled_codes e, struct sq_rng *rng, enum sq_stimulus kind)
+{
+    const unsigned bits = sq_scaled_code_bits(e.element);
+    unsigned grid;
+    if (kind == SQ_STIMULUS_FEW)
+        return (int32_t)sq_rng_below(rng, 3);
+    const bool is_negative = kind == SQ_STIMULUS_EXTREME && sq_rng_below(rng, 2);
+    const int32_t code = kind == SQ_STIMULUS_EXTREME ? sq_scaled_end(e, is_negative, &grid)
+                                                     : sq_draw_bits(rng, bits, true);
+    if (kind == SQ_STIMULUS_ILLEGAL || sq_scaled_is_table(e.element) ||
+        sq_scaled_is_code(e, 0, code))
+        return code;
+    return sq_scaled_end(e, false, &grid) ^ (int32_t)sq_rng_below(rng, 2);
+}
+
+int32_t *sq_scaled_draw_elements(struct sq_scaled_codes e, struct sq_rng *rng,
+                                 enum sq_stimulus kind, size_t n, int32_t *x)
+{
+    const bool are_equal = sq_rng_below(rng, 8) == 0;
+    for (size_t i = 0; i < n; i++)
+        x[i] = are_equal && i > 0 ? x[0] : sq_scaled_draw_element(e, rng, kind);
+    return x + n;
+}
+
+void sq_scaled_draw_signs(struct sq_scaled_codes e, unsigned bank, struct sq_rng *rng,
+                          enum sq_stimulus kind, size_t n, int32_t *scale, int32_t *sub,
+                          int32_t *code)
+{
+    const bool has_sign = sq_scaled_has_sign(e.element);
+    const unsigned bits = sq_scaled_sub_bits(e.element);
+    if (!has_sign && !sq_scaled_is_table(e.element))
+        return;
+    for (size_t i = 0; i < n; i++, sub += sub ? bits : 0) {
+        scale[i] ^= has_sign && sq_rng_below(rng, 2) ? SQ_BS_SCALE_SIGN : 0;
+        for (unsigned b = 0; b < bits; b++)
+            sub[b] = (int32_t)sq_rng_below(rng, 2);
+        const unsigned drawn = sq_scaled_grid(e, scale[i], sub);
+        const bool is_grid =
+            kind == SQ_STIMULUS_ILLEGAL || sq_scaled_is_code(e, drawn, sq_scaled_zero(e, drawn));
+        for (unsigned b = 0; !is_grid && b < sq_scaled_table(e.element).grid_bits; b++)
+            sub[b] = 0; // three grids have two bits
+        const unsigned grid = sq_scaled_grid(e, scale[i], sub);
+        unsigned of;
+        for (size_t j = i * bank; j < (i + 1) * bank && kind != SQ_STIMULUS_ILLEGAL; j++)
+            if (!sq_scaled_is_code(e, grid, code[j]))
+                code[j] = e.element == SQ_SCALED_IF4 ? sq_scaled_end(e, false, &of)
+                                                     : sq_scaled_zero(e, grid);
+    }
+}
+
+bool sq_scaled_spoil_code(struct sq_scaled_codes e, struct sq_rng *rng, int32_t *scale,
+                          int32_t *sub, int32_t *code)
+{
+    const uint32_t n = 1u << sq_scaled_code_bits(e.element), first = sq_rng_below(rng, n);
+    const uint32_t sign = sq_scaled_has_sign(e.element) ? SQ_BS_SCALE_SIGN : 0;
+    for (uint32_t t = 0; t < 2 * n; t++) { // of either grid
+        const int32_t of = (int32_t)((first + t) % n);
+        const int32_t s = (int32_t)(t < n ? (uint32_t)*scale | sign : (uint32_t)*scale & ~sign);
+        if (!sq_scaled_is_code(e, sq_scaled_grid(e, s, sub), of)) {
+            *scale = s;
+            *code = of;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool sq_scaled_spoil_scale(struct sq_scaled_codes e, struct sq_rng *rng, enum sq_scaled_scale kind,
+                           int32_t *scale)
+{
+    const uint32_t sign = sq_scaled_has_sign(e.element) ? SQ_BS_SCALE_SIGN : 0;
+    const uint32_t infinite = sq_scaled_infinite(kind);
+    for (uint32_t t = 0, code = sq_rng_below(rng, 256); t < 256; t++, code = (code + 1) % 256)
+        if (!sq_scaled_is_scale(kind, (code | infinite) & ~sign)) {
+            *scale = (int32_t)(code | infinite);
+            return true;
+        }
+    return false;
 }

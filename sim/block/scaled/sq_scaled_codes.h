@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "models/scaled/sq_scaled.h"
+#include "sim/block/flow/sq_block.h"
 
 struct sq_scaled_codes {
     enum sq_scaled_element element;
@@ -36,6 +37,24 @@ void sq_scaled_load_subs(struct sq_scaled_codes e, const int32_t *sub, bool is_s
 // Element i of a row as PEs multiply it: in units of 2^-sq_scaled_element_fraction.
 int64_t sq_scaled_integer(const struct sq_bs *c, enum sq_scaled_element element, size_t row,
                           size_t i);
+
+// An element, of ILLEGAL any code, else one that is a number; n of them, at times all the same,
+// returns x + n; a scale.
+int32_t sq_scaled_draw_element(struct sq_scaled_codes e, struct sq_rng *rng, enum sq_stimulus kind);
+int32_t *sq_scaled_draw_elements(struct sq_scaled_codes e, struct sq_rng *rng,
+                                 enum sq_stimulus kind, size_t n, int32_t *x);
+int32_t sq_scaled_draw_scale(enum sq_scaled_scale s, struct sq_rng *rng, enum sq_stimulus kind);
+// A sign to some of n scales that have one, each of a block of codes, and the bits beside codes and scale (sub; NULL:
+// there are none); but for ILLEGAL a code that stands for nothing, as 1000 in a block of INT4, becomes another.
+void sq_scaled_draw_signs(struct sq_scaled_codes e, unsigned bank, struct sq_rng *rng,
+                          enum sq_stimulus kind, size_t n, int32_t *scale, int32_t *sub,
+                          int32_t *code);
+// A code of no value in place of *code of a block, of a table or IF4; false where there is none.
+bool sq_scaled_spoil_code(struct sq_scaled_codes e, struct sq_rng *rng, int32_t *scale,
+                          int32_t *sub, int32_t *code);
+// The same of a scale; false where every code is one.
+bool sq_scaled_spoil_scale(struct sq_scaled_codes e, struct sq_rng *rng, enum sq_scaled_scale kind,
+                           int32_t *scale);
 
 // The source of rtl/ that decodes a table, with the table as its comment; its name in files.f.
 const char *sq_scaled_write_decoder(struct sq_scaled_codes e, FILE *out);
