@@ -119,7 +119,7 @@ $1 == "area" || $1 == "array" { # NAME MODULE WEIGHTS NAME=VALUE...; array: of R
   if (NF < 4) fail("area needs a name, a module and weights")
   area = area sprintf("    {\"%s\", \"%s\", %s, %s, {", $2, $3, $4, $1 == "array" ? "true" : "false")
   for (i = 5; i <= NF; i++) { name = assign($i); area = area sprintf("{\"%s\", %s}, ", name, given[name]) }
-  area = area "}},\n"
+  area = area (NF == 4 ? "{0}" : "") "}},\n"
   next
 }
 $1 == "faults" { for (i = 2; i < NF; i += 3) faults = faults sprintf("    {\"%s\", %s, %s},\n", $i, $(i + 1), $(i + 2)); next }
@@ -149,6 +149,12 @@ $1 == "stream" {
   next
 }
 $1 == "status" { for (i = 2; i <= NF; i++) { statuses = statuses field($i); n_status++ }; next }
+# Streams between the block and its environment (sq_env.h).
+$1 == "ask" || $1 == "reply" {
+  ends[$1] = ends[$1] sprintf("{\"%s\", %d}, ", $2, NF - 2)
+  for (i = 3; i <= NF; i++) { end_fields[$1] = end_fields[$1] field($i); n_end[$1]++ }
+  next
+}
 $1 == "out" { for (i = 2; i <= NF; i++) { outputs = outputs field($i); n_out++ }; next }
 # group NAME WORD...: what a group is, flags and sizes of struct sq_ports; cut: a group becomes its last beat.
 $1 == "group" {
@@ -199,9 +205,13 @@ END {
   rows("sq_faults", "faults", faults)
   rows("sq_free", "free", free == "" ? "" : free "    {NULL, 0, 0, false},\n")
   rows("sq_wave", "waves", waves == "" ? "" : waves "    {NULL, NULL},\n")
-  if (streams != "") {
+  if (streams != "" || "ask" in ends) {
     printf "%sstatic inline size_t record_len(const unsigned *v)\n{\n    (void)v;\n    return 0%s;\n}\n", at, len
-    printf "static void ports(const unsigned *v, struct sq_ports *p)\n{\n    (void)v;\n    *p = (struct sq_ports){.stream = {%s}, .in = {%s}, .n_in = %d, .out = {%s}, .n_out = %d%s%s};\n}\n", streams, inputs, n_in, outputs, n_out, n_status ? ", .status = {" statuses "}, .n_status = " n_status : "", members
+    for (e in ends) members = members ", ." e " = {" ends[e] "}, ." e "_field = {" end_fields[e] "}, .n_" e " = " n_end[e]
+    if (n_status) members = members ", .status = {" statuses "}, .n_status = " n_status
+    if (n_out) members = members ", .out = {" outputs "}"
+    if (n_in) members = members ", .stream = {" streams "}, .in = {" inputs "}"
+    printf "static void ports(const unsigned *v, struct sq_ports *p)\n{\n    (void)v;\n    *p = (struct sq_ports){.n_in = %d, .n_out = %d%s};\n}\n", n_in, n_out, members
     table = table "    .ports = ports,\n"
   }
   if (has_cut) printf "static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)\n{\n    return way == 0 && sq_cut_to_last(record_len(v), record, len);\n}\n"

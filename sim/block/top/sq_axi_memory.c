@@ -22,31 +22,6 @@ static unsigned log2_of(unsigned n)
     return bits;
 }
 
-void sq_axi_ports(unsigned data_bits, struct sq_ports *p)
-{
-    const size_t words = data_bits / 32;
-    const struct sq_field address[] = {{"addr", 2, SQ_ADDR_BITS / 2, true},
-                                       {"len", 1, 8, true},
-                                       {"size", 1, 3, true},
-                                       {"burst", 1, 2, true}};
-    p->ask[AR] = (struct sq_port){"axi_ar", FIELDS};
-    p->ask[AW] = (struct sq_port){"axi_aw", FIELDS};
-    p->ask[W] = (struct sq_port){"axi_w", 3};
-    memcpy(p->ask_field, address, sizeof address);
-    memcpy(p->ask_field + FIELDS, address, sizeof address);
-    p->ask_field[2 * FIELDS] = (struct sq_field){"data", words, 32, true};
-    p->ask_field[2 * FIELDS + 1] = (struct sq_field){"strb", words, 4, true};
-    p->ask_field[2 * FIELDS + 2] = (struct sq_field){"last", 1, 1, true};
-    p->n_ask = 2 * FIELDS + 3;
-    p->reply[R] = (struct sq_port){"axi_r", 3};
-    p->reply[B] = (struct sq_port){"axi_b", 1};
-    p->reply_field[0] = (struct sq_field){"data", words, 32, true};
-    p->reply_field[1] = (struct sq_field){"resp", 1, 2, true};
-    p->reply_field[2] = (struct sq_field){"last", 1, 1, true};
-    p->reply_field[3] = (struct sq_field){"resp", 1, 2, true};
-    p->n_reply = 4;
-}
-
 // ---- the map --------------------------------------------------------------------------------------
 
 enum sq_axi_fault sq_axi_fault_at(uint64_t addr, unsigned nbytes)

@@ -138,9 +138,6 @@ bool sq_axi_memory_is_busy(const struct sq_axi_memory *m);
 extern const struct sq_env sq_axi_memory;
 
 // The first parameter of the block sq_dma is the width of a beat in bits, of whole words of 32 bits.
-// Streams and fields into *p, in front of others.
-void sq_axi_ports(unsigned data_bits, struct sq_ports *p);
-
 // SQ_AXI_TWO is told as what its beats respond.
 enum sq_axi_fault sq_axi_fault_at(uint64_t addr, unsigned nbytes);
 // Word i of the beat that is read there; of the one that must be written there.

@@ -8,19 +8,9 @@
 #include "sim/block/top/sq_axi_memory.h"
 #include "sim/block/top/sq_dma_sim.h"
 
-enum { DATA_W, ADDR_W, COUNT_W, DEST_W, MAX_BURST, OUTSTANDING, WRITES, QUIET };
-enum { JOBS_MAX = 6, TAIL = 4 }; // transfers of a group; fields of an output behind the data
-enum { JOB_FIELDS = SQ_DMA_JOB_LEN - 1 }; // an address is one field
-enum { PLACES = SQ_AXI_PAGE * 200 };      // bytes
+#include "sim/block/top/sq_dma.block.h"
 
-// bits of a beat, an address, a count, a buffer's number; beats of a burst; bursts that are read, and written, at
-// once; cycles of silence
-static const struct sq_point points[] = {
-    {"w32", true, {32, SQ_ADDR_BITS, 10, 3, 16, 2, 3, 100}},
-    {"w64", true, {64, SQ_ADDR_BITS, 16, 2, 256, 4, 1, 128}},
-    {"w128", false, {128, SQ_ADDR_BITS, 12, 1, 64, 8, 4, 512}},
-    {"w32_single", false, {32, SQ_ADDR_BITS, 8, 3, 1, 3, 16, 64}},
-};
+enum { PLACES = SQ_AXI_PAGE * 200 }; // bytes
 
 static unsigned nbytes(const unsigned *v)
 {
@@ -32,40 +22,11 @@ static size_t words(const unsigned *v)
     return v[DATA_W] / 32;
 }
 
-static size_t record_len(const unsigned *v)
-{
-    return SQ_DMA_JOB_LEN + words(v);
-}
-
 // Beats of a transfer that is drawn, at most.
 static uint32_t longest(const unsigned *v)
 {
     const uint32_t most = (UINT32_C(1) << v[COUNT_W]) - 1, pages = 2 * SQ_AXI_PAGE / nbytes(v);
     return most < pages ? most : pages;
-}
-
-static void ports(const unsigned *v, struct sq_ports *p)
-{
-    *p = (struct sq_ports){.stream = {{"job", JOB_FIELDS}, {"in", 1}},
-                           .n_in = JOB_FIELDS + 1,
-                           .n_out = 1 + TAIL,
-                           .in = {{"first", 1, 1, true},
-                                  {"write", 1, 1, true},
-                                  {"addr", 2, v[ADDR_W] / 2, true},
-                                  {"beats", 1, v[COUNT_W], true},
-                                  {"dest", 1, v[DEST_W], true},
-                                  {"data", words(v), 32, true}},
-                           .out = {{"data", words(v), 32, true},
-                                   {"dest", 1, v[DEST_W], true},
-                                   {"poison", 1, 1, true},
-                                   {"last", 1, 1, true},
-                                   {"status", 1, 3, true}},
-                           .n_status = 2,
-                           .status = {{"write_done", 1, 1, true}, {"write_status", 1, 3, true}},
-                           .records = (size_t)JOBS_MAX * longest(v),
-                           .outputs = (size_t)JOBS_MAX * longest(v),
-                           .has_jobs = true};
-    sq_axi_ports(v[DATA_W], p);
 }
 
 // ---- what comes in ----------------------------------------------------------------------------------
@@ -162,7 +123,7 @@ static void put_writes(const unsigned *v, uint32_t fault, uint32_t bad, int32_t 
 // Every fault in every beat of a short piece of work, each followed by a good one: a transfer across
 // a page, then another one, so that there are bursts behind the one that fails. Case by case another
 // memory; behind them a read of as many beats as there can be, or of more than 12 bits count where the memory waits.
-enum { SHORT = 7, DIRECTED = 4, LONG = 4200 };
+enum { SHORT = 7, LONG = 4200 };
 static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
                                     struct sq_error *err)
 {
@@ -290,42 +251,3 @@ static void status(const unsigned *v, const void *state, const struct sq_group *
 }
 
 static const struct sq_timing timing = {sizeof(struct sq_dma_sim), sq_dma_comb, sq_dma_clock};
-
-static const struct sq_faults faults[] = {{"w32", 100, 120}};
-
-// As in the chip of the defaults of sq_top. It takes no weights.
-static const struct sq_area_unit area[] = {{"dma",
-                                            "sq_dma",
-                                            0,
-                                            false,
-                                            {{"DataW", 64},
-                                             {"AddrW", SQ_ADDR_BITS},
-                                             {"CountW", 32},
-                                             {"MaxBurst", 16},
-                                             {"Outstanding", 4},
-                                             {"Writes", 4},
-                                             {"Quiet", 400}}}};
-
-const struct sq_block sq_dma_block = {
-    .name = "dma",
-    .top = "sq_dma",
-    .tied = "abort_i",
-    .group = "piece of work",
-    .param = {"DataW", "AddrW", "CountW", "DestW", "MaxBurst", "Outstanding", "Writes", "Quiet",
-              NULL},
-    SQ_ROWS(points),
-    SQ_ROWS(area),
-    .coverage_cases = 60,
-    SQ_ROWS(faults),
-    .ports = ports,
-    .draw_group = draw_group,
-    .n_directed = DIRECTED,
-    .draw_directed = draw_directed,
-    .cut = cut,
-    .golden = golden,
-    .timing = &timing,
-    .env = &sq_axi_memory,
-    .ask = sq_dma_ask,
-    .init = init,
-    .status = status,
-};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps the ring of descriptors in front of the sequencer (sq_ring_sim.h).
-#include "sim/block/top/sq_ring_sim.h"
+// Steps the ring of descriptors in front of the sequencer (sq_top_sim.h).
+#include "sim/block/top/sq_top_sim.h"
 
 #include "sim/block/top/sq_regs.h"
 

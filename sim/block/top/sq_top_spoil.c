@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spoils descriptors (sq_top_spoil.h).
-#include "sim/block/top/sq_top_spoil.h"
+// Spoils descriptors.
+#include "sim/block/top/sq_top_work.h"
 
 #include <assert.h>
 
@@ -9,11 +9,30 @@
 
 enum { ROWS, COLS };
 
-// The ways before those that the enum names: one field is wrong.
-static const struct {
+// Bits of a word that become others.
+struct change {
     unsigned word;
     uint32_t mask, bits;
-} change[SQ_SPOIL_CHANGES] = {
+};
+
+static void make(uint32_t *word, const struct change *c)
+{
+    word[c->word] = (word[c->word] & ~c->mask) | c->bits;
+}
+
+// The first `number`s of a kind of descriptor: n changes in turn, then each bit of KIND.KIND. False: it is another.
+enum { KIND_BITS = 16 };
+static bool make_one_of(uint32_t *word, const struct change *c, uint32_t n, uint32_t number)
+{
+    if (number < n)
+        make(word, &c[number]);
+    else if (number < n + KIND_BITS)
+        word[SQ_DESC_KIND] ^= 1u << (number - n);
+    return number < n + KIND_BITS;
+}
+
+// The ways before those that the enum names: one field is wrong.
+static const struct change changes[SQ_SPOIL_CHANGES] = {
     {SQ_DESC_TILES, 0xffff, 0}, {SQ_DESC_TILES, 0xffff0000u, 0},
     {SQ_DESC_BLOCK, 0xffff, 0}, {SQ_DESC_BLOCK, 0xffff0000u, 0},
     {SQ_DESC_BEATS, 0xffff, 0}, {SQ_DESC_BEATS, 0xffff0000u, 0},
@@ -191,8 +210,7 @@ void sq_spoil_descriptor(uint32_t word[SQ_DESC_WORDS], enum sq_spoil way,
         if (way >= SQ_SPOIL_FIXED)
             change_fixed(word, way - SQ_SPOIL_FIXED);
         else if ((unsigned)way < SQ_SPOIL_CHANGES)
-            word[change[way].word] =
-                (word[change[way].word] & ~change[way].mask) | change[way].bits;
+            make(word, &changes[way]);
     }
 }
 
@@ -205,35 +223,27 @@ enum sq_spoil sq_spoil_draw(struct sq_rng *rng)
 
 void sq_spoil_encoder(uint32_t word[SQ_DESC_WORDS], uint32_t number, const unsigned *value)
 {
-    static const struct {
-        unsigned word;
-        uint32_t mask, bits;
-    } wrong[] = {{SQ_DESC_TILES, 0xffff, 0},
-                 {SQ_DESC_TILES, 0xffff0000u, 0},
-                 {SQ_DESC_TILES, 0, 0xffff0000u},
-                 {SQ_DESC_BEATS, 0xffff, 0},
-                 {SQ_DESC_BEATS, 0, 1u << 16},
-                 {SQ_DESC_OUT, 0, 1},
-                 {SQ_DESC_ACT, 0, 2},
-                 {SQ_DESC_ROW_SCALE, 0, 1},
-                 {SQ_DESC_WEIGHT, 0, 1u << 31},
-                 {SQ_DESC_OPERANDS_HIGH, 0, 1u << 31},
-                 {SQ_DESC_SCALES_HIGH, 0, 1u << 16},
-                 {SQ_DESC_KIND, 0, 1u << SQ_DESC_COLS_OUTER},
-                 {SQ_DESC_KIND, 0, 1u << SQ_DESC_CODES}}; // with scales
-    enum { CHANGES = sizeof wrong / sizeof *wrong, KIND_BITS = 16 };
+    static const struct change wrong[] = {{SQ_DESC_TILES, 0xffff, 0},
+                                          {SQ_DESC_TILES, 0xffff0000u, 0},
+                                          {SQ_DESC_TILES, 0, 0xffff0000u},
+                                          {SQ_DESC_BEATS, 0xffff, 0},
+                                          {SQ_DESC_BEATS, 0, 1u << 16},
+                                          {SQ_DESC_OUT, 0, 1},
+                                          {SQ_DESC_ACT, 0, 2},
+                                          {SQ_DESC_ROW_SCALE, 0, 1},
+                                          {SQ_DESC_WEIGHT, 0, 1u << 31},
+                                          {SQ_DESC_OPERANDS_HIGH, 0, 1u << 31},
+                                          {SQ_DESC_SCALES_HIGH, 0, 1u << 16},
+                                          {SQ_DESC_KIND, 0, 1u << SQ_DESC_COLS_OUTER},
+                                          {SQ_DESC_KIND, 0, 1u << SQ_DESC_CODES}}; // with scales
+    enum { CHANGES = sizeof wrong / sizeof *wrong };
     static const unsigned region[SQ_ENCODE_REGIONS] = {SQ_DESC_OUT, SQ_DESC_ACT, SQ_DESC_ROW_SCALE};
     enum { REGION = CHANGES + KIND_BITS, LONG_REGION = REGION + SQ_ENCODE_REGIONS };
     enum { WIDE = LONG_REGION + SQ_ENCODE_REGIONS, WAYS };
     const uint32_t i = number % WAYS, r = (i - REGION) % SQ_ENCODE_REGIONS;
-    if (i < CHANGES) {
-        word[wrong[i].word] = (word[wrong[i].word] & ~wrong[i].mask) | wrong[i].bits;
-        if (wrong[i].bits == 1u << SQ_DESC_CODES && word[SQ_DESC_ROW_SCALE] == 0)
+    if (make_one_of(word, wrong, CHANGES, i)) {
+        if (i == CHANGES - 1 && word[SQ_DESC_ROW_SCALE] == 0)
             word[SQ_DESC_ROW_SCALE] = 1u << 31;
-        return;
-    }
-    if (i < REGION) {
-        word[SQ_DESC_KIND] ^= 1u << (i - CHANGES);
         return;
     }
     struct sq_encode_layer l;
@@ -257,33 +267,25 @@ void sq_spoil_encoder(uint32_t word[SQ_DESC_WORDS], uint32_t number, const unsig
 void sq_spoil_vector(uint32_t word[SQ_DESC_WORDS], uint32_t number, const unsigned *value)
 {
     enum { RED = 3u << 6, Y = 3u << 9 }; // of VECTOR
-    static const struct {
-        unsigned word;
-        uint32_t mask, bits;
-    } wrong[] = {{SQ_DESC_TILES, 0xffff, 0},
-                 {SQ_DESC_TILES, 0, 1u << 16},
-                 {SQ_DESC_BLOCK, UINT32_MAX, 0},
-                 {SQ_DESC_ACT, 0, 1},
-                 {SQ_DESC_OUT_HIGH, 0, 1u << 16},
-                 {SQ_DESC_VECTOR, RED | Y, 0},
-                 {SQ_DESC_VECTOR, Y, 1u << 14 | 2u << 9}, // bytes of bfloat16
-                 {SQ_DESC_VECTOR, 0, 3u << 4},            // C
-                 {SQ_DESC_VECTOR, 0, 1u << 15},
-                 {SQ_DESC_VECTOR, 0, 1u << 31},
-                 {SQ_DESC_VECTOR + 1, 0, 1},
-                 {SQ_DESC_KIND, 0, 1u << SQ_DESC_COLS_OUTER},
-                 {SQ_DESC_KIND, 0, 1u << SQ_DESC_CODES}};
-    enum { CHANGES = sizeof wrong / sizeof *wrong, KIND_BITS = 16 };
+    static const struct change wrong[] = {
+        {SQ_DESC_TILES, 0xffff, 0},
+        {SQ_DESC_TILES, 0, 1u << 16},
+        {SQ_DESC_BLOCK, UINT32_MAX, 0},
+        {SQ_DESC_ACT, 0, 1},
+        {SQ_DESC_OUT_HIGH, 0, 1u << 16},
+        {SQ_DESC_VECTOR, RED | Y, 0},
+        {SQ_DESC_VECTOR, Y, 1u << 14 | 2u << 9}, // bytes of bfloat16
+        {SQ_DESC_VECTOR, 0, 3u << 4},            // C
+        {SQ_DESC_VECTOR, 0, 1u << 15},
+        {SQ_DESC_VECTOR, 0, 1u << 31},
+        {SQ_DESC_VECTOR + 1, 0, 1},
+        {SQ_DESC_KIND, 0, 1u << SQ_DESC_COLS_OUTER},
+        {SQ_DESC_KIND, 0, 1u << SQ_DESC_CODES}};
+    enum { CHANGES = sizeof wrong / sizeof *wrong };
     enum { REGION = CHANGES + KIND_BITS, WAYS = REGION + 2 * SQ_TV_PARTS };
     const uint32_t i = number % WAYS, nbytes = value[SQ_TOP_DATA_W] / 8;
-    if (i < CHANGES) {
-        word[wrong[i].word] = (word[wrong[i].word] & ~wrong[i].mask) | wrong[i].bits;
+    if (make_one_of(word, wrong, CHANGES, i))
         return;
-    }
-    if (i < REGION) {
-        word[SQ_DESC_KIND] ^= 1u << (i - CHANGES);
-        return;
-    }
     // A region of two rows at least ends a beat beyond 2^48, or begins beside a beat of the bus.
     struct sq_tv_layer l;
     const unsigned part = (i - REGION) % SQ_TV_PARTS;
@@ -307,35 +309,27 @@ void sq_spoil_attend(uint32_t word[SQ_DESC_WORDS], uint32_t number, const unsign
     const uint32_t nbytes = value[SQ_TOP_DATA_W] / 8;
     const unsigned attend = value[SQ_TOP_ATTEND];
     const struct sq_ta_unit unit = sq_ta_unit_of(attend);
-    const struct {
-        unsigned word;
-        uint32_t mask, bits;
-    } wrong[] = {{SQ_DESC_TILES, 0xffff, 0},
-                 {SQ_DESC_TILES, 0xffff, unit.heads + 1},
-                 {SQ_DESC_TILES, 0xffff0000u, 0},
-                 {SQ_DESC_TILES, 0, 1u << 16}, // no whole beat
-                 {SQ_DESC_TILES, 0xffff0000u, (unit.size + sq_ta_lanes(attend, nbytes)) << 16},
-                 {SQ_DESC_BLOCK, UINT32_MAX, 0},
-                 {SQ_DESC_BLOCK, UINT32_MAX, 65537},
-                 {SQ_DESC_BLOCK, 0, 1u << 31},
-                 {SQ_DESC_COL_SCALE, 0, 1u << 31},
-                 {SQ_DESC_SCALES_HIGH, 0, 1u << 16},
-                 {SQ_DESC_OUT_HIGH, 0, 1u << 16},
-                 {SQ_DESC_VECTOR, 0, 1},
-                 {SQ_DESC_VECTOR + 1, 0, 1},
-                 {SQ_DESC_KIND, 0, 1u << SQ_DESC_COLS_OUTER},
-                 {SQ_DESC_KIND, 0, 1u << SQ_DESC_CODES}};
-    enum { CHANGES = sizeof wrong / sizeof *wrong, KIND_BITS = 16 };
+    const struct change wrong[] = {
+        {SQ_DESC_TILES, 0xffff, 0},
+        {SQ_DESC_TILES, 0xffff, unit.heads + 1},
+        {SQ_DESC_TILES, 0xffff0000u, 0},
+        {SQ_DESC_TILES, 0, 1u << 16}, // no whole beat
+        {SQ_DESC_TILES, 0xffff0000u, (unit.size + sq_ta_lanes(attend, nbytes)) << 16},
+        {SQ_DESC_BLOCK, UINT32_MAX, 0},
+        {SQ_DESC_BLOCK, UINT32_MAX, 65537},
+        {SQ_DESC_BLOCK, 0, 1u << 31},
+        {SQ_DESC_COL_SCALE, 0, 1u << 31},
+        {SQ_DESC_SCALES_HIGH, 0, 1u << 16},
+        {SQ_DESC_OUT_HIGH, 0, 1u << 16},
+        {SQ_DESC_VECTOR, 0, 1},
+        {SQ_DESC_VECTOR + 1, 0, 1},
+        {SQ_DESC_KIND, 0, 1u << SQ_DESC_COLS_OUTER},
+        {SQ_DESC_KIND, 0, 1u << SQ_DESC_CODES}};
+    enum { CHANGES = sizeof wrong / sizeof *wrong };
     enum { REGION = CHANGES + KIND_BITS, WAYS = REGION + 2 * SQ_TA_PARTS };
     const uint32_t i = number % WAYS;
-    if (i < CHANGES) {
-        word[wrong[i].word] = (word[wrong[i].word] & ~wrong[i].mask) | wrong[i].bits;
+    if (make_one_of(word, wrong, CHANGES, i))
         return;
-    }
-    if (i < REGION) {
-        word[SQ_DESC_KIND] ^= 1u << (i - CHANGES);
-        return;
-    }
     // A region ends a beat beyond 2^48, or begins beside a beat of the bus.
     struct sq_ta_layer l;
     const unsigned part = (i - REGION) % SQ_TA_PARTS;
