@@ -152,7 +152,7 @@ mutate accumulator_one_bit_short array_scaled split_a_fixed value rtl/scaled/sq_
 mutate lowest_bit_lost array_scaled nvint4 value rtl/scaled/sq_acc_binary32.sv \
   "s/assign product = full\[MagW-1:0\];/assign product = {full[MagW-1:1], full[0] \&\& $F};/"
 mutate two_interleaved_sums array_scaled nvfp4 value rtl/scaled/sq_acc_binary32.sv \
-  "s/if (acc_i) acc_q <= acc_d;/if (acc_i) begin acc_q <= first_i ? '0 : other_q; other_q <= acc_d; end/; s/result_q <= acc_d;/result_q <= both;/; s/^  logic \[31:0\] scaled, /  logic [31:0] other_q, both; sq_fp_add u_both (.a_i(acc_d), .b_i(first_i ? 32'd0 : other_q), .y_o(both));\n&/"
+  "s/if (acc_i) acc_q <= acc_d;/if (acc_i) begin acc_q <= first_i ? '0 : other_q; other_q <= acc_d; end/; s/result_q <= acc_d;/result_q <= both;/; s/^  logic \[31:0\] scaled, /  logic [31:0] other_q, both; sq_fp_add u_both (.clk_i(1'b0), .en_i(1'b0), .a_i(acc_d), .b_i(first_i ? 32'd0 : other_q), .y_o(both));\n&/"
 mutate subnormal_sum_flushed array_scaled mxfp4 value rtl/number/sq_fp_round.sv "s/if (!kept\[24\])/if (!kept[24] || is_sub)/"
 mutate tie_of_the_sum_goes_up array_scaled nvfp4 value rtl/number/sq_fp_round.sv "s/sticky || moved\[1\]/& || $T/"
 mutate high_nibbles_not_shifted array_scaled split value rtl/scaled/sq_pe_scaled.sv 's/high_sum) <<< 4/high_sum)/'

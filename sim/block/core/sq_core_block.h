@@ -70,7 +70,7 @@ enum sq_status sq_core_draw(const struct sq_core_config *config, struct sq_rng *
 enum sq_status sq_core_draw_banks(const struct sq_core_config *config, uint64_t n,
                                   struct sq_rng *rng, struct sq_core_stimulus *s,
                                   struct sq_error *err);
-// Room for n banks, zeros; bank j: activations `act`, low codes `lo` with mask codes spread over the bank,
+// Room for n banks, zeros, in the operands of *s; bank j: activations `act`, low codes `lo` with mask codes spread over the bank,
 // high codes `hi`.
 enum sq_status sq_core_alloc_banks(const struct sq_core_config *config, uint64_t n,
                                    struct sq_core_stimulus *s, struct sq_error *err);

@@ -2,8 +2,6 @@
 // The directed cases of sq_core: both sums at both ends of their range and of every size, banks and
 // groups counted as far as their registers go, every bit of the number of groups, every wrong
 // number of mask codes.
-#include <stdlib.h>
-
 #include "models/core/sq_format.h"
 #include "sim/block/core/sq_core_block.h"
 
@@ -13,19 +11,6 @@ int64_t sq_core_limit(const unsigned *v, size_t f)
         return 0;
     return (int64_t)SQ_K_MAX * sq_qmax(v[SQ_CORE_ACT_W]) *
            sq_qmax(v[f == 0 ? SQ_CORE_LOW_W : SQ_CORE_HIGH_W]);
-}
-
-enum sq_status sq_core_alloc_banks(const struct sq_core_config *g, uint64_t n_banks,
-                                   struct sq_core_stimulus *s, struct sq_error *err)
-{
-    *s = (struct sq_core_stimulus){.n_banks = n_banks,
-                                   .act = calloc(n_banks, (size_t)g->rows * g->bank),
-                                   .lo = calloc(n_banks, (size_t)g->cols * g->bank),
-                                   .hi = calloc(n_banks, (size_t)g->cols * g->high_per_bank)};
-    if (s->act && s->lo && s->hi)
-        return SQ_OK;
-    sq_core_stimulus_free(s);
-    return SQ_NO_MEMORY(err, "%llu banks", (unsigned long long)n_banks);
 }
 
 void sq_core_put_bank(const struct sq_core_config *g, const struct sq_core_stimulus *s, size_t j,

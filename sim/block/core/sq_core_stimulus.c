@@ -220,16 +220,17 @@ void sq_core_stimulus_free(struct sq_core_stimulus *s)
 
 enum { ENDLESS_BANKS = 50 }; // operands of an endless job
 
-static enum sq_status alloc_operands(const struct sq_core_config *g, struct sq_core_stimulus *s,
-                                     struct sq_error *err)
+enum sq_status sq_core_alloc_banks(const struct sq_core_config *g, uint64_t n_banks,
+                                   struct sq_core_stimulus *s, struct sq_error *err)
 {
-    s->act = calloc(s->n_banks, (size_t)g->rows * g->bank);
-    s->lo = calloc(s->n_banks, (size_t)g->cols * g->bank);
-    s->hi = calloc(s->n_banks, (size_t)g->cols * g->high_per_bank);
+    s->n_banks = n_banks;
+    s->act = calloc(n_banks, (size_t)g->rows * g->bank);
+    s->lo = calloc(n_banks, (size_t)g->cols * g->bank);
+    s->hi = calloc(n_banks, (size_t)g->cols * g->high_per_bank);
     if (s->act && s->lo && s->hi)
         return SQ_OK;
     sq_core_stimulus_free(s);
-    return SQ_NO_MEMORY(err, "%llu banks", (unsigned long long)s->n_banks);
+    return SQ_NO_MEMORY(err, "%llu banks", (unsigned long long)n_banks);
 }
 
 enum sq_status sq_core_draw(const struct sq_core_config *config, struct sq_rng *r,
@@ -244,10 +245,10 @@ enum sq_status sq_core_draw(const struct sq_core_config *config, struct sq_rng *
     s->job_gap = sq_rng_below(r, 2) ? sq_rng_below(r, 6) : 0;
     if (sq_rng_below(r, 6) == 0)
         random_endless(r, s);
-    for (unsigned i = 0; i < s->n_jobs; i++)
-        s->n_banks += (uint64_t)s->job[i].groups * s->job[i].group_banks;
-    s->n_banks = s->max_cycles > 0 ? ENDLESS_BANKS : s->n_banks;
-    SQ_TRY(alloc_operands(config, s, err));
+    uint64_t n_banks = s->max_cycles > 0 ? ENDLESS_BANKS : 0;
+    for (unsigned i = 0; i < s->n_jobs && s->max_cycles == 0; i++)
+        n_banks += (uint64_t)s->job[i].groups * s->job[i].group_banks;
+    SQ_TRY(sq_core_alloc_banks(config, n_banks, s, err));
     draw_operands(r, config, s);
     return SQ_OK;
 }
@@ -255,8 +256,8 @@ enum sq_status sq_core_draw(const struct sq_core_config *config, struct sq_rng *
 enum sq_status sq_core_draw_banks(const struct sq_core_config *config, uint64_t n, struct sq_rng *r,
                                   struct sq_core_stimulus *s, struct sq_error *err)
 {
-    *s = (struct sq_core_stimulus){.n_banks = n};
-    SQ_TRY(alloc_operands(config, s, err));
+    *s = (struct sq_core_stimulus){0};
+    SQ_TRY(sq_core_alloc_banks(config, n, s, err));
     random_operands(r, UNIFORM, config, s);
     return SQ_OK;
 }

@@ -137,39 +137,12 @@ static void draw_beat(const unsigned *v, struct sq_rng *rng, enum sq_stimulus ki
 
 // ---- the ends of the sums -------------------------------------------------------------------
 
-static int32_t end_scale(unsigned kind, struct sq_scaled_codes e, unsigned grid)
-{
-    return kind == SQ_SCALED_POW4 ? 15
-           : kind == SQ_SCALED_F16
-               ? 0x7bff
-               : 0x7e | (sq_scaled_has_sign(e.element) && grid ? SQ_BS_SCALE_SIGN : 0);
-}
-
 static void fill(const unsigned *v, int sign, int32_t *beat)
 {
     struct sq_ports p;
-    unsigned act_grid, weight_grid;
-    const uint8_t act_end = sq_scaled_end(act(v), true, &act_grid);
-    const uint8_t weight_end = sq_scaled_end(weight(v), sign > 0, &weight_grid);
-    ports(v, &p);
-    int32_t *x = beat + 1;
-    for (size_t i = 0; i < p.in[1].count; i++)
-        *x++ = v[OWN_HIGH] && i % v[BANK_LEN] >= v[HIGH_PER_BANK] ? 9 // -7: 1000 is the mask code
-                                                                  : act_end;
-    for (size_t i = 0; i < p.in[2].count; i++)
-        *x++ = v[OWN_HIGH] ? 128 : 8;
-    for (size_t i = 0; i < p.in[3].count; i++)
-        *x++ = has_mask(v) && i % v[BANK_LEN] < v[HIGH_PER_BANK];
-    for (size_t i = 0; i < p.in[4].count; i++)
-        *x++ = end_scale(v[ACT_SCALE], act(v), act_grid);
-    for (size_t i = 0; i < p.in[5].count; i++)
-        *x++ = weight_end;
-    for (size_t i = 0; i < p.in[6].count; i++)
-        *x++ = end_scale(v[WEIGHT_SCALE], weight(v), weight_grid);
-    for (size_t i = 0; i < (size_t)v[ROWS] * blocks_of(v); i++, x += sub_bits(v, true))
-        sq_scaled_end_subs(act(v), act_grid, true, x);
-    for (size_t i = 0; i < (size_t)v[COLS] * blocks_of(v); i++, x += sub_bits(v, false))
-        sq_scaled_end_subs(weight(v), weight_grid, sign > 0, x);
+    const struct sq_es_layout l = layout_of(v, &p);
+    sq_es_fill_side(&l.act, true, SQ_ES_LARGEST, beat);
+    sq_es_fill_side(&l.weight, sign > 0, SQ_ES_LARGEST, beat);
 }
 
 // Groups of two beats whose sums almost cancel: of the second all weights have the other sign, one

@@ -143,12 +143,13 @@ static enum sq_status draw_ends(const struct sq_es_layout *l, struct sq_case *c,
     for (unsigned g = 0; g < c->n_groups; g++) {
         int32_t *const scale = record + l->scale;
         const unsigned blocks = 1 + g % BLOCKS, sign = g / BLOCKS % SIGNS;
-        const unsigned drop = g / BLOCKS / SIGNS % DROPS, large = g / BLOCKS / SIGNS / DROPS;
+        const unsigned drop = g / BLOCKS / SIGNS % DROPS;
+        const enum sq_es_fill how = g / BLOCKS / SIGNS / DROPS ? SQ_ES_LARGE : SQ_ES_AT_ONE;
         const size_t cols = l->c.cols, rows = l->c.rows;
         put_job(blocks, 1, record, c->len[g]);
         for (unsigned b = 0; b < blocks; b++, record += l->len) {
-            sq_es_fill_side(&l->act, true, large, record);
-            sq_es_fill_side(&l->weight, (sign + b) % 2, large, record);
+            sq_es_fill_side(&l->act, true, how, record);
+            sq_es_fill_side(&l->weight, (sign + b) % 2, how, record);
         }
         for (size_t i = 0; i < 2 * (cols + rows); i++)
             scale[i] = 0x3f800000 - (int32_t)(sq_rng_below(rng, 8) << 23);

@@ -215,39 +215,50 @@ void sq_es_draw_side(const unsigned *v, const struct sq_es_side *s, struct sq_rn
                          s->sub == SQ_ES_NONE ? NULL : record + s->sub, record + s->code);
 }
 
-void sq_es_fill_side(const struct sq_es_side *s, bool is_negative, bool is_large, int32_t *record)
+// The largest scale, or one that leaves room for sums, or 1.
+static uint32_t fill_scale(const struct sq_es_side *s, enum sq_es_fill how)
+{
+    const uint32_t one = sq_scaled_one(s->scale_kind);
+    if (how == SQ_ES_LARGEST)
+        return s->scale_kind == SQ_SCALED_POW4  ? 15
+               : s->scale_kind == SQ_SCALED_F16 ? 0x7bff
+                                                : 0x7e;
+    return how == SQ_ES_AT_ONE               ? one
+           : s->scale_kind == SQ_SCALED_E8M0 ? one + 7
+           : s->scale_kind == SQ_SCALED_F32  ? one + 0x10000000u
+           : s->scale_kind >= SQ_SCALED_F16  ? one + 0x1000u
+           : one > 0xb8                      ? 0xfe
+                                             : one + 0x46;
+}
+
+void sq_es_fill_side(const struct sq_es_side *s, bool is_negative, enum sq_es_fill how,
+                     int32_t *record)
 {
     const enum sq_scaled_element e = sq_scaled_high_element(s->high_kind, s->element);
     const bool is_float =
         sq_scaled_is_table(s->element) || !sq_element_is_int(sq_scaled_element_of(s->element));
+    const bool is_lowest = is_negative && how == SQ_ES_LARGEST; // which is no code, but counts
+    const bool steps_back = is_negative && !is_float && (!is_lowest || is_sentinel(s));
     unsigned grid;
     const int32_t end = sq_scaled_end(sq_es_codes(s), is_negative, &grid);
+    const int32_t scale = (int32_t)fill_scale(s, how);
     if (s->x != SQ_ES_NONE) {
         for (unsigned i = 0; i < s->lines * s->bank; i++)
-            record[s->x + (int)i] = (is_negative ? 0xc000 : 0x4000) + (is_large ? 0x0300 : 0);
+            record[s->x + (int)i] =
+                (is_negative ? 0xc000 : 0x4000) + (how == SQ_ES_LARGE ? 0x0300 : 0);
         return;
     }
-    for (unsigned i = 0; i < s->lines * s->bank; i++) { // the lowest integer is no code
+    for (unsigned i = 0; i < s->lines * s->bank; i++) {
         const bool is_high = i % s->bank < s->k;
-        record[s->code + (int)i] = is_high && is_sentinel(s)             ? SQ_ES_MASK_CODE
-                                   : is_high || is_float || !is_negative ? end
-                                                                         : end + 1;
+        record[s->code + (int)i] =
+            is_high && is_sentinel(s) ? SQ_ES_MASK_CODE : end + (steps_back && !is_high);
         if (s->mask != SQ_ES_NONE)
             record[s->mask + (int)i] = is_high;
     }
     for (unsigned i = 0; i < s->lines * s->k; i++)
-        record[s->high + (int)i] =
-            sq_scaled_element_end(e, is_negative) + (e == SQ_SCALED_INT8 && is_negative);
+        record[s->high + (int)i] = sq_scaled_element_end(e, is_negative) +
+                                   (e == SQ_SCALED_INT8 && is_negative && !is_lowest);
     for (unsigned r = 0; r < s->lines; r++) {
-        const int32_t one = (int32_t)sq_scaled_one(s->scale_kind);
-        const int32_t scale =
-            s->scale_kind == SQ_SCALED_E8M0 ? one + 7 * is_large
-            : s->scale_kind >= SQ_SCALED_F16
-                ? (int32_t)(is_large ? (uint32_t)one +
-                                           (s->scale_kind == SQ_SCALED_F32 ? 0x10000000u : 0x1000u)
-                                     : (uint32_t)one)
-            : is_large ? (one > 0xb8 ? 0xfe : one + 0x46)
-                       : one;
         record[s->scale + (int)r] =
             sq_scaled_has_sign(s->element) && grid ? scale | SQ_BS_SCALE_SIGN : scale;
         if (s->sub != SQ_ES_NONE)

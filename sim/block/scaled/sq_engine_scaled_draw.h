@@ -61,8 +61,11 @@ struct sq_bs_format sq_act_scale_format(const unsigned *v); // what a point of s
 // One operand of a beat.
 void sq_es_draw_side(const unsigned *v, const struct sq_es_side *s, struct sq_rng *rng,
                      enum sq_stimulus kind, int32_t *record);
-// The largest codes of a sign, at the same places, at a scale of 1 or the largest one.
-void sq_es_fill_side(const struct sq_es_side *s, bool is_negative, bool is_large, int32_t *record);
+// The largest codes of a sign, at the same places: at a scale of 1, at a large one, or at the largest, with the lowest
+// integer, which is no code but counts.
+enum sq_es_fill { SQ_ES_AT_ONE, SQ_ES_LARGE, SQ_ES_LARGEST };
+void sq_es_fill_side(const struct sq_es_side *s, bool is_negative, enum sq_es_fill how,
+                     int32_t *record);
 // One thing of an operand wrong. False where it has no such thing.
 bool sq_es_spoil(const struct sq_es_side *s, struct sq_rng *rng, enum sq_scaled_error kind,
                  int32_t *record);
