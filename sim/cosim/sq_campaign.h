@@ -14,7 +14,7 @@ struct sq_campaign {
     size_t n_points;
     uint64_t cases, seed; // cases over all points, >= 1
     uint64_t first;       // number of the first one of each point
-    bool is_one_case;     // case `first` of each point, whatever it is
+    bool is_one_case;     // cases from `first` on, whatever they are
     bool netlist;         // the Yosys netlist in place of the RTL
     const char *coverage; // NULL, or an existing directory: <point>.dat there (sq_rtl.h)
     unsigned jobs;        // threads, 1..64

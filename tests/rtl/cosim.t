@@ -21,6 +21,9 @@ ok "--seed changes the cases" [ "$beats" != "$(number beats)" ]
 
 sq cosim --point p01 --case 7 --seed 5 --json
 ok "--case runs one case" [ "$(number cases)" = 1 -a "$(number beats)" -gt 0 ]
+cycles=$(number cycles)
+sq cosim --point p01 --case 7 --cases 2 --seed 5 --json
+ok "--case with --cases: from it on" [ "$(number cases)" = 2 -a "$(number cycles)" -gt "$cycles" ]
 sq cosim --point p01 --point p03 --case 7 --seed 5 --json
 ok "cases of two points differ" bash -c '[ "$(sed -n "s/.*\"cycles\":\([0-9]*\).*/\1/p" "$1" | head -2 | sort -u | wc -l)" = 2 ]' - "$W.out"
 awk -f "$ROOT/tests/rtl/coverage/reach.awk" "$W/first" >"$W/reach"

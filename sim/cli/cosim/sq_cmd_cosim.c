@@ -80,9 +80,11 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_UINT("cases", "N", 1, 1000000000, AT(cases),
                 "cases over all points: more of each point than the directed ones that come first "
                 "there, 16 "
-                "of top, else the campaign is refused; half of 8 or more must give outputs"),
+                "of top, else the campaign is refused; half of 8 or more must give outputs",
+                .given = offsetof(struct sq_cosim_args, has_cases)),
     SQ_CLI_UINT("case", "N", 0, 1000000000, AT(number),
-                "only case N of each point (what a failure prints to be repeated)",
+                "only case N of each point (what a failure prints to be repeated); with --cases "
+                "from case N on",
                 .given = offsetof(struct sq_cosim_args, has_case)),
     SQ_CLI_UINT("seed", "S", 0, UINT64_MAX, AT(seed), "seed of all random choices"),
     SQ_CLI_TEXT("point", "P", LIST(wanted, n_wanted), "a point of the table, `quick` or `all`",

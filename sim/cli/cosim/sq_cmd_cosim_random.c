@@ -243,7 +243,8 @@ int sq_cosim_random(const struct sq_cosim_args *in, struct sq_cosim_total *total
     const struct sq_campaign campaign = {.block = in->block,
                                          .points = points,
                                          .n_points = in->n_points,
-                                         .cases = in->has_case ? in->n_points : in->cases,
+                                         .cases = in->has_case && !in->has_cases ? in->n_points
+                                                                                 : in->cases,
                                          .first = in->number,
                                          .is_one_case = in->has_case,
                                          .seed = in->seed,

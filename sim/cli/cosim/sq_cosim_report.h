@@ -23,7 +23,8 @@ struct sq_cosim_args {
     struct sq_point points[SQ_COSIM_MAX_POINTS]; // chosen, without repeats
     size_t n_points;
     uint64_t cases, seed;
-    bool has_case; // --case: only the one of this number
+    bool has_case;  // --case: only the one of this number
+    bool has_cases; // --cases: with --case so many from it on
     uint64_t number;
     char **argv; // as given
     int argc;
