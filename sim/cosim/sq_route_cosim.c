@@ -11,7 +11,7 @@
 #include "sim/format/core/sq_w_route.h"
 #include "sim/format/sq_tile_route.h"
 
-// As many multiplications take less time than the compiler's passes over their RTL.
+// As many multiplications in each PE take less time than the compiler's passes over their RTL.
 #define BRIEF_MACS (UINT64_C(1) << 19)
 
 static uint64_t macs_of(const struct sq_product *p)
@@ -19,10 +19,10 @@ static uint64_t macs_of(const struct sq_product *p)
     return (uint64_t)p->m * p->n * p->k;
 }
 
-// Whether layers of so many multiplications together are few.
-static bool is_brief(const struct sq_route_options *o, uint64_t macs)
+// Whether the multiplications of the run, or those of a product that comes alone, are few.
+static bool is_brief(const struct sq_route_options *o, uint64_t macs, uint64_t n_pes)
 {
-    return o->n_layers > 0 && macs <= BRIEF_MACS;
+    return (o->macs ? o->macs : macs) <= BRIEF_MACS * n_pes;
 }
 
 // ---- core -----------------------------------------------------------------------------------
@@ -58,7 +58,8 @@ static enum sq_status run_layer(const struct sq_layer_codes *layer,
         .block = &sq_core_block,
         .point = &out->point,
         .netlist = o->netlist,
-        .is_brief = is_brief(o, o->n_layers * layer->m * layer->w->n * layer->w->k)};
+        .is_brief = is_brief(o, (uint64_t)layer->m * layer->w->n * layer->w->k,
+                             (uint64_t)config->rows * config->cols)};
     SQ_TRY(sq_rtl_load(&rtl, &point, o->home, &built, err));
     const enum sq_status status =
         sq_layer_cosim_run(layer, config, rtl.api, o->seed, o->is_free, true, &l, err);
@@ -150,10 +151,11 @@ static void describe(struct sq_route_outcome *out)
 static enum sq_status run_stream(const struct sq_route_options *o, uint64_t macs,
                                  struct sq_route_outcome *out, struct sq_error *err)
 {
-    const struct sq_rtl_point point = {.block = out->stream.block,
-                                       .point = &out->point,
-                                       .netlist = o->netlist,
-                                       .is_brief = is_brief(o, macs)};
+    const struct sq_rtl_point point = {
+        .block = out->stream.block,
+        .point = &out->point,
+        .netlist = o->netlist,
+        .is_brief = is_brief(o, macs, (uint64_t)o->array_rows * o->array_cols)};
     struct sq_rtl rtl;
     bool built;
     SQ_TRY(sq_rtl_load(&rtl, &point, o->home, &built, err));
@@ -248,7 +250,7 @@ enum sq_status sq_route_cosim(const struct sq_route *route, struct sq_product *p
     SQ_TRY(put_stream(route, p, o, out, err));
     if (!o->is_free)
         SQ_TRY(sq_case_disturb(&out->stream, o->seed, err));
-    return run_stream(o, o->n_layers * macs_of(p), out, err);
+    return run_stream(o, macs_of(p), out, err);
 }
 
 enum sq_status sq_route_cosim_ring(const struct sq_chip_program *g,

@@ -17,8 +17,8 @@ struct sq_route_options {
     bool is_free;  // streams do not stall, no reset comes; behind the chip's bus is an ideal memory
     uint64_t seed; // of lanes and registers without a value, of stalls and resets
     const char *home;
-    // That go through the RTL of this run; 0: unknown. RTL of few products is compiled without passes.
-    size_t n_layers;
+    // Of all layers that go through the RTL of this run; 0: of the product alone. RTL of few is compiled without passes.
+    uint64_t macs;
 };
 
 struct sq_route_outcome {

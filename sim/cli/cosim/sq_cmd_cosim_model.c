@@ -267,7 +267,9 @@ static enum sq_status run_model(struct visit *v, const char *model, bool *is_rea
 {
     uint8_t *is_wanted;
     SQ_TRY(sq_cli_layers(v->ck, v->in->layer, &is_wanted, &v->n_layers, err));
-    v->options.n_layers = v->n_layers;
+    for (size_t i = 0; i < v->ck->n_layers; i++)
+        if (is_wanted[i])
+            v->options.macs += (uint64_t)v->in->m * v->ck->layer[i].n * v->ck->layer[i].k;
     print_head(v, v->in->model ? v->in->model : "traces/tiny-llama");
     if (v->in->is_ring) {
         v->ring = calloc(1, sizeof *v->ring);
