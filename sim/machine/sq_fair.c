@@ -301,6 +301,11 @@ static double or_none(double v)
     return isnan(v) ? 0 : v;
 }
 
+double sq_fair_n_lines(const struct sq_machine *machine)
+{
+    return (double)machine->cores * (machine->core.rows + machine->core.cols);
+}
+
 enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_recipe *r,
                                   const struct sq_machine *machine, double sram_um2,
                                   struct sq_fair_silicon *silicon, struct sq_error *err)
@@ -326,7 +331,7 @@ enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_
     SQ_TRY(output_of(synth, machine, &u, silicon, err));
     SQ_TRY(vector_of(synth, machine, silicon, err));
     silicon->pe_mm2 = 1e-6 * silicon->pe_um2 * cores * core->rows * core->cols;
-    silicon->line_mm2 = 1e-6 * silicon->line_um2 * cores * (core->rows + core->cols);
+    silicon->line_mm2 = 1e-6 * silicon->line_um2 * sq_fair_n_lines(machine);
     silicon->sram_mm2 = 1e-6 * sram_um2 * 8 * cores * buffers;
     silicon->mm2 = silicon->pe_mm2 + or_none(silicon->line_mm2) + or_none(silicon->output_mm2) +
                    silicon->vector_mm2 + or_none(silicon->sram_mm2);

@@ -61,6 +61,9 @@ enum sq_status sq_fair_second(const struct sq_synth *synth, const struct sq_reci
 bool sq_fair_takes(const struct sq_machine *machine, const struct sq_recipe *r,
                    const struct sq_recipe *other);
 
+// Rows and columns of PEs of all cores: each has a decoder.
+double sq_fair_n_lines(const struct sq_machine *machine);
+
 // What `machine`, fair or not, is in silicon when it is built for r, before placement. Control and wires are not
 // in it.
 struct sq_fair_silicon {

@@ -32,9 +32,9 @@ static void need(bool is_good, const char *what)
 
 // ---- files ----------------------------------------------------------------------------------
 
-static char (*layer_names(size_t n))[48]
+static char (*layer_names(size_t n))[64]
 {
-    char(*name)[48] = calloc(n, sizeof *name);
+    char(*name)[64] = calloc(n, sizeof *name);
     need(name != NULL, "allocate names");
     for (size_t i = 0; i < n; i++)
         snprintf(name[i], sizeof *name, "model.layers.%zu.mlp.experts.%zu.up", i / 128, i % 128);
@@ -52,7 +52,7 @@ static void write_trace(size_t n)
 {
     const struct sq_operand_file_info info = {sq_format_default(), "golden", "synthetic", 1};
     struct sq_operand_file_item *item = calloc(n, sizeof *item);
-    char(*name)[48] = layer_names(n);
+    char(*name)[64] = layer_names(n);
     struct sq_operand_file_writer w;
     struct sq_operand o;
     float weight[128];
@@ -77,7 +77,7 @@ static void write_sp24(size_t n)
     struct sq_recipe r = sq_recipe_of(sq_format_find("sp24"));
     const struct sq_quant_input in = {.calibration = NULL};
     struct sq_weight_item *item = calloc(n, sizeof *item);
-    char(*name)[48] = layer_names(n);
+    char(*name)[64] = layer_names(n);
     struct sq_quant_layer q;
     float weight[16 * 64];
     fill(weight, 16 * 64);
@@ -95,7 +95,7 @@ static void write_sp24(size_t n)
 static void write_plain(size_t n)
 {
     struct sq_tensor *t = calloc(n, sizeof *t);
-    char(*name)[48] = layer_names(n);
+    char(*name)[64] = layer_names(n);
     static const float data[32];
     for (size_t i = 0; i < n; i++)
         t[i] = (struct sq_tensor){.name = name[i],

@@ -200,7 +200,7 @@ ok "fewer nats" less "$(sed -n 2p "$W.out" | grep -o '"kl_mean":[^,]*' | cut -d:
 
 # ---- a trained model ------------------------------------------------------------------------------
 real=$DATA/models/stories260K
-if [ -d "$real" ]; then
+daily "losses of another model" && if [ -d "$real" ]; then
   r() { sq eval "$real" --sequences 4 --calib-sequences 16 --summary --json "$@"; }
   r --format sp24 --prune wanda --algorithm rtn; wanda=$(loss)
   r --format sp24; ok "stories260K: SparseGPT joint beats Wanda, then INT8" less "$(loss)" "$wanda"

@@ -149,6 +149,7 @@ if command -v yosys >/dev/null && [ -r /usr/share/qflow/tech/osu018/osu018_stdce
   ok "two rows, and why a third has none" [ "$(grep -c netlist_ns "$W/rows")" = 2 -a "$(grep -c '"refused":\[{"format":"mxint8","why":"fair = area: RTL has no PE of mxint8' "$W/rows")" = 1 ]
   for row in 1 2; do
     ok "row $row: KL is that of eval" [ "$(of $row kl_mean)" = "$(sed -n "${row}p" "$W/kl.jsonl" | grep -o '"kl_mean":[^,]*' | cut -d: -f2)" ]
+    ok "... its milliseconds are those of its parts" awk "BEGIN { x = $(of $row ms) - $(of $row linear_ms) - $(of $row head_ms) - $(of $row attention_ms) - $(of $row vector_ms) - $(of $row memory_ms); exit !(x ^ 2 < 1e-12) }"
     ok "... and so is its interval" [ "[$(of $row kl_low),$(of $row kl_high)]" = "$(sed -n "${row}p" "$W/kl.jsonl" | grep -o '"kl_mean_95":[^]]*]' | cut -d: -f2)" ]
   done
   if [ -d "$MEM" ]; then

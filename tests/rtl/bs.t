@@ -63,12 +63,14 @@ int main(int, char **v) // lines of codes of a and of b, n each, c, d; which are
     }
 }
 EOT
-array() { # NAME BANK ELEMENT ACC BITS
-  local p
+array() { # NAME BANK ELEMENT ACC BITS; Verilator's own objects are those of the first
+  local p own
+  own=$(ls "$W"/*/verilated*.o 2>/dev/null | tr '\n' ' ')
   for p in $(sed -n 's|/[^/]*$||p' "$ROOT/rtl/files.f" | sort -u); do set -- "$@" -y "$ROOT/rtl/$p"; done
   verilator --cc --exe --build -O3 -Wno-fatal "$ROOT/rtl/verilate.vlt" -I"$ROOT/rtl" --top-module sq_array_scaled --Mdir "$W/$1" -GRows=1 -GCols=1 -GBankLen="$2" -GActElement="$3" \
     -GWeightElement="$3" -GActScale=2 -GWeightScale=2 -GAcc="$4" -GAccW="$5" -GSums=1 "${@:6}" "$ROOT/rtl/sq_pkg.sv" \
-    "$ROOT/rtl/scaled/sq_array_scaled.sv" "$W/rows.cpp" -MAKEFLAGS "OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0 VM_PARALLEL_BUILDS=0" >"$W/$1.log" 2>&1 || tail -3 "$W/$1.log"
+    "$ROOT/rtl/scaled/sq_array_scaled.sv" "$W/rows.cpp" ${own:+-LDFLAGS "$own"} \
+    -MAKEFLAGS "OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0 VM_PARALLEL_BUILDS=0 ${own:+VM_GLOBAL_FAST=}" >"$W/$1.log" 2>&1 || tail -3 "$W/$1.log"
 }
 rows() { # NAME SET LENGTH BANK C: the array of NAME on rows of the repository, and of SQ_DATA; C: in place of c
   { sed 1d "$ROOT/traces/tensor_core/$2.csv"; zcat "$DATA/tensor_core/$2.csv.gz" 2>/dev/null | sed 1d; } |

@@ -62,10 +62,10 @@ done <<'END'
 core_out --rows 3 --cols 5 --bank 16 --low-lanes 5 --parameter Depth=3
 array_scaled --point split_a_fixed --rows 1 --cols 3 --bank 32
 array_scaled --point razer_two --rows 2 --cols 3
-topk --bank 64 --high-per-bank 3 --parameter MagW=5
-engine_array --point split --rows 3 --cols 5 --bank 16 --sparsity 0.5
+topk --bank 32 --high-per-bank 3 --parameter MagW=5
+engine_array --point split --rows 2 --cols 3 --bank 16 --sparsity 0.5
 END
-ok "the parameters are those that were asked for" out_has '"Rows":3,"Cols":5,"Banks":2,"BankLen":16,"HighPerBank":8'
+ok "the parameters are those that were asked for" out_has '"Rows":2,"Cols":3,"Banks":2,"BankLen":16,"HighPerBank":8'
 refuse "rows = 65, need 1..64" cosim --block engine_array --rows 65
 refuse "BankLen = 12, need one of 4, 8, 16, 32, 64, 128" cosim --block core_out --bank 12
 refuse "HighPerBank = 8, need less than BankLen = 8" cosim --block array --point split_a --bank 8 --high-per-bank 8

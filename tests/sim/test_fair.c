@@ -224,6 +224,13 @@ SQ_TEST(test_every_key_of_a_chip)
     }
 }
 
+// Every machine that is shipped is square, or has one core.
+SQ_TEST(test_lines_of_oblong_cores)
+{
+    assert_true(
+        sq_fair_n_lines(&(struct sq_machine){.cores = 3, .core = {.rows = 24, .cols = 40}}) == 192);
+}
+
 // What a PE has is at most what the machine states, and a beat is as long as that allows.
 SQ_TEST(test_lanes_of_a_chip)
 {
