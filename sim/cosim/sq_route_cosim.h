@@ -17,7 +17,7 @@ struct sq_route_options {
     bool is_free;  // streams do not stall, no reset comes; behind the chip's bus is an ideal memory
     uint64_t seed; // of lanes and registers without a value, of stalls and resets
     const char *home;
-    // Of all layers that go through the RTL of this run; 0: of the product alone. RTL of few is compiled without passes.
+    // What all layers of the run multiply in RTL; 0: the product alone. RTL of few is compiled without passes.
     uint64_t macs;
 };
 
