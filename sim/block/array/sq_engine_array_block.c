@@ -143,36 +143,13 @@ static void sums_of(const struct parts *s, const int32_t *first, uint32_t n, int
     free(beats);
 }
 
-// A tile of sums, the outputs so far, and scales as sq_output has them, with `last` in front.
-struct sums {
-    int32_t *tile, *scale;
-    float *y;
-};
-
-static struct sums alloc_sums(const struct parts *s)
-{
-    const struct sums sums = {
-        malloc(sq_field_offset(s->ports.out, s->ports.n_out) * sizeof *sums.tile),
-        calloc(sq_output_scale_len(&s->c), sizeof *sums.scale),
-        calloc((size_t)s->c.rows * s->c.cols, sizeof *sums.y)};
-    assert(sums.tile && sums.scale && sums.y);
-    return sums;
-}
-
-static void free_sums(const struct sums *s)
-{
-    free(s->tile);
-    free(s->scale);
-    free(s->y);
-}
-
 static uint64_t golden_job(const struct parts *s, const struct sq_group *in, int32_t *out)
 {
     const size_t pes = (size_t)s->c.rows * s->c.cols, words = pes / s->c.port_len;
     const size_t word_len = s->c.port_len + SQ_ENGINE_WORD_FIELDS;
     const uint32_t beats = (uint32_t)in->record[BEATS], groups = (uint32_t)in->record[GROUPS];
     const uint32_t tiles = (uint32_t)in->record[TILES];
-    const struct sums sums = alloc_sums(s);
+    const struct sq_engine_sums sums = sq_engine_sums(&s->c);
     int32_t error = 0;
     for (uint32_t g = 0; g < groups * tiles; g++) {
         const int32_t *const first = in->record + (size_t)g * beats * s->len;
@@ -190,7 +167,7 @@ static uint64_t golden_job(const struct parts *s, const struct sq_group *in, int
             out += word_len *
                    sq_engine_end(&s->c, sums.scale, sums.y, g + 1 == groups * tiles, error, out);
     }
-    free_sums(&sums);
+    sq_engine_sums_free(&sums);
     return tiles * words;
 }
 
@@ -227,7 +204,7 @@ static void draw_tile(const struct parts *s, struct sq_rng *rng, enum sq_stimulu
                       int32_t *scales)
 {
     const size_t pes = (size_t)s->c.rows * s->c.cols;
-    const struct sums sums = alloc_sums(s);
+    const struct sq_engine_sums sums = sq_engine_sums(&s->c);
     for (uint32_t g = 0; g < groups; g++, operands += beats * s->len, scales += s->len) {
         for (uint32_t b = 0; b < beats; b++)
             draw_beat(s, rng, kind, operands + b * s->len);
@@ -238,7 +215,7 @@ static void draw_tile(const struct parts *s, struct sq_rng *rng, enum sq_stimulu
         sq_output_add(&s->c, sums.tile, sums.tile + pes, sums.scale, sums.y);
         memcpy(scales + s->scale, sums.scale + 1, (s->len - s->scale) * sizeof *scales);
     }
-    free_sums(&sums);
+    sq_engine_sums_free(&sums);
 }
 
 // One thing wrong, of the kind: a mask bit, a nibble or a mask code; a code; a scale. False where
@@ -315,7 +292,7 @@ static enum sq_status draw_ends(const struct parts *s, struct sq_case *c, struct
         c->n_beats += beats[g];
     }
     const enum sq_status status = sq_case_alloc(c, err);
-    const struct sums sums = alloc_sums(s);
+    const struct sq_engine_sums sums = sq_engine_sums(&s->c);
     int32_t *record = c->beats;
     for (size_t g = 0; g < c->n_groups && status == SQ_OK; g++) { // signs alternate
         const int32_t *const last = array.beats + ((g % 2 + 1) * all - 1) * s->array_len;
@@ -328,7 +305,7 @@ static enum sq_status draw_ends(const struct parts *s, struct sq_case *c, struct
         for (uint32_t b = 0; b < beats[g]; b++, record += s->len)
             memcpy(record + JOB_FIELDS, last + 1, (s->array_len - 1) * sizeof *record);
     }
-    free_sums(&sums);
+    sq_engine_sums_free(&sums);
     sq_case_free(&array);
     return status;
 }

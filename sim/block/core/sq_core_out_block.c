@@ -128,9 +128,10 @@ enum sq_status sq_core_out_case(struct sq_case *c, const struct sq_case *core, u
 // outputs so far.
 struct sums {
     struct sq_group job;
-    int32_t *beats, *tile; // tile: both planes, error
-    double *exact;         // IsFp: both planes
-    float *p, *y;          // p: both planes, rounded
+    int32_t *beats;
+    double *exact; // IsFp: both planes
+    float *p;      // both planes, rounded
+    struct sq_engine_sums of;
 };
 
 static uint32_t stored(const struct sq_group *in, unsigned stream)
@@ -139,31 +140,32 @@ static uint32_t stored(const struct sq_group *in, unsigned stream)
     return wrap > 0 && len > wrap ? wrap : len;
 }
 
+static void free_sums(const struct sums *s)
+{
+    free(s->beats);
+    free(s->exact);
+    free(s->p);
+    sq_engine_sums_free(&s->of);
+}
+
 static struct sums alloc_sums(const unsigned *v, const struct sq_group *in)
 {
     const struct sq_output_config c = config_of(v);
     const size_t pes = (size_t)c.rows * c.cols;
     const size_t lo = stored(in, LO), hi = stored(in, HI), n = lo > hi ? lo : hi;
     const struct sums s = {.beats = malloc(n * at_last(v) * sizeof *s.beats),
-                           .tile = malloc((2 * pes + 1) * sizeof *s.tile),
                            .exact = malloc(2 * pes * sizeof *s.exact),
                            .p = malloc(2 * pes * sizeof *s.p),
-                           .y = calloc(pes, sizeof *s.y),
+                           .of = sq_engine_sums(&c),
                            .job = {.len = in->len, .wrap = in->wrap}};
-    assert(s.beats && s.tile && s.exact && s.p && s.y);
+    if (!s.beats || !s.exact || !s.p) {
+        free_sums(&s);
+        abort();
+    }
     for (size_t i = 0; i < n; i++)
         memcpy(s.beats + i * at_last(v), in->record + i * record_len(v),
                at_last(v) * sizeof *s.beats);
     return s;
-}
-
-static void free_sums(const struct sums *s)
-{
-    free(s->beats);
-    free(s->tile);
-    free(s->exact);
-    free(s->p);
-    free(s->y);
 }
 
 // Whether a mask of the scale group is malformed.
@@ -178,11 +180,11 @@ static bool sum_group(const unsigned *v, struct sums *s, uint32_t g)
             s->p[i] = (float)s->exact[i];
         return is_malformed;
     }
-    memset(s->tile, 0, (2 * pes + 1) * sizeof *s->tile);
-    (void)sq_core_block.golden(v, &s->job, s->tile);
+    memset(s->of.tile, 0, (2 * pes + 1) * sizeof *s->of.tile);
+    (void)sq_core_block.golden(v, &s->job, s->of.tile);
     for (size_t i = 0; i < 2 * pes; i++)
-        s->p[i] = sq_combine_sum(SQ_COMBINE_TWO, s->tile[i]);
-    return s->tile[2 * pes];
+        s->p[i] = sq_combine_sum(SQ_COMBINE_TWO, s->of.tile[i]);
+    return s->of.tile[2 * pes];
 }
 
 // Scales of the job at `record`; tiles of outputs are of one or several scale groups.
@@ -202,10 +204,10 @@ static void draw_scales(const struct sq_case *c, size_t job, struct sq_rng *rng,
         if (without < 2)
             sq_output_drop_plane(&config, without, scale);
         (void)sum_group(v, &s, g);
-        sq_output_aim_sums(&config, rng, s.p, s.p + pes, s.y, scale);
-        sq_output_add_sums(&config, s.p, s.p + pes, scale, s.y);
+        sq_output_aim_sums(&config, rng, s.p, s.p + pes, s.of.y, scale);
+        sq_output_add_sums(&config, s.p, s.p + pes, scale, s.of.y);
         if (is_last)
-            memset(s.y, 0, pes * sizeof *s.y);
+            memset(s.of.y, 0, pes * sizeof *s.of.y);
     }
     free_sums(&s);
 }
@@ -502,12 +504,12 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     for (uint32_t g = 0; g < in->len[SCALE]; g++) {
         const int32_t *const scale = in->record + g * record_len(v) + at_last(v);
         error |= sum_group(v, &s, g) << SQ_SCALED_ERROR_MASK;
-        sq_output_add_sums(&c, s.p, s.p + pes, scale, s.y);
+        sq_output_add_sums(&c, s.p, s.p + pes, scale, s.of.y);
         error |= (group_has_illegal(v, in, ACT, g) || group_has_illegal(v, in, HI, g))
                  << SQ_SCALED_ERROR_CODE;
         error |= sq_engine_wrong_scale(&c, scale + 1, scale[0]) << SQ_SCALED_ERROR_SCALE;
         if (scale[0])
-            n_out += sq_engine_end(&c, scale, s.y, g + 1 == in->len[SCALE], error,
+            n_out += sq_engine_end(&c, scale, s.of.y, g + 1 == in->len[SCALE], error,
                                    out + n_out * (c.port_len + SQ_ENGINE_WORD_FIELDS));
     }
     free_sums(&s);

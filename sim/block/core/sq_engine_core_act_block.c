@@ -133,56 +133,34 @@ static int32_t error_of(const struct parts *s, const int32_t *record, uint32_t g
                << SQ_SCALED_ERROR_SCALE;
 }
 
-// The sums of a tile and of its outputs so far; a beat of scales with `last` in front.
-struct results {
-    int32_t *sums, *lo, *hi, *scale;
-    float *y;
-};
-
-static struct results results_of(const struct parts *s, const int32_t *record, const uint32_t *len)
+static void take_sums(const struct parts *s, const int32_t *sums, uint32_t g, int32_t *tile)
 {
     const size_t pes = (size_t)s->c.rows * s->c.cols;
-    const struct results w = {.sums = sums_of(s, record, len),
-                              .lo = calloc(2 * pes, sizeof *w.lo),
-                              .scale = calloc(sq_output_scale_len(&s->c), sizeof *w.scale),
-                              .y = calloc(pes, sizeof *w.y)};
-    assert(w.lo && w.scale && w.y);
-    return (struct results){w.sums, w.lo, w.lo + pes, w.scale, w.y};
-}
-
-static void free_results(const struct results *w)
-{
-    free(w->sums);
-    free(w->lo);
-    free(w->scale);
-    free(w->y);
-}
-
-static void take_sums(const struct parts *s, struct results *w, uint32_t g)
-{
-    const size_t pes = (size_t)s->c.rows * s->c.cols;
-    turn(s, w->sums + g * 2 * pes, w->lo);
-    turn(s, w->sums + (g * 2 + 1) * pes, w->hi);
+    turn(s, sums + g * 2 * pes, tile);
+    turn(s, sums + (g * 2 + 1) * pes, tile + pes);
 }
 
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
 {
     const struct parts s = parts_of(v);
     const uint32_t groups = field(in->record, GROUPS), sums = field(in->record, SUMS);
-    struct results w = results_of(&s, in->record, in->len);
+    const size_t pes = (size_t)s.c.rows * s.c.cols;
+    int32_t *const all = sums_of(&s, in->record, in->len);
+    const struct sq_engine_sums w = sq_engine_sums(&s.c);
     uint64_t words = 0;
     int32_t error = 0;
     for (uint32_t g = 0; g < sums; g++) {
-        take_sums(&s, &w, g);
+        take_sums(&s, all, g, w.tile);
         w.scale[0] = (g + 1) % groups == 0;
         memcpy(w.scale + 1, in->record + g * s.len + s.scale, (s.len - s.scale) * sizeof *w.scale);
         error |= error_of(&s, in->record, g);
-        sq_output_add(&s.c, w.lo, w.hi, w.scale, w.y);
+        sq_output_add(&s.c, w.tile, w.tile + pes, w.scale, w.y);
         if (w.scale[0])
             words += sq_engine_end(&s.c, w.scale, w.y, g + 1 == sums, error,
                                    out + words * (s.c.port_len + SQ_ENGINE_WORD_FIELDS));
     }
-    free_results(&w);
+    free(all);
+    sq_engine_sums_free(&w);
     return words;
 }
 
@@ -216,18 +194,21 @@ static void draw_operands(const struct parts *s, struct sq_rng *rng, enum sq_sti
                 step[at] = sq_draw_bits(rng, s->v[WEIGHT_W], false);
         }
     }
-    struct results w = results_of(s, record, len);
+    const size_t pes = (size_t)s->c.rows * s->c.cols;
+    int32_t *const all = sums_of(s, record, len);
+    const struct sq_engine_sums w = sq_engine_sums(&s->c);
     for (uint32_t g = 0; g < len[SCALE]; g++) {
-        take_sums(s, &w, g);
+        take_sums(s, all, g, w.tile);
         sq_output_draw_scale(&s->c, rng, kind, (g + 1) % field(record, GROUPS) == 0, w.scale);
         if (!is_plain)
-            sq_output_aim_scale(&s->c, rng, w.lo, w.hi, w.y, w.scale);
-        sq_output_add(&s->c, w.lo, w.hi, w.scale, w.y);
+            sq_output_aim_scale(&s->c, rng, w.tile, w.tile + pes, w.y, w.scale);
+        sq_output_add(&s->c, w.tile, w.tile + pes, w.scale, w.y);
         if (w.scale[0])
-            memset(w.y, 0, (size_t)s->c.rows * s->c.cols * sizeof *w.y);
+            memset(w.y, 0, pes * sizeof *w.y);
         memcpy(record + g * s->len + s->scale, w.scale + 1, (s->len - s->scale) * sizeof *record);
     }
-    free_results(&w);
+    free(all);
+    sq_engine_sums_free(&w);
 }
 
 enum wrong { WRONG_ACT, WRONG_WEIGHT, WRONG_SCALE, N_WRONG };

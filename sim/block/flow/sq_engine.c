@@ -2,6 +2,7 @@
 // Checks scales and forms words of outputs of an engine (sq_engine.h).
 #include "sim/block/flow/sq_engine.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void sq_engine_word_fields(struct sq_field *field)
@@ -34,4 +35,24 @@ size_t sq_engine_end(const struct sq_output_config *c, const int32_t *scale, flo
         to[len + 1] = error;
     }
     return words;
+}
+
+void sq_engine_sums_free(const struct sq_engine_sums *s)
+{
+    free(s->tile);
+    free(s->scale);
+    free(s->y);
+}
+
+struct sq_engine_sums sq_engine_sums(const struct sq_output_config *c)
+{
+    const size_t pes = (size_t)c->rows * c->cols;
+    const struct sq_engine_sums s = {calloc(2 * pes + 1, sizeof *s.tile),
+                                     calloc(sq_output_scale_len(c), sizeof *s.scale),
+                                     calloc(pes, sizeof *s.y)};
+    if (!s.tile || !s.scale || !s.y) {
+        sq_engine_sums_free(&s);
+        abort();
+    }
+    return s;
 }

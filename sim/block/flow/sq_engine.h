@@ -27,6 +27,15 @@ bool sq_engine_wrong_scale(const struct sq_output_config *c, const int32_t *scal
 size_t sq_engine_end(const struct sq_output_config *c, const int32_t *scale, float *y,
                      bool ends_job, int32_t error, int32_t *out);
 
+// The sums of a scale group as a golden product has them, both planes and whether a mask is malformed: tile [2 * rows *
+// cols + 1]; scales with `last` in front; the outputs so far. Zeros at first; ends the process where memory does.
+struct sq_engine_sums {
+    int32_t *tile, *scale;
+    float *y;
+};
+struct sq_engine_sums sq_engine_sums(const struct sq_output_config *c);
+void sq_engine_sums_free(const struct sq_engine_sums *s);
+
 // Engines whose operands are found by indices have one more kind.
 enum { SQ_ENGINE_ERROR_INDEX = SQ_SCALED_ERRORS, SQ_ENGINE_INDEX_ERRORS };
 

@@ -79,18 +79,18 @@ static void ports(const unsigned *v, struct sq_ports *p)
     p->stream[0].n_fields = p->n_in;
 }
 
-// A side whose codes, scales, places and bits beside them are those fields.
+// Where a field begins.
+static int at(const struct sq_ports *p, size_t f)
+{
+    return (int)sq_field_offset(p->in, f);
+}
+
 static struct sq_es_side side_of(const unsigned *v, const struct sq_ports *p, bool is_act)
 {
-    const size_t field[] = {is_act ? 1 : 5, is_act ? 4 : 6, is_act ? 7 : 8,
-                            p->n_in - 1 - (is_act && sub_bits(v, false) > 0)};
-    const unsigned blocks = blocks_of(v);
     const bool has_high = is_act && v[HIGH_PER_BANK] > 0;
-    int at[SQ_LEN(field)];
-    for (size_t i = 0; i < SQ_LEN(field); i++)
-        at[i] = (int)sq_field_offset(p->in, field[i]);
-    return (struct sq_es_side){.lines = v[is_act ? ROWS : COLS] * blocks,
-                               .per_line = blocks,
+    const size_t sub = p->n_in - 1 - (is_act && sub_bits(v, false) > 0);
+    return (struct sq_es_side){.lines = v[is_act ? ROWS : COLS] * blocks_of(v),
+                               .per_line = blocks_of(v),
                                .bank = v[BANK_LEN],
                                .k = has_high ? v[HIGH_PER_BANK] : 0,
                                .high_kind = v[OWN_HIGH] ? SQ_SCALED_OWN : SQ_SCALED_SPLIT,
@@ -98,14 +98,13 @@ static struct sq_es_side side_of(const unsigned *v, const struct sq_ports *p, bo
                                .scale_kind = v[is_act ? ACT_SCALE : WEIGHT_SCALE],
                                .words = v + SQ_PARAMS_MAX,
                                .x = SQ_ES_NONE,
-                               .code = at[0],
-                               .high = has_high ? (int)sq_field_offset(p->in, 2) : SQ_ES_NONE,
-                               .mask = has_high && !v[OWN_HIGH] ? (int)sq_field_offset(p->in, 3)
-                                                                : SQ_ES_NONE,
-                               .scale = at[1],
+                               .code = at(p, is_act ? 1 : 5),
+                               .high = has_high ? at(p, 2) : SQ_ES_NONE,
+                               .mask = has_high && !v[OWN_HIGH] ? at(p, 3) : SQ_ES_NONE,
+                               .scale = at(p, is_act ? 4 : 6),
                                .high_scale = SQ_ES_NONE,
-                               .place = has_place(v) ? at[2] : SQ_ES_NONE,
-                               .sub = sub_bits(v, is_act) > 0 ? at[3] : SQ_ES_NONE};
+                               .place = has_place(v) ? at(p, is_act ? 7 : 8) : SQ_ES_NONE,
+                               .sub = sub_bits(v, is_act) > 0 ? at(p, sub) : SQ_ES_NONE};
 }
 
 static struct sq_es_layout layout_of(const unsigned *v, struct sq_ports *p)
