@@ -16,17 +16,11 @@ enum {
 };
 static const char doc[] =
     "Evaluates MODEL, a Hugging Face directory or a GGUF file of a Llama-type model, with every "
-    "linear layer of "
-    "its decoder computed in the integers of a format, and prints loss (nats per predicted "
-    "token), "
-    "perplexity, and each layer's relative output error, SQNR, stored bits and mask recall; beside "
-    "them the model as it is over the same tokens: difference of loss, KL, top-1 agreement, with "
-    "95 % intervals by a bootstrap over sequences: none of one sequence, and a note where there "
-    "are "
-    "less than 16. "
-    "Default: the "
-    "embedded "
-    "traces/tiny-llama.\v"
+    "linear layer of its decoder computed in the integers of a format, and prints loss (nats per "
+    "predicted token), perplexity, and each layer's relative output error, SQNR, stored bits and "
+    "mask recall; beside them the model as it is over the same tokens: difference of loss, KL, "
+    "top-1 agreement, with 95 % intervals by a bootstrap over sequences: none of one sequence, "
+    "and a note where there are less than 16. Default: the embedded traces/tiny-llama.\v"
     "Examples:\n"
     "  sqsim eval --format dense --weight-bits 16 --act-bits 16    the model as it is\n"
     "  sqsim eval --bank 16 --sparsity 0.875 --act-bits 4\n"
@@ -98,9 +92,7 @@ static enum sq_status set_softmax(void *context, const struct sq_cli_row *row, c
     if (text[0] < '0' || text[0] > '9' || *end || lanes < 1 || lanes > SQ_VECTOR_LANES_MAX ||
         (lanes & (lanes - 1)) != 0)
         return SQ_FAIL(err, SQ_ERR_ARG,
-                       "--softmax = %.40s, need 1, 2, 4, 8, 16, 32 or 64 lanes, "
-                       "or attend",
-                       text);
+                       "--softmax = %.40s, need 1, 2, 4, 8, 16, 32 or 64 lanes, or attend", text);
     in->format[in->n_formats - 1].softmax_lanes = (unsigned)lanes;
     return SQ_OK;
 }
@@ -170,9 +162,9 @@ static const struct sq_cli_row rows[] = {
                 "the first N sequences of the token file only"),
     SQ_CLI_UINT("calib-sequences", "N", 1, INT32_MAX, AT(n_calib_sequences),
                 "the first N sequences of the calibration tokens only"),
-    SQ_CLI_FLAG("sequential", AT(is_sequential),
-                "calibrate each layer behind the encoded ones before it, not on the model as it "
-                "is"),
+    SQ_CLI_FLAG(
+        "sequential", AT(is_sequential),
+        "calibrate each layer behind the encoded ones before it, not on the model as it is"),
     SQ_CLI_FORMATS(SQ_IN_EVAL, AT(options)),
     SQ_CLI_PART(sq_cli_text_rows, AT(source)),
     SQ_CLI_FLAG("summary", AT(is_summary),

@@ -80,9 +80,8 @@ static const struct sq_cli_row rows[] = {
         "check", "FILE", AT(check),
         "the memory from --base on after the run, of one layer or a ring: are these its outputs?"),
     SQ_CLI_FLAG("ring", AT(is_ring),
-                "all layers in one image, ring.bin, that the chip runs as one ring of descriptors; "
-                "ring.json "
-                "says what to write into RING_BASE, RING_SIZE and TAIL"),
+                "all layers in one image, ring.bin, that the chip runs as one ring of "
+                "descriptors; ring.json says what to write into RING_BASE, RING_SIZE and TAIL"),
     SQ_CLI_WORD("encode", "FROM", sq_program_source_names, AT(encode),
                 "--ring: the chip makes the activations by descriptors of kind encode, which "
                 "stand in the ring, as `cosim --encode` says",

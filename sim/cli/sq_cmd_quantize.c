@@ -90,19 +90,16 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_END};
 
 static const char doc[] =
-    "Encodes every linear layer of MODEL in a format and prints stored "
-    "bits per weight and SQNR. MODEL is a Hugging Face directory (config.json, model.safetensors "
-    "or "
-    "shards), a GGUF file, or one .safetensors file, whose 2-D float tensors are taken; default: "
-    "the embedded traces/tiny-llama. The codes of a MODEL that another program quantized are taken "
-    "as "
-    "they are, unless --format says what their values become. With --vectors: the golden model of "
-    "a block-scaled format "
-    "(SPEC Q) as cases for those who build a unit for it: every element code, ties and the numbers "
-    "beside them, masks, scales with their edge cases, codes of blocks, exact sums, scaled sums, "
-    "accumulation; options that do not touch a block have no effect. With --check the rules go in "
-    "this order, and the first broken one is named with its first case; exit 1 where one is broken "
-    "or not answered.\v"
+    "Encodes every linear layer of MODEL in a format and prints stored bits per weight and SQNR. "
+    "MODEL is a Hugging Face directory (config.json, model.safetensors or shards), a GGUF file, "
+    "or one .safetensors file, whose 2-D float tensors are taken; default: the embedded "
+    "traces/tiny-llama. The codes of a MODEL that another program quantized are taken as they "
+    "are, unless --format says what their values become. With --vectors: the golden model of a "
+    "block-scaled format (SPEC Q) as cases for those who build a unit for it: every element code, "
+    "ties and the numbers beside them, masks, scales with their edge cases, codes of blocks, "
+    "exact sums, scaled sums, accumulation; options that do not touch a block have no effect. "
+    "With --check the rules go in this order, and the first broken one is named with its first "
+    "case; exit 1 where one is broken or not answered.\v"
     "Examples:\n"
     "  sqsim quantize\n"
     "  sqsim quantize ~/models/Llama-3.2-1B -o llama.sq.safetensors\n"
@@ -439,9 +436,8 @@ static enum sq_status write_foreign(const struct work *work, struct sq_error *er
     if (written.n_rounded == 0)
         return SQ_OK;
     fprintf(stderr,
-            "sqsim quantize: note: %zu scales above the blocks are one unit in the last place off: "
-            "no number of "
-            "binary32 has them as its reciprocal\n",
+            "sqsim quantize: note: %zu scales above the blocks are one unit in the last place "
+            "off: no number of binary32 has them as its reciprocal\n",
             written.n_rounded);
     return SQ_OK;
 }
@@ -559,13 +555,11 @@ static enum sq_status take_own(struct arguments *in, struct sq_error *err)
     const enum sq_status status =
         in->file.n_as_stored ? SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                                        "--output: %zu of %zu layers are in no format of ours "
-                                       "(%.150s); need --format, which "
-                                       "encodes their values again",
+                                       "(%.150s); need --format, which encodes their values again",
                                        in->file.n_as_stored, in->file.ck.n_layers, in->file.why)
                              : SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                                        "--output: layers of %.60s are of another kind than the "
-                                       "first; need --format, which "
-                                       "encodes their values again",
+                                       "first; need --format, which encodes their values again",
                                        in->r.rule[0].pattern);
     sq_layer_file_close(&in->file);
     return status;

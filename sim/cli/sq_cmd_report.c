@@ -34,12 +34,11 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_END};
 static const char doc[] =
     "Shows what a sweep found: Pareto fronts, bank against sparsity, where the cycles go, of each "
-    "workload (with its context and batch) and machine by itself. Prints a summary; -o also writes "
-    "one self-contained HTML page "
-    "(no network) with CSV and JSON beside it. Points that the specification, as it was last run, "
-    "no longer has are left out of all of them, and counted. With --changes: points that only one "
-    "of two databases has, and for every measure how many points differ and where most; exit "
-    "status 0: no difference, 1: some.\v"
+    "workload (with its context and batch) and machine by itself. Prints a summary; -o also "
+    "writes one self-contained HTML page (no network) with CSV and JSON beside it. Points that "
+    "the specification, as it was last run, no longer has are left out of all of them, and "
+    "counted. With --changes: points that only one of two databases has, and for every measure "
+    "how many points differ and where most; exit status 0: no difference, 1: some.\v"
     "Examples:\n"
     "  sqsim report --db grid.db\n"
     "  sqsim report --db grid.db -o report\n"

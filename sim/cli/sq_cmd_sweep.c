@@ -99,8 +99,7 @@ static const struct sq_cli_row rows[] = {
                 .mode = MERGE),
     SQ_CLI_FLAG("dry-run", AT(is_dry_run),
                 "check SPEC, list what is no legal format or core, count the points and those "
-                "already in --db; "
-                "compute nothing"),
+                "already in --db; compute nothing"),
     SQ_CLI_FLAG("measures", AT(is_measures), "list the measures that SPEC may name",
                 .mode = MEASURES),
     SQ_SWEEP_PRICES(AT(prices)),

@@ -126,8 +126,7 @@ static enum sq_status open_joules(struct sq_sweep_inputs *in, struct sq_error *e
     const struct sq_sweep_options *o = in->options;
     if (!o->energy)
         return SQ_FAIL(err, SQ_ERR_ARG,
-                       "energy_per_token needs --energy, joules of `sqsim energy "
-                       "--layer --json`");
+                       "energy_per_token needs --energy, joules of `sqsim energy --layer --json`");
     SQ_TRY(sq_digest_add_file(&in->prices, o->energy, err));
     SQ_TRY(sq_digest_add_file(&in->prices, o->memory, err));
     if (o->dram)

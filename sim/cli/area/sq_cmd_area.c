@@ -49,9 +49,8 @@ static const char doc[] =
     "NAND2 equivalents, cells, longest path, and area per weight and cycle. Results are cached "
     "under build/synth. Without --block: the whole table, with gathers for banks 4 to 128 at a "
     "quarter high codes, and TopK. The core is built with 2x2 PEs unless --rows and --cols say "
-    "otherwise; "
-    "both gathers are built unless --gather names one (a core: the crossbar). --group does not "
-    "change the hardware.\v"
+    "otherwise; both gathers are built unless --gather names one (a core: the crossbar). --group "
+    "does not change the hardware.\v"
     "Examples:\n"
     "  sqsim area --jobs 2\n"
     "  sqsim area --block gather --bank 64 --sparsity 0.875 --gather log\n"
@@ -177,8 +176,7 @@ static const struct sq_cli_row rows[] = {
         "of --block top: memories of the library, the Liberty files of this folder (IHP SG13G2)",
         .usual = "flip-flops"),
     SQ_CLI_FLAG("list", AT(is_list),
-                "list the names that --block takes, by group; with --json one "
-                "object for each",
+                "list the names that --block takes, by group; with --json one object for each",
                 .mode = LIST),
     SQ_CLI_TEXT("liberty", "FILE", AT(liberty), "standard cells, plain or .gz",
                 .usual = "qflow-tech-osu018"),

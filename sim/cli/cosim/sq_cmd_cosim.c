@@ -15,19 +15,16 @@
 
 static const char doc[] =
     "Runs the RTL, compiled by Verilator, in lock step with the cycle model: every handshake "
-    "signal and every cause counter of every cycle, "
-    "every accumulator tile against the golden model, no assertion may fail. Any difference is "
-    "printed with its operands and the command that repeats it, "
-    "shrunk to a small case, and left as an FST window with a GTKWave save file; exit status 1. "
-    "With core options or those of the banks of sq_w "
-    "the one point they describe replaces the table; for other blocks they replace the sizes of a "
-    "point. With --layers, each layer is encoded as eval "
-    "does it, and the blocks that decode and multiply it get its codes, masks and indices, and "
-    "the activations that it sees, while all streams stall at random and a reset comes twice on "
-    "the "
-    "way. TRACE is what a CUDA kernel left (make "
-    "gpu-measure): its operands go through every block that takes them, or with --block top "
-    "through the chip, and what the blocks compute must be what the kernel computed.\v"
+    "signal and every cause counter of every cycle, every accumulator tile against the golden "
+    "model, no assertion may fail. Any difference is printed with its operands and the command "
+    "that repeats it, shrunk to a small case, and left as an FST window with a GTKWave save file; "
+    "exit status 1. With core options or those of the banks of sq_w the one point they describe "
+    "replaces the table; for other blocks they replace the sizes of a point. With --layers, each "
+    "layer is encoded as eval does it, and the blocks that decode and multiply it get its codes, "
+    "masks and indices, and the activations that it sees, while all streams stall at random and a "
+    "reset comes twice on the way. TRACE is what a CUDA kernel left (make gpu-measure): its "
+    "operands go through every block that takes them, or with --block top through the chip, and "
+    "what the blocks compute must be what the kernel computed.\v"
     "Examples:\n"
     "  sqsim cosim --cases 200 --point quick\n"
     "  sqsim cosim --bank 64 --sparsity 0.875 --rows 4 --cols 4 --gather log --cases 100\n"
@@ -89,10 +86,10 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_UINT("seed", "S", 0, UINT64_MAX, AT(seed), "seed of all random choices"),
     SQ_CLI_TEXT("point", "P", LIST(wanted, n_wanted), "a point of the table, `quick` or `all`",
                 .usual = "all"),
-    SQ_CLI_TEXT("parameter", "NAME=N", LIST(parameter, n_parameters),
-                "a size of the block by its name in the RTL (Lanes=4), in place of that of the "
-                "point. --rows, --cols, --bank, --sparsity and the like are short for some of "
-                "them"),
+    SQ_CLI_TEXT(
+        "parameter", "NAME=N", LIST(parameter, n_parameters),
+        "a size of the block by its name in the RTL (Lanes=4), in place of that of the "
+        "point. --rows, --cols, --bank, --sparsity and the like are short for some of them"),
     SQ_CLI_FLAG("list", AT(is_list),
                 "print the table of points and stop; with --json also of all blocks"),
     SQ_CLI_FLAG("netlist", AT(is_netlist), "simulate the Yosys netlist of each point, not the RTL"),
@@ -145,8 +142,7 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_TEXT("output", "DIR", AT(output), "where a failing case leaves its waveform",
                 .letter = 'o', .usual = "build/cosim", .is_output = true),
     SQ_CLI_TEXT("waves", "DIR", AT(waves),
-                "leave a waveform of case 0 of the first point there, whatever it shows, and "
-                "stop",
+                "leave a waveform of case 0 of the first point there, whatever it shows, and stop",
                 .is_output = true),
     SQ_CLI_TEXT("coverage", "DIR", AT(coverage),
                 "compile with line and toggle counters; each point leaves DIR/<point>.dat for "
@@ -193,9 +189,7 @@ static enum sq_status check_chip(const struct sq_cosim_args *in)
     for (size_t i = 0; i < SQ_LEN(of_core) && is_chip; i++)
         if (of_core[i] && in->core.is_given[i])
             return SQ_FAIL(in->err, SQ_ERR_ARG,
-                           "--%s has no use on the chip, which has --rows and "
-                           "--cols",
-                           of_core[i]);
+                           "--%s has no use on the chip, which has --rows and --cols", of_core[i]);
     if (in->machine && (in->depth > 0 || in->core.given))
         return SQ_FAIL(in->err, SQ_ERR_ARG, "--machine with --%s, which it says itself",
                        in->depth > 0 ? "depth" : "rows or --cols");
@@ -251,9 +245,7 @@ static enum sq_status check_modes(const struct sq_cosim_args *in)
                            in->wanted[i]);
     if (in->is_model && in->n_wanted > 0)
         return SQ_FAIL(in->err, SQ_ERR_ARG,
-                       "--point = %s with --layers, which have points of "
-                       "their own",
-                       in->wanted[0]);
+                       "--point = %s with --layers, which have points of their own", in->wanted[0]);
     const char *of_layers = in->layer     ? "--layer"
                             : in->calib   ? "--calib"
                             : in->weights ? "--weights"

@@ -318,8 +318,7 @@ static void print_json_sum(const struct run *r, const struct result *sum, double
 static void print_plan(const struct sq_mapping *p)
 {
     printf("    plan  cores %ux%ux%u (rows x columns x K)  blocks %llux%llux%llu of %llux%llu "
-           "outputs, "
-           "%llu of K  %s outside%s%s\n",
+           "outputs, %llu of K  %s outside%s%s\n",
            p->cores_m, p->cores_n, p->cores_k, (unsigned long long)p->count_m,
            (unsigned long long)p->count_n, (unsigned long long)p->count_k,
            (unsigned long long)p->block_m, (unsigned long long)p->block_n,

@@ -241,16 +241,14 @@ static void print_head(const struct sq_run_one *r)
     recipe_text(&in->recipe, format);
     recipe_text(&r->cache, cache);
     printf("%s on machine %s: %u core%s of %ux%u PEs, L=%u, H=%u, %u vector lanes each, at %g GHz, "
-           "DRAM "
-           "%g GB/s; %s\n",
+           "DRAM %g GB/s; %s\n",
            sq_cli_text(r->name), sq_cli_text(m->name), m->cores, m->cores > 1 ? "s" : "",
            m->core.rows, m->core.cols, in->fair ? r->fair.pe.low_lanes : m->core.low_lanes,
            in->fair ? r->fair.pe.high_lanes : m->core.high_lanes, m->vector_lanes,
            m->clock_hz * 1e-9, m->dram_bytes_per_s * 1e-9, format);
     if (in->fair == SQ_FAIR_NONE)
         printf("PEs as the machine has them, re-partitioned for the format: not of one area with "
-               "other "
-               "formats (--fair area)\n");
+               "other formats (--fair area)\n");
     sq_run_fair_text(in, &r->fair);
     printf("KV cache: %s, %.4f stored bits an element, on the same multipliers\n",
            sq_recipe_is_reference(&r->cache) ? "16 bits" : cache,
