@@ -124,16 +124,16 @@ BROWSER := $(shell command -v chromium || command -v chromium-browser)
 sweep: $(BUILD)/sqsim
 	$(Q)mkdir -p reports/sweep
 	$(Q)$< sweep sim/sweeps/paper_grid.yaml --db build/sweep.db --jobs $(JOBS) -o $(SWEEP).csv
-	$(Q)$< report --db build/sweep.db --sweep paper_grid -o build/report > $(SWEEP).txt
+	$(Q)$< report --db build/sweep.db --sweep paper_grid -o build/report > build/paper_grid.txt
 	$(Q)$(GNUPLOT) -e "csv='$(SWEEP).csv'; svg='build/paper_grid.svg'" sim/sweeps/paper_grid.gp
-	$(Q){ sed -n '1s/^# \(.*\)/<!-- \1 -->/p' $(SWEEP).txt; sed 1d build/paper_grid.svg; } > $(SWEEP).svg && reports/svg.sh $(SWEEP).svg
+	$(Q){ sed -n '1s/^# \(.*\)/<!-- \1 -->/p' build/paper_grid.txt; sed 1d build/paper_grid.svg; } > $(SWEEP).svg && reports/svg.sh $(SWEEP).svg
 	$(Q)if [ -n "$(BROWSER)" ]; then \
 	  $(BROWSER) --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1200,1500 \
 	    --screenshot=$(SWEEP).png "file://$(abspath build/report/index.html)#paper_grid" 2> /dev/null; \
 	  else echo "sweep: skipped $(SWEEP).png: no Chromium"; fi
 	$(Q)$< sweep sim/sweeps/act_banks.yaml --db build/sweep.db --jobs $(JOBS) -o reports/sweep/act_banks.csv
 	$(Q)$(GNUPLOT) -e "csv='reports/sweep/act_banks.csv'; svg='reports/sweep/act_banks.svg'" sim/sweeps/act_banks.gp
-	$(Q)echo "$(SWEEP).{csv,txt,svg,png} build/report/index.html"
+	$(Q)echo "$(SWEEP).{csv,svg,png} build/paper_grid.txt build/report/index.html"
 
 # dram-report: what a DRAM that keeps time costs against bandwidth and latency, reports/dram/timing.{csv,md}, and the picture of queues against bursts of the DMA
 .PHONY: dram-report
