@@ -121,7 +121,8 @@ json_t *sq_cli_parameters_json(const struct sq_block *b, const unsigned *value)
     return o;
 }
 
-enum sq_status sq_cli_base(const char *text, uint64_t *base, struct sq_error *err)
+enum sq_status sq_cli_base(void *in, const struct sq_cli_row *row, const char *text,
+                           struct sq_error *err)
 {
     const bool is_hex = text[0] == '0' && text[1] == 'x' && isxdigit((unsigned char)text[2]);
     char *end = NULL;
@@ -131,6 +132,6 @@ enum sq_status sq_cli_base(const char *text, uint64_t *base, struct sq_error *er
         v >= SQ_ADDR_END)
         return SQ_FAIL(err, SQ_ERR_ARG, "--base = %.40s, need a multiple of %d, 0..0x%llx", text,
                        SQ_AXI_PAGE, (unsigned long long)SQ_ADDR_END - SQ_AXI_PAGE);
-    *base = v;
+    *(uint64_t *)((char *)in + row->offset) = v;
     return SQ_OK;
 }

@@ -42,8 +42,9 @@ enum sq_status sq_cli_core_config(const struct sq_cli_core *core, const struct s
                                   struct sq_core_config *config, struct sq_error *err);
 // Keys rows, cols, low_lanes, high_lanes, act_bits, gather.
 json_t *sq_cli_core_json(const struct sq_core_config *config);
-// An address of the chip's memory, the start of a page, in digits or as 0x..; SQ_ERR_ARG for others.
-enum sq_status sq_cli_base(const char *text, uint64_t *base, struct sq_error *err);
+// Sets the uint64_t of a row to an address of the chip's memory, the start of a page, in digits or as 0x..; SQ_ERR_ARG for others.
+enum sq_status sq_cli_base(void *in, const struct sq_cli_row *row, const char *text,
+                           struct sq_error *err);
 // An object of a block's parameters at a point, by their names in the RTL.
 json_t *sq_cli_parameters_json(const struct sq_block *block, const unsigned *value);
 

@@ -40,14 +40,6 @@ struct arguments {
     uint64_t positions;
 };
 
-static enum sq_status set_base(void *context, const struct sq_cli_row *row, const char *text,
-                               struct sq_error *err)
-{
-    struct arguments *const in = context;
-    (void)row;
-    return sq_cli_base(text, &in->chip.base, err);
-}
-
 #define AT(field) SQ_CLI_AT(struct arguments, field)
 #define GIVEN(field) .given = offsetof(struct arguments, field)
 static const struct sq_cli_row rows[] = {
@@ -63,8 +55,9 @@ static const struct sq_cli_row rows[] = {
         "machine", "FILE", AT(machine),
         "the chip of this YAML (sim/machines/chip.yaml), in place of --rows, --cols, --depth",
         .found = SQ_HOME_MACHINE),
-    SQ_CLI_OWN("base", "ADDRESS", set_base,
-               "where the image lies in memory, a multiple of 4096 below 2^48, as 0x80000000 (0)"),
+    SQ_CLI_OWN("base", "ADDRESS", sq_cli_base,
+               "where the image lies in memory, a multiple of 4096 below 2^48, as 0x80000000 (0)",
+               AT(chip.base)),
     SQ_CLI_TEXT("tokens", "FILE", AT(source.tokens), "token file whose first sequences are read",
                 .usual = "the model's tokens_calib.safetensors", .found = ""),
     SQ_CLI_TEXT("calib", "FILE", AT(calib), "where calibrated: calibration tokens",

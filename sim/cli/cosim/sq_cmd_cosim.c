@@ -63,14 +63,6 @@ static enum sq_status set_block(void *context, const struct sq_cli_row *row, con
 #define AT(field) SQ_CLI_AT(struct sq_cosim_args, field)
 #define LIST(field, n) SQ_CLI_LIST_AT(struct sq_cosim_args, field, n)
 
-static enum sq_status set_base(void *context, const struct sq_cli_row *row, const char *text,
-                               struct sq_error *err)
-{
-    struct sq_cosim_args *const in = context;
-    (void)row;
-    return sq_cli_base(text, &in->base, err);
-}
-
 static const struct sq_cli_row rows[] = {
     SQ_CLI_OWN("block", "B", set_block,
                "core, gather, topk, meta24, array, array_static, ... or all", .usual = "core"),
@@ -136,9 +128,10 @@ static const struct sq_cli_row rows[] = {
                 "the same: the chip of this YAML (sim/machines/chip.yaml), so that with "
                 "--free-streams `chip_cycles` are those that `run --machine` has",
                 .found = SQ_HOME_MACHINE),
-    SQ_CLI_OWN("base", "ADDRESS", set_base,
+    SQ_CLI_OWN("base", "ADDRESS", sq_cli_base,
                "the same: where its images, or the ring, begin in memory, a multiple of 4096 below "
-               "2^48 (0)"),
+               "2^48 (0)",
+               AT(base)),
     SQ_CLI_TEXT("output", "DIR", AT(output), "where a failing case leaves its waveform",
                 .letter = 'o', .usual = "build/cosim", .is_output = true),
     SQ_CLI_TEXT("waves", "DIR", AT(waves),

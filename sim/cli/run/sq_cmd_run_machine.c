@@ -29,18 +29,25 @@ struct run {
 
 // One GEMM, or the sum of many. A GEMM's counts pass 2^63 nowhere (sq_mapping_make); sums are
 // long double and cannot wrap: exact up to 2^64 where it has as many bits.
+enum { N_SUMS = 9 + SQ_N_STREAMS + 2 * SQ_N_UNIT_CAUSES + SQ_DRAM_CAUSES + 1 };
 struct result {
-    long double macs, compute, dram, bound; // cycles of the bounds
-    long double bus, bursts;                // of a chip: struct sq_mapping_sums
-    long double cycles, nbytes[SQ_N_STREAMS];
-    long double low[SQ_N_UNIT_CAUSES], high[SQ_N_UNIT_CAUSES], index, memory;
-    long double slow;                        // cycles at the slow end of the DRAM's ranges
-    long double dram_clocks[SQ_DRAM_CAUSES]; // of the data buses of one that keeps time
+    union {
+        struct {
+            long double macs, compute, dram, bound; // cycles of the bounds
+            long double bus, bursts;                // of a chip: struct sq_mapping_sums
+            long double cycles, nbytes[SQ_N_STREAMS];
+            long double low[SQ_N_UNIT_CAUSES], high[SQ_N_UNIT_CAUSES], index, memory;
+            long double slow;                        // cycles at the slow end of the DRAM's ranges
+            long double dram_clocks[SQ_DRAM_CAUSES]; // of the data buses of one that keeps time
+        };
+        long double all[N_SUMS];
+    };
     struct sq_mapping_use use;
     double weights, nbits; // stored
     struct sq_machine_energy energy;
 };
 
+static_assert(offsetof(struct result, use) == N_SUMS * sizeof(long double), "all of them");
 struct timed {
     struct result result;
     struct sq_mapping plan;
@@ -117,30 +124,14 @@ static void add_times(struct result *sum, const struct result *x, uint64_t count
 {
     const double n = (double)count;
     sq_machine_energy_add(&sum->energy, &x->energy, count);
-    sum->macs += n * x->macs;
-    sum->compute += n * x->compute;
-    sum->dram += n * x->dram;
-    sum->bus += n * x->bus;
-    sum->bursts += n * x->bursts;
-    sum->bound += n * x->bound;
-    sum->cycles += n * x->cycles;
-    sum->slow += n * x->slow;
-    for (unsigned i = 0; i < SQ_DRAM_CAUSES; i++)
-        sum->dram_clocks[i] += n * x->dram_clocks[i];
-    sum->index += n * x->index;
-    sum->memory += n * x->memory;
+    for (size_t i = 0; i < N_SUMS; i++)
+        sum->all[i] += n * x->all[i];
     sum->use.low_slots += n * x->use.low_slots;
     sum->use.low += n * x->use.low;
     sum->use.high_slots += n * x->use.high_slots;
     sum->use.high += n * x->use.high;
     sum->weights += n * x->weights;
     sum->nbits += n * x->nbits;
-    for (unsigned i = 0; i < SQ_N_STREAMS; i++)
-        sum->nbytes[i] += n * x->nbytes[i];
-    for (unsigned i = 0; i < SQ_N_UNIT_CAUSES; i++) {
-        sum->low[i] += n * x->low[i];
-        sum->high[i] += n * x->high[i];
-    }
 }
 
 static double use_low(const struct result *x)
