@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pipeline of the warpgroup kernels (sm_90a): copies, ring of stages, clusters, the walk over
-// the output. What a step copies and multiplies, and how sums become outputs, is the Product's:
+// the output. Template parameter Product says what a step copies and multiplies, and how sums become
+// outputs:
 //
-//   D[a][b] = sum over K of A[a][K] B[b][K]^T
+//   D[a][b] = sum over k of A[a][k] B[b][k]
 //
 // Two blocks form a cluster and make 256 rows of A x 256 rows of B: 128 rows of A each, the 256
 // rows of B shared, half of them loaded by each block and multicast to both. A block is three
@@ -20,9 +21,9 @@ constexpr int kRowNbytes = 128; // of B in a stage; of A as well, or half of it
 constexpr int kBarrierNbytes = 1024;
 constexpr int kProducerRegisters = 40, kConsumerRegisters = 232;
 
-// The ring behind Product::kStages stages of Product::kStageNbytes bytes: full[s] counts the
-// block's own thread and the bytes of its stage, empty[s] the consumers of both blocks, since a
-// copy of either block writes into both.
+// Shared memory: Product::kStages stages of Product::kStageNbytes bytes, then their barriers. full[s]
+// counts the block's copying thread and the bytes of the stage, empty[s] the consumers of both blocks,
+// since a copy of either block writes into both.
 template <class Product> struct SqRing {
     static constexpr int kNbytes = Product::kStages * Product::kStageNbytes + kBarrierNbytes;
     static_assert(Product::kStageNbytes % 1024 == 0, "the swizzle repeats every 1024 bytes");
@@ -57,8 +58,8 @@ SQ_DEVICE int sq_wgmma_row_a(SqTile tile, int rank) // the block's first row of 
     return (tile.row * kCluster + rank) * kTileA;
 }
 
-// The block's rows of A from element k_a on to the start of the stage, and, for both blocks, its
-// half of the rows of B from element k_b on behind the a_nbytes bytes of A.
+// Copies the block's rows of A, from element k_a on, to the start of the stage, and its half of the
+// rows of B, from element k_b on, to the stages of both blocks, after the a_nbytes bytes of A.
 SQ_DEVICE void sq_wgmma_load(uint8_t *stage, uint64_t *full, const CUtensorMap *a,
                              const CUtensorMap *b, int a_nbytes, int k_a, int k_b, SqTile tile,
                              int rank)
@@ -90,7 +91,7 @@ SQ_DEVICE void sq_wgmma_produce(const typename Product::Args &p, const SqRing<Pr
 
 // ---- consumers ---------------------------------------------------------------------------------
 
-// One thread of the warpgroup tells both blocks that it has read the stage.
+// Two threads of the warpgroup tell one block each that it has read the stage.
 template <class Product> SQ_DEVICE void sq_wgmma_release(const SqRing<Product> &ring, int stage)
 {
     const uint32_t thread = threadIdx.x % 128;
@@ -145,7 +146,7 @@ SQ_DEVICE void sq_wgmma_consume(const typename Product::Args &p, const SqRing<Pr
         const SqTile tile = sq_tile_of(t, p.n_tiles_a, p.n_tiles_b);
         const int row_a = sq_wgmma_row_a(tile, rank) + group * kGroupA;
         int before = -1;
-        Product::multiply(acc, p, ring, at, before, group, row_a); // all of them, to the end
+        Product::multiply(acc, p, ring, at, before, group, row_a); // returns when all are done
         sq_wgmma_release(ring, before);
         Product::store(p, acc, row_a, tile.col * kTileB);
     }

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpu-measure: checks, times, writes. On a machine without a GPU it checks what is stored (records
-// and traces) and says, with exit code 3, that nothing was measured.
+// gpu-measure: checks and times the kernels, and writes records. Without a GPU it checks the stored
+// records and traces and says, with exit code 3, that nothing was measured.
 //
-// Every family of kernels is a child process with a time limit, so that one that hangs or kills its
-// context takes nothing else along: golden (traces/gpu: encoders and integer kernels on a real
-// layer, replayed by the golden model), ceilings (copy, read-only sum, products of 8192^3 by the
-// libraries), decode, imma, encode, sp24, wgmma: each first against slow references on its shapes
-// (M = 1, 33, 257, and one small shape whole), then timed beside the libraries, M = 4096, 256, 16,
-// 1, 2048. The budget in seconds is the first argument (400). A record is in the file as soon as it
-// is made: whatever ends the program leaves a valid file.
+// Every family of kernels runs in a child process with a time limit, so that one that hangs or kills
+// its CUDA context harms no other:
+//   golden    encoders and integer kernels on a real layer (traces/gpu), replayed by the golden model
+//   ceilings  copy, read-only sum, products of 8192^3 by the libraries
+//   decode, imma, encode, sp24, wgmma: compared with slow references on their shapes (M = 1, 33, 257, and
+//             one small shape whole), then timed beside the libraries, M = 4096, 256, 16, 1, 2048
+// The first argument is the budget in seconds (400). Each record is written as soon as it is made, so
+// whatever ends the program leaves a valid file.
 //
-// «sq_gpu_measure check» checks all families on small shapes in one process and writes no records:
-// for compute-sanitizer. «sq_gpu_measure profile» launches the decode kernels on one large layer,
-// each three times, checked: for a profiler.
-//
-// Records go to reports/gpu/DEVICE.jsonl (replaced, but for `more`), a summary to stdout. Clocks and the reasons
-// why they were lowered are read, never set.
+// «sq_gpu_measure check» checks all families on small shapes in one process and writes no records, for
+// compute-sanitizer. «sq_gpu_measure profile» launches and checks the decode kernels on one large layer,
+// three times each, for a profiler. Records go to reports/gpu/DEVICE.jsonl, which is replaced unless `more`
+// is given, and a summary to stdout. Clocks and the reasons why they were lowered are read, never set.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -85,7 +84,7 @@ bool is_family(const SqBench *b, const char *name)
     return !b->family || strcmp(b->family, name) == 0;
 }
 
-// Every token of one small shape, odd in all sizes; the first of what a family does.
+// Checks every token of one small shape with irregular sizes; a family begins with it.
 enum sq_status check_small(SqBench *b, int *n_checks, struct sq_error *err)
 {
     const SqLayerShape decode[] = {{"none", "small", 1, 512, kSmallShape.k},
@@ -123,7 +122,7 @@ struct Work {
     SqBenchWhat what;
 };
 
-// What a family is timed on, in the order of importance, in case the budget ends.
+// The shapes on which a family is timed, the most important first, in case the budget ends.
 std::vector<Work> plan(const char *family)
 {
     std::vector<Work> work;
@@ -239,7 +238,7 @@ enum sq_status replay_golden(SqBench *b, const SqFacts &facts, struct sq_error *
 
 // ---- the child of one family -------------------------------------------------------------------
 
-// What one child finds for all that follow, line by line: a name and a number.
+// The file in which a child leaves results for later children; a line is a name and a number.
 std::string state_path(const SqFacts &f)
 {
     return "reports/gpu/" + f.slug + ".state";
@@ -296,7 +295,7 @@ enum sq_status measure_ceilings(SqBench *b, const SqFacts &facts, struct sq_erro
     return SQ_OK;
 }
 
-// The decode records once more, with the launch overhead that all of them together give: in one
+// Writes the decode records again, with the launch overhead that is fitted over all of them, in one
 // step, so that the file is valid at every moment.
 enum sq_status rewrite_decode(SqBench *b, const std::string &path, size_t nbytes_before,
                               struct sq_error *err)
@@ -363,8 +362,8 @@ enum sq_status check_all(SqBench *b, const SqFacts &facts, struct sq_error *err)
 
 // ---- all families, one after the other ----------------------------------------------------------
 
-// In this order: what needs the least of the machine first, warpgroups and copy engine last.
-// `share` of the time that is left when its turn comes.
+// In this order: what needs the least of the GPU first, warpgroups and copy engine last. A family may
+// use `share` of the time that is left when it starts.
 struct Family {
     const char *name;
     double share;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// SpQt decode: Q4_K superblocks down the columns, only the columns of active inputs are read. Every
-// block collects the indices itself (x is small and in L2), so there is no second launch, no atomic
-// order and the split of the active columns is exact: each thread counts a stretch of x, a scan of
-// the counts gives its place, and the block keeps the indices of its own share.
+// SpQt decode: Q4_K superblocks run down the columns, and only the columns of active inputs are read.
+// Every CUDA block collects the indices itself (x is small and in L2), which needs no second launch and
+// no atomics: each thread counts the active inputs in its chunks of x, a scan of the counts gives the
+// place of its first index, and the block keeps the indices of its own share.
 //
 // A warp takes eight active columns at a time. Lane 8c + j decodes scale and minimum of block j of
 // columns c and c + 4; the codes of a column are one 128-byte load, so that a lane owns eight rows
-// (sq_q4k_row). A code becomes binary32 1 + q/16 by one shift and one mask; what the 1 adds is
-// summed per block by the decoding lane, together with the minima, and taken away once at the end.
+// (sq_q4k_row). A code becomes binary32 1 + q/16 by one shift and one mask; the decoding lane sums
+// what the 1 adds, together with the minima, and the sum is subtracted once at the end.
 #include "gpu/sq_gemv.cuh"
 #include "gpu/sq_gemv_maps.cuh"
 #include "gpu/sq_ptx.cuh"
@@ -68,8 +68,8 @@ SQ_DEVICE int share(int p, int n_workers, int n)
     return static_cast<int>(static_cast<long long>(p) * n / n_workers);
 }
 
-// The active columns [first, last) of this block's share, ascending, into idx. Returns how many are
-// active in all.
+// Writes the active columns of this block's share to idx, ascending; *first of all active columns come
+// before them. Returns how many are active in all.
 SQ_DEVICE int collect(const SqGemvSpqt &g, uint16_t *idx, int *first)
 {
     const int n_chunks = sq_div_up(g.k / 8, kThreads),
@@ -92,7 +92,7 @@ SQ_DEVICE int collect(const SqGemvSpqt &g, uint16_t *idx, int *first)
     return total;
 }
 
-// Block j = lane % 8 of one column: x D and x Mn.
+// x times step and x times minimum of block lane % 8 of a superblock.
 struct Scaled {
     float step, min;
 };
@@ -150,7 +150,7 @@ SQ_DEVICE void add_columns(const SqGemvSpqt &g, const uint16_t *idx, int from, i
         acc[e] = __fadd_rn(acc[e], e < 4 ? -low : -high);
 }
 
-// The sums of all blocks of a superblock row, by the last of them to arrive, splits ascending.
+// The last CUDA block to arrive at a superblock row adds the sums of all of them, splits ascending.
 SQ_DEVICE void combine(const SqGemvSpqt &g, int row, float sum)
 {
     __shared__ bool is_last;

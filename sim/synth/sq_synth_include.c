@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a source of somebody else includes (sq_synth_run.h): files below its folder, and nothing else
-// of the machine. They are read here and copied beside the source, so that Yosys finds them without
-// seeing the folder, and their text is in the digest of the result.
+// Reads the files that a user's source includes (sq_synth_run.h): they lie below its folder, no other
+// file is read. They are copied beside the source, so that Yosys finds them without seeing the folder,
+// and their text is in the digest of the result.
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "sim/io/sq_quote.h"
 #include "sim/synth/sq_synth_run.h"
 
-// What a file becomes with all that it includes; Yosys needs 40 us for a file that it includes.
+// Limits of a file with all that it includes; Yosys needs 40 us for each included file.
 enum { MAX_INCLUDED = 20000, MAX_NBYTES = 64 << 20 };
 
 struct visit {
@@ -40,8 +40,8 @@ void sq_synth_drop_returns(char *text)
     *to = '\0';
 }
 
-// Past the comment or string that begins at c, as the preprocessor of Yosys sees them; c itself where
-// none does. It knows no escaped identifiers: a quote in one begins a string.
+// Returns the end of the comment or string that begins at c for the preprocessor of Yosys, or c if none
+// does. That preprocessor knows no escaped identifiers: a quote in one begins a string.
 static const char *skip_quoted(const char *c)
 {
     if (c[0] == '/' && c[1] == '/')
@@ -67,7 +67,7 @@ static bool starts_with(const char *text, const char *word)
     return strncmp(text, word, strlen(word)) == 0;
 }
 
-// Folders and a file, each a plain name, with / between.
+// Whether a path is plain names with / between.
 static bool is_plain(const char *name)
 {
     char part[sizeof((struct sq_synth_source *)0)->name];
@@ -85,7 +85,7 @@ static bool is_plain(const char *name)
     }
 }
 
-// *index of the file that is called `name` below rtl/; n_sources: none is.
+// Index of the source `name`; n_sources if there is none.
 static size_t find(const struct sq_synth *s, const char *name)
 {
     size_t i = 0;
@@ -105,8 +105,7 @@ static enum sq_status is_below(const struct visit *v, const char *name, const ch
                    "`include \"%.80s\" leads out of the folder of the source, by a link", name);
 }
 
-// Reads folder/name as one more source. *index of it; n_sources as it was where there is no such
-// file.
+// Reads folder/name as one more source, number *index. If there is no such file, *index is n_sources.
 static enum sq_status read_file(struct visit *v, const char *name, size_t *index)
 {
     struct sq_synth *s = v->synth;
@@ -149,7 +148,7 @@ static enum sq_status read_file(struct visit *v, const char *name, size_t *index
     return SQ_HAVE(f->path, v->err, "a synthesis");
 }
 
-// What was found below this folder before is the same again.
+// Reads no file twice.
 static enum sq_status find_or_read(struct visit *v, const char *name, size_t *index)
 {
     const size_t known = find(v->synth, name);
@@ -159,7 +158,7 @@ static enum sq_status find_or_read(struct visit *v, const char *name, size_t *in
     return SQ_OK;
 }
 
-// To those of a file that includes file i.
+// Adds the sizes of file i to those of file `to`, which includes it.
 static enum sq_status add_sizes(struct visit *v, size_t to, size_t i)
 {
     v->file[to].n_included += 1 + v->file[i].n_included;
@@ -172,8 +171,8 @@ static enum sq_status add_sizes(struct visit *v, size_t to, size_t i)
                    MAX_INCLUDED, MAX_NBYTES);
 }
 
-// As Yosys looks for it: beside the file that includes it, then below the folder of the source. A
-// file of ours, or none, is left to Yosys.
+// Visits the file that `from` includes as `name`. Yosys looks for it beside `from`, then below the
+// folder of the source. A file of sqsim's own, or a missing one, is left to Yosys.
 static enum sq_status follow(struct visit *v, size_t from, const char *name)
 {
     char beside[sizeof v->synth->source[0].name + 256]; // follow() gets names below 256
@@ -229,7 +228,7 @@ static bool has_guard(const char *text)
            strncmp(word[1], word[3], n[1]) == 0;
 }
 
-// Behind the word `include.
+// Reads what follows the word `include.
 static enum sq_status read_directive(struct visit *v, size_t i, const char *c)
 {
     char name[256];
@@ -255,9 +254,9 @@ static bool is_word(char c)
            c == '$';
 }
 
-// Whether c begins with `word`, or with a part of it to which a macro can add the rest: one that ends
-// where the body or an argument of a macro does, or where another macro begins.
-static bool is_word_or_piece(const char *c, const char *word)
+// Whether c begins with `word`, or with a part of it that a macro can complete: it ends where the body
+// or an argument of a macro does, or where another macro begins.
+static bool is_word_or_part(const char *c, const char *word)
 {
     size_t n = 0;
     while (word[n] && c[n] == word[n])
@@ -270,13 +269,13 @@ static bool is_word_or_piece(const char *c, const char *word)
     return c[n] == '`' || c[n] == '\n' || !c[n] || next == ')' || next == ',';
 }
 
-// Looks at all of the text, strings and comments too: what is one for the preprocessor of Yosys need
-// be none for the parser (an escaped identifier may hold the quote), or behind a macro. What slips
-// through, sq_synth_run.c finds in the list of what Yosys has read.
+// Searches strings and comments too: what the preprocessor of Yosys takes for one need not be one for
+// its parser (an escaped identifier may hold the quote), or after a macro. sq_synth_run.c finds what
+// this misses in the list of files that Yosys has read.
 static enum sq_status check_text(const struct visit *v, const char *text, const char *name)
 {
     for (const char *c = text; *c; c++) {
-        if (is_word_or_piece(c, "$readmem"))
+        if (is_word_or_part(c, "$readmem"))
             return SQ_FAIL(v->err, SQ_ERR_ARG,
                            "%.60s: $readmem can read any file, which needs bubblewrap (bwrap)",
                            name);
@@ -285,7 +284,7 @@ static enum sq_status check_text(const struct visit *v, const char *text, const 
                            "%.60s: `file_push makes `include read any file, which needs bubblewrap "
                            "(bwrap)",
                            name);
-        if (c[0] != '`' || !is_word(c[1]) || !is_word_or_piece(c, "`include"))
+        if (c[0] != '`' || !is_word(c[1]) || !is_word_or_part(c, "`include"))
             continue;
         const char *what = c + (starts_with(c, "`include") ? strlen("`include") : 0);
         if (what == c || what[strspn(what, " \t")] == '`')

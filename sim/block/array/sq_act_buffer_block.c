@@ -30,7 +30,7 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     return (size_t)passes * len[0];
 }
 
-// As many passes as the port can say: of a whole tile, of a single beat; then one pass.
+// The most passes that the port can say, for a whole tile and for a single beat; then one pass.
 static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
                                     struct sq_error *err)
 {

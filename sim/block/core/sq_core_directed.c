@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The directed cases of sq_core: both sums at both ends of their range and of every size, banks and
-// groups counted as far as their registers go, every bit of the number of groups, every wrong
-// number of mask codes.
+// The directed cases of sq_core: the low and the high sum at both ends of their range and of every size,
+// the most banks and groups that ports can say, every bit of the number of groups, every wrong number
+// of mask codes.
 #include "models/core/sq_format.h"
 #include "sim/block/core/sq_core_block.h"
 
@@ -28,17 +28,17 @@ void sq_core_put_bank(const struct sq_core_config *g, const struct sq_core_stimu
         s->hi[j * g->cols * k + i] = (int8_t)hi;
 }
 
-// Banks of `per_bank` products that are at most `product`: of a layer, or as many as make the sum
-// need all of its bits, as far as a group can have them.
+// How many banks of `per_bank` products of `product` fill all bits of a sum; those of the longest layer
+// where a group cannot have so many.
 static uint32_t banks_of(unsigned per_bank, int64_t product)
 {
     const int64_t layer = (SQ_K_MAX + per_bank - 1) / per_bank;
     const int64_t full =
-        SQ_SUM_FULL / (product * per_bank) + 2; // the last but one goes beyond, too
+        SQ_SUM_FULL / (product * per_bank) + 2; // the last bank but one passes it, too
     return (uint32_t)(full < SQ_JOB_GROUP_BANKS_MAX ? full : layer);
 }
 
-// Products of one plane at their largest, the other plane small: of both planes, of both signs.
+// The largest products of one path and small ones of the other, for both paths and both signs.
 static enum sq_status draw_sums(struct sq_case *c, const struct sq_core_config *g,
                                 struct sq_error *err)
 {
@@ -56,7 +56,7 @@ static enum sq_status draw_sums(struct sq_case *c, const struct sq_core_config *
     return sq_core_take(c, job, 4, &s, 1, err);
 }
 
-// Sums of every size: groups of up to 2^1 .. 2^13 banks, as long as a sum has bits for them.
+// Sums of every size: groups of at most 2^1 .. 2^13 banks.
 static enum sq_status draw_sizes(struct sq_case *c, const struct sq_core_config *g,
                                  struct sq_rng *rng, struct sq_error *err)
 {
@@ -78,7 +78,7 @@ static enum sq_status draw_sizes(struct sq_case *c, const struct sq_core_config 
 
 enum { BANKS = 16, SMALL_PE_BANKS = 32, RESET_EVERY = 48 };
 
-// Jobs over small operands, as many different banks as `BANKS`, so that no sum comes near its end.
+// Jobs over BANKS different banks of small operands, so that no sum comes near its limit.
 static enum sq_status draw_jobs(struct sq_case *c, const struct sq_core_config *g,
                                 const struct sq_job *job, size_t n_jobs, struct sq_rng *rng,
                                 struct sq_error *err)
@@ -99,8 +99,8 @@ static enum sq_status draw_jobs(struct sq_case *c, const struct sq_core_config *
     return sq_core_take(c, job, n_jobs, &s, BANKS, err);
 }
 
-// As many banks in a group as the port can say; on small cores also more groups than 16 bits count,
-// and counts of every other bit, so that a bit which spoils another is seen, read or waiting.
+// The most banks in a group that the port can say; on small cores also more groups than 16 bits count,
+// and counts with every other bit set, which show a bit that spoils its neighbour.
 static enum sq_status draw_counts(struct sq_case *c, const struct sq_core_config *g,
                                   struct sq_rng *rng, struct sq_error *err)
 {
@@ -121,8 +121,7 @@ static enum sq_status draw_counts(struct sq_case *c, const struct sq_core_config
     return draw_jobs(c, g, job, is_small ? SQ_LEN(job) : 3, rng, err);
 }
 
-// 2^n groups, n from 6 to 31, one job after the other, each cut off by a reset: a bit that is lost
-// leaves none.
+// Jobs of 2^n groups, n from 6 to 31, each ended by a reset: without bit n the job would have no group.
 static enum sq_status draw_bits(struct sq_case *c, const struct sq_core_config *g,
                                 struct sq_rng *rng, struct sq_error *err)
 {
@@ -133,8 +132,8 @@ static enum sq_status draw_bits(struct sq_case *c, const struct sq_core_config *
     return draw_jobs(c, g, job, 26, rng, err);
 }
 
-// Every number of mask codes but the right one, each in a bank of its own; of all columns. An error
-// stays, so resets lie between them; what a reset cuts comes again.
+// Every wrong number of mask codes, each in a bank of its own, in all columns. An error stays until a
+// reset, so resets come between the banks; what a reset loses is sent again.
 static enum sq_status draw_masks(struct sq_case *c, const struct sq_core_config *g,
                                  struct sq_rng *rng, struct sq_error *err)
 {
@@ -158,7 +157,7 @@ static enum sq_status draw_masks(struct sq_case *c, const struct sq_core_config 
     return sq_core_take(c, job, n_jobs, &s, 0, err);
 }
 
-// Jobs of many tiles, for a side that is long in coming.
+// Jobs of many tiles, for cases in which one stream stalls for long.
 enum sq_status sq_core_draw_tiles(struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
 {
     const struct sq_job job[] = {{1, 24}, {1, 24}, {1, 24}, {1, 24}, {3, 8}};

@@ -93,7 +93,7 @@ static bool is_before(const char *a, const char *b)
     return rank[0] != rank[1] ? rank[0] < rank[1] : strcmp(a, b) < 0;
 }
 
-// The group of the layer. A target of two groups is of the second.
+// Finds the group whose target is the layer. If two groups have that target, the later one counts.
 static enum sq_status group_of(const struct sq_foreign *f, const char *name, const json_t **found,
                                struct sq_error *err)
 {
@@ -141,7 +141,7 @@ static bool is_glob(const char *pattern, const char *name)
     return *pattern == '\0';
 }
 
-// A module, or the end of a name, as transformers has it.
+// Whether `module` is the layer, holds it, or ends its name, as transformers matches.
 static bool is_module(const char *module, const char *name)
 {
     const size_t n = strlen(module), length = strlen(name);

@@ -49,7 +49,7 @@ static const struct sq_merge *find_merge(const struct sq_tokenizer *t, int32_t l
     return t->n_merges ? bsearch(&wanted, t->merge, t->n_merges, sizeof *t->merge, by_pair) : NULL;
 }
 
-// A pair that stands twice has the later rank, as in a map filled in order.
+// Of two ranks of one pair the later counts, as in a map filled in order.
 static int by_pair_and_rank(const void *a, const void *b)
 {
     const int order = by_pair(a, b);
@@ -132,18 +132,18 @@ struct symbol {
 struct candidate {
     uint32_t rank;
     int32_t place;
-    int32_t left, right, id; // bytes of both as they were: others by now mean it is out of date
+    int32_t left, right, id; // bytes of both symbols; void once one of them has other bytes
 };
 
 struct encoder {
     const struct sq_tokenizer *t;
     int32_t *id;
-    size_t n, room;
+    size_t n, capacity;
     struct symbol *symbol;
     struct candidate *heap;
-    size_t n_heap, piece_room; // room of both
+    size_t n_heap, piece_capacity; // of symbol; heap has three times as much
     struct sq_cut_time time;
-    size_t n_looks, most_looks; // at added tokens
+    size_t n_looks, most_looks; // comparisons with added tokens so far; how many are allowed
 };
 
 static bool is_before(const struct candidate *a, const struct candidate *b)
@@ -212,7 +212,7 @@ static void join(struct encoder *e, const char *piece, const struct candidate *c
     offer(e, piece, c->place);
 }
 
-// Symbols of the piece: its bytes, or its characters. Returns how many.
+// Splits the piece into bytes, or into characters for SentencePiece. Returns how many.
 static int32_t split(struct encoder *e, const char *piece, size_t n)
 {
     int32_t length = 0;
@@ -236,21 +236,21 @@ static int32_t split(struct encoder *e, const char *piece, size_t n)
 }
 
 // Each join takes a symbol away and offers two pairs: 3 n candidates at most.
-static enum sq_status make_room(struct encoder *e, size_t n, struct sq_error *err)
+static enum sq_status reserve(struct encoder *e, size_t n, struct sq_error *err)
 {
     if (n > MAX_PIECE)
         return SQ_FAIL(err, SQ_ERR_RANGE, "a piece of %zu bytes, need at most %d", n, MAX_PIECE);
-    if (n > e->piece_room) {
+    if (n > e->piece_capacity) {
         free(e->symbol);
         free(e->heap);
-        e->piece_room = 2 * n + 64;
-        e->symbol = malloc(e->piece_room * sizeof *e->symbol);
-        e->heap = malloc(3 * e->piece_room * sizeof *e->heap);
+        e->piece_capacity = 2 * n + 64;
+        e->symbol = malloc(e->piece_capacity * sizeof *e->symbol);
+        e->heap = malloc(3 * e->piece_capacity * sizeof *e->heap);
     }
-    if (e->n + n >= e->room) { // room for one more (sq_tokenizer.h)
-        e->room = 2 * (e->n + n) + 1024;
-        int32_t *more = realloc(e->id, e->room * sizeof *e->id);
-        SQ_NEED(more, err, "%zu tokens", e->room);
+    if (e->n + n >= e->capacity) { // sq_tokenizer.h promises room for one more
+        e->capacity = 2 * (e->n + n) + 1024;
+        int32_t *more = realloc(e->id, e->capacity * sizeof *e->id);
+        SQ_NEED(more, err, "%zu tokens", e->capacity);
         e->id = more;
     }
     return SQ_HAVE(e->symbol && e->heap, err, "a piece of %zu bytes", n);
@@ -259,7 +259,7 @@ static enum sq_status make_room(struct encoder *e, size_t n, struct sq_error *er
 static enum sq_status encode_piece(void *context, const char *piece, size_t n, struct sq_error *err)
 {
     struct encoder *e = context;
-    SQ_TRY(make_room(e, n, err));
+    SQ_TRY(reserve(e, n, err));
     const int32_t whole = e->t->ignores_merges ? sq_tokenizer_find(e->t, piece, n) : SQ_TOKEN_NONE;
     if (whole != SQ_TOKEN_NONE) {
         e->id[e->n++] = whole;
@@ -354,7 +354,7 @@ struct match {
 struct matches {
     struct match *match;
     size_t n;
-    size_t at; // of what is found next
+    size_t at; // place of the text that is being compared
     bool is_out_of_memory;
 };
 
@@ -367,8 +367,8 @@ static void note_match(struct matches *all, const struct sq_token *token)
         all->is_out_of_memory = true;
 }
 
-// The added token of this pass that begins here, the longest; NULL where there is none; all of them
-// go to `all`. Byte by byte, the range of those that begin as the text does.
+// The longest added token of this pass that begins the text, or NULL; every one that does goes to
+// `all`. Byte by byte, [from, to) becomes the range of tokens that begin as the text does.
 static const struct sq_token *added_at(struct encoder *e, unsigned pass, const char *text, size_t n,
                                        struct matches *all)
 {
@@ -410,7 +410,7 @@ static enum sq_status check_looks(const struct encoder *e, struct sq_error *err)
 
 static enum sq_status put_id(struct encoder *e, int32_t id, struct sq_error *err)
 {
-    SQ_TRY(make_room(e, 1, err));
+    SQ_TRY(reserve(e, 1, err));
     e->id[e->n++] = id;
     return SQ_OK;
 }
@@ -455,8 +455,8 @@ static int by_place(const void *a, const void *b)
     return (s->at > t->at) - (s->at < t->at);
 }
 
-// Keeps what llama.cpp finds, which looks for the longest added token in the whole text, then for
-// the next one in what is left; by ascending place.
+// Keeps what llama.cpp finds: the longest added token of the whole text, then the longest of what is
+// left, and so on. Sorts them by place.
 static enum sq_status choose(struct matches *all, size_t n, struct sq_error *err)
 {
     size_t kept = 0;
@@ -466,7 +466,7 @@ static enum sq_status choose(struct matches *all, size_t n, struct sq_error *err
         qsort(all->match, all->n, sizeof *all->match, by_length);
     for (size_t i = 0; i < all->n; i++) {
         const struct match m = all->match[i];
-        // What was taken is no shorter, so that it covers an end of whatever it meets.
+        // Tokens taken before are no shorter: one that overlaps m covers its first or its last byte.
         if (is_taken[m.at] || is_taken[m.at + m.token->n - 1])
             continue;
         memset(is_taken + m.at, true, m.token->n);
@@ -493,7 +493,7 @@ static enum sq_status encode_between(struct encoder *e, const struct matches *al
     return done < n ? encode_spaced(e, text + done, n - done, err) : SQ_OK;
 }
 
-// SentencePiece.
+// SentencePiece: first finds the added tokens in the whole text, then encodes what lies between them.
 static enum sq_status encode_longest_first(struct encoder *e, const char *text, size_t n,
                                            struct sq_error *err)
 {
@@ -530,7 +530,7 @@ enum sq_status sq_tokenizer_encode(const struct sq_tokenizer *t, const char *tex
     struct encoder e = {
         .t = t, .time = sq_cut_time_of(nbytes), .most_looks = LOOKS_A_BYTE * (nbytes + 1024)};
     SQ_TRY(check_utf8(text, nbytes, err));
-    enum sq_status status = make_room(&e, 1, err);
+    enum sq_status status = reserve(&e, 1, err);
     SQ_THEN(status, t->rank ? encode_longest_first(&e, text, nbytes, err)
                             : encode_from(&e, 0, text, nbytes, err));
     free(e.symbol);
