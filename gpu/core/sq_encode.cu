@@ -15,7 +15,7 @@ constexpr int kLowBits = 4, kHighMax = 127, kLowMax = 7, kMaskCode = 8;
 constexpr int kPadNbytes = 16;
 constexpr int kMaxK = 32768;
 
-// Bytes of shared memory to global, by the whole block; both 4-byte aligned.
+// Copies bytes from shared memory to global, by the whole block; both are 4-byte aligned.
 SQ_DEVICE void copy_out(uint8_t *to, const uint8_t *from, int nbytes)
 {
     const int n_words = nbytes / 4;
@@ -148,7 +148,7 @@ SQ_DEVICE float magnitude_of_bf16(int32_t key)
     return sq_from_bf16(static_cast<uint16_t>(key));
 }
 
-// One bank of a token: codes to the planes and, in bank order, to the compact streams.
+// Encodes one bank of a token: codes go to the planes and, in bank order, to the compact streams.
 template <int kBank, int kHigh>
 SQ_DEVICE void encode_bank(const uint16_t *x, const uint32_t *mask, const SqScale &s_lo,
                            const SqScale &s_hi, uint32_t (&lo_plane)[kBank / 8],
@@ -208,7 +208,7 @@ template <int kBank, int kHigh> struct TokenLayout {
     }
 };
 
-// Masks of all banks of the token; the largest low and high magnitude of this thread's banks.
+// Makes the masks of all banks of the token, and the largest low and high magnitude of this thread's.
 template <int kBank, int kHigh>
 SQ_DEVICE void select_token(uint8_t *shared, int n_banks, int32_t *most_lo, int32_t *most_hi)
 {
@@ -329,7 +329,7 @@ SQ_DEVICE float largest(const uint16_t *row, const uint16_t *perm, int n, int32_
     return magnitude_of_bf16(block_max(most, slots));
 }
 
-// n codes of `bits` bits (8 or 4, natural order), a 32-bit word a thread and turn.
+// Writes n codes of kBits bits (8 or 4, natural order); a thread writes one 32-bit word at a time.
 template <int kBits>
 SQ_DEVICE void write_codes(uint8_t *out, const uint16_t *row, const uint16_t *perm, int n,
                            const SqScale &scale)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The product of SPEC A.7 on packed weights: sq_gemm_codes with grid own, each row unpacked on its
-// way into cells.
+// The product of SPEC A.7 on packed weights: sq_gemm_codes with grid own; each row is unpacked on its
+// way into cells, the layout of its kernels (models/number/sq_codes_dot.h).
 #include <assert.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 _Static_assert(127LL * 128 * SQ_GROUP_LEN_MAX <= INT32_MAX, "a group's sums fit INT32");
 
-// In place, front to back: bytes stand in the second half of their plane.
+// Widens k bytes in the second half of a plane to int16, in place, front to back.
 static void widen(int16_t *plane, size_t k)
 {
     const int8_t *narrow = (const int8_t *)plane + k;

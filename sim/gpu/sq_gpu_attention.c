@@ -90,7 +90,7 @@ static double cost(const struct sq_gpu_search *s, const double x[])
         sum += sq_gpu_loss(log(sq_gpu_attention_time(f->gpu, &law, &r->shape) / r->seconds));
         n++;
     }
-    return n > 0 ? sum / n + .001 * sq_gpu_search_far(s, x) : NAN;
+    return n > 0 ? sum / n + .001 * sq_gpu_search_distance(s, x) : NAN;
 }
 
 enum sq_status sq_gpu_attention_fit(const struct sq_gpu *gpu,

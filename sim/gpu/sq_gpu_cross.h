@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leave-one-GPU-out: what the law (sq_gpu_law.h) and the roofline of three constants say of a GPU that
-// they were not fitted to, and what both say after a fit to one shape in ten of its own times.
+// Leave-one-GPU-out: compares two predictors, the law (sq_gpu_law.h) and a roofline of three constants, with the
+// times of a GPU (a file of records) that they were not fitted to, and again after a fit to one in ten of its shapes.
 //
 //   uncalibrated  model: a law fitted to the files of all other machines.
-//                 roofline: means of the logarithms of what those files gave: the share of the nominal
-//                 rate, the share of the DRAM's peak, t0; of the same kind, where no other machine has
-//                 it of all kinds of its sparsity
-//   calibrated    model: each kind fitted to the file, from that law on (sq_gpu_fit)
+//                 roofline: the geometric mean over those files of its constants (share of the nominal
+//                 rate, share of the DRAM's peak, t0) of the same kind; if no other machine has the
+//                 kind, of all kinds of its sparsity
+//   calibrated    model: each kind fitted to the file, starting from that law (sq_gpu_fit)
 //                 roofline: each kind fitted to the file
 //
-// Machines are the same where their names are. What a machine file says of a kind beyond its data
-// sheet does not count. All figures are of rows outside the calibration sets.
+// Machines with one name are one machine. Of a machine file only the data sheet counts. All figures are of
+// rows outside the calibration sets.
 #pragma once
 
 #include "sim/gpu/sq_gpu_fit.h"
@@ -28,7 +28,7 @@ struct sq_gpu_score {
     double rank;          // rank correlation with the measured ones
 };
 
-// Which rows a line is about.
+// The rows that a line summarizes.
 enum sq_gpu_cross_rows {
     SQ_GPU_CROSS_KIND,    // of one kind
     SQ_GPU_CROSS_KERNELS, // that time the kernel alone
@@ -46,16 +46,16 @@ struct sq_gpu_cross_line {
     struct sq_gpu_score score[2][SQ_GPU_N_PREDICTORS]; // [1]: calibrated
 };
 
-// A row outside the calibration sets, and what is predicted.
+// A row outside the calibration sets, and its predictions.
 struct sq_gpu_cross_point {
     struct sq_gpu_gemm gemm;
     size_t file;
     double measured_s, predicted_s[2][SQ_GPU_N_PREDICTORS]; // as `score`
 };
 
-// What is predicted of a file's GPU.
+// The predictors of a file's GPU.
 struct sq_gpu_cross_file {
-    struct sq_gpu gpu[2]; // by the law of the others; [1]: fitted to the file from there on
+    struct sq_gpu gpu[2]; // by the law of the others; [1]: then fitted to the file
     struct sq_gpu_roofline roofline[2];
 };
 
@@ -69,7 +69,7 @@ struct sq_gpu_cross {
     struct sq_gpu_law law;          // fitted to all files
 };
 
-// n files, gpu[i] the machine of records g[i]. `progress` (NULL: none) hears after each file.
+// n files, gpu[i] the machine of records g[i]. `progress` (NULL: none) is called after each file.
 // SQ_ERR_ARG for fewer than two machines by name; refusals of the fits.
 enum sq_status sq_gpu_cross(const struct sq_gpu gpu[], const struct sq_gpu_records g[], size_t n,
                             void (*progress)(size_t done, size_t total), struct sq_gpu_cross *cross,

@@ -87,7 +87,7 @@ static double kind_cost(const struct sq_gpu_search *s, const double x[])
     struct sq_gpu one = *f->gpu;
     put_kind(x, &one.kind[f->kind]);
     return mean_loss(&one, &f->rows) +
-           weight * fmin(1, 30 / (double)f->rows.n) * sq_gpu_search_far(s, x);
+           weight * fmin(1, 30 / (double)f->rows.n) * sq_gpu_search_distance(s, x);
 }
 
 static void fit_kind(struct kind_fit *f, struct sq_gpu *gpu)
@@ -172,7 +172,7 @@ static double law_cost(const struct sq_gpu_search *s, const double x[])
         sq_gpu_law_apply(&law, &one);
         sum += mean_loss(&one, &f->file[i].rows);
     }
-    return sum / (double)f->n + 0.002 * sq_gpu_search_far(s, x);
+    return sum / (double)f->n + 0.002 * sq_gpu_search_distance(s, x);
 }
 
 enum sq_status sq_gpu_law_fit(const struct sq_gpu gpu[], const struct sq_gpu_records g[],

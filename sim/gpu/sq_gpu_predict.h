@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a GPU would need for the GEMMs of a workload, by sq_gpu.h, and what was measured of them.
-// Every GEMM is cold: the layers of a model use each weight once per pass.
+// Predicts the time of a workload's GEMMs on a GPU (sq_gpu.h), beside their measured times. Every
+// GEMM is cold: the layers of a model use each weight once per pass.
 //
 // A stored format runs on a GPU as its kernel in gpu/ does:
 //   stored bytes at the bandwidth of the DRAM, decoded on the way to a tensor core product of
@@ -25,13 +25,12 @@ struct sq_gpu_kernel {
     struct sq_gpu_gemm gemm;
 };
 enum { SQ_GPU_KERNELS_MAX = 2 * SQ_GPU_N_DTYPES + 1 + 2 * 5 };
-// Those that the machine has the kinds for: dense BF16 first, INT8, FP8, INT4, FP8B, NVFP4, W8A16,
-// W4A16, W4A8, 2:4 of each,
-// and the static SQ splits (BF16, FP8) and (INT8, INT4) with s = 0, .5, .75, .875, 1, the weights
-// of the second in 4 bits. Returns how many.
+// Lists the kernels whose kinds the machine has: dense BF16 first, INT8, FP8, INT4, FP8B, NVFP4, W8A16,
+// W4A16, W4A8, 2:4 of each, and the static SQ splits (BF16, FP8) and (INT8, INT4) with s = 0, .5, .75,
+// .875, 1, the weights of the second in 4 bits. Returns how many.
 unsigned sq_gpu_kernels(const struct sq_gpu *gpu, struct sq_gpu_kernel kernel[SQ_GPU_KERNELS_MAX]);
-// By such a name, of any machine; a split may have any share above 0 and below 1 and any two data
-// types. SQ_ERR_ARG names what is no kernel.
+// The kernel of such a name, of any machine; a split may have any share above 0 and below 1 and any two
+// data types. SQ_ERR_ARG for a name of no kernel.
 enum sq_status sq_gpu_kernel_parse(const char *name, struct sq_gpu_kernel *kernel,
                                    struct sq_error *err);
 

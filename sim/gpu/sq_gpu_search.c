@@ -40,7 +40,7 @@ double sq_gpu_search(const struct sq_gpu_search *s, double x[])
     return descend(s, 0.1, 0.003, x);
 }
 
-double sq_gpu_search_far(const struct sq_gpu_search *s, const double x[])
+double sq_gpu_search_distance(const struct sq_gpu_search *s, const double x[])
 {
     double sum = 0;
     for (unsigned i = 0; i < s->n; i++)

@@ -35,7 +35,7 @@ static const char *shown(const char *text, char quoted[64])
     return quoted;
 }
 
-// A word of up to 8 hex digits; its end.
+// Reads a word of hex digits, of which 9 are too many; returns its end.
 static const char *read_hex(const char *s, uint32_t *v, size_t *digits)
 {
     *v = 0;
@@ -150,7 +150,7 @@ void sq_sum_set_free(struct sq_sum_set *s)
     memset(s, 0, sizeof *s);
 }
 
-// The fields of a line, a copy of which the row keeps.
+// Reads the fields of a line; the row keeps a copy of it.
 static enum sq_status read_row(char *line, struct sq_sum_set *s, struct sq_error *err)
 {
     struct sq_sum_text *const row = &s->row[s->n_rows];
@@ -298,7 +298,7 @@ static bool rule_of(size_t number, size_t length, struct sq_sum_rule *r)
     return true;
 }
 
-// Exact sums have no groups and no exponents; a step of one product has no groups.
+// Whether the rule equals one with groups = 1: exact sums and steps of one product have no groups.
 static bool is_alike(const struct sq_sum_rule *r)
 {
     return r->groups == 2 && (r->aligned == SQ_SUM_EXACT || r->step == 1);

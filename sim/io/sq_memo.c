@@ -7,7 +7,7 @@
 
 #include "sim/io/sq_digest.h"
 
-// In front of the bytes of a key; of an entry.
+// The heads that precede the bytes of a key and of an entry.
 struct key {
     uint32_t hash, nbytes, first, unused;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A picture of a placement: rows, cells by colour, and the longest path from pin to pin.
+// Draws a placement: rows, cells coloured by group, and the longest path from pin to pin.
 #pragma once
 
 #include <stdio.h>
@@ -8,8 +8,8 @@
 
 enum { SQ_PLACE_SVG_GROUPS = 16 };
 
-// `group` of each cell, below SQ_PLACE_SVG_GROUPS; `name` of each group, of which the legend has those that have cells;
-// `report`: what OpenSTA says of the path (sq_synth_time), in the names of sq_spef.h. SQ_ERR_DAMAGED where that names a
+// `group`: the group of each cell, below SQ_PLACE_SVG_GROUPS; `name`: of each group, and the legend lists those with cells;
+// `report`: the path as OpenSTA prints it (sq_synth_time), in the names of sq_spef.h. SQ_ERR_DAMAGED where that names a
 // cell or pin that is not there.
 enum sq_status sq_place_svg(FILE *out, const struct sq_place *p, const uint8_t *group,
                             const char *const *name, const char *report, struct sq_error *err);

@@ -6,10 +6,10 @@
 //           (rank TopK and 2:4: 2)
 //   SERIAL  a beat occupies the block for `depth` cycles, is offered in the next one, and may be
 //           replaced as it leaves (radix TopK: depth = magnitude bits)
-//   ARRAY   `depth` stages (operands, then the sum) that move together; the last beat of a group
-//           goes on to the output register, and everything stops while it would have to go there
-//           and finds a tile that is not taken (dense and 2:4: 2, mixed formats: 3). in_place: there is no
-//           output register, so that no beat is added while a tile is not taken
+//   ARRAY   `depth` stages (operands, then the sum) that move together (dense and 2:4: 2, mixed formats: 3);
+//           the last beat of a group goes on to the output register, and everything stops if a tile that
+//           is not taken is still in it. in_place: there is no output register, so no beat is added
+//           while a tile is not taken
 #pragma once
 
 #include <stdbool.h>
@@ -40,7 +40,7 @@ struct sq_pipeline_out {
 void sq_pipeline_init(struct sq_pipeline *s, enum sq_pipeline_kind kind, unsigned depth);
 void sq_pipeline_clock_serial(struct sq_pipeline *s, bool in_valid, bool in_last, bool out_ready);
 
-// Bits of stages behind which one more comes in.
+// Moves the bits of all stages one stage on; `in` enters the first.
 static inline uint32_t sq_pipeline_moved(const struct sq_pipeline *s, uint32_t bits, bool in)
 {
     return (bits << 1 | in) & UINT32_MAX >> (SQ_PIPELINE_DEPTH_MAX - s->depth);

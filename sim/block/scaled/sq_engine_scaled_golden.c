@@ -14,7 +14,7 @@
 
 // ---- operands -------------------------------------------------------------------------------
 
-enum { KNOWN = 1 << 15, IS_CODE = 1 << 8 }; // of seen, above what the code counts as
+enum { KNOWN = 1 << 15, IS_CODE = 1 << 8 }; // flags in `seen`, above the code that is taken
 
 static struct sq_bs_format format_of(const struct sq_es_layout *l, const struct sq_es_side *s)
 {
@@ -110,7 +110,7 @@ static unsigned look_at(struct sq_scaled_codes e, unsigned grid, int32_t code)
            sq_scaled_taken(e, grid, code);
 }
 
-// What a code of the elements counts as.
+// Returns the code that is taken for an element's code, and notes an error if it is illegal.
 static uint8_t load_code(struct sq_es_operand *o, struct sq_scaled_codes e, unsigned grid,
                          bool is_skipped, int32_t code)
 {
@@ -127,7 +127,7 @@ static uint8_t load_code(struct sq_es_operand *o, struct sq_scaled_codes e, unsi
     return (uint8_t)is;
 }
 
-// A code of a scale, or one of a scale that is 1.
+// Returns the code of a scale; that of 1 where there is none or it is illegal.
 static uint32_t load_scale(struct sq_es_operand *o, enum sq_scaled_scale kind, int32_t code,
                            bool *is_scale)
 {
@@ -136,16 +136,16 @@ static uint32_t load_scale(struct sq_es_operand *o, enum sq_scaled_scale kind, i
     return *is_scale && kind != SQ_SCALED_NONE ? (uint32_t)code : sq_scaled_one(kind);
 }
 
-// Which elements are high ones: the first k that are marked, but for one that stands too far up for
-// its lane (sq_gather_mux, Window).
+// Loads high elements: the first k that are marked, but for those beyond the window of their lane
+// (sq_gather_mux, Window).
 static void load_high(struct sq_es_operand *o, const struct sq_es_side *s,
                       const struct sq_es_stored *b, size_t at, bool is_scale)
 {
     const bool is_split = s->high_kind == SQ_SCALED_SPLIT;
     const struct sq_scaled_codes e = {sq_scaled_high_element(s->high_kind, s->element), NULL};
     uint8_t high[SQ_BS_BLOCK_MAX];
-    // Codes at a scale of the row stay where that of the block is none; in the array, which does not know it, all of
-    // the block counts as zeros, also its marks.
+    // High codes at the scale of their row stay where the block's scale is illegal, but not in the array, which does not
+    // know their scale: there the whole block and its marks count as zeros.
     const bool stays = s->high_kind == SQ_SCALED_OWN && o->c.f.kind == SQ_BS_SQ;
     const bool goes = s->high_kind == SQ_SCALED_OWN && !stays && !is_scale;
     bool has_scale = is_scale;
@@ -175,7 +175,7 @@ static void load_high(struct sq_es_operand *o, const struct sq_es_side *s,
 static void load_block(struct sq_es_operand *o, const struct sq_es_side *s,
                        const struct sq_es_stored *b, size_t at)
 {
-    // IF4, RAZER, a table: the sign of the scale may say what codes stand for.
+    // IF4, RaZeR, described formats: the sign of the scale may choose the values of codes.
     const struct sq_scaled_codes e = sq_es_codes(s);
     const int32_t sign = sq_scaled_has_sign(s->element) ? b->scale & SQ_BS_SCALE_SIGN : 0;
     const unsigned grid = sq_scaled_grid(e, b->scale, b->sub);
@@ -227,7 +227,7 @@ void sq_es_load(const unsigned *v, const struct sq_es_layout *l, const struct sq
 
 // ---- values ---------------------------------------------------------------------------------
 
-// A scale that is none counts as 0.
+// The value of a scale; 0 if it is illegal.
 static float scale_of(const int32_t *bits)
 {
     float x;
@@ -250,7 +250,7 @@ static bool is_wrong_scale(const struct sq_es_layout *l, const int32_t *scale)
            !are_scales(scale + 2 * cols, l->pairs > 1 ? 2 * rows : rows);
 }
 
-// y [rows][cols] of both operands, each with its scales above the blocks.
+// y [rows][cols]: the product of both operands, each with its scales above the blocks.
 static void multiply(const struct sq_es_operand *x, const struct sq_es_operand *w, float *y)
 {
     const size_t cols = w->c.n;
@@ -269,7 +269,7 @@ static void multiply(const struct sq_es_operand *x, const struct sq_es_operand *
     free(scratch);
 }
 
-// Scales above the blocks of tiles of so many lines, `len` integers each: low ones, then high ones.
+// Sets the scales above the blocks. A tile has `len` integers: scales of its `lines` lines, low, then high.
 static void set_scales(struct sq_es_operand *o, size_t lines, const int32_t *scale, size_t len,
                        bool has_high)
 {
@@ -295,7 +295,7 @@ int64_t *sq_es_integers(const struct sq_es_operand *o, const struct sq_es_side *
     return to;
 }
 
-// Fraction bits of those integers.
+// Number of fraction bits of those integers.
 static int fraction_of(const struct sq_es_side *s)
 {
     return (int)sq_scaled_element_fraction(s->element) + (s->scale_kind == SQ_SCALED_E4M3 ? 9 : 0);
@@ -306,7 +306,7 @@ float sq_es_float(const struct sq_es_layout *l, int64_t sum)
     return ldexpf((float)sum, -fraction_of(&l->act) - fraction_of(&l->weight));
 }
 
-// Exact sums of both operands, [rows][cols], onto those of before.
+// Adds the exact products of both operands to sum [rows][cols].
 static void add_exact(const struct sq_es_layout *l, const struct sq_es_operand *x,
                       const struct sq_es_operand *w, int64_t *sum)
 {
@@ -319,7 +319,7 @@ static void add_exact(const struct sq_es_layout *l, const struct sq_es_operand *
     free(b);
 }
 
-// As multiply: one rounding of the exact sum.
+// As multiply, with one rounding of the exact sum.
 static void multiply_exact(const struct sq_es_layout *l, const struct sq_es_operand *x,
                            const struct sq_es_operand *w, float *y)
 {
@@ -334,7 +334,7 @@ static void multiply_exact(const struct sq_es_layout *l, const struct sq_es_oper
     free(sum);
 }
 
-// Sums of a tensor core, onto those of before.
+// Adds the products to total [rows][cols] as a tensor core does.
 static void add_aligned(const unsigned *v, const struct sq_es_operand *x,
                         const struct sq_es_operand *w, float *total)
 {
@@ -387,7 +387,7 @@ unsigned sq_es_tile(const unsigned *v, const struct sq_es_layout *l, const int32
                                               << SQ_SCALED_ERROR_SCALE;
 }
 
-// A side whose first field is the first of a beat.
+// The side with its fields counted from the start of its own beat.
 static struct sq_es_side in_beat(struct sq_es_side s)
 {
     int *const field[] = {&s.high, &s.mask, &s.scale, &s.high_scale, &s.place, &s.sub};
@@ -431,7 +431,7 @@ unsigned sq_es_block(const unsigned *v, const struct sq_es_layout *l, const int3
     if (v[SQ_ES_ACC] >= SQ_SCALED_ALIGNED)
         add_aligned(v, &x, &w, total);
     for (unsigned pair = 0; pair < l->pairs && v[SQ_ES_ACC] == SQ_SCALED_BINARY32; pair++) {
-        set_globals(&x, l->pairs == 4 ? pair / 2 : pair); // of the other parts 0
+        set_globals(&x, l->pairs == 4 ? pair / 2 : pair); // other parts get 0
         set_globals(&w, l->pairs == 4 && pair % 2);
         multiply(&x, &w, y);
         for (size_t i = 0; i < pes; i++)

@@ -6,21 +6,21 @@
 #include "sim/block/flow/sq_case.h"
 #include "sim/block/scaled/sq_engine_scaled_draw.h"
 
-// A side of a product as models have it.
+// An operand of a product as the models take it.
 enum { SQ_ES_GRIDS = 8, SQ_ES_CODES = 256 };
 struct sq_es_operand {
     struct sq_bs c;
-    struct sq_bs_table *table; // where the element is one, else NULL; owned
+    struct sq_bs_table *table; // of a described format, else NULL; owned
     unsigned errors;           // bits of enum sq_scaled_error
     uint16_t seen[SQ_ES_GRIDS]
-                 [SQ_ES_CODES]; // codes that have come: most layers have few, again and again
+                 [SQ_ES_CODES]; // what was found for each code; most layers repeat a few codes
 };
-// Tiles of so many records of `len` integers, with 1 as the scale above low parts, 0 as that above high ones.
+// Loads `tiles` tiles of `records` records of `len` integers each; the scale above low parts is 1, that above high ones 0.
 void sq_es_load(const unsigned *v, const struct sq_es_layout *l, const struct sq_es_side *s,
                 const int32_t *first, size_t len, uint32_t records, size_t tiles,
                 struct sq_es_operand *o);
 void sq_es_free(struct sq_es_operand *o);
-// Elements of all rows as integers, each times the significand and the power of two of its block's scale. To be freed.
+// Elements of all rows as integers, each multiplied by the scale of its block. The caller frees them.
 int64_t *sq_es_integers(const struct sq_es_operand *o, const struct sq_es_side *s);
 
 // A tile, y [rows * cols], from its first record; scales col_lo, col_hi, row_lo, row_hi. Returns

@@ -11,8 +11,8 @@
 #include "sim/block/top/sq_top_regs_sim.h"
 #include "sim/block/vector/sq_top_attend.h"
 
-// The cycle model of sq_ring: which descriptor runs, the end of a layer before its time, and the record of a layer.
-// What it shows in a cycle follows from its state and from struct sq_ring_in. Zeros are the state after reset.
+// The cycle model of sq_ring, which runs descriptors in order, ends a layer early on an abort or by the watchdog, and writes its record.
+// Its outputs in a cycle follow from its state and from struct sq_ring_in. Zeros are the state after reset.
 struct sq_ring_sim {
     enum {
         SQ_RING_IDLE,
@@ -24,24 +24,24 @@ struct sq_ring_sim {
         SQ_RING_ANSWER
     } state;
     bool from_ring, abort, is_cut; // is_cut: the layer has ended early
-    uint32_t head, watch, beat;    // cycles of the layer; beats of the record that have gone
+    uint32_t head, watch, beat;    // slot; cycles of the layer; beats of the record written so far
 };
 
-// What the parts around it say in a cycle.
+// Its inputs in a cycle.
 struct sq_ring_in {
     bool start, has_ring, abort, rewind; // registers
     uint64_t descriptor, base;
     uint32_t size, tail, watchdog;
     bool layer_done, wants_notice; // sequencer
     bool dma_ready, word_ready, write_done, dma_idle;
-    uint32_t beats; // of the bus that a record has
+    uint32_t beats; // bus beats of a record
 };
 struct sq_ring_out {
     bool begin, end, done, notice, aborted, expired;
     uint64_t descriptor;
 };
 struct sq_ring_out sq_ring_out(const struct sq_ring_sim *s, const struct sq_ring_in *in);
-uint64_t sq_ring_record_at(const struct sq_ring_sim *s, uint64_t base); // its address
+uint64_t sq_ring_record_at(const struct sq_ring_sim *s, uint64_t base); // address of the record
 void sq_ring_clock(struct sq_ring_sim *s, const struct sq_ring_in *in);
 
 struct sq_operand_sim {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spoils descriptors.
+// Makes sound descriptors wrong, each in one way.
 #include "sim/block/top/sq_top_work.h"
 
 #include <assert.h>
@@ -31,7 +31,7 @@ static bool make_one_of(uint32_t *word, const struct change *c, uint32_t n, uint
     return number < n + KIND_BITS;
 }
 
-// The ways before those that the enum names: one field is wrong.
+// Ways 0 .. SQ_SPOIL_CHANGES - 1 make one field wrong: `bits` replace `mask` in `word`.
 static const struct change changes[SQ_SPOIL_CHANGES] = {
     {SQ_DESC_TILES, 0xffff, 0}, {SQ_DESC_TILES, 0xffff0000u, 0},
     {SQ_DESC_BLOCK, 0xffff, 0}, {SQ_DESC_BLOCK, 0xffff0000u, 0},
@@ -55,7 +55,8 @@ static void change_fixed(uint32_t *word, uint32_t number)
     assert(false);
 }
 
-// So many tiles and groups, of which a beat each or two are computed at once.
+// Sets a layer of rows x cols tiles and `groups` groups of K in `beats` beats, in blocks of one tile and
+// chunks of one group.
 static void set_size(uint32_t *word, uint32_t rows, uint32_t cols, uint32_t groups, uint32_t beats)
 {
     word[SQ_DESC_TILES] = cols << 16 | rows;
@@ -64,8 +65,8 @@ static void set_size(uint32_t *word, uint32_t rows, uint32_t cols, uint32_t grou
     word[SQ_DESC_CHUNK] = 1;
 }
 
-// A block that is longer by one beat than half a buffer, by two if it must; `at` says where its tiles stand in the word.
-// A tile of it fits into the other buffer, and its scales fit.
+// Sets a block that is too long for half a buffer by as few beats as possible; `at` is the bit of BLOCK where its tiles
+// begin. One tile of it still fits into the other buffer, and its scales fit.
 static void set_wide(uint32_t *word, uint32_t depth, uint32_t other, unsigned at)
 {
     uint32_t beats = depth < other ? depth : other;
@@ -75,14 +76,14 @@ static void set_wide(uint32_t *word, uint32_t depth, uint32_t other, unsigned at
     word[SQ_DESC_BLOCK] = (depth / beats + 1) << at | 1u << (16 - at);
 }
 
-// The region begins as many beats below 2^48 as the low bits of its length reach, but not all of it.
+// Puts the region so near to 2^48 that it passes the end, and would fit if its length had the low bits alone.
 static void set_near_end(uint32_t *word, enum sq_top_part part, const struct sq_top_room *room)
 {
     sq_desc_set_address(word, sq_top_address_word[part],
                         SQ_ADDR_END - 65536 * (uint64_t)room->nbytes);
 }
 
-// Columns with which the outputs of MANY rows are 2^32 beats of the bus and a few, or as near as it gets.
+// Columns with which the outputs of MANY rows have 2^32 bus beats or a few more, or the most columns there are.
 enum { MANY = 0xc000 };
 static uint32_t cols_beyond(const struct sq_top_room *room)
 {
@@ -91,7 +92,7 @@ static uint32_t cols_beyond(const struct sq_top_room *room)
     return cols < 0xffff ? (uint32_t)cols : 0xffff;
 }
 
-// A tile of K in two chunks, so that sums are kept; so many tiles of a block.
+// Sets blocks of rows x cols tiles, with K in two chunks, so that sums are kept between the chunks.
 static void set_tiles(uint32_t *word, uint32_t rows, uint32_t cols)
 {
     word[SQ_DESC_BEATS] = 2u << 16 | 1;
@@ -104,7 +105,7 @@ static uint32_t at_most_256(uint32_t n)
     return n < 256 ? n : 256;
 }
 
-// All columns of an indexed chip in one block.
+// Puts all columns of an indexed chip into one block.
 static void set_one_block(uint32_t *word)
 {
     word[SQ_DESC_CHUNK] = (word[SQ_DESC_CHUNK] & 0xffff) | 1u << 16;
@@ -128,7 +129,7 @@ void sq_spoil_descriptor(uint32_t word[SQ_DESC_WORDS], enum sq_spoil way,
         }
         break;
     case SQ_SPOIL_MANY_SUMS:
-        if (room->is_indexed) { // which has no sums: a column more than its blocks have
+        if (room->is_indexed) { // it keeps no sums: one column more than its blocks have
             const uint32_t cols = part * (word[SQ_DESC_BLOCK] >> 16) + 1;
             word[SQ_DESC_TILES] = (word[SQ_DESC_TILES] & 0xffff) | cols << 16;
             break;
@@ -156,7 +157,7 @@ void sq_spoil_descriptor(uint32_t word[SQ_DESC_WORDS], enum sq_spoil way,
         break;
     case SQ_SPOIL_MANY_PARTS:
     case SQ_SPOIL_PART_OF_TWO:
-        set_size(word, 1, 1, 2, 2); // chips with room for parts of any group run the first
+        set_size(word, 1, 1, 2, 2); // chips that take parts of any group run MANY_PARTS
         word[SQ_DESC_CHUNK] =
             1u << 16 | (way == SQ_SPOIL_MANY_PARTS && room->part_groups < 2 ? 1 : 2);
         if (room->is_indexed) { // one block of columns too many; activations that do not fit
@@ -176,10 +177,10 @@ void sq_spoil_descriptor(uint32_t word[SQ_DESC_WORDS], enum sq_spoil way,
         word[SQ_DESC_BEATS] = 1u << 16 | 2;
         word[SQ_DESC_BLOCK] = 1u << 16 | 0x8001;
         break;
-    case SQ_SPOIL_FULL_SUMS: // fits in each direction, but has one or two tiles more than sums have room for
+    case SQ_SPOIL_FULL_SUMS: // fits in each direction, but has one or two tiles more than the sum memory
         set_tiles(word, room->sum_tiles / 2 + 1, 2);
         break;
-    case SQ_SPOIL_FULL_BUFFERS: // or as many as may be: of half a buffer of 256 beats the low 16 bits are 0
+    case SQ_SPOIL_FULL_BUFFERS: // at 256 x 256 tiles the low 16 bits of the product are 0
         set_tiles(word, at_most_256(room->depth[SQ_TOP_ACT]),
                   at_most_256(room->depth[SQ_TOP_WEIGHT]));
         break;
@@ -254,7 +255,7 @@ void sq_spoil_encoder(uint32_t word[SQ_DESC_WORDS], uint32_t number, const unsig
         word[SQ_DESC_BEATS] = 0x8000;
     }
     (void)sq_encode_decode(value, word, &l);
-    if (i == WIDE) { // a tile of columns more than its banks hold
+    if (i == WIDE) { // one tile of columns more than its banks hold
         l.cols = l.beats * value[SQ_TOP_BANK_LEN] / value[SQ_TOP_COLS] + 1;
         word[SQ_DESC_TILES] = l.cols << 16 | l.rows;
         return;
@@ -286,7 +287,7 @@ void sq_spoil_vector(uint32_t word[SQ_DESC_WORDS], uint32_t number, const unsign
     const uint32_t i = number % WAYS, nbytes = value[SQ_TOP_DATA_W] / 8;
     if (make_one_of(word, wrong, CHANGES, i))
         return;
-    // A region of two rows at least ends a beat beyond 2^48, or begins beside a beat of the bus.
+    // A region of two or more rows ends a beat beyond 2^48, or does not begin at a beat of the bus.
     struct sq_tv_layer l;
     const unsigned part = (i - REGION) % SQ_TV_PARTS;
     (void)sq_tv_decode(word, nbytes, &l);
@@ -330,7 +331,7 @@ void sq_spoil_attend(uint32_t word[SQ_DESC_WORDS], uint32_t number, const unsign
     const uint32_t i = number % WAYS;
     if (make_one_of(word, wrong, CHANGES, i))
         return;
-    // A region ends a beat beyond 2^48, or begins beside a beat of the bus.
+    // A region ends a beat beyond 2^48, or does not begin at a beat of the bus.
     struct sq_ta_layer l;
     const unsigned part = (i - REGION) % SQ_TA_PARTS;
     (void)sq_ta_decode(word, nbytes, attend, &l);

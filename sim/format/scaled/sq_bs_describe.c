@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a description of a block-scaled format (sq_bs_describe.h). Keys of a grid are names that the
-// description chooses, so that no fixed schema can say them: libyaml gives the nodes.
+// Reads a description of a block-scaled format (sq_bs_describe.h) from the nodes of libyaml: the
+// description itself names its grids, so no fixed schema can list the keys.
 #include "sim/format/scaled/sq_bs_describe.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ static node *at(struct reader *r, int index)
     return yaml_document_get_node(&r->document, index);
 }
 
-// A refusal at a node.
+// Refuses the description at a node: file, line, sentence.
 __attribute__((format(printf, 3, 4))) static enum sq_status refuse(struct reader *r, node *n,
                                                                    const char *form, ...)
 {
@@ -72,7 +72,7 @@ static enum sq_status read_text(struct reader *r, node *n, const char *key, char
     return SQ_OK;
 }
 
-// A decimal number and nothing behind it.
+// Whether the text is a decimal number and nothing else.
 static bool is_number(const char *text, double *value)
 {
     char *end;
@@ -165,7 +165,7 @@ static size_t length_of(node *n)
 
 // ---- elements -------------------------------------------------------------------------------
 
-// The values of all grids as they stand, NaN where a code stands for nothing.
+// The values of all grids as written, NaN for a code without a value.
 struct grids {
     double value[SQ_BS_TABLE_GRIDS][SQ_BS_TABLE_CODES];
     size_t n[SQ_BS_TABLE_GRIDS];
@@ -232,7 +232,7 @@ static enum sq_status read_values(struct reader *r, node *n, struct sq_bs_table 
     return SQ_OK;
 }
 
-// Values as integers in units of the finest.
+// Converts values to integers, in units of the largest power of two, at most 1, that divides all of them.
 static enum sq_status set_units(struct reader *r, node *n, const struct grids *g,
                                 struct sq_bs_table *t)
 {
@@ -303,7 +303,7 @@ static double largest(const struct sq_bs_table *t)
     return ldexp(most, -(int)t->fraction);
 }
 
-// Reads "amax / 6", of e8m0 "floor(amax / 6)" or a word alone; 0: no divisor is given.
+// Reads "amax / 6", or for e8m0 "floor(amax / 6)" or a word alone; *divisor = 0: none is given.
 static enum sq_status read_rule(struct reader *r, node *n, bool is_first, struct sq_bs_table *t,
                                 double *divisor)
 {
@@ -483,8 +483,8 @@ static enum sq_status read_level(struct reader *r, node *n, unsigned i, struct s
     return SQ_OK;
 }
 
-// What was not said: the divisor is the largest value there is; a level begins where the levels below it
-// end, at a power of two.
+// Defaults: the divisor is the largest value of the format; a level begins at the power of two where the
+// levels below it end.
 static void set_defaults(struct sq_bs_table *t)
 {
     double most = largest(t);
@@ -545,7 +545,7 @@ static enum sq_status read_all(struct reader *r, struct sq_bs_description *d)
     return status == SQ_OK ? SQ_OK : SQ_FAIL(r->err, status, "%.60s: %s", r->what, inner.text);
 }
 
-// Whether the text is more than one tree of at most its length.
+// Whether the text has aliases, anchors, tags or a second document: then it is not one tree.
 static bool is_no_tree(const void *text, size_t nbytes)
 {
     yaml_parser_t parser;
@@ -695,7 +695,7 @@ static node *scalar_at(struct reader *r, const char *path)
     return n && n->type == YAML_SCALAR_NODE ? n : NULL;
 }
 
-// *text with `value` in place of the scalar at `path`; of the name `value` is put behind it.
+// Replaces the scalar at `path` in *text by `value`; with is_name appends `value` to it instead.
 static enum sq_status put(char **text, const char *what, const char *path, const char *value,
                           bool is_name, struct sq_error *err)
 {
@@ -729,7 +729,7 @@ static enum sq_status put(char **text, const char *what, const char *path, const
     return SQ_OK;
 }
 
-// "KEY=VALUE" into the text, and into its name: "_length_32".
+// Puts "KEY=VALUE" into the text, and "_KEY_VALUE" after the format's name, as in "_length_32".
 static enum sq_status put_set(char **text, const char *what, const char *set, size_t len,
                               struct sq_error *err)
 {

@@ -49,7 +49,7 @@ static const struct sq_merge *find_merge(const struct sq_tokenizer *t, int32_t l
     return t->n_merges ? bsearch(&wanted, t->merge, t->n_merges, sizeof *t->merge, by_pair) : NULL;
 }
 
-// Of two ranks of one pair the later counts, as in a map filled in order.
+// The later of two ranks of one pair counts, as in a map filled in order.
 static int by_pair_and_rank(const void *a, const void *b)
 {
     const int order = by_pair(a, b);

@@ -13,7 +13,7 @@ struct sq_tokens {
     size_t *offset;     // [n_sequences + 1], offset[0] = 0
     int32_t *id;        // [offset[n_sequences]]
     // Tokens that begin every sequence but the first and are predicted in the one before: windows
-    // that overlap (sq_token_source.h). 0 of a token file.
+    // that overlap (sq_token_source.h). 0 for a token file.
     size_t context;
 };
 
@@ -27,7 +27,7 @@ enum sq_status sq_tokens_read(struct sq_tokens *t, const char *path, size_t voca
 void sq_tokens_beside(const char *model, const char *name, char *path, size_t path_size);
 void sq_tokens_free(struct sq_tokens *t);
 
-// The place in sequence i of the first token whose prediction counts: 1, or behind the context.
+// The place in sequence i of the first token whose prediction counts: 1, or the first after the context.
 size_t sq_tokens_first_predicted(const struct sq_tokens *t, size_t i);
 // Tokens of all sequences, and how many of them are predicted.
 size_t sq_tokens_count(const struct sq_tokens *t);
