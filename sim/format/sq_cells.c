@@ -15,8 +15,7 @@ enum sq_status sq_cells_new(const struct sq_gemm_codes *g, void **cells, struct 
     if (nbytes == 0)
         return SQ_OK;
     void *to = aligned_alloc(64, nbytes);
-    if (!to)
-        return SQ_NO_LAYER(err, n, g->w->k);
+    SQ_NEED_LAYER(to, err, n, g->w->k);
 #pragma omp parallel for schedule(dynamic)
     for (size_t b = 0; b < n; b += SQ_GEMM_CODES_BLOCK) {
         void *scratch = malloc(sq_gemm_codes_load_scratch(g));

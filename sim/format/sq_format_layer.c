@@ -77,7 +77,8 @@ enum sq_status sq_recipe_check(const struct sq_recipe *r, struct sq_error *err)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "format %s has no values", f ? f->name : "(none)");
     if (r->is_smooth && !f->values->has_smoothing)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "smooth: %s has no smoothing", f->name);
-    SQ_TRY(f->values->check(r, err));
+    if (f->values->check)
+        SQ_TRY(f->values->check(r, err));
     if (!(r->alpha >= 0 && r->alpha <= 1))
         return SQ_FAIL(err, SQ_ERR_RANGE, "alpha = %g, need 0..1", r->alpha);
     if (!(r->percdamp >= 0 && r->percdamp <= 1))
@@ -87,9 +88,9 @@ enum sq_status sq_recipe_check(const struct sq_recipe *r, struct sq_error *err)
 
 unsigned sq_recipe_needs(const struct sq_recipe *r)
 {
-    unsigned needs = r->format->values->needs(r);
+    unsigned needs = r->format->values->needs ? r->format->values->needs(r) : 0;
     for (size_t i = 0; i < r->n_rules; i++)
-        needs |= r->rule[i].recipe.format->values->needs(&r->rule[i].recipe);
+        needs |= sq_recipe_needs(&r->rule[i].recipe);
     return needs;
 }
 
@@ -100,7 +101,7 @@ bool sq_recipe_needs_calibration(const struct sq_recipe *r)
 
 size_t sq_recipe_padded(const struct sq_recipe *r, size_t k_orig)
 {
-    return r->format->values->padded(r, k_orig);
+    return r->format->values->padded ? r->format->values->padded(r, k_orig) : k_orig;
 }
 
 // ---- one layer ------------------------------------------------------------------------------
@@ -111,8 +112,7 @@ static enum sq_status quantize(struct sq_quant_layer *q, const struct sq_recipe 
     const size_t n = q->n, k = q->k_orig;
     if (in->sigma) {
         q->sigma = malloc(k * sizeof *q->sigma);
-        if (!q->sigma)
-            return SQ_NO_LAYER(err, n, k);
+        SQ_NEED_LAYER(q->sigma, err, n, k);
         memcpy(q->sigma, in->sigma, k * sizeof *q->sigma);
         sq_smooth_apply_weights(w, n, k, q->sigma);
     }

@@ -26,9 +26,9 @@ struct sq_figure {
 #define SQ_FIGURES_MAX 6u
 
 struct sq_format_values {
-    // The recipe's fields that the format uses; SQ_ERR_UNSUPPORTED, SQ_ERR_RANGE with the field.
+    // The recipe's fields that the format uses; SQ_ERR_UNSUPPORTED, SQ_ERR_RANGE with the field. NULL: all are.
     enum sq_status (*check)(const struct sq_recipe *r, struct sq_error *err);
-    unsigned (*needs)(const struct sq_recipe *r); // of enum sq_need, 0: nothing
+    unsigned (*needs)(const struct sq_recipe *r); // of enum sq_need; NULL: nothing
     bool has_smoothing;
     // Whether the options leave the model as it is; NULL: never.
     bool (*is_reference)(const struct sq_recipe *r);
@@ -60,7 +60,7 @@ struct sq_format_values {
     enum sq_status (*retune)(void *state, const struct sq_recipe *r, const struct sq_tune *t,
                              struct sq_error *err);
 
-    // K as stored, of a layer of k_orig columns.
+    // K as stored, of a layer of k_orig columns; NULL: the same.
     size_t (*padded)(const struct sq_recipe *r, size_t k_orig);
     // Row `row` as the values it stands for, out[k]: for weight errors.
     void (*decode_row)(const void *state, size_t row, float *out);

@@ -135,6 +135,16 @@ enum sq_status sq_product_tensor(struct sq_product *p, const char *name, enum sq
     return SQ_OK;
 }
 
+enum sq_status sq_product_copy(struct sq_product *p, const char *name, enum sq_dtype dtype,
+                               size_t n, void **data, struct sq_error *err)
+{
+    const void *from;
+    SQ_TRY(sq_product_tensor(p, name, dtype, n, &from, err));
+    SQ_TRY(sq_product_keep(p, n * sq_dtype_nbytes(dtype), data, err));
+    memcpy(*data, from, n * sq_dtype_nbytes(dtype));
+    return SQ_OK;
+}
+
 // ---- what several formats have --------------------------------------------------------------
 
 enum sq_status sq_product_bank(const struct sq_product *p, unsigned *bank, unsigned *high,

@@ -54,6 +54,9 @@ enum sq_status sq_product_option(const struct sq_product *p, const char *name, s
 // A tensor of this dtype and of n elements, aligned: SQ_ERR_DAMAGED where there is none.
 enum sq_status sq_product_tensor(struct sq_product *p, const char *name, enum sq_dtype dtype,
                                  size_t n, const void **data, struct sq_error *err);
+// A copy of it that the product keeps.
+enum sq_status sq_product_copy(struct sq_product *p, const char *name, enum sq_dtype dtype,
+                               size_t n, void **data, struct sq_error *err);
 // Elements of a tensor, SIZE_MAX where it is missing.
 size_t sq_product_count(const struct sq_product *p, const char *name);
 
@@ -73,6 +76,12 @@ enum sq_status sq_product_format(const struct sq_product *p, struct sq_format *f
     do {                                                                                           \
         void *data_;                                                                               \
         SQ_TRY(sq_product_keep((p), (n) * sizeof *(pointer), &data_, err));                        \
+        (pointer) = data_;                                                                         \
+    } while (0)
+#define SQ_PRODUCT_COPY(p, name, dtype, n, pointer)                                                \
+    do {                                                                                           \
+        void *data_;                                                                               \
+        SQ_TRY(sq_product_copy((p), (name), (dtype), (n), &data_, err));                           \
         (pointer) = data_;                                                                         \
     } while (0)
 #define SQ_PRODUCT_TENSOR(p, name, dtype, n, pointer)                                              \

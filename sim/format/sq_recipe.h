@@ -25,6 +25,8 @@ struct sq_cached;
 
 // What an encoding says that got no memory for a layer or tokens of n x k.
 #define SQ_NO_LAYER(err, n, k) SQ_NO_MEMORY(err, "a layer of %zu x %zu", (size_t)(n), (size_t)(k))
+#define SQ_NEED_LAYER(is, err, n, k)                                                               \
+    SQ_NEED(is, err, "a layer of %zu x %zu", (size_t)(n), (size_t)(k))
 
 enum sq_algorithm { SQ_ALGORITHM_RTN, SQ_ALGORITHM_GPTQ, SQ_ALGORITHM_LITE };
 

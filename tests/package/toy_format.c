@@ -3,7 +3,6 @@
 // of its row. Linked beside a list of formats with one line more; nothing else of sim/ knows it.
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sim/format/sq_format_ops.h"
 
@@ -65,18 +64,6 @@ static struct state *state_new(size_t n, size_t k)
     return NULL;
 }
 
-static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
-{
-    (void)r, (void)err;
-    return SQ_OK;
-}
-
-static unsigned needs(const struct sq_recipe *r)
-{
-    (void)r;
-    return 0;
-}
-
 static enum sq_status init(void **state, const struct sq_recipe *r, const float *w, size_t n,
                            size_t k, const struct sq_quant_input *in, struct sq_error *err)
 {
@@ -112,12 +99,6 @@ static enum sq_status apply(const void *state, const struct sq_recipe *r, const 
             y[t * s->n + row] = (float)sum;
         }
     return SQ_OK;
-}
-
-static size_t padded(const struct sq_recipe *r, size_t k_orig)
-{
-    (void)r;
-    return k_orig;
 }
 
 static void *outline(const struct sq_recipe *r, size_t n, size_t k)
@@ -178,12 +159,9 @@ static double equivalent_bits(const struct sq_recipe *r)
 }
 
 static const struct sq_format_values coded = {
-    .check = check,
-    .needs = needs,
     .init = init,
     .free = toy_free,
     .apply = apply,
-    .padded = padded,
     .decode_row = decode_row,
 };
 

@@ -199,15 +199,6 @@ static bool is_record(const struct sq_recipe *r, const struct sq_gpu_sample *s)
 #define TIMED                                                                                      \
     .check = check_cost, .act_nbits = act_nbits, .equivalent_bits = sq_grid_equivalent_bits
 
-static const struct sq_format_cost static_timed = {TIMED, .demand = static_demand, .slower = slower,
-                                                   .pe = static_pe};
-static const struct sq_format_cost dynamic_timed = {TIMED, .demand = dynamic_demand,
-                                                    .pe = dynamic_pe};
-static const struct sq_format_gpu static_on_gpu = {
-    .is_split = true, .product = sq_gpu_product_int8, .is_record = is_record};
-static const struct sq_format_gpu dynamic_on_gpu = {.product = sq_gpu_product_int8,
-                                                    .is_record = is_record};
-
 extern const struct sq_format_routes sq_a_static_routes, sq_a_dynamic_routes;
 
 const struct sq_format_ops sq_format_sq_a_static = {
@@ -218,8 +209,11 @@ const struct sq_format_ops sq_format_sq_a_static = {
     .is_headed_by_text = true,
     .values = &sq_grid_masked,
     .file = &sq_grid_stored,
-    .cost = &static_timed,
-    .gpu = &static_on_gpu,
+    .cost = &(const struct sq_format_cost){TIMED, .demand = static_demand, .slower = slower,
+                                           .pe = static_pe},
+    .gpu = &(const struct sq_format_gpu){.is_split = true,
+                                         .product = sq_gpu_product_int8,
+                                         .is_record = is_record},
     .routes = &sq_a_static_routes,
     .variant = &(const struct sq_grid_variant){.mixes_act = true},
 };
@@ -233,8 +227,8 @@ const struct sq_format_ops sq_format_sq_a_dynamic = {
     .is_headed_by_text = true,
     .values = &sq_grid_coded,
     .file = &sq_grid_stored,
-    .cost = &dynamic_timed,
-    .gpu = &dynamic_on_gpu,
+    .cost = &(const struct sq_format_cost){TIMED, .demand = dynamic_demand, .pe = dynamic_pe},
+    .gpu = &(const struct sq_format_gpu){.product = sq_gpu_product_int8, .is_record = is_record},
     .routes = &sq_a_dynamic_routes,
     .variant = &(const struct sq_grid_variant){.mixes_act = true, .is_by_token = true},
 };

@@ -22,11 +22,7 @@
 // masks and low codes itself. The route reads from the product, beside weights and scales:
 //   x8 I8 [m][k]          INT8 codes
 //   mul, shift I32 [m]    by what they become low codes (sq_act_quant.h)
-
-enum sq_status sq_a_make_core_act(struct sq_route_work *w, struct sq_error *err);
-enum sq_status sq_a_check_core_act(struct sq_route_work *w, struct sq_error *err);
-
-static bool sq_a_has_ratios(const struct sq_product *p)
+static bool has_ratios(const struct sq_product *p)
 {
     return sq_product_count(p, "mul") != SIZE_MAX;
 }
@@ -156,7 +152,7 @@ static enum sq_status put_scales(struct sq_route_work *w, const struct job *j, s
     return SQ_OK;
 }
 
-enum sq_status sq_a_make_core_act(struct sq_route_work *w, struct sq_error *err)
+static enum sq_status make_core_act(struct sq_route_work *w, struct sq_error *err)
 {
     enum { COUNT_MAX = 65535 };
     struct job j;
@@ -176,7 +172,7 @@ enum sq_status sq_a_make_core_act(struct sq_route_work *w, struct sq_error *err)
     return put_scales(w, &j, err);
 }
 
-enum sq_status sq_a_check_core_act(struct sq_route_work *w, struct sq_error *err)
+static enum sq_status check_core_act(struct sq_route_work *w, struct sq_error *err)
 {
     struct job j;
     const float *y;
@@ -467,7 +463,7 @@ static const struct sq_route dynamic_routes[] = {
     {&sq_array_block, make_split, sq_tiles_check, is_split_trace},
     {&sq_engine_dynamic_block, make_dynamic_compact, sq_tiles_check, is_layer},
     {&sq_engine_dynamic_block, make_dynamic_split, sq_tiles_check, is_split_layer},
-    {&sq_engine_core_act_block, sq_a_make_core_act, sq_a_check_core_act, sq_a_has_ratios},
+    {&sq_engine_core_act_block, make_core_act, check_core_act, has_ratios},
 };
 
 // Static masks, too, with the bits of the mask beside the codes: the engine in the chip is that of both.

@@ -109,20 +109,6 @@ static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, str
     sq_cost_pe_dense(pe, u->low_lanes, sq_recipe_act_bits(r), sq_grid_recipe(r)->weight.low_bits);
 }
 
-static const struct sq_format_cost timed = {
-    .check = check_cost,
-    .pe = make_pe,
-    .demand = demand,
-    .equivalent_bits = sq_grid_equivalent_bits,
-};
-
-static const struct sq_format_gpu on_gpu = {
-    .product = gpu_product,
-    .is_library = is_library,
-    .record = "w4",
-    .is_record = is_record,
-};
-
 const struct sq_format_ops sq_format_dense = {
     .name = "dense",
     .option = options,
@@ -132,8 +118,20 @@ const struct sq_format_ops sq_format_dense = {
     .is_headed_by_text = true,
     .values = &sq_grid_coded,
     .file = &sq_grid_stored,
-    .cost = &timed,
-    .gpu = &on_gpu,
+    .cost =
+        &(const struct sq_format_cost){
+            .check = check_cost,
+            .pe = make_pe,
+            .demand = demand,
+            .equivalent_bits = sq_grid_equivalent_bits,
+        },
+    .gpu =
+        &(const struct sq_format_gpu){
+            .product = gpu_product,
+            .is_library = is_library,
+            .record = "w4",
+            .is_record = is_record,
+        },
     .routes = &sq_dense_routes,
     .variant = &(const struct sq_grid_variant){0},
 };

@@ -189,8 +189,7 @@ static enum sq_status encode(struct sq_grid_layer *q, const struct sq_recipe *r,
     if (sq_grid_recipe(r)->is_like_ggml)
         return sq_codes_encode_q8_0(&q->w, w, err);
     float *score = malloc(q->w.k * sizeof *score);
-    if (!score)
-        return SQ_NO_LAYER(err, q->w.n, q->w.k);
+    SQ_NEED_LAYER(score, err, q->w.n, q->w.k);
     const enum sq_status status = sq_codes_encode_rtn(&q->w, w, score, err);
     free(score);
     return status;
@@ -286,8 +285,7 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
                            size_t k, const struct sq_quant_input *in, struct sq_error *err)
 {
     struct sq_grid_layer *const q = *state = sq_grid_layer_new(r, n, k);
-    if (!q)
-        return SQ_NO_LAYER(err, n, k);
+    SQ_NEED_LAYER(q, err, n, k);
     float *rotated = NULL;
     enum sq_status status =
         q->rotation ? sq_grid_rotated(q->rotation, w, n, k, &rotated, err) : SQ_OK;
@@ -344,8 +342,7 @@ static enum sq_status streams_alloc(struct sq_grid_layer *q, struct sq_error *er
     for (enum sq_codes_stream s = 0; s < SQ_CODES_STREAMS; s++) {
         const size_t nbytes = sq_codes_row_nbytes(&q->w, s);
         q->stream[s] = nbytes ? malloc(q->w.n * nbytes) : NULL;
-        if (nbytes && !q->stream[s])
-            return SQ_NO_LAYER(err, q->w.n, q->w.k);
+        SQ_NEED_LAYER(q->stream[s] || !nbytes, err, q->w.n, q->w.k);
     }
     return SQ_OK;
 }

@@ -113,20 +113,6 @@ static const struct sq_grid *mixed(const struct sq_recipe *r)
     return &sq_grid_recipe(r)->weight;
 }
 
-static const struct sq_format_cost timed = {
-    .mixed = mixed,
-    .check = check_cost,
-    .is_core = true,
-    .pe = make_pe,
-    .demand = demand,
-    .equivalent_bits = equivalent_bits,
-};
-
-static const struct sq_format_gpu on_gpu = {
-    .product = sq_gpu_product_bf16,
-    .is_record = is_record,
-};
-
 const struct sq_format_ops sq_format_sq_w = {
     .name = "sq_w",
     .option = options,
@@ -136,8 +122,20 @@ const struct sq_format_ops sq_format_sq_w = {
     .is_headed_by_text = true,
     .values = &sq_grid_coded,
     .file = &sq_grid_packed,
-    .cost = &timed,
-    .gpu = &on_gpu,
+    .cost =
+        &(const struct sq_format_cost){
+            .mixed = mixed,
+            .check = check_cost,
+            .is_core = true,
+            .pe = make_pe,
+            .demand = demand,
+            .equivalent_bits = equivalent_bits,
+        },
+    .gpu =
+        &(const struct sq_format_gpu){
+            .product = sq_gpu_product_bf16,
+            .is_record = is_record,
+        },
     .routes = &sq_w_routes,
     .variant = &(const struct sq_grid_variant){.mixes_weights = true},
 };

@@ -83,6 +83,14 @@ enum sq_status sq_trace_compare(struct sq_trace *r, const char *name, enum sq_dt
 #define SQ_TRACE_KEEP(r, pointer, n) SQ_PRODUCT_KEEP(&(r)->p, pointer, n)
 #define SQ_TRACE_TENSOR(r, name, dtype, n, pointer)                                                \
     SQ_PRODUCT_TENSOR(&(r)->p, name, dtype, n, pointer)
+#define SQ_TRACE_COPY(r, name, dtype, n, pointer) SQ_PRODUCT_COPY(&(r)->p, name, dtype, n, pointer)
+// An input, as the copy of it that is kept already.
+#define SQ_TRACE_INPUT_COPY(r, name, dtype, n, pointer)                                            \
+    do {                                                                                           \
+        const void *data_;                                                                         \
+        SQ_TRY(sq_trace_input((r), (name), (dtype), (n), &data_, err));                            \
+        (pointer) = (void *)(uintptr_t)data_;                                                      \
+    } while (0)
 #define SQ_TRACE_INPUT(r, name, dtype, n, pointer)                                                 \
     do {                                                                                           \
         const void *data_;                                                                         \

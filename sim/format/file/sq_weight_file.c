@@ -83,7 +83,7 @@ static void add_item(struct content *c, const struct sq_recipe *r,
     char digest[SQ_DIGEST_LABEL_SIZE];
     sq_digest_label(item->input_digest, digest);
     add(c, join(item->name, "N"), number(item->n));
-    add(c, join(item->name, "K"), number(r->format->values->padded(r, item->k_orig)));
+    add(c, join(item->name, "K"), number(sq_recipe_padded(r, item->k_orig)));
     add(c, join(item->name, "k_orig"), number(item->k_orig));
     add(c, join(item->name, "input_digest"), strdup(digest));
 }
@@ -270,7 +270,7 @@ static enum sq_status read_entry(const struct sq_weight_file *f, struct sq_weigh
     SQ_TRY(read_number(&f->st, e->name, "N", 1, DIM_MAX, &n, err));
     SQ_TRY(read_number(&f->st, e->name, "K", 1, DIM_MAX, &k, err));
     SQ_TRY(read_number(&f->st, e->name, "k_orig", 1, DIM_MAX, &k_orig, err));
-    const size_t padded = f->recipe.format->values->padded(&f->recipe, k_orig);
+    const size_t padded = sq_recipe_padded(&f->recipe, k_orig);
     if (k != padded)
         return SQ_FAIL(err, SQ_ERR_SHAPE,
                        "layer '%.60s': K = %" PRIu64 ", k_orig = %" PRIu64 " is padded to %zu",

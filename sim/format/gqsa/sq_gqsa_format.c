@@ -20,9 +20,7 @@
 
 // GQSA on a machine: the unit, the groups that its channels keep, bytes (sq_cost.h).
 
-enum sq_status sq_gqsa_check_cost(const struct sq_recipe *r, struct sq_error *err);
-
-enum sq_status sq_gqsa_check_cost(const struct sq_recipe *r, struct sq_error *err)
+static enum sq_status check_cost(const struct sq_recipe *r, struct sq_error *err)
 {
     const struct sq_gqsa_recipe *o = sq_gqsa_recipe(r);
     SQ_TRY(sq_cost_check_act(r, true, err));
@@ -43,8 +41,7 @@ static unsigned bits_of(const struct sq_recipe *r)
     return bits ? bits : 4;
 }
 
-static void sq_gqsa_demand(const struct sq_recipe *r, const struct sq_core_config *has,
-                           struct sq_demand *d)
+static void demand(const struct sq_recipe *r, const struct sq_core_config *has, struct sq_demand *d)
 {
     struct sq_cost_unit *const u = &d->cost;
     const unsigned bits = bits_of(r);
@@ -75,7 +72,7 @@ static void sq_gqsa_demand(const struct sq_recipe *r, const struct sq_core_confi
                                       .full = 1};
 }
 
-static double sq_gqsa_equivalent_bits(const struct sq_recipe *r)
+static double equivalent_bits(const struct sq_recipe *r)
 {
     return (1 - sq_gqsa_recipe(r)->sparsity) * (bits_of(r) + 16. / r->group);
 }
@@ -496,8 +493,7 @@ static enum sq_status load(void **state, const struct sq_recipe *r,
     const struct sq_tensor *groups;
     SQ_TRY(sq_part_find(from, "groups", SQ_U8, 2, (size_t[]){SIZE_MAX, 2}, &groups, err));
     struct state *const s = *state = state_new(r, from->n, from->k_orig, groups->dim[0]);
-    if (!s)
-        return SQ_NO_LAYER(err, from->n, from->k_orig);
+    SQ_NEED_LAYER(s, err, from->n, from->k_orig);
     SQ_TRY(sq_parts_read(parts, s, from, err));
     if (s->m.bits == 4)
         SQ_TRY(sq_gqsa_unpack_zeros(s->zeros, s->m.nnz, s->m.zero, err));
@@ -552,56 +548,10 @@ static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, str
     sq_cost_pe_dense(pe, u->low_lanes, sq_recipe_act_bits(r), bits_of(r));
 }
 
-static const struct sq_format_values coded = {
-    .check = check,
-    .needs = needs,
-    .init = init,
-    .free = gqsa_free,
-    .apply = apply,
-    .padded = padded,
-    .tune = tune,
-    .retune = retune,
-    .decode_row = decode_row,
-    .figures = figures,
-};
-
-static const struct sq_format_file stored = {
-    .outline = outline,
-    .parts = parts,
-    .load = load,
-    .numbers = values,
-    .optional = more_values,
-};
-
-static const struct sq_format_share shared = {
-    .loads = share,
-    .unit = "groups",
-};
-
 static double *share_of(struct sq_recipe *r)
 {
     return &sq_gqsa_set(r)->sparsity;
 }
-
-static const struct sq_format_own of_layer = {
-    .share = share_of,
-    .weights = own,
-    .text = "kept groups",
-};
-
-static const struct sq_format_cost timed = {
-    .check = sq_gqsa_check_cost,
-    .pe = make_pe,
-    .demand = sq_gqsa_demand,
-    .law = "groups of a row binomial (scope row: the same in all), tiles of columns drawn by seed",
-    .equivalent_bits = sq_gqsa_equivalent_bits,
-    .own = &of_layer,
-};
-
-static const struct sq_format_gpu on_gpu = {
-    .product = sq_gpu_product_bf16,
-    .is_record = is_record,
-};
 
 const struct sq_format_ops sq_format_gqsa = {
     .name = "gqsa",
@@ -609,10 +559,51 @@ const struct sq_format_ops sq_format_gqsa = {
     .uncalibrated = "--prune magnitude --algorithm rtn",
     .settle = settle,
     .text = text,
-    .values = &coded,
-    .file = &stored,
-    .share = &shared,
-    .cost = &timed,
-    .gpu = &on_gpu,
+    .values =
+        &(const struct sq_format_values){
+            .check = check,
+            .needs = needs,
+            .init = init,
+            .free = gqsa_free,
+            .apply = apply,
+            .padded = padded,
+            .tune = tune,
+            .retune = retune,
+            .decode_row = decode_row,
+            .figures = figures,
+        },
+    .file =
+        &(const struct sq_format_file){
+            .outline = outline,
+            .parts = parts,
+            .load = load,
+            .numbers = values,
+            .optional = more_values,
+        },
+    .share =
+        &(const struct sq_format_share){
+            .loads = share,
+            .unit = "groups",
+        },
+    .cost =
+        &(const struct sq_format_cost){
+            .check = check_cost,
+            .pe = make_pe,
+            .demand = demand,
+            .law = "groups of a row binomial (scope row: the same in all), tiles of columns drawn "
+                   "by seed",
+            .equivalent_bits = equivalent_bits,
+            .own =
+                &(const struct sq_format_own){
+                    .share = share_of,
+                    .weights = own,
+                    .text = "kept groups",
+                },
+        },
+    .gpu =
+        &(const struct sq_format_gpu){
+            .product = sq_gpu_product_bf16,
+            .is_record = is_record,
+        },
     .routes = &sq_gqsa_routes,
 };

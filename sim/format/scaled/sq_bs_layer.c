@@ -26,11 +26,6 @@ struct state {
     float act_global[SQ_BS_PARTS]; // is_act_static
 };
 
-static enum sq_status no_memory(size_t n, size_t k, struct sq_error *err)
-{
-    return SQ_NO_MEMORY(err, "a layer of %zu x %zu", n, k);
-}
-
 // ---- memory ---------------------------------------------------------------------------------
 
 void sq_bs_rows_free(struct sq_bs *c)
@@ -66,7 +61,7 @@ static enum sq_status bs_alloc(struct sq_bs *c, struct sq_error *err)
         for (size_t i = 0; c->global[p] && i < c->n; i++)
             c->global[p][i] = 1;
     }
-    return is_done ? SQ_OK : no_memory(c->n, c->k, err);
+    return is_done ? SQ_OK : SQ_NO_LAYER(err, c->n, c->k);
 }
 
 static void layer_free(void *state)
@@ -177,8 +172,7 @@ static enum sq_status lay_out(struct state *s, struct sq_error *err)
     const struct sq_bs_product g = {.w = &s->w};
     bool is_out_of_memory = false;
     s->panels = aligned_alloc(64, whole_lines(sq_bs_panels(&g)));
-    if (!s->panels)
-        return no_memory(s->w.n, s->w.k, err);
+    SQ_NEED_LAYER(s->panels, err, s->w.n, s->w.k);
 #pragma omp parallel for schedule(dynamic) if (s->w.n > SQ_BS_PANEL)
     for (size_t i = 0; i < s->w.n; i += SQ_BS_PANEL) {
         void *scratch = aligned_alloc(64, whole_lines(sq_bs_load_scratch(&g)));
@@ -190,7 +184,7 @@ static enum sq_status lay_out(struct state *s, struct sq_error *err)
         }
         free(scratch);
     }
-    return is_out_of_memory ? no_memory(s->w.n, s->w.k, err) : SQ_OK;
+    return is_out_of_memory ? SQ_NO_LAYER(err, s->w.n, s->w.k) : SQ_OK;
 }
 
 static enum sq_status streams_alloc(struct state *s, struct sq_error *err)
@@ -199,8 +193,7 @@ static enum sq_status streams_alloc(struct state *s, struct sq_error *err)
     for (enum sq_bs_stream i = 0; i < SQ_BS_STREAMS; i++) {
         const size_t nbytes = sq_bs_row_nbytes(&w->f, w->k, i);
         s->stream[i] = nbytes ? malloc(w->n * nbytes) : NULL;
-        if (nbytes && !s->stream[i])
-            return no_memory(w->n, w->k, err);
+        SQ_NEED_LAYER(s->stream[i] || !nbytes, err, w->n, w->k);
     }
     return SQ_OK;
 }
@@ -223,8 +216,7 @@ static enum sq_status finish(struct state *s, struct sq_error *err)
     if (s->operand == SQ_OPERAND_BOTH)
         return lay_out(s, err);
     s->values = malloc(w->n * w->k * sizeof *s->values);
-    if (!s->values)
-        return no_memory(w->n, w->k, err);
+    SQ_NEED_LAYER(s->values, err, w->n, w->k);
     for (size_t row = 0; row < w->n; row++)
         sq_bs_decode_row(w, row, s->values + row * w->k);
     return SQ_OK;
@@ -236,7 +228,7 @@ static enum sq_status fix_act(struct state *s, const struct sq_quant_input *in, 
 {
     struct sq_bs a = {.f = s->act, .n = in->n_sample, .k = s->w.k, .k_orig = s->w.k};
     float *x = turned_act(s, in->sample, in->n_sample, k);
-    enum sq_status status = x ? bs_alloc(&a, err) : no_memory(a.n, a.k, err);
+    enum sq_status status = x ? bs_alloc(&a, err) : SQ_NO_LAYER(err, a.n, a.k);
     if (status == SQ_OK)
         status = sq_bs_globals(&a, x, false, err);
     for (unsigned p = 0; status == SQ_OK && p < sq_bs_n_parts(&a.f); p++)
@@ -255,7 +247,7 @@ static enum sq_status keep(struct state *s, const float *w, struct sq_error *err
             return SQ_FAIL(err, SQ_ERR_NON_FINITE, "w[%zu][%zu] = %g, need a finite number",
                            i / s->w.k_orig, i % s->w.k_orig, (double)w[i]);
     s->values = turned(w, s->w.n, s->w.k_orig, s->w.k, 0, false);
-    return s->values ? SQ_OK : no_memory(s->w.n, s->w.k, err);
+    return s->values ? SQ_OK : SQ_NO_LAYER(err, s->w.n, s->w.k);
 }
 
 static enum sq_status init(void **state, const struct sq_recipe *r, const float *w, size_t n,
@@ -264,7 +256,7 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
     struct state *const s = *state = state_new(r, n, k);
     float *rotated = s && s->rotation ? turned(w, n, k, s->w.k, s->rotation, false) : NULL;
     const float *from = rotated ? rotated : w;
-    enum sq_status status = s && (rotated || !s->rotation) ? SQ_OK : no_memory(n, k, err);
+    enum sq_status status = s && (rotated || !s->rotation) ? SQ_OK : SQ_NO_LAYER(err, n, k);
     if (status == SQ_OK && s->operand == SQ_OPERAND_ACT) {
         status = keep(s, from, err);
     } else if (status == SQ_OK) {
@@ -305,7 +297,7 @@ enum sq_status sq_bs_layer_encode(const void *state, const float *x, size_t m, s
     const struct state *s = state;
     float *xs = turned_act(s, x, m, s->k);
     *a = (struct sq_bs){.f = s->act, .n = m, .k = s->w.k, .k_orig = s->w.k};
-    const enum sq_status status = xs ? encode_act(s, xs, a, err) : no_memory(m, s->w.k, err);
+    const enum sq_status status = xs ? encode_act(s, xs, a, err) : SQ_NO_LAYER(err, m, s->w.k);
     free(xs);
     return status;
 }
@@ -335,7 +327,7 @@ static enum sq_status accumulate_codes(const struct state *s, const struct sq_bs
     for (size_t i = 0; has_room && i < m * n; i++)
         y[i] = (float)(sum[i] * ((double)s->w.global[0][i % n] * (double)a->global[0][i / n]));
     free(sum);
-    return has_room ? SQ_OK : no_memory(n, s->w.k, err);
+    return has_room ? SQ_OK : SQ_NO_LAYER(err, n, s->w.k);
 }
 
 static enum sq_status multiply_codes(const struct state *s, const struct sq_bs *a, float *y,
@@ -345,8 +337,7 @@ static enum sq_status multiply_codes(const struct state *s, const struct sq_bs *
         return accumulate_codes(s, a, y, err);
     const struct sq_bs_product g = {.w = &s->w, .x = a, .panels = s->panels, .y = y};
     void *scratch = aligned_alloc(64, whole_lines(sq_bs_gemm_scratch(&g)));
-    if (!scratch)
-        return no_memory(s->w.n, s->w.k, err);
+    SQ_NEED_LAYER(scratch, err, s->w.n, s->w.k);
     sq_bs_gemm(&g, scratch);
     free(scratch);
     return SQ_OK;
@@ -356,8 +347,7 @@ static enum sq_status multiply_values(const struct state *s, const float *x, siz
                                       struct sq_error *err)
 {
     void *scratch = aligned_alloc(64, whole_lines(sq_gemm_values_scratch(m, s->w.k)));
-    if (!scratch)
-        return no_memory(s->w.n, s->w.k, err);
+    SQ_NEED_LAYER(scratch, err, s->w.n, s->w.k);
     sq_gemm_values(s->values, s->w.n, x, m, s->w.k, y, scratch);
     free(scratch);
     return SQ_OK;
@@ -397,7 +387,7 @@ static enum sq_status encode_and_multiply(const void *const *state, size_t n, co
     enum sq_status status = encode_act(first, x, &a, err);
     if (status == SQ_OK && first->operand == SQ_OPERAND_ACT) {
         values = decoded(&a);
-        status = values ? SQ_OK : no_memory(m, first->w.k, err);
+        status = values ? SQ_OK : SQ_NO_LAYER(err, m, first->w.k);
     }
     for (size_t i = 0; status == SQ_OK && i < n; i++)
         status = multiply_encoded(state[i], &a, values, y[i], err);
@@ -443,7 +433,7 @@ static enum sq_status apply_shared(const void *const *state, size_t n, const str
         return multiply(state, n, is_alike, x, m, y, err);
     float *xs = turned_act(s, x, m, s->k);
     const enum sq_status status =
-        xs ? multiply(state, n, is_alike, xs, m, y, err) : no_memory(m, s->w.k, err);
+        xs ? multiply(state, n, is_alike, xs, m, y, err) : SQ_NO_LAYER(err, m, s->w.k);
     free(xs);
     return status;
 }
@@ -527,8 +517,7 @@ static enum sq_status load(void **state, const struct sq_recipe *r,
                            const struct sq_part_source *from, struct sq_error *err)
 {
     struct state *const s = *state = state_new(r, from->n, from->k_orig);
-    if (!s)
-        return no_memory(from->n, from->k_orig, err);
+    SQ_NEED_LAYER(s, err, from->n, from->k_orig);
     struct sq_bs *const w = &s->w;
     SQ_TRY(bs_alloc(w, err));
     SQ_TRY(streams_alloc(s, err));

@@ -372,8 +372,7 @@ static enum sq_status load(void **state, const struct sq_recipe *r,
                           sq_part_find(from, "meta", SQ_U8, 2, (size_t[]){SIZE_MAX, SIZE_MAX},
                                        &meta, NULL) == SQ_ERR_DAMAGED;
     struct state *const s = *state = state_new(r, from->n, from->k_orig, is_dense);
-    if (!s)
-        return SQ_NO_LAYER(err, from->n, from->k_orig);
+    SQ_NEED_LAYER(s, err, from->n, from->k_orig);
     SQ_TRY(sq_parts_read(parts, s, from, err));
     const struct sq_sp24 *const m = &s->m;
     const size_t n_values = m->n * (m->k / 2);
@@ -451,48 +450,44 @@ static enum sq_scan scan(const struct sq_recipe *r, double *share)
     return *share > 0 ? SQ_SCAN_DENSE : SQ_SCAN_NOTHING;
 }
 
-static const struct sq_format_values coded = {
-    .scan = scan,
-    .check = check,
-    .needs = needs,
-    .init = init,
-    .free = sp24_free,
-    .apply = apply,
-    .padded = padded,
-    .tune = tune,
-    .retune = retune,
-    .decode_row = decode_row,
-};
-
-static const struct sq_format_file stored = {
-    .outline = outline,
-    .sized_by = sized_by,
-    .parts = parts,
-    .load = load,
-    .optional = numbers,
-};
-
-static const struct sq_format_cost timed = {
-    .check = check_cost,
-    .pe = make_pe,
-    .demand = demand,
-    .equivalent_bits = equivalent_bits,
-};
-
-static const struct sq_format_gpu on_gpu = {
-    .is_sparse = true,
-    .product = sq_gpu_product_int8,
-    .is_library = always,
-};
-
 const struct sq_format_ops sq_format_sp24 = {
     .name = "sp24",
     .option = options,
     .uncalibrated = "--prune magnitude --algorithm rtn",
     .settle = settle,
-    .values = &coded,
-    .file = &stored,
-    .cost = &timed,
-    .gpu = &on_gpu,
+    .values =
+        &(const struct sq_format_values){
+            .scan = scan,
+            .check = check,
+            .needs = needs,
+            .init = init,
+            .free = sp24_free,
+            .apply = apply,
+            .padded = padded,
+            .tune = tune,
+            .retune = retune,
+            .decode_row = decode_row,
+        },
+    .file =
+        &(const struct sq_format_file){
+            .outline = outline,
+            .sized_by = sized_by,
+            .parts = parts,
+            .load = load,
+            .optional = numbers,
+        },
+    .cost =
+        &(const struct sq_format_cost){
+            .check = check_cost,
+            .pe = make_pe,
+            .demand = demand,
+            .equivalent_bits = equivalent_bits,
+        },
+    .gpu =
+        &(const struct sq_format_gpu){
+            .is_sparse = true,
+            .product = sq_gpu_product_int8,
+            .is_library = always,
+        },
     .routes = &sq_sp24_routes,
 };

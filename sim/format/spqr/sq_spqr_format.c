@@ -108,17 +108,11 @@ static void text(const struct sq_recipe *r, char out[96])
              sq_spqr_recipe(r)->outlier_share);
 }
 
-static enum sq_status no_memory(const struct state *s, struct sq_error *err)
-{
-    return SQ_NO_MEMORY(err, "a layer of %zu x %zu", s ? s->m.n : 0, s ? s->m.k : 0);
-}
-
 // What apply() reads beside the matrix.
 static enum sq_status finish(struct state *s, struct sq_error *err)
 {
     s->plane = malloc(T * sq_spqr_n_words(s->m.n, s->m.k) * sizeof *s->plane);
-    if (!s->plane)
-        return no_memory(s, err);
+    SQ_NEED_LAYER(s->plane, err, s->m.n, s->m.k);
     sq_spqr_decode_dense(&s->m, s->plane);
     return SQ_OK;
 }
@@ -130,7 +124,8 @@ static enum sq_status ptcsr_alloc(struct state *s, size_t n_words, struct sq_err
         .n_words = n_words,
         .offsets = malloc((sq_spqr_padded(s->m.n) / T + 1) * sizeof *s->p.offsets),
         .word = malloc((n_words + 1) * sizeof *s->p.word)};
-    return s->p.offsets && s->p.word ? SQ_OK : no_memory(s, err);
+    SQ_NEED_LAYER(s->p.offsets && s->p.word, err, s->m.n, s->m.k);
+    return SQ_OK;
 }
 
 static enum sq_status init(void **state, const struct sq_recipe *r, const float *w, size_t n,
@@ -141,7 +136,8 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
                                                                       : SQ_SPQR_RELATIVE,
                                       sq_spqr_recipe(r)->is_absolute};
     struct state *const s = *state = calloc(1, sizeof *s);
-    SQ_TRY(s ? sq_spqr_encode(&s->m, w, n, k, in->calibration, &o, NULL, err) : no_memory(s, err));
+    SQ_NEED_LAYER(s, err, n, k);
+    SQ_TRY(sq_spqr_encode(&s->m, w, n, k, in->calibration, &o, NULL, err));
     s->is_ptcsr = sq_spqr_recipe(r)->is_ptcsr;
     if (s->is_ptcsr) {
         SQ_TRY(ptcsr_alloc(s, sq_spqr_ptcsr_words(&s->m.outliers), err));
@@ -157,7 +153,7 @@ static enum sq_status apply(const void *state, const struct sq_recipe *r, const 
     const size_t k = sq_spqr_padded(s->m.k);
     float *rows = malloc(m * k * sizeof *rows);
     void *scratch = aligned_alloc(64, (sq_spqr_gemm_scratch(&s->m) + 63) / 64 * 64);
-    enum sq_status status = rows && scratch ? SQ_OK : no_memory(s, err);
+    enum sq_status status = rows && scratch ? SQ_OK : SQ_NO_LAYER(err, s->m.n, s->m.k);
     size_t n = 0; // tokens that could be loaded
     (void)r;
     if (status == SQ_OK) {
@@ -313,8 +309,7 @@ static enum sq_status read_ptcsr(struct state *s, struct sq_error *err)
     SQ_TRY(sq_spqr_ptcsr_validate(&s->p, n_offsets, s->p.n_words, s->m.k, err));
     free(s->m.outliers.col_val);
     s->m.outliers.col_val = malloc((sq_spqr_csr_entries(&s->p) + 1) * sizeof(uint32_t));
-    if (!s->m.outliers.col_val)
-        return no_memory(s, err);
+    SQ_NEED_LAYER(s->m.outliers.col_val, err, s->m.n, s->m.k);
     sq_spqr_to_csr(&s->p, &s->m.outliers);
     return SQ_OK;
 }
@@ -325,8 +320,7 @@ static enum sq_status load(void **state, const struct sq_recipe *r,
     const size_t n = from->n, k = from->k_orig;
     const struct sq_tensor *entries;
     struct state *const s = *state = calloc(1, sizeof *s);
-    if (!s)
-        return no_memory(s, err);
+    SQ_NEED_LAYER(s, err, n, k);
     SQ_TRY(sq_part_find(from, "col_val", SQ_I32, 1, (size_t[]){SIZE_MAX}, &entries, err));
     s->is_ptcsr = sq_spqr_recipe(r)->is_ptcsr;
     SQ_TRY(sq_spqr_alloc(&s->m, n, k, s->is_ptcsr ? 0 : entries->n_elements, err));
@@ -339,7 +333,7 @@ static enum sq_status load(void **state, const struct sq_recipe *r,
     uint8_t *seen = malloc(k);
     const enum sq_status status =
         seen ? sq_spqr_validate(&s->m, sq_spqr_n_words(n, k), n + 1, s->m.outliers.nnz, seen, err)
-             : no_memory(s, err);
+             : SQ_NO_LAYER(err, s->m.n, s->m.k);
     free(seen);
     return status == SQ_OK ? finish(s, err) : status;
 }
@@ -414,55 +408,10 @@ static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, str
     sq_cost_pe_fp_mac(pe, u->low_lanes, true);
 }
 
-static const struct sq_format_values coded = {
-    .check = check,
-    .needs = needs,
-    .init = init,
-    .free = spqr_free,
-    .apply = apply,
-    .padded = padded,
-    .decode_row = decode_row,
-    .figures = figures,
-};
-
-static const struct sq_format_file stored = {
-    .outline = outline,
-    .sized_by = sized_by,
-    .parts = parts,
-    .load = load,
-    .numbers = values,
-};
-
-static const struct sq_format_share shared = {
-    .loads = share,
-    .unit = "bytes",
-    .text = "bytes of the outliers: values and columns alone, with the offsets of CSR, padded "
-            "as PTCSR",
-};
-
 static double *share_of(struct sq_recipe *r)
 {
     return &sq_spqr_set(r)->outlier_share;
 }
-
-static const struct sq_format_own of_layer = {
-    .share = share_of,
-    .weights = own,
-    .text = "outliers",
-};
-
-static const struct sq_format_cost timed = {
-    .check = check_cost,
-    .pe = make_pe,
-    .demand = demand,
-    .law = "outliers of 16 rows binomial, tiles of columns drawn by seed",
-    .equivalent_bits = equivalent_bits,
-    .own = &of_layer,
-};
-
-static const struct sq_format_gpu on_gpu = {
-    .product = sq_gpu_product_bf16,
-};
 
 const struct sq_format_ops sq_format_spqr = {
     .name = "spqr",
@@ -470,10 +419,50 @@ const struct sq_format_ops sq_format_spqr = {
     .padding = PADDING,
     .settle = settle,
     .text = text,
-    .values = &coded,
-    .file = &stored,
-    .share = &shared,
-    .cost = &timed,
-    .gpu = &on_gpu,
+    .values =
+        &(const struct sq_format_values){
+            .check = check,
+            .needs = needs,
+            .init = init,
+            .free = spqr_free,
+            .apply = apply,
+            .padded = padded,
+            .decode_row = decode_row,
+            .figures = figures,
+        },
+    .file =
+        &(const struct sq_format_file){
+            .outline = outline,
+            .sized_by = sized_by,
+            .parts = parts,
+            .load = load,
+            .numbers = values,
+        },
+    .share =
+        &(const struct sq_format_share){
+            .loads = share,
+            .unit = "bytes",
+            .text =
+                "bytes of the outliers: values and columns alone, with the offsets of CSR, padded "
+                "as PTCSR",
+        },
+    .cost =
+        &(const struct sq_format_cost){
+            .check = check_cost,
+            .pe = make_pe,
+            .demand = demand,
+            .law = "outliers of 16 rows binomial, tiles of columns drawn by seed",
+            .equivalent_bits = equivalent_bits,
+            .own =
+                &(const struct sq_format_own){
+                    .share = share_of,
+                    .weights = own,
+                    .text = "outliers",
+                },
+        },
+    .gpu =
+        &(const struct sq_format_gpu){
+            .product = sq_gpu_product_bf16,
+        },
     .routes = &sq_spqr_routes,
 };

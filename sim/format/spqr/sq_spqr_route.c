@@ -13,44 +13,23 @@
 
 // ---- layers through the engine -----------------------------------------------------------------
 
-// The matrix of the product without its dense part, in buffers of the product.
-enum sq_status sq_spqr_take_matrix(struct sq_product *p, struct sq_spqr *m, struct sq_error *err);
-// Token t of x[m][k] as sq_spqr_load makes it; values[k] is scratch.
-enum sq_status sq_spqr_load_token(const struct sq_spqr *m, const uint16_t *x, size_t t,
-                                  float *values, float *loaded, struct sq_error *err);
-
-// A job a token; all outputs are compared.
-enum sq_status sq_spqr_make_engine(struct sq_route_work *w, struct sq_error *err);
-enum sq_status sq_spqr_check_engine(struct sq_route_work *w, struct sq_error *err);
-
 enum { T = SQ_SPQR_TILE, TILE_BITS_MIN = 4, OUTLIER_BITS_MIN = 6, OUTLIER_BITS_MAX = 16 };
 
-// The matrix without its dense part.
-enum sq_status sq_spqr_take_matrix(struct sq_product *p, struct sq_spqr *m, struct sq_error *err)
+// The matrix of the product without its dense part, in buffers of the product.
+static enum sq_status take_matrix(struct sq_product *p, struct sq_spqr *m, struct sq_error *err)
 {
     const size_t nnz = sq_product_count(p, "col_val");
-    const uint32_t *row_offsets, *col_val;
-    const uint8_t *perm;
-    *m = (struct sq_spqr){.n = p->n, .k = p->k};
-    SQ_PRODUCT_TENSOR(p, "row_offsets", SQ_I32, p->n + 1, row_offsets);
-    SQ_PRODUCT_TENSOR(p, "col_val", SQ_I32, nnz, col_val);
-    m->outliers = (struct sq_spqr_csr){.n = p->n, .nnz = nnz};
-    SQ_PRODUCT_KEEP(p, m->outliers.row_offsets, p->n + 1);
-    SQ_PRODUCT_KEEP(p, m->outliers.col_val, nnz);
-    memcpy(m->outliers.row_offsets, row_offsets, (p->n + 1) * sizeof *row_offsets);
-    memcpy(m->outliers.col_val, col_val, nnz * sizeof *col_val);
-    if (sq_product_count(p, "in_perm") == SIZE_MAX)
-        return SQ_OK;
-    SQ_PRODUCT_TENSOR(p, "in_perm", SQ_U8, 2 * p->k, perm);
-    SQ_PRODUCT_KEEP(p, m->in_perm, p->k);
-    for (size_t j = 0; j < p->k; j++)
-        m->in_perm[j] = (uint16_t)(perm[2 * j] | perm[2 * j + 1] << 8);
+    *m = (struct sq_spqr){.n = p->n, .k = p->k, .outliers = {.n = p->n, .nnz = nnz}};
+    SQ_PRODUCT_COPY(p, "row_offsets", SQ_I32, p->n + 1, m->outliers.row_offsets);
+    SQ_PRODUCT_COPY(p, "col_val", SQ_I32, nnz, m->outliers.col_val);
+    if (sq_product_count(p, "in_perm") != SIZE_MAX)
+        SQ_PRODUCT_COPY(p, "in_perm", SQ_U8, 2 * p->k, m->in_perm);
     return SQ_OK;
 }
 
-// x of token t in the order of the words, padded.
-enum sq_status sq_spqr_load_token(const struct sq_spqr *m, const uint16_t *x, size_t t,
-                                  float *values, float *loaded, struct sq_error *err)
+// Token t of x[m][k] as sq_spqr_load makes it; values[k] is scratch.
+static enum sq_status load_token(const struct sq_spqr *m, const uint16_t *x, size_t t,
+                                 float *values, float *loaded, struct sq_error *err)
 {
     for (size_t i = 0; i < m->k; i++)
         values[i] = sq_half_to_float(x[t * m->k + i]);
@@ -58,12 +37,12 @@ enum sq_status sq_spqr_load_token(const struct sq_spqr *m, const uint16_t *x, si
 }
 
 // A kernel trace ends with the decoder.
-static bool sq_spqr_is_layer(const struct sq_product *p)
+static bool is_layer(const struct sq_product *p)
 {
     return !p->file;
 }
 
-static bool sq_spqr_is_trace(const struct sq_product *p)
+static bool is_trace(const struct sq_product *p)
 {
     return p->file;
 }
@@ -140,7 +119,8 @@ static enum sq_status set_point(struct sq_route_work *w, const struct shape *s,
     return SQ_OK;
 }
 
-enum sq_status sq_spqr_make_engine(struct sq_route_work *w, struct sq_error *err)
+// A job a token; all outputs are compared.
+static enum sq_status make_engine(struct sq_route_work *w, struct sq_error *err)
 {
     struct sq_product *const p = w->p;
     const size_t n_words = sq_spqr_n_words(p->n, p->k);
@@ -148,7 +128,7 @@ enum sq_status sq_spqr_make_engine(struct sq_route_work *w, struct sq_error *err
     const uint64_t *words;
     const uint16_t *x;
     float *values, *loaded;
-    SQ_TRY(sq_spqr_take_matrix(p, &m, err));
+    SQ_TRY(take_matrix(p, &m, err));
     SQ_PRODUCT_TENSOR(p, "words", SQ_I64, n_words, words);
     SQ_PRODUCT_TENSOR(p, "x", SQ_F16, p->m * p->k, x);
     SQ_PRODUCT_KEEP(p, values, p->k);
@@ -159,7 +139,7 @@ enum sq_status sq_spqr_make_engine(struct sq_route_work *w, struct sq_error *err
     SQ_TRY(sq_route_begin(w, p->m, p->m * s.records, err));
     for (size_t t = 0; t < p->m; t++) {
         int32_t *const record = w->stream->beats + t * s.records * w->len;
-        SQ_TRY(sq_spqr_load_token(&m, x, t, values, loaded, err));
+        SQ_TRY(load_token(&m, x, t, values, loaded, err));
         record[sq_route_field(w, "tiles")] = (int32_t)s.tiles;
         record[sq_route_field(w, "rows")] = (int32_t)s.rows;
         record[sq_route_field(w, "workers")] = (int32_t)s.workers;
@@ -177,13 +157,13 @@ enum sq_status sq_spqr_make_engine(struct sq_route_work *w, struct sq_error *err
     return SQ_OK;
 }
 
-enum sq_status sq_spqr_check_engine(struct sq_route_work *w, struct sq_error *err)
+static enum sq_status check_engine(struct sq_route_work *w, struct sq_error *err)
 {
     enum { LAST = T, REFUSED };
     struct sq_product *const p = w->p;
     struct sq_spqr m;
     const uint16_t *y;
-    SQ_TRY(sq_spqr_take_matrix(p, &m, err));
+    SQ_TRY(take_matrix(p, &m, err));
     SQ_PRODUCT_TENSOR(p, "y", SQ_F16, p->m * p->n, y);
     const struct shape s = shape_of(p, &m);
     for (size_t t = 0; t < p->m; t++) {
@@ -206,8 +186,6 @@ static enum sq_status values(struct sq_trace *r, struct sq_error *err)
     const size_t n_words = sq_spqr_n_words(r->p.n, r->p.k),
                  nnz = sq_product_count(&r->p, "col_val");
     struct sq_spqr m = {.n = r->p.n, .k = r->p.k};
-    const uint64_t *words;
-    const uint32_t *row_offsets, *col_val;
     const uint16_t *x;
     uint16_t *y;
     uint8_t *seen;
@@ -217,16 +195,10 @@ static enum sq_status values(struct sq_trace *r, struct sq_error *err)
                        "%s: metadata N = %zu, K = %zu, need multiples of %d, K up to %d",
                        sq_path_tail(r->p.source), r->p.n, r->p.k, SQ_SPQR_TILE, SQ_SPQR_K_MAX);
     m.outliers = (struct sq_spqr_csr){.n = r->p.n, .nnz = nnz == SIZE_MAX ? 0 : nnz};
-    SQ_TRACE_INPUT(r, "dense64", SQ_I64, n_words, words);
-    SQ_TRACE_INPUT(r, "row_offsets", SQ_I32, r->p.n + 1, row_offsets);
-    SQ_TRACE_INPUT(r, "col_val", SQ_I32, m.outliers.nnz, col_val);
+    SQ_TRACE_INPUT_COPY(r, "dense64", SQ_I64, n_words, m.dense);
+    SQ_TRACE_INPUT_COPY(r, "row_offsets", SQ_I32, r->p.n + 1, m.outliers.row_offsets);
+    SQ_TRACE_INPUT_COPY(r, "col_val", SQ_I32, m.outliers.nnz, m.outliers.col_val);
     SQ_TRACE_INPUT(r, "x", SQ_F16, r->p.m * r->p.k, x);
-    SQ_TRACE_KEEP(r, m.dense, n_words);
-    SQ_TRACE_KEEP(r, m.outliers.row_offsets, r->p.n + 1);
-    SQ_TRACE_KEEP(r, m.outliers.col_val, m.outliers.nnz);
-    memcpy(m.dense, words, n_words * sizeof *words);
-    memcpy(m.outliers.row_offsets, row_offsets, (r->p.n + 1) * sizeof *row_offsets);
-    memcpy(m.outliers.col_val, col_val, m.outliers.nnz * sizeof *col_val);
     SQ_TRACE_KEEP(r, seen, r->p.k);
     SQ_TRACE_KEEP(r, plane, r->p.n * r->p.k);
     SQ_TRACE_KEEP(r, values, r->p.k);
@@ -292,14 +264,14 @@ static enum sq_status multiply(struct sq_route_work *w, const float *plane, stru
     struct sq_spqr m;
     const uint16_t *x, *y;
     float *values, *loaded, *row;
-    SQ_TRY(sq_spqr_take_matrix(p, &m, err));
+    SQ_TRY(take_matrix(p, &m, err));
     SQ_PRODUCT_TENSOR(p, "x", SQ_F16, p->m * p->k, x);
     SQ_PRODUCT_TENSOR(p, "y", SQ_F16, p->m * p->n, y);
     SQ_PRODUCT_KEEP(p, values, p->k);
     SQ_PRODUCT_KEEP(p, loaded, sq_spqr_padded(p->k));
     SQ_PRODUCT_KEEP(p, row, p->n);
     for (size_t t = 0; t < p->m; t++) {
-        SQ_TRY(sq_spqr_load_token(&m, x, t, values, loaded, err));
+        SQ_TRY(load_token(&m, x, t, values, loaded, err));
         SQ_TRY(sq_spqr_gemv(&m, NULL, plane, loaded, row, err));
         for (size_t i = 0; i < p->n; i++)
             sq_route_expect(w, "y", t * p->n + i, y[t * p->n + i], sq_f32_to_f16(row[i]));
@@ -329,32 +301,11 @@ static enum sq_status check_spqr(struct sq_route_work *w, struct sq_error *err)
 }
 
 static const struct sq_route routes[] = {
-    {&sq_spqr_dec_block, make_spqr, check_spqr, sq_spqr_is_trace},
-    {&sq_engine_spqr_block, sq_spqr_make_engine, sq_spqr_check_engine, sq_spqr_is_layer},
+    {&sq_spqr_dec_block, make_spqr, check_spqr, is_trace},
+    {&sq_engine_spqr_block, make_engine, check_engine, is_layer},
 };
 
 // ---- layers ------------------------------------------------------------------------------------
-
-// The outliers as CSR, whatever a file holds.
-static void put_csr(struct sq_product *p, const struct sq_spqr_csr *c)
-{
-    sq_product_put(p, "row_offsets", SQ_I32, c->n + 1, c->row_offsets);
-    sq_product_put(p, "col_val", SQ_I32, c->nnz, c->col_val);
-}
-
-static enum sq_status put_perm(struct sq_product *p, const struct sq_spqr *m, struct sq_error *err)
-{
-    uint8_t *perm;
-    if (!m->in_perm)
-        return SQ_OK;
-    SQ_PRODUCT_KEEP(p, perm, 2 * m->k);
-    for (size_t j = 0; j < m->k; j++) {
-        perm[2 * j] = (uint8_t)m->in_perm[j];
-        perm[2 * j + 1] = (uint8_t)(m->in_perm[j] >> 8);
-    }
-    sq_product_put(p, "in_perm", SQ_U8, 2 * m->k, perm);
-    return SQ_OK;
-}
 
 static enum sq_status product(const struct sq_quant_layer *q, const struct sq_recipe *r, float *x,
                               struct sq_product *p, struct sq_error *err)
@@ -374,11 +325,15 @@ static enum sq_status product(const struct sq_quant_layer *q, const struct sq_re
     SQ_TRY(q->format->values->apply(q->state, r, x, p->m, row, err));
     for (size_t i = 0; i < p->m * p->n; i++)
         y[i] = sq_f32_to_f16(row[i]);
-    put_csr(p, &m->outliers);
+    // The outliers as CSR, whatever a file holds.
+    sq_product_put(p, "row_offsets", SQ_I32, m->n + 1, m->outliers.row_offsets);
+    sq_product_put(p, "col_val", SQ_I32, m->outliers.nnz, m->outliers.col_val);
+    if (m->in_perm)
+        sq_product_put(p, "in_perm", SQ_U8, 2 * m->k, m->in_perm);
     sq_product_put(p, "words", SQ_I64, sq_spqr_n_words(m->n, m->k), m->dense);
     sq_product_put(p, "x", SQ_F16, p->m * p->k, half);
     sq_product_put(p, "y", SQ_F16, p->m * p->n, y);
-    return put_perm(p, m, err);
+    return SQ_OK;
 }
 
 const struct sq_format_routes sq_spqr_routes = {

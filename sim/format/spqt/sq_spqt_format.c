@@ -187,12 +187,6 @@ static enum sq_status apply(const void *state, const struct sq_recipe *r, const 
     return status;
 }
 
-static size_t padded(const struct sq_recipe *r, size_t k_orig)
-{
-    (void)r;
-    return k_orig;
-}
-
 static void *outline(const struct sq_recipe *r, size_t n, size_t k)
 {
     struct state *s = calloc(1, sizeof *s);
@@ -217,8 +211,7 @@ static enum sq_status share(const void *state, const struct sq_sharing *how,
     const struct state *s = state;
     const size_t k = s->m.k, workers = how->workers;
     uint32_t *idx = malloc(k * sizeof *idx);
-    if (!idx)
-        return SQ_NO_LAYER(err, s->m.n, k);
+    SQ_NEED_LAYER(idx, err, s->m.n, k);
     figure[0] = (struct sq_figure){"ideal", 0};
     figure[1] = (struct sq_figure){"balanced", 0};
     figure[2] = (struct sq_figure){"static", 0};
@@ -391,55 +384,10 @@ static enum sq_scan scan_of(const struct sq_recipe *r, double *share)
     return sq_spqt_recipe(r)->is_greedy ? SQ_SCAN_SPARSITY : SQ_SCAN_NOTHING;
 }
 
-static const struct sq_format_values coded = {
-    .scan = scan_of,
-    .set_threshold = set_threshold,
-    .check = check,
-    .needs = needs,
-    .init = init,
-    .free = spqt_free,
-    .apply = apply,
-    .padded = padded,
-    .decode_row = decode_row,
-};
-
-static const struct sq_format_file stored = {
-    .outline = outline,
-    .parts = parts,
-    .load = load,
-    .numbers = values,
-};
-
-static const struct sq_format_share shared = {
-    .loads = share,
-    .unit = "columns",
-    .needs_tokens = true,
-};
-
 static double *share_of(struct sq_recipe *r)
 {
     return &sq_spqt_set(r)->sparsity;
 }
-
-static const struct sq_format_own of_layer = {
-    .share = share_of,
-    .tokens = own_tokens,
-    .text = "active columns",
-};
-
-static const struct sq_format_cost timed = {
-    .check = check_cost,
-    .pe = make_pe,
-    .demand = demand,
-    .law = "active columns of a token binomial, tokens independent, drawn by seed",
-    .equivalent_bits = equivalent_bits,
-    .own = &of_layer,
-};
-
-static const struct sq_format_gpu on_gpu = {
-    .product = sq_gpu_product_bf16,
-    .is_record = is_record,
-};
 
 const struct sq_format_ops sq_format_spqt = {
     .name = "spqt",
@@ -448,10 +396,48 @@ const struct sq_format_ops sq_format_spqt = {
     .uncalibrated = "--prefill dense",
     .settle = settle,
     .text = text,
-    .values = &coded,
-    .file = &stored,
-    .share = &shared,
-    .cost = &timed,
-    .gpu = &on_gpu,
+    .values =
+        &(const struct sq_format_values){
+            .scan = scan_of,
+            .set_threshold = set_threshold,
+            .check = check,
+            .needs = needs,
+            .init = init,
+            .free = spqt_free,
+            .apply = apply,
+            .decode_row = decode_row,
+        },
+    .file =
+        &(const struct sq_format_file){
+            .outline = outline,
+            .parts = parts,
+            .load = load,
+            .numbers = values,
+        },
+    .share =
+        &(const struct sq_format_share){
+            .loads = share,
+            .unit = "columns",
+            .needs_tokens = true,
+        },
+    .cost =
+        &(const struct sq_format_cost){
+            .check = check_cost,
+            .pe = make_pe,
+            .demand = demand,
+            .law = "active columns of a token binomial, tokens independent, drawn by seed",
+            .equivalent_bits = equivalent_bits,
+            .own =
+                &(const struct sq_format_own){
+                    .share = share_of,
+                    .tokens = own_tokens,
+                    .text = "active columns",
+                },
+        },
+    .gpu =
+        &(const struct sq_format_gpu){
+            .product = sq_gpu_product_bf16,
+            .is_record = is_record,
+        },
     .routes = &sq_spqt_routes,
 };

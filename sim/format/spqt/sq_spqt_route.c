@@ -14,20 +14,16 @@
 
 // ---- layers through the engine -----------------------------------------------------------------
 
-// A job a token; all outputs are compared.
-enum sq_status sq_spqt_make_engine(struct sq_route_work *w, struct sq_error *err);
-enum sq_status sq_spqt_check_engine(struct sq_route_work *w, struct sq_error *err);
-
 enum { BYTES = 16, BEATS = SQ_Q4K_NBYTES / BYTES, LANES = 2 * BYTES, IDX_LANES = 8 };
 enum { TURNS = SQ_Q4K_LEN / LANES, SEGMENT_MAX = 64, INDEX_BITS_MIN = 7 };
 
 // A kernel trace has no product.
-static bool sq_spqt_is_layer(const struct sq_product *p)
+static bool is_layer(const struct sq_product *p)
 {
     return !p->file;
 }
 
-static bool sq_spqt_is_trace(const struct sq_product *p)
+static bool is_trace(const struct sq_product *p)
 {
     return p->file;
 }
@@ -125,7 +121,8 @@ static void put_token(const struct sq_route_work *w, const struct layer *l, size
     len[2] = (uint32_t)(l->rows * n * BEATS);
 }
 
-enum sq_status sq_spqt_make_engine(struct sq_route_work *w, struct sq_error *err)
+// A job a token; all outputs are compared.
+static enum sq_status make_engine(struct sq_route_work *w, struct sq_error *err)
 {
     struct sq_product *const p = w->p;
     struct layer l;
@@ -157,7 +154,7 @@ static size_t row_of(size_t b, size_t i)
     return (2 * pair + i / BYTES) * SQ_Q4K_BLOCK_LEN + byte % SQ_Q4K_BLOCK_LEN + i % BYTES;
 }
 
-enum sq_status sq_spqt_check_engine(struct sq_route_work *w, struct sq_error *err)
+static enum sq_status check_engine(struct sq_route_work *w, struct sq_error *err)
 {
     enum { LAST = LANES, REFUSED };
     struct sq_product *const p = w->p;
@@ -287,8 +284,8 @@ static enum sq_status check_spqt(struct sq_route_work *w, struct sq_error *err)
 }
 
 static const struct sq_route routes[] = {
-    {&sq_spqt_idx_block, make_spqt, check_spqt, sq_spqt_is_trace},
-    {&sq_engine_spqt_block, sq_spqt_make_engine, sq_spqt_check_engine, sq_spqt_is_layer},
+    {&sq_spqt_idx_block, make_spqt, check_spqt, is_trace},
+    {&sq_engine_spqt_block, make_engine, check_engine, is_layer},
 };
 
 // ---- layers ------------------------------------------------------------------------------------

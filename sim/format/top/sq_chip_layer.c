@@ -68,7 +68,7 @@ static enum sq_status stored(const struct sq_recipe *from, struct sq_recipe *r,
     SQ_TRY(sq_recipe_check(r, err));
     if (routes->check)
         SQ_TRY(routes->check(r, err));
-    if (r->format->values->needs(r) & SQ_NEED_HESSIAN & ~(unsigned)SQ_NEED_INPUTS)
+    if (sq_recipe_needs(r) & SQ_NEED_HESSIAN & ~(unsigned)SQ_NEED_INPUTS)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "format %s: its layers on the chip need a calibration", r->format->name);
     return SQ_OK;
