@@ -32,15 +32,11 @@ struct Product {
     }
     enum sq_status poison(struct sq_error *err)
     {
-        SQ_TRY(p_lo.poison(err));
-        SQ_TRY(p_hi.poison(err));
-        return y.poison(err);
+        return sq_poison(err, p_lo, p_hi, y);
     }
     enum sq_status download(struct sq_error *err)
     {
-        SQ_TRY(p_lo.download(err));
-        SQ_TRY(p_hi.download(err));
-        return y.download(err);
+        return sq_download(err, p_lo, p_hi, y);
     }
     SqBoth<int32_t> p_lo, p_hi;
     SqBoth<float> y;
@@ -92,8 +88,7 @@ enum sq_status trace_static(const SqTraceLayer &l, const char *name, SqImma kind
     for (size_t i = 0; i < k; i++)
         (mask[i] ? perm_hi.host[n_hi++] : perm_lo.host[n_lo++]) = static_cast<uint16_t>(i);
     SQ_TRY(sq_trace_bf16(l, &x, err));
-    SQ_TRY(perm_hi.upload(err));
-    SQ_TRY(perm_lo.upload(err));
+    SQ_TRY(sq_upload(err, perm_hi, perm_lo));
     SqBoth<uint8_t> w4(kSqTraceRows * k / 2), w_lo(kSqTraceRows * k_lo / 2),
         w_hi(kSqTraceRows * k_hi / 2), lo(kSqTraceTokens * k_lo / 2), hi(kSqTraceTokens * k_hi);
     SqBoth<float> s_w(kSqTraceRows), s_lo(kSqTraceTokens), s_hi(kSqTraceTokens);
@@ -122,11 +117,7 @@ enum sq_status trace_static(const SqTraceLayer &l, const char *name, SqImma kind
                           p.p_lo.device,
                           p.p_hi.device};
     SQ_TRY(sq_gemm_imma(kind, &g, stream, err));
-    SQ_TRY(lo.download(err));
-    SQ_TRY(hi.download(err));
-    SQ_TRY(s_lo.download(err));
-    SQ_TRY(s_hi.download(err));
-    SQ_TRY(p.download(err));
+    SQ_TRY(sq_download(err, lo, hi, s_lo, s_hi, p));
     for (size_t t = 0; t < kSqTraceTokens; t++) { // back to channel order, as the trace has it
         sq_unpack(lo.host.data() + t * k_lo / 2, k_lo, 4, low.data());
         for (size_t i = 0; i < k_lo; i++)
@@ -172,12 +163,7 @@ enum sq_status trace_dynamic(const SqTraceLayer &l, cudaStream_t stream, struct 
                           p.p_lo.device,
                           p.p_hi.device};
     SQ_TRY(sq_gemm_imma(SQ_IMMA_SQ_A_UNPACK, &g, stream, err));
-    SQ_TRY(lo.download(err));
-    SQ_TRY(hi.download(err));
-    SQ_TRY(bits.download(err));
-    SQ_TRY(s_lo.download(err));
-    SQ_TRY(s_hi.download(err));
-    SQ_TRY(p.download(err));
+    SQ_TRY(sq_download(err, lo, hi, bits, s_lo, s_hi, p));
     sq_unpack(lo.host.data(), n, 4, low.data());
     for (size_t i = 0; i < n; i++) {
         mask[i] = bits.host[i / 8] >> (i % 8) & 1;

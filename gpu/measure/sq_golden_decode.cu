@@ -79,11 +79,7 @@ enum sq_status row_integers(const SqTraceLayer &l, const Kept &kept,
     row_index.host = kept.row_index;
     std::fill(s_x.host.begin(), s_x.host.end(), 1.0f);
     sq_gqsa_first_rows(kept.row_index.data(), kSqTraceRows, kWorkers, first.host.data());
-    SQ_TRY(ones.upload(err));
-    SQ_TRY(row_index.upload(err));
-    SQ_TRY(first.upload(err));
-    SQ_TRY(slot.upload(err));
-    SQ_TRY(s_x.upload(err));
+    SQ_TRY(sq_upload(err, ones, row_index, first, slot, s_x));
     SQ_TRY(y.poison(err));
     const SqGemvGqsa g = {kGqsaTokens,
                           kSqTraceRows,
@@ -122,12 +118,8 @@ enum sq_status trace_gqsa(const SqTraceLayer &l, cudaStream_t stream, struct sq_
     w.host = l.rows;
     at.host = kept.at;
     SQ_TRY(sq_act_quantize(l.x.data(), kGqsaTokens, l.k, l.k, 8, x.host.data(), s_x.data(), err));
-    SQ_TRY(w.upload(err));
-    SQ_TRY(at.upload(err));
-    SQ_TRY(x.upload(err));
-    SQ_TRY(refused.upload(err));
-    SQ_TRY(meta.poison(err));
-    SQ_TRY(codes.poison(err));
+    SQ_TRY(sq_upload(err, w, at, x, refused));
+    SQ_TRY(sq_poison(err, meta, codes));
     const SqEncodeGqsa e = {static_cast<int>(l.k),
                             static_cast<uint32_t>(nnz),
                             w.device,
@@ -136,9 +128,7 @@ enum sq_status trace_gqsa(const SqTraceLayer &l, cudaStream_t stream, struct sq_
                             codes.device,
                             refused.device};
     SQ_TRY(sq_encode_gqsa(&e, stream, err));
-    SQ_TRY(meta.download(err));
-    SQ_TRY(codes.download(err));
-    SQ_TRY(refused.download(err));
+    SQ_TRY(sq_download(err, meta, codes, refused));
     if (refused.host[0])
         return SQ_FAIL(err, SQ_ERR_OVERFLOW, "gqsa: %u scales beyond binary16", refused.host[0]);
     std::vector<int32_t> p(kGqsaTokens * kSqTraceRows);
@@ -193,12 +183,8 @@ enum sq_status trace_spqt(const SqTraceLayer &l, cudaStream_t stream, struct sq_
     std::nth_element(magnitude.begin(), magnitude.begin() + static_cast<long>(m * k / 2),
                      magnitude.end());
     const std::vector<float> theta(1, sq_from_f16(magnitude[m * k / 2]));
-    SQ_TRY(w.upload(err));
-    SQ_TRY(x.upload(err));
-    SQ_TRY(refused.upload(err));
-    SQ_TRY(arrived.upload(err));
-    SQ_TRY(blocks.poison(err));
-    SQ_TRY(n_active.poison(err));
+    SQ_TRY(sq_upload(err, w, x, refused, arrived));
+    SQ_TRY(sq_poison(err, blocks, n_active));
     SQ_TRY(index.poison(err, 0xff)); // -1 where nothing is written
     const SqEncodeQ4k e = {ni, ki, w.device, blocks.device, refused.device};
     SQ_TRY(sq_encode_q4k(&e, stream, err));
@@ -216,10 +202,7 @@ enum sq_status trace_spqt(const SqTraceLayer &l, cudaStream_t stream, struct sq_
                               index.device + t * k};
         SQ_TRY(sq_gemv_spqt(&g, stream, err));
     }
-    SQ_TRY(blocks.download(err));
-    SQ_TRY(refused.download(err));
-    SQ_TRY(n_active.download(err));
-    SQ_TRY(index.download(err));
+    SQ_TRY(sq_download(err, blocks, refused, n_active, index));
     if (refused.host[0])
         return SQ_FAIL(err, SQ_ERR_OVERFLOW, "spqt: %u superblocks beyond binary16",
                        refused.host[0]);
@@ -283,12 +266,8 @@ enum sq_status run_spqr(const SqTraceLayer &l, const struct sq_spqr &o, cudaStre
     memcpy(words.host.data(), o.dense, words.host.size() * sizeof(uint64_t));
     memcpy(offsets.host.data(), o.outliers.row_offsets, (n + 1) * sizeof(uint32_t));
     memcpy(outliers.host.data(), o.outliers.col_val, nnz * sizeof(uint32_t));
-    SQ_TRY(words.upload(err));
-    SQ_TRY(offsets.upload(err));
-    SQ_TRY(outliers.upload(err));
-    SQ_TRY(x.upload(err));
-    SQ_TRY(chunks.poison(err));
-    SQ_TRY(y.poison(err));
+    SQ_TRY(sq_upload(err, words, offsets, outliers, x));
+    SQ_TRY(sq_poison(err, chunks, y));
     const SqSpqrRepack repack = {ni, ki, words.device, chunks.device};
     SQ_TRY(sq_spqr_repack_words(&repack, stream, err));
     for (size_t t = 0; t < m; t++) {
@@ -302,8 +281,7 @@ enum sq_status run_spqr(const SqTraceLayer &l, const struct sq_spqr &o, cudaStre
                               y.device + t * n};
         SQ_TRY(sq_gemv_spqr(&g, stream, err));
     }
-    SQ_TRY(chunks.download(err));
-    SQ_TRY(y.download(err));
+    SQ_TRY(sq_download(err, chunks, y));
     for (size_t i = 0; i < m * n; i++)
         y_half[i] = sq_to_f16(y.host[i]);
     const std::vector<uint64_t> back = published(chunks.host, n, k);

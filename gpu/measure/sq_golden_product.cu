@@ -73,11 +73,7 @@ enum sq_status trace_sq_w(const SqTraceLayer &l, cudaStream_t stream, struct sq_
     w.host = l.rows;
     SQ_TRY(w.upload(err));
     SQ_TRY(act_codes(l, &x, &s_x, err));
-    SQ_TRY(o.lo.poison(err));
-    SQ_TRY(o.hi.poison(err));
-    SQ_TRY(p_lo.poison(err));
-    SQ_TRY(p_hi.poison(err));
-    SQ_TRY(y.poison(err));
+    SQ_TRY(sq_poison(err, o.lo, o.hi, p_lo, p_hi, y));
     const int ni = static_cast<int>(n), ki = static_cast<int>(k);
     const SqEncodeW e = {ni,       ki,          kSqTraceBank, kSqTraceHigh,  kSqTraceGroup,
                          w.device, o.lo.device, o.hi.device,  o.s_lo.device, o.s_hi.device};
@@ -98,13 +94,7 @@ enum sq_status trace_sq_w(const SqTraceLayer &l, cudaStream_t stream, struct sq_
                          p_lo.device,
                          p_hi.device};
     SQ_TRY(sq_gemm_sqw(&g, stream, err));
-    SQ_TRY(o.lo.download(err));
-    SQ_TRY(o.hi.download(err));
-    SQ_TRY(o.s_lo.download(err));
-    SQ_TRY(o.s_hi.download(err));
-    SQ_TRY(p_lo.download(err));
-    SQ_TRY(p_hi.download(err));
-    SQ_TRY(y.download(err));
+    SQ_TRY(sq_download(err, o.lo, o.hi, o.s_lo, o.s_hi, p_lo, p_hi, y));
     SqTraceFile t(l, "sq_w", "", m, n);
     t.note("h_high", "8");
     t.note("h_low", "4");
@@ -162,9 +152,7 @@ enum sq_status trace_dense(const SqTraceLayer &l, const char *name, SqImma kind,
     SQ_TRY(sq_trace_bf16(l, &x, err));
     SQ_TRY(sq_trace_weights(l, w_bits, &w_code, &s_w, err));
     SQ_TRY(device_weights(w_code, k, w_bits, x_bits, &w, stream, err));
-    SQ_TRY(packed.poison(err));
-    SQ_TRY(p.poison(err));
-    SQ_TRY(y.poison(err));
+    SQ_TRY(sq_poison(err, packed, p, y));
     const SqEncodeToken e = {mi, ki, static_cast<int>(x_bits), x.device, packed.device, s_x.device};
     SQ_TRY(sq_encode_token(&e, stream, err));
     SqGemmImma g = {};
@@ -176,10 +164,7 @@ enum sq_status trace_dense(const SqTraceLayer &l, const char *name, SqImma kind,
     g.s_w = s_w.device;
     g.y = y.device;
     SQ_TRY(sq_gemm_imma(kind, &g, stream, err));
-    SQ_TRY(packed.download(err));
-    SQ_TRY(s_x.download(err));
-    SQ_TRY(p.download(err));
-    SQ_TRY(y.download(err));
+    SQ_TRY(sq_download(err, packed, s_x, p, y));
     sq_unpack(packed.host.data(), m * k, x_bits, code.data());
     SqTraceFile t(l, "dense", "", m, n);
     t.note("act_bits", std::to_string(x_bits));
@@ -219,8 +204,7 @@ enum sq_status trace_sp24(const SqTraceLayer &l, cudaStream_t stream, struct sq_
     SQ_TRY(w.upload(err));
     SQ_TRY(act_codes(l, &x, &s_x, err));
     SQ_TRY(refused.upload(err));
-    SQ_TRY(p.poison(err));
-    SQ_TRY(y.poison(err));
+    SQ_TRY(sq_poison(err, p, y));
     const SqCompress24 c = {static_cast<int>(n), static_cast<int>(k), w.device,    false,
                             values.device,       meta.device,         rows.device, refused.device};
     SQ_TRY(sq_compress24(&c, stream, err));
@@ -235,11 +219,7 @@ enum sq_status trace_sp24(const SqTraceLayer &l, cudaStream_t stream, struct sq_
                           y.device,
                           p.device};
     SQ_TRY(sq_gemm_sp24(&g, stream, err));
-    SQ_TRY(values.download(err));
-    SQ_TRY(rows.download(err));
-    SQ_TRY(refused.download(err));
-    SQ_TRY(p.download(err));
-    SQ_TRY(y.download(err));
+    SQ_TRY(sq_download(err, values, rows, refused, p, y));
     if (refused.host[0])
         return SQ_FAIL(err, SQ_ERR_INTERNAL, "2:4 refused %u legal groups", refused.host[0]);
     std::vector<uint8_t> meta_bytes(n * k / 8);

@@ -62,6 +62,26 @@ template <class T> class SqBoth
     T *device;
 };
 
+// One after the other: SQ_TRY(sq_download(err, lo, hi));
+template <class... Both> enum sq_status sq_upload(struct sq_error *err, Both &...both)
+{
+    enum sq_status status = SQ_OK;
+    ((status = status == SQ_OK ? both.upload(err) : status), ...);
+    return status;
+}
+template <class... Both> enum sq_status sq_poison(struct sq_error *err, Both &...both)
+{
+    enum sq_status status = SQ_OK;
+    ((status = status == SQ_OK ? both.poison(err) : status), ...);
+    return status;
+}
+template <class... Both> enum sq_status sq_download(struct sq_error *err, Both &...both)
+{
+    enum sq_status status = SQ_OK;
+    ((status = status == SQ_OK ? both.download(err) : status), ...);
+    return status;
+}
+
 struct SqTraceLayer {
     const SqGoldenInfo *info;
     std::vector<float> x, w; // [kSqTraceTokens][k] values of BF16, [kSqTraceAllRows][k]
