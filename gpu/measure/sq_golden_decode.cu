@@ -81,19 +81,11 @@ enum sq_status row_integers(const SqTraceLayer &l, const Kept &kept,
     sq_gqsa_first_rows(kept.row_index.data(), kSqTraceRows, kWorkers, first.host.data());
     SQ_TRY(sq_upload(err, ones, row_index, first, slot, s_x));
     SQ_TRY(y.poison(err));
-    const SqGemvGqsa g = {kGqsaTokens,
-                          kSqTraceRows,
-                          static_cast<int>(l.k),
-                          kWorkers,
-                          static_cast<uint32_t>(meta.size()),
-                          row_index.device,
-                          ones.device,
-                          codes.device,
-                          first.device,
-                          slot.device,
-                          x.device,
-                          s_x.device,
-                          y.device};
+    const int ki = static_cast<int>(l.k);
+    const uint32_t nnz = static_cast<uint32_t>(meta.size());
+    const SqGemvGqsa g = {kGqsaTokens,      kSqTraceRows, ki,           kWorkers,     nnz,
+                          row_index.device, ones.device,  codes.device, first.device, slot.device,
+                          x.device,         s_x.device,   y.device};
     SQ_TRY(sq_gemv_gqsa(&g, stream, err));
     SQ_TRY(y.download(err));
     for (size_t i = 0; i < p->size(); i++) {
@@ -120,13 +112,10 @@ enum sq_status trace_gqsa(const SqTraceLayer &l, cudaStream_t stream, struct sq_
     SQ_TRY(sq_act_quantize(l.x.data(), kGqsaTokens, l.k, l.k, 8, x.host.data(), s_x.data(), err));
     SQ_TRY(sq_upload(err, w, at, x, refused));
     SQ_TRY(sq_poison(err, meta, codes));
-    const SqEncodeGqsa e = {static_cast<int>(l.k),
-                            static_cast<uint32_t>(nnz),
-                            w.device,
-                            at.device,
-                            meta.device,
-                            codes.device,
-                            refused.device};
+    const int ki = static_cast<int>(l.k);
+    const uint32_t n_groups = static_cast<uint32_t>(nnz);
+    const SqEncodeGqsa e = {ki,          n_groups,     w.device,      at.device,
+                            meta.device, codes.device, refused.device};
     SQ_TRY(sq_encode_gqsa(&e, stream, err));
     SQ_TRY(sq_download(err, meta, codes, refused));
     if (refused.host[0])
@@ -189,17 +178,11 @@ enum sq_status trace_spqt(const SqTraceLayer &l, cudaStream_t stream, struct sq_
     const SqEncodeQ4k e = {ni, ki, w.device, blocks.device, refused.device};
     SQ_TRY(sq_encode_q4k(&e, stream, err));
     for (size_t t = 0; t < m; t++) {
-        const SqGemvSpqt g = {ni,
-                              ki,
-                              kSplits,
-                              theta[0],
-                              blocks.device,
-                              x.device + t * k,
-                              part.device,
-                              arrived.device,
-                              y.device,
-                              n_active.device + t,
-                              index.device + t * k};
+        const uint16_t *const x_at = x.device + t * k;
+        uint32_t *const n_at = n_active.device + t, *const index_at = index.device + t * k;
+        const SqGemvSpqt g = {ni,      ki,          kSplits,        theta[0], blocks.device,
+                              x_at,    part.device, arrived.device, y.device, n_at,
+                              index_at};
         SQ_TRY(sq_gemv_spqt(&g, stream, err));
     }
     SQ_TRY(sq_download(err, blocks, refused, n_active, index));

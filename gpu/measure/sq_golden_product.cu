@@ -74,11 +74,11 @@ enum sq_status trace_sq_w(const SqTraceLayer &l, cudaStream_t stream, struct sq_
     SQ_TRY(w.upload(err));
     SQ_TRY(act_codes(l, &x, &s_x, err));
     SQ_TRY(sq_poison(err, o.lo, o.hi, p_lo, p_hi, y));
-    const int ni = static_cast<int>(n), ki = static_cast<int>(k);
+    const int mi = static_cast<int>(m), ni = static_cast<int>(n), ki = static_cast<int>(k);
     const SqEncodeW e = {ni,       ki,          kSqTraceBank, kSqTraceHigh,  kSqTraceGroup,
                          w.device, o.lo.device, o.hi.device,  o.s_lo.device, o.s_hi.device};
     SQ_TRY(sq_encode_w(&e, stream, err));
-    const SqGemmSqW g = {static_cast<int>(m),
+    const SqGemmSqW g = {mi,
                          ni,
                          ki,
                          kSqTraceBank,
@@ -194,6 +194,7 @@ enum sq_status trace_sp24(const SqTraceLayer &l, cudaStream_t stream, struct sq_
     SqBoth<unsigned> refused(1);
     SqBoth<float> s_w(n), s_x(m), y(m * n);
     SqBoth<int32_t> p(m * n);
+    const int mi = static_cast<int>(m), ni = static_cast<int>(n), ki = static_cast<int>(k);
     SQ_TRY(sq_trace_weights(l, 8, &w.host, &s_w, err));
     for (size_t i = 0; i < n * k; i += 4) { // magnitude pruning, SPEC E.6
         uint32_t four;
@@ -205,19 +206,12 @@ enum sq_status trace_sp24(const SqTraceLayer &l, cudaStream_t stream, struct sq_
     SQ_TRY(act_codes(l, &x, &s_x, err));
     SQ_TRY(refused.upload(err));
     SQ_TRY(sq_poison(err, p, y));
-    const SqCompress24 c = {static_cast<int>(n), static_cast<int>(k), w.device,    false,
-                            values.device,       meta.device,         rows.device, refused.device};
+    const SqCompress24 c = {ni,          ki,          w.device,      false, values.device,
+                            meta.device, rows.device, refused.device};
     SQ_TRY(sq_compress24(&c, stream, err));
-    const SqGemmSp24 g = {static_cast<int>(m),
-                          static_cast<int>(n),
-                          static_cast<int>(k),
-                          reinterpret_cast<const uint8_t *>(x.device),
-                          values.device,
-                          meta.device,
-                          s_x.device,
-                          s_w.device,
-                          y.device,
-                          p.device};
+    const uint8_t *const x_bytes = reinterpret_cast<const uint8_t *>(x.device);
+    const SqGemmSp24 g = {mi,          ni,         ki,         x_bytes,  values.device,
+                          meta.device, s_x.device, s_w.device, y.device, p.device};
     SQ_TRY(sq_gemm_sp24(&g, stream, err));
     SQ_TRY(sq_download(err, values, rows, refused, p, y));
     if (refused.host[0])

@@ -91,20 +91,12 @@ static void show_part(struct words *w, const char *folder, const char *part)
 
 static void put_front(struct words *w)
 {
-    static const char *const system[] = {"/usr",
-                                         "/bin",
-                                         "/sbin",
-                                         "/lib",
-                                         "/lib32",
-                                         "/lib64",
-                                         "/libx32",
-                                         "/opt",
-                                         "/nix/store",
-                                         "/gnu/store",
-                                         "/etc/alternatives",
-                                         "/etc/ld.so.cache",
-                                         "/etc/ld.so.conf",
-                                         "/etc/ld.so.conf.d"};
+    // clang-format off
+    static const char *const system[] = {
+        "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store",
+        "/gnu/store", "/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf",
+        "/etc/ld.so.conf.d"};
+    // clang-format on
     add(w, sq_process_tool("BWRAP", "bwrap"));
     add(w, "--unshare-all");
     add(w, "--die-with-parent");
