@@ -319,9 +319,7 @@ static enum sq_status draw_errors(const struct parts *s, struct sq_case *c, stru
     enum { RECORDS = BEATS_OF * GROUPS_OF * TILES_OF };
     static const enum sq_scaled_error kinds[3] = {SQ_SCALED_ERROR_MASK, SQ_SCALED_ERROR_CODE,
                                                   SQ_SCALED_ERROR_SCALE};
-    c->n_groups = (size_t)2 * TIMES * SQ_LEN(kinds) * PLACES;
-    c->n_beats = c->n_groups * RECORDS;
-    SQ_TRY(sq_case_alloc(c, err));
+    SQ_TRY(sq_case_room(c, (size_t)2 * TIMES * SQ_LEN(kinds) * PLACES, RECORDS, err));
     for (size_t g = 0; g < c->n_groups; g++) {
         int32_t *const record = c->beats + g * RECORDS * s->len;
         const uint32_t group = (uint32_t)(g / 2 % PLACES);
@@ -343,10 +341,8 @@ static enum sq_status draw_counts(const struct parts *s, struct sq_case *c, stru
 {
     enum { MANY = 300, JOBS = 4 };
     const uint32_t groups[JOBS] = {MANY, 1, 1, 1}, tiles[JOBS] = {1, 1, MANY, 1};
-    c->n_groups = JOBS;
-    c->n_beats = JOBS * MANY;
     c->max_outputs = MANY * (size_t)s->c.rows * s->c.cols / s->c.port_len;
-    SQ_TRY(sq_case_alloc(c, err));
+    SQ_TRY(sq_case_room(c, JOBS, MANY, err));
     int32_t *record = c->beats;
     for (size_t i = 0; i < JOBS; record += sq_case_records(c, i++) * s->len) {
         put_job(s, 1, groups[i], tiles[i], record, c->len[i]);

@@ -237,10 +237,8 @@ static enum sq_status draw_sums(struct sq_case *c, struct sq_error *err)
     const unsigned *const v = c->point->value;
     const uint32_t passes = (1u << v[PASS_W]) - 1, uses = v[DEPTH] * passes;
     const size_t n = (size_t)uses * low_steps(v), len = record_len(v);
-    c->n_groups = 2;
-    c->n_beats = 2 * n;
     c->max_outputs = passes;
-    SQ_TRY(sq_case_alloc(c, err));
+    SQ_TRY(sq_case_room(c, 2, n, err));
     for (size_t g = 0; g < 2; g++) {
         int32_t *const group = c->beats + g * n * len;
         for (uint32_t b = 0; b < v[DEPTH]; b++)

@@ -15,8 +15,7 @@ static enum sq_status put_banks(struct sq_case *c, const struct sq_core_config *
                                 const struct sq_core_stimulus *s, struct sq_error *err)
 {
     const size_t bank = config->bank, acts = config->rows * bank;
-    c->n_groups = c->n_beats = s->n_banks;
-    SQ_TRY(sq_case_alloc(c, err));
+    SQ_TRY(sq_case_room(c, s->n_banks, 1, err));
     for (size_t g = 0; g < c->n_groups; g++) {
         int32_t *const beat = c->beats + g * (bank + acts);
         c->len[g][0] = 1;
@@ -67,8 +66,7 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
     const unsigned *v = c->point->value;
     const size_t bank = v[SQ_CORE_BANK_LEN], len = (1 + v[SQ_CORE_ROWS]) * bank;
     (void)number;
-    c->n_groups = c->n_beats = TIMES * (bank + 1);
-    SQ_TRY(sq_case_alloc(c, err));
+    SQ_TRY(sq_case_room(c, TIMES * (bank + 1), 1, err));
     for (size_t g = 0; g < c->n_groups; g++) {
         c->len[g][0] = 1;
         for (size_t i = 0; i < bank; i++)

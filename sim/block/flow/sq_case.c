@@ -19,6 +19,14 @@ enum sq_status sq_case_alloc(struct sq_case *c, struct sq_error *err)
     return SQ_NO_MEMORY(err, "%zu beats", c->n_beats);
 }
 
+enum sq_status sq_case_room(struct sq_case *c, size_t n_groups, size_t records,
+                            struct sq_error *err)
+{
+    c->n_groups = n_groups;
+    c->n_beats = n_groups * records;
+    return sq_case_alloc(c, err);
+}
+
 void sq_case_free(struct sq_case *c)
 {
     free(c->len);
@@ -157,9 +165,8 @@ static enum sq_status draw_beats(struct sq_case *c, const struct sq_ports *p, st
 {
     const uint32_t most = p->has_last ? 1 + sq_rng_below(r, sq_rng_below(r, 4) ? 5 : 24) : 1;
     const size_t len = sq_field_offset(p->in, p->n_in);
-    c->n_groups = is_all ? p->n_all : 1 + sq_rng_below(r, sq_rng_below(r, 4) ? 40 : 400);
-    c->n_beats = c->n_groups * most; // an upper bound
-    SQ_TRY(sq_case_alloc(c, err));
+    SQ_TRY(sq_case_room(c, is_all ? p->n_all : 1 + sq_rng_below(r, sq_rng_below(r, 4) ? 40 : 400),
+                        most, err));
     c->n_beats = 0;
     for (size_t g = 0; g < c->n_groups; g++) {
         c->len[g][0] = most == 1 ? 1 : 1 + sq_rng_below(r, most);
@@ -256,9 +263,7 @@ enum sq_status sq_case_sums(struct sq_case *c, uint32_t n,
     const struct sq_ports p = sq_ports_of(c->block, c->point->value);
     const size_t len = sq_field_offset(p.in, p.n_in);
     assert(p.has_last);
-    c->n_groups = 2;
-    c->n_beats = 2 * (size_t)n;
-    SQ_TRY(sq_case_alloc(c, err));
+    SQ_TRY(sq_case_room(c, 2, (size_t)n, err));
     for (size_t i = 0; i < c->n_beats; i++) {
         fill(c->point->value, i < n ? 1 : -1, c->beats + i * len);
         c->beats[i * len] = (i + 1) % n == 0;

@@ -30,6 +30,9 @@ struct sq_case {
 // Allocates len and beats, all zero, for n_groups groups with n_beats records in all; the caller has
 // set both, block and point. SQ_ERR_MEMORY.
 enum sq_status sq_case_alloc(struct sq_case *c, struct sq_error *err);
+// The same of so many groups of at most `records` records each.
+enum sq_status sq_case_room(struct sq_case *c, size_t n_groups, size_t records,
+                            struct sq_error *err);
 void sq_case_free(struct sq_case *c);
 
 // Appends the groups of `more` to *c. Both are of the same block and point, and neither repeats

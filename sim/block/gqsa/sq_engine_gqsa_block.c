@@ -205,9 +205,7 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
 {
     const unsigned *const v = c->point->value;
     (void)number;
-    c->n_groups = 2 * TIMES * WRONGS;
-    c->n_beats = c->n_groups * WRONG_GROUPS;
-    SQ_TRY(sq_case_alloc(c, err));
+    SQ_TRY(sq_case_room(c, 2 * TIMES * WRONGS, WRONG_GROUPS, err));
     for (size_t g = 0; g < c->n_groups; g++) {
         int32_t *const record = c->beats + g * WRONG_GROUPS * record_len(v);
         put_matrix(v, rng, record, c->len[g]);

@@ -133,10 +133,8 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
     const uint32_t start[3] = {0, middle - 16, last - most};
     (void)number;
     (void)rng;
-    c->n_groups = 3 + v[AT_W] - CARRY_FROM;
-    c->n_beats = c->n_groups * (size_t)(MANY_ROWS + MANY_GROUPS); // an upper bound
     c->max_outputs = MANY_ROWS + MANY_GROUPS;
-    SQ_TRY(sq_case_alloc(c, err));
+    SQ_TRY(sq_case_room(c, 3 + v[AT_W] - CARRY_FROM, (size_t)(MANY_ROWS + MANY_GROUPS), err));
     c->n_beats = 0;
     for (size_t g = 0; g < c->n_groups; g++) {
         int32_t *const record = c->beats + c->n_beats * FIELDS;

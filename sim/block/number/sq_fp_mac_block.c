@@ -201,9 +201,7 @@ static enum sq_status draw_far(struct sq_case *c, struct sq_error *err)
     const uint32_t fraction[N_FRACTIONS] = {0, 1, ones, 1u << (bits - 1), 2, ones - 1};
     const uint32_t steps = v[IS_HALF] ? 3 : 2;
     const int32_t one = number(v, false, 0, 0), small = number(v, false, -4, 0);
-    c->n_groups = (size_t)(FARTHEST - NEAREST + 1) * N_FRACTIONS * 16;
-    c->n_beats = c->n_groups * steps;
-    SQ_TRY(sq_case_alloc(c, err));
+    SQ_TRY(sq_case_room(c, (size_t)(FARTHEST - NEAREST + 1) * N_FRACTIONS * 16, steps, err));
     int32_t *record = c->beats;
     for (size_t g = 0; g < c->n_groups; g++, record += steps * stride) {
         const bool is_minus = g & 1, is_other = g & 2, is_swapped = g & 4, is_shared = !(g & 8);
@@ -231,8 +229,7 @@ static enum sq_status draw_ones(struct sq_case *c, struct sq_rng *rng, struct sq
     const unsigned *const v = c->point->value;
     const size_t stride = FLAGS + 2 * (size_t)v[LANES];
     const uint32_t bits = fraction_bits(v), ones = (1u << bits) - 1;
-    c->n_groups = c->n_beats = SIGNIFICANDS;
-    SQ_TRY(sq_case_alloc(c, err));
+    SQ_TRY(sq_case_room(c, SIGNIFICANDS, 1, err));
     for (size_t g = 0; g < SIGNIFICANDS; g++) {
         const uint32_t other = g % 4 < 2    ? ones
                                : g % 4 == 2 ? ones ^ 1u << sq_rng_below(rng, bits)
@@ -254,8 +251,7 @@ static enum sq_status draw_powers(struct sq_case *c, struct sq_error *err)
     const int most = v[IS_HALF] ? 15 : 127, least = 1 - most;
     const uint32_t ones = (1u << fraction_bits(v)) - 1;
     const size_t n = (size_t)(2 * (most - least) + 1);
-    c->n_groups = c->n_beats = 4 * n;
-    SQ_TRY(sq_case_alloc(c, err));
+    SQ_TRY(sq_case_room(c, 4 * n, 1, err));
     for (size_t g = 0; g < c->n_groups; g++) {
         const int exponent = 2 * least + (int)(g % n), w = exponent / 2;
         put_step(v, true, true, number(v, g / n & 1, w, g / n & 2 ? ones : 0),

@@ -57,8 +57,7 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
     const unsigned places = below > 1 ? below - 1 : 1;
     const uint32_t modulus = UINT32_C(2) << below;
     (void)number;
-    c->n_groups = c->n_beats = (size_t)places * len;
-    SQ_TRY(sq_case_alloc(c, err));
+    SQ_TRY(sq_case_room(c, (size_t)places * len, 1, err));
     for (size_t g = 0; g < c->n_groups; g++) {
         int32_t *const x = c->beats + g * len;
         const uint32_t want = (UINT32_C(1) << below) / 2 + (UINT32_C(1) << g / len);

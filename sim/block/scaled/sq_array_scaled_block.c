@@ -154,9 +154,7 @@ static enum sq_status draw_cancel(struct sq_case *c, struct sq_rng *rng, struct 
     const struct sq_es_layout l = layout_of(v, &p);
     const struct sq_es_side *const w = &l.weight;
     const size_t weights = (size_t)w->lines * w->bank;
-    c->n_groups = GROUPS;
-    c->n_beats = 2 * GROUPS;
-    SQ_TRY(sq_case_alloc(c, err));
+    SQ_TRY(sq_case_room(c, GROUPS, 2, err));
     for (size_t g = 0; g < GROUPS; g++) {
         int32_t *const first = c->beats + 2 * g * l.len, *const second = first + l.len;
         int32_t *const code = first + w->code, *const act_code = first + l.act.code;
@@ -208,9 +206,7 @@ static enum sq_status draw_errors(struct sq_case *c, struct sq_rng *rng, struct 
     const unsigned lines = v[ROWS] + v[COLS];
     struct sq_ports p;
     const struct sq_es_layout l = layout_of(v, &p);
-    c->n_groups = 2 * SQ_LEN(wrong) * BEATS * lines;
-    c->n_beats = BEATS * c->n_groups;
-    SQ_TRY(sq_case_alloc(c, err));
+    SQ_TRY(sq_case_room(c, 2 * SQ_LEN(wrong) * BEATS * lines, BEATS, err));
     for (size_t g = 0; g < c->n_groups; g++) {
         int32_t *const first = c->beats + BEATS * g * l.len;
         for (size_t b = 0; b < BEATS; b++) {

@@ -113,9 +113,8 @@ static enum sq_status draw_errors(const unsigned *v, const struct sq_es_layout *
                                   struct sq_error *err)
 {
     enum { BLOCKS = 2, TILES = 2, RECORDS = BLOCKS * TILES, TIMES = 4, TIMES_TWO = 16 };
-    c->n_groups = (size_t)2 * (has_two ? TIMES_TWO : TIMES) * SQ_SCALED_ERRORS * RECORDS;
-    c->n_beats = c->n_groups * RECORDS;
-    SQ_TRY(sq_case_alloc(c, err));
+    SQ_TRY(sq_case_room(c, (size_t)2 * (has_two ? TIMES_TWO : TIMES) * SQ_SCALED_ERRORS * RECORDS,
+                        RECORDS, err));
     for (size_t g = 0; g < c->n_groups; g++) {
         int32_t *const record = c->beats + g * RECORDS * l->len;
         const size_t beat = g / 2 % RECORDS, way = g / 2 / RECORDS;
@@ -168,9 +167,7 @@ static enum sq_status draw_cancel(const unsigned *v, const struct sq_es_layout *
 {
     enum { JOBS = 96, BLOCKS = 2 };
     const struct sq_es_side *const w = &l->weight;
-    c->n_groups = JOBS;
-    c->n_beats = JOBS * BLOCKS;
-    SQ_TRY(sq_case_alloc(c, err));
+    SQ_TRY(sq_case_room(c, JOBS, BLOCKS, err));
     for (size_t g = 0; g < JOBS; g++) {
         int32_t *const record = c->beats + g * BLOCKS * l->len, *const code = record + w->code;
         const size_t one = sq_rng_below(rng, w->bank);

@@ -369,9 +369,7 @@ static enum sq_status draw_widest(struct sq_case *c, struct sq_rng *rng, struct 
     enum { WIDE = 2, COLUMN_BITS = 16 };
     const unsigned *const v = c->point->value;
     const uint32_t tiles = UINT32_C(1) << v[TILE_W], most = UINT32_C(1) << v[OUTLIER_W];
-    c->n_groups = WIDE;
-    c->n_beats = WIDE * (size_t)(tiles * T > most ? tiles * T : most);
-    SQ_TRY(sq_case_alloc(c, err));
+    SQ_TRY(sq_case_room(c, WIDE, (size_t)(tiles * T > most ? tiles * T : most), err));
     int32_t *record = c->beats;
     for (uint32_t g = 0; g < WIDE; record += sq_case_records(c, g++) * LEN) {
         record[TILES] = (int32_t)tiles;
@@ -405,9 +403,7 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
     const size_t most = (size_t)1 << v[OUTLIER_W], usual = WRONG_ROWS * WRONG_TILES * T;
     if (number > 0)
         return number == 1 ? draw_waiting(c, rng, err) : draw_widest(c, rng, err);
-    c->n_groups = 2 * TIMES * WRONGS;
-    c->n_beats = c->n_groups * (most > usual ? most : usual);
-    SQ_TRY(sq_case_alloc(c, err));
+    SQ_TRY(sq_case_room(c, 2 * TIMES * WRONGS, (most > usual ? most : usual), err));
     int32_t *record = c->beats;
     for (size_t g = 0; g < c->n_groups; record += sq_case_records(c, g++) * LEN) {
         put_job(rng, record, c->len[g]);

@@ -244,9 +244,7 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
     const unsigned *const v = c->point->value;
     const size_t records = ROWS_MAX * WRONG_ACTIVE * beats_of(v);
     (void)number;
-    c->n_groups = 2 * TIMES * WRONGS;
-    c->n_beats = c->n_groups * records;
-    SQ_TRY(sq_case_alloc(c, err));
+    SQ_TRY(sq_case_room(c, 2 * TIMES * WRONGS, records, err));
     int32_t *record = c->beats;
     for (size_t g = 0; g < c->n_groups; record += sq_case_records(c, g++) * record_len(v)) {
         const unsigned wrong = (unsigned)(g / 2 % WRONGS);

@@ -132,10 +132,8 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
     const uint32_t all = (UINT32_C(1) << v[COUNT_W]) - 1;
     const uint32_t most = number == 0 || all < LONG ? all : LONG;
     const size_t n_faults = 2 * SHORT * (SQ_AXI_FAULTS - 1);
-    c->n_groups = n_faults + 2 * ROW + 1;
-    c->n_beats = c->n_groups * SHORT; // an upper bound
     c->max_outputs = most;
-    SQ_TRY(sq_case_alloc(c, err));
+    SQ_TRY(sq_case_room(c, n_faults + 2 * ROW + 1, SHORT, err));
     c->n_beats = 0;
     for (size_t g = 0; g < n_faults; g++) {
         int32_t *const record = c->beats + c->n_beats * record_len(v);

@@ -97,8 +97,7 @@ static float segment_end(struct sq_rng *rng, unsigned segment, unsigned u)
 static enum sq_status draw_segments(struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
 {
     const unsigned *const v = c->point->value;
-    c->n_groups = c->n_beats = N_U * N_SEGMENTS;
-    SQ_TRY(sq_case_alloc(c, err));
+    SQ_TRY(sq_case_room(c, N_U * N_SEGMENTS, 1, err));
     for (size_t g = 0; g < c->n_groups; g++) {
         int32_t *const record = c->beats + g * record_len(v);
         const unsigned segment = (unsigned)g / N_U;
