@@ -62,7 +62,7 @@ struct SqGemvGqsa {
 };
 enum sq_status sq_gemv_gqsa(const SqGemvGqsa *g, cudaStream_t stream, struct sq_error *err);
 
-// On the host: the first row that ends inside or behind the range of each worker.
+// On the host: the first row that ends inside or after the range of each worker.
 void sq_gqsa_first_rows(const uint32_t *row_index, int n, uint32_t n_workers, uint32_t *first_row);
 // Workers that fill `n_sms` processors at once.
 uint32_t sq_gqsa_workers(int n_sms);

@@ -68,7 +68,7 @@ SQ_HD uint32_t sq_stream_begin(uint32_t p, uint32_t n_workers, uint32_t n_groups
 
 constexpr int kSqQ4kNbytes = 144, kSqQ4kRows = 256;
 
-// 6-bit scale and minimum of block j from the three words behind d and dmin.
+// 6-bit scale and minimum of block j from the three words after d and dmin.
 struct SqQ4kScale {
     uint32_t scale, min;
 };
@@ -168,7 +168,7 @@ SQ_HD uint32_t sq_spqr_nibbles(uint32_t carried, int tile) // the inverse: 8 bit
     return (carried >> (4 * tile) & 15u) | (carried >> (16 + 4 * tile) & 15u) << 4;
 }
 // The row of a quad that carries the low (0) or high (1) half of tile t's second order (and the row
-// behind it does again).
+// after it does again).
 SQ_HD int sq_spqr_carrier(int tile, int half)
 {
     return 4 * tile + 2 * half;

@@ -266,7 +266,7 @@ template <int kPending> SQ_PTX void wgmma_wait()
 }
 
 // Keeps the instructions that make an input register of a product before the fence; with one of
-// them behind it the compiler lets no two products overlap (C7513).
+// them after it the compiler lets no two products overlap (C7513).
 SQ_PTX void wgmma_input(uint32_t &reg)
 {
     asm volatile("" : "+r"(reg)::"memory");

@@ -19,7 +19,7 @@ static uint32_t unpack(uint16_t x, uint32_t *exponent)
     return (x & (HIDDEN - 1u)) | (field > 0 ? HIDDEN : 0u);
 }
 
-// A quotient of 24 bits behind the point, and so many of them too many: one or two of a number that stays normal. The
+// A quotient of 24 bits after the point, and so many of them too many: one or two of a number that stays normal. The
 // divisor has seven bits, and what it is too large by goes into the exponent.
 struct sq_act_token sq_act_token_of(uint16_t amax, unsigned bits)
 {

@@ -90,7 +90,7 @@ static enum sq_status check_mask(const struct row *r, const uint8_t *mask, size_
     return SQ_OK;
 }
 
-// The masks of n elements, whole banks, by magnitude. Padding scores 0 and lies behind every real
+// The masks of n elements, whole banks, by magnitude. Padding scores 0 and lies after every real
 // element, so the lowest index of equal scores is a real one while there is one.
 enum { CHUNK = 16 * SQ_BANK_MAX }; // a multiple of every bank
 static void select_banks(const struct row *r, size_t first, size_t n, uint8_t *mask)

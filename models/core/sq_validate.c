@@ -49,7 +49,7 @@ static enum sq_status check_scales(const char *name, const float *s, size_t row,
     return SQ_OK;
 }
 
-// The bits behind the last code of a row are 0.
+// The bits after the last code of a row are 0.
 static enum sq_status check_padding(const char *name, const uint8_t *stream, size_t n_codes,
                                     unsigned bits, size_t row, struct sq_error *err)
 {

@@ -219,7 +219,7 @@ static void load_channels(const struct layout *l, const struct sq_gemm_codes *g,
     float *const s_lo = (float *)(void *)(start + l->w_planes * l->start);
     float *const s_hi = s_lo + l->n_groups * CHANNELS;
     memset(block, 0, block_nbytes(l));
-    memset(rows, 0, 2 * l->k * sizeof *rows); // and behind them
+    memset(rows, 0, 2 * l->k * sizeof *rows); // and after them
     for (unsigned c = 0; c < n; c++) {
         load_weights(g, channel + c, rows, l->k, scale, scale + l->n_groups);
         for (unsigned p = 0; p < l->w_planes; p++)

@@ -30,7 +30,7 @@ static uint32_t bin_of(float x)
     return (sq_bits_of(x) & 0x7fffffffu) >> DROP;
 }
 
-// The smallest magnitude of a bin; of the bin behind the last one infinity.
+// The smallest magnitude of a bin; infinity for the bin after the last.
 static float edge_of(uint32_t bin)
 {
     return sq_float_of(bin << DROP);

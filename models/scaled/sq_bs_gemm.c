@@ -65,7 +65,7 @@ static bool has_wide(const struct sq_bs_plan *plan)
     return false;
 }
 
-// The buffers of a call, one behind the other.
+// The buffers of a call, one after the other.
 struct place {
     uint8_t *groups, *panel, *wide; // a piece of tokens; a panel that is not given; a run of it
     void *row, *plain;

@@ -44,7 +44,7 @@ float sq_bs_scale_max(enum sq_bs_scale_type type)
 
 #define RANGE(...) SQ_FAIL(err, SQ_ERR_RANGE, __VA_ARGS__)
 
-// Sorts the codes of a grid by their values; of two zeros the lower code stays.
+// Sorts the codes of a grid by their values; keeps the lower code of two zeros.
 static enum sq_status sort(struct sq_bs_table *t, unsigned grid, struct sq_error *err)
 {
     struct sq_bs_sorted *s = &t->sorted[grid];

@@ -168,7 +168,7 @@ static enum sq_status encode_directly(const struct job *p, const float *w, struc
     return SQ_OK;
 }
 
-// Packs a row; of binary16 its values, where no loop has put them there.
+// Packs a row; for binary16 also its values, where no loop has put them there.
 static enum sq_status pack(struct sq_sp24 *m, size_t row, const int8_t *codes, const float *w,
                            struct sq_error *err)
 {

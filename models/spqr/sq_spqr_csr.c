@@ -19,7 +19,7 @@ static size_t n_blocks_of(size_t n)
     return sq_spqr_padded(n) / T;
 }
 
-// One entry behind `last`, the column before it or -1.
+// One entry after `last`, the column before it or -1.
 static enum sq_status check_entry(size_t row, uint32_t entry, int64_t last, size_t k,
                                   struct sq_error *err)
 {

@@ -77,7 +77,7 @@ SQ_LANES_AVX512 static void worker_avx512(const float *plane, const float *x, si
 }
 #endif
 
-// Entry e of a row is its worker e % workers', behind all tiles.
+// Entry e of a row is its worker e % workers', after all tiles.
 typedef void outliers_fn(const struct sq_spqr *m, size_t row, unsigned workers, const float *x,
                          tile_rows *acc);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Product of two significands of 24 bits. Cut = 1: the products with both halves of b_i, then their sum, a
-// register behind each.
+// Product of two significands of 24 bits. Cut = 1: the products with both halves of b_i, then their sum,
+// with a register after each step.
 module sq_mul_sig #(
   parameter bit Cut = 1'b0
 ) (

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tail of a PE that sums as tensor cores do (SPEC Q.11, models/number/sq_sum.h): a block is a step. e is the largest of
-// the exponents of its products (sq_dot_columns) and of the sum so far A, at least -126. All are cut off toward zero at
-// 2^(e - Aligned) and added exactly, and A keeps as many fraction bits. A is infinite from 2^128 on, and stays so.
+// The accumulator of a PE that sums as tensor cores do (SPEC Q.11, models/number/sq_sum.h). A step adds a block of products
+// (sq_dot_columns) to the sum so far, A. e is the largest exponent of the products and of A, at least -126. All of them are
+// truncated toward zero to multiples of 2^(e - Aligned) and added exactly; then A is truncated to Aligned fraction bits. From
+// 2^128 on A is infinite, and stays so.
 //
-// A is kept as its step adds it up, sign, magnitude and the exponent of its lowest bit: that it has Aligned fraction bits
-// follows from the next step, which cuts off no less, and from y_o. It stays here until it is taken (sq_scaled_ctl, Result = 0).
-// After = 1: A is not among the terms of a step; the sum of one, of at most 23 fraction bits, is added to A in binary32, and
-// acc_i and first_i come two cycles later.
+// The register holds sign, magnitude and exponent of the lowest bit of A before its truncation, which the next step and y_o
+// do. A stays in it until it is taken (sq_scaled_ctl, Result = 0). After = 1: A is no term of a step; the sum of the step, of
+// at most 23 fraction bits, is added to A in binary32, and acc_i and first_i come two cycles later.
 module sq_acc_aligned #(
   parameter  int unsigned Lanes = 32,
   parameter  int unsigned Columns = 8,
@@ -85,7 +85,7 @@ module sq_acc_aligned #(
     assign is_infinite = before_any && before_top >= 128;
   end
 
-  // ---- e, as far above the exponent that the smallest product has
+  // ---- e; `above` is its distance from the exponent of the smallest product
   logic signed [11:0] product_low, largest, e_products, above, above_products, above_before;
   logic is_before;
   assign product_low = 12'(exp_q) + 12'(Mantissa);
@@ -97,7 +97,7 @@ module sq_acc_aligned #(
   assign above = is_before ? above_before : above_products;
   assign low_d = (is_before ? before_top : e_products) - 12'(Aligned);
 
-  // ---- products, cut off: a row for each bit of the counts, and one of negative_q - negative_q * 2^Columns, in carry-save
+  // ---- truncated products: a row for each bit of the counts, and one of negative_q - negative_q * 2^Columns, in carry-save
   localparam int unsigned Rows = CountW + 1;
   logic [Columns*CountW-1:0] counted;
   logic [SumW-1:0] row[3*Rows-4];
@@ -121,9 +121,9 @@ module sq_acc_aligned #(
   end
   assign sum = row[3*Rows-6] + row[3*Rows-5];
   assign by = above[6:0];
-  assign wide = $signed({sum, {Up{1'b0}}}) >>> by;  // by more, all are cut off
+  assign wide = $signed({sum, {Up{1'b0}}}) >>> by;  // where above > 127, sum is 0
 
-  // ---- A, cut off; the sum and what is the opposite of it
+  // ---- A, truncated; the total and its negative
   logic signed [11:0] down;
   logic [Aligned:0] kept;
   logic [MagW:0] a, total, opposite;
@@ -150,11 +150,11 @@ module sq_acc_aligned #(
     end
   end
 
-  // ---- a binary32, cut off
+  // ---- A as a binary32, truncated
   localparam int unsigned Kept = (Aligned < 23) ? Aligned : 23;
   logic [MagW-1:0] placed;
   logic [31:0] y;
-  logic signed [11:0] deep;  // so far below the smallest normal number
+  logic signed [11:0] deep;  // binary places below the smallest normal number
   logic unused_bits;
   assign deep = -12'sd126 - top;
   assign placed = deep > 0 ? norm >> deep[4:0] : norm;

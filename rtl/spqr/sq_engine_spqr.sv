@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine of SpQR (SPEC H): a token times 3-bit weights with scales of two orders, and outliers beside
-// them. Stored bits in, outputs out:
+// The engine of SpQR (SPEC H): multiplies a token by 3-bit weights, whose scales and zeros are 3-bit codes
+// themselves, and by sparse outliers. It takes stored bits and gives outputs:
 //
 //   act     16 elements of the token ------------------> memory --------------------+
 //   tile    words -> sq_spqr_dec -> sq_spqr_scale -> 16 x 16 weights, by columns ---+-> sq_fp_mac -> outputs
 //   offset  row offsets of the outliers (CSR) --+-> outliers of 16 rows, kept ------+
 //   entry   outliers ---------------------------+
-// A job is a token; first its elements come, in the order of the words' columns. Then, for each row of tiles,
-// 16 row offsets (one more in front of the first row of tiles) and its outliers as CSR stores them, and the
-// words of its tiles worker by worker: worker u has the tiles u, u + workers, ... and of each row the
-// outliers u, u + workers, .... In that order a step is a column of a tile, or an outlier alone with
-// zeros for the other rows; a step of zeros ends the share of a worker. An output beat is a row of
-// tiles. The next job is taken when the last step of this one has gone to sq_fp_mac.
+// A job is a token; its elements come first, in the order of the words' columns. Then come, for each row of
+// tiles, 16 row offsets (17 for the first one), its outliers as CSR stores them, and the words of its tiles,
+// worker by worker: worker u has the tiles u, u + workers, ... and in each row the outliers u, u + workers, ....
+// The worker's steps are the columns of its tiles, then its outliers, each with zeros for the 15 other rows; a
+// step of zeros ends them. An output beat is a row of tiles. The next job is taken when the last step of this
+// one has gone to sq_fp_mac.
 //
-// What is malformed: an offset below the one before, or so large that the outliers of 16 rows are more than
-// 2^OutlierW, counts as the nearest that is not; an outlier whose column the token does not have is zero.
-// Kinds come out with the outputs of their row of tiles and all later ones of the job: CODE (x or an outlier
-// is no number; an outlier of 0 in column 0; bits 63:62 of a word, bytes that differ from their copy),
-// SCALE (a number of second order is none), INDEX (offsets as above; columns that are not there or do not
-// ascend).
+// An offset that is below the one before it, or that gives 16 rows more than 2^OutlierW outliers, is replaced by
+// the nearest valid one; an outlier beyond the token's last column counts as zero. An error is reported with the
+// outputs of its row of tiles and all later ones of the job: CODE (an element or an outlier is infinite or NaN; an
+// outlier of 0 in column 0; bits 63:62 of a word are not 0, or a byte differs from its copy), SCALE (a second-order
+// number is infinite or NaN), INDEX (an offset as above; columns beyond the token or not ascending).
 `include "sq_assert.svh"
 
 module sq_engine_spqr #(
@@ -237,7 +236,7 @@ module sq_engine_spqr #(
   end
 
   // ---- steps -----------------------------------------------------------------------------------------------
-  // A share is its tiles, then the outliers of each row, then zeros.
+  // The share of a worker is its tiles, then its outliers row by row, then a step of zeros.
   logic [4:0] scan_row_q;
   logic [CountW:0] scan_q, row_end;
   logic has_outlier, outlier_fire, scan_next;
@@ -339,7 +338,7 @@ module sq_engine_spqr #(
     .out_valid_o, .out_ready_i, .out_y_o
   );
 
-  // Beside the sums, whose stages move while sq_fp_mac is ready.
+  // An output's flags pass through as many stages as its sums in sq_fp_mac, whose stages move while it is ready.
   localparam int unsigned TagW = Errors + 1;
   logic [2:0] tagged_q;  // a step that gives an output is in the stage
   logic [TagW-1:0] tag_q, tag_q2, tag_q3, out_tag_q;

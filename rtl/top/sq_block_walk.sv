@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of a layer in the order in which they are worked on: a matrix of rows_i x cols_i tiles,
-// cut into blocks of at most row_block_i x col_block_i tiles. With cols_outer_i = 0 the columns are
-// walked for each block of rows; otherwise the rows for each block of columns. A step is a chunk of K of
-// a block: of the layer's groups_i scale groups (beats_i beats) at most group_chunk_i (beat_chunk_i). With part_i it is
-// at most beat_chunk_i beats of one group of group_beats_i. It moves on when advance_i is high, and is behind the last
-// step when active_o is low.
+// Says the steps of a layer in order. A layer is a matrix of rows_i x cols_i tiles in blocks of at most row_block_i x
+// col_block_i. With cols_outer_i = 0 all blocks of columns are walked for each block of rows, otherwise all blocks of rows
+// for each block of columns. A step is a block and a chunk of K: at most group_chunk_i of the layer's groups_i scale groups
+// (beat_chunk_i of beats_i beats), or with part_i at most beat_chunk_i beats of one group of group_beats_i. advance_i
+// takes the next step; active_o is low after the last.
 `include "sq_assert.svh"
 
 module sq_block_walk (
@@ -33,15 +32,15 @@ module sq_block_walk (
   output logic        cols_first_o,
   output logic        rows_new_o,  // its rows are not those of the block before it
   output logic        cols_new_o,
-  output logic        rows_keep_o,  // its rows are those of the block behind it, too
+  output logic        rows_keep_o,  // its rows are those of the next block, too
   output logic        cols_keep_o,
   // the chunk
   output logic [15:0] groups_o,
   output logic [15:0] beats_o,  // of a tile
   output logic        chunk_first_o,
   output logic        chunk_last_o,
-  output logic        group_first_o,  // no group began before it
-  output logic        group_last_o  // none goes on behind it
+  output logic        group_first_o,  // it begins with the start of a group
+  output logic        group_last_o  // it ends with the end of a group
 );
 
   logic [15:0] row_left_q, col_left_q;  // tiles from this block on
@@ -53,7 +52,7 @@ module sq_block_walk (
   assign cols_end = col_left_q <= col_block_i;
   assign rows_o = rows_end ? row_left_q : row_block_i;
   assign cols_o = cols_end ? col_left_q : col_block_i;
-  // The outer ones stay until the inner ones end; the inner ones, if they are a single block.
+  // The outer loop's block stays until the inner loop ends; that of the inner loop stays if there is no other.
   assign rows_keep_o = cols_outer_i ? rows_first_o && rows_end && !cols_end : !cols_end;
   assign cols_keep_o = cols_outer_i ? !rows_end : cols_first_o && cols_end && !rows_end;
   assign groups_end = group_left_q <= group_chunk_i;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The next burst of a transfer: as many beats as are left, at most limit_i: MaxBurst, and none beyond the end of
-// the 4 KiB page in which it begins. That limit is known with the address (sq_pkg::burst_limit), so that no sum waits
-// for a comparison. What comes next has a meaning unless last_o is high.
+// The next burst of a transfer: left_i beats, at most limit_i. limit_i is MaxBurst, or the beats to the end of the
+// 4 KiB page if they are fewer; it comes with the address (sq_pkg::burst_limit), so that no sum waits for a
+// comparison. The next_ outputs are valid while last_o is low.
 module sq_dma_burst #(
   parameter  int unsigned DataW = 64,
   parameter  int unsigned AddrW = 32,
   parameter  int unsigned CountW = 16,
   parameter  int unsigned MaxBurst = 256
 ) (
-  input  logic [AddrW-1:0]  addr_i,  // of whole beats
+  input  logic [AddrW-1:0]  addr_i,  // a multiple of a beat's bytes
   input  logic [CountW-1:0] left_i,  // beats, >= 1
   input  logic [8:0]        limit_i,  // of addr_i
-  output logic [7:0]        len_o,  // beats of the burst, less 1, as AXI has it
-  output logic              last_o,  // nothing is left behind it
+  output logic [7:0]        len_o,  // beats of the burst less 1, as in AXI
+  output logic              last_o,  // no burst follows
   output logic [AddrW-1:0]  next_addr_o,
   output logic [CountW-1:0] next_left_o,
   output logic [8:0]        next_limit_o

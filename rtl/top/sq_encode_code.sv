@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of a token, bfloat16, to integer codes at its scale: x / scale as binary32 rounds it, then to the nearest
-// integer, ties to even (models/core/sq_act_token.h). Six stages, which move with en_i.
+// Encodes elements of a token, bfloat16, as integers: x / scale is rounded to binary32, then to the nearest integer,
+// ties to even (models/core/sq_act_token.h). Six stages, which move with en_i.
 //
-//   S1       the dividend: the significand, moved by the difference of the exponents
-//   S2..S5   two bits each of the quotient's integer, by subtraction; one of codes of up to 4 bits
-//   S6       the code: nearer to the middle of two integers than half the last place of binary32 is the middle
+//   S1       the dividend: the significand, shifted by the difference of the exponents
+//   S2..S5   two bits each of the quotient's integer part, by subtraction; one bit each where Bits <= 4
+//   S6       the code: a quotient that binary32 rounds to the middle of two integers goes to the even one
 module sq_encode_code #(
   parameter int unsigned Lanes = 1,
   parameter int unsigned Bits = 8  // of a code, 2..8
@@ -49,13 +49,13 @@ module sq_encode_code #(
       else dividend = dividend << up[3:0];
     end
 
-    // S2 .. S5: the dividend has 15 zeros behind it; what lies above the quotient's QuoW bits begins the remainder.
+    // S2 .. S5: 15 zeros follow the dividend; its bits above the quotient's QuoW bits are the first remainder.
     logic [QuoW+7:0] dividend_q;
     logic [23:0] begin_rest;
     logic [23:0] rest_q[Steps];
     logic [QuoW-1:0] quo_q[Steps];
     logic [Steps:0] minus_q;
-    logic [Steps-1:0] most_q;  // more than QuoW bits of a quotient
+    logic [Steps-1:0] most_q;  // the quotient has more than QuoW bits
     assign begin_rest = {1'b0, dividend_q, {(15 - QuoW){1'b0}}};
     always_ff @(posedge clk_i) begin
       if (en_i) begin

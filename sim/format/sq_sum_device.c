@@ -139,7 +139,7 @@ enum sq_status sq_sum_device_parse(const char *text, size_t nbytes, const char *
     return settle(raw, what, d, err);
 }
 
-// Made from sums/ when sqsim is built: name and text of each, NULL behind the last.
+// Made from sums/ when sqsim is built: name and text of each, NULL after the last.
 extern const char *const sq_sum_devices[][2];
 
 enum sq_status sq_sum_device_named(const char *name, struct sq_sum_device *d, struct sq_error *err)

@@ -125,7 +125,7 @@ static bool is_below(const char *path, const char *folder)
     return strncmp(path, folder, n) == 0 && path[n] == '/';
 }
 
-// The folder that a program was installed in: its own; of PREFIX/bin/PROGRAM the parts of PREFIX
+// The folder that a program was installed in: its own; for PREFIX/bin/PROGRAM the parts of PREFIX
 // that belong to programs, but not PREFIX itself, which may be somebody's home.
 static void show_folder_of(struct words *w, const char *program)
 {

@@ -294,7 +294,7 @@ static enum sq_status place(struct reader *r, struct sq_gguf *g, const uint64_t 
             return DAMAGED("%s: tensor '%.60s' of %zu bytes at byte %llu of %zu, the file is "
                            "truncated",
                            r->what, t->name, t->nbytes, (unsigned long long)offset[i], room);
-        // An empty tensor may stand behind a header without padding: it has no place.
+        // An empty tensor may stand after a header without padding: it has no place.
         t->data = room ? g->map.data + header + offset[i] : g->map.data + g->map.nbytes;
     }
     qsort(g->tensor, g->n_tensors, sizeof *g->tensor, by_position);

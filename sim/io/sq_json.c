@@ -248,7 +248,7 @@ static enum sq_status read_key(struct scan *s, struct sq_json_text *key)
     return SQ_OK;
 }
 
-// Up to the comma or brace behind it, without blanks at either end; what is between is judged by
+// Up to the comma or brace after it, without blanks at either end; what is between is judged by
 // whoever reads the value.
 static enum sq_status read_value(struct scan *s, struct sq_json_text *value)
 {

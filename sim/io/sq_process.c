@@ -192,7 +192,7 @@ static char **environment(char *tmpdir)
     return env;
 }
 
-// A duplicate above the standard descriptors; of nothing, /dev/null.
+// Duplicates a descriptor above the standard ones; without one opens /dev/null.
 static int raise_fd(int fd)
 {
     const int null = fd < 0 ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;

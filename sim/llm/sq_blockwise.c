@@ -194,7 +194,7 @@ enum sq_status sq_eval_encode(const struct sq_checkpoint *ck, size_t block,
     return status;
 }
 
-// A pass of a block whose first layers are encoded: what the layers behind them see.
+// A pass of a block whose first layers are encoded: what the layers after them see.
 struct behind {
     const struct encoding *e;
     const struct sq_quant_layer *layer;

@@ -13,7 +13,7 @@ struct sums {
     double reference, difference, kl, n_same, n;
 };
 
-// *kl, where it is not NULL, moves behind what is written of each token.
+// *kl, where it is not NULL, moves past what is written for each token.
 static struct sums sums_of(const struct sq_tokens *tokens, size_t sequence,
                            const struct sq_token_score *score, double **kl)
 {

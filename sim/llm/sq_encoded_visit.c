@@ -99,7 +99,7 @@ static enum sq_status do_blocks(struct walk *v, const struct sq_tokens *calib,
     enum sq_status status = sq_llama_init(&b, v->ck, seen, err);
     if (status == SQ_OK) {
         for (size_t i = 0; status == SQ_OK && i < v->ck->config.n_layers; i++)
-            if (wants_any(v, i * SQ_BLOCK_LAYERS, v->ck->n_layers)) // this one or one behind it
+            if (wants_any(v, i * SQ_BLOCK_LAYERS, v->ck->n_layers)) // this one or one after it
                 status = do_block(v, &a, &b, i, err);
         sq_llama_free(&b);
     }

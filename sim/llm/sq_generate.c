@@ -137,7 +137,7 @@ static enum sq_status pass_on_chip(struct generation *g, const int32_t *id, size
     return SQ_OK;
 }
 
-// The logits behind the last of these tokens.
+// The logits after the last of these tokens.
 static enum sq_status pass(struct generation *g, const int32_t *id, size_t n, struct sq_error *err)
 {
     size_t offset[] = {0, n};

@@ -39,7 +39,7 @@ static enum sq_status error_of(void *context, const double *sparsity, double *er
     return SQ_OK;
 }
 
-// Runs the block unquantized and fills *b; the stream is behind the block afterwards.
+// Runs the block unquantized and fills *b; the stream then has passed the block.
 static enum sq_status prepare(struct block *b, struct sq_error *err)
 {
     struct sq_eval_inputs in = {0};

@@ -72,7 +72,7 @@ static void take_out(struct work *w, uint32_t cell)
     memmove(r->cell + at, r->cell + at + 1, (--r->n - at) * sizeof *r->cell);
 }
 
-// The free stretch between the cells in front of number `from` and behind number `to` - 1 of a row.
+// The free space of a row between the cell before number `from` and the cell after number `to` - 1.
 static void gap_of(const struct work *w, const struct row *r, size_t from, size_t to, double *low,
                    double *high)
 {

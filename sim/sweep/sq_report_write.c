@@ -121,7 +121,7 @@ struct text {
     size_t nbytes;
 };
 
-// What stands before `mark` in *rest, which then begins behind it; at = NULL where there is none.
+// What stands before `mark` in *rest, which then begins after it; at = NULL where there is none.
 static struct text cut(struct text *rest, const char *mark)
 {
     const char *found = rest->at ? memmem(rest->at, rest->nbytes, mark, strlen(mark)) : NULL;

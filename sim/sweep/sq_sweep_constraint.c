@@ -33,7 +33,7 @@ static const char *next_word(const char *at, char word[WORD_SIZE])
     return at + n;
 }
 
-// Names that an unknown word is compared with; of more than fit none is suggested.
+// Names that an unknown word is compared with; if there are more than fit, none is suggested.
 struct known {
     const char *name[256];
     size_t n;

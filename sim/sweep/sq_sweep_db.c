@@ -401,7 +401,7 @@ enum sq_status sq_sweep_db_put(struct sq_sweep_db *db, const struct sq_sweep_row
     return write_row(db, PUT, 6, text, err);
 }
 
-// A text without a NUL: behind one there may be anything that no reader sees, so that two rows
+// A text without a NUL: after one there may be anything that no reader sees, so that two rows
 // would be read as one and the same.
 static bool is_whole(sqlite3_stmt *s, int i)
 {

@@ -99,7 +99,7 @@ void sq_csv_sidecar(FILE *out, const char *command, const struct sq_sweep_row *r
     fputs("}\n", out);
 }
 
-// The members of an object, a comma behind the last.
+// The members of an object, a comma after the last.
 static void put_members(FILE *out, const char *object)
 {
     static const char blank[] = " \t\r\n";

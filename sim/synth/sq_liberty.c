@@ -413,7 +413,7 @@ static enum sq_status gunzip(struct sq_liberty *lib, const char *path,
                              const struct sq_file_view *map, struct sq_error *err)
 {
     z_stream z = {.next_in = (Bytef *)(uintptr_t)map->data, .avail_in = (uInt)map->nbytes};
-    // Never more than the limit and a byte behind it, whatever the file says of its length.
+    // Never more than the limit and a byte after it, whatever the file says of its length.
     const size_t most = (size_t)SQ_LIB_MAX_NBYTES + 2;
     size_t cap = 2048;
     int code = inflateInit2(&z, 16 + MAX_WBITS); // 16: a gzip header

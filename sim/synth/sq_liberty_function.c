@@ -117,7 +117,7 @@ static void parse_or(struct parser *e)
     }
 }
 
-// Variables with or without a NOT behind them, ANDs in any place, and a NOT at the end.
+// Variables with or without a NOT after them, ANDs in any place, and a NOT at the end.
 static void find_product(struct sq_lib_expr *e)
 {
     unsigned n = e->n, open = 0;

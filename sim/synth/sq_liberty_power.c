@@ -215,7 +215,7 @@ static size_t count(const struct sq_lib_tree *t, const struct sq_lib_node *in, c
     return n;
 }
 
-// Pins of `related_pin : "A B"`, one after the other; false behind the last.
+// Pins of `related_pin : "A B"`, one after the other; false after the last.
 static bool next_related(const char **list, char name[SQ_LIB_NAME_LEN])
 {
     *list += strspn(*list, " \t,");

@@ -42,7 +42,7 @@ static enum sq_status write_liberty(const struct sq_synth *s, const struct sq_sy
     return write_text(work, SQ_SYNTH_LIBERTY, s->lib.text, s->lib.nbytes, err);
 }
 
-// What follows `mark` in the first line of a log that has it, behind "file:line: " if that is
+// What follows `mark` in the first line of a log that has it, after "file:line: " if that is
 // before.
 static void find_line(const char *dir, const char *log, const char *mark, char *text, size_t size)
 {
@@ -88,7 +88,7 @@ static enum sq_status check_inputs(const struct sq_synth *s, const char *top, co
         own--;
     const size_t n_own = own ? (size_t)(techmap + 1 - own) : 0;
     enum sq_status status = SQ_OK;
-    char *list = strstr(text, ": "); // behind what Yosys wrote
+    char *list = strstr(text, ": "); // after what Yosys wrote
     for (char *name = list ? strtok_r(list + 1, " \n", &save) : NULL; name && status == SQ_OK;
          name = strtok_r(NULL, " \n", &save)) {
         const bool is_own = n_own > 0 && strncmp(name, own, n_own) == 0;

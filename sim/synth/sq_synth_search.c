@@ -4,7 +4,7 @@
 
 #include "sim/synth/sq_synth_run.h"
 
-// The best so far: the smallest that meets, else the fastest; of the knee the least area times period.
+// The best so far: the smallest that meets, else the fastest; for the knee the least area times period.
 struct search {
     const struct sq_synth *synth;
     double period_ns; // SQ_SYNTH_KNEE: of the knee

@@ -96,7 +96,7 @@ static void put_job(struct sq_route_work *w, const struct job *j)
     len[3] = (uint32_t)value[4];
 }
 
-// Banks of all tokens of a tile, tile by tile; zeros behind the last token.
+// Banks of all tokens of a tile, tile by tile; zeros after the last token.
 static enum sq_status put_tokens(struct sq_route_work *w, const struct job *j, struct sq_error *err)
 {
     const size_t m = w->p->m, k = w->p->k, banks = j->groups * j->banks;
@@ -119,7 +119,7 @@ static enum sq_status put_tokens(struct sq_route_work *w, const struct job *j, s
     return SQ_OK;
 }
 
-// All steps of all channels, for each tile of tokens again; zeros behind the last channel.
+// All steps of all channels, for each tile of tokens again; zeros after the last channel.
 static enum sq_status put_weights(struct sq_route_work *w, const struct job *j,
                                   struct sq_error *err)
 {
@@ -409,7 +409,7 @@ static enum sq_status make_static(struct sq_route_work *w, struct sq_error *err)
 
 // ---- engine_dynamic: codes, and the magnitudes that its masks are made of --------------------------
 
-// Puts the magnitudes of each token into every beat; zeros behind the last token.
+// Puts the magnitudes of each token into every beat; zeros after the last token.
 static enum sq_status put_magnitudes(struct sq_route_work *w, struct sq_error *err)
 {
     const size_t k = w->p->k, bank = sq_route_get(w, "BankLen"), rows = sq_route_get(w, "Rows");

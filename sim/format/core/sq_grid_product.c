@@ -32,7 +32,7 @@ enum sq_status sq_grid_check_routes(const struct sq_recipe *r, struct sq_error *
 
 // ---- codes of one operand -------------------------------------------------------------------
 
-// A plane of codes, [c->n][k], c->k of them from c, zeros behind.
+// A plane of codes, [c->n][k], c->k of them from c, zeros after.
 static enum sq_status put_plane(struct sq_product *p, const char *name, const struct sq_codes *c,
                                 int (*part)(const struct sq_grid *g, int16_t code),
                                 struct sq_error *err)

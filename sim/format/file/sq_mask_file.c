@@ -77,7 +77,7 @@ static bool put_layer(struct output *o, size_t i, const struct sq_mask *m)
         return false;
     uint32_t *hi = (uint32_t *)(void *)data;
     const size_t n_hi = sq_static_order(m->mask, m->k, hi, hi + m->k);
-    // perm_lo moves up behind perm_hi; the bits follow. Indices are stored little-endian.
+    // perm_lo moves up to follow perm_hi; the bits follow. Indices are stored little-endian.
     memmove(hi + n_hi, hi + m->k, (m->k - n_hi) * sizeof *hi);
     for (size_t j = 0; j < m->k; j++) {
         const uint32_t v = hi[j];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hardware of gqsa. Routes of a kernel trace: gqsa_walk, the array; of a layer: its engine.
+// The hardware of gqsa. A kernel trace goes through gqsa_walk and the array, a layer through its engine.
 #include <string.h>
 
 #include "models/core/sq_format.h"
@@ -101,7 +101,7 @@ static enum sq_status take_kept(struct sq_product *p, struct kept *k, struct sq_
     return SQ_OK;
 }
 
-// The unit walks as many rows at a time as its golden model holds: the first row behind those from
+// The unit walks as many rows at a time as its golden model holds: the first row after those from
 // `row` on.
 static size_t walk_end(const struct kept *k, size_t row, size_t n)
 {
@@ -329,7 +329,7 @@ static void put_engine_acts(struct sq_route_work *w, const struct kept *k, const
                           c->x + (tile * rows + row) * w->p->k + g * k->group, k->group);
 }
 
-// Offsets and kept groups as the file has them; codes stand behind the index.
+// Offsets and kept groups as the file has them; codes stand after the index.
 static void put_engine_matrix(struct sq_route_work *w, const struct kept *k, const struct coded *c,
                               const uint16_t *scale, int32_t *beats)
 {

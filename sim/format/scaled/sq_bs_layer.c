@@ -13,7 +13,7 @@
 
 struct state {
     size_t k;       // columns of the model
-    struct sq_bs w; // rotated; of operand act only shape and format
+    struct sq_bs w; // rotated; for operand act only shape and format
     float *values;  // [n][w.k], what the product takes where one side is not encoded
     uint8_t *stream[SQ_BS_STREAMS]; // as stored, NULL where there is none
     void *panels;                   // of operand both, as the product takes the weights

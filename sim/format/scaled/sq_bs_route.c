@@ -19,7 +19,7 @@
 #include "sim/format/sq_route.h"
 #include "sim/format/top/sq_chip_route.h"
 
-enum { SCALE = SQ_BS_STREAMS, HIGH_SCALE, PLANES }; // behind enum sq_bs_stream
+enum { SCALE = SQ_BS_STREAMS, HIGH_SCALE, PLANES }; // after enum sq_bs_stream
 
 static const char *const plane_name[2][PLANES] = {
     {"x_codes", "x_high", "x_mask", "x_place", "x_sub", "x_scale", "x_scale_high"},
@@ -232,7 +232,7 @@ static void put_side(const struct sq_es_side *s, const struct rows *r, size_t fi
             put_nothing(s, line, record);
 }
 
-// Scales above the blocks of lines from row `first` on; of a line that is not there 1.
+// Scales above the blocks of lines from row `first` on; 1 for a line that is not there.
 static void put_globals(const struct rows *r, size_t first, size_t lines, int32_t *scale)
 {
     for (unsigned part = 0; part < SQ_BS_PARTS; part++)

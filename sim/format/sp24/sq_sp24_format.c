@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // 2:4 (SPEC E) as a format: values of 4 to 8 bits with a scale a row or a group, or binary16. K is padded
-// to whole hardware tiles of 64 columns, and to whole groups. `values`: I8 [N][K/2]; of fewer than 8 bits U8,
+// to whole hardware tiles of 64 columns, and to whole groups. `values`: I8 [N][K/2]; with fewer than 8 bits U8,
 // packed; F16. A layer that stays dense (selective sparsity) holds its INT8 codes in `values` [N][K], without
 // `meta`.
 #include <stdlib.h>
@@ -367,7 +367,7 @@ static enum sq_status load(void **state, const struct sq_recipe *r,
     const struct sq_tensor *meta;
     if (from->k_orig % 4 != 0)
         return SQ_FAIL(err, SQ_ERR_SHAPE, "K = %zu, need a multiple of 4", from->k_orig);
-    // A layer that stays dense has none; of other bits, or with groups, none does.
+    // A layer that stays dense has none; with other bits, or with groups, none does.
     const bool is_dense = bits_of(r) == 8 && r->group == 0 &&
                           sq_part_find(from, "meta", SQ_U8, 2, (size_t[]){SIZE_MAX, SIZE_MAX},
                                        &meta, NULL) == SQ_ERR_DAMAGED;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hardware of spqr. Routes of a kernel trace: spqr_dec; of a layer: its engine
+// The hardware of spqr. A kernel trace goes through spqr_dec, a layer through its engine
 // (below).
 #include <string.h>
 

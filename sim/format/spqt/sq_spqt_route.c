@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hardware of spqt. Routes of a kernel trace: spqt_idx; of a layer: its engine
+// The hardware of spqt. A kernel trace goes through spqt_idx, a layer through its engine
 // (below).
 #include <string.h>
 
@@ -261,7 +261,7 @@ static enum sq_status make_spqt(struct sq_route_work *w, struct sq_error *err)
 
 static enum sq_status check_spqt(struct sq_route_work *w, struct sq_error *err)
 {
-    enum { COUNT = SPQT_LANES, TOTAL, LAST, REFUSED }; // behind the indices
+    enum { COUNT = SPQT_LANES, TOTAL, LAST, REFUSED }; // after the indices
     const size_t m = w->p->m, k = w->p->k, segments = k / SPQT_SEGMENT;
     const int32_t *n_active, *index;
     SQ_PRODUCT_TENSOR(w->p, "n_active", SQ_I32, m, n_active);

@@ -148,7 +148,7 @@ static bool is_over(const struct sq_cut_time *t)
     return t->spent_ns > t->most_ns && clock_ns(CLOCK_THREAD_CPUTIME_ID) - t->begin_ns > t->most_ns;
 }
 
-// The next match at or behind `at`: PCRE2's answer.
+// The next match at or after `at`: PCRE2's answer.
 static int find(struct cut *c, unsigned step, const char *text, size_t n, size_t at)
 {
     size_t window = FIRST_WINDOW;

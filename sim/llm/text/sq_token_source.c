@@ -87,7 +87,7 @@ struct ids {
     size_t n;
 };
 
-// Sequences of `window` ids of the stream each, `stride` apart, each behind `lead` where it is a
+// Sequences of `window` ids of the stream each, `stride` apart, each after `lead` where it is a
 // token.
 static enum sq_status cut(const struct ids *stream, size_t window, size_t stride, int32_t lead,
                           struct sq_tokens *out, struct sq_error *err)

@@ -214,7 +214,7 @@ static void step_layers(struct training *t, size_t first, size_t step)
 
 // ---- BQPO -----------------------------------------------------------------------------------------
 
-// |Y - Y'| / |Y| of the block over all sequences, and with is_kept the stream behind it.
+// |Y - Y'| / |Y| of the block over all sequences, and with is_kept the stream after it.
 static double block_error(struct training *t, float *stream, bool is_kept)
 {
     const size_t n = t->batch * t->length * t->ck->config.hidden_size;
