@@ -19,7 +19,7 @@ netlist dma w32 8 15000
 mutate page_crossed_by_a_beat dma w32 any rtl/sq_pkg.sv "s/room = (13'd4096 - 13'(addr)) >> size;/room = ((13'd4096 - 13'(addr)) >> size) + 13'(addr >> size != '0);/"
 mutate page_of_2_kib dma w32 any rtl/sq_pkg.sv "s/13'd4096 - 13'(addr)/13'd2048 - 13'(addr[10:0])/"
 mutate burst_too_long dma w32 any rtl/sq_pkg.sv "s/room\[8:0\] : 9'(most)/room[8:0] : 9'(most + 1)/"
-mutate last_beat_of_a_transfer_lost dma w32 any rtl/top/sq_dma_burst.sv "s/assign last_o = .*/assign last_o = LeftW'(left_i) <= LeftW'(limit) + LeftW'(1);/"
+mutate last_beat_of_a_transfer_lost dma w32 any rtl/top/sq_dma_burst.sv "s/assign last_o = .*/assign last_o = LeftW'(left_i) <= LeftW'(limit_i) + LeftW'(1);/"
 mutate address_withdrawn dma w32 any $D "s/else if (axi_ar_ready_i) axi_ar_valid_o <= $F;/else axi_ar_valid_o <= $F;/"
 mutate one_more_outstanding dma w32 any $D "s/\.Depth(Outstanding)/.Depth(Outstanding + 1)/"
 
