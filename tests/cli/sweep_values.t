@@ -43,13 +43,13 @@ ok "nothing is encoded either" [ "$(number encoded),$(number computed)" = 0,24 ]
 LIB=/usr/share/qflow/tech/osu018/osu018_stdcells.lib
 if command -v yosys >/dev/null && [ -r $LIB ]; then
   printf '%s\n' 'name: a' 'axes:' '  machine: [sim/machines/default.yaml, sim/machines/server64.yaml]' '  m: [1]' '  n: [64]' '  k: [64]' \
-    '  low_lanes: [4]' '  high_lanes: [1]' '  rows: [8]' '  format: [sq_w, dense]' '  weight_bits: [4]' '  fair: [none, area]' \
+    '  low_lanes: [2]' '  high_lanes: [1]' '  rows: [8]' '  format: [sq_w, dense]' '  weight_bits: [4]' '  fair: [none, area]' \
     'measures: [array_area_um2, format_area_um2, area_mm2, netlist_ghz, cycles, time_ms]' >"$W/a.yaml"
   MEM=$DATA/liberty/sram_sg13g2
   accept "areas" sweep a.yaml --db a.db -o a.csv $([ ! -d "$MEM" ] || echo --sram-area "$MEM")
   area() { awk -F, -v f="$1" -v m="$2" -v w="$3" 'NR == 1 {for (i = 1; i <= NF; i++) at[$i] = i; next}
     $at["format"] == f && $at["machine"] ~ m && $at["fair"] == w {print $at[c]}' c="${4:-array_area_um2}" "$W/a.csv"; }
-  sq area --block pe --gather crossbar --low-lanes 4 --high-lanes 1 --json
+  sq area --block pe --gather crossbar --low-lanes 2 --high-lanes 1 --json
   pe=$(grep '"block":"pe"' "$W.out" | grep -o '"area_um2":[^,]*' | cut -d: -f2)
   ok "sq_w on one core: the PE of area, 8 x 32 times" same "$(area sq_w default none)" "$(awk -v a="$pe" 'BEGIN {print a * 256}')"
   ns=$(grep '"block":"pe"' "$W.out" | grep -o '"min_period_ns":[^,]*' | cut -d: -f2)
@@ -67,7 +67,7 @@ if command -v yosys >/dev/null && [ -r $LIB ]; then
   lanes=$(awk -v ns="$ns" -v its="$(one min_period_ns)" 'BEGIN {t = its / ns; print 32 * (t > int(t) ? int(t) + 1 : t)}')
   ok "area_mm2: PEs, 32 lanes of the vector unit, buffers, lanes of the output stage for 64 bytes a cycle" same "$(area sq_w default none area_mm2)" "$(awk -v a="$pe" -v v="$vector" -v s="$sram" -v o="$lanes" -v c="$(one area_um2)" 'BEGIN {printf "%.15g", a * 256e-6 + v * 32e-6 + o * c * 1e-6 + s}')"
   [ -d "$MEM" ] || ok "without buffers it says so" grep -q 'area_mm2: without buffers (--sram-area)' "$W/a.csv"
-  sq run --m 1 --n 64 --k 64 --low-lanes 4 --high-lanes 1 --rows 8 --machine "$D" --format dense --weight-bits 4 --fair area --json
+  sq run --m 1 --n 64 --k 64 --low-lanes 2 --high-lanes 1 --rows 8 --machine "$D" --format dense --weight-bits 4 --fair area --json
   ok "dense, fair by area: the PE of run" same "$(area dense default area)" "$(awk -v a="$(number pe_area_um2)" -v n="$(number rows)" -v m="$(number cols)" 'BEGIN {print a * n * m}')"
   sed -i 's/format: .*/format: [mxint8]/; /weight_bits/d; s/fair: .*/fair: [none]/; s/, netlist_ghz.*/]/' "$W/a.yaml"
   accept "a format without a PE" sweep a.yaml --db n.db -o n.csv

@@ -23,17 +23,17 @@ same() {
 same "loss and layers, tokens beside the file" eval MODEL --algorithm rtn --sequences 2
 same "calibrated" eval MODEL --format sq_a_static --sequences 1 --calib-sequences 2 --summary
 same "quantize" quantize MODEL --algorithm rtn
-same "quantize, calibrated" quantize MODEL --format sp24
+same "quantize, calibrated" quantize MODEL --format sp24 --calib-sequences 2
 same "cycles and values" run MODEL --m 4
 same "cycles of drawn groups" run MODEL --m 4 --format gqsa
 if command -v verilator >/dev/null; then
-  same "co-simulation" cosim --layers MODEL --m 1
+  same "co-simulation" cosim --layers MODEL --m 1 --layer '*.[01].self_attn.k_proj' --algorithm rtn
 else
   skip "co-simulation" "no verilator"
 fi
 cat >"$W/s.yaml" <<END
 name: s
-axes: {model: [$W/m.gguf, $MODEL], bank: [32]}
+axes: {model: [$W/m.gguf, $MODEL], bank: [32], algorithm: [rtn]}
 measures: [cycles, weight_sqnr_db]
 END
 accept "a sweep" sweep s.yaml --db s.db -o s.csv

@@ -50,10 +50,10 @@ if daily "beats as long as stated multipliers"; then
   lanes 16 4 "4 KiB" --format dense --weight-bits 8
   lanes 16 8 "16 KiB" --format sp24
 fi
-small "16 KiB" --format sq_w
 small "12 KiB" --format sq_a_dynamic
-small "12 KiB" --format sq_b
 if daily "counters of the other formats"; then
+  small "16 KiB" --format sq_w
+  small "12 KiB" --format sq_b
   small "8 KiB" --format dense --weight-bits 4
   small "8 KiB" --format sp24
   small "12 KiB" --format sq_a_static

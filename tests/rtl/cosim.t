@@ -43,12 +43,12 @@ sq cosim --bank 8 --sparsity 0.5 --low-bits 2 --act-bits 4 --rows 1 --cols 1 --l
 ok "a point of one's own" clean 5000
 ok "it is the one that was asked for" grep -q '"rows":1,"cols":1,"low_lanes":3,"high_lanes":2,"act_bits":4,"gather":"log","bank":8' "$W.out"
 
-# Those of one half of the model with its own tokens, those of the other with others.
-ONE='*.0.*' OTHER='*.1.*' PARTS=2
+# One of each shape in one half of the model with its own tokens, in the other with others.
+ONE='*.0.*[qken]_proj' OTHER='*.1.*[qken]_proj' PARTS=4
 daily "each half with all tokens" && ONE='*' OTHER='*' PARTS=1
 sq cosim --layers --layer "$ONE" --json
 ok "layers of the embedded model" clean $((200000 / PARTS))
-ok "all of them" [ "$(number layers)" = $([ "$ONE" = '*' ] && echo 14 || echo 7) ]
+ok "all of them" [ "$(number layers)" = $([ "$ONE" = '*' ] && echo 14 || echo 4) ]
 sq cosim "$ROOT/traces/tiny-llama" --layer "$OTHER" --m 3 --tokens "$ROOT/traces/tiny-llama/tokens_eval.safetensors" --json
 ok "other tokens, M not a multiple of the rows" clean $((100000 / PARTS))
 real=$DATA/models/stories260K
