@@ -111,13 +111,9 @@ SQ_TEST(gqsa_groups)
     Buffer<uint32_t> meta(kept.size());
     Buffer<uint8_t> codes(8 * kept.size());
     unsigned refused = 0;
-    SqEncodeGqsa e = {static_cast<int>(k),
-                      static_cast<uint32_t>(kept.size()),
-                      w.data,
-                      kept.data(),
-                      meta.data,
-                      codes.data,
-                      &refused};
+    const int ki = static_cast<int>(k);
+    const uint32_t n_kept = static_cast<uint32_t>(kept.size());
+    SqEncodeGqsa e = {ki, n_kept, w.data, kept.data(), meta.data, codes.data, &refused};
     CHECK_OK(sq_encode_gqsa(&e, nullptr, err));
     assert_int_equal(refused, 0);
     for (size_t i = 0; i < kept.size(); i++) {

@@ -73,16 +73,10 @@ SQ_TEST(weights)
         Matrix want(f, n, k, 128), got(f, n, k, 128);
         struct sq_matrix m = golden_matrix(f, n, k, 128, &want);
         assert_int_equal(sq_encode_rtn(w.data, &m, nullptr), SQ_OK);
-        const SqEncodeW e = {static_cast<int>(n),
-                             static_cast<int>(k),
-                             static_cast<int>(f.bank),
-                             static_cast<int>(f.high),
-                             128,
-                             w.data,
-                             got.lo.data,
-                             got.hi.data,
-                             got.s_lo.data,
-                             got.s_hi.data};
+        const int ni = static_cast<int>(n), ki = static_cast<int>(k);
+        const int bank = static_cast<int>(f.bank), high = static_cast<int>(f.high);
+        const SqEncodeW e = {ni,     ki,          bank,        high,          128,
+                             w.data, got.lo.data, got.hi.data, got.s_lo.data, got.s_hi.data};
         CHECK_OK(sq_encode_w(&e, nullptr, err));
         check_same(got, want, f);
     }
@@ -133,18 +127,11 @@ SQ_TEST(dynamic_mask)
         Buffer<uint8_t> lo_plane(m * k / 2), hi_plane(m * k), lo(m * k_lo / 2), hi(m * k_hi),
             mask(m * k / 8);
         Buffer<float> s_lo(m), s_hi(m);
-        const SqEncodeDynamic e = {static_cast<int>(m),
-                                   static_cast<int>(k),
-                                   static_cast<int>(f.bank),
-                                   static_cast<int>(f.high),
-                                   x.data,
-                                   lo_plane.data,
-                                   hi_plane.data,
-                                   lo.data,
-                                   hi.data,
-                                   mask.data,
-                                   s_lo.data,
-                                   s_hi.data};
+        const int mi = static_cast<int>(m), ki = static_cast<int>(k);
+        const int bank = static_cast<int>(f.bank), high = static_cast<int>(f.high);
+        const SqEncodeDynamic e = {
+            mi,      ki,      bank,      high,      x.data,   lo_plane.data, hi_plane.data,
+            lo.data, hi.data, mask.data, s_lo.data, s_hi.data};
         CHECK_OK(sq_encode_dynamic(&e, nullptr, err));
         for (size_t row = 0; row < m; row++) {
             CHECK_EQ(float_bits(s_lo[row]), float_bits(want.s_lo[row]), "token %zu s_lo: ", row);
@@ -215,16 +202,9 @@ SQ_TEST(static_mask)
                      SQ_OK);
     Buffer<uint8_t> lo(m * k_lo / 2), hi(m * k_hi);
     Buffer<float> s_lo(m), s_hi(m);
-    const SqEncodeStatic e = {static_cast<int>(m),
-                              static_cast<int>(k),
-                              static_cast<int>(k_hi),
-                              x.data,
-                              lists.hi.data,
-                              lists.lo.data,
-                              lo.data,
-                              hi.data,
-                              s_lo.data,
-                              s_hi.data};
+    const int mi = static_cast<int>(m), ki = static_cast<int>(k), n_hi = static_cast<int>(k_hi);
+    const SqEncodeStatic e = {mi,      ki,      n_hi,      x.data,   lists.hi.data, lists.lo.data,
+                              lo.data, hi.data, s_lo.data, s_hi.data};
     CHECK_OK(sq_encode_static(&e, nullptr, err));
     for (size_t row = 0; row < m; row++) {
         CHECK_EQ(float_bits(s_lo[row]), float_bits(want.s_lo[row]), "token %zu s_lo: ", row);
@@ -277,15 +257,9 @@ SQ_TEST(pair_tokens)
     Buffer<uint8_t> lo(m * k_lo);
     Buffer<uint16_t> hi(m * k_hi);
     Buffer<float> s(m);
-    const SqEncodePair e = {static_cast<int>(m),
-                            static_cast<int>(k),
-                            static_cast<int>(k_hi),
-                            x.data,
-                            lists.hi.data,
-                            lists.lo.data,
-                            lo.data,
-                            hi.data,
-                            s.data};
+    const int mi = static_cast<int>(m), ki = static_cast<int>(k), n_hi = static_cast<int>(k_hi);
+    const SqEncodePair e = {mi,      ki,      n_hi,  x.data, lists.hi.data, lists.lo.data,
+                            lo.data, hi.data, s.data};
     CHECK_OK(sq_encode_pair(&e, nullptr, err));
     for (size_t row = 0; row < m; row++) {
         int exponent;
@@ -330,19 +304,12 @@ SQ_TEST(weight_product)
         sq_gemm_sq_w(&g, act.data, s_a.data(), m, 0, n, want.data(), nullptr, nullptr,
                      scratch.data);
         Buffer<float> y(m * n);
-        const SqGemmSqW d = {static_cast<int>(m),
-                             static_cast<int>(n),
-                             static_cast<int>(k),
-                             static_cast<int>(c.bank),
-                             static_cast<int>(c.high),
-                             static_cast<int>(k / groups),
-                             w.lo.data,
-                             w.hi.data,
-                             w.s_lo.data,
-                             w.s_hi.data,
-                             act.data,
-                             s_a.data(),
-                             y.data};
+        const int mi = static_cast<int>(m), ni = static_cast<int>(n), ki = static_cast<int>(k);
+        const int bank = static_cast<int>(c.bank), high = static_cast<int>(c.high);
+        const int group = static_cast<int>(k / groups);
+        const SqGemmSqW d = {mi,       ni,         ki,        bank,        high,
+                             group,    w.lo.data,  w.hi.data, w.s_lo.data, w.s_hi.data,
+                             act.data, s_a.data(), y.data};
         CHECK_OK(sq_gemm_sqw(&d, nullptr, err));
         for (size_t i = 0; i < m * n; i++)
             CHECK_EQ(float_bits(y[i]), float_bits(want[i]), "bank %u/%u output %zu: ", c.bank,
