@@ -248,19 +248,11 @@ enum sq_status SqLayerBench::add_gemv_gqsa(struct sq_error *err)
     std::vector<const uint8_t *> all_codes;
     SQ_TRY(rotate(static_cast<const uint32_t *>(d_meta), meta.size(), &metas, err));
     SQ_TRY(rotate(static_cast<const uint8_t *>(codes), 8 * meta.size(), &all_codes, err));
-    const SqGemvGqsa g = {s_.m,
-                          s_.n,
-                          s_.k,
-                          static_cast<uint32_t>(first.size()),
-                          row_index.back(),
-                          d_rows,
-                          d_meta,
-                          codes,
-                          d_first,
-                          slot,
-                          reinterpret_cast<const int8_t *>(x8_),
-                          sx8_,
-                          reinterpret_cast<float *>(y_)};
+    const int8_t *const x = reinterpret_cast<const int8_t *>(x8_);
+    float *const y = reinterpret_cast<float *>(y_);
+    const uint32_t n_workers = static_cast<uint32_t>(first.size()), n_groups = row_index.back();
+    const SqGemvGqsa g = {s_.m,  s_.n,    s_.k, n_workers, n_groups, d_rows, d_meta,
+                          codes, d_first, slot, x,         sx8_,     y};
     struct sq_record r = decode_base("sq_gemv_gqsa", "dp4a_streamk", "gpu/gqsa/sq_gemv_gqsa.cu");
     const double kept =
         static_cast<double>(meta.size()) * 16 / (static_cast<double>(n_) * static_cast<double>(k_));

@@ -106,16 +106,11 @@ enum sq_status trace_static(const SqTraceLayer &l, const char *name, SqImma kind
         m,         ki,        hi_len,      x.device,   perm_hi.device, perm_lo.device,
         lo.device, hi.device, s_lo.device, s_hi.device};
     SQ_TRY(sq_encode_static(&e, stream, err));
-    const SqGemmImma g = {m,
-                          static_cast<int>(kSqTraceRows),
-                          {lo.device, w_lo.device, lo_len},
-                          {hi.device, w_hi.device, hi_len},
-                          s_lo.device,
-                          s_hi.device,
-                          s_w.device,
-                          p.y.device,
-                          p.p_lo.device,
-                          p.p_hi.device};
+    const int n_rows = static_cast<int>(kSqTraceRows);
+    const SqPart low_part = {lo.device, w_lo.device, lo_len};
+    const SqPart high_part = {hi.device, w_hi.device, hi_len};
+    const SqGemmImma g = {m,           n_rows,     low_part,   high_part,     s_lo.device,
+                          s_hi.device, s_w.device, p.y.device, p.p_lo.device, p.p_hi.device};
     SQ_TRY(sq_gemm_imma(kind, &g, stream, err));
     SQ_TRY(sq_download(err, lo, hi, s_lo, s_hi, p));
     for (size_t t = 0; t < kSqTraceTokens; t++) { // back to channel order, as the trace has it
@@ -152,16 +147,10 @@ enum sq_status trace_dynamic(const SqTraceLayer &l, cudaStream_t stream, struct 
                                x.device, lo.device,   hi.device,    nullptr,
                                nullptr,  bits.device, s_lo.device,  s_hi.device};
     SQ_TRY(sq_encode_dynamic(&e, stream, err));
-    const SqGemmImma g = {m,
-                          static_cast<int>(kSqTraceRows),
-                          {lo.device, w4.device, ki},
-                          {hi.device, halves.device, ki},
-                          s_lo.device,
-                          s_hi.device,
-                          s_w.device,
-                          p.y.device,
-                          p.p_lo.device,
-                          p.p_hi.device};
+    const int n_rows = static_cast<int>(kSqTraceRows);
+    const SqPart low_part = {lo.device, w4.device, ki}, high_part = {hi.device, halves.device, ki};
+    const SqGemmImma g = {m,           n_rows,     low_part,   high_part,     s_lo.device,
+                          s_hi.device, s_w.device, p.y.device, p.p_lo.device, p.p_hi.device};
     SQ_TRY(sq_gemm_imma(SQ_IMMA_SQ_A_UNPACK, &g, stream, err));
     SQ_TRY(sq_download(err, lo, hi, bits, s_lo, s_hi, p));
     sq_unpack(lo.host.data(), n, 4, low.data());

@@ -254,14 +254,10 @@ enum sq_status run_spqr(const SqTraceLayer &l, const struct sq_spqr &o, cudaStre
     const SqSpqrRepack repack = {ni, ki, words.device, chunks.device};
     SQ_TRY(sq_spqr_repack_words(&repack, stream, err));
     for (size_t t = 0; t < m; t++) {
-        const SqGemvSpqr g = {ni,
-                              ki,
-                              words.device,
-                              false,
-                              offsets.device,
-                              outliers.device,
-                              x.device + t * k,
-                              y.device + t * n};
+        const uint16_t *const x_at = x.device + t * k;
+        float *const y_at = y.device + t * n;
+        const SqGemvSpqr g = {ni,   ki,  words.device, false, offsets.device, outliers.device,
+                              x_at, y_at};
         SQ_TRY(sq_gemv_spqr(&g, stream, err));
     }
     SQ_TRY(sq_download(err, chunks, y));

@@ -46,17 +46,8 @@ enum sq_status SqLayerBench::add_pair(double sparsity, bool with_encoder, struct
     const int copies = static_cast<int>(k_lo == 0   ? hi.size()
                                         : k_hi == 0 ? lo.size()
                                                     : std::min(lo.size(), hi.size()));
-    const SqGemmPair g = {s_.m,
-                          s_.n,
-                          x_lo,
-                          w_lo,
-                          x_hi,
-                          w_hi,
-                          l.k_lo,
-                          l.k_hi,
-                          s_x,
-                          s_w,
-                          reinterpret_cast<uint16_t *>(y_)};
+    uint16_t *const y = reinterpret_cast<uint16_t *>(y_);
+    const SqGemmPair g = {s_.m, s_.n, x_lo, w_lo, x_hi, w_hi, l.k_lo, l.k_hi, s_x, s_w, y};
     struct sq_record r = base("sq_gemm_pair", percent_name(sparsity), "gpu/array/sq_gemm_wgmma.cu");
     r.mma = k_lo == 0 ? "wgmma.bf16" : k_hi == 0 ? "wgmma.e4m3" : "wgmma.e4m3+bf16";
     r.format = k_lo == 0 || k_hi == 0 ? "dense" : "sq_a_static";
@@ -174,16 +165,9 @@ enum sq_status SqLayerBench::add_static(SqImma kind, double sparsity, struct sq_
     r.peak_tops = b_.run.int8_tops;
     r.bytes_counted =
         bytes_of(m_, k_lo, 4) + bytes_of(m_, k_hi, 8) + bytes_of(n_, k_, 4) + bytes_of(m_, n_, 32);
-    const SqGemmImma g = {s_.m,
-                          s_.n,
-                          {x_lo, w_lo, l.k_lo},
-                          {x_hi, w_hi, l.k_hi},
-                          s_lo,
-                          s_hi,
-                          sw4_,
-                          reinterpret_cast<float *>(y_),
-                          nullptr,
-                          nullptr};
+    const SqPart low = {x_lo, w_lo, l.k_lo}, high = {x_hi, w_hi, l.k_hi};
+    float *const y = reinterpret_cast<float *>(y_);
+    const SqGemmImma g = {s_.m, s_.n, low, high, s_lo, s_hi, sw4_, y, nullptr, nullptr};
     const SqLaunch launch = [=](int i, cudaStream_t s, struct sq_error *er) {
         SqGemmImma at = g;
         at.low.w = lo[static_cast<size_t>(i)];
@@ -240,16 +224,9 @@ enum sq_status SqLayerBench::add_dynamic(bool with_product, struct sq_error *err
             encode_bytes + bytes_of(m_, k_, 12) + bytes_of(n_, k_, 8) + bytes_of(m_, n_, 32);
         r.notes = "both planes multiplied over all of K: no gain without hardware";
     }
-    SqGemmImma g = {s_.m,
-                    s_.n,
-                    {lo, w4_, s_.k},
-                    {hi, w4_halves_, s_.k},
-                    s_lo,
-                    s_hi,
-                    sw4_,
-                    reinterpret_cast<float *>(y_),
-                    nullptr,
-                    nullptr};
+    const SqPart low = {lo, w4_, s_.k}, high = {hi, w4_halves_, s_.k};
+    float *const y = reinterpret_cast<float *>(y_);
+    SqGemmImma g = {s_.m, s_.n, low, high, s_lo, s_hi, sw4_, y, nullptr, nullptr};
     const SqLaunch launch = [=](int, cudaStream_t s, struct sq_error *er) {
         SQ_TRY(sq_encode_dynamic(&e, s, er));
         return with_product ? sq_gemm_imma(SQ_IMMA_SQ_A_UNPACK, &g, s, er) : SQ_OK;
@@ -366,19 +343,10 @@ enum sq_status SqLayerBench::add_sqw(struct sq_error *err)
     r.macs_executed = 2 * r.macs_dense;
     r.bytes_counted =
         bytes_of(m_, k_, 8) + bytes_of(n_, k_, 6) + bytes_of(n_, groups, 64) + bytes_of(m_, n_, 32);
-    const SqGemmSqW g = {s_.m,
-                         s_.n,
-                         s_.k,
-                         static_cast<int>(kSqLayerBank),
-                         8,
-                         128,
-                         lo,
-                         hi,
-                         s_lo,
-                         s_hi,
-                         reinterpret_cast<const int8_t *>(x8_),
-                         sx8_,
-                         reinterpret_cast<float *>(y_)};
+    const int8_t *const x = reinterpret_cast<const int8_t *>(x8_);
+    float *const y = reinterpret_cast<float *>(y_);
+    const int bank = static_cast<int>(kSqLayerBank);
+    const SqGemmSqW g = {s_.m, s_.n, s_.k, bank, 8, 128, lo, hi, s_lo, s_hi, x, sx8_, y};
     add(
         r, [=](int, cudaStream_t s, struct sq_error *er) { return sq_gemm_sqw(&g, s, er); }, 1, y_,
         4 * m_ * n_,

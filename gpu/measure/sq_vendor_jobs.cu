@@ -57,17 +57,9 @@ enum sq_status SqLayerBench::add_vendor(SqVendorType type, struct sq_error *err)
             return check_sums({x, w, s_.k, SQ_ORDER_BYTES, SQ_ORDER_BYTES},
                               reinterpret_cast<const int32_t *>(y), record, e);
         // cuBLASLt applies no scales: ones here
-        SqGemmPair p = {s_.m,
-                        s_.n,
-                        x,
-                        w,
-                        x_,
-                        w_,
-                        is_bf16 ? 0 : s_.k,
-                        is_bf16 ? s_.k : 0,
-                        ones_,
-                        ones_,
-                        reinterpret_cast<uint16_t *>(y)};
+        uint16_t *const to = reinterpret_cast<uint16_t *>(y);
+        const int k_lo = is_bf16 ? 0 : s_.k, k_hi = s_.k - k_lo;
+        SqGemmPair p = {s_.m, s_.n, x, w, x_, w_, k_lo, k_hi, ones_, ones_, to};
         return check_pair(p, record, e);
     });
     return SQ_OK;
