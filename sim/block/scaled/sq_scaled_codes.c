@@ -250,7 +250,8 @@ bool sq_scaled_spoil_scale(struct sq_scaled_codes e, struct sq_rng *rng, enum sq
     const uint32_t infinite = sq_scaled_infinite(kind);
     for (uint32_t t = 0, code = sq_rng_below(rng, 256); t < 256; t++, code = (code + 1) % 256)
         if (!sq_scaled_is_scale(kind, (code | infinite) & ~sign)) {
-            *scale = (int32_t)(code | infinite);
+            // With its sign, which says what the codes stand for.
+            *scale = (int32_t)(((code | infinite) & ~sign) | ((uint32_t)*scale & sign));
             return true;
         }
     return false;
