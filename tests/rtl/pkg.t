@@ -16,11 +16,8 @@ yosys_takes() {
 }
 cp "$ROOT/rtl/sq_pkg.sv" "$W/sq_pkg.sv"
 names=$(sed -nE 's/^ *localparam int unsigned ([A-Z0-9_]+) = .*/\1/p; s/^ *function automatic int unsigned ([a-z_]+)\(.*/\1/p' \
-  "$W/sq_pkg.sv")
+  "$W/sq_pkg.sv" | grep -vxE 'operand_stages|gather_ctl_w|scale_sig_w|scale_sign_w|pair_sign_w|scale_exp_w|scale_exp_max|scale_fraction|field|element_exp_w|element_dot_w|element_shift|element_mantissa|element_columns|pair_sig_w|pair_exp_w|high_scale') # those are of the RTL alone
 for name in $names; do
-  case $name in
-    operand_stages | gather_ctl_w | scale_sig_w | scale_sign_w | pair_sign_w | scale_exp_w | scale_exp_max | scale_fraction | field | element_exp_w | element_dot_w | element_shift | element_mantissa | element_columns | pair_sig_w | pair_exp_w | high_scale) continue ;; # of the RTL alone
-  esac
   grep -q "sq_pkg::$name\b" "$W/pkg_check.sv" || echo "$name"
 done >"$W/left"
 ok "every constant and width of the package is checked" [ ! -s "$W/left" ]
@@ -35,9 +32,6 @@ off_by_one() { # NAME: a package in which it is one more
     ! yosys_takes wrong.sv && grep -q "gen_bad\|sq_pkg::$1\|error" "$W.err"
 }
 for name in $names; do
-  case $name in
-    operand_stages | gather_ctl_w | scale_sig_w | scale_sign_w | pair_sign_w | scale_exp_w | scale_exp_max | scale_fraction | field | element_exp_w | element_dot_w | element_shift | element_mantissa | element_columns | pair_sig_w | pair_exp_w | high_scale) continue ;;
-  esac
   ok "$name off by one is refused" off_by_one "$name"
   daily "the other constants off by one" || break
 done
