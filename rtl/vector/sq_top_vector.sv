@@ -48,7 +48,7 @@ module sq_top_vector #(
   localparam int unsigned AddrW = sq_pkg::ADDR_W;
   localparam int unsigned Lanes = DataW / 32;
   localparam int unsigned LaneW = $clog2(Lanes);
-  localparam int unsigned ChunkBeats = 8;
+  localparam int unsigned ChunkBeats = 16;
   localparam int unsigned Parts = 5;  // a, b, c, y, red
   localparam logic [2:0] Last = 3'(Parts - 1);
   if (DataW < 32 || DataW > 512 || DataW != 8 << SizeW) begin : gen_bad
@@ -210,14 +210,14 @@ module sq_top_vector #(
   // Lanes behind the end of a row get what changes no sum and no largest value.
   logic [15:0] in_rows_q;
   logic [31:0] in_left_q, fill;
-  logic [2:0] in_beat_q;  // of its chunk
+  logic [3:0] in_beat_q;  // of its chunk
   logic [DataW-1:0] unit_a, unit_b, unit_c, y;
   logic [31:0] unit_red;
   logic y_valid, y_ready;
   assign ends = in_left_q <= 32'(Lanes);
   assign all_valid = &valid && run;
   assign take = all_valid && unit_ready;
-  assign chunk_ends = take && (ends || in_beat_q == 3'(ChunkBeats - 1));
+  assign chunk_ends = take && (ends || in_beat_q == 4'(ChunkBeats - 1));
   assign busy_o = take;
   assign wait_o = !all_valid;
   always_comb begin

@@ -51,7 +51,7 @@ struct sq_tv_memory {
 };
 void sq_tv_golden(const struct sq_tv_layer *l, uint32_t nbytes, const struct sq_tv_memory *m);
 
-enum { SQ_TV_LANES_MAX = 16, SQ_TV_CHUNK = 8, SQ_TV_STAGES_MAX = 16 };
+enum { SQ_TV_LANES_MAX = 16, SQ_TV_CHUNK = 16, SQ_TV_STAGES_MAX = 16 };
 
 struct sq_tv_sim {
     uint32_t lanes, nbytes; // lanes 0: the chip has no vector unit
