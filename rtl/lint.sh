@@ -162,7 +162,10 @@ lint sq_attend_code
 lint sq_attend_lane Beats=1
 lint sq_attend_pair Heads=2
 lint sq_vector_join
+lint sq_vector_join "Cut=1'b1"
+lint sq_vector_join "Halved=1'b1"
 for l in 1 2; do lint sq_vector Lanes=$l; done
+lint sq_vector Lanes=4 Cut=1
 for w in 32 64; do lint sq_vector_operand DataW=$w; lint sq_top_vector DataW=$w; done
 lint sq_top_check Parts=4
 for a in 130 145; do lint sq_top_attend Attend=$a; done

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sum of two binary32 values, rounded to nearest, ties to even; subnormals in and out. Exact zeros
 // of unlike signs, and differences of equals, are +0. Every NaN is 7fc00000. Cut = 1: three registers inside, of
-// the operands in order, of their sum, and of sq_fp_round.
+// the operands in order, of their sum, and of sq_fp_round. Halved = 1: that of the sum alone.
 module sq_fp_add #(
-  parameter bit Cut = 1'b0
+  parameter bit Cut = 1'b0,
+  parameter bit Halved = 1'b0
 ) (
-  input  logic        clk_i,  // Cut
+  input  logic        clk_i,  // Cut, Halved
   input  logic        en_i,
   input  logic [31:0] a_i,
   input  logic [31:0] b_i,
@@ -41,9 +42,9 @@ module sq_fp_add #(
   assign sticky = |(less_of & ~({28{1'b1}} << distance_of));
   assign aligned = {less_of >> distance_of} | 28'(sticky);
   assign sum = is_less_off ? more_of - aligned : more_of + aligned;
-  sq_delay #(.Width(28), .Stages(Cut ? 1 : 0)) u_sum (.clk_i, .en_i, .x_i(sum), .x_o(sum_of));
+  sq_delay #(.Width(28), .Stages(Cut || Halved ? 1 : 0)) u_sum (.clk_i, .en_i, .x_i(sum), .x_o(sum_of));
   assign exp = 11'(more[30:23]) + 11'(more_sub) + 11'd1;
-  sq_delay #(.Width(13), .Stages(Cut ? 2 : 0)) u_exp (
+  sq_delay #(.Width(13), .Stages(Cut ? 2 : Halved ? 1 : 0)) u_exp (
     .clk_i, .en_i, .x_i({more[31], more[31] && less[31], exp}), .x_o({is_negative, are_negative, exp_of})
   );
   assign sign = sum_of == '0 ? are_negative : is_negative;
@@ -54,7 +55,7 @@ module sq_fp_add #(
   logic more_top, is_nan, nan, infinite, sign_of;
   assign more_top = more[30:23] == 8'hff;
   assign is_nan = more_top && (more[22:0] != '0 || (less[30:23] == 8'hff && is_difference));
-  sq_delay #(.Width(3), .Stages(Cut ? 3 : 0)) u_special (
+  sq_delay #(.Width(3), .Stages(Cut ? 3 : Halved ? 1 : 0)) u_special (
     .clk_i, .en_i, .x_i({is_nan, more_top, more[31]}), .x_o({nan, infinite, sign_of})
   );
   always_comb begin

@@ -245,8 +245,8 @@ module sq_top_vector #(
       in_beat_q <= ends ? '0 : in_beat_q + 1'b1;
     end
   end
-  sq_vector #(.Lanes(Lanes)) u_unit (
-    .clk_i, .rst_ni, .in_valid_i(all_valid), .in_ready_o(unit_ready), .in_f_i(f), .in_sum_i(is_sum),
+  sq_vector #(.Lanes(Lanes), .Cut(1)) u_unit (
+    .clk_i, .rst_ni, .in_valid_i(all_valid), .in_ready_o(unit_ready), .in_f_i(f), .in_sum_i(red == sq_pkg::VECTOR_RED_SUM),
     .in_last_i(ends && (!all_rows || in_rows_q == 16'd1)), .in_a_i(unit_a), .in_b_i(unit_b), .in_c_i(unit_c),
     .out_valid_o(y_valid), .out_ready_i(y_ready), .out_y_o(y), .out_red_o(unit_red)
   );

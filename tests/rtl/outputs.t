@@ -56,6 +56,9 @@ mutate segment_of_the_other_octave vector l1 value rtl/vector/sq_vector_func.sv 
 mutate rounded_up_below_zero vector l2 value rtl/vector/sq_vector_func.sv "s/is_minus ? 37'd0 - {1'b0, magnitude}/is_minus ? ~{1'b0, magnitude}/"
 mutate one_coefficient_a_bit_off vector l2 value rtl/vector/sq_vector_table.sv "s/9'h1c5: .* = {29'h0*\([0-9a-f]*\)[0-9a-f], /9'h1c5: {c0_o, c1_o, c2_o} = {29'h\10, /"
 mutate largest_by_its_bits_alone vector l2 value rtl/vector/sq_vector_join.sv "s/a_i\[31\] ? ~a_i\[30:0\] : a_i\[30:0\]/a_i[30:0]/"
+mutate added_before_it_is_there vector cut any rtl/vector/sq_vector.sv "s/(!adds || waited_q)/(!adds || waited_q || $T)/"
+mutate first_beat_waits vector cut cycle rtl/vector/sq_vector.sv "s/ \&\& !is_first_q;/ \&\& (!is_first_q || $T);/"
+mutate taken_while_another_waits vector cut any rtl/vector/sq_vector.sv "s/end else if (out_ready_i) begin/end else if (out_ready_i \&\& $F) begin/"
 mutate row_that_never_ends vector l1 value rtl/vector/sq_vector.sv "s/is_first_q <= last_q\[Stages-2\]/is_first_q <= last_q[Stages-2] \&\& $F/"
 
 mutate largest_of_the_first_key attend two value rtl/vector/sq_attend.sv "s/has_score \&\& (is_larger || is_first_score_q)/has_score \&\& is_first_score_q/"

@@ -83,13 +83,26 @@ static void predict_requant(const struct input *in, struct prediction *w)
     predict_unit(w, (struct unit){.depth = 3});
 }
 
-// Product, sum, six stages of a function, the lanes in pairs, the row.
+// Product, sum, six stages of a function, the lanes in pairs, the row. Cut: 4, 4, 9, 4 each; a beat that is added to the row stands
+// two cycles in front of it.
 static void predict_vector(const struct input *in, struct prediction *w)
 {
-    unsigned depth = 9;
+    const bool is_cut = param(in, "Cut");
+    struct unit u = {.depth = is_cut ? 18 : 9};
+    bool goes_on = false;
     for (unsigned n = param(in, "Lanes"); n > 1; n /= 2)
-        depth++;
-    predict_unit(w, (struct unit){.depth = depth});
+        u.depth += is_cut ? 4 : 1;
+    for (size_t i = 0; i < w->in[0].n; i++) {
+        const uint64_t t = w->in[0].taken[i] = unit_enter(&u, w->in[0].offered[i]);
+        if (t >= w->end)
+            break;
+        const uint64_t before = moves(&u.stalls, t, u.depth - 2) + 1;
+        if (is_cut && goes_on && *field(in, 0, i, "sum") && moving(&u.stalls, before) == before)
+            stall(&u.stalls, before, before + 1);
+        goes_on = !*field(in, 0, i, "last");
+        const uint64_t shown = unit_show(&u, t);
+        unit_leave(&u, shown, give(w, shown));
+    }
 }
 
 // A stage for each halving, and one for the product; of integers: aligned, summed, back to numbers.

@@ -280,7 +280,8 @@ void sq_tv_init(struct sq_tv_sim *s, uint32_t nbytes, bool is_there)
     s->nbytes = nbytes;
     s->lanes = is_there ? nbytes / 4 : 0;
     s->unit.lanes = s->lanes;
-    assert(s->lanes <= SQ_TV_LANES_MAX && sq_vector_latency(SQ_TV_LANES_MAX) <= SQ_TV_STAGES_MAX);
+    assert(s->lanes <= SQ_TV_LANES_MAX &&
+           sq_vector_cut_latency(SQ_TV_LANES_MAX) <= SQ_TV_STAGES_MAX);
 }
 
 static bool ends_check(const struct sq_tv_sim *s)
@@ -351,7 +352,7 @@ bool sq_tv_has_operands(const struct sq_tv_sim *s)
 
 static const struct sq_tv_stage *last_stage(const struct sq_tv_sim *s)
 {
-    return &s->stage[sq_vector_latency(s->lanes) - 1];
+    return &s->stage[sq_vector_cut_latency(s->lanes) - 1];
 }
 
 static bool out_ends(const struct sq_tv_sim *s)
@@ -390,9 +391,14 @@ static bool leaves(const struct sq_tv_sim *s, bool out_ready)
     return last_stage(s)->valid && !s->has_red && (!word_comes(s) || out_ready);
 }
 
+static bool adds(const struct sq_tv_sim *s)
+{
+    return last_stage(s)[-1].valid && last_stage(s)[-1].adds;
+}
+
 static bool moves(const struct sq_tv_sim *s, bool out_ready)
 {
-    return !last_stage(s)->valid || leaves(s, out_ready);
+    return (!last_stage(s)->valid || leaves(s, out_ready)) && (!adds(s) || s->waited);
 }
 
 bool sq_tv_takes(const struct sq_tv_sim *s, bool out_ready)
@@ -477,8 +483,9 @@ static void take(struct sq_tv_sim *s, struct sq_tv_stage *to)
     }
     struct sq_vector_beat beat = make_beat(l, s->lanes, s->in_left, word, at);
     beat.is_last = ends && (!l->all || s->in_rows == 1);
+    const bool adds_up = l->red == SQ_TV_SUM && s->unit.has_red;
     sq_vector_step(&s->unit, &beat, y);
-    *to = (struct sq_tv_stage){.valid = true, .red = sq_combine_bits(s->unit.red)};
+    *to = (struct sq_tv_stage){.valid = true, .adds = adds_up, .red = sq_combine_bits(s->unit.red)};
     for (unsigned i = 0; i < s->lanes; i++)
         to->y[i] = sq_combine_bits(y[i]);
     for (unsigned p = 0; p < SQ_TV_OPERANDS; p++) {
@@ -523,15 +530,19 @@ static void clock_unit(struct sq_tv_sim *s, bool out_ready)
 {
     const bool takes = sq_tv_takes(s, out_ready), goes = moves(s, out_ready);
     struct sq_tv_stage first = {.valid = false};
+    const bool leaves_now = leaves(s, out_ready);
+    s->waited = adds(s) && !goes;
     if (takes)
         take(s, &first);
-    if (leaves(s, out_ready))
+    if (leaves_now)
         leave(s);
     else if (out_ready)
         s->has_red = false;
-    if (!goes)
+    if (!goes) {
+        s->stage[sq_vector_cut_latency(s->lanes) - 1].valid &= !leaves_now;
         return;
-    memmove(s->stage + 1, s->stage, (sq_vector_latency(s->lanes) - 1) * sizeof *s->stage);
+    }
+    memmove(s->stage + 1, s->stage, (sq_vector_cut_latency(s->lanes) - 1) * sizeof *s->stage);
     s->stage[0] = first;
 }
 

@@ -51,7 +51,7 @@ struct sq_tv_memory {
 };
 void sq_tv_golden(const struct sq_tv_layer *l, uint32_t nbytes, const struct sq_tv_memory *m);
 
-enum { SQ_TV_LANES_MAX = 16, SQ_TV_CHUNK = 16, SQ_TV_STAGES_MAX = 16 };
+enum { SQ_TV_LANES_MAX = 16, SQ_TV_CHUNK = 16, SQ_TV_STAGES_MAX = 34 };
 
 struct sq_tv_sim {
     uint32_t lanes, nbytes; // lanes 0: the chip has no vector unit
@@ -74,9 +74,10 @@ struct sq_tv_sim {
 
     struct sq_vector_unit unit;
     struct sq_tv_stage {
-        bool valid;
+        bool valid, adds; // adds: to the beats before it
         uint32_t y[SQ_TV_LANES_MAX], red;
     } stage[SQ_TV_STAGES_MAX];
+    bool waited; // the beat in front of the last stage, a cycle
 
     uint32_t out_rows, out_left, base, index, last_red; // results
     bool has_red, goes_on;                              // red waits; a span has begun

@@ -203,3 +203,56 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     }
     return in->len[0];
 }
+
+// ---- time -----------------------------------------------------------------------------------
+
+// Stages, the first in the lowest bit. Cut: a beat that is added to those before it waits a cycle in front of the last stage.
+struct sim {
+    unsigned depth;
+    uint64_t valid, sum, last;
+    bool is_cut, goes_on, waited; // goes_on: a row has begun
+};
+
+static void init(const unsigned *v, void *state)
+{
+    struct sim *const s = state;
+    s->is_cut = v[CUT];
+    s->depth = s->is_cut ? sq_vector_cut_latency(v[LANES]) : sq_vector_latency(v[LANES]);
+}
+
+static bool adds(const struct sim *s)
+{
+    return s->is_cut && s->goes_on && (s->valid & s->sum) >> (s->depth - 2) & 1;
+}
+
+static bool moves(const struct sim *s, bool out_ready)
+{
+    return (!(s->valid >> (s->depth - 1)) || out_ready) && (!adds(s) || s->waited);
+}
+
+static void comb(const void *state, const struct sq_offer *in, bool out_ready,
+                 struct sq_handshake *out)
+{
+    const struct sim *const s = state;
+    (void)in;
+    out->in_ready[0] = moves(s, out_ready);
+    out->out_valid = s->valid >> (s->depth - 1);
+}
+
+static void clock(void *state, const struct sq_offer *in, bool out_ready)
+{
+    struct sim *const s = state;
+    const bool goes = moves(s, out_ready);
+    s->waited = adds(s) && !goes;
+    if (!goes) {
+        s->valid &= ~((uint64_t)out_ready << (s->depth - 1));
+        return;
+    }
+    if (s->valid >> (s->depth - 2) & 1)
+        s->goes_on = !(s->last >> (s->depth - 2) & 1);
+    s->valid = (s->valid << 1 | in->valid) & ((UINT64_C(1) << s->depth) - 1);
+    s->sum = s->sum << 1 | (in->n > 0);
+    s->last = s->last << 1 | in->last;
+}
+
+static const struct sq_timing timing = {sizeof(struct sim), comb, clock};

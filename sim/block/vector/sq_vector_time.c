@@ -17,12 +17,21 @@ const struct sq_vector_phases sq_vector_phases[SQ_N_VECTOR_OPS] = {
     [SQ_VECTOR_GATE] = {4, 0, 0}, [SQ_VECTOR_ADD] = {1, 0, 0},
 };
 
+static unsigned latency(unsigned lanes, unsigned of_lane, unsigned of_halving)
+{
+    for (; lanes > 1; lanes /= 2)
+        of_lane += of_halving;
+    return of_lane;
+}
+
 unsigned sq_vector_latency(unsigned lanes)
 {
-    unsigned n = 9;
-    for (; lanes > 1; lanes /= 2)
-        n++;
-    return n;
+    return latency(lanes, 9, 1);
+}
+
+unsigned sq_vector_cut_latency(unsigned lanes)
+{
+    return latency(lanes, 18, 4);
 }
 
 double sq_vector_operations(enum sq_vector_op op, double rows, double n)

@@ -23,6 +23,8 @@ extern const struct sq_vector_phases sq_vector_phases[SQ_N_VECTOR_OPS];
 // Cycles from a beat's entry to its result, on 1, 2, 4, .. lanes: product, sum, six stages of the function, a stage
 // for each halving of the lanes, the beats before. A beat enters in every cycle.
 unsigned sq_vector_latency(unsigned lanes);
+// With Cut, as the chip has it: product, sum and each halving four stages, the function nine.
+unsigned sq_vector_cut_latency(unsigned lanes);
 
 // Operations of a lane for rows of n elements.
 double sq_vector_operations(enum sq_vector_op op, double rows, double n);

@@ -385,18 +385,19 @@ SQ_TEST(passes_make_the_steps_of_a_block)
 // Cycles of phases of so many beats on the block's cycle model: a phase begins after the last result of the one before.
 static unsigned stepped(unsigned lanes, const unsigned *phase, unsigned n_phases)
 {
-    struct sq_chain unit = {0};
+    uint64_t unit[8] = {0};
     struct sq_offer in = {0};
     unsigned cycles = 0;
-    sq_vector_block.init(&lanes, &unit);
+    assert_true(sq_vector_block.timing->nbytes <= sizeof unit);
+    sq_vector_block.init((const unsigned[]){lanes, 0}, unit);
     for (unsigned p = 0; p < n_phases; p++)
         for (unsigned in_flight = 0, left = phase[p]; left + in_flight > 0; cycles++) {
             struct sq_handshake out;
             in.valid = left > 0;
-            sq_vector_block.timing->comb(&unit, &in, true, &out);
+            sq_vector_block.timing->comb(unit, &in, true, &out);
             left -= in.valid && out.in_ready[0];
             in_flight = in_flight + (in.valid && out.in_ready[0]) - out.out_valid;
-            sq_vector_block.timing->clock(&unit, &in, true);
+            sq_vector_block.timing->clock(unit, &in, true);
         }
     return cycles;
 }
