@@ -72,18 +72,18 @@ verdict: smollm2 gemma3 $(BUILD)/sqsim
 	$(Q)$(call kl,traces/tiny-llama,traces/tiny-llama,64,$(VERDICT)_kl,$(VERDICT)_tiny.csv)
 	$(Q)$(VERDICT).sh areas $(BUILD)/sqsim $(VERDICT)_area.csv $(VERDICT_LIBRARIES)
 	$(Q)$(VERDICT).sh clocks $(BUILD)/sqsim $(VERDICT)_clock.csv $(VERDICT_LIBRARIES)
-	$(Q)$(VERDICT).sh cycles $(BUILD)/sqsim > $(VERDICT)_cycles.md.new && mv $(VERDICT)_cycles.md.new $(VERDICT)_cycles.md
+	$(Q)$(VERDICT).sh cycles $(BUILD)/sqsim > $(BUILD)/verdict_cycles.md
 	$(Q)if [ -f $(SMOLLM2_DIR)/model.gguf ]; then \
 	  $(KL) measure $(BUILD)/sqsim $(SMOLLM2_DIR)/model.gguf $(SMOLLM2_DIR)/tokens_eval_32.safetensors $(SMOLLM2_DIR)/tokens_calib.safetensors $(SEQ) \
 	  $(VERDICT)_kl.txt $(VERDICT)_smollm2.csv "$$(reports/revision.sh)"; fi
 	$(Q)awk -F' *[|] *' 'NR == FNR {if (!/^#/) wanted[$$2]; next} $$2 in wanted' $(VERDICT).txt $(VERDICT)_kl.txt > $(BUILD)/verdict_gemma3.txt
 	$(Q)if [ -f $(GEMMA3_DIR)/model.gguf ]; then $(call kl,$(GEMMA3_DIR)/model.gguf,$(GEMMA3_DIR),8,$(BUILD)/verdict_gemma3,$(VERDICT)_gemma3.csv); fi
-	$(Q)$(MAKE) --no-print-directory verdict-page
+	$(Q)$(MAKE) --no-print-directory verdict-page CYCLES=$(BUILD)/verdict_cycles.md
 endif
 
 # The page and its picture from what is measured.
 verdict-page:
-	$(Q){ printf '<!-- make verdict; revision %s -->\n' "$$(reports/revision.sh)" && $(VERDICT)_page.sh; } > $(VERDICT).md.new
+	$(Q){ printf '<!-- make verdict; revision %s -->\n' "$$(reports/revision.sh)" && $(VERDICT)_page.sh $(CYCLES); } > $(VERDICT).md.new
 	$(Q)mv $(VERDICT).md.new $(VERDICT).md
 	$(Q)for l in nangate45 sg13g2 osu018; do awk -v library=$$l -v points=16 -f $(VERDICT).awk reports/area/scaled.csv \
 	  $(VERDICT)_area.csv $(VERDICT).txt $(VERDICT)_smollm2.csv $(VERDICT)_tiny.csv > $(BUILD)/verdict_$$l.csv || exit 1; done

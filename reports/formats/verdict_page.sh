@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# verdict.md from what is measured: a section for each library that has a column (verdict_area.csv), and the cycles.
+# verdict_page.sh [CYCLES]: verdict.md from what is measured: a section for each library that has a column (verdict_area.csv), and the
+# cycles, as verdict.sh printed them into CYCLES; without it, those of the page.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.."
 f=reports/formats energy=reports/energy/energy.csv
@@ -17,4 +18,4 @@ done
 printf '\n## Weights, and both sides\n\nKL of the weights in the format, and of weights and activations, round to nearest. No verdict: the areas above are of PEs whose weights are INT4.\n'
 awk -v side=1 -f $f/verdict.awk reports/area/scaled.csv $f/verdict_area.csv $f/verdict.txt $f/verdict_smollm2.csv $f/verdict_tiny.csv
 printf '\n## Cycles\n\nLlama-3-8B, prefill of 2048 tokens and decode of one, on arrays of equal products a cycle.\n\n'
-cat $f/verdict_cycles.md
+if [ -n "${1:-}" ]; then cat "$1"; else sed -n '/^| activations in | 32 rows, prefill/,$p' $f/verdict.md; fi

@@ -135,7 +135,7 @@ cd "$ROOT" || exit 1
 reports/formats/verdict_page.sh >"$W.out"
 ok "verdict.md is what its inputs say (make verdict)" cmp "$W.out" <(sed 1d reports/formats/verdict.md)
 reports/formats/verdict.sh cycles "$SQSIM" >"$W.out"
-ok "its cycles are what the program says" cmp "$W.out" reports/formats/verdict_cycles.md
+ok "its cycles are what the program says" cmp "$W.out" <(sed -n '/^| activations in | 32 rows, prefill/,$p' reports/formats/verdict.md)
 
 # Formats and a description beside each other, the smallest KL first (make verdict FORMATS=...).
 daily "formats ranked" || finish
