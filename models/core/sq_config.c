@@ -68,8 +68,7 @@ enum sq_status sq_format_high_per_bank(unsigned bank, double sparsity, unsigned 
         *k = bank >> (i + 1);
         if (*k == 0)
             return SQ_FAIL(err, SQ_ERR_SHAPE,
-                           "sparsity = %g leaves no high code in bank = %u, need "
-                           "bank >= %u",
+                           "sparsity = %g leaves no high code in bank = %u, need bank >= %u",
                            sparsity, bank, 1u << (i + 1));
         return SQ_OK;
     }

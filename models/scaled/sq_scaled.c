@@ -269,9 +269,8 @@ enum sq_status sq_scaled_check_table(const struct sq_bs_table *t, struct sq_erro
         return SQ_OK;
     return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                    "format = %s: no RTL has elements.bits = %u with these grids: it has tables of "
-                   "2..5 bits and "
-                   "values of at most 127, less zero points, in units of 2^-7 or more, and without "
-                   "these grids int of 8, e2m3, e3m2 and e4m3",
+                   "2..5 bits and values of at most 127, less zero points, in units of 2^-7 or "
+                   "more, and without these grids int of 8, e2m3, e3m2 and e4m3",
                    t->name, t->bits);
 }
 

@@ -204,9 +204,8 @@ static enum sq_status find_dtype(const char *what, struct sq_tensor *t, uint64_t
         }
     if (t->dtype == SQ_DTYPE_END)
         return UNSUPPORTED(
-            "%s: type of tensor '%.60s' = %llu%s%s, need F32, F16, BF16, Q8_0, "
-            "Q4_0, Q4_1, Q5_0, Q5_1, Q2_K .. Q6_K, IQ4_NL, IQ4_XS, TQ1_0, TQ2_0, MXFP4 "
-            "or NVFP4",
+            "%s: type of tensor '%.60s' = %llu%s%s, need F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, "
+            "Q5_1, Q2_K .. Q6_K, IQ4_NL, IQ4_XS, TQ1_0, TQ2_0, MXFP4 or NVFP4",
             what, t->name, (unsigned long long)code, *name ? " " : "", name);
     return SQ_OK;
 }

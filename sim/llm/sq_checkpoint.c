@@ -300,9 +300,8 @@ static enum sq_status need(const struct sq_checkpoint *ck, const char *name, siz
         k ? t->n_dims == 2 && t->dim[0] == n && t->dim[1] == k : t->n_dims == 1 && t->dim[0] == n;
     if (!fits)
         return SQ_FAIL(err, SQ_ERR_SHAPE,
-                       "tensor '%s' does not have the shape %zu%s%zu%s of the "
-                       "config",
-                       t->name, n, k ? "x" : " (", k ? k : 1, k ? "" : " dimension)");
+                       "tensor '%s' does not have the shape %zu%s%zu%s of the config", t->name, n,
+                       k ? "x" : " (", k ? k : 1, k ? "" : " dimension)");
     if (found)
         *found = t;
     return SQ_OK;

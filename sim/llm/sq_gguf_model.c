@@ -137,11 +137,10 @@ static bool is_integer(const struct sq_gguf_value *v)
 static enum sq_status check_length(const struct reader *r, const struct sq_gguf_value *v,
                                    struct sq_error *err)
 {
-    return v->n == n_blocks(r) ? SQ_OK
-                               : SQ_FAIL(err, SQ_ERR_SHAPE,
-                                         "%s: %s has %zu elements, need %zu, "
-                                         "one a block",
-                                         r->what, v->key, v->n, n_blocks(r));
+    return v->n == n_blocks(r)
+               ? SQ_OK
+               : SQ_FAIL(err, SQ_ERR_SHAPE, "%s: %s has %zu elements, need %zu, one a block",
+                         r->what, v->key, v->n, n_blocks(r));
 }
 
 // The number that all blocks have.
@@ -267,9 +266,8 @@ static enum sq_status read_factor(const struct reader *r, double *factor, struct
     enum sq_status status = SQ_OK;
     if (!text || (!is_none && strcmp(text, "linear") != 0))
         status = SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                         "%s: %s.rope.scaling.type = %.40s, need none or "
-                         "linear",
-                         r->what, r->arch, text ? text : "no text");
+                         "%s: %s.rope.scaling.type = %.40s, need none or linear", r->what, r->arch,
+                         text ? text : "no text");
     SQ_THEN(status, get_number(r, key, 1, factor, err));
     if (is_none || *factor == 0)
         *factor = 1;
@@ -431,8 +429,7 @@ static enum sq_status read_config(const struct reader *r, struct sq_model_config
     return c->rope.attention_factor > 0 && c->rope.attention_factor <= 1e6
                ? SQ_OK
                : SQ_FAIL(err, SQ_ERR_RANGE,
-                         "%s: %s.rope.scaling.attn_factor = %g, need more than 0, "
-                         "up to 1e6",
+                         "%s: %s.rope.scaling.attn_factor = %g, need more than 0, up to 1e6",
                          r->what, r->arch, c->rope.attention_factor);
 }
 

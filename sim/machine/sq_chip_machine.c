@@ -63,9 +63,8 @@ enum sq_status sq_machine_chip(const struct sq_machine *m, struct sq_chip *chip,
     if (!is_simple && (!is_timed || m->burst_num > PARTS_MAX * m->burst_den))
         return SQ_FAIL(
             err, SQ_ERR_RANGE,
-            "dram.bandwidth = %.10g GB/s: at %.10g MHz a burst of %u B takes %llu / %llu "
-            "cycles, and a chip counts in p / q of a cycle, p and q at most %d: "
-            "%.10g GB/s is near",
+            "dram.bandwidth = %.10g GB/s: at %.10g MHz a burst of %u B takes %llu / %llu cycles, "
+            "and a chip counts in p / q of a cycle, p and q at most %d: %.10g GB/s is near",
             m->dram_bytes_per_s / 1e9, m->clock_hz / 1e6, m->burst_nbytes,
             (unsigned long long)m->burst_num, (unsigned long long)m->burst_den, PARTS_MAX,
             near_bandwidth(m) / 1e9);

@@ -113,8 +113,7 @@ static enum sq_status choose(const struct sq_synth_block *b, const struct names 
         if (strcmp(clocks->name[i], *clock) != 0 && has(inputs, clocks->name[i]))
             return SQ_FAIL(
                 err, SQ_ERR_ARG,
-                "--clock = %.40s: %.40s has flip-flops clocked by %s, need one clock for "
-                "all",
+                "--clock = %.40s: %.40s has flip-flops clocked by %s, need one clock for all",
                 *clock, b->top, list);
     return SQ_OK;
 }

@@ -219,8 +219,7 @@ static void put_test(FILE *f, const uint32_t *input, size_t n_inputs, const long
         else if (is_used(i))
             fprintf(f,
                     "    if (top.on && w%u !== n%u)\n"
-                    "      if (n%u) top.r[%u] = top.r[%u] + 1; else top.f[%u] = "
-                    "top.f[%u] + 1;\n"
+                    "      if (n%u) top.r[%u] = top.r[%u] + 1; else top.f[%u] = top.f[%u] + 1;\n"
                     "    w%u = n%u;\n",
                     i, i, i, i, i, i, i, i, i);
     if (!load)

@@ -32,8 +32,7 @@ const struct sq_reg sq_regs[] = {
         "SCALED belongs",
         {{"LAYOUT", 0, 4,
           "0 dense, 1 mask codes, 2 split codes, 3 compact, 4 two of four; 5 kept groups of "
-          "weights "
-          "with an index (sq_engine_gqsa)"},
+          "weights with an index (sq_engine_gqsa)"},
          {"ON_ACTS", 4, 1, "the activations have this layout, else the weights"},
          {"ONE_ACC", 5, 1, "one sum, else one of low and one of high codes"},
          {"FORM", 6, 2,
@@ -48,8 +47,7 @@ const struct sq_reg sq_regs[] = {
          {"SCALE", 8, 8, "of a block: 1 E4M3, 2 E8M0, 4 UE5M3, 5 E6M2, 6 F16, 7 BF16, 8 F32"},
          {"HIGH", 16, 8,
           "the high codes of a block, if ENGINE.HIGH is not 0: 0 upper nibbles with mask bits, 1 "
-          "at "
-          "a scale of the row, 2 at a second scale of the block"}}),
+          "at a scale of the row, 2 at a second scale of the block"}}),
     REG(CONTROL, WRITE,
         "a write of START while a layer or the ring runs is answered with SLVERR and changes "
         "nothing",
@@ -78,8 +76,7 @@ const struct sq_reg sq_regs[] = {
     REG(IRQ_STATE, CLEAR, "what has happened since it was cleared",
         {{"DONE", SQ_IRQ_DONE, 1,
           "the layer of START has ended, with an error or without; the ring has come to TAIL or "
-          "was "
-          "aborted; or a descriptor of it with KIND.NOTICE has its record"},
+          "was aborted; or a descriptor of it with KIND.NOTICE has its record"},
          {"ERROR", SQ_IRQ_ERROR, 1, "a layer has ended with a STATUS other than 0"}}),
     REG(DESCRIPTOR, BOTH, "address of the descriptor of the layer, in bytes; its low 32 bits"),
     REG(CYCLES, READ,
@@ -352,8 +349,7 @@ void sq_regs_write_package(FILE *out)
     for (size_t i = 0; i < LEN(number); i++)
         fprintf(out, "  localparam int unsigned %s = %u;\n", number[i].name, number[i].value);
     fprintf(out, "  // The bits that have a name, of a layer, an encoder, a vector, attention; the "
-                 "last word "
-                 "is first.\n");
+                 "last word is first.\n");
     write_named(out, "DESC_NAMED", sq_desc_named);
     write_named(out, "DESC_ENCODE_NAMED", sq_desc_encode_named);
     write_named(out, "DESC_VECTOR_NAMED", sq_desc_vector_named);
@@ -457,29 +453,27 @@ void sq_regs_write_page(FILE *out)
     write_page_table(out, &tables[1], false);
     fprintf(
         out,
-        "\n## The descriptor of an encoder\n\n"
+        "\n"
+        "## The descriptor of an encoder\n\n"
         "With %04xh in KIND.KIND, on a chip with CODES.ENCODE, a descriptor reads what a layer "
-        "wrote as bfloat16 and makes the\nactivations of another layer: INT8 with a scale for each "
-        "token, with ENGINE.FORM 2 low and high codes with a mask and two scales for each token, "
-        "with ENGINE.FORM 3 blocks as SCALED has them. Of the words above it has KIND "
-        "(without COLS_OUTER) and\n\n"
-        "| name | what |\n|---|---|\n"
+        "wrote as bfloat16 and makes the\n"
+        "activations of another layer: INT8 with a scale for each token, with ENGINE.FORM 2 low "
+        "and high codes with a mask and two scales for each token, with ENGINE.FORM 3 blocks as "
+        "SCALED has them. Of the words above it has KIND (without COLS_OUTER) and\n\n"
+        "| name | what |\n"
+        "|---|---|\n"
         "| `OUT`, `OUT_HIGH` | address of the outputs that it reads |\n"
         "| `ACT`, `ROW_SCALE`, `OPERANDS_HIGH.ACT`, `SCALES_HIGH.ROWS` | addresses of the "
-        "activations and of their "
-        "scales, which it writes "
-        "|\n"
+        "activations and of their scales, which it writes |\n"
         "| `TILES` | of those outputs; `COLS` x `ARRAY.COLS` is at most `BEATS` x `ARRAY.BANK` |\n"
-        "| `BEATS.BEATS` | beats of the activations of a tile of rows; behind the last column they "
-        "are those of zeros |\n\n"
-        "and all other bits are 0. With KIND.CODES, on a chip whose CODES.OUT is 2 and ENGINE.FORM "
-        "0 or 1, the outputs are INT8: they go to ACT as they\nare, and ROW_SCALE is 0, since "
-        "their "
-        "scale stands in memory. In each of the three regions the beats of a tile of rows lie in "
-        "one "
-        "piece, which begins a beat of\nthe bus; the next tile lies behind it. An output that is "
-        "an "
-        "infinity or NaN counts as 0 and sets STATUS.ENGINE bit 0.\n",
+        "| `BEATS.BEATS` | beats of the activations of a tile of rows; behind the last column "
+        "they are those of zeros |\n\n"
+        "and all other bits are 0. With KIND.CODES, on a chip whose CODES.OUT is 2 and "
+        "ENGINE.FORM 0 or 1, the outputs are INT8: they go to ACT as they\n"
+        "are, and ROW_SCALE is 0, since their scale stands in memory. In each of the three "
+        "regions the beats of a tile of rows lie in one piece, which begins a beat of\n"
+        "the bus; the next tile lies behind it. An output that is an infinity or NaN counts as 0 "
+        "and sets STATUS.ENGINE bit 0.\n",
         (unsigned)SQ_DESC_KIND_ENCODE);
     fprintf(
         out,

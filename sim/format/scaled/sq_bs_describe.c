@@ -354,8 +354,7 @@ static enum sq_status read_rule(struct reader *r, node *n, bool is_first, struct
                           (*divisor > 0 || (statistic == SQ_BS_MAX && *divisor < 0));
     NEED(is_ratio || (has_word && *from == '\0'), r, n,
          "blocks.0.rule = %.40s, need amax / NUMBER > 0 (or max, range, rms, mean, l2, "
-         "percentile(P), "
-         "least_squares), of e8m0 floor, ceil or even of it",
+         "percentile(P), least_squares), of e8m0 floor, ceil or even of it",
          copy);
     t->statistic = (enum sq_bs_statistic)(of[statistic] ? statistic : 0);
     NEED(has_word == (t->scale == SQ_BS_SCALE_E8M0), r, n,

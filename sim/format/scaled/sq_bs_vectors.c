@@ -301,8 +301,7 @@ static void block_rules(struct maker *m)
         m, "scale",
         sq_bs_has_scale_sign(f)
             ? "a block gets another scale or sign: nearest, halves to even, subnormals kept, 0x7e "
-              "at "
-              "most; the sign of the smaller squared error"
+              "at most; the sign of the smaller squared error"
             : "a block gets another scale: nearest, halves to even, subnormals kept, 0x7e at most");
     struct blocks code = block_rule(m, "code", "an element over its step gets another code");
     for (size_t i = 0; i < RANDOM + 128 && !m->failed; i++) {

@@ -390,10 +390,9 @@ static enum sq_status set_encoder(const struct sq_route_work *w, const struct ti
         return SQ_FAIL(
             err, SQ_ERR_UNSUPPORTED,
             "%s: the chip's encoder makes INT8 with one scale a token, sq_a_dynamic (variant = "
-            "own, "
-            "select = fp), and blocks whose scales are E8M0 (mxfp4, sq_b) or have a power of two "
-            "above them (nv formats, if4, razer, sq_b with act-scale = token2, errors = integer), "
-            "not those of this recipe",
+            "own, select = fp), and blocks whose scales are E8M0 (mxfp4, sq_b) or have a power of "
+            "two above them (nv formats, if4, razer, sq_b with act-scale = token2, errors = "
+            "integer), not those of this recipe",
             sq_path_tail(w->p->source));
     v[SQ_TOP_ENCODE] = (unsigned)sq_gcd(v[SQ_TOP_DATA_W] / 16, w->array_cols);
     return SQ_OK;

@@ -18,9 +18,8 @@ static const struct keys {
 } all[] = {
     {" compressed-tensors ", "",
      " quant_method format config_groups ignore quantization_status version "
-     "global_compression_ratio "
-     "kv_cache_scheme run_compressed dequantize use_optimized_inference sparsity_config "
-     "transform_config ",
+     "global_compression_ratio kv_cache_scheme run_compressed dequantize use_optimized_inference "
+     "sparsity_config transform_config ",
      " moe_sparsity_config "},
     {" compressed-tensors ", "config_groups", " targets weights input_activations format ",
      " output_activations "},
@@ -28,8 +27,7 @@ static const struct keys {
     {" compressed-tensors ", "input_activations", ARGUMENTS, ""},
     {" modelopt ", "",
      " quant_method quant_algo producer quantization config_groups group_size ignore "
-     "exclude_modules "
-     "kv_cache_scheme kv_cache_quant_algo quantized_layers ",
+     "exclude_modules kv_cache_scheme kv_cache_quant_algo quantized_layers ",
      " pre_quant_scale has_zero_point smoothquant_val "},
     {" modelopt ", "quantization",
      " quant_algo group_size exclude_modules kv_cache_quant_algo quantized_layers ",
@@ -48,20 +46,18 @@ static const struct keys {
      " quant_method bits group_size sym desc_act checkpoint_format format method dynamic "
      "true_sequential static_groups damp_percent damp_auto_increment act_group_aware mse meta uri "
      "quantizer pack_dtype pack_impl model_name_or_path model_file_base_name tokenizer dataset "
-     "backend "
-     "use_exllama disable_exllama exllama_config use_cuda_fp16 max_input_length model_seqlen "
-     "modules_in_block_to_quantize modules_to_not_convert block_name_to_quantize "
+     "backend use_exllama disable_exllama exllama_config use_cuda_fp16 max_input_length "
+     "model_seqlen modules_in_block_to_quantize modules_to_not_convert block_name_to_quantize "
      "module_name_preceding_first_block batch_size pad_token_id cache_block_outputs device "
-     "telemetry "
-     "offload_to_disk offload_to_disk_path gptaq foem hessian fallback moe preprocessors smoother "
-     "smooth mock_quantization iters seqlen nsamples lr minmax_lr enable_quanted_input "
-     "enable_minmax_tuning autoround_version data_type low_gpu_mem_usage packing_format ",
+     "telemetry offload_to_disk offload_to_disk_path gptaq foem hessian fallback moe "
+     "preprocessors smoother smooth mock_quantization iters seqlen nsamples lr minmax_lr "
+     "enable_quanted_input enable_minmax_tuning autoround_version data_type low_gpu_mem_usage "
+     "packing_format ",
      " is_marlin_format rotation adapter activation lm_head "},
     {" awq ", "",
-     " quant_method bits w_bit group_size q_group_size zero_point version checkpoint_format format "
-     "method modules_to_not_convert backend do_fuse fuse_max_seq_len modules_to_fuse "
-     "exllama_config "
-     "sym desc_act pack_dtype meta dynamic device modules_to_convert ",
+     " quant_method bits w_bit group_size q_group_size zero_point version checkpoint_format "
+     "format method modules_to_not_convert backend do_fuse fuse_max_seq_len modules_to_fuse "
+     "exllama_config sym desc_act pack_dtype meta dynamic device modules_to_convert ",
      " rotation adapter activation lm_head "},
     {" bitsandbytes ", "",
      " quant_method load_in_4bit _load_in_4bit bnb_4bit_compute_dtype bnb_4bit_quant_type "

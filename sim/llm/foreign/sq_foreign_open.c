@@ -143,8 +143,7 @@ static enum sq_status check_scales(struct opening *o)
         const float v = sq_foreign_number(l->scale, l->scale_at + i);
         if (!isfinite(v) || v < 0)
             return SQ_FAIL(o->err, SQ_ERR_SCALE,
-                           "element %zu of tensor '%.80s' is %g, need a "
-                           "finite number, not below 0",
+                           "element %zu of tensor '%.80s' is %g, need a finite number, not below 0",
                            l->scale_at + i, l->scale->name, (double)v);
     }
     return SQ_OK;

@@ -384,13 +384,10 @@ static void prove(const char *rtl, const struct sq_synth_block *b, const char *p
     snprintf(
         proof, sizeof proof,
         "read_verilog -nodpi -sv -I%s %s/sq_mul.sv %s/sq_dot.sv %s/sq_acc.sv %s/sq_pe_dense.sv "
-        "%s/sq_dma_wide.sv %s/tiny_wide.sv; "
-        "chparam%s "
-        "%s; hierarchy -check -top %s; proc; flatten; "
-        "opt_clean; rename %s gold; design -stash gold; "
-        "read_verilog -nodpi %s; rename %s gate; proc; rename -hide w:* w:*_q %%d; design -stash "
-        "gate; "
-        "design -copy-from gold gold; design -copy-from gate gate; %s",
+        "%s/sq_dma_wide.sv %s/tiny_wide.sv; chparam%s %s; hierarchy -check -top %s; proc; "
+        "flatten; opt_clean; rename %s gold; design -stash gold; read_verilog -nodpi %s; rename "
+        "%s gate; proc; rename -hide w:* w:*_q %%d; design -stash gate; design -copy-from gold "
+        "gold; design -copy-from gate gate; %s",
         rtl, rtl, rtl, rtl, rtl, rtl, rtl, chparam, b->top, b->top, b->top, path, b->top,
         has_registers ? "equiv_make gold gate equiv; hierarchy -top equiv; "
                         "opt_clean; equiv_induct -seq 2; equiv_status -assert"
