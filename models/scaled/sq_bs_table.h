@@ -178,7 +178,7 @@ static inline void sq_bs_dropped(const struct sq_bs_table *t, const float *x, si
     for (unsigned i = 0; i < t->keep_m; i++) {
         unsigned before = 0;
         for (unsigned j = 0; j < t->keep_m; j += unit)
-            before += size[j] > size[i] || (size[j] == size[i] && j < i - i % unit) ? unit : 0;
+            before += size[j] > size[i] || (j < i - i % unit && size[j] == size[i]) ? unit : 0;
         is_dropped[i] = before >= t->keep_n;
     }
 }
