@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/block/flow/sq_case.h"
+#include "sim/block/top/sq_top_work.h"
 #include "tests/unit/fixture.h"
 
 // Some pieces of the work of a case.
@@ -32,6 +33,32 @@ static void draw(const struct sq_block *block, const struct sq_point *point, uin
         assert_true(c.n_groups > 0 && c.n_beats > 0);
     }
     sq_case_free(&c);
+}
+
+// A descriptor that was made wrong is refused, at every point with the unit: of drawn ones each way to spoil it.
+SQ_TEST(test_spoiled_descriptors_are_refused)
+{
+    struct sq_top_drawn *const drawn = calloc(1, sizeof *drawn);
+    assert_non_null(drawn);
+    for (size_t p = 0; p < sq_top_block.n_points; p++) {
+        const unsigned *const value = sq_top_block.points[p].value;
+        enum sq_top_unit unit[SQ_UNIT_ENGINE];
+        struct sq_rng rng = {p};
+        for (uint32_t u = sq_top_units(value, unit); u-- > 0;)
+            for (uint32_t i = 0; i < 300 && unit[u] != SQ_UNIT_ENCODER; i++) {
+                const uint32_t nbytes = value[SQ_TOP_DATA_W] / 8;
+                const struct sq_top_given image = sq_top_draw_unit(value, &rng, unit[u], drawn);
+                uint32_t word[SQ_DESC_WORDS];
+                struct sq_ta_layer a;
+                struct sq_tv_layer v;
+                memcpy(word, image.word + image.descriptor / 4, sizeof word);
+                (unit[u] == SQ_UNIT_PASSES ? sq_spoil_vector : sq_spoil_attend)(word, i, value);
+                assert_false(unit[u] == SQ_UNIT_PASSES
+                                 ? sq_tv_decode(word, nbytes, &v)
+                                 : sq_ta_decode(word, nbytes, value[SQ_TOP_ATTEND], &a));
+            }
+    }
+    free(drawn);
 }
 
 SQ_TEST(test_every_draw_ends)
