@@ -35,7 +35,7 @@ static void draw(const struct sq_block *block, const struct sq_point *point, uin
     sq_case_free(&c);
 }
 
-// A descriptor that was made wrong is refused, at every point with the unit: of drawn ones each way to spoil it.
+// A descriptor of passes or attention that was made wrong is refused, at every point with the unit, in each way.
 SQ_TEST(test_spoiled_descriptors_are_refused)
 {
     struct sq_top_drawn *const drawn = calloc(1, sizeof *drawn);
@@ -45,7 +45,7 @@ SQ_TEST(test_spoiled_descriptors_are_refused)
         enum sq_top_unit unit[SQ_UNIT_ENGINE];
         struct sq_rng rng = {p};
         for (uint32_t u = sq_top_units(value, unit); u-- > 0;)
-            for (uint32_t i = 0; i < 300 && unit[u] != SQ_UNIT_ENCODER; i++) {
+            for (uint32_t i = 0; i < 64 * 64 && unit[u] != SQ_UNIT_ENCODER; i++) {
                 const uint32_t nbytes = value[SQ_TOP_DATA_W] / 8;
                 const struct sq_top_given image = sq_top_draw_unit(value, &rng, unit[u], drawn);
                 uint32_t word[SQ_DESC_WORDS];
