@@ -7,7 +7,8 @@ SHEET_SEQUENCES ?= 16
 SHEET_VARIANTS  := $(BUILD)/sheet_variants.txt
 define format_kl
 rm -f $(FORMATS_DIR)/kl-$(1).csv.new && \
-$(call kl,$(2),$(2),$(SHEET_SEQUENCES),$(BUILD)/sheet_variants,$(FORMATS_DIR)/kl-$(1).csv.new) && \
+$(BUILD)/kl_grid $(2) $(2)/tokens_eval.safetensors $(2)/tokens_calib.safetensors $(SHEET_SEQUENCES) \
+  $(SHEET_VARIANTS) $(FORMATS_DIR)/kl-$(1).csv.new "$$(reports/revision.sh)" && \
 mv $(FORMATS_DIR)/kl-$(1).csv.new $(FORMATS_DIR)/kl-$(1).csv
 endef
 
@@ -17,7 +18,7 @@ $(SHEET_VARIANTS): $(FORMATS_DIR)/sheet.txt
 
 # formats: regenerate reports/formats: KL and bits on small models, and the sheet of all formats
 .PHONY: formats
-formats: $(BUILD)/sqsim $(SHEET_VARIANTS)
+formats: $(BUILD)/kl_grid $(BUILD)/sqsim $(SHEET_VARIANTS)
 	$(Q)$(call format_kl,tiny-llama,traces/tiny-llama)
 	$(Q)if [ -d "$(STORIES)" ]; then $(call format_kl,stories260k,$(STORIES)); else echo "formats: skipped stories260K: no $(STORIES)"; fi
 	$(Q)$(sheet)
@@ -68,13 +69,14 @@ ifneq ($(FORMATS),)
 verdict: $(BUILD)/sqsim
 	$(Q)$(FORMATS_DIR)/rank.sh $(BUILD)/sqsim "$(or $(MODEL),traces/tiny-llama)" $(SEQ) $(FORMATS)
 else
-verdict: smollm2 gemma3 $(BUILD)/sqsim
-	$(Q)$(call kl,traces/tiny-llama,traces/tiny-llama,64,$(VERDICT)_kl,$(VERDICT)_tiny.csv)
+verdict: smollm2 gemma3 $(BUILD)/kl_grid $(BUILD)/sqsim
+	$(Q)$(BUILD)/kl_grid traces/tiny-llama traces/tiny-llama/tokens_eval.safetensors traces/tiny-llama/tokens_calib.safetensors 64 \
+	  $(VERDICT)_kl.txt $(VERDICT)_tiny.csv "$$(reports/revision.sh)"
 	$(Q)$(VERDICT).sh areas $(BUILD)/sqsim $(VERDICT)_area.csv $(VERDICT_LIBRARIES)
 	$(Q)$(VERDICT).sh clocks $(BUILD)/sqsim $(VERDICT)_clock.csv $(VERDICT_LIBRARIES)
 	$(Q)$(VERDICT).sh cycles $(BUILD)/sqsim > $(BUILD)/verdict_cycles.md
 	$(Q)if [ -f $(SMOLLM2_DIR)/model.gguf ]; then \
-	  $(KL) measure $(BUILD)/sqsim $(SMOLLM2_DIR)/model.gguf $(SMOLLM2_DIR)/tokens_eval_32.safetensors $(SMOLLM2_DIR)/tokens_calib.safetensors $(SEQ) \
+	  $(BUILD)/kl_grid $(SMOLLM2_DIR)/model.gguf $(SMOLLM2_DIR)/tokens_eval_32.safetensors $(SMOLLM2_DIR)/tokens_calib.safetensors $(SEQ) \
 	  $(VERDICT)_kl.txt $(VERDICT)_smollm2.csv "$$(reports/revision.sh)"; fi
 	$(Q)awk -F' *[|] *' 'NR == FNR {if (!/^#/) wanted[$$2]; next} $$2 in wanted' $(VERDICT).txt $(VERDICT)_kl.txt > $(BUILD)/verdict_gemma3.txt
 	$(Q)if [ -f $(GEMMA3_DIR)/model.gguf ]; then $(call kl,$(GEMMA3_DIR)/model.gguf,$(GEMMA3_DIR),8,$(BUILD)/verdict_gemma3,$(VERDICT)_gemma3.csv); fi

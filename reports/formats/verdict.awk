@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # awk -f verdict.awk -v library=NAME [-v clocks=CSV] [-v energy=CSV] [-v points=HEIGHT] [-v side=1] AREAS MORE_AREAS ROWS SMOLLM2 TINY [GEMMA]: the page of
 # RULE.md for one library. clocks: netlists at periods, verdict_clock.csv; energy: reports/energy/energy.csv, if it is there. With points what the picture draws, lines "label|um2 a product|KL|low|high"; with side the KL of weights alone and of both sides. AREAS are
-# scaled.csv and verdict_area.csv, which goes before; the last ones are CSV files of kl.py. What is not measured has no verdict.
+# scaled.csv and verdict_area.csv, which goes before; the last ones are CSV files of kl_grid. What is not measured has no verdict.
 function trim(s) { gsub(/^ +| +$/, "", s); return s }
 # t of a two-sided 95 % interval with n - 1 degrees of freedom.
 function student(n,   t, k) {

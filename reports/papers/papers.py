@@ -38,7 +38,7 @@ class Output:
 
 
 def kl(row):
-    """A KL with its 95 % interval, of a summary of eval or a row of kl.py; of an output, of its last row."""
+    """A KL with its 95 % interval, of a summary of eval or a row of kl_grid; of an output, of its last row."""
     row = row.rows[-1] if isinstance(row, Output) else row
     low, high = row["kl_mean_95"] if "kl_mean" in row else (float(row["kl_low"]), float(row["kl_high"]))
     return f"{float(row.get('kl_mean', row.get('kl'))):.3g} [{low:.3g}, {high:.3g}]"
@@ -50,7 +50,7 @@ def ratio(row):
 
 
 def paired(line):
-    """The ratio of a verdict of kl.py, without the claim."""
+    """The ratio of a verdict of kl_table, without the claim."""
     return line.cell(3).split(", claimed")[0]
 
 

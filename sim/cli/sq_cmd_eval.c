@@ -177,8 +177,6 @@ static const struct sq_cli_row rows[] = {
                 .usual = "all processors", .group = SQ_CLI_COMMON),
     SQ_CLI_FLAG("json", AT(is_json), "one JSON object per layer, the summary last",
                 .group = SQ_CLI_COMMON),
-    SQ_CLI_FLAG("by-sequence", AT(is_by_sequence), "with --json: the KL of each sequence, too",
-                .group = SQ_CLI_COMMON),
     SQ_CLI_FLAG("progress", AT(is_progress), "say what is being done on stderr, terminal or not",
                 .group = SQ_CLI_COMMON),
     SQ_CLI_ARGUMENT("MODEL", AT(model), .found = SQ_HOME_MODEL),
@@ -318,12 +316,10 @@ static enum sq_status run_jobs(struct sq_eval_args *in, const struct sq_checkpoi
             .cache = sq_eval_cache(f),
             .is_cached_before = f->is_before,
             .softmax_lanes = f->softmax_lanes,
-            .kl = in->is_by_sequence ? calloc(tokens->n_sequences, sizeof(double)) : NULL,
             .pair = {NAN, NAN, {NAN, NAN}, {NAN, NAN}},
             .report = in->is_summary ? NULL : sq_eval_print_layer,
             .context = f,
             .divergence = {NAN, NAN, NAN, {NAN, NAN}, NAN, NAN, NAN, {NAN, NAN}, NAN}};
-        SQ_NEED(job[i].kl || !in->is_by_sequence, err, "%zu sequences", tokens->n_sequences);
         sq_eval_print_head(f);
     }
     return sq_eval_jobs(ck, calib, tokens, job, in->n_formats, in->is_cache_off ? NULL : &cache,
@@ -335,7 +331,7 @@ static enum sq_status evaluate(struct sq_eval_args *in, const char *model, struc
                                struct sq_error *err)
 {
     const bool has_calib = any_calibrated(in);
-    struct sq_eval_job job[SQ_EVAL_JOBS] = {0};
+    struct sq_eval_job job[SQ_EVAL_JOBS];
     struct sq_token_source source;
     if (!ck->is_model)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
@@ -360,8 +356,6 @@ static enum sq_status evaluate(struct sq_eval_args *in, const char *model, struc
     sq_cli_progress_end();
     for (size_t i = 0; status == SQ_OK && i < in->n_formats; i++)
         sq_eval_print_summary(&in->format[i], &job[i], ck, tokens);
-    for (size_t i = 0; i < in->n_formats; i++)
-        free(job[i].kl);
     close_outputs(in, status == SQ_OK);
     if (status == SQ_OK && job[0].result.n_tokens < FEW_TOKENS)
         note_few(job[0].result.n_tokens);

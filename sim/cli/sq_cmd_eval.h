@@ -40,7 +40,7 @@ struct sq_eval_args {
     size_t n_masks;
     unsigned n_sequences, n_calib_sequences; // 0: all
     unsigned jobs;                           // 0: all processors
-    bool is_sequential, is_summary, is_json, is_cache_off, is_progress, is_by_sequence;
+    bool is_sequential, is_summary, is_json, is_cache_off, is_progress;
     struct sq_eval_format *format; // [SQ_EVAL_JOBS]
     size_t n_formats;
     struct sq_cli_options options; // of the last of them, while they are read

@@ -99,14 +99,6 @@ static json_t *json_interval(const struct sq_interval *i)
     return isnan(i->low) ? json_null() : json_pack("[f,f]", i->low, i->high);
 }
 
-static json_t *json_sequences(const double *kl, size_t n)
-{
-    json_t *all = json_array();
-    for (size_t i = 0; kl && i < n; i++)
-        json_array_append_new(all, json_real(kl[i]));
-    return all;
-}
-
 static json_t *divergence_json(const struct sq_divergence *d)
 {
     const struct sq_cli_column row[] = {
@@ -194,8 +186,6 @@ void sq_eval_print_summary(struct sq_eval_format *f, const struct sq_eval_job *j
         SQ_KEY_IF(f->softmax_lanes == SQ_LLAMA_ATTEND, "attention", "unit"),
         SQ_KEY_IF(f->softmax_lanes && f->softmax_lanes != SQ_LLAMA_ATTEND, "softmax_lanes",
                   f->softmax_lanes),
-        SQ_KEY_IF(in->is_by_sequence, "kl_by_sequence",
-                  json_sequences(job->kl, tokens->n_sequences)),
         SQ_KEYS("kl_ratio", job->pair.ratio, "kl_ratio_95", json_interval(&job->pair.ratio_95)),
         SQ_KEYS("kl_difference", job->pair.difference, "kl_difference_95",
                 json_interval(&job->pair.difference_95)),

@@ -32,10 +32,6 @@ struct sq_divergence {
 enum sq_status sq_divergence_of(const struct sq_tokens *tokens, const struct sq_token_score *score,
                                 struct sq_divergence *d, struct sq_error *err);
 
-// Mean KL of each sequence, nats per predicted token, into kl[sequences].
-void sq_divergence_by_sequence(const struct sq_tokens *tokens, const struct sq_token_score *score,
-                               double *kl);
-
 // KL of b against KL of a, both from the model as it is over the same tokens: the same resamples count for both.
 struct sq_divergence_pair {
     double ratio, difference;                   // mean KL of b over that of a; minus that of a

@@ -151,8 +151,6 @@ static enum sq_status score(struct evaluation *e, struct sq_error *err)
         SQ_TRY(sq_logits_nll(e->tokens, run->score, &nll, err));
         if (is_compared(run->job) && e->reference)
             SQ_TRY(sq_divergence_of(e->tokens, run->score, &run->job->divergence, err));
-        if (run->job->kl && e->reference)
-            sq_divergence_by_sequence(e->tokens, run->score, run->job->kl);
         if (j > 0 && is_compared(run->job) && is_compared(e->run[0].job) && e->reference)
             SQ_TRY(sq_divergence_compare(e->tokens, e->run[0].score, run->score, &run->job->pair,
                                          err));

@@ -44,7 +44,6 @@ struct sq_eval_job {
         softmax_lanes; // of a vector unit that computes softmax (sq_llama.h), or SQ_LLAMA_ATTEND; 0: none does
     sq_eval_report *report; // may be NULL
     void *context;
-    double *kl; // [sequences], gets the mean KL of each; NULL: not wanted
     struct sq_eval_result result;
     // From the model as it is, and its KL against that of the first job; both left as they were where
     // nothing differs from it, the second also where the first job's are, and of the first job.

@@ -171,7 +171,7 @@ mkdir "$W/ring"
 json image --ring --format dense --algorithm rtn --layer '*.0.self_attn.k_proj' -o ring
 json image --token --format mxfp4 --cols 4 -o ring
 check image
-json eval --algorithm rtn --sequences 1 --by-sequence
+json eval --algorithm rtn --sequences 1
 json eval --format sq_a_dynamic --algorithm rtn --sequences 1
 json eval --format dense --algorithm rtn --sequences 1 --softmax 8
 json eval --format dense --algorithm rtn --sequences 1 --softmax attend

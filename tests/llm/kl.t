@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# reports/accuracy/kl.py measures a list, goes on where it stopped and tells inputs apart;
-# its verdicts follow from the numbers alone; model.sh says what it could not do.
+# reports/accuracy: kl_grid measures a list, goes on where it stopped and tells inputs apart;
+# kl_table's verdicts follow from the numbers alone; model.sh says what it could not do.
 . tests/cli/lib.sh
-KL=$PWD/reports/accuracy/kl.py
+BUILD_DIR=$(dirname "$SQSIM")
 cat >"$W/list.txt" <<'E'
 # a comment
 ## Two tables | dense operand=act act-bits=4
@@ -13,7 +13,7 @@ split | sq_b operand=act codes=split
 E
 cp -r traces/tiny-llama "$W/model"
 grid() { # SEQUENCES LIST
-  (cd "$W" && timeout $HANG "$KL" measure "$SQSIM" model model/tokens_eval.safetensors \
+  (cd "$W" && timeout $HANG "$BUILD_DIR/kl_grid" model model/tokens_eval.safetensors \
     model/tokens_calib.safetensors "$1" "$2" kl.csv r1 >"$W.out" 2>"$W.err")
   RC=$?
 }
@@ -44,7 +44,7 @@ row() { echo "$1,4,,3,0.1,0.01,$2,$2,$2,0,0,0.9,1,r1,$3"; } # VARIANT KL KL_BY_S
   row a 1 "1 1 1 1"; row b 2 "2 2 2 2"; row c 1 "0.2 1.8 0.3 1.7"; } >"$W/t.csv"
 printf '## T | b\nA | a\nB | b\nC | c\nD | d\n' >"$W/t.txt"
 printf '%s\n' 'half | a | b | 0.5' 'more | b | a | 1' 'open | c | a | 1' 'none | d | a | 1' >"$W/v.txt"
-"$KL" page "$W/t.txt" "$W/t.csv" "$W/v.txt" "make this" >"$W.out"
+"$BUILD_DIR/kl_table" "$W/t.txt" "$W/t.csv" "$W/v.txt" "make this" >"$W.out"
 ok "confirmed" out_has '^| half .*0\.500 \[0\.500, 0\.500\].*| confirmed |$'
 ok "withdrawn" out_has '^| more .*\*\*withdrawn\*\* |$'
 ok "open" out_has '^| open .*open: the interval holds both |$'

@@ -63,7 +63,7 @@ static bool read_line(FILE *f, struct line *r)
     return true;
 }
 
-// As reports/accuracy/kl.py reads a variant.
+// As kl_grid reads a variant.
 static bool recipe_of(const char *variant, struct sq_recipe *r)
 {
     static char text[LINE];
