@@ -69,8 +69,8 @@ struct sq_pass_result {
     struct sq_machine_energy energy;
 };
 
-// SQ_ERR_UNSUPPORTED: a chip that computes tokens by itself. SQ_ERR_RANGE, by how much, where weights and cache do not fit the machine's capacity. Frees nothing of
-// the request; free the result with sq_pass_free.
+// SQ_ERR_UNSUPPORTED: a chip that computes tokens by itself. SQ_ERR_RANGE, by how much, where weights and cache do not
+// fit the machine's capacity. Frees nothing of the request; free the result with sq_pass_free.
 enum sq_status sq_pass_run(const struct sq_pass_request *request, const struct sq_workload *w,
                            struct sq_pass_result *result, struct sq_error *err);
 void sq_pass_free(struct sq_pass_result *result);

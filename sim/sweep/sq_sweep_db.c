@@ -28,12 +28,14 @@ static const char *const sql[N_STATEMENTS] = {
 };
 
 static const char schema[] =
-    "CREATE TABLE IF NOT EXISTS sweep(name TEXT PRIMARY KEY, title TEXT NOT NULL,   spec TEXT NOT "
-    "NULL, digest TEXT NOT NULL) WITHOUT ROWID;CREATE TABLE IF NOT EXISTS provenance(id INTEGER "
-    "PRIMARY KEY, text TEXT UNIQUE NOT NULL);CREATE TABLE IF NOT EXISTS point(sweep TEXT NOT "
-    "NULL, parameters TEXT NOT NULL,   key TEXT NOT NULL, measures TEXT NOT NULL,   provenance "
-    "INTEGER NOT NULL REFERENCES provenance(id), digest TEXT NOT NULL,   PRIMARY KEY(sweep, "
-    "parameters)) WITHOUT ROWID;PRAGMA application_id = 1397846903; PRAGMA user_version = 2;";
+    "CREATE TABLE IF NOT EXISTS sweep(name TEXT PRIMARY KEY, title TEXT NOT NULL, "
+    "  spec TEXT NOT NULL, digest TEXT NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS provenance(id INTEGER PRIMARY KEY, text TEXT UNIQUE NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS point(sweep TEXT NOT NULL, parameters TEXT NOT NULL, "
+    "  key TEXT NOT NULL, measures TEXT NOT NULL, "
+    "  provenance INTEGER NOT NULL REFERENCES provenance(id), digest TEXT NOT NULL, "
+    "  PRIMARY KEY(sweep, parameters)) WITHOUT ROWID;"
+    "PRAGMA application_id = 1397846903; PRAGMA user_version = 2;";
 
 struct sq_sweep_db {
     sqlite3 *handle;

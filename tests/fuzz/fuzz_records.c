@@ -8,9 +8,12 @@
 
 static const char machine[] =
     "{name: h200, device: H200, calibration: '', sms: 132, clock: 1.83 GHz, watts: 700, dram: "
-    "{peak: 4.8 TB/s}, kinds: [{dtype: INT8, sparsity: dense, macs: 4096}, {dtype: BF16, "
-    "sparsity: dense, macs: 2048}, {dtype: FP8, sparsity: dense, macs: 4096}, {dtype: W4A16, "
-    "sparsity: dense, macs: 2048}, {dtype: INT8, sparsity: '2:4', macs: 8192}]}\n";
+    "{peak: 4.8 TB/s}, kinds: ["
+    "{dtype: INT8, sparsity: dense, macs: 4096}, "
+    "{dtype: BF16, sparsity: dense, macs: 2048}, "
+    "{dtype: FP8, sparsity: dense, macs: 4096}, "
+    "{dtype: W4A16, sparsity: dense, macs: 2048}, "
+    "{dtype: INT8, sparsity: '2:4', macs: 8192}]}\n";
 
 static void compare(const struct sq_gpu *gpu, const struct sq_gpu_records *g)
 {

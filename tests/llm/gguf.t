@@ -27,7 +27,9 @@ same "quantize, calibrated" quantize MODEL --format sp24 --calib-sequences 2
 same "cycles and values" run MODEL --m 4
 same "cycles of drawn groups" run MODEL --m 4 --format gqsa
 if command -v verilator >/dev/null; then
-  same "co-simulation" cosim --layers MODEL --m 1 --layer '*.[01].self_attn.k_proj' --algorithm rtn
+  LAYERS='*.[01].self_attn.k_proj'
+  daily "the RTL of all layers" && LAYERS='*'
+  same "co-simulation" cosim --layers MODEL --m 1 --layer "$LAYERS" --algorithm rtn
 else
   skip "co-simulation" "no verilator"
 fi

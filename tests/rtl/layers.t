@@ -162,8 +162,8 @@ fault sq_b value "--bank 16 --high-per-bank 1 --algorithm rtn" sq_engine_scaled.
 fault sq_b cycle "--bank 16 --high-per-bank 1 --algorithm rtn" sq_scaled_ctl.sv 's/in_ready_o = !(acc_o/in_ready_o = !(result_valid_q) \&\& !(acc_o/'
 
 # ---- from a file: the same layer, the same beats and cycles
-for f in "sq_w --algorithm rtn" "sq_w --variant tied" "sq_w --variant fp --algorithm rtn" "dense --algorithm rtn" "sq_a_static --smooth 0.5" "sq_a_dynamic --algorithm rtn" sp24 mxplus "sq_b --codes split --bank 16"; do
-  case $f in *smooth* | *codes* | dense* | "sq_w --alg"*) ;; *" "* | sp24) daily "$f: layers of a file" || continue ;; esac
+for f in "sq_w --algorithm rtn" sq_w "sq_w --variant tied" "sq_w --variant fp --algorithm rtn" "dense --algorithm rtn" "sq_a_static --smooth 0.5" "sq_a_dynamic --algorithm rtn" sp24 mxplus "sq_b --codes split --bank 16"; do
+  case $f in *smooth* | *codes* | dense* | "sq_w --alg"*) ;; *" "* | sp24 | sq_w) daily "$f: layers of a file" || continue ;; esac
   sq quantize --format $f -o f.st
   sq cosim --layers $ONE --format $f --json
   sed 's/"provenance".*//' "$W.out" >"$W/encoded"

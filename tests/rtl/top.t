@@ -54,6 +54,7 @@ for format in sq_w "sp24 --prune magnitude --algorithm rtn" sq_a_static "sq_a_dy
 done
 M=$W/one.yaml # exact sums: a product that binary32 does not give
 sed 's/rows: 2/rows: 1/; s/cols: 4/cols: 2/; s/output: .*/output: 1 KiB/' "$ROOT/sim/machines/chip.yaml" >"$M"
+daily "exact and aligned sums on 2x4 PEs" && M=$ROOT/sim/machines/chip.yaml
 sed 's/^core:.*/&\n  sum: exact/' "$M" >"$W/exact.yaml"
 sed 's/^core:.*/&\n  sum: exact\n  cut: 2\n  carry: 16/' "$M" >"$W/saved.yaml"
 sq cosim --block top --layers --machine exact.yaml --format nvint4 --algorithm rtn --layer '*.0.self_attn.k_proj' --json

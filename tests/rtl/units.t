@@ -54,18 +54,20 @@ refuse "did you mean split_a" cosim --block array --point splita
 refuse "only the points" cosim --block spqr_dec --bank 16
 
 # Sizes of one's own: Rows * Cols that the lanes of the stage do not divide, exact sums of another bank.
+BANK=32 ROWS=2 COLS=3
+daily "larger sizes of one's own" && BANK=64 ROWS=3 COLS=5
 while read -r block more; do
   sq cosim --block "$block" $more --cases 16 --seed "$SEED" --json
   ok "$block $more" clean 100
   ok "is that point" [ "$(grep -c '"point":"custom"' "$W.out")" = 1 ]
-done <<'END'
+done <<END
 core_out --rows 3 --cols 5 --bank 16 --low-lanes 5 --parameter Depth=3
 array_scaled --point split_a_fixed --rows 1 --cols 3 --bank 32
 array_scaled --point razer_two --rows 2 --cols 3
-topk --bank 32 --high-per-bank 3 --parameter MagW=5
-engine_array --point split --rows 2 --cols 3 --bank 16 --sparsity 0.5
+topk --bank $BANK --high-per-bank 3 --parameter MagW=5
+engine_array --point split --rows $ROWS --cols $COLS --bank 16 --sparsity 0.5
 END
-ok "the parameters are those that were asked for" out_has '"Rows":2,"Cols":3,"Banks":2,"BankLen":16,"HighPerBank":8'
+ok "the parameters are those that were asked for" out_has "\"Rows\":$ROWS,\"Cols\":$COLS,\"Banks\":2,\"BankLen\":16,\"HighPerBank\":8"
 refuse "rows = 65, need 1..64" cosim --block engine_array --rows 65
 refuse "BankLen = 12, need one of 4, 8, 16, 32, 64, 128" cosim --block core_out --bank 12
 refuse "HighPerBank = 8, need less than BankLen = 8" cosim --block array --point split_a --bank 8 --high-per-bank 8

@@ -336,7 +336,8 @@ void sq_spoil_attend(uint32_t word[SQ_DESC_WORDS], uint32_t number, const unsign
     const unsigned part = (i - REGION) % SQ_TA_PARTS;
     (void)sq_ta_decode(word, nbytes, attend, &l);
     l.addr[part] = SQ_ADDR_END - (sq_ta_region_beats(&l, part, nbytes, attend) - 1) * nbytes;
-    if (i >= REGION + SQ_TA_PARTS || l.addr[part] == SQ_ADDR_END) // no address of one beat is beyond
+    if (i >= REGION + SQ_TA_PARTS ||
+        l.addr[part] == SQ_ADDR_END) // no address of one beat is beyond
         l.addr[part] = nbytes / 2;
     sq_ta_encode(&l, word);
 }

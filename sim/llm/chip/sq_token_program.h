@@ -36,8 +36,8 @@ unsigned sq_token_attend(const struct sq_model_config *c, bool is_int8);
 
 struct sq_token_program {
     uint64_t base;
-    int32_t *
-        word; // [n_words], from base on: header, ring, patches, all else (without values nothing else is there)
+    // [n_words], from base on: header, ring, patches, all else; a program without values has no memory for the rest.
+    int32_t *word;
     size_t n_words;
     unsigned value[SQ_POINT_VALUES]; // of the chip
     struct sq_env_choice memory;

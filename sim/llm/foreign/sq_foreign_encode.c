@@ -44,20 +44,17 @@ static enum sq_status has_lowest(const struct sq_foreign_layer *l, bool *is_ther
     return SQ_OK;
 }
 
-// Why zero points stand in the way of integers, or NULL: blocks of a description are of 8 to 256 columns, their scales are
-// floats that are not negative, and its activations are its own.
+// Why no description holds integers with zero points, or NULL: its blocks are of 8 to 256 columns, and its activations are
+// encoded as its weights are.
 static const char *why_no_zero(const struct sq_foreign_layer *l)
 {
     if (l->group < 8 || l->group > 256 || (l->group & (l->group - 1)) || l->k % l->group)
-        return "it has zero points, and of no groups of 8, 16, .. 256 columns";
+        return "it has zero points, of groups of other than 8, 16, .. 256 columns";
     if (l->has_row_scale || l->scale_rows > 1 || l->has_global || !l->scale)
         return "it has zero points, and scales of rows";
-    if (l->act != SQ_ADOPTED_ACT_NONE)
-        return "it has zero points, and activations are encoded otherwise";
-    for (size_t i = 0; i < n_scales(l); i++)
-        if (!(sq_foreign_number(l->scale, l->scale_at + i) >= 0))
-            return "it has zero points, and a scale is negative";
-    return NULL;
+    return l->act == SQ_ADOPTED_ACT_NONE
+               ? NULL
+               : "it has zero points, and activations are encoded otherwise";
 }
 
 // The kind of layer, or why it is none (a phrase).
@@ -101,7 +98,7 @@ static enum sq_status kind_of(const struct sq_foreign_layer *l, struct sq_adopte
                       : scale == SQ_U8 || scale == SQ_F8_E8M0 ? SQ_ADOPTED_E8M0
                                                               : SQ_ADOPTED_BINARY32,
         .has_zero = l->zero != NULL,
-        .scale_dtype = scale,
+        .scale_dtype = scale == SQ_F16 || scale == SQ_BF16 ? scale : SQ_F32,
         .has_global = l->has_global,
         .act = l->act,
         .act_bits = l->act_bits,

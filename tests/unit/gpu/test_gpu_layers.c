@@ -98,11 +98,12 @@ static void test_lies(void **state)
 
 static const char machine[] =
     "{name: g, device: G, calibration: '', sms: 132, clock: 1.83 GHz, watts: 700, dram: {peak: 5 "
-    "TB/s, bandwidth: 4 TB/s, source: measured}, kinds: [{dtype: BF16, sparsity: dense, macs: "
-    "2048, sustained: 0.8, launch: 2 us, source: measured}, {dtype: FP8, sparsity: dense, macs: "
-    "4096, sustained: 0.8, launch: 2 us, source: measured}, {dtype: NVFP4, sparsity: dense, macs: "
-    "8192, sustained: 0.8, launch: 2 us, source: measured}, {dtype: W4A16, sparsity: dense, macs: "
-    "2048, sustained: 0.8, launch: 2 us, source: measured}]}\n";
+    "TB/s, bandwidth: 4 TB/s, source: measured}, kinds: ["
+    "{dtype: BF16, sparsity: dense, macs: 2048, sustained: 0.8, launch: 2 us, source: measured}, "
+    "{dtype: FP8, sparsity: dense, macs: 4096, sustained: 0.8, launch: 2 us, source: measured}, "
+    "{dtype: NVFP4, sparsity: dense, macs: 8192, sustained: 0.8, launch: 2 us, source: measured}, "
+    "{dtype: W4A16, sparsity: dense, macs: 2048, sustained: 0.8, launch: 2 us, source: "
+    "measured}]}\n";
 
 static struct sq_gpu_time time_of(const struct sq_gpu *gpu, const struct sq_gpu_gemm *g)
 {
