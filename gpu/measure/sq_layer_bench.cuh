@@ -19,7 +19,7 @@ struct SqBench {
     SqArena arena;
     cudaStream_t stream;
     struct sq_record_run run;
-    int cc_major, cc_minor, n_sms;
+    int cc_major, n_sms;
     uint64_t seed;
     void *workspace; // of cuBLASLt
     size_t workspace_nbytes;

@@ -455,7 +455,6 @@ enum sq_status open_bench(SqBench *b, const cudaDeviceProp &p, struct sq_error *
 {
     size_t free_nbytes = 0, total = 0;
     b->cc_major = p.major;
-    b->cc_minor = p.minor;
     b->n_sms = p.multiProcessorCount;
     b->seed = kSeed;
     b->workspace_nbytes = 64u << 20;

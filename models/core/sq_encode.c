@@ -68,28 +68,6 @@ static enum sq_status check_finite(const struct row *r, size_t row, struct sq_er
     return SQ_OK;
 }
 
-// A foreign mask holds k ones per bank, on padding only where no real element is left (A.8).
-static enum sq_status check_mask(const struct row *r, const uint8_t *mask, size_t row,
-                                 struct sq_error *err)
-{
-    for (size_t first = 0; first < r->k; first += r->f->bank) {
-        unsigned count = 0, real_low = 0, padding_high = 0;
-        for (size_t i = first; i < first + r->f->bank; i++) {
-            count += mask[i] != 0;
-            real_low += i < r->k_orig && !mask[i];
-            padding_high += i >= r->k_orig && mask[i];
-        }
-        if (count != r->f->high_per_bank)
-            return SQ_FAIL(err, SQ_ERR_MASK_COUNT, "row %zu bank %zu: %u elements masked, need %u",
-                           row, first / r->f->bank, count, r->f->high_per_bank);
-        if (padding_high && real_low)
-            return SQ_FAIL(err, SQ_ERR_ARG,
-                           "row %zu bank %zu: %u padding elements masked, %u real ones are not",
-                           row, first / r->f->bank, padding_high, real_low);
-    }
-    return SQ_OK;
-}
-
 // The masks of n elements, whole banks, by magnitude. Padding scores 0 and lies after every real
 // element, so the lowest index of equal scores is a real one while there is one.
 enum { CHUNK = 16 * SQ_BANK_MAX }; // a multiple of every bank
@@ -123,16 +101,6 @@ static void put_scales(const struct row *r, size_t g)
     r->s_hi[g] = sq_scale_from_amax(amax_hi, r->f->high_bits);
 }
 
-static enum sq_status check_scales(const struct row *r, size_t row, struct sq_error *err)
-{
-    for (size_t g = 0; g < sq_n_groups(r->f, r->k); g++)
-        if (!sq_scale_is_valid(r->s_lo[g]) || !sq_scale_is_valid(r->s_hi[g]))
-            return SQ_FAIL(err, SQ_ERR_SCALE,
-                           "row %zu group %zu: s_lo = %g, s_hi = %g, need finite and > 0", row, g,
-                           (double)r->s_lo[g], (double)r->s_hi[g]);
-    return SQ_OK;
-}
-
 // All codes of a row whose mask and scales are in place.
 static void put_codes(const struct row *r)
 {
@@ -160,25 +128,6 @@ static void put_all_scales(const struct row *r)
 {
     for (size_t g = 0; g < sq_n_groups(r->f, r->k); g++)
         put_scales(r, g);
-}
-
-enum sq_status sq_encode_row(const float *w, const uint8_t *mask, bool keep_scales,
-                             struct sq_matrix *m, size_t row, struct sq_error *err)
-{
-    SQ_TRY(check_shape(m, err));
-    if (row >= m->n)
-        return SQ_FAIL(err, SQ_ERR_ARG, "row = %zu, need < N = %zu", row, m->n);
-    const struct row r = row_of(w, m, row);
-    SQ_TRY(check_finite(&r, row, err));
-    SQ_TRY(check_mask(&r, mask, row, err));
-    if (keep_scales)
-        SQ_TRY(check_scales(&r, row, err));
-    clear(&r);
-    put_mask(&r, 0, mask, r.k);
-    if (!keep_scales)
-        put_all_scales(&r);
-    put_codes(&r);
-    return SQ_OK;
 }
 
 enum sq_status sq_encode_rtn(const float *w, struct sq_matrix *m, struct sq_error *err)

@@ -137,15 +137,6 @@ size_t sq_hi_row_codes(const struct sq_format *f, size_t k)
     return k / f->bank * f->high_per_bank;
 }
 
-double sq_stored_bits_per_weight(const struct sq_matrix *m)
-{
-    const struct sq_format *f = &m->format;
-    const double row_nbytes = (double)sq_lo_row_nbytes(f, m->k) +
-                              (double)sq_hi_row_nbytes(f, m->k) +
-                              2.0 * (double)sizeof(float) * (double)sq_n_groups(f, m->k);
-    return 8.0 * row_nbytes / (double)m->k_orig;
-}
-
 // ---- reading a row --------------------------------------------------------------------------
 
 static const uint8_t *lo_row(const struct sq_matrix *m, size_t row)

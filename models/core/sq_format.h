@@ -75,20 +75,11 @@ size_t sq_lo_row_nbytes(const struct sq_format *f, size_t k);
 size_t sq_hi_row_nbytes(const struct sq_format *f, size_t k);
 size_t sq_hi_row_codes(const struct sq_format *f, size_t k);
 
-// Stored bits per original weight, scales included: 8 * bytes of all four streams / (n * k_orig).
-double sq_stored_bits_per_weight(const struct sq_matrix *m);
-
 // Round to nearest with importance = magnitude (SPEC A.6, B.3 reading C3): w[n][k_orig] row-major
 // into the buffers of *m, whose format, n, k, k_orig and pointers the caller has set. Padding is
 // never chosen as high while a real element of the bank is left (A.8). Refuses non-finite input
 // and shapes that A.8 forbids; on failure the buffers hold nothing of use.
 enum sq_status sq_encode_rtn(const float *w, struct sq_matrix *m, struct sq_error *err);
-
-// One row, w[k_orig], with a given mask[k] (nonzero = high, exactly k ones per bank, on padding
-// only where no real element of the bank is left): the scales from the elements, or the scales
-// already in *m where `keep_scales`. The piece that calibrated algorithms reuse.
-enum sq_status sq_encode_row(const float *w, const uint8_t *mask, bool keep_scales,
-                             struct sq_matrix *m, size_t row, struct sq_error *err);
 
 // Every check of SPEC A.8 on stored data. `lo_nbytes`, `hi_nbytes`, `n_scales` are the lengths the
 // container declares for the whole matrix; nothing outside them is read.

@@ -282,11 +282,3 @@ void sq_gqsa_row(const void *from, size_t row, int16_t *plane, size_t stride, fl
         s_lo[g] = s_hi[g] = sq_gqsa_scale(m, e);
     }
 }
-
-double sq_gqsa_stored_bits_per_weight(const struct sq_gqsa *m)
-{
-    const unsigned bits = sq_gqsa_bits(m);
-    const double per_group = (double)bits * m->group + 16 + (bits < 16 ? 16 + bits : 0);
-    return ((double)m->nnz * per_group + 32 * ((double)m->n + 1)) /
-           ((double)m->n * (double)m->k_orig);
-}

@@ -96,6 +96,3 @@ struct sq_codes;
 struct sq_codes sq_gqsa_codes(const struct sq_gqsa *m);
 void sq_gqsa_row(const void *from, size_t row, int16_t *plane, size_t stride, float *s_lo,
                  float *s_hi);
-
-// Codes, indices, scales, zeros, offsets over n * k_orig weights (F.6).
-double sq_gqsa_stored_bits_per_weight(const struct sq_gqsa *m);

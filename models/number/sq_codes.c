@@ -71,27 +71,6 @@ enum sq_status sq_codes_pack(const struct sq_codes *c, struct sq_matrix *m, stru
     return sq_matrix_validate(m, c->n * lo_nbytes, c->n * hi_nbytes, n_scales, err);
 }
 
-enum sq_status sq_codes_unpack(const struct sq_matrix *m, struct sq_codes *c, struct sq_error *err)
-{
-    const struct sq_format *f = &m->format;
-    SQ_TRY(check_same(c, m, err));
-    memcpy(c->s_lo, m->s_lo, c->n * n_groups(c) * sizeof(float));
-    memcpy(c->s_hi, m->s_hi, c->n * n_groups(c) * sizeof(float));
-    for (size_t row = 0; row < c->n; row++) {
-        const uint8_t *lo = m->lo + row * sq_lo_row_nbytes(f, m->k);
-        const uint8_t *hi = m->hi + row * sq_hi_row_nbytes(f, m->k);
-        size_t n_high = 0;
-        for (size_t i = 0; i < c->k; i++) {
-            const int low = sq_bits_get(lo, i, f->low_bits);
-            const bool is_high = low == sq_mask_code(f->low_bits);
-            c->is_high[row * c->k + i] = is_high;
-            c->code[row * c->k + i] =
-                (int16_t)(is_high ? sq_bits_get(hi, n_high++, f->high_bits) : low);
-        }
-    }
-    return SQ_OK;
-}
-
 void sq_codes_decode_row(const struct sq_codes *c, size_t row, float *out)
 {
     const uint8_t *is_high = c->is_high ? c->is_high + row * c->k : NULL;

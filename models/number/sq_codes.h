@@ -4,7 +4,7 @@
 //
 // struct sq_matrix (sq_format.h) is the packed SQ-format of weights; struct sq_codes is what the
 // offline algorithms write and what the datapaths of all other formats read. Both hold the same
-// numbers: sq_codes_pack and sq_codes_unpack convert.
+// numbers: sq_codes_pack converts.
 //
 // Nothing here allocates: the caller owns the buffers.
 #pragma once
@@ -27,10 +27,9 @@ struct sq_codes {
 
 // ---- conversions ----------------------------------------------------------------------------
 
-// Codes of grid `own` or `tied` <-> the packed SQ-format; shapes and format must agree
+// Codes of grid `own` or `tied` to the packed SQ-format; shapes and format must agree
 // (SQ_ERR_SHAPE, SQ_ERR_UNSUPPORTED). Packing validates what it made (SPEC A.8).
 enum sq_status sq_codes_pack(const struct sq_codes *c, struct sq_matrix *m, struct sq_error *err);
-enum sq_status sq_codes_unpack(const struct sq_matrix *m, struct sq_codes *c, struct sq_error *err);
 
 // One row as values, k_orig floats.
 void sq_codes_decode_row(const struct sq_codes *c, size_t row, float *out);

@@ -42,14 +42,6 @@ bool sq_codes_has_high_scale(const struct sq_grid *g)
     return g->kind == SQ_GRID_OWN || g->kind == SQ_GRID_FP;
 }
 
-double sq_codes_stored_nbits(const struct sq_codes *c)
-{
-    size_t nbytes = c->k / c->group * (sq_codes_has_high_scale(&c->grid) ? 8 : 4);
-    for (enum sq_codes_stream s = 0; s < SQ_CODES_STREAMS; s++)
-        nbytes += sq_codes_row_nbytes(c, s);
-    return 8 * (double)nbytes * (double)c->n;
-}
-
 // The code at a high place of the low stream, of a grid that marks it there.
 static int mark(const struct sq_grid *g)
 {

@@ -18,7 +18,6 @@ enum sq_codes_stream { SQ_CODES_LOW, SQ_CODES_HIGH, SQ_CODES_MASK, SQ_CODES_STRE
 // Bytes of a row of c->k columns; 0 where the grid has no such stream.
 size_t sq_codes_row_nbytes(const struct sq_codes *c, enum sq_codes_stream s);
 bool sq_codes_has_high_scale(const struct sq_grid *g);
-double sq_codes_stored_nbits(const struct sq_codes *c); // streams and scales
 
 void sq_codes_pack_row(const struct sq_codes *c, size_t row, enum sq_codes_stream s, uint8_t *out);
 // Codes and marks of a row; in[s] NULL where there is no such stream. Refuses what no encoder

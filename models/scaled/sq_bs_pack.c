@@ -40,22 +40,6 @@ double sq_bs_bits(const struct sq_bs_format *f)
     return bits / f->block;
 }
 
-double sq_bs_stored_nbits(const struct sq_bs *c)
-{
-    const struct sq_bs_format *f = &c->f;
-    const double n = (double)c->n;
-    double bits = 0;
-    for (enum sq_bs_stream s = 0; s < SQ_BS_STREAMS; s++)
-        bits += 8 * n * (double)sq_bs_row_nbytes(f, c->k, s);
-    for (unsigned p = 0; p < SQ_BS_PARTS; p++) {
-        if (sq_bs_has_scale(f, p))
-            bits += 8 * n * (double)(c->k / f->block) * sq_bs_scale_nbytes(f);
-        if (sq_bs_has_global(f, p))
-            bits += 32 * (sq_bs_has_scale(f, p) ? 1 : n);
-    }
-    return bits;
-}
-
 // ---- sub-blocks -----------------------------------------------------------------------------
 
 // The next field of the sub bits of a block: `width` bits from bit `shift` of the bytes of `n` leaves from

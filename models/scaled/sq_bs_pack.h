@@ -19,9 +19,6 @@ enum sq_bs_stream { SQ_BS_CODES, SQ_BS_HIGH, SQ_BS_MASK, SQ_BS_INDEX, SQ_BS_SUB,
 unsigned sq_bs_stream_bits(const struct sq_bs_format *f, enum sq_bs_stream s);
 // Bytes of a row of k columns; 0 where the format has no such stream.
 size_t sq_bs_row_nbytes(const struct sq_bs_format *f, size_t k, enum sq_bs_stream s);
-// Stored bits of the whole operand: streams, scales of blocks, globals (binary32; one, of high
-// elements without a scale of their block one a row).
-double sq_bs_stored_nbits(const struct sq_bs *c);
 
 void sq_bs_pack_row(const struct sq_bs *c, size_t row, enum sq_bs_stream s, uint8_t *out);
 // Codes, marks and places of a row whose scales are in *c already; in[s] NULL where there is no

@@ -80,18 +80,6 @@ enum sq_status sq_sp24_pack_row(struct sq_sp24 *m, size_t row, const int8_t *cod
     return SQ_OK;
 }
 
-void sq_sp24_unpack_row(const struct sq_sp24 *m, size_t row, int8_t *codes)
-{
-    const int8_t *value = values_of(m, row);
-    memset(codes, 0, m->k);
-    for (size_t g = 0; g < m->k / 4; g++) {
-        unsigned i0 = 0, i1 = 1;
-        sq_meta24_decode(nibble_of(m, row, g), &i0, &i1);
-        codes[4 * g + i0] = value[2 * g];
-        codes[4 * g + i1] = value[2 * g + 1];
-    }
-}
-
 // Stored value i of a row, without its scale.
 static float stored(const struct sq_sp24 *m, size_t row, size_t i)
 {
@@ -152,18 +140,6 @@ enum sq_status sq_sp24_validate(const struct sq_sp24 *m, size_t n_values, size_t
             return SQ_FAIL(err, SQ_ERR_SCALE, "scale[%zu] = %g, need finite and > 0", i,
                            (double)m->scale[i]);
     return SQ_OK;
-}
-
-int32_t sq_sp24_dot(const struct sq_sp24 *m, size_t row, const int8_t *act)
-{
-    const int8_t *value = values_of(m, row);
-    int32_t sum = 0;
-    for (size_t g = 0; g < m->k / 4; g++) {
-        int8_t taken[2];
-        sq_meta24_select(nibble_of(m, row, g), act + 4 * g, taken);
-        sum += value[2 * g] * taken[0] + value[2 * g + 1] * taken[1];
-    }
-    return sum;
 }
 
 // Columns [j, j + TILE) of a row, dense.
@@ -268,11 +244,4 @@ void sq_sp24_row(const void *from, size_t row, int16_t *plane, size_t stride, fl
     }
     for (size_t g = 0; g < groups; g++)
         s_lo[g] = s_hi[g] = m->scale[row * groups + g];
-}
-
-double sq_sp24_stored_bits_per_weight(const struct sq_sp24 *m)
-{
-    const double weights = (double)m->n * (double)m->k_orig;
-    return (double)m->n *
-           ((double)m->k * (sq_sp24_bits(m) / 2. + 1) + 32 * (double)sq_sp24_groups(m)) / weights;
 }

@@ -39,8 +39,7 @@ enum sq_status sq_sp24_check_shape(const struct sq_sp24 *m, struct sq_error *err
 enum sq_status sq_sp24_pack_row(struct sq_sp24 *m, size_t row, const int8_t *codes,
                                 struct sq_error *err);
 
-// The dense codes of a row, codes[m->k]; and its values, out[k_orig].
-void sq_sp24_unpack_row(const struct sq_sp24 *m, size_t row, int8_t *codes);
+// The values of a row, out[k_orig].
 void sq_sp24_decode_row(const struct sq_sp24 *m, size_t row, float *out);
 
 // Everything a product relies on: shape; numbers of values, bytes of metadata and scales
@@ -48,9 +47,6 @@ void sq_sp24_decode_row(const struct sq_sp24 *m, size_t row, float *out);
 // (SQ_ERR_PADDING); scales finite and positive (SQ_ERR_SCALE). The sentence names row and columns.
 enum sq_status sq_sp24_validate(const struct sq_sp24 *m, size_t n_values, size_t meta_nbytes,
                                 size_t n_scales, struct sq_error *err);
-
-// Integer of one row and one token: sum of value * act[4g + index], exact for K up to 2^17.
-int32_t sq_sp24_dot(const struct sq_sp24 *m, size_t row, const int8_t *act);
 
 // y[t][n] = (sum over groups of (float)P * scale) * s_a[t] for act[n_tokens][k]; a result below the
 // smallest number is +0 (SPEC 0.2). p, where not NULL, receives P[t][n][groups]. Values of 4..8 bits.
@@ -67,6 +63,3 @@ struct sq_codes;
 struct sq_codes sq_sp24_codes(const struct sq_sp24 *m);
 void sq_sp24_row(const void *from, size_t row, int16_t *plane, size_t stride, float *s_lo,
                  float *s_hi);
-
-// Values, metadata and FP32 scales, over the n * k_orig weights of the model.
-double sq_sp24_stored_bits_per_weight(const struct sq_sp24 *m);

@@ -150,32 +150,6 @@ enum sq_status sq_spqr_validate(const struct sq_spqr *m, size_t n_words, size_t 
     return sq_spqr_csr_validate(&m->outliers, n_offsets, n_entries, m->k, err);
 }
 
-static double per_weight(const struct sq_spqr *m, double bits)
-{
-    return bits / ((double)m->n * (double)m->k);
-}
-
-double sq_spqr_dense_bits(const struct sq_spqr *m)
-{
-    return per_weight(m, 64.0 * (double)sq_spqr_n_words(m->n, m->k));
-}
-
-double sq_spqr_csr_bits(const struct sq_spqr *m)
-{
-    return per_weight(m, 32.0 * (double)(m->outliers.nnz + m->n + 1));
-}
-
-double sq_spqr_ptcsr_bits(const struct sq_spqr *m)
-{
-    const size_t n_blocks = sq_spqr_padded(m->n) / T;
-    return per_weight(m, 32.0 * (double)(sq_spqr_ptcsr_words(&m->outliers) + n_blocks + 1));
-}
-
-double sq_spqr_perm_bits(const struct sq_spqr *m)
-{
-    return m->in_perm ? per_weight(m, 16.0 * (double)m->k) : 0;
-}
-
 void sq_spqr_decode_dense(const struct sq_spqr *m, float *plane)
 {
     const size_t n_words = sq_spqr_n_words(m->n, m->k);

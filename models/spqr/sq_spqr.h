@@ -69,12 +69,6 @@ size_t sq_spqr_n_words(size_t n, size_t k); // padded n * padded k / 16
 enum sq_status sq_spqr_validate(const struct sq_spqr *m, size_t n_words, size_t n_offsets,
                                 size_t n_entries, uint8_t *seen, struct sq_error *err);
 
-// Bits per weight of the model, padding counted (SPEC H.6): words, outliers as CSR, permutation.
-double sq_spqr_dense_bits(const struct sq_spqr *m);
-double sq_spqr_csr_bits(const struct sq_spqr *m);
-double sq_spqr_ptcsr_bits(const struct sq_spqr *m);
-double sq_spqr_perm_bits(const struct sq_spqr *m);
-
 // Dense part of a validated matrix: plane[padded n / 16][padded k][16 rows].
 void sq_spqr_decode_dense(const struct sq_spqr *m, float *plane);
 

@@ -23,11 +23,6 @@ size_t sq_spqt_address(size_t k, size_t block_row, size_t col)
     return SQ_Q4K_NBYTES * (block_row * k + col);
 }
 
-double sq_spqt_stored_bits(size_t n, size_t k)
-{
-    return 8.0 * SQ_Q4K_NBYTES * (double)sq_spqt_n_blocks(n, k) / ((double)n * (double)k);
-}
-
 static enum sq_status check_shape(size_t n, size_t k, struct sq_error *err)
 {
     if (n == 0 || k == 0 || n > UINT32_MAX || k > UINT32_MAX)

@@ -32,9 +32,6 @@ size_t sq_spqt_n_rows(size_t n);                                // superblock ro
 size_t sq_spqt_n_blocks(size_t n, size_t k);                    // ceil(n / 256) * k
 size_t sq_spqt_address(size_t k, size_t block_row, size_t col); // byte offset (SPEC G.4)
 
-// Bits per weight of the model, padded rows counted: 4.5 where 256 divides n.
-double sq_spqt_stored_bits(size_t n, size_t k);
-
 // w[n][k] row-major. SQ_ERR_SHAPE for n or k = 0; errors of sq_q4k_encode name rows and column.
 enum sq_status sq_spqt_encode(const float *w, struct sq_spqt *m, struct sq_error *err);
 

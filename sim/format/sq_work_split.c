@@ -28,42 +28,16 @@ static size_t least_loaded(const uint64_t *load, size_t workers)
     return at;
 }
 
-// Tiles in order, each to one worker. Every row with work has one sum.
+// Tiles in order, each to one worker.
 static void slice(const uint32_t *nnz, size_t n_rows, size_t workers, size_t tile_rows,
-                  bool is_dynamic, struct sq_work_split *s, uint64_t *load)
+                  bool is_dynamic, uint64_t *load)
 {
     for (size_t row = 0, tile = 0; row < n_rows; tile++) {
         uint64_t work = 0;
         const size_t end = n_rows - row < tile_rows ? n_rows : row + tile_rows;
-        for (; row < end; row++) {
+        for (; row < end; row++)
             work += nnz[row];
-            s->partials += nnz[row] > 0;
-        }
         load[is_dynamic ? least_loaded(load, workers) : tile % workers] += work;
-    }
-    s->max_partials = s->partials > 0;
-}
-
-static void stream(const uint32_t *nnz, size_t n_rows, size_t workers, struct sq_work_split *s,
-                   uint64_t *load)
-{
-    uint64_t begin = 0;
-    size_t p = 0; // the worker of group `begin`
-    for (size_t i = 0; i < workers; i++)
-        load[i] = begin_of(i + 1, s->total, workers) - begin_of(i, s->total, workers);
-    for (size_t row = 0; row < n_rows; row++) {
-        const uint64_t end = begin + nnz[row];
-        uint64_t sums = 0;
-        while (begin < end) {
-            while (begin_of(p + 1, s->total, workers) <= begin)
-                p++;
-            const uint64_t stop = begin_of(p + 1, s->total, workers);
-            begin = stop < end ? stop : end;
-            sums++;
-        }
-        s->partials += sums;
-        s->shared_rows += sums > 1;
-        s->max_partials = sums > s->max_partials ? sums : s->max_partials;
     }
 }
 
@@ -81,24 +55,17 @@ enum sq_status sq_work_split(enum sq_work_split_kind kind, const uint32_t *nnz, 
     for (size_t row = 0; row < n_rows; row++)
         s->total += nnz[row];
     s->ideal = (s->total + workers - 1) / workers;
-    if (kind == SQ_STREAM_K)
-        stream(nnz, n_rows, workers, s, of);
-    else
-        slice(nnz, n_rows, workers, tile_rows, kind == SQ_SLICE_K_DYNAMIC, s, of);
+    if (kind != SQ_STREAM_K)
+        slice(nnz, n_rows, workers, tile_rows, kind == SQ_SLICE_K_DYNAMIC, of);
     for (size_t i = 0; i < workers; i++) {
+        if (kind == SQ_STREAM_K)
+            of[i] = begin_of(i + 1, s->total, workers) - begin_of(i, s->total, workers);
         s->makespan = of[i] > s->makespan ? of[i] : s->makespan;
         if (load)
             load[i] = of[i];
     }
     free(of);
     return SQ_OK;
-}
-
-uint64_t sq_work_split_cycles(const struct sq_work_split *s, uint64_t group_cycles,
-                              uint64_t fix_cycles)
-{
-    const uint64_t fix = s->shared_rows > 0 ? sq_sat_mul(fix_cycles, s->max_partials) : 0;
-    return sq_sat_add(sq_sat_mul(s->makespan, group_cycles), fix);
 }
 
 uint64_t sq_work_split_columns(const uint32_t *idx, size_t n_idx, size_t k, size_t workers,

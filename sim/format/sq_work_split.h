@@ -20,12 +20,9 @@ const char *
 sq_work_split_name(enum sq_work_split_kind kind); // "slice_k", "slice_k_dynamic", "stream_k"
 
 struct sq_work_split {
-    uint64_t total;        // groups of the matrix: the sum of all loads
-    uint64_t makespan;     // the largest load
-    uint64_t ideal;        // ceil(total / workers)
-    uint64_t partials;     // sums that are written, one for every worker and row that meet
-    uint64_t shared_rows;  // rows of more than one worker
-    uint64_t max_partials; // of one row: F of SPEC F.8; 1 without sharing, 0 without work
+    uint64_t total;    // groups of the matrix: the sum of all loads
+    uint64_t makespan; // the largest load
+    uint64_t ideal;    // ceil(total / workers)
 };
 
 // nnz[n_rows]: kept groups of each row. workers >= 1, tile_rows >= 1 (ignored by Stream-K):
@@ -33,11 +30,6 @@ struct sq_work_split {
 enum sq_status sq_work_split(enum sq_work_split_kind kind, const uint32_t *nnz, size_t n_rows,
                              size_t workers, size_t tile_rows, struct sq_work_split *s,
                              uint64_t *load, struct sq_error *err);
-
-// Cycles: makespan * group_cycles + fix_cycles * F where rows are shared (SPEC F.8); SQ_COUNT_OVER
-// (sq_checked.h) where they do not fit.
-uint64_t sq_work_split_cycles(const struct sq_work_split *s, uint64_t group_cycles,
-                              uint64_t fix_cycles);
 
 // SpQt (SPEC G.7): columns of the busiest of `workers` >= 1 when n_idx ascending columns of k are
 // shared out, in equal shares or, is_static, by fixed slices of K.

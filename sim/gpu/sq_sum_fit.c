@@ -14,14 +14,6 @@
 
 enum { CODES_MAX = 65536, LENGTH_MAX = 4096, ROWS_MAX = 1000000, LINE_MAX_NBYTES = 1 << 17 };
 
-const struct sq_sum_type *sq_sum_type_named(const char *name)
-{
-    for (const struct sq_sum_type *t = sq_sum_types; t->name; t++)
-        if (strcmp(t->name, name) == 0)
-            return t;
-    return NULL;
-}
-
 // ---- texts -------------------------------------------------------------------------------------------
 
 static size_t digits_of(const struct sq_sum_type *t)

@@ -16,7 +16,6 @@ void sq_sum_operands_free(struct sq_sum_operands *o);
 // called, the word, what is needed; at most 65,536 codes, as many of b as of a.
 enum sq_status sq_sum_operands_read(const struct sq_sum_type *type, const char *a, const char *b,
                                     const char *c, struct sq_sum_operands *o, struct sq_error *err);
-const struct sq_sum_type *sq_sum_type_named(const char *name); // NULL: there is none
 
 // The bits of a sum as a binary32.
 uint32_t sq_sum_bits(const struct sq_sum_rule *r, const struct sq_sum_operands *o);

@@ -35,11 +35,6 @@ uint64_t sq_roof_dense_cycles(uint64_t m, uint64_t n, uint64_t k, uint64_t rate)
     return up(macs(m, n, k) / (double)rate);
 }
 
-uint64_t sq_roof_gather_mux2(unsigned bank, unsigned high_per_bank, unsigned act_bits)
-{
-    return (uint64_t)high_per_bank * (bank - 1) * act_bits;
-}
-
 double sq_roof_act_speedup(double s, double r)
 {
     return 1 / ((1 - s) + s / r);

@@ -17,9 +17,6 @@ uint64_t sq_roof_act_cycles(uint64_t m, uint64_t n, uint64_t k, uint64_t r_lo, u
 // M N K / rate.
 uint64_t sq_roof_dense_cycles(uint64_t m, uint64_t n, uint64_t k, uint64_t rate);
 
-// SPEC D.3: two-input multiplexers of one gather per token and column.
-uint64_t sq_roof_gather_mux2(unsigned bank, unsigned high_per_bank, unsigned act_bits);
-
 // SPEC D.4: time of static activation SQ over W4A8: (1-s) + s/r; the speedup is its inverse.
 // r = time W4A8 / time W4A4. Gather and quantisation, which also take time, are left out.
 double sq_roof_act_speedup(double s, double r);

@@ -207,7 +207,6 @@ enum sq_status sq_wires_place(const struct sq_synth *s, const struct sq_synth_bl
         result->min_period_ns = t.delay.period_ns;
         result->wires.length_um = t.sum.length_um;
         result->wires.farads = t.sum.farads;
-        result->wires.is_placed = true;
         result->wires.utilisation = t.p.area / (t.p.width * t.p.height);
         result->wires.seconds = now_s() - start;
         *p = t.p;

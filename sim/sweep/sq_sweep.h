@@ -212,7 +212,7 @@ struct sq_sweep_grid {
     uint32_t *point;
     uint32_t
         *last; // of `point`, as long as the grid: combinations that are not legal, from here down
-    size_t n_illegal, n_excluded, n_repeated; // dropped: see above
+    size_t n_illegal, n_excluded; // dropped: see above
 };
 
 // Everything is checked before any work: SQ_ERR_ARG, SQ_ERR_RANGE or SQ_ERR_IO with one sentence

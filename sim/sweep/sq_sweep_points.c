@@ -35,10 +35,8 @@ enum sq_status sq_sweep_collect_points(struct sq_sweep_grid *s, struct sq_error 
     s->last = s->point + (size_t)total - 1;
     for (uint32_t at = 0; at < (uint32_t)total; at++) {
         struct sq_sweep_point p;
-        if (!sq_sweep_point_at(s, at, &p)) {
-            s->n_repeated++;
+        if (!sq_sweep_point_at(s, at, &p))
             continue;
-        }
         const enum sq_status status = check_point(s, &p, total == 1 ? err : NULL);
         const bool is_legal = status == SQ_OK;
         if (total == 1)

@@ -155,7 +155,6 @@ enum sq_status sq_synth_add_source(struct sq_synth *s, const char *path, struct 
 
 // Delays with wires that were placed (sim/place): then these are those of the result.
 struct sq_synth_wires {
-    bool is_placed;
     double length_um;   // of all nets
     double utilisation; // area of the cells by that of the rows
     double farads;      // of the wires in delays, to the pins that they lead to not counted

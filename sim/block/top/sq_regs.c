@@ -210,7 +210,6 @@ const struct sq_reg sq_record[] = {
     COUNT(READ_BEATS, READ, "the same"),
     COUNT(WRITE_BEATS, WRITE, "of outputs; those of the record are not counted"),
 };
-const unsigned sq_n_record = LEN(sq_record);
 
 uint32_t sq_desc_named(unsigned word)
 {

@@ -140,7 +140,6 @@ extern const unsigned sq_n_regs;
 extern const struct sq_reg sq_desc[]; // offsets in a descriptor
 extern const unsigned sq_n_desc;
 extern const struct sq_reg sq_record[]; // offsets in a slot
-extern const unsigned sq_n_record;
 // The bits of a word of a descriptor that have a name; the others are 0.
 uint32_t sq_desc_named(unsigned word);
 uint32_t sq_desc_encode_named(unsigned word); // of kind encode

@@ -188,7 +188,7 @@ static void begin_ring(struct sq_ring_host *h)
                    UINT64_C(0x9e3779b97f4a7c15);
     (void)sq_rng_next(&h->rng);
     h->n_words = h->n_out = h->n_done = 0;
-    h->has_irq = h->may_irq = h->has_ended = h->was_aborted = h->has_rung_again = false;
+    h->has_irq = h->may_irq = h->was_aborted = h->has_rung_again = false;
     h->fault = SQ_AXI_GOOD;
     h->fault_in_record = h->has_end = false;
     if (h->choice.what == SQ_RING_GIVEN) {
@@ -301,7 +301,6 @@ static const char *write_record(struct sq_ring_host *h, uint64_t addr, const int
         y->record[y->n_record++] = (uint32_t)word[i];
     if (y->n_record < SQ_RECORD_WORDS)
         return NULL;
-    y->has_record = true;
     h->n_done++;
     const bool is_early = y->record[SQ_RECORD_STATUS] & EARLY;
     h->may_irq = h->may_irq || (y->wants_notice && !is_early) || h->n_done == h->n_rung ||

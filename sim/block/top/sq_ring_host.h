@@ -55,7 +55,7 @@ struct sq_ring_layer {
     uint32_t descriptor[SQ_DESC_WORDS];
     bool is_refused, wants_notice;
     uint32_t n_written;
-    bool has_wrong, has_record; // a word differed; the record was written
+    bool has_wrong; // a word differed
     uint32_t record[SQ_RECORD_WORDS], n_record;
 };
 
@@ -84,7 +84,7 @@ struct sq_ring_host {
     bool has_end;               // an image ends at 2^48
     uint32_t n, n_rung, n_done; // layers; up to the last doorbell; with a record
     bool is_single;             // by START
-    bool has_irq, may_irq, has_ended;
+    bool has_irq, may_irq;
     int32_t abort_at;                 // cycles after the doorbell
     bool was_aborted, has_rung_again; // the write was done; a doorbell right behind it
     uint32_t watchdog;

@@ -44,7 +44,6 @@ struct sq_tokenizer {
     bool is_nfc, ignores_merges;
     // SentencePiece: rank[id], lowest first, of each token by its score; NULL: byte-level
     uint32_t *rank;
-    size_t n_rank;
     bool is_space_first; // a space is put before the text and behind added tokens
     size_t n_tokens, n_merges;
     size_t n_added[2];         // before and after NFC

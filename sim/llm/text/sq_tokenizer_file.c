@@ -447,7 +447,6 @@ static enum sq_status rank_scores(struct reader *r, const struct sq_tokenizer_so
     const size_t n = s->scores->n;
     struct scored *order = malloc((n + 1) * sizeof *order);
     r->t->rank = calloc(n + 1, sizeof *r->t->rank);
-    r->t->n_rank = n;
     enum sq_status status = SQ_HAVE(order && r->t->rank, err, "%s", r->what);
     for (size_t i = 0; status == SQ_OK && i < n; i++) {
         memcpy(&order[i].score, s->scores->at + i * sizeof(float), sizeof(float));

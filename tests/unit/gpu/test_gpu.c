@@ -493,10 +493,6 @@ SQ_TEST(test_closed_forms)
         assert_int_equal(sq_roof_weight_cycles(2048, 4096, 4096, 4096, 1024, s[i]), weight[i]);
         assert_int_equal(sq_roof_act_cycles(2048, 4096, 4096, 4096, 1024, s[i]), act[i]);
     }
-    static const unsigned mux[][3] = {{4, 1, 24},     {16, 4, 480},  {32, 8, 1984},
-                                      {64, 16, 8064}, {64, 4, 2016}, {128, 8, 8128}};
-    for (unsigned i = 0; i < 6; i++)
-        assert_int_equal(sq_roof_gather_mux2(mux[i][0], mux[i][1], 8), mux[i][2]);
     for (unsigned i = 0; i < SQ_TABLE10_MODELS; i++)
         for (unsigned j = 0; j < 3; j++)
             assert_true(fabs(sq_table10_speedup(&sq_table10[i], j) -

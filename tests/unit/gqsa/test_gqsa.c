@@ -237,18 +237,6 @@ SQ_TEST(products)
     }
 }
 
-// F.6: 3.125 at G = 16 and half of the groups, and the offsets.
-SQ_TEST(stored_bits)
-{
-    const struct sq_gqsa m = {.n = 64, .k = 256, .k_orig = 256, .group = 16, .nnz = 64 * 16 / 2};
-    assert_true(sq_gqsa_stored_bits_per_weight(&m) == 3.125 + 32.0 * 65 / (64 * 256));
-    struct sq_gqsa wide = m;
-    wide.bits = 8; // 8 + (16 + 16 + 8) / 16, half of it; of 16 bits no scale
-    assert_true(sq_gqsa_stored_bits_per_weight(&wide) == 5.25 + 32.0 * 65 / (64 * 256));
-    wide.bits = 16;
-    assert_true(sq_gqsa_stored_bits_per_weight(&wide) == 8.5 + 32.0 * 65 / (64 * 256));
-}
-
 // The quantizer of 8 bits by F.2, written down once more.
 SQ_TEST(quantizer_of_8_bits)
 {

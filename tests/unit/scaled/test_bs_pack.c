@@ -163,11 +163,8 @@ SQ_TEST(bits)
     assert_int_equal(LEN(want), LEN(bs_formats));
     for (size_t i = 0; i < LEN(bs_formats); i++) {
         const struct sq_bs_format *f = &bs_formats[i];
-        struct sq_bs c = bs_alloc(f, 64, 4096);
-        const double stored = sq_bs_stored_nbits(&c) / (64 * 4096.0);
         if (sq_bs_bits(f) != want[i])
             fail_msg("format %zu: %g bits, want %g", i, sq_bs_bits(f), want[i]);
-        assert_true(stored >= want[i] && stored < want[i] + 0.01);
     }
 }
 

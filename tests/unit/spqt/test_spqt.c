@@ -251,8 +251,6 @@ SQ_TEST(storage)
 {
     assert_int_equal(sq_spqt_address(4096, 0, 5), 720);
     assert_int_equal(sq_spqt_address(4096, 3, 5), 144 * (3 * 4096 + 5));
-    assert_true(sq_spqt_stored_bits(4096, 11008) == 4.5);
-    assert_true(sq_spqt_stored_bits(64, 172) == 18); // three quarters are padding
     struct sq_rng r = {fixture_seed()};
     struct layer l = layer_new(&r, 172, 64);
     struct sq_error err;
