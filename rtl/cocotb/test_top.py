@@ -127,7 +127,7 @@ class Bench:
         self.dut, self.share, self.rng = dut, share, random.Random(f"{SEED} {seed}")
         cocotb.start_soon(Clock(dut.clk_i, 10, "ns").start())
         reset = {"reset": dut.rst_ni, "reset_active_level": False}
-        dut.rst_ni.value = 0
+        dut.rst_ni.value = dut.test_en_i.value = 0
         self.host = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk_i, **reset)
         self.ram = AxiRam(AxiBus.from_prefix(dut, "m_axi"), dut.clk_i, **reset, mem=bytearray(SIZE))
         write, read = self.ram.write_if, self.ram.read_if

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A reset that ends with an edge of the clock: rst_no falls with rst_ni at once, and rises behind the second edge of
-// clk_i after it. What it resets then sees the end of the reset in one and the same cycle.
+// clk_i after it. What it resets then sees the end of the reset in one and the same cycle. In a test (test_en_i) rst_no is
+// rst_ni, so that no flip-flop of a scan chain resets others.
 module sq_reset_sync (
   input  logic clk_i,
   input  logic rst_ni,
+  input  logic test_en_i,
   output logic rst_no
 );
 
@@ -16,6 +18,6 @@ module sq_reset_sync (
     if (!rst_ni) {last_q, first_q} <= 2'b00;
     else {last_q, first_q} <= {first_q, 1'b1};
   end
-  assign rst_no = last_q;
+  assign rst_no = test_en_i ? rst_ni : last_q;
 
 endmodule

@@ -62,6 +62,7 @@ module sq_top #(
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,
+  input  logic             test_en_i,  // test of a scan chain: all clocks run, all resets are rst_ni
   // registers, AXI4-Lite
   input  logic             s_axil_awvalid,
   output logic             s_axil_awready,
@@ -166,7 +167,7 @@ module sq_top #(
 
   // Behind the end of a reset three cycles pass in which the chip answers nothing.
   logic rst_n, awake_q, aw_ready, w_ready, ar_ready;
-  sq_reset_sync u_reset (.clk_i, .rst_ni, .rst_no(rst_n));
+  sq_reset_sync u_reset (.clk_i, .rst_ni, .test_en_i, .rst_no(rst_n));
   always_ff @(posedge clk_i or negedge rst_n) begin
     if (!rst_n) awake_q <= 1'b0;
     else awake_q <= 1'b1;
@@ -211,7 +212,8 @@ module sq_top #(
 
   // ---- ring ---------------------------------------------------------------------------------------
   // A layer that ends early leaves the core (all but registers, ring and DMA) as a reset does.
-  logic core_rst_n, drain, idle, want_notice;
+  logic core_rst_n, ring_rst_n, drain, idle, want_notice;
+  assign core_rst_n = test_en_i ? rst_ni : ring_rst_n;
   logic record_valid, record_word_valid, record_word_ready, to_dma_ready, word_ready, write_done;
   logic [sq_pkg::ADDR_W-1:0] layer_at, record_addr;
   logic [31:0] record_beats;
@@ -225,7 +227,7 @@ module sq_top #(
     .descriptor_o(layer_at), .layer_done_i(done), .layer_notice_i(want_notice),
     .dma_valid_o(record_valid), .dma_ready_i(to_dma_ready), .dma_addr_o(record_addr), .dma_beats_o(record_beats),
     .out_valid_o(record_word_valid), .out_ready_i(record_word_ready), .out_data_o(record_word),
-    .write_done_i(write_done), .drain_o(drain), .dma_idle_i(idle), .core_rst_no(core_rst_n)
+    .write_done_i(write_done), .drain_o(drain), .dma_idle_i(idle), .core_rst_no(ring_rst_n)
   );
 
   // ---- sequencer ----------------------------------------------------------------------------------
@@ -521,7 +523,7 @@ module sq_top #(
       tail_q <= has_work ? Tail : tail_q - 4'(tail_q != '0);
     end
   end
-  sq_clock_gate #(.Gate(Gate)) u_gate (.clk_i, .en_i(runs), .clk_o(engine_clk));
+  sq_clock_gate #(.Gate(Gate)) u_gate (.clk_i, .en_i(runs), .test_en_i, .clk_o(engine_clk));
 
   if (IsIndexed) begin : gen_kept
     sq_top_gqsa #(.Rows(Rows), .GroupLen(BankLen), .GroupW(ActAddrW)) u_engine (

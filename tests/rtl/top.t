@@ -37,6 +37,18 @@ mutant writes_of_another_cache rtl/top/sq_top.sv "s/= {2{4'b0011}}/= {4'b0011, 4
   ok "writes_of_another_cache: found" grep -q 'proof did fail' "$W.out"
 }
 
+# In a test of a scan chain the engine's clock runs, and all resets are the pin's.
+scan() { # RTL_DIR
+  yosys -q -p "read_verilog -sv -defer -I$1 $1/sq_pkg.sv $1/top/sq_regs_pkg.sv $1/top/sq_top.sv $1/flow/sq_reset_sync.sv $1/flow/sq_clock_gate.sv
+    hierarchy -top sq_top; proc; flatten; opt_clean; select -assert-count 1 w:u_gate.gen_gate.en_q
+    sat -ignore_unknown_cells -seq 2 -prove-skip 1 -set test_en_i 1 -verify $(printf -- '-prove %s ' rst_n\ rst_ni core_rst_n\ rst_ni u_gate.gen_gate.en_q\ 1)" >"$W.out" 2>&1
+}
+ok "test_en_i: the clock of the engine runs, resets are rst_ni" scan rtl
+mutant reset_of_the_core_in_a_test rtl/top/sq_top.sv "s/test_en_i ? rst_ni : ring_rst_n/ring_rst_n/" && {
+  scan "$W/reset_of_the_core_in_a_test/rtl"
+  ok "reset_of_the_core_in_a_test: found" grep -q 'proof did fail' "$W.out"
+}
+
 sq cosim --block top --layers --free-streams --format dense --weight-bits 8 --layer '*.0.mlp.gate_proj' --algorithm rtn --json
 ok "a layer on the chip, behind an ideal memory" clean 15000
 ok "512 x 256 channels, 8 tokens on 1 x 2 PEs: 32768 cycles of work in at most 33781" [ "$(number cycles)" -le 33781 ]

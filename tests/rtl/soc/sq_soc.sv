@@ -66,7 +66,7 @@ module sq_soc #(
   sq_top #(
     `include "params.svh"
   ) u_top (
-    .clk_i, .rst_ni,
+    .clk_i, .rst_ni, .test_en_i(1'b0),
     .s_axil_awvalid(awvalid_q), .s_axil_awready(awready), .s_axil_awaddr(addr[7:0]), .s_axil_awprot('0),
     .s_axil_wvalid(wvalid_q), .s_axil_wready(wready), .s_axil_wdata(wdata), .s_axil_wstrb(wstrb),
     .s_axil_bvalid(bvalid), .s_axil_bready(lite_q), .s_axil_bresp(),
