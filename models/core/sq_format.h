@@ -75,12 +75,6 @@ size_t sq_lo_row_nbytes(const struct sq_format *f, size_t k);
 size_t sq_hi_row_nbytes(const struct sq_format *f, size_t k);
 size_t sq_hi_row_codes(const struct sq_format *f, size_t k);
 
-// Round to nearest with importance = magnitude (SPEC A.6, B.3 reading C3): w[n][k_orig] row-major
-// into the buffers of *m, whose format, n, k, k_orig and pointers the caller has set. Padding is
-// never chosen as high while a real element of the bank is left (A.8). Refuses non-finite input
-// and shapes that A.8 forbids; on failure the buffers hold nothing of use.
-enum sq_status sq_encode_rtn(const float *w, struct sq_matrix *m, struct sq_error *err);
-
 // Every check of SPEC A.8 on stored data. `lo_nbytes`, `hi_nbytes`, `n_scales` are the lengths the
 // container declares for the whole matrix; nothing outside them is read.
 enum sq_status sq_matrix_validate(const struct sq_matrix *m, size_t lo_nbytes, size_t hi_nbytes,

@@ -484,10 +484,8 @@ static void mask_by_magnitude(struct sq_codes *c, size_t row, const float *x)
     sq_mask_row(x, c->k, c->k_orig, c->bank, c->high_per_bank, c->is_high + row * c->k);
 }
 
-enum sq_status sq_codes_encode_rtn(struct sq_codes *c, const float *w, float *score,
-                                   struct sq_error *err)
+enum sq_status sq_codes_encode_rtn(struct sq_codes *c, const float *w, struct sq_error *err)
 {
-    (void)score;
     for (size_t row = 0; row < c->n; row++) {
         const float *x = w + row * c->k_orig;
         SQ_TRY(check_finite("w", x, row, c->k_orig, err));

@@ -46,9 +46,8 @@ void sq_mask_row(const float *score, size_t k, size_t k_orig, unsigned bank, uns
                  uint8_t *is_high);
 
 // Weights with importance = magnitude (SPEC B.3, C3): masks, scales, codes of all rows.
-// SQ_ERR_NON_FINITE for NaN and infinity. `score` is scratch of k floats.
-enum sq_status sq_codes_encode_rtn(struct sq_codes *c, const float *w, float *score,
-                                   struct sq_error *err);
+// SQ_ERR_NON_FINITE for NaN and infinity.
+enum sq_status sq_codes_encode_rtn(struct sq_codes *c, const float *w, struct sq_error *err);
 
 // Weights of 8 bits in groups of 32 as ggml encodes Q8_0 (SPEC Q.10): codes by 127 / amax, the scale rounded to
 // binary16 afterwards. Where that is 0 the codes are, and the scale is 1. SQ_ERR_NON_FINITE also for a scale

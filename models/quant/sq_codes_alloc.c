@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks the shape of codes and allocates their buffers (sq_codes_alloc.h).
+// Checks the shape of codes, allocates their buffers, and packs them (sq_codes_alloc.h).
 #include "models/quant/sq_codes_alloc.h"
 
 #include <stdlib.h>
@@ -46,4 +46,38 @@ void sq_codes_free(struct sq_codes *c)
     free(c->s_lo);
     free(c->s_hi);
     *c = (struct sq_codes){0};
+}
+
+static enum sq_status check_matrix(const struct sq_matrix *m, struct sq_error *err)
+{
+    const struct sq_format *f = &m->format;
+    SQ_TRY(sq_format_check(f, err));
+    if (m->n == 0 || m->k_orig == 0)
+        return SQ_FAIL(err, SQ_ERR_SHAPE, "N = %zu, K = %zu, need both >= 1", m->n, m->k_orig);
+    if (m->k != sq_k_padded(f, m->k_orig))
+        return SQ_FAIL(err, SQ_ERR_SHAPE, "padded K = %zu, need %zu for K = %zu, bank %u, group %u",
+                       m->k, sq_k_padded(f, m->k_orig), m->k_orig, f->bank, f->group);
+    if (sq_group_len(f, m->k) > SQ_GROUP_LEN_MAX)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "scale group of %zu elements, need <= %u for an exact INT32 sum",
+                       sq_group_len(f, m->k), SQ_GROUP_LEN_MAX);
+    return SQ_OK;
+}
+
+enum sq_status sq_encode_rtn(const float *w, struct sq_matrix *m, struct sq_error *err)
+{
+    const struct sq_format *f = &m->format;
+    SQ_TRY(check_matrix(m, err));
+    struct sq_codes c = {.grid = {SQ_GRID_OWN, f->high_bits, f->low_bits},
+                         .n = m->n,
+                         .k = m->k,
+                         .k_orig = m->k_orig,
+                         .group = sq_group_len(f, m->k),
+                         .bank = f->bank,
+                         .high_per_bank = f->high_per_bank};
+    SQ_TRY(sq_codes_alloc(&c, err));
+    enum sq_status status = sq_codes_encode_rtn(&c, w, err);
+    SQ_THEN(status, sq_codes_pack(&c, m, err));
+    sq_codes_free(&c);
+    return status;
 }

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "models/quant/sq_codes_alloc.h"
+
 // Rows [begin, end) of m as a matrix of their own.
 static struct sq_matrix rows_of(const struct sq_matrix *m, size_t begin, size_t end)
 {

@@ -4,7 +4,7 @@
 
 #include "sim/format/file/sq_operand_file.h"
 
-// w[n][k_orig] -> *o, allocated for it (sq_operand_alloc), round to nearest (sq_encode_rtn). `jobs`
+// w[n][k_orig] -> *o, allocated for it (sq_operand_alloc), round to nearest (sq_encode_rtn, sq_codes_alloc.h). `jobs`
 // threads, >= 1; the bytes do not depend on it.
 enum sq_status sq_operand_encode(struct sq_operand *o, const float *w, unsigned jobs,
                                  struct sq_error *err);

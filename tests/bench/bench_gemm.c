@@ -5,6 +5,7 @@
 //
 //   bench_gemm [--quick] [M N K]
 #include "models/number/sq_gemm_kernels.h"
+#include "models/quant/sq_codes_alloc.h"
 #include "tests/bench/bench.h"
 
 static double best_seconds(enum sq_gemm_kernel kernel, const struct sq_matrix *w, const int8_t *act,

@@ -4,6 +4,7 @@
 #include "tests/fuzz/encoded.h"
 
 #include "models/core/sq_mac.h"
+#include "models/quant/sq_codes_alloc.h"
 #include "models/scaled/sq_element.h"
 #include "models/sq_rng.h"
 #include "sim/format/core/sq_grid_recipe.h"

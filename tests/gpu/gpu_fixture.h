@@ -16,6 +16,7 @@ extern "C" {
 #include "models/core/sq_format.h"
 #include "models/core/sq_mac.h"
 #include "models/number/sq_codes.h"
+#include "models/quant/sq_codes_alloc.h"
 #include "models/sq_rng.h"
 }
 #include "tests/test.h"

@@ -119,7 +119,7 @@ SQ_TEST(static_activations_against_golden)
     assert_int_equal(
         sq_codes_encode_act(&xc, x.data(), SQ_SELECT_STATIC, mask.data(), score.data(), nullptr),
         SQ_OK);
-    assert_int_equal(sq_codes_encode_rtn(&wc, w.data(), score.data(), nullptr), SQ_OK);
+    assert_int_equal(sq_codes_encode_rtn(&wc, w.data(), nullptr), SQ_OK);
     std::vector<float> y(m * n);
     std::vector<int32_t> p_lo(m * n), p_hi(m * n);
     struct sq_gemm_codes golden = {};

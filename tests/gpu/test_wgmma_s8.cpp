@@ -83,7 +83,7 @@ SQ_TEST(against_golden)
         const size_t m = 5, n = 6, k = 256;
         const unsigned w_bits = kind == SQ_IMMA_W8A8 ? 8 : 4;
         struct sq_rng r = {fixture_seed()};
-        std::vector<float> x(m * k), w(n * k), score(2 * k), s_w(n), s_x(m), unused(m > n ? m : n);
+        std::vector<float> x(m * k), w(n * k), s_w(n), s_x(m), unused(m > n ? m : n);
         std::vector<int16_t> x_code(m * k), w_code(n * k);
         for (float &v : x)
             v = random_value(&r);
@@ -103,8 +103,8 @@ SQ_TEST(against_golden)
                               nullptr,
                               s_w.data(),
                               unused.data()};
-        assert_int_equal(sq_codes_encode_rtn(&xc, x.data(), score.data(), nullptr), SQ_OK);
-        assert_int_equal(sq_codes_encode_rtn(&wc, w.data(), score.data(), nullptr), SQ_OK);
+        assert_int_equal(sq_codes_encode_rtn(&xc, x.data(), nullptr), SQ_OK);
+        assert_int_equal(sq_codes_encode_rtn(&wc, w.data(), nullptr), SQ_OK);
         std::vector<float> y(m * n);
         std::vector<int32_t> p(m * n), none(m * n);
         struct sq_gemm_codes golden = {};

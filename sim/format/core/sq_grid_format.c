@@ -188,11 +188,7 @@ static enum sq_status encode(struct sq_grid_layer *q, const struct sq_recipe *r,
         return sq_gptq_encode(&q->w, w, in->factor, &sq_grid_recipe(r)->gptq, NULL, err);
     if (sq_grid_recipe(r)->is_like_ggml)
         return sq_codes_encode_q8_0(&q->w, w, err);
-    float *score = malloc(q->w.k * sizeof *score);
-    SQ_NEED_LAYER(score, err, q->w.n, q->w.k);
-    const enum sq_status status = sq_codes_encode_rtn(&q->w, w, score, err);
-    free(score);
-    return status;
+    return sq_codes_encode_rtn(&q->w, w, err);
 }
 
 static enum sq_status pack(struct sq_grid_layer *q, const struct sq_recipe *r, struct sq_error *err)

@@ -8,6 +8,7 @@
 
 #include "models/core/sq_mac.h"
 #include "models/output/sq_combine.h"
+#include "models/quant/sq_codes_alloc.h"
 #include "sim/block/core/sq_core_block.h"
 #include "sim/format/core/sq_grid_product.h"
 #include "sim/format/file/sq_trace.h"

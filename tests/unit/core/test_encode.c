@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "models/core/sq_slow.h"
+#include "models/quant/sq_codes_alloc.h"
 #include "tests/unit/fixture.h"
 
 static const float v1_w[8] = {0.5f, -3.5f, 0.25f, 1.75f, -31.75f, 0, -1, 15.875f};

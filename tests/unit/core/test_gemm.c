@@ -6,6 +6,7 @@
 // tails. Sampled: weights, activations over all 256 values, one long group in many chunks.
 #include "models/core/sq_slow.h"
 #include "models/number/sq_gemm_kernels.h"
+#include "models/quant/sq_codes_alloc.h"
 #include "tests/unit/fixture.h"
 
 // A product and what sq_slow says of it.

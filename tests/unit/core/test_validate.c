@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "models/core/sq_slow.h"
+#include "models/quant/sq_codes_alloc.h"
 #include "tests/unit/fixture.h"
 
 static struct sq_matrix v1(void)

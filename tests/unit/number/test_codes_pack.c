@@ -17,7 +17,7 @@ static struct sq_codes encoded(struct sq_grid g, size_t k_orig, uint64_t seed)
 {
     const bool is_mixed = sq_grid_is_mixed(&g);
     struct sq_rng rng = {seed};
-    float w[N * 100], score[128];
+    float w[N * 100];
     struct sq_codes c = {.grid = g,
                          .n = N,
                          .k = (k_orig + GROUP - 1) / GROUP * GROUP,
@@ -28,7 +28,7 @@ static struct sq_codes encoded(struct sq_grid g, size_t k_orig, uint64_t seed)
     for (size_t i = 0; i < N * k_orig; i++)
         w[i] = (float)(sq_rng_unit(&rng) - 0.5) * (i % 7 == 0 ? 30.0f : 1.0f);
     assert_int_equal(sq_codes_alloc(&c, NULL), SQ_OK);
-    assert_int_equal(sq_codes_encode_rtn(&c, w, score, NULL), SQ_OK);
+    assert_int_equal(sq_codes_encode_rtn(&c, w, NULL), SQ_OK);
     return c;
 }
 
