@@ -51,17 +51,19 @@ export VERILOG_TOP_PARAMS = $parameters
 export SDC_FILE = \$(DESIGN_HOME)/$platform/$design/constraint.sdc
 export CORE_UTILIZATION = 70
 END
-  # A fifth of the period is outside, at inputs and at outputs; resets are asynchronous and held for many cycles.
+  # A fifth of the period is outside, at inputs and at outputs; resets are asynchronous and held for many cycles. It is no scan test.
   cat >"$out/$platform/$design/constraint.sdc" <<END
 set period $period
 set port [get_ports -quiet clk_i]
 if {[llength \$port] > 0} { create_clock -name clk -period \$period \$port } else { create_clock -name clk -period \$period }
 set inputs {}
-foreach input [all_inputs] { if {[lsearch {clk_i rst_ni} [get_property \$input full_name]] < 0} { lappend inputs \$input } }
+foreach input [all_inputs] { if {[lsearch {clk_i rst_ni test_en_i} [get_property \$input full_name]] < 0} { lappend inputs \$input } }
 set_input_delay [expr .2 * \$period] -clock clk \$inputs
 set_output_delay [expr .2 * \$period] -clock clk [all_outputs]
 set reset [get_ports -quiet rst_ni]
 if {[llength \$reset] > 0} { set_false_path -from \$reset }
+set test [get_ports -quiet test_en_i]
+if {[llength \$test] > 0} { set_case_analysis 0 \$test }
 END
 done
 echo "copy $out into flow/ of OpenROAD-flow-scripts, then there: make DESIGN_CONFIG=designs/ihp-sg13g2/$design/config.mk"
