@@ -461,7 +461,9 @@ static void encode_group(struct sq_codes *c, size_t row, size_t g, const float *
         code[i] = 0;
 }
 
-void sq_codes_encode_row(struct sq_codes *c, size_t row, const float *x)
+// Row `row` from x[k_orig]: scales per group from the elements, then codes. Mixed grids need
+// is_high of that row to be set. x is finite.
+static void encode_row(struct sq_codes *c, size_t row, const float *x)
 {
     for (size_t g = 0; g < n_groups(c); g++)
         encode_group(c, row, g, x);
@@ -491,7 +493,7 @@ enum sq_status sq_codes_encode_rtn(struct sq_codes *c, const float *w, struct sq
         SQ_TRY(check_finite("w", x, row, c->k_orig, err));
         if (c->is_high)
             mask_by_magnitude(c, row, x);
-        sq_codes_encode_row(c, row, x);
+        encode_row(c, row, x);
     }
     return SQ_OK;
 }
@@ -570,7 +572,7 @@ enum sq_status sq_codes_encode_act(struct sq_codes *c, const float *x, enum sq_s
             memcpy(c->is_high + row * c->k, mask, c->k);
         else if (c->is_high)
             mask_by_magnitude(c, row, in);
-        sq_codes_encode_row(c, row, in);
+        encode_row(c, row, in);
         if (is_mul)
             multiply_low(c, row, x + row * c->k_orig, s8);
     }

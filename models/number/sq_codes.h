@@ -36,10 +36,6 @@ void sq_codes_decode_row(const struct sq_codes *c, size_t row, float *out);
 
 // ---- round to nearest -----------------------------------------------------------------------
 
-// Row `row` from x[k_orig]: scales per group from the elements, then codes. Mixed grids need
-// is_high of that row to be set. x is finite.
-void sq_codes_encode_row(struct sq_codes *c, size_t row, const float *x);
-
 // The k largest magnitudes of score[] in each bank of a row of `k` columns of which k_orig are
 // real; padding is chosen last (SPEC A.8). A NaN is larger than any number.
 void sq_mask_row(const float *score, size_t k, size_t k_orig, unsigned bank, unsigned high_per_bank,

@@ -104,7 +104,8 @@ void sq_cli_note_quantized(const char *command, const struct sq_checkpoint *ck)
     note(command, text);
 }
 
-bool sq_cli_leaves_format(const struct sq_cli_options *in)
+// Whether the options leave the format to a file: none, or what becomes of activations.
+static bool leaves_format(const struct sq_cli_options *in)
 {
     bool is_free = !in->is_format_given && !in->is_all;
     for (size_t i = 0; i < in->given.n; i++)
@@ -115,7 +116,7 @@ bool sq_cli_leaves_format(const struct sq_cli_options *in)
 
 bool sq_cli_has_own_weights(const struct sq_cli_options *in, const char *model)
 {
-    return model && sq_cli_leaves_format(in) && sq_layer_file_is_checkpoint(model);
+    return model && leaves_format(in) && sq_layer_file_is_checkpoint(model);
 }
 
 enum sq_status sq_cli_weights_open(const struct sq_cli_options *in, const char *weights,
@@ -123,7 +124,7 @@ enum sq_status sq_cli_weights_open(const struct sq_cli_options *in, const char *
 {
     struct sq_error why;
     *f = (struct sq_layer_file){0};
-    if (!sq_cli_leaves_format(in) || is_calib)
+    if (!leaves_format(in) || is_calib)
         return SQ_FAIL(
             err, SQ_ERR_ARG,
             "--weights FILE says the format and was calibrated; only --act-bits is free, and "

@@ -21,8 +21,6 @@ void sq_cli_note_rtn(const char *command);
 void sq_cli_note_weights(const char *command, const struct sq_layer_file *f);
 // Says so where the values of such weights are encoded once more.
 void sq_cli_note_quantized(const char *command, const struct sq_checkpoint *ck);
-// Whether the options leave the format to a file: none, or what becomes of activations.
-bool sq_cli_leaves_format(const struct sq_cli_options *in);
 // Whether nothing was said of a format and the model was quantized by another program: then its own layers are
 // taken, as --weights MODEL.
 bool sq_cli_has_own_weights(const struct sq_cli_options *in, const char *model);

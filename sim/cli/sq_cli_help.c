@@ -65,7 +65,8 @@ static void put_range(const struct sq_cli_row *r, char *text)
         put(text, "; may repeat");
 }
 
-uint64_t sq_cli_field(const struct sq_cli_item *item)
+// The whole number in a field.
+static uint64_t whole_of(const struct sq_cli_item *item)
 {
     const void *field = item->in + item->row->offset;
     return item->row->nbytes == sizeof(bool)       ? *(const bool *)field
@@ -77,7 +78,7 @@ uint64_t sq_cli_field(const struct sq_cli_item *item)
 static void put_default(const struct sq_cli_item *item, char *text)
 {
     const struct sq_cli_row *r = item->row;
-    const uint64_t v = r->kind == SQ_CLI_IS_UINT || is_word(r) ? sq_cli_field(item) : 0;
+    const uint64_t v = r->kind == SQ_CLI_IS_UINT || is_word(r) ? whole_of(item) : 0;
     if (r->usual)
         put(text, " (%s)", r->usual);
     else if (r->count)

@@ -154,5 +154,3 @@ struct sq_cli_rows {
 void sq_cli_help_and_exit(const struct sq_cli_line *line, const struct sq_cli_rows *all,
                           const char *command, const char *format);
 void sq_cli_complete_and_exit(const struct sq_cli_rows *all, const char *command);
-// The whole number in a field.
-uint64_t sq_cli_field(const struct sq_cli_item *item);

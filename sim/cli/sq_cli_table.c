@@ -106,7 +106,8 @@ static void put_line(FILE *out, const struct sq_cli_column *row, bool is_head)
     fputc('\n', out);
 }
 
-void sq_cli_put_head(struct sq_cli_table *t, const struct sq_cli_column *row)
+// The head alone, before there is a row: with values of the right type.
+static void put_head(struct sq_cli_table *t, const struct sq_cli_column *row)
 {
     if (!t->has_head && !t->is_json)
         put_line(t->out ? t->out : stdout, row, true);
@@ -180,7 +181,7 @@ void sq_cli_put(struct sq_cli_table *t, const struct sq_cli_column *row)
         free(line);
         return;
     }
-    sq_cli_put_head(t, row);
+    put_head(t, row);
     put_line(out, row, false);
     drop(row);
 }

@@ -99,8 +99,6 @@ struct sq_cli_table {
 };
 // The row as a line of JSON, or as a line for people.
 void sq_cli_put(struct sq_cli_table *table, const struct sq_cli_column *row);
-// The head alone, before there is a row: with values of the right type.
-void sq_cli_put_head(struct sq_cli_table *table, const struct sq_cli_column *row);
 
 // The object of a row, for a line that has more in it. May be called by several threads at once.
 json_t *sq_cli_object(const struct sq_cli_column *row);

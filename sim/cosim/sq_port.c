@@ -18,7 +18,8 @@ struct sq_pin sq_pin(const struct sq_port *stream, const char *signal, char side
     return pin;
 }
 
-void sq_beat_put(uint32_t *words, size_t bit, unsigned width, uint32_t value)
+// Ors `width` (1..32) bits of value into the words at a bit position; the field is still zero.
+static void put_field(uint32_t *words, size_t bit, unsigned width, uint32_t value)
 {
     const uint32_t field = value & (UINT32_MAX >> (32 - width));
     words[bit / 32] |= field << (bit % 32);
@@ -66,7 +67,7 @@ void sq_port_put(struct sq_port_words *p, size_t first, size_t n, const int32_t 
         }
         memset(p->word[f], 0, words(field) * sizeof *p->word[f]);
         for (size_t i = 0; i < field->count; i++)
-            sq_beat_put(p->word[f], i * field->width, field->width, (uint32_t)*beat++);
+            put_field(p->word[f], i * field->width, field->width, (uint32_t)*beat++);
     }
 }
 
@@ -76,8 +77,8 @@ void sq_port_put_noise(struct sq_port_words *p, size_t first, size_t n, struct s
         const size_t bits = p->field[f].count * p->field[f].width;
         memset(p->word[f], 0, words(&p->field[f]) * sizeof *p->word[f]);
         for (size_t bit = 0; bit < bits; bit += 32)
-            sq_beat_put(p->word[f], bit, bits - bit < 32 ? (unsigned)(bits - bit) : 32,
-                        (uint32_t)sq_rng_next(noise));
+            put_field(p->word[f], bit, bits - bit < 32 ? (unsigned)(bits - bit) : 32,
+                      (uint32_t)sq_rng_next(noise));
     }
 }
 

@@ -17,9 +17,6 @@ struct sq_pin {
 };
 struct sq_pin sq_pin(const struct sq_port *stream, const char *signal, char side);
 
-// Ors `width` (1..32) bits of value into the words at a bit position; the field is still zero.
-void sq_beat_put(uint32_t *words, size_t bit, unsigned width, uint32_t value);
-
 // Field i of width `width` (1..32), as a signed integer.
 int32_t sq_beat_field(const uint32_t *words, size_t i, unsigned width);
 

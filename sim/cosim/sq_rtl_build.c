@@ -26,7 +26,8 @@ static const char *const depends[] = {"rtl/files.f",        "rtl/sq_assert.svh",
                                       "rtl/lint.vlt",       "rtl/verilate.vlt",
                                       "sim/cosim/sq_rtl.h", "sim/cosim/sq_bridge.h"};
 
-void sq_rtl_name(const struct sq_rtl_point *point, char name[96])
+// "core_p07", "topk_b8_netlist": block and point in a file name.
+static void file_name(const struct sq_rtl_point *point, char name[96])
 {
     const char *suffix = point->n_mutants > 0 ? "_mutants"
                          : point->netlist     ? "_netlist"
@@ -583,7 +584,7 @@ enum sq_status sq_rtl_load(struct sq_rtl *rtl, const struct sq_rtl_point *point,
     enum sq_status status = write_job(&job, point, err);
     SQ_THEN(status, digest_job(&job, point, &digest, err));
     if (status == SQ_OK) {
-        sq_rtl_name(point, name);
+        file_name(point, name);
         sq_digest_hex(digest, hex);
         snprintf(rtl->dir, sizeof rtl->dir, "%.800s/rtl/%s-%s", path, name, hex);
         status = sq_cache_get(rtl->dir, NULL, build, &job, built, err);
@@ -598,7 +599,7 @@ enum sq_status sq_rtl_write_coverage(const struct sq_rtl *rtl, const struct sq_r
                                      const char *dir, struct sq_error *err)
 {
     char name[96], path[PATH_NBYTES + 160];
-    sq_rtl_name(point, name);
+    file_name(point, name);
     snprintf(path, sizeof path, "%.1023s/%s.dat.new", dir, name);
     (void)unlink(path); // a link would be followed
     if (access(dir, W_OK) != 0 || rtl->api->write_coverage(path) != 0)

@@ -33,9 +33,6 @@ struct sq_rtl {
     char dir[SQ_RTL_PATH_NBYTES];
 };
 
-// "core_p07", "topk_b8_netlist": block and point in a file name.
-void sq_rtl_name(const struct sq_rtl_point *point, char name[96]);
-
 // Builds what is not cached (seconds to a minute) and loads it; *built says which. `home` is the
 // directory with rtl/ and sim/cosim/sq_bridge.h. Where a tool refuses the sources: SQ_ERR_BUILD,
 // its first complaint with file and line, and the log, HOME/build/rtl/<name>-<digest>.log.

@@ -224,7 +224,7 @@ const uint8_t *sq_quant_layer_mask(const struct sq_quant_layer *q)
 
 // ---- multiplying ----------------------------------------------------------------------------
 
-enum sq_status sq_each_piece(size_t m, sq_piece_work *work, void *context, struct sq_error *err)
+static enum sq_status each_piece(size_t m, sq_piece_work *work, void *context, struct sq_error *err)
 {
     struct sq_error first = {0};
     size_t failed = SIZE_MAX;
@@ -293,7 +293,7 @@ static enum sq_status apply(const struct sq_shared_layers *l, const float *x, si
     enum sq_status status = SQ_OK;
     float *xs = l->q[0]->sigma ? smoothed(l->q[0], x, m, err, &status) : NULL;
     struct product p = {l, xs ? xs : x};
-    SQ_THEN(status, sq_each_piece(m, multiply, &p, err));
+    SQ_THEN(status, each_piece(m, multiply, &p, err));
     free(xs);
     return status;
 }

@@ -180,4 +180,3 @@ enum sq_status sq_quant_layer_recall(const struct sq_quant_layer *q, const struc
 // work() on 0..m-1 in pieces of 128, on all threads. The error is that of the first piece that
 // failed, so that it does not depend on timing.
 typedef enum sq_status sq_piece_work(void *context, size_t first, size_t n, struct sq_error *err);
-enum sq_status sq_each_piece(size_t m, sq_piece_work *work, void *context, struct sq_error *err);

@@ -124,14 +124,15 @@ static enum sq_status settle(struct raw_device *raw, const char *what, struct sq
                            : SQ_FAIL(err, status, "'%s': %.140s", sq_path_tail(what), inner.text);
 }
 
-enum sq_status sq_sum_device_load(const char *path, struct sq_sum_device *d, struct sq_error *err)
+static enum sq_status load_device(const char *path, struct sq_sum_device *d, struct sq_error *err)
 {
     void *raw;
     SQ_TRY(sq_yaml_load(path, &device_schema, &raw, err));
     return settle(raw, path, d, err);
 }
 
-enum sq_status sq_sum_device_parse(const char *text, size_t nbytes, const char *what,
+// Refused in one sentence with file and field (sq_yaml.h, sq_sum_check).
+static enum sq_status parse_device(const char *text, size_t nbytes, const char *what,
                                    struct sq_sum_device *d, struct sq_error *err)
 {
     void *raw;
@@ -149,7 +150,7 @@ enum sq_status sq_sum_device_named(const char *name, struct sq_sum_device *d, st
         const char *const text = sq_sum_devices[i][1];
         const size_t n = strlen(known);
         if (strcmp(name, sq_sum_devices[i][0]) == 0)
-            return sq_sum_device_parse(text, strlen(text), name, d, err);
+            return parse_device(text, strlen(text), name, d, err);
         snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", sq_sum_devices[i][0]);
     }
     return SQ_FAIL(err, SQ_ERR_ARG, "sum = %.40s, need one of: %s", name, known);
@@ -169,7 +170,7 @@ enum sq_status sq_sum_device_find(const char *name, const char *type, struct sq_
 {
     const size_t length = strlen(name);
     const bool is_file = strchr(name, '/') || (length > 5 && !strcmp(name + length - 5, ".yaml"));
-    SQ_TRY(is_file ? sq_sum_device_load(name, d, err) : sq_sum_device_named(name, d, err));
+    SQ_TRY(is_file ? load_device(name, d, err) : sq_sum_device_named(name, d, err));
     *rule = sq_sum_device_rule(d, type);
     return *rule ? SQ_OK
                  : SQ_FAIL(err, SQ_ERR_ARG, "type = %s: %s has no sums of it, need %s%s%s", type,

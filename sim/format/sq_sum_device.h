@@ -17,10 +17,6 @@ struct sq_sum_device {
     } sum[SQ_SUM_RULES_MAX];
 };
 
-// Refused in one sentence with file and field (sq_yaml.h, sq_sum_check).
-enum sq_status sq_sum_device_load(const char *path, struct sq_sum_device *d, struct sq_error *err);
-enum sq_status sq_sum_device_parse(const char *text, size_t nbytes, const char *what,
-                                   struct sq_sum_device *d, struct sq_error *err);
 // One that comes with sqsim; the known names stand in the refusal.
 enum sq_status sq_sum_device_named(const char *name, struct sq_sum_device *d, struct sq_error *err);
 extern const char *const

@@ -124,7 +124,8 @@ uint32_t sq_sum_bits(const struct sq_sum_rule *r, const struct sq_sum_operands *
     return bits;
 }
 
-bool sq_sum_agrees(uint32_t got, uint32_t want)
+// Whether a device may have made `want` of it: any NaN is a NaN, and zeros have no sign.
+static bool agrees(uint32_t got, uint32_t want)
 {
     const uint32_t magnitude = UINT32_MAX >> 1, infinity = UINT32_C(0x7f800000);
     if ((want & magnitude) > infinity)
@@ -255,7 +256,7 @@ enum sq_status sq_sum_set_check(const struct sq_sum_set *s, const struct sq_sum_
     *n_bad = 0;
     *first = s->n_rows;
     for (size_t i = 0; status == SQ_OK && i < s->n_rows; i++)
-        if (!sq_sum_agrees(sq_sum_bits(r, &all[i]), s->row[i].d)) {
+        if (!agrees(sq_sum_bits(r, &all[i]), s->row[i].d)) {
             *first = *n_bad ? *first : i;
             ++*n_bad;
         }
@@ -311,7 +312,7 @@ static bool gives_all(const struct sq_sum_rule *r, const struct sq_sum_set *s,
                       const struct sq_sum_operands *all, bool small)
 {
     for (size_t i = 0; i < s->n_rows; i++)
-        if (is_small(&all[i]) == small && !sq_sum_agrees(sq_sum_bits(r, &all[i]), s->row[i].d))
+        if (is_small(&all[i]) == small && !agrees(sq_sum_bits(r, &all[i]), s->row[i].d))
             return false;
     return true;
 }
@@ -423,7 +424,7 @@ bool sq_sum_tell_apart(const struct sq_sum_fitted *x, const struct sq_sum_fitted
                      : 0);
         if (sq_sum_operands_read(x->type, a, b, c, &o, NULL) != SQ_OK)
             return false;
-        const bool is_apart = !sq_sum_agrees(sq_sum_bits(&x->rule, &o), sq_sum_bits(&y->rule, &o));
+        const bool is_apart = !agrees(sq_sum_bits(&x->rule, &o), sq_sum_bits(&y->rule, &o));
         sq_sum_operands_free(&o);
         if (is_apart)
             return true;

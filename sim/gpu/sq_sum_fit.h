@@ -19,8 +19,6 @@ enum sq_status sq_sum_operands_read(const struct sq_sum_type *type, const char *
 
 // The bits of a sum as a binary32.
 uint32_t sq_sum_bits(const struct sq_sum_rule *r, const struct sq_sum_operands *o);
-// Whether a device may have made `want` of it: any NaN is a NaN, and zeros have no sign.
-bool sq_sum_agrees(uint32_t got, uint32_t want);
 
 // Rows of a file: CSV, plain or gzip, with the columns a, b, c (as above) and d, the sum in hex as a binary32. Rows are
 // of one length, at most 4096; at most 1,000,000 of them.

@@ -17,10 +17,6 @@ uint64_t sq_roof_act_cycles(uint64_t m, uint64_t n, uint64_t k, uint64_t r_lo, u
 // M N K / rate.
 uint64_t sq_roof_dense_cycles(uint64_t m, uint64_t n, uint64_t k, uint64_t rate);
 
-// SPEC D.4: time of static activation SQ over W4A8: (1-s) + s/r; the speedup is its inverse.
-// r = time W4A8 / time W4A4. Gather and quantisation, which also take time, are left out.
-double sq_roof_act_speedup(double s, double r);
-
 // The paper's Table 10 (seconds of a prefill, gigabytes a second). Nothing of the rows that are predicted is used: r is
 // that of the all-W4A8 and all-W4A4 rows.
 struct sq_table10 {

@@ -15,14 +15,15 @@ bool sq_buffer_has_beat(const struct sq_buffer_sim *s)
     return s->full[s->out];
 }
 
-bool sq_buffer_ends_pass(const struct sq_buffer_sim *s)
+// The beat on offer is the last of its pass.
+static bool ends_pass(const struct sq_buffer_sim *s)
 {
     return s->given + 1 == s->len[s->out];
 }
 
 static void give_beat(struct sq_buffer_sim *s)
 {
-    const bool ends = sq_buffer_ends_pass(s);
+    const bool ends = ends_pass(s);
     s->given = ends ? 0 : s->given + 1;
     if (!ends || ++s->pass < s->passes[s->out])
         return;

@@ -19,7 +19,6 @@ struct sq_buffer_sim {
 
 bool sq_buffer_has_place(const struct sq_buffer_sim *s); // ready for a beat
 bool sq_buffer_has_beat(const struct sq_buffer_sim *s);  // offers one
-bool sq_buffer_ends_pass(const struct sq_buffer_sim *s); // it is the last of its pass
 // The edge: a beat enters, the last one of its tile with its passes; one leaves.
 void sq_buffer_clock(struct sq_buffer_sim *s, bool write, bool last, uint32_t passes, bool give);
 

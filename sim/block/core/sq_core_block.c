@@ -126,8 +126,11 @@ static void set_len(const struct layout *l, const struct sq_job *job, uint32_t *
     len[HI] = high < UINT32_MAX ? (uint32_t)high : UINT32_MAX;
 }
 
-enum sq_status sq_core_jobs(struct sq_case *c, const struct sq_job *job, size_t n_jobs,
-                            const struct sq_core_operands *o, uint64_t wrap, struct sq_error *err)
+// Jobs one after the other as the groups of *c, over the banks of the operands in order; with
+// wrap > 0 each job over `wrap` of them, again and again. SQ_ERR_MEMORY.
+static enum sq_status put_jobs(struct sq_case *c, const struct sq_job *job, size_t n_jobs,
+                               const struct sq_core_operands *o, uint64_t wrap,
+                               struct sq_error *err)
 {
     const struct layout l = layout_of(c->point->value);
     struct sq_rng noise = {c->seed};
@@ -157,7 +160,7 @@ enum sq_status sq_core_take(struct sq_case *c, const struct sq_job *job, size_t 
                             struct sq_core_stimulus *s, uint64_t wrap, struct sq_error *err)
 {
     const struct sq_core_operands o = {s->n_banks, s->act, s->lo, s->hi};
-    const enum sq_status status = sq_core_jobs(c, job, n_jobs, &o, wrap, err);
+    const enum sq_status status = put_jobs(c, job, n_jobs, &o, wrap, err);
     sq_core_stimulus_free(s);
     return status;
 }
@@ -175,7 +178,7 @@ enum sq_status sq_core_case(struct sq_case *c, const struct sq_job *job,
 {
     const struct sq_point *const point = c->point;
     *c = (struct sq_case){.block = &sq_core_block, .point = point, .seed = seed};
-    return sq_core_jobs(c, job, 1, operands, 0, err);
+    return put_jobs(c, job, 1, operands, 0, err);
 }
 
 static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq_error *err)

@@ -39,12 +39,6 @@ enum sq_status sq_core_case(struct sq_case *c, const struct sq_job *job,
                             const struct sq_core_operands *operands, uint64_t seed,
                             struct sq_error *err);
 
-// Jobs one after the other as the groups of *c, over the banks of the operands in order; with
-// wrap > 0 each job over `wrap` of them, again and again. SQ_ERR_MEMORY.
-enum sq_status sq_core_jobs(struct sq_case *c, const struct sq_job *job, size_t n_jobs,
-                            const struct sq_core_operands *operands, uint64_t wrap,
-                            struct sq_error *err);
-
 // Case *core of sq_core as *c of sq_core_out, whose block and point are set: streams, stalls and
 // operands the same, a beat of scales to come for each scale group of a job. c->max_outputs is set
 // for one tile of outputs per `groups` of them. SQ_ERR_MEMORY.
@@ -77,7 +71,7 @@ enum sq_status sq_core_alloc_banks(const struct sq_core_config *config, uint64_t
 void sq_core_put_bank(const struct sq_core_config *config, const struct sq_core_stimulus *s,
                       size_t j, int act, int lo, int hi);
 void sq_core_stimulus_free(struct sq_core_stimulus *s);
-// sq_core_jobs over the operands of *s, which it frees.
+// Jobs over the operands of *s, which it frees.
 enum sq_status sq_core_take(struct sq_case *c, const struct sq_job *job, size_t n_jobs,
                             struct sq_core_stimulus *s, uint64_t wrap, struct sq_error *err);
 

@@ -31,17 +31,19 @@ static bool is_end(const struct sq_block_walk *w, unsigned axis)
     return left(w, axis) <= w->layer->block[axis];
 }
 
-uint32_t sq_block_walk_groups(const struct sq_block_walk *w)
+// Scale groups of the chunk.
+static uint32_t walk_groups(const struct sq_block_walk *w)
 {
     const uint32_t rest = w->layer->groups - w->groups;
     return rest < w->layer->chunk ? rest : w->layer->chunk;
 }
 
-uint32_t sq_block_walk_beats(const struct sq_block_walk *w)
+// Beats of a tile in the chunk.
+static uint32_t walk_beats(const struct sq_block_walk *w)
 {
     const struct sq_top_layer *const l = w->layer;
     const uint32_t rest = l->beats - w->beats;
-    return l->part == 0 ? sq_block_walk_groups(w) * l->beats : rest < l->part ? rest : l->part;
+    return l->part == 0 ? walk_groups(w) * l->beats : rest < l->part ? rest : l->part;
 }
 
 bool sq_block_walk_is_whole(const struct sq_top_layer *layer)
@@ -49,17 +51,18 @@ bool sq_block_walk_is_whole(const struct sq_top_layer *layer)
     return layer->chunk == layer->groups && layer->part == 0;
 }
 
-bool sq_block_walk_ends_group(const struct sq_block_walk *w)
+static bool ends_group(const struct sq_block_walk *w)
 {
     return w->layer->part == 0 || w->beats + w->layer->part >= w->layer->beats;
 }
 
 bool sq_block_walk_is_last(const struct sq_block_walk *w)
 {
-    return w->groups + w->layer->chunk >= w->layer->groups && sq_block_walk_ends_group(w);
+    return w->groups + w->layer->chunk >= w->layer->groups && ends_group(w);
 }
 
-bool sq_block_walk_keeps(const struct sq_block_walk *w, unsigned axis)
+// The operand of this axis stays for the next block.
+static bool walk_keeps(const struct sq_block_walk *w, unsigned axis)
 {
     const unsigned outer = w->layer->cols_outer ? COLS : ROWS, inner = !outer;
     if (is_end(w, ROWS) && is_end(w, COLS))
@@ -69,9 +72,9 @@ bool sq_block_walk_keeps(const struct sq_block_walk *w, unsigned axis)
 
 void sq_block_walk_next(struct sq_block_walk *w)
 {
-    const bool keeps[2] = {sq_block_walk_keeps(w, ROWS), sq_block_walk_keeps(w, COLS)};
+    const bool keeps[2] = {walk_keeps(w, ROWS), walk_keeps(w, COLS)};
     const bool is_last = sq_block_walk_is_last(w);
-    if (!sq_block_walk_ends_group(w)) {
+    if (!ends_group(w)) {
         w->beats += w->layer->part;
         return;
     }
@@ -307,8 +310,8 @@ static void make_transfer(struct sq_sequencer_sim *s, int32_t transfer[SQ_DMA_JO
 {
     const struct sq_top_step step = {
         {sq_block_walk_tiles(&s->load, ROWS), sq_block_walk_tiles(&s->load, COLS)},
-        sq_block_walk_groups(&s->load),
-        sq_block_walk_beats(&s->load)};
+        walk_groups(&s->load),
+        walk_beats(&s->load)};
     const uint32_t beats = (uint32_t)sq_top_step_beats(&s->room, &s->layer, &step, s->kind);
     const uint32_t n = (uint32_t)sq_top_transfer(&s->room, s->kind, beats);
     const uint32_t tail = beats * s->room.beat_nbytes[s->kind] % s->room.nbytes;
@@ -358,14 +361,14 @@ void sq_sequencer_clock_jobs(struct sq_sequencer_sim *s, const struct sq_sequenc
                                   (!s->room.is_indexed || i == SQ_TOP_WEIGHT || s->job.groups == 0);
     if (any || !s->job.is_active)
         return;
-    const bool keeps[2] = {sq_block_walk_keeps(&s->job, ROWS), sq_block_walk_keeps(&s->job, COLS)};
+    const bool keeps[2] = {walk_keeps(&s->job, ROWS), walk_keeps(&s->job, COLS)};
     const bool is_first = s->job.groups == 0 && s->job.beats == 0;
     const bool is_last = sq_block_walk_is_last(&s->job), is_whole = is_first && is_last;
-    const bool goes_on = !sq_block_walk_ends_group(&s->job);
+    const bool goes_on = !ends_group(&s->job);
     s->of = (struct sq_top_job){
         .tiles = {sq_block_walk_tiles(&s->job, ROWS), sq_block_walk_tiles(&s->job, COLS)},
-        .groups = sq_block_walk_groups(&s->job),
-        .beats = sq_block_walk_beats(&s->job),
+        .groups = walk_groups(&s->job),
+        .beats = walk_beats(&s->job),
         .part = {s->job.beats > 0, goes_on},
         .is_first = is_first,
         .is_last = is_last};

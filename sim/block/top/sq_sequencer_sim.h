@@ -52,12 +52,8 @@ struct sq_block_walk {
 };
 void sq_block_walk_start(struct sq_block_walk *w, const struct sq_top_layer *layer);
 uint32_t sq_block_walk_tiles(const struct sq_block_walk *w, unsigned axis);
-uint32_t sq_block_walk_groups(const struct sq_block_walk *w);  // of the chunk
-uint32_t sq_block_walk_beats(const struct sq_block_walk *w);   // of the chunk, of a tile
 bool sq_block_walk_is_whole(const struct sq_top_layer *layer); // one chunk
-bool sq_block_walk_ends_group(const struct sq_block_walk *w);
-bool sq_block_walk_is_last(const struct sq_block_walk *w);              // chunk of its block
-bool sq_block_walk_keeps(const struct sq_block_walk *w, unsigned axis); // for the next block
+bool sq_block_walk_is_last(const struct sq_block_walk *w);     // chunk of its block
 void sq_block_walk_next(struct sq_block_walk *w);
 
 // Words of a descriptor that are low halves of addresses: of each operand, of the outputs.

@@ -356,7 +356,8 @@ static void draw_outputs(const unsigned *value, struct sq_rng *rng, const struct
     }
 }
 
-struct sq_top_given sq_top_draw_encode(const unsigned *value, struct sq_rng *rng,
+// Draws a descriptor of kind encode, for a chip with an encoder.
+static struct sq_top_given draw_encode(const unsigned *value, struct sq_rng *rng,
                                        struct sq_encode_layer *l, struct sq_top_drawn *to)
 {
     const uint32_t nbytes = value[SQ_TOP_DATA_W] / 8, bank = value[SQ_TOP_BANK_LEN];
@@ -435,7 +436,8 @@ static void write_pass(void *ctx, uint64_t addr, const int32_t *word, unsigned n
     m->n_written += n;
 }
 
-struct sq_top_given sq_top_draw_vector(const unsigned *value, struct sq_rng *rng,
+// Draws one of kind vector, for a chip with a vector unit: what it writes is y, and right after it red.
+static struct sq_top_given draw_vector(const unsigned *value, struct sq_rng *rng,
                                        struct sq_tv_layer *l, struct sq_top_drawn *to)
 {
     const uint32_t nbytes = value[SQ_TOP_DATA_W] / 8;
@@ -480,7 +482,8 @@ static int32_t draw_codes(struct sq_rng *rng, uint32_t kind, bool is_int8)
     return (int32_t)(kind == 0 || is_int8 ? any : (any & 0x87ff87ffu) | 0x38003800u);
 }
 
-struct sq_top_given sq_top_draw_attend(const unsigned *value, struct sq_rng *rng,
+// Draws one of kind attend, for a chip with an attention unit.
+static struct sq_top_given draw_attend(const unsigned *value, struct sq_rng *rng,
                                        struct sq_ta_layer *l, struct sq_top_drawn *to)
 {
     const uint32_t nbytes = value[SQ_TOP_DATA_W] / 8;
@@ -545,9 +548,9 @@ struct sq_top_given sq_top_draw_unit(const unsigned *value, struct sq_rng *rng,
     struct sq_encode_layer encoder;
     struct sq_tv_layer pass;
     struct sq_ta_layer attend;
-    return unit == SQ_UNIT_ENCODER  ? sq_top_draw_encode(value, rng, &encoder, to)
-           : unit == SQ_UNIT_PASSES ? sq_top_draw_vector(value, rng, &pass, to)
-                                    : sq_top_draw_attend(value, rng, &attend, to);
+    return unit == SQ_UNIT_ENCODER  ? draw_encode(value, rng, &encoder, to)
+           : unit == SQ_UNIT_PASSES ? draw_vector(value, rng, &pass, to)
+                                    : draw_attend(value, rng, &attend, to);
 }
 
 static bool is_address(enum sq_top_unit unit, const uint32_t *word, unsigned low)

@@ -34,18 +34,6 @@ struct sq_top_given sq_top_draw_image(const unsigned *value, struct sq_rng *rng,
                                       struct sq_top_layer *l, int32_t wrong,
                                       struct sq_top_drawn *to);
 
-// The same of a descriptor of kind encode, for a chip with an encoder.
-struct sq_top_given sq_top_draw_encode(const unsigned *value, struct sq_rng *rng,
-                                       struct sq_encode_layer *l, struct sq_top_drawn *to);
-
-// ... of kind vector, for a chip with a vector unit: what it writes is y, and right after it red.
-struct sq_top_given sq_top_draw_vector(const unsigned *value, struct sq_rng *rng,
-                                       struct sq_tv_layer *l, struct sq_top_drawn *to);
-
-// ... of kind attend, for a chip with an attention unit.
-struct sq_top_given sq_top_draw_attend(const unsigned *value, struct sq_rng *rng,
-                                       struct sq_ta_layer *l, struct sq_top_drawn *to);
-
 // What runs a descriptor; those beside the engine that this chip has, and how many they are.
 enum sq_top_unit { SQ_UNIT_ENCODER, SQ_UNIT_PASSES, SQ_UNIT_ATTENTION, SQ_UNIT_ENGINE };
 uint32_t sq_top_units(const unsigned *value, enum sq_top_unit unit[SQ_UNIT_ENGINE]);

@@ -25,7 +25,8 @@ const char *sq_cosim_kind(enum sq_mismatch_kind kind)
     return names[kind];
 }
 
-json_t *sq_cosim_compared_json(const struct sq_compared *c, bool has_cycles)
+// The counts of what was compared, as an object; `has_cycles` false where `cycles` is taken.
+static json_t *compared_json(const struct sq_compared *c, bool has_cycles)
 {
     const struct sq_cli_column row[] = {SQ_KEY_IF(has_cycles, "cycles", c->cycles),
                                         SQ_KEYS("beats", c->beats, "tiles", c->tiles, "integers",
@@ -66,7 +67,7 @@ int sq_cosim_summary(const struct sq_cosim_args *in, const char *unit, size_t n,
             SQ_KEY_IF(in->is_model, "format",
                       in->options.is_all ? "all" : in->options.format->name),
             SQ_KEYS("cases", t->cases),
-            SQ_MEMBERS(sq_cosim_compared_json(&t->compared, true)),
+            SQ_MEMBERS(compared_json(&t->compared, true)),
             SQ_KEYS("value_mismatches", t->value_mismatches, "cycle_mismatches",
                     t->cycle_mismatches),
             SQ_KEYS("seed", in->seed, "netlist", in->is_netlist),
@@ -129,7 +130,7 @@ void sq_cosim_put_route(struct sq_cli_table *table, const struct sq_cli_column *
         SQ_MEMBERS(json_counters(out)),
         SQ_COLUMN("values", out->values, "values", 9),
         SQ_COLUMN(NULL, out->compared.beats, "handshakes", 10),
-        SQ_MEMBERS(sq_cosim_compared_json(&out->compared, false)),
+        SQ_MEMBERS(compared_json(&out->compared, false)),
         SQ_COLUMN("cycles", out->cycles, "cycles", 9),
         SQ_COLUMN("value_mismatches", out->value_mismatches, "value", 5),
         SQ_COLUMN("cycle_mismatches", out->cycle_mismatches, "cycle", 5),

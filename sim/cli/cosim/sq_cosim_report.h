@@ -77,9 +77,6 @@ void sq_cosim_print_failure(const struct sq_cosim_args *in, const char *label,
 // "value", "handshake", ...
 const char *sq_cosim_kind(enum sq_mismatch_kind kind);
 
-// The counts of what was compared, as an object; `has_cycles` false where `cycles` is taken.
-json_t *sq_cosim_compared_json(const struct sq_compared *c, bool has_cycles);
-
 // The chip of in->machine: its array and the rest.
 enum sq_status sq_cosim_load_chip(struct sq_cosim_args *in);
 // Products on the chip: --block top with --layers or traces.

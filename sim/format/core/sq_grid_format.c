@@ -107,7 +107,7 @@ static unsigned needs(const struct sq_recipe *r)
            (is_mixed_act(r) && sq_grid_recipe(r)->select == SQ_SELECT_STATIC ? SQ_NEED_INPUTS : 0u);
 }
 
-size_t sq_grid_padded(const struct sq_recipe *r, size_t k_orig)
+static size_t padded_to(const struct sq_recipe *r, size_t k_orig)
 {
     const size_t bank = r->bank ? r->bank : 1, unit = r->group > bank ? r->group : bank;
     return (k_orig + unit - 1) / unit * unit; // both are powers of two
@@ -239,11 +239,12 @@ static enum sq_status quantize(struct sq_grid_layer *q, const struct sq_recipe *
     return q->w.grid.kind == SQ_GRID_OWN ? pack(q, r, err) : SQ_OK;
 }
 
-struct sq_grid_layer *sq_grid_layer_new(const struct sq_recipe *r, size_t n, size_t k)
+// An empty layer of w[n][k]: shape, grid, rotation. NULL without memory; sq_grid_free.
+static struct sq_grid_layer *layer_new(const struct sq_recipe *r, size_t n, size_t k)
 {
     const struct sq_grid_recipe *o = sq_grid_recipe(r);
     const bool is_mixed = sq_grid_is_mixed(&o->weight);
-    const size_t padded = sq_grid_padded(r, k);
+    const size_t padded = padded_to(r, k);
     struct sq_grid_layer *q = calloc(1, sizeof *q);
     if (!q)
         return NULL;
@@ -280,7 +281,7 @@ static void layer_free(void *state)
 static enum sq_status init(void **state, const struct sq_recipe *r, const float *w, size_t n,
                            size_t k, const struct sq_quant_input *in, struct sq_error *err)
 {
-    struct sq_grid_layer *const q = *state = sq_grid_layer_new(r, n, k);
+    struct sq_grid_layer *const q = *state = layer_new(r, n, k);
     SQ_NEED_LAYER(q, err, n, k);
     float *rotated = NULL;
     enum sq_status status =
@@ -360,7 +361,7 @@ enum sq_status sq_grid_store(struct sq_grid_layer *q, struct sq_error *err)
 // Own weights have the streams of struct sq_codes as well: packed or not, their bytes are the same.
 static void *outline(const struct sq_recipe *r, size_t n, size_t k)
 {
-    struct sq_grid_layer *q = sq_grid_layer_new(r, n, k);
+    struct sq_grid_layer *q = layer_new(r, n, k);
     if (q && sq_grid_recipe(r)->select == SQ_SELECT_STATIC && sq_grid_is_mixed(&r->act))
         q->n_high = q->w.k / r->bank * r->high_per_bank;
     return q;
@@ -603,7 +604,7 @@ static const struct sq_format_adopts adopts = {
 #define VALUES                                                                                     \
     .check = check, .needs = needs, .has_smoothing = true, .is_reference = is_reference,           \
     .init = init, .free = layer_free, .apply = sq_grid_apply,                                      \
-    .apply_shared = sq_grid_apply_shared, .padded = sq_grid_padded, .decode_row = decode_row
+    .apply_shared = sq_grid_apply_shared, .padded = padded_to, .decode_row = decode_row
 
 const struct sq_format_values sq_grid_coded = {VALUES};
 const struct sq_format_values sq_grid_masked = {VALUES, .mask = mask_of};

@@ -31,8 +31,6 @@ extern const char *const sq_group_choice[],
                                                                  *const sq_variant_choice[],
                                                                      *const sq_score_choice[];
 
-// An empty layer of w[n][k]: shape, grid, rotation. NULL without memory; sq_grid_free.
-struct sq_grid_layer *sq_grid_layer_new(const struct sq_recipe *r, size_t n, size_t k);
 // What a file holds, from codes and mask.
 enum sq_status sq_grid_store(struct sq_grid_layer *q, struct sq_error *err);
 // q->cells, from codes or packed weights; nothing where the recipe makes no product of codes.
@@ -56,7 +54,6 @@ enum sq_status sq_grid_apply(const void *state, const struct sq_recipe *r, const
 enum sq_status sq_grid_apply_shared(const void *const *state, size_t n, const struct sq_recipe *r,
                                     const float *x, size_t m, float *const *y,
                                     struct sq_error *err);
-size_t sq_grid_padded(const struct sq_recipe *r, size_t k_orig);
 unsigned sq_grid_stored_bits(const struct sq_recipe *r); // of a code, in its file
 double sq_grid_equivalent_bits(const struct sq_recipe *r);
 void sq_grid_demand(const struct sq_recipe *r, struct sq_demand *d); // of dense weights
@@ -70,9 +67,6 @@ enum sq_status sq_grid_rotated(unsigned rotation, const float *x, size_t m, size
 // q->values from the codes, or operand act: from w.
 enum sq_status sq_grid_keep_values(struct sq_grid_layer *q, const struct sq_recipe *r,
                                    const float *w, struct sq_error *err);
-// sq_grid_apply by q->values (models/number/sq_gemm_values.h).
-enum sq_status sq_grid_apply_values(const struct sq_grid_layer *q, const struct sq_recipe *r,
-                                    const float *x, size_t m, float *y, struct sq_error *err);
 // Codes of m tokens, without their memory.
 struct sq_codes sq_grid_act_codes(const struct sq_grid_layer *q, const struct sq_recipe *r,
                                   size_t m);

@@ -72,8 +72,9 @@ static enum sq_status through_codes(const struct sq_grid_layer *q, const struct 
     return status;
 }
 
-enum sq_status sq_grid_apply_values(const struct sq_grid_layer *q, const struct sq_recipe *r,
-                                    const float *x, size_t m, float *y, struct sq_error *err)
+// sq_grid_apply by q->values (models/number/sq_gemm_values.h).
+static enum sq_status apply_values(const struct sq_grid_layer *q, const struct sq_recipe *r,
+                                   const float *x, size_t m, float *y, struct sq_error *err)
 {
     const size_t k = q->w.k_orig, nbytes = sq_gemm_values_scratch(m, k);
     float *values = malloc(m * k * sizeof *values);
@@ -196,7 +197,7 @@ static enum sq_status apply_one(const void *state, const struct sq_recipe *r, co
                                 size_t m, float *y, struct sq_error *err)
 {
     const struct sq_grid_layer *q = state;
-    return q->values ? sq_grid_apply_values(q, r, from, m, y, err)
+    return q->values ? apply_values(q, r, from, m, y, err)
            : q->packed.buffer
                ? sq_cells_apply(&q->cells, from, m, q->w.k_orig, r->act.low_bits, y, err)
            : r->is_act_f16 ? apply_f16(q, from, m, y, err)

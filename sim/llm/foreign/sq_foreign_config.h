@@ -31,4 +31,3 @@ enum sq_status sq_foreign_agrees(const struct sq_foreign_scheme *s,
 // Refuses keys that change values and are not read; a note lists those that nobody knows.
 enum sq_status sq_foreign_check_keys(const json_t *config, const char *method,
                                      struct sq_foreign_notes *notes, struct sq_error *err);
-const struct sq_tensor *sq_foreign_tensor(const struct sq_foreign *f, const char *name);

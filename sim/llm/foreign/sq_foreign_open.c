@@ -23,7 +23,7 @@ struct opening {
     struct sq_error *err;
 };
 
-const struct sq_tensor *sq_foreign_tensor(const struct sq_foreign *f, const char *name)
+static const struct sq_tensor *tensor_named(const struct sq_foreign *f, const char *name)
 {
     const struct sq_tensor *t = NULL;
     for (size_t i = 0; !t && i < f->n_shards; i++)
@@ -35,7 +35,7 @@ static const struct sq_tensor *peek(const struct sq_foreign *f, const char *name
 {
     char full[NAME_SIZE];
     return snprintf(full, sizeof full, "%s%s", name, part) < (int)sizeof full
-               ? sq_foreign_tensor(f, full)
+               ? tensor_named(f, full)
                : NULL;
 }
 

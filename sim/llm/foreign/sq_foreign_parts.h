@@ -11,7 +11,6 @@ unsigned sq_foreign_zero(const struct sq_foreign_layer *l, size_t row, size_t gr
 size_t sq_foreign_groups(const struct sq_foreign_layer *l);
 // The place of a scale in its tensor, and the scale as a value.
 size_t sq_foreign_scale_place(const struct sq_foreign_layer *l, size_t row, size_t group);
-float sq_foreign_scale(const struct sq_foreign_layer *l, size_t row, size_t group);
 // The code of a scale, where it is one.
 uint8_t sq_foreign_scale_byte(const struct sq_foreign_layer *l, size_t row, size_t group);
 // Element i of a float tensor, of E4M3 or of E8M0 in bytes.

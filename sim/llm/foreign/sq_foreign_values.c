@@ -155,7 +155,7 @@ size_t sq_foreign_scale_place(const struct sq_foreign_layer *l, size_t row, size
            (l->is_scale_across ? group * l->n + row : row / l->scale_rows * groups + group);
 }
 
-float sq_foreign_scale(const struct sq_foreign_layer *l, size_t row, size_t group)
+static float scale_of(const struct sq_foreign_layer *l, size_t row, size_t group)
 {
     const size_t at = sq_foreign_scale_place(l, row, group);
     const float scale = l->scales ? l->scales[at] : sq_foreign_number(l->scale, at);
@@ -198,7 +198,7 @@ static void read_blocks(const struct sq_foreign_layer *l, size_t row, float *v)
 static void read_codes(const struct sq_foreign_layer *l, size_t row, float *scale, float *v)
 {
     for (size_t g = 0; g < sq_foreign_groups(l); g++)
-        scale[g] = sq_foreign_scale(l, row, g);
+        scale[g] = scale_of(l, row, g);
     for (size_t j = 0; j < l->k; j++) {
         const size_t g = group_of(l, j);
         v[j] = value_of(l, row, g, code_of(l, row, j)) * scale[g];
