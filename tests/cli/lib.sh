@@ -112,6 +112,26 @@ finish() {
 # undigested FILE...: renames the digest of our safetensors files: what reads behind it is tested.
 undigested() { LC_ALL=C sed -i 's/"sq_digest"/"no_digest"/' "$@"; }
 
+# few_tokens N: from here on the embedded model has the first N sequences of its tokens alone, which calibrate in a moment.
+few_tokens() {
+  mkdir -p "$W/home/traces" && ln -s "$ROOT/sim" "$W/home" && cp -r "$ROOT/traces/tiny-llama" "$W/home/traces"
+  export SQSIM_HOME=$W/home
+  python3 - "$1" "$SQSIM_HOME"/traces/tiny-llama/tokens_*.safetensors <<'EOS'
+import json, struct, sys
+for path in sys.argv[2:]:
+    data = open(path, "rb").read()
+    n = 8 + int.from_bytes(data[:8], "little")
+    head = json.loads(data[8:n])
+    starts = data[n + head["offsets"]["data_offsets"][0]:][:8 * int(sys.argv[1]) + 8]
+    ids = data[n:][:4 * int.from_bytes(starts[-8:], "little")]
+    head["ids"] = {"dtype": "I32", "shape": [len(ids) // 4], "data_offsets": [0, len(ids)]}
+    head["offsets"] = {"dtype": "I64", "shape": [len(starts) // 8], "data_offsets": [len(ids), len(ids) + len(starts)]}
+    text = json.dumps(head).encode()
+    text += b" " * (-len(text) % 8)
+    open(path, "wb").write(struct.pack("<Q", len(text)) + text + ids + starts)
+EOS
+}
+
 # place FILE TENSOR: the offset of its first byte in a safetensors file.
 place() {
   local len off

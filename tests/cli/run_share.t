@@ -3,6 +3,7 @@
 # sqsim run --share: Stream-K and balanced columns are ideal on real patterns, slices are not.
 . "$(dirname "$0")/lib.sh"
 
+few_tokens 4
 for f in gqsa spqt spqr; do accept "a file of $f" quantize --format $f -o $f.st; done
 each() { # CONDITION of awk over the layers, whose fields are in v[]
   grep '"layer"' "$W.out" | awk -F'[,:{}]' '{for (i = 2; i < NF; i += 2) {gsub(/"/, "", $i); v[$i] = $(i + 1)}

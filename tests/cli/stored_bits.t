@@ -4,6 +4,7 @@
 # on the embedded model. Where weights decide them (outliers of spqr), a sweep of a model encodes it, and who has only shapes
 # says that it expects. unit/format/test_stored_bits.c has every format with 50 random sets of options.
 . "$(dirname "$0")/lib.sh"
+few_tokens 4
 FORMATS=$(sed -n 's/^    FORMAT(\([a-z0-9_]*\)).*/\1/p' "$ROOT/sim/format/sq_formats.c")
 ok "the formats" [ "$(wc -w <<<"$FORMATS")" -ge 18 ]
 cat >"$W/s.yaml" <<EOF

@@ -504,6 +504,7 @@ fi
 
 # ---- values and areas -------------------------------------------------------------------------
 if [ -f "$SQSIM_HOME/traces/tiny-llama/config.json" ]; then
+  few_tokens 4
   printf '%s\n' 'name: v' 'axes:' '  bank: [8, 64]' '  m: [4]' '  sparsity: [0.5, 0.875]' \
     'measures: [relative_error, weight_sqnr_db, stored_bits, cycles]' >"$W/v.yaml"
   accept "values of the embedded model" sweep v.yaml --db v.db -o v1.csv
@@ -531,6 +532,7 @@ if [ -f "$SQSIM_HOME/traces/tiny-llama/config.json" ]; then
 else
   skip "values" "traces/tiny-llama does not exist"
 fi
+SQSIM_HOME=$ROOT
 # A description as a format of the axis, with another value, and again after it has changed.
 # ---- whole passes: tokens a second are those of run --phase -------------------------------------------
 cat >"$W/tokens.yaml" <<'EOF'
