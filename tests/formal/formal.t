@@ -16,11 +16,12 @@ cpu_seconds() {
   CPU_BEFORE=$now
 }
 
-# proof quick|full BLOCK TOP PARAMETERS SENTENCE [pdr|sat|induction [JOINED [REMOVED]]]
+# proof quick|daily|full BLOCK TOP PARAMETERS SENTENCE [pdr|sat|induction [JOINED [REMOVED]]]
 proof() {
   close_proof
   TOP='' # an own wrong copy belongs to the proof before it
-  [ "$FORMAL" = all ] || [ "$1" = quick ] || return
+  [ "$FORMAL" = all ] || [ "$1" != full ] || return
+  [ "$1" != daily ] || daily "$2 ($4): $5" || return
   BLOCK=$2 TOP=$3 PARAMETERS=$4 SENTENCE=$5 METHOD=${6:-pdr} JOINED=${7:-} REMOVED=${8:-}
   [ "$TOP" = "${HARNESS:-}" ] || TRIED=""
   HARNESS=$TOP BROKEN=""

@@ -2,7 +2,7 @@
 # All proofs: what is claimed, at which parameters, and for each property a wrong copy that breaks
 # it. `quick` ones run in `make test`, all in `make formal`.
 #
-# proof quick|full BLOCK TOP "PARAMETERS" SENTENCE [METHOD ...] (formal.t), then the wrong copies for the properties of TOP:
+# proof quick|daily|full BLOCK TOP "PARAMETERS" SENTENCE [METHOD ...] (formal.t), then the wrong copies for the properties of TOP:
 # fault PROPERTY FILE SED, one line of rtl/FILE changed; tight PROPERTY "PARAMETERS", the claim one
 # cycle or one beat sharper.
 CTL="LowSteps 2 HighSteps 1"
@@ -114,7 +114,7 @@ proof quick gather sq_gather_spec_check "BankLen 8" \
 fault Cleaned core/sq_gather_rank.sv 's/(lane_i\[i\] \&\& !masked\[i\])/(lane_i[i])/'
 fault Counted core/sq_gather_rank.sv 's/assign count_o = count/assign count_o = count | count_i/; s/count = count_i;/count = 0;/; s/+ CountW.(masked\[i\])/+ CountW'"'"'(masked[i] \&\& i != 1)/'
 fault Gathered core/sq_gather_sel.sv 's/slot_i\[i\] \&\& ((RankW/((RankW/'
-proof quick gather sq_gather_spec_check "BankLen 8 Gather 1" "the same; log network" sat
+proof daily gather sq_gather_spec_check "BankLen 8 Gather 1" "the same; log network" sat
 fault Gathered core/sq_gather_sel.sv 's/held\[j\] = take ||/held[j] =/'
 proof full gather sq_gather_spec_check "BankLen 16 HighPerBank 4 Lanes 4 LowLanes 4" "the same; crossbar, ranks in four parts" sat
 proof full gather sq_gather_spec_check "BankLen 16 HighPerBank 4 Lanes 4 Gather 1" "the same; log network" sat
@@ -201,7 +201,7 @@ fault BHeld top/sq_top_regs.sv "s/if (write) lite_b_resp_o/if (aw_q) lite_b_resp
 
 # A memory that keeps the rules but takes its time.
 M="MaxBurst 2"
-proof quick dma sq_dma_memory_check "$M" \
+proof daily dma sq_dma_memory_check "$M" \
   "as many beats move as transfers have, each within 12 cycles; none is taken without a request; beats and responses are taken in time"
 tight OpenBound "$M Open 1"
 tight WritesBound "$M WritesOpen 1"
