@@ -8,7 +8,6 @@
 #pragma once
 
 // Grouped by tens: 1x argument, 2x stored format, 3x range, 4x resource, 5x I/O, 9x internal.
-// The refusals of SPEC O.2 keep their number in sq_status_refusal().
 enum sq_status {
     SQ_OK = 0,
     SQ_ERR_ARG = 10,         // an argument that no caller may pass (usage)
@@ -42,9 +41,6 @@ struct sq_error {
 
 // A short constant name, e.g. "mask count"; "unknown" for a value outside the enum.
 const char *sq_status_str(enum sq_status status);
-
-// The refusal number 1..13 of SPEC O.2, or 0 where the status is none of them.
-int sq_status_refusal(enum sq_status status);
 
 // Fills *err (if not NULL) and returns `status`; used through SQ_FAIL.
 enum sq_status sq_error_set(struct sq_error *err, enum sq_status status, const char *file, int line,

@@ -47,18 +47,6 @@ enum sq_status sq_act_quantize(const float *x, size_t m, size_t k_orig, size_t k
     return SQ_OK;
 }
 
-void sq_dot_group(const int8_t *lo, const int8_t *hi, const int8_t *act, size_t len, int32_t *p_lo,
-                  int32_t *p_hi)
-{
-    int32_t sum_lo = 0, sum_hi = 0;
-    for (size_t i = 0; i < len; i++) {
-        sum_lo += (int32_t)lo[i] * act[i];
-        sum_hi += (int32_t)hi[i] * act[i];
-    }
-    *p_lo = sum_lo;
-    *p_hi = sum_hi;
-}
-
 float sq_combine(const int32_t *p_lo, const int32_t *p_hi, const float *s_lo, const float *s_hi,
                  size_t n_groups)
 {

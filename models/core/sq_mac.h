@@ -17,10 +17,6 @@
 enum sq_status sq_act_quantize(const float *x, size_t m, size_t k_orig, size_t k, unsigned act_bits,
                                int8_t *codes, float *s_a, struct sq_error *err);
 
-// Integers of one (token, channel, group): len codes of the two planes of sq_row_planes.
-void sq_dot_group(const int8_t *lo, const int8_t *hi, const int8_t *act, size_t len, int32_t *p_lo,
-                  int32_t *p_hi);
-
 // The FP32 combine of A.7 over n_groups groups, before the product with s_a.
 float sq_combine(const int32_t *p_lo, const int32_t *p_hi, const float *s_lo, const float *s_hi,
                  size_t n_groups);

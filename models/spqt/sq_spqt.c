@@ -211,25 +211,3 @@ void sq_spqt_gemm_dense(const struct sq_spqt *m, const float *plane, const float
             memcpy(y + t * m->n + row, sum, (rest < SQ_Q4K_LEN ? rest : SQ_Q4K_LEN) * sizeof *y);
         }
 }
-
-void sq_spqt_gemv_naive(const uint8_t *rows, size_t n, size_t k, const float *x, float theta,
-                        float *y)
-{
-    assert(k % SQ_Q4K_LEN == 0);
-    for (size_t r = 0; r < n; r++) {
-        float acc = 0;
-        for (size_t c = 0; c < k; c += SQ_Q4K_LEN) {
-            struct sq_q4k s;
-            float w[SQ_Q4K_LEN];
-            sq_q4k_unpack(rows + SQ_Q4K_NBYTES * ((r * k + c) / SQ_Q4K_LEN), &s);
-            sq_q4k_decode(&s, w);
-            for (size_t i = 0; i < SQ_Q4K_LEN; i++) {
-                if (!(fabsf(x[c + i]) >= theta))
-                    continue;
-                const float product = x[c + i] * w[i];
-                acc += product;
-            }
-        }
-        y[r] = acc;
-    }
-}

@@ -96,8 +96,3 @@ struct sq_spqt_gemm {
     unsigned level; // enum sq_lanes_level (sq_lanes.h), 0: the fastest
 };
 void sq_spqt_gemm(const struct sq_spqt_gemm *g, size_t m_tokens);
-
-// B1: Q4_K as ggml lays it out, superblocks along a row, rows[n][k / 256][144], k % 256 == 0, and a
-// branch per weight: y = sum of x_k * w over |x_k| >= theta, k ascending.
-void sq_spqt_gemv_naive(const uint8_t *rows, size_t n, size_t k, const float *x, float theta,
-                        float *y);

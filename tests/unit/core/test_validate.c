@@ -37,7 +37,6 @@ SQ_TEST(one_mask_code_missing)
     m.lo[3] = 0x0e;
     assert_int_equal(matrix_validate(&m, &err), SQ_ERR_MASK_COUNT);
     assert_string_equal(err.text, "row 0 bank 0: 1 mask codes, need 2");
-    assert_int_equal(sq_status_refusal(err.code), 4);
     m.lo[3] = 0x88;
     assert_int_equal(matrix_validate(&m, NULL), SQ_ERR_MASK_COUNT); // one too many
 }
@@ -49,7 +48,6 @@ SQ_TEST(high_code_minus_128)
     m.hi[0] = 0x80;
     assert_int_equal(matrix_validate(&m, &err), SQ_ERR_CODE);
     assert_string_equal(err.text, "row 0 bank 0: high code 0 is -128, need -127..127");
-    assert_int_equal(sq_status_refusal(err.code), 5);
 }
 
 SQ_TEST(nonzero_padding_bits)
@@ -59,7 +57,6 @@ SQ_TEST(nonzero_padding_bits)
     for (unsigned bit = 4; bit < 8; bit++) {
         m.lo[1] ^= (uint8_t)(1 << bit);
         assert_int_equal(matrix_validate(&m, &err), SQ_ERR_PADDING);
-        assert_int_equal(sq_status_refusal(err.code), 3);
         m.lo[1] ^= (uint8_t)(1 << bit);
         m.hi[0] ^= (uint8_t)(1 << bit);
         assert_int_equal(matrix_validate(&m, NULL), SQ_ERR_PADDING);

@@ -215,36 +215,6 @@ SQ_TEST(many_tokens)
     }
 }
 
-// B1 has other weights, those of row superblocks; the products agree within quantization.
-SQ_TEST(naive_product)
-{
-    enum { N = 8, K = 512 };
-    struct sq_rng r = {fixture_seed()};
-    struct layer l = layer_new(&r, N, K);
-    uint8_t *rows = fixture_exact(144 * N * K / 256);
-    float y[N];
-    for (size_t b = 0; b < N * K / 256; b++) {
-        struct sq_q4k s;
-        assert_int_equal(sq_q4k_encode(l.w + 256 * b, &s, NULL), SQ_OK);
-        sq_q4k_pack(&s, rows + 144 * b);
-    }
-    for (float theta = 0; theta < 1; theta += .25f) {
-        sq_spqt_gemv_naive(rows, N, K, l.x, theta, y);
-        for (size_t n = 0; n < N; n++) {
-            float want = 0;
-            for (size_t c = 0; c < K; c++) {
-                struct sq_q4k s;
-                float v[256];
-                sq_q4k_unpack(rows + 144 * ((n * K + c) / 256), &s);
-                sq_q4k_decode(&s, v);
-                const float product = l.x[c] * v[c % 256];
-                want = fabsf(l.x[c]) < theta ? want : want + product;
-            }
-            CHECK_EQ(sq_bits_of(y[n]), sq_bits_of(want), "row %zu\n", n);
-        }
-    }
-}
-
 // ---- storage --------------------------------------------------------------------------------
 
 SQ_TEST(storage)
