@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bits of a number in binary32, sign extension, and one element of a little-endian bit stream (SPEC 0.5); for whole streams
+// Bits of a number in binary32, sign extension, the smaller of two sizes, and one element of a little-endian bit stream (SPEC 0.5); for whole streams
 // outside models/ there are sq_pack and sq_unpack (sq_format.h). A code of 1..8 bits spans at most
 // two bytes; the second is touched only where the code reaches into it, so nothing outside the
 // stream is read or written.
@@ -32,6 +32,11 @@ static inline int32_t sq_sign_extend(uint32_t v, unsigned bits)
     const uint32_t sign = UINT32_C(1) << (bits - 1);
     v &= (sign << 1) - 1;
     return (int32_t)(v ^ sign) - (int32_t)sign;
+}
+
+static inline size_t sq_min_size(size_t a, size_t b)
+{
+    return a < b ? a : b;
 }
 
 static inline int8_t sq_bits_get(const uint8_t *in, size_t i, unsigned bits)

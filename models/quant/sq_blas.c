@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "models/number/sq_bits.h"
+
 // A product of a block packs its rows of both sides first: a smaller part of its time the larger the
 // block is. There must be blocks for many threads.
 enum { BLOCK_M = 512, BLOCK_N = 768 };
@@ -22,11 +24,6 @@ void sq_blas_serial(void)
     openblas_set_num_threads(1);
 }
 
-static size_t min_size(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 void sq_blas_xwt(const float *x, const float *w, size_t m, size_t n, size_t k, float *y)
 {
     const size_t block_n = columns(n);
@@ -34,9 +31,9 @@ void sq_blas_xwt(const float *x, const float *w, size_t m, size_t n, size_t k, f
 #pragma omp parallel for collapse(2) schedule(dynamic)
     for (size_t i = 0; i < m; i += BLOCK_M)
         for (size_t j = 0; j < n; j += block_n)
-            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)min_size(BLOCK_M, m - i),
-                        (int)min_size(block_n, n - j), (int)k, 1.0f, x + i * k, (int)k, w + j * k,
-                        (int)k, 0.0f, y + i * n + j, (int)n);
+            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)sq_min_size(BLOCK_M, m - i),
+                        (int)sq_min_size(block_n, n - j), (int)k, 1.0f, x + i * k, (int)k,
+                        w + j * k, (int)k, 0.0f, y + i * n + j, (int)n);
 }
 
 static double *widen(const float *x, size_t n)
@@ -57,9 +54,10 @@ enum sq_status sq_blas_xwt_f64(const float *x, const float *w, size_t m, size_t 
 #pragma omp parallel for collapse(2) schedule(dynamic)
         for (size_t i = 0; i < m; i += BLOCK_M)
             for (size_t j = 0; j < n; j += block_n)
-                cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)min_size(BLOCK_M, m - i),
-                            (int)min_size(block_n, n - j), (int)k, 1, wx + i * k, (int)k,
-                            ww + j * k, (int)k, 0, y + i * n + j, (int)n);
+                cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans,
+                            (int)sq_min_size(BLOCK_M, m - i), (int)sq_min_size(block_n, n - j),
+                            (int)k, 1, wx + i * k, (int)k, ww + j * k, (int)k, 0, y + i * n + j,
+                            (int)n);
     }
     const bool is_done = wx && ww;
     free(wx);

@@ -9,14 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/number/sq_bits.h"
 #include "models/quant/sq_blas.h"
 
 enum { TILE = 256, TOKENS = 512 }; // of a block of X^T X; constants, so that roundings are too
-
-static size_t min_size(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 // ---- sums over tokens -----------------------------------------------------------------------
 
@@ -61,8 +57,8 @@ static void add_products(struct sq_calibration *c, const double *x, size_t m)
         const size_t i = t / n_tiles * TILE, j = t % n_tiles * TILE;
         if (j > i)
             continue;
-        cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)min_size(TILE, k - i),
-                    (int)min_size(TILE, k - j), (int)m, 1, x + i, (int)k, x + j, (int)k, 1,
+        cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)sq_min_size(TILE, k - i),
+                    (int)sq_min_size(TILE, k - j), (int)m, 1, x + i, (int)k, x + j, (int)k, 1,
                     c->xtx + i * k + j, (int)k);
     }
 }
@@ -89,7 +85,7 @@ enum sq_status sq_calibration_add(struct sq_calibration *c, const float *x, size
     SQ_NEED(wide, err, "%d tokens of %zu channels", TOKENS, c->k);
     sq_blas_serial();
     for (size_t t = 0; t < m; t += TOKENS) {
-        const size_t n = min_size(TOKENS, m - t);
+        const size_t n = sq_min_size(TOKENS, m - t);
         for (size_t i = 0; i < n * c->k; i++)
             wide[i] = (double)x[t * c->k + i];
         add_products(c, wide, n);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "models/number/sq_bits.h"
 #include "models/quant/sq_blas.h"
 
 enum { ROWS = 64, BESIDE = 8 }; // rows of a tile; rows that one vector loop treats side by side
@@ -17,11 +18,6 @@ struct tile {
     char *scratch; // [ROWS][scratch_nbytes]
     size_t scratch_nbytes;
 };
-
-static size_t min_size(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 // w[i] -= error * u[i], each product and difference rounded by itself: any vector gives these bits.
 static inline __attribute__((always_inline)) void
@@ -96,9 +92,9 @@ static void do_tile(const struct sq_column_loop *l, const struct tile *t, double
     for (size_t r = 0; l->begin_row && r < t->n_rows; r++)
         l->begin_row(l->context, t->row + r, t->w + r * k, t->scratch + r * t->scratch_nbytes);
     for (size_t begin = 0; begin < k; begin += l->block) {
-        const size_t end = min_size(begin + l->block, k);
+        const size_t end = sq_min_size(begin + l->block, k);
         for (size_t r = 0; r < t->n_rows; r += BESIDE)
-            do_rows(l, t, r, min_size(r + BESIDE, t->n_rows), begin, end, pass_on, row_e2);
+            do_rows(l, t, r, sq_min_size(r + BESIDE, t->n_rows), begin, end, pass_on, row_e2);
         if (end < k)
             cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)t->n_rows, (int)(k - end),
                         (int)(end - begin), -1, t->e, (int)l->block, l->factor->u + begin * k + end,
@@ -110,7 +106,7 @@ static void load_tile(const struct sq_column_loop *l, struct tile *t, const floa
 {
     const size_t k = l->factor->k;
     t->row = row;
-    t->n_rows = min_size(ROWS, l->n - row);
+    t->n_rows = sq_min_size(ROWS, l->n - row);
     for (size_t r = 0; r < t->n_rows; r++)
         for (size_t j = 0; j < k; j++)
             t->w[r * k + j] = l->factor->is_dead[j] ? 0 : (double)w[(row + r) * k + j];

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/number/sq_bits.h"
 #include "models/quant/sq_column_loop.h"
 
 struct job {
@@ -15,11 +16,6 @@ struct job {
     bool is_lazy;
     float *weight_of; // [k]: the importance of a weight is (|w| * weight_of[j])^2
 };
-
-static size_t min_size(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 // ---- importance -----------------------------------------------------------------------------
 
@@ -40,7 +36,7 @@ static void choose(const struct job *p, size_t row, const double *w, float *scor
                    size_t end)
 {
     const struct sq_codes *c = p->c;
-    for (size_t j = begin; j < min_size(end, c->k_orig); j++)
+    for (size_t j = begin; j < sq_min_size(end, c->k_orig); j++)
         score[j - begin] = fabsf((float)w[j]) * p->weight_of[j];
     const size_t real = c->k_orig > begin ? c->k_orig - begin : 0;
     sq_mask_row(score, end - begin, real, c->bank, c->high_per_bank,
@@ -58,7 +54,7 @@ static void start_group(const struct job *p, size_t row, const double *w, float 
     float amax[2] = {0, 0};
     if (p->is_lazy && is_high)
         choose(p, row, w, score, j, j + c->group);
-    for (size_t i = j; i < min_size(j + c->group, c->k_orig); i++) {
+    for (size_t i = j; i < sq_min_size(j + c->group, c->k_orig); i++) {
         float *a = &amax[is_high && is_high[i]];
         const float magnitude = fabsf((float)w[i]);
         *a = magnitude > *a ? magnitude : *a;
@@ -123,7 +119,7 @@ static enum sq_status check(const struct sq_codes *c, const struct sq_factor *f,
 enum sq_status sq_gptq_encode(struct sq_codes *c, const float *w, const struct sq_factor *f,
                               const struct sq_gptq *options, double *sum_e2, struct sq_error *err)
 {
-    const size_t block = min_size(options->block ? options->block : SQ_COLUMN_BLOCK, c->k);
+    const size_t block = sq_min_size(options->block ? options->block : SQ_COLUMN_BLOCK, c->k);
     SQ_TRY(check(c, f, block, err));
     struct job p = {.c = c, .n_groups = c->k / c->group, .is_lazy = options->is_lazy};
     p.weight_of = malloc(f->k * sizeof *p.weight_of);

@@ -12,6 +12,7 @@
 #include <float.h>
 #include <string.h>
 
+#include "models/number/sq_bits.h"
 #include "models/scaled/sq_bs_panel.h"
 #include "models/scaled/sq_bs_plain.h"
 
@@ -33,14 +34,9 @@ static size_t n_panels(const struct sq_bs *w)
     return (w->n + CHANNELS - 1) / CHANNELS;
 }
 
-static size_t min_size(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 static size_t groups_of(size_t m)
 {
-    return min_size((m + TOKENS - 1) / TOKENS, GROUPS);
+    return sq_min_size((m + TOKENS - 1) / TOKENS, GROUPS);
 }
 
 static struct sq_bs_plan plan_of(const struct sq_bs_product *g)
@@ -168,7 +164,7 @@ static void do_pass(const struct piece *s, const struct sq_bs_pass *pass)
     const size_t run =
         run_of(pass->form == SQ_BS_WIDE ? sq_bs_widened(s->plan) : s->plan->w[pass->w].block);
     for (size_t j = 0; j < s->plan->n_blocks; j += run)
-        do_run(s, pass, dot, j, min_size(run, s->plan->n_blocks - j));
+        do_run(s, pass, dot, j, sq_min_size(run, s->plan->n_blocks - j));
 }
 
 // Sums of high by high elements that are integers become numbers.
@@ -313,7 +309,7 @@ static bool is_near(const struct piece *s)
 static void do_plain(const struct piece *s, size_t c)
 {
     const uint8_t *reach = ((const struct sq_bs_panel_head *)(const void *)s->panel)->reach + c;
-    const size_t n = min_size(s->n_channels - c, SQ_BS_PLAIN_CHANNELS);
+    const size_t n = sq_min_size(s->n_channels - c, SQ_BS_PLAIN_CHANNELS);
     bool is_loaded = false;
     for (size_t t = 0; t < s->n_tokens; t++) {
         const struct sq_bs_group_head *group =
@@ -358,12 +354,12 @@ void sq_bs_gemm(const struct sq_bs_product *g, void *scratch)
     assert(g->w->k == g->x->k);
     for (size_t t = 0; t < g->x->n; t += GROUPS * TOKENS) {
         struct piece s = {.g = g, .plan = &plan, .at = &at, .token = t, .is_normal = are_normal};
-        s.n_tokens = min_size(g->x->n - t, GROUPS * TOKENS);
+        s.n_tokens = sq_min_size(g->x->n - t, GROUPS * TOKENS);
         s.n_groups = groups_of(s.n_tokens);
         sq_bs_load_groups(&plan, g->x, t, s.n_groups, at.groups, at.row);
         for (size_t i = 0; i < n_panels(g->w); i++) {
             s.channel = i * CHANNELS;
-            s.n_channels = min_size(g->w->n - s.channel, CHANNELS);
+            s.n_channels = sq_min_size(g->w->n - s.channel, CHANNELS);
             s.panel = g->panels ? (const uint8_t *)g->panels + i * plan.panel : at.panel;
             if (!g->panels)
                 sq_bs_load_panel(&plan, g->w, s.channel, at.panel, at.row);

@@ -13,13 +13,9 @@
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_layer_rule.h"
 #include "sim/format/sq_quantize.h"
+#include "sim/io/sq_checked.h"
 
 enum { TOKENS = 128 }; // of one piece of work
-
-static size_t min_size(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 // ---- the recipe -----------------------------------------------------------------------------
 
@@ -231,7 +227,7 @@ static enum sq_status each_piece(size_t m, sq_piece_work *work, void *context, s
 #pragma omp parallel for schedule(dynamic) if (m > TOKENS)
     for (size_t t = 0; t < m; t += TOKENS) {
         struct sq_error e;
-        if (work(context, t, min_size(TOKENS, m - t), &e) == SQ_OK)
+        if (work(context, t, sq_smaller(TOKENS, m - t), &e) == SQ_OK)
             continue;
 #pragma omp critical(sq_recipe_error)
         if (t < failed) {

@@ -10,6 +10,7 @@
 #include "models/quant/sq_blas.h"
 #include "models/vector/sq_attend.h"
 #include "models/vector/sq_vector.h"
+#include "sim/io/sq_checked.h"
 #include "sim/llm/sq_attention.h"
 #include "sim/llm/sq_logits.h"
 #include "sim/llm/sq_softmax.h"
@@ -19,16 +20,6 @@ enum {
     NORM_TOKENS = 8,
     NAME_MAX_LEN = 80,
 };
-
-static size_t min_size(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static size_t max_size(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
 
 // ---- set-up ---------------------------------------------------------------------------------
 
@@ -116,7 +107,7 @@ static size_t longest_sequence(const struct sq_tokens *t)
 {
     size_t longest = 0;
     for (size_t i = 0; i < t->n_sequences; i++)
-        longest = max_size(longest, t->offset[i + 1] - t->offset[i]);
+        longest = sq_larger(longest, t->offset[i + 1] - t->offset[i]);
     return longest;
 }
 
@@ -133,10 +124,10 @@ static enum sq_status allocate(struct sq_llama *s, struct sq_error *err)
     const size_t kv = c->n_kv_heads * c->head_dim;
     size_t largest = 0;
     for (size_t i = 0; i < s->ck->n_layers; i++)
-        largest = max_size(largest, s->ck->layer[i].n * s->ck->layer[i].k);
+        largest = sq_larger(largest, s->ck->layer[i].n * s->ck->layer[i].k);
     s->h = calloc(n, c->hidden_size * sizeof(float));
-    s->x = calloc(n, max_size(q, c->hidden_size) * sizeof(float));
-    s->q = calloc(n, max_size(q, c->hidden_size) * sizeof(float));
+    s->x = calloc(n, sq_larger(q, c->hidden_size) * sizeof(float));
+    s->q = calloc(n, sq_larger(q, c->hidden_size) * sizeof(float));
     if (s->capacity > 0)
         s->kept = calloc(2 * c->n_layers * s->capacity, kv * sizeof(float));
     else {
@@ -145,7 +136,7 @@ static enum sq_status allocate(struct sq_llama *s, struct sq_error *err)
     }
     s->gate = calloc(n, c->intermediate_size * sizeof(float));
     s->up = calloc(n, c->intermediate_size * sizeof(float));
-    s->w = calloc(max_size(largest, c->hidden_size), sizeof(float));
+    s->w = calloc(sq_larger(largest, c->hidden_size), sizeof(float));
     s->rotation = calloc(n_positions(s), c->head_dim * sizeof(float));
     if (c->local_window > 0)
         s->local = calloc(n_positions(s), c->head_dim * sizeof(float));
@@ -259,7 +250,7 @@ static enum sq_status rms_norm(struct sq_llama *s, const char *name, const float
                                     width, out, err);
 #pragma omp parallel for if (n >= MANY)
     for (size_t first = 0; first < n; first += NORM_TOKENS) {
-        const size_t end = min_size(first + NORM_TOKENS, n);
+        const size_t end = sq_smaller(first + NORM_TOKENS, n);
         double sum[NORM_TOKENS];
         squares(in + first * width, end - first, width, sum);
         for (size_t t = first; t < end; t++) {

@@ -9,17 +9,13 @@
 #include <string.h>
 
 #include "models/quant/sq_blas.h"
+#include "sim/io/sq_checked.h"
 
 enum {
     VOCAB_BLOCK = 4096, // rows of lm_head in memory at a time
     LOGIT_TOKENS = 512, // tokens of one block of logits
     LANES = 8,
 };
-
-static size_t min_size(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 // Running log-sum-exp of one token's logits, the most likely token, and the logit of the one that
 // came.
@@ -230,7 +226,7 @@ static void add_vocab_block(const struct blocks *b, size_t first, size_t n)
 {
     const size_t count = sq_tokens_count(b->tokens);
     for (size_t t = 0; t < count; t += LOGIT_TOKENS) {
-        const size_t m = min_size(LOGIT_TOKENS, count - t), at = t * b->width;
+        const size_t m = sq_smaller(LOGIT_TOKENS, count - t), at = t * b->width;
         for (size_t j = 0; j < b->n_models; j++)
             multiply(b, b->x[j] + at, m, n, b->logit + j * LOGIT_TOKENS * VOCAB_BLOCK);
         if (b->x_reference)
@@ -297,7 +293,7 @@ enum sq_status sq_logits_score_all(const struct sq_checkpoint *ck, const struct 
                        .cap = c->logit_cap};
     enum sq_status status = allocate(&b, err);
     for (size_t first = 0; status == SQ_OK && first < c->vocab_size; first += VOCAB_BLOCK) {
-        const size_t n = min_size(VOCAB_BLOCK, c->vocab_size - first);
+        const size_t n = sq_smaller(VOCAB_BLOCK, c->vocab_size - first);
         const struct sq_tensor rows = sq_tensor_rows(head, first, n);
         status = sq_tensor_read_f32(&rows, b.w, err);
         if (status == SQ_OK)
@@ -325,7 +321,7 @@ enum sq_status sq_logits_of(const struct sq_checkpoint *ck, const float *x, floa
     b.w = calloc(VOCAB_BLOCK, b.width * sizeof *b.w);
     SQ_NEED(b.w, err, "the logits of a token");
     for (size_t first = 0; status == SQ_OK && first < c->vocab_size; first += VOCAB_BLOCK) {
-        const size_t n = min_size(VOCAB_BLOCK, c->vocab_size - first);
+        const size_t n = sq_smaller(VOCAB_BLOCK, c->vocab_size - first);
         const struct sq_tensor rows = sq_tensor_rows(head, first, n);
         status = sq_tensor_read_f32(&rows, b.w, err);
         if (status == SQ_OK)

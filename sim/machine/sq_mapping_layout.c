@@ -10,11 +10,6 @@
 #include "sim/io/sq_checked.h"
 #include "sim/machine/sq_work.h"
 
-static uint64_t min_u64(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 // ---- what a stretch of K holds --------------------------------------------------------------
 
 // The output stage of a core: combine units that keep up with the PEs, which take group_cycles for the
@@ -74,7 +69,7 @@ enum sq_status sq_mapping_settle(struct sq_mapping_context *c, struct sq_error *
 
 static uint64_t elements(const struct sq_mapping_context *c, uint64_t first, uint64_t n_slices)
 {
-    const uint64_t end = min_u64((first + n_slices) * c->cost.step, c->cost.stored);
+    const uint64_t end = sq_smaller((first + n_slices) * c->cost.step, c->cost.stored);
     return end - first * c->cost.step;
 }
 
@@ -163,7 +158,7 @@ static void operand_nbytes(const struct sq_mapping_context *c,
                            const struct sq_mapping_extent *block, uint64_t *act, uint64_t *weight)
 {
     uint64_t nbytes[SQ_N_STREAMS];
-    count_nbytes(c, block->m * c->rows, block->n * c->cols, 0, min_u64(block->k, c->n_slices), 1,
+    count_nbytes(c, block->m * c->rows, block->n * c->cols, 0, sq_smaller(block->k, c->n_slices), 1,
                  nbytes);
     *act = nbytes[SQ_STREAM_ACT] + nbytes[SQ_STREAM_ACT_SCALE];
     *weight = sq_cost_weight_nbytes(nbytes);
@@ -173,7 +168,7 @@ bool sq_mapping_operands_fit(const struct sq_mapping_context *c,
                              const struct sq_mapping_extent *block)
 {
     uint64_t act, weight;
-    if (c->cost.depth > 0 && elements(c, 0, min_u64(block->k, c->n_slices)) > c->cost.depth)
+    if (c->cost.depth > 0 && elements(c, 0, sq_smaller(block->k, c->n_slices)) > c->cost.depth)
         return false;
     operand_nbytes(c, block, &act, &weight);
     return act <= c->machine->act_nbytes / 2 && weight <= c->machine->weight_nbytes / 2;
@@ -183,7 +178,7 @@ bool sq_mapping_outputs_fit(const struct sq_mapping_context *c,
                             const struct sq_mapping_extent *block)
 {
     const uint64_t rows = block->m * c->rows, cols = block->n * c->cols;
-    const uint64_t e = elements(c, 0, min_u64(block->k, c->n_slices));
+    const uint64_t e = elements(c, 0, sq_smaller(block->k, c->n_slices));
     struct sq_unit_job job;
     sq_work_job(c->demand, e, &job);
     return 4 * rows * cols <= c->machine->out_nbytes / 2 && job.beats <= SQ_JOB_GROUP_BANKS_MAX &&
@@ -235,7 +230,7 @@ static void fill_jobs(const struct sq_mapping_context *c, struct sq_mapping *p)
         const uint64_t n = size_of(p->gemm.n, p->block_n, p->count_n, is_last);
         rows[is_last] = sq_ceil_div(sq_ceil_div(m, c->rows), p->cores_m);
         cols[is_last] = sq_ceil_div(sq_ceil_div(n, c->cols), p->cores_n);
-        abreast[is_last] = min_u64(cols[is_last], c->cost.abreast);
+        abreast[is_last] = sq_smaller(cols[is_last], c->cost.abreast);
         tile[is_last] = (struct sq_unit_job){.tiles = 0};
         sq_work_job(c->demand, core_elements(c, p, is_last), &tile[is_last]);
     }
@@ -377,11 +372,6 @@ void sq_mapping_set_estimate(const struct sq_mapping_context *c, struct sq_mappi
     p->limit = sq_sat_add(ends, p->sum.limit);
 }
 
-static uint64_t max_u64(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 // Which takes less, if steps overlap as they should: a store at once, beside the last job of the
 // next block (which has more to do than others where the port is narrow), or a part beside each.
 static bool is_store_late(const struct sq_mapping *p)
@@ -394,9 +384,9 @@ static bool is_store_late(const struct sq_mapping *p)
     const uint64_t last = sq_unit_bound(&p->cost.unit, &s[end].job, NULL);
     const uint64_t part = store / p->count_k;
     const uint64_t late =
-        sq_sat_add(sq_sat_mul(steps, max_u64(job, load)), max_u64(last, load + store));
+        sq_sat_add(sq_sat_mul(steps, sq_larger(job, load)), sq_larger(last, load + store));
     const uint64_t parts =
-        sq_sat_add(sq_sat_mul(steps, max_u64(job, load + part)), max_u64(last, load + part));
+        sq_sat_add(sq_sat_mul(steps, sq_larger(job, load + part)), sq_larger(last, load + part));
     return late <= parts;
 }
 

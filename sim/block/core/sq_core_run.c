@@ -109,11 +109,6 @@ uint64_t sq_causes_sum(const uint64_t counts[SQ_N_CAUSES])
 
 // ---- products -------------------------------------------------------------------------------
 
-static size_t ceil_div(size_t a, size_t b)
-{
-    return a / b + (a % b > 0); // a + b - 1 may not fit
-}
-
 unsigned sq_core_join_banks(struct sq_core_config *config, size_t group)
 {
     unsigned banks = 1;
@@ -138,7 +133,7 @@ enum sq_status sq_gemm_job(const struct sq_core_config *config, const struct sq_
                            size_t m, size_t n, size_t k_padded, struct sq_job *job,
                            struct sq_error *err)
 {
-    const size_t tiles_m = ceil_div(m, config->rows), tiles_n = ceil_div(n, config->cols);
+    const size_t tiles_m = sq_ceil_div(m, config->rows), tiles_n = sq_ceil_div(n, config->cols);
     const size_t groups = sq_n_groups(format, k_padded);
     const size_t banks = sq_group_len(format, k_padded) / config->bank;
     if (banks > SQ_JOB_GROUP_BANKS_MAX)

@@ -7,11 +7,6 @@
 
 // ---- bounds ---------------------------------------------------------------------------------
 
-static uint64_t max_u64(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 // Cycles of the parts of a job, each alone.
 struct parts {
     uint64_t low, high;    // the paths; arrays: both
@@ -55,8 +50,8 @@ uint64_t sq_unit_bound(const struct sq_unit *unit, const struct sq_unit_job *job
     if (unit->engine)
         return sq_unit_engines_bound(unit, job, list);
     const struct parts p = parts_of(unit, job);
-    const uint64_t paths = max_u64(max_u64(p.low, p.high), p.front);
-    return max_u64(paths, max_u64(p.reads, p.drain));
+    const uint64_t paths = sq_larger(sq_larger(p.low, p.high), p.front);
+    return sq_larger(paths, sq_larger(p.reads, p.drain));
 }
 
 uint64_t sq_unit_limit(const struct sq_unit *unit, const struct sq_unit_job *job,
@@ -68,7 +63,7 @@ uint64_t sq_unit_limit(const struct sq_unit *unit, const struct sq_unit_job *job
         return sq_unit_engines_limit(unit, job, list);
     const struct parts p = parts_of(unit, job);
     const uint64_t paths = unit->kind == SQ_UNIT_CORE || unit->kind == SQ_UNIT_CORE_ACT
-                               ? max_u64(p.low, p.high)
+                               ? sq_larger(p.low, p.high)
                                : p.low;
     return sq_sat_add(sq_sat_add(paths, sq_sat_add(p.front, p.reads)),
                       sq_sat_add(p.drain, PIPELINES));

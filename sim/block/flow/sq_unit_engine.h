@@ -54,11 +54,6 @@ static inline void sq_unit_sum_add(struct sq_unit_sums *s, uint64_t x)
     s->n++;
 }
 
-static inline uint64_t sq_unit_max(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 // How long a search takes whose cycles depend on where it finds: no less, as its cycle model says, no
 // more.
 enum sq_unit_scan { SQ_SCAN_LEAST, SQ_SCAN_STEPPED, SQ_SCAN_MOST };

@@ -6,6 +6,7 @@
 
 #include "sim/block/flow/sq_unit_engine.h"
 #include "sim/block/flow/sq_unit_state.h"
+#include "sim/io/sq_checked.h"
 
 enum { STATE_NBYTES = 4096 };
 
@@ -157,8 +158,8 @@ static uint64_t output_at(const struct sq_unit_times *t, uint64_t tile, uint64_t
     const uint64_t scan = sq_unit_sum(&t->scan, tile + 1) - sq_unit_sum(&t->scan, tile);
     const uint64_t work = sq_unit_sum(&t->work, tile + 1) - sq_unit_sum(&t->work, tile);
     return sq_unit_sum(&t->cycles, tile) + scan +
-           (pass + 1) * sq_unit_max(work, t->engine->least) * t->engine->steps -
-           t->engine->outputs + beat + t->latency;
+           (pass + 1) * sq_larger(work, t->engine->least) * t->engine->steps - t->engine->outputs +
+           beat + t->latency;
 }
 
 // The port takes a beat for `words` cycles when it is there and those before it have left: the last one
@@ -177,7 +178,7 @@ static uint64_t port_end(const struct sq_unit_times *t, uint64_t words)
             const uint64_t other = at & 2 ? others - 1 : 0, beat = at & 4 ? beats - 1 : 0;
             const uint64_t tile = is_of_tokens ? turn : other, pass = is_of_tokens ? other : turn;
             const uint64_t before = (tile * t->passes + pass) * beats + beat;
-            end = sq_unit_max(end, output_at(t, tile, pass, beat) + (all - before) * words);
+            end = sq_larger(end, output_at(t, tile, pass, beat) + (all - before) * words);
         }
     return end;
 }

@@ -2,6 +2,7 @@
 // Engines of sq_engine_gqsa side by side: what their streams offer, and the time of their jobs.
 #include "sim/block/flow/sq_unit_engine.h"
 #include "sim/block/gqsa/sq_gqsa_walk_sim.h"
+#include "sim/io/sq_checked.h"
 
 static void offer(struct sq_unit_engine_run *r)
 {
@@ -15,7 +16,7 @@ static void offer(struct sq_unit_engine_run *r)
 static void add(struct sq_unit_times *t, uint64_t work, enum sq_unit_scan scan)
 {
     (void)scan;
-    sq_unit_sum_add(&t->cycles, sq_unit_max(work, t->engine->least));
+    sq_unit_sum_add(&t->cycles, sq_larger(work, t->engine->least));
 }
 
 static void end(struct sq_unit_times *t)

@@ -3,6 +3,7 @@
 #include "models/number/sq_q4k.h"
 #include "sim/block/flow/sq_unit_engine.h"
 #include "sim/block/spqt/sq_spqt_idx_block.h"
+#include "sim/io/sq_checked.h"
 
 enum { ONE_HALF = 0x3c00 /* 1.0 */ };
 _Static_assert((int)SQ_ENGINE_SPQT_SEG <= (int)SQ_UNIT_BEAT_MAX, "a segment is a beat");
@@ -27,11 +28,10 @@ static void add(struct sq_unit_times *t, uint64_t work, enum sq_unit_scan scan)
 {
     enum { LANES = SQ_ENGINE_SPQT_LANES, PIPELINE = 8 };
     const uint64_t cycles = scan == SQ_SCAN_STEPPED ? sq_spqt_idx_scan(LANES, t->loads, work)
-                            : scan == SQ_SCAN_LEAST ? sq_unit_max(t->loads, work / LANES)
+                            : scan == SQ_SCAN_LEAST ? sq_larger(t->loads, work / LANES)
                                                     : t->loads + work / LANES + PIPELINE;
     sq_unit_sum_add(&t->scan, cycles);
-    sq_unit_sum_add(&t->cycles,
-                    cycles + t->passes * sq_unit_max(work, t->engine->least) * BEATS + 1);
+    sq_unit_sum_add(&t->cycles, cycles + t->passes * sq_larger(work, t->engine->least) * BEATS + 1);
 }
 
 static void end(struct sq_unit_times *t)
