@@ -44,18 +44,6 @@ enum sq_status sq_operand_encode(struct sq_operand *o, const float *w, unsigned 
     return SQ_FAIL(err, first.code, "rows from %ld: %.200s", failed * ROWS, first.text);
 }
 
-void sq_sqnr_add(struct sq_sqnr *s, const float *w, const struct sq_matrix *m, float *row)
-{
-    for (size_t i = 0; i < m->n; i++) {
-        sq_decode_row(m, i, row);
-        for (size_t j = 0; j < m->k_orig; j++) {
-            double exact = (double)w[i * m->k_orig + j], error = exact - (double)row[j];
-            s->signal += exact * exact;
-            s->noise += error * error;
-        }
-    }
-}
-
 double sq_sqnr_db(const struct sq_sqnr *s)
 {
     if (s->signal == 0)

@@ -13,8 +13,6 @@ enum sq_status sq_operand_encode(struct sq_operand *o, const float *w, unsigned 
 struct sq_sqnr {
     double signal, noise;
 };
-// Adds the matrix that encodes w[n][k_orig]; `row` is scratch of k_orig floats.
-void sq_sqnr_add(struct sq_sqnr *s, const float *w, const struct sq_matrix *m, float *row);
 
 // 10 log10(signal / noise): +infinity for an exact encoding, NaN where the signal is zero (SPEC J
 // refuses to name a number there).

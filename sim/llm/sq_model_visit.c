@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sq_model_visit (sq_layer.h): the layers of a model with the inputs they see.
+// The layers of a model with the inputs they see, and the error of their outputs (sq_layer.h).
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +8,22 @@
 #include "models/sq_rng.h"
 #include "sim/llm/sq_layer.h"
 #include "sim/llm/sq_llama.h"
+
+struct sq_sqnr sq_output_error(const float *x, const float *w, const float *y, size_t m, size_t n,
+                               size_t k)
+{
+    struct sq_sqnr sum = {0};
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < n; j++) {
+            double want = 0;
+            for (size_t e = 0; e < k; e++)
+                want += (double)x[i * k + e] * (double)w[j * k + e];
+            const double d = want - (double)y[i * n + j];
+            sum.noise += d * d;
+            sum.signal += want * want;
+        }
+    return sum;
+}
 
 struct visitor {
     sq_layer_visit *visit;

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "sim/block/core/sq_core_run.h"
-#include "sim/llm/sq_layer.h"
 #include "sim/sweep/sq_sweep.h"
 #include "sim/sweep/sq_sweep_grid.h"
 

@@ -5,7 +5,6 @@
 
 #include "sim/format/sq_quantize.h"
 #include "sim/io/sq_checked.h"
-#include "sim/llm/sq_layer.h"
 #include "sim/sweep/sq_sweep_grid.h"
 
 typedef const struct sq_sweep_point point;

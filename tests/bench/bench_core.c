@@ -7,10 +7,10 @@
 //   bench_core [--quick]
 #include <omp.h>
 
+#include "sim/block/core/sq_core_run.h"
 #include "sim/cosim/sq_feed.h"
 #include "sim/cosim/sq_lockstep.h"
 #include "sim/cosim/sq_rtl_build.h"
-#include "sim/llm/sq_layer.h"
 #include "tests/bench/bench_recipe.h"
 
 enum { SIZE = 512, REPEATS = 5, CYCLES = 100000, QUICK_CYCLES = 300 };
@@ -154,26 +154,29 @@ static void measure(const struct sq_block *block, const struct sq_point *point, 
 
 // ---- engines and values of a GEMM -----------------------------------------------------------
 
-// Cycles a second of an engine on the job of a cube.
-static double engine_rate(const struct sq_layer_run *r, bool is_fast)
+// Cycles a second of an engine on the job of a cube of `size`.
+static double engine_rate(const struct sq_core_config *config, size_t size, bool is_fast)
 {
+    const struct sq_format f = sq_format_default();
+    const struct sq_core_config core = sq_gemm_core(config, &f, size);
+    struct sq_job job;
+    struct sq_error err;
     static const struct sq_rates free_streams = {1, 1, 1, 1};
     double seconds[REPEATS];
     struct sq_core_stats s = {0};
+    bench_need(sq_gemm_job(&core, &f, size, size, size, &job, &err), &err);
     for (unsigned i = 0; i < REPEATS; i++) {
         const double start = bench_cpu();
-        s = is_fast ? sq_core_run_fast(&r->core, &r->job, &free_streams)
-                    : sq_core_run_step(&r->core, &r->job, &free_streams);
+        s = is_fast ? sq_core_run_fast(&core, &job, &free_streams)
+                    : sq_core_run_step(&core, &job, &free_streams);
         seconds[i] = bench_cpu() - start;
     }
-    if (s.cycles != r->stats.cycles)
-        bench_die("an engine takes another number of cycles than the layer");
     return (double)s.cycles / bench_median(seconds, REPEATS);
 }
 
 // MAC a second of the golden product as a layer has it, on one thread: its weights are laid out
-// once, its activations are encoded in each call. *r is that layer for the engines.
-static double value_rate(const struct sq_layer_options *o, size_t size, struct sq_layer_run *r)
+// once, its activations are encoded in each call.
+static double value_rate(size_t size)
 {
     float *x = bench_matrix(size * size, 1), *w = bench_matrix(size * size, 2);
     float *y = calloc(size * size, sizeof *y);
@@ -184,7 +187,6 @@ static double value_rate(const struct sq_layer_options *o, size_t size, struct s
     struct sq_error err;
     if (!y)
         bench_die("out of memory");
-    bench_need(sq_layer_compute(r, o, "bench", x, w, size, size, size, &err), &err);
     bench_input_init(&in, &recipe, x, size, size);
     bench_need(sq_quant_layer_init(&q, &recipe, w, size, size, &in.in, &err), &err);
     bench_input_free(&in);
@@ -232,12 +234,9 @@ int main(int argc, char **argv)
     const bool is_quick = bench_is_quick(&argc, argv);
     const size_t size = is_quick ? 128 : SIZE;
     const struct sq_core_config big = sq_core_config_default();
-    const struct sq_layer_options o = {.config = big, .format = sq_format_default(), .jobs = 1};
-    struct sq_layer_run r;
     omp_set_num_threads(1);
-    const double values = value_rate(&o, size, &r), fast = engine_rate(&r, true);
-    const double step = engine_rate(&r, false);
-    sq_layer_free(&r);
+    const double values = value_rate(size), fast = engine_rate(&big, size, true);
+    const double step = engine_rate(&big, size, false);
     for (size_t i = 0; i < sizeof measured / sizeof measured[0]; i++) {
         const struct sq_block *b = find_block(measured[i]);
         struct rates rates;

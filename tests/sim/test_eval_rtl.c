@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "models/core/sq_mac.h"
+#include "sim/block/core/sq_core_run.h"
 #include "sim/cosim/sq_layer_cosim.h"
 #include "sim/cosim/sq_rtl_build.h"
 #include "sim/format/core/sq_grid_format.h"
 #include "sim/llm/sq_eval.h"
-#include "sim/llm/sq_layer.h"
 #include "tests/skip.h"
 #include "tests/unit/fixture.h"
 
@@ -86,36 +86,24 @@ static void quantize_block(const struct sq_checkpoint *ck, const struct sq_core_
     sq_tokens_free(&calib), sq_tokens_free(&eval);
 }
 
-// What the datapath has for one layer: codes, integers by sq_gemm_sq_w, and the job of a core.
-static struct sq_layer_run run_of(const struct sq_core_config *config, struct sq_quant_layer *q,
-                                  const float *x)
+// Sampled tiles of a layer: codes, integers by sq_gemm_sq_w, and the job of a core.
+static void check_layer(const struct sq_core_config *config, struct sq_quant_layer *q,
+                        const float *x, const struct sq_rtl_api *rtl, struct sq_rng *rng)
 {
-    struct sq_operand *packed = &sq_grid_layer_of(q)->packed;
-    const struct sq_matrix *w = &packed->m;
+    const struct sq_matrix *w = &sq_grid_layer_of(q)->packed.m;
     const size_t n_integers = TOKENS * w->n * sq_n_groups(&w->format, w->k);
-    struct sq_layer_run r = {.name = "layer", .m = TOKENS, .n = w->n, .k = w->k_orig, .w = *packed};
-    r.act = fixture_exact(TOKENS * w->k);
-    r.s_a = fixture_exact(TOKENS * sizeof *r.s_a);
-    r.y = fixture_exact(TOKENS * w->n * sizeof *r.y);
-    r.p_lo = fixture_exact(n_integers * sizeof *r.p_lo);
-    r.p_hi = fixture_exact(n_integers * sizeof *r.p_hi);
-    *packed = (struct sq_operand){0}; // now owned by r
-    void *scratch = fixture_alloc(sq_gemm_scratch_nbytes(&r.w.m));
-    assert_int_equal(sq_act_quantize(x, TOKENS, r.k, r.w.m.k, config->act_bits, r.act, r.s_a, NULL),
+    int8_t *act = fixture_exact(TOKENS * w->k);
+    float *s_a = fixture_exact(TOKENS * sizeof *s_a), *y = fixture_exact(TOKENS * w->n * sizeof *y);
+    int32_t *p_lo = fixture_exact(n_integers * sizeof *p_lo);
+    int32_t *p_hi = fixture_exact(n_integers * sizeof *p_hi);
+    struct sq_layer_codes codes = {.m = TOKENS, .w = w, .act = act, .p_lo = p_lo, .p_hi = p_hi};
+    assert_int_equal(sq_act_quantize(x, TOKENS, w->k_orig, w->k, config->act_bits, act, s_a, NULL),
                      SQ_OK);
-    sq_gemm_sq_w(&r.w.m, r.act, r.s_a, TOKENS, 0, r.n, r.y, r.p_lo, r.p_hi, scratch);
-    assert_int_equal(sq_gemm_job(config, &r.w.m.format, TOKENS, r.n, r.w.m.k, &r.job, NULL), SQ_OK);
-    return r;
-}
-
-static void check_layer(const struct sq_layer_run *r, const struct sq_core_config *config,
-                        const struct sq_rtl_api *rtl, struct sq_rng *rng)
-{
-    const struct sq_layer_codes codes = {
-        .m = r->m, .w = &r->w.m, .act = r->act, .p_lo = r->p_lo, .p_hi = r->p_hi, .job = r->job};
+    sq_gemm_sq_w(w, act, s_a, TOKENS, 0, w->n, y, p_lo, p_hi,
+                 fixture_alloc(sq_gemm_scratch_nbytes(w)));
+    assert_int_equal(sq_gemm_job(config, &w->format, TOKENS, w->n, w->k, &codes.job, NULL), SQ_OK);
     const struct sq_point point = sq_core_point(config);
-    const uint32_t groups = (uint32_t)sq_n_groups(&r->w.m.format, r->w.m.k);
-    const uint32_t tiles = r->job.groups / groups;
+    const uint32_t tiles = codes.job.groups / (uint32_t)sq_n_groups(&w->format, w->k);
     for (unsigned i = 0; i < TILES; i++) {
         const uint32_t first = sq_rng_below(rng, tiles);
         struct sq_case c = {.point = &point};
@@ -152,11 +140,8 @@ SQ_TEST(layers_of_algorithm_1_equal_the_rtl)
     CHECK_EQ(sq_checkpoint_open(&ck, model, &err), SQ_OK, "%s\n", err.text);
     quantize_block(&ck, &config, layer, &in);
     for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++) {
-        if (i % 3 == 0) { // q, o and down
-            struct sq_layer_run r = run_of(&config, &layer[i], in.x[i]);
-            check_layer(&r, &config, rtl.api, &rng);
-            sq_operand_free(&r.w);
-        }
+        if (i % 3 == 0) // q, o and down
+            check_layer(&config, &layer[i], in.x[i], rtl.api, &rng);
         sq_quant_layer_free(&layer[i]);
     }
     sq_rtl_unload(&rtl);

@@ -15,7 +15,6 @@
 #include "sim/block/core/sq_core_run.h"
 #include "sim/gpu/sq_gpu_predict.h"
 #include "sim/io/sq_checked.h"
-#include "sim/llm/sq_layer.h"
 #include "sim/machine/sq_machine_run.h"
 #include "sim/machine/sq_roofline.h"
 #include "tests/sim/random_recipe.h"

@@ -2,15 +2,19 @@
 // sqsim run: cycles, utilisation, causes and values of a GEMM or of every layer of a model on one
 // core; or cycles, time and bytes of a workload on a machine (sq_cmd_run_machine.c).
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "models/sq_rng.h"
+#include "sim/block/core/sq_core_run.h"
 #include "sim/cli/run/sq_cmd_run.h"
 #include "sim/cli/sq_cli_calib.h"
 #include "sim/cli/sq_cli_table.h"
 #include "sim/cli/sq_cli_wires.h"
+#include "sim/format/sq_format_ops.h"
 #include "sim/io/sq_checked.h"
+#include "sim/io/sq_process.h"
 #include "sim/io/sq_quantity.h"
 #include "sim/llm/sq_layer.h"
 
@@ -265,9 +269,20 @@ static const char doc[] =
 
 // ---- what is printed ------------------------------------------------------------------------
 
+// A layer: its job, cycles of the fast engine with free streams, errors of values; NAN: not computed.
+struct layer {
+    const char *name;
+    size_t m, n, k;
+    struct sq_core_config core; // sq_gemm_core
+    struct sq_job job;
+    struct sq_core_stats stats;
+    double weight_sqnr_db, relative_error; // SPEC J.2, J.1
+};
+
 struct visit {
     const struct arguments *in;
-    struct sq_layer_options options;
+    struct sq_core_config config; // its format fields agree with in->banks
+    struct sq_recipe recipe;
     size_t n_layers;
     double macs, seconds, weights, nbits;
     uint64_t cycles, bound;
@@ -304,9 +319,9 @@ static void print_causes(const struct sq_core_stats *s)
     }
 }
 
-static void print_layer(struct visit *v, const struct sq_layer_run *r)
+static void print_layer(struct visit *v, const struct layer *r)
 {
-    const struct sq_core_config *g = &v->options.config;
+    const struct sq_core_config *g = &v->config;
     char shape[48];
     snprintf(shape, sizeof shape, "%6zux%-6zu", r->n, r->k);
     const struct sq_cli_column row[] = {
@@ -328,27 +343,67 @@ static void print_layer(struct visit *v, const struct sq_layer_run *r)
         print_causes(&r->stats);
 }
 
+// The encoder has --jobs threads, the product one.
+static enum sq_status compute_values(struct visit *v, struct layer *r, const float *x,
+                                     const float *w, struct sq_error *err)
+{
+    const struct sq_quant_input none = {0};
+    const int threads = omp_get_max_threads();
+    struct sq_quant_layer q = {0};
+    struct sq_sqnr weight = {0};
+    float *copy = malloc(r->n * r->k * sizeof *copy), *y = malloc(r->m * r->n * sizeof *y);
+    enum sq_status status = SQ_HAVE(copy && y, err, "layer %.60s", r->name);
+    if (status == SQ_OK)
+        memcpy(copy, w, r->n * r->k * sizeof *copy);
+    omp_set_num_threads((int)v->in->jobs);
+    SQ_THEN(status, sq_quant_layer_init(&q, &v->recipe, copy, r->n, r->k, &none, err));
+    SQ_THEN(status, sq_quant_layer_sqnr(&q, w, &weight, err));
+    omp_set_num_threads(1);
+    const double start = sq_process_clock();
+    SQ_THEN(status, sq_quant_layer_apply(&q, &v->recipe, x, r->m, y, err));
+    v->seconds += sq_process_clock() - start;
+    omp_set_num_threads(threads);
+    r->weight_sqnr_db = sq_sqnr_db(&weight);
+    if (status == SQ_OK && v->in->r.gemm.n == 0) {
+        const struct sq_sqnr output = sq_output_error(x, w, y, r->m, r->n, r->k);
+        r->relative_error = sq_sqnr_relative(&output);
+    }
+    sq_quant_layer_free(&q);
+    free(copy);
+    free(y);
+    return status;
+}
+
 static enum sq_status visit_layer(void *context, size_t index, const char *name, const float *x,
                                   const float *w, size_t m, size_t n, size_t k,
                                   struct sq_error *err)
 {
+    static const struct sq_rates free_streams = {1, 1, 1, 1};
     struct visit *v = context;
-    struct sq_layer_run r;
+    const struct sq_format *f = &v->in->banks.format;
+    const size_t k_padded = sq_k_padded(f, k);
+    struct layer r = {.name = name, .m = m, .n = n, .k = k};
     (void)index;
-    SQ_TRY(sq_layer_compute(&r, &v->options, name, x, w, m, n, k, err));
+    r.relative_error = r.weight_sqnr_db = NAN;
+    if (m == 0 || n == 0 || k_padded == 0)
+        return SQ_FAIL(err, SQ_ERR_SHAPE, "layer %.60s is %zu x %zu x %zu, need sizes >= 1", name,
+                       m, n, k);
+    r.core = sq_gemm_core(&v->config, f, k_padded);
+    SQ_TRY(sq_gemm_job(&r.core, f, m, n, k_padded, &r.job, err));
+    if (!v->in->timing_only)
+        SQ_TRY(compute_values(v, &r, x, w, err));
+    r.stats = sq_core_run_fast(&r.core, &r.job, &free_streams);
     print_layer(v, &r);
     v->n_layers++;
     v->macs += (double)m * (double)n * (double)k;
     v->weights += (double)n * (double)k;
     v->nbits += sq_recipe_nbits(&v->in->r.recipe, n, k);
-    v->seconds += r.seconds_values;
     v->cycles = sq_sat_add(v->cycles, r.stats.cycles);
     v->bound += sq_job_bound(&r.core, &r.job);
     for (unsigned i = 0; i < SQ_N_CAUSES; i++) {
         v->stats.low[i] += r.stats.low[i];
         v->stats.high[i] += r.stats.high[i];
     }
-    sq_layer_free(&r);
     if (v->cycles > SQ_COUNT_MAX) // bound and causes are no more than that
         return SQ_FAIL(err, SQ_ERR_RANGE, "the layers take more than 2^63 - 1 cycles together");
     return SQ_OK;
@@ -357,13 +412,13 @@ static enum sq_status visit_layer(void *context, size_t index, const char *name,
 // Banks of a beat; where the scale group is a whole row, the most, in rows that so many divide.
 static unsigned banks_per_beat(const struct visit *v)
 {
-    struct sq_core_config core = v->options.config;
-    return sq_core_join_banks(&core, v->options.format.group);
+    struct sq_core_config core = v->config;
+    return sq_core_join_banks(&core, v->in->banks.format.group);
 }
 
 static void print_summary(const struct visit *v, const char *data)
 {
-    const struct sq_core_config *g = &v->options.config;
+    const struct sq_core_config *g = &v->config;
     const double pe = (double)v->cycles * g->rows * g->cols;
     const double low = sq_utilisation(v->macs, pe * g->low_lanes);
     const double high = sq_utilisation(v->macs * g->high_per_bank / g->bank, pe * g->high_lanes);
@@ -392,7 +447,7 @@ static void print_summary(const struct visit *v, const char *data)
 static void print_head(const struct visit *v, const char *what)
 {
     char format[64];
-    const struct sq_core_config *g = &v->options.config;
+    const struct sq_core_config *g = &v->config;
     if (v->in->r.is_json)
         return;
     sq_cli_banks_text(&v->in->banks.format, format);
@@ -400,7 +455,7 @@ static void print_head(const struct visit *v, const char *what)
            (unsigned long long)v->in->r.gemm.m, format, g->act_bits, g->rows, g->cols, g->low_lanes,
            g->high_lanes);
     if (banks_per_beat(v) > 1)
-        printf(", %s%u banks a beat", v->options.format.group ? "" : "up to ", banks_per_beat(v));
+        printf(", %s%u banks a beat", v->in->banks.format.group ? "" : "up to ", banks_per_beat(v));
     printf("\n");
 }
 
@@ -565,13 +620,11 @@ static enum sq_status core_of(const struct arguments *in, struct sq_core_config 
 
 static enum sq_status run_core(const struct arguments *in, struct sq_error *err)
 {
-    struct visit v = {.in = in, .table.is_json = in->r.is_json};
+    struct visit v = {.in = in, .recipe = in->r.recipe, .table.is_json = in->r.is_json};
     const char *data = "synthetic";
-    SQ_TRY(core_of(in, &v.options.config, err));
-    v.options.format = in->banks.format;
-    v.options.jobs = in->jobs;
-    v.options.no_values = in->timing_only;
-    v.options.reference = in->r.gemm.n == 0;
+    SQ_TRY(core_of(in, &v.config, err));
+    v.recipe.algorithm = SQ_ALGORITHM_RTN;
+    v.recipe.act.low_bits = v.config.act_bits;
     SQ_TRY(in->r.gemm.n ? run_gemm(&v, err) : run_model(&v, &data, err));
     print_summary(&v, data);
     return SQ_OK;

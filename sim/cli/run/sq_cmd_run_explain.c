@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "sim/block/core/sq_core_run.h"
 #include "sim/cli/run/sq_cmd_run.h"
 #include "sim/cli/sq_cli_table.h"
-#include "sim/llm/sq_layer.h"
 #include "sim/machine/sq_roofline.h"
 
 const char *const sq_run_topics[] = {"cycles", "table10", "v13", "roofline", NULL};

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "sim/format/file/sq_operand_file.h"
+#include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_quantize.h"
 #include "tests/unit/tmpdir.h"
 
@@ -98,6 +99,11 @@ SQ_TEST(jobs_do_not_change_bytes)
     sq_operand_free(&b);
 }
 
+static void decode_row(const void *state, size_t row, float *out)
+{
+    sq_decode_row(&((const struct sq_operand *)state)->m, row, out);
+}
+
 // SPEC J.2 by a second formula: -20 log10 of the relative Frobenius error.
 SQ_TEST(sqnr_of_known_errors)
 {
@@ -105,11 +111,15 @@ SQ_TEST(sqnr_of_known_errors)
     const float w[] = {0.5f, -3.5f, 0.25f, 1.75f, -31.75f, 0, -1, 15.875f}; // SPEC A.10 V1
     const float w_hat[] = {0.5f, -3.5f, 0, 2, -31.75f, 0, -1, 16};
     struct sq_operand o;
+    const struct sq_format_values values = {.decode_row = decode_row};
+    const struct sq_format_ops ops = {.values = &values};
+    const struct sq_quant_layer q = {.format = &ops, .state = &o, .n = 1, .k_orig = 8};
     float row[8];
     struct sq_sqnr s = {0};
     assert_int_equal(sq_operand_alloc(&o, &f, 1, 8, NULL), SQ_OK);
     assert_int_equal(sq_operand_encode(&o, w, 1, NULL), SQ_OK);
-    sq_sqnr_add(&s, w, &o.m, row);
+    decode_row(&o, 0, row);
+    assert_int_equal(sq_quant_layer_sqnr(&q, w, &s, NULL), SQ_OK);
     double e = 0, y = 0;
     for (size_t i = 0; i < 8; i++) {
         assert_true(row[i] == w_hat[i]);
