@@ -220,26 +220,6 @@ const uint8_t *sq_quant_layer_mask(const struct sq_quant_layer *q)
 
 // ---- multiplying ----------------------------------------------------------------------------
 
-static enum sq_status each_piece(size_t m, sq_piece_work *work, void *context, struct sq_error *err)
-{
-    struct sq_error first = {0};
-    size_t failed = SIZE_MAX;
-#pragma omp parallel for schedule(dynamic) if (m > TOKENS)
-    for (size_t t = 0; t < m; t += TOKENS) {
-        struct sq_error e;
-        if (work(context, t, sq_smaller(TOKENS, m - t), &e) == SQ_OK)
-            continue;
-#pragma omp critical(sq_recipe_error)
-        if (t < failed) {
-            failed = t;
-            first = e;
-        }
-    }
-    if (failed == SIZE_MAX)
-        return SQ_OK;
-    return SQ_FAIL(err, first.code, "tokens from %zu: %.200s", failed, first.text);
-}
-
 struct product {
     const struct sq_shared_layers *l;
     const float *x;
@@ -289,7 +269,7 @@ static enum sq_status apply(const struct sq_shared_layers *l, const float *x, si
     enum sq_status status = SQ_OK;
     float *xs = l->q[0]->sigma ? smoothed(l->q[0], x, m, err, &status) : NULL;
     struct product p = {l, xs ? xs : x};
-    SQ_THEN(status, each_piece(m, multiply, &p, err));
+    SQ_THEN(status, sq_each_piece(m, TOKENS, 0, "tokens", multiply, &p, err));
     free(xs);
     return status;
 }

@@ -3,45 +3,57 @@
 #include "sim/format/sq_quantize.h"
 
 #include <math.h>
+#include <omp.h>
 
 #include "models/quant/sq_codes_alloc.h"
+#include "sim/io/sq_checked.h"
 
-// Rows [begin, end) of m as a matrix of their own.
-static struct sq_matrix rows_of(const struct sq_matrix *m, size_t begin, size_t end)
+enum sq_status sq_each_piece(size_t n, size_t length, unsigned jobs, const char *what,
+                             sq_piece_work *work, void *context, struct sq_error *err)
 {
-    struct sq_matrix part = *m;
-    part.n = end - begin;
-    part.lo += begin * sq_lo_row_nbytes(&m->format, m->k);
-    part.hi += begin * sq_hi_row_nbytes(&m->format, m->k);
-    part.s_lo += begin * sq_n_groups(&m->format, m->k);
-    part.s_hi += begin * sq_n_groups(&m->format, m->k);
-    return part;
+    struct sq_error first = {0};
+    size_t failed = SIZE_MAX;
+#pragma omp parallel for schedule(dynamic) if (n > length)                                         \
+    num_threads(jobs ? (int)jobs : omp_get_max_threads())
+    for (size_t i = 0; i < n; i += length) {
+        struct sq_error e;
+        if (work(context, i, sq_smaller(length, n - i), &e) == SQ_OK)
+            continue;
+#pragma omp critical(sq_piece_error)
+        if (i < failed) {
+            failed = i;
+            first = e;
+        }
+    }
+    if (failed == SIZE_MAX)
+        return SQ_OK;
+    return SQ_FAIL(err, first.code, "%s from %zu: %.200s", what, failed, first.text);
+}
+
+struct encoding {
+    const struct sq_matrix *m;
+    const float *w;
+};
+
+// n rows of m as a matrix of their own.
+static enum sq_status encode_rows(void *context, size_t first, size_t n, struct sq_error *err)
+{
+    const struct encoding *e = context;
+    struct sq_matrix part = *e->m;
+    part.n = n;
+    part.lo += first * sq_lo_row_nbytes(&part.format, part.k);
+    part.hi += first * sq_hi_row_nbytes(&part.format, part.k);
+    part.s_lo += first * sq_n_groups(&part.format, part.k);
+    part.s_hi += first * sq_n_groups(&part.format, part.k);
+    return sq_encode_rtn(e->w + first * part.k_orig, &part, err);
 }
 
 enum sq_status sq_operand_encode(struct sq_operand *o, const float *w, unsigned jobs,
                                  struct sq_error *err)
 {
     enum { ROWS = 16 }; // per piece of work
-    const struct sq_matrix *m = &o->m;
-    const long n_pieces = (long)((m->n + ROWS - 1) / ROWS);
-    long failed = n_pieces; // the first piece that failed: the error does not depend on timing
-    struct sq_error first = {.code = SQ_OK};
-#pragma omp parallel for schedule(dynamic) num_threads((int)jobs)
-    for (long i = 0; i < n_pieces; i++) {
-        size_t begin = (size_t)i * ROWS, end = begin + ROWS < m->n ? begin + ROWS : m->n;
-        struct sq_matrix part = rows_of(m, begin, end);
-        struct sq_error e;
-        if (sq_encode_rtn(w + begin * m->k_orig, &part, &e) == SQ_OK)
-            continue;
-#pragma omp critical
-        if (i < failed) {
-            failed = i;
-            first = e;
-        }
-    }
-    if (failed == n_pieces)
-        return SQ_OK;
-    return SQ_FAIL(err, first.code, "rows from %ld: %.200s", failed * ROWS, first.text);
+    struct encoding e = {&o->m, w};
+    return sq_each_piece(o->m.n, ROWS, jobs, "rows", encode_rows, &e, err);
 }
 
 double sq_sqnr_db(const struct sq_sqnr *s)

@@ -4,8 +4,14 @@
 
 #include "sim/format/file/sq_operand_file.h"
 
+// work() on 0..n-1 in pieces of `length`, by `jobs` threads, 0: all. The error, behind "WHAT from FIRST: ", is that of the
+// first piece that failed, so that it does not depend on timing.
+typedef enum sq_status sq_piece_work(void *context, size_t first, size_t n, struct sq_error *err);
+enum sq_status sq_each_piece(size_t n, size_t length, unsigned jobs, const char *what,
+                             sq_piece_work *work, void *context, struct sq_error *err);
+
 // w[n][k_orig] -> *o, allocated for it (sq_operand_alloc), round to nearest (sq_encode_rtn, sq_codes_alloc.h). `jobs`
-// threads, >= 1; the bytes do not depend on it.
+// threads, 0: all; the bytes do not depend on it.
 enum sq_status sq_operand_encode(struct sq_operand *o, const float *w, unsigned jobs,
                                  struct sq_error *err);
 

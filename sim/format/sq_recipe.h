@@ -174,9 +174,3 @@ enum sq_status sq_quant_layers_apply(const struct sq_shared_layers *l, const flo
 enum sq_status sq_quant_layer_recall(const struct sq_quant_layer *q, const struct sq_recipe *r,
                                      const float *x, size_t m, double *recall,
                                      struct sq_error *err);
-
-// ---- for the formats ------------------------------------------------------------------------
-
-// work() on 0..m-1 in pieces of 128, on all threads. The error is that of the first piece that
-// failed, so that it does not depend on timing.
-typedef enum sq_status sq_piece_work(void *context, size_t first, size_t n, struct sq_error *err);

@@ -4,7 +4,6 @@
 // sq_a_static: `mask` U8 [bytes of K bits], `perm_hi`, `perm_lo` I32, the channels of either part,
 // ascending.
 #include <math.h>
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,7 +227,7 @@ static enum sq_status quantize(struct sq_grid_layer *q, const struct sq_recipe *
         r->algorithm != SQ_ALGORITHM_GPTQ) { // the same bytes, on all threads
         const struct sq_format f = sq_recipe_banks(r);
         SQ_TRY(sq_operand_alloc(&q->packed, &f, q->w.n, q->w.k_orig, err));
-        return sq_operand_encode(&q->packed, w, (unsigned)omp_get_max_threads(), err);
+        return sq_operand_encode(&q->packed, w, 0, err);
     }
     if (is_mixed_act(r) && o->select == SQ_SELECT_STATIC)
         SQ_TRY(fill_mask(q, r, w, in, err));
