@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "models/number/sq_bits.h"
 #include "sim/cli/sq_cli_row.h"
 #include "sim/cli/sq_cli_table.h"
 #include "sim/format/sq_sum_device.h"
@@ -52,17 +53,9 @@ static const char doc[] =
     "  sqsim explain sum --rule h100 --type bf16 --vectors traces/tensor_core/h100_bf16.csv\n"
     "  sqsim explain sum --fit traces/tensor_core/ada_e4m3.csv\n";
 
-static uint32_t bits_of(double v)
+static const char *hex(double v, char text[11])
 {
-    const float f = (float)v;
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof bits);
-    return bits;
-}
-
-static const char *hex(uint32_t bits, char text[11])
-{
-    snprintf(text, 11, "0x%08x", bits);
+    snprintf(text, 11, "0x%08x", sq_bits_of((float)v));
     return text;
 }
 
@@ -106,8 +99,8 @@ static void put_step(void *context, const struct sq_sum_trace *s)
             SQ_KEYS("step", to->n, "first", s->first, "products", s->n),
             SQ_KEYS("largest_exponent", has_place ? (double)s->exponent : none, "last_place",
                     has_place ? (double)s->place : none),
-            SQ_KEYS("before", hex(bits_of(s->before), before), "terms", terms, "kept", kept),
-            SQ_KEYS("sum", json_sprintf("%a", s->sum), "after", hex(bits_of(s->after), after)),
+            SQ_KEYS("before", hex(s->before, before), "terms", terms, "kept", kept),
+            SQ_KEYS("sum", json_sprintf("%a", s->sum), "after", hex(s->after, after)),
             SQ_COLUMNS_END};
         sq_cli_json_line(sq_cli_object(row));
         return;
@@ -122,8 +115,7 @@ static void put_step(void *context, const struct sq_sum_trace *s)
     if (n > SHOWN_MAX)
         printf("  ... %zu more\n", n - SHOWN_MAX);
     printf("  sum so far %s (%.9g) + products -> %.17g, rounded %s (%.9g)\n",
-           hex(bits_of(s->before), before), s->before, s->sum, hex(bits_of(s->after), after),
-           s->after);
+           hex(s->before, before), s->before, s->sum, hex(s->after, after), s->after);
 }
 
 // What the other devices make of the operands.
@@ -140,7 +132,7 @@ static json_t *put_others(const char *mine, const struct sq_sum_type *type,
         if (!r || strcmp(d.name, mine) == 0)
             continue;
         const double v = sq_sum(r, o->a, o->ea, o->b, o->eb, o->n, o->c, NULL, NULL);
-        json_object_set_new(others, d.name, json_string(hex(bits_of(v), text)));
+        json_object_set_new(others, d.name, json_string(hex(v, text)));
         if (!is_json)
             printf("  %-10s %s  %.9g\n", d.name, text, (double)(float)v);
     }
@@ -167,11 +159,11 @@ static enum sq_status explain(const struct arguments *in, struct sq_error *err)
                places_of_c[rule->c]);
     const double v = sq_sum(rule, o.a, o.ea, o.b, o.eb, o.n, o.c, put_step, &to);
     if (!in->is_json)
-        printf("result %s  %.9g\nother rules:\n", hex(bits_of(v), text), (double)(float)v);
+        printf("result %s  %.9g\nother rules:\n", hex(v, text), (double)(float)v);
     json_t *const others = put_others(d.name, type, &o, in->is_json);
     const struct sq_cli_column row[] = {
         SQ_KEYS("rule", d.name, "type", type->name, "products", o.n, "steps", to.n),
-        SQ_KEYS("result", hex(bits_of(v), text), "others", json_incref(others), "source", d.source),
+        SQ_KEYS("result", hex(v, text), "others", json_incref(others), "source", d.source),
         SQ_COLUMNS_END};
     if (in->is_json)
         sq_cli_put_summary(row, sq_cli_provenance(NULL, "modelled", 0));
@@ -291,8 +283,8 @@ static void put_next(const struct arguments *in, const struct sq_sum_set *s,
         other++;
     struct sq_sum_operands o;
     if (a && b && other < n && sq_sum_operands_read(f[0].type, a, b, c, &o, NULL) == SQ_OK) {
-        hex(sq_sum_bits(&f[0].rule, &o), x);
-        hex(sq_sum_bits(&f[other].rule, &o), y);
+        snprintf(x, sizeof x, "0x%08x", sq_sum_bits(&f[0].rule, &o));
+        snprintf(y, sizeof y, "0x%08x", sq_sum_bits(&f[other].rule, &o));
         *next = json_pack("{s:s,s:s,s:s,s:i,s:s,s:s}", "a", a, "b", b, "c", c, "other",
                           (int)other + 1, "first_gives", x, "other_gives", y);
         if (!in->is_json)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "models/number/sq_bits.h"
 #include "models/sq_rng.h"
 #include "sim/io/sq_grow.h"
 #include "sim/io/sq_quote.h"
@@ -79,13 +80,6 @@ void sq_sum_operands_free(struct sq_sum_operands *o)
     memset(o, 0, sizeof *o);
 }
 
-static float single(uint32_t bits)
-{
-    float v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
-}
-
 static enum sq_status read_single(const char *name, const char *text, uint32_t *bits,
                                   struct sq_error *err)
 {
@@ -110,7 +104,7 @@ enum sq_status sq_sum_operands_read(const struct sq_sum_type *type, const char *
     if (status == SQ_OK && (n != o->n || n == 0))
         status = SQ_FAIL(err, SQ_ERR_ARG, "a has %zu codes, b %zu, need as many, and one at least",
                          o->n, n);
-    o->c = (double)single(bits);
+    o->c = (double)sq_float_of(bits);
     if (status != SQ_OK)
         sq_sum_operands_free(o);
     return status;
@@ -118,10 +112,7 @@ enum sq_status sq_sum_operands_read(const struct sq_sum_type *type, const char *
 
 uint32_t sq_sum_bits(const struct sq_sum_rule *r, const struct sq_sum_operands *o)
 {
-    const float v = (float)sq_sum(r, o->a, o->ea, o->b, o->eb, o->n, o->c, NULL, NULL);
-    uint32_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    return bits;
+    return sq_bits_of((float)sq_sum(r, o->a, o->ea, o->b, o->eb, o->n, o->c, NULL, NULL));
 }
 
 // Whether a device may have made `want` of it: any NaN is a NaN, and zeros have no sign.

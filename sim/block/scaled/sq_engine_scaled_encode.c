@@ -4,9 +4,9 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "models/core/sq_act_token.h"
+#include "models/number/sq_bits.h"
 
 enum { SMALLEST_EXPONENT = 1, LARGEST_EXPONENT = 254, LARGEST = 0x7f7f, SIGN = 0x8000 };
 
@@ -62,10 +62,7 @@ static struct sq_bs_format format_of(const unsigned *encoder)
 
 static float number(uint16_t x)
 {
-    const uint32_t bits = (uint32_t)x << 16;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    return sq_float_of((uint32_t)x << 16);
 }
 
 void sq_es_global(const unsigned *encoder, uint16_t amax, float global[SQ_BS_PARTS])
