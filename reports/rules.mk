@@ -131,8 +131,8 @@ sweep: $(BUILD)/sqsim
 	  $(BROWSER) --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1200,1500 \
 	    --screenshot=$(SWEEP).png "file://$(abspath build/report/index.html)#paper_grid" 2> /dev/null; \
 	  else echo "sweep: skipped $(SWEEP).png: no Chromium"; fi
-	$(Q)$< sweep sim/sweeps/act_banks.yaml --db build/sweep.db --jobs $(JOBS) -o reports/sweep/act_banks.csv
-	$(Q)$(GNUPLOT) -e "csv='reports/sweep/act_banks.csv'; svg='reports/sweep/act_banks.svg'" sim/sweeps/act_banks.gp
+	$(Q)$< sweep sim/sweeps/act_banks.yaml --db build/sweep.db --jobs $(JOBS) -o build/act_banks.csv
+	$(Q)$(GNUPLOT) -e "csv='build/act_banks.csv'; svg='reports/sweep/act_banks.svg'" sim/sweeps/act_banks.gp
 	$(Q)echo "$(SWEEP).{csv,svg,png} build/paper_grid.txt build/report/index.html"
 
 # dram-report: what a DRAM that keeps time costs against bandwidth and latency, reports/dram/timing.{csv,md}, and the picture of queues against bursts of the DMA
