@@ -1,40 +1,46 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# chip.sh SQSIM SRAM LIBERTY...: longest paths of the parts of sim/machines/chip.yaml for dense W4A8, netlists of smallest area,
-# a column a library, as a table of reports/area/README.md. The memories are those of SRAM in each of them.
+# chip.sh SQSIM SRAM LIBERTY...: areas and longest paths of the units of a chip that writes text alone, netlists of smallest area, as
+# tables of reports/area/README.md. It is sim/machines/chip.yaml with encoder, vector unit and attention for each format of FORMATS. The
+# memories are those of SRAM with each library.
 set -e -o pipefail
 sqsim=$1 sram=$2; shift 2
-for liberty; do
-  name=$(basename "$liberty" | sed 's/[_.].*//')
-  "$sqsim" area --block top --machine sim/machines/chip.yaml --of dense --liberty "$liberty" --sram "$sram" |
-    awk -v name="$name" '
-      function most(row, ns) { if (ns != "-" && ns + 0 > at[row] + 0) at[row] = ns }
-      /^top / { most("whole", $6) }
-      /^sq_pe_/ { most("PE", $5) }
-      /^sq_(engine|array)/ { most("control and operand registers of the engine", $5) }
-      /^sq_(output|fp)/ { most("output stage", $5) }
-      /^sq_(operand_buffer|sram|top_operand)/ { most("buffers and memories", $5) }
-      /^sq_dma/ { most("DMA", $5) }
-      /^sq_sequencer/ { most("sequencer", $5) }
-      /^sq_top_(regs|count)/ { most("registers", $5) }
-      /^sq_top / { most("queues and gearboxes", $5) }
-      END {
-        if (!at["whole"] || !at["PE"]) exit 1
-        for (row in at) printf "%s|%s|%.2f\n", name, row, at[row]
-        printf "%s|clock, MHz|%.1f\n%s|whole / PE|%.2f\n", name, 1000 / at["whole"], name, at["whole"] / at["PE"]
-      }'
+work=$(mktemp -d)
+trap 'rm -r "$work"' EXIT
+{ cat sim/machines/chip.yaml; printf '  encoder: yes\n  vector: yes\n  attend: 2\n  head: 32\n'; } >"$work/token.yaml"
+for format in ${FORMATS:-nvfp4 dense:weight-bits=8}; do
+  for liberty; do
+    "$sqsim" area --block top --machine "$work/token.yaml" --of "$format" --liberty "$liberty" --sram "$sram" |
+      awk -v column="${format%%:*}, $(basename "$liberty" | sed 's/[_.].*//')" '
+        function row(name, um2, ns) { printf "%s|%s|%s|%s\n", column, name, um2, ns }
+        /^top / { um2 = $2; whole = $6 }
+        /^Units of / { on = 1; getline; next }
+        on && NF < 4 { on = 0 }
+        on { name = $0; sub(/ +[0-9.]+ +[0-9.]+% +[-0-9.]+$/, "", name); ns[name] = $NF; row(name, $(NF - 2), $NF) }
+        /^Memories of / { bits = $5 * $7 }
+        END {
+          if (!whole || !ns["PEs"]) exit 1
+          row("whole", um2, whole); row("clock, MHz", "", 1000 / whole); row("bits of memories", bits, "")
+          n = split("attention;vector unit;encoder", slow, ";")
+          for (i = 1; i <= n; i++) row(slow[i] " / PEs", "", ns[slow[i]] / ns["PEs"])
+          row("whole / PEs", "", whole / ns["PEs"])
+        }'
+  done
 done | awk -F'|' '
-  !($1 in seen) { seen[$1]; lib[++n] = $1 }
-  { ns[$1, $2] = $3 }
+  !($1 in seen) { seen[$1]; at[++n] = $1 }
+  { um2[$1, $2] = $3; ns[$1, $2] = $4 }
+  function text(v, form) { return v == "" || v == "-" ? "" : sprintf(form, v) }
   END {
     print "<!-- table: chip_paths -->"
-    printf "| longest path that ends in it, ns |"; for (i = 1; i <= n; i++) printf " %s |", lib[i]
-    printf "\n|---|"; for (i = 1; i <= n; i++) printf "---|"
+    printf "| um2 of its cells; longest path that ends in it, ns |"; for (i = 1; i <= n; i++) printf " %s | ns |", at[i]
+    printf "\n|---|"; for (i = 1; i <= n; i++) printf "---|---|"
     print ""
-    rows = "PE;control and operand registers of the engine;output stage;buffers and memories;DMA;sequencer;registers;queues and gearboxes;whole;clock, MHz;whole / PE"
+    rows = "PEs;decoders;output stage;engine;encoder;vector unit;attention;DMA and ring;control;buffers;memories;queues;whole;bits of memories;clock, MHz;" \
+      "vector unit / PEs;attention / PEs;encoder / PEs;whole / PEs"
     count = split(rows, row, ";")
     for (r = 1; r <= count; r++) {
-      printf "| %s |", row[r]; for (i = 1; i <= n; i++) printf " %s |", ns[lib[i], row[r]]
+      printf "| %s |", row[r]
+      for (i = 1; i <= n; i++) printf " %s | %s |", text(um2[at[i], row[r]], "%.0f"), text(ns[at[i], row[r]], "%.2f")
       print ""
     }
     print "<!-- end -->"

@@ -16,15 +16,14 @@ struct search {
     bool is_found;
 };
 
-// Modules of rtl/top/ and what hangs on them; all others are of the engine.
+// Parts have their unit in front (sq_synth_parts.c).
 static enum sq_chip_side side_of(const char *part)
 {
-    static const char *const rest[] = {"sq_top", "sq_dma", "sq_sequencer", "sq_operand_buffer",
-                                       "sq_sram"};
-    for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++)
-        if (strncmp(part, rest[i], strlen(rest[i])) == 0)
-            return SQ_CHIP_REST;
-    return SQ_CHIP_ENGINE;
+    static const char *const engine[] = {"PEs/", "decoders/", "output stage/", "engine/"};
+    for (size_t i = 0; i < sizeof engine / sizeof engine[0]; i++)
+        if (strncmp(part, engine[i], strlen(engine[i])) == 0)
+            return SQ_CHIP_ENGINE;
+    return SQ_CHIP_REST;
 }
 
 static bool is_chip(const struct search *s, const json_t *line)
@@ -60,6 +59,11 @@ static enum sq_status take(struct search *s, const json_t *line, struct sq_error
     {
         struct sq_energy_idle *const idle = &chip->idle[side_of(name)];
         double clock, leak;
+        if (!strchr(name, '/'))
+            return SQ_FAIL(err, SQ_ERR_ARG,
+                           "%s: part %.40s of the chip has no unit, need UNIT/MODULE as sqsim area "
+                           "--block top --json writes it",
+                           s->what, name);
         if (!json_is_number(json_object_get(part, "clock_fj")))
             return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                            "%s: part %.40s of the chip has no joules, need a library with tables "

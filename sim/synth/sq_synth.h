@@ -83,7 +83,7 @@ struct sq_synth_cells {
     unsigned count;
 };
 
-// A module that stayed one, with the cells of its own: not of the parts below it.
+// A module that stayed one, with the cells of its own: not of the parts below it. Those of a chip stand in a unit, "attention/sq_fp_add".
 struct sq_synth_part {
     char name[SQ_SYNTH_PART_LEN];
     unsigned count; // instances in the block

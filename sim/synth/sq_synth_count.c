@@ -48,33 +48,35 @@ static const json_t *cells_of(const json_t *module)
     return json_object_get(module, "num_cells_by_type");
 }
 
-static bool is_module(json_t *modules, const char *used)
+// The module of the block that stands in no other: the key of the object.
+static const char *top_of(json_t *modules)
+{
+    const char *key, *above;
+    const json_t *module, *around;
+    json_object_foreach(modules, key, module)
+    {
+        bool is_top = true;
+        json_object_foreach(modules, above, around)
+        {
+            is_top = is_top && !json_object_get(cells_of(around), as_used(key));
+        }
+        if (is_top)
+            return key;
+    }
+    return NULL;
+}
+
+// The key of a module by the name that its instances have; NULL: it is a cell of the library.
+static const char *module_of(json_t *modules, const char *used)
 {
     const char *key;
     const json_t *module;
     json_object_foreach(modules, key, module)
     {
         if (strcmp(as_used(key), used) == 0)
-            return true;
+            return key;
     }
-    return false;
-}
-
-// Instances of a module in the whole block: one of the module that stands in no other.
-static json_int_t instances(json_t *modules, const char *name)
-{
-    const char *above;
-    const json_t *module;
-    json_int_t n = 0;
-    bool is_top = true;
-    json_object_foreach(modules, above, module)
-    {
-        const json_t *count = json_object_get(cells_of(module), as_used(name));
-        is_top = is_top && !count;
-        if (count)
-            n += json_integer_value(count) * instances(modules, above);
-    }
-    return is_top ? 1 : n;
+    return NULL;
 }
 
 const struct sq_lib_cell *sq_synth_cell(const struct sq_synth *s,
@@ -86,13 +88,6 @@ const struct sq_lib_cell *sq_synth_cell(const struct sq_synth *s,
     return cell && cell->area >= 0 ? cell : NULL;
 }
 
-void sq_synth_part_name(const char *module, char name[SQ_SYNTH_PART_LEN])
-{
-    const char *from = strchr(module, '\\');
-    from = from ? from + 1 : module;
-    snprintf(name, SQ_SYNTH_PART_LEN, "%.*s", (int)strcspn(from, "\\"), from);
-}
-
 // So many more of a cell.
 static void add_cells(json_t *cells, const char *name, json_int_t n)
 {
@@ -100,71 +95,72 @@ static void add_cells(json_t *cells, const char *name, json_int_t n)
     json_object_set_new(cells, name, json_integer(before + n));
 }
 
-// Modules of one name and other parameters are one part. A new reference to its cells.
-static json_t *add_part(json_t *parts, const char *module, json_int_t n, double area)
+// So many instances more of a part, as modules of one name and other parameters are one; NULL: no memory.
+static json_t *find_part(json_t *parts, const char *name, json_int_t n)
 {
-    char name[SQ_SYNTH_PART_LEN];
-    sq_synth_part_name(module, name);
-    const json_t *same = json_object_get(parts, name);
-    json_t *const before = json_object_get(same, "cells");
-    json_t *const cells = before ? json_incref(before) : json_object();
-    n += json_integer_value(json_object_get(same, "count"));
-    area += json_number_value(json_object_get(same, "area"));
-    json_object_set_new(parts, name,
-                        json_pack("{s:I, s:f, s:O}", "count", n, "area", area, "cells", cells));
-    return cells;
+    json_t *part = json_object_get(parts, name);
+    if (!part) {
+        json_object_set_new(parts, name,
+                            json_pack("{s:i, s:f, s:{}}", "count", 0, "area", 0.0, "cells"));
+        part = json_object_get(parts, name);
+    }
+    n += json_integer_value(json_object_get(part, "count"));
+    json_object_set_new(part, "count", json_integer(n));
+    return part;
 }
 
-// The cells of one module, as often as it is there.
-static enum sq_status add_module(const struct sq_synth *s, const struct sq_synth_block *b,
-                                 json_t *modules, const char *key, struct sq_synth_count *c,
-                                 struct sq_error *err)
+struct walk {
+    const struct sq_synth *s;
+    const struct sq_synth_block *b;
+    json_t *modules;
+    struct sq_synth_count *c;
+};
+
+// n instances of a module, and all below; `unit`: that of what they stand in.
+static enum sq_status add_module(const struct walk *w, const char *key, json_int_t n,
+                                 const char *unit, struct sq_error *err)
 {
-    const json_int_t n = instances(modules, key);
-    json_t *const own = json_object();
-    const char *name;
+    char name[SQ_SYNTH_PART_LEN];
+    const char *used;
     const json_t *count;
     double area = 0;
-    json_object_foreach((json_t *)(uintptr_t)cells_of(json_object_get(modules, key)), name, count)
+    enum sq_status status = SQ_OK;
+    unit = sq_synth_part_name(w->b, key, unit, name);
+    json_t *const part = find_part(w->c->parts, name, n);
+    SQ_NEED(part, err, "the parts of a netlist");
+    json_object_foreach((json_t *)(uintptr_t)cells_of(json_object_get(w->modules, key)), used,
+                        count)
     {
-        if (is_module(modules, name))
-            continue;
-        const struct sq_lib_cell *cell = sq_synth_cell(s, b, name);
-        if (!cell) {
-            json_decref(own);
-            return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                           "the library has no cell, or no area, for %.60s", name);
-        }
         const json_int_t all = n * json_integer_value(count);
-        add_cells(c->cells, name, all);
-        add_cells(own, name, all);
+        const char *const below = module_of(w->modules, used);
+        const struct sq_lib_cell *const cell = below ? NULL : sq_synth_cell(w->s, w->b, used);
+        if (status == SQ_OK && below)
+            status = add_module(w, below, all, unit, err);
+        else if (status == SQ_OK && !cell)
+            status = SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                             "the library has no cell, or no area, for %.60s", used);
+        if (status != SQ_OK || below)
+            continue;
+        add_cells(w->c->cells, used, all);
+        add_cells(json_object_get(part, "cells"), used, all);
         area += cell->area * (double)all;
     }
-    c->area += area;
-    json_t *const cells = add_part(c->parts, key, n, area);
-    json_object_foreach(own, name, count)
-    {
-        add_cells(cells, name, json_integer_value(count));
-    }
-    json_decref(cells);
-    json_decref(own);
-    return SQ_OK;
+    w->c->area += area;
+    area += json_number_value(json_object_get(part, "area"));
+    json_object_set_new(part, "area", json_real(area));
+    return status;
 }
 
 enum sq_status sq_synth_count(const struct sq_synth *s, const struct sq_synth_block *block,
                               const char *work, const char *mapper, struct sq_synth_count *c,
                               struct sq_error *err)
 {
-    const char *key;
-    const json_t *module;
     json_t *modules;
     SQ_TRY(load_modules(work, mapper, &modules, err));
     *c = (struct sq_synth_count){json_object(), json_object(), 0};
-    enum sq_status status = SQ_OK;
-    json_object_foreach(modules, key, module)
-    {
-        SQ_THEN(status, add_module(s, block, modules, key, c, err));
-    }
+    const struct walk w = {s, block, modules, c};
+    const char *const top = top_of(modules);
+    enum sq_status status = top ? add_module(&w, top, 1, NULL, err) : SQ_OK;
     json_decref(modules);
     if (status == SQ_OK && json_object_size(c->cells) == 0)
         status = SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "%.40s has no cells: nothing in it does anything",

@@ -305,7 +305,7 @@ enum sq_status sq_synth_print_job(const struct sq_synth *s, const struct sq_synt
         fprintf(out, "# %s\n", hex);
     }
     if (b->keeps_chip) // with the form of results: cells of each part
-        fprintf(out, "# cells\n%s# buffers: 1\n", sq_synth_part_script);
+        fprintf(out, "# cells, units\n%s# buffers: 1\n", sq_synth_part_script);
     enum sq_status status = sq_synth_print_script(out, s, b, err);
     fclose(out);
     if (status == SQ_OK)

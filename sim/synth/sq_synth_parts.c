@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The longest path that ends in each part of a chip (sq_synth_run.h). Yosys says which modules have which
 // instances; each flip-flop and memory of the netlist belongs to the instance that its name is in.
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,47 @@
 #include "sim/synth/sq_synth_run.h"
 
 enum { DEPTH = 16 }; // of modules in modules
+
+// Units of a chip by the modules that they are, with all below that is of no other one.
+static const struct {
+    const char *module, *unit; // as fnmatch has it
+} units[] = {{"sq_pe_*", "PEs"},
+             {"sq_*_line", "decoders"},
+             {"sq_array_code", "decoders"},
+             {"sq_output*", "output stage"},
+             {"sq_*_tail", "output stage"},
+             {"sq_engine_*", "engine"},
+             {"sq_encode", "encoder"},
+             {"sq_top_vector", "vector unit"},
+             {"sq_top_attend", "attention"},
+             {"sq_dma*", "DMA and ring"},
+             {"sq_ring", "DMA and ring"},
+             {"sq_sequencer", "control"},
+             {"sq_top_regs", "control"},
+             {"sq_top_operand", "buffers"},
+             {"sq_operand_buffer", "buffers"},
+             {"sq_sram*", "memories"},
+             {"*", "queues"}}; // the top
+
+const char *sq_synth_part_name(const struct sq_synth_block *b, const char *module, const char *unit,
+                               char name[SQ_SYNTH_PART_LEN])
+{
+    const char *from = strchr(module, '\\');
+    from = from ? from + 1 : module;
+    char own[SQ_SYNTH_PART_LEN];
+    snprintf(own, sizeof own, "%.*s", (int)strcspn(from, "\\"), from);
+    if (!b->keeps_chip) {
+        memcpy(name, own, sizeof own);
+        return NULL;
+    }
+    size_t i = 0;
+    while (fnmatch(units[i].module, own, 0) != 0)
+        i++;
+    if (i + 1 < sizeof units / sizeof units[0] || !unit)
+        unit = units[i].unit;
+    snprintf(name, SQ_SYNTH_PART_LEN, "%s/%.30s", unit, own);
+    return unit;
+}
 
 // An instance; `in`: the module that it stands in.
 struct instance {
@@ -69,19 +111,19 @@ static enum sq_status read_design(struct design *d, const char *work, struct sq_
 }
 
 // Commands that say the part of each instance of a module that stands at `path`.
-static void print_below(FILE *out, const struct design *d, const char *module, const char *path,
-                        unsigned depth)
+static void print_below(FILE *out, const struct design *d, const struct sq_synth_block *b,
+                        const char *module, const char *path, const char *unit, unsigned depth)
 {
     for (size_t i = 0; i < d->n && depth < DEPTH; i++) {
         const struct instance *at = &d->at[i];
         char name[SQ_SYNTH_PART_LEN], *below;
         if (strcmp(at->in, module) != 0)
             continue;
-        sq_synth_part_name(at->module, name);
+        const char *const of = sq_synth_part_name(b, at->module, unit, name);
         if (asprintf(&below, "%s%s/", path, at->name) < 0)
             return;
-        fprintf(out, "set {parts(%s)} %s\n", below, name);
-        print_below(out, d, at->module, below, depth + 1);
+        fprintf(out, "set {parts(%s)} {%s}\n", below, name);
+        print_below(out, d, b, at->module, below, of, depth + 1);
         free(below);
     }
 }
@@ -100,7 +142,7 @@ const char sq_synth_part_script[] =
     "  foreach end [find_timing_paths -rise_from [all_clocks] -to $ends($name)] {\n"
     "    if {[$end slack] * 1e9 < $least} { set least [expr [$end slack] * 1e9] }\n"
     "  }\n"
-    "  if {$least < 1e29} { puts $out \"$name [expr 10 - $least]\" }\n"
+    "  if {$least < 1e29} { puts $out \"[expr 10 - $least] $name\" }\n"
     "}\n"
     "close $out\n";
 
@@ -110,8 +152,10 @@ enum sq_status sq_synth_print_part_paths(FILE *out, const struct sq_synth_block 
     struct design d = {0};
     enum sq_status status = read_design(&d, work, err);
     if (status == SQ_OK) {
-        fprintf(out, "array set parts {{} %s}\n", block->top);
-        print_below(out, &d, block->top, "", 0);
+        char name[SQ_SYNTH_PART_LEN];
+        const char *const unit = sq_synth_part_name(block, block->top, NULL, name);
+        fprintf(out, "array set parts {{} {%s}}\n", name);
+        print_below(out, &d, block, block->top, "", unit, 0);
         fputs(sq_synth_part_script, out);
     }
     free_design(&d);
@@ -126,7 +170,7 @@ enum sq_status sq_synth_read_part_paths(json_t *parts, const char *work, struct 
     FILE *f = fopen(path, "r");
     if (!f)
         return SQ_FAIL(err, SQ_ERR_IO, "cannot read '%s'", sq_path_tail(path));
-    while (fscanf(f, "%47s %lf", name, &ns) == 2)
+    while (fscanf(f, "%lf %47[^\n]", &ns, name) == 2)
         json_object_set_new(json_object_get(parts, name), "path_ns", json_real(ns));
     fclose(f);
     return SQ_OK;

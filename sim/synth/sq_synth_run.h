@@ -137,13 +137,16 @@ enum sq_status sq_synth_count(const struct sq_synth *s, const struct sq_synth_bl
 // A cell of the library, or the memory of the block; NULL where there is none with an area.
 const struct sq_lib_cell *sq_synth_cell(const struct sq_synth *s,
                                         const struct sq_synth_block *block, const char *name);
-// "$paramod$<digest>\\sq_pe", "$paramod\\sq_pe\\W=8" and "\\sq_pe" -> "sq_pe"
-void sq_synth_part_name(const char *module, char name[SQ_SYNTH_PART_LEN]);
 
-// ---- paths of the parts of a chip (sq_synth_parts.c) ---------------------------------------------
+// ---- parts of a chip, and their paths (sq_synth_parts.c) -----------------------------------------
+
+// "$paramod$<digest>\\sq_pe", "$paramod\\sq_pe\\W=8" and "\\sq_pe" -> "sq_pe", of a chip with its unit in front: "PEs/sq_pe".
+// Returns that unit, for what stands in the module; `unit`: that of what it stands in, NULL: it is the top.
+const char *sq_synth_part_name(const struct sq_synth_block *block, const char *module,
+                               const char *unit, char name[SQ_SYNTH_PART_LEN]);
 
 // Yosys writes which module has which instances to SQ_SYNTH_INSTANCES; from there come the commands of OpenSTA
-// that write the longest path that ends in each part to SQ_SYNTH_PART_PATHS, "name ns" a line, behind the
+// that write the longest path that ends in each part to SQ_SYNTH_PART_PATHS, "ns name" a line, behind the
 // script of sq_synth_print_sta; and from there each part of `parts` gets "path_ns".
 #define SQ_SYNTH_INSTANCES "instances.il"
 #define SQ_SYNTH_PART_PATHS "parts.txt"

@@ -88,7 +88,8 @@ grep -v '"block":"top"' "$W/c.jsonl" >"$W/no.jsonl"; refuse "no.jsonl: no line o
 sed 's/"ActDepth":256/"ActDepth":128/' "$W/c.jsonl" >"$W/no.jsonl"; refuse "no.jsonl: no line of this chip" "${chip[@]}" --machine "$ROOT/sim/machines/chip.yaml" --energy no.jsonl
 sed 's/"BankLen":16},"liberty/"BankLen":8},"liberty/' "$W/c.jsonl" >"$W/no.jsonl"; refuse "do not take 16 elements a beat" "${chip[@]}" --machine "$ROOT/sim/machines/chip.yaml" --energy no.jsonl
 sed '/"block":"top"/s/0000007/0000008/' "$W/c.jsonl" >"$W/no.jsonl"; refuse "need one library" "${chip[@]}" --machine "$ROOT/sim/machines/chip.yaml" --energy no.jsonl
-sed 's/"clock_fj":300,//' "$W/c.jsonl" >"$W/no.jsonl"; refuse "part sq_dma of the chip has no joules" "${chip[@]}" --machine "$ROOT/sim/machines/chip.yaml" --energy no.jsonl
+sed 's/"clock_fj":300,//' "$W/c.jsonl" >"$W/no.jsonl"; refuse "part DMA and ring/sq_dma of the chip has no joules" "${chip[@]}" --machine "$ROOT/sim/machines/chip.yaml" --energy no.jsonl
+sed 's/"DMA and ring.sq_dma"/"sq_dma"/' "$W/c.jsonl" >"$W/no.jsonl"; refuse "part sq_dma of the chip has no unit" "${chip[@]}" --machine "$ROOT/sim/machines/chip.yaml" --energy no.jsonl
 sed 's/"min_period_ns":10/"min_period_ns":null/' "$W/c.jsonl" >"$W/no.jsonl"; refuse "has no min_period_ns" "${chip[@]}" --machine netlist.yaml --energy no.jsonl
 sed 's/"Macro":256/"Macro":0/' "$W/c.jsonl" >"$W/flops.jsonl"
 accept "the words of flip-flops take nothing" "${chip[@]}" --machine netlist.yaml --energy flops.jsonl
@@ -120,7 +121,12 @@ pj = {p["part"]: p for p in run["energy_parts"]}
 why = run["causes"]["low"]
 def change(mode):
     return sum(p["switching"] + p["internal"] for p in engine[mode]["parts_aj"]) * 1e-6 / engine["beats"]
-rest = [n for n in chip["parts"] if n.startswith(("sq_top", "sq_dma", "sq_sequencer", "sq_operand_buffer", "sq_sram"))]
+for unit in chip["units"]:
+    own = sum(part["um2"] for n, part in chip["parts"].items() if n.startswith(unit + "/"))
+    assert abs(own - chip["units"][unit]["um2"]) < 1e-6 * own, (unit, own)
+assert abs(sum(u["um2"] for u in chip["units"].values()) - chip["area_um2"]) < 1e-6 * chip["area_um2"]
+assert max(u.get("path_ns", 0) for u in chip["units"].values()) <= chip["min_period_ns"] + .01
+rest = [n for n in chip["parts"] if n.split("/")[1].startswith(("sq_top", "sq_ring", "sq_dma", "sq_sequencer", "sq_operand_buffer", "sq_sram"))]
 clock = {s: sum(chip["parts"][n]["clock_fj"] for n in chip["parts"] if (n in rest) == (s == "rest")) * 1e-3 for s in ("rest", "engine")}
 low = sum(pj[p]["low_pj"] for p in ("products", "lines", "output"))
 high = sum(pj[p]["high_pj"] for p in ("products", "lines", "output"))

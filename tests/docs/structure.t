@@ -115,6 +115,7 @@ sim/synth/sq_synth_clock.c file        our own words
 sim/synth/sq_synth_count.c mapper      our own words
 sim/synth/sq_synth_include.c name      an include
 sim/synth/sq_synth_macro.c best        listed
+sim/synth/sq_synth_parts.c own          no path but a part of a chip
 sim/synth/sq_synth_run.c d_name        listed
 sim/synth/sq_synth_run.c log           our own words
 sim/synth/sq_synth_run.c mapper        our own words

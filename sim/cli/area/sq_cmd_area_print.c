@@ -129,6 +129,50 @@ static json_t *parts_json(const struct sq_area_table *t, const struct sq_area_ro
     return parts;
 }
 
+// The unit of part `i` of a chip, with its area and its longest path; the part after its last one, as parts stand by name.
+static size_t next_unit(const struct sq_synth_result *r, size_t i, struct sq_synth_part *unit)
+{
+    const char *const name = r->part[i].name;
+    const size_t n = strcspn(name, "/");
+    *unit = (struct sq_synth_part){.path_ns = NAN};
+    memcpy(unit->name, name, n);
+    for (; i < r->n_parts && strncmp(r->part[i].name, name, n + 1) == 0; i++) {
+        unit->area += r->part[i].area;
+        unit->path_ns = fmax(unit->path_ns, r->part[i].path_ns); // of a number and NAN the number
+    }
+    return i;
+}
+
+// Memories of a library in a chip, and the bits of each.
+static unsigned n_macros(const struct sq_area_row *row)
+{
+    const struct sq_synth_result *const r = &row->result;
+    unsigned n = 0;
+    for (size_t i = 0; row->block.macro && i < r->n_types; i++)
+        if (sq_liberty_find(&row->block.macro->lib, r->cell[i].name))
+            n += r->cell[i].count;
+    return n;
+}
+
+static unsigned macro_bits(const struct sq_area_row *row)
+{
+    return row->block.macro ? 64 * row->block.macro->words : 0;
+}
+
+static json_t *units_json(const struct sq_synth_result *r)
+{
+    json_t *units = json_object();
+    struct sq_synth_part unit;
+    for (size_t i = 0; i < r->n_parts;) {
+        i = next_unit(r, i, &unit);
+        const struct sq_cli_column row[] = {
+            SQ_KEYS("um2", unit.area), SQ_KEY_IF(!isnan(unit.path_ns), "path_ns", unit.path_ns),
+            SQ_COLUMNS_END};
+        json_object_set_new(units, unit.name, sq_cli_object(row));
+    }
+    return units;
+}
+
 static json_t *wires_json(const struct sq_synth_result *r)
 {
     const struct sq_synth_wires *const w = &r->wires;
@@ -166,6 +210,9 @@ static void put_row(struct sq_cli_table *out, const struct sq_area_table *t,
         SQ_KEY_IF(row->synth.is_foreign, "clock", *r->clock ? r->clock : NULL),
         SQ_KEYS("keep_parts", row->synth.keeps_parts),
         SQ_KEY_IF(row->synth.keeps_parts, "parts", parts_json(t, row)),
+        SQ_KEY_IF(row->block.is_chip, "units", units_json(r)),
+        SQ_KEY_IF(row->block.is_chip, "macros", n_macros(row)),
+        SQ_KEY_IF(row->block.is_chip, "macro_bits", macro_bits(row)),
         SQ_COLUMN("area_um2", r->area, "area", 12, .unit = "um2", .as = "%.2f"),
         SQ_COLUMN("nand2_equivalents", r->nand2_equivalents, "NAND2", 10, .as = "%.1f"),
         SQ_COLUMN(NULL, r->n_cells, "cells", 7),
@@ -247,26 +294,36 @@ static void print_gathers(FILE *out, const struct sq_area_table *t)
     }
 }
 
-// The parts of a chip, their own cells each: they add up to the area.
+static void put_part(struct sq_cli_table *out, const char *head, const struct sq_synth_part *p,
+                     const struct sq_synth_result *r)
+{
+    const struct sq_cli_column columns[] = {
+        SQ_COLUMN(NULL, p->name, head, -38),
+        SQ_COLUMN(NULL, p->count, "count", 6, .is_absent = !p->count),
+        SQ_COLUMN(NULL, p->area, "area", 12, .unit = "um2", .as = "%.2f"),
+        SQ_COLUMN(NULL, p->area / r->area, "share", 7, .as = "%.1f%%", .scale = 100),
+        SQ_COLUMN(NULL, p->path_ns, "path", 8, .unit = "ns", .as = "%.2f"),
+        SQ_COLUMNS_END};
+    sq_cli_put(out, columns);
+}
+
+// The units of a chip and their parts, with their own cells each: both add up to the area.
 static void print_chip(FILE *out, const struct sq_area_row *row)
 {
     const struct sq_synth_result *const r = &row->result;
-    struct sq_cli_table table = {.out = out};
-    fprintf(out,
-            "\nParts of %s, each with its own cells and not those of parts in it; the path is the "
-            "longest that ends in one of them:\n",
+    struct sq_cli_table units = {.out = out}, parts = {.out = out};
+    struct sq_synth_part unit;
+    fprintf(out, "\nUnits of %s; the path is the longest that ends in one of them:\n",
             row->synth.top);
-    for (size_t i = 0; i < r->n_parts; i++) {
-        const struct sq_synth_part *const p = &r->part[i];
-        const struct sq_cli_column columns[] = {
-            SQ_COLUMN(NULL, p->name, "part", -24),
-            SQ_COLUMN(NULL, p->count, "count", 6),
-            SQ_COLUMN(NULL, p->area, "area", 12, .unit = "um2", .as = "%.2f"),
-            SQ_COLUMN(NULL, p->area / r->area, "share", 7, .as = "%.1f%%", .scale = 100),
-            SQ_COLUMN(NULL, p->path_ns, "path", 8, .unit = "ns", .as = "%.2f"),
-            SQ_COLUMNS_END};
-        sq_cli_put(&table, columns);
+    for (size_t i = 0; i < r->n_parts;) {
+        i = next_unit(r, i, &unit);
+        put_part(&units, "unit", &unit, r);
     }
+    if (n_macros(row) > 0)
+        fprintf(out, "Memories of the library: %u of %u bits.\n", n_macros(row), macro_bits(row));
+    fprintf(out, "\nParts, each with its own cells and not those of parts in it:\n");
+    for (size_t i = 0; i < r->n_parts; i++)
+        put_part(&parts, "part", &r->part[i], r);
     if (r->has_delay)
         fprintf(out, "The clock of this netlist: %.1f MHz.\n", 1e3 / r->min_period_ns);
 }

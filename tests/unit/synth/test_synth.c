@@ -345,9 +345,9 @@ SQ_TEST(test_keeps_chip)
     assert_true(fabs(sum - r.area) < 1e-9 * sum);
     const struct sq_synth_part *const dma = &r.part[0], *const sram = &r.part[1],
                                       *const own = &r.part[2];
-    assert_string_equal(dma->name, "sq_dma_tiny");
-    assert_string_equal(sram->name, "sq_sram_tiny");
-    assert_string_equal(own->name, "tiny_chip");
+    assert_string_equal(dma->name, "DMA and ring/sq_dma_tiny");
+    assert_string_equal(sram->name, "memories/sq_sram_tiny");
+    assert_string_equal(own->name, "queues/tiny_chip");
     assert_true(sram->area == 1000 && dma->area > 0 && own->area > dma->area);
     if (r.has_delay) { // flip-flop to memory, memory to flip-flop
         assert_true(dma->path_ns > 0 && dma->path_ns < 0.5);
