@@ -209,9 +209,7 @@ static enum sq_status values(struct sq_trace *r, struct sq_error *err)
     SQ_TRY(sq_trace_compare(r, "words", SQ_I64, n_words, m.dense, err));
     sq_spqr_decode_dense(&m, plane);
     for (size_t t = 0; t < r->p.m; t++) {
-        for (size_t i = 0; i < r->p.k; i++)
-            values[i] = sq_half_to_float(x[t * r->p.k + i]);
-        SQ_TRY(sq_spqr_load(&m, values, loaded, err));
+        SQ_TRY(load_token(&m, x, t, values, loaded, err));
         SQ_TRY(sq_spqr_gemv(&m, NULL, plane, loaded, row, err));
         for (size_t i = 0; i < r->p.n; i++)
             y[t * r->p.n + i] = sq_f32_to_f16(row[i]);

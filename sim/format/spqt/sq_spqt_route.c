@@ -183,13 +183,31 @@ static enum sq_status check_engine(struct sq_route_work *w, struct sq_error *err
     return SQ_OK;
 }
 
+// Active columns of each token of x[m][k]: how many, and which, -1 after the last.
+static enum sq_status find_active(struct sq_product *p, const float *x, float theta,
+                                  int32_t **n_active, int32_t **index, struct sq_error *err)
+{
+    const size_t m = p->m, k = p->k;
+    uint32_t *active;
+    SQ_PRODUCT_KEEP(p, active, k);
+    SQ_PRODUCT_KEEP(p, *n_active, m);
+    SQ_PRODUCT_KEEP(p, *index, m * k);
+    for (size_t t = 0; t < m; t++) {
+        SQ_TRY(sq_spqt_check(x + t * k, k, theta, err));
+        const size_t n = sq_spqt_active(x + t * k, k, theta, SQ_SPQT_SEGMENT, active);
+        (*n_active)[t] = (int32_t)n;
+        for (size_t i = 0; i < k; i++)
+            (*index)[t * k + i] = i < n ? (int32_t)active[i] : -1;
+    }
+    return SQ_OK;
+}
+
 static enum sq_status values(struct sq_trace *r, struct sq_error *err)
 {
     struct sq_spqt m = {r->p.n, r->p.k, NULL};
     const float *w, *theta;
     const uint16_t *x;
     int32_t *n_active, *index;
-    uint32_t *active;
     float *values;
     if (r->p.n % SQ_Q4K_LEN != 0)
         return SQ_FAIL(err, SQ_ERR_SHAPE, "%s: metadata N = %zu, need a multiple of %d",
@@ -199,23 +217,12 @@ static enum sq_status values(struct sq_trace *r, struct sq_error *err)
     SQ_TRACE_INPUT(r, "theta", SQ_F32, 1, theta);
     const size_t n_bytes = sq_spqt_n_blocks(r->p.n, r->p.k) * SQ_Q4K_NBYTES;
     SQ_TRACE_KEEP(r, m.block, n_bytes);
-    SQ_TRACE_KEEP(r, n_active, r->p.m);
-    SQ_TRACE_KEEP(r, index, r->p.m * r->p.k);
-    SQ_TRACE_KEEP(r, active, r->p.k);
-    SQ_TRACE_KEEP(r, values, r->p.k);
+    SQ_TRACE_KEEP(r, values, r->p.m * r->p.k);
     SQ_TRY(sq_spqt_encode(w, &m, err));
     SQ_TRY(sq_trace_compare(r, "superblocks", SQ_U8, n_bytes, m.block, err));
-    for (size_t t = 0; t < r->p.m; t++) {
-        for (size_t i = 0; i < r->p.k; i++) {
-            values[i] = sq_half_to_float(x[t * r->p.k + i]);
-            index[t * r->p.k + i] = -1;
-        }
-        SQ_TRY(sq_spqt_check(values, r->p.k, *theta, err));
-        const size_t n = sq_spqt_active(values, r->p.k, *theta, SQ_SPQT_SEGMENT, active);
-        n_active[t] = (int32_t)n;
-        for (size_t i = 0; i < n; i++)
-            index[t * r->p.k + i] = (int32_t)active[i];
-    }
+    for (size_t i = 0; i < r->p.m * r->p.k; i++)
+        values[i] = sq_half_to_float(x[i]);
+    SQ_TRY(find_active(&r->p, values, *theta, &n_active, &index, err));
     SQ_TRY(sq_trace_compare(r, "n_active", SQ_I32, r->p.m, n_active, err));
     return sq_trace_compare(r, "index", SQ_I32, r->p.m * r->p.k, index, err);
 }
@@ -297,32 +304,12 @@ static uint16_t round_up(float theta)
     return (uint16_t)(pattern + (sq_half_to_float(pattern) < theta));
 }
 
-static enum sq_status put_active(struct sq_product *p, const float *wide, float theta,
-                                 struct sq_error *err)
-{
-    const size_t m = p->m, k = p->k;
-    uint32_t *active;
-    int32_t *n_active, *index;
-    SQ_PRODUCT_KEEP(p, active, k);
-    SQ_PRODUCT_KEEP(p, n_active, m);
-    SQ_PRODUCT_KEEP(p, index, m * k);
-    for (size_t t = 0; t < m; t++) {
-        SQ_TRY(sq_spqt_check(wide + t * k, k, theta, err));
-        const size_t n = sq_spqt_active(wide + t * k, k, theta, SQ_SPQT_SEGMENT, active);
-        n_active[t] = (int32_t)n;
-        for (size_t i = 0; i < k; i++)
-            index[t * k + i] = i < n ? (int32_t)active[i] : -1;
-    }
-    sq_product_put(p, "n_active", SQ_I32, m, n_active);
-    sq_product_put(p, "index", SQ_I32, m * k, index);
-    return SQ_OK;
-}
-
 static enum sq_status product(const struct sq_quant_layer *q, const struct sq_recipe *r, float *x,
                               struct sq_product *p, struct sq_error *err)
 {
     const struct sq_spqt_recipe *o = sq_spqt_recipe(r);
     float theta, *wide, *pattern, *y;
+    int32_t *n_active, *index;
     uint16_t *half;
     const struct sq_spqt *m = sq_spqt_encoded(q->state, &theta);
     p->n = m->n;
@@ -343,7 +330,10 @@ static enum sq_status product(const struct sq_quant_layer *q, const struct sq_re
     sq_product_put(p, "y", SQ_F32, p->m * p->n, y);
     sq_product_put(p, "superblocks", SQ_U8, sq_spqt_n_blocks(m->n, m->k) * SQ_Q4K_NBYTES, m->block);
     sq_product_put_number(p, "workers", o->workers ? o->workers : SQ_SPQT_WORKERS);
-    return put_active(p, wide, theta, err);
+    SQ_TRY(find_active(p, wide, theta, &n_active, &index, err));
+    sq_product_put(p, "n_active", SQ_I32, p->m, n_active);
+    sq_product_put(p, "index", SQ_I32, p->m * p->k, index);
+    return SQ_OK;
 }
 
 const struct sq_format_routes sq_spqt_routes = {
