@@ -2,7 +2,6 @@
 // Layers of sqsim.h: encode, golden product, decode.
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/sq_api.h"
 #include "models/quant/sq_smooth.h"
@@ -79,18 +78,14 @@ static enum sq_status encode(const struct sqsim_format *format, const float *w, 
                        "thresholds = greedy and dense-layers compare the layers of a model");
     SQ_TRY(check_size("n", n, err));
     SQ_TRY(check_size("k", k, err));
-    float *copy = malloc(n * k * sizeof *copy); // smoothing scales it
-    SQ_NEED(copy, err, "%zu x %zu weights", n, k);
-    memcpy(copy, w, n * k * sizeof *copy);
     layer->recipe = *r;
     layer->input = sq_digest_of(w, n * k * sizeof *w);
     enum sq_status status = calibrate(&known, r, w, n, k, x, m, &in, err);
-    SQ_THEN(status, sq_quant_layer_init(&layer->quant, r, copy, n, k, &in, err));
+    SQ_THEN(status, sq_quant_layer_init(&layer->quant, r, w, n, k, &in, err));
     sq_calibration_free(&known.calibration);
     sq_factor_free(&known.factor);
     free(known.sigma);
     free(known.wx);
-    free(copy);
     return status;
 }
 

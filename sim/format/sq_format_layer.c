@@ -102,29 +102,37 @@ size_t sq_recipe_padded(const struct sq_recipe *r, size_t k_orig)
 
 // ---- one layer ------------------------------------------------------------------------------
 
-static enum sq_status quantize(struct sq_quant_layer *q, const struct sq_recipe *r, float *w,
-                               const struct sq_quant_input *in, struct sq_error *err)
+// Encodes the weights times sigma.
+static enum sq_status quantize_smooth(struct sq_quant_layer *q, const struct sq_recipe *r,
+                                      const float *w, const struct sq_quant_input *in,
+                                      struct sq_error *err)
 {
     const size_t n = q->n, k = q->k_orig;
-    if (in->sigma) {
-        q->sigma = malloc(k * sizeof *q->sigma);
-        SQ_NEED_LAYER(q->sigma, err, n, k);
+    float *scaled = malloc(n * k * sizeof *scaled);
+    q->sigma = malloc(k * sizeof *q->sigma);
+    enum sq_status status = scaled && q->sigma ? SQ_OK : SQ_NO_LAYER(err, n, k);
+    if (status == SQ_OK) {
         memcpy(q->sigma, in->sigma, k * sizeof *q->sigma);
-        sq_smooth_apply_weights(w, n, k, q->sigma);
+        memcpy(scaled, w, n * k * sizeof *scaled);
+        sq_smooth_apply_weights(scaled, n, k, q->sigma);
+        status = q->format->values->init(&q->state, r, scaled, n, k, in, err);
     }
-    return q->format->values->init(&q->state, r, w, n, k, in, err);
+    free(scaled);
+    return status;
 }
 
-enum sq_status sq_quant_layer_init(struct sq_quant_layer *q, const struct sq_recipe *r, float *w,
-                                   size_t n, size_t k, const struct sq_quant_input *in,
-                                   struct sq_error *err)
+enum sq_status sq_quant_layer_init(struct sq_quant_layer *q, const struct sq_recipe *r,
+                                   const float *w, size_t n, size_t k,
+                                   const struct sq_quant_input *in, struct sq_error *err)
 {
     *q = (struct sq_quant_layer){.format = r->format,
                                  .n = n,
                                  .k = sq_recipe_padded(r, k),
                                  .k_orig = k,
                                  .is_unstored = r->operand == SQ_OPERAND_ACT};
-    const enum sq_status status = quantize(q, r, w, in, err);
+    const enum sq_status status = in->sigma
+                                      ? quantize_smooth(q, r, w, in, err)
+                                      : r->format->values->init(&q->state, r, w, n, k, in, err);
     if (status != SQ_OK)
         sq_quant_layer_free(q);
     return status;

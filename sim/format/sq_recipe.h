@@ -120,11 +120,10 @@ struct sq_quant_input {
     const double *sparsity; // of this layer, as a scan of the model chose it; NULL: the recipe's
 };
 
-// w[n][k], as the model has it; *w is scaled by sigma. Free with sq_quant_layer_free; after a
-// failure *q is empty.
-enum sq_status sq_quant_layer_init(struct sq_quant_layer *q, const struct sq_recipe *r, float *w,
-                                   size_t n, size_t k, const struct sq_quant_input *in,
-                                   struct sq_error *err);
+// w[n][k], as the model has it. Free with sq_quant_layer_free; after a failure *q is empty.
+enum sq_status sq_quant_layer_init(struct sq_quant_layer *q, const struct sq_recipe *r,
+                                   const float *w, size_t n, size_t k,
+                                   const struct sq_quant_input *in, struct sq_error *err);
 void sq_quant_layer_free(struct sq_quant_layer *q);
 // ---- stored bits ----------------------------------------------------------------------------
 //

@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sim/format/sq_format_ops.h"
 #include "sim/llm/sq_blockwise.h"
@@ -39,11 +38,7 @@ static enum sq_status encode_one(void *context, size_t index, const char *name, 
         sq_quant_layer_free(&q);
         return status;
     }
-    float *copy = malloc(n * k * sizeof *copy); // encoding may scale it
-    SQ_NEED(copy, err, "layer %.60s", name);
-    memcpy(copy, w, n * k * sizeof *copy);
-    status = sq_quant_layer_init(&q, v->r, copy, n, k, &none, &why);
-    free(copy);
+    status = sq_quant_layer_init(&q, v->r, w, n, k, &none, &why);
     if (status != SQ_OK)
         return SQ_FAIL(err, status, "layer %.60s: %.160s", name, why.text);
     status = v->visit(v->context, index, &q, x, m, err);

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sim/llm/sq_blockwise.h"
 #include "sim/llm/sq_layer.h"
@@ -114,12 +113,8 @@ static enum sq_status visit_tensor(void *context, size_t index, const char *name
     const struct sq_quant_input none = {0};
     struct sq_quant_layer q;
     struct sq_error why;
-    float *copy = malloc(n * k * sizeof *copy); // encoding may scale it
     (void)index, (void)m;
-    SQ_NEED(copy, err, "layer %.60s", name);
-    memcpy(copy, w, n * k * sizeof *copy);
-    enum sq_status status = sq_quant_layer_init(&q, t->r, copy, n, k, &none, &why);
-    free(copy);
+    enum sq_status status = sq_quant_layer_init(&q, t->r, w, n, k, &none, &why);
     if (status != SQ_OK)
         return SQ_FAIL(err, status, "layer %.60s: %.160s", name, why.text);
     status = add_weight(t, &q, w, err);

@@ -46,8 +46,6 @@ static void write_layer(const char *path, const struct sq_recipe *r, const float
     struct sq_factor f;
     struct sq_quant_layer q;
     struct sq_error err;
-    float copy[N * K];
-    memcpy(copy, w, sizeof copy);
     FUZZ_CHECK(sq_calibration_init(&c, K, true, &err) == SQ_OK);
     FUZZ_CHECK(sq_calibration_add(&c, x, TOKENS, &err) == SQ_OK);
     FUZZ_CHECK(sq_factor_init(&f, &c, NULL, 0.01, &err) == SQ_OK);
@@ -59,7 +57,7 @@ static void write_layer(const char *path, const struct sq_recipe *r, const float
                                       .factor = &f,
                                       .sample = x,
                                       .n_sample = TOKENS};
-    const enum sq_status status = sq_quant_layer_init(&q, r, copy, N, K, &in, &err);
+    const enum sq_status status = sq_quant_layer_init(&q, r, w, N, K, &in, &err);
     if (status != SQ_OK)
         fprintf(stderr, "%s\n", err.text);
     FUZZ_CHECK(status == SQ_OK);

@@ -351,12 +351,10 @@ static enum sq_status compute_values(struct visit *v, struct layer *r, const flo
     const int threads = omp_get_max_threads();
     struct sq_quant_layer q = {0};
     struct sq_sqnr weight = {0};
-    float *copy = malloc(r->n * r->k * sizeof *copy), *y = malloc(r->m * r->n * sizeof *y);
-    enum sq_status status = SQ_HAVE(copy && y, err, "layer %.60s", r->name);
-    if (status == SQ_OK)
-        memcpy(copy, w, r->n * r->k * sizeof *copy);
+    float *y = malloc(r->m * r->n * sizeof *y);
+    enum sq_status status = SQ_HAVE(y, err, "layer %.60s", r->name);
     omp_set_num_threads((int)v->in->jobs);
-    SQ_THEN(status, sq_quant_layer_init(&q, &v->recipe, copy, r->n, r->k, &none, err));
+    SQ_THEN(status, sq_quant_layer_init(&q, &v->recipe, w, r->n, r->k, &none, err));
     SQ_THEN(status, sq_quant_layer_sqnr(&q, w, &weight, err));
     omp_set_num_threads(1);
     const double start = sq_process_clock();
@@ -369,7 +367,6 @@ static enum sq_status compute_values(struct visit *v, struct layer *r, const flo
         r->relative_error = sq_sqnr_relative(&output);
     }
     sq_quant_layer_free(&q);
-    free(copy);
     free(y);
     return status;
 }
