@@ -291,17 +291,6 @@ static enum sq_status do_layer(struct work *work, size_t i, struct sq_error *err
     return status;
 }
 
-// Layer i as MODEL has it.
-static enum sq_status take_layer(struct work *work, size_t i, struct sq_error *err)
-{
-    float *w;
-    SQ_TRY(sq_layer_file_load(&work->in->file, i, &work->layer[i], err));
-    enum sq_status status = read_layer(work, i, &w, err);
-    SQ_THEN(status, finish_layer(work, i, w, err));
-    free(w);
-    return status;
-}
-
 // A decoder block, calibrated on *calib.
 static enum sq_status do_block(struct work *work, struct sq_llama *calib, size_t block,
                                struct sq_error *err)
@@ -327,6 +316,13 @@ static enum sq_status finish_layers(struct work *work, size_t first, size_t end,
         free(w);
     }
     return status;
+}
+
+// Layer i as MODEL has it.
+static enum sq_status take_layer(struct work *work, size_t i, struct sq_error *err)
+{
+    SQ_TRY(sq_layer_file_load(&work->in->file, i, &work->layer[i], err));
+    return finish_layers(work, i, i + 1, err);
 }
 
 static void say_step(void *context, const char *stage, size_t done, size_t all)
