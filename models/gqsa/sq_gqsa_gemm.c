@@ -35,39 +35,8 @@ SQ_LANES_BODY void row_body(const struct sq_gqsa *m, size_t row, const float *x,
         *sq_lanes_to(y + v * SQ_LANES) = sum[v] + 0.0f;
 }
 
-typedef void row_fn(const struct sq_gqsa *m, size_t row, const float *x, float *y);
-
-static void row_portable(const struct sq_gqsa *m, size_t row, const float *x, float *y)
-{
-    row_body(m, row, x, y);
-}
-
-#if defined(__x86_64__)
-SQ_LANES_AVX2 static void row_avx2(const struct sq_gqsa *m, size_t row, const float *x, float *y)
-{
-    row_body(m, row, x, y);
-}
-
-SQ_LANES_AVX512 static void row_avx512(const struct sq_gqsa *m, size_t row, const float *x,
-                                       float *y)
-{
-    row_body(m, row, x, y);
-}
-#endif
-
-static row_fn *row_of(enum sq_lanes_level level)
-{
-    switch (sq_lanes_level_of(level)) {
-#if defined(__x86_64__)
-    case SQ_LANES_OF_AVX512:
-        return row_avx512;
-    case SQ_LANES_OF_AVX2:
-        return row_avx2;
-#endif
-    default:
-        return row_portable;
-    }
-}
+SQ_LANES_EACH(void, , row, (const struct sq_gqsa *m, size_t row, const float *x, float *y), m, row,
+              x, y)
 
 size_t sq_gqsa_gemm_scratch(const struct sq_gqsa *m)
 {
@@ -77,7 +46,8 @@ size_t sq_gqsa_gemm_scratch(const struct sq_gqsa *m)
 void sq_gqsa_gemm(const struct sq_gqsa *m, const float *x, size_t n_tokens, float *y, void *scratch,
                   unsigned level)
 {
-    row_fn *const row_product = row_of((enum sq_lanes_level)level);
+    void (*const row_product)(const struct sq_gqsa *, size_t, const float *, float *) =
+        SQ_LANES_AT(row, (enum sq_lanes_level)level);
     float *const columns = scratch;
     for (size_t first = 0; first < n_tokens; first += TOKENS) {
         const size_t n = n_tokens - first < TOKENS ? n_tokens - first : TOKENS;

@@ -2,6 +2,7 @@
 // Rounds the sums of groups to FP32 outputs, in plain C, AVX2 or AVX-512 (sq_codes_combine.h).
 #include "models/number/sq_codes_combine.h"
 
+#include "models/number/sq_lanes.h"
 #include "models/output/sq_combine.h"
 
 enum { CHANNELS = SQ_CODES_CHANNELS };
@@ -47,7 +48,7 @@ combine_body(const struct sq_gemm_codes *j, size_t token, unsigned n, const floa
     }
 }
 
-static inline __attribute__((always_inline)) void finish_body(const struct sq_gemm_codes *j,
+static inline __attribute__((always_inline)) void finish_some(const struct sq_gemm_codes *j,
                                                               size_t token, size_t n_tokens,
                                                               size_t channel, unsigned n_channels,
                                                               sq_codes_outputs *y)
@@ -68,40 +69,30 @@ static inline __attribute__((always_inline)) void finish_body(const struct sq_ge
     }
 }
 
-#define LEVEL(level, target)                                                                       \
-    target static void combine_##level(const struct sq_gemm_codes *j, size_t token, unsigned n,    \
-                                       const float *s_lo, const float *s_hi, sq_codes_sums *lo,    \
-                                       sq_codes_sums *hi, sq_codes_outputs *y)                     \
-    {                                                                                              \
-        combine_body(j, token, n, s_lo, s_hi, lo, hi, y);                                          \
-    }                                                                                              \
-    target static void finish_##level(const struct sq_gemm_codes *j, size_t token,                 \
-                                      size_t n_tokens, size_t channel, unsigned n_channels,        \
-                                      sq_codes_outputs *y)                                         \
-    {                                                                                              \
-        if (n_channels == CHANNELS) /* loops of known length */                                    \
-            finish_body(j, token, n_tokens, channel, CHANNELS, y);                                 \
-        else                                                                                       \
-            finish_body(j, token, n_tokens, channel, n_channels, y);                               \
-    }
-LEVEL(portable, )
-#if defined(__x86_64__)
-LEVEL(avx2, __attribute__((target("avx2"))))
-LEVEL(avx512, __attribute__((target("avx512f,prefer-vector-width=512"))))
-#define BEST(name)                                                                                 \
-    (__builtin_cpu_supports("avx512f") ? name##_avx512                                             \
-     : __builtin_cpu_supports("avx2")  ? name##_avx2                                               \
-                                       : name##_portable)
-#else
-#define BEST(name) name##_portable
-#endif
+SQ_LANES_BODY void finish_body(const struct sq_gemm_codes *j, size_t token, size_t n_tokens,
+                               size_t channel, unsigned n_channels, sq_codes_outputs *y)
+{
+    if (n_channels == CHANNELS) // loops of known length
+        finish_some(j, token, n_tokens, channel, CHANNELS, y);
+    else
+        finish_some(j, token, n_tokens, channel, n_channels, y);
+}
+
+SQ_LANES_EACH(void, , combine,
+              (const struct sq_gemm_codes *j, size_t token, unsigned n, const float *s_lo,
+               const float *s_hi, sq_codes_sums *lo, sq_codes_sums *hi, sq_codes_outputs *y),
+              j, token, n, s_lo, s_hi, lo, hi, y)
+SQ_LANES_EACH(void, , finish,
+              (const struct sq_gemm_codes *j, size_t token, size_t n_tokens, size_t channel,
+               unsigned n_channels, sq_codes_outputs *y),
+              j, token, n_tokens, channel, n_channels, y)
 
 sq_codes_combine_fn *sq_codes_combine_of(void)
 {
-    return BEST(combine);
+    return SQ_LANES_BEST(combine);
 }
 
 sq_codes_finish_fn *sq_codes_finish_of(void)
 {
-    return BEST(finish);
+    return SQ_LANES_BEST(finish);
 }

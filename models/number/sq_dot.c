@@ -6,6 +6,8 @@
 #include <immintrin.h>
 #endif
 
+#include "models/number/sq_lanes.h"
+
 enum { CHANNELS = SQ_DOT_CHANNELS };
 
 static inline __attribute__((always_inline)) void dot_body(const double *x, const double *w,
@@ -20,23 +22,12 @@ static inline __attribute__((always_inline)) void dot_body(const double *x, cons
         sum[c] = s[c];
 }
 
-#if defined(__x86_64__)
-__attribute__((target("avx512f,prefer-vector-width=512"))) static void
-dot_avx512(const double *x, const double *w, size_t len, double sum[CHANNELS])
-{
-    dot_body(x, w, len, sum);
-}
-#endif
+SQ_LANES_EACH(void, , dot, (const double *x, const double *w, size_t len, double sum[CHANNELS]), x,
+              w, len, sum)
 
 void sq_dot(const double *x, const double *w, size_t len, double sum[CHANNELS])
 {
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f")) {
-        dot_avx512(x, w, len, sum);
-        return;
-    }
-#endif
-    dot_body(x, w, len, sum);
+    SQ_LANES_BEST(dot)(x, w, len, sum);
 }
 
 // ---- tiles ----------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 
 #include "models/core/sq_format.h"
 #include "models/number/sq_fp.h"
+#include "models/number/sq_lanes.h"
 
 const char *sq_grid_name(enum sq_grid_kind kind)
 {
@@ -226,33 +227,18 @@ BODY void codes_body(const struct integer_codes *c, const float *x, const uint8_
     }
 }
 
-#define ROW_FUNCTIONS(level, target)                                                               \
-    target static void amax_##level(const float *x, const uint8_t *is_high, size_t n,              \
-                                    int32_t *low, int32_t *high)                                   \
-    {                                                                                              \
-        amax_body(x, is_high, n, low, high);                                                       \
-    }                                                                                              \
-    target static void codes_##level(const struct integer_codes *c, const float *x,                \
-                                     const uint8_t *is_high, size_t n, int16_t *code)              \
-    {                                                                                              \
-        codes_body(c, x, is_high, n, code);                                                        \
-    }
-ROW_FUNCTIONS(portable, )
-#if defined(__x86_64__)
-ROW_FUNCTIONS(avx2, __attribute__((target("avx2"))))
-ROW_FUNCTIONS(avx512, __attribute__((target("avx512f,avx512bw,prefer-vector-width=512"))))
-#define ROW_FUNCTION(name)                                                                         \
-    (__builtin_cpu_supports("avx512bw") ? name##_avx512                                            \
-     : __builtin_cpu_supports("avx2")   ? name##_avx2                                              \
-                                        : name##_portable)
-#else
-#define ROW_FUNCTION(name) name##_portable
-#endif
+SQ_LANES_EACH(void, , amax,
+              (const float *x, const uint8_t *is_high, size_t n, int32_t *low, int32_t *high), x,
+              is_high, n, low, high)
+SQ_LANES_EACH(void, , codes,
+              (const struct integer_codes *c, const float *x, const uint8_t *is_high, size_t n,
+               int16_t *code),
+              c, x, is_high, n, code)
 
 void sq_grid_amax(const float *x, const uint8_t *is_high, size_t n, float amax[2])
 {
     int32_t bits[2];
-    ROW_FUNCTION(amax)(x, is_high, n, &bits[0], &bits[1]);
+    SQ_LANES_BEST(amax)(x, is_high, n, &bits[0], &bits[1]);
     memcpy(amax, bits, sizeof bits);
 }
 
@@ -270,7 +256,7 @@ void sq_grid_codes(const struct sq_grid *g, const float *x, const uint8_t *is_hi
     const struct integer_codes c = {.s = {s_lo, is_split ? s_lo : s_hi},
                                     .min = {-low, is_split ? (float)split_min(g) : -high},
                                     .max = {low, is_split ? (float)split_max(g) : high}};
-    ROW_FUNCTION(codes)(&c, x, is_high, n, code);
+    SQ_LANES_BEST(codes)(&c, x, is_high, n, code);
 }
 
 float sq_grid_value(const struct sq_grid *g, int16_t code, bool is_high, float s_lo, float s_hi)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sixteen binary32 numbers side by side, for sums whose order is part of a format: each lane adds
 // its own numbers in that order, one rounding an operation. The compilers make one vector of it
-// with AVX-512, two with AVX2, four with SSE; bits are the same. Internal to models/.
+// with AVX-512, two with AVX2, four with SSE; bits are the same. And bodies of any loops whose bits do not depend on the
+// width of vectors, compiled for each instruction set, of which the processor's last one runs.
 #pragma once
 
 enum { SQ_LANES = 16 };
@@ -23,9 +24,10 @@ static inline sq_lanes_at *sq_lanes_to(float *p)
 #if defined(__x86_64__)
 #define SQ_LANES_AVX2 __attribute__((target("avx2")))
 #if defined(__clang__) // leaves out all of an attribute of which it does not know one word
-#define SQ_LANES_AVX512 __attribute__((target("avx512f,avx512bw")))
+#define SQ_LANES_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 #else
-#define SQ_LANES_AVX512 __attribute__((target("avx512f,avx512bw,prefer-vector-width=512")))
+#define SQ_LANES_AVX512                                                                            \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
 #endif
 #endif
 
@@ -42,7 +44,8 @@ static inline int sq_lanes_has(enum sq_lanes_level level)
 {
 #if defined(__x86_64__)
     if (level == SQ_LANES_OF_AVX512)
-        return __builtin_cpu_supports("avx512bw");
+        return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512vl");
     if (level == SQ_LANES_OF_AVX2)
         return __builtin_cpu_supports("avx2");
 #endif
@@ -56,3 +59,26 @@ static inline enum sq_lanes_level sq_lanes_level_of(enum sq_lanes_level level)
             level--;
     return level;
 }
+
+// TYPE NAME_portable PARAMETERS, and of each set: NAME_body(...), returned where GIVE is `return`.
+#define SQ_LANES_OF(target, type, give, name, parameters, ...)                                     \
+    target static type name parameters                                                             \
+    {                                                                                              \
+        give __VA_ARGS__;                                                                          \
+    }
+#if defined(__x86_64__)
+#define SQ_LANES_EACH(type, give, name, parameters, ...)                                           \
+    SQ_LANES_OF(, type, give, name##_portable, parameters, name##_body(__VA_ARGS__))               \
+    SQ_LANES_OF(SQ_LANES_AVX2, type, give, name##_avx2, parameters, name##_body(__VA_ARGS__))      \
+    SQ_LANES_OF(SQ_LANES_AVX512, type, give, name##_avx512, parameters, name##_body(__VA_ARGS__))
+// Which of them a level has.
+#define SQ_LANES_AT(name, level)                                                                   \
+    (sq_lanes_level_of(level) == SQ_LANES_OF_AVX512 ? name##_avx512                                \
+     : sq_lanes_level_of(level) == SQ_LANES_OF_AVX2 ? name##_avx2                                  \
+                                                    : name##_portable)
+#else
+#define SQ_LANES_EACH(type, give, name, parameters, ...)                                           \
+    SQ_LANES_OF(, type, give, name##_portable, parameters, name##_body(__VA_ARGS__))
+#define SQ_LANES_AT(name, level) ((void)(level), name##_portable)
+#endif
+#define SQ_LANES_BEST(name) SQ_LANES_AT(name, SQ_LANES_AUTO)

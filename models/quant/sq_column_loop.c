@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "models/number/sq_bits.h"
+#include "models/number/sq_lanes.h"
 #include "models/quant/sq_blas.h"
 
 enum { ROWS = 64, BESIDE = 8 }; // rows of a tile; rows that one vector loop treats side by side
@@ -30,36 +31,9 @@ pass_on_body(double *restrict w, const double *restrict u, size_t n, double erro
 
 typedef void pass_on_fn(double *restrict w, const double *restrict u, size_t n, double error);
 
-static void pass_on_portable(double *restrict w, const double *restrict u, size_t n, double error)
-{
-    pass_on_body(w, u, n, error);
-}
-
-#if defined(__x86_64__)
-__attribute__((target("avx2"))) static void
-pass_on_avx2(double *restrict w, const double *restrict u, size_t n, double error)
-{
-    pass_on_body(w, u, n, error);
-}
-
-__attribute__((target("avx512f,prefer-vector-width=512"))) static void
-pass_on_avx512(double *restrict w, const double *restrict u, size_t n, double error)
-{
-    pass_on_body(w, u, n, error);
-}
-
-static pass_on_fn *select_pass_on(void)
-{
-    return __builtin_cpu_supports("avx512f") ? pass_on_avx512
-           : __builtin_cpu_supports("avx2")  ? pass_on_avx2
-                                             : pass_on_portable;
-}
-#else
-static pass_on_fn *select_pass_on(void)
-{
-    return pass_on_portable;
-}
-#endif
+SQ_LANES_EACH(void, , pass_on,
+              (double *restrict w, const double *restrict u, size_t n, double error), w, u, n,
+              error)
 
 // Columns [begin, end) of rows [r, r_end) of the tile: value, error, compensation inside the block.
 // The rows go side by side, since a row alone waits for its divisions.
@@ -88,7 +62,7 @@ static void do_rows(const struct sq_column_loop *l, const struct tile *t, size_t
 static void do_tile(const struct sq_column_loop *l, const struct tile *t, double *row_e2)
 {
     const size_t k = l->factor->k;
-    pass_on_fn *const pass_on = select_pass_on();
+    pass_on_fn *const pass_on = SQ_LANES_BEST(pass_on);
     for (size_t r = 0; l->begin_row && r < t->n_rows; r++)
         l->begin_row(l->context, t->row + r, t->w + r * k, t->scratch + r * t->scratch_nbytes);
     for (size_t begin = 0; begin < k; begin += l->block) {

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "models/number/sq_bits.h"
+#include "models/number/sq_lanes.h"
 #include "models/scaled/sq_bs_panel.h"
 #include "models/scaled/sq_bs_plain.h"
 
@@ -236,28 +237,11 @@ static inline __attribute__((always_inline)) void outputs_body(const struct outp
             four_body(o, t, o->n_channels);
 }
 
-static void outputs_portable(const struct outputs *o)
-{
-    outputs_body(o);
-}
-
-#if defined(__x86_64__)
-__attribute__((target("avx512f,prefer-vector-width=512"))) static void
-outputs_avx512(const struct outputs *o)
-{
-    outputs_body(o);
-}
-#endif
+SQ_LANES_EACH(void, , outputs, (const struct outputs *o), o)
 
 static void put_outputs(const struct outputs *o)
 {
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f")) {
-        outputs_avx512(o);
-        return;
-    }
-#endif
-    outputs_portable(o);
+    SQ_LANES_BEST(outputs)(o);
 }
 
 static void put_with_care(const struct outputs *o)

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "models/number/sq_lanes.h"
 #include "models/scaled/sq_bs_kind.h"
 #include "models/scaled/sq_bs_lane.h"
 #include "models/scaled/sq_bs_table.h"
@@ -340,24 +341,7 @@ static inline __attribute__((always_inline)) void widen_body(const float *from, 
         to[i] = (double)from[i];
 }
 
-#if defined(__x86_64__)
-__attribute__((target("avx512f,prefer-vector-width=512"))) static void
-widen_avx512(const float *from, size_t n, double *to)
-{
-    widen_body(from, n, to);
-}
-#endif
-
-static void widen(const float *from, size_t n, double *to)
-{
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f")) {
-        widen_avx512(from, n, to);
-        return;
-    }
-#endif
-    widen_body(from, n, to);
-}
+SQ_LANES_EACH(void, , widen, (const float *from, size_t n, double *to), from, n, to)
 
 void sq_bs_widen(const struct sq_bs_plan *plan, const uint8_t *blocks, size_t n, uint8_t *out)
 {
@@ -365,7 +349,7 @@ void sq_bs_widen(const struct sq_bs_plan *plan, const uint8_t *blocks, size_t n,
     for (size_t j = 0; j < n; j++, out += sq_bs_widened(plan)) {
         const float *from = (const float *)(const void *)blocks + j * (elements + CHANNELS);
         double *to = (double *)(void *)out;
-        widen(from, elements, to);
+        SQ_LANES_BEST(widen)(from, elements, to);
         memcpy(to + elements, from + elements, CHANNELS * sizeof *from);
     }
 }

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "models/number/sq_lanes.h"
+
 enum { SUMS = SQ_SPQR_ERRORS };
 
 static inline __attribute__((always_inline)) void errors_body(const double *v, const double *u,
@@ -43,40 +45,10 @@ static inline __attribute__((always_inline)) void errors_body(const double *v, c
         error[l] = s[l] > 0 ? sum[l] : 0;
 }
 
-typedef void errors_fn(const double *v, const double *u, size_t n, double error[SUMS]);
-
-static void errors_portable(const double *v, const double *u, size_t n, double error[SUMS])
-{
-    errors_body(v, u, n, error);
-}
-
-#if defined(__x86_64__)
-__attribute__((target("avx2"))) static void errors_avx2(const double *v, const double *u, size_t n,
-                                                        double error[SUMS])
-{
-    errors_body(v, u, n, error);
-}
-
-__attribute__((target("avx512f,avx512dq,avx512vl,prefer-vector-width=512"))) static void
-errors_avx512(const double *v, const double *u, size_t n, double error[SUMS])
-{
-    errors_body(v, u, n, error);
-}
-
-static errors_fn *select_errors(void)
-{
-    return __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") ? errors_avx512
-           : __builtin_cpu_supports("avx2")                                         ? errors_avx2
-                                            : errors_portable;
-}
-#else
-static errors_fn *select_errors(void)
-{
-    return errors_portable;
-}
-#endif
+SQ_LANES_EACH(void, , errors, (const double *v, const double *u, size_t n, double error[SUMS]), v,
+              u, n, error)
 
 void sq_spqr_errors(const double *v, const double *u, size_t n, double error[SQ_SPQR_ERRORS])
 {
-    select_errors()(v, u, n, error);
+    SQ_LANES_BEST(errors)(v, u, n, error);
 }

@@ -94,44 +94,15 @@ SQ_LANES_BODY void outliers_body(const struct sq_spqr *m, size_t row, unsigned w
         }
 }
 
-static void outliers_portable(const struct sq_spqr *m, size_t row, unsigned workers, const float *x,
-                              tile_rows *acc)
-{
-    outliers_body(m, row, workers, x, acc);
-}
-
-#if defined(__x86_64__)
-SQ_LANES_AVX2 static void outliers_avx2(const struct sq_spqr *m, size_t row, unsigned workers,
-                                        const float *x, tile_rows *acc)
-{
-    outliers_body(m, row, workers, x, acc);
-}
-
-SQ_LANES_AVX512 static void outliers_avx512(const struct sq_spqr *m, size_t row, unsigned workers,
-                                            const float *x, tile_rows *acc)
-{
-    outliers_body(m, row, workers, x, acc);
-}
-#endif
+SQ_LANES_EACH(void, , outliers,
+              (const struct sq_spqr *m, size_t row, unsigned workers, const float *x,
+               tile_rows *acc),
+              m, row, workers, x, acc)
 
 struct kernel {
     worker_fn *worker;
     outliers_fn *outliers;
 };
-
-static struct kernel kernel_of(enum sq_lanes_level level)
-{
-    switch (sq_lanes_level_of(level)) {
-#if defined(__x86_64__)
-    case SQ_LANES_OF_AVX512:
-        return (struct kernel){worker_avx512, outliers_avx512};
-    case SQ_LANES_OF_AVX2:
-        return (struct kernel){worker_avx2, outliers_avx2};
-#endif
-    default:
-        return (struct kernel){worker_portable, outliers_portable};
-    }
-}
 
 // The workers ascending, rounded to binary16: y[token][row] of n_tokens, n_rows. False where one
 // leaves binary16.
@@ -184,7 +155,8 @@ static bool do_tokens(const struct sq_spqr_gemm *g, const struct kernel *kernel,
 enum sq_status sq_spqr_gemm(const struct sq_spqr_gemm *g, size_t n_tokens, void *scratch,
                             struct sq_error *err)
 {
-    const struct kernel kernel = kernel_of((enum sq_lanes_level)g->level);
+    const enum sq_lanes_level level = (enum sq_lanes_level)g->level;
+    const struct kernel kernel = {SQ_LANES_AT(worker, level), SQ_LANES_AT(outliers, level)};
     bool is_finite = true;
     for (size_t t = 0; t < n_tokens; t += SQ_LANES)
         is_finite &=

@@ -138,20 +138,6 @@ struct kernel {
     size_t slice; // rows of a sparse one
 };
 
-static struct kernel kernel_of(enum sq_lanes_level level)
-{
-    switch (sq_lanes_level_of(level)) {
-#if defined(__x86_64__)
-    case SQ_LANES_OF_AVX512:
-        return (struct kernel){slice_avx512, dense_avx512, 8 * SQ_LANES};
-    case SQ_LANES_OF_AVX2:
-        return (struct kernel){slice_avx2, dense_avx2, 4 * SQ_LANES};
-#endif
-    default:
-        return (struct kernel){slice_portable, dense_portable, 4 * SQ_LANES};
-    }
-}
-
 // Rows [row, row + slice) of n tokens.
 static void do_slice(const struct sq_spqt_gemm *g, const struct kernel *kernel, size_t row,
                      size_t slice, size_t first, size_t n)
@@ -182,7 +168,9 @@ size_t sq_spqt_select(const float *x, size_t k, float theta, uint32_t *idx)
 
 void sq_spqt_gemm(const struct sq_spqt_gemm *g, size_t m_tokens)
 {
-    const struct kernel kernel = kernel_of((enum sq_lanes_level)g->level);
+    const enum sq_lanes_level level = sq_lanes_level_of((enum sq_lanes_level)g->level);
+    const struct kernel kernel = {SQ_LANES_AT(slice, level), SQ_LANES_AT(dense, level),
+                                  (level == SQ_LANES_OF_AVX512 ? 8 : 4) * SQ_LANES};
     const size_t whole = g->idx ? m_tokens : m_tokens / TILE * TILE;
     const size_t slice = g->idx ? kernel.slice : TILE_SLICE;
     assert(g->workers >= 1);

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "models/number/sq_lanes.h"
+
 enum { LANES = 16, CHUNK = 2 }; // of a vector; vectors of a value at a time
 
 // On every processor; where its vectors are narrower, the compiler takes several.
@@ -75,39 +77,23 @@ sum_body(const float *weight, const float *value, size_t stride, size_t n, size_
     }
 }
 
-#if defined(__x86_64__)
-#define WIDE __attribute__((target("avx512f,avx512dq,prefer-vector-width=512")))
-#define MIDDLE __attribute__((target("avx2")))
-#define OF_EVERY_PROCESSOR(name, parameters, ...)                                                  \
-    WIDE static void name##_avx512 parameters                                                      \
-    {                                                                                              \
-        name##_body(__VA_ARGS__);                                                                  \
-    }                                                                                              \
-    MIDDLE static void name##_avx2 parameters                                                      \
-    {                                                                                              \
-        name##_body(__VA_ARGS__);                                                                  \
-    }                                                                                              \
-    void sq_attention_##name parameters                                                            \
-    {                                                                                              \
-        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))               \
-            name##_avx512(__VA_ARGS__);                                                            \
-        else if (__builtin_cpu_supports("avx2"))                                                   \
-            name##_avx2(__VA_ARGS__);                                                              \
-        else                                                                                       \
-            name##_body(__VA_ARGS__);                                                              \
-    }
-#else
-#define OF_EVERY_PROCESSOR(name, parameters, ...)                                                  \
-    void sq_attention_##name parameters                                                            \
-    {                                                                                              \
-        name##_body(__VA_ARGS__);                                                                  \
-    }
-#endif
-OF_EVERY_PROCESSOR(scores,
-                   (const float *q, const float *key, size_t stride, size_t n, size_t size,
-                    float scale, float *score),
-                   q, key, stride, n, size, scale, score)
-OF_EVERY_PROCESSOR(sum,
-                   (const float *weight, const float *value, size_t stride, size_t n, size_t size,
-                    float *out),
-                   weight, value, stride, n, size, out)
+SQ_LANES_EACH(void, , scores,
+              (const float *q, const float *key, size_t stride, size_t n, size_t size, float scale,
+               float *score),
+              q, key, stride, n, size, scale, score)
+SQ_LANES_EACH(void, , sum,
+              (const float *weight, const float *value, size_t stride, size_t n, size_t size,
+               float *out),
+              weight, value, stride, n, size, out)
+
+void sq_attention_scores(const float *q, const float *key, size_t stride, size_t n, size_t size,
+                         float scale, float *score)
+{
+    SQ_LANES_BEST(scores)(q, key, stride, n, size, scale, score);
+}
+
+void sq_attention_sum(const float *weight, const float *value, size_t stride, size_t n, size_t size,
+                      float *out)
+{
+    SQ_LANES_BEST(sum)(weight, value, stride, n, size, out);
+}

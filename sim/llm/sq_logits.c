@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/number/sq_lanes.h"
 #include "models/quant/sq_blas.h"
 #include "sim/io/sq_checked.h"
 
@@ -150,28 +151,11 @@ static inline __attribute__((always_inline)) float max_body(const float *x, size
     return max;
 }
 
-#if defined(__x86_64__)
-#define WIDE __attribute__((target("avx512f,avx512dq,prefer-vector-width=512")))
-WIDE static double exps_avx512(const float *logit, double max, size_t n, double *e)
-{
-    return exps_body(logit, max, n, e);
-}
-WIDE static double cross_avx512(const double *e, const float *logit, const float *own, size_t n)
-{
-    return cross_body(e, logit, own, n);
-}
-WIDE static float max_avx512(const float *x, size_t n)
-{
-    return max_body(x, n);
-}
-static bool is_wide(void)
-{
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
-}
-#define PICK(name, ...) (is_wide() ? name##_avx512(__VA_ARGS__) : name##_body(__VA_ARGS__))
-#else
-#define PICK(name, ...) name##_body(__VA_ARGS__)
-#endif
+SQ_LANES_EACH(double, return, exps, (const float *logit, double max, size_t n, double *e), logit,
+              max, n, e)
+SQ_LANES_EACH(double, return, cross,
+              (const double *e, const float *logit, const float *own, size_t n), e, logit, own, n)
+SQ_LANES_EACH(float, return, max, (const float *x, size_t n), x, n)
 
 // ---- sums over blocks ---------------------------------------------------------------------------
 
@@ -181,7 +165,7 @@ static double add_logits(struct logits *l, const float *logit, size_t n, size_t 
                          size_t target, double *e)
 {
     const double before = l->max;
-    const float max = PICK(max, logit, n);
+    const float max = SQ_LANES_BEST(max)(logit, n);
     if ((double)max > l->max) {
         size_t i = 0;
         while (logit[i] != max)
@@ -190,7 +174,7 @@ static double add_logits(struct logits *l, const float *logit, size_t n, size_t 
         l->top = first + i;
     }
     const double shrink = exp(before - l->max);
-    l->sum = l->sum * shrink + PICK(exps, logit, l->max, n, e);
+    l->sum = l->sum * shrink + SQ_LANES_BEST(exps)(logit, l->max, n, e);
     if (target >= first && target < first + n)
         l->target = (double)logit[target - first];
     return shrink;
@@ -209,7 +193,7 @@ static void add_token(const struct blocks *b, size_t t, size_t row, size_t n, si
         const float *own = b->logit + (j * LOGIT_TOKENS * VOCAB_BLOCK) + row * n;
         (void)add_logits(&o->logits, own, n, first, target, NULL);
         if (reference)
-            o->cross = o->cross * shrink + PICK(cross, e, reference, own, n);
+            o->cross = o->cross * shrink + SQ_LANES_BEST(cross)(e, reference, own, n);
     }
 }
 

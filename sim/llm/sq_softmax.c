@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes softmax and gates in plain C or in vectors of AVX2 and AVX-512 (sq_softmax.h).
 #include "sim/llm/sq_softmax.h"
-#include "models/number/sq_bits.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "models/number/sq_bits.h"
+#include "models/number/sq_lanes.h"
 
 // e^x for x <= 0, relative error below 2e-7: x = i ln 2 + r, e^r by its Taylor polynomial, 2^i by
 // its bits. expf would be most of the time of a small model; this one is done in vectors.
@@ -40,7 +42,7 @@ static inline __attribute__((always_inline)) void softmax_body(float *row, size_
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) static void softmax_avx2(float *row, size_t n)
+SQ_LANES_AVX2 static void softmax_avx2(float *row, size_t n)
 {
     softmax_body(row, n);
 }
@@ -83,33 +85,15 @@ static inline __attribute__((always_inline)) void geglu_body(float *gate, const 
 }
 
 // The same bits by each: every element is computed for itself.
-#if defined(__x86_64__)
-#define OF_EVERY_PROCESSOR(name)                                                                   \
-    __attribute__((target("avx2"))) static void name##_avx2(float *gate, const float *up,          \
-                                                            size_t n)                              \
-    {                                                                                              \
-        name##_body(gate, up, n);                                                                  \
-    }                                                                                              \
-    __attribute__((target("avx512f,avx512dq,prefer-vector-width=512"))) static void name##_avx512( \
-        float *gate, const float *up, size_t n)                                                    \
-    {                                                                                              \
-        name##_body(gate, up, n);                                                                  \
-    }                                                                                              \
-    void sq_##name(float *gate, const float *up, size_t n)                                         \
-    {                                                                                              \
-        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))               \
-            name##_avx512(gate, up, n);                                                            \
-        else if (__builtin_cpu_supports("avx2"))                                                   \
-            name##_avx2(gate, up, n);                                                              \
-        else                                                                                       \
-            name##_body(gate, up, n);                                                              \
-    }
-#else
-#define OF_EVERY_PROCESSOR(name)                                                                   \
-    void sq_##name(float *gate, const float *up, size_t n)                                         \
-    {                                                                                              \
-        name##_body(gate, up, n);                                                                  \
-    }
-#endif
-OF_EVERY_PROCESSOR(swiglu)
-OF_EVERY_PROCESSOR(geglu)
+SQ_LANES_EACH(void, , swiglu, (float *gate, const float *up, size_t n), gate, up, n)
+SQ_LANES_EACH(void, , geglu, (float *gate, const float *up, size_t n), gate, up, n)
+
+void sq_swiglu(float *gate, const float *up, size_t n)
+{
+    SQ_LANES_BEST(swiglu)(gate, up, n);
+}
+
+void sq_geglu(float *gate, const float *up, size_t n)
+{
+    SQ_LANES_BEST(geglu)(gate, up, n);
+}
