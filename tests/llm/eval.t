@@ -215,6 +215,8 @@ refuse "writes static masks" eval -o x.safetensors
 refuse "does not go with --summary" eval --format sq_a_static --summary -o x.safetensors
 
 # ---- weights through a file -----------------------------------------------------------------------
+few_tokens 16
+cp "$SQSIM_HOME/traces/tiny-llama/tokens_eval.safetensors" "$W/other.safetensors"
 e --algorithm rtn --bank 16 --act-bits 4; base=$(loss)
 accept "quantize" quantize --algorithm rtn --bank 16 -o rtn.safetensors
 e --weights rtn.safetensors --act-bits 4
