@@ -162,6 +162,13 @@ none "one list of RTL files" "$(grep -roE '\<sq_[a-z0-9_]+\.sv\>' --exclude-dir=
   sort -u | cut -d: -f1 | uniq -c | awk -v half=$(($(wc -l <rtl/files.f) / 2)) '$1 > half { print $2 }' |
   grep -vxE 'rtl/files\.f|sqsim\.f|sqsim\.core|Bender\.yml')"
 
+# What an engine on the chip touches outside of its rooms: at most ten files, which the guide names.
+git ls-files models lib rtl sim/block sim/cosim sim/format/top sim/llm/chip sim/machine | grep -vE '/gqsa/|\.(md|rdl|xml)$|^lib/sq_regs\.h$' |
+  xargs grep -lE 'TOP_KEPT|LAYOUT_KEPT|gqsa_chip|gqsa_route|sq_top_gqsa|sq_engine_gqsa' | sort >"$T.touched"
+sed -n '/^## A further engine/,/^## What/p' rtl/top/engine.md | grep '^| `' | cut -d'|' -f2 | grep -o '[a-z][^`, ]*' | sort >"$T.guide"
+none "an engine on the chip touches the files that its guide names" "$(comm -3 "$T.touched" "$T.guide")"
+none "... at most ten" "$(sed -n 11p "$T.guide")"
+
 # Two files whose functions call each other are one file, or three. The core's table names its directed cases, which is no call.
 find "$(dirname "${SQSIM:-build/sqsim}")/obj" -name '*.o' | sed 's#.*/obj/\(.*\)\.o#\1.c &#' |
   while read -r source object; do [ -e "$source" ] && echo "$object"; done | xargs nm -A -g >"$T.symbols"
