@@ -287,7 +287,8 @@ static enum sq_status output_of(const struct sq_synth *synth, const struct sq_ma
 static enum sq_status vector_of(const struct sq_synth *synth, const struct sq_machine *machine,
                                 struct sq_fair_silicon *silicon, struct sq_error *err)
 {
-    const struct sq_synth_block lane = {.top = "sq_vector", .n_params = 1, .param = {{"Lanes", 1}}};
+    const struct sq_synth_block lane = {
+        .top = "sq_vector", .n_params = 2, .param = {{"Lanes", 1}, {"Cut", 1}}};
     struct sq_synth_result result;
     SQ_TRY(sq_synth_area(synth, &lane, &result, err));
     silicon->vector_mm2 = 1e-6 * result.area * machine->vector_lanes * machine->cores;

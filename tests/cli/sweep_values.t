@@ -61,7 +61,7 @@ if command -v yosys >/dev/null && [ -r $LIB ]; then
     "$(awk -v c="$(area sq_w default none cycles)" -v ns="$ns" 'BEGIN {printf "%.15g", c * ns * 1e-6}' | cut -c1-9),8" ]
   ok "on 64 cores" same "$(area sq_w server64 none)" "$(awk -v a="$pe" 'BEGIN {print a * 256 * 64}')"
   if [ "$mm2" ]; then
-    sq area --block vector_1 --json
+    sq area --block vector_cut --json
     vector=$(head -1 "$W.out" | grep -o '"area_um2":[^,]*' | cut -d: -f2)
     sram=0
     [ ! -d "$MEM" ] || sram=$(grep -m1 -H -o 'area *: *[0-9.]*' "$MEM"/*x64_*.lib | sed 's/.*_\([0-9]*\)x64_.*: */\1 /' |

@@ -86,7 +86,7 @@ decode llama-3-8b; vector=$(part vector ms)
 run llama-3-8b --machine lanes.yaml --phase decode --format dense
 ok "twice the lanes: a token waits for the unit's latency, not longer" more "$vector" "$(part vector ms)"
 run llama-3-8b --machine large.yaml --phase prefill --seq 2048 --format dense; vector=$(part vector ms)
-adds=$(awk 'BEGIN { printf "%.6f", 64 * (2048 / 64 * 4096 / 32 + 9 + 5) * 1e-6 }')
+adds=$(awk 'BEGIN { printf "%.6f", 64 * (2048 / 64 * 4096 / 32 + 18 + 4 * 5) * 1e-6 }')
 ok "64 sums of 2048 rows on 64 units of 32 lanes" [ "$(number add)" = "$(awk -v x="$adds" 'BEGIN { print x + 0 }')" ]
 run llama-3-8b --machine lanes.yaml --phase prefill --seq 2048 --format dense
 ok "twice the lanes take half the time of a prompt" near "$vector" "$(part vector ms | awk '{ print 2 * $1 }')" 0.03
@@ -160,7 +160,7 @@ if command -v yosys >/dev/null && [ -r /usr/share/qflow/tech/osu018/osu018_stdce
   else
     skip "area of buffers" "no $MEM"
   fi
-  sq area --block vector_1 --json
+  sq area --block vector_cut --json
   ok "vector units: 32 lanes" near "$(of 2 vector_mm2)" "$(awk -v a="$(head -1 "$W.out" | grep -o '"area_um2":[^,]*' | cut -d: -f2)" 'BEGIN { printf "%.12g", a * 32e-6 }')"
   ok "their clock is that of their netlist" near "$(of 2 vector_clock_ghz)" "$(awk -v t="$(head -1 "$W.out" | grep -o '"min_period_ns":[^,]*' | cut -d: -f2)" 'BEGIN { print t == "" ? 1 : 1 / t }')" 1e-5
   sq area --block pe --low-lanes "$(of 2 low_lanes)" --high-lanes "$(of 2 high_lanes)" --gather crossbar --period 8 --json

@@ -13,8 +13,8 @@ const char *sq_vector_op_name(enum sq_vector_op op)
 }
 
 const struct sq_vector_phases sq_vector_phases[SQ_N_VECTOR_OPS] = {
-    [SQ_VECTOR_NORM] = {3, 1, 1}, [SQ_VECTOR_ROTARY] = {2, 0, 0}, [SQ_VECTOR_SOFTMAX] = {3, 1, 2},
-    [SQ_VECTOR_GATE] = {4, 0, 0}, [SQ_VECTOR_ADD] = {1, 0, 0},
+    [SQ_VECTOR_NORM] = {3, 1, 1, 1}, [SQ_VECTOR_ROTARY] = {2}, [SQ_VECTOR_SOFTMAX] = {3, 1, 1, 2},
+    [SQ_VECTOR_GATE] = {4},          [SQ_VECTOR_ADD] = {1},
 };
 
 static unsigned latency(unsigned lanes, unsigned of_lane, unsigned of_halving)
@@ -54,7 +54,7 @@ double sq_vector_cycles(enum sq_vector_op op, unsigned lanes, double units, doub
     if (p->reductions > 0 && parts > lanes)
         parts = lanes;
     const double pass = ceil(ceil(n / parts) / lanes), each = ceil(rows * parts / units);
-    const double latency = sq_vector_latency(lanes);
-    return each * (p->passes * pass + p->singles) + (p->passes + p->singles) * latency +
-           (parts > 1 ? p->reductions * (1 + latency) : 0);
+    const double latency = sq_vector_cut_latency(lanes);
+    return each * (p->passes * pass + p->sums * (pass - 1) + p->singles) +
+           (p->passes + p->singles) * latency + (parts > 1 ? p->reductions * (1 + latency) : 0);
 }

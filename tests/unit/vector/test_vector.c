@@ -382,18 +382,22 @@ SQ_TEST(passes_make_the_steps_of_a_block)
 
 // ---- time -----------------------------------------------------------------------------------
 
-// Cycles of phases of so many beats on the block's cycle model: a phase begins after the last result of the one before.
-static unsigned stepped(unsigned lanes, const unsigned *phase, unsigned n_phases)
+// Cycles of phases of so many rows and beats a row on the block's cycle model with Cut: a phase begins after the last
+// result of the one before. The bits of `sums` say which phases are added up.
+static unsigned stepped(unsigned lanes, unsigned rows, const unsigned *row, unsigned n_phases,
+                        unsigned sums)
 {
     uint64_t unit[8] = {0};
     struct sq_offer in = {0};
     unsigned cycles = 0;
     assert_true(sq_vector_block.timing->nbytes <= sizeof unit);
-    sq_vector_block.init((const unsigned[]){lanes, 0}, unit);
+    sq_vector_block.init((const unsigned[]){lanes, 1}, unit);
     for (unsigned p = 0; p < n_phases; p++)
-        for (unsigned in_flight = 0, left = phase[p]; left + in_flight > 0; cycles++) {
+        for (unsigned in_flight = 0, left = rows * row[p]; left + in_flight > 0; cycles++) {
             struct sq_handshake out;
             in.valid = left > 0;
+            in.n = sums >> p & 1;
+            in.last = left % row[p] == 1 % row[p];
             sq_vector_block.timing->comb(unit, &in, true, &out);
             left -= in.valid && out.in_ready[0];
             in_flight = in_flight + (in.valid && out.in_ready[0]) - out.out_valid;
@@ -411,15 +415,17 @@ SQ_TEST(cycles_of_rows_are_those_of_the_block)
                     const struct sq_vector_phases *const p = &sq_vector_phases[op];
                     unsigned phase[8], n_phases = 0;
                     for (unsigned i = 0; i < p->passes; i++)
-                        phase[n_phases++] = rows * ((n + lanes - 1) / lanes);
+                        phase[n_phases++] = (n + lanes - 1) / lanes;
                     for (unsigned i = 0; i < p->singles; i++)
-                        phase[n_phases++] = rows;
+                        phase[n_phases++] = 1;
                     CHECK_EQ(sq_vector_cycles(op, lanes, 1, rows, n),
-                             stepped(lanes, phase, n_phases), "%s, %u lanes, %u rows of %u\n",
-                             sq_vector_op_name(op), lanes, rows, n);
+                             stepped(lanes, rows, phase, n_phases, (1u << p->sums) - 1),
+                             "%s, %u lanes, %u rows of %u\n", sq_vector_op_name(op), lanes, rows,
+                             n);
                 }
-    assert_true(sq_vector_cycles(SQ_VECTOR_ADD, 8, 4, 1, 64) == 2 + 12); // a row in four parts
-    assert_true(sq_vector_cycles(SQ_VECTOR_SOFTMAX, 8, 4, 2, 64) == 3 * 4 + 1 + 4 * 12 + 2 * 13);
+    assert_true(sq_vector_cycles(SQ_VECTOR_ADD, 8, 4, 1, 64) == 2 + 30); // a row in four parts
+    assert_true(sq_vector_cycles(SQ_VECTOR_SOFTMAX, 8, 4, 2, 64) ==
+                3 * 4 + 3 + 1 + 4 * 30 + 2 * 31);
     assert_int_equal(sq_vector_unit_lanes(96), 32);
     assert_int_equal(sq_vector_unit_lanes(4096), 64);
 }
