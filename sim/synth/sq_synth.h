@@ -200,7 +200,9 @@ const char *sq_synth_recipe_name(enum sq_synth_recipe recipe); // "area", "tree"
 //      by OpenSTA;
 //   2. if none does: the other recipes in turn, each with the period as its target, and retried
 //      once with the target shortened by the slack violation; the first that meets the period;
-//   3. if none does: the fastest netlist of all.
+//   3. if none does: each of them as fast as ABC makes it; the first that meets the period, or, where it meets it and
+//      is smaller, that for half of the period;
+//   4. if none does: the fastest netlist of all.
 //
 // *block gets the recipe and the target of the result. The period is met where min_period_ns <=
 // period_ns. The search is deterministic, whatever the cache holds.

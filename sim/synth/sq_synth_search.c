@@ -108,6 +108,12 @@ enum sq_status sq_synth_at_period(const struct sq_synth *s, struct sq_synth_bloc
         status = try_one(&f, *block, (enum sq_synth_recipe)r, 0, &ns, err);
     for (int r = SQ_SYNTH_NF; r < SQ_SYNTH_N_RECIPES && status == SQ_OK && !f.meets; r++)
         status = try_sized(&f, block, (enum sq_synth_recipe)r, err);
+    for (int r = SQ_SYNTH_NF; r < SQ_SYNTH_N_RECIPES && status == SQ_OK && !f.meets; r++) {
+        status = try_one(&f, *block, (enum sq_synth_recipe)r, 1, &ns, err);
+        if (status == SQ_OK && f.meets)
+            status = try_one(&f, *block, (enum sq_synth_recipe)r,
+                             (unsigned)fmax(1, rint(500 * period_ns)), &ns, err);
+    }
     if (status != SQ_OK) {
         sq_synth_result_free(&f.result);
         return status;
