@@ -55,7 +55,7 @@ while IFS='|' read -r _ _ format options; do
 done < <(rows)
 out=$folder/vector.jsonl
 if [ -z "${ENERGY:-}" ]; then
-  [ -s "$out" ] || "$sqsim" energy --block vector --point l1 --cycles 32 --liberty "${1%@*}" --json >"$out"
+  [ -s "$out" ] || "$sqsim" energy --block vector --point cut1 --cycles 32 --liberty "${1%@*}" --json >"$out"
   sed 's#\([" ]\)/[^ "]*/#\1#g' "$out" >>"$folder/energy.jsonl"
 fi
 echo "library,batch,format,bits,kl,kl_low,kl_high,rows,cols,low_lanes,high_lanes,filled,period_ns,netlist_ns,meets,pe_mm2,line_mm2,second_mm2,output_mm2,sram_mm2,vector_mm2,vector_ghz,mm2,ms,linear_ms,head_ms,attention_ms,vector_ms,memory_ms,compute_ms,dram_ms,rows_used,tokens_per_second,ttft_ms,low_j,high_j,ms_mm2,attention_on,binds,unit,sum"

@@ -42,7 +42,7 @@ sheet: $(BUILD)/sqsim
 
 # row: README.md's first table: formats on one machine of equal silicon, at one clock; netlists that the memo has are not made
 # again. Needs sg13g2, and its memories (LIBERTIES, SRAM) and SmolLM2; ENERGY=FILE: joules a MAC measured before
-ROW_LIBERTIES = $(addsuffix @8ns,$(filter %sg13g2_stdcell_typ_1p20V_25C.lib,$(LIBERTIES)))
+ROW_LIBERTIES = $(addsuffix @12ns,$(filter %sg13g2_stdcell_typ_1p20V_25C.lib,$(LIBERTIES)))
 .PHONY: row
 row: $(BUILD)/sqsim
 	$(Q)[ "$(words $(ROW_LIBERTIES))" = 1 ] && { [ -n "$(ENERGY)" ] || [ -f $(SMOLLM2_DIR)/model.gguf ]; } || { echo "row: needs SQ_DATA and make smollm2" >&2; exit 3; }
