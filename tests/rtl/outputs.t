@@ -71,6 +71,7 @@ mutate accumulator_read_too_early attend two cycle rtl/vector/sq_attend.sv "s/Lo
 mutate one_key_fewer_ahead attend four cycle rtl/vector/sq_attend.sv "s/ahead == AheadW'(Ahead)/ahead >= AheadW'(Ahead - 1)/"
 mutate scale_of_the_key_for_its_value attend int8 value rtl/vector/sq_attend.sv "s/is_value_q ? v_scale_i : k_scale_i/is_value_q \&\& $F ? v_scale_i : k_scale_i/"
 mutate code_of_minus_128 attend int8 value rtl/vector/sq_attend_code.sv "s/assign is_top = product\[18\]/assign is_top = product[18] || code_i == 8'h80/"
+mutate infinity_times_zero attend int8 value rtl/vector/sq_attend_code.sv "s/scale\[22\] || code_i == '0 ?/scale[22] ?/"
 mutate outputs_of_the_first_query attend two value rtl/vector/sq_attend.sv "s/if (head_q == HeadW'(h)) out_y_o/if (head_q == HeadW'(h) \&\& $F) out_y_o/"
 mutate low_half_of_log2_e attend two value rtl/vector/sq_vector_func.sv "s/17'h03b29/17'h03b09/"
 mutate low_half_of_a_falling_slope attend two value rtl/vector/sq_vector_func.sv "s/{{11{low_q\[35\]}}, low_q\[35:11\]}/36'(\$unsigned(low_q[35:11]))/"

@@ -55,6 +55,8 @@ static void put_job(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind
             const bool is_scale = e == at_scale(v) || e == at_v_scale(v);
             record[e] =
                 v[IS_INT8] && !is_scale ? sq_draw_code(rng, 8, kind) : draw_number(rng, kind, 16);
+            if (kind == SQ_STIMULUS_ILLEGAL && sq_rng_below(rng, 8) == 0)
+                record[e] = is_scale ? 0x7c00 : 0; // infinity times 0 is no number
         }
     }
 }
@@ -63,7 +65,10 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
                        uint64_t number, int32_t *record, uint32_t *len)
 {
     (void)number;
-    const uint32_t keys = 1 + sq_rng_below(rng, sq_rng_below(rng, 2) ? 4 : KEYS_MAX);
+    // Outputs of one key are its values, so that each code times its scale is seen.
+    const bool is_one = kind == SQ_STIMULUS_ILLEGAL && sq_rng_below(rng, 2);
+    const uint32_t most = is_one ? 1 : sq_rng_below(rng, 2) ? 4 : KEYS_MAX;
+    const uint32_t keys = 1 + sq_rng_below(rng, most);
     const uint32_t heads = sq_rng_below(rng, 2) ? v[HEADS] : 1 + sq_rng_below(rng, v[HEADS]);
     put_job(v, rng, kind, keys, 1 + sq_rng_below(rng, v[HEAD_DIM] / v[LANES]), heads, record, len);
 }
