@@ -509,6 +509,12 @@ bool sq_fair_takes(const struct sq_machine *machine, const struct sq_recipe *r,
     return is_same_pe(&pe, &its);
 }
 
+void sq_fair_second_size(struct sq_core_config *core)
+{
+    core->rows = (core->rows + 3) / 4;
+    core->cols = (core->cols + 1) / 2;
+}
+
 enum sq_status sq_fair_second(const struct sq_synth *synth, const struct sq_recipe *r,
                               const struct sq_machine *machine, struct sq_fair_second *second,
                               struct sq_error *err)
@@ -523,8 +529,7 @@ enum sq_status sq_fair_second(const struct sq_synth *synth, const struct sq_reci
         return SQ_OK;
     (void)rebuild(machine, r, products, core);
     const struct sq_cost_unit u = unit_of(r, core);
-    core->rows = (core->rows + 3) / 4;
-    core->cols = (core->cols + 1) / 2;
+    sq_fair_second_size(core);
     second->lanes = u.low_lanes;
     SQ_TRY(choose_tail(synth, r, &u, &pe, &net, err));
     second->um2 = net.area * core->rows * core->cols;

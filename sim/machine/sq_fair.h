@@ -57,6 +57,8 @@ struct sq_fair_second {
 enum sq_status sq_fair_second(const struct sq_synth *synth, const struct sq_recipe *r,
                               const struct sq_machine *machine, struct sq_fair_second *second,
                               struct sq_error *err);
+// Rows and columns of a machine's core become those of its second array, rounded up.
+void sq_fair_second_size(struct sq_core_config *core);
 // Whether PEs of r are those of `other`, so that they multiply it, too.
 bool sq_fair_takes(const struct sq_machine *machine, const struct sq_recipe *r,
                    const struct sq_recipe *other);
