@@ -4,6 +4,7 @@
 // engines' determinism: a small sweep on one and on four threads gives equal rows.
 #include <sqlite3.h>
 
+#include "sim/sweep/sq_report.h"
 #include "sim/sweep/sq_sweep.h"
 #include "sim/sweep/sq_sweep_export.h"
 #include "tests/unit/tmpdir.h"
@@ -236,6 +237,39 @@ SQ_TEST(test_cells)
 }
 
 // ---- running ----------------------------------------------------------------------------------
+
+// Changes of two drawn databases, counted point by point; the largest of a measure is in units of the old value.
+SQ_TEST(test_changes)
+{
+    static char order[][2] = {"0", "1", "2", "3", "4", "5"};
+    enum { N = LEN(order) };
+    struct sq_rng r = {fixture_seed()};
+    for (unsigned i = 0; i < 200; i++) {
+        char text[2][N][24];
+        struct sq_report_row row[2][N];
+        struct sq_report_sweep sweep[2] = {{.name = (char[]){"s"}, .row = row[0]},
+                                           {.name = (char[]){"s"}, .row = row[1]}};
+        const struct sq_report report[2] = {{1, &sweep[0]}, {1, &sweep[1]}};
+        unsigned n[4] = {0}; // of a alone, of b alone, equal, changed
+        double most = 0;
+        struct sq_changes c;
+        for (unsigned j = 0; j < N; j++) {
+            const unsigned has = 1 + sq_rng_below(&r, 3);
+            const double v[2] = {1 + sq_rng_below(&r, 9), 1 + sq_rng_below(&r, 9)};
+            for (unsigned s = 0; s < 2; s++) {
+                snprintf(text[s][j], sizeof text[s][j], "{\"x\":%g}", v[s]);
+                if (has >> s & 1)
+                    row[s][sweep[s].n_rows++] =
+                        (struct sq_report_row){.order = order[j], .measures = text[s][j]};
+            }
+            n[has < 3 ? has - 1 : 2 + (v[0] != v[1])]++;
+            most = has == 3 ? fmax(most, fabs(v[1] - v[0]) / v[0]) : most;
+        }
+        assert_int_equal(sq_report_compare(&report[0], &report[1], &c, NULL), SQ_OK);
+        assert_true(c.only_a == n[0] && c.only_b == n[1] && c.same == n[2] && c.changed == n[3]);
+        assert_true(n[3] == 0 || (c.measure[0].n == n[3] && c.measure[0].relative == most));
+    }
+}
 
 SQ_TEST(test_threads)
 {

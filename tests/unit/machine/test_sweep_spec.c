@@ -213,6 +213,12 @@ SQ_TEST(test_constraints)
         held += got;
     }
     assert_in_range(held, 500, 2500); // both answers occur
+    static const char *const sides[] = {"bank < 2 * k", "cycles < k", "k < 2 * cycles"};
+    for (unsigned i = 0; i < 3; i++) { // a measure on either side
+        struct sq_constraint c;
+        assert_int_equal(sq_constraint_parse(sides[i], &c, NULL), SQ_OK);
+        assert_true(c.is_measured == (i > 0));
+    }
 }
 
 SQ_TEST(test_names)
