@@ -4,6 +4,8 @@
 // pre-tokenizers of GPT-2, Llama 3, Qwen 2 and SmolLM (tokenizer/make.py); they must come out of
 // tokenizer.json and of the same vocabulary in GGUF. Exhausted: every refusal of both.
 // tests/llm/text.t compares with the package itself.
+#include <utf8proc.h>
+
 #include "sim/llm/text/sq_tokenizer.h"
 #include "tests/unit/llm/gguf_fixture.h"
 #include "tests/unit/llm/tokenizer_fixture.h"
@@ -142,6 +144,41 @@ SQ_TEST(ids_of_the_package)
         assert_true(t.bos == 7 && !t.adds_bos);
         check_ids(&t, kind, "GGUF", true);
         sq_tokenizer_free(&t);
+    }
+}
+
+// In a text of all characters below U+D800 a blank of Unicode stands alone, and what is none does not.
+static enum sq_status see(void *context, const char *piece, size_t n, struct sq_error *err)
+{
+    bool *const was_blank = context;
+    utf8proc_int32_t c;
+    (void)err;
+    for (size_t at = 0, step; at < n; at += step) {
+        step =
+            (size_t)utf8proc_iterate((const uint8_t *)piece + at, (utf8proc_ssize_t)(n - at), &c);
+        const bool is_blank =
+            (c >= 9 && c <= 13) || c == 0x85 || utf8proc_category_string(c)[0] == 'Z';
+        if (is_blank ? n != step : at == 0 && !*was_blank)
+            fail_msg("U+%04x", (unsigned)c);
+        *was_blank = is_blank;
+    }
+    return SQ_OK;
+}
+
+SQ_TEST(blanks_are_those_of_unicode)
+{
+    static const char *const regex[] = {"\\s", "[\\s]", "\\S+|[\\s]"};
+    static char text[3 << 16];
+    size_t n = 0;
+    for (utf8proc_int32_t c = 1; c < 0xd800; c++)
+        n += (size_t)utf8proc_encode_char(c, (uint8_t *)text + n);
+    for (size_t i = 0; i < LEN(regex); i++) {
+        struct sq_pretokenizer p = {.n = 0};
+        struct sq_cut_time time = sq_cut_time_of(n);
+        bool was_blank = true;
+        assert_int_equal(sq_pretokenizer_add(&p, regex[i], false, NULL), SQ_OK);
+        assert_int_equal(sq_pretokenizer_cut(&p, text, n, &time, see, &was_blank, NULL), SQ_OK);
+        sq_pretokenizer_free(&p);
     }
 }
 
