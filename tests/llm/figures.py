@@ -227,13 +227,16 @@ def others():
     check("16 bits: weights alone, no scales", s["bytes"] - s["bytes_by_stream"]["partial"], 2 * (n * k + n + k), 0)
     check("16 bits: stored", s["stored_bits_per_weight"], 16, 0)
     run("run", "--machine", "m.yaml", "--workload", "w.csv", "--format", "dense", "--weight-bits", 4, "--energy", "t.jsonl", "--memory", "memory.yaml")
-    lines, s = run("run", "model.json", "--machine", "m.yaml", "--phase", "decode", "--context", 50, "--format", "dense", "--weight-bits", 4, "--energy", "t.jsonl", "--memory", "memory.yaml")
-    for end, pj in (("low", 40), ("gated", 72), ("high", 72)):
-        check("joules: DRAM of a pass is that of all its bytes", next(p[f"{end}_pj"] for p in s["energy"]["energy_parts"] if p["part"] == "dram"), pj * sum(l["bytes"] for l in lines if "part" in l), 1e-5, end)
-    ms, lanes = sum(l["ms"] for l in lines if "part" in l), hw["cores"] * hw["lanes"]
-    low, high = (next(p[f"{end}_pj"] for p in s["energy"]["energy_parts"] if p["part"] == "vector") for end in ("low", "high"))
-    operations = (high - low - lanes * hw["clock"] * ms * 1e4) / .09  # 100 fJ each, 200 with delays; clock pins 10 fJ, in every cycle
-    check("joules: vector units of all cores leak 0.1 uW a lane", low - .11 * operations, lanes * ms * 100, 5 / (lanes * ms * 100))
+    with open(f"{DIR}/model.json") as f:
+        kv = json.load(f)["num_key_value_heads"]
+    for chips in (1, max(kv, 2)):  # joules are those of all chips, bytes and milliseconds those of one
+        lines, s = run("run", "model.json", "--machine", "m.yaml", "--phase", "decode", "--context", 50, "--format", "dense", "--weight-bits", 4, "--energy", "t.jsonl", "--memory", "memory.yaml", "--chips", chips)
+        one = {(p["part"], end): p[f"{end}_pj"] / chips for p in s["energy"]["energy_parts"] for end in ("low", "gated", "high")}
+        for end, pj in (("low", 40), ("gated", 72), ("high", 72)):
+            check("joules: DRAM of a pass is that of all its bytes", one["dram", end], pj * sum(l["bytes"] for l in lines if l.get("part", "link") != "link"), 1e-5, f"{end}, {chips} chips")
+        ms, lanes, low, high = sum(l["ms"] for l in lines if "part" in l), hw["cores"] * hw["lanes"], one["vector", "low"], one["vector", "high"]
+        operations = (high - low - lanes * hw["clock"] * ms * 1e4) / .09  # 100 fJ each, 200 with delays; clock pins 10 fJ, in every cycle
+        check("joules: vector units of all cores leak 0.1 uW a lane", low - .11 * operations, lanes * ms * 100, 5 / (lanes * ms * 100), f"{chips} chips")
     run("run", "--machine", "edge4_lpddr5", "--workload", "w.csv", "--format", "nvfp4")
     run("run", "--device", draw.choice(("ddr4-2400", "ddr5-4800", "lpddr4-3200")))
     with open(f"{DIR}/requests.csv", "w") as f:
