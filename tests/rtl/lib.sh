@@ -70,6 +70,15 @@ mutate() { # NAME BLOCK POINT value|cycle|any FILE SED_SCRIPT: the program is th
   ok "$1: found" fails "$4"
 }
 
+# What became of a fault that is not found as it should be: a source that does not build is no survivor.
+outcome() {
+  case $RC$(head -c 1 "$W.out") in
+    0*) echo "# survives: no difference" ;;
+    1?) echo "# found, but not so: $(grep -m1 MISMATCH "$W.out" || tail -1 "$W.out")" ;;
+    *) echo "# did not build or run, exit $RC: $(head -1 "$W.err")" ;;
+  esac
+  return 1
+}
 fails() { # KIND: exit 1 and a mismatch of that kind
   local value cycle
   value=$(number value_mismatches) cycle=$(number cycle_mismatches)
@@ -78,6 +87,5 @@ fails() { # KIND: exit 1 and a mismatch of that kind
     cycle) [ "$RC" = 1 ] && [ "$cycle" -ge 1 ] && return ;;
     any) [ "$RC" = 1 ] && [ $((value + cycle)) -ge 1 ] && return ;;
   esac
-  echo "# exit $RC"; tail -3 "$W.out" | sed 's/^/# /'; head -3 "$W.err" | sed 's/^/# /'
-  return 1
+  outcome
 }
