@@ -28,7 +28,7 @@ alike() { # of both, so many lines that are the same
 }
 chip() { # MACHINE OPTION...
   local machine=$1; shift
-  sq cosim --block top --layers --free-streams --machine "$machine" --layer "$LAYERS" --m "${TOKENS:-8}" "$@" --json
+  sq cosim --block top --layers --free-streams --machine "$machine" --layer "$LAYERS" --m "${TOKENS:-8}" --algorithm rtn "$@" --json
   ok "$(basename "$machine"), $*: $N_LAYERS layers on the RTL" clean $((${MIN_BEATS:-2800} * N_LAYERS))
   counters "$W.out" >rtl.counters
   sq run --machine "$machine" --m "${TOKENS:-8}" "$@" --json

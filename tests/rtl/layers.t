@@ -8,6 +8,8 @@
 # embedded model in the default format is in cosim.t, in every format in `make cosim-all`.
 . "$(dirname "$0")/lib.sh"
 ONE="--layer model.layers.0.self_attn.k_proj --m 2 --rows 1 --cols 1"
+few_tokens 4
+SQSIM_HOME=$ROOT CALIB="--calib $W/home/traces/tiny-llama/tokens_calib.safetensors" # what needs none says so
 file() { (cd "$ROOT" && ls rtl/*/"$1"); } # NAME: where a module lies
 blocks() { grep -o '"block":"[a-z0-9_]*"' | cut -d'"' -f4 | tr '\n' ,; }
 
@@ -17,7 +19,7 @@ while IFS=: read -r options blocks beats; do
   case $options in *"--low-lanes 8"* | *"sp24 --weight-bits"* | *split* | *tied* | *"--bank 16 --weight-bits 8"* | *ptcsr*)
     daily "$options: no difference" || continue ;; esac
   # shellcheck disable=SC2086
-  sq cosim --layers $ONE $options --json
+  sq cosim --layers $ONE $options $CALIB --json
   ok "$options: no difference" clean "$beats"
   ok "$options: $blocks" [ "$(grep -v '"summary"' "$W.out" | blocks)" = "$blocks," ]
   ok "$options: the last line names them" grep -q "\"summary\":true,\"block\":\"${blocks//,/, }\"" "$W.out"
@@ -164,8 +166,8 @@ fault sq_b cycle "--bank 16 --high-per-bank 1 --algorithm rtn" sq_scaled_ctl.sv 
 # ---- from a file: the same layer, the same beats and cycles
 for f in "sq_w --algorithm rtn" sq_w "sq_w --variant tied" "sq_w --variant fp --algorithm rtn" "dense --algorithm rtn" "sq_a_static --smooth 0.5" "sq_a_dynamic --algorithm rtn" sp24 mxplus "sq_b --codes split --bank 16"; do
   case $f in *smooth* | *codes* | dense* | "sq_w --alg"*) ;; *" "* | sp24 | sq_w) daily "$f: layers of a file" || continue ;; esac
-  sq quantize --format $f -o f.st
-  sq cosim --layers $ONE --format $f --json
+  sq quantize --format $f $CALIB -o f.st
+  sq cosim --layers $ONE --format $f $CALIB --json
   sed 's/"provenance".*//' "$W.out" >"$W/encoded"
   sq cosim --layers $ONE --weights f.st --json
   ok "$f: layers of a file" [ "$RC" = 0 ]

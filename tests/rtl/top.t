@@ -83,8 +83,8 @@ refuse "core.aligned = 13: need binary32 for this format" cosim --block top --la
 refuse "need binary32 for this format, exact sums are of scales of E4M3" cosim --block top --layers --machine exact.yaml --format mxfp4 --layer '*.0.self_attn.k_proj'
 sq cosim --block top --layers --format gqsa --rows 2 --cols 1 --layer '*.0.self_attn.q_proj' --json
 ok "a layer of kept groups, blocks with padding among them, with wait states, a fault of the bus and resets" clean 12000
-refuse "array 1x2: need one column of PEs" cosim --block top --layers --format gqsa
-refuse "outputs of this format are binary32 on the chip, and its encoder reads bfloat16" cosim --block top --layers --ring --encode inputs --format gqsa --rows 2 --cols 1
+refuse "array 1x2: need one column of PEs" cosim --block top --layers --format gqsa --algorithm rtn
+refuse "outputs of this format are binary32 on the chip, and its encoder reads bfloat16" cosim --block top --layers --ring --encode inputs --format gqsa --algorithm rtn --rows 2 --cols 1
 sq cosim --block top --layers --ring --format dense --layer '*.0.self_attn.[qkv]_proj' --m 4 --algorithm rtn --json
 ok "three layers as one ring with one interrupt, with wait states, a fault of the bus and resets" clean 20000
 ok "... each with its record" [ "$(grep -c '"slot":[0-2],"chip_cycles":[1-9]' "$W.out")" = 3 ]
