@@ -29,6 +29,9 @@ static inline sq_lanes_at *sq_lanes_to(float *p)
 #define SQ_LANES_AVX512                                                                            \
     __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
 #endif
+#else
+#define SQ_LANES_AVX2
+#define SQ_LANES_AVX512
 #endif
 
 // Instruction sets that a body is compiled for; 0: the last one of the processor.

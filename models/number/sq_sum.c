@@ -349,8 +349,9 @@ static bool cut_normal(double *v, unsigned fraction)
 }
 
 // The sum by such steps; false where a number is infinite, NaN or no normal binary32.
-SQ_LANES_BODY bool add_quick(const struct sq_sum_rule *r, const double *a, const int16_t *ea,
-                             const double *b, const int16_t *eb, size_t n, double c, double *sum)
+SQ_LANES_BODY bool add_quick_body(const struct sq_sum_rule *r, const double *a, const int16_t *ea,
+                                  const double *b, const int16_t *eb, size_t n, double c,
+                                  double *sum)
 {
     const bool is_after = r->c == SQ_SUM_C_AFTER;
     double so_far = r->c == SQ_SUM_C_NONE ? 0 : c;
@@ -393,27 +394,10 @@ SQ_LANES_BODY bool add_quick(const struct sq_sum_rule *r, const double *a, const
     return isfinite(so_far);
 }
 
-#define QUICK_OF(suffix, attribute)                                                                \
-    attribute static bool add_quick_##suffix(const struct sq_sum_rule *r, const double *a,         \
-                                             const int16_t *ea, const double *b,                   \
-                                             const int16_t *eb, size_t n, double c, double *sum)   \
-    {                                                                                              \
-        return add_quick(r, a, ea, b, eb, n, c, sum);                                              \
-    }
-QUICK_OF(portable, )
-#if defined(__x86_64__)
-QUICK_OF(avx2, SQ_LANES_AVX2)
-QUICK_OF(avx512, SQ_LANES_AVX512)
-#endif
-static bool (*const quick[SQ_LANES_LEVELS])(const struct sq_sum_rule *, const double *,
-                                            const int16_t *, const double *, const int16_t *,
-                                            size_t, double, double *) = {
-    [SQ_LANES_PORTABLE] = add_quick_portable,
-#if defined(__x86_64__)
-    [SQ_LANES_OF_AVX2] = add_quick_avx2,
-    [SQ_LANES_OF_AVX512] = add_quick_avx512,
-#endif
-};
+SQ_LANES_EACH(bool, return, add_quick,
+              (const struct sq_sum_rule *r, const double *a, const int16_t *ea, const double *b,
+               const int16_t *eb, size_t n, double c, double *sum),
+              r, a, ea, b, eb, n, c, sum)
 
 double sq_sum(const struct sq_sum_rule *r, const double *a, const int16_t *ea, const double *b,
               const int16_t *eb, size_t n, double c,
@@ -425,8 +409,7 @@ double sq_sum(const struct sq_sum_rule *r, const double *a, const int16_t *ea, c
     assert(sq_sum_check(r, NULL) == SQ_OK);
     if (!tell && is_chain(r) && add_chain(a, b, n, c, &step.sum))
         return step.sum;
-    if (!tell && is_quick(r, n) &&
-        quick[sq_lanes_level_of(SQ_LANES_AUTO)](r, a, ea, b, eb, n, c, &step.sum))
+    if (!tell && is_quick(r, n) && SQ_LANES_BEST(add_quick)(r, a, ea, b, eb, n, c, &step.sum))
         return step.sum;
     step.after = r->c == SQ_SUM_C_NONE ? 0 : c;
     step.term = t;

@@ -171,8 +171,8 @@ typedef void bytes_fn(const int16_t *x, size_t n, int offset, uint8_t *to);
         bytes_body(x, n, offset, to);                                                              \
     }
 AT(portable, )
-AT(avx2, SQ_BS_AVX2_TARGET)
-AT(avx512, SQ_BS_AVX512_TARGET)
+AT(avx2, SQ_LANES_AVX2)
+AT(avx512, SQ_LANES_AVX512)
 
 static integers_fn *const integers_at[SQ_BS_LEVELS] = {integers_portable, integers_avx2,
                                                        integers_avx512};

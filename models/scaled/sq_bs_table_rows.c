@@ -568,14 +568,14 @@ SQ_BS_TILES(plain_tile)
             other_##level(c, row, j, n, x, global);                                                \
     }
 TABLE_TILE(portable, )
-TABLE_TILE(avx2, SQ_BS_AVX2_TARGET)
-TABLE_TILE(avx512, SQ_BS_AVX512_TARGET)
+TABLE_TILE(avx2, SQ_LANES_AVX2)
+TABLE_TILE(avx512, SQ_LANES_AVX512)
 SQ_BS_SCALED_AT(integers, portable, )
-SQ_BS_SCALED_AT(integers, avx2, SQ_BS_AVX2_TARGET)
+SQ_BS_SCALED_AT(integers, avx2, SQ_LANES_AVX2)
 
 #if defined(__x86_64__)
 // The same, 32 codes at a time: the table of a grid is one vector.
-SQ_BS_AVX512_TARGET static void integers_avx512(const struct sq_bs *c, size_t row, int16_t *x)
+SQ_LANES_AVX512 static void integers_avx512(const struct sq_bs *c, size_t row, int16_t *x)
 {
     const struct sq_bs_table *const t = sq_bs_table_of(&c->f);
     const size_t block = c->f.block, blocks = c->k / block;

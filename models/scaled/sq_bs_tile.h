@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "models/number/sq_bits.h"
+#include "models/number/sq_lanes.h"
 #include "models/number/sq_transpose.h"
 #include "models/scaled/sq_bs_integer.h"
 #include "models/scaled/sq_bs_kind.h"
@@ -306,23 +307,9 @@ INLINE void sq_bs_tile_store(struct sq_bs *c, size_t row, size_t j, size_t n, si
 }
 
 #if defined(__x86_64__)
-#define SQ_BS_AVX2_TARGET __attribute__((target("avx2")))
-#if defined(__clang__) // leaves out all of an attribute of which it does not know one word
-#define SQ_BS_AVX512_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq")))
-#else
-#define SQ_BS_AVX512_TARGET                                                                        \
-    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,prefer-vector-width=512")))
-#endif
-#else
-#define SQ_BS_AVX2_TARGET
-#define SQ_BS_AVX512_TARGET
-#endif
-
-#if defined(__x86_64__)
 // The same by transposition of 16 x 16 numbers.
-SQ_BS_AVX512_TARGET INLINE void sq_bs_tile_load_avx512(const struct sq_bs *c, size_t row, size_t j,
-                                                       size_t b, const float *x,
-                                                       struct sq_bs_tile *t)
+SQ_LANES_AVX512 INLINE void sq_bs_tile_load_avx512(const struct sq_bs *c, size_t row, size_t j,
+                                                   size_t b, const float *x, struct sq_bs_tile *t)
 {
     const __m512i one = _mm512_set1_epi32(1);
     for (size_t first = 0; first < b; first += LANES) {
@@ -351,7 +338,7 @@ SQ_BS_AVX512_TARGET INLINE void sq_bs_tile_load_avx512(const struct sq_bs *c, si
 }
 
 // Codes are bytes: four elements of a block in a number.
-SQ_BS_AVX512_TARGET INLINE __m512i sq_bs_tile_four(int32_t code[4][LANES])
+SQ_LANES_AVX512 INLINE __m512i sq_bs_tile_four(int32_t code[4][LANES])
 {
     const __m512i a = _mm512_loadu_si512(code[0]), b = _mm512_loadu_si512(code[1]),
                   c = _mm512_loadu_si512(code[2]), d = _mm512_loadu_si512(code[3]);
@@ -360,8 +347,8 @@ SQ_BS_AVX512_TARGET INLINE __m512i sq_bs_tile_four(int32_t code[4][LANES])
 }
 
 // b / 4 numbers of codes and as many of high codes are a row of the transposed matrix.
-SQ_BS_AVX512_TARGET INLINE void sq_bs_tile_store_avx512(struct sq_bs *c, size_t row, size_t j,
-                                                        size_t n, size_t b, struct sq_bs_tile *t)
+SQ_LANES_AVX512 INLINE void sq_bs_tile_store_avx512(struct sq_bs *c, size_t row, size_t j, size_t n,
+                                                    size_t b, struct sq_bs_tile *t)
 {
     const size_t at = row * c->k + j * b;
     _Alignas(64) uint8_t byte[LANES][64];
@@ -423,9 +410,8 @@ INLINE void sq_bs_tile_of_row(sq_bs_tile_body *body, sq_bs_tile_in *in, sq_bs_ti
     }
 #define SQ_BS_TILES(body)                                                                          \
     SQ_BS_TILE_AT(body, portable, sq_bs_tile_load, sq_bs_tile_store, )                             \
-    SQ_BS_TILE_AT(body, avx2, sq_bs_tile_load, sq_bs_tile_store, SQ_BS_AVX2_TARGET)                \
-    SQ_BS_TILE_AT(body, avx512, sq_bs_tile_load_avx512, sq_bs_tile_store_avx512,                   \
-                  SQ_BS_AVX512_TARGET)
+    SQ_BS_TILE_AT(body, avx2, sq_bs_tile_load, sq_bs_tile_store, SQ_LANES_AVX2)                    \
+    SQ_BS_TILE_AT(body, avx512, sq_bs_tile_load_avx512, sq_bs_tile_store_avx512, SQ_LANES_AVX512)
 #define SQ_BS_MARKED_AT(body, level, target)                                                       \
     target static void body##_##level(const uint8_t *code, const uint8_t *high,                    \
                                       const uint8_t *is_high, size_t n, int16_t *x)                \
@@ -442,8 +428,8 @@ INLINE void sq_bs_tile_of_row(sq_bs_tile_body *body, sq_bs_tile_in *in, sq_bs_ti
 #define SQ_BS_LOOPS_MARKED(name, body, marked)                                                     \
     SQ_BS_TILES(body)                                                                              \
     SQ_BS_MARKED_AT(marked, portable, )                                                            \
-    SQ_BS_MARKED_AT(marked, avx2, SQ_BS_AVX2_TARGET)                                               \
-    SQ_BS_MARKED_AT(marked, avx512, SQ_BS_AVX512_TARGET)                                           \
+    SQ_BS_MARKED_AT(marked, avx2, SQ_LANES_AVX2)                                                   \
+    SQ_BS_MARKED_AT(marked, avx512, SQ_LANES_AVX512)                                               \
     static const struct sq_bs_loops name[SQ_BS_LEVELS] = {                                         \
         {body##_portable, marked##_portable, NULL},                                                \
         {body##_avx2, marked##_avx2, NULL},                                                        \

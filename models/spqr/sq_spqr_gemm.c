@@ -43,19 +43,14 @@ SQ_LANES_BODY void worker_body(const float *plane, const float *x, size_t first,
     }
 }
 
-static void worker_portable(const float *plane, const float *x, size_t first, size_t n,
-                            unsigned workers, tile_rows acc)
-{
-    worker_body(plane, x, first, n, workers, acc);
-}
-
+#define WORKER(name, target)                                                                       \
+    SQ_LANES_OF(target, void, , name,                                                              \
+                (const float *plane, const float *x, size_t first, size_t n, unsigned workers,     \
+                 tile_rows acc),                                                                   \
+                worker_body(plane, x, first, n, workers, acc))
+WORKER(worker_portable, )
 #if defined(__x86_64__)
-SQ_LANES_AVX2 static void worker_avx2(const float *plane, const float *x, size_t first, size_t n,
-                                      unsigned workers, tile_rows acc)
-{
-    worker_body(plane, x, first, n, workers, acc);
-}
-
+WORKER(worker_avx2, SQ_LANES_AVX2)
 SQ_LANES_AVX512 static void worker_avx512(const float *plane, const float *x, size_t first,
                                           size_t n, unsigned workers, tile_rows acc)
 {
