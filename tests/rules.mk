@@ -10,7 +10,7 @@ LONG_TEST := tests/gpu/measure.t tests/gpu/mutants.t tests/rtl/daily.t tests/ana
 # What has a part that test leaves to test-daily (tests/cli/lib.sh, fixture_cases), and that.
 DAILY_TEST = $(LONG_TEST) $(patsubst tests/%.c,$(BUILD)/tests/%,$(shell grep -l fixture_cases tests/*/test_*.c)) $(filter-out $(LONG_TEST),$(shell grep -lE "(^ *((el)?if )?|[|&] )(daily|todays|tried|mutate) |SQ_TIER" tests/*/*.t))
 # prove takes tests in this order: those that last longest, then all others, so that none of them is alone at the end.
-FIRST_TEST := $(addprefix tests/,rtl/top.t rtl/layers.t cli/area.t gpu/trace.t cli/machine.t formal/formal.t llm/generate.t rtl/bs.t cli/sweep.t llm/eval.t cli/sweep_values.t llm/pass.t docs/tutorial.t docs/docs.t rtl/chip_counters.t rtl/outputs.t rtl/units.t rtl/engines.t)
+FIRST_TEST := $(addprefix tests/,rtl/top.t rtl/bs.t llm/pass.t rtl/layers.t cli/area.t llm/generate.t gpu/trace.t rtl/units.t formal/formal.t docs/docs.t docs/tutorial.t rtl/chip_counters.t rtl/outputs.t rtl/engines.t rtl/cosim.t llm/eval.t cli/sweep.t cli/sweep_values.t)
 longest_first = $(filter $(1),$(FIRST_TEST)) $(filter-out $(FIRST_TEST),$(1))
 # test-daily runs each PARTS-th of its files, from number PART on.
 PARTS ?= 1
