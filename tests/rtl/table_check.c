@@ -54,9 +54,17 @@ static struct sq_bs_table draw(struct sq_rng *rng)
     const bool is_signed = n_signed > 0;
     for (unsigned g = 0; g < t.n_grids; g++)
         draw_grid(rng, t.bits, most, g < n_signed, t.value[g]);
+    // Codes of either sign whose upper half mirrors the lower one, as signs and magnitudes do.
+    const bool is_mirrored = !is_signed && sq_rng_below(rng, 3) == 0;
+    const unsigned top = 1u << (t.bits - 1);
+    for (unsigned i = 0; is_mirrored && i < t.n_grids * top; i++) {
+        int32_t *const v = t.value[i / top] + i % top;
+        *v = *v == SQ_BS_NO_VALUE ? 0 : *v;
+        v[top] = -*v;
+    }
     t.value[0][1] = (int32_t)most; // so that the largest is there
-    if (is_signed)
-        t.value[0][1 + (1u << (t.bits - 1))] = -(int32_t)most;
+    if (is_signed || is_mirrored)
+        t.value[0][1 + top] = -(int32_t)most;
     t.most = most << exponents;
     return t;
 }
