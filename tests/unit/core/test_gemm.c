@@ -195,6 +195,7 @@ SQ_TEST(negative_underflow_is_plus_zero)
     assert_int_equal(sq_bits_of(y), 0);
 }
 
+// V1 and V2 (SPEC A.10) as products.
 SQ_TEST(v1_and_v2_as_products)
 {
     const float w[2][8] = {{0.5f, -3.5f, 0.25f, 1.75f, -31.75f, 0, -1, 15.875f},
