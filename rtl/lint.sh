@@ -67,7 +67,7 @@ read_by() {
     check -assert
     select -assert-none t:\$dlatch t:\$adlatch t:\$dlatchsr
     opt_clean -purge
-    select -assert-none i:rst_ni %co1:-[ARST] i:rst_ni %d" >"$LOG" 2>&1 ||
+    select -assert-none i:rst_ni %co1:-[ARST] i:rst_ni %d i:test_en_i %co1:+[S] %d" >"$LOG" 2>&1 ||
     fail "yosys: $top $*"
   rm -f "$LOG"
   return $FAILED
