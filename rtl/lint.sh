@@ -44,6 +44,7 @@ awk 'NR == FNR { file[++n] = $0; sub(".*/", ""); sub("[.]sv$", ""); name[n] = $0
       for (j = 1; j <= n; j++) if (j in taken) printf " %s", file[j]
       print "" } }' files.f $(<files.f) >"$NEEDS"
 
+# A reset goes to asynchronous resets, and to multiplexers that test_en_i selects.
 # read_by TOOL MODULE [NAME=VALUE...]; TOOL "both": unless one that was read before has it
 read_by() {
   if [ "$1" = both ]; then

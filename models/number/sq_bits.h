@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bits of a number in binary32, sign extension, the smaller of two sizes, and one element of a little-endian bit stream (SPEC 0.5); for whole streams
-// outside models/ there are sq_pack and sq_unpack (sq_format.h). A code of 1..8 bits spans at most
-// two bytes; the second is touched only where the code reaches into it, so nothing outside the
-// stream is read or written.
+// Bits of a number in binary32, sign extension, the smaller of two sizes, and one element of a
+// little-endian bit stream (SPEC 0.5); for whole streams outside models/ there are sq_pack and
+// sq_unpack (sq_format.h). A code of 1..8 bits spans at most two bytes; the second is touched only
+// where the code reaches into it, so nothing outside the stream is read or written.
 #pragma once
 
 #include <assert.h>

@@ -13,6 +13,7 @@ struct sums {
     double reference, difference, kl, n_same, n;
 };
 
+// *kl, where it is not NULL, moves past what is written for each token.
 static struct sums sums_of(const struct sq_tokens *tokens, size_t sequence,
                            const struct sq_token_score *score, double **kl)
 {
@@ -25,7 +26,8 @@ static struct sums sums_of(const struct sq_tokens *tokens, size_t sequence,
         s.kl += score[t].kl;
         s.n_same += score[t].is_same_top;
         s.n += 1;
-        *(*kl)++ = score[t].kl;
+        if (kl)
+            *(*kl)++ = score[t].kl;
     }
     return s;
 }
@@ -179,15 +181,12 @@ enum sq_status sq_divergence_compare(const struct sq_tokens *tokens, const struc
 {
     const size_t n = tokens->n_sequences;
     struct both *sequence = calloc(n, sizeof *sequence), all = {.a = {0}};
-    double *kl = calloc(sq_tokens_count(tokens), sizeof *kl);
     double *scratch = calloc(SQ_DIVERGENCE_RESAMPLES, 2 * sizeof *scratch);
     const enum sq_status status =
-        SQ_HAVE(sequence && kl && scratch, err, "the scores of %zu sequences", n);
+        SQ_HAVE(sequence && scratch, err, "the scores of %zu sequences", n);
     for (size_t i = 0; status == SQ_OK && i < n; i++) {
-        double *at = kl;
-        sequence[i].a = sums_of(tokens, i, a, &at);
-        at = kl;
-        sequence[i].b = sums_of(tokens, i, b, &at);
+        sequence[i].a = sums_of(tokens, i, a, NULL);
+        sequence[i].b = sums_of(tokens, i, b, NULL);
         add(&all.a, &sequence[i].a);
         add(&all.b, &sequence[i].b);
     }
@@ -201,7 +200,6 @@ enum sq_status sq_divergence_compare(const struct sq_tokens *tokens, const struc
         pair->difference_95 = interval(scratch + SQ_DIVERGENCE_RESAMPLES);
     }
     free(sequence);
-    free(kl);
     free(scratch);
     return status;
 }

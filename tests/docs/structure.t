@@ -163,8 +163,8 @@ none "one list of RTL files" "$(grep -roE '\<sq_[a-z0-9_]+\.sv\>' --exclude-dir=
   grep -vxE 'rtl/files\.f|sqsim\.f|sqsim\.core|Bender\.yml')"
 
 # What an engine on the chip touches outside of its rooms: at most ten files, which the guide names.
-git ls-files models lib rtl sim/block sim/cosim sim/format/top sim/llm/chip sim/machine | grep -vE '/gqsa/|\.(md|rdl|xml)$|^lib/sq_regs\.h$' |
-  xargs grep -lE 'TOP_KEPT|LAYOUT_KEPT|gqsa_chip|gqsa_route|sq_top_gqsa|sq_engine_gqsa' | sort >"$T.touched"
+grep -rlE 'TOP_KEPT|LAYOUT_KEPT|gqsa_chip|gqsa_route|sq_top_gqsa|sq_engine_gqsa' models lib rtl sim/block sim/cosim sim/format/top sim/llm/chip sim/machine |
+  grep -vE '/gqsa/|\.(md|rdl|xml)$|^lib/sq_regs\.h$' | sort >"$T.touched"
 sed -n '/^## A further engine/,/^## What/p' rtl/top/engine.md | grep '^| `' | cut -d'|' -f2 | grep -o '[a-z][^`, ]*' | sort >"$T.guide"
 none "an engine on the chip touches the files that its guide names" "$(comm -3 "$T.touched" "$T.guide")"
 none "... at most ten" "$(sed -n 11p "$T.guide")"

@@ -229,8 +229,8 @@ SQ_TEST(test_lines_of_oblong_cores)
 {
     assert_true(
         sq_fair_n_lines(&(struct sq_machine){.cores = 3, .core = {.rows = 24, .cols = 40}}) == 192);
-    for (unsigned n = 1; n <= 64;
-         n++) { // the least that is a quarter of the rows, half of the columns
+    // The least that is a quarter of the rows and half of the columns.
+    for (unsigned n = 1; n <= 64; n++) {
         struct sq_core_config c = {.rows = n, .cols = 65 - n};
         sq_fair_second_size(&c);
         assert_true(4 * c.rows - n < 4 && 2 * c.cols - (65 - n) < 2);

@@ -58,6 +58,16 @@ struct sq_run_request {
     bool is_causes, is_json;
 };
 
+// One core (sq_cmd_run_core.c), SQ on weights: the request's GEMM, or every layer of its model.
+struct sq_run_core {
+    const struct sq_run_request *r;
+    struct sq_format format;
+    struct sq_core_config config; // its format fields agree with `format`
+    unsigned jobs;                // threads of the encoder, >= 1
+    bool timing_only;             // no values
+};
+enum sq_status sq_run_on_core(const struct sq_run_core *in, struct sq_error *err);
+
 // Times every row and prints it, then the sum; seconds_host is what planning and timing took.
 enum sq_status sq_run_on_machine(const struct sq_run_request *request, struct sq_error *err);
 
