@@ -238,7 +238,10 @@ def others():
         operations = (high - low - lanes * hw["clock"] * ms * 1e4) / .09  # 100 fJ each, 200 with delays; clock pins 10 fJ, in every cycle
         check("joules: vector units of all cores leak 0.1 uW a lane", low - .11 * operations, lanes * ms * 100, 5 / (lanes * ms * 100), f"{chips} chips")
     run("run", "--machine", "edge4_lpddr5", "--workload", "w.csv", "--format", "nvfp4")
-    run("run", "--device", draw.choice(("ddr4-2400", "ddr5-4800", "lpddr4-3200")))
+    lines, s = run("run", "--device", draw.choice(("ddr4-2400", "ddr5-4800", "lpddr4-3200")), "--channels", draw.choice((1, 2, 4)))
+    for l in lines:
+        if l.get("share"):
+            check("device: bytes a second are their share of the peak of all channels", l["bytes_per_second"] if l["share"] <= 1 else None, l["share"] * s["peak_bytes_per_second"], 1e-9, str(s["channels"]))
     with open(f"{DIR}/requests.csv", "w") as f:
         f.write("arrived_at,num_prefill_tokens,num_decode_tokens\n" + "".join(f"{i * .01},{draw.randint(5, 200)},{draw.randint(1, 6)}\n" for i in range(9)))
     run("run", "model.json", "--machine", "m.yaml", "--phase", "serve", "--requests", "requests.csv", "--format", "nvfp4")
@@ -295,6 +298,10 @@ def experts():
           + 4 * up(vocab, chips) * h, 1e-9, about)
     check("experts: assignments of tokens", sum(l["count"] * l["macs"] for l in lines if l.get("layer", "").startswith("expert")), layers * batch * 2 * 3 * h * mine, 1e-9, about)
     check("experts: the chip's share of the vocabulary", part["head"]["macs"], batch * up(vocab, chips) * h, 0, about)
+    with open(f"{DIR}/more.json", "w") as f:
+        json.dump(dict(json.load(open(f"{DIR}/moe.json")), num_experts_per_tok=4), f)
+    _, more = run("run", "more.json", "--machine", "m.yaml", "--phase", "decode", "--context", 50, "--batch", batch, "--format", "dense", "--weight-bits", 8, "--group", "row", "--chips", chips)
+    check("experts: two additions a layer, and one of each expert of a token", more["vector_ms_by_op"]["add"] * 4, s["vector_ms_by_op"]["add"] * 6, 1e-9, about)
     if chips > 1:  # a ring of reduces, two a layer and one of the embedding
         steps, piece = (2 * layers + 1) * 2 * (chips - 1), 2 * batch * h / chips
         check("link: bytes of a chip", part["link"]["bytes"], steps * piece, 1e-9, about)

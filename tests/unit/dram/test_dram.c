@@ -339,9 +339,25 @@ static void judge_maps(const struct sq_dram_device *d)
     }
 }
 
+// With xor as many rows as a rank has banks, of one place in them, lie in a bank each.
+static void judge_xor(const struct sq_dram_device *d)
+{
+    const struct sq_dram_options o = {.map = "xor"};
+    const struct sq_dram_setup s = setup_of(d, &o);
+    const uint64_t row = (uint64_t)sq_dram_n_banks(d) * (d->columns / d->burst) << s.map.below;
+    uint64_t seen = 0;
+    for (uint64_t i = 0; i < d->groups * d->banks; i++) {
+        const struct sq_dram_place p = sq_dram_map_place(&s.map, 5 * row + i * row);
+        assert_int_equal(p.at[SQ_DRAM_ROW], 5 + i);
+        seen |= UINT64_C(1) << (p.at[SQ_DRAM_GROUP] * d->banks + p.at[SQ_DRAM_BANK]);
+    }
+    assert_int_equal(__builtin_popcountll(seen), d->groups * d->banks);
+}
+
 SQ_TEST(every_map_is_a_bijection)
 {
     for_devices(judge_maps);
+    for_devices(judge_xor);
 }
 
 SQ_TEST(maps_that_are_none_are_refused)

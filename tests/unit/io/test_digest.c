@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Digests (sq_digest.h): known values of XXH3-128, and what a chain must tell apart: every bit of
+// Digests (sq_digest.h) and the memos that find by them (sq_memo.h, beside plain lists): known values of XXH3-128, and what a chain must tell apart: every bit of
 // its pieces, their order and where they are cut. Exhausted: single bit flips of pieces of all
 // lengths that take another way through XXH3 (to 16, 128, 240, beyond).
 #include "sim/io/sq_digest.h"
+#include "sim/io/sq_memo.h"
 #include "tests/unit/fixture.h"
 
 SQ_TEST(known_values)
@@ -81,4 +82,36 @@ SQ_TEST(every_bit_counts)
             assert_false(sq_digest_is_equal(d, whole));
         }
     }
+}
+
+// Every key of an odd number is the beginning of others.
+SQ_TEST(a_memo_has_what_came_since_it_forgot)
+{
+    enum { KEYS = 700 };
+    struct sq_rng rng = {fixture_seed()};
+    struct sq_memo m = {0};
+    for (unsigned round = 0; round < 4; round++) {
+        uint32_t n[KEYS] = {0}, last;
+        for (uint32_t i = 0; i < 2000; i++) {
+            const uint32_t k = sq_rng_below(&rng, KEYS), bytes[] = {k | 1, k};
+            const size_t size = k % 2 ? 4 : 8;
+            const uint32_t found = sq_memo_find(&m, bytes, size);
+            assert_int_equal(found > 0, n[k]++ > 0);
+            const uint32_t key = sq_memo_add_key(&m, bytes, size);
+            assert_true(found == 0 || found == key);
+            memcpy(sq_memo_add(&m, key, sizeof i), &i, sizeof i);
+        }
+        for (uint32_t k = 0; k < KEYS; k++) {
+            const uint32_t bytes[] = {k | 1, k};
+            last = UINT32_MAX; // the one that was added last comes first
+            for (uint32_t e = sq_memo_first(&m, sq_memo_find(&m, bytes, k % 2 ? 4 : 8)); e;
+                 e = sq_memo_next(&m, e), n[k]--) {
+                assert_true(*(const uint32_t *)sq_memo_entry(&m, e) < last);
+                last = *(const uint32_t *)sq_memo_entry(&m, e);
+            }
+            assert_int_equal(n[k], 0);
+        }
+        sq_memo_forget(&m);
+    }
+    sq_memo_free(&m);
 }

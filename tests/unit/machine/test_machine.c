@@ -68,6 +68,48 @@ SQ_TEST(test_good)
     assert_int_equal(m.burst_den, 1);
 }
 
+// A unit is what its prefix says of its root, in base units.
+SQ_TEST(test_units)
+{
+    static const struct {
+        const char *name;
+        double factor;
+    } prefix[] = {{"f", 1e-15},
+                  {"p", 1e-12},
+                  {"n", 1e-9},
+                  {"u", 1e-6},
+                  {"m", 1e-3},
+                  {"", 1},
+                  {"k", 1e3},
+                  {"M", 1e6},
+                  {"G", 1e9},
+                  {"T", 1e12},
+                  {"Ki", 1024},
+                  {"Mi", 1024. * 1024},
+                  {"Gi", 1024. * 1024 * 1024}};
+    static const struct {
+        const char *known, *root; // prefixes that sq_quantity.h names
+        double base;
+    } unit[] = {[SQ_DIM_FREQUENCY] = {"  k M G ", "Hz", 1},
+                [SQ_DIM_TIME] = {" n u m  ", "s", 1e-9},
+                [SQ_DIM_SIZE] = {"  Ki Mi Gi k M G ", "B", 1},
+                [SQ_DIM_RATE] = {"  k M G T ", "B/s", 1},
+                [SQ_DIM_BIT_ENERGY] = {" f p ", "J/bit", 1e-12},
+                [SQ_DIM_BIT_POWER] = {" f p n ", "W/bit", 1e-12}};
+    for (size_t d = 0; d < sizeof unit / sizeof *unit; d++)
+        for (size_t i = 0; i < sizeof prefix / sizeof *prefix; i++) {
+            char text[32], word[8];
+            double v = 0;
+            snprintf(text, sizeof text, "2.5 %s%s", prefix[i].name, unit[d].root);
+            snprintf(word, sizeof word, " %s ", prefix[i].name);
+            const enum sq_status status =
+                sq_quantity_parse("x", text, (enum sq_dimension)d, 0, 1e30, &v, NULL);
+            assert_int_equal(status, strstr(unit[d].known, word) ? SQ_OK : SQ_ERR_ARG);
+            if (status == SQ_OK)
+                assert_true(fabs(v * unit[d].base / prefix[i].factor - 2.5) < 1e-12);
+        }
+}
+
 SQ_TEST(test_shipped)
 {
     static const char *const names[] = {"default", "edge4", "server64"};

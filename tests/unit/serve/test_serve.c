@@ -220,6 +220,10 @@ SQ_TEST(files)
                      SQ_OK);
     CHECK_SAME(q.request[1].arrived_s, 2.75);
     sq_requests_free(&q);
+    assert_int_equal(parse("GeneratedTokens,TIMESTAMP,ContextTokens\n1,-5,1048576\n1048576,0,1\n",
+                           &q, NULL), // the least and the most
+                     SQ_OK);
+    sq_requests_free(&q);
     static const char *const head = "GeneratedTokens,TIMESTAMP,ContextTokens\n";
     static const struct {
         const char *rows, *says;

@@ -37,13 +37,14 @@ static const struct {
     {"tiny_flop.sv", "module tiny_flop (input logic clk_i, input logic d_i, output logic q_o);\n"
                      "  always_ff @(posedge clk_i) q_o <= d_i;\n"
                      "endmodule\n"},
-    {"sq_pe_tiny.sv", "module sq_pe_tiny (input logic a_i, input logic b_i, output logic y_o);\n"
+    {"sq_pe_tiny.sv", "module sq_pe_tiny #(parameter int unsigned Place = 0)\n"
+                      "  (input logic a_i, input logic b_i, output logic y_o);\n"
                       "  assign y_o = a_i & b_i;\n"
                       "endmodule\n"},
     {"tiny_twins.sv",
      "module tiny_twins (input logic a_i, input logic b_i, output logic [1:0] y_o);\n"
      "  for (genvar i = 0; i < 2; i++) begin : gen_pe\n"
-     "    sq_pe_tiny u_pe (.a_i, .b_i, .y_o(y_o[i]));\n"
+     "    sq_pe_tiny #(.Place(i)) u_pe (.a_i, .b_i, .y_o(y_o[i]));\n"
      "  end\n"
      "endmodule\n"},
     {"sq_dma_tiny.sv",
@@ -269,6 +270,47 @@ SQ_TEST(test_cache)
     sq_synth_close(&s);
 }
 
+// The versions of both tools, the library and each script count, and nothing else does.
+SQ_TEST(test_key)
+{
+    static const struct {
+        const char *tool, *text; // a tool of that version, or more of a file
+    } change[] = {{NULL, ""},
+                  {"YOSYS", "#!/bin/sh\necho Yosys 1\n"},
+                  {"YOSYS", "#!/bin/sh\necho Yosys 2\n"},
+                  {"STA", "#!/bin/sh\necho 1\n"},
+                  {"STA", "#!/bin/sh\necho 2\n"},
+                  {"key.lib", "/* */\n"},
+                  {"synth_front.ys", "#\n"},
+                  {"synth_map.ys", "#\n"},
+                  {"synth_speed.ys", "#\n"}};
+    char rtl[128], tool[160], lib[160], cache[128];
+    struct sq_digest before = {0};
+    make_rtl(rtl, "rtl30");
+    snprintf(lib, sizeof lib, "%s/key.lib", rtl);
+    snprintf(cache, sizeof cache, "%s/c30", dir);
+    copy_file(liberty, lib);
+    for (size_t i = 0; i < LEN(change); i++) {
+        const bool is_tool = change[i].text[0] == '#' && change[i].text[1] == '!';
+        if (is_tool) {
+            snprintf(tool, sizeof tool, "%s/%s", rtl, change[i].tool);
+            write_bytes(tool, change[i].text, strlen(change[i].text));
+            assert_int_equal(chmod(tool, 0755) | setenv(change[i].tool, tool, 1), 0);
+        } else if (change[i].tool) {
+            append(rtl, change[i].tool, change[i].text);
+        }
+        for (unsigned again = 0; again < 2; again++) {
+            struct sq_synth s;
+            assert_int_equal(sq_synth_open(&s, rtl, lib, cache, NULL), SQ_OK);
+            assert_int_equal(sq_digest_is_equal(s.digest, before), again);
+            before = s.digest;
+            sq_synth_close(&s);
+        }
+    }
+    unsetenv("YOSYS");
+    unsetenv("STA");
+}
+
 // A block depends on what it is built of, and on nothing else.
 SQ_TEST(test_depends)
 {
@@ -298,6 +340,10 @@ SQ_TEST(test_keeps_parts)
     struct sq_synth_result one = synthesize(&s, flat), two = synthesize(&s, kept);
     assert_true(one.area == 32 && one.n_cells == 1);
     assert_true(two.area == 64 && two.n_cells == 2 && two.n_types == 1);
+    for (size_t i = 0; i < two.n_parts; i++) // whose modules differ by a parameter
+        if (strcmp(two.part[i].name, "sq_pe_tiny") == 0)
+            one.n_parts += two.part[i].count == 2 && two.part[i].area == 64;
+    assert_int_equal(one.n_parts, 1);
     assert_false(two.is_cached);
     assert_false(two.has_delay);
     sq_synth_result_free(&one);
@@ -334,6 +380,10 @@ SQ_TEST(test_keeps_chip)
     assert_int_equal(sq_synth_macros_read(memory, dir, &err), SQ_OK);
     assert_true(memory[0].words == 64 && memory[1].words == 0);
     assert_ptr_equal(sq_synth_macro_for(memory, 5000), &memory[0]);
+    const struct sq_synth_macro some[SQ_SYNTH_MACROS] = {
+        {.words = 64}, {.words = 256}, {.words = 512}};
+    for (unsigned n = 1; n < 600; n++)
+        assert_int_equal(sq_synth_macro_for(some, n)->words, n <= 64 ? 64 : n <= 256 ? 256 : 512);
     struct sq_synth s = open_synth(make_rtl(rtl, "rtl20"), "cache20");
     const struct sq_synth_block chip = {
         .top = "tiny_chip", .keeps_parts = true, .keeps_chip = true, .macro = &memory[0]};
