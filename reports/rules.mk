@@ -1,7 +1,7 @@
 # reports/: generated; the committed ones are reference results.
 ## report (reports): regenerate one report: make report R=NAME, which is the same as make NAME
 # Each NAME is a target, described where it is built; make report alone lists them.
-REPORTS := accuracy area area-clock area-engines area-flow area-route area-scaled area-wires dram-report energy energy-page formats fpga fuzz-report gpu-report joined papers results row sheet sweep \
+REPORTS := accuracy area area-clock area-engines area-flow area-route area-scaled area-wires dram-report energy energy-page formats fpga fuzz-report gpu-report joined papers papers-pictures results row sheet sweep \
            verdict verification
 .PHONY: report
 report:
@@ -152,6 +152,12 @@ dram-report: $(BUILD)/sqsim
 .PHONY: papers
 papers: $(BUILD)/sqsim
 	$(Q)PAPERS_SECONDS=$(if $(filter file,$(origin SECONDS)),,$(SECONDS)) reports/papers/papers.py $< "$$(reports/revision.sh)" $(BUILD)/papers $(R)
+	$(Q)$(MAKE) --no-print-directory papers-pictures
+
+# papers-pictures: reports/papers/*.svg from what the pages say, without a run; their points in build/papers/points.csv
+.PHONY: papers-pictures
+papers-pictures:
+	$(Q)mkdir -p $(BUILD)/papers && reports/papers/papers.py pictures reports/papers > $(BUILD)/papers/points.csv
 
 include reports/accuracy/rules.mk
 include reports/formats/rules.mk
