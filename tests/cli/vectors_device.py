@@ -10,6 +10,7 @@ their "in" only, and writes its own "out". DEFECT is one of the faults that peop
   nan        scales beyond 448 become code 0x7f        late   answers of the last rule are missing
   sign       the sign of a scale is not looked at      first  the sign is that of no search
 """
+import bisect
 import json
 import struct
 import sys
@@ -40,12 +41,10 @@ def bits32(x):
 
 
 def nearest(table, x, away=False):
-    """The code of the nearest value; halves to the even code, or to the larger one."""
-    best = min(range(len(table)), key=lambda c: (abs(table[c] - x), c if not away else -c))
-    for c in range(len(table)):
-        if abs(table[c] - x) == abs(table[best] - x) and not away and c % 2 == 0:
-            best = c
-    return best
+    """The code of the nearest value of a rising table; halves to the even code, or to the larger one."""
+    above = bisect.bisect_left(table, x)
+    near = range(max(above - 1, 0), min(above + 1, len(table)))
+    return min(near, key=lambda c: (abs(table[c] - x), -c if away else c % 2))
 
 
 class Unit:
