@@ -70,7 +70,8 @@ refuse "group = 11264 has 2816 high codes, need at most 2674 with variant fp" co
 refuse "calibration needs a model directory" cosim bag.safetensors --format spqr
 
 # ---- stalls and resets: on without a word; they cost cycles and nothing else
-for f in sq_w "dense --weight-bits 2 --act-bits 4" "gqsa --group 4" mxplus; do # whose models are there
+FEW="--act-bits 4 --low-lanes 2 --high-lanes 1" CORE="--bank 4 --sparsity 0.5 $FEW --algorithm rtn"
+for f in "sq_w --bank 4 --sparsity 0.5 $FEW" "dense --weight-bits 2 --act-bits 4" "gqsa --group 4" mxplus; do # whose models are there
   sq cosim --layers $ONE --format $f --algorithm rtn --json --seed "$SEED"
   ok "$f: resets on the way" bash -c "[ $RC = 0 ] && [ '$(number resets)' -ge 1 ]"
   stalled=$(grep -v summary "$W.out" | grep -o '"cycles":[0-9]*' | tail -1 | cut -d: -f2) values=$(number integers)
@@ -78,7 +79,7 @@ for f in sq_w "dense --weight-bits 2 --act-bits 4" "gqsa --group 4" mxplus; do #
   free=$(grep -v summary "$W.out" | grep -o '"cycles":[0-9]*' | tail -1 | cut -d: -f2)
   ok "$f: none with --free-streams" bash -c "[ $RC = 0 ] && [ '$(number resets)' = 0 ]"
   ok "$f: all outputs leave all the same" [ "$values" -ge "$(number integers)" ]
-  [ "$f" = sq_w ] || ok "$f: $stalled cycles, free $free" [ "$stalled" -gt "$free" ]
+  [[ $f = sq_w* ]] || ok "$f: $stalled cycles, free $free" [ "$stalled" -gt "$free" ]
 done
 refuse "--free-streams needs --layers" cosim --free-streams
 
@@ -120,7 +121,7 @@ fault() { # FORMAT value|cycle|both OPTIONS FILE SED_SCRIPT [FILE SED_SCRIPT]
   fi
 }
 LATE='s/in_ready_o = advance;/in_ready_o = advance \&\& !result_valid_q;/'
-fault sq_w both "--bank 4 --sparsity 0.5 --act-bits 4 --low-lanes 2 --high-lanes 1 --algorithm rtn" \
+fault sq_w both "$CORE" \
   sq_core_ctl.sv 's/ && !(high_fire_o && high_bank_last);/;/' \
   sq_gather.sv 's/out_act_o = gathered_q3;/out_act_o = gathered_q3 ^ 1;/'
 fault sq_w value "--variant fp --bank 4 --sparsity 0.5 --low-lanes 2 --high-lanes 1 --algorithm rtn" sq_core_out.sv \
@@ -144,7 +145,6 @@ fault spqr cycle "" sq_spqr_dec.sv 's/(write_q == read_q && out_ready_i)/(write_
 fault spqr value "" sq_spqr_dec.sv 's/row_q\[write_q\] <= row;/row_q[write_q] <= row ^ 64;/'
 
 # ---- the same in what makes outputs of sums
-CORE="--bank 4 --sparsity 0.5 --act-bits 4 --low-lanes 2 --high-lanes 1 --algorithm rtn"
 fault sq_w cycle "$CORE" sq_output.sv 's/in_ready_o = !held_q || (slot_fire && is_end);/in_ready_o = !held_q;/'
 fault sq_w value "$CORE" sq_output.sv 's/p_hi_q <= in_p_hi_i;/p_hi_q <= in_p_hi_i ^ 1;/'
 fault sq_a_dynamic cycle "--bank 4 --weight-bits 2 --algorithm rtn" sq_combine.sv \
@@ -163,13 +163,14 @@ fault mxplus value "--algorithm rtn" sq_block_line.sv "s/if (is_largest) magnitu
 fault sq_b value "--bank 16 --high-per-bank 1 --algorithm rtn" sq_engine_scaled.sv 's/pair\[1\] ? scale_row_hi_i/pair[0] ? scale_row_hi_i/'
 fault sq_b cycle "--bank 16 --high-per-bank 1 --algorithm rtn" sq_scaled_ctl.sv 's/in_ready_o = !(acc_o/in_ready_o = !(result_valid_q) \&\& !(acc_o/'
 
-# ---- from a file: the same layer, the same beats and cycles
-for f in "sq_w --algorithm rtn" sq_w "sq_w --variant tied" "sq_w --variant fp --algorithm rtn" "dense --algorithm rtn" "sq_a_static --smooth 0.5" "sq_a_dynamic --algorithm rtn" sp24 mxplus "sq_b --codes split --bank 16"; do
-  case $f in *smooth* | *codes* | dense* | "sq_w --alg"*) ;; *" "* | sp24 | sq_w) daily "$f: layers of a file" || continue ;; esac
+# ---- from a file: the same layer, the same beats and cycles. FORMAT OPTIONS / those of the run; of models that are there
+for each in "sq_w --bank 4 --sparsity 0.5 --algorithm rtn/$FEW" sq_w "sq_w --variant tied" "sq_w --variant fp --algorithm rtn" "dense --weight-bits 2 --algorithm rtn/--act-bits 4" "sq_a_static --bank 4 --weight-bits 2 --smooth 0.5" "sq_a_dynamic --algorithm rtn" sp24 mxplus "sq_b --codes split --bank 16"; do
+  f=${each%/*} more=${each#"${each%/*}"}
+  case $f in *smooth* | *codes* | dense* | "sq_w --bank"*) ;; *" "* | sp24 | sq_w) daily "$f: layers of a file" || continue ;; esac
   sq quantize --format $f $CALIB -o f.st
-  sq cosim --layers $ONE --format $f $CALIB --json
+  sq cosim --layers $ONE --format $f $CALIB ${more#/} --json
   sed 's/"provenance".*//' "$W.out" >"$W/encoded"
-  sq cosim --layers $ONE --weights f.st --json
+  sq cosim --layers $ONE --weights f.st ${more#/} --json
   ok "$f: layers of a file" [ "$RC" = 0 ]
   ok "$f: are those of the recipe" cmp <(sed 's/"provenance".*//' "$W.out") "$W/encoded"
 done
@@ -189,7 +190,7 @@ ok "other tokens, for a reader" bash -c "[ $RC = 0 ] && grep -q '^PASS: 1 layers
 refuse "--layer = q_proj, none of 14 layers" cosim --layers --layer q_proj
 refuse "--layer needs --layers" cosim --layer '*'
 refuse "--calib needs --layers" cosim --calib x
-sq cosim --layers $ONE --algorithm rtn --calib x
+sq cosim --layers $ONE --format dense --weight-bits 2 --act-bits 4 --algorithm rtn --calib x
 ok "tokens that nothing needs: said, and not read" bash -c "[ $RC = 0 ] && grep -q 'note: calibration tokens are not used' '$W.err'"
 refuse "--act-bits = 16: no block" cosim --layers --format dense --act-bits 16
 refuse "--act-bits = 16: no block" cosim --layers --format gqsa --act-bits 16
