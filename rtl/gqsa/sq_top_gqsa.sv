@@ -14,6 +14,8 @@ module sq_top_gqsa #(
   parameter  int unsigned Rows = 2,  // tokens
   parameter  int unsigned GroupLen = 16,
   parameter  int unsigned GroupW = 6,  // sq_engine_gqsa, as that above
+  parameter  int unsigned IsBf16 = 0,  // 1: outputs rounded to bfloat16, ties to even
+  localparam int unsigned OutW = IsBf16 != 0 ? 16 : 32,
   localparam int unsigned AtW = 16,
   localparam int unsigned ActBits = Rows * GroupLen * 8,
   localparam int unsigned WeightBits = sq_pkg::kept_w(GroupLen, GroupW)
@@ -42,7 +44,7 @@ module sq_top_gqsa #(
   // outputs, those of a row of the matrix together
   output logic                        out_valid_o,
   input  logic                        out_ready_i,
-  output logic [Rows*32-1:0]          out_y_o,
+  output logic [Rows*OutW-1:0]        out_y_o,
   output logic                        out_last_o,
   output logic [sq_pkg::N_ERRORS-1:0] out_error_o
 );
@@ -78,6 +80,7 @@ module sq_top_gqsa #(
   assign end_at = zero_q ? '0 : (col_i > kept_q) ? kept_q + 1'b1 : col_i;
 
   logic [WeightBits-1:0] kept;
+  logic [Rows*32-1:0] y;
   logic [sq_pkg::N_INDEX_ERRORS-1:0] error;
   assign kept = (left_q == '0) ? {WeightBits{1'b0}} : weight_i;
   sq_engine_gqsa #(.Rows(Rows), .GroupLen(GroupLen), .GroupW(GroupW), .AtW(AtW)) u_engine (
@@ -89,8 +92,19 @@ module sq_top_gqsa #(
     .kept_valid_i(weight_valid_i || left_q == '0), .kept_ready_o(kept_ready),
     .kept_index_i(kept[GroupW-1:0]), .kept_code_i(kept[GroupW +: GroupLen*4]),
     .kept_zero_i(kept[GroupW+GroupLen*4 +: 4]), .kept_scale_i(kept[GroupW+GroupLen*4+4 +: 16]),
-    .out_valid_o(y_valid), .out_ready_i(out_ready_i && !y_wait), .out_y_o, .out_last_o, .out_error_o(error)
+    .out_valid_o(y_valid), .out_ready_i(out_ready_i && !y_wait), .out_y_o(y), .out_last_o, .out_error_o(error)
   );
+  if (IsBf16 != 0) begin : gen_bf16
+    for (genvar r = 0; r < Rows; r++) begin : gen_row
+      logic [31:0] rounded;
+      logic unused_low;
+      assign rounded = y[r*32 +: 32] + 32'h7fff + 32'(y[r*32 + 16]);
+      assign out_y_o[r*16 +: 16] = rounded[31:16];
+      assign unused_low = ^rounded[15:0];
+    end
+  end else begin : gen_binary32
+    assign out_y_o = y;
+  end
   assign y_wait = out_last_o && left_q != '0 && jobs_q == 4'd1;  // else they are of a job before
   assign out_valid_o = y_valid && !y_wait;
   assign out_error_o = {error[sq_pkg::ERROR_MASK] || error[sq_pkg::ERROR_INDEX], error[1:0]};

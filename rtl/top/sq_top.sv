@@ -161,8 +161,8 @@ module sq_top #(
   end
 
   if (IsIndexed && (Cols != 1 || ColDepth > 65534 || PortLen != Rows || ActW != 8 || WeightW != 4 || OnActs != 0 || OneAcc != 1 ||
-                    Form != sq_pkg::COMBINE_ONE || OutKind != sq_pkg::OUT_BINARY32 || Encode != 0)) begin : gen_bad_kept
-    $error("LAYOUT_KEPT: Cols = 1, ColDepth <= 65534, PortLen = Rows, ActW = 8, WeightW = 4, OnActs = 0, OneAcc = 1, Form ONE, binary32, no encoder");
+                    Form != sq_pkg::COMBINE_ONE || OutKind == sq_pkg::OUT_INT8)) begin : gen_bad_kept
+    $error("LAYOUT_KEPT: Cols = 1, ColDepth <= 65534, PortLen = Rows, ActW = 8, WeightW = 4, OnActs = 0, OneAcc = 1, Form ONE, no INT8");
   end
 
   // Behind the end of a reset three cycles pass in which the chip answers nothing.
@@ -526,7 +526,7 @@ module sq_top #(
   sq_clock_gate #(.Gate(Gate)) u_gate (.clk_i, .en_i(runs), .test_en_i, .clk_o(engine_clk));
 
   if (IsIndexed) begin : gen_kept
-    sq_top_gqsa #(.Rows(Rows), .GroupLen(BankLen), .GroupW(ActAddrW)) u_engine (
+    sq_top_gqsa #(.Rows(Rows), .GroupLen(BankLen), .GroupW(ActAddrW), .IsBf16(OutKind == sq_pkg::OUT_BFLOAT16 ? 1 : 0)) u_engine (
       .clk_i(engine_clk), .rst_ni(core_rst_n), .job_valid_i(job_valid[4]), .job_ready_o(job_ready[4]),
       .job_groups_i(act_beats), .job_rows_i(job_cols), .job_kept_i(desc[32*sq_regs_pkg::DESC_BEATS+16 +: 16]),
       .act_valid_i(valid[0]), .act_ready_o(ready[0]), .act_i(act), .row_valid_i(valid[1]), .row_ready_o(ready[1]),

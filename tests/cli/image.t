@@ -117,7 +117,7 @@ assert (at, first, stride, by) == (132, word(132), 4 * 256, 0)
 PY
 ok "... as its header says" [ $? = 0 ]
 refuse "--token with --ring" image --token --ring --format dense
-refuse "tiles of 2 columns, heads of 32" image --token --format mxfp4
+refuse "tiles of 2 x 2, heads of 32" image --token --format mxfp4
 refuse "4 GiB" image --token --format mxfp4 --cols 4 --base 0xfffff000
 refuse "257 positions, need at most 256" image --token --format mxfp4 --cols 4 --positions 257
 refuse "--encode needs --ring" image --encode inputs --format dense

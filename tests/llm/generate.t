@@ -47,6 +47,17 @@ for on in chip rtl; do
   g "${token[@]}" --kv-format int8 --tokens 2 --on $on
   ok "... $on: the logits of its steps by models/" [ "$RC$(logits)" = "0$int8" ]
 done
+sed 's/rows: .*/rows: 1/; s/cols: .*/cols: 1/' "$ROOT/sim/machines/chip.yaml" >"$W/one.yaml"
+for format in "dense --weight-bits 8" "sq_w --algorithm rtn" "sq_b --act-scale token2" "gqsa --algorithm rtn --prune magnitude"; do
+  m=() golden=
+  [[ $format = gqsa* ]] && m=(--machine one.yaml)
+  for on in golden chip rtl; do
+    [ $on = golden ] || [[ $format = gqsa* ]] || daily "$on: the program of a token in $format" || continue
+    # shellcheck disable=SC2086
+    if [ $on = golden ]; then g --vector --format $format --tokens 2; else g --vector --format $format --tokens 2 --on $on "${m[@]}"; fi
+    ok "... $on: $format, the logits of its steps by models/" [ "$RC$(logits)" = "0${golden:=$(logits)}" ]
+  done
+done
 sed 's/  writes: .*/&\n  attend: 1\n  head: 32\n  cache: int8/' "$ROOT/sim/machines/chip.yaml" >"$W/attend.yaml"
 g "${token[@]}" --machine attend.yaml --tokens 2 --on chip
 ok "... a machine that says so, a query at a time" [ "$RC$(logits)" = "0$int8" ]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # sqsim run --phase decode on a chip with encoder, vector and attention unit: what each part of a token takes are the counters that the
 # same token leaves on the chip (`generate --vector`), by layers and passes at once. Random small models (shared heads, biases, norms of
-# queries, odd widths) on random machines, whose every token is token 0: weights are any, lm_head is zeros. SQ_MACHINES=50.
+# queries, odd widths) on random machines, whose every token is token 0: weights are any, lm_head is zeros. 50 of them in `make test-daily`, or SQ_MACHINES.
 . "$(dirname "$0")/../cli/lib.sh"
 cd "$W" || exit 1
 
@@ -44,8 +44,9 @@ os.makedirs("m", exist_ok=True)
 json.dump(config, open("m/config.json", "w"))
 shutil.copy(sys.argv[3], "m/tokens_eval.safetensors") # a token is a byte
 open("m/model.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + data)
-cols = r.choice([c for c in (2, 4, 8) if 2 * c % bus == 0])
-rows = r.choice([1, 2, 4])
+form = r.choice(["dense --weight-bits 8", "mxfp4", "nvfp4", "sq_w --bank 16", "nvint4", "sq_b", "gqsa --scope row"])
+rows = 1 if "gqsa" in form else r.choice([1, 2, 4])
+cols = 1 if "gqsa" in form else r.choice([c for c in (1, 2, 4, 8) if rows == 1 or 2 * c % bus == 0])
 size = 1
 while size < head: size *= 2
 open("machine.yaml", "w").write(f"""name: random
@@ -74,7 +75,7 @@ chip:
   head: {size}
   cache: {"int8" if int8 else "binary16"}
 """)
-print(r.randint(2, 9), r.choice(["dense --weight-bits 8", "mxfp4", "nvfp4", "sq_w --bank 16", "nvint4", "sq_b"]))
+print(r.randint(2, 9), form)
 EOS
 }
 counters() { # of the last token of `generate`, or of `run`: parts, then the sums
@@ -85,12 +86,13 @@ t = l[-2] if "id" in l[-2] else l[-1]
 parts = l[-2].get("parts") or {x["part"]: x["cycles"] for x in l[:-1]}
 print(*parts.items(), *(t[k] for k in ("cycles", "busy", "wait", "blocked", "read_bytes", "write_bytes")))' "$W.out"
 }
-n=0
-for ((i = 0; i < ${SQ_MACHINES:-4}; i++)); do
+n=0 machines=${SQ_MACHINES:-4}
+[ "$machines" != 4 ] || ! daily "50 models and machines" || machines=50
+for ((i = 0; i < machines; i++)); do
   draw $i
   read -r tokens format <options
   scale=
-  case $format in nv* | sq_b*) scale="--act-scale token2" ;; sq_w*) scale="--algorithm rtn" ;; esac
+  case $format in nv* | sq_b*) scale="--act-scale token2" ;; sq_w*) scale="--algorithm rtn" ;; gqsa*) scale="--algorithm rtn --prune magnitude" ;; esac
   sq run m --phase decode --context "$tokens" --machine machine.yaml --format $format --json
   if [ "$RC" = 2 ]; then # what the chip is too small for, or cannot be
     sed 's/^/# /' "$W.err"
@@ -102,7 +104,7 @@ for ((i = 0; i < ${SQ_MACHINES:-4}; i++)); do
   rm -rf ran && cp machine.yaml ran.yaml && cp -r m ran && at="--context $tokens --format $format" want=$timed
   n=$((n + 1))
 done
-ok "half of the machines ran" [ $((2 * n)) -ge "${SQ_MACHINES:-4}" ]
+ok "half of the machines ran" [ $((2 * n)) -ge "$machines" ]
 # The check itself: a cycle more of latency.
 sed -i 's/latency: \([0-9]*\) ns/latency: 1\1 ns/' ran.yaml
 sq run ran --phase decode $at --machine ran.yaml --json

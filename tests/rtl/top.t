@@ -84,7 +84,10 @@ refuse "need binary32 for this format, exact sums are of scales of E4M3" cosim -
 sq cosim --block top --layers --format gqsa --rows 2 --cols 1 --layer '*.0.self_attn.q_proj' --json
 ok "a layer of kept groups, blocks with padding among them, with wait states, a fault of the bus and resets" clean 12000
 refuse "array 1x2: need one column of PEs" cosim --block top --layers --format gqsa --algorithm rtn
-refuse "outputs of this format are binary32 on the chip, and its encoder reads bfloat16" cosim --block top --layers --ring --encode inputs --format gqsa --algorithm rtn --rows 2 --cols 1
+sq cosim --block top --layers --ring --encode inputs --format gqsa --layer '*.0.self_attn.[kv]_proj' --m 3 --rows 2 --cols 1 --json
+ok "... encode, k, v of them as one ring" clean 9000
+sq cosim --block top --layers --ring --encode outputs --format gqsa --algorithm rtn --prune magnitude --layer '*.0.self_attn.[qo]_proj' --m 2 --rows 2 --cols 1 --free-streams --json
+ok "... a chain of two, each encoded from bfloat16 outputs" clean 7000
 sq cosim --block top --layers --ring --format dense --layer '*.0.self_attn.[qkv]_proj' --m 4 --algorithm rtn --json
 ok "three layers as one ring with one interrupt, with wait states, a fault of the bus and resets" clean 20000
 ok "... each with its record" [ "$(grep -c '"slot":[0-2],"chip_cycles":[1-9]' "$W.out")" = 3 ]
@@ -359,6 +362,8 @@ mutate encoder_tile_of_16_bits top w4a8 any $K "s/from_nbytes = 48'(cols_i) \* (
 mutate encoder_tail_of_codes_alone top scaled any $K "s/dma_tail_o = kind_q\[0\] ? '0 : tail_q;/dma_tail_o = is_codes ? tail_q : '0;/"
 mutate encoder_banks_too_few top w4a8 any $K "s/48'(cols_i) \* 48'(Cols) <= 48'(beats_i) \* 48'(BankLen);/48'(cols_i) * 48'(Cols) < 48'(beats_i) * 48'(BankLen) + 48'(BankLen);/"
 mutate encoder_subnormal_scale top w4a8 any rtl/top/sq_encode_code.sv "s/(exp_i == '0) ? 9'd1 : {$F, exp_i}/{$F, exp_i}/"
+mutate kept_outputs_cut_off top gqsa any rtl/gqsa/sq_top_gqsa.sv "s/ + 32'h7fff + 32'(y\[r\*32 + 16\])//"
+mutate kept_outputs_of_the_first_row top gqsa any rtl/gqsa/sq_top_gqsa.sv "s/out_y_o\[r\*16 +: 16\] = rounded/out_y_o[r*16 +: 16] = gen_row[0].rounded/"
 mutate encoder_no_number_in_a_second_lane top nvfp4 any $K "s/if (&word\[l\*16+7 +: 8\]) wrong = $T;/if (\&word[l*16+7 +: 8]) wrong = l == 0;/"
 
 mutate codes_that_move_and_have_scales top w4a8 any $K "s/(CanMove \&\& row_scale_i == '0)/CanMove/"

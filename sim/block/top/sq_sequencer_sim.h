@@ -58,7 +58,11 @@ void sq_block_walk_next(struct sq_block_walk *w);
 
 // Words of a descriptor that are low halves of addresses: of each operand, of the outputs.
 extern const unsigned sq_top_address_word[SQ_TOP_OPERANDS + 1];
-uint32_t sq_top_col_blocks(const struct sq_top_layer *l); // blocks of columns
+uint32_t sq_top_col_blocks(const struct sq_top_layer *l);             // blocks of columns
+static inline uint32_t sq_top_act_beats(const struct sq_top_layer *l) // of a tile of rows
+{
+    return l->beats * (l->is_indexed ? 1 : l->groups);
+}
 void sq_top_layer_encode(const struct sq_top_layer *l, uint32_t word[SQ_DESC_WORDS]);
 // What the halves of buffers hold, bytes of a beat of the bus, and beats of scales.
 struct sq_top_room {

@@ -269,9 +269,12 @@ bool sq_top_indexed_waits(const struct sq_top_engine *e)
 
 static void put_row(struct sq_top_engine *e, const int32_t *y)
 {
+    int32_t out[SQ_INDEXED_ROWS];
     uint32_t errors;
     const bool ends_job = e->block->indexed->ends(e->values, &errors);
-    put_word(e, y, ends_job, errors);
+    for (unsigned r = 0; r < e->c.port_len; r++)
+        out[r] = sq_combine_out(e->c.kind, (uint32_t)y[r]);
+    put_word(e, out, ends_job, errors);
 }
 
 void sq_top_indexed_clock(struct sq_top_engine *e, const struct sq_top_indexed_in *in)

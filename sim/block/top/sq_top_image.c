@@ -547,8 +547,12 @@ static uint32_t golden_indexed(const struct golden *g, int32_t *word)
     const struct sq_top_layer *const l = g->l;
     const struct sq_block *const block = sq_top_engine_block(g->v);
     const struct sq_top_room room = sq_top_room(g->v);
+    const unsigned rows = g->s.output.rows, bits = sq_top_out_bits(g->v);
+    int32_t *const y = malloc((size_t)l->block[COLS] * rows * sizeof *y);
     struct sq_block_walk w;
     uint32_t errors = 0;
+    if (!y)
+        abort();
     for (sq_block_walk_start(&w, l); w.is_active; sq_block_walk_next(&w)) {
         if (!sq_block_walk_is_last(&w))
             continue;
@@ -561,9 +565,12 @@ static uint32_t golden_indexed(const struct golden *g, int32_t *word)
             .limit = l->beats,
             .n_rows = cols,
             .n_kept = l->groups};
-        errors |= block->indexed->golden(block, g->s.engine, &job, word);
+        errors |= block->indexed->golden(block, g->s.engine, &job, y);
+        for (uint32_t i = 0; i < cols * rows; i++)
+            sq_top_put_bits(word, i * bits, bits, sq_combine_out(g->s.output.kind, (uint32_t)y[i]));
         word += sq_top_transfer(&room, SQ_TOP_STORE, cols) * (room.nbytes / 4);
     }
+    free(y);
     return errors;
 }
 

@@ -156,7 +156,7 @@ static enum sq_status add_encoder(struct sq_chip_program *g, const float *x, siz
                  is_codes ? 0 : l.addr[SQ_TOP_ROW_SCALE]},
         .rows = l.tiles[0],
         .cols = before ? layer_of(g, before).tiles[1] : (uint32_t)((k + g->cols - 1) / g->cols),
-        .beats = l.groups * l.beats,
+        .beats = sq_top_act_beats(&l),
         .is_codes = is_codes};
     uint64_t stride[SQ_ENCODE_REGIONS];
     struct sq_encode_layer unused;

@@ -378,11 +378,6 @@ static enum sq_status set_encoder(const struct sq_route_work *w, const struct ti
     v[SQ_TOP_ENCODE] = v[SQ_TOP_CHOOSE] = 0;
     if (!chip_of(w)->encodes)
         return SQ_OK;
-    if (t->is_indexed)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "%s: outputs of this format are binary32 on the chip, and its encoder reads "
-                       "bfloat16",
-                       sq_path_tail(w->p->source));
     if (t->is_scaled)
         SQ_TRY(sq_product_number(w->p, "choose", 0, SQ_SCALED_SIGN, &choose, err));
     v[SQ_TOP_CHOOSE] = (unsigned)choose;

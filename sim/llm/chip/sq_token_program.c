@@ -136,7 +136,13 @@ static struct sq_vector_rows row(uint64_t at)
     return (struct sq_vector_rows){.at = at};
 }
 
-// A row of binary32 as rows of a tile's columns; the first token of tiles of bfloat16 likewise.
+// A token is a row of each tile's columns; of tiles of one row it is one row of n elements.
+static size_t slice(const struct sq_token_builder *b, size_t n)
+{
+    return b->rows == 1 ? padded(b, n) : b->cols;
+}
+
+// A row of binary32 in such slices; the first token of tiles of bfloat16 likewise.
 static struct sq_vector_rows slices(const struct sq_token_builder *b, uint64_t at)
 {
     return (struct sq_vector_rows){.at = at, .stride = 4 * b->cols / b->nbytes};
@@ -155,7 +161,7 @@ static void add_slices(struct sq_token_builder *b, enum sq_token_part part, enum
                        size_t n, struct sq_vector_rows a, struct sq_vector_operand with,
                        struct sq_vector_operand plus, struct sq_vector_rows y)
 {
-    add_pass(b, part, sq_vector_pass(f, padded(b, n) / b->cols, b->cols, a, with, plus, y));
+    add_pass(b, part, sq_vector_pass(f, padded(b, n) / slice(b, n), slice(b, n), a, with, plus, y));
 }
 
 // `heads` rows of n elements at x, beside one another, each over its rms and times the gain: in place, or as the
@@ -276,14 +282,14 @@ static enum sq_status check(const struct sq_token_builder *b, struct sq_error *e
                        : c->logit_cap > 0 ? "cap of logits"
                                           : "second rotary embedding");
     const size_t codes = b->nbytes; // rotary embedding writes halves of keys in binary16
-    if (2 * b->cols % b->nbytes != 0 || c->head_dim % codes != 0 ||
+    if ((b->rows > 1 && 2 * b->cols % b->nbytes != 0) || c->head_dim % codes != 0 ||
         4 * c->hidden_size % b->nbytes != 0 || c->vocab_size > UINT16_MAX)
         return SQ_FAIL(err, SQ_ERR_RANGE,
-                       "tiles of %u columns, heads of %zu, states of %zu, %zu tokens: need columns "
-                       "of a multiple of %u, heads of %zu, states of %u, at most %d tokens for the "
-                       "program of a token",
-                       b->cols, c->head_dim, c->hidden_size, c->vocab_size, b->nbytes / 2, codes,
-                       b->nbytes / 4, UINT16_MAX);
+                       "tiles of %u x %u, heads of %zu, states of %zu, %zu tokens: need one row or "
+                       "columns of a multiple of %u, heads of %zu, states of %u, at most %d tokens "
+                       "for the program of a token",
+                       b->rows, b->cols, c->head_dim, c->hidden_size, c->vocab_size, b->nbytes / 2,
+                       codes, b->nbytes / 4, UINT16_MAX);
     return SQ_OK;
 }
 
@@ -377,7 +383,7 @@ static void add_encoder(struct sq_token_builder *b, const struct placed *l, size
         .addr = {b->x, l->layer.addr[SQ_TOP_ACT], l->layer.addr[SQ_TOP_ROW_SCALE]},
         .rows = l->layer.tiles[0],
         .cols = (uint32_t)(padded(b, k) / b->cols),
-        .beats = l->layer.groups * l->layer.beats};
+        .beats = sq_top_act_beats(&l->layer)};
     sq_encode_encode(&e, add(b, SQ_TOKEN_ENCODE));
 }
 
@@ -404,8 +410,8 @@ static enum sq_status copy_of(struct sq_token_builder *b, size_t index, const st
             SQ_TRY(sq_tensor_read_f32(of->bias, (float *)words_at(b->p, at), err));
         bias = sq_vector_each(slices(b, at));
     }
-    *pass = sq_vector_pass(SQ_VECTOR_PLAIN, padded(b, of->n) / b->cols, b->cols, tiles(b, l->out),
-                           sq_vector_constant(1.0f), bias, slices(b, y));
+    *pass = sq_vector_pass(SQ_VECTOR_PLAIN, padded(b, of->n) / slice(b, of->n), slice(b, of->n),
+                           tiles(b, l->out), sq_vector_constant(1.0f), bias, slices(b, y));
     return SQ_OK;
 }
 
