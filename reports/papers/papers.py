@@ -12,6 +12,7 @@ import hashlib, json, os, re, subprocess, sys, time
 HERE = os.path.dirname(os.path.realpath(__file__))
 END = time.monotonic() + float(os.environ.get("PAPERS_SECONDS") or "inf")  # then no command begins
 OURS = "Ours: "  # begins the title of a table that counts for no paper
+RULE = r"([a-z ]+?) if (.+?) else ([a-z ]+): (.*)"
 VERDICTS = ("holds", "part", "no", "open", "not here")
 
 
@@ -105,7 +106,7 @@ def fill(text, values):
 def judge(item, folder):
     """What is here, and the verdict."""
     values = {chr(ord("a") + i): output(command, folder) for i, command in enumerate(item["commands"])}
-    rule = re.fullmatch(r"([a-z ]+?) if (.+?) else ([a-z ]+): (.*)", item["verdict"])
+    rule = re.fullmatch(RULE, item["verdict"])
     text = item["verdict"]
     if rule:
         text = f"{rule[1] if eval(rule[2], values.copy()) else rule[3]}: {rule[4]}"
@@ -123,12 +124,15 @@ def cells(item):
 
 
 def kept(name, item):
-    """Ours, verdict and revision of that row of the page, if it had these commands."""
+    """Ours, verdict and revision of that row of the page, if it had these commands; the reason as items.txt has it now."""
     first, last = cells(item)
     for line in open(f"{HERE}/{name}.md") if os.path.exists(f"{HERE}/{name}.md") else []:
         if line.startswith(f"| {item['name']} | ") and last in line and " | - | open: " not in line:
             ours, verdict = line[:line.index(last)].split(" | ")[-2:]
-            return ours.replace("\\|", "|"), verdict.replace("\\|", "|"), line[line.index(last) + len(last):-3]
+            rule = re.fullmatch(RULE, item["verdict"])
+            word, reason = (verdict.split(":")[0], rule[4]) if rule else item["verdict"].split(": ", 1)
+            verdict = verdict.replace("\\|", "|") if "{" in reason else f"{word}: {reason}"
+            return ours.replace("\\|", "|"), verdict, line[line.index(last) + len(last):-3]
     return "-", "open: not run yet, make papers goes on with it", "-"
 
 
@@ -161,13 +165,13 @@ def draw(name, panels, folder):
     across = min(3, len(panels))
     down = -(-len(panels) // across)
     say = [f"set terminal svg size {across * 400},{down * 330} font 'sans,11' background '#ffffff'; set output '{folder}/{name}.svg'; set grid",
-           f"set multiplot layout {down},{across}; set key outside bottom center vertical maxrows 3 samplen 2; set errorbars small"]
+           f"set multiplot layout {down},{across}; set bmargin 7; set key at graph .5, graph -.23 center top vertical maxrows 3 samplen 2; set errorbars small"]
     for n, ((title, xlabel, ylabel), curves) in enumerate(panels):
         words = [x for _, _, at in curves for x, *_ in at if not re.fullmatch(VALUE, x)]
         words = list(dict.fromkeys(x for _, _, at in curves for x, *_ in at)) if words else []
-        say.append(f'set autoscale; unset logscale; set offsets graph .04, graph .04, graph .06, 0; set title "{title}"; set ylabel "{ylabel}"; set xlabel "{xlabel if xlabel != "-" else ""}"')
+        say.append(f'set autoscale; unset logscale; set offsets graph .04, graph .04{", graph .06" if "(log)" not in ylabel else ""}; set title "{title}"; set ylabel "{ylabel}"; set xlabel "{xlabel if xlabel != "-" else ""}"')
         say.append("set logscale x 2" if "(log)" in xlabel else "")
-        say.append("set logscale y" if "(log)" in ylabel else "set yrange [0:*]")
+        say.append("set logscale y" if "(log)" in ylabel else "" if re.search("perplexity|KL", ylabel) else "set yrange [0:*]")
         say.append(f"set xrange [-.5:{len(words) - .5}]; set xtics (" + ", ".join(f'"{w}" {i}' for i, w in enumerate(words)) + ")" if words else "set xtics autofreq")
         plots = []
         for i, (whose, curve, at) in enumerate(curves):
