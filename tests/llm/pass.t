@@ -139,10 +139,11 @@ refuse "--kl needs --and" run --phase decode --kl "$W/head.csv"
 refuse "and: 'int9' is no format with values" run --phase decode --fair none --and int9
 if command -v yosys >/dev/null && [ -r /usr/share/qflow/tech/osu018/osu018_stdcells.lib ]; then
   table 320000 640000 >"$W/energy.jsonl"
-  sed 's/low_lanes: 16/low_lanes: 4/; s/high_lanes: 4/high_lanes: 1/' "$M/default.yaml" >"$W/small.yaml"
-  (cd "$W" && "$SQSIM" eval --sequences 2 --format dense --algorithm rtn --and sq_w --algorithm rtn --summary --json >kl.jsonl 2>/dev/null)
+  sed 's/low_lanes: 16/low_lanes: 2/; s/high_lanes: 4/high_lanes: 1/' "$M/default.yaml" >"$W/small.yaml"
+  (cd "$W" && "$SQSIM" eval --sequences 2 --format dense --algorithm rtn --and dense --weight-bits 8 --algorithm rtn --summary --json >kl.jsonl 2>/dev/null)
   MEM=$DATA/liberty/sram_sg13g2
-  sq run smollm2-135m --machine small.yaml --phase decode --context 512 --format dense --and sq_w --and mxint8 --period 8ns --kl kl.jsonl --energy energy.jsonl \
+  # Rows of other PEs with one output stage, whose netlist takes half a minute.
+  sq run smollm2-135m --machine small.yaml --phase decode --context 512 --format dense --and dense:weight-bits=8 --and mxint8 --period 8ns --kl kl.jsonl --energy energy.jsonl \
     $([ ! -d "$MEM" ] || printf '%s\n' --sram-area "$MEM") --json
   of() { sed -n "$1p" "$W/rows" | grep -o "\"$2\":[^,}]*" | cut -d: -f2; }
   cp "$W.out" "$W/rows"; cp "$W.out" "$W/period"
@@ -163,13 +164,13 @@ if command -v yosys >/dev/null && [ -r /usr/share/qflow/tech/osu018/osu018_stdce
   sq area --block vector_cut --json
   ok "vector units: 32 lanes" near "$(of 2 vector_mm2)" "$(awk -v a="$(head -1 "$W.out" | grep -o '"area_um2":[^,]*' | cut -d: -f2)" 'BEGIN { printf "%.12g", a * 32e-6 }')"
   ok "their clock is that of their netlist" near "$(of 2 vector_clock_ghz)" "$(awk -v t="$(head -1 "$W.out" | grep -o '"min_period_ns":[^,]*' | cut -d: -f2)" 'BEGIN { print t == "" ? 1 : 1 / t }')" 1e-5
-  sq area --block pe --low-lanes "$(of 2 low_lanes)" --high-lanes "$(of 2 high_lanes)" --gather crossbar --period 8 --json
+  sq area --source "$ROOT/rtl/array/sq_pe_dense.sv" --top sq_pe_dense --clock clk_i --param Lanes="$(of 2 low_lanes)" --param AW=8 --param BW=8 --period 8 --json
   ok "mm2 is that of area" near "$(of 2 pe_mm2)" "$(awk -v a="$(head -1 "$W.out" | grep -o '"area_um2":[^,]*' | cut -d: -f2)" -v n="$(($(of 2 rows) * $(of 2 cols)))" 'BEGIN { print a * n * 1e-6 }')" 1e-4
   if [ "$(of 2 netlist_ns)" != null ]; then
     ok "the period, too" near "$(of 2 netlist_ns)" "$(head -1 "$W.out" | grep -o '"min_period_ns":[^,]*' | cut -d: -f2)"
     ok "the clock is that of all rows" [ "$(of 1 clock_ghz),$(of 2 clock_ghz),$(of 1 meets_clock)$(of 2 meets_clock)" = 0.125,0.125,truetrue ]
     # Both rows have one PE, which no group changes.
-    tiny() { sq run smollm2-135m --machine small.yaml --low-lanes 2 --high-lanes 1 --phase decode --context 16 --format dense --and dense:group=64 --json "$@"; cp "$W.out" "$W/rows"; }
+    tiny() { sq run smollm2-135m --machine small.yaml --phase decode --context 16 --format dense --and dense:group=64 --json "$@"; cp "$W.out" "$W/rows"; }
     tiny --period 2GHz
     ok "a row that no PE's netlist reaches says so, and has no time" [ "$(of 1 meets_clock),$(of 1 ms),$(of 2 tokens_per_second)" = false,null,null ]
     ok "... and its fastest netlist" awk "BEGIN {exit !($(of 1 netlist_ns) > 0.5)}"
@@ -183,7 +184,7 @@ if command -v yosys >/dev/null && [ -r /usr/share/qflow/tech/osu018/osu018_stdce
     # Placed, one row: clock and area are those of its PE as area places it.
     if daily "placed rows"; then
       wires=(--wires --lef /usr/share/qflow/tech/osu018/osu018_stdcells.lef)
-      sq run smollm2-135m --machine small.yaml --low-lanes 2 --high-lanes 1 --phase decode --context 16 --format sq_w --and sq_w --period 100 "${wires[@]}" --json; cp "$W.out" "$W/rows"
+      sq run smollm2-135m --machine small.yaml --phase decode --context 16 --format sq_w --and sq_w --period 100 "${wires[@]}" --json; cp "$W.out" "$W/rows"
       sq area --block pe --low-lanes "$(of 1 low_lanes)" --high-lanes "$(of 1 high_lanes)" --gather crossbar --period 100 "${wires[@]}" --json
       ok "placed rows have the clock of the placed PE" near "$(of 1 netlist_ns)" "$(head -1 "$W.out" | grep -o '"min_period_ns":[^,]*' | cut -d: -f2)"
       ok "... and say so" [ "$(of 1 is_placed)" = true ]
