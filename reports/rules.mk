@@ -1,7 +1,7 @@
 # reports/: generated; the committed ones are reference results.
 ## report (reports): regenerate one report: make report R=NAME, which is the same as make NAME
 # Each NAME is a target, described where it is built; make report alone lists them.
-REPORTS := accuracy area area-clock area-engines area-flow area-route area-scaled area-wires dram-report energy energy-page formats fpga fuzz-report gpu-report joined papers papers-pictures results row sheet sweep \
+REPORTS := accuracy area area-clock area-engines area-flow area-route area-chip-wires area-scaled area-wires dram-report energy energy-page formats fpga fuzz-report gpu-report joined papers papers-pictures results row sheet sweep \
            verdict verification
 .PHONY: report
 report:
@@ -62,6 +62,15 @@ area-chip: $(BUILD)/sqsim
 	  reports/area/chip.sh $< $(SRAM) $(LIBERTIES); } | $(head_in_tables) > $(BUILD)/chip.md && \
 	  reports/area/page.sh $(BUILD)/chip.md reports/area/README.md; \
 	  else echo "area-chip: skipped: needs LIBERTIES=\"FILE ...\" and SRAM=DIR; the table stays as it is"; fi
+
+# area-chip-wires: the chip of nvfp4 placed in SG13G2, a table and the picture of docs/wires.md; SRAM=DIR, LEF=DIR; half an hour
+.PHONY: area-chip-wires
+area-chip-wires: $(BUILD)/sqsim
+	$(Q)if [ -n "$(filter %sg13g2_stdcell_typ_1p20V_25C.lib,$(LIBERTIES))" ] && [ -n "$(SRAM)" ] && [ -n "$(LEF)" ]; then \
+	  { printf '<!-- make area-chip-wires; revision %s; %s -->\n' "$$(reports/revision.sh)" "$$($(YOSYS) -V)" && \
+	  SVG=docs/pictures/chip.svg LEF=$(LEF) reports/area/chip.sh $< $(SRAM) $(filter %sg13g2_stdcell_typ_1p20V_25C.lib,$(LIBERTIES)); } | \
+	  $(head_in_tables) > $(BUILD)/chip_wires.md && reports/area/page.sh $(BUILD)/chip_wires.md docs/wires.md; \
+	  else echo "area-chip-wires: skipped: needs LIBERTIES with sg13g2, SRAM=DIR and LEF=DIR; the table stays as it is"; fi
 
 # area-wires: PEs and gathers of LIBERTIES with and without placed wires, a table of docs/wires.md; LEF=DIR has their LEF files;
 # PES="pe_int4x8 ..." and BANKS="8 16 ..." for some rows

@@ -2,12 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 # chip.sh SQSIM SRAM LIBERTY...: areas and longest paths of the units of a chip that writes text alone, netlists of smallest area, as
 # tables of reports/area/README.md. It is sim/machines/chip.yaml with encoder, vector unit and attention for each format of FORMATS. The
-# memories are those of SRAM with each library.
+# memories are those of SRAM with each library. LEF=FOLDER, of what wires.sh reads: the chip of the first format and library placed in place of
+# that, as a table of docs/wires.md and a picture, SVG.
 set -e -o pipefail
 sqsim=$1 sram=$2; shift 2
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 { cat sim/machines/chip.yaml; printf '  encoder: yes\n  vector: yes\n  attend: 2\n  head: 32\n'; } >"$work/token.yaml"
+if [ -n "${LEF:-}" ]; then
+  format=${FORMATS:-nvfp4} format=${format%% *} lef=("$LEF"/sg13g2_tech.lef "$LEF"/sg13g2_stdcell.lef)
+  rc=$(awk -F, '$1 == "sg13g2" && ($2 == "signal" || /used for signals/) { v = 1e3 * $3 "," 1e3 * $4 } END { print v }' "$LEF/wire_rc.csv")
+  "$sqsim" area --block top --machine "$work/token.yaml" --of "$format" --liberty "$1" --sram "$sram" --wires --lef "$(IFS=,; echo "${lef[*]}")" \
+    --wire "$rc" --svg "$SVG" --json | perl -MJSON::PP -ne '
+      my $r = decode_json $_;
+      next if !$r->{wires};
+      my $w = $r->{wires};
+      print "<!-- table: wires_chip -->\n| chip | cells | memories | mm2 | m of wire | um a cell | ns: no wires | library'"'"'s load | placed | minutes |\n" . "|---" x 10 . "|\n";
+      printf "| `%s` | %d | %d | %.2f | %.2f | %.1f | %.2f | %.2f | %.2f | %.0f |\n<!-- end -->\n", "'"$format"'", $r->{n_cells} - $r->{macros}, $r->{macros}, $r->{area_um2} / 1e6,
+        $w->{length_um} / 1e6, $w->{um_per_cell}, @$w{qw(path_without_ns path_library_ns path_placed_ns)}, $w->{seconds_host} / 60'
+  exit
+fi
 for format in ${FORMATS:-nvfp4 dense:weight-bits=8}; do
   for liberty; do
     "$sqsim" area --block top --machine "$work/token.yaml" --of "$format" --liberty "$liberty" --sram "$sram" |

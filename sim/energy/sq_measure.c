@@ -50,7 +50,7 @@ static enum sq_status place_wires(const char *path, const struct sq_wires *wires
 {
     struct sq_spef_sum sum;
     struct sq_place p;
-    SQ_TRY(sq_place_read(&p, path, "clk_i", wires->lef, err));
+    SQ_TRY(sq_place_read(&p, path, "clk_i", wires->lef, NULL, err));
     enum sq_status status = sq_place_run(&p, wires->utilisation, wires->seed, err);
     *n = p.n_nets;
     *farads = calloc(p.n_nets + 1, sizeof **farads);

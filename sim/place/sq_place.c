@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/io/sq_json.h"
+#include "sim/synth/sq_liberty_tree.h"
 
 #define MAX_NBYTES (512u << 20)
 static const double EPSILON = 1e-6; // um: places are sums of sites
@@ -17,6 +18,7 @@ struct reader {
     struct sq_place *p;
     json_t *module;
     const char *clock;
+    const struct sq_liberty *memory;
     struct sq_error *err;
 };
 
@@ -38,13 +40,104 @@ static size_t count_bits(struct sq_place *p, const json_t *bits)
     return json_array_size(bits);
 }
 
+// Whether the library has the pin or bus of its first cell as an output.
+static bool is_output(const struct sq_lib_tree *t, const char *label)
+{
+    static const char *const kinds[] = {"pin", "bus"};
+    const struct sq_lib_node *const cell = sq_lib_child(t, t->node, "cell");
+    for (size_t i = 0; i < 2 && cell; i++)
+        for (const struct sq_lib_node *n = sq_lib_child(t, cell, kinds[i]); n;
+             n = sq_lib_next(t, n, kinds[i])) {
+            char name[SQ_LIB_NAME_LEN], way[16];
+            sq_lib_unquote(n->text, name, sizeof name);
+            if (strcmp(name, label) == 0)
+                return sq_lib_string(t, n, "direction", way, sizeof way) &&
+                       strcmp(way, "output") == 0;
+        }
+    return false;
+}
+
+static enum sq_status add_memory_pins(struct reader *r, const struct sq_lib_tree *t,
+                                      const json_t *connections)
+{
+    struct sq_lef_macro *const m = r->p->memory;
+    const char *label;
+    json_t *bits;
+    json_object_foreach((json_t *)(uintptr_t)connections, label, bits)
+    {
+        for (size_t i = 0; i < json_array_size(bits); i++) {
+            struct sq_lef_pin *const pin = &m->pin[m->n_pins++];
+            const int length = snprintf(pin->name, sizeof pin->name,
+                                        json_array_size(bits) > 1 ? "%s[%zu]" : "%s", label, i);
+            if (length >= (int)sizeof pin->name)
+                return SQ_FAIL(r->err, SQ_ERR_UNSUPPORTED, "a pin of %s has a longer name than %d",
+                               m->name, SQ_LIB_NAME_LEN - 1);
+            pin->is_output = is_output(t, label);
+        }
+    }
+    for (size_t i = 0; i < m->n_pins; i++)
+        m->pin[i].y = m->height * ((double)i + .5) / (double)m->n_pins;
+    return SQ_OK;
+}
+
+// A macro that the LEF does not have: a square with a pin for each bit that the cell's netlist names.
+static enum sq_status make_memory(struct reader *r, const json_t *connections)
+{
+    const struct sq_liberty *const lib = r->memory;
+    struct sq_lef_macro *const m = r->p->memory = calloc(1, sizeof *m);
+    struct sq_lib_tree t;
+    const char *label;
+    json_t *bits;
+    size_t n = 0;
+    SQ_NEED(m, r->err, "a placement");
+    json_object_foreach((json_t *)(uintptr_t)connections, label, bits)
+    {
+        n += json_array_size(bits);
+    }
+    snprintf(m->name, sizeof m->name, "%s", lib->cell[0].name);
+    m->width = m->height = sqrt(lib->cell[0].area);
+    m->pin = calloc(n + 1, sizeof *m->pin);
+    SQ_NEED(m->pin, r->err, "a placement");
+    SQ_TRY(sq_lib_tree_read(&t, lib->text, lib->text + lib->nbytes, "timing", r->err));
+    const enum sq_status status = add_memory_pins(r, &t, connections);
+    sq_lib_tree_free(&t);
+    return status;
+}
+
+// That of a cell; NULL: there is none. A memory without one gets it.
+static enum sq_status find_macro(struct reader *r, const json_t *cell,
+                                 const struct sq_lef_macro **macro)
+{
+    const char *const type = json_string_value(json_object_get(cell, "type"));
+    *macro = type ? sq_lef_find(r->p->lef, type) : NULL;
+    const bool is_memory = type && r->memory && strcmp(type, r->memory->cell[0].name) == 0;
+    if (!*macro && is_memory) {
+        if (!r->p->memory)
+            SQ_TRY(make_memory(r, json_object_get(cell, "connections")));
+        *macro = r->p->memory;
+    }
+    if (!*macro)
+        return SQ_FAIL(r->err, SQ_ERR_UNSUPPORTED, "the LEF files have no macro %.60s",
+                       type ? type : "(none)");
+    if (!is_memory && fabs((*macro)->height - r->p->lef->row_height) > EPSILON)
+        return SQ_FAIL(r->err, SQ_ERR_UNSUPPORTED,
+                       "the macro %.60s is %g um high, need %g as a row", type, (*macro)->height,
+                       r->p->lef->row_height);
+    return SQ_OK;
+}
+
+static bool is_block(const struct sq_place *p, const struct sq_lef_macro *macro)
+{
+    return macro->height > p->lef->row_height + EPSILON;
+}
+
 static enum sq_status allocate(struct reader *r)
 {
     struct sq_place *const p = r->p;
     const char *key, *pin;
     json_t *item, *bits, *const ports = json_object_get(r->module, "ports"),
                                 *const cells = json_object_get(r->module, "cells");
-    p->n_cells = json_object_size(cells);
+    const struct sq_lef_macro *macro;
     p->n_nets = 2;
     json_object_foreach(ports, key, item)
     {
@@ -53,12 +146,15 @@ static enum sq_status allocate(struct reader *r)
     p->n_pins = p->n_ports;
     json_object_foreach(cells, key, item)
     {
+        SQ_TRY(find_macro(r, item, &macro));
+        p->n_blocks += is_block(p, macro);
+        p->n_cells += !is_block(p, macro);
         json_object_foreach(json_object_get(item, "connections"), pin, bits)
         {
             p->n_pins += count_bits(p, bits);
         }
     }
-    p->cell = calloc(p->n_cells + p->n_ports + 1, sizeof *p->cell);
+    p->cell = calloc(sq_place_n_all(p) + 1, sizeof *p->cell);
     p->pin = calloc(p->n_pins + 1, sizeof *p->pin);
     p->by_net = calloc(p->n_pins + 1, sizeof *p->by_net);
     p->net = calloc(p->n_nets + 1, sizeof *p->net);
@@ -74,36 +170,43 @@ static void add_pin(struct sq_place *p, uint32_t cell, uint32_t net, const struc
     p->net[net].n += net > 1;
 }
 
+// The pins of one connection, a bit each.
+static enum sq_status read_connection(struct reader *r, uint32_t cell, const char *label,
+                                      const json_t *bits)
+{
+    const struct sq_lef_macro *const macro = r->p->cell[cell].macro;
+    const size_t n = json_array_size(bits);
+    for (size_t i = 0; i < n; i++) {
+        char name[SQ_LIB_NAME_LEN];
+        snprintf(name, sizeof name, n > 1 ? "%.40s[%zu]" : "%s", label, i);
+        const struct sq_lef_pin *const lef = sq_lef_pin(macro, name);
+        if (!lef)
+            return SQ_FAIL(r->err, SQ_ERR_UNSUPPORTED, "the LEF has no pin %.60s of %.60s", name,
+                           macro->name);
+        add_pin(r->p, cell, net_of(json_array_get(bits, i)), lef, lef->is_output);
+    }
+    return SQ_OK;
+}
+
 static enum sq_status read_cells(struct reader *r)
 {
     struct sq_place *const p = r->p;
     const char *key, *label;
     json_t *item, *bits;
-    uint32_t at = 0;
+    uint32_t at = 0, block = (uint32_t)(p->n_cells + p->n_ports);
     json_object_foreach(json_object_get(r->module, "cells"), key, item)
     {
-        struct sq_place_cell *const c = &p->cell[at];
-        const char *const type = json_string_value(json_object_get(item, "type"));
-        c->name = key;
-        c->macro = type ? sq_lef_find(p->lef, type) : NULL;
-        c->pin = (uint32_t)p->n_pins;
-        if (!c->macro)
-            return SQ_FAIL(r->err, SQ_ERR_UNSUPPORTED, "the LEF files have no macro %.60s",
-                           type ? type : "(none)");
-        if (fabs(c->macro->height - p->lef->row_height) > EPSILON)
-            return SQ_FAIL(r->err, SQ_ERR_UNSUPPORTED,
-                           "the macro %.60s is %g um high, need %g as a row", type,
-                           c->macro->height, p->lef->row_height);
-        p->area += c->macro->width * c->macro->height;
+        const struct sq_lef_macro *macro;
+        SQ_TRY(find_macro(r, item, &macro));
+        const uint32_t number = is_block(p, macro) ? block++ : at++;
+        struct sq_place_cell *const c = &p->cell[number];
+        *c = (struct sq_place_cell){.name = key, .macro = macro, .pin = (uint32_t)p->n_pins};
+        if (number < p->n_cells)
+            p->area += macro->width * macro->height;
         json_object_foreach(json_object_get(item, "connections"), label, bits)
         {
-            const struct sq_lef_pin *const lef = sq_lef_pin(c->macro, label);
-            if (!lef || json_array_size(bits) != 1)
-                return SQ_FAIL(r->err, SQ_ERR_UNSUPPORTED, "the LEF has no pin %.60s of %.60s",
-                               label, type);
-            add_pin(p, at, net_of(json_array_get(bits, 0)), lef, lef->is_output);
+            SQ_TRY(read_connection(r, number, label, bits));
         }
-        at++;
     }
     return SQ_OK;
 }
@@ -154,23 +257,27 @@ static enum sq_status read_module(struct reader *r)
     SQ_TRY(read_cells(r));
     read_ports(r);
     list_nets(r->p);
+    for (size_t i = 0; i < r->p->n_nets; i++) // a clock that is made inside
+        r->p->net[i].is_ideal = r->p->net[i].is_ideal || r->p->net[i].n > SQ_PLACE_NET_PINS;
     return r->p->n_cells ? SQ_OK : SQ_FAIL(r->err, SQ_ERR_UNSUPPORTED, "a netlist without cells");
 }
 
 enum sq_status sq_place_read(struct sq_place *p, const char *path, const char *clock,
-                             const struct sq_lef *lef, struct sq_error *err)
+                             const struct sq_lef *lef, const struct sq_liberty *memory,
+                             struct sq_error *err)
 {
     json_t *root;
     *p = (struct sq_place){.lef = lef};
     SQ_TRY(sq_json_load(path, MAX_NBYTES, &root, err));
-    return sq_place_take(p, root, clock, lef, err);
+    return sq_place_take(p, root, clock, lef, memory, err);
 }
 
 enum sq_status sq_place_take(struct sq_place *p, json_t *root, const char *clock,
-                             const struct sq_lef *lef, struct sq_error *err)
+                             const struct sq_lef *lef, const struct sq_liberty *memory,
+                             struct sq_error *err)
 {
     *p = (struct sq_place){.lef = lef, .root = root};
-    struct reader r = {.p = p, .clock = clock, .err = err};
+    struct reader r = {.p = p, .clock = clock, .memory = memory, .err = err};
     const json_t *const modules = json_object_get(root, "modules");
     r.module = json_object_iter_value(json_object_iter(json_object_get(root, "modules")));
     const enum sq_status status =
@@ -188,6 +295,9 @@ void sq_place_free(struct sq_place *p)
     free(p->pin);
     free(p->by_net);
     free(p->net);
+    if (p->memory)
+        free(p->memory->pin);
+    free(p->memory);
     json_decref(p->root);
     *p = (struct sq_place){0};
 }
@@ -199,7 +309,8 @@ double sq_place_y(const struct sq_place *p, const struct sq_place_pin *pin)
     const struct sq_place_cell *const c = &p->cell[pin->cell];
     if (!c->macro)
         return c->y;
-    const bool is_upside_down = (unsigned)lrint(c->y / p->lef->row_height) % 2;
+    const bool is_upside_down =
+        !is_block(p, c->macro) && (unsigned)lrint(c->y / p->lef->row_height) % 2;
     return c->y + (is_upside_down ? c->macro->height - pin->lef->y : pin->lef->y);
 }
 
@@ -228,8 +339,38 @@ static int by_place(const void *a, const void *b)
     return x->y != y->y ? (x->y < y->y ? -1 : 1) : (x->x > y->x) - (x->x < y->x);
 }
 
+void sq_place_extent(const struct sq_place *p, double at[2])
+{
+    at[0] = 0;
+    at[1] = p->width;
+    for (size_t i = p->n_cells + p->n_ports; i < sq_place_n_all(p); i++) {
+        at[0] = fmin(at[0], p->cell[i].x);
+        at[1] = fmax(at[1], p->cell[i].x + p->cell[i].macro->width);
+    }
+}
+
+static enum sq_status check_blocks(const struct sq_place *p, struct sq_error *err)
+{
+    for (size_t i = p->n_cells + p->n_ports; i < sq_place_n_all(p); i++) {
+        const struct sq_place_cell *const c = &p->cell[i];
+        if (c->x + c->macro->width > EPSILON && c->x < p->width - EPSILON)
+            return SQ_FAIL(err, SQ_ERR_INTERNAL, "block %.60s stands upon the rows", c->name);
+        for (size_t k = p->n_cells + p->n_ports; k < i; k++) {
+            const struct sq_place_cell *const d = &p->cell[k];
+            if (fabs(c->x + c->macro->width / 2 - d->x - d->macro->width / 2) <
+                    (c->macro->width + d->macro->width) / 2 - EPSILON &&
+                fabs(c->y + c->macro->height / 2 - d->y - d->macro->height / 2) <
+                    (c->macro->height + d->macro->height) / 2 - EPSILON)
+                return SQ_FAIL(err, SQ_ERR_INTERNAL, "block %.60s stands upon %.60s", c->name,
+                               d->name);
+        }
+    }
+    return SQ_OK;
+}
+
 enum sq_status sq_place_check(const struct sq_place *p, struct sq_error *err)
 {
+    SQ_TRY(check_blocks(p, err));
     const struct sq_place_cell **const order = calloc(p->n_cells + 1, sizeof *order);
     SQ_NEED(order, err, "a placement");
     enum sq_status status = SQ_OK;

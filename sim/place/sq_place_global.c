@@ -9,7 +9,7 @@
 #include "models/sq_rng.h"
 #include "sim/place/sq_place.h"
 
-enum { FIRST = 4, ROUNDS = 60, CG_MAX = 100, NET_MAX = 1000 };
+enum { FIRST = 4, ROUNDS = 60, CG_MAX = 100 };
 static const double CG_PART = 1e-4, ANCHOR = .012, DENSITY = .97, LEAF = 1.5;
 
 struct spring {
@@ -41,7 +41,11 @@ static double size_of(const struct sq_place_cell *c, int axis)
 static double offset(const struct work *w, uint32_t pin, int axis)
 {
     const struct sq_place_pin *const at = &w->p->pin[pin];
-    return axis || !at->lef ? 0 : at->lef->x - w->p->cell[at->cell].macro->width / 2;
+    const struct sq_place_cell *const c = &w->p->cell[at->cell];
+    if (at->cell >= w->n && at->lef) // a block
+        return axis ? sq_place_y(w->p, at) - c->y - c->macro->height / 2
+                    : sq_place_x(w->p, at) - c->x - c->macro->width / 2;
+    return axis || !at->lef ? 0 : at->lef->x - c->macro->width / 2;
 }
 
 static void pull(struct work *w, uint32_t one, uint32_t other, double k, int axis)
@@ -88,7 +92,7 @@ static void pull_net(struct work *w, const struct sq_place_net *net, int axis)
 
 static bool counts(const struct sq_place_net *net)
 {
-    return net->n > 1 && !net->is_ideal && net->n <= NET_MAX;
+    return net->n > 1 && !net->is_ideal;
 }
 
 static void multiply(const struct work *w, const double *x, double *y)
@@ -227,10 +231,12 @@ static void place(struct work *w, uint64_t seed)
 {
     const struct sq_place *const p = w->p;
     struct sq_rng rng = {seed};
-    for (size_t i = 0; i < w->n + p->n_ports; i++) {
+    for (size_t i = 0; i < sq_place_n_all(p); i++) {
         const struct sq_place_cell *const c = &p->cell[i];
-        w->at[0][i] = c->macro ? p->width * (.45 + .1 * sq_rng_unit(&rng)) : c->x;
-        w->at[1][i] = c->macro ? p->height * (.45 + .1 * sq_rng_unit(&rng)) : c->y;
+        w->at[0][i] =
+            i < w->n ? p->width * (.45 + .1 * sq_rng_unit(&rng)) : c->x + size_of(c, 0) / 2;
+        w->at[1][i] =
+            i < w->n ? p->height * (.45 + .1 * sq_rng_unit(&rng)) : c->y + size_of(c, 1) / 2;
     }
     for (unsigned round = 0; round < ROUNDS; round++) {
         for (int axis = 0; axis < 2; axis++)
@@ -241,7 +247,7 @@ static void place(struct work *w, uint64_t seed)
 
 static enum sq_status allocate(struct work *w)
 {
-    const size_t n = w->n + w->p->n_ports + 1;
+    const size_t n = sq_place_n_all(w->p) + 1;
     double **const all[] = {&w->diagonal, &w->force, &w->r,     &w->d,    &w->q,
                             &w->at[0],    &w->at[1], &w->to[0], &w->to[1]};
     bool has_all = true;

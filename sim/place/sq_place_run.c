@@ -74,6 +74,69 @@ static enum sq_status put_ports(struct sq_place *p, bool has_places, struct sq_e
     return SQ_OK;
 }
 
+// ---- blocks -----------------------------------------------------------------------------------
+
+// The middle of what a block is wired to; the middle of the rows where that is nothing, or nothing is placed.
+static void wanted(const struct sq_place *p, uint32_t block, bool has_places, double at[2])
+{
+    const struct sq_place_cell *const c = &p->cell[block];
+    double sum[2] = {p->width / 2, p->height / 2}, n = 1;
+    for (uint32_t i = 0; i < c->n_pins && has_places; i++) {
+        double of[2];
+        if (p->net[p->pin[c->pin + i].net].is_ideal ||
+            !middle_of(p, p->pin[c->pin + i].net, block, of))
+            continue;
+        sum[0] += of[0];
+        sum[1] += of[1];
+        n++;
+    }
+    at[0] = sum[0] / n;
+    at[1] = sum[1] / n;
+}
+
+// One side: columns away from the rows, each of as many as there is height for, at equal distances.
+static void put_side(struct sq_place *p, struct angle *order, size_t n, bool is_left)
+{
+    const double gap = 2 * p->lef->row_height;
+    if (n == 0)
+        return;
+    const struct sq_lef_macro *const m = p->cell[order[0].cell].macro;
+    const size_t most = (size_t)fmax(1, floor(p->height / (m->height + gap)));
+    const size_t n_columns = (n + most - 1) / most, in_column = (n + n_columns - 1) / n_columns;
+    qsort(order, n, sizeof *order, by_angle);
+    for (size_t i = 0; i < n; i++) {
+        struct sq_place_cell *const c = &p->cell[order[i].cell];
+        const double out = gap + (double)(i % n_columns) * (m->width + gap);
+        const double slot = fmax(p->height / (double)in_column, m->height + gap);
+        c->x = is_left ? -out - m->width : p->width + out;
+        c->y = ((double)(i / n_columns) + .5) * slot - m->height / 2;
+        c->is_flipped = is_left; // pins of a macro without LEF are on its left
+    }
+}
+
+// Half of the blocks on each side, by where what they are wired to lies.
+static enum sq_status put_blocks(struct sq_place *p, bool has_places, struct sq_error *err)
+{
+    struct angle *const order = calloc(p->n_blocks + 1, sizeof *order);
+    SQ_NEED(order, err, "a placement");
+    double at[2];
+    for (int axis = 0; axis < 2; axis++) {
+        for (size_t i = 0; i < p->n_blocks; i++) {
+            struct angle *const o = &order[i];
+            if (axis == 0)
+                o->cell = (uint32_t)(p->n_cells + p->n_ports + i);
+            wanted(p, o->cell, has_places, at);
+            o->at = at[axis];
+        }
+        if (axis == 0)
+            qsort(order, p->n_blocks, sizeof *order, by_angle);
+    }
+    put_side(p, order, p->n_blocks / 2, true);
+    put_side(p, order + p->n_blocks / 2, p->n_blocks - p->n_blocks / 2, false);
+    free(order);
+    return SQ_OK;
+}
+
 // ---- together ---------------------------------------------------------------------------------
 
 // Rows of whole sites, as high as they are wide, of which the cells cover `utilisation`; or longer, as those of a few
@@ -94,8 +157,10 @@ enum sq_status sq_place_run(struct sq_place *p, double utilisation, uint64_t see
                             struct sq_error *err)
 {
     set_rows(p, utilisation);
+    SQ_TRY(put_blocks(p, false, err));
     SQ_TRY(put_ports(p, false, err));
     SQ_TRY(sq_place_global(p, seed, err));
+    SQ_TRY(put_blocks(p, true, err));
     SQ_TRY(put_ports(p, true, err));
     SQ_TRY(sq_place_global(p, seed, err));
     SQ_TRY(sq_place_rows(p, err));
@@ -108,13 +173,15 @@ enum sq_status sq_place_again(struct sq_place *p, const struct sq_place *old, do
 {
     set_rows(p, utilisation);
     const double by[2] = {p->width / old->width, p->height / old->height};
-    for (size_t i = 0; i < p->n_cells + p->n_ports; i++) {
+    for (size_t i = 0; i < sq_place_n_all(p); i++) {
         struct sq_place_cell *const c = &p->cell[i];
         const bool is_new = i >= old->n_cells && i < p->n_cells;
         const struct sq_place_cell *const was =
             &old->cell[i < p->n_cells ? i : i - p->n_cells + old->n_cells];
         if (!is_new) {
-            c->x = by[0] * was->x;
+            c->x = i < p->n_cells + p->n_ports ? by[0] * was->x // blocks stay beside the rows
+                   : was->x > 0                ? was->x + p->width - old->width
+                                               : was->x;
             c->y = by[1] * was->y;
             c->is_flipped = was->is_flipped;
         }

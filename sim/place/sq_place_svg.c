@@ -2,6 +2,7 @@
 // Draws a placement as SVG (sq_place_svg.h); a unit of the drawing is a micrometre.
 #include "sim/place/sq_place_svg.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const colour[SQ_PLACE_SVG_GROUPS] = {
@@ -26,6 +27,52 @@ static void put_cells(FILE *out, const struct sq_place *p, const uint8_t *group)
     }
 }
 
+// Many cells as tiles: each of the group that has most area of it, and nothing where cells cover less than a tenth.
+static enum sq_status put_tiles(FILE *out, const struct sq_place *p, const uint8_t *group,
+                                struct sq_error *err)
+{
+    enum { ACROSS = 192 };
+    double(*const area)[SQ_PLACE_SVG_GROUPS] = calloc((size_t)ACROSS * ACROSS, sizeof *area);
+    const double w = p->width / ACROSS, h = p->height / ACROSS;
+    SQ_NEED(area, err, "a picture");
+    for (size_t i = 0; i < p->n_cells; i++) {
+        const struct sq_place_cell *const c = &p->cell[i];
+        const size_t x = (size_t)((c->x + c->macro->width / 2) / w);
+        const size_t y = (size_t)((c->y + c->macro->height / 2) / h);
+        if (x < ACROSS && y < ACROSS)
+            area[y * ACROSS + x][group[i]] += c->macro->width * c->macro->height;
+    }
+    for (unsigned g = 0; g < SQ_PLACE_SVG_GROUPS; g++) {
+        fprintf(out, "<path fill=\"%s\" d=\"", colour[g]);
+        for (size_t t = 0; t < (size_t)ACROSS * ACROSS; t++) {
+            double all = 0;
+            unsigned most = 0;
+            for (unsigned k = 0; k < SQ_PLACE_SVG_GROUPS; k++) {
+                all += area[t][k];
+                most = area[t][k] > area[t][most] ? k : most;
+            }
+            if (most == g && all > .1 * w * h)
+                fprintf(out, "M%.5g %.5gh%.4gv%.4gh-%.4gz", (double)(t % ACROSS) * w,
+                        p->height - (double)(t / ACROSS + 1) * h, w, h, w);
+        }
+        fprintf(out, "\"/>\n");
+    }
+    free(area);
+    return SQ_OK;
+}
+
+static void put_blocks(FILE *out, const struct sq_place *p)
+{
+    for (size_t i = p->n_cells + p->n_ports; i < sq_place_n_all(p); i++) {
+        const struct sq_place_cell *const c = &p->cell[i];
+        fprintf(out,
+                "<rect x=\"%.6g\" y=\"%.6g\" width=\"%.6g\" height=\"%.6g\" fill=\"#e8e4d8\" "
+                "stroke=\"#888\" stroke-width=\".5\"><title>%s</title></rect>\n",
+                c->x, p->height - c->y - c->macro->height, c->macro->width, c->macro->height,
+                c->macro->name);
+    }
+}
+
 static void put_rows(FILE *out, const struct sq_place *p)
 {
     fprintf(out, "<path stroke=\"#ddd\" stroke-width=\".2\" d=\"");
@@ -45,7 +92,7 @@ static const struct sq_place_pin *pin_of(const struct sq_place *p, const char *l
     if (!at)
         return NULL;
     if (sscanf(at + 3, "c%u/%63[^ ]", &cell, name) == 2) {
-        for (uint32_t i = 0; cell < p->n_cells && i < p->cell[cell].n_pins; i++) {
+        for (uint32_t i = 0; cell < sq_place_n_all(p) && i < p->cell[cell].n_pins; i++) {
             const struct sq_place_pin *const pin = &p->pin[p->cell[cell].pin + i];
             if (strcmp(pin->lef->name, name) == 0)
                 return pin;
@@ -85,7 +132,9 @@ static void put_legend(FILE *out, const struct sq_place *p, const uint8_t *group
                        const char *const *name)
 {
     const double size = p->height / 36;
-    double y = size;
+    double extent[2], y = size;
+    sq_place_extent(p, extent);
+    const double right = extent[1];
     for (unsigned g = 0; g < SQ_PLACE_SVG_GROUPS; g++) {
         size_t n = 0;
         for (size_t i = 0; i < p->n_cells; i++)
@@ -95,8 +144,8 @@ static void put_legend(FILE *out, const struct sq_place *p, const uint8_t *group
         fprintf(out,
                 "<rect x=\"%.6g\" y=\"%.6g\" width=\"%.6g\" height=\"%.6g\" fill=\"%s\"/>"
                 "<text x=\"%.6g\" y=\"%.6g\" font-size=\"%.6g\">%s (%zu)</text>\n",
-                p->width + size, y, size, size, colour[g], p->width + 2.5 * size, y + .85 * size,
-                size, name[g], n);
+                right + size, y, size, size, colour[g], right + 2.5 * size, y + .85 * size, size,
+                name[g], n);
         y += 1.6 * size;
     }
 }
@@ -104,13 +153,21 @@ static void put_legend(FILE *out, const struct sq_place *p, const uint8_t *group
 enum sq_status sq_place_svg(FILE *out, const struct sq_place *p, const uint8_t *group,
                             const char *const *name, const char *report, struct sq_error *err)
 {
+    double extent[2];
+    sq_place_extent(p, extent);
     fprintf(out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"-2 -2 %.6g %.6g\" "
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"%.6g -2 %.6g %.6g\" "
             "font-family=\"sans-serif\">\n<rect x=\"0\" y=\"0\" width=\"%.6g\" height=\"%.6g\" "
             "fill=\"#fff\" stroke=\"#888\" stroke-width=\".5\"/>\n",
-            1.45 * p->width + 4, p->height + 4, p->width, p->height);
-    put_rows(out, p);
-    put_cells(out, p, group);
+            extent[0] - 2, extent[1] - extent[0] + .45 * p->width + 4, p->height + 4, p->width,
+            p->height);
+    put_blocks(out, p);
+    if (p->n_cells > SQ_PLACE_SVG_CELLS) {
+        SQ_TRY(put_tiles(out, p, group, err));
+    } else {
+        put_rows(out, p);
+        put_cells(out, p, group);
+    }
     SQ_TRY(put_path(out, p, report, err));
     put_legend(out, p, group, name);
     fprintf(out, "</svg>\n");

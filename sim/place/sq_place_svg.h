@@ -6,7 +6,7 @@
 
 #include "sim/place/sq_place.h"
 
-enum { SQ_PLACE_SVG_GROUPS = 16 };
+enum { SQ_PLACE_SVG_GROUPS = 16, SQ_PLACE_SVG_CELLS = 30000 };
 
 // `group`: the group of each cell, below SQ_PLACE_SVG_GROUPS; `name`: of each group, and the legend lists those with cells;
 // `report`: the path as OpenSTA prints it (sq_synth_time), in the names of sq_spef.h. SQ_ERR_DAMAGED where that names a

@@ -34,6 +34,19 @@ static void put_net(FILE *out, const struct sq_place *p, uint32_t net)
 
 // ---- Verilog ----------------------------------------------------------------------------------
 
+// How many pins from number k on are one bus, "A[0]", "A[1]", ...
+static uint32_t width_of(const struct sq_place *p, const struct sq_place_cell *c, uint32_t k)
+{
+    const struct sq_place_pin *const pin = p->pin + c->pin;
+    const char *const name = pin[k].lef->name;
+    const size_t length = strcspn(name, "[");
+    uint32_t n = 1;
+    while (name[length] && k + n < c->n_pins &&
+           strncmp(pin[k + n].lef->name, name, length + 1) == 0)
+        n++;
+    return n;
+}
+
 void sq_spef_verilog(FILE *out, const struct sq_place *p, const char *module)
 {
     fprintf(out, "module %s (", module);
@@ -52,14 +65,22 @@ void sq_spef_verilog(FILE *out, const struct sq_place *p, const char *module)
     for (uint32_t i = 0; i < p->n_nets; i++)
         if (p->net[i].n > 0 && port_of(p, i) == SQ_PLACE_NONE)
             fprintf(out, "wire n%u;\n", i);
-    for (size_t i = 0; i < p->n_cells; i++) {
+    for (size_t i = 0; i < sq_place_n_all(p); i++) {
         const struct sq_place_cell *const c = &p->cell[i];
+        if (!c->macro)
+            continue;
         fprintf(out, "%s c%zu (", c->macro->name, i);
-        for (uint32_t k = 0; k < c->n_pins; k++) {
-            const struct sq_place_pin *const pin = &p->pin[c->pin + k];
-            fprintf(out, "%s.%s(", k ? ", " : "", pin->lef->name);
-            put_net(out, p, pin->net);
+        for (uint32_t k = 0; k < c->n_pins;) {
+            const uint32_t n = width_of(p, c, k);
+            fprintf(out, "%s.%.*s(%s", k ? ", " : "",
+                    (int)strcspn(p->pin[c->pin + k].lef->name, "["), p->pin[c->pin + k].lef->name,
+                    n > 1 ? "{" : "");
+            for (uint32_t b = n; b-- > 0;) {
+                put_net(out, p, p->pin[c->pin + k + b].net);
+                fputs(b ? ", " : n > 1 ? "}" : "", out);
+            }
             fputc(')', out);
+            k += n;
         }
         fprintf(out, ");\n");
     }
@@ -76,12 +97,13 @@ static long def_units(double um)
 static void put_def_cells(FILE *out, const struct sq_place *p)
 {
     static const char *const orientation[2][2] = {{"N", "FN"}, {"FS", "S"}};
-    fprintf(out, "COMPONENTS %zu ;\n", p->n_cells);
-    for (size_t i = 0; i < p->n_cells; i++) {
+    fprintf(out, "COMPONENTS %zu ;\n", p->n_cells + p->n_blocks);
+    for (size_t i = 0; i < sq_place_n_all(p); i++) {
         const struct sq_place_cell *const c = &p->cell[i];
-        const bool is_upside_down = lrint(c->y / p->lef->row_height) % 2;
-        fprintf(out, "- c%zu %s + PLACED ( %ld %ld ) %s ;\n", i, c->macro->name, def_units(c->x),
-                def_units(c->y), orientation[is_upside_down][c->is_flipped]);
+        const bool is_upside_down = i < p->n_cells && lrint(c->y / p->lef->row_height) % 2;
+        if (c->macro)
+            fprintf(out, "- c%zu %s + PLACED ( %ld %ld ) %s ;\n", i, c->macro->name,
+                    def_units(c->x), def_units(c->y), orientation[is_upside_down][c->is_flipped]);
     }
     fprintf(out, "END COMPONENTS\nPINS %zu ;\n", p->n_ports);
     for (size_t i = 0; i < p->n_ports; i++) {
@@ -98,11 +120,14 @@ static void put_def_cells(FILE *out, const struct sq_place *p)
 void sq_spef_def(FILE *out, const struct sq_place *p, const char *module)
 {
     const double site = p->lef->site_width;
+    double extent[2];
     size_t n = 0;
+    sq_place_extent(p, extent);
     fprintf(out,
             "VERSION 5.8 ;\nDIVIDERCHAR \"/\" ;\nBUSBITCHARS \"[]\" ;\nDESIGN %s ;\n"
-            "UNITS DISTANCE MICRONS %d ;\nDIEAREA ( 0 0 ) ( %ld %ld ) ;\n",
-            module, SQ_SPEF_DEF_UNITS, def_units(p->width), def_units(p->height));
+            "UNITS DISTANCE MICRONS %d ;\nDIEAREA ( %ld 0 ) ( %ld %ld ) ;\n",
+            module, SQ_SPEF_DEF_UNITS, def_units(extent[0]), def_units(extent[1]),
+            def_units(p->height));
     for (size_t r = 0; r < p->n_rows; r++)
         fprintf(out, "ROW row%zu %s 0 %ld %s DO %ld BY 1 STEP %ld 0 ;\n", r, p->lef->site,
                 def_units((double)r * p->lef->row_height), r % 2 ? "FS" : "N",

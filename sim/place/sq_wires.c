@@ -80,6 +80,11 @@ static enum sq_status time_it(const struct sq_synth *s, const struct sq_synth_bl
     return status;
 }
 
+static const struct sq_liberty *memory_of(const struct sq_synth_block *b)
+{
+    return b->macro ? &b->macro->lib : NULL;
+}
+
 // ---- repair -----------------------------------------------------------------------------------
 
 // The shares of max_capacitance that late drivers are left with, one after another.
@@ -144,7 +149,7 @@ static enum sq_status change(const struct sq_synth *s, const struct sq_synth_blo
         json_decref(root);
         return status;
     }
-    SQ_TRY(sq_place_take(&next->p, root, clock, w->lef, err));
+    SQ_TRY(sq_place_take(&next->p, root, clock, w->lef, memory_of(block), err));
     SQ_TRY(sq_place_again(&next->p, p, w->utilisation, err));
     return time_it(s, block, clock, next, NULL, err);
 }
@@ -186,7 +191,8 @@ static enum sq_status place(const struct sq_synth *s, const struct sq_synth_bloc
     const struct sq_wires *const w = s->on_area_context;
     char *path;
     SQ_TRY(sq_synth_mapped(s, block, &path, err));
-    const enum sq_status status = sq_place_read(&t->p, path, r->clock, w->lef, err);
+    const enum sq_status status =
+        sq_place_read(&t->p, path, r->clock, w->lef, memory_of(block), err);
     free(path);
     SQ_TRY(status);
     SQ_TRY(sq_place_run(&t->p, w->utilisation, w->seed, err));
@@ -221,9 +227,14 @@ enum sq_status sq_wires_place(const struct sq_synth *s, const struct sq_synth_bl
 enum sq_status sq_wires_on_area(const struct sq_synth *s, const struct sq_synth_block *block,
                                 struct sq_synth_result *result, struct sq_error *err)
 {
+    const struct sq_wires *const w = s->on_area_context;
     struct sq_place p;
     char *report;
     result->wires.library_ns = result->critical_path_ns;
+    for (size_t i = 0; i < result->n_parts; i++)
+        result->part[i].path_ns = NAN; // those of a chip have no placed wires
+    if (w->is_later)
+        return SQ_OK;
     SQ_TRY(sq_wires_place(s, block, result, &p, &report, err));
     free(report);
     sq_place_free(&p);

@@ -374,13 +374,16 @@ enum sq_status sq_synth_make_time(const struct sq_synth *s, const struct sq_synt
                                   const char *work, struct sq_error *err)
 {
     struct sq_synth bare = *s;
+    struct sq_synth_block flat = *b;
     struct sq_synth_delay delay;
     static const char *const kept[] = {"path.txt", SQ_SYNTH_DELAY, SQ_SYNTH_SLACK, NULL};
     bare.is_wireless = true; // what SPEF says is all
+    flat.keeps_chip = false;
     SQ_TRY(write_liberty(s, b, work, err));
     SQ_TRY(write_text(work, "placed_sta.v", verilog, strlen(verilog), err));
     if (spef)
         SQ_TRY(write_text(work, "wires.spef", spef, strlen(spef), err));
-    SQ_TRY(find_delay(&bare, b, work, "placed", spef ? "wires.spef" : NULL, clock, &delay, err));
+    SQ_TRY(
+        find_delay(&bare, &flat, work, "placed", spef ? "wires.spef" : NULL, clock, &delay, err));
     return keep_only(work, kept, err);
 }

@@ -456,7 +456,6 @@ refuse "lef needs --wires" area --block mul --lef x.lef
 refuse "wire needs --wires" area --block mul --wire 1,1
 refuse "need FILE,..." area --block mul --wires --lef a,,b
 refuse "places flat netlists: leave out --keep-parts" area --block core --keep-parts --wires --lef a
-refuse "places flat netlists: leave out --block top" area --block top --wires --lef a
 refuse "cannot open 'none.lef'" area --block mul --wires --lef none.lef
 
 # ---- missing tools

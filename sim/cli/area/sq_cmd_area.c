@@ -387,9 +387,8 @@ static enum sq_status check_arguments(const struct arguments *in, struct sq_core
     if (in->keeps_parts && in->n_periods > 0)
         return SQ_FAIL(err, SQ_ERR_ARG,
                        "--period needs delays, --keep-parts has none: leave one out");
-    if (in->wires.is_on && (in->keeps_parts || in->has_chip))
-        return SQ_FAIL(err, SQ_ERR_ARG, "--wires places flat netlists: leave out %s",
-                       in->keeps_parts ? "--keep-parts" : "--block top");
+    if (in->wires.is_on && in->keeps_parts)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--wires places flat netlists: leave out --keep-parts");
     if ((in->svg || in->def) && !in->wires.is_on)
         return SQ_FAIL(err, SQ_ERR_ARG, "%s needs --wires", in->svg ? "--svg" : "--def");
     struct sq_cli_core core = in->core;
@@ -463,6 +462,7 @@ static enum sq_status run(struct arguments *in, struct sq_area_table *t, struct 
     synth.is_wireless = in->is_wireless;
     t->synth = &synth;
     t->has_wires = in->wires.is_on;
+    in->wires.wires.is_later = in->n_periods == 0 && (in->svg || in->def);
     enum sq_status status = sq_cli_wires_open(&in->wires, &synth, err);
     if (!synth.sta_version[0] && !t->has_periods)
         fprintf(stderr, "sqsim area: OpenSTA (sta) is not installed, no delays\n");

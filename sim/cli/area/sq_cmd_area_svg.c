@@ -32,13 +32,39 @@ static enum sq_status find_groups(const struct sq_synth *s, const struct sq_area
     return status;
 }
 
-static enum sq_status draw(const char *path, const struct sq_place *p, const uint8_t *group,
-                           const char *report, struct sq_error *err)
+// Groups of a chip: the instance of its top that a cell is in, the first path of its name; the last group has what is in none.
+static enum sq_status find_instances(const struct sq_place *p, uint8_t **group,
+                                     char names[SQ_PLACE_SVG_GROUPS][32], struct sq_error *err)
 {
-    const char *name[SQ_N_PARTS];
+    unsigned n = 0;
+    *group = calloc(p->n_cells + 1, 1);
+    SQ_NEED(*group, err, "a picture");
+    snprintf(names[SQ_PLACE_SVG_GROUPS - 1], sizeof names[0], "others");
+    for (size_t i = 0; i < p->n_cells; i++) {
+        const char *const cell = p->cell[i].name;
+        const size_t length = strcspn(cell, ".");
+        unsigned g = 0;
+        while (g < n && !(strncmp(names[g], cell, length) == 0 && !names[g][length]))
+            g++;
+        if (!cell[length] || length >= sizeof names[0])
+            g = SQ_PLACE_SVG_GROUPS - 1;
+        else if (g == n && n < SQ_PLACE_SVG_GROUPS - 1)
+            snprintf(names[n++], sizeof names[0], "%.*s", (int)length, cell);
+        (*group)[i] = (uint8_t)g;
+    }
+    return SQ_OK;
+}
+
+static enum sq_status draw(const char *path, const struct sq_place *p, const uint8_t *group,
+                           char instance[SQ_PLACE_SVG_GROUPS][32], const char *report,
+                           struct sq_error *err)
+{
+    const char *name[SQ_PLACE_SVG_GROUPS];
     struct sq_outfile out;
-    for (unsigned i = 0; i < SQ_N_PARTS; i++)
-        name[i] = sq_energy_part_name((enum sq_energy_part)i);
+    for (unsigned i = 0; i < SQ_PLACE_SVG_GROUPS; i++)
+        name[i] = instance[SQ_PLACE_SVG_GROUPS - 1][0] ? instance[i]
+                  : i < SQ_N_PARTS                     ? sq_energy_part_name((enum sq_energy_part)i)
+                                                       : "";
     SQ_TRY(sq_outfile_open(&out, path, err));
     const enum sq_status status = sq_place_svg(out.stream, p, group, name, report, err);
     if (status == SQ_OK)
@@ -62,11 +88,15 @@ enum sq_status sq_area_draw(const struct sq_synth *s, struct sq_area_row *row, c
     struct sq_place p;
     char *report;
     uint8_t *group = NULL;
+    char instance[SQ_PLACE_SVG_GROUPS][32] = {""};
     SQ_TRY(sq_wires_place(s, &row->synth, &row->result, &p, &report, err));
     enum sq_status status = def ? put_def(def, &p, row->synth.top, err) : SQ_OK;
     if (svg) {
-        SQ_THEN(status, find_groups(s, row, &p, &group, err));
-        SQ_THEN(status, draw(svg, &p, group, report, err));
+        if (row->block.is_chip)
+            SQ_THEN(status, find_instances(&p, &group, instance, err));
+        else
+            SQ_THEN(status, find_groups(s, row, &p, &group, err));
+        SQ_THEN(status, draw(svg, &p, group, instance, report, err));
     }
     free(group);
     free(report);

@@ -142,7 +142,7 @@ static enum sq_status read_place(struct sq_place *p, const char *json, const cha
 {
     const char *const path = tmpdir_path(dir, "mapped.json");
     write_bytes(path, json, strlen(json));
-    return sq_place_read(p, path, clock, &lef, err);
+    return sq_place_read(p, path, clock, &lef, NULL, err);
 }
 
 // The INV at (0, 0), a NAND at (10, 0) flipped, a NAND at (10, 4) in a row that is upside down; ports left and right.
@@ -310,6 +310,91 @@ SQ_TEST(places_that_are_not_legal_are_found)
                   SQ_ERR_UNSUPPORTED, &err, "no pin Q of INV");
     check_refused(read_place(&p, "{\"modules\": {}}", "", &err), SQ_ERR_DAMAGED, &err,
                   "no single module");
+    sq_lef_free(&lef);
+}
+
+// ---- memories ---------------------------------------------------------------------------------
+
+// a -> INV -> both bits of D of m; Q of m -> D of n; bit 0 of Q of n -> INV -> y. Ports are cells 2 and 3, memories 4 and 5.
+static const char with_memories[] =
+    "{\"modules\": {\"top\": {\"ports\": {\"a\": {\"direction\": \"input\", \"bits\": [2]},"
+    " \"y\": {\"direction\": \"output\", \"bits\": [8]}}, \"cells\": {"
+    "\"m\": {\"type\": \"RAM\", \"connections\": {\"D\": [3, 3], \"Q\": [4, 5]}},"
+    "\"i\": {\"type\": \"INV\", \"connections\": {\"A\": [2], \"Y\": [3]}},"
+    "\"n\": {\"type\": \"RAM\", \"connections\": {\"D\": [4, 5], \"Q\": [6, \"0\"]}},"
+    "\"k\": {\"type\": \"INV\", \"connections\": {\"A\": [6], \"Y\": [8]}}}}}}";
+
+// A RAM of 100 um2 is a square of 10 um, its four pins 1.25, 3.75, 6.25 and 8.75 um high on the side of the rows, from which it is two rows
+// away.
+SQ_TEST(memories_stand_beside_the_rows_with_the_pins_that_were_worked_out_by_hand)
+{
+    static char library[] = "library (m) { cell (RAM) { area : 100; bus (\"D\") { direction : "
+                            "\"input\"; } bus (Q) { direction : output; } } }";
+    static struct sq_lib_cell cell = {.name = "RAM", .area = 100};
+    static const struct sq_liberty ram = {
+        .text = library, .nbytes = sizeof library - 1, .n_cells = 1, .cell = &cell};
+    const char *const path = tmpdir_path(dir, "memories.json");
+    struct sq_place p;
+    struct sq_error err;
+    char *text = NULL;
+    size_t n;
+    assert_int_equal(read_lef(tech, cells, NULL), SQ_OK);
+    write_bytes(path, with_memories, strlen(with_memories));
+    check_refused(sq_place_read(&p, path, "", &lef, NULL, &err), SQ_ERR_UNSUPPORTED, &err,
+                  "no macro RAM");
+    struct sq_place first;
+    assert_int_equal(sq_place_read(&first, path, "", &lef, &ram, NULL), SQ_OK);
+    p = first; // as sq_wires_place hands it on
+    memset(&first, 0, sizeof first);
+    assert_int_equal(p.n_cells, 2);
+    assert_int_equal(p.n_blocks, 2);
+    near(p.area, 8);
+    assert_int_equal(sq_place_run(&p, .5, 1, NULL), SQ_OK);
+
+    const bool m_is_left = p.cell[4].x < 0;
+    for (unsigned i = 4; i < 6; i++) {
+        const bool is_left = (i == 4) == m_is_left;
+        const struct sq_place_pin *const pin = &p.pin[p.cell[i].pin];
+        near(p.cell[i].x, is_left ? -18 : p.width + 8);
+        for (unsigned k = 0; k < 4; k++) {
+            near(sq_place_x(&p, &pin[k]), is_left ? -8 : p.width + 8);
+            near(sq_place_y(&p, &pin[k]) - p.cell[i].y, 1.25 + 2.5 * k);
+            assert_int_equal(pin[k].is_driver, k >= 2);
+        }
+    }
+    FILE *out = open_memstream(&text, &n);
+    sq_spef_verilog(out, &p, "top");
+    fclose(out);
+    assert_string_equal(strstr(text, "INV c0"),
+                        "INV c0 (.A(p0), .Y(n3));\nINV c1 (.A(n6), .Y(p1));\n"
+                        "RAM c4 (.D({n3, n3}), .Q({n5, n4}));\n"
+                        "RAM c5 (.D({n5, n4}), .Q({1'b0, n6}));\nendmodule\n");
+    free(text);
+    out = open_memstream(&text, &n);
+    struct sq_spef_sum sum = {.of_net = NULL};
+    assert_int_equal(sq_spef_write(out, &p, "top", &(struct sq_spef_layer){2, .5e-15}, &sum, NULL),
+                     SQ_OK);
+    fclose(out);
+    // From one side of the rows to the other, as high as bit 1 of Q is above bit 1 of D.
+    const double um = p.width + 16 + fabs(p.cell[4].y - p.cell[5].y + 5);
+    char net[120];
+    snprintf(net, sizeof net, "*D_NET n5 %.6g\n*CONN\n*I c4:Q[1] O\n*I c5:D[1] I\n", um / 2);
+    assert_non_null(strstr(text, net));
+    free(text);
+    out = open_memstream(&text, &n);
+    sq_spef_def(out, &p, "top");
+    fclose(out);
+    assert_non_null(strstr(text, "DIEAREA ( -18000 0 )"));
+    assert_non_null(strstr(text, "COMPONENTS 4 ;\n"));
+    free(text);
+    p.cell[5].x = p.cell[4].x + 9.5;
+    p.cell[5].y = p.cell[4].y - 9.5;
+    if (m_is_left)
+        p.cell[5].x = p.cell[4].x;
+    check_refused(sq_place_check(&p, &err), SQ_ERR_INTERNAL, &err, "block n stands upon m");
+    p.cell[5].x = p.width - .5;
+    check_refused(sq_place_check(&p, &err), SQ_ERR_INTERNAL, &err, "upon the rows");
+    sq_place_free(&p);
     sq_lef_free(&lef);
 }
 
@@ -561,7 +646,7 @@ SQ_TEST(a_placement_goes_on_from_an_old_one)
         json_object_set_new(pins, "A", json_pack("[i]", 9000 + i));
     }
     json_object_set_new(json_object_get(list, "g400"), "type", json_string("NAND"));
-    assert_int_equal(sq_place_take(&q, root, "", &lef, NULL), SQ_OK);
+    assert_int_equal(sq_place_take(&q, root, "", &lef, NULL, NULL), SQ_OK);
     assert_int_equal(sq_place_again(&q, &p, .7, NULL), SQ_OK);
     double moved = 0, apart = 0;
     for (size_t i = 0; i < p.n_cells; i++)
