@@ -160,6 +160,7 @@ macro() { # READ LEAKAGE
   cat <<END
 library (m) { nom_voltage : 1.2; time_unit : "1ns"; voltage_unit : "1V"; current_unit : "1uA"; leakage_power_unit : "1pW"; capacitive_load_unit (1, pf);
   cell (m) { memory () { type : ram; address_width : 6; word_width : 64; } cell_leakage_power : $2;
+    bus (A_DIN) { memory_write () { address : A_ADDR; } pin (A_DIN[63:0]) { internal_power () { rise_power (scalar) { values ("${3:-2}"); } fall_power (scalar) { values ("${4:-5}"); } } } }
     pin (A_CLK) { clock : true; direction : input;
       internal_power () { when : "A_MEN & A_REN & !A_WEN"; rise_power (scalar) { values ("$1"); } fall_power (scalar) { values ("0"); } }
       internal_power () { when : "A_MEN & !A_REN & A_WEN"; rise_power (scalar) { values ("1"); } fall_power (scalar) { values ("0"); } } } } }
@@ -167,6 +168,11 @@ END
 }
 macro 1 1 >"$W/macro.lib"
 accept "a macro of our own" "${gemm[@]}" --energy t.jsonl --memory m.yaml --sram macro.lib
+wide() { value 'part("sram_write", "high") / part("sram_write", "low") . " " . part("sram_read", "high") / part("sram_read", "low")'; }
+ok "a write takes at most what its bus does by its dearer edge" [ "$(wide)" = "6 1" ]
+macro 1 1 3 0 >"$W/macro.lib"
+accept "... the other one" "${gemm[@]}" --energy t.jsonl --memory m.yaml --sram macro.lib
+ok "... of 3" [ "$(wide)" = "4 1" ]
 for value in +inf inf 1e400 1e30 -1 nan; do
   macro $value 1 >"$W/macro.lib"
   refuse "macro.lib" "${gemm[@]}" --energy t.jsonl --memory m.yaml --sram macro.lib

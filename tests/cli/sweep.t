@@ -556,6 +556,13 @@ for f in nvfp4 dense; do
 done
 ok "dense: joules of a token" close_to "$(row dense 512 8 4 energy_per_token)" "$(number energy_high_j_per_token)"
 ok "... and their low end" close_to "$(row dense 512 8 4 energy_per_token_low)" "$(number energy_low_j_per_token)"
+sed 's/nvfp4, dense/dense/; s/64, 512/64/; s/1, 8/1/; s/4, 16/4/; s/name: .*/name: key/' "$W/tokens.yaml" >"$W/key.yaml"
+sed 's/low: \([0-9]\)/low: 1\1/; s/high: \([0-9]\)/high: 1\1/' "$ROOT/sim/machines/memory/default.yaml" >"$W/memory.yaml"
+{ table 330000 640000; vector_line; } >"$W/joules2.jsonl"
+for o in joules.jsonl:1 joules.jsonl:0 "joules.jsonl --dram hbm2:1" "joules.jsonl --memory memory.yaml:1" joules2.jsonl:1; do
+  accept "joules by ${o%:*}" sweep key.yaml --db key.db --energy ${o%:*}
+  ok "... ${o#*:} computed" out_has "^${o#*:} computed\| ${o#*:} computed"
+done
 ok "a format that nobody measured has none, and the row says so" grep -q ",nvfp4,.*energy_per_token, energy_per_token_low: --energy has no joules of this recipe" "$W/tokens.csv"
 ok "causes are not counted, and the row says so" grep -q "utilisation_low: of a whole pass no causes are counted" "$W/tokens.csv"
 sed 's/64, 512/1000000/; s/edge4/default/; s/db/d2/' "$W/tokens.yaml" >"$W/full.yaml"

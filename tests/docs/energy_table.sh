@@ -22,7 +22,7 @@ chip_table() { # PERIOD
   printf '{"block":"top","parameters":{"DataW":64,"Rows":2,"Cols":4,"BankLen":16,"ActW":8,"WeightW":4,"Layout":0,"HighPerBank":1,"HighW":4,"OnActs":0,'
   printf '"OneAcc":1,"Form":0,"OutKind":0,"PortLen":2,"ActDepth":256,"RowDepth":512,"WeightDepth":512,"ColDepth":256,"SumTiles":64,"MaxBurst":32,'
   printf '"Outstanding":4,"Writes":4,"Quiet":400,"Macro":256,"Element":0,"Scale":0,"High":0,"CountStart":0,"Parts":0},"liberty_digest":"%032d","min_period_ns":%s,' 7 "$1"
-  printf '"parts":{"PEs/sq_pe_dense":{"count":8,"um2":1,"clock_fj":2000,"leak_uw":20},"output stage/sq_output":{"count":1,"um2":1,"clock_fj":1000,"leak_uw":10},'
+  printf '"parts":{"PEs/sq_pe_dense":{"count":8,"um2":1,"clock_fj":1100,"leak_uw":12},"decoders/sq_line":{"count":6,"um2":1,"clock_fj":650,"leak_uw":7},"engine/sq_ctl":{"count":1,"um2":1,"clock_fj":250,"leak_uw":1},"output stage/sq_output":{"count":1,"um2":1,"clock_fj":1000,"leak_uw":10},'
   printf '"DMA and ring/sq_dma":{"count":1,"um2":1,"clock_fj":300,"leak_uw":3},"queues/sq_top":{"count":1,"um2":1,"clock_fj":200,"leak_uw":2}}}\n'
 }
 # The same of the vector unit, with two lanes, 4 beats in 4 cycles: 8 operations of 100 fJ, with delays 200; clock pins 10 fJ a lane and cycle;

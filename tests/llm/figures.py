@@ -67,7 +67,7 @@ CLOSES += [("image", "regions", lambda o: o["regions"]["out"][1], lambda o: beat
 # Lines of a command that add up to its summary: a weight of each line, keys.
 LINES = [("run", "causes", lambda l: l["count"], ("macs", "cycles", "bytes", "seconds")),
          ("run", "energy_parts", lambda l: l["count"], ("energy_low_pj", "energy_gated_pj", "energy_high_pj")),
-         ("run", "part", lambda l: 1, ("ms", "bytes")), ("generate", "nll", lambda l: 1, ("nll", "cycles", "read_bytes", "write_bytes")),
+         ("run", "part", lambda l: 1, ("ms", "bytes")), ("run", "launch_seconds", lambda l: 1, ("seconds", "launch_seconds", "dram_seconds")), ("generate", "nll", lambda l: 1, ("nll", "cycles", "read_bytes", "write_bytes")),
          ("inspect", "tensor", lambda l: 1, ("bytes",)), ("inspect", "count", lambda l: l["count"], ()), ("image", "regions", lambda l: 1, ("bytes",)),
          ("cosim", "point", lambda l: 1, ("cases", "cycles", "beats", "tiles", "integers", "resets", "active", "value_mismatches", "cycle_mismatches"))]
 # Summaries that are the number of lines, or means of them by weights or by inputs of a layer.
@@ -237,6 +237,7 @@ def others():
         ms, lanes, low, high = sum(l["ms"] for l in lines if "part" in l), hw["cores"] * hw["lanes"], one["vector", "low"], one["vector", "high"]
         operations = (high - low - lanes * hw["clock"] * ms * 1e4) / .09  # 100 fJ each, 200 with delays; clock pins 10 fJ, in every cycle
         check("joules: vector units of all cores leak 0.1 uW a lane", low - .11 * operations, lanes * ms * 100, 5 / (lanes * ms * 100), f"{chips} chips")
+    run("run", "--machine", "h200", "--workload", "w.csv", "--format", "gqsa")
     run("run", "--machine", "edge4_lpddr5", "--workload", "w.csv", "--format", "nvfp4")
     lines, s = run("run", "--device", draw.choice(("ddr4-2400", "ddr5-4800", "lpddr4-3200")), "--channels", draw.choice((1, 2, 4)))
     for l in lines:

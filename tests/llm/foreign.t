@@ -173,13 +173,14 @@ as() { # PROGRAM OPTIONS...
 }
 as modelopt --format nvfp4 --act-scale static
 as compressed-tensors --format mxfp4
-as compressed-tensors --format dense --operand weights
+as compressed-tensors --format dense
 as gguf --format mxfp4 --operand weights
 as gguf --format nvfp4 --act-scale static
 if daily "other formats as other programs have them"; then
   as modelopt --format nvfp4 --operand weights --scale-by weights
   as modelopt --format nvfp4_46 --operand weights
   as compressed-tensors --format mxfp8
+  as compressed-tensors --format dense --operand weights
   as compressed-tensors --format dense --weight-bits 8 --group row
   as compressed-tensors --format dense --weight-bits 8 --operand weights --group 32
   if "${PYTHON:-python3}" -c 'import compressed_tensors, safetensors, torch' 2>/dev/null; then

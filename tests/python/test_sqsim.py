@@ -159,8 +159,9 @@ def test_sizes_are_whole_numbers_in_range(value):
             sqsim.cycles("sq_w", *sizes)
     with pytest.raises((ValueError, TypeError), match="sequences"):
         sqsim.evaluate(MODEL, sequences=value)
-    with pytest.raises(sqsim.Error, match="need 1"):
-        sqsim.cycles("sq_w", 2**40, 64, 64)
+    for most in (2**40, 2**63 - 1):
+        with pytest.raises(sqsim.Error, match="need 1"):
+            sqsim.cycles("sq_w", most, 64, 64)
     assert sqsim.cycles("sq_w", numpy.int8(8), 64, 64) == sqsim.cycles("sq_w", 8, 64, 64)
 
 
@@ -368,6 +369,35 @@ def test_export_is_a_model_again(weights_alone, tmp_path, dtype):
         sqsim.evaluate(MODEL, weights=weights_alone, sequences=2)["loss"], abs=1e-6 if dtype == "float32" else 1e-3)
     with pytest.raises(FileExistsError):
         sqsim.export_huggingface(MODEL, weights_alone, target)
+
+
+def test_bfloat16_is_the_nearest_ties_to_even():
+    x = (numpy.arange(0, 0x7f70, 5, dtype=numpy.uint32)[:, None] << 16 | numpy.array([0, 0x7fff, 0x8000, 0x8001], dtype=numpy.uint32)).view(numpy.float32)
+    for v in (x, -x):
+        got = (sqsim.huggingface._convert(v, "BF16").astype(numpy.uint32) << 16).view(numpy.float32)
+        step = numpy.maximum(numpy.frexp(v.astype(float))[1], -125) - 8
+        assert numpy.array_equal(got, numpy.ldexp(numpy.rint(numpy.ldexp(v.astype(float), -step)), step))
+
+
+def test_shards_are_exported_as_one_model(weights_alone, tmp_path):
+    model, whole = tmp_path / "model", read_tensors(MODEL / "model.safetensors")
+    shutil.copytree(MODEL, model)
+    (model / "model.safetensors").unlink()
+    names, of = sorted(whole), {}
+    for shard, part in (("a.safetensors", names[:3]), ("b.safetensors", names[3:])):
+        with sqsim.huggingface._Writer(model / shard, [(n, "F32", whole[n].shape, 4 * whole[n].size) for n in part]) as file:
+            for n in part:
+                file.write(whole[n].astype("<f4").tobytes())
+        of.update(dict.fromkeys(part, shard))
+    (model / "model.safetensors.index.json").write_text(json.dumps({"metadata": {"total_size": 1}, "weight_map": of}))
+    sqsim.export_huggingface(MODEL, weights_alone, tmp_path / "one")
+    sqsim.export_huggingface(model, weights_alone, tmp_path / "two")
+    one, two = read_tensors(tmp_path / "one" / "model.safetensors"), {}
+    for shard in set(of.values()):
+        two.update(read_tensors(tmp_path / "two" / shard))
+    assert all(numpy.array_equal(one[n], two[n]) for n in one) and one.keys() == two.keys()
+    index = json.loads((tmp_path / "two" / "model.safetensors.index.json").read_text())
+    assert index == {"metadata": {"total_size": 4 * sum(v.size for v in two.values())}, "weight_map": of}
 
 
 def test_export_holds_the_decoded_weights(weights, tmp_path):

@@ -531,10 +531,12 @@ SQ_TEST(sensitive_layers)
     struct sq_error err;
     assert_int_equal(sq_sensitive_layers(error, 6, 1.0 / 3, is_dense, NULL), SQ_OK);
     assert_memory_equal(is_dense, ((uint8_t[]){0, 1, 0, 0, 1, 0}), 6); // ties: the lower index
-    assert_int_equal(sq_sensitive_layers(error, 6, 0, is_dense, NULL), SQ_OK);
-    assert_memory_equal(is_dense, ((uint8_t[]){0, 0, 0, 0, 0, 0}), 6);
-    assert_int_equal(sq_sensitive_layers(error, 6, 1, is_dense, NULL), SQ_OK);
-    assert_memory_equal(is_dense, ((uint8_t[]){1, 1, 1, 1, 1, 1}), 6);
+    for (unsigned i = 0; i <= 20; i++) {
+        static const unsigned order[6] = {4, 1, 2, 3, 0, 5};
+        assert_int_equal(sq_sensitive_layers(error, 6, i / 20., is_dense, NULL), SQ_OK);
+        for (unsigned r = 0; r < 6; r++)
+            assert_int_equal(is_dense[order[r]], r < rint(6 * (i / 20.)));
+    }
     assert_int_equal(sq_sensitive_layers(error, 6, 1.5, is_dense, &err), SQ_ERR_RANGE);
     assert_int_equal(sq_sensitive_layers((double[]){1, NAN}, 2, .5, is_dense, &err),
                      SQ_ERR_NON_FINITE);

@@ -47,8 +47,11 @@ static const char library[] =
     "      rise_power (scalar) { values (\"1\"); } fall_power (scalar) { values (\"2\"); } }\n"
     "    internal_power () { when : \"!CK\";\n"
     "      rise_power (scalar) { values (\"50\"); } fall_power (scalar) { values (\"50\"); } } }\n"
-    "  pin (Q) { direction : output; function : IQ; internal_power () { related_pin : CK;\n"
-    "    rise_power (scalar) { values (\"7\"); } fall_power (scalar) { values (\"9\"); } }\n"
+    "  pin (Q) { direction : output; function : IQ; internal_power () { related_pin : CK; when : "
+    "D;\n"
+    "    rise_power (scalar) { values (\"40\"); } fall_power (scalar) { values (\"9\"); } }\n"
+    "    internal_power () { related_pin : CK; when : \"!D\";\n"
+    "    rise_power (scalar) { values (\"7\"); } fall_power (scalar) { values (\"30\"); } }\n"
     "    timing () { related_pin : CK; timing_type : rising_edge;\n"
     "      cell_rise (scalar) { values (\"0.1\"); } cell_fall (scalar) { values (\"0.1\"); } } } "
     "}\n"
@@ -162,8 +165,8 @@ SQ_TEST(every_joule_is_that_of_the_hand)
     near(e.part[SQ_PART_CONTROL][SQ_ENERGY_SWITCHING], 256 * 1 * 2e-12);
     near(e.part[SQ_PART_PRODUCTS][SQ_ENERGY_SWITCHING], 128 * .5 * 2e-12);
     near(e.part[SQ_PART_ACCUMULATOR][SQ_ENERGY_SWITCHING], 96 * .1 * 2e-12);
-    // INV by both edges; AND2 in the state of its group, not in the other; DFF: Q by both edges, D
-    // while the clock is high.
+    // INV by both edges; AND2 in the state of its group, not in the other; DFF: Q by both edges, each in the one state
+    // that it has, D while the clock is high.
     near(e.part[SQ_PART_CONTROL][SQ_ENERGY_INTERNAL], (128 * 3 + 128 * 5) * 1e-12);
     near(e.part[SQ_PART_PRODUCTS][SQ_ENERGY_INTERNAL], (64 * 2 + 64 * 1) * 1e-12);
     near(e.part[SQ_PART_ACCUMULATOR][SQ_ENERGY_INTERNAL],
