@@ -64,6 +64,35 @@ for o in $("$SQSIM" quantize --complete | cut -f1); do
   fi
 done
 
+# ---- what --help says of a command's own default is what it takes where nobody gives the option --------------------
+printf 'arrived_at,num_prefill_tokens,num_decode_tokens\n0,20,3\n' >"$W/r.csv"
+cat >"$W/commands" <<'END'
+run --n 40 --k 256 --format dense --json
+run --device ddr4-2400 --json
+run --phase prefill --json
+run --phase serve --requests r.csv --json
+image --format dense --algorithm rtn --layer *.0.self_attn.k_proj --m 2 -o . --json
+inspect --gemms --phase decode
+END
+said() { # the options that a command was given by their default without another output
+  cd "$W" && python3 - "$SQSIM" <<'END'
+import re, subprocess, sys
+def call(words):
+    done = subprocess.run([sys.argv[1], *words], capture_output=True, text=True)
+    return done.returncode, re.sub(r'"(provenance":\{[^}]*\}|seconds_host":[^,}]*)', "", done.stdout)
+for words in map(str.split, open("commands")):
+    for name, about in re.findall(r"^  (?:    |-\w, )--([\w-]+)=(.*(?:\n {20}.*)*)", call([words[0], "--help"])[1].split(" Format:\n")[0], re.M):
+        default = re.search(r"\(([^\s()]+?)(?:;\s[^()]*)?\)$", about)
+        if default and "--" + name not in words:
+            code, text = call([*words, "--" + name, default[1]])
+            if code == 0:
+                print(name, "" if text == call(words)[1] else f"not {default[1]}: {words}")
+END
+}
+said >"$W/said"
+ok "the defaults of --help" [ "$(cut -d' ' -f1 "$W/said" | sort -u | tr '\n' ' ')" = "base batch calib channels chips cols depth fair m machine map page positions queue refresh routing rows seq sequences token-budget utilisation " ]
+ok "... are those of the commands" [ -z "$(grep ' not ' "$W/said")" ]
+
 # ---- no calibration tokens ----------------------------------------------------------------------
 mkdir "$W/bare"
 cp "$ROOT"/traces/tiny-llama/{config.json,model.safetensors,tokens_eval.safetensors} "$W/bare"

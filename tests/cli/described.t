@@ -152,6 +152,18 @@ for base in two one mx zero keep; do
   take
   ok "$base is one" [ "$RC" = 0 ]
 done
+while IFS='|' read -r base change; do # what is next to the first of these that is refused below
+  sed "$change" "$W/$base" >"$W/d.yaml"
+  take
+  ok "$base: $change is one, too" [ "$RC$(cmp "$W/$base" "$W/d.yaml" | wc -l)" = 01 ]
+done <<'END'
+two|s/, 4, 6\]/, 4, 512]/
+two|s/length: 16/length: 8/
+two|s/length: 16/length: 256/
+two|s/search: .*/search: [16, 16]/
+two|s/^name: two/name: abcdefghijabcdefghijabcdefghijk/
+keep|s/4, 8]/2, 16]/
+END
 # hostile BASE SED PATTERN: the description changed so is refused in a line that matches.
 hostile() {
   sed "$2" "$W/$1" >"$W/d.yaml"

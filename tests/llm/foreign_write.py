@@ -132,7 +132,7 @@ def fp8(config, dtype, shape, rows, cols, value, name="weight_scale", element=e4
 small = lambda r: f32(r.uniform(.001, .004))
 half = lambda r: bf16(small(r))
 power = lambda r: 2.0 ** r.randint(-10, -8)
-byte = lambda r: (lambda e: (e + 127, 2.0 ** e))(r.randint(-10, -8))
+byte = lambda r: (lambda e: (e + 127, 2.0 ** e))(r.choice((-127, -10, -9, -8)))
 signed = lambda c: float(c - 256 if c > 127 else c)
 FP8 = {"num_bits": 8, "type": "float"}
 up = lambda a, b: (a + b - 1) // b

@@ -44,6 +44,42 @@ mutant writes_of_another_cache rtl/top/sq_top.sv "s/= {2{4'b0011}}/= {4'b0011, 4
   ok "writes_of_another_cache: found" grep -q 'proof did fail' "$W.out"
 }
 
+# What units say of descriptors at their limits, which would run for long, and of those next to them; heads of 16 in beats of 4, two queries.
+sound() { # RTL_DIR UNIT PARAMETERS; lines of a verdict and of words
+  local want words w at proofs=
+  while read -r want words; do
+    proofs+="sat -ignore_unknown_cells -verify -set sound_i 1 -prove is_sound $want"
+    for w in $words; do
+      at=$(sed -n "s/.* DESC_${w%%=*} = \([0-9]*\);.*/\1/p" rtl/top/sq_regs_pkg.sv)
+      proofs+=" -set desc_i[$((32 * at + 31)):$((32 * at))] $((${w#*=}))"
+    done
+    proofs+="; "
+  done
+  yosys -q -p "read_verilog -sv -defer -I$1 $1/sq_pkg.sv $1/top/sq_regs_pkg.sv $1/vector/$2.sv; hierarchy -top $2 $3; proc; opt_clean; $proofs" >"$W.out" 2>&1
+}
+ok "limits of attention" sound rtl sq_top_attend "-chparam Attend 130" <<'END'
+1 TILES=8<<16|1 BLOCK=1
+1 TILES=16<<16|2 BLOCK=65536
+0 TILES=16<<16|2 BLOCK=65537
+0 TILES=16<<16|2 BLOCK=1<<31
+0 TILES=16<<16|2 BLOCK=0
+0 TILES=16<<16|3 BLOCK=65536
+0 TILES=16<<16 BLOCK=65536
+0 TILES=20<<16|2 BLOCK=65536
+0 TILES=6<<16|2 BLOCK=65536
+0 TILES=2 BLOCK=65536
+END
+ok "limits of the vector unit" sound rtl sq_top_vector <<'END'
+1 TILES=65535 BLOCK=(1<<32)-1 VECTOR=1<<6
+1 TILES=1 BLOCK=1 VECTOR=1<<9
+0 TILES=0 BLOCK=(1<<32)-1 VECTOR=1<<6
+0 TILES=65535 BLOCK=0 VECTOR=1<<6
+0 TILES=65535 BLOCK=1 VECTOR=0
+1 TILES=65535 BLOCK=1 VECTOR=2<<4|1<<6
+0 TILES=65535 BLOCK=1 VECTOR=3<<4|1<<6
+0 TILES=65535 BLOCK=1 VECTOR=1<<14|1<<9
+1 TILES=65535 BLOCK=1 VECTOR=1<<14|3<<9
+END
 # In a test of a scan chain the engine's clock runs, and all resets are the pin's.
 scan() { # RTL_DIR
   yosys -q -p "read_verilog -sv -defer -I$1 $1/sq_pkg.sv $1/top/sq_regs_pkg.sv $1/top/sq_top.sv $1/flow/sq_reset_sync.sv $1/flow/sq_clock_gate.sv

@@ -428,13 +428,13 @@ static void check_attend(struct sq_rng *rng, const uint32_t *n, const uint64_t *
     const uint64_t end = SQ_ADDR_END - sq_ta_region_beats(&l, part, bus, attend) * bus;
     switch (sq_rng_below(rng, 12)) {
     case 0:
-        l.queries = n[11] & 1 ? 0 : unit.heads + 1;
+        l.queries = n[11] % 3 ? unit.heads + n[11] % 3 - 1 : 0;
         break;
     case 1:
-        l.size += n[11] & 1 ? 1 : unit.size;
+        l.size = n[11] % 3 ? unit.size * (n[11] % 3) : l.size + 1;
         break;
     case 2:
-        l.keys = n[11] & 1 ? 0 : 65537;
+        l.keys = n[11] % 3 ? 65535 + n[11] % 3 : 0;
         break;
     case 3:
         l.addr[part] += bus / 2;

@@ -86,3 +86,40 @@ SQ_TEST(driver_reads_whole_counters)
     sq_driver_ring_done(&ring, 1, &done); // low halves first
     same(&done, word + SQ_SLOT_NBYTES / 4 + SQ_DESC_WORDS + SQ_RECORD_CYCLES);
 }
+
+// A token below VOCAB at a position below POSITIONS is patched in where the program says, any other is refused.
+SQ_TEST(a_token_is_placed_within_its_program)
+{
+    uint32_t word[2 * SQ_DRIVER_TOKEN_RING_NBYTES] = {[SQ_DRIVER_TOKEN_MAGIC] =
+                                                          SQ_DRIVER_TOKEN_MAGIC_VALUE,
+                                                      [SQ_DRIVER_TOKEN_BASE] = 0xfffffff0u,
+                                                      [SQ_DRIVER_TOKEN_BASE_HIGH] = 3,
+                                                      [SQ_DRIVER_TOKEN_VOCAB] = 5,
+                                                      [SQ_DRIVER_TOKEN_POSITIONS] = 7,
+                                                      [SQ_DRIVER_TOKEN_PATCHES] = 800,
+                                                      [SQ_DRIVER_TOKEN_NPATCHES] = 2,
+                                                      [SQ_DRIVER_TOKEN_TAIL] = 9,
+                                                      [200] = 400,
+                                                      [201] = 11,
+                                                      [202] = 100,
+                                                      [203] = 0,
+                                                      [204] = 404,
+                                                      [205] = 13,
+                                                      [206] = 1000,
+                                                      [207] = 1};
+    for (uint32_t id = 0; id < 7; id++)
+        for (uint32_t position = 0; position < 9; position++) {
+            struct sq_driver_token t = {.word = word};
+            word[100] = word[101] = 0;
+            const bool is_there = id < 5 && position < 7;
+            assert_int_equal(sq_driver_token_place(&t, id, position) == SQ_DRIVER_OK, is_there);
+            assert_int_equal(word[100], is_there ? 11 + 100 * id : 0);
+            assert_int_equal(word[101], is_there ? 13 + 1000 * position : 0);
+            if (is_there)
+                assert_true(t.ring.size == 10 && t.ring.base == 0x400000070 &&
+                            t.ring.word == word + SQ_DRIVER_TOKEN_RING_NBYTES / 4);
+        }
+    struct sq_driver_token t = {.word = word};
+    word[SQ_DRIVER_TOKEN_MAGIC]++;
+    assert_int_equal(sq_driver_token_place(&t, 0, 0), SQ_DRIVER_NO_CHIP);
+}
