@@ -79,15 +79,12 @@ static enum sq_status write_packed(const char *path, const char *const *name,
 static enum sq_status write_other(const char *path, const char *const *name,
                                   const sqsim_layer *const *layer, size_t n, struct sq_error *err)
 {
-    struct sq_weight_item *item = calloc(n, sizeof *item);
+    SQ_FREED struct sq_weight_item *item = calloc(n, sizeof *item);
     SQ_NEED(item, err, "%zu layers", n);
     for (size_t i = 0; i < n; i++)
         item[i] = (struct sq_weight_item){name[i], layer[i]->quant.n, layer[i]->quant.k_orig,
                                           layer[i]->input, &layer[i]->quant};
-    const enum sq_status status =
-        sq_weight_file_write(path, &layer[0]->recipe, "real", item, n, err);
-    free(item);
-    return status;
+    return sq_weight_file_write(path, &layer[0]->recipe, "real", item, n, err);
 }
 
 static enum sq_status write_file(const char *path, const char *const *name,

@@ -93,11 +93,10 @@ enum sqsim_status sqsim_model_tensor_read(const sqsim_model *model, size_t i, fl
 
 static enum sq_status make_file(struct sqsim_model *m, const char *name, struct sq_error *err)
 {
-    json_t *json;
+    json_auto_t *json = NULL;
     SQ_TRY(sq_gguf_export(&m->ck.gguf, sq_path_tail(m->path), name, &json, err));
     free(m->file);
     m->file = json_dumps(json, JSON_INDENT(2));
-    json_decref(json);
     return SQ_HAVE(m->file, err, "%.60s", name);
 }
 
@@ -116,8 +115,7 @@ enum sqsim_status sqsim_model_file(sqsim_model *model, const char *name, const c
 static enum sq_status write_tokens(const char *path, const struct sq_tokens *t,
                                    struct sq_error *err)
 {
-    enum sq_status status = SQ_OK;
-    int64_t *offset = calloc(t->n_sequences + 1, sizeof *offset);
+    SQ_FREED int64_t *offset = calloc(t->n_sequences + 1, sizeof *offset);
     SQ_NEED(offset, err, "%zu sequences", t->n_sequences);
     for (size_t i = 0; i <= t->n_sequences; i++)
         offset[i] = (int64_t)t->offset[i];
@@ -131,27 +129,22 @@ static enum sq_status write_tokens(const char *path, const struct sq_tokens *t,
                                         .n_dims = 1,
                                         .dim = {t->offset[t->n_sequences]},
                                         .data = (const uint8_t *)t->id}};
-    status = sq_safetensors_write(path, tensor, 2, NULL, 0, err);
-    free(offset);
-    return status;
+    return sq_safetensors_write(path, tensor, 2, NULL, 0, err);
 }
 
 static enum sq_status tokenize(const char *model, const char *text, size_t window, const char *path,
                                struct sq_error *err)
 {
-    struct sq_checkpoint ck;
-    struct sq_tokens tokens = {0};
+    SQ_CLOSED(sq_checkpoint_close) struct sq_checkpoint ck = {0};
+    SQ_CLOSED(sq_tokens_free) struct sq_tokens tokens = {0};
     struct sq_token_source source = {.text = text, .window = window};
     SQ_TRY(sq_checkpoint_open(&ck, model, err));
-    enum sq_status status =
-        ck.is_model ? sq_token_source_read(&source, &ck, model, "", &tokens, err)
-                    : SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                              "'%s' is no model: need a directory with config.json or a GGUF file",
-                              sq_path_tail(model));
-    SQ_THEN(status, write_tokens(path, &tokens, err));
-    sq_tokens_free(&tokens);
-    sq_checkpoint_close(&ck);
-    return status;
+    SQ_TRY(ck.is_model
+               ? sq_token_source_read(&source, &ck, model, "", &tokens, err)
+               : SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                         "'%s' is no model: need a directory with config.json or a GGUF file",
+                         sq_path_tail(model)));
+    return write_tokens(path, &tokens, err);
 }
 
 enum sqsim_status sqsim_tokenize(const char *model, const char *text, size_t window,

@@ -28,7 +28,7 @@ static enum sq_status dot(const char *rule, const char *type, const char *const 
     const struct sq_sum_type *t = sq_sum_types;
     const struct sq_sum_rule *r;
     struct sq_sum_device d;
-    struct sq_sum_operands o;
+    SQ_CLOSED(sq_sum_operands_free) struct sq_sum_operands o = {0};
     while (t->name && strcmp(t->name, type) != 0)
         t++;
     if (!t->name)
@@ -37,7 +37,6 @@ static enum sq_status dot(const char *rule, const char *type, const char *const 
     SQ_TRY(sq_sum_device_find(rule, type, &d, &r, err));
     SQ_TRY(sq_sum_operands_read(t, code[0], code[1], code[2], &o, err));
     *sum = (float)sq_sum(r, o.a, o.ea, o.b, o.eb, o.n, o.c, NULL, NULL);
-    sq_sum_operands_free(&o);
     return SQ_OK;
 }
 
@@ -169,7 +168,7 @@ static enum sq_status evaluate_tokens(const struct evaluation *e, const struct s
                                       struct sq_tokens *tokens, struct sq_eval_result *result,
                                       struct sq_error *err)
 {
-    struct sq_tokens calib = {0};
+    SQ_CLOSED(sq_tokens_free) struct sq_tokens calib = {0};
     if (e->sequences && e->sequences < tokens->n_sequences)
         tokens->n_sequences = e->sequences;
     if (e->weights)
@@ -177,10 +176,7 @@ static enum sq_status evaluate_tokens(const struct evaluation *e, const struct s
     const bool is_calibrated = e->recipe && sq_recipe_needs_calibration(e->recipe);
     if (is_calibrated)
         SQ_TRY(read_tokens(e, e->calib, "tokens_calib.safetensors", &ck->config, &calib, err));
-    const enum sq_status status =
-        sq_eval(ck, is_calibrated ? &calib : NULL, tokens, e->recipe, NULL, NULL, result, err);
-    sq_tokens_free(&calib);
-    return status;
+    return sq_eval(ck, is_calibrated ? &calib : NULL, tokens, e->recipe, NULL, NULL, result, err);
 }
 
 static enum sq_status evaluate(const struct evaluation *e, struct sqsim_figures *f,

@@ -4,6 +4,8 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const char *const name[] = {
     [SQ_OK] = "ok",
@@ -48,4 +50,11 @@ enum sq_status sq_error_set(struct sq_error *err, enum sq_status status, const c
         va_end(args);
     }
     return status;
+}
+
+void sq_free_at(const void *pointer)
+{
+    void *memory;
+    memcpy(&memory, pointer, sizeof memory);
+    free(memory);
 }

@@ -74,3 +74,11 @@ enum sq_status sq_error_set(struct sq_error *err, enum sq_status status, const c
         if (!(is))                                                                                 \
             return SQ_NO_MEMORY(err, __VA_ARGS__);                                                 \
     } while (0)
+
+// What a function has for itself alone is given back where its block ends, by SQ_TRY too. Memory:
+//     SQ_FREED float *x = malloc(n * sizeof *x);
+// and whatever else has a function of its address that closes it, also when nothing was opened:
+//     SQ_CLOSED(sq_file_unmap) struct sq_file_view map = {0};
+#define SQ_CLOSED(close) __attribute__((cleanup(close)))
+#define SQ_FREED SQ_CLOSED(sq_free_at)
+void sq_free_at(const void *pointer); // frees what the pointer there points to

@@ -68,12 +68,11 @@ enum sq_status sq_gqsa_prune(const double *score, size_t n, size_t columns, doub
     for (size_t i = 0; i < all; i++)
         if (isnan(score[i]))
             return SQ_FAIL(err, SQ_ERR_NON_FINITE, "score of group %zu is no number", i);
-    struct ranked *scratch = malloc(at_once * sizeof *scratch);
+    SQ_FREED struct ranked *scratch = malloc(at_once * sizeof *scratch);
     SQ_NEED(scratch, err, "%zu groups", at_once);
     const size_t n_pruned = sq_gqsa_n_pruned(at_once, sparsity);
     for (size_t i = 0; i < all; i += at_once)
         prune(score + i, at_once, n_pruned, scratch, is_kept + i);
-    free(scratch);
     return SQ_OK;
 }
 
@@ -237,7 +236,7 @@ static enum sq_status encode_lite(struct sq_gqsa *m, const float *w, const struc
                                   const struct sq_factor *f, struct sq_error *err)
 {
     const size_t k = m->k_orig;
-    double *h = malloc(k * k * sizeof *h);
+    SQ_FREED double *h = malloc(k * k * sizeof *h);
     struct sq_error first = {.code = SQ_OK};
     SQ_NEED(h, err, "a Hessian of %zu x %zu", k, k);
     sq_gqsa_hessian(c, f, h);
@@ -263,7 +262,6 @@ static enum sq_status encode_lite(struct sq_gqsa *m, const float *w, const struc
         free(narrow);
         free(keep);
     }
-    free(h);
     return first.code == SQ_OK ? SQ_OK : SQ_FAIL(err, first.code, "%.200s", first.text);
 }
 

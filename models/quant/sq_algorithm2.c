@@ -33,12 +33,11 @@ enum sq_status sq_static_mask(const float *abar, const float *wbar, size_t k_ori
                               unsigned bank, unsigned high_per_bank, uint8_t *mask,
                               struct sq_error *err)
 {
-    float *score = malloc(k_orig * sizeof *score);
+    SQ_FREED float *score = malloc(k_orig * sizeof *score);
     SQ_NEED(score, err, "%zu channels", k_orig);
     for (size_t i = 0; i < k_orig; i++)
         score[i] = wbar ? abar[i] * wbar[i] : abar[i];
     sq_mask_row(score, k, k_orig, bank, high_per_bank, mask);
-    free(score);
     return SQ_OK;
 }
 

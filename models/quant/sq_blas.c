@@ -47,7 +47,7 @@ static double *widen(const float *x, size_t n)
 enum sq_status sq_blas_xwt_f64(const float *x, const float *w, size_t m, size_t n, size_t k,
                                double *y, struct sq_error *err)
 {
-    double *wx = widen(x, m * k), *ww = widen(w, n * k);
+    SQ_FREED double *wx = widen(x, m * k), *ww = widen(w, n * k);
     const size_t block_n = columns(n);
     sq_blas_serial();
     if (wx && ww) {
@@ -60,7 +60,5 @@ enum sq_status sq_blas_xwt_f64(const float *x, const float *w, size_t m, size_t 
                             (int)n);
     }
     const bool is_done = wx && ww;
-    free(wx);
-    free(ww);
     return SQ_HAVE(is_done, err, "a reference of %zu x %zu", m, n);
 }

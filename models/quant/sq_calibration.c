@@ -81,7 +81,7 @@ enum sq_status sq_calibration_add(struct sq_calibration *c, const float *x, size
     c->n_tokens += m;
     if (!c->xtx)
         return SQ_OK;
-    double *wide = malloc(TOKENS * c->k * sizeof *wide);
+    SQ_FREED double *wide = malloc(TOKENS * c->k * sizeof *wide);
     SQ_NEED(wide, err, "%d tokens of %zu channels", TOKENS, c->k);
     sq_blas_serial();
     for (size_t t = 0; t < m; t += TOKENS) {
@@ -90,7 +90,6 @@ enum sq_status sq_calibration_add(struct sq_calibration *c, const float *x, size
             wide[i] = (double)x[t * c->k + i];
         add_products(c, wide, n);
     }
-    free(wide);
     return SQ_OK;
 }
 

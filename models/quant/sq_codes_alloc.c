@@ -68,6 +68,7 @@ enum sq_status sq_encode_rtn(const float *w, struct sq_matrix *m, struct sq_erro
 {
     const struct sq_format *f = &m->format;
     SQ_TRY(check_matrix(m, err));
+    SQ_CLOSED(sq_codes_free)
     struct sq_codes c = {.grid = {SQ_GRID_OWN, f->high_bits, f->low_bits},
                          .n = m->n,
                          .k = m->k,
@@ -76,8 +77,6 @@ enum sq_status sq_encode_rtn(const float *w, struct sq_matrix *m, struct sq_erro
                          .bank = f->bank,
                          .high_per_bank = f->high_per_bank};
     SQ_TRY(sq_codes_alloc(&c, err));
-    enum sq_status status = sq_codes_encode_rtn(&c, w, err);
-    SQ_THEN(status, sq_codes_pack(&c, m, err));
-    sq_codes_free(&c);
-    return status;
+    SQ_TRY(sq_codes_encode_rtn(&c, w, err));
+    return sq_codes_pack(&c, m, err);
 }

@@ -125,13 +125,12 @@ enum sq_status sq_column_loop_run(const struct sq_column_loop *l, const float *w
         if (!isfinite(w[i]))
             return SQ_FAIL(err, SQ_ERR_NON_FINITE, "w[%zu][%zu] = %g, need a finite number", i / k,
                            i % k, (double)w[i]);
-    double *row_e2 = calloc(l->n, sizeof *row_e2);
+    SQ_FREED double *row_e2 = calloc(l->n, sizeof *row_e2);
     const bool is_done = row_e2 && run(l, w, row_e2);
     if (is_done && sum_e2) {
         *sum_e2 = 0;
         for (size_t i = 0; i < l->n; i++)
             *sum_e2 += row_e2[i];
     }
-    free(row_e2);
     return SQ_HAVE(is_done, err, "%zu x %zu weights", l->n, k);
 }

@@ -45,7 +45,7 @@ enum sq_status sq_output_energy(const struct sq_calibration *c, const float *d, 
 {
     SQ_TRY(need_hessian(c, err));
     const size_t n_pieces = (n + ROWS - 1) / ROWS;
-    double *part = calloc(n_pieces, sizeof *part);
+    SQ_FREED double *part = calloc(n_pieces, sizeof *part);
     bool is_out_of_memory = !part;
     sq_blas_serial();
 #pragma omp parallel for schedule(dynamic)
@@ -64,7 +64,6 @@ enum sq_status sq_output_energy(const struct sq_calibration *c, const float *d, 
     *sum = 0;
     for (size_t i = 0; !is_out_of_memory && i < n_pieces; i++)
         *sum += part[i];
-    free(part);
     return is_out_of_memory ? SQ_NO_MEMORY(err, "the output error of %zu x %zu", n, c->k) : SQ_OK;
 }
 

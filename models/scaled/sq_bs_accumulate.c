@@ -41,8 +41,8 @@ bool sq_bs_accumulate(const struct sq_sum_rule *r, const struct sq_bs *w, const 
                       double *sum)
 {
     const size_t k = x->k, n = w->n, m = x->n;
-    double *const v = malloc(m * k * sizeof *v);
-    int16_t *const e = malloc(m * k * sizeof *e);
+    SQ_FREED double *const v = malloc(m * k * sizeof *v);
+    SQ_FREED int16_t *const e = malloc(m * k * sizeof *e);
     bool is_out_of_memory = !v || !e;
     for (size_t t = 0; !is_out_of_memory && t < m; t++)
         sq_bs_accumulate_load(x, t, v + t * k, e + t * k);
@@ -64,7 +64,5 @@ bool sq_bs_accumulate(const struct sq_sum_rule *r, const struct sq_bs *w, const 
         free(of_w);
         free(ew);
     }
-    free(v);
-    free(e);
     return !is_out_of_memory;
 }

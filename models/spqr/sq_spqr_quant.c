@@ -263,14 +263,13 @@ static int by_falling_diagonal(const void *a, const void *b)
 static enum sq_status fill_perm(const struct sq_calibration *c, uint16_t *in_perm,
                                 struct sq_error *err)
 {
-    struct ranked *order = malloc(c->k * sizeof *order);
+    SQ_FREED struct ranked *order = malloc(c->k * sizeof *order);
     SQ_NEED(order, err, "%zu channels", c->k);
     for (size_t j = 0; j < c->k; j++)
         order[j] = (struct ranked){c->xtx[j * c->k + j], (uint16_t)j};
     qsort(order, c->k, sizeof *order, by_falling_diagonal);
     for (size_t j = 0; j < c->k; j++)
         in_perm[j] = order[j].channel;
-    free(order);
     return SQ_OK;
 }
 

@@ -76,12 +76,11 @@ json_t *sq_cli_json_text(const char *text)
     if (string)
         return string;
     const size_t cap = SQ_QUOTE_GROWTH * strlen(text) + 1;
-    char *quoted = malloc(cap);
+    SQ_FREED char *quoted = malloc(cap);
     if (!quoted)
         return NULL;
     sq_quote_text(quoted, cap, text);
     string = json_string(quoted);
-    free(quoted);
     return string;
 }
 
@@ -285,10 +284,9 @@ char *sq_cli_json_dump(json_t *object)
 
 void sq_cli_json_line(json_t *object)
 {
-    char *line = sq_cli_json_dump(object);
+    SQ_FREED char *line = sq_cli_json_dump(object);
     if (line)
         puts(line);
-    free(line);
 }
 
 const char *sq_cli_revision(void)

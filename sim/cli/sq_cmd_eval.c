@@ -470,7 +470,7 @@ int sq_cmd_eval(int argc, char **argv)
                               .format = calloc(SQ_EVAL_JOBS, sizeof *in.format),
                               .n_formats = 1};
     struct sq_checkpoint ck;
-    struct sq_tokens tokens = {0}, calib = {0};
+    SQ_CLOSED(sq_tokens_free) struct sq_tokens tokens = {0}, calib = {0};
     enum sq_status status = SQ_HAVE(in.format, &err, "options");
     if (status == SQ_OK) {
         in.format[0].in = &in;
@@ -500,8 +500,6 @@ int sq_cmd_eval(int argc, char **argv)
         is_rtn = is_rtn || in.format[i].is_rtn;
     if (status == SQ_OK && is_rtn)
         sq_cli_note_rtn("eval");
-    sq_tokens_free(&tokens);
-    sq_tokens_free(&calib);
     close_formats(&in);
     return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("eval", &err);
 }

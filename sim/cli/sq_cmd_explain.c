@@ -144,7 +144,7 @@ static enum sq_status explain(const struct arguments *in, struct sq_error *err)
     const struct sq_sum_type *type;
     const struct sq_sum_rule *rule;
     struct sq_sum_device d;
-    struct sq_sum_operands o;
+    SQ_CLOSED(sq_sum_operands_free) struct sq_sum_operands o = {0};
     struct report to = {.is_json = in->is_json};
     char text[11];
     if (!in->a || !in->b)
@@ -160,15 +160,13 @@ static enum sq_status explain(const struct arguments *in, struct sq_error *err)
     const double v = sq_sum(rule, o.a, o.ea, o.b, o.eb, o.n, o.c, put_step, &to);
     if (!in->is_json)
         printf("result %s  %.9g\nother rules:\n", hex(v, text), (double)(float)v);
-    json_t *const others = put_others(d.name, type, &o, in->is_json);
+    json_auto_t *others = put_others(d.name, type, &o, in->is_json);
     const struct sq_cli_column row[] = {
         SQ_KEYS("rule", d.name, "type", type->name, "products", o.n, "steps", to.n),
         SQ_KEYS("result", hex(v, text), "others", json_incref(others), "source", d.source),
         SQ_COLUMNS_END};
     if (in->is_json)
         sq_cli_put_summary(row, sq_cli_provenance(NULL, "modelled", 0));
-    json_decref(others);
-    sq_sum_operands_free(&o);
     return SQ_OK;
 }
 
@@ -179,7 +177,7 @@ static enum sq_status check(const struct arguments *in, bool *is_alike, struct s
     const struct sq_sum_type *type;
     const struct sq_sum_rule *rule;
     struct sq_sum_device d;
-    struct sq_sum_set s;
+    SQ_CLOSED(sq_sum_set_free) struct sq_sum_set s = {0};
     size_t n_bad, first;
     SQ_TRY(find_type(in->type ? in->type : "bf16", &type, err));
     SQ_TRY(sq_sum_device_find(in->rule, type->name, &d, &rule, err));
@@ -202,7 +200,6 @@ static enum sq_status check(const struct arguments *in, bool *is_alike, struct s
                 first + 1, in->rule, type->name, sq_cli_text(s.row[first].a),
                 sq_cli_text(s.row[first].b), sq_cli_text(s.row[first].c));
     }
-    sq_sum_set_free(&s);
     return status;
 }
 
@@ -275,7 +272,7 @@ static void put_next(const struct arguments *in, const struct sq_sum_set *s,
                      const struct sq_sum_fitted *f, size_t n, json_t **next)
 {
     const size_t length = strlen(s->row[0].a) / (s->digits + 1) + 1, room = length * 9 + 1;
-    char *const a = malloc(room), *const b = malloc(room);
+    SQ_FREED char *const a = malloc(room), *const b = malloc(room);
     char c[9], x[11], y[11];
     size_t other = 1;
     *next = json_null();
@@ -292,18 +289,15 @@ static void put_next(const struct arguments *in, const struct sq_sum_set *s,
                 "the next input to try: --a '%s' --b '%s' --c %s\n  rule 1 gives %s, rule %zu %s\n",
                 a, b, c, x, other + 1, y);
         sq_sum_operands_free(&o);
-    } else if (n > 1 && !in->is_json) {
+    } else if (n > 1 && !in->is_json)
         printf("no drawn input of this length tells these rules apart\n");
-    }
-    free(a);
-    free(b);
 }
 
 static enum sq_status fit(const struct arguments *in, bool *is_found, struct sq_error *err)
 {
     const struct sq_sum_type *type = NULL;
     struct sq_cli_table table = {.is_json = in->is_json};
-    struct sq_sum_set s;
+    SQ_CLOSED(sq_sum_set_free) struct sq_sum_set s = {0};
     struct sq_sum_fitted *f = NULL;
     size_t n = 0, n_tried = 0;
     json_t *next = NULL;
@@ -328,7 +322,6 @@ static enum sq_status fit(const struct arguments *in, bool *is_found, struct sq_
             json_decref(next);
         free(f);
     }
-    sq_sum_set_free(&s);
     return status;
 }
 

@@ -243,16 +243,15 @@ static enum sq_status write_image(const struct visit *v, const char *name, const
 static enum sq_status check_memory(struct visit *v, const struct sq_top_given *image,
                                    struct sq_error *err)
 {
-    struct sq_file_view f;
+    SQ_CLOSED(sq_file_unmap) struct sq_file_view f = {0};
     if (!v->in->check)
         return SQ_OK;
     SQ_TRY(sq_file_map(v->in->check, &f, err));
     const size_t first = image->out - v->in->chip.base, end = first + 4 * (size_t)image->n_want;
-    const enum sq_status status =
-        f.nbytes >= end ? SQ_OK
-                        : SQ_FAIL(err, SQ_ERR_DAMAGED, "%.200s: %zu bytes, the outputs end at %zu",
-                                  v->in->check, f.nbytes, end);
-    for (size_t i = 0; i < image->n_want && status == SQ_OK; i++) {
+    if (f.nbytes < end)
+        return SQ_FAIL(err, SQ_ERR_DAMAGED, "%.200s: %zu bytes, the outputs end at %zu",
+                       v->in->check, f.nbytes, end);
+    for (size_t i = 0; i < image->n_want; i++) {
         uint32_t got;
         memcpy(&got, f.data + first + 4 * i, sizeof got);
         const uint32_t expected = (uint32_t)image->want[i];
@@ -263,8 +262,7 @@ static enum sq_status check_memory(struct visit *v, const struct sq_top_given *i
             v->first.expected = expected;
         }
     }
-    sq_file_unmap(&f);
-    return status;
+    return SQ_OK;
 }
 
 // ---- layers -------------------------------------------------------------------------------------
@@ -316,7 +314,7 @@ static enum sq_status visit_layer(void *context, size_t index, const struct sq_q
 {
     struct visit *const v = context;
     const char *const name = v->ck.layer[index].name;
-    struct sq_product p = {.source = name};
+    SQ_CLOSED(sq_product_free) struct sq_product p = {.source = name};
     if (!q->format->routes || !q->format->routes->chip)
         return SQ_FAIL(
             err, SQ_ERR_UNSUPPORTED,
@@ -325,12 +323,11 @@ static enum sq_status visit_layer(void *context, size_t index, const struct sq_q
             name);
     v->format = q->format;
     const struct sq_recipe *const r = sq_recipe_of_layer(&v->r, name);
-    enum sq_status status = v->ring ? sq_chip_program_add(v->ring, q, r, name, x, m, &p, err)
-                                    : sq_route_product(q, r, x, m, &p, err);
-    if (status == SQ_OK && !v->ring)
-        status = take_product(v, name, &p, err);
-    sq_product_free(&p);
-    return status;
+    SQ_TRY(v->ring ? sq_chip_program_add(v->ring, q, r, name, x, m, &p, err)
+                   : sq_route_product(q, r, x, m, &p, err));
+    if (!v->ring)
+        SQ_TRY(take_product(v, name, &p, err));
+    return SQ_OK;
 }
 
 // ---- a ring ---------------------------------------------------------------------------------------
@@ -450,7 +447,7 @@ static enum sq_status run_token(struct visit *v, const struct sq_encoded_options
 {
     struct sq_chip_linear chip = {
         .chip = v->in->chip, .rows = (unsigned)v->in->rows, .cols = (unsigned)v->in->cols};
-    struct sq_token_program p;
+    SQ_CLOSED(sq_token_program_free) struct sq_token_program p = {0};
     if (chip.chip.attend == 0)
         chip.chip.attend = sq_token_cache(v->in->cache);
     enum sq_status status =
@@ -459,13 +456,12 @@ static enum sq_status run_token(struct visit *v, const struct sq_encoded_options
     SQ_THEN(status, sq_token_end(v->token, err));
     SQ_THEN(status, put_token(v, &p, err));
     sq_token_builder_free(v->token);
-    sq_token_program_free(&p);
     return status;
 }
 
 static enum sq_status run(struct visit *v, const char *model, bool *is_real, struct sq_error *err)
 {
-    uint8_t *is_wanted;
+    SQ_FREED uint8_t *is_wanted = NULL;
     size_t n;
     SQ_TRY(sq_cli_layers(&v->ck, v->in->layer, &is_wanted, &n, err));
     const struct sq_encoded_options o = {.recipe = &v->r,
@@ -476,15 +472,12 @@ static enum sq_status run(struct visit *v, const char *model, bool *is_real, str
                                          .m = v->in->m,
                                          .seed = v->in->seed,
                                          .is_wanted = is_wanted};
-    const enum sq_status status =
-        v->in->check && !v->in->is_ring && n != 1
-            ? SQ_FAIL(err, SQ_ERR_ARG,
-                      "--check of %zu layers, need one (--layer), or a ring of them (--ring)", n)
-        : v->in->is_token ? run_token(v, &o, is_real, err)
-        : v->in->is_ring  ? run_ring(v, &o, is_real, err)
-                          : sq_encoded_layers(&v->ck, &o, visit_layer, v, is_real, err);
-    free(is_wanted);
-    return status;
+    return v->in->check && !v->in->is_ring && n != 1
+               ? SQ_FAIL(err, SQ_ERR_ARG,
+                         "--check of %zu layers, need one (--layer), or a ring of them (--ring)", n)
+           : v->in->is_token ? run_token(v, &o, is_real, err)
+           : v->in->is_ring  ? run_ring(v, &o, is_real, err)
+                             : sq_encoded_layers(&v->ck, &o, visit_layer, v, is_real, err);
 }
 
 static int summary(const struct visit *v, bool is_real)
@@ -562,15 +555,13 @@ static enum sq_status image_of_trace(struct visit *v, struct sq_trace *t, struct
 
 static enum sq_status run_trace(struct visit *v, bool *is_real, struct sq_error *err)
 {
-    struct sq_trace t;
+    SQ_CLOSED(sq_trace_close) struct sq_trace t = {0};
     SQ_TRY(check_trace(v->in, err));
     SQ_TRY(sq_trace_open(&t, v->in->model, err));
     const char *const source = sq_safetensors_metadata(&t.st, "source");
     *is_real = source && strcmp(source, "real") == 0;
     sq_outset_begin();
-    const enum sq_status status = sq_outset_end(image_of_trace(v, &t, err), err);
-    sq_trace_close(&t);
-    return status;
+    return sq_outset_end(image_of_trace(v, &t, err), err);
 }
 
 // ---- a model --------------------------------------------------------------------------------------

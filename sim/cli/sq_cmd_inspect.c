@@ -172,21 +172,20 @@ static enum sq_status print_operand(const struct arguments *in, const struct sq_
                                     size_t i, struct encoded *all, struct sq_error *err)
 {
     const struct sq_operand_file_entry *e = &t->entry[i];
-    struct sq_quant_layer q;
+    SQ_CLOSED(sq_quant_layer_free) struct sq_quant_layer q = {0};
     struct sq_error why;
     enum sq_status status = sq_format_of_packed()->file->packed->load(t, i, &q, &why);
     if (status != SQ_OK)
         return SQ_FAIL(err, status, "operand '%.60s' is not valid: %.150s",
                        *e->name ? e->name : "(the file)", why.text);
     add_valid(in, e->name, e->n, e->k_orig, e->k, sq_quant_layer_nbits(&q), all);
-    sq_quant_layer_free(&q);
     return SQ_OK;
 }
 
 static enum sq_status inspect_encoded(const struct arguments *in, struct sq_safetensors *file,
                                       struct totals *total, struct sq_error *err)
 {
-    struct sq_operand_file t;
+    SQ_CLOSED(sq_operand_file_close) struct sq_operand_file t = {0};
     SQ_TRY(sq_operand_file_adopt(&t, file, err));
     enum sq_status status = SQ_OK;
     struct encoded all = {0};
@@ -198,7 +197,6 @@ static enum sq_status inspect_encoded(const struct arguments *in, struct sq_safe
     if (status == SQ_OK)
         print_encoded(in, sq_format_of_packed()->name, format, sq_cli_banks_json(&t.format), &all,
                       total);
-    sq_operand_file_close(&t);
     return status;
 }
 
@@ -219,16 +217,14 @@ static enum sq_status inspect_layers(const struct arguments *in, const struct sq
 static enum sq_status inspect_system(const struct arguments *in, struct sq_safetensors *file,
                                      struct totals *total, struct sq_error *err)
 {
-    struct sq_weight_file f;
+    SQ_CLOSED(sq_weight_file_close) struct sq_weight_file f = {0};
     struct encoded all = {0};
     SQ_TRY(sq_weight_file_adopt(&f, file, err));
     print_file(in, &f.st, total);
-    const enum sq_status status = inspect_layers(in, &f, &all, err);
+    SQ_TRY(inspect_layers(in, &f, &all, err));
     const char *name = f.recipe.format->name;
-    if (status == SQ_OK)
-        print_encoded(in, name, name, json_pack("{s:s}", "format", name), &all, total);
-    sq_weight_file_close(&f);
-    return status;
+    print_encoded(in, name, name, json_pack("{s:s}", "format", name), &all, total);
+    return SQ_OK;
 }
 
 // ---- plain files and directories ------------------------------------------------------------
@@ -264,7 +260,7 @@ static void print_config(const struct arguments *in, json_t *config)
 static enum sq_status quantization_json(const struct arguments *in, const char *path, json_t **json,
                                         struct sq_error *err)
 {
-    struct sq_layer_file f;
+    SQ_CLOSED(sq_layer_file_close) struct sq_layer_file f = {0};
     char format[96];
     *json = NULL;
     if (!sq_layer_file_is_checkpoint(path))
@@ -289,14 +285,13 @@ static enum sq_status quantization_json(const struct arguments *in, const char *
         json_array_append_new(notes, json_string(f.ck.notes.text[i]));
     *json = json_pack("{s:s?, s:o, s:o}", "method", f.ck.method, "layers", layers, "notes", notes);
     sq_cli_note_weights("inspect", &f);
-    sq_layer_file_close(&f);
     return SQ_HAVE(*json, err, "%s", sq_path_tail(path));
 }
 
 static enum sq_status inspect_directory(const struct arguments *in, const char *path,
                                         struct totals *total, struct sq_error *err)
 {
-    struct sq_checkpoint ck;
+    SQ_CLOSED(sq_checkpoint_close) struct sq_checkpoint ck = {0};
     SQ_TRY(sq_checkpoint_open(&ck, path, err));
     for (size_t i = 0; i < ck.n_shards; i++)
         print_file(in, &ck.shard[i], total);
@@ -305,7 +300,6 @@ static enum sq_status inspect_directory(const struct arguments *in, const char *
     const enum sq_status status = quantization_json(in, path, &quantization, err);
     if (status != SQ_OK) {
         json_decref(config);
-        sq_checkpoint_close(&ck);
         return status;
     }
     char kind[96];
@@ -315,7 +309,6 @@ static enum sq_status inspect_directory(const struct arguments *in, const char *
         SQ_KEYS("linear_layers", ck.n_layers, "shards", ck.n_shards, "config", config),
         SQ_KEY_IF(quantization, "quantization", quantization), SQ_COLUMNS_END};
     print_summary(in, in->is_json ? "model" : kind, total, sq_cli_object(extra));
-    sq_checkpoint_close(&ck);
     return SQ_OK;
 }
 
@@ -324,7 +317,7 @@ static enum sq_status inspect_directory(const struct arguments *in, const char *
 static void print_value(const struct arguments *in, const struct sq_gguf_value *v, json_t *metadata)
 {
     char array[64];
-    json_t *j = sq_gguf_json(v);
+    json_auto_t *j = sq_gguf_json(v);
     snprintf(array, sizeof array, "[%zu %s]", v->n, sq_gguf_type_name(v->type));
     if (in->is_json) {
         json_object_set_new(metadata, v->key, j ? j : json_string(array));
@@ -338,14 +331,13 @@ static void print_value(const struct arguments *in, const struct sq_gguf_value *
     else
         fputs(array, stdout);
     printf("\n");
-    json_decref(j);
 }
 
 // Everything in the file, and the config it means, where it is a model that sqsim runs.
 static enum sq_status inspect_gguf(const struct arguments *in, const char *path,
                                    struct totals *total, struct sq_error *err)
 {
-    struct sq_gguf g;
+    SQ_CLOSED(sq_gguf_close) struct sq_gguf g = {0};
     struct sq_model_config c;
     struct sq_error why;
     struct sq_cli_table table = {.is_json = in->is_json, .has_head = true}; // without one
@@ -360,7 +352,7 @@ static enum sq_status inspect_gguf(const struct arguments *in, const char *path,
     const bool is_model = sq_gguf_model_config(&g, sq_path_tail(path), &c, &why) == SQ_OK;
     char kind[64];
     snprintf(kind, sizeof kind, "GGUF version %u", g.version);
-    json_t *config = is_model ? config_json(&c) : json_object();
+    json_auto_t *config = is_model ? config_json(&c) : json_object();
     const struct sq_cli_column extra[] = {
         SQ_KEYS("version", g.version, "alignment", g.alignment),
         SQ_KEYS("config", is_model ? json_incref(config) : json_null()),
@@ -369,8 +361,6 @@ static enum sq_status inspect_gguf(const struct arguments *in, const char *path,
     if (!is_model && !in->is_json)
         printf("  no model that sqsim runs: %s\n", sq_cli_text(why.text));
     print_summary(in, in->is_json ? "gguf" : kind, total, sq_cli_object(extra));
-    json_decref(config);
-    sq_gguf_close(&g);
     return SQ_OK;
 }
 
@@ -439,7 +429,7 @@ static enum sq_status write_table(const struct sq_workload *w, const char *path,
 static enum sq_status list_gemms(const struct arguments *in, struct sq_error *err)
 {
     const char *path = sq_cli_model(in->path ? sq_cli_found(in->path, SQ_HOME_CONFIG) : NULL);
-    struct sq_workload w;
+    SQ_CLOSED(sq_workload_free) struct sq_workload w = {0};
     struct stat st;
     char inside[4200];
     if (in->has_seq && in->options.is_decode)
@@ -457,7 +447,6 @@ static enum sq_status list_gemms(const struct arguments *in, struct sq_error *er
         print_gemms(&w, in);
     else
         status = write_table(&w, in->output, err);
-    sq_workload_free(&w);
     return status;
 }
 

@@ -39,13 +39,12 @@ static const char doc[] =
 
 static enum sq_status put_fields(const char *title, const char *json, struct sq_error *err)
 {
-    struct sq_fields f;
+    SQ_CLOSED(sq_fields_free) struct sq_fields f = {0};
     SQ_TRY(sq_fields_read(&f, json, err));
     printf("%s\n", title);
     for (size_t i = 0; i < f.n; i++)
         printf("  %-24s %s\n", f.field[i].name,
                *f.field[i].text ? sq_cli_text(f.field[i].text) : "-");
-    sq_fields_free(&f);
     return SQ_OK;
 }
 
@@ -62,7 +61,7 @@ static enum sq_status compute(const struct arguments *in, const char *text, size
                               const char *what, struct sq_error *err)
 {
     struct sq_sweep_grid design;
-    char *members;
+    SQ_FREED char *members = NULL;
     const struct sq_sweep_options o = sq_sweep_options_of(&in->prices, &members);
     enum sq_status status = SQ_HAVE(members, err, "a design");
     SQ_THEN(status, sq_sweep_design_parse(&design, text, nbytes, what, sq_cli_home(), err));
@@ -70,14 +69,13 @@ static enum sq_status compute(const struct arguments *in, const char *text, size
         status = sq_sweep_one(&design, &o, in->is_json ? sq_sweep_print_json : put_text, NULL, err);
         sq_sweep_grid_free(&design);
     }
-    free(members);
     return status;
 }
 
 // What is wrong with one design stops no other.
 static enum sq_status compute_lines(const struct arguments *in, struct sq_error *err)
 {
-    char *line = NULL;
+    SQ_FREED char *line = NULL;
     size_t room = 0;
     ssize_t n;
     while ((n = getline(&line, &room, stdin)) >= 0) {
@@ -91,21 +89,18 @@ static enum sq_status compute_lines(const struct arguments *in, struct sq_error 
         }
         fflush(stdout);
     }
-    free(line);
     return ferror(stdin) ? SQ_FAIL(err, SQ_ERR_IO, "standard input: %s", strerror(errno)) : SQ_OK;
 }
 
 static enum sq_status run(const struct arguments *in, struct sq_error *err)
 {
-    struct sq_file_view map;
+    SQ_CLOSED(sq_file_unmap) struct sq_file_view map = {0};
     if (!in->file && !in->is_json)
         return SQ_FAIL(err, SQ_ERR_ARG, "needs DESIGN, or --json and designs on standard input");
     if (!in->file)
         return compute_lines(in, err);
     SQ_TRY(sq_file_map(in->file, &map, err));
-    const enum sq_status status = compute(in, (const char *)map.data, map.nbytes, in->file, err);
-    sq_file_unmap(&map);
-    return status;
+    return compute(in, (const char *)map.data, map.nbytes, in->file, err);
 }
 
 int sq_cmd_point(int argc, char **argv)

@@ -279,7 +279,7 @@ static enum sq_status do_layer(struct work *work, size_t i, struct sq_error *err
     const struct sq_layer *l = &work->ck->layer[i];
     const struct sq_quant_input none = {0};
     struct sq_error why;
-    float *w;
+    SQ_FREED float *w = NULL;
     enum sq_status status = read_layer(work, i, &w, err);
     if (status == SQ_OK) {
         status = sq_quant_layer_init(&work->layer[i], &work->r, w, l->n, l->k, &none, &why);
@@ -287,7 +287,6 @@ static enum sq_status do_layer(struct work *work, size_t i, struct sq_error *err
             (void)SQ_FAIL(err, status, "layer %.60s: %.160s", l->name, why.text);
     }
     SQ_THEN(status, finish_layer(work, i, w, err));
-    free(w);
     return status;
 }
 
@@ -296,12 +295,9 @@ static enum sq_status do_block(struct work *work, struct sq_llama *calib, size_t
                                struct sq_error *err)
 {
     const size_t first = block * SQ_BLOCK_LAYERS;
-    struct sq_eval_inputs in = {0};
-    enum sq_status status = sq_eval_collect(calib, block, sq_recipe_needs(&work->r), &in, err);
-    SQ_THEN(status, sq_eval_encode(work->ck, block, &work->r, &in, &work->choice,
-                                   work->layer + first, err));
-    sq_eval_inputs_free(&in);
-    return status;
+    SQ_CLOSED(sq_eval_inputs_free) struct sq_eval_inputs in = {0};
+    SQ_TRY(sq_eval_collect(calib, block, sq_recipe_needs(&work->r), &in, err));
+    return sq_eval_encode(work->ck, block, &work->r, &in, &work->choice, work->layer + first, err);
 }
 
 // Layers [first, end), encoded, are measured and printed.
@@ -351,7 +347,7 @@ static enum sq_status train(struct work *work, const struct sq_tokens *tokens, s
 static enum sq_status do_model(struct work *work, const char *model, struct sq_error *err)
 {
     const struct sq_model_config *c = &work->ck->config;
-    struct sq_tokens tokens;
+    SQ_CLOSED(sq_tokens_free) struct sq_tokens tokens = {0};
     struct sq_llama calib = {0};
     const char *other = work->r.format->uncalibrated;
     struct sq_token_source source = work->in->calib;
@@ -375,7 +371,6 @@ static enum sq_status do_model(struct work *work, const char *model, struct sq_e
         status = train(work, &tokens, err);
     if (status == SQ_OK && work->in->train)
         status = finish_layers(work, 0, work->ck->n_layers, err);
-    sq_tokens_free(&tokens);
     return status;
 }
 
@@ -383,7 +378,7 @@ static enum sq_status do_model(struct work *work, const char *model, struct sq_e
 static enum sq_status begin_stream(struct work *work, struct sq_error *err)
 {
     const struct sq_checkpoint *ck = work->ck;
-    struct sq_operand_file_item *item = calloc(ck->n_layers, sizeof *item);
+    SQ_FREED struct sq_operand_file_item *item = calloc(ck->n_layers, sizeof *item);
     SQ_NEED(item, err, "%zu layers", ck->n_layers);
     for (size_t i = 0; i < ck->n_layers; i++) {
         const struct sq_layer *l = &ck->layer[i];
@@ -393,10 +388,7 @@ static enum sq_status begin_stream(struct work *work, struct sq_error *err)
     }
     struct sq_operand_file_info info = {
         .format = sq_recipe_banks(&work->r), .producer = "golden", .source = source_of(ck)};
-    enum sq_status status =
-        sq_operand_file_begin(&work->writer, work->in->output, &info, item, ck->n_layers, err);
-    free(item);
-    return status;
+    return sq_operand_file_begin(&work->writer, work->in->output, &info, item, ck->n_layers, err);
 }
 
 // As another program has it: a file, or a folder that is there or is made.
@@ -441,7 +433,7 @@ static enum sq_status write_foreign(const struct work *work, struct sq_error *er
 static enum sq_status write_file(const struct work *work, struct sq_error *err)
 {
     const struct sq_checkpoint *ck = work->ck;
-    struct sq_weight_item *item = calloc(ck->n_layers, sizeof *item);
+    SQ_FREED struct sq_weight_item *item = calloc(ck->n_layers, sizeof *item);
     SQ_NEED(item, err, "%zu layers", ck->n_layers);
     for (size_t i = 0; i < ck->n_layers; i++) {
         const struct sq_layer *l = &ck->layer[i];
@@ -449,22 +441,16 @@ static enum sq_status write_file(const struct work *work, struct sq_error *err)
             l->name, l->n, l->k, sq_digest_of(l->weight->data, l->weight->nbytes), &work->layer[i]};
         sq_checkpoint_forget(ck, l->weight);
     }
-    if (work->in->as) {
-        free(item);
+    if (work->in->as)
         return write_foreign(work, err);
-    }
-    const enum sq_status status =
-        sq_weight_file_write(work->in->output, &work->r, source_of(ck), item, ck->n_layers, err);
-    free(item);
-    return status;
+    return sq_weight_file_write(work->in->output, &work->r, source_of(ck), item, ck->n_layers, err);
 }
 
 // Before anything is encoded for it.
 static enum sq_status check_output(const char *path, struct sq_error *err)
 {
-    struct sq_outfile out;
+    SQ_CLOSED(sq_outfile_abort) struct sq_outfile out = {0};
     SQ_TRY(sq_outfile_open(&out, path, err));
-    sq_outfile_abort(&out);
     return SQ_OK;
 }
 

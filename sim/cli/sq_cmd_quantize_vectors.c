@@ -105,7 +105,7 @@ enum sq_status sq_vectors_request(const struct sq_vectors_request *in, bool *is_
                                   struct sq_error *err)
 {
     const struct sq_recipe *recipe = in->recipe;
-    struct sq_vectors v;
+    SQ_CLOSED(sq_vectors_free) struct sq_vectors v = {0};
     struct sq_answers a;
     char list[200];
     if (!recipe->format->vectors)
@@ -121,6 +121,5 @@ enum sq_status sq_vectors_request(const struct sq_vectors_request *in, bool *is_
         *is_kept = report(in, &v, in->answers ? &a : NULL);
     if (status == SQ_OK && in->answers)
         sq_answers_free(&a);
-    sq_vectors_free(&v);
     return status;
 }

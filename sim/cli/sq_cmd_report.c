@@ -67,7 +67,7 @@ static void print_json(const struct arguments *in, const struct sq_report *r)
 
 static enum sq_status report(const struct arguments *in, struct sq_error *err)
 {
-    struct sq_report r;
+    SQ_CLOSED(sq_report_free) struct sq_report r = {0};
     if (in->output && !*in->output)
         return SQ_FAIL(err, SQ_ERR_ARG, "--output = '', need the name of a directory");
     SQ_TRY(sq_report_load(&r, in->db, in->sweep, err));
@@ -78,7 +78,6 @@ static enum sq_status report(const struct arguments *in, struct sq_error *err)
         print_json(in, &r);
     else if (status == SQ_OK)
         status = sq_report_text(&r, stdout, err);
-    sq_report_free(&r);
     return status;
 }
 

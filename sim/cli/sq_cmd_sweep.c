@@ -264,12 +264,11 @@ static void say_kept(void *context)
 
 struct sq_sweep_options sq_sweep_options_of(const struct sq_sweep_prices *prices, char **members)
 {
-    json_t *p = sq_cli_provenance(NULL, NULL, 1);
+    json_auto_t *p = sq_cli_provenance(NULL, NULL, 1);
     if (asprintf(members, "\"tool\":\"%s\",\"revision\":\"%s\",\"code\":\"%s\"",
                  json_string_value(json_object_get(p, "tool")),
                  json_string_value(json_object_get(p, "revision")), SQ_CODE) < 0)
         *members = NULL;
-    json_decref(p);
     return (struct sq_sweep_options){
         .home = sq_cli_home(),
         .cache = sq_cli_cache_path("synth"),
@@ -317,7 +316,7 @@ static enum sq_status check_output(const struct arguments *in)
 
 static enum sq_status run(const struct arguments *in, struct sq_sweep_grid *spec)
 {
-    char *members;
+    SQ_FREED char *members = NULL;
     struct state state = {.name = spec->name};
     struct sq_sweep_options o = sq_sweep_options_of(&in->prices, &members);
     o.db = in->db;
@@ -345,7 +344,6 @@ static enum sq_status run(const struct arguments *in, struct sq_sweep_grid *spec
         print_illegal(in, spec);
     if (status == SQ_OK)
         print_summary(in, spec, &count, seconds);
-    free(members);
     return status;
 }
 
@@ -391,7 +389,7 @@ static enum sq_status list_measures(const struct arguments *in)
 int sq_cmd_sweep(int argc, char **argv)
 {
     struct sq_error err;
-    const char **file = calloc((size_t)argc + 1, sizeof *file);
+    SQ_FREED const char **file = calloc((size_t)argc + 1, sizeof *file);
     struct arguments in = {.db = "sweep.db",
                            .prices.liberty = SQ_CLI_LIBERTY,
                            .file = file,
@@ -399,7 +397,7 @@ int sq_cmd_sweep(int argc, char **argv)
                            .jobs = 1,
                            .tools = sq_cli_tools_default(),
                            .err = &err};
-    struct sq_sweep_grid spec = {0};
+    SQ_CLOSED(sq_sweep_grid_free) struct sq_sweep_grid spec = {0};
     static const struct sq_cli_line line = {rows, "SPEC | --merge FILE...", doc};
     enum sq_status status = SQ_HAVE(file, &err, "the arguments");
     SQ_THEN(status, sq_cli_parse(&line, argc, argv, &in, &err));
@@ -414,7 +412,5 @@ int sq_cmd_sweep(int argc, char **argv)
     else if (status == SQ_OK &&
              (status = sq_sweep_grid_load(&spec, file[0], sq_cli_home(), &err)) == SQ_OK)
         status = run(&in, &spec);
-    sq_sweep_grid_free(&spec);
-    free(file);
     return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("sweep", &err);
 }

@@ -87,7 +87,7 @@ static enum sq_status run_point(struct shared *s, size_t i, struct sq_outcome *o
                                        .coverage = c->coverage != NULL,
                                        .is_brief = is_brief(c, c->points[i], n_cases)};
     const struct sq_ports ports = sq_ports_of(c->block, c->points[i]->value);
-    struct sq_rtl rtl;
+    SQ_CLOSED(sq_rtl_unload) struct sq_rtl rtl = {0};
     bool built;
     if (!step_done(s, 0))
         return SQ_OK;
@@ -101,7 +101,6 @@ static enum sq_status run_point(struct shared *s, size_t i, struct sq_outcome *o
     }
     if (status == SQ_OK && c->coverage)
         status = sq_rtl_write_coverage(&rtl, &point, c->coverage, err);
-    sq_rtl_unload(&rtl);
     return status;
 }
 

@@ -56,12 +56,10 @@ static bool fill_piece(struct piece *p)
     p->act = calloc(n, (size_t)p->g->rows * p->g->bank);
     p->lo = calloc(n, (size_t)p->g->cols * p->g->bank);
     p->hi = calloc(n, (size_t)p->g->cols * p->g->high_per_bank);
-    int8_t *lo_row = malloc(k), *hi_row = malloc(sq_hi_row_codes(&p->x->w->format, k));
+    SQ_FREED int8_t *lo_row = malloc(k), *hi_row = malloc(sq_hi_row_codes(&p->x->w->format, k));
     const bool ok = p->act && p->lo && p->hi && lo_row && hi_row;
     for (uint32_t t = 0; ok && t < p->n_tiles; t++)
         put_tile(p, t, lo_row, hi_row);
-    free(lo_row);
-    free(hi_row);
     return ok;
 }
 

@@ -54,11 +54,9 @@ static enum sq_status run_case(const struct sq_mutant_campaign *c, uint64_t numb
                                const struct sq_rtl_api *rtl, struct sq_result *r,
                                struct sq_error *err)
 {
-    struct sq_case s;
+    SQ_CLOSED(sq_case_free) struct sq_case s = {0};
     SQ_TRY(sq_case_draw(c->point.block, c->point.point, c->seed, number, &s, err));
-    const enum sq_status status = sq_lockstep_run(&s, rtl, NULL, r, err);
-    sq_case_free(&s);
-    return status;
+    return sq_lockstep_run(&s, rtl, NULL, r, err);
 }
 
 // Cases 0, 1, ... until one differs; the fixed ones, which are long and go for the ends of ranges,
@@ -109,7 +107,7 @@ enum sq_status sq_mutant_run(const struct sq_mutant_campaign *campaign, struct s
                              struct sq_mutant_outcome *outcome, struct sq_error *err)
 {
     struct sq_mutant none = {.cases = 0};
-    struct sq_rtl rtl;
+    SQ_CLOSED(sq_rtl_unload) struct sq_rtl rtl = {0};
     bool built;
     memset(out, 0, campaign->point.n_mutants * sizeof *out);
     memset(outcome, 0, sizeof *outcome);
@@ -123,6 +121,5 @@ enum sq_status sq_mutant_run(const struct sq_mutant_campaign *campaign, struct s
     outcome->is_sound = none.found.kind == SQ_MISMATCH_NONE;
     if (status == SQ_OK && outcome->is_sound)
         status = run_mutants(campaign, rtl.api, out, err);
-    sq_rtl_unload(&rtl);
     return status;
 }

@@ -109,18 +109,16 @@ static enum sq_status run_core(struct sq_product *p, const struct sq_route_optio
 {
     struct sq_core_config config;
     struct sq_layer_codes layer;
-    struct sq_operand w;
+    SQ_CLOSED(sq_operand_free) struct sq_operand w = {0};
     SQ_TRY(sq_w_config(p, &o->config, &config, err));
     out->block = sq_core_block.name;
     snprintf(out->shape, sizeof out->shape, "%ux%u PEs, L=%u H=%u b=%u k=%u", config.rows,
              config.cols, config.low_lanes, config.high_lanes, config.bank, config.high_per_bank);
     SQ_TRY(sq_w_operand(p, &w, err));
     out->values = 2 * p->m * p->n * sq_n_groups(&w.m.format, p->k);
-    enum sq_status status = take_layer(p, &config, &w, &layer, err);
-    SQ_THEN(status, tiles > 0 ? put_tiles(&layer, &config, o, tiles, out, err)
-                              : run_layer(&layer, &config, o, out, err));
-    sq_operand_free(&w);
-    return status;
+    SQ_TRY(take_layer(p, &config, &w, &layer, err));
+    return tiles > 0 ? put_tiles(&layer, &config, o, tiles, out, err)
+                     : run_layer(&layer, &config, o, out, err);
 }
 
 // ---- stream blocks --------------------------------------------------------------------------
@@ -156,7 +154,7 @@ static enum sq_status run_stream(const struct sq_route_options *o, uint64_t macs
         .point = &out->point,
         .netlist = o->netlist,
         .is_brief = is_brief(o, macs, (uint64_t)o->array_rows * o->array_cols)};
-    struct sq_rtl rtl;
+    SQ_CLOSED(sq_rtl_unload) struct sq_rtl rtl = {0};
     bool built;
     SQ_TRY(sq_rtl_load(&rtl, &point, o->home, &built, err));
     enum sq_status status = sq_lockstep_run(&out->stream, rtl.api, NULL, &out->result, err);
@@ -168,7 +166,6 @@ static enum sq_status run_stream(const struct sq_route_options *o, uint64_t macs
         kind != SQ_MISMATCH_NONE && !sq_mismatch_is_value(&out->result.mismatch);
     if (status == SQ_OK && kind != SQ_MISMATCH_NONE)
         status = sq_shrink(&out->stream, rtl.api, &out->result, err);
-    sq_rtl_unload(&rtl);
     return status;
 }
 

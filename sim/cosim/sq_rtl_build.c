@@ -88,7 +88,7 @@ static bool is_found(const char *home, const char *line)
 {
     char path[PATH_NBYTES], module[300];
     const char *at;
-    struct sq_file_view map;
+    SQ_CLOSED(sq_file_unmap) struct sq_file_view map = {0};
     snprintf(path, sizeof path, "%s/rtl/%s", home, line);
     snprintf(module, sizeof module, "\nmodule %s", module_file(line));
     char *dot = strrchr(module, '.');
@@ -98,7 +98,6 @@ static bool is_found(const char *home, const char *line)
     at = memmem(map.data, map.nbytes, module, strlen(module));
     const char *const end = (const char *)map.data + map.nbytes;
     const bool is = at && at + strlen(module) < end && strchr(" #(;\n", at[strlen(module)]);
-    sq_file_unmap(&map);
     return is;
 }
 

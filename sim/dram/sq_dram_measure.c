@@ -46,7 +46,7 @@ static uint64_t run_to_end(struct sq_dram *d, uint32_t bursts)
 enum sq_status sq_dram_latency(const struct sq_dram_setup *setup, enum sq_dram_case c,
                                uint64_t *clocks, struct sq_error *err)
 {
-    struct sq_dram *const d = calloc(1, sizeof *d);
+    SQ_FREED struct sq_dram *const d = calloc(1, sizeof *d);
     struct sq_dram_setup still = *setup;
     SQ_NEED(d, err, "a DRAM of %zu bytes", sizeof *d);
     still.refresh = SQ_DRAM_REFRESH_NONE;
@@ -61,7 +61,6 @@ enum sq_status sq_dram_latency(const struct sq_dram_setup *setup, enum sq_dram_c
     const uint64_t began = d->now;
     sq_dram_ask(d, 0, 1, false, 0);
     *clocks = run_to_end(d, 1) - began;
-    free(d);
     return SQ_OK;
 }
 
@@ -90,7 +89,7 @@ enum sq_status sq_dram_measure(const struct sq_dram_setup *setup, enum sq_dram_p
                                struct sq_error *err)
 {
     const struct sq_dram_device *const dev = &setup->rules.device;
-    struct sq_dram *const d = calloc(1, sizeof *d);
+    SQ_FREED struct sq_dram *const d = calloc(1, sizeof *d);
     struct sq_rng rng = {seed};
     uint64_t end = 0;
     SQ_NEED(d, err, "a DRAM of %zu bytes", sizeof *d);
@@ -110,6 +109,5 @@ enum sq_status sq_dram_measure(const struct sq_dram_setup *setup, enum sq_dram_p
     rate->nbytes_per_s =
         (double)bursts * sq_dram_burst_nbytes(dev) / (1e-12 * dev->clock_ps * (double)end);
     rate->share = rate->nbytes_per_s / (setup->channels * sq_dram_peak(dev));
-    free(d);
     return SQ_OK;
 }

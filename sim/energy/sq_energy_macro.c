@@ -159,21 +159,16 @@ static enum sq_status read_text(struct macro *m, char *text, size_t nbytes)
 
 static enum sq_status read_macro(const char *path, struct macro *m, struct sq_error *err)
 {
-    struct sq_file_view file;
+    SQ_CLOSED(sq_file_unmap) struct sq_file_view file = {0};
     *m = (struct macro){.what = sq_path_tail(path), .err = err};
     SQ_TRY(sq_file_map_text(path, MACRO_MAX_NBYTES, &file, err));
-    char *text = malloc(file.nbytes + 1);
-    enum sq_status status = SQ_HAVE(text, err, "'%s'", m->what);
-    if (status == SQ_OK) {
-        if (file.nbytes)
-            memcpy(text, file.data, file.nbytes);
-        text[file.nbytes] = '\0';
-        status = strlen(text) == file.nbytes ? read_text(m, text, file.nbytes)
-                                             : refuse(m, "it holds zero bytes");
-    }
-    free(text);
-    sq_file_unmap(&file);
-    return status;
+    SQ_FREED char *text = malloc(file.nbytes + 1);
+    SQ_NEED(text, err, "'%s'", m->what);
+    if (file.nbytes)
+        memcpy(text, file.data, file.nbytes);
+    text[file.nbytes] = '\0';
+    return strlen(text) == file.nbytes ? read_text(m, text, file.nbytes)
+                                       : refuse(m, "it holds zero bytes");
 }
 
 static void widen(struct sq_memory_range *range, double low, double high, bool is_first)

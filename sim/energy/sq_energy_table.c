@@ -259,48 +259,42 @@ enum { TABLE_MAX_NBYTES = 256 << 20 }; // a line of it has some hundred
 
 static enum sq_status read(const char *path, struct sums *s)
 {
-    struct sq_file_view file;
+    SQ_CLOSED(sq_file_unmap) struct sq_file_view file = {0};
     s->what = sq_path_tail(path);
     SQ_TRY(sq_file_map_text(path, TABLE_MAX_NBYTES, &file, s->err));
     const char *text = (const char *)file.data;
-    const enum sq_status status = file.nbytes ? add_text(s, text, text + file.nbytes) : SQ_OK;
-    sq_file_unmap(&file);
-    return status;
+    return file.nbytes ? add_text(s, text, text + file.nbytes) : SQ_OK;
 }
 
 // The recipe as a line of JSON gives it back: with as many digits.
 static enum sq_status as_read(const struct sq_recipe *recipe, json_t **out, struct sq_error *err)
 {
     json_t *made = sq_recipe_json(recipe, SQ_IN_RUN);
-    char *text = json_dumps(made, JSON_REAL_PRECISION(12));
+    SQ_FREED char *text = json_dumps(made, JSON_REAL_PRECISION(12));
     json_decref(made);
     SQ_NEED(text, err, "a recipe");
-    const enum sq_status status = sq_json_parse("recipe", text, strlen(text), out, err);
-    free(text);
-    return status;
+    return sq_json_parse("recipe", text, strlen(text), out, err);
 }
 
 enum sq_status sq_energy_table_read(const char *path, const struct sq_recipe *recipe,
                                     const struct sq_energy_array *array, struct sq_mac_energy *out,
                                     struct sq_error *err)
 {
-    json_t *wanted;
+    json_auto_t *wanted = NULL;
     *out = (struct sq_mac_energy){0};
     SQ_TRY(as_read(recipe, &wanted, err));
     struct sums s = {.recipe = wanted,
                      .array = array ? *array : (struct sq_energy_array){1, 1, 0},
                      .out = out,
                      .err = err};
-    enum sq_status status = read(path, &s);
-    if (status == SQ_OK && out->n_layers == 0)
-        status = SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                         "%s: no layer of this format and these options; sqsim energy --layer "
-                         "--json with them writes one",
-                         s.what);
-    if (status == SQ_OK)
-        settle(&s);
-    json_decref(wanted);
-    return status;
+    SQ_TRY(read(path, &s));
+    if (out->n_layers == 0)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "%s: no layer of this format and these options; sqsim energy --layer "
+                       "--json with them writes one",
+                       s.what);
+    settle(&s);
+    return SQ_OK;
 }
 
 enum sq_status sq_energy_table_vector(const char *path, struct sq_vector_energy *out,

@@ -49,7 +49,7 @@ static enum sq_status place_wires(const char *path, const struct sq_wires *wires
                                   size_t *n, struct sq_measured *out, struct sq_error *err)
 {
     struct sq_spef_sum sum;
-    struct sq_place p;
+    SQ_CLOSED(sq_place_free) struct sq_place p = {0};
     SQ_TRY(sq_place_read(&p, path, "clk_i", wires->lef, NULL, err));
     enum sq_status status = sq_place_run(&p, wires->utilisation, wires->seed, err);
     *n = p.n_nets;
@@ -59,7 +59,6 @@ static enum sq_status place_wires(const char *path, const struct sq_wires *wires
     SQ_THEN(status, sq_spef_write(NULL, &p, "", &wires->layer, &sum, err));
     out->wire_um = sum.length_um;
     out->wire_farads = sum.farads;
-    sq_place_free(&p);
     return status;
 }
 
@@ -81,12 +80,11 @@ static enum sq_status read_netlist(struct work *w, const char *path, struct sq_n
 static enum sq_status size_for(const struct sq_synth *synth, struct sq_synth_block *block,
                                double period_ns, double *path_ns, struct sq_error *err)
 {
-    struct sq_synth_result result;
+    SQ_CLOSED(sq_synth_result_free) struct sq_synth_result result = {0};
     block->keeps_parts = false;
     SQ_TRY(sq_synth_at_period(synth, block, period_ns, &result, err));
     block->keeps_parts = true;
     *path_ns = result.critical_path_ns;
-    sq_synth_result_free(&result);
     return SQ_OK;
 }
 
@@ -117,7 +115,7 @@ enum sq_status sq_measure_run(const struct sq_synth *synth, const struct sq_case
     struct work w = {.synth = synth};
     struct sq_netlist_edge edge = {.wire = NULL};
     double *farads = NULL;
-    char *path = NULL;
+    SQ_FREED char *path = NULL;
     memset(out, 0, sizeof *out);
     enum sq_status status = SQ_OK;
     if (options->period_ns > 0)
@@ -138,6 +136,5 @@ enum sq_status sq_measure_run(const struct sq_synth *synth, const struct sq_case
     free(w.part);
     sq_netlist_free(&w.netlist);
     sq_lib_models_close(&w.models);
-    free(path);
     return status;
 }

@@ -233,7 +233,7 @@ static enum sq_status find_clock(struct reader *r, const char *clock)
 static enum sq_status sort(struct reader *r)
 {
     struct sq_netlist *n = r->n;
-    uint32_t *missing = calloc(n->n_gates + 1, sizeof *missing);
+    SQ_FREED uint32_t *missing = calloc(n->n_gates + 1, sizeof *missing);
     size_t done = 0;
     if (!missing)
         return no_memory(r);
@@ -260,7 +260,6 @@ static enum sq_status sort(struct reader *r)
             }
         }
     }
-    free(missing);
     return n->n_order + n->n_flops == n->n_gates
                ? SQ_OK
                : SQ_FAIL(r->err, SQ_ERR_UNSUPPORTED, "the netlist has a loop of gates");

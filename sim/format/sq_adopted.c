@@ -77,8 +77,9 @@ enum sq_status sq_adopted_layer(const struct sq_adopted *a, const struct sq_reci
     const size_t row_nbytes = (a->k * a->bits + 7) / 8, groups = a->k / a->group;
     const bool is_code = a->scale_type != SQ_ADOPTED_BINARY32;
     const size_t zero_nbytes = (groups * a->bits + 7) / 8;
-    uint8_t *stream = calloc(a->n, row_nbytes);
-    uint8_t *zeros = calloc(a->n, zero_nbytes), *scales = calloc(a->n, groups * sizeof(float));
+    SQ_FREED uint8_t *stream = calloc(a->n, row_nbytes);
+    SQ_FREED uint8_t *zeros = calloc(a->n, zero_nbytes),
+                     *scales = calloc(a->n, groups * sizeof(float));
     struct sq_tensor part[4] = {{.name = names->code,
                                  .dtype = SQ_U8,
                                  .n_dims = 2,
@@ -129,8 +130,5 @@ enum sq_status sq_adopted_layer(const struct sq_adopted *a, const struct sq_reci
     SQ_THEN(status, r->format->file->load(&q->state, r, &source, err));
     if (status != SQ_OK)
         sq_quant_layer_free(q);
-    free(stream);
-    free(zeros);
-    free(scales);
     return status;
 }

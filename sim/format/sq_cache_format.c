@@ -60,17 +60,13 @@ enum sq_status sq_cache_round(const struct sq_recipe *cache, float *row, size_t 
                               struct sq_error *err)
 {
     const struct sq_quant_input none = {0};
-    struct sq_quant_layer layer;
+    SQ_CLOSED(sq_quant_layer_free) struct sq_quant_layer layer = {0};
     if (sq_recipe_is_reference(cache))
         return SQ_OK;
     SQ_TRY(sq_quant_layer_init(&layer, cache, row, 1, width, &none, err));
-    float *out = malloc(layer.k * sizeof *out);
-    const enum sq_status status = SQ_HAVE(out, err, "a row of %zu", layer.k);
-    if (status == SQ_OK) {
-        layer.format->values->decode_row(layer.state, 0, out);
-        memcpy(row, out, width * sizeof *row);
-    }
-    free(out);
-    sq_quant_layer_free(&layer);
-    return status;
+    SQ_FREED float *out = malloc(layer.k * sizeof *out);
+    SQ_NEED(out, err, "a row of %zu", layer.k);
+    layer.format->values->decode_row(layer.state, 0, out);
+    memcpy(row, out, width * sizeof *row);
+    return SQ_OK;
 }

@@ -48,20 +48,15 @@ enum sq_status sq_cells_apply(const struct sq_cells *c, const float *x, size_t m
                               unsigned act_bits, float *y, struct sq_error *err)
 {
     const size_t k = c->w.k;
-    int8_t *act = malloc(m * k);
-    float *s_a = malloc(m * sizeof *s_a);
+    SQ_FREED int8_t *act = malloc(m * k);
+    SQ_FREED float *s_a = malloc(m * sizeof *s_a);
     const struct sq_codes a = sq_gemm_act_codes(s_a, m, k);
     struct sq_gemm_codes g = product_of(c, &a);
-    void *scratch = aligned_alloc(64, (sq_gemm_codes_scratch(&g) + 63) / 64 * 64);
-    enum sq_status status = act && s_a && scratch ? SQ_OK : SQ_NO_LAYER(err, c->w.n, k);
-    SQ_THEN(status, sq_act_quantize(x, m, k_orig, k, act_bits, act, s_a, err));
-    if (status == SQ_OK) {
-        g.act = act;
-        g.y = y;
-        sq_gemm_codes(&g, 0, m, scratch);
-    }
-    free(act);
-    free(s_a);
-    free(scratch);
-    return status;
+    SQ_FREED void *scratch = aligned_alloc(64, (sq_gemm_codes_scratch(&g) + 63) / 64 * 64);
+    SQ_NEED_LAYER(act && s_a && scratch, err, c->w.n, k);
+    SQ_TRY(sq_act_quantize(x, m, k_orig, k, act_bits, act, s_a, err));
+    g.act = act;
+    g.y = y;
+    sq_gemm_codes(&g, 0, m, scratch);
+    return SQ_OK;
 }

@@ -108,17 +108,13 @@ static enum sq_status quantize_smooth(struct sq_quant_layer *q, const struct sq_
                                       struct sq_error *err)
 {
     const size_t n = q->n, k = q->k_orig;
-    float *scaled = malloc(n * k * sizeof *scaled);
+    SQ_FREED float *scaled = malloc(n * k * sizeof *scaled);
     q->sigma = malloc(k * sizeof *q->sigma);
-    enum sq_status status = scaled && q->sigma ? SQ_OK : SQ_NO_LAYER(err, n, k);
-    if (status == SQ_OK) {
-        memcpy(q->sigma, in->sigma, k * sizeof *q->sigma);
-        memcpy(scaled, w, n * k * sizeof *scaled);
-        sq_smooth_apply_weights(scaled, n, k, q->sigma);
-        status = q->format->values->init(&q->state, r, scaled, n, k, in, err);
-    }
-    free(scaled);
-    return status;
+    SQ_NEED_LAYER(scaled && q->sigma, err, n, k);
+    memcpy(q->sigma, in->sigma, k * sizeof *q->sigma);
+    memcpy(scaled, w, n * k * sizeof *scaled);
+    sq_smooth_apply_weights(scaled, n, k, q->sigma);
+    return q->format->values->init(&q->state, r, scaled, n, k, in, err);
 }
 
 enum sq_status sq_quant_layer_init(struct sq_quant_layer *q, const struct sq_recipe *r,
@@ -275,10 +271,9 @@ static enum sq_status apply(const struct sq_shared_layers *l, const float *x, si
                             struct sq_error *err)
 {
     enum sq_status status = SQ_OK;
-    float *xs = l->q[0]->sigma ? smoothed(l->q[0], x, m, err, &status) : NULL;
+    SQ_FREED float *xs = l->q[0]->sigma ? smoothed(l->q[0], x, m, err, &status) : NULL;
     struct product p = {l, xs ? xs : x};
     SQ_THEN(status, sq_each_piece(m, TOKENS, 0, "tokens", multiply, &p, err));
-    free(xs);
     return status;
 }
 
@@ -305,8 +300,8 @@ enum sq_status sq_quant_layer_recall(const struct sq_quant_layer *q, const struc
                                      const float *x, size_t m, double *recall, struct sq_error *err)
 {
     const size_t k = q->k, k_orig = q->k_orig;
-    float *score = malloc(k_orig * sizeof *score);
-    uint8_t *is_high = malloc(k);
+    SQ_FREED float *score = malloc(k_orig * sizeof *score);
+    SQ_FREED uint8_t *is_high = malloc(k);
     double sum = 0;
     for (size_t t = 0; score && is_high && t < m; t++) {
         for (size_t i = 0; i < k_orig; i++)
@@ -316,7 +311,5 @@ enum sq_status sq_quant_layer_recall(const struct sq_quant_layer *q, const struc
     }
     *recall = sum / (double)m;
     const bool is_done = score && is_high;
-    free(score);
-    free(is_high);
     return is_done ? SQ_OK : SQ_NO_LAYER(err, m, k);
 }

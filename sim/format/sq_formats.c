@@ -117,11 +117,10 @@ static enum sq_status part_named(const struct sq_part_source *s, const char *par
             *t = &s->part[i];
     if (!s->file)
         return SQ_OK;
-    char *full = malloc(nbytes);
+    SQ_FREED char *full = malloc(nbytes);
     SQ_NEED(full, err, "a name");
     snprintf(full, nbytes, "%s%s%s", s->layer, *s->layer ? "." : "", part);
     *t = sq_safetensors_find(s->file, full);
-    free(full);
     return SQ_OK;
 }
 

@@ -66,7 +66,8 @@ enum sq_status sq_layer_rules_read(const char *text, const struct sq_given *give
                                    struct sq_layer_rule rule[SQ_LAYER_RULES_MAX], size_t *n,
                                    struct sq_error *err)
 {
-    char *copy = strdup(text), *left = copy;
+    SQ_FREED char *copy = strdup(text);
+    char *left = copy;
     enum sq_status status = SQ_HAVE(copy, err, "rules");
     *n = 0;
     for (char *one; status == SQ_OK && (one = strsep(&left, ","));) {
@@ -84,6 +85,5 @@ enum sq_status sq_layer_rules_read(const char *text, const struct sq_given *give
         rule[*n].pattern[length] = '\0';
         status = read_recipe(format + 1, given, &rule[(*n)++].recipe, err);
     }
-    free(copy);
     return status;
 }

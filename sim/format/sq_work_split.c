@@ -50,7 +50,7 @@ enum sq_status sq_work_split(enum sq_work_split_kind kind, const uint32_t *nnz, 
         return SQ_FAIL(err, SQ_ERR_RANGE,
                        "schedule %u, %zu workers, %zu rows a tile, need 1 or more", (unsigned)kind,
                        workers, tile_rows);
-    uint64_t *of = calloc(workers, sizeof *of);
+    SQ_FREED uint64_t *of = calloc(workers, sizeof *of);
     SQ_NEED(of, err, "%zu workers", workers);
     for (size_t row = 0; row < n_rows; row++)
         s->total += nnz[row];
@@ -64,7 +64,6 @@ enum sq_status sq_work_split(enum sq_work_split_kind kind, const uint32_t *nnz, 
         if (load)
             load[i] = of[i];
     }
-    free(of);
     return SQ_OK;
 }
 

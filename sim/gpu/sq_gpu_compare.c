@@ -47,8 +47,8 @@ static void ranks(const double *values, size_t n, struct ranked *scratch, double
 
 double sq_spearman(const double *x, const double *y, size_t n)
 {
-    struct ranked *scratch = calloc(n + 1, sizeof *scratch);
-    double *rx = calloc(n + 1, sizeof *rx), *ry = calloc(n + 1, sizeof *ry);
+    SQ_FREED struct ranked *scratch = calloc(n + 1, sizeof *scratch);
+    SQ_FREED double *rx = calloc(n + 1, sizeof *rx), *ry = calloc(n + 1, sizeof *ry);
     double xy = 0, xx = 0, yy = 0;
     const double mean = ((double)n - 1) / 2;
     if (n >= 2 && scratch && rx && ry) {
@@ -60,9 +60,6 @@ double sq_spearman(const double *x, const double *y, size_t n)
             yy += (ry[i] - mean) * (ry[i] - mean);
         }
     }
-    free(scratch);
-    free(rx);
-    free(ry);
     return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : NAN;
 }
 
@@ -127,25 +124,23 @@ static enum sq_status add_speedup(struct sq_gpu_comparison *c, size_t i, size_t 
 // Only points of one shape form speedups.
 static enum sq_status pair_up(struct sq_gpu_comparison *c, struct sq_error *err)
 {
-    struct sq_gpu_place *place = calloc(c->n + 1, sizeof *place);
-    enum sq_status status = SQ_OK;
+    SQ_FREED struct sq_gpu_place *place = calloc(c->n + 1, sizeof *place);
     SQ_NEED(place, err, "%zu points", c->n);
     for (size_t i = 0; i < c->n; i++) {
         const struct sq_gpu_gemm *g = &c->point[i].gemm;
         place[i] = (struct sq_gpu_place){g->m, g->n, g->k, i};
     }
     sq_gpu_places_sort(place, c->n);
-    for (size_t i = 0; i < c->n && status == SQ_OK; i++) {
+    for (size_t i = 0; i < c->n; i++) {
         const struct sq_gpu_gemm *fast = &c->point[i].gemm;
         size_t n;
         const struct sq_gpu_place *same = sq_gpu_places_find(
             place, c->n, &(struct sq_gpu_place){fast->m, fast->n, fast->k, 0}, &n);
-        for (size_t j = 0; j < n && status == SQ_OK; j++)
+        for (size_t j = 0; j < n; j++)
             if (sq_gpu_is_speedup(fast, &c->point[same[j].at].gemm))
-                status = add_speedup(c, i, same[j].at, err);
+                SQ_TRY(add_speedup(c, i, same[j].at, err));
     }
-    free(place);
-    return status;
+    return SQ_OK;
 }
 
 // x and y have room for all points and all speedups.
@@ -183,7 +178,7 @@ static enum sq_status summarise(struct sq_gpu_comparison *c, struct sq_error *er
             p->high_s > 0 && p->predicted.seconds >= p->low_s && p->predicted.seconds <= p->high_s;
     }
     const size_t n = c->n > c->n_speedups ? c->n : c->n_speedups;
-    double *x = calloc(n + 1, sizeof *x), *y = calloc(n + 1, sizeof *y);
+    SQ_FREED double *x = calloc(n + 1, sizeof *x), *y = calloc(n + 1, sizeof *y);
     if (x && y) {
         for (size_t i = 0; i < c->n; i++) {
             x[i] = c->point[i].measured_s;
@@ -213,8 +208,6 @@ static enum sq_status summarise(struct sq_gpu_comparison *c, struct sq_error *er
         summarise_roofline(c, x, y);
     }
     const bool done = x && y;
-    free(x);
-    free(y);
     return SQ_HAVE(done, err, "%zu values", n);
 }
 

@@ -129,25 +129,23 @@ static enum sq_status add_pair(struct table *t, size_t fast, size_t slow, struct
 static enum sq_status pair_up(struct table *t, size_t begin, struct sq_error *err)
 {
     const size_t n = t->n - begin;
-    struct sq_gpu_place *place = calloc(n + 1, sizeof *place);
-    enum sq_status status = SQ_OK;
+    SQ_FREED struct sq_gpu_place *place = calloc(n + 1, sizeof *place);
     SQ_NEED(place, err, "%zu rows", n);
     for (size_t i = 0; i < n; i++) {
         const struct sq_gpu_gemm *g = &t->row[begin + i].gemm;
         place[i] = (struct sq_gpu_place){g->m, g->n, g->k, begin + i};
     }
     sq_gpu_places_sort(place, n);
-    for (size_t i = begin; i < t->n && status == SQ_OK; i++) {
+    for (size_t i = begin; i < t->n; i++) {
         const struct sq_gpu_gemm *fast = &t->row[i].gemm;
         size_t count;
         const struct sq_gpu_place *same = sq_gpu_places_find(
             place, n, &(struct sq_gpu_place){fast->m, fast->n, fast->k, 0}, &count);
-        for (size_t j = 0; j < count && status == SQ_OK; j++)
+        for (size_t j = 0; j < count; j++)
             if (sq_gpu_is_speedup(fast, &t->row[same[j].at].gemm))
-                status = add_pair(t, i, same[j].at, err);
+                SQ_TRY(add_pair(t, i, same[j].at, err));
     }
-    free(place);
-    return status;
+    return SQ_OK;
 }
 
 static enum sq_status make_table(const struct file *file, size_t n, struct table *t,
@@ -226,8 +224,8 @@ static enum sq_status score_all(const struct file *file, size_t n, const struct 
                                 struct sq_gpu_cross *cross, struct sq_error *err)
 {
     const size_t most = t->n > t->n_pairs ? t->n : t->n_pairs;
-    double *x = calloc(most + 1, sizeof *x), *y = calloc(most + 1, sizeof *y),
-           *z = calloc(most + 1, sizeof *z);
+    SQ_FREED double *x = calloc(most + 1, sizeof *x), *y = calloc(most + 1, sizeof *y),
+                    *z = calloc(most + 1, sizeof *z);
     cross->line = calloc((n + 1) * 2 * (SQ_GPU_MAX_KINDS + 2), sizeof *cross->line);
     for (size_t i = 0; i <= n && x && y && z && cross->line; i++)
         for (unsigned is_small = 0; is_small < 2; is_small++) {
@@ -244,9 +242,6 @@ static enum sq_status score_all(const struct file *file, size_t n, const struct 
             add_line(t, x, y, z, line, cross);
         }
     const bool done = x && y && z && cross->line;
-    free(x);
-    free(y);
-    free(z);
     return SQ_HAVE(done, err, "%zu rows", most);
 }
 

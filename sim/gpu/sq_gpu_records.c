@@ -422,27 +422,26 @@ static enum sq_status json_row(struct reader *r, const json_t *o)
 
 static enum sq_status read_csv(struct reader *r, const char *text, size_t nbytes)
 {
-    struct sq_csv_reader csv;
+    SQ_CLOSED(sq_csv_reader_free) struct sq_csv_reader csv = {0};
     unsigned at[N_COLUMNS + N_LAYER_COLUMNS];
     bool more, has_header = false, is_layers = false;
     SQ_TRY(sq_csv_reader_init(&csv, text, nbytes, r->what, MAX_LINE - 1, r->err));
-    enum sq_status status = sq_csv_next(&csv, &more, r->err);
-    while (status == SQ_OK && more) {
+    SQ_TRY(sq_csv_next(&csv, &more, r->err));
+    while (more) {
         const unsigned n = csv.n < SQ_CSV_CELLS_MAX ? csv.n : SQ_CSV_CELLS_MAX;
         r->line = csv.line;
         if (!has_header) {
             is_layers = sq_csv_column(&csv, layer_names[TYPE], &at[0]);
-            status = is_layers
-                         ? csv_header(r, &csv, layer_names, N_LAYER_COLUMNS, N_LAYER_COLUMNS, at)
-                         : csv_header(r, &csv, column_names, N_COLUMNS, P10, at);
+            SQ_TRY(is_layers
+                       ? csv_header(r, &csv, layer_names, N_LAYER_COLUMNS, N_LAYER_COLUMNS, at)
+                       : csv_header(r, &csv, column_names, N_COLUMNS, P10, at));
         } else {
-            status = is_layers ? layer_row(r, csv.cell, n, at) : csv_row(r, csv.cell, n, at);
+            SQ_TRY(is_layers ? layer_row(r, csv.cell, n, at) : csv_row(r, csv.cell, n, at));
         }
         has_header = true;
-        SQ_THEN(status, sq_csv_next(&csv, &more, r->err));
+        SQ_TRY(sq_csv_next(&csv, &more, r->err));
     }
-    sq_csv_reader_free(&csv);
-    return status;
+    return SQ_OK;
 }
 
 static enum sq_status read_json_line(const json_t *o, unsigned line, void *user,
@@ -492,13 +491,11 @@ enum { RECORDS_MAX_NBYTES = 256 << 20 }; // five thousand times a measured devic
 enum sq_status sq_gpu_records_read(const char *path, const char *device, struct sq_gpu_records *g,
                                    struct sq_error *err)
 {
-    struct sq_file_view map;
+    SQ_CLOSED(sq_file_unmap) struct sq_file_view map = {0};
     memset(g, 0, sizeof *g);
     SQ_TRY(sq_file_map_text(path, RECORDS_MAX_NBYTES, &map, err));
     const char *text = map.data ? (const char *)map.data : "";
-    const enum sq_status status = sq_gpu_records_parse(text, map.nbytes, path, device, g, err);
-    sq_file_unmap(&map);
-    return status;
+    return sq_gpu_records_parse(text, map.nbytes, path, device, g, err);
 }
 
 void sq_gpu_records_free(struct sq_gpu_records *g)

@@ -88,7 +88,8 @@ static bool is_repeat(const struct sq_gpu_records *g, size_t i)
 enum sq_status sq_gpu_records_number(struct sq_gpu_records *g, struct sq_error *err)
 {
     SQ_TRY(index_shapes(g, err));
-    size_t *number = calloc(g->n + 1, sizeof *number), n = 0;
+    size_t n = 0;
+    SQ_FREED size_t *number = calloc(g->n + 1, sizeof *number);
     SQ_NEED(number, err, "%zu records", g->n);
     for (size_t i = 0; i < g->n; i++) {
         size_t count;
@@ -103,6 +104,5 @@ enum sq_status sq_gpu_records_number(struct sq_gpu_records *g, struct sq_error *
             sq_gpu_leave(&g->left, g->r[i].line,
                          "repeated: the fastest of a shape and kind counts");
     }
-    free(number);
     return SQ_OK;
 }

@@ -130,15 +130,13 @@ static enum sq_status check(const char *path, unsigned n_links, struct sq_error 
 
 enum sq_status sq_owner_check_path(const char *path, struct sq_error *err)
 {
-    char *here = path[0] == '/' ? strdup("") : getcwd(NULL, 0), *whole = NULL;
+    SQ_FREED char *here = path[0] == '/' ? strdup("") : getcwd(NULL, 0), *whole = NULL;
     enum sq_status status = SQ_OK;
     if (!here || asprintf(&whole, "%s%s%s", here, *here ? "/" : "", path) < 0) {
         whole = NULL;
         status = SQ_NO_MEMORY(err, "'%s'", sq_path_tail(path));
     }
     SQ_THEN(status, check(whole, 0, err));
-    free(here);
-    free(whole);
     return status;
 }
 
@@ -269,7 +267,7 @@ static enum sq_status file_line(const char *dir, const char *entry, const char *
                                 char line[PATH_LEN], struct sq_error *err)
 {
     char path[PATH_LEN];
-    struct sq_file_view map;
+    SQ_CLOSED(sq_file_unmap) struct sq_file_view map = {0};
     snprintf(path, sizeof path, "%.1700s/%.255s", dir, name);
     SQ_TRY(sq_file_map(path, &map, err));
     char hex[SQ_DIGEST_SIZE];
@@ -278,7 +276,6 @@ static enum sq_status file_line(const char *dir, const char *entry, const char *
     sq_digest_add(&digest, map.data, map.nbytes);
     sq_digest_hex(digest, hex);
     snprintf(line, PATH_LEN, "%s %zu %.255s\n", hex, map.nbytes, name);
-    sq_file_unmap(&map);
     return SQ_OK;
 }
 

@@ -168,11 +168,10 @@ static char *find_program(const char *name)
 // By both names where one is a link to the other.
 static void show_program(struct words *w, const char *program)
 {
-    char *real = realpath(program, NULL);
+    SQ_FREED char *real = realpath(program, NULL);
     show_folder_of(w, program);
     if (real)
         show_folder_of(w, real);
-    free(real);
 }
 
 static void free_words(struct words *w)
@@ -274,14 +273,12 @@ enum sq_status sq_confine_run(const struct sq_confine *c, char *const argv[], co
 {
     pthread_once(&once, probe);
     const struct sq_process_limits l = sq_confine_limits();
-    char *program = find_program(argv[0]);
+    SQ_FREED char *program = find_program(argv[0]);
     if (!program)
         return SQ_FAIL(err, SQ_ERR_TOOL, "%.60s is not installed", argv[0]);
-    enum sq_status status = has_bwrap ? run_in_bubble(c, argv, program, log, code, err)
-                                      : sq_process_run_limited(c->dir, argv, log, &l, code, err);
-    SQ_THEN(status, check_left(c, argv[0], err));
-    free(program);
-    return status;
+    SQ_TRY(has_bwrap ? run_in_bubble(c, argv, program, log, code, err)
+                     : sq_process_run_limited(c->dir, argv, log, &l, code, err));
+    return check_left(c, argv[0], err);
 }
 
 // ---- after a run ---------------------------------------------------------------------------------

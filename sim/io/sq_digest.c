@@ -35,10 +35,9 @@ void sq_digest_add(struct sq_digest *d, const void *bytes, size_t n)
 
 enum sq_status sq_digest_add_file(struct sq_digest *d, const char *path, struct sq_error *err)
 {
-    struct sq_file_view map;
+    SQ_CLOSED(sq_file_unmap) struct sq_file_view map = {0};
     SQ_TRY(sq_file_map(path, &map, err));
     sq_digest_add(d, map.data, map.nbytes);
-    sq_file_unmap(&map);
     return SQ_OK;
 }
 

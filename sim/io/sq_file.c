@@ -95,7 +95,7 @@ static bool is_remembered(const struct input *in)
 // `path` followed by `tail` as a name in its folder; false where there is no such folder.
 static bool name_of(const char *path, const char *tail, struct input *in)
 {
-    char *const folder = directory_of(path);
+    SQ_FREED char *const folder = directory_of(path);
     struct stat st;
     const char *const slash = strrchr(path, '/');
     const bool is_found = folder && stat(folder, &st) == 0;
@@ -105,7 +105,6 @@ static bool name_of(const char *path, const char *tail, struct input *in)
         in->ino = st.st_ino;
         snprintf(in->name, sizeof in->name, "%s%s", slash ? slash + 1 : path, tail);
     }
-    free(folder);
     return is_found && in->name[0];
 }
 

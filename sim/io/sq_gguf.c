@@ -238,17 +238,15 @@ static int by_name(const void *a, const void *b)
 
 static enum sq_status check_names(const struct sq_gguf *g, const char *what, struct sq_error *err)
 {
-    const char **name = calloc(g->n_tensors + 1, sizeof *name);
+    SQ_FREED const char **name = calloc(g->n_tensors + 1, sizeof *name);
     SQ_NEED(name, err, "%s", what);
     for (size_t i = 0; i < g->n_tensors; i++)
         name[i] = g->tensor[i].name;
     qsort(name, g->n_tensors, sizeof *name, by_name);
-    enum sq_status status = SQ_OK;
-    for (size_t i = 1; i < g->n_tensors && status == SQ_OK; i++)
+    for (size_t i = 1; i < g->n_tensors; i++)
         if (strcmp(name[i - 1], name[i]) == 0)
-            status = DAMAGED("%s: duplicate tensor '%.60s'", what, name[i]);
-    free(name);
-    return status;
+            return DAMAGED("%s: duplicate tensor '%.60s'", what, name[i]);
+    return SQ_OK;
 }
 
 // By their place in the file, empty ones before those that start at the same byte.
@@ -308,14 +306,13 @@ static enum sq_status read_tensors(struct reader *r, struct sq_gguf *g, uint64_t
         return DAMAGED("%s: %llu tensors in a file of %zu bytes", r->what, (unsigned long long)n,
                        g->map.nbytes);
     g->tensor = calloc((size_t)n + 1, sizeof *g->tensor);
-    uint64_t *offset = calloc((size_t)n + 1, sizeof *offset);
+    SQ_FREED uint64_t *offset = calloc((size_t)n + 1, sizeof *offset);
     enum sq_status status = SQ_HAVE(g->tensor && offset, err, "%s", r->what);
     while (status == SQ_OK && g->n_tensors < n) {
         status = read_tensor(r, &g->tensor[g->n_tensors], &offset[g->n_tensors], err);
         g->n_tensors++;
     }
     SQ_THEN(status, place(r, g, offset, err));
-    free(offset);
     return status;
 }
 
@@ -323,12 +320,11 @@ static enum sq_status read_tensors(struct reader *r, struct sq_gguf *g, uint64_t
 
 bool sq_gguf_is(const char *path)
 {
-    struct sq_file_view map;
+    SQ_CLOSED(sq_file_unmap) struct sq_file_view map = {0};
     const char *dot = strrchr(path, '.');
     if (sq_file_map(path, &map, NULL) != SQ_OK)
         return false;
     const bool is = map.nbytes >= 4 && memcmp(map.data, "GGUF", 4) == 0;
-    sq_file_unmap(&map);
     return is || (dot && strcasecmp(dot, ".gguf") == 0);
 }
 

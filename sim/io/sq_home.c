@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "models/sq_status.h"
 #include "sim/io/sq_suggest.h"
 
 // Whether home/inside exists; `home` then ends in `kept`.
@@ -65,7 +66,7 @@ bool sq_home_suggest(const char *home, const char *name, const char *pattern,
     struct dirent **entry = NULL;
     snprintf(folder, sizeof folder, "%s/%.*s", home, (int)(star - pattern), pattern);
     const int n = scandir(folder, &entry, NULL, alphasort);
-    const char **const names = n > 0 ? calloc((size_t)n, sizeof *names) : NULL;
+    SQ_FREED const char **const names = n > 0 ? calloc((size_t)n, sizeof *names) : NULL;
     size_t n_names = 0;
     for (int i = 0; names && i < n; i++) {
         char *const text = entry[i]->d_name;
@@ -81,6 +82,5 @@ bool sq_home_suggest(const char *home, const char *name, const char *pattern,
     for (int i = 0; i < n; i++)
         free(entry[i]);
     free(entry);
-    free(names);
     return found != NULL;
 }

@@ -86,7 +86,7 @@ enum sq_status sq_json_parse(const char *what, const void *text, size_t nbytes, 
 enum sq_status sq_json_load(const char *path, size_t max_nbytes, json_t **root,
                             struct sq_error *err)
 {
-    struct sq_file_view map;
+    SQ_CLOSED(sq_file_unmap) struct sq_file_view map = {0};
     *root = NULL;
     SQ_TRY(sq_file_map(path, &map, err));
     enum sq_status status;
@@ -97,7 +97,6 @@ enum sq_status sq_json_load(const char *path, size_t max_nbytes, json_t **root,
                          map.nbytes, max_nbytes);
     else
         status = sq_json_parse(sq_path_tail(path), map.data, map.nbytes, root, err);
-    sq_file_unmap(&map);
     return status;
 }
 

@@ -281,12 +281,10 @@ enum sq_status sq_yaml_parse(const void *text, size_t nbytes, const char *what,
 enum sq_status sq_yaml_load(const char *path, const cyaml_schema_value_t *schema, void **data,
                             struct sq_error *err)
 {
-    struct sq_file_view map;
+    SQ_CLOSED(sq_file_unmap) struct sq_file_view map = {0};
     *data = NULL;
     SQ_TRY(sq_file_map(path, &map, err));
-    const enum sq_status status = sq_yaml_parse(map.data, map.nbytes, path, schema, data, err);
-    sq_file_unmap(&map);
-    return status;
+    return sq_yaml_parse(map.data, map.nbytes, path, schema, data, err);
 }
 
 void sq_yaml_free(const cyaml_schema_value_t *schema, void *data)

@@ -83,18 +83,15 @@ static enum sq_status smooth(const struct sq_checkpoint *ck, size_t first, size_
                              struct sq_error *err)
 {
     const size_t k = ck->layer[first].k;
-    float *wx = calloc(k, sizeof *wx);
+    SQ_FREED float *wx = calloc(k, sizeof *wx);
     *sigma = calloc(k, sizeof **sigma);
-    enum sq_status status = SQ_HAVE(wx && *sigma, err, "%zu smoothed channels", k);
-    for (size_t i = first; status == SQ_OK && i < end; i++) {
-        status = sq_checkpoint_read_layer(ck, i, w, err);
-        if (status == SQ_OK)
-            sq_smooth_weights(w, ck->layer[i].n, k, wx);
+    SQ_NEED(wx && *sigma, err, "%zu smoothed channels", k);
+    for (size_t i = first; i < end; i++) {
+        SQ_TRY(sq_checkpoint_read_layer(ck, i, w, err));
+        sq_smooth_weights(w, ck->layer[i].n, k, wx);
     }
-    if (status == SQ_OK)
-        sq_smooth_sigma(c->abs_max, wx, k, alpha, *sigma);
-    free(wx);
-    return status;
+    sq_smooth_sigma(c->abs_max, wx, k, alpha, *sigma);
+    return SQ_OK;
 }
 
 // One block on its way.

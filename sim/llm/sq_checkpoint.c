@@ -270,18 +270,14 @@ static enum sq_status open_shards(struct sq_checkpoint *ck, const char *dir,
 static enum sq_status open_index(struct sq_checkpoint *ck, const char *dir, const char *index,
                                  struct sq_error *err)
 {
-    json_t *root;
+    json_auto_t *root = NULL;
     SQ_TRY(sq_json_load(index, INDEX_MAX_NBYTES, &root, err));
     const json_t *weight_map = json_object_get(root, "weight_map");
-    json_t *count = json_object();
-    enum sq_status status =
-        json_is_object(weight_map)
-            ? count_shards(weight_map, count, err)
-            : DAMAGED("%s: weight_map is missing or no object", sq_path_tail(index));
-    SQ_THEN(status, open_shards(ck, dir, weight_map, count, err));
-    json_decref(count);
-    json_decref(root);
-    return status;
+    json_auto_t *count = json_object();
+    SQ_TRY(json_is_object(weight_map)
+               ? count_shards(weight_map, count, err)
+               : DAMAGED("%s: weight_map is missing or no object", sq_path_tail(index)));
+    return open_shards(ck, dir, weight_map, count, err);
 }
 
 // ---- layers ---------------------------------------------------------------------------------
@@ -528,7 +524,7 @@ static enum sq_status add_quantized(struct bag *b, const struct sq_tensor *t, st
 {
     struct sq_checkpoint *ck = b->ck;
     struct sq_foreign_size size;
-    char *stem = malloc(strlen(t->name) + 1);
+    SQ_FREED char *stem = malloc(strlen(t->name) + 1);
     if (!stem)
         return no_memory(err);
     enum sq_status status = SQ_OK;
@@ -553,7 +549,6 @@ static enum sq_status add_quantized(struct bag *b, const struct sq_tensor *t, st
             b->name += n + 1;
         }
     }
-    free(stem);
     return status;
 }
 
@@ -654,16 +649,15 @@ static enum sq_status read_ends(struct sq_checkpoint *ck, const json_t *root, co
 static enum sq_status read_generation(struct sq_checkpoint *ck, const char *dir,
                                       struct sq_error *err)
 {
-    char *path = join(dir, "generation_config.json");
-    json_t *root = NULL;
-    enum sq_status status = path ? SQ_OK : no_memory(err);
-    if (status == SQ_OK && access(path, F_OK) == 0)
-        status = sq_json_load(path, CONFIG_MAX_NBYTES, &root, err);
-    if (status == SQ_OK && sq_json_field(root, "eos_token_id"))
-        status = read_ends(ck, root, "generation_config.json", err);
-    json_decref(root);
-    free(path);
-    return status;
+    SQ_FREED char *path = join(dir, "generation_config.json");
+    json_auto_t *root = NULL;
+    if (!path)
+        return no_memory(err);
+    if (access(path, F_OK) == 0)
+        SQ_TRY(sq_json_load(path, CONFIG_MAX_NBYTES, &root, err));
+    if (sq_json_field(root, "eos_token_id"))
+        SQ_TRY(read_ends(ck, root, "generation_config.json", err));
+    return SQ_OK;
 }
 
 // The config, and what it says of quantized weights; a file of the program that quantized them must say the same.
@@ -706,16 +700,13 @@ static enum sq_status read_config(struct sq_checkpoint *ck, const char *dir, con
 static enum sq_status open_directory(struct sq_checkpoint *ck, const char *dir,
                                      struct sq_error *err)
 {
-    char *config = join(dir, "config.json"), *single = join(dir, "model.safetensors");
-    char *index = join(dir, "model.safetensors.index.json");
+    SQ_FREED char *config = join(dir, "config.json"), *single = join(dir, "model.safetensors");
+    SQ_FREED char *index = join(dir, "model.safetensors.index.json");
     enum sq_status status =
         config && single && index ? read_config(ck, dir, config, err) : no_memory(err);
     SQ_THEN(status, open_weights(ck, dir, single, index, err));
     SQ_THEN(status, list_model(ck, err));
     ck->is_model = true;
-    free(config);
-    free(single);
-    free(index);
     return status;
 }
 

@@ -132,19 +132,14 @@ enum sq_status sq_divergence_of(const struct sq_tokens *tokens, const struct sq_
                                 struct sq_divergence *d, struct sq_error *err)
 {
     const size_t n = tokens->n_sequences;
-    struct sums *sequence = calloc(n, sizeof *sequence);
-    double *kl = calloc(sq_tokens_count(tokens), sizeof *kl);
-    double *scratch = calloc(SQ_DIVERGENCE_RESAMPLES, 2 * sizeof *scratch);
+    SQ_FREED struct sums *sequence = calloc(n, sizeof *sequence);
+    SQ_FREED double *kl = calloc(sq_tokens_count(tokens), sizeof *kl);
+    SQ_FREED double *scratch = calloc(SQ_DIVERGENCE_RESAMPLES, 2 * sizeof *scratch);
     double *next = kl;
-    enum sq_status status =
-        SQ_HAVE(sequence && kl && scratch, err, "the scores of %zu sequences", n);
-    for (size_t i = 0; status == SQ_OK && i < n; i++)
+    SQ_NEED(sequence && kl && scratch, err, "the scores of %zu sequences", n);
+    for (size_t i = 0; i < n; i++)
         sequence[i] = sums_of(tokens, i, score, &next);
-    SQ_THEN(status, summarize(sequence, n, kl, scratch, d, err));
-    free(sequence);
-    free(kl);
-    free(scratch);
-    return status;
+    return summarize(sequence, n, kl, scratch, d, err);
 }
 
 // ---- two formats --------------------------------------------------------------------------------
@@ -180,26 +175,23 @@ enum sq_status sq_divergence_compare(const struct sq_tokens *tokens, const struc
                                      struct sq_divergence_pair *pair, struct sq_error *err)
 {
     const size_t n = tokens->n_sequences;
-    struct both *sequence = calloc(n, sizeof *sequence), all = {.a = {0}};
-    double *scratch = calloc(SQ_DIVERGENCE_RESAMPLES, 2 * sizeof *scratch);
-    const enum sq_status status =
-        SQ_HAVE(sequence && scratch, err, "the scores of %zu sequences", n);
-    for (size_t i = 0; status == SQ_OK && i < n; i++) {
+    SQ_FREED struct both *sequence = calloc(n, sizeof *sequence);
+    struct both all = {.a = {0}};
+    SQ_FREED double *scratch = calloc(SQ_DIVERGENCE_RESAMPLES, 2 * sizeof *scratch);
+    SQ_NEED(sequence && scratch, err, "the scores of %zu sequences", n);
+    for (size_t i = 0; i < n; i++) {
         sequence[i].a = sums_of(tokens, i, a, NULL);
         sequence[i].b = sums_of(tokens, i, b, NULL);
         add(&all.a, &sequence[i].a);
         add(&all.b, &sequence[i].b);
     }
-    if (status == SQ_OK)
-        *pair = (struct sq_divergence_pair){
-            all.b.kl / all.a.kl, (all.b.kl - all.a.kl) / all.a.n, {NAN, NAN}, {NAN, NAN}};
-    if (status == SQ_OK && n > 1) {
+    *pair = (struct sq_divergence_pair){
+        all.b.kl / all.a.kl, (all.b.kl - all.a.kl) / all.a.n, {NAN, NAN}, {NAN, NAN}};
+    if (n > 1) {
         qsort(sequence, n, sizeof *sequence, compare_both);
         draw_pairs(sequence, n, scratch, scratch + SQ_DIVERGENCE_RESAMPLES);
         pair->ratio_95 = interval(scratch);
         pair->difference_95 = interval(scratch + SQ_DIVERGENCE_RESAMPLES);
     }
-    free(sequence);
-    free(scratch);
-    return status;
+    return SQ_OK;
 }

@@ -27,7 +27,7 @@ static enum sq_status encode_one(void *context, size_t index, const char *name, 
 {
     struct walk *v = context;
     const struct sq_quant_input none = {0};
-    struct sq_quant_layer q;
+    SQ_CLOSED(sq_quant_layer_free) struct sq_quant_layer q = {0};
     struct sq_error why;
     enum sq_status status = SQ_OK;
     if (!v->o->is_wanted[index])
@@ -35,14 +35,12 @@ static enum sq_status encode_one(void *context, size_t index, const char *name, 
     if (v->o->file) {
         SQ_TRY(sq_layer_file_find(v->o->file, name, n, k, &q, err));
         status = v->visit(v->context, index, &q, x, m, err);
-        sq_quant_layer_free(&q);
         return status;
     }
     status = sq_quant_layer_init(&q, v->r, w, n, k, &none, &why);
     if (status != SQ_OK)
         return SQ_FAIL(err, status, "layer %.60s: %.160s", name, why.text);
     status = v->visit(v->context, index, &q, x, m, err);
-    sq_quant_layer_free(&q);
     return status;
 }
 
@@ -89,7 +87,8 @@ static enum sq_status do_block(struct walk *v, struct sq_llama *calib, struct sq
 static enum sq_status do_blocks(struct walk *v, const struct sq_tokens *calib,
                                 const struct sq_tokens *seen, struct sq_error *err)
 {
-    struct sq_llama a, b;
+    SQ_CLOSED(sq_llama_free) struct sq_llama a = {0};
+    struct sq_llama b;
     SQ_TRY(sq_llama_init(&a, v->ck, calib, err));
     enum sq_status status = sq_llama_init(&b, v->ck, seen, err);
     if (status == SQ_OK) {
@@ -98,14 +97,14 @@ static enum sq_status do_blocks(struct walk *v, const struct sq_tokens *calib,
                 status = do_block(v, &a, &b, i, err);
         sq_llama_free(&b);
     }
-    sq_llama_free(&a);
     return status;
 }
 
 static enum sq_status calibrated(struct walk *v, struct sq_error *err)
 {
     const struct sq_checkpoint *ck = v->ck;
-    struct sq_tokens calib, seen;
+    SQ_CLOSED(sq_tokens_free) struct sq_tokens calib = {0};
+    struct sq_tokens seen;
     char beside[1024];
     sq_tokens_beside(v->o->model, "tokens_calib.safetensors", beside, sizeof beside);
     SQ_TRY(sq_tokens_read(&calib, v->o->calib ? v->o->calib : beside, ck->config.vocab_size,
@@ -117,7 +116,6 @@ static enum sq_status calibrated(struct walk *v, struct sq_error *err)
         sq_tokens_free(&seen);
     }
     sq_layer_scan_free(&v->choice);
-    sq_tokens_free(&calib);
     return status;
 }
 

@@ -113,7 +113,7 @@ static enum sq_status step(struct evaluation *e, size_t j, size_t block,
 // A block of all of them.
 static enum sq_status step_all(struct evaluation *e, size_t block, struct sq_error *err)
 {
-    struct sq_eval_inputs in = {0};
+    SQ_CLOSED(sq_eval_inputs_free) struct sq_eval_inputs in = {0};
     enum sq_status status = SQ_OK;
     if (e->calib.ck) {
         say(e->watch, SQ_EVAL_CALIBRATION, block * e->n_runs, e->ck->config.n_layers * e->n_runs);
@@ -121,7 +121,6 @@ static enum sq_status step_all(struct evaluation *e, size_t block, struct sq_err
     }
     for (size_t j = 0; status == SQ_OK && j < e->n_runs; j++)
         status = step(e, j, block, &in, err);
-    sq_eval_inputs_free(&in);
     return status;
 }
 
@@ -237,7 +236,7 @@ static enum sq_status evaluate_jobs(const struct sq_checkpoint *ck, const struct
                                     size_t n_jobs, const float *reference,
                                     const struct sq_eval_watch *watch, struct sq_error *err)
 {
-    struct evaluation *e = calloc(1, sizeof *e);
+    SQ_FREED struct evaluation *e = calloc(1, sizeof *e);
     SQ_NEED(e, err, "%zu formats", n_jobs);
     *e = (struct evaluation){.ck = ck,
                              .calib_tokens = calib,
@@ -251,7 +250,6 @@ static enum sq_status evaluate_jobs(const struct sq_checkpoint *ck, const struct
     }
     const enum sq_status status = evaluate(e, err);
     clean(e);
-    free(e);
     return status;
 }
 
@@ -284,15 +282,12 @@ enum sq_status sq_eval_jobs(const struct sq_checkpoint *ck, const struct sq_toke
                             const struct sq_reference_cache *cache,
                             const struct sq_eval_watch *watch, struct sq_error *err)
 {
-    float *x = NULL;
+    SQ_FREED float *x = NULL;
     bool has_reference = false;
     if (n_jobs < 1 || n_jobs > SQ_EVAL_JOBS)
         return SQ_FAIL(err, SQ_ERR_RANGE, "%zu formats, need 1..%d", n_jobs, SQ_EVAL_JOBS);
     for (size_t j = 0; j < n_jobs; j++)
         has_reference = has_reference || is_compared(&job[j]);
-    enum sq_status status =
-        has_reference ? sq_reference_states(ck, tokens, cache, watch, &x, err) : SQ_OK;
-    SQ_THEN(status, evaluate_jobs(ck, calib, tokens, job, n_jobs, x, watch, err));
-    free(x);
-    return status;
+    SQ_TRY(has_reference ? sq_reference_states(ck, tokens, cache, watch, &x, err) : SQ_OK);
+    return evaluate_jobs(ck, calib, tokens, job, n_jobs, x, watch, err);
 }

@@ -38,24 +38,22 @@ static enum sq_status encode_block(struct generation *g, struct sq_llama *calib,
     const size_t first = block * SQ_BLOCK_LAYERS;
     struct sq_quant_layer *const layer = g->layer + first;
     const struct sq_recipe *const r = g->o->recipe;
-    struct sq_eval_inputs in = {0};
+    SQ_CLOSED(sq_eval_inputs_free) struct sq_eval_inputs in = {0};
     if (g->o->file)
         return sq_layer_file_block(g->o->file, &g->ck->layer[first], SQ_BLOCK_LAYERS, layer, err);
     if (!calib)
         return sq_eval_encode(g->ck, block, r, NULL, &g->choice, layer, err);
     if (r->is_sequential)
         return sq_eval_encode_behind(calib, block, r, &g->choice, layer, err);
-    enum sq_status status = sq_eval_collect(calib, block, sq_recipe_needs(r), &in, err);
-    SQ_THEN(status, sq_eval_encode(g->ck, block, r, &in, &g->choice, layer, err));
-    sq_eval_inputs_free(&in);
-    return status;
+    SQ_TRY(sq_eval_collect(calib, block, sq_recipe_needs(r), &in, err));
+    return sq_eval_encode(g->ck, block, r, &in, &g->choice, layer, err);
 }
 
 static enum sq_status encode(struct generation *g, struct sq_error *err)
 {
     const size_t n_blocks = g->ck->config.n_layers;
     const bool is_calibrated = !g->o->file && sq_recipe_needs_calibration(g->o->recipe);
-    struct sq_llama calib = {0};
+    SQ_CLOSED(sq_llama_free) struct sq_llama calib = {0};
     g->layer = calloc(g->ck->n_layers, sizeof *g->layer);
     SQ_NEED(g->layer, err, "%zu layers", g->ck->n_layers);
     if (is_calibrated && !g->o->calib)
@@ -70,7 +68,6 @@ static enum sq_status encode(struct generation *g, struct sq_error *err)
         if (g->watch->encoded)
             g->watch->encoded(g->watch->context, i + 1, n_blocks);
     }
-    sq_llama_free(&calib);
     return status;
 }
 
@@ -88,15 +85,14 @@ static size_t most_likely(const float *logit, size_t n)
 static enum sq_status multiply_halves(const struct sq_quant_layer *q, const struct sq_recipe *r,
                                       const struct sq_llama_linear *l, struct sq_error *err)
 {
-    float *const x = malloc(l->m * l->k * sizeof *x);
+    SQ_FREED float *const x = malloc(l->m * l->k * sizeof *x);
     SQ_NEED(x, err, "%zu inputs", l->m * l->k);
     for (size_t i = 0; i < l->m * l->k; i++)
         x[i] = sq_combine_round_bf16(l->x[i]);
-    const enum sq_status status = sq_quant_layer_apply(q, r, x, l->m, l->y, err);
-    for (size_t i = 0; status == SQ_OK && i < l->m * l->n; i++)
+    SQ_TRY(sq_quant_layer_apply(q, r, x, l->m, l->y, err));
+    for (size_t i = 0; i < l->m * l->n; i++)
         l->y[i] = sq_combine_round_bf16(l->y[i]);
-    free(x);
-    return status;
+    return SQ_OK;
 }
 
 static enum sq_status multiply(void *context, const struct sq_llama_linear *l, bool *is_done,

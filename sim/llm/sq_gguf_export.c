@@ -110,21 +110,18 @@ static enum sq_status put_token(const char *what, size_t id, struct sq_gguf_text
                                 bool is_added, bool is_special, json_t *vocab, json_t *added,
                                 struct sq_error *err)
 {
-    json_t *content = text_json(text);
+    json_auto_t *content = text_json(text);
     if (!content)
         return DAMAGED("%s: token %zu is no UTF-8", what, id);
     const char *key = json_string_value(content);
-    if (strlen(key) != text.n || json_object_get(vocab, key)) {
-        json_decref(content);
+    if (strlen(key) != text.n || json_object_get(vocab, key))
         return DAMAGED("%s: token %zu has a NUL or is there twice", what, id);
-    }
     json_object_set_new(vocab, key, json_integer((json_int_t)id));
     if (is_added)
         json_array_append_new(added,
                               json_pack("{s:i, s:O, s:b, s:b, s:b, s:b, s:b}", "id", (int)id,
                                         "content", content, "single_word", 0, "lstrip", 0, "rstrip",
                                         0, "normalized", 0, "special", is_special));
-    json_decref(content);
     return SQ_OK;
 }
 
@@ -190,10 +187,8 @@ static enum sq_status export_tokenizer(const struct sq_gguf *g, const char *what
                       "type", "ByteLevel", "add_prefix_space", 1, "trim_offsets", 1, "use_regex", 1,
                       "model", model);
     json_decref(lead);
-    enum sq_status status =
-        *json ? put_tokens(what, &s, vocab, added, err) : SQ_NO_MEMORY(err, "%s", what);
-    SQ_THEN(status, put_merges(what, s.merges, merges, err));
-    return status;
+    SQ_TRY(*json ? put_tokens(what, &s, vocab, added, err) : SQ_NO_MEMORY(err, "%s", what));
+    return put_merges(what, s.merges, merges, err);
 }
 
 static enum sq_status export_tokenizer_config(const struct sq_gguf *g, const char *what,
@@ -210,10 +205,9 @@ static enum sq_status export_tokenizer_config(const struct sq_gguf *g, const cha
         if (text)
             json_object_set_new(*json, special[i].token, text);
     }
-    json_t *chat = template ? sq_gguf_json(template) : NULL;
+    json_auto_t *chat = template ? sq_gguf_json(template) : NULL;
     if (json_is_string(chat))
         json_object_set(*json, "chat_template", chat);
-    json_decref(chat);
     return SQ_OK;
 }
 

@@ -112,13 +112,12 @@ static enum sq_status get(const struct reader *r, const char *key, json_t **valu
 static enum sq_status get_number(const struct reader *r, const char *key, double fallback,
                                  double *number, struct sq_error *err)
 {
-    json_t *value;
+    json_auto_t *value = NULL;
     SQ_TRY(get(r, key, &value, err));
     const bool is_good = !value || json_is_number(value) || json_is_boolean(value);
     *number = !value                   ? fallback
               : json_is_boolean(value) ? json_is_true(value)
                                        : json_number_value(value);
-    json_decref(value);
     return is_good ? SQ_OK
                    : SQ_FAIL(err, SQ_ERR_RANGE, "%s: %s.%s is no number", r->what, r->arch, key);
 }
@@ -241,11 +240,10 @@ static enum sq_status check_keys(const struct reader *r, struct sq_error *err)
 static enum sq_status check_layout(const struct reader *r, struct sq_error *err)
 {
     const char *plain = strcmp(r->arch, "llama") == 0 ? "Meta AI original pth" : "reference";
-    json_t *layout;
+    json_auto_t *layout = NULL;
     SQ_TRY(get(r, "tensor_data_layout", &layout, err));
     const char *text = json_string_value(layout);
     const bool is_good = !layout || (text && strcmp(text, plain) == 0);
-    json_decref(layout);
     return is_good ? SQ_OK
                    : SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                              "%s: %s.tensor_data_layout is another one, need \"%s\"", r->what,
@@ -258,7 +256,7 @@ static enum sq_status check_layout(const struct reader *r, struct sq_error *err)
 // key counts where there is no new one.
 static enum sq_status read_factor(const struct reader *r, double *factor, struct sq_error *err)
 {
-    json_t *type;
+    json_auto_t *type = NULL;
     const char *key = find(r, "rope.scaling.factor") ? "rope.scaling.factor" : "rope.scale_linear";
     SQ_TRY(get(r, "rope.scaling.type", &type, err));
     const char *text = type ? json_string_value(type) : "linear";
@@ -271,7 +269,6 @@ static enum sq_status read_factor(const struct reader *r, double *factor, struct
     SQ_THEN(status, get_number(r, key, 1, factor, err));
     if (is_none || *factor == 0)
         *factor = 1;
-    json_decref(type);
     return status;
 }
 
@@ -447,9 +444,8 @@ static json_t *architecture(const struct sq_gguf *g)
 enum sq_status sq_gguf_model_config(const struct sq_gguf *g, const char *what,
                                     struct sq_model_config *c, struct sq_error *err)
 {
-    json_t *json;
+    json_auto_t *json = NULL;
     SQ_TRY(sq_gguf_model_json(g, what, &json, c, err));
-    json_decref(json);
     return SQ_OK;
 }
 
@@ -472,9 +468,8 @@ enum sq_status sq_gguf_model_json(const struct sq_gguf *g, const char *what, jso
 
 static bool is_architecture(const struct sq_gguf *g, const char *name)
 {
-    json_t *arch = architecture(g);
+    json_auto_t *arch = architecture(g);
     const bool is = arch && strcmp(json_string_value(arch), name) == 0;
-    json_decref(arch);
     return is;
 }
 

@@ -148,11 +148,10 @@ static enum sq_status open_checkpoint(struct sq_layer_file *f, const char *path,
 
 bool sq_layer_file_is_checkpoint(const char *path)
 {
-    struct sq_checkpoint ck;
+    SQ_CLOSED(sq_checkpoint_close) struct sq_checkpoint ck = {0};
     if (sq_checkpoint_open(&ck, path, NULL) != SQ_OK)
         return false;
     const bool is_quantized = sq_checkpoint_is_quantized(&ck);
-    sq_checkpoint_close(&ck);
     return is_quantized;
 }
 

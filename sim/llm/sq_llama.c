@@ -605,19 +605,16 @@ enum sq_status sq_llama_norm(struct sq_llama *s, struct sq_error *err)
 enum sq_status sq_llama_nll(struct sq_llama *s, double *nll, struct sq_error *err)
 {
     const size_t count = sq_tokens_count(s->tokens);
-    struct sq_token_score *score = calloc(count, sizeof *score);
-    enum sq_status status =
-        score ? sq_llama_norm(s, err) : SQ_NO_MEMORY(err, "the loss of %zu tokens", count);
-    SQ_THEN(status, sq_logits_score(s->ck, s->tokens, s->x, NULL, score, err));
-    SQ_THEN(status, sq_logits_nll(s->tokens, score, nll, err));
-    free(score);
-    return status;
+    SQ_FREED struct sq_token_score *score = calloc(count, sizeof *score);
+    SQ_TRY(score ? sq_llama_norm(s, err) : SQ_NO_MEMORY(err, "the loss of %zu tokens", count));
+    SQ_TRY(sq_logits_score(s->ck, s->tokens, s->x, NULL, score, err));
+    return sq_logits_nll(s->tokens, score, nll, err);
 }
 
 enum sq_status sq_llama_loss(const struct sq_checkpoint *ck, const struct sq_tokens *tokens,
                              sq_llama_hook *hook, void *context, double *loss, struct sq_error *err)
 {
-    struct sq_llama s;
+    SQ_CLOSED(sq_llama_free) struct sq_llama s = {0};
     double nll = 0;
     SQ_TRY(sq_llama_init(&s, ck, tokens, err));
     enum sq_status status = SQ_OK;
@@ -625,6 +622,5 @@ enum sq_status sq_llama_loss(const struct sq_checkpoint *ck, const struct sq_tok
         status = sq_llama_block(&s, i, hook, context, err);
     SQ_THEN(status, sq_llama_nll(&s, &nll, err));
     *loss = nll / (double)sq_tokens_predicted(tokens);
-    sq_llama_free(&s);
     return status;
 }

@@ -62,7 +62,7 @@ static enum sq_status visit_model(const struct sq_checkpoint *ck, const char *mo
                                   const struct sq_token_source *given, struct visitor *v,
                                   struct sq_error *err)
 {
-    struct sq_tokens tokens;
+    SQ_CLOSED(sq_tokens_free) struct sq_tokens tokens = {0};
     struct sq_llama llama;
     SQ_TRY(sq_model_tokens(ck, model, given, v->m, &tokens, err));
     enum sq_status status = sq_llama_init(&llama, ck, &tokens, err);
@@ -71,7 +71,6 @@ static enum sq_status visit_model(const struct sq_checkpoint *ck, const char *mo
             status = sq_llama_block(&llama, b, hook, v, err);
         sq_llama_free(&llama);
     }
-    sq_tokens_free(&tokens);
     return status;
 }
 

@@ -23,23 +23,20 @@ static const char *const files[] = {"states", NULL};
 static enum sq_status compute(const struct sq_checkpoint *ck, const struct sq_tokens *tokens,
                               const struct sq_eval_watch *watch, float **x, struct sq_error *err)
 {
-    struct sq_llama s;
+    SQ_CLOSED(sq_llama_free) struct sq_llama s = {0};
     const size_t count = sq_tokens_count(tokens), nbytes = ck->config.hidden_size * sizeof **x;
     SQ_TRY(sq_llama_init(&s, ck, tokens, err));
-    enum sq_status status = SQ_OK;
-    for (size_t i = 0; status == SQ_OK && i < ck->config.n_layers; i++) {
+    for (size_t i = 0; i < ck->config.n_layers; i++) {
         if (watch)
             watch->begins(watch->context, SQ_EVAL_REFERENCE, i, ck->config.n_layers);
-        status = sq_llama_block(&s, i, NULL, NULL, err);
+        SQ_TRY(sq_llama_block(&s, i, NULL, NULL, err));
     }
-    SQ_THEN(status, sq_llama_norm(&s, err));
-    if (status == SQ_OK) { // s.x may be wider; s.h has the size of the states
-        memcpy(s.h, s.x, count * nbytes);
-        *x = s.h;
-        s.h = NULL;
-    }
-    sq_llama_free(&s);
-    return status;
+    SQ_TRY(sq_llama_norm(&s, err));
+    // s.x may be wider; s.h has the size of the states
+    memcpy(s.h, s.x, count * nbytes);
+    *x = s.h;
+    s.h = NULL;
+    return SQ_OK;
 }
 
 // ---- kept --------------------------------------------------------------------------------------
@@ -171,7 +168,7 @@ static void remove_oldest(const char *dir)
 static enum sq_status read_states(const char *entry, size_t nbytes, float **x, struct sq_error *err)
 {
     char path[2048];
-    struct sq_file_view map;
+    SQ_CLOSED(sq_file_unmap) struct sq_file_view map = {0};
     snprintf(path, sizeof path, "%.1900s/%s", entry, files[0]);
     SQ_TRY(sq_file_map(path, &map, err));
     *x = map.nbytes == nbytes ? malloc(nbytes) : NULL;
@@ -182,7 +179,6 @@ static enum sq_status read_states(const char *entry, size_t nbytes, float **x, s
                      nbytes);
     if (*x)
         memcpy(*x, map.data, nbytes);
-    sq_file_unmap(&map);
     return status;
 }
 

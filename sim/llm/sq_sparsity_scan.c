@@ -85,7 +85,7 @@ enum sq_status sq_sparsity_scan_layers(const struct sq_checkpoint *ck,
                                        double target, double *sparsity, struct sq_error *err)
 {
     struct sq_tokens few = *calib;
-    struct sq_llama s;
+    SQ_CLOSED(sq_llama_free) struct sq_llama s = {0};
     while (few.n_sequences > 1 && sq_tokens_count(&few) > SQ_SCAN_TOKENS)
         few.n_sequences--;
     SQ_TRY(sq_llama_init(&s, ck, &few, err));
@@ -100,6 +100,5 @@ enum sq_status sq_sparsity_scan_layers(const struct sq_checkpoint *ck,
     free(b.none.sparsity);
     free(b.before);
     free(b.after);
-    sq_llama_free(&s);
     return status;
 }

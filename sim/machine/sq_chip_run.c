@@ -105,7 +105,7 @@ enum sq_status sq_chip_run_timed(const unsigned *value, const struct sq_env_choi
                                  const struct sq_top_layer *layer, struct sq_chip_stats *stats,
                                  struct sq_dram_stats *dram, struct sq_error *err)
 {
-    struct system *const w = calloc(1, sizeof *w);
+    SQ_FREED struct system *const w = calloc(1, sizeof *w);
     SQ_NEED(w, err, "a chip of %zu bytes", sizeof *w);
     w->layer = *layer;
     if (layer->is_indexed)
@@ -115,7 +115,6 @@ enum sq_status sq_chip_run_timed(const unsigned *value, const struct sq_env_choi
     *stats = sq_chip_stats_of(&w->chip.regs);
     if (memory->kind == SQ_AXI_TIMED)
         *dram = sq_dram_stats_of(&w->memory.dram);
-    free(w);
     return SQ_OK;
 }
 
@@ -123,13 +122,12 @@ enum sq_status sq_chip_run_descriptor(const unsigned *value, const struct sq_env
                                       const uint32_t word[SQ_DESC_WORDS],
                                       struct sq_chip_stats *stats, struct sq_error *err)
 {
-    struct system *const w = calloc(1, sizeof *w);
+    SQ_FREED struct system *const w = calloc(1, sizeof *w);
     SQ_NEED(w, err, "a chip of %zu bytes", sizeof *w);
     memcpy(w->descriptor, word, sizeof w->descriptor);
     run(w, value, memory);
     *stats = sq_chip_stats_of(&w->chip.regs);
     const uint32_t errors = w->chip.regs.value[SQ_REG_STATUS / 4];
-    free(w);
     return errors == 0 ? SQ_OK
                        : SQ_FAIL(err, SQ_ERR_INTERNAL, "a descriptor of kind %#x: STATUS = %#x",
                                  word[SQ_DESC_KIND] & 0xffff, errors);

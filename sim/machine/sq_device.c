@@ -322,7 +322,7 @@ static bool run_layer(struct sq_device *d, uint64_t at)
     struct region r[REGIONS];
     struct sq_top_operands x = {{NULL}};
     struct sq_chip_stats s;
-    int32_t *out = NULL;
+    SQ_FREED int32_t *out = NULL;
     if (!take_layer(d, at, word, &l, r))
         return false;
     bool is_done = take_operands(d, &l, r, &x);
@@ -337,7 +337,6 @@ static bool run_layer(struct sq_device *d, uint64_t at)
     }
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
         free(x.beat[i]);
-    free(out);
     return is_done;
 }
 

@@ -210,7 +210,7 @@ static enum sq_status line_of(const struct sq_synth *synth, const struct sq_reci
 {
     const double period_ns = synth->period_ns;
     struct sq_format_unit unit[SQ_FORMAT_UNITS];
-    struct sq_synth_result result;
+    SQ_CLOSED(sq_synth_result_free) struct sq_synth_result result = {0};
     memset(unit, 0, sizeof unit);
     const size_t n = r->format->cost->units ? r->format->cost->units(r, unit) : 0;
     if (n < 2)
@@ -227,7 +227,6 @@ static enum sq_status line_of(const struct sq_synth *synth, const struct sq_reci
     const unsigned blocks = u->low_lanes / unit[1].area.weights;
     silicon->line_um2 = (blocks > 1 ? blocks : 1) * result.area;
     silicon->period_ns = result.has_delay ? fmax(silicon->period_ns, result.min_period_ns) : NAN;
-    sq_synth_result_free(&result);
     return SQ_OK;
 }
 
@@ -250,13 +249,12 @@ static enum sq_status add_lanes(const struct sq_synth *synth, const struct sq_ma
 {
     enum { NBITS = 16 };
     const double clock_ns = synth->period_ns > 0 ? synth->period_ns : silicon->period_ns;
-    struct sq_synth_result result;
+    SQ_CLOSED(sq_synth_result_free) struct sq_synth_result result = {0};
     SQ_TRY(sq_synth_area(synth, lane, &result, err));
     const double each =
         result.has_delay && clock_ns > 0 ? ceil(result.min_period_ns / clock_ns) : 1;
     silicon->output_mm2 +=
         1e-6 * result.area * machine->cores * each * ceil(machine->port_nbits / (double)NBITS);
-    sq_synth_result_free(&result);
     return SQ_OK;
 }
 
@@ -289,11 +287,10 @@ static enum sq_status vector_of(const struct sq_synth *synth, const struct sq_ma
 {
     const struct sq_synth_block lane = {
         .top = "sq_vector", .n_params = 2, .param = {{"Lanes", 1}, {"Cut", 1}}};
-    struct sq_synth_result result;
+    SQ_CLOSED(sq_synth_result_free) struct sq_synth_result result = {0};
     SQ_TRY(sq_synth_area(synth, &lane, &result, err));
     silicon->vector_mm2 = 1e-6 * result.area * machine->vector_lanes * machine->cores;
     silicon->vector_ns = result.has_delay ? result.min_period_ns : NAN;
-    sq_synth_result_free(&result);
     return SQ_OK;
 }
 

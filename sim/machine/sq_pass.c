@@ -70,27 +70,24 @@ static enum sq_status time_row(const struct pass *p, size_t i, struct sq_machine
     const struct sq_recipe *r = recipe_of(p, row);
     struct sq_pass_row *out = &p->out->row[i];
     struct sq_machine_stats s;
-    struct sq_mapping *plan = malloc(sizeof *plan);
+    SQ_FREED struct sq_mapping *plan = malloc(sizeof *plan);
     SQ_NEED(plan, err, "a plan");
-    const enum sq_status status = sq_mapping_run(hw, r, &row->gemm, plan, &s, memo, err);
-    if (status == SQ_OK) {
-        *out = (struct sq_pass_row){.cycles = (double)s.cycles,
-                                    .compute = (double)plan->sum.compute,
-                                    .dram = (double)plan->sum.dram,
-                                    .macs = (double)row->gemm.m * (double)row->gemm.n *
-                                            (double)row->gemm.k};
-        for (unsigned id = 0; id < SQ_N_STREAMS; id++)
-            out->nbytes += (double)s.nbytes[id];
-    }
-    if (status == SQ_OK && in->mac) {
+    SQ_TRY(sq_mapping_run(hw, r, &row->gemm, plan, &s, memo, err));
+    *out = (struct sq_pass_row){.cycles = (double)s.cycles,
+                                .compute = (double)plan->sum.compute,
+                                .dram = (double)plan->sum.dram,
+                                .macs = (double)row->gemm.m * (double)row->gemm.n *
+                                        (double)row->gemm.k};
+    for (unsigned id = 0; id < SQ_N_STREAMS; id++)
+        out->nbytes += (double)s.nbytes[id];
+    if (in->mac) {
         const struct sq_mac_energy *mac = mac_of(p, row);
         struct sq_machine_accesses a;
         sq_machine_count(hw, plan, &s, &a);
         sq_machine_energy(hw, mac ? mac : &none, in->memory, in->chip, plan, &a, out->cycles,
                           &p->energy[i]);
     }
-    free(plan);
-    return status;
+    return SQ_OK;
 }
 
 // The first row that takes the same time and joules.

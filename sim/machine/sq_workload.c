@@ -244,13 +244,11 @@ enum sq_status sq_workload_parse(const char *text, size_t nbytes, const char *wh
 
 enum sq_status sq_workload_read(const char *path, struct sq_workload *w, struct sq_error *err)
 {
-    struct sq_file_view map;
+    SQ_CLOSED(sq_file_unmap) struct sq_file_view map = {0};
     memset(w, 0, sizeof *w);
     SQ_TRY(sq_file_map(path, &map, err));
     const char *text = map.data ? (const char *)map.data : "";
-    const enum sq_status status = sq_workload_parse(text, map.nbytes, path, w, err);
-    sq_file_unmap(&map);
-    return status;
+    return sq_workload_parse(text, map.nbytes, path, w, err);
 }
 
 void sq_workload_free(struct sq_workload *w)

@@ -350,10 +350,8 @@ enum sq_status sq_workload_of_config(const json_t *root, const char *what,
 enum sq_status sq_workload_from_config(const char *path, const struct sq_workload_options *o,
                                        struct sq_workload *w, struct sq_error *err)
 {
-    json_t *root;
+    json_auto_t *root = NULL;
     memset(w, 0, sizeof *w);
     SQ_TRY(sq_json_load(path, CONFIG_MAX_NBYTES, &root, err));
-    const enum sq_status status = sq_workload_of_config(root, sq_path_tail(path), o, w, err);
-    json_decref(root);
-    return status;
+    return sq_workload_of_config(root, sq_path_tail(path), o, w, err);
 }

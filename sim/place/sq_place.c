@@ -85,7 +85,7 @@ static enum sq_status make_memory(struct reader *r, const json_t *connections)
 {
     const struct sq_liberty *const lib = r->memory;
     struct sq_lef_macro *const m = r->p->memory = calloc(1, sizeof *m);
-    struct sq_lib_tree t;
+    SQ_CLOSED(sq_lib_tree_free) struct sq_lib_tree t = {0};
     const char *label;
     json_t *bits;
     size_t n = 0;
@@ -99,9 +99,7 @@ static enum sq_status make_memory(struct reader *r, const json_t *connections)
     m->pin = calloc(n + 1, sizeof *m->pin);
     SQ_NEED(m->pin, r->err, "a placement");
     SQ_TRY(sq_lib_tree_read(&t, lib->text, lib->text + lib->nbytes, "timing", r->err));
-    const enum sq_status status = add_memory_pins(r, &t, connections);
-    sq_lib_tree_free(&t);
-    return status;
+    return add_memory_pins(r, &t, connections);
 }
 
 // That of a cell; NULL: there is none. A memory without one gets it.
@@ -371,24 +369,22 @@ static enum sq_status check_blocks(const struct sq_place *p, struct sq_error *er
 enum sq_status sq_place_check(const struct sq_place *p, struct sq_error *err)
 {
     SQ_TRY(check_blocks(p, err));
-    const struct sq_place_cell **const order = calloc(p->n_cells + 1, sizeof *order);
+    SQ_FREED const struct sq_place_cell **const order = calloc(p->n_cells + 1, sizeof *order);
     SQ_NEED(order, err, "a placement");
-    enum sq_status status = SQ_OK;
     for (size_t i = 0; i < p->n_cells; i++)
         order[i] = &p->cell[i];
     qsort(order, p->n_cells, sizeof *order, by_place);
-    for (size_t i = 0; i < p->n_cells && status == SQ_OK; i++) {
+    for (size_t i = 0; i < p->n_cells; i++) {
         const struct sq_place_cell *const c = order[i], *const left = i ? order[i - 1] : NULL;
         const double row = c->y / p->lef->row_height, site = c->x / p->lef->site_width;
         const bool is_inside = c->x >= -EPSILON && c->x + c->macro->width <= p->width + EPSILON &&
                                row >= -EPSILON && row < (double)p->n_rows - .5;
         if (!is_inside || fabs(row - rint(row)) > EPSILON || fabs(site - rint(site)) > EPSILON)
-            status = SQ_FAIL(err, SQ_ERR_INTERNAL, "cell %.60s stands at %g, %g um, in no row",
-                             c->name, c->x, c->y);
-        else if (left && left->y == c->y && left->x + left->macro->width > c->x + EPSILON)
-            status =
-                SQ_FAIL(err, SQ_ERR_INTERNAL, "cell %.60s stands upon %.60s", c->name, left->name);
+            return SQ_FAIL(err, SQ_ERR_INTERNAL, "cell %.60s stands at %g, %g um, in no row",
+                           c->name, c->x, c->y);
+        if (left && left->y == c->y && left->x + left->macro->width > c->x + EPSILON)
+            return SQ_FAIL(err, SQ_ERR_INTERNAL, "cell %.60s stands upon %.60s", c->name,
+                           left->name);
     }
-    free(order);
-    return status;
+    return SQ_OK;
 }

@@ -141,7 +141,7 @@ static int by_x(const void *a, const void *b, void *context)
 enum sq_status sq_place_rows(struct sq_place *p, struct sq_error *err)
 {
     struct work w = {.p = p, .row = calloc(p->n_rows + 1, sizeof *w.row), .err = err};
-    uint32_t *const order = calloc(p->n_cells + 1, sizeof *order);
+    SQ_FREED uint32_t *const order = calloc(p->n_cells + 1, sizeof *order);
     enum sq_status status = SQ_HAVE(w.row && order, err, "a placement");
     for (uint32_t i = 0; i < p->n_cells && status == SQ_OK; i++)
         order[i] = i;
@@ -156,6 +156,5 @@ enum sq_status sq_place_rows(struct sq_place *p, struct sq_error *err)
         free(w.row[i].cluster);
     }
     free(w.row);
-    free(order);
     return status;
 }

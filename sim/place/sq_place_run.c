@@ -56,7 +56,7 @@ static void around(const struct sq_place *p, double t, double *x, double *y)
 // Ports at equal distances around the rows, in the order of their angles; before there are places, as they are listed.
 static enum sq_status put_ports(struct sq_place *p, bool has_places, struct sq_error *err)
 {
-    struct angle *const order = calloc(p->n_ports + 1, sizeof *order);
+    SQ_FREED struct angle *const order = calloc(p->n_ports + 1, sizeof *order);
     SQ_NEED(order, err, "a placement");
     for (uint32_t i = 0; i < p->n_ports; i++) {
         const struct sq_place_cell *const c = &p->cell[p->n_cells + i];
@@ -70,7 +70,6 @@ static enum sq_status put_ports(struct sq_place *p, bool has_places, struct sq_e
         struct sq_place_cell *const c = &p->cell[order[i].cell];
         around(p, ((double)i + .5) / (double)p->n_ports, &c->x, &c->y);
     }
-    free(order);
     return SQ_OK;
 }
 

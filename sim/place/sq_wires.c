@@ -228,15 +228,13 @@ enum sq_status sq_wires_on_area(const struct sq_synth *s, const struct sq_synth_
                                 struct sq_synth_result *result, struct sq_error *err)
 {
     const struct sq_wires *const w = s->on_area_context;
-    struct sq_place p;
-    char *report;
+    SQ_CLOSED(sq_place_free) struct sq_place p = {0};
+    SQ_FREED char *report = NULL;
     result->wires.library_ns = result->critical_path_ns;
     for (size_t i = 0; i < result->n_parts; i++)
         result->part[i].path_ns = NAN; // those of a chip have no placed wires
     if (w->is_later)
         return SQ_OK;
     SQ_TRY(sq_wires_place(s, block, result, &p, &report, err));
-    free(report);
-    sq_place_free(&p);
     return SQ_OK;
 }

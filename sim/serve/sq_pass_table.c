@@ -91,14 +91,12 @@ static enum sq_status run_rows(const struct sq_pass_table *t, enum kind kind, ui
 static enum sq_status time_node(struct sq_pass_table *t, enum kind kind, unsigned count,
                                 unsigned keys, double *seconds, struct sq_error *err)
 {
-    struct sq_pass_result result;
-    struct sq_workload w;
+    SQ_CLOSED(sq_pass_free) struct sq_pass_result result = {0};
+    SQ_CLOSED(sq_workload_free) struct sq_workload w = {0};
     SQ_TRY(
         run_rows(t, kind, (uint64_t)count_node(count), (uint64_t)key_node(keys), &w, &result, err));
     *seconds = seconds_of(kind, &result);
     t->passes++;
-    sq_workload_free(&w);
-    sq_pass_free(&result);
     return SQ_OK;
 }
 
@@ -171,7 +169,7 @@ enum sq_status sq_pass_table_seconds(void *table, const struct sq_serve_step *s,
 static enum sq_status measure(struct sq_pass_table *t, struct sq_error *err)
 {
     const struct sq_workload_options o = options_of(t, OF_DECODE, 1, 1);
-    struct sq_pass_result result;
+    SQ_CLOSED(sq_pass_free) struct sq_pass_result result = {0};
     struct sq_workload w;
     SQ_TRY(sq_workload_of_config(t->config, t->what, &o, &w, err));
     const enum sq_status status = sq_pass_run(t->request, &w, &result, err);
@@ -180,7 +178,6 @@ static enum sq_status measure(struct sq_pass_table *t, struct sq_error *err)
         return status;
     t->weights_nbytes = result.weights_nbytes;
     t->token_nbytes = result.cache_nbytes;
-    sq_pass_free(&result);
     return SQ_OK;
 }
 

@@ -140,12 +140,9 @@ enum sq_status sq_requests_parse(const char *text, size_t nbytes, const char *wh
 
 enum sq_status sq_requests_read(const char *path, struct sq_requests *q, struct sq_error *err)
 {
-    struct sq_file_view map;
+    SQ_CLOSED(sq_file_unmap) struct sq_file_view map = {0};
     SQ_TRY(sq_file_map(path, &map, err));
-    const enum sq_status status =
-        sq_requests_parse(map.data ? (const char *)map.data : "", map.nbytes, path, q, err);
-    sq_file_unmap(&map);
-    return status;
+    return sq_requests_parse(map.data ? (const char *)map.data : "", map.nbytes, path, q, err);
 }
 
 void sq_requests_free(struct sq_requests *q)

@@ -44,26 +44,24 @@ static enum sq_status compare_row(const char *sweep, const struct sq_report_row 
                                   const struct sq_report_row *b, struct sq_changes *c,
                                   struct sq_error *err)
 {
-    struct sq_fields fa, fb;
+    SQ_CLOSED(sq_fields_free) struct sq_fields fa = {0};
+    SQ_CLOSED(sq_fields_free) struct sq_fields fb = {0};
     if (strcmp(a->measures, b->measures) == 0) {
         c->same++;
         return SQ_OK;
     }
     c->changed++;
     SQ_TRY(sq_fields_read(&fa, a->measures, err));
-    const enum sq_status status = sq_fields_read(&fb, b->measures, err);
-    for (size_t i = 0; status == SQ_OK && i < fa.n; i++) {
+    SQ_TRY(sq_fields_read(&fb, b->measures, err));
+    for (size_t i = 0; i < fa.n; i++) {
         const struct sq_field *x = &fa.field[i], *y = find(&fb, x->name);
         if (!y || strcmp(x->text, y->text) != 0)
             note(c, x->name, x->value, y ? y->value : NAN, sweep, a->parameters);
     }
-    for (size_t i = 0; status == SQ_OK && i < fb.n; i++)
+    for (size_t i = 0; i < fb.n; i++)
         if (!find(&fa, fb.field[i].name))
             note(c, fb.field[i].name, NAN, fb.field[i].value, sweep, a->parameters);
-    if (status == SQ_OK)
-        sq_fields_free(&fb);
-    sq_fields_free(&fa);
-    return status;
+    return SQ_OK;
 }
 
 // Both are sorted by `order`: one pass.

@@ -51,12 +51,11 @@ static char *order_of(const struct sq_fields *f)
 
 static char *pair_of(const struct sq_fields *f)
 {
-    json_t *pair = json_object();
+    json_auto_t *pair = json_object();
     for (size_t i = 0; i < f->n; i++)
         if (sq_report_is_of_pair(f->field[i].name))
             json_object_set(pair, f->field[i].name, json_object_get(f->owner, f->field[i].name));
     char *text = json_dumps(pair, JSON_COMPACT);
-    json_decref(pair);
     return text;
 }
 
@@ -79,7 +78,7 @@ static enum sq_status add_row(void *context, const struct sq_sweep_row *row, str
     SQ_TRY(sq_sweep_row_check(row, err)); // damage shows before anything is written
     struct sq_report_sweep *s = sweep_of(load->report, row->sweep);
     SQ_NEED(s && sq_grow(&s->row, s->n_rows, sizeof *s->row), err, "a report");
-    struct sq_fields f;
+    SQ_CLOSED(sq_fields_free) struct sq_fields f = {0};
     SQ_TRY(sq_fields_read(&f, row->parameters, err));
     struct sq_report_row *r = &s->row[s->n_rows++];
     *r = (struct sq_report_row){strdup(row->parameters),
@@ -88,7 +87,6 @@ static enum sq_status add_row(void *context, const struct sq_sweep_row *row, str
                                 row->key,
                                 order_of(&f),
                                 pair_of(&f)};
-    sq_fields_free(&f);
     return SQ_HAVE(r->parameters && r->measures && r->provenance && r->order && r->pair, err,
                    "a report");
 }
@@ -126,9 +124,8 @@ void sq_report_row_free(struct sq_report_row *row)
 static enum sq_status check_text(const char *sweep, const char *field, const char *text,
                                  struct sq_error *err)
 {
-    json_t *string = text ? json_string(text) : NULL;
+    json_auto_t *string = text ? json_string(text) : NULL;
     const bool is_utf8 = !text || string;
-    json_decref(string);
     return is_utf8 ? SQ_OK
                    : SQ_FAIL(err, SQ_ERR_DAMAGED, "%s of sweep %.60s = '%.60s', need UTF-8", field,
                              sweep, text);

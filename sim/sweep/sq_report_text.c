@@ -70,7 +70,8 @@ static enum sq_status shape_table(struct table *t, const struct sq_fields *p,
 
 static enum sq_status read_row(struct table *t, size_t row, struct sq_error *err)
 {
-    struct sq_fields p, m;
+    SQ_CLOSED(sq_fields_free) struct sq_fields p = {0};
+    struct sq_fields m;
     SQ_TRY(sq_fields_read(&p, t->sweep->row[t->first + row].parameters, err));
     enum sq_status status = sq_fields_read(&m, t->sweep->row[t->first + row].measures, err);
     if (status == SQ_OK) {
@@ -80,7 +81,6 @@ static enum sq_status read_row(struct table *t, size_t row, struct sq_error *err
             fill_row(t, row, &p, &m);
         sq_fields_free(&m);
     }
-    sq_fields_free(&p);
     return status;
 }
 

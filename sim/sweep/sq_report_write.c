@@ -195,30 +195,26 @@ static enum sq_status write_page(FILE *out, const struct sq_report *r, const cha
                                  struct sq_error *err)
 {
     const struct text library = {(const char *)sq_d3, sq_d3_nbytes};
-    struct sq_file_view map;
+    SQ_CLOSED(sq_file_unmap) struct sq_file_view map = {0};
     struct page p;
     SQ_TRY(sq_file_map(page, &map, err));
-    const enum sq_status status =
-        split_page(page, (struct text){(const char *)map.data, map.nbytes}, &p, err);
-    if (status == SQ_OK) {
-        put_text(out, p.head);
-        put_policy(out, &p, library);
-        put_text(out, p.to_style);
-        fputs("<style>", out);
-        put_text(out, p.style);
-        fputs("</style>", out);
-        put_text(out, p.to_data);
-        put_data(out, r);
-        put_text(out, p.to_library);
-        put_text(out, library);
-        put_text(out, p.to_script);
-        fputs("<script>", out);
-        put_text(out, p.script);
-        fputs("</script>", out);
-        put_text(out, p.end);
-    }
-    sq_file_unmap(&map);
-    return status;
+    SQ_TRY(split_page(page, (struct text){(const char *)map.data, map.nbytes}, &p, err));
+    put_text(out, p.head);
+    put_policy(out, &p, library);
+    put_text(out, p.to_style);
+    fputs("<style>", out);
+    put_text(out, p.style);
+    fputs("</style>", out);
+    put_text(out, p.to_data);
+    put_data(out, r);
+    put_text(out, p.to_library);
+    put_text(out, library);
+    put_text(out, p.to_script);
+    fputs("<script>", out);
+    put_text(out, p.script);
+    fputs("</script>", out);
+    put_text(out, p.end);
+    return SQ_OK;
 }
 
 // ---- the others, and all of them ----------------------------------------------------------------
@@ -231,14 +227,12 @@ static struct sq_sweep_row row_of(const struct sq_report_sweep *s, size_t i)
 
 static enum sq_status write_csv(FILE *out, const struct sq_report_sweep *s, struct sq_error *err)
 {
-    struct sq_csv csv = {.out = out};
-    enum sq_status status = SQ_OK;
-    for (size_t i = 0; i < s->n_rows && status == SQ_OK; i++) {
+    SQ_CLOSED(sq_csv_free) struct sq_csv csv = {.out = out};
+    for (size_t i = 0; i < s->n_rows; i++) {
         const struct sq_sweep_row row = row_of(s, i);
-        status = sq_csv_row(&csv, &row, err);
+        SQ_TRY(sq_csv_row(&csv, &row, err));
     }
-    sq_csv_free(&csv);
-    return status;
+    return SQ_OK;
 }
 
 static void write_json(FILE *out, const struct sq_report *r)

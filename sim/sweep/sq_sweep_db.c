@@ -259,7 +259,7 @@ static char *immutable_uri(const char *path)
 static enum sq_status open_read_only(struct sq_sweep_db *db, struct sq_error *err)
 {
     struct stat st;
-    char *log = NULL, *uri = immutable_uri(db->path);
+    SQ_FREED char *log = NULL, *uri = immutable_uri(db->path);
     if (asprintf(&log, "%s-wal", db->path) < 0)
         log = NULL;
     enum sq_status status = SQ_OK;
@@ -276,8 +276,6 @@ static enum sq_status open_read_only(struct sq_sweep_db *db, struct sq_error *er
         if (!is_open(db, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI))
             status = fail(db, "open", err);
     }
-    free(log);
-    free(uri);
     return status;
 }
 
@@ -502,16 +500,13 @@ struct merge {
 
 static enum sq_status merge_sweep(struct merge *m, const char *sweep, struct sq_error *err)
 {
-    char *title, *spec;
+    SQ_FREED char *title = NULL, *spec = NULL;
     if (m->described && strcmp(m->described, sweep) == 0)
         return SQ_OK;
     free(m->described);
     m->described = strdup(sweep);
     SQ_TRY(sq_sweep_db_spec(m->from, sweep, &title, &spec, err));
-    const enum sq_status status = sq_sweep_db_describe(m->into, sweep, title, spec, err);
-    free(title);
-    free(spec);
-    return status;
+    return sq_sweep_db_describe(m->into, sweep, title, spec, err);
 }
 
 static enum sq_status merge_row(void *context, const struct sq_sweep_row *row, struct sq_error *err)

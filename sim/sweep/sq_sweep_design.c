@@ -93,11 +93,9 @@ static enum sq_status parse(struct sq_sweep_grid *s, const struct raw *raw, cons
 {
     size_t nbytes;
     SQ_TRY(check_one(raw, what, err));
-    char *text = specification(raw, &nbytes);
+    SQ_FREED char *text = specification(raw, &nbytes);
     SQ_NEED(text, err, "a design");
-    const enum sq_status status = sq_sweep_grid_parse(s, text, nbytes, what, home, err);
-    free(text);
-    return status;
+    return sq_sweep_grid_parse(s, text, nbytes, what, home, err);
 }
 
 enum sq_status sq_sweep_design_parse(struct sq_sweep_grid *s, const char *text, size_t nbytes,

@@ -291,11 +291,10 @@ static enum sq_status synthesize(const struct sq_sweep_inputs *in,
                                  const struct sq_synth_block *block, double *area, double *path_ns,
                                  struct sq_error *err)
 {
-    struct sq_synth_result result;
+    SQ_CLOSED(sq_synth_result_free) struct sq_synth_result result = {0};
     SQ_TRY(sq_synth_area(&in->synth, block, &result, err));
     *area = result.area;
     *path_ns = result.has_delay ? result.critical_path_ns : NAN;
-    sq_synth_result_free(&result);
     return SQ_OK;
 }
 

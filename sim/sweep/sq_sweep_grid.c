@@ -486,13 +486,11 @@ enum sq_status sq_sweep_grid_load(struct sq_sweep_grid *s, const char *path, con
                                   struct sq_error *err)
 {
     const char *slash = strrchr(path, '/');
-    struct sq_file_view map;
+    SQ_CLOSED(sq_file_unmap) struct sq_file_view map = {0};
     memset(s, 0, sizeof *s);
     SQ_TRY(sq_file_map(path, &map, err));
-    const enum sq_status status = parse(s, (const char *)map.data, map.nbytes, path, home,
-                                        slash ? strndup(path, (size_t)(slash - path)) : NULL, err);
-    sq_file_unmap(&map);
-    return status;
+    return parse(s, (const char *)map.data, map.nbytes, path, home,
+                 slash ? strndup(path, (size_t)(slash - path)) : NULL, err);
 }
 
 void sq_sweep_grid_free(struct sq_sweep_grid *s)

@@ -293,14 +293,13 @@ static void *work(void *context)
 static void run_threads(struct run *run)
 {
     const unsigned jobs = run->options->jobs;
-    pthread_t *thread = calloc(jobs, sizeof *thread);
+    SQ_FREED pthread_t *thread = calloc(jobs, sizeof *thread);
     unsigned n = 0;
     while (thread && n < jobs - 1 && pthread_create(&thread[n], NULL, work, run) == 0)
         n++;
     work(run); // this one too; fewer threads than asked for only take longer
     for (unsigned i = 0; i < n; i++)
         pthread_join(thread[i], NULL);
-    free(thread);
 }
 
 enum sq_status sq_sweep_run(const struct sq_sweep_grid *s, const struct sq_sweep_options *o,

@@ -92,16 +92,13 @@ static enum sq_status add_output(struct task *t, size_t at, const struct sq_quan
                                  const float *x, const float *w, struct sq_error *err)
 {
     const size_t m = (size_t)t->memo->m[at];
-    float *y = calloc(m, q->n * sizeof *y);
+    SQ_FREED float *y = calloc(m, q->n * sizeof *y);
     SQ_NEED(y, err, "%zu x %zu products", m, q->n);
-    const enum sq_status status = sq_quant_layer_apply(q, t->r, x, m, y, err);
-    if (status == SQ_OK) {
-        const struct sq_sqnr sum = sq_output_error(x, w, y, m, q->n, q->k_orig);
-        t->e->output[at].signal += sum.signal;
-        t->e->output[at].noise += sum.noise;
-    }
-    free(y);
-    return status;
+    SQ_TRY(sq_quant_layer_apply(q, t->r, x, m, y, err));
+    const struct sq_sqnr sum = sq_output_error(x, w, y, m, q->n, q->k_orig);
+    t->e->output[at].signal += sum.signal;
+    t->e->output[at].noise += sum.noise;
+    return SQ_OK;
 }
 
 // Tensors that are no model: inputs are drawn, the first rows are the same for every m.
@@ -111,7 +108,7 @@ static enum sq_status visit_tensor(void *context, size_t index, const char *name
 {
     struct task *t = context;
     const struct sq_quant_input none = {0};
-    struct sq_quant_layer q;
+    SQ_CLOSED(sq_quant_layer_free) struct sq_quant_layer q = {0};
     struct sq_error why;
     (void)index, (void)m;
     enum sq_status status = sq_quant_layer_init(&q, t->r, w, n, k, &none, &why);
@@ -120,7 +117,6 @@ static enum sq_status visit_tensor(void *context, size_t index, const char *name
     status = add_weight(t, &q, w, err);
     for (size_t i = 0; status == SQ_OK && i < t->memo->n_m; i++)
         status = add_output(t, i, &q, x, w, err);
-    sq_quant_layer_free(&q);
     return status;
 }
 

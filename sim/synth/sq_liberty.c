@@ -450,7 +450,7 @@ static enum sq_status gunzip(struct sq_liberty *lib, const char *path,
 
 static enum sq_status load(struct sq_liberty *lib, const char *path, struct sq_error *err)
 {
-    struct sq_file_view map;
+    SQ_CLOSED(sq_file_unmap) struct sq_file_view map = {0};
     SQ_TRY(sq_file_map(path, &map, err));
     enum sq_status status = SQ_OK;
     if (map.nbytes > SQ_LIB_MAX_NBYTES) {
@@ -465,7 +465,6 @@ static enum sq_status load(struct sq_liberty *lib, const char *path, struct sq_e
         lib->text[map.nbytes] = '\0';
         lib->nbytes = map.nbytes;
     }
-    sq_file_unmap(&map);
     return status;
 }
 

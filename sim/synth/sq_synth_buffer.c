@@ -187,7 +187,7 @@ static enum sq_status add_buffer(struct work *w, const struct cell *c)
 // Appends the cells of a library, and to the buffers those that are some.
 static enum sq_status read_library(struct work *w, const struct sq_liberty *lib)
 {
-    struct sq_lib_tree all;
+    SQ_CLOSED(sq_lib_tree_free) struct sq_lib_tree all = {0};
     const char *const end = lib->text + lib->nbytes;
     SQ_TRY(sq_lib_tree_read(&all, lib->text, end, "cell", w->err));
     const double unit = sq_lib_cap_unit(&all);
@@ -214,7 +214,6 @@ static enum sq_status read_library(struct work *w, const struct sq_liberty *lib)
         w->n_cells++;
         sq_lib_tree_free(&t);
     }
-    sq_lib_tree_free(&all);
     return status;
 }
 
@@ -559,13 +558,12 @@ static enum sq_status change(struct work *w, json_t *root)
 enum sq_status sq_synth_buffer(const struct sq_synth *s, const struct sq_synth_block *b,
                                const char *netlist, struct sq_error *err)
 {
-    json_t *root = NULL;
+    json_auto_t *root = NULL;
     struct work w = {.s = s, .b = b, .share = SHARE, .err = err};
     SQ_TRY(sq_json_load(netlist, (size_t)NETLIST_MAX_MIB << 20, &root, err));
     enum sq_status status = change(&w, root);
     if (status == SQ_OK && json_dump_file(root, netlist, JSON_COMPACT) != 0)
         status = SQ_FAIL(err, SQ_ERR_IO, "cannot write '%s'", sq_path_tail(netlist));
-    json_decref(root);
     free_work(&w);
     return status;
 }

@@ -164,9 +164,10 @@ enum sq_status sq_synth_recount(const struct sq_synth *s, const struct sq_synth_
                                 json_t *root, struct sq_synth_result *r, struct sq_error *err)
 {
     const char *key;
-    json_t *cell, *const count = json_object(),
-                         *const module = json_object_iter_value(
-                             json_object_iter(json_object_get(root, "modules")));
+    json_t *cell;
+    json_t *const module =
+        json_object_iter_value(json_object_iter(json_object_get(root, "modules")));
+    json_auto_t *count = json_object();
     json_object_foreach(json_object_get(module, "cells"), key, cell)
     {
         const char *const type = json_string_value(json_object_get(cell, "type"));
@@ -176,9 +177,7 @@ enum sq_status sq_synth_recount(const struct sq_synth *s, const struct sq_synth_
     free(r->cell);
     r->area = r->sequential_area = 0;
     r->n_types = r->n_cells = 0;
-    const enum sq_status status = sum_cells(s, b, count, r, err);
-    json_decref(count);
-    return status;
+    return sum_cells(s, b, count, r, err);
 }
 
 static enum sq_status load_cells(const json_t *cells, struct sq_synth_part *p, struct sq_error *err)
@@ -221,7 +220,7 @@ static enum sq_status load_result(const struct sq_synth *s, const struct sq_synt
                                   struct sq_error *err)
 {
     char path[SQ_SYNTH_PATH_LEN + 16];
-    json_t *root;
+    json_auto_t *root = NULL;
     snprintf(path, sizeof path, "%s/result.json", entry);
     SQ_TRY(sq_json_load(path, 1 << 20, &root, err));
     const json_t *cells = json_object_get(root, "cells");
@@ -242,7 +241,6 @@ static enum sq_status load_result(const struct sq_synth *s, const struct sq_synt
         status = sum_cells(s, b, cells, r, err);
     }
     SQ_THEN(status, load_parts(json_object_get(root, "parts"), r, err));
-    json_decref(root);
     return status;
 }
 
@@ -358,11 +356,10 @@ static enum sq_status read_text(const char *entry, const char *name, char **text
                                 struct sq_error *err)
 {
     char path[SQ_SYNTH_PATH_LEN + 32];
-    struct sq_file_view map;
+    SQ_CLOSED(sq_file_unmap) struct sq_file_view map = {0};
     snprintf(path, sizeof path, "%s/%s", entry, name);
     SQ_TRY(sq_file_map(path, &map, err));
     *text = strndup((const char *)map.data, map.nbytes);
-    sq_file_unmap(&map);
     return SQ_HAVE(*text, err, "a path");
 }
 

@@ -18,7 +18,7 @@ static enum sq_status load_modules(const char *work, const char *mapper, json_t 
     static const char last[] = "\n   },\n"; // closes the modules
     char path[SQ_SYNTH_PATH_LEN + 32], *text = NULL;
     struct sq_file_view map;
-    json_t *root = NULL;
+    json_auto_t *root = NULL;
     *modules = NULL;
     snprintf(path, sizeof path, "%s/%s.json", work, mapper);
     SQ_TRY(sq_file_map(path, &map, err));
@@ -33,7 +33,6 @@ static enum sq_status load_modules(const char *work, const char *mapper, json_t 
     const enum sq_status status = sq_json_parse(mapper, text, strlen(text), &root, err);
     free(text);
     *modules = json_incref(json_object_get(root, "modules"));
-    json_decref(root);
     return status == SQ_ERR_DAMAGED ? SQ_OK : status;
 }
 

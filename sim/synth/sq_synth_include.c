@@ -320,7 +320,8 @@ enum sq_status sq_synth_add_includes(struct sq_synth *s, size_t source, const ch
                                      struct sq_error *err)
 {
     const char *slash = strrchr(path, '/');
-    char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+    SQ_FREED char *folder =
+        slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
     struct visit v = {.synth = s, .folder = folder, .err = err};
     enum sq_status status = SQ_OK;
     if (!folder)
@@ -330,6 +331,5 @@ enum sq_status sq_synth_add_includes(struct sq_synth *s, size_t source, const ch
             SQ_FAIL(err, SQ_ERR_IO, "cannot open '%s': %s", sq_path_tail(folder), strerror(errno));
     else
         status = visit(&v, source);
-    free(folder);
     return status;
 }

@@ -69,7 +69,8 @@ static enum sq_status expand_front(FILE *out, const struct sq_synth *s,
 {
     const struct sq_synth_recipe_text *recipe = sq_synth_recipe_text(b->recipe);
     bool used[SQ_SYNTH_MAX_SOURCES];
-    char chparam[1024], ripple[16], *files = NULL;
+    char chparam[1024], ripple[16];
+    SQ_FREED char *files = NULL;
     size_t n;
     snprintf(ripple, sizeof ripple, "%u", recipe->max_ripple);
     SQ_TRY(sq_synth_select(s, b, used, err));
@@ -91,9 +92,7 @@ static enum sq_status expand_front(FILE *out, const struct sq_synth *s,
         {"MACRO", only_if(b->macro)},
         {"PREFIX", only_if(recipe->max_ripple > 0)},
         {"RIPPLE", ripple}};
-    enum sq_status status = expand(out, s->script_front, fill, sizeof fill / sizeof fill[0], err);
-    free(files);
-    return status;
+    return expand(out, s->script_front, fill, sizeof fill / sizeof fill[0], err);
 }
 
 void sq_synth_print_adder(FILE *out, const struct sq_lib_adder *a)

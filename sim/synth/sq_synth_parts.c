@@ -92,7 +92,8 @@ static enum sq_status add(struct design *d, const char *in, const char *module, 
 // Lines "module \NAME" and "  cell \TYPE \NAME" of what Yosys dumps; names hold no blanks.
 static enum sq_status read_design(struct design *d, const char *work, struct sq_error *err)
 {
-    char path[SQ_SYNTH_PATH_LEN + 32], module[512] = "", type[512], name[512], *line = NULL;
+    char path[SQ_SYNTH_PATH_LEN + 32], module[512] = "", type[512], name[512];
+    SQ_FREED char *line = NULL;
     size_t cap = 0;
     snprintf(path, sizeof path, "%s/" SQ_SYNTH_INSTANCES, work);
     FILE *f = fopen(path, "r");
@@ -105,7 +106,6 @@ static enum sq_status read_design(struct design *d, const char *work, struct sq_
         else if (sscanf(line, " cell %511s %511s", type, name) == 2)
             status = add(d, module, type, name, err);
     }
-    free(line);
     fclose(f);
     return status;
 }

@@ -76,7 +76,8 @@ static bool leads_up(const char *name)
 static enum sq_status check_inputs(const struct sq_synth *s, const char *top, const char *work,
                                    struct sq_error *err)
 {
-    char path[SQ_SYNTH_PATH_LEN + 32], *save = NULL, *text = NULL;
+    char path[SQ_SYNTH_PATH_LEN + 32], *save = NULL;
+    SQ_FREED char *text = NULL;
     struct sq_file_view map;
     snprintf(path, sizeof path, "%s/" INPUTS, work);
     SQ_TRY(sq_file_map(path, &map, err));
@@ -87,20 +88,18 @@ static enum sq_status check_inputs(const struct sq_synth *s, const char *top, co
     while (own && own > text && own[-1] != ' ')
         own--;
     const size_t n_own = own ? (size_t)(techmap + 1 - own) : 0;
-    enum sq_status status = SQ_OK;
     char *list = strstr(text, ": "); // after what Yosys wrote
-    for (char *name = list ? strtok_r(list + 1, " \n", &save) : NULL; name && status == SQ_OK;
+    for (char *name = list ? strtok_r(list + 1, " \n", &save) : NULL; name;
          name = strtok_r(NULL, " \n", &save)) {
         const bool is_own = n_own > 0 && strncmp(name, own, n_own) == 0;
         if (strcmp(name, s->liberty_path) == 0)
             continue;
         if (leads_up(is_own ? name + n_own : name) || (name[0] == '/' && !is_own))
-            status = SQ_FAIL(err, SQ_ERR_ARG,
-                             "%.40s makes yosys read '%s', which is none of its sources", top,
-                             sq_path_tail(name));
+            return SQ_FAIL(err, SQ_ERR_ARG,
+                           "%.40s makes yosys read '%s', which is none of its sources", top,
+                           sq_path_tail(name));
     }
-    free(text);
-    return status;
+    return SQ_OK;
 }
 
 // `reads`: what it sees beside its own folder, NULL at the end; NULL: nothing.
@@ -195,9 +194,8 @@ static enum sq_status write_sources(const struct sq_synth *s, const struct sq_sy
                                     const char *work, struct sq_error *err)
 {
     bool used[SQ_SYNTH_MAX_SOURCES];
-    char *job;
+    SQ_FREED char *job = NULL;
     SQ_TRY(sq_synth_print_job(s, b, &job, used, err));
-    free(job);
     return sq_synth_write_sources(s, b, used, work, err);
 }
 

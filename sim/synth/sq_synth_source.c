@@ -17,14 +17,13 @@ enum sq_status sq_synth_read_file(const char *dir, const char *name, struct sq_d
                                   char **text, struct sq_error *err)
 {
     char path[SQ_SYNTH_PATH_LEN];
-    struct sq_file_view map;
+    SQ_CLOSED(sq_file_unmap) struct sq_file_view map = {0};
     *text = NULL;
     snprintf(path, sizeof path, "%s/%s", dir, name);
     SQ_TRY(sq_file_map(path, &map, err));
     sq_digest_add(digest, name, strlen(name));
     sq_digest_add(digest, map.data, map.nbytes);
     *text = map.nbytes ? strndup((const char *)map.data, map.nbytes) : strdup("");
-    sq_file_unmap(&map);
     return SQ_HAVE(*text, err, "'%s'", name);
 }
 

@@ -130,7 +130,7 @@ static void heal(const struct parts *s, int32_t *record)
 static void sums_of(const struct parts *s, const int32_t *first, uint32_t n, int32_t *tile)
 {
     const uint32_t len[SQ_STREAMS_MAX] = {n};
-    int32_t *const beats = malloc(n * s->array_len * sizeof *beats);
+    SQ_FREED int32_t *const beats = malloc(n * s->array_len * sizeof *beats);
     assert(beats);
     for (uint32_t b = 0; b < n; b++) {
         beats[b * s->array_len] = b + 1 == n;
@@ -140,7 +140,6 @@ static void sums_of(const struct parts *s, const int32_t *first, uint32_t n, int
     const struct sq_group group = {.record = beats, .len = len};
     memset(tile, 0, sq_field_offset(s->ports.out, s->ports.n_out) * sizeof *tile);
     (void)s->array->golden(s->v, &group, tile);
-    free(beats);
 }
 
 static uint64_t golden_job(const struct parts *s, const struct sq_group *in, int32_t *out)
@@ -149,7 +148,7 @@ static uint64_t golden_job(const struct parts *s, const struct sq_group *in, int
     const size_t word_len = s->c.port_len + SQ_ENGINE_WORD_FIELDS;
     const uint32_t beats = (uint32_t)in->record[BEATS], groups = (uint32_t)in->record[GROUPS];
     const uint32_t tiles = (uint32_t)in->record[TILES];
-    const struct sq_engine_sums sums = sq_engine_sums(&s->c);
+    SQ_CLOSED(sq_engine_sums_free) const struct sq_engine_sums sums = sq_engine_sums(&s->c);
     int32_t error = 0;
     for (uint32_t g = 0; g < groups * tiles; g++) {
         const int32_t *const first = in->record + (size_t)g * beats * s->len;
@@ -167,7 +166,6 @@ static uint64_t golden_job(const struct parts *s, const struct sq_group *in, int
             out += word_len *
                    sq_engine_end(&s->c, sums.scale, sums.y, g + 1 == groups * tiles, error, out);
     }
-    sq_engine_sums_free(&sums);
     return tiles * words;
 }
 
@@ -204,7 +202,7 @@ static void draw_tile(const struct parts *s, struct sq_rng *rng, enum sq_stimulu
                       int32_t *scales)
 {
     const size_t pes = (size_t)s->c.rows * s->c.cols;
-    const struct sq_engine_sums sums = sq_engine_sums(&s->c);
+    SQ_CLOSED(sq_engine_sums_free) const struct sq_engine_sums sums = sq_engine_sums(&s->c);
     for (uint32_t g = 0; g < groups; g++, operands += beats * s->len, scales += s->len) {
         for (uint32_t b = 0; b < beats; b++)
             draw_beat(s, rng, kind, operands + b * s->len);
@@ -215,7 +213,6 @@ static void draw_tile(const struct parts *s, struct sq_rng *rng, enum sq_stimulu
         sq_output_add(&s->c, sums.tile, sums.tile + pes, sums.scale, sums.y);
         memcpy(scales + s->scale, sums.scale + 1, (s->len - s->scale) * sizeof *scales);
     }
-    sq_engine_sums_free(&sums);
 }
 
 // One thing wrong, of the kind: a mask bit, a nibble or a mask code; a code; a scale. False where
@@ -280,7 +277,7 @@ static enum sq_status draw_ends(const struct parts *s, struct sq_case *c, struct
                                 struct sq_error *err)
 {
     enum { ENDS = 4, SIZES = 8, BEATS_END = (1 << JOB_BITS) - 1 };
-    struct sq_case array = *c;
+    SQ_CLOSED(sq_case_free) struct sq_case array = *c;
     uint32_t beats[ENDS + SIZES];
     array.block = s->array;
     SQ_TRY(s->array->draw_directed(&array, 0, rng, err));
@@ -291,10 +288,10 @@ static enum sq_status draw_ends(const struct parts *s, struct sq_case *c, struct
         beats[g] = g < ENDS || some > n ? n : some;
         c->n_beats += beats[g];
     }
-    const enum sq_status status = sq_case_alloc(c, err);
-    const struct sq_engine_sums sums = sq_engine_sums(&s->c);
+    SQ_TRY(sq_case_alloc(c, err));
+    SQ_CLOSED(sq_engine_sums_free) const struct sq_engine_sums sums = sq_engine_sums(&s->c);
     int32_t *record = c->beats;
-    for (size_t g = 0; g < c->n_groups && status == SQ_OK; g++) { // signs alternate
+    for (size_t g = 0; g < c->n_groups; g++) { // signs alternate
         const int32_t *const last = array.beats + ((g % 2 + 1) * all - 1) * s->array_len;
         const unsigned without = g < ENDS ? (unsigned)g / 2 : sq_rng_below(rng, 3);
         put_job(s, beats[g], 1, 1, record, c->len[g]);
@@ -305,9 +302,7 @@ static enum sq_status draw_ends(const struct parts *s, struct sq_case *c, struct
         for (uint32_t b = 0; b < beats[g]; b++, record += s->len)
             memcpy(record + JOB_FIELDS, last + 1, (s->array_len - 1) * sizeof *record);
     }
-    sq_engine_sums_free(&sums);
-    sq_case_free(&array);
-    return status;
+    return SQ_OK;
 }
 
 // Every kind of error alone, in the first, a middle and the last beat of a job of two tiles of two

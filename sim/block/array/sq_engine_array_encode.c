@@ -68,8 +68,8 @@ void sq_array_encode_tokens(const struct sq_array_config *c, size_t rows, const 
                              .is_high = malloc(rows * k),
                              .s_lo = scale,
                              .s_hi = scale + rows};
-    float *const number = malloc(rows * n * sizeof *number);
-    float *const score = malloc(2 * k * sizeof *score);
+    SQ_FREED float *const number = malloc(rows * n * sizeof *number);
+    SQ_FREED float *const score = malloc(2 * k * sizeof *score);
     if (!codes.code || !codes.is_high || !number || !score)
         abort();
     for (size_t i = 0; i < rows * n; i++)
@@ -84,6 +84,4 @@ void sq_array_encode_tokens(const struct sq_array_config *c, size_t rows, const 
     }
     free(codes.code);
     free(codes.is_high);
-    free(number);
-    free(score);
 }

@@ -70,10 +70,9 @@ static int32_t *with_masks(const struct layout *l, const int32_t *record, size_t
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
 {
     const struct layout l = layout_of(v);
-    int32_t *const record = with_masks(&l, in->record, in->len[CODED]);
+    SQ_FREED int32_t *const record = with_masks(&l, in->record, in->len[CODED]);
     const struct sq_group group = {.record = record, .len = in->len, .from = in->from};
     const uint64_t n = engine->golden(v, &group, out);
-    free(record);
     return n;
 }
 
@@ -101,14 +100,13 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
                        uint64_t number, int32_t *record, uint32_t *len)
 {
     const struct layout l = layout_of(v);
-    int32_t *const from = calloc(l.ports.records, l.engine_len * sizeof *from);
+    SQ_FREED int32_t *const from = calloc(l.ports.records, l.engine_len * sizeof *from);
     assert(from);
     engine->draw_group(v, rng, kind, number, from, len);
     len[X] = len[CODED];
     const bool keeps = sq_rng_below(rng, 2);
     for (uint32_t i = 0; i < len[CODED]; i++)
         without_mask(&l, rng, kind, keeps, from + i * l.engine_len, record + i * l.len);
-    free(from);
 }
 
 // Errors of engine_array; a mask with a wrong number of ones becomes another one.
@@ -116,21 +114,20 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
                                     struct sq_error *err)
 {
     const struct layout l = layout_of(c->point->value);
-    struct sq_case from = *c;
+    SQ_CLOSED(sq_case_free) struct sq_case from = *c;
     from.block = engine;
     SQ_TRY(engine->draw_directed(&from, number, rng, err));
     c->n_groups = from.n_groups;
     c->n_beats = from.n_beats;
-    const enum sq_status status = sq_case_alloc(c, err);
-    for (size_t g = 0; status == SQ_OK && g < c->n_groups; g++) {
+    SQ_TRY(sq_case_alloc(c, err));
+    for (size_t g = 0; g < c->n_groups; g++) {
         memcpy(c->len[g], from.len[g], sizeof c->len[g]);
         c->len[g][X] = c->len[g][CODED];
     }
-    for (size_t i = 0; status == SQ_OK && i < c->n_beats; i++)
+    for (size_t i = 0; i < c->n_beats; i++)
         without_mask(&l, rng, SQ_STIMULUS_UNIFORM, true, from.beats + i * l.engine_len,
                      c->beats + i * l.len);
-    sq_case_free(&from);
-    return status;
+    return SQ_OK;
 }
 
 static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)

@@ -205,17 +205,12 @@ static enum sq_status draw_uniform(struct sq_case *c, size_t n_groups, struct sq
     struct sq_core_config config;
     struct sq_core_stimulus s;
     sq_core_get(c->point->value, &config);
-    struct sq_job *job = calloc(n_groups, sizeof *job);
-    enum sq_status status =
-        job ? sq_core_draw_banks(&config, n_groups * UNIFORM_BANKS, rng, &s, err)
-            : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu jobs", n_groups);
-    if (status == SQ_OK) {
-        for (size_t i = 0; i < n_groups; i++)
-            job[i] = (struct sq_job){UNIFORM_BANKS, 1};
-        status = sq_core_take(c, job, n_groups, &s, 0, err);
-    }
-    free(job);
-    return status;
+    SQ_FREED struct sq_job *job = calloc(n_groups, sizeof *job);
+    SQ_TRY(job ? sq_core_draw_banks(&config, n_groups * UNIFORM_BANKS, rng, &s, err)
+               : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu jobs", n_groups));
+    for (size_t i = 0; i < n_groups; i++)
+        job[i] = (struct sq_job){UNIFORM_BANKS, 1};
+    return sq_core_take(c, job, n_groups, &s, 0, err);
 }
 
 // ---- a job ----------------------------------------------------------------------------------

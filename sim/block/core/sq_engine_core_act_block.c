@@ -61,7 +61,7 @@ static int32_t *sums_of(const struct parts *s, const int32_t *record, const uint
     const uint32_t n = len[ACT] > len[WEIGHT] ? len[ACT] : len[WEIGHT];
     const uint32_t core_len[SQ_STREAMS_MAX] = {len[ACT], len[WEIGHT], 1};
     const size_t tile = (size_t)s->c.rows * s->c.cols;
-    int32_t *const beats = calloc((size_t)n * s->core_len, sizeof *beats);
+    SQ_FREED int32_t *const beats = calloc((size_t)n * s->core_len, sizeof *beats);
     int32_t *const sums = calloc(field(record, SUMS) * 2 * tile, sizeof *sums);
     assert(beats && sums);
     for (uint32_t i = 0; i < n; i++) {
@@ -78,7 +78,6 @@ static int32_t *sums_of(const struct parts *s, const int32_t *record, const uint
     const uint64_t n_sums = sq_core_act_block.golden(s->core, &group, sums);
     assert(n_sums == field(record, SUMS));
     (void)n_sums;
-    free(beats);
     return sums;
 }
 
@@ -145,8 +144,8 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     const struct parts s = parts_of(v);
     const uint32_t groups = field(in->record, GROUPS), sums = field(in->record, SUMS);
     const size_t pes = (size_t)s.c.rows * s.c.cols;
-    int32_t *const all = sums_of(&s, in->record, in->len);
-    const struct sq_engine_sums w = sq_engine_sums(&s.c);
+    SQ_FREED int32_t *const all = sums_of(&s, in->record, in->len);
+    SQ_CLOSED(sq_engine_sums_free) const struct sq_engine_sums w = sq_engine_sums(&s.c);
     uint64_t words = 0;
     int32_t error = 0;
     for (uint32_t g = 0; g < sums; g++) {
@@ -159,8 +158,6 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
             words += sq_engine_end(&s.c, w.scale, w.y, g + 1 == sums, error,
                                    out + words * (s.c.port_len + SQ_ENGINE_WORD_FIELDS));
     }
-    free(all);
-    sq_engine_sums_free(&w);
     return words;
 }
 
@@ -195,8 +192,8 @@ static void draw_operands(const struct parts *s, struct sq_rng *rng, enum sq_sti
         }
     }
     const size_t pes = (size_t)s->c.rows * s->c.cols;
-    int32_t *const all = sums_of(s, record, len);
-    const struct sq_engine_sums w = sq_engine_sums(&s->c);
+    SQ_FREED int32_t *const all = sums_of(s, record, len);
+    SQ_CLOSED(sq_engine_sums_free) const struct sq_engine_sums w = sq_engine_sums(&s->c);
     for (uint32_t g = 0; g < len[SCALE]; g++) {
         take_sums(s, all, g, w.tile);
         sq_output_draw_scale(&s->c, rng, kind, (g + 1) % field(record, GROUPS) == 0, w.scale);
@@ -207,8 +204,6 @@ static void draw_operands(const struct parts *s, struct sq_rng *rng, enum sq_sti
             memset(w.y, 0, pes * sizeof *w.y);
         memcpy(record + g * s->len + s->scale, w.scale + 1, (s->len - s->scale) * sizeof *record);
     }
-    free(all);
-    sq_engine_sums_free(&w);
 }
 
 enum wrong { WRONG_ACT, WRONG_WEIGHT, WRONG_SCALE, N_WRONG };

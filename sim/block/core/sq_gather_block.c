@@ -38,24 +38,20 @@ static struct sq_core_config config_of(const struct sq_case *c)
 static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
 {
     const struct sq_core_config config = config_of(c);
-    struct sq_core_stimulus s;
+    SQ_CLOSED(sq_core_stimulus_free) struct sq_core_stimulus s = {0};
     SQ_TRY(sq_core_draw(&config, rng, &s, err));
     c->stall[0] = s.stall[0];
     c->stall[SQ_SINK] = s.stall[3];
-    const enum sq_status status = put_banks(c, &config, &s, err);
-    sq_core_stimulus_free(&s);
-    return status;
+    return put_banks(c, &config, &s, err);
 }
 
 static enum sq_status draw_uniform(struct sq_case *c, size_t n_groups, struct sq_rng *rng,
                                    struct sq_error *err)
 {
     const struct sq_core_config config = config_of(c);
-    struct sq_core_stimulus s;
+    SQ_CLOSED(sq_core_stimulus_free) struct sq_core_stimulus s = {0};
     SQ_TRY(sq_core_draw_banks(&config, n_groups, rng, &s, err));
-    const enum sq_status status = put_banks(c, &config, &s, err);
-    sq_core_stimulus_free(&s);
-    return status;
+    return put_banks(c, &config, &s, err);
 }
 
 // Banks with every number of mask codes, again and again: at random no large one has only those.

@@ -75,12 +75,11 @@ static enum sq_status outputs_of(const struct sq_case *c, uint64_t beats, uint64
 {
     const struct sq_ports p = sq_ports_of(c->block, c->point->value);
     const size_t room = p.outputs > c->max_outputs ? p.outputs : c->max_outputs;
-    int32_t *const out = calloc(room + 1, sq_field_offset(p.out, p.n_out) * sizeof *out);
+    SQ_FREED int32_t *const out = calloc(room + 1, sq_field_offset(p.out, p.n_out) * sizeof *out);
     const struct sq_group first = {.record = c->beats, .len = c->len[0], .wrap = c->wrap};
     if (!out)
         return SQ_NO_MEMORY(err, "%zu outputs", room);
     *outputs = c->block->golden(c->point->value, &first, out) * beats / sq_case_records(c, 0);
-    free(out);
     return SQ_OK;
 }
 

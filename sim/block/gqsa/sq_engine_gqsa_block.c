@@ -27,8 +27,8 @@ enum { WALK_AT, WALK_LIMIT, WALK_LAST, WALK_INDEX, WALK_FIELDS }; // of a record
 static struct sq_gqsa_step *walk(const unsigned *v, const int32_t *record, size_t n_rows,
                                  uint32_t n_kept, size_t *n)
 {
-    uint32_t *const at = malloc((n_rows + 1) * sizeof *at);
-    uint16_t *const index = calloc(n_kept + 1, sizeof *index);
+    SQ_FREED uint32_t *const at = malloc((n_rows + 1) * sizeof *at);
+    SQ_FREED uint16_t *const index = calloc(n_kept + 1, sizeof *index);
     struct sq_gqsa_step *const step = malloc((n_rows + n_kept) * sizeof *step);
     assert(at && index && step);
     for (size_t i = 0; i <= n_rows; i++)
@@ -36,8 +36,6 @@ static struct sq_gqsa_step *walk(const unsigned *v, const int32_t *record, size_
     for (uint32_t i = 0; i < n_kept; i++)
         index[i] = (uint16_t)record[i * record_len(v) + at_index(v) + INDEX];
     *n = sq_gqsa_walk(at, n_rows, index, (uint32_t)record[GROUPS], step);
-    free(at);
-    free(index);
     return step;
 }
 
@@ -60,8 +58,8 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     const size_t n_rows = (size_t)record[OFFSETS] - 1;
     const uint32_t groups = (uint32_t)record[GROUPS];
     size_t n;
-    struct sq_gqsa_step *const step = walk(v, record, n_rows, in->len[KEPT], &n);
-    float *const y = calloc(v[ROWS], sizeof *y);
+    SQ_FREED struct sq_gqsa_step *const step = walk(v, record, n_rows, in->len[KEPT], &n);
+    SQ_FREED float *const y = calloc(v[ROWS], sizeof *y);
     int32_t error = job_errors(v, record);
     const int32_t *kept = record;
     assert(y);
@@ -85,8 +83,6 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
         *out++ = s->end;
         *out++ = error;
     }
-    free(step);
-    free(y);
     return n_rows;
 }
 

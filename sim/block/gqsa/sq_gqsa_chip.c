@@ -198,8 +198,8 @@ static uint32_t golden(const struct sq_block *block, const unsigned *engine,
     const uint32_t n_walked = walked(j), n_kept = n_walked < j->n_kept ? n_walked : j->n_kept;
     const uint32_t records = larger(larger(j->limit, j->n_rows + 1), n_walked);
     const uint32_t n[SQ_STREAMS_MAX] = {1, j->limit, j->n_rows + 1, n_walked};
-    int32_t *const record = calloc(records * len, sizeof *record);
-    int32_t *const word = calloc(j->n_rows * out, sizeof *word);
+    SQ_FREED int32_t *const record = calloc(records * len, sizeof *record);
+    SQ_FREED int32_t *const word = calloc(j->n_rows * out, sizeof *word);
     if (!record || !word)
         abort();
     record[GROUPS] = (int32_t)j->limit;
@@ -215,8 +215,6 @@ static uint32_t golden(const struct sq_block *block, const unsigned *engine,
     for (uint32_t i = 0; i < j->n_rows; i++)
         memcpy(y + i * rows, word + i * out, rows * sizeof *y);
     const int32_t errors = word[j->n_rows * out - 1];
-    free(record);
-    free(word);
     return chip_errors((uint32_t)errors);
 }
 

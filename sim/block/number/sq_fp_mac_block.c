@@ -151,14 +151,13 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
                        uint64_t number, int32_t *record, uint32_t *len)
 {
     const struct wide w = wide_of(v);
-    int32_t *const steps = calloc(SHARES_MAX * STEPS_MAX, w.stride * sizeof *steps);
+    SQ_FREED int32_t *const steps = calloc(SHARES_MAX * STEPS_MAX, w.stride * sizeof *steps);
     (void)number;
     assert(steps);
     draw_rows(w.v, rng, kind, steps, len);
     for (uint32_t i = 0; i < len[0]; i++)
         take_turns(v, steps + i * w.stride, record + i * v[TURNS] * w.narrow);
     len[0] *= v[TURNS];
-    free(steps);
 }
 
 // ---- directed cases -------------------------------------------------------------------------
@@ -267,7 +266,7 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned n, struct sq_rng
     const unsigned *const v = c->point->value;
     const struct wide w = wide_of(v);
     struct sq_point point = *c->point;
-    struct sq_case all = *c;
+    SQ_CLOSED(sq_case_free) struct sq_case all = *c;
     memcpy(point.value, w.v, sizeof w.v);
     all.point = &point;
     SQ_TRY(n == 0   ? draw_far(&all, err)
@@ -275,13 +274,12 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned n, struct sq_rng
                     : draw_powers(&all, err));
     c->n_groups = all.n_groups;
     c->n_beats = all.n_beats * v[TURNS];
-    const enum sq_status status = sq_case_alloc(c, err);
-    for (size_t g = 0; status == SQ_OK && g < all.n_groups; g++)
+    SQ_TRY(sq_case_alloc(c, err));
+    for (size_t g = 0; g < all.n_groups; g++)
         c->len[g][0] = all.len[g][0] * v[TURNS];
-    for (size_t i = 0; status == SQ_OK && i < all.n_beats; i++)
+    for (size_t i = 0; i < all.n_beats; i++)
         take_turns(v, all.beats + i * w.stride, c->beats + i * v[TURNS] * w.narrow);
-    sq_case_free(&all);
-    return status;
+    return SQ_OK;
 }
 
 // Way 0: the first step of all rows goes.
@@ -304,8 +302,8 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
 {
     const struct wide w = wide_of(v);
     const size_t lanes = w.v[LANES];
-    struct sq_fp_mac *const sum = calloc(lanes, sizeof *sum);
-    int32_t *const step = malloc(w.stride * sizeof *step);
+    SQ_FREED struct sq_fp_mac *const sum = calloc(lanes, sizeof *sum);
+    SQ_FREED int32_t *const step = malloc(w.stride * sizeof *step);
     assert(sum && step);
     for (uint32_t i = 0; i < in->len[0]; i += v[TURNS]) {
         gather_turns(v, in->record + i * w.narrow, step);
@@ -320,7 +318,5 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
         else
             out[l] = (int32_t)sq_combine_bits(y);
     }
-    free(step);
-    free(sum);
     return v[TURNS];
 }

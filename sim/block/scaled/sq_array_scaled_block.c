@@ -246,19 +246,16 @@ static void product_float(const unsigned *v, const struct sq_es_operand *x,
     const size_t pes = (size_t)v[ROWS] * v[COLS];
     const struct sq_sum_rule r = sq_scaled_rule(v[ACC], v[ACC_W], v[BANK_LEN]);
     const bool is_aligned = v[ACC] >= SQ_SCALED_ALIGNED;
-    double *const sum = calloc(pes, sizeof *sum);
-    float *y = calloc(pes, sizeof *y);
+    SQ_FREED double *const sum = calloc(pes, sizeof *sum);
+    SQ_FREED float *y = calloc(pes, sizeof *y);
     const struct sq_bs_product g = {.w = &w->c, .x = &x->c, .y = y};
-    void *scratch = aligned_alloc(64, (sq_bs_gemm_scratch(&g) + 63) / 64 * 64);
+    SQ_FREED void *scratch = aligned_alloc(64, (sq_bs_gemm_scratch(&g) + 63) / 64 * 64);
     if (!y || !scratch || !sum || (is_aligned && !sq_bs_accumulate(&r, &w->c, &x->c, sum)))
         abort();
     if (!is_aligned)
         sq_bs_gemm(&g, scratch);
     for (size_t i = 0; i < pes; i++)
         out[i] = (int32_t)sq_combine_bits(is_aligned ? (float)sum[i] : y[i]);
-    free(sum);
-    free(y);
-    free(scratch);
 }
 
 // A total as sq_acc_fixed has it after one more block: with carries that are saved, what stands in the segments
@@ -284,7 +281,8 @@ static void product_fixed(const unsigned *v, const struct sq_es_layout *l,
 {
     const size_t pes = (size_t)v[ROWS] * v[COLS], k = x->c.k;
     const size_t beat = (size_t)v[BANK_LEN] * l->act.per_line;
-    int64_t *const a = sq_es_integers(x, &l->act), *const b = sq_es_integers(w, &l->weight);
+    SQ_FREED int64_t *const a = sq_es_integers(x, &l->act);
+    SQ_FREED int64_t *const b = sq_es_integers(w, &l->weight);
     for (size_t pe = 0; pe < pes; pe++) {
         const size_t r = pe / v[COLS], c = pe % v[COLS];
         uint64_t y = 0;
@@ -305,15 +303,13 @@ static void product_fixed(const unsigned *v, const struct sq_es_layout *l,
         out[pes + pe] = (int32_t)(uint32_t)(y >> 32);
         out[2 * pes + pe] = (int32_t)(uint32_t)y_high;
     }
-    free(a);
-    free(b);
 }
 
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
 {
     struct sq_ports p;
     const struct sq_es_layout l = layout_of(v, &p);
-    struct sq_es_operand x, w;
+    SQ_CLOSED(sq_es_free) struct sq_es_operand x = {0}, w = {0};
     sq_es_load(v, &l, &l.act, in->record, l.len, in->len[0], 1, &x);
     sq_es_load(v, &l, &l.weight, in->record, l.len, in->len[0], 1, &w);
     if (v[ACC] == SQ_SCALED_FIXED)
@@ -321,8 +317,6 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     else
         product_float(v, &x, &w, out);
     out[3 * v[ROWS] * v[COLS]] = (int32_t)(x.errors | w.errors);
-    sq_es_free(&x);
-    sq_es_free(&w);
     return 1;
 }
 

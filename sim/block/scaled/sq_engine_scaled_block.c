@@ -38,8 +38,8 @@ static void draw_scale(const unsigned *v, const struct sq_es_layout *l, struct s
                        enum sq_stimulus kind, const int32_t *first, uint32_t blocks, int32_t *scale)
 {
     const size_t n = sq_output_scale_len(&l->c), pes = (size_t)l->c.rows * l->c.cols;
-    int32_t *const beat = calloc(n, sizeof *beat), *const sum = calloc(pes, sizeof *sum);
-    float *const y = calloc(pes, sizeof *y);
+    SQ_FREED int32_t *const beat = calloc(n, sizeof *beat), *const sum = calloc(pes, sizeof *sum);
+    SQ_FREED float *const y = calloc(pes, sizeof *y);
     assert(beat && sum && y);
     for (size_t i = 0; i < n - 1; i++) // of the first pair of parts alone
         beat[i] =
@@ -52,9 +52,6 @@ static void draw_scale(const unsigned *v, const struct sq_es_layout *l, struct s
     sq_output_draw_scale(&l->c, rng, kind, true, beat);
     sq_output_aim_scale(&l->c, rng, sum, sum, y, beat);
     memcpy(scale, beat + 1, (n - 1) * sizeof *scale);
-    free(beat);
-    free(sum);
-    free(y);
 }
 
 static void draw_tile(const unsigned *v, const struct sq_es_layout *l, struct sq_rng *rng,

@@ -254,7 +254,7 @@ static bool is_wrong_scale(const struct sq_es_layout *l, const int32_t *scale)
 static void multiply(const struct sq_es_operand *x, const struct sq_es_operand *w, float *y)
 {
     const size_t cols = w->c.n;
-    void *const scratch = malloc(sq_bs_plain_scratch(&w->c));
+    SQ_FREED void *const scratch = malloc(sq_bs_plain_scratch(&w->c));
     if (!scratch)
         abort();
     for (size_t c0 = 0; c0 < cols; c0 += SQ_BS_PLAIN_CHANNELS) {
@@ -266,7 +266,6 @@ static void multiply(const struct sq_es_operand *x, const struct sq_es_operand *
                 y[r * cols + c] = some[c - c0];
         }
     }
-    free(scratch);
 }
 
 // Sets the scales above the blocks. A tile has `len` integers: scales of its `lines` lines, low, then high.
@@ -311,12 +310,11 @@ static void add_exact(const struct sq_es_layout *l, const struct sq_es_operand *
                       const struct sq_es_operand *w, int64_t *sum)
 {
     const size_t k = x->c.k, cols = w->c.n;
-    int64_t *const a = sq_es_integers(x, &l->act), *const b = sq_es_integers(w, &l->weight);
+    SQ_FREED int64_t *const a = sq_es_integers(x, &l->act);
+    SQ_FREED int64_t *const b = sq_es_integers(w, &l->weight);
     for (size_t i = 0; i < x->c.n * cols; i++)
         for (size_t j = 0; j < k; j++)
             sum[i] += a[i / cols * k + j] * b[i % cols * k + j];
-    free(a);
-    free(b);
 }
 
 // As multiply, with one rounding of the exact sum.
@@ -324,14 +322,13 @@ static void multiply_exact(const struct sq_es_layout *l, const struct sq_es_oper
                            const struct sq_es_operand *w, float *y)
 {
     const size_t cols = w->c.n;
-    int64_t *const sum = calloc(x->c.n * cols, sizeof *sum);
+    SQ_FREED int64_t *const sum = calloc(x->c.n * cols, sizeof *sum);
     if (!sum)
         abort();
     add_exact(l, x, w, sum);
     for (size_t i = 0; i < x->c.n * cols; i++)
         y[i] = sq_combine_float(0, sq_es_float(l, sum[i]), w->c.global[0][i % cols],
                                 x->c.global[0][i / cols]);
-    free(sum);
 }
 
 // Adds the products to total [rows][cols] as a tensor core does.
@@ -340,14 +337,13 @@ static void add_aligned(const unsigned *v, const struct sq_es_operand *x,
 {
     const struct sq_sum_rule r = sq_scaled_rule(v[SQ_ES_ACC], v[SQ_ES_ACC_W], v[SQ_ES_BANK]);
     const size_t n = x->c.n * w->c.n;
-    double *const sum = malloc(n * sizeof *sum);
+    SQ_FREED double *const sum = malloc(n * sizeof *sum);
     for (size_t i = 0; sum && i < n; i++)
         sum[i] = (double)total[i];
     if (!sum || !sq_bs_accumulate(&r, &w->c, &x->c, sum))
         abort();
     for (size_t i = 0; i < n; i++)
         total[i] = (float)sum[i];
-    free(sum);
 }
 
 static void multiply_aligned(const unsigned *v, const struct sq_es_operand *x,
@@ -420,8 +416,8 @@ unsigned sq_es_block(const unsigned *v, const struct sq_es_layout *l, const int3
                      float *total, int64_t *exact)
 {
     const size_t pes = (size_t)l->c.rows * l->c.cols;
-    float *const y = malloc(pes * sizeof *y);
-    struct sq_es_operand x, w;
+    SQ_FREED float *const y = malloc(pes * sizeof *y);
+    SQ_CLOSED(sq_es_free) struct sq_es_operand x = {0}, w = {0};
     if (!y)
         abort();
     sq_es_load(v, l, &l->act, record, l->len, 1, 1, &x);
@@ -438,9 +434,6 @@ unsigned sq_es_block(const unsigned *v, const struct sq_es_layout *l, const int3
             total[pair * pes + i] += y[i];
     }
     const unsigned errors = x.errors | w.errors;
-    free(y);
-    sq_es_free(&x);
-    sq_es_free(&w);
     return errors;
 }
 
@@ -451,8 +444,8 @@ uint64_t sq_es_golden(const unsigned *v, const struct sq_group *in, int32_t *out
     const size_t word_len = l.c.port_len + SQ_ENGINE_WORD_FIELDS;
     const uint32_t blocks = (uint32_t)in->record[SQ_ES_BLOCKS];
     const uint32_t tiles = (uint32_t)in->record[SQ_ES_TILES];
-    float *const y = malloc(pes * sizeof *y);
-    int32_t *const bits = malloc(pes * sizeof *bits);
+    SQ_FREED float *const y = malloc(pes * sizeof *y);
+    SQ_FREED int32_t *const bits = malloc(pes * sizeof *bits);
     unsigned errors = 0;
     if (!y || !bits)
         abort();
@@ -466,7 +459,5 @@ uint64_t sq_es_golden(const unsigned *v, const struct sq_group *in, int32_t *out
             out[l.c.port_len + 1] = (int32_t)errors;
         }
     }
-    free(y);
-    free(bits);
     return tiles * words;
 }

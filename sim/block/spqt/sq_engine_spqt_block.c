@@ -106,7 +106,7 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     const int32_t *block = in->record;
     const size_t rows = (size_t)in->record[BLOCKS], turns = SQ_Q4K_LEN / 2 / v[BYTES];
     size_t n;
-    uint32_t *const column = active_of(v, in->record, &n);
+    SQ_FREED uint32_t *const column = active_of(v, in->record, &n);
     int32_t error = job_errors(v, in->record);
     for (size_t r = 0; r < rows; r++) {
         struct sq_fp_mac sum[SQ_Q4K_LEN];
@@ -118,7 +118,6 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
             *out++ = error;
         }
     }
-    free(column);
     return rows * turns;
 }
 
@@ -130,7 +129,7 @@ static void draw_token(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
 {
     const unsigned idx_v[4] = {v[SEG_LEN], v[IDX_LANES], 1, v[INDEX_W]};
     const size_t stride = v[SEG_LEN] + 2;
-    int32_t *const token = malloc(IDX_SEGMENTS * stride * sizeof *token);
+    SQ_FREED int32_t *const token = malloc(IDX_SEGMENTS * stride * sizeof *token);
     uint32_t n[SQ_STREAMS_MAX];
     assert(token);
     do
@@ -142,7 +141,6 @@ static void draw_token(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
         memcpy(record + s * record_len(v) + X, token + s * stride, v[SEG_LEN] * sizeof *token);
     len[JOB] = 1;
     len[ACT] = n[0];
-    free(token);
 }
 
 // The superblocks of all rows; only the first beat of each says of which column it is.
@@ -151,7 +149,7 @@ static void draw_blocks(const unsigned *v, struct sq_rng *rng, enum sq_stimulus 
 {
     const size_t words = v[BYTES] / 4;
     size_t n;
-    uint32_t *const column = active_of(v, record, &n);
+    SQ_FREED uint32_t *const column = active_of(v, record, &n);
     int32_t *at = record;
     for (size_t i = 0; i < n * (size_t)record[BLOCKS]; i++) {
         int32_t data[SQ_Q4K_NBYTES / 4];
@@ -168,7 +166,6 @@ static void draw_blocks(const unsigned *v, struct sq_rng *rng, enum sq_stimulus 
         }
     }
     len[BLOCK] = (uint32_t)(n * (size_t)record[BLOCKS]) * beats_of(v);
-    free(column);
 }
 
 static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,

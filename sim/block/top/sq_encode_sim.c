@@ -146,8 +146,8 @@ static void golden_int8(const unsigned *v, const uint16_t *x, size_t n, size_t b
                         float *scale)
 {
     const size_t rows = v[SQ_TOP_ROWS], bank = v[SQ_TOP_BANK_LEN], k = beats * bank;
-    float *const number = malloc(n * sizeof *number);
-    int8_t *const code = malloc(k);
+    SQ_FREED float *const number = malloc(n * sizeof *number);
+    SQ_FREED int8_t *const code = malloc(k);
     if (!number || !code)
         abort();
     for (size_t row = 0; row < rows; row++) {
@@ -159,8 +159,6 @@ static void golden_int8(const unsigned *v, const uint16_t *x, size_t n, size_t b
         for (size_t b = 0; b < beats; b++)
             memcpy(act + (b * rows + row) * bank, code + b * bank, bank);
     }
-    free(number);
-    free(code);
 }
 
 static void golden_blocks(const unsigned *v, const uint16_t *x, size_t beats, int32_t *act,
@@ -169,7 +167,7 @@ static void golden_blocks(const unsigned *v, const uint16_t *x, size_t beats, in
     unsigned encoder[SQ_PARAMS_MAX];
     const struct sq_top_shape s = sq_top_shape(v);
     const uint32_t nbytes = sq_top_room(v).beat_nbytes[SQ_TOP_ACT];
-    int32_t *const record = calloc(beats * s.scaled.len, sizeof *record);
+    SQ_FREED int32_t *const record = calloc(beats * s.scaled.len, sizeof *record);
     if (!record)
         abort();
     get_encoder(v, encoder);
@@ -177,7 +175,6 @@ static void golden_blocks(const unsigned *v, const uint16_t *x, size_t beats, in
     for (size_t b = 0; b < beats; b++)
         sq_top_pack(&s.part[SQ_TOP_ACT], record + b * s.scaled.len + s.scaled.act.code, act,
                     b * nbytes);
-    free(record);
 }
 
 static void golden_dynamic(const unsigned *v, const uint16_t *x, size_t n, size_t beats,
@@ -185,13 +182,12 @@ static void golden_dynamic(const unsigned *v, const uint16_t *x, size_t n, size_
 {
     const struct sq_top_shape s = sq_top_shape(v);
     const struct sq_top_beat_shape *const part = &s.part[SQ_TOP_ACT];
-    int32_t *const beat = calloc(beats * part->len, sizeof *beat);
+    SQ_FREED int32_t *const beat = calloc(beats * part->len, sizeof *beat);
     if (!beat)
         abort();
     sq_array_encode_tokens(&s.array, v[SQ_TOP_ROWS], x, n, beats, beat, scale);
     for (size_t b = 0; b < beats; b++)
         sq_top_pack(part, beat + b * part->len, act, b * sq_top_room(v).beat_nbytes[SQ_TOP_ACT]);
-    free(beat);
 }
 
 // Codes of a tile of rows as the engine reads them; n: columns.
@@ -213,7 +209,7 @@ uint32_t sq_encode_golden(const unsigned *v, const struct sq_encode_layer *l, co
     const size_t k = (size_t)l->beats * v[SQ_TOP_BANK_LEN];
     uint64_t stride[SQ_ENCODE_REGIONS];
     float scale[SQ_BS_PARTS * SQ_ENCODE_ROWS_MAX];
-    uint16_t *const x = calloc(rows * k, sizeof *x);
+    SQ_FREED uint16_t *const x = calloc(rows * k, sizeof *x);
     bool all_numbers = true;
     if (!x)
         abort();
@@ -236,7 +232,6 @@ uint32_t sq_encode_golden(const unsigned *v, const struct sq_encode_layer *l, co
         memcpy(row_scale + t * words * stride[SQ_ENCODE_ROW_SCALE], scale,
                sq_top_room(v).beat_nbytes[SQ_TOP_ROW_SCALE]);
     }
-    free(x);
     return (uint32_t)!all_numbers << SQ_SCALED_ERROR_CODE;
 }
 

@@ -122,7 +122,8 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     const size_t beats = (size_t)in->record[at_beats(v)] + 1, heads = in->len[Q] / beats;
     const size_t lanes = v[LANES], size = beats * lanes, keys = in->len[K];
     float q[SQ_ATTEND_HEAD_MAX], y[SQ_ATTEND_HEAD_MAX];
-    float *const key = malloc(2 * keys * lanes * sizeof *key), *const value = key + keys * lanes;
+    SQ_FREED float *const key = malloc(2 * keys * lanes * sizeof *key);
+    float *const value = key + keys * lanes;
     assert(key);
     for (size_t i = 0; i < keys * lanes; i++) {
         const int32_t *const record = in->record + i / lanes * record_len(v);
@@ -137,7 +138,6 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
         for (size_t i = 0; i < size; i++)
             out[h * size + i] = (int32_t)sq_combine_bits(y[i]);
     }
-    free(key);
     return heads * beats;
 }
 

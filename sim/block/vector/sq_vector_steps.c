@@ -177,7 +177,7 @@ enum sq_status sq_vector_steps_rotary(uint32_t nbytes, float *x, const float *ro
 {
     struct program p;
     const size_t half = n / 2;
-    float *const table = malloc(3 * rows * half * sizeof *table);
+    SQ_FREED float *const table = malloc(3 * rows * half * sizeof *table);
     SQ_NEED(table, err, "the rotations of %zu rows", rows);
     float *const cosine = table, *const sine = table + rows * half,
                  *const minus = sine + rows * half;
@@ -187,26 +187,22 @@ enum sq_status sq_vector_steps_rotary(uint32_t nbytes, float *x, const float *ro
         sine[i] = of[half];
         minus[i] = -of[half];
     }
-    enum sq_status status = begin(&p, nbytes, rows, half, 7, err);
-    if (status == SQ_OK) {
-        const struct sq_vector_rows a = put(&p, rows, half, x, n),
-                                    b = put(&p, rows, half, x + half, n);
-        const struct sq_vector_rows c = put(&p, rows, half, cosine, half),
-                                    s = put(&p, rows, half, sine, half);
-        const struct sq_vector_rows m = put(&p, rows, half, minus, half);
-        const struct sq_vector_rows first = put(&p, rows, half, NULL, 0),
-                                    second = put(&p, rows, half, NULL, 0);
-        add_pass(&p, SQ_VECTOR_PLAIN, half, a, sq_vector_each(c), sq_vector_constant(0.0f), first);
-        add_pass(&p, SQ_VECTOR_PLAIN, half, b, sq_vector_each(m), sq_vector_each(first), first);
-        add_pass(&p, SQ_VECTOR_PLAIN, half, b, sq_vector_each(c), sq_vector_constant(0.0f), second);
-        add_pass(&p, SQ_VECTOR_PLAIN, half, a, sq_vector_each(s), sq_vector_each(second), second);
-        run(&p);
-        get(&p, first, half, x, n);
-        get(&p, second, half, x + half, n);
-        free(p.word);
-    }
-    free(table);
-    return status;
+    SQ_TRY(begin(&p, nbytes, rows, half, 7, err));
+    const struct sq_vector_rows a = put(&p, rows, half, x, n), b = put(&p, rows, half, x + half, n);
+    const struct sq_vector_rows c = put(&p, rows, half, cosine, half),
+                                s = put(&p, rows, half, sine, half);
+    const struct sq_vector_rows m = put(&p, rows, half, minus, half);
+    const struct sq_vector_rows first = put(&p, rows, half, NULL, 0),
+                                second = put(&p, rows, half, NULL, 0);
+    add_pass(&p, SQ_VECTOR_PLAIN, half, a, sq_vector_each(c), sq_vector_constant(0.0f), first);
+    add_pass(&p, SQ_VECTOR_PLAIN, half, b, sq_vector_each(m), sq_vector_each(first), first);
+    add_pass(&p, SQ_VECTOR_PLAIN, half, b, sq_vector_each(c), sq_vector_constant(0.0f), second);
+    add_pass(&p, SQ_VECTOR_PLAIN, half, a, sq_vector_each(s), sq_vector_each(second), second);
+    run(&p);
+    get(&p, first, half, x, n);
+    get(&p, second, half, x + half, n);
+    free(p.word);
+    return SQ_OK;
 }
 
 enum sq_status sq_vector_steps_head(uint32_t nbytes, const float *w, const float *x, size_t rows,

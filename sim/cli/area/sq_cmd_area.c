@@ -138,7 +138,8 @@ static enum sq_status add_periods(void *context, const struct sq_cli_row *option
 {
     struct arguments *in = context;
     (void)option;
-    char *save = NULL, *list = strdup(text);
+    char *save = NULL;
+    SQ_FREED char *list = strdup(text);
     enum sq_status status = SQ_HAVE(list, err, "the rows");
     if (list && (!*list || strstr(list, ",,") || list[0] == ',' || list[strlen(list) - 1] == ','))
         status = SQ_FAIL(err, SQ_ERR_ARG, "--period '%.40s': a period is empty", text);
@@ -150,7 +151,6 @@ static enum sq_status add_periods(void *context, const struct sq_cli_row *option
             status = sq_cli_double("--period", one, SQ_SYNTH_MIN_PERIOD, SQ_SYNTH_MAX_PERIOD,
                                    &in->period_ns[in->n_periods++], err);
     }
-    free(list);
     return status;
 }
 
@@ -442,7 +442,7 @@ static enum sq_status open_synth(struct sq_synth *synth, const struct sq_area_fi
 static enum sq_status run(struct arguments *in, struct sq_area_table *t, struct sq_error *err)
 {
     struct sq_core_config config;
-    struct sq_synth synth;
+    SQ_CLOSED(sq_synth_close) struct sq_synth synth = {0};
     SQ_TRY(check_arguments(in, &config, err));
     if (in->is_list)
         return write_table(in, t, err);
@@ -473,7 +473,6 @@ static enum sq_status run(struct arguments *in, struct sq_area_table *t, struct 
         status = sq_area_draw(&synth, t->row, in->svg, in->def, err);
     SQ_THEN(status, write_table(in, t, err));
     t->synth = NULL;
-    sq_synth_close(&synth);
     return status;
 }
 

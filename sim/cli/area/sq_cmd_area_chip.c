@@ -22,11 +22,9 @@ static enum sq_status find_recipe(const char *format, struct sq_recipe *recipe,
     SQ_TRY(sq_format_named(format, sq_cli_home(), &f, err));
     if (f)
         return sq_format_recipe(f, SQ_IN_RUN, NULL, recipe, err);
-    char *const text = strdup(format);
+    SQ_FREED char *const text = strdup(format);
     SQ_NEED(text, err, "a format");
-    const enum sq_status status = sq_recipe_read(text, "--of", SQ_IN_RUN, NULL, recipe, err);
-    free(text);
-    return status;
+    return sq_recipe_read(text, "--of", SQ_IN_RUN, NULL, recipe, err);
 }
 
 // Parameters of sq_top by the chip's own names.

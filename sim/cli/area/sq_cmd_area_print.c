@@ -91,10 +91,9 @@ void sq_area_print_list(FILE *out, bool is_json)
 // Numbers of ten digits: sums of the library's areas.
 static void put_line(FILE *out, json_t *o)
 {
-    char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(10));
+    SQ_FREED char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(10));
     if (text)
         fprintf(out, "%s\n", text);
-    free(text);
     json_decref(o);
 }
 

@@ -16,20 +16,16 @@ static enum sq_status find_groups(const struct sq_synth *s, const struct sq_area
 {
     const struct sq_netlist_edge edge = {SQ_ENERGY_SLEW, 0, NULL, 0};
     const char *const clock = row->result.clock[0] ? row->result.clock : NULL;
-    struct sq_lib_models models;
-    struct sq_netlist n = {.n_nets = 0};
-    char *path = NULL;
-    memset(&models, 0, sizeof models);
-    enum sq_status status = sq_synth_mapped(s, &row->synth, &path, err);
-    SQ_THEN(status, sq_lib_models_open(&models, &s->lib, err));
-    SQ_THEN(status, sq_netlist_read(&n, path, clock, &models, &edge, err));
-    SQ_THEN(status, sq_energy_parts(&n, group, err));
-    for (size_t i = 0; i < p->n_cells && status == SQ_OK; i++)
+    SQ_CLOSED(sq_lib_models_close) struct sq_lib_models models = {0};
+    SQ_CLOSED(sq_netlist_free) struct sq_netlist n = {.n_nets = 0};
+    SQ_FREED char *path = NULL;
+    SQ_TRY(sq_synth_mapped(s, &row->synth, &path, err));
+    SQ_TRY(sq_lib_models_open(&models, &s->lib, err));
+    SQ_TRY(sq_netlist_read(&n, path, clock, &models, &edge, err));
+    SQ_TRY(sq_energy_parts(&n, group, err));
+    for (size_t i = 0; i < p->n_cells; i++)
         (*group)[i] &= (uint8_t)~SQ_PART_IN_PE;
-    sq_netlist_free(&n);
-    sq_lib_models_close(&models);
-    free(path);
-    return status;
+    return SQ_OK;
 }
 
 // Groups of a chip: the instance of its top that a cell is in, the first path of its name; the last group has what is in none.
@@ -85,9 +81,9 @@ static enum sq_status put_def(const char *path, const struct sq_place *p, const 
 enum sq_status sq_area_draw(const struct sq_synth *s, struct sq_area_row *row, const char *svg,
                             const char *def, struct sq_error *err)
 {
-    struct sq_place p;
-    char *report;
-    uint8_t *group = NULL;
+    SQ_CLOSED(sq_place_free) struct sq_place p = {0};
+    SQ_FREED char *report = NULL;
+    SQ_FREED uint8_t *group = NULL;
     char instance[SQ_PLACE_SVG_GROUPS][32] = {""};
     SQ_TRY(sq_wires_place(s, &row->synth, &row->result, &p, &report, err));
     enum sq_status status = def ? put_def(def, &p, row->synth.top, err) : SQ_OK;
@@ -98,8 +94,5 @@ enum sq_status sq_area_draw(const struct sq_synth *s, struct sq_area_row *row, c
             SQ_THEN(status, find_groups(s, row, &p, &group, err));
         SQ_THEN(status, draw(svg, &p, group, instance, report, err));
     }
-    free(group);
-    free(report);
-    sq_place_free(&p);
     return status;
 }

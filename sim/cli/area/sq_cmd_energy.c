@@ -150,22 +150,19 @@ static bool multiplies(const struct sq_case *c)
 static enum sq_status run_route(struct work *w, const struct sq_route *route, const char *name,
                                 struct sq_product *p, struct sq_error *err)
 {
-    struct sq_route_outcome o;
-    enum sq_status status = sq_route_operands(route, p, &w->options, SQ_LANES, &o, err);
-    if (status == SQ_OK && (w->in->c.has_block || multiplies(&o.stream)))
-        status = measure(w, &o.stream, name, &o, err);
-    sq_route_outcome_free(&o);
-    return status;
+    SQ_CLOSED(sq_route_outcome_free) struct sq_route_outcome o = {0};
+    SQ_TRY(sq_route_operands(route, p, &w->options, SQ_LANES, &o, err));
+    if (w->in->c.has_block || multiplies(&o.stream))
+        SQ_TRY(measure(w, &o.stream, name, &o, err));
+    return SQ_OK;
 }
 
 static enum sq_status run_engine(struct work *w, const struct sq_format_routes *routes,
                                  const char *name, struct sq_product *p, struct sq_error *err)
 {
-    struct sq_route_outcome o;
-    enum sq_status status = sq_route_engine(routes, p, &w->options, &o, err);
-    SQ_THEN(status, measure(w, &o.stream, name, &o, err));
-    sq_route_outcome_free(&o);
-    return status;
+    SQ_CLOSED(sq_route_outcome_free) struct sq_route_outcome o = {0};
+    SQ_TRY(sq_route_engine(routes, p, &w->options, &o, err));
+    return measure(w, &o.stream, name, &o, err);
 }
 
 static enum sq_status visit_layer(void *context, size_t index, const struct sq_quant_layer *q,
@@ -174,17 +171,16 @@ static enum sq_status visit_layer(void *context, size_t index, const struct sq_q
     struct work *w = context;
     const char *name = w->ck.layer[index].name;
     const struct sq_format_routes *routes = q->format->routes;
-    struct sq_product p = {.source = name};
-    enum sq_status status = sq_route_product(q, &w->r, x, m, &p, err);
+    SQ_CLOSED(sq_product_free) struct sq_product p = {.source = name};
+    SQ_TRY(sq_route_product(q, &w->r, x, m, &p, err));
     const bool is_chip = w->in->c.machine;
-    if (status == SQ_OK && is_chip)
-        status = run_engine(w, routes, name, &p, err);
-    for (size_t i = 0; status == SQ_OK && !is_chip && i < routes->n_routes; i++)
+    if (is_chip)
+        SQ_TRY(run_engine(w, routes, name, &p, err));
+    for (size_t i = 0; !is_chip && i < routes->n_routes; i++)
         if (is_asked(w, &routes->route[i]) &&
             (!routes->route[i].takes || routes->route[i].takes(&p)))
-            status = run_route(w, &routes->route[i], name, &p, err);
-    sq_product_free(&p);
-    return status;
+            SQ_TRY(run_route(w, &routes->route[i], name, &p, err));
+    return SQ_OK;
 }
 
 static enum sq_status take_recipe(struct work *w, struct sq_error *err)

@@ -372,7 +372,7 @@ static enum sq_status print_text(const struct arguments *in, size_t index, const
                                  const struct sq_gpu_records *g, const struct sq_gpu_comparison *c,
                                  struct sq_error *err)
 {
-    double *scratch = calloc(c->n + 1, sizeof *scratch);
+    SQ_FREED double *scratch = calloc(c->n + 1, sizeof *scratch);
     SQ_NEED(scratch, err, "%zu rows", c->n);
     printf("%s on %s: %zu rows (left out: %zu of the calibration, %zu with M < %llu, %zu of other "
            "devices, kinds or sources)\n",
@@ -384,7 +384,6 @@ static enum sq_status print_text(const struct arguments *in, size_t index, const
     print_timed(c);
     print_figures(c);
     print_worst(in, c, scratch);
-    free(scratch);
     return SQ_OK;
 }
 
@@ -393,7 +392,7 @@ static enum sq_status compare_one(const struct arguments *in, size_t index,
                                   const struct sq_gpu *gpu, const struct sq_gpu_records *g,
                                   struct sq_gpu_comparison *all, struct sq_error *err)
 {
-    struct sq_gpu_comparison c;
+    SQ_CLOSED(sq_gpu_comparison_free) struct sq_gpu_comparison c = {0};
     const char *records = sq_compare_name(in->records[index]);
     const bool same_file = strcmp(gpu->calibration, records) == 0;
     enum sq_status status = SQ_OK;
@@ -405,21 +404,19 @@ static enum sq_status compare_one(const struct arguments *in, size_t index,
         status = print_text(in, index, gpu, g, &c, err);
     }
     SQ_THEN(status, sq_gpu_comparison_add(all, &c, err));
-    sq_gpu_comparison_free(&c);
     return status;
 }
 
 static enum sq_status run_one(const struct arguments *in, size_t index,
                               struct sq_gpu_comparison *all, size_t *skipped, struct sq_error *err)
 {
-    struct sq_gpu_records g;
+    SQ_CLOSED(sq_gpu_records_free) struct sq_gpu_records g = {0};
     struct sq_gpu gpu;
     SQ_TRY(sq_gpu_load(in->machine[index], &gpu, err));
     SQ_TRY(sq_gpu_records_read(in->records[index], gpu.device, &g, err));
     const enum sq_status status =
         in->calibrate ? calibrate(in, &g, &gpu, err) : compare_one(in, index, &gpu, &g, all, err);
     *skipped += left_out(&g);
-    sq_gpu_records_free(&g);
     return status;
 }
 
@@ -457,7 +454,7 @@ int sq_cmd_compare(int argc, char **argv)
     struct sq_error err;
     struct arguments in = {.min_m = 128, .worst = 10};
     static const struct sq_cli_line line = {rows, "", doc};
-    struct sq_gpu_comparison all = {.n = 0};
+    SQ_CLOSED(sq_gpu_comparison_free) struct sq_gpu_comparison all = {.n = 0};
     size_t skipped = 0;
     enum sq_status status = sq_cli_parse(&line, argc, argv, &in, &err);
     SQ_THEN(status, check(&in, &err));
@@ -484,6 +481,5 @@ int sq_cmd_compare(int argc, char **argv)
     if (status == SQ_OK && in.plot)
         status =
             plot(in.plot, in.n_records > 1 ? "all" : sq_compare_name(in.machine[0]), &all, &err);
-    sq_gpu_comparison_free(&all);
     return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("compare", &err);
 }

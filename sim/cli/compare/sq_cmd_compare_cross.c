@@ -165,14 +165,12 @@ static void progress(size_t done, size_t total)
 enum sq_status sq_compare_cross(const struct sq_compare_input *in, const char *picture,
                                 bool is_json, struct sq_error *err)
 {
-    struct sq_gpu_cross c;
+    SQ_CLOSED(sq_gpu_cross_free) struct sq_gpu_cross c = {0};
     SQ_TRY(sq_gpu_cross(in->gpu, in->g, in->n, progress, &c, err));
     sq_cli_progress_end();
     if (is_json)
         print_json(in, &c);
     else
         print_text(in, &c);
-    const enum sq_status status = picture ? plot(picture, &c, err) : SQ_OK;
-    sq_gpu_cross_free(&c);
-    return status;
+    return picture ? plot(picture, &c, err) : SQ_OK;
 }

@@ -222,7 +222,7 @@ enum sq_status sq_compare_formats_read(const char *path, struct sq_compare_forma
                                        struct sq_error *err)
 {
     struct reader r = {.what = path, .out = out, .err = err};
-    struct sq_file_view map;
+    SQ_CLOSED(sq_file_unmap) struct sq_file_view map = {0};
     memset(out, 0, sizeof *out);
     SQ_TRY(sq_file_map(path, &map, err));
     out->item = calloc(SQ_COMPARE_FORMATS_MAX, sizeof *out->item);
@@ -232,7 +232,6 @@ enum sq_status sq_compare_formats_read(const char *path, struct sq_compare_forma
                                 : SQ_NO_MEMORY(err, "formats");
     SQ_THEN(status, read_rows(&r));
     sq_csv_reader_free(&r.csv);
-    sq_file_unmap(&map);
     return status;
 }
 
@@ -465,14 +464,11 @@ static enum sq_status load(struct joined *j, const char *formats, struct sq_erro
 
 static enum sq_status join(struct joined *j, struct sq_error *err)
 {
-    struct sq_gpu_joined_row *row = calloc(j->formats.n, sizeof *row);
+    SQ_FREED struct sq_gpu_joined_row *row = calloc(j->formats.n, sizeof *row);
     SQ_NEED(row, err, "%zu formats", j->formats.n);
     for (size_t i = 0; i < j->formats.n; i++)
         row[i] = j->formats.item[i].row;
-    const enum sq_status status =
-        sq_gpu_joined(row, j->formats.n, &j->machine, &j->cross, j->in->g, &j->joined, err);
-    free(row);
-    return status;
+    return sq_gpu_joined(row, j->formats.n, &j->machine, &j->cross, j->in->g, &j->joined, err);
 }
 
 enum sq_status sq_compare_joined(const struct sq_compare_input *in, const char *formats,

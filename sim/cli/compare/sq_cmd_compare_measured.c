@@ -103,7 +103,7 @@ static void print_kernel(struct sq_cli_table *table, const struct measured *r, s
 static enum sq_status print(struct list *l, const char *name, bool is_json, struct sq_error *err)
 {
     struct sq_cli_table table = {.is_json = is_json};
-    double *scratch = calloc(l->n, sizeof *scratch);
+    SQ_FREED double *scratch = calloc(l->n, sizeof *scratch);
     SQ_NEED(scratch, err, "%zu records", l->n);
     qsort(l->r, l->n, sizeof *l->r, by_kernel);
     if (!is_json)
@@ -120,21 +120,19 @@ static enum sq_status print(struct list *l, const char *name, bool is_json, stru
             SQ_KEYS("records", name, "device", l->device, "rows", l->n), SQ_COLUMNS_END};
         sq_cli_put_summary(row, sq_cli_provenance("real", "measured", 0));
     }
-    free(scratch);
     return SQ_OK;
 }
 
 enum sq_status sq_compare_measured(const char *path, bool is_json, struct sq_error *err)
 {
     struct list l = {.n = 0};
-    struct sq_file_view map;
+    SQ_CLOSED(sq_file_unmap) struct sq_file_view map = {0};
     SQ_TRY(sq_file_map(path, &map, err));
     enum sq_status status =
         sq_json_lines(path, map.data ? (const char *)map.data : "", map.nbytes, add, &l, err);
     if (status == SQ_OK && l.n == 0)
         status = SQ_FAIL(err, SQ_ERR_DAMAGED, "'%s' holds no measured record", sq_path_tail(path));
     SQ_THEN(status, print(&l, sq_compare_name(path), is_json, err));
-    sq_file_unmap(&map);
     free(l.r);
     return status;
 }

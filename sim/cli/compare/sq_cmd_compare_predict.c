@@ -412,12 +412,11 @@ static enum sq_status predict(struct table *t, const struct sq_compare_predict *
 
 enum sq_status sq_compare_predict(const struct sq_compare_predict *in, struct sq_error *err)
 {
-    struct table *t = calloc(1, sizeof *t);
+    SQ_FREED struct table *t = calloc(1, sizeof *t);
     SQ_NEED(t, err, "a table");
     const enum sq_status status = predict(t, in, err);
     for (size_t i = 0; i < t->n; i++)
         sq_workload_free(&t->column[i].workload);
     sq_gpu_records_free(&t->records);
-    free(t);
     return status;
 }

@@ -169,14 +169,13 @@ static void print_ring(struct visit *v, const struct sq_route_outcome *out)
 
 static enum sq_status run_ring(struct visit *v, struct sq_error *err)
 {
-    struct sq_route_outcome out;
+    SQ_CLOSED(sq_route_outcome_free) struct sq_route_outcome out = {0};
     const enum sq_status status = sq_route_cosim_ring(v->ring, &v->options, &out, err);
     if (status == SQ_OK) {
         print_ring(v, &out);
         print_difference(v, "ring", &out);
     }
     add_route(v, &out);
-    sq_route_outcome_free(&out);
     return status;
 }
 
@@ -265,7 +264,7 @@ static enum sq_status run_all(struct visit *v, const char *model, const uint8_t 
 static enum sq_status run_model(struct visit *v, const char *model, bool *is_real,
                                 struct sq_error *err)
 {
-    uint8_t *is_wanted;
+    SQ_FREED uint8_t *is_wanted = NULL;
     SQ_TRY(sq_cli_layers(v->ck, v->in->layer, &is_wanted, &v->n_layers, err));
     for (size_t i = 0; i < v->ck->n_layers; i++)
         if (is_wanted[i])
@@ -273,10 +272,8 @@ static enum sq_status run_model(struct visit *v, const char *model, bool *is_rea
     print_head(v, v->in->model ? v->in->model : "traces/tiny-llama");
     if (v->in->is_ring) {
         v->ring = calloc(1, sizeof *v->ring);
-        if (!v->ring) {
-            free(is_wanted);
+        if (!v->ring)
             return SQ_NO_MEMORY(err, "a ring of layers");
-        }
         v->ring->chip = v->options.chip;
         v->ring->source = (enum sq_program_source)v->in->encode;
         v->ring->chip.encodes = v->in->encode != SQ_PROGRAM_CODED;
@@ -291,7 +288,6 @@ static enum sq_status run_model(struct visit *v, const char *model, bool *is_rea
         sq_chip_program_free(v->ring);
         free(v->ring);
     }
-    free(is_wanted);
     return status;
 }
 

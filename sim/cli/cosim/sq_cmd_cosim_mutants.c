@@ -64,10 +64,9 @@ int sq_cosim_mutants(const struct sq_cosim_args *in)
         (void)SQ_FAIL(in->err, SQ_ERR_ARG, "--mutants with %zu points, need one", in->n_points);
         return sq_cli_fail("cosim", in->err);
     }
-    struct sq_mutant *m = calloc(in->n_mutants, sizeof *m);
+    SQ_FREED struct sq_mutant *m = calloc(in->n_mutants, sizeof *m);
     enum sq_status status = SQ_HAVE(m, &err, "%u mutants", in->n_mutants);
     SQ_THEN(status, sq_mutant_run(&campaign, m, &outcome, &err));
     const int exit_code = status == SQ_OK ? report(in, m, &outcome) : sq_cli_fail("cosim", &err);
-    free(m);
     return exit_code;
 }

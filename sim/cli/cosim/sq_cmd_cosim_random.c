@@ -149,13 +149,12 @@ static json_t *reach_json(const struct sq_block *b, const struct sq_point *p,
 static json_t *failure_json(const struct sq_cosim_args *in, const struct sq_outcome *o)
 {
     const struct sq_mismatch *const m = &o->result.mismatch;
-    char *const again = sq_cosim_command(in, &o->failing, &o->failing_case);
+    SQ_FREED char *const again = sq_cosim_command(in, &o->failing, &o->failing_case);
     const struct sq_cli_column row[] = {
         SQ_KEYS("case", o->failing_case, "kind", sq_cosim_kind(m->kind), "signal", m->what),
         SQ_KEYS("groups", o->failing.n_groups, "cycle", m->cycle, "beat", m->beat),
         SQ_KEYS("rtl", m->got, "model", m->want, "again", again ? again : ""), SQ_COLUMNS_END};
     json_t *f = sq_cli_object(row);
-    free(again);
     return f;
 }
 

@@ -290,7 +290,7 @@ static enum sq_status check_machine_arguments(const struct arguments *in, struct
 // The format that holds the codes of a MODEL that another program quantized, all layers in one.
 static enum sq_status own_recipe(struct arguments *in, struct sq_error *err)
 {
-    struct sq_layer_file f;
+    SQ_CLOSED(sq_layer_file_close) struct sq_layer_file f = {0};
     SQ_TRY(sq_cli_weights_open(&in->options, in->r.model, false, &f, err));
     in->r.recipe = f.recipe;
     enum sq_status status = SQ_OK;
@@ -308,7 +308,6 @@ static enum sq_status own_recipe(struct arguments *in, struct sq_error *err)
                          "--operand both or --act-bits");
     if (status == SQ_OK)
         sq_cli_note_weights("run", &f);
-    sq_layer_file_close(&f);
     return status;
 }
 

@@ -95,9 +95,9 @@ static enum sq_status compute_values(struct visit *v, struct layer *r, const flo
 {
     const struct sq_quant_input none = {0};
     const int threads = omp_get_max_threads();
-    struct sq_quant_layer q = {0};
+    SQ_CLOSED(sq_quant_layer_free) struct sq_quant_layer q = {0};
     struct sq_sqnr weight = {0};
-    float *y = malloc(r->m * r->n * sizeof *y);
+    SQ_FREED float *y = malloc(r->m * r->n * sizeof *y);
     enum sq_status status = SQ_HAVE(y, err, "layer %.60s", r->name);
     omp_set_num_threads((int)v->in->jobs);
     SQ_THEN(status, sq_quant_layer_init(&q, &v->recipe, w, r->n, r->k, &none, err));
@@ -112,8 +112,6 @@ static enum sq_status compute_values(struct visit *v, struct layer *r, const flo
         const struct sq_sqnr output = sq_output_error(x, w, y, r->m, r->n, r->k);
         r->relative_error = sq_sqnr_relative(&output);
     }
-    sq_quant_layer_free(&q);
-    free(y);
     return status;
 }
 
@@ -217,7 +215,7 @@ static float *random_matrix(size_t n, uint64_t seed)
 static enum sq_status run_gemm(struct visit *v, struct sq_error *err)
 {
     const struct sq_run_core *in = v->in;
-    float *x = NULL, *w = NULL;
+    SQ_FREED float *x = NULL, *w = NULL;
     enum sq_status status = SQ_OK;
     print_head(v, "synthetic GEMM");
     if (!in->timing_only) {
@@ -229,15 +227,13 @@ static enum sq_status run_gemm(struct visit *v, struct sq_error *err)
     }
     SQ_THEN(status,
             visit_layer(v, 0, "gemm", x, w, in->r->gemm.m, in->r->gemm.n, in->r->gemm.k, err));
-    free(x);
-    free(w);
     return status;
 }
 
 static enum sq_status run_model(struct visit *v, const char **data, struct sq_error *err)
 {
     const struct sq_run_core *in = v->in;
-    struct sq_checkpoint ck;
+    SQ_CLOSED(sq_checkpoint_close) struct sq_checkpoint ck = {0};
     bool is_real = true;
     const char *model = sq_cli_model(in->r->model);
     SQ_TRY(sq_checkpoint_open(&ck, model, err));
@@ -250,7 +246,6 @@ static enum sq_status run_model(struct visit *v, const char **data, struct sq_er
         status = sq_model_visit(&ck, model, &in->r->source, in->r->gemm.m, in->r->seed, visit_layer,
                                 v, &is_real, err);
     *data = is_real ? "real" : "real weights, synthetic inputs";
-    sq_checkpoint_close(&ck);
     return status;
 }
 

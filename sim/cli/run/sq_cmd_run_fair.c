@@ -24,7 +24,7 @@ static enum sq_status make_second(const struct sq_run_request *in, const struct 
 enum sq_status sq_run_make_fair(const struct sq_run_request *in, struct sq_machine *machine,
                                 struct sq_run_fair *fair, struct sq_error *err)
 {
-    struct sq_synth synth;
+    SQ_CLOSED(sq_synth_close) struct sq_synth synth = {0};
     SQ_TRY(sq_cost_check(&in->recipe, err));
     *fair = (struct sq_run_fair){.liberty = ""};
     if (in->fair != SQ_FAIR_AREA)
@@ -39,7 +39,6 @@ enum sq_status sq_run_make_fair(const struct sq_run_request *in, struct sq_machi
     SQ_THEN(status, sq_fair_machine(in->fair, &synth, &in->recipe, fair->second.um2, machine,
                                     &fair->pe, err));
     sq_cli_progress_end();
-    sq_synth_close(&synth);
     return status;
 }
 

@@ -83,31 +83,26 @@ static enum sq_status time_all(const struct sq_run_request *in, const struct sq_
                                const struct sq_workload *w, const struct sq_gpu_records *records,
                                const char *name, struct sq_error *err)
 {
-    struct sq_gpu_total *row = calloc(w->n, sizeof *row);
-    enum sq_status status = SQ_OK;
+    SQ_FREED struct sq_gpu_total *row = calloc(w->n, sizeof *row);
     SQ_NEED(row, err, "%zu rows", w->n);
-    for (size_t i = 0; i < w->n && status == SQ_OK; i++) {
+    for (size_t i = 0; i < w->n; i++) {
         const struct sq_workload one = {.n = 1, .row = &w->row[i]};
-        status = sq_gpu_total_recipe(gpu, &in->recipe, &one, records, &row[i], err);
+        SQ_TRY(sq_gpu_total_recipe(gpu, &in->recipe, &one, records, &row[i], err));
     }
-    if (status == SQ_OK)
-        print_all(in, gpu, w, row, name);
-    free(row);
-    return status;
+    print_all(in, gpu, w, row, name);
+    return SQ_OK;
 }
 
 enum sq_status sq_run_on_gpu(const struct sq_run_request *in, const struct sq_gpu *gpu,
                              const struct sq_workload *w, const char *name, struct sq_error *err)
 {
     const struct sq_core_config *core = &in->core;
-    struct sq_gpu_records records = {.n = 0};
+    SQ_CLOSED(sq_gpu_records_free) struct sq_gpu_records records = {.n = 0};
     if (in->is_causes || core->rows || core->cols || core->low_lanes || core->high_lanes ||
         core->gather <= SQ_GATHER_LOG)
         return SQ_FAIL(err, SQ_ERR_ARG, "%s have no use on machine %s, a GPU",
                        in->is_causes ? "--causes" : "core options", gpu->name);
     if (in->records)
         SQ_TRY(sq_gpu_records_read(in->records, gpu->device, &records, err));
-    const enum sq_status status = time_all(in, gpu, w, &records, name, err);
-    sq_gpu_records_free(&records);
-    return status;
+    return time_all(in, gpu, w, &records, name, err);
 }

@@ -505,7 +505,7 @@ static enum sq_status print_block(const struct run *r, const struct block *b,
 static enum sq_status run_all(const struct run *r, struct sq_error *err)
 {
     const struct sq_workload *w = &r->workload;
-    struct block *b = calloc(1, sizeof *b);
+    SQ_FREED struct block *b = calloc(1, sizeof *b);
     const size_t n_threads = (size_t)omp_get_max_threads();
     struct sq_cli_table table = {.is_json = r->request->is_json};
     struct result sum;
@@ -514,10 +514,8 @@ static enum sq_status run_all(const struct run *r, struct sq_error *err)
     memset(&sum, 0, sizeof sum);
     if (b)
         b->memo = calloc(n_threads, sizeof *b->memo);
-    if (!b || !b->memo) {
-        free(b);
+    if (!b || !b->memo)
         return SQ_NO_MEMORY(err, "%d rows", N_AHEAD);
-    }
     if (!r->request->is_json)
         print_head(r);
     for (b->first = 0; b->first < w->n && status == SQ_OK; b->first += N_AHEAD) {
@@ -535,7 +533,6 @@ static enum sq_status run_all(const struct run *r, struct sq_error *err)
     else if (status == SQ_OK)
         print_sum(r, &sum, seconds);
     sq_machine_memos_free(b->memo, n_threads);
-    free(b);
     return status;
 }
 
@@ -601,7 +598,7 @@ static void put_command(void *ctx, uint32_t channel, uint64_t clock, enum sq_dra
 static enum sq_status run_noted(struct run *r, struct sq_error *err)
 {
     struct sq_dram_setup *const dram = &r->machine.timed.end[r->machine.timed.at];
-    struct sq_outfile file = {0};
+    SQ_CLOSED(sq_outfile_abort) struct sq_outfile file = {0};
     if (!r->request->commands)
         return run_all(r, err);
     if (!r->machine.timed.is_timed)
@@ -610,10 +607,8 @@ static enum sq_status run_noted(struct run *r, struct sq_error *err)
     SQ_TRY(sq_outfile_open(&file, r->request->commands, err));
     fputs("clock,channel,command,bank,row\n", file.stream);
     dram->note = (struct sq_dram_note){put_command, file.stream};
-    enum sq_status status = run_all(r, err);
-    SQ_THEN(status, sq_outfile_commit(&file, err));
-    sq_outfile_abort(&file);
-    return status;
+    SQ_TRY(run_all(r, err));
+    return sq_outfile_commit(&file, err);
 }
 
 enum sq_status sq_run_on_machine(const struct sq_run_request *in, struct sq_error *err)

@@ -26,13 +26,12 @@ static enum sq_status read_layer(const struct sq_weight_file *f, size_t i,
                                  const struct sq_recipe *asked, struct sq_run_layer *layer,
                                  struct sq_error *err)
 {
-    struct sq_quant_layer q = {0};
+    SQ_CLOSED(sq_quant_layer_free) struct sq_quant_layer q = {0};
     layer->recipe = *asked;
     SQ_TRY(sq_weight_file_load(f, i, &q, err));
     layer->nbits = sq_quant_layer_nbits(&q);
-    const enum sq_status status = count_own(layer, q.state, NULL, 0, err);
-    sq_quant_layer_free(&q);
-    return status == SQ_OK ? sq_cost_check(&layer->recipe, err) : status;
+    SQ_TRY(count_own(layer, q.state, NULL, 0, err));
+    return sq_cost_check(&layer->recipe, err);
 }
 
 static enum sq_status read_layers(const struct sq_weight_file *f, const struct sq_run_request *in,
@@ -95,11 +94,11 @@ static enum sq_status see_layer(void *context, size_t index, const struct sq_qua
 static enum sq_status see_layers(struct seen *v, const struct sq_checkpoint *ck, const char *model,
                                  const struct sq_layer_file *f, bool *is_real, struct sq_error *err)
 {
-    uint8_t *all = malloc(ck->n_layers);
+    SQ_FREED uint8_t *all = malloc(ck->n_layers);
     v->w->row = calloc(ck->n_layers, sizeof *v->w->row);
     v->layer = calloc(ck->n_layers, sizeof *v->layer);
-    enum sq_status status = SQ_HAVE(all && v->w->row && v->layer, err, "the layers");
-    for (size_t i = 0; status == SQ_OK && i < ck->n_layers; i++) {
+    SQ_NEED(all && v->w->row && v->layer, err, "the layers");
+    for (size_t i = 0; i < ck->n_layers; i++) {
         struct sq_workload_row *row = &v->w->row[v->w->n++];
         all[i] = 1;
         sq_workload_name(row, ck->layer[i].name);
@@ -113,16 +112,14 @@ static enum sq_status see_layers(struct seen *v, const struct sq_checkpoint *ck,
                                          .m = (size_t)v->in->gemm.m,
                                          .seed = v->in->seed,
                                          .is_wanted = all};
-    SQ_THEN(status, sq_encoded_layers(ck, &o, see_layer, v, is_real, err));
-    free(all);
-    return status;
+    return sq_encoded_layers(ck, &o, see_layer, v, is_real, err);
 }
 
 static enum sq_status read_seen(const struct sq_run_request *in, struct sq_workload *w,
                                 struct sq_run_layer **layer, const char **data,
                                 struct sq_error *err)
 {
-    struct sq_layer_file f;
+    SQ_CLOSED(sq_layer_file_close) struct sq_layer_file f = {0};
     struct sq_checkpoint ck;
     struct seen v = {in, w, NULL};
     bool is_real = true;
@@ -140,7 +137,6 @@ static enum sq_status read_seen(const struct sq_run_request *in, struct sq_workl
     }
     *layer = v.layer;
     *data = is_real ? "layers of a file, tokens of a model" : "layers of a file, synthetic inputs";
-    sq_layer_file_close(&f);
     return status;
 }
 
@@ -151,7 +147,7 @@ static enum sq_status read_file(const struct sq_run_request *in, struct sq_workl
                                 struct sq_error *err)
 {
     struct sq_safetensors st;
-    struct sq_weight_file f;
+    SQ_CLOSED(sq_weight_file_close) struct sq_weight_file f = {0};
     const char *end = in->model ? strrchr(in->model, '.') : NULL;
     if (!end || strcmp(end, ".safetensors") != 0)
         return SQ_OK;
@@ -162,9 +158,7 @@ static enum sq_status read_file(const struct sq_run_request *in, struct sq_workl
     }
     *data = "layers of a file";
     SQ_TRY(sq_weight_file_adopt(&f, &st, err));
-    const enum sq_status status = read_layers(&f, in, w, layer, err);
-    sq_weight_file_close(&f);
-    return status;
+    return read_layers(&f, in, w, layer, err);
 }
 
 enum sq_status sq_run_read_own(struct sq_run_request *in, struct sq_workload *w,

@@ -93,12 +93,10 @@ static enum sq_status read_head(struct sq_run_one *r, struct sq_error *err)
         return SQ_OK;
     if (strcmp(text, "bf16") == 0)
         return sq_cache_recipe(text, SQ_IN_RUN, &r->head, err);
-    char *copy = strdup(text);
+    SQ_FREED char *copy = strdup(text);
     SQ_NEED(copy, err, "a format");
-    const enum sq_status status =
-        sq_recipe_read(copy, "head-format", SQ_IN_RUN, NULL, &r->head, err);
-    free(copy);
-    return status == SQ_OK ? sq_cost_check(&r->head, err) : status;
+    SQ_TRY(sq_recipe_read(copy, "head-format", SQ_IN_RUN, NULL, &r->head, err));
+    return sq_cost_check(&r->head, err);
 }
 
 // What multiplies the cache and lm_head of a row; the second array has the clock of the row.
@@ -150,7 +148,7 @@ static enum sq_status time_prompt(struct sq_run_one *r, struct sq_error *err)
                                           .is_whole = true,
                                           .chips = r->request->pass.chips};
     struct sq_pass_request request = pass_of(r);
-    struct sq_pass_result result;
+    SQ_CLOSED(sq_pass_free) struct sq_pass_result result = {0};
     struct sq_workload w;
     request.mac = NULL;
     SQ_TRY(sq_workload_of_config(r->config, r->name, &o, &w, err));
@@ -159,7 +157,6 @@ static enum sq_status time_prompt(struct sq_run_one *r, struct sq_error *err)
     if (status != SQ_OK)
         return status;
     r->first_s = result.total_seconds;
-    sq_pass_free(&result);
     return SQ_OK;
 }
 
@@ -341,9 +338,8 @@ static json_t *json_energy(const struct sq_run_one *r)
     if (!r->request->energy)
         return json_null();
     json_t *all = sq_run_energy_json(e, r->result.total_seconds);
-    json_t *source = sq_run_energy_source_json(&r->energy, e, tokens_of(r));
+    json_auto_t *source = sq_run_energy_source_json(&r->energy, e, tokens_of(r));
     json_object_update(all, source);
-    json_decref(source);
     return all;
 }
 
@@ -443,7 +439,7 @@ void sq_run_one_free(struct sq_run_one *r)
 
 enum sq_status sq_run_pass(const struct sq_run_request *in, struct sq_error *err)
 {
-    struct sq_run_one r;
+    SQ_CLOSED(sq_run_one_free) struct sq_run_one r = {0};
     enum sq_status status = sq_run_one_open(in, &r, err);
     const bool is_token = status == SQ_OK && sq_machine_has_token(&r.machine);
     if (is_token)
@@ -454,6 +450,5 @@ enum sq_status sq_run_pass(const struct sq_run_request *in, struct sq_error *err
         print(&r);
     if (status == SQ_OK && in->energy)
         sq_run_energy_note(&r.energy, r.machine.clock_hz);
-    sq_run_one_free(&r);
     return status;
 }

@@ -34,16 +34,13 @@ static enum sq_status keep_summary(const json_t *object, unsigned line, void *us
 
 static enum sq_status read_kl(struct rows *r, struct sq_error *err)
 {
-    struct sq_file_view map;
+    SQ_CLOSED(sq_file_unmap) struct sq_file_view map = {0};
     if (!r->request->kl)
         return SQ_OK;
     r->measured = json_array();
     SQ_TRY(sq_file_map(r->request->kl, &map, err));
-    const enum sq_status status =
-        sq_json_lines(r->request->kl, map.data ? (const char *)map.data : "", map.nbytes,
-                      keep_summary, r->measured, err);
-    sq_file_unmap(&map);
-    return status;
+    return sq_json_lines(r->request->kl, map.data ? (const char *)map.data : "", map.nbytes,
+                         keep_summary, r->measured, err);
 }
 
 // Whether the summary is of the recipe. A run does not say how weights are rounded, only what it can show and
@@ -66,7 +63,8 @@ static bool is_of(const json_t *summary, const json_t *evaluated, const json_t *
 static const json_t *summary_of(const struct rows *r, const struct sq_recipe *recipe)
 {
     json_t *run = sq_recipe_json(recipe, SQ_IN_RUN);
-    json_t *evaluated = sq_recipe_json(recipe, SQ_IN_EVAL), *summary;
+    json_auto_t *evaluated = sq_recipe_json(recipe, SQ_IN_EVAL);
+    json_t *summary;
     const json_t *found = NULL;
     size_t i;
     json_array_foreach(r->measured, i, summary)
@@ -75,7 +73,6 @@ static const json_t *summary_of(const struct rows *r, const struct sq_recipe *re
             found = summary;
     }
     json_decref(run);
-    json_decref(evaluated);
     return found;
 }
 
@@ -211,7 +208,7 @@ static enum sq_status price(const struct rows *r, struct sq_run_one *one, struct
 static enum sq_status time_design(struct rows *r, const struct sq_run_request *request,
                                   struct sq_error *err)
 {
-    struct sq_run_one one;
+    SQ_CLOSED(sq_run_one_free) struct sq_run_one one = {0};
     struct sq_fair_silicon silicon;
     enum sq_status status = sq_run_one_open(request, &one, err);
     SQ_THEN(status, price(r, &one, &silicon, err));
@@ -219,7 +216,6 @@ static enum sq_status time_design(struct rows *r, const struct sq_run_request *r
     sq_cli_progress_end();
     if (status == SQ_OK)
         put(r, &one, &silicon);
-    sq_run_one_free(&one);
     return status;
 }
 
@@ -318,12 +314,10 @@ static enum sq_status time_recipes(struct rows *r, const struct sq_recipe *recip
 
 static enum sq_status time_rows(struct rows *r, struct sq_error *err)
 {
-    struct sq_recipe *recipe = calloc(r->request->n_and, sizeof *recipe);
+    SQ_FREED struct sq_recipe *recipe = calloc(r->request->n_and, sizeof *recipe);
     SQ_NEED(recipe, err, "%zu formats", r->request->n_and);
-    enum sq_status status = read_recipes(r, recipe, err);
-    SQ_THEN(status, time_recipes(r, recipe, err));
-    free(recipe);
-    return status;
+    SQ_TRY(read_recipes(r, recipe, err));
+    return time_recipes(r, recipe, err);
 }
 
 enum sq_status sq_run_rows(const struct sq_run_request *in, struct sq_error *err)

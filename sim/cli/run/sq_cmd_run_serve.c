@@ -61,7 +61,8 @@ static double percentile(const double *sorted, size_t n, double share)
 static enum sq_status put_measure(const struct serve *s, enum measure m, struct sq_cli_table *table,
                                   struct sq_error *err)
 {
-    double *v = malloc((s->requests.n + 1) * sizeof *v), sum = 0;
+    SQ_FREED double *v = malloc((s->requests.n + 1) * sizeof *v);
+    double sum = 0;
     size_t n = 0;
     SQ_NEED(v, err, "%zu requests", s->requests.n);
     for (size_t i = 0; i < s->requests.n; i++) {
@@ -82,7 +83,6 @@ static enum sq_status put_measure(const struct serve *s, enum measure m, struct 
         SQ_COLUMN(NULL, texts[m], "", -1),
         SQ_COLUMNS_END};
     sq_cli_put(table, row);
-    free(v);
     return SQ_OK;
 }
 
@@ -248,13 +248,12 @@ static enum sq_status serve(struct serve *s, struct sq_error *err)
 
 enum sq_status sq_run_serve(const struct sq_run_request *in, struct sq_error *err)
 {
-    struct sq_run_one one;
+    SQ_CLOSED(sq_run_one_free) struct sq_run_one one = {0};
     struct serve s = {.one = &one};
     enum sq_status status = sq_run_one_open(in, &one, err);
     SQ_THEN(status, serve(&s, err));
     sq_serve_free(&s.result);
     sq_pass_table_free(&s.table);
     sq_requests_free(&s.requests);
-    sq_run_one_free(&one);
     return status;
 }

@@ -111,14 +111,11 @@ static enum sq_status visit_inputs(void *context, size_t index, const char *name
 static enum sq_status put_model(struct share *s, bool *is_real, struct sq_error *err)
 {
     const struct sq_run_request *in = s->in;
-    struct sq_checkpoint ck;
+    SQ_CLOSED(sq_checkpoint_close) struct sq_checkpoint ck = {0};
     const char *model = sq_cli_model(in->weights ? in->model : NULL);
     SQ_TRY(sq_checkpoint_open(&ck, model, err));
-    const enum sq_status status =
-        sq_model_visit(&ck, model, &in->source, in->gemm.m ? in->gemm.m : 64, in->seed,
-                       visit_inputs, s, is_real, err);
-    sq_checkpoint_close(&ck);
-    return status;
+    return sq_model_visit(&ck, model, &in->source, in->gemm.m ? in->gemm.m : 64, in->seed,
+                          visit_inputs, s, is_real, err);
 }
 
 static enum sq_status put_file(struct share *s, struct sq_error *err)
@@ -142,14 +139,12 @@ static enum sq_status put_file(struct share *s, struct sq_error *err)
 enum sq_status sq_run_share(const struct sq_run_request *in, struct sq_error *err)
 {
     const char *path = in->weights ? in->weights : in->model;
-    struct sq_weight_file f;
+    SQ_CLOSED(sq_weight_file_close) struct sq_weight_file f = {0};
     struct share s = {.in = in, .file = &f, .table.is_json = in->is_json};
     char list[200];
     if (!path)
         return SQ_FAIL(err, SQ_ERR_ARG, "no file given, need one of `sqsim quantize --format %s`",
                        sq_cli_formats_with(offsetof(struct sq_format_ops, share), list));
     SQ_TRY(sq_weight_file_open(&f, path, err));
-    const enum sq_status status = put_file(&s, err);
-    sq_weight_file_close(&f);
-    return status;
+    return put_file(&s, err);
 }

@@ -121,8 +121,8 @@ static void print(const struct sq_run_one *r, const struct sq_token_program *p,
 enum sq_status sq_run_token(const struct sq_run_one *r, const char *path, struct sq_error *err)
 {
     struct sq_chip_cost cost[SQ_TOKEN_PARTS];
-    struct sq_token_program p = {0};
-    struct sq_checkpoint ck;
+    SQ_CLOSED(sq_token_program_free) struct sq_token_program p = {0};
+    SQ_CLOSED(sq_checkpoint_close) struct sq_checkpoint ck = {0};
     const char *const end = strrchr(path, '.');
     if (end && strcmp(end, ".json") == 0)
         return SQ_FAIL(
@@ -131,10 +131,7 @@ enum sq_status sq_run_token(const struct sq_run_one *r, const char *path, struct
             "program of a token is of, with machine %.40s",
             r->name, r->machine.name);
     SQ_TRY(sq_checkpoint_open(&ck, path, err));
-    const enum sq_status status = time_token(r, &ck, &p, cost, err);
-    if (status == SQ_OK)
-        print(r, &p, cost);
-    sq_token_program_free(&p);
-    sq_checkpoint_close(&ck);
-    return status;
+    SQ_TRY(time_token(r, &ck, &p, cost, err));
+    print(r, &p, cost);
+    return SQ_OK;
 }

@@ -203,7 +203,7 @@ static enum sq_status fill_mask(struct sq_grid_layer *q, const struct sq_recipe 
                                 const struct sq_quant_input *in, struct sq_error *err)
 {
     const size_t k = q->w.k_orig;
-    float *abar = malloc(k * sizeof *abar), *wbar = malloc(k * sizeof *wbar);
+    SQ_FREED float *abar = malloc(k * sizeof *abar), *wbar = malloc(k * sizeof *wbar);
     q->mask = malloc(q->w.k);
     enum sq_status status = SQ_OK;
     if (!abar || !wbar || !q->mask) {
@@ -214,8 +214,6 @@ static enum sq_status fill_mask(struct sq_grid_layer *q, const struct sq_recipe 
         status = sq_static_mask(abar, sq_grid_recipe(r)->is_mask_by_act ? NULL : wbar, k, q->w.k,
                                 r->bank, r->high_per_bank, q->mask, err);
     }
-    free(abar);
-    free(wbar);
     return status;
 }
 

@@ -134,12 +134,9 @@ static enum sq_status encode_act(const struct sq_codes *w, const struct sq_recip
                            .bank = is_mixed ? r->bank : 0,
                            .high_per_bank = is_mixed ? r->high_per_bank : 0};
     SQ_TRY(sq_codes_alloc(a, err));
-    float *score = malloc(2 * a->k * sizeof *score);
-    const enum sq_status status =
-        score ? sq_codes_encode_act(a, x, sq_grid_recipe(r)->select, mask, score, err)
-              : SQ_NO_MEMORY(err, "%zu channels", a->k);
-    free(score);
-    return status;
+    SQ_FREED float *score = malloc(2 * a->k * sizeof *score);
+    return score ? sq_codes_encode_act(a, x, sq_grid_recipe(r)->select, mask, score, err)
+                 : SQ_NO_MEMORY(err, "%zu channels", a->k);
 }
 
 // Makes the product of codes that are not packed.

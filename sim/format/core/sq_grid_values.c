@@ -61,15 +61,13 @@ enum sq_status sq_grid_keep_values(struct sq_grid_layer *q, const struct sq_reci
 static enum sq_status through_codes(const struct sq_grid_layer *q, const struct sq_recipe *r,
                                     const float *x, size_t m, float *out, struct sq_error *err)
 {
-    struct sq_codes a = sq_grid_act_codes(q, r, m);
-    float *score = malloc(2 * a.k * sizeof *score);
-    enum sq_status status = score ? sq_codes_alloc(&a, err) : no_memory(m, a.k, err);
-    SQ_THEN(status, sq_codes_encode_act(&a, x, sq_grid_recipe(r)->select, q->mask, score, err));
-    for (size_t t = 0; status == SQ_OK && t < m; t++)
+    SQ_CLOSED(sq_codes_free) struct sq_codes a = sq_grid_act_codes(q, r, m);
+    SQ_FREED float *score = malloc(2 * a.k * sizeof *score);
+    SQ_TRY(score ? sq_codes_alloc(&a, err) : no_memory(m, a.k, err));
+    SQ_TRY(sq_codes_encode_act(&a, x, sq_grid_recipe(r)->select, q->mask, score, err));
+    for (size_t t = 0; t < m; t++)
         sq_codes_decode_row(&a, t, out + t * a.k_orig);
-    free(score);
-    sq_codes_free(&a);
-    return status;
+    return SQ_OK;
 }
 
 // sq_grid_apply by q->values (models/number/sq_gemm_values.h).
@@ -77,21 +75,18 @@ static enum sq_status apply_values(const struct sq_grid_layer *q, const struct s
                                    const float *x, size_t m, float *y, struct sq_error *err)
 {
     const size_t k = q->w.k_orig, nbytes = sq_gemm_values_scratch(m, k);
-    float *values = malloc(m * k * sizeof *values);
-    void *scratch = aligned_alloc(64, (nbytes + 63) / 64 * 64);
-    enum sq_status status = values && scratch ? SQ_OK : no_memory(m, k, err);
-    for (size_t i = 0; status == SQ_OK && i < m * k; i++)
+    SQ_FREED float *values = malloc(m * k * sizeof *values);
+    SQ_FREED void *scratch = aligned_alloc(64, (nbytes + 63) / 64 * 64);
+    if (!values || !scratch)
+        return no_memory(m, k, err);
+    for (size_t i = 0; i < m * k; i++)
         if (!isfinite(x[i]))
-            status = SQ_FAIL(err, SQ_ERR_NON_FINITE, "x[%zu][%zu] = %g, need a finite number",
-                             i / k, i % k, (double)x[i]);
-    if (status == SQ_OK && r->operand == SQ_OPERAND_ACT)
-        status = through_codes(q, r, x, m, values, err);
-    if (status == SQ_OK)
-        sq_gemm_values(q->values, q->w.n, r->operand == SQ_OPERAND_ACT ? values : x, m, k, y,
-                       scratch);
-    free(values);
-    free(scratch);
-    return status;
+            return SQ_FAIL(err, SQ_ERR_NON_FINITE, "x[%zu][%zu] = %g, need a finite number", i / k,
+                           i % k, (double)x[i]);
+    if (r->operand == SQ_OPERAND_ACT)
+        SQ_TRY(through_codes(q, r, x, m, values, err));
+    sq_gemm_values(q->values, q->w.n, r->operand == SQ_OPERAND_ACT ? values : x, m, k, y, scratch);
+    return SQ_OK;
 }
 
 struct sq_codes sq_grid_act_codes(const struct sq_grid_layer *q, const struct sq_recipe *r,
@@ -142,11 +137,10 @@ static enum sq_status multiply_codes(const struct sq_grid_layer *q, const struct
 {
     const struct sq_gemm_codes g = {.x = a, .w = &q->w, .y = y, .cells = q->cells.cells};
     SQ_TRY(sq_gemm_codes_check(&g, err));
-    void *scratch = aligned_alloc(64, (sq_gemm_codes_scratch(&g) + 63) / 64 * 64);
+    SQ_FREED void *scratch = aligned_alloc(64, (sq_gemm_codes_scratch(&g) + 63) / 64 * 64);
     if (!scratch)
         return no_memory(q->w.n, q->w.k, err);
     sq_gemm_codes(&g, 0, a->n, scratch);
-    free(scratch);
     return SQ_OK;
 }
 
@@ -155,28 +149,23 @@ static enum sq_status apply_codes(const void *const *state, size_t n, const stru
                                   const float *x, size_t m, float *const *y, struct sq_error *err)
 {
     const struct sq_grid_layer *q = state[0];
-    struct sq_codes a = sq_grid_act_codes(q, r, m);
+    SQ_CLOSED(sq_codes_free) struct sq_codes a = sq_grid_act_codes(q, r, m);
     SQ_TRY(sq_codes_alloc(&a, err));
-    float *score = malloc(2 * a.k * sizeof *score);
-    enum sq_status status =
-        score ? sq_codes_encode_act(&a, x, sq_grid_recipe(r)->select, q->mask, score, err)
-              : no_memory(q->w.n, q->w.k, err);
-    for (size_t i = 0; status == SQ_OK && i < n; i++)
-        status = multiply_codes(state[i], &a, y[i], err);
-    free(score);
-    sq_codes_free(&a);
-    return status;
+    SQ_FREED float *score = malloc(2 * a.k * sizeof *score);
+    SQ_TRY(score ? sq_codes_encode_act(&a, x, sq_grid_recipe(r)->select, q->mask, score, err)
+                 : no_memory(q->w.n, q->w.k, err));
+    for (size_t i = 0; i < n; i++)
+        SQ_TRY(multiply_codes(state[i], &a, y[i], err));
+    return SQ_OK;
 }
 
 static enum sq_status apply_f16(const struct sq_grid_layer *q, const float *x, size_t m, float *y,
                                 struct sq_error *err)
 {
-    void *scratch = aligned_alloc(64, (sq_gemm_f16_scratch(&q->w, m) + 63) / 64 * 64);
+    SQ_FREED void *scratch = aligned_alloc(64, (sq_gemm_f16_scratch(&q->w, m) + 63) / 64 * 64);
     if (!scratch)
         return no_memory(q->w.n, q->w.k, err);
-    const enum sq_status status = sq_gemm_f16(&q->w, x, m, y, scratch, err);
-    free(scratch);
-    return status;
+    return sq_gemm_f16(&q->w, x, m, y, scratch, err);
 }
 
 static bool is_of_codes(const struct sq_grid_layer *q, const struct sq_recipe *r)
@@ -208,7 +197,7 @@ enum sq_status sq_grid_apply_shared(const void *const *state, size_t n, const st
                                     const float *x, size_t m, float *const *y, struct sq_error *err)
 {
     const struct sq_grid_layer *q = state[0];
-    float *rotated = NULL;
+    SQ_FREED float *rotated = NULL;
     bool is_alike = n > 1;
     for (size_t i = 1; i < n; i++)
         is_alike = is_alike && is_encoded_alike(q, state[i], r);
@@ -218,7 +207,6 @@ enum sq_status sq_grid_apply_shared(const void *const *state, size_t n, const st
     enum sq_status status = is_alike ? apply_codes(state, n, r, from, m, y, err) : SQ_OK;
     for (size_t i = 0; !is_alike && status == SQ_OK && i < n; i++)
         status = apply_one(state[i], r, from, m, y[i], err);
-    free(rotated);
     return status;
 }
 

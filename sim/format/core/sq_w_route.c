@@ -97,7 +97,7 @@ static struct gather gather_of(const struct sq_route_work *w)
 static enum sq_status make_gather(struct sq_route_work *w, struct sq_error *err)
 {
     struct sq_core_config config;
-    struct sq_operand operand;
+    SQ_CLOSED(sq_operand_free) struct sq_operand operand = {0};
     const int8_t *x;
     int8_t *lo, *hi;
     SQ_TRY(sq_w_config(w->p, w->core, &config, err));
@@ -110,7 +110,6 @@ static enum sq_status make_gather(struct sq_route_work *w, struct sq_error *err)
     SQ_TRY(sq_route_begin(w, n, n, err));
     SQ_TRY(sq_w_operand(w->p, &operand, err));
     fill_gather(w, &s, &operand.m, x, lo, hi);
-    sq_operand_free(&operand);
     return SQ_OK;
 }
 
@@ -146,7 +145,7 @@ static void check_channel(struct sq_route_work *w, const struct gather *s, size_
 static enum sq_status check_gather(struct sq_route_work *w, struct sq_error *err)
 {
     const struct gather s = gather_of(w);
-    struct sq_operand operand;
+    SQ_CLOSED(sq_operand_free) struct sq_operand operand = {0};
     const int32_t *p_lo, *p_hi;
     int32_t *sum;
     int8_t *lo, *hi;
@@ -162,7 +161,6 @@ static enum sq_status check_gather(struct sq_route_work *w, struct sq_error *err
         sq_row_codes(&operand.m, c, lo, hi);
         check_channel(w, &s, c, hi, sum, p_lo, p_hi, groups);
     }
-    sq_operand_free(&operand);
     return SQ_OK;
 }
 

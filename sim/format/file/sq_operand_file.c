@@ -146,7 +146,7 @@ enum sq_status sq_operand_file_begin(struct sq_operand_file_writer *w, const cha
     SQ_TRY(sq_format_check(&info->format, err));
     SQ_TRY(check_items(item, n_items, err));
     struct pairs p = {.pair = calloc(N_INFO + N_PER_ITEM * n_items, sizeof *p.pair)};
-    struct sq_tensor *t = calloc(4 * n_items, sizeof *t);
+    SQ_FREED struct sq_tensor *t = calloc(4 * n_items, sizeof *t);
     bool failed = !p.pair || !t;
     if (!failed) {
         add_info(&p, info);
@@ -166,7 +166,6 @@ enum sq_status sq_operand_file_begin(struct sq_operand_file_writer *w, const cha
         free((void *)(uintptr_t)p.pair[i].key);
         free((void *)(uintptr_t)p.pair[i].value);
     }
-    free(t);
     free(p.pair);
     return status;
 }

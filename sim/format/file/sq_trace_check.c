@@ -115,13 +115,12 @@ enum sq_status sq_trace_compare(struct sq_trace *r, const char *name, enum sq_dt
 
 bool sq_trace_is(const char *path)
 {
-    struct sq_safetensors st;
+    SQ_CLOSED(sq_safetensors_close) struct sq_safetensors st = {0};
     const size_t n = strlen(path), m = strlen(".safetensors");
     if (n <= m || strcmp(path + n - m, ".safetensors") != 0 ||
         sq_safetensors_open(&st, path, NULL) != SQ_OK)
         return false;
     const bool has_system = sq_safetensors_metadata(&st, "system") != NULL;
-    sq_safetensors_close(&st);
     return has_system;
 }
 
@@ -174,12 +173,11 @@ enum sq_status sq_trace_put_output(struct sq_trace *r, struct sq_error *err)
 
 enum sq_status sq_trace_check(const char *path, size_t *n_values, struct sq_error *err)
 {
-    struct sq_trace r;
+    SQ_CLOSED(sq_trace_close) struct sq_trace r = {0};
     *n_values = 0;
     SQ_TRY(sq_trace_open(&r, path, err));
     const enum sq_status status = sq_trace_values(&r, err);
     *n_values = r.n_values;
-    sq_trace_close(&r);
     return status;
 }
 

@@ -179,7 +179,7 @@ enum { ANSWERS_MAX_NBYTES = 1 << 30 }; // a thousand times those of the largest 
 static enum sq_status read_lines(struct sq_answers *a, const struct sq_vectors *v, const char *path,
                                  struct sq_error *err)
 {
-    struct sq_file_view map;
+    SQ_CLOSED(sq_file_unmap) struct sq_file_view map = {0};
     enum sq_status status = SQ_OK;
     char what[64];
     size_t number = 0;
@@ -197,7 +197,6 @@ static enum sq_status read_lines(struct sq_answers *a, const struct sq_vectors *
         }
         at += n + 1;
     }
-    sq_file_unmap(&map);
     return status;
 }
 

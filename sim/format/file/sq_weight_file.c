@@ -304,23 +304,21 @@ static int by_names(const void *a, const void *b)
 // Every tensor is "<layer>.<part>" of one of the layers, or "<part>" of the layer "".
 static enum sq_status count_tensors(struct sq_weight_file *f, struct sq_error *err)
 {
-    struct sq_weight_entry **sorted = calloc(f->n_layers + 1, sizeof *sorted);
-    enum sq_status status = SQ_OK;
+    SQ_FREED struct sq_weight_entry **sorted = calloc(f->n_layers + 1, sizeof *sorted);
     SQ_NEED(sorted, err, "%zu layers", f->n_layers);
     for (size_t i = 0; i < f->n_layers; i++)
         sorted[i] = &f->layer[i];
     qsort(sorted, f->n_layers, sizeof(void *), by_names);
-    for (size_t i = 0; status == SQ_OK && i < f->st.n_tensors; i++) {
+    for (size_t i = 0; i < f->st.n_tensors; i++) {
         const char *name = f->st.tensor[i].name, *dot = strrchr(name, '.');
         const struct prefix layer = {name, dot ? (size_t)(dot - name) : 0};
         struct sq_weight_entry **e = bsearch(&layer, sorted, f->n_layers, sizeof(void *), by_name);
         if (e)
             (*e)->n_tensors++;
         else
-            status = DAMAGED("tensor '%.80s' belongs to no layer", name);
+            return DAMAGED("tensor '%.80s' belongs to no layer", name);
     }
-    free(sorted);
-    return status;
+    return SQ_OK;
 }
 
 static enum sq_status read_entries(struct sq_weight_file *f, struct sq_error *err)

@@ -257,13 +257,11 @@ static enum sq_status fill_weight_of(const struct sq_recipe *r, const struct sq_
         weight_of[i] = 1;
     if (o->prune == SQ_PRUNE_MAGNITUDE)
         return SQ_OK;
-    double *norm = malloc(k * sizeof *norm);
-    enum sq_status status =
-        norm ? sq_channel_norms(in->calibration, norm, err) : SQ_NO_LAYER(err, 1, k);
-    for (size_t i = 0; status == SQ_OK && i < k; i++)
+    SQ_FREED double *norm = malloc(k * sizeof *norm);
+    SQ_TRY(norm ? sq_channel_norms(in->calibration, norm, err) : SQ_NO_LAYER(err, 1, k));
+    for (size_t i = 0; i < k; i++)
         weight_of[i] = (float)norm[i];
-    free(norm);
-    return status;
+    return SQ_OK;
 }
 
 static enum sq_status choose(const struct sq_recipe *r, const float *w, size_t n, size_t k,
@@ -272,17 +270,12 @@ static enum sq_status choose(const struct sq_recipe *r, const float *w, size_t n
 {
     const struct sq_gqsa_recipe *o = sq_gqsa_recipe(r);
     const size_t columns = sq_gqsa_padded(k, r->group) / r->group;
-    float *weight_of = malloc(k * sizeof *weight_of);
-    double *score = malloc(n * columns * sizeof *score);
-    enum sq_status status = weight_of && score ? SQ_OK : SQ_NO_LAYER(err, n, k);
-    SQ_THEN(status, fill_weight_of(r, in, k, weight_of, err));
-    if (status == SQ_OK) {
-        sq_gqsa_saliency(w, n, k, r->group, weight_of, score);
-        status = sq_gqsa_prune(score, n, columns, o->sparsity, o->is_row_balanced, is_kept, err);
-    }
-    free(weight_of);
-    free(score);
-    return status;
+    SQ_FREED float *weight_of = malloc(k * sizeof *weight_of);
+    SQ_FREED double *score = malloc(n * columns * sizeof *score);
+    SQ_NEED_LAYER(weight_of && score, err, n, k);
+    SQ_TRY(fill_weight_of(r, in, k, weight_of, err));
+    sq_gqsa_saliency(w, n, k, r->group, weight_of, score);
+    return sq_gqsa_prune(score, n, columns, o->sparsity, o->is_row_balanced, is_kept, err);
 }
 
 // What apply() and parts() read beside the arrays of *m.
@@ -324,15 +317,12 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
 static enum sq_status apply_f16(const struct sq_gqsa *m, const float *x, size_t n_tokens, float *y,
                                 struct sq_error *err)
 {
-    float *tokens = malloc(n_tokens * m->k * sizeof *tokens);
-    void *scratch = aligned_alloc(64, (sq_gqsa_gemm_scratch(m) + 63) / 64 * 64);
-    enum sq_status status = tokens && scratch ? SQ_OK : SQ_NO_LAYER(err, n_tokens, m->k);
-    SQ_THEN(status, sq_half_load(x, n_tokens, m->k_orig, m->k, tokens, err));
-    if (status == SQ_OK)
-        sq_gqsa_gemm(m, tokens, n_tokens, y, scratch, 0);
-    free(tokens);
-    free(scratch);
-    return status;
+    SQ_FREED float *tokens = malloc(n_tokens * m->k * sizeof *tokens);
+    SQ_FREED void *scratch = aligned_alloc(64, (sq_gqsa_gemm_scratch(m) + 63) / 64 * 64);
+    SQ_NEED_LAYER(tokens && scratch, err, n_tokens, m->k);
+    SQ_TRY(sq_half_load(x, n_tokens, m->k_orig, m->k, tokens, err));
+    sq_gqsa_gemm(m, tokens, n_tokens, y, scratch, 0);
+    return SQ_OK;
 }
 
 static enum sq_status apply(const void *state, const struct sq_recipe *r, const float *x, size_t m,
@@ -435,14 +425,13 @@ static double loss(enum sq_work_split_kind kind, const uint32_t *nnz, size_t n)
 static size_t figures(const void *state, struct sq_figure figure[SQ_FIGURES_MAX])
 {
     const struct sq_gqsa *m = &((const struct state *)state)->m;
-    uint32_t *nnz = row_counts(m);
+    SQ_FREED uint32_t *nnz = row_counts(m);
     if (!nnz)
         return 0;
     figure[0] = (struct sq_figure){"groups_kept", (double)m->nnz};
     figure[1] = (struct sq_figure){"slice_k_loss", loss(SQ_SLICE_K, nnz, m->n)};
     figure[2] = (struct sq_figure){"slice_k_dynamic_loss", loss(SQ_SLICE_K_DYNAMIC, nnz, m->n)};
     figure[3] = (struct sq_figure){"stream_k_loss", loss(SQ_STREAM_K, nnz, m->n)};
-    free(nnz);
     return 4;
 }
 
@@ -451,7 +440,7 @@ static enum sq_status share(const void *state, const struct sq_sharing *how,
                             struct sq_error *err)
 {
     const struct sq_gqsa *m = &((const struct state *)state)->m;
-    uint32_t *nnz = row_counts(m);
+    SQ_FREED uint32_t *nnz = row_counts(m);
     enum sq_status status = nnz ? SQ_OK : SQ_NO_LAYER(err, m->n, m->k);
     *n = 1 + SQ_WORK_SPLITS;
     for (unsigned kind = 0; status == SQ_OK && kind < SQ_WORK_SPLITS; kind++) {
@@ -462,7 +451,6 @@ static enum sq_status share(const void *state, const struct sq_sharing *how,
         figure[1 + kind] = (struct sq_figure){sq_work_split_name((enum sq_work_split_kind)kind),
                                               (double)s.makespan};
     }
-    free(nnz);
     return status;
 }
 

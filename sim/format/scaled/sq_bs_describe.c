@@ -755,8 +755,8 @@ static enum sq_status open_file(const char *path, const char *sets, const struct
 {
     struct sq_file_view map;
     SQ_TRY(sq_file_map(path, &map, err));
-    char *text = strndup(map.data ? (const char *)map.data : "",
-                         map.nbytes <= SQ_BS_DESCRIPTION_MAX ? map.nbytes : 0);
+    SQ_FREED char *text = strndup(map.data ? (const char *)map.data : "",
+                                  map.nbytes <= SQ_BS_DESCRIPTION_MAX ? map.nbytes : 0);
     const bool is_whole = text && strlen(text) == map.nbytes;
     enum sq_status status = text ? SQ_OK : SQ_NO_MEMORY(err, "%.60s", sq_path_tail(path));
     if (status == SQ_OK && !is_whole)
@@ -770,7 +770,6 @@ static enum sq_status open_file(const char *path, const char *sets, const struct
     }
     if (status == SQ_OK)
         status = sq_format_described(text, strlen(text), path, f, err);
-    free(text);
     return status;
 }
 

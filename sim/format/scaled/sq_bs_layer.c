@@ -121,7 +121,7 @@ static float *turned_act(const struct state *s, const float *x, size_t m, size_t
 static enum sq_status encode_gptq(struct state *s, const float *w, const struct sq_quant_input *in,
                                   double percdamp, struct sq_error *err)
 {
-    struct sq_calibration turned_inputs = {0};
+    SQ_CLOSED(sq_calibration_free) struct sq_calibration turned_inputs = {0};
     struct sq_factor factor = {0};
     if (!s->rotation)
         return sq_bs_gptq_encode(&s->w, w, in->factor, err);
@@ -132,7 +132,6 @@ static enum sq_status encode_gptq(struct state *s, const float *w, const struct 
     if (status == SQ_OK)
         status = sq_bs_gptq_encode(&s->w, w, &factor, err);
     sq_factor_free(&factor);
-    sq_calibration_free(&turned_inputs);
     return status;
 }
 
@@ -226,17 +225,15 @@ static enum sq_status finish(struct state *s, struct sq_error *err)
 static enum sq_status fix_act(struct state *s, const struct sq_quant_input *in, size_t k,
                               struct sq_error *err)
 {
+    SQ_CLOSED(sq_bs_rows_free)
     struct sq_bs a = {.f = s->act, .n = in->n_sample, .k = s->w.k, .k_orig = s->w.k};
-    float *x = turned_act(s, in->sample, in->n_sample, k);
-    enum sq_status status = x ? bs_alloc(&a, err) : SQ_NO_LAYER(err, a.n, a.k);
-    if (status == SQ_OK)
-        status = sq_bs_globals(&a, x, false, err);
-    for (unsigned p = 0; status == SQ_OK && p < sq_bs_n_parts(&a.f); p++)
+    SQ_FREED float *x = turned_act(s, in->sample, in->n_sample, k);
+    SQ_TRY(x ? bs_alloc(&a, err) : SQ_NO_LAYER(err, a.n, a.k));
+    SQ_TRY(sq_bs_globals(&a, x, false, err));
+    for (unsigned p = 0; p < sq_bs_n_parts(&a.f); p++)
         for (size_t i = 0; i < a.n; i++)
             s->act_global[p] = fmaxf(s->act_global[p], a.global[p][i]);
-    sq_bs_rows_free(&a);
-    free(x);
-    return status;
+    return SQ_OK;
 }
 
 // Weights that stay as they are.
@@ -254,7 +251,7 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
                            size_t k, const struct sq_quant_input *in, struct sq_error *err)
 {
     struct state *const s = *state = state_new(r, n, k);
-    float *rotated = s && s->rotation ? turned(w, n, k, s->w.k, s->rotation, false) : NULL;
+    SQ_FREED float *rotated = s && s->rotation ? turned(w, n, k, s->w.k, s->rotation, false) : NULL;
     const float *from = rotated ? rotated : w;
     enum sq_status status = s && (rotated || !s->rotation) ? SQ_OK : SQ_NO_LAYER(err, n, k);
     if (status == SQ_OK && s->operand == SQ_OPERAND_ACT) {
@@ -266,7 +263,6 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
     }
     if (status == SQ_OK && s->is_act_static)
         status = fix_act(s, in, k, err);
-    free(rotated);
     return status;
 }
 
@@ -295,11 +291,9 @@ enum sq_status sq_bs_layer_encode(const void *state, const float *x, size_t m, s
                                   struct sq_error *err)
 {
     const struct state *s = state;
-    float *xs = turned_act(s, x, m, s->k);
+    SQ_FREED float *xs = turned_act(s, x, m, s->k);
     *a = (struct sq_bs){.f = s->act, .n = m, .k = s->w.k, .k_orig = s->w.k};
-    const enum sq_status status = xs ? encode_act(s, xs, a, err) : SQ_NO_LAYER(err, m, s->w.k);
-    free(xs);
-    return status;
+    return xs ? encode_act(s, xs, a, err) : SQ_NO_LAYER(err, m, s->w.k);
 }
 
 // Finite operands may leave binary32 in both directions, and infinities then cancel to no number.
@@ -322,11 +316,10 @@ static enum sq_status accumulate_codes(const struct state *s, const struct sq_bs
                                        struct sq_error *err)
 {
     const size_t n = s->w.n, m = a->n;
-    double *const sum = calloc(m * n, sizeof *sum);
+    SQ_FREED double *const sum = calloc(m * n, sizeof *sum);
     const bool has_room = sum && sq_bs_accumulate(&s->sum, &s->w, a, sum);
     for (size_t i = 0; has_room && i < m * n; i++)
         y[i] = (float)(sum[i] * ((double)s->w.global[0][i % n] * (double)a->global[0][i / n]));
-    free(sum);
     return has_room ? SQ_OK : SQ_NO_LAYER(err, n, s->w.k);
 }
 
@@ -336,20 +329,18 @@ static enum sq_status multiply_codes(const struct state *s, const struct sq_bs *
     if (s->sum.kept)
         return accumulate_codes(s, a, y, err);
     const struct sq_bs_product g = {.w = &s->w, .x = a, .panels = s->panels, .y = y};
-    void *scratch = aligned_alloc(64, whole_lines(sq_bs_gemm_scratch(&g)));
+    SQ_FREED void *scratch = aligned_alloc(64, whole_lines(sq_bs_gemm_scratch(&g)));
     SQ_NEED_LAYER(scratch, err, s->w.n, s->w.k);
     sq_bs_gemm(&g, scratch);
-    free(scratch);
     return SQ_OK;
 }
 
 static enum sq_status multiply_values(const struct state *s, const float *x, size_t m, float *y,
                                       struct sq_error *err)
 {
-    void *scratch = aligned_alloc(64, whole_lines(sq_gemm_values_scratch(m, s->w.k)));
+    SQ_FREED void *scratch = aligned_alloc(64, whole_lines(sq_gemm_values_scratch(m, s->w.k)));
     SQ_NEED_LAYER(scratch, err, s->w.n, s->w.k);
     sq_gemm_values(s->values, s->w.n, x, m, s->w.k, y, scratch);
-    free(scratch);
     return SQ_OK;
 }
 
@@ -382,18 +373,17 @@ static enum sq_status encode_and_multiply(const void *const *state, size_t n, co
                                           size_t m, float *const *y, struct sq_error *err)
 {
     const struct state *first = state[0];
+    SQ_CLOSED(sq_bs_rows_free)
     struct sq_bs a = {.f = first->act, .n = m, .k = first->w.k, .k_orig = first->w.k};
-    float *values = NULL;
-    enum sq_status status = encode_act(first, x, &a, err);
-    if (status == SQ_OK && first->operand == SQ_OPERAND_ACT) {
+    SQ_FREED float *values = NULL;
+    SQ_TRY(encode_act(first, x, &a, err));
+    if (first->operand == SQ_OPERAND_ACT) {
         values = decoded(&a);
-        status = values ? SQ_OK : SQ_NO_LAYER(err, m, first->w.k);
+        SQ_NEED_LAYER(values, err, m, first->w.k);
     }
-    for (size_t i = 0; status == SQ_OK && i < n; i++)
-        status = multiply_encoded(state[i], &a, values, y[i], err);
-    free(values);
-    sq_bs_rows_free(&a);
-    return status;
+    for (size_t i = 0; i < n; i++)
+        SQ_TRY(multiply_encoded(state[i], &a, values, y[i], err));
+    return SQ_OK;
 }
 
 static enum sq_status multiply_plain(const struct state *s, const float *x, size_t m, float *y,
@@ -431,11 +421,8 @@ static enum sq_status apply_shared(const void *const *state, size_t n, const str
         is_alike = is_alike && is_encoded_alike(s, state[i]);
     if (!s->rotation && s->k == s->w.k)
         return multiply(state, n, is_alike, x, m, y, err);
-    float *xs = turned_act(s, x, m, s->k);
-    const enum sq_status status =
-        xs ? multiply(state, n, is_alike, xs, m, y, err) : SQ_NO_LAYER(err, m, s->w.k);
-    free(xs);
-    return status;
+    SQ_FREED float *xs = turned_act(s, x, m, s->k);
+    return xs ? multiply(state, n, is_alike, xs, m, y, err) : SQ_NO_LAYER(err, m, s->w.k);
 }
 
 static enum sq_status apply(const void *state, const struct sq_recipe *r, const float *x, size_t m,

@@ -490,15 +490,12 @@ static enum sq_status put_all(const struct sq_quant_layer *q, const struct sq_re
 static enum sq_status product(const struct sq_quant_layer *q, const struct sq_recipe *r, float *x,
                               struct sq_product *p, struct sq_error *err)
 {
-    struct sq_bs a;
+    SQ_CLOSED(sq_bs_rows_free) struct sq_bs a = {0};
     const struct sq_bs_format f = sq_bs_act_of(r);
     for (size_t i = 0; is_encoder(p, r, &f) && i < p->m * q->k_orig; i++)
         x[i] = sq_combine_round_bf16(x[i]);
-    enum sq_status status = sq_bs_layer_encode(q->state, x, p->m, &a, err);
-    if (status == SQ_OK)
-        status = put_all(q, r, x, &a, p, err);
-    sq_bs_rows_free(&a);
-    return status;
+    SQ_TRY(sq_bs_layer_encode(q->state, x, p->m, &a, err));
+    return put_all(q, r, x, &a, p, err);
 }
 
 const struct sq_format_routes sq_bs_routes = {

@@ -439,11 +439,10 @@ static float product(const struct row *w, const struct row *x)
     float y = 0;
     const struct sq_bs_product g = {.w = &w->c, .x = &x->c, .y = &y};
     // Not of the thread: what each thread of a caller would have to hold on its stack.
-    void *const scratch = aligned_alloc(64, (sq_bs_gemm_scratch(&g) + 63) / 64 * 64);
+    SQ_FREED void *const scratch = aligned_alloc(64, (sq_bs_gemm_scratch(&g) + 63) / 64 * 64);
     if (!scratch)
         abort();
     sq_bs_gemm(&g, scratch);
-    free(scratch);
     return y;
 }
 

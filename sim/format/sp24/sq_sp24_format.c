@@ -184,15 +184,12 @@ static enum sq_status encode(struct state *s, const struct sq_recipe *r, const f
             s->m.scale[row] = sq_dense8_encode_row(w + row * k, k, s->dense + row * k);
         return SQ_OK;
     }
-    int8_t *codes = malloc(n * k);
-    double *norm = malloc(k * sizeof *norm);
-    enum sq_status status = codes && norm ? SQ_OK : SQ_NO_LAYER(err, n, k);
-    if (status == SQ_OK && sq_prune24_needs_norm(&o))
-        status = sq_channel_norms(in->calibration, norm, err);
-    SQ_THEN(status, sq_prune24_encode(&s->m, w, &o, norm, in->factor, codes, NULL, err));
-    free(codes);
-    free(norm);
-    return status;
+    SQ_FREED int8_t *codes = malloc(n * k);
+    SQ_FREED double *norm = malloc(k * sizeof *norm);
+    SQ_NEED_LAYER(codes && norm, err, n, k);
+    if (sq_prune24_needs_norm(&o))
+        SQ_TRY(sq_channel_norms(in->calibration, norm, err));
+    return sq_prune24_encode(&s->m, w, &o, norm, in->factor, codes, NULL, err);
 }
 
 // The rows of a layer that stays dense.
@@ -241,13 +238,11 @@ static enum sq_status apply(const void *state, const struct sq_recipe *r, const 
         return sq_cells_apply(&s->cells, x, m, s->m.k_orig, r->act.low_bits, y, err);
     if (s->dense)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "act-bits = 16, need 8 beside dense layers");
-    float *tokens = malloc(m * s->m.k * sizeof *tokens);
-    enum sq_status status =
-        tokens ? sq_half_load(x, m, s->m.k_orig, s->m.k, tokens, err) : SQ_NO_LAYER(err, m, s->m.k);
-    if (status == SQ_OK)
-        sq_gemm_sp24_f16(&s->m, tokens, m, y);
-    free(tokens);
-    return status;
+    SQ_FREED float *tokens = malloc(m * s->m.k * sizeof *tokens);
+    SQ_TRY(tokens ? sq_half_load(x, m, s->m.k_orig, s->m.k, tokens, err)
+                  : SQ_NO_LAYER(err, m, s->m.k));
+    sq_gemm_sp24_f16(&s->m, tokens, m, y);
+    return SQ_OK;
 }
 
 static size_t padded(const struct sq_recipe *r, size_t k_orig)

@@ -330,12 +330,11 @@ static enum sq_status load(void **state, const struct sq_recipe *r,
     SQ_TRY(sq_parts_read(parts, s, from, err));
     if (s->is_ptcsr)
         SQ_TRY(read_ptcsr(s, err));
-    uint8_t *seen = malloc(k);
-    const enum sq_status status =
-        seen ? sq_spqr_validate(&s->m, sq_spqr_n_words(n, k), n + 1, s->m.outliers.nnz, seen, err)
-             : SQ_NO_LAYER(err, s->m.n, s->m.k);
-    free(seen);
-    return status == SQ_OK ? finish(s, err) : status;
+    SQ_FREED uint8_t *seen = malloc(k);
+    SQ_TRY(seen
+               ? sq_spqr_validate(&s->m, sq_spqr_n_words(n, k), n + 1, s->m.outliers.nnz, seen, err)
+               : SQ_NO_LAYER(err, s->m.n, s->m.k));
+    return finish(s, err);
 }
 
 static size_t values(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX])

@@ -137,16 +137,14 @@ static enum sq_status fill_theta(struct state *s, const struct sq_recipe *r,
                                  const struct sq_quant_input *in, struct sq_error *err)
 {
     const double sparsity = in->sparsity ? *in->sparsity : sq_spqt_recipe(r)->sparsity;
-    struct sq_histogram h;
+    SQ_CLOSED(sq_histogram_free) struct sq_histogram h = {0};
     if (sparsity == 0)
         return SQ_OK;
     if (!in->sample)
         return SQ_FAIL(err, SQ_ERR_ARG, "spqt needs a calibration sample for its threshold");
     SQ_TRY(sq_histogram_init(&h, err));
-    enum sq_status status = sq_histogram_add(&h, in->sample, in->n_sample * s->m.k, err);
-    SQ_THEN(status, sq_threshold(&h, sparsity, &s->theta, err));
-    sq_histogram_free(&h);
-    return status;
+    SQ_TRY(sq_histogram_add(&h, in->sample, in->n_sample * s->m.k, err));
+    return sq_threshold(&h, sparsity, &s->theta, err);
 }
 
 static enum sq_status init(void **state, const struct sq_recipe *r, const float *w, size_t n,
@@ -166,25 +164,22 @@ static enum sq_status apply(const void *state, const struct sq_recipe *r, const 
     const struct state *s = state;
     const size_t n = s->m.n, k = s->m.k;
     const bool is_dense = o->is_prefill_dense || s->theta == 0;
-    uint32_t *idx = is_dense ? NULL : malloc(m * k * sizeof *idx);
-    size_t *n_idx = malloc(m * sizeof *n_idx);
-    enum sq_status status = n_idx && (idx || is_dense) ? SQ_OK : SQ_NO_LAYER(err, n, k);
-    for (size_t t = 0; status == SQ_OK && t < m; t++)
-        status = sq_spqt_check(x + t * k, k, s->theta, err);
-    for (size_t t = 0; status == SQ_OK && !is_dense && t < m; t++)
+    SQ_FREED uint32_t *idx = is_dense ? NULL : malloc(m * k * sizeof *idx);
+    SQ_FREED size_t *n_idx = malloc(m * sizeof *n_idx);
+    SQ_NEED_LAYER(n_idx && (idx || is_dense), err, n, k);
+    for (size_t t = 0; t < m; t++)
+        SQ_TRY(sq_spqt_check(x + t * k, k, s->theta, err));
+    for (size_t t = 0; !is_dense && t < m; t++)
         n_idx[t] = sq_spqt_select(x + t * k, k, s->theta, idx + t * k);
-    if (status == SQ_OK)
-        sq_spqt_gemm(&(struct sq_spqt_gemm){.m = &s->m,
-                                            .plane = s->plane,
-                                            .x = x,
-                                            .idx = idx,
-                                            .n_idx = n_idx,
-                                            .workers = o->workers ? o->workers : SQ_SPQT_WORKERS,
-                                            .y = y},
-                     m);
-    free(idx);
-    free(n_idx);
-    return status;
+    sq_spqt_gemm(&(struct sq_spqt_gemm){.m = &s->m,
+                                        .plane = s->plane,
+                                        .x = x,
+                                        .idx = idx,
+                                        .n_idx = n_idx,
+                                        .workers = o->workers ? o->workers : SQ_SPQT_WORKERS,
+                                        .y = y},
+                 m);
+    return SQ_OK;
 }
 
 static void *outline(const struct sq_recipe *r, size_t n, size_t k)
@@ -210,7 +205,7 @@ static enum sq_status share(const void *state, const struct sq_sharing *how,
 {
     const struct state *s = state;
     const size_t k = s->m.k, workers = how->workers;
-    uint32_t *idx = malloc(k * sizeof *idx);
+    SQ_FREED uint32_t *idx = malloc(k * sizeof *idx);
     SQ_NEED_LAYER(idx, err, s->m.n, k);
     figure[0] = (struct sq_figure){"ideal", 0};
     figure[1] = (struct sq_figure){"balanced", 0};
@@ -222,7 +217,6 @@ static enum sq_status share(const void *state, const struct sq_sharing *how,
         figure[1].value += (double)sq_work_split_columns(idx, n_idx, k, workers, false);
         figure[2].value += (double)sq_work_split_columns(idx, n_idx, k, workers, true);
     }
-    free(idx);
     return SQ_OK;
 }
 
@@ -332,8 +326,8 @@ static enum sq_status own_tokens(const void *state, const float *x, size_t m, st
     enum { PIECE = SQ_ENGINE_SPQT_SEG };
     const struct state *s = state;
     const size_t k = s->m.k;
-    uint32_t *idx = malloc(k * sizeof *idx);
-    bool *any = calloc(k, sizeof *any);
+    SQ_FREED uint32_t *idx = malloc(k * sizeof *idx);
+    SQ_FREED bool *any = calloc(k, sizeof *any);
     double all = 0;
     enum sq_status status = idx && any ? SQ_OK : SQ_NO_LAYER(err, s->m.n, k);
     SQ_THEN(status, sq_cost_own_new(out, m, (k + PIECE - 1) / PIECE, PIECE, err));
@@ -352,8 +346,6 @@ static enum sq_status own_tokens(const void *state, const float *x, size_t m, st
         sq_spqt_set(r)->sparsity = 1 - sq_cost_own_sum(out) / (double)(m * k);
         sq_spqt_set(r)->of_all = all / (double)k;
     }
-    free(idx);
-    free(any);
     return status;
 }
 

@@ -42,16 +42,14 @@ static enum sq_status ask(const struct sq_recipe *r, struct sample *s, size_t k,
     const struct sq_quant_input in = {.calibration = &calibration};
     const struct sq_format_routes *const routes = r->format->routes;
     const struct sq_route *const chip = routes->chip;
-    struct sq_quant_layer q;
+    SQ_CLOSED(sq_quant_layer_free) struct sq_quant_layer q = {0};
     SQ_TRY(sq_quant_layer_init(&q, r, s->w, 1, k, &in, err));
     w->p->m = 1;
-    enum sq_status status = routes->product(&q, r, s->x, w->p, err);
-    if (status == SQ_OK && chip->takes && !chip->takes(w->p))
-        status = SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "format %s: the chip does not run such layers",
-                         r->format->name);
-    SQ_THEN(status, chip->make(w, err));
-    sq_quant_layer_free(&q);
-    return status;
+    SQ_TRY(routes->product(&q, r, s->x, w->p, err));
+    if (chip->takes && !chip->takes(w->p))
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "format %s: the chip does not run such layers",
+                       r->format->name);
+    return chip->make(w, err);
 }
 
 // The recipe as far as it says what is stored: how codes were chosen does not matter.
@@ -82,7 +80,7 @@ enum sq_status sq_chip_layer_of(const struct sq_recipe *recipe, const struct sq_
     struct sample s;
     const size_t k = (size_t)mnk[2];
     SQ_TRY(stored(recipe, &r, err));
-    struct sq_product p = {.source = "layer", .is_shape = true};
+    SQ_CLOSED(sq_product_free) struct sq_product p = {.source = "layer", .is_shape = true};
     struct sq_point point = {.name = "chip"};
     struct sq_case c = {.block = r.format->routes->chip->block, .point = &point};
     struct sq_route_work w = {.p = &p,
@@ -96,6 +94,5 @@ enum sq_status sq_chip_layer_of(const struct sq_recipe *recipe, const struct sq_
     const enum sq_status status =
         make_sample(&s, k) ? ask(&r, &s, k, &w, err) : SQ_NO_MEMORY(err, "%zu columns", k);
     free_sample(&s);
-    sq_product_free(&p);
     return status;
 }

@@ -356,15 +356,13 @@ enum sq_status sq_chip_program_add(struct sq_chip_program *g, const struct sq_qu
     if (r->is_smooth)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "--encode with --smooth: the encoder does not divide inputs");
-    float *const inputs = malloc(m * q->k_orig * sizeof *inputs);
+    SQ_FREED float *const inputs = malloc(m * q->k_orig * sizeof *inputs);
     SQ_NEED(inputs, err, "%zu inputs", m * q->k_orig);
-    enum sq_status status = take_inputs(g, name, q, x, m, inputs, err);
-    SQ_THEN(status, sq_route_product(q, r, inputs, m, p, err));
-    if (status == SQ_OK && g->source == SQ_PROGRAM_CODES)
-        status = requantize(g, inputs, q->k_orig, p, err);
-    SQ_THEN(status, add(g, chip, name, inputs, q->k_orig, p, err));
-    free(inputs);
-    return status;
+    SQ_TRY(take_inputs(g, name, q, x, m, inputs, err));
+    SQ_TRY(sq_route_product(q, r, inputs, m, p, err));
+    if (g->source == SQ_PROGRAM_CODES)
+        SQ_TRY(requantize(g, inputs, q->k_orig, p, err));
+    return add(g, chip, name, inputs, q->k_orig, p, err);
 }
 
 void sq_chip_program_free(struct sq_chip_program *g)

@@ -161,18 +161,14 @@ enum sq_status sq_chip_linear_apply(struct sq_chip_linear *c, const struct sq_qu
                                     size_t m, float *y, struct sq_chip_cost *cost,
                                     struct sq_error *err)
 {
-    struct sq_linear_image image;
+    SQ_CLOSED(sq_linear_image_free) struct sq_linear_image image = {0};
     c->chip.plans = &c->plans;
     c->chip.no_want = true;
-    enum sq_status status = sq_linear_image_make(c, q, r, name, x, m, &image, err);
-    if (status == SQ_OK) {
-        int32_t *const word = (int32_t *)(uintptr_t)image.given->word; // of the image
-        status = sq_linear_image_run(c, &image, word, cost, err);
-        if (status == SQ_OK)
-            sq_linear_image_outputs(c, &image, word, y);
-    }
-    sq_linear_image_free(&image);
-    return status;
+    SQ_TRY(sq_linear_image_make(c, q, r, name, x, m, &image, err));
+    int32_t *const word = (int32_t *)(uintptr_t)image.given->word; // of the image
+    SQ_TRY(sq_linear_image_run(c, &image, word, cost, err));
+    sq_linear_image_outputs(c, &image, word, y);
+    return SQ_OK;
 }
 
 enum sq_status sq_chip_linear_device(struct sq_chip_linear *c, const unsigned *value,

@@ -94,14 +94,12 @@ static enum sq_status tensor_row(struct sq_token_builder *b, const char *name, s
 {
     if (b->has_no_values)
         return reserve_row(b, n, NULL, addr, err);
-    float *const x = malloc(n * sizeof *x);
+    SQ_FREED float *const x = malloc(n * sizeof *x);
     SQ_NEED(x, err, "%zu elements of %s", n, name);
-    enum sq_status status = sq_checkpoint_read(b->ck, name, x, n, err);
-    for (size_t i = 0; status == SQ_OK && is_gain && i < n; i++)
+    SQ_TRY(sq_checkpoint_read(b->ck, name, x, n, err));
+    for (size_t i = 0; is_gain && i < n; i++)
         x[i] += b->ck->config.has_offset_gain ? 1.0f : 0.0f;
-    SQ_THEN(status, reserve_row(b, n, x, addr, err));
-    free(x);
-    return status;
+    return reserve_row(b, n, x, addr, err);
 }
 
 // ---- descriptors ------------------------------------------------------------------------------------
@@ -343,7 +341,7 @@ static enum sq_status put_layer(struct sq_token_builder *b, size_t index,
 {
     const char *const name = b->ck->layer[index].name;
     struct placed *const l = &b->placed[index];
-    struct sq_linear_image image = {0};
+    SQ_CLOSED(sq_linear_image_free) struct sq_linear_image image = {0};
     float *const zeros = calloc(q->k_orig, sizeof *zeros);
     uint64_t at;
     enum sq_status status = SQ_HAVE(zeros, err, "a token of %zu zeros", (size_t)q->k_orig);
@@ -357,7 +355,6 @@ static enum sq_status put_layer(struct sq_token_builder *b, size_t index,
         memcpy(words_at(b->p, at), image.given->word,
                image.given->n_words * sizeof *image.given->word);
     }
-    sq_linear_image_free(&image);
     return status;
 }
 
@@ -545,7 +542,7 @@ static enum sq_status put_rotations(struct sq_token_builder *b, uint64_t *table,
     const size_t n = b->ck->config.head_dim, half = n / 2, positions = b->p->positions;
     size_t offset[] = {0, 1};
     const struct sq_tokens one = {.n_sequences = 1, .offset = offset};
-    struct sq_llama s;
+    SQ_CLOSED(sq_llama_free) struct sq_llama s = {0};
     SQ_TRY(reserve(b, 12 * half * positions, ALIGN, table, err));
     if (b->has_no_values)
         return SQ_OK;
@@ -556,7 +553,6 @@ static enum sq_status put_rotations(struct sq_token_builder *b, uint64_t *table,
         for (size_t e = 0; e < half; e++)
             to[n + e] = -to[half + e];
     }
-    sq_llama_free(&s);
     return SQ_OK;
 }
 

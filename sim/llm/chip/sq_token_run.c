@@ -104,7 +104,7 @@ enum sq_status sq_token_time(const struct sq_token_program *p, size_t position,
                              struct sq_chip_cost *cost, struct sq_error *err)
 {
     struct sq_driver_token t = {.word = (volatile uint32_t *)p->word};
-    struct timed *const known = calloc(p->n, sizeof *known);
+    SQ_FREED struct timed *const known = calloc(p->n, sizeof *known);
     struct sq_chip_memo *const memo = sq_chip_memo_new(SQ_CHIP_MEMO_NBYTES);
     size_t n = 0;
     enum sq_status status = SQ_HAVE(known && memo, err, "%u descriptors", p->n);
@@ -122,7 +122,6 @@ enum sq_status sq_token_time(const struct sq_token_program *p, size_t position,
         add_cost(p, i, &known[at].stats, cost);
     }
     sq_chip_memo_free(memo);
-    free(known);
     return status;
 }
 

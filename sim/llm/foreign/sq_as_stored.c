@@ -47,11 +47,10 @@ static enum sq_status apply(const void *state, const struct sq_recipe *r, const 
                             float *y, struct sq_error *err)
 {
     const struct state *s = state;
-    void *scratch = aligned_alloc(64, (sq_gemm_values_scratch(m, s->k) + 63) / 64 * 64);
+    SQ_FREED void *scratch = aligned_alloc(64, (sq_gemm_values_scratch(m, s->k) + 63) / 64 * 64);
     (void)r;
     SQ_NEED(scratch, err, "a layer of %zu x %zu", s->n, s->k);
     sq_gemm_values(s->w, s->n, x, m, s->k, y, scratch);
-    free(scratch);
     return SQ_OK;
 }
 

@@ -33,14 +33,13 @@ static enum sq_status has_lowest(const struct sq_foreign_layer *l, bool *is_ther
                                  struct sq_error *err)
 {
     const uint8_t lowest = (uint8_t)(0u - (1u << (l->bits - 1)));
-    uint8_t *code = malloc(l->k);
+    SQ_FREED uint8_t *code = malloc(l->k);
     *is_there = false;
     SQ_NEED(code, err, "a row of %zu", l->k);
     for (size_t row = 0; !*is_there && row < l->n; row++) {
         sq_foreign_codes(l, row, code);
         *is_there = memchr(code, lowest, l->k) != NULL;
     }
-    free(code);
     return SQ_OK;
 }
 
@@ -155,23 +154,15 @@ static enum sq_status adopted(const struct sq_foreign_layer *l, struct sq_adopte
                               struct sq_error *err)
 {
     const size_t n = a->n * (a->k / a->group);
-    uint8_t *code = malloc(a->n * a->k), *scale_code = malloc(n), *zero = malloc(n);
-    float *scale = malloc(n * sizeof *scale);
-    enum sq_status status =
-        SQ_HAVE(code && scale && scale_code && zero, err, "a layer of %zu x %zu", a->n, a->k);
-    if (status == SQ_OK) {
-        take(l, a, code, scale, scale_code, zero);
-        a->code = code;
-        a->scale = scale;
-        a->scale_code = scale_code;
-        a->zero = zero;
-        status = sq_adopted_layer(a, r, q, err);
-    }
-    free(code);
-    free(scale);
-    free(scale_code);
-    free(zero);
-    return status;
+    SQ_FREED uint8_t *code = malloc(a->n * a->k), *scale_code = malloc(n), *zero = malloc(n);
+    SQ_FREED float *scale = malloc(n * sizeof *scale);
+    SQ_NEED(code && scale && scale_code && zero, err, "a layer of %zu x %zu", a->n, a->k);
+    take(l, a, code, scale, scale_code, zero);
+    a->code = code;
+    a->scale = scale;
+    a->scale_code = scale_code;
+    a->zero = zero;
+    return sq_adopted_layer(a, r, q, err);
 }
 
 static enum sq_status stored(const struct sq_foreign_layer *l, struct sq_quant_layer *q,

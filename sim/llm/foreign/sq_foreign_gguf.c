@@ -299,13 +299,11 @@ enum sq_status sq_foreign_write_gguf(const char *path, const struct sq_checkpoin
     struct output o = {.ck = ck, .err = err};
     const bool is_gguf = ck->tensor != NULL;
     struct sq_adopted kind;
-    json_t *values = json_object();
+    json_auto_t *values = json_object();
     *has_tokenizer = is_gguf;
-    if (!ck->is_model) {
-        json_decref(values);
+    if (!ck->is_model)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "as = gguf: MODEL must be a directory with config.json, or a GGUF file");
-    }
     json_object_set_new(values, "general.quantization_version", json_integer(2));
     enum sq_status status = sq_foreign_kind(SQ_FOREIGN_AS_GGUF, r, &kind, err);
     if (status == SQ_OK) {
@@ -325,6 +323,5 @@ enum sq_status sq_foreign_write_gguf(const char *path, const struct sq_checkpoin
         free(o.own[i]);
     free(o.own);
     free(o.tensor);
-    json_decref(values);
     return status;
 }

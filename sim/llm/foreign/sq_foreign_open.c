@@ -574,7 +574,7 @@ static enum sq_status open_table(struct opening *o, const struct sq_tensor *code
     struct sq_foreign_layer *l = o->l;
     const struct sq_tensor *map = find(o, ".weight.quant_map");
     const struct sq_tensor *text = find(o, ".weight.quant_state.bitsandbytes__nf4");
-    json_t *state;
+    json_auto_t *state = NULL;
     uint64_t block;
     l->what = text ? "bitsandbytes NF4" : "bitsandbytes FP4";
     if (!text)
@@ -602,7 +602,6 @@ static enum sq_status open_table(struct opening *o, const struct sq_tensor *code
                     text->name, (unsigned long long)block, l->k);
     l->group = (size_t)block;
     SQ_THEN(status, open_absmax(o, absmax, state, (size_t)block));
-    json_decref(state);
     return status;
 }
 

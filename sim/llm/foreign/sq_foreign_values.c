@@ -209,10 +209,9 @@ enum sq_status sq_foreign_read(const struct sq_foreign_layer *l, size_t first, s
                                float *out, struct sq_error *err)
 {
     const size_t groups = sq_foreign_groups(l);
-    float *scale = malloc(groups * sizeof *scale);
+    SQ_FREED float *scale = malloc(groups * sizeof *scale);
     SQ_NEED(scale, err, "%zu groups", groups);
-    enum sq_status status = SQ_OK;
-    for (size_t row = first; status == SQ_OK && row < end; row++) {
+    for (size_t row = first; row < end; row++) {
         float *v = out + (row - first) * l->k;
         size_t j = 0;
         if (l->layout == SQ_FOREIGN_GGML)
@@ -222,11 +221,10 @@ enum sq_status sq_foreign_read(const struct sq_foreign_layer *l, size_t first, s
         while (j < l->k && isfinite(v[j]))
             j++;
         if (j < l->k)
-            status = SQ_FAIL(err, SQ_ERR_NON_FINITE, "row %zu, column %zu of tensor '%.80s' is %s",
-                             row, j, l->used[0]->name, isnan(v[j]) ? "NaN" : "infinite");
+            return SQ_FAIL(err, SQ_ERR_NON_FINITE, "row %zu, column %zu of tensor '%.80s' is %s",
+                           row, j, l->used[0]->name, isnan(v[j]) ? "NaN" : "infinite");
     }
-    free(scale);
-    return status;
+    return SQ_OK;
 }
 
 void sq_foreign_free(struct sq_foreign_layer *l)

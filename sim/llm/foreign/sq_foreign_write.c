@@ -333,13 +333,11 @@ static enum sq_status write_config(const struct output *o, const char *dir, cons
     SQ_TRY(sq_json_load(path, CONFIG_MAX_NBYTES, &root, err));
     json_object_del(root, "compression_config");
     json_object_set_new(root, "quantization_config", quantization_json(o->as, &o->kind));
-    char *text = json_dumps(root, JSON_INDENT(2));
+    SQ_FREED char *text = json_dumps(root, JSON_INDENT(2));
     json_decref(root);
     SQ_NEED(text, err, "config.json");
-    enum sq_status status = path_of(dir, "config.json", path, err);
-    SQ_THEN(status, sq_outfile_write(path, text, strlen(text), err));
-    free(text);
-    return status;
+    SQ_TRY(path_of(dir, "config.json", path, err));
+    return sq_outfile_write(path, text, strlen(text), err);
 }
 
 // What programs want beside the weights, and the tokens of sqsim, where the model has them and the folder does not.

@@ -24,7 +24,7 @@ const char *sq_bos_name(enum sq_bos bos)
 static void read_config_bos(const char *model, struct sq_tokenizer *t)
 {
     char path[PATH_SIZE];
-    json_t *root;
+    json_auto_t *root = NULL;
     uint64_t id;
     snprintf(path, sizeof path, "%s/config.json", model);
     if (sq_json_load(path, MAX_CONFIG_NBYTES, &root, NULL) != SQ_OK)
@@ -32,7 +32,6 @@ static void read_config_bos(const char *model, struct sq_tokenizer *t)
     if (json_is_integer(json_object_get(root, "bos_token_id")) &&
         sq_json_uint(root, path, "bos_token_id", 0, 1 << 24, 0, &id, NULL) == SQ_OK)
         t->bos = (int32_t)id;
-    json_decref(root);
 }
 
 // A token of the model is a byte of the text: it has 256 of them, and the token file beside it says
@@ -40,13 +39,12 @@ static void read_config_bos(const char *model, struct sq_tokenizer *t)
 static bool is_of_bytes(const struct sq_checkpoint *ck, const char *model, const char *beside)
 {
     char path[PATH_SIZE];
-    struct sq_safetensors file;
+    SQ_CLOSED(sq_safetensors_close) struct sq_safetensors file = {0};
     sq_tokens_beside(model, beside, path, sizeof path);
     if (ck->config.vocab_size != 256 || sq_safetensors_open(&file, path, NULL) != SQ_OK)
         return false;
     const char *tokenizer = sq_safetensors_metadata(&file, "tokenizer");
     const bool is = tokenizer && strncmp(tokenizer, "bytes:", 6) == 0;
-    sq_safetensors_close(&file);
     return is;
 }
 
@@ -191,7 +189,7 @@ enum sq_status sq_token_source_read(struct sq_token_source *s, const struct sq_c
                                     struct sq_error *err)
 {
     char path[PATH_SIZE];
-    struct sq_tokenizer t;
+    SQ_CLOSED(sq_tokenizer_free) struct sq_tokenizer t = {0};
     *tokens = (struct sq_tokens){0};
     if (s->tokens && s->text)
         return SQ_FAIL(err, SQ_ERR_ARG, "a token file and a text given, need one of them");
@@ -205,7 +203,5 @@ enum sq_status sq_token_source_read(struct sq_token_source *s, const struct sq_c
     }
     bool is_bytes;
     SQ_TRY(sq_tokenizer_of_model(&t, ck, model, beside, &is_bytes, err));
-    const enum sq_status status = read_text(s, ck, &t, is_bytes, tokens, err);
-    sq_tokenizer_free(&t);
-    return status;
+    return read_text(s, ck, &t, is_bytes, tokens, err);
 }

@@ -292,7 +292,7 @@ static enum sq_status encode_spaced(struct encoder *e, const char *text, size_t 
                                     struct sq_error *err)
 {
     static const char space[] = "\xe2\x96\x81";
-    char *piece = malloc(3 * n + 3);
+    SQ_FREED char *piece = malloc(3 * n + 3);
     size_t length = 0;
     SQ_NEED(piece, err, "a text of %zu bytes", n);
     for (size_t i = e->t->is_space_first ? 0 : 1; i <= n; i++)
@@ -302,9 +302,7 @@ static enum sq_status encode_spaced(struct encoder *e, const char *text, size_t 
         } else {
             piece[length++] = text[i - 1];
         }
-    const enum sq_status status = encode_piece(e, piece, length, err);
-    free(piece);
-    return status;
+    return encode_piece(e, piece, length, err);
 }
 
 static enum sq_status encode_plain(struct encoder *e, const char *text, size_t n,
@@ -319,16 +317,14 @@ static enum sq_status encode_from(struct encoder *e, unsigned pass, const char *
 static enum sq_status encode_normalized(struct encoder *e, const char *text, size_t n,
                                         struct sq_error *err)
 {
-    utf8proc_uint8_t *nfc;
+    SQ_FREED utf8proc_uint8_t *nfc = NULL;
     const utf8proc_ssize_t length =
         utf8proc_map((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)n, &nfc,
                      UTF8PROC_STABLE | UTF8PROC_COMPOSE);
     if (length < 0)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "NFC of a text of %zu bytes: %s", n,
                        utf8proc_errmsg(length));
-    const enum sq_status status = encode_from(e, 1, (const char *)nfc, (size_t)length, err);
-    free(nfc);
-    return status;
+    return encode_from(e, 1, (const char *)nfc, (size_t)length, err);
 }
 
 // The first of added[from..to) whose byte number `at` is not less than `byte`.
@@ -460,7 +456,7 @@ static int by_place(const void *a, const void *b)
 static enum sq_status choose(struct matches *all, size_t n, struct sq_error *err)
 {
     size_t kept = 0;
-    bool *is_taken = calloc(n + 1, sizeof *is_taken);
+    SQ_FREED bool *is_taken = calloc(n + 1, sizeof *is_taken);
     SQ_NEED(is_taken, err, "a text of %zu bytes", n);
     if (all->n > 0)
         qsort(all->match, all->n, sizeof *all->match, by_length);
@@ -475,7 +471,6 @@ static enum sq_status choose(struct matches *all, size_t n, struct sq_error *err
     all->n = kept;
     if (kept > 0)
         qsort(all->match, kept, sizeof *all->match, by_place);
-    free(is_taken);
     return SQ_OK;
 }
 

@@ -279,7 +279,7 @@ static enum sq_status visit_root(void *context, struct sq_json_text key, struct 
         return sq_json_members(r->what, value, visit_model, r, err);
     const bool is_added = is_key(key, "added_tokens");
     enum sq_status status = SQ_OK;
-    json_t *part;
+    json_auto_t *part = NULL;
     SQ_TRY(sq_json_value(r->what, value, &part, err));
     if (is_added)
         status = add_json_added(r, part, err);
@@ -289,7 +289,6 @@ static enum sq_status visit_root(void *context, struct sq_json_text key, struct 
         status = sq_tokenizer_json_steps(r->what, part, &r->t->pretokenizer, err);
     else if (is_key(key, "post_processor"))
         status = sq_tokenizer_json_around(part, r->t, err);
-    json_decref(part);
     return status;
 }
 
@@ -340,11 +339,10 @@ static enum sq_status find_text(const char *what, const struct sq_gguf *g, const
                                 char out[64], struct sq_error *err)
 {
     const struct sq_gguf_value *v = sq_gguf_find(g, key);
-    json_t *j = v ? sq_gguf_json(v) : NULL;
+    json_auto_t *j = v ? sq_gguf_json(v) : NULL;
     const bool is = json_is_string(j) && json_string_length(j) < 64;
     if (is)
         snprintf(out, 64, "%s", json_string_value(j));
-    json_decref(j);
     return is ? SQ_OK : UNSUPPORTED("%s: %s is missing or no name", what, key);
 }
 
@@ -445,23 +443,21 @@ static enum sq_status rank_scores(struct reader *r, const struct sq_tokenizer_so
                                   struct sq_error *err)
 {
     const size_t n = s->scores->n;
-    struct scored *order = malloc((n + 1) * sizeof *order);
+    SQ_FREED struct scored *order = malloc((n + 1) * sizeof *order);
     r->t->rank = calloc(n + 1, sizeof *r->t->rank);
-    enum sq_status status = SQ_HAVE(order && r->t->rank, err, "%s", r->what);
-    for (size_t i = 0; status == SQ_OK && i < n; i++) {
+    SQ_NEED(order && r->t->rank, err, "%s", r->what);
+    for (size_t i = 0; i < n; i++) {
         memcpy(&order[i].score, s->scores->at + i * sizeof(float), sizeof(float));
         order[i].id = (int32_t)i;
         if (order[i].score != order[i].score)
-            status = DAMAGED("%s: the score of token %zu is no number", r->what, i);
+            return DAMAGED("%s: the score of token %zu is no number", r->what, i);
     }
-    if (status == SQ_OK)
-        qsort(order, n, sizeof *order, by_score);
-    for (size_t i = 0, rank = 0; status == SQ_OK && i < n; i++) {
+    qsort(order, n, sizeof *order, by_score);
+    for (size_t i = 0, rank = 0; i < n; i++) {
         rank += i > 0 && order[i].score != order[i - 1].score;
         r->t->rank[order[i].id] = (uint32_t)rank;
     }
-    free(order);
-    return status;
+    return SQ_OK;
 }
 
 static enum sq_status add_gguf_tokens(struct reader *r, const struct sq_tokenizer_source *s,

@@ -287,15 +287,13 @@ static enum sq_status bqpo_block(struct training *t, size_t block, float *stream
 static enum sq_status bqpo(struct training *t, struct sq_train_result *result, struct sq_error *err)
 {
     const size_t nbytes = sq_tokens_count(t->tokens) * t->ck->config.hidden_size * sizeof(float);
-    float *stream = malloc(nbytes);
+    SQ_FREED float *stream = malloc(nbytes);
     SQ_NEED(stream, err, "%zu tokens", sq_tokens_count(t->tokens));
     memcpy(stream, t->plain.h, nbytes);
     result->error_before = result->error_after = 0;
-    enum sq_status status = SQ_OK;
-    for (size_t block = 0; status == SQ_OK && block < t->ck->config.n_layers; block++)
-        status = bqpo_block(t, block, stream, result, err);
-    free(stream);
-    return status;
+    for (size_t block = 0; block < t->ck->config.n_layers; block++)
+        SQ_TRY(bqpo_block(t, block, stream, result, err));
+    return SQ_OK;
 }
 
 // ---- E2E-OQP --------------------------------------------------------------------------------------
@@ -395,7 +393,7 @@ static enum sq_status e2e(struct training *t, struct sq_train_result *result, st
 {
     const struct sq_model_config *c = &t->ck->config;
     const size_t tokens = t->batch * t->length;
-    float *reference = NULL;
+    SQ_FREED float *reference = NULL;
     struct sq_llama embedded;
     SQ_TRY(sq_reference_states(t->ck, t->tokens, NULL, NULL, &reference, err));
     enum sq_status status = sq_llama_init_beside(&embedded, &t->plain, err);
@@ -409,7 +407,6 @@ static enum sq_status e2e(struct training *t, struct sq_train_result *result, st
     SQ_THEN(status, e2e_with(t, &e, result, err));
     if (e.embedded)
         sq_llama_free(&embedded);
-    free(reference);
     free(e.head);
     free(e.scratch);
     free(e.in);
