@@ -55,6 +55,11 @@ static void put_table(FILE *f, const struct sq_gate *g, const struct sq_lib_expr
     }
 }
 
+// The nets lie in scopes of so many: Icarus looks for a name among all of a scope.
+enum { SCOPE = 64 };
+#define NET "p%u.n%u"
+#define AT(i) (i) / SCOPE, (i)
+
 // Another variable would make the output unknown as long as it is unknown
 // itself.
 static bool depends(const struct sq_gate *g, const struct sq_lib_expr *e, size_t v)
@@ -84,7 +89,7 @@ static void put_vars(FILE *f, uint32_t number, const struct sq_lib_expr *e)
         if (g->model->pin[p].is_output || !depends(g, e, p))
             fprintf(f, ", 1'b0");
         else
-            fprintf(f, ", n%u", g->net[p]);
+            fprintf(f, ", " NET, AT(g->net[p]));
     fputc('}', f);
 }
 
@@ -164,7 +169,7 @@ static void put_gate(FILE *f, uint32_t number, const long *load)
         if (load)
             fprintf(f, "#(%ld, %ld) ", time_of(load[g->net[p]], SQ_LIB_RISE),
                     time_of(load[g->net[p]], SQ_LIB_FALL));
-        fprintf(f, "n%u = T%u_%u[", g->net[p], number, p);
+        fprintf(f, NET " = T%u_%u[", AT(g->net[p]), number, p);
         put_vars(f, number, &pin->function);
         fprintf(f, "];\n");
     }
@@ -200,12 +205,16 @@ static bool is_used(uint32_t i)
 static void put_test(FILE *f, const uint32_t *input, size_t n_inputs, const long *load)
 {
     fprintf(f, "`timescale 1fs/1fs\nmodule lane (input clk, input [%zu:0] in);\n", n_inputs - 1);
-    for (uint32_t i = 0; i < net.n_nets; i++)
+    for (uint32_t i = 0; i < net.n_nets; i++) {
+        if (i % SCOPE == 0)
+            fprintf(f, "%s  if (1) begin : p%u\n", i ? "  end\n" : "", i / SCOPE);
         if (is_used(i))
-            fprintf(f, "  wire n%u;\n  reg w%u = 0;\n", i, i);
-    fprintf(f, "  assign n0 = 1'b0;\n  assign n1 = 1'b1;\n  assign n%u = clk;\n", net.clock);
+            fprintf(f, "    wire n%u;\n    reg w%u = 0;\n", i, i);
+    }
+    fprintf(f, "  end\n  assign " NET " = 1'b0;\n  assign " NET " = 1'b1;\n", AT(0), AT(1));
+    fprintf(f, "  assign " NET " = clk;\n", AT(net.clock));
     for (size_t i = 0; i < n_inputs; i++)
-        fprintf(f, "  assign n%u = in[%zu];\n", input[i], i);
+        fprintf(f, "  assign " NET " = in[%zu];\n", AT(input[i]), i);
     for (uint32_t g = 0; g < net.n_gates; g++)
         put_gate(f, g, load);
     if (!load)
@@ -213,15 +222,16 @@ static void put_test(FILE *f, const uint32_t *input, size_t n_inputs, const long
     for (uint32_t i = 2; i < net.n_nets; i++)
         if (is_used(i) && load)
             fprintf(f,
-                    "  always @(n%u) if (top.on)\n"
-                    "    if (n%u) top.r[%u] = top.r[%u] + 1; else top.f[%u] = top.f[%u] + 1;\n",
-                    i, i, i, i, i, i);
+                    "  always @(" NET ") if (top.on)\n"
+                    "    if (" NET ") top.r[%u] = top.r[%u] + 1; else top.f[%u] = top.f[%u] + 1;\n",
+                    AT(i), AT(i), i, i, i, i);
         else if (is_used(i))
             fprintf(f,
-                    "    if (top.on && w%u !== n%u)\n"
-                    "      if (n%u) top.r[%u] = top.r[%u] + 1; else top.f[%u] = top.f[%u] + 1;\n"
-                    "    w%u = n%u;\n",
-                    i, i, i, i, i, i, i, i, i);
+                    "    if (top.on && p%u.w%u !== " NET ")\n"
+                    "      if (" NET
+                    ") top.r[%u] = top.r[%u] + 1; else top.f[%u] = top.f[%u] + 1;\n"
+                    "    p%u.w%u = " NET ";\n",
+                    AT(i), AT(i), AT(i), i, i, i, i, AT(i), AT(i));
     if (!load)
         fprintf(f, "  end\n");
     fprintf(f, "  task zero; begin\n");
