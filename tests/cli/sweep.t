@@ -505,6 +505,13 @@ fi
 # ---- values and areas -------------------------------------------------------------------------
 if [ -f "$SQSIM_HOME/traces/tiny-llama/config.json" ]; then
   few_tokens 4
+  sed "s|traces/workloads|$ROOT/traces/workloads|; s/nvfp4, mxfp4/rule.yaml/; s/cycles, kl, kl_low, kl_high/cycles, kl/" "$W/join.yaml" >"$W/rules.yaml"
+  for rule in 4 3 4; do # a description of one name, whose KL is kept by what it says
+    printf '%s\n' 'name: rule' 'elements: {bits: 3, grids: {fp3: [0, 1, 2, 4]}}' "blocks: [{length: 16, scale: e4m3, rule: amax / $rule}]" 'tensor_scale: token' >"$W/rule.yaml"
+    accept "KL of amax / $rule" sweep rules.yaml --db rules.db -o rules.csv
+    tail -1 "$W/rules.csv" >>"$W/rules"
+  done
+  ok "... another one for another rule" [ "$(sort -u "$W/rules" | wc -l),$(sed -n 1p "$W/rules")" = "2,$(sed -n 3p "$W/rules")" ]
   printf '%s\n' 'name: v' 'axes:' '  bank: [8, 64]' '  m: [4]' '  sparsity: [0.5, 0.875]' \
     'measures: [relative_error, weight_sqnr_db, stored_bits, cycles]' >"$W/v.yaml"
   accept "values of the embedded model" sweep v.yaml --db v.db -o v1.csv

@@ -11,6 +11,7 @@
 #include "models/vector/sq_vector.h"
 #include "sim/block/flow/sq_pipeline.h"
 #include "sim/block/vector/sq_top_vector.h"
+#include "sim/block/vector/sq_vector_steps.h"
 #include "sim/block/vector/sq_vector_time.h"
 #include "tests/test.h"
 #include "tests/unit/fixture.h"
@@ -428,4 +429,22 @@ SQ_TEST(cycles_of_rows_are_those_of_the_block)
                 3 * 4 + 3 + 1 + 4 * 30 + 2 * 31);
     assert_int_equal(sq_vector_unit_lanes(96), 32);
     assert_int_equal(sq_vector_unit_lanes(4096), 64);
+}
+
+// 65535 rows, and rows of 65535 beats, are the most.
+SQ_TEST(rows_of_passes_up_to_the_limits)
+{
+    float *const x = calloc(2 * 65536, sizeof *x), *const y = x + 65536;
+    assert_non_null(x);
+    for (unsigned most = 65535; most <= 65536; most++)
+        for (unsigned is_wide = 0; is_wide < 2; is_wide++) {
+            for (size_t i = 0; i < most; i++)
+                x[i] = (float)i, y[i] = 1;
+            const enum sq_status status =
+                sq_vector_steps_add(4, x, y, is_wide ? 1 : most, is_wide ? most : 1, NULL);
+            assert_int_equal(status, most == 65535 ? SQ_OK : SQ_ERR_RANGE);
+            for (size_t i = 0; i < most && status == SQ_OK; i++)
+                assert_true(x[i] == (float)i + 1);
+        }
+    free(x);
 }
