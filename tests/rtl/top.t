@@ -80,6 +80,25 @@ ok "limits of the vector unit" sound rtl sq_top_vector <<'END'
 0 TILES=65535 BLOCK=1 VECTOR=1<<14|1<<9
 1 TILES=65535 BLOCK=1 VECTOR=1<<14|3<<9
 END
+# Codes of a cache times scales that are infinite, zero, no number, the least and the largest.
+codes() { # RTL_DIR; lines "code scale value"
+  local code scale y proofs=
+  while read -r code scale y; do proofs+="sat -verify -set code_i 8'h$code -set scale_i 16'h$scale -prove y_o 32'h$y; "; done
+  yosys -q -p "read_verilog -sv -defer -I$1 $1/number/sq_fp_from_half.sv $1/number/sq_mul.sv $1/vector/sq_attend_code.sv; hierarchy -top sq_attend_code; proc; flatten; opt_clean; $proofs" >"$W.out" 2>&1
+}
+ok "codes of attention times special scales" codes rtl <<'END'
+00 7c00 7fc00000
+00 fc00 7fc00000
+01 7c00 7f800000
+ff 7c00 ff800000
+7f 7e01 7fc00000
+00 3c00 00000000
+00 bc00 80000000
+05 8000 80000000
+80 7bff caffe000
+80 0001 b7000000
+03 0001 34400000
+END
 # In a test of a scan chain the engine's clock runs, and all resets are the pin's.
 scan() { # RTL_DIR
   yosys -q -p "read_verilog -sv -defer -I$1 $1/sq_pkg.sv $1/top/sq_regs_pkg.sv $1/top/sq_top.sv $1/flow/sq_reset_sync.sv $1/flow/sq_clock_gate.sv
