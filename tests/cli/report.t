@@ -110,6 +110,19 @@ ok "no address outside the page" [ -z "$(grep -o 'https\?://[^" )]*' "$W/ours.ht
 ok "of D3 only names of XML" [ -z "$(grep -o 'https\?://[^" )]*' $D3 | grep -v '^http://www.w3.org/')" ]
 ok "titles cannot end the data" [ "$(grep -c '</script>' "$W/out/index.html")" = 3 ]
 
+# A cell of a map has the best of its points: the least, or of what should be large the most.
+best() {
+  node - "$ROOT/sim/sweep/sq_report.html" <<'END'
+const page = require("fs").readFileSync(process.argv[2], "utf8"), el = (tag, at, ...of) => ({tag, at, of, style: {}, append(...more) { of.push(...more); }});
+const code = [/const more = .*/, /const num = .*/, /function heatMap\([^]*?\n}\n/].map(part => page.match(part)[0]).join("\n") + "return heatMap";
+const map = new Function("el", "sweep", "show", "point", "label", "figure", code)(el, {pairs: [1]}, String, () => "", m => m, (name, svg) => svg);
+const rows = [16, 32].flatMap(bank => [.5, .75].flatMap(sparsity => [3, 1, 2].map(v => ({p: {bank, sparsity}, m: {cycles: v + bank, utilisation_low: v + bank}}))));
+const shown = m => map(0, rows, m).of.filter(e => e.tag === "text" && e.at.class).map(e => e.of[0]).join();
+process.exit(shown("cycles") === "17,17,33,33" && shown("utilisation_low") === "19,19,35,35" ? 0 : 1);
+END
+}
+if command -v node >/dev/null; then ok "page: maps show the best" best; else skip "page: maps show the best" "node is not installed"; fi
+
 # ---- the page in a browser ----------------------------------------------------------------------
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
 look() { # ADDRESS: the page after its scripts ran in $W.dom, the log in $W.err
