@@ -146,6 +146,7 @@ enum sq_status sq_cli_layers(const struct sq_checkpoint *ck, const char *pattern
     if (*n > 0)
         return SQ_OK;
     free(*is_wanted);
+    *is_wanted = NULL;
     return SQ_FAIL(err, SQ_ERR_ARG, "--layer = %.80s, none of %zu layers, such as %.80s",
                    pattern ? pattern : "", ck->n_layers, ck->n_layers ? ck->layer[0].name : "");
 }

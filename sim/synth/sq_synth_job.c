@@ -309,7 +309,9 @@ enum sq_status sq_synth_print_job(const struct sq_synth *s, const struct sq_synt
     fclose(out);
     if (status == SQ_OK)
         sq_synth_select_named(s, *text, used);
-    else
+    else {
         free(*text);
+        *text = NULL;
+    }
     return status;
 }
