@@ -44,12 +44,10 @@ static enum sq_status check_specs(struct sq_sweep_db *db, const struct sqsim_poi
                                   struct sq_error *err)
 {
     for (size_t i = 0; i < p->n; i++) { // by ascending sweep
-        char *title, *spec;
+        SQ_FREED char *title = NULL, *spec = NULL;
         if (i > 0 && strcmp(p->point[i].sweep, p->point[i - 1].sweep) == 0)
             continue;
         SQ_TRY(sq_sweep_db_spec(db, p->point[i].sweep, &title, &spec, err));
-        free(title);
-        free(spec);
     }
     return SQ_OK;
 }

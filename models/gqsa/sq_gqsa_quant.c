@@ -243,9 +243,9 @@ static enum sq_status encode_lite(struct sq_gqsa *m, const float *w, const struc
     sq_blas_serial();
 #pragma omp parallel
     {
-        double *buffer = malloc((k * k + 3 * k) * sizeof *buffer);
-        float *narrow = malloc(k * sizeof *narrow);
-        uint8_t *keep = malloc(k);
+        SQ_FREED double *buffer = malloc((k * k + 3 * k) * sizeof *buffer);
+        SQ_FREED float *narrow = malloc(k * sizeof *narrow);
+        SQ_FREED uint8_t *keep = malloc(k);
 #pragma omp for schedule(dynamic)
         for (size_t row = 0; row < m->n; row++) {
             struct sq_error e = {.code = SQ_OK};
@@ -258,9 +258,6 @@ static enum sq_status encode_lite(struct sq_gqsa *m, const float *w, const struc
                 first = e;
             }
         }
-        free(buffer);
-        free(narrow);
-        free(keep);
     }
     return first.code == SQ_OK ? SQ_OK : SQ_FAIL(err, first.code, "%.200s", first.text);
 }

@@ -50,7 +50,7 @@ enum sq_status sq_output_energy(const struct sq_calibration *c, const float *d, 
     sq_blas_serial();
 #pragma omp parallel for schedule(dynamic)
     for (size_t i = 0; i < n_pieces; i++) {
-        double *wide = malloc(2 * ROWS * c->k * sizeof *wide);
+        SQ_FREED double *wide = malloc(2 * ROWS * c->k * sizeof *wide);
         if (wide && part) {
             const size_t rows = n - i * ROWS < ROWS ? n - i * ROWS : ROWS;
             part[i] =
@@ -59,7 +59,6 @@ enum sq_status sq_output_energy(const struct sq_calibration *c, const float *d, 
 #pragma omp atomic write
             is_out_of_memory = true;
         }
-        free(wide);
     }
     *sum = 0;
     for (size_t i = 0; !is_out_of_memory && i < n_pieces; i++)

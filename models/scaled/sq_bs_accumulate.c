@@ -48,8 +48,8 @@ bool sq_bs_accumulate(const struct sq_sum_rule *r, const struct sq_bs *w, const 
         sq_bs_accumulate_load(x, t, v + t * k, e + t * k);
 #pragma omp parallel for schedule(dynamic, 8) if (n * m * k > 1 << 16)
     for (size_t row = 0; row < n; row++) {
-        double *const of_w = v && e ? malloc(k * sizeof *of_w) : NULL;
-        int16_t *const ew = malloc(k * sizeof *ew);
+        SQ_FREED double *const of_w = v && e ? malloc(k * sizeof *of_w) : NULL;
+        SQ_FREED int16_t *const ew = malloc(k * sizeof *ew);
         const bool has_room = of_w && ew;
         if (has_room)
             sq_bs_accumulate_load(w, row, of_w, ew);
@@ -61,8 +61,6 @@ bool sq_bs_accumulate(const struct sq_sum_rule *r, const struct sq_bs *w, const 
 #pragma omp atomic write
             is_out_of_memory = true;
         }
-        free(of_w);
-        free(ew);
     }
     return !is_out_of_memory;
 }

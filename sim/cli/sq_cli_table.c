@@ -175,10 +175,9 @@ void sq_cli_put(struct sq_cli_table *t, const struct sq_cli_column *row)
 {
     FILE *out = t->out ? t->out : stdout;
     if (t->is_json) {
-        char *line = sq_cli_json_dump(sq_cli_object(row));
+        SQ_FREED char *line = sq_cli_json_dump(sq_cli_object(row));
         if (line)
             fprintf(out, "%s\n", line);
-        free(line);
         return;
     }
     put_head(t, row);

@@ -205,10 +205,9 @@ static enum sq_status inspect_layers(const struct arguments *in, const struct sq
 {
     for (size_t i = 0; i < f->n_layers; i++) {
         const struct sq_weight_entry *e = &f->layer[i];
-        struct sq_quant_layer q;
+        SQ_CLOSED(sq_quant_layer_free) struct sq_quant_layer q = {0};
         SQ_TRY(sq_weight_file_load(f, i, &q, err));
         add_valid(in, e->name, e->n, e->k_orig, e->k, sq_quant_layer_nbits(&q), all);
-        sq_quant_layer_free(&q);
     }
     return SQ_OK;
 }

@@ -304,14 +304,12 @@ static enum sq_status do_block(struct work *work, struct sq_llama *calib, size_t
 static enum sq_status finish_layers(struct work *work, size_t first, size_t end,
                                     struct sq_error *err)
 {
-    enum sq_status status = SQ_OK;
-    for (size_t i = first; status == SQ_OK && i < end; i++) {
-        float *w = NULL;
-        status = read_layer(work, i, &w, err);
-        SQ_THEN(status, finish_layer(work, i, w, err));
-        free(w);
+    for (size_t i = first; i < end; i++) {
+        SQ_FREED float *w = NULL;
+        SQ_TRY(read_layer(work, i, &w, err));
+        SQ_TRY(finish_layer(work, i, w, err));
     }
-    return status;
+    return SQ_OK;
 }
 
 // Layer i as MODEL has it.

@@ -65,13 +65,12 @@ static bool is_brief(const struct sq_campaign *c, const struct sq_point *point, 
 {
     uint64_t beats = c->block->env ? BRIEF_BEATS : 0;
     for (uint64_t i = c->first; i < c->first + n && beats < BRIEF_BEATS; i++) {
-        struct sq_case drawn;
+        SQ_CLOSED(sq_case_free) struct sq_case drawn = {0};
         if (sq_case_draw(c->block, point, c->seed, i, &drawn, NULL) != SQ_OK)
             return false;
         for (size_t g = 0; g < drawn.n_groups; g++)
             for (size_t k = 0; k < SQ_STREAMS_MAX; k++)
                 beats += drawn.len[g][k];
-        sq_case_free(&drawn);
     }
     return beats < BRIEF_BEATS;
 }

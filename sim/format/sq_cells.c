@@ -18,14 +18,13 @@ enum sq_status sq_cells_new(const struct sq_gemm_codes *g, void **cells, struct 
     SQ_NEED_LAYER(to, err, n, g->w->k);
 #pragma omp parallel for schedule(dynamic)
     for (size_t b = 0; b < n; b += SQ_GEMM_CODES_BLOCK) {
-        void *scratch = malloc(sq_gemm_codes_load_scratch(g));
+        SQ_FREED void *scratch = malloc(sq_gemm_codes_load_scratch(g));
         if (scratch) {
             sq_gemm_codes_load(g, b / SQ_GEMM_CODES_BLOCK, to, scratch);
         } else {
 #pragma omp atomic write
             is_out_of_memory = true;
         }
-        free(scratch);
     }
     *cells = to; // freed with what it belongs to, also after a failure
     return is_out_of_memory ? SQ_NO_LAYER(err, n, g->w->k) : SQ_OK;

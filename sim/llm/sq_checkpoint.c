@@ -679,8 +679,8 @@ static enum sq_status read_config(struct sq_checkpoint *ck, const char *dir, con
     ck->quantization = json_is_object(q) ? json_incref((json_t *)(uintptr_t)q) : NULL;
     json_decref(root);
     for (size_t i = 0; status == SQ_OK && i < sizeof name / sizeof name[0]; i++) {
-        char *beside = join(dir, name[i]);
-        json_t *other = NULL;
+        SQ_FREED char *beside = join(dir, name[i]);
+        json_auto_t *other = NULL;
         status = beside ? SQ_OK : no_memory(err);
         if (status == SQ_OK && access(beside, F_OK) == 0)
             status = sq_json_load(beside, CONFIG_MAX_NBYTES, &other, err);
@@ -688,8 +688,6 @@ static enum sq_status read_config(struct sq_checkpoint *ck, const char *dir, con
             status = sq_foreign_check_both(ck->quantization, other, name[i], err);
         else if (status == SQ_OK && other)
             ck->quantization = json_incref(other);
-        json_decref(other);
-        free(beside);
     }
     SQ_THEN(status, sq_foreign_check_config(ck->quantization, sq_path_tail(path), &ck->method,
                                             &ck->notes, err));

@@ -25,10 +25,9 @@ static void put_ids(const struct sq_gguf *g, json_t *to)
 {
     for (size_t i = 0; i < N_SPECIAL; i++) {
         const struct sq_gguf_value *v = sq_gguf_find(g, special[i].key);
-        json_t *id = v && special[i].id ? sq_gguf_json(v) : NULL;
+        json_auto_t *id = v && special[i].id ? sq_gguf_json(v) : NULL;
         if (json_is_integer(id))
             json_object_set(to, special[i].id, id);
-        json_decref(id);
     }
 }
 

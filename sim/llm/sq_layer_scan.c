@@ -37,17 +37,15 @@ static enum sq_status measure_block(const struct sq_checkpoint *ck, size_t block
                                     const struct sq_quant_layer *layer, double *error,
                                     struct sq_error *err)
 {
-    enum sq_status status = SQ_OK;
-    for (size_t i = 0; status == SQ_OK && i < SQ_BLOCK_LAYERS; i++) {
+    for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++) {
         const size_t l = block * SQ_BLOCK_LAYERS + i;
-        float *w = malloc(ck->layer[l].n * ck->layer[l].k * sizeof *w);
-        status = w ? sq_checkpoint_read_layer(ck, l, w, err)
-                   : SQ_NO_MEMORY(err, "layer %.60s", ck->layer[l].name);
-        SQ_THEN(status, relative_error(&layer[i], w, &in->calibration[sq_block_input_of(i)],
-                                       &error[l], err));
-        free(w);
+        SQ_FREED float *w = malloc(ck->layer[l].n * ck->layer[l].k * sizeof *w);
+        SQ_TRY(w ? sq_checkpoint_read_layer(ck, l, w, err)
+                 : SQ_NO_MEMORY(err, "layer %.60s", ck->layer[l].name));
+        SQ_TRY(
+            relative_error(&layer[i], w, &in->calibration[sq_block_input_of(i)], &error[l], err));
     }
-    return status;
+    return SQ_OK;
 }
 
 // Selective sparsity: error[n_layers] of every layer under r->format with nothing dense (relative

@@ -406,7 +406,7 @@ static enum sq_status attention(struct sq_llama *s, size_t window, struct sq_err
     const size_t row = 1 + (is_unit ? 2 * c->head_dim : 0);
 #pragma omp parallel if (sq_tokens_count(s->tokens) * longest >= MANY * MANY)
     {
-        float *score = malloc(longest * row * sizeof *score);
+        SQ_FREED float *score = malloc(longest * row * sizeof *score);
         if (!score) {
 #pragma omp atomic write
             is_out_of_memory = true;
@@ -417,7 +417,6 @@ static enum sq_status attention(struct sq_llama *s, size_t window, struct sq_err
             for (size_t head = 0; head < s->ck->config.n_heads; head++)
                 if (!is_out_of_memory)
                     attend(s, i, head, window, score);
-        free(score);
     }
     if (is_out_of_memory)
         return SQ_NO_MEMORY(err, "attention over %zu tokens", longest);

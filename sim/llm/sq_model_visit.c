@@ -84,21 +84,18 @@ static float normal(struct sq_rng *r)
 static enum sq_status visit_bag(const struct sq_checkpoint *ck, uint64_t seed, struct visitor *v,
                                 struct sq_error *err)
 {
-    enum sq_status status = SQ_OK;
-    for (size_t i = 0; i < ck->n_layers && status == SQ_OK; i++) {
+    for (size_t i = 0; i < ck->n_layers; i++) {
         const struct sq_layer *l = &ck->layer[i];
         struct sq_rng r = {seed + i};
-        float *w = calloc(l->n, l->k * sizeof *w), *x = calloc(v->m, l->k * sizeof *x);
+        SQ_FREED float *w = calloc(l->n, l->k * sizeof *w), *x = calloc(v->m, l->k * sizeof *x);
         if (!w || !x)
-            status = SQ_NO_MEMORY(err, "layer %.60s", l->name);
-        for (size_t e = 0; status == SQ_OK && e < v->m * l->k; e++)
+            return SQ_NO_MEMORY(err, "layer %.60s", l->name);
+        for (size_t e = 0; e < v->m * l->k; e++)
             x[e] = normal(&r);
-        SQ_THEN(status, sq_checkpoint_read_layer(ck, i, w, err));
-        SQ_THEN(status, v->visit(v->context, i, l->name, x, w, v->m, l->n, l->k, err));
-        free(w);
-        free(x);
+        SQ_TRY(sq_checkpoint_read_layer(ck, i, w, err));
+        SQ_TRY(v->visit(v->context, i, l->name, x, w, v->m, l->n, l->k, err));
     }
-    return status;
+    return SQ_OK;
 }
 
 enum sq_status sq_model_visit(const struct sq_checkpoint *ck, const char *model_path,

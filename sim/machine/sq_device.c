@@ -242,12 +242,11 @@ static bool take_operands(const struct sq_device *d, const struct sq_top_layer *
     bool is_good = true;
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++) {
         const enum sq_top_part part = (enum sq_top_part)i;
-        int32_t *const word = malloc(r[i].end - r[i].first);
+        SQ_FREED int32_t *const word = malloc(r[i].end - r[i].first);
         x->beat[i] = malloc(sq_top_beats(d->value, l, part) * sizeof(int32_t) * s.part[i].len);
         is_good = is_good && word && x->beat[i] && fetch(d, &r[i], word);
         if (is_good)
             sq_top_get_operand(d->value, l, word, part, x->beat[i]);
-        free(word);
     }
     return is_good;
 }

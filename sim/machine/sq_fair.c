@@ -142,11 +142,10 @@ static enum sq_status net_of(const struct sq_synth *synth, const struct sq_cost_
     *net = (struct netlist){0, 0};
     for (unsigned i = 0; i < pe->n_parts; i++) {
         struct sq_synth_block block = pe->part[i];
-        struct sq_synth_result result;
+        SQ_CLOSED(sq_synth_result_free) struct sq_synth_result result = {0};
         SQ_TRY(sq_synth_for(synth, &block, period_ns, &result, err));
         net->area += pe->count[i] * result.area;
         net->ns = result.has_delay ? fmax(net->ns, result.min_period_ns) : NAN;
-        sq_synth_result_free(&result);
     }
     return SQ_OK;
 }

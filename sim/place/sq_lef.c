@@ -335,7 +335,7 @@ enum sq_status sq_lef_read(struct sq_lef *lef, const char *const *path, size_t n
     enum sq_status status = SQ_OK;
     *lef = (struct sq_lef){0};
     for (size_t i = 0; i < n && status == SQ_OK; i++) {
-        struct sq_file_view map;
+        SQ_CLOSED(sq_file_unmap) struct sq_file_view map = {0};
         status = sq_file_map_text(path[i], SQ_LEF_MAX_NBYTES, &map, err);
         if (status != SQ_OK)
             break;
@@ -345,7 +345,6 @@ enum sq_status sq_lef_read(struct sq_lef *lef, const char *const *path, size_t n
         r.line = 1;
         r.depth = 0;
         status = read_file(&r);
-        sq_file_unmap(&map);
     }
     if (status == SQ_OK && !(lef->site_width > 0))
         status = SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "'%s' has no site of class CORE",

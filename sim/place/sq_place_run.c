@@ -116,7 +116,7 @@ static void put_side(struct sq_place *p, struct angle *order, size_t n, bool is_
 // Half of the blocks on each side, by where what they are wired to lies.
 static enum sq_status put_blocks(struct sq_place *p, bool has_places, struct sq_error *err)
 {
-    struct angle *const order = calloc(p->n_blocks + 1, sizeof *order);
+    SQ_FREED struct angle *const order = calloc(p->n_blocks + 1, sizeof *order);
     SQ_NEED(order, err, "a placement");
     double at[2];
     for (int axis = 0; axis < 2; axis++) {
@@ -132,7 +132,6 @@ static enum sq_status put_blocks(struct sq_place *p, bool has_places, struct sq_
     }
     put_side(p, order, p->n_blocks / 2, true);
     put_side(p, order + p->n_blocks / 2, p->n_blocks - p->n_blocks / 2, false);
-    free(order);
     return SQ_OK;
 }
 

@@ -104,15 +104,13 @@ static enum sq_status write_tokens(const struct writer *s, bool is_products)
                       : "layer,tokens,time_us\n",
           s->out);
     for (uint64_t tokens = 1; tokens <= COUNT_MAX; tokens *= 2) {
-        struct sq_pass_result x;
-        struct sq_workload w;
+        SQ_CLOSED(sq_pass_free) struct sq_pass_result x = {0};
+        SQ_CLOSED(sq_workload_free) struct sq_workload w = {0};
         SQ_TRY(sq_pass_table_linear(s->t, tokens, &w, &x, s->err));
         if (is_products)
             put_products(s, tokens, &w, &x);
         else
             put_layers(s, tokens, &w, &x);
-        sq_workload_free(&w);
-        sq_pass_free(&x);
     }
     return SQ_OK;
 }

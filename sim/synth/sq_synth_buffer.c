@@ -196,7 +196,7 @@ static enum sq_status read_library(struct work *w, const struct sq_liberty *lib)
     enum sq_status status = SQ_OK;
     for (const struct sq_lib_node *n = sq_lib_child(&all, all.node, "cell"); n && status == SQ_OK;
          n = sq_lib_next(&all, n, "cell")) {
-        struct sq_lib_tree t;
+        SQ_CLOSED(sq_lib_tree_free) struct sq_lib_tree t = {0};
         status = SQ_GROW(w->cell, w->n_cells, w->err, "a netlist");
         if (status != SQ_OK)
             break;
@@ -212,7 +212,6 @@ static enum sq_status read_library(struct work *w, const struct sq_liberty *lib)
         if (status == SQ_OK && is_buffer(&t, c))
             status = add_buffer(w, c);
         w->n_cells++;
-        sq_lib_tree_free(&t);
     }
     return status;
 }

@@ -338,13 +338,12 @@ enum sq_status sq_synth_digest_sources(const struct sq_synth *s, const struct sq
 {
     *digest = s->base_digest;
     for (size_t i = 0; i < s->n_sources; i++) {
-        char *text = NULL;
+        SQ_FREED char *text = NULL;
         if (!used[i])
             continue;
         SQ_TRY(text_of(block, &s->source[i], &text, err));
         sq_digest_add(digest, s->source[i].name, strlen(s->source[i].name));
         sq_digest_add(digest, text, strlen(text));
-        free(text);
     }
     return SQ_OK;
 }

@@ -212,11 +212,10 @@ static void spoil(const unsigned *v, struct sq_rng *rng, unsigned wrong, int32_t
     const int32_t bad = half[sq_rng_below(rng, 4)];
     if (wrong == WRONG_X) { // in place of an active one
         size_t n;
-        uint32_t *const column = active_of(v, record, &n);
+        SQ_FREED uint32_t *const column = active_of(v, record, &n);
         const uint32_t at = column[sq_rng_below(rng, (uint32_t)n)];
         record[at / v[SEG_LEN] * record_len(v) + X + at % v[SEG_LEN]] =
             0x7c00 + (int32_t)sq_rng_below(rng, 3);
-        free(column);
     } else if (wrong == WRONG_THETA) { // all superblocks but those of other numbers go
         record[THETA] = 0x7c00 + (int32_t)sq_rng_below(rng, 2);
     } else if (wrong ==

@@ -548,7 +548,7 @@ static uint32_t golden_indexed(const struct golden *g, int32_t *word)
     const struct sq_block *const block = sq_top_engine_block(g->v);
     const struct sq_top_room room = sq_top_room(g->v);
     const unsigned rows = g->s.output.rows, bits = sq_top_out_bits(g->v);
-    int32_t *const y = malloc((size_t)l->block[COLS] * rows * sizeof *y);
+    SQ_FREED int32_t *const y = malloc((size_t)l->block[COLS] * rows * sizeof *y);
     struct sq_block_walk w;
     uint32_t errors = 0;
     if (!y)
@@ -570,7 +570,6 @@ static uint32_t golden_indexed(const struct golden *g, int32_t *word)
             sq_top_put_bits(word, i * bits, bits, sq_combine_out(g->s.output.kind, (uint32_t)y[i]));
         word += sq_top_transfer(&room, SQ_TOP_STORE, cols) * (room.nbytes / 4);
     }
-    free(y);
     return errors;
 }
 

@@ -287,14 +287,12 @@ static void print_head(const struct rows *r)
 static enum sq_status read_recipes(const struct rows *r, struct sq_recipe *recipe,
                                    struct sq_error *err)
 {
-    enum sq_status status = SQ_OK;
-    for (size_t i = 0; i < r->request->n_and && status == SQ_OK; i++) {
-        char *text = strdup(r->request->and[i]);
+    for (size_t i = 0; i < r->request->n_and; i++) {
+        SQ_FREED char *text = strdup(r->request->and[i]);
         SQ_NEED(text, err, "a format");
-        status = sq_recipe_read(text, "--and", SQ_IN_RUN, NULL, &recipe[i], err);
-        free(text);
+        SQ_TRY(sq_recipe_read(text, "--and", SQ_IN_RUN, NULL, &recipe[i], err));
     }
-    return status;
+    return SQ_OK;
 }
 
 static enum sq_status time_recipes(struct rows *r, const struct sq_recipe *recipe,

@@ -174,14 +174,13 @@ static enum sq_status lay_out(struct state *s, struct sq_error *err)
     SQ_NEED_LAYER(s->panels, err, s->w.n, s->w.k);
 #pragma omp parallel for schedule(dynamic) if (s->w.n > SQ_BS_PANEL)
     for (size_t i = 0; i < s->w.n; i += SQ_BS_PANEL) {
-        void *scratch = aligned_alloc(64, whole_lines(sq_bs_load_scratch(&g)));
+        SQ_FREED void *scratch = aligned_alloc(64, whole_lines(sq_bs_load_scratch(&g)));
         if (scratch) {
             sq_bs_load(&g, i / SQ_BS_PANEL, s->panels, scratch);
         } else {
 #pragma omp atomic write
             is_out_of_memory = true;
         }
-        free(scratch);
     }
     return is_out_of_memory ? SQ_NO_LAYER(err, s->w.n, s->w.k) : SQ_OK;
 }
