@@ -32,10 +32,12 @@ from() {
 edit() { LC_ALL=C sed "s|$2|$3|" "$W/$1" >"$W/lie" && undigested "$W/lie"; }
 
 # ---- each through files: bits, validity, the same loss --------------------------------------------
+declare -A plain # the loss of each
 set -- 4.25 6.25 8.25 8.25 4.40625 4.5 4.5 4.5 5.5 4.5 4.5 4.75
 for f in $FORMATS; do
   e --format $f
   base=$(loss) bits=$(number stored_bits_per_weight)
+  plain[$f]=$base
   # beside Q.5's: a global scale a layer, of sq_b one a row (32 / K), rows in whole bytes
   ok "$f: $1 bits and what stands above blocks" near "$bits" "$1" 0.126
   san || { e --format $f --jobs 3; ok "$f: --jobs changes nothing" [ "$(loss)" = "$base" ]; }
@@ -50,7 +52,8 @@ done
 # ---- options --------------------------------------------------------------------------------------
 o() { # FORMAT OPTION...: another loss, and through a file the same one
   local f=$1; shift
-  san || { e --format $f; base=$(loss); e --format $f "$@"; ok "$f $*" differs; }
+  base=${plain[$f]}
+  san || { e --format $f "$@"; ok "$f $*" differs; }
   base=$(loss)
   case "$*" in *act* | *gptq* | *static*) san && accept "$f $*" eval --sequences 1 --summary --format $f "$@"; return ;; esac
   accept "$f $*: quantize" quantize --format $f "$@" -o o.st
@@ -82,7 +85,7 @@ san || for f in mxfp4 nvint4 "sq_b --codes split" "mxfp4 --rotate 32"; do
   ok "$f: gptq halves the squared error" less "$(error --format $f --operand weights --algorithm gptq --calib-sequences 8)" "$rtn / 2"
 done
 for f in nvfp4 razer sq_b; do
-  e --format $f; base=$(loss)
+  base=${plain[$f]}
   c --format $f --act-scale static; ok "$f --act-scale static" differs
   base=$(loss)
   sq quantize --format $f --act-scale static --calib-sequences 2 -o s.st
