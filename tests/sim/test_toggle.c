@@ -27,7 +27,6 @@ static struct sq_lib_models models;
 static struct sq_netlist net;
 
 // ---- the netlist in Verilog
-// -----------------------------------------------------------------------
 
 static const struct sq_lib_pin *output_of(const struct sq_gate *g, unsigned p)
 {
@@ -94,7 +93,6 @@ static void put_vars(FILE *f, uint32_t number, const struct sq_lib_expr *e)
 }
 
 // ---- delays
-// -----------------------------------------------------------------------------------
 
 // Femtoseconds by the load of a net, in 1e-18 F.
 static long time_of(long load, unsigned edge)
@@ -127,7 +125,6 @@ static void set_delays(long *load)
 }
 
 // ---- gates
-// ------------------------------------------------------------------------------------
 
 // load: by net; NULL: no delays.
 static void put_gate(FILE *f, uint32_t number, const long *load)
@@ -176,7 +173,6 @@ static void put_gate(FILE *f, uint32_t number, const long *load)
 }
 
 // ---- operands
-// --------------------------------------------------------------------------------------
 
 static size_t list_inputs(uint32_t *input)
 {
@@ -332,7 +328,6 @@ static void run_netlist(const char *name, const long *load)
 }
 
 // ---- PEs
-// --------------------------------------------------------------------------------------------
 
 static struct sq_point one_pe(const struct sq_block *b, const char *name, unsigned banks,
                               unsigned bank)

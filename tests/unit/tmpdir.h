@@ -3,6 +3,7 @@
 #pragma once
 
 #include <dirent.h>
+#include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -67,16 +68,16 @@ static inline int count_files(const char *dir)
     return n;
 }
 
-// Removes the files of `dir` (no directories below) and itself.
+static inline int tmpdir_drop(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)st, (void)kind, (void)at;
+    return remove(path);
+}
+
+// Removes `dir` with what is below it.
 static inline void tmpdir_remove(const char *dir)
 {
-    DIR *d = opendir(dir);
-    assert_non_null(d);
-    for (struct dirent *e; (e = readdir(d));)
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            assert_int_equal(unlinkat(dirfd(d), e->d_name, 0), 0);
-    closedir(d);
-    assert_int_equal(rmdir(dir), 0);
+    assert_int_equal(nftw(dir, tmpdir_drop, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 
 // A directory of this name for all tests of a program: made before the first, removed behind the last.

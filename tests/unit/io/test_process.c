@@ -14,7 +14,7 @@
 #include "sim/io/sq_process.h"
 #include "tests/unit/tmpdir.h"
 
-static char dir[64];
+TMPDIR_OF_ALL(dir)
 
 static int shell(const char *where, const char *text, const char *log)
 {
@@ -416,20 +416,3 @@ SQ_TEST(test_leftovers)
     alarm(0);
     assert_int_equal(count_files(tmpdir_path(dir, "spare")), 5); // inner and outer, too
 }
-
-static int set_up(void **state)
-{
-    (void)state;
-    tmpdir_make(dir);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    sq_cache_remove(dir);
-    return 0;
-}
-
-SQ_BEFORE_ALL(set_up)
-SQ_AFTER_ALL(tear_down)

@@ -116,7 +116,7 @@ static const char loop[] = "module tiny_bad (input logic a_i, output logic y_o);
                            "endmodule\n";
 
 static const char liberty[] = "/usr/share/qflow/tech/osu018/osu018_stdcells.lib";
-static char dir[64];
+TMPDIR_OF_ALL(dir)
 
 static void copy_file(const char *from, const char *to)
 {
@@ -674,21 +674,4 @@ SQ_TEST(test_refused)
     unsetenv("YOSYS");
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    tmpdir_make(dir);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf %s", dir);
-    return system(command);
-}
-
-SQ_BEFORE_ALL(set_up)
-SQ_AFTER_ALL(tear_down)
 SQ_NEEDS(liberty, "qflow-tech-osu018")
