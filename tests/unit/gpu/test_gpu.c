@@ -499,3 +499,27 @@ SQ_TEST(test_closed_forms)
                              sq_table10[i].paper_speedup[j]) <= (i == 0 ? 0.02 : 0.06));
     assert_int_equal(sq_scalesim_os_cycles(128, 128, 128, 32, 32), 3039); // a run of SCALE-Sim v3
 }
+
+// Bits of an element with all that is stored beside it; of 2:4 half of them and an index of 2 bits for each that is left,
+// or for each pair of 4 bits.
+SQ_TEST(bytes_by_hand)
+{
+    static const struct {
+        enum sq_gpu_dtype dtype;
+        double act, weight, sparse;
+    } bits[] = {{SQ_GPU_BF16, 16, 16, 9}, {SQ_GPU_INT8, 8, 8, 5},   {SQ_GPU_FP8, 8, 8, 5},
+                {SQ_GPU_INT4, 4, 4, 2.5}, {SQ_GPU_W4A16, 16, 4, 0}, {SQ_GPU_NVFP4, 4.5, 4.5, 2.75},
+                {SQ_GPU_W8A16, 16, 8, 0}};
+    for (size_t i = 0; i < LEN(bits); i++)
+        for (unsigned sparse = 0; sparse <= (bits[i].sparse > 0); sparse++) {
+            const struct sq_gpu_gemm g = {.m = 3,
+                                          .n = 5,
+                                          .k = 256,
+                                          .dtype = bits[i].dtype,
+                                          .is_sparse = sparse,
+                                          .out_nbytes = 2};
+            const double weight = sparse ? bits[i].sparse : bits[i].weight;
+            assert_true(sq_gpu_gemm_nbytes(&g) ==
+                        256 * (3 * bits[i].act + 5 * weight) / 8 + 2 * 3 * 5);
+        }
+}
