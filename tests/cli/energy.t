@@ -78,9 +78,9 @@ else
 fi
 
 # The measures of a sweep.
-printf '%s\n' 'name: e' 'axes: {n: [64], k: [256], bank: [4], low_lanes: [4], high_lanes: [1]}' \
+printf '%s\n' 'name: e' 'axes: {n: [64], k: [256], bank: [4], low_lanes: [1], high_lanes: [1]}' \
   'measures: [pe_fj_per_mac, pe_fj_per_mac_delays]' >"$W/e.yaml"
-accept "the core" energy --block core --bank 4 --low-lanes 4 --high-lanes 1 --json
+accept "the core" energy --block core --bank 4 --low-lanes 1 --high-lanes 1 --json
 want=$(value 'join ",", map sprintf("%.3f", $r->{$_}{inside_pes_aj} / 1e3 / $r->{macs}), qw(zero_delay with_delays)')
 accept "a sweep" sweep e.yaml --db e.db -o e.csv
 ok "... has the same joules inside of its PE" [ "$(awk -F, 'NR == 1 {for (i = 1; i <= NF; i++) at[$i] = i} END {printf "%.3f,%.3f", $at["pe_fj_per_mac"], $at["pe_fj_per_mac_delays"]}' "$W/e.csv")" = "$want" ]
