@@ -44,7 +44,7 @@ os.makedirs("m", exist_ok=True)
 json.dump(config, open("m/config.json", "w"))
 shutil.copy(sys.argv[3], "m/tokens_eval.safetensors") # a token is a byte
 open("m/model.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + data)
-form = r.choice(["dense --weight-bits 8", "mxfp4", "nvfp4", "sq_w --bank 16", "nvint4", "sq_b", "gqsa --scope row"])
+form = r.choice(["dense --weight-bits 8", "mxfp4", "nvfp4", "sq_w --bank 16", "nvint4", "sq_b"] + ["gqsa --scope row"] * (2 if q >= 32 else 0)) # of one group of K gqsa keeps none
 rows = 1 if "gqsa" in form else r.choice([1, 2, 4])
 cols = 1 if "gqsa" in form else r.choice([c for c in (1, 2, 4, 8) if rows == 1 or 2 * c % bus == 0])
 size = 1
