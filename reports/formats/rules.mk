@@ -40,22 +40,23 @@ endef
 sheet: $(BUILD)/sqsim
 	$(Q)$(sheet)
 
-# row: README.md's first table: formats on one machine of equal silicon, at one clock; netlists that the memo has are not made
-# again. Needs sg13g2, and its memories (LIBERTIES, SRAM) and SmolLM2; ENERGY=FILE: joules a MAC measured before
-ROW_LIBERTIES = $(addsuffix @12ns,$(filter %sg13g2_stdcell_typ_1p20V_25C.lib,$(LIBERTIES)))
+# row: README.md's first table: formats on one machine of equal silicon, at clocks of two libraries; netlists that the memo has are not
+# made again. Needs sg13g2 with its memories, nangate45 (LIBERTIES, SRAM), SmolLM2; ENERGY=FILE: joules a MAC measured before
+ROW_LIBERTIES = $(foreach at,12ns 8ns,$(addsuffix @$(at),$(filter %sg13g2_stdcell_typ_1p20V_25C.lib,$(LIBERTIES)))) \
+  $(addsuffix @3ns,$(filter %nangate45_typ.lib.gz,$(LIBERTIES)))
 .PHONY: row
 row: $(BUILD)/sqsim
-	$(Q)[ "$(words $(ROW_LIBERTIES))" = 1 ] && { [ -n "$(ENERGY)" ] || [ -f $(SMOLLM2_DIR)/model.gguf ]; } || { echo "row: needs SQ_DATA and make smollm2" >&2; exit 3; }
+	$(Q)[ "$(words $(ROW_LIBERTIES))" = 3 ] && { [ -n "$(ENERGY)" ] || [ -f $(SMOLLM2_DIR)/model.gguf ]; } || { echo "row: needs SQ_DATA and make smollm2" >&2; exit 3; }
 	$(Q){ echo "# make row; revision $$(reports/revision.sh)" && ENERGY="$(ENERGY)" $(FORMATS_DIR)/row.sh $(BUILD)/sqsim $(BUILD)/row $(SMOLLM2_DIR)/model.gguf \
 	  "$(SQ_DATA)/liberty/sram_sg13g2" $(ROW_LIBERTIES); } > $(FORMATS_DIR)/row.csv.new
 	$(Q)mv $(FORMATS_DIR)/row.csv.new $(FORMATS_DIR)/row.csv && { [ -n "$(ENERGY)" ] || cp $(BUILD)/row/energy.jsonl $(FORMATS_DIR)/row_energy.jsonl; }
 	$(Q)$(MAKE) --no-print-directory results
 
-# results: the first table of README.md, from what reports/ holds
+# results: the first table of README.md and that of reports/formats by clock, from what reports/ holds
 .PHONY: results
 results:
 	$(Q)mkdir -p $(BUILD) && $(FORMATS_DIR)/sheet.sh results > $(BUILD)/results.md
-	$(Q)reports/area/page.sh $(BUILD)/results.md README.md
+	$(Q)for page in README.md $(FORMATS_DIR)/README.md; do reports/area/page.sh $(BUILD)/results.md $$page; done
 
 # What is measured already is not measured again: a run that was stopped goes on. SEQ: sequences of SmolLM2, at most 32; for
 # another number remove verdict_smollm2.csv. Areas of reports/area (make area-scaled), and what it lacks, where LIBERTIES has a library.

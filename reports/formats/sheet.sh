@@ -3,7 +3,7 @@
 # Every format with all that is known of it, a line of CSV each: sheet.sh SQSIM. Rows are those of sheet.txt; losses of
 # kl-tiny-llama.csv, kl-stories260k.csv and reports/accuracy/smollm2.csv, areas of verdict.md, reports/area, papers of
 # reports/gpu (make joined) and paper.csv; cycles and times of sqsim run. An empty cell: no command has written it.
-# sheet.sh results: the first table of README.md with its verdict, from what reports/ hold.
+# sheet.sh results: the first table of README.md with its verdict, and that by library and clock, from what reports/ hold.
 set -euo pipefail
 HERE=$(dirname "$(readlink -f "$0")")
 [ "$1" = results ] || SQSIM=$(readlink -f "$1")
@@ -39,6 +39,8 @@ results() {
 if [ "$1" = results ]; then
   printf '<!-- make results -->\n<!-- table: results -->\n'
   results
+  printf '<!-- end -->\n<!-- table: clocks -->\n'
+  "$HERE/row.sh" clocks "$HERE/row.csv"
   echo '<!-- end -->'
   exit
 fi
