@@ -30,7 +30,7 @@ if [ "$1" = table ] || [ "$1" = clocks ]; then
     sub line { print "| ", join(" | ", @_), " |\n" }
     if ($what eq "clocks") {
       line("format", map { /^(\S+) (.*)/; ("$1 at $2 ns: netlist, ns", "tokens/s of 8", "mm2", "ms x mm2, place") } @clocks);
-      line(("---") x (1 + 4 * @clocks));
+      print "|---" x (1 + 4 * @clocks), "|\n";
       for my $clock (@clocks) { my $n = 0; $rank{$_, $clock} = ++$n for by($clock) }
       for my $f (by($clocks[0])) {
         (my $name = $f) =~ s/;/,/g;
@@ -42,12 +42,12 @@ if [ "$1" = table ] || [ "$1" = clocks ]; then
     my ($second) = grep !/^sg13g2/, @clocks;
     $second =~ /^(\S+) (.*)/;
     line("format, sum", "stored bits", "KL", "of `nvfp4`", "PEs", "mm2", "bound by", "tokens/s of 1, of 8", "prompt, s", "mJ a token", "ms x mm2", "$1, $2 ns");
-    line(("---") x 12);
+    print "|---" x 12, "|\n";
     for my $f (by($clocks[0])) {
       (my $name = $f) =~ s/;/,/g;
       my ($by, $sum) = (of($f, 8, "binds"), of($f, 8, "sum") =~ /^(aligned|binary32)/ ? ", $1" : "");
       $by =~ s/^the //;
-      line("$name$sum", sprintf("%.2f", of($f, 8, "bits")), sprintf("%.2f", of($f, 8, "kl")), sprintf("%.2f [%.2f, %.2f]", map of($f, 8, $_), qw(kl_ratio ratio_low ratio_high)),
+      line("$name$sum", sprintf("%.2f", of($f, 8, "bits")), sprintf("%.2f", of($f, 8, "kl")), of($f, 8, "kl_ratio") == 1 ? 1 : sprintf("%.2f [%.2f, %.2f]", map of($f, 8, $_), qw(kl_ratio ratio_low ratio_high)),
         sprintf("%dx%dx%d", map of($f, 8, $_), qw(rows cols low_lanes)), sprintf("%.1f", of($f, 8, "mm2")), of($f, 8, "meets") ? $by : "no PE meets it",
         join(", ", map or_dash("%.1f", of($f, $_, "tokens_per_second")), 1, 8), or_dash("%.1f", of($f, 8, "ttft_ms") eq "" ? "" : of($f, 8, "ttft_ms") / 1000),
         of($f, 8, "low_j") eq "" ? "-" : sprintf("%.0f to %.0f", 1000 * of($f, 8, "low_j"), 1000 * of($f, 8, "high_j")), or_dash("%.0f", of($f, 8, "ms_mm2")),
