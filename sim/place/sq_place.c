@@ -9,8 +9,8 @@
 #include "sim/io/sq_json.h"
 #include "sim/synth/sq_liberty_tree.h"
 
-#define MAX_NBYTES (512u << 20)
-static const double EPSILON = 1e-6; // um: places are sums of sites
+#define MAX_NBYTES ((size_t)2 << 30) // that of a chip is 600 MB
+static const double EPSILON = 1e-6;  // um: places are sums of sites
 
 // ---- the netlist ------------------------------------------------------------------------------
 

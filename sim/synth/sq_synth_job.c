@@ -276,9 +276,13 @@ void sq_synth_print_flatten(FILE *out, const struct sq_synth_block *b, const cha
 void sq_synth_print_mapped(FILE *out, const struct sq_synth_block *b, const char *entry)
 {
     fprintf(out,
-            "read_verilog -nodpi ..%s/netlist.v\nhierarchy -top %s\nflatten\nhierarchy -top %s\n"
-            "setundef -zero\nwrite_json mapped.json\n",
-            entry, b->top, b->top);
+            b->keeps_chip ? "read_json ..%s/" SQ_SYNTH_CHIP "\nsetattr -mod -unset keep_hierarchy\n"
+                          : "read_verilog -nodpi ..%s/netlist.v\n",
+            entry);
+    fprintf(out,
+            "hierarchy -top %s\nflatten\nhierarchy -top %s\ndelete =A:blackbox\nsetundef -zero\n"
+            "write_json mapped.json\n",
+            b->top, b->top);
 }
 
 enum sq_status sq_synth_print_job(const struct sq_synth *s, const struct sq_synth_block *b,
@@ -304,7 +308,7 @@ enum sq_status sq_synth_print_job(const struct sq_synth *s, const struct sq_synt
         fprintf(out, "# %s\n", hex);
     }
     if (b->keeps_chip) // with the form of results: cells of each part
-        fprintf(out, "# cells, units\n%s# buffers: 1\n", sq_synth_part_script);
+        fprintf(out, "# cells, units\n%s# buffers: 1, " SQ_SYNTH_CHIP "\n", sq_synth_part_script);
     enum sq_status status = sq_synth_print_script(out, s, b, err);
     fclose(out);
     if (status == SQ_OK)

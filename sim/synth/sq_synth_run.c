@@ -282,10 +282,14 @@ static enum sq_status keep_only(const char *work, const char *const *names, stru
 // Keeps one netlist as netlist.v and what explains it, removes the rest.
 static enum sq_status tidy(const char *work, const char *mapper, struct sq_error *err)
 {
-    static const char *const kept[] = {"result.json", "netlist.v", "path.txt", "synth.ys", NULL};
+    static const char *const kept[] = {"result.json", "netlist.v",   "path.txt",
+                                       "synth.ys",    SQ_SYNTH_CHIP, NULL};
     char from[SQ_SYNTH_PATH_LEN + 32], to[SQ_SYNTH_PATH_LEN + 32];
     snprintf(from, sizeof from, "%s/%s.v", work, mapper);
     snprintf(to, sizeof to, "%s/netlist.v", work);
+    (void)rename(from, to);
+    snprintf(from, sizeof from, "%s/%s" SQ_SYNTH_MAPPED, work, mapper); // of a chip alone
+    snprintf(to, sizeof to, "%s/" SQ_SYNTH_CHIP, work);
     (void)rename(from, to);
     return keep_only(work, kept, err);
 }

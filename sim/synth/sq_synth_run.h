@@ -84,7 +84,7 @@ enum sq_status sq_synth_print_script(FILE *out, const struct sq_synth *s,
                                      const struct sq_synth_block *block, struct sq_error *err);
 // Yosys again: the netlist of an area entry ("/..."), its cells replaced by their functions.
 void sq_synth_print_flatten(FILE *out, const struct sq_synth_block *block, const char *entry);
-// ... or as it is, flat, into mapped.json.
+// ... or as it is, flat, into mapped.json; that of a chip is SQ_SYNTH_CHIP.
 void sq_synth_print_mapped(FILE *out, const struct sq_synth_block *block, const char *entry);
 // ... or of what was mapped of a chip, to which buffers came (sq_synth_buffer): counts and netlists of one mapper.
 void sq_synth_print_buffered(FILE *out, const struct sq_synth_block *block, const char *mapper);
@@ -117,6 +117,8 @@ enum sq_status sq_synth_find_clock(const struct sq_synth_block *block, const cha
 
 // What is mapped of a chip, as Yosys writes it: MAPPER_mapped.json.
 #define SQ_SYNTH_MAPPED "_mapped.json"
+#define SQ_SYNTH_CHIP                                                                              \
+    "chip.json" // what an entry keeps of it: Verilog of a chip takes Yosys ten times the memory
 // Puts trees of buffers into a netlist in that form, in place: behind each output that has more to drive than a quarter of its
 // max_capacitance, and in a module behind each port that has more than 16 inputs of NAND2s. Clocks stay as they are: they
 // are ideal here. A library without buffers, or without max_capacitance, changes nothing.
