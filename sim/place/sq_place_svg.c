@@ -27,12 +27,26 @@ static void put_cells(FILE *out, const struct sq_place *p, const uint8_t *group)
     }
 }
 
-// Many cells as tiles: each of the group that has most area of it, and nothing where cells cover less than a tenth.
+enum { ACROSS = 192 }; // tiles
+
+// The group that has most area of a tile; SQ_PLACE_SVG_GROUPS where cells cover less than a tenth.
+static unsigned most_of(const double area[SQ_PLACE_SVG_GROUPS], double tile)
+{
+    double all = 0;
+    unsigned most = 0;
+    for (unsigned k = 0; k < SQ_PLACE_SVG_GROUPS; k++) {
+        all += area[k];
+        most = area[k] > area[most] ? k : most;
+    }
+    return all > .1 * tile ? most : SQ_PLACE_SVG_GROUPS;
+}
+
+// Many cells as tiles, those of one group side by side as one.
 static enum sq_status put_tiles(FILE *out, const struct sq_place *p, const uint8_t *group,
                                 struct sq_error *err)
 {
-    enum { ACROSS = 192 };
-    double(*const area)[SQ_PLACE_SVG_GROUPS] = calloc((size_t)ACROSS * ACROSS, sizeof *area);
+    SQ_FREED double(*const area)[SQ_PLACE_SVG_GROUPS] =
+        calloc((size_t)ACROSS * ACROSS, sizeof *area);
     const double w = p->width / ACROSS, h = p->height / ACROSS;
     SQ_NEED(area, err, "a picture");
     for (size_t i = 0; i < p->n_cells; i++) {
@@ -42,22 +56,17 @@ static enum sq_status put_tiles(FILE *out, const struct sq_place *p, const uint8
         if (x < ACROSS && y < ACROSS)
             area[y * ACROSS + x][group[i]] += c->macro->width * c->macro->height;
     }
-    for (unsigned g = 0; g < SQ_PLACE_SVG_GROUPS; g++) {
-        fprintf(out, "<path fill=\"%s\" d=\"", colour[g]);
-        for (size_t t = 0; t < (size_t)ACROSS * ACROSS; t++) {
-            double all = 0;
-            unsigned most = 0;
-            for (unsigned k = 0; k < SQ_PLACE_SVG_GROUPS; k++) {
-                all += area[t][k];
-                most = area[t][k] > area[t][most] ? k : most;
-            }
-            if (most == g && all > .1 * w * h)
-                fprintf(out, "M%.5g %.5gh%.4gv%.4gh-%.4gz", (double)(t % ACROSS) * w,
-                        p->height - (double)(t / ACROSS + 1) * h, w, h, w);
-        }
-        fprintf(out, "\"/>\n");
+    for (size_t t = 0, n; t < (size_t)ACROSS * ACROSS; t += n) {
+        const unsigned g = most_of(area[t], w * h);
+        n = 1;
+        while ((t + n) % ACROSS != 0 && most_of(area[t + n], w * h) == g)
+            n++;
+        if (g < SQ_PLACE_SVG_GROUPS)
+            fprintf(out, "<path fill=\"%s\" d=\"M%.5g %.5gh%.4gv%.4gh-%.4gz\"/>", colour[g],
+                    (double)(t % ACROSS) * w, p->height - (double)(t / ACROSS + 1) * h,
+                    (double)n * w, h, (double)n * w);
     }
-    free(area);
+    fputc('\n', out);
     return SQ_OK;
 }
 
