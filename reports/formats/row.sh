@@ -60,27 +60,29 @@ shift 4
 mkdir -p "$folder"
 rows() { grep -v '^#' "$here/row.txt" | sed 's/ *| */|/g'; }
 [ -n "${ENERGY:-}" ] && cp "$ENERGY" "$folder/energy.jsonl" || : >"$folder/energy.jsonl"
-and=() first=
-while IFS='|' read -r _ _ format options; do
-  out=$folder/${format//[^a-z0-9]/_}.jsonl
-  # shellcheck disable=SC2086
-  if [ -z "${ENERGY:-}" ] && [ ! -s "$out" ]; then
-    timeout "${LIMIT:-900}" "$sqsim" energy "$model" $options --layer model.layers.0.mlp.up_proj --cycles 32 --liberty "${1%@*}" --json \
-      >"$out.new" && mv "$out.new" "$out" || echo "row.sh: no joules of $format" >&2
+joules() { # NAME OPTION...: joules a MAC into NAME.jsonl, unless they are there, and without paths behind energy.jsonl
+  local out=$folder/$1.jsonl
+  [ -z "${ENERGY:-}" ] || return 0
+  if [ ! -s "$out" ]; then
+    timeout "${LIMIT:-900}" "$sqsim" energy "${@:2}" --cycles 32 --liberty "$liberty" --json >"$out.new" && mv "$out.new" "$out" ||
+      { echo "row.sh: no joules of $1" >&2; return 0; }
   fi
-  [ ! -s "$out" ] || sed 's#\([" ]\)/[^ "]*/#\1#g' "$out" >>"$folder/energy.jsonl"
+  sed 's#\([" ]\)/[^ "]*/#\1#g' "$out" >>"$folder/energy.jsonl"
+}
+liberty=${1%@*} and=() first=
+layer=("$model" --layer model.layers.0.mlp.up_proj)
+while IFS='|' read -r _ _ format options; do
+  # shellcheck disable=SC2086
+  joules "${format//[^a-z0-9]/_}" "${layer[@]}" $options
   if [ -z "$first" ]; then first=$format; else and+=(--and "$format"); fi
 done < <(rows)
-out=$folder/vector.jsonl
-if [ -z "${ENERGY:-}" ]; then
-  [ -s "$out" ] || "$sqsim" energy --block vector --point cut1 --cycles 32 --liberty "${1%@*}" --json >"$out"
-  sed 's#\([" ]\)/[^ "]*/#\1#g' "$out" >>"$folder/energy.jsonl"
-fi
+joules vector --block vector --point cut1
+joules cache "${layer[@]}" --format dense --weight-bits 8 --group row --algorithm rtn # INT8, a scale a row: products of attention
 echo "library,batch,format,bits,file_bits,kl,kl_low,kl_high,kl_ratio,ratio_low,ratio_high,rows,cols,low_lanes,high_lanes,filled,period_ns,netlist_ns,meets,pe_mm2,line_mm2,second_mm2,output_mm2,sram_mm2,vector_mm2,vector_ghz,mm2,ms,linear_ms,head_ms,attention_ms,vector_ms,memory_ms,compute_ms,dram_ms,rows_used,tokens_per_second,ttft_ms,low_j,high_j,ms_mm2,attention_on,binds,unit,sum"
-energy=(--energy "$folder/energy.jsonl") of=${1%@*}
+energy=(--energy "$folder/energy.jsonl" --kv-energy "$folder/energy.jsonl")
 for at; do
   library=$(basename "${at%@*}") library=${library%%[_.]*} buffers=()
-  [ "${at%@*}" != "$of" ] || buffers=(--sram-area "$sram")
+  [ "${at%@*}" != "$liberty" ] || buffers=(--sram-area "$sram")
   for batch in 8 1; do
     "$sqsim" "${pass[@]}" --batch $batch --format "$first" "${and[@]}" --liberty "${at%@*}" --period "${at#*@}" "${buffers[@]}" "${energy[@]}" --json >"$folder/rows.jsonl"
     perl -MJSON::PP -e '
