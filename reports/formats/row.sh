@@ -79,7 +79,7 @@ done < <(rows)
 joules vector --block vector --point cut1
 joules cache "${layer[@]}" --format dense --weight-bits 8 --group row --algorithm rtn # INT8, a scale a row: products of attention
 echo "library,batch,format,bits,file_bits,kl,kl_low,kl_high,kl_ratio,ratio_low,ratio_high,rows,cols,low_lanes,high_lanes,filled,period_ns,netlist_ns,meets,pe_mm2,line_mm2,second_mm2,output_mm2,sram_mm2,vector_mm2,vector_ghz,mm2,ms,linear_ms,head_ms,attention_ms,vector_ms,memory_ms,compute_ms,dram_ms,rows_used,tokens_per_second,ttft_ms,low_j,high_j,ms_mm2,attention_on,binds,unit,sum"
-energy=(--energy "$folder/energy.jsonl" --kv-energy "$folder/energy.jsonl")
+energy=(--energy "$folder/energy.jsonl" --kv-energy "$folder/energy.jsonl" --head-energy "$folder/energy.jsonl")
 for at; do
   library=$(basename "${at%@*}") library=${library%%[_.]*} buffers=()
   [ "${at%@*}" != "$liberty" ] || buffers=(--sram-area "$sram")

@@ -102,6 +102,14 @@ ok "vector: changes and clock pins of an operation, leakage" near "$(vector low)
 ok "... with delays and a clock that never stops" near "$(vector high)" "$(awk -v n=$ops -v ms="$(number ms)" 'BEGIN { printf "%.12g", n * .2 + 32 * ms * 1e6 * .01 + 32 * 1e-7 * ms * 1e-3 * 1e12 }')" 1e-6
 ok "... while it has work" near "$(vector gated)" "$(awk -v n=$ops -v ms="$(number ms)" -v v="$(part vector ms)" 'BEGIN { printf "%.12g", n * .2 + 32 * v * 1e6 * .01 + 32 * 1e-7 * ms * 1e-3 * 1e12 }')" 1e-6
 { cat "$W/joules.jsonl"; vector_line; } >"$W/two.jsonl"
+# lm_head in the format of the layers has their joules, by either way; those of the cache's products come on top.
+pj() { run smollm2-135m --phase decode --context 512 --batch 4 --format dense --energy joules.jsonl "$@"; grep -o '"energy_high_j_per_token":[^,]*' "$W.out" | cut -d: -f2; }
+as=(--head-format dense:group=128) cache=(--kv-format dense:group=128)
+ok "--head-energy: joules of lm_head's products" near "$(pj "${as[@]}" --head-energy joules.jsonl)" "$(pj --head-format layers)" 1e-12
+ok "... of which --head-format alone has none" more "$(pj "${as[@]}" --head-energy joules.jsonl)" "$(pj "${as[@]}")"
+ok "... nor those of attention, which --kv-energy gives" near "$(awk -v a="$(pj "${cache[@]}" --kv-energy joules.jsonl "${as[@]}" --head-energy joules.jsonl)" -v b="$(pj "${cache[@]}" "${as[@]}" --head-energy joules.jsonl)" 'BEGIN { printf "%.12g", a - b }')" \
+  "$(awk -v a="$(pj "${cache[@]}" --kv-energy joules.jsonl)" -v b="$(pj "${cache[@]}")" 'BEGIN { printf "%.12g", a - b }')" 1e-6
+refuse "--head-energy needs --energy" run --phase decode --head-energy joules.jsonl
 refuse "two lines of block vector" run --phase decode --format dense --energy two.jsonl
 { table 320000 640000; vector_line | sed 's/007"/008"/'; } >"$W/other.jsonl"
 refuse "need one" run --phase decode --format dense --energy other.jsonl

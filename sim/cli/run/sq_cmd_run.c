@@ -149,6 +149,10 @@ static const struct sq_cli_row rows[] = {
                 "with --energy: joules a MAC of the cache's format; without it attention has those "
                 "of memory alone",
                 .found = "", .modes = PHASE),
+    SQ_CLI_TEXT("head-energy", "FILE", AT(r.head_energy),
+                "with --energy: joules a MAC of --head-format; without it lm_head has those of "
+                "memory alone, or those of the layers",
+                .found = "", .modes = PHASE),
     SQ_CLI_TEXT(
         "requests", "FILE", AT(r.requests),
         "serve: a CSV of arrived_at, num_prefill_tokens, num_decode_tokens, or an Azure LLM "
@@ -435,8 +439,9 @@ static enum sq_status run_pass(struct arguments *in, struct sq_error *err)
     if (in->has_seq && is_decode)
         return SQ_FAIL(err, SQ_ERR_ARG,
                        "--seq with --phase decode: a sequence has one token there");
-    if (in->r.kv_energy && !in->r.energy)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--kv-energy needs --energy");
+    if ((in->r.kv_energy || in->r.head_energy) && !in->r.energy)
+        return SQ_FAIL(err, SQ_ERR_ARG, "%s needs --energy",
+                       in->r.kv_energy ? "--kv-energy" : "--head-energy");
     if (in->r.phase == SQ_RUN_SERVE)
         return run_serve(in, err);
     const char *of_serve = in->r.requests      ? "requests"

@@ -43,6 +43,7 @@ struct sq_run_request {
     unsigned phase; // of a whole pass: enum sq_run_phase
     struct sq_workload_options pass;
     const char *kv_format, *kv_energy; // of the cache; path of joules of its products, NULL: none
+    const char *head_energy;           // of those of lm_head
     const char *head_format;           // of lm_head: bf16, layers, FORMAT:OPTION=VALUE
     const char *and[16];               // further formats, a row for each: FORMAT:OPTION=VALUE
     size_t n_and;

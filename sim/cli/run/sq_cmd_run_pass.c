@@ -132,8 +132,9 @@ static struct sq_pass_request pass_of(const struct sq_run_one *r)
                                     .head = sq_run_head(r),
                                     .cache = &r->cache,
                                     .mac = in->energy ? &r->energy.mac : NULL,
-                                    .head_mac =
-                                        in->energy && is_as_layers(in) ? &r->energy.mac : NULL,
+                                    .head_mac = in->head_energy ? &r->head_energy.mac
+                                                : in->energy && is_as_layers(in) ? &r->energy.mac
+                                                                                 : NULL,
                                     .cache_mac = in->kv_energy ? &r->cache_energy.mac : NULL,
                                     .memory = &r->energy.memory,
                                     .chip = r->energy.is_chip ? &r->energy.chip : NULL,
@@ -176,7 +177,7 @@ static enum sq_status time_pass(struct sq_run_one *r, struct sq_error *err)
 
 static enum sq_status open_energy(struct sq_run_one *r, struct sq_error *err)
 {
-    struct sq_run_request of_cache = *r->request;
+    struct sq_run_request of_cache = *r->request, of_head = *r->request;
     if (!r->request->energy)
         return SQ_OK;
     SQ_TRY(sq_run_energy_open(r->request, &r->machine, &r->energy, err));
@@ -184,8 +185,11 @@ static enum sq_status open_energy(struct sq_run_one *r, struct sq_error *err)
         SQ_TRY(sq_run_clock_netlist(&r->energy, &r->machine, err));
     of_cache.recipe = r->cache;
     of_cache.energy = r->request->kv_energy;
-    return of_cache.energy ? sq_run_energy_open(&of_cache, &r->machine, &r->cache_energy, err)
-                           : SQ_OK;
+    if (of_cache.energy)
+        SQ_TRY(sq_run_energy_open(&of_cache, &r->machine, &r->cache_energy, err));
+    of_head.recipe = *sq_run_head(r);
+    of_head.energy = r->request->head_energy;
+    return of_head.energy ? sq_run_energy_open(&of_head, &r->machine, &r->head_energy, err) : SQ_OK;
 }
 
 static enum sq_status load_machine(struct sq_run_one *r, struct sq_error *err)
@@ -271,8 +275,8 @@ static void print_head(const struct sq_run_one *r)
         sq_run_energy_text(in, &r->energy);
     if (in->energy && !in->kv_energy)
         printf("energy: attention has joules of memory alone (--kv-energy)\n");
-    if (in->energy && !is_as_layers(in))
-        printf("energy: lm_head has joules of memory alone (--head-format layers)\n");
+    if (in->energy && !is_as_layers(in) && !in->head_energy)
+        printf("energy: lm_head has joules of memory alone (--head-energy)\n");
     if (in->energy && !r->energy.vector.is_there)
         printf(
             "energy: none of the vector units (a line of `sqsim energy --block vector --json`)\n");

@@ -12,7 +12,7 @@ struct sq_run_one {
     struct sq_machine machine;
     struct sq_run_fair fair;
     struct sq_recipe cache, head; // head: unless it is that of the layers
-    struct sq_run_energy energy, cache_energy;
+    struct sq_run_energy energy, cache_energy, head_energy;
     struct sq_workload workload;
     struct sq_pass_result result;
     // In rows: "own" PEs of the format, the "second" array, or "none" that RTL has; NULL: on the machine's multipliers.

@@ -225,7 +225,7 @@ static enum sq_status time_row(struct rows *r, const struct sq_run_request *requ
                                struct sq_error *err)
 {
     struct sq_run_request other = *request;
-    other.energy = other.kv_energy = NULL;
+    other.energy = other.kv_energy = other.head_energy = NULL;
     sq_cli_stage("run", request->recipe.format->name);
     enum sq_status status = time_design(r, request, err);
     if (status == SQ_ERR_UNSUPPORTED && request->energy)
