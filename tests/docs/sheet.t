@@ -97,7 +97,7 @@ if ! command -v yosys >/dev/null || [ ! -f "$LIB" ]; then
   skip "two rows by their command" "no yosys, or no $LIB"
 elif daily "two rows of README.md, every figure by their command, at this revision"; then # 150 s of the processor; with the netlists in build/synth none
   sq run llama-3-8b --phase decode --batch 8 --context 2048 --kv-format int8 --head-format dense:weight-bits=8 --format dense --and dense:weight-bits=8 --liberty "$LIB" --period 12ns \
-    --sram-area "$DATA/liberty/sram_sg13g2" --energy "$F/row_energy.jsonl" --json
+    --sram-area "$DATA/liberty/sram_sg13g2" --energy "$F/row_energy.jsonl" --kv-energy "$F/row_energy.jsonl" --head-energy "$F/row_energy.jsonl" --json
   for of in 4 8; do
     for c in netlist_ns filled pe_mm2 second_mm2 output_mm2 sram_mm2 vector_mm2 vector_clock_ghz=vector_ghz mm2 ms linear_ms attention_ms tokens_per_second ttft_ms \
       energy_low_j_per_token=low_j energy_high_j_per_token=high_j ms_mm2; do
