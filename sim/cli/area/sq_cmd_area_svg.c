@@ -29,6 +29,7 @@ static enum sq_status find_groups(const struct sq_synth *s, const struct sq_area
 }
 
 // Groups of a chip: the instance of its top that a cell is in, the first path of its name; the last group has what is in none.
+#define FLATTEN "$flatten\\" // before the names of Yosys that are not the source's
 static enum sq_status find_instances(const struct sq_place *p, uint8_t **group,
                                      char names[SQ_PLACE_SVG_GROUPS][32], struct sq_error *err)
 {
@@ -37,12 +38,14 @@ static enum sq_status find_instances(const struct sq_place *p, uint8_t **group,
     SQ_NEED(*group, err, "a picture");
     snprintf(names[SQ_PLACE_SVG_GROUPS - 1], sizeof names[0], "others");
     for (size_t i = 0; i < p->n_cells; i++) {
-        const char *const cell = p->cell[i].name;
+        const char *const name = p->cell[i].name;
+        const char *const cell =
+            name + (strncmp(name, FLATTEN, sizeof FLATTEN - 1) == 0 ? sizeof FLATTEN - 1 : 0);
         const size_t length = strcspn(cell, ".");
         unsigned g = 0;
         while (g < n && !(strncmp(names[g], cell, length) == 0 && !names[g][length]))
             g++;
-        if (!cell[length] || length >= sizeof names[0])
+        if (!cell[length] || *cell == '$' || length >= sizeof names[0])
             g = SQ_PLACE_SVG_GROUPS - 1;
         else if (g == n && n < SQ_PLACE_SVG_GROUPS - 1)
             snprintf(names[n++], sizeof names[0], "%.*s", (int)length, cell);
