@@ -63,7 +63,7 @@ area-chip: $(BUILD)/sqsim
 	  reports/area/page.sh $(BUILD)/chip.md reports/area/README.md; \
 	  else echo "area-chip: skipped: needs LIBERTIES=\"FILE ...\" and SRAM=DIR; the table stays as it is"; fi
 
-# area-chip-wires: the chip of nvfp4 placed in SG13G2, a table and the picture of docs/wires.md; SRAM=DIR, LEF=DIR; half an hour
+# area-chip-wires: the chip of nvfp4 placed in SG13G2, a table and the picture of docs/wires.md; SRAM=DIR, LEF=DIR; 16 minutes
 .PHONY: area-chip-wires
 area-chip-wires: $(BUILD)/sqsim
 	$(Q)if [ -n "$(filter %sg13g2_stdcell_typ_1p20V_25C.lib,$(LIBERTIES))" ] && [ -n "$(SRAM)" ] && [ -n "$(LEF)" ]; then \

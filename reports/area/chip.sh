@@ -10,10 +10,10 @@ work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 { cat sim/machines/chip.yaml; printf '  encoder: yes\n  vector: yes\n  attend: 2\n  head: 32\n'; } >"$work/token.yaml"
 if [ -n "${LEF:-}" ]; then
-  format=${FORMATS:-nvfp4} format=${format%% *} lef=("$LEF"/sg13g2_tech.lef "$LEF"/sg13g2_stdcell.lef)
-  rc=$(awk -F, '$1 == "sg13g2" && ($2 == "signal" || /used for signals/) { v = 1e3 * $3 "," 1e3 * $4 } END { print v }' "$LEF/wire_rc.csv")
-  "$sqsim" area --block top --machine "$work/token.yaml" --of "$format" --liberty "$1" --sram "$sram" --wires --lef "$(IFS=,; echo "${lef[*]}")" \
-    --wire "$rc" --svg "$SVG" --json | perl -MJSON::PP -ne '
+  . reports/area/lef.sh
+  format=${FORMATS:-nvfp4} format=${format%% *}
+  lef_of "$1" "$LEF"
+  "$sqsim" area --block top --machine "$work/token.yaml" --of "$format" --sram "$sram" --svg "$SVG" "${placed[@]}" | perl -MJSON::PP -ne '
       my $r = decode_json $_;
       next if !$r->{wires};
       my $w = $r->{wires};

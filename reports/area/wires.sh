@@ -3,16 +3,15 @@
 # wires.sh SQSIM JOBS LEF_DIR LIBERTY...: smallest netlists of PEs and gathers without wires, with the library's load and placed, as
 # a table of docs/wires.md. LEF_DIR: wire_rc.csv and the LEF files of the libraries, *tech*.lef first (docs/data.md).
 set -e -o pipefail
+. reports/area/lef.sh
 pes=${PES-pe_int4x8 pe_int8x8 pe_nvfp4_fixed} banks=${BANKS-8 16 32 64} # which rows
 sqsim=$1 jobs=$2 dir=$3; shift 3
 echo '<!-- table: wires_rank -->'
 echo '| block | library | um2 | um a cell | ns: no wires | library'"'"'s load | placed | um2 x ns by the first: no wires | library'"'"'s load | placed |'
 echo '|---|---|---|---|---|---|---|---|---|---|'
 for liberty; do
-  case $liberty in *sg13g2*) name=sg13g2 lef=("$dir"/sg13g2_tech.lef "$dir"/sg13g2_stdcell.lef) ;;
-    *nangate45*) name=nangate45 lef=("$dir"/Nangate*.tech.lef "$dir"/Nangate*.macro.mod.lef) ;; *) continue ;; esac
-  rc=$(awk -F, -v l=$name '$1 == l && ($2 == "signal" || /used for signals/) { v = 1e3 * $3 "," 1e3 * $4 } END { print v }' "$dir/wire_rc.csv")
-  place() { "$sqsim" area "$@" --jobs "$jobs" --json --liberty "$liberty" --wires --lef "$(IFS=,; echo "${lef[*]}")" --wire "$rc"; }
+  lef_of "$liberty" "$dir" || continue
+  place() { "$sqsim" area "$@" --jobs "$jobs" "${placed[@]}"; }
   { [ -z "$pes" ] || place $(printf ' --block %s' $pes)
     for bank in $banks; do for log in 0 1; do
       place --source rtl/core/sq_gather.sv --top sq_gather --clock clk_i --param Rows=1 --param BankLen=$bank --param HighPerBank=$((bank / 4)) --param ActW=8 \

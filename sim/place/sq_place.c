@@ -57,6 +57,12 @@ static bool is_output(const struct sq_lib_tree *t, const char *label)
     return false;
 }
 
+// The pin of bit i of n of a connection: "A", or "A[3]" of a bus. false: it is too long.
+static bool pin_name(char name[SQ_LIB_NAME_LEN], const char *label, size_t i, size_t n)
+{
+    return snprintf(name, SQ_LIB_NAME_LEN, n > 1 ? "%s[%zu]" : "%s", label, i) < SQ_LIB_NAME_LEN;
+}
+
 static enum sq_status add_memory_pins(struct reader *r, const struct sq_lib_tree *t,
                                       const json_t *connections)
 {
@@ -67,9 +73,7 @@ static enum sq_status add_memory_pins(struct reader *r, const struct sq_lib_tree
     {
         for (size_t i = 0; i < json_array_size(bits); i++) {
             struct sq_lef_pin *const pin = &m->pin[m->n_pins++];
-            const int length = snprintf(pin->name, sizeof pin->name,
-                                        json_array_size(bits) > 1 ? "%s[%zu]" : "%s", label, i);
-            if (length >= (int)sizeof pin->name)
+            if (!pin_name(pin->name, label, i, json_array_size(bits)))
                 return SQ_FAIL(r->err, SQ_ERR_UNSUPPORTED, "a pin of %s has a longer name than %d",
                                m->name, SQ_LIB_NAME_LEN - 1);
             pin->is_output = is_output(t, label);
@@ -176,8 +180,8 @@ static enum sq_status read_connection(struct reader *r, uint32_t cell, const cha
     const size_t n = json_array_size(bits);
     for (size_t i = 0; i < n; i++) {
         char name[SQ_LIB_NAME_LEN];
-        snprintf(name, sizeof name, n > 1 ? "%.40s[%zu]" : "%s", label, i);
-        const struct sq_lef_pin *const lef = sq_lef_pin(macro, name);
+        const struct sq_lef_pin *const lef =
+            pin_name(name, label, i, n) ? sq_lef_pin(macro, name) : NULL;
         if (!lef)
             return SQ_FAIL(r->err, SQ_ERR_UNSUPPORTED, "the LEF has no pin %.60s of %.60s", name,
                            macro->name);

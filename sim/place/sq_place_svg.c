@@ -2,6 +2,7 @@
 // Draws a placement as SVG (sq_place_svg.h); a unit of the drawing is a micrometre.
 #include "sim/place/sq_place_svg.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,6 +71,31 @@ static enum sq_status put_tiles(FILE *out, const struct sq_place *p, const uint8
     return SQ_OK;
 }
 
+enum sq_status sq_place_instances(const struct sq_place *p, struct sq_place_groups *g,
+                                  struct sq_error *err)
+{
+    static const char made[] = "$flatten\\"; // before names that are not the source's
+    const unsigned others = SQ_PLACE_SVG_GROUPS - 1;
+    unsigned n = 0;
+    *g = (struct sq_place_groups){.of = calloc(p->n_cells + 1, 1)};
+    SQ_NEED(g->of, err, "a picture");
+    snprintf(g->name[others], SQ_PLACE_SVG_NAME, "others");
+    for (size_t i = 0; i < p->n_cells; i++) {
+        const char *cell = p->cell[i].name;
+        cell += strncmp(cell, made, sizeof made - 1) == 0 ? sizeof made - 1 : 0;
+        const size_t length = strcspn(cell, ".");
+        unsigned at = 0;
+        while (at < n && !(strncmp(g->name[at], cell, length) == 0 && !g->name[at][length]))
+            at++;
+        if (!cell[length] || *cell == '$' || length >= SQ_PLACE_SVG_NAME)
+            at = others;
+        else if (at == n && n < others)
+            snprintf(g->name[n++], SQ_PLACE_SVG_NAME, "%.*s", (int)length, cell);
+        g->of[i] = (uint8_t)at;
+    }
+    return SQ_OK;
+}
+
 static void put_blocks(FILE *out, const struct sq_place *p)
 {
     for (size_t i = p->n_cells + p->n_ports; i < sq_place_n_all(p); i++) {
@@ -114,14 +140,37 @@ static const struct sq_place_pin *pin_of(const struct sq_place *p, const char *l
     return NULL;
 }
 
+// The longest path, up to *end: behind the last heading, as before it are paths of half a period, that with the least
+// slack, as OpenSTA reports one of each group.
+static const char *longest(const char *report, const char **end)
+{
+    const char *last = report, *best;
+    for (const char *at; (at = strstr(last, "Longest path")); last = at + 1) {
+    }
+    double least = INFINITY, slack;
+    best = last;
+    *end = last + strlen(last);
+    for (const char *at = strstr(last, "Startpoint:"), *next; at; at = next) {
+        next = strstr(at + 1, "Startpoint:");
+        const char *line = strstr(at, " slack (");
+        while (line && line > at && line[-1] != '\n')
+            line--;
+        if (line && (!next || line < next) && sscanf(line, "%lf", &slack) == 1 && slack < least) {
+            least = slack;
+            best = at;
+            *end = next ? next : at + strlen(at);
+        }
+    }
+    return best;
+}
+
 static enum sq_status put_path(FILE *out, const struct sq_place *p, const char *report,
                                struct sq_error *err)
 {
-    const char *last = report; // the longest one is the last: before it come paths of half a period
-    for (const char *at; (at = strstr(last, "Longest path")); last = at + 1) {
-    }
+    const char *last;
+    const char *const first = longest(report, &last);
     fprintf(out, "<polyline fill=\"none\" stroke=\"#000\" stroke-width=\".8\" points=\"");
-    for (const char *line = last; line && *line;) {
+    for (const char *line = first; line && line < last;) {
         const char *const end = strchr(line, '\n');
         char text[256];
         bool is_bad;
@@ -137,8 +186,7 @@ static enum sq_status put_path(FILE *out, const struct sq_place *p, const char *
     return SQ_OK;
 }
 
-static void put_legend(FILE *out, const struct sq_place *p, const uint8_t *group,
-                       const char *const *name)
+static void put_legend(FILE *out, const struct sq_place *p, const struct sq_place_groups *groups)
 {
     const double size = p->height / 36;
     double extent[2], y = size;
@@ -147,20 +195,20 @@ static void put_legend(FILE *out, const struct sq_place *p, const uint8_t *group
     for (unsigned g = 0; g < SQ_PLACE_SVG_GROUPS; g++) {
         size_t n = 0;
         for (size_t i = 0; i < p->n_cells; i++)
-            n += group[i] == g;
+            n += groups->of[i] == g;
         if (n == 0)
             continue;
         fprintf(out,
                 "<rect x=\"%.6g\" y=\"%.6g\" width=\"%.6g\" height=\"%.6g\" fill=\"%s\"/>"
                 "<text x=\"%.6g\" y=\"%.6g\" font-size=\"%.6g\">%s (%zu)</text>\n",
                 right + size, y, size, size, colour[g], right + 2.5 * size, y + .85 * size, size,
-                name[g], n);
+                groups->name[g], n);
         y += 1.6 * size;
     }
 }
 
-enum sq_status sq_place_svg(FILE *out, const struct sq_place *p, const uint8_t *group,
-                            const char *const *name, const char *report, struct sq_error *err)
+enum sq_status sq_place_svg(FILE *out, const struct sq_place *p, const struct sq_place_groups *g,
+                            const char *report, struct sq_error *err)
 {
     double extent[2];
     sq_place_extent(p, extent);
@@ -172,13 +220,13 @@ enum sq_status sq_place_svg(FILE *out, const struct sq_place *p, const uint8_t *
             p->height);
     put_blocks(out, p);
     if (p->n_cells > SQ_PLACE_SVG_CELLS) {
-        SQ_TRY(put_tiles(out, p, group, err));
+        SQ_TRY(put_tiles(out, p, g->of, err));
     } else {
         put_rows(out, p);
-        put_cells(out, p, group);
+        put_cells(out, p, g->of);
     }
     SQ_TRY(put_path(out, p, report, err));
-    put_legend(out, p, group, name);
+    put_legend(out, p, g);
     fprintf(out, "</svg>\n");
     return SQ_OK;
 }

@@ -11,8 +11,7 @@ struct sq_wires {
     struct sq_spef_layer layer;
     double utilisation; // 0.1..0.95
     uint64_t seed;
-    bool
-        is_later; // sq_wires_on_area leaves placing to its caller, who needs the places (sq_wires_place)
+    bool is_later; // sq_wires_on_area places nothing: its caller does, by sq_wires_place
 };
 
 // Places the netlist of the result into *p, and gives the result the delays that OpenSTA finds with and without its

@@ -117,8 +117,8 @@ enum sq_status sq_synth_find_clock(const struct sq_synth_block *block, const cha
 
 // What is mapped of a chip, as Yosys writes it: MAPPER_mapped.json.
 #define SQ_SYNTH_MAPPED "_mapped.json"
-#define SQ_SYNTH_CHIP                                                                              \
-    "chip.json" // what an entry keeps of it: Verilog of a chip takes Yosys ten times the memory
+// What an entry keeps of it: the Verilog of a chip takes Yosys ten times the memory.
+#define SQ_SYNTH_CHIP "chip.json"
 // Puts trees of buffers into a netlist in that form, in place: behind each output that has more to drive than a quarter of its
 // max_capacitance, and in a module behind each port that has more than 16 inputs of NAND2s. Clocks stay as they are: they
 // are ideal here. A library without buffers, or without max_capacitance, changes nothing.

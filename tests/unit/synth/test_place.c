@@ -242,8 +242,7 @@ SQ_TEST(three_cells_have_the_wires_that_were_worked_out_by_hand)
 
 SQ_TEST(a_picture_has_the_cells_and_the_longest_path)
 {
-    static const char *const name[SQ_PLACE_SVG_GROUPS] = {"logic", "rest"};
-    static const uint8_t group[] = {0, 1, 1};
+    const struct sq_place_groups g = {.of = (uint8_t[]){0, 1, 1}, .name = {"logic", "rest"}};
     struct sq_place p;
     struct sq_error err;
     char *text = NULL;
@@ -252,12 +251,17 @@ SQ_TEST(a_picture_has_the_cells_and_the_longest_path)
     assert_int_equal(read_place(&p, three, "", NULL), SQ_OK);
     put_three(&p);
     FILE *out = open_memstream(&text, &n);
-    // The path of half a period is not the longest one. y grows downwards from the top, which is at 8 um.
+    // The path of half a period is not the longest one, nor are those of other groups with more slack. y grows downwards
+    // from the top, which is at 8 um.
     assert_int_equal(
-        sq_place_svg(out, &p, group, name,
-                     "Longest path\n 0 1 ^ c1/A (NAND)\nLongest path\n  0.1  0.1 v p0 (in)\n"
-                     "  0.1  0.2 ^ c0/Y (INV)\n  1.0  1.2 v c2/A (NAND)\n",
-                     NULL),
+        sq_place_svg(
+            out, &p, &g,
+            "Longest path\n 0 1 ^ c1/A (NAND)\n  -9   slack (MET)\nLongest path\n"
+            "Startpoint: a\n 0 1 ^ c1/Y (NAND)\n   5.10   slack (MET)\n"
+            "Startpoint: b\n  0.1  0.1 v p0 (in)\n"
+            "  0.1  0.2 ^ c0/Y (INV)\n  1.0  1.2 v c2/A (NAND)\n  -1.5   slack (VIOLATED)\n"
+            "Startpoint: c\n 0 1 ^ c1/A (NAND)\n   -1.4   slack (VIOLATED)\n",
+            NULL),
         SQ_OK);
     fclose(out);
     assert_non_null(strstr(text, " points=\"0,7 0.75,5 10.5,1 \"/>"));
@@ -267,11 +271,51 @@ SQ_TEST(a_picture_has_the_cells_and_the_longest_path)
     assert_non_null(strstr(text, ">rest (2)<"));
     free(text);
     out = open_memstream(&text, &n);
-    check_refused(sq_place_svg(out, &p, group, name, " 0 1 ^ c1/Q (NAND)\n", &err), SQ_ERR_DAMAGED,
-                  &err, "names no pin");
+    check_refused(sq_place_svg(out, &p, &g, " 0 1 ^ c1/Q (NAND)\n", &err), SQ_ERR_DAMAGED, &err,
+                  "names no pin");
     fclose(out);
     free(text);
     sq_place_free(&p);
+    sq_lef_free(&lef);
+}
+
+// More cells than are drawn singly are tiles of their instances: a NAND of 8 um2 covers one of 8 x 8 um by an eighth, an INV by less than a tenth.
+SQ_TEST(a_picture_of_many_cells_has_tiles_of_their_instances)
+{
+    enum { ACROSS = 192, N = SQ_PLACE_SVG_CELLS + 1 };
+    static const char *const of[] = {"u_a.x", "$flatten\\u_b.y", "$abc$1.z", "own", "u_b.c.d"};
+    struct sq_place_groups g;
+    struct sq_place p = {.n_cells = N, .width = 8 * ACROSS, .height = 8 * ACROSS, .lef = &lef};
+    char *text = NULL;
+    size_t n;
+    assert_int_equal(read_lef(tech, cells, NULL), SQ_OK);
+    p.cell = calloc(N, sizeof *p.cell);
+    assert_non_null(p.cell);
+    for (unsigned i = 0; i < N; i++) {
+        // Five to the right in the lowest row, each of one kind; all others upon the first.
+        const unsigned kind = i < LEN(of) ? i : 0;
+        p.cell[i] = (struct sq_place_cell){.name = of[kind],
+                                           .macro = sq_lef_find(&lef, kind == 3 ? "INV" : "NAND"),
+                                           .x = 8 * kind};
+    }
+    assert_int_equal(sq_place_instances(&p, &g, NULL), SQ_OK);
+    assert_string_equal(g.name[0], "u_a");
+    assert_string_equal(g.name[1], "u_b");
+    assert_string_equal(g.name[15], "others");
+    assert_memory_equal(g.of, ((uint8_t[]){0, 1, 15, 15, 1, 0}), 6);
+    FILE *out = open_memstream(&text, &n);
+    assert_int_equal(sq_place_svg(out, &p, &g, "", NULL), SQ_OK);
+    fclose(out);
+    // Tiles are 8 um; the INV covers 4 of 64 um2, less than a tenth.
+    assert_non_null(strstr(text,
+                           "d=\"M0 1528h8v8h-8z\"/><path fill=\"#f28e2b\" d=\"M8 1528h8v8h-8z\"/>"
+                           "<path fill=\"#79706e\" d=\"M16 1528h8v8h-8z\"/>"
+                           "<path fill=\"#f28e2b\" d=\"M32 1528h8v8h-8z\"/>\n"));
+    assert_non_null(strstr(text, ">u_b (2)<"));
+    assert_non_null(strstr(text, ">others (2)<"));
+    free(text);
+    free(g.of);
+    free(p.cell);
     sq_lef_free(&lef);
 }
 
