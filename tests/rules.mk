@@ -20,7 +20,7 @@ DAILY_PART = $(shell printf '%s\n' $(DAILY_TEST) | awk 'NR % $(PARTS) == $(PART)
 QUICK_BIN  = $(filter-out $(addprefix $(BUILD)/tests/,sim/test_machine_rtl sim/test_vectors_rtl sim/test_eval_rtl),$(filter $(BUILD)/tests/unit/% $(BUILD)/tests/sim/%,$(UNIT_BIN)))
 QUICK_TEST := tests/cli/main.t tests/docs/docs.t tests/docs/structure.t tests/cli/inspect.t
 # Programs that shell tests run.
-TEST_TOOLS := $(BUILD)/tests/rtl/pkg_check $(BUILD)/tests/rtl/table_check $(BUILD)/tests/cli/redigest $(BUILD)/tests/cli/element_codes $(BUILD)/tests/llm/gguf_dump $(BUILD)/tests/llm/token_dump $(BUILD)/kl_grid $(BUILD)/kl_table
+TEST_TOOLS := $(BUILD)/tests/rtl/pkg_check $(BUILD)/tests/rtl/table_check $(BUILD)/tests/cli/redigest $(BUILD)/tests/cli/element_codes $(BUILD)/tests/llm/gguf_dump $(BUILD)/tests/llm/token_dump $(BUILD)/kl_grid
 # JOBS tests at a time, each on one thread unless it asks for more: on small matrices the threads of
 # BLAS and OpenMP spend ten times the work waiting for one another.
 PROVE    := SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) SQ_DAILY=$(DAILY) OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \

@@ -18,15 +18,15 @@ section() { # MACHINE
     printf 'No GPU of this kind has run the kernels yet: every time below is modelled.\n'
   fi
   printf '\n```text\n'
-  "$SQSIM" compare --machine "$1" ${records:+--gpu "$records"} --m 4096 --m 1 --plot "$to/$name.svg"
+  "$SQSIM" compare --machine "$1" ${records:+--gpu "$records"} --m 4096 --m 1 --plot "$to/$name.svg" | sed '/^measured: single layers/,$d'
   printf '```\n'
   reports/svg.sh "$to/$name.svg"
   [ "$name" != h100_sxm ] || printf '\n![predicted speedups of %s](%s.svg)\n' "$name" "$name"
   if [ -n "$records" ]; then
     printf '\nEvery kernel, ours and those of the libraries:\n\n```text\n'
     "$SQSIM" compare --gpu "$records"
-    printf '```\n\nThe machine file was not fitted to these times. Every GEMM of the libraries and of the SQ split:\n\n```text\n'
-    "$SQSIM" compare --machine "$1" --gpu "$records" 2>&1 || true # its refusal says what is missing
+    printf '```\n\nThe machine file was not fitted to these times. Every GEMM of the libraries and of the SQ split; `sqsim compare --machine %s --gpu %s`\nsays which kinds it leaves out, and with `--m 4096` what the difference of each layer comes from:\n\n```text\n' "$1" "$records"
+    { "$SQSIM" compare --machine "$1" --gpu "$records" 2>&1 || true; } | sed '/^  left out: /d' # its refusal says what is missing
     printf '```\n'
   fi
 }
@@ -45,8 +45,7 @@ GPU, `fitted` to measured times, `published`, or `expected` from the data sheet 
 - `make gpu-measure` runs on a GPU, measures the kernels and writes traces of their operands and outputs.
 - `sqsim cosim traces/gpu/*.safetensors` takes these traces through golden model, cycle model and RTL. `make test` does so with the
   traces of the same kernels in an emulator.
-- `make gpu-report` makes this page: it puts measured times beside predicted ones and says what each difference comes from. It
-  also draws pictures of the other machines (NAME.svg) and of a GPU left out (unseen.png) here.
+- `make gpu-report` makes this page: it puts measured times beside predicted ones. It also draws pictures of the other machines (NAME.svg) and of a GPU left out (unseen.png) here.
 
 An H100 has run the kernels ([their times](#h100_sxm)), and its 12 traces go through the RTL without a difference.
 In the tables M is the number of tokens. `W4A8` has weights of 4 and activations of 8 bits, `FP8B` is FP8 with a scale for each block.

@@ -145,7 +145,7 @@ class Bench:
         shutil.rmtree(self.at / "tmp", ignore_errors=True)
         (self.at / "tmp").mkdir()
         (self.at / "build").mkdir()
-        for name in ("tests", "man", "kl_grid", "kl_table"):
+        for name in ("tests", "man", "kl_grid"):
             (self.at / "build" / name).symlink_to(BUILD / name)
 
 
