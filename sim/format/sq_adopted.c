@@ -4,33 +4,43 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "models/number/sq_bits.h"
 #include "models/number/sq_fp.h"
 #include "sim/format/sq_format_ops.h"
 
-// A description of integers with zero points.
+// A description of integers. The rule of scales is that of who wrote the codes, as far as one is known: here nothing is encoded.
 static const struct sq_format_ops *described(const struct sq_adopted *a)
 {
     const struct sq_format_ops *f;
     const char *const scale = a->scale_dtype == SQ_F16    ? "f16"
                               : a->scale_dtype == SQ_BF16 ? "bf16"
                                                           : "f32";
+    const bool is_offset = strcmp(a->grid, "offset") == 0;
+    const unsigned half = 1u << (a->bits - 1);
     char text[320];
-    const int n =
-        snprintf(text, sizeof text,
-                 "name: int%u_zero_g%zu_%s\n"
-                 "elements: {bits: %u, grids: {int%u: uint}}\n"
-                 "blocks: [{length: %zu, scale: %s, rule: range / %u, zero: int}]\n"
-                 "tensor_scale: none\n"
-                 "operands: weights\n",
-                 a->bits, a->group, scale, a->bits, a->bits, a->group, scale, (1u << a->bits) - 1);
-    return sq_format_described(text, (size_t)n, "zero points", &f, NULL) == SQ_OK ? f : NULL;
+    const int n = snprintf(text, sizeof text,
+                           "name: int%u_%sg%zu_%s\n"
+                           "elements: {bits: %u, grids: {int%u: %s}}\n"
+                           "blocks: [{length: %zu, scale: %s, rule: %s%u%s}]\n"
+                           "tensor_scale: none\n"
+                           "operands: weights\n",
+                           a->bits, a->has_zero ? "zero_" : "", a->group, scale, a->bits, a->bits,
+                           a->grid, a->group, scale,
+                           a->has_zero ? "range / "
+                           : is_offset ? "max / -"
+                                       : "amax / ",
+                           a->has_zero ? 2 * half - 1
+                           : is_offset ? half
+                                       : half - 1,
+                           a->has_zero ? ", zero: int" : "");
+    return sq_format_described(text, (size_t)n, "integers", &f, NULL) == SQ_OK ? f : NULL;
 }
 
 bool sq_adopted_recipe(const struct sq_adopted *a, struct sq_recipe *r)
 {
-    if (a->has_zero) {
+    if (a->grid) {
         const struct sq_format_ops *const f = described(a);
         *r = f ? sq_recipe_of(f) : *r;
         r->operand = SQ_OPERAND_WEIGHTS;
@@ -86,14 +96,14 @@ enum sq_status sq_adopted_layer(const struct sq_adopted *a, const struct sq_reci
                                  .dim = {a->n, row_nbytes},
                                  .data = stream},
                                 {.name = names->scale,
-                                 .dtype = is_code       ? SQ_U8
-                                          : a->has_zero ? a->scale_dtype
-                                                        : SQ_F32,
+                                 .dtype = is_code   ? SQ_U8
+                                          : a->grid ? a->scale_dtype
+                                                    : SQ_F32,
                                  .n_dims = 2,
                                  .dim = {a->n, groups},
-                                 .data = is_code       ? a->scale_code
-                                         : a->has_zero ? scales
-                                                       : (const void *)a->scale}};
+                                 .data = is_code   ? a->scale_code
+                                         : a->grid ? scales
+                                                   : (const void *)a->scale}};
     size_t n_parts = 2;
     *q = (struct sq_quant_layer){0};
     SQ_NEED(stream && zeros && scales, err, "a layer of %zu x %zu", a->n, a->k);
@@ -110,8 +120,9 @@ enum sq_status sq_adopted_layer(const struct sq_adopted *a, const struct sq_reci
                                              .dim = {1},
                                              .data = (const void *)&a->act_global};
     pack(a, row_nbytes, stream);
-    if (a->has_zero) {
+    if (a->grid)
         put_scales(a, scales);
+    if (a->has_zero) {
         for (size_t i = 0; i < a->n * groups; i++)
             sq_bits_put(zeros + i / groups * zero_nbytes, i % groups, a->bits, (int8_t)a->zero[i]);
         part[n_parts++] = (struct sq_tensor){.name = names->zero,

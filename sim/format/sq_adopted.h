@@ -3,7 +3,7 @@
 // like; and the format of ours that holds the very same codes. Nothing is encoded again.
 //
 // The value of column j of row i is code * scale[i][j / group] * global; with zero points it is
-// (code - zero[i][j / group]) * scale[i][j / group].
+// (code - zero[i][j / group]) * scale[i][j / group], and of offset codes (code - 2^(bits-1)) * scale[i][j / group].
 #pragma once
 
 #include "models/scaled/sq_element.h"
@@ -35,9 +35,10 @@ struct sq_adopted {
     size_t group;       // columns that share a scale
     bool has_row_scale; // a row has one, however long it is; group = k
     enum sq_adopted_scale scale_type;
-    // Codes are unsigned, and a zero point of as many bits is taken from them. No format of sq_formats has such integers:
-    // a description (SPEC Q.9) is made, for scales of this type.
-    bool has_zero;
+    // Integers that no format of sq_formats has: a description (SPEC Q.9) is made, with this word for their grid, "uint",
+    // "offset" or "int", and for scales of this type. NULL: none.
+    const char *grid;
+    bool has_zero; // a zero point of as many bits is taken from the codes, which are "uint"
     enum sq_dtype scale_dtype; // SQ_F16, SQ_BF16 or SQ_F32
     bool has_global;
     enum sq_adopted_act act;
@@ -52,8 +53,7 @@ struct sq_adopted {
     float global;              // where has_global
 };
 
-// The recipe of the first format that holds such layers, or of a description of integers with zero points; false where
-// none does.
+// The recipe of the first format that holds such layers, or of a description of integers; false where none does.
 bool sq_adopted_recipe(const struct sq_adopted *a, struct sq_recipe *r);
 
 // The layer itself, by a recipe of sq_adopted_recipe, validated as one from a file is. Free it with

@@ -63,9 +63,12 @@ static enum sq_status kind_of(const struct sq_foreign_layer *l, struct sq_adopte
     const bool is_integer = l->code == SQ_FOREIGN_INTEGER;
     const bool is_eight = l->code == SQ_FOREIGN_ELEMENT && l->bits == 8;
     const bool is_ggml = l->layout == SQ_FOREIGN_GGML;
-    const enum sq_dtype scale = is_ggml    ? l->has_global ? SQ_F8_E4M3 : SQ_F8_E8M0
+    const enum sq_dtype scale = is_ggml    ? is_integer      ? SQ_F16
+                                             : l->has_global ? SQ_F8_E4M3
+                                                             : SQ_F8_E8M0
                                 : l->scale ? l->scale->dtype
                                            : SQ_F32;
+    const bool is_block = is_ggml && is_integer; // Q4_0, Q5_0, Q8_0
     bool is_lowest = false;
     *why = l->code == SQ_FOREIGN_TABLE   ? "its values are a table of floats"
            : l->order                    ? "its columns are in groups by g_idx, not by their place"
@@ -75,7 +78,7 @@ static enum sq_status kind_of(const struct sq_foreign_layer *l, struct sq_adopte
                                             : NULL;
     if (*why)
         return SQ_OK;
-    if (is_integer && !l->zero)
+    if (is_integer && !l->zero && !(is_block && !l->is_signed))
         SQ_TRY(has_lowest(l, &is_lowest, err));
     if (is_lowest && l->bits == 8) {
         *why = "a code is -128, and integers of 8 bits are -127..127 here";
@@ -96,6 +99,10 @@ static enum sq_status kind_of(const struct sq_foreign_layer *l, struct sq_adopte
                       : scale == SQ_F8_E4M3                   ? SQ_ADOPTED_E4M3
                       : scale == SQ_U8 || scale == SQ_F8_E8M0 ? SQ_ADOPTED_E8M0
                                                               : SQ_ADOPTED_BINARY32,
+        .grid = l->zero        ? "uint"
+                : !is_block    ? NULL
+                : l->is_signed ? "int"
+                               : "offset",
         .has_zero = l->zero != NULL,
         .scale_dtype = scale == SQ_F16 || scale == SQ_BF16 ? scale : SQ_F32,
         .has_global = l->has_global,
@@ -127,9 +134,10 @@ static void take(const struct sq_foreign_layer *l, const struct sq_adopted *a, u
 {
     const size_t groups = a->k / a->group;
     const unsigned middle = 1u << (l->bits - 1);
+    const bool is_unsigned = a->grid && strcmp(a->grid, "int") != 0;
     for (size_t row = 0; row < l->n; row++) {
         sq_foreign_codes(l, row, code + row * l->k);
-        for (size_t j = 0; a->has_zero && j < l->k; j++) // unsigned
+        for (size_t j = 0; is_unsigned && j < l->k; j++)
             code[row * l->k + j] = (uint8_t)(code[row * l->k + j] + middle);
         for (size_t g = 0; g < groups; g++) {
             const size_t of = g * a->group / l->group, at = row * groups + g;
@@ -139,7 +147,7 @@ static void take(const struct sq_foreign_layer *l, const struct sq_adopted *a, u
             if (a->has_zero)
                 zero[at] = (uint8_t)(sq_foreign_zero(l, row, of) + (l->is_signed ? middle : 0));
             if (a->scale_type == SQ_ADOPTED_BINARY32)
-                scale[at] = sq_foreign_number(l->scale, place);
+                scale[at] = sq_foreign_scale(l, row, of);
             else if (dtype == SQ_U8 || dtype == SQ_F8_E8M0 || dtype == SQ_F8_E4M3)
                 scale_code[at] = sq_foreign_scale_byte(l, row, of);
             else // a power of two

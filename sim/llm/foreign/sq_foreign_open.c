@@ -654,28 +654,41 @@ enum sq_status sq_foreign_open_blocks(const struct sq_tensor *t, const struct sq
                                       struct sq_foreign_layer *l, bool *is_there,
                                       struct sq_error *err)
 {
+    static const struct {
+        const char *what; // NULL: blocks of that type are values
+        unsigned bits;
+        size_t group;
+        bool is_integer;
+    } type[SQ_DTYPE_END] = {
+        [SQ_Q4_0] = {"GGUF Q4_0", 4, 32, true},    [SQ_Q5_0] = {"GGUF Q5_0", 5, 32, true},
+        [SQ_Q8_0] = {"GGUF Q8_0", 8, 32, true},    [SQ_MXFP4] = {"GGUF MXFP4", 4, 32, false},
+        [SQ_NVFP4] = {"GGUF NVFP4", 4, 16, false},
+    };
     struct opening o = {.l = l, .err = err};
-    *is_there = t->n_dims == 2 && (t->dtype == SQ_MXFP4 || t->dtype == SQ_NVFP4);
+    const bool is_nvfp4 = t->dtype == SQ_NVFP4;
+    *is_there = t->n_dims == 2 && type[t->dtype].what;
     *l = (struct sq_foreign_layer){.global = 1};
     if (!*is_there)
         return SQ_OK;
-    *l = (struct sq_foreign_layer){.what = t->dtype == SQ_MXFP4 ? "GGUF MXFP4" : "GGUF NVFP4",
+    *l = (struct sq_foreign_layer){.what = type[t->dtype].what,
                                    .n = (size_t)t->dim[0],
                                    .k = (size_t)t->dim[1],
                                    .layout = SQ_FOREIGN_GGML,
-                                   .code = SQ_FOREIGN_ELEMENT,
+                                   .code = type[t->dtype].is_integer ? SQ_FOREIGN_INTEGER
+                                                                     : SQ_FOREIGN_ELEMENT,
                                    .element = SQ_ELEMENT_E2M1,
-                                   .bits = 4,
+                                   .bits = type[t->dtype].bits,
+                                   .is_signed = t->dtype == SQ_Q8_0,
                                    .data = t->data,
                                    .scale_rows = 1,
-                                   .group = t->dtype == SQ_MXFP4 ? 32 : 16,
+                                   .group = type[t->dtype].group,
                                    .n_interleaved_heads = n_interleaved_heads,
                                    .global = 1,
-                                   .has_global = t->dtype == SQ_NVFP4,
+                                   .has_global = is_nvfp4,
                                    .act = act ? SQ_ADOPTED_ACT_LIKE : SQ_ADOPTED_ACT_NONE,
                                    .used = {t, global ? global : act, global ? act : NULL}};
-    if (t->dtype == SQ_MXFP4 && (global || act))
-        return wrong(global ? global : act, err, "none beside MXFP4");
+    if (!is_nvfp4 && (global || act))
+        return wrong(global ? global : act, err, "none beside blocks of another type than NVFP4");
     if (global)
         SQ_TRY(one_number(&o, global, &l->global));
     return act ? one_number(&o, act, &l->act_global) : SQ_OK;

@@ -72,8 +72,18 @@ static unsigned ggml_code(const struct sq_foreign_layer *l, size_t row, size_t c
     const size_t length = sq_dtype_block_length(l->used[0]->dtype);
     const uint8_t *block = block_at(l, row, column / length);
     const unsigned i = (unsigned)(column % length);
-    return length == 32 ? sq_ggml_nibble(block + 1, 32, i)
-                        : sq_ggml_nibble(block + 4 + i / 16 * 8, 16, i % 16);
+    switch (l->used[0]->dtype) {
+    case SQ_Q8_0:
+        return block[2 + i];
+    case SQ_Q4_0:
+        return sq_ggml_nibble(block + 2, 32, i);
+    case SQ_Q5_0:
+        return sq_ggml_nibble(block + 6, 32, i) | (block[2 + i / 8] >> i % 8 & 1u) << 4;
+    case SQ_NVFP4:
+        return sq_ggml_nibble(block + 4 + i / 16 * 8, 16, i % 16);
+    default:
+        return sq_ggml_nibble(block + 1, 32, i);
+    }
 }
 
 uint8_t sq_foreign_scale_byte(const struct sq_foreign_layer *l, size_t row, size_t group)
@@ -155,10 +165,19 @@ size_t sq_foreign_scale_place(const struct sq_foreign_layer *l, size_t row, size
            (l->is_scale_across ? group * l->n + row : row / l->scale_rows * groups + group);
 }
 
-static float scale_of(const struct sq_foreign_layer *l, size_t row, size_t group)
+float sq_foreign_scale(const struct sq_foreign_layer *l, size_t row, size_t group)
 {
     const size_t at = sq_foreign_scale_place(l, row, group);
-    const float scale = l->scales ? l->scales[at] : sq_foreign_number(l->scale, at);
+    if (l->layout == SQ_FOREIGN_GGML) { // of integers
+        const uint8_t *block = block_at(l, row, group);
+        return sq_f16_to_f32((uint16_t)(block[0] | block[1] << 8));
+    }
+    return l->scales ? l->scales[at] : sq_foreign_number(l->scale, at);
+}
+
+static float scale_of(const struct sq_foreign_layer *l, size_t row, size_t group)
+{
+    const float scale = sq_foreign_scale(l, row, group);
     return !l->has_global ? scale : l->is_global_divisor ? scale / l->global : scale * l->global;
 }
 
@@ -214,7 +233,7 @@ enum sq_status sq_foreign_read(const struct sq_foreign_layer *l, size_t first, s
     for (size_t row = first; row < end; row++) {
         float *v = out + (row - first) * l->k;
         size_t j = 0;
-        if (l->layout == SQ_FOREIGN_GGML)
+        if (l->layout == SQ_FOREIGN_GGML && l->code == SQ_FOREIGN_ELEMENT)
             read_blocks(l, row, v);
         else
             read_codes(l, row, scale, v);
