@@ -26,6 +26,7 @@ same "quantize" quantize MODEL --algorithm rtn
 same "quantize, calibrated" quantize MODEL --format sp24 --calib-sequences 2
 same "cycles and values" run MODEL --m 4
 same "cycles of drawn groups" run MODEL --m 4 --format gqsa
+same "a decode" run MODEL --phase decode --context 64 --format nvfp4
 if command -v verilator >/dev/null; then
   LAYERS='*.[01].self_attn.k_proj'
   daily "the RTL of all layers" && LAYERS='*'

@@ -13,7 +13,7 @@
 #include "sim/io/sq_file.h"
 #include "sim/io/sq_json.h"
 #include "sim/io/sq_process.h"
-#include "sim/llm/sq_checkpoint.h"
+#include "sim/llm/sq_gguf_model.h"
 
 const char *const sq_run_phases[] = {"prefill", "decode", "serve", NULL};
 
@@ -22,32 +22,14 @@ enum { CONFIG_MAX_NBYTES = 16 << 20 };
 // ---- the model ------------------------------------------------------------------------------
 
 // A GGUF file has these numbers under other names: the config that its model had.
-static enum sq_status config_of_checkpoint(const char *path, json_t **config, struct sq_error *err)
+static enum sq_status config_of_gguf(const char *path, json_t **config, struct sq_error *err)
 {
-    struct sq_checkpoint ck;
-    SQ_TRY(sq_checkpoint_open(&ck, path, err));
-    const struct sq_model_config *c = &ck.config;
-    const bool is_model = ck.is_model;
-    json_t *types = c->local_window ? json_array() : json_null();
-    for (size_t i = 0; c->local_window && i < c->n_layers; i++)
-        json_array_append_new(types,
-                              json_string(c->is_local[i] ? "sliding_attention" : "full_attention"));
-    *config =
-        json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:I, s:o}", "model_type",
-                  c->has_post_norm ? "gemma3_text"
-                  : c->has_qk_norm ? "qwen3"
-                                   : "llama",
-                  "hidden_size", (json_int_t)c->hidden_size, "intermediate_size",
-                  (json_int_t)c->intermediate_size, "num_hidden_layers", (json_int_t)c->n_layers,
-                  "num_attention_heads", (json_int_t)c->n_heads, "num_key_value_heads",
-                  (json_int_t)c->n_kv_heads, "head_dim", (json_int_t)c->head_dim, "vocab_size",
-                  (json_int_t)c->vocab_size, "tie_word_embeddings", c->tie_word_embeddings,
-                  "sliding_window", (json_int_t)c->local_window, "layer_types", types);
-    sq_checkpoint_close(&ck);
-    if (!is_model)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "MODEL must be a directory with config.json, a config.json or a GGUF file");
-    return SQ_HAVE(*config, err, "a config");
+    struct sq_model_config checked;
+    struct sq_gguf g;
+    SQ_TRY(sq_gguf_open(&g, path, err));
+    const enum sq_status status = sq_gguf_model_json(&g, path, config, &checked, err);
+    sq_gguf_close(&g);
+    return status;
 }
 
 static const char *model_path(const struct sq_run_request *in)
@@ -66,7 +48,7 @@ static enum sq_status read_config(struct sq_run_one *r, struct sq_error *err)
     char inside[4200];
     r->name = given ? given : "traces/tiny-llama";
     if (end && strcmp(end, ".gguf") == 0)
-        return config_of_checkpoint(path, &r->config, err);
+        return config_of_gguf(path, &r->config, err);
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
         snprintf(inside, sizeof inside, "%.4096s/config.json", path);
         path = inside;
