@@ -25,9 +25,9 @@ gemma3:
 # 32 sequences over TOKENS/tokens_eval_32.
 kl = $(BUILD)/kl_grid $(1) $(2)/tokens_eval$(if $(filter 32,$(3)),_32).safetensors $(2)/tokens_calib.safetensors $(3) $(4).txt $(5) \
   "$$(reports/revision.sh)"
-# $(call kl_page,NAME,LISTS,COMMAND): its tables, and verdicts on the claims of LISTS_verdicts.txt.
-kl_page = $(ACCURACY)/kl_table.py $(2).txt $(ACCURACY)/$(1).csv $(2)_verdicts.txt "$(3)" > $(ACCURACY)/$(1).md.new && \
-  mv $(ACCURACY)/$(1).md.new $(ACCURACY)/$(1).md
+# $(call kl_page,NAME,LISTS,COMMAND): the page of its verdicts on the claims of LISTS_verdicts.txt; build/NAME.md has its tables too.
+kl_page = $(ACCURACY)/kl_table.py $(2).txt $(ACCURACY)/$(1).csv $(2)_verdicts.txt "$(3)" > $(BUILD)/$(1).md && \
+  awk '/^\#\# / && ++n > 1 {exit} 1' $(BUILD)/$(1).md > $(ACCURACY)/$(1).md
 
 # Rows that reports/accuracy/smollm2.csv holds are not measured again: remove it to begin anew.
 SMOLLM2_LISTS := $(ACCURACY)/smollm2
@@ -37,12 +37,12 @@ accuracy-smollm2: smollm2 $(BUILD)/kl_grid
 	  $(call kl,$(SMOLLM2_DIR)/model.gguf,$(SMOLLM2_DIR),$(SMOLLM2_SEQUENCES),$(SMOLLM2_LISTS),$(ACCURACY)/smollm2.csv); fi
 	$(Q)$(call kl_page,smollm2,$(SMOLLM2_LISTS),make accuracy SUBJECT=smollm2)
 
-# Claims of papers over 32 sequences, hours of a core; rows that smollm2_claims.csv holds are not measured again.
+# Claims of papers over 32 sequences, hours of a core, and the page with its tables, which the first table of README.md reads; rows that smollm2_claims.csv holds are not measured again.
 .PHONY: accuracy-claims
 accuracy-claims: smollm2 $(BUILD)/kl_grid
 	$(Q)if [ -f $(SMOLLM2_DIR)/model.gguf ]; then \
 	  $(call kl,$(SMOLLM2_DIR)/model.gguf,$(SMOLLM2_DIR),32,$(ACCURACY)/smollm2_claims,$(ACCURACY)/smollm2_claims.csv); fi
-	$(Q)$(call kl_page,smollm2_claims,$(ACCURACY)/smollm2_claims,make accuracy SUBJECT=claims)
+	$(Q)$(call kl_page,smollm2_claims,$(ACCURACY)/smollm2_claims,make accuracy SUBJECT=claims) && cp $(BUILD)/smollm2_claims.md $(ACCURACY)
 
 # accuracy: regenerate reports/accuracy: tables of weights and of banks, and the claims on them, on the model that is trained here;
 # SUBJECT=smollm2, SUBJECT=claims: that model, going on where it stopped
