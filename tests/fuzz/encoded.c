@@ -222,9 +222,7 @@ static void use_operands(const struct sq_operand_file *t, bool rewrite)
     struct sq_error err;
     for (size_t i = 0; i < t->n_operands; i++) {
         struct sq_operand o;
-        const enum sq_status status = sq_operand_file_load(t, i, &o, &err);
-        fuzz_status(status, &err);
-        if (status != SQ_OK)
+        if (!fuzz_ok(sq_operand_file_load(t, i, &o, &err), &err))
             continue;
         decode(&o.m);
         multiply(&o.m);
@@ -245,7 +243,7 @@ static void use_layer(const struct sq_weight_file *f, const struct sq_weight_ent
         q->format->values->decode_row(q->state, row, x);
     for (size_t i = 0; i < e->k_orig; i++)
         x[i] = i % 3 ? 1.5f : -2.0f;
-    fuzz_status(sq_quant_layer_apply(q, &f->recipe, x, 1, y, &err), &err);
+    fuzz_ok(sq_quant_layer_apply(q, &f->recipe, x, 1, y, &err), &err);
     FUZZ_CHECK(sq_quant_layer_nbits(q) > 0);
     fuzz_sink += q->format->values->figures ? q->format->values->figures(q->state, figure) : 0;
     free(x), free(y);
@@ -270,9 +268,7 @@ static void use_layers(const struct sq_weight_file *f, bool rewrite)
         struct sq_quant_layer q;
         if (f->layer[i].n > SMALL || f->layer[i].k > SMALL)
             continue;
-        const enum sq_status status = sq_weight_file_load(f, i, &q, &err);
-        fuzz_status(status, &err);
-        if (status != SQ_OK)
+        if (!fuzz_ok(sq_weight_file_load(f, i, &q, &err), &err))
             continue;
         use_layer(f, &f->layer[i], &q, rewrite);
         sq_quant_layer_free(&q);
@@ -286,7 +282,7 @@ void encoded_use(const char *path, bool is_sq_w, bool rewrite)
     struct sq_error err;
     const enum sq_status status =
         is_sq_w ? sq_operand_file_open(&t, path, &err) : sq_weight_file_open(&f, path, &err);
-    fuzz_status(status, &err);
+    fuzz_ok(status, &err);
     if (status == SQ_OK && is_sq_w) {
         use_operands(&t, rewrite);
         sq_operand_file_close(&t);

@@ -33,8 +33,8 @@ void fuzz_forget_written(void);
 // use.
 void fuzz_sqlite_memory(void);
 
-// A refusal has a code and a sentence; that one line of it reaches the terminal, blackbox.c asks.
-void fuzz_status(enum sq_status status, const struct sq_error *err);
+// Whether it succeeded. A refusal has a code and a sentence; that one line of it reaches the terminal, blackbox.c asks.
+bool fuzz_ok(enum sq_status status, const struct sq_error *err);
 // Outputs that no compiler may leave out.
 extern volatile uint64_t fuzz_sink;
 

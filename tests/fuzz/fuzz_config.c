@@ -10,14 +10,9 @@ static void read_config(void)
 {
     struct sq_model_config c;
     struct sq_error err;
-    json_t *root;
-    enum sq_status status = sq_json_load(FUZZ_FILE, 1u << 24, &root, &err);
-    if (status == SQ_OK) {
-        status = sq_model_config_of(root, "config", &c, &err);
-        json_decref(root);
-    }
-    fuzz_status(status, &err);
-    if (status == SQ_OK)
+    json_auto_t *root = NULL;
+    if (fuzz_ok(sq_json_load(FUZZ_FILE, 1u << 24, &root, &err), &err) &&
+        fuzz_ok(sq_model_config_of(root, "config", &c, &err), &err))
         FUZZ_CHECK(c.n_heads % c.n_kv_heads == 0 && c.head_dim % 2 == 0 && c.rope.theta >= 1);
 }
 
@@ -34,9 +29,7 @@ static void read_workload(unsigned options)
         .routing = options & 2 ? SQ_ROUTING_SKEWED : SQ_ROUTING_BALANCED,
         .is_whole = options & 128,
         .context = options & 64 ? 1 << 24 : 1};
-    const enum sq_status status = sq_workload_from_config(FUZZ_FILE, &o, &w, &err);
-    fuzz_status(status, &err);
-    if (status != SQ_OK)
+    if (!fuzz_ok(sq_workload_from_config(FUZZ_FILE, &o, &w, &err), &err))
         return;
     FILE *out = open_memstream(&text, &nbytes);
     FUZZ_CHECK(out && w.n > 0);

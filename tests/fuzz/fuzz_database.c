@@ -50,28 +50,20 @@ static void report(void)
     struct sq_error err;
     char *text;
     size_t n;
-    enum sq_status status = sq_report_load(&r, FUZZ_FILE, NULL, &err);
-    fuzz_status(status, &err);
-    if (status != SQ_OK)
+    if (!fuzz_ok(sq_report_load(&r, FUZZ_FILE, NULL, &err), &err))
         return;
-    status = sq_report_hide_stale(&r, "mem", &err);
-    fuzz_status(status, &err);
-    if (status != SQ_OK) {
+    if (!fuzz_ok(sq_report_hide_stale(&r, "mem", &err), &err)) {
         sq_report_free(&r);
         return;
     }
     FILE *out = open_memstream(&text, &n);
     FUZZ_CHECK(out && r.n_sweeps > 0);
-    fuzz_status(sq_report_text(&r, out, &err), &err);
+    fuzz_ok(sq_report_text(&r, out, &err), &err);
     fclose(out);
     free(text);
-    status = sq_report_write(&r, "mem/report", "mem/page", &err);
-    fuzz_status(status, &err);
-    if (status == SQ_OK)
+    if (fuzz_ok(sq_report_write(&r, "mem/report", "mem/page", &err), &err))
         check_pages();
-    status = sq_report_compare(&r, &r, &c, &err);
-    fuzz_status(status, &err);
-    if (status == SQ_OK)
+    if (fuzz_ok(sq_report_compare(&r, &r, &c, &err), &err))
         FUZZ_CHECK(c.only_a == 0 && c.only_b == 0 && c.changed == 0 && c.n_measures == 0);
     sq_report_free(&r);
 }
@@ -84,15 +76,12 @@ static void rows(struct sq_sweep_db *db)
     bool found;
     uint64_t added;
     char *title, *spec;
-    enum sq_status status = sq_sweep_db_each(db, visit, NULL, &err);
-    fuzz_status(status, &err);
-    fuzz_status(sq_sweep_db_find(db, "s", "{}", &row, &found, &err), &err);
-    status = sq_sweep_db_spec(db, "s", &title, &spec, &err);
-    fuzz_status(status, &err);
+    fuzz_ok(sq_sweep_db_each(db, visit, NULL, &err), &err);
+    fuzz_ok(sq_sweep_db_find(db, "s", "{}", &row, &found, &err), &err);
+    fuzz_ok(sq_sweep_db_spec(db, "s", &title, &spec, &err), &err);
     free(title);
     free(spec);
-    status = sq_sweep_db_merge(db, FUZZ_FILE, &added, &err);
-    fuzz_status(status, &err);
+    fuzz_ok(sq_sweep_db_merge(db, FUZZ_FILE, &added, &err), &err);
 }
 
 // The rows of the input into a new database.
@@ -109,8 +98,8 @@ static void put_rows(const char *path, struct fuzz_reader *r)
             part[i] = at;
         memcpy(&key, part[2], strnlen(part[2], sizeof key));
         const struct sq_sweep_row row = {part[0], part[1], key, part[3], part[4]};
-        fuzz_status(sq_sweep_db_put(db, &row, &err), &err);
-        fuzz_status(sq_sweep_db_describe(db, part[0], part[1], part[4], &err), &err);
+        fuzz_ok(sq_sweep_db_put(db, &row, &err), &err);
+        fuzz_ok(sq_sweep_db_describe(db, part[0], part[1], part[4], &err), &err);
     }
     sq_sweep_db_close(db);
     free(text);
@@ -133,9 +122,7 @@ static void run(const uint8_t *data, size_t n)
         report();
         return;
     }
-    const enum sq_status status = sq_sweep_db_open(&db, FUZZ_FILE, false, &err);
-    fuzz_status(status, &err);
-    if (status == SQ_OK)
+    if (fuzz_ok(sq_sweep_db_open(&db, FUZZ_FILE, false, &err), &err))
         rows(db);
     sq_sweep_db_close(db);
 }

@@ -39,9 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     struct sq_bs_description d;
     struct sq_error err;
-    const enum sq_status status = sq_bs_describe(data, n, "mem/file.yaml", &d, &err);
-    fuzz_status(status, &err);
-    if (status != SQ_OK)
+    if (!fuzz_ok(sq_bs_describe(data, n, "mem/file.yaml", &d, &err), &err))
         return 0;
     const struct sq_bs_table *t = &d.table;
     struct sq_bs_table again = *t;

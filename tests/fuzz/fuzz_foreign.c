@@ -6,8 +6,7 @@
 // config, whether numbers are plain, a change of each tensor's shape or dtype (16 of them, most of them none), data.
 #include "sim/io/sq_json.h"
 #include "sim/llm/foreign/sq_foreign.h"
-#include "sim/llm/sq_checkpoint.h"
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/checkpoint.h"
 
 enum { HEAD_MAX = 2048, PARTS_MAX = 6, METHODS = 13, GROUP = 32 };
 
@@ -100,19 +99,12 @@ static uint8_t *make(const struct part *part, size_t *nbytes, size_t *head)
 static void read_layer(const struct sq_checkpoint *ck, size_t i)
 {
     const struct sq_layer *l = &ck->layer[i];
-    struct sq_recipe r;
-    struct sq_quant_layer q;
     struct sq_error err;
-    const char *why;
     float *w = malloc(l->n * l->k * sizeof *w);
     FUZZ_CHECK(w);
-    fuzz_status(sq_checkpoint_read_layer(ck, i, w, &err), &err);
+    fuzz_ok(sq_checkpoint_read_layer(ck, i, w, &err), &err);
     free(w);
-    enum sq_status status = sq_checkpoint_recipe(ck, i, &r, &why, &err);
-    SQ_THEN(status, sq_checkpoint_encoded(ck, i, &r, &q, &err));
-    fuzz_status(status, &err);
-    if (status == SQ_OK)
-        sq_quant_layer_free(&q);
+    fuzz_stored(ck, i);
 }
 
 // ---- shapes -----------------------------------------------------------------------------------------
@@ -178,18 +170,14 @@ static bool open_and_read(const struct sq_foreign *f, const char *name, size_t n
     struct sq_error err;
     bool is_there = false;
     const char *why;
-    enum sq_status status = sq_foreign_open(f, name, n, k, &l, &is_there, &err);
-    fuzz_status(status, &err);
-    if (status != SQ_OK || !is_there)
+    if (!fuzz_ok(sq_foreign_open(f, name, n, k, &l, &is_there, &err), &err) || !is_there)
         return false;
     float *w = malloc(n * k * sizeof *w);
     FUZZ_CHECK(w);
-    fuzz_status(sq_foreign_read(&l, 0, n, w, &err), &err);
+    fuzz_ok(sq_foreign_read(&l, 0, n, w, &err), &err);
     free(w);
-    status = sq_foreign_recipe(&l, &r, &why, &err);
-    SQ_THEN(status, sq_foreign_encoded(&l, &r, &q, &err));
-    fuzz_status(status, &err);
-    if (status == SQ_OK)
+    if (fuzz_ok(sq_foreign_recipe(&l, &r, &why, &err), &err) &&
+        fuzz_ok(sq_foreign_encoded(&l, &r, &q, &err), &err))
         sq_quant_layer_free(&q);
     sq_foreign_free(&l);
     return true;
@@ -269,9 +257,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (is_altered)
         fuzz_alter(file, nbytes, &r);
     fuzz_file(FUZZ_FILE, file, nbytes);
-    const enum sq_status status = sq_checkpoint_open(&ck, FUZZ_FILE, &err);
-    fuzz_status(status, &err);
-    if (status == SQ_OK) {
+    if (fuzz_ok(sq_checkpoint_open(&ck, FUZZ_FILE, &err), &err)) {
         FUZZ_CHECK(is_altered || ck.n_layers == (method == METHODS - 1 ? 2 : 1));
         for (size_t i = 0; i < ck.n_layers; i++)
             read_layer(&ck, i);

@@ -16,9 +16,7 @@ static void predict(const struct sq_gpu *gpu, const struct sq_gpu_kind *kind, ui
                                   .is_cold = true};
     struct sq_gpu_time t;
     struct sq_error err;
-    const enum sq_status status = sq_gpu_time_gemm(gpu, &g, &t, &err);
-    fuzz_status(status, &err);
-    if (status == SQ_OK)
+    if (fuzz_ok(sq_gpu_time_gemm(gpu, &g, &t, &err), &err))
         FUZZ_CHECK(isfinite(t.seconds) && t.seconds > 0 && t.tail_s <= t.compute_s);
 }
 
@@ -45,9 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct sq_gpu gpu;
     struct sq_error err;
     fuzz_file(FUZZ_FILE, data, n);
-    const enum sq_status status = sq_gpu_load(FUZZ_FILE, &gpu, &err);
-    fuzz_status(status, &err);
-    if (status != SQ_OK)
+    if (!fuzz_ok(sq_gpu_load(FUZZ_FILE, &gpu, &err), &err))
         return 0;
     FUZZ_CHECK(gpu.n_kinds >= 1 && gpu.n_kinds <= SQ_GPU_MAX_KINDS);
     for (unsigned i = 0; i < gpu.n_kinds; i++) {

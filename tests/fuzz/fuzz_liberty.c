@@ -35,9 +35,7 @@ static void library(const void *bytes, size_t n)
     struct sq_liberty lib;
     struct sq_error err;
     fuzz_file(FUZZ_FILE, bytes, n);
-    const enum sq_status status = sq_liberty_read(&lib, FUZZ_FILE, &err);
-    fuzz_status(status, &err);
-    if (status != SQ_OK)
+    if (!fuzz_ok(sq_liberty_read(&lib, FUZZ_FILE, &err), &err))
         return;
     FUZZ_CHECK(lib.nand2 && lib.nand2 == sq_liberty_find(&lib, lib.nand2->name));
     for (size_t i = 0; i < lib.n_cells; i++) {

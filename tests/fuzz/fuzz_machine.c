@@ -10,9 +10,7 @@ static void run(const struct sq_machine *m, const struct sq_recipe *r, const str
 {
     struct sq_mapping p;
     struct sq_error err;
-    const enum sq_status status = sq_mapping_make(m, r, g, &p, &err);
-    fuzz_status(status, &err);
-    if (status != SQ_OK)
+    if (!fuzz_ok(sq_mapping_make(m, r, g, &p, &err), &err))
         return;
     static struct sq_machine_timed timed;
     const struct sq_machine_stats stats = sq_machine_run_fast(m, &p, &timed);
@@ -28,9 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct sq_machine m;
     struct sq_error err;
     fuzz_file(FUZZ_FILE, data, n);
-    const enum sq_status status = sq_machine_load(FUZZ_FILE, &m, &err);
-    fuzz_status(status, &err);
-    if (status != SQ_OK)
+    if (!fuzz_ok(sq_machine_load(FUZZ_FILE, &m, &err), &err))
         return 0;
     FUZZ_CHECK(m.burst_num > 0 && m.burst_den > 0 && m.clock_hz > 0 && m.cores >= 1);
     for (size_t i = 0; i < sq_n_formats(); i++) {

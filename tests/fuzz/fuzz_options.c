@@ -22,17 +22,13 @@ static void use(const struct input *in)
     struct sq_error err;
     struct sq_core_config core;
     struct sq_recipe recipe;
-    enum sq_status status = sq_cli_core_config(&in->core, &in->banks, &core, &err);
-    fuzz_status(status, &err);
-    if (status == SQ_OK)
+    if (fuzz_ok(sq_cli_core_config(&in->core, &in->banks, &core, &err), &err))
         FUZZ_CHECK(sq_core_config_check(&core, &err) == SQ_OK);
     if (in->is_cosim) {
         FUZZ_CHECK(sq_format_check(&in->banks.format, &err) == SQ_OK);
         return;
     }
-    status = sq_cli_recipe(&in->options, &recipe, &err);
-    fuzz_status(status, &err);
-    if (status == SQ_OK && in->options.scope != SQ_IN_RUN)
+    if (fuzz_ok(sq_cli_recipe(&in->options, &recipe, &err), &err) && in->options.scope != SQ_IN_RUN)
         FUZZ_CHECK(sq_recipe_check(&recipe, &err) == SQ_OK);
 }
 
@@ -70,9 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
                        .core.config = sq_core_config_default(),
                        .n_files = mode & 4 ? 0 : 1,
                        .is_cosim = is_cosim};
-    const enum sq_status status = sq_cli_parse(&line, n_words, words, &in, &err);
-    fuzz_status(status, &err);
-    if (status == SQ_OK)
+    if (fuzz_ok(sq_cli_parse(&line, n_words, words, &in, &err), &err))
         use(&in);
     free(text);
     return 0;

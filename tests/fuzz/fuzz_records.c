@@ -19,9 +19,7 @@ static void compare(const struct sq_gpu *gpu, const struct sq_gpu_records *g)
 {
     struct sq_gpu_comparison c;
     struct sq_error err;
-    const enum sq_status status = sq_gpu_compare(gpu, g, false, 1, &c, &err);
-    fuzz_status(status, &err);
-    if (status != SQ_OK)
+    if (!fuzz_ok(sq_gpu_compare(gpu, g, false, 1, &c, &err), &err))
         return;
     FUZZ_CHECK(c.n >= 1 && c.n <= g->n);
     for (size_t i = 0; i < c.n_speedups; i++)
@@ -39,9 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (gpu.sms == 0)
         FUZZ_CHECK(sq_gpu_parse(machine, sizeof machine - 1, "h200", &gpu, &err) == SQ_OK);
     fuzz_file(FUZZ_FILE, data, n);
-    const enum sq_status status = sq_gpu_records_read(FUZZ_FILE, "H200", &g, &err);
-    fuzz_status(status, &err);
-    if (status != SQ_OK)
+    if (!fuzz_ok(sq_gpu_records_read(FUZZ_FILE, "H200", &g, &err), &err))
         return 0;
     FUZZ_CHECK(g.n + g.n_formats > 0);
     for (size_t i = 0; i < g.n; i++)
@@ -50,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (g.n > 0 && g.n < 50) {
         struct sq_gpu fitted = gpu;
         double error;
-        fuzz_status(sq_gpu_fit(&g, &fitted, &error, &err), &err);
+        fuzz_ok(sq_gpu_fit(&g, &fitted, &error, &err), &err);
     }
     sq_gpu_records_free(&g);
     return 0;

@@ -12,7 +12,7 @@ static void read_tensor(const struct sq_safetensors *st, const struct sq_tensor 
     FUZZ_CHECK(t->nbytes == t->n_elements * sq_dtype_nbytes(t->dtype));
     float *values = malloc(t->n_elements * sizeof *values + 1);
     FUZZ_CHECK(values);
-    fuzz_status(sq_tensor_read_f32(t, values, &err), &err);
+    fuzz_ok(sq_tensor_read_f32(t, values, &err), &err);
     free(values);
 }
 
@@ -21,10 +21,9 @@ static void round_trip(const struct sq_safetensors *st)
 {
     struct sq_safetensors again;
     struct sq_error err;
-    enum sq_status status = sq_safetensors_write("mem/copy", st->tensor, st->n_tensors,
-                                                 st->metadata, st->n_metadata, &err);
-    fuzz_status(status, &err);
-    if (status != SQ_OK)
+    if (!fuzz_ok(sq_safetensors_write("mem/copy", st->tensor, st->n_tensors, st->metadata,
+                                      st->n_metadata, &err),
+                 &err))
         return;
     FUZZ_CHECK(sq_safetensors_open(&again, "mem/copy", &err) == SQ_OK);
     FUZZ_CHECK(again.n_tensors == st->n_tensors && again.n_metadata >= st->n_metadata);
@@ -42,9 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct sq_safetensors st;
     struct sq_error err;
     fuzz_file(FUZZ_FILE, data, n);
-    const enum sq_status status = sq_safetensors_open(&st, FUZZ_FILE, &err);
-    fuzz_status(status, &err);
-    if (status != SQ_OK)
+    if (!fuzz_ok(sq_safetensors_open(&st, FUZZ_FILE, &err), &err))
         return 0;
     size_t nbytes = 0;
     for (size_t i = 0; i < st.n_tensors; i++) {

@@ -18,7 +18,7 @@ static void constraint(struct fuzz_reader *r)
     double quantity[SQ_CONSTRAINT_VALUES];
     char *text = fuzz_text(r);
     const enum sq_status status = sq_constraint_parse(text, &c, &err);
-    fuzz_status(status, &err);
+    fuzz_ok(status, &err);
     for (unsigned i = 0; i < SQ_CONSTRAINT_VALUES; i++)
         quantity[i] = i;
     if (status == SQ_OK)
@@ -51,9 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     }
     fuzz_file("mem/m.yaml", machine, sizeof machine - 1);
     fuzz_file(FUZZ_FILE, data, n);
-    const enum sq_status status = sq_sweep_grid_load(&s, FUZZ_FILE, "mem", &err);
-    fuzz_status(status, &err);
-    if (status == SQ_OK) {
+    if (fuzz_ok(sq_sweep_grid_load(&s, FUZZ_FILE, "mem", &err), &err)) {
         FUZZ_CHECK(s.n_points > 0 && s.n_points <= SQ_SWEEP_POINTS_MAX && s.n_measures > 0);
         points(&s);
     }

@@ -11,9 +11,7 @@ static void encode(const struct sq_tokenizer *t, const uint8_t *text, size_t n_t
     struct sq_error err;
     int32_t *id, *again;
     size_t n, n_again;
-    const enum sq_status status = sq_tokenizer_encode(t, (const char *)text, n_text, &id, &n, &err);
-    fuzz_status(status, &err);
-    if (status != SQ_OK)
+    if (!fuzz_ok(sq_tokenizer_encode(t, (const char *)text, n_text, &id, &n, &err), &err))
         return;
     for (size_t i = 0; i < n; i++)
         FUZZ_CHECK(id[i] >= 0);
@@ -30,9 +28,7 @@ static void cut(const struct sq_checkpoint *ck, const char *model)
         struct sq_token_source s = {.text = "mem/text", .window = 7, .stride = 3, .bos = bos};
         struct sq_tokens t;
         struct sq_error err;
-        const enum sq_status status = sq_token_source_read(&s, ck, model, "x", &t, &err);
-        fuzz_status(status, &err);
-        if (status != SQ_OK)
+        if (!fuzz_ok(sq_token_source_read(&s, ck, model, "x", &t, &err), &err))
             continue;
         FUZZ_CHECK(sq_tokens_predicted(&t) < sq_tokens_count(&t));
         for (size_t i = 0; i < sq_tokens_count(&t); i++)
@@ -58,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     enum sq_status status;
     if (sq_gguf_is("mem/m/tokenizer.json")) {
         status = sq_gguf_open(&ck.gguf, "mem/m/tokenizer.json", &err);
-        fuzz_status(status, &err);
+        fuzz_ok(status, &err);
         if (status != SQ_OK)
             return 0;
         ck.tensor = ck.gguf.tensor;
@@ -66,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     } else {
         status = sq_tokenizer_read(&t, "mem/m/tokenizer.json", &err);
     }
-    fuzz_status(status, &err);
+    fuzz_ok(status, &err);
     if (status == SQ_OK) {
         encode(&t, r.data, r.n);
         sq_tokenizer_free(&t);

@@ -13,17 +13,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct sq_error err;
     fuzz_forget();
     fuzz_file("mem/tokenizer.json", data, n);
-    enum sq_status status = sq_tokenizer_read(&t, "mem/tokenizer.json", &err);
-    fuzz_status(status, &err);
-    if (status != SQ_OK)
+    if (!fuzz_ok(sq_tokenizer_read(&t, "mem/tokenizer.json", &err), &err))
         return 0;
     int32_t *id[2] = {NULL, NULL};
     size_t n_ids[2] = {0, 0};
-    for (unsigned i = 0; i < 2; i++) {
-        status = sq_tokenizer_encode(&t, text, sizeof text - 1, &id[i], &n_ids[i], &err);
-        fuzz_status(status, &err);
-        FUZZ_CHECK(status == SQ_OK);
-    }
+    for (unsigned i = 0; i < 2; i++)
+        FUZZ_CHECK(
+            fuzz_ok(sq_tokenizer_encode(&t, text, sizeof text - 1, &id[i], &n_ids[i], &err), &err));
     FUZZ_CHECK(n_ids[0] == n_ids[1] && memcmp(id[0], id[1], n_ids[0] * sizeof *id[0]) == 0);
     for (size_t i = 0; i < n_ids[0]; i++)
         FUZZ_CHECK(id[0][i] >= 0);

@@ -10,9 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct sq_tokens t;
     struct sq_error err;
     fuzz_file(FUZZ_FILE, data, n);
-    const enum sq_status status = sq_tokens_read(&t, FUZZ_FILE, VOCAB, MAX_POSITION, &err);
-    fuzz_status(status, &err);
-    if (status != SQ_OK)
+    if (!fuzz_ok(sq_tokens_read(&t, FUZZ_FILE, VOCAB, MAX_POSITION, &err), &err))
         return 0;
     FUZZ_CHECK(t.n_sequences >= 1 && t.offset[0] == 0);
     for (size_t i = 0; i < t.n_sequences; i++) {

@@ -193,8 +193,7 @@ static void run_header(const uint8_t *bytes, size_t n, struct fuzz_reader *list)
     fuzz_drop_digest(file, n);
     fuzz_alter(file + 8, (size_t)(file[0] | file[1] << 8), list);
     fuzz_file(PATH, file, n);
-    const enum sq_status status = sq_trace_check(PATH, &n_values, &err);
-    fuzz_status(status, &err);
+    fuzz_ok(sq_trace_check(PATH, &n_values, &err), &err);
     if (list->n > 0) // what fuzz_alter leaves of a list: less than a change
         fuzz_sink += sq_trace_is(PATH);
 }
@@ -211,7 +210,7 @@ static void run_data(struct sq_trace *r, const uint8_t *bytes, size_t n, struct 
     uint8_t *data = (uint8_t *)(uintptr_t)r->st.buffer; // the mapping's copy
     memcpy(data, bytes + start, n - start);
     fuzz_alter(data, n - start, list);
-    fuzz_status(sq_trace_values(r, &err), &err);
+    fuzz_ok(sq_trace_values(r, &err), &err);
     sq_product_free(&r->p);
 }
 

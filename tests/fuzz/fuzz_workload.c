@@ -10,9 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     char *text;
     size_t nbytes;
     fuzz_file(FUZZ_FILE, data, n);
-    const enum sq_status status = sq_workload_read(FUZZ_FILE, &w, &err);
-    fuzz_status(status, &err);
-    if (status != SQ_OK)
+    if (!fuzz_ok(sq_workload_read(FUZZ_FILE, &w, &err), &err))
         return 0;
     FILE *out = open_memstream(&text, &nbytes);
     FUZZ_CHECK(out && w.n > 0);
