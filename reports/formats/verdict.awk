@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# awk -f verdict.awk -v library=NAME [-v clocks=CSV] [-v energy=CSV] [-v points=HEIGHT] [-v side=1] [-v brief=1] AREAS MORE_AREAS ROWS SMOLLM2 TINY [GEMMA]: the page of
+# awk -f verdict.awk -v library=NAME [-v clocks=CSV] [-v energy=CSV] [-v points=HEIGHT] [-v side=1] [-v lists=N] AREAS MORE_AREAS ROWS SMOLLM2 TINY [GEMMA]: the page of
 # RULE.md for one library. clocks: netlists at periods, verdict_clock.csv; energy: reports/energy/energy.csv, if it is there. With points what the picture draws, lines "label|um2 a product|KL|low|high"; with side the KL of weights alone and of both sides;
-# with brief the lists of what beats what are left out. AREAS are
+# with lists=1 what beats what is listed for 32 rows alone, with lists=0 for none. AREAS are
 # scaled.csv and verdict_area.csv, which goes before; the last ones are CSV files of kl_grid. What is not measured has no verdict.
 function trim(s) { gsub(/^ +| +$/, "", s); return s }
 # t of a two-sided 95 % interval with n - 1 degrees of freedom.
@@ -270,7 +270,7 @@ END {
     slowest["encoder"], slowest["output"]
   if (no_kl) print "\n**KL not measured**, so no verdict: " no_kl "."
   if (no_area) print "\n**Area not measured, or not built**, so no verdict: " no_area "."
-  for (h = 1; h <= heights && !brief; h++) {
+  for (h = 1; h <= (lists == "" ? heights : lists); h++) {
     printf "\n| %d rows | beats | is beaten by | ties with | better KL for more area or bits |\n|---|---|---|---|---|\n", height[h]
     for (i = 1; i <= rows; i++) {
       wins = loses = ties = trades = ""; some = 0

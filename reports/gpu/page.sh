@@ -23,10 +23,10 @@ section() { # MACHINE
   reports/svg.sh "$to/$name.svg"
   [ "$name" != h100_sxm ] || printf '\n![predicted speedups of %s](%s.svg)\n' "$name" "$name"
   if [ -n "$records" ]; then
-    printf '\nEvery kernel, ours and those of the libraries:\n\n```text\n'
-    "$SQSIM" compare --gpu "$records"
-    printf '```\n\nThe machine file was not fitted to these times. Every GEMM of the libraries and of the SQ split; `sqsim compare --machine %s --gpu %s`\nsays which kinds it leaves out, and with `--m 4096` what the difference of each layer comes from:\n\n```text\n' "$1" "$records"
-    { "$SQSIM" compare --machine "$1" --gpu "$records" 2>&1 || true; } | sed '/^  left out: /d' # its refusal says what is missing
+    printf '\nEvery kernel, ours and those of the libraries; `sqsim compare --gpu %s` prints the times of 2048, 256, 8 and 4 tokens, too:\n\n```text\n' "$records"
+    "$SQSIM" compare --gpu "$records" | awk '$1 !~ /^(2048|256|8|4)$/'
+    printf '```\n\nThe machine file was not fitted to these times. Every GEMM of the libraries and of the SQ split; `sqsim compare --machine %s --gpu %s`\nsays which kinds it leaves out, and with `--m 4096` what the difference of each layer comes from. The worst row, more by `--worst`:\n\n```text\n' "$1" "$records"
+    { "$SQSIM" compare --machine "$1" --gpu "$records" --worst 1 2>&1 || true; } | sed '/^  left out: /d' # its refusal says what is missing
     printf '```\n'
   fi
 }
@@ -81,7 +81,7 @@ the model.
 ```text
 TEXT
 for pair in A100:a100_pcie_80g RTX4090:rtx4090; do
-  "$SQSIM" compare --gpu "traces/gpu_measured/${pair%:*}.csv" --machine "sim/machines/${pair#*:}.yaml" \
+  "$SQSIM" compare --gpu "traces/gpu_measured/${pair%:*}.csv" --machine "sim/machines/${pair#*:}.yaml" --worst 1 \
     --plot "$to/${pair#*:}.svg"
 done
 printf '```\n'
