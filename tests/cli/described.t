@@ -17,6 +17,7 @@ ok "what vectors asks of a unit for 5 of them" model cases 0 5 "${SQ_SEED:-1}"
 daily "for 60" && ok "for 60" model cases 5 55 "${SQ_SEED:-1}"
 ok "the vectors of SPEC, V22, V23, V24, V25, V26, V27 and V28" model vectors
 ok "the descriptions that come with sqsim" model files "$FORMATS"/*.yaml
+ok "... whose values are those that papers and programs define" model values "$FORMATS"/*.yaml
 ok "HiFloat4: 100 tensors as its authors encode them" model authors hif4 "$FORMATS/hif4.yaml"
 ok "MXFP4 even: 100 tensors as compressed-tensors encodes them" model authors mxfp4 "$FORMATS/mxfp4_even.yaml"
 

@@ -6,6 +6,7 @@
     described.py cases PROGRAM DIR FIRST COUNT SEED    what `sqsim quantize --vectors` asks of a unit for them
     described.py files PROGRAM DIR FILE...             these descriptions, on random weights
     described.py vectors PROGRAM DIR                   the worked vectors V22 to V28 of SPEC, program and model
+    described.py values PROGRAM DIR FILE...            grids of these descriptions against what defines their values
     described.py authors PROGRAM DIR hif4|mxfp4 FILE   a description against its authors' arithmetic, restated here
 
 Each encodes random weights by PROGRAM and by the model here, and compares codes, scales, exponents and the scale
@@ -1028,6 +1029,42 @@ def given_ones(program, where, *files):
     return failed
 
 
+NORMAL_FLOAT = [-1, -.6961928, -.52507305, -.39491749, -.28444138, -.18477343, -.09105004, 0, .0795803, .1609302, .2461123, .33791524, .44070983, .562617, .72295684, 1]
+
+
+def defined(name):
+    """What papers and programs give of a format: the values of each grid by code, of magnitudes those without a sign."""
+    two = [0, .5, 1, 1.5, 2, 3, 4, 6]
+    def both(v, zero=None):
+        return [*v, zero, *(-x for x in v[1:])]
+    def up(by):
+        return [None if x is None else x + by for x in both(two)]
+    pairs = {7.5: (5.5, 4.5), 7: (5.5, 4.5), 6.5: (5, 4), 6: (5, 4), 5.5: (4.5, 3.5), 5: (4.5, 3.5), 4.5: (4, 3.5)}
+    dialects = [[0, .5, 1, 1.5, 2, 3, x, top] for top, of in pairs.items() for x in of] + [[0, .5, 1, 1.5, 2, 3, 3.5, 4], [0, .5, 1, 1.5, 2, 2.5, 3, 4]]
+    return {"blockdialect": dialects, "sfp4": [both(two), up(.5), up(-.5)], "bitmod_fp4": [both(two, x) for x in (5, -5, 8, -8)],
+            "mixfp4": [two, [i / 2 for i in range(8)]], "if4_search": [two, [*range(8), None, *range(-7, 0)]],
+            "hif4": [[i / 4 for i in range(8)]], "turboquant2": [[.4528, 1.51]], "turboquant4": [[.1284, .3881, .6568, .9424, 1.256, 1.618, 2.069, 2.733]],
+            "nf4": [[round(127 * x) for x in NORMAL_FLOAT]], "bnb_nf4": [[512 * x for x in NORMAL_FLOAT]],
+            "bitnet_b1": [[-1, 1]], "q1_0": [[-1, 1]], "q2_0": [[-1, 0, 1, None]], "ternary128": [[0, 1]],
+            "iq4_nl": [[-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113]]}.get(name, [two])
+
+
+def values(_program, _where, *files):
+    """Of the descriptions that list values: their grids are those that define the format, to a 512th."""
+    failed = 0
+    for path in files:
+        with open(path) as f:
+            text = f.read()
+        form = Format(text)
+        if not re.search(r":\s*\[[^]]*\d", text[text.index("grids"):text.index("blocks")]):
+            continue
+        want, got = defined(form.name), [g.given for g in form.grids]
+        if len(got) != len(want) or any(len(g) != len(w) or any(abs((x or 0) - (y or 0)) > 1 / 512 or (x is None) != (y is None) for x, y in zip(g, w)) for g, w in zip(got, want)):
+            failed += 1
+            print(f"{path}: {got}, want {want}")
+    return failed
+
+
 if __name__ == "__main__":
-    ways = {"random": random_ones, "cases": random_cases, "files": given_ones, "vectors": vectors, "authors": authors}
+    ways = {"values": values, "random": random_ones, "cases": random_cases, "files": given_ones, "vectors": vectors, "authors": authors}
     sys.exit(1 if ways[sys.argv[1]](*sys.argv[2:]) else 0)
