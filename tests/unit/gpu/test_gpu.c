@@ -441,6 +441,9 @@ static void make_records(const struct sq_gpu *gpu, struct sq_gpu_records *g)
             assert_int_equal(sq_gpu_time_gemm(gpu, &r->gemm, &t, NULL), SQ_OK);
             r->seconds = t.seconds;
             r->is_calibration = i % 10 == 3;
+            r->low_s = (const double[]){0, 1.1, 0.5, 0.9}[(i + k) % 4] *
+                       t.seconds; // no spread, above, below, around
+            r->high_s = (const double[]){0, 1.3, 0.9, 1.1}[(i + k) % 4] * t.seconds;
         }
 }
 
@@ -462,6 +465,11 @@ SQ_TEST(test_fit)
     assert_true(before.median_abs_error < 1e-12 && before.n_calibration > 0);
     assert_true(before.n + before.n_calibration + before.n_below == g.n);
     assert_true(fabs(before.spearman - 1) < 1e-9);
+    size_t n[3] = {0}; // without a spread, inside of it, outside
+    for (const struct sq_gpu_point *p = before.point; p < before.point + before.n; p++)
+        n[p->high_s == 0 ? 0 : fabs(p->low_s / p->measured_s - 0.9) < 1e-9 ? 1 : 2]++;
+    assert_true(n[0] > 0 && n[1] > 0 && n[2] > n[1] && before.n_inside == n[1]);
+    assert_int_equal(before.n_spread, n[1] + n[2]);
     sq_gpu_comparison_free(&before);
     assert_int_equal(sq_gpu_compare(&gpu, &g, true, 128, &before, NULL), SQ_OK);
     assert_int_equal(sq_gpu_fit(&g, &gpu, &error, NULL), SQ_OK);

@@ -7,6 +7,7 @@
 // The real model stories260K is read where it exists.
 #include <jansson.h>
 
+#include "sim/llm/foreign/sq_foreign_config.h"
 #include "sim/llm/sq_checkpoint.h"
 #include "tests/data.h"
 #include "tests/skip.h"
@@ -694,6 +695,29 @@ SQ_TEST(tensors_without_a_place)
 }
 
 // A file of tensors whose names say that the others are no whole weights.
+// quant_algo of modelopt, where it says a type: bits of weights, of activations (0: they stay), columns of a scale.
+SQ_TEST(words_of_modelopt)
+{
+    const char *at =
+        "FP8 8 8 0 FP8_PER_CHANNEL_PER_TOKEN 8 8 0 NVFP4 4 4 16 NVFP4_AWQ 4 4 16 MXFP4 4 4 32 "
+        "MXFP8 8 8 32 W4A8_NVFP4_FP8 4 8 16 W4A8_MXFP4_FP8 4 8 32 W4A8_MXFP4_MXFP8 4 8 32 "
+        "W4A16_MXFP4 4 0 32 W4A16_NVFP4 4 0 16 W4A16_AWQ 4 0 0 W4A8_AWQ 4 8 0 "
+        "W8A8_SQ_PER_CHANNEL 8 8 0";
+    char word[32];
+    unsigned bits, act, group;
+    for (int n; sscanf(at, "%31s %u %u %u%n", word, &bits, &act, &group, &n) == 4; at += n) {
+        struct sq_foreign_scheme s;
+        json_t *config = json_pack("{s:s, s:s}", "quant_method", "modelopt", "quant_algo", word);
+        const struct sq_foreign f = {.config = config};
+        assert_int_equal(sq_foreign_scheme(&f, "a", &s, NULL), SQ_OK);
+        const bool is_float = strstr(word, "FP"), is_act = act > 0;
+        if (s.bits != bits || s.group != group || s.is_float != is_float || s.is_act != is_act ||
+            s.is_weights_only == is_act || (is_act && s.act_bits != act))
+            fail_msg("%s: %u bits, activations %u", word, s.bits, s.act_bits);
+        json_decref(config);
+    }
+}
+
 SQ_TEST(bags_of_quantized_weights)
 {
     static const char *const bad[] = {"w.weight_scale",  "w.weight_scale_inv", "w.scales",

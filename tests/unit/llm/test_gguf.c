@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The GGUF container. Exhausted: every type of value, every type of tensor, every prefix of a valid
 // file, every lie about a count, a length, an offset that the format allows to write down.
+#include "sim/io/sq_file.h"
 #include "sim/io/sq_gguf.h"
 #include "tests/unit/llm/gguf_fixture.h"
 
@@ -119,10 +120,15 @@ SQ_TEST(every_scalar_type)
         struct gguf_bytes b = {0};
         struct sq_gguf g;
         struct sq_error err;
-        gguf_head(&b, 3, 0, 1);
+        gguf_head(&b, 3, 0, 3);
         gguf_string(&b, "x");
         gguf_number(&b, scalar[i].type, 4);
         gguf_number(&b, scalar[i].bits, scalar[i].nbytes);
+        gguf_array(&b, "xs", scalar[i].type, 3);
+        for (unsigned j = 0; j < 3; j++)
+            gguf_number(&b, scalar[i].bits, scalar[i].nbytes);
+        gguf_text(&b, "y", "word");
+        gguf_pad(&b, 32);
         CHECK_EQ(sq_gguf_open(&g, file_of(&b), &err), SQ_OK, "%s\n", err.text);
         json_t *j = sq_gguf_json(sq_gguf_find(&g, "x"));
         char *text = j ? json_dumps(j, JSON_ENCODE_ANY) : NULL;
@@ -132,6 +138,12 @@ SQ_TEST(every_scalar_type)
             assert_null(text);
         free(text);
         json_decref(j);
+        struct sq_file_view map; // a copy of all values is the file
+        const char *path = tmpdir_path(dir, "copy.gguf");
+        assert_int_equal(sq_gguf_write(path, &g, NULL, NULL, 0, NULL), SQ_OK);
+        assert_true(sq_file_map(path, &map, NULL) == SQ_OK && map.nbytes == b.n);
+        assert_memory_equal(map.data, b.at, b.n);
+        sq_file_unmap(&map);
         sq_gguf_close(&g);
     }
 }

@@ -402,42 +402,40 @@ SQ_TEST(test_classes)
     static const struct {
         const char *type, *more;
         uint64_t hidden, layers, heads, kv_heads, head_dim, vocab, window, window_layers, experts;
+        uint64_t intermediate, position, eos, norms, top_k, expert_size, shared_size, dense,
+            qk_norm;
         bool is_tied;
     } c[] = {
-        {"llama", "", 4096, 32, 32, 32, 128, 32000, 0, 0, 0, false},
-        {"llama", ",\"sliding_window\":9", 4096, 32, 32, 32, 128, 32000, 0, 0, 0, false},
-        {"mistral", "", 4096, 32, 32, 8, 128, 32000, 4096, 32, 0, false},
-        {"mistral", ",\"sliding_window\":null", 4096, 32, 32, 8, 128, 32000, 0, 0, 0, false},
-        {"qwen2", "", 4096, 32, 32, 32, 128, 151936, 0, 0, 0, false},
-        {"qwen3", ",\"use_sliding_window\":true,\"num_hidden_layers\":36", 4096, 36, 32, 32, 128,
-         151936, 4096, 8, 0, false},
-        {"qwen3", ",\"sliding_window\":5,\"max_window_layers\":0", 4096, 32, 32, 32, 128, 151936, 0,
-         0, 0, false},
-        {"gemma2", "", 2304, 26, 8, 4, 256, 256000, 4096, 13, 0, true},
-        {"gemma3_text", "", 2304, 26, 8, 4, 256, 262208, 4096, 22, 0, true},
-        {"gemma3_text", ",\"sliding_window_pattern\":3", 2304, 26, 8, 4, 256, 262208, 4096, 18, 0,
-         true},
-        {"phi3", "", 3072, 32, 32, 32, 96, 32064, 0, 0, 0, false},
-        {"phi3", ",\"sliding_window\":2047", 3072, 32, 32, 32, 96, 32064, 2047, 32, 0, false},
-        {"granite", "", 4096, 32, 32, 32, 128, 32000, 0, 0, 0, false},
-        {"olmo2", "", 4096, 32, 32, 32, 128, 50304, 0, 0, 0, false},
-        {"smollm3", "", 2048, 36, 16, 4, 128, 128256, 0, 0, 0, true},
-        {"smollm3", ",\"use_sliding_window\":true,\"sliding_window\":7", 2048, 36, 16, 4, 128,
-         128256, 7, 9, 0, true},
-        {"glm4", "", 4096, 40, 32, 2, 128, 151552, 0, 0, 0, false},
-        {"mixtral", "", 4096, 32, 32, 8, 128, 32000, 0, 0, 8, false},
-        {"qwen2_moe", ",\"use_sliding_window\":true", 2048, 24, 16, 16, 128, 151936, 4096, 12, 60,
-         false},
-        {"qwen3_moe", ",\"use_sliding_window\":true,\"head_dim\":128", 2048, 24, 32, 4, 128, 151936,
-         4096, 24, 128, false},
-        {"gpt_oss", "", 2880, 36, 64, 8, 64, 201088, 128, 18, 128, false},
-        {"glm4_moe", ",\"num_attention_heads\":64", 4096, 46, 64, 8, 64, 151552, 0, 0, 128, false},
-        {"deepseek_v2", ",\"num_experts_per_tok\":6", 4096, 32, 32, 0, 0, 102400, 0, 0, 64, false},
-        {"deepseek_v3", "", 7168, 61, 128, 0, 0, 129280, 0, 0, 256, false},
-        {"opt", "", 768, 12, 12, 12, 64, 50272, 0, 0, 0, true},
-        {"gemma3", ",\"text_config\":{\"hidden_size\":2560}", 2560, 26, 8, 4, 256, 262208, 4096, 22,
-         0, true},
-        {"llava", ",\"text_config\":{}", 4096, 32, 32, 32, 128, 32000, 0, 0, 0, false},
+        // clang-format off
+        {"llama", "", 4096, 32, 32, 32, 128, 32000, 0, 0, 0, 11008, 2048, 2, 2, 0, 0, 0, 0, 0, false},
+        {"llama", ",\"sliding_window\":9", 4096, 32, 32, 32, 128, 32000, 0, 0, 0, 11008, 2048, 2, 2, 0, 0, 0, 0, 0, false},
+        {"mistral", "", 4096, 32, 32, 8, 128, 32000, 4096, 32, 0, 14336, 131072, 2, 2, 0, 0, 0, 0, 0, false},
+        {"mistral", ",\"sliding_window\":null", 4096, 32, 32, 8, 128, 32000, 0, 0, 0, 14336, 131072, 2, 2, 0, 0, 0, 0, 0, false},
+        {"qwen2", "", 4096, 32, 32, 32, 128, 151936, 0, 0, 0, 22016, 32768, 0, 2, 0, 0, 0, 0, 0, false},
+        {"qwen3", ",\"use_sliding_window\":true,\"num_hidden_layers\":36", 4096, 36, 32, 32, 128, 151936, 4096, 8, 0, 22016, 32768, 0, 2, 0, 0, 0, 0, 1, false},
+        {"qwen3", ",\"sliding_window\":5,\"max_window_layers\":0", 4096, 32, 32, 32, 128, 151936, 0, 0, 0, 22016, 32768, 0, 2, 0, 0, 0, 0, 1, false},
+        {"gemma2", "", 2304, 26, 8, 4, 256, 256000, 4096, 13, 0, 9216, 8192, 1, 4, 0, 0, 0, 0, 0, true},
+        {"gemma3_text", "", 2304, 26, 8, 4, 256, 262208, 4096, 22, 0, 9216, 131072, 1, 4, 0, 0, 0, 0, 1, true},
+        {"gemma3_text", ",\"sliding_window_pattern\":3", 2304, 26, 8, 4, 256, 262208, 4096, 18, 0, 9216, 131072, 1, 4, 0, 0, 0, 0, 1, true},
+        {"phi3", "", 3072, 32, 32, 32, 96, 32064, 0, 0, 0, 8192, 4096, 32000, 2, 0, 0, 0, 0, 0, false},
+        {"phi3", ",\"sliding_window\":2047", 3072, 32, 32, 32, 96, 32064, 2047, 32, 0, 8192, 4096, 32000, 2, 0, 0, 0, 0, 0, false},
+        {"granite", "", 4096, 32, 32, 32, 128, 32000, 0, 0, 0, 11008, 2048, 2, 2, 0, 0, 0, 0, 0, false},
+        {"olmo2", "", 4096, 32, 32, 32, 128, 50304, 0, 0, 0, 11008, 2048, 50279, 2, 0, 0, 0, 0, 1, false},
+        {"smollm3", "", 2048, 36, 16, 4, 128, 128256, 0, 0, 0, 11008, 32768, 128001, 2, 0, 0, 0, 0, 0, true},
+        {"smollm3", ",\"use_sliding_window\":true,\"sliding_window\":7", 2048, 36, 16, 4, 128, 128256, 7, 9, 0, 11008, 32768, 128001, 2, 0, 0, 0, 0, 0, true},
+        {"glm4", "", 4096, 40, 32, 2, 128, 151552, 0, 0, 0, 13696, 131072, 0, 4, 0, 0, 0, 0, 0, false},
+        {"mixtral", "", 4096, 32, 32, 8, 128, 32000, 0, 0, 8, 14336, 131072, 2, 2, 2, 14336, 0, 0, 0, false},
+        {"qwen2_moe", ",\"use_sliding_window\":true", 2048, 24, 16, 16, 128, 151936, 4096, 12, 60, 5632, 32768, 0, 2, 4, 1408, 5632, 0, 0, false},
+        {"qwen3_moe", ",\"use_sliding_window\":true,\"head_dim\":128", 2048, 24, 32, 4, 128, 151936, 4096, 24, 128, 6144, 32768, 0, 2, 8, 768, 0, 0, 1, false},
+        {"gpt_oss", "", 2880, 36, 64, 8, 64, 201088, 128, 18, 128, 2880, 131072, 0, 2, 4, 2880, 0, 0, 0, false},
+        {"glm4_moe", ",\"num_attention_heads\":64", 4096, 46, 64, 8, 64, 151552, 0, 0, 128, 10944, 131072, 0, 2, 8, 1408, 1408, 1, 0, false},
+        {"deepseek_v2", ",\"num_experts_per_tok\":6", 4096, 32, 32, 0, 0, 102400, 0, 0, 64, 11008, 2048, 2, 2, 6, 1407, 2814, 0, 0, false},
+        {"deepseek_v3", "", 7168, 61, 128, 0, 0, 129280, 0, 0, 256, 18432, 4096, 1, 2, 8, 2048, 2048, 3, 0, false},
+        {"kimi_k2", "", 7168, 61, 128, 0, 0, 129280, 0, 0, 256, 18432, 4096, 1, 2, 8, 2048, 2048, 3, 0, false},
+        {"opt", "", 768, 12, 12, 12, 64, 50272, 0, 0, 0, 3072, 2048, 2, 2, 0, 0, 0, 0, 0, true},
+        {"gemma3", ",\"text_config\":{\"hidden_size\":2560}", 2560, 26, 8, 4, 256, 262208, 4096, 22, 0, 9216, 131072, 1, 4, 0, 0, 0, 0, 1, true},
+        {"llava", ",\"text_config\":{}", 4096, 32, 32, 32, 128, 32000, 0, 0, 0, 11008, 2048, 2, 2, 0, 0, 0, 0, 0, false},
+        // clang-format on
     };
     for (size_t i = 0; i < sizeof c / sizeof c[0]; i++) {
         char text[256];
@@ -447,13 +445,15 @@ SQ_TEST(test_classes)
         json_t *root = json_loads(text, 0, NULL);
         if (sq_model_shape_of(root, text, &s, &err) != SQ_OK)
             fail_msg("%s", err.text);
-        const uint64_t got[] = {s.hidden, s.layers, s.heads,         s.kv_heads, s.head_dim,
-                                s.vocab,  s.window, s.window_layers, s.experts};
-        if (memcmp(got, &c[i].hidden, sizeof got) != 0 || s.is_tied != c[i].is_tied)
-            fail_msg("%s: %llu of %llu layers with a window of %llu, heads %llu, %llu of %llu",
-                     text, (unsigned long long)s.window_layers, (unsigned long long)s.layers,
-                     (unsigned long long)s.window, (unsigned long long)s.heads,
-                     (unsigned long long)s.kv_heads, (unsigned long long)s.head_dim);
+        const uint64_t got[] = {s.hidden,       s.layers,       s.heads,        s.kv_heads,
+                                s.head_dim,     s.vocab,        s.window,       s.window_layers,
+                                s.experts,      s.intermediate, s.max_position, s.eos,
+                                s.norms,        s.top_k,        s.expert_size,  s.shared_size,
+                                s.dense_layers, s.has_qk_norm};
+        for (size_t j = 0; j < sizeof got / sizeof got[0]; j++)
+            if (got[j] != (&c[i].hidden)[j])
+                fail_msg("%s: number %zu is %llu", text, j, (unsigned long long)got[j]);
+        assert_int_equal(s.is_tied, c[i].is_tied);
         json_decref(root);
     }
 }
