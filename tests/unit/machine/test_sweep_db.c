@@ -312,3 +312,64 @@ SQ_TEST(test_threads)
     sq_sweep_grid_free(&s);
     tmpdir_remove(dir);
 }
+
+// ---- text -----------------------------------------------------------------------------------------
+
+enum { POINTS = 60 };
+
+static bool beats(const unsigned a[3], const unsigned b[3], unsigned x)
+{
+    return a[0] <= b[0] && a[x] <= b[x] && (a[0] < b[0] || a[x] < b[x]);
+}
+
+// The points on the front of relative_error and measure x, and those that the text says.
+static void check_front(const char *text, const char *head, unsigned v[POINTS][3], unsigned x)
+{
+    unsigned n = 0, of[3];
+    for (unsigned i = 0, k; i < POINTS; i++, n += k == POINTS)
+        for (k = 0; k < POINTS && !beats(v[k], v[i], x); k++)
+            ;
+    const char *line = strchr(strstr(text, head) + strlen(head), '\n') + 1;
+    for (; *line != '\n'; line = strchr(line, '\n') + 1, n--) {
+        assert_int_equal(sscanf(line, "%u %u", &of[0], &of[x]), 2);
+        for (unsigned k = 0; k < POINTS; k++)
+            assert_false(beats(v[k], of, x));
+    }
+    assert_int_equal(n, 0);
+}
+
+// Drawn points, many of them equal: fronts and maps are those of all points, looked at one by one.
+SQ_TEST(summaries_are_those_of_the_points)
+{
+    struct sq_rng rng = {fixture_seed()};
+    struct sq_report_row row[POINTS] = {{0}};
+    unsigned v[POINTS][3], least[2][2] = {{99, 99}, {99, 99}}, got[4];
+    char parameters[POINTS][64], measures[POINTS][96], none[] = "{}", name[] = "s", *text = NULL;
+    for (unsigned i = 0; i < POINTS; i++) {
+        for (unsigned m = 0; m < 3; m++)
+            v[i][m] = 1 + sq_rng_below(&rng, 5 + m);
+        unsigned *const cell = &least[i % 2][i % 3 == 0];
+        *cell = v[i][1] < *cell ? v[i][1] : *cell;
+        snprintf(parameters[i], 64, "{\"bank\":%u,\"sparsity\":%g,\"i\":%u}", 16u << i % 2,
+                 i % 3 ? .5 : .75, i);
+        snprintf(measures[i], 96, "{\"relative_error\":%u,\"cycles\":%u,\"stored_bits\":%u}",
+                 v[i][0], v[i][1], v[i][2]);
+        row[i] = (struct sq_report_row){
+            .parameters = parameters[i], .measures = measures[i], .provenance = none, .pair = none};
+    }
+    struct sq_report_pair one = {.of = none, .n_rows = POINTS};
+    struct sq_report_sweep s = {
+        .name = name, .n_rows = POINTS, .row = row, .n_pairs = 1, .pair = &one};
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    assert_int_equal(sq_report_text(&(struct sq_report){1, &s}, out, NULL), SQ_OK);
+    fclose(out);
+    check_front(text, "Pareto front of relative_error and cycles\n", v, 1);
+    check_front(text, "Pareto front of relative_error and stored_bits\n", v, 2);
+    const char *const map = strstr(text, "cycles, smallest of each bank and sparsity\n");
+    assert_int_equal(
+        sscanf(strstr(map, " 16 "), " 16 %u %u - - 32 %u %u", &got[0], &got[1], &got[2], &got[3]),
+        4);
+    assert_memory_equal(got, least, sizeof got);
+    free(text);
+}

@@ -3,6 +3,7 @@
 // numbers of tokens: as many encodings as formats, in one thread and where four threads ask at
 // once; sums of errors are those of another walk over the layers (sq_encoded_layers), losses those
 // of sq_eval, both to the bit. Refused values fail in every point.
+#include <math.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -233,5 +234,55 @@ SQ_TEST(test_failure)
         assert_non_null(strstr(err.text, "--m = 1000000"));
     }
     sq_sweep_inputs_close(in);
+    sq_sweep_grid_free(&s);
+}
+
+// A result of numbers that are all different, on a core of unequal sides.
+SQ_TEST(every_measure_is_its_formula)
+{
+    static const char text[] = "name: v\naxes: {format: [sq_w]}\nmeasures: [cycles]\n";
+    struct sq_sweep_grid s;
+    struct sq_sweep_point p;
+    // clang-format off
+    struct sq_sweep_result r = {
+        .macs = 3e6, .weights = 7e4, .stored_nbits = 3.1e5, .low_slots = 1100, .low_macs = 130, .high_slots = 1700, .high_macs = 190,
+        .cycles = 2300, .bound = 2900, .clock_hz = 3.1e8, .memory = 37, .index = 41, .nbytes = 43000, .tokens = 73, .pass_s = 79, .first_s = 83,
+        .joules = {89, 97}, .weight_signal = 10100, .weight_noise = 103, .output_signal = 10700, .output_noise = 109, .pe_area_um2 = 113,
+        .pe_critical_path_ns = 127, .gather_area_um2 = 131, .gather_critical_path_ns = 137, .pe_fj_per_mac = {139, 149}, .loss = 151,
+        .perplexity = 157, .kl = 163, .kl_95 = {167, 173}, .pe = {.low_lanes = 47, .high_lanes = 53, .area_um2 = 59},
+        .silicon = {.pe_mm2 = 61, .mm2 = 67, .period_ns = 7}};
+    const struct {
+        const char *name;
+        double want;
+    } of[] = {
+        {"relative_error", sqrt(109. / 10700)}, {"output_sqnr_db", 10 * log10(10700. / 109)}, {"weight_sqnr_db", 10 * log10(10100. / 103)},
+        {"loss", 151}, {"perplexity", 157}, {"kl", 163}, {"kl_low", 167}, {"kl_high", 173}, {"stored_bits", 3.1e5 / 7e4}, {"cycles", 2300},
+        {"bound_cycles", 2900}, {"macs", 3e6}, {"netlist_ghz", 1. / 7}, {"time_ms", 2300 / 3.1e5}, {"dram_bytes", 43000}, {"memory_cycles", 37},
+        {"index_cycles", 41}, {"format_low_lanes", 47}, {"format_high_lanes", 53}, {"format_area_um2", 59}, {"array_area_um2", 61e6},
+        {"area_mm2", 67}, {"tokens_per_second", 73. / 79}, {"ttft_ms", 83000}, {"energy_per_token", 97. / 73}, {"energy_per_token_low", 89. / 73},
+        {"utilisation_low", 130. / 1100}, {"utilisation_high", 190. / 1700}, {"pe_area_um2", 113}, {"pe_critical_path_ns", 127},
+        {"pe_fj_per_mac", 139}, {"pe_fj_per_mac_delays", 149}, {"gather_area_um2", 131}, {"gather_critical_path_ns", 137},
+        {"macs_per_cycle_mm2", 3e6 / 2300 / (113e-6 * 3 * 5)}};
+    // clang-format on
+    assert_int_equal(sq_sweep_grid_parse(&s, text, strlen(text), "test", ".", NULL), SQ_OK);
+    sq_sweep_grid_point(&s, 0, &p);
+    p.config.rows = 3;
+    p.config.cols = 5;
+    for (unsigned i = 0; i < SQ_N_UNIT_CAUSES; i++) {
+        r.low[i] = 1000 + i;
+        r.high[i] = 2000 + i;
+    }
+    for (size_t i = 0; i < sq_n_measures; i++) {
+        const char *const name = sq_measures[i].name, *const cause = strchr(name, '_');
+        double want = NAN;
+        for (size_t j = 0; j < sizeof of / sizeof of[0]; j++)
+            want = strcmp(of[j].name, name) == 0 ? of[j].want : want;
+        for (unsigned c = 0; isnan(want) && c < SQ_N_UNIT_CAUSES; c++)
+            if (cause && strcmp(cause + 1, sq_cause_name((enum sq_cause)c)) == 0)
+                want = (*name == 'h' ? 2000 : 1000) + c;
+        const double got = sq_measure_of(&sq_measures[i], &p, &r);
+        if (!(fabs(got - want) <= 1e-12 * want))
+            fail_msg("%s = %.12g, want %.12g", name, got, want);
+    }
     sq_sweep_grid_free(&s);
 }

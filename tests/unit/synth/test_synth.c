@@ -207,6 +207,25 @@ static void check_cells(const struct sq_synth *s, const char *top, const char *c
     sq_synth_result_free(&r);
 }
 
+// On a core of unequal sides, whose high path is the slower one.
+SQ_TEST(weights_a_cycle_of_every_kind)
+{
+    static const struct sq_area_unit array = {.is_array = true, .weights = 7};
+    static const struct sq_area_source source = {.weights = 9};
+    static const double want[] = {1, 1, 8, 8, 2, 32, 32, 32, 32, 32. / 5, 32, 35, 9};
+    struct sq_area_item item = {
+        .config =
+            {.rows = 3, .cols = 5, .low_lanes = 8, .high_lanes = 2, .bank = 32, .high_per_bank = 9},
+        .unit = &array,
+        .source = &source};
+    for (unsigned i = 0; i < SQ_N_AREA_KINDS; i++) {
+        item.kind = (enum sq_area_kind)i;
+        const double got = sq_area_weights_per_cycle(&item);
+        if (got != want[i])
+            fail_msg("%s: %g weights, want %g", sq_area_kind_name(item.kind), got, want[i]);
+    }
+}
+
 SQ_TEST(test_by_hand)
 {
     char rtl[128];
