@@ -4,9 +4,28 @@
 
 N drawn machines of unequal sides, models and contexts go through the commands in DIR. What the documents say of bytes,
 products, tokens a second and joules is computed here anew, without the program's tables; in every JSON object of every
-command the parts of CLOSES are the whole. Prints TAP.
+command the parts of CLOSES are the whole. Prints TAP. figures.py said TEXT JSON: whether two outputs of a command say the same.
 """
 import json, math, random, re, subprocess, sys
+
+# ---- what a text says: every share, and every number of three digits with a point, is one of the JSON in some unit --------------
+def numbers(o):
+    return [x for v in (o.values() if isinstance(o, dict) else o) for x in numbers(v)] if isinstance(o, (dict, list)) else [o] if type(o) in (int, float) else []
+# But for these, which stand in texts alone: a clock, shares and watts of a layer, joules of a part by products, rates and shares of a server.
+TEXT_ALONE = r"^#.*|[\d.]+ GHz|busy [\d.]+ %|^  (W|EDP).*|[\d.]+%$|^  [A-Za-z ]+ [\d.]+ +\d+\.\d{3}($|(?=   .*%))|[\d.]+ prompt tokens/s"
+def unsaid(text, objects):
+    """The first number that no unit makes one of `objects`, with its line."""
+    have = [(v, unit) for o in objects for v in numbers({**o, "provenance": 0}) for unit in (1, 100, 1e3, 1e-3, 1e-6, 1e-9, 1e-12, 1e9)]
+    for line in re.sub(TEXT_ALONE, "", text, flags=re.M).split("\n"):
+        for m in re.finditer(r"(?<![\w.:-])(\d+\.(\d+))(e[+-]?\d+)?(?![\w.])", line):
+            x, last = float(m[0]), .501 * 10.0 ** (int((m[3] or "e0")[1:]) - len(m[2]))
+            digits = len(m[1].replace(".", "").lstrip("0"))
+            if (digits > 2 or line[m.end():m.end() + 2] == " %") and not any(abs(x - v * unit) <= last + 1e-5 * x for v, unit in have if digits > 2 or unit == 100):
+                return f"{m[0]} in: {line}"
+    return None
+if sys.argv[1] == "said":
+    lost = unsaid(open(sys.argv[2]).read(), [json.loads(line) for line in open(sys.argv[3])])
+    sys.exit(lost and f"# {lost}")
 
 SQSIM, DIR, SEED, N = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 draw = random.Random(SEED)
@@ -98,6 +117,14 @@ def run(*words):
             check(f"{name}: {key} is the mean of its lines", sum(weight(l) * l[key] for l in lines) / sum(map(weight, lines)), last[key], 1e-9, told)
     if "causes" in last and "high" in last["causes"]:
         check("run: causes of the high path are its cycles", sum(last["causes"]["high"].values()), last["cycles"], 0, told)
+    return lines, last
+
+
+def said(*words):
+    """The same, and its text says the same."""
+    lines, last = run(*words)
+    lost = unsaid(subprocess.run([SQSIM, *map(str, words)], cwd=DIR, capture_output=True, text=True).stdout, lines + [last])
+    check(f"{words[0]}: the text says what JSON says", len(lost or ""), 0, 0, f"{lost}: {' '.join(map(str, words))}")
     return lines, last
 
 
@@ -226,7 +253,7 @@ def others():
     _, s = run("run", "--machine", "m.yaml", "--m", 1, "--n", n, "--k", k, "--format", "dense", "--weight-bits", 16, "--act-bits", 16)
     check("16 bits: weights alone, no scales", s["bytes"] - s["bytes_by_stream"]["partial"], 2 * (n * k + n + k), 0)
     check("16 bits: stored", s["stored_bits_per_weight"], 16, 0)
-    run("run", "--machine", "m.yaml", "--workload", "w.csv", "--format", "dense", "--weight-bits", 4, "--energy", "t.jsonl", "--memory", "memory.yaml")
+    said("run", "--machine", "m.yaml", "--workload", "w.csv", "--format", "dense", "--weight-bits", 4, "--energy", "t.jsonl", "--memory", "memory.yaml")
     with open(f"{DIR}/model.json") as f:
         kv = json.load(f)["num_key_value_heads"]
     for chips in (1, max(kv, 2)):  # joules are those of all chips, bytes and milliseconds those of one
@@ -239,17 +266,24 @@ def others():
         check("joules: vector units of all cores leak 0.1 uW a lane", low - .11 * operations, lanes * ms * 100, 5 / (lanes * ms * 100), f"{chips} chips")
     run("run", "--machine", "h200", "--workload", "w.csv", "--format", "gqsa")
     run("run", "--machine", "edge4_lpddr5", "--workload", "w.csv", "--format", "nvfp4")
-    lines, s = run("run", "--device", draw.choice(("ddr4-2400", "ddr5-4800", "lpddr4-3200")), "--channels", draw.choice((2, 4)))
+    lines, s = said("run", "--device", draw.choice(("ddr4-2400", "ddr5-4800", "lpddr4-3200")), "--channels", draw.choice((2, 4)))
     for l in lines:
         if l.get("share"):
             check("device: bytes a second are their share of the peak of all channels", l["bytes_per_second"] if l["share"] <= 1 else None, l["share"] * s["peak_bytes_per_second"], 1e-9, str(s["channels"]))
     with open(f"{DIR}/requests.csv", "w") as f:
         f.write("arrived_at,num_prefill_tokens,num_decode_tokens\n" + "".join(f"{i * .01},{draw.randint(5, 200)},{draw.randint(1, 6)}\n" for i in range(9)))
-    run("run", "model.json", "--machine", "m.yaml", "--phase", "serve", "--requests", "requests.csv", "--format", "nvfp4")
-    with open(f"{DIR}/alone.csv", "w") as f:
-        f.write("arrived_at,num_prefill_tokens,num_decode_tokens\n" + "".join(f"{9 * i},{draw.randint(5, 200)},{draw.randint(2, 6)}\n" for i in range(2)))
-    _, s = run("run", "model.json", "--machine", "m.yaml", "--phase", "serve", "--requests", "alone.csv", "--format", "nvfp4")
-    check("serve: requests far apart are alone in every step", s["mean_sequences"], 1, 1e-9)
+    said("run", "model.json", "--machine", "m.yaml", "--phase", "serve", "--requests", "requests.csv", "--format", "nvfp4")
+    # Requests far apart are alone in every step: a percentile is the latency of one of them, by its rank.
+    prompts = draw.sample(range(8, 200), 11)
+    def latencies(sizes):
+        with open(f"{DIR}/alone.csv", "w") as f:
+            f.write("arrived_at,num_prefill_tokens,num_decode_tokens\n" + "".join(f"{9 * i},{n},{1 + i % 3}\n" for i, n in enumerate(sizes)))
+        lines, s = run("run", "model.json", "--machine", "m.yaml", "--phase", "serve", "--requests", "alone.csv", "--format", "nvfp4")
+        check("serve: requests far apart are alone in every step", s["mean_sequences"], 1, 1e-9)
+        return next(l for l in lines if l.get("measure") == "ttft")
+    whole = latencies(prompts)
+    for key, rank in (("p50_ms", 6), ("p90_ms", 10), ("p99_ms", 11)):
+        check("serve: percentiles are those of ranks", whole[key], latencies([sorted(prompts)[rank - 1]])["max_ms"], 1e-9, f"{key}: {prompts}")
     with open(f"{DIR}/one.csv", "w") as f:
         f.write("arrived_at,num_prefill_tokens,num_decode_tokens\n0,128,1\n")
     lines, _ = run("run", "model.json", "--machine", "m.yaml", "--phase", "serve", "--requests", "one.csv", "--format", "nvfp4", "--token-budget", 64, "--sequences", 1)
@@ -257,7 +291,7 @@ def others():
     check("serve: a prompt in two steps is two passes, with one lm_head", next(l["mean_ms"] for l in lines if l.get("measure") == "ttft"),
           sum(l["ms"] for half in halves for l in half if "part" in l and (half is halves[1] or l["part"] != "head")), 1e-6)
     for phase in (("prefill", "--seq", 70), ("prefill", "--seq", 30, "--context", 50)):
-        run("run", "model.json", "--machine", "m.yaml", "--phase", *phase, "--format", "mxfp4", "--chips", 1)
+        said("run", "model.json", "--machine", "m.yaml", "--phase", *phase, "--format", "mxfp4", "--chips", 1)
     run("generate", "--prompt", "The ", "--tokens", 2, "--on", "chip")
     some = draw.choice(("nvfp4", "sq_b", "sq_a_static --variant tied", "dense --weight-bits 5 --group 64", "mxplus")).split()
     run("quantize", "--algorithm", "rtn", "--calib-sequences", 1, "--format", *some, "-o", "w.st")
@@ -280,7 +314,7 @@ def tools():
     run("cosim", "--block", "gather", "--point", "p01", "--point", "p03", "--cases", 14, "--seed", SEED)
     run("area", "--block", "mul", "--block", "mul_star", "--a-bits", 2, "--b-bits", 2)
     run("area", "--block", "array_split_a_k2", "--rows", 1, "--cols", 1, "--keep-parts")
-    run("energy", "--block", "array", "--point", "int4x4", "--rows", 1, "--cols", 1, "--bank", 4, "--cycles", 4)
+    said("energy", "--block", "array", "--point", "int4x4", "--rows", 1, "--cols", 1, "--bank", 4, "--cycles", 4)
 
 
 def experts():
@@ -309,10 +343,24 @@ def experts():
         check("link: ... over its bandwidth, and a latency a step", part["link"]["ms"], steps * (piece / 20e6 + 1e-3), 1e-9, about)
 
 
+def latent():
+    """Attention of DeepSeek: each head multiplies latent rows that all of them share, in a prompt its own keys and values."""
+    heads, rank, rope, nope, v, layers, context, batch = draw.randint(2, 5), 32 * draw.randint(2, 5), 32, 32 * draw.randint(2, 3), 32 * draw.randint(4, 5), draw.randint(2, 4), draw.randint(40, 200), draw.randint(1, 3)
+    with open(f"{DIR}/latent.json", "w") as f:
+        json.dump(dict(model_type="deepseek_v3", hidden_size=192, intermediate_size=64, moe_intermediate_size=32, num_attention_heads=heads, kv_lora_rank=rank, q_lora_rank=None, qk_rope_head_dim=rope,
+                       qk_nope_head_dim=nope, v_head_dim=v, num_hidden_layers=layers, n_routed_experts=4, num_experts_per_tok=2, first_k_dense_replace=1, vocab_size=320), f)
+    machine("m")
+    for phase, scores, values_, keys in ((("decode", "--context", context), rank + rope, rank, context), (("prefill", "--seq", 1, "--context", context - 1), nope + rope, v, context)):
+        lines, _ = run("run", "latent.json", "--machine", "m.yaml", "--phase", *phase, "--batch", batch, "--format", "mxfp8")
+        for name, width in (("scores", scores), ("values", values_)):
+            check(f"latent attention: products of {name}", sum(l["count"] * l["macs"] for l in lines if l.get("layer") == name), layers * batch * heads * width * keys, 0, phase[0])
+
+
 for i in range(N):
     decode(i)
     experts()
     joules(i)
+latent()
 others()
 if len(sys.argv) > 5:
     tools()
