@@ -15,8 +15,7 @@ module sq_act_buffer #(
   parameter  int unsigned PassW = 8,
   localparam int unsigned PlaceW = sq_pkg::index_w(Depth)
 ) (
-  input  logic             clk_i,
-  input  logic             rst_ni,
+  input  logic             clk_i, rst_ni,
   // tiles
   input  logic             in_valid_i,
   output logic             in_ready_o,

@@ -39,8 +39,7 @@ module sq_array #(
   localparam int unsigned LowLanes = sq_pkg::low_lanes(Layout, BankLen, HighPerBank),
   localparam int unsigned MaskW = sq_pkg::mask_w(Layout, BankLen)
 ) (
-  input  logic                                clk_i,
-  input  logic                                rst_ni,
+  input  logic                                clk_i, rst_ni,
   // Banks banks of all lines
   input  logic                                in_valid_i,
   output logic                                in_ready_o,
@@ -52,8 +51,7 @@ module sq_array #(
   // tiles
   output logic                                out_valid_o,
   input  logic                                out_ready_i,
-  output logic [Rows*Cols*AccW-1:0]           out_p_lo_o,
-  output logic [Rows*Cols*AccW-1:0]           out_p_hi_o,
+  output logic [Rows*Cols*AccW-1:0]           out_p_lo_o, out_p_hi_o,
   output logic                                out_error_o  // a bank of the group was malformed
 );
 
@@ -80,9 +78,7 @@ module sq_array #(
   // Flags of the beat in each operand stage and, last, of the sum.
   logic [Stages:0] valid_q, last_q, error_q;
   logic first_q;  // the next sum to be accumulated starts a group
-  logic group_error_q, group_error;
-  logic result_valid_q, result_error_q;
-  logic advance, acc, last;
+  logic group_error_q, group_error, result_valid_q, result_error_q, advance, acc, last;
   logic [CodedLines*Banks-1:0] line_error;
 
   assign acc = valid_q[Stages];

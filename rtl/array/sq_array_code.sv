@@ -24,8 +24,7 @@ module sq_array_code #(
   localparam int unsigned LowCtlW = LowGather ?
       sq_pkg::gather_ctl_w(Gather, BankLen, LowLanes) : 1
 ) (
-  input  logic                         clk_i,
-  input  logic                         en_i,
+  input  logic                         clk_i, en_i,
   // a bank; `high` and `mask` unused where the format has none
   input  logic [LowLanes*LowW-1:0]     low_i,
   input  logic [HighLen*HighW-1:0]     high_i,

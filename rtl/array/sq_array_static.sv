@@ -17,8 +17,7 @@ module sq_array_static #(
   parameter  int unsigned AccW = 32,
   localparam int unsigned LowLen = BankLen - HighPerBank
 ) (
-  input  logic                                 clk_i,
-  input  logic                                 rst_ni,
+  input  logic                                 clk_i, rst_ni,
   // Banks banks of all lines
   input  logic                                 in_valid_i,
   output logic                                 in_ready_o,

@@ -51,14 +51,11 @@ module sq_engine_array #(
   localparam int unsigned OutW = sq_pkg::out_w(OutKind),
   localparam int unsigned KeptW = 32 * sq_pkg::kept_words(Sums, Form)
 ) (
-  input  logic                               clk_i,
-  input  logic                               rst_ni,
+  input  logic                               clk_i, rst_ni,
   // jobs, all counts >= 1
   input  logic                               job_valid_i,
   output logic                               job_ready_o,
-  input  logic [15:0]                        job_beats_i,
-  input  logic [15:0]                        job_groups_i,
-  input  logic [15:0]                        job_tiles_i,
+  input  logic [15:0]                        job_beats_i, job_groups_i, job_tiles_i,
   input  logic                               job_carry_i,  // Sums, also the next one
   input  logic                               job_keep_i,
   input  logic [1:0]                         job_part_i,  // Sums = 2, 3
@@ -75,10 +72,8 @@ module sq_engine_array #(
   // scales of a group
   input  logic                               scale_valid_i,
   output logic                               scale_ready_o,
-  input  logic [Cols*32-1:0]                 scale_col_lo_i,
-  input  logic [Cols*32-1:0]                 scale_col_hi_i,
-  input  logic [Rows*32-1:0]                 scale_row_lo_i,
-  input  logic [Rows*32-1:0]                 scale_row_hi_i,
+  input  logic [Cols*32-1:0]                 scale_col_lo_i, scale_col_hi_i,
+  input  logic [Rows*32-1:0]                 scale_row_lo_i, scale_row_hi_i,
   // outputs
   output logic                               out_valid_o,
   input  logic                               out_ready_i,

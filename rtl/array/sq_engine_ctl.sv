@@ -15,13 +15,11 @@ module sq_engine_ctl #(
   parameter  int unsigned Sums = 0,
   localparam int unsigned PairW = sq_pkg::index_w(Pairs)
 ) (
-  input  logic                        clk_i,
-  input  logic                        rst_ni,
+  input  logic                        clk_i, rst_ni,
   // jobs, both counts >= 1
   input  logic                        job_valid_i,
   output logic                        job_ready_o,
-  input  logic [15:0]                 job_blocks_i,
-  input  logic [15:0]                 job_tiles_i,
+  input  logic [15:0]                 job_blocks_i, job_tiles_i,
   input  logic                        job_carry_i,  // Sums, also the next one
   input  logic                        job_keep_i,
   // operands, together to the array
@@ -31,8 +29,7 @@ module sq_engine_ctl #(
   output logic                        weight_ready_o,
   output logic                        array_valid_o,
   input  logic                        array_ready_i,
-  output logic                        array_last_o,
-  output logic                        array_carry_o,
+  output logic                        array_last_o, array_carry_o,
   // a tile of a pair, as sq_output takes it
   input  logic                        tile_fire_i,
   input  logic [sq_pkg::N_ERRORS-1:0] tile_error_i,
@@ -42,8 +39,7 @@ module sq_engine_ctl #(
   input  logic                        scale_error_i,
   output logic                        stage_valid_o,
   input  logic                        stage_ready_i,
-  output logic                        stage_last_o,
-  output logic                        stage_keep_o,
+  output logic                        stage_last_o, stage_keep_o,
   output logic [PairW-1:0]            stage_pair_o,
   output logic [sq_pkg::N_ERRORS:0]   stage_tag_o,   // the tile ends its job; errors
   // words

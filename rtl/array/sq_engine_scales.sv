@@ -9,10 +9,8 @@ module sq_engine_scales #(
   parameter bit          TwoRows = 1'b0
 ) (
   input  logic               rows_i,  // factors of rows are read; two scales of a row always are
-  input  logic [Cols*32-1:0] col_lo_i,
-  input  logic [Cols*32-1:0] col_hi_i,
-  input  logic [Rows*32-1:0] row_lo_i,
-  input  logic [Rows*32-1:0] row_hi_i,
+  input  logic [Cols*32-1:0] col_lo_i, col_hi_i,
+  input  logic [Rows*32-1:0] row_lo_i, row_hi_i,
   output logic               error_o
 );
 

@@ -22,14 +22,11 @@ module sq_engine_static #(
   localparam int unsigned LowLen = BankLen - HighPerBank,
   localparam int unsigned OutW = sq_pkg::out_w(OutKind)
 ) (
-  input  logic                                    clk_i,
-  input  logic                                    rst_ni,
+  input  logic                                    clk_i, rst_ni,
   // jobs, all counts >= 1
   input  logic                                    job_valid_i,
   output logic                                    job_ready_o,
-  input  logic [15:0]                             job_beats_i,
-  input  logic [15:0]                             job_groups_i,
-  input  logic [15:0]                             job_tiles_i,
+  input  logic [15:0]                             job_beats_i, job_groups_i, job_tiles_i,
   // Banks banks of all tokens
   input  logic                                    act_valid_i,
   output logic                                    act_ready_o,
@@ -42,10 +39,8 @@ module sq_engine_static #(
   // scales of a group
   input  logic                                    scale_valid_i,
   output logic                                    scale_ready_o,
-  input  logic [Cols*32-1:0]                      scale_col_lo_i,
-  input  logic [Cols*32-1:0]                      scale_col_hi_i,
-  input  logic [Rows*32-1:0]                      scale_row_lo_i,
-  input  logic [Rows*32-1:0]                      scale_row_hi_i,
+  input  logic [Cols*32-1:0]                      scale_col_lo_i, scale_col_hi_i,
+  input  logic [Rows*32-1:0]                      scale_row_lo_i, scale_row_hi_i,
   // outputs
   output logic                                    out_valid_o,
   input  logic                                    out_ready_i,

@@ -12,14 +12,11 @@ module sq_engine_tail #(
   parameter int unsigned Hold = 0,   // of sq_output
   parameter int unsigned SideW = 1
 ) (
-  input  logic                        clk_i,
-  input  logic                        rst_ni,
+  input  logic                        clk_i, rst_ni,
   // jobs, all counts >= 1
   input  logic                        job_valid_i,
   output logic                        job_ready_o,
-  input  logic [CountW-1:0]           job_inner_i,
-  input  logic [CountW-1:0]           job_middle_i,
-  input  logic [CountW-1:0]           job_outer_i,
+  input  logic [CountW-1:0]           job_inner_i, job_middle_i, job_outer_i,
   input  logic [SideW-1:0]            job_side_i,
   // a tile of sums, as sq_output takes it
   input  logic                        tile_fire_i,

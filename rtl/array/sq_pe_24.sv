@@ -9,8 +9,7 @@ module sq_pe_24 #(
   localparam int unsigned Groups = BankLen / 4,
   localparam int unsigned SumW = PlainW + ValueW + $clog2(2 * Groups)
 ) (
-  input  logic                       clk_i,
-  input  logic                       en_i,
+  input  logic                       clk_i, en_i,
   input  logic [BankLen*PlainW-1:0]  plain_i,
   input  logic [2*Groups*ValueW-1:0] value_i,
   input  logic [8*Groups-1:0]        ctl_i,    // of sq_meta24_dec, group 0 in the low bits

@@ -8,8 +8,7 @@ module sq_pe_dense #(
   parameter  int unsigned AccW = 32,
   localparam int unsigned SumW = AW + BW + $clog2(Lanes)
 ) (
-  input  logic                clk_i,
-  input  logic                en_i,
+  input  logic                clk_i, en_i,
   input  logic [Lanes*AW-1:0] a_i,
   input  logic [Lanes*BW-1:0] b_i,
   input  logic                acc_i,    // one stage behind the operands, as in sq_acc

@@ -24,8 +24,7 @@ module sq_pe_mixed #(
   localparam int unsigned HighCtlW = sq_pkg::gather_ctl_w(Gather, BankLen, HighLanes),
   localparam int unsigned LowCtlW = LowGather ? sq_pkg::gather_ctl_w(Gather, BankLen, LowLanes) : 1
 ) (
-  input  logic                       clk_i,
-  input  logic                       en_i,
+  input  logic                       clk_i, en_i,
   input  logic [Banks*BankLen*PlainW-1:0]  plain_i,
   input  logic [Banks*LowLanes*LowW-1:0]   low_i,
   input  logic [Banks*LowCtlW-1:0]         low_ctl_i,
@@ -34,8 +33,7 @@ module sq_pe_mixed #(
   input  logic                       acc_i,    // one stage behind the operands, as in sq_acc
   input  logic                       first_i,
   input  logic                       last_i,
-  output logic [AccW-1:0]            p_lo_o,
-  output logic [AccW-1:0]            p_hi_o
+  output logic [AccW-1:0]            p_lo_o, p_hi_o
 );
 
   localparam int unsigned LowSumW = PlainW + LowW + $clog2(Banks * LowLanes);

@@ -22,8 +22,7 @@ module sq_act_quant #(
   parameter int unsigned Topk = sq_pkg::TOPK_RANK,
   parameter int unsigned Gather = sq_pkg::GATHER_CROSSBAR
 ) (
-  input  logic                               clk_i,
-  input  logic                               rst_ni,
+  input  logic                               clk_i, rst_ni,
   // a bank of all lines
   input  logic                               in_valid_i,
   output logic                               in_ready_o,

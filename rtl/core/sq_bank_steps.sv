@@ -12,8 +12,7 @@ module sq_bank_steps #(
   localparam int unsigned Steps = sq_pkg::ceil_div(BankLen, Lanes),
   localparam int unsigned StepW = sq_pkg::index_w(Steps)
 ) (
-  input  logic                           clk_i,
-  input  logic                           rst_ni,
+  input  logic                           clk_i, rst_ni,
   // a bank of all lines
   input  logic                           in_valid_i,
   output logic                           in_ready_o,

@@ -39,8 +39,7 @@ module sq_core #(
   parameter  int unsigned IsFp = 0,  // ActW = HighW = 8, LowW = 4
   localparam int unsigned CountsW = sq_pkg::N_CAUSES * sq_pkg::COUNT_W
 ) (
-  input  logic                             clk_i,
-  input  logic                             rst_ni,
+  input  logic                             clk_i, rst_ni,
   // job: `groups` scale groups of `group_banks` banks, both >= 1
   input  logic                             job_valid_i,
   output logic                             job_ready_o,
@@ -61,8 +60,7 @@ module sq_core #(
   // accumulator tiles
   output logic                             out_valid_o,
   input  logic                             out_ready_i,
-  output logic [Rows*Cols*AccW-1:0]        out_p_lo_o,
-  output logic [Rows*Cols*AccW-1:0]        out_p_hi_o,
+  output logic [Rows*Cols*AccW-1:0]        out_p_lo_o, out_p_hi_o,
   output logic                             out_error_o,  // a bank of the group without exactly k mask codes
   output logic                             out_code_error_o,  // a code of no value among those that are checked
   // status

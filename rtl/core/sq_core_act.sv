@@ -36,8 +36,7 @@ module sq_core_act #(
   parameter int unsigned Gather = sq_pkg::GATHER_CROSSBAR,
   parameter bit          CheckWeights = 1'b0  // out_error_o; 0: it says nothing
 ) (
-  input  logic                             clk_i,
-  input  logic                             rst_ni,
+  input  logic                             clk_i, rst_ni,
   // activations: a bank of all tokens
   input  logic                             in_valid_i,
   output logic                             in_ready_o,
@@ -58,8 +57,7 @@ module sq_core_act #(
   // tiles of sums
   output logic                             out_valid_o,
   input  logic                             out_ready_i,
-  output logic [Rows*Cols*AccW-1:0]        out_p_lo_o,
-  output logic [Rows*Cols*AccW-1:0]        out_p_hi_o,
+  output logic [Rows*Cols*AccW-1:0]        out_p_lo_o, out_p_hi_o,
   output logic                             out_error_o  // a weight of the group is -2^(w-1)
 );
 

@@ -16,8 +16,7 @@ module sq_core_ctl #(
   localparam int unsigned LowStepW = sq_pkg::index_w(LowSteps),
   localparam int unsigned HighStepW = sq_pkg::index_w(HighSteps)
 ) (
-  input  logic                             clk_i,
-  input  logic                             rst_ni,
+  input  logic                             clk_i, rst_ni,
   // job: `groups` scale groups of `group_banks` banks, both >= 1
   input  logic                             job_valid_i,
   output logic                             job_ready_o,
@@ -41,15 +40,13 @@ module sq_core_ctl #(
   output logic                             low_first_o,
   output logic                             low_last_o,
   // high path controls
-  output logic                             high_en_o,
-  output logic                             high_fire_o,
+  output logic                             high_en_o, high_fire_o,
   output logic [HighStepW-1:0]             high_step_o,
   output logic                             high_acc_o,
   output logic                             high_first_o,
   // what each path did in this cycle
   output logic                             active_o,  // a job is running
-  output logic [sq_pkg::CAUSE_W-1:0]       low_cause_o,
-  output logic [sq_pkg::CAUSE_W-1:0]       high_cause_o
+  output logic [sq_pkg::CAUSE_W-1:0]       low_cause_o, high_cause_o
 );
 
   localparam int unsigned BanksW = sq_pkg::GROUP_BANKS_W;
@@ -63,17 +60,14 @@ module sq_core_ctl #(
   logic started_q;  // a bank of this job has been completed
 
   // Pipeline flags: valid, first and last of the group.
-  logic l1_valid_q, l1_first_q, l1_last_q;
-  logic l2_valid_q, l2_first_q, l2_last_q;
-  logic ls_valid_q, ls_first_q, ls_last_q;
-  logic h1_valid_q, h1_first_q, h1_last_q;
+  logic l1_valid_q, l1_first_q, l1_last_q, l2_valid_q, l2_first_q, l2_last_q;
+  logic ls_valid_q, ls_first_q, ls_last_q, h1_valid_q, h1_first_q, h1_last_q;
   logic hs_valid_q, hs_first_q, hs_last_q;
   logic bank_full_q;    // the high path holds a bank
   logic low_result_q;   // the low total of a group waits
   logic high_result_q;  // the high total of a group waits
 
-  logic job_fire, out_fire;
-  logic low_left, low_group_last, low_blocked;
+  logic job_fire, out_fire, low_left, low_group_last, low_blocked;
   logic high_left, high_bank_last, high_group_last;
 
   assign job_ready_o = out_groups_q == '0;

@@ -41,8 +41,7 @@ module sq_core_out #(
   localparam int unsigned CountsW = sq_pkg::N_CAUSES * sq_pkg::COUNT_W,
   localparam int unsigned OutW = sq_pkg::out_w(OutKind)
 ) (
-  input  logic                             clk_i,
-  input  logic                             rst_ni,
+  input  logic                             clk_i, rst_ni,
   // job: `groups` scale groups of `group_banks` banks, both >= 1
   input  logic                             job_valid_i,
   output logic                             job_ready_o,
@@ -64,10 +63,8 @@ module sq_core_out #(
   input  logic                             scale_valid_i,
   output logic                             scale_ready_o,
   input  logic                             scale_last_i,
-  input  logic [Cols*32-1:0]               scale_col_lo_i,
-  input  logic [Cols*32-1:0]               scale_col_hi_i,
-  input  logic [Rows*32-1:0]               scale_row_lo_i,
-  input  logic [Rows*32-1:0]               scale_row_hi_i,
+  input  logic [Cols*32-1:0]               scale_col_lo_i, scale_col_hi_i,
+  input  logic [Rows*32-1:0]               scale_row_lo_i, scale_row_hi_i,
   // outputs
   output logic                             out_valid_o,
   input  logic                             out_ready_i,
@@ -75,8 +72,7 @@ module sq_core_out #(
   output logic                             out_last_o,   // of the job
   output logic [sq_pkg::N_ERRORS-1:0]      out_error_o,
   // status: cycles of the job per cause
-  output logic [CountsW-1:0]               low_counts_o,
-  output logic [CountsW-1:0]               high_counts_o
+  output logic [CountsW-1:0]               low_counts_o, high_counts_o
 );
 
   // Products of E2M1 and of E4M3 with E4M3 are multiples of 2^-10 and of 2^-18.

@@ -39,13 +39,11 @@ module sq_engine_core_act #(
   localparam int unsigned ShiftW = 6,
   localparam int unsigned OutW = sq_pkg::out_w(OutKind)
 ) (
-  input  logic                             clk_i,
-  input  logic                             rst_ni,
+  input  logic                             clk_i, rst_ni,
   // jobs, all counts >= 1
   input  logic                             job_valid_i,
   output logic                             job_ready_o,
-  input  logic [15:0]                      job_banks_i,
-  input  logic [15:0]                      job_groups_i,
+  input  logic [15:0]                      job_banks_i, job_groups_i,
   input  logic [PassW-1:0]                 job_passes_i,
   input  logic [15:0]                      job_tiles_i,
   input  logic [sq_pkg::GROUPS_W-1:0]      job_sums_i,  // groups * passes * tiles
@@ -62,10 +60,8 @@ module sq_engine_core_act #(
   // scales of a group
   input  logic                             scale_valid_i,
   output logic                             scale_ready_o,
-  input  logic [Cols*32-1:0]               scale_col_lo_i,
-  input  logic [Cols*32-1:0]               scale_col_hi_i,
-  input  logic [Rows*32-1:0]               scale_row_lo_i,
-  input  logic [Rows*32-1:0]               scale_row_hi_i,
+  input  logic [Cols*32-1:0]               scale_col_lo_i, scale_col_hi_i,
+  input  logic [Rows*32-1:0]               scale_row_lo_i, scale_row_hi_i,
   // outputs
   output logic                             out_valid_o,
   input  logic                             out_ready_i,
@@ -81,8 +77,7 @@ module sq_engine_core_act #(
   // ---- jobs: counted at the activations, at the core, at the scales ------------------------------
   localparam int unsigned SumsW = sq_pkg::GROUPS_W;
   logic act_job_ready, core_job_room, tail_job_ready, job_fire;
-  logic act_busy, act_fire, tile_last, unused_inner, unused_end;
-  logic core_job_valid, core_job_ready;
+  logic act_busy, act_fire, tile_last, unused_inner, unused_end, core_job_valid, core_job_ready;
   logic [15+SumsW:0] core_job;
   logic [PassW-1:0] passes_q;  // of the job at the activations
   assign job_ready_o = act_job_ready && core_job_room && tail_job_ready;

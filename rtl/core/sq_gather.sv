@@ -20,8 +20,7 @@ module sq_gather #(
   localparam int unsigned RankW = sq_pkg::index_w(HighPerBank),
   localparam int unsigned CountW = $clog2(BankLen + 1)
 ) (
-  input  logic                             clk_i,
-  input  logic                             rst_ni,
+  input  logic                             clk_i, rst_ni,
   // a bank
   input  logic                             in_valid_i,
   output logic                             in_ready_o,
@@ -38,8 +37,7 @@ module sq_gather #(
   localparam int unsigned CtlW = sq_pkg::gather_ctl_w(Gather, BankLen, HighPerBank);
 
   logic advance;  // all stages move
-  logic valid_q, valid_q2, valid_q3;
-  logic error_q, error_q2, error_q3;
+  logic valid_q, valid_q2, valid_q3, error_q, error_q2, error_q3;
   logic [BankLen*LowW-1:0] clean, clean_q, clean_q2, clean_q3;
   logic [Rows*BankLen*ActW-1:0] act_q, act_q2;
   logic [BankLen-1:0] slot, slot_q;

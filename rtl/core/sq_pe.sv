@@ -34,8 +34,7 @@ module sq_pe #(
   input  logic                        high_acc_i,
   input  logic                        high_first_i,
   // totals of the last finished group
-  output logic [AccW-1:0]             p_lo_o,
-  output logic [AccW-1:0]             p_hi_o
+  output logic [AccW-1:0]             p_lo_o, p_hi_o
 );
 
   localparam int unsigned LowSumW = IsFp != 0 ?

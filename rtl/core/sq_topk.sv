@@ -8,8 +8,7 @@ module sq_topk #(
   parameter int unsigned MagW = 7,
   parameter int unsigned Topk = sq_pkg::TOPK_RANK
 ) (
-  input  logic                    clk_i,
-  input  logic                    rst_ni,
+  input  logic                    clk_i, rst_ni,
   // magnitudes of a bank
   input  logic                    in_valid_i,
   output logic                    in_ready_o,

@@ -13,8 +13,7 @@ module sq_topk_radix #(
   parameter int unsigned HighPerBank = 4,
   parameter int unsigned MagW = 7
 ) (
-  input  logic                    clk_i,
-  input  logic                    rst_ni,
+  input  logic                    clk_i, rst_ni,
   // magnitudes of a bank
   input  logic                    in_valid_i,
   output logic                    in_ready_o,

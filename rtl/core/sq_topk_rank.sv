@@ -13,8 +13,7 @@ module sq_topk_rank #(
   parameter  int unsigned MagW = 7,
   localparam int unsigned Pairs = BankLen * (BankLen - 1) / 2
 ) (
-  input  logic                    clk_i,
-  input  logic                    rst_ni,
+  input  logic                    clk_i, rst_ni,
   // magnitudes of a bank
   input  logic                    in_valid_i,
   output logic                    in_ready_o,
@@ -27,8 +26,7 @@ module sq_topk_rank #(
 
   localparam int unsigned RankW = $clog2(BankLen);
 
-  logic advance;
-  logic valid_q, valid_q2;
+  logic advance, valid_q, valid_q2;
   logic [Pairs-1:0] ge, ge_q;  // pair (j, i), j < i, at i(i-1)/2 + j
   logic [BankLen-1:0] mask, mask_q2;
 

@@ -12,8 +12,7 @@ module sq_topk_tree #(
   parameter int unsigned HighPerBank = 2,
   parameter int unsigned MagW = 7
 ) (
-  input  logic                    clk_i,
-  input  logic                    rst_ni,
+  input  logic                    clk_i, rst_ni,
   // magnitudes of a bank
   input  logic                    in_valid_i,
   output logic                    in_ready_o,

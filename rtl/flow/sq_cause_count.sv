@@ -5,8 +5,7 @@
 module sq_cause_count #(
   parameter int unsigned Start = 0
 ) (
-  input  logic                                      clk_i,
-  input  logic                                      rst_ni,
+  input  logic                                      clk_i, rst_ni,
   input  logic                                      clear_i,   // a job starts
   input  logic                                      active_i,  // this cycle belongs to a job
   input  logic [sq_pkg::CAUSE_W-1:0]                cause_i,

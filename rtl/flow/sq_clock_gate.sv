@@ -7,9 +7,7 @@
 module sq_clock_gate #(
   parameter int unsigned Gate = 1
 ) (
-  input  logic clk_i,
-  input  logic en_i,
-  input  logic test_en_i,
+  input  logic clk_i, en_i, test_en_i,
   output logic clk_o
 );
 

@@ -5,8 +5,7 @@ module sq_delay #(
   parameter int unsigned Width = 8,
   parameter int unsigned Stages = 1
 ) (
-  input  logic             clk_i,
-  input  logic             en_i,
+  input  logic             clk_i, en_i,
   input  logic [Width-1:0] x_i,
   output logic [Width-1:0] x_o
 );

@@ -7,14 +7,11 @@
 module sq_engine_count #(
   parameter int unsigned CountW = 16
 ) (
-  input  logic              clk_i,
-  input  logic              rst_ni,
+  input  logic              clk_i, rst_ni,
   // jobs
   input  logic              job_valid_i,
   output logic              job_ready_o,
-  input  logic [CountW-1:0] job_inner_i,
-  input  logic [CountW-1:0] job_middle_i,
-  input  logic [CountW-1:0] job_outer_i,
+  input  logic [CountW-1:0] job_inner_i, job_middle_i, job_outer_i,
   // beats
   output logic              busy_o,         // a job is here
   input  logic              step_i,         // a beat of it goes

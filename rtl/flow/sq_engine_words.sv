@@ -3,8 +3,7 @@
 module sq_engine_words #(
   parameter int unsigned Words = 1
 ) (
-  input  logic clk_i,
-  input  logic rst_ni,
+  input  logic clk_i, rst_ni,
   input  logic step_i,  // the beat goes
   output logic last_o
 );

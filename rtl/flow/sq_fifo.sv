@@ -8,8 +8,7 @@ module sq_fifo #(
   parameter int unsigned Width = 8,
   parameter int unsigned Depth = 2  // >= 2: with one place every other cycle would be lost
 ) (
-  input  logic             clk_i,
-  input  logic             rst_ni,
+  input  logic             clk_i, rst_ni,
   // input stream
   input  logic             in_valid_i,
   output logic             in_ready_o,

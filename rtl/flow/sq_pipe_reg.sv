@@ -6,8 +6,7 @@
 module sq_pipe_reg #(
   parameter int unsigned Width = 8
 ) (
-  input  logic             clk_i,
-  input  logic             rst_ni,
+  input  logic             clk_i, rst_ni,
   // input stream
   input  logic             in_valid_i,
   output logic             in_ready_o,
@@ -20,8 +19,7 @@ module sq_pipe_reg #(
 
   logic head_valid_q, skid_valid_q;  // head: what the output shows; skid: one beat behind it
   logic [Width-1:0] head_q, skid_q;
-  logic head_valid_d, skid_valid_d;
-  logic push, pop;
+  logic head_valid_d, skid_valid_d, push, pop;
 
   assign in_ready_o = !skid_valid_q;
   assign out_valid_o = head_valid_q;

@@ -3,9 +3,7 @@
 // clk_i after it. What it resets then sees the end of the reset in one and the same cycle. In a test (test_en_i) rst_no is
 // rst_ni, so that no flip-flop of a scan chain resets others.
 module sq_reset_sync (
-  input  logic clk_i,
-  input  logic rst_ni,
-  input  logic test_en_i,
+  input  logic clk_i, rst_ni, test_en_i,
   output logic rst_no
 );
 

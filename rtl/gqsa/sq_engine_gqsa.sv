@@ -23,8 +23,7 @@ module sq_engine_gqsa #(
   parameter  int unsigned AtW = 32,  // row offset
   localparam int unsigned ActW = Rows * GroupLen * 8
 ) (
-  input  logic                  clk_i,
-  input  logic                  rst_ni,
+  input  logic                  clk_i, rst_ni,
   // jobs
   input  logic                  job_valid_i,
   output logic                  job_ready_o,

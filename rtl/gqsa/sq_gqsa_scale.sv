@@ -19,8 +19,7 @@ module sq_gqsa_scale #(
   parameter  int unsigned TagW = 1,
   localparam int unsigned ProdW = SumW + 5
 ) (
-  input  logic                  clk_i,
-  input  logic                  rst_ni,
+  input  logic                  clk_i, rst_ni,
   // a group
   input  logic                  in_valid_i,
   output logic                  in_ready_o,

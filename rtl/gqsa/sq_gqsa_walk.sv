@@ -22,8 +22,7 @@ module sq_gqsa_walk #(
   parameter  int unsigned RowW = 16,
   localparam int unsigned XW = GroupW + $clog2(GroupLen)
 ) (
-  input  logic              clk_i,
-  input  logic              rst_ni,
+  input  logic              clk_i, rst_ni,
   // row offsets
   input  logic              in_valid_i,
   output logic              in_ready_o,

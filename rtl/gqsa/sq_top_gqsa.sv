@@ -20,8 +20,7 @@ module sq_top_gqsa #(
   localparam int unsigned ActBits = Rows * GroupLen * 8,
   localparam int unsigned WeightBits = sq_pkg::kept_w(GroupLen, GroupW)
 ) (
-  input  logic                        clk_i,
-  input  logic                        rst_ni,
+  input  logic                        clk_i, rst_ni,
   // jobs: a tile of tokens times job_rows_i rows of the matrix
   input  logic                        job_valid_i,
   output logic                        job_ready_o,

@@ -8,8 +8,7 @@ module sq_fp_add #(
 ) (
   input  logic        clk_i,  // Cut, Halved
   input  logic        en_i,
-  input  logic [31:0] a_i,
-  input  logic [31:0] b_i,
+  input  logic [31:0] a_i, b_i,
   output logic [31:0] y_o
 );
 

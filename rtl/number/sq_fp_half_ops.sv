@@ -8,8 +8,7 @@ module sq_fp_half_ops (
   input  logic [15:0] z_i,
   output logic [15:0] d_o,
   // second step
-  input  logic [15:0] s_i,
-  input  logic [15:0] d_i,
+  input  logic [15:0] s_i, d_i,
   output logic [15:0] y_o
 );
 

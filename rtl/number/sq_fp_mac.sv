@@ -21,15 +21,13 @@ module sq_fp_mac #(
   parameter  int unsigned Turns = 1,  // rows of a lane
   localparam int unsigned NumW = IsHalf != 0 ? 16 : 32
 ) (
-  input  logic                  clk_i,
-  input  logic                  rst_ni,
+  input  logic                  clk_i, rst_ni,
   // a step of all rows
   input  logic                  in_valid_i,
   output logic                  in_ready_o,
   input  logic                  in_end_i,   // of a share; stands with in_last_i too
   input  logic                  in_last_i,  // of the rows
-  input  logic [Lanes*NumW-1:0] in_w_i,
-  input  logic [Lanes*NumW-1:0] in_x_i,
+  input  logic [Lanes*NumW-1:0] in_w_i, in_x_i,
   // sums of all rows
   output logic                  out_valid_o,
   input  logic                  out_ready_i,

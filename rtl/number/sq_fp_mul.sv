@@ -6,8 +6,7 @@ module sq_fp_mul #(
 ) (
   input  logic        clk_i,  // Cut
   input  logic        en_i,
-  input  logic [31:0] a_i,
-  input  logic [31:0] b_i,
+  input  logic [31:0] a_i, b_i,
   output logic [31:0] y_o
 );
 

@@ -10,8 +10,7 @@ module sq_fp_mul_wide #(
 ) (
   input  logic              clk_i,  // Cut
   input  logic              en_i,
-  input  logic [31:0]       a_i,
-  input  logic [31:0]       b_i,
+  input  logic [31:0]       a_i, b_i,
   output logic [23:0]       sig_o,
   output logic signed [9:0] exp_o
 );
@@ -23,8 +22,7 @@ module sq_fp_mul_wide #(
   logic [1:0] is_scale;
   assign factor = {b_i, a_i};
   for (genvar f = 0; f < 2; f++) begin : gen_factor
-    logic [31:0] x;
-    logic [31:0] top;
+    logic [31:0] x, top;
     logic [4:0] zeros;
     assign x = factor[f*32 +: 32];
     assign is_scale[f] = !x[31] && x[30:23] != 8'hff && x[30:0] != '0;

@@ -12,8 +12,7 @@ module sq_fp_round #(
   parameter bit          Cut = 1'b0
 ) (
   input  logic               clk_i,  // Cut
-  input  logic               en_i,
-  input  logic               sign_i,
+  input  logic               en_i, sign_i,
   input  logic signed [10:0] exp_i,  // -500 .. 500
   input  logic [SigW-1:0]    sig_i,
   output logic [31:0]        y_o

@@ -4,10 +4,8 @@
 module sq_mul_sig #(
   parameter bit Cut = 1'b0
 ) (
-  input  logic        clk_i,
-  input  logic        en_i,
-  input  logic [23:0] a_i,
-  input  logic [23:0] b_i,
+  input  logic        clk_i, en_i,
+  input  logic [23:0] a_i, b_i,
   output logic [47:0] p_o
 );
 

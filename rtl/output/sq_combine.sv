@@ -35,8 +35,7 @@ module sq_combine #(
   parameter  int unsigned Cut = 0,
   localparam int unsigned OutW = IsBf16 != 0 ? 16 : 32
 ) (
-  input  logic                  clk_i,
-  input  logic                  rst_ni,
+  input  logic                  clk_i, rst_ni,
   // sums of a group, lane 0 in the low bits
   input  logic                  in_valid_i,
   output logic                  in_ready_o,
@@ -73,8 +72,7 @@ module sq_combine #(
   // ---- control: valid and last of every stage, what the sum stage is at
 
   logic [Stages-1:0] valid_q, last_q;
-  logic advance, issue, sums, out_valid_q;
-  logic is_first_q, is_end;
+  logic advance, issue, sums, out_valid_q, is_first_q, is_end;
   logic [SlotW-1:0] slot_q;
   assign advance = Cut != 0 || !(valid_q[Stages-1] && last_q[Stages-1] && out_valid_q && !out_ready_i);
   assign in_ready_o = advance;

@@ -16,8 +16,7 @@ module sq_hadamard #(
   parameter  int unsigned Bits = 0,    // 0: binary32 sums; 9..16: of integers, Len 4 or 16
   localparam int unsigned OutW = (IsBf16 != 0) ? 16 : 32
 ) (
-  input  logic                clk_i,
-  input  logic                rst_ni,
+  input  logic                clk_i, rst_ni,
   // elements of one token, 0 in the low bits
   input  logic                in_valid_i,
   output logic                in_ready_o,

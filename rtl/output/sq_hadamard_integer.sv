@@ -14,8 +14,7 @@ module sq_hadamard_integer #(
   parameter  int unsigned IsBf16 = 1,  // what leaves: bfloat16 or binary32
   localparam int unsigned OutW = (IsBf16 != 0) ? 16 : 32
 ) (
-  input  logic                clk_i,
-  input  logic                advance_i,
+  input  logic                clk_i, advance_i,
   input  logic [Len*16-1:0]   x_i,
   output logic [Len*OutW-1:0] y_o
 );

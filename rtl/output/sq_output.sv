@@ -51,8 +51,7 @@ module sq_output #(
   localparam int unsigned OutW = sq_pkg::out_w(OutKind),
   localparam int unsigned KeptW = 32 * sq_pkg::kept_words(Sums, Form)  // of an output, between two stretches
 ) (
-  input  logic                      clk_i,
-  input  logic                      rst_ni,
+  input  logic                      clk_i, rst_ni,
   // tiles of sums
   input  logic                      in_valid_i,
   output logic                      in_ready_o,

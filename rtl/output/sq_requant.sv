@@ -16,8 +16,7 @@ module sq_requant #(
   parameter int unsigned MulW = 16,
   parameter int unsigned ShiftW = 6
 ) (
-  input  logic                    clk_i,
-  input  logic                    rst_ni,
+  input  logic                    clk_i, rst_ni,
   // sums
   input  logic                    in_valid_i,
   output logic                    in_ready_o,

@@ -19,8 +19,7 @@ module sq_act_blocks #(
   localparam int unsigned Lanes = (HighPerBank > 0) ? HighPerBank : 1,
   localparam int unsigned HighW = sq_pkg::element_code_w(sq_pkg::high_element(High, Element))
 ) (
-  input  logic                          clk_i,
-  input  logic                          rst_ni,
+  input  logic                          clk_i, rst_ni,
   // a block of every row
   input  logic                          in_valid_i,
   output logic                          in_ready_o,

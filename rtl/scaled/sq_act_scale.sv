@@ -30,8 +30,7 @@ module sq_act_scale #(
   localparam int unsigned MaskW = (HighPerBank > 0) ? BankLen : 1,
   localparam int unsigned HighW = (OwnHigh != 0) ? HighPerBank * 8 : MaskW * 4
 ) (
-  input  logic                     clk_i,
-  input  logic                     rst_ni,
+  input  logic                     clk_i, rst_ni,
   // a block
   input  logic                     in_valid_i,
   output logic                     in_ready_o,

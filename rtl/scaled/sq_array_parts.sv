@@ -32,8 +32,7 @@ module sq_array_parts #(
   localparam int unsigned Pes = Rows * Cols,
   localparam int unsigned Pairs = sq_pkg::parts_pairs(High, WeightHigh)
 ) (
-  input  logic                                        clk_i,
-  input  logic                                        rst_ni,
+  input  logic                                        clk_i, rst_ni,
   // a block of every row and column, line after line; last: of all of K
   input  logic                                        in_valid_i,
   output logic                                        in_ready_o,
@@ -47,8 +46,7 @@ module sq_array_parts #(
   input  logic [Cols*BankLen*WeightCodeW-1:0]         in_weight_i,
   input  logic [Cols*HighPerBank*WeightHighCodeW-1:0] in_weight_high_i,        // WeightHigh
   input  logic [Cols*BankLen-1:0]                     in_weight_mask_i,
-  input  logic [Cols*8-1:0]                           in_weight_scale_i,
-  input  logic [Cols*8-1:0]                           in_weight_high_scale_i,
+  input  logic [Cols*8-1:0]                           in_weight_scale_i, in_weight_high_scale_i,
   // totals to begin with, as a tile; Sums
   input  logic                                        carry_valid_i,
   output logic                                        carry_ready_o,

@@ -45,8 +45,7 @@ module sq_array_scaled #(
   localparam int unsigned WeightSubW = sq_pkg::sub_port_w(WeightElement),
   localparam int unsigned Pes = Rows * Cols
 ) (
-  input  logic                                       clk_i,
-  input  logic                                       rst_ni,
+  input  logic                                       clk_i, rst_ni,
   // a block of every row and column, or two, line after line; last: of all of K
   input  logic                                       in_valid_i,
   output logic                                       in_ready_o,
@@ -69,8 +68,7 @@ module sq_array_scaled #(
   // a tile, PE after PE: binary32, or AccW bits (and carries) as two words
   output logic                                       out_valid_o,
   input  logic                                       out_ready_i,
-  output logic [Pes*32-1:0]                          out_y_o,
-  output logic [Pes*32-1:0]                          out_y_top_o,
+  output logic [Pes*32-1:0]                          out_y_o, out_y_top_o,
   output logic [Pes*32-1:0]                          out_y_high_o,  // OwnHigh: integers
   output logic [sq_pkg::N_ERRORS-1:0]                out_error_o
 );

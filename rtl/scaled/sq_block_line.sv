@@ -46,8 +46,7 @@ module sq_block_line #(
   output logic [SigW-1:0]             sig_o,
   output logic [7:0]                  exp_o,
   output logic                        error_o,  // of the scale
-  output logic                        code_error_o,
-  output logic                        place_error_o
+  output logic                        code_error_o, place_error_o
 );
 
   localparam bit IsTable = sq_pkg::element_kind(Element) == sq_pkg::ELEMENT_TABLE;

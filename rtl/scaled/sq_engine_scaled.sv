@@ -72,13 +72,11 @@ module sq_engine_scaled #(
   localparam int unsigned Pairs = HasParts ? sq_pkg::parts_pairs(High, WeightHigh) : 1,
   localparam int unsigned OutW = sq_pkg::out_w(OutKind)
 ) (
-  input  logic                        clk_i,
-  input  logic                        rst_ni,
+  input  logic                        clk_i, rst_ni,
   // jobs, both counts >= 1
   input  logic                        job_valid_i,
   output logic                        job_ready_o,
-  input  logic [15:0]                 job_blocks_i,
-  input  logic [15:0]                 job_tiles_i,
+  input  logic [15:0]                 job_blocks_i, job_tiles_i,
   input  logic                        job_carry_i,  // Sums, also the next one
   input  logic                        job_keep_i,
   // a block of every row: bfloat16, or as it is stored
@@ -105,10 +103,8 @@ module sq_engine_scaled #(
   // scales above the blocks of a tile, of low and of high elements
   input  logic                        scale_valid_i,
   output logic                        scale_ready_o,
-  input  logic [Cols*32-1:0]          scale_col_lo_i,
-  input  logic [Cols*32-1:0]          scale_col_hi_i,
-  input  logic [Rows*32-1:0]          scale_row_lo_i,
-  input  logic [Rows*32-1:0]          scale_row_hi_i,
+  input  logic [Cols*32-1:0]          scale_col_lo_i, scale_col_hi_i,
+  input  logic [Rows*32-1:0]          scale_row_lo_i, scale_row_hi_i,
   // outputs
   output logic                        out_valid_o,
   input  logic                        out_ready_i,

@@ -27,8 +27,7 @@ module sq_parts_line #(
   localparam int unsigned CtlW =
       sq_pkg::gather_ctl_w(sq_pkg::GATHER_CROSSBAR, BankLen, HighPerBank)
 ) (
-  input  logic                             clk_i,
-  input  logic                             en_i,
+  input  logic                             clk_i, en_i,
   // a block as it is stored
   input  logic [BankLen*CodeW-1:0]         code_i,
   input  logic [HighPerBank*HighCodeW-1:0] high_i,

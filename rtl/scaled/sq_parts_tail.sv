@@ -10,8 +10,7 @@ module sq_parts_tail #(
   localparam int unsigned ActSigW = sq_pkg::scale_sig_w(ActScale),
   localparam int unsigned WeightSigW = sq_pkg::scale_sig_w(WeightScale)
 ) (
-  input  logic                   clk_i,
-  input  logic                   en_i,
+  input  logic                   clk_i, en_i,
   input  logic signed [SumW-1:0] sum_i,
   input  logic [ActSigW-1:0]     act_sig_i,
   input  logic [7:0]             act_exp_i,

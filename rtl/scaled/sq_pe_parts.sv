@@ -35,8 +35,7 @@ module sq_pe_parts #(
   localparam int unsigned CtlW = sq_pkg::gather_ctl_w(sq_pkg::GATHER_CROSSBAR, BankLen, HighLanes),
   localparam int unsigned Pairs = sq_pkg::parts_pairs(High, WeightHigh)
 ) (
-  input  logic                             clk_i,
-  input  logic                             en_i,
+  input  logic                             clk_i, en_i,
   // blocks of the row and of the column
   input  logic [BankLen*ActW-1:0]          act_i,
   input  logic [HighLanes*ActHighW-1:0]    act_high_i,

@@ -38,8 +38,7 @@ module sq_pe_scaled #(
   localparam int unsigned CtlW = sq_pkg::gather_ctl_w(sq_pkg::GATHER_CROSSBAR, BankLen, Lanes),
   localparam int unsigned OutW = sq_pkg::total_w(Acc, AccW, Carry)
 ) (
-  input  logic                              clk_i,
-  input  logic                              en_i,
+  input  logic                              clk_i, en_i,
   // blocks of the row and of the column
   input  logic [Blocks*BankLen*ActW-1:0]    act_i,
   input  logic [Lanes*HighW-1:0]            high_i,

@@ -11,8 +11,7 @@ module sq_scaled_ctl #(
   parameter int unsigned Sums = 0,
   parameter int unsigned Result = 1
 ) (
-  input  logic                        clk_i,
-  input  logic                        rst_ni,
+  input  logic                        clk_i, rst_ni,
   // a beat
   input  logic                        in_valid_i,
   output logic                        in_ready_o,

@@ -12,8 +12,7 @@ module sq_meta24 #(
   parameter int unsigned Groups = 4,  // 4: one 16-bit metadata word (SPEC E.3)
   parameter int unsigned ActW = 8
 ) (
-  input  logic                          clk_i,
-  input  logic                          rst_ni,
+  input  logic                          clk_i, rst_ni,
   // metadata and activations
   input  logic                          in_valid_i,
   output logic                          in_ready_o,
@@ -26,8 +25,7 @@ module sq_meta24 #(
   output logic [Groups-1:0]             out_error_o   // illegal nibble
 );
 
-  logic advance;
-  logic valid_q, valid_q2;
+  logic advance, valid_q, valid_q2;
   logic [Groups*8-1:0] ctl, ctl_q;
   logic [Groups-1:0] error, error_q, error_q2;
   logic [Rows*Groups*4*ActW-1:0] act_q;

@@ -24,8 +24,7 @@ module sq_engine_spqr #(
   parameter int unsigned TileW = 4,     // a token has at most 16 * 2^TileW elements
   parameter int unsigned OutlierW = 6   // 16 rows have at most 2^OutlierW outliers
 ) (
-  input  logic           clk_i,
-  input  logic           rst_ni,
+  input  logic           clk_i, rst_ni,
   // jobs
   input  logic           job_valid_i,
   output logic           job_ready_o,

@@ -19,8 +19,7 @@
 module sq_spqr_dec #(
   parameter int unsigned Words = 1  // a power of two up to 16: columns of the array
 ) (
-  input  logic                 clk_i,
-  input  logic                 rst_ni,
+  input  logic                 clk_i, rst_ni,
   // Words rows of a tile
   input  logic                 in_valid_i,
   output logic                 in_ready_o,

@@ -11,14 +11,12 @@
 module sq_spqr_scale #(
   parameter int unsigned Words = 1  // tile rows a beat
 ) (
-  input  logic                clk_i,
-  input  logic                rst_ni,
+  input  logic                clk_i, rst_ni,
   // what sq_spqr_dec gives
   input  logic                in_valid_i,
   output logic                in_ready_o,
   input  logic [Words*48-1:0] in_code_i,
-  input  logic [Words*3-1:0]  in_scale_i,
-  input  logic [Words*3-1:0]  in_zero_i,
+  input  logic [Words*3-1:0]  in_scale_i, in_zero_i,
   input  logic [63:0]         in_second_i,
   input  logic                in_last_i,
   input  logic [2:0]          in_error_i,

@@ -30,8 +30,7 @@ module sq_engine_spqt #(
   localparam int unsigned SegmentW = IndexW - LocalW,
   localparam int unsigned Lanes = 2 * Bytes
 ) (
-  input  logic                 clk_i,
-  input  logic                 rst_ni,
+  input  logic                 clk_i, rst_ni,
   // jobs
   input  logic                 job_valid_i,
   output logic                 job_ready_o,

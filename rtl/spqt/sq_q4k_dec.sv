@@ -14,8 +14,7 @@
 module sq_q4k_dec #(
   parameter int unsigned Bytes = 16  // 4, 8 or 16
 ) (
-  input  logic                 clk_i,
-  input  logic                 rst_ni,
+  input  logic                 clk_i, rst_ni,
   // a superblock, beat by beat
   input  logic                 in_valid_i,
   output logic                 in_ready_o,

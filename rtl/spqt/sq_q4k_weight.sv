@@ -9,16 +9,13 @@
 module sq_q4k_weight #(
   parameter int unsigned Bytes = 16
 ) (
-  input  logic                clk_i,
-  input  logic                rst_ni,
+  input  logic                clk_i, rst_ni,
   // what sq_q4k_dec gives
   input  logic                in_valid_i,
   output logic                in_ready_o,
   input  logic [Bytes*8-1:0]  in_code_i,
-  input  logic [63:0]         in_step_i,
-  input  logic [63:0]         in_min_i,
-  input  logic                in_last_i,
-  input  logic                in_error_i,
+  input  logic [63:0]         in_step_i, in_min_i,
+  input  logic                in_last_i, in_error_i,
   // weights, binary32
   output logic                out_valid_o,
   input  logic                out_ready_i,

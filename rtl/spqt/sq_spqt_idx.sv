@@ -22,8 +22,7 @@ module sq_spqt_idx #(
   localparam int unsigned MagW = (Fp16 != 0) ? 15 : 8,
   localparam int unsigned CountW = $clog2(Lanes + 1)
 ) (
-  input  logic                    clk_i,
-  input  logic                    rst_ni,
+  input  logic                    clk_i, rst_ni,
   // a segment
   input  logic                    in_valid_i,
   output logic                    in_ready_o,

@@ -9,8 +9,7 @@ module sq_axi_check #(
   parameter int unsigned MaxBurst = 256,
   parameter int unsigned Writes = 1
 ) (
-  input logic               clk_i,
-  input logic               rst_ni,
+  input logic               clk_i, rst_ni,
   // read addresses
   input logic               ar_valid_i,
   input logic               ar_ready_i,

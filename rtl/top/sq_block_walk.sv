@@ -7,18 +7,13 @@
 `include "sq_assert.svh"
 
 module sq_block_walk (
-  input  logic        clk_i,
-  input  logic        rst_ni,
+  input  logic        clk_i, rst_ni,
   // the layer; all counts >= 1, unchanged while active_o is high
   input  logic        cols_outer_i,
-  input  logic [15:0] rows_i,
-  input  logic [15:0] cols_i,
-  input  logic [15:0] row_block_i,
-  input  logic [15:0] col_block_i,
+  input  logic [15:0] rows_i, cols_i, row_block_i, col_block_i,
   input  logic [15:0] groups_i,
   input  logic [31:0] beats_i,
-  input  logic [15:0] group_chunk_i,
-  input  logic [15:0] beat_chunk_i,
+  input  logic [15:0] group_chunk_i, beat_chunk_i,
   input  logic        part_i,
   input  logic [15:0] group_beats_i,
   input  logic        start_i,

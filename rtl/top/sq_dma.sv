@@ -34,8 +34,7 @@ module sq_dma #(
   parameter  int unsigned Quiet = 1024,  // longer than the memory ever waits between two beats
   localparam int unsigned Bytes = DataW / 8
 ) (
-  input  logic              clk_i,
-  input  logic              rst_ni,
+  input  logic              clk_i, rst_ni,
   // transfers
   input  logic              job_valid_i,
   output logic              job_ready_o,
@@ -103,8 +102,7 @@ module sq_dma #(
   logic [8:0] limit_q, next_limit;  // beats of the next burst, at most
   logic [DestW-1:0] dest_q;
   logic [7:0] len;
-  logic last_burst;
-  logic may_start, issue, hand_over, broken, broken_q, slot_ready, slot_valid;
+  logic last_burst, may_start, issue, hand_over, broken, broken_q, slot_ready, slot_valid;
   logic [QuietW-1:0] quiet_q;
 
   assign job_ready_o = !cur_q;

@@ -36,21 +36,13 @@ module sq_encode #(
   parameter  int unsigned Choose = sq_pkg::CHOOSE_LARGEST,
   localparam int unsigned SizeW = $clog2(DataW / 8)
 ) (
-  input  logic             clk_i,
-  input  logic             rst_ni,
+  input  logic             clk_i, rst_ni,
   // descriptor
-  input  logic             start_i,
-  input  logic             sound_i,
-  input  logic             codes_i,
-  input  logic [sq_pkg::ADDR_W-1:0] from_i,
-  input  logic [sq_pkg::ADDR_W-1:0] act_i,
-  input  logic [sq_pkg::ADDR_W-1:0] row_scale_i,
+  input  logic             start_i, sound_i, codes_i,
+  input  logic [sq_pkg::ADDR_W-1:0] from_i, act_i, row_scale_i,
   input  logic [15:0]      rows_i,  // tiles
-  input  logic [15:0]      cols_i,
-  input  logic [15:0]      beats_i,
-  output logic             done_o,
-  output logic             refused_o,
-  output logic             error_o,
+  input  logic [15:0]      cols_i, beats_i,
+  output logic             done_o, refused_o, error_o,
   // transfers
   output logic             dma_valid_o,
   input  logic             dma_ready_i,

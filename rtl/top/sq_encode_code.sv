@@ -9,8 +9,7 @@ module sq_encode_code #(
   parameter int unsigned Lanes = 1,
   parameter int unsigned Bits = 8  // of a code, 2..8
 ) (
-  input  logic                clk_i,
-  input  logic                en_i,
+  input  logic                clk_i, en_i,
   input  logic [Lanes*16-1:0] x_i,
   input  logic [23:0]         sig_i,  // of the scale, from sq_encode_scale
   input  logic [7:0]          exp_i,

@@ -20,8 +20,7 @@ module sq_encode_dynamic #(
   localparam int unsigned LowLen = BankLen - HighPerBank,
   localparam int unsigned BeatW = Rows * (LowLen * LowW + HighPerBank * HighW + BankLen)
 ) (
-  input  logic                    clk_i,
-  input  logic                    rst_ni,
+  input  logic                    clk_i, rst_ni,
   // a bank: magnitudes, both codes of each element
   input  logic                    first_i,
   input  logic                    in_valid_i,

@@ -8,8 +8,7 @@ module sq_encode_over #(
   parameter int unsigned Lanes = 1,
   parameter bit          HasPower = 1'b1
 ) (
-  input  logic                clk_i,
-  input  logic                en_i,
+  input  logic                clk_i, en_i,
   input  logic [Lanes*16-1:0] x_i,
   input  logic signed [8:0]   power_i,
   output logic [Lanes*16-1:0] x_o

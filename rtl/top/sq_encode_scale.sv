@@ -6,10 +6,7 @@
 module sq_encode_scale #(
   parameter int unsigned Bits = 8  // of a code, 2..8; the largest is 127 at 8
 ) (
-  input  logic        clk_i,
-  input  logic        load_i,
-  input  logic        step_i,
-  input  logic        round_i,
+  input  logic        clk_i, load_i, step_i, round_i,
   input  logic [14:0] amax_i,
   output logic [23:0] sig_o,  // from 2^23 on, unless exp_o is 0
   output logic [7:0]  exp_o

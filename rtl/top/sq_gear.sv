@@ -14,21 +14,18 @@ module sq_gear #(
   parameter  bit          Flush = 1'b0,
   localparam int unsigned TailW = sq_pkg::index_w(InW / 8)
 ) (
-  input  logic             clk_i,
-  input  logic             rst_ni,
+  input  logic             clk_i, rst_ni,
   // words
   input  logic             in_valid_i,
   output logic             in_ready_o,
   input  logic [InW-1:0]   in_data_i,
   input  logic [TailW-1:0] in_tail_i,
-  input  logic             in_poison_i,
-  input  logic             in_last_i,
+  input  logic             in_poison_i, in_last_i,
   // words of the other width; last: of the transfer
   output logic             out_valid_o,
   input  logic             out_ready_i,
   output logic [OutW-1:0]  out_data_o,
-  output logic             out_poison_o,
-  output logic             out_last_o
+  output logic             out_poison_o, out_last_o
 );
 
   // All is counted in units that divide both widths.

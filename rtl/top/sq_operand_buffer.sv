@@ -26,31 +26,24 @@ module sq_operand_buffer #(
   parameter  int unsigned Macro = 0,  // sq_sram
   localparam int unsigned AddrW = $clog2(Depth)
 ) (
-  input  logic              clk_i,
-  input  logic              rst_ni,
+  input  logic              clk_i, rst_ni,
   // jobs; all counts >= 1
   input  logic              job_valid_i,
   output logic              job_ready_o,
   input  logic [AddrW-1:0]  job_base_i,
-  input  logic [CountW-1:0] job_rows_i,
-  input  logic [CountW-1:0] job_cols_i,
-  input  logic [CountW-1:0] job_beats_i,
-  input  logic [AddrW-1:0]  job_row_stride_i,
-  input  logic [AddrW-1:0]  job_col_stride_i,
-  input  logic [AddrW-1:0]  job_beat_stride_i,
+  input  logic [CountW-1:0] job_rows_i, job_cols_i, job_beats_i,
+  input  logic [AddrW-1:0]  job_row_stride_i, job_col_stride_i, job_beat_stride_i,
   input  logic              job_keep_i,
   // fill
   input  logic              in_valid_i,
   output logic              in_ready_o,
   input  logic [Width-1:0]  in_data_i,
-  input  logic              in_poison_i,
-  input  logic              in_last_i,
+  input  logic              in_poison_i, in_last_i,
   // beats
   output logic              out_valid_o,
   input  logic              out_ready_i,
   output logic [Width-1:0]  out_data_o,
-  output logic              out_last_o,
-  output logic              error_o
+  output logic              out_last_o, error_o
 );
 
   if (Depth < 2) begin : gen_bad
@@ -86,8 +79,7 @@ module sq_operand_buffer #(
   logic busy_q, keep_q;
   logic [CountW-1:0] row_q, col_q, beat_q, cols_q, beats_q;  // left behind this one; of the job, less 1
   logic [AddrW-1:0] place_q, col_place_q, row_place_q;  // of the beat, of the first one of each tile
-  logic [AddrW-1:0] row_stride_q, col_stride_q, beat_stride_q;
-  logic [AddrW-1:0] next_col, next_row;
+  logic [AddrW-1:0] row_stride_q, col_stride_q, beat_stride_q, next_col, next_row;
   logic beat_end, col_end, job_end, job_in;
   logic coming_q;  // the word that was read a cycle ago
   logic [1:0] waiting_q;  // beats in the skid

@@ -14,23 +14,17 @@
 module sq_ring #(
   parameter int unsigned DataW = 64  // bits of a beat of the bus
 ) (
-  input  logic             clk_i,
-  input  logic             rst_ni,
+  input  logic             clk_i, rst_ni,
   // registers
-  input  logic             start_i,
-  input  logic             ring_i,
-  input  logic             abort_i,
+  input  logic             start_i, ring_i, abort_i,
   input  logic             rewind_i,  // HEAD becomes 0; only while nothing runs
-  input  logic [sq_pkg::ADDR_W-1:0] descriptor_i,
-  input  logic [sq_pkg::ADDR_W-1:0] base_i,
+  input  logic [sq_pkg::ADDR_W-1:0] descriptor_i, base_i,
   input  logic [15:0]      size_i,  // slots
   input  logic [15:0]      tail_i,
   input  logic [31:0]      watchdog_i,
   output logic [15:0]      head_o,
   output logic             begin_o,  // of a layer
-  output logic             run_o,
-  output logic             end_o,
-  output logic             done_o,
+  output logic             run_o, end_o, done_o,
   output logic             notice_o,  // the interrupt
   output logic             aborting_o,
   output logic             aborted_o,  // the layer ends early

@@ -39,26 +39,18 @@ module sq_sequencer #(
   parameter  int unsigned Indexed = 0,  // 1: a block of weights is BEATS.GROUPS beats, and an index says what is of which column
   localparam int unsigned SizeW = $clog2(DataW / 8)
 ) (
-  input  logic             clk_i,
-  input  logic             rst_ni,
+  input  logic             clk_i, rst_ni,
   // the layer
   input  logic             start_i,  // only while none runs
   input  logic [sq_pkg::ADDR_W-1:0] descriptor_i,
-  output logic             done_o,
-  output logic             refused_o,
+  output logic             done_o, refused_o,
   output logic             notice_o,  // its descriptor wants an interrupt behind it
   // sq_encode, sq_top_vector, sq_top_attend: a descriptor for it, from encode_o, vector_o or attend_o on until it has ended (away_o); sound: it came
   // whole, no other bit is set
-  output logic             encode_o,
-  output logic             encode_sound_o,
-  output logic             vector_o,
-  output logic             vector_sound_o,
-  output logic             attend_o,
-  output logic             attend_sound_o,
-  output logic             away_o,
+  output logic             encode_o, encode_sound_o, vector_o, vector_sound_o,
+  output logic             attend_o, attend_sound_o, away_o,
   output logic [32*sq_regs_pkg::DESC_WORDS-1:0] desc_o,
-  input  logic             away_done_i,
-  input  logic             away_refused_i,
+  input  logic             away_done_i, away_refused_i,
   // transfers of the DMA; destinations are those of sq_top
   output logic             dma_valid_o,
   input  logic             dma_ready_i,
@@ -72,21 +64,15 @@ module sq_sequencer #(
   // beats of the descriptor
   input  logic             in_valid_i,
   input  logic [DataW-1:0] in_data_i,
-  input  logic             in_poison_i,
-  input  logic             in_last_i,
+  input  logic             in_poison_i, in_last_i,
   // jobs: of the buffers (act, row scale, weight, column scale), of the engine, of the sums
   output logic [5:0]       job_valid_o,
   input  logic [5:0]       job_ready_i,
-  output logic [15:0]      job_rows_o,
-  output logic [15:0]      job_cols_o,
-  output logic [15:0]      job_tiles_o,
+  output logic [15:0]      job_rows_o, job_cols_o, job_tiles_o,
   output logic [15:0]      job_beats_o,  // of a scale group
-  output logic [15:0]      job_groups_o,
-  output logic [15:0]      job_tile_beats_o,
+  output logic [15:0]      job_groups_o, job_tile_beats_o,
   output logic [15:0]      job_scale_beats_o,  // of a tile
-  output logic             job_keep_rows_o,
-  output logic             job_keep_row_scale_o,
-  output logic             job_keep_cols_o,
+  output logic             job_keep_rows_o, job_keep_row_scale_o, job_keep_cols_o,
   output logic             job_keep_col_scale_o,
   output logic             job_first_o,  // chunk of its block
   output logic             job_last_o,

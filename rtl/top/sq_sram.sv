@@ -21,9 +21,7 @@ module sq_sram #(
   parameter  int unsigned Macro = 0,  // words of a macro: 64, 256, 512, 1024, 2048; 0: an array
   localparam int unsigned AddrW = $clog2(Depth)
 ) (
-  input  logic             clk_i,
-  input  logic             en_i,
-  input  logic             write_i,
+  input  logic             clk_i, en_i, write_i,
   input  logic [AddrW-1:0] addr_i,
   input  logic [Width-1:0] data_i,
   input  logic             poison_i,  // of the word that is written

@@ -60,8 +60,7 @@ module sq_top #(
   parameter  int unsigned Prot = 2,  // AxPROT of all: unprivileged, not secure, data
   localparam int unsigned Bytes = DataW / 8
 ) (
-  input  logic             clk_i,
-  input  logic             rst_ni,
+  input  logic             clk_i, rst_ni,
   input  logic             test_en_i,  // test of a scan chain: all clocks run, all resets are rst_ni
   // registers, AXI4-Lite
   input  logic             s_axil_awvalid,
@@ -539,43 +538,42 @@ module sq_top #(
     assign keep_error = '0;
     logic unused_job;
     assign unused_job = ^{job_first, job_last, job_groups, job_tiles, job_part, carry_sum};
-  end else if (IsScaled) begin : gen_scaled
+  end else begin : gen_engine
     logic scale_ready;
     assign ready[1] = scale_ready && valid[3];
     assign ready[3] = scale_ready && valid[1];
-    sq_top_scaled #(
-      .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .HighPerBank(HighPerBank), .High(High), .Element(Element),
-      .Scale(Scale), .BlockSum(BlockSum), .OutKind(OutKind), .PortLen(PortLen)
-    ) u_engine (
-      .clk_i(engine_clk), .rst_ni(core_rst_n), .job_valid_i(job_valid[4]), .job_ready_o(job_ready[4]), .job_blocks_i(job_tile_beats),
-      .job_tiles_i(job_tiles), .job_carry_i(!job_first), .job_keep_i(!job_last),
-      .act_valid_i(valid[0]), .act_ready_o(ready[0]), .act_i(act), .weight_valid_i(valid[2]),
-      .weight_ready_o(ready[2]), .weight_i(weight), .scale_valid_i(valid[1] && valid[3]),
-      .scale_ready_o(scale_ready), .row_scale_i(row_scale), .col_scale_i(col_scale),
-      .out_valid_o(y_valid), .out_ready_i(y_ready), .out_y_o(y), .out_last_o(y_last), .out_error_o(y_error),
-      .carry_valid_i(carry_valid), .carry_ready_o(carry_ready), .carry_sum_i(carry_sum),
-      .keep_valid_o(keep_valid), .keep_sum_o(keep_sum), .keep_last_o(keep_last), .keep_error_o(keep_error)
-    );
-    logic unused_counts;
-    assign unused_counts = ^{job_beats, job_groups, job_part};
-  end else begin : gen_array
-    logic scale_ready;
-    assign ready[1] = scale_ready && valid[3];
-    assign ready[3] = scale_ready && valid[1];
-    sq_top_array #(
-      .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .ActW(ActW), .WeightW(WeightW), .Layout(Layout),
-      .HighPerBank(HighPerBank), .HighW(HighW), .OnActs(OnActs), .OneAcc(OneAcc), .Form(Form), .OutKind(OutKind),
-      .PortLen(PortLen), .Parts(Parts)
-    ) u_engine (
-      .clk_i(engine_clk), .rst_ni(core_rst_n), .job_valid_i(job_valid[4]), .job_ready_o(job_ready[4]), .job_beats_i(job_beats), .job_groups_i(job_groups),
-      .job_tiles_i(job_tiles), .job_carry_i(!job_first), .job_keep_i(!job_last), .job_part_i(job_part),
-      .act_valid_i(valid[0]), .act_ready_o(ready[0]), .act_i(act), .weight_valid_i(valid[2]),
-      .weight_ready_o(ready[2]), .weight_i(weight), .scale_valid_i(valid[1] && valid[3]),
-      .scale_ready_o(scale_ready), .row_scale_i(row_scale), .col_scale_i(col_scale),
-      .out_valid_o(y_valid), .out_ready_i(y_ready), .out_y_o(y), .out_last_o(y_last), .out_error_o(y_error),
-      .carry_valid_i(carry_valid), .carry_ready_o(carry_ready), .carry_sum_i(carry_sum),
-      .keep_valid_o(keep_valid), .keep_sum_o(keep_sum), .keep_last_o(keep_last), .keep_error_o(keep_error)
-    );
+    if (IsScaled) begin : gen_scaled
+      sq_top_scaled #(
+        .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .HighPerBank(HighPerBank), .High(High), .Element(Element),
+        .Scale(Scale), .BlockSum(BlockSum), .OutKind(OutKind), .PortLen(PortLen)
+      ) u_engine (
+        .clk_i(engine_clk), .rst_ni(core_rst_n), .job_valid_i(job_valid[4]), .job_ready_o(job_ready[4]), .job_blocks_i(job_tile_beats),
+        .job_tiles_i(job_tiles), .job_carry_i(!job_first), .job_keep_i(!job_last),
+        .act_valid_i(valid[0]), .act_ready_o(ready[0]), .act_i(act), .weight_valid_i(valid[2]),
+        .weight_ready_o(ready[2]), .weight_i(weight), .scale_valid_i(valid[1] && valid[3]),
+        .scale_ready_o(scale_ready), .row_scale_i(row_scale), .col_scale_i(col_scale),
+        .out_valid_o(y_valid), .out_ready_i(y_ready), .out_y_o(y), .out_last_o(y_last), .out_error_o(y_error),
+        .carry_valid_i(carry_valid), .carry_ready_o(carry_ready), .carry_sum_i(carry_sum),
+        .keep_valid_o(keep_valid), .keep_sum_o(keep_sum), .keep_last_o(keep_last), .keep_error_o(keep_error)
+      );
+      logic unused_counts;
+      assign unused_counts = ^{job_beats, job_groups, job_part};
+    end else begin : gen_array
+      sq_top_array #(
+        .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .ActW(ActW), .WeightW(WeightW), .Layout(Layout),
+        .HighPerBank(HighPerBank), .HighW(HighW), .OnActs(OnActs), .OneAcc(OneAcc), .Form(Form), .OutKind(OutKind),
+        .PortLen(PortLen), .Parts(Parts)
+      ) u_engine (
+        .clk_i(engine_clk), .rst_ni(core_rst_n), .job_valid_i(job_valid[4]), .job_ready_o(job_ready[4]), .job_beats_i(job_beats), .job_groups_i(job_groups),
+        .job_tiles_i(job_tiles), .job_carry_i(!job_first), .job_keep_i(!job_last), .job_part_i(job_part),
+        .act_valid_i(valid[0]), .act_ready_o(ready[0]), .act_i(act), .weight_valid_i(valid[2]),
+        .weight_ready_o(ready[2]), .weight_i(weight), .scale_valid_i(valid[1] && valid[3]),
+        .scale_ready_o(scale_ready), .row_scale_i(row_scale), .col_scale_i(col_scale),
+        .out_valid_o(y_valid), .out_ready_i(y_ready), .out_y_o(y), .out_last_o(y_last), .out_error_o(y_error),
+        .carry_valid_i(carry_valid), .carry_ready_o(carry_ready), .carry_sum_i(carry_sum),
+        .keep_valid_o(keep_valid), .keep_sum_o(keep_sum), .keep_last_o(keep_last), .keep_error_o(keep_error)
+      );
+    end
   end
 
   // ---- outputs ------------------------------------------------------------------------------------

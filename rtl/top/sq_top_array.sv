@@ -37,16 +37,12 @@ module sq_top_array #(
   localparam int unsigned Sums = sq_pkg::top_sums(Parts, Form),
   localparam int unsigned KeptW = 32 * sq_pkg::kept_words(Sums, Form)
 ) (
-  input  logic                        clk_i,
-  input  logic                        rst_ni,
+  input  logic                        clk_i, rst_ni,
   // jobs, as those of the engine
   input  logic                        job_valid_i,
   output logic                        job_ready_o,
-  input  logic [15:0]                 job_beats_i,
-  input  logic [15:0]                 job_groups_i,
-  input  logic [15:0]                 job_tiles_i,
-  input  logic                        job_carry_i,
-  input  logic                        job_keep_i,
+  input  logic [15:0]                 job_beats_i, job_groups_i, job_tiles_i,
+  input  logic                        job_carry_i, job_keep_i,
   input  logic [1:0]                  job_part_i,
   // beats of the buffers
   input  logic                        act_valid_i,

@@ -4,10 +4,7 @@
 module sq_top_count #(
   parameter int unsigned Start = 0  // where a reset and begin_i let it begin
 ) (
-  input  logic        clk_i,
-  input  logic        rst_ni,
-  input  logic        begin_i,
-  input  logic        add_i,
+  input  logic        clk_i, rst_ni, begin_i, add_i,
   output logic [63:0] count_o
 );
 

@@ -9,25 +9,19 @@ module sq_top_operand #(
   localparam int unsigned AddrW = $clog2(Depth),
   localparam int unsigned TailW = sq_pkg::index_w(DataW / 8)
 ) (
-  input  logic             clk_i,
-  input  logic             rst_ni,
+  input  logic             clk_i, rst_ni,
   // jobs, as those of sq_operand_buffer from base 0 on
   input  logic             job_valid_i,
   output logic             job_ready_o,
-  input  logic [15:0]      job_rows_i,
-  input  logic [15:0]      job_cols_i,
-  input  logic [15:0]      job_beats_i,
-  input  logic [AddrW-1:0] job_row_stride_i,
-  input  logic [AddrW-1:0] job_col_stride_i,
-  input  logic [AddrW-1:0] job_beat_stride_i,
+  input  logic [15:0]      job_rows_i, job_cols_i, job_beats_i,
+  input  logic [AddrW-1:0] job_row_stride_i, job_col_stride_i, job_beat_stride_i,
   input  logic             job_keep_i,
   // beats of the bus
   input  logic             in_valid_i,
   output logic             in_ready_o,
   input  logic [DataW-1:0] in_data_i,
   input  logic [TailW-1:0] in_tail_i,  // bytes that count of the last one, 0: all
-  input  logic             in_poison_i,
-  input  logic             in_last_i,
+  input  logic             in_poison_i, in_last_i,
   // beats of the operand
   output logic             out_valid_o,
   input  logic             out_ready_i,

@@ -40,8 +40,7 @@ module sq_top_regs #(
   parameter int unsigned Attend = 0,
   parameter int unsigned CountStart = 0  // where counters begin: other than 0 in tests of their carries
 ) (
-  input  logic        clk_i,
-  input  logic        rst_ni,
+  input  logic        clk_i, rst_ni,
   // AXI4-Lite
   input  logic        lite_aw_valid_i,
   output logic        lite_aw_ready_o,
@@ -68,32 +67,25 @@ module sq_top_regs #(
   output logic        abort_o,       // for a cycle
   output logic        rewind_o,      // for a cycle
   output logic [sq_pkg::ADDR_W-1:0] base_o,
-  output logic [15:0] size_o,
-  output logic [15:0] tail_o,
+  output logic [15:0] size_o, tail_o,
   output logic [31:0] watchdog_o,
   input  logic [15:0] head_i,
   input  logic        begin_i,       // each for a cycle: a layer begins, has ended, nothing runs any more
-  input  logic        end_i,
-  input  logic        done_i,
+  input  logic        end_i, done_i,
   input  logic        notice_i,      // the interrupt
   input  logic        aborting_i,
   input  logic        run_i,         // while the layer runs
   output logic [511:0] record_o,     // of the layer that has ended
   // what happens in a cycle
-  input  logic        refused_i,
-  input  logic        aborted_i,
-  input  logic        expired_i,
-  input  logic        operand_i,
+  input  logic        refused_i, aborted_i, expired_i, operand_i,
   input  logic [2:0]  read_status_i,   // 0: nothing wrong
-  input  logic [2:0]  write_status_i,
-  input  logic [2:0]  engine_i,
+  input  logic [2:0]  write_status_i, engine_i,
   input  logic        busy_i,   // the engine takes operands
   input  logic        wait_i,   // an operand is missing
   input  logic        read_i,   // a beat came
   input  logic        write_i,  // a beat went
   input  logic        read_wait_i,  // a beat could come, one could not be taken, an address or a beat could not go
-  input  logic        read_full_i,
-  input  logic        write_wait_i
+  input  logic        read_full_i, write_wait_i
 );
 
   localparam logic [1:0] Slverr = 2'b10;
@@ -108,8 +100,7 @@ module sq_top_regs #(
   // ---- writes -------------------------------------------------------------------------------------
   logic aw_q, w_q, write, write_ok, start;
   logic [7:0] aw_addr_q;
-  logic [31:0] aw_word;
-  logic [31:0] w_data_q;
+  logic [31:0] aw_word, w_data_q;
   logic [3:0] w_strb_q;
   logic busy_q, ring_q, begins_ring, bad;
   logic [1:0] irq_enable_q, irq_state_q;

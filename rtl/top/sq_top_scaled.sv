@@ -28,15 +28,12 @@ module sq_top_scaled #(
   localparam int unsigned ColBits = Cols * 32 * (Pairs == 4 ? 2 : 1),
   localparam int unsigned OutW = sq_pkg::out_w(OutKind)
 ) (
-  input  logic                        clk_i,
-  input  logic                        rst_ni,
+  input  logic                        clk_i, rst_ni,
   // jobs, as those of the engine
   input  logic                        job_valid_i,
   output logic                        job_ready_o,
-  input  logic [15:0]                 job_blocks_i,
-  input  logic [15:0]                 job_tiles_i,
-  input  logic                        job_carry_i,
-  input  logic                        job_keep_i,
+  input  logic [15:0]                 job_blocks_i, job_tiles_i,
+  input  logic                        job_carry_i, job_keep_i,
   // beats of the buffers
   input  logic                        act_valid_i,
   output logic                        act_ready_o,
@@ -63,73 +60,44 @@ module sq_top_scaled #(
   output logic [sq_pkg::N_ERRORS-1:0] keep_error_o
 );
 
-  // Where the fields of a line begin in a beat of one line, and its end; of n lines n times that.
+  // Where the fields of a line begin in a beat of one line, and its end; of n lines n times that. A field that lines do
+  // not have is 0.
+  localparam bit HasMask = HasHigh && High == sq_pkg::HIGH_SPLIT;
+  localparam bit HasHighScale = HasHigh && High == sq_pkg::HIGH_BLOCK;
+  localparam bit HasPlace = Element == sq_pkg::ELEMENT_PLUS;
+  localparam bit HasSub = sq_pkg::element_sub_w(Element) > 0;
   localparam int unsigned HighAt = CodeLineW;
   localparam int unsigned MaskAt = HighAt + (HasHigh ? HighLineW : 0);
-  localparam int unsigned ScaleAt = MaskAt + ((HasHigh && High == sq_pkg::HIGH_SPLIT) ? BankLen : 0);
+  localparam int unsigned ScaleAt = MaskAt + (HasMask ? BankLen : 0);
   localparam int unsigned ScaleW = sq_pkg::scale_code_w(Scale);
   localparam int unsigned HighScaleAt = ScaleAt + ScaleW;
-  localparam int unsigned PlaceAt = HighScaleAt + ((HasHigh && High == sq_pkg::HIGH_BLOCK) ? 8 : 0);
-  localparam int unsigned SubAt = PlaceAt + ((Element == sq_pkg::ELEMENT_PLUS) ? PlaceW : 0);
-  localparam int unsigned SubW = sq_pkg::element_sub_w(Element);
+  localparam int unsigned PlaceAt = HighScaleAt + (HasHighScale ? 8 : 0);
+  localparam int unsigned SubAt = PlaceAt + (HasPlace ? PlaceW : 0);
   localparam int unsigned SubPortW = sq_pkg::sub_port_w(Element);
   logic [Rows*HighLineW-1:0] act_high;
-  logic [Rows*MaskW-1:0] act_mask;
-  logic [Rows*8-1:0] act_high_scale;
-  logic [Rows*PlaceW-1:0] act_place;
   logic [Cols*HighLineW-1:0] weight_high;
+  logic [Rows*MaskW-1:0] act_mask;
   logic [Cols*MaskW-1:0] weight_mask;
+  logic [Rows*8-1:0] act_high_scale;
   logic [Cols*8-1:0] weight_high_scale;
+  logic [Rows*PlaceW-1:0] act_place;
   logic [Cols*PlaceW-1:0] weight_place;
   logic [Rows*SubPortW-1:0] act_sub;
   logic [Cols*SubPortW-1:0] weight_sub;
   logic [Rows*32-1:0] row_hi;
   logic [Cols*32-1:0] col_hi;
-  if (HasHigh) begin : gen_high
-    assign act_high = act_i[Rows*HighAt +: Rows*HighLineW];
-    assign weight_high = weight_i[Cols*HighAt +: Cols*HighLineW];
-  end else begin : gen_no_high
-    assign act_high = {(Rows * HighLineW){1'b0}};
-    assign weight_high = {(Cols * HighLineW){1'b0}};
-  end
-  if (HasHigh && High == sq_pkg::HIGH_SPLIT) begin : gen_mask
-    assign act_mask = act_i[Rows*MaskAt +: Rows*MaskW];
-    assign weight_mask = weight_i[Cols*MaskAt +: Cols*MaskW];
-  end else begin : gen_no_mask
-    assign act_mask = {(Rows * MaskW){1'b0}};
-    assign weight_mask = {(Cols * MaskW){1'b0}};
-  end
-  if (HasHigh && High == sq_pkg::HIGH_BLOCK) begin : gen_high_scale
-    assign act_high_scale = act_i[Rows*HighScaleAt +: Rows*8];
-    assign weight_high_scale = weight_i[Cols*HighScaleAt +: Cols*8];
-  end else begin : gen_no_high_scale
-    assign act_high_scale = {(Rows * 8){1'b0}};
-    assign weight_high_scale = {(Cols * 8){1'b0}};
-  end
-  if (Element == sq_pkg::ELEMENT_PLUS) begin : gen_place
-    assign act_place = act_i[Rows*PlaceAt +: Rows*PlaceW];
-    assign weight_place = weight_i[Cols*PlaceAt +: Cols*PlaceW];
-  end else begin : gen_no_place
-    assign act_place = {(Rows * PlaceW){1'b0}};
-    assign weight_place = {(Cols * PlaceW){1'b0}};
-  end
-  if (SubW > 0) begin : gen_sub
-    assign act_sub = act_i[Rows*SubAt +: Rows*SubPortW];
-    assign weight_sub = weight_i[Cols*SubAt +: Cols*SubPortW];
-  end else begin : gen_no_sub
-    assign act_sub = {(Rows * SubPortW){1'b0}};
-    assign weight_sub = {(Cols * SubPortW){1'b0}};
-  end
-  if (Pairs > 1) begin : gen_row_hi
-    assign row_hi = row_scale_i[RowBits-1 -: Rows*32];
-  end else begin : gen_no_row_hi
-    assign row_hi = {(Rows * 32){1'b0}};
-  end
-  if (Pairs == 4) begin : gen_col_hi
-    assign col_hi = col_scale_i[ColBits-1 -: Cols*32];
-  end else begin : gen_no_col_hi
-    assign col_hi = {(Cols * 32){1'b0}};
-  end
+  assign act_high = HasHigh ? act_i[(HasHigh ? Rows * HighAt : 0) +: Rows*HighLineW] : '0;
+  assign weight_high = HasHigh ? weight_i[(HasHigh ? Cols * HighAt : 0) +: Cols*HighLineW] : '0;
+  assign act_mask = HasMask ? act_i[(HasMask ? Rows * MaskAt : 0) +: Rows*MaskW] : '0;
+  assign weight_mask = HasMask ? weight_i[(HasMask ? Cols * MaskAt : 0) +: Cols*MaskW] : '0;
+  assign act_high_scale = HasHighScale ? act_i[(HasHighScale ? Rows * HighScaleAt : 0) +: Rows*8] : '0;
+  assign weight_high_scale = HasHighScale ? weight_i[(HasHighScale ? Cols * HighScaleAt : 0) +: Cols*8] : '0;
+  assign act_place = HasPlace ? act_i[(HasPlace ? Rows * PlaceAt : 0) +: Rows*PlaceW] : '0;
+  assign weight_place = HasPlace ? weight_i[(HasPlace ? Cols * PlaceAt : 0) +: Cols*PlaceW] : '0;
+  assign act_sub = HasSub ? act_i[(HasSub ? Rows * SubAt : 0) +: Rows*SubPortW] : '0;
+  assign weight_sub = HasSub ? weight_i[(HasSub ? Cols * SubAt : 0) +: Cols*SubPortW] : '0;
+  assign row_hi = (Pairs > 1) ? row_scale_i[RowBits-1 -: Rows*32] : '0;
+  assign col_hi = (Pairs == 4) ? col_scale_i[ColBits-1 -: Cols*32] : '0;
 
   localparam int unsigned TileW = Pairs * Rows * Cols * 32;
   logic tile_valid, tile_ready;

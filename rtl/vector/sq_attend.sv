@@ -26,8 +26,7 @@ module sq_attend #(
   localparam int unsigned BeatW = sq_pkg::index_w(Beats),
   localparam int unsigned HeadW = sq_pkg::index_w(Heads)
 ) (
-  input  logic                      clk_i,
-  input  logic                      rst_ni,
+  input  logic                      clk_i, rst_ni,
   // how much follows, each less one
   input  logic                      job_valid_i,
   output logic                      job_ready_o,

@@ -12,15 +12,13 @@ module sq_attend_lane #(
   parameter  int unsigned Beats = 4,
   localparam int unsigned BeatW = sq_pkg::index_w(Beats)
 ) (
-  input  logic             clk_i,
-  input  logic             q_write_i,
+  input  logic             clk_i, q_write_i,
   input  logic [31:0]      q_i,
   // a beat
   input  logic [BeatW-1:0] at_i,
   input  logic             is_value_i,
   input  logic             of_acc_i,  // acc is what e multiplies
-  input  logic [31:0]      e_i,
-  input  logic [31:0]      x_i,
+  input  logic [31:0]      e_i, x_i,
   output logic [31:0]      product_o,
   // the same beat, five and eight cycles later
   input  logic [BeatW-1:0] add_at_i,

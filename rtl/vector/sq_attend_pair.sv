@@ -4,15 +4,12 @@
 module sq_attend_pair #(
   parameter int unsigned Heads = 1
 ) (
-  input  logic                clk_i,
-  input  logic                rst_ni,
+  input  logic                clk_i, rst_ni,
   // beats of a head
-  input  logic                valid_i,
-  input  logic                last_i,
+  input  logic                valid_i, last_i,
   input  logic [Heads*32-1:0] x_i,
   // sums
-  output logic                valid_o,
-  output logic                last_o,
+  output logic                valid_o, last_o,
   output logic [Heads*32-1:0] y_o
 );
 

@@ -15,17 +15,13 @@ module sq_top_attend #(
   parameter  int unsigned Attend = 129,  // Heads + 16 IsInt8 + 32 log2(HeadDim) of sq_attend
   localparam int unsigned SizeW = $clog2(DataW / 8)
 ) (
-  input  logic             clk_i,
-  input  logic             rst_ni,
+  input  logic             clk_i, rst_ni,
   // descriptor
-  input  logic             start_i,
-  input  logic             sound_i,
+  input  logic             start_i, sound_i,
   input  logic [32*sq_regs_pkg::DESC_WORDS-1:0] desc_i,
-  output logic             done_o,
-  output logic             refused_o,
+  output logic             done_o, refused_o,
   // a beat leaves the queue; there is none in it
-  output logic             busy_o,
-  output logic             wait_o,
+  output logic             busy_o, wait_o,
   // transfers
   output logic             dma_valid_o,
   input  logic             dma_ready_i,

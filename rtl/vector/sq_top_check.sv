@@ -11,20 +11,14 @@ module sq_top_check #(
   localparam int unsigned SizeW = $clog2(DataW / 8),
   localparam int unsigned AddrW = sq_pkg::ADDR_W
 ) (
-  input  logic                   clk_i,
-  input  logic                   rst_ni,
-  input  logic                   start_i,
-  input  logic                   sound_i,
+  input  logic                   clk_i, rst_ni, start_i, sound_i,
   input  logic                   all_done_i,
   // regions: whether it is used, its begin, rows less one, beats of the bus from a row to the next, beats of a row
   input  logic [Parts-1:0]       used_i,
   input  logic [Parts*AddrW-1:0] addr_i,
-  input  logic [Parts*16-1:0]    rows_less_i,
-  input  logic [Parts*16-1:0]    stride_i,
+  input  logic [Parts*16-1:0]    rows_less_i, stride_i,
   input  logic [Parts*32-1:0]    beats_i,
-  output logic                   run_o,
-  output logic                   done_o,
-  output logic                   refused_o
+  output logic                   run_o, done_o, refused_o
 );
 
   localparam logic [AddrW:0] MemoryBeats = (AddrW+1)'(1) << (AddrW - SizeW);

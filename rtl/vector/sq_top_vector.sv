@@ -15,17 +15,13 @@ module sq_top_vector #(
   parameter  int unsigned DataW = 64,  // bits of a beat of the bus, a lane for each 32
   localparam int unsigned SizeW = $clog2(DataW / 8)
 ) (
-  input  logic             clk_i,
-  input  logic             rst_ni,
+  input  logic             clk_i, rst_ni,
   // descriptor
-  input  logic             start_i,
-  input  logic             sound_i,
+  input  logic             start_i, sound_i,
   input  logic [32*sq_regs_pkg::DESC_WORDS-1:0] desc_i,
-  output logic             done_o,
-  output logic             refused_o,
+  output logic             done_o, refused_o,
   // the unit takes a beat; an operand of it is missing
-  output logic             busy_o,
-  output logic             wait_o,
+  output logic             busy_o, wait_o,
   // transfers
   output logic             dma_valid_o,
   input  logic             dma_ready_i,
@@ -115,8 +111,7 @@ module sq_top_vector #(
   logic [4:0] owed_q;  // writes without their response
   logic [1:0] chunks_q;  // that were asked for, and have not gone through the unit
   logic first_q, row_ends, need, goes_on, issue, chunk_goes, chunk_ends;
-  logic [31:0] chunk;
-  logic [31:0] words, halves, quarters;
+  logic [31:0] chunk, words, halves, quarters;
   localparam logic [31:0] Chunk = 32'(ChunkBeats * Lanes);
   assign row_ends = left_q <= Chunk;
   assign chunk = row_ends ? left_q : Chunk;

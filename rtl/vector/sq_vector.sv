@@ -16,17 +16,14 @@ module sq_vector #(
   parameter int unsigned Lanes = 16,  // a power of two
   parameter int unsigned Cut = 0
 ) (
-  input  logic                clk_i,
-  input  logic                rst_ni,
+  input  logic                clk_i, rst_ni,
   // operands, binary32, lane 0 in the low bits
   input  logic                in_valid_i,
   output logic                in_ready_o,
   input  logic [1:0]          in_f_i,  // sq_pkg::VECTOR_*
   input  logic                in_sum_i,  // red is a sum, else the largest
   input  logic                in_last_i,  // of the row that red goes over
-  input  logic [Lanes*32-1:0] in_a_i,
-  input  logic [Lanes*32-1:0] in_b_i,
-  input  logic [Lanes*32-1:0] in_c_i,
+  input  logic [Lanes*32-1:0] in_a_i, in_b_i, in_c_i,
   // results
   output logic                out_valid_o,
   input  logic                out_ready_i,

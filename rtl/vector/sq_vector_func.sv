@@ -7,8 +7,7 @@
 module sq_vector_func #(
   parameter bit Cut = 1'b0
 ) (
-  input  logic        clk_i,
-  input  logic        advance_i,
+  input  logic        clk_i, advance_i,
   input  logic [1:0]  f_i,  // sq_pkg::VECTOR_*
   input  logic [31:0] x_i,
   output logic [31:0] y_o
@@ -19,8 +18,7 @@ module sq_vector_func #(
   // ---- x log2(e), in units of 2^-28 once it is shifted
 
   localparam int unsigned C = Cut ? 1 : 0;
-  logic [55:0] product;
-  logic [55:0] product_q;
+  logic [55:0] product, product_q;
   logic [31:0] x_q;
   logic [1:0] f_q;
   logic [24:0] sig;

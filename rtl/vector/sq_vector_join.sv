@@ -6,10 +6,8 @@ module sq_vector_join #(
   parameter bit Halved = 1'b0
 ) (
   input  logic        clk_i,  // Cut, Halved
-  input  logic        en_i,
-  input  logic        is_sum_i,
-  input  logic [31:0] a_i,
-  input  logic [31:0] b_i,
+  input  logic        en_i, is_sum_i,
+  input  logic [31:0] a_i, b_i,
   output logic [31:0] y_o
 );
 

@@ -7,8 +7,7 @@ module sq_vector_operand #(
   parameter  int unsigned Depth = 16,
   localparam int unsigned Lanes = DataW / 32
 ) (
-  input  logic             clk_i,
-  input  logic             rst_ni,
+  input  logic             clk_i, rst_ni,
   // descriptor
   input  logic [1:0]       from_i,
   input  logic             half_i,

@@ -20,25 +20,20 @@ aiger() {
     aigmap; opt_clean; write_aiger -zinit $5.aig" >"$5.log" 2>&1 || { cat "$5.log"; return 2; }
 }
 
-# prove RTL_DIR TOP PARAMETERS PROPERTY OUT: 0 proven, 1 refuted, 2 neither, reason on stdout
-prove() {
+# decide ABC PROVEN REFUTED RTL_DIR TOP PARAMETERS PROPERTY OUT: 0 where these commands of ABC prove it, 1 where they
+# refute it, as its log has it, 2 neither, reason on stdout
+decide() {
+  local abc=$1 proven=$2 refuted=$3; shift 3
   aiger "$@" || return
-  timeout "$HANG" yosys-abc -c "read_aiger $5.aig; strash; orpos; scorr; dc2; pdr" >"$5.abc" 2>&1
-  grep -q 'Property proved' "$5.abc" && return
-  grep -q 'was asserted in frame' "$5.abc" && return 1
+  timeout "$HANG" yosys-abc -c "read_aiger $5.aig; strash; orpos; $abc" >"$5.abc" 2>&1
+  grep -q "$proven" "$5.abc" && return
+  grep -q "$refuted" "$5.abc" && return 1
   cat "$5.abc"
   return 2
 }
-
-# combinational RTL_DIR TOP PARAMETERS PROPERTY OUT: the same of a circuit without registers.
-combinational() {
-  aiger "$@" || return
-  timeout "$HANG" yosys-abc -c "read_aiger $5.aig; strash; orpos; iprove" >"$5.abc" 2>&1
-  grep -q '^UNSATISFIABLE' "$5.abc" && return
-  grep -q '^SATISFIABLE' "$5.abc" && return 1
-  cat "$5.abc"
-  return 2
-}
+prove() { decide "scorr; dc2; pdr" 'Property proved' 'was asserted in frame' "$@"; }
+# The same of a circuit without registers.
+combinational() { decide iprove '^UNSATISFIABLE' '^SATISFIABLE' "$@"; }
 
 # refute RTL_DIR TOP PARAMETERS PROPERTY OUT: 0 if some run breaks it
 refute() {

@@ -5,10 +5,8 @@ module sq_act_buffer_check #(
   parameter  int unsigned Depth = 2,
   localparam int unsigned AtW = $clog2(Depth + 1)
 ) (
-  input logic       clk_i,
-  input logic       in_valid_i,
-  input logic       in_data_i,
-  input logic       in_last_i,
+  input logic       clk_i, in_valid_i,
+  input logic       in_data_i, in_last_i,
   input logic [1:0] in_passes_i,
   input logic       out_ready_i
 );

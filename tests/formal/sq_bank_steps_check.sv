@@ -7,8 +7,7 @@ module sq_bank_steps_check #(
   localparam int unsigned Steps = sq_pkg::ceil_div(BankLen, Lanes),
   localparam int unsigned AtW = $clog2(Steps + 1)
 ) (
-  input logic               clk_i,
-  input logic               in_valid_i,
+  input logic               clk_i, in_valid_i,
   input logic [BankLen-1:0] in_data_i,
   input logic               out_ready_i
 );

@@ -6,14 +6,9 @@ module sq_core_check #(
   parameter int unsigned HighLanes = 1,
   parameter int unsigned Inside = 2
 ) (
-  input logic        clk_i,
-  input logic        job_valid_i,
-  input logic        two_banks_i,
-  input logic        two_groups_i,
-  input logic        act_valid_i,
-  input logic        lo_valid_i,
-  input logic        hi_valid_i,
-  input logic        out_ready_i,
+  input logic        clk_i, job_valid_i,
+  input logic        two_banks_i, two_groups_i,
+  input logic        act_valid_i, lo_valid_i, hi_valid_i, out_ready_i,
   input logic [31:0] data_i
 );
   logic rst_n;

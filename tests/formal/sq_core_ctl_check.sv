@@ -6,14 +6,9 @@ module sq_core_ctl_check #(
   parameter int unsigned HighSteps = 2,
   parameter int unsigned Wait = 8
 ) (
-  input logic       clk_i,
-  input logic       job_valid_i,
-  input logic [1:0] group_banks_i,
-  input logic [1:0] groups_i,
-  input logic       act_valid_i,
-  input logic       lo_valid_i,
-  input logic       hi_valid_i,
-  input logic       out_ready_i
+  input logic       clk_i, job_valid_i,
+  input logic [1:0] group_banks_i, groups_i,
+  input logic       act_valid_i, lo_valid_i, hi_valid_i, out_ready_i
 );
   logic rst_n;
   initial rst_n = 1'b0;

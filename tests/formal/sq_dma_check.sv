@@ -9,23 +9,14 @@ module sq_dma_check #(
   parameter int unsigned Writes = 2,
   parameter int unsigned CountW = 2  // transfers of 1 .. 2^CountW - 1 beats
 ) (
-  input logic        clk_i,
-  input logic        job_valid_i,
-  input logic        job_first_i,
-  input logic        job_write_i,
+  input logic        clk_i, job_valid_i, job_first_i, job_write_i,
   input logic [12:0] job_addr_i,
   input logic [CountW-1:0] job_beats_i,
   input logic        in_valid_i,
   input logic [7:0]  in_data_i,
-  input logic        out_ready_i,
-  input logic        abort_i,
-  input logic        ar_ready_i,
-  input logic        r_valid_i,
+  input logic        out_ready_i, abort_i, ar_ready_i, r_valid_i,
   input logic [1:0]  r_resp_i,
-  input logic        r_last_i,
-  input logic        aw_ready_i,
-  input logic        w_ready_i,
-  input logic        b_valid_i,
+  input logic        r_last_i, aw_ready_i, w_ready_i, b_valid_i,
   input logic [1:0]  b_resp_i
 );
   logic rst_n;

@@ -5,11 +5,9 @@
 module sq_gqsa_walk_check #(
   parameter int unsigned Rows = 3
 ) (
-  input logic       clk_i,
-  input logic       in_valid_i,
+  input logic       clk_i, in_valid_i,
   input logic [1:0] groups_i,  // of the row that the offset ends
-  input logic       in_last_i,
-  input logic       group_valid_i,
+  input logic       in_last_i, group_valid_i,
   input logic [1:0] group_index_i,
   input logic       out_ready_i
 );

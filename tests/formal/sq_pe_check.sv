@@ -13,13 +13,9 @@ module sq_pe_check #(
   localparam int unsigned LowSumW = 12 + $clog2(LowLanes),
   localparam int unsigned HighSumW = 16 + $clog2(HighLanes)
 ) (
-  input logic clk_i,
-  input logic low_en_i,
-  input logic low_acc_i,
+  input logic clk_i, low_en_i, low_acc_i,
   input logic low_first_i,
-  input logic low_last_i,
-  input logic high_en_i,
-  input logic high_acc_i,
+  input logic low_last_i, high_en_i, high_acc_i,
   input logic high_first_i
 );
   logic rst_n;

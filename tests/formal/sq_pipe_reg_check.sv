@@ -4,8 +4,7 @@
 module sq_pipe_reg_check #(
   parameter int unsigned Width = 3
 ) (
-  input logic             clk_i,
-  input logic             in_valid_i,
+  input logic             clk_i, in_valid_i,
   input logic [Width-1:0] in_data_i,
   input logic             out_ready_i
 );

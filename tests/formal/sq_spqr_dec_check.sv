@@ -7,8 +7,7 @@ module sq_spqr_dec_check #(
   localparam int unsigned Beats = 16 / Words,
   localparam int unsigned AtW = $clog2(Beats + 1)
 ) (
-  input logic                clk_i,
-  input logic                in_valid_i,
+  input logic                clk_i, in_valid_i,
   input logic [Words*64-1:0] in_word_i,
   input logic                out_ready_i
 );

@@ -6,11 +6,9 @@
 module sq_spqt_idx_check #(
   parameter int unsigned Lanes = 2
 ) (
-  input logic       clk_i,
-  input logic       in_valid_i,
+  input logic       clk_i, in_valid_i,
   input logic [7:0] keep_i,
-  input logic       in_last_i,
-  input logic       out_ready_i
+  input logic       in_last_i, out_ready_i
 );
   logic rst_n;
   initial rst_n = 1'b0;
@@ -34,8 +32,7 @@ module sq_spqt_idx_check #(
   assign out_fire = out_valid && out_ready_i;
 
   // Vectors whose last segment is inside.
-  logic [2:0] ends_q;
-  logic [2:0] lost_q, stuck_q;
+  logic [2:0] ends_q, lost_q, stuck_q;
   always_ff @(posedge clk_i) begin
     if (!rst_n) begin
       segment_q <= '0;

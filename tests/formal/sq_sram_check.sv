@@ -7,9 +7,7 @@
 module sq_sram_check #(
   parameter int unsigned Width = 24  // two bytes or more: a lost bit hides the poison of one
 ) (
-  input logic             clk_i,
-  input logic             en_i,
-  input logic             write_i,
+  input logic             clk_i, en_i, write_i,
   input logic [Width-1:0] data_i,
   input logic             poison_i
 );

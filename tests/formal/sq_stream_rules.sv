@@ -20,14 +20,12 @@ module sq_stream_rules #(
   localparam int unsigned LostW = $clog2(LostWait + 1),
   localparam int unsigned LiveW = $clog2(LiveWait + 1)
 ) (
-  input logic            clk_i,
-  input logic            rst_ni,
+  input logic            clk_i, rst_ni,
   input logic            offered_i,    // every input stream has a beat
   input logic            needed_i,     // what an owed beat needs beside the sink
   input logic            in_fire_i,    // some input beat is taken
   input logic [OweW-1:0] owe_i,        // output beats that it owes
-  input logic            out_valid_i,
-  input logic            out_ready_i
+  input logic            out_valid_i, out_ready_i
 );
   logic [CountW-1:0] owed_q;
   logic [LostW-1:0] lost_q;

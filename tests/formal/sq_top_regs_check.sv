@@ -17,19 +17,15 @@ module sq_top_regs_check #(
   parameter int unsigned WriteWait = 2,    // cycles to a response
   parameter int unsigned WriteLive = 2     // cycles from one transfer to the next
 ) (
-  input logic        clk_i,
-  input logic        aw_valid_i,
+  input logic        clk_i, aw_valid_i,
   input logic [7:0]  aw_addr_i,
   input logic        w_valid_i,
   input logic [31:0] w_data_i,
   input logic [3:0]  w_strb_i,
-  input logic        b_ready_i,
-  input logic        ar_valid_i,
+  input logic        b_ready_i, ar_valid_i,
   input logic [7:0]  ar_addr_i,
-  input logic        r_ready_i,
-  input logic        done_i,
-  input logic [15:0] head_i,
-  input logic [15:0] event_i
+  input logic        r_ready_i, done_i,
+  input logic [15:0] head_i, event_i
 );
   logic rst_n;
   initial rst_n = 1'b0;

@@ -9,10 +9,7 @@ module sq_units_check #(
   parameter int unsigned Every = 1,     // cycles between two beats that are taken
   parameter int unsigned Layout = sq_pkg::LAYOUT_DENSE
 ) (
-  input logic        clk_i,
-  input logic        in_valid_i,
-  input logic        in_last_i,
-  input logic        out_ready_i,
+  input logic        clk_i, in_valid_i, in_last_i, out_ready_i,
   input logic [95:0] data_i
 );
   logic rst_n;

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every multiplier width of the design side by side, for the exhaustive test.
 module sq_mul_all (
-  input  logic signed [7:0]  a_i,
-  input  logic signed [7:0]  b_i,
+  input  logic signed [7:0]  a_i, b_i,
   output logic signed [15:0] p88_o,
-  output logic signed [11:0] p84_o,
-  output logic signed [11:0] p48_o,
+  output logic signed [11:0] p84_o, p48_o,
   output logic signed [10:0] p83_o,
   output logic signed [9:0]  p82_o,
   output logic signed [7:0]  p44_o,

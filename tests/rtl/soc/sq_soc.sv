@@ -4,8 +4,7 @@
 module sq_soc #(
   parameter int unsigned Words = 1 << 18  // of 64 bits, of the shared memory
 ) (
-  input  logic        clk_i,
-  input  logic        rst_ni,
+  input  logic        clk_i, rst_ni,
   output logic        out_valid_o,  // a token, or with out_end_o how it ended
   output logic        out_end_o,
   output logic [31:0] out_data_o
